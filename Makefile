@@ -1,0 +1,48 @@
+# SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
+#
+# The verbs of the project; the work is done in scripts/ (see scripts/README.md).
+#
+#   make               module and provider for KDIR (default: the running kernel)
+#   make demo          two devices in a QEMU guest exchange real traffic
+#   make check         every test; TESTS=pattern runs some, KERNELS="6.12 debug"
+#   make soak          the tests that take long
+#   make install       module, provider and tool for this machine; make uninstall
+#   make clean         removes what was built, keeps what was downloaded
+#   make distclean     removes build/
+
+.NOTPARALLEL:
+
+KDIR ?= /lib/modules/$(shell uname -r)/build
+KERNELS ?= 6.12
+TESTS ?=
+
+all: modules provider
+
+modules:
+	@scripts/build/host module $(KDIR)
+
+provider:
+	@scripts/build/host provider
+
+install:
+	@scripts/build/host install $(KDIR)
+
+uninstall:
+	@scripts/build/host uninstall
+
+demo:
+	@scripts/demo
+
+check:
+	@TESTS='$(TESTS)' KERNELS='$(KERNELS)' scripts/check
+
+soak:
+	@TESTS='$(TESTS)' KERNELS='$(KERNELS)' scripts/check --soak
+
+clean:
+	rm -rf build/module build/provider build/programs build/guest-install build/core build/run build/log build/check
+
+distclean: clean
+	@scripts/build/host distclean
+
+.PHONY: all modules provider install uninstall demo check soak clean distclean

@@ -1,0 +1,57 @@
+/* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
+/*
+ * Memory shared with a process: pages that the kernel has mapped for itself
+ * and that a process may map, read-only or writable.  Freed when neither the
+ * object, nor the mmap offset, nor a mapping needs it any longer.
+ */
+#ifndef SHCA_BUF_H
+#define SHCA_BUF_H
+
+#include <linux/kref.h>
+#include <linux/types.h>
+
+struct ib_ucontext;
+struct rdma_user_mmap_entry;
+struct vm_area_struct;
+
+/**
+ * struct shca_buf - zeroed pages, virtually contiguous in the kernel
+ * @ref:	the owner's, plus one while an mmap offset exists; mappings of a
+ *		process hold the pages themselves
+ */
+struct shca_buf {
+	struct kref ref;
+	void *va;
+	size_t len;
+	unsigned int nr_pages;
+	struct page **pages;
+};
+
+/**
+ * shca_buf_alloc() - @len bytes, rounded up to pages, charged to the caller's
+ * memory cgroup
+ *
+ * Context: may sleep.
+ * Return: the buffer with one reference, or NULL.
+ */
+struct shca_buf *shca_buf_alloc(size_t len);
+void shca_buf_put(struct shca_buf *buf);
+
+/**
+ * shca_mmap_insert() - give a buffer an mmap offset in a context
+ * @writable:	whether the process may map it for writing
+ *
+ * Context: may sleep.
+ * Return: the entry, which holds a reference on @buf, or ERR_PTR.
+ */
+struct rdma_user_mmap_entry *shca_mmap_insert(struct ib_ucontext *uctx,
+					      struct shca_buf *buf,
+					      bool writable);
+/** shca_mmap_remove() - NULL is fine */
+void shca_mmap_remove(struct rdma_user_mmap_entry *entry);
+
+/* struct ib_device_ops */
+int shca_mmap(struct ib_ucontext *uctx, struct vm_area_struct *vma);
+void shca_mmap_free(struct rdma_user_mmap_entry *entry);
+
+#endif

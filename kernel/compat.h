@@ -1,0 +1,54 @@
+/* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
+/*
+ * Differences between kernels, found by the probes in scripts/probe and told
+ * by HAVE_* in the generated shca-config.h.  The rest of the module is written
+ * for the newest spelling; the only #if elsewhere are prototypes of ops.
+ */
+#ifndef SHCA_COMPAT_H
+#define SHCA_COMPAT_H
+
+#include <linux/hrtimer.h>
+#include <linux/mm.h>
+#include <linux/version.h>
+#include <linux/workqueue.h>
+#include <rdma/ib_umem.h>
+#include <rdma/ib_verbs.h>
+#if __has_include(<rdma/iter.h>)
+#include <rdma/iter.h>	/* was part of ib_umem.h and ib_verbs.h */
+#endif
+
+#ifndef CONFIG_64BIT
+#error "softhca keeps kernel addresses of pinned pages: it needs a 64-bit kernel"
+#endif
+
+#ifndef CONFIG_INFINIBAND_VIRT_DMA
+#error "softhca needs CONFIG_INFINIBAND_VIRT_DMA"
+#endif
+
+#ifndef HAVE_VM_FLAGS_SET
+static inline void vm_flags_clear(struct vm_area_struct *vma, vm_flags_t flags)
+{
+	vma->vm_flags &= ~flags;
+}
+
+static inline void vm_flags_set(struct vm_area_struct *vma, vm_flags_t flags)
+{
+	vma->vm_flags |= flags;
+}
+#endif
+
+#ifndef HAVE_HRTIMER_SETUP
+static inline void hrtimer_setup(struct hrtimer *timer,
+				 enum hrtimer_restart (*fn)(struct hrtimer *),
+				 clockid_t clock, enum hrtimer_mode mode)
+{
+	hrtimer_init(timer, clock, mode);
+	timer->function = fn;
+}
+#endif
+
+#ifdef HAVE_IB_UMEM_GET_VA
+#define ib_umem_get ib_umem_get_va
+#endif
+
+#endif

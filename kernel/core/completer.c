@@ -1,0 +1,325 @@
+// SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
+/*
+ * The completer: second half of the requester (IBTA 9.7.5).  Takes
+ * acknowledgements, READ responses and atomic results, places what they carry,
+ * and moves @una and @una_psn of struct shca_req.  Called by the glue under the
+ * lock of the send side.
+ *
+ * Operation.  A response acknowledges all PSNs before its own, with one
+ * exception: a READ or atomic is completed only by its own response.  When
+ * something later is answered, that response is lost, and so is a middle part
+ * of a READ when a later part arrives: sending goes back to the first PSN that
+ * is missing (the implied NAK of IBTA 9.7.5).
+ *
+ * Packets that were sent before going back are still on their way, and their
+ * answers show the same gap again.  To go back for each would multiply
+ * traffic.  So it is done once per missing PSN (@went_back), and for gaps only
+ * once per round trip (@hold_ns); if that repair is lost too, the timer serves.
+ */
+#include "opcode.h"
+#include "requester.h"
+
+/* Used until the first round trip was measured and no time-out tells more. */
+#define RTT_GUESS_NS	1000000ull
+
+/* ---- progress ----------------------------------------------------------- */
+
+static void req_sample_rtt(struct shca_req *req, u64 now)
+{
+	u64 rtt = now - req->rtt_start;
+
+	if (!req->rtt_valid || shca_psn_diff(req->una_psn, req->rtt_psn) <= 0)
+		return;
+	req->rtt_valid = false;
+	/* Follow a rise at once and a fall slowly: too short costs traffic. */
+	if (rtt >= req->rtt_ns)
+		req->rtt_ns = rtt;
+	else
+		req->rtt_ns -= (req->rtt_ns - rtt) >> 3;
+}
+
+/* @una_psn has moved: counters start afresh, the timer serves what is left. */
+static void req_progress(struct shca_req *req, u64 now)
+{
+	req->retry_left = req->attr.retry_cnt;
+	req->rnr_left = req->attr.rnr_retry;
+	req->went_back = false;
+	req_sample_rtt(req, now);
+
+	if (req->rnr_wait) {
+		/* Only what passes the refused packet ends the wait. */
+		if (shca_psn_diff(req->una_psn, req->rnr_psn) <= 0)
+			return;
+		req->rnr_wait = false;
+	}
+	req->deadline = 0;
+	if (req_span(req) && req->attr.timeout_ns)
+		req->deadline = now + req->attr.timeout_ns;
+}
+
+/* The first @n PSNs of what is outstanding of the request at @una are done. */
+static void req_take(struct shca_req *req, u32 n)
+{
+	const struct shca_send_wr *wr = req_wr(req, req->una);
+	u32 lead = shca_psn_off(req->psn, req->una_psn);
+
+	req->una_psn = shca_psn_add(req->una_psn, n);
+	if (req_is_rd(wr))
+		req->rd_psns -= n;
+	if (shca_psn_off(req->una_psn, wr->first_psn) == wr->nr_psn) {
+		if (req_is_rd(wr))
+			req->nr_rd--;
+		req->una++;
+	}
+	if (lead < n)
+		shca_req_seek(req);
+}
+
+/*
+ * Acknowledge @n PSNs from @una_psn on; the caller made sure that so many are
+ * outstanding.
+ *
+ * Return: how many of them remain, since a READ or atomic is in the way.
+ */
+static u32 req_ack(struct shca_req *req, u32 n, u64 now)
+{
+	const struct shca_send_wr *wr;
+	bool moved = false;
+	u32 left;
+
+	while (n) {
+		wr = req_wr(req, req->una);
+		if (req_is_rd(wr))
+			break;
+		left = wr->nr_psn - shca_psn_off(req->una_psn, wr->first_psn);
+		left = min_t(u32, left, n);
+		req_take(req, left);
+		n -= left;
+		moved = true;
+	}
+	if (moved)
+		req_progress(req, now);
+	return n;
+}
+
+/* ---- refusals ----------------------------------------------------------- */
+
+static enum shca_rx req_bad(struct shca_req *req, u8 status, u16 vendor_err)
+{
+	shca_req_fail_una(req, status, vendor_err);
+	return SHCA_RX_BAD_RESPONSE;
+}
+
+/* A response is missing at @una_psn, since a later one is here. */
+static enum shca_rx req_gap(struct shca_req *req, u64 now)
+{
+	u64 hold = req->rtt_ns * 2;
+
+	if (req->rnr_wait || req->went_back || now < req->hold_ns)
+		return SHCA_RX_LOST_RESPONSE;
+	if (!hold)
+		hold = req->attr.timeout_ns >> 4;
+	if (!hold)
+		hold = RTT_GUESS_NS;
+	req->hold_ns = now + hold;
+	req->went_back = true;
+	shca_req_retry(req, SHCA_VERR_RESPONSE);
+	return SHCA_RX_LOST_RESPONSE;
+}
+
+/* ---- acknowledgements --------------------------------------------------- */
+
+static enum shca_rx req_rx_rnr(struct shca_req *req, const struct shca_pkt *pkt,
+			       u64 now)
+{
+	if (req->rnr_wait)
+		return SHCA_RX_NAK_RNR;	/* a copy of what began the wait */
+	if (!req->rnr_left) {
+		shca_req_fail_una(req, SHCA_WC_RNR_RETRY_EXC_ERR,
+				  SHCA_VERR_RNR);
+		return SHCA_RX_NAK_RNR;
+	}
+	if (req->attr.rnr_retry != 7)	/* 7: for ever (IBTA 9.7.5.2.8) */
+		req->rnr_left--;
+	/* The peer lives and the path works, so retry_cnt begins anew. */
+	req->retry_left = req->attr.retry_cnt;
+	req->went_back = false;
+	req->rtt_valid = false;
+	req->rnr_wait = true;
+	req->rnr_psn = req->una_psn;
+	req->deadline = now + shca_rnr_ns(pkt->aeth.syndrome & SHCA_AETH_VALUE);
+	shca_req_seek(req);
+	return SHCA_RX_NAK_RNR;
+}
+
+static enum shca_rx req_rx_nak(struct shca_req *req, u8 code)
+{
+	/* indexed by NAK code */
+	static const u8 status[] = {
+		[SHCA_NAK_INVALID] = SHCA_WC_REM_INV_REQ_ERR,
+		[SHCA_NAK_ACCESS] = SHCA_WC_REM_ACCESS_ERR,
+		[SHCA_NAK_OPERATION] = SHCA_WC_REM_OP_ERR,
+	};
+
+	if (code != SHCA_NAK_PSN_SEQ) {
+		shca_req_fail_una(req, status[code], SHCA_VERR_NAK);
+		return SHCA_RX_NAK_FATAL;
+	}
+	if (!req->rnr_wait && !req->went_back) {
+		req->went_back = true;
+		shca_req_retry(req, SHCA_VERR_SEQ_NAK);
+	}
+	return SHCA_RX_NAK_SEQ;
+}
+
+/*
+ * Acknowledge packet.  Reserved syndromes, and the NAK code of the RD
+ * transport, are dropped as if lost: IBTA 9.7.5.2.3 keeps them
+ * for later versions, so that a requester must not fail on them.
+ */
+static enum shca_rx req_rx_ack(struct shca_req *req, const struct shca_pkt *pkt,
+			       u32 off, u64 now)
+{
+	u8 code = pkt->aeth.syndrome & SHCA_AETH_VALUE;
+
+	if (pkt->paylen)
+		return req_bad(req, SHCA_WC_BAD_RESP_ERR, SHCA_VERR_RESPONSE);
+
+	switch (pkt->aeth.syndrome & ~SHCA_AETH_VALUE) {
+	case SHCA_AETH_ACK:
+		req->credits = code;
+		if (req_ack(req, off + 1, now))
+			return req_gap(req, now);
+		return SHCA_RX_OK;
+	case SHCA_AETH_RNR:
+		if (req_ack(req, off, now))
+			return req_gap(req, now);
+		return req_rx_rnr(req, pkt, now);
+	case SHCA_AETH_NAK:
+		if (code > SHCA_NAK_OPERATION)
+			return SHCA_RX_STALE_ACK;
+		if (req_ack(req, off, now))
+			return req_gap(req, now);
+		return req_rx_nak(req, code);
+	default:
+		return SHCA_RX_STALE_ACK;
+	}
+}
+
+/* ---- responses with data ------------------------------------------------ */
+
+/*
+ * May a response with the table entry @flags be packet @idx of @wr's READ?
+ * FIRST and ONLY begin a response, so they may stand in the middle only if the
+ * request was repeated from there.
+ */
+static bool req_read_opcode_fits(const struct shca_send_wr *wr, u32 idx,
+				 u32 flags)
+{
+	bool begins = flags & SHCA_OPF_START;
+	bool ends = flags & SHCA_OPF_END;
+
+	if (ends != (idx + 1 == wr->nr_psn))
+		return false;
+	if (begins)
+		return !idx || wr->flags_core & SHCA_WRF_RETRIED;
+	return idx;
+}
+
+static enum shca_rx req_placed(struct shca_req *req,
+			       enum shca_mem_status status, u64 now)
+{
+	if (status == SHCA_MEM_RETRY)
+		return SHCA_RX_RETRY;
+	if (status != SHCA_MEM_OK) {
+		shca_req_fail_una(req, SHCA_WC_LOC_PROT_ERR,
+				  shca_mem_verr(status));
+		return SHCA_RX_LOCAL_ERR;
+	}
+	req_take(req, 1);
+	req_progress(req, now);
+	return SHCA_RX_OK;
+}
+
+static enum shca_rx req_rx_read(struct shca_req *req,
+				const struct shca_pkt *pkt, u32 off, u64 now)
+{
+	u32 flags = shca_opcode_info(pkt->opcode)->flags;
+	enum shca_mem_status status = SHCA_MEM_OK;
+	const struct shca_send_wr *wr;
+	u32 idx, byte, want;
+
+	if (req_ack(req, off, now))
+		return req_gap(req, now);
+	wr = req_wr(req, req->una);
+	idx = shca_psn_off(req->una_psn, wr->first_psn);
+	if (!req_is_read(wr) || !req_read_opcode_fits(wr, idx, flags) ||
+	    (flags & SHCA_OPF_AETH &&
+	     (pkt->aeth.syndrome & ~SHCA_AETH_VALUE) != SHCA_AETH_ACK))
+		return req_bad(req, SHCA_WC_BAD_RESP_ERR, SHCA_VERR_RESPONSE);
+
+	byte = idx << req->mtu_shift;
+	want = min_t(u32, wr->length - byte, 1u << req->mtu_shift);
+	/* A local length error: too much or too little data (IBTA 9.9.2). */
+	if (pkt->paylen != want)
+		return req_bad(req, SHCA_WC_LOC_LEN_ERR, SHCA_VERR_RESPONSE);
+	if (want)
+		status = req->mem->local_scatter(req->mem_ctx, wr->sge,
+						 wr->num_sge, byte, pkt);
+	return req_placed(req, status, now);
+}
+
+static enum shca_rx req_rx_atomic(struct shca_req *req,
+				  const struct shca_pkt *pkt, u32 off, u64 now)
+{
+	const struct shca_send_wr *wr;
+
+	if (req_ack(req, off, now))
+		return req_gap(req, now);
+	wr = req_wr(req, req->una);
+	if (!req_is_atomic(wr) || pkt->paylen ||
+	    (pkt->aeth.syndrome & ~SHCA_AETH_VALUE) != SHCA_AETH_ACK)
+		return req_bad(req, SHCA_WC_BAD_RESP_ERR, SHCA_VERR_RESPONSE);
+	return req_placed(req,
+			  req->mem->local_store(req->mem_ctx, wr->sge,
+						wr->num_sge, &pkt->atomic_ack,
+						sizeof(pkt->atomic_ack)),
+			  now);
+}
+
+static enum shca_rx req_rx(struct shca_req *req, const struct shca_pkt *pkt,
+			   u64 now)
+{
+	u32 off = shca_psn_off(pkt->psn, req->una_psn);
+
+	if (pkt->opcode == SHCA_OPCODE_CNP)
+		return SHCA_RX_CNP;
+	if (req->state != SHCA_SIDE_READY)
+		return SHCA_RX_STATE;
+	/* Ghosts, duplicates, and PSNs never sent: dropped (IBTA 9.7.5). */
+	if (off >= req_span(req))
+		return SHCA_RX_STALE_ACK;
+
+	switch (pkt->opcode) {
+	case SHCA_OP_ACK:
+		return req_rx_ack(req, pkt, off, now);
+	case SHCA_OP_READ_RESP_FIRST:
+	case SHCA_OP_READ_RESP_MIDDLE:
+	case SHCA_OP_READ_RESP_LAST:
+	case SHCA_OP_READ_RESP_ONLY:
+		return req_rx_read(req, pkt, off, now);
+	case SHCA_OP_ATOMIC_ACK:
+		return req_rx_atomic(req, pkt, off, now);
+	default:
+		return SHCA_RX_STATE;	/* not for this side */
+	}
+}
+
+enum shca_rx shca_req_rx(struct shca_req *req, const struct shca_pkt *pkt,
+			 u64 now)
+{
+	enum shca_rx rx = req_rx(req, pkt, now);
+
+	req->stats.rx[rx]++;
+	return rx;
+}

@@ -1,0 +1,212 @@
+// SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
+/*
+ * Codec of the transport headers: bytes on the wire to struct shca_pkt and
+ * back.  Called by the links, which know where the BTH begins; must not know
+ * what a packet is good for.  The only file that converts byte order.
+ *
+ * Fields are moved byte by byte: headers have no alignment on the wire, and
+ * compilers make one load and one swap of it.
+ */
+#include "headers.h"
+#include "opcode.h"
+
+static_assert(SHCA_HDR_MAX >= SHCA_BTH_BYTES + SHCA_CNP_BYTES);
+static_assert(SHCA_HDR_MAX >= SHCA_BTH_BYTES + SHCA_RETH_BYTES +
+	      SHCA_IMM_BYTES);
+
+static u32 get_be16(const u8 *p)
+{
+	return (u32)p[0] << 8 | p[1];
+}
+
+static u32 get_be24(const u8 *p)
+{
+	return (u32)p[0] << 16 | (u32)p[1] << 8 | p[2];
+}
+
+static u32 get_be32(const u8 *p)
+{
+	return (u32)p[0] << 24 | get_be24(p + 1);
+}
+
+static u64 get_be64(const u8 *p)
+{
+	return (u64)get_be32(p) << 32 | get_be32(p + 4);
+}
+
+static void put_be16(u8 *p, u32 v)
+{
+	p[0] = v >> 8;
+	p[1] = v;
+}
+
+static void put_be24(u8 *p, u32 v)
+{
+	p[0] = v >> 16;
+	p[1] = v >> 8;
+	p[2] = v;
+}
+
+static void put_be32(u8 *p, u32 v)
+{
+	p[0] = v >> 24;
+	put_be24(p + 1, v);
+}
+
+static void put_be64(u8 *p, u64 v)
+{
+	put_be32(p, v >> 32);
+	put_be32(p + 4, v);
+}
+
+/*
+ * BTH (IBTA 9.2): opcode; SE, M, pad count, version; P_Key; FECN, BECN
+ * (RoCEv2, annex A17.9), reserved; destination QP; AckReq, reserved; PSN.
+ */
+#define BTH_SE		0x80
+#define BTH_MIG		0x40
+#define BTH_PAD_SHIFT	4
+#define BTH_PAD_MASK	3
+#define BTH_TVER_MASK	0x0f
+#define BTH_BECN	0x40
+#define BTH_ACKREQ	0x80
+
+static void bth_parse(struct shca_pkt *pkt, const u8 *p)
+{
+	pkt->opcode = p[0];
+	pkt->se = p[1] & BTH_SE;
+	pkt->mig = p[1] & BTH_MIG;
+	pkt->pad = p[1] >> BTH_PAD_SHIFT & BTH_PAD_MASK;
+	pkt->tver = p[1] & BTH_TVER_MASK;
+	pkt->pkey = get_be16(p + 2);
+	pkt->becn = p[4] & BTH_BECN;
+	pkt->dqpn = get_be24(p + 5);
+	pkt->ackreq = p[8] & BTH_ACKREQ;
+	pkt->psn = get_be24(p + 9);
+}
+
+static void bth_build(const struct shca_pkt *pkt, u8 *p)
+{
+	p[0] = pkt->opcode;
+	p[1] = (pkt->se ? BTH_SE : 0) | (pkt->mig ? BTH_MIG : 0) |
+	       (pkt->pad & BTH_PAD_MASK) << BTH_PAD_SHIFT |
+	       (pkt->tver & BTH_TVER_MASK);
+	put_be16(p + 2, pkt->pkey);
+	p[4] = pkt->becn ? BTH_BECN : 0;
+	put_be24(p + 5, pkt->dqpn);
+	p[8] = pkt->ackreq ? BTH_ACKREQ : 0;
+	put_be24(p + 9, pkt->psn);
+}
+
+/* Extension headers, in the order in which the specification puts them. */
+static void ext_parse(struct shca_pkt *pkt, const u8 *p, u32 flags)
+{
+	if (flags & SHCA_OPF_DETH) {
+		pkt->deth.qkey = get_be32(p);
+		pkt->deth.sqpn = get_be24(p + 5);
+		p += SHCA_DETH_BYTES;
+	}
+	if (flags & SHCA_OPF_RETH) {
+		pkt->reth.va = get_be64(p);
+		pkt->reth.rkey = get_be32(p + 8);
+		pkt->reth.len = get_be32(p + 12);
+		p += SHCA_RETH_BYTES;
+	}
+	if (flags & SHCA_OPF_ATOMICETH) {
+		pkt->atomic.va = get_be64(p);
+		pkt->atomic.rkey = get_be32(p + 8);
+		pkt->atomic.swap_add = get_be64(p + 12);
+		pkt->atomic.compare = get_be64(p + 20);
+		p += SHCA_ATOMICETH_BYTES;
+	}
+	if (flags & SHCA_OPF_AETH) {
+		pkt->aeth.syndrome = p[0];
+		pkt->aeth.msn = get_be24(p + 1);
+		p += SHCA_AETH_BYTES;
+	}
+	if (flags & SHCA_OPF_ATOMICACKETH) {
+		pkt->atomic_ack = get_be64(p);
+		p += SHCA_ATOMICACKETH_BYTES;
+	}
+	if (flags & SHCA_OPF_IMM)
+		memcpy(&pkt->imm, p, SHCA_IMM_BYTES);
+	if (flags & SHCA_OPF_INV)
+		pkt->inv_rkey = get_be32(p);
+}
+
+static void ext_build(const struct shca_pkt *pkt, u8 *p, u32 flags)
+{
+	if (flags & SHCA_OPF_DETH) {
+		put_be32(p, pkt->deth.qkey);
+		p[4] = 0;
+		put_be24(p + 5, pkt->deth.sqpn);
+		p += SHCA_DETH_BYTES;
+	}
+	if (flags & SHCA_OPF_RETH) {
+		put_be64(p, pkt->reth.va);
+		put_be32(p + 8, pkt->reth.rkey);
+		put_be32(p + 12, pkt->reth.len);
+		p += SHCA_RETH_BYTES;
+	}
+	if (flags & SHCA_OPF_ATOMICETH) {
+		put_be64(p, pkt->atomic.va);
+		put_be32(p + 8, pkt->atomic.rkey);
+		put_be64(p + 12, pkt->atomic.swap_add);
+		put_be64(p + 20, pkt->atomic.compare);
+		p += SHCA_ATOMICETH_BYTES;
+	}
+	if (flags & SHCA_OPF_AETH) {
+		p[0] = pkt->aeth.syndrome;
+		put_be24(p + 1, pkt->aeth.msn);
+		p += SHCA_AETH_BYTES;
+	}
+	if (flags & SHCA_OPF_ATOMICACKETH) {
+		put_be64(p, pkt->atomic_ack);
+		p += SHCA_ATOMICACKETH_BYTES;
+	}
+	if (flags & SHCA_OPF_CNP)
+		memset(p, 0, SHCA_CNP_BYTES);
+	if (flags & SHCA_OPF_IMM)
+		memcpy(p, &pkt->imm, SHCA_IMM_BYTES);
+	if (flags & SHCA_OPF_INV)
+		put_be32(p, pkt->inv_rkey);
+}
+
+enum shca_parse shca_hdr_parse(struct shca_pkt *pkt, const u8 *buf,
+			       u32 hdr_avail, u32 len)
+{
+	const struct shca_opcode_info *info;
+	u32 room;
+
+	if (hdr_avail < SHCA_BTH_BYTES ||
+	    len < SHCA_BTH_BYTES + SHCA_ICRC_BYTES)
+		return SHCA_PARSE_SHORT;
+
+	bth_parse(pkt, buf);
+	if (pkt->tver)
+		return SHCA_PARSE_TVER;
+	info = shca_opcode_info(pkt->opcode);
+	if (!info->flags)
+		return SHCA_PARSE_OPCODE;
+
+	if (hdr_avail < info->hdr_len ||
+	    len - SHCA_ICRC_BYTES < info->hdr_len)
+		return SHCA_PARSE_SHORT;
+	room = len - SHCA_ICRC_BYTES - info->hdr_len;
+	if (pkt->pad > room)
+		return SHCA_PARSE_PAD;
+
+	ext_parse(pkt, buf + SHCA_BTH_BYTES, info->flags);
+	pkt->paylen = room - pkt->pad;
+	pkt->data_off = info->hdr_len;
+	return SHCA_PARSE_OK;
+}
+
+u32 shca_hdr_build(const struct shca_pkt *pkt, u8 *buf)
+{
+	const struct shca_opcode_info *info = shca_opcode_info(pkt->opcode);
+
+	bth_build(pkt, buf);
+	ext_build(pkt, buf + SHCA_BTH_BYTES, info->flags);
+	return info->hdr_len;
+}

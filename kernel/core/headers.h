@@ -1,0 +1,66 @@
+/* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
+/*
+ * Transport headers on the wire (IBTA 9.2 to 9.6): the only file that
+ * converts their byte order.
+ */
+#ifndef SHCA_CORE_HEADERS_H
+#define SHCA_CORE_HEADERS_H
+
+#include "packet.h"
+
+#define SHCA_BTH_BYTES		12
+#define SHCA_DETH_BYTES		8
+#define SHCA_RETH_BYTES		16
+#define SHCA_AETH_BYTES		4
+#define SHCA_ATOMICETH_BYTES	28
+#define SHCA_ATOMICACKETH_BYTES	8
+#define SHCA_IMM_BYTES		4
+#define SHCA_IETH_BYTES		4
+#define SHCA_ICRC_BYTES		4
+/* Reserved bytes that follow the BTH of a CNP (annex A17.9.3). */
+#define SHCA_CNP_BYTES		16
+/* Longest run of headers: BTH, AtomicETH (RC). */
+#define SHCA_HDR_MAX		(SHCA_BTH_BYTES + SHCA_ATOMICETH_BYTES)
+
+/** enum shca_parse - why a packet is refused before any QP is looked up */
+enum shca_parse {
+	SHCA_PARSE_OK,
+	SHCA_PARSE_SHORT,	/* shorter than its headers and ICRC */
+	SHCA_PARSE_OPCODE,	/* reserved opcode: only the BTH was decoded */
+	SHCA_PARSE_PAD,		/* pad count larger than the payload */
+	SHCA_PARSE_TVER,	/* transport version not 0 (IBTA 9.2.4) */
+};
+
+/**
+ * shca_hdr_parse() - decode BTH and extension headers
+ * @pkt:	result; @path and @data are left alone, @data_off is set to
+ *		the header length
+ * @buf:	contiguous headers
+ * @hdr_avail:	bytes readable at @buf, at most @len
+ * @len:	bytes from the BTH to the ICRC, both included
+ *
+ * With SHCA_PARSE_OPCODE, @opcode, @dqpn, @psn are valid and no more.
+ * Headers must lie wholly within @hdr_avail: else SHCA_PARSE_SHORT.
+ *
+ * Context: any.
+ */
+enum shca_parse shca_hdr_parse(struct shca_pkt *pkt, const u8 *buf,
+			       u32 hdr_avail, u32 len);
+
+/**
+ * shca_hdr_build() - encode BTH and extension headers
+ * @pkt:	what to encode; @pad must fit @paylen
+ * @buf:	at least SHCA_HDR_MAX bytes
+ *
+ * Context: any.
+ * Return: bytes written, hdr_len of the opcode.
+ */
+u32 shca_hdr_build(const struct shca_pkt *pkt, u8 *buf);
+
+/** shca_hdr_pad() - pad count for a payload of @paylen bytes */
+static inline u8 shca_hdr_pad(u32 paylen)
+{
+	return -paylen & 3;
+}
+
+#endif

@@ -1,0 +1,87 @@
+/* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
+/*
+ * The one way from the core to memory.  Called where rights decide the reply;
+ * outgoing payload is gathered by the caller of the core, not through here.
+ */
+#ifndef SHCA_CORE_MEM_H
+#define SHCA_CORE_MEM_H
+
+#include "packet.h"
+#include "wr.h"
+
+/* Rights; values equal enum ib_access_flags. */
+#define SHCA_ACCESS_LOCAL_WRITE		(1u << 0)
+#define SHCA_ACCESS_REMOTE_WRITE	(1u << 1)
+#define SHCA_ACCESS_REMOTE_READ		(1u << 2)
+#define SHCA_ACCESS_REMOTE_ATOMIC	(1u << 3)
+
+/** enum shca_mem_status - verdict of the door to memory, in checking order */
+enum shca_mem_status {
+	SHCA_MEM_OK,
+	SHCA_MEM_KEY,		/* no such key, wrong state, or another PD's */
+	SHCA_MEM_ACCESS,	/* right not granted */
+	SHCA_MEM_RANGE,		/* outside of the region */
+	SHCA_MEM_RETRY,		/* page not present: come back later */
+};
+
+/** shca_mem_verr() - SHCA_VERR_* that tells which check refused */
+static inline u16 shca_mem_verr(enum shca_mem_status status)
+{
+	switch (status) {
+	case SHCA_MEM_KEY:
+		return SHCA_VERR_KEY;
+	case SHCA_MEM_ACCESS:
+		return SHCA_VERR_ACCESS;
+	case SHCA_MEM_RANGE:
+		return SHCA_VERR_RANGE;
+	case SHCA_MEM_OK:
+	case SHCA_MEM_RETRY:
+		break;
+	}
+	return SHCA_VERR_NONE;
+}
+
+/** enum shca_recv_status - verdict of taking a receive request */
+enum shca_recv_status {
+	SHCA_RECV_OK,
+	SHCA_RECV_EMPTY,	/* none posted: RNR */
+	SHCA_RECV_BAD,		/* malformed; wr_id is valid if the slot was */
+};
+
+/**
+ * struct shca_mem_ops - how the core reaches memory
+ *
+ * @ctx is what the side was initialised with.  All are called with the lock of
+ * the side held by the caller of the core, in softirq or with bottom halves
+ * off: they do not sleep.  A length of zero is never passed to them.
+ *
+ * @remote_check: may [@va, @va + @len) be reached through @rkey with
+ *	@access?  Called once per message or READ request, before any byte.
+ * @remote_write: place the whole payload of @pkt at @va; checks again, since
+ *	the region may be gone by now.
+ * @remote_atomic: CMP_SWAP or FETCH_ADD of @pkt (8 bytes, aligned, checked by
+ *	the core), value before into @orig; atomic to CPUs (GLOB).
+ * @local_scatter: place the payload of @pkt at byte @off of the segment list
+ *	(receive buffers, READ responses); needs SHCA_ACCESS_LOCAL_WRITE.
+ * @local_store: same for a value that the core made (atomic results).
+ * @recv_get: take the next receive request, fetched once and bounded.
+ */
+struct shca_mem_ops {
+	enum shca_mem_status (*remote_check)(void *ctx, u32 rkey, u64 va,
+					     u32 len, u32 access);
+	enum shca_mem_status (*remote_write)(void *ctx, u32 rkey, u64 va,
+					     const struct shca_pkt *pkt);
+	enum shca_mem_status (*remote_atomic)(void *ctx,
+					      const struct shca_pkt *pkt,
+					      u64 *orig);
+	enum shca_mem_status (*local_scatter)(void *ctx,
+					      const struct shca_sge *sge,
+					      u32 nr, u32 off,
+					      const struct shca_pkt *pkt);
+	enum shca_mem_status (*local_store)(void *ctx,
+					    const struct shca_sge *sge, u32 nr,
+					    const void *buf, u32 len);
+	enum shca_recv_status (*recv_get)(void *ctx, struct shca_recv_wr *wr);
+};
+
+#endif

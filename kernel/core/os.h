@@ -1,0 +1,47 @@
+/* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
+/*
+ * The few things that the core needs from its surroundings, so that the same
+ * sources build into the module, into KUnit and into a user process.  Nothing
+ * that allocates, sleeps, locks or tells the time belongs here.
+ */
+#ifndef SHCA_CORE_OS_H
+#define SHCA_CORE_OS_H
+
+#ifdef __KERNEL__
+
+#include <linux/build_bug.h>
+#include <linux/kernel.h>
+#include <linux/minmax.h>
+#include <linux/string.h>
+#include <linux/types.h>
+#include <asm/byteorder.h>
+
+#else /* a user process: tests/userspace/core */
+
+#include <endian.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+#include <linux/types.h>
+
+typedef uint8_t u8;
+typedef uint16_t u16;
+typedef uint32_t u32;
+typedef uint64_t u64;
+typedef int32_t s32;
+typedef int64_t s64;
+
+#define ARRAY_SIZE(a)		(sizeof(a) / sizeof((a)[0]))
+#define min_t(t, a, b)		((t)(a) < (t)(b) ? (t)(a) : (t)(b))
+#define max_t(t, a, b)		((t)(a) > (t)(b) ? (t)(a) : (t)(b))
+#define likely(x)		__builtin_expect(!!(x), 1)
+#define unlikely(x)		__builtin_expect(!!(x), 0)
+#ifndef static_assert
+#define static_assert(e, ...)	_Static_assert(e, #e)
+#endif
+#define fallthrough		__attribute__((__fallthrough__))
+#define DIV_ROUND_UP(n, d)	(((n) + (d) - 1) / (d))
+
+#endif
+#endif

@@ -1,0 +1,104 @@
+/* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
+/*
+ * The packet descriptor: what the link layer and the header codec know of a
+ * packet, in host byte order, and where its payload is.  Requester and
+ * responder see nothing else of a packet; IP, UDP and Ethernet are unknown
+ * here.
+ */
+#ifndef SHCA_CORE_PACKET_H
+#define SHCA_CORE_PACKET_H
+
+#include "os.h"
+
+struct shca_send_wr;
+
+/**
+ * struct shca_path_info - L2 and L3, filled by the link of the port
+ *
+ * RoCE fills zeros and grh_present.  @ecn_ce is the congestion-experienced
+ * mark of a received packet.
+ */
+struct shca_path_info {
+	u16 slid;
+	u16 dlid;
+	u8 sl;
+	u8 dlid_path_bits;
+	u8 port;
+	bool grh_present;
+	bool ecn_ce;
+};
+
+/** enum shca_payload_kind - where the payload of an outgoing packet lies */
+enum shca_payload_kind {
+	SHCA_PAY_NONE,
+	SHCA_PAY_WR,		/* the send WR's segments or inline data, at @off */
+	SHCA_PAY_REMOTE,	/* a remote-readable region: @rkey, @va */
+};
+
+/**
+ * struct shca_pkt - one packet, decoded
+ * @path:	L2/L3
+ * @opcode:	BTH opcode, transport in the upper three bits
+ * @se: @mig: @ackreq: @becn: BTH bits
+ * @pad:	bytes of padding after the payload, 0 to 3
+ * @tver:	transport header version, 0 is valid
+ * @pkey: @dqpn: @psn: BTH fields
+ * @deth:	UD: Q_Key and source QP number
+ * @reth:	address, rkey and DMA length
+ * @atomic:	AtomicETH
+ * @aeth:	syndrome and MSN
+ * @atomic_ack:	value before the operation
+ * @imm:	immediate data, as on the wire (big endian, opaque)
+ * @inv_rkey:	IETH
+ * @paylen:	payload bytes, without padding
+ * @data:	received: opaque to the core, handed back to struct shca_mem_ops
+ * @data_off:	received: offset of the payload in @data, for the memory ops
+ * @kind: @wr: @off: @va: @rkey: outgoing: where the payload comes from
+ */
+struct shca_pkt {
+	struct shca_path_info path;
+	u8 opcode;
+	bool se;
+	bool mig;
+	bool ackreq;
+	bool becn;
+	u8 pad;
+	u8 tver;
+	u16 pkey;
+	u32 dqpn;
+	u32 psn;
+	struct {
+		u32 qkey;
+		u32 sqpn;
+	} deth;
+	struct {
+		u64 va;
+		u32 rkey;
+		u32 len;
+	} reth;
+	struct {
+		u64 va;
+		u64 swap_add;
+		u64 compare;
+		u32 rkey;
+	} atomic;
+	struct {
+		u8 syndrome;
+		u32 msn;
+	} aeth;
+	u64 atomic_ack;
+	u32 imm;
+	u32 inv_rkey;
+	u32 paylen;
+
+	void *data;
+	u32 data_off;
+
+	enum shca_payload_kind kind;
+	const struct shca_send_wr *wr;
+	u32 off;
+	u64 va;
+	u32 rkey;
+};
+
+#endif

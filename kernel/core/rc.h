@@ -1,0 +1,463 @@
+/* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
+/*
+ * The reliable connected transport (IBTA 9.7) as two state machines:
+ *
+ *   requester  work requests in, request packets out, responses in (its
+ *              second half is called completer), completions out
+ *   responder  request packets in, completions out, acknowledgements and
+ *              READ responses out
+ *
+ * They share nothing; each is guarded by one lock of its caller's, so post and
+ * receive do not contend.  Everything is pulled: the caller asks for the next
+ * packet (when its link may send), the next completion, the next deadline.
+ * Time is in nanoseconds of a monotonic clock, always passed in.
+ *
+ * Caller's loop after any event on the requester (post, rx, timer):
+ *	while (budget && shca_req_next(req, now, &pkt))
+ *		gather payload (on failure shca_req_gather_failed()), transmit
+ *	while (shca_req_pop(req, &wc))
+ *		write wc to the send CQ
+ *	if (req->state == SHCA_SIDE_ERR) the QP goes to the error state
+ *	arm the timer for shca_req_deadline()
+ * and on the responder:
+ *	while (budget && shca_resp_next(resp, now, &pkt))
+ *		gather payload (shca_resp_gather_failed()), transmit
+ */
+#ifndef SHCA_CORE_RC_H
+#define SHCA_CORE_RC_H
+
+#include "mem.h"
+#include "packet.h"
+#include "wr.h"
+
+/** enum shca_side_state - of a requester or a responder */
+enum shca_side_state {
+	SHCA_SIDE_RESET,	/* nothing moves; posts are not accepted */
+	SHCA_SIDE_READY,
+	SHCA_SIDE_ERR,		/* no packet moves; requests are flushed */
+};
+
+/**
+ * enum shca_rx - what became of a received packet, one counter each
+ */
+enum shca_rx {
+	SHCA_RX_OK,
+	SHCA_RX_STATE,		/* side not ready for it: dropped */
+	SHCA_RX_DUPLICATE,	/* duplicate request */
+	SHCA_RX_OUT_OF_SEQ,	/* PSN ahead of the expected: sequence NAK or silent */
+	SHCA_RX_RNR,		/* no receive request: RNR NAK sent or pending */
+	SHCA_RX_INVALID,	/* request refused: NAK invalid request */
+	SHCA_RX_ACCESS,		/* request refused: NAK remote access error */
+	SHCA_RX_OPERATION,	/* request failed here: NAK remote operational error */
+	SHCA_RX_STALE_ACK,	/* response outside of what is outstanding: dropped */
+	SHCA_RX_NAK_SEQ,	/* received: PSN sequence error */
+	SHCA_RX_NAK_RNR,	/* received: RNR */
+	SHCA_RX_NAK_FATAL,	/* received: one of the three fatal NAKs */
+	SHCA_RX_BAD_RESPONSE,	/* response that cannot be: BAD_RESP_ERR */
+	SHCA_RX_LOST_RESPONSE,	/* a READ or atomic response is missing: retry */
+	SHCA_RX_LOCAL_ERR,	/* placing the data failed */
+	SHCA_RX_CNP,		/* congestion notification, consumed */
+	SHCA_RX_RETRY,		/* memory not present: nothing changed; feed the
+				 * packet again later, or drop it as lost
+				 */
+	SHCA_RX_NR
+};
+
+/* AETH syndromes (IBTA 9.7.5.2.3) */
+#define SHCA_AETH_TYPE		0xe0
+#define SHCA_AETH_ACK		0x00
+#define SHCA_AETH_RNR		0x20
+#define SHCA_AETH_NAK		0x60
+#define SHCA_AETH_VALUE		0x1f
+#define SHCA_AETH_CREDIT_NONE	0x1f	/* credit count invalid: no flow control */
+#define SHCA_NAK_PSN_SEQ	0
+#define SHCA_NAK_INVALID	1
+#define SHCA_NAK_ACCESS		2
+#define SHCA_NAK_OPERATION	3
+#define SHCA_NAK_INV_RD		4
+
+/* Async events that a verdict asks for: shca_resp_out.events */
+#define SHCA_EV_COMM_EST	(1u << 0)	/* first packet in RTR */
+#define SHCA_EV_REQ_ERR		(1u << 1)	/* invalid request on this QP */
+#define SHCA_EV_ACCESS_ERR	(1u << 2)	/* access violation on this QP */
+#define SHCA_EV_FATAL		(1u << 3)	/* local failure without a WR */
+
+/* ---- requester ---------------------------------------------------------- */
+
+/* Request packets outstanding at once, unless shca_req.window is changed. */
+#define SHCA_REQ_WINDOW		128
+/*
+ * PSNs outstanding at once, those of READ responses included: half of what
+ * keeps a duplicate apart from a new request (IBTA 9.7.2).  One READ larger
+ * than that goes alone.
+ */
+#define SHCA_REQ_SPAN		0x400000u
+
+/**
+ * struct shca_req_attr - what a requester is started with (RTR to RTS)
+ * @mtu:	path MTU in bytes: 256 .. 4096
+ * @sq_psn:	first PSN
+ * @dqpn: @pkey: copied into each packet
+ * @timeout_ns:	local ACK timeout, already 4.096 us * 2^n; 0: never
+ * @retry_cnt:	0 .. 7; 7 is seven, not for ever
+ * @rnr_retry:	0 .. 7; 7 is for ever (IBTA 9.7.5.2.8)
+ * @max_rd_atomic: READs and atomics outstanding, 0: none may be posted
+ */
+struct shca_req_attr {
+	u32 mtu;
+	u32 sq_psn;
+	u32 dqpn;
+	u16 pkey;
+	u64 timeout_ns;
+	u8 retry_cnt;
+	u8 rnr_retry;
+	u16 max_rd_atomic;
+};
+
+/**
+ * struct shca_req_stats - counted by the side, read without its lock
+ */
+struct shca_req_stats {
+	u64 tx_pkts;
+	u64 tx_bytes;
+	u64 retransmits;	/* packets sent again */
+	u64 timeouts;
+	u64 rx[SHCA_RX_NR];
+};
+
+/**
+ * struct shca_req - a requester
+ * @attr:	as started
+ * @state:	ERR is entered by the side itself or by shca_req_fail()
+ * @ring: @ring_mask: @stride: private work requests, storage by the caller
+ * @mem: @mem_ctx: the door to memory
+ *
+ * Free-running indices into the ring, head <= una <= nxt <= prod:
+ * @prod:	posted
+ * @nxt:	next to be sent (or being sent, when @off or @pkt_idx is not 0)
+ * @una:	oldest not yet acknowledged
+ * @head:	oldest not yet popped as a completion
+ *
+ * @psn:	next PSN to be sent; @max_psn: first never sent
+ * @una_psn:	oldest PSN not acknowledged
+ * @pkt_idx:	packet of the request at @nxt
+ * @nr_rd:	READs and atomics outstanding
+ * @rd_psns:	PSNs outstanding that are READ responses or atomics
+ * @window:	packets that may be outstanding
+ * @unacked_ackreq: packets since the last AckReq
+ * @deadline:	retransmission or RNR time-out, 0: none
+ * @pace_ns:	nothing may leave before (congestion control), 0: at once
+ * @hold_ns:	a gap among responses seen before is old news, 0: none is
+ * @rtt_ns: @rtt_start: @rtt_psn: smoothed round trip; the packet being timed
+ * @rnr_psn:	with @rnr_wait: the PSN that found no receive request
+ * @rnr_wait:	@deadline is the end of an RNR wait; nothing is sent
+ * @went_back:	went back to @una_psn already on a NAK or a gap
+ * @rtt_valid:	@rtt_psn is being timed
+ * @lsn: @credits: end-to-end credits; SHCA_AETH_CREDIT_NONE: not in use
+ */
+struct shca_req {
+	struct shca_req_attr attr;
+	enum shca_side_state state;
+	u8 *ring;
+	u32 ring_mask;
+	u32 stride;
+	const struct shca_mem_ops *mem;
+	void *mem_ctx;
+
+	u32 prod;
+	u32 nxt;
+	u32 una;
+	u32 head;
+
+	u32 psn;
+	u32 max_psn;
+	u32 una_psn;
+	u32 pkt_idx;
+	u32 nr_rd;
+	u32 rd_psns;
+	u32 window;
+	u32 unacked_ackreq;
+	u32 mtu_shift;
+
+	u64 deadline;
+	u64 pace_ns;
+	u64 hold_ns;
+	u64 rtt_ns;
+	u64 rtt_start;
+	u32 rtt_psn;
+	u32 rnr_psn;
+	bool rnr_wait;
+	bool went_back;
+	bool rtt_valid;
+	bool draining;		/* SQD: start no further request */
+	u8 retry_left;
+	u8 rnr_left;
+	u32 lsn;
+	u8 credits;
+
+	u16 fail_status;	/* of the request at fail_idx, when fail_valid */
+	u16 fail_vendor;
+	u32 fail_idx;
+	bool fail_valid;
+	struct shca_req_stats stats;
+};
+
+/**
+ * shca_req_init() - a requester in SHCA_SIDE_RESET
+ * @ring:	storage of @entries (power of two) requests, @stride bytes each
+ *		(at least shca_req_stride())
+ */
+void shca_req_init(struct shca_req *req, void *ring, u32 entries, u32 stride,
+		   const struct shca_mem_ops *mem, void *mem_ctx);
+
+/** shca_req_stride() - bytes for a private request of @max_sge segments */
+static inline u32 shca_req_stride(u32 max_sge)
+{
+	return (sizeof(struct shca_send_wr) +
+		max_sge * sizeof(struct shca_sge) + 7) & ~7u;
+}
+
+/** shca_req_start() - to SHCA_SIDE_READY; the ring must be empty */
+void shca_req_start(struct shca_req *req, const struct shca_req_attr *attr);
+
+/** shca_req_reset() - forget everything, back to SHCA_SIDE_RESET */
+void shca_req_reset(struct shca_req *req);
+
+/**
+ * shca_req_fail() - to SHCA_SIDE_ERR from outside (modify to ERR, other side)
+ *
+ * What is acknowledged completes, the rest is flushed by shca_req_pop().
+ */
+void shca_req_fail(struct shca_req *req);
+
+/** shca_req_slot() - where to write the next request; NULL: ring full */
+struct shca_send_wr *shca_req_slot(struct shca_req *req);
+
+/**
+ * shca_req_post() - the request in shca_req_slot() is complete
+ *
+ * Validates opcode, length, flags for the transport; a refused one completes
+ * in its turn with LOC_QP_OP_ERR (or LOC_LEN_ERR) and the QP goes to error.
+ */
+void shca_req_post(struct shca_req *req);
+
+/**
+ * shca_req_next() - the next packet to transmit
+ * @pkt:	filled; payload described by kind, wr, off, paylen
+ *
+ * Return: false: nothing to send now; wait for an event or the deadline.
+ */
+bool shca_req_next(struct shca_req *req, u64 now, struct shca_pkt *pkt);
+
+/**
+ * shca_req_gather_failed() - the payload of a packet cannot be had
+ * @pkt:	from shca_req_next(); it is not transmitted
+ * @status:	KEY, ACCESS, RANGE: the request ends in LOC_PROT_ERR after all
+ *		before it have completed; RETRY: the packet is asked for again
+ *		by a later shca_req_next()
+ */
+void shca_req_gather_failed(struct shca_req *req, const struct shca_pkt *pkt,
+			    enum shca_mem_status status);
+
+/** shca_req_rx() - a response packet (ACK, READ response, atomic ACK, CNP) */
+enum shca_rx shca_req_rx(struct shca_req *req, const struct shca_pkt *pkt,
+			 u64 now);
+
+/** shca_req_timer() - the deadline may have passed; harmless if not */
+void shca_req_timer(struct shca_req *req, u64 now);
+
+/** shca_req_deadline() - when to call shca_req_timer() or _next(); 0: never */
+u64 shca_req_deadline(const struct shca_req *req);
+
+/**
+ * shca_req_pop() - the next completion of the send queue, in order
+ *
+ * Unsignalled successes are retired silently.  @head has advanced past all
+ * that were retired, whatever is returned.
+ */
+bool shca_req_pop(struct shca_req *req, struct shca_wc *wc);
+
+/** shca_req_idle() - nothing outstanding: SQD is drained, QP may be freed */
+static inline bool shca_req_idle(const struct shca_req *req)
+{
+	return req->una == req->nxt && !req->pkt_idx &&
+	       req->una_psn == req->max_psn;
+}
+
+/* ---- responder ---------------------------------------------------------- */
+
+/**
+ * struct shca_resp_attr - what a responder is started with (INIT to RTR)
+ * @access:	SHCA_ACCESS_REMOTE_* of the QP
+ * @min_rnr_timer: code, 0 .. 31
+ * @max_dest_rd_atomic: READs and atomics held for replay, 0 .. ring size
+ * @cnp:	answer CE marks with CNPs (RoCEv2, annex A17.9)
+ */
+struct shca_resp_attr {
+	u32 mtu;
+	u32 rq_psn;
+	u32 dqpn;
+	u16 pkey;
+	u32 access;
+	u8 min_rnr_timer;
+	u16 max_dest_rd_atomic;
+	bool cnp;
+};
+
+/**
+ * struct shca_rd - a READ or atomic, kept for its response and for replay
+ * @first_psn: @nr_psn: PSNs of the response
+ * @send_start:	packet at which the response being sent began
+ * @send_idx:	packet to be sent next; @nr_psn: none
+ * @va: @rkey: @len: READ, as first requested
+ * @value:	atomic: value before the operation
+ * @msn:	MSN of the response's AETH
+ * @answered:	the response was sent to its end; from then on the record is
+ *		kept for replay only and may be overwritten
+ * @replay:	the response being sent is not the first one
+ */
+struct shca_rd {
+	u32 first_psn;
+	u32 nr_psn;
+	u32 send_start;
+	u32 send_idx;
+	u64 va;
+	u32 rkey;
+	u32 len;
+	u64 value;
+	u32 msn;
+	bool is_atomic;
+	bool answered;
+	bool replay;
+};
+
+/** enum shca_ack_kind - the acknowledgement that is owed */
+enum shca_ack_kind {
+	SHCA_ACK_NONE,
+	SHCA_ACK_ACK,
+	SHCA_ACK_NAK,		/* any NAK or RNR NAK */
+};
+
+struct shca_resp_stats {
+	u64 tx_pkts;
+	u64 tx_bytes;
+	u64 acks_sent;
+	u64 naks_sent;
+	u64 rnr_naks_sent;
+	u64 rx[SHCA_RX_NR];
+};
+
+/**
+ * struct shca_resp - a responder
+ * @epsn:	expected PSN
+ * @msn:	messages completed
+ * @op:		opcode class of the message in progress, 0: none
+ * @wr: @wr_valid: receive request of the message in progress
+ * @off:	bytes of the message that have arrived
+ * @va: @rkey: @left: WRITE in progress
+ * @nak_sent:	a sequence NAK stands until @epsn arrives (IBTA 9.7.5.1.2)
+ * @drop_psn:	with @nak_sent: the furthest that was dropped
+ * @rnr_sent:	an RNR NAK stands: what is ahead of @epsn is dropped silently
+ * @ack: @ack_psn: @ack_msn: @ack_syndrome: what is owed; sent after responses
+ *		of earlier READs
+ * @rd: @rd_mask: @rd_head: @rd_tail: ring of READs and atomics, storage by
+ *		the caller; oldest kept and next free, free-running
+ * @rd_send:	the one whose response is being sent
+ * @cnp_due:	a CE mark came: a CNP is owed
+ * @cnp_ns:	none is owed again before
+ * @hold:	out-of-order buffer of the caller's (later), NULL: none
+ */
+struct shca_resp {
+	struct shca_resp_attr attr;
+	enum shca_side_state state;
+	const struct shca_mem_ops *mem;
+	void *mem_ctx;
+
+	u32 epsn;
+	u32 msn;
+	u32 op;
+	u32 off;
+	u32 drop_psn;
+	bool wr_valid;
+	bool nak_sent;
+	bool rnr_sent;
+	bool comm_est;
+	bool cnp_due;
+	u64 va;
+	u32 rkey;
+	u32 left;
+
+	enum shca_ack_kind ack;
+	u32 ack_psn;
+	u32 ack_msn;
+	u8 ack_syndrome;
+	u64 cnp_ns;
+
+	struct shca_rd *rd;
+	u32 rd_mask;
+	u32 rd_head;
+	u32 rd_tail;
+	u32 rd_send;
+	void *hold;
+	struct shca_resp_stats stats;
+	struct shca_recv_wr wr;
+};
+
+/**
+ * struct shca_resp_out - what a received packet led to, besides packets
+ * @events:	SHCA_EV_*
+ * @has_wc:	@wc is to be written to the receive CQ
+ *
+ * When the side went to SHCA_SIDE_ERR the caller moves the QP to error.
+ */
+struct shca_resp_out {
+	u32 events;
+	bool has_wc;
+	struct shca_wc wc;
+};
+
+/** shca_resp_init() - @rd: storage for @rd_entries (power of two) */
+void shca_resp_init(struct shca_resp *resp, struct shca_rd *rd, u32 rd_entries,
+		    const struct shca_mem_ops *mem, void *mem_ctx);
+void shca_resp_start(struct shca_resp *resp, const struct shca_resp_attr *attr);
+void shca_resp_reset(struct shca_resp *resp);
+
+/** shca_resp_fail() - to SHCA_SIDE_ERR from outside */
+void shca_resp_fail(struct shca_resp *resp);
+
+/** shca_resp_rx() - a request packet; @out is overwritten */
+enum shca_rx shca_resp_rx(struct shca_resp *resp, const struct shca_pkt *pkt,
+			  u64 now, struct shca_resp_out *out);
+
+/**
+ * shca_resp_next() - the next response packet: READ responses in order of
+ * their requests, then the acknowledgement, CNPs first
+ *
+ * A NAK that is owed is still sent when the side is in SHCA_SIDE_ERR.
+ */
+bool shca_resp_next(struct shca_resp *resp, u64 now, struct shca_pkt *pkt);
+
+/** shca_resp_gather_failed() - as for the requester; the peer gets a NAK */
+void shca_resp_gather_failed(struct shca_resp *resp, const struct shca_pkt *pkt,
+			     enum shca_mem_status status,
+			     struct shca_resp_out *out);
+
+/**
+ * shca_resp_flush() - the receive request in progress, when in error
+ *
+ * The caller flushes the rest of its ring itself.
+ */
+bool shca_resp_flush(struct shca_resp *resp, struct shca_wc *wc);
+
+/* ---- times -------------------------------------------------------------- */
+
+/** shca_timeout_ns() - local ACK timeout code (0 .. 31) to ns; 0: never */
+static inline u64 shca_timeout_ns(u8 code)
+{
+	return code ? 4096ull << (code & 31) : 0;
+}
+
+/** shca_rnr_ns() - RNR timer code (0 .. 31) to ns, IBTA table 45 */
+u64 shca_rnr_ns(u8 code);
+
+#endif

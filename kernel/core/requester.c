@@ -1,0 +1,586 @@
+// SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
+/*
+ * The requester of the reliable connected transport, first half: work requests
+ * in, request packets out, time-outs, completions out.  The second half, which
+ * takes the responses, is completer.c.  Called by the glue under the lock of
+ * the send side; knows no sockets, timers or memory.
+ *
+ * Operation.  Requests wait in a ring.  Each takes its PSNs when its first
+ * packet is built: one per packet, and for a READ one per packet of its
+ * response (IBTA 9.7.3.1).  What is sent and not acknowledged is bounded by a
+ * window of packets, by max_rd_atomic and by a span of PSNs.  The last packet
+ * of a message asks for an acknowledgement, and so does one in between often
+ * enough that the window never closes without an answer being due.
+ *
+ * Recovery is go-back-N: after a sequence NAK, a time-out, a gap among the
+ * responses or an RNR wait, sending continues at the oldest unacknowledged
+ * PSN, wherever in a message that is.  A READ of which a part arrived is asked
+ * for the rest, at the PSN of the first missing packet.
+ *
+ * Errors.  Requests complete in order, so an error found ahead (payload that
+ * cannot be gathered, a malformed request) stops sending there and waits until
+ * all before it is acknowledged.  Then, as for an error of the oldest request,
+ * the side enters SHCA_SIDE_ERR, that request completes with its status and
+ * all later ones with WR_FLUSH_ERR.
+ */
+#include "headers.h"
+#include "opcode.h"
+#include "requester.h"
+
+void shca_req_init(struct shca_req *req, void *ring, u32 entries, u32 stride,
+		   const struct shca_mem_ops *mem, void *mem_ctx)
+{
+	memset(req, 0, sizeof(*req));
+	req->ring = ring;
+	req->ring_mask = entries - 1;
+	req->stride = stride;
+	req->mem = mem;
+	req->mem_ctx = mem_ctx;
+	req->window = SHCA_REQ_WINDOW;
+	req->credits = SHCA_AETH_CREDIT_NONE;
+}
+
+/* Everything but the storage, the window and the counters. */
+void shca_req_reset(struct shca_req *req)
+{
+	struct shca_req_stats stats = req->stats;
+	u32 window = req->window;
+
+	shca_req_init(req, req->ring, req->ring_mask + 1, req->stride,
+		      req->mem, req->mem_ctx);
+	req->window = window;
+	req->stats = stats;
+}
+
+void shca_req_start(struct shca_req *req, const struct shca_req_attr *attr)
+{
+	req->attr = *attr;
+	for (req->mtu_shift = 8; req->mtu_shift < 12; req->mtu_shift++)
+		if (1u << req->mtu_shift >= attr->mtu)
+			break;
+	req->psn = attr->sq_psn & SHCA_PSN_MASK;
+	req->max_psn = req->psn;
+	req->una_psn = req->psn;
+	req->retry_left = attr->retry_cnt;
+	req->rnr_left = attr->rnr_retry;
+	req->state = SHCA_SIDE_READY;
+}
+
+/* ---- errors ------------------------------------------------------------- */
+
+static void req_enter_err(struct shca_req *req)
+{
+	req->state = SHCA_SIDE_ERR;
+	req->fail_valid = false;
+	req->rnr_wait = false;
+	req->deadline = 0;
+	req->nxt = req->una;
+	req->pkt_idx = 0;
+	req->psn = req->una_psn;
+	req->max_psn = req->una_psn;
+	req->nr_rd = 0;
+	req->rd_psns = 0;
+}
+
+void shca_req_fail(struct shca_req *req)
+{
+	if (req->state == SHCA_SIDE_READY)
+		req_enter_err(req);
+}
+
+void shca_req_fail_una(struct shca_req *req, u8 status, u16 vendor_err)
+{
+	struct shca_send_wr *wr = req_wr(req, req->una);
+
+	wr->status = status;
+	wr->vendor_err = vendor_err;
+	req_enter_err(req);
+}
+
+/* Note an error ahead; of two, the earlier request's is the one that counts. */
+static void req_fail_at(struct shca_req *req, u32 idx, u8 status,
+			u16 vendor_err)
+{
+	if (req->fail_valid && (s32)(idx - req->fail_idx) >= 0)
+		return;
+	req->fail_valid = true;
+	req->fail_idx = idx;
+	req->fail_status = status;
+	req->fail_vendor = vendor_err;
+}
+
+void shca_req_settle(struct shca_req *req)
+{
+	if (req->state == SHCA_SIDE_READY && req->fail_valid &&
+	    req->una == req->fail_idx)
+		shca_req_fail_una(req, req->fail_status, req->fail_vendor);
+}
+
+/* ---- posting ------------------------------------------------------------ */
+
+struct shca_send_wr *shca_req_slot(struct shca_req *req)
+{
+	if (req->state == SHCA_SIDE_RESET ||
+	    req->prod - req->head > req->ring_mask)
+		return NULL;
+	return req_wr(req, req->prod);
+}
+
+static void req_refuse(struct shca_send_wr *wr, u8 status, u16 vendor_err)
+{
+	wr->preset = status;
+	wr->vendor_err = vendor_err;
+}
+
+/* What RC allows; the glue has seen to the segments. */
+static void req_validate(const struct shca_req *req, struct shca_send_wr *wr)
+{
+	switch (wr->opcode) {
+	case SHCA_WR_SEND:
+	case SHCA_WR_SEND_WITH_IMM:
+	case SHCA_WR_RDMA_WRITE:
+	case SHCA_WR_RDMA_WRITE_WITH_IMM:
+		break;
+	case SHCA_WR_ATOMIC_CMP_AND_SWP:
+	case SHCA_WR_ATOMIC_FETCH_AND_ADD:
+		if (wr->length < sizeof(u64)) {
+			req_refuse(wr, SHCA_WC_LOC_LEN_ERR, SHCA_VERR_LENGTH);
+			return;
+		}
+		fallthrough;
+	case SHCA_WR_RDMA_READ:
+		if (!(wr->flags & SHCA_SEND_INLINE) && req->attr.max_rd_atomic)
+			break;
+		fallthrough;
+	default:
+		req_refuse(wr, SHCA_WC_LOC_QP_OP_ERR, SHCA_VERR_WQE);
+		return;
+	}
+	if (wr->flags & ~(SHCA_SEND_FENCE | SHCA_SEND_SIGNALED |
+			  SHCA_SEND_SOLICITED | SHCA_SEND_INLINE))
+		req_refuse(wr, SHCA_WC_LOC_QP_OP_ERR, SHCA_VERR_WQE);
+	else if (wr->length > SHCA_MAX_MSG)
+		req_refuse(wr, SHCA_WC_LOC_LEN_ERR, SHCA_VERR_LENGTH);
+}
+
+void shca_req_post(struct shca_req *req)
+{
+	struct shca_send_wr *wr = req_wr(req, req->prod);
+
+	wr->status = SHCA_WC_SUCCESS;
+	wr->flags_core = 0;
+	wr->first_psn = 0;
+	wr->nr_psn = 0;
+	if (wr->preset == SHCA_WC_SUCCESS) {
+		wr->vendor_err = SHCA_VERR_NONE;
+		req_validate(req, wr);
+	}
+	req->prod++;
+}
+
+/* ---- sending ------------------------------------------------------------ */
+
+void shca_req_seek(struct shca_req *req)
+{
+	const struct shca_send_wr *wr = req_wr(req, req->una);
+
+	req->nxt = req->una;
+	req->psn = req->una_psn;
+	req->pkt_idx = 0;
+	req->unacked_ackreq = 0;
+	if (req->una != req->prod && wr->flags_core & SHCA_WRF_STARTED)
+		req->pkt_idx = shca_psn_off(req->una_psn, wr->first_psn);
+}
+
+void shca_req_retry(struct shca_req *req, u16 vendor_err)
+{
+	if (!req->retry_left) {
+		shca_req_fail_una(req, SHCA_WC_RETRY_EXC_ERR, vendor_err);
+		return;
+	}
+	req->retry_left--;
+	req->deadline = 0;	/* armed by the first packet sent again */
+	req->rtt_valid = false;
+	shca_req_seek(req);
+}
+
+static u32 req_nr_psn(const struct shca_req *req, const struct shca_send_wr *wr)
+{
+	if (!wr->length || req_is_atomic(wr))
+		return 1;
+	return ((wr->length - 1) >> req->mtu_shift) + 1;
+}
+
+/* May this request, new to the wire, take its PSNs now? */
+static bool req_may_start(const struct shca_req *req,
+			  const struct shca_send_wr *wr, u32 nr_psn)
+{
+	u32 span = req_span(req);
+
+	if (req->draining)
+		return false;
+	/* IBTA 10.8.3.3: after all READs and atomics before it. */
+	if (wr->flags & SHCA_SEND_FENCE && req->nr_rd)
+		return false;
+	if (!req_is_rd(wr))
+		return true;
+	if (req->nr_rd >= req->attr.max_rd_atomic)
+		return false;
+	return !span || span + nr_psn <= SHCA_REQ_SPAN;
+}
+
+/* Packets of SENDs and WRITEs that wait for an acknowledgement. */
+static bool req_window_full(const struct shca_req *req)
+{
+	u32 span = req_span(req);
+
+	return span - req->rd_psns >= req->window || span >= SHCA_REQ_SPAN;
+}
+
+static void req_start_wr(struct shca_req *req, struct shca_send_wr *wr,
+			 u32 nr_psn)
+{
+	wr->flags_core |= SHCA_WRF_STARTED;
+	wr->first_psn = req->psn;
+	wr->nr_psn = nr_psn;
+	req->lsn = shca_psn_add(req->lsn, 1);
+	if (req_is_rd(wr)) {
+		req->nr_rd++;
+		req->rd_psns += nr_psn;
+	}
+}
+
+/*
+ * The request at @nxt, if it may send a packet.  Takes its PSNs when it is new;
+ * a malformed one becomes the error ahead instead.
+ */
+static struct shca_send_wr *req_pick(struct shca_req *req)
+{
+	struct shca_send_wr *wr = req_wr(req, req->nxt);
+	u32 nr_psn;
+
+	if (req->nxt == req->prod ||
+	    (req->fail_valid && (s32)(req->nxt - req->fail_idx) >= 0))
+		return NULL;
+	if (wr->preset != SHCA_WC_SUCCESS) {
+		req_fail_at(req, req->nxt, wr->preset, wr->vendor_err);
+		shca_req_settle(req);
+		return NULL;
+	}
+	if (req->psn == req->max_psn && !req_is_rd(wr) && req_window_full(req))
+		return NULL;
+	if (!(wr->flags_core & SHCA_WRF_STARTED)) {
+		nr_psn = req_nr_psn(req, wr);
+		if (!req_may_start(req, wr, nr_psn))
+			return NULL;
+		req_start_wr(req, wr, nr_psn);
+	}
+	return wr;
+}
+
+static u8 req_opcode(const struct shca_send_wr *wr, bool first, bool last)
+{
+	/* [with immediate][first][last] */
+	static const u8 send[2][2][2] = {
+		{ { SHCA_OP_SEND_MIDDLE, SHCA_OP_SEND_LAST },
+		  { SHCA_OP_SEND_FIRST, SHCA_OP_SEND_ONLY } },
+		{ { SHCA_OP_SEND_MIDDLE, SHCA_OP_SEND_LAST_IMM },
+		  { SHCA_OP_SEND_FIRST, SHCA_OP_SEND_ONLY_IMM } },
+	};
+	static const u8 write[2][2][2] = {
+		{ { SHCA_OP_WRITE_MIDDLE, SHCA_OP_WRITE_LAST },
+		  { SHCA_OP_WRITE_FIRST, SHCA_OP_WRITE_ONLY } },
+		{ { SHCA_OP_WRITE_MIDDLE, SHCA_OP_WRITE_LAST_IMM },
+		  { SHCA_OP_WRITE_FIRST, SHCA_OP_WRITE_ONLY_IMM } },
+	};
+
+	switch (wr->opcode) {
+	case SHCA_WR_SEND:
+		return send[0][first][last];
+	case SHCA_WR_SEND_WITH_IMM:
+		return send[1][first][last];
+	case SHCA_WR_RDMA_WRITE:
+		return write[0][first][last];
+	case SHCA_WR_RDMA_WRITE_WITH_IMM:
+		return write[1][first][last];
+	case SHCA_WR_RDMA_READ:
+		return SHCA_OP_READ_REQUEST;
+	case SHCA_WR_ATOMIC_CMP_AND_SWP:
+		return SHCA_OP_CMP_SWAP;
+	default:
+		return SHCA_OP_FETCH_ADD;
+	}
+}
+
+static void req_build_data(const struct shca_req *req,
+			   const struct shca_send_wr *wr, u32 off,
+			   struct shca_pkt *pkt)
+{
+	u32 flags = shca_opcode_info(pkt->opcode)->flags;
+
+	pkt->paylen = min_t(u32, wr->length - off, 1u << req->mtu_shift);
+	pkt->pad = shca_hdr_pad(pkt->paylen);
+	pkt->kind = pkt->paylen ? SHCA_PAY_WR : SHCA_PAY_NONE;
+	pkt->off = off;
+	if (flags & SHCA_OPF_RETH) {
+		pkt->reth.va = wr->remote_addr;
+		pkt->reth.rkey = wr->rkey;
+		pkt->reth.len = wr->length;
+	}
+	if (flags & SHCA_OPF_IMM)
+		pkt->imm = wr->imm;
+	/* Only where a receive request completes can there be an event. */
+	if (flags & SHCA_OPF_END && flags & (SHCA_OPF_SEND | SHCA_OPF_IMM))
+		pkt->se = wr->flags & SHCA_SEND_SOLICITED;
+}
+
+static void req_build(const struct shca_req *req, const struct shca_send_wr *wr,
+		      bool last, struct shca_pkt *pkt)
+{
+	u32 off = req->pkt_idx << req->mtu_shift;
+
+	memset(pkt, 0, sizeof(*pkt));
+	pkt->opcode = req_opcode(wr, !req->pkt_idx, last);
+	pkt->mig = true;	/* the only state without APM (IBTA 17.2.8) */
+	pkt->pkey = req->attr.pkey;
+	pkt->dqpn = req->attr.dqpn;
+	pkt->psn = req->psn;
+	pkt->wr = wr;
+
+	if (req_is_read(wr)) {
+		pkt->reth.va = wr->remote_addr + off;
+		pkt->reth.rkey = wr->rkey;
+		pkt->reth.len = wr->length - off;
+	} else if (req_is_atomic(wr)) {
+		pkt->atomic.va = wr->remote_addr;
+		pkt->atomic.rkey = wr->rkey;
+		pkt->atomic.swap_add = wr->compare_add;
+		if (wr->opcode == SHCA_WR_ATOMIC_CMP_AND_SWP) {
+			pkt->atomic.swap_add = wr->swap;
+			pkt->atomic.compare = wr->compare_add;
+		}
+	} else {
+		req_build_data(req, wr, off, pkt);
+	}
+}
+
+/*
+ * Ask for an acknowledgement with this packet?  With the last one of a message,
+ * of a window and of a run that is sent again: after each of these the peer may
+ * have nothing else to answer, and only the timer would help.
+ */
+static bool req_wants_ack(const struct shca_req *req, bool last, u32 end_psn)
+{
+	if (last || req->unacked_ackreq + 1 >= req->window / 4)
+		return true;
+	if (req->psn != req->max_psn)
+		return end_psn == req->max_psn;
+	return req_span(req) - req->rd_psns + 1 >= req->window;
+}
+
+static void req_sent(struct shca_req *req, struct shca_send_wr *wr,
+		     const struct shca_pkt *pkt, bool last, u32 end_psn,
+		     u64 now)
+{
+	bool is_new = req->psn == req->max_psn;
+
+	req->unacked_ackreq = pkt->ackreq ? 0 : req->unacked_ackreq + 1;
+	if (is_new) {
+		req->max_psn = end_psn;
+	} else {
+		wr->flags_core |= SHCA_WRF_RETRIED;
+		req->stats.retransmits++;
+	}
+	if (is_new && pkt->ackreq && !req->rtt_valid) {
+		req->rtt_valid = true;
+		req->rtt_psn = pkt->psn;
+		req->rtt_start = now;
+	}
+	req->psn = end_psn;
+	req->pkt_idx++;
+	if (last) {
+		req->nxt++;
+		req->pkt_idx = 0;
+	}
+	if (!req->deadline && req->attr.timeout_ns)
+		req->deadline = now + req->attr.timeout_ns;
+	req->stats.tx_pkts++;
+	req->stats.tx_bytes += pkt->paylen;
+}
+
+bool shca_req_next(struct shca_req *req, u64 now, struct shca_pkt *pkt)
+{
+	struct shca_send_wr *wr;
+	u32 end_psn;
+	bool last;
+
+	shca_req_settle(req);
+	if (req->state != SHCA_SIDE_READY || req->rnr_wait ||
+	    now < req->pace_ns)
+		return false;
+	req->pace_ns = 0;
+	wr = req_pick(req);
+	if (!wr)
+		return false;
+
+	last = req_is_rd(wr) || req->pkt_idx + 1 == wr->nr_psn;
+	if (req_is_rd(wr))
+		end_psn = shca_psn_add(wr->first_psn, wr->nr_psn);
+	else
+		end_psn = shca_psn_add(req->psn, 1);
+	req_build(req, wr, last, pkt);
+	pkt->ackreq = req_wants_ack(req, last, end_psn);
+	req_sent(req, wr, pkt, last, end_psn, now);
+	return true;
+}
+
+/* The request that @psn belongs to; false: it was acknowledged meanwhile. */
+static bool req_find(const struct shca_req *req, u32 psn, u32 *idx)
+{
+	const struct shca_send_wr *wr;
+	u32 i;
+
+	if (shca_psn_off(psn, req->una_psn) >= req_span(req))
+		return false;
+	for (i = req->una; i != req->prod; i++) {
+		wr = req_wr(req, i);
+		if (shca_psn_off(psn, wr->first_psn) < wr->nr_psn) {
+			*idx = i;
+			return true;
+		}
+	}
+	return false;
+}
+
+/* Sending resumes at @psn of request @idx; a first attempt never happened. */
+static void req_unsend(struct shca_req *req, u32 idx, u32 psn)
+{
+	struct shca_send_wr *wr = req_wr(req, idx);
+
+	if (shca_psn_add(psn, 1) == req->max_psn) {
+		req->max_psn = psn;
+		req->rtt_valid = false;
+		if (psn == wr->first_psn) {
+			wr->flags_core &= ~SHCA_WRF_STARTED;
+			req->lsn = shca_psn_add(req->lsn, -1);
+		}
+		if (!req_span(req))
+			req->deadline = 0;
+	}
+	req->nxt = idx;
+	req->psn = psn;
+	req->pkt_idx = shca_psn_off(psn, wr->first_psn);
+}
+
+void shca_req_gather_failed(struct shca_req *req, const struct shca_pkt *pkt,
+			    enum shca_mem_status status)
+{
+	u32 idx;
+
+	if (req->state != SHCA_SIDE_READY || pkt->kind != SHCA_PAY_WR ||
+	    !req_find(req, pkt->psn, &idx))
+		return;
+	req_unsend(req, idx, pkt->psn);
+	if (status == SHCA_MEM_OK || status == SHCA_MEM_RETRY)
+		return;
+	req_fail_at(req, idx, SHCA_WC_LOC_PROT_ERR, shca_mem_verr(status));
+	shca_req_settle(req);
+}
+
+/* ---- time --------------------------------------------------------------- */
+
+void shca_req_timer(struct shca_req *req, u64 now)
+{
+	if (req->state != SHCA_SIDE_READY || !req->deadline ||
+	    now < req->deadline)
+		return;
+	if (req->rnr_wait) {
+		req->rnr_wait = false;
+		req->deadline = 0;
+		return;
+	}
+	req->stats.timeouts++;
+	req->went_back = false;
+	shca_req_retry(req, SHCA_VERR_TIMEOUT);
+}
+
+u64 shca_req_deadline(const struct shca_req *req)
+{
+	if (req->state != SHCA_SIDE_READY)
+		return 0;
+	if (!req->pace_ns || req->rnr_wait || req->nxt == req->prod)
+		return req->deadline;
+	if (!req->deadline)
+		return req->pace_ns;
+	return min_t(u64, req->deadline, req->pace_ns);
+}
+
+/* ---- completions -------------------------------------------------------- */
+
+static u8 req_wc_opcode(u8 opcode)
+{
+	switch (opcode) {
+	case SHCA_WR_RDMA_WRITE:
+	case SHCA_WR_RDMA_WRITE_WITH_IMM:
+		return SHCA_WC_RDMA_WRITE;
+	case SHCA_WR_RDMA_READ:
+		return SHCA_WC_RDMA_READ;
+	case SHCA_WR_ATOMIC_CMP_AND_SWP:
+		return SHCA_WC_COMP_SWAP;
+	case SHCA_WR_ATOMIC_FETCH_AND_ADD:
+		return SHCA_WC_FETCH_ADD;
+	case SHCA_WR_LOCAL_INV:
+		return SHCA_WC_LOCAL_INV;
+	case SHCA_WR_BIND_MW:
+		return SHCA_WC_BIND_MW;
+	case SHCA_WR_FLUSH:
+		return SHCA_WC_FLUSH;
+	case SHCA_WR_ATOMIC_WRITE:
+		return SHCA_WC_ATOMIC_WRITE;
+	default:
+		return SHCA_WC_SEND;
+	}
+}
+
+static void req_fill_wc(const struct shca_send_wr *wr, u8 status,
+			struct shca_wc *wc)
+{
+	memset(wc, 0, sizeof(*wc));
+	wc->wr_id = wr->wr_id;
+	wc->status = status;
+	wc->opcode = req_wc_opcode(wr->opcode);
+	if (status != SHCA_WC_SUCCESS)
+		wc->vendor_err = wr->vendor_err;
+	else if (req_is_read(wr))
+		wc->byte_len = wr->length;
+	else if (req_is_atomic(wr))
+		wc->byte_len = sizeof(u64);
+}
+
+bool shca_req_pop(struct shca_req *req, struct shca_wc *wc)
+{
+	const struct shca_send_wr *wr;
+	u8 status;
+
+	shca_req_settle(req);
+	while (req->head != req->una) {
+		wr = req_wr(req, req->head++);
+		if (!(wr->flags & SHCA_SEND_SIGNALED))
+			continue;
+		req_fill_wc(wr, SHCA_WC_SUCCESS, wc);
+		return true;
+	}
+	if (req->state != SHCA_SIDE_ERR || req->head == req->prod)
+		return false;
+
+	wr = req_wr(req, req->head++);
+	req->una = req->head;
+	req->nxt = req->head;
+	status = wr->status;
+	if (status == SHCA_WC_SUCCESS)
+		status = SHCA_WC_WR_FLUSH_ERR;
+	req_fill_wc(wr, status, wc);
+	if (status == SHCA_WC_WR_FLUSH_ERR)
+		wc->vendor_err = SHCA_VERR_NONE;
+	return true;
+}

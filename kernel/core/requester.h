@@ -1,0 +1,70 @@
+/* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
+/*
+ * What requester.c and completer.c share of struct shca_req; private to them.
+ *
+ * Invariants, between any two calls from outside and in SHCA_SIDE_READY:
+ *
+ *   head <= una <= nxt <= prod, as free-running indices
+ *   @una_psn lies in the request at @una, or is @max_psn
+ *   @psn lies in [@una_psn, @max_psn]; behind @max_psn means sending again
+ *   requests with PSNs (SHCA_WRF_STARTED) are @una up to the one of @max_psn
+ *   @nr_rd and @rd_psns count READs and atomics among those, and what of
+ *   their PSNs is at or after @una_psn
+ */
+#ifndef SHCA_CORE_REQUESTER_H
+#define SHCA_CORE_REQUESTER_H
+
+#include "psn.h"
+#include "rc.h"
+
+/* struct shca_send_wr.flags_core */
+#define SHCA_WRF_STARTED	(1u << 0)	/* has PSNs, was sent in part */
+#define SHCA_WRF_RETRIED	(1u << 1)	/* sent again, in part or whole */
+
+static inline struct shca_send_wr *req_wr(const struct shca_req *req, u32 idx)
+{
+	return (void *)(req->ring + (size_t)(idx & req->ring_mask) *
+			req->stride);
+}
+
+static inline bool req_is_read(const struct shca_send_wr *wr)
+{
+	return wr->opcode == SHCA_WR_RDMA_READ;
+}
+
+static inline bool req_is_atomic(const struct shca_send_wr *wr)
+{
+	return wr->opcode == SHCA_WR_ATOMIC_CMP_AND_SWP ||
+	       wr->opcode == SHCA_WR_ATOMIC_FETCH_AND_ADD;
+}
+
+/* Answered by data of its own; an acknowledgement does not complete it. */
+static inline bool req_is_rd(const struct shca_send_wr *wr)
+{
+	return req_is_read(wr) || req_is_atomic(wr);
+}
+
+/* PSNs outstanding; unsigned, so that one READ may take 2^23 of them. */
+static inline u32 req_span(const struct shca_req *req)
+{
+	return shca_psn_off(req->max_psn, req->una_psn);
+}
+
+/**
+ * shca_req_seek() - continue sending at the oldest unacknowledged PSN
+ *
+ * Goes back after a loss, and forward when an acknowledgement overtakes the
+ * packets that are being sent again.
+ */
+void shca_req_seek(struct shca_req *req);
+
+/** shca_req_retry() - go back and count it, or fail the oldest request */
+void shca_req_retry(struct shca_req *req, u16 vendor_err);
+
+/** shca_req_fail_una() - the oldest request failed: to SHCA_SIDE_ERR */
+void shca_req_fail_una(struct shca_req *req, u8 status, u16 vendor_err);
+
+/** shca_req_settle() - take up an error once all before it is acknowledged */
+void shca_req_settle(struct shca_req *req);
+
+#endif

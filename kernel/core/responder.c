@@ -1,0 +1,819 @@
+// SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
+/*
+ * The responder of the reliable connected transport (IBTA 9.7.4, 9.7.5.1):
+ * request packets in, memory changed, receive completions, acknowledgements
+ * and READ responses out.  Called by the glue under the lock of the receive
+ * side; knows no sockets and touches memory through struct shca_mem_ops only.
+ *
+ * Operation.  shca_resp_rx() sorts a packet by its PSN.  The expected one is
+ * checked (sequence of opcodes, rights of the QP, lengths, keys) and executed;
+ * each check that fails has one exit, resp_refuse(), which owes the NAK and
+ * moves the side to SHCA_SIDE_ERR.  What is ahead of the expected PSN was
+ * overtaken or follows a loss: one sequence NAK per gap, then silence.  What is
+ * behind is a duplicate: SENDs and WRITEs are acknowledged again and never
+ * executed again, READs and atomics are answered again from a ring of records.
+ *
+ * Answers are owed, not sent: shca_resp_next() hands them out in the order of
+ * the requests.  One acknowledgement stands for all before it, so a batch of
+ * requests costs one.
+ *
+ * Error handling.  A request that fails after it was accepted (memory gone
+ * before the READ response was built) turns into a NAK at that PSN.  Responses
+ * and NAKs that the side owed when it entered SHCA_SIDE_ERR by itself still
+ * leave, so the peer learns the cause; after shca_resp_fail() nothing does.
+ */
+#include "headers.h"
+#include "opcode.h"
+#include "psn.h"
+#include "rc.h"
+
+/* Least time between two CNPs of one QP (annex A17.9.3 leaves it to us). */
+#define CNP_INTERVAL_NS		50000
+
+#define ACK_SYNDROME		(SHCA_AETH_ACK | SHCA_AETH_CREDIT_NONE)
+#define NAK_SEQ_SYNDROME	(SHCA_AETH_NAK | SHCA_NAK_PSN_SEQ)
+
+void shca_resp_init(struct shca_resp *resp, struct shca_rd *rd, u32 rd_entries,
+		    const struct shca_mem_ops *mem, void *mem_ctx)
+{
+	memset(resp, 0, sizeof(*resp));
+	resp->rd = rd;
+	resp->rd_mask = rd_entries - 1;
+	resp->mem = mem;
+	resp->mem_ctx = mem_ctx;
+}
+
+/* Everything but the storage and the counters. */
+void shca_resp_reset(struct shca_resp *resp)
+{
+	struct shca_resp_stats stats = resp->stats;
+	void *hold = resp->hold;
+
+	shca_resp_init(resp, resp->rd, resp->rd_mask + 1, resp->mem,
+		       resp->mem_ctx);
+	resp->stats = stats;
+	resp->hold = hold;
+}
+
+void shca_resp_start(struct shca_resp *resp, const struct shca_resp_attr *attr)
+{
+	resp->attr = *attr;
+	resp->attr.max_dest_rd_atomic =
+		min_t(u32, attr->max_dest_rd_atomic, resp->rd_mask + 1);
+	resp->epsn = attr->rq_psn & SHCA_PSN_MASK;
+	resp->state = SHCA_SIDE_READY;
+}
+
+void shca_resp_fail(struct shca_resp *resp)
+{
+	if (resp->state != SHCA_SIDE_READY)
+		return;
+	resp->state = SHCA_SIDE_ERR;
+	resp->rd_send = resp->rd_tail;
+	resp->ack = SHCA_ACK_NONE;
+	resp->cnp_due = false;
+}
+
+/* ---- what is owed ------------------------------------------------------- */
+
+static void resp_owe_ack(struct shca_resp *resp, u32 psn)
+{
+	resp->ack = SHCA_ACK_ACK;
+	resp->ack_psn = psn;
+	resp->ack_msn = resp->msn;
+	resp->ack_syndrome = ACK_SYNDROME;
+}
+
+static void resp_owe_nak(struct shca_resp *resp, u32 psn, u8 syndrome)
+{
+	resp->ack = SHCA_ACK_NAK;
+	resp->ack_psn = psn;
+	resp->ack_msn = resp->msn;
+	resp->ack_syndrome = syndrome;
+}
+
+/*
+ * The one exit for a request that cannot be executed: NAK, error state, and
+ * the receive request in use, if any, completes with @wc_status.
+ */
+static enum shca_rx resp_refuse(struct shca_resp *resp, u32 psn, u8 nak,
+				u8 wc_status, u16 vendor_err,
+				struct shca_resp_out *out)
+{
+	resp_owe_nak(resp, psn, SHCA_AETH_NAK | nak);
+	resp->state = SHCA_SIDE_ERR;
+	if (resp->wr_valid) {
+		resp->wr_valid = false;
+		out->has_wc = true;
+		out->wc.is_recv = true;
+		out->wc.wr_id = resp->wr.wr_id;
+		out->wc.opcode = SHCA_WC_RECV;
+		out->wc.status = wc_status;
+		out->wc.vendor_err = vendor_err;
+	}
+	switch (nak) {
+	case SHCA_NAK_INVALID:
+		out->events |= SHCA_EV_REQ_ERR;
+		return SHCA_RX_INVALID;
+	case SHCA_NAK_ACCESS:
+		out->events |= SHCA_EV_ACCESS_ERR;
+		return SHCA_RX_ACCESS;
+	default:
+		if (!out->has_wc)
+			out->events |= SHCA_EV_FATAL;
+		return SHCA_RX_OPERATION;
+	}
+}
+
+static enum shca_rx resp_refuse_invalid(struct shca_resp *resp,
+					const struct shca_pkt *pkt,
+					struct shca_resp_out *out)
+{
+	return resp_refuse(resp, pkt->psn, SHCA_NAK_INVALID,
+			   SHCA_WC_LOC_QP_OP_ERR, SHCA_VERR_NONE, out);
+}
+
+static enum shca_rx resp_refuse_access(struct shca_resp *resp, u32 psn,
+				       enum shca_mem_status status,
+				       struct shca_resp_out *out)
+{
+	return resp_refuse(resp, psn, SHCA_NAK_ACCESS, SHCA_WC_LOC_ACCESS_ERR,
+			   shca_mem_verr(status), out);
+}
+
+/* ---- records of READs and atomics --------------------------------------- */
+
+static struct shca_rd *resp_rd(struct shca_resp *resp, u32 idx)
+{
+	return &resp->rd[idx & resp->rd_mask];
+}
+
+/* The record that @psn belongs to; false: none, or no longer kept. */
+static bool resp_rd_find(struct shca_resp *resp, u32 psn, u32 *idx)
+{
+	const struct shca_rd *rd;
+	u32 i;
+
+	for (i = resp->rd_tail; i != resp->rd_head; i--) {
+		rd = resp_rd(resp, i - 1);
+		if (shca_psn_off(psn, rd->first_psn) < rd->nr_psn) {
+			*idx = i - 1;
+			return true;
+		}
+	}
+	return false;
+}
+
+/*
+ * Room for one more record.  The oldest makes way once it was answered: the
+ * requester would not have sent this request without having that answer
+ * (max_rd_atomic).  One that was not answered means more requests than agreed
+ * upon, an invalid request (IBTA 9.7.5.2.4).
+ */
+static struct shca_rd *resp_rd_alloc(struct shca_resp *resp)
+{
+	u32 max = resp->attr.max_dest_rd_atomic;
+
+	if (!max)
+		return NULL;
+	if (resp->rd_tail - resp->rd_head >= max) {
+		if (!resp_rd(resp, resp->rd_head)->answered)
+			return NULL;
+		if (resp->rd_send == resp->rd_head)
+			resp->rd_send++;
+		resp->rd_head++;
+	}
+	return resp_rd(resp, resp->rd_tail);
+}
+
+/* Send the response of record @idx, or what of it starts at packet @start. */
+static void resp_rd_send(struct shca_resp *resp, u32 idx, u32 start)
+{
+	struct shca_rd *rd = resp_rd(resp, idx);
+
+	rd->replay = rd->answered;
+	rd->send_start = start;
+	rd->send_idx = start;
+	if ((s32)(idx - resp->rd_send) < 0)
+		resp->rd_send = idx;
+}
+
+static u32 resp_nr_psn(const struct shca_resp *resp, u32 len)
+{
+	return len ? (len - 1) / resp->attr.mtu + 1 : 1;
+}
+
+/* ---- the expected PSN: checks ------------------------------------------- */
+
+/* Does the packet follow the one before (IBTA 9.7.4.1.2)? */
+static bool resp_opcode_follows(const struct shca_resp *resp, u32 flags)
+{
+	u32 class = flags & (SHCA_OPF_SEND | SHCA_OPF_WRITE);
+
+	if (flags & SHCA_OPF_START)
+		return !resp->op;
+	return resp->op && resp->op == class;
+}
+
+/*
+ * Is the operation offered?  One that the QP does not permit counts as not
+ * supported, so it draws an invalid request NAK and not an access error, which
+ * is about keys (IBTA 9.7.5.2.4).
+ */
+static bool resp_op_permitted(const struct shca_resp *resp, u32 flags)
+{
+	u32 access = resp->attr.access;
+
+	if (flags & SHCA_OPF_INV)
+		return false;
+	if (flags & SHCA_OPF_WRITE)
+		return access & SHCA_ACCESS_REMOTE_WRITE;
+	if (flags & SHCA_OPF_READ)
+		return access & SHCA_ACCESS_REMOTE_READ;
+	if (flags & SHCA_OPF_ATOMIC)
+		return access & SHCA_ACCESS_REMOTE_ATOMIC;
+	return flags & SHCA_OPF_SEND;
+}
+
+/* Length of one packet by its place in the message (IBTA 9.7.4.1.6). */
+static bool resp_length_fits(const struct shca_resp *resp,
+			     const struct shca_pkt *pkt, u32 flags)
+{
+	u32 mtu = resp->attr.mtu;
+
+	if (!(flags & SHCA_OPF_PAYLOAD))
+		return !pkt->paylen && !pkt->pad;
+	if ((pkt->paylen + pkt->pad) & 3)
+		return false;
+	if (!(flags & SHCA_OPF_END))
+		return pkt->paylen == mtu && !pkt->pad;
+	if (!(flags & SHCA_OPF_START) && !pkt->paylen)
+		return false;
+	return pkt->paylen <= mtu;
+}
+
+/* ---- the expected PSN: execution ---------------------------------------- */
+
+static enum shca_rx resp_rnr(struct shca_resp *resp, u32 psn)
+{
+	resp->rnr_sent = true;
+	resp_owe_nak(resp, psn,
+		     SHCA_AETH_RNR | (resp->attr.min_rnr_timer & 31));
+	return SHCA_RX_RNR;
+}
+
+/*
+ * A NAK was owed, and before it could leave its packet came after all.  What
+ * was dropped behind it is missing still: the NAK moves on to that.  If nothing
+ * is, what the NAK would have acknowledged is acknowledged otherwise, since the
+ * request to do so may have been in a packet before.
+ */
+static void resp_void_nak(struct shca_resp *resp, u32 psn)
+{
+	if (resp->ack_syndrome == NAK_SEQ_SYNDROME &&
+	    shca_psn_diff(resp->drop_psn, resp->epsn) >= 0) {
+		resp->nak_sent = true;
+		resp_owe_nak(resp, resp->epsn, NAK_SEQ_SYNDROME);
+	} else {
+		resp_owe_ack(resp, psn);
+	}
+}
+
+/* The packet is executed: expect the next, acknowledge if asked to. */
+static void resp_accept(struct shca_resp *resp, const struct shca_pkt *pkt,
+			u32 flags, u32 nr_psn)
+{
+	bool has_response = !(flags & SHCA_OPF_PAYLOAD);
+
+	resp->epsn = shca_psn_add(pkt->psn, nr_psn);
+	resp->nak_sent = false;
+	resp->rnr_sent = false;
+	if (flags & SHCA_OPF_END)
+		resp->msn = shca_psn_add(resp->msn, 1);
+	if (resp->ack == SHCA_ACK_NAK)
+		resp_void_nak(resp, shca_psn_add(pkt->psn,
+						 has_response ? -1 : 0));
+	else if (pkt->ackreq && !has_response)
+		resp_owe_ack(resp, pkt->psn);
+}
+
+/* A receive request for this message; @verdict is set when there is none. */
+static bool resp_take_wr(struct shca_resp *resp, const struct shca_pkt *pkt,
+			 struct shca_resp_out *out, enum shca_rx *verdict)
+{
+	if (resp->wr_valid)
+		return true;
+	switch (resp->mem->recv_get(resp->mem_ctx, &resp->wr)) {
+	case SHCA_RECV_OK:
+		resp->wr_valid = true;
+		return true;
+	case SHCA_RECV_EMPTY:
+		*verdict = resp_rnr(resp, pkt->psn);
+		return false;
+	case SHCA_RECV_BAD:
+		break;
+	}
+	resp->wr_valid = true;
+	*verdict = resp_refuse(resp, pkt->psn, SHCA_NAK_OPERATION,
+			       SHCA_WC_LOC_QP_OP_ERR, SHCA_VERR_WQE, out);
+	return false;
+}
+
+static void resp_complete(struct shca_resp *resp, const struct shca_pkt *pkt,
+			  u32 flags, u8 opcode, struct shca_resp_out *out)
+{
+	resp->wr_valid = false;
+	out->has_wc = true;
+	out->wc.is_recv = true;
+	out->wc.wr_id = resp->wr.wr_id;
+	out->wc.opcode = opcode;
+	out->wc.byte_len = resp->off;
+	out->wc.solicited = pkt->se;
+	if (flags & SHCA_OPF_IMM) {
+		out->wc.imm = pkt->imm;
+		out->wc.wc_flags = SHCA_WC_WITH_IMM;
+	}
+}
+
+static enum shca_rx resp_send(struct shca_resp *resp,
+			      const struct shca_pkt *pkt, u32 flags,
+			      struct shca_resp_out *out)
+{
+	enum shca_mem_status status = SHCA_MEM_OK;
+	enum shca_rx verdict;
+
+	if (flags & SHCA_OPF_START)
+		resp->off = 0;
+	if (!resp_take_wr(resp, pkt, out, &verdict))
+		return verdict;
+	if (pkt->paylen > resp->wr.length - resp->off)
+		return resp_refuse(resp, pkt->psn, SHCA_NAK_INVALID,
+				   SHCA_WC_LOC_LEN_ERR, SHCA_VERR_LENGTH, out);
+	if (pkt->paylen)
+		status = resp->mem->local_scatter(resp->mem_ctx, resp->wr.sge,
+						  resp->wr.num_sge, resp->off,
+						  pkt);
+	if (status == SHCA_MEM_RETRY)
+		return SHCA_RX_RETRY;
+	if (status != SHCA_MEM_OK)
+		return resp_refuse(resp, pkt->psn, SHCA_NAK_OPERATION,
+				   SHCA_WC_LOC_PROT_ERR, shca_mem_verr(status),
+				   out);
+
+	resp->off += pkt->paylen;
+	resp->op = flags & SHCA_OPF_END ? 0 : SHCA_OPF_SEND;
+	resp_accept(resp, pkt, flags, 1);
+	if (flags & SHCA_OPF_END)
+		resp_complete(resp, pkt, flags, SHCA_WC_RECV, out);
+	return SHCA_RX_OK;
+}
+
+/*
+ * The RETH of the first packet: length and key, before any byte is placed.
+ * The key of a zero-length request is not looked at (C9-88).
+ */
+static enum shca_rx resp_write_begin(struct shca_resp *resp,
+				     const struct shca_pkt *pkt,
+				     struct shca_resp_out *out)
+{
+	enum shca_mem_status status = SHCA_MEM_OK;
+
+	if (pkt->reth.len > SHCA_MAX_MSG)
+		return resp_refuse_invalid(resp, pkt, out);
+	if (pkt->reth.len)
+		status = resp->mem->remote_check(resp->mem_ctx, pkt->reth.rkey,
+						 pkt->reth.va, pkt->reth.len,
+						 SHCA_ACCESS_REMOTE_WRITE);
+	if (status == SHCA_MEM_RETRY)
+		return SHCA_RX_RETRY;
+	if (status != SHCA_MEM_OK)
+		return resp_refuse_access(resp, pkt->psn, status, out);
+	resp->va = pkt->reth.va;
+	resp->rkey = pkt->reth.rkey;
+	resp->left = pkt->reth.len;
+	resp->off = 0;
+	return SHCA_RX_OK;
+}
+
+static enum shca_rx resp_write(struct shca_resp *resp,
+			       const struct shca_pkt *pkt, u32 flags,
+			       struct shca_resp_out *out)
+{
+	enum shca_mem_status status = SHCA_MEM_OK;
+	enum shca_rx verdict;
+
+	if (flags & SHCA_OPF_START) {
+		verdict = resp_write_begin(resp, pkt, out);
+		if (verdict != SHCA_RX_OK)
+			return verdict;
+	}
+	/* All packets together carry what the RETH announced, no more or less. */
+	if (flags & SHCA_OPF_END ? pkt->paylen != resp->left :
+				   pkt->paylen >= resp->left)
+		return resp_refuse_invalid(resp, pkt, out);
+	/* First the receive request: after an RNR NAK nothing was placed. */
+	if (flags & SHCA_OPF_IMM && !resp_take_wr(resp, pkt, out, &verdict))
+		return verdict;
+	if (pkt->paylen)
+		status = resp->mem->remote_write(resp->mem_ctx, resp->rkey,
+						 resp->va + resp->off, pkt);
+	if (status == SHCA_MEM_RETRY)
+		return SHCA_RX_RETRY;
+	if (status != SHCA_MEM_OK)
+		return resp_refuse_access(resp, pkt->psn, status, out);
+
+	resp->off += pkt->paylen;
+	resp->left -= pkt->paylen;
+	resp->op = flags & SHCA_OPF_END ? 0 : SHCA_OPF_WRITE;
+	resp_accept(resp, pkt, flags, 1);
+	if (flags & SHCA_OPF_IMM)
+		resp_complete(resp, pkt, flags, SHCA_WC_RECV_RDMA_WITH_IMM,
+			      out);
+	return SHCA_RX_OK;
+}
+
+static enum shca_rx resp_read(struct shca_resp *resp,
+			      const struct shca_pkt *pkt, u32 flags,
+			      struct shca_resp_out *out)
+{
+	enum shca_mem_status status = SHCA_MEM_OK;
+	u32 len = pkt->reth.len;
+	struct shca_rd *rd;
+
+	if (len > SHCA_MAX_MSG)
+		return resp_refuse_invalid(resp, pkt, out);
+	if (len)	/* else C9-88 */
+		status = resp->mem->remote_check(resp->mem_ctx, pkt->reth.rkey,
+						 pkt->reth.va, len,
+						 SHCA_ACCESS_REMOTE_READ);
+	if (status == SHCA_MEM_RETRY)
+		return SHCA_RX_RETRY;
+	if (status != SHCA_MEM_OK)
+		return resp_refuse_access(resp, pkt->psn, status, out);
+	rd = resp_rd_alloc(resp);
+	if (!rd)
+		return resp_refuse_invalid(resp, pkt, out);
+
+	/* A READ counts as a message when it is accepted (C9-148). */
+	resp_accept(resp, pkt, flags, resp_nr_psn(resp, len));
+	memset(rd, 0, sizeof(*rd));
+	rd->first_psn = pkt->psn;
+	rd->nr_psn = resp_nr_psn(resp, len);
+	rd->va = pkt->reth.va;
+	rd->rkey = pkt->reth.rkey;
+	rd->len = len;
+	rd->msn = resp->msn;
+	resp_rd_send(resp, resp->rd_tail, 0);
+	resp->rd_tail++;
+	return SHCA_RX_OK;
+}
+
+static enum shca_rx resp_atomic(struct shca_resp *resp,
+				const struct shca_pkt *pkt, u32 flags,
+				struct shca_resp_out *out)
+{
+	enum shca_mem_status status;
+	struct shca_rd *rd;
+	u64 value = 0;
+
+	/* IBTA 9.4.5: naturally aligned, else an invalid request. */
+	if (pkt->atomic.va & 7)
+		return resp_refuse_invalid(resp, pkt, out);
+	rd = resp_rd_alloc(resp);
+	if (!rd)
+		return resp_refuse_invalid(resp, pkt, out);
+	status = resp->mem->remote_atomic(resp->mem_ctx, pkt, &value);
+	if (status == SHCA_MEM_RETRY)
+		return SHCA_RX_RETRY;
+	if (status != SHCA_MEM_OK)
+		return resp_refuse_access(resp, pkt->psn, status, out);
+
+	resp_accept(resp, pkt, flags, 1);
+	memset(rd, 0, sizeof(*rd));
+	rd->first_psn = pkt->psn;
+	rd->nr_psn = 1;
+	rd->value = value;
+	rd->msn = resp->msn;
+	rd->is_atomic = true;
+	resp_rd_send(resp, resp->rd_tail, 0);
+	resp->rd_tail++;
+	return SHCA_RX_OK;
+}
+
+static enum shca_rx resp_expected(struct shca_resp *resp,
+				  const struct shca_pkt *pkt,
+				  struct shca_resp_out *out)
+{
+	u32 flags = shca_opcode_info(pkt->opcode)->flags;
+
+	if (!(flags & SHCA_OPF_REQUEST) || !resp_opcode_follows(resp, flags) ||
+	    !resp_op_permitted(resp, flags) ||
+	    !resp_length_fits(resp, pkt, flags))
+		return resp_refuse_invalid(resp, pkt, out);
+
+	if (flags & SHCA_OPF_SEND)
+		return resp_send(resp, pkt, flags, out);
+	if (flags & SHCA_OPF_WRITE)
+		return resp_write(resp, pkt, flags, out);
+	if (flags & SHCA_OPF_READ)
+		return resp_read(resp, pkt, flags, out);
+	return resp_atomic(resp, pkt, flags, out);
+}
+
+/* ---- ahead and behind --------------------------------------------------- */
+
+/* Ahead: one NAK per gap; none while an RNR NAK stands (IBTA 9.7.5.1.2). */
+static enum shca_rx resp_ahead(struct shca_resp *resp, u32 psn)
+{
+	if (resp->rnr_sent)
+		return SHCA_RX_OUT_OF_SEQ;
+	if (!resp->nak_sent) {
+		resp->nak_sent = true;
+		resp->drop_psn = psn;
+		resp_owe_nak(resp, resp->epsn, NAK_SEQ_SYNDROME);
+	} else if (shca_psn_diff(psn, resp->drop_psn) > 0) {
+		resp->drop_psn = psn;
+	}
+	return SHCA_RX_OUT_OF_SEQ;
+}
+
+/*
+ * Is it the READ on record, in whole or from one of its packets on?  A repeated
+ * request ends where the first one ended.
+ */
+static bool resp_same_read(const struct shca_resp *resp,
+			   const struct shca_rd *rd, const struct shca_pkt *pkt)
+{
+	u32 byte = shca_psn_off(pkt->psn, rd->first_psn) * resp->attr.mtu;
+
+	if (rd->is_atomic || pkt->paylen || pkt->reth.len != rd->len - byte)
+		return false;
+	return !rd->len || (pkt->reth.va == rd->va + byte &&
+			    pkt->reth.rkey == rd->rkey);
+}
+
+/*
+ * A READ again.  If it is not on record, or if its key was revoked meanwhile,
+ * it is dropped and not refused: it may be a ghost, whose requester long has
+ * what it asked for.
+ */
+static void resp_dup_read(struct shca_resp *resp, const struct shca_pkt *pkt)
+{
+	const struct shca_rd *rd;
+	u32 idx, start;
+
+	if (!resp_rd_find(resp, pkt->psn, &idx))
+		return;
+	rd = resp_rd(resp, idx);
+	if (!resp_same_read(resp, rd, pkt))
+		return;
+	/* Still to come in the response that is being sent? */
+	start = shca_psn_off(pkt->psn, rd->first_psn);
+	if (start >= rd->send_idx)
+		return;
+	if (pkt->reth.len &&
+	    resp->mem->remote_check(resp->mem_ctx, pkt->reth.rkey, pkt->reth.va,
+				    pkt->reth.len, SHCA_ACCESS_REMOTE_READ) !=
+	    SHCA_MEM_OK)
+		return;
+	resp_rd_send(resp, idx, start);
+}
+
+static void resp_dup_atomic(struct shca_resp *resp, const struct shca_pkt *pkt)
+{
+	u32 idx;
+
+	if (resp_rd_find(resp, pkt->psn, &idx) && resp_rd(resp, idx)->is_atomic)
+		resp_rd_send(resp, idx, 0);
+}
+
+/*
+ * A SEND or WRITE again: acknowledge the latest state (C9-105), yet not beyond
+ * a later READ or atomic, for that would tell the requester that the response
+ * is lost while it may be on its way.
+ */
+static void resp_dup_ack(struct shca_resp *resp, u32 psn)
+{
+	u32 last = resp->epsn;
+	u32 i, first;
+
+	if (resp->ack == SHCA_ACK_NAK)
+		return;	/* says as much, and more */
+	for (i = resp->rd_tail; i != resp->rd_head; i--) {
+		first = resp_rd(resp, i - 1)->first_psn;
+		if (shca_psn_diff(first, psn) < 0 ||
+		    shca_psn_diff(first, last) >= 0)
+			break;
+		last = first;
+	}
+	last = shca_psn_add(last, -1);
+	if (resp->ack == SHCA_ACK_NONE ||
+	    shca_psn_diff(last, resp->ack_psn) > 0)
+		resp_owe_ack(resp, last);
+}
+
+static enum shca_rx resp_duplicate(struct shca_resp *resp,
+				   const struct shca_pkt *pkt)
+{
+	u32 flags = shca_opcode_info(pkt->opcode)->flags;
+
+	if (!(flags & SHCA_OPF_REQUEST))
+		return SHCA_RX_DUPLICATE;
+	if (flags & SHCA_OPF_READ)
+		resp_dup_read(resp, pkt);
+	else if (flags & SHCA_OPF_ATOMIC)
+		resp_dup_atomic(resp, pkt);
+	else if (pkt->ackreq)
+		resp_dup_ack(resp, pkt->psn);
+	return SHCA_RX_DUPLICATE;
+}
+
+static void resp_congestion(struct shca_resp *resp, u64 now)
+{
+	if (!resp->attr.cnp || now < resp->cnp_ns)
+		return;
+	resp->cnp_due = true;
+	resp->cnp_ns = now + CNP_INTERVAL_NS;
+}
+
+static enum shca_rx resp_rx(struct shca_resp *resp, const struct shca_pkt *pkt,
+			    u64 now, struct shca_resp_out *out)
+{
+	s32 diff = shca_psn_diff(pkt->psn, resp->epsn);
+
+	/* Another transport's opcode is not for this QP: dropped (IBTA 9.6). */
+	if (resp->state != SHCA_SIDE_READY ||
+	    (pkt->opcode & SHCA_TRANSPORT_MASK) != SHCA_TRANSPORT_RC)
+		return SHCA_RX_STATE;
+	if (pkt->path.ecn_ce)
+		resp_congestion(resp, now);
+	if (!resp->comm_est) {
+		resp->comm_est = true;
+		out->events |= SHCA_EV_COMM_EST;
+	}
+	if (diff > 0)
+		return resp_ahead(resp, pkt->psn);
+	if (diff < 0)
+		return resp_duplicate(resp, pkt);
+	return resp_expected(resp, pkt, out);
+}
+
+enum shca_rx shca_resp_rx(struct shca_resp *resp, const struct shca_pkt *pkt,
+			  u64 now, struct shca_resp_out *out)
+{
+	enum shca_rx rx;
+
+	memset(out, 0, sizeof(*out));
+	rx = resp_rx(resp, pkt, now, out);
+	resp->stats.rx[rx]++;
+	return rx;
+}
+
+/* ---- answers ------------------------------------------------------------ */
+
+static void resp_header(const struct shca_resp *resp, u8 opcode, u32 psn,
+			struct shca_pkt *pkt)
+{
+	memset(pkt, 0, sizeof(*pkt));
+	pkt->opcode = opcode;
+	pkt->mig = true;	/* the only state without APM (IBTA 17.2.8) */
+	pkt->pkey = resp->attr.pkey;
+	pkt->dqpn = resp->attr.dqpn;
+	pkt->psn = psn;
+}
+
+static u8 resp_read_opcode(const struct shca_rd *rd)
+{
+	bool last = rd->send_idx + 1 == rd->nr_psn;
+
+	if (rd->send_idx == rd->send_start)
+		return last ? SHCA_OP_READ_RESP_ONLY : SHCA_OP_READ_RESP_FIRST;
+	return last ? SHCA_OP_READ_RESP_LAST : SHCA_OP_READ_RESP_MIDDLE;
+}
+
+/* The next packet of the response of @rd, which has one. */
+static void resp_build_rd(struct shca_resp *resp, struct shca_rd *rd,
+			  struct shca_pkt *pkt)
+{
+	u32 psn = shca_psn_add(rd->first_psn, rd->send_idx);
+	u32 mtu = resp->attr.mtu;
+	u32 off;
+
+	resp_header(resp, rd->is_atomic ? SHCA_OP_ATOMIC_ACK :
+					  resp_read_opcode(rd), psn, pkt);
+	pkt->aeth.syndrome = ACK_SYNDROME;
+	pkt->aeth.msn = rd->msn;
+	if (rd->is_atomic) {
+		pkt->atomic_ack = rd->value;
+	} else {
+		off = rd->send_idx * mtu;
+		pkt->paylen = min_t(u32, rd->len - off, mtu);
+		pkt->pad = shca_hdr_pad(pkt->paylen);
+		pkt->kind = pkt->paylen ? SHCA_PAY_REMOTE : SHCA_PAY_NONE;
+		pkt->va = rd->va + off;
+		pkt->rkey = rd->rkey;
+	}
+	rd->send_idx++;
+	if (rd->send_idx == rd->nr_psn)
+		rd->answered = true;
+}
+
+static void resp_build_ack(struct shca_resp *resp, struct shca_pkt *pkt)
+{
+	resp_header(resp, SHCA_OP_ACK, resp->ack_psn, pkt);
+	pkt->aeth.syndrome = resp->ack_syndrome;
+	pkt->aeth.msn = resp->ack_msn;
+	if (resp->ack == SHCA_ACK_ACK)
+		resp->stats.acks_sent++;
+	else if ((resp->ack_syndrome & ~SHCA_AETH_VALUE) == SHCA_AETH_RNR)
+		resp->stats.rnr_naks_sent++;
+	else
+		resp->stats.naks_sent++;
+	resp->ack = SHCA_ACK_NONE;
+}
+
+static bool resp_build(struct shca_resp *resp, struct shca_pkt *pkt)
+{
+	struct shca_rd *rd = NULL;
+
+	if (resp->cnp_due) {
+		resp->cnp_due = false;
+		resp_header(resp, SHCA_OPCODE_CNP, 0, pkt);
+		pkt->becn = true;
+		return true;
+	}
+	for (; resp->rd_send != resp->rd_tail; resp->rd_send++) {
+		rd = resp_rd(resp, resp->rd_send);
+		if (rd->send_idx < rd->nr_psn)
+			break;
+		rd = NULL;
+	}
+	/* In the order of the requests (IBTA 9.7.5.1.1). */
+	if (resp->ack != SHCA_ACK_NONE &&
+	    (!rd || shca_psn_diff(resp->ack_psn, rd->first_psn) < 0)) {
+		resp_build_ack(resp, pkt);
+		return true;
+	}
+	if (!rd)
+		return false;
+	resp_build_rd(resp, rd, pkt);
+	return true;
+}
+
+bool shca_resp_next(struct shca_resp *resp, u64 now, struct shca_pkt *pkt)
+{
+	if (resp->state == SHCA_SIDE_RESET || !resp_build(resp, pkt))
+		return false;
+	resp->stats.tx_pkts++;
+	resp->stats.tx_bytes += pkt->paylen;
+	return true;
+}
+
+/* NAK in place of a response packet; nothing after it is answered any more. */
+static void resp_nak_response(struct shca_resp *resp, u32 psn,
+			      struct shca_resp_out *out)
+{
+	resp->rd_send = resp->rd_tail;
+	resp_owe_nak(resp, psn, SHCA_AETH_NAK | SHCA_NAK_ACCESS);
+	resp->state = SHCA_SIDE_ERR;
+	resp->stats.rx[SHCA_RX_ACCESS]++;
+	out->events = SHCA_EV_ACCESS_ERR;
+}
+
+void shca_resp_gather_failed(struct shca_resp *resp, const struct shca_pkt *pkt,
+			     enum shca_mem_status status,
+			     struct shca_resp_out *out)
+{
+	struct shca_rd *rd;
+	u32 idx;
+
+	memset(out, 0, sizeof(*out));
+	if (resp->state == SHCA_SIDE_RESET || pkt->kind != SHCA_PAY_REMOTE ||
+	    !resp_rd_find(resp, pkt->psn, &idx))
+		return;
+	rd = resp_rd(resp, idx);
+	if (!rd->replay)
+		rd->answered = false;
+	if (status == SHCA_MEM_OK || status == SHCA_MEM_RETRY) {
+		rd->send_idx = shca_psn_off(pkt->psn, rd->first_psn);
+		if ((s32)(idx - resp->rd_send) < 0)
+			resp->rd_send = idx;
+	} else if (rd->replay) {
+		rd->send_idx = rd->nr_psn;	/* as in resp_dup_read() */
+	} else {
+		resp_nak_response(resp, pkt->psn, out);
+	}
+}
+
+bool shca_resp_flush(struct shca_resp *resp, struct shca_wc *wc)
+{
+	if (resp->state != SHCA_SIDE_ERR || !resp->wr_valid)
+		return false;
+	resp->wr_valid = false;
+	memset(wc, 0, sizeof(*wc));
+	wc->is_recv = true;
+	wc->wr_id = resp->wr.wr_id;
+	wc->status = SHCA_WC_WR_FLUSH_ERR;
+	wc->opcode = SHCA_WC_RECV;
+	return true;
+}

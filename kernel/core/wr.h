@@ -1,0 +1,136 @@
+/* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
+/*
+ * Work requests and completions as the core sees them: private copies that no
+ * process can rewrite, with the progress of their execution.
+ */
+#ifndef SHCA_CORE_WR_H
+#define SHCA_CORE_WR_H
+
+#include "os.h"
+#include "../../uapi/softhca-abi.h"
+
+/* Longest message, IBTA 9.7.6 */
+#define SHCA_MAX_MSG		0x80000000u
+/* Most data segments of one request; limits advertised are at or below. */
+#define SHCA_MAX_SGE		32
+
+/* Completion status; values equal enum ib_wc_status and ibv_wc_status. */
+enum shca_wc_status {
+	SHCA_WC_SUCCESS,
+	SHCA_WC_LOC_LEN_ERR,
+	SHCA_WC_LOC_QP_OP_ERR,
+	SHCA_WC_LOC_EEC_OP_ERR,
+	SHCA_WC_LOC_PROT_ERR,
+	SHCA_WC_WR_FLUSH_ERR,
+	SHCA_WC_MW_BIND_ERR,
+	SHCA_WC_BAD_RESP_ERR,
+	SHCA_WC_LOC_ACCESS_ERR,
+	SHCA_WC_REM_INV_REQ_ERR,
+	SHCA_WC_REM_ACCESS_ERR,
+	SHCA_WC_REM_OP_ERR,
+	SHCA_WC_RETRY_EXC_ERR,
+	SHCA_WC_RNR_RETRY_EXC_ERR,
+	SHCA_WC_LOC_RDD_VIOL_ERR,
+	SHCA_WC_REM_INV_RD_REQ_ERR,
+	SHCA_WC_REM_ABORT_ERR,
+	SHCA_WC_INV_EECN_ERR,
+	SHCA_WC_INV_EEC_STATE_ERR,
+	SHCA_WC_FATAL_ERR,
+	SHCA_WC_RESP_TIMEOUT_ERR,
+	SHCA_WC_GENERAL_ERR,
+};
+
+/* Completion opcode; values equal enum ibv_wc_opcode (the glue maps the few
+ * that differ for kernel consumers).
+ */
+enum shca_wc_opcode {
+	SHCA_WC_SEND,
+	SHCA_WC_RDMA_WRITE,
+	SHCA_WC_RDMA_READ,
+	SHCA_WC_COMP_SWAP,
+	SHCA_WC_FETCH_ADD,
+	SHCA_WC_BIND_MW,
+	SHCA_WC_LOCAL_INV,
+	SHCA_WC_TSO,
+	SHCA_WC_FLUSH,
+	SHCA_WC_ATOMIC_WRITE = 9,
+	SHCA_WC_RECV = 1 << 7,
+	SHCA_WC_RECV_RDMA_WITH_IMM,
+};
+
+/**
+ * struct shca_send_wr - private copy of a send request
+ * @wr_id: @opcode: @num_sge: @flags: as in struct shca_send_wqe
+ * @imm:	immediate data (big endian, opaque) or rkey to invalidate
+ * @length:	bytes of the message: sum of the segments, or inline length
+ * @remote_addr: @rkey: @compare_add: @swap: RDMA and atomics
+ * @inline_data: where inline data lies, opaque to the core; NULL: segments
+ * @priv:	the glue's, opaque to the core (UD: the address handle)
+ * @remote_qpn: @remote_qkey: UD
+ * @preset:	not SUCCESS: complete with this status, never execute
+ * @vendor_err:	detail of @preset, then of @status
+ * @first_psn: @nr_psn: PSNs taken, valid from the first packet on
+ * @status:	outcome once it is known; core only
+ * @flags_core:	SHCA_WRF_*; core only
+ * @sge:	@num_sge segments
+ *
+ * Above "progress" the glue writes, between shca_req_slot() and
+ * shca_req_post(); below it only the core does.
+ */
+struct shca_send_wr {
+	u64 wr_id;
+	u8 opcode;
+	u8 num_sge;
+	u16 flags;
+	u32 imm;
+	u32 length;
+	u32 rkey;
+	u64 remote_addr;
+	u64 compare_add;
+	u64 swap;
+	void *inline_data;
+	void *priv;
+	u32 remote_qpn;
+	u32 remote_qkey;
+	u8 preset;
+	/* progress */
+	u8 status;
+	u16 vendor_err;
+	u32 flags_core;
+	u32 first_psn;
+	u32 nr_psn;
+	struct shca_sge sge[];
+};
+
+/**
+ * struct shca_recv_wr - private copy of a receive request
+ * @length:	sum of the segments, at most SHCA_MAX_MSG
+ */
+struct shca_recv_wr {
+	u64 wr_id;
+	u32 num_sge;
+	u32 length;
+	struct shca_sge sge[SHCA_MAX_SGE];
+};
+
+/**
+ * struct shca_wc - a completion, before it is written to a CQ
+ * @solicited:	may wake a CQ armed for solicited completions
+ * @is_recv:	goes to the receive CQ
+ * @path:	of the packet, for UD
+ */
+struct shca_wc {
+	u64 wr_id;
+	u8 status;
+	u8 opcode;
+	u16 vendor_err;
+	u32 byte_len;
+	u32 imm;
+	u32 src_qp;
+	u16 wc_flags;
+	u16 pkey_index;
+	bool solicited;
+	bool is_recv;
+};
+
+#endif

@@ -1,0 +1,295 @@
+// SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
+/*
+ * Completion queues: creation, writing completions, waking consumers, and the
+ * kernel consumer's poll.
+ */
+#include "cq.h"
+
+#include <linux/overflow.h>
+#include <linux/slab.h>
+#include <linux/timekeeping.h>
+#include <rdma/uverbs_ioctl.h>
+
+#include "dev.h"
+#include "trace.h"
+#include "udata.h"
+
+static void shca_cq_raise_overflow(struct shca_cq *cq)
+{
+	struct ib_event ev = {
+		.device = cq->ibcq.device,
+		.element.cq = &cq->ibcq,
+		.event = IB_EVENT_CQ_ERR,
+	};
+
+	shca_count(to_shca_dev(cq->ibcq.device), CQ_OVERFLOW);
+	if (cq->ibcq.event_handler)
+		cq->ibcq.event_handler(&ev, cq->ibcq.cq_context);
+}
+
+/*
+ * Whether this completion fires what the consumer armed.
+ *
+ * A process: its arm word counts requests; each value fires once.  The barrier
+ * pairs with the provider's between storing arm and polling: either we see the
+ * new arm word here, or the process sees our completion when it polls.
+ */
+static bool shca_cq_fires(struct shca_cq *cq, const struct shca_wc *wc)
+{
+	bool solicited = wc->solicited || wc->status != SHCA_WC_SUCCESS;
+	u32 arm, kind;
+
+	if (!cq->is_user) {
+		if (!cq->notify ||
+		    (cq->notify == SHCA_CQ_ARM_SOLICITED && !solicited))
+			return false;
+		cq->notify = 0;
+		return true;
+	}
+	smp_mb();	/* completion before arm, see above */
+	arm = READ_ONCE(cq->index->arm);
+	if (arm == cq->armed)
+		return false;
+	kind = arm & SHCA_CQ_ARM_KIND;
+	if (!kind || (kind == SHCA_CQ_ARM_SOLICITED && !solicited))
+		return false;
+	cq->armed = arm;
+	return true;
+}
+
+static void shca_cq_fill(struct shca_cqe *cqe, u32 qpn,
+			 const struct shca_wc *wc)
+{
+	cqe->wr_id = wc->wr_id;
+	cqe->timestamp = ktime_get_raw_fast_ns();
+	cqe->status = wc->status;
+	cqe->opcode = wc->opcode;
+	cqe->vendor_err = wc->vendor_err;
+	cqe->byte_len = wc->byte_len;
+	cqe->imm_data = wc->imm;
+	cqe->qp_num = qpn;
+	cqe->src_qp = wc->src_qp;
+	cqe->wc_flags = wc->wc_flags;
+	cqe->pkey_index = wc->pkey_index;
+	cqe->vlan = 0xffff;
+	cqe->port = 1;
+}
+
+bool shca_cq_post(struct shca_cq *cq, struct ib_qp *qp, u32 qpn,
+		  const struct shca_wc *wc)
+{
+	bool fires, first, ok = true;
+	unsigned long flags;
+	struct shca_cqe *cqe;
+	u32 cons;
+
+	spin_lock_irqsave(&cq->lock, flags);
+	cons = cq->is_user ? READ_ONCE(cq->index->cons) : cq->cons;
+	/* A process may write anything there: all it can do is overflow. */
+	if (cq->overflow || cq->prod - cons >= cq->entries) {
+		first = !cq->overflow;
+		cq->overflow = true;
+		spin_unlock_irqrestore(&cq->lock, flags);
+		if (first)
+			shca_cq_raise_overflow(cq);
+		return false;
+	}
+	cqe = &cq->ring[cq->prod & (cq->entries - 1)];
+	shca_cq_fill(cqe, qpn, wc);
+	if (cq->qps)
+		cq->qps[cq->prod & (cq->entries - 1)] = qp;
+	cq->prod++;
+	/* Pairs with the acquire load of seq in the provider's poll. */
+	smp_store_release(&cqe->seq, cq->prod);
+	fires = shca_cq_fires(cq, wc);
+	spin_unlock_irqrestore(&cq->lock, flags);
+
+	trace_shca_complete(qpn, wc);
+	if (!fires)
+		return ok;
+	if (cq->is_user)
+		/* Only wakes up readers of the channel: fine in any context. */
+		cq->ibcq.comp_handler(&cq->ibcq, cq->ibcq.cq_context);
+	else
+		queue_work(shca_wq, &cq->comp_work);
+	return ok;
+}
+
+static void shca_cq_comp_work(struct work_struct *work)
+{
+	struct shca_cq *cq = container_of(work, struct shca_cq, comp_work);
+
+	/* Consumers may assume bottom halves off, as from a real interrupt. */
+	local_bh_disable();
+	cq->ibcq.comp_handler(&cq->ibcq, cq->ibcq.cq_context);
+	local_bh_enable();
+}
+
+static int shca_cq_map_user(struct shca_cq *cq, struct ib_udata *udata)
+{
+	struct ib_ucontext *uctx = &rdma_udata_to_drv_context(udata,
+					   struct shca_ucontext, ibuc)->ibuc;
+	struct shca_create_cq_resp resp = {};
+	struct shca_create_cq_req req;
+	int err;
+
+	err = shca_udata_in(udata, &req, sizeof(req));
+	if (err)
+		return err;
+	if (req.comp_mask || req.flags)
+		return -EINVAL;
+	cq->ring_mmap = shca_mmap_insert(uctx, cq->ring_buf, false);
+	if (IS_ERR(cq->ring_mmap))
+		return PTR_ERR(cq->ring_mmap);
+	cq->index_mmap = shca_mmap_insert(uctx, cq->index_buf, true);
+	if (IS_ERR(cq->index_mmap)) {
+		err = PTR_ERR(cq->index_mmap);
+		goto err_ring;
+	}
+	resp.ring_off = rdma_user_mmap_get_offset(cq->ring_mmap);
+	resp.ring_len = cq->ring_buf->len;
+	resp.index_off = rdma_user_mmap_get_offset(cq->index_mmap);
+	resp.entries = cq->entries;
+	err = shca_udata_out(udata, &resp, sizeof(resp));
+	if (err)
+		goto err_index;
+	return 0;
+
+err_index:
+	shca_mmap_remove(cq->index_mmap);
+err_ring:
+	shca_mmap_remove(cq->ring_mmap);
+	return err;
+}
+
+static int shca_cq_setup(struct shca_cq *cq, const struct ib_cq_init_attr *attr,
+			 struct ib_udata *udata)
+{
+	int err = -ENOMEM;
+
+	if (attr->flags)
+		return -EOPNOTSUPP;
+	if (!attr->cqe || attr->cqe > SHCA_LIM_CQE ||
+	    attr->comp_vector >= cq->ibcq.device->num_comp_vectors)
+		return -EINVAL;
+	spin_lock_init(&cq->lock);
+	INIT_WORK(&cq->comp_work, shca_cq_comp_work);
+	cq->is_user = udata;
+	cq->entries = roundup_pow_of_two(attr->cqe + 1);
+	cq->ibcq.cqe = cq->entries - 1;
+	cq->ring_buf = shca_buf_alloc(array_size(cq->entries,
+						 sizeof(struct shca_cqe)));
+	cq->index_buf = shca_buf_alloc(sizeof(struct shca_cq_index));
+	if (!cq->ring_buf || !cq->index_buf)
+		goto err_buf;
+	cq->ring = cq->ring_buf->va;
+	cq->index = cq->index_buf->va;
+	if (udata) {
+		err = shca_cq_map_user(cq, udata);
+	} else {
+		cq->qps = kvcalloc(cq->entries, sizeof(*cq->qps), GFP_KERNEL);
+		err = cq->qps ? 0 : -ENOMEM;
+	}
+	if (err)
+		goto err_buf;
+	return 0;
+
+err_buf:
+	shca_buf_put(cq->index_buf);
+	shca_buf_put(cq->ring_buf);
+	return err;
+}
+
+#ifdef HAVE_CREATE_CQ_ATTRS
+int shca_create_cq(struct ib_cq *ibcq, const struct ib_cq_init_attr *attr,
+		   struct uverbs_attr_bundle *attrs)
+{
+	return shca_cq_setup(to_shca_cq(ibcq), attr,
+			     attrs ? &attrs->driver_udata : NULL);
+}
+#else
+int shca_create_cq(struct ib_cq *ibcq, const struct ib_cq_init_attr *attr,
+		   struct ib_udata *udata)
+{
+	return shca_cq_setup(to_shca_cq(ibcq), attr, udata);
+}
+#endif
+
+int shca_destroy_cq(struct ib_cq *ibcq, struct ib_udata *udata)
+{
+	struct shca_cq *cq = to_shca_cq(ibcq);
+
+	/* No QP uses it any longer (the core counts), so nothing queues work
+	 * anew; a kernel consumer's handler may still be running.
+	 */
+	cancel_work_sync(&cq->comp_work);
+	shca_mmap_remove(cq->index_mmap);
+	shca_mmap_remove(cq->ring_mmap);
+	kvfree(cq->qps);
+	shca_buf_put(cq->index_buf);
+	shca_buf_put(cq->ring_buf);
+	return 0;
+}
+
+/* The flags of kernel and user space differ in two bits. */
+static int shca_kernel_wc_flags(u16 flags)
+{
+	int ib = flags & (SHCA_WC_GRH | SHCA_WC_WITH_IMM);
+
+	if (flags & SHCA_WC_WITH_INV)
+		ib |= IB_WC_WITH_INVALIDATE;
+	return ib;
+}
+
+int shca_poll_cq(struct ib_cq *ibcq, int nr, struct ib_wc *wc)
+{
+	struct shca_cq *cq = to_shca_cq(ibcq);
+	const struct shca_cqe *cqe;
+	unsigned long flags;
+	int i;
+
+	spin_lock_irqsave(&cq->lock, flags);
+	for (i = 0; i < nr && cq->cons != cq->prod; i++, wc++) {
+		cqe = &cq->ring[cq->cons & (cq->entries - 1)];
+		memset(wc, 0, sizeof(*wc));
+		wc->wr_id = cqe->wr_id;
+		wc->status = cqe->status;
+		wc->opcode = cqe->opcode;
+		wc->vendor_err = cqe->vendor_err;
+		wc->byte_len = cqe->byte_len;
+		wc->qp = cq->qps[cq->cons & (cq->entries - 1)];
+		if (cqe->wc_flags & SHCA_WC_WITH_INV)
+			wc->ex.invalidate_rkey = cqe->imm_data;
+		else
+			wc->ex.imm_data = (__force __be32)cqe->imm_data;
+		wc->src_qp = cqe->src_qp;
+		wc->wc_flags = shca_kernel_wc_flags(cqe->wc_flags);
+		wc->pkey_index = cqe->pkey_index;
+		wc->slid = cqe->slid;
+		wc->sl = cqe->sl;
+		wc->dlid_path_bits = cqe->dlid_path_bits;
+		wc->port_num = cqe->port;
+		cq->cons++;
+	}
+	spin_unlock_irqrestore(&cq->lock, flags);
+	return i;
+}
+
+int shca_req_notify_cq(struct ib_cq *ibcq, enum ib_cq_notify_flags flags)
+{
+	struct shca_cq *cq = to_shca_cq(ibcq);
+	unsigned long irqflags;
+	int missed;
+
+	spin_lock_irqsave(&cq->lock, irqflags);
+	/* A request for any completion is not weakened by a later solicited
+	 * one before it has fired (IBTA 11.4.2.2).
+	 */
+	if ((flags & IB_CQ_SOLICITED_MASK) == IB_CQ_NEXT_COMP)
+		cq->notify = SHCA_CQ_ARM_NEXT;
+	else if (!cq->notify)
+		cq->notify = SHCA_CQ_ARM_SOLICITED;
+	missed = (flags & IB_CQ_REPORT_MISSED_EVENTS) && cq->cons != cq->prod;
+	spin_unlock_irqrestore(&cq->lock, irqflags);
+	return missed;
+}

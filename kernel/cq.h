@@ -1,0 +1,80 @@
+/* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
+/*
+ * Completion queues.
+ */
+#ifndef SHCA_CQ_H
+#define SHCA_CQ_H
+
+#include <linux/spinlock.h>
+#include <linux/workqueue.h>
+#include <rdma/ib_verbs.h>
+
+#include "buf.h"
+#include "core/wr.h"
+
+/**
+ * struct shca_cq - a completion queue
+ * @lock:	everything below; taken from any context
+ * @ring:	completions; a process has it mapped read-only
+ * @index:	written by the process (or, for a kernel consumer, by poll);
+ *		read once, never trusted
+ * @entries:	power of two
+ * @prod:	completions written
+ * @armed:	last value of index->arm that has fired
+ * @cons:	kernel consumer: completions polled
+ * @notify:	kernel consumer: SHCA_CQ_ARM_* or 0
+ * @overflow:	a completion was lost; CQ_ERR has been raised
+ * @qps:	kernel consumer: the QP of each slot
+ * @comp_work:	kernel consumer: runs the handler, never inside a post call
+ *		(core_locking.rst); one work item, so one handler at a time
+ */
+struct shca_cq {
+	struct ib_cq ibcq;
+	spinlock_t lock;
+	struct shca_buf *ring_buf;
+	struct shca_buf *index_buf;
+	struct shca_cqe *ring;
+	struct shca_cq_index *index;
+	u32 entries;
+	u32 prod;
+	u32 armed;
+	u32 cons;
+	u32 notify;
+	bool is_user;
+	bool overflow;
+	struct ib_qp **qps;
+	struct rdma_user_mmap_entry *ring_mmap;
+	struct rdma_user_mmap_entry *index_mmap;
+	struct work_struct comp_work;
+};
+
+static inline struct shca_cq *to_shca_cq(struct ib_cq *ibcq)
+{
+	return container_of(ibcq, struct shca_cq, ibcq);
+}
+
+/**
+ * shca_cq_post() - write one completion and wake who waits for it
+ * @qp:		the consumer's QP, of which @wc is a completion
+ * @qpn:	its number
+ *
+ * Context: any.
+ * Return: false: the CQ is full; the completion is lost and CQ_ERR raised, the
+ * caller must put its QP into the error state (IBTA 11.6.3.1).
+ */
+bool shca_cq_post(struct shca_cq *cq, struct ib_qp *qp, u32 qpn,
+		  const struct shca_wc *wc);
+
+/* struct ib_device_ops */
+#ifdef HAVE_CREATE_CQ_ATTRS
+int shca_create_cq(struct ib_cq *ibcq, const struct ib_cq_init_attr *attr,
+		   struct uverbs_attr_bundle *attrs);
+#else
+int shca_create_cq(struct ib_cq *ibcq, const struct ib_cq_init_attr *attr,
+		   struct ib_udata *udata);
+#endif
+int shca_destroy_cq(struct ib_cq *ibcq, struct ib_udata *udata);
+int shca_poll_cq(struct ib_cq *ibcq, int nr, struct ib_wc *wc);
+int shca_req_notify_cq(struct ib_cq *ibcq, enum ib_cq_notify_flags flags);
+
+#endif

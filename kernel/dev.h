@@ -1,0 +1,115 @@
+/* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
+/*
+ * The device: one ib_device on one Ethernet netdev, and the limits that it
+ * advertises.
+ *
+ * Lock order, outermost first:
+ *   rtnl_lock
+ *   shca_dev_lock           mutex: the list of all devices
+ *   shca_net.lock           mutex: sockets of a network namespace
+ *   shca_qp.attr_lock       mutex: modify against modify of one QP
+ *   shca_sq.post_lock       spin, irq: kernel consumers writing a send ring
+ *   shca_sq.lock            spin, bh: requester of a QP
+ *   shca_rq.lock            spin, bh: responder of a QP
+ *   shca_rq.post_lock       spin, irq
+ *   shca_cq.lock            spin, irq
+ * Both sides' locks together are taken only to change the state of a QP, sq
+ * first.  No lock is held while a consumer's handler runs.
+ */
+#ifndef SHCA_DEV_H
+#define SHCA_DEV_H
+
+#include <linux/list.h>
+#include <linux/rhashtable.h>
+#include <linux/types.h>
+#include <rdma/ib_verbs.h>
+
+#include "counters.h"
+#include "../uapi/softhca-netlink.h"
+
+/* Limits like a mid-range ConnectX's; a test reaches each. */
+#define SHCA_LIM_QP		65536
+#define SHCA_LIM_CQ		65536
+#define SHCA_LIM_MR		(1 << 20)
+#define SHCA_LIM_PD		65536
+#define SHCA_LIM_AH		65536
+#define SHCA_LIM_QP_WR		16384
+#define SHCA_LIM_CQE		((1 << 20) - 1)
+#define SHCA_LIM_SGE		30
+#define SHCA_LIM_RD_ATOM	16
+#define SHCA_LIM_INLINE		960
+#define SHCA_LIM_MR_SIZE	(1ull << 46)
+
+struct shca_net;
+
+/**
+ * struct shca_dev - a device
+ * @ndev:	its netdev; the RDMA core holds a reference until the device is
+ *		unregistered, and no QP exists after that
+ * @snet:	sockets and QP numbers of the netdev's network namespace
+ * @mrs:	memory regions by key index
+ * @path:	enum shca_path; read without a lock for each packet
+ * @node:	in shca_dev_list, protected by shca_dev_lock
+ * @gone:	the netdev went away before registration; under shca_dev_lock
+ * @port_up:	last port state dispatched; written under RTNL only
+ */
+struct shca_dev {
+	struct ib_device ibdev;
+	struct net_device *ndev;
+	struct shca_net *snet;
+	struct rhashtable mrs;
+	u8 path;
+	struct list_head node;
+	bool gone;
+	bool port_up;
+	atomic_t nr_mr;
+	struct shca_counters __percpu *counters;
+};
+
+static inline struct shca_dev *to_shca_dev(struct ib_device *ibdev)
+{
+	return container_of(ibdev, struct shca_dev, ibdev);
+}
+
+/** struct shca_ucontext - a process's verbs context */
+struct shca_ucontext {
+	struct ib_ucontext ibuc;
+};
+
+/** struct shca_pd - a protection domain; the core counts its users */
+struct shca_pd {
+	struct ib_pd ibpd;
+};
+
+extern struct workqueue_struct *shca_wq;
+
+/**
+ * shca_newlink() - rdma link add; struct rdma_link_ops.newlink
+ *
+ * Context: process, without RTNL.
+ * Return: 0, or EEXIST, EADDRINUSE (port 4791 has another owner), EINVAL (not
+ * an Ethernet netdev), ENODEV (netdev going away), ENOMEM.
+ */
+int shca_newlink(const char *name, struct net_device *ndev);
+
+/** shca_dev_find() - a registered device by name, or NULL; ib_device_put() it */
+struct shca_dev *shca_dev_find(const char *name);
+
+/**
+ * shca_dev_walk() - call @fn for each registered device, from index @start on
+ *
+ * Context: may sleep.  A non-zero return of @fn stops and is returned.
+ */
+int shca_dev_walk(int start, int (*fn)(struct shca_dev *dev, int idx,
+				       void *arg), void *arg);
+
+int shca_dev_init(void);
+void shca_dev_exit(void);
+
+/* port.c */
+int shca_query_port(struct ib_device *ibdev, u32 port,
+		    struct ib_port_attr *attr);
+void shca_port_update(struct shca_dev *dev);
+u32 shca_port_mtu(const struct shca_dev *dev);
+
+#endif

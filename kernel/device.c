@@ -1,0 +1,429 @@
+// SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
+/*
+ * The device: its table of operations (the index of this driver), creation by
+ * `rdma link add`, and removal, whichever way it comes:
+ *
+ *   rdma link delete   the RDMA core unregisters and calls dealloc_driver
+ *   netdev removed     our notifier queues the same
+ *   rmmod              ib_unregister_driver() does it for all
+ *
+ * Each way ends the contexts of all processes (disassociate_ucontext), which
+ * destroys their objects, so nothing of ours is in use afterwards and no
+ * process can delay it.
+ */
+#include <linux/etherdevice.h>
+#include <linux/if_arp.h>
+#include <linux/if_vlan.h>
+#include <linux/module.h>
+#include <linux/netdevice.h>
+#include <linux/rtnetlink.h>
+#include <linux/slab.h>
+#include <linux/vmalloc.h>
+#include <net/addrconf.h>
+#include <rdma/ib_mad.h>
+#include <rdma/ib_user_verbs.h>
+#include <rdma/ib_verbs.h>
+#include <rdma/uverbs_ioctl.h>
+
+#include "buf.h"
+#include "compat.h"
+#include "cq.h"
+#include "dev.h"
+#include "mr.h"
+#include "net.h"
+#include "qp.h"
+#include "rq.h"
+#include "sq.h"
+#include "udata.h"
+
+#define SHCA_GID_TBL_LEN	128
+
+static DEFINE_MUTEX(shca_dev_lock);
+static LIST_HEAD(shca_dev_list);	/* protected by shca_dev_lock */
+
+/* ---- attributes -------------------------------------------------------------- */
+
+static int shca_query_device(struct ib_device *ibdev,
+			     struct ib_device_attr *attr,
+			     struct ib_udata *udata)
+{
+	struct shca_dev *dev = to_shca_dev(ibdev);
+
+	/* NULL or empty at registration, depending on the kernel. */
+	if (udata && (udata->inlen || udata->outlen))
+		return -EINVAL;
+	memset(attr, 0, sizeof(*attr));
+	attr->fw_ver = 0x0000000100000000ull;
+	attr->sys_image_guid = ibdev->node_guid;
+	attr->max_mr_size = SHCA_LIM_MR_SIZE;
+	attr->page_size_cap = PAGE_MASK & 0xffffffff;
+	/* Of the vendor id's 24 bits the locally administered range. */
+	attr->vendor_id = 0xffffff;
+	attr->hw_ver = 1;
+	attr->max_qp = SHCA_LIM_QP;
+	attr->max_qp_wr = SHCA_LIM_QP_WR;
+	attr->device_cap_flags = IB_DEVICE_CURR_QP_STATE_MOD |
+				 IB_DEVICE_RC_RNR_NAK_GEN |
+				 IB_DEVICE_SYS_IMAGE_GUID |
+				 IB_DEVICE_SHUTDOWN_PORT |
+				 IB_DEVICE_PORT_ACTIVE_EVENT;
+	attr->kernel_cap_flags = IBK_ALLOW_USER_UNREG;
+	attr->max_send_sge = SHCA_LIM_SGE;
+	attr->max_recv_sge = SHCA_LIM_SGE;
+	attr->max_sge_rd = SHCA_LIM_SGE;
+	attr->max_cq = SHCA_LIM_CQ;
+	attr->max_cqe = SHCA_LIM_CQE;
+	attr->max_mr = SHCA_LIM_MR;
+	attr->max_pd = SHCA_LIM_PD;
+	attr->max_qp_rd_atom = SHCA_LIM_RD_ATOM;
+	attr->max_qp_init_rd_atom = SHCA_LIM_RD_ATOM;
+	attr->max_res_rd_atom = SHCA_LIM_RD_ATOM * SHCA_LIM_QP;
+	attr->atomic_cap = IB_ATOMIC_GLOB;
+	attr->max_ah = SHCA_LIM_AH;
+	attr->max_pkeys = 1;
+	attr->local_ca_ack_delay = 15;
+	attr->raw_packet_caps = 0;
+	ibdev_dbg(&dev->ibdev, "queried\n");
+	return 0;
+}
+
+static int shca_query_pkey(struct ib_device *ibdev, u32 port, u16 index,
+			   u16 *pkey)
+{
+	if (index)
+		return -EINVAL;
+	*pkey = IB_DEFAULT_PKEY_FULL;
+	return 0;
+}
+
+static int shca_port_immutable(struct ib_device *ibdev, u32 port,
+			       struct ib_port_immutable *immutable)
+{
+	immutable->core_cap_flags = RDMA_CORE_PORT_IBA_ROCE_UDP_ENCAP;
+	immutable->max_mad_size = IB_MGMT_MAD_SIZE;
+	immutable->gid_tbl_len = SHCA_GID_TBL_LEN;
+	immutable->pkey_tbl_len = 1;
+	return 0;
+}
+
+static enum rdma_link_layer shca_link_layer(struct ib_device *ibdev, u32 port)
+{
+	return IB_LINK_LAYER_ETHERNET;
+}
+
+static void shca_fw_str(struct ib_device *ibdev, char *str)
+{
+	strscpy(str, THIS_MODULE->version ?: "in-tree", IB_FW_VERSION_NAME_MAX);
+}
+
+/* ---- contexts and protection domains ------------------------------------------ */
+
+static int shca_alloc_ucontext(struct ib_ucontext *uctx, struct ib_udata *udata)
+{
+	struct shca_alloc_ucontext_resp resp = {
+		.max_inline = SHCA_LIM_INLINE,
+	};
+	struct shca_alloc_ucontext_req req;
+	int err;
+
+	err = shca_udata_in(udata, &req, sizeof(req));
+	if (err)
+		return err;
+	if (req.comp_mask)
+		return -EINVAL;
+	return shca_udata_out(udata, &resp, sizeof(resp));
+}
+
+static void shca_dealloc_ucontext(struct ib_ucontext *uctx)
+{
+}
+
+/*
+ * That this exists lets the core take a device away from a process.  There is
+ * nothing to do: mappings keep their pages (buf.c), objects are destroyed by
+ * the core.
+ */
+static void shca_disassociate_ucontext(struct ib_ucontext *uctx)
+{
+}
+
+static int shca_alloc_pd(struct ib_pd *pd, struct ib_udata *udata)
+{
+	return 0;
+}
+
+static int shca_dealloc_pd(struct ib_pd *pd, struct ib_udata *udata)
+{
+	return 0;
+}
+
+/* ---- lifetime -------------------------------------------------------------------- */
+
+/*
+ * The last thing that happens to a device, registered or half-built: from
+ * ib_dealloc_device(), or by the core after unregistration.
+ */
+static void shca_dealloc_driver(struct ib_device *ibdev)
+{
+	struct shca_dev *dev = to_shca_dev(ibdev);
+
+	mutex_lock(&shca_dev_lock);
+	list_del_init(&dev->node);
+	mutex_unlock(&shca_dev_lock);
+	if (dev->snet) {
+		shca_mr_table_destroy(dev);
+		shca_net_put(dev->snet);
+	}
+	free_percpu(dev->counters);
+}
+
+static const struct ib_device_ops shca_dev_ops = {
+	.owner = THIS_MODULE,
+	.driver_id = (enum rdma_driver_id)SHCA_DRIVER_ID,
+	.uverbs_abi_ver = SHCA_ABI_VERSION,
+
+	.alloc_hw_port_stats = shca_alloc_hw_port_stats,
+	.alloc_pd = shca_alloc_pd,
+	.alloc_ucontext = shca_alloc_ucontext,
+	.create_cq = shca_create_cq,
+	.create_qp = shca_create_qp,
+	.dealloc_driver = shca_dealloc_driver,
+	.dealloc_pd = shca_dealloc_pd,
+	.dealloc_ucontext = shca_dealloc_ucontext,
+	.dereg_mr = shca_dereg_mr,
+	.destroy_cq = shca_destroy_cq,
+	.destroy_qp = shca_destroy_qp,
+	.disassociate_ucontext = shca_disassociate_ucontext,
+	.get_dev_fw_str = shca_fw_str,
+	.get_hw_stats = shca_get_hw_stats,
+	.get_link_layer = shca_link_layer,
+	.get_port_immutable = shca_port_immutable,
+	.mmap = shca_mmap,
+	.mmap_free = shca_mmap_free,
+	.modify_qp = shca_modify_qp,
+	.poll_cq = shca_poll_cq,
+	.post_recv = shca_post_recv,
+	.post_send = shca_post_send,
+	.query_device = shca_query_device,
+	.query_pkey = shca_query_pkey,
+	.query_port = shca_query_port,
+	.query_qp = shca_query_qp,
+	.reg_user_mr = shca_reg_user_mr,
+	.req_notify_cq = shca_req_notify_cq,
+
+	INIT_RDMA_OBJ_SIZE(ib_cq, shca_cq, ibcq),
+	INIT_RDMA_OBJ_SIZE(ib_pd, shca_pd, ibpd),
+	INIT_RDMA_OBJ_SIZE(ib_qp, shca_ibqp, ibqp),
+	INIT_RDMA_OBJ_SIZE(ib_ucontext, shca_ucontext, ibuc),
+};
+
+/* Refusals have no extack (the RDMA core passes none): errno and one line. */
+static int shca_check_netdev(const char *name, struct net_device *ndev)
+{
+	const char *why = NULL;
+
+	if (is_vlan_dev(ndev))
+		why = "it is a VLAN device; attach to its parent, whose VLANs' addresses become GIDs";
+	else if (ndev->type != ARPHRD_ETHER && ndev->type != ARPHRD_LOOPBACK)
+		why = "it is not an Ethernet device";
+	if (!why)
+		return 0;
+	pr_err_ratelimited("%s: cannot use netdev %s: %s\n", name, ndev->name,
+			   why);
+	return -EINVAL;
+}
+
+/* Under RTNL, so that no NETDEV_UNREGISTER is missed from here on. */
+static int shca_dev_publish(struct shca_dev *dev, const char *name)
+{
+	struct shca_dev *other;
+	int err = 0;
+
+	rtnl_lock();
+	mutex_lock(&shca_dev_lock);
+	if (dev->ndev->reg_state != NETREG_REGISTERED)
+		err = -ENODEV;
+	list_for_each_entry(other, &shca_dev_list, node)
+		if (other->ndev == dev->ndev)
+			err = -EEXIST;
+	if (!err)
+		list_add_tail(&dev->node, &shca_dev_list);
+	mutex_unlock(&shca_dev_lock);
+	rtnl_unlock();
+	if (err == -EEXIST)
+		pr_err_ratelimited("%s: netdev %s has a softhca device already\n",
+				   name, dev->ndev->name);
+	return err;
+}
+
+static void shca_dev_init_attrs(struct shca_dev *dev)
+{
+	struct ib_device *ibdev = &dev->ibdev;
+
+	strscpy(ibdev->node_desc, "softhca", sizeof(ibdev->node_desc));
+	ibdev->node_type = RDMA_NODE_IB_CA;
+	ibdev->phys_port_cnt = 1;
+	ibdev->num_comp_vectors = num_possible_cpus();
+	addrconf_addr_eui48((unsigned char *)&ibdev->node_guid,
+			    dev->ndev->dev_addr);
+	/* The bell of a send ring. */
+	ibdev->uverbs_cmd_mask |= BIT_ULL(IB_USER_VERBS_CMD_POST_SEND);
+	ib_set_device_ops(ibdev, &shca_dev_ops);
+}
+
+/* The netdev may have gone while we registered; nobody else removes us then. */
+static int shca_dev_check_gone(struct shca_dev *dev)
+{
+	bool gone;
+
+	rtnl_lock();
+	mutex_lock(&shca_dev_lock);
+	gone = dev->gone;
+	mutex_unlock(&shca_dev_lock);
+	if (!gone)
+		shca_port_update(dev);
+	rtnl_unlock();
+	return gone ? -ENODEV : 0;
+}
+
+int shca_newlink(const char *name, struct net_device *ndev)
+{
+	struct shca_dev *dev;
+	struct shca_net *snet;
+	int err;
+
+	err = shca_check_netdev(name, ndev);
+	if (err)
+		return err;
+	dev = ib_alloc_device(shca_dev, ibdev);
+	if (!dev)
+		return -ENOMEM;
+	INIT_LIST_HEAD(&dev->node);
+	dev->ndev = ndev;
+	shca_dev_init_attrs(dev);
+#ifdef HAVE_IB_MARK_NAME_ASSIGNED_BY_USER
+	ib_mark_name_assigned_by_user(&dev->ibdev);
+#endif
+	err = -ENOMEM;
+	dev->counters = alloc_percpu(struct shca_counters);
+	if (!dev->counters)
+		goto err_dealloc;
+	snet = shca_net_get(dev_net(ndev));
+	if (IS_ERR(snet)) {
+		err = PTR_ERR(snet);
+		goto err_dealloc;
+	}
+	err = shca_mr_table_init(dev);
+	if (err) {
+		shca_net_put(snet);
+		goto err_dealloc;
+	}
+	dev->snet = snet;
+	err = shca_dev_publish(dev, name);
+	if (err)
+		goto err_dealloc;
+	err = ib_device_set_netdev(&dev->ibdev, ndev, 1);
+	if (err)
+		goto err_dealloc;
+	err = ib_register_device(&dev->ibdev, name, NULL);
+	if (err)
+		goto err_dealloc;
+	if (shca_dev_check_gone(dev)) {
+		ib_unregister_device(&dev->ibdev);	/* frees it, too */
+		return -ENODEV;
+	}
+	return 0;
+
+err_dealloc:
+	ib_dealloc_device(&dev->ibdev);	/* shca_dealloc_driver() */
+	return err;
+}
+
+/* ---- finding devices -------------------------------------------------------------- */
+
+struct shca_dev *shca_dev_find(const char *name)
+{
+	struct shca_dev *dev, *found = NULL;
+
+	mutex_lock(&shca_dev_lock);
+	list_for_each_entry(dev, &shca_dev_list, node) {
+		if (!strcmp(dev_name(&dev->ibdev.dev), name) &&
+		    ib_device_try_get(&dev->ibdev)) {
+			found = dev;
+			break;
+		}
+	}
+	mutex_unlock(&shca_dev_lock);
+	return found;
+}
+
+int shca_dev_walk(int start, int (*fn)(struct shca_dev *dev, int idx, void *arg),
+		  void *arg)
+{
+	struct shca_dev *dev;
+	int idx = 0, err = 0;
+
+	mutex_lock(&shca_dev_lock);
+	list_for_each_entry(dev, &shca_dev_list, node) {
+		if (idx++ < start || !ib_device_try_get(&dev->ibdev))
+			continue;
+		err = fn(dev, idx - 1, arg);
+		ib_device_put(&dev->ibdev);
+		if (err)
+			break;
+	}
+	mutex_unlock(&shca_dev_lock);
+	return err;
+}
+
+/* ---- netdev events ------------------------------------------------------------------ */
+
+static void shca_netdev_event(struct shca_dev *dev, unsigned long event)
+{
+	lockdep_assert_held(&shca_dev_lock);
+	if (!ib_device_try_get(&dev->ibdev)) {
+		/* Not registered yet, or no longer. */
+		if (event == NETDEV_UNREGISTER)
+			dev->gone = true;
+		return;
+	}
+	switch (event) {
+	case NETDEV_UNREGISTER:
+		ib_unregister_device_queued(&dev->ibdev);
+		break;
+	case NETDEV_UP:
+	case NETDEV_DOWN:
+	case NETDEV_CHANGE:
+		shca_port_update(dev);
+		break;
+	}
+	ib_device_put(&dev->ibdev);
+}
+
+static int shca_netdev_notify(struct notifier_block *nb, unsigned long event,
+			      void *arg)
+{
+	struct net_device *ndev = netdev_notifier_info_to_dev(arg);
+	struct shca_dev *dev;
+
+	mutex_lock(&shca_dev_lock);
+	list_for_each_entry(dev, &shca_dev_list, node)
+		if (dev->ndev == ndev)
+			shca_netdev_event(dev, event);
+	mutex_unlock(&shca_dev_lock);
+	return NOTIFY_DONE;
+}
+
+static struct notifier_block shca_netdev_nb = {
+	.notifier_call = shca_netdev_notify,
+};
+
+int shca_dev_init(void)
+{
+	return register_netdevice_notifier(&shca_netdev_nb);
+}
+
+void shca_dev_exit(void)
+{
+	unregister_netdevice_notifier(&shca_netdev_nb);
+}

@@ -1,0 +1,83 @@
+/* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
+/*
+ * The link of a port as a table of operations: everything below the base
+ * transport header.  Requester, responder and engines know no IP, UDP or
+ * neighbour.  RoCEv2 over UDP is the one link so far (roce.c).
+ */
+#ifndef SHCA_LINK_H
+#define SHCA_LINK_H
+
+#include <linux/in6.h>
+#include <linux/skbuff.h>
+#include <linux/types.h>
+
+#include "core/packet.h"
+
+struct dst_entry;
+struct rdma_ah_attr;
+struct shca_dev;
+
+/** enum shca_link_type - tag of an address vector */
+enum shca_link_type {
+	SHCA_LINK_ROCE,
+};
+
+/**
+ * struct shca_av - address vector, in the terms of its link
+ * @roce:	IPv4 addresses are held mapped; @sport in host order
+ */
+struct shca_av {
+	enum shca_link_type link;
+	u8 sl;
+	union {
+		struct {
+			bool ipv4;
+			u8 tclass;
+			u8 hop_limit;
+			u16 sport;
+			u32 flow_label;
+			struct in6_addr saddr;
+			struct in6_addr daddr;
+		} roce;
+	};
+};
+
+/**
+ * struct shca_route - a route remembered for one address vector
+ *
+ * Guarded by the lock of the side that owns it.  Revalidated per packet.
+ */
+struct shca_route {
+	struct dst_entry *dst;
+	u32 cookie;
+};
+
+/**
+ * struct shca_link_ops - operations of a link
+ * @headroom:	bytes to reserve in front of the BTH
+ * @av_init:	an address vector from verbs attributes; @sport_hash spreads
+ *		flows.  May sleep.  Returns 0 or EINVAL.
+ * @xmit:	consume @skb, which begins at the BTH and ends with the room of
+ *		the ICRC: add ICRC and lower headers, transmit.  Softirq or
+ *		bottom halves off.  Returns 0, or an error that counts as loss.
+ * @check:	does a received packet come from the peer of @av, and to us?
+ * @icrc_ok:	is the ICRC of a received packet right?
+ *
+ * For @check and @icrc_ok @skb->data is at the BTH, lower headers are in the
+ * linear part before it.
+ */
+struct shca_link_ops {
+	unsigned int headroom;
+	int (*av_init)(struct shca_dev *dev, const struct rdma_ah_attr *attr,
+		       u32 sport_hash, struct shca_av *av);
+	int (*xmit)(struct shca_dev *dev, const struct shca_av *av,
+		    struct shca_route *route, struct sk_buff *skb);
+	bool (*check)(const struct shca_av *av, const struct sk_buff *skb);
+	bool (*icrc_ok)(const struct sk_buff *skb);
+};
+
+extern const struct shca_link_ops shca_roce_ops;
+
+void shca_route_drop(struct shca_route *route);
+
+#endif

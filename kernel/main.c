@@ -1,0 +1,74 @@
+// SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
+/* Loading and unloading: a ladder up, the same ladder down. */
+#include <linux/module.h>
+#include <linux/workqueue.h>
+#include <rdma/rdma_netlink.h>
+
+#include "dev.h"
+#include "icrc.h"
+#include "net.h"
+#include "netlink.h"
+#include "../uapi/softhca-abi.h"
+
+struct workqueue_struct *shca_wq;
+
+static struct rdma_link_ops shca_link_ops = {
+	.type = "softhca",
+	.newlink = shca_newlink,
+};
+
+static int __init shca_init(void)
+{
+	int err;
+
+	shca_wq = alloc_workqueue("softhca", WQ_UNBOUND | WQ_MEM_RECLAIM, 0);
+	if (!shca_wq)
+		return -ENOMEM;
+	err = shca_icrc_init();
+	if (err)
+		goto err_wq;
+	err = shca_net_init();
+	if (err)
+		goto err_icrc;
+	err = shca_dev_init();
+	if (err)
+		goto err_net;
+	err = shca_netlink_init();
+	if (err)
+		goto err_dev;
+	rdma_link_register(&shca_link_ops);
+	return 0;
+
+err_dev:
+	shca_dev_exit();
+err_net:
+	shca_net_exit();
+err_icrc:
+	shca_icrc_exit();
+err_wq:
+	destroy_workqueue(shca_wq);
+	return err;
+}
+
+static void __exit shca_exit(void)
+{
+	rdma_link_unregister(&shca_link_ops);
+	ib_unregister_driver((enum rdma_driver_id)SHCA_DRIVER_ID);
+	shca_netlink_exit();
+	shca_dev_exit();
+	shca_net_exit();
+	shca_icrc_exit();
+	destroy_workqueue(shca_wq);
+	/* kfree_rcu() needs none of our code, but call_rcu() users would. */
+	rcu_barrier();
+}
+
+module_init(shca_init);
+module_exit(shca_exit);
+
+MODULE_AUTHOR("The softhca developers");
+MODULE_DESCRIPTION("Software RDMA host channel adapter over Ethernet (RoCEv2)");
+MODULE_LICENSE("Dual BSD/GPL");
+MODULE_VERSION("0.1");
+MODULE_ALIAS_RDMA_LINK("softhca");
+MODULE_SOFTDEP("pre: crc32");

@@ -1,0 +1,235 @@
+// SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
+/*
+ * Bytes from packets into regions and back.  Each access goes through the door
+ * (shca_mr_get()) anew and holds the region only while it copies: a region can
+ * be deregistered between any two packets, and then the access fails.
+ */
+#include "mem.h"
+
+#include <linux/skbuff.h>
+
+#include "mr.h"
+#include "qp.h"
+#include "rq.h"
+
+/* Where a copy comes from: an skb's payload or a buffer. */
+struct shca_src {
+	const struct sk_buff *skb;
+	u32 off;
+	const u8 *buf;
+};
+
+static void shca_src_read(struct shca_src *src, void *dst, u32 len)
+{
+	if (src->skb) {
+		/* Cannot fail: the length was checked against the skb. */
+		skb_copy_bits(src->skb, src->off, dst, len);
+		src->off += len;
+	} else {
+		memcpy(dst, src->buf, len);
+		src->buf += len;
+	}
+}
+
+static struct shca_src shca_src_pkt(const struct shca_pkt *pkt)
+{
+	return (struct shca_src){ .skb = pkt->data, .off = pkt->data_off };
+}
+
+static void shca_mr_fill(const struct shca_mr *mr, u64 va, u32 len,
+			 struct shca_src *src)
+{
+	u32 run;
+	void *p;
+
+	for (; len; va += run, len -= run) {
+		run = len;
+		p = shca_mr_next(mr, va, &run);
+		shca_src_read(src, p, run);
+	}
+}
+
+static void shca_mr_read(const struct shca_mr *mr, u64 va, u32 len, u8 *dst)
+{
+	u32 run;
+	void *p;
+
+	for (; len; va += run, dst += run, len -= run) {
+		run = len;
+		p = shca_mr_next(mr, va, &run);
+		memcpy(dst, p, run);
+	}
+}
+
+static enum shca_mem_status shca_remote_check(void *ctx, u32 rkey, u64 va,
+					      u32 len, u32 access)
+{
+	struct shca_qp *qp = ctx;
+	enum shca_mem_status status;
+	struct shca_mr *mr;
+
+	status = shca_mr_get(qp->dev, qp->pd, rkey, access, va, len, &mr);
+	if (status == SHCA_MEM_OK)
+		shca_mr_put(mr);
+	return status;
+}
+
+static enum shca_mem_status shca_remote_write(void *ctx, u32 rkey, u64 va,
+					      const struct shca_pkt *pkt)
+{
+	struct shca_src src = shca_src_pkt(pkt);
+	struct shca_qp *qp = ctx;
+	enum shca_mem_status status;
+	struct shca_mr *mr;
+
+	status = shca_mr_get(qp->dev, qp->pd, rkey, IB_ACCESS_REMOTE_WRITE,
+			     va, pkt->paylen, &mr);
+	if (status != SHCA_MEM_OK)
+		return status;
+	shca_mr_fill(mr, va, pkt->paylen, &src);
+	shca_mr_put(mr);
+	return SHCA_MEM_OK;
+}
+
+static enum shca_mem_status shca_remote_atomic(void *ctx,
+					       const struct shca_pkt *pkt,
+					       u64 *orig)
+{
+	bool cas = (pkt->opcode & 0x1f) == 0x13;
+	struct shca_qp *qp = ctx;
+	enum shca_mem_status status;
+	struct shca_mr *mr;
+	u32 run = 8;
+	u64 *p;
+
+	status = shca_mr_get(qp->dev, qp->pd, pkt->atomic.rkey,
+			     IB_ACCESS_REMOTE_ATOMIC, pkt->atomic.va, 8, &mr);
+	if (status != SHCA_MEM_OK)
+		return status;
+	/* Aligned (the core checked), so it lies within one block. */
+	p = shca_mr_next(mr, pkt->atomic.va, &run);
+	if (cas)
+		*orig = cmpxchg64((u64 __force *)p, pkt->atomic.compare,
+				  pkt->atomic.swap_add);
+	else
+		*orig = atomic64_fetch_add(pkt->atomic.swap_add,
+					   (atomic64_t *)p);
+	shca_mr_put(mr);
+	return SHCA_MEM_OK;
+}
+
+/* @len bytes from @src to byte @off of a segment list. */
+static enum shca_mem_status shca_scatter(struct shca_qp *qp,
+					 const struct shca_sge *sge, u32 nr,
+					 u32 off, u32 len, struct shca_src *src)
+{
+	enum shca_mem_status status;
+	struct shca_mr *mr;
+	u32 n;
+
+	for (; nr && len; nr--, sge++) {
+		if (off >= sge->length) {
+			off -= sge->length;
+			continue;
+		}
+		n = min(sge->length - off, len);
+		status = shca_mr_get(qp->dev, qp->pd, sge->lkey,
+				     IB_ACCESS_LOCAL_WRITE, sge->addr + off, n,
+				     &mr);
+		if (status != SHCA_MEM_OK)
+			return status;
+		shca_mr_fill(mr, sge->addr + off, n, src);
+		shca_mr_put(mr);
+		off = 0;
+		len -= n;
+	}
+	return len ? SHCA_MEM_RANGE : SHCA_MEM_OK;
+}
+
+static enum shca_mem_status shca_local_scatter(void *ctx,
+					       const struct shca_sge *sge,
+					       u32 nr, u32 off,
+					       const struct shca_pkt *pkt)
+{
+	struct shca_src src = shca_src_pkt(pkt);
+
+	return shca_scatter(ctx, sge, nr, off, pkt->paylen, &src);
+}
+
+static enum shca_mem_status shca_local_store(void *ctx,
+					     const struct shca_sge *sge, u32 nr,
+					     const void *buf, u32 len)
+{
+	struct shca_src src = { .buf = buf };
+
+	return shca_scatter(ctx, sge, nr, 0, len, &src);
+}
+
+const struct shca_mem_ops shca_mem_ops = {
+	.remote_check = shca_remote_check,
+	.remote_write = shca_remote_write,
+	.remote_atomic = shca_remote_atomic,
+	.local_scatter = shca_local_scatter,
+	.local_store = shca_local_store,
+	.recv_get = shca_rq_fetch,
+};
+
+static enum shca_mem_status shca_gather_sges(struct shca_qp *qp,
+					     const struct shca_send_wr *wr,
+					     u32 off, u32 len, u8 *dst)
+{
+	const struct shca_sge *sge = wr->sge;
+	u32 nr = wr->num_sge;
+	enum shca_mem_status status;
+	struct shca_mr *mr;
+	u32 n;
+
+	for (; nr && len; nr--, sge++) {
+		if (off >= sge->length) {
+			off -= sge->length;
+			continue;
+		}
+		n = min(sge->length - off, len);
+		status = shca_mr_get(qp->dev, qp->pd, sge->lkey, 0,
+				     sge->addr + off, n, &mr);
+		if (status != SHCA_MEM_OK)
+			return status;
+		shca_mr_read(mr, sge->addr + off, n, dst);
+		shca_mr_put(mr);
+		dst += n;
+		off = 0;
+		len -= n;
+	}
+	return len ? SHCA_MEM_RANGE : SHCA_MEM_OK;
+}
+
+enum shca_mem_status shca_mem_gather(struct shca_qp *qp,
+				     const struct shca_pkt *pkt, u8 *dst)
+{
+	enum shca_mem_status status;
+	struct shca_mr *mr;
+
+	if (!pkt->paylen)
+		return SHCA_MEM_OK;
+	switch (pkt->kind) {
+	case SHCA_PAY_NONE:
+		return SHCA_MEM_OK;
+	case SHCA_PAY_WR:
+		if (!pkt->wr->inline_data)
+			return shca_gather_sges(qp, pkt->wr, pkt->off,
+						pkt->paylen, dst);
+		/* In the ring: what the process rewrites there it sends. */
+		memcpy(dst, pkt->wr->inline_data + pkt->off, pkt->paylen);
+		return SHCA_MEM_OK;
+	case SHCA_PAY_REMOTE:
+		status = shca_mr_get(qp->dev, qp->pd, pkt->rkey,
+				     IB_ACCESS_REMOTE_READ, pkt->va,
+				     pkt->paylen, &mr);
+		if (status != SHCA_MEM_OK)
+			return status;
+		shca_mr_read(mr, pkt->va, pkt->paylen, dst);
+		shca_mr_put(mr);
+		return SHCA_MEM_OK;
+	}
+	return SHCA_MEM_KEY;
+}

@@ -1,0 +1,84 @@
+/* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
+/*
+ * Memory regions, and the one door through which every local and remote
+ * access goes.
+ */
+#ifndef SHCA_MR_H
+#define SHCA_MR_H
+
+#include <linux/completion.h>
+#include <linux/refcount.h>
+#include <linux/rhashtable-types.h>
+#include <rdma/ib_verbs.h>
+
+#include "core/mem.h"
+
+struct shca_dev;
+struct shca_qp;
+
+/**
+ * struct shca_mr - a region of pinned memory
+ * @index:	key without its low byte; what the table is keyed by
+ * @key:	lkey and rkey
+ * @access:	enum ib_access_flags
+ * @iova: @length: what requests address
+ * @block_shift: log2 of the contiguous blocks
+ * @offset:	of @iova in the first block
+ * @blocks:	kernel addresses of the blocks
+ * @ref:	one for the registration, one for each access under way; accesses
+ *		are bounded copies in atomic context, so dereg waits briefly
+ */
+struct shca_mr {
+	struct ib_mr ibmr;
+	struct rhash_head node;
+	u32 index;
+	u32 key;
+	u32 access;
+	struct ib_pd *pd;
+	u64 iova;
+	u64 length;
+	unsigned int block_shift;
+	u64 offset;
+	void **blocks;
+	struct ib_umem *umem;
+	refcount_t ref;
+	struct completion unused;
+	struct rcu_head rcu;
+};
+
+static inline struct shca_mr *to_shca_mr(struct ib_mr *ibmr)
+{
+	return container_of(ibmr, struct shca_mr, ibmr);
+}
+
+int shca_mr_table_init(struct shca_dev *dev);
+void shca_mr_table_destroy(struct shca_dev *dev);
+
+/**
+ * shca_mr_get() - the door: may @pd reach [@va, @va + @len) by @key?
+ * @access:	enum ib_access_flags, all of which must be granted; 0: local read
+ * @mr:		result, with a reference: shca_mr_put() it before leaving the
+ *		atomic section
+ *
+ * Checks key and PD, rights, range, in that order (IBTA 10.6.3).
+ * Context: any.  @len is not 0.
+ */
+enum shca_mem_status shca_mr_get(struct shca_dev *dev, struct ib_pd *pd,
+				 u32 key, u32 access, u64 va, u64 len,
+				 struct shca_mr **mr);
+void shca_mr_put(struct shca_mr *mr);
+
+/**
+ * shca_mr_next() - the contiguous run of memory at @va
+ * @len:	in: bytes wanted, not 0; out: bytes in the run
+ *
+ * The range was checked by shca_mr_get().
+ */
+void *shca_mr_next(const struct shca_mr *mr, u64 va, u32 *len);
+
+/* struct ib_device_ops */
+struct ib_mr *shca_reg_user_mr(struct ib_pd *ibpd, u64 start, u64 length,
+			       u64 iova, int access, struct ib_udata *udata);
+int shca_dereg_mr(struct ib_mr *ibmr, struct ib_udata *udata);
+
+#endif

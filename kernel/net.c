@@ -1,0 +1,192 @@
+// SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
+/*
+ * Per network namespace: sockets on UDP port 4791 and the space of QP numbers.
+ * The sockets receive through encap_rcv, in softirq; transmission only borrows
+ * them as the socket that netfilter sees.
+ */
+#include "net.h"
+
+#include <linux/module.h>
+#include <linux/random.h>
+#include <net/net_namespace.h>
+#include <net/netns/generic.h>
+#include <net/udp_tunnel.h>
+#include <rdma/ib_verbs.h>
+
+#include "qp.h"
+#include "rx.h"
+
+static unsigned int shca_net_id;
+
+static const struct rhashtable_params shca_qp_params = {
+	.key_len = sizeof(u32),
+	.key_offset = offsetof(struct shca_qp, qpn),
+	.head_offset = offsetof(struct shca_qp, node),
+	.automatic_shrinking = true,
+};
+
+static struct socket *shca_open_socket(struct net *net, bool ipv6)
+{
+	struct udp_tunnel_sock_cfg tnl = {
+		.encap_type = 1,
+		.encap_rcv = shca_udp_rcv,
+	};
+	struct udp_port_cfg cfg = {
+		.family = ipv6 ? AF_INET6 : AF_INET,
+		.local_udp_port = htons(ROCE_V2_UDP_DPORT),
+		.ipv6_v6only = ipv6,
+	};
+	struct socket *sock;
+	int err;
+
+	err = udp_sock_create(net, &cfg, &sock);
+	if (err)
+		return ERR_PTR(err);
+	tnl.sk_user_data = net_generic(net, shca_net_id);
+	setup_udp_tunnel_sock(net, sock, &tnl);
+	return sock;
+}
+
+static void shca_close_sockets(struct shca_net *snet)
+{
+	/* Releasing waits (RCU) until no encap_rcv runs any longer. */
+	if (snet->sk6)
+		udp_tunnel_sock_release(snet->sk6);
+	if (snet->sk4)
+		udp_tunnel_sock_release(snet->sk4);
+	snet->sk6 = NULL;
+	snet->sk4 = NULL;
+}
+
+static int shca_open_sockets(struct shca_net *snet)
+{
+	struct socket *sock;
+
+	sock = shca_open_socket(snet->net, false);
+	if (IS_ERR(sock))
+		goto err;
+	snet->sk4 = sock;
+	sock = shca_open_socket(snet->net, true);
+	if (!IS_ERR(sock))
+		snet->sk6 = sock;
+	else if (PTR_ERR(sock) != -EAFNOSUPPORT)
+		goto err;
+	return 0;
+
+err:
+	shca_close_sockets(snet);
+	if (PTR_ERR(sock) == -EADDRINUSE)
+		pr_err_ratelimited("UDP port 4791 (RoCEv2) is in use in this network namespace, probably by rdma_rxe: remove its devices and unload it (rmmod rdma_rxe)\n");
+	else
+		pr_err_ratelimited("cannot open UDP port 4791: error %ld\n",
+				   PTR_ERR(sock));
+	return PTR_ERR(sock);
+}
+
+struct shca_net *shca_net_get(struct net *net)
+{
+	struct shca_net *snet = net_generic(net, shca_net_id);
+	int err = 0;
+
+	mutex_lock(&snet->lock);
+	if (!snet->users)
+		err = shca_open_sockets(snet);
+	if (!err)
+		snet->users++;
+	mutex_unlock(&snet->lock);
+	return err ? ERR_PTR(err) : snet;
+}
+
+void shca_net_put(struct shca_net *snet)
+{
+	mutex_lock(&snet->lock);
+	if (!--snet->users) {
+		shca_close_sockets(snet);
+		/* Under the lock: a waiter frees @snet after taking it. */
+		wake_up_all(&snet->idle);
+	}
+	mutex_unlock(&snet->lock);
+}
+
+int shca_net_add_qp(struct shca_net *snet, struct shca_qp *qp)
+{
+	int tries, err;
+
+	for (tries = 0; tries < 64; tries++) {
+		/* Not 0 and 1 (SMI, GSI), not 0xffffff (multicast). */
+		qp->qpn = 2 + get_random_u32_below(0xfffffd);
+		err = rhashtable_insert_fast(&snet->qps, &qp->node,
+					     shca_qp_params);
+		if (err != -EEXIST)
+			return err;
+	}
+	return -ENOSPC;
+}
+
+void shca_net_del_qp(struct shca_net *snet, struct shca_qp *qp)
+{
+	rhashtable_remove_fast(&snet->qps, &qp->node, shca_qp_params);
+}
+
+struct shca_qp *shca_net_find_qp(struct shca_net *snet, u32 qpn)
+{
+	struct shca_qp *qp;
+
+	rcu_read_lock();
+	qp = rhashtable_lookup(&snet->qps, &qpn, shca_qp_params);
+	/* A QP being destroyed stays readable until a grace period is over,
+	 * but gives no new reference.
+	 */
+	if (qp && !refcount_inc_not_zero(&qp->ref))
+		qp = NULL;
+	rcu_read_unlock();
+	return qp;
+}
+
+static int __net_init shca_net_init_one(struct net *net)
+{
+	struct shca_net *snet = net_generic(net, shca_net_id);
+
+	snet->net = net;
+	mutex_init(&snet->lock);
+	init_waitqueue_head(&snet->idle);
+	return rhashtable_init(&snet->qps, &shca_qp_params);
+}
+
+static bool shca_net_is_idle(struct shca_net *snet)
+{
+	bool idle;
+
+	mutex_lock(&snet->lock);
+	idle = !snet->users;
+	mutex_unlock(&snet->lock);
+	return idle;
+}
+
+static void __net_exit shca_net_exit_one(struct net *net)
+{
+	struct shca_net *snet = net_generic(net, shca_net_id);
+
+	/* The namespace's netdevs are gone (subsystems exit after devices), so
+	 * each device here is being unregistered by the RDMA core's work.
+	 */
+	wait_event(snet->idle, shca_net_is_idle(snet));
+	rhashtable_destroy(&snet->qps);
+}
+
+static struct pernet_operations shca_net_ops = {
+	.init = shca_net_init_one,
+	.exit = shca_net_exit_one,
+	.id = &shca_net_id,
+	.size = sizeof(struct shca_net),
+};
+
+int shca_net_init(void)
+{
+	return register_pernet_subsys(&shca_net_ops);
+}
+
+void shca_net_exit(void)
+{
+	unregister_pernet_subsys(&shca_net_ops);
+}

@@ -1,0 +1,65 @@
+/* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
+/*
+ * What softhca has per network namespace: the UDP sockets that own port 4791,
+ * and one space of QP numbers.
+ */
+#ifndef SHCA_NET_H
+#define SHCA_NET_H
+
+#include <linux/mutex.h>
+#include <linux/rhashtable.h>
+#include <linux/types.h>
+#include <linux/wait.h>
+
+struct net;
+struct shca_qp;
+struct socket;
+
+/**
+ * struct shca_net - per network namespace
+ * @lock:	@users and the sockets
+ * @users:	devices; the sockets are open while there are any
+ * @sk4: @sk6:	@sk6 is NULL where IPv6 is off
+ * @qps:	struct shca_qp by number; read under RCU
+ * @idle:	woken when @users becomes 0
+ */
+struct shca_net {
+	struct net *net;
+	struct mutex lock;
+	int users;
+	struct socket *sk4;
+	struct socket *sk6;
+	struct rhashtable qps;
+	wait_queue_head_t idle;
+};
+
+/**
+ * shca_net_get() - use a namespace: opens its sockets for the first device
+ *
+ * Context: may sleep.
+ * Return: the namespace's part, or ERR_PTR(-EADDRINUSE) when something else
+ * owns UDP port 4791, which is also logged.
+ */
+struct shca_net *shca_net_get(struct net *net);
+void shca_net_put(struct shca_net *snet);
+
+/**
+ * shca_net_add_qp() - give a QP an unpredictable number that is free
+ *
+ * Context: may sleep.
+ */
+int shca_net_add_qp(struct shca_net *snet, struct shca_qp *qp);
+/** shca_net_del_qp() - look-ups that began earlier may still hold it */
+void shca_net_del_qp(struct shca_net *snet, struct shca_qp *qp);
+
+/**
+ * shca_net_find_qp() - a reference to a QP by number, or NULL
+ *
+ * Context: any.
+ */
+struct shca_qp *shca_net_find_qp(struct shca_net *snet, u32 qpn);
+
+int shca_net_init(void);
+void shca_net_exit(void);
+
+#endif

@@ -1,0 +1,71 @@
+// SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
+/*
+ * The port: its attributes, computed from the netdev whenever asked, and the
+ * one function that notices a change of state and tells the consumers.
+ */
+#include <linux/netdevice.h>
+#include <rdma/ib_addr.h>
+#include <rdma/ib_cache.h>
+#include <rdma/ib_verbs.h>
+
+#include "dev.h"
+
+static bool shca_port_is_up(const struct shca_dev *dev)
+{
+	return netif_running(dev->ndev) && netif_carrier_ok(dev->ndev);
+}
+
+/* Largest path MTU that fits the netdev with all headers. */
+static enum ib_mtu shca_port_ib_mtu(const struct shca_dev *dev)
+{
+	return iboe_get_mtu(READ_ONCE(dev->ndev->mtu)) ?: IB_MTU_256;
+}
+
+u32 shca_port_mtu(const struct shca_dev *dev)
+{
+	return ib_mtu_enum_to_int(shca_port_ib_mtu(dev));
+}
+
+int shca_query_port(struct ib_device *ibdev, u32 port,
+		    struct ib_port_attr *attr)
+{
+	struct shca_dev *dev = to_shca_dev(ibdev);
+	bool up = shca_port_is_up(dev);
+
+	/* Zeroed by the caller. */
+	attr->state = up ? IB_PORT_ACTIVE : IB_PORT_DOWN;
+	attr->phys_state = up ? IB_PORT_PHYS_STATE_LINK_UP :
+				IB_PORT_PHYS_STATE_DISABLED;
+	if (netif_running(dev->ndev) && !netif_carrier_ok(dev->ndev))
+		attr->phys_state = IB_PORT_PHYS_STATE_POLLING;
+	attr->max_mtu = IB_MTU_4096;
+	attr->active_mtu = shca_port_ib_mtu(dev);
+	attr->gid_tbl_len = ibdev->port_data ?
+			    ibdev->port_data[port].immutable.gid_tbl_len : 0;
+	attr->ip_gids = true;
+	attr->port_cap_flags = IB_UVERBS_PCF_CM_SUP;
+	attr->max_msg_sz = 1u << 31;
+	attr->pkey_tbl_len = 1;
+	attr->max_vl_num = 1;
+	return ib_get_eth_speed(ibdev, port, &attr->active_speed,
+				&attr->active_width);
+}
+
+/*
+ * Called under RTNL by the netdev notifier (device.c) and once after
+ * registration.
+ */
+void shca_port_update(struct shca_dev *dev)
+{
+	bool up = shca_port_is_up(dev);
+	struct ib_event ev = {
+		.device = &dev->ibdev,
+		.element.port_num = 1,
+		.event = up ? IB_EVENT_PORT_ACTIVE : IB_EVENT_PORT_ERR,
+	};
+
+	if (up == dev->port_up)
+		return;
+	dev->port_up = up;
+	ib_dispatch_event(&ev);
+}

@@ -1,0 +1,339 @@
+// SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
+/*
+ * Queue pairs: creation, destruction, errors, query.  The order of destruction
+ * and why it suffices is told in qp.h.
+ */
+#include "qp.h"
+
+#include <linux/overflow.h>
+#include <linux/slab.h>
+#include <rdma/uverbs_ioctl.h>
+
+#include "cq.h"
+#include "dev.h"
+#include "mem.h"
+#include "net.h"
+#include "rq.h"
+#include "sq.h"
+#include "trace.h"
+#include "udata.h"
+
+#define SHCA_SLOT_ALIGN	64
+
+/* ---- references and events ------------------------------------------------ */
+
+void shca_qp_put(struct shca_qp *qp)
+{
+	/* The last putter still needs @qp for complete(); the grace period
+	 * before it is freed covers that.
+	 */
+	rcu_read_lock();
+	if (refcount_dec_and_test(&qp->ref))
+		complete(&qp->unused);
+	rcu_read_unlock();
+}
+
+void shca_qp_event(struct shca_qp *qp, enum ib_event_type event)
+{
+	struct ib_event ev = {
+		.device = qp->ibqp->device,
+		.element.qp = qp->ibqp,
+		.event = event,
+	};
+
+	trace_shca_event(qp->qpn, event);
+	if (qp->ibqp->event_handler)
+		qp->ibqp->event_handler(&ev, qp->ibqp->qp_context);
+}
+
+void shca_qp_set_error_locked(struct shca_qp *qp)
+{
+	lockdep_assert_held(&qp->sq.lock);
+	lockdep_assert_held(&qp->rq.lock);
+	if (qp->dead || qp->state == IB_QPS_ERR)
+		return;
+	trace_shca_state(qp->qpn, qp->state, IB_QPS_ERR);
+	WRITE_ONCE(qp->state, IB_QPS_ERR);
+	shca_req_fail(&qp->sq.req);
+	shca_resp_fail(&qp->rq.resp);
+	qp->sq.drain_event = false;
+	WRITE_ONCE(qp->status->flags, SHCA_QPS_ERR);
+	/* The flag before the flush looks at rq_prod: pairs with the barrier
+	 * between rq_prod and the flag in post_recv, here and in the provider.
+	 * One of the two sees the other.
+	 */
+	smp_mb();
+	queue_work(shca_wq, &qp->sq.work);
+	queue_work(shca_wq, &qp->rq.work);
+}
+
+void shca_qp_enter_error(struct shca_qp *qp)
+{
+	spin_lock_bh(&qp->sq.lock);
+	spin_lock(&qp->rq.lock);
+	/* Unless it was reset since the side failed. */
+	if (qp->sq.req.state == SHCA_SIDE_ERR ||
+	    qp->rq.resp.state == SHCA_SIDE_ERR)
+		shca_qp_set_error_locked(qp);
+	spin_unlock(&qp->rq.lock);
+	spin_unlock_bh(&qp->sq.lock);
+}
+
+/* ---- creation -------------------------------------------------------------- */
+
+static int shca_qp_check_init(struct ib_qp_init_attr *init, bool is_user)
+{
+	const struct ib_qp_cap *cap = &init->cap;
+
+	if (init->qp_type != IB_QPT_RC)
+		return -EOPNOTSUPP;
+	if (init->create_flags || init->srq || init->rwq_ind_tbl)
+		return -EOPNOTSUPP;
+	if (!init->send_cq || !init->recv_cq)
+		return -EINVAL;
+	if (cap->max_send_wr > SHCA_LIM_QP_WR ||
+	    cap->max_recv_wr > SHCA_LIM_QP_WR ||
+	    cap->max_send_sge > SHCA_LIM_SGE ||
+	    cap->max_recv_sge > SHCA_LIM_SGE ||
+	    cap->max_inline_data > SHCA_LIM_INLINE)
+		return -EINVAL;
+	return 0;
+}
+
+static void shca_qp_size_rings(struct shca_qp *qp, struct ib_qp_cap *cap)
+{
+	struct shca_sq *sq = &qp->sq;
+	struct shca_rq *rq = &qp->rq;
+	u32 data;
+
+	sq->max_wr = max(cap->max_send_wr, 1u);
+	sq->max_sge = max(cap->max_send_sge, 1u);
+	data = max_t(u32, sq->max_sge * sizeof(struct shca_sge),
+		     cap->max_inline_data);
+	sq->stride = ALIGN(sizeof(struct shca_send_wqe) + data,
+			   SHCA_SLOT_ALIGN);
+	sq->max_inline = min_t(u32, sq->stride - sizeof(struct shca_send_wqe),
+			       SHCA_LIM_INLINE);
+	sq->entries = roundup_pow_of_two(sq->max_wr);
+
+	rq->max_wr = max(cap->max_recv_wr, 1u);
+	rq->max_sge = max(cap->max_recv_sge, 1u);
+	rq->stride = sizeof(struct shca_recv_wqe) +
+		     rq->max_sge * sizeof(struct shca_sge);
+	rq->entries = roundup_pow_of_two(rq->max_wr);
+
+	cap->max_send_wr = sq->max_wr;
+	cap->max_send_sge = sq->max_sge;
+	cap->max_inline_data = sq->max_inline;
+	cap->max_recv_wr = rq->max_wr;
+	cap->max_recv_sge = rq->max_sge;
+}
+
+static u32 shca_sq_start(void)
+{
+	return ALIGN(sizeof(struct shca_qp_index), SHCA_SLOT_ALIGN);
+}
+
+static u32 shca_rq_start(const struct shca_qp *qp)
+{
+	return shca_sq_start() + qp->sq.entries * qp->sq.stride;
+}
+
+static int shca_qp_alloc_rings(struct shca_qp *qp)
+{
+	struct shca_sq *sq = &qp->sq;
+	struct shca_rq *rq = &qp->rq;
+	u32 window = min_t(u32, sq->entries, SHCA_SQ_WINDOW);
+	u32 stride = shca_req_stride(sq->max_sge);
+
+	qp->ring_buf = shca_buf_alloc(shca_rq_start(qp) +
+				      rq->entries * rq->stride);
+	qp->status_buf = shca_buf_alloc(sizeof(struct shca_qp_status));
+	sq->wrs = kvzalloc(array_size(window, stride), GFP_KERNEL_ACCOUNT);
+	if (!qp->ring_buf || !qp->status_buf || !sq->wrs)
+		return -ENOMEM;
+	qp->index = qp->ring_buf->va;
+	qp->status = qp->status_buf->va;
+	sq->slots = qp->ring_buf->va + shca_sq_start();
+	rq->slots = qp->ring_buf->va + shca_rq_start(qp);
+	shca_req_init(&sq->req, sq->wrs, window, stride, &shca_mem_ops, qp);
+	shca_resp_init(&rq->resp, NULL, 0, &shca_mem_ops, qp);
+	return 0;
+}
+
+static int shca_qp_map_user(struct shca_qp *qp, struct ib_udata *udata)
+{
+	struct ib_ucontext *uctx = &rdma_udata_to_drv_context(udata,
+					   struct shca_ucontext, ibuc)->ibuc;
+	struct shca_create_qp_resp resp = {
+		.sq_start = shca_sq_start(),
+		.rq_start = shca_rq_start(qp),
+		.sq_entries = qp->sq.entries,
+		.rq_entries = qp->rq.entries,
+		.sq_stride = qp->sq.stride,
+		.rq_stride = qp->rq.stride,
+		.max_inline = qp->sq.max_inline,
+		.max_send_sge = qp->sq.max_sge,
+		.max_recv_sge = qp->rq.max_sge,
+	};
+	struct shca_create_qp_req req;
+	int err;
+
+	err = shca_udata_in(udata, &req, sizeof(req));
+	if (err)
+		return err;
+	if (req.comp_mask || req.flags)
+		return -EINVAL;
+	qp->ring_mmap = shca_mmap_insert(uctx, qp->ring_buf, true);
+	if (IS_ERR(qp->ring_mmap)) {
+		err = PTR_ERR(qp->ring_mmap);
+		qp->ring_mmap = NULL;
+		return err;
+	}
+	qp->status_mmap = shca_mmap_insert(uctx, qp->status_buf, false);
+	if (IS_ERR(qp->status_mmap)) {
+		err = PTR_ERR(qp->status_mmap);
+		qp->status_mmap = NULL;
+		return err;
+	}
+	resp.ring_off = rdma_user_mmap_get_offset(qp->ring_mmap);
+	resp.ring_len = qp->ring_buf->len;
+	resp.status_off = rdma_user_mmap_get_offset(qp->status_mmap);
+	return shca_udata_out(udata, &resp, sizeof(resp));
+}
+
+/* Everything but what needs the QP to be unpublished first. */
+static void shca_qp_free(struct shca_qp *qp)
+{
+	shca_mmap_remove(qp->status_mmap);
+	shca_mmap_remove(qp->ring_mmap);
+	shca_buf_put(qp->status_buf);
+	shca_buf_put(qp->ring_buf);
+	kvfree(qp->sq.wrs);
+	kfree(qp->rq.rd);
+	mutex_destroy(&qp->attr_lock);
+	kfree_rcu(qp, rcu);
+}
+
+static struct shca_qp *shca_qp_alloc(struct ib_qp *ibqp,
+				     struct ib_qp_init_attr *init,
+				     bool is_user)
+{
+	struct shca_qp *qp;
+
+	qp = kzalloc(sizeof(*qp), GFP_KERNEL_ACCOUNT);
+	if (!qp)
+		return NULL;
+	qp->dev = to_shca_dev(ibqp->device);
+	qp->ibqp = ibqp;
+	qp->pd = ibqp->pd;
+	qp->link = &shca_roce_ops;
+	qp->type = init->qp_type;
+	qp->is_user = is_user;
+	qp->state = IB_QPS_RESET;
+	qp->sq.cq = to_shca_cq(init->send_cq);
+	qp->rq.cq = to_shca_cq(init->recv_cq);
+	qp->sq.sig_all = init->sq_sig_type == IB_SIGNAL_ALL_WR;
+	refcount_set(&qp->ref, 1);
+	init_completion(&qp->unused);
+	mutex_init(&qp->attr_lock);
+	shca_sq_init(qp);
+	shca_rq_init(qp);
+	return qp;
+}
+
+int shca_create_qp(struct ib_qp *ibqp, struct ib_qp_init_attr *init,
+		   struct ib_udata *udata)
+{
+	struct shca_qp *qp;
+	int err;
+
+	err = shca_qp_check_init(init, udata);
+	if (err)
+		return err;
+	qp = shca_qp_alloc(ibqp, init, udata);
+	if (!qp)
+		return -ENOMEM;
+	shca_qp_size_rings(qp, &init->cap);
+	err = shca_qp_alloc_rings(qp);
+	if (err)
+		goto err_free;
+	if (udata) {
+		err = shca_qp_map_user(qp, udata);
+		if (err)
+			goto err_free;
+	}
+	/* Last: from here on packets find it. */
+	err = shca_net_add_qp(qp->dev->snet, qp);
+	if (err)
+		goto err_free;
+	container_of(ibqp, struct shca_ibqp, ibqp)->qp = qp;
+	ibqp->qp_num = qp->qpn;
+	qp->attr.cap = init->cap;
+	qp->attr.path_mtu = IB_MTU_256;
+	qp->attr.port_num = 1;
+	trace_shca_state(qp->qpn, IB_QPS_RESET, IB_QPS_RESET);
+	return 0;
+
+err_free:
+	shca_qp_free(qp);
+	return err;
+}
+
+int shca_destroy_qp(struct ib_qp *ibqp, struct ib_udata *udata)
+{
+	struct shca_qp *qp = to_shca_qp(ibqp);
+
+	/* No packet finds it any longer ... */
+	shca_net_del_qp(qp->dev->snet, qp);
+	/* ... those that found it start nothing that lasts ... */
+	spin_lock_bh(&qp->sq.lock);
+	spin_lock(&qp->rq.lock);
+	qp->dead = true;
+	shca_req_reset(&qp->sq.req);
+	shca_resp_reset(&qp->rq.resp);
+	spin_unlock(&qp->rq.lock);
+	spin_unlock_bh(&qp->sq.lock);
+	/* ... what was started ends ... */
+	shca_sq_stop(qp);
+	shca_rq_stop(qp);
+	/* ... and so do they. */
+	shca_qp_put(qp);
+	wait_for_completion(&qp->unused);
+	/* A packet may have looked up a route after the stop. */
+	shca_route_drop(&qp->sq.route);
+	shca_route_drop(&qp->rq.route);
+	shca_qp_free(qp);
+	return 0;
+}
+
+/* ---- query ------------------------------------------------------------------ */
+
+int shca_query_qp(struct ib_qp *ibqp, struct ib_qp_attr *attr, int mask,
+		  struct ib_qp_init_attr *init)
+{
+	struct shca_qp *qp = to_shca_qp(ibqp);
+
+	mutex_lock(&qp->attr_lock);
+	*attr = qp->attr;
+	mutex_unlock(&qp->attr_lock);
+
+	spin_lock_bh(&qp->sq.lock);
+	attr->qp_state = qp->state;
+	attr->cur_qp_state = qp->state;
+	attr->sq_psn = qp->sq.req.psn;
+	attr->sq_draining = qp->state == IB_QPS_SQD &&
+			    !shca_req_idle(&qp->sq.req);
+	spin_unlock_bh(&qp->sq.lock);
+
+	init->event_handler = ibqp->event_handler;
+	init->qp_context = ibqp->qp_context;
+	init->send_cq = ibqp->send_cq;
+	init->recv_cq = ibqp->recv_cq;
+	init->srq = ibqp->srq;
+	init->cap = attr->cap;
+	init->sq_sig_type = qp->sq.sig_all ? IB_SIGNAL_ALL_WR :
+					     IB_SIGNAL_REQ_WR;
+	init->qp_type = qp->type;
+	return 0;
+}

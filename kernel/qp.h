@@ -1,0 +1,176 @@
+/* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
+/*
+ * Queue pairs: the object, its two sides and its state.
+ *
+ * A QP is two independent halves, each with a lock: the send side (requester)
+ * and the receive side (responder).  Work runs to completion in whichever
+ * context raises it: a post, a received packet, a timer; a work item takes
+ * over when a budget is used up.
+ *
+ * Lifetime.  struct ib_qp is allocated and freed by the RDMA core; struct
+ * shca_qp is ours and is found through RCU by the receive path, so it is freed
+ * after a grace period.  @ref counts the object itself and each packet being
+ * received.  Destruction (qp.c): unpublish, mark dead under both locks so that
+ * nothing arms a timer or queues work any more, cancel those, drop the first
+ * reference, wait for the rest (they are short: softirq), free.
+ */
+#ifndef SHCA_QP_H
+#define SHCA_QP_H
+
+#include <linux/completion.h>
+#include <linux/hrtimer.h>
+#include <linux/mutex.h>
+#include <linux/refcount.h>
+#include <linux/rhashtable-types.h>
+#include <linux/spinlock.h>
+#include <linux/workqueue.h>
+#include <rdma/ib_verbs.h>
+
+#include "buf.h"
+#include "core/rc.h"
+#include "link.h"
+
+struct shca_cq;
+struct shca_dev;
+
+/* Private copies of send requests per QP: those being executed. */
+#define SHCA_SQ_WINDOW		64
+
+/**
+ * struct shca_sq - send side of a QP
+ * @lock:	everything here but what @post_lock guards
+ * @req:	the requester
+ * @wrs:	its private work requests
+ * @slots: @entries: @stride: the ring, written by the process (or by kernel
+ *		consumers under @post_lock)
+ * @fetched:	requests taken from the ring, free-running
+ * @timer: @armed: one lazy timer: it is never re-armed to later, and on expiry
+ *		looks at the requester's deadline; ns, 0: not armed
+ * @work:	continues when a budget is used up, and flushes
+ * @prod:	kernel consumer: requests written
+ */
+struct shca_sq {
+	spinlock_t lock;
+	struct shca_req req;
+	void *wrs;
+	void *slots;
+	u32 entries;
+	u32 stride;
+	u32 max_wr;
+	u32 max_sge;
+	u32 max_inline;
+	u32 fetched;
+	bool sig_all;
+	bool drain_event;
+	u64 armed;
+	struct hrtimer timer;
+	struct work_struct work;
+	struct shca_route route;
+	struct shca_cq *cq;
+	spinlock_t post_lock;
+	u32 prod;
+};
+
+/**
+ * struct shca_rq - receive side of a QP; fields as in struct shca_sq
+ */
+struct shca_rq {
+	spinlock_t lock;
+	struct shca_resp resp;
+	struct shca_rd *rd;
+	void *slots;
+	u32 entries;
+	u32 stride;
+	u32 max_wr;
+	u32 max_sge;
+	u32 fetched;
+	struct work_struct work;
+	struct shca_route route;
+	struct shca_cq *cq;
+	spinlock_t post_lock;
+	u32 prod;
+};
+
+/**
+ * struct shca_qp - a queue pair
+ * @ref: @unused: see above
+ * @state: @dead: written under both locks, read under either
+ * @attr:	what query_qp reports; under @attr_lock
+ * @av: @remote_qpn: peer; written under both locks
+ * @index:	indices that the process writes; NULL never
+ * @status:	indices that only the kernel writes
+ */
+struct shca_qp {
+	struct rhash_head node;
+	u32 qpn;
+	refcount_t ref;
+	struct completion unused;
+	struct rcu_head rcu;
+
+	struct shca_dev *dev;
+	struct ib_qp *ibqp;
+	struct ib_pd *pd;
+	const struct shca_link_ops *link;
+	enum ib_qp_type type;
+	bool is_user;
+	bool dead;
+	enum ib_qp_state state;
+	u32 remote_qpn;
+	struct shca_av av;
+
+	struct mutex attr_lock;
+	struct ib_qp_attr attr;
+
+	struct shca_buf *ring_buf;
+	struct shca_buf *status_buf;
+	struct rdma_user_mmap_entry *ring_mmap;
+	struct rdma_user_mmap_entry *status_mmap;
+	struct shca_qp_index *index;
+	struct shca_qp_status *status;
+
+	struct shca_sq sq ____cacheline_aligned_in_smp;
+	struct shca_rq rq ____cacheline_aligned_in_smp;
+};
+
+/** struct shca_ibqp - what the RDMA core allocates */
+struct shca_ibqp {
+	struct ib_qp ibqp;
+	struct shca_qp *qp;
+};
+
+static inline struct shca_qp *to_shca_qp(struct ib_qp *ibqp)
+{
+	return container_of(ibqp, struct shca_ibqp, ibqp)->qp;
+}
+
+void shca_qp_put(struct shca_qp *qp);
+
+/**
+ * shca_qp_event() - raise an asynchronous event on a QP
+ *
+ * Context: any; no lock of the QP held.
+ */
+void shca_qp_event(struct shca_qp *qp, enum ib_event_type event);
+
+/**
+ * shca_qp_enter_error() - one side of the QP has failed: the QP goes to error
+ *
+ * Flushing happens in work items.
+ * Context: softirq or process; no lock of the QP held.
+ */
+void shca_qp_enter_error(struct shca_qp *qp);
+
+/** shca_qp_set_error_locked() - the same for any reason, both locks held */
+void shca_qp_set_error_locked(struct shca_qp *qp);
+
+/* struct ib_device_ops */
+int shca_create_qp(struct ib_qp *ibqp, struct ib_qp_init_attr *init,
+		   struct ib_udata *udata);
+int shca_destroy_qp(struct ib_qp *ibqp, struct ib_udata *udata);
+int shca_query_qp(struct ib_qp *ibqp, struct ib_qp_attr *attr, int mask,
+		  struct ib_qp_init_attr *init);
+/* qp_modify.c */
+int shca_modify_qp(struct ib_qp *ibqp, struct ib_qp_attr *attr, int mask,
+		   struct ib_udata *udata);
+
+#endif

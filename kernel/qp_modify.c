@@ -1,0 +1,291 @@
+// SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
+/*
+ * Modification of a QP.  Three steps: refuse what is wrong before anything
+ * changes; prepare what may sleep; apply under both sides' locks, one function
+ * per target state.
+ */
+#include <linux/slab.h>
+#include <rdma/ib_cache.h>
+
+#include "core/psn.h"
+#include "cq.h"
+#include "dev.h"
+#include "mem.h"
+#include "qp.h"
+#include "rq.h"
+#include "sq.h"
+#include "trace.h"
+
+/* ---- refuse ------------------------------------------------------------------ */
+
+static int shca_qp_check(struct shca_qp *qp, const struct ib_qp_attr *attr,
+			 int mask)
+{
+	if (mask & ~IB_QP_ATTR_STANDARD_BITS)
+		return -EOPNOTSUPP;
+	if ((mask & IB_QP_PORT) && attr->port_num != 1)
+		return -EINVAL;
+	if ((mask & IB_QP_PKEY_INDEX) && attr->pkey_index)
+		return -EINVAL;
+	if ((mask & IB_QP_PATH_MTU) &&
+	    (attr->path_mtu < IB_MTU_256 || attr->path_mtu > IB_MTU_4096 ||
+	     ib_mtu_enum_to_int(attr->path_mtu) > shca_port_mtu(qp->dev)))
+		return -EINVAL;
+	if ((mask & IB_QP_MAX_QP_RD_ATOMIC) &&
+	    attr->max_rd_atomic > SHCA_LIM_RD_ATOM)
+		return -EINVAL;
+	if ((mask & IB_QP_MAX_DEST_RD_ATOMIC) &&
+	    attr->max_dest_rd_atomic > SHCA_LIM_RD_ATOM)
+		return -EINVAL;
+	if ((mask & IB_QP_TIMEOUT) && attr->timeout > 31)
+		return -EINVAL;
+	if ((mask & IB_QP_RETRY_CNT) && attr->retry_cnt > 7)
+		return -EINVAL;
+	if ((mask & IB_QP_RNR_RETRY) && attr->rnr_retry > 7)
+		return -EINVAL;
+	if ((mask & IB_QP_MIN_RNR_TIMER) && attr->min_rnr_timer > 31)
+		return -EINVAL;
+	if ((mask & IB_QP_DEST_QPN) && attr->dest_qp_num > 0xffffff)
+		return -EINVAL;
+	/* The RDMA core refuses alternate paths on RoCE ports; none is kept. */
+	if (mask & (IB_QP_ALT_PATH | IB_QP_PATH_MIG_STATE))
+		if ((mask & IB_QP_ALT_PATH) ||
+		    attr->path_mig_state != IB_MIG_MIGRATED)
+			return -EINVAL;
+	return 0;
+}
+
+/* ---- apply -------------------------------------------------------------------- */
+
+static void shca_qp_save_attr(struct shca_qp *qp, const struct ib_qp_attr *attr,
+			      int mask)
+{
+	struct ib_qp_attr *a = &qp->attr;
+
+	if (mask & IB_QP_ACCESS_FLAGS)
+		a->qp_access_flags = attr->qp_access_flags;
+	if (mask & IB_QP_PKEY_INDEX)
+		a->pkey_index = attr->pkey_index;
+	if (mask & IB_QP_PORT)
+		a->port_num = attr->port_num;
+	if (mask & IB_QP_QKEY)
+		a->qkey = attr->qkey;
+	if (mask & IB_QP_PATH_MTU)
+		a->path_mtu = attr->path_mtu;
+	if (mask & IB_QP_TIMEOUT)
+		a->timeout = attr->timeout;
+	if (mask & IB_QP_RETRY_CNT)
+		a->retry_cnt = attr->retry_cnt;
+	if (mask & IB_QP_RNR_RETRY)
+		a->rnr_retry = attr->rnr_retry;
+	if (mask & IB_QP_RQ_PSN)
+		a->rq_psn = attr->rq_psn & SHCA_PSN_MASK;
+	if (mask & IB_QP_SQ_PSN)
+		a->sq_psn = attr->sq_psn & SHCA_PSN_MASK;
+	if (mask & IB_QP_MAX_QP_RD_ATOMIC)
+		a->max_rd_atomic = attr->max_rd_atomic;
+	if (mask & IB_QP_MAX_DEST_RD_ATOMIC)
+		a->max_dest_rd_atomic = attr->max_dest_rd_atomic;
+	if (mask & IB_QP_MIN_RNR_TIMER)
+		a->min_rnr_timer = attr->min_rnr_timer;
+	if (mask & IB_QP_DEST_QPN)
+		a->dest_qp_num = attr->dest_qp_num;
+	if (mask & IB_QP_PATH_MIG_STATE)
+		a->path_mig_state = attr->path_mig_state;
+	if (mask & IB_QP_AV) {
+		a->ah_attr = attr->ah_attr;
+		/* The core holds the GID for the QP, we keep its bytes. */
+		a->ah_attr.grh.sgid_attr = NULL;
+	}
+}
+
+static void shca_start_responder(struct shca_qp *qp)
+{
+	const struct shca_resp_attr attr = {
+		.mtu = ib_mtu_enum_to_int(qp->attr.path_mtu),
+		.rq_psn = qp->attr.rq_psn,
+		.dqpn = qp->attr.dest_qp_num,
+		.pkey = 0xffff,
+		.access = qp->attr.qp_access_flags,
+		.min_rnr_timer = qp->attr.min_rnr_timer,
+		.max_dest_rd_atomic = qp->attr.max_dest_rd_atomic,
+	};
+
+	shca_resp_start(&qp->rq.resp, &attr);
+}
+
+static void shca_start_requester(struct shca_qp *qp)
+{
+	const struct shca_req_attr attr = {
+		.mtu = ib_mtu_enum_to_int(qp->attr.path_mtu),
+		.sq_psn = qp->attr.sq_psn,
+		.dqpn = qp->attr.dest_qp_num,
+		.pkey = 0xffff,
+		.timeout_ns = shca_timeout_ns(qp->attr.timeout),
+		.retry_cnt = qp->attr.retry_cnt,
+		.rnr_retry = qp->attr.rnr_retry,
+		.max_rd_atomic = qp->attr.max_rd_atomic,
+	};
+
+	shca_req_start(&qp->sq.req, &attr);
+}
+
+static void shca_apply_reset(struct shca_qp *qp)
+{
+	shca_req_reset(&qp->sq.req);
+	shca_resp_reset(&qp->rq.resp);
+	shca_route_drop(&qp->sq.route);
+	shca_route_drop(&qp->rq.route);
+	qp->sq.fetched = 0;
+	qp->rq.fetched = 0;
+	qp->sq.prod = 0;
+	qp->rq.prod = 0;
+	qp->sq.drain_event = false;
+	WRITE_ONCE(qp->index->sq_prod, 0);
+	WRITE_ONCE(qp->index->rq_prod, 0);
+	WRITE_ONCE(qp->status->sq_cons, 0);
+	WRITE_ONCE(qp->status->rq_cons, 0);
+	WRITE_ONCE(qp->status->flags, 0);
+}
+
+/*
+ * Under both side locks, from @cur to @next, @mask already saved in qp->attr.
+ */
+static void shca_apply_state(struct shca_qp *qp, enum ib_qp_state cur,
+			     enum ib_qp_state next, int mask)
+{
+	switch (next) {
+	case IB_QPS_RESET:
+		shca_apply_reset(qp);
+		break;
+	case IB_QPS_RTR:
+		if (cur == IB_QPS_INIT)
+			shca_start_responder(qp);
+		break;
+	case IB_QPS_RTS:
+		if (cur == IB_QPS_RTR)
+			shca_start_requester(qp);
+		qp->sq.req.draining = false;
+		break;
+	case IB_QPS_SQD:
+		if (cur == IB_QPS_RTS)
+			qp->sq.req.draining = true;
+		break;
+	case IB_QPS_ERR:
+		shca_qp_set_error_locked(qp);
+		break;
+	case IB_QPS_INIT:
+	case IB_QPS_SQE:
+		break;
+	}
+	/* What may change while running. */
+	if (mask & IB_QP_ACCESS_FLAGS)
+		qp->rq.resp.attr.access = qp->attr.qp_access_flags;
+	if (mask & IB_QP_MIN_RNR_TIMER)
+		qp->rq.resp.attr.min_rnr_timer = qp->attr.min_rnr_timer;
+	if (cur == IB_QPS_SQD) {
+		if (mask & IB_QP_TIMEOUT)
+			qp->sq.req.attr.timeout_ns =
+				shca_timeout_ns(qp->attr.timeout);
+		if (mask & IB_QP_RETRY_CNT)
+			qp->sq.req.attr.retry_cnt = qp->attr.retry_cnt;
+		if (mask & IB_QP_RNR_RETRY)
+			qp->sq.req.attr.rnr_retry = qp->attr.rnr_retry;
+		if (mask & IB_QP_MAX_QP_RD_ATOMIC)
+			qp->sq.req.attr.max_rd_atomic = qp->attr.max_rd_atomic;
+	}
+}
+
+/* ---- the operation ---------------------------------------------------------- */
+
+static int shca_qp_alloc_rd(struct shca_qp *qp, u32 depth,
+			    struct shca_rd **rd, u32 *entries)
+{
+	*entries = roundup_pow_of_two(max(depth, 1u));
+	*rd = kcalloc(*entries, sizeof(**rd), GFP_KERNEL_ACCOUNT);
+	return *rd ? 0 : -ENOMEM;
+}
+
+static int shca_modify_locked(struct shca_qp *qp, struct ib_qp_attr *attr,
+			      int mask)
+{
+	enum ib_qp_state cur = READ_ONCE(qp->state), next = cur;
+	struct shca_rd *rd = NULL, *old_rd = NULL;
+	struct shca_av av;
+	u32 rd_entries = 0;
+	int err;
+
+	if ((mask & IB_QP_CUR_STATE) && attr->cur_qp_state != cur)
+		return -EINVAL;
+	if (mask & IB_QP_STATE)
+		next = attr->qp_state;
+	if (!ib_modify_qp_is_ok(cur, next, qp->type, mask))
+		return -EINVAL;
+	err = shca_qp_check(qp, attr, mask);
+	if (err)
+		return err;
+	if (mask & IB_QP_AV) {
+		u32 rqpn = mask & IB_QP_DEST_QPN ? attr->dest_qp_num :
+						   qp->attr.dest_qp_num;
+
+		err = qp->link->av_init(qp->dev, &attr->ah_attr,
+					rdma_calc_flow_label(qp->qpn, rqpn),
+					&av);
+		if (err)
+			return err;
+	}
+	if (mask & IB_QP_MAX_DEST_RD_ATOMIC && cur == IB_QPS_INIT) {
+		err = shca_qp_alloc_rd(qp, attr->max_dest_rd_atomic, &rd,
+				       &rd_entries);
+		if (err)
+			return err;
+	}
+
+	spin_lock_bh(&qp->sq.lock);
+	spin_lock(&qp->rq.lock);
+	/* Between the check and here it may have failed by itself. */
+	if (qp->state != cur && next != IB_QPS_ERR && next != IB_QPS_RESET) {
+		spin_unlock(&qp->rq.lock);
+		spin_unlock_bh(&qp->sq.lock);
+		kfree(rd);
+		return -EINVAL;
+	}
+	if (mask & IB_QP_AV) {
+		qp->av = av;
+		shca_route_drop(&qp->sq.route);
+		shca_route_drop(&qp->rq.route);
+	}
+	if (rd) {
+		old_rd = qp->rq.rd;
+		qp->rq.rd = rd;
+		shca_resp_init(&qp->rq.resp, rd, rd_entries, &shca_mem_ops, qp);
+	}
+	shca_qp_save_attr(qp, attr, mask);
+	shca_apply_state(qp, cur, next, mask);
+	if (next == IB_QPS_SQD && cur == IB_QPS_RTS)
+		qp->sq.drain_event = (mask & IB_QP_EN_SQD_ASYNC_NOTIFY) &&
+				     attr->en_sqd_async_notify;
+	if (next != IB_QPS_ERR && next != cur) {
+		trace_shca_state(qp->qpn, cur, next);
+		WRITE_ONCE(qp->state, next);
+	}
+	spin_unlock(&qp->rq.lock);
+	spin_unlock_bh(&qp->sq.lock);
+	kfree(old_rd);
+
+	if (next == IB_QPS_RTS || next == IB_QPS_SQD)
+		shca_sq_run(qp);	/* what was posted, or the drained event */
+	return 0;
+}
+
+int shca_modify_qp(struct ib_qp *ibqp, struct ib_qp_attr *attr, int mask,
+		   struct ib_udata *udata)
+{
+	struct shca_qp *qp = to_shca_qp(ibqp);
+	int err;
+
+	mutex_lock(&qp->attr_lock);
+	err = shca_modify_locked(qp, attr, mask);
+	mutex_unlock(&qp->attr_lock);
+	return err;
+}

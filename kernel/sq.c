@@ -1,0 +1,397 @@
+// SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
+/*
+ * The send side.
+ *
+ * A request is fetched from the ring once, by a bounded copy into the private
+ * ring of the requester; after that only the private copy counts.  Inline data
+ * stays in its slot, which the process may not reuse before the request has
+ * retired; if it does, it sends what it wrote.
+ *
+ * Every event (bell, response, timer) ends in shca_sq_run(): fetch, transmit,
+ * complete, arm the timer.
+ */
+#include "sq.h"
+
+#include <linux/ktime.h>
+
+#include "compat.h"
+#include "counters.h"
+#include "cq.h"
+#include "dev.h"
+#include "mem.h"
+#include "rq.h"
+#include "trace.h"
+#include "tx.h"
+
+/* Packets per hold of the lock. */
+#define SHCA_SQ_BUDGET	32
+/* Holds of the lock in one post; the rest is the work item's. */
+#define SHCA_SQ_ROUNDS	16
+
+#define SHCA_SEND_FLAGS (SHCA_SEND_FENCE | SHCA_SEND_SIGNALED | \
+			 SHCA_SEND_SOLICITED | SHCA_SEND_INLINE)
+
+/* ---- from the ring to the requester -------------------------------------- */
+
+/* Check the private copy @wqe, complete @wr from it and its slot. */
+static void shca_sq_parse(struct shca_qp *qp, const struct shca_send_wqe *wqe,
+			  const void *slot, struct shca_send_wr *wr)
+{
+	const struct shca_sge *sges = slot + sizeof(*wqe);
+	struct shca_sq *sq = &qp->sq;
+	u64 length = 0;
+	int i;
+
+	memset(wr, 0, sizeof(*wr));
+	wr->wr_id = wqe->wr_id;
+	wr->opcode = wqe->opcode;
+	wr->flags = wqe->flags;
+	wr->imm = wqe->imm_data;
+	wr->remote_addr = wqe->rdma.remote_addr;
+	wr->compare_add = wqe->rdma.compare_add;
+	wr->swap = wqe->rdma.swap;
+	wr->rkey = wqe->rdma.rkey;
+	if (sq->sig_all)
+		wr->flags |= SHCA_SEND_SIGNALED;
+
+	if ((wqe->flags & ~SHCA_SEND_FLAGS) || wqe->num_sge > sq->max_sge ||
+	    wqe->xrc_srqn)
+		goto bad;
+	if (wqe->flags & SHCA_SEND_INLINE) {
+		if (wqe->inline_len > sq->max_inline || wqe->num_sge)
+			goto bad;
+		wr->inline_data = (void *)sges;
+		wr->length = wqe->inline_len;
+		return;
+	}
+	memcpy(wr->sge, sges, wqe->num_sge * sizeof(*sges));
+	wr->num_sge = wqe->num_sge;
+	for (i = 0; i < wr->num_sge; i++)
+		length += wr->sge[i].length;
+	if (length > SHCA_MAX_MSG) {
+		wr->preset = SHCA_WC_LOC_LEN_ERR;
+		wr->vendor_err = SHCA_VERR_LENGTH;
+		return;
+	}
+	wr->length = length;
+	return;
+
+bad:
+	wr->preset = SHCA_WC_LOC_QP_OP_ERR;
+	wr->vendor_err = SHCA_VERR_WQE;
+}
+
+/*
+ * Take requests from the ring while the requester has room.  The producer
+ * index is the process's: it is read once, and one that is ahead by more than
+ * the ring is a fatal error of the QP, not something to loop over.
+ *
+ * Return: requests taken, or -EINVAL for a broken index.
+ */
+static int shca_sq_fetch(struct shca_qp *qp)
+{
+	struct shca_sq *sq = &qp->sq;
+	struct shca_send_wqe wqe;
+	struct shca_send_wr *wr;
+	const void *slot;
+	int taken = 0;
+	u32 prod;
+
+	if (sq->req.state == SHCA_SIDE_RESET)
+		return 0;
+	/* Pairs with the provider's release of sq_prod after the slots. */
+	prod = smp_load_acquire(&qp->index->sq_prod);
+	if (prod - sq->fetched > sq->entries) {
+		/* Once: from here on the ring counts as empty. */
+		shca_count(qp->dev, BAD_RING);
+		WRITE_ONCE(qp->index->sq_prod, sq->fetched);
+		return -EINVAL;
+	}
+	while (sq->fetched != prod && (wr = shca_req_slot(&sq->req))) {
+		slot = sq->slots +
+		       (size_t)(sq->fetched & (sq->entries - 1)) * sq->stride;
+		memcpy(&wqe, slot, sizeof(wqe));
+		barrier();	/* @wqe is a copy, not re-read from the slot */
+		shca_sq_parse(qp, &wqe, slot, wr);
+		trace_shca_post(qp->qpn, wr);
+		shca_req_post(&sq->req);
+		sq->fetched++;
+		taken++;
+	}
+	return taken;
+}
+
+/* ---- from the requester to the wire and the CQ --------------------------- */
+
+static void shca_sq_arm(struct shca_qp *qp)
+{
+	struct shca_sq *sq = &qp->sq;
+	u64 deadline = shca_req_deadline(&sq->req);
+
+	if (!deadline || qp->dead || (sq->armed && sq->armed <= deadline))
+		return;
+	sq->armed = deadline;
+	hrtimer_start(&sq->timer, ns_to_ktime(deadline),
+		      HRTIMER_MODE_ABS_SOFT);
+}
+
+static int shca_sq_complete(struct shca_qp *qp)
+{
+	struct shca_sq *sq = &qp->sq;
+	u32 head = sq->req.head;
+	struct shca_wc wc;
+
+	while (shca_req_pop(&sq->req, &wc)) {
+		/* First the slot (release: our reads of it are done), then the
+		 * completion: who polled it can post.
+		 */
+		smp_store_release(&qp->status->sq_cons, sq->req.head);
+		if (!shca_cq_post(sq->cq, qp->ibqp, qp->qpn, &wc))
+			shca_req_fail(&sq->req);
+	}
+	/* Requests that retired without a completion. */
+	if (head != sq->req.head)
+		smp_store_release(&qp->status->sq_cons, sq->req.head);
+	return sq->req.head - head;
+}
+
+/* Return: whether the budget ended it. */
+static bool shca_sq_step(struct shca_qp *qp, unsigned int budget)
+{
+	struct shca_sq *sq = &qp->sq;
+	enum shca_mem_status status;
+	struct shca_pkt pkt;
+	int taken, retired;
+
+	lockdep_assert_held(&sq->lock);
+	do {
+		taken = shca_sq_fetch(qp);
+		if (taken < 0) {
+			shca_req_fail(&sq->req);
+			taken = 0;
+		}
+		while (budget && shca_req_next(&sq->req, ktime_get_ns(), &pkt)) {
+			budget--;
+			status = shca_tx(qp, &sq->route, &pkt);
+			if (likely(status == SHCA_MEM_OK))
+				continue;
+			shca_req_gather_failed(&sq->req, &pkt, status);
+			if (status == SHCA_MEM_RETRY)
+				break;
+		}
+		retired = shca_sq_complete(qp);
+	} while (budget && (taken || retired));
+	shca_sq_arm(qp);
+	return !budget;
+}
+
+/* What the outside must be told; called without the lock. */
+static void shca_sq_report(struct shca_qp *qp, bool failed, bool drained)
+{
+	if (failed)
+		shca_qp_enter_error(qp);
+	if (drained)
+		shca_qp_event(qp, IB_EVENT_SQ_DRAINED);
+}
+
+static bool shca_sq_round(struct shca_qp *qp, bool timer)
+{
+	struct shca_sq *sq = &qp->sq;
+	bool more, failed, drained;
+	u64 timeouts;
+
+	spin_lock_bh(&sq->lock);
+	if (qp->dead) {
+		spin_unlock_bh(&sq->lock);
+		return false;
+	}
+	if (timer) {
+		sq->armed = 0;
+		timeouts = sq->req.stats.timeouts;
+		shca_req_timer(&sq->req, ktime_get_ns());
+		shca_count_n(qp->dev, TIMEOUT,
+			     sq->req.stats.timeouts - timeouts);
+	}
+	more = shca_sq_step(qp, SHCA_SQ_BUDGET);
+	failed = sq->req.state == SHCA_SIDE_ERR && qp->state != IB_QPS_ERR;
+	drained = sq->drain_event && shca_req_idle(&sq->req);
+	if (drained)
+		sq->drain_event = false;
+	spin_unlock_bh(&sq->lock);
+	shca_sq_report(qp, failed, drained);
+	return more;
+}
+
+static void shca_sq_queue(struct shca_qp *qp)
+{
+	spin_lock_bh(&qp->sq.lock);
+	if (!qp->dead)
+		queue_work(shca_wq, &qp->sq.work);
+	spin_unlock_bh(&qp->sq.lock);
+}
+
+void shca_sq_run(struct shca_qp *qp)
+{
+	/* In softirq others wait for this CPU: one round only. */
+	int rounds = in_serving_softirq() ? 1 : SHCA_SQ_ROUNDS;
+
+	while (rounds--)
+		if (!shca_sq_round(qp, false))
+			return;
+	shca_sq_queue(qp);
+}
+
+static void shca_sq_work(struct work_struct *work)
+{
+	struct shca_qp *qp = container_of(work, struct shca_qp, sq.work);
+
+	while (shca_sq_round(qp, false))
+		cond_resched();
+}
+
+static enum hrtimer_restart shca_sq_timer(struct hrtimer *timer)
+{
+	struct shca_qp *qp = container_of(timer, struct shca_qp, sq.timer);
+
+	if (shca_sq_round(qp, true))
+		shca_sq_queue(qp);
+	return HRTIMER_NORESTART;
+}
+
+/* ---- responses ----------------------------------------------------------- */
+
+void shca_sq_rx(struct shca_qp *qp, const struct shca_pkt *pkt)
+{
+	struct shca_sq *sq = &qp->sq;
+	enum shca_rx verdict;
+	bool more, failed;
+
+	spin_lock(&sq->lock);
+	verdict = shca_req_rx(&sq->req, pkt, ktime_get_ns());
+	more = !qp->dead && shca_sq_step(qp, SHCA_SQ_BUDGET);
+	if (more)
+		queue_work(shca_wq, &sq->work);
+	failed = sq->req.state == SHCA_SIDE_ERR && qp->state != IB_QPS_ERR;
+	spin_unlock(&sq->lock);
+	shca_count_rx(qp->dev, verdict);
+	trace_shca_rx_verdict(qp->qpn, pkt, verdict);
+	shca_sq_report(qp, failed, false);
+}
+
+/* ---- posting ------------------------------------------------------------- */
+
+static int shca_sq_write(struct shca_sq *sq, const struct ib_send_wr *wr,
+			 u32 cons)
+{
+	struct shca_send_wqe *wqe;
+	struct shca_sge *sge;
+	int i;
+
+	if (sq->prod - cons >= sq->max_wr)
+		return -ENOMEM;
+	if (wr->num_sge > sq->max_sge || wr->num_sge < 0)
+		return -EINVAL;
+	wqe = sq->slots + (size_t)(sq->prod & (sq->entries - 1)) * sq->stride;
+	memset(wqe, 0, sizeof(*wqe));
+	wqe->wr_id = wr->wr_id;
+	wqe->flags = wr->send_flags & SHCA_SEND_FLAGS & ~SHCA_SEND_INLINE;
+	wqe->num_sge = wr->num_sge;
+	wqe->imm_data = (__force u32)wr->ex.imm_data;
+	switch (wr->opcode) {
+	case IB_WR_RDMA_WRITE:
+	case IB_WR_RDMA_WRITE_WITH_IMM:
+	case IB_WR_RDMA_READ:
+		wqe->rdma.remote_addr = rdma_wr(wr)->remote_addr;
+		wqe->rdma.rkey = rdma_wr(wr)->rkey;
+		break;
+	case IB_WR_SEND:
+	case IB_WR_SEND_WITH_IMM:
+		break;
+	case IB_WR_ATOMIC_CMP_AND_SWP:
+	case IB_WR_ATOMIC_FETCH_AND_ADD:
+		wqe->rdma.remote_addr = atomic_wr(wr)->remote_addr;
+		wqe->rdma.compare_add = atomic_wr(wr)->compare_add;
+		wqe->rdma.swap = atomic_wr(wr)->swap;
+		wqe->rdma.rkey = atomic_wr(wr)->rkey;
+		break;
+	default:
+		return -EINVAL;
+	}
+	wqe->opcode = wr->opcode;
+	sge = (struct shca_sge *)(wqe + 1);
+	for (i = 0; i < wr->num_sge; i++, sge++) {
+		sge->addr = wr->sg_list[i].addr;
+		sge->length = wr->sg_list[i].length;
+		sge->lkey = wr->sg_list[i].lkey;
+	}
+	sq->prod++;
+	return 0;
+}
+
+static int shca_post_kernel(struct shca_qp *qp, const struct ib_send_wr *wr,
+			    const struct ib_send_wr **bad_wr)
+{
+	struct shca_sq *sq = &qp->sq;
+	unsigned long flags;
+	int err = 0;
+
+	spin_lock_irqsave(&sq->post_lock, flags);
+	for (; wr && !err; wr = err ? wr : wr->next)
+		/* Pairs with the release in shca_sq_complete(). */
+		err = shca_sq_write(sq, wr,
+				    smp_load_acquire(&qp->status->sq_cons));
+	if (err)
+		*bad_wr = wr;
+	smp_store_release(&qp->index->sq_prod, sq->prod);
+	spin_unlock_irqrestore(&sq->post_lock, flags);
+	return err;
+}
+
+int shca_post_send(struct ib_qp *ibqp, const struct ib_send_wr *wr,
+		   const struct ib_send_wr **bad_wr)
+{
+	struct shca_qp *qp = to_shca_qp(ibqp);
+	int err = 0;
+
+	if (qp->is_user) {
+		/* A process posts through its ring and rings the bell. */
+		if (wr) {
+			*bad_wr = wr;
+			return -EINVAL;
+		}
+		shca_sq_run(qp);
+		if (READ_ONCE(qp->status->flags) & SHCA_QPS_ERR)
+			shca_rq_kick(qp);
+		return 0;
+	}
+	if (READ_ONCE(qp->state) < IB_QPS_RTS) {
+		*bad_wr = wr;
+		return -EINVAL;
+	}
+	err = shca_post_kernel(qp, wr, bad_wr);
+	/* Kernel consumers post from any context, the lock is a softirq's. */
+	if (in_hardirq() || irqs_disabled())
+		queue_work(shca_wq, &qp->sq.work);
+	else
+		shca_sq_run(qp);
+	return err;
+}
+
+/* ---- lifetime ------------------------------------------------------------ */
+
+void shca_sq_init(struct shca_qp *qp)
+{
+	spin_lock_init(&qp->sq.lock);
+	spin_lock_init(&qp->sq.post_lock);
+	INIT_WORK(&qp->sq.work, shca_sq_work);
+	hrtimer_setup(&qp->sq.timer, shca_sq_timer, CLOCK_MONOTONIC,
+		      HRTIMER_MODE_ABS_SOFT);
+}
+
+void shca_sq_stop(struct shca_qp *qp)
+{
+	/* @dead is set: neither is started again once cancelled. */
+	hrtimer_cancel(&qp->sq.timer);
+	cancel_work_sync(&qp->sq.work);
+	shca_route_drop(&qp->sq.route);
+}

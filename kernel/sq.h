@@ -1,0 +1,35 @@
+/* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
+/*
+ * The send side: from the ring to the requester, from the requester to the
+ * wire, completions and timer.
+ */
+#ifndef SHCA_SQ_H
+#define SHCA_SQ_H
+
+#include "qp.h"
+
+/**
+ * shca_sq_run() - do what the send side has to do now
+ *
+ * Fetches requests, transmits, completes; bounded, the rest goes to a work
+ * item.  Moves the QP to the error state if the requester failed.
+ * Context: process or softirq; takes sq.lock.
+ */
+void shca_sq_run(struct shca_qp *qp);
+
+/**
+ * shca_sq_rx() - a response packet arrived
+ *
+ * Context: softirq.
+ */
+void shca_sq_rx(struct shca_qp *qp, const struct shca_pkt *pkt);
+
+void shca_sq_init(struct shca_qp *qp);
+/** shca_sq_stop() - no timer and no work any more; the QP is dead */
+void shca_sq_stop(struct shca_qp *qp);
+
+/* struct ib_device_ops; with @wr NULL the bell of a process's ring */
+int shca_post_send(struct ib_qp *ibqp, const struct ib_send_wr *wr,
+		   const struct ib_send_wr **bad_wr);
+
+#endif

@@ -1,0 +1,455 @@
+// SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
+/*
+ * Queue pairs: create, modify, query, destroy, and the posting of requests.
+ *
+ * A request is checked here as far as the program can be told at once (type
+ * of QP, number of segments, inline length, room); the kernel checks all of it
+ * again, since the ring is ours to scribble on.
+ */
+#include "softhca.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+
+#include <ccan/minmax.h>
+
+#include "doorbell.h"
+#include "ring.h"
+
+#define SHCA_OP(name)	(1u << IBV_WR_##name)
+
+/* Send opcodes that a QP takes, by type (IBTA table 49 and its like). */
+static uint32_t shca_opcodes(enum ibv_qp_type type)
+{
+	const uint32_t ud = SHCA_OP(SEND) | SHCA_OP(SEND_WITH_IMM);
+	const uint32_t uc = ud | SHCA_OP(RDMA_WRITE) |
+			    SHCA_OP(RDMA_WRITE_WITH_IMM);
+	const uint32_t rc = uc | SHCA_OP(RDMA_READ) |
+			    SHCA_OP(ATOMIC_CMP_AND_SWP) |
+			    SHCA_OP(ATOMIC_FETCH_AND_ADD);
+
+	switch (type) {
+	case IBV_QPT_RC:
+		return rc;
+	case IBV_QPT_UC:
+		return uc;
+	case IBV_QPT_UD:
+		return ud;
+	default:
+		return 0;
+	}
+}
+
+/* Operations whose data goes out, and so may be inline. */
+#define SHCA_OPS_INLINE	(SHCA_OP(SEND) | SHCA_OP(SEND_WITH_IMM) | \
+			 SHCA_OP(RDMA_WRITE) | SHCA_OP(RDMA_WRITE_WITH_IMM))
+
+#define SHCA_SEND_FLAGS	(IBV_SEND_FENCE | IBV_SEND_SIGNALED | \
+			 IBV_SEND_SOLICITED | IBV_SEND_INLINE)
+
+/* ---- objects ------------------------------------------------------------ */
+
+/* Return: 0 or an errno; nothing is mapped in case of an error. */
+static int shca_qp_map(struct shca_qp *qp, struct shca_context *ctx,
+		       const struct shca_create_qp_resp *resp)
+{
+	int fd = ctx->vctx.context.cmd_fd;
+	void *region, *status;
+	int err;
+
+	region = mmap(NULL, resp->ring_len, PROT_READ | PROT_WRITE, MAP_SHARED,
+		      fd, resp->ring_off);
+	if (region == MAP_FAILED)
+		return errno;
+	status = mmap(NULL, ctx->page_size, PROT_READ, MAP_SHARED, fd,
+		      resp->status_off);
+	if (status == MAP_FAILED) {
+		err = errno;
+		munmap(region, resp->ring_len);
+		return err;
+	}
+	qp->index = region;
+	qp->region_len = resp->ring_len;
+	qp->status = status;
+	return 0;
+}
+
+static void shca_qp_unmap(struct shca_qp *qp, struct shca_context *ctx)
+{
+	munmap(qp->index, qp->region_len);
+	munmap((void *)qp->status, ctx->page_size);
+}
+
+static void shca_qp_init_rings(struct shca_qp *qp,
+			       const struct shca_create_qp_resp *resp,
+			       const struct ibv_qp_cap *cap)
+{
+	uint8_t *region = (uint8_t *)qp->index;
+
+	qp->sq.slots = region + resp->sq_start;
+	qp->sq.mask = resp->sq_entries - 1;
+	qp->sq.stride = resp->sq_stride;
+	qp->sq.max_wr = min(cap->max_send_wr, resp->sq_entries);
+	qp->sq.max_sge = resp->max_send_sge;
+
+	qp->rq.slots = region + resp->rq_start;
+	qp->rq.mask = resp->rq_entries - 1;
+	qp->rq.stride = resp->rq_stride;
+	qp->rq.max_wr = min(cap->max_recv_wr, resp->rq_entries);
+	qp->rq.max_sge = resp->max_recv_sge;
+
+	qp->max_inline = resp->max_inline;
+}
+
+static void shca_qp_free(struct shca_qp *qp)
+{
+	pthread_spin_destroy(&qp->sq.lock);
+	pthread_spin_destroy(&qp->rq.lock);
+	free(qp);
+}
+
+static struct shca_qp *shca_qp_alloc(void)
+{
+	struct shca_qp *qp = calloc(1, sizeof(*qp));
+
+	if (!qp)
+		return NULL;
+	pthread_spin_init(&qp->sq.lock, PTHREAD_PROCESS_PRIVATE);
+	pthread_spin_init(&qp->rq.lock, PTHREAD_PROCESS_PRIVATE);
+	return qp;
+}
+
+/* Creates from the extended attributes, so that create_qp_ex can be added. */
+static struct shca_qp *shca_qp_create(struct ibv_context *ibctx,
+				      struct ibv_qp_init_attr_ex *attr)
+{
+	struct shca_context *ctx = to_shca_context(ibctx);
+	struct shca_cmd_create_qp_resp resp = {};
+	struct shca_cmd_create_qp cmd = {};
+	struct shca_qp *qp;
+	int err;
+
+	qp = shca_qp_alloc();
+	if (!qp)
+		return NULL;
+	err = ibv_cmd_create_qp_ex(ibctx, &qp->vqp, attr, &cmd.ibv_cmd,
+				   sizeof(cmd), &resp.ibv_resp, sizeof(resp));
+	if (err)
+		goto err_free;
+	err = shca_qp_map(qp, ctx, &resp.drv_payload);
+	if (err)
+		goto err_destroy;
+	shca_qp_init_rings(qp, &resp.drv_payload, &attr->cap);
+	qp->opcodes = shca_opcodes(attr->qp_type);
+	qp->sig_all = attr->sq_sig_all;
+	return qp;
+
+err_destroy:
+	ibv_cmd_destroy_qp(&qp->vqp.qp);
+err_free:
+	shca_qp_free(qp);
+	errno = err;
+	return NULL;
+}
+
+struct ibv_qp *shca_create_qp(struct ibv_pd *pd, struct ibv_qp_init_attr *attr)
+{
+	struct ibv_qp_init_attr_ex attr_ex = {
+		.qp_context = attr->qp_context,
+		.send_cq = attr->send_cq,
+		.recv_cq = attr->recv_cq,
+		.srq = attr->srq,
+		.cap = attr->cap,
+		.qp_type = attr->qp_type,
+		.sq_sig_all = attr->sq_sig_all,
+		.comp_mask = IBV_QP_INIT_ATTR_PD,
+		.pd = pd,
+	};
+	struct shca_qp *qp;
+
+	qp = shca_qp_create(pd->context, &attr_ex);
+	if (!qp)
+		return NULL;
+	attr->cap = attr_ex.cap;
+	return &qp->vqp.qp;
+}
+
+/* Completions of the life that ended; see shca_cq_purge(). */
+static void shca_qp_purge_cqs(struct ibv_qp *ibqp, uint32_t qp_num)
+{
+	shca_cq_purge(ibqp->recv_cq, qp_num);
+	if (ibqp->send_cq != ibqp->recv_cq)
+		shca_cq_purge(ibqp->send_cq, qp_num);
+}
+
+/* The ring is empty wherever the kernel stands. Nobody reads it in RESET. */
+static void shca_qp_restart_rings(struct shca_qp *qp)
+{
+	pthread_spin_lock(&qp->sq.lock);
+	qp->sq.cons = shca_wq_read_cons(&qp->status->sq_cons);
+	qp->sq.prod = qp->sq.cons;
+	shca_sq_publish(qp->index, qp->sq.prod);
+	pthread_spin_unlock(&qp->sq.lock);
+
+	pthread_spin_lock(&qp->rq.lock);
+	qp->rq.cons = shca_wq_read_cons(&qp->status->rq_cons);
+	qp->rq.prod = qp->rq.cons;
+	shca_rq_publish(qp->index, qp->rq.prod);
+	pthread_spin_unlock(&qp->rq.lock);
+}
+
+int shca_modify_qp(struct ibv_qp *ibqp, struct ibv_qp_attr *attr, int mask)
+{
+	struct ibv_modify_qp cmd = {};
+	int err;
+
+	err = ibv_cmd_modify_qp(ibqp, attr, mask, &cmd, sizeof(cmd));
+	if (err)
+		return err;
+	if ((mask & IBV_QP_STATE) && attr->qp_state == IBV_QPS_RESET) {
+		shca_qp_purge_cqs(ibqp, ibqp->qp_num);
+		shca_qp_restart_rings(to_shca_qp(ibqp));
+	}
+	return 0;
+}
+
+int shca_query_qp(struct ibv_qp *ibqp, struct ibv_qp_attr *attr, int mask,
+		  struct ibv_qp_init_attr *init_attr)
+{
+	struct ibv_query_qp cmd;
+
+	return ibv_cmd_query_qp(ibqp, attr, mask, init_attr, &cmd,
+				sizeof(cmd));
+}
+
+/*
+ * The number is free for another QP once the command returns, and only then
+ * are the completions dropped.  That a new QP gets the number and completes
+ * something in between is excluded by the kernel, which does not hand out the
+ * number just freed.
+ */
+int shca_destroy_qp(struct ibv_qp *ibqp)
+{
+	struct shca_context *ctx = to_shca_context(ibqp->context);
+	struct shca_qp *qp = to_shca_qp(ibqp);
+	int err;
+
+	err = ibv_cmd_destroy_qp(ibqp);
+	if (err)
+		return err;
+	shca_qp_purge_cqs(ibqp, ibqp->qp_num);
+	shca_qp_unmap(qp, ctx);
+	shca_qp_free(qp);
+	return 0;
+}
+
+/* ---- posting ------------------------------------------------------------ */
+
+/* Return: bytes of all segments. */
+static uint64_t shca_sge_length(const struct ibv_sge *sge, int num_sge)
+{
+	uint64_t length = 0;
+	int i;
+
+	for (i = 0; i < num_sge; i++)
+		length += sge[i].length;
+	return length;
+}
+
+static void shca_copy_inline(void *data, const struct ibv_sge *sge, int num_sge)
+{
+	uint8_t *p = data;
+	int i;
+
+	for (i = 0; i < num_sge; i++) {
+		memcpy(p, (const void *)(uintptr_t)sge[i].addr, sge[i].length);
+		p += sge[i].length;
+	}
+}
+
+/* Return: 0 or EINVAL; see the head of the file. */
+static int shca_check_send(const struct shca_qp *qp,
+			   const struct ibv_send_wr *wr)
+{
+	if (unlikely((unsigned int)wr->opcode >= 32 ||
+		     !(qp->opcodes & (1u << wr->opcode))))
+		return EINVAL;
+	if (unlikely(wr->send_flags & ~SHCA_SEND_FLAGS))
+		return EINVAL;
+	if (unlikely(wr->num_sge < 0 ||
+		     (uint32_t)wr->num_sge > qp->sq.max_sge))
+		return EINVAL;
+	if (!(wr->send_flags & IBV_SEND_INLINE))
+		return 0;
+	if (!(SHCA_OPS_INLINE & (1u << wr->opcode)))
+		return EINVAL;
+	if (shca_sge_length(wr->sg_list, wr->num_sge) > qp->max_inline)
+		return EINVAL;
+	return 0;
+}
+
+/* The part of the request that depends on the type of QP and the opcode. */
+static void shca_fill_remote(const struct shca_qp *qp,
+			     struct shca_send_wqe *wqe,
+			     const struct ibv_send_wr *wr)
+{
+	memset(wqe->room, 0, sizeof(wqe->room));
+	if (qp->vqp.qp.qp_type == IBV_QPT_UD) {
+		wqe->ud.ah = to_shca_ah(wr->wr.ud.ah)->handle;
+		wqe->ud.remote_qpn = wr->wr.ud.remote_qpn;
+		wqe->ud.remote_qkey = wr->wr.ud.remote_qkey;
+		return;
+	}
+	switch (wr->opcode) {
+	case IBV_WR_RDMA_WRITE:
+	case IBV_WR_RDMA_WRITE_WITH_IMM:
+	case IBV_WR_RDMA_READ:
+		wqe->rdma.remote_addr = wr->wr.rdma.remote_addr;
+		wqe->rdma.rkey = wr->wr.rdma.rkey;
+		break;
+	case IBV_WR_ATOMIC_CMP_AND_SWP:
+	case IBV_WR_ATOMIC_FETCH_AND_ADD:
+		wqe->rdma.remote_addr = wr->wr.atomic.remote_addr;
+		wqe->rdma.compare_add = wr->wr.atomic.compare_add;
+		wqe->rdma.swap = wr->wr.atomic.swap;
+		wqe->rdma.rkey = wr->wr.atomic.rkey;
+		break;
+	default:
+		break;
+	}
+}
+
+static void shca_fill_send(const struct shca_qp *qp, struct shca_send_wqe *wqe,
+			   const struct ibv_send_wr *wr)
+{
+	wqe->wr_id = wr->wr_id;
+	wqe->opcode = wr->opcode;
+	wqe->flags = wr->send_flags | (qp->sig_all ? IBV_SEND_SIGNALED : 0);
+	wqe->imm_data = wr->imm_data;	/* or invalidate_rkey, same place */
+	wqe->xrc_srqn = 0;
+	shca_fill_remote(qp, wqe, wr);
+	if (wr->send_flags & IBV_SEND_INLINE) {
+		wqe->num_sge = 0;
+		wqe->inline_len = shca_sge_length(wr->sg_list, wr->num_sge);
+		shca_copy_inline(wqe + 1, wr->sg_list, wr->num_sge);
+	} else {
+		wqe->num_sge = wr->num_sge;
+		wqe->inline_len = 0;
+		memcpy(wqe + 1, wr->sg_list, wr->num_sge * sizeof(*wr->sg_list));
+	}
+}
+
+/*
+ * Should the doorbell fail, the device is gone or the kernel is out of memory;
+ * the requests then stay in the ring, since the kernel may have seen them, and
+ * the first of them is reported.
+ */
+int shca_post_send(struct ibv_qp *ibqp, struct ibv_send_wr *wr,
+		   struct ibv_send_wr **bad_wr)
+{
+	struct shca_qp *qp = to_shca_qp(ibqp);
+	struct ibv_send_wr *first = wr;
+	struct shca_wq *sq = &qp->sq;
+	uint32_t prod;
+	bool posted;
+	int err = 0;
+
+	/* IBTA 10.3.1: an immediate error before RTS. */
+	if (unlikely(ibqp->state < IBV_QPS_RTS)) {
+		*bad_wr = wr;
+		return EINVAL;
+	}
+	pthread_spin_lock(&sq->lock);
+	for (prod = sq->prod; wr; wr = wr->next, prod++) {
+		if (unlikely(shca_wq_is_full(sq, prod, &qp->status->sq_cons)))
+			err = ENOMEM;
+		else
+			err = shca_check_send(qp, wr);
+		if (unlikely(err)) {
+			*bad_wr = wr;
+			break;
+		}
+		shca_fill_send(qp, shca_wq_slot(sq, prod), wr);
+	}
+	posted = prod != sq->prod;
+	if (posted) {
+		sq->prod = prod;
+		shca_sq_publish(qp->index, prod);
+	}
+	pthread_spin_unlock(&sq->lock);
+
+	if (posted) {
+		int bell_err = shca_doorbell_ring(qp);
+
+		if (unlikely(bell_err)) {
+			*bad_wr = first;
+			return bell_err;
+		}
+	}
+	return err;
+}
+
+static int shca_check_recv(const struct shca_qp *qp,
+			   const struct ibv_recv_wr *wr)
+{
+	if (unlikely(wr->num_sge < 0 ||
+		     (uint32_t)wr->num_sge > qp->rq.max_sge))
+		return EINVAL;
+	return 0;
+}
+
+static void shca_fill_recv(struct shca_recv_wqe *wqe,
+			   const struct ibv_recv_wr *wr)
+{
+	wqe->wr_id = wr->wr_id;
+	wqe->num_sge = wr->num_sge;
+	wqe->reserved = 0;
+	memcpy(wqe + 1, wr->sg_list, wr->num_sge * sizeof(*wr->sg_list));
+}
+
+int shca_post_recv(struct ibv_qp *ibqp, struct ibv_recv_wr *wr,
+		   struct ibv_recv_wr **bad_wr)
+{
+	struct shca_qp *qp = to_shca_qp(ibqp);
+	struct ibv_recv_wr *first = wr;
+	struct shca_wq *rq = &qp->rq;
+	uint32_t prod;
+	bool posted;
+	int err = 0;
+
+	/* IBTA 10.3.1: an immediate error in RESET; no ring beside an SRQ. */
+	if (unlikely(ibqp->state == IBV_QPS_RESET || ibqp->srq)) {
+		*bad_wr = wr;
+		return EINVAL;
+	}
+	pthread_spin_lock(&rq->lock);
+	for (prod = rq->prod; wr; wr = wr->next, prod++) {
+		if (unlikely(shca_wq_is_full(rq, prod, &qp->status->rq_cons)))
+			err = ENOMEM;
+		else
+			err = shca_check_recv(qp, wr);
+		if (unlikely(err)) {
+			*bad_wr = wr;
+			break;
+		}
+		shca_fill_recv(shca_wq_slot(rq, prod), wr);
+	}
+	posted = prod != rq->prod;
+	if (posted) {
+		rq->prod = prod;
+		shca_rq_publish(qp->index, prod);
+	}
+	pthread_spin_unlock(&rq->lock);
+
+	if (posted && unlikely(shca_rq_must_ring(qp->status))) {
+		int bell_err = shca_doorbell_ring(qp);
+
+		if (unlikely(bell_err)) {
+			*bad_wr = first;
+			return bell_err;
+		}
+	}
+	return err;
+}

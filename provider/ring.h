@@ -1,0 +1,133 @@
+/* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
+/*
+ * Words shared with the kernel, and the order in which they are touched.
+ * Every access to a shared index, flag or sequence is one of these functions;
+ * each names why it is ordered and the place in the kernel it pairs with, so
+ * no bare barrier stands anywhere else in the provider.
+ *
+ *	word		writer		ordered by
+ *	cqe.seq		kernel		shca_cqe_is_valid()
+ *	index.cons	process		shca_cq_publish_cons()
+ *	index.arm	process		shca_cq_publish_arm()
+ *	index.sq_prod	process		shca_sq_publish()
+ *	index.rq_prod	process		shca_rq_publish()
+ *	status.*_cons	kernel		shca_wq_read_cons()
+ *	status.flags	kernel		shca_rq_must_ring()
+ */
+#ifndef SOFTHCA_RING_H
+#define SOFTHCA_RING_H
+
+#include "softhca.h"
+
+static inline uint32_t shca_load_acquire(const __u32 *word)
+{
+	return __atomic_load_n(word, __ATOMIC_ACQUIRE);
+}
+
+static inline void shca_store_release(__u32 *word, uint32_t value)
+{
+	__atomic_store_n(word, value, __ATOMIC_RELEASE);
+}
+
+/**
+ * shca_cqe_is_valid() - has the kernel written the completion @index?
+ *
+ * Acquire: the fields of the completion are read after its sequence.  Pairs
+ * with the release store of seq by which the kernel ends a completion.
+ */
+static inline bool shca_cqe_is_valid(const struct shca_cqe *cqe, uint32_t index)
+{
+	return shca_load_acquire(&cqe->seq) == index + 1;
+}
+
+/**
+ * shca_cq_publish_cons() - slots below @cons may be overwritten
+ *
+ * Release: the completions have been copied out before the kernel sees that
+ * it may reuse them.  Pairs with the kernel's acquire of cons when it looks
+ * for room.
+ */
+static inline void shca_cq_publish_cons(struct shca_cq_index *index,
+					uint32_t cons)
+{
+	shca_store_release(&index->cons, cons);
+}
+
+/**
+ * shca_cq_publish_arm() - ask for an event
+ *
+ * Full: the program polls once more after this, and either that poll sees the
+ * completion or the kernel sees the request.  Pairs with the full barrier of
+ * the kernel between storing a completion and reading arm.
+ */
+static inline void shca_cq_publish_arm(struct shca_cq_index *index,
+				       uint32_t arm)
+{
+	__atomic_store_n(&index->arm, arm, __ATOMIC_RELAXED);
+	__atomic_thread_fence(__ATOMIC_SEQ_CST);
+}
+
+/**
+ * shca_sq_publish() - send requests below @prod are complete
+ *
+ * Release: slots are written before the index.  Pairs with the kernel's
+ * acquire of sq_prod.  The doorbell that follows is a system call.
+ */
+static inline void shca_sq_publish(struct shca_qp_index *index, uint32_t prod)
+{
+	shca_store_release(&index->sq_prod, prod);
+}
+
+/** shca_rq_publish() - as shca_sq_publish(), for receive requests */
+static inline void shca_rq_publish(struct shca_qp_index *index, uint32_t prod)
+{
+	shca_store_release(&index->rq_prod, prod);
+}
+
+/**
+ * shca_rq_must_ring() - did the QP fail, so that nobody looks at its ring?
+ *
+ * Call after shca_rq_publish().  Full: either the kernel, which sets the flag,
+ * executes a full barrier and flushes what it finds in the ring, sees the new
+ * rq_prod, or the flag is seen here.
+ */
+static inline bool shca_rq_must_ring(const struct shca_qp_status *status)
+{
+	__atomic_thread_fence(__ATOMIC_SEQ_CST);
+	return __atomic_load_n(&status->flags, __ATOMIC_RELAXED) &
+	       SHCA_QPS_ERR;
+}
+
+/**
+ * shca_wq_read_cons() - slots below it may be written again
+ *
+ * Acquire: a slot is not written before the kernel said that it has fetched
+ * it.  Pairs with the kernel's release store of sq_cons or rq_cons.
+ */
+static inline uint32_t shca_wq_read_cons(const __u32 *cons)
+{
+	return shca_load_acquire(cons);
+}
+
+/** shca_wq_slot() - where the request @index stands */
+static inline void *shca_wq_slot(const struct shca_wq *wq, uint32_t index)
+{
+	return wq->slots + (size_t)(index & wq->mask) * wq->stride;
+}
+
+/**
+ * shca_wq_is_full() - may no further request be written at @prod?
+ *
+ * Reads the kernel's index only when the last known value does not suffice.
+ * Called with wq->lock held.
+ */
+static inline bool shca_wq_is_full(struct shca_wq *wq, uint32_t prod,
+				   const __u32 *cons)
+{
+	if (prod - wq->cons < wq->max_wr)
+		return false;
+	wq->cons = shca_wq_read_cons(cons);
+	return prod - wq->cons >= wq->max_wr;
+}
+
+#endif

@@ -1,0 +1,111 @@
+// SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
+/*
+ * Device and context: how libibverbs finds softhca and what it calls.  The
+ * verbs themselves are in the files named by object.
+ */
+#include "softhca.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+static void shca_free_context(struct ibv_context *ibctx);
+
+static const struct verbs_context_ops shca_context_ops = {
+	.alloc_pd = shca_alloc_pd,
+	.attach_mcast = ibv_cmd_attach_mcast,
+	.cq_event = shca_cq_event,
+	.create_ah = shca_create_ah,
+	.create_cq = shca_create_cq,
+	.create_qp = shca_create_qp,
+	.dealloc_pd = shca_dealloc_pd,
+	.dereg_mr = shca_dereg_mr,
+	.destroy_ah = shca_destroy_ah,
+	.destroy_cq = shca_destroy_cq,
+	.destroy_qp = shca_destroy_qp,
+	.detach_mcast = ibv_cmd_detach_mcast,
+	.free_context = shca_free_context,
+	.modify_qp = shca_modify_qp,
+	.poll_cq = shca_poll_cq,
+	.post_recv = shca_post_recv,
+	.post_send = shca_post_send,
+	.query_device_ex = shca_query_device_ex,
+	.query_port = shca_query_port,
+	.query_qp = shca_query_qp,
+	.reg_mr = shca_reg_mr,
+	.req_notify_cq = shca_req_notify_cq,
+};
+
+/* From v57 of rdma-core on, a list of file descriptors stands before resp. */
+static int shca_cmd_context(struct verbs_context *vctx,
+			    struct shca_cmd_get_context *cmd,
+			    struct shca_cmd_get_context_resp *resp)
+{
+#if IBVERBS_PABI_VERSION >= 57
+	return ibv_cmd_get_context(vctx, &cmd->ibv_cmd, sizeof(*cmd), NULL,
+				   &resp->ibv_resp, sizeof(*resp));
+#else
+	return ibv_cmd_get_context(vctx, &cmd->ibv_cmd, sizeof(*cmd),
+				   &resp->ibv_resp, sizeof(*resp));
+#endif
+}
+
+static struct verbs_context *shca_alloc_context(struct ibv_device *ibdev,
+						int cmd_fd, void *private_data)
+{
+	struct shca_cmd_get_context_resp resp = {};
+	struct shca_cmd_get_context cmd = {};
+	struct shca_context *ctx;
+
+	ctx = verbs_init_and_alloc_context(ibdev, cmd_fd, ctx, vctx,
+					   SHCA_DRIVER_ID);
+	if (!ctx)
+		return NULL;
+	if (shca_cmd_context(&ctx->vctx, &cmd, &resp)) {
+		verbs_uninit_context(&ctx->vctx);
+		free(ctx);
+		return NULL;
+	}
+	ctx->page_size = sysconf(_SC_PAGESIZE);
+	ctx->features = resp.drv_payload.features;
+	verbs_set_ops(&ctx->vctx, &shca_context_ops);
+	return &ctx->vctx;
+}
+
+static void shca_free_context(struct ibv_context *ibctx)
+{
+	struct shca_context *ctx = to_shca_context(ibctx);
+
+	verbs_uninit_context(&ctx->vctx);
+	free(ctx);
+}
+
+static struct verbs_device *shca_alloc_device(struct verbs_sysfs_dev *sysfs_dev)
+{
+	struct shca_device *dev = calloc(1, sizeof(*dev));
+
+	return dev ? &dev->vdev : NULL;
+}
+
+static void shca_uninit_device(struct verbs_device *vdev)
+{
+	free(container_of(vdev, struct shca_device, vdev));
+}
+
+/* By id and never by name: the user chose the name. */
+static const struct verbs_match_ent shca_match_table[] = {
+	VERBS_DRIVER_ID(SHCA_DRIVER_ID),
+	{},
+};
+
+static const struct verbs_device_ops shca_device_ops = {
+	.name = "softhca",
+	.match_min_abi_version = SHCA_ABI_VERSION,
+	.match_max_abi_version = SHCA_ABI_VERSION,
+	.match_table = shca_match_table,
+	.alloc_device = shca_alloc_device,
+	.uninit_device = shca_uninit_device,
+	.alloc_context = shca_alloc_context,
+};
+
+PROVIDER_DRIVER(softhca, shca_device_ops);

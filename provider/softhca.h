@@ -1,0 +1,157 @@
+/* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
+/*
+ * Objects of the provider, and its functions grouped by the file that has
+ * them.
+ *
+ * Locks: sq.lock and rq.lock of a QP guard posting, cq.lock guards polling and
+ * arming.  No two are held together, and none over a system call.
+ */
+#ifndef SOFTHCA_H
+#define SOFTHCA_H
+
+#include <pthread.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <infiniband/driver.h>
+#include <util/util.h>
+
+#include "softhca_abi_drv.h"
+
+struct shca_device {
+	struct verbs_device vdev;
+};
+
+/**
+ * struct shca_context - an open device
+ * @page_size:	length of the pages that hold indices and status
+ * @features:	granted by the kernel
+ */
+struct shca_context {
+	struct verbs_context vctx;
+	size_t page_size;
+	uint64_t features;
+};
+
+struct shca_ah {
+	struct ibv_ah ah;
+	uint32_t handle;	/* for shca_send_wqe.ud.ah */
+};
+
+/**
+ * struct shca_cq - a completion queue
+ * @ring:	completions, written by the kernel, mapped read-only
+ * @index:	what the kernel reads of ours
+ * @cons:	next to be polled; @index->cons is its published copy
+ * @arm:	last value stored to @index->arm
+ * @next_armed:	SHCA_CQ_ARM_NEXT was asked for and its event not yet read
+ * @dead:	one bit per slot: a completion not to be returned, see
+ *		shca_cq_purge(); @nr_dead of them are set
+ */
+struct shca_cq {
+	struct verbs_cq vcq;
+	pthread_spinlock_t lock;
+	const struct shca_cqe *ring;
+	size_t ring_len;
+	struct shca_cq_index *index;
+	uint32_t mask;
+	uint32_t cons;		/* protected by lock, as all below */
+	uint32_t arm;
+	bool next_armed;
+	uint32_t nr_dead;
+	uint8_t *dead;
+};
+
+/**
+ * struct shca_wq - the send or the receive ring of a QP
+ * @slots:	@mask + 1 slots of @stride bytes
+ * @max_wr:	requests that may be outstanding, at most @mask + 1
+ * @prod:	next slot to be written
+ * @cons:	retired by the kernel as last seen
+ */
+struct shca_wq {
+	pthread_spinlock_t lock;
+	uint8_t *slots;
+	uint32_t mask;
+	uint32_t stride;
+	uint32_t max_wr;
+	uint32_t max_sge;
+	uint32_t prod;		/* protected by lock */
+	uint32_t cons;		/* protected by lock */
+};
+
+/**
+ * struct shca_qp - a queue pair
+ * @index:	head of the request region, read-write; the slots follow
+ * @status:	what the kernel tells, mapped read-only
+ * @opcodes:	send opcodes of this type of QP, one bit each
+ */
+struct shca_qp {
+	struct verbs_qp vqp;
+	struct shca_wq sq;
+	struct shca_wq rq;
+	struct shca_qp_index *index;
+	size_t region_len;
+	const struct shca_qp_status *status;
+	uint32_t opcodes;
+	uint32_t max_inline;
+	bool sig_all;
+};
+
+static inline struct shca_context *to_shca_context(struct ibv_context *ibctx)
+{
+	return container_of(ibctx, struct shca_context, vctx.context);
+}
+
+static inline struct shca_ah *to_shca_ah(struct ibv_ah *ah)
+{
+	return container_of(ah, struct shca_ah, ah);
+}
+
+static inline struct shca_cq *to_shca_cq(struct ibv_cq *cq)
+{
+	return container_of(cq, struct shca_cq, vcq.cq);
+}
+
+static inline struct shca_qp *to_shca_qp(struct ibv_qp *qp)
+{
+	return container_of(qp, struct shca_qp, vqp.qp);
+}
+
+/* cq.c */
+struct ibv_cq *shca_create_cq(struct ibv_context *ibctx, int cqe,
+			      struct ibv_comp_channel *channel,
+			      int comp_vector);
+int shca_destroy_cq(struct ibv_cq *ibcq);
+int shca_poll_cq(struct ibv_cq *ibcq, int num_entries, struct ibv_wc *wc);
+int shca_req_notify_cq(struct ibv_cq *ibcq, int solicited_only);
+void shca_cq_event(struct ibv_cq *ibcq);
+void shca_cq_purge(struct ibv_cq *ibcq, uint32_t qp_num);
+
+/* qp.c */
+struct ibv_qp *shca_create_qp(struct ibv_pd *pd, struct ibv_qp_init_attr *attr);
+int shca_modify_qp(struct ibv_qp *ibqp, struct ibv_qp_attr *attr, int mask);
+int shca_query_qp(struct ibv_qp *ibqp, struct ibv_qp_attr *attr, int mask,
+		  struct ibv_qp_init_attr *init_attr);
+int shca_destroy_qp(struct ibv_qp *ibqp);
+int shca_post_send(struct ibv_qp *ibqp, struct ibv_send_wr *wr,
+		   struct ibv_send_wr **bad_wr);
+int shca_post_recv(struct ibv_qp *ibqp, struct ibv_recv_wr *wr,
+		   struct ibv_recv_wr **bad_wr);
+
+/* verbs.c */
+int shca_query_device_ex(struct ibv_context *ibctx,
+			 const struct ibv_query_device_ex_input *input,
+			 struct ibv_device_attr_ex *attr, size_t attr_size);
+int shca_query_port(struct ibv_context *ibctx, uint8_t port,
+		    struct ibv_port_attr *attr);
+struct ibv_pd *shca_alloc_pd(struct ibv_context *ibctx);
+int shca_dealloc_pd(struct ibv_pd *pd);
+struct ibv_mr *shca_reg_mr(struct ibv_pd *pd, void *addr, size_t length,
+			   uint64_t iova, int access);
+int shca_dereg_mr(struct verbs_mr *vmr);
+struct ibv_ah *shca_create_ah(struct ibv_pd *pd, struct ibv_ah_attr *attr);
+int shca_destroy_ah(struct ibv_ah *ibah);
+
+#endif

@@ -1,0 +1,72 @@
+/* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
+/*
+ * The commands of softhca as rdma-core sends them: the common part of
+ * libibverbs followed by the driver's part, which is defined once, in
+ * softhca-abi.h.  The driver's part is reached as .drv_payload, so nothing
+ * depends on the headers that rdma-core generates from kernel-headers.
+ */
+#ifndef SOFTHCA_ABI_DRV_H
+#define SOFTHCA_ABI_DRV_H
+
+#include <infiniband/kern-abi.h>
+
+#if __has_include(<rdma/softhca-abi.h>)
+#include <rdma/softhca-abi.h>
+#else
+#include <softhca-abi.h>
+#endif
+
+/* What DECLARE_DRV_CMD would add to let members be named without payload. */
+#define _STRUCT_shca_alloc_ucontext_req		struct {}
+#define _STRUCT_shca_alloc_ucontext_resp	struct {}
+#define _STRUCT_shca_create_cq_req		struct {}
+#define _STRUCT_shca_create_cq_resp		struct {}
+#define _STRUCT_shca_create_qp_req		struct {}
+#define _STRUCT_shca_create_qp_resp		struct {}
+
+DECLARE_DRV_CMD(shca_cmd_get_context, IB_USER_VERBS_CMD_GET_CONTEXT,
+		shca_alloc_ucontext_req, shca_alloc_ucontext_resp);
+DECLARE_DRV_CMD(shca_cmd_create_cq, IB_USER_VERBS_CMD_CREATE_CQ,
+		shca_create_cq_req, shca_create_cq_resp);
+DECLARE_DRV_CMD(shca_cmd_create_qp, IB_USER_VERBS_CMD_CREATE_QP,
+		shca_create_qp_req, shca_create_qp_resp);
+
+/*
+ * The common part of this one is 4 bytes long, so the driver's part, which is
+ * 8-byte aligned elsewhere, begins at an offset of 4.
+ */
+struct shca_cmd_create_ah_resp {
+	struct ib_uverbs_create_ah_resp ibv_resp;
+	struct shca_create_ah_resp drv_payload;
+} __attribute__((packed, aligned(4)));
+
+static_assert(offsetof(struct shca_cmd_create_ah_resp, drv_payload) ==
+	      sizeof(struct ib_uverbs_create_ah_resp), "create_ah_resp");
+
+/* Segments and flags are copied as they come from the program. */
+static_assert(sizeof(struct shca_sge) == sizeof(struct ibv_sge), "sge");
+static_assert(offsetof(struct shca_sge, addr) ==
+	      offsetof(struct ibv_sge, addr), "sge.addr");
+static_assert(offsetof(struct shca_sge, length) ==
+	      offsetof(struct ibv_sge, length), "sge.length");
+static_assert(offsetof(struct shca_sge, lkey) ==
+	      offsetof(struct ibv_sge, lkey), "sge.lkey");
+static_assert(SHCA_SEND_FENCE == IBV_SEND_FENCE, "flags");
+static_assert(SHCA_SEND_SIGNALED == IBV_SEND_SIGNALED, "flags");
+static_assert(SHCA_SEND_SOLICITED == IBV_SEND_SOLICITED, "flags");
+static_assert(SHCA_SEND_INLINE == IBV_SEND_INLINE, "flags");
+static_assert(SHCA_WR_RDMA_WRITE == IBV_WR_RDMA_WRITE, "opcode");
+static_assert(SHCA_WR_RDMA_WRITE_WITH_IMM == IBV_WR_RDMA_WRITE_WITH_IMM,
+	      "opcode");
+static_assert(SHCA_WR_SEND == IBV_WR_SEND, "opcode");
+static_assert(SHCA_WR_SEND_WITH_IMM == IBV_WR_SEND_WITH_IMM, "opcode");
+static_assert(SHCA_WR_RDMA_READ == IBV_WR_RDMA_READ, "opcode");
+static_assert(SHCA_WR_ATOMIC_CMP_AND_SWP == IBV_WR_ATOMIC_CMP_AND_SWP,
+	      "opcode");
+static_assert(SHCA_WR_ATOMIC_FETCH_AND_ADD == IBV_WR_ATOMIC_FETCH_AND_ADD,
+	      "opcode");
+static_assert(SHCA_WC_GRH == IBV_WC_GRH, "wc_flags");
+static_assert(SHCA_WC_WITH_IMM == IBV_WC_WITH_IMM, "wc_flags");
+static_assert(SHCA_WC_WITH_INV == IBV_WC_WITH_INV, "wc_flags");
+
+#endif

@@ -1,0 +1,99 @@
+# shellcheck shell=bash
+# SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
+#
+# Shared by the scripts of this folder (sourced, never run): where things are,
+# how to fail, how to become root, how a cached product knows that it is stale.
+# A script sets `top` (the project's root) before it sources this file.
+
+: "${top:?set top before sourcing scripts/lib.sh}"
+export LC_ALL=C.UTF-8
+# Ubuntu and Debian users often have no sbin in their path.
+PATH=$PATH:/usr/local/sbin:/usr/sbin:/sbin
+
+# Everything downloaded or built lives here.
+build=$top/build
+
+me=${0#"$top"/}
+
+say() { printf '%s: %s\n' "$me" "$*" >&2; }
+
+die() {
+	printf '%s: error: %s\n' "$me" "$*" >&2
+	exit "${die_status:-1}"
+}
+
+# as_root COMMAND... : run as root, through sudo where we are not root.
+as_root() {
+	if [ "$(id -u)" = 0 ]; then
+		"$@"
+	elif command -v sudo >/dev/null; then
+		sudo --preserve-env=http_proxy,https_proxy,no_proxy -- "$@"
+	else
+		die "this needs root: run as root, or install sudo (wanted to run: $1)"
+	fi
+}
+
+# with_lock NAME COMMAND... : one process at a time makes product NAME. The
+# lock goes with the process, so nothing is left behind by a kill.
+with_lock() {
+	local lock_name=$1
+	shift
+	mkdir -p "$build/lock"
+	(
+		flock -w 2 9 || {
+			say "waiting for another process that makes '$lock_name'"
+			flock 9
+		}
+		"$@" 9>&-
+	) 9>"$build/lock/$lock_name"
+}
+
+# key FILE|STRING... : a short name for the content of what a product is made
+# from; files count by content, other words by themselves.
+key() {
+	local word
+	for word in "$@"; do
+		if [ -f "$word" ]; then cat -- "$word"; else printf '%s\n' "$word"; fi
+	done | sha256sum | cut -c1-16
+}
+
+# is_current PRODUCT KEY : true where PRODUCT was made from KEY (see set_current).
+is_current() {
+	[ -e "$1" ] && [ -f "$1.key" ] && [ "$(cat "$1.key")" = "$2" ]
+}
+
+set_current() { printf '%s\n' "$2" >"$1.key"; }
+
+# platform NAME : what a --kernel value stands for. Sets
+#   suite     Debian suite of the guest's user space, headers and libraries
+#   flavour   where the kernel comes from: distribution package, or own build
+# One row per value of the command contract; the row says what is not there yet.
+# shellcheck disable=SC2034 # used by who sources this
+platform() {
+	case $1 in
+	6.12) suite=trixie flavour=distribution ;;
+	debug) suite=trixie flavour=own ;;
+	6.1 | 7.2) die "--kernel $1 is not supported yet (supported: $platforms)" ;;
+	*) die "unknown kernel '$1' (supported: $platforms)" ;;
+	esac
+}
+platforms="6.12 debug"
+
+# proxy_from_apt : the host's apt proxy, if one is configured.
+proxy_from_apt() {
+	apt-config shell p Acquire::http::Proxy 2>/dev/null | sed -n "s/^p='\(.*\)'$/\1/p"
+}
+
+# phase TITLE COMMAND... : run one step of a longer way and print its time.
+phase() {
+	local title=$1 start=$SECONDS status=0
+	shift
+	printf '== %s\n' "$title"
+	"$@" || status=$?
+	if [ "$status" = 0 ]; then
+		printf '== %s: %d s\n' "$title" $((SECONDS - start))
+	else
+		printf '== %s: FAILED with status %d after %d s\n' "$title" "$status" $((SECONDS - start))
+	fi
+	return "$status"
+}

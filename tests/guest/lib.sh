@@ -1,0 +1,175 @@
+# shellcheck shell=bash
+# SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
+#
+# Helpers for the tests of this folder; a test sources it first:
+#
+#   . "$(dirname "$0")/lib.sh"
+#
+# Two namespaces joined by a veth pair, one softhca device at each end:
+#
+#   .------- $ns_a -------.             .------- $ns_b -------.
+#   |  shca_a on veth_a   |             |   shca_b on veth_b  |
+#   |  10.77.0.1/24       | <---------> |        10.77.0.2/24 |
+#   |  fd77::1/64         |             |          fd77::2/64 |
+#   '---------------------'             '---------------------'
+#
+# A test is one process; what it makes is removed at its end, whatever the end
+# (see at_exit). It reports its parts with `check` or as lines "ok NAME",
+# "not ok NAME", "skip NAME # reason"; a test that reports none is judged by its
+# exit status (77 = skipped, with the reason as the last line of its output).
+
+set -u
+ns_a=shca-a ns_b=shca-b
+ip4_a=10.77.0.1 ip4_b=10.77.0.2
+ip6_a=fd77::1 ip6_b=fd77::2
+
+# The softhca-tests folder: programs made from tests/userspace/verbs are here.
+# shellcheck disable=SC2034
+test_programs=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
+
+skip() {
+	echo "$*"
+	exit 77
+}
+
+fail() {
+	echo "failed: $*" >&2
+	exit 1
+}
+
+# run COMMAND... : say it, do it, fail the test where it fails
+run() {
+	echo "+ $*"
+	"$@" || fail "$* (status $?)"
+}
+
+# check NAME COMMAND... : one reported part of the test; the test goes on
+check() {
+	local name=$1 status=0
+	shift
+	echo "+ $*"
+	"$@" || status=$?
+	case $status in
+	0) echo "ok $name" ;;
+	77) echo "skip $name" ;;
+	*)
+		echo "status $status of: $*"
+		echo "not ok $name"
+		;;
+	esac
+	return 0
+}
+
+# at_exit COMMAND... : run at the end of the test, the last one given first
+exit_commands=()
+at_exit() {
+	local words
+	printf -v words '%q ' "$@"
+	exit_commands=("$words" "${exit_commands[@]}")
+}
+run_exit_commands() {
+	local command
+	for command in "${exit_commands[@]}"; do eval "$command"; done >/dev/null 2>&1
+}
+trap run_exit_commands EXIT
+trap 'exit 143' TERM
+trap 'exit 130' INT
+
+# wait_for SECONDS COMMAND... : until COMMAND succeeds; never a bare sleep
+wait_for() {
+	local end=$((SECONDS + $1))
+	shift
+	until "$@" >/dev/null 2>&1; do
+		[ "$SECONDS" -lt "$end" ] || { echo "waited in vain for: $*" >&2; return 1; }
+		sleep 0.1
+	done
+}
+
+in_a() { ip netns exec "$ns_a" "$@"; }
+in_b() { ip netns exec "$ns_b" "$@"; }
+
+# listening NAMESPACE PORT : somebody accepts TCP connections there
+listening() { ip netns exec "$1" ss -Hltn "sport = :$2" | grep -q .; }
+
+# make_namespaces [MTU] : the picture above, without the devices
+make_namespaces() {
+	local mtu=${1:-1500}
+	at_exit ip netns del "$ns_a"
+	at_exit ip netns del "$ns_b"
+	run ip netns add "$ns_a"
+	run ip netns add "$ns_b"
+	run ip link add veth_a mtu "$mtu" netns "$ns_a" type veth peer name veth_b mtu "$mtu" netns "$ns_b"
+	run in_a ip addr add "$ip4_a/24" dev veth_a
+	run in_b ip addr add "$ip4_b/24" dev veth_b
+	run in_a ip -6 addr add "$ip6_a/64" dev veth_a nodad
+	run in_b ip -6 addr add "$ip6_b/64" dev veth_b nodad
+	run in_a ip link set lo up
+	run in_b ip link set lo up
+	run in_a ip link set veth_a up
+	run in_b ip link set veth_b up
+}
+
+# add_device NAME NETDEV [NAMESPACE] : a softhca device, ready for use
+add_device() {
+	local at=()
+	[ $# -lt 3 ] || at=(ip netns exec "$3")
+	at_exit rdma link delete "$1"
+	run "${at[@]}" rdma link add "$1" type softhca netdev "$2"
+	run wait_for 10 port_active "$1"
+}
+
+port_active() { grep -q ACTIVE "/sys/class/infiniband/$1/ports/1/state"; }
+
+# make_pair [MTU] : the whole picture
+make_pair() {
+	make_namespaces "${1:-1500}"
+	add_device shca_a veth_a "$ns_a"
+	add_device shca_b veth_b "$ns_b"
+	run wait_for 10 gid_index shca_a "$ip4_a"
+	run wait_for 10 gid_index shca_b "$ip4_b"
+	run wait_for 10 gid_index shca_a "$ip6_a"
+	run wait_for 10 gid_index shca_b "$ip6_b"
+}
+
+# gid_index DEVICE ADDRESS : prints the index of the RoCEv2 GID of an address
+gid_index() {
+	local wanted file index
+	wanted=$(python3 -c '
+import ipaddress, sys
+a = ipaddress.ip_address(sys.argv[1])
+print(ipaddress.ip_address("::ffff:" + str(a) if a.version == 4 else str(a)).exploded)' "$2") || return 1
+	for file in "/sys/class/infiniband/$1/ports/1/gids/"*; do
+		[ "$(cat "$file" 2>/dev/null)" = "$wanted" ] || continue
+		index=${file##*/}
+		grep -q v2 "/sys/class/infiniband/$1/ports/1/gid_attrs/types/$index" || continue
+		echo "$index"
+		return 0
+	done
+	return 1
+}
+
+# between_pair SERVER... -- CLIENT... : a server in b and its client in a; fails
+# where either does. "ADDRESS" in the client's words stands for b's address.
+between_pair() {
+	local server=() server_log=/tmp/between_pair.$$ server_pid status=0
+	while [ $# -gt 0 ] && [ "$1" != -- ]; do
+		server+=("$1")
+		shift
+	done
+	shift
+	in_b "${server[@]}" >"$server_log" 2>&1 &
+	server_pid=$!
+	wait_for 20 any_listener "$ns_b" || status=1
+	if [ "$status" = 0 ]; then
+		in_a "${@//ADDRESS/$ip4_b}" || status=$?
+	fi
+	if [ "$status" != 0 ]; then kill "$server_pid" 2>/dev/null; fi
+	wait "$server_pid" || status=$((status ? status : $?))
+	if [ "$status" != 0 ]; then
+		echo "server's output:"
+		cat "$server_log"
+	fi
+	rm -f "$server_log"
+	return "$status"
+}
+any_listener() { ip netns exec "$1" ss -Hltn | grep -q .; }

@@ -1,0 +1,279 @@
+/* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
+/*
+ * What the programs of this folder share: a runner of named tests, devices,
+ * connected pairs of queue pairs, patterns in memory, waiting for completions.
+ *
+ * Each test runs in a process of its own, under a time limit, and ends at the
+ * first thing that is wrong; the kernel cleans up after it.  So tests neither
+ * pass errors upwards nor free what they made, unless that is what they test.
+ */
+#ifndef UTIL_H
+#define UTIL_H
+
+#include <errno.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <infiniband/verbs.h>
+
+#define ARRAY_SIZE(a)	(sizeof(a) / sizeof((a)[0]))
+#define KIB		1024u
+#define MIB		(1024u * 1024u)
+
+/* ---- the runner --------------------------------------------------------- */
+
+/** struct test - a row of a program's table; the last has no name */
+struct test {
+	const char *name;
+	void (*run)(void);
+};
+
+/**
+ * struct options - the command line
+ * @device:	the first device, default: the only one there is
+ * @peer:	the second device, default: the first
+ * @family:	of GIDs: 4, 6, or 0: whatever there is
+ */
+struct options {
+	const char *device;
+	const char *peer;
+	int family;
+};
+extern struct options options;
+
+/** util_main() - run the tests that the command line names, or all */
+int util_main(const struct test *tests, int argc, char **argv);
+
+/** test_fail() - end this test: not ok, for the reason given */
+void test_fail(const char *file, int line, const char *format, ...)
+	__attribute__((format(printf, 3, 4), noreturn));
+
+/** test_skip() - end this test: it cannot be done here, for the reason given */
+void test_skip(const char *format, ...)
+	__attribute__((format(printf, 1, 2), noreturn));
+
+#define FAIL(...)	test_fail(__FILE__, __LINE__, __VA_ARGS__)
+
+/* REQUIRE(condition): the test fails where it does not hold. */
+#define REQUIRE(cond)							\
+	do {								\
+		if (!(cond))						\
+			FAIL("%s (errno %d)", #cond, errno);		\
+	} while (0)
+
+/* REQUIRE_EQ(value, expected): both are printed. */
+#define REQUIRE_EQ(value, expected)					\
+	do {								\
+		long long v_ = (value), e_ = (expected);		\
+		if (v_ != e_)						\
+			FAIL("%s is %lld, expected %s = %lld", #value,	\
+			     v_, #expected, e_);			\
+	} while (0)
+
+/* REQUIRE_ERRNO(pointer, error): creation fails with that errno. */
+#define REQUIRE_ERRNO(pointer, error)					\
+	do {								\
+		errno = 0;						\
+		if (pointer)						\
+			FAIL("%s: succeeded, expected %s", #pointer,	\
+			     strerror(error));				\
+		if (errno != (error))					\
+			FAIL("%s: %s, expected %s", #pointer,		\
+			     strerror(errno), strerror(error));		\
+	} while (0)
+
+/** millis() - a clock for bounds */
+uint64_t millis(void);
+
+/* ---- devices ------------------------------------------------------------ */
+
+/**
+ * struct nic - an open device with a protection domain
+ * @gid: @gid_index: a RoCEv2 GID of the family asked for
+ */
+struct nic {
+	struct ibv_context *ctx;
+	struct ibv_pd *pd;
+	struct ibv_device_attr attr;
+	struct ibv_port_attr port;
+	union ibv_gid gid;
+	int gid_index;
+};
+
+/** nic_open() - @name NULL: the only device there is */
+struct nic *nic_open(const char *name);
+
+/** nic_a() nic_b() - the devices of the command line, opened once each */
+struct nic *nic_a(void);
+struct nic *nic_b(void);
+
+/** mtu_bytes() - IBV_MTU_1024 to 1024 */
+uint32_t mtu_bytes(enum ibv_mtu mtu);
+
+/* ---- memory ------------------------------------------------------------- */
+
+/**
+ * struct buf - registered memory between two guard zones
+ *
+ * The guards are outside of the region but beside it, filled with a pattern.
+ */
+struct buf {
+	uint8_t *p;
+	size_t len;
+	struct ibv_mr *mr;
+	uint8_t *base;
+	size_t base_len;
+};
+
+#define ACCESS_ALL	(IBV_ACCESS_LOCAL_WRITE | IBV_ACCESS_REMOTE_WRITE | \
+			 IBV_ACCESS_REMOTE_READ)
+
+struct buf buf_make(struct ibv_pd *pd, size_t len, int access);
+
+/** buf_free() - deregister and unmap, for tests that need a lot */
+void buf_free(struct buf *buf);
+
+/** buf_check_guards() - the bytes around the region are as they were */
+void buf_check_guards(const struct buf *buf);
+
+/** fill() - a pattern that depends on @seed and on the position */
+void fill(void *p, size_t len, uint64_t seed);
+
+/** check_fill() - fails the test where @p is not fill(@p, @len, @seed) */
+void check_fill(const void *p, size_t len, uint64_t seed);
+
+/** check_bytes() - fails the test unless all bytes are @value */
+void check_bytes(const void *p, size_t len, uint8_t value);
+
+struct ibv_sge sge_of(const struct buf *buf, size_t off, size_t len);
+
+/* ---- queue pairs -------------------------------------------------------- */
+
+/**
+ * struct config - how an end is made; start from config_default
+ * @cqe:	completions that each CQ can hold
+ * @events:	give the CQs a completion channel
+ * @one_cq:	both directions complete to one CQ
+ * @qp_access:	remote rights of the QP
+ * @mtu:	0: the lesser active MTU of the two ports
+ */
+struct config {
+	uint32_t max_send_wr;
+	uint32_t max_recv_wr;
+	uint32_t max_send_sge;
+	uint32_t max_recv_sge;
+	uint32_t max_inline;
+	int sq_sig_all;
+	int cqe;
+	bool events;
+	bool one_cq;
+	int qp_access;
+	enum ibv_mtu mtu;
+	uint8_t timeout;
+	uint8_t retry_cnt;
+	uint8_t rnr_retry;
+	uint8_t min_rnr_timer;
+	uint8_t max_rd_atomic;
+	uint8_t max_dest_rd_atomic;
+};
+extern const struct config config_default;
+
+/** struct end - an RC queue pair with its completion queues */
+struct end {
+	struct nic *nic;
+	struct config config;
+	struct ibv_qp_cap cap;
+	struct ibv_comp_channel *channel;
+	struct ibv_cq *scq;
+	struct ibv_cq *rcq;
+	struct ibv_qp *qp;
+	uint32_t psn;
+};
+
+/** struct address - what one end must know of the other */
+struct address {
+	union ibv_gid gid;
+	uint32_t qpn;
+	uint32_t psn;
+	uint32_t mtu;
+	uint32_t rkey;
+	uint64_t va;
+};
+
+/** end_make() - a QP in RESET */
+struct end end_make(struct nic *nic, const struct config *config);
+void end_destroy(struct end *end);
+struct address end_address(const struct end *end);
+
+/* Each returns what ibv_modify_qp() returned. */
+int end_to_init(struct end *end);
+int end_to_rtr(struct end *end, const struct address *peer);
+int end_to_rts(struct end *end);
+int end_to(struct end *end, enum ibv_qp_state state);
+
+/** end_connect() - RESET to RTS, towards @peer */
+void end_connect(struct end *end, const struct address *peer);
+
+/** pair_make() - two ends, on device and peer, connected with each other */
+void pair_make(struct end *a, struct end *b, const struct config *config);
+
+/** pair_connect() - two ends in RESET */
+void pair_connect(struct end *a, struct end *b);
+
+enum ibv_qp_state end_state(const struct end *end);
+
+/** end_wait_state() - until the QP is in @state, at most 10 seconds */
+void end_wait_state(const struct end *end, enum ibv_qp_state state);
+
+/* ---- posting ------------------------------------------------------------ */
+
+/** wr_send() - a signalled SEND of @num segments */
+struct ibv_send_wr wr_send(uint64_t wr_id, struct ibv_sge *sge, int num);
+
+/** wr_rdma() - a signalled WRITE or READ */
+struct ibv_send_wr wr_rdma(uint64_t wr_id, enum ibv_wr_opcode opcode,
+			   struct ibv_sge *sge, int num, uint64_t remote_addr,
+			   uint32_t rkey);
+
+/** post() - must succeed */
+void post(struct end *end, struct ibv_send_wr *wr);
+
+/** post_recv() - must succeed */
+void post_recv(struct end *end, uint64_t wr_id, struct ibv_sge *sge, int num);
+
+/* ---- completions -------------------------------------------------------- */
+
+/** wait_wc() - the next completion, within 10 seconds */
+struct ibv_wc wait_wc(struct ibv_cq *cq);
+
+/** wait_ok() - the next completion: that request, successful */
+struct ibv_wc wait_ok(struct ibv_cq *cq, uint64_t wr_id,
+		      enum ibv_wc_opcode opcode);
+
+/** wait_status() - the next completion: that request, with that status */
+struct ibv_wc wait_status(struct ibv_cq *cq, uint64_t wr_id,
+			  enum ibv_wc_status status);
+
+/** require_no_wc() - the CQ is empty now */
+void require_no_wc(struct ibv_cq *cq);
+
+/** require_quiet() - the CQ stays empty for a moment (negative tests only) */
+void require_quiet(struct ibv_cq *cq);
+
+/** wait_event() - an async event of @ctx within 10 seconds, of that type */
+void wait_event(struct ibv_context *ctx, enum ibv_event_type type);
+
+/* ---- two processes ------------------------------------------------------ */
+
+/** tcp_listen() tcp_connect() - a connection; @port is a number */
+int tcp_listen(const char *port);
+int tcp_connect(const char *host, const char *port);
+
+/** swap_addresses() - send ours, receive theirs */
+struct address swap_addresses(int fd, const struct address *mine);
+
+#endif

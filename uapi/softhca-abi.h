@@ -1,0 +1,345 @@
+/* SPDX-License-Identifier: ((GPL-2.0 WITH Linux-syscall-note) OR BSD-2-Clause) */
+/*
+ * The binary interface between softhca.ko and its rdma-core provider.
+ *
+ * Three users: the kernel module, the provider, the tests.  Rules:
+ *
+ * - Every struct is 8-byte aligned and a multiple of 8 bytes long; fields are
+ *   fixed-width; padding is explicit; there are no pointers and no enums.
+ * - A struct is only ever appended to.  Requests carry comp_mask; bits that
+ *   the kernel does not know, and reserved fields that are not zero, are
+ *   refused with EINVAL.  Responses are zero-extended.
+ * - Sizes and offsets are asserted below, so both sides agree or do not build.
+ *
+ * Rings.  A send or receive ring holds requests only; the process writes them
+ * and the kernel fetches each slot once, by a bounded copy, into memory of its
+ * own.  Completions are written by the kernel into pages that the process has
+ * mapped read-only.  Index words live apart from the slots, and each has one
+ * writer.  All indices run freely through 32 bits; slot = index & (entries-1).
+ */
+#ifndef SOFTHCA_ABI_H
+#define SOFTHCA_ABI_H
+
+#include <linux/types.h>
+
+/** SHCA_ABI_VERSION - ib_device.uverbs_abi_ver; changes only on a break. */
+#define SHCA_ABI_VERSION	1
+
+/** SHCA_DRIVER_ID - private rdma_driver_id ('SHCA'), far above assigned ones. */
+#define SHCA_DRIVER_ID		0x53484341
+
+/* ---- requests ---------------------------------------------------------- */
+
+/** struct shca_sge - one data segment; @length in bytes, 0 allowed. */
+struct shca_sge {
+	__aligned_u64 addr;
+	__u32 length;
+	__u32 lkey;
+};
+
+/* Values of shca_send_wqe.opcode. Equal to enum ibv_wr_opcode / ib_wr_opcode. */
+#define SHCA_WR_RDMA_WRITE		0
+#define SHCA_WR_RDMA_WRITE_WITH_IMM	1
+#define SHCA_WR_SEND			2
+#define SHCA_WR_SEND_WITH_IMM		3
+#define SHCA_WR_RDMA_READ		4
+#define SHCA_WR_ATOMIC_CMP_AND_SWP	5
+#define SHCA_WR_ATOMIC_FETCH_AND_ADD	6
+#define SHCA_WR_LOCAL_INV		7
+#define SHCA_WR_BIND_MW			8
+#define SHCA_WR_SEND_WITH_INV		9
+#define SHCA_WR_FLUSH			14
+#define SHCA_WR_ATOMIC_WRITE		15
+
+/* Bits of shca_send_wqe.flags; the low four equal enum ibv_send_flags. */
+#define SHCA_SEND_FENCE		(1u << 0)
+#define SHCA_SEND_SIGNALED	(1u << 1)
+#define SHCA_SEND_SOLICITED	(1u << 2)
+#define SHCA_SEND_INLINE	(1u << 3)
+
+/**
+ * struct shca_send_wqe - one slot of a send ring
+ * @wr_id:	returned in the completion, never interpreted
+ * @opcode:	SHCA_WR_*
+ * @num_sge:	data segments that follow; 0 with SHCA_SEND_INLINE
+ * @flags:	SHCA_SEND_*; unknown bits complete with LOC_QP_OP_ERR
+ * @imm_data:	immediate data as on the wire (big endian), or the rkey to
+ *		invalidate (host order) for SEND_WITH_INV and LOCAL_INV
+ * @inline_len:	bytes of inline data that follow (SHCA_SEND_INLINE only)
+ * @rdma:	RDMA and atomic operations
+ * @ud:		UD; @ah is the handle from shca_create_ah_resp
+ * @bind:	BIND_MW (type 2); @mw_key the new rkey
+ * @flush:	FLUSH
+ *
+ * Then @num_sge times struct shca_sge, or @inline_len bytes of data.  The
+ * stride of a ring is told by shca_create_qp_resp.
+ */
+struct shca_send_wqe {
+	__aligned_u64 wr_id;
+	__u8 opcode;
+	__u8 num_sge;
+	__u16 flags;
+	__u32 imm_data;
+	__u32 inline_len;
+	__u32 xrc_srqn;
+	union {
+		struct {
+			__aligned_u64 remote_addr;
+			__aligned_u64 compare_add;
+			__aligned_u64 swap;
+			__u32 rkey;
+			__u32 reserved;
+		} rdma;
+		struct {
+			__u32 ah;
+			__u32 remote_qpn;
+			__u32 remote_qkey;
+			__u32 reserved[5];
+		} ud;
+		struct {
+			__aligned_u64 addr;
+			__aligned_u64 length;
+			__u32 mw_handle;
+			__u32 mw_key;
+			__u32 mr_lkey;
+			__u32 access;
+		} bind;
+		struct {
+			__aligned_u64 remote_addr;
+			__aligned_u64 length;
+			__u32 rkey;
+			__u32 type;
+			__u32 level;
+			__u32 reserved;
+		} flush;
+		__u8 room[40];
+	};
+};
+
+/**
+ * struct shca_recv_wqe - one slot of a receive ring
+ * @wr_id:	returned in the completion
+ * @num_sge:	segments that follow
+ * @reserved:	must be zero
+ */
+struct shca_recv_wqe {
+	__aligned_u64 wr_id;
+	__u32 num_sge;
+	__u32 reserved;
+};
+
+/* ---- completions ------------------------------------------------------- */
+
+/* Bits of shca_cqe.wc_flags; equal to enum ibv_wc_flags. */
+#define SHCA_WC_GRH		(1u << 0)
+#define SHCA_WC_WITH_IMM	(1u << 1)
+#define SHCA_WC_IP_CSUM_OK	(1u << 2)
+#define SHCA_WC_WITH_INV	(1u << 3)
+
+/**
+ * struct shca_cqe - one completion, written by the kernel
+ * @wr_id:	of the work request
+ * @timestamp:	nanoseconds, CLOCK_MONOTONIC_RAW
+ * @status:	enum ibv_wc_status
+ * @opcode:	enum ibv_wc_opcode
+ * @vendor_err:	detail of an error, SHCA_VERR_*, else 0
+ * @byte_len:	bytes received (UD: counts the 40 bytes of the GRH), or read
+ * @imm_data:	big endian, or the invalidated rkey in host order
+ * @qp_num:	local QP number
+ * @src_qp:	UD: QP number of the sender
+ * @wc_flags:	SHCA_WC_*
+ * @slid: @sl: @dlid_path_bits: @pkey_index: @port: path of a UD receive
+ * @smac: @vlan: Ethernet source and VLAN tag (0xffff: none) of a UD receive
+ * @seq:	written last, with release order: index of this completion plus
+ *		one.  A slot is valid for consumer index i iff seq == i + 1.
+ */
+struct shca_cqe {
+	__aligned_u64 wr_id;
+	__aligned_u64 timestamp;
+	__u8 status;
+	__u8 opcode;
+	__u16 vendor_err;
+	__u32 byte_len;
+	__u32 imm_data;
+	__u32 qp_num;
+	__u32 src_qp;
+	__u16 wc_flags;
+	__u16 pkey_index;
+	__u16 slid;
+	__u8 sl;
+	__u8 dlid_path_bits;
+	__u8 smac[6];
+	__u16 vlan;
+	__u8 port;
+	__u8 reserved[7];
+	__u32 seq;
+};
+
+/**
+ * struct shca_cq_index - the page of a CQ that the process writes
+ * @cons:	completions consumed
+ * @arm:	what the process wants to be told: SHCA_CQ_ARM_*; the upper bits
+ *		count the requests, so that each fires once.  The process stores
+ *		@arm, then executes a full barrier, then polls; the kernel
+ *		stores a completion, then a full barrier, then reads @arm.
+ */
+struct shca_cq_index {
+	__u32 cons;
+	__u32 reserved0[15];
+	__u32 arm;
+	__u32 reserved1[15];
+};
+
+#define SHCA_CQ_ARM_NEXT	1u	/* any completion */
+#define SHCA_CQ_ARM_SOLICITED	2u	/* solicited or in error */
+#define SHCA_CQ_ARM_KIND	3u	/* mask of the two */
+#define SHCA_CQ_ARM_SEQ		4u	/* one request */
+
+/**
+ * struct shca_qp_index - head of a QP's request region, written by the process
+ * @sq_prod:	send requests written (store with release, then ring the bell)
+ * @rq_prod:	receive requests written (store with release)
+ */
+struct shca_qp_index {
+	__u32 sq_prod;
+	__u32 reserved0[15];
+	__u32 rq_prod;
+	__u32 reserved1[15];
+};
+
+/**
+ * struct shca_qp_status - page of a QP that only the kernel writes
+ * @sq_cons:	send requests retired; a slot below it may be reused.  Advanced
+ *		before the completion of the request is published.
+ * @rq_cons:	receive requests fetched; likewise
+ * @flags:	SHCA_QPS_*
+ *
+ * A change to RESET drops what is posted and sets all indices of the QP to 0;
+ * no completion of its former life is written after it has returned.
+ */
+struct shca_qp_status {
+	__u32 sq_cons;
+	__u32 rq_cons;
+	__u32 flags;
+	__u32 reserved[13];
+};
+
+/* The QP is in error: posting a receive must ring the bell to be flushed. */
+#define SHCA_QPS_ERR		(1u << 0)
+
+/* ---- commands ---------------------------------------------------------- */
+
+/**
+ * struct shca_alloc_ucontext_req - @features: what the provider can use
+ *
+ * None are defined yet; unknown bits are ignored, since the response tells
+ * which were granted.
+ */
+struct shca_alloc_ucontext_req {
+	__aligned_u64 comp_mask;
+	__aligned_u64 features;
+};
+
+struct shca_alloc_ucontext_resp {
+	__aligned_u64 comp_mask;
+	__aligned_u64 features;		/* granted */
+	__u32 max_inline;
+	__u32 reserved;
+};
+
+struct shca_create_cq_req {
+	__aligned_u64 comp_mask;
+	__aligned_u64 flags;		/* none defined: zero */
+};
+
+/**
+ * struct shca_create_cq_resp - where to map a CQ
+ * @ring_off:	mmap offset of the completions, read-only
+ * @ring_len:	bytes
+ * @index_off:	mmap offset of struct shca_cq_index, one page, read-write
+ * @entries:	power of two; cq.cqe reports entries - 1 or less
+ */
+struct shca_create_cq_resp {
+	__aligned_u64 comp_mask;
+	__aligned_u64 ring_off;
+	__aligned_u64 ring_len;
+	__aligned_u64 index_off;
+	__u32 entries;
+	__u32 reserved;
+};
+
+struct shca_create_qp_req {
+	__aligned_u64 comp_mask;
+	__aligned_u64 flags;		/* none defined: zero */
+};
+
+/**
+ * struct shca_create_qp_resp - where to map a QP
+ * @ring_off:	mmap offset of the request region, read-write
+ * @ring_len:	bytes
+ * @status_off:	mmap offset of struct shca_qp_status, one page, read-only
+ * @sq_start: @rq_start: where the slots begin inside the request region; it
+ *		starts with struct shca_qp_index
+ * @sq_entries: @rq_entries: powers of two; 0: no such ring
+ * @sq_stride: @rq_stride: bytes from slot to slot
+ * @max_inline: @max_send_sge: @max_recv_sge: granted
+ */
+struct shca_create_qp_resp {
+	__aligned_u64 comp_mask;
+	__aligned_u64 ring_off;
+	__aligned_u64 ring_len;
+	__aligned_u64 status_off;
+	__u32 sq_start;
+	__u32 rq_start;
+	__u32 sq_entries;
+	__u32 rq_entries;
+	__u32 sq_stride;
+	__u32 rq_stride;
+	__u32 max_inline;
+	__u32 max_send_sge;
+	__u32 max_recv_sge;
+	__u32 reserved;
+};
+
+/* Follows a 4-byte core response, hence two 4-byte fields. */
+struct shca_create_ah_resp {
+	__u32 comp_mask;
+	__u32 handle;			/* for shca_send_wqe.ud.ah */
+};
+
+/* Values of shca_cqe.vendor_err: which check refused (see docs/verbs.md). */
+#define SHCA_VERR_NONE		0
+#define SHCA_VERR_WQE		1	/* malformed request in the ring */
+#define SHCA_VERR_KEY		2	/* no such key, or another PD's */
+#define SHCA_VERR_ACCESS	3	/* rights of the region */
+#define SHCA_VERR_RANGE		4	/* outside of the region */
+#define SHCA_VERR_LENGTH	5	/* message longer than the buffer */
+#define SHCA_VERR_TIMEOUT	6	/* retry_cnt exhausted by time-outs */
+#define SHCA_VERR_SEQ_NAK	7	/* ... by sequence NAKs */
+#define SHCA_VERR_RNR		8	/* rnr_retry exhausted */
+#define SHCA_VERR_NAK		9	/* the responder refused */
+#define SHCA_VERR_RESPONSE	10	/* unexpected or malformed response */
+
+#define SHCA_ABI_SIZE(type, size) \
+	_Static_assert(sizeof(struct type) == (size), #type " is ABI")
+
+SHCA_ABI_SIZE(shca_sge, 16);
+SHCA_ABI_SIZE(shca_send_wqe, 64);
+SHCA_ABI_SIZE(shca_recv_wqe, 16);
+SHCA_ABI_SIZE(shca_cqe, 64);
+SHCA_ABI_SIZE(shca_cq_index, 128);
+SHCA_ABI_SIZE(shca_qp_index, 128);
+SHCA_ABI_SIZE(shca_qp_status, 64);
+SHCA_ABI_SIZE(shca_alloc_ucontext_req, 16);
+SHCA_ABI_SIZE(shca_alloc_ucontext_resp, 24);
+SHCA_ABI_SIZE(shca_create_cq_req, 16);
+SHCA_ABI_SIZE(shca_create_cq_resp, 40);
+SHCA_ABI_SIZE(shca_create_qp_req, 16);
+SHCA_ABI_SIZE(shca_create_qp_resp, 72);
+SHCA_ABI_SIZE(shca_create_ah_resp, 8);
+_Static_assert(__builtin_offsetof(struct shca_cqe, seq) == 60, "ABI");
+_Static_assert(__builtin_offsetof(struct shca_send_wqe, rdma) == 24, "ABI");
+_Static_assert(__builtin_offsetof(struct shca_qp_index, rq_prod) == 64, "ABI");
+_Static_assert(__builtin_offsetof(struct shca_cq_index, arm) == 64, "ABI");
+
+#endif

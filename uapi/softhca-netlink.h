@@ -1,0 +1,45 @@
+/* SPDX-License-Identifier: ((GPL-2.0 WITH Linux-syscall-note) OR BSD-2-Clause) */
+/*
+ * The one generic-netlink family through which every knob of softhca is set:
+ * `rdma link add` carries no attributes, and the rdma netlink family takes
+ * none from drivers.  Used by the module and by tools/softhca.
+ */
+#ifndef SOFTHCA_NETLINK_H
+#define SOFTHCA_NETLINK_H
+
+#define SHCA_GENL_NAME		"softhca"
+#define SHCA_GENL_VERSION	1
+
+enum shca_genl_cmd {
+	SHCA_CMD_UNSPEC,
+	SHCA_CMD_DEV_GET,	/* one device by name, or a dump of all */
+	SHCA_CMD_DEV_SET,	/* needs CAP_NET_ADMIN over the netdev's namespace */
+	__SHCA_CMD_MAX,
+	SHCA_CMD_MAX = __SHCA_CMD_MAX - 1
+};
+
+enum shca_genl_attr {
+	SHCA_A_UNSPEC,
+	SHCA_A_PAD,
+	SHCA_A_DEV_NAME,	/* string: ib_device name */
+	SHCA_A_NETDEV_IFINDEX,	/* u32, in the netdev's namespace; get only */
+	SHCA_A_NETDEV_NAME,	/* string; get only */
+	SHCA_A_PATH,		/* u8: enum shca_path */
+	__SHCA_A_MAX,
+	SHCA_A_MAX = __SHCA_A_MAX - 1
+};
+
+/**
+ * enum shca_path - how work requests travel
+ * @SHCA_PATH_AUTO:	directly where the peer is a QP of this kernel and the
+ *			route is local, as packets otherwise
+ * @SHCA_PATH_WIRE:	always as packets (teaching, captures, fault tests)
+ */
+enum shca_path {
+	SHCA_PATH_AUTO,
+	SHCA_PATH_WIRE,
+	__SHCA_PATH_MAX,
+	SHCA_PATH_MAX = __SHCA_PATH_MAX - 1
+};
+
+#endif
