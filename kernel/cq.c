@@ -111,18 +111,15 @@ bool shca_cq_post(struct shca_cq *cq, struct ib_qp *qp, u32 qpn,
 		/* Only wakes up readers of the channel: fine in any context. */
 		cq->ibcq.comp_handler(&cq->ibcq, cq->ibcq.cq_context);
 	else
-		queue_work(shca_wq, &cq->comp_work);
+		shca_bh_schedule(&cq->comp_bh);
 	return ok;
 }
 
-static void shca_cq_comp_work(struct work_struct *work)
+SHCA_BH_HANDLER(shca_cq_comp)
 {
-	struct shca_cq *cq = container_of(work, struct shca_cq, comp_work);
+	struct shca_cq *cq = container_of(bh, struct shca_cq, comp_bh);
 
-	/* Consumers may assume bottom halves off, as from a real interrupt. */
-	local_bh_disable();
 	cq->ibcq.comp_handler(&cq->ibcq, cq->ibcq.cq_context);
-	local_bh_enable();
 }
 
 static int shca_cq_map_user(struct shca_cq *cq, struct ib_udata *udata)
@@ -173,7 +170,7 @@ static int shca_cq_setup(struct shca_cq *cq, const struct ib_cq_init_attr *attr,
 	    attr->comp_vector >= cq->ibcq.device->num_comp_vectors)
 		return -EINVAL;
 	spin_lock_init(&cq->lock);
-	INIT_WORK(&cq->comp_work, shca_cq_comp_work);
+	shca_bh_init(&cq->comp_bh, shca_cq_comp);
 	cq->is_user = udata;
 	cq->entries = roundup_pow_of_two(attr->cqe + 1);
 	cq->ibcq.cqe = cq->entries - 1;
@@ -219,10 +216,10 @@ int shca_destroy_cq(struct ib_cq *ibcq, struct ib_udata *udata)
 {
 	struct shca_cq *cq = to_shca_cq(ibcq);
 
-	/* No QP uses it any longer (the core counts), so nothing queues work
+	/* No QP uses it any longer (the core counts), so nothing schedules it
 	 * anew; a kernel consumer's handler may still be running.
 	 */
-	cancel_work_sync(&cq->comp_work);
+	shca_bh_cancel(&cq->comp_bh);
 	shca_mmap_remove(cq->index_mmap);
 	shca_mmap_remove(cq->ring_mmap);
 	kvfree(cq->qps);

@@ -6,9 +6,9 @@
 #define SHCA_CQ_H
 
 #include <linux/spinlock.h>
-#include <linux/workqueue.h>
 #include <rdma/ib_verbs.h>
 
+#include "bh.h"
 #include "buf.h"
 #include "core/wr.h"
 
@@ -25,8 +25,8 @@
  * @notify:	kernel consumer: SHCA_CQ_ARM_* or 0
  * @overflow:	a completion was lost; CQ_ERR has been raised
  * @qps:	kernel consumer: the QP of each slot
- * @comp_work:	kernel consumer: runs the handler, never inside a post call
- *		(core_locking.rst); one work item, so one handler at a time
+ * @comp_bh:	kernel consumer: runs the handler, never inside a post call
+ *		(core_locking.rst); never on two CPUs, so one handler at a time
  */
 struct shca_cq {
 	struct ib_cq ibcq;
@@ -45,7 +45,7 @@ struct shca_cq {
 	struct ib_qp **qps;
 	struct rdma_user_mmap_entry *ring_mmap;
 	struct rdma_user_mmap_entry *index_mmap;
-	struct work_struct comp_work;
+	struct shca_bh comp_bh;
 };
 
 static inline struct shca_cq *to_shca_cq(struct ib_cq *ibcq)

@@ -81,8 +81,6 @@ struct shca_pd {
 	struct ib_pd ibpd;
 };
 
-extern struct workqueue_struct *shca_wq;
-
 /**
  * shca_newlink() - rdma link add; struct rdma_link_ops.newlink
  *

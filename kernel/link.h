@@ -45,11 +45,13 @@ struct shca_av {
 /**
  * struct shca_route - a route remembered for one address vector
  *
+ * @busy: transmissions in a row that found the queue below full.
  * Guarded by the lock of the side that owns it.  Revalidated per packet.
  */
 struct shca_route {
 	struct dst_entry *dst;
 	u32 cookie;
+	u32 busy;
 };
 
 /**
@@ -59,7 +61,8 @@ struct shca_route {
  *		flows.  May sleep.  Returns 0 or EINVAL.
  * @xmit:	consume @skb, which begins at the BTH and ends with the room of
  *		the ICRC: add ICRC and lower headers, transmit.  Softirq or
- *		bottom halves off.  Returns 0, or an error that counts as loss.
+ *		bottom halves off.  Returns 0; EBUSY: the queue below is full,
+ *		so that the sender can wait; or an error that counts as loss.
  * @check:	does a received packet come from the peer of @av, and to us?
  * @icrc_ok:	is the ICRC of a received packet right?
  *

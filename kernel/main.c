@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 /* Loading and unloading: a ladder up, the same ladder down. */
 #include <linux/module.h>
-#include <linux/workqueue.h>
 #include <rdma/rdma_netlink.h>
 
 #include "dev.h"
@@ -9,8 +8,6 @@
 #include "net.h"
 #include "netlink.h"
 #include "../uapi/softhca-abi.h"
-
-struct workqueue_struct *shca_wq;
 
 static struct rdma_link_ops shca_link_ops = {
 	.type = "softhca",
@@ -21,12 +18,9 @@ static int __init shca_init(void)
 {
 	int err;
 
-	shca_wq = alloc_workqueue("softhca", WQ_UNBOUND | WQ_MEM_RECLAIM, 0);
-	if (!shca_wq)
-		return -ENOMEM;
 	err = shca_icrc_init();
 	if (err)
-		goto err_wq;
+		return err;
 	err = shca_net_init();
 	if (err)
 		goto err_icrc;
@@ -45,8 +39,6 @@ err_net:
 	shca_net_exit();
 err_icrc:
 	shca_icrc_exit();
-err_wq:
-	destroy_workqueue(shca_wq);
 	return err;
 }
 
@@ -58,7 +50,6 @@ static void __exit shca_exit(void)
 	shca_dev_exit();
 	shca_net_exit();
 	shca_icrc_exit();
-	destroy_workqueue(shca_wq);
 	/* kfree_rcu() needs none of our code, but call_rcu() users would. */
 	rcu_barrier();
 }

@@ -63,8 +63,8 @@ void shca_qp_set_error_locked(struct shca_qp *qp)
 	 * One of the two sees the other.
 	 */
 	smp_mb();
-	queue_work(shca_wq, &qp->sq.work);
-	queue_work(shca_wq, &qp->rq.work);
+	shca_bh_schedule(&qp->sq.bh);
+	shca_bh_schedule(&qp->rq.bh);
 }
 
 void shca_qp_enter_error(struct shca_qp *qp)

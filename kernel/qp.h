@@ -4,14 +4,14 @@
  *
  * A QP is two independent halves, each with a lock: the send side (requester)
  * and the receive side (responder).  Work runs to completion in whichever
- * context raises it: a post, a received packet, a timer; a work item takes
- * over when a budget is used up.
+ * context raises it: a post, a received packet, a timer; a continuation in
+ * softirq (bh.h) takes over when a budget is used up.
  *
  * Lifetime.  struct ib_qp is allocated and freed by the RDMA core; struct
  * shca_qp is ours and is found through RCU by the receive path, so it is freed
  * after a grace period.  @ref counts the object itself and each packet being
  * received.  Destruction (qp.c): unpublish, mark dead under both locks so that
- * nothing arms a timer or queues work any more, cancel those, drop the first
+ * nothing arms a timer or continues any more, cancel those, drop the first
  * reference, wait for the rest (they are short: softirq), free.
  */
 #ifndef SHCA_QP_H
@@ -23,9 +23,9 @@
 #include <linux/refcount.h>
 #include <linux/rhashtable-types.h>
 #include <linux/spinlock.h>
-#include <linux/workqueue.h>
 #include <rdma/ib_verbs.h>
 
+#include "bh.h"
 #include "buf.h"
 #include "core/rc.h"
 #include "link.h"
@@ -46,7 +46,7 @@ struct shca_dev;
  * @fetched:	requests taken from the ring, free-running
  * @timer: @armed: one lazy timer: it is never re-armed to later, and on expiry
  *		looks at the requester's deadline; ns, 0: not armed
- * @work:	continues when a budget is used up, and flushes
+ * @bh:		continues when a budget is used up, and flushes
  * @prod:	kernel consumer: requests written
  */
 struct shca_sq {
@@ -64,7 +64,7 @@ struct shca_sq {
 	bool drain_event;
 	u64 armed;
 	struct hrtimer timer;
-	struct work_struct work;
+	struct shca_bh bh;
 	struct shca_route route;
 	struct shca_cq *cq;
 	spinlock_t post_lock;
@@ -73,6 +73,7 @@ struct shca_sq {
 
 /**
  * struct shca_rq - receive side of a QP; fields as in struct shca_sq
+ * @timer:	waits for a full queue below
  */
 struct shca_rq {
 	spinlock_t lock;
@@ -84,7 +85,8 @@ struct shca_rq {
 	u32 max_wr;
 	u32 max_sge;
 	u32 fetched;
-	struct work_struct work;
+	struct shca_bh bh;
+	struct hrtimer timer;
 	struct shca_route route;
 	struct shca_cq *cq;
 	spinlock_t post_lock;
@@ -155,7 +157,7 @@ void shca_qp_event(struct shca_qp *qp, enum ib_event_type event);
 /**
  * shca_qp_enter_error() - one side of the QP has failed: the QP goes to error
  *
- * Flushing happens in work items.
+ * Flushing happens in softirq, in batches.
  * Context: softirq or process; no lock of the QP held.
  */
 void shca_qp_enter_error(struct shca_qp *qp);

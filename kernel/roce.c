@@ -264,10 +264,10 @@ static int shca_roce_xmit(struct shca_dev *dev, const struct shca_av *av,
 
 	err = av->roce.ipv4 ? ip_local_out(net, dev->snet->sk4->sk, skb) :
 			      ip6_local_out(net, dev->snet->sk6->sk, skb);
-	err = net_xmit_eval(err);
-	if (unlikely(err))
-		shca_count(dev, TX_DROP);
-	return err;
+	if (likely(!net_xmit_eval(err)))
+		return 0;
+	shca_count(dev, TX_DROP);
+	return err == NET_XMIT_DROP ? -EBUSY : err;
 }
 
 /* ---- receive ------------------------------------------------------------ */

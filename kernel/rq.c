@@ -7,6 +7,7 @@
 
 #include <linux/ktime.h>
 
+#include "compat.h"
 #include "counters.h"
 #include "cq.h"
 #include "dev.h"
@@ -71,6 +72,14 @@ static bool shca_rq_complete(struct shca_qp *qp, const struct shca_wc *wc)
 	return false;
 }
 
+/* The queue below is full: continue in a moment. */
+static void shca_rq_wait(struct shca_qp *qp)
+{
+	if (!qp->dead)
+		hrtimer_start(&qp->rq.timer, ns_to_ktime(SHCA_BUSY_NS),
+			      HRTIMER_MODE_REL_SOFT);
+}
+
 /* Transmit what the responder owes. Return: whether the budget ended it. */
 static bool shca_rq_respond(struct shca_qp *qp, u32 *events)
 {
@@ -85,6 +94,10 @@ static bool shca_rq_respond(struct shca_qp *qp, u32 *events)
 		status = shca_tx(qp, &rq->route, &pkt);
 		if (unlikely(status != SHCA_MEM_OK)) {
 			shca_resp_gather_failed(&rq->resp, &pkt, status, &out);
+			if (status == SHCA_MEM_RETRY) {
+				shca_rq_wait(qp);
+				return false;
+			}
 			*events |= out.events;
 			if (out.has_wc)
 				shca_rq_complete(qp, &out.wc);
@@ -121,7 +134,7 @@ void shca_rq_rx(struct shca_qp *qp, const struct shca_pkt *pkt)
 	if (out.has_wc)
 		shca_rq_complete(qp, &out.wc);
 	if (shca_rq_respond(qp, &out.events) && !qp->dead)
-		queue_work(shca_wq, &rq->work);
+		shca_bh_schedule(&rq->bh);
 	failed = rq->resp.state == SHCA_SIDE_ERR && qp->state != IB_QPS_ERR;
 	/* The specification has it between RTR and RTS only. */
 	if (qp->state != IB_QPS_RTR)
@@ -160,36 +173,39 @@ static bool shca_rq_flush(struct shca_qp *qp)
 	return true;
 }
 
-static void shca_rq_work(struct work_struct *work)
+SHCA_BH_HANDLER(shca_rq_continue)
 {
-	struct shca_qp *qp = container_of(work, struct shca_qp, rq.work);
+	struct shca_qp *qp = container_of(bh, struct shca_qp, rq.bh);
 	struct shca_rq *rq = &qp->rq;
 	bool more, failed;
-	u32 events;
+	u32 events = 0;
 
-	do {
-		events = 0;
-		spin_lock_bh(&rq->lock);
-		if (qp->dead) {
-			spin_unlock_bh(&rq->lock);
-			return;
-		}
-		more = shca_rq_respond(qp, &events);
-		if (qp->state == IB_QPS_ERR)
-			more |= shca_rq_flush(qp);
-		failed = rq->resp.state == SHCA_SIDE_ERR &&
-			 qp->state != IB_QPS_ERR;
+	spin_lock_bh(&rq->lock);
+	if (qp->dead) {
 		spin_unlock_bh(&rq->lock);
-		shca_rq_report(qp, events, failed);
-		cond_resched();
-	} while (more);
+		return;
+	}
+	more = shca_rq_respond(qp, &events);
+	if (qp->state == IB_QPS_ERR)
+		more |= shca_rq_flush(qp);
+	if (more)
+		shca_bh_schedule(&rq->bh);
+	failed = rq->resp.state == SHCA_SIDE_ERR && qp->state != IB_QPS_ERR;
+	spin_unlock_bh(&rq->lock);
+	shca_rq_report(qp, events, failed);
+}
+
+static enum hrtimer_restart shca_rq_timer(struct hrtimer *timer)
+{
+	shca_rq_kick(container_of(timer, struct shca_qp, rq.timer));
+	return HRTIMER_NORESTART;
 }
 
 void shca_rq_kick(struct shca_qp *qp)
 {
 	spin_lock_bh(&qp->rq.lock);
 	if (!qp->dead)
-		queue_work(shca_wq, &qp->rq.work);
+		shca_bh_schedule(&qp->rq.bh);
 	spin_unlock_bh(&qp->rq.lock);
 }
 
@@ -246,7 +262,7 @@ int shca_post_recv(struct ib_qp *ibqp, const struct ib_recv_wr *wr,
 	 */
 	smp_mb();
 	if (READ_ONCE(qp->status->flags) & SHCA_QPS_ERR)
-		queue_work(shca_wq, &rq->work);
+		shca_bh_schedule(&rq->bh);
 	return err;
 }
 
@@ -256,11 +272,15 @@ void shca_rq_init(struct shca_qp *qp)
 {
 	spin_lock_init(&qp->rq.lock);
 	spin_lock_init(&qp->rq.post_lock);
-	INIT_WORK(&qp->rq.work, shca_rq_work);
+	shca_bh_init(&qp->rq.bh, shca_rq_continue);
+	hrtimer_setup(&qp->rq.timer, shca_rq_timer, CLOCK_MONOTONIC,
+		      HRTIMER_MODE_REL_SOFT);
 }
 
 void shca_rq_stop(struct shca_qp *qp)
 {
-	cancel_work_sync(&qp->rq.work);
+	/* @dead is set: neither is started again once cancelled. */
+	hrtimer_cancel(&qp->rq.timer);
+	shca_bh_cancel(&qp->rq.bh);
 	shca_route_drop(&qp->rq.route);
 }

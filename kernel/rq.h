@@ -19,10 +19,10 @@ void shca_rq_rx(struct shca_qp *qp, const struct shca_pkt *pkt);
 enum shca_recv_status shca_rq_fetch(void *ctx, struct shca_recv_wr *wr);
 
 void shca_rq_init(struct shca_qp *qp);
-/** shca_rq_stop() - no work any more; the QP is dead */
+/** shca_rq_stop() - no continuation any more; the QP is dead */
 void shca_rq_stop(struct shca_qp *qp);
 
-/** shca_rq_kick() - continue in a work item: responses, or flushing */
+/** shca_rq_kick() - continue in softirq: responses, or flushing */
 void shca_rq_kick(struct shca_qp *qp);
 
 /* struct ib_device_ops */

@@ -24,8 +24,8 @@
 #include "tx.h"
 
 /* Packets per hold of the lock. */
-#define SHCA_SQ_BUDGET	32
-/* Holds of the lock in one post; the rest is the work item's. */
+#define SHCA_SQ_BUDGET	64
+/* Holds of the lock in one post; the rest is the continuation's. */
 #define SHCA_SQ_ROUNDS	16
 
 #define SHCA_SEND_FLAGS (SHCA_SEND_FENCE | SHCA_SEND_SIGNALED | \
@@ -176,8 +176,10 @@ static bool shca_sq_step(struct shca_qp *qp, unsigned int budget)
 			if (likely(status == SHCA_MEM_OK))
 				continue;
 			shca_req_gather_failed(&sq->req, &pkt, status);
-			if (status == SHCA_MEM_RETRY)
+			if (status == SHCA_MEM_RETRY) {
+				sq->req.pace_ns = ktime_get_ns() + SHCA_BUSY_NS;
 				break;
+			}
 		}
 		retired = shca_sq_complete(qp);
 	} while (budget && (taken || retired));
@@ -226,7 +228,7 @@ static void shca_sq_queue(struct shca_qp *qp)
 {
 	spin_lock_bh(&qp->sq.lock);
 	if (!qp->dead)
-		queue_work(shca_wq, &qp->sq.work);
+		shca_bh_schedule(&qp->sq.bh);
 	spin_unlock_bh(&qp->sq.lock);
 }
 
@@ -241,12 +243,12 @@ void shca_sq_run(struct shca_qp *qp)
 	shca_sq_queue(qp);
 }
 
-static void shca_sq_work(struct work_struct *work)
+SHCA_BH_HANDLER(shca_sq_continue)
 {
-	struct shca_qp *qp = container_of(work, struct shca_qp, sq.work);
+	struct shca_qp *qp = container_of(bh, struct shca_qp, sq.bh);
 
-	while (shca_sq_round(qp, false))
-		cond_resched();
+	if (shca_sq_round(qp, false))
+		shca_sq_queue(qp);
 }
 
 static enum hrtimer_restart shca_sq_timer(struct hrtimer *timer)
@@ -270,7 +272,7 @@ void shca_sq_rx(struct shca_qp *qp, const struct shca_pkt *pkt)
 	verdict = shca_req_rx(&sq->req, pkt, ktime_get_ns());
 	more = !qp->dead && shca_sq_step(qp, SHCA_SQ_BUDGET);
 	if (more)
-		queue_work(shca_wq, &sq->work);
+		shca_bh_schedule(&sq->bh);
 	failed = sq->req.state == SHCA_SIDE_ERR && qp->state != IB_QPS_ERR;
 	spin_unlock(&sq->lock);
 	shca_count_rx(qp->dev, verdict);
@@ -371,7 +373,7 @@ int shca_post_send(struct ib_qp *ibqp, const struct ib_send_wr *wr,
 	err = shca_post_kernel(qp, wr, bad_wr);
 	/* Kernel consumers post from any context, the lock is a softirq's. */
 	if (in_hardirq() || irqs_disabled())
-		queue_work(shca_wq, &qp->sq.work);
+		shca_bh_schedule(&qp->sq.bh);
 	else
 		shca_sq_run(qp);
 	return err;
@@ -383,7 +385,7 @@ void shca_sq_init(struct shca_qp *qp)
 {
 	spin_lock_init(&qp->sq.lock);
 	spin_lock_init(&qp->sq.post_lock);
-	INIT_WORK(&qp->sq.work, shca_sq_work);
+	shca_bh_init(&qp->sq.bh, shca_sq_continue);
 	hrtimer_setup(&qp->sq.timer, shca_sq_timer, CLOCK_MONOTONIC,
 		      HRTIMER_MODE_ABS_SOFT);
 }
@@ -392,6 +394,6 @@ void shca_sq_stop(struct shca_qp *qp)
 {
 	/* @dead is set: neither is started again once cancelled. */
 	hrtimer_cancel(&qp->sq.timer);
-	cancel_work_sync(&qp->sq.work);
+	shca_bh_cancel(&qp->sq.bh);
 	shca_route_drop(&qp->sq.route);
 }

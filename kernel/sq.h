@@ -11,8 +11,8 @@
 /**
  * shca_sq_run() - do what the send side has to do now
  *
- * Fetches requests, transmits, completes; bounded, the rest goes to a work
- * item.  Moves the QP to the error state if the requester failed.
+ * Fetches requests, transmits, completes; bounded, the rest
+ * continues in softirq.  Moves the QP to the error state if the requester failed.
  * Context: process or softirq; takes sq.lock.
  */
 void shca_sq_run(struct shca_qp *qp);
@@ -25,7 +25,7 @@ void shca_sq_run(struct shca_qp *qp);
 void shca_sq_rx(struct shca_qp *qp, const struct shca_pkt *pkt);
 
 void shca_sq_init(struct shca_qp *qp);
-/** shca_sq_stop() - no timer and no work any more; the QP is dead */
+/** shca_sq_stop() - no timer and no continuation any more; the QP is dead */
 void shca_sq_stop(struct shca_qp *qp);
 
 /* struct ib_device_ops; with @wr NULL the bell of a process's ring */

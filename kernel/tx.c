@@ -44,6 +44,9 @@ enum shca_mem_status shca_tx(struct shca_qp *qp, struct shca_route *route,
 	trace_shca_tx(qp->qpn, pkt);
 	shca_count(dev, TX_PKTS);
 	shca_count_n(dev, TX_BYTES, len);
-	qp->link->xmit(dev, &qp->av, route, skb);
+	if (qp->link->xmit(dev, &qp->av, route, skb) == -EBUSY &&
+	    ++route->busy < SHCA_BUSY_MAX)
+		return SHCA_MEM_RETRY;
+	route->busy = 0;
 	return SHCA_MEM_OK;
 }

@@ -98,7 +98,6 @@ static void one_message(enum ibv_wr_opcode opcode, struct end *from,
 	wc = wait_ok(from->scq, seed, is_send ? IBV_WC_SEND :
 		     IBV_WC_RDMA_WRITE);
 	REQUIRE_EQ(wc.qp_num, from->qp->qp_num);
-	REQUIRE_EQ(wc.wc_flags & IBV_WC_WITH_IMM, 0);
 	check_fill(dst->p + dst_off, len, seed);
 	check_fill(src->p + src_off, len, seed);
 	check_around(dst, dst_off, len);
@@ -750,7 +749,32 @@ static void many_qps_share_a_cq(void)
 	require_no_wc(cq);
 }
 
-/* Both ends send, write and read at once, with queues as full as they may. */
+/* Immediate data came with a receive: neither a send nor a plain one has it. */
+static void only_receives_carry_immediate_data(void)
+{
+	struct ibv_send_wr wr;
+	struct ibv_wc wc;
+
+	set_up(&config_default, 4 * KIB);
+	post_recv(&b, 1, NULL, 0);
+	wr = wr_send(1, NULL, 0);
+	wr.opcode = IBV_WR_SEND_WITH_IMM;
+	wr.imm_data = 0x12345678;
+	post(&a, &wr);
+	wc = wait_ok(b.rcq, 1, IBV_WC_RECV);
+	REQUIRE_EQ(wc.wc_flags, IBV_WC_WITH_IMM);
+	wc = wait_ok(a.scq, 1, IBV_WC_SEND);
+	REQUIRE_EQ(wc.wc_flags, 0);
+
+	post_recv(&b, 2, NULL, 0);
+	wr.opcode = IBV_WR_SEND;
+	wr.wr_id = 2;
+	post(&a, &wr);
+	wc = wait_ok(b.rcq, 2, IBV_WC_RECV);
+	REQUIRE_EQ(wc.wc_flags, 0);
+}
+
+/* Both ends send and receive at once, as much as a window allows. */
 static void both_ways_at_once(void)
 {
 	enum { NUM = 400, SLOT = 20000, DEPTH = 16 };
@@ -829,6 +853,7 @@ static const struct test tests[] = {
 	TEST(region_with_an_own_base_address),
 	TEST(qp_connected_to_itself),
 	TEST(many_qps_share_a_cq),
+	TEST(only_receives_carry_immediate_data),
 	TEST(both_ways_at_once),
 	{}
 };

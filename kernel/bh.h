@@ -1,0 +1,73 @@
+/* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
+/*
+ * A continuation in softirq, on the CPU that asked for it.
+ *
+ * Used where a budget is used up and for kernel consumers' completion
+ * handlers.  Not a worker thread: with two pollers on two CPUs a thread waits
+ * for the next tick, and on another CPU than the one that sent before it would
+ * reorder a QP's packets.
+ */
+#ifndef SHCA_BH_H
+#define SHCA_BH_H
+
+#ifdef HAVE_WQ_BH
+
+#include <linux/workqueue.h>
+
+struct shca_bh {
+	struct work_struct work;
+};
+
+/** SHCA_BH_HANDLER() - define a handler @fn of struct shca_bh *@bh */
+#define SHCA_BH_HANDLER(fn)						\
+	static void fn##_bh(struct shca_bh *bh);			\
+	static void fn(struct work_struct *work)			\
+	{								\
+		fn##_bh(container_of(work, struct shca_bh, work));	\
+	}								\
+	static void fn##_bh(struct shca_bh *bh)
+
+#define shca_bh_init(bh, fn) INIT_WORK(&(bh)->work, fn)
+
+/* Context: any. Harmless if it is scheduled already. */
+static inline void shca_bh_schedule(struct shca_bh *bh)
+{
+	queue_work(system_bh_wq, &bh->work);
+}
+
+/* Context: may sleep. The caller has seen to it that none schedules anew. */
+static inline void shca_bh_cancel(struct shca_bh *bh)
+{
+	cancel_work_sync(&bh->work);
+}
+
+#else /* tasklets, which WQ_BH replaced in 6.9 */
+
+#include <linux/interrupt.h>
+
+struct shca_bh {
+	struct tasklet_struct tasklet;
+};
+
+#define SHCA_BH_HANDLER(fn)						\
+	static void fn##_bh(struct shca_bh *bh);			\
+	static void fn(struct tasklet_struct *t)			\
+	{								\
+		fn##_bh(container_of(t, struct shca_bh, tasklet));	\
+	}								\
+	static void fn##_bh(struct shca_bh *bh)
+
+#define shca_bh_init(bh, fn) tasklet_setup(&(bh)->tasklet, fn)
+
+static inline void shca_bh_schedule(struct shca_bh *bh)
+{
+	tasklet_schedule(&bh->tasklet);
+}
+
+static inline void shca_bh_cancel(struct shca_bh *bh)
+{
+	tasklet_kill(&bh->tasklet);
+}
+
+#endif
+#endif

@@ -1,0 +1,259 @@
+// SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
+/*
+ * The link: packets become bytes with an ICRC, and bytes that arrive become
+ * packets again if the ICRC is right.  In between befalls them what the seed
+ * has in store.
+ */
+#include "sim.h"
+
+/* ---- ICRC: CRC-32 of all bytes; its coverage is the real links' affair ---- */
+
+static u32 crc_table[256];
+
+static u32 crc32(const u8 *p, u32 len)
+{
+	u32 i, k, c;
+
+	if (!crc_table[1]) {
+		for (i = 0; i < 256; i++) {
+			for (c = i, k = 0; k < 8; k++)
+				c = c >> 1 ^ (c & 1 ? 0xedb88320u : 0);
+			crc_table[i] = c;
+		}
+	}
+	for (c = ~0u; len; len--)
+		c = crc_table[(u8)(c ^ *p++)] ^ c >> 8;
+	return ~c;
+}
+
+static void icrc_write(struct sim_wire *wire)
+{
+	u32 crc = crc32(wire->buf, wire->len - SHCA_ICRC_BYTES);
+
+	memcpy(wire->buf + wire->len - SHCA_ICRC_BYTES, &crc, sizeof(crc));
+}
+
+static bool icrc_ok(const struct sim_wire *wire)
+{
+	u32 crc;
+
+	if (wire->len < SHCA_ICRC_BYTES)
+		return false;
+	memcpy(&crc, wire->buf + wire->len - SHCA_ICRC_BYTES, sizeof(crc));
+	return crc == crc32(wire->buf, wire->len - SHCA_ICRC_BYTES);
+}
+
+/* exact size, so that the address sanitizer sees the end of the packet */
+static struct sim_wire *wire_new(u32 len)
+{
+	struct sim_wire *wire = malloc(sizeof(*wire) + len);
+
+	wire->len = len;
+	wire->ecn_ce = false;
+	return wire;
+}
+
+static struct sim_wire *wire_copy(const struct sim_wire *from, u32 len)
+{
+	struct sim_wire *wire = wire_new(len);
+
+	memset(wire->buf, 0, len);
+	memcpy(wire->buf, from->buf, min_t(u32, len, from->len));
+	wire->ecn_ce = from->ecn_ce;
+	return wire;
+}
+
+/* ---- what befalls a packet ------------------------------------------------ */
+
+/* The requester that waits for this packet to have an effect. */
+static struct sim_node *requester_of(struct sim_node *from, u8 opcode)
+{
+	return shca_opcode_info(opcode)->flags & SHCA_OPF_RESPONSE ?
+	       from->peer : from;
+}
+
+/*
+ * May one more packet be lost?  In a strict world only so many since the last
+ * progress that the retry limit cannot be reached: a loss costs at most a NAK
+ * and a time-out, each counted.
+ */
+static bool may_lose(struct sim_node *req)
+{
+	if (!req->w->f.strict)
+		return true;
+	if (req->req_attr.retry_cnt < 3)
+		return false;
+	return req->drops < (req->req_attr.retry_cnt - 1u) / 2;
+}
+
+static void note_fault(struct sim_node *req, bool is_loss)
+{
+	req->faults++;
+	req->w->stat_faults++;
+	if (is_loss)
+		req->drops++;
+}
+
+/* Flip bits, cut, or lengthen; with @fix_icrc it is a forgery. */
+static struct sim_wire *wire_mangle(struct sim_world *w, struct sim_wire *wire,
+				    bool fix_icrc)
+{
+	u32 n = prng_range(&w->rng, 1, 4);
+	u32 range = wire->len, len = wire->len;
+	struct sim_wire *out;
+	u8 keep[3];
+	u32 bit;
+
+	if (fix_icrc && prng_chance(&w->rng, 300))
+		len = prng_below(&w->rng, SIM_WIRE_MAX);
+	out = wire_copy(wire, len);
+	memcpy(keep, wire->buf + 5, sizeof(keep));
+	if (prng_chance(&w->rng, 800))
+		range = min_t(u32, range, SHCA_HDR_MAX);
+	range = min_t(u32, range, len);
+	while (n-- && range) {
+		bit = prng_below(&w->rng, range * 8);
+		out->buf[bit / 8] ^= 1u << bit % 8;
+	}
+	if (fix_icrc && len >= SHCA_BTH_BYTES + SHCA_ICRC_BYTES) {
+		memcpy(out->buf + 5, keep, sizeof(keep));	/* reach the QP */
+		icrc_write(out);
+	}
+	free(wire);
+	return out;
+}
+
+static void link_send(struct sim_node *to, struct sim_wire *wire, bool fifo)
+{
+	struct sim_world *w = to->w;
+	u64 at = w->now + w->f.delay_ns + wire->len * w->f.byte_ns;
+
+	if (w->f.jitter_ns)
+		at += prng_next(&w->rng) % w->f.jitter_ns;
+	if (fifo) {
+		if (at <= w->link_free[to->idx])
+			at = w->link_free[to->idx] + 1;
+		w->link_free[to->idx] = at;
+	}
+	sim_push(w, at, SIM_EV_PACKET, to->idx, 0, wire);
+}
+
+void sim_link_tx(struct sim_node *from, const struct shca_pkt *pkt,
+		 const u8 *payload)
+{
+	struct sim_node *req = requester_of(from, pkt->opcode);
+	struct sim_world *w = from->w;
+	struct prng *rng = &w->rng;
+	u32 hdr = shca_opcode_info(pkt->opcode)->hdr_len;
+	struct sim_wire *wire;
+	bool fifo = true;
+
+	w->stat_pkts++;
+	wire = wire_new(hdr + pkt->paylen + pkt->pad + SHCA_ICRC_BYTES);
+	sim_check(w, shca_hdr_build(pkt, wire->buf) == hdr, "codec: length");
+	if (pkt->paylen)
+		memcpy(wire->buf + hdr, payload, pkt->paylen);
+	memset(wire->buf + hdr + pkt->paylen, 0, pkt->pad);
+	icrc_write(wire);
+	wire->ecn_ce = prng_chance(rng, w->f.ecn);
+
+	if (prng_chance(rng, w->f.mutate)) {
+		link_send(from->peer,
+			  wire_mangle(w, wire_copy(wire, wire->len), true),
+			  true);
+		note_fault(req, false);
+	}
+	if (prng_chance(rng, w->f.loss) && may_lose(req)) {
+		note_fault(req, true);
+		sim_log(w, "node %u lost psn %06x", from->idx, pkt->psn);
+		free(wire);
+		return;
+	}
+	if (prng_chance(rng, w->f.corrupt) && may_lose(req)) {
+		note_fault(req, true);
+		sim_log(w, "node %u corrupted psn %06x", from->idx, pkt->psn);
+		wire = wire_mangle(w, wire, false);
+	}
+	if (prng_chance(rng, w->f.dup)) {
+		note_fault(req, false);
+		link_send(from->peer, wire_copy(wire, wire->len), false);
+	}
+	if (prng_chance(rng, w->f.reorder)) {
+		note_fault(req, false);
+		fifo = false;
+	}
+	link_send(from->peer, wire, fifo);
+}
+
+/* A packet from nowhere, of plausible numbers and with the right keys. */
+void sim_link_forge(struct sim_node *to)
+{
+	struct sim_world *w = to->w;
+	struct prng *rng = &w->rng;
+	struct shca_pkt pkt;
+	struct sim_wire *wire;
+	u32 hdr, near, i;
+
+	memset(&pkt, 0, sizeof(pkt));
+	pkt.opcode = prng_below(rng, prng_chance(rng, 900) ? 0x20 : 0x100);
+	pkt.dqpn = to->qpn;
+	pkt.pkey = 0xffff;
+	pkt.se = prng_chance(rng, 500);
+	pkt.ackreq = prng_chance(rng, 500);
+	near = shca_opcode_info(pkt.opcode)->flags & SHCA_OPF_RESPONSE ?
+	       to->req.una_psn : to->resp.epsn;
+	pkt.psn = shca_psn_add(near, prng_range(rng, 0, 6) - 3);
+	if (prng_chance(rng, 100))
+		pkt.psn = prng_next(rng) & SHCA_PSN_MASK;
+	pkt.reth.va = to->rem.base + prng_below(rng, to->rem.len);
+	pkt.reth.rkey = to->rem.key;
+	pkt.reth.len = prng_below(rng, prng_chance(rng, 800) ? 9000 : ~0u);
+	pkt.atomic.va = pkt.reth.va & (prng_chance(rng, 800) ? ~7ull : ~0ull);
+	pkt.atomic.rkey = to->rem.key;
+	pkt.aeth.syndrome = prng_below(rng, 256);
+	pkt.aeth.msn = prng_next(rng) & SHCA_PSN_MASK;
+	pkt.paylen = prng_chance(rng, 600) ? w->mtu : prng_below(rng, 4096);
+	if (prng_chance(rng, 200))
+		pkt.paylen = 0;
+	pkt.pad = prng_chance(rng, 900) ? shca_hdr_pad(pkt.paylen) :
+		  prng_below(rng, 4);
+	hdr = shca_opcode_info(pkt.opcode)->hdr_len;
+	wire = wire_new(hdr + pkt.paylen + pkt.pad + SHCA_ICRC_BYTES);
+	shca_hdr_build(&pkt, wire->buf);
+	for (i = hdr; i < wire->len; i++)
+		wire->buf[i] = prng_next(rng);
+	icrc_write(wire);
+	link_send(to, wire, true);
+}
+
+/* ---- arrival -------------------------------------------------------------- */
+
+static void log_rx(struct sim_node *n, const struct shca_pkt *pkt)
+{
+	sim_log(n->w, "node %u rx %-28s psn %06x len %u syn %02x%s", n->idx,
+		shca_opcode_info(pkt->opcode)->name, pkt->psn, pkt->paylen,
+		pkt->aeth.syndrome, pkt->ackreq ? " ackreq" : "");
+}
+
+void sim_link_rx(struct sim_node *to, struct sim_wire *wire)
+{
+	enum shca_parse parse;
+	struct shca_pkt pkt;
+	u32 flags;
+
+	if (!icrc_ok(wire))
+		return;
+	/* poison: a field that the codec left alone must not matter */
+	memset(&pkt, 0xaa, sizeof(pkt));
+	memset(&pkt.path, 0, sizeof(pkt.path));
+	parse = shca_hdr_parse(&pkt, wire->buf, wire->len, wire->len);
+	if (parse != SHCA_PARSE_OK && parse != SHCA_PARSE_OPCODE)
+		return;
+	if (pkt.dqpn != to->qpn)
+		return;
+	pkt.path.ecn_ce = wire->ecn_ce;
+	pkt.data = wire;
+	log_rx(to, &pkt);
+	flags = shca_opcode_info(pkt.opcode)->flags;
+	sim_node_rx(to, &pkt, flags & SHCA_OPF_RESPONSE);
+}

@@ -1,0 +1,302 @@
+// SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
+/*
+ * Simulated memory and the door to it.  The door checks what a real one would,
+ * and also what the core promised about its calls: no length of zero, nothing
+ * beyond the segments, no WRITE outside of what was checked before.
+ */
+#include "sim.h"
+
+/* ---- regions ------------------------------------------------------------- */
+
+void sim_region_init(struct sim_world *w, struct sim_region *r, u32 len,
+		     u32 access)
+{
+	u32 i;
+
+	r->key = (u32)prng_next(&w->rng);
+	r->base = prng_next(&w->rng) & ~0xfull;
+	/* now and then at the very end of the address space */
+	if (prng_chance(&w->rng, 50))
+		r->base = -(u64)((len + 15) & ~15u);
+	if (r->base > -(u64)len)
+		r->base = -(u64)((len + 15) & ~15u);
+	r->len = len;
+	r->used = 0;
+	r->access = access;
+	r->valid = true;
+	r->alloc = malloc(len + 2 * SIM_GUARD);
+	r->mem = r->alloc + SIM_GUARD;
+	memset(r->alloc, 0xa5, SIM_GUARD);
+	memset(r->mem + len, 0xa5, SIM_GUARD);
+	for (i = 0; i < len; i++)
+		r->mem[i] = sim_background(r, i);
+}
+
+void sim_region_free(struct sim_region *r)
+{
+	free(r->alloc);
+	memset(r, 0, sizeof(*r));
+}
+
+/* A piece of the region, with a gap of background before it. */
+u64 sim_region_take(struct sim_world *w, struct sim_region *r, u32 len,
+		    u32 align)
+{
+	u32 off = r->used + prng_range(&w->rng, 1, 8);
+
+	off = (off + align - 1) / align * align;
+	sim_check(w, off + len < r->len, "sim: region too small: %u of %u, %u more", r->used, r->len, len);
+	r->used = off + len;
+	return r->base + off;
+}
+
+u8 *sim_region_at(struct sim_world *w, struct sim_region *r, u64 va, u32 len)
+{
+	sim_check(w, va - r->base <= r->len && r->len - (va - r->base) >= len,
+		  "sim: address outside of its region");
+	return r->mem + (va - r->base);
+}
+
+static enum shca_mem_status region_check(const struct sim_region *r, u32 key,
+					 u64 va, u32 len, u32 access)
+{
+	if (!r->valid || key != r->key)
+		return SHCA_MEM_KEY;
+	if ((r->access & access) != access)
+		return SHCA_MEM_ACCESS;
+	if (len > r->len || va - r->base > r->len - len)
+		return SHCA_MEM_RANGE;
+	return SHCA_MEM_OK;
+}
+
+static bool comes_later(struct sim_node *n)
+{
+	return prng_chance(&n->w->rng, n->w->f.mem_retry);
+}
+
+/* ---- segments ------------------------------------------------------------ */
+
+static u32 sge_total(const struct shca_sge *sge, u32 nr)
+{
+	u32 i, total = 0;
+
+	for (i = 0; i < nr; i++)
+		total += sge[i].length;
+	return total;
+}
+
+/*
+ * Move @len bytes between @buf and byte @off of the segments; nothing is moved
+ * unless all of it may be.
+ */
+static enum shca_mem_status sge_move(struct sim_node *n,
+				     const struct shca_sge *sge, u32 nr,
+				     u32 off, u8 *buf, u32 len, bool is_store)
+{
+	u32 access = is_store ? SHCA_ACCESS_LOCAL_WRITE : 0;
+	enum shca_mem_status status;
+	u32 i, pass, at, todo, part;
+	u8 *p, *mem;
+
+	sim_check(n->w, len && off + len <= sge_total(sge, nr),
+		  "core: segments overrun: off %u len %u of %u", off, len,
+		  sge_total(sge, nr));
+	for (pass = 0; pass < 2; pass++) {
+		p = buf;
+		at = off;
+		todo = len;
+		for (i = 0; i < nr && todo; i++) {
+			if (at >= sge[i].length) {
+				at -= sge[i].length;
+				continue;
+			}
+			part = min_t(u32, sge[i].length - at, todo);
+			status = region_check(&n->loc, sge[i].lkey,
+					      sge[i].addr + at, part, access);
+			if (status != SHCA_MEM_OK)
+				return status;
+			mem = n->loc.mem + (sge[i].addr + at - n->loc.base);
+			if (pass && is_store)
+				memcpy(mem, p, part);
+			else if (pass)
+				memcpy(p, mem, part);
+			p += part;
+			todo -= part;
+			at = 0;
+		}
+	}
+	return SHCA_MEM_OK;
+}
+
+enum shca_mem_status sim_gather(struct sim_node *n, const struct shca_pkt *pkt,
+				u8 *to)
+{
+	const struct shca_send_wr *wr = pkt->wr;
+	enum shca_mem_status status;
+
+	if (comes_later(n))
+		return SHCA_MEM_RETRY;
+	if (pkt->kind == SHCA_PAY_REMOTE) {
+		status = region_check(&n->rem, pkt->rkey, pkt->va, pkt->paylen,
+				      SHCA_ACCESS_REMOTE_READ);
+		if (status == SHCA_MEM_OK)
+			memcpy(to, n->rem.mem + (pkt->va - n->rem.base),
+			       pkt->paylen);
+		return status;
+	}
+	if (wr->inline_data) {
+		memcpy(to, (u8 *)wr->inline_data + pkt->off, pkt->paylen);
+		return SHCA_MEM_OK;
+	}
+	return sge_move(n, wr->sge, wr->num_sge, pkt->off, to, pkt->paylen,
+			false);
+}
+
+/* ---- the door ------------------------------------------------------------ */
+
+static u8 *payload(struct sim_node *n, const struct shca_pkt *pkt)
+{
+	struct sim_wire *wire = pkt->data;
+
+	sim_check(n->w, pkt->data_off + pkt->paylen <= wire->len,
+		  "core: payload beyond the packet");
+	return wire->buf + pkt->data_off;
+}
+
+static enum shca_mem_status door_remote_check(void *ctx, u32 rkey, u64 va,
+					      u32 len, u32 access)
+{
+	struct sim_node *n = ctx;
+	enum shca_mem_status status;
+
+	sim_check(n->w, len, "core: remote_check of nothing");
+	if (comes_later(n))
+		return SHCA_MEM_RETRY;
+	status = region_check(&n->rem, rkey, va, len, access);
+	if (status == SHCA_MEM_OK && access == SHCA_ACCESS_REMOTE_WRITE) {
+		n->check_rkey = rkey;
+		n->check_va = va;
+		n->check_len = len;
+	}
+	return status;
+}
+
+static enum shca_mem_status door_remote_write(void *ctx, u32 rkey, u64 va,
+					      const struct shca_pkt *pkt)
+{
+	struct sim_node *n = ctx;
+	enum shca_mem_status status;
+
+	sim_check(n->w, pkt->paylen, "core: remote_write of nothing");
+	sim_check(n->w, rkey == n->check_rkey && pkt->paylen <= n->check_len &&
+		  va - n->check_va <= n->check_len - pkt->paylen,
+		  "core: WRITE outside of what was checked");
+	if (comes_later(n))
+		return SHCA_MEM_RETRY;
+	status = region_check(&n->rem, rkey, va, pkt->paylen,
+			      SHCA_ACCESS_REMOTE_WRITE);
+	if (status == SHCA_MEM_OK)
+		memcpy(n->rem.mem + (va - n->rem.base), payload(n, pkt),
+		       pkt->paylen);
+	return status;
+}
+
+static enum shca_mem_status door_remote_atomic(void *ctx,
+					       const struct shca_pkt *pkt,
+					       u64 *orig)
+{
+	struct sim_node *n = ctx;
+	enum shca_mem_status status;
+	u64 v, *at;
+
+	sim_check(n->w, !(pkt->atomic.va & 7), "core: misaligned atomic");
+	if (comes_later(n))
+		return SHCA_MEM_RETRY;
+	status = region_check(&n->rem, pkt->atomic.rkey, pkt->atomic.va, 8,
+			      SHCA_ACCESS_REMOTE_ATOMIC);
+	if (status != SHCA_MEM_OK)
+		return status;
+	at = (u64 *)(n->rem.mem + (pkt->atomic.va - n->rem.base));
+	memcpy(&v, at, sizeof(v));
+	*orig = v;
+	sim_model_atomic(n, pkt, v);
+	if (pkt->opcode == SHCA_OP_FETCH_ADD)
+		v += pkt->atomic.swap_add;
+	else if (v == pkt->atomic.compare)
+		v = pkt->atomic.swap_add;
+	memcpy(at, &v, sizeof(v));
+	return SHCA_MEM_OK;
+}
+
+/* The operation whose request holds @sge; NULL: a receive request's. */
+static struct sim_op *op_of_sge(struct sim_node *n, const struct shca_sge *sge)
+{
+	const u8 *p = (const u8 *)sge - offsetof(struct shca_send_wr, sge);
+	const u8 *ring = n->req_ring;
+
+	if (p < ring || p >= ring + (size_t)n->req_entries * n->req.stride)
+		return NULL;
+	return &n->ops[((const struct shca_send_wr *)p)->wr_id];
+}
+
+static enum shca_mem_status door_local_scatter(void *ctx,
+					       const struct shca_sge *sge,
+					       u32 nr, u32 off,
+					       const struct shca_pkt *pkt)
+{
+	struct sim_node *n = ctx;
+	struct sim_op *op = op_of_sge(n, sge);
+	enum shca_mem_status status;
+
+	if (comes_later(n))
+		return SHCA_MEM_RETRY;
+	status = sge_move(n, sge, nr, off, payload(n, pkt), pkt->paylen, true);
+	if (status == SHCA_MEM_OK && op)
+		op->placed += pkt->paylen;
+	return status;
+}
+
+static enum shca_mem_status door_local_store(void *ctx,
+					     const struct shca_sge *sge, u32 nr,
+					     const void *buf, u32 len)
+{
+	struct sim_node *n = ctx;
+	struct sim_op *op = op_of_sge(n, sge);
+	enum shca_mem_status status;
+	u8 copy[8];
+
+	sim_check(n->w, len == sizeof(copy), "core: local_store of %u", len);
+	if (comes_later(n))
+		return SHCA_MEM_RETRY;
+	memcpy(copy, buf, len);
+	status = sge_move(n, sge, nr, 0, copy, len, true);
+	if (status == SHCA_MEM_OK && op)
+		op->placed += len;
+	return status;
+}
+
+static enum shca_recv_status door_recv_get(void *ctx, struct shca_recv_wr *wr)
+{
+	struct sim_node *n = ctx;
+	const struct sim_op *op;
+
+	if (n->recv_taken == n->recv_posted)
+		return SHCA_RECV_EMPTY;
+	op = &n->peer->ops[n->peer->recv_of[n->recv_taken]];
+	wr->wr_id = n->recv_taken++;
+	if (op->fault == SIM_RECV_MALFORMED)
+		return SHCA_RECV_BAD;
+	wr->num_sge = op->nr_recv_sge;
+	wr->length = sge_total(op->recv_sge, op->nr_recv_sge);
+	memcpy(wr->sge, op->recv_sge, sizeof(op->recv_sge));
+	return SHCA_RECV_OK;
+}
+
+const struct shca_mem_ops sim_mem_ops = {
+	.remote_check = door_remote_check,
+	.remote_write = door_remote_write,
+	.remote_atomic = door_remote_atomic,
+	.local_scatter = door_local_scatter,
+	.local_store = door_local_store,
+	.recv_get = door_recv_get,
+};

@@ -1,0 +1,569 @@
+// SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
+/*
+ * What must be true.  The model knows the plan of each requester and watches
+ * completions, packets and memory; it never looks at how the core came to its
+ * verdicts.
+ */
+#include "sim.h"
+
+#define MASK(status)	(1u << (status))
+/* What a buffer is filled with once its completion was seen. */
+#define TOMB		0xdd
+
+static bool is_read(const struct sim_op *op)
+{
+	return op->opcode == SHCA_WR_RDMA_READ;
+}
+
+static bool is_atomic(const struct sim_op *op)
+{
+	return op->opcode == SHCA_WR_ATOMIC_CMP_AND_SWP ||
+	       op->opcode == SHCA_WR_ATOMIC_FETCH_AND_ADD;
+}
+
+static bool is_write(const struct sim_op *op)
+{
+	return op->opcode == SHCA_WR_RDMA_WRITE ||
+	       op->opcode == SHCA_WR_RDMA_WRITE_WITH_IMM;
+}
+
+static bool is_send(const struct sim_op *op)
+{
+	return op->opcode == SHCA_WR_SEND || op->opcode == SHCA_WR_SEND_WITH_IMM;
+}
+
+static bool has_imm(const struct sim_op *op)
+{
+	return op->opcode == SHCA_WR_SEND_WITH_IMM ||
+	       op->opcode == SHCA_WR_RDMA_WRITE_WITH_IMM;
+}
+
+/* ---- data ----------------------------------------------------------------- */
+
+/* Segments hold the pattern of @op for @len bytes; then bury them. */
+static void check_segments(struct sim_node *n, const struct sim_op *op,
+			   const struct shca_sge *sge, u32 nr, u32 len,
+			   const char *what)
+{
+	u32 i, k, off = 0;
+	u8 *p;
+
+	for (i = 0; i < nr; i++) {
+		p = sim_region_at(n->w, &n->loc, sge[i].addr, sge[i].length);
+		for (k = 0; k < sge[i].length && off < len; k++, off++) {
+			sim_check(n->w, p[k] == sim_pattern(op, off),
+				  "node %u: %s of op %u: byte %u is wrong",
+				  n->idx, what, op->id, off);
+			p[k] = TOMB;
+		}
+	}
+}
+
+static void check_write(struct sim_node *n, const struct sim_op *op)
+{
+	struct sim_node *t = n->peer;
+	u8 *p = sim_region_at(n->w, &t->rem, op->rem_va, op->len);
+	u32 i;
+
+	for (i = 0; i < op->len; i++) {
+		sim_check(n->w, p[i] == sim_pattern(op, i),
+			  "node %u: WRITE op %u: byte %u is wrong", n->idx,
+			  (u32)(op - n->ops), i);
+		p[i] = TOMB;
+	}
+}
+
+static void check_atomic(struct sim_node *n, const struct sim_op *op)
+{
+	u8 *p, bytes[8];
+	u32 i, k, off = 0;
+	u64 v;
+
+	for (i = 0; i < op->nr_sge; i++) {
+		p = sim_region_at(n->w, &n->loc, op->sge[i].addr,
+				  op->sge[i].length);
+		for (k = 0; k < op->sge[i].length && off < 8; k++, off++) {
+			bytes[off] = p[k];
+			p[k] = TOMB;
+		}
+	}
+	memcpy(&v, bytes, sizeof(v));
+	sim_check(n->w, v == op->atomic_before,
+		  "node %u: atomic op %u returned the wrong value", n->idx,
+		  (u32)(op - n->ops));
+}
+
+/* The source may be reused now; a later transmission would send rubbish. */
+static void scribble_source(struct sim_node *n, const struct sim_op *op)
+{
+	u32 i;
+
+	for (i = 0; i < op->nr_sge; i++)
+		memset(sim_region_at(n->w, &n->loc, op->sge[i].addr,
+				     op->sge[i].length),
+		       TOMB, op->sge[i].length);
+}
+
+/* Operation @idx is known to be complete. */
+static void op_done(struct sim_node *n, u32 idx)
+{
+	struct sim_op *op = &n->ops[idx];
+	struct sim_node *t = n->peer;
+
+	sim_check(n->w, op->fault == SIM_OK || n->w->f.hostile,
+		  "node %u: op %u succeeded with fault %d", n->idx, idx,
+		  op->fault);
+	op->done = true;
+	if (n->w->f.hostile)
+		return;
+	sim_check(n->w, op->started, "node %u: op %u done, never sent", n->idx,
+		  idx);
+	if (op->recv_idx >= 0)
+		sim_check(n->w, t->recv_done > (u32)op->recv_idx,
+			  "node %u: op %u done before its receive", n->idx,
+			  idx);
+	if (is_write(op))
+		check_write(n, op);
+	else if (is_read(op))
+		check_segments(n, op, op->sge, op->nr_sge, op->len, "READ");
+	else if (is_atomic(op))
+		check_atomic(n, op);
+	if (is_read(op))
+		memset(sim_region_at(n->w, &t->rem, op->rem_va, op->len), TOMB,
+		       op->len);
+	if (is_write(op) || is_send(op))
+		scribble_source(n, op);
+}
+
+/* ---- send completions ----------------------------------------------------- */
+
+static u32 excused(const struct sim_node *n, const struct sim_op *op)
+{
+	static const u32 by_fault[SIM_FAULT_NR] = {
+		[SIM_BAD_LKEY] = MASK(SHCA_WC_LOC_PROT_ERR),
+		[SIM_BAD_RKEY] = MASK(SHCA_WC_REM_ACCESS_ERR),
+		[SIM_RKEY_RANGE] = MASK(SHCA_WC_REM_ACCESS_ERR),
+		[SIM_BAD_WR] = MASK(SHCA_WC_LOC_QP_OP_ERR),
+		[SIM_RECV_SHORT] = MASK(SHCA_WC_REM_INV_REQ_ERR),
+		[SIM_RECV_BAD_LKEY] = MASK(SHCA_WC_REM_OP_ERR),
+		[SIM_RECV_MALFORMED] = MASK(SHCA_WC_REM_OP_ERR),
+		[SIM_MISALIGNED] = MASK(SHCA_WC_REM_INV_REQ_ERR),
+	};
+
+	u32 mask = by_fault[op->fault] | n->extra_status;
+
+	/* nobody answers any more, but what is at fault was told so before */
+	if (n->is_alone && op->fault == SIM_OK)
+		mask |= MASK(SHCA_WC_RETRY_EXC_ERR);
+	return mask;
+}
+
+static void check_wc_opcode(struct sim_node *n, const struct sim_op *op,
+			    const struct shca_wc *wc)
+{
+	static const u8 of[] = {
+		[SHCA_WR_RDMA_WRITE] = SHCA_WC_RDMA_WRITE,
+		[SHCA_WR_RDMA_WRITE_WITH_IMM] = SHCA_WC_RDMA_WRITE,
+		[SHCA_WR_SEND] = SHCA_WC_SEND,
+		[SHCA_WR_SEND_WITH_IMM] = SHCA_WC_SEND,
+		[SHCA_WR_RDMA_READ] = SHCA_WC_RDMA_READ,
+		[SHCA_WR_ATOMIC_CMP_AND_SWP] = SHCA_WC_COMP_SWAP,
+		[SHCA_WR_ATOMIC_FETCH_AND_ADD] = SHCA_WC_FETCH_ADD,
+	};
+
+	if (op->fault == SIM_BAD_WR)
+		return;
+	sim_check(n->w, wc->opcode == of[op->opcode],
+		  "node %u: completion opcode %u", n->idx, wc->opcode);
+}
+
+void sim_model_send_wc(struct sim_node *n, const struct shca_wc *wc)
+{
+	struct sim_world *w = n->w;
+	u32 idx = wc->wr_id;
+	struct sim_op *op = &n->ops[idx];
+
+	sim_log(w, "node %u send wc op %u status %u verr %u", n->idx, idx,
+		wc->status, wc->vendor_err);
+	sim_check(w, idx >= n->nr_done && idx < n->nr_posted,
+		  "node %u: completion of op %u after %u", n->idx, idx,
+		  n->nr_done);
+	sim_check(w, !wc->is_recv && !wc->wc_flags,
+		  "node %u: send completion with flags", n->idx);
+	check_wc_opcode(n, op, wc);
+
+	if (n->failed) {
+		sim_check(w, idx == n->nr_done &&
+			  wc->status == SHCA_WC_WR_FLUSH_ERR,
+			  "node %u: op %u status %u after an error", n->idx,
+			  idx, wc->status);
+		n->nr_done++;
+		return;
+	}
+	for (; n->nr_done < idx; n->nr_done++) {
+		sim_check(w, !(n->ops[n->nr_done].flags & SHCA_SEND_SIGNALED),
+			  "node %u: completion of op %u missing", n->idx,
+			  n->nr_done);
+		op_done(n, n->nr_done);
+	}
+	n->nr_done++;
+	if (wc->status == SHCA_WC_SUCCESS) {
+		sim_check(w, op->flags & SHCA_SEND_SIGNALED,
+			  "node %u: op %u was not signalled", n->idx, idx);
+		sim_check(w, wc->byte_len == (is_read(op) ? op->len :
+					      is_atomic(op) ? 8 : 0),
+			  "node %u: op %u byte_len", n->idx, idx);
+		op_done(n, idx);
+		return;
+	}
+	n->failed = true;
+	sim_check(w, excused(n, op) & MASK(wc->status) || w->f.hostile,
+		  "node %u: op %u (fault %d) ended with status %u verr %u",
+		  n->idx, idx, op->fault, wc->status, wc->vendor_err);
+}
+
+/* ---- receive completions -------------------------------------------------- */
+
+static u32 excused_recv(const struct sim_node *n, const struct sim_op *op)
+{
+	static const u32 by_fault[SIM_FAULT_NR] = {
+		[SIM_RECV_SHORT] = MASK(SHCA_WC_LOC_LEN_ERR),
+		[SIM_RECV_BAD_LKEY] = MASK(SHCA_WC_LOC_PROT_ERR),
+		[SIM_RECV_MALFORMED] = MASK(SHCA_WC_LOC_QP_OP_ERR),
+	};
+	/* memory gone: of a SEND, or of a WRITE whose receive was taken */
+	u32 extra = n->extra_status & (MASK(SHCA_WC_LOC_PROT_ERR) |
+				       MASK(SHCA_WC_LOC_ACCESS_ERR));
+
+	return by_fault[op->fault] | extra | MASK(SHCA_WC_WR_FLUSH_ERR);
+}
+
+static void check_recv(struct sim_node *n, const struct sim_op *op,
+		       const struct shca_wc *wc)
+{
+	sim_check(n->w, wc->opcode == (is_send(op) ? SHCA_WC_RECV :
+				       SHCA_WC_RECV_RDMA_WITH_IMM) &&
+		  wc->byte_len == op->len,
+		  "node %u: receive %u: opcode %u byte_len %u", n->idx,
+		  n->recv_done, wc->opcode, wc->byte_len);
+	sim_check(n->w, wc->wc_flags == (has_imm(op) ? SHCA_WC_WITH_IMM : 0) &&
+		  (!has_imm(op) || wc->imm == op->imm),
+		  "node %u: receive %u: immediate data", n->idx, n->recv_done);
+	sim_check(n->w, wc->solicited == !!(op->flags & SHCA_SEND_SOLICITED),
+		  "node %u: receive %u: solicited", n->idx, n->recv_done);
+	sim_check(n->w, op->started, "node %u: receive %u of nothing", n->idx,
+		  n->recv_done);
+	if (is_send(op))
+		check_segments(n, op, op->recv_sge, op->nr_recv_sge, op->len,
+			       "receive");
+}
+
+void sim_model_recv_wc(struct sim_node *n, const struct shca_wc *wc)
+{
+	struct sim_world *w = n->w;
+	struct sim_op *op;
+
+	sim_log(w, "node %u recv wc %u status %u len %u", n->idx,
+		(u32)wc->wr_id, wc->status, wc->byte_len);
+	sim_check(w, wc->is_recv && wc->wr_id == n->recv_done &&
+		  n->recv_done < n->recv_taken && !n->recv_failed,
+		  "node %u: receive completion %u after %u", n->idx,
+		  (u32)wc->wr_id, n->recv_done);
+	op = &n->peer->ops[n->peer->recv_of[n->recv_done]];
+	if (wc->status == SHCA_WC_SUCCESS) {
+		if (!w->f.hostile)
+			check_recv(n, op, wc);
+		op->recv_done = true;
+		n->recv_done++;
+		return;
+	}
+	n->recv_failed = true;
+	sim_check(w, excused_recv(n, op) & MASK(wc->status) || w->f.hostile,
+		  "node %u: receive %u (fault %d) ended with status %u",
+		  n->idx, n->recv_done, op->fault, wc->status);
+}
+
+/* ---- atomics -------------------------------------------------------------- */
+
+/* @n executes an atomic: it must be its peer's next one, and only once. */
+void sim_model_atomic(struct sim_node *n, const struct shca_pkt *pkt,
+		      u64 before)
+{
+	struct sim_node *r = n->peer;
+	const struct sim_op *op;
+	bool is_add = pkt->opcode == SHCA_OP_FETCH_ADD;
+
+	if (n->w->f.hostile)
+		return;
+	while (r->next_atomic < r->nr_ops &&
+	       !is_atomic(&r->ops[r->next_atomic]))
+		r->next_atomic++;
+	sim_check(n->w, r->next_atomic < r->nr_posted,
+		  "node %u executes an atomic too many", n->idx);
+	op = &r->ops[r->next_atomic++];
+	sim_check(n->w, is_add == (op->opcode == SHCA_WR_ATOMIC_FETCH_AND_ADD) &&
+		  pkt->atomic.swap_add == (is_add ? op->compare_add : op->swap) &&
+		  (is_add || pkt->atomic.compare == op->compare_add) &&
+		  before == op->atomic_before,
+		  "node %u executes an atomic out of order or twice", n->idx);
+}
+
+/* ---- packets -------------------------------------------------------------- */
+
+static void check_fence(struct sim_node *n, u32 idx)
+{
+	const struct sim_op *op;
+	u32 i;
+
+	for (i = 0; i < idx; i++) {
+		op = &n->ops[i];
+		if (is_read(op))
+			sim_check(n->w, op->placed == op->len,
+				  "node %u: op %u sent across the fence after "
+				  "READ %u", n->idx, idx, i);
+		else if (is_atomic(op))
+			sim_check(n->w, op->placed == 8,
+				  "node %u: op %u sent across the fence after "
+				  "atomic %u", n->idx, idx, i);
+	}
+}
+
+static void check_start(struct sim_node *n, u32 idx)
+{
+	const struct sim_op *op = &n->ops[idx];
+	u32 i, rds = 0;
+
+	sim_check(n->w, !idx || n->ops[idx - 1].started,
+		  "node %u: op %u sent before its turn", n->idx, idx);
+	for (i = 0; i < idx; i++)
+		sim_check(n->w, n->ops[i].fault != SIM_BAD_WR,
+			  "node %u: op %u sent after a malformed one", n->idx,
+			  idx);
+	if (n->w->f.hostile)
+		return;
+	if (op->flags & SHCA_SEND_FENCE)
+		check_fence(n, idx);
+	if (!is_read(op) && !is_atomic(op))
+		return;
+	for (i = 0; i < idx; i++) {
+		if (is_read(&n->ops[i]) && n->ops[i].len)
+			rds += n->ops[i].placed < n->ops[i].len;
+		else if (is_atomic(&n->ops[i]))
+			rds += !n->ops[i].placed;
+	}
+	sim_check(n->w, rds < n->req_attr.max_rd_atomic,
+		  "node %u: op %u is one READ or atomic too many", n->idx, idx);
+}
+
+void sim_model_tx(struct sim_node *n, const struct shca_pkt *pkt)
+{
+	u32 flags = shca_opcode_info(pkt->opcode)->flags;
+	struct sim_world *w = n->w;
+	struct sim_op *op;
+	u32 idx;
+
+	sim_check(w, flags && pkt->mig && pkt->paylen <= w->mtu &&
+		  pkt->dqpn == n->peer->qpn &&
+		  pkt->pad == shca_hdr_pad(pkt->paylen) &&
+		  pkt->psn == (pkt->psn & SHCA_PSN_MASK),
+		  "node %u: header of psn %06x", n->idx, pkt->psn);
+	if (flags & SHCA_OPF_RESPONSE)
+		return;
+	idx = pkt->wr->wr_id;
+	op = &n->ops[idx];
+	sim_check(w, w->now >= n->quiet_until,
+		  "node %u: psn %06x sent during the RNR wait", n->idx,
+		  pkt->psn);
+	sim_check(w, !op->done, "node %u: op %u sent after its end", n->idx,
+		  idx);
+	sim_check(w, pkt->ackreq || !(flags & SHCA_OPF_END),
+		  "node %u: op %u ends without AckReq", n->idx, idx);
+	sim_check(w, pkt->se == (op->flags & SHCA_SEND_SOLICITED &&
+				 flags & SHCA_OPF_END && op->recv_idx >= 0),
+		  "node %u: op %u solicited bit", n->idx, idx);
+	if (!op->started)
+		check_start(n, idx);
+	op->started = true;
+}
+
+/* ---- the end of an epoch -------------------------------------------------- */
+
+enum { COVER_NONE, COVER_MAYBE, COVER_TOMB, COVER_ANY };
+
+/* What may stand in bytes that belong to an operation. */
+static void check_cover(struct sim_node *n, struct sim_region *r, u8 *cover,
+			u64 va, u32 len, const struct sim_op *op, u32 off,
+			int kind)
+{
+	u32 at = va - r->base;
+	u32 i;
+	u8 b;
+
+	for (i = 0; i < len; i++) {
+		b = r->mem[at + i];
+		cover[at + i] = 1;
+		if (kind == COVER_ANY)
+			continue;
+		if (kind == COVER_TOMB)
+			sim_check(n->w, b == TOMB,
+				  "node %u: op %u: byte %u changed after the "
+				  "end", n->idx, op->id, off + i);
+		else
+			sim_check(n->w, b == sim_background(r, at + i) ||
+				  (kind == COVER_MAYBE &&
+				   b == sim_pattern(op, off + i)),
+				  "node %u: op %u: byte %u is neither old nor "
+				  "new", n->idx, op->id, off + i);
+	}
+}
+
+static void cover_sges(struct sim_node *n, u8 *cover, const struct sim_op *op,
+		       const struct shca_sge *sge, u32 nr, u32 len, int kind)
+{
+	u32 i, part, off = 0;
+
+	for (i = 0; i < nr; i++) {
+		part = min_t(u32, sge[i].length, len - off);
+		check_cover(n, &n->loc, cover, sge[i].addr, part, op, off,
+			    kind);
+		off += part;
+	}
+}
+
+static void cover_own(struct sim_node *n, u8 *cover)
+{
+	const struct sim_op *op;
+	u32 i, len;
+	int kind;
+
+	for (i = 0; i < n->nr_ops; i++) {
+		op = &n->ops[i];
+		kind = COVER_ANY;	/* sources: the core cannot write there */
+		len = op->len;
+		if (is_read(op) || is_atomic(op)) {
+			kind = op->done ? COVER_TOMB :
+			       op->started ? COVER_MAYBE : COVER_NONE;
+			if (is_atomic(op) && !op->done)
+				kind = COVER_ANY;
+		}
+		if (n->w->f.hostile)
+			kind = COVER_ANY;
+		cover_sges(n, cover, op, op->sge, op->nr_sge, len, kind);
+	}
+}
+
+static void cover_recv(struct sim_node *n, u8 *cover)
+{
+	const struct sim_op *op;
+	u32 i, len;
+	int kind;
+
+	for (i = 0; i < n->peer->nr_consuming; i++) {
+		op = &n->peer->ops[n->peer->recv_of[i]];
+		len = min_t(u32, op->len, op->recv_len);
+		kind = op->recv_done ? COVER_TOMB :
+		       op->started ? COVER_MAYBE : COVER_NONE;
+		if (is_write(op))
+			len = 0;
+		if (n->w->f.hostile) {
+			kind = COVER_ANY;
+			len = op->recv_len;
+		}
+		cover_sges(n, cover, op, op->recv_sge, op->nr_recv_sge, len,
+			   kind);
+	}
+}
+
+static void cover_remote(struct sim_node *n, u8 *cover)
+{
+	struct sim_node *r = n->peer;
+	const struct sim_op *op;
+	u32 i;
+	int kind;
+
+	for (i = 0; i < r->nr_ops; i++) {
+		op = &r->ops[i];
+		if (!is_write(op) && !is_read(op))
+			continue;
+		kind = op->done ? COVER_TOMB : op->started ? COVER_MAYBE :
+		       COVER_NONE;
+		if (is_read(op))
+			kind = op->done ? COVER_TOMB : COVER_MAYBE;
+		check_cover(r, &n->rem, cover, op->slot_va, op->len, op, 0,
+			    kind);
+	}
+	memset(cover + (r->counter_va - n->rem.base), 1, 8);
+}
+
+/* Outside of all that anybody was told to write nothing has changed. */
+static void check_rest(struct sim_node *n, struct sim_region *r,
+		       const u8 *cover)
+{
+	u32 i;
+
+	for (i = 0; i < SIM_GUARD; i++)
+		sim_check(n->w, r->alloc[i] == 0xa5 &&
+			  r->mem[r->len + i] == 0xa5,
+			  "node %u: guard of a region", n->idx);
+	for (i = 0; cover && i < r->len; i++)
+		sim_check(n->w, cover[i] || r->mem[i] == sim_background(r, i),
+			  "node %u: byte %u of region %08x belongs to nobody",
+			  n->idx, i, r->key);
+}
+
+/* @n executed its peer's atomics up to @next_atomic, each once. */
+static void check_counter(struct sim_node *n)
+{
+	struct sim_node *r = n->peer;
+	u64 v, want = r->counter_model;
+	u32 i;
+
+	for (i = r->next_atomic; i < r->nr_ops; i++) {
+		if (is_atomic(&r->ops[i])) {
+			want = r->ops[i].atomic_before;
+			break;
+		}
+	}
+	memcpy(&v, sim_region_at(n->w, &n->rem, r->counter_va, 8), sizeof(v));
+	sim_check(n->w, v == want, "node %u: final value of the counter",
+		  n->idx);
+}
+
+/*
+ * Traffic is in proportion: everything twice, plus a window and what READs may
+ * be outstanding for each thing that went wrong.
+ */
+static void check_storm(struct sim_node *n)
+{
+	u64 bound = 2 * n->needed +
+		    (n->faults + n->peer->resp.stats.rnr_naks_sent + 1) *
+		    (SHCA_REQ_WINDOW + n->needed);
+
+	sim_check(n->w, n->tx_req + n->peer->tx_resp - n->peer->cnps <=
+		  2 * bound || n->w->f.hostile,
+		  "node %u: storm: %llu + %llu packets for %llu and %llu faults",
+		  n->idx, (unsigned long long)n->tx_req,
+		  (unsigned long long)n->peer->tx_resp,
+		  (unsigned long long)n->needed,
+		  (unsigned long long)n->faults);
+}
+
+void sim_model_epoch_end(struct sim_node *n)
+{
+	u8 *cover = calloc(1, n->loc.len);
+
+	cover_own(n, cover);
+	cover_recv(n, cover);
+	check_rest(n, &n->loc, cover);
+	free(cover);
+	if (n->w->f.hostile) {	/* who holds the key may write anywhere */
+		check_rest(n, &n->rem, NULL);
+		return;
+	}
+	cover = calloc(1, n->rem.len);
+	cover_remote(n, cover);
+	check_rest(n, &n->rem, cover);
+	free(cover);
+	check_counter(n);
+	check_storm(n);
+}

@@ -1,0 +1,240 @@
+// SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
+/*
+ * A node: the glue around one requester and one responder, as rc.h tells its
+ * caller to do it, and no more than that.
+ */
+#include "sim.h"
+
+static void log_tx(struct sim_node *n, const struct shca_pkt *pkt)
+{
+	sim_log(n->w, "node %u tx %-28s psn %06x len %u syn %02x%s", n->idx,
+		shca_opcode_info(pkt->opcode)->name, pkt->psn, pkt->paylen,
+		pkt->aeth.syndrome, pkt->ackreq ? " ackreq" : "");
+}
+
+static void pump_later(struct sim_node *n)
+{
+	if (n->pump_queued)
+		return;
+	n->pump_queued = true;
+	sim_push(n->w, n->w->now + n->w->f.pump_ns, SIM_EV_PUMP, n->idx, 0,
+		 NULL);
+}
+
+static void to_error(struct sim_node *n)
+{
+	struct shca_wc wc;
+	u64 at;
+
+	if (n->state != SIM_NODE_RUN)
+		return;
+	sim_log(n->w, "node %u to ERR", n->idx);
+	n->state = SIM_NODE_ERR;
+	if (n->req.state != SHCA_SIDE_ERR)	/* not by its own fault */
+		n->extra_status |= 1u << SHCA_WC_WR_FLUSH_ERR;
+	n->peer->is_alone = true;
+	shca_req_fail(&n->req);
+	shca_resp_fail(&n->resp);
+	if (shca_resp_flush(&n->resp, &wc))
+		sim_model_recv_wc(n, &wc);
+	/* The peer hears of it by other means, if not by its retry limit. */
+	at = n->w->now + 1000000 + prng_next(&n->w->rng) % 500000000;
+	sim_push(n->w, at, SIM_EV_ERROR, n->peer->idx, n->peer->qpn, NULL);
+}
+
+static void resp_event(struct sim_node *n, const struct shca_resp_out *out)
+{
+	if (out->has_wc)
+		sim_model_recv_wc(n, &out->wc);
+}
+
+void sim_node_error(struct sim_node *n)
+{
+	to_error(n);
+	sim_node_pump(n);
+}
+
+static void note_rnr(struct sim_node *n, const struct shca_pkt *pkt, bool was)
+{
+	if (!n->req.rnr_wait)
+		n->quiet_until = 0;
+	else if (!was)
+		n->quiet_until = n->w->now +
+				 shca_rnr_ns(pkt->aeth.syndrome &
+					     SHCA_AETH_VALUE);
+}
+
+void sim_node_rx(struct sim_node *n, struct shca_pkt *pkt, bool is_response)
+{
+	struct shca_resp_out out;
+	bool was = n->req.rnr_wait;
+	enum shca_rx rx;
+
+	if (is_response) {
+		rx = shca_req_rx(&n->req, pkt, n->w->now);
+		note_rnr(n, pkt, was);
+		if (n->req.una_psn != n->last_una_psn)
+			n->drops = 0;
+		n->last_una_psn = n->req.una_psn;
+	} else {
+		rx = shca_resp_rx(&n->resp, pkt, n->w->now, &out);
+		resp_event(n, &out);
+	}
+	sim_log(n->w, "node %u rx verdict %d", n->idx, rx);
+	sim_node_pump(n);
+}
+
+void sim_node_timer(struct sim_node *n)
+{
+	u64 before = n->req.stats.timeouts;
+
+	shca_req_timer(&n->req, n->w->now);
+	if (!n->req.rnr_wait)
+		n->quiet_until = 0;
+	n->faults += n->req.stats.timeouts - before;
+	sim_node_pump(n);
+}
+
+/* Requests and responses, each within the budget; false: gave up for now. */
+static bool pump_resp(struct sim_node *n, u8 *payload)
+{
+	enum shca_mem_status status;
+	struct shca_resp_out out;
+	struct shca_pkt pkt;
+	u32 nr = 0;
+
+	while (!n->w->f.budget || nr++ < n->w->f.budget) {
+		if (!shca_resp_next(&n->resp, n->w->now, &pkt))
+			return true;
+		if (pkt.kind != SHCA_PAY_NONE) {
+			status = sim_gather(n, &pkt, payload);
+			if (status != SHCA_MEM_OK) {
+				shca_resp_gather_failed(&n->resp, &pkt, status,
+							&out);
+				resp_event(n, &out);
+				if (status == SHCA_MEM_RETRY)
+					return false;
+				continue;
+			}
+		}
+		n->tx_resp++;
+		n->cnps += pkt.opcode == SHCA_OPCODE_CNP;
+		log_tx(n, &pkt);
+		sim_model_tx(n, &pkt);
+		sim_link_tx(n, &pkt, payload);
+	}
+	return false;
+}
+
+static bool pump_req(struct sim_node *n, u8 *payload)
+{
+	enum shca_mem_status status;
+	struct shca_pkt pkt;
+	u32 nr = 0;
+
+	while (!n->w->f.budget || nr++ < n->w->f.budget) {
+		if (!shca_req_next(&n->req, n->w->now, &pkt))
+			return true;
+		if (pkt.kind != SHCA_PAY_NONE) {
+			status = sim_gather(n, &pkt, payload);
+			if (status != SHCA_MEM_OK) {
+				shca_req_gather_failed(&n->req, &pkt, status);
+				if (status == SHCA_MEM_RETRY)
+					return false;
+				n->ops[pkt.wr->wr_id].started = true;
+				continue;
+			}
+		}
+		n->tx_req++;
+		log_tx(n, &pkt);
+		sim_model_tx(n, &pkt);
+		sim_link_tx(n, &pkt, payload);
+	}
+	return false;
+}
+
+static void arm_timer(struct sim_node *n)
+{
+	u64 at = shca_req_deadline(&n->req);
+
+	sim_check(n->w, !at || at > n->w->now || n->pump_queued ||
+		  n->timer_at == n->w->now,
+		  "node %u: deadline stays in the past", n->idx);
+	if (!at || (n->timer_at && n->timer_at <= at))
+		return;
+	n->timer_at = at;
+	sim_push(n->w, max_t(u64, at, n->w->now), SIM_EV_TIMER, n->idx, 0,
+		 NULL);
+}
+
+void sim_node_pump(struct sim_node *n)
+{
+	u8 payload[4096];
+	struct shca_wc wc;
+	bool resp_done, req_done;
+
+	if (n->state == SIM_NODE_IDLE)
+		return;
+	resp_done = pump_resp(n, payload);
+	req_done = pump_req(n, payload);
+	while (shca_req_pop(&n->req, &wc))
+		sim_model_send_wc(n, &wc);
+	if (n->req.state == SHCA_SIDE_ERR || n->resp.state == SHCA_SIDE_ERR)
+		to_error(n);
+	while (shca_req_pop(&n->req, &wc))
+		sim_model_send_wc(n, &wc);
+	if (!resp_done || !req_done)
+		pump_later(n);
+	arm_timer(n);
+}
+
+/* ---- posting -------------------------------------------------------------- */
+
+static void fill_wr(struct sim_node *n, const struct sim_op *op,
+		    struct shca_send_wr *wr)
+{
+	wr->wr_id = op - n->ops;
+	wr->opcode = op->opcode;
+	wr->flags = op->flags;
+	wr->imm = op->imm;
+	wr->length = op->len;
+	wr->rkey = n->peer->rem.key;
+	wr->remote_addr = op->rem_va;
+	wr->compare_add = op->compare_add;
+	wr->swap = op->swap;
+	wr->inline_data = op->inline_data;
+	wr->priv = NULL;
+	wr->preset = SHCA_WC_SUCCESS;
+	wr->num_sge = op->inline_data ? 0 : op->nr_sge;
+	memcpy(wr->sge, op->sge, wr->num_sge * sizeof(op->sge[0]));
+	if (op->fault == SIM_BAD_RKEY)
+		wr->rkey ^= 0x100;
+	if (op->fault == SIM_BAD_WR && op->id & 1)
+		wr->flags |= 1u << 9;
+	else if (op->fault == SIM_BAD_WR)
+		wr->opcode = SHCA_WR_LOCAL_INV;
+}
+
+/* As many as the dice say and the ring takes. */
+void sim_node_post(struct sim_node *n)
+{
+	u32 nr = prng_range(&n->w->rng, 1, 12);
+	struct shca_send_wr *wr;
+	u32 used;
+
+	if (n->state == SIM_NODE_IDLE)
+		return;
+	while (nr-- && n->nr_posted < n->nr_ops) {
+		wr = shca_req_slot(&n->req);
+		used = n->req.prod - n->req.head;
+		sim_check(n->w, !wr == (used == n->req_entries),
+			  "node %u: slot %p with %u of %u used", n->idx,
+			  (void *)wr, used, n->req_entries);
+		if (!wr)
+			break;
+		fill_wr(n, &n->ops[n->nr_posted], wr);
+		n->ops[n->nr_posted++].posted = true;
+		shca_req_post(&n->req);
+	}
+	sim_node_pump(n);
+}

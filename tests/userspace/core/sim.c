@@ -1,0 +1,156 @@
+// SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
+/*
+ * The simulator's command line: many seeds on several processes, or one seed
+ * told at length.  Each seed runs in the same process as others, so a failure
+ * ends the process and names the seed.
+ */
+#include <inttypes.h>
+#include <stdarg.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "sim.h"
+
+static struct sim_world *current;
+
+void sim_log(struct sim_world *w, const char *fmt, ...)
+{
+	va_list ap;
+
+	if (!w->verbose)
+		return;
+	printf("# %12.3f us ", w->now / 1000.0);
+	va_start(ap, fmt);
+	vprintf(fmt, ap);
+	va_end(ap);
+	putchar('\n');
+}
+
+void sim_fail(struct sim_world *w, const char *fmt, ...)
+{
+	va_list ap;
+
+	printf("not ok sim seed %" PRIu64 ": ", w->seed);
+	va_start(ap, fmt);
+	vprintf(fmt, ap);
+	va_end(ap);
+	printf("\n# replay: ./sim --seed %" PRIu64 " --verbose\n", w->seed);
+	fflush(stdout);
+	_exit(1);
+}
+
+/* Called by the sanitizers before they end the process. */
+void __asan_on_error(void);
+void __asan_on_error(void)
+{
+	if (current)
+		fprintf(stderr, "not ok sim seed %" PRIu64 ": sanitizer\n",
+			current->seed);
+}
+
+struct totals {
+	uint64_t packets;
+	uint64_t faults;
+	uint64_t events;
+};
+
+static void run_seed(uint64_t seed, bool verbose, struct totals *sum)
+{
+	struct sim_world *w = calloc(1, sizeof(*w));
+
+	w->seed = seed;
+	w->verbose = verbose;
+	current = w;
+	sim_run(w);
+	current = NULL;
+	sum->packets += w->stat_pkts;
+	sum->faults += w->stat_faults;
+	sum->events += w->nr_events;
+	free(w);
+}
+
+static void run_share(uint64_t first, uint64_t nr, unsigned int share,
+		      unsigned int shares, int out)
+{
+	struct totals sum = { 0 };
+	uint64_t i;
+
+	for (i = share; i < nr; i += shares)
+		run_seed(first + i, false, &sum);
+	if (write(out, &sum, sizeof(sum)) != sizeof(sum))
+		_exit(2);
+}
+
+static int run_many(uint64_t first, uint64_t nr, unsigned int jobs)
+{
+	struct totals sum = { 0 }, part;
+	int status, bad = 0, fd[2];
+	unsigned int i;
+
+	if (pipe(fd))
+		return 2;
+	fflush(stdout);
+	for (i = 0; i < jobs; i++) {
+		if (fork() == 0) {
+			run_share(first, nr, i, jobs, fd[1]);
+			fflush(stdout);
+			exit(0);
+		}
+	}
+	for (i = 0; i < jobs; i++) {
+		wait(&status);
+		bad |= status;
+	}
+	close(fd[1]);
+	while (read(fd[0], &part, sizeof(part)) == sizeof(part)) {
+		sum.packets += part.packets;
+		sum.faults += part.faults;
+		sum.events += part.events;
+	}
+	printf("# %" PRIu64 " packets, %" PRIu64 " faults, %" PRIu64 " events\n",
+	       sum.packets, sum.faults, sum.events);
+	if (!bad)
+		printf("ok sim %" PRIu64 " seeds from %" PRIu64 "\n", nr, first);
+	return bad ? 1 : 0;
+}
+
+static int usage(void)
+{
+	fprintf(stderr,
+		"sim --seeds N [--first N] [--jobs N]   run seeds\n"
+		"sim --seed N [--verbose]               run one, tell its story\n");
+	return 2;
+}
+
+int main(int argc, char **argv)
+{
+	uint64_t seeds = 1000, first = 1, seed = 0;
+	bool verbose = false, one = false;
+	struct totals sum = { 0 };
+	unsigned int jobs = 2;
+	int i;
+
+	for (i = 1; i < argc; i++) {
+		bool more = i + 1 < argc;
+
+		if (!strcmp(argv[i], "--verbose"))
+			verbose = true;
+		else if (!strcmp(argv[i], "--seeds") && more)
+			seeds = strtoull(argv[++i], NULL, 0);
+		else if (!strcmp(argv[i], "--first") && more)
+			first = strtoull(argv[++i], NULL, 0);
+		else if (!strcmp(argv[i], "--jobs") && more)
+			jobs = strtoul(argv[++i], NULL, 0);
+		else if (!strcmp(argv[i], "--seed") && more) {
+			one = true;
+			seed = strtoull(argv[++i], NULL, 0);
+		} else {
+			return usage();
+		}
+	}
+	if (!one)
+		return run_many(first, seeds, jobs ? jobs : 1);
+	run_seed(seed, verbose, &sum);
+	printf("ok sim seed %" PRIu64 "\n", seed);
+	return 0;
+}

@@ -1,0 +1,300 @@
+/* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
+/*
+ * A simulated world for the protocol core: endpoints, each one requester and
+ * one responder, joined by a link that loses, copies, reorders, delays and
+ * corrupts, in virtual time.  Everything follows from one seed.
+ *
+ *   sim.c    seeds, processes, the command line
+ *   world.c  what happens when: the scenario of a seed and its event queue
+ *   link.c   bytes on the wire and what befalls them
+ *   node.c   the glue around the core, as small as it can be
+ *   mem.c    regions, and the door to them that the core is given
+ *   model.c  what must be true, found out independently of the core
+ */
+#ifndef SHCA_SIM_H
+#define SHCA_SIM_H
+
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "../../../kernel/core/headers.h"
+#include "../../../kernel/core/opcode.h"
+#include "../../../kernel/core/psn.h"
+#include "../../../kernel/core/rc.h"
+#include "prng.h"
+
+#define SIM_MAX_CONNS	2
+#define SIM_MAX_NODES	(2 * SIM_MAX_CONNS)
+#define SIM_MAX_OPS	48
+#define SIM_MAX_SGE	4
+#define SIM_RD_RING	16
+#define SIM_GUARD	64
+#define SIM_WIRE_MAX	(SHCA_HDR_MAX + 4096 + 3 + SHCA_ICRC_BYTES)
+
+/* ---- memory -------------------------------------------------------------- */
+
+/**
+ * struct sim_region - registered memory; @mem has SIM_GUARD bytes around it
+ *
+ * Bytes that nobody may have written hold the background, sim_background().
+ */
+struct sim_region {
+	u32 key;
+	u64 base;
+	u32 len;
+	u32 used;
+	u32 access;
+	bool valid;
+	u8 *alloc;
+	u8 *mem;
+};
+
+/* ---- the plan: what one requester does ----------------------------------- */
+
+enum sim_op_fault {
+	SIM_OK,
+	SIM_BAD_LKEY,		/* payload or READ target cannot be reached */
+	SIM_BAD_RKEY,
+	SIM_RKEY_RANGE,		/* a byte beyond the region */
+	SIM_BAD_WR,		/* refused when posted */
+	SIM_RECV_SHORT,		/* the receive buffer is too short */
+	SIM_RECV_BAD_LKEY,
+	SIM_RECV_MALFORMED,
+	SIM_MISALIGNED,		/* atomic */
+	SIM_FAULT_NR
+};
+
+struct sim_op {
+	u32 id;			/* seeds the pattern; wr_id carries the index */
+	u8 opcode;
+	u16 flags;
+	u32 len;
+	u32 imm;
+	u64 compare_add;
+	u64 swap;
+	u64 atomic_before;	/* value the model expects to be returned */
+	enum sim_op_fault fault;
+	u32 nr_sge;
+	struct shca_sge sge[SIM_MAX_SGE];
+	u8 *inline_data;
+	u64 rem_va;
+	u64 slot_va;		/* @rem_va without the fault */
+	int recv_idx;		/* of the receive it consumes, -1: none */
+	u32 nr_recv_sge;
+	struct shca_sge recv_sge[SIM_MAX_SGE];
+	u32 recv_len;
+	u32 placed;		/* bytes of the response that were placed */
+	bool posted;
+	bool started;		/* a packet of it was sent */
+	bool done;		/* known to be complete, successfully */
+	bool recv_done;
+};
+
+/* ---- nodes --------------------------------------------------------------- */
+
+enum sim_node_state {
+	SIM_NODE_IDLE,
+	SIM_NODE_RUN,
+	SIM_NODE_ERR,
+};
+
+struct sim_node {
+	struct sim_world *w;
+	u32 idx;
+	struct sim_node *peer;
+	u32 qpn;
+	enum sim_node_state state;
+
+	struct shca_req req;
+	struct shca_resp resp;
+	void *req_ring;
+	u32 req_entries;
+	struct shca_rd rd[SIM_RD_RING];
+	struct shca_req_attr req_attr;
+	struct shca_resp_attr resp_attr;
+
+	struct sim_region loc;	/* payload, READ targets, receive buffers */
+	struct sim_region rem;	/* what the peer reaches */
+
+	/* the plan of this node's requester */
+	struct sim_op ops[SIM_MAX_OPS];
+	u32 nr_ops;
+	u32 room;		/* bytes that the plan may still take */
+	u32 nr_posted;
+	u32 nr_done;		/* completions seen or implied */
+	bool failed;		/* an error completion was seen */
+	u32 recv_of[SIM_MAX_OPS]; /* receive index -> op index */
+	u32 nr_consuming;
+	u32 next_atomic;	/* op index of the next to execute at the peer */
+	u64 counter_va;		/* in the peer's @rem */
+	u64 counter_model;	/* as of the plan's end */
+
+	/* receives of the peer's plan, taken here */
+	u32 recv_posted;
+	u32 recv_taken;
+	u32 recv_done;
+	bool recv_failed;
+
+	/* what the door allowed last */
+	u64 check_va;
+	u32 check_len;
+	u32 check_rkey;
+
+	u64 timer_at;		/* of the event in the queue, 0: none */
+	bool pump_queued;
+	u64 quiet_until;
+	u32 stuck;
+	u32 drops;		/* since the last progress of this requester */
+	u32 last_una_psn;
+	u64 faults;		/* that befell its packets */
+	u64 tx_req;
+	u64 tx_resp;
+	u64 needed;		/* packets of the plan without any fault */
+	u64 cnps;
+	u32 extra_status;	/* mask of statuses the scenario excuses */
+	bool is_alone;		/* the peer's QP is in error */
+};
+
+/* ---- the world ----------------------------------------------------------- */
+
+struct sim_wire {
+	u32 len;
+	bool ecn_ce;
+	u8 buf[];
+};
+
+enum sim_ev_kind {
+	SIM_EV_PACKET,
+	SIM_EV_TIMER,
+	SIM_EV_POST,
+	SIM_EV_RECV,
+	SIM_EV_PUMP,
+	SIM_EV_ERROR,		/* the node's QP is moved to ERR from outside */
+	SIM_EV_RESET,		/* both QPs of a connection start afresh */
+	SIM_EV_DEREG,
+	SIM_EV_DRAIN,
+	SIM_EV_PACE,
+	SIM_EV_FORGE,
+};
+
+struct sim_ev {
+	u64 at;
+	u64 seq;
+	enum sim_ev_kind kind;
+	u32 node;
+	u32 arg;
+	struct sim_wire *wire;
+};
+
+/**
+ * struct sim_faults - how bad this seed's world is, in permille
+ * @strict:	everything must complete successfully: no fault that the
+ *		protocol may answer with an error, losses below the retry limit
+ */
+struct sim_faults {
+	bool strict;
+	bool hostile;
+	u32 loss;
+	u32 dup;
+	u32 reorder;
+	u32 corrupt;
+	u32 mutate;
+	u32 ecn;
+	u32 mem_retry;
+	u32 budget;		/* packets per pump, 0: no limit */
+	u64 delay_ns;
+	u64 jitter_ns;
+	u64 byte_ns;
+	u64 pump_ns;
+};
+
+struct sim_world {
+	u64 seed;
+	bool verbose;
+	struct prng rng;
+	u64 now;
+	u64 seq;
+	struct sim_ev *heap;
+	u32 nr_ev;
+	u32 max_ev;
+	u64 nr_events;
+	struct sim_faults f;
+	u32 nr_conns;
+	u32 mtu;
+	struct sim_node nodes[SIM_MAX_NODES];
+	u64 link_free[SIM_MAX_NODES];	/* FIFO: when the last one arrives */
+	u32 epochs_left[SIM_MAX_CONNS];
+	u32 next_qpn;
+	u32 next_op;
+	u64 stat_pkts;
+	u64 stat_faults;
+};
+
+/* ---- sim.c --------------------------------------------------------------- */
+
+void sim_fail(struct sim_world *w, const char *fmt, ...)
+	__attribute__((format(printf, 2, 3), noreturn));
+void sim_log(struct sim_world *w, const char *fmt, ...)
+	__attribute__((format(printf, 2, 3)));
+
+#define sim_check(w, cond, ...)						\
+	do {								\
+		if (!(cond))						\
+			sim_fail(w, __VA_ARGS__);			\
+	} while (0)
+
+/* ---- world.c ------------------------------------------------------------- */
+
+void sim_push(struct sim_world *w, u64 at, enum sim_ev_kind kind, u32 node,
+	      u32 arg, struct sim_wire *wire);
+void sim_run(struct sim_world *w);
+void sim_plan_epoch(struct sim_node *a, struct sim_node *b);
+
+/* ---- link.c -------------------------------------------------------------- */
+
+void sim_link_tx(struct sim_node *from, const struct shca_pkt *pkt,
+		 const u8 *payload);
+void sim_link_rx(struct sim_node *to, struct sim_wire *wire);
+void sim_link_forge(struct sim_node *to);
+
+/* ---- node.c -------------------------------------------------------------- */
+
+void sim_node_rx(struct sim_node *n, struct shca_pkt *pkt, bool is_response);
+void sim_node_pump(struct sim_node *n);
+void sim_node_error(struct sim_node *n);
+void sim_node_post(struct sim_node *n);
+void sim_node_timer(struct sim_node *n);
+
+/* ---- mem.c --------------------------------------------------------------- */
+
+extern const struct shca_mem_ops sim_mem_ops;
+
+static inline u8 sim_background(const struct sim_region *r, u32 off)
+{
+	return 0x5a ^ (u8)(off * 29) ^ (u8)r->key;
+}
+
+static inline u8 sim_pattern(const struct sim_op *op, u32 off)
+{
+	return (u8)(op->id * 73 + off * 131 + (off >> 8) * 17 + 1);
+}
+
+void sim_region_init(struct sim_world *w, struct sim_region *r, u32 len,
+		     u32 access);
+void sim_region_free(struct sim_region *r);
+u64 sim_region_take(struct sim_world *w, struct sim_region *r, u32 len,
+		    u32 align);
+u8 *sim_region_at(struct sim_world *w, struct sim_region *r, u64 va, u32 len);
+enum shca_mem_status sim_gather(struct sim_node *n, const struct shca_pkt *pkt,
+				u8 *to);
+
+/* ---- model.c ------------------------------------------------------------- */
+
+void sim_model_tx(struct sim_node *n, const struct shca_pkt *pkt);
+void sim_model_send_wc(struct sim_node *n, const struct shca_wc *wc);
+void sim_model_recv_wc(struct sim_node *n, const struct shca_wc *wc);
+void sim_model_atomic(struct sim_node *n, const struct shca_pkt *pkt,
+		      u64 before);
+void sim_model_epoch_end(struct sim_node *n);
+
+#endif

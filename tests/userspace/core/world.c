@@ -1,0 +1,721 @@
+// SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
+/*
+ * What happens when: the scenario that a seed stands for, and the queue of
+ * events in virtual time.
+ *
+ * A seed has one or two connections; each lives for one or more epochs.  An
+ * epoch is a fresh start of both QPs with a plan of operations for each, and
+ * ends when both plans are complete or both QPs in error, or by a reset.
+ */
+#include "sim.h"
+
+#define MS		1000000ull
+/* No seed needs as much; who gets there hangs. */
+#define LAST_CALL	(3000000 * MS)
+#define MAX_EVENTS	1000000
+
+/* ---- the queue: a heap, ties in order of arrival -------------------------- */
+
+static bool before(const struct sim_ev *a, const struct sim_ev *b)
+{
+	return a->at != b->at ? a->at < b->at : a->seq < b->seq;
+}
+
+void sim_push(struct sim_world *w, u64 at, enum sim_ev_kind kind, u32 node,
+	      u32 arg, struct sim_wire *wire)
+{
+	struct sim_ev ev = { at, w->seq++, kind, node, arg, wire };
+	u32 i = w->nr_ev++;
+
+	if (i == w->max_ev) {
+		w->max_ev = w->max_ev ? w->max_ev * 2 : 256;
+		w->heap = realloc(w->heap, w->max_ev * sizeof(*w->heap));
+	}
+	for (; i && before(&ev, &w->heap[(i - 1) / 2]); i = (i - 1) / 2)
+		w->heap[i] = w->heap[(i - 1) / 2];
+	w->heap[i] = ev;
+}
+
+static struct sim_ev pull(struct sim_world *w)
+{
+	struct sim_ev top = w->heap[0];
+	struct sim_ev last = w->heap[--w->nr_ev];
+	u32 i = 0, c;
+
+	for (; (c = 2 * i + 1) < w->nr_ev; i = c) {
+		if (c + 1 < w->nr_ev && before(&w->heap[c + 1], &w->heap[c]))
+			c++;
+		if (!before(&w->heap[c], &last))
+			break;
+		w->heap[i] = w->heap[c];
+	}
+	w->heap[i] = last;
+	return top;
+}
+
+/* ---- the plan ------------------------------------------------------------- */
+
+static u32 pick_len(struct sim_world *w)
+{
+	struct prng *rng = &w->rng;
+
+	switch (prng_below(rng, 8)) {
+	case 0:
+		return prng_chance(rng, 500) ? 0 : 1;
+	case 1:
+	case 2:
+		return prng_range(rng, 1, 64);
+	case 3:
+		return prng_range(rng, 1, w->mtu);
+	case 4:
+		return w->mtu * prng_range(rng, 1, 4);
+	case 5:
+		return w->mtu * prng_range(rng, 1, 4) - 1 +
+		       prng_below(rng, 3);
+	case 6:
+		return prng_range(rng, 1, 4 * w->mtu);
+	default:
+		return prng_chance(rng, 150) && w->mtu <= 1024 ?
+		       w->mtu * prng_range(rng, 8, 160) :
+		       prng_range(rng, 1, 8 * w->mtu);
+	}
+}
+
+/* Cut @len bytes into segments, some of them empty, apart from each other. */
+static u32 pick_sges(struct sim_node *n, u32 len, struct shca_sge *sge)
+{
+	struct prng *rng = &n->w->rng;
+	u32 nr = prng_range(rng, 1, SIM_MAX_SGE);
+	u32 i, part;
+
+	if (!len && prng_chance(rng, 500))
+		return 0;
+	for (i = 0; i < nr; i++) {
+		part = i + 1 == nr ? len : prng_below(rng, len + 1);
+		sge[i].length = part;
+		sge[i].addr = sim_region_take(n->w, &n->loc, part, 1);
+		sge[i].lkey = n->loc.key;
+		len -= part;
+	}
+	return nr;
+}
+
+static void fill_segments(struct sim_node *n, const struct sim_op *op)
+{
+	u32 i, k, off = 0;
+	u8 *p;
+
+	for (i = 0; i < op->nr_sge; i++) {
+		p = sim_region_at(n->w, &n->loc, op->sge[i].addr,
+				  op->sge[i].length);
+		for (k = 0; k < op->sge[i].length; k++)
+			p[k] = sim_pattern(op, off++);
+	}
+}
+
+static void make_inline(struct sim_node *n, struct sim_op *op)
+{
+	u32 i;
+
+	op->flags |= SHCA_SEND_INLINE;
+	op->inline_data = malloc(op->len + 1);
+	for (i = 0; i < op->len; i++)
+		op->inline_data[i] = sim_pattern(op, i);
+	/* the segments are free for other use as soon as it is posted */
+	for (i = 0; i < op->nr_sge; i++)
+		memset(sim_region_at(n->w, &n->loc, op->sge[i].addr,
+				     op->sge[i].length), 0x11,
+		       op->sge[i].length);
+}
+
+static void plan_atomic(struct sim_node *n, struct sim_op *op)
+{
+	struct prng *rng = &n->w->rng;
+
+	op->len = 8;
+	op->rem_va = n->counter_va;
+	op->atomic_before = n->counter_model;
+	op->compare_add = prng_next(rng);
+	op->swap = prng_next(rng);
+	if (op->opcode == SHCA_WR_ATOMIC_FETCH_AND_ADD) {
+		n->counter_model += op->compare_add;
+	} else if (prng_chance(rng, 600)) {
+		op->compare_add = n->counter_model;
+		n->counter_model = op->swap;
+	}
+}
+
+static void plan_recv(struct sim_node *n, struct sim_op *op)
+{
+	struct prng *rng = &n->w->rng;
+	u32 i;
+
+	op->recv_idx = n->nr_consuming;
+	n->recv_of[n->nr_consuming++] = op - n->ops;
+	op->recv_len = op->len + prng_below(rng, 3) * prng_below(rng, 100);
+	if (op->fault == SIM_RECV_SHORT)
+		op->recv_len = prng_below(rng, op->len);
+	op->nr_recv_sge = pick_sges(n->peer, op->recv_len, op->recv_sge);
+	if (op->fault == SIM_RECV_BAD_LKEY)
+		for (i = 0; i < op->nr_recv_sge; i++)
+			op->recv_sge[i].lkey ^= 0x300;
+}
+
+/* A fault that makes sense for the operation, else none. */
+static enum sim_op_fault fit_fault(const struct sim_op *op,
+				   enum sim_op_fault fault)
+{
+	bool send = op->opcode == SHCA_WR_SEND ||
+		    op->opcode == SHCA_WR_SEND_WITH_IMM;
+	bool imm = op->opcode == SHCA_WR_RDMA_WRITE_WITH_IMM;
+	bool atomic = op->opcode == SHCA_WR_ATOMIC_CMP_AND_SWP ||
+		      op->opcode == SHCA_WR_ATOMIC_FETCH_AND_ADD;
+
+	switch (fault) {
+	case SIM_BAD_LKEY:
+		return op->len && !(op->flags & SHCA_SEND_INLINE) ? fault :
+								    SIM_OK;
+	case SIM_BAD_RKEY:
+	case SIM_RKEY_RANGE:
+		return !send && op->len ? fault : SIM_OK;
+	case SIM_RECV_SHORT:
+	case SIM_RECV_BAD_LKEY:
+		return send && op->len ? fault : SIM_OK;
+	case SIM_RECV_MALFORMED:
+		return send || imm ? fault : SIM_OK;
+	case SIM_MISALIGNED:
+		return atomic ? fault : SIM_OK;
+	default:
+		return fault;
+	}
+}
+
+static u32 op_packets(const struct sim_world *w, const struct sim_op *op)
+{
+	bool rd = op->opcode == SHCA_WR_RDMA_READ;
+	u32 nr = op->len ? (op->len - 1) / w->mtu + 1 : 1;
+
+	return rd ? 1 + nr : nr + nr / (SHCA_REQ_WINDOW / 4) + 1;
+}
+
+static void plan_op(struct sim_node *n, struct sim_op *op,
+		    enum sim_op_fault fault)
+{
+	static const u8 opcodes[] = {
+		SHCA_WR_SEND, SHCA_WR_SEND, SHCA_WR_SEND_WITH_IMM,
+		SHCA_WR_RDMA_WRITE, SHCA_WR_RDMA_WRITE,
+		SHCA_WR_RDMA_WRITE_WITH_IMM, SHCA_WR_RDMA_READ,
+		SHCA_WR_RDMA_READ, SHCA_WR_ATOMIC_CMP_AND_SWP,
+		SHCA_WR_ATOMIC_FETCH_AND_ADD,
+	};
+	struct sim_world *w = n->w;
+	struct prng *rng = &w->rng;
+	u32 nr = n->req_attr.max_rd_atomic ? ARRAY_SIZE(opcodes) : 6;
+	struct sim_region *rem = &n->peer->rem;
+	u32 i;
+	u8 *p;
+
+	memset(op, 0, sizeof(*op));
+	op->id = w->next_op++;
+	op->opcode = opcodes[prng_below(rng, nr)];
+	op->flags = (prng_chance(rng, 600) ? SHCA_SEND_SIGNALED : 0) |
+		    (prng_chance(rng, 150) ? SHCA_SEND_FENCE : 0) |
+		    (prng_chance(rng, 300) ? SHCA_SEND_SOLICITED : 0);
+	op->len = pick_len(w);
+	op->len = min_t(u32, op->len, n->room);
+	n->room -= op->len;
+	op->imm = prng_next(rng);
+	op->recv_idx = -1;
+	if (op->opcode >= SHCA_WR_ATOMIC_CMP_AND_SWP)
+		plan_atomic(n, op);
+	op->nr_sge = pick_sges(n, op->len, op->sge);
+	if (op->opcode < SHCA_WR_RDMA_READ) {
+		fill_segments(n, op);
+		if (op->len <= 256 && prng_chance(rng, 250))
+			make_inline(n, op);
+	}
+	op->fault = fit_fault(op, fault);
+	if (op->opcode == SHCA_WR_SEND || op->opcode == SHCA_WR_SEND_WITH_IMM ||
+	    op->opcode == SHCA_WR_RDMA_WRITE_WITH_IMM)
+		plan_recv(n, op);
+	if (op->opcode == SHCA_WR_RDMA_WRITE ||
+	    op->opcode == SHCA_WR_RDMA_WRITE_WITH_IMM ||
+	    op->opcode == SHCA_WR_RDMA_READ)
+		op->rem_va = sim_region_take(w, rem, op->len, 1);
+	if (op->opcode == SHCA_WR_RDMA_READ) {
+		p = sim_region_at(w, rem, op->rem_va, op->len);
+		for (i = 0; i < op->len; i++)
+			p[i] = sim_pattern(op, i);
+	}
+	op->slot_va = op->rem_va;
+	if (op->fault == SIM_RKEY_RANGE)
+		op->rem_va = rem->base + rem->len - op->len + 1 +
+			     (op->opcode >= SHCA_WR_ATOMIC_CMP_AND_SWP) * 7;
+	if (op->fault == SIM_MISALIGNED)
+		op->rem_va += prng_range(rng, 1, 7);
+	if (op->fault == SIM_BAD_LKEY)
+		for (i = 0; i < op->nr_sge; i++)
+			op->sge[i].lkey ^= 0x300;
+	n->needed += op_packets(w, op);
+}
+
+static u32 plan_room(const struct sim_world *w)
+{
+	return w->mtu * (w->mtu == 256 ? 160 : 24);
+}
+
+static void plan_ops(struct sim_node *n, bool has_fault)
+{
+	struct prng *rng = &n->w->rng;
+	enum sim_op_fault fault;
+	u32 i, at = SIM_MAX_OPS;
+	u8 *p;
+
+	n->nr_ops = prng_chance(rng, 700) ? prng_range(rng, 1, 14) :
+					    prng_below(rng, SIM_MAX_OPS);
+	if (has_fault && n->nr_ops)
+		at = prng_below(rng, n->nr_ops);
+	n->room = plan_room(n->w);
+	n->counter_va = sim_region_take(n->w, &n->peer->rem, 8, 8);
+	n->counter_model = prng_next(rng) | 1;
+	p = sim_region_at(n->w, &n->peer->rem, n->counter_va, 8);
+	memcpy(p, &n->counter_model, 8);
+	for (i = 0; i < n->nr_ops; i++) {
+		fault = i == at ? prng_range(rng, 1, SIM_FAULT_NR - 1) : SIM_OK;
+		plan_op(n, &n->ops[i], fault);
+	}
+	if (n->nr_ops)	/* so that the end is seen */
+		n->ops[n->nr_ops - 1].flags |= SHCA_SEND_SIGNALED;
+}
+
+/* ---- an epoch ------------------------------------------------------------- */
+
+static u32 pick_psn(struct prng *rng)
+{
+	if (prng_chance(rng, 300))	/* wraps soon */
+		return SHCA_PSN_MASK - prng_below(rng, 40);
+	return prng_next(rng) & SHCA_PSN_MASK;
+}
+
+static void pick_attr(struct sim_node *n)
+{
+	struct sim_faults *f = &n->w->f;
+	struct prng *rng = &n->w->rng;
+	struct shca_req_attr *a = &n->req_attr;
+
+	memset(a, 0, sizeof(*a));
+	a->mtu = n->w->mtu;
+	a->sq_psn = pick_psn(rng);
+	a->pkey = 0xffff;
+	a->retry_cnt = prng_below(rng, 8);
+	a->rnr_retry = prng_below(rng, 8);
+	a->max_rd_atomic = prng_below(rng, 9);
+	/* 2.1 ms to 0.27 s, beyond any delay here */
+	a->timeout_ns = shca_timeout_ns(prng_range(rng, 9, 16));
+	if (f->strict) {
+		a->retry_cnt = prng_range(rng, 3, 7);
+		a->rnr_retry = 7;
+		a->timeout_ns = shca_timeout_ns(prng_range(rng, 14, 16));
+	} else if (prng_chance(rng, 300)) {
+		a->timeout_ns = shca_timeout_ns(prng_range(rng, 0, 16));
+	}
+}
+
+static void start_node(struct sim_node *n)
+{
+	struct prng *rng = &n->w->rng;
+	struct shca_resp_attr *a = &n->resp_attr;
+
+	n->req_attr.dqpn = n->peer->qpn;
+	memset(a, 0, sizeof(*a));
+	a->mtu = n->w->mtu;
+	a->rq_psn = n->peer->req_attr.sq_psn;
+	a->dqpn = n->peer->qpn;
+	a->pkey = 0xffff;
+	a->access = SHCA_ACCESS_REMOTE_WRITE | SHCA_ACCESS_REMOTE_READ |
+		    SHCA_ACCESS_REMOTE_ATOMIC;
+	a->min_rnr_timer = prng_range(rng, 1, prng_chance(rng, 50) ? 24 : 14);
+	a->max_dest_rd_atomic = min_t(u32, SIM_RD_RING,
+				      n->peer->req_attr.max_rd_atomic +
+				      prng_below(rng, 2));
+	a->cnp = n->w->f.ecn;
+	shca_req_reset(&n->req);
+	shca_resp_reset(&n->resp);
+	memset(&n->req.stats, 0, sizeof(n->req.stats));
+	memset(&n->resp.stats, 0, sizeof(n->resp.stats));
+	n->req.window = prng_chance(rng, 300) ? prng_range(rng, 1, 16) :
+						SHCA_REQ_WINDOW;
+	shca_req_start(&n->req, &n->req_attr);
+	shca_resp_start(&n->resp, a);
+	n->state = SIM_NODE_RUN;
+	n->last_una_psn = n->req.una_psn;
+}
+
+/* Statuses that this world may inflict on any operation. */
+static u32 world_excuses(const struct sim_node *n)
+{
+	const struct sim_faults *f = &n->w->f;
+	u32 mask = 0;
+
+	if (f->strict)
+		return 0;
+	if (f->loss || f->corrupt || f->reorder || f->dup || f->mem_retry ||
+	    f->budget || n->req_attr.timeout_ns < 5 * MS)
+		mask |= 1u << SHCA_WC_RETRY_EXC_ERR;
+	if (n->req_attr.rnr_retry != 7)
+		mask |= 1u << SHCA_WC_RNR_RETRY_EXC_ERR;
+	return mask;
+}
+
+static void wipe_node(struct sim_node *n)
+{
+	struct sim_world *w = n->w;
+	u32 i;
+
+	for (i = 0; i < n->nr_ops; i++)
+		free(n->ops[i].inline_data);
+	sim_region_free(&n->loc);
+	sim_region_free(&n->rem);
+	n->nr_ops = 0;
+	n->nr_posted = 0;
+	n->nr_done = 0;
+	n->failed = false;
+	n->nr_consuming = 0;
+	n->next_atomic = 0;
+	n->recv_posted = 0;
+	n->recv_taken = 0;
+	n->recv_done = 0;
+	n->recv_failed = false;
+	n->check_len = 0;
+	n->quiet_until = 0;
+	n->drops = 0;
+	n->faults = 0;
+	n->tx_req = 0;
+	n->tx_resp = 0;
+	n->needed = 0;
+	n->cnps = 0;
+	n->extra_status = 0;
+	n->is_alone = false;
+	n->qpn = ++w->next_qpn;
+}
+
+static void start_memory(struct sim_node *n)
+{
+	u32 room = plan_room(n->w);
+	u32 gaps = SIM_MAX_OPS * SIM_MAX_SGE * 8;
+
+	/* own payload, and the receive buffers with what they have to spare */
+	sim_region_init(n->w, &n->loc, 2 * (room + gaps) + SIM_MAX_OPS * 220,
+			SHCA_ACCESS_LOCAL_WRITE);
+	sim_region_init(n->w, &n->rem, room + SIM_MAX_OPS * 20,
+			SHCA_ACCESS_REMOTE_WRITE | SHCA_ACCESS_REMOTE_READ |
+			SHCA_ACCESS_REMOTE_ATOMIC);
+}
+
+static void some_time(struct sim_node *n, enum sim_ev_kind kind, u64 within)
+{
+	sim_push(n->w, n->w->now + prng_next(&n->w->rng) % within, kind, n->idx,
+		 n->qpn, NULL);
+}
+
+static void start_events(struct sim_node *n)
+{
+	struct sim_faults *f = &n->w->f;
+	struct prng *rng = &n->w->rng;
+
+	some_time(n, SIM_EV_POST, MS);
+	some_time(n, SIM_EV_RECV, MS);
+	if (prng_chance(rng, 100))
+		some_time(n, SIM_EV_DRAIN, 5 * MS);
+	if (prng_chance(rng, 100))
+		some_time(n, SIM_EV_PACE, 5 * MS);
+	if (f->hostile)
+		some_time(n, SIM_EV_FORGE, MS);
+	if (f->strict)
+		return;
+	if (prng_chance(rng, f->loss || f->hostile ? 100 : 0))
+		some_time(n, SIM_EV_ERROR, 20 * MS);
+	if (prng_chance(rng, f->loss ? 50 : 0))
+		some_time(n, SIM_EV_RESET, 20 * MS);
+	if (prng_chance(rng, f->loss || f->hostile ? 80 : 0))
+		some_time(n, SIM_EV_DEREG, 10 * MS);
+}
+
+static void start_epoch(struct sim_node *a, struct sim_node *b)
+{
+	struct sim_world *w = a->w;
+	u32 faulty = prng_below(&w->rng, 5);
+
+	sim_log(w, "epoch: nodes %u and %u", a->idx, b->idx);
+	wipe_node(a);
+	wipe_node(b);
+	start_memory(a);
+	start_memory(b);
+	pick_attr(a);
+	pick_attr(b);
+	plan_ops(a, !w->f.strict && faulty == 0);
+	plan_ops(b, !w->f.strict && faulty == 1);
+	start_node(a);
+	start_node(b);
+	a->extra_status = world_excuses(a);
+	b->extra_status = world_excuses(b);
+	start_events(a);
+	start_events(b);
+	sim_push(w, w->now + LAST_CALL, SIM_EV_ERROR, a->idx, a->qpn, NULL);
+	sim_push(w, w->now + LAST_CALL, SIM_EV_ERROR, b->idx, b->qpn, NULL);
+}
+
+static bool node_complete(const struct sim_node *n)
+{
+	if (n->state == SIM_NODE_ERR)
+		return n->nr_done == n->nr_posted;
+	return n->nr_done == n->nr_ops &&
+	       n->recv_done == n->peer->nr_consuming;
+}
+
+static bool epoch_over(const struct sim_node *a, const struct sim_node *b)
+{
+	if (a->state == SIM_NODE_IDLE || a->state != b->state)
+		return false;
+	return node_complete(a) && node_complete(b);
+}
+
+/* Without any fault there is nothing to repeat. */
+static void check_clean(struct sim_node *n)
+{
+	const struct sim_faults *f = &n->w->f;
+
+	if (f->loss || f->corrupt || f->reorder || f->dup || f->mem_retry ||
+	    f->jitter_ns || f->budget || f->hostile ||
+	    n->req_attr.timeout_ns < 100 * MS || n->state != SIM_NODE_RUN ||
+	    n->peer->resp.stats.rnr_naks_sent)
+		return;
+	sim_check(n->w, !n->req.stats.retransmits && !n->req.stats.timeouts &&
+		  !n->resp.stats.naks_sent,
+		  "node %u: repeats in a perfect world", n->idx);
+	sim_check(n->w, shca_req_idle(&n->req), "node %u: not idle at the end",
+		  n->idx);
+}
+
+/* Both QPs have said their last; ghosts of their packets may still come. */
+static void check_over(struct sim_node *n)
+{
+	struct sim_node *a = n, *b = n->peer;
+
+	if (!epoch_over(a, b))
+		return;
+	check_clean(a);
+	check_clean(b);
+	sim_check(n->w, !n->w->f.strict || a->state == SIM_NODE_RUN,
+		  "node %u: error in a world without", n->idx);
+	a->extra_status |= 1u << 31;
+	if (b->extra_status >> 31)
+		return;
+	b->extra_status |= 1u << 31;
+	some_time(a, SIM_EV_RESET, 100 * MS);
+}
+
+static void reset_conn(struct sim_node *n)
+{
+	struct sim_node *a = n, *b = n->peer;
+	u32 conn = n->idx / 2;
+
+	sim_model_epoch_end(a);
+	sim_model_epoch_end(b);
+	a->state = SIM_NODE_IDLE;
+	b->state = SIM_NODE_IDLE;
+	if (n->w->epochs_left[conn] && --n->w->epochs_left[conn])
+		start_epoch(a, b);
+}
+
+/* ---- events --------------------------------------------------------------- */
+
+static void post_recvs(struct sim_node *n)
+{
+	struct prng *rng = &n->w->rng;
+	u32 nr = prng_range(rng, 1, prng_chance(rng, 500) ? 3 : 30);
+	u64 wait = 1 + prng_next(rng) % (prng_chance(rng, 800) ? MS / 4 :
+					 30 * MS);
+
+	n->recv_posted = min_t(u32, n->recv_posted + nr, n->peer->nr_consuming);
+	if (n->recv_posted < n->peer->nr_consuming)
+		some_time(n, SIM_EV_RECV, wait);
+}
+
+static void last_call(struct sim_node *n)
+{
+	sim_check(n->w, !n->req_attr.timeout_ns ||
+		  n->nr_done == n->nr_ops || n->w->f.hostile,
+		  "node %u: hangs: %u of %u done, una %06x max %06x", n->idx,
+		  n->nr_done, n->nr_ops, n->req.una_psn, n->req.max_psn);
+}
+
+static void dereg(struct sim_node *n)
+{
+	struct sim_region *r = prng_chance(&n->w->rng, 500) ? &n->rem : &n->loc;
+	u32 mask = 1u << SHCA_WC_LOC_PROT_ERR | 1u << SHCA_WC_REM_ACCESS_ERR |
+		   1u << SHCA_WC_REM_OP_ERR | 1u << SHCA_WC_RETRY_EXC_ERR |
+		   1u << SHCA_WC_LOC_ACCESS_ERR;
+
+	r->valid = false;
+	n->extra_status |= mask;
+	n->peer->extra_status |= mask;
+}
+
+static void on_event(struct sim_world *w, struct sim_ev *ev)
+{
+	struct sim_node *n = &w->nodes[ev->node];
+	struct prng *rng = &w->rng;
+
+	/* what was meant for a QP that is no more */
+	if (ev->arg && ev->arg != n->qpn)
+		return;
+	switch (ev->kind) {
+	case SIM_EV_PACKET:
+		if (n->state != SIM_NODE_IDLE)
+			sim_link_rx(n, ev->wire);
+		return;
+	case SIM_EV_TIMER:
+		if (n->timer_at == ev->at)
+			n->timer_at = 0;
+		if (n->state != SIM_NODE_IDLE)
+			sim_node_timer(n);
+		return;
+	case SIM_EV_POST:
+		sim_node_post(n);
+		if (n->nr_posted < n->nr_ops)
+			some_time(n, SIM_EV_POST, 1 + MS / 2);
+		return;
+	case SIM_EV_RECV:
+		post_recvs(n);
+		return;
+	case SIM_EV_PUMP:
+		n->pump_queued = false;
+		sim_node_pump(n);
+		return;
+	case SIM_EV_ERROR:
+		if (n->state != SIM_NODE_RUN)
+			return;
+		if (w->now >= LAST_CALL)
+			last_call(n);
+		sim_node_error(n);
+		return;
+	case SIM_EV_RESET:
+		reset_conn(n);
+		return;
+	case SIM_EV_DEREG:
+		dereg(n);
+		return;
+	case SIM_EV_DRAIN:
+		n->req.draining = !n->req.draining;
+		if (n->req.draining)
+			some_time(n, SIM_EV_DRAIN, 5 * MS);
+		sim_node_pump(n);
+		return;
+	case SIM_EV_PACE:
+		n->req.pace_ns = w->now + prng_next(rng) % (2 * MS);
+		sim_node_pump(n);
+		return;
+	case SIM_EV_FORGE:
+		sim_link_forge(n);
+		if (prng_chance(rng, 950))
+			some_time(n, SIM_EV_FORGE, MS / 20);
+		return;
+	}
+}
+
+static u32 sometimes(struct prng *rng, u32 permille, u32 max)
+{
+	return prng_chance(rng, permille) ? prng_range(rng, 1, max) : 0;
+}
+
+/*
+ * Four kinds of worlds: nothing goes wrong but operations that were planned
+ * so; much goes wrong, yet all must succeed; anything goes; and enemies.
+ */
+static void pick_world(struct sim_world *w)
+{
+	struct prng *rng = &w->rng;
+	struct sim_faults *f = &w->f;
+	u32 kind = prng_below(rng, 20);
+
+	w->nr_conns = prng_chance(rng, 200) ? 2 : 1;
+	w->mtu = prng_chance(rng, 600) ? 256 : 256 << prng_below(rng, 5);
+	f->delay_ns = prng_range(rng, 100, 50000);
+	f->byte_ns = prng_below(rng, 3);
+	f->pump_ns = prng_range(rng, 100, 20000);
+	f->ecn = sometimes(rng, 100, 1000);
+	if (kind < 3)
+		return;
+	f->strict = kind < 12;
+	f->hostile = kind >= 17;
+	f->loss = sometimes(rng, 700, prng_chance(rng, 200) ? 300 : 50);
+	f->dup = sometimes(rng, 300, 100);
+	f->reorder = sometimes(rng, 300, 250);
+	f->corrupt = sometimes(rng, 300, 50);
+	f->jitter_ns = sometimes(rng, 500, 200000);
+	f->budget = sometimes(rng, 300, 8);
+	f->mem_retry = f->strict ? 0 : sometimes(rng, 200, 100);
+	if (f->hostile)
+		f->mutate = prng_range(rng, 1, 200);
+}
+
+static void init_node(struct sim_world *w, u32 idx)
+{
+	struct sim_node *n = &w->nodes[idx];
+	u32 stride = shca_req_stride(SIM_MAX_SGE);
+
+	n->w = w;
+	n->idx = idx;
+	n->peer = &w->nodes[idx ^ 1];
+	n->req_entries = 1u << prng_range(&w->rng, 0, 6);
+	n->req_ring = malloc((size_t)n->req_entries * stride);
+	memset(n->req_ring, 0xaa, (size_t)n->req_entries * stride);
+	shca_req_init(&n->req, n->req_ring, n->req_entries, stride,
+		      &sim_mem_ops, n);
+	shca_resp_init(&n->resp, n->rd, SIM_RD_RING, &sim_mem_ops, n);
+}
+
+static bool world_over(const struct sim_world *w)
+{
+	u32 i;
+
+	for (i = 0; i < 2 * w->nr_conns; i++)
+		if (w->nodes[i].state != SIM_NODE_IDLE)
+			return false;
+	return true;
+}
+
+void sim_run(struct sim_world *w)
+{
+	struct sim_node *n;
+	struct sim_ev ev;
+	u32 i;
+
+	w->rng.state = w->seed * 0x9e3779b97f4a7c15ull + 1;
+	pick_world(w);
+	for (i = 0; i < 2 * w->nr_conns; i++)
+		init_node(w, i);
+	for (i = 0; i < w->nr_conns; i++) {
+		w->epochs_left[i] = prng_chance(&w->rng, 300) ? 2 : 1;
+		start_epoch(&w->nodes[2 * i], &w->nodes[2 * i + 1]);
+	}
+	while (!world_over(w)) {
+		sim_check(w, w->nr_ev, "sim: no more events");
+		sim_check(w, w->nr_events++ < MAX_EVENTS, "endless traffic");
+		ev = pull(w);
+		w->now = ev.at;
+		on_event(w, &ev);
+		free(ev.wire);
+		n = &w->nodes[ev.node];
+		if (n->state != SIM_NODE_IDLE && !(n->extra_status >> 31))
+			check_over(n);
+	}
+	while (w->nr_ev)
+		free(w->heap[--w->nr_ev].wire);
+	free(w->heap);
+	for (i = 0; i < 2 * w->nr_conns; i++) {
+		wipe_node(&w->nodes[i]);
+		free(w->nodes[i].req_ring);
+	}
+}
