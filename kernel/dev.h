@@ -11,6 +11,8 @@
  *   shca_sq.post_lock       spin, irq: kernel consumers writing a send ring
  *   shca_sq.lock            spin, bh: requester of a QP
  *   shca_rq.lock            spin, bh: responder of a QP
+ *   shca_srq.post_lock      spin, irq: kernel consumers, and change of size
+ *   shca_srq.lock           spin, irq: taking requests from an SRQ
  *   shca_rq.post_lock       spin, irq
  *   shca_cq.lock            spin, irq
  * Both sides' locks together are taken only to change the state of a QP, sq
@@ -22,6 +24,7 @@
 #include <linux/list.h>
 #include <linux/rhashtable.h>
 #include <linux/types.h>
+#include <linux/xarray.h>
 #include <rdma/ib_verbs.h>
 
 #include "counters.h"
@@ -34,10 +37,13 @@
 #define SHCA_LIM_PD		65536
 #define SHCA_LIM_AH		65536
 #define SHCA_LIM_QP_WR		16384
+#define SHCA_LIM_SRQ		65536
+#define SHCA_LIM_SRQ_WR		32768
 #define SHCA_LIM_CQE		((1 << 20) - 1)
 #define SHCA_LIM_SGE		30
 #define SHCA_LIM_RD_ATOM	16
 #define SHCA_LIM_INLINE		960
+#define SHCA_LIM_FAST_PAGES	512
 #define SHCA_LIM_MR_SIZE	(1ull << 46)
 
 struct shca_net;
@@ -48,6 +54,7 @@ struct shca_net;
  *		unregistered, and no QP exists after that
  * @snet:	sockets and QP numbers of the netdev's network namespace
  * @mrs:	memory regions by key index
+ * @ahs: @next_ah: address handles by handle
  * @path:	enum shca_path; read without a lock for each packet
  * @node:	in shca_dev_list, protected by shca_dev_lock
  * @gone:	the netdev went away before registration; under shca_dev_lock
@@ -58,11 +65,14 @@ struct shca_dev {
 	struct net_device *ndev;
 	struct shca_net *snet;
 	struct rhashtable mrs;
+	struct xarray ahs;
+	u32 next_ah;
 	u8 path;
 	struct list_head node;
 	bool gone;
 	bool port_up;
 	atomic_t nr_mr;
+	atomic_t nr_ah;
 	struct shca_counters __percpu *counters;
 };
 

@@ -25,6 +25,7 @@
 #include <rdma/ib_verbs.h>
 #include <rdma/uverbs_ioctl.h>
 
+#include "ah.h"
 #include "buf.h"
 #include "compat.h"
 #include "cq.h"
@@ -34,6 +35,7 @@
 #include "qp.h"
 #include "rq.h"
 #include "sq.h"
+#include "srq.h"
 #include "udata.h"
 
 #define SHCA_GID_TBL_LEN	128
@@ -80,6 +82,9 @@ static int shca_query_device(struct ib_device *ibdev,
 	attr->max_res_rd_atom = SHCA_LIM_RD_ATOM * SHCA_LIM_QP;
 	attr->atomic_cap = IB_ATOMIC_GLOB;
 	attr->max_ah = SHCA_LIM_AH;
+	attr->max_srq = SHCA_LIM_SRQ;
+	attr->max_srq_wr = SHCA_LIM_SRQ_WR;
+	attr->max_srq_sge = SHCA_LIM_SGE;
 	attr->max_pkeys = 1;
 	attr->local_ca_ack_delay = 15;
 	attr->raw_packet_caps = 0;
@@ -174,6 +179,7 @@ static void shca_dealloc_driver(struct ib_device *ibdev)
 		shca_mr_table_destroy(dev);
 		shca_net_put(dev->snet);
 	}
+	shca_ah_table_destroy(dev);
 	free_percpu(dev->counters);
 }
 
@@ -185,14 +191,19 @@ static const struct ib_device_ops shca_dev_ops = {
 	.alloc_hw_port_stats = shca_alloc_hw_port_stats,
 	.alloc_pd = shca_alloc_pd,
 	.alloc_ucontext = shca_alloc_ucontext,
+	.create_ah = shca_create_ah,
 	.create_cq = shca_create_cq,
 	.create_qp = shca_create_qp,
+	.create_srq = shca_create_srq,
+	.create_user_ah = shca_create_ah,
 	.dealloc_driver = shca_dealloc_driver,
 	.dealloc_pd = shca_dealloc_pd,
 	.dealloc_ucontext = shca_dealloc_ucontext,
 	.dereg_mr = shca_dereg_mr,
+	.destroy_ah = shca_destroy_ah,
 	.destroy_cq = shca_destroy_cq,
 	.destroy_qp = shca_destroy_qp,
+	.destroy_srq = shca_destroy_srq,
 	.disassociate_ucontext = shca_disassociate_ucontext,
 	.get_dev_fw_str = shca_fw_str,
 	.get_hw_stats = shca_get_hw_stats,
@@ -200,20 +211,27 @@ static const struct ib_device_ops shca_dev_ops = {
 	.get_port_immutable = shca_port_immutable,
 	.mmap = shca_mmap,
 	.mmap_free = shca_mmap_free,
+	.modify_ah = shca_modify_ah,
 	.modify_qp = shca_modify_qp,
+	.modify_srq = shca_modify_srq,
 	.poll_cq = shca_poll_cq,
 	.post_recv = shca_post_recv,
 	.post_send = shca_post_send,
+	.post_srq_recv = shca_post_srq_recv,
+	.query_ah = shca_query_ah,
 	.query_device = shca_query_device,
 	.query_pkey = shca_query_pkey,
 	.query_port = shca_query_port,
 	.query_qp = shca_query_qp,
+	.query_srq = shca_query_srq,
 	.reg_user_mr = shca_reg_user_mr,
 	.req_notify_cq = shca_req_notify_cq,
 
+	INIT_RDMA_OBJ_SIZE(ib_ah, shca_ah, ibah),
 	INIT_RDMA_OBJ_SIZE(ib_cq, shca_cq, ibcq),
 	INIT_RDMA_OBJ_SIZE(ib_pd, shca_pd, ibpd),
 	INIT_RDMA_OBJ_SIZE(ib_qp, shca_ibqp, ibqp),
+	INIT_RDMA_OBJ_SIZE(ib_srq, shca_srq, ibsrq),
 	INIT_RDMA_OBJ_SIZE(ib_ucontext, shca_ucontext, ibuc),
 };
 
@@ -301,6 +319,7 @@ int shca_newlink(const char *name, struct net_device *ndev)
 	INIT_LIST_HEAD(&dev->node);
 	dev->ndev = ndev;
 	shca_dev_init_attrs(dev);
+	shca_ah_table_init(dev);
 #ifdef HAVE_IB_MARK_NAME_ASSIGNED_BY_USER
 	ib_mark_name_assigned_by_user(&dev->ibdev);
 #endif

@@ -53,9 +53,8 @@ static int shca_mr_publish(struct shca_dev *dev, struct shca_mr *mr)
 	return -ENOSPC;
 }
 
-enum shca_mem_status shca_mr_get(struct shca_dev *dev, struct ib_pd *pd,
-				 u32 key, u32 access, u64 va, u64 len,
-				 struct shca_mr **out)
+/* A reference to what is under the index of @key, whatever its state. */
+static struct shca_mr *shca_mr_find(struct shca_dev *dev, u32 key)
 {
 	u32 index = key >> 8;
 	struct shca_mr *mr;
@@ -65,27 +64,10 @@ enum shca_mem_status shca_mr_get(struct shca_dev *dev, struct ib_pd *pd,
 	if (mr && !refcount_inc_not_zero(&mr->ref))
 		mr = NULL;
 	rcu_read_unlock();
-	if (!mr)
-		return SHCA_MEM_KEY;
-	*out = mr;
-	if (mr->key != key || mr->pd != pd) {
-		shca_mr_put(mr);
-		return SHCA_MEM_KEY;
-	}
-	if ((mr->access & access) != access) {
-		shca_mr_put(mr);
-		return SHCA_MEM_ACCESS;
-	}
-	/* Written so that no sum can wrap. */
-	if (va < mr->iova || len > mr->length ||
-	    va - mr->iova > mr->length - len) {
-		shca_mr_put(mr);
-		return SHCA_MEM_RANGE;
-	}
-	return SHCA_MEM_OK;
+	return mr;
 }
 
-void shca_mr_put(struct shca_mr *mr)
+static void shca_mr_unref(struct shca_mr *mr)
 {
 	/* complete() under RCU: shca_dereg_mr() frees @mr after a grace period,
 	 * so the completion is not freed under complete()'s feet.
@@ -96,11 +78,48 @@ void shca_mr_put(struct shca_mr *mr)
 	rcu_read_unlock();
 }
 
+enum shca_mem_status shca_mr_get(struct shca_dev *dev, struct ib_pd *pd,
+				 u32 key, u32 access, u64 va, u64 len,
+				 struct shca_mr **out)
+{
+	struct shca_mr *mr = shca_mr_find(dev, key);
+	enum shca_mem_status status = SHCA_MEM_OK;
+
+	if (!mr)
+		return SHCA_MEM_KEY;
+	if (mr->type == SHCA_MR_FAST)
+		read_lock_bh(&mr->lock);
+	/* The range is compared such that no sum can wrap. */
+	if (mr->key != key || mr->pd != pd || !mr->valid)
+		status = SHCA_MEM_KEY;
+	else if ((mr->access & access) != access)
+		status = SHCA_MEM_ACCESS;
+	else if (va < mr->iova || len > mr->length ||
+		 va - mr->iova > mr->length - len)
+		status = SHCA_MEM_RANGE;
+	if (status == SHCA_MEM_OK)
+		*out = mr;
+	else
+		shca_mr_put(mr);
+	return status;
+}
+
+void shca_mr_put(struct shca_mr *mr)
+{
+	if (mr->type == SHCA_MR_FAST)
+		read_unlock_bh(&mr->lock);
+	shca_mr_unref(mr);
+}
+
 void *shca_mr_next(const struct shca_mr *mr, u64 va, u32 *len)
 {
-	u64 pos = va - mr->iova + mr->offset;
-	u64 in_block = pos & ((1ull << mr->block_shift) - 1);
+	u64 pos, in_block;
 
+	/* Virtual DMA: an address of the kernel is one. */
+	if (mr->type == SHCA_MR_DMA)
+		return (void *)(uintptr_t)va;
+	pos = va - mr->iova + mr->offset;
+	in_block = pos & ((1ull << mr->block_shift) - 1);
 	*len = min_t(u64, *len, (1ull << mr->block_shift) - in_block);
 	return mr->blocks[pos >> mr->block_shift] + in_block;
 }
@@ -127,6 +146,54 @@ static int shca_mr_map(struct shca_mr *mr, u64 iova)
 	return 0;
 }
 
+/* ---- creation ------------------------------------------------------------------ */
+
+static struct shca_mr *shca_mr_alloc(struct ib_pd *ibpd, enum shca_mr_type type)
+{
+	struct shca_dev *dev = to_shca_dev(ibpd->device);
+	struct shca_mr *mr;
+
+	if (atomic_inc_return(&dev->nr_mr) > SHCA_LIM_MR)
+		goto err_count;
+	mr = kzalloc(sizeof(*mr), GFP_KERNEL_ACCOUNT);
+	if (!mr)
+		goto err_count;
+	mr->type = type;
+	mr->pd = ibpd;
+	rwlock_init(&mr->lock);
+	refcount_set(&mr->ref, 1);
+	init_completion(&mr->unused);
+	return mr;
+
+err_count:
+	atomic_dec(&dev->nr_mr);
+	return ERR_PTR(-ENOMEM);
+}
+
+/* Nobody can reach it. */
+static void shca_mr_free(struct shca_dev *dev, struct shca_mr *mr)
+{
+	kvfree(mr->blocks);
+	if (!IS_ERR_OR_NULL(mr->umem))
+		ib_umem_release(mr->umem);
+	atomic_dec(&dev->nr_mr);
+	kfree_rcu(mr, rcu);
+}
+
+/* The last step of creation: from here on packets may find it. */
+static struct ib_mr *shca_mr_finish(struct shca_dev *dev, struct shca_mr *mr)
+{
+	int err = shca_mr_publish(dev, mr);
+
+	if (err) {
+		shca_mr_free(dev, mr);
+		return ERR_PTR(err);
+	}
+	mr->ibmr.lkey = mr->key;
+	mr->ibmr.rkey = mr->key;
+	return &mr->ibmr;
+}
+
 struct ib_mr *shca_reg_user_mr(struct ib_pd *ibpd, u64 start, u64 length,
 			       u64 iova, int access, struct ib_udata *udata)
 {
@@ -140,49 +207,63 @@ struct ib_mr *shca_reg_user_mr(struct ib_pd *ibpd, u64 start, u64 length,
 		return ERR_PTR(-EINVAL);
 	if (!ib_is_udata_cleared(udata, 0, udata->inlen))
 		return ERR_PTR(-EINVAL);
-	if (atomic_inc_return(&dev->nr_mr) > SHCA_LIM_MR) {
-		err = -ENOMEM;
-		goto err_count;
-	}
-	mr = kzalloc(sizeof(*mr), GFP_KERNEL_ACCOUNT);
-	if (!mr) {
-		err = -ENOMEM;
-		goto err_count;
-	}
+	mr = shca_mr_alloc(ibpd, SHCA_MR_USER);
+	if (IS_ERR(mr))
+		return ERR_CAST(mr);
 	mr->umem = ib_umem_get(ibpd->device, start, length, access);
 	if (IS_ERR(mr->umem)) {
 		err = PTR_ERR(mr->umem);
 		goto err_free;
 	}
-	mr->pd = ibpd;
+	err = shca_mr_map(mr, iova);
+	if (err)
+		goto err_free;
 	mr->iova = iova;
 	mr->length = length;
 	mr->access = access & ~IB_ACCESS_OPTIONAL;
-	refcount_set(&mr->ref, 1);
-	init_completion(&mr->unused);
-	err = shca_mr_map(mr, iova);
-	if (err)
-		goto err_umem;
-	/* Last: from here on packets may find it. */
-	err = shca_mr_publish(dev, mr);
-	if (err)
-		goto err_blocks;
-	mr->ibmr.lkey = mr->key;
-	mr->ibmr.rkey = mr->key;
+	mr->valid = true;
 	mr->ibmr.iova = iova;
 	mr->ibmr.length = length;
 	mr->ibmr.page_size = 1u << min(mr->block_shift, 31u);
-	return &mr->ibmr;
+	return shca_mr_finish(dev, mr);
 
-err_blocks:
-	kvfree(mr->blocks);
-err_umem:
-	ib_umem_release(mr->umem);
 err_free:
-	kfree(mr);
-err_count:
-	atomic_dec(&dev->nr_mr);
+	shca_mr_free(dev, mr);
 	return ERR_PTR(err);
+}
+
+struct ib_mr *shca_get_dma_mr(struct ib_pd *ibpd, int access)
+{
+	struct shca_mr *mr = shca_mr_alloc(ibpd, SHCA_MR_DMA);
+
+	if (IS_ERR(mr))
+		return ERR_CAST(mr);
+	mr->length = U64_MAX;
+	mr->access = access;
+	mr->valid = true;
+	return shca_mr_finish(to_shca_dev(ibpd->device), mr);
+}
+
+struct ib_mr *shca_alloc_mr(struct ib_pd *ibpd, enum ib_mr_type type,
+			    u32 max_num_sg)
+{
+	struct shca_dev *dev = to_shca_dev(ibpd->device);
+	struct shca_mr *mr;
+
+	if (type != IB_MR_TYPE_MEM_REG)
+		return ERR_PTR(-EOPNOTSUPP);
+	if (max_num_sg > SHCA_LIM_FAST_PAGES)
+		return ERR_PTR(-EINVAL);
+	mr = shca_mr_alloc(ibpd, SHCA_MR_FAST);
+	if (IS_ERR(mr))
+		return ERR_CAST(mr);
+	mr->max_blocks = max_num_sg;
+	mr->blocks = kvcalloc(max_num_sg, sizeof(*mr->blocks), GFP_KERNEL);
+	if (!mr->blocks) {
+		shca_mr_free(dev, mr);
+		return ERR_PTR(-ENOMEM);
+	}
+	return shca_mr_finish(dev, mr);
 }
 
 int shca_dereg_mr(struct ib_mr *ibmr, struct ib_udata *udata)
@@ -192,11 +273,78 @@ int shca_dereg_mr(struct ib_mr *ibmr, struct ib_udata *udata)
 
 	/* No new access finds it; those under way are bounded copies. */
 	rhashtable_remove_fast(&dev->mrs, &mr->node, shca_mr_params);
-	shca_mr_put(mr);
+	shca_mr_unref(mr);
 	wait_for_completion(&mr->unused);
-	kvfree(mr->blocks);
-	ib_umem_release(mr->umem);
-	atomic_dec(&dev->nr_mr);
-	kfree_rcu(mr, rcu);
+	shca_mr_free(dev, mr);
 	return 0;
+}
+
+/* ---- fast registration ------------------------------------------------------------ */
+
+static int shca_mr_set_block(struct ib_mr *ibmr, u64 addr)
+{
+	struct shca_mr *mr = to_shca_mr(ibmr);
+
+	if (mr->nr_blocks == mr->max_blocks)
+		return -ENOMEM;
+	mr->blocks[mr->nr_blocks++] = (void *)(uintptr_t)addr;
+	return 0;
+}
+
+/*
+ * The consumer maps only while the region is not valid (it owns it then), so
+ * no access looks at the blocks meanwhile.
+ */
+int shca_map_mr_sg(struct ib_mr *ibmr, struct scatterlist *sg, int nr_sg,
+		   unsigned int *offset)
+{
+	struct shca_mr *mr = to_shca_mr(ibmr);
+	int nr;
+
+	mr->nr_blocks = 0;
+	nr = ib_sg_to_pages(ibmr, sg, nr_sg, offset, shca_mr_set_block);
+	mr->block_shift = ilog2(ibmr->page_size);
+	mr->offset = ibmr->iova & (ibmr->page_size - 1);
+	return nr;
+}
+
+bool shca_mr_register(struct shca_dev *dev, struct ib_pd *pd, u32 index_key,
+		      u32 new_key, u32 access)
+{
+	struct shca_mr *mr = shca_mr_find(dev, index_key);
+	bool ok;
+
+	if (!mr)
+		return false;
+	write_lock_bh(&mr->lock);
+	ok = mr->type == SHCA_MR_FAST && mr->pd == pd && !mr->valid &&
+	     new_key >> 8 == mr->index && mr->nr_blocks;
+	if (ok) {
+		mr->key = new_key;
+		mr->ibmr.lkey = new_key;
+		mr->ibmr.rkey = new_key;
+		mr->access = access;
+		mr->iova = mr->ibmr.iova;
+		mr->length = mr->ibmr.length;
+		mr->valid = true;
+	}
+	write_unlock_bh(&mr->lock);
+	shca_mr_unref(mr);
+	return ok;
+}
+
+bool shca_mr_invalidate(struct shca_dev *dev, struct ib_pd *pd, u32 key)
+{
+	struct shca_mr *mr = shca_mr_find(dev, key);
+	bool ok;
+
+	if (!mr)
+		return false;
+	write_lock_bh(&mr->lock);
+	ok = mr->type == SHCA_MR_FAST && mr->pd == pd && mr->key == key;
+	if (ok)
+		mr->valid = false;
+	write_unlock_bh(&mr->lock);
+	shca_mr_unref(mr);
+	return ok;
 }

@@ -16,8 +16,20 @@
 struct shca_dev;
 struct shca_qp;
 
+/** enum shca_mr_type - what kind of region */
+enum shca_mr_type {
+	SHCA_MR_USER,	/* pinned pages of a process */
+	SHCA_MR_DMA,	/* all kernel memory, kernel consumers only */
+	SHCA_MR_FAST,	/* kernel pages, registered by a work request */
+};
+
 /**
- * struct shca_mr - a region of pinned memory
+ * struct shca_mr - a region of memory
+ * @lock:	SHCA_MR_FAST: held for reading from shca_mr_get() to
+ *		shca_mr_put(), for writing while a work request changes the
+ *		region, so that no access outlives an invalidation
+ * @valid:	SHCA_MR_FAST: registered and not invalidated
+ * @max_blocks: @nr_blocks: SHCA_MR_FAST: length of @blocks, how many are set
  * @index:	key without its low byte; what the table is keyed by
  * @key:	lkey and rkey
  * @access:	enum ib_access_flags
@@ -31,6 +43,11 @@ struct shca_qp;
 struct shca_mr {
 	struct ib_mr ibmr;
 	struct rhash_head node;
+	enum shca_mr_type type;
+	rwlock_t lock;
+	bool valid;
+	u32 max_blocks;
+	u32 nr_blocks;
 	u32 index;
 	u32 key;
 	u32 access;
@@ -76,7 +93,23 @@ void shca_mr_put(struct shca_mr *mr);
  */
 void *shca_mr_next(const struct shca_mr *mr, u64 va, u32 *len);
 
+/**
+ * shca_mr_register() - REG_MR: give a mapped region its key, rights, life
+ * shca_mr_invalidate() - LOCAL_INV, or the peer's SEND_WITH_INV
+ *
+ * Context: any.
+ * Return: false: not such a region of @pd, or in the wrong state.
+ */
+bool shca_mr_register(struct shca_dev *dev, struct ib_pd *pd, u32 index_key,
+		      u32 new_key, u32 access);
+bool shca_mr_invalidate(struct shca_dev *dev, struct ib_pd *pd, u32 key);
+
 /* struct ib_device_ops */
+struct ib_mr *shca_get_dma_mr(struct ib_pd *ibpd, int access);
+struct ib_mr *shca_alloc_mr(struct ib_pd *ibpd, enum ib_mr_type type,
+			    u32 max_num_sg);
+int shca_map_mr_sg(struct ib_mr *ibmr, struct scatterlist *sg, int nr_sg,
+		   unsigned int *offset);
 struct ib_mr *shca_reg_user_mr(struct ib_pd *ibpd, u64 start, u64 length,
 			       u64 iova, int access, struct ib_udata *udata);
 int shca_dereg_mr(struct ib_mr *ibmr, struct ib_udata *udata);

@@ -15,6 +15,7 @@
 #include "net.h"
 #include "rq.h"
 #include "sq.h"
+#include "srq.h"
 #include "trace.h"
 #include "udata.h"
 
@@ -87,7 +88,7 @@ static int shca_qp_check_init(struct ib_qp_init_attr *init, bool is_user)
 
 	if (init->qp_type != IB_QPT_RC)
 		return -EOPNOTSUPP;
-	if (init->create_flags || init->srq || init->rwq_ind_tbl)
+	if (init->create_flags || init->rwq_ind_tbl)
 		return -EOPNOTSUPP;
 	if (!init->send_cq || !init->recv_cq)
 		return -EINVAL;
@@ -103,7 +104,6 @@ static int shca_qp_check_init(struct ib_qp_init_attr *init, bool is_user)
 static void shca_qp_size_rings(struct shca_qp *qp, struct ib_qp_cap *cap)
 {
 	struct shca_sq *sq = &qp->sq;
-	struct shca_rq *rq = &qp->rq;
 	u32 data;
 
 	sq->max_wr = max(cap->max_send_wr, 1u);
@@ -116,17 +116,16 @@ static void shca_qp_size_rings(struct shca_qp *qp, struct ib_qp_cap *cap)
 			       SHCA_LIM_INLINE);
 	sq->entries = roundup_pow_of_two(sq->max_wr);
 
-	rq->max_wr = max(cap->max_recv_wr, 1u);
-	rq->max_sge = max(cap->max_recv_sge, 1u);
-	rq->stride = sizeof(struct shca_recv_wqe) +
-		     rq->max_sge * sizeof(struct shca_sge);
-	rq->entries = roundup_pow_of_two(rq->max_wr);
-
 	cap->max_send_wr = sq->max_wr;
 	cap->max_send_sge = sq->max_sge;
 	cap->max_inline_data = sq->max_inline;
-	cap->max_recv_wr = rq->max_wr;
-	cap->max_recv_sge = rq->max_sge;
+	if (qp->rq.srq) {
+		cap->max_recv_wr = 0;
+		cap->max_recv_sge = 0;
+	} else {
+		shca_recv_ring_size(&qp->rq.ring, &cap->max_recv_wr,
+				    &cap->max_recv_sge);
+	}
 }
 
 static u32 shca_sq_start(void)
@@ -142,12 +141,12 @@ static u32 shca_rq_start(const struct shca_qp *qp)
 static int shca_qp_alloc_rings(struct shca_qp *qp)
 {
 	struct shca_sq *sq = &qp->sq;
-	struct shca_rq *rq = &qp->rq;
+	struct shca_recv_ring *ring = &qp->rq.ring;
 	u32 window = min_t(u32, sq->entries, SHCA_SQ_WINDOW);
 	u32 stride = shca_req_stride(sq->max_sge);
 
 	qp->ring_buf = shca_buf_alloc(shca_rq_start(qp) +
-				      rq->entries * rq->stride);
+				      ring->entries * ring->stride);
 	qp->status_buf = shca_buf_alloc(sizeof(struct shca_qp_status));
 	sq->wrs = kvzalloc(array_size(window, stride), GFP_KERNEL_ACCOUNT);
 	if (!qp->ring_buf || !qp->status_buf || !sq->wrs)
@@ -155,9 +154,11 @@ static int shca_qp_alloc_rings(struct shca_qp *qp)
 	qp->index = qp->ring_buf->va;
 	qp->status = qp->status_buf->va;
 	sq->slots = qp->ring_buf->va + shca_sq_start();
-	rq->slots = qp->ring_buf->va + shca_rq_start(qp);
+	ring->slots = qp->ring_buf->va + shca_rq_start(qp);
+	ring->user_prod = &qp->index->rq_prod;
+	ring->user_cons = &qp->status->rq_cons;
 	shca_req_init(&sq->req, sq->wrs, window, stride, &shca_mem_ops, qp);
-	shca_resp_init(&rq->resp, NULL, 0, &shca_mem_ops, qp);
+	shca_resp_init(&qp->rq.resp, NULL, 0, &shca_mem_ops, qp);
 	return 0;
 }
 
@@ -169,12 +170,12 @@ static int shca_qp_map_user(struct shca_qp *qp, struct ib_udata *udata)
 		.sq_start = shca_sq_start(),
 		.rq_start = shca_rq_start(qp),
 		.sq_entries = qp->sq.entries,
-		.rq_entries = qp->rq.entries,
+		.rq_entries = qp->rq.ring.entries,
 		.sq_stride = qp->sq.stride,
-		.rq_stride = qp->rq.stride,
+		.rq_stride = qp->rq.ring.stride,
 		.max_inline = qp->sq.max_inline,
 		.max_send_sge = qp->sq.max_sge,
-		.max_recv_sge = qp->rq.max_sge,
+		.max_recv_sge = qp->rq.ring.max_sge,
 	};
 	struct shca_create_qp_req req;
 	int err;
@@ -233,6 +234,7 @@ static struct shca_qp *shca_qp_alloc(struct ib_qp *ibqp,
 	qp->state = IB_QPS_RESET;
 	qp->sq.cq = to_shca_cq(init->send_cq);
 	qp->rq.cq = to_shca_cq(init->recv_cq);
+	qp->rq.srq = init->srq ? to_shca_srq(init->srq) : NULL;
 	qp->sq.sig_all = init->sq_sig_type == IB_SIGNAL_ALL_WR;
 	refcount_set(&qp->ref, 1);
 	init_completion(&qp->unused);

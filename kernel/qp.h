@@ -29,9 +29,11 @@
 #include "buf.h"
 #include "core/rc.h"
 #include "link.h"
+#include "recv_ring.h"
 
 struct shca_cq;
 struct shca_dev;
+struct shca_srq;
 
 /* Private copies of send requests per QP: those being executed. */
 #define SHCA_SQ_WINDOW		64
@@ -73,24 +75,22 @@ struct shca_sq {
 
 /**
  * struct shca_rq - receive side of a QP; fields as in struct shca_sq
+ * @ring:	its receive requests, unless @srq has them
  * @timer:	waits for a full queue below
+ * @last_wqe:	LAST_WQE_REACHED has been raised since the QP was reset
  */
 struct shca_rq {
 	spinlock_t lock;
 	struct shca_resp resp;
 	struct shca_rd *rd;
-	void *slots;
-	u32 entries;
-	u32 stride;
-	u32 max_wr;
-	u32 max_sge;
-	u32 fetched;
+	struct shca_recv_ring ring;
 	struct shca_bh bh;
 	struct hrtimer timer;
 	struct shca_route route;
 	struct shca_cq *cq;
+	struct shca_srq *srq;
+	bool last_wqe;
 	spinlock_t post_lock;
-	u32 prod;
 };
 
 /**

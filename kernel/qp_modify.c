@@ -136,15 +136,13 @@ static void shca_apply_reset(struct shca_qp *qp)
 	shca_resp_reset(&qp->rq.resp);
 	shca_route_drop(&qp->sq.route);
 	shca_route_drop(&qp->rq.route);
+	shca_recv_ring_reset(&qp->rq.ring);
+	qp->rq.last_wqe = false;
 	qp->sq.fetched = 0;
-	qp->rq.fetched = 0;
 	qp->sq.prod = 0;
-	qp->rq.prod = 0;
 	qp->sq.drain_event = false;
 	WRITE_ONCE(qp->index->sq_prod, 0);
-	WRITE_ONCE(qp->index->rq_prod, 0);
 	WRITE_ONCE(qp->status->sq_cons, 0);
-	WRITE_ONCE(qp->status->rq_cons, 0);
 	WRITE_ONCE(qp->status->flags, 0);
 }
 

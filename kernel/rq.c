@@ -12,6 +12,7 @@
 #include "cq.h"
 #include "dev.h"
 #include "mem.h"
+#include "srq.h"
 #include "trace.h"
 #include "tx.h"
 
@@ -23,42 +24,10 @@
 enum shca_recv_status shca_rq_fetch(void *ctx, struct shca_recv_wr *wr)
 {
 	struct shca_qp *qp = ctx;
-	struct shca_rq *rq = &qp->rq;
-	struct shca_recv_wqe wqe;
-	const void *slot;
-	u64 length = 0;
-	u32 prod, i;
 
-	/* Pairs with the provider's release of rq_prod after the slots. */
-	prod = smp_load_acquire(&qp->index->rq_prod);
-	if (prod == rq->fetched)
-		return SHCA_RECV_EMPTY;
-	wr->wr_id = 0;
-	wr->num_sge = 0;
-	wr->length = 0;
-	if (prod - rq->fetched > rq->entries) {
-		/* Once: from here on the ring counts as empty. */
-		shca_count(qp->dev, BAD_RING);
-		WRITE_ONCE(qp->index->rq_prod, rq->fetched);
-		return SHCA_RECV_BAD;
-	}
-	slot = rq->slots + (size_t)(rq->fetched & (rq->entries - 1)) *
-	       rq->stride;
-	memcpy(&wqe, slot, sizeof(wqe));
-	barrier();	/* @wqe is a copy, not re-read from the slot */
-	wr->wr_id = wqe.wr_id;
-	if (wqe.num_sge <= rq->max_sge && !wqe.reserved) {
-		wr->num_sge = wqe.num_sge;
-		memcpy(wr->sge, slot + sizeof(wqe),
-		       wr->num_sge * sizeof(wr->sge[0]));
-	}
-	for (i = 0; i < wr->num_sge; i++)
-		length += wr->sge[i].length;
-	wr->length = min_t(u64, length, SHCA_MAX_MSG);
-	rq->fetched++;
-	/* The slot may be written anew: our reads are done. */
-	smp_store_release(&qp->status->rq_cons, rq->fetched);
-	return wr->num_sge == wqe.num_sge ? SHCA_RECV_OK : SHCA_RECV_BAD;
+	if (qp->rq.srq)
+		return shca_srq_fetch(qp->rq.srq, wr);
+	return shca_recv_ring_fetch(qp->dev, &qp->rq.ring, wr);
 }
 
 /* ---- responses ----------------------------------------------------------- */
@@ -110,6 +79,8 @@ static bool shca_rq_respond(struct shca_qp *qp, u32 *events)
 
 static void shca_rq_report(struct shca_qp *qp, u32 events, bool failed)
 {
+	if (qp->rq.srq)
+		shca_srq_report(qp->rq.srq);
 	if (events & SHCA_EV_COMM_EST)
 		shca_qp_event(qp, IB_EVENT_COMM_EST);
 	if (failed)
@@ -158,6 +129,8 @@ static bool shca_rq_flush(struct shca_qp *qp)
 	lockdep_assert_held(&rq->lock);
 	if (shca_resp_flush(&rq->resp, &wc))
 		shca_rq_complete(qp, &wc);
+	if (rq->srq)
+		return false;	/* what is posted there is not this QP's */
 	for (i = 0; i < SHCA_RQ_BUDGET; i++) {
 		if (shca_rq_fetch(qp, &wr) == SHCA_RECV_EMPTY)
 			return false;
@@ -177,7 +150,7 @@ SHCA_BH_HANDLER(shca_rq_continue)
 {
 	struct shca_qp *qp = container_of(bh, struct shca_qp, rq.bh);
 	struct shca_rq *rq = &qp->rq;
-	bool more, failed;
+	bool more, failed, last_wqe;
 	u32 events = 0;
 
 	spin_lock_bh(&rq->lock);
@@ -191,8 +164,13 @@ SHCA_BH_HANDLER(shca_rq_continue)
 	if (more)
 		shca_bh_schedule(&rq->bh);
 	failed = rq->resp.state == SHCA_SIDE_ERR && qp->state != IB_QPS_ERR;
+	/* In error it takes nothing from the SRQ any more (IBTA 11.6.3.2). */
+	last_wqe = rq->srq && qp->state == IB_QPS_ERR && !rq->last_wqe;
+	rq->last_wqe |= last_wqe;
 	spin_unlock_bh(&rq->lock);
 	shca_rq_report(qp, events, failed);
+	if (last_wqe)
+		shca_qp_event(qp, IB_EVENT_QP_LAST_WQE_REACHED);
 }
 
 static enum hrtimer_restart shca_rq_timer(struct hrtimer *timer)
@@ -211,51 +189,20 @@ void shca_rq_kick(struct shca_qp *qp)
 
 /* ---- posting by kernel consumers ------------------------------------------ */
 
-static int shca_rq_write(struct shca_rq *rq, const struct ib_recv_wr *wr,
-			 u32 cons)
-{
-	struct shca_recv_wqe *wqe;
-	struct shca_sge *sge;
-	int i;
-
-	if (rq->prod - cons >= rq->max_wr)
-		return -ENOMEM;
-	if (wr->num_sge > rq->max_sge || wr->num_sge < 0)
-		return -EINVAL;
-	wqe = rq->slots + (size_t)(rq->prod & (rq->entries - 1)) * rq->stride;
-	wqe->wr_id = wr->wr_id;
-	wqe->num_sge = wr->num_sge;
-	wqe->reserved = 0;
-	sge = (struct shca_sge *)(wqe + 1);
-	for (i = 0; i < wr->num_sge; i++, sge++) {
-		sge->addr = wr->sg_list[i].addr;
-		sge->length = wr->sg_list[i].length;
-		sge->lkey = wr->sg_list[i].lkey;
-	}
-	rq->prod++;
-	return 0;
-}
-
 int shca_post_recv(struct ib_qp *ibqp, const struct ib_recv_wr *wr,
 		   const struct ib_recv_wr **bad_wr)
 {
 	struct shca_qp *qp = to_shca_qp(ibqp);
 	struct shca_rq *rq = &qp->rq;
 	unsigned long flags;
-	int err = 0;
+	int err;
 
-	if (qp->is_user || READ_ONCE(qp->state) == IB_QPS_RESET) {
+	if (qp->is_user || rq->srq || READ_ONCE(qp->state) == IB_QPS_RESET) {
 		*bad_wr = wr;
 		return -EINVAL;
 	}
 	spin_lock_irqsave(&rq->post_lock, flags);
-	for (; wr && !err; wr = err ? wr : wr->next)
-		/* Pairs with the release in shca_rq_fetch(). */
-		err = shca_rq_write(rq, wr,
-				    smp_load_acquire(&qp->status->rq_cons));
-	if (err)
-		*bad_wr = wr;
-	smp_store_release(&qp->index->rq_prod, rq->prod);
+	err = shca_recv_ring_write(&rq->ring, wr, bad_wr);
 	spin_unlock_irqrestore(&rq->post_lock, flags);
 	/* Pairs with shca_qp_enter_error(): the flag set before it looks at
 	 * rq_prod, rq_prod stored before we look at the flag.

@@ -224,6 +224,24 @@ struct shca_qp_status {
 	__u32 reserved[13];
 };
 
+/**
+ * struct shca_srq_status - page of an SRQ that only the kernel writes
+ * @cons:	receive requests fetched
+ * @entries:	of the ring now in use, a power of two
+ * @ring_off: @ring_len: mmap offset of the request region now in use.  A
+ *		change of the size by modify_srq replaces the region, keeping
+ *		indices and what is posted; read these after it has returned.
+ *
+ * The request region begins with struct shca_qp_index, of which rq_prod counts.
+ */
+struct shca_srq_status {
+	__u32 cons;
+	__u32 entries;
+	__aligned_u64 ring_off;
+	__aligned_u64 ring_len;
+	__u32 reserved[10];
+};
+
 /* The QP is in error: posting a receive must ring the bell to be flushed. */
 #define SHCA_QPS_ERR		(1u << 0)
 
@@ -301,6 +319,28 @@ struct shca_create_qp_resp {
 	__u32 reserved;
 };
 
+struct shca_create_srq_req {
+	__aligned_u64 comp_mask;
+	__aligned_u64 flags;		/* none defined: zero */
+};
+
+/**
+ * struct shca_create_srq_resp - where to map an SRQ
+ * @status_off:	mmap offset of struct shca_srq_status, one page, read-only,
+ *		which tells the rest
+ * @start:	where the slots begin inside the request region
+ * @stride:	bytes from slot to slot
+ * @max_sge:	granted
+ */
+struct shca_create_srq_resp {
+	__aligned_u64 comp_mask;
+	__aligned_u64 status_off;
+	__u32 start;
+	__u32 stride;
+	__u32 max_sge;
+	__u32 reserved;
+};
+
 /* Follows a 4-byte core response, hence two 4-byte fields. */
 struct shca_create_ah_resp {
 	__u32 comp_mask;
@@ -337,6 +377,9 @@ SHCA_ABI_SIZE(shca_create_cq_resp, 40);
 SHCA_ABI_SIZE(shca_create_qp_req, 16);
 SHCA_ABI_SIZE(shca_create_qp_resp, 72);
 SHCA_ABI_SIZE(shca_create_ah_resp, 8);
+SHCA_ABI_SIZE(shca_srq_status, 64);
+SHCA_ABI_SIZE(shca_create_srq_req, 16);
+SHCA_ABI_SIZE(shca_create_srq_resp, 32);
 _Static_assert(__builtin_offsetof(struct shca_cqe, seq) == 60, "ABI");
 _Static_assert(__builtin_offsetof(struct shca_send_wqe, rdma) == 24, "ABI");
 _Static_assert(__builtin_offsetof(struct shca_qp_index, rq_prod) == 64, "ABI");

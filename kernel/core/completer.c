@@ -12,9 +12,11 @@
  * is missing (the implied NAK of IBTA 9.7.5).
  *
  * Packets that were sent before going back are still on their way, and their
- * answers show the same gap again.  To go back for each would multiply
- * traffic.  So it is done once per missing PSN (@went_back), and for gaps only
- * once per round trip (@hold_ns); if that repair is lost too, the timer serves.
+ * answers show more gaps, which are being repaired already.  To go back for
+ * each would multiply traffic.  So it is done once per missing PSN (@went_back:
+ * if that repair is lost too, the time-out serves) and once per round trip
+ * (@hold_ns): what comes in between is remembered (@recheck), and acted upon at
+ * the end of the round trip unless there was progress.
  */
 #include "opcode.h"
 #include "requester.h"
@@ -44,6 +46,9 @@ static void req_progress(struct shca_req *req, u64 now)
 	req->retry_left = req->attr.retry_cnt;
 	req->rnr_left = req->attr.rnr_retry;
 	req->went_back = false;
+	req->recheck = false;
+	req->probe = false;
+	req->rnr_again = false;
 	req_sample_rtt(req, now);
 
 	if (req->rnr_wait) {
@@ -110,20 +115,36 @@ static enum shca_rx req_bad(struct shca_req *req, u8 status, u16 vendor_err)
 	return SHCA_RX_BAD_RESPONSE;
 }
 
+/* How long answers may still come to what was sent before going back. */
+static u64 req_round_trip(const struct shca_req *req)
+{
+	if (req->rtt_ns)
+		return req->rtt_ns + (req->rtt_ns >> 2);
+	if (req->attr.timeout_ns)
+		return req->attr.timeout_ns >> 4;
+	return RTT_GUESS_NS;
+}
+
+/* The peer, or a gap in its answers, shows that @una_psn must be sent again. */
+static void req_go_back(struct shca_req *req, u16 vendor_err, u64 now)
+{
+	if (req->rnr_wait || req->went_back)
+		return;
+	if (now < req->hold_ns) {
+		req->recheck = true;
+		if (!req->deadline || req->hold_ns < req->deadline)
+			req->deadline = req->hold_ns;
+		return;
+	}
+	req->hold_ns = now + req_round_trip(req);
+	req->went_back = true;
+	shca_req_retry(req, vendor_err);
+}
+
 /* A response is missing at @una_psn, since a later one is here. */
 static enum shca_rx req_gap(struct shca_req *req, u64 now)
 {
-	u64 hold = req->rtt_ns * 2;
-
-	if (req->rnr_wait || req->went_back || now < req->hold_ns)
-		return SHCA_RX_LOST_RESPONSE;
-	if (!hold)
-		hold = req->attr.timeout_ns >> 4;
-	if (!hold)
-		hold = RTT_GUESS_NS;
-	req->hold_ns = now + hold;
-	req->went_back = true;
-	shca_req_retry(req, SHCA_VERR_RESPONSE);
+	req_go_back(req, SHCA_VERR_RESPONSE, now);
 	return SHCA_RX_LOST_RESPONSE;
 }
 
@@ -144,7 +165,11 @@ static enum shca_rx req_rx_rnr(struct shca_req *req, const struct shca_pkt *pkt,
 	/* The peer lives and the path works, so retry_cnt begins anew. */
 	req->retry_left = req->attr.retry_cnt;
 	req->went_back = false;
+	req->recheck = false;
 	req->rtt_valid = false;
+	/* Refused twice: the next attempt is one packet, not a window. */
+	req->probe = req->rnr_again;
+	req->rnr_again = true;
 	req->rnr_wait = true;
 	req->rnr_psn = req->una_psn;
 	req->deadline = now + shca_rnr_ns(pkt->aeth.syndrome & SHCA_AETH_VALUE);
@@ -152,7 +177,7 @@ static enum shca_rx req_rx_rnr(struct shca_req *req, const struct shca_pkt *pkt,
 	return SHCA_RX_NAK_RNR;
 }
 
-static enum shca_rx req_rx_nak(struct shca_req *req, u8 code)
+static enum shca_rx req_rx_nak(struct shca_req *req, u8 code, u64 now)
 {
 	/* indexed by NAK code */
 	static const u8 status[] = {
@@ -165,10 +190,7 @@ static enum shca_rx req_rx_nak(struct shca_req *req, u8 code)
 		shca_req_fail_una(req, status[code], SHCA_VERR_NAK);
 		return SHCA_RX_NAK_FATAL;
 	}
-	if (!req->rnr_wait && !req->went_back) {
-		req->went_back = true;
-		shca_req_retry(req, SHCA_VERR_SEQ_NAK);
-	}
+	req_go_back(req, SHCA_VERR_SEQ_NAK, now);
 	return SHCA_RX_NAK_SEQ;
 }
 
@@ -200,7 +222,7 @@ static enum shca_rx req_rx_ack(struct shca_req *req, const struct shca_pkt *pkt,
 			return SHCA_RX_STALE_ACK;
 		if (req_ack(req, off, now))
 			return req_gap(req, now);
-		return req_rx_nak(req, code);
+		return req_rx_nak(req, code, now);
 	default:
 		return SHCA_RX_STALE_ACK;
 	}

@@ -147,10 +147,14 @@ struct shca_req_stats {
  * @unacked_ackreq: packets since the last AckReq
  * @deadline:	retransmission or RNR time-out, 0: none
  * @pace_ns:	nothing may leave before (congestion control), 0: at once
- * @hold_ns:	a gap among responses seen before is old news, 0: none is
+ * @hold_ns:	a NAK or a gap seen before is about packets sent before going
+ *		back
+ * @recheck:	@deadline is @hold_ns: go back then if nothing has moved
  * @rtt_ns: @rtt_start: @rtt_psn: smoothed round trip; the packet being timed
  * @rnr_psn:	with @rnr_wait: the PSN that found no receive request
  * @rnr_wait:	@deadline is the end of an RNR wait; nothing is sent
+ * @rnr_again:	an RNR NAK came and nothing has moved since
+ * @probe:	send the packet at @una_psn only
  * @went_back:	went back to @una_psn already on a NAK or a gap
  * @rtt_valid:	@rtt_psn is being timed
  * @lsn: @credits: end-to-end credits; SHCA_AETH_CREDIT_NONE: not in use
@@ -187,6 +191,9 @@ struct shca_req {
 	u32 rtt_psn;
 	u32 rnr_psn;
 	bool rnr_wait;
+	bool rnr_again;
+	bool probe;
+	bool recheck;
 	bool went_back;
 	bool rtt_valid;
 	bool draining;		/* SQD: start no further request */

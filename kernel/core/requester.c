@@ -73,6 +73,7 @@ static void req_enter_err(struct shca_req *req)
 	req->state = SHCA_SIDE_ERR;
 	req->fail_valid = false;
 	req->rnr_wait = false;
+	req->recheck = false;
 	req->deadline = 0;
 	req->nxt = req->una;
 	req->pkt_idx = 0;
@@ -267,6 +268,8 @@ static struct shca_send_wr *req_pick(struct shca_req *req)
 		shca_req_settle(req);
 		return NULL;
 	}
+	if (req->probe && req->psn != req->una_psn)
+		return NULL;
 	if (req->psn == req->max_psn && !req_is_rd(wr) && req_window_full(req))
 		return NULL;
 	if (!(wr->flags_core & SHCA_WRF_STARTED)) {
@@ -371,7 +374,7 @@ static void req_build(const struct shca_req *req, const struct shca_send_wr *wr,
  */
 static bool req_wants_ack(const struct shca_req *req, bool last, u32 end_psn)
 {
-	if (last || req->unacked_ackreq + 1 >= req->window / 4)
+	if (last || req->probe || req->unacked_ackreq + 1 >= req->window / 4)
 		return true;
 	if (req->psn != req->max_psn)
 		return end_psn == req->max_psn;
@@ -497,6 +500,12 @@ void shca_req_timer(struct shca_req *req, u64 now)
 	if (req->rnr_wait) {
 		req->rnr_wait = false;
 		req->deadline = 0;
+		return;
+	}
+	if (req->recheck) {
+		req->recheck = false;
+		req->went_back = true;
+		shca_req_retry(req, SHCA_VERR_SEQ_NAK);
 		return;
 	}
 	req->stats.timeouts++;

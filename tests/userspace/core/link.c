@@ -53,7 +53,7 @@ static struct sim_wire *wire_new(u32 len)
 	return wire;
 }
 
-static struct sim_wire *wire_copy(const struct sim_wire *from, u32 len)
+struct sim_wire *sim_wire_copy(const struct sim_wire *from, u32 len)
 {
 	struct sim_wire *wire = wire_new(len);
 
@@ -106,7 +106,7 @@ static struct sim_wire *wire_mangle(struct sim_world *w, struct sim_wire *wire,
 
 	if (fix_icrc && prng_chance(&w->rng, 300))
 		len = prng_below(&w->rng, SIM_WIRE_MAX);
-	out = wire_copy(wire, len);
+	out = sim_wire_copy(wire, len);
 	memcpy(keep, wire->buf + 5, sizeof(keep));
 	if (prng_chance(&w->rng, 800))
 		range = min_t(u32, range, SHCA_HDR_MAX);
@@ -159,7 +159,7 @@ void sim_link_tx(struct sim_node *from, const struct shca_pkt *pkt,
 
 	if (prng_chance(rng, w->f.mutate)) {
 		link_send(from->peer,
-			  wire_mangle(w, wire_copy(wire, wire->len), true),
+			  wire_mangle(w, sim_wire_copy(wire, wire->len), true),
 			  true);
 		note_fault(req, false);
 	}
@@ -176,7 +176,7 @@ void sim_link_tx(struct sim_node *from, const struct shca_pkt *pkt,
 	}
 	if (prng_chance(rng, w->f.dup)) {
 		note_fault(req, false);
-		link_send(from->peer, wire_copy(wire, wire->len), false);
+		link_send(from->peer, sim_wire_copy(wire, wire->len), false);
 	}
 	if (prng_chance(rng, w->f.reorder)) {
 		note_fault(req, false);

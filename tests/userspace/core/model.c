@@ -539,6 +539,7 @@ static void check_storm(struct sim_node *n)
 		    (n->faults + n->peer->resp.stats.rnr_naks_sent + 1) *
 		    (SHCA_REQ_WINDOW + n->needed);
 
+	if (getenv("STORM")) printf("STORM %llu needed %llu tx %llu faults %llu x %f seed %llu\n", 1ull, (unsigned long long)n->needed, (unsigned long long)(n->tx_req+n->peer->tx_resp-n->peer->cnps), (unsigned long long)(n->faults + n->peer->resp.stats.rnr_naks_sent), ((double)(n->tx_req+n->peer->tx_resp-n->peer->cnps) - (double)n->needed)/((double)(n->faults + n->peer->resp.stats.rnr_naks_sent+1)*(n->needed<128?n->needed+1:128)), (unsigned long long)n->w->seed);
 	sim_check(n->w, n->tx_req + n->peer->tx_resp - n->peer->cnps <=
 		  2 * bound || n->w->f.hostile,
 		  "node %u: storm: %llu + %llu packets for %llu and %llu faults",

@@ -33,6 +33,8 @@ static void to_error(struct sim_node *n)
 	if (n->req.state != SHCA_SIDE_ERR)	/* not by its own fault */
 		n->extra_status |= 1u << SHCA_WC_WR_FLUSH_ERR;
 	n->peer->is_alone = true;
+	if (n->resp.state != SHCA_SIDE_ERR)	/* it told the peer nothing */
+		n->peer->extra_status |= 1u << SHCA_WC_RETRY_EXC_ERR;
 	shca_req_fail(&n->req);
 	shca_resp_fail(&n->resp);
 	if (shca_resp_flush(&n->resp, &wc))
@@ -64,6 +66,19 @@ static void note_rnr(struct sim_node *n, const struct shca_pkt *pkt, bool was)
 					     SHCA_AETH_VALUE);
 }
 
+/* The memory is not there yet: the same packet again, or a loss. */
+static void rx_later(struct sim_node *n, const struct shca_pkt *pkt)
+{
+	struct sim_wire *wire = pkt->data;
+
+	n->faults++;
+	n->peer->faults++;
+	if (!n->w->f.strict && prng_chance(&n->w->rng, 300))
+		return;
+	sim_push(n->w, n->w->now + n->w->f.pump_ns, SIM_EV_PACKET, n->idx,
+		 n->qpn, sim_wire_copy(wire, wire->len));
+}
+
 void sim_node_rx(struct sim_node *n, struct shca_pkt *pkt, bool is_response)
 {
 	struct shca_resp_out out;
@@ -81,6 +96,8 @@ void sim_node_rx(struct sim_node *n, struct shca_pkt *pkt, bool is_response)
 		resp_event(n, &out);
 	}
 	sim_log(n->w, "node %u rx verdict %d", n->idx, rx);
+	if (rx == SHCA_RX_RETRY)
+		rx_later(n, pkt);
 	sim_node_pump(n);
 }
 
@@ -215,15 +232,15 @@ static void fill_wr(struct sim_node *n, const struct sim_op *op,
 		wr->opcode = SHCA_WR_LOCAL_INV;
 }
 
-/* As many as the dice say and the ring takes. */
-void sim_node_post(struct sim_node *n)
+/* As many as the dice say and the ring takes; false: none, or none is left. */
+bool sim_node_post(struct sim_node *n)
 {
-	u32 nr = prng_range(&n->w->rng, 1, 12);
+	u32 first = n->nr_posted, nr = prng_range(&n->w->rng, 1, 12);
 	struct shca_send_wr *wr;
 	u32 used;
 
 	if (n->state == SIM_NODE_IDLE)
-		return;
+		return false;
 	while (nr-- && n->nr_posted < n->nr_ops) {
 		wr = shca_req_slot(&n->req);
 		used = n->req.prod - n->req.head;
@@ -237,4 +254,5 @@ void sim_node_post(struct sim_node *n)
 		shca_req_post(&n->req);
 	}
 	sim_node_pump(n);
+	return n->nr_posted > first && n->nr_posted < n->nr_ops;
 }

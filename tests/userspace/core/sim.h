@@ -188,10 +188,12 @@ struct sim_ev {
 
 /**
  * struct sim_faults - how bad this seed's world is, in permille
+ * @is_clean:	nothing goes wrong but what the plan says
  * @strict:	everything must complete successfully: no fault that the
  *		protocol may answer with an error, losses below the retry limit
  */
 struct sim_faults {
+	bool is_clean;
 	bool strict;
 	bool hostile;
 	u32 loss;
@@ -254,6 +256,7 @@ void sim_plan_epoch(struct sim_node *a, struct sim_node *b);
 
 void sim_link_tx(struct sim_node *from, const struct shca_pkt *pkt,
 		 const u8 *payload);
+struct sim_wire *sim_wire_copy(const struct sim_wire *from, u32 len);
 void sim_link_rx(struct sim_node *to, struct sim_wire *wire);
 void sim_link_forge(struct sim_node *to);
 
@@ -262,7 +265,7 @@ void sim_link_forge(struct sim_node *to);
 void sim_node_rx(struct sim_node *n, struct shca_pkt *pkt, bool is_response);
 void sim_node_pump(struct sim_node *n);
 void sim_node_error(struct sim_node *n);
-void sim_node_post(struct sim_node *n);
+bool sim_node_post(struct sim_node *n);
 void sim_node_timer(struct sim_node *n);
 
 /* ---- mem.c --------------------------------------------------------------- */

@@ -58,6 +58,7 @@ static struct sim_ev pull(struct sim_world *w)
 static u32 pick_len(struct sim_world *w)
 {
 	struct prng *rng = &w->rng;
+	u32 len;
 
 	switch (prng_below(rng, 8)) {
 	case 0:
@@ -70,8 +71,8 @@ static u32 pick_len(struct sim_world *w)
 	case 4:
 		return w->mtu * prng_range(rng, 1, 4);
 	case 5:
-		return w->mtu * prng_range(rng, 1, 4) - 1 +
-		       prng_below(rng, 3);
+		len = w->mtu * prng_range(rng, 1, 4) - 1;
+		return len + prng_below(rng, 3);
 	case 6:
 		return prng_range(rng, 1, 4 * w->mtu);
 	default:
@@ -148,11 +149,12 @@ static void plan_atomic(struct sim_node *n, struct sim_op *op)
 static void plan_recv(struct sim_node *n, struct sim_op *op)
 {
 	struct prng *rng = &n->w->rng;
-	u32 i;
+	u32 i, spare;
 
 	op->recv_idx = n->nr_consuming;
 	n->recv_of[n->nr_consuming++] = op - n->ops;
-	op->recv_len = op->len + prng_below(rng, 3) * prng_below(rng, 100);
+	spare = prng_below(rng, 3);
+	op->recv_len = op->len + spare * prng_below(rng, 100);
 	if (op->fault == SIM_RECV_SHORT)
 		op->recv_len = prng_below(rng, op->len);
 	op->nr_recv_sge = pick_sges(n->peer, op->recv_len, op->recv_sge);
@@ -218,9 +220,9 @@ static void plan_op(struct sim_node *n, struct sim_op *op,
 	memset(op, 0, sizeof(*op));
 	op->id = w->next_op++;
 	op->opcode = opcodes[prng_below(rng, nr)];
-	op->flags = (prng_chance(rng, 600) ? SHCA_SEND_SIGNALED : 0) |
-		    (prng_chance(rng, 150) ? SHCA_SEND_FENCE : 0) |
-		    (prng_chance(rng, 300) ? SHCA_SEND_SOLICITED : 0);
+	op->flags = prng_chance(rng, 600) ? SHCA_SEND_SIGNALED : 0;
+	op->flags |= prng_chance(rng, 150) ? SHCA_SEND_FENCE : 0;
+	op->flags |= prng_chance(rng, 300) ? SHCA_SEND_SOLICITED : 0;
 	op->len = pick_len(w);
 	op->len = min_t(u32, op->len, n->room);
 	n->room -= op->len;
@@ -335,9 +337,8 @@ static void start_node(struct sim_node *n)
 	a->access = SHCA_ACCESS_REMOTE_WRITE | SHCA_ACCESS_REMOTE_READ |
 		    SHCA_ACCESS_REMOTE_ATOMIC;
 	a->min_rnr_timer = prng_range(rng, 1, prng_chance(rng, 50) ? 24 : 14);
-	a->max_dest_rd_atomic = min_t(u32, SIM_RD_RING,
-				      n->peer->req_attr.max_rd_atomic +
-				      prng_below(rng, 2));
+	a->max_dest_rd_atomic = n->peer->req_attr.max_rd_atomic +
+				prng_below(rng, 2);
 	a->cnp = n->w->f.ecn;
 	shca_req_reset(&n->req);
 	shca_resp_reset(&n->resp);
@@ -433,12 +434,20 @@ static void start_events(struct sim_node *n)
 		some_time(n, SIM_EV_FORGE, MS);
 	if (f->strict)
 		return;
-	if (prng_chance(rng, f->loss || f->hostile ? 100 : 0))
+	if (!f->is_clean && prng_chance(rng, 100))
 		some_time(n, SIM_EV_ERROR, 20 * MS);
-	if (prng_chance(rng, f->loss ? 50 : 0))
+	if (!f->is_clean && !f->hostile && prng_chance(rng, 50))
 		some_time(n, SIM_EV_RESET, 20 * MS);
-	if (prng_chance(rng, f->loss || f->hostile ? 80 : 0))
-		some_time(n, SIM_EV_DEREG, 10 * MS);
+	if (!f->is_clean && prng_chance(rng, 150))
+		some_time(n, SIM_EV_DEREG, prng_chance(rng, 500) ? MS : 10 * MS);
+}
+
+/* Without a time-out a loss stands for ever, and only the owner ends it. */
+static void push_last_call(struct sim_node *n)
+{
+	u64 wait = n->req_attr.timeout_ns ? LAST_CALL : 1000 * MS;
+
+	sim_push(n->w, n->w->now + wait, SIM_EV_ERROR, n->idx, n->qpn, NULL);
 }
 
 static void start_epoch(struct sim_node *a, struct sim_node *b)
@@ -461,8 +470,8 @@ static void start_epoch(struct sim_node *a, struct sim_node *b)
 	b->extra_status = world_excuses(b);
 	start_events(a);
 	start_events(b);
-	sim_push(w, w->now + LAST_CALL, SIM_EV_ERROR, a->idx, a->qpn, NULL);
-	sim_push(w, w->now + LAST_CALL, SIM_EV_ERROR, b->idx, b->qpn, NULL);
+	push_last_call(a);
+	push_last_call(b);
 }
 
 static bool node_complete(const struct sim_node *n)
@@ -534,8 +543,7 @@ static void post_recvs(struct sim_node *n)
 {
 	struct prng *rng = &n->w->rng;
 	u32 nr = prng_range(rng, 1, prng_chance(rng, 500) ? 3 : 30);
-	u64 wait = 1 + prng_next(rng) % (prng_chance(rng, 800) ? MS / 4 :
-					 30 * MS);
+	u64 wait = prng_chance(rng, 800) ? MS / 4 : 30 * MS;
 
 	n->recv_posted = min_t(u32, n->recv_posted + nr, n->peer->nr_consuming);
 	if (n->recv_posted < n->peer->nr_consuming)
@@ -582,9 +590,10 @@ static void on_event(struct sim_world *w, struct sim_ev *ev)
 			sim_node_timer(n);
 		return;
 	case SIM_EV_POST:
-		sim_node_post(n);
-		if (n->nr_posted < n->nr_ops)
-			some_time(n, SIM_EV_POST, 1 + MS / 2);
+		if (sim_node_post(n))
+			some_time(n, SIM_EV_POST, MS / 2);
+		else if (n->nr_posted < n->nr_ops && n->state != SIM_NODE_IDLE)
+			some_time(n, SIM_EV_POST, 20 * MS);
 		return;
 	case SIM_EV_RECV:
 		post_recvs(n);
@@ -645,7 +654,8 @@ static void pick_world(struct sim_world *w)
 	f->byte_ns = prng_below(rng, 3);
 	f->pump_ns = prng_range(rng, 100, 20000);
 	f->ecn = sometimes(rng, 100, 1000);
-	if (kind < 3)
+	f->is_clean = kind < 3;
+	if (f->is_clean)
 		return;
 	f->strict = kind < 12;
 	f->hostile = kind >= 17;
@@ -655,7 +665,7 @@ static void pick_world(struct sim_world *w)
 	f->corrupt = sometimes(rng, 300, 50);
 	f->jitter_ns = sometimes(rng, 500, 200000);
 	f->budget = sometimes(rng, 300, 8);
-	f->mem_retry = f->strict ? 0 : sometimes(rng, 200, 100);
+	f->mem_retry = sometimes(rng, 200, 100);
 	if (f->hostile)
 		f->mutate = prng_range(rng, 1, 200);
 }

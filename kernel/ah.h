@@ -1,0 +1,62 @@
+/* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
+/*
+ * Address handles.  A work request names one by a handle; the address vector
+ * is copied into the private work request when it is fetched, so an address
+ * handle may be destroyed while requests that used it are under way.
+ */
+#ifndef SHCA_AH_H
+#define SHCA_AH_H
+
+#include <rdma/ib_verbs.h>
+
+#include "link.h"
+
+struct shca_dev;
+
+/**
+ * struct shca_ah_entry - what work requests find under a handle
+ *
+ * Immutable once published; replaced by modify, freed after a grace period.
+ */
+struct shca_ah_entry {
+	struct rcu_head rcu;
+	struct ib_pd *pd;
+	struct shca_av av;
+};
+
+/**
+ * struct shca_ah - an address handle
+ * @attr:	for query_ah
+ */
+struct shca_ah {
+	struct ib_ah ibah;
+	struct shca_ah_entry *entry;
+	u32 handle;
+	struct rdma_ah_attr attr;
+};
+
+static inline struct shca_ah *to_shca_ah(struct ib_ah *ibah)
+{
+	return container_of(ibah, struct shca_ah, ibah);
+}
+
+void shca_ah_table_init(struct shca_dev *dev);
+void shca_ah_table_destroy(struct shca_dev *dev);
+
+/**
+ * shca_ah_find() - copy the address vector of a handle
+ * @pd:		the QP's; another's handle is not found
+ *
+ * Context: any.
+ */
+bool shca_ah_find(struct shca_dev *dev, struct ib_pd *pd, u32 handle,
+		  struct shca_av *av);
+
+/* struct ib_device_ops */
+int shca_create_ah(struct ib_ah *ibah, struct rdma_ah_init_attr *init,
+		   struct ib_udata *udata);
+int shca_modify_ah(struct ib_ah *ibah, struct rdma_ah_attr *attr);
+int shca_query_ah(struct ib_ah *ibah, struct rdma_ah_attr *attr);
+int shca_destroy_ah(struct ib_ah *ibah, u32 flags);
+
+#endif

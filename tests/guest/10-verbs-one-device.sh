@@ -1,0 +1,18 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
+#
+# The verbs on one device with itself: data, errors, states, events, objects;
+# then data and errors again as packets.
+#
+# timeout: 900
+. "$(dirname "$0")/lib.sh"
+. "$(dirname "$0")/scenario"
+
+make_pair 9000
+for program in objects qp_states cq_events rc_errors rc_data; do
+	verbs auto "$program" -d shca_a -f 4
+done
+run in_a softhca dev set shca_a path wire
+for program in cq_events rc_errors rc_data; do
+	verbs wire "$program" -d shca_a -f 6
+done

@@ -1,0 +1,48 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
+#
+# perftest's bandwidth and latency programs for SEND, WRITE and READ over RC,
+# from 1 byte to 8 MiB, at netdev MTU 1500 and 9000, between two namespaces and
+# on one device with itself. That all sizes complete is tested here, not how
+# fast: for that there is `make bench`.
+#
+# timeout: 900
+. "$(dirname "$0")/lib.sh"
+. "$(dirname "$0")/scenario"
+
+# perf NAME HOW PROGRAM SERVER_DEVICE SERVER_ADDRESS CLIENT_ADDRESS
+perf() {
+	local name=$1 how=$2 program=$3 to=$4 server_gid client_gid size
+	server_gid=$(gid_index "$to" "$5")
+	client_gid=$(gid_index shca_a "$6")
+	for size in "-s 1 -n 100" "-a -n 20"; do
+		# shellcheck disable=SC2086 # several words
+		check "${name}${size%% *}" all_sizes "$how" "$program" -F -d "$to" -x "$server_gid" $size -- \
+			"$program" -F -d shca_a -x "$client_gid" $size ADDRESS
+	done
+}
+
+# all_sizes HOW ... : it succeeds, and the client's table ends with the size
+# that was asked for
+all_sizes() {
+	local how=$1 table=/tmp/perf.$$ last=8388608
+	shift
+	[[ " $* " != *" -s 1 "* ]] || last=1
+	"$how" "$@" >"$table" || { cat "$table"; return 1; }
+	grep -E '^ *[0-9]+ +[0-9]+ ' "$table"
+	grep -q -E "^ *$last +[0-9]+ " "$table"
+}
+
+make_pair 1500
+for mtu in 1500 9000; do
+	run in_a ip link set veth_a mtu $mtu
+	run in_b ip link set veth_b mtu $mtu
+	for program in ib_{send,write,read}_{bw,lat}; do
+		if [ $mtu = 1500 ]; then
+			perf "$program.pair_ipv4_mtu$mtu" between_pair "$program" shca_b $ip4_b $ip4_a
+			perf "$program.self_ipv4_mtu$mtu" on_itself "$program" shca_a $ip4_a $ip4_a
+		else
+			perf "$program.pair_ipv6_mtu$mtu" between_pair "$program" shca_b $ip6_b $ip6_a
+		fi
+	done
+done

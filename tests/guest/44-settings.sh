@@ -1,0 +1,87 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
+#
+# The generic-netlink family and the tool softhca: settings are kept, and each
+# refusal comes with its reason in words.
+. "$(dirname "$0")/lib.sh"
+
+make_pair 1500
+
+path_is() { in_a softhca dev show shca_a | grep -q "path $1"; }
+json() { in_a softhca dev show --json "$@" | python3 -m json.tool; }
+json_says() { in_a softhca dev show "$1" --json | python3 -c "import json, sys; d = json.load(sys.stdin)
+sys.exit(not (len(d) == 1 and d[0]['name'] == '$1' and d[0]['path'] == '$2' and d[0]['netdev'] == '$3'))"; }
+
+# refused STATUS TEXT COMMAND... : it fails so, and says so
+refused() {
+	local status=0 want=$1 text=$2
+	shift 2
+	"$@" >/tmp/refused 2>&1 || status=$?
+	cat /tmp/refused
+	[ "$status" = "$want" ] && grep -q "$text" /tmp/refused
+}
+
+check auto_is_the_default path_is auto
+check set_wire in_a softhca dev set shca_a path wire
+check wire_is_kept path_is wire
+check json_is_json json
+check json_tells json_says shca_a wire veth_a
+check set_auto in_a softhca dev set shca_a path auto
+check auto_is_kept path_is auto
+
+check unknown_device refused 1 '^softhca: nonesuch: .* .*(No such device)' in_a softhca dev set nonesuch path wire
+check show_unknown_device refused 1 '^softhca: nonesuch: .* .*(No such device)' in_a softhca dev show nonesuch
+check device_of_another_namespace refused 1 'No such device' in_b softhca dev set shca_a path wire
+check without_privilege refused 1 'Operation not permitted' \
+	in_a setpriv --reuid=65534 --clear-groups softhca dev set shca_a path wire
+check unprivileged_may_look in_a setpriv --reuid=65534 --clear-groups softhca dev show shca_a
+check nothing_was_changed path_is auto
+check wrong_value_is_a_usage_error refused 2 'auto or wire' in_a softhca dev set shca_a path sideways
+check wrong_setting_is_a_usage_error refused 2 'unknown setting' in_a softhca dev set shca_a colour red
+
+# What the tool would never send, sent by hand: name, attributes as hex.
+raw() {
+	in_a python3 - "$@" <<-'END'
+		import socket, struct, sys
+		def attr(kind, data):
+		    return struct.pack("HH", 4 + len(data), kind) + data + bytes(-len(data) % 4)
+		s = socket.socket(socket.AF_NETLINK, socket.SOCK_RAW, 16)
+		s.setsockopt(270, 11, 1)   # SOL_NETLINK, NETLINK_EXT_ACK
+		s.bind((0, 0))
+		def ask(kind, cmd, flags, body):
+		    s.send(struct.pack("IHHII", 20 + len(body), kind, flags, 1, 0) +
+		           struct.pack("BBH", cmd, 1, 0) + body)
+		    return s.recv(65536)
+		reply = ask(16, 3, 5, attr(2, b"softhca\0"))     # CTRL_CMD_GETFAMILY
+		family, at = None, 20
+		while at < struct.unpack_from("I", reply)[0]:
+		    length, kind = struct.unpack_from("HH", reply, at)
+		    if kind == 1:
+		        family = struct.unpack_from("H", reply, at + 4)[0]
+		    at += (length + 3) & ~3
+		s.recv(65536)
+		body = b"".join(attr(int(k), bytes.fromhex(v)) for k, v in (a.split("=") for a in sys.argv[2:]))
+		reply = ask(family, int(sys.argv[1]), 5, body)
+		length, kind, flags = struct.unpack_from("IHH", reply)
+		error = -struct.unpack_from("i", reply, 16)[0] if kind == 2 else 0
+		at, text = 20 + (16 if flags & 0x100 else (struct.unpack_from("I", reply, 20)[0] + 3) & ~3), ""
+		while flags & 0x200 and at < length:
+		    size, kind = struct.unpack_from("HH", reply, at)
+		    if kind & 0x3fff == 1:
+		        text = reply[at + 4:at + size].rstrip(b"\0").decode()
+		    at += (size + 3) & ~3
+		print("errno", error, "text", repr(text))
+		sys.exit(0 if error and text else 1)
+	END
+}
+hex() { printf '%s\0' "$1" | od -An -v -tx1 | tr -d ' \n'; }
+
+# attribute numbers of uapi/softhca-netlink.h: 2 name, 5 path; command 2 DEV_SET
+check extack_path_out_of_range raw 2 "2=$(hex shca_a)" 5=07
+check extack_path_too_long raw 2 "2=$(hex shca_a)" 5=00000000
+check extack_name_missing raw 2 5=01
+check extack_nothing_to_set raw 2 "2=$(hex shca_a)"
+check extack_unknown_attribute raw 2 "2=$(hex shca_a)" 99=00
+check extack_name_too_long raw 2 "2=$(hex "$(printf 'x%.0s' {1..300})")" 5=01
+check extack_read_only_attribute raw 2 "2=$(hex shca_a)" 3=01000000 5=01
+check nothing_was_changed_by_hand path_is auto

@@ -1,0 +1,295 @@
+// SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
+/*
+ * Holds a device and keeps it busy until it is taken away: for tests that
+ * remove devices under traffic.  Prints a line for each phase, so that a script
+ * can wait for it:
+ *
+ *	traffic			requests of all kinds complete, in a loop
+ *	ended: REASON		an event, a completion or a call said so
+ *
+ * and then keeps the device open until it gets SIGTERM (or at once leaves, with
+ * --leave), closes it and exits with 0.  Wrong data, or an end that cannot come
+ * from a removal, give 1.
+ *
+ *	hold -d DEVICE [-p PEER] [-f 4|6] [--idle] [--leave]
+ *	hold -d DEVICE --listen PORT | --connect HOST:PORT ...
+ *
+ * The first form has both ends in this process; the others are two processes.
+ */
+#include "util.h"
+
+#include <fcntl.h>
+#include <getopt.h>
+#include <poll.h>
+#include <sched.h>
+#include <signal.h>
+#include <unistd.h>
+
+#define SLOTS		8
+#define SLOT_LEN	(64 * KIB)
+
+static bool idle, leave;
+static const char *listen_port, *connect_to;
+static volatile sig_atomic_t terminated;
+
+/* One direction of traffic: slots at @from go to the same slots at @to. */
+struct stream {
+	struct end *end;
+	struct buf *mem;
+	struct address peer;
+	uint64_t posted;
+	uint64_t done;
+};
+
+static void on_term(int sig)
+{
+	(void)sig;
+	terminated = 1;
+}
+
+/* Why it is over; called once. Never returns. */
+static void finish(struct end *end, const char *why)
+{
+	sigset_t mask, old;
+
+	printf("ended: %s\n", why);
+	sigemptyset(&mask);
+	sigaddset(&mask, SIGTERM);
+	sigprocmask(SIG_BLOCK, &mask, &old);
+	while (!leave && !terminated)
+		sigsuspend(&old);
+	/* What the device had is gone; closing must work nevertheless. */
+	ibv_destroy_qp(end->qp);
+	REQUIRE_EQ(ibv_close_device(end->nic->ctx), 0);
+	printf("closed\n");
+	exit(EXIT_SUCCESS);
+}
+
+static void look_for_event(struct end *end, int wait_ms)
+{
+	struct pollfd pfd = { .fd = end->nic->ctx->async_fd,
+			      .events = POLLIN };
+	struct ibv_async_event event;
+
+	if (poll(&pfd, 1, wait_ms) <= 0)
+		return;
+	if (ibv_get_async_event(end->nic->ctx, &event))
+		finish(end, "the event file is closed");
+	ibv_ack_async_event(&event);
+	switch (event.event_type) {
+	case IBV_EVENT_DEVICE_FATAL:
+		finish(end, ibv_event_type_str(event.event_type));
+		break;
+	case IBV_EVENT_PORT_ACTIVE:
+	case IBV_EVENT_PORT_ERR:
+	case IBV_EVENT_GID_CHANGE:
+	case IBV_EVENT_COMM_EST:
+		break;
+	default:
+		FAIL("event %s", ibv_event_type_str(event.event_type));
+	}
+}
+
+/* Statuses that the removal of one of the two devices explains. */
+static bool is_explained(enum ibv_wc_status status)
+{
+	return status == IBV_WC_RETRY_EXC_ERR ||
+	       status == IBV_WC_WR_FLUSH_ERR;
+}
+
+static void post_one(struct stream *s)
+{
+	static const enum ibv_wr_opcode ops[] = {
+		IBV_WR_RDMA_WRITE, IBV_WR_RDMA_READ, IBV_WR_SEND,
+	};
+	size_t off = s->posted % SLOTS * SLOT_LEN;
+	struct ibv_sge sge = sge_of(s->mem, off, SLOT_LEN);
+	struct ibv_send_wr wr = wr_rdma(s->posted, ops[s->posted % 3], &sge, 1,
+					s->peer.va + off, s->peer.rkey);
+	struct ibv_send_wr *bad;
+	int err;
+
+	err = ibv_post_send(s->end->qp, &wr, &bad);
+	if (err == EIO)
+		finish(s->end, "posting fails with EIO");
+	REQUIRE_EQ(err, 0);
+	s->posted++;
+}
+
+static void post_receive(struct stream *s, uint64_t id)
+{
+	struct ibv_sge sge = sge_of(s->mem, SLOTS * SLOT_LEN, SLOT_LEN);
+	struct ibv_recv_wr wr = { .wr_id = id, .sg_list = &sge, .num_sge = 1 };
+	struct ibv_recv_wr *bad;
+	int err = ibv_post_recv(s->end->qp, &wr, &bad);
+
+	if (err == EIO)
+		finish(s->end, "posting fails with EIO");
+	REQUIRE_EQ(err, 0);
+}
+
+static void poll_one(struct stream *s, struct ibv_cq *cq)
+{
+	struct ibv_wc wc;
+
+	if (ibv_poll_cq(cq, 1, &wc) <= 0)
+		return;
+	if (wc.status != IBV_WC_SUCCESS) {
+		if (!is_explained(wc.status))
+			FAIL("completion: %s", ibv_wc_status_str(wc.status));
+		finish(s->end, ibv_wc_status_str(wc.status));
+	}
+	if (wc.opcode == IBV_WC_RECV)
+		post_receive(s, wc.wr_id);
+	else
+		REQUIRE_EQ(wc.wr_id, s->done++);
+}
+
+static void run_traffic(struct stream *s, int nr)
+{
+	bool told = false;
+	unsigned int turn;
+	int i;
+
+	for (turn = 0; !terminated; turn++) {
+		for (i = 0; i < nr; i++) {
+			if (!idle && s[i].posted - s[i].done < SLOTS)
+				post_one(&s[i]);
+			poll_one(&s[i], s[i].end->scq);
+			poll_one(&s[i], s[i].end->rcq);
+		}
+		if (!told && (idle || s[0].done > 3 * SLOTS)) {
+			printf("traffic\n");
+			told = true;
+		}
+		if (idle)
+			look_for_event(s[0].end, 1000);
+		else if (turn % 64 == 0)
+			look_for_event(s[0].end, 0);
+		sched_yield();
+	}
+	printf("terminated before the device\n");
+}
+
+static struct stream stream_make(struct end *end, struct buf *mem)
+{
+	struct stream s = { .end = end, .mem = mem };
+
+	*mem = buf_make(end->nic->pd, (SLOTS + 1) * SLOT_LEN, ACCESS_ALL);
+	return s;
+}
+
+static struct address stream_address(const struct stream *s)
+{
+	struct address address = end_address(s->end);
+
+	address.va = (uintptr_t)s->mem->p;
+	address.rkey = s->mem->mr->rkey;
+	return address;
+}
+
+static void receives(struct stream *s)
+{
+	uint64_t i;
+
+	for (i = 0; i < 2 * SLOTS; i++)
+		post_receive(s, i);
+}
+
+static void one_process(void)
+{
+	struct stream s[2];
+	struct buf mem[2];
+	struct end a, b;
+
+	pair_make(&a, &b, &config_default);
+	s[0] = stream_make(&a, &mem[0]);
+	s[1] = stream_make(&b, &mem[1]);
+	s[0].peer = stream_address(&s[1]);
+	s[1].peer = stream_address(&s[0]);
+	receives(&s[0]);
+	receives(&s[1]);
+	run_traffic(s, 2);
+}
+
+static void two_processes(void)
+{
+	struct address mine;
+	struct stream s;
+	struct buf mem;
+	struct end end;
+	char host[256], *port;
+	int fd;
+
+	end = end_make(nic_a(), &config_default);
+	s = stream_make(&end, &mem);
+	if (listen_port) {
+		fd = tcp_listen(listen_port);
+	} else {
+		snprintf(host, sizeof(host), "%s", connect_to);
+		port = strrchr(host, ':');
+		REQUIRE(port);
+		*port++ = 0;
+		fd = tcp_connect(host, port);
+	}
+	mine = stream_address(&s);
+	s.peer = swap_addresses(fd, &mine);
+	REQUIRE_EQ(end_to_init(&end), 0);
+	receives(&s);
+	REQUIRE_EQ(end_to_rtr(&end, &s.peer), 0);
+	REQUIRE_EQ(end_to_rts(&end), 0);
+	/* Both are ready before one begins. */
+	swap_addresses(fd, &mine);
+	run_traffic(&s, 1);
+}
+
+int main(int argc, char **argv)
+{
+	static const struct option longs[] = {
+		{ "device", required_argument, NULL, 'd' },
+		{ "peer", required_argument, NULL, 'p' },
+		{ "family", required_argument, NULL, 'f' },
+		{ "idle", no_argument, NULL, 'i' },
+		{ "leave", no_argument, NULL, 'l' },
+		{ "listen", required_argument, NULL, 'L' },
+		{ "connect", required_argument, NULL, 'C' },
+		{}
+	};
+	struct sigaction action = { .sa_handler = on_term };
+	int c;
+
+	while ((c = getopt_long(argc, argv, "d:p:f:", longs, NULL)) >= 0) {
+		switch (c) {
+		case 'd':
+			options.device = optarg;
+			break;
+		case 'p':
+			options.peer = optarg;
+			break;
+		case 'f':
+			options.family = atoi(optarg);
+			break;
+		case 'i':
+			idle = true;
+			break;
+		case 'l':
+			leave = true;
+			break;
+		case 'L':
+			listen_port = optarg;
+			break;
+		case 'C':
+			connect_to = optarg;
+			break;
+		default:
+			return 2;
+		}
+	}
+	setvbuf(stdout, NULL, _IOLBF, 0);
+	sigaction(SIGTERM, &action, NULL);
+	if (listen_port || connect_to)
+		two_processes();
+	else
+		one_process();
+	return EXIT_SUCCESS;
+}
