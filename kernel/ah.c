@@ -58,6 +58,7 @@ static struct shca_ah_entry *shca_ah_entry_alloc(struct shca_dev *dev,
 		kfree(entry);
 		return ERR_PTR(err);
 	}
+	entry->av.tag = atomic_inc_return(&dev->av_tag) ?: 1;
 	return entry;
 }
 

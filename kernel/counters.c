@@ -47,6 +47,10 @@ static enum shca_counter shca_rx_counter(enum shca_rx verdict)
 		return SHCA_CNT_RX_LOCAL_ERR;
 	case SHCA_RX_CNP:
 		return SHCA_CNT_RX_CNP;
+	case SHCA_RX_DROPPED:
+		return SHCA_CNT_RX_DROPPED;
+	case SHCA_RX_QKEY:
+		return SHCA_CNT_RX_QKEY;
 	case SHCA_RX_OK:
 	case SHCA_RX_RETRY:
 	case SHCA_RX_NR:

@@ -38,6 +38,8 @@
 	X(RX_LOST_RESPONSE,	"implied_nak_seq_err")		\
 	X(RX_LOCAL_ERR,		"req_local_errors")		\
 	X(RX_CNP,		"rp_cnp_handled")		\
+	X(RX_DROPPED,		"rx_dropped_messages")		\
+	X(RX_QKEY,		"rx_qkey_mismatch")		\
 	X(TIMEOUT,		"local_ack_timeout_err")	\
 	X(TX_NO_ROUTE,		"tx_no_route")			\
 	X(TX_NO_MEM,		"tx_no_memory")			\

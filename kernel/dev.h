@@ -54,7 +54,7 @@ struct shca_net;
  *		unregistered, and no QP exists after that
  * @snet:	sockets and QP numbers of the netdev's network namespace
  * @mrs:	memory regions by key index
- * @ahs: @next_ah: address handles by handle
+ * @ahs: @next_ah: @av_tag: address handles by handle
  * @path:	enum shca_path; read without a lock for each packet
  * @node:	in shca_dev_list, protected by shca_dev_lock
  * @gone:	the netdev went away before registration; under shca_dev_lock
@@ -73,6 +73,7 @@ struct shca_dev {
 	bool port_up;
 	atomic_t nr_mr;
 	atomic_t nr_ah;
+	atomic_t av_tag;
 	struct shca_counters __percpu *counters;
 };
 

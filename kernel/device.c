@@ -68,7 +68,9 @@ static int shca_query_device(struct ib_device *ibdev,
 				 IB_DEVICE_RC_RNR_NAK_GEN |
 				 IB_DEVICE_SYS_IMAGE_GUID |
 				 IB_DEVICE_SHUTDOWN_PORT |
-				 IB_DEVICE_PORT_ACTIVE_EVENT;
+				 IB_DEVICE_PORT_ACTIVE_EVENT |
+				 IB_DEVICE_SRQ_RESIZE |
+				 IB_DEVICE_MEM_MGT_EXTENSIONS;
 	attr->kernel_cap_flags = IBK_ALLOW_USER_UNREG;
 	attr->max_send_sge = SHCA_LIM_SGE;
 	attr->max_recv_sge = SHCA_LIM_SGE;
@@ -86,6 +88,7 @@ static int shca_query_device(struct ib_device *ibdev,
 	attr->max_srq_wr = SHCA_LIM_SRQ_WR;
 	attr->max_srq_sge = SHCA_LIM_SGE;
 	attr->max_pkeys = 1;
+	attr->max_fast_reg_page_list_len = SHCA_LIM_FAST_PAGES;
 	attr->local_ca_ack_delay = 15;
 	attr->raw_packet_caps = 0;
 	ibdev_dbg(&dev->ibdev, "queried\n");
@@ -189,6 +192,7 @@ static const struct ib_device_ops shca_dev_ops = {
 	.uverbs_abi_ver = SHCA_ABI_VERSION,
 
 	.alloc_hw_port_stats = shca_alloc_hw_port_stats,
+	.alloc_mr = shca_alloc_mr,
 	.alloc_pd = shca_alloc_pd,
 	.alloc_ucontext = shca_alloc_ucontext,
 	.create_ah = shca_create_ah,
@@ -206,9 +210,11 @@ static const struct ib_device_ops shca_dev_ops = {
 	.destroy_srq = shca_destroy_srq,
 	.disassociate_ucontext = shca_disassociate_ucontext,
 	.get_dev_fw_str = shca_fw_str,
+	.get_dma_mr = shca_get_dma_mr,
 	.get_hw_stats = shca_get_hw_stats,
 	.get_link_layer = shca_link_layer,
 	.get_port_immutable = shca_port_immutable,
+	.map_mr_sg = shca_map_mr_sg,
 	.mmap = shca_mmap,
 	.mmap_free = shca_mmap_free,
 	.modify_ah = shca_modify_ah,

@@ -11,7 +11,7 @@
 #include <linux/skbuff.h>
 #include <linux/types.h>
 
-#include "core/packet.h"
+#include "core/mem.h"
 
 struct dst_entry;
 struct rdma_ah_attr;
@@ -24,11 +24,15 @@ enum shca_link_type {
 
 /**
  * struct shca_av - address vector, in the terms of its link
+ * @tag:	0 for the peer of a connected QP, else differs between any two
+ *		address handles of a device: tells whether a remembered route is
+ *		for this vector
  * @roce:	IPv4 addresses are held mapped; @sport in host order
  */
 struct shca_av {
 	enum shca_link_type link;
 	u8 sl;
+	u32 tag;
 	union {
 		struct {
 			bool ipv4;
@@ -51,6 +55,7 @@ struct shca_av {
 struct shca_route {
 	struct dst_entry *dst;
 	u32 cookie;
+	u32 tag;
 	u32 busy;
 };
 
@@ -64,10 +69,12 @@ struct shca_route {
  *		bottom halves off.  Returns 0; EBUSY: the queue below is full,
  *		so that the sender can wait; or an error that counts as loss.
  * @check:	does a received packet come from the peer of @av, and to us?
+ * @serves:	is a received packet for an address of this device?  Softirq.
  * @icrc_ok:	is the ICRC of a received packet right?
+ * @grh:	the SHCA_GRH_BYTES that UD shows of a received packet's headers
  *
- * For @check and @icrc_ok @skb->data is at the BTH, lower headers are in the
- * linear part before it.
+ * For the last four @skb->data is at the BTH, lower headers are in the linear
+ * part before it.
  */
 struct shca_link_ops {
 	unsigned int headroom;
@@ -76,8 +83,11 @@ struct shca_link_ops {
 	int (*xmit)(struct shca_dev *dev, const struct shca_av *av,
 		    struct shca_route *route, struct sk_buff *skb);
 	bool (*check)(const struct shca_av *av, const struct sk_buff *skb);
+	bool (*serves)(const struct shca_dev *dev, const struct sk_buff *skb);
 	bool (*icrc_ok)(const struct sk_buff *skb);
+	void (*grh)(const struct sk_buff *skb, u8 *grh);
 };
+
 
 extern const struct shca_link_ops shca_roce_ops;
 

@@ -165,13 +165,48 @@ static enum shca_mem_status shca_local_store(void *ctx,
 	return shca_scatter(ctx, sge, nr, 0, len, &src);
 }
 
+static enum shca_mem_status shca_grh_store(void *ctx,
+					   const struct shca_sge *sge, u32 nr,
+					   const struct shca_pkt *pkt)
+{
+	struct shca_qp *qp = ctx;
+	u8 grh[SHCA_GRH_BYTES];
+
+	qp->link->grh(pkt->data, grh);
+	return shca_local_store(ctx, sge, nr, grh, sizeof(grh));
+}
+
+static bool shca_invalidate(void *ctx, u32 rkey)
+{
+	struct shca_qp *qp = ctx;
+
+	return shca_mr_invalidate(qp->dev, qp->pd, rkey);
+}
+
+static enum shca_wc_status shca_local_op(void *ctx,
+					 const struct shca_send_wr *wr)
+{
+	struct shca_qp *qp = ctx;
+	bool ok = false;
+
+	if (wr->opcode == SHCA_WR_LOCAL_INV)
+		ok = shca_mr_invalidate(qp->dev, qp->pd, wr->imm);
+	else if (wr->opcode == SHCA_WR_REG_MR)
+		ok = shca_mr_register(qp->dev, qp->pd, wr->compare_add,
+				      wr->rkey, wr->swap);
+	return ok ? SHCA_WC_SUCCESS : SHCA_WC_LOC_QP_OP_ERR;
+}
+
 const struct shca_mem_ops shca_mem_ops = {
 	.remote_check = shca_remote_check,
 	.remote_write = shca_remote_write,
 	.remote_atomic = shca_remote_atomic,
 	.local_scatter = shca_local_scatter,
 	.local_store = shca_local_store,
+	.grh_store = shca_grh_store,
 	.recv_get = shca_rq_fetch,
+	.invalidate = shca_invalidate,
+	.local_op = shca_local_op,
 };
 
 static enum shca_mem_status shca_gather_sges(struct shca_qp *qp,

@@ -112,6 +112,14 @@ int shca_net_add_qp(struct shca_net *snet, struct shca_qp *qp)
 {
 	int tries, err;
 
+	if (qp->type == IB_QPT_GSI) {
+		qp->qpn = 1;
+		spin_lock_bh(&snet->gsi_lock);
+		list_add_tail_rcu(&qp->gsi_node, &snet->gsi);
+		spin_unlock_bh(&snet->gsi_lock);
+		return 0;
+	}
+
 	for (tries = 0; tries < 64; tries++) {
 		/* Not 0 and 1 (SMI, GSI), not 0xffffff (multicast). */
 		qp->qpn = 2 + get_random_u32_below(0xfffffd);
@@ -125,7 +133,30 @@ int shca_net_add_qp(struct shca_net *snet, struct shca_qp *qp)
 
 void shca_net_del_qp(struct shca_net *snet, struct shca_qp *qp)
 {
+	if (qp->type == IB_QPT_GSI) {
+		spin_lock_bh(&snet->gsi_lock);
+		list_del_rcu(&qp->gsi_node);
+		spin_unlock_bh(&snet->gsi_lock);
+		return;
+	}
 	rhashtable_remove_fast(&snet->qps, &qp->node, shca_qp_params);
+}
+
+struct shca_qp *shca_net_find_gsi(struct shca_net *snet,
+				  const struct sk_buff *skb)
+{
+	struct shca_qp *qp, *found = NULL;
+
+	rcu_read_lock();
+	list_for_each_entry_rcu(qp, &snet->gsi, gsi_node) {
+		if (qp->link->serves(qp->dev, skb) &&
+		    refcount_inc_not_zero(&qp->ref)) {
+			found = qp;
+			break;
+		}
+	}
+	rcu_read_unlock();
+	return found;
 }
 
 struct shca_qp *shca_net_find_qp(struct shca_net *snet, u32 qpn)
@@ -149,6 +180,8 @@ static int __net_init shca_net_init_one(struct net *net)
 
 	snet->net = net;
 	mutex_init(&snet->lock);
+	spin_lock_init(&snet->gsi_lock);
+	INIT_LIST_HEAD(&snet->gsi);
 	init_waitqueue_head(&snet->idle);
 	return rhashtable_init(&snet->qps, &shca_qp_params);
 }

@@ -6,12 +6,14 @@
 #ifndef SHCA_NET_H
 #define SHCA_NET_H
 
+#include <linux/list.h>
 #include <linux/mutex.h>
 #include <linux/rhashtable.h>
 #include <linux/types.h>
 #include <linux/wait.h>
 
 struct net;
+struct sk_buff;
 struct shca_qp;
 struct socket;
 
@@ -21,6 +23,8 @@ struct socket;
  * @users:	devices; the sockets are open while there are any
  * @sk4: @sk6:	@sk6 is NULL where IPv6 is off
  * @qps:	struct shca_qp by number; read under RCU
+ * @gsi:	QP1 of each device, oldest first; changed under @gsi_lock, read
+ *		under RCU
  * @idle:	woken when @users becomes 0
  */
 struct shca_net {
@@ -30,6 +34,8 @@ struct shca_net {
 	struct socket *sk4;
 	struct socket *sk6;
 	struct rhashtable qps;
+	spinlock_t gsi_lock;
+	struct list_head gsi;
 	wait_queue_head_t idle;
 };
 
@@ -58,6 +64,16 @@ void shca_net_del_qp(struct shca_net *snet, struct shca_qp *qp);
  * Context: any.
  */
 struct shca_qp *shca_net_find_qp(struct shca_net *snet, u32 qpn);
+
+/**
+ * shca_net_find_gsi() - the QP1 that a management packet is for, or NULL
+ *
+ * That of the device which has the destination address; of several on one
+ * netdev the oldest, and when it goes the next inherits.
+ * Context: softirq.  The reference is the caller's.
+ */
+struct shca_qp *shca_net_find_gsi(struct shca_net *snet,
+				  const struct sk_buff *skb);
 
 int shca_net_init(void);
 void shca_net_exit(void);

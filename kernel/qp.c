@@ -68,14 +68,29 @@ void shca_qp_set_error_locked(struct shca_qp *qp)
 	shca_bh_schedule(&qp->rq.bh);
 }
 
+/* Only the send queue of an unreliable QP stops (IBTA 10.3.1.7). */
+static void shca_qp_send_failed_locked(struct shca_qp *qp)
+{
+	if (shca_qp_transport(qp->type) == SHCA_TRANSPORT_RC ||
+	    qp->state != IB_QPS_RTS) {
+		if (qp->state != IB_QPS_SQE)
+			shca_qp_set_error_locked(qp);
+		return;
+	}
+	trace_shca_state(qp->qpn, qp->state, IB_QPS_SQE);
+	WRITE_ONCE(qp->state, IB_QPS_SQE);
+	shca_bh_schedule(&qp->sq.bh);
+}
+
 void shca_qp_enter_error(struct shca_qp *qp)
 {
 	spin_lock_bh(&qp->sq.lock);
 	spin_lock(&qp->rq.lock);
 	/* Unless it was reset since the side failed. */
-	if (qp->sq.req.state == SHCA_SIDE_ERR ||
-	    qp->rq.resp.state == SHCA_SIDE_ERR)
+	if (qp->rq.resp.state == SHCA_SIDE_ERR)
 		shca_qp_set_error_locked(qp);
+	else if (qp->sq.req.state == SHCA_SIDE_ERR)
+		shca_qp_send_failed_locked(qp);
 	spin_unlock(&qp->rq.lock);
 	spin_unlock_bh(&qp->sq.lock);
 }
@@ -86,8 +101,18 @@ static int shca_qp_check_init(struct ib_qp_init_attr *init, bool is_user)
 {
 	const struct ib_qp_cap *cap = &init->cap;
 
-	if (init->qp_type != IB_QPT_RC)
+	switch (init->qp_type) {
+	case IB_QPT_RC:
+	case IB_QPT_UC:
+	case IB_QPT_UD:
+		break;
+	case IB_QPT_GSI:
+		if (!is_user)
+			break;
+		fallthrough;
+	default:
 		return -EOPNOTSUPP;
+	}
 	if (init->create_flags || init->rwq_ind_tbl)
 		return -EOPNOTSUPP;
 	if (!init->send_cq || !init->recv_cq)
@@ -144,6 +169,10 @@ static int shca_qp_alloc_rings(struct shca_qp *qp)
 	struct shca_recv_ring *ring = &qp->rq.ring;
 	u32 window = min_t(u32, sq->entries, SHCA_SQ_WINDOW);
 	u32 stride = shca_req_stride(sq->max_sge);
+
+	/* UD: each request has its address vector behind its segments. */
+	if (shca_qp_transport(qp->type) == SHCA_TRANSPORT_UD)
+		stride += ALIGN(sizeof(struct shca_av), 8);
 
 	qp->ring_buf = shca_buf_alloc(shca_rq_start(qp) +
 				      ring->entries * ring->stride);

@@ -27,6 +27,7 @@
 
 #include "bh.h"
 #include "buf.h"
+#include "core/opcode.h"
 #include "core/rc.h"
 #include "link.h"
 #include "recv_ring.h"
@@ -104,6 +105,7 @@ struct shca_rq {
  */
 struct shca_qp {
 	struct rhash_head node;
+	struct list_head gsi_node;
 	u32 qpn;
 	refcount_t ref;
 	struct completion unused;
@@ -143,6 +145,20 @@ struct shca_ibqp {
 static inline struct shca_qp *to_shca_qp(struct ib_qp *ibqp)
 {
 	return container_of(ibqp, struct shca_ibqp, ibqp)->qp;
+}
+
+/** shca_qp_transport() - SHCA_TRANSPORT_* of a QP type */
+static inline u8 shca_qp_transport(enum ib_qp_type type)
+{
+	switch (type) {
+	case IB_QPT_UC:
+		return SHCA_TRANSPORT_UC;
+	case IB_QPT_UD:
+	case IB_QPT_GSI:
+		return SHCA_TRANSPORT_UD;
+	default:
+		return SHCA_TRANSPORT_RC;
+	}
 }
 
 void shca_qp_put(struct shca_qp *qp);

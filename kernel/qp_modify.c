@@ -99,11 +99,21 @@ static void shca_qp_save_attr(struct shca_qp *qp, const struct ib_qp_attr *attr,
 	}
 }
 
+/* Datagrams have no path MTU of their own: the port's at the time. */
+static u32 shca_qp_mtu(const struct shca_qp *qp)
+{
+	if (shca_qp_transport(qp->type) == SHCA_TRANSPORT_UD)
+		return shca_port_mtu(qp->dev);
+	return ib_mtu_enum_to_int(qp->attr.path_mtu);
+}
+
 static void shca_start_responder(struct shca_qp *qp)
 {
 	const struct shca_resp_attr attr = {
-		.mtu = ib_mtu_enum_to_int(qp->attr.path_mtu),
+		.mtu = shca_qp_mtu(qp),
 		.rq_psn = qp->attr.rq_psn,
+		.transport = shca_qp_transport(qp->type),
+		.qkey = qp->attr.qkey,
 		.dqpn = qp->attr.dest_qp_num,
 		.pkey = 0xffff,
 		.access = qp->attr.qp_access_flags,
@@ -117,8 +127,11 @@ static void shca_start_responder(struct shca_qp *qp)
 static void shca_start_requester(struct shca_qp *qp)
 {
 	const struct shca_req_attr attr = {
-		.mtu = ib_mtu_enum_to_int(qp->attr.path_mtu),
+		.mtu = shca_qp_mtu(qp),
 		.sq_psn = qp->attr.sq_psn,
+		.transport = shca_qp_transport(qp->type),
+		.qkey = qp->attr.qkey,
+		.sqpn = qp->qpn,
 		.dqpn = qp->attr.dest_qp_num,
 		.pkey = 0xffff,
 		.timeout_ns = shca_timeout_ns(qp->attr.timeout),
@@ -163,6 +176,8 @@ static void shca_apply_state(struct shca_qp *qp, enum ib_qp_state cur,
 	case IB_QPS_RTS:
 		if (cur == IB_QPS_RTR)
 			shca_start_requester(qp);
+		if (cur == IB_QPS_SQE)
+			shca_req_resume(&qp->sq.req);
 		qp->sq.req.draining = false;
 		break;
 	case IB_QPS_SQD:
@@ -179,6 +194,10 @@ static void shca_apply_state(struct shca_qp *qp, enum ib_qp_state cur,
 	/* What may change while running. */
 	if (mask & IB_QP_ACCESS_FLAGS)
 		qp->rq.resp.attr.access = qp->attr.qp_access_flags;
+	if (mask & IB_QP_QKEY) {
+		qp->rq.resp.attr.qkey = qp->attr.qkey;
+		qp->sq.req.attr.qkey = qp->attr.qkey;
+	}
 	if (mask & IB_QP_MIN_RNR_TIMER)
 		qp->rq.resp.attr.min_rnr_timer = qp->attr.min_rnr_timer;
 	if (cur == IB_QPS_SQD) {

@@ -6,9 +6,12 @@
  */
 #include "link.h"
 
+#include <linux/if_vlan.h>
+#include <linux/inetdevice.h>
 #include <linux/ip.h>
 #include <linux/ipv6.h>
 #include <linux/udp.h>
+#include <net/addrconf.h>
 #include <net/ip.h>
 #include <net/ip6_route.h>
 #include <net/ipv6.h>
@@ -112,9 +115,11 @@ static struct dst_entry *shca_route_get(struct shca_dev *dev,
 					const struct shca_av *av,
 					struct shca_route *route)
 {
-	if (likely(route->dst && dst_check(route->dst, route->cookie)))
+	if (likely(route->dst && route->tag == av->tag &&
+		   dst_check(route->dst, route->cookie)))
 		return route->dst;
 	shca_route_drop(route);
+	route->tag = av->tag;
 	route->cookie = 0;
 	route->dst = av->roce.ipv4 ? shca_route4(dev, av) :
 				     shca_route6(dev, av, &route->cookie);
@@ -286,11 +291,57 @@ static bool shca_roce_check(const struct shca_av *av, const struct sk_buff *skb)
 	       ipv6_addr_equal(&ipv6_hdr(skb)->daddr, &av->roce.saddr);
 }
 
+/* Is @ndev the device's netdev, a VLAN on it, or the bond that it is in? */
+static bool shca_netdev_of(const struct shca_dev *dev,
+			   struct net_device *ndev)
+{
+	if (!ndev)
+		return false;
+	return ndev == dev->ndev ||
+	       (is_vlan_dev(ndev) && vlan_dev_real_dev(ndev) == dev->ndev) ||
+	       netdev_master_upper_dev_get_rcu(dev->ndev) == ndev;
+}
+
+static bool shca_roce_serves(const struct shca_dev *dev,
+			     const struct sk_buff *skb)
+{
+	struct net *net = dev->snet->net;
+	bool serves;
+
+	rcu_read_lock();
+	if (skb->protocol == htons(ETH_P_IP))
+		serves = shca_netdev_of(dev, __ip_dev_find(net,
+							   ip_hdr(skb)->daddr,
+							   false));
+	else
+		/* A link-local address may be on several netdevs. */
+		serves = ipv6_chk_addr(net, &ipv6_hdr(skb)->daddr, dev->ndev,
+				       1) ||
+			 shca_netdev_of(dev, ipv6_dev_find(net,
+						&ipv6_hdr(skb)->daddr, NULL));
+	rcu_read_unlock();
+	return serves;
+}
+
+/* An IPv4 header stands in the last 20 of the 40 bytes (IBTA A17.4.5.2). */
+static void shca_roce_grh(const struct sk_buff *skb, u8 *grh)
+{
+	if (skb->protocol == htons(ETH_P_IP)) {
+		memset(grh, 0, SHCA_GRH_BYTES - sizeof(struct iphdr));
+		memcpy(grh + SHCA_GRH_BYTES - sizeof(struct iphdr),
+		       ip_hdr(skb), sizeof(struct iphdr));
+	} else {
+		memcpy(grh, ipv6_hdr(skb), sizeof(struct ipv6hdr));
+	}
+}
+
 const struct shca_link_ops shca_roce_ops = {
 	.headroom = LL_MAX_HEADER + sizeof(struct ipv6hdr) +
 		    sizeof(struct udphdr),
 	.av_init = shca_roce_av_init,
 	.xmit = shca_roce_xmit,
 	.check = shca_roce_check,
+	.serves = shca_roce_serves,
+	.grh = shca_roce_grh,
 	.icrc_ok = shca_roce_icrc_ok,
 };

@@ -53,22 +53,30 @@ static bool shca_is_ce(const struct sk_buff *skb)
 	return INET_ECN_is_ce(ipv6_get_dsfield(ipv6_hdr(skb)));
 }
 
+/*
+ * From the peer of a connected QP, or to an address of the device.  The address
+ * vector is written under both side locks before the QP can receive; a packet
+ * that races with modify may be judged by the old one, as if it came earlier.
+ */
+static bool shca_path_ok(const struct shca_qp *qp, const struct sk_buff *skb)
+{
+	if (shca_qp_transport(qp->type) == SHCA_TRANSPORT_UD)
+		return qp->link->serves(qp->dev, skb);
+	return qp->link->check(&qp->av, skb);
+}
+
 static void shca_rx_deliver(struct shca_qp *qp, struct sk_buff *skb,
 			    struct shca_pkt *pkt)
 {
 	const struct shca_opcode_info *info = shca_opcode_info(pkt->opcode);
 	struct shca_dev *dev = qp->dev;
 
-	/* av is written under both side locks before the QP can receive; a
-	 * packet that races with modify may be judged by the old one, as one
-	 * that arrived earlier.
-	 */
-	if (!qp->link->check(&qp->av, skb)) {
+	if (!shca_path_ok(qp, skb)) {
 		shca_count(dev, RX_PATH);
 		return;
 	}
 	if (pkt->opcode != SHCA_OPCODE_CNP &&
-	    (pkt->opcode & SHCA_TRANSPORT_MASK) != SHCA_TRANSPORT_RC) {
+	    (pkt->opcode & SHCA_TRANSPORT_MASK) != shca_qp_transport(qp->type)) {
 		shca_count(dev, RX_TRANSPORT);
 		return;
 	}
@@ -106,7 +114,8 @@ int shca_udp_rcv(struct sock *sk, struct sk_buff *skb)
 	__skb_pull(skb, sizeof(struct udphdr));
 	hdr -= sizeof(struct udphdr);
 	parse = shca_hdr_parse(&pkt, skb->data, hdr, skb->len);
-	qp = shca_net_find_qp(snet, pkt.dqpn);
+	qp = pkt.dqpn == 1 ? shca_net_find_gsi(snet, skb) :
+			     shca_net_find_qp(snet, pkt.dqpn);
 	if (!qp)
 		goto drop;	/* no device to count it at */
 	if (likely(parse == SHCA_PARSE_OK || parse == SHCA_PARSE_OPCODE)) {

@@ -14,6 +14,7 @@
 
 #include <linux/ktime.h>
 
+#include "ah.h"
 #include "compat.h"
 #include "counters.h"
 #include "cq.h"
@@ -33,6 +34,25 @@
 
 /* ---- from the ring to the requester -------------------------------------- */
 
+/* The part that differs by transport. Return: false: malformed. */
+static bool shca_sq_parse_remote(struct shca_qp *qp,
+				 const struct shca_send_wqe *wqe,
+				 struct shca_send_wr *wr)
+{
+	if (shca_qp_transport(qp->type) != SHCA_TRANSPORT_UD) {
+		wr->remote_addr = wqe->rdma.remote_addr;
+		wr->compare_add = wqe->rdma.compare_add;
+		wr->swap = wqe->rdma.swap;
+		wr->rkey = wqe->rdma.rkey;
+		return true;
+	}
+	wr->remote_qpn = wqe->ud.remote_qpn & 0xffffff;
+	wr->remote_qkey = wqe->ud.remote_qkey;
+	/* Behind the segments, see shca_qp_alloc_rings(). */
+	wr->priv = (void *)wr + shca_req_stride(qp->sq.max_sge);
+	return shca_ah_find(qp->dev, qp->pd, wqe->ud.ah, wr->priv);
+}
+
 /* Check the private copy @wqe, complete @wr from it and its slot. */
 static void shca_sq_parse(struct shca_qp *qp, const struct shca_send_wqe *wqe,
 			  const void *slot, struct shca_send_wr *wr)
@@ -47,15 +67,13 @@ static void shca_sq_parse(struct shca_qp *qp, const struct shca_send_wqe *wqe,
 	wr->opcode = wqe->opcode;
 	wr->flags = wqe->flags;
 	wr->imm = wqe->imm_data;
-	wr->remote_addr = wqe->rdma.remote_addr;
-	wr->compare_add = wqe->rdma.compare_add;
-	wr->swap = wqe->rdma.swap;
-	wr->rkey = wqe->rdma.rkey;
 	if (sq->sig_all)
 		wr->flags |= SHCA_SEND_SIGNALED;
 
 	if ((wqe->flags & ~SHCA_SEND_FLAGS) || wqe->num_sge > sq->max_sge ||
-	    wqe->xrc_srqn)
+	    wqe->xrc_srqn || (qp->is_user && wqe->opcode >= SHCA_WR_KERNEL))
+		goto bad;
+	if (!shca_sq_parse_remote(qp, wqe, wr))
 		goto bad;
 	if (wqe->flags & SHCA_SEND_INLINE) {
 		if (wqe->inline_len > sq->max_inline || wqe->num_sge)
@@ -215,7 +233,7 @@ static bool shca_sq_round(struct shca_qp *qp, bool timer)
 			     sq->req.stats.timeouts - timeouts);
 	}
 	more = shca_sq_step(qp, SHCA_SQ_BUDGET);
-	failed = sq->req.state == SHCA_SIDE_ERR && qp->state != IB_QPS_ERR;
+	failed = sq->req.state == SHCA_SIDE_ERR && qp->state < IB_QPS_SQE;
 	drained = sq->drain_event && shca_req_idle(&sq->req);
 	if (drained)
 		sq->drain_event = false;
@@ -273,7 +291,7 @@ void shca_sq_rx(struct shca_qp *qp, const struct shca_pkt *pkt)
 	more = !qp->dead && shca_sq_step(qp, SHCA_SQ_BUDGET);
 	if (more)
 		shca_bh_schedule(&sq->bh);
-	failed = sq->req.state == SHCA_SIDE_ERR && qp->state != IB_QPS_ERR;
+	failed = sq->req.state == SHCA_SIDE_ERR && qp->state < IB_QPS_SQE;
 	spin_unlock(&sq->lock);
 	shca_count_rx(qp->dev, verdict);
 	trace_shca_rx_verdict(qp->qpn, pkt, verdict);
@@ -282,9 +300,11 @@ void shca_sq_rx(struct shca_qp *qp, const struct shca_pkt *pkt)
 
 /* ---- posting ------------------------------------------------------------- */
 
-static int shca_sq_write(struct shca_sq *sq, const struct ib_send_wr *wr,
+static int shca_sq_write(struct shca_qp *qp, const struct ib_send_wr *wr,
 			 u32 cons)
 {
+	bool is_ud = shca_qp_transport(qp->type) == SHCA_TRANSPORT_UD;
+	struct shca_sq *sq = &qp->sq;
 	struct shca_send_wqe *wqe;
 	struct shca_sge *sge;
 	int i;
@@ -308,6 +328,21 @@ static int shca_sq_write(struct shca_sq *sq, const struct ib_send_wr *wr,
 		break;
 	case IB_WR_SEND:
 	case IB_WR_SEND_WITH_IMM:
+		if (!is_ud)
+			break;
+		wqe->ud.ah = to_shca_ah(ud_wr(wr)->ah)->handle;
+		wqe->ud.remote_qpn = ud_wr(wr)->remote_qpn;
+		wqe->ud.remote_qkey = ud_wr(wr)->remote_qkey;
+		break;
+	case IB_WR_SEND_WITH_INV:
+	case IB_WR_LOCAL_INV:
+		wqe->imm_data = wr->ex.invalidate_rkey;
+		break;
+	case IB_WR_REG_MR:
+		wqe->rdma.compare_add = reg_wr(wr)->mr->rkey;
+		wqe->rdma.rkey = reg_wr(wr)->key;
+		wqe->rdma.swap = reg_wr(wr)->access;
+		wqe->opcode = SHCA_WR_REG_MR;
 		break;
 	case IB_WR_ATOMIC_CMP_AND_SWP:
 	case IB_WR_ATOMIC_FETCH_AND_ADD:
@@ -319,7 +354,8 @@ static int shca_sq_write(struct shca_sq *sq, const struct ib_send_wr *wr,
 	default:
 		return -EINVAL;
 	}
-	wqe->opcode = wr->opcode;
+	if (wr->opcode != IB_WR_REG_MR)
+		wqe->opcode = wr->opcode;
 	sge = (struct shca_sge *)(wqe + 1);
 	for (i = 0; i < wr->num_sge; i++, sge++) {
 		sge->addr = wr->sg_list[i].addr;
@@ -340,7 +376,7 @@ static int shca_post_kernel(struct shca_qp *qp, const struct ib_send_wr *wr,
 	spin_lock_irqsave(&sq->post_lock, flags);
 	for (; wr && !err; wr = err ? wr : wr->next)
 		/* Pairs with the release in shca_sq_complete(). */
-		err = shca_sq_write(sq, wr,
+		err = shca_sq_write(qp, wr,
 				    smp_load_acquire(&qp->status->sq_cons));
 	if (err)
 		*bad_wr = wr;

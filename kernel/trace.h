@@ -117,6 +117,8 @@ TRACE_EVENT(shca_rx_verdict,
 			{ SHCA_RX_LOST_RESPONSE, "lost-response" },
 			{ SHCA_RX_LOCAL_ERR, "local-error" },
 			{ SHCA_RX_CNP, "cnp" },
+			{ SHCA_RX_DROPPED, "dropped-message" },
+			{ SHCA_RX_QKEY, "qkey-mismatch" },
 			{ SHCA_RX_RETRY, "page-not-present" }))
 );
 

@@ -22,6 +22,7 @@ enum shca_mem_status shca_tx(struct shca_qp *qp, struct shca_route *route,
 	u32 hdr_len = shca_opcode_info(pkt->opcode)->hdr_len;
 	u32 len = hdr_len + pkt->paylen + pkt->pad + SHCA_ICRC_BYTES;
 	struct shca_dev *dev = qp->dev;
+	const struct shca_av *av;
 	enum shca_mem_status status;
 	struct sk_buff *skb;
 	u8 *data;
@@ -44,7 +45,9 @@ enum shca_mem_status shca_tx(struct shca_qp *qp, struct shca_route *route,
 	trace_shca_tx(qp->qpn, pkt);
 	shca_count(dev, TX_PKTS);
 	shca_count_n(dev, TX_BYTES, len);
-	if (qp->link->xmit(dev, &qp->av, route, skb) == -EBUSY &&
+	/* UD: the address vector came with the request. */
+	av = pkt->wr && pkt->wr->priv ? pkt->wr->priv : &qp->av;
+	if (qp->link->xmit(dev, av, route, skb) == -EBUSY &&
 	    ++route->busy < SHCA_BUSY_MAX)
 		return SHCA_MEM_RETRY;
 	route->busy = 0;

@@ -75,6 +75,7 @@ static void req_take(struct shca_req *req, u32 n)
 		if (req_is_rd(wr))
 			req->nr_rd--;
 		req->una++;
+		shca_req_skip_local(req);
 	}
 	if (lead < n)
 		shca_req_seek(req);

@@ -41,6 +41,9 @@ static inline u16 shca_mem_verr(enum shca_mem_status status)
 	return SHCA_VERR_NONE;
 }
 
+/* Bytes in front of a UD message; byte_len counts them (IBTA 11.4.1.2). */
+#define SHCA_GRH_BYTES 40
+
 /** enum shca_recv_status - verdict of taking a receive request */
 enum shca_recv_status {
 	SHCA_RECV_OK,
@@ -64,7 +67,13 @@ enum shca_recv_status {
  * @local_scatter: place the payload of @pkt at byte @off of the segment list
  *	(receive buffers, READ responses); needs SHCA_ACCESS_LOCAL_WRITE.
  * @local_store: same for a value that the core made (atomic results).
+ * @grh_store: write the SHCA_GRH_BYTES in front of a UD message, made from
+ *	@pkt, to the start of the segment list.
  * @recv_get: take the next receive request, fetched once and bounded.
+ * @invalidate: the peer's SEND with invalidate: false: no such region or
+ *	window, or it may not be invalidated from remote.
+ * @local_op: execute a local request (LOCAL_INV, BIND_MW, REG_MR); returns the
+ *	status that it completes with.
  */
 struct shca_mem_ops {
 	enum shca_mem_status (*remote_check)(void *ctx, u32 rkey, u64 va,
@@ -81,7 +90,12 @@ struct shca_mem_ops {
 	enum shca_mem_status (*local_store)(void *ctx,
 					    const struct shca_sge *sge, u32 nr,
 					    const void *buf, u32 len);
+	enum shca_mem_status (*grh_store)(void *ctx, const struct shca_sge *sge,
+					  u32 nr, const struct shca_pkt *pkt);
 	enum shca_recv_status (*recv_get)(void *ctx, struct shca_recv_wr *wr);
+	bool (*invalidate)(void *ctx, u32 rkey);
+	enum shca_wc_status (*local_op)(void *ctx,
+					const struct shca_send_wr *wr);
 };
 
 #endif

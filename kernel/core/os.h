@@ -33,8 +33,8 @@ typedef int32_t s32;
 typedef int64_t s64;
 
 #define ARRAY_SIZE(a)		(sizeof(a) / sizeof((a)[0]))
-#define min_t(t, a, b)		((t)(a) < (t)(b) ? (t)(a) : (t)(b))
-#define max_t(t, a, b)		((t)(a) > (t)(b) ? (t)(a) : (t)(b))
+#define min_t(t, a, b)		({ t a_ = (a), b_ = (b); a_ < b_ ? a_ : b_; })
+#define max_t(t, a, b)		({ t a_ = (a), b_ = (b); a_ > b_ ? a_ : b_; })
 #define likely(x)		__builtin_expect(!!(x), 1)
 #define unlikely(x)		__builtin_expect(!!(x), 0)
 #ifndef static_assert

@@ -57,6 +57,8 @@ enum shca_rx {
 	SHCA_RX_LOST_RESPONSE,	/* a READ or atomic response is missing: retry */
 	SHCA_RX_LOCAL_ERR,	/* placing the data failed */
 	SHCA_RX_CNP,		/* congestion notification, consumed */
+	SHCA_RX_DROPPED,	/* UC, UD: broken message, or longer than the buffer */
+	SHCA_RX_QKEY,		/* UD: another Q_Key */
 	SHCA_RX_RETRY,		/* memory not present: nothing changed; feed the
 				 * packet again later, or drop it as lost
 				 */
@@ -98,6 +100,10 @@ enum shca_rx {
  * @mtu:	path MTU in bytes: 256 .. 4096
  * @sq_psn:	first PSN
  * @dqpn: @pkey: copied into each packet
+ * @transport:	SHCA_TRANSPORT_RC, _UC or _UD; of what follows UC and UD use
+ *		only @qkey and @sqpn (both UD)
+ * @qkey:	sent when a request's own has its high bit set (IBTA 10.2.5)
+ * @sqpn:	this QP's number
  * @timeout_ns:	local ACK timeout, already 4.096 us * 2^n; 0: never
  * @retry_cnt:	0 .. 7; 7 is seven, not for ever
  * @rnr_retry:	0 .. 7; 7 is for ever (IBTA 9.7.5.2.8)
@@ -108,6 +114,9 @@ struct shca_req_attr {
 	u32 sq_psn;
 	u32 dqpn;
 	u16 pkey;
+	u8 transport;
+	u32 qkey;
+	u32 sqpn;
 	u64 timeout_ns;
 	u8 retry_cnt;
 	u8 rnr_retry;
@@ -233,7 +242,8 @@ void shca_req_reset(struct shca_req *req);
 /**
  * shca_req_fail() - to SHCA_SIDE_ERR from outside (modify to ERR, other side)
  *
- * What is acknowledged completes, the rest is flushed by shca_req_pop().
+ * What is acknowledged completes, the rest is flushed by shca_req_pop().  Also
+ * from SHCA_SIDE_RESET: a QP that never sent flushes what is posted to it.
  */
 void shca_req_fail(struct shca_req *req);
 
@@ -270,6 +280,13 @@ void shca_req_gather_failed(struct shca_req *req, const struct shca_pkt *pkt,
 enum shca_rx shca_req_rx(struct shca_req *req, const struct shca_pkt *pkt,
 			 u64 now);
 
+/**
+ * shca_req_resume() - from SHCA_SIDE_ERR back to READY (SQE to RTS)
+ *
+ * UC and UD only; the ring is empty, all was flushed.
+ */
+void shca_req_resume(struct shca_req *req);
+
 /** shca_req_timer() - the deadline may have passed; harmless if not */
 void shca_req_timer(struct shca_req *req, u64 now);
 
@@ -296,6 +313,8 @@ static inline bool shca_req_idle(const struct shca_req *req)
 /**
  * struct shca_resp_attr - what a responder is started with (INIT to RTR)
  * @access:	SHCA_ACCESS_REMOTE_* of the QP
+ * @transport:	SHCA_TRANSPORT_RC, _UC or _UD; UC and UD answer nothing
+ * @qkey:	UD: the only one accepted
  * @min_rnr_timer: code, 0 .. 31
  * @max_dest_rd_atomic: READs and atomics held for replay, 0 .. ring size
  * @cnp:	answer CE marks with CNPs (RoCEv2, annex A17.9)
@@ -306,6 +325,8 @@ struct shca_resp_attr {
 	u32 dqpn;
 	u16 pkey;
 	u32 access;
+	u8 transport;
+	u32 qkey;
 	u8 min_rnr_timer;
 	u16 max_dest_rd_atomic;
 	bool cnp;
@@ -370,6 +391,7 @@ struct shca_resp_stats {
  * @rd: @rd_mask: @rd_head: @rd_tail: ring of READs and atomics, storage by
  *		the caller; oldest kept and next free, free-running
  * @rd_send:	the one whose response is being sent
+ * @skip:	UC: packets up to the next message that begins are dropped
  * @cnp_due:	a CE mark came: a CNP is owed
  * @cnp_ns:	none is owed again before
  * @hold:	out-of-order buffer of the caller's (later), NULL: none
@@ -389,6 +411,7 @@ struct shca_resp {
 	bool nak_sent;
 	bool rnr_sent;
 	bool comm_est;
+	bool skip;
 	bool cnp_due;
 	u64 va;
 	u32 rkey;

@@ -85,7 +85,7 @@ static void req_enter_err(struct shca_req *req)
 
 void shca_req_fail(struct shca_req *req)
 {
-	if (req->state == SHCA_SIDE_READY)
+	if (req->state != SHCA_SIDE_ERR)
 		req_enter_err(req);
 }
 
@@ -117,6 +117,12 @@ void shca_req_settle(struct shca_req *req)
 		shca_req_fail_una(req, req->fail_status, req->fail_vendor);
 }
 
+void shca_req_resume(struct shca_req *req)
+{
+	if (req->state == SHCA_SIDE_ERR && !req_is_rc(req))
+		req->state = SHCA_SIDE_READY;
+}
+
 /* ---- posting ------------------------------------------------------------ */
 
 struct shca_send_wr *shca_req_slot(struct shca_req *req)
@@ -133,14 +139,44 @@ static void req_refuse(struct shca_send_wr *wr, u8 status, u16 vendor_err)
 	wr->vendor_err = vendor_err;
 }
 
-/* What RC allows; the glue has seen to the segments. */
+/* What UD allows: one packet (IBTA 9.8.3). */
+static void req_validate_ud(const struct shca_req *req, struct shca_send_wr *wr)
+{
+	if (wr->opcode != SHCA_WR_SEND && wr->opcode != SHCA_WR_SEND_WITH_IMM)
+		req_refuse(wr, SHCA_WC_LOC_QP_OP_ERR, SHCA_VERR_WQE);
+	else if (wr->length > 1u << req->mtu_shift)
+		req_refuse(wr, SHCA_WC_LOC_LEN_ERR, SHCA_VERR_LENGTH);
+}
+
+/* What UC allows: SENDs and WRITEs. */
+static bool req_op_of_uc(u8 opcode)
+{
+	return opcode == SHCA_WR_SEND || opcode == SHCA_WR_SEND_WITH_IMM ||
+	       opcode == SHCA_WR_RDMA_WRITE ||
+	       opcode == SHCA_WR_RDMA_WRITE_WITH_IMM ||
+	       opcode == SHCA_WR_LOCAL_INV || opcode == SHCA_WR_REG_MR;
+}
+
+/* What the transport allows; the glue has seen to the segments. */
 static void req_validate(const struct shca_req *req, struct shca_send_wr *wr)
 {
+	if (req->attr.transport == SHCA_TRANSPORT_UD) {
+		req_validate_ud(req, wr);
+		return;
+	}
+	if (req->attr.transport == SHCA_TRANSPORT_UC &&
+	    !req_op_of_uc(wr->opcode)) {
+		req_refuse(wr, SHCA_WC_LOC_QP_OP_ERR, SHCA_VERR_WQE);
+		return;
+	}
 	switch (wr->opcode) {
 	case SHCA_WR_SEND:
 	case SHCA_WR_SEND_WITH_IMM:
+	case SHCA_WR_SEND_WITH_INV:
 	case SHCA_WR_RDMA_WRITE:
 	case SHCA_WR_RDMA_WRITE_WITH_IMM:
+	case SHCA_WR_LOCAL_INV:
+	case SHCA_WR_REG_MR:
 		break;
 	case SHCA_WR_ATOMIC_CMP_AND_SWP:
 	case SHCA_WR_ATOMIC_FETCH_AND_ADD:
@@ -251,26 +287,85 @@ static void req_start_wr(struct shca_req *req, struct shca_send_wr *wr,
 	}
 }
 
+void shca_req_skip_local(struct shca_req *req)
+{
+	const struct shca_send_wr *wr;
+
+	/* Not up to @nxt: that may be behind, while going back. */
+	for (; req->una != req->prod; req->una++) {
+		wr = req_wr(req, req->una);
+		if (!req_is_local(wr) || !(wr->flags_core & SHCA_WRF_STARTED))
+			return;
+	}
+}
+
+/*
+ * Execute the local request at @nxt.  Registration takes effect at once.
+ * Invalidation waits until all before it is acknowledged, since a packet that
+ * is sent again may need the key.
+ *
+ * Return: false: not now, or it failed.
+ */
+static bool req_execute_local(struct shca_req *req, struct shca_send_wr *wr)
+{
+	enum shca_wc_status status;
+
+	if (!(wr->flags_core & SHCA_WRF_STARTED)) {
+		if (req->draining || (wr->flags & SHCA_SEND_FENCE && req->nr_rd))
+			return false;
+		if (wr->opcode == SHCA_WR_LOCAL_INV && req->una != req->nxt)
+			return false;
+		status = req->mem->local_op(req->mem_ctx, wr);
+		if (status != SHCA_WC_SUCCESS) {
+			req_fail_at(req, req->nxt, status, SHCA_VERR_KEY);
+			shca_req_settle(req);
+			return false;
+		}
+		wr->flags_core |= SHCA_WRF_STARTED;
+		wr->first_psn = req->psn;
+	}
+	req->nxt++;
+	shca_req_skip_local(req);
+	return true;
+}
+
+/* The request at @nxt that takes packets; local ones before it are executed. */
+static struct shca_send_wr *req_head(struct shca_req *req)
+{
+	struct shca_send_wr *wr;
+
+	for (;;) {
+		wr = req_wr(req, req->nxt);
+		if (req->nxt == req->prod ||
+		    (req->fail_valid && (s32)(req->nxt - req->fail_idx) >= 0))
+			return NULL;
+		if (wr->preset != SHCA_WC_SUCCESS) {
+			req_fail_at(req, req->nxt, wr->preset, wr->vendor_err);
+			shca_req_settle(req);
+			return NULL;
+		}
+		if (!req_is_local(wr))
+			return wr;
+		if (!req_execute_local(req, wr))
+			return NULL;
+	}
+}
+
 /*
  * The request at @nxt, if it may send a packet.  Takes its PSNs when it is new;
  * a malformed one becomes the error ahead instead.
  */
 static struct shca_send_wr *req_pick(struct shca_req *req)
 {
-	struct shca_send_wr *wr = req_wr(req, req->nxt);
+	struct shca_send_wr *wr = req_head(req);
 	u32 nr_psn;
 
-	if (req->nxt == req->prod ||
-	    (req->fail_valid && (s32)(req->nxt - req->fail_idx) >= 0))
+	if (!wr)
 		return NULL;
-	if (wr->preset != SHCA_WC_SUCCESS) {
-		req_fail_at(req, req->nxt, wr->preset, wr->vendor_err);
-		shca_req_settle(req);
-		return NULL;
-	}
 	if (req->probe && req->psn != req->una_psn)
 		return NULL;
-	if (req->psn == req->max_psn && !req_is_rd(wr) && req_window_full(req))
+	if (req_is_rc(req) && req->psn == req->max_psn && !req_is_rd(wr) &&
+	    req_window_full(req))
 		return NULL;
 	if (!(wr->flags_core & SHCA_WRF_STARTED)) {
 		nr_psn = req_nr_psn(req, wr);
@@ -283,6 +378,10 @@ static struct shca_send_wr *req_pick(struct shca_req *req)
 
 static u8 req_opcode(const struct shca_send_wr *wr, bool first, bool last)
 {
+	static const u8 inv[2][2] = {
+		{ SHCA_OP_SEND_MIDDLE, SHCA_OP_SEND_LAST_INV },
+		{ SHCA_OP_SEND_FIRST, SHCA_OP_SEND_ONLY_INV },
+	};
 	/* [with immediate][first][last] */
 	static const u8 send[2][2][2] = {
 		{ { SHCA_OP_SEND_MIDDLE, SHCA_OP_SEND_LAST },
@@ -302,6 +401,8 @@ static u8 req_opcode(const struct shca_send_wr *wr, bool first, bool last)
 		return send[0][first][last];
 	case SHCA_WR_SEND_WITH_IMM:
 		return send[1][first][last];
+	case SHCA_WR_SEND_WITH_INV:
+		return inv[first][last];
 	case SHCA_WR_RDMA_WRITE:
 		return write[0][first][last];
 	case SHCA_WR_RDMA_WRITE_WITH_IMM:
@@ -332,6 +433,15 @@ static void req_build_data(const struct shca_req *req,
 	}
 	if (flags & SHCA_OPF_IMM)
 		pkt->imm = wr->imm;
+	if (flags & SHCA_OPF_INV)
+		pkt->inv_rkey = wr->imm;
+	if (flags & SHCA_OPF_DETH) {
+		pkt->dqpn = wr->remote_qpn;
+		pkt->deth.sqpn = req->attr.sqpn;
+		/* IBTA 10.2.5: only the QP's own may be a privileged one. */
+		pkt->deth.qkey = wr->remote_qkey & 0x80000000u ?
+				 req->attr.qkey : wr->remote_qkey;
+	}
 	/* Only where a receive request completes can there be an event. */
 	if (flags & SHCA_OPF_END && flags & (SHCA_OPF_SEND | SHCA_OPF_IMM))
 		pkt->se = wr->flags & SHCA_SEND_SOLICITED;
@@ -343,7 +453,8 @@ static void req_build(const struct shca_req *req, const struct shca_send_wr *wr,
 	u32 off = req->pkt_idx << req->mtu_shift;
 
 	memset(pkt, 0, sizeof(*pkt));
-	pkt->opcode = req_opcode(wr, !req->pkt_idx, last);
+	pkt->opcode = req->attr.transport |
+		      req_opcode(wr, !req->pkt_idx, last);
 	pkt->mig = true;	/* the only state without APM (IBTA 17.2.8) */
 	pkt->pkey = req->attr.pkey;
 	pkt->dqpn = req->attr.dqpn;
@@ -374,6 +485,8 @@ static void req_build(const struct shca_req *req, const struct shca_send_wr *wr,
  */
 static bool req_wants_ack(const struct shca_req *req, bool last, u32 end_psn)
 {
+	if (!req_is_rc(req))
+		return false;
 	if (last || req->probe || req->unacked_ackreq + 1 >= req->window / 4)
 		return true;
 	if (req->psn != req->max_psn)
@@ -405,10 +518,24 @@ static void req_sent(struct shca_req *req, struct shca_send_wr *wr,
 		req->nxt++;
 		req->pkt_idx = 0;
 	}
-	if (!req->deadline && req->attr.timeout_ns)
+	if (!req->deadline && req->attr.timeout_ns && req_is_rc(req))
 		req->deadline = now + req->attr.timeout_ns;
 	req->stats.tx_pkts++;
 	req->stats.tx_bytes += pkt->paylen;
+}
+
+/*
+ * Without acknowledgements a request is done when its last packet has left.
+ * That is known one call later: until then its payload may prove impossible to
+ * gather.
+ */
+static void req_confirm(struct shca_req *req)
+{
+	if (req_is_rc(req) || req->state != SHCA_SIDE_READY)
+		return;
+	req->una = req->nxt;
+	req->una_psn = req->pkt_idx ? req_wr(req, req->nxt)->first_psn :
+				      req->psn;
 }
 
 bool shca_req_next(struct shca_req *req, u64 now, struct shca_pkt *pkt)
@@ -417,6 +544,7 @@ bool shca_req_next(struct shca_req *req, u64 now, struct shca_pkt *pkt)
 	u32 end_psn;
 	bool last;
 
+	req_confirm(req);
 	shca_req_settle(req);
 	if (req->state != SHCA_SIDE_READY || req->rnr_wait ||
 	    now < req->pace_ns)
@@ -540,6 +668,8 @@ static u8 req_wc_opcode(u8 opcode)
 		return SHCA_WC_FETCH_ADD;
 	case SHCA_WR_LOCAL_INV:
 		return SHCA_WC_LOCAL_INV;
+	case SHCA_WR_REG_MR:
+		return SHCA_WC_REG_MR;
 	case SHCA_WR_BIND_MW:
 		return SHCA_WC_BIND_MW;
 	case SHCA_WR_FLUSH:
@@ -571,6 +701,7 @@ bool shca_req_pop(struct shca_req *req, struct shca_wc *wc)
 	const struct shca_send_wr *wr;
 	u8 status;
 
+	req_confirm(req);
 	shca_req_settle(req);
 	while (req->head != req->una) {
 		wr = req_wr(req, req->head++);

@@ -14,11 +14,13 @@
 #ifndef SHCA_CORE_REQUESTER_H
 #define SHCA_CORE_REQUESTER_H
 
+#include "opcode.h"
 #include "psn.h"
 #include "rc.h"
 
 /* struct shca_send_wr.flags_core */
 #define SHCA_WRF_STARTED	(1u << 0)	/* has PSNs, was sent in part */
+/* for a local request: was executed */
 #define SHCA_WRF_RETRIED	(1u << 1)	/* sent again, in part or whole */
 
 static inline struct shca_send_wr *req_wr(const struct shca_req *req, u32 idx)
@@ -38,10 +40,22 @@ static inline bool req_is_atomic(const struct shca_send_wr *wr)
 	       wr->opcode == SHCA_WR_ATOMIC_FETCH_AND_ADD;
 }
 
+/* Executed here, in its turn; takes no PSN. */
+static inline bool req_is_local(const struct shca_send_wr *wr)
+{
+	return wr->opcode == SHCA_WR_LOCAL_INV ||
+	       wr->opcode == SHCA_WR_REG_MR;
+}
+
 /* Answered by data of its own; an acknowledgement does not complete it. */
 static inline bool req_is_rd(const struct shca_send_wr *wr)
 {
 	return req_is_read(wr) || req_is_atomic(wr);
+}
+
+static inline bool req_is_rc(const struct shca_req *req)
+{
+	return req->attr.transport == SHCA_TRANSPORT_RC;
 }
 
 /* PSNs outstanding; unsigned, so that one READ may take 2^23 of them. */
@@ -63,6 +77,9 @@ void shca_req_retry(struct shca_req *req, u16 vendor_err);
 
 /** shca_req_fail_una() - the oldest request failed: to SHCA_SIDE_ERR */
 void shca_req_fail_una(struct shca_req *req, u8 status, u16 vendor_err);
+
+/** shca_req_skip_local() - local requests at @una that were executed are done */
+void shca_req_skip_local(struct shca_req *req);
 
 /** shca_req_settle() - take up an error once all before it is acknowledged */
 void shca_req_settle(struct shca_req *req);

@@ -24,8 +24,7 @@
  */
 #include "headers.h"
 #include "opcode.h"
-#include "psn.h"
-#include "rc.h"
+#include "responder.h"
 
 /* Least time between two CNPs of one QP (annex A17.9.3 leaves it to us). */
 #define CNP_INTERVAL_NS		50000
@@ -66,7 +65,7 @@ void shca_resp_start(struct shca_resp *resp, const struct shca_resp_attr *attr)
 
 void shca_resp_fail(struct shca_resp *resp)
 {
-	if (resp->state != SHCA_SIDE_READY)
+	if (resp->state == SHCA_SIDE_ERR)
 		return;
 	resp->state = SHCA_SIDE_ERR;
 	resp->rd_send = resp->rd_tail;
@@ -224,8 +223,6 @@ static bool resp_op_permitted(const struct shca_resp *resp, u32 flags)
 {
 	u32 access = resp->attr.access;
 
-	if (flags & SHCA_OPF_INV)
-		return false;
 	if (flags & SHCA_OPF_WRITE)
 		return access & SHCA_ACCESS_REMOTE_WRITE;
 	if (flags & SHCA_OPF_READ)
@@ -333,6 +330,10 @@ static void resp_complete(struct shca_resp *resp, const struct shca_pkt *pkt,
 		out->wc.imm = pkt->imm;
 		out->wc.wc_flags = SHCA_WC_WITH_IMM;
 	}
+	if (flags & SHCA_OPF_INV) {
+		out->wc.imm = pkt->inv_rkey;
+		out->wc.wc_flags = SHCA_WC_WITH_INV;
+	}
 }
 
 static enum shca_rx resp_send(struct shca_resp *resp,
@@ -359,6 +360,11 @@ static enum shca_rx resp_send(struct shca_resp *resp,
 		return resp_refuse(resp, pkt->psn, SHCA_NAK_OPERATION,
 				   SHCA_WC_LOC_PROT_ERR, shca_mem_verr(status),
 				   out);
+
+	/* After the data is placed and before the completion shows. */
+	if (flags & SHCA_OPF_INV &&
+	    !resp->mem->invalidate(resp->mem_ctx, pkt->inv_rkey))
+		return resp_refuse_access(resp, pkt->psn, SHCA_MEM_KEY, out);
 
 	resp->off += pkt->paylen;
 	resp->op = flags & SHCA_OPF_END ? 0 : SHCA_OPF_SEND;
@@ -643,8 +649,12 @@ static enum shca_rx resp_rx(struct shca_resp *resp, const struct shca_pkt *pkt,
 
 	/* Another transport's opcode is not for this QP: dropped (IBTA 9.6). */
 	if (resp->state != SHCA_SIDE_READY ||
-	    (pkt->opcode & SHCA_TRANSPORT_MASK) != SHCA_TRANSPORT_RC)
+	    (pkt->opcode & SHCA_TRANSPORT_MASK) != resp->attr.transport)
 		return SHCA_RX_STATE;
+	if (resp->attr.transport == SHCA_TRANSPORT_UD)
+		return shca_resp_rx_ud(resp, pkt, out);
+	if (resp->attr.transport == SHCA_TRANSPORT_UC)
+		return shca_resp_rx_uc(resp, pkt, out);
 	if (pkt->path.ecn_ce)
 		resp_congestion(resp, now);
 	if (!resp->comm_est) {

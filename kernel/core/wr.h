@@ -54,9 +54,19 @@ enum shca_wc_opcode {
 	SHCA_WC_TSO,
 	SHCA_WC_FLUSH,
 	SHCA_WC_ATOMIC_WRITE = 9,
+	SHCA_WC_REG_MR,
 	SHCA_WC_RECV = 1 << 7,
 	SHCA_WC_RECV_RDMA_WITH_IMM,
 };
+
+/*
+ * Operations of kernel consumers, which have no encoding in a process's ring:
+ * opcodes above those of the ABI.
+ * REG_MR: @compare_add the key by which to find the region, @rkey the new key,
+ * @swap the rights.
+ */
+#define SHCA_WR_KERNEL		0x80
+#define SHCA_WR_REG_MR		(SHCA_WR_KERNEL | 0)
 
 /**
  * struct shca_send_wr - private copy of a send request

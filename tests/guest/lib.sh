@@ -133,19 +133,25 @@ make_pair() {
 
 # gid_index DEVICE ADDRESS : prints the index of the RoCEv2 GID of an address
 gid_index() {
-	local wanted file index
-	wanted=$(python3 -c '
-import ipaddress, sys
-a = ipaddress.ip_address(sys.argv[1])
-print(ipaddress.ip_address("::ffff:" + str(a) if a.version == 4 else str(a)).exploded)' "$2") || return 1
-	for file in "/sys/class/infiniband/$1/ports/1/gids/"*; do
-		[ "$(cat "$file" 2>/dev/null)" = "$wanted" ] || continue
-		index=${file##*/}
-		grep -q v2 "/sys/class/infiniband/$1/ports/1/gid_attrs/types/$index" || continue
-		echo "$index"
-		return 0
-	done
-	return 1
+	python3 - "/sys/class/infiniband/$1/ports/1" "$2" <<-'END'
+		import ipaddress, sys
+		port, address = sys.argv[1], ipaddress.ip_address(sys.argv[2])
+		wanted = address.packed
+		if address.version == 4:
+		    wanted = bytes(10) + b"\xff\xff" + wanted
+		for index in range(1024):
+		    try:
+		        gid = open(f"{port}/gids/{index}").read()
+		        if bytes.fromhex(gid.replace(":", "")) == wanted and \
+		           "v2" in open(f"{port}/gid_attrs/types/{index}").read():
+		            print(index)
+		            sys.exit(0)
+		    except FileNotFoundError:
+		        break
+		    except OSError:
+		        pass	# an entry without a GID has no type
+		sys.exit(1)
+	END
 }
 
 # between_pair SERVER... -- CLIENT... : a server in b and its client in a; fails

@@ -292,6 +292,17 @@ static enum shca_recv_status door_recv_get(void *ctx, struct shca_recv_wr *wr)
 	return SHCA_RECV_OK;
 }
 
+static bool door_invalidate(void *ctx, u32 rkey)
+{
+	return sim_model_invalidate(ctx, rkey);
+}
+
+static enum shca_wc_status door_local_op(void *ctx,
+					 const struct shca_send_wr *wr)
+{
+	return sim_model_local(ctx, wr);
+}
+
 const struct shca_mem_ops sim_mem_ops = {
 	.remote_check = door_remote_check,
 	.remote_write = door_remote_write,
@@ -299,4 +310,6 @@ const struct shca_mem_ops sim_mem_ops = {
 	.local_scatter = door_local_scatter,
 	.local_store = door_local_store,
 	.recv_get = door_recv_get,
+	.invalidate = door_invalidate,
+	.local_op = door_local_op,
 };

@@ -27,9 +27,21 @@ static bool is_write(const struct sim_op *op)
 	       op->opcode == SHCA_WR_RDMA_WRITE_WITH_IMM;
 }
 
+static bool is_inv(const struct sim_op *op)
+{
+	return op->opcode == SHCA_WR_SEND_WITH_INV;
+}
+
 static bool is_send(const struct sim_op *op)
 {
-	return op->opcode == SHCA_WR_SEND || op->opcode == SHCA_WR_SEND_WITH_IMM;
+	return op->opcode == SHCA_WR_SEND ||
+	       op->opcode == SHCA_WR_SEND_WITH_IMM || is_inv(op);
+}
+
+/* Executed where it is posted, without a packet. */
+static bool is_local(const struct sim_op *op)
+{
+	return op->opcode == SHCA_WR_LOCAL_INV || op->opcode == SHCA_WR_REG_MR;
 }
 
 static bool has_imm(const struct sim_op *op)
@@ -148,6 +160,8 @@ static u32 excused(const struct sim_node *n, const struct sim_op *op)
 		[SIM_RECV_BAD_LKEY] = MASK(SHCA_WC_REM_OP_ERR),
 		[SIM_RECV_MALFORMED] = MASK(SHCA_WC_REM_OP_ERR),
 		[SIM_MISALIGNED] = MASK(SHCA_WC_REM_INV_REQ_ERR),
+		[SIM_BAD_INV] = MASK(SHCA_WC_REM_ACCESS_ERR),
+		[SIM_BAD_LOCAL] = MASK(SHCA_WC_MW_BIND_ERR),
 	};
 
 	u32 mask = by_fault[op->fault] | n->extra_status;
@@ -166,6 +180,9 @@ static void check_wc_opcode(struct sim_node *n, const struct sim_op *op,
 		[SHCA_WR_RDMA_WRITE_WITH_IMM] = SHCA_WC_RDMA_WRITE,
 		[SHCA_WR_SEND] = SHCA_WC_SEND,
 		[SHCA_WR_SEND_WITH_IMM] = SHCA_WC_SEND,
+		[SHCA_WR_SEND_WITH_INV] = SHCA_WC_SEND,
+		[SHCA_WR_LOCAL_INV] = SHCA_WC_LOCAL_INV,
+		[SHCA_WR_REG_MR] = SHCA_WC_REG_MR,
 		[SHCA_WR_RDMA_READ] = SHCA_WC_RDMA_READ,
 		[SHCA_WR_ATOMIC_CMP_AND_SWP] = SHCA_WC_COMP_SWAP,
 		[SHCA_WR_ATOMIC_FETCH_AND_ADD] = SHCA_WC_FETCH_ADD,
@@ -230,6 +247,7 @@ static u32 excused_recv(const struct sim_node *n, const struct sim_op *op)
 		[SIM_RECV_SHORT] = MASK(SHCA_WC_LOC_LEN_ERR),
 		[SIM_RECV_BAD_LKEY] = MASK(SHCA_WC_LOC_PROT_ERR),
 		[SIM_RECV_MALFORMED] = MASK(SHCA_WC_LOC_QP_OP_ERR),
+		[SIM_BAD_INV] = MASK(SHCA_WC_LOC_ACCESS_ERR),
 	};
 	/* memory gone: of a SEND, or of a WRITE whose receive was taken */
 	u32 extra = n->extra_status & (MASK(SHCA_WC_LOC_PROT_ERR) |
@@ -246,8 +264,9 @@ static void check_recv(struct sim_node *n, const struct sim_op *op,
 		  wc->byte_len == op->len,
 		  "node %u: receive %u: opcode %u byte_len %u", n->idx,
 		  n->recv_done, wc->opcode, wc->byte_len);
-	sim_check(n->w, wc->wc_flags == (has_imm(op) ? SHCA_WC_WITH_IMM : 0) &&
-		  (!has_imm(op) || wc->imm == op->imm),
+	sim_check(n->w, wc->wc_flags == (has_imm(op) ? SHCA_WC_WITH_IMM :
+					 is_inv(op) ? SHCA_WC_WITH_INV : 0) &&
+		  (!wc->wc_flags || wc->imm == op->imm),
 		  "node %u: receive %u: immediate data", n->idx, n->recv_done);
 	sim_check(n->w, wc->solicited == !!(op->flags & SHCA_SEND_SOLICITED),
 		  "node %u: receive %u: solicited", n->idx, n->recv_done);
@@ -308,6 +327,41 @@ void sim_model_atomic(struct sim_node *n, const struct shca_pkt *pkt,
 		  "node %u executes an atomic out of order or twice", n->idx);
 }
 
+/* ---- invalidation and local requests --------------------------------------- */
+
+/* @n is asked by its peer to invalidate: in order, and only once. */
+bool sim_model_invalidate(struct sim_node *n, u32 rkey)
+{
+	struct sim_node *r = n->peer;
+	const struct sim_op *op;
+
+	if (n->w->f.hostile)
+		return prng_chance(&n->w->rng, 800);
+	while (r->next_inv < r->nr_ops && !is_inv(&r->ops[r->next_inv]))
+		r->next_inv++;
+	sim_check(n->w, r->next_inv < r->nr_posted,
+		  "node %u: invalidates once too often", n->idx);
+	op = &r->ops[r->next_inv++];
+	sim_check(n->w, rkey == op->imm, "node %u: invalidates another key",
+		  n->idx);
+	return op->fault != SIM_BAD_INV;
+}
+
+static void check_start(struct sim_node *n, u32 idx);
+
+enum shca_wc_status sim_model_local(struct sim_node *n,
+				    const struct shca_send_wr *wr)
+{
+	struct sim_op *op = &n->ops[wr->wr_id];
+
+	sim_check(n->w, !op->started, "node %u: local op %u executed twice",
+		  n->idx, (u32)wr->wr_id);
+	check_start(n, wr->wr_id);
+	op->started = true;
+	return op->fault == SIM_BAD_LOCAL ? SHCA_WC_MW_BIND_ERR :
+					    SHCA_WC_SUCCESS;
+}
+
 /* ---- packets -------------------------------------------------------------- */
 
 static void check_fence(struct sim_node *n, u32 idx)
@@ -336,7 +390,8 @@ static void check_start(struct sim_node *n, u32 idx)
 	sim_check(n->w, !idx || n->ops[idx - 1].started,
 		  "node %u: op %u sent before its turn", n->idx, idx);
 	for (i = 0; i < idx; i++)
-		sim_check(n->w, n->ops[i].fault != SIM_BAD_WR,
+		sim_check(n->w, n->ops[i].fault != SIM_BAD_WR &&
+			  n->ops[i].fault != SIM_BAD_LOCAL,
 			  "node %u: op %u sent after a malformed one", n->idx,
 			  idx);
 	if (n->w->f.hostile)
@@ -360,7 +415,7 @@ void sim_model_tx(struct sim_node *n, const struct shca_pkt *pkt)
 	u32 flags = shca_opcode_info(pkt->opcode)->flags;
 	struct sim_world *w = n->w;
 	struct sim_op *op;
-	u32 idx;
+	u32 idx, i;
 
 	sim_check(w, flags && pkt->mig && pkt->paylen <= w->mtu &&
 		  pkt->dqpn == n->peer->qpn &&
@@ -376,6 +431,11 @@ void sim_model_tx(struct sim_node *n, const struct shca_pkt *pkt)
 		  pkt->psn);
 	sim_check(w, !op->done, "node %u: op %u sent after its end", n->idx,
 		  idx);
+	for (i = idx + 1; i < n->nr_posted; i++)
+		sim_check(w, n->ops[i].opcode != SHCA_WR_LOCAL_INV ||
+			  !n->ops[i].started,
+			  "node %u: op %u sent after LOCAL_INV %u", n->idx, idx,
+			  i);
 	sim_check(w, pkt->ackreq || !(flags & SHCA_OPF_END),
 		  "node %u: op %u ends without AckReq", n->idx, idx);
 	sim_check(w, pkt->se == (op->flags & SHCA_SEND_SOLICITED &&
@@ -438,6 +498,8 @@ static void cover_own(struct sim_node *n, u8 *cover)
 
 	for (i = 0; i < n->nr_ops; i++) {
 		op = &n->ops[i];
+		if (is_local(op))
+			continue;
 		kind = COVER_ANY;	/* sources: the core cannot write there */
 		len = op->len;
 		if (is_read(op) || is_atomic(op)) {
@@ -530,23 +592,19 @@ static void check_counter(struct sim_node *n)
 }
 
 /*
- * Traffic is in proportion: everything twice, plus a window and what READs may
- * be outstanding for each thing that went wrong.
+ * Traffic is in proportion: what the plan needs, and for each thing that went
+ * wrong once more what can be outstanding.
  */
 static void check_storm(struct sim_node *n)
 {
-	u64 bound = 2 * n->needed +
-		    (n->faults + n->peer->resp.stats.rnr_naks_sent + 1) *
-		    (SHCA_REQ_WINDOW + n->needed);
+	u64 faults = n->faults + n->peer->resp.stats.rnr_naks_sent;
+	u64 sent = n->tx_req + n->peer->tx_resp - n->peer->cnps;
+	u64 once = min_t(u64, n->needed, 160);
 
-	if (getenv("STORM")) printf("STORM %llu needed %llu tx %llu faults %llu x %f seed %llu\n", 1ull, (unsigned long long)n->needed, (unsigned long long)(n->tx_req+n->peer->tx_resp-n->peer->cnps), (unsigned long long)(n->faults + n->peer->resp.stats.rnr_naks_sent), ((double)(n->tx_req+n->peer->tx_resp-n->peer->cnps) - (double)n->needed)/((double)(n->faults + n->peer->resp.stats.rnr_naks_sent+1)*(n->needed<128?n->needed+1:128)), (unsigned long long)n->w->seed);
-	sim_check(n->w, n->tx_req + n->peer->tx_resp - n->peer->cnps <=
-		  2 * bound || n->w->f.hostile,
-		  "node %u: storm: %llu + %llu packets for %llu and %llu faults",
-		  n->idx, (unsigned long long)n->tx_req,
-		  (unsigned long long)n->peer->tx_resp,
-		  (unsigned long long)n->needed,
-		  (unsigned long long)n->faults);
+	sim_check(n->w, sent <= n->needed + faults * once,
+		  "node %u: storm: %llu packets for %llu and %llu faults",
+		  n->idx, (unsigned long long)sent,
+		  (unsigned long long)n->needed, (unsigned long long)faults);
 }
 
 void sim_model_epoch_end(struct sim_node *n)

@@ -61,6 +61,8 @@ enum sim_op_fault {
 	SIM_RECV_BAD_LKEY,
 	SIM_RECV_MALFORMED,
 	SIM_MISALIGNED,		/* atomic */
+	SIM_BAD_INV,		/* SEND with invalidate of what is not there */
+	SIM_BAD_LOCAL,		/* local request that fails */
 	SIM_FAULT_NR
 };
 
@@ -126,6 +128,7 @@ struct sim_node {
 	u32 recv_of[SIM_MAX_OPS]; /* receive index -> op index */
 	u32 nr_consuming;
 	u32 next_atomic;	/* op index of the next to execute at the peer */
+	u32 next_inv;		/* likewise */
 	u64 counter_va;		/* in the peer's @rem */
 	u64 counter_model;	/* as of the plan's end */
 
@@ -298,6 +301,9 @@ void sim_model_send_wc(struct sim_node *n, const struct shca_wc *wc);
 void sim_model_recv_wc(struct sim_node *n, const struct shca_wc *wc);
 void sim_model_atomic(struct sim_node *n, const struct shca_pkt *pkt,
 		      u64 before);
+bool sim_model_invalidate(struct sim_node *n, u32 rkey);
+enum shca_wc_status sim_model_local(struct sim_node *n,
+				    const struct shca_send_wr *wr);
 void sim_model_epoch_end(struct sim_node *n);
 
 #endif

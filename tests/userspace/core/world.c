@@ -163,15 +163,33 @@ static void plan_recv(struct sim_node *n, struct sim_op *op)
 			op->recv_sge[i].lkey ^= 0x300;
 }
 
+static bool is_send(const struct sim_op *op)
+{
+	return op->opcode == SHCA_WR_SEND ||
+	       op->opcode == SHCA_WR_SEND_WITH_IMM ||
+	       op->opcode == SHCA_WR_SEND_WITH_INV;
+}
+
+static bool is_atomic(const struct sim_op *op)
+{
+	return op->opcode == SHCA_WR_ATOMIC_CMP_AND_SWP ||
+	       op->opcode == SHCA_WR_ATOMIC_FETCH_AND_ADD;
+}
+
+static bool is_local(const struct sim_op *op)
+{
+	return op->opcode == SHCA_WR_LOCAL_INV || op->opcode == SHCA_WR_REG_MR;
+}
+
 /* A fault that makes sense for the operation, else none. */
 static enum sim_op_fault fit_fault(const struct sim_op *op,
 				   enum sim_op_fault fault)
 {
-	bool send = op->opcode == SHCA_WR_SEND ||
-		    op->opcode == SHCA_WR_SEND_WITH_IMM;
+	bool send = is_send(op);
 	bool imm = op->opcode == SHCA_WR_RDMA_WRITE_WITH_IMM;
-	bool atomic = op->opcode == SHCA_WR_ATOMIC_CMP_AND_SWP ||
-		      op->opcode == SHCA_WR_ATOMIC_FETCH_AND_ADD;
+	bool inv = op->opcode == SHCA_WR_SEND_WITH_INV;
+	bool local = is_local(op);
+	bool atomic = is_atomic(op);
 
 	switch (fault) {
 	case SIM_BAD_LKEY:
@@ -180,6 +198,10 @@ static enum sim_op_fault fit_fault(const struct sim_op *op,
 	case SIM_BAD_RKEY:
 	case SIM_RKEY_RANGE:
 		return !send && op->len ? fault : SIM_OK;
+	case SIM_BAD_INV:
+		return inv ? fault : SIM_OK;
+	case SIM_BAD_LOCAL:
+		return local ? fault : SIM_OK;
 	case SIM_RECV_SHORT:
 	case SIM_RECV_BAD_LKEY:
 		return send && op->len ? fault : SIM_OK;
@@ -197,7 +219,9 @@ static u32 op_packets(const struct sim_world *w, const struct sim_op *op)
 	bool rd = op->opcode == SHCA_WR_RDMA_READ;
 	u32 nr = op->len ? (op->len - 1) / w->mtu + 1 : 1;
 
-	return rd ? 1 + nr : nr + nr / (SHCA_REQ_WINDOW / 4) + 1;
+	if (is_local(op))
+		return 0;
+	return rd ? 1 + nr : 2 * nr;	/* with a response for each */
 }
 
 static void plan_op(struct sim_node *n, struct sim_op *op,
@@ -206,13 +230,14 @@ static void plan_op(struct sim_node *n, struct sim_op *op,
 	static const u8 opcodes[] = {
 		SHCA_WR_SEND, SHCA_WR_SEND, SHCA_WR_SEND_WITH_IMM,
 		SHCA_WR_RDMA_WRITE, SHCA_WR_RDMA_WRITE,
-		SHCA_WR_RDMA_WRITE_WITH_IMM, SHCA_WR_RDMA_READ,
+		SHCA_WR_RDMA_WRITE_WITH_IMM, SHCA_WR_SEND_WITH_INV,
+		SHCA_WR_LOCAL_INV, SHCA_WR_REG_MR, SHCA_WR_RDMA_READ,
 		SHCA_WR_RDMA_READ, SHCA_WR_ATOMIC_CMP_AND_SWP,
 		SHCA_WR_ATOMIC_FETCH_AND_ADD,
 	};
 	struct sim_world *w = n->w;
 	struct prng *rng = &w->rng;
-	u32 nr = n->req_attr.max_rd_atomic ? ARRAY_SIZE(opcodes) : 6;
+	u32 nr = n->req_attr.max_rd_atomic ? ARRAY_SIZE(opcodes) : 9;
 	struct sim_region *rem = &n->peer->rem;
 	u32 i;
 	u8 *p;
@@ -220,6 +245,8 @@ static void plan_op(struct sim_node *n, struct sim_op *op,
 	memset(op, 0, sizeof(*op));
 	op->id = w->next_op++;
 	op->opcode = opcodes[prng_below(rng, nr)];
+	if (is_local(op) && prng_chance(rng, 700))
+		op->opcode = SHCA_WR_RDMA_WRITE;
 	op->flags = prng_chance(rng, 600) ? SHCA_SEND_SIGNALED : 0;
 	op->flags |= prng_chance(rng, 150) ? SHCA_SEND_FENCE : 0;
 	op->flags |= prng_chance(rng, 300) ? SHCA_SEND_SOLICITED : 0;
@@ -228,17 +255,21 @@ static void plan_op(struct sim_node *n, struct sim_op *op,
 	n->room -= op->len;
 	op->imm = prng_next(rng);
 	op->recv_idx = -1;
-	if (op->opcode >= SHCA_WR_ATOMIC_CMP_AND_SWP)
+	if (is_local(op)) {
+		op->len = 0;
+		op->fault = fit_fault(op, fault);
+		return;
+	}
+	if (is_atomic(op))
 		plan_atomic(n, op);
 	op->nr_sge = pick_sges(n, op->len, op->sge);
-	if (op->opcode < SHCA_WR_RDMA_READ) {
+	if (op->opcode != SHCA_WR_RDMA_READ && !is_atomic(op)) {
 		fill_segments(n, op);
 		if (op->len <= 256 && prng_chance(rng, 250))
 			make_inline(n, op);
 	}
 	op->fault = fit_fault(op, fault);
-	if (op->opcode == SHCA_WR_SEND || op->opcode == SHCA_WR_SEND_WITH_IMM ||
-	    op->opcode == SHCA_WR_RDMA_WRITE_WITH_IMM)
+	if (is_send(op) || op->opcode == SHCA_WR_RDMA_WRITE_WITH_IMM)
 		plan_recv(n, op);
 	if (op->opcode == SHCA_WR_RDMA_WRITE ||
 	    op->opcode == SHCA_WR_RDMA_WRITE_WITH_IMM ||
@@ -252,7 +283,7 @@ static void plan_op(struct sim_node *n, struct sim_op *op,
 	op->slot_va = op->rem_va;
 	if (op->fault == SIM_RKEY_RANGE)
 		op->rem_va = rem->base + rem->len - op->len + 1 +
-			     (op->opcode >= SHCA_WR_ATOMIC_CMP_AND_SWP) * 7;
+			     is_atomic(op) * 7;
 	if (op->fault == SIM_MISALIGNED)
 		op->rem_va += prng_range(rng, 1, 7);
 	if (op->fault == SIM_BAD_LKEY)
@@ -383,6 +414,7 @@ static void wipe_node(struct sim_node *n)
 	n->failed = false;
 	n->nr_consuming = 0;
 	n->next_atomic = 0;
+	n->next_inv = 0;
 	n->recv_posted = 0;
 	n->recv_taken = 0;
 	n->recv_done = 0;

@@ -1,0 +1,14 @@
+/* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
+/* What responder.c and unreliable.c share of struct shca_resp. */
+#ifndef SHCA_CORE_RESPONDER_H
+#define SHCA_CORE_RESPONDER_H
+
+#include "psn.h"
+#include "rc.h"
+
+enum shca_rx shca_resp_rx_uc(struct shca_resp *resp, const struct shca_pkt *pkt,
+			     struct shca_resp_out *out);
+enum shca_rx shca_resp_rx_ud(struct shca_resp *resp, const struct shca_pkt *pkt,
+			     struct shca_resp_out *out);
+
+#endif

@@ -1,0 +1,242 @@
+// SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
+/*
+ * The responders of the unreliable transports: UC (IBTA 9.8.2) and UD (9.8.3).
+ * Entered through shca_resp_rx(), under the lock of the receive side.
+ *
+ * Operation.  Nothing is answered: a packet is executed or dropped.  UC keeps
+ * the expected PSN; a gap, or an opcode that does not follow, drops the message
+ * in progress and everything up to the next one that begins, whatever its PSN.
+ * The receive request of a dropped message stays and serves the next one.
+ *
+ * Error handling.  A message that does not fit the receive request is dropped
+ * and leaves the QP alone (class D of the specification's responder errors).
+ * Receive requests that are malformed or name memory that may not be written
+ * are the consumer's fault: they complete in error, and the QP fails.
+ */
+#include "opcode.h"
+#include "responder.h"
+
+static void unr_complete(struct shca_resp *resp, const struct shca_pkt *pkt,
+			 u32 flags, u32 byte_len, u8 opcode,
+			 struct shca_resp_out *out)
+{
+	resp->wr_valid = false;
+	resp->msn = shca_psn_add(resp->msn, 1);
+	out->has_wc = true;
+	out->wc.is_recv = true;
+	out->wc.wr_id = resp->wr.wr_id;
+	out->wc.opcode = opcode;
+	out->wc.byte_len = byte_len;
+	out->wc.solicited = pkt->se;
+	if (flags & SHCA_OPF_IMM) {
+		out->wc.imm = pkt->imm;
+		out->wc.wc_flags |= SHCA_WC_WITH_IMM;
+	}
+}
+
+/* The consumer's receive request is at fault: it completes, the side fails. */
+static enum shca_rx unr_fail(struct shca_resp *resp, u8 status, u16 vendor_err,
+			     struct shca_resp_out *out)
+{
+	resp->wr_valid = false;
+	resp->state = SHCA_SIDE_ERR;
+	out->has_wc = true;
+	out->wc.is_recv = true;
+	out->wc.wr_id = resp->wr.wr_id;
+	out->wc.opcode = SHCA_WC_RECV;
+	out->wc.status = status;
+	out->wc.vendor_err = vendor_err;
+	return SHCA_RX_OPERATION;
+}
+
+/* SHCA_RX_OK: @resp->wr is valid. */
+static enum shca_rx unr_take_wr(struct shca_resp *resp,
+				struct shca_resp_out *out)
+{
+	if (resp->wr_valid)
+		return SHCA_RX_OK;
+	switch (resp->mem->recv_get(resp->mem_ctx, &resp->wr)) {
+	case SHCA_RECV_OK:
+		resp->wr_valid = true;
+		return SHCA_RX_OK;
+	case SHCA_RECV_EMPTY:
+		return SHCA_RX_RNR;
+	case SHCA_RECV_BAD:
+		break;
+	}
+	return unr_fail(resp, SHCA_WC_LOC_QP_OP_ERR, SHCA_VERR_WQE, out);
+}
+
+/* ---- UD ------------------------------------------------------------------- */
+
+enum shca_rx shca_resp_rx_ud(struct shca_resp *resp, const struct shca_pkt *pkt,
+			     struct shca_resp_out *out)
+{
+	u32 flags = shca_opcode_info(pkt->opcode)->flags;
+	enum shca_mem_status status;
+	enum shca_rx verdict;
+
+	if (!(flags & SHCA_OPF_SEND))
+		return SHCA_RX_DROPPED;
+	if (pkt->deth.qkey != resp->attr.qkey)
+		return SHCA_RX_QKEY;
+	verdict = unr_take_wr(resp, out);
+	if (verdict != SHCA_RX_OK)
+		return verdict;
+	if (resp->wr.length < SHCA_GRH_BYTES ||
+	    pkt->paylen > resp->wr.length - SHCA_GRH_BYTES)
+		return SHCA_RX_DROPPED;
+
+	status = resp->mem->grh_store(resp->mem_ctx, resp->wr.sge,
+				      resp->wr.num_sge, pkt);
+	if (status == SHCA_MEM_OK && pkt->paylen)
+		status = resp->mem->local_scatter(resp->mem_ctx, resp->wr.sge,
+						  resp->wr.num_sge,
+						  SHCA_GRH_BYTES, pkt);
+	if (status == SHCA_MEM_RETRY)
+		return SHCA_RX_RETRY;
+	if (status != SHCA_MEM_OK)
+		return unr_fail(resp, SHCA_WC_LOC_PROT_ERR,
+				shca_mem_verr(status), out);
+	if (pkt->path.grh_present)
+		out->wc.wc_flags = SHCA_WC_GRH;
+	out->wc.src_qp = pkt->deth.sqpn;
+	unr_complete(resp, pkt, flags, SHCA_GRH_BYTES + pkt->paylen,
+		     SHCA_WC_RECV, out);
+	return SHCA_RX_OK;
+}
+
+/* ---- UC ------------------------------------------------------------------- */
+
+/* The message in progress is lost; its receive request, if any, stays. */
+static enum shca_rx uc_drop(struct shca_resp *resp, enum shca_rx verdict)
+{
+	resp->op = 0;
+	resp->skip = true;
+	return verdict;
+}
+
+/* Does this packet continue, or begin, a message? Drops what it interrupts. */
+static bool uc_in_sequence(struct shca_resp *resp, const struct shca_pkt *pkt,
+			   u32 flags)
+{
+	u32 class = flags & (SHCA_OPF_SEND | SHCA_OPF_WRITE);
+	bool gap = pkt->psn != resp->epsn;
+
+	resp->epsn = shca_psn_add(pkt->psn, 1);
+	if (flags & SHCA_OPF_START) {
+		resp->op = 0;
+		resp->skip = false;
+		return class;
+	}
+	return !gap && !resp->skip && class && resp->op == class;
+}
+
+static bool uc_length_fits(const struct shca_resp *resp,
+			   const struct shca_pkt *pkt, u32 flags)
+{
+	u32 mtu = resp->attr.mtu;
+
+	if (!(flags & SHCA_OPF_END))
+		return pkt->paylen == mtu && !pkt->pad;
+	if (!(flags & SHCA_OPF_START) && !pkt->paylen)
+		return false;
+	return pkt->paylen <= mtu;
+}
+
+static enum shca_rx uc_send(struct shca_resp *resp, const struct shca_pkt *pkt,
+			    u32 flags, struct shca_resp_out *out)
+{
+	enum shca_mem_status status = SHCA_MEM_OK;
+	enum shca_rx verdict;
+
+	if (flags & SHCA_OPF_START)
+		resp->off = 0;
+	verdict = unr_take_wr(resp, out);
+	if (verdict != SHCA_RX_OK)
+		return uc_drop(resp, verdict);
+	if (pkt->paylen > resp->wr.length - resp->off)
+		return uc_drop(resp, SHCA_RX_DROPPED);
+	if (pkt->paylen)
+		status = resp->mem->local_scatter(resp->mem_ctx, resp->wr.sge,
+						  resp->wr.num_sge, resp->off,
+						  pkt);
+	if (status == SHCA_MEM_RETRY)
+		return uc_drop(resp, SHCA_RX_DROPPED);
+	if (status != SHCA_MEM_OK)
+		return unr_fail(resp, SHCA_WC_LOC_PROT_ERR,
+				shca_mem_verr(status), out);
+	resp->off += pkt->paylen;
+	resp->op = flags & SHCA_OPF_END ? 0 : SHCA_OPF_SEND;
+	if (flags & SHCA_OPF_END)
+		unr_complete(resp, pkt, flags, resp->off, SHCA_WC_RECV, out);
+	return SHCA_RX_OK;
+}
+
+static enum shca_rx uc_write_begin(struct shca_resp *resp,
+				   const struct shca_pkt *pkt)
+{
+	if (!(resp->attr.access & SHCA_ACCESS_REMOTE_WRITE) ||
+	    pkt->reth.len > SHCA_MAX_MSG)
+		return SHCA_RX_INVALID;
+	/* The key of a zero-length request is not looked at (C9-88). */
+	if (pkt->reth.len &&
+	    resp->mem->remote_check(resp->mem_ctx, pkt->reth.rkey, pkt->reth.va,
+				    pkt->reth.len, SHCA_ACCESS_REMOTE_WRITE) !=
+	    SHCA_MEM_OK)
+		return SHCA_RX_ACCESS;
+	resp->va = pkt->reth.va;
+	resp->rkey = pkt->reth.rkey;
+	resp->left = pkt->reth.len;
+	resp->off = 0;
+	return SHCA_RX_OK;
+}
+
+static enum shca_rx uc_write(struct shca_resp *resp, const struct shca_pkt *pkt,
+			     u32 flags, struct shca_resp_out *out)
+{
+	enum shca_mem_status status = SHCA_MEM_OK;
+	enum shca_rx verdict = SHCA_RX_OK;
+
+	if (flags & SHCA_OPF_START)
+		verdict = uc_write_begin(resp, pkt);
+	if (verdict != SHCA_RX_OK)
+		return uc_drop(resp, verdict);
+	if (flags & SHCA_OPF_END ? pkt->paylen != resp->left :
+				   pkt->paylen >= resp->left)
+		return uc_drop(resp, SHCA_RX_DROPPED);
+	if (flags & SHCA_OPF_IMM) {
+		verdict = unr_take_wr(resp, out);
+		if (verdict != SHCA_RX_OK)
+			return uc_drop(resp, verdict);
+	}
+	if (pkt->paylen)
+		status = resp->mem->remote_write(resp->mem_ctx, resp->rkey,
+						 resp->va + resp->off, pkt);
+	if (status != SHCA_MEM_OK)
+		return uc_drop(resp, SHCA_RX_ACCESS);
+	resp->off += pkt->paylen;
+	resp->left -= pkt->paylen;
+	resp->op = flags & SHCA_OPF_END ? 0 : SHCA_OPF_WRITE;
+	if (flags & SHCA_OPF_IMM)
+		unr_complete(resp, pkt, flags, resp->off,
+			     SHCA_WC_RECV_RDMA_WITH_IMM, out);
+	return SHCA_RX_OK;
+}
+
+enum shca_rx shca_resp_rx_uc(struct shca_resp *resp, const struct shca_pkt *pkt,
+			     struct shca_resp_out *out)
+{
+	u32 flags = shca_opcode_info(pkt->opcode)->flags;
+
+	if (!resp->comm_est) {
+		resp->comm_est = true;
+		out->events |= SHCA_EV_COMM_EST;
+	}
+	if (!uc_in_sequence(resp, pkt, flags) ||
+	    !uc_length_fits(resp, pkt, flags))
+		return uc_drop(resp, SHCA_RX_DROPPED);
+	if (flags & SHCA_OPF_SEND)
+		return uc_send(resp, pkt, flags, out);
+	return uc_write(resp, pkt, flags, out);
+}
