@@ -71,8 +71,14 @@ static void shca_cq_fill(struct shca_cqe *cqe, u32 qpn,
 	cqe->src_qp = wc->src_qp;
 	cqe->wc_flags = wc->wc_flags;
 	cqe->pkey_index = wc->pkey_index;
-	cqe->vlan = 0xffff;
+	cqe->vlan = SHCA_VLAN_NONE;
 	cqe->port = 1;
+	if (wc->has_path) {
+		cqe->slid = wc->path.slid;
+		cqe->sl = wc->path.sl;
+		cqe->dlid_path_bits = wc->path.dlid_path_bits;
+		cqe->vlan = wc->path.vlan;
+	}
 }
 
 bool shca_cq_post(struct shca_cq *cq, struct ib_qp *qp, u32 qpn,
@@ -266,6 +272,10 @@ int shca_poll_cq(struct ib_cq *ibcq, int nr, struct ib_wc *wc)
 		wc->sl = cqe->sl;
 		wc->dlid_path_bits = cqe->dlid_path_bits;
 		wc->port_num = cqe->port;
+		if (cqe->vlan != SHCA_VLAN_NONE) {
+			wc->vlan_id = cqe->vlan;
+			wc->wc_flags |= IB_WC_WITH_VLAN;
+		}
 		cq->cons++;
 	}
 	spin_unlock_irqrestore(&cq->lock, flags);

@@ -24,6 +24,7 @@
 #include <linux/list.h>
 #include <linux/rhashtable.h>
 #include <linux/types.h>
+#include <linux/workqueue.h>
 #include <linux/xarray.h>
 #include <rdma/ib_verbs.h>
 
@@ -59,6 +60,7 @@ struct shca_net;
  * @node:	in shca_dev_list, protected by shca_dev_lock
  * @gone:	the netdev went away before registration; under shca_dev_lock
  * @port_up:	last port state dispatched; written under RTNL only
+ * @rescan:	asks the core for the GIDs of a loopback netdev (lo.c)
  */
 struct shca_dev {
 	struct ib_device ibdev;
@@ -71,6 +73,7 @@ struct shca_dev {
 	struct list_head node;
 	bool gone;
 	bool port_up;
+	struct work_struct rescan;
 	atomic_t nr_mr;
 	atomic_t nr_ah;
 	atomic_t av_tag;
@@ -96,7 +99,7 @@ struct shca_pd {
  * shca_newlink() - rdma link add; struct rdma_link_ops.newlink
  *
  * Context: process, without RTNL.
- * Return: 0, or EEXIST, EADDRINUSE (port 4791 has another owner), EINVAL (not
+ * Return: 0, or EADDRINUSE (port 4791 has another owner), EINVAL (not
  * an Ethernet netdev), ENODEV (netdev going away), ENOMEM.
  */
 int shca_newlink(const char *name, struct net_device *ndev);

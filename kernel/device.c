@@ -30,6 +30,7 @@
 #include "compat.h"
 #include "cq.h"
 #include "dev.h"
+#include "lo.h"
 #include "mr.h"
 #include "net.h"
 #include "qp.h"
@@ -178,6 +179,7 @@ static void shca_dealloc_driver(struct ib_device *ibdev)
 	mutex_lock(&shca_dev_lock);
 	list_del_init(&dev->node);
 	mutex_unlock(&shca_dev_lock);
+	shca_lo_exit_dev(dev);
 	if (dev->snet) {
 		shca_mr_table_destroy(dev);
 		shca_net_put(dev->snet);
@@ -258,25 +260,18 @@ static int shca_check_netdev(const char *name, struct net_device *ndev)
 }
 
 /* Under RTNL, so that no NETDEV_UNREGISTER is missed from here on. */
-static int shca_dev_publish(struct shca_dev *dev, const char *name)
+static int shca_dev_publish(struct shca_dev *dev)
 {
-	struct shca_dev *other;
 	int err = 0;
 
 	rtnl_lock();
 	mutex_lock(&shca_dev_lock);
 	if (dev->ndev->reg_state != NETREG_REGISTERED)
 		err = -ENODEV;
-	list_for_each_entry(other, &shca_dev_list, node)
-		if (other->ndev == dev->ndev)
-			err = -EEXIST;
-	if (!err)
+	else
 		list_add_tail(&dev->node, &shca_dev_list);
 	mutex_unlock(&shca_dev_lock);
 	rtnl_unlock();
-	if (err == -EEXIST)
-		pr_err_ratelimited("%s: netdev %s has a softhca device already\n",
-				   name, dev->ndev->name);
 	return err;
 }
 
@@ -326,6 +321,7 @@ int shca_newlink(const char *name, struct net_device *ndev)
 	dev->ndev = ndev;
 	shca_dev_init_attrs(dev);
 	shca_ah_table_init(dev);
+	shca_lo_init_dev(dev);
 #ifdef HAVE_IB_MARK_NAME_ASSIGNED_BY_USER
 	ib_mark_name_assigned_by_user(&dev->ibdev);
 #endif
@@ -344,7 +340,7 @@ int shca_newlink(const char *name, struct net_device *ndev)
 		goto err_dealloc;
 	}
 	dev->snet = snet;
-	err = shca_dev_publish(dev, name);
+	err = shca_dev_publish(dev);
 	if (err)
 		goto err_dealloc;
 	err = ib_device_set_netdev(&dev->ibdev, ndev, 1);

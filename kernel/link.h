@@ -27,7 +27,9 @@ enum shca_link_type {
  * @tag:	0 for the peer of a connected QP, else differs between any two
  *		address handles of a device: tells whether a remembered route is
  *		for this vector
- * @roce:	IPv4 addresses are held mapped; @sport in host order
+ * @roce:	IPv4 addresses are held mapped; @sport in host order; @oif is the
+ *		netdev that has the source address: the device's own, or a VLAN
+ *		on it, so that its packets leave tagged
  */
 struct shca_av {
 	enum shca_link_type link;
@@ -39,6 +41,7 @@ struct shca_av {
 			u8 tclass;
 			u8 hop_limit;
 			u16 sport;
+			int oif;
 			u32 flow_label;
 			struct in6_addr saddr;
 			struct in6_addr daddr;
@@ -69,7 +72,8 @@ struct shca_route {
  *		bottom halves off.  Returns 0; EBUSY: the queue below is full,
  *		so that the sender can wait; or an error that counts as loss.
  * @check:	does a received packet come from the peer of @av, and to us?
- * @serves:	is a received packet for an address of this device?  Softirq.
+ * @serves:	is a received packet for an address of this device, and in which
+ *		VLAN is that?  Softirq.
  * @icrc_ok:	is the ICRC of a received packet right?
  * @grh:	the SHCA_GRH_BYTES that UD shows of a received packet's headers
  *
@@ -83,7 +87,8 @@ struct shca_link_ops {
 	int (*xmit)(struct shca_dev *dev, const struct shca_av *av,
 		    struct shca_route *route, struct sk_buff *skb);
 	bool (*check)(const struct shca_av *av, const struct sk_buff *skb);
-	bool (*serves)(const struct shca_dev *dev, const struct sk_buff *skb);
+	bool (*serves)(const struct shca_dev *dev, const struct sk_buff *skb,
+		       u16 *vlan);
 	bool (*icrc_ok)(const struct sk_buff *skb);
 	void (*grh)(const struct sk_buff *skb, u8 *grh);
 };

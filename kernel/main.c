@@ -5,6 +5,7 @@
 
 #include "dev.h"
 #include "icrc.h"
+#include "lo.h"
 #include "net.h"
 #include "netlink.h"
 #include "../uapi/softhca-abi.h"
@@ -27,12 +28,17 @@ static int __init shca_init(void)
 	err = shca_dev_init();
 	if (err)
 		goto err_net;
-	err = shca_netlink_init();
+	err = shca_lo_init();
 	if (err)
 		goto err_dev;
+	err = shca_netlink_init();
+	if (err)
+		goto err_lo;
 	rdma_link_register(&shca_link_ops);
 	return 0;
 
+err_lo:
+	shca_lo_exit();
 err_dev:
 	shca_dev_exit();
 err_net:
@@ -47,6 +53,7 @@ static void __exit shca_exit(void)
 	rdma_link_unregister(&shca_link_ops);
 	ib_unregister_driver((enum rdma_driver_id)SHCA_DRIVER_ID);
 	shca_netlink_exit();
+	shca_lo_exit();
 	shca_dev_exit();
 	shca_net_exit();
 	shca_icrc_exit();

@@ -143,13 +143,13 @@ void shca_net_del_qp(struct shca_net *snet, struct shca_qp *qp)
 }
 
 struct shca_qp *shca_net_find_gsi(struct shca_net *snet,
-				  const struct sk_buff *skb)
+				  const struct sk_buff *skb, u16 *vlan)
 {
 	struct shca_qp *qp, *found = NULL;
 
 	rcu_read_lock();
 	list_for_each_entry_rcu(qp, &snet->gsi, gsi_node) {
-		if (qp->link->serves(qp->dev, skb) &&
+		if (qp->link->serves(qp->dev, skb, vlan) &&
 		    refcount_inc_not_zero(&qp->ref)) {
 			found = qp;
 			break;

@@ -73,7 +73,7 @@ struct shca_qp *shca_net_find_qp(struct shca_net *snet, u32 qpn);
  * Context: softirq.  The reference is the caller's.
  */
 struct shca_qp *shca_net_find_gsi(struct shca_net *snet,
-				  const struct sk_buff *skb);
+				  const struct sk_buff *skb, u16 *vlan);
 
 int shca_net_init(void);
 void shca_net_exit(void);

@@ -27,6 +27,7 @@ static int shca_qp_check(struct shca_qp *qp, const struct ib_qp_attr *attr,
 		return -EINVAL;
 	if ((mask & IB_QP_PKEY_INDEX) && attr->pkey_index)
 		return -EINVAL;
+	/* Privileged Q_Keys are refused by the core where they must be. */
 	if ((mask & IB_QP_PATH_MTU) &&
 	    (attr->path_mtu < IB_MTU_256 || attr->path_mtu > IB_MTU_4096 ||
 	     ib_mtu_enum_to_int(attr->path_mtu) > shca_port_mtu(qp->dev)))

@@ -29,6 +29,20 @@
 
 #define SHCA_DEFAULT_HOPS 64
 
+/* The netdev whose address the source GID is. */
+static int shca_gid_ifindex(struct shca_dev *dev, const struct ib_gid_attr *gid)
+{
+	int ifindex = -ENODEV;
+	struct net_device *ndev;
+
+	rcu_read_lock();
+	ndev = rdma_read_gid_attr_ndev_rcu(gid);
+	if (!IS_ERR(ndev) && net_eq(dev_net(ndev), dev->snet->net))
+		ifindex = ndev->ifindex;
+	rcu_read_unlock();
+	return ifindex;
+}
+
 static int shca_roce_av_init(struct shca_dev *dev,
 			     const struct rdma_ah_attr *attr, u32 sport_hash,
 			     struct shca_av *av)
@@ -54,6 +68,9 @@ static int shca_roce_av_init(struct shca_dev *dev,
 	memcpy(&av->roce.daddr, &grh->dgid, sizeof(av->roce.daddr));
 	if (av->roce.ipv4 != ipv6_addr_v4mapped(&av->roce.daddr))
 		return -EINVAL;
+	av->roce.oif = shca_gid_ifindex(dev, sgid);
+	if (av->roce.oif < 0)
+		return -EINVAL;
 	av->roce.tclass = grh->traffic_class;
 	av->roce.hop_limit = grh->hop_limit ?: SHCA_DEFAULT_HOPS;
 	av->roce.flow_label = grh->flow_label & 0xfffff;
@@ -76,7 +93,7 @@ static struct dst_entry *shca_route4(struct shca_dev *dev,
 	struct flowi4 fl4;
 	struct rtable *rt;
 
-	flowi4_init_output(&fl4, dev->ndev->ifindex, 0, av->roce.tclass,
+	flowi4_init_output(&fl4, av->roce.oif, 0, av->roce.tclass,
 			   RT_SCOPE_UNIVERSE, IPPROTO_UDP, 0,
 			   av->roce.daddr.s6_addr32[3],
 			   av->roce.saddr.s6_addr32[3],
@@ -90,7 +107,7 @@ static struct dst_entry *shca_route6(struct shca_dev *dev,
 				     const struct shca_av *av, u32 *cookie)
 {
 	struct flowi6 fl6 = {
-		.flowi6_oif = dev->ndev->ifindex,
+		.flowi6_oif = av->roce.oif,
 		.flowi6_proto = IPPROTO_UDP,
 		.flowlabel = ip6_make_flowinfo(av->roce.tclass,
 					       htonl(av->roce.flow_label)),
@@ -292,33 +309,38 @@ static bool shca_roce_check(const struct shca_av *av, const struct sk_buff *skb)
 }
 
 /* Is @ndev the device's netdev, a VLAN on it, or the bond that it is in? */
-static bool shca_netdev_of(const struct shca_dev *dev,
-			   struct net_device *ndev)
+static bool shca_netdev_of(const struct shca_dev *dev, struct net_device *ndev,
+			   u16 *vlan)
 {
+	*vlan = SHCA_VLAN_NONE;
 	if (!ndev)
 		return false;
-	return ndev == dev->ndev ||
-	       (is_vlan_dev(ndev) && vlan_dev_real_dev(ndev) == dev->ndev) ||
-	       netdev_master_upper_dev_get_rcu(dev->ndev) == ndev;
+	if (ndev == dev->ndev ||
+	    netdev_master_upper_dev_get_rcu(dev->ndev) == ndev)
+		return true;
+	if (!is_vlan_dev(ndev) || vlan_dev_real_dev(ndev) != dev->ndev)
+		return false;
+	*vlan = vlan_dev_vlan_id(ndev);
+	return true;
 }
 
 static bool shca_roce_serves(const struct shca_dev *dev,
-			     const struct sk_buff *skb)
+			     const struct sk_buff *skb, u16 *vlan)
 {
 	struct net *net = dev->snet->net;
+	struct net_device *ndev;
 	bool serves;
 
 	rcu_read_lock();
-	if (skb->protocol == htons(ETH_P_IP))
-		serves = shca_netdev_of(dev, __ip_dev_find(net,
-							   ip_hdr(skb)->daddr,
-							   false));
-	else
+	if (skb->protocol == htons(ETH_P_IP)) {
+		ndev = __ip_dev_find(net, ip_hdr(skb)->daddr, false);
+	} else {
 		/* A link-local address may be on several netdevs. */
-		serves = ipv6_chk_addr(net, &ipv6_hdr(skb)->daddr, dev->ndev,
-				       1) ||
-			 shca_netdev_of(dev, ipv6_dev_find(net,
-						&ipv6_hdr(skb)->daddr, NULL));
+		ndev = dev->ndev;
+		if (!ipv6_chk_addr(net, &ipv6_hdr(skb)->daddr, ndev, 1))
+			ndev = ipv6_dev_find(net, &ipv6_hdr(skb)->daddr, NULL);
+	}
+	serves = shca_netdev_of(dev, ndev, vlan);
 	rcu_read_unlock();
 	return serves;
 }

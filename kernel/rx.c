@@ -58,10 +58,13 @@ static bool shca_is_ce(const struct sk_buff *skb)
  * vector is written under both side locks before the QP can receive; a packet
  * that races with modify may be judged by the old one, as if it came earlier.
  */
-static bool shca_path_ok(const struct shca_qp *qp, const struct sk_buff *skb)
+static bool shca_path_ok(const struct shca_qp *qp, const struct sk_buff *skb,
+			 u16 *vlan)
 {
-	if (shca_qp_transport(qp->type) == SHCA_TRANSPORT_UD)
-		return qp->link->serves(qp->dev, skb);
+	if (qp->type == IB_QPT_GSI)
+		return true;	/* it was found by the address */
+	if (qp->type == IB_QPT_UD)
+		return qp->link->serves(qp->dev, skb, vlan);
 	return qp->link->check(&qp->av, skb);
 }
 
@@ -71,7 +74,7 @@ static void shca_rx_deliver(struct shca_qp *qp, struct sk_buff *skb,
 	const struct shca_opcode_info *info = shca_opcode_info(pkt->opcode);
 	struct shca_dev *dev = qp->dev;
 
-	if (!shca_path_ok(qp, skb)) {
+	if (!shca_path_ok(qp, skb, &pkt->path.vlan)) {
 		shca_count(dev, RX_PATH);
 		return;
 	}
@@ -114,7 +117,7 @@ int shca_udp_rcv(struct sock *sk, struct sk_buff *skb)
 	__skb_pull(skb, sizeof(struct udphdr));
 	hdr -= sizeof(struct udphdr);
 	parse = shca_hdr_parse(&pkt, skb->data, hdr, skb->len);
-	qp = pkt.dqpn == 1 ? shca_net_find_gsi(snet, skb) :
+	qp = pkt.dqpn == 1 ? shca_net_find_gsi(snet, skb, &pkt.path.vlan) :
 			     shca_net_find_qp(snet, pkt.dqpn);
 	if (!qp)
 		goto drop;	/* no device to count it at */

@@ -12,10 +12,13 @@
 
 struct shca_send_wr;
 
+#define SHCA_VLAN_NONE 0xffff
+
 /**
  * struct shca_path_info - L2 and L3, filled by the link of the port
  *
- * RoCE fills zeros and grh_present.  @ecn_ce is the congestion-experienced
+ * RoCE fills zeros, grh_present, and @vlan of a datagram's destination address
+ * (SHCA_VLAN_NONE: untagged).  @ecn_ce is the congestion-experienced
  * mark of a received packet.
  */
 struct shca_path_info {
@@ -24,6 +27,7 @@ struct shca_path_info {
 	u8 sl;
 	u8 dlid_path_bits;
 	u8 port;
+	u16 vlan;
 	bool grh_present;
 	bool ecn_ce;
 };

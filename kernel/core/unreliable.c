@@ -101,6 +101,8 @@ enum shca_rx shca_resp_rx_ud(struct shca_resp *resp, const struct shca_pkt *pkt,
 	if (pkt->path.grh_present)
 		out->wc.wc_flags = SHCA_WC_GRH;
 	out->wc.src_qp = pkt->deth.sqpn;
+	out->wc.has_path = true;
+	out->wc.path = pkt->path;
 	unr_complete(resp, pkt, flags, SHCA_GRH_BYTES + pkt->paylen,
 		     SHCA_WC_RECV, out);
 	return SHCA_RX_OK;

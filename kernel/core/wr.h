@@ -7,6 +7,7 @@
 #define SHCA_CORE_WR_H
 
 #include "os.h"
+#include "packet.h"
 #include "../../uapi/softhca-abi.h"
 
 /* Longest message, IBTA 9.7.6 */
@@ -127,7 +128,7 @@ struct shca_recv_wr {
  * struct shca_wc - a completion, before it is written to a CQ
  * @solicited:	may wake a CQ armed for solicited completions
  * @is_recv:	goes to the receive CQ
- * @path:	of the packet, for UD
+ * @has_path:	@path is that of the datagram received
  */
 struct shca_wc {
 	u64 wr_id;
@@ -141,6 +142,8 @@ struct shca_wc {
 	u16 pkey_index;
 	bool solicited;
 	bool is_recv;
+	bool has_path;
+	struct shca_path_info path;
 };
 
 #endif

@@ -112,6 +112,11 @@ void sim_node_timer(struct sim_node *n)
 	sim_node_pump(n);
 }
 
+static u32 budget(const struct sim_node *n)
+{
+	return n->w->f.budget ? n->w->f.budget : 1000;
+}
+
 /* Requests and responses, each within the budget; false: gave up for now. */
 static bool pump_resp(struct sim_node *n, u8 *payload)
 {
@@ -120,7 +125,7 @@ static bool pump_resp(struct sim_node *n, u8 *payload)
 	struct shca_pkt pkt;
 	u32 nr = 0;
 
-	while (!n->w->f.budget || nr++ < n->w->f.budget) {
+	while (nr++ < budget(n)) {
 		if (!shca_resp_next(&n->resp, n->w->now, &pkt))
 			return true;
 		if (pkt.kind != SHCA_PAY_NONE) {
@@ -149,7 +154,7 @@ static bool pump_req(struct sim_node *n, u8 *payload)
 	struct shca_pkt pkt;
 	u32 nr = 0;
 
-	while (!n->w->f.budget || nr++ < n->w->f.budget) {
+	while (nr++ < budget(n)) {
 		if (!shca_req_next(&n->req, n->w->now, &pkt))
 			return true;
 		if (pkt.kind != SHCA_PAY_NONE) {

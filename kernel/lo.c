@@ -1,0 +1,74 @@
+// SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
+/*
+ * GIDs of a device on a loopback netdev.  The RDMA core follows address changes
+ * of Ethernet netdevs only, so for `lo` we ask it to look again.  It adds what
+ * is new; an address removed from `lo` keeps its GID until the device goes.
+ */
+#include "lo.h"
+
+#include <linux/if_arp.h>
+#include <linux/inetdevice.h>
+#include <linux/netdevice.h>
+#include <net/addrconf.h>
+#include <net/if_inet6.h>
+#include <rdma/ib_verbs.h>
+
+#include "dev.h"
+
+static void shca_lo_rescan(struct work_struct *work)
+{
+	struct shca_dev *dev = container_of(work, struct shca_dev, rescan);
+
+	rdma_roce_rescan_device(&dev->ibdev);
+	ib_device_put(&dev->ibdev);	/* shca_lo_schedule() */
+}
+
+/* Not here and now: the notifier runs under RTNL, which rescanning takes. */
+static int shca_lo_schedule(struct shca_dev *dev, int idx, void *arg)
+{
+	if (dev->ndev != arg || !ib_device_try_get(&dev->ibdev))
+		return 0;
+	if (!schedule_work(&dev->rescan))
+		ib_device_put(&dev->ibdev);
+	return 0;
+}
+
+static int shca_lo_changed(struct net_device *ndev, unsigned long event)
+{
+	if (event == NETDEV_UP && ndev->type == ARPHRD_LOOPBACK)
+		shca_dev_walk(0, shca_lo_schedule, ndev);
+	return NOTIFY_DONE;
+}
+
+static int shca_lo_inetaddr(struct notifier_block *nb, unsigned long event,
+			    void *arg)
+{
+	struct in_ifaddr *ifa = arg;
+
+	return shca_lo_changed(ifa->ifa_dev->dev, event);
+}
+
+static struct notifier_block shca_lo_inetaddr_nb = {
+	.notifier_call = shca_lo_inetaddr,
+};
+
+void shca_lo_init_dev(struct shca_dev *dev)
+{
+	INIT_WORK(&dev->rescan, shca_lo_rescan);
+}
+
+void shca_lo_exit_dev(struct shca_dev *dev)
+{
+	/* It dropped its reference to the device, but may not have returned. */
+	cancel_work_sync(&dev->rescan);
+}
+
+int shca_lo_init(void)
+{
+	return register_inetaddr_notifier(&shca_lo_inetaddr_nb);
+}
+
+void shca_lo_exit(void)
+{
+	unregister_inetaddr_notifier(&shca_lo_inetaddr_nb);
+}

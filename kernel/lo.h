@@ -1,0 +1,15 @@
+/* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
+/* GIDs of devices on loopback netdevs, which the RDMA core does not follow. */
+#ifndef SHCA_LO_H
+#define SHCA_LO_H
+
+struct shca_dev;
+
+void shca_lo_init_dev(struct shca_dev *dev);
+/** shca_lo_exit_dev() - the device is unregistered; may sleep */
+void shca_lo_exit_dev(struct shca_dev *dev);
+
+int shca_lo_init(void);
+void shca_lo_exit(void);
+
+#endif
