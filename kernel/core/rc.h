@@ -267,7 +267,7 @@ void shca_req_post(struct shca_req *req);
 bool shca_req_next(struct shca_req *req, u64 now, struct shca_pkt *pkt);
 
 /**
- * shca_req_gather_failed() - the payload of a packet cannot be had
+ * shca_req_gather_failed() - a packet could not be transmitted
  * @pkt:	from shca_req_next(); it is not transmitted
  * @status:	KEY, ACCESS, RANGE: the request ends in LOC_PROT_ERR after all
  *		before it have completed; RETRY: the packet is asked for again
@@ -467,7 +467,10 @@ enum shca_rx shca_resp_rx(struct shca_resp *resp, const struct shca_pkt *pkt,
  */
 bool shca_resp_next(struct shca_resp *resp, u64 now, struct shca_pkt *pkt);
 
-/** shca_resp_gather_failed() - as for the requester; the peer gets a NAK */
+/**
+ * shca_resp_gather_failed() - as for the requester; but for RETRY the peer gets
+ * a NAK
+ */
 void shca_resp_gather_failed(struct shca_resp *resp, const struct shca_pkt *pkt,
 			     enum shca_mem_status status,
 			     struct shca_resp_out *out);

@@ -587,13 +587,22 @@ static bool req_find(const struct shca_req *req, u32 psn, u32 *idx)
 static void req_unsend(struct shca_req *req, u32 idx, u32 psn)
 {
 	struct shca_send_wr *wr = req_wr(req, idx);
+	bool is_rd = req_is_rd(wr);
+	u32 end_psn = is_rd ? shca_psn_add(wr->first_psn, wr->nr_psn) :
+			      shca_psn_add(psn, 1);
 
-	if (shca_psn_add(psn, 1) == req->max_psn) {
+	/* A READ that was sent before may be answered; it stays started. */
+	if (end_psn == req->max_psn &&
+	    !(is_rd && wr->flags_core & SHCA_WRF_RETRIED)) {
 		req->max_psn = psn;
 		req->rtt_valid = false;
 		if (psn == wr->first_psn) {
 			wr->flags_core &= ~SHCA_WRF_STARTED;
 			req->lsn = shca_psn_add(req->lsn, -1);
+			if (is_rd) {
+				req->nr_rd--;
+				req->rd_psns -= wr->nr_psn;
+			}
 		}
 		if (!req_span(req))
 			req->deadline = 0;
@@ -608,8 +617,7 @@ void shca_req_gather_failed(struct shca_req *req, const struct shca_pkt *pkt,
 {
 	u32 idx;
 
-	if (req->state != SHCA_SIDE_READY || pkt->kind != SHCA_PAY_WR ||
-	    !req_find(req, pkt->psn, &idx))
+	if (req->state != SHCA_SIDE_READY || !req_find(req, pkt->psn, &idx))
 		return;
 	req_unsend(req, idx, pkt->psn);
 	if (status == SHCA_MEM_OK || status == SHCA_MEM_RETRY)

@@ -790,6 +790,18 @@ static void resp_nak_response(struct shca_resp *resp, u32 psn,
 	out->events = SHCA_EV_ACCESS_ERR;
 }
 
+/* The acknowledgement did not leave: owed still, unless a newer one is. */
+static void resp_owe_again(struct shca_resp *resp, const struct shca_pkt *pkt)
+{
+	if (resp->ack != SHCA_ACK_NONE)
+		return;
+	resp->ack = (pkt->aeth.syndrome & ~SHCA_AETH_VALUE) == SHCA_AETH_ACK ?
+		    SHCA_ACK_ACK : SHCA_ACK_NAK;
+	resp->ack_psn = pkt->psn;
+	resp->ack_msn = pkt->aeth.msn;
+	resp->ack_syndrome = pkt->aeth.syndrome;
+}
+
 void shca_resp_gather_failed(struct shca_resp *resp, const struct shca_pkt *pkt,
 			     enum shca_mem_status status,
 			     struct shca_resp_out *out)
@@ -798,8 +810,13 @@ void shca_resp_gather_failed(struct shca_resp *resp, const struct shca_pkt *pkt,
 	u32 idx;
 
 	memset(out, 0, sizeof(*out));
-	if (resp->state == SHCA_SIDE_RESET || pkt->kind != SHCA_PAY_REMOTE ||
-	    !resp_rd_find(resp, pkt->psn, &idx))
+	if (resp->state == SHCA_SIDE_RESET)
+		return;
+	if (pkt->opcode == SHCA_OP_ACK) {
+		resp_owe_again(resp, pkt);
+		return;
+	}
+	if (!resp_rd_find(resp, pkt->psn, &idx))
 		return;
 	rd = resp_rd(resp, idx);
 	if (!rd->replay)

@@ -391,7 +391,8 @@ static void check_start(struct sim_node *n, u32 idx)
 		  "node %u: op %u sent before its turn", n->idx, idx);
 	for (i = 0; i < idx; i++)
 		sim_check(n->w, n->ops[i].fault != SIM_BAD_WR &&
-			  n->ops[i].fault != SIM_BAD_LOCAL,
+			  n->ops[i].fault != SIM_BAD_LOCAL &&
+			  !n->ops[i].failed,
 			  "node %u: op %u sent after a malformed one", n->idx,
 			  idx);
 	if (n->w->f.hostile)

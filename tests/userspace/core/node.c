@@ -152,18 +152,24 @@ static bool pump_req(struct sim_node *n, u8 *payload)
 {
 	enum shca_mem_status status;
 	struct shca_pkt pkt;
+	struct sim_op *op;
 	u32 nr = 0;
 
 	while (nr++ < budget(n)) {
 		if (!shca_req_next(&n->req, n->w->now, &pkt))
 			return true;
 		if (pkt.kind != SHCA_PAY_NONE) {
+			op = &n->ops[pkt.wr->wr_id];
+			sim_check(n->w, !op->failed,
+				  "node %u: op %u again after it failed",
+				  n->idx, (u32)pkt.wr->wr_id);
 			status = sim_gather(n, &pkt, payload);
 			if (status != SHCA_MEM_OK) {
 				shca_req_gather_failed(&n->req, &pkt, status);
 				if (status == SHCA_MEM_RETRY)
 					return false;
-				n->ops[pkt.wr->wr_id].started = true;
+				op->started = true;
+				op->failed = true;
 				continue;
 			}
 		}

@@ -88,6 +88,7 @@ struct sim_op {
 	u32 placed;		/* bytes of the response that were placed */
 	bool posted;
 	bool started;		/* a packet of it was sent */
+	bool failed;		/* its payload could not be gathered */
 	bool done;		/* known to be complete, successfully */
 	bool recv_done;
 };
