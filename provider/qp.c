@@ -391,24 +391,6 @@ int shca_post_send(struct ibv_qp *ibqp, struct ibv_send_wr *wr,
 	return err;
 }
 
-static int shca_check_recv(const struct shca_qp *qp,
-			   const struct ibv_recv_wr *wr)
-{
-	if (unlikely(wr->num_sge < 0 ||
-		     (uint32_t)wr->num_sge > qp->rq.max_sge))
-		return EINVAL;
-	return 0;
-}
-
-static void shca_fill_recv(struct shca_recv_wqe *wqe,
-			   const struct ibv_recv_wr *wr)
-{
-	wqe->wr_id = wr->wr_id;
-	wqe->num_sge = wr->num_sge;
-	wqe->reserved = 0;
-	memcpy(wqe + 1, wr->sg_list, wr->num_sge * sizeof(*wr->sg_list));
-}
-
 int shca_post_recv(struct ibv_qp *ibqp, struct ibv_recv_wr *wr,
 		   struct ibv_recv_wr **bad_wr)
 {
@@ -429,12 +411,12 @@ int shca_post_recv(struct ibv_qp *ibqp, struct ibv_recv_wr *wr,
 		if (unlikely(shca_wq_is_full(rq, prod, &qp->status->rq_cons)))
 			err = ENOMEM;
 		else
-			err = shca_check_recv(qp, wr);
+			err = shca_wq_check_recv(rq, wr);
 		if (unlikely(err)) {
 			*bad_wr = wr;
 			break;
 		}
-		shca_fill_recv(shca_wq_slot(rq, prod), wr);
+		shca_wq_fill_recv(shca_wq_slot(rq, prod), wr);
 	}
 	posted = prod != rq->prod;
 	if (posted) {

@@ -17,6 +17,9 @@
 #ifndef SOFTHCA_RING_H
 #define SOFTHCA_RING_H
 
+#include <errno.h>
+#include <string.h>
+
 #include "softhca.h"
 
 static inline uint32_t shca_load_acquire(const __u32 *word)
@@ -128,6 +131,25 @@ static inline bool shca_wq_is_full(struct shca_wq *wq, uint32_t prod,
 		return false;
 	wq->cons = shca_wq_read_cons(cons);
 	return prod - wq->cons >= wq->max_wr;
+}
+
+/** shca_wq_check_recv() - EINVAL for a receive request with too many segments */
+static inline int shca_wq_check_recv(const struct shca_wq *wq,
+				     const struct ibv_recv_wr *wr)
+{
+	if (unlikely(wr->num_sge < 0 || (uint32_t)wr->num_sge > wq->max_sge))
+		return EINVAL;
+	return 0;
+}
+
+/** shca_wq_fill_recv() - write a checked receive request to its slot */
+static inline void shca_wq_fill_recv(struct shca_recv_wqe *wqe,
+				     const struct ibv_recv_wr *wr)
+{
+	wqe->wr_id = wr->wr_id;
+	wqe->num_sge = wr->num_sge;
+	wqe->reserved = 0;
+	memcpy(wqe + 1, wr->sg_list, wr->num_sge * sizeof(*wr->sg_list));
 }
 
 #endif

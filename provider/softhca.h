@@ -4,7 +4,8 @@
  * them.
  *
  * Locks: sq.lock and rq.lock of a QP guard posting, cq.lock guards polling and
- * arming.  No two are held together, and none over a system call.
+ * arming.  No two are held together, and none over a system call, but for the
+ * lock of an SRQ while its size changes.
  */
 #ifndef SOFTHCA_H
 #define SOFTHCA_H
@@ -99,6 +100,21 @@ struct shca_qp {
 	bool sig_all;
 };
 
+/**
+ * struct shca_srq - a shared receive queue
+ * @wq:		its ring, in the region that @status names
+ * @index:	head of the request region, read-write
+ * @start:	where the slots begin in it
+ */
+struct shca_srq {
+	struct verbs_srq vsrq;
+	struct shca_wq wq;
+	struct shca_qp_index *index;
+	size_t region_len;
+	uint32_t start;
+	const struct shca_srq_status *status;
+};
+
 static inline struct shca_context *to_shca_context(struct ibv_context *ibctx)
 {
 	return container_of(ibctx, struct shca_context, vctx.context);
@@ -117,6 +133,11 @@ static inline struct shca_cq *to_shca_cq(struct ibv_cq *cq)
 static inline struct shca_qp *to_shca_qp(struct ibv_qp *qp)
 {
 	return container_of(qp, struct shca_qp, vqp.qp);
+}
+
+static inline struct shca_srq *to_shca_srq(struct ibv_srq *srq)
+{
+	return container_of(srq, struct shca_srq, vsrq.srq);
 }
 
 /* cq.c */
@@ -139,6 +160,15 @@ int shca_post_send(struct ibv_qp *ibqp, struct ibv_send_wr *wr,
 		   struct ibv_send_wr **bad_wr);
 int shca_post_recv(struct ibv_qp *ibqp, struct ibv_recv_wr *wr,
 		   struct ibv_recv_wr **bad_wr);
+
+/* srq.c */
+struct ibv_srq *shca_create_srq(struct ibv_pd *pd,
+				struct ibv_srq_init_attr *attr);
+int shca_modify_srq(struct ibv_srq *ibsrq, struct ibv_srq_attr *attr, int mask);
+int shca_query_srq(struct ibv_srq *ibsrq, struct ibv_srq_attr *attr);
+int shca_destroy_srq(struct ibv_srq *ibsrq);
+int shca_post_srq_recv(struct ibv_srq *ibsrq, struct ibv_recv_wr *wr,
+		       struct ibv_recv_wr **bad_wr);
 
 /* verbs.c */
 int shca_query_device_ex(struct ibv_context *ibctx,

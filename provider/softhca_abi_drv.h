@@ -23,6 +23,8 @@
 #define _STRUCT_shca_create_cq_resp		struct {}
 #define _STRUCT_shca_create_qp_req		struct {}
 #define _STRUCT_shca_create_qp_resp		struct {}
+#define _STRUCT_shca_create_srq_req		struct {}
+#define _STRUCT_shca_create_srq_resp		struct {}
 
 DECLARE_DRV_CMD(shca_cmd_get_context, IB_USER_VERBS_CMD_GET_CONTEXT,
 		shca_alloc_ucontext_req, shca_alloc_ucontext_resp);
@@ -30,6 +32,9 @@ DECLARE_DRV_CMD(shca_cmd_create_cq, IB_USER_VERBS_CMD_CREATE_CQ,
 		shca_create_cq_req, shca_create_cq_resp);
 DECLARE_DRV_CMD(shca_cmd_create_qp, IB_USER_VERBS_CMD_CREATE_QP,
 		shca_create_qp_req, shca_create_qp_resp);
+
+DECLARE_DRV_CMD(shca_cmd_create_srq, IB_USER_VERBS_CMD_CREATE_SRQ,
+		shca_create_srq_req, shca_create_srq_resp);
 
 /*
  * The common part of this one is 4 bytes long, so the driver's part, which is

@@ -22,7 +22,7 @@ for events in '' -e; do
 	for size in 4096 100003; do
 		# shellcheck disable=SC2086 # no word where it is empty
 		{
-			set -- -n 200 -s $size $events
+			set -- -n 50 -s $size $events
 			pingpong "pair_ipv4_${size}$events" between_pair shca_b $ip4_b $ip4_a "$@"
 			pingpong "pair_ipv6_${size}$events" between_pair shca_b $ip6_b $ip6_a "$@"
 			pingpong "self_ipv4_${size}$events" on_itself shca_a $ip4_a $ip4_a "$@"

@@ -32,8 +32,8 @@ check log_has_one_line one_line
 check no_device_is_left no_device
 
 make_pair 1500
-check other_namespace_works between_pair ibv_rc_pingpong -c -d shca_b -g "$(gid_index shca_b $ip4_b)" -- \
-	ibv_rc_pingpong -c -d shca_a -g "$(gid_index shca_a $ip4_a)" ADDRESS
+check other_namespace_works between_pair ibv_rc_pingpong -c -n 50 -d shca_b -g "$(gid_index shca_b $ip4_b)" -- \
+	ibv_rc_pingpong -c -n 50 -d shca_a -g "$(gid_index shca_a $ip4_a)" ADDRESS
 
 run modprobe -r rdma_rxe
 check works_once_the_port_is_free add

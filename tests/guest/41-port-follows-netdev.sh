@@ -14,17 +14,17 @@ mtu_is() { [ "$(mtu_of)" = "$1" ]; }
 event() { wait_for 10 grep -q "$1" /tmp/events; }
 
 make_pair 1500
-ibv_asyncwatch -d shca_a >/tmp/events 2>&1 &
+stdbuf -oL ibv_asyncwatch -d shca_a >/tmp/events 2>&1 &
 at_exit kill $!
 wait_for 10 test -s /tmp/events
 
 check active_at_first becomes shca_a state ACTIVE
 run in_a ip link set veth_a down
 check down_when_set_down becomes shca_a state DOWN
-check event_port_error event 'port error'
+check event_port_error event IBV_EVENT_PORT_ERR
 run in_a ip link set veth_a up
 check active_when_set_up becomes shca_a state ACTIVE
-check event_port_active event 'port active'
+check event_port_active event IBV_EVENT_PORT_ACTIVE
 run in_b ip link set veth_b down
 check down_without_carrier becomes shca_a state DOWN
 run in_b ip link set veth_b up
@@ -43,15 +43,17 @@ done <<-END
 END
 
 # the speed of a veth is fixed: a tap's can be set
+modprobe tun || {
+	echo "skip speed # this kernel has no tun"
+	exit 0
+}
 run ip tuntap add shca_tap mode tap
 at_exit ip tuntap del shca_tap mode tap
 run ip link set shca_tap up
-run modprobe -r rdma_rxe
 run rdma link add shca_tap type softhca netdev shca_tap
 at_exit rdma link delete shca_tap
 for speed in 1000 10000 25000 100000; do
 	run ethtool -s shca_tap speed $speed duplex full
-	ethtool shca_tap | grep Speed
 	attribute shca_tap rate
 	case $speed in
 	1000) rate='2.5 Gb/sec' ;; # the least that the field can say

@@ -35,5 +35,5 @@ run in_b ip addr add 10.78.0.2/24 dev veth_b
 check late_a wait_for 10 gid_index shca_a 10.78.0.1
 check late_b wait_for 10 gid_index shca_b 10.78.0.2
 check late_addresses_carry_traffic between_pair \
-	ibv_rc_pingpong -c -d shca_b -g "$(gid_index shca_b 10.78.0.2)" -- \
-	ibv_rc_pingpong -c -d shca_a -g "$(gid_index shca_a 10.78.0.1)" ADDRESS
+	ibv_rc_pingpong -c -n 50 -d shca_b -g "$(gid_index shca_b 10.78.0.2)" -- \
+	ibv_rc_pingpong -c -n 50 -d shca_a -g "$(gid_index shca_a 10.78.0.1)" ADDRESS

@@ -23,5 +23,5 @@ check other_namespace_keeps_it port_taken $ns_b
 add_device shca_a veth_a $ns_a
 check port_is_taken_again port_taken $ns_a
 run wait_for 10 gid_index shca_a $ip4_a
-check traffic between_pair ibv_rc_pingpong -c -d shca_b -g "$(gid_index shca_b $ip4_b)" -- \
-	ibv_rc_pingpong -c -d shca_a -g "$(gid_index shca_a $ip4_a)" ADDRESS
+check traffic between_pair ibv_rc_pingpong -c -n 50 -d shca_b -g "$(gid_index shca_b $ip4_b)" -- \
+	ibv_rc_pingpong -c -n 50 -d shca_a -g "$(gid_index shca_a $ip4_a)" ADDRESS

@@ -67,8 +67,10 @@ raw() {
 		at, text = 20 + (16 if flags & 0x100 else (struct.unpack_from("I", reply, 20)[0] + 3) & ~3), ""
 		while flags & 0x200 and at < length:
 		    size, kind = struct.unpack_from("HH", reply, at)
-		    if kind & 0x3fff == 1:
+		    if kind & 0x3fff == 1:       # NLMSGERR_ATTR_MSG
 		        text = reply[at + 4:at + size].rstrip(b"\0").decode()
+		    if kind & 0x3fff == 5:       # NLMSGERR_ATTR_MISS_TYPE
+		        text = "attribute missing: %d" % struct.unpack_from("I", reply, at + 4)
 		    at += (size + 3) & ~3
 		print("errno", error, "text", repr(text))
 		sys.exit(0 if error and text else 1)

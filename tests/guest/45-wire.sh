@@ -2,8 +2,8 @@
 # SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 #
 # What travels as packets is RoCEv2 to those who look: tcpdump sees UDP port
-# 4791 on the netdev, tshark decodes it. On one device with itself only path
-# `wire` makes packets.
+# 4791 on the netdev, tshark decodes it; also on one device with itself, which
+# goes over lo, as all packets of a host to itself.
 . "$(dirname "$0")/lib.sh"
 . "$(dirname "$0")/scenario"
 
@@ -11,11 +11,11 @@
 capture() {
 	local netdev=$1 pid status=0
 	shift
-	in_a tcpdump -U -i "$netdev" -w /tmp/wire.pcap udp port 4791 2>/tmp/tcpdump &
+	ip netns exec "$ns_a" tcpdump --immediate-mode -U -i "$netdev" -w /tmp/wire.pcap udp port 4791 2>/tmp/tcpdump &
 	pid=$!
 	wait_for 20 grep -q 'listening on' /tmp/tcpdump || status=1
 	"$@" || status=$?
-	kill -INT $pid
+	kill -TERM $pid
 	wait $pid
 	cat /tmp/tcpdump
 	return $status
@@ -23,7 +23,6 @@ capture() {
 packets() { tcpdump -n -r /tmp/wire.pcap 2>/dev/null | wc -l; }
 decoded() { tshark -r /tmp/wire.pcap -T fields -e infiniband.bth.opcode 2>/dev/null | sort | uniq -c; }
 some_packets() { echo "$(packets) packets"; [ "$(packets)" -gt 0 ]; }
-no_packets() { echo "$(packets) packets"; [ "$(packets)" = 0 ]; }
 all_decoded() { decoded; [ "$(tshark -r /tmp/wire.pcap -Y infiniband 2>/dev/null | wc -l)" = "$(packets)" ]; }
 
 pair_pingpong() {
@@ -48,6 +47,3 @@ check pair_ipv6_is_seen some_packets
 check pair_ipv6_is_decoded all_decoded
 check self_wire capture any self_pingpong
 check self_wire_is_seen some_packets
-run in_a softhca dev set shca_a path auto
-check self_auto capture any self_pingpong
-check self_auto_is_not_seen no_packets

@@ -163,7 +163,8 @@ between_pair() {
 		shift
 	done
 	shift
-	in_b "${server[@]}" >"$server_log" 2>&1 &
+	# not through in_b: a function in the background is a shell around it
+	ip netns exec "$ns_b" "${server[@]}" >"$server_log" 2>&1 &
 	server_pid=$!
 	wait_for 20 any_listener "$ns_b" || status=1
 	if [ "$status" = 0 ]; then

@@ -1,0 +1,154 @@
+// SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
+/*
+ * Shared receive queues.  Where the ring is, and how long, stands in the status
+ * page; a change of size replaces the ring, so posting is held off meanwhile.
+ */
+#include "softhca.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+
+#include "ring.h"
+
+/* Map the ring that the status page names. Return: 0 or an errno. */
+static int shca_srq_map_ring(struct shca_srq *srq, int fd)
+{
+	uint64_t len = srq->status->ring_len;
+	void *region;
+
+	region = mmap(NULL, len, PROT_READ | PROT_WRITE, MAP_SHARED, fd,
+		      srq->status->ring_off);
+	if (region == MAP_FAILED)
+		return errno;
+	srq->index = region;
+	srq->region_len = len;
+	srq->wq.slots = (uint8_t *)region + srq->start;
+	srq->wq.mask = srq->status->entries - 1;
+	return 0;
+}
+
+struct ibv_srq *shca_create_srq(struct ibv_pd *pd,
+				struct ibv_srq_init_attr *attr)
+{
+	struct shca_context *ctx = to_shca_context(pd->context);
+	struct shca_cmd_create_srq_resp resp = {};
+	struct shca_cmd_create_srq cmd = {};
+	int fd = pd->context->cmd_fd;
+	struct shca_srq *srq;
+	void *status;
+	int err;
+
+	srq = calloc(1, sizeof(*srq));
+	if (!srq)
+		return NULL;
+	pthread_spin_init(&srq->wq.lock, PTHREAD_PROCESS_PRIVATE);
+	err = ibv_cmd_create_srq(pd, &srq->vsrq.srq, attr, &cmd.ibv_cmd,
+				 sizeof(cmd), &resp.ibv_resp, sizeof(resp));
+	if (err)
+		goto err_free;
+	status = mmap(NULL, ctx->page_size, PROT_READ, MAP_SHARED, fd,
+		      resp.drv_payload.status_off);
+	if (status == MAP_FAILED) {
+		err = errno;
+		goto err_destroy;
+	}
+	srq->status = status;
+	srq->start = resp.drv_payload.start;
+	srq->wq.stride = resp.drv_payload.stride;
+	srq->wq.max_sge = resp.drv_payload.max_sge;
+	srq->wq.max_wr = attr->attr.max_wr;
+	err = shca_srq_map_ring(srq, fd);
+	if (err)
+		goto err_unmap;
+	return &srq->vsrq.srq;
+
+err_unmap:
+	munmap(status, ctx->page_size);
+err_destroy:
+	ibv_cmd_destroy_srq(&srq->vsrq.srq);
+err_free:
+	pthread_spin_destroy(&srq->wq.lock);
+	free(srq);
+	errno = err;
+	return NULL;
+}
+
+/*
+ * The lock is held across the command: the kernel moves what is posted to the
+ * new ring, and nothing may be posted to the old one behind its back.
+ */
+int shca_modify_srq(struct ibv_srq *ibsrq, struct ibv_srq_attr *attr, int mask)
+{
+	struct shca_srq *srq = to_shca_srq(ibsrq);
+	struct shca_qp_index *old = srq->index;
+	size_t old_len = srq->region_len;
+	struct ibv_modify_srq cmd;
+	int err;
+
+	if (!(mask & IBV_SRQ_MAX_WR))
+		return ibv_cmd_modify_srq(ibsrq, attr, mask, &cmd,
+					  sizeof(cmd));
+	pthread_spin_lock(&srq->wq.lock);
+	err = ibv_cmd_modify_srq(ibsrq, attr, mask, &cmd, sizeof(cmd));
+	if (!err)
+		err = shca_srq_map_ring(srq, ibsrq->context->cmd_fd);
+	if (!err) {
+		srq->wq.max_wr = attr->max_wr;
+		munmap(old, old_len);
+	}
+	pthread_spin_unlock(&srq->wq.lock);
+	return err;
+}
+
+int shca_query_srq(struct ibv_srq *ibsrq, struct ibv_srq_attr *attr)
+{
+	struct ibv_query_srq cmd;
+
+	return ibv_cmd_query_srq(ibsrq, attr, &cmd, sizeof(cmd));
+}
+
+int shca_destroy_srq(struct ibv_srq *ibsrq)
+{
+	size_t page_size = to_shca_context(ibsrq->context)->page_size;
+	struct shca_srq *srq = to_shca_srq(ibsrq);
+	int err;
+
+	err = ibv_cmd_destroy_srq(ibsrq);
+	if (err)
+		return err;
+	munmap(srq->index, srq->region_len);
+	munmap((void *)srq->status, page_size);
+	pthread_spin_destroy(&srq->wq.lock);
+	free(srq);
+	return 0;
+}
+
+int shca_post_srq_recv(struct ibv_srq *ibsrq, struct ibv_recv_wr *wr,
+		       struct ibv_recv_wr **bad_wr)
+{
+	struct shca_srq *srq = to_shca_srq(ibsrq);
+	struct shca_wq *wq = &srq->wq;
+	uint32_t prod;
+	int err = 0;
+
+	pthread_spin_lock(&wq->lock);
+	for (prod = wq->prod; wr; wr = wr->next, prod++) {
+		if (unlikely(shca_wq_is_full(wq, prod, &srq->status->cons)))
+			err = ENOMEM;
+		else
+			err = shca_wq_check_recv(wq, wr);
+		if (unlikely(err)) {
+			*bad_wr = wr;
+			break;
+		}
+		shca_wq_fill_recv(shca_wq_slot(wq, prod), wr);
+	}
+	if (prod != wq->prod) {
+		wq->prod = prod;
+		shca_rq_publish(srq->index, prod);
+	}
+	pthread_spin_unlock(&wq->lock);
+	return err;
+}

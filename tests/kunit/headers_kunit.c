@@ -1,0 +1,241 @@
+// SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
+/*
+ * The codec, both ways: each extension header from bytes written down by the
+ * figures of IBTA 9.2 to 9.6, decoded, compared field by field, encoded again
+ * and compared with the bytes.
+ */
+#include "fixture.h"
+
+struct hdr_row {
+	const char *name;
+	u32 len;
+	u8 bytes[SHCA_HDR_MAX];
+};
+
+/* BTH of all rows: AckReq, P_Key 0x8001, QP 0x123456, PSN 0xabcdef */
+#define BTH(opcode, flags) \
+	opcode, flags, 0x80, 0x01, 0x00, 0x12, 0x34, 0x56, 0x80, 0xab, 0xcd, 0xef
+#define VA	0x01, 0x23, 0x45, 0x67, 0x89, 0xab, 0xcd, 0xef
+#define KEY	0xde, 0xad, 0xbe, 0xef
+#define LEN	0x00, 0x01, 0x02, 0x03
+
+static const struct hdr_row hdr_rows[] = {
+	{ "BTH", 12, { BTH(0x04, 0x00) } },
+	{ "BTH with SE and MigReq", 12, { BTH(0x04, 0xc0) } },
+	{ "BTH with pad", 12, { BTH(0x04, 0x30) } },
+	{ "RETH", 28, { BTH(0x0c, 0x40), VA, KEY, LEN } },
+	{ "RETH and immediate", 32,
+	  { BTH(0x0b, 0x40), VA, KEY, LEN, 0x11, 0x22, 0x33, 0x44 } },
+	{ "immediate", 16, { BTH(0x05, 0xc0), 0x11, 0x22, 0x33, 0x44 } },
+	{ "IETH", 16, { BTH(0x17, 0x40), KEY } },
+	{ "AETH", 16, { BTH(0x11, 0x40), 0x6a, 0x00, 0x10, 0x02 } },
+	{ "AtomicETH", 40,
+	  { BTH(0x13, 0x40), VA, KEY, 0xf1, 0xf2, 0xf3, 0xf4, 0xf5, 0xf6, 0xf7,
+	    0xf8, 0xe1, 0xe2, 0xe3, 0xe4, 0xe5, 0xe6, 0xe7, 0xe8 } },
+	{ "AtomicAckETH", 24,
+	  { BTH(0x12, 0x40), 0x1f, 0x00, 0x10, 0x02, VA } },
+	{ "DETH", 20, { BTH(0x64, 0x40), KEY, 0x00, 0x65, 0x43, 0x21 } },
+	{ "DETH and immediate", 24,
+	  { BTH(0x65, 0x40), KEY, 0x00, 0x65, 0x43, 0x21, 0x11, 0x22, 0x33,
+	    0x44 } },
+};
+
+static void hdr_desc(const struct hdr_row *row, char *desc)
+{
+	snprintf(desc, KUNIT_PARAM_DESC_SIZE, "%s", row->name);
+}
+
+KUNIT_ARRAY_PARAM(hdr, hdr_rows, hdr_desc);
+
+static void expect_fields(struct kunit *test, const struct shca_pkt *pkt)
+{
+	static const u8 imm[4] = { 0x11, 0x22, 0x33, 0x44 };
+	u32 flags = shca_opcode_info(pkt->opcode)->flags;
+
+	KUNIT_EXPECT_EQ(test, pkt->pkey, 0x8001);
+	KUNIT_EXPECT_EQ(test, pkt->dqpn, 0x123456u);
+	KUNIT_EXPECT_EQ(test, pkt->psn, 0xabcdefu);
+	KUNIT_EXPECT_TRUE(test, pkt->ackreq);
+	KUNIT_EXPECT_FALSE(test, pkt->becn);
+	if (flags & SHCA_OPF_RETH) {
+		KUNIT_EXPECT_EQ(test, pkt->reth.va, 0x0123456789abcdefull);
+		KUNIT_EXPECT_EQ(test, pkt->reth.rkey, 0xdeadbeefu);
+		KUNIT_EXPECT_EQ(test, pkt->reth.len, 0x00010203u);
+	}
+	if (flags & SHCA_OPF_IMM)
+		KUNIT_EXPECT_MEMEQ(test, &pkt->imm, imm, sizeof(imm));
+	if (flags & SHCA_OPF_INV)
+		KUNIT_EXPECT_EQ(test, pkt->inv_rkey, 0xdeadbeefu);
+	if (flags & SHCA_OPF_AETH)
+		KUNIT_EXPECT_EQ(test, pkt->aeth.msn, 0x001002u);
+	if (flags & SHCA_OPF_ATOMICETH) {
+		KUNIT_EXPECT_EQ(test, pkt->atomic.va, 0x0123456789abcdefull);
+		KUNIT_EXPECT_EQ(test, pkt->atomic.rkey, 0xdeadbeefu);
+		KUNIT_EXPECT_EQ(test, pkt->atomic.swap_add,
+				0xf1f2f3f4f5f6f7f8ull);
+		KUNIT_EXPECT_EQ(test, pkt->atomic.compare,
+				0xe1e2e3e4e5e6e7e8ull);
+	}
+	if (flags & SHCA_OPF_ATOMICACKETH)
+		KUNIT_EXPECT_EQ(test, pkt->atomic_ack, 0x0123456789abcdefull);
+	if (flags & SHCA_OPF_DETH) {
+		KUNIT_EXPECT_EQ(test, pkt->deth.qkey, 0xdeadbeefu);
+		KUNIT_EXPECT_EQ(test, pkt->deth.sqpn, 0x654321u);
+	}
+}
+
+static void hdr_of_wire_bytes_goes_both_ways(struct kunit *test)
+{
+	const struct hdr_row *row = test->param_value;
+	u8 out[SHCA_HDR_MAX] = { 0 };
+	struct shca_pkt pkt;
+
+	memset(&pkt, 0, sizeof(pkt));
+	KUNIT_ASSERT_EQ(test, shca_hdr_parse(&pkt, row->bytes, row->len,
+					     row->len + 8 + SHCA_ICRC_BYTES),
+			SHCA_PARSE_OK);
+	KUNIT_EXPECT_EQ(test, pkt.opcode, row->bytes[0]);
+	KUNIT_EXPECT_EQ(test, pkt.se, row->bytes[1] >> 7);
+	KUNIT_EXPECT_EQ(test, pkt.mig, row->bytes[1] >> 6 & 1);
+	KUNIT_EXPECT_EQ(test, pkt.pad, row->bytes[1] >> 4 & 3);
+	KUNIT_EXPECT_EQ(test, pkt.paylen, 8u - pkt.pad);
+	KUNIT_EXPECT_EQ(test, pkt.data_off, row->len);
+	expect_fields(test, &pkt);
+	KUNIT_EXPECT_EQ(test, shca_hdr_build(&pkt, out), row->len);
+	KUNIT_EXPECT_MEMEQ(test, out, row->bytes, row->len);
+}
+
+static void hdr_parse_of_each_shorter_length_is_short(struct kunit *test)
+{
+	const struct hdr_row *row = test->param_value;
+	struct shca_pkt pkt;
+	u32 len;
+
+	for (len = 0; len < row->len; len++) {
+		KUNIT_EXPECT_EQ(test, shca_hdr_parse(&pkt, row->bytes, len,
+						     row->len + 4 + 4),
+				SHCA_PARSE_SHORT);
+		KUNIT_EXPECT_EQ(test, shca_hdr_parse(&pkt, row->bytes, len,
+						     len),
+				SHCA_PARSE_SHORT);
+	}
+	/* without room for the ICRC */
+	for (len = row->len; len < row->len + SHCA_ICRC_BYTES; len++)
+		KUNIT_EXPECT_EQ(test, shca_hdr_parse(&pkt, row->bytes, row->len,
+						     len),
+				SHCA_PARSE_SHORT);
+}
+
+static void hdr_parse_of_pad_beyond_payload_is_refused(struct kunit *test)
+{
+	u8 bytes[12] = { BTH(0x04, 0x30) };
+	struct shca_pkt pkt;
+
+	KUNIT_EXPECT_EQ(test, shca_hdr_parse(&pkt, bytes, 12, 12 + 2 + 4),
+			SHCA_PARSE_PAD);
+	KUNIT_EXPECT_EQ(test, shca_hdr_parse(&pkt, bytes, 12, 12 + 3 + 4),
+			SHCA_PARSE_OK);
+	KUNIT_EXPECT_EQ(test, pkt.paylen, 0u);
+}
+
+static void hdr_parse_of_other_version_is_refused(struct kunit *test)
+{
+	u8 bytes[12] = { BTH(0x04, 0x01) };
+	struct shca_pkt pkt;
+
+	KUNIT_EXPECT_EQ(test, shca_hdr_parse(&pkt, bytes, 12, 16),
+			SHCA_PARSE_TVER);
+}
+
+static void hdr_parse_of_reserved_opcode_decodes_bth(struct kunit *test)
+{
+	u8 bytes[12] = { BTH(0x15, 0x00) };
+	struct shca_pkt pkt;
+
+	KUNIT_EXPECT_EQ(test, shca_hdr_parse(&pkt, bytes, 12, 16),
+			SHCA_PARSE_OPCODE);
+	KUNIT_EXPECT_EQ(test, pkt.opcode, 0x15);
+	KUNIT_EXPECT_EQ(test, pkt.dqpn, 0x123456u);
+	KUNIT_EXPECT_EQ(test, pkt.psn, 0xabcdefu);
+}
+
+/* RoCEv2 annex A17.9.3: BECN, PSN 0, sixteen reserved bytes */
+static void hdr_build_of_cnp_is_bth_and_16_zeros(struct kunit *test)
+{
+	static const u8 expected[28] = {
+		0x81, 0x40, 0xff, 0xff, 0x40, 0x00, 0x00, 0x07,
+	};
+	u8 out[SHCA_HDR_MAX];
+	struct shca_pkt pkt;
+
+	memset(&pkt, 0, sizeof(pkt));
+	memset(out, 0xaa, sizeof(out));
+	pkt.opcode = SHCA_OPCODE_CNP;
+	pkt.mig = true;
+	pkt.becn = true;
+	pkt.pkey = 0xffff;
+	pkt.dqpn = 7;
+	KUNIT_ASSERT_EQ(test, shca_hdr_build(&pkt, out), 28u);
+	KUNIT_EXPECT_MEMEQ(test, out, expected, sizeof(expected));
+	memset(&pkt, 0, sizeof(pkt));
+	KUNIT_EXPECT_EQ(test, shca_hdr_parse(&pkt, out, 28, 32), SHCA_PARSE_OK);
+	KUNIT_EXPECT_TRUE(test, pkt.becn);
+	KUNIT_EXPECT_EQ(test, pkt.paylen, 0u);
+}
+
+/* Each opcode, with rubbish as headers: what is decoded is what was there. */
+static void hdr_of_each_opcode_survives_both_ways(struct kunit *test)
+{
+	u8 in[SHCA_HDR_MAX], out[SHCA_HDR_MAX];
+	const struct shca_opcode_info *info;
+	struct shca_pkt pkt;
+	u32 op, i;
+
+	for (op = 0; op < 256; op++) {
+		info = shca_opcode_info(op);
+		if (!info->flags || info->flags & SHCA_OPF_CNP)
+			continue;
+		for (i = 0; i < sizeof(in); i++)
+			in[i] = op * 7 + i * 13 + 1;
+		in[0] = op;
+		in[1] &= 0xf0;	/* version 0 */
+		in[4] &= 0x40;	/* reserved bits, of which BECN is none */
+		in[8] &= 0x80;
+		if (info->flags & SHCA_OPF_DETH)
+			in[16] = 0;
+		memset(&pkt, 0, sizeof(pkt));
+		KUNIT_EXPECT_EQ(test, shca_hdr_parse(&pkt, in, sizeof(in), 60),
+				SHCA_PARSE_OK);
+		KUNIT_EXPECT_EQ(test, shca_hdr_build(&pkt, out), info->hdr_len);
+		KUNIT_EXPECT_MEMEQ(test, in, out, info->hdr_len);
+	}
+}
+
+static void hdr_pad_fills_to_four(struct kunit *test)
+{
+	KUNIT_EXPECT_EQ(test, shca_hdr_pad(0), 0);
+	KUNIT_EXPECT_EQ(test, shca_hdr_pad(1), 3);
+	KUNIT_EXPECT_EQ(test, shca_hdr_pad(2), 2);
+	KUNIT_EXPECT_EQ(test, shca_hdr_pad(3), 1);
+	KUNIT_EXPECT_EQ(test, shca_hdr_pad(4096), 0);
+}
+
+static struct kunit_case headers_cases[] = {
+	KUNIT_CASE_PARAM(hdr_of_wire_bytes_goes_both_ways, hdr_gen_params),
+	KUNIT_CASE_PARAM(hdr_parse_of_each_shorter_length_is_short,
+			 hdr_gen_params),
+	KUNIT_CASE(hdr_parse_of_pad_beyond_payload_is_refused),
+	KUNIT_CASE(hdr_parse_of_other_version_is_refused),
+	KUNIT_CASE(hdr_parse_of_reserved_opcode_decodes_bth),
+	KUNIT_CASE(hdr_build_of_cnp_is_bth_and_16_zeros),
+	KUNIT_CASE(hdr_of_each_opcode_survives_both_ways),
+	KUNIT_CASE(hdr_pad_fills_to_four),
+	{}
+};
+
+static struct kunit_suite headers_suite = {
+	.name = "softhca_headers",
+	.test_cases = headers_cases,
+};
+
+kunit_test_suites(&headers_suite);

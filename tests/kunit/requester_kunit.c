@@ -1,0 +1,716 @@
+// SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
+/* The sending half of the RC requester: packets, windows, time, completions. */
+#include "fixture.h"
+
+#define SEND	SHCA_WR_SEND
+#define WRITE	SHCA_WR_RDMA_WRITE
+#define READ	SHCA_WR_RDMA_READ
+#define ACK	(SHCA_AETH_ACK | SHCA_AETH_CREDIT_NONE)
+
+/* ---- packets of a message ------------------------------------------------- */
+
+struct msg_row {
+	const char *name;
+	u8 wr_opcode;
+	u32 len;
+	u32 nr;		/* packets */
+	u8 opcodes[3];	/* of the first, second, last */
+	u32 last_len;
+};
+
+static const struct msg_row msg_rows[] = {
+	{ "SEND of nothing", SEND, 0, 1, { 0x04 }, 0 },
+	{ "SEND of a byte", SEND, 1, 1, { 0x04 }, 1 },
+	{ "SEND of one MTU", SEND, 256, 1, { 0x04 }, 256 },
+	{ "SEND of one MTU and a byte", SEND, 257, 2, { 0x00, 0x02 }, 1 },
+	{ "SEND of three MTU", SEND, 768, 3, { 0x00, 0x01, 0x02 }, 256 },
+	{ "SEND imm of a byte", SHCA_WR_SEND_WITH_IMM, 1, 1, { 0x05 }, 1 },
+	{ "SEND imm of two", SHCA_WR_SEND_WITH_IMM, 300, 2, { 0x00, 0x03 },
+	  44 },
+	{ "SEND inv of a byte", SHCA_WR_SEND_WITH_INV, 1, 1, { 0x17 }, 1 },
+	{ "SEND inv of two", SHCA_WR_SEND_WITH_INV, 300, 2, { 0x00, 0x16 },
+	  44 },
+	{ "WRITE of nothing", WRITE, 0, 1, { 0x0a }, 0 },
+	{ "WRITE of a byte", WRITE, 1, 1, { 0x0a }, 1 },
+	{ "WRITE of three MTU", WRITE, 768, 3, { 0x06, 0x07, 0x08 }, 256 },
+	{ "WRITE imm of nothing", SHCA_WR_RDMA_WRITE_WITH_IMM, 0, 1, { 0x0b },
+	  0 },
+	{ "WRITE imm of three", SHCA_WR_RDMA_WRITE_WITH_IMM, 513, 3,
+	  { 0x06, 0x07, 0x09 }, 1 },
+	{ "READ of nothing", READ, 0, 1, { 0x0c }, 0 },
+	{ "READ of three MTU", READ, 768, 1, { 0x0c }, 0 },
+	{ "CmpSwap", SHCA_WR_ATOMIC_CMP_AND_SWP, 8, 1, { 0x13 }, 0 },
+	{ "FetchAdd", SHCA_WR_ATOMIC_FETCH_AND_ADD, 8, 1, { 0x14 }, 0 },
+};
+
+static void msg_desc(const struct msg_row *row, char *desc)
+{
+	snprintf(desc, KUNIT_PARAM_DESC_SIZE, "%s", row->name);
+}
+
+KUNIT_ARRAY_PARAM(msg, msg_rows, msg_desc);
+
+static void req_next_of_message_yields_its_packets(struct kunit *test)
+{
+	const struct msg_row *row = test->param_value;
+	struct fx *fx = test->priv;
+	u32 i;
+
+	fx_post(fx, row->wr_opcode, row->len);
+	for (i = 0; i < row->nr; i++) {
+		bool last = i + 1 == row->nr;
+
+		KUNIT_ASSERT_TRUE(test, fx_next(fx));
+		KUNIT_EXPECT_EQ(test, fx->pkt.opcode, row->opcodes[i]);
+		KUNIT_EXPECT_EQ(test, fx->pkt.psn, FX_SQ_PSN + i);
+		KUNIT_EXPECT_EQ(test, fx->pkt.ackreq, last);
+		KUNIT_EXPECT_TRUE(test, fx->pkt.mig);
+		KUNIT_EXPECT_EQ(test, fx->pkt.dqpn, 0x77u);
+		KUNIT_EXPECT_EQ(test, fx->pkt.paylen,
+				last ? row->last_len : FX_MTU);
+		KUNIT_EXPECT_EQ(test, (fx->pkt.paylen + fx->pkt.pad) % 4, 0u);
+		if (fx->pkt.paylen)
+			KUNIT_EXPECT_EQ(test, fx->pkt.off, i * FX_MTU);
+	}
+	KUNIT_EXPECT_FALSE(test, fx_next(fx));
+}
+
+static void req_next_of_read_takes_psns_of_response(struct kunit *test)
+{
+	struct fx *fx = test->priv;
+
+	fx_post(fx, READ, 3 * FX_MTU + 1);
+	fx_post(fx, SEND, 1);
+	KUNIT_ASSERT_TRUE(test, fx_next(fx));
+	KUNIT_EXPECT_EQ(test, fx->pkt.reth.len, 3u * FX_MTU + 1);
+	KUNIT_EXPECT_EQ(test, fx->pkt.reth.va, 0x10000ull);
+	KUNIT_ASSERT_TRUE(test, fx_next(fx));
+	KUNIT_EXPECT_EQ(test, fx->pkt.psn, FX_SQ_PSN + 4);
+}
+
+static void req_next_of_compare_swap_orders_operands(struct kunit *test)
+{
+	struct fx *fx = test->priv;
+	struct shca_send_wr *wr = fx_post(fx, SHCA_WR_ATOMIC_CMP_AND_SWP, 8);
+
+	wr->compare_add = 1;
+	wr->swap = 2;
+	KUNIT_ASSERT_TRUE(test, fx_next(fx));
+	KUNIT_EXPECT_EQ(test, fx->pkt.atomic.compare, 1ull);
+	KUNIT_EXPECT_EQ(test, fx->pkt.atomic.swap_add, 2ull);
+	wr = fx_post(fx, SHCA_WR_ATOMIC_FETCH_AND_ADD, 8);
+	wr->compare_add = 3;
+	KUNIT_ASSERT_TRUE(test, fx_next(fx));
+	KUNIT_EXPECT_EQ(test, fx->pkt.atomic.swap_add, 3ull);
+}
+
+static void req_next_across_wrap_keeps_24_bits(struct kunit *test)
+{
+	struct fx *fx = test->priv;
+	struct shca_req_attr attr;
+
+	fx_req_attr(&attr);
+	attr.sq_psn = 0xffffff;
+	fx_req_start(fx, &attr);
+	fx_post(fx, SEND, 2 * FX_MTU);
+	KUNIT_ASSERT_TRUE(test, fx_next(fx));
+	KUNIT_EXPECT_EQ(test, fx->pkt.psn, 0xffffffu);
+	KUNIT_ASSERT_TRUE(test, fx_next(fx));
+	KUNIT_EXPECT_EQ(test, fx->pkt.psn, 0u);
+	KUNIT_EXPECT_EQ(test, fx_ack(fx, 0, ACK), SHCA_RX_OK);
+	KUNIT_EXPECT_TRUE(test, fx_pop(fx));
+}
+
+static void req_next_sets_solicited_on_last_of_send_only(struct kunit *test)
+{
+	u16 flags = SHCA_SEND_SIGNALED | SHCA_SEND_SOLICITED;
+	struct fx *fx = test->priv;
+
+	fx_post_flags(fx, SEND, FX_MTU + 1, flags);
+	fx_post_flags(fx, WRITE, 1, flags);
+	fx_post_flags(fx, SHCA_WR_RDMA_WRITE_WITH_IMM, 1, flags);
+	fx_post_flags(fx, READ, 1, flags);
+	fx_next(fx);
+	KUNIT_EXPECT_FALSE(test, fx->pkt.se);
+	fx_next(fx);
+	KUNIT_EXPECT_TRUE(test, fx->pkt.se);
+	fx_next(fx);
+	KUNIT_EXPECT_FALSE(test, fx->pkt.se);
+	fx_next(fx);
+	KUNIT_EXPECT_TRUE(test, fx->pkt.se);
+	KUNIT_ASSERT_TRUE(test, fx_next(fx));
+	KUNIT_EXPECT_FALSE(test, fx->pkt.se);
+}
+
+/* ---- limits --------------------------------------------------------------- */
+
+static void req_next_with_window_full_waits_with_ackreq(struct kunit *test)
+{
+	struct fx *fx = test->priv;
+	u32 i, since = 0;
+
+	fx_post(fx, WRITE, 1 << 20);
+	for (i = 0; i < SHCA_REQ_WINDOW; i++) {
+		KUNIT_ASSERT_TRUE(test, fx_next(fx));
+		since = fx->pkt.ackreq ? 0 : since + 1;
+		KUNIT_EXPECT_LT(test, since, SHCA_REQ_WINDOW / 4);
+	}
+	KUNIT_EXPECT_TRUE(test, fx->pkt.ackreq);
+	KUNIT_EXPECT_FALSE(test, fx_next(fx));
+	fx_ack(fx, FX_SQ_PSN, ACK);
+	KUNIT_EXPECT_TRUE(test, fx_next(fx));
+	KUNIT_EXPECT_TRUE(test, fx->pkt.ackreq);
+	KUNIT_EXPECT_FALSE(test, fx_next(fx));
+}
+
+static void req_next_beyond_max_rd_atomic_waits(struct kunit *test)
+{
+	struct fx *fx = test->priv;
+	u32 i;
+
+	for (i = 0; i < 6; i++)
+		fx_post(fx, i & 1 ? SHCA_WR_ATOMIC_FETCH_AND_ADD : READ, 8);
+	KUNIT_EXPECT_EQ(test, fx_drain(fx), 4u);
+	fx_read_resp(fx, SHCA_OP_READ_RESP_ONLY, FX_SQ_PSN, 8);
+	KUNIT_EXPECT_EQ(test, fx_drain(fx), 1u);
+	fx_atomic_ack(fx, FX_SQ_PSN + 1, 0);
+	KUNIT_EXPECT_EQ(test, fx_drain(fx), 1u);
+}
+
+static void req_next_of_fenced_waits_for_reads(struct kunit *test)
+{
+	struct fx *fx = test->priv;
+
+	fx_post(fx, READ, 8);
+	fx_post_flags(fx, SEND, 8, SHCA_SEND_SIGNALED | SHCA_SEND_FENCE);
+	KUNIT_EXPECT_EQ(test, fx_drain(fx), 1u);
+	fx_read_resp(fx, SHCA_OP_READ_RESP_ONLY, FX_SQ_PSN, 8);
+	KUNIT_EXPECT_EQ(test, fx_drain(fx), 1u);
+}
+
+static void req_next_of_fenced_does_not_wait_for_writes(struct kunit *test)
+{
+	struct fx *fx = test->priv;
+
+	fx_post(fx, WRITE, 8);
+	fx_post_flags(fx, SEND, 8, SHCA_SEND_SIGNALED | SHCA_SEND_FENCE);
+	KUNIT_EXPECT_EQ(test, fx_drain(fx), 2u);
+}
+
+/* 2^31 bytes at an MTU of 256: 2^23 PSNs, so nothing may be beside it. */
+static void req_next_of_largest_read_goes_alone(struct kunit *test)
+{
+	struct fx *fx = test->priv;
+
+	fx_post(fx, SEND, 1);
+	fx_post(fx, READ, SHCA_MAX_MSG);
+	fx_post(fx, SEND, 1);
+	KUNIT_EXPECT_EQ(test, fx_drain(fx), 1u);
+	fx_ack(fx, FX_SQ_PSN, ACK);
+	KUNIT_EXPECT_EQ(test, fx_drain(fx), 1u);
+	KUNIT_EXPECT_EQ(test, fx->pkt.reth.len, SHCA_MAX_MSG);
+	/* the first and the last PSN of its response are both known */
+	KUNIT_EXPECT_EQ(test, fx_read_resp(fx, SHCA_OP_READ_RESP_LAST,
+					   FX_SQ_PSN + 0x800000, FX_MTU),
+			SHCA_RX_LOST_RESPONSE);
+	KUNIT_EXPECT_EQ(test, fx_read_resp(fx, SHCA_OP_READ_RESP_FIRST,
+					   FX_SQ_PSN + 1, FX_MTU), SHCA_RX_OK);
+	KUNIT_EXPECT_EQ(test, fx_read_resp(fx, SHCA_OP_READ_RESP_FIRST,
+					   FX_SQ_PSN + 0x800001, FX_MTU),
+			SHCA_RX_STALE_ACK);
+}
+
+static void req_next_while_draining_finishes_message(struct kunit *test)
+{
+	struct fx *fx = test->priv;
+
+	fx_post(fx, SEND, 3 * FX_MTU);
+	fx_post(fx, SEND, 1);
+	fx_next(fx);
+	fx->req.draining = true;
+	KUNIT_EXPECT_EQ(test, fx_drain(fx), 2u);
+	KUNIT_EXPECT_FALSE(test, shca_req_idle(&fx->req));
+	fx_ack(fx, FX_SQ_PSN + 2, ACK);
+	KUNIT_EXPECT_TRUE(test, shca_req_idle(&fx->req));
+	fx->req.draining = false;
+	KUNIT_EXPECT_EQ(test, fx_drain(fx), 1u);
+}
+
+static void req_next_before_pace_waits_until_then(struct kunit *test)
+{
+	struct fx *fx = test->priv;
+
+	fx->req.pace_ns = fx->now + 500;
+	KUNIT_EXPECT_EQ(test, shca_req_deadline(&fx->req), 0ull);
+	fx_post(fx, SEND, 1);
+	KUNIT_EXPECT_FALSE(test, fx_next(fx));
+	KUNIT_EXPECT_EQ(test, shca_req_deadline(&fx->req), fx->now + 500);
+	fx->now += 500;
+	KUNIT_EXPECT_TRUE(test, fx_next(fx));
+	KUNIT_EXPECT_GT(test, shca_req_deadline(&fx->req), fx->now);
+}
+
+static void req_slot_of_full_ring_is_null(struct kunit *test)
+{
+	struct fx *fx = test->priv;
+	u32 i;
+
+	for (i = 0; i < FX_ENTRIES; i++)
+		KUNIT_ASSERT_NOT_NULL(test, fx_post(fx, SEND, 1));
+	KUNIT_EXPECT_NULL(test, shca_req_slot(&fx->req));
+	fx_drain(fx);
+	fx_ack(fx, FX_SQ_PSN, ACK);
+	/* retired, not just acknowledged */
+	KUNIT_EXPECT_NULL(test, shca_req_slot(&fx->req));
+	fx_pop(fx);
+	KUNIT_EXPECT_NOT_NULL(test, shca_req_slot(&fx->req));
+}
+
+/* ---- time ----------------------------------------------------------------- */
+
+struct retry_row {
+	u32 retry_cnt;
+};
+
+static const struct retry_row retry_rows[] = {
+	{ 0 }, { 1 }, { 2 }, { 3 }, { 4 }, { 5 }, { 6 }, { 7 },
+};
+
+static void retry_desc(const struct retry_row *row, char *desc)
+{
+	snprintf(desc, KUNIT_PARAM_DESC_SIZE, "%u", row->retry_cnt);
+}
+
+KUNIT_ARRAY_PARAM(retry, retry_rows, retry_desc);
+
+/* 7 is seven; only rnr_retry knows a "for ever" (IBTA 9.7.5.2.8). */
+static void req_timer_sends_again_retry_cnt_times(struct kunit *test)
+{
+	const struct retry_row *row = test->param_value;
+	struct fx *fx = test->priv;
+	struct shca_req_attr attr;
+	u32 i;
+
+	fx_req_attr(&attr);
+	attr.retry_cnt = row->retry_cnt;
+	fx_req_start(fx, &attr);
+	fx_post(fx, SEND, 1);
+	fx_post(fx, SEND, 1);
+	KUNIT_EXPECT_EQ(test, fx_drain(fx), 2u);
+	for (i = 0; i < row->retry_cnt; i++) {
+		KUNIT_EXPECT_EQ(test, shca_req_deadline(&fx->req),
+				fx->now + FX_TIMEOUT);
+		fx_timeout(fx);
+		KUNIT_EXPECT_EQ(test, fx_drain(fx), 2u);
+		KUNIT_EXPECT_EQ(test, fx->pkt.psn, FX_SQ_PSN + 1);
+	}
+	fx_timeout(fx);
+	KUNIT_EXPECT_FALSE(test, fx_next(fx));
+	KUNIT_EXPECT_EQ(test, fx->req.state, SHCA_SIDE_ERR);
+	KUNIT_ASSERT_TRUE(test, fx_pop(fx));
+	KUNIT_EXPECT_EQ(test, fx->wc.status, SHCA_WC_RETRY_EXC_ERR);
+	KUNIT_EXPECT_EQ(test, fx->wc.vendor_err, SHCA_VERR_TIMEOUT);
+	KUNIT_ASSERT_TRUE(test, fx_pop(fx));
+	KUNIT_EXPECT_EQ(test, fx->wc.status, SHCA_WC_WR_FLUSH_ERR);
+	KUNIT_EXPECT_EQ(test, shca_req_deadline(&fx->req), 0ull);
+}
+
+static void req_timer_with_code_zero_never_fires(struct kunit *test)
+{
+	struct fx *fx = test->priv;
+	struct shca_req_attr attr;
+
+	fx_req_attr(&attr);
+	attr.timeout_ns = shca_timeout_ns(0);
+	fx_req_start(fx, &attr);
+	fx_post(fx, SEND, 1);
+	fx_drain(fx);
+	KUNIT_EXPECT_EQ(test, shca_req_deadline(&fx->req), 0ull);
+	fx->now = ~0ull;
+	shca_req_timer(&fx->req, fx->now);
+	KUNIT_EXPECT_FALSE(test, fx_next(fx));
+}
+
+static void req_timer_early_is_harmless(struct kunit *test)
+{
+	struct fx *fx = test->priv;
+
+	shca_req_timer(&fx->req, fx->now);
+	fx_post(fx, SEND, 1);
+	fx_drain(fx);
+	shca_req_timer(&fx->req, fx->now + FX_TIMEOUT - 1);
+	KUNIT_EXPECT_FALSE(test, fx_next(fx));
+	KUNIT_EXPECT_EQ(test, fx->req.stats.timeouts, 0ull);
+}
+
+static void req_timer_after_progress_counts_afresh(struct kunit *test)
+{
+	struct fx *fx = test->priv;
+	u32 i;
+
+	fx_post(fx, SEND, 3 * FX_MTU);
+	fx_drain(fx);
+	for (i = 0; i < 3; i++)
+		fx_timeout(fx);
+	fx_drain(fx);
+	fx_ack(fx, FX_SQ_PSN, ACK);
+	for (i = 0; i < 3; i++) {
+		fx_timeout(fx);
+		KUNIT_EXPECT_EQ(test, fx_drain(fx), 2u);
+	}
+	KUNIT_EXPECT_EQ(test, fx->req.state, SHCA_SIDE_READY);
+}
+
+/* In the middle of a message, with the middle opcode, the last with AckReq. */
+static void req_timer_resumes_inside_message(struct kunit *test)
+{
+	struct fx *fx = test->priv;
+
+	fx_post(fx, WRITE, 5 * FX_MTU);
+	fx_drain(fx);
+	fx_ack(fx, FX_SQ_PSN + 1, ACK);
+	fx_timeout(fx);
+	KUNIT_ASSERT_TRUE(test, fx_next(fx));
+	KUNIT_EXPECT_EQ(test, fx->pkt.opcode, SHCA_OP_WRITE_MIDDLE);
+	KUNIT_EXPECT_EQ(test, fx->pkt.psn, FX_SQ_PSN + 2);
+	KUNIT_EXPECT_EQ(test, fx->pkt.off, 2u * FX_MTU);
+	KUNIT_EXPECT_EQ(test, fx_drain(fx), 2u);
+	KUNIT_EXPECT_TRUE(test, fx->pkt.ackreq);
+}
+
+/* What was sent only in part is sent again up to there with AckReq. */
+static void req_timer_with_window_closed_asks_at_its_end(struct kunit *test)
+{
+	struct fx *fx = test->priv;
+
+	fx_post(fx, WRITE, 1 << 20);
+	KUNIT_EXPECT_EQ(test, fx_drain(fx), SHCA_REQ_WINDOW);
+	fx_timeout(fx);
+	KUNIT_EXPECT_EQ(test, fx_drain(fx), SHCA_REQ_WINDOW);
+	KUNIT_EXPECT_TRUE(test, fx->pkt.ackreq);
+}
+
+/* ---- refusals ------------------------------------------------------------- */
+
+struct refuse_row {
+	const char *name;
+	u8 opcode;
+	u16 flags;
+	u32 len;
+	u8 status;
+};
+
+#define SIG	SHCA_SEND_SIGNALED
+
+static const struct refuse_row refuse_rows[] = {
+	{ "unknown opcode", 99, SIG, 8, SHCA_WC_LOC_QP_OP_ERR },
+	{ "BIND_MW", SHCA_WR_BIND_MW, SIG, 8, SHCA_WC_LOC_QP_OP_ERR },
+	{ "FLUSH", SHCA_WR_FLUSH, SIG, 8, SHCA_WC_LOC_QP_OP_ERR },
+	{ "ATOMIC WRITE", SHCA_WR_ATOMIC_WRITE, SIG, 8, SHCA_WC_LOC_QP_OP_ERR },
+	{ "unknown flag", SEND, SIG | 0x10, 8, SHCA_WC_LOC_QP_OP_ERR },
+	{ "inline READ", READ, SIG | SHCA_SEND_INLINE, 8,
+	  SHCA_WC_LOC_QP_OP_ERR },
+	{ "SEND too long", SEND, SIG, SHCA_MAX_MSG + 1, SHCA_WC_LOC_LEN_ERR },
+	{ "READ too long", READ, SIG, ~0u, SHCA_WC_LOC_LEN_ERR },
+	{ "atomic of four bytes", SHCA_WR_ATOMIC_FETCH_AND_ADD, SIG, 4,
+	  SHCA_WC_LOC_LEN_ERR },
+	{ "unsignalled", 99, 0, 8, SHCA_WC_LOC_QP_OP_ERR },
+};
+
+static void refuse_desc(const struct refuse_row *row, char *desc)
+{
+	snprintf(desc, KUNIT_PARAM_DESC_SIZE, "%s", row->name);
+}
+
+KUNIT_ARRAY_PARAM(refuse, refuse_rows, refuse_desc);
+
+/* One before completes first, one after is flushed, nothing of it is sent. */
+static void req_post_of_malformed_completes_in_turn(struct kunit *test)
+{
+	const struct refuse_row *row = test->param_value;
+	struct fx *fx = test->priv;
+
+	fx_post(fx, SEND, 1);
+	fx_post_flags(fx, row->opcode, row->len, row->flags);
+	fx_post_flags(fx, SEND, 1, 0);
+	KUNIT_EXPECT_EQ(test, fx_drain(fx), 1u);
+	KUNIT_EXPECT_FALSE(test, fx_pop(fx));
+	KUNIT_EXPECT_EQ(test, fx->req.state, SHCA_SIDE_READY);
+	fx_ack(fx, FX_SQ_PSN, ACK);
+	KUNIT_ASSERT_TRUE(test, fx_pop(fx));
+	KUNIT_EXPECT_EQ(test, fx->wc.status, SHCA_WC_SUCCESS);
+	KUNIT_ASSERT_TRUE(test, fx_pop(fx));
+	KUNIT_EXPECT_EQ(test, fx->wc.wr_id, 1ull);
+	KUNIT_EXPECT_EQ(test, fx->wc.status, row->status);
+	KUNIT_EXPECT_EQ(test, fx->req.state, SHCA_SIDE_ERR);
+	KUNIT_ASSERT_TRUE(test, fx_pop(fx));
+	KUNIT_EXPECT_EQ(test, fx->wc.wr_id, 2ull);
+	KUNIT_EXPECT_EQ(test, fx->wc.status, SHCA_WC_WR_FLUSH_ERR);
+	KUNIT_EXPECT_FALSE(test, fx_pop(fx));
+}
+
+static void req_post_of_read_without_rd_atomic_is_refused(struct kunit *test)
+{
+	struct fx *fx = test->priv;
+	struct shca_req_attr attr;
+
+	fx_req_attr(&attr);
+	attr.max_rd_atomic = 0;
+	fx_req_start(fx, &attr);
+	fx_post(fx, READ, 8);
+	KUNIT_EXPECT_FALSE(test, fx_next(fx));
+	KUNIT_ASSERT_TRUE(test, fx_pop(fx));
+	KUNIT_EXPECT_EQ(test, fx->wc.status, SHCA_WC_LOC_QP_OP_ERR);
+}
+
+static void req_post_with_preset_keeps_status(struct kunit *test)
+{
+	struct fx *fx = test->priv;
+	struct shca_send_wr *wr = shca_req_slot(&fx->req);
+
+	memset(wr, 0, FX_STRIDE);
+	wr->preset = SHCA_WC_LOC_PROT_ERR;
+	wr->vendor_err = SHCA_VERR_KEY;
+	shca_req_post(&fx->req);
+	KUNIT_EXPECT_FALSE(test, fx_next(fx));
+	KUNIT_ASSERT_TRUE(test, fx_pop(fx));
+	KUNIT_EXPECT_EQ(test, fx->wc.status, SHCA_WC_LOC_PROT_ERR);
+	KUNIT_EXPECT_EQ(test, fx->wc.vendor_err, SHCA_VERR_KEY);
+}
+
+/* ---- gathering ------------------------------------------------------------ */
+
+static void req_gather_failed_lets_earlier_complete(struct kunit *test)
+{
+	struct fx *fx = test->priv;
+
+	fx_post(fx, SEND, 1);
+	fx_post(fx, SEND, 3 * FX_MTU);
+	fx_post(fx, SEND, 1);
+	fx_next(fx);
+	fx_next(fx);
+	KUNIT_ASSERT_TRUE(test, fx_next(fx));
+	KUNIT_EXPECT_EQ(test, fx->pkt.opcode, SHCA_OP_SEND_MIDDLE);
+	shca_req_gather_failed(&fx->req, &fx->pkt, SHCA_MEM_RANGE);
+	KUNIT_EXPECT_FALSE(test, fx_next(fx));
+	KUNIT_EXPECT_EQ(test, fx->req.state, SHCA_SIDE_READY);
+	/* the one before may still be lost and sent again, it alone */
+	fx_timeout(fx);
+	KUNIT_EXPECT_EQ(test, fx_drain(fx), 1u);
+	KUNIT_EXPECT_EQ(test, fx->pkt.psn, FX_SQ_PSN);
+	fx_ack(fx, FX_SQ_PSN, ACK);
+	KUNIT_ASSERT_TRUE(test, fx_pop(fx));
+	KUNIT_EXPECT_EQ(test, fx->wc.status, SHCA_WC_SUCCESS);
+	KUNIT_ASSERT_TRUE(test, fx_pop(fx));
+	KUNIT_EXPECT_EQ(test, fx->wc.wr_id, 1ull);
+	KUNIT_EXPECT_EQ(test, fx->wc.status, SHCA_WC_LOC_PROT_ERR);
+	KUNIT_EXPECT_EQ(test, fx->wc.vendor_err, SHCA_VERR_RANGE);
+	KUNIT_ASSERT_TRUE(test, fx_pop(fx));
+	KUNIT_EXPECT_EQ(test, fx->wc.status, SHCA_WC_WR_FLUSH_ERR);
+}
+
+static void req_gather_failed_of_only_request_fails_at_once(struct kunit *test)
+{
+	struct fx *fx = test->priv;
+
+	fx_post(fx, SEND, 1);
+	fx_next(fx);
+	shca_req_gather_failed(&fx->req, &fx->pkt, SHCA_MEM_KEY);
+	KUNIT_ASSERT_TRUE(test, fx_pop(fx));
+	KUNIT_EXPECT_EQ(test, fx->wc.status, SHCA_WC_LOC_PROT_ERR);
+	KUNIT_EXPECT_EQ(test, fx->req.state, SHCA_SIDE_ERR);
+}
+
+/* Not sent, so not outstanding: no timer runs, the same packet comes again. */
+static void req_gather_retry_yields_same_packet(struct kunit *test)
+{
+	struct fx *fx = test->priv;
+	u32 i;
+
+	fx_post(fx, SEND, 2 * FX_MTU);
+	for (i = 0; i < 3; i++) {
+		KUNIT_ASSERT_TRUE(test, fx_next(fx));
+		KUNIT_EXPECT_EQ(test, fx->pkt.psn, FX_SQ_PSN);
+		KUNIT_EXPECT_EQ(test, fx->pkt.opcode, SHCA_OP_SEND_FIRST);
+		shca_req_gather_failed(&fx->req, &fx->pkt, SHCA_MEM_RETRY);
+		KUNIT_EXPECT_EQ(test, shca_req_deadline(&fx->req), 0ull);
+		KUNIT_EXPECT_TRUE(test, shca_req_idle(&fx->req));
+	}
+	KUNIT_EXPECT_EQ(test, fx_drain(fx), 2u);
+	KUNIT_EXPECT_EQ(test, fx->req.stats.retransmits, 0ull);
+}
+
+static void req_gather_retry_while_sending_again_resumes(struct kunit *test)
+{
+	struct fx *fx = test->priv;
+
+	fx_post(fx, SEND, 3 * FX_MTU);
+	fx_drain(fx);
+	fx_timeout(fx);
+	fx_next(fx);
+	fx_next(fx);
+	shca_req_gather_failed(&fx->req, &fx->pkt, SHCA_MEM_RETRY);
+	KUNIT_EXPECT_EQ(test, fx_drain(fx), 2u);
+	KUNIT_EXPECT_EQ(test, fx->pkt.psn, FX_SQ_PSN + 2);
+}
+
+/* ---- completions ---------------------------------------------------------- */
+
+static void req_pop_of_unsignalled_is_silent(struct kunit *test)
+{
+	struct fx *fx = test->priv;
+
+	fx_post_flags(fx, SEND, 1, 0);
+	fx_post_flags(fx, SEND, 1, 0);
+	fx_post(fx, WRITE, 1);
+	fx_drain(fx);
+	fx_ack(fx, FX_SQ_PSN + 2, ACK);
+	KUNIT_ASSERT_TRUE(test, fx_pop(fx));
+	KUNIT_EXPECT_EQ(test, fx->wc.wr_id, 2ull);
+	KUNIT_EXPECT_EQ(test, fx->wc.opcode, SHCA_WC_RDMA_WRITE);
+	KUNIT_EXPECT_EQ(test, fx->wc.wc_flags, 0);
+	KUNIT_EXPECT_FALSE(test, fx_pop(fx));
+	KUNIT_EXPECT_EQ(test, fx->req.head, 3u);
+}
+
+static void req_fail_completes_acknowledged_and_flushes(struct kunit *test)
+{
+	struct fx *fx = test->priv;
+
+	fx_post(fx, SEND, 1);
+	fx_post(fx, SEND, 1);
+	fx_drain(fx);
+	fx_ack(fx, FX_SQ_PSN, ACK);
+	shca_req_fail(&fx->req);
+	KUNIT_EXPECT_EQ(test, shca_req_deadline(&fx->req), 0ull);
+	KUNIT_EXPECT_FALSE(test, fx_next(fx));
+	KUNIT_ASSERT_TRUE(test, fx_pop(fx));
+	KUNIT_EXPECT_EQ(test, fx->wc.status, SHCA_WC_SUCCESS);
+	KUNIT_ASSERT_TRUE(test, fx_pop(fx));
+	KUNIT_EXPECT_EQ(test, fx->wc.status, SHCA_WC_WR_FLUSH_ERR);
+	/* posted in error: flushed, signalled or not */
+	KUNIT_ASSERT_NOT_NULL(test, fx_post_flags(fx, READ, 8, 0));
+	KUNIT_EXPECT_FALSE(test, fx_next(fx));
+	KUNIT_ASSERT_TRUE(test, fx_pop(fx));
+	KUNIT_EXPECT_EQ(test, fx->wc.status, SHCA_WC_WR_FLUSH_ERR);
+	KUNIT_EXPECT_EQ(test, fx->wc.opcode, SHCA_WC_RDMA_READ);
+	KUNIT_EXPECT_EQ(test, fx_ack(fx, FX_SQ_PSN + 1, ACK), SHCA_RX_STATE);
+}
+
+static void req_fail_before_start_flushes_posts(struct kunit *test)
+{
+	struct fx *fx = test->priv;
+
+	shca_req_reset(&fx->req);
+	KUNIT_EXPECT_NULL(test, shca_req_slot(&fx->req));
+	shca_req_fail(&fx->req);
+	KUNIT_ASSERT_NOT_NULL(test, fx_post(fx, SEND, 1));
+	KUNIT_ASSERT_TRUE(test, fx_pop(fx));
+	KUNIT_EXPECT_EQ(test, fx->wc.status, SHCA_WC_WR_FLUSH_ERR);
+}
+
+/* ---- local requests ------------------------------------------------------- */
+
+/* The key may be needed to send something before it again. */
+static void req_local_inv_waits_for_acknowledgement(struct kunit *test)
+{
+	struct fx *fx = test->priv;
+
+	fx_post(fx, SEND, 1);
+	fx_post(fx, SHCA_WR_LOCAL_INV, 0);
+	fx_post(fx, SEND, 1);
+	KUNIT_EXPECT_EQ(test, fx_drain(fx), 1u);
+	KUNIT_EXPECT_EQ(test, fx->nr_local, 0u);
+	fx_ack(fx, FX_SQ_PSN, ACK);
+	KUNIT_EXPECT_EQ(test, fx_drain(fx), 1u);
+	KUNIT_EXPECT_EQ(test, fx->nr_local, 1u);
+	KUNIT_ASSERT_TRUE(test, fx_pop(fx));
+	KUNIT_ASSERT_TRUE(test, fx_pop(fx));
+	KUNIT_EXPECT_EQ(test, fx->wc.opcode, SHCA_WC_LOCAL_INV);
+	KUNIT_EXPECT_FALSE(test, fx_pop(fx));
+}
+
+/* Slots of an earlier lap say "executed"; they must not count. */
+static void req_local_of_earlier_lap_does_not_count(struct kunit *test)
+{
+	struct fx *fx = test->priv;
+	u32 i;
+
+	for (i = 0; i < FX_ENTRIES; i++) {
+		fx_post(fx, SHCA_WR_REG_MR, 0);
+		fx_drain(fx);
+		KUNIT_ASSERT_TRUE(test, fx_pop(fx));
+	}
+	fx_post(fx, SEND, 1);
+	fx_post(fx, SEND, 1);
+	fx_drain(fx);
+	fx_timeout(fx);
+	/* overtakes what is about to be sent again */
+	fx_ack(fx, FX_SQ_PSN + 1, ACK);
+	KUNIT_EXPECT_TRUE(test, shca_req_idle(&fx->req));
+	KUNIT_EXPECT_EQ(test, fx->req.una, fx->req.prod);
+	KUNIT_ASSERT_TRUE(test, fx_pop(fx));
+	KUNIT_ASSERT_TRUE(test, fx_pop(fx));
+	KUNIT_EXPECT_FALSE(test, fx_pop(fx));
+}
+
+static void req_local_that_fails_ends_the_queue(struct kunit *test)
+{
+	struct fx *fx = test->priv;
+
+	fx->local = SHCA_WC_MW_BIND_ERR;
+	fx_post(fx, SHCA_WR_REG_MR, 0);
+	fx_post(fx, SEND, 1);
+	KUNIT_EXPECT_EQ(test, fx_drain(fx), 0u);
+	KUNIT_ASSERT_TRUE(test, fx_pop(fx));
+	KUNIT_EXPECT_EQ(test, fx->wc.status, SHCA_WC_MW_BIND_ERR);
+	KUNIT_ASSERT_TRUE(test, fx_pop(fx));
+	KUNIT_EXPECT_EQ(test, fx->wc.status, SHCA_WC_WR_FLUSH_ERR);
+}
+
+static struct kunit_case requester_cases[] = {
+	KUNIT_CASE_PARAM(req_next_of_message_yields_its_packets,
+			 msg_gen_params),
+	KUNIT_CASE(req_next_of_read_takes_psns_of_response),
+	KUNIT_CASE(req_next_of_compare_swap_orders_operands),
+	KUNIT_CASE(req_next_across_wrap_keeps_24_bits),
+	KUNIT_CASE(req_next_sets_solicited_on_last_of_send_only),
+	KUNIT_CASE(req_next_with_window_full_waits_with_ackreq),
+	KUNIT_CASE(req_next_beyond_max_rd_atomic_waits),
+	KUNIT_CASE(req_next_of_fenced_waits_for_reads),
+	KUNIT_CASE(req_next_of_fenced_does_not_wait_for_writes),
+	KUNIT_CASE(req_next_of_largest_read_goes_alone),
+	KUNIT_CASE(req_next_while_draining_finishes_message),
+	KUNIT_CASE(req_next_before_pace_waits_until_then),
+	KUNIT_CASE(req_slot_of_full_ring_is_null),
+	KUNIT_CASE_PARAM(req_timer_sends_again_retry_cnt_times,
+			 retry_gen_params),
+	KUNIT_CASE(req_timer_with_code_zero_never_fires),
+	KUNIT_CASE(req_timer_early_is_harmless),
+	KUNIT_CASE(req_timer_after_progress_counts_afresh),
+	KUNIT_CASE(req_timer_resumes_inside_message),
+	KUNIT_CASE(req_timer_with_window_closed_asks_at_its_end),
+	KUNIT_CASE_PARAM(req_post_of_malformed_completes_in_turn,
+			 refuse_gen_params),
+	KUNIT_CASE(req_post_of_read_without_rd_atomic_is_refused),
+	KUNIT_CASE(req_post_with_preset_keeps_status),
+	KUNIT_CASE(req_gather_failed_lets_earlier_complete),
+	KUNIT_CASE(req_gather_failed_of_only_request_fails_at_once),
+	KUNIT_CASE(req_gather_retry_yields_same_packet),
+	KUNIT_CASE(req_gather_retry_while_sending_again_resumes),
+	KUNIT_CASE(req_pop_of_unsignalled_is_silent),
+	KUNIT_CASE(req_fail_completes_acknowledged_and_flushes),
+	KUNIT_CASE(req_fail_before_start_flushes_posts),
+	KUNIT_CASE(req_local_inv_waits_for_acknowledgement),
+	KUNIT_CASE(req_local_of_earlier_lap_does_not_count),
+	KUNIT_CASE(req_local_that_fails_ends_the_queue),
+	{}
+};
+
+static struct kunit_suite requester_suite = {
+	.name = "softhca_requester",
+	.init = fx_init,
+	.test_cases = requester_cases,
+};
+
+kunit_test_suites(&requester_suite);
