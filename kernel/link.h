@@ -67,32 +67,43 @@ struct shca_route {
  * @headroom:	bytes to reserve in front of the BTH
  * @av_init:	an address vector from verbs attributes; @sport_hash spreads
  *		flows.  May sleep.  Returns 0 or EINVAL.
- * @xmit:	consume @skb, which begins at the BTH and ends with the room of
- *		the ICRC: add ICRC and lower headers, transmit.  Softirq or
- *		bottom halves off.  Returns 0; EBUSY: the queue below is full,
+ * @icrc:	the ICRC of outgoing packet number @seg of a batch: @len bytes at
+ *		@bth, without the ICRC
+ * @max_batch:	bytes and packets that may go out as one batch now; 0 packets:
+ *		one by one
+ * @xmit:	consume @skb, one packet or a batch: @segs packets of @seg_len
+ *		bytes from BTH to ICRC, the last may be shorter; add lower
+ *		headers, transmit.  Returns 0; EBUSY: the queue below is full,
  *		so that the sender can wait; or an error that counts as loss.
  * @check:	does a received packet come from the peer of @av, and to us?
  * @serves:	is a received packet for an address of this device, and in which
- *		VLAN is that?  Softirq.
- * @icrc_ok:	is the ICRC of a received packet right?
+ *		VLAN is that?
+ * @icrc_ok:	is the ICRC right of received packet number @seg of a batch: @len
+ *		bytes, with the ICRC, at @off?
  * @grh:	the SHCA_GRH_BYTES that UD shows of a received packet's headers
  *
- * For the last four @skb->data is at the BTH, lower headers are in the linear
- * part before it.
+ * All but @av_init: softirq or bottom halves off.  The last four: @skb->data is
+ * at the first BTH, lower headers are in the linear part before it.
  */
 struct shca_link_ops {
 	unsigned int headroom;
 	int (*av_init)(struct shca_dev *dev, const struct rdma_ah_attr *attr,
 		       u32 sport_hash, struct shca_av *av);
+	__le32 (*icrc)(const struct shca_av *av, unsigned int seg,
+		       const u8 *bth, u32 len);
+	unsigned int (*max_batch)(struct shca_dev *dev,
+				  const struct shca_av *av,
+				  struct shca_route *route, u32 *bytes);
 	int (*xmit)(struct shca_dev *dev, const struct shca_av *av,
-		    struct shca_route *route, struct sk_buff *skb);
+		    struct shca_route *route, struct sk_buff *skb,
+		    unsigned int segs, u32 seg_len);
 	bool (*check)(const struct shca_av *av, const struct sk_buff *skb);
 	bool (*serves)(const struct shca_dev *dev, const struct sk_buff *skb,
 		       u16 *vlan);
-	bool (*icrc_ok)(const struct sk_buff *skb);
+	bool (*icrc_ok)(const struct sk_buff *skb, unsigned int seg, u32 off,
+			u32 len);
 	void (*grh)(const struct sk_buff *skb, u8 *grh);
 };
-
 
 extern const struct shca_link_ops shca_roce_ops;
 

@@ -7,6 +7,7 @@
 #include "net.h"
 
 #include <linux/module.h>
+#include <linux/netfilter_ipv4.h>
 #include <linux/random.h>
 #include <net/net_namespace.h>
 #include <net/netns/generic.h>
@@ -47,9 +48,8 @@ static struct socket *shca_open_socket(struct net *net, bool ipv6)
 	return sock;
 }
 
-static void shca_close_sockets(struct shca_net *snet)
+static void shca_release_sockets(struct shca_net *snet)
 {
-	/* Releasing waits (RCU) until no encap_rcv runs any longer. */
 	if (snet->sk6)
 		udp_tunnel_sock_release(snet->sk6);
 	if (snet->sk4)
@@ -58,8 +58,36 @@ static void shca_close_sockets(struct shca_net *snet)
 	snet->sk4 = NULL;
 }
 
+static void shca_close_sockets(struct shca_net *snet)
+{
+	nf_unregister_net_hooks(snet->net, snet->hooks, SHCA_NF_HOOKS);
+	shca_release_sockets(snet);
+	/* No hook and no encap_rcv runs any longer: our code may go. */
+	synchronize_net();
+}
+
+static int shca_hook(struct shca_net *snet)
+{
+	static const u8 families[SHCA_NF_HOOKS] = {
+		NFPROTO_IPV4, NFPROTO_IPV6,
+	};
+	int i;
+
+	for (i = 0; i < SHCA_NF_HOOKS; i++)
+		snet->hooks[i] = (struct nf_hook_ops){
+			.hook = shca_nf_rcv,
+			.priv = snet,
+			.pf = families[i],
+			.hooknum = NF_INET_LOCAL_IN,
+			.priority = NF_IP_PRI_LAST,
+		};
+	return nf_register_net_hooks(snet->net, snet->hooks, SHCA_NF_HOOKS);
+}
+
 static int shca_open_sockets(struct shca_net *snet)
 {
+	int err;
+
 	struct socket *sock;
 
 	sock = shca_open_socket(snet->net, false);
@@ -71,10 +99,13 @@ static int shca_open_sockets(struct shca_net *snet)
 		snet->sk6 = sock;
 	else if (PTR_ERR(sock) != -EAFNOSUPPORT)
 		goto err;
-	return 0;
+	err = shca_hook(snet);
+	if (err)
+		shca_release_sockets(snet);
+	return err;
 
 err:
-	shca_close_sockets(snet);
+	shca_release_sockets(snet);
 	if (PTR_ERR(sock) == -EADDRINUSE)
 		pr_err_ratelimited("UDP port 4791 (RoCEv2) is in use in this network namespace, probably by rdma_rxe: remove its devices and unload it (rmmod rdma_rxe)\n");
 	else

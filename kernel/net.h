@@ -8,9 +8,13 @@
 
 #include <linux/list.h>
 #include <linux/mutex.h>
+#include <linux/netfilter.h>
 #include <linux/rhashtable.h>
 #include <linux/types.h>
 #include <linux/wait.h>
+
+/* One for IPv4, one for IPv6. */
+#define SHCA_NF_HOOKS 2
 
 struct net;
 struct sk_buff;
@@ -22,6 +26,7 @@ struct socket;
  * @lock:	@users and the sockets
  * @users:	devices; the sockets are open while there are any
  * @sk4: @sk6:	@sk6 is NULL where IPv6 is off
+ * @hooks:	take batches at LOCAL_IN (rx.c)
  * @qps:	struct shca_qp by number; read under RCU
  * @gsi:	QP1 of each device, oldest first; changed under @gsi_lock, read
  *		under RCU
@@ -33,6 +38,7 @@ struct shca_net {
 	int users;
 	struct socket *sk4;
 	struct socket *sk6;
+	struct nf_hook_ops hooks[SHCA_NF_HOOKS];
 	struct rhashtable qps;
 	spinlock_t gsi_lock;
 	struct list_head gsi;

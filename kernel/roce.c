@@ -13,10 +13,12 @@
 #include <linux/udp.h>
 #include <net/addrconf.h>
 #include <net/ip.h>
+#include <net/ip6_checksum.h>
 #include <net/ip6_route.h>
 #include <net/ipv6.h>
 #include <net/route.h>
 #include <net/sock.h>
+#include <net/udp.h>
 #include <rdma/ib_addr.h>
 #include <rdma/ib_cache.h>
 #include <rdma/ib_verbs.h>
@@ -26,6 +28,7 @@
 #include "dev.h"
 #include "icrc.h"
 #include "net.h"
+#include "tx.h"
 
 #define SHCA_DEFAULT_HOPS 64
 
@@ -145,8 +148,13 @@ static struct dst_entry *shca_route_get(struct shca_dev *dev,
 
 /* ---- invariant CRC (IBTA A17.3.3, 7.8.1) --------------------------------- */
 
-/* Fields that change on the way are taken as ones; the LRH is eight of them. */
-static u32 shca_icrc_start4(const struct iphdr *ip, const struct udphdr *udp)
+/*
+ * Fields that change on the way are taken as ones; the LRH is eight of them.
+ * Lower headers as they are on the wire for one packet: those of a batch get
+ * consecutive IPv4 identifiers when it is split (GSO), from 0 on.
+ */
+static u32 shca_icrc_start4(struct iphdr ip, struct udphdr udp, u32 udp_len,
+			    unsigned int seg)
 {
 	struct {
 		u8 lrh[8];
@@ -155,16 +163,19 @@ static u32 shca_icrc_start4(const struct iphdr *ip, const struct udphdr *udp)
 	} __packed m;
 
 	memset(m.lrh, 0xff, sizeof(m.lrh));
-	m.ip = *ip;
+	m.ip = ip;
 	m.ip.tos = 0xff;
 	m.ip.ttl = 0xff;
 	m.ip.check = (__force __sum16)0xffff;
-	m.udp = *udp;
+	m.ip.tot_len = htons(udp_len + sizeof(ip));
+	m.ip.id = htons(ntohs(ip.id) + seg);
+	m.udp = udp;
+	m.udp.len = htons(udp_len);
 	m.udp.check = (__force __sum16)0xffff;
 	return shca_crc32(~0u, &m, sizeof(m));
 }
 
-static u32 shca_icrc_start6(const struct ipv6hdr *ip, const struct udphdr *udp)
+static u32 shca_icrc_start6(struct ipv6hdr ip, struct udphdr udp, u32 udp_len)
 {
 	struct {
 		u8 lrh[8];
@@ -173,63 +184,40 @@ static u32 shca_icrc_start6(const struct ipv6hdr *ip, const struct udphdr *udp)
 	} __packed m;
 
 	memset(m.lrh, 0xff, sizeof(m.lrh));
-	m.ip = *ip;
+	m.ip = ip;
 	*(__be32 *)&m.ip |= htonl(0x0fffffff);	/* traffic class, flow label */
+	m.ip.payload_len = htons(udp_len);
 	m.ip.hop_limit = 0xff;
-	m.udp = *udp;
+	m.udp = udp;
+	m.udp.len = htons(udp_len);
 	m.udp.check = (__force __sum16)0xffff;
 	return shca_crc32(~0u, &m, sizeof(m));
 }
 
-/* ICRC of an skb whose data is at the BTH, @len bytes without the ICRC. */
-static __le32 shca_icrc(const struct sk_buff *skb, bool ipv4, u32 len)
+/* The BTH with FECN, BECN and the reserved bits taken as ones. */
+static u32 shca_icrc_bth(u32 crc, const u8 *bth)
 {
-	u8 bth[SHCA_BTH_BYTES];
-	u32 crc;
+	u8 masked[SHCA_BTH_BYTES];
 
-	crc = ipv4 ? shca_icrc_start4(ip_hdr(skb), udp_hdr(skb)) :
-		     shca_icrc_start6(ipv6_hdr(skb), udp_hdr(skb));
-	memcpy(bth, skb->data, sizeof(bth));
-	bth[4] = 0xff;	/* FECN, BECN, reserved */
-	crc = shca_crc32(crc, bth, sizeof(bth));
-	crc = shca_crc32_skb(crc, skb, sizeof(bth), len - sizeof(bth));
-	return cpu_to_le32(~crc);
+	memcpy(masked, bth, sizeof(masked));
+	masked[4] = 0xff;
+	return shca_crc32(crc, masked, sizeof(masked));
 }
 
-static bool shca_roce_icrc_ok(const struct sk_buff *skb)
+static void shca_fill_udp(const struct shca_av *av, struct udphdr *udp, u32 len)
 {
-	u32 len = skb->len - SHCA_ICRC_BYTES;
-	__le32 icrc;
-
-	if (skb_copy_bits(skb, len, &icrc, sizeof(icrc)))
-		return false;
-	return icrc == shca_icrc(skb, skb->protocol == htons(ETH_P_IP), len);
-}
-
-/* ---- transmit ----------------------------------------------------------- */
-
-static void shca_build_udp(const struct shca_av *av, struct sk_buff *skb)
-{
-	struct udphdr *udp;
-
-	udp = skb_push(skb, sizeof(*udp));
-	skb_reset_transport_header(skb);
 	udp->source = htons(av->roce.sport);
 	udp->dest = htons(ROCE_V2_UDP_DPORT);
-	udp->len = htons(skb->len);
+	udp->len = htons(len);
 	udp->check = 0;	/* the ICRC protects; allowed for IPv6 by A17.3.1 */
 }
 
-static void shca_build_ip4(const struct shca_av *av, struct sk_buff *skb)
+static void shca_fill_ip4(const struct shca_av *av, struct iphdr *ip, u32 len)
 {
-	struct iphdr *ip;
-
-	ip = skb_push(skb, sizeof(*ip));
-	skb_reset_network_header(skb);
 	ip->version = 4;
 	ip->ihl = 5;
 	ip->tos = av->roce.tclass;
-	ip->tot_len = htons(skb->len);
+	ip->tot_len = htons(len);
 	ip->id = 0;	/* never fragmented (RFC 6864, 4.1) */
 	ip->frag_off = htons(IP_DF);
 	ip->ttl = av->roce.hop_limit;
@@ -237,58 +225,160 @@ static void shca_build_ip4(const struct shca_av *av, struct sk_buff *skb)
 	ip->check = 0;
 	ip->saddr = av->roce.saddr.s6_addr32[3];
 	ip->daddr = av->roce.daddr.s6_addr32[3];
-	skb->protocol = htons(ETH_P_IP);
-	memset(IPCB(skb), 0, sizeof(*IPCB(skb)));
 }
 
-static void shca_build_ip6(const struct shca_av *av, struct sk_buff *skb)
+static void shca_fill_ip6(const struct shca_av *av, struct ipv6hdr *ip, u32 len)
 {
-	struct ipv6hdr *ip;
-
-	ip = skb_push(skb, sizeof(*ip));
-	skb_reset_network_header(skb);
 	ip6_flow_hdr(ip, av->roce.tclass, htonl(av->roce.flow_label));
-	ip->payload_len = htons(skb->len - sizeof(*ip));
+	ip->payload_len = htons(len - sizeof(*ip));
 	ip->nexthdr = IPPROTO_UDP;
 	ip->hop_limit = av->roce.hop_limit;
 	ip->saddr = av->roce.saddr;
 	ip->daddr = av->roce.daddr;
-	skb->protocol = htons(ETH_P_IPV6);
-	memset(IP6CB(skb), 0, sizeof(*IP6CB(skb)));
+}
+
+static __le32 shca_roce_icrc(const struct shca_av *av, unsigned int seg,
+			     const u8 *bth, u32 len)
+{
+	u32 udp_len = sizeof(struct udphdr) + len + SHCA_ICRC_BYTES;
+	struct udphdr udp;
+	u32 crc;
+
+	shca_fill_udp(av, &udp, udp_len);
+	if (av->roce.ipv4) {
+		struct iphdr ip;
+
+		shca_fill_ip4(av, &ip, 0);
+		crc = shca_icrc_start4(ip, udp, udp_len, seg);
+	} else {
+		struct ipv6hdr ip;
+
+		shca_fill_ip6(av, &ip, sizeof(ip));
+		crc = shca_icrc_start6(ip, udp, udp_len);
+	}
+	crc = shca_icrc_bth(crc, bth);
+	crc = shca_crc32(crc, bth + SHCA_BTH_BYTES, len - SHCA_BTH_BYTES);
+	return cpu_to_le32(~crc);
+}
+
+static bool shca_roce_icrc_ok(const struct sk_buff *skb, unsigned int seg,
+			      u32 off, u32 len)
+{
+	u32 udp_len = sizeof(struct udphdr) + len;
+	u8 bth[SHCA_BTH_BYTES];
+	__le32 icrc;
+	u32 crc;
+
+	if (skb_copy_bits(skb, off + len - sizeof(icrc), &icrc, sizeof(icrc)) ||
+	    skb_copy_bits(skb, off, bth, sizeof(bth)))
+		return false;
+	crc = skb->protocol == htons(ETH_P_IP) ?
+	      shca_icrc_start4(*ip_hdr(skb), *udp_hdr(skb), udp_len, seg) :
+	      shca_icrc_start6(*ipv6_hdr(skb), *udp_hdr(skb), udp_len);
+	crc = shca_icrc_bth(crc, bth);
+	crc = shca_crc32_skb(crc, skb, off + sizeof(bth),
+			     len - sizeof(bth) - sizeof(icrc));
+	return icrc == cpu_to_le32(~crc);
+}
+
+/* ---- transmit ----------------------------------------------------------- */
+
+/*
+ * Batches are GSO packets.  Not where packets are to be seen one by one: in
+ * path mode "wire", and while a capture is attached to the netdev; and within
+ * what the netdev allows (netem users set gso_max_segs to 1).
+ */
+static unsigned int shca_roce_max_batch(struct shca_dev *dev,
+					const struct shca_av *av,
+					struct shca_route *route, u32 *bytes)
+{
+	struct dst_entry *dst = shca_route_get(dev, av, route);
+	struct net_device *ndev;
+	u32 size;
+
+	if (!dst || READ_ONCE(dev->path) == SHCA_PATH_WIRE)
+		return 0;
+	ndev = dst->dev;
+	if (dev_nit_active(ndev) || dev_nit_active(dev->ndev))
+		return 0;
+	size = min_t(u32, READ_ONCE(ndev->gso_max_size), GSO_LEGACY_MAX_SIZE);
+	if (av->roce.ipv4)
+		size = min_t(u32, READ_ONCE(ndev->gso_ipv4_max_size), size);
+	size -= min_t(u32, size, MAX_HEADER + sizeof(struct ipv6hdr) +
+			   sizeof(struct udphdr));
+	*bytes = min(size, *bytes);
+	return min_t(u32, READ_ONCE(ndev->gso_max_segs), SHCA_BATCH_SEGS);
+}
+
+static void shca_push_headers(const struct shca_av *av, struct sk_buff *skb)
+{
+	struct udphdr *udp;
+
+	udp = skb_push(skb, sizeof(*udp));
+	skb_reset_transport_header(skb);
+	shca_fill_udp(av, udp, skb->len);
+	if (av->roce.ipv4) {
+		struct iphdr *ip = skb_push(skb, sizeof(*ip));
+
+		skb_reset_network_header(skb);
+		shca_fill_ip4(av, ip, skb->len);
+		skb->protocol = htons(ETH_P_IP);
+		memset(IPCB(skb), 0, sizeof(*IPCB(skb)));
+	} else {
+		struct ipv6hdr *ip = skb_push(skb, sizeof(*ip));
+
+		skb_reset_network_header(skb);
+		shca_fill_ip6(av, ip, skb->len);
+		skb->protocol = htons(ETH_P_IPV6);
+		memset(IP6CB(skb), 0, sizeof(*IP6CB(skb)));
+	}
+}
+
+/* Splitting wants a checksum to complete (__udp_gso_segment()). */
+static void shca_make_gso(const struct shca_av *av, struct sk_buff *skb,
+			  unsigned int segs, u32 seg_len)
+{
+	struct udphdr *udp = udp_hdr(skb);
+	u32 len = ntohs(udp->len);
+
+	skb_shinfo(skb)->gso_size = seg_len;
+	skb_shinfo(skb)->gso_segs = segs;
+	skb_shinfo(skb)->gso_type = SKB_GSO_UDP_L4;
+	skb->ip_summed = CHECKSUM_PARTIAL;
+	skb->csum_start = skb_transport_header(skb) - skb->head;
+	skb->csum_offset = offsetof(struct udphdr, check);
+	if (av->roce.ipv4)
+		udp->check = ~udp_v4_check(len, ip_hdr(skb)->saddr,
+					   ip_hdr(skb)->daddr, 0);
+	else
+		udp->check = ~udp_v6_check(len, &ipv6_hdr(skb)->saddr,
+					   &ipv6_hdr(skb)->daddr, 0);
 }
 
 static int shca_roce_xmit(struct shca_dev *dev, const struct shca_av *av,
-			  struct shca_route *route, struct sk_buff *skb)
+			  struct shca_route *route, struct sk_buff *skb,
+			  unsigned int segs, u32 seg_len)
 {
-	unsigned int len = skb->len - SHCA_ICRC_BYTES;
 	struct net *net = dev->snet->net;
 	struct dst_entry *dst;
-	__le32 icrc;
 	int err;
 
 	dst = shca_route_get(dev, av, route);
 	if (!dst) {
-		shca_count(dev, TX_NO_ROUTE);
+		shca_count_n(dev, TX_NO_ROUTE, segs);
 		kfree_skb(skb);
 		return -EHOSTUNREACH;
 	}
 	skb_dst_set(skb, dst_clone(dst));
-	shca_build_udp(av, skb);
-	if (av->roce.ipv4)
-		shca_build_ip4(av, skb);
-	else
-		shca_build_ip6(av, skb);
-
-	skb_pull(skb, skb_transport_offset(skb) + sizeof(struct udphdr));
-	icrc = shca_icrc(skb, av->roce.ipv4, len);
-	memcpy(skb->data + len, &icrc, sizeof(icrc));
-	skb_push(skb, skb->data - skb_network_header(skb));
+	shca_push_headers(av, skb);
+	if (segs > 1)
+		shca_make_gso(av, skb, segs, seg_len);
 
 	err = av->roce.ipv4 ? ip_local_out(net, dev->snet->sk4->sk, skb) :
 			      ip6_local_out(net, dev->snet->sk6->sk, skb);
 	if (likely(!net_xmit_eval(err)))
 		return 0;
-	shca_count(dev, TX_DROP);
+	shca_count_n(dev, TX_DROP, segs);
 	return err == NET_XMIT_DROP ? -EBUSY : err;
 }
 
@@ -361,6 +451,8 @@ const struct shca_link_ops shca_roce_ops = {
 	.headroom = LL_MAX_HEADER + sizeof(struct ipv6hdr) +
 		    sizeof(struct udphdr),
 	.av_init = shca_roce_av_init,
+	.icrc = shca_roce_icrc,
+	.max_batch = shca_roce_max_batch,
 	.xmit = shca_roce_xmit,
 	.check = shca_roce_check,
 	.serves = shca_roce_serves,

@@ -49,31 +49,45 @@ static void shca_rq_wait(struct shca_qp *qp)
 			      HRTIMER_MODE_REL_SOFT);
 }
 
+/* The responder resumes at @pkt; when the queue below is full, a bit later. */
+static void shca_rq_failed(struct shca_qp *qp, const struct shca_pkt *pkt,
+			   enum shca_mem_status status, u32 *events)
+{
+	struct shca_resp_out out;
+
+	shca_resp_gather_failed(&qp->rq.resp, pkt, status, &out);
+	*events |= out.events;
+	if (out.has_wc)
+		shca_rq_complete(qp, &out.wc);
+	if (status == SHCA_MEM_RETRY)
+		shca_rq_wait(qp);
+}
+
 /* Transmit what the responder owes. Return: whether the budget ended it. */
 static bool shca_rq_respond(struct shca_qp *qp, u32 *events)
 {
 	unsigned int budget = SHCA_RQ_BUDGET;
 	struct shca_rq *rq = &qp->rq;
+	const struct shca_pkt *failed;
 	enum shca_mem_status status;
-	struct shca_resp_out out;
+	struct shca_batch batch;
 	struct shca_pkt pkt;
 
 	lockdep_assert_held(&rq->lock);
-	while (shca_resp_next(&rq->resp, ktime_get_ns(), &pkt)) {
-		status = shca_tx(qp, &rq->route, &pkt);
-		if (unlikely(status != SHCA_MEM_OK)) {
-			shca_resp_gather_failed(&rq->resp, &pkt, status, &out);
-			if (status == SHCA_MEM_RETRY) {
-				shca_rq_wait(qp);
-				return false;
-			}
-			*events |= out.events;
-			if (out.has_wc)
-				shca_rq_complete(qp, &out.wc);
-		}
-		if (!--budget)
-			return true;
+	shca_tx_begin(&batch, qp, &rq->route);
+	while (budget && shca_resp_next(&rq->resp, ktime_get_ns(), &pkt)) {
+		budget--;
+		status = shca_tx_add(&batch, &pkt, &failed);
+		if (likely(status == SHCA_MEM_OK))
+			continue;
+		shca_rq_failed(qp, failed, status, events);
+		if (status == SHCA_MEM_RETRY)
+			return false;
 	}
+	status = shca_tx_end(&batch, &failed);
+	if (status == SHCA_MEM_OK)
+		return !budget;
+	shca_rq_failed(qp, failed, status, events);
 	return false;
 }
 

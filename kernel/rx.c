@@ -3,15 +3,22 @@
  * Reception: check lengths, decode, find the QP, check that the packet is from
  * its peer and intact, hand it to the requester or the responder.  In softirq;
  * nothing sleeps, nothing is logged per packet: each refusal has a counter.
+ *
+ * Packets come one by one through the UDP socket.  Batches of a sender on this
+ * machine (GSO packets that were never split) would be split by UDP before they
+ * reach a socket like ours, so they are taken by a netfilter hook that is the
+ * last at LOCAL_IN: the firewall has had its say, and the socket owns the port.
  */
 #include "rx.h"
 
 #include <linux/ip.h>
 #include <linux/ipv6.h>
+#include <linux/netfilter.h>
 #include <linux/skbuff.h>
 #include <linux/udp.h>
 #include <net/inet_ecn.h>
 #include <net/sock.h>
+#include <rdma/ib_verbs.h>
 
 #include "core/headers.h"
 #include "core/opcode.h"
@@ -22,6 +29,18 @@
 #include "rq.h"
 #include "sq.h"
 #include "trace.h"
+
+/**
+ * struct shca_rx_seg - one packet of an skb
+ * @idx:	its number in a batch
+ * @off:	of its BTH, from skb->data
+ * @len:	from BTH to ICRC
+ */
+struct shca_rx_seg {
+	unsigned int idx;
+	u32 off;
+	u32 len;
+};
 
 #define SHCA_PKEY_DEFAULT	0xffff
 #define SHCA_PKEY_BASE		0x7fff
@@ -69,7 +88,7 @@ static bool shca_path_ok(const struct shca_qp *qp, const struct sk_buff *skb,
 }
 
 static void shca_rx_deliver(struct shca_qp *qp, struct sk_buff *skb,
-			    struct shca_pkt *pkt)
+			    const struct shca_rx_seg *seg, struct shca_pkt *pkt)
 {
 	const struct shca_opcode_info *info = shca_opcode_info(pkt->opcode);
 	struct shca_dev *dev = qp->dev;
@@ -83,7 +102,7 @@ static void shca_rx_deliver(struct shca_qp *qp, struct sk_buff *skb,
 		shca_count(dev, RX_TRANSPORT);
 		return;
 	}
-	if (!qp->link->icrc_ok(skb)) {
+	if (!qp->link->icrc_ok(skb, seg->idx, seg->off, seg->len)) {
 		shca_count(dev, RX_ICRC);
 		return;
 	}
@@ -92,7 +111,7 @@ static void shca_rx_deliver(struct shca_qp *qp, struct sk_buff *skb,
 		return;
 	}
 	shca_count(dev, RX_PKTS);
-	shca_count_n(dev, RX_BYTES, skb->len);
+	shca_count_n(dev, RX_BYTES, seg->len);
 	trace_shca_rx(qp->qpn, pkt);
 	if ((info->flags & SHCA_OPF_RESPONSE) || pkt->opcode == SHCA_OPCODE_CNP)
 		shca_sq_rx(qp, pkt);
@@ -100,41 +119,99 @@ static void shca_rx_deliver(struct shca_qp *qp, struct sk_buff *skb,
 		shca_rq_rx(qp, pkt);	/* reserved opcodes too: they draw a NAK */
 }
 
-int shca_udp_rcv(struct sock *sk, struct sk_buff *skb)
+/*
+ * One packet.  @last is the QP of the packet before, with a reference, or NULL;
+ * packets of a batch are for one QP as a rule.
+ *
+ * Return: the QP of this one, for the next call or to be put.
+ */
+static struct shca_qp *shca_rx_one(struct shca_net *snet, struct sk_buff *skb,
+				   const struct shca_rx_seg *seg,
+				   struct shca_qp *last)
 {
-	struct shca_net *snet = rcu_dereference_sk_user_data(sk);
 	struct shca_pkt pkt = { .path = { .port = 1, .grh_present = true } };
+	u32 avail = min_t(u32, seg->len, SHCA_HDR_MAX);
+	u8 buf[SHCA_HDR_MAX];
 	enum shca_parse parse;
-	struct shca_qp *qp;
-	u32 hdr;
+	struct shca_qp *qp = last;
+	const u8 *hdr;
 
-	if (!snet || !shca_plain_ip(skb) ||
-	    skb->len < sizeof(struct udphdr) + SHCA_BTH_BYTES + SHCA_ICRC_BYTES)
-		goto drop;
-	hdr = min_t(u32, skb->len, sizeof(struct udphdr) + SHCA_HDR_MAX);
-	if (!pskb_may_pull(skb, hdr))
-		goto drop;
-	__skb_pull(skb, sizeof(struct udphdr));
-	hdr -= sizeof(struct udphdr);
-	parse = shca_hdr_parse(&pkt, skb->data, hdr, skb->len);
-	qp = pkt.dqpn == 1 ? shca_net_find_gsi(snet, skb, &pkt.path.vlan) :
-			     shca_net_find_qp(snet, pkt.dqpn);
-	if (!qp)
-		goto drop;	/* no device to count it at */
+	hdr = skb_header_pointer(skb, seg->off, avail, buf);
+	if (!hdr || seg->len < SHCA_BTH_BYTES + SHCA_ICRC_BYTES)
+		return last;	/* no QP to count it at */
+	parse = shca_hdr_parse(&pkt, hdr, avail, seg->len);
+	if (!last || last->qpn != pkt.dqpn || pkt.dqpn == 1) {
+		if (last)
+			shca_qp_put(last);
+		qp = pkt.dqpn == 1 ?
+		     shca_net_find_gsi(snet, skb, &pkt.path.vlan) :
+		     shca_net_find_qp(snet, pkt.dqpn);
+		if (!qp)
+			return NULL;
+	}
 	if (likely(parse == SHCA_PARSE_OK || parse == SHCA_PARSE_OPCODE)) {
 		pkt.path.ecn_ce = shca_is_ce(skb);
 		pkt.data = skb;
-		shca_rx_deliver(qp, skb, &pkt);
+		pkt.data_off += seg->off;
+		shca_rx_deliver(qp, skb, seg, &pkt);
 	} else if (parse == SHCA_PARSE_SHORT) {
 		shca_count(qp->dev, RX_SHORT);
 	} else {
 		shca_count(qp->dev, RX_HEADER);
 	}
-	shca_qp_put(qp);
+	return qp;
+}
+
+/* @skb->data is at the UDP header; not freed here. */
+static void shca_rx_packets(struct shca_net *snet, struct sk_buff *skb,
+			    u32 seg_len)
+{
+	struct shca_rx_seg seg = {};
+	struct shca_qp *qp = NULL;
+
+	__skb_pull(skb, sizeof(struct udphdr));
+	for (; seg.off < skb->len; seg.off += seg_len, seg.idx++) {
+		seg.len = min(seg_len, skb->len - seg.off);
+		qp = shca_rx_one(snet, skb, &seg, qp);
+	}
+	if (qp)
+		shca_qp_put(qp);
+}
+
+int shca_udp_rcv(struct sock *sk, struct sk_buff *skb)
+{
+	struct shca_net *snet = rcu_dereference_sk_user_data(sk);
+
+	if (!snet || !shca_plain_ip(skb) ||
+	    !pskb_may_pull(skb, sizeof(struct udphdr))) {
+		kfree_skb(skb);
+		return 0;
+	}
+	shca_rx_packets(snet, skb, skb->len);
 	consume_skb(skb);
 	return 0;
+}
 
-drop:
-	kfree_skb(skb);
-	return 0;
+unsigned int shca_nf_rcv(void *priv, struct sk_buff *skb,
+			 const struct nf_hook_state *state)
+{
+	u32 seg_len = skb_shinfo(skb)->gso_size;
+	struct shca_net *snet = priv;
+	const struct udphdr *udp;
+	struct udphdr buf;
+
+	if (!skb_is_gso(skb) ||
+	    !(skb_shinfo(skb)->gso_type & SKB_GSO_UDP_L4) ||
+	    skb_shinfo(skb)->gso_type & SKB_GSO_FRAGLIST || !seg_len ||
+	    !skb_csum_unnecessary(skb) || !shca_plain_ip(skb))
+		return NF_ACCEPT;
+	udp = skb_header_pointer(skb, skb_transport_offset(skb), sizeof(buf),
+				 &buf);
+	if (!udp || udp->dest != htons(ROCE_V2_UDP_DPORT) ||
+	    !pskb_may_pull(skb, skb_transport_offset(skb) + sizeof(*udp)))
+		return NF_ACCEPT;
+	__skb_pull(skb, skb_transport_offset(skb));
+	shca_rx_packets(snet, skb, seg_len);
+	consume_skb(skb);
+	return NF_STOLEN;
 }

@@ -1,12 +1,22 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
-/* From the UDP socket to the sides of a QP. */
+/* From the network stack to the sides of a QP. */
 #ifndef SHCA_RX_H
 #define SHCA_RX_H
 
+struct nf_hook_state;
 struct sk_buff;
 struct sock;
 
 /** shca_udp_rcv() - encap_rcv of the sockets; consumes @skb, softirq */
 int shca_udp_rcv(struct sock *sk, struct sk_buff *skb);
+
+/**
+ * shca_nf_rcv() - netfilter hook at LOCAL_IN: takes whole batches
+ * @priv:	the struct shca_net
+ *
+ * Return: NF_STOLEN, or NF_ACCEPT for what is not a batch of RoCEv2.
+ */
+unsigned int shca_nf_rcv(void *priv, struct sk_buff *skb,
+			 const struct nf_hook_state *state);
 
 #endif

@@ -173,12 +173,44 @@ static int shca_sq_complete(struct shca_qp *qp)
 	return sq->req.head - head;
 }
 
+/* The requester resumes at @pkt; when the queue below is full, a bit later. */
+static void shca_sq_failed(struct shca_qp *qp, const struct shca_pkt *pkt,
+			   enum shca_mem_status status)
+{
+	struct shca_req *req = &qp->sq.req;
+
+	shca_req_gather_failed(req, pkt, status);
+	if (status == SHCA_MEM_RETRY)
+		req->pace_ns = ktime_get_ns() + SHCA_BUSY_NS;
+}
+
+static void shca_sq_transmit(struct shca_qp *qp, unsigned int *budget)
+{
+	struct shca_sq *sq = &qp->sq;
+	const struct shca_pkt *failed;
+	enum shca_mem_status status;
+	struct shca_batch batch;
+	struct shca_pkt pkt;
+
+	shca_tx_begin(&batch, qp, &sq->route);
+	while (*budget && shca_req_next(&sq->req, ktime_get_ns(), &pkt)) {
+		(*budget)--;
+		status = shca_tx_add(&batch, &pkt, &failed);
+		if (likely(status == SHCA_MEM_OK))
+			continue;
+		shca_sq_failed(qp, failed, status);
+		if (status == SHCA_MEM_RETRY)
+			return;
+	}
+	status = shca_tx_end(&batch, &failed);
+	if (status != SHCA_MEM_OK)
+		shca_sq_failed(qp, failed, status);
+}
+
 /* Return: whether the budget ended it. */
 static bool shca_sq_step(struct shca_qp *qp, unsigned int budget)
 {
 	struct shca_sq *sq = &qp->sq;
-	enum shca_mem_status status;
-	struct shca_pkt pkt;
 	int taken, retired;
 
 	lockdep_assert_held(&sq->lock);
@@ -188,17 +220,7 @@ static bool shca_sq_step(struct shca_qp *qp, unsigned int budget)
 			shca_req_fail(&sq->req);
 			taken = 0;
 		}
-		while (budget && shca_req_next(&sq->req, ktime_get_ns(), &pkt)) {
-			budget--;
-			status = shca_tx(qp, &sq->route, &pkt);
-			if (likely(status == SHCA_MEM_OK))
-				continue;
-			shca_req_gather_failed(&sq->req, &pkt, status);
-			if (status == SHCA_MEM_RETRY) {
-				sq->req.pace_ns = ktime_get_ns() + SHCA_BUSY_NS;
-				break;
-			}
-		}
+		shca_sq_transmit(qp, &budget);
 		retired = shca_sq_complete(qp);
 	} while (budget && (taken || retired));
 	shca_sq_arm(qp);

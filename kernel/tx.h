@@ -1,31 +1,75 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
-/* One packet from its descriptor to the link. */
+/*
+ * Packets from their descriptors to the link, several at a time where that is
+ * possible: a run of packets of one length to one peer crosses the IP stack as
+ * one (see struct shca_link_ops.max_batch).
+ */
 #ifndef SHCA_TX_H
 #define SHCA_TX_H
 
 #include "core/mem.h"
 
+struct shca_av;
 struct shca_qp;
 struct shca_route;
+struct sk_buff;
 
 /* How long to wait for a full queue, and how often before it is loss. */
 #define SHCA_BUSY_NS	50000
 #define SHCA_BUSY_MAX	400
 
+/* Most packets of a batch: what the kernel splits without question. */
+#define SHCA_BATCH_SEGS	62
+
 /**
- * shca_tx() - build and transmit one packet of a QP
- * @route:	of the side that sends; its lock is held
+ * struct shca_batch - packets that have not been handed to the link yet
+ * @qp: @route: who sends; the lock of its side is held while a batch lives
+ * @av:		where all of them go
+ * @skb:	NULL: the batch is empty
+ * @first:	the first packet, at which a sender resumes when none could leave
+ * @segs: @seg_len: packets, and the length of each; the last may be shorter
+ * @max_segs: @max_bytes: when it is full
+ * @tail: @room: where the next packet goes
+ */
+struct shca_batch {
+	struct shca_qp *qp;
+	struct shca_route *route;
+	const struct shca_av *av;
+	struct sk_buff *skb;
+	struct shca_pkt first;
+	unsigned int segs;
+	unsigned int max_segs;
+	u32 seg_len;
+	u32 bytes;
+	u32 max_bytes;
+	u8 *tail;
+	u32 room;
+};
+
+/** shca_tx_begin() - an empty batch; no cost until a packet is added */
+void shca_tx_begin(struct shca_batch *batch, struct shca_qp *qp,
+		   struct shca_route *route);
+
+/**
+ * shca_tx_add() - build one packet; hands over what cannot wait
  * @pkt:	from shca_req_next() or shca_resp_next()
+ * @failed:	the packet at which the sender must resume, unless OK
  *
  * No memory, no route, and a queue below that stays full are counted and are
  * loss, as on a wire: only the protocol's retry limits may end a QP.  While the
  * queue is full for a moment (a burst of READ responses into a backlog) the
- * caller is asked to wait SHCA_BUSY_NS and try the same packet again.
+ * caller is asked to wait SHCA_BUSY_NS and to resume at @failed.
+ *
  * Context: softirq or bottom halves off.
- * Return: SHCA_MEM_OK; SHCA_MEM_RETRY: try again later; or why the payload
- * cannot be had.  Nothing was sent unless OK.
+ * Return: SHCA_MEM_OK; SHCA_MEM_RETRY: resume later; or why the payload of @pkt
+ * (which then is @failed) cannot be had.
  */
-enum shca_mem_status shca_tx(struct shca_qp *qp, struct shca_route *route,
-			     const struct shca_pkt *pkt);
+enum shca_mem_status shca_tx_add(struct shca_batch *batch,
+				 const struct shca_pkt *pkt,
+				 const struct shca_pkt **failed);
+
+/** shca_tx_end() - hand over the rest; SHCA_MEM_OK or _RETRY, as above */
+enum shca_mem_status shca_tx_end(struct shca_batch *batch,
+				 const struct shca_pkt **failed);
 
 #endif

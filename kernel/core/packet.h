@@ -58,6 +58,8 @@ enum shca_payload_kind {
  * @data:	received: opaque to the core, handed back to struct shca_mem_ops
  * @data_off:	received: offset of the payload in @data, for the memory ops
  * @kind: @wr: @off: @va: @rkey: outgoing: where the payload comes from
+ * @rest:	outgoing: bytes of the message after this packet, a hint by which
+ *		a link can batch
  */
 struct shca_pkt {
 	struct shca_path_info path;
@@ -103,6 +105,7 @@ struct shca_pkt {
 	u32 off;
 	u64 va;
 	u32 rkey;
+	u32 rest;
 };
 
 #endif

@@ -423,6 +423,7 @@ static void req_build_data(const struct shca_req *req,
 	u32 flags = shca_opcode_info(pkt->opcode)->flags;
 
 	pkt->paylen = min_t(u32, wr->length - off, 1u << req->mtu_shift);
+	pkt->rest = wr->length - off - pkt->paylen;
 	pkt->pad = shca_hdr_pad(pkt->paylen);
 	pkt->kind = pkt->paylen ? SHCA_PAY_WR : SHCA_PAY_NONE;
 	pkt->off = off;

@@ -718,6 +718,7 @@ static void resp_build_rd(struct shca_resp *resp, struct shca_rd *rd,
 	} else {
 		off = rd->send_idx * mtu;
 		pkt->paylen = min_t(u32, rd->len - off, mtu);
+		pkt->rest = rd->len - off - pkt->paylen;
 		pkt->pad = shca_hdr_pad(pkt->paylen);
 		pkt->kind = pkt->paylen ? SHCA_PAY_REMOTE : SHCA_PAY_NONE;
 		pkt->va = rd->va + off;

@@ -2,9 +2,9 @@
 /* The receiving half of the RC requester: what responses do. */
 #include "fixture.h"
 
-#define SEND	SHCA_WR_SEND
-#define READ	SHCA_WR_RDMA_READ
-#define FADD	SHCA_WR_ATOMIC_FETCH_AND_ADD
+#define OP_SEND	SHCA_WR_SEND
+#define OP_READ	SHCA_WR_RDMA_READ
+#define OP_FADD	SHCA_WR_ATOMIC_FETCH_AND_ADD
 #define ACK	(SHCA_AETH_ACK | SHCA_AETH_CREDIT_NONE)
 #define NAK(code)	(SHCA_AETH_NAK | (code))
 #define RNR(code)	(SHCA_AETH_RNR | (code))
@@ -25,9 +25,9 @@ static void req_rx_of_later_ack_completes_all_before(struct kunit *test)
 {
 	struct fx *fx = test->priv;
 
-	fx_post(fx, SEND, 1);
-	fx_post(fx, SEND, 2 * FX_MTU);
-	fx_post(fx, SEND, 1);
+	fx_post(fx, OP_SEND, 1);
+	fx_post(fx, OP_SEND, 2 * FX_MTU);
+	fx_post(fx, OP_SEND, 1);
 	fx_drain(fx);
 	KUNIT_EXPECT_EQ(test, fx_ack(fx, P0 + 2, ACK), SHCA_RX_OK);
 	KUNIT_EXPECT_EQ(test, count_pops(fx), 2u);
@@ -40,7 +40,7 @@ static void req_rx_of_ack_restarts_timer(struct kunit *test)
 {
 	struct fx *fx = test->priv;
 
-	fx_post(fx, SEND, 2 * FX_MTU);
+	fx_post(fx, OP_SEND, 2 * FX_MTU);
 	fx_drain(fx);
 	fx->now += 1000;
 	fx_ack(fx, P0, ACK);
@@ -74,10 +74,10 @@ static void req_rx_outside_of_outstanding_is_dropped(struct kunit *test)
 	struct fx *fx = test->priv;
 	u32 psn = P0 + 2 + row->off;
 
-	fx_post(fx, SEND, 2 * FX_MTU);
+	fx_post(fx, OP_SEND, 2 * FX_MTU);
 	fx_drain(fx);
 	fx_ack(fx, P0 + 1, ACK);
-	fx_post(fx, SEND, 3 * FX_MTU);
+	fx_post(fx, OP_SEND, 3 * FX_MTU);
 	fx_drain(fx);
 	KUNIT_EXPECT_EQ(test, fx_ack(fx, psn, ACK), SHCA_RX_STALE_ACK);
 	KUNIT_EXPECT_EQ(test, fx_ack(fx, psn, NAK(0)), SHCA_RX_STALE_ACK);
@@ -124,7 +124,7 @@ static void req_rx_of_each_syndrome_is_told_apart(struct kunit *test)
 	fx_req_attr(&attr);
 	for (s = 0; s < 256; s++) {
 		fx_req_start(fx, &attr);
-		fx_post(fx, SEND, 1);
+		fx_post(fx, OP_SEND, 1);
 		fx_drain(fx);
 		rx = expected_rx(s);
 		KUNIT_EXPECT_EQ(test, fx_ack(fx, P0, s), rx);
@@ -144,9 +144,9 @@ static void req_rx_of_nak_acknowledges_what_is_before(struct kunit *test)
 {
 	struct fx *fx = test->priv;
 
-	fx_post(fx, SEND, 1);
-	fx_post(fx, SEND, 1);
-	fx_post(fx, SEND, 1);
+	fx_post(fx, OP_SEND, 1);
+	fx_post(fx, OP_SEND, 1);
+	fx_post(fx, OP_SEND, 1);
 	fx_drain(fx);
 	fx_ack(fx, P0 + 1, NAK(SHCA_NAK_ACCESS));
 	KUNIT_ASSERT_TRUE(test, fx_pop(fx));
@@ -163,7 +163,7 @@ static void req_rx_of_seq_nak_goes_back_once(struct kunit *test)
 {
 	struct fx *fx = test->priv;
 
-	fx_post(fx, SEND, 4 * FX_MTU);
+	fx_post(fx, OP_SEND, 4 * FX_MTU);
 	fx_drain(fx);
 	KUNIT_EXPECT_EQ(test, fx_ack(fx, P0 + 1, NAK(0)), SHCA_RX_NAK_SEQ);
 	KUNIT_ASSERT_TRUE(test, fx_next(fx));
@@ -186,7 +186,7 @@ static void req_rx_of_second_nak_waits_a_round_trip(struct kunit *test)
 	struct fx *fx = test->priv;
 	u64 at;
 
-	fx_post(fx, SEND, 8 * FX_MTU);
+	fx_post(fx, OP_SEND, 8 * FX_MTU);
 	fx_drain(fx);
 	fx->now += 1000;
 	fx_ack(fx, P0 + 1, NAK(0));
@@ -214,8 +214,8 @@ static void req_rx_of_seq_nak_without_retries_fails(struct kunit *test)
 	fx_req_attr(&attr);
 	attr.retry_cnt = 0;
 	fx_req_start(fx, &attr);
-	fx_post(fx, SEND, 1);
-	fx_post(fx, SEND, 1);
+	fx_post(fx, OP_SEND, 1);
+	fx_post(fx, OP_SEND, 1);
 	fx_drain(fx);
 	fx_ack(fx, P0 + 1, NAK(0));
 	KUNIT_ASSERT_TRUE(test, fx_pop(fx));
@@ -229,8 +229,8 @@ static void req_rx_of_ack_while_going_back_moves_on(struct kunit *test)
 {
 	struct fx *fx = test->priv;
 
-	fx_post(fx, SEND, 4 * FX_MTU);
-	fx_post(fx, SEND, 2 * FX_MTU);
+	fx_post(fx, OP_SEND, 4 * FX_MTU);
+	fx_post(fx, OP_SEND, 2 * FX_MTU);
 	fx_drain(fx);
 	fx_timeout(fx);
 	fx_next(fx);
@@ -246,7 +246,7 @@ static void req_idle_while_going_back_is_false(struct kunit *test)
 {
 	struct fx *fx = test->priv;
 
-	fx_post(fx, SEND, 1);
+	fx_post(fx, OP_SEND, 1);
 	fx_drain(fx);
 	fx_timeout(fx);
 	KUNIT_EXPECT_FALSE(test, shca_req_idle(&fx->req));
@@ -263,15 +263,15 @@ static void req_rx_of_rnr_waits_as_told(struct kunit *test)
 	fx_req_attr(&attr);
 	for (code = 0; code < 32; code++) {
 		fx_req_start(fx, &attr);
-		fx_post(fx, SEND, 1);
-		fx_post(fx, SEND, 1);
+		fx_post(fx, OP_SEND, 1);
+		fx_post(fx, OP_SEND, 1);
 		fx_drain(fx);
 		KUNIT_EXPECT_EQ(test, fx_ack(fx, P0 + 1, RNR(code)),
 				SHCA_RX_NAK_RNR);
 		KUNIT_EXPECT_EQ(test, count_pops(fx), 1u);
 		KUNIT_EXPECT_EQ(test, shca_req_deadline(&fx->req),
 				fx->now + shca_rnr_ns(code));
-		fx_post(fx, SEND, 1);
+		fx_post(fx, OP_SEND, 1);
 		KUNIT_EXPECT_FALSE(test, fx_next(fx));
 		fx->now = shca_req_deadline(&fx->req) - 1;
 		shca_req_timer(&fx->req, fx->now);
@@ -310,7 +310,7 @@ static void req_rx_of_rnr_counts_rnr_retry(struct kunit *test)
 	fx_req_attr(&attr);
 	attr.rnr_retry = row->rnr_retry;
 	fx_req_start(fx, &attr);
-	fx_post(fx, SEND, 1);
+	fx_post(fx, OP_SEND, 1);
 	fx_drain(fx);
 	for (i = 0; i < rounds; i++) {
 		fx_ack(fx, P0, RNR(1));
@@ -332,7 +332,7 @@ static void req_rx_of_rnr_copy_is_ignored(struct kunit *test)
 	struct fx *fx = test->priv;
 	u64 at;
 
-	fx_post(fx, SEND, 1);
+	fx_post(fx, OP_SEND, 1);
 	fx_drain(fx);
 	fx_ack(fx, P0, RNR(5));
 	at = shca_req_deadline(&fx->req);
@@ -346,8 +346,8 @@ static void req_rx_of_ack_ends_rnr_wait(struct kunit *test)
 {
 	struct fx *fx = test->priv;
 
-	fx_post(fx, SEND, 1);
-	fx_post(fx, SEND, 1);
+	fx_post(fx, OP_SEND, 1);
+	fx_post(fx, OP_SEND, 1);
 	fx_drain(fx);
 	fx_ack(fx, P0, RNR(20));
 	/* a copy of the request found a receive request after all */
@@ -362,7 +362,7 @@ static void req_rx_of_second_rnr_sends_one_packet(struct kunit *test)
 {
 	struct fx *fx = test->priv;
 
-	fx_post(fx, SEND, 8 * FX_MTU);
+	fx_post(fx, OP_SEND, 8 * FX_MTU);
 	KUNIT_EXPECT_EQ(test, fx_drain(fx), 8u);
 	fx_ack(fx, P0, RNR(1));
 	fx_timeout(fx);
@@ -379,7 +379,7 @@ static void req_rx_of_second_rnr_sends_one_packet(struct kunit *test)
 
 static void post_read(struct fx *fx, u32 packets)
 {
-	fx_post(fx, READ, (packets - 1) * FX_MTU + 7);
+	fx_post(fx, OP_READ, (packets - 1) * FX_MTU + 7);
 	fx_drain(fx);
 }
 
@@ -407,7 +407,7 @@ static void req_rx_of_empty_read_touches_no_memory(struct kunit *test)
 {
 	struct fx *fx = test->priv;
 
-	fx_post(fx, READ, 0);
+	fx_post(fx, OP_READ, 0);
 	fx_drain(fx);
 	KUNIT_EXPECT_EQ(test, fx_read_resp(fx, SHCA_OP_READ_RESP_ONLY, P0, 0),
 			SHCA_RX_OK);
@@ -419,8 +419,8 @@ static void req_rx_of_read_acknowledges_what_is_before(struct kunit *test)
 {
 	struct fx *fx = test->priv;
 
-	fx_post(fx, SEND, 2 * FX_MTU);
-	fx_post(fx, READ, 1);
+	fx_post(fx, OP_SEND, 2 * FX_MTU);
+	fx_post(fx, OP_READ, 1);
 	fx_drain(fx);
 	KUNIT_EXPECT_EQ(test, fx_read_resp(fx, SHCA_OP_READ_RESP_ONLY, P0 + 2,
 					   1), SHCA_RX_OK);
@@ -431,10 +431,10 @@ static void req_rx_of_ack_beyond_read_asks_for_it_again(struct kunit *test)
 {
 	struct fx *fx = test->priv;
 
-	fx_post(fx, SEND, 1);
-	fx_post(fx, READ, 2 * FX_MTU);
-	fx_post(fx, SEND, 1);
-	fx_post(fx, SEND, 1);
+	fx_post(fx, OP_SEND, 1);
+	fx_post(fx, OP_READ, 2 * FX_MTU);
+	fx_post(fx, OP_SEND, 1);
+	fx_post(fx, OP_SEND, 1);
 	fx_drain(fx);
 	KUNIT_EXPECT_EQ(test, fx_ack(fx, P0 + 3, ACK), SHCA_RX_LOST_RESPONSE);
 	KUNIT_EXPECT_EQ(test, count_pops(fx), 1u);
@@ -563,7 +563,7 @@ static void req_rx_of_read_response_to_send_fails_it(struct kunit *test)
 {
 	struct fx *fx = test->priv;
 
-	fx_post(fx, SEND, 1);
+	fx_post(fx, OP_SEND, 1);
 	fx_drain(fx);
 	KUNIT_EXPECT_EQ(test, fx_read_resp(fx, SHCA_OP_READ_RESP_ONLY, P0, 1),
 			SHCA_RX_BAD_RESPONSE);
@@ -576,7 +576,7 @@ static void req_rx_of_ack_with_payload_fails(struct kunit *test)
 	struct fx *fx = test->priv;
 	struct shca_pkt pkt;
 
-	fx_post(fx, SEND, 1);
+	fx_post(fx, OP_SEND, 1);
 	fx_drain(fx);
 	memset(&pkt, 0, sizeof(pkt));
 	pkt.opcode = SHCA_OP_ACK;
@@ -590,8 +590,8 @@ static void req_rx_with_memory_gone_fails_read(struct kunit *test)
 {
 	struct fx *fx = test->priv;
 
-	fx_post(fx, SEND, 1);
-	fx_post(fx, READ, 1);
+	fx_post(fx, OP_SEND, 1);
+	fx_post(fx, OP_READ, 1);
 	fx_drain(fx);
 	fx->scatter = SHCA_MEM_KEY;
 	KUNIT_EXPECT_EQ(test, fx_read_resp(fx, SHCA_OP_READ_RESP_ONLY, P0 + 1,
@@ -623,8 +623,8 @@ static void req_rx_of_read_resumed_forward_takes_first(struct kunit *test)
 {
 	struct fx *fx = test->priv;
 
-	fx_post(fx, SEND, 1);
-	fx_post(fx, READ, 3 * FX_MTU);
+	fx_post(fx, OP_SEND, 1);
+	fx_post(fx, OP_READ, 3 * FX_MTU);
 	fx_drain(fx);
 	fx_timeout(fx);
 	/* late answers to the first transmission overtake the second */
@@ -641,7 +641,7 @@ static void req_rx_of_atomic_stores_value(struct kunit *test)
 {
 	struct fx *fx = test->priv;
 
-	fx_post(fx, FADD, 8);
+	fx_post(fx, OP_FADD, 8);
 	fx_drain(fx);
 	KUNIT_EXPECT_EQ(test, fx_atomic_ack(fx, P0, 0x1122334455667788ull),
 			SHCA_RX_OK);
@@ -662,7 +662,7 @@ static void req_rx_of_cnp_changes_nothing(struct kunit *test)
 	memset(&pkt, 0, sizeof(pkt));
 	pkt.opcode = SHCA_OPCODE_CNP;
 	pkt.becn = true;
-	fx_post(fx, SEND, 1);
+	fx_post(fx, OP_SEND, 1);
 	fx_drain(fx);
 	KUNIT_EXPECT_EQ(test, shca_req_rx(&fx->req, &pkt, fx->now),
 			SHCA_RX_CNP);

@@ -2,9 +2,9 @@
 /* The sending half of the RC requester: packets, windows, time, completions. */
 #include "fixture.h"
 
-#define SEND	SHCA_WR_SEND
-#define WRITE	SHCA_WR_RDMA_WRITE
-#define READ	SHCA_WR_RDMA_READ
+#define OP_SEND	SHCA_WR_SEND
+#define OP_WRITE	SHCA_WR_RDMA_WRITE
+#define OP_READ	SHCA_WR_RDMA_READ
 #define ACK	(SHCA_AETH_ACK | SHCA_AETH_CREDIT_NONE)
 
 /* ---- packets of a message ------------------------------------------------- */
@@ -19,26 +19,26 @@ struct msg_row {
 };
 
 static const struct msg_row msg_rows[] = {
-	{ "SEND of nothing", SEND, 0, 1, { 0x04 }, 0 },
-	{ "SEND of a byte", SEND, 1, 1, { 0x04 }, 1 },
-	{ "SEND of one MTU", SEND, 256, 1, { 0x04 }, 256 },
-	{ "SEND of one MTU and a byte", SEND, 257, 2, { 0x00, 0x02 }, 1 },
-	{ "SEND of three MTU", SEND, 768, 3, { 0x00, 0x01, 0x02 }, 256 },
+	{ "SEND of nothing", OP_SEND, 0, 1, { 0x04 }, 0 },
+	{ "SEND of a byte", OP_SEND, 1, 1, { 0x04 }, 1 },
+	{ "SEND of one MTU", OP_SEND, 256, 1, { 0x04 }, 256 },
+	{ "SEND of one MTU and a byte", OP_SEND, 257, 2, { 0x00, 0x02 }, 1 },
+	{ "SEND of three MTU", OP_SEND, 768, 3, { 0x00, 0x01, 0x02 }, 256 },
 	{ "SEND imm of a byte", SHCA_WR_SEND_WITH_IMM, 1, 1, { 0x05 }, 1 },
 	{ "SEND imm of two", SHCA_WR_SEND_WITH_IMM, 300, 2, { 0x00, 0x03 },
 	  44 },
 	{ "SEND inv of a byte", SHCA_WR_SEND_WITH_INV, 1, 1, { 0x17 }, 1 },
 	{ "SEND inv of two", SHCA_WR_SEND_WITH_INV, 300, 2, { 0x00, 0x16 },
 	  44 },
-	{ "WRITE of nothing", WRITE, 0, 1, { 0x0a }, 0 },
-	{ "WRITE of a byte", WRITE, 1, 1, { 0x0a }, 1 },
-	{ "WRITE of three MTU", WRITE, 768, 3, { 0x06, 0x07, 0x08 }, 256 },
+	{ "WRITE of nothing", OP_WRITE, 0, 1, { 0x0a }, 0 },
+	{ "WRITE of a byte", OP_WRITE, 1, 1, { 0x0a }, 1 },
+	{ "WRITE of three MTU", OP_WRITE, 768, 3, { 0x06, 0x07, 0x08 }, 256 },
 	{ "WRITE imm of nothing", SHCA_WR_RDMA_WRITE_WITH_IMM, 0, 1, { 0x0b },
 	  0 },
 	{ "WRITE imm of three", SHCA_WR_RDMA_WRITE_WITH_IMM, 513, 3,
 	  { 0x06, 0x07, 0x09 }, 1 },
-	{ "READ of nothing", READ, 0, 1, { 0x0c }, 0 },
-	{ "READ of three MTU", READ, 768, 1, { 0x0c }, 0 },
+	{ "READ of nothing", OP_READ, 0, 1, { 0x0c }, 0 },
+	{ "READ of three MTU", OP_READ, 768, 1, { 0x0c }, 0 },
 	{ "CmpSwap", SHCA_WR_ATOMIC_CMP_AND_SWP, 8, 1, { 0x13 }, 0 },
 	{ "FetchAdd", SHCA_WR_ATOMIC_FETCH_AND_ADD, 8, 1, { 0x14 }, 0 },
 };
@@ -79,8 +79,8 @@ static void req_next_of_read_takes_psns_of_response(struct kunit *test)
 {
 	struct fx *fx = test->priv;
 
-	fx_post(fx, READ, 3 * FX_MTU + 1);
-	fx_post(fx, SEND, 1);
+	fx_post(fx, OP_READ, 3 * FX_MTU + 1);
+	fx_post(fx, OP_SEND, 1);
 	KUNIT_ASSERT_TRUE(test, fx_next(fx));
 	KUNIT_EXPECT_EQ(test, fx->pkt.reth.len, 3u * FX_MTU + 1);
 	KUNIT_EXPECT_EQ(test, fx->pkt.reth.va, 0x10000ull);
@@ -112,7 +112,7 @@ static void req_next_across_wrap_keeps_24_bits(struct kunit *test)
 	fx_req_attr(&attr);
 	attr.sq_psn = 0xffffff;
 	fx_req_start(fx, &attr);
-	fx_post(fx, SEND, 2 * FX_MTU);
+	fx_post(fx, OP_SEND, 2 * FX_MTU);
 	KUNIT_ASSERT_TRUE(test, fx_next(fx));
 	KUNIT_EXPECT_EQ(test, fx->pkt.psn, 0xffffffu);
 	KUNIT_ASSERT_TRUE(test, fx_next(fx));
@@ -126,10 +126,10 @@ static void req_next_sets_solicited_on_last_of_send_only(struct kunit *test)
 	u16 flags = SHCA_SEND_SIGNALED | SHCA_SEND_SOLICITED;
 	struct fx *fx = test->priv;
 
-	fx_post_flags(fx, SEND, FX_MTU + 1, flags);
-	fx_post_flags(fx, WRITE, 1, flags);
+	fx_post_flags(fx, OP_SEND, FX_MTU + 1, flags);
+	fx_post_flags(fx, OP_WRITE, 1, flags);
 	fx_post_flags(fx, SHCA_WR_RDMA_WRITE_WITH_IMM, 1, flags);
-	fx_post_flags(fx, READ, 1, flags);
+	fx_post_flags(fx, OP_READ, 1, flags);
 	fx_next(fx);
 	KUNIT_EXPECT_FALSE(test, fx->pkt.se);
 	fx_next(fx);
@@ -149,7 +149,7 @@ static void req_next_with_window_full_waits_with_ackreq(struct kunit *test)
 	struct fx *fx = test->priv;
 	u32 i, since = 0;
 
-	fx_post(fx, WRITE, 1 << 20);
+	fx_post(fx, OP_WRITE, 1 << 20);
 	for (i = 0; i < SHCA_REQ_WINDOW; i++) {
 		KUNIT_ASSERT_TRUE(test, fx_next(fx));
 		since = fx->pkt.ackreq ? 0 : since + 1;
@@ -169,7 +169,7 @@ static void req_next_beyond_max_rd_atomic_waits(struct kunit *test)
 	u32 i;
 
 	for (i = 0; i < 6; i++)
-		fx_post(fx, i & 1 ? SHCA_WR_ATOMIC_FETCH_AND_ADD : READ, 8);
+		fx_post(fx, i & 1 ? SHCA_WR_ATOMIC_FETCH_AND_ADD : OP_READ, 8);
 	KUNIT_EXPECT_EQ(test, fx_drain(fx), 4u);
 	fx_read_resp(fx, SHCA_OP_READ_RESP_ONLY, FX_SQ_PSN, 8);
 	KUNIT_EXPECT_EQ(test, fx_drain(fx), 1u);
@@ -181,8 +181,8 @@ static void req_next_of_fenced_waits_for_reads(struct kunit *test)
 {
 	struct fx *fx = test->priv;
 
-	fx_post(fx, READ, 8);
-	fx_post_flags(fx, SEND, 8, SHCA_SEND_SIGNALED | SHCA_SEND_FENCE);
+	fx_post(fx, OP_READ, 8);
+	fx_post_flags(fx, OP_SEND, 8, SHCA_SEND_SIGNALED | SHCA_SEND_FENCE);
 	KUNIT_EXPECT_EQ(test, fx_drain(fx), 1u);
 	fx_read_resp(fx, SHCA_OP_READ_RESP_ONLY, FX_SQ_PSN, 8);
 	KUNIT_EXPECT_EQ(test, fx_drain(fx), 1u);
@@ -192,8 +192,8 @@ static void req_next_of_fenced_does_not_wait_for_writes(struct kunit *test)
 {
 	struct fx *fx = test->priv;
 
-	fx_post(fx, WRITE, 8);
-	fx_post_flags(fx, SEND, 8, SHCA_SEND_SIGNALED | SHCA_SEND_FENCE);
+	fx_post(fx, OP_WRITE, 8);
+	fx_post_flags(fx, OP_SEND, 8, SHCA_SEND_SIGNALED | SHCA_SEND_FENCE);
 	KUNIT_EXPECT_EQ(test, fx_drain(fx), 2u);
 }
 
@@ -202,9 +202,9 @@ static void req_next_of_largest_read_goes_alone(struct kunit *test)
 {
 	struct fx *fx = test->priv;
 
-	fx_post(fx, SEND, 1);
-	fx_post(fx, READ, SHCA_MAX_MSG);
-	fx_post(fx, SEND, 1);
+	fx_post(fx, OP_SEND, 1);
+	fx_post(fx, OP_READ, SHCA_MAX_MSG);
+	fx_post(fx, OP_SEND, 1);
 	KUNIT_EXPECT_EQ(test, fx_drain(fx), 1u);
 	fx_ack(fx, FX_SQ_PSN, ACK);
 	KUNIT_EXPECT_EQ(test, fx_drain(fx), 1u);
@@ -224,8 +224,8 @@ static void req_next_while_draining_finishes_message(struct kunit *test)
 {
 	struct fx *fx = test->priv;
 
-	fx_post(fx, SEND, 3 * FX_MTU);
-	fx_post(fx, SEND, 1);
+	fx_post(fx, OP_SEND, 3 * FX_MTU);
+	fx_post(fx, OP_SEND, 1);
 	fx_next(fx);
 	fx->req.draining = true;
 	KUNIT_EXPECT_EQ(test, fx_drain(fx), 2u);
@@ -242,7 +242,7 @@ static void req_next_before_pace_waits_until_then(struct kunit *test)
 
 	fx->req.pace_ns = fx->now + 500;
 	KUNIT_EXPECT_EQ(test, shca_req_deadline(&fx->req), 0ull);
-	fx_post(fx, SEND, 1);
+	fx_post(fx, OP_SEND, 1);
 	KUNIT_EXPECT_FALSE(test, fx_next(fx));
 	KUNIT_EXPECT_EQ(test, shca_req_deadline(&fx->req), fx->now + 500);
 	fx->now += 500;
@@ -256,7 +256,7 @@ static void req_slot_of_full_ring_is_null(struct kunit *test)
 	u32 i;
 
 	for (i = 0; i < FX_ENTRIES; i++)
-		KUNIT_ASSERT_NOT_NULL(test, fx_post(fx, SEND, 1));
+		KUNIT_ASSERT_NOT_NULL(test, fx_post(fx, OP_SEND, 1));
 	KUNIT_EXPECT_NULL(test, shca_req_slot(&fx->req));
 	fx_drain(fx);
 	fx_ack(fx, FX_SQ_PSN, ACK);
@@ -294,8 +294,8 @@ static void req_timer_sends_again_retry_cnt_times(struct kunit *test)
 	fx_req_attr(&attr);
 	attr.retry_cnt = row->retry_cnt;
 	fx_req_start(fx, &attr);
-	fx_post(fx, SEND, 1);
-	fx_post(fx, SEND, 1);
+	fx_post(fx, OP_SEND, 1);
+	fx_post(fx, OP_SEND, 1);
 	KUNIT_EXPECT_EQ(test, fx_drain(fx), 2u);
 	for (i = 0; i < row->retry_cnt; i++) {
 		KUNIT_EXPECT_EQ(test, shca_req_deadline(&fx->req),
@@ -323,7 +323,7 @@ static void req_timer_with_code_zero_never_fires(struct kunit *test)
 	fx_req_attr(&attr);
 	attr.timeout_ns = shca_timeout_ns(0);
 	fx_req_start(fx, &attr);
-	fx_post(fx, SEND, 1);
+	fx_post(fx, OP_SEND, 1);
 	fx_drain(fx);
 	KUNIT_EXPECT_EQ(test, shca_req_deadline(&fx->req), 0ull);
 	fx->now = ~0ull;
@@ -336,7 +336,7 @@ static void req_timer_early_is_harmless(struct kunit *test)
 	struct fx *fx = test->priv;
 
 	shca_req_timer(&fx->req, fx->now);
-	fx_post(fx, SEND, 1);
+	fx_post(fx, OP_SEND, 1);
 	fx_drain(fx);
 	shca_req_timer(&fx->req, fx->now + FX_TIMEOUT - 1);
 	KUNIT_EXPECT_FALSE(test, fx_next(fx));
@@ -348,7 +348,7 @@ static void req_timer_after_progress_counts_afresh(struct kunit *test)
 	struct fx *fx = test->priv;
 	u32 i;
 
-	fx_post(fx, SEND, 3 * FX_MTU);
+	fx_post(fx, OP_SEND, 3 * FX_MTU);
 	fx_drain(fx);
 	for (i = 0; i < 3; i++)
 		fx_timeout(fx);
@@ -366,7 +366,7 @@ static void req_timer_resumes_inside_message(struct kunit *test)
 {
 	struct fx *fx = test->priv;
 
-	fx_post(fx, WRITE, 5 * FX_MTU);
+	fx_post(fx, OP_WRITE, 5 * FX_MTU);
 	fx_drain(fx);
 	fx_ack(fx, FX_SQ_PSN + 1, ACK);
 	fx_timeout(fx);
@@ -383,7 +383,7 @@ static void req_timer_with_window_closed_asks_at_its_end(struct kunit *test)
 {
 	struct fx *fx = test->priv;
 
-	fx_post(fx, WRITE, 1 << 20);
+	fx_post(fx, OP_WRITE, 1 << 20);
 	KUNIT_EXPECT_EQ(test, fx_drain(fx), SHCA_REQ_WINDOW);
 	fx_timeout(fx);
 	KUNIT_EXPECT_EQ(test, fx_drain(fx), SHCA_REQ_WINDOW);
@@ -407,11 +407,11 @@ static const struct refuse_row refuse_rows[] = {
 	{ "BIND_MW", SHCA_WR_BIND_MW, SIG, 8, SHCA_WC_LOC_QP_OP_ERR },
 	{ "FLUSH", SHCA_WR_FLUSH, SIG, 8, SHCA_WC_LOC_QP_OP_ERR },
 	{ "ATOMIC WRITE", SHCA_WR_ATOMIC_WRITE, SIG, 8, SHCA_WC_LOC_QP_OP_ERR },
-	{ "unknown flag", SEND, SIG | 0x10, 8, SHCA_WC_LOC_QP_OP_ERR },
-	{ "inline READ", READ, SIG | SHCA_SEND_INLINE, 8,
+	{ "unknown flag", OP_SEND, SIG | 0x10, 8, SHCA_WC_LOC_QP_OP_ERR },
+	{ "inline READ", OP_READ, SIG | SHCA_SEND_INLINE, 8,
 	  SHCA_WC_LOC_QP_OP_ERR },
-	{ "SEND too long", SEND, SIG, SHCA_MAX_MSG + 1, SHCA_WC_LOC_LEN_ERR },
-	{ "READ too long", READ, SIG, ~0u, SHCA_WC_LOC_LEN_ERR },
+	{ "SEND too long", OP_SEND, SIG, SHCA_MAX_MSG + 1, SHCA_WC_LOC_LEN_ERR },
+	{ "READ too long", OP_READ, SIG, ~0u, SHCA_WC_LOC_LEN_ERR },
 	{ "atomic of four bytes", SHCA_WR_ATOMIC_FETCH_AND_ADD, SIG, 4,
 	  SHCA_WC_LOC_LEN_ERR },
 	{ "unsignalled", 99, 0, 8, SHCA_WC_LOC_QP_OP_ERR },
@@ -430,9 +430,9 @@ static void req_post_of_malformed_completes_in_turn(struct kunit *test)
 	const struct refuse_row *row = test->param_value;
 	struct fx *fx = test->priv;
 
-	fx_post(fx, SEND, 1);
+	fx_post(fx, OP_SEND, 1);
 	fx_post_flags(fx, row->opcode, row->len, row->flags);
-	fx_post_flags(fx, SEND, 1, 0);
+	fx_post_flags(fx, OP_SEND, 1, 0);
 	KUNIT_EXPECT_EQ(test, fx_drain(fx), 1u);
 	KUNIT_EXPECT_FALSE(test, fx_pop(fx));
 	KUNIT_EXPECT_EQ(test, fx->req.state, SHCA_SIDE_READY);
@@ -457,7 +457,7 @@ static void req_post_of_read_without_rd_atomic_is_refused(struct kunit *test)
 	fx_req_attr(&attr);
 	attr.max_rd_atomic = 0;
 	fx_req_start(fx, &attr);
-	fx_post(fx, READ, 8);
+	fx_post(fx, OP_READ, 8);
 	KUNIT_EXPECT_FALSE(test, fx_next(fx));
 	KUNIT_ASSERT_TRUE(test, fx_pop(fx));
 	KUNIT_EXPECT_EQ(test, fx->wc.status, SHCA_WC_LOC_QP_OP_ERR);
@@ -484,9 +484,9 @@ static void req_gather_failed_lets_earlier_complete(struct kunit *test)
 {
 	struct fx *fx = test->priv;
 
-	fx_post(fx, SEND, 1);
-	fx_post(fx, SEND, 3 * FX_MTU);
-	fx_post(fx, SEND, 1);
+	fx_post(fx, OP_SEND, 1);
+	fx_post(fx, OP_SEND, 3 * FX_MTU);
+	fx_post(fx, OP_SEND, 1);
 	fx_next(fx);
 	fx_next(fx);
 	KUNIT_ASSERT_TRUE(test, fx_next(fx));
@@ -513,7 +513,7 @@ static void req_gather_failed_of_only_request_fails_at_once(struct kunit *test)
 {
 	struct fx *fx = test->priv;
 
-	fx_post(fx, SEND, 1);
+	fx_post(fx, OP_SEND, 1);
 	fx_next(fx);
 	shca_req_gather_failed(&fx->req, &fx->pkt, SHCA_MEM_KEY);
 	KUNIT_ASSERT_TRUE(test, fx_pop(fx));
@@ -527,7 +527,7 @@ static void req_gather_retry_yields_same_packet(struct kunit *test)
 	struct fx *fx = test->priv;
 	u32 i;
 
-	fx_post(fx, SEND, 2 * FX_MTU);
+	fx_post(fx, OP_SEND, 2 * FX_MTU);
 	for (i = 0; i < 3; i++) {
 		KUNIT_ASSERT_TRUE(test, fx_next(fx));
 		KUNIT_EXPECT_EQ(test, fx->pkt.psn, FX_SQ_PSN);
@@ -544,7 +544,7 @@ static void req_gather_retry_while_sending_again_resumes(struct kunit *test)
 {
 	struct fx *fx = test->priv;
 
-	fx_post(fx, SEND, 3 * FX_MTU);
+	fx_post(fx, OP_SEND, 3 * FX_MTU);
 	fx_drain(fx);
 	fx_timeout(fx);
 	fx_next(fx);
@@ -560,9 +560,9 @@ static void req_pop_of_unsignalled_is_silent(struct kunit *test)
 {
 	struct fx *fx = test->priv;
 
-	fx_post_flags(fx, SEND, 1, 0);
-	fx_post_flags(fx, SEND, 1, 0);
-	fx_post(fx, WRITE, 1);
+	fx_post_flags(fx, OP_SEND, 1, 0);
+	fx_post_flags(fx, OP_SEND, 1, 0);
+	fx_post(fx, OP_WRITE, 1);
 	fx_drain(fx);
 	fx_ack(fx, FX_SQ_PSN + 2, ACK);
 	KUNIT_ASSERT_TRUE(test, fx_pop(fx));
@@ -577,8 +577,8 @@ static void req_fail_completes_acknowledged_and_flushes(struct kunit *test)
 {
 	struct fx *fx = test->priv;
 
-	fx_post(fx, SEND, 1);
-	fx_post(fx, SEND, 1);
+	fx_post(fx, OP_SEND, 1);
+	fx_post(fx, OP_SEND, 1);
 	fx_drain(fx);
 	fx_ack(fx, FX_SQ_PSN, ACK);
 	shca_req_fail(&fx->req);
@@ -589,7 +589,7 @@ static void req_fail_completes_acknowledged_and_flushes(struct kunit *test)
 	KUNIT_ASSERT_TRUE(test, fx_pop(fx));
 	KUNIT_EXPECT_EQ(test, fx->wc.status, SHCA_WC_WR_FLUSH_ERR);
 	/* posted in error: flushed, signalled or not */
-	KUNIT_ASSERT_NOT_NULL(test, fx_post_flags(fx, READ, 8, 0));
+	KUNIT_ASSERT_NOT_NULL(test, fx_post_flags(fx, OP_READ, 8, 0));
 	KUNIT_EXPECT_FALSE(test, fx_next(fx));
 	KUNIT_ASSERT_TRUE(test, fx_pop(fx));
 	KUNIT_EXPECT_EQ(test, fx->wc.status, SHCA_WC_WR_FLUSH_ERR);
@@ -604,7 +604,7 @@ static void req_fail_before_start_flushes_posts(struct kunit *test)
 	shca_req_reset(&fx->req);
 	KUNIT_EXPECT_NULL(test, shca_req_slot(&fx->req));
 	shca_req_fail(&fx->req);
-	KUNIT_ASSERT_NOT_NULL(test, fx_post(fx, SEND, 1));
+	KUNIT_ASSERT_NOT_NULL(test, fx_post(fx, OP_SEND, 1));
 	KUNIT_ASSERT_TRUE(test, fx_pop(fx));
 	KUNIT_EXPECT_EQ(test, fx->wc.status, SHCA_WC_WR_FLUSH_ERR);
 }
@@ -616,9 +616,9 @@ static void req_local_inv_waits_for_acknowledgement(struct kunit *test)
 {
 	struct fx *fx = test->priv;
 
-	fx_post(fx, SEND, 1);
+	fx_post(fx, OP_SEND, 1);
 	fx_post(fx, SHCA_WR_LOCAL_INV, 0);
-	fx_post(fx, SEND, 1);
+	fx_post(fx, OP_SEND, 1);
 	KUNIT_EXPECT_EQ(test, fx_drain(fx), 1u);
 	KUNIT_EXPECT_EQ(test, fx->nr_local, 0u);
 	fx_ack(fx, FX_SQ_PSN, ACK);
@@ -641,8 +641,8 @@ static void req_local_of_earlier_lap_does_not_count(struct kunit *test)
 		fx_drain(fx);
 		KUNIT_ASSERT_TRUE(test, fx_pop(fx));
 	}
-	fx_post(fx, SEND, 1);
-	fx_post(fx, SEND, 1);
+	fx_post(fx, OP_SEND, 1);
+	fx_post(fx, OP_SEND, 1);
 	fx_drain(fx);
 	fx_timeout(fx);
 	/* overtakes what is about to be sent again */
@@ -660,7 +660,7 @@ static void req_local_that_fails_ends_the_queue(struct kunit *test)
 
 	fx->local = SHCA_WC_MW_BIND_ERR;
 	fx_post(fx, SHCA_WR_REG_MR, 0);
-	fx_post(fx, SEND, 1);
+	fx_post(fx, OP_SEND, 1);
 	KUNIT_EXPECT_EQ(test, fx_drain(fx), 0u);
 	KUNIT_ASSERT_TRUE(test, fx_pop(fx));
 	KUNIT_EXPECT_EQ(test, fx->wc.status, SHCA_WC_MW_BIND_ERR);

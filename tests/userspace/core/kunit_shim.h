@@ -14,6 +14,8 @@
 
 #define KUNIT_PARAM_DESC_SIZE	128
 #define GFP_KERNEL		0
+#define swap(a, b) \
+	do { __typeof__(a) t_ = (a); (a) = (b); (b) = t_; } while (0)
 #define MODULE_LICENSE(s)
 #define MODULE_DESCRIPTION(s)
 

@@ -90,11 +90,23 @@ static void look_for_event(struct end *end, int wait_ms)
 	}
 }
 
-/* Statuses that the removal of one of the two devices explains. */
+/*
+ * Statuses that a removal explains.  The regions of a process may go before its
+ * queue pairs, here and at the peer, so requests can still meet a key that is
+ * not valid any more.
+ */
 static bool is_explained(enum ibv_wc_status status)
 {
-	return status == IBV_WC_RETRY_EXC_ERR ||
-	       status == IBV_WC_WR_FLUSH_ERR;
+	switch (status) {
+	case IBV_WC_RETRY_EXC_ERR:
+	case IBV_WC_WR_FLUSH_ERR:
+	case IBV_WC_LOC_PROT_ERR:
+	case IBV_WC_REM_ACCESS_ERR:
+	case IBV_WC_REM_OP_ERR:
+		return true;
+	default:
+		return false;
+	}
 }
 
 static void post_one(struct stream *s)

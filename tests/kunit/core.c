@@ -1,0 +1,17 @@
+// SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
+/*
+ * The protocol core once more, for the test module: it has no dependence on
+ * softhca.ko, and none of its symbols need to be exported.
+ */
+#include <linux/module.h>
+
+#include "../../kernel/core/opcode.c"
+#include "../../kernel/core/headers.c"
+#include "../../kernel/core/times.c"
+#include "../../kernel/core/requester.c"
+#include "../../kernel/core/completer.c"
+#include "../../kernel/core/responder.c"
+#include "../../kernel/core/unreliable.c"
+
+MODULE_DESCRIPTION("KUnit suites of the softhca protocol core");
+MODULE_LICENSE("Dual BSD/GPL");

@@ -1,0 +1,34 @@
+# SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
+"""The cases: functions of a target.Rig, each with its name and its rule.
+
+A case that returns has found what the rule says; target.Wrong tells what it
+found instead. Names say the area first:
+
+  pkt    what is common to all packets: validation, ICRC, fields sent
+  resp   the responder of RC            req   the requester of RC
+  uc     the unreliable connection      ud    datagrams
+"""
+
+
+class Case:
+    def __init__(self, name, rule, run, long):
+        self.name, self.rule, self.run, self.long = name, rule, run, long
+
+
+ALL = []
+
+
+def case(name, rule, table=None, long=False):
+    """Registers a case; one for each row of @table, {suffix: argument}."""
+    def register(function):
+        if table is None:
+            ALL.append(Case(name, rule, function, long))
+        else:
+            for suffix, row in table.items():
+                ALL.append(Case(f"{name}.{suffix}", rule,
+                                lambda rig, row=row: function(rig, row), long))
+        return function
+    return register
+
+
+from . import packets, responder, matrix, requester, unreliable  # noqa: E402,F401

@@ -1,0 +1,125 @@
+# SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
+"""The other end of the cable: no RDMA device, only a packet socket.
+
+It lives in a network namespace of its own, whose IP stack answers ARP and
+neighbour solicitations, and sends and receives whole frames, so that it sees
+every bit and may set every bit. Each packet received has its ICRC verified; one
+that is wrong ends the run.
+"""
+import contextlib
+import ctypes
+import fcntl
+import os
+import select
+import socket
+import struct
+import time
+
+import roce
+
+ETH_P_IP, ETH_P_IPV6, ETH_P_ALL = 0x0800, 0x86dd, 3
+SOL_PACKET, PACKET_IGNORE_OUTGOING = 263, 23
+SIOCGIFHWADDR, SIOCGIFMTU = 0x8927, 0x8921
+CLONE_NEWNET = 0x40000000
+
+
+@contextlib.contextmanager
+def namespace(name):
+    """This thread in network namespace @name of ip-netns; None: stay."""
+    if not name:
+        yield
+        return
+    libc = ctypes.CDLL(None, use_errno=True)
+
+    def enter(fd):
+        if libc.setns(fd, CLONE_NEWNET):
+            raise OSError(ctypes.get_errno(), f"setns {name}")
+    with open("/proc/thread-self/ns/net") as old:
+        with open(f"/run/netns/{name}") as new:
+            enter(new.fileno())
+        try:
+            yield
+        finally:
+            enter(old.fileno())
+
+
+def netdev_mac(netdev):
+    """MAC address of @netdev in the current namespace."""
+    with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as s:
+        req = fcntl.ioctl(s, SIOCGIFHWADDR,
+                          struct.pack("16s24x", netdev.encode()))
+    return req[18:24]
+
+
+class Peer:
+    """The crafted peer on @netdev of namespace @netns, at @addresses.
+
+    @addresses: its own {4: ..., 6: ...}; @target: those of the device.
+    """
+
+    def __init__(self, netns, netdev, addresses, target, target_mac):
+        self.addresses, self.target = addresses, target
+        with namespace(netns):
+            mac = netdev_mac(netdev)
+            self.sock = socket.socket(socket.AF_PACKET, socket.SOCK_RAW, 0)
+            self.sock.setsockopt(SOL_PACKET, PACKET_IGNORE_OUTGOING, 1)
+            self.sock.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4 << 20)
+            self.sock.bind((netdev, ETH_P_ALL))
+            # These keep the port, so that nobody says "port unreachable".
+            self.sinks = [socket.socket(family, socket.SOCK_DGRAM)
+                          for family in (socket.AF_INET, socket.AF_INET6)]
+            for sink, any_address in zip(self.sinks, ("0.0.0.0", "::")):
+                sink.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 1)
+                if any_address == "::":
+                    sink.setsockopt(socket.IPPROTO_IPV6, socket.IPV6_V6ONLY, 1)
+                sink.bind((any_address, roce.UDP_PORT))
+        self.sock.setblocking(False)
+        self.poll = select.poll()
+        self.poll.register(self.sock, select.POLLIN)
+        self.ether = {4: target_mac + mac + struct.pack(">H", ETH_P_IP),
+                      6: target_mac + mac + struct.pack(">H", ETH_P_IPV6)}
+        self.verified = 0
+        self.log = None
+
+    def send(self, packet, version=4, src=None, dst=None, **fields):
+        """Sends a roce.Packet, or bytes from the BTH on; fields: roce.frame."""
+        ib = packet if isinstance(packet, bytes) else packet.build()
+        raw = roce.frame(src or self.addresses[version],
+                         dst or self.target[version], ib, **fields)
+        if self.log is not None:
+            self.log.append(f"> {packet if ib is not packet else ib.hex()}")
+        self.send_ip(raw)
+
+    def send_ip(self, raw):
+        """Sends an IP packet as it is."""
+        self.sock.send(self.ether[raw[0] >> 4] + raw)
+
+    def receive(self, timeout):
+        """The next RoCEv2 packet, verified; None: none in @timeout seconds."""
+        end = time.monotonic() + timeout
+        while True:
+            try:
+                raw = self.sock.recv(65536)
+            except BlockingIOError:
+                left = end - time.monotonic()
+                if left <= 0:
+                    return None
+                self.poll.poll(left * 1000 + 1)
+                continue
+            if raw[12:14] not in (b"\x08\x00", b"\x86\xdd"):
+                continue
+            packet = roce.unframe(raw[14:])
+            if packet:
+                packet.at = time.monotonic()
+                self.verified += 1
+                if self.log is not None:
+                    self.log.append(f"< {packet}")
+                return packet
+
+    def drain(self):
+        """Forgets what has been received."""
+        while True:
+            try:
+                self.sock.recv(65536)
+            except BlockingIOError:
+                return
