@@ -11,6 +11,8 @@
  * destroys their objects, so nothing of ours is in use afterwards and no
  * process can delay it.
  */
+#define pr_fmt(fmt) KBUILD_MODNAME ": " fmt
+
 #include <linux/etherdevice.h>
 #include <linux/if_arp.h>
 #include <linux/if_vlan.h>

@@ -4,6 +4,8 @@
  * The sockets receive through encap_rcv, in softirq; transmission only borrows
  * them as the socket that netfilter sees.
  */
+#define pr_fmt(fmt) KBUILD_MODNAME ": " fmt
+
 #include "net.h"
 
 #include <linux/module.h>

@@ -31,6 +31,8 @@
 #include "tx.h"
 
 #define SHCA_DEFAULT_HOPS 64
+/* Well below the default of net.core.netdev_max_backlog, 1000. */
+#define SHCA_LO_BACKLOG 400
 
 /* The netdev whose address the source GID is. */
 static int shca_gid_ifindex(struct shca_dev *dev, const struct ib_gid_attr *gid)
@@ -355,6 +357,17 @@ static void shca_make_gso(const struct shca_av *av, struct sk_buff *skb,
 					   &ipv6_hdr(skb)->daddr, 0);
 }
 
+/*
+ * A full backlog of this CPU makes veth and its like report a drop, but `lo`
+ * drops without a word; so look before.
+ */
+static bool shca_backlog_full(const struct dst_entry *dst)
+{
+	return dst->dev->flags & IFF_LOOPBACK &&
+	       READ_ONCE(this_cpu_ptr(&softnet_data)->input_pkt_queue.qlen) >
+	       SHCA_LO_BACKLOG;
+}
+
 static int shca_roce_xmit(struct shca_dev *dev, const struct shca_av *av,
 			  struct shca_route *route, struct sk_buff *skb,
 			  unsigned int segs, u32 seg_len)
@@ -368,6 +381,10 @@ static int shca_roce_xmit(struct shca_dev *dev, const struct shca_av *av,
 		shca_count_n(dev, TX_NO_ROUTE, segs);
 		kfree_skb(skb);
 		return -EHOSTUNREACH;
+	}
+	if (unlikely(shca_backlog_full(dst))) {
+		kfree_skb(skb);
+		return -EBUSY;
 	}
 	skb_dst_set(skb, dst_clone(dst));
 	shca_push_headers(av, skb);

@@ -16,8 +16,8 @@
 #include "trace.h"
 #include "tx.h"
 
-/* Response packets, or flushed requests, per hold of the lock. */
-#define SHCA_RQ_BUDGET	32
+/* Requests flushed per hold of the lock. */
+#define SHCA_FLUSH_BUDGET	32
 
 /* ---- receive requests ---------------------------------------------------- */
 
@@ -66,7 +66,7 @@ static void shca_rq_failed(struct shca_qp *qp, const struct shca_pkt *pkt,
 /* Transmit what the responder owes. Return: whether the budget ended it. */
 static bool shca_rq_respond(struct shca_qp *qp, u32 *events)
 {
-	unsigned int budget = SHCA_RQ_BUDGET;
+	unsigned int budget = SHCA_TX_PKTS;
 	struct shca_rq *rq = &qp->rq;
 	const struct shca_pkt *failed;
 	enum shca_mem_status status;
@@ -75,7 +75,8 @@ static bool shca_rq_respond(struct shca_qp *qp, u32 *events)
 
 	lockdep_assert_held(&rq->lock);
 	shca_tx_begin(&batch, qp, &rq->route);
-	while (budget && shca_resp_next(&rq->resp, ktime_get_ns(), &pkt)) {
+	while (budget && batch.handed < SHCA_TX_SKBS &&
+	       shca_resp_next(&rq->resp, ktime_get_ns(), &pkt)) {
 		budget--;
 		status = shca_tx_add(&batch, &pkt, &failed);
 		if (likely(status == SHCA_MEM_OK))
@@ -86,7 +87,7 @@ static bool shca_rq_respond(struct shca_qp *qp, u32 *events)
 	}
 	status = shca_tx_end(&batch, &failed);
 	if (status == SHCA_MEM_OK)
-		return !budget;
+		return !budget || batch.handed >= SHCA_TX_SKBS;
 	shca_rq_failed(qp, failed, status, events);
 	return false;
 }
@@ -145,7 +146,7 @@ static bool shca_rq_flush(struct shca_qp *qp)
 		shca_rq_complete(qp, &wc);
 	if (rq->srq)
 		return false;	/* what is posted there is not this QP's */
-	for (i = 0; i < SHCA_RQ_BUDGET; i++) {
+	for (i = 0; i < SHCA_FLUSH_BUDGET; i++) {
 		if (shca_rq_fetch(qp, &wr) == SHCA_RECV_EMPTY)
 			return false;
 		wc = (struct shca_wc){

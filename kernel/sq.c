@@ -24,8 +24,6 @@
 #include "trace.h"
 #include "tx.h"
 
-/* Packets per hold of the lock. */
-#define SHCA_SQ_BUDGET	64
 /* Holds of the lock in one post; the rest is the continuation's. */
 #define SHCA_SQ_ROUNDS	16
 
@@ -184,8 +182,10 @@ static void shca_sq_failed(struct shca_qp *qp, const struct shca_pkt *pkt,
 		req->pace_ns = ktime_get_ns() + SHCA_BUSY_NS;
 }
 
-static void shca_sq_transmit(struct shca_qp *qp, unsigned int *budget)
+/* Return: whether the budget ended it. */
+static bool shca_sq_transmit(struct shca_qp *qp)
 {
+	unsigned int budget = SHCA_TX_PKTS;
 	struct shca_sq *sq = &qp->sq;
 	const struct shca_pkt *failed;
 	enum shca_mem_status status;
@@ -193,25 +193,29 @@ static void shca_sq_transmit(struct shca_qp *qp, unsigned int *budget)
 	struct shca_pkt pkt;
 
 	shca_tx_begin(&batch, qp, &sq->route);
-	while (*budget && shca_req_next(&sq->req, ktime_get_ns(), &pkt)) {
-		(*budget)--;
+	while (budget && batch.handed < SHCA_TX_SKBS &&
+	       shca_req_next(&sq->req, ktime_get_ns(), &pkt)) {
+		budget--;
 		status = shca_tx_add(&batch, &pkt, &failed);
 		if (likely(status == SHCA_MEM_OK))
 			continue;
 		shca_sq_failed(qp, failed, status);
 		if (status == SHCA_MEM_RETRY)
-			return;
+			return false;
 	}
 	status = shca_tx_end(&batch, &failed);
-	if (status != SHCA_MEM_OK)
-		shca_sq_failed(qp, failed, status);
+	if (status == SHCA_MEM_OK)
+		return !budget || batch.handed >= SHCA_TX_SKBS;
+	shca_sq_failed(qp, failed, status);
+	return false;
 }
 
 /* Return: whether the budget ended it. */
-static bool shca_sq_step(struct shca_qp *qp, unsigned int budget)
+static bool shca_sq_step(struct shca_qp *qp)
 {
 	struct shca_sq *sq = &qp->sq;
 	int taken, retired;
+	bool more;
 
 	lockdep_assert_held(&sq->lock);
 	do {
@@ -220,11 +224,11 @@ static bool shca_sq_step(struct shca_qp *qp, unsigned int budget)
 			shca_req_fail(&sq->req);
 			taken = 0;
 		}
-		shca_sq_transmit(qp, &budget);
+		more = shca_sq_transmit(qp);
 		retired = shca_sq_complete(qp);
-	} while (budget && (taken || retired));
+	} while (!more && (taken || retired));
 	shca_sq_arm(qp);
-	return !budget;
+	return more;
 }
 
 /* What the outside must be told; called without the lock. */
@@ -254,7 +258,7 @@ static bool shca_sq_round(struct shca_qp *qp, bool timer)
 		shca_count_n(qp->dev, TIMEOUT,
 			     sq->req.stats.timeouts - timeouts);
 	}
-	more = shca_sq_step(qp, SHCA_SQ_BUDGET);
+	more = shca_sq_step(qp);
 	failed = sq->req.state == SHCA_SIDE_ERR && qp->state < IB_QPS_SQE;
 	drained = sq->drain_event && shca_req_idle(&sq->req);
 	if (drained)
@@ -310,7 +314,7 @@ void shca_sq_rx(struct shca_qp *qp, const struct shca_pkt *pkt)
 
 	spin_lock(&sq->lock);
 	verdict = shca_req_rx(&sq->req, pkt, ktime_get_ns());
-	more = !qp->dead && shca_sq_step(qp, SHCA_SQ_BUDGET);
+	more = !qp->dead && shca_sq_step(qp);
 	if (more)
 		shca_bh_schedule(&sq->bh);
 	failed = sq->req.state == SHCA_SIDE_ERR && qp->state < IB_QPS_SQE;

@@ -33,6 +33,7 @@ void shca_tx_begin(struct shca_batch *batch, struct shca_qp *qp,
 	batch->qp = qp;
 	batch->route = route;
 	batch->skb = NULL;
+	batch->handed = 0;
 }
 
 enum shca_mem_status shca_tx_end(struct shca_batch *batch,
@@ -45,6 +46,7 @@ enum shca_mem_status shca_tx_end(struct shca_batch *batch,
 	if (!skb)
 		return SHCA_MEM_OK;
 	batch->skb = NULL;
+	batch->handed++;
 	shca_count_n(qp->dev, TX_PKTS, batch->segs);
 	shca_count_n(qp->dev, TX_BYTES, skb->len);
 	err = qp->link->xmit(qp->dev, batch->av, batch->route, skb,

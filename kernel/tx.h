@@ -16,7 +16,15 @@ struct sk_buff;
 
 /* How long to wait for a full queue, and how often before it is loss. */
 #define SHCA_BUSY_NS	50000
-#define SHCA_BUSY_MAX	400
+#define SHCA_BUSY_MAX	2000
+
+/*
+ * What one hold of a side's lock may send: packets, for the sake of who waits
+ * for the lock, and skbs, for the sake of the backlog of a receiver on this
+ * machine, from which softirq takes something between two holds.
+ */
+#define SHCA_TX_PKTS	128
+#define SHCA_TX_SKBS	16
 
 /* Most packets of a batch: what the kernel splits without question. */
 #define SHCA_BATCH_SEGS	62
@@ -27,6 +35,7 @@ struct sk_buff;
  * @av:		where all of them go
  * @skb:	NULL: the batch is empty
  * @first:	the first packet, at which a sender resumes when none could leave
+ * @handed:	skbs handed to the link since shca_tx_begin()
  * @segs: @seg_len: packets, and the length of each; the last may be shorter
  * @max_segs: @max_bytes: when it is full
  * @tail: @room: where the next packet goes
@@ -38,6 +47,7 @@ struct shca_batch {
 	struct sk_buff *skb;
 	struct shca_pkt first;
 	unsigned int segs;
+	unsigned int handed;
 	unsigned int max_segs;
 	u32 seg_len;
 	u32 bytes;

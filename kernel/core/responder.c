@@ -563,26 +563,31 @@ static bool resp_same_read(const struct shca_resp *resp,
  * it is dropped and not refused: it may be a ghost, whose requester long has
  * what it asked for.
  */
-static void resp_dup_read(struct shca_resp *resp, const struct shca_pkt *pkt)
+static enum shca_rx resp_dup_read(struct shca_resp *resp,
+				  const struct shca_pkt *pkt)
 {
+	enum shca_mem_status status = SHCA_MEM_OK;
 	const struct shca_rd *rd;
 	u32 idx, start;
 
 	if (!resp_rd_find(resp, pkt->psn, &idx))
-		return;
+		return SHCA_RX_DUPLICATE;
 	rd = resp_rd(resp, idx);
 	if (!resp_same_read(resp, rd, pkt))
-		return;
+		return SHCA_RX_DUPLICATE;
 	/* Still to come in the response that is being sent? */
 	start = shca_psn_off(pkt->psn, rd->first_psn);
 	if (start >= rd->send_idx)
-		return;
-	if (pkt->reth.len &&
-	    resp->mem->remote_check(resp->mem_ctx, pkt->reth.rkey, pkt->reth.va,
-				    pkt->reth.len, SHCA_ACCESS_REMOTE_READ) !=
-	    SHCA_MEM_OK)
-		return;
-	resp_rd_send(resp, idx, start);
+		return SHCA_RX_DUPLICATE;
+	if (pkt->reth.len)
+		status = resp->mem->remote_check(resp->mem_ctx, pkt->reth.rkey,
+						 pkt->reth.va, pkt->reth.len,
+						 SHCA_ACCESS_REMOTE_READ);
+	if (status == SHCA_MEM_RETRY)
+		return SHCA_RX_RETRY;
+	if (status == SHCA_MEM_OK)
+		resp_rd_send(resp, idx, start);
+	return SHCA_RX_DUPLICATE;
 }
 
 static void resp_dup_atomic(struct shca_resp *resp, const struct shca_pkt *pkt)
@@ -626,8 +631,8 @@ static enum shca_rx resp_duplicate(struct shca_resp *resp,
 	if (!(flags & SHCA_OPF_REQUEST))
 		return SHCA_RX_DUPLICATE;
 	if (flags & SHCA_OPF_READ)
-		resp_dup_read(resp, pkt);
-	else if (flags & SHCA_OPF_ATOMIC)
+		return resp_dup_read(resp, pkt);
+	if (flags & SHCA_OPF_ATOMIC)
 		resp_dup_atomic(resp, pkt);
 	else if (pkt->ackreq)
 		resp_dup_ack(resp, pkt->psn);
@@ -817,7 +822,9 @@ void shca_resp_gather_failed(struct shca_resp *resp, const struct shca_pkt *pkt,
 		resp_owe_again(resp, pkt);
 		return;
 	}
-	if (!resp_rd_find(resp, pkt->psn, &idx))
+	/* A CNP bears no PSN, and another will come if need be. */
+	if (pkt->opcode == SHCA_OPCODE_CNP ||
+	    !resp_rd_find(resp, pkt->psn, &idx))
 		return;
 	rd = resp_rd(resp, idx);
 	if (!rd->replay)

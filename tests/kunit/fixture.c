@@ -79,6 +79,15 @@ static enum shca_recv_status fx_recv_get(void *ctx, struct shca_recv_wr *wr)
 	return fx->recv;
 }
 
+static enum shca_mem_status fx_grh_store(void *ctx, const struct shca_sge *sge,
+					 u32 nr, const struct shca_pkt *pkt)
+{
+	struct fx *fx = ctx;
+
+	fx->nr_grh++;
+	return fx->store;
+}
+
 static bool fx_invalidate(void *ctx, u32 rkey)
 {
 	struct fx *fx = ctx;
@@ -103,6 +112,7 @@ static const struct shca_mem_ops fx_mem_ops = {
 	.remote_atomic = fx_remote_atomic,
 	.local_scatter = fx_local_scatter,
 	.local_store = fx_local_store,
+	.grh_store = fx_grh_store,
 	.recv_get = fx_recv_get,
 	.invalidate = fx_invalidate,
 	.local_op = fx_local_op,

@@ -58,6 +58,7 @@ struct fx {
 	u32 nr_recv;
 	u32 nr_inv;
 	u32 nr_local;
+	u32 nr_grh;
 	u64 last_va;
 	u32 last_len;
 	u32 last_off;

@@ -823,7 +823,6 @@ static const struct other_row other_rows[] = {
 	{ "shorter", 0, 0, -1, 0, SHCA_MEM_OK },
 	{ "other key", 0, 0, 0, 1, SHCA_MEM_OK },
 	{ "key revoked", 0, 0, 0, 0, SHCA_MEM_KEY },
-	{ "page absent", 0, 0, 0, 0, SHCA_MEM_RETRY },
 	{ "not on record", -1, 0, 0, 0, SHCA_MEM_OK },
 };
 
@@ -852,6 +851,22 @@ static void resp_read_again_with_other_fields_is_dropped(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, fx_rx(fx, &pkt), SHCA_RX_DUPLICATE);
 	expect_silence(test);
 	KUNIT_EXPECT_EQ(test, fx->resp.state, SHCA_SIDE_READY);
+}
+
+static void resp_read_again_with_page_absent_is_retried(struct kunit *test)
+{
+	struct fx *fx = test->priv;
+
+	fx_rx_op(fx, SHCA_OP_READ_REQUEST, P0, 1);
+	fx_answer(fx);
+	fx->check = SHCA_MEM_RETRY;
+	KUNIT_EXPECT_EQ(test, fx_rx_op(fx, SHCA_OP_READ_REQUEST, P0, 1),
+			SHCA_RX_RETRY);
+	expect_silence(test);
+	fx->check = SHCA_MEM_OK;
+	KUNIT_EXPECT_EQ(test, fx_rx_op(fx, SHCA_OP_READ_REQUEST, P0, 1),
+			SHCA_RX_DUPLICATE);
+	KUNIT_EXPECT_TRUE(test, fx_answer(fx));
 }
 
 static void resp_reads_beyond_max_dest_rd_atomic_are_refused(struct kunit *test)
@@ -1148,6 +1163,7 @@ static struct kunit_case responder_cases[] = {
 	KUNIT_CASE(resp_read_again_before_answer_is_not_doubled),
 	KUNIT_CASE_PARAM(resp_read_again_with_other_fields_is_dropped,
 			 other_gen_params),
+	KUNIT_CASE(resp_read_again_with_page_absent_is_retried),
 	KUNIT_CASE(resp_reads_beyond_max_dest_rd_atomic_are_refused),
 	KUNIT_CASE(resp_reads_once_answered_make_room),
 	KUNIT_CASE(resp_read_without_resources_is_refused),

@@ -134,8 +134,11 @@ enum shca_mem_status sim_gather(struct sim_node *n, const struct shca_pkt *pkt,
 	const struct shca_send_wr *wr = pkt->wr;
 	enum shca_mem_status status;
 
+	/* also what has no payload may find the link busy */
 	if (comes_later(n))
 		return SHCA_MEM_RETRY;
+	if (pkt->kind == SHCA_PAY_NONE)
+		return SHCA_MEM_OK;
 	if (pkt->kind == SHCA_PAY_REMOTE) {
 		status = region_check(&n->rem, pkt->rkey, pkt->va, pkt->paylen,
 				      SHCA_ACCESS_REMOTE_READ);

@@ -594,15 +594,16 @@ static void check_counter(struct sim_node *n)
 
 /*
  * Traffic is in proportion: what the plan needs, and for each thing that went
- * wrong once more what can be outstanding.
+ * wrong at most twice what can be outstanding: the repair, and the repair of
+ * what had not been repaired when the round trip was over; with their NAKs.
  */
 static void check_storm(struct sim_node *n)
 {
 	u64 faults = n->faults + n->peer->resp.stats.rnr_naks_sent;
 	u64 sent = n->tx_req + n->peer->tx_resp - n->peer->cnps;
-	u64 once = min_t(u64, n->needed, 160);
+	u64 each = 2 * (min_t(u64, n->needed, 160) + 1);
 
-	sim_check(n->w, sent <= n->needed + faults * once,
+	sim_check(n->w, sent <= n->needed + faults * each,
 		  "node %u: storm: %llu packets for %llu and %llu faults",
 		  n->idx, (unsigned long long)sent,
 		  (unsigned long long)n->needed, (unsigned long long)faults);

@@ -128,16 +128,13 @@ static bool pump_resp(struct sim_node *n, u8 *payload)
 	while (nr++ < budget(n)) {
 		if (!shca_resp_next(&n->resp, n->w->now, &pkt))
 			return true;
-		if (pkt.kind != SHCA_PAY_NONE) {
-			status = sim_gather(n, &pkt, payload);
-			if (status != SHCA_MEM_OK) {
-				shca_resp_gather_failed(&n->resp, &pkt, status,
-							&out);
-				resp_event(n, &out);
-				if (status == SHCA_MEM_RETRY)
-					return false;
-				continue;
-			}
+		status = sim_gather(n, &pkt, payload);
+		if (status != SHCA_MEM_OK) {
+			shca_resp_gather_failed(&n->resp, &pkt, status, &out);
+			resp_event(n, &out);
+			if (status == SHCA_MEM_RETRY)
+				return false;
+			continue;
 		}
 		n->tx_resp++;
 		n->cnps += pkt.opcode == SHCA_OPCODE_CNP;
@@ -158,20 +155,18 @@ static bool pump_req(struct sim_node *n, u8 *payload)
 	while (nr++ < budget(n)) {
 		if (!shca_req_next(&n->req, n->w->now, &pkt))
 			return true;
-		if (pkt.kind != SHCA_PAY_NONE) {
-			op = &n->ops[pkt.wr->wr_id];
-			sim_check(n->w, !op->failed,
-				  "node %u: op %u again after it failed",
-				  n->idx, (u32)pkt.wr->wr_id);
-			status = sim_gather(n, &pkt, payload);
-			if (status != SHCA_MEM_OK) {
-				shca_req_gather_failed(&n->req, &pkt, status);
-				if (status == SHCA_MEM_RETRY)
-					return false;
-				op->started = true;
-				op->failed = true;
-				continue;
-			}
+		op = &n->ops[pkt.wr->wr_id];
+		sim_check(n->w, !op->failed,
+			  "node %u: op %u again after it failed", n->idx,
+			  (u32)pkt.wr->wr_id);
+		status = sim_gather(n, &pkt, payload);
+		if (status != SHCA_MEM_OK) {
+			shca_req_gather_failed(&n->req, &pkt, status);
+			if (status == SHCA_MEM_RETRY)
+				return false;
+			op->started = true;
+			op->failed = true;
+			continue;
 		}
 		n->tx_req++;
 		log_tx(n, &pkt);

@@ -41,6 +41,23 @@ EVENTS = {getattr(e, s): s[len("IBV_EVENT_"):] for s in (
     "IBV_EVENT_CQ_ERR IBV_EVENT_QP_FATAL IBV_EVENT_QP_REQ_ERR "
     "IBV_EVENT_QP_ACCESS_ERR IBV_EVENT_COMM_EST IBV_EVENT_SQ_DRAINED "
     "IBV_EVENT_QP_LAST_WQE_REACHED").split()}
+
+
+class WR:
+    """Opcodes of send requests."""
+    SEND, SEND_IMM = e.IBV_WR_SEND, e.IBV_WR_SEND_WITH_IMM
+    SEND_INV = e.IBV_WR_SEND_WITH_INV
+    WRITE, WRITE_IMM = e.IBV_WR_RDMA_WRITE, e.IBV_WR_RDMA_WRITE_WITH_IMM
+    READ = e.IBV_WR_RDMA_READ
+    CAS, FAA = e.IBV_WR_ATOMIC_CMP_AND_SWP, e.IBV_WR_ATOMIC_FETCH_AND_ADD
+
+
+class QPS:
+    """States of a QP."""
+    RESET, INIT, RTR = e.IBV_QPS_RESET, e.IBV_QPS_INIT, e.IBV_QPS_RTR
+    RTS, SQD, ERR = e.IBV_QPS_RTS, e.IBV_QPS_SQD, e.IBV_QPS_ERR
+
+
 STATES = {getattr(e, "IBV_QPS_" + s): s
           for s in "RESET INIT RTR RTS SQD SQE ERR".split()}
 TYPES = {"RC": e.IBV_QPT_RC, "UC": e.IBV_QPT_UC, "UD": e.IBV_QPT_UD}
@@ -158,13 +175,17 @@ def gid_of(address):
 class Rig:
     """A device and its crafted peer.
 
+    @strangers: addresses of the peer's network that nobody is connected to
+    @is_softhca: it has softhca's counters
     @patience: how long something that must come may take, in seconds
     @quiet: how long nothing must come before that is believed
     """
 
-    def __init__(self, device, peer, patience=3.0, quiet=0.02, long=False):
-        self.dev, self.peer = device, peer
-        self.patience, self.quiet, self.long = patience, quiet, long
+    def __init__(self, device, peer, strangers, is_softhca=True, patience=3.0,
+                 quiet=0.02):
+        self.dev, self.peer, self.strangers = device, peer, strangers
+        self.is_softhca = is_softhca
+        self.patience, self.quiet = patience, quiet
         self.gid = {v: device.gid_index(a) for v, a in peer.target.items()}
         self.qpns = itertools.count(0x30001, 7)
         self.conns = []
@@ -436,26 +457,25 @@ class Conn:
             sg=[sge or SGE(self.mem.addr + offset, length, self.mem.lkey)]))
 
     def post(self, opcode, length=0, offset=0, wr_id=0, va=0x1000, rkey=0x99,
-             flags=e.IBV_SEND_SIGNALED, imm=0, sge=None, compare=0, swap=0,
-             inv=None):
+             flags=0, imm=0, sge=None, compare=0, swap=0):
         """A send request of @length bytes at @offset of the memory."""
-        wr = SendWR(wr_id=wr_id, opcode=opcode, num_sge=1, send_flags=flags,
-                    imm_data=socket_order(imm if inv is None else imm),
+        if opcode != WR.SEND_INV:  # that has a key in its place
+            imm = socket_order(imm)
+        wr = SendWR(wr_id=wr_id, opcode=opcode, num_sge=1, imm_data=imm,
+                    send_flags=flags | e.IBV_SEND_SIGNALED,
                     sg=[sge or SGE(self.mem.addr + offset, length,
                                    self.mem.lkey)])
-        if opcode in (e.IBV_WR_ATOMIC_CMP_AND_SWP,
-                      e.IBV_WR_ATOMIC_FETCH_AND_ADD):
+        if opcode in (WR.CAS, WR.FAA):
             wr.set_wr_atomic(rkey, va, compare, swap)
-        elif opcode in (e.IBV_WR_RDMA_WRITE, e.IBV_WR_RDMA_WRITE_WITH_IMM,
-                        e.IBV_WR_RDMA_READ):
+        elif opcode in (WR.WRITE, WR.WRITE_IMM, WR.READ):
             wr.set_wr_rdma(rkey, va)
         self.qp.post_send(wr)
 
     def post_ud(self, ah, length, offset=0, qpn=None, qkey=QKEY,
-                opcode=e.IBV_WR_SEND, imm=0, wr_id=0,
-                flags=e.IBV_SEND_SIGNALED):
-        wr = SendWR(wr_id=wr_id, opcode=opcode, num_sge=1, send_flags=flags,
+                opcode=WR.SEND, imm=0, wr_id=0, flags=0):
+        wr = SendWR(wr_id=wr_id, opcode=opcode, num_sge=1,
                     imm_data=socket_order(imm),
+                    send_flags=flags | e.IBV_SEND_SIGNALED,
                     sg=[SGE(self.mem.addr + offset, length, self.mem.lkey)])
         wr.set_wr_ud(ah, self.peer_qpn if qpn is None else qpn, qkey)
         self.qp.post_send(wr)

@@ -5,7 +5,7 @@ import struct
 import time
 
 import roce
-from target import Wrong, pattern, show
+from target import QPS, WR, Wrong, pattern, show
 
 from . import case
 
@@ -215,7 +215,7 @@ def sent_fields(rig, version):
     c = rig.conn(version=version)
     ports = set()
     for length in 0, 1, 2, 3, 700:
-        c.post(rig.wr.SEND, length)
+        c.post(WR.SEND, length)
         for _ in range(max(1, -(-length // c.mtu))):
             p = c.rx()
             if not p:
@@ -258,7 +258,7 @@ def answer_of_another(rig, row):
     if "src" in below:
         below["src"] = rig.strangers[4]
     c = rig.conn()
-    c.post(rig.wr.SEND, 4, wr_id=1)
+    c.post(WR.SEND, 4, wr_id=1)
     p = c.expect(roce.SEND_ONLY)
     bad = c.packet(roce.ACK, psn=p.psn, syndrome=roce.NO_CREDITS, msn=1)
     for key, value in fields.items():
@@ -287,7 +287,7 @@ def not_ready(rig, state):
 def in_error(rig):
     c = rig.conn()
     c.post_recv(wr_id=1)
-    c.modify("STATE", qp_state=rig.state.ERR)
+    c.modify("STATE", qp_state=QPS.ERR)
     c.recv_wc(1, "WR_FLUSH_ERR")
     c.send(b"x")
     c.write(b"x")

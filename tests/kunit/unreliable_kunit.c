@@ -1,0 +1,324 @@
+// SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
+/* UC and UD: what is sent completes, what is broken is dropped. */
+#include "fixture.h"
+
+#define UC(op)	(SHCA_TRANSPORT_UC | SHCA_OP_##op)
+#define UD(op)	(SHCA_TRANSPORT_UD | SHCA_OP_##op)
+#define P0	FX_RQ_PSN
+#define QKEY	0x11111111u
+#define OWN_QKEY	0x80010000u
+
+static void start(struct fx *fx, u8 transport)
+{
+	struct shca_resp_attr resp_attr;
+	struct shca_req_attr req_attr;
+
+	fx_req_attr(&req_attr);
+	req_attr.transport = transport;
+	req_attr.qkey = OWN_QKEY;
+	req_attr.sqpn = 0x654321;
+	fx_req_start(fx, &req_attr);
+	fx_resp_attr(&resp_attr);
+	resp_attr.transport = transport;
+	resp_attr.qkey = QKEY;
+	fx_resp_start(fx, &resp_attr);
+}
+
+/* ---- requester ------------------------------------------------------------- */
+
+static void uc_send_completes_when_sent(struct kunit *test)
+{
+	struct fx *fx = test->priv;
+
+	start(fx, SHCA_TRANSPORT_UC);
+	fx_post(fx, SHCA_WR_SEND, FX_MTU + 1);
+	fx_post(fx, SHCA_WR_RDMA_WRITE, 1);
+	KUNIT_ASSERT_TRUE(test, fx_next(fx));
+	KUNIT_EXPECT_EQ(test, fx->pkt.opcode, UC(SEND_FIRST));
+	KUNIT_EXPECT_FALSE(test, fx->pkt.ackreq);
+	KUNIT_EXPECT_FALSE(test, fx_pop(fx));
+	KUNIT_ASSERT_TRUE(test, fx_next(fx));
+	KUNIT_EXPECT_EQ(test, fx->pkt.opcode, UC(SEND_LAST));
+	KUNIT_EXPECT_FALSE(test, fx->pkt.ackreq);
+	KUNIT_ASSERT_TRUE(test, fx_next(fx));
+	KUNIT_EXPECT_EQ(test, fx->pkt.opcode, UC(WRITE_ONLY));
+	KUNIT_EXPECT_EQ(test, fx->pkt.psn, FX_SQ_PSN + 2);
+	KUNIT_ASSERT_TRUE(test, fx_pop(fx));
+	KUNIT_ASSERT_TRUE(test, fx_pop(fx));
+	KUNIT_EXPECT_EQ(test, fx->wc.opcode, SHCA_WC_RDMA_WRITE);
+	KUNIT_EXPECT_EQ(test, shca_req_deadline(&fx->req), 0ull);
+	KUNIT_EXPECT_TRUE(test, shca_req_idle(&fx->req));
+}
+
+static void uc_read_and_atomics_are_refused(struct kunit *test)
+{
+	static const u8 opcodes[] = {
+		SHCA_WR_RDMA_READ, SHCA_WR_ATOMIC_CMP_AND_SWP,
+		SHCA_WR_ATOMIC_FETCH_AND_ADD, SHCA_WR_SEND_WITH_INV,
+	};
+	struct fx *fx = test->priv;
+	u32 i;
+
+	for (i = 0; i < ARRAY_SIZE(opcodes); i++) {
+		start(fx, SHCA_TRANSPORT_UC);
+		fx_post(fx, opcodes[i], 8);
+		KUNIT_EXPECT_EQ(test, fx_drain(fx), 0u);
+		KUNIT_ASSERT_TRUE(test, fx_pop(fx));
+		KUNIT_EXPECT_EQ(test, fx->wc.status, SHCA_WC_LOC_QP_OP_ERR);
+	}
+}
+
+static void ud_send_carries_deth_of_request(struct kunit *test)
+{
+	struct fx *fx = test->priv;
+	struct shca_send_wr *wr;
+
+	start(fx, SHCA_TRANSPORT_UD);
+	wr = fx_post(fx, SHCA_WR_SEND_WITH_IMM, FX_MTU);
+	wr->remote_qpn = 0x123;
+	wr->remote_qkey = QKEY;
+	KUNIT_ASSERT_TRUE(test, fx_next(fx));
+	KUNIT_EXPECT_EQ(test, fx->pkt.opcode, UD(SEND_ONLY_IMM));
+	KUNIT_EXPECT_EQ(test, fx->pkt.dqpn, 0x123u);
+	KUNIT_EXPECT_EQ(test, fx->pkt.deth.qkey, QKEY);
+	KUNIT_EXPECT_EQ(test, fx->pkt.deth.sqpn, 0x654321u);
+	KUNIT_ASSERT_FALSE(test, fx_next(fx));
+	KUNIT_ASSERT_TRUE(test, fx_pop(fx));
+	KUNIT_EXPECT_EQ(test, fx->wc.status, SHCA_WC_SUCCESS);
+}
+
+/* IBTA 10.2.5: the high bit asks for the QP's own Q_Key */
+static void ud_send_with_privileged_qkey_uses_own(struct kunit *test)
+{
+	struct fx *fx = test->priv;
+	struct shca_send_wr *wr;
+
+	start(fx, SHCA_TRANSPORT_UD);
+	wr = fx_post(fx, SHCA_WR_SEND, 1);
+	wr->remote_qkey = 0xffffffff;
+	KUNIT_ASSERT_TRUE(test, fx_next(fx));
+	KUNIT_EXPECT_EQ(test, fx->pkt.deth.qkey, OWN_QKEY);
+}
+
+static void ud_send_longer_than_mtu_fails_and_resumes(struct kunit *test)
+{
+	struct fx *fx = test->priv;
+
+	start(fx, SHCA_TRANSPORT_UD);
+	fx_post(fx, SHCA_WR_SEND, FX_MTU + 1);
+	fx_post(fx, SHCA_WR_SEND, 1);
+	KUNIT_EXPECT_EQ(test, fx_drain(fx), 0u);
+	KUNIT_ASSERT_TRUE(test, fx_pop(fx));
+	KUNIT_EXPECT_EQ(test, fx->wc.status, SHCA_WC_LOC_LEN_ERR);
+	KUNIT_ASSERT_TRUE(test, fx_pop(fx));
+	KUNIT_EXPECT_EQ(test, fx->wc.status, SHCA_WC_WR_FLUSH_ERR);
+	shca_req_resume(&fx->req);
+	fx_post(fx, SHCA_WR_SEND, 1);
+	KUNIT_EXPECT_EQ(test, fx_drain(fx), 1u);
+	KUNIT_ASSERT_TRUE(test, fx_pop(fx));
+	KUNIT_EXPECT_EQ(test, fx->wc.status, SHCA_WC_SUCCESS);
+}
+
+static void ud_gather_failed_completes_with_error(struct kunit *test)
+{
+	struct fx *fx = test->priv;
+
+	start(fx, SHCA_TRANSPORT_UD);
+	fx_post(fx, SHCA_WR_SEND, 1);
+	fx_post(fx, SHCA_WR_SEND, 1);
+	fx_next(fx);
+	fx_next(fx);
+	shca_req_gather_failed(&fx->req, &fx->pkt, SHCA_MEM_KEY);
+	KUNIT_ASSERT_TRUE(test, fx_pop(fx));
+	KUNIT_EXPECT_EQ(test, fx->wc.status, SHCA_WC_SUCCESS);
+	KUNIT_ASSERT_TRUE(test, fx_pop(fx));
+	KUNIT_EXPECT_EQ(test, fx->wc.status, SHCA_WC_LOC_PROT_ERR);
+}
+
+/* ---- responder, UC ---------------------------------------------------------- */
+
+static void uc_message_fills_receive_without_answer(struct kunit *test)
+{
+	struct fx *fx = test->priv;
+
+	start(fx, SHCA_TRANSPORT_UC);
+	KUNIT_EXPECT_EQ(test, fx_rx_op(fx, UC(SEND_FIRST), P0, FX_MTU),
+			SHCA_RX_OK);
+	KUNIT_EXPECT_EQ(test, fx_rx_op(fx, UC(SEND_LAST_IMM), P0 + 1, 5),
+			SHCA_RX_OK);
+	KUNIT_ASSERT_TRUE(test, fx->out.has_wc);
+	KUNIT_EXPECT_EQ(test, fx->out.wc.byte_len, 261u);
+	KUNIT_EXPECT_EQ(test, fx->out.wc.wc_flags, SHCA_WC_WITH_IMM);
+	KUNIT_EXPECT_FALSE(test, fx_answer(fx));
+}
+
+/* IBTA 9.8.2: all up to the next FIRST or ONLY, whatever its PSN */
+static void uc_gap_drops_message_and_keeps_receive(struct kunit *test)
+{
+	struct fx *fx = test->priv;
+
+	start(fx, SHCA_TRANSPORT_UC);
+	fx_rx_op(fx, UC(SEND_FIRST), P0, FX_MTU);
+	KUNIT_EXPECT_EQ(test, fx_rx_op(fx, UC(SEND_MIDDLE), P0 + 2, FX_MTU),
+			SHCA_RX_DROPPED);
+	KUNIT_EXPECT_EQ(test, fx_rx_op(fx, UC(SEND_LAST), P0 + 3, 1),
+			SHCA_RX_DROPPED);
+	KUNIT_EXPECT_EQ(test, fx_rx_op(fx, UC(SEND_ONLY), P0 + 9, 3),
+			SHCA_RX_OK);
+	KUNIT_ASSERT_TRUE(test, fx->out.has_wc);
+	KUNIT_EXPECT_EQ(test, fx->out.wc.wr_id, 1000ull);
+	KUNIT_EXPECT_EQ(test, fx->out.wc.byte_len, 3u);
+	KUNIT_EXPECT_EQ(test, fx->resp.state, SHCA_SIDE_READY);
+}
+
+/* After a broken WRITE the next message must get through. */
+static void uc_broken_write_does_not_stick(struct kunit *test)
+{
+	struct fx *fx = test->priv;
+	struct shca_pkt pkt;
+
+	start(fx, SHCA_TRANSPORT_UC);
+	fx_request(&pkt, UC(WRITE_FIRST), P0, FX_MTU);
+	pkt.reth.len = 2 * FX_MTU;
+	KUNIT_EXPECT_EQ(test, fx_rx(fx, &pkt), SHCA_RX_OK);
+	KUNIT_EXPECT_EQ(test, fx_rx_op(fx, UC(WRITE_LAST), P0 + 2, FX_MTU),
+			SHCA_RX_DROPPED);
+	KUNIT_EXPECT_EQ(test, fx->nr_write, 1u);
+	KUNIT_EXPECT_EQ(test, fx_rx_op(fx, UC(WRITE_ONLY), P0 + 3, 8),
+			SHCA_RX_OK);
+	KUNIT_EXPECT_EQ(test, fx_rx_op(fx, UC(SEND_ONLY), P0 + 4, 8),
+			SHCA_RX_OK);
+}
+
+static void uc_write_with_bad_key_is_dropped(struct kunit *test)
+{
+	struct fx *fx = test->priv;
+
+	start(fx, SHCA_TRANSPORT_UC);
+	fx->check = SHCA_MEM_KEY;
+	KUNIT_EXPECT_EQ(test, fx_rx_op(fx, UC(WRITE_ONLY), P0, 8),
+			SHCA_RX_ACCESS);
+	KUNIT_EXPECT_EQ(test, fx->nr_write, 0u);
+	KUNIT_EXPECT_EQ(test, fx->resp.state, SHCA_SIDE_READY);
+}
+
+static void uc_send_longer_than_buffer_is_dropped(struct kunit *test)
+{
+	struct fx *fx = test->priv;
+
+	start(fx, SHCA_TRANSPORT_UC);
+	fx->recv_len = 4;
+	KUNIT_EXPECT_EQ(test, fx_rx_op(fx, UC(SEND_ONLY), P0, 8),
+			SHCA_RX_DROPPED);
+	KUNIT_EXPECT_EQ(test, fx_rx_op(fx, UC(SEND_ONLY), P0 + 1, 4),
+			SHCA_RX_OK);
+	KUNIT_EXPECT_EQ(test, fx->out.wc.wr_id, 1000ull);
+}
+
+static void uc_each_opcode_after_each_never_fails(struct kunit *test)
+{
+	struct fx *fx = test->priv;
+	u32 a, b;
+
+	start(fx, SHCA_TRANSPORT_UC);
+	for (a = 0; a < 32; a++) {
+		for (b = 0; b < 32; b++) {
+			fx->recvs = 3;
+			fx_rx_op(fx, SHCA_TRANSPORT_UC | a, P0, FX_MTU);
+			fx_rx_op(fx, SHCA_TRANSPORT_UC | b, P0 + 1, 1);
+			KUNIT_ASSERT_EQ(test, fx->resp.state,
+					SHCA_SIDE_READY);
+			KUNIT_ASSERT_FALSE(test, fx_answer(fx));
+			/* a whole message still gets through */
+			KUNIT_ASSERT_EQ(test, fx_rx_op(fx, UC(SEND_ONLY),
+						       P0 + 2, 1), SHCA_RX_OK);
+		}
+	}
+}
+
+/* ---- responder, UD ---------------------------------------------------------- */
+
+static enum shca_rx rx_ud(struct fx *fx, u32 len, u32 qkey)
+{
+	struct shca_pkt pkt;
+
+	fx_request(&pkt, UD(SEND_ONLY), 7, len);
+	pkt.deth.qkey = qkey;
+	pkt.deth.sqpn = 0x321;
+	pkt.path.grh_present = true;
+	return fx_rx(fx, &pkt);
+}
+
+static void ud_message_counts_grh(struct kunit *test)
+{
+	struct fx *fx = test->priv;
+
+	start(fx, SHCA_TRANSPORT_UD);
+	KUNIT_EXPECT_EQ(test, rx_ud(fx, 60, QKEY), SHCA_RX_OK);
+	KUNIT_EXPECT_EQ(test, fx->nr_grh, 1u);
+	KUNIT_EXPECT_EQ(test, fx->last_off, 40u);
+	KUNIT_ASSERT_TRUE(test, fx->out.has_wc);
+	KUNIT_EXPECT_EQ(test, fx->out.wc.byte_len, 100u);
+	KUNIT_EXPECT_EQ(test, fx->out.wc.src_qp, 0x321u);
+	KUNIT_EXPECT_EQ(test, fx->out.wc.wc_flags, SHCA_WC_GRH);
+	KUNIT_EXPECT_FALSE(test, fx_answer(fx));
+}
+
+static void ud_with_other_qkey_is_dropped(struct kunit *test)
+{
+	struct fx *fx = test->priv;
+
+	start(fx, SHCA_TRANSPORT_UD);
+	KUNIT_EXPECT_EQ(test, rx_ud(fx, 1, QKEY + 1), SHCA_RX_QKEY);
+	KUNIT_EXPECT_EQ(test, fx->nr_recv, 0u);
+}
+
+static void ud_without_room_for_grh_is_dropped(struct kunit *test)
+{
+	struct fx *fx = test->priv;
+
+	start(fx, SHCA_TRANSPORT_UD);
+	fx->recv_len = 41;
+	KUNIT_EXPECT_EQ(test, rx_ud(fx, 2, QKEY), SHCA_RX_DROPPED);
+	KUNIT_EXPECT_EQ(test, fx->nr_grh, 0u);
+	KUNIT_EXPECT_EQ(test, rx_ud(fx, 1, QKEY), SHCA_RX_OK);
+	KUNIT_EXPECT_EQ(test, fx->out.wc.wr_id, 1000ull);
+}
+
+static void ud_without_receive_is_dropped(struct kunit *test)
+{
+	struct fx *fx = test->priv;
+
+	start(fx, SHCA_TRANSPORT_UD);
+	fx->recvs = 0;
+	KUNIT_EXPECT_EQ(test, rx_ud(fx, 1, QKEY), SHCA_RX_RNR);
+	KUNIT_EXPECT_FALSE(test, fx_answer(fx));
+}
+
+static struct kunit_case unreliable_cases[] = {
+	KUNIT_CASE(uc_send_completes_when_sent),
+	KUNIT_CASE(uc_read_and_atomics_are_refused),
+	KUNIT_CASE(ud_send_carries_deth_of_request),
+	KUNIT_CASE(ud_send_with_privileged_qkey_uses_own),
+	KUNIT_CASE(ud_send_longer_than_mtu_fails_and_resumes),
+	KUNIT_CASE(ud_gather_failed_completes_with_error),
+	KUNIT_CASE(uc_message_fills_receive_without_answer),
+	KUNIT_CASE(uc_gap_drops_message_and_keeps_receive),
+	KUNIT_CASE(uc_broken_write_does_not_stick),
+	KUNIT_CASE(uc_write_with_bad_key_is_dropped),
+	KUNIT_CASE(uc_send_longer_than_buffer_is_dropped),
+	KUNIT_CASE(uc_each_opcode_after_each_never_fails),
+	KUNIT_CASE(ud_message_counts_grh),
+	KUNIT_CASE(ud_with_other_qkey_is_dropped),
+	KUNIT_CASE(ud_without_room_for_grh_is_dropped),
+	KUNIT_CASE(ud_without_receive_is_dropped),
+	{}
+};
+
+static struct kunit_suite unreliable_suite = {
+	.name = "softhca_unreliable",
+	.init = fx_init,
+	.test_cases = unreliable_cases,
+};
+
+kunit_test_suites(&unreliable_suite);
