@@ -74,10 +74,8 @@ int shca_create_ah(struct ib_ah *ibah, struct rdma_ah_init_attr *init,
 	unsigned long flags;
 	int err;
 
-	if (atomic_inc_return(&dev->nr_ah) > SHCA_LIM_AH) {
-		err = -ENOMEM;
-		goto err_count;
-	}
+	if (!shca_limit_get(&dev->nr_ah, SHCA_LIM_AH))
+		return -ENOMEM;
 	entry = shca_ah_entry_alloc(dev, ibah->pd, init->ah_attr, gfp);
 	if (IS_ERR(entry)) {
 		err = PTR_ERR(entry);
@@ -105,7 +103,7 @@ int shca_create_ah(struct ib_ah *ibah, struct rdma_ah_init_attr *init,
 err_entry:
 	kfree(entry);
 err_count:
-	atomic_dec(&dev->nr_ah);
+	shca_limit_put(&dev->nr_ah);
 	return err;
 }
 
@@ -147,6 +145,6 @@ int shca_destroy_ah(struct ib_ah *ibah, u32 flags)
 	__xa_erase(&dev->ahs, ah->handle);
 	xa_unlock_irqrestore(&dev->ahs, irqflags);
 	kfree_rcu(ah->entry, rcu);
-	atomic_dec(&dev->nr_ah);
+	shca_limit_put(&dev->nr_ah);
 	return 0;
 }

@@ -168,6 +168,7 @@ err_ring:
 static int shca_cq_setup(struct shca_cq *cq, const struct ib_cq_init_attr *attr,
 			 struct ib_udata *udata)
 {
+	struct shca_dev *dev = to_shca_dev(cq->ibcq.device);
 	int err = -ENOMEM;
 
 	if (attr->flags)
@@ -175,6 +176,8 @@ static int shca_cq_setup(struct shca_cq *cq, const struct ib_cq_init_attr *attr,
 	if (!attr->cqe || attr->cqe > SHCA_LIM_CQE ||
 	    attr->comp_vector >= cq->ibcq.device->num_comp_vectors)
 		return -EINVAL;
+	if (!shca_limit_get(&dev->nr_cq, SHCA_LIM_CQ))
+		return -ENOMEM;
 	spin_lock_init(&cq->lock);
 	shca_bh_init(&cq->comp_bh, shca_cq_comp);
 	cq->is_user = udata;
@@ -200,6 +203,7 @@ static int shca_cq_setup(struct shca_cq *cq, const struct ib_cq_init_attr *attr,
 err_buf:
 	shca_buf_put(cq->index_buf);
 	shca_buf_put(cq->ring_buf);
+	shca_limit_put(&dev->nr_cq);
 	return err;
 }
 
@@ -231,6 +235,7 @@ int shca_destroy_cq(struct ib_cq *ibcq, struct ib_udata *udata)
 	kvfree(cq->qps);
 	shca_buf_put(cq->index_buf);
 	shca_buf_put(cq->ring_buf);
+	shca_limit_put(&to_shca_dev(ibcq->device)->nr_cq);
 	return 0;
 }
 

@@ -57,6 +57,8 @@ struct shca_net;
  * @mrs:	memory regions by key index
  * @ahs: @next_ah: @av_tag: address handles by handle
  * @path:	enum shca_path; read without a lock for each packet
+ * @nr_pd: @nr_cq: @nr_qp: @nr_srq: @nr_mr: @nr_ah: objects that exist, against
+ *		the limits above
  * @node:	in shca_dev_list, protected by shca_dev_lock
  * @gone:	the netdev went away before registration; under shca_dev_lock
  * @port_up:	last port state dispatched; written under RTNL only
@@ -74,6 +76,10 @@ struct shca_dev {
 	bool gone;
 	bool port_up;
 	struct work_struct rescan;
+	atomic_t nr_pd;
+	atomic_t nr_cq;
+	atomic_t nr_qp;
+	atomic_t nr_srq;
 	atomic_t nr_mr;
 	atomic_t nr_ah;
 	atomic_t av_tag;
@@ -83,6 +89,24 @@ struct shca_dev {
 static inline struct shca_dev *to_shca_dev(struct ib_device *ibdev)
 {
 	return container_of(ibdev, struct shca_dev, ibdev);
+}
+
+/**
+ * shca_limit_get() - take one object of a limited kind
+ *
+ * Return: false: @max exist already.  Else shca_limit_put() when it goes.
+ */
+static inline bool shca_limit_get(atomic_t *nr, int max)
+{
+	if (atomic_inc_return(nr) <= max)
+		return true;
+	atomic_dec(nr);
+	return false;
+}
+
+static inline void shca_limit_put(atomic_t *nr)
+{
+	atomic_dec(nr);
 }
 
 /** struct shca_ucontext - a process's verbs context */

@@ -160,11 +160,13 @@ static void shca_disassociate_ucontext(struct ib_ucontext *uctx)
 
 static int shca_alloc_pd(struct ib_pd *pd, struct ib_udata *udata)
 {
-	return 0;
+	return shca_limit_get(&to_shca_dev(pd->device)->nr_pd, SHCA_LIM_PD) ?
+	       0 : -ENOMEM;
 }
 
 static int shca_dealloc_pd(struct ib_pd *pd, struct ib_udata *udata)
 {
+	shca_limit_put(&to_shca_dev(pd->device)->nr_pd);
 	return 0;
 }
 

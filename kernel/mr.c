@@ -153,21 +153,19 @@ static struct shca_mr *shca_mr_alloc(struct ib_pd *ibpd, enum shca_mr_type type)
 	struct shca_dev *dev = to_shca_dev(ibpd->device);
 	struct shca_mr *mr;
 
-	if (atomic_inc_return(&dev->nr_mr) > SHCA_LIM_MR)
-		goto err_count;
+	if (!shca_limit_get(&dev->nr_mr, SHCA_LIM_MR))
+		return ERR_PTR(-ENOMEM);
 	mr = kzalloc(sizeof(*mr), GFP_KERNEL_ACCOUNT);
-	if (!mr)
-		goto err_count;
+	if (!mr) {
+		shca_limit_put(&dev->nr_mr);
+		return ERR_PTR(-ENOMEM);
+	}
 	mr->type = type;
 	mr->pd = ibpd;
 	rwlock_init(&mr->lock);
 	refcount_set(&mr->ref, 1);
 	init_completion(&mr->unused);
 	return mr;
-
-err_count:
-	atomic_dec(&dev->nr_mr);
-	return ERR_PTR(-ENOMEM);
 }
 
 /* Nobody can reach it. */
@@ -176,7 +174,7 @@ static void shca_mr_free(struct shca_dev *dev, struct shca_mr *mr)
 	kvfree(mr->blocks);
 	if (!IS_ERR_OR_NULL(mr->umem))
 		ib_umem_release(mr->umem);
-	atomic_dec(&dev->nr_mr);
+	shca_limit_put(&dev->nr_mr);
 	kfree_rcu(mr, rcu);
 }
 

@@ -242,6 +242,7 @@ static void shca_qp_free(struct shca_qp *qp)
 	kvfree(qp->sq.wrs);
 	kfree(qp->rq.rd);
 	mutex_destroy(&qp->attr_lock);
+	shca_limit_put(&qp->dev->nr_qp);
 	kfree_rcu(qp, rcu);
 }
 
@@ -249,12 +250,17 @@ static struct shca_qp *shca_qp_alloc(struct ib_qp *ibqp,
 				     struct ib_qp_init_attr *init,
 				     bool is_user)
 {
+	struct shca_dev *dev = to_shca_dev(ibqp->device);
 	struct shca_qp *qp;
 
-	qp = kzalloc(sizeof(*qp), GFP_KERNEL_ACCOUNT);
-	if (!qp)
+	if (!shca_limit_get(&dev->nr_qp, SHCA_LIM_QP))
 		return NULL;
-	qp->dev = to_shca_dev(ibqp->device);
+	qp = kzalloc(sizeof(*qp), GFP_KERNEL_ACCOUNT);
+	if (!qp) {
+		shca_limit_put(&dev->nr_qp);
+		return NULL;
+	}
+	qp->dev = dev;
 	qp->ibqp = ibqp;
 	qp->pd = ibqp->pd;
 	qp->link = &shca_roce_ops;

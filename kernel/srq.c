@@ -137,15 +137,18 @@ static int shca_srq_map_user(struct shca_srq *srq, struct ib_ucontext *uctx,
 int shca_create_srq(struct ib_srq *ibsrq, struct ib_srq_init_attr *init,
 		    struct ib_udata *udata)
 {
+	struct shca_dev *dev = to_shca_dev(ibsrq->device);
 	struct shca_srq *srq = to_shca_srq(ibsrq);
 	struct ib_ucontext *uctx = NULL;
-	int err;
+	int err = -ENOMEM;
 
 	if (init->srq_type != IB_SRQT_BASIC)
 		return -EOPNOTSUPP;
 	if (!init->attr.max_wr || init->attr.max_wr > SHCA_LIM_SRQ_WR ||
 	    init->attr.max_sge > SHCA_LIM_SGE)
 		return -EINVAL;
+	if (!shca_limit_get(&dev->nr_srq, SHCA_LIM_SRQ))
+		return -ENOMEM;
 	if (udata)
 		uctx = &rdma_udata_to_drv_context(udata, struct shca_ucontext,
 						  ibuc)->ibuc;
@@ -157,7 +160,7 @@ int shca_create_srq(struct ib_srq *ibsrq, struct ib_srq_init_attr *init,
 			    &init->attr.max_sge);
 	srq->status_buf = shca_buf_alloc(sizeof(struct shca_srq_status));
 	if (!srq->status_buf)
-		return -ENOMEM;
+		goto err_limit;
 	srq->status = srq->status_buf->va;
 	err = shca_srq_alloc(srq, uctx, &srq->ring, &srq->ring_buf,
 			     &srq->ring_mmap);
@@ -177,6 +180,8 @@ err_map:
 	shca_buf_put(srq->ring_buf);
 err_status:
 	shca_buf_put(srq->status_buf);
+err_limit:
+	shca_limit_put(&dev->nr_srq);
 	return err;
 }
 
@@ -277,6 +282,7 @@ int shca_destroy_srq(struct ib_srq *ibsrq, struct ib_udata *udata)
 	shca_buf_put(srq->ring_buf);
 	shca_buf_put(srq->status_buf);
 	mutex_destroy(&srq->resize);
+	shca_limit_put(&to_shca_dev(ibsrq->device)->nr_srq);
 	return 0;
 }
 
