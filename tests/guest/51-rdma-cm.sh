@@ -1,0 +1,70 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
+#
+# Connections by address: rdma_cm between namespaces and to the host's own
+# address, IPv4 and IPv6, connected and datagram; several devices on one netdev,
+# of which the first answers and the next inherits; a VLAN on the netdev.
+. "$(dirname "$0")/lib.sh"
+
+# cm_pair NAMESPACE_SERVER SERVER... -- CLIENT... : as between_pair, but these
+# programs listen with rdma_cm, which ss does not show: the client is repeated
+# until the server answers
+cm_pair() {
+	local where=$1 server=() log=/tmp/cm.$$ pid status=1 end=$((SECONDS + 20))
+	shift
+	while [ "$1" != -- ]; do
+		server+=("$1")
+		shift
+	done
+	shift
+	ip netns exec "$where" "${server[@]}" >"$log" 2>&1 &
+	pid=$!
+	wait_for 10 listens_cm "$pid" || true
+	while [ "$status" != 0 ] && [ "$SECONDS" -lt "$end" ] && kill -0 "$pid" 2>/dev/null; do
+		status=0
+		in_a timeout 20 "$@" || status=$?
+	done
+	[ "$status" = 0 ] || kill "$pid" 2>/dev/null
+	wait "$pid" || status=$((status ? status : $?))
+	[ "$status" = 0 ] || { echo "server's output:"; cat "$log"; }
+	return "$status"
+}
+listens_cm() { rdma resource show cm_id | grep -q "state LISTEN.* pid $1 "; }
+
+make_pair 1500
+for family in 4 6; do
+	eval "address=\$ip${family}_b own=\$ip${family}_a"
+	# shellcheck disable=SC2154 # set by eval
+	{
+		check "rping_ipv$family" cm_pair $ns_b rping -s -v -V -C 5 -a "$address" -- \
+			rping -c -v -V -C 5 -a "$address"
+		check "rping_own_address_ipv$family" cm_pair $ns_a rping -s -v -V -C 5 -a "$own" -- \
+			rping -c -v -V -C 5 -a "$own"
+	}
+done
+check rping_large cm_pair $ns_b rping -s -V -C 3 -S 60000 -a $ip4_b -- rping -c -V -C 3 -S 60000 -a $ip4_b
+check ucmatose cm_pair $ns_b ucmatose -b $ip4_b -C 10 -S 5000 -- ucmatose -s $ip4_b -C 10 -S 5000
+check udaddy cm_pair $ns_b udaddy -b $ip4_b -- udaddy -s $ip4_b
+check rdma_client cm_pair $ns_b rdma_server -p 7471 -- rdma_client -s $ip4_b -p 7471
+
+# a second device on a's netdev; the first goes, the second inherits
+add_device shca_c veth_a $ns_a
+check second_device cm_pair $ns_b rping -s -V -C 3 -a $ip4_b -- rping -c -V -C 3 -a $ip4_b
+run rdma link delete shca_a
+check inherited cm_pair $ns_b rping -s -V -C 3 -a $ip4_b -- rping -c -V -C 3 -a $ip4_b
+
+# a VLAN: its addresses are GIDs of the device on the parent
+run in_a ip link add link veth_a name veth_a.5 type vlan id 5
+run in_b ip link add link veth_b name veth_b.5 type vlan id 5
+run in_a ip addr add 10.78.5.1/24 dev veth_a.5
+run in_b ip addr add 10.78.5.2/24 dev veth_b.5
+run in_a ip link set veth_a.5 up
+run in_b ip link set veth_b.5 up
+run wait_for 10 gid_index shca_c 10.78.5.1
+run wait_for 10 gid_index shca_b 10.78.5.2
+check rping_vlan cm_pair $ns_b rping -s -V -C 3 -a 10.78.5.2 -- rping -c -V -C 3 -a 10.78.5.2
+refuse_vlan() {
+	! in_a rdma link add shca_v type softhca netdev veth_a.5 &&
+		dmesg | tail -n 3 | grep -q "veth_a.5.*attach to its parent"
+}
+check vlan_netdev_refused refuse_vlan
