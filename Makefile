@@ -40,7 +40,7 @@ soak:
 	@TESTS='$(TESTS)' KERNELS='$(KERNELS)' scripts/check --soak
 
 clean:
-	rm -rf build/module build/provider build/programs build/guest-install build/core build/run build/log build/check
+	rm -rf build/module build/provider build/programs build/guest-install build/core build/fuzz build/run build/log build/check
 
 distclean: clean
 	@scripts/build/host distclean

@@ -72,6 +72,7 @@ static bool shca_rq_respond(struct shca_qp *qp, u32 *events)
 	enum shca_mem_status status;
 	struct shca_batch batch;
 	struct shca_pkt pkt;
+	bool wait = false;
 
 	lockdep_assert_held(&rq->lock);
 	shca_tx_begin(&batch, qp, &rq->route);
@@ -82,14 +83,17 @@ static bool shca_rq_respond(struct shca_qp *qp, u32 *events)
 		if (likely(status == SHCA_MEM_OK))
 			continue;
 		shca_rq_failed(qp, failed, status, events);
-		if (status == SHCA_MEM_RETRY)
-			return false;
+		wait = status == SHCA_MEM_RETRY;
+		if (wait)
+			break;
 	}
+	/* What was built before the packet that has to wait leaves. */
 	status = shca_tx_end(&batch, &failed);
-	if (status == SHCA_MEM_OK)
-		return !budget || batch.handed >= SHCA_TX_SKBS;
-	shca_rq_failed(qp, failed, status, events);
-	return false;
+	if (status != SHCA_MEM_OK) {
+		shca_rq_failed(qp, failed, status, events);
+		wait = true;
+	}
+	return !wait && (!budget || batch.handed >= SHCA_TX_SKBS);
 }
 
 static void shca_rq_report(struct shca_qp *qp, u32 events, bool failed)

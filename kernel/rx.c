@@ -120,6 +120,23 @@ static void shca_rx_deliver(struct shca_qp *qp, struct sk_buff *skb,
 }
 
 /*
+ * A packet that no QP takes is counted at the device to whose address it came,
+ * which is that of the QP1 there.
+ */
+static void shca_count_stray(struct shca_net *snet, const struct sk_buff *skb,
+			     enum shca_counter id)
+{
+	struct shca_qp *qp;
+	u16 vlan;
+
+	qp = shca_net_find_gsi(snet, skb, &vlan);
+	if (!qp)
+		return;
+	this_cpu_inc(qp->dev->counters->v[id]);
+	shca_qp_put(qp);
+}
+
+/*
  * One packet.  @last is the QP of the packet before, with a reference, or NULL;
  * packets of a batch are for one QP as a rule.
  *
@@ -137,8 +154,10 @@ static struct shca_qp *shca_rx_one(struct shca_net *snet, struct sk_buff *skb,
 	const u8 *hdr;
 
 	hdr = skb_header_pointer(skb, seg->off, avail, buf);
-	if (!hdr || seg->len < SHCA_BTH_BYTES + SHCA_ICRC_BYTES)
-		return last;	/* no QP to count it at */
+	if (!hdr || seg->len < SHCA_BTH_BYTES + SHCA_ICRC_BYTES) {
+		shca_count_stray(snet, skb, SHCA_CNT_RX_SHORT);
+		return last;
+	}
 	parse = shca_hdr_parse(&pkt, hdr, avail, seg->len);
 	if (!last || last->qpn != pkt.dqpn || pkt.dqpn == 1) {
 		if (last)
@@ -146,8 +165,10 @@ static struct shca_qp *shca_rx_one(struct shca_net *snet, struct sk_buff *skb,
 		qp = pkt.dqpn == 1 ?
 		     shca_net_find_gsi(snet, skb, &pkt.path.vlan) :
 		     shca_net_find_qp(snet, pkt.dqpn);
-		if (!qp)
+		if (!qp) {
+			shca_count_stray(snet, skb, SHCA_CNT_RX_NO_QP);
 			return NULL;
+		}
 	}
 	if (likely(parse == SHCA_PARSE_OK || parse == SHCA_PARSE_OPCODE)) {
 		pkt.path.ecn_ce = shca_is_ce(skb);
@@ -170,10 +191,12 @@ static void shca_rx_packets(struct shca_net *snet, struct sk_buff *skb,
 	struct shca_qp *qp = NULL;
 
 	__skb_pull(skb, sizeof(struct udphdr));
-	for (; seg.off < skb->len; seg.off += seg_len, seg.idx++) {
+	do {	/* at least once, to count one that is empty */
 		seg.len = min(seg_len, skb->len - seg.off);
 		qp = shca_rx_one(snet, skb, &seg, qp);
-	}
+		seg.off += seg_len;
+		seg.idx++;
+	} while (seg.off < skb->len);
 	if (qp)
 		shca_qp_put(qp);
 }
@@ -182,8 +205,12 @@ int shca_udp_rcv(struct sock *sk, struct sk_buff *skb)
 {
 	struct shca_net *snet = rcu_dereference_sk_user_data(sk);
 
-	if (!snet || !shca_plain_ip(skb) ||
-	    !pskb_may_pull(skb, sizeof(struct udphdr))) {
+	if (!snet || !pskb_may_pull(skb, sizeof(struct udphdr))) {
+		kfree_skb(skb);
+		return 0;
+	}
+	if (!shca_plain_ip(skb)) {
+		shca_count_stray(snet, skb, SHCA_CNT_RX_HEADER);
 		kfree_skb(skb);
 		return 0;
 	}

@@ -191,6 +191,7 @@ static bool shca_sq_transmit(struct shca_qp *qp)
 	enum shca_mem_status status;
 	struct shca_batch batch;
 	struct shca_pkt pkt;
+	bool wait = false;
 
 	shca_tx_begin(&batch, qp, &sq->route);
 	while (budget && batch.handed < SHCA_TX_SKBS &&
@@ -200,14 +201,17 @@ static bool shca_sq_transmit(struct shca_qp *qp)
 		if (likely(status == SHCA_MEM_OK))
 			continue;
 		shca_sq_failed(qp, failed, status);
-		if (status == SHCA_MEM_RETRY)
-			return false;
+		wait = status == SHCA_MEM_RETRY;
+		if (wait)
+			break;
 	}
+	/* What was built before the packet that has to wait leaves. */
 	status = shca_tx_end(&batch, &failed);
-	if (status == SHCA_MEM_OK)
-		return !budget || batch.handed >= SHCA_TX_SKBS;
-	shca_sq_failed(qp, failed, status);
-	return false;
+	if (status != SHCA_MEM_OK) {
+		shca_sq_failed(qp, failed, status);
+		wait = true;
+	}
+	return !wait && (!budget || batch.handed >= SHCA_TX_SKBS);
 }
 
 /* Return: whether the budget ended it. */

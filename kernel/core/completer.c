@@ -51,12 +51,8 @@ static void req_progress(struct shca_req *req, u64 now)
 	req->rnr_again = false;
 	req_sample_rtt(req, now);
 
-	if (req->rnr_wait) {
-		/* Only what passes the refused packet ends the wait. */
-		if (shca_psn_diff(req->una_psn, req->rnr_psn) <= 0)
-			return;
-		req->rnr_wait = false;
-	}
+	/* The refused packet is the oldest, so a copy of it was accepted. */
+	req->rnr_wait = false;
 	req->deadline = 0;
 	if (req_span(req) && req->attr.timeout_ns)
 		req->deadline = now + req->attr.timeout_ns;
@@ -172,7 +168,6 @@ static enum shca_rx req_rx_rnr(struct shca_req *req, const struct shca_pkt *pkt,
 	req->probe = req->rnr_again;
 	req->rnr_again = true;
 	req->rnr_wait = true;
-	req->rnr_psn = req->una_psn;
 	req->deadline = now + shca_rnr_ns(pkt->aeth.syndrome & SHCA_AETH_VALUE);
 	shca_req_seek(req);
 	return SHCA_RX_NAK_RNR;

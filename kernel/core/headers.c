@@ -10,9 +10,9 @@
 #include "headers.h"
 #include "opcode.h"
 
-static_assert(SHCA_HDR_MAX >= SHCA_BTH_BYTES + SHCA_CNP_BYTES);
-static_assert(SHCA_HDR_MAX >= SHCA_BTH_BYTES + SHCA_RETH_BYTES +
-	      SHCA_IMM_BYTES);
+static_assert(SHCA_BTH_BYTES + SHCA_CNP_BYTES <= SHCA_HDR_MAX);
+static_assert(SHCA_BTH_BYTES + SHCA_RETH_BYTES + SHCA_IMM_BYTES <=
+	      SHCA_HDR_MAX);
 
 static u32 get_be16(const u8 *p)
 {

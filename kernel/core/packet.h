@@ -55,6 +55,7 @@ enum shca_payload_kind {
  * @imm:	immediate data, as on the wire (big endian, opaque)
  * @inv_rkey:	IETH
  * @paylen:	payload bytes, without padding
+ * @out_seq:	outgoing: in which order the responder handed it out
  * @data:	received: opaque to the core, handed back to struct shca_mem_ops
  * @data_off:	received: offset of the payload in @data, for the memory ops
  * @kind: @wr: @off: @va: @rkey: outgoing: where the payload comes from
@@ -96,6 +97,7 @@ struct shca_pkt {
 	u32 imm;
 	u32 inv_rkey;
 	u32 paylen;
+	u64 out_seq;
 
 	void *data;
 	u32 data_off;

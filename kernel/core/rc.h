@@ -160,7 +160,6 @@ struct shca_req_stats {
  *		back
  * @recheck:	@deadline is @hold_ns: go back then if nothing has moved
  * @rtt_ns: @rtt_start: @rtt_psn: smoothed round trip; the packet being timed
- * @rnr_psn:	with @rnr_wait: the PSN that found no receive request
  * @rnr_wait:	@deadline is the end of an RNR wait; nothing is sent
  * @rnr_again:	an RNR NAK came and nothing has moved since
  * @probe:	send the packet at @una_psn only
@@ -198,7 +197,6 @@ struct shca_req {
 	u64 rtt_ns;
 	u64 rtt_start;
 	u32 rtt_psn;
-	u32 rnr_psn;
 	bool rnr_wait;
 	bool rnr_again;
 	bool probe;
@@ -270,8 +268,8 @@ bool shca_req_next(struct shca_req *req, u64 now, struct shca_pkt *pkt);
  * shca_req_gather_failed() - a packet could not be transmitted
  * @pkt:	from shca_req_next(); it is not transmitted
  * @status:	KEY, ACCESS, RANGE: the request ends in LOC_PROT_ERR after all
- *		before it have completed; RETRY: the packet is asked for again
- *		by a later shca_req_next()
+ *		before it have completed; RETRY: neither @pkt nor what was
+ *		handed out after it was transmitted; all of it comes again
  */
 void shca_req_gather_failed(struct shca_req *req, const struct shca_pkt *pkt,
 			    enum shca_mem_status status);
@@ -337,6 +335,7 @@ struct shca_resp_attr {
  * @first_psn: @nr_psn: PSNs of the response
  * @send_start:	packet at which the response being sent began
  * @send_idx:	packet to be sent next; @nr_psn: none
+ * @out_seq:	of the first packet of the response being sent
  * @va: @rkey: @len: READ, as first requested
  * @value:	atomic: value before the operation
  * @msn:	MSN of the response's AETH
@@ -349,6 +348,7 @@ struct shca_rd {
 	u32 nr_psn;
 	u32 send_start;
 	u32 send_idx;
+	u64 out_seq;
 	u64 va;
 	u32 rkey;
 	u32 len;
@@ -388,6 +388,8 @@ struct shca_resp_stats {
  * @rnr_sent:	an RNR NAK stands: what is ahead of @epsn is dropped silently
  * @ack: @ack_psn: @ack_msn: @ack_syndrome: what is owed; sent after responses
  *		of earlier READs
+ * @ack_sent: @ack_seq: the one handed out last, and when
+ * @out_seq:	packets handed out
  * @rd: @rd_mask: @rd_head: @rd_tail: ring of READs and atomics, storage by
  *		the caller; oldest kept and next free, free-running
  * @rd_send:	the one whose response is being sent
@@ -421,6 +423,9 @@ struct shca_resp {
 	u32 ack_psn;
 	u32 ack_msn;
 	u8 ack_syndrome;
+	enum shca_ack_kind ack_sent;
+	u64 ack_seq;
+	u64 out_seq;
 	u64 cnp_ns;
 
 	struct shca_rd *rd;
@@ -468,8 +473,11 @@ enum shca_rx shca_resp_rx(struct shca_resp *resp, const struct shca_pkt *pkt,
 bool shca_resp_next(struct shca_resp *resp, u64 now, struct shca_pkt *pkt);
 
 /**
- * shca_resp_gather_failed() - as for the requester; but for RETRY the peer gets
- * a NAK
+ * shca_resp_gather_failed() - a packet could not be transmitted
+ * @pkt:	from shca_resp_next(); it is not transmitted
+ * @status:	KEY, ACCESS, RANGE: the peer gets a NAK; RETRY: neither @pkt nor
+ *		what was handed out after it was transmitted; all of it comes
+ *		again
  */
 void shca_resp_gather_failed(struct shca_resp *resp, const struct shca_pkt *pkt,
 			     enum shca_mem_status status,

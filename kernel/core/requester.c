@@ -112,9 +112,12 @@ static void req_fail_at(struct shca_req *req, u32 idx, u8 status,
 
 void shca_req_settle(struct shca_req *req)
 {
-	if (req->state == SHCA_SIDE_READY && req->fail_valid &&
-	    req->una == req->fail_idx)
+	if (req->state != SHCA_SIDE_READY || !req->fail_valid)
+		return;
+	if (req->una == req->fail_idx)
 		shca_req_fail_una(req, req->fail_status, req->fail_vendor);
+	else if ((s32)(req->una - req->fail_idx) > 0)
+		req->fail_valid = false;	/* only a forger acknowledges it */
 }
 
 void shca_req_resume(struct shca_req *req)
@@ -596,7 +599,6 @@ static void req_unsend(struct shca_req *req, u32 idx, u32 psn)
 	if (end_psn == req->max_psn &&
 	    !(is_rd && wr->flags_core & SHCA_WRF_RETRIED)) {
 		req->max_psn = psn;
-		req->rtt_valid = false;
 		if (psn == wr->first_psn) {
 			wr->flags_core &= ~SHCA_WRF_STARTED;
 			req->lsn = shca_psn_add(req->lsn, -1);
@@ -608,6 +610,7 @@ static void req_unsend(struct shca_req *req, u32 idx, u32 psn)
 		if (!req_span(req))
 			req->deadline = 0;
 	}
+	req->rtt_valid = false;
 	req->nxt = idx;
 	req->psn = psn;
 	req->pkt_idx = shca_psn_off(psn, wr->first_psn);

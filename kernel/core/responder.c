@@ -68,8 +68,10 @@ void shca_resp_fail(struct shca_resp *resp)
 	if (resp->state == SHCA_SIDE_ERR)
 		return;
 	resp->state = SHCA_SIDE_ERR;
+	resp->rd_head = resp->rd_tail;
 	resp->rd_send = resp->rd_tail;
 	resp->ack = SHCA_ACK_NONE;
+	resp->ack_sent = SHCA_ACK_NONE;
 	resp->cnp_due = false;
 }
 
@@ -714,6 +716,8 @@ static void resp_build_rd(struct shca_resp *resp, struct shca_rd *rd,
 	u32 mtu = resp->attr.mtu;
 	u32 off;
 
+	if (rd->send_idx == rd->send_start)
+		rd->out_seq = resp->out_seq;
 	resp_header(resp, rd->is_atomic ? SHCA_OP_ATOMIC_ACK :
 					  resp_read_opcode(rd), psn, pkt);
 	pkt->aeth.syndrome = ACK_SYNDROME;
@@ -736,6 +740,8 @@ static void resp_build_rd(struct shca_resp *resp, struct shca_rd *rd,
 
 static void resp_build_ack(struct shca_resp *resp, struct shca_pkt *pkt)
 {
+	resp->ack_sent = resp->ack;
+	resp->ack_seq = resp->out_seq;
 	resp_header(resp, SHCA_OP_ACK, resp->ack_psn, pkt);
 	pkt->aeth.syndrome = resp->ack_syndrome;
 	pkt->aeth.msn = resp->ack_msn;
@@ -766,7 +772,7 @@ static bool resp_build(struct shca_resp *resp, struct shca_pkt *pkt)
 	}
 	/* In the order of the requests (IBTA 9.7.5.1.1). */
 	if (resp->ack != SHCA_ACK_NONE &&
-	    (!rd || shca_psn_diff(resp->ack_psn, rd->first_psn) < 0)) {
+	    (!rd || shca_psn_diff(rd->first_psn, resp->ack_psn) > 0)) {
 		resp_build_ack(resp, pkt);
 		return true;
 	}
@@ -780,6 +786,7 @@ bool shca_resp_next(struct shca_resp *resp, u64 now, struct shca_pkt *pkt)
 {
 	if (resp->state == SHCA_SIDE_RESET || !resp_build(resp, pkt))
 		return false;
+	pkt->out_seq = resp->out_seq++;
 	resp->stats.tx_pkts++;
 	resp->stats.tx_bytes += pkt->paylen;
 	return true;
@@ -796,16 +803,34 @@ static void resp_nak_response(struct shca_resp *resp, u32 psn,
 	out->events = SHCA_EV_ACCESS_ERR;
 }
 
-/* The acknowledgement did not leave: owed still, unless a newer one is. */
-static void resp_owe_again(struct shca_resp *resp, const struct shca_pkt *pkt)
+/*
+ * Neither @pkt nor what was handed out after it has left; all of it is owed
+ * again.  A CNP is not: another will come if need be.
+ */
+static void resp_unsend(struct shca_resp *resp, const struct shca_pkt *pkt)
 {
-	if (resp->ack != SHCA_ACK_NONE)
-		return;
-	resp->ack = (pkt->aeth.syndrome & ~SHCA_AETH_VALUE) == SHCA_AETH_ACK ?
-		    SHCA_ACK_ACK : SHCA_ACK_NAK;
-	resp->ack_psn = pkt->psn;
-	resp->ack_msn = pkt->aeth.msn;
-	resp->ack_syndrome = pkt->aeth.syndrome;
+	bool is_rd = !!(shca_opcode_info(pkt->opcode)->flags &
+			(SHCA_OPF_READ | SHCA_OPF_ATOMIC));
+	struct shca_rd *rd;
+	u32 i, off;
+
+	for (i = resp->rd_tail - 1; i + 1 != resp->rd_head; i--) {
+		rd = resp_rd(resp, i);
+		off = shca_psn_off(pkt->psn, rd->first_psn);
+		if (is_rd && off < rd->nr_psn)
+			rd->send_idx = off;
+		else if (rd->send_idx != rd->send_start &&
+			 rd->out_seq >= pkt->out_seq)
+			rd->send_idx = rd->send_start;
+		else
+			continue;
+		if (!rd->replay)
+			rd->answered = false;
+		if ((s32)(i - resp->rd_send) < 0)
+			resp->rd_send = i;
+	}
+	if (resp->ack == SHCA_ACK_NONE && resp->ack_seq >= pkt->out_seq)
+		resp->ack = resp->ack_sent;
 }
 
 void shca_resp_gather_failed(struct shca_resp *resp, const struct shca_pkt *pkt,
@@ -818,26 +843,18 @@ void shca_resp_gather_failed(struct shca_resp *resp, const struct shca_pkt *pkt,
 	memset(out, 0, sizeof(*out));
 	if (resp->state == SHCA_SIDE_RESET)
 		return;
-	if (pkt->opcode == SHCA_OP_ACK) {
-		resp_owe_again(resp, pkt);
+	if (status == SHCA_MEM_OK || status == SHCA_MEM_RETRY) {
+		resp_unsend(resp, pkt);
 		return;
 	}
-	/* A CNP bears no PSN, and another will come if need be. */
-	if (pkt->opcode == SHCA_OPCODE_CNP ||
+	if (pkt->kind != SHCA_PAY_REMOTE ||
 	    !resp_rd_find(resp, pkt->psn, &idx))
 		return;
 	rd = resp_rd(resp, idx);
-	if (!rd->replay)
-		rd->answered = false;
-	if (status == SHCA_MEM_OK || status == SHCA_MEM_RETRY) {
-		rd->send_idx = shca_psn_off(pkt->psn, rd->first_psn);
-		if ((s32)(idx - resp->rd_send) < 0)
-			resp->rd_send = idx;
-	} else if (rd->replay) {
+	if (rd->replay)
 		rd->send_idx = rd->nr_psn;	/* as in resp_dup_read() */
-	} else {
+	else
 		resp_nak_response(resp, pkt->psn, out);
-	}
 }
 
 bool shca_resp_flush(struct shca_resp *resp, struct shca_wc *wc)

@@ -3,10 +3,10 @@
 #
 # perftest's bandwidth and latency programs for SEND, WRITE and READ over RC,
 # from 1 byte to 8 MiB, at netdev MTU 1500 and 9000, between two namespaces and
-# on one device with itself. That all sizes complete is tested here, not how
+# on one device with itself (bandwidth at 1500). That all sizes complete is tested here, not how
 # fast: for that there is `make bench`.
 #
-# timeout: 900
+# timeout: 1200
 . "$(dirname "$0")/lib.sh"
 . "$(dirname "$0")/scenario"
 
@@ -15,7 +15,8 @@ perf() {
 	local name=$1 how=$2 program=$3 to=$4 server_gid client_gid size
 	server_gid=$(gid_index "$to" "$5")
 	client_gid=$(gid_index shca_a "$6")
-	for size in "-s 1 -n 100" "-a -n 20"; do
+	# enough of each size; more would time this machine, not test it
+	for size in "-s 1 -n 20" "-a -n 10"; do
 		# shellcheck disable=SC2086 # several words
 		check "${name}${size%% *}" all_sizes "$how" "$program" -F -d "$to" -x "$server_gid" $size -- \
 			"$program" -F -d shca_a -x "$client_gid" $size ADDRESS
@@ -38,11 +39,11 @@ for mtu in 1500 9000; do
 	run in_a ip link set veth_a mtu $mtu
 	run in_b ip link set veth_b mtu $mtu
 	for program in ib_{send,write,read}_{bw,lat}; do
-		if [ $mtu = 1500 ]; then
-			perf "$program.pair_ipv4_mtu$mtu" between_pair "$program" shca_b $ip4_b $ip4_a
+		case $mtu in
+		1500) perf "$program.pair_ipv4_mtu$mtu" between_pair "$program" shca_b $ip4_b $ip4_a ;;
+		9000) perf "$program.pair_ipv6_mtu$mtu" between_pair "$program" shca_b $ip6_b $ip6_a ;;
+		esac
+		[ $mtu = 9000 ] || [ "${program##*_}" = lat ] ||
 			perf "$program.self_ipv4_mtu$mtu" on_itself "$program" shca_a $ip4_a $ip4_a
-		else
-			perf "$program.pair_ipv6_mtu$mtu" between_pair "$program" shca_b $ip6_b $ip6_a
-		fi
 	done
 done

@@ -997,6 +997,44 @@ static void resp_gather_retry_yields_same_packet(struct kunit *test)
 	expect_read(test, SHCA_OP_READ_RESP_ONLY, P0, 0, 1);
 }
 
+/* A batch that did not leave is told by its first packet. */
+static void resp_gather_retry_of_batch_owes_all_again(struct kunit *test)
+{
+	struct fx *fx = test->priv;
+	struct shca_pkt first;
+	u32 i;
+
+	fx_rx_op(fx, SHCA_OP_READ_REQUEST, P0, 1);
+	fx_rx_op(fx, SHCA_OP_READ_REQUEST, P0 + 1, 1);
+	fx_rx_op(fx, SHCA_OP_FETCH_ADD, P0 + 2, 0);
+	rx_ackreq(fx, SHCA_OP_SEND_ONLY, P0 + 3, 1);
+	expect_read(test, SHCA_OP_READ_RESP_ONLY, P0, 0, 1);
+	for (i = 0; i < 3; i++) {
+		expect_read(test, SHCA_OP_READ_RESP_ONLY, P0 + 1, 0, 1);
+		first = fx->pkt;
+		KUNIT_ASSERT_TRUE(test, fx_answer(fx));
+		KUNIT_EXPECT_EQ(test, fx->pkt.opcode, SHCA_OP_ATOMIC_ACK);
+		expect_ack(test, P0 + 3, ACK, 4);
+		expect_silence(test);
+		if (i < 2)
+			shca_resp_gather_failed(&fx->resp, &first,
+						SHCA_MEM_RETRY, &fx->out);
+	}
+	expect_silence(test);
+}
+
+/* 2^23 PSNs lie between the first of the READ and the acknowledgement. */
+static void resp_ack_after_largest_read_waits(struct kunit *test)
+{
+	struct fx *fx = test->priv;
+
+	fx_rx_op(fx, SHCA_OP_READ_REQUEST, P0, 0x80000000);
+	KUNIT_EXPECT_EQ(test, rx_ackreq(fx, SHCA_OP_SEND_ONLY, P0 + 0x800000,
+					1), SHCA_RX_OK);
+	expect_read(test, SHCA_OP_READ_RESP_FIRST, P0, 0, FX_MTU);
+	expect_read(test, SHCA_OP_READ_RESP_MIDDLE, P0 + 1, 256, FX_MTU);
+}
+
 /* ---- atomics --------------------------------------------------------------- */
 
 static void resp_atomic_again_replays_result(struct kunit *test)
@@ -1171,6 +1209,8 @@ static struct kunit_case responder_cases[] = {
 	KUNIT_CASE(resp_gather_failed_becomes_nak_in_its_place),
 	KUNIT_CASE(resp_gather_failed_of_repetition_is_dropped),
 	KUNIT_CASE(resp_gather_retry_yields_same_packet),
+	KUNIT_CASE(resp_gather_retry_of_batch_owes_all_again),
+	KUNIT_CASE(resp_ack_after_largest_read_waits),
 	KUNIT_CASE(resp_atomic_again_replays_result),
 	KUNIT_CASE(resp_atomic_misaligned_is_invalid),
 	KUNIT_CASE(resp_ce_mark_draws_cnp_at_most_each_50_us),

@@ -45,7 +45,7 @@ u64 sim_region_take(struct sim_world *w, struct sim_region *r, u32 len,
 	u32 off = r->used + prng_range(&w->rng, 1, 8);
 
 	off = (off + align - 1) / align * align;
-	sim_check(w, off + len < r->len, "sim: region too small: %u of %u, %u more", r->used, r->len, len);
+	sim_check(w, off + len < r->len, "sim: region of %u too small", r->len);
 	r->used = off + len;
 	return r->base + off;
 }
@@ -72,6 +72,25 @@ static enum shca_mem_status region_check(const struct sim_region *r, u32 key,
 static bool comes_later(struct sim_node *n)
 {
 	return prng_chance(&n->w->rng, n->w->f.mem_retry);
+}
+
+/* Deregistered: what this may end in is excused from now on. */
+void sim_region_vanish(struct sim_node *n, struct sim_region *r)
+{
+	u32 mask = 1u << SHCA_WC_LOC_PROT_ERR | 1u << SHCA_WC_REM_ACCESS_ERR |
+		   1u << SHCA_WC_REM_OP_ERR | 1u << SHCA_WC_RETRY_EXC_ERR |
+		   1u << SHCA_WC_LOC_ACCESS_ERR;
+
+	r->valid = false;
+	n->extra_status |= mask;
+	n->peer->extra_status |= mask;
+}
+
+/* At the worst of moments: just before the core uses it. */
+static void may_vanish(struct sim_node *n, struct sim_region *r)
+{
+	if (r->valid && prng_chance(&n->w->rng, n->w->f.vanish))
+		sim_region_vanish(n, r);
 }
 
 /* ---- segments ------------------------------------------------------------ */
@@ -139,6 +158,7 @@ enum shca_mem_status sim_gather(struct sim_node *n, const struct shca_pkt *pkt,
 		return SHCA_MEM_RETRY;
 	if (pkt->kind == SHCA_PAY_NONE)
 		return SHCA_MEM_OK;
+	may_vanish(n, pkt->kind == SHCA_PAY_REMOTE ? &n->rem : &n->loc);
 	if (pkt->kind == SHCA_PAY_REMOTE) {
 		status = region_check(&n->rem, pkt->rkey, pkt->va, pkt->paylen,
 				      SHCA_ACCESS_REMOTE_READ);
@@ -196,6 +216,7 @@ static enum shca_mem_status door_remote_write(void *ctx, u32 rkey, u64 va,
 		  "core: WRITE outside of what was checked");
 	if (comes_later(n))
 		return SHCA_MEM_RETRY;
+	may_vanish(n, &n->rem);
 	status = region_check(&n->rem, rkey, va, pkt->paylen,
 			      SHCA_ACCESS_REMOTE_WRITE);
 	if (status == SHCA_MEM_OK)
@@ -253,6 +274,7 @@ static enum shca_mem_status door_local_scatter(void *ctx,
 
 	if (comes_later(n))
 		return SHCA_MEM_RETRY;
+	may_vanish(n, &n->loc);
 	status = sge_move(n, sge, nr, off, payload(n, pkt), pkt->paylen, true);
 	if (status == SHCA_MEM_OK && op)
 		op->placed += pkt->paylen;

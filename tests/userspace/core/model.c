@@ -423,8 +423,12 @@ void sim_model_tx(struct sim_node *n, const struct shca_pkt *pkt)
 		  pkt->pad == shca_hdr_pad(pkt->paylen) &&
 		  pkt->psn == (pkt->psn & SHCA_PSN_MASK),
 		  "node %u: header of psn %06x", n->idx, pkt->psn);
-	if (flags & SHCA_OPF_RESPONSE)
+	n->cnps += pkt->opcode == SHCA_OPCODE_CNP;
+	if (flags & SHCA_OPF_RESPONSE) {
+		n->tx_resp++;
 		return;
+	}
+	n->tx_req++;
 	idx = pkt->wr->wr_id;
 	op = &n->ops[idx];
 	sim_check(w, w->now >= n->quiet_until,
@@ -442,8 +446,17 @@ void sim_model_tx(struct sim_node *n, const struct shca_pkt *pkt)
 	sim_check(w, pkt->se == (op->flags & SHCA_SEND_SOLICITED &&
 				 flags & SHCA_OPF_END && op->recv_idx >= 0),
 		  "node %u: op %u solicited bit", n->idx, idx);
+}
+
+/* A request packet was handed out; whether it leaves is another matter. */
+void sim_model_pull(struct sim_node *n, const struct shca_pkt *pkt)
+{
+	struct sim_op *op = &n->ops[pkt->wr->wr_id];
+
+	sim_check(n->w, !op->failed, "node %u: psn %06x again after it failed",
+		  n->idx, pkt->psn);
 	if (!op->started)
-		check_start(n, idx);
+		check_start(n, pkt->wr->wr_id);
 	op->started = true;
 }
 

@@ -117,63 +117,96 @@ static u32 budget(const struct sim_node *n)
 	return n->w->f.budget ? n->w->f.budget : 1000;
 }
 
-/* Requests and responses, each within the budget; false: gave up for now. */
-static bool pump_resp(struct sim_node *n, u8 *payload)
-{
-	enum shca_mem_status status;
-	struct shca_resp_out out;
-	struct shca_pkt pkt;
-	u32 nr = 0;
+/*
+ * Packets leave in batches, as they do where a link takes several at a time. A
+ * batch that the link refuses is reported by its first packet.
+ */
+#define BATCH	8
 
-	while (nr++ < budget(n)) {
-		if (!shca_resp_next(&n->resp, n->w->now, &pkt))
-			return true;
-		status = sim_gather(n, &pkt, payload);
-		if (status != SHCA_MEM_OK) {
-			shca_resp_gather_failed(&n->resp, &pkt, status, &out);
-			resp_event(n, &out);
-			if (status == SHCA_MEM_RETRY)
-				return false;
-			continue;
-		}
-		n->tx_resp++;
-		n->cnps += pkt.opcode == SHCA_OPCODE_CNP;
-		log_tx(n, &pkt);
-		sim_model_tx(n, &pkt);
-		sim_link_tx(n, &pkt, payload);
-	}
-	return false;
+struct batch {
+	u32 nr;
+	u32 max;
+	struct shca_pkt pkt[BATCH];
+	u8 payload[BATCH][4096];
+};
+
+static void batch_begin(struct sim_node *n, struct batch *b)
+{
+	b->nr = 0;
+	b->max = prng_range(&n->w->rng, 1, BATCH);
 }
 
-static bool pump_req(struct sim_node *n, u8 *payload)
+/* Hand the batch to the link. Returns false if it is to be asked for again. */
+static bool batch_end(struct sim_node *n, struct batch *b)
 {
-	enum shca_mem_status status;
-	struct shca_pkt pkt;
-	struct sim_op *op;
-	u32 nr = 0;
+	u32 i;
 
-	while (nr++ < budget(n)) {
-		if (!shca_req_next(&n->req, n->w->now, &pkt))
-			return true;
-		op = &n->ops[pkt.wr->wr_id];
-		sim_check(n->w, !op->failed,
-			  "node %u: op %u again after it failed", n->idx,
-			  (u32)pkt.wr->wr_id);
-		status = sim_gather(n, &pkt, payload);
+	if (b->nr && prng_chance(&n->w->rng, n->w->f.link_busy))
+		return false;
+	for (i = 0; i < b->nr; i++) {
+		log_tx(n, &b->pkt[i]);
+		sim_model_tx(n, &b->pkt[i]);
+		sim_link_tx(n, &b->pkt[i], b->payload[i]);
+	}
+	batch_begin(n, b);
+	return true;
+}
+
+static void resp_failed(struct sim_node *n, const struct shca_pkt *pkt,
+			enum shca_mem_status status)
+{
+	struct shca_resp_out out;
+
+	shca_resp_gather_failed(&n->resp, pkt, status, &out);
+	resp_event(n, &out);
+}
+
+static void req_failed(struct sim_node *n, const struct shca_pkt *pkt,
+		       enum shca_mem_status status)
+{
+	shca_req_gather_failed(&n->req, pkt, status);
+	if (status != SHCA_MEM_RETRY)
+		n->ops[pkt->wr->wr_id].failed = true;
+}
+
+/* Requests or responses, within the budget; false: gave up for now. */
+static bool pump_side(struct sim_node *n, bool is_req)
+{
+	void (*failed)(struct sim_node *n, const struct shca_pkt *pkt,
+		       enum shca_mem_status status) = is_req ? req_failed :
+							       resp_failed;
+	enum shca_mem_status status;
+	struct shca_pkt *pkt;
+	struct batch b;
+	bool more;
+	u32 i;
+
+	batch_begin(n, &b);
+	for (i = 0; i < budget(n); i++) {
+		pkt = &b.pkt[b.nr];
+		more = is_req ? shca_req_next(&n->req, n->w->now, pkt) :
+				shca_resp_next(&n->resp, n->w->now, pkt);
+		if (!more)
+			break;
+		if (is_req)
+			sim_model_pull(n, pkt);
+		status = sim_gather(n, pkt, b.payload[b.nr]);
 		if (status != SHCA_MEM_OK) {
-			shca_req_gather_failed(&n->req, &pkt, status);
+			failed(n, pkt, status);
 			if (status == SHCA_MEM_RETRY)
-				return false;
-			op->started = true;
-			op->failed = true;
+				break;
 			continue;
 		}
-		n->tx_req++;
-		log_tx(n, &pkt);
-		sim_model_tx(n, &pkt);
-		sim_link_tx(n, &pkt, payload);
+		if (++b.nr < b.max)
+			continue;
+		if (!batch_end(n, &b))
+			break;
 	}
-	return false;
+	if (b.nr && !batch_end(n, &b)) {
+		failed(n, &b.pkt[0], SHCA_MEM_RETRY);
+		return false;
+	}
+	return !more;
 }
 
 static void arm_timer(struct sim_node *n)
@@ -192,14 +225,13 @@ static void arm_timer(struct sim_node *n)
 
 void sim_node_pump(struct sim_node *n)
 {
-	u8 payload[4096];
 	struct shca_wc wc;
 	bool resp_done, req_done;
 
 	if (n->state == SIM_NODE_IDLE)
 		return;
-	resp_done = pump_resp(n, payload);
-	req_done = pump_req(n, payload);
+	resp_done = pump_side(n, false);
+	req_done = pump_side(n, true);
 	while (shca_req_pop(&n->req, &wc))
 		sim_model_send_wc(n, &wc);
 	if (n->req.state == SHCA_SIDE_ERR || n->resp.state == SHCA_SIDE_ERR)

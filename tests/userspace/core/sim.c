@@ -133,15 +133,15 @@ int main(int argc, char **argv)
 	for (i = 1; i < argc; i++) {
 		bool more = i + 1 < argc;
 
-		if (!strcmp(argv[i], "--verbose"))
+		if (!strcmp(argv[i], "--verbose")) {
 			verbose = true;
-		else if (!strcmp(argv[i], "--seeds") && more)
+		} else if (!strcmp(argv[i], "--seeds") && more) {
 			seeds = strtoull(argv[++i], NULL, 0);
-		else if (!strcmp(argv[i], "--first") && more)
+		} else if (!strcmp(argv[i], "--first") && more) {
 			first = strtoull(argv[++i], NULL, 0);
-		else if (!strcmp(argv[i], "--jobs") && more)
+		} else if (!strcmp(argv[i], "--jobs") && more) {
 			jobs = strtoul(argv[++i], NULL, 0);
-		else if (!strcmp(argv[i], "--seed") && more) {
+		} else if (!strcmp(argv[i], "--seed") && more) {
 			one = true;
 			seed = strtoull(argv[++i], NULL, 0);
 		} else {

@@ -207,6 +207,9 @@ struct sim_faults {
 	u32 mutate;
 	u32 ecn;
 	u32 mem_retry;
+	u32 link_busy;
+	u32 vanish;
+	u32 locals;
 	u32 budget;		/* packets per pump, 0: no limit */
 	u64 delay_ns;
 	u64 jitter_ns;
@@ -288,6 +291,7 @@ static inline u8 sim_pattern(const struct sim_op *op, u32 off)
 
 void sim_region_init(struct sim_world *w, struct sim_region *r, u32 len,
 		     u32 access);
+void sim_region_vanish(struct sim_node *n, struct sim_region *r);
 void sim_region_free(struct sim_region *r);
 u64 sim_region_take(struct sim_world *w, struct sim_region *r, u32 len,
 		    u32 align);
@@ -297,6 +301,7 @@ enum shca_mem_status sim_gather(struct sim_node *n, const struct shca_pkt *pkt,
 
 /* ---- model.c ------------------------------------------------------------- */
 
+void sim_model_pull(struct sim_node *n, const struct shca_pkt *pkt);
 void sim_model_tx(struct sim_node *n, const struct shca_pkt *pkt);
 void sim_model_send_wc(struct sim_node *n, const struct shca_wc *wc);
 void sim_model_recv_wc(struct sim_node *n, const struct shca_wc *wc);

@@ -247,6 +247,8 @@ static void plan_op(struct sim_node *n, struct sim_op *op,
 	op->opcode = opcodes[prng_below(rng, nr)];
 	if (is_local(op) && prng_chance(rng, 700))
 		op->opcode = SHCA_WR_RDMA_WRITE;
+	if (prng_chance(rng, w->f.locals))
+		op->opcode = SHCA_WR_REG_MR;
 	op->flags = prng_chance(rng, 600) ? SHCA_SEND_SIGNALED : 0;
 	op->flags |= prng_chance(rng, 150) ? SHCA_SEND_FENCE : 0;
 	op->flags |= prng_chance(rng, 300) ? SHCA_SEND_SOLICITED : 0;
@@ -354,6 +356,19 @@ static void pick_attr(struct sim_node *n)
 	}
 }
 
+/* A peer that expects more than this responder offers is refused. */
+static void permit_less(struct sim_node *n, struct shca_resp_attr *a)
+{
+	struct prng *rng = &n->w->rng;
+
+	if (prng_chance(rng, 500))
+		a->access &= prng_next(rng);
+	else
+		a->max_dest_rd_atomic =
+			prng_below(rng, a->max_dest_rd_atomic + 1);
+	n->peer->extra_status |= 1u << SHCA_WC_REM_INV_REQ_ERR;
+}
+
 static void start_node(struct sim_node *n)
 {
 	struct prng *rng = &n->w->rng;
@@ -371,6 +386,8 @@ static void start_node(struct sim_node *n)
 	a->max_dest_rd_atomic = n->peer->req_attr.max_rd_atomic +
 				prng_below(rng, 2);
 	a->cnp = n->w->f.ecn;
+	if (!n->w->f.strict && !n->w->f.is_clean && prng_chance(rng, 60))
+		permit_less(n, a);
 	shca_req_reset(&n->req);
 	shca_resp_reset(&n->resp);
 	memset(&n->req.stats, 0, sizeof(n->req.stats));
@@ -392,7 +409,7 @@ static u32 world_excuses(const struct sim_node *n)
 	if (f->strict)
 		return 0;
 	if (f->loss || f->corrupt || f->reorder || f->dup || f->mem_retry ||
-	    f->budget || n->req_attr.timeout_ns < 5 * MS)
+	    f->budget || f->link_busy || n->req_attr.timeout_ns < 5 * MS)
 		mask |= 1u << SHCA_WC_RETRY_EXC_ERR;
 	if (n->req_attr.rnr_retry != 7)
 		mask |= 1u << SHCA_WC_RNR_RETRY_EXC_ERR;
@@ -496,10 +513,10 @@ static void start_epoch(struct sim_node *a, struct sim_node *b)
 	pick_attr(b);
 	plan_ops(a, !w->f.strict && faulty == 0);
 	plan_ops(b, !w->f.strict && faulty == 1);
-	start_node(a);
-	start_node(b);
 	a->extra_status = world_excuses(a);
 	b->extra_status = world_excuses(b);
+	start_node(a);
+	start_node(b);
 	start_events(a);
 	start_events(b);
 	push_last_call(a);
@@ -526,7 +543,7 @@ static void check_clean(struct sim_node *n)
 {
 	const struct sim_faults *f = &n->w->f;
 
-	if (f->loss || f->corrupt || f->reorder || f->dup || f->mem_retry ||
+	if (f->loss || f->corrupt || f->reorder || f->dup || f->mem_retry || f->link_busy ||
 	    f->jitter_ns || f->budget || f->hostile ||
 	    n->req_attr.timeout_ns < 100 * MS || n->state != SIM_NODE_RUN ||
 	    n->peer->resp.stats.rnr_naks_sent)
@@ -538,6 +555,19 @@ static void check_clean(struct sim_node *n)
 		  n->idx);
 }
 
+/* Where nothing is lost nothing needs a time-out, however busy the links. */
+static void check_no_timeouts(struct sim_node *n)
+{
+	const struct sim_faults *f = &n->w->f;
+
+	if (f->loss || f->corrupt || f->reorder || f->dup || f->mem_retry ||
+	    f->hostile || n->req_attr.timeout_ns < 100 * MS ||
+	    n->state != SIM_NODE_RUN)
+		return;
+	sim_check(n->w, !n->req.stats.timeouts,
+		  "node %u: time-outs where nothing is lost", n->idx);
+}
+
 /* Both QPs have said their last; ghosts of their packets may still come. */
 static void check_over(struct sim_node *n)
 {
@@ -547,6 +577,8 @@ static void check_over(struct sim_node *n)
 		return;
 	check_clean(a);
 	check_clean(b);
+	check_no_timeouts(a);
+	check_no_timeouts(b);
 	sim_check(n->w, !n->w->f.strict || a->state == SIM_NODE_RUN,
 		  "node %u: error in a world without", n->idx);
 	a->extra_status |= 1u << 31;
@@ -588,18 +620,6 @@ static void last_call(struct sim_node *n)
 		  n->nr_done == n->nr_ops || n->w->f.hostile,
 		  "node %u: hangs: %u of %u done, una %06x max %06x", n->idx,
 		  n->nr_done, n->nr_ops, n->req.una_psn, n->req.max_psn);
-}
-
-static void dereg(struct sim_node *n)
-{
-	struct sim_region *r = prng_chance(&n->w->rng, 500) ? &n->rem : &n->loc;
-	u32 mask = 1u << SHCA_WC_LOC_PROT_ERR | 1u << SHCA_WC_REM_ACCESS_ERR |
-		   1u << SHCA_WC_REM_OP_ERR | 1u << SHCA_WC_RETRY_EXC_ERR |
-		   1u << SHCA_WC_LOC_ACCESS_ERR;
-
-	r->valid = false;
-	n->extra_status |= mask;
-	n->peer->extra_status |= mask;
 }
 
 static void on_event(struct sim_world *w, struct sim_ev *ev)
@@ -645,7 +665,7 @@ static void on_event(struct sim_world *w, struct sim_ev *ev)
 		reset_conn(n);
 		return;
 	case SIM_EV_DEREG:
-		dereg(n);
+		sim_region_vanish(n, prng_chance(rng, 500) ? &n->rem : &n->loc);
 		return;
 	case SIM_EV_DRAIN:
 		n->req.draining = !n->req.draining;
@@ -685,6 +705,7 @@ static void pick_world(struct sim_world *w)
 	f->delay_ns = prng_range(rng, 100, 50000);
 	f->byte_ns = prng_below(rng, 3);
 	f->pump_ns = prng_range(rng, 100, 20000);
+	f->locals = sometimes(rng, 200, 700);
 	f->ecn = sometimes(rng, 100, 1000);
 	f->is_clean = kind < 3;
 	if (f->is_clean)
@@ -698,6 +719,8 @@ static void pick_world(struct sim_world *w)
 	f->jitter_ns = sometimes(rng, 500, 200000);
 	f->budget = sometimes(rng, 300, 8);
 	f->mem_retry = sometimes(rng, 200, 100);
+	f->link_busy = sometimes(rng, 200, 200);
+	f->vanish = f->strict ? 0 : sometimes(rng, 200, 20);
 	if (f->hostile)
 		f->mutate = prng_range(rng, 1, 200);
 }

@@ -87,7 +87,7 @@ class Peer:
         raw = roce.frame(src or self.addresses[version],
                          dst or self.target[version], ib, **fields)
         if self.log is not None:
-            self.log.append(f"> {packet if ib is not packet else ib.hex()}")
+            self.log.append(f"> {ib.hex() if ib is packet else packet}")
         self.send_ip(raw)
 
     def send_ip(self, raw):

@@ -5,9 +5,10 @@ An implementation of its own, from the specification's figures, so that the
 kernel's is judged by another one. Plain struct and zlib: a packet costs little
 even in an emulated guest. Knows no sockets.
 """
+import functools
+import ipaddress
 import struct
 import zlib
-from ipaddress import ip_address
 
 UDP_PORT = 4791
 PSN_MASK = 0xffffff
@@ -42,6 +43,10 @@ RESPONSES = {READ_FIRST, READ_MIDDLE, READ_LAST, READ_ONLY, ACK, ATOMIC_ACK}
 # AETH syndromes (IBTA 9.7.5.2.3)
 NAK_SEQ, NAK_INVALID, NAK_ACCESS, NAK_OPERATION, NAK_INV_RD = range(0x60, 0x65)
 NO_CREDITS = 0x1f
+
+
+# Cached: parsing addresses is the slowest part otherwise.
+ip_address = functools.cache(ipaddress.ip_address)
 
 
 def name(op):

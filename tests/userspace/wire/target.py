@@ -6,6 +6,7 @@ QP number that only the crafted peer has, and the packets exchanged with it.
 """
 import ctypes
 import errno
+import functools
 import itertools
 import mmap
 import os
@@ -30,6 +31,7 @@ ALL_ACCESS = (e.IBV_ACCESS_LOCAL_WRITE | e.IBV_ACCESS_REMOTE_WRITE |
               e.IBV_ACCESS_REMOTE_READ | e.IBV_ACCESS_REMOTE_ATOMIC)
 MTU = 256
 QKEY = 0x11111111
+CQE = 128
 
 STATUS = {getattr(e, s): s[len("IBV_WC_"):] for s in (
     "IBV_WC_SUCCESS IBV_WC_LOC_LEN_ERR IBV_WC_LOC_QP_OP_ERR "
@@ -68,6 +70,10 @@ class Wrong(Exception):
     """The device did something else than the rule says."""
 
 
+class Skip(Exception):
+    """The device does not offer what the case is about."""
+
+
 class Memory:
     """Registered memory, read and written in place."""
 
@@ -91,10 +97,14 @@ class Memory:
         return SGE(self.addr + offset, length, self.lkey)
 
 
+@functools.cache
+def pattern_unit(seed):
+    return bytes((i * 7 + seed) & 255 for i in range(251))
+
+
 def pattern(length, seed=1):
     """@length bytes that tell where they belong."""
-    unit = bytes((i * 7 + seed) & 255 for i in range(251))
-    return (unit * (length // 251 + 1))[:length]
+    return (pattern_unit(seed) * (length // 251 + 1))[:length]
 
 
 class Device:
@@ -117,6 +127,7 @@ class Device:
 
     @staticmethod
     def _find_async_fd(before):
+        """Of the context's events: pyverbs does not tell it."""
         for fd in set(os.listdir("/proc/self/fd")) - before:
             try:
                 if "infinibandevent" in os.readlink(f"/proc/self/fd/{fd}"):
@@ -189,11 +200,23 @@ class Rig:
         self.gid = {v: device.gid_index(a) for v, a in peer.target.items()}
         self.qpns = itertools.count(0x30001, 7)
         self.conns = []
+        self.cqs = []
 
     def conn(self, *args, **fields):
         conn = Conn(self, *args, **fields)
         self.conns.append(conn)
         return conn
+
+    def take_cq(self, cqe):
+        """A CQ; those of the usual size are used again."""
+        return self.cqs.pop() if cqe == CQE and self.cqs else CQ(self.dev.ctx,
+                                                                 cqe)
+
+    def give_cq(self, cq, cqe):
+        if cqe == CQE and not cq.poll()[0]:
+            self.cqs.append(cq)
+        else:
+            cq.close()
 
     def close(self):
         """Ends a case: its QPs go, and with them what is on its way."""
@@ -221,7 +244,8 @@ class Conn:
     def __init__(self, rig, kind="RC", version=4, psn=0x100, sq_psn=0x200,
                  state="RTS", access=ALL_ACCESS, timeout=0, retry_cnt=7,
                  rnr_retry=7, rnr_timer=1, rd_atomic=16, dest_rd_atomic=16,
-                 cqe=128, sig_all=True, mtu=MTU, qkey=QKEY, recv_wr=64):
+                 cqe=CQE, sig_all=True, mtu=MTU, qkey=QKEY, recv_wr=64,
+                 recv_cq=None):
         self.rig, self.peer, self.dev = rig, rig.peer, rig.dev
         self.kind, self.version, self.mtu = kind, version, mtu
         self.transport = TRANSPORT[kind]
@@ -233,8 +257,10 @@ class Conn:
                          rnr_retry=rnr_retry, rnr_timer=rnr_timer,
                          rd_atomic=rd_atomic, dest_rd_atomic=dest_rd_atomic,
                          qkey=qkey)
-        self.send_cq = CQ(self.dev.ctx, cqe)
-        self.recv_cq = CQ(self.dev.ctx, cqe)
+        self.cqe = cqe
+        self.send_cq = rig.take_cq(cqe)
+        self.recv_cq = recv_cq or rig.take_cq(cqe)
+        self.cqs = (self.send_cq,) if recv_cq else (self.send_cq, self.recv_cq)
         cap = QPCap(max_send_wr=64, max_recv_wr=recv_wr, max_send_sge=3,
                     max_recv_sge=3)
         self.qp = QP(self.dev.pd, QPInitAttr(
@@ -245,8 +271,8 @@ class Conn:
 
     def close(self):
         self.qp.close()
-        self.send_cq.close()
-        self.recv_cq.close()
+        for cq in self.cqs:
+            self.rig.give_cq(cq, self.cqe)
 
     # ---- states
 

@@ -1,9 +1,13 @@
 # SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 """The responder of the reliable connection: requests by the crafted peer."""
+import os
+import select
 import struct
 import time
 
 import pyverbs.enums as e
+from pyverbs.cq import CQ, CompChannel
+from pyverbs.pd import PD
 from pyverbs.wr import SGE
 
 import roce
@@ -26,6 +30,15 @@ def flushed(c, wr_id=1):
     """The QP is in error, and the receive request was not used."""
     c.expect_state("ERR")
     c.recv_wc(wr_id, "WR_FLUSH_ERR")
+
+
+def failed(c):
+    """The QP is in error; the receive request says so, whether used or not."""
+    c.expect_state("ERR")
+    wc = c._poll(c.recv_cq, c.rig.patience)
+    if not wc or wc.status == e.IBV_WC_SUCCESS:
+        raise Wrong("the receive request completed successfully" if wc else
+                    "the receive request did not complete")
 
 
 def split(data, mtu=MTU):
@@ -72,8 +85,7 @@ def send(rig, version):
         c.post_recv(wr_id=msn)
         last = message(c, data, "SEND")
         c.expect_ack(last.psn, msn=msn)
-        wc = c.recv_wc(msn, byte_len=size, opcode=e.IBV_WC_RECV)
-        same(wc.wc_flags & (e.IBV_WC_WITH_IMM | e.IBV_WC_GRH), 0, "wc_flags")
+        c.recv_wc(msn, byte_len=size, opcode=e.IBV_WC_RECV)
         same(c.mem[:size + 4], data + b"ZZZZ", f"{size} bytes")
     c.expect_silence()
 
@@ -87,7 +99,20 @@ def send_imm(rig):
         c.expect_ack(last.psn)
         wc = c.recv_wc(size, byte_len=size, opcode=e.IBV_WC_RECV,
                        imm_data=socket_order(0x01020304 + size))
-        same(wc.wc_flags, e.IBV_WC_WITH_IMM, "wc_flags")
+        same(wc.wc_flags & e.IBV_WC_WITH_IMM, e.IBV_WC_WITH_IMM, "wc_flags")
+
+
+@case("resp.completion_flags", "IBTA 11.4.2.1: a receive completion of RC says "
+      "WITH_IMM where there is immediate data, and no GRH", table={
+          "send": (roce.SEND_ONLY, 0), "imm": (roce.SEND_ONLY_IMM,
+                                               e.IBV_WC_WITH_IMM)})
+def completion_flags(rig, row):
+    op, flags = row
+    c = rig.conn()
+    c.post_recv(wr_id=1)
+    p = c.send(b"x", op=op)
+    c.expect_ack(p.psn)
+    same(c.recv_wc(1).wc_flags, flags, "wc_flags")
 
 
 @case("resp.write", "IBTA 9.4.3: a WRITE of any length is placed, and no "
@@ -117,7 +142,7 @@ def write_imm(rig):
         wc = c.recv_wc(size, byte_len=size,
                        opcode=e.IBV_WC_RECV_RDMA_WITH_IMM,
                        imm_data=socket_order(0xa0b0c0d0))
-        same(wc.wc_flags, e.IBV_WC_WITH_IMM, "wc_flags")
+        same(wc.wc_flags & e.IBV_WC_WITH_IMM, e.IBV_WC_WITH_IMM, "wc_flags")
         same(c.mem[:size + 4], pattern(size) + b"ZZZZ", f"{size} bytes")
         same(c.mem[8192:8196], b"ZZZZ", "receive buffer")
 
@@ -158,20 +183,11 @@ def atomics(rig):
 @case("resp.solicited", "IBTA 9.2, 11.4.2.2: the solicited bit wakes who waits "
       "for it, other messages do not")
 def solicited(rig):
-    c = rig.conn()
-    from pyverbs.cq import CompChannel, CQ
-    from pyverbs.qp import QP, QPCap, QPInitAttr
-    import select
-    c.close()
+    before = event_fds()
     channel = CompChannel(rig.dev.ctx)
+    fd, = event_fds() - before
     cq = CQ(rig.dev.ctx, 64, channel=channel)
-    c.send_cq = c.recv_cq = cq
-    c.qp = QP(rig.dev.pd, QPInitAttr(
-        qp_type=e.IBV_QPT_RC, scq=cq, rcq=cq,
-        cap=QPCap(max_send_wr=8, max_recv_wr=8)))
-    c.qpn = c.qp.qp_num
-    c.to_state("RTS")
-    fd = completion_fd()
+    c = rig.conn(recv_cq=cq)
     for se in 0, 1:
         cq.req_notify(solicited_only=True)
         c.post_recv(wr_id=se)
@@ -181,22 +197,20 @@ def solicited(rig):
         woken = bool(select.select([fd], [], [], 1 if se else rig.quiet)[0])
         same(woken, bool(se), f"woken by SE {se}")
     channel.get_cq_event(cq)
-    c.close()
+    rig.close()
     channel.close()
-    rig.conns.remove(c)
 
 
-def completion_fd():
-    """The newest completion channel's descriptor: pyverbs does not tell."""
-    import os
-    fds = []
+def event_fds():
+    """Descriptors of event queues: pyverbs does not tell a channel's."""
+    fds = set()
     for fd in os.listdir("/proc/self/fd"):
         try:
             if "infinibandevent" in os.readlink(f"/proc/self/fd/{fd}"):
-                fds.append(int(fd))
+                fds.add(int(fd))
         except OSError:
             pass
-    return max(fds)
+    return fds
 
 
 @case("resp.comm_est", "IBTA 11.6.3.1: the first packet of a QP in RTR raises "
@@ -397,11 +411,7 @@ def length(rig, packets):
         p = c.tx(op, pattern(size), ackreq=i == len(packets) - 1,
                  va=c.mem.addr, rkey=c.mem.rkey, dmalen=3 * MTU)
     c.expect_nak(roce.NAK_INVALID, p.psn)
-    c.expect_state("ERR")
-    wc = c._poll(c.recv_cq, rig.patience)
-    if not wc or wc.status == 0:
-        raise Wrong("the receive request completed successfully" if wc else
-                    "the receive request did not complete")
+    failed(c)
 
 
 @case("resp.write_length", "IBTA 9.7.4.1.6: the payloads of a WRITE add up to "
@@ -418,8 +428,7 @@ def write_length(rig, row):
     c.mem.fill()
     message(c, pattern(size), kind, dmalen=dmalen)
     c.expect_nak(roce.NAK_INVALID)
-    c.expect_state("ERR")
-    c.recv_wc(1, "WR_FLUSH_ERR")
+    failed(c)
     same(c.mem[dmalen:dmalen + 4], b"ZZZZ", "memory beyond the DMA length")
 
 
@@ -510,7 +519,6 @@ def bad_key(rig, row):
     elif how == "right_not_given":
         region = Memory(rig.dev.pd, 4096, ALL_ACCESS & ~RIGHT[kind])
     elif how == "other_pd":
-        from pyverbs.pd import PD
         pd = PD(rig.dev.ctx)
         region = Memory(pd, 4096)
     else:
@@ -521,14 +529,24 @@ def bad_key(rig, row):
         fields.update(va=region.addr, rkey=region.rkey)
     p = access_request(c, kind, **fields)
     c.expect_nak(roce.NAK_ACCESS, p.psn)
-    flushed(c)
+    failed(c)
     for mem in filter(None, (c.mem, region)):
-        if any(byte != 0x5a for byte in mem[:]):
+        if mem[:] != b"Z" * mem.length:
             raise Wrong("memory was changed")
     if region and how != "stale_key":
         region.mr.close()
     if pd:
         pd.close()
+
+
+@case("resp.write_imm_bad_key_leaves_the_receive", "IBTA 9.9.3: a WRITE with "
+      "immediate data and a bad key has not used its receive request")
+def write_imm_bad_key(rig):
+    c = rig.conn()
+    c.post_recv(wr_id=1)
+    c.write(b"x", op=roce.WRITE_ONLY_IMM, rkey=c.mem.rkey ^ 0x55)
+    c.expect_nak(roce.NAK_ACCESS)
+    flushed(c)
 
 
 @case("resp.event_access_err", "IBTA 11.6.3.3: an access violation raises "
@@ -892,17 +910,18 @@ def after_gap(rig):
 @case("resp.cq_overrun", "IBTA 11.6.3.2: a CQ that overflows raises CQ_ERR, the "
       "QP goes to error, and no completion is invented")
 def cq_overrun(rig):
-    c = rig.conn(cqe=4, recv_wr=64)
+    c = rig.conn(cqe=4)
     room = c.recv_cq.cqe
     for i in range(room + 8):
-        if i < 64:
-            c.post_recv(wr_id=i)
-    for _ in range(room + 2):
+        c.post_recv(wr_id=i)
+    for _ in range(room + 8):
         c.send(b"x")
     c.expect_event("CQ_ERR")
     c.expect_state("ERR")
-    for i in range(room):
-        c.recv_wc(i)
+    n, wcs = c.recv_cq.poll(room + 8)
+    same([wc.wr_id for wc in wcs], list(range(n)), "completions")
+    if not room <= n < room + 8 or any(wc.status for wc in wcs):
+        raise Wrong(f"{n} completions in a CQ of {room}")
     c.no_wc()
 
 

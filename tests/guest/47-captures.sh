@@ -1,0 +1,91 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
+# timeout: 240
+#
+# What softhca sends, as others see it: tshark finds nothing malformed, and
+# scapy's implementation of the ICRC, which is neither ours nor the kernel's,
+# finds each one right. Captured: the requests and answers that the crafted
+# packets of 46-wire-conformance draw, and ordinary programs.
+. "$(dirname "$0")/lib.sh"
+. "$(dirname "$0")/scenario"
+
+wire=$test_programs/wire
+for program in tcpdump tshark; do
+	command -v $program >/dev/null || skip "$program is not installed"
+done
+
+# capture NAME COMMAND... : what veth_a sends meanwhile, in /tmp/NAME.pcap
+capture() {
+	local name=$1 pid status=0
+	shift
+	# beside the socket of tests/userspace/wire, so both see all
+	ip netns exec "$ns_a" tcpdump --immediate-mode -U -B 16384 -Q out -i veth_a -w "/tmp/$name.pcap" \
+		udp port 4791 2>/tmp/tcpdump &
+	pid=$!
+	wait_for 20 grep -q 'listening on' /tmp/tcpdump || status=1
+	"$@" || status=$?
+	kill -TERM $pid
+	wait $pid
+	cat /tmp/tcpdump
+	grep -q '^0 packets dropped' /tmp/tcpdump || status=1
+	return $status
+}
+
+# Payload of ours is not RPC, NVMe or SMB, though it may look so to tshark.
+guesses=()
+while read -r _ _ _ _ guess _; do
+	guesses+=(--disable-heuristic "$guess")
+done < <(tshark -G heuristic-decodes 2>/dev/null | grep '^infiniband\.payload')
+decode() { tshark "${guesses[@]}" -r "/tmp/$1.pcap" "${@:2}" 2>/dev/null; }
+
+some_opcodes() {
+	decode "$1" -T fields -e infiniband.bth.opcode | sort | uniq -c
+	[ "$(decode "$1" -T fields -e infiniband.bth.opcode | sort -u | wc -l)" -ge "$2" ]
+}
+all_decoded() { [ -z "$(decode "$1" -Y '!infiniband' | tee /dev/stderr)" ]; }
+none_malformed() { [ -z "$(decode "$1" -Y '_ws.malformed || _ws.expert.severity == "Error"' | tee /dev/stderr)" ]; }
+
+judge() {
+	check "$1_opcodes" some_opcodes "$1" "$2"
+	check "$1_all_decoded" all_decoded "$1"
+	check "$1_none_malformed" none_malformed "$1"
+	check "$1_icrc_by_scapy" python3 "$wire/icrc-check" --limit "${3:-400}" "/tmp/$1.pcap"
+}
+
+make_namespaces 1500
+add_device shca_a veth_a "$ns_a"
+run wait_for 10 gid_index shca_a "$ip4_a"
+run wait_for 10 gid_index shca_a "$ip6_a"
+in_a ethtool -K veth_a tso off gso off tx-udp-segmentation off
+in_b ethtool -K veth_b tso off gso off tx-udp-segmentation off
+run in_a softhca dev set shca_a path wire
+crafted() {
+	python3 "$wire/wire" --device shca_a req.segments req.lost_ack resp.send resp.read resp.atomics resp.rnr. \
+		resp.psn resp.length uc.sent ud.sent | sed 's/^/# /'
+	return "${PIPESTATUS[0]}"
+}
+check crafted capture crafted crafted
+judge crafted 30
+
+add_device shca_b veth_b "$ns_b"
+run wait_for 10 gid_index shca_b "$ip4_b"
+run wait_for 10 gid_index shca_b "$ip6_b"
+run in_b softhca dev set shca_b path wire
+programs() {
+	local kind a4 a6 b4 b6 status=0
+	a4=$(gid_index shca_a $ip4_a) a6=$(gid_index shca_a $ip6_a)
+	b4=$(gid_index shca_b $ip4_b) b6=$(gid_index shca_b $ip6_b)
+	for kind in rc uc ud; do
+		between_pair ibv_${kind}_pingpong -n 10 -d shca_b -g "$b4" -- \
+			ibv_${kind}_pingpong -n 10 -d shca_a -g "$a4" ADDRESS || status=1
+	done
+	between_pair ib_write_bw -d shca_b -x "$b6" -n 5 -s 20000 --ipv6-addr -- \
+		ib_write_bw -d shca_a -x "$a6" -n 5 -s 20000 --ipv6-addr $ip6_b || status=1
+	between_pair ib_atomic_lat -d shca_b -x "$b4" -n 5 -- \
+		ib_atomic_lat -d shca_a -x "$a4" -n 5 ADDRESS || status=1
+	between_pair ib_read_lat -d shca_b -x "$b4" -n 5 -s 5000 -- \
+		ib_read_lat -d shca_a -x "$a4" -n 5 -s 5000 ADDRESS || status=1
+	return $status
+}
+check programs capture programs programs
+judge programs 8
