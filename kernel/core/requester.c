@@ -117,7 +117,8 @@ void shca_req_settle(struct shca_req *req)
 	if (req->una == req->fail_idx)
 		shca_req_fail_una(req, req->fail_status, req->fail_vendor);
 	else if ((s32)(req->una - req->fail_idx) > 0)
-		req->fail_valid = false;	/* only a forger acknowledges it */
+		/* It could not be sent again, and did not have to be. */
+		req->fail_valid = false;
 }
 
 void shca_req_resume(struct shca_req *req)

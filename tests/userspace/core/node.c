@@ -164,9 +164,15 @@ static void resp_failed(struct sim_node *n, const struct shca_pkt *pkt,
 static void req_failed(struct sim_node *n, const struct shca_pkt *pkt,
 		       enum shca_mem_status status)
 {
+	u32 i = pkt->wr->wr_id;
+
 	shca_req_gather_failed(&n->req, pkt, status);
-	if (status != SHCA_MEM_RETRY)
-		n->ops[pkt->wr->wr_id].failed = true;
+	if (status == SHCA_MEM_RETRY)
+		return;
+	/* An earlier one that cannot be sent again hides those behind it. */
+	n->ops[i].failed = true;
+	while (++i < n->nr_ops)
+		n->ops[i].failed = false;
 }
 
 /* Requests or responses, within the budget; false: gave up for now. */

@@ -799,10 +799,11 @@ def out_of_order(rig):
 
 
 @case("req.local_drop_is_loss", "softhca: a packet that the network stack drops "
-      "locally is a loss; the QP goes on and retries")
-def local_drop(rig):
+      "locally is a loss; the QP goes on and retries",
+      table={"netfilter": "netfilter", "qdisc": "qdisc"})
+def local_drop(rig, where):
     c = rig.conn(timeout=17)  # 0.5 s
-    with rig.nothing_leaves():
+    with rig.nothing_leaves(where):
         request(c, "SEND", wr_id=1)
         c.no_wc(0.05)
         c.expect_silence(0)

@@ -632,6 +632,25 @@ def rd_atomic_0(rig, kind):
     flushed(c)
 
 
+@case("resp.more_reads_than_agreed", "IBTA 9.7.4.1.3: more READs at a time than "
+      "max_dest_rd_atomic are answered all the same or draw NAK invalid request; "
+      "none is forgotten")
+def more_reads(rig):
+    c = rig.conn(dest_rd_atomic=1)
+    c.mem[:] = pattern(c.mem.length)
+    reads = [c.read(20000, i * 8) for i in range(5)]
+    for i, p in enumerate(reads):
+        for j in range(-(-20000 // MTU)):
+            got = c.rx()
+            if not got:
+                raise Wrong(f"READ {i} was not answered")
+            same(got.psn, psn_add(p.psn, j), "PSN")
+            if got.op == roce.ACK and got.syndrome == roce.NAK_INVALID:
+                return
+            at = i * 8 + j * MTU
+            same(got.data, c.mem[at:min(at + MTU, i * 8 + 20000)], "data")
+
+
 @case("resp.bad_receive_buffer", "IBTA 9.9.3: a receive request that names "
       "memory wrongly: NAK remote operational error, LOC_PROT_ERR here",
       table={"lkey": "lkey", "range": "range", "no_local_write": "right"})

@@ -1,0 +1,311 @@
+// SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
+/*
+ * Memory and the door to it. The door checks what a real one would, and what
+ * the core has promised of its calls: no length of zero, nothing beyond the
+ * segments, no WRITE outside of what was checked before.
+ */
+#include <stdarg.h>
+
+#include "fuzz.h"
+
+void fuzz_fail(const char *file, int line, const char *cond, const char *fmt,
+	       ...)
+{
+	va_list args;
+
+	fprintf(stderr, "%s:%d: %s: ", file, line, cond);
+	va_start(args, fmt);
+	vfprintf(stderr, fmt, args);
+	va_end(args);
+	fprintf(stderr, "\n");
+	abort();
+}
+
+void fuzz_door_init(struct fuzz_door *door, struct fuzz_in *in)
+{
+	u8 where = in_u8(in);
+
+	memset(door, 0, sizeof(*door));
+	door->loc = malloc(FUZZ_MEM);
+	door->rem = malloc(FUZZ_MEM);
+	memset(door->loc, 0x11, FUZZ_MEM);
+	memset(door->rem, 0x22, FUZZ_MEM);
+	door->loc_base = 0x10000;
+	/* at the end of the address space, at its start, or anywhere */
+	door->rem_base = where & 1 ? -(u64)FUZZ_MEM : where & 2 ? 0 : 0x20000;
+	door->lkey = 0x1001;
+	door->rkey = 0x2002;
+	door->access = SHCA_ACCESS_REMOTE_WRITE | SHCA_ACCESS_REMOTE_READ |
+		       SHCA_ACCESS_REMOTE_ATOMIC;
+	if (where & 4)
+		door->access &= in_u8(in);
+	if (where & 8)
+		door->verdicts = in;
+}
+
+void fuzz_door_exit(struct fuzz_door *door)
+{
+	free(door->loc);
+	free(door->rem);
+}
+
+/* What the door says in spite of all being right. */
+static enum shca_mem_status whim(struct fuzz_door *door)
+{
+	if (!door->verdicts)
+		return SHCA_MEM_OK;
+	switch (in_u8(door->verdicts)) {
+	case 0xf0:
+		return SHCA_MEM_RETRY;
+	case 0xf1:
+		return SHCA_MEM_KEY;
+	case 0xf2:
+		return SHCA_MEM_ACCESS;
+	case 0xf3:
+		return SHCA_MEM_RANGE;
+	default:
+		return SHCA_MEM_OK;
+	}
+}
+
+static bool in_region(u64 base, u64 va, u32 len)
+{
+	return len <= FUZZ_MEM && va - base <= FUZZ_MEM - len;
+}
+
+/* ---- segments ---------------------------------------------------------------- */
+
+u32 fuzz_door_sges(struct fuzz_door *door, struct fuzz_in *in,
+		   struct shca_sge *sge, u32 *length)
+{
+	u32 i, nr = in_u8(in) % (FUZZ_SGE + 1), b;
+	u64 total = 0;
+
+	for (i = 0; i < nr; i++) {
+		b = in_u16(in);
+		sge[i].length = b >= 0xff00 ? in_u32(in) : b & 0x7ff;
+		sge[i].addr = door->loc_base + (in_u8(in) << 4);
+		sge[i].lkey = door->lkey;
+		b = in_u8(in);
+		if (b == 0xff)
+			sge[i].lkey++;
+		if (b == 0xfe)
+			sge[i].addr = in_u64(in);
+		/* as the glue: too long a list is refused before the core */
+		if (total + sge[i].length > SHCA_MAX_MSG)
+			break;
+		total += sge[i].length;
+	}
+	*length = total;
+	return i;
+}
+
+static u64 sge_total(const struct shca_sge *sge, u32 nr)
+{
+	u64 total = 0;
+
+	while (nr--)
+		total += sge++->length;
+	return total;
+}
+
+static enum shca_mem_status sge_move(struct fuzz_door *door,
+				     const struct shca_sge *sge, u32 nr,
+				     u32 off, u8 *buf, u32 len, bool is_store)
+{
+	enum shca_mem_status status = whim(door);
+	u32 part;
+	u8 *mem;
+
+	fuzz_check(len, "nothing to move");
+	fuzz_check((u64)off + len <= sge_total(sge, nr), "off %u len %u of %llu",
+		   off, len, (unsigned long long)sge_total(sge, nr));
+	if (status != SHCA_MEM_OK)
+		return status;
+	for (; nr && len; nr--, sge++) {
+		if (off >= sge->length) {
+			off -= sge->length;
+			continue;
+		}
+		part = min_t(u32, sge->length - off, len);
+		if (sge->lkey != door->lkey)
+			return SHCA_MEM_KEY;
+		if (!in_region(door->loc_base, sge->addr + off, part))
+			return SHCA_MEM_RANGE;
+		mem = door->loc + (sge->addr + off - door->loc_base);
+		if (is_store)
+			memcpy(mem, buf, part);
+		else
+			memcpy(buf, mem, part);
+		buf += part;
+		len -= part;
+		off = 0;
+	}
+	return SHCA_MEM_OK;
+}
+
+enum shca_mem_status fuzz_door_gather(struct fuzz_door *door,
+				      const struct shca_pkt *pkt, u8 *to)
+{
+	const struct shca_send_wr *wr = pkt->wr;
+	enum shca_mem_status status = whim(door);
+
+	if (status != SHCA_MEM_OK || pkt->kind == SHCA_PAY_NONE)
+		return status;
+	if (pkt->kind == SHCA_PAY_REMOTE) {
+		if (pkt->rkey != door->rkey)
+			return SHCA_MEM_KEY;
+		if (!in_region(door->rem_base, pkt->va, pkt->paylen))
+			return SHCA_MEM_RANGE;
+		memcpy(to, door->rem + (pkt->va - door->rem_base), pkt->paylen);
+		return SHCA_MEM_OK;
+	}
+	fuzz_check((u64)pkt->off + pkt->paylen <= wr->length,
+		   "off %u len %u of %u", pkt->off, pkt->paylen, wr->length);
+	if (wr->inline_data) {
+		memcpy(to, (u8 *)wr->inline_data + pkt->off, pkt->paylen);
+		return SHCA_MEM_OK;
+	}
+	return sge_move(door, wr->sge, wr->num_sge, pkt->off, to, pkt->paylen,
+			false);
+}
+
+/* ---- the door ------------------------------------------------------------------ */
+
+static u8 *payload(const struct shca_pkt *pkt)
+{
+	const struct fuzz_wire *wire = pkt->data;
+
+	fuzz_check(pkt->data_off + pkt->paylen + SHCA_ICRC_BYTES <= wire->len,
+		   "payload of %u at %u in %u bytes", pkt->paylen,
+		   pkt->data_off, wire->len);
+	return wire->buf + pkt->data_off;
+}
+
+static enum shca_mem_status region(struct fuzz_door *door, u32 rkey, u64 va,
+				   u32 len, u32 access)
+{
+	enum shca_mem_status status = whim(door);
+
+	if (status != SHCA_MEM_OK)
+		return status;
+	if (rkey != door->rkey)
+		return SHCA_MEM_KEY;
+	if ((door->access & access) != access)
+		return SHCA_MEM_ACCESS;
+	if (!in_region(door->rem_base, va, len))
+		return SHCA_MEM_RANGE;
+	return SHCA_MEM_OK;
+}
+
+static enum shca_mem_status door_check(void *ctx, u32 rkey, u64 va, u32 len,
+				       u32 access)
+{
+	struct fuzz_door *door = ctx;
+	enum shca_mem_status status;
+
+	fuzz_check(len, "remote_check of nothing");
+	status = region(door, rkey, va, len, access);
+	if (status == SHCA_MEM_OK && access == SHCA_ACCESS_REMOTE_WRITE) {
+		door->check_rkey = rkey;
+		door->check_va = va;
+		door->check_len = len;
+	}
+	return status;
+}
+
+static enum shca_mem_status door_write(void *ctx, u32 rkey, u64 va,
+				       const struct shca_pkt *pkt)
+{
+	struct fuzz_door *door = ctx;
+	enum shca_mem_status status;
+
+	fuzz_check(pkt->paylen, "remote_write of nothing");
+	fuzz_check(rkey == door->check_rkey && pkt->paylen <= door->check_len &&
+		   va - door->check_va <= door->check_len - pkt->paylen,
+		   "WRITE outside of what was checked");
+	status = region(door, rkey, va, pkt->paylen, SHCA_ACCESS_REMOTE_WRITE);
+	if (status == SHCA_MEM_OK)
+		memcpy(door->rem + (va - door->rem_base), payload(pkt),
+		       pkt->paylen);
+	return status;
+}
+
+static enum shca_mem_status door_atomic(void *ctx, const struct shca_pkt *pkt,
+					u64 *orig)
+{
+	struct fuzz_door *door = ctx;
+	enum shca_mem_status status;
+
+	fuzz_check(!(pkt->atomic.va & 7), "misaligned atomic");
+	status = region(door, pkt->atomic.rkey, pkt->atomic.va, 8,
+			SHCA_ACCESS_REMOTE_ATOMIC);
+	if (status == SHCA_MEM_OK)
+		*orig = door->atomics++;
+	return status;
+}
+
+static enum shca_mem_status door_scatter(void *ctx, const struct shca_sge *sge,
+					 u32 nr, u32 off,
+					 const struct shca_pkt *pkt)
+{
+	return sge_move(ctx, sge, nr, off, payload(pkt), pkt->paylen, true);
+}
+
+static enum shca_mem_status door_store(void *ctx, const struct shca_sge *sge,
+				       u32 nr, const void *buf, u32 len)
+{
+	return sge_move(ctx, sge, nr, 0, (u8 *)buf, len, true);
+}
+
+static enum shca_mem_status door_grh(void *ctx, const struct shca_sge *sge,
+				     u32 nr, const struct shca_pkt *pkt)
+{
+	u8 grh[SHCA_GRH_BYTES] = { 0 };
+
+	return sge_move(ctx, sge, nr, 0, grh, sizeof(grh), true);
+}
+
+void fuzz_door_post(struct fuzz_door *door, struct fuzz_in *in)
+{
+	struct shca_recv_wr *wr = &door->recvs[door->posted % FUZZ_RECVS];
+
+	if (door->posted - door->taken == FUZZ_RECVS)
+		return;
+	memset(wr, 0, sizeof(*wr));
+	wr->wr_id = door->posted++;
+	wr->num_sge = fuzz_door_sges(door, in, wr->sge, &wr->length);
+}
+
+static enum shca_recv_status door_recv(void *ctx, struct shca_recv_wr *wr)
+{
+	struct fuzz_door *door = ctx;
+
+	if (door->taken == door->posted)
+		return SHCA_RECV_EMPTY;
+	*wr = door->recvs[door->taken++ % FUZZ_RECVS];
+	return whim(door) == SHCA_MEM_KEY ? SHCA_RECV_BAD : SHCA_RECV_OK;
+}
+
+static bool door_invalidate(void *ctx, u32 rkey)
+{
+	return whim(ctx) == SHCA_MEM_OK && rkey & 1;
+}
+
+static enum shca_wc_status door_local(void *ctx, const struct shca_send_wr *wr)
+{
+	return whim(ctx) == SHCA_MEM_OK ? SHCA_WC_SUCCESS :
+					  SHCA_WC_LOC_QP_OP_ERR;
+}
+
+const struct shca_mem_ops fuzz_mem_ops = {
+	.remote_check = door_check,
+	.remote_write = door_write,
+	.remote_atomic = door_atomic,
+	.local_scatter = door_scatter,
+	.local_store = door_store,
+	.grh_store = door_grh,
+	.recv_get = door_recv,
+	.invalidate = door_invalidate,
+	.local_op = door_local,
+};
