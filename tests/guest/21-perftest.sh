@@ -6,7 +6,7 @@
 # on one device with itself (bandwidth at 1500). That all sizes complete is tested here, not how
 # fast: for that there is `make bench`.
 #
-# timeout: 1200
+# timeout: 2400
 . "$(dirname "$0")/lib.sh"
 . "$(dirname "$0")/scenario"
 
