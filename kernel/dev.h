@@ -31,7 +31,10 @@
 #include "counters.h"
 #include "../uapi/softhca-netlink.h"
 
-/* Limits like a mid-range ConnectX's; a test reaches each. */
+/*
+ * Limits like a mid-range ConnectX's; a test reaches each.  READs and atomics
+ * as many as rxe's: perftest asks for its peer's number, not its own device's.
+ */
 #define SHCA_LIM_QP		65536
 #define SHCA_LIM_CQ		65536
 #define SHCA_LIM_MR		(1 << 20)
@@ -42,7 +45,7 @@
 #define SHCA_LIM_SRQ_WR		32768
 #define SHCA_LIM_CQE		((1 << 20) - 1)
 #define SHCA_LIM_SGE		30
-#define SHCA_LIM_RD_ATOM	16
+#define SHCA_LIM_RD_ATOM	128
 #define SHCA_LIM_INLINE		960
 #define SHCA_LIM_FAST_PAGES	512
 #define SHCA_LIM_MR_SIZE	(1ull << 46)

@@ -235,20 +235,41 @@ static bool shca_sq_step(struct shca_qp *qp)
 	return more;
 }
 
-/* What the outside must be told; called without the lock. */
-static void shca_sq_report(struct shca_qp *qp, bool failed, bool drained)
+/* What the outside must be told, once the lock is released. */
+struct shca_sq_news {
+	bool failed;
+	bool drained;
+};
+
+static struct shca_sq_news shca_sq_news(struct shca_qp *qp)
 {
-	if (failed)
+	struct shca_sq *sq = &qp->sq;
+	struct shca_sq_news news = {
+		.failed = sq->req.state == SHCA_SIDE_ERR &&
+			  qp->state < IB_QPS_SQE,
+		.drained = sq->drain_event && shca_req_idle(&sq->req),
+	};
+
+	lockdep_assert_held(&sq->lock);
+	if (news.drained)
+		sq->drain_event = false;
+	return news;
+}
+
+static void shca_sq_report(struct shca_qp *qp, struct shca_sq_news news)
+{
+	if (news.failed)
 		shca_qp_enter_error(qp);
-	if (drained)
+	if (news.drained)
 		shca_qp_event(qp, IB_EVENT_SQ_DRAINED);
 }
 
 static bool shca_sq_round(struct shca_qp *qp, bool timer)
 {
 	struct shca_sq *sq = &qp->sq;
-	bool more, failed, drained;
+	struct shca_sq_news news;
 	u64 timeouts;
+	bool more;
 
 	spin_lock_bh(&sq->lock);
 	if (qp->dead) {
@@ -263,12 +284,9 @@ static bool shca_sq_round(struct shca_qp *qp, bool timer)
 			     sq->req.stats.timeouts - timeouts);
 	}
 	more = shca_sq_step(qp);
-	failed = sq->req.state == SHCA_SIDE_ERR && qp->state < IB_QPS_SQE;
-	drained = sq->drain_event && shca_req_idle(&sq->req);
-	if (drained)
-		sq->drain_event = false;
+	news = shca_sq_news(qp);
 	spin_unlock_bh(&sq->lock);
-	shca_sq_report(qp, failed, drained);
+	shca_sq_report(qp, news);
 	return more;
 }
 
@@ -313,19 +331,20 @@ static enum hrtimer_restart shca_sq_timer(struct hrtimer *timer)
 void shca_sq_rx(struct shca_qp *qp, const struct shca_pkt *pkt)
 {
 	struct shca_sq *sq = &qp->sq;
+	struct shca_sq_news news;
 	enum shca_rx verdict;
-	bool more, failed;
+	bool more;
 
 	spin_lock(&sq->lock);
 	verdict = shca_req_rx(&sq->req, pkt, ktime_get_ns());
 	more = !qp->dead && shca_sq_step(qp);
 	if (more)
 		shca_bh_schedule(&sq->bh);
-	failed = sq->req.state == SHCA_SIDE_ERR && qp->state < IB_QPS_SQE;
+	news = shca_sq_news(qp);
 	spin_unlock(&sq->lock);
 	shca_count_rx(qp->dev, verdict);
 	trace_shca_rx_verdict(qp->qpn, pkt, verdict);
-	shca_sq_report(qp, failed, false);
+	shca_sq_report(qp, news);
 }
 
 /* ---- posting ------------------------------------------------------------- */

@@ -55,6 +55,7 @@ enum shca_payload_kind {
  * @imm:	immediate data, as on the wire (big endian, opaque)
  * @inv_rkey:	IETH
  * @paylen:	payload bytes, without padding
+ * @again:	outgoing: a request packet that was sent before
  * @out_seq:	outgoing: in which order the responder handed it out
  * @data:	received: opaque to the core, handed back to struct shca_mem_ops
  * @data_off:	received: offset of the payload in @data, for the memory ops
@@ -69,6 +70,7 @@ struct shca_pkt {
 	bool mig;
 	bool ackreq;
 	bool becn;
+	bool again;
 	u8 pad;
 	u8 tver;
 	u16 pkey;

@@ -566,6 +566,7 @@ bool shca_req_next(struct shca_req *req, u64 now, struct shca_pkt *pkt)
 		end_psn = shca_psn_add(req->psn, 1);
 	req_build(req, wr, last, pkt);
 	pkt->ackreq = req_wants_ack(req, last, end_psn);
+	pkt->again = req->psn != req->max_psn;
 	req_sent(req, wr, pkt, last, end_psn, now);
 	return true;
 }
@@ -588,17 +589,18 @@ static bool req_find(const struct shca_req *req, u32 psn, u32 *idx)
 	return false;
 }
 
-/* Sending resumes at @psn of request @idx; a first attempt never happened. */
-static void req_unsend(struct shca_req *req, u32 idx, u32 psn)
+/*
+ * Sending resumes at @psn of request @idx.  A first attempt never happened; what
+ * was sent @again stays outstanding, since it may be acknowledged yet.
+ */
+static void req_unsend(struct shca_req *req, u32 idx, u32 psn, bool again)
 {
 	struct shca_send_wr *wr = req_wr(req, idx);
 	bool is_rd = req_is_rd(wr);
 	u32 end_psn = is_rd ? shca_psn_add(wr->first_psn, wr->nr_psn) :
 			      shca_psn_add(psn, 1);
 
-	/* A READ that was sent before may be answered; it stays started. */
-	if (end_psn == req->max_psn &&
-	    !(is_rd && wr->flags_core & SHCA_WRF_RETRIED)) {
+	if (end_psn == req->max_psn && !again) {
 		req->max_psn = psn;
 		if (psn == wr->first_psn) {
 			wr->flags_core &= ~SHCA_WRF_STARTED;
@@ -624,7 +626,7 @@ void shca_req_gather_failed(struct shca_req *req, const struct shca_pkt *pkt,
 
 	if (req->state != SHCA_SIDE_READY || !req_find(req, pkt->psn, &idx))
 		return;
-	req_unsend(req, idx, pkt->psn);
+	req_unsend(req, idx, pkt->psn, pkt->again);
 	if (status == SHCA_MEM_OK || status == SHCA_MEM_RETRY)
 		return;
 	req_fail_at(req, idx, SHCA_WC_LOC_PROT_ERR, shca_mem_verr(status));

@@ -554,6 +554,40 @@ static void req_gather_retry_while_sending_again_resumes(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, fx->pkt.psn, FX_SQ_PSN + 2);
 }
 
+/*
+ * The memory of a packet that was sent once is gone when it is sent again: its
+ * first transmission may be acknowledged yet, and then all is well.
+ */
+static void req_gather_failed_of_repetition_yields_to_ack(struct kunit *test)
+{
+	struct fx *fx = test->priv;
+	struct shca_req_attr attr;
+	bool delivered;
+	u32 i;
+
+	for (i = 0; i < 2; i++) {
+		delivered = i;
+		fx_req_attr(&attr);
+		fx_req_start(fx, &attr);
+		fx_post(fx, OP_SEND, 1);
+		fx_post(fx, OP_SEND, 1);
+		KUNIT_EXPECT_EQ(test, fx_drain(fx), 2u);
+		fx_timeout(fx);
+		fx_next(fx);
+		KUNIT_ASSERT_TRUE(test, fx_next(fx));
+		KUNIT_EXPECT_TRUE(test, fx->pkt.again);
+		shca_req_gather_failed(&fx->req, &fx->pkt, SHCA_MEM_KEY);
+		KUNIT_EXPECT_EQ(test, fx->req.state, SHCA_SIDE_READY);
+		fx_ack(fx, FX_SQ_PSN + delivered, ACK);
+		KUNIT_ASSERT_TRUE(test, fx_pop(fx));
+		KUNIT_EXPECT_EQ(test, fx->wc.status, SHCA_WC_SUCCESS);
+		KUNIT_ASSERT_TRUE(test, fx_pop(fx));
+		KUNIT_EXPECT_EQ(test, fx->wc.status,
+				delivered ? SHCA_WC_SUCCESS :
+					    SHCA_WC_LOC_PROT_ERR);
+	}
+}
+
 /* ---- completions ---------------------------------------------------------- */
 
 static void req_pop_of_unsignalled_is_silent(struct kunit *test)
@@ -696,6 +730,7 @@ static struct kunit_case requester_cases[] = {
 	KUNIT_CASE(req_post_with_preset_keeps_status),
 	KUNIT_CASE(req_gather_failed_lets_earlier_complete),
 	KUNIT_CASE(req_gather_failed_of_only_request_fails_at_once),
+	KUNIT_CASE(req_gather_failed_of_repetition_yields_to_ack),
 	KUNIT_CASE(req_gather_retry_yields_same_packet),
 	KUNIT_CASE(req_gather_retry_while_sending_again_resumes),
 	KUNIT_CASE(req_pop_of_unsignalled_is_silent),
