@@ -14,6 +14,7 @@
 #define SHCA_COUNTER_LIST(X)					\
 	X(TX_PKTS,		"tx_packets")			\
 	X(TX_BYTES,		"tx_bytes")			\
+	X(TX_DIRECT,		"tx_direct_packets")		\
 	X(RX_PKTS,		"rx_packets")			\
 	X(RX_BYTES,		"rx_bytes")			\
 	X(RX_SHORT,		"rx_truncated")			\

@@ -75,6 +75,8 @@ struct shca_route {
  *		bytes from BTH to ICRC, the last may be shorter; add lower
  *		headers, transmit.  Returns 0; EBUSY: the queue below is full,
  *		so that the sender can wait; or an error that counts as loss.
+ * @local:	does the route of @av end in the sender's own namespace?
+ * @mirrors:	do two address vectors lead to each other?
  * @check:	does a received packet come from the peer of @av, and to us?
  * @serves:	is a received packet for an address of this device, and in which
  *		VLAN is that?
@@ -97,6 +99,9 @@ struct shca_link_ops {
 	int (*xmit)(struct shca_dev *dev, const struct shca_av *av,
 		    struct shca_route *route, struct sk_buff *skb,
 		    unsigned int segs, u32 seg_len);
+	bool (*local)(struct shca_dev *dev, const struct shca_av *av,
+		      struct shca_route *route);
+	bool (*mirrors)(const struct shca_av *av, const struct shca_av *peer);
 	bool (*check)(const struct shca_av *av, const struct sk_buff *skb);
 	bool (*serves)(const struct shca_dev *dev, const struct sk_buff *skb,
 		       u16 *vlan);

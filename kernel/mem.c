@@ -12,16 +12,41 @@
 #include "qp.h"
 #include "rq.h"
 
-/* Where a copy comes from: an skb's payload or a buffer. */
+/* Where a copy comes from: an skb's payload, a buffer, or pieces. */
 struct shca_src {
 	const struct sk_buff *skb;
 	u32 off;
 	const u8 *buf;
+	const struct shca_piece *piece;
 };
+
+/* Bytes at @src->off of the piece; a piece that is used up makes way. */
+static void shca_src_read_pieces(struct shca_src *src, u8 *dst, u32 len)
+{
+	const struct shca_piece *piece;
+	const u8 *p;
+	u32 run;
+
+	for (; len; dst += run, len -= run) {
+		while (src->off == src->piece->len) {
+			src->piece++;
+			src->off = 0;
+		}
+		piece = src->piece;
+		run = min(len, piece->len - src->off);
+		p = piece->mr ?
+		    shca_mr_next(piece->mr, piece->va + src->off, &run) :
+		    piece->buf + src->off;
+		memcpy(dst, p, run);
+		src->off += run;
+	}
+}
 
 static void shca_src_read(struct shca_src *src, void *dst, u32 len)
 {
-	if (src->skb) {
+	if (src->piece) {
+		shca_src_read_pieces(src, dst, len);
+	} else if (src->skb) {
 		/* Cannot fail: the length was checked against the skb. */
 		skb_copy_bits(src->skb, src->off, dst, len);
 		src->off += len;
@@ -33,6 +58,10 @@ static void shca_src_read(struct shca_src *src, void *dst, u32 len)
 
 static struct shca_src shca_src_pkt(const struct shca_pkt *pkt)
 {
+	const struct shca_pieces *pieces = pkt->data;
+
+	if (pkt->kind != SHCA_PAY_NONE)
+		return (struct shca_src){ .piece = pieces->piece };
 	return (struct shca_src){ .skb = pkt->data, .off = pkt->data_off };
 }
 
@@ -267,4 +296,86 @@ enum shca_mem_status shca_mem_gather(struct shca_qp *qp,
 		return SHCA_MEM_OK;
 	}
 	return SHCA_MEM_KEY;
+}
+
+static enum shca_mem_status shca_hold_one(struct shca_qp *qp, u32 key,
+					  u32 access, u64 va, u32 len,
+					  struct shca_pieces *pieces)
+{
+	struct shca_piece *piece = &pieces->piece[pieces->nr];
+	enum shca_mem_status status;
+
+	status = shca_mr_get(qp->dev, qp->pd, key, access, va, len, &piece->mr);
+	if (status != SHCA_MEM_OK)
+		return status;
+	piece->va = va;
+	piece->len = len;
+	pieces->nr++;
+	return SHCA_MEM_OK;
+}
+
+static enum shca_mem_status shca_hold_sges(struct shca_qp *qp,
+					   const struct shca_send_wr *wr,
+					   u32 off, u32 len,
+					   struct shca_pieces *pieces)
+{
+	const struct shca_sge *sge = wr->sge;
+	enum shca_mem_status status;
+	u32 nr = wr->num_sge;
+	u32 n;
+
+	for (; nr && len; nr--, sge++) {
+		if (off >= sge->length) {
+			off -= sge->length;
+			continue;
+		}
+		n = min(sge->length - off, len);
+		status = shca_hold_one(qp, sge->lkey, 0, sge->addr + off, n,
+				       pieces);
+		if (status != SHCA_MEM_OK)
+			return status;
+		off = 0;
+		len -= n;
+	}
+	return len ? SHCA_MEM_RANGE : SHCA_MEM_OK;
+}
+
+enum shca_mem_status shca_mem_hold(struct shca_qp *qp,
+				   const struct shca_pkt *pkt,
+				   struct shca_pieces *pieces)
+{
+	enum shca_mem_status status = SHCA_MEM_OK;
+
+	pieces->nr = 0;
+	switch (pkt->kind) {
+	case SHCA_PAY_NONE:
+		return SHCA_MEM_OK;
+	case SHCA_PAY_WR:
+		if (!pkt->wr->inline_data) {
+			status = shca_hold_sges(qp, pkt->wr, pkt->off,
+						pkt->paylen, pieces);
+			break;
+		}
+		/* In the ring: what the process rewrites there it sends. */
+		pieces->piece[0] = (struct shca_piece){
+			.buf = pkt->wr->inline_data + pkt->off,
+			.len = pkt->paylen,
+		};
+		break;
+	case SHCA_PAY_REMOTE:
+		status = shca_hold_one(qp, pkt->rkey, IB_ACCESS_REMOTE_READ,
+				       pkt->va, pkt->paylen, pieces);
+		break;
+	}
+	if (status != SHCA_MEM_OK)
+		shca_mem_release(pieces);
+	return status;
+}
+
+void shca_mem_release(struct shca_pieces *pieces)
+{
+	u32 i;
+
+	for (i = 0; i < pieces->nr; i++)
+		shca_mr_put(pieces->piece[i].mr);
 }

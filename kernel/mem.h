@@ -6,7 +6,9 @@
 #define SHCA_MEM_H
 
 #include "core/mem.h"
+#include "dev.h"
 
+struct shca_mr;
 struct shca_qp;
 struct sk_buff;
 
@@ -22,5 +24,42 @@ extern const struct shca_mem_ops shca_mem_ops;
  */
 enum shca_mem_status shca_mem_gather(struct shca_qp *qp,
 				     const struct shca_pkt *pkt, u8 *dst);
+
+/**
+ * struct shca_piece - part of a payload, where it lies
+ * @mr: @va:	in a region that is held, from there on
+ * @buf:	@mr is NULL: inline data
+ */
+struct shca_piece {
+	struct shca_mr *mr;
+	union {
+		u64 va;
+		const u8 *buf;
+	};
+	u32 len;
+};
+
+/**
+ * struct shca_pieces - the payload of a packet between two QPs of this machine
+ *
+ * What struct shca_pkt.data points to in place of an skb: the memory operations
+ * then copy from page to page.
+ */
+struct shca_pieces {
+	u32 nr;
+	struct shca_piece piece[SHCA_LIM_SGE];
+};
+
+/**
+ * shca_mem_hold() - find the payload of an outgoing packet and keep it
+ * @pieces:	result; shca_mem_release() it before leaving the atomic section
+ *
+ * Context: bottom halves off.
+ * Return: SHCA_MEM_OK, or why the memory cannot be had (nothing is held).
+ */
+enum shca_mem_status shca_mem_hold(struct shca_qp *qp,
+				   const struct shca_pkt *pkt,
+				   struct shca_pieces *pieces);
+void shca_mem_release(struct shca_pieces *pieces);
 
 #endif

@@ -49,6 +49,8 @@ struct shca_srq;
  * @fetched:	requests taken from the ring, free-running
  * @timer: @armed: one lazy timer: it is never re-armed to later, and on expiry
  *		looks at the requester's deadline; ns, 0: not armed
+ * @direct:	the last requests went to the peer directly (direct.c)
+ * @direct_more: and a budget ended that: answers may be owed
  * @bh:		continues when a budget is used up, and flushes
  * @prod:	kernel consumer: requests written
  */
@@ -65,6 +67,8 @@ struct shca_sq {
 	u32 fetched;
 	bool sig_all;
 	bool drain_event;
+	bool direct;
+	bool direct_more;
 	u64 armed;
 	struct hrtimer timer;
 	struct shca_bh bh;
@@ -99,7 +103,7 @@ struct shca_rq {
  * @ref: @unused: see above
  * @state: @dead: written under both locks, read under either
  * @attr:	what query_qp reports; under @attr_lock
- * @av: @remote_qpn: peer; written under both locks
+ * @av:	peer; written under both locks
  * @index:	indices that the process writes; NULL never
  * @status:	indices that only the kernel writes
  */
@@ -119,7 +123,6 @@ struct shca_qp {
 	bool is_user;
 	bool dead;
 	enum ib_qp_state state;
-	u32 remote_qpn;
 	struct shca_av av;
 
 	struct mutex attr_lock;

@@ -153,6 +153,8 @@ static void shca_apply_reset(struct shca_qp *qp)
 	shca_recv_ring_reset(&qp->rq.ring);
 	qp->rq.last_wqe = false;
 	qp->sq.fetched = 0;
+	qp->sq.direct = false;
+	qp->sq.direct_more = false;
 	qp->sq.prod = 0;
 	qp->sq.drain_event = false;
 	WRITE_ONCE(qp->index->sq_prod, 0);

@@ -399,6 +399,26 @@ static int shca_roce_xmit(struct shca_dev *dev, const struct shca_av *av,
 	return err == NET_XMIT_DROP ? -EBUSY : err;
 }
 
+/*
+ * What goes to an address of this namespace crosses its `lo`: the routing table
+ * decides, so an address that is taken away, or a netdev that goes down, ends it
+ * as it does for packets.
+ */
+static bool shca_roce_local(struct shca_dev *dev, const struct shca_av *av,
+			    struct shca_route *route)
+{
+	const struct dst_entry *dst = shca_route_get(dev, av, route);
+
+	return dst && dst->dev->flags & IFF_LOOPBACK;
+}
+
+static bool shca_roce_mirrors(const struct shca_av *av,
+			      const struct shca_av *peer)
+{
+	return ipv6_addr_equal(&av->roce.saddr, &peer->roce.daddr) &&
+	       ipv6_addr_equal(&av->roce.daddr, &peer->roce.saddr);
+}
+
 /* ---- receive ------------------------------------------------------------ */
 
 static bool shca_roce_check(const struct shca_av *av, const struct sk_buff *skb)
@@ -471,6 +491,8 @@ const struct shca_link_ops shca_roce_ops = {
 	.icrc = shca_roce_icrc,
 	.max_batch = shca_roce_max_batch,
 	.xmit = shca_roce_xmit,
+	.local = shca_roce_local,
+	.mirrors = shca_roce_mirrors,
 	.check = shca_roce_check,
 	.serves = shca_roce_serves,
 	.grh = shca_roce_grh,

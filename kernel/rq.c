@@ -49,22 +49,29 @@ static void shca_rq_wait(struct shca_qp *qp)
 			      HRTIMER_MODE_REL_SOFT);
 }
 
-/* The responder resumes at @pkt; when the queue below is full, a bit later. */
-static void shca_rq_failed(struct shca_qp *qp, const struct shca_pkt *pkt,
-			   enum shca_mem_status status, u32 *events)
+void shca_rq_refused(struct shca_qp *qp, const struct shca_pkt *pkt,
+		     enum shca_mem_status status, struct shca_rq_news *news)
 {
 	struct shca_resp_out out;
 
 	shca_resp_gather_failed(&qp->rq.resp, pkt, status, &out);
-	*events |= out.events;
+	news->events |= out.events;
 	if (out.has_wc)
 		shca_rq_complete(qp, &out.wc);
+}
+
+/* The responder resumes at @pkt; when the queue below is full, a bit later. */
+static void shca_rq_failed(struct shca_qp *qp, const struct shca_pkt *pkt,
+			   enum shca_mem_status status,
+			   struct shca_rq_news *news)
+{
+	shca_rq_refused(qp, pkt, status, news);
 	if (status == SHCA_MEM_RETRY)
 		shca_rq_wait(qp);
 }
 
 /* Transmit what the responder owes. Return: whether the budget ended it. */
-static bool shca_rq_respond(struct shca_qp *qp, u32 *events)
+static bool shca_rq_respond(struct shca_qp *qp, struct shca_rq_news *news)
 {
 	unsigned int budget = SHCA_TX_PKTS;
 	struct shca_rq *rq = &qp->rq;
@@ -82,7 +89,7 @@ static bool shca_rq_respond(struct shca_qp *qp, u32 *events)
 		status = shca_tx_add(&batch, &pkt, &failed);
 		if (likely(status == SHCA_MEM_OK))
 			continue;
-		shca_rq_failed(qp, failed, status, events);
+		shca_rq_failed(qp, failed, status, news);
 		wait = status == SHCA_MEM_RETRY;
 		if (wait)
 			break;
@@ -90,49 +97,65 @@ static bool shca_rq_respond(struct shca_qp *qp, u32 *events)
 	/* What was built before the packet that has to wait leaves. */
 	status = shca_tx_end(&batch, &failed);
 	if (status != SHCA_MEM_OK) {
-		shca_rq_failed(qp, failed, status, events);
+		shca_rq_failed(qp, failed, status, news);
 		wait = true;
 	}
 	return !wait && (!budget || batch.handed >= SHCA_TX_SKBS);
 }
 
-static void shca_rq_report(struct shca_qp *qp, u32 events, bool failed)
+void shca_rq_accept(struct shca_qp *qp, const struct shca_pkt *pkt, u64 now,
+		    struct shca_rq_news *news)
+{
+	struct shca_resp_out out;
+	enum shca_rx verdict;
+
+	lockdep_assert_held(&qp->rq.lock);
+	verdict = shca_resp_rx(&qp->rq.resp, pkt, now, &out);
+	if (out.has_wc)
+		shca_rq_complete(qp, &out.wc);
+	news->events |= out.events;
+	shca_count_rx(qp->dev, verdict);
+	trace_shca_rx_verdict(qp->qpn, pkt, verdict);
+}
+
+void shca_rq_settle(struct shca_qp *qp, struct shca_rq_news *news)
+{
+	lockdep_assert_held(&qp->rq.lock);
+	if (qp->rq.resp.state == SHCA_SIDE_ERR && qp->state != IB_QPS_ERR)
+		news->failed = true;
+	/* The specification has it between RTR and RTS only. */
+	if (qp->state != IB_QPS_RTR)
+		news->events &= ~SHCA_EV_COMM_EST;
+}
+
+void shca_rq_report(struct shca_qp *qp, const struct shca_rq_news *news)
 {
 	if (qp->rq.srq)
 		shca_srq_report(qp->rq.srq);
-	if (events & SHCA_EV_COMM_EST)
+	if (news->events & SHCA_EV_COMM_EST)
 		shca_qp_event(qp, IB_EVENT_COMM_EST);
-	if (failed)
+	if (news->failed)
 		shca_qp_enter_error(qp);
-	if (events & SHCA_EV_REQ_ERR)
+	if (news->events & SHCA_EV_REQ_ERR)
 		shca_qp_event(qp, IB_EVENT_QP_REQ_ERR);
-	if (events & SHCA_EV_ACCESS_ERR)
+	if (news->events & SHCA_EV_ACCESS_ERR)
 		shca_qp_event(qp, IB_EVENT_QP_ACCESS_ERR);
-	if (events & SHCA_EV_FATAL)
+	if (news->events & SHCA_EV_FATAL)
 		shca_qp_event(qp, IB_EVENT_QP_FATAL);
 }
 
 void shca_rq_rx(struct shca_qp *qp, const struct shca_pkt *pkt)
 {
+	struct shca_rq_news news = {};
 	struct shca_rq *rq = &qp->rq;
-	struct shca_resp_out out;
-	enum shca_rx verdict;
-	bool failed;
 
 	spin_lock(&rq->lock);
-	verdict = shca_resp_rx(&rq->resp, pkt, ktime_get_ns(), &out);
-	if (out.has_wc)
-		shca_rq_complete(qp, &out.wc);
-	if (shca_rq_respond(qp, &out.events) && !qp->dead)
+	shca_rq_accept(qp, pkt, ktime_get_ns(), &news);
+	if (shca_rq_respond(qp, &news) && !qp->dead)
 		shca_bh_schedule(&rq->bh);
-	failed = rq->resp.state == SHCA_SIDE_ERR && qp->state != IB_QPS_ERR;
-	/* The specification has it between RTR and RTS only. */
-	if (qp->state != IB_QPS_RTR)
-		out.events &= ~SHCA_EV_COMM_EST;
+	shca_rq_settle(qp, &news);
 	spin_unlock(&rq->lock);
-	shca_count_rx(qp->dev, verdict);
-	trace_shca_rx_verdict(qp->qpn, pkt, verdict);
-	shca_rq_report(qp, out.events, failed);
+	shca_rq_report(qp, &news);
 }
 
 /* ---- flushing and continuing --------------------------------------------- */
@@ -169,25 +192,25 @@ SHCA_BH_HANDLER(shca_rq_continue)
 {
 	struct shca_qp *qp = container_of(bh, struct shca_qp, rq.bh);
 	struct shca_rq *rq = &qp->rq;
-	bool more, failed, last_wqe;
-	u32 events = 0;
+	struct shca_rq_news news = {};
+	bool more, last_wqe;
 
 	spin_lock_bh(&rq->lock);
 	if (qp->dead) {
 		spin_unlock_bh(&rq->lock);
 		return;
 	}
-	more = shca_rq_respond(qp, &events);
+	more = shca_rq_respond(qp, &news);
 	if (qp->state == IB_QPS_ERR)
 		more |= shca_rq_flush(qp);
 	if (more)
 		shca_bh_schedule(&rq->bh);
-	failed = rq->resp.state == SHCA_SIDE_ERR && qp->state != IB_QPS_ERR;
+	shca_rq_settle(qp, &news);
 	/* In error it takes nothing from the SRQ any more (IBTA 11.6.3.2). */
 	last_wqe = rq->srq && qp->state == IB_QPS_ERR && !rq->last_wqe;
 	rq->last_wqe |= last_wqe;
 	spin_unlock_bh(&rq->lock);
-	shca_rq_report(qp, events, failed);
+	shca_rq_report(qp, &news);
 	if (last_wqe)
 		shca_qp_event(qp, IB_EVENT_QP_LAST_WQE_REACHED);
 }

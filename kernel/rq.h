@@ -15,6 +15,31 @@
  */
 void shca_rq_rx(struct shca_qp *qp, const struct shca_pkt *pkt);
 
+/**
+ * struct shca_rq_news - what the outside must be told once rq.lock is released
+ * @events:	SHCA_EV_*
+ * @failed:	the QP must enter the error state
+ */
+struct shca_rq_news {
+	u32 events;
+	bool failed;
+};
+
+/**
+ * shca_rq_accept() - a request packet to the responder
+ * shca_rq_refused() - a response packet of the responder's could not be had
+ * shca_rq_settle() - the last of these calls in a hold of the lock
+ * shca_rq_report() - after that, without any lock of a QP
+ *
+ * Context: softirq or bottom halves off; the first three with rq.lock.
+ */
+void shca_rq_accept(struct shca_qp *qp, const struct shca_pkt *pkt, u64 now,
+		    struct shca_rq_news *news);
+void shca_rq_refused(struct shca_qp *qp, const struct shca_pkt *pkt,
+		     enum shca_mem_status status, struct shca_rq_news *news);
+void shca_rq_settle(struct shca_qp *qp, struct shca_rq_news *news);
+void shca_rq_report(struct shca_qp *qp, const struct shca_rq_news *news);
+
 /** shca_rq_fetch() - the next receive request; struct shca_mem_ops.recv_get */
 enum shca_recv_status shca_rq_fetch(void *ctx, struct shca_recv_wr *wr);
 

@@ -19,6 +19,7 @@
 #include "counters.h"
 #include "cq.h"
 #include "dev.h"
+#include "direct.h"
 #include "mem.h"
 #include "rq.h"
 #include "trace.h"
@@ -214,8 +215,31 @@ static bool shca_sq_transmit(struct shca_qp *qp)
 	return !wait && (!budget || batch.handed >= SHCA_TX_SKBS);
 }
 
+/* Collected under the lock, told once it is released. */
+struct shca_sq_news {
+	bool failed;
+	bool drained;
+	struct shca_qp *peer;
+	struct shca_rq_news peer_news;
+};
+
 /* Return: whether the budget ended it. */
-static bool shca_sq_step(struct shca_qp *qp)
+static bool shca_sq_send(struct shca_qp *qp, struct shca_sq_news *news)
+{
+	struct shca_sq *sq = &qp->sq;
+
+	if (sq->req.nxt == sq->req.prod && !sq->direct_more)
+		return false;
+	if (!news->peer)
+		news->peer = shca_direct_peer(qp);
+	if (news->peer)
+		return shca_direct_transmit(qp, news->peer, &news->peer_news);
+	sq->direct_more = false;
+	return shca_sq_transmit(qp);
+}
+
+/* Return: whether the budget ended it. */
+static bool shca_sq_step(struct shca_qp *qp, struct shca_sq_news *news)
 {
 	struct shca_sq *sq = &qp->sq;
 	int taken, retired;
@@ -228,46 +252,43 @@ static bool shca_sq_step(struct shca_qp *qp)
 			shca_req_fail(&sq->req);
 			taken = 0;
 		}
-		more = shca_sq_transmit(qp);
+		more = shca_sq_send(qp, news);
 		retired = shca_sq_complete(qp);
 	} while (!more && (taken || retired));
 	shca_sq_arm(qp);
 	return more;
 }
 
-/* What the outside must be told, once the lock is released. */
-struct shca_sq_news {
-	bool failed;
-	bool drained;
-};
-
-static struct shca_sq_news shca_sq_news(struct shca_qp *qp)
+/* The end of a hold of the lock. */
+static void shca_sq_settle(struct shca_qp *qp, struct shca_sq_news *news)
 {
 	struct shca_sq *sq = &qp->sq;
-	struct shca_sq_news news = {
-		.failed = sq->req.state == SHCA_SIDE_ERR &&
-			  qp->state < IB_QPS_SQE,
-		.drained = sq->drain_event && shca_req_idle(&sq->req),
-	};
 
 	lockdep_assert_held(&sq->lock);
-	if (news.drained)
+	news->failed = sq->req.state == SHCA_SIDE_ERR &&
+		       qp->state < IB_QPS_SQE;
+	news->drained = sq->drain_event && shca_req_idle(&sq->req);
+	if (news->drained)
 		sq->drain_event = false;
-	return news;
 }
 
-static void shca_sq_report(struct shca_qp *qp, struct shca_sq_news news)
+/* Called without a lock. */
+static void shca_sq_report(struct shca_qp *qp, const struct shca_sq_news *news)
 {
-	if (news.failed)
+	if (news->failed)
 		shca_qp_enter_error(qp);
-	if (news.drained)
+	if (news->drained)
 		shca_qp_event(qp, IB_EVENT_SQ_DRAINED);
+	if (news->peer) {
+		shca_rq_report(news->peer, &news->peer_news);
+		shca_qp_put(news->peer);
+	}
 }
 
 static bool shca_sq_round(struct shca_qp *qp, bool timer)
 {
 	struct shca_sq *sq = &qp->sq;
-	struct shca_sq_news news;
+	struct shca_sq_news news = {};
 	u64 timeouts;
 	bool more;
 
@@ -283,10 +304,10 @@ static bool shca_sq_round(struct shca_qp *qp, bool timer)
 		shca_count_n(qp->dev, TIMEOUT,
 			     sq->req.stats.timeouts - timeouts);
 	}
-	more = shca_sq_step(qp);
-	news = shca_sq_news(qp);
+	more = shca_sq_step(qp, &news);
+	shca_sq_settle(qp, &news);
 	spin_unlock_bh(&sq->lock);
-	shca_sq_report(qp, news);
+	shca_sq_report(qp, &news);
 	return more;
 }
 
@@ -331,20 +352,20 @@ static enum hrtimer_restart shca_sq_timer(struct hrtimer *timer)
 void shca_sq_rx(struct shca_qp *qp, const struct shca_pkt *pkt)
 {
 	struct shca_sq *sq = &qp->sq;
-	struct shca_sq_news news;
+	struct shca_sq_news news = {};
 	enum shca_rx verdict;
 	bool more;
 
 	spin_lock(&sq->lock);
 	verdict = shca_req_rx(&sq->req, pkt, ktime_get_ns());
-	more = !qp->dead && shca_sq_step(qp);
+	more = !qp->dead && shca_sq_step(qp, &news);
 	if (more)
 		shca_bh_schedule(&sq->bh);
-	news = shca_sq_news(qp);
+	shca_sq_settle(qp, &news);
 	spin_unlock(&sq->lock);
 	shca_count_rx(qp->dev, verdict);
 	trace_shca_rx_verdict(qp->qpn, pkt, verdict);
-	shca_sq_report(qp, news);
+	shca_sq_report(qp, &news);
 }
 
 /* ---- posting ------------------------------------------------------------- */

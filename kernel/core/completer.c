@@ -227,17 +227,17 @@ static enum shca_rx req_rx_ack(struct shca_req *req, const struct shca_pkt *pkt,
 /* ---- responses with data ------------------------------------------------ */
 
 /*
- * May a response with the table entry @flags be packet @idx of @wr's READ?
- * FIRST and ONLY begin a response, so they may stand in the middle only if the
+ * May a response with the table entry @flags be packet @idx of @wr's READ, or
+ * @nr of them from there on?  FIRST and ONLY begin a response, so they may stand in the middle only if the
  * request was repeated from there.
  */
 static bool req_read_opcode_fits(const struct shca_send_wr *wr, u32 idx,
-				 u32 flags)
+				 u32 nr, u32 flags)
 {
 	bool begins = flags & SHCA_OPF_START;
 	bool ends = flags & SHCA_OPF_END;
 
-	if (ends != (idx + 1 == wr->nr_psn))
+	if (idx + nr > wr->nr_psn || ends != (idx + nr == wr->nr_psn))
 		return false;
 	if (begins)
 		return !idx || wr->flags_core & SHCA_WRF_RETRIED;
@@ -245,7 +245,8 @@ static bool req_read_opcode_fits(const struct shca_send_wr *wr, u32 idx,
 }
 
 static enum shca_rx req_placed(struct shca_req *req,
-			       enum shca_mem_status status, u64 now)
+			       enum shca_mem_status status, u32 nr_psn,
+			       u64 now)
 {
 	if (status == SHCA_MEM_RETRY)
 		return SHCA_RX_RETRY;
@@ -254,7 +255,7 @@ static enum shca_rx req_placed(struct shca_req *req,
 				  shca_mem_verr(status));
 		return SHCA_RX_LOCAL_ERR;
 	}
-	req_take(req, 1);
+	req_take(req, nr_psn);
 	req_progress(req, now);
 	return SHCA_RX_OK;
 }
@@ -265,26 +266,27 @@ static enum shca_rx req_rx_read(struct shca_req *req,
 	u32 flags = shca_opcode_info(pkt->opcode)->flags;
 	enum shca_mem_status status = SHCA_MEM_OK;
 	const struct shca_send_wr *wr;
+	u32 nr_psn = pkt->span + 1;
 	u32 idx, byte, want;
 
 	if (req_ack(req, off, now))
 		return req_gap(req, now);
 	wr = req_wr(req, req->una);
 	idx = shca_psn_off(req->una_psn, wr->first_psn);
-	if (!req_is_read(wr) || !req_read_opcode_fits(wr, idx, flags) ||
+	if (!req_is_read(wr) || !req_read_opcode_fits(wr, idx, nr_psn, flags) ||
 	    (flags & SHCA_OPF_AETH &&
 	     (pkt->aeth.syndrome & ~SHCA_AETH_VALUE) != SHCA_AETH_ACK))
 		return req_bad(req, SHCA_WC_BAD_RESP_ERR, SHCA_VERR_RESPONSE);
 
 	byte = idx << req->mtu_shift;
-	want = min_t(u32, wr->length - byte, 1u << req->mtu_shift);
+	want = min_t(u32, wr->length - byte, nr_psn << req->mtu_shift);
 	/* A local length error: too much or too little data (IBTA 9.9.2). */
 	if (pkt->paylen != want)
 		return req_bad(req, SHCA_WC_LOC_LEN_ERR, SHCA_VERR_RESPONSE);
 	if (want)
 		status = req->mem->local_scatter(req->mem_ctx, wr->sge,
 						 wr->num_sge, byte, pkt);
-	return req_placed(req, status, now);
+	return req_placed(req, status, nr_psn, now);
 }
 
 static enum shca_rx req_rx_atomic(struct shca_req *req,
@@ -302,7 +304,7 @@ static enum shca_rx req_rx_atomic(struct shca_req *req,
 			  req->mem->local_store(req->mem_ctx, wr->sge,
 						wr->num_sge, &pkt->atomic_ack,
 						sizeof(pkt->atomic_ack)),
-			  now);
+			  1, now);
 }
 
 static enum shca_rx req_rx(struct shca_req *req, const struct shca_pkt *pkt,

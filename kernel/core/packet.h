@@ -56,10 +56,13 @@ enum shca_payload_kind {
  * @inv_rkey:	IETH
  * @paylen:	payload bytes, without padding
  * @again:	outgoing: a request packet that was sent before
+ * @span:	PSNs after @psn that it stands for as well: 0 on a wire, more where
+ *		both QPs are on this machine and a packet need not fit a path MTU
  * @out_seq:	outgoing: in which order the responder handed it out
  * @data:	received: opaque to the core, handed back to struct shca_mem_ops
  * @data_off:	received: offset of the payload in @data, for the memory ops
- * @kind: @wr: @off: @va: @rkey: outgoing: where the payload comes from
+ * @kind: @wr: @off: @va: @rkey: outgoing: where the payload comes from; NONE
+ *		for what was received from a link
  * @rest:	outgoing: bytes of the message after this packet, a hint by which
  *		a link can batch
  */
@@ -76,6 +79,7 @@ struct shca_pkt {
 	u16 pkey;
 	u32 dqpn;
 	u32 psn;
+	u32 span;
 	struct {
 		u32 qkey;
 		u32 sqpn;

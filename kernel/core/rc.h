@@ -153,6 +153,7 @@ struct shca_req_stats {
  * @nr_rd:	READs and atomics outstanding
  * @rd_psns:	PSNs outstanding that are READ responses or atomics
  * @window:	packets that may be outstanding
+ * @reach:	PSNs that one packet may stand for: 1 on a wire
  * @unacked_ackreq: packets since the last AckReq
  * @deadline:	retransmission or RNR time-out, 0: none
  * @pace_ns:	nothing may leave before (congestion control), 0: at once
@@ -188,6 +189,7 @@ struct shca_req {
 	u32 nr_rd;
 	u32 rd_psns;
 	u32 window;
+	u32 reach;
 	u32 unacked_ackreq;
 	u32 mtu_shift;
 
@@ -393,6 +395,7 @@ struct shca_resp_stats {
  * @rd: @rd_mask: @rd_head: @rd_tail: ring of READs and atomics, storage by
  *		the caller; oldest kept and next free, free-running
  * @rd_send:	the one whose response is being sent
+ * @reach:	PSNs that one response may stand for: 1 on a wire
  * @skip:	UC: packets up to the next message that begins are dropped
  * @cnp_due:	a CE mark came: a CNP is owed
  * @cnp_ns:	none is owed again before
@@ -408,6 +411,7 @@ struct shca_resp {
 	u32 msn;
 	u32 op;
 	u32 off;
+	u32 reach;
 	u32 drop_psn;
 	bool wr_valid;
 	bool nak_sent;

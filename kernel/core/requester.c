@@ -37,6 +37,7 @@ void shca_req_init(struct shca_req *req, void *ring, u32 entries, u32 stride,
 	req->mem = mem;
 	req->mem_ctx = mem_ctx;
 	req->window = SHCA_REQ_WINDOW;
+	req->reach = 1;
 	req->credits = SHCA_AETH_CREDIT_NONE;
 }
 
@@ -420,13 +421,26 @@ static u8 req_opcode(const struct shca_send_wr *wr, bool first, bool last)
 	}
 }
 
+/*
+ * PSNs of the packet that is sent next.  What is sent again ends where it ended
+ * the first time, so that a peer never finds one half new.
+ */
+static u32 req_reach(const struct shca_req *req, const struct shca_send_wr *wr)
+{
+	u32 nr = min_t(u32, req->reach, wr->nr_psn - req->pkt_idx);
+
+	if (req->psn == req->max_psn)
+		return nr;
+	return min_t(u32, nr, shca_psn_off(req->max_psn, req->psn));
+}
+
 static void req_build_data(const struct shca_req *req,
-			   const struct shca_send_wr *wr, u32 off,
+			   const struct shca_send_wr *wr, u32 off, u32 nr_psn,
 			   struct shca_pkt *pkt)
 {
 	u32 flags = shca_opcode_info(pkt->opcode)->flags;
 
-	pkt->paylen = min_t(u32, wr->length - off, 1u << req->mtu_shift);
+	pkt->paylen = min_t(u32, wr->length - off, nr_psn << req->mtu_shift);
 	pkt->rest = wr->length - off - pkt->paylen;
 	pkt->pad = shca_hdr_pad(pkt->paylen);
 	pkt->kind = pkt->paylen ? SHCA_PAY_WR : SHCA_PAY_NONE;
@@ -453,7 +467,7 @@ static void req_build_data(const struct shca_req *req,
 }
 
 static void req_build(const struct shca_req *req, const struct shca_send_wr *wr,
-		      bool last, struct shca_pkt *pkt)
+		      u32 nr_psn, bool last, struct shca_pkt *pkt)
 {
 	u32 off = req->pkt_idx << req->mtu_shift;
 
@@ -479,7 +493,8 @@ static void req_build(const struct shca_req *req, const struct shca_send_wr *wr,
 			pkt->atomic.compare = wr->compare_add;
 		}
 	} else {
-		req_build_data(req, wr, off, pkt);
+		pkt->span = nr_psn - 1;
+		req_build_data(req, wr, off, nr_psn, pkt);
 	}
 }
 
@@ -496,7 +511,8 @@ static bool req_wants_ack(const struct shca_req *req, bool last, u32 end_psn)
 		return true;
 	if (req->psn != req->max_psn)
 		return end_psn == req->max_psn;
-	return req_span(req) - req->rd_psns + 1 >= req->window;
+	return shca_psn_off(end_psn, req->una_psn) - req->rd_psns >=
+	       req->window;
 }
 
 static void req_sent(struct shca_req *req, struct shca_send_wr *wr,
@@ -518,7 +534,7 @@ static void req_sent(struct shca_req *req, struct shca_send_wr *wr,
 		req->rtt_start = now;
 	}
 	req->psn = end_psn;
-	req->pkt_idx++;
+	req->pkt_idx += pkt->span + 1;
 	if (last) {
 		req->nxt++;
 		req->pkt_idx = 0;
@@ -546,7 +562,7 @@ static void req_confirm(struct shca_req *req)
 bool shca_req_next(struct shca_req *req, u64 now, struct shca_pkt *pkt)
 {
 	struct shca_send_wr *wr;
-	u32 end_psn;
+	u32 end_psn, nr_psn;
 	bool last;
 
 	req_confirm(req);
@@ -559,12 +575,13 @@ bool shca_req_next(struct shca_req *req, u64 now, struct shca_pkt *pkt)
 	if (!wr)
 		return false;
 
-	last = req_is_rd(wr) || req->pkt_idx + 1 == wr->nr_psn;
+	nr_psn = req_reach(req, wr);
+	last = req_is_rd(wr) || req->pkt_idx + nr_psn == wr->nr_psn;
 	if (req_is_rd(wr))
 		end_psn = shca_psn_add(wr->first_psn, wr->nr_psn);
 	else
-		end_psn = shca_psn_add(req->psn, 1);
-	req_build(req, wr, last, pkt);
+		end_psn = shca_psn_add(req->psn, nr_psn);
+	req_build(req, wr, nr_psn, last, pkt);
 	pkt->ackreq = req_wants_ack(req, last, end_psn);
 	pkt->again = req->psn != req->max_psn;
 	req_sent(req, wr, pkt, last, end_psn, now);
@@ -590,17 +607,19 @@ static bool req_find(const struct shca_req *req, u32 psn, u32 *idx)
 }
 
 /*
- * Sending resumes at @psn of request @idx.  A first attempt never happened; what
- * was sent @again stays outstanding, since it may be acknowledged yet.
+ * Sending resumes at @pkt of request @idx.  A first attempt never happened; what
+ * was sent before stays outstanding, since it may be acknowledged yet.
  */
-static void req_unsend(struct shca_req *req, u32 idx, u32 psn, bool again)
+static void req_unsend(struct shca_req *req, u32 idx,
+		       const struct shca_pkt *pkt)
 {
 	struct shca_send_wr *wr = req_wr(req, idx);
 	bool is_rd = req_is_rd(wr);
+	u32 psn = pkt->psn;
 	u32 end_psn = is_rd ? shca_psn_add(wr->first_psn, wr->nr_psn) :
-			      shca_psn_add(psn, 1);
+			      shca_psn_add(psn, pkt->span + 1);
 
-	if (end_psn == req->max_psn && !again) {
+	if (end_psn == req->max_psn && !pkt->again) {
 		req->max_psn = psn;
 		if (psn == wr->first_psn) {
 			wr->flags_core &= ~SHCA_WRF_STARTED;
@@ -626,7 +645,7 @@ void shca_req_gather_failed(struct shca_req *req, const struct shca_pkt *pkt,
 
 	if (req->state != SHCA_SIDE_READY || !req_find(req, pkt->psn, &idx))
 		return;
-	req_unsend(req, idx, pkt->psn, pkt->again);
+	req_unsend(req, idx, pkt);
 	if (status == SHCA_MEM_OK || status == SHCA_MEM_RETRY)
 		return;
 	req_fail_at(req, idx, SHCA_WC_LOC_PROT_ERR, shca_mem_verr(status));

@@ -38,6 +38,7 @@ void shca_resp_init(struct shca_resp *resp, struct shca_rd *rd, u32 rd_entries,
 	memset(resp, 0, sizeof(*resp));
 	resp->rd = rd;
 	resp->rd_mask = rd_entries - 1;
+	resp->reach = 1;
 	resp->mem = mem;
 	resp->mem_ctx = mem_ctx;
 }
@@ -234,21 +235,29 @@ static bool resp_op_permitted(const struct shca_resp *resp, u32 flags)
 	return flags & SHCA_OPF_SEND;
 }
 
+bool shca_resp_paylen_fits(const struct shca_resp *resp,
+			   const struct shca_pkt *pkt, u32 flags)
+{
+	u32 most = (pkt->span + 1) * resp->attr.mtu;
+
+	if (!(flags & SHCA_OPF_END))
+		return pkt->paylen == most && !pkt->pad;
+	/* Only a message of nothing has a packet of nothing. */
+	if ((!(flags & SHCA_OPF_START) || pkt->span) &&
+	    pkt->paylen <= pkt->span * resp->attr.mtu)
+		return false;
+	return pkt->paylen <= most;
+}
+
 /* Length of one packet by its place in the message (IBTA 9.7.4.1.6). */
 static bool resp_length_fits(const struct shca_resp *resp,
 			     const struct shca_pkt *pkt, u32 flags)
 {
-	u32 mtu = resp->attr.mtu;
-
 	if (!(flags & SHCA_OPF_PAYLOAD))
 		return !pkt->paylen && !pkt->pad;
 	if ((pkt->paylen + pkt->pad) & 3)
 		return false;
-	if (!(flags & SHCA_OPF_END))
-		return pkt->paylen == mtu && !pkt->pad;
-	if (!(flags & SHCA_OPF_START) && !pkt->paylen)
-		return false;
-	return pkt->paylen <= mtu;
+	return shca_resp_paylen_fits(resp, pkt, flags);
 }
 
 /* ---- the expected PSN: execution ---------------------------------------- */
@@ -284,16 +293,18 @@ static void resp_accept(struct shca_resp *resp, const struct shca_pkt *pkt,
 {
 	bool has_response = !(flags & SHCA_OPF_PAYLOAD);
 
+	u32 last_psn = shca_psn_add(pkt->psn, pkt->span);
+
 	resp->epsn = shca_psn_add(pkt->psn, nr_psn);
 	resp->nak_sent = false;
 	resp->rnr_sent = false;
 	if (flags & SHCA_OPF_END)
 		resp->msn = shca_psn_add(resp->msn, 1);
 	if (resp->ack == SHCA_ACK_NAK)
-		resp_void_nak(resp, shca_psn_add(pkt->psn,
+		resp_void_nak(resp, shca_psn_add(last_psn,
 						 has_response ? -1 : 0));
 	else if (pkt->ackreq && !has_response)
-		resp_owe_ack(resp, pkt->psn);
+		resp_owe_ack(resp, last_psn);
 }
 
 /* A receive request for this message; @verdict is set when there is none. */
@@ -370,7 +381,7 @@ static enum shca_rx resp_send(struct shca_resp *resp,
 
 	resp->off += pkt->paylen;
 	resp->op = flags & SHCA_OPF_END ? 0 : SHCA_OPF_SEND;
-	resp_accept(resp, pkt, flags, 1);
+	resp_accept(resp, pkt, flags, pkt->span + 1);
 	if (flags & SHCA_OPF_END)
 		resp_complete(resp, pkt, flags, SHCA_WC_RECV, out);
 	return SHCA_RX_OK;
@@ -433,7 +444,7 @@ static enum shca_rx resp_write(struct shca_resp *resp,
 	resp->off += pkt->paylen;
 	resp->left -= pkt->paylen;
 	resp->op = flags & SHCA_OPF_END ? 0 : SHCA_OPF_WRITE;
-	resp_accept(resp, pkt, flags, 1);
+	resp_accept(resp, pkt, flags, pkt->span + 1);
 	if (flags & SHCA_OPF_IMM)
 		resp_complete(resp, pkt, flags, SHCA_WC_RECV_RDMA_WITH_IMM,
 			      out);
@@ -699,9 +710,9 @@ static void resp_header(const struct shca_resp *resp, u8 opcode, u32 psn,
 	pkt->psn = psn;
 }
 
-static u8 resp_read_opcode(const struct shca_rd *rd)
+static u8 resp_read_opcode(const struct shca_rd *rd, u32 nr_psn)
 {
-	bool last = rd->send_idx + 1 == rd->nr_psn;
+	bool last = rd->send_idx + nr_psn == rd->nr_psn;
 
 	if (rd->send_idx == rd->send_start)
 		return last ? SHCA_OP_READ_RESP_ONLY : SHCA_OP_READ_RESP_FIRST;
@@ -713,27 +724,30 @@ static void resp_build_rd(struct shca_resp *resp, struct shca_rd *rd,
 			  struct shca_pkt *pkt)
 {
 	u32 psn = shca_psn_add(rd->first_psn, rd->send_idx);
+	u32 nr_psn = min_t(u32, resp->reach, rd->nr_psn - rd->send_idx);
 	u32 mtu = resp->attr.mtu;
 	u32 off;
 
 	if (rd->send_idx == rd->send_start)
 		rd->out_seq = resp->out_seq;
 	resp_header(resp, rd->is_atomic ? SHCA_OP_ATOMIC_ACK :
-					  resp_read_opcode(rd), psn, pkt);
+					  resp_read_opcode(rd, nr_psn),
+		    psn, pkt);
+	pkt->span = nr_psn - 1;
 	pkt->aeth.syndrome = ACK_SYNDROME;
 	pkt->aeth.msn = rd->msn;
 	if (rd->is_atomic) {
 		pkt->atomic_ack = rd->value;
 	} else {
 		off = rd->send_idx * mtu;
-		pkt->paylen = min_t(u32, rd->len - off, mtu);
+		pkt->paylen = min_t(u32, rd->len - off, nr_psn * mtu);
 		pkt->rest = rd->len - off - pkt->paylen;
 		pkt->pad = shca_hdr_pad(pkt->paylen);
 		pkt->kind = pkt->paylen ? SHCA_PAY_REMOTE : SHCA_PAY_NONE;
 		pkt->va = rd->va + off;
 		pkt->rkey = rd->rkey;
 	}
-	rd->send_idx++;
+	rd->send_idx += nr_psn;
 	if (rd->send_idx == rd->nr_psn)
 		rd->answered = true;
 }

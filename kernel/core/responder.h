@@ -11,4 +11,11 @@ enum shca_rx shca_resp_rx_uc(struct shca_resp *resp, const struct shca_pkt *pkt,
 enum shca_rx shca_resp_rx_ud(struct shca_resp *resp, const struct shca_pkt *pkt,
 			     struct shca_resp_out *out);
 
+/**
+ * shca_resp_paylen_fits() - may the payload of @pkt be that long, by its place
+ * in the message (IBTA 9.7.4.1.6)?
+ */
+bool shca_resp_paylen_fits(const struct shca_resp *resp,
+			   const struct shca_pkt *pkt, u32 flags);
+
 #endif

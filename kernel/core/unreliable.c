@@ -125,25 +125,13 @@ static bool uc_in_sequence(struct shca_resp *resp, const struct shca_pkt *pkt,
 	u32 class = flags & (SHCA_OPF_SEND | SHCA_OPF_WRITE);
 	bool gap = pkt->psn != resp->epsn;
 
-	resp->epsn = shca_psn_add(pkt->psn, 1);
+	resp->epsn = shca_psn_add(pkt->psn, pkt->span + 1);
 	if (flags & SHCA_OPF_START) {
 		resp->op = 0;
 		resp->skip = false;
 		return class;
 	}
 	return !gap && !resp->skip && class && resp->op == class;
-}
-
-static bool uc_length_fits(const struct shca_resp *resp,
-			   const struct shca_pkt *pkt, u32 flags)
-{
-	u32 mtu = resp->attr.mtu;
-
-	if (!(flags & SHCA_OPF_END))
-		return pkt->paylen == mtu && !pkt->pad;
-	if (!(flags & SHCA_OPF_START) && !pkt->paylen)
-		return false;
-	return pkt->paylen <= mtu;
 }
 
 static enum shca_rx uc_send(struct shca_resp *resp, const struct shca_pkt *pkt,
@@ -236,7 +224,7 @@ enum shca_rx shca_resp_rx_uc(struct shca_resp *resp, const struct shca_pkt *pkt,
 		out->events |= SHCA_EV_COMM_EST;
 	}
 	if (!uc_in_sequence(resp, pkt, flags) ||
-	    !uc_length_fits(resp, pkt, flags))
+	    !shca_resp_paylen_fits(resp, pkt, flags))
 		return uc_drop(resp, SHCA_RX_DROPPED);
 	if (flags & SHCA_OPF_SEND)
 		return uc_send(resp, pkt, flags, out);

@@ -1,0 +1,171 @@
+// SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
+/*
+ * The direct path: the peer QP is in this network namespace and the route to it
+ * ends here, so requests need not become packets.
+ *
+ * The same requester and responder do the work, so the rules are those of the
+ * wire: PSNs, RNR, NAKs, retries, fences, SRQs, events.  What differs is between
+ * them: a "packet" is handed over in the posting call, stands for as many PSNs as
+ * fit into SHCA_DIRECT_BYTES, and its payload is the memory that it lies in,
+ * which the memory operations copy once, page to page.  Answers are handed back
+ * before the lock is released.
+ *
+ * Locks: sq.lock of the one, inside it rq.lock of the other, inside that CQ and
+ * SRQ locks.  No path takes an sq.lock while it holds an rq.lock, so any number
+ * of QPs may do this to each other, and one to itself.
+ *
+ * Changing between direct path and wire: a request must not overtake packets
+ * that are on their way, so the direct path begins when nothing is outstanding,
+ * or at the oldest packet when sending went back there; what is on its way then
+ * are duplicates.  The wire may take over at any time.
+ */
+#include "direct.h"
+
+#include <linux/ktime.h>
+
+#include "core/psn.h"
+#include "counters.h"
+#include "dev.h"
+#include "mem.h"
+#include "net.h"
+#include "trace.h"
+
+/* Bytes of one hand-over: some tens of microseconds with bottom halves off. */
+#define SHCA_DIRECT_BYTES	(256u << 10)
+/* What one hold of the locks may cost, in pages and hand-overs. */
+#define SHCA_DIRECT_BUDGET	128
+
+static bool shca_direct_may_begin(const struct shca_qp *qp)
+{
+	const struct shca_req *req = &qp->sq.req;
+
+	if (qp->sq.direct)
+		return true;
+	if (qp->type == IB_QPT_UC)	/* nothing is ever outstanding */
+		return !req->pkt_idx;
+	return req->psn == req->una_psn;
+}
+
+static bool shca_direct_fits(const struct shca_qp *qp,
+			     const struct shca_qp *peer)
+{
+	return peer->type == qp->type && peer->link == qp->link &&
+	       READ_ONCE(peer->rq.resp.attr.dqpn) == qp->qpn &&
+	       READ_ONCE(peer->dev->path) != SHCA_PATH_WIRE &&
+	       qp->link->mirrors(&qp->av, &peer->av);
+}
+
+struct shca_qp *shca_direct_peer(struct shca_qp *qp)
+{
+	struct shca_dev *dev = qp->dev;
+	struct shca_qp *peer = NULL;
+
+	lockdep_assert_held(&qp->sq.lock);
+	if ((qp->type == IB_QPT_RC || qp->type == IB_QPT_UC) &&
+	    READ_ONCE(dev->path) != SHCA_PATH_WIRE &&
+	    shca_direct_may_begin(qp) &&
+	    qp->link->local(dev, &qp->av, &qp->sq.route)) {
+		peer = shca_net_find_qp(dev->snet, qp->sq.req.attr.dqpn);
+		/* Its vector may be changing: then what we send now is sent
+		 * as if before or after, and the responder judges it.
+		 */
+		if (peer && !shca_direct_fits(qp, peer)) {
+			shca_qp_put(peer);
+			peer = NULL;
+		}
+	}
+	qp->sq.direct = peer;
+	return peer;
+}
+
+/* What a receiver would have read from lower headers. */
+static void shca_direct_arrive(struct shca_pkt *pkt, struct shca_qp *from,
+			       struct shca_qp *to, struct shca_pieces *pieces)
+{
+	pkt->path.port = 1;
+	pkt->path.grh_present = true;
+	pkt->data = pieces;
+	shca_count_n(from->dev, TX_PKTS, pkt->span + 1);
+	shca_count_n(from->dev, TX_BYTES, pkt->paylen);
+	shca_count_n(from->dev, TX_DIRECT, pkt->span + 1);
+	trace_shca_tx(from->qpn, pkt);
+	shca_count_n(to->dev, RX_PKTS, pkt->span + 1);
+	shca_count_n(to->dev, RX_BYTES, pkt->paylen);
+	trace_shca_rx(to->qpn, pkt);
+}
+
+static void shca_direct_requests(struct shca_qp *qp, struct shca_qp *peer,
+				 u64 now, int *budget,
+				 struct shca_rq_news *news)
+{
+	struct shca_req *req = &qp->sq.req;
+	struct shca_pieces pieces;
+	enum shca_mem_status status;
+	struct shca_pkt pkt;
+
+	while (*budget > 0 && shca_req_next(req, now, &pkt)) {
+		*budget -= 1 + (pkt.paylen >> PAGE_SHIFT);
+		status = shca_mem_hold(qp, &pkt, &pieces);
+		if (status != SHCA_MEM_OK) {
+			shca_req_gather_failed(req, &pkt, status);
+			continue;
+		}
+		shca_direct_arrive(&pkt, qp, peer, &pieces);
+		/* One that is being destroyed is as good as unreachable. */
+		if (likely(!peer->dead))
+			shca_rq_accept(peer, &pkt, now, news);
+		shca_mem_release(&pieces);
+	}
+}
+
+/* Return: whether there was an answer. */
+static bool shca_direct_answers(struct shca_qp *qp, struct shca_qp *peer,
+				u64 now, int *budget,
+				struct shca_rq_news *news)
+{
+	struct shca_resp *resp = &peer->rq.resp;
+	struct shca_pieces pieces;
+	enum shca_mem_status status;
+	bool answered = false;
+	enum shca_rx verdict;
+	struct shca_pkt pkt;
+
+	while (*budget > 0 && shca_resp_next(resp, now, &pkt)) {
+		*budget -= 1 + (pkt.paylen >> PAGE_SHIFT);
+		status = shca_mem_hold(peer, &pkt, &pieces);
+		if (status != SHCA_MEM_OK) {
+			shca_rq_refused(peer, &pkt, status, news);
+			continue;
+		}
+		shca_direct_arrive(&pkt, peer, qp, &pieces);
+		verdict = shca_req_rx(&qp->sq.req, &pkt, now);
+		shca_mem_release(&pieces);
+		shca_count_rx(qp->dev, verdict);
+		trace_shca_rx_verdict(qp->qpn, &pkt, verdict);
+		answered = true;
+	}
+	return answered;
+}
+
+bool shca_direct_transmit(struct shca_qp *qp, struct shca_qp *peer,
+			  struct shca_rq_news *news)
+{
+	u32 reach = SHCA_DIRECT_BYTES >> qp->sq.req.mtu_shift;
+	int budget = SHCA_DIRECT_BUDGET;
+	u64 now = ktime_get_ns();
+
+	lockdep_assert_held(&qp->sq.lock);
+	spin_lock(&peer->rq.lock);
+	qp->sq.req.reach = reach;
+	peer->rq.resp.reach = reach;
+	/* An answer may let the next requests go. */
+	do
+		shca_direct_requests(qp, peer, now, &budget, news);
+	while (shca_direct_answers(qp, peer, now, &budget, news));
+	qp->sq.req.reach = 1;
+	peer->rq.resp.reach = 1;
+	shca_rq_settle(peer, news);
+	spin_unlock(&peer->rq.lock);
+	qp->sq.direct_more = budget <= 0;
+	return budget <= 0;
+}
