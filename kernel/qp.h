@@ -52,6 +52,8 @@ struct shca_srq;
  * @direct:	the last requests went to the peer directly (direct.c)
  * @direct_more: and a budget ended that: answers may be owed
  * @bh:		continues when a budget is used up, and flushes
+ * @continuing:	it will, on the CPU that transmitted last: nobody else transmits
+ *		until then, for packets of two CPUs overtake each other
  * @prod:	kernel consumer: requests written
  */
 struct shca_sq {
@@ -72,6 +74,7 @@ struct shca_sq {
 	u64 armed;
 	struct hrtimer timer;
 	struct shca_bh bh;
+	bool continuing;
 	struct shca_route route;
 	struct shca_cq *cq;
 	spinlock_t post_lock;
@@ -90,6 +93,7 @@ struct shca_rq {
 	struct shca_rd *rd;
 	struct shca_recv_ring ring;
 	struct shca_bh bh;
+	bool continuing;
 	struct hrtimer timer;
 	struct shca_route route;
 	struct shca_cq *cq;

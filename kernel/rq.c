@@ -103,6 +103,15 @@ static bool shca_rq_respond(struct shca_qp *qp, struct shca_rq_news *news)
 	return !wait && (!budget || batch.handed >= SHCA_TX_SKBS);
 }
 
+static void shca_rq_queue(struct shca_qp *qp)
+{
+	lockdep_assert_held(&qp->rq.lock);
+	if (qp->dead)
+		return;
+	qp->rq.continuing = true;
+	shca_bh_schedule(&qp->rq.bh);
+}
+
 void shca_rq_accept(struct shca_qp *qp, const struct shca_pkt *pkt, u64 now,
 		    struct shca_rq_news *news)
 {
@@ -151,8 +160,8 @@ void shca_rq_rx(struct shca_qp *qp, const struct shca_pkt *pkt)
 
 	spin_lock(&rq->lock);
 	shca_rq_accept(qp, pkt, ktime_get_ns(), &news);
-	if (shca_rq_respond(qp, &news) && !qp->dead)
-		shca_bh_schedule(&rq->bh);
+	if (!rq->continuing && shca_rq_respond(qp, &news))
+		shca_rq_queue(qp);
 	shca_rq_settle(qp, &news);
 	spin_unlock(&rq->lock);
 	shca_rq_report(qp, &news);
@@ -200,11 +209,12 @@ SHCA_BH_HANDLER(shca_rq_continue)
 		spin_unlock_bh(&rq->lock);
 		return;
 	}
+	rq->continuing = false;
 	more = shca_rq_respond(qp, &news);
 	if (qp->state == IB_QPS_ERR)
 		more |= shca_rq_flush(qp);
 	if (more)
-		shca_bh_schedule(&rq->bh);
+		shca_rq_queue(qp);
 	shca_rq_settle(qp, &news);
 	/* In error it takes nothing from the SRQ any more (IBTA 11.6.3.2). */
 	last_wqe = rq->srq && qp->state == IB_QPS_ERR && !rq->last_wqe;

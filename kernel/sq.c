@@ -228,7 +228,8 @@ static bool shca_sq_send(struct shca_qp *qp, struct shca_sq_news *news)
 {
 	struct shca_sq *sq = &qp->sq;
 
-	if (sq->req.nxt == sq->req.prod && !sq->direct_more)
+	if (sq->continuing ||
+	    (sq->req.nxt == sq->req.prod && !sq->direct_more))
 		return false;
 	if (!news->peer)
 		news->peer = shca_direct_peer(qp);
@@ -259,6 +260,15 @@ static bool shca_sq_step(struct shca_qp *qp, struct shca_sq_news *news)
 	return more;
 }
 
+static void shca_sq_queue(struct shca_qp *qp)
+{
+	lockdep_assert_held(&qp->sq.lock);
+	if (qp->dead)
+		return;
+	qp->sq.continuing = true;
+	shca_bh_schedule(&qp->sq.bh);
+}
+
 /* The end of a hold of the lock. */
 static void shca_sq_settle(struct shca_qp *qp, struct shca_sq_news *news)
 {
@@ -285,7 +295,16 @@ static void shca_sq_report(struct shca_qp *qp, const struct shca_sq_news *news)
 	}
 }
 
-static bool shca_sq_round(struct shca_qp *qp, bool timer)
+/* Who takes a turn, and whether what remains is left to the continuation. */
+enum shca_sq_turn {
+	SHCA_TURN_POST,		/* the caller takes another */
+	SHCA_TURN_LAST,
+	SHCA_TURN_CONTINUE,
+	SHCA_TURN_TIMER,
+};
+
+/* Return: whether the budget ended it. */
+static bool shca_sq_round(struct shca_qp *qp, enum shca_sq_turn turn)
 {
 	struct shca_sq *sq = &qp->sq;
 	struct shca_sq_news news = {};
@@ -297,7 +316,9 @@ static bool shca_sq_round(struct shca_qp *qp, bool timer)
 		spin_unlock_bh(&sq->lock);
 		return false;
 	}
-	if (timer) {
+	if (turn == SHCA_TURN_CONTINUE)
+		sq->continuing = false;
+	if (turn == SHCA_TURN_TIMER) {
 		sq->armed = 0;
 		timeouts = sq->req.stats.timeouts;
 		shca_req_timer(&sq->req, ktime_get_ns());
@@ -305,18 +326,12 @@ static bool shca_sq_round(struct shca_qp *qp, bool timer)
 			     sq->req.stats.timeouts - timeouts);
 	}
 	more = shca_sq_step(qp, &news);
+	if (more && turn != SHCA_TURN_POST)
+		shca_sq_queue(qp);
 	shca_sq_settle(qp, &news);
 	spin_unlock_bh(&sq->lock);
 	shca_sq_report(qp, &news);
 	return more;
-}
-
-static void shca_sq_queue(struct shca_qp *qp)
-{
-	spin_lock_bh(&qp->sq.lock);
-	if (!qp->dead)
-		shca_bh_schedule(&qp->sq.bh);
-	spin_unlock_bh(&qp->sq.lock);
 }
 
 void shca_sq_run(struct shca_qp *qp)
@@ -324,26 +339,22 @@ void shca_sq_run(struct shca_qp *qp)
 	/* In softirq others wait for this CPU: one round only. */
 	int rounds = in_serving_softirq() ? 1 : SHCA_SQ_ROUNDS;
 
-	while (rounds--)
-		if (!shca_sq_round(qp, false))
+	while (--rounds > 0)
+		if (!shca_sq_round(qp, SHCA_TURN_POST))
 			return;
-	shca_sq_queue(qp);
+	shca_sq_round(qp, SHCA_TURN_LAST);
 }
 
 SHCA_BH_HANDLER(shca_sq_continue)
 {
-	struct shca_qp *qp = container_of(bh, struct shca_qp, sq.bh);
-
-	if (shca_sq_round(qp, false))
-		shca_sq_queue(qp);
+	shca_sq_round(container_of(bh, struct shca_qp, sq.bh),
+		      SHCA_TURN_CONTINUE);
 }
 
 static enum hrtimer_restart shca_sq_timer(struct hrtimer *timer)
 {
-	struct shca_qp *qp = container_of(timer, struct shca_qp, sq.timer);
-
-	if (shca_sq_round(qp, true))
-		shca_sq_queue(qp);
+	shca_sq_round(container_of(timer, struct shca_qp, sq.timer),
+		      SHCA_TURN_TIMER);
 	return HRTIMER_NORESTART;
 }
 
@@ -354,13 +365,11 @@ void shca_sq_rx(struct shca_qp *qp, const struct shca_pkt *pkt)
 	struct shca_sq *sq = &qp->sq;
 	struct shca_sq_news news = {};
 	enum shca_rx verdict;
-	bool more;
 
 	spin_lock(&sq->lock);
 	verdict = shca_req_rx(&sq->req, pkt, ktime_get_ns());
-	more = !qp->dead && shca_sq_step(qp, &news);
-	if (more)
-		shca_bh_schedule(&sq->bh);
+	if (!qp->dead && shca_sq_step(qp, &news))
+		shca_sq_queue(qp);
 	shca_sq_settle(qp, &news);
 	spin_unlock(&sq->lock);
 	shca_count_rx(qp->dev, verdict);

@@ -182,6 +182,9 @@ enum shca_parse shca_hdr_parse(struct shca_pkt *pkt, const u8 *buf,
 	    len < SHCA_BTH_BYTES + SHCA_ICRC_BYTES)
 		return SHCA_PARSE_SHORT;
 
+	/* A packet from a link stands for itself and has its payload with it. */
+	pkt->span = 0;
+	pkt->kind = SHCA_PAY_NONE;
 	bth_parse(pkt, buf);
 	if (pkt->tver)
 		return SHCA_PARSE_TVER;

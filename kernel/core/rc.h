@@ -94,6 +94,8 @@ enum shca_rx {
  * than that goes alone.
  */
 #define SHCA_REQ_SPAN		0x400000u
+/* PSNs of READ responses outstanding, unless one READ alone takes more. */
+#define SHCA_REQ_READ_WINDOW	1024
 
 /**
  * struct shca_req_attr - what a requester is started with (RTR to RTS)

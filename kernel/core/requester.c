@@ -268,6 +268,9 @@ static bool req_may_start(const struct shca_req *req,
 		return true;
 	if (req->nr_rd >= req->attr.max_rd_atomic)
 		return false;
+	/* Room for responses: what a loss makes come again is bounded. */
+	if (req->nr_rd && req->rd_psns + nr_psn > SHCA_REQ_READ_WINDOW)
+		return false;
 	return !span || span + nr_psn <= SHCA_REQ_SPAN;
 }
 
