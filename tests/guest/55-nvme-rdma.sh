@@ -1,0 +1,91 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
+#
+# Kernel consumers: NVMe over RDMA, host and target in this kernel. That takes
+# rdma_cm, shared receive queues, fast registration, invalidation (local and by
+# SEND), DMA MRs and completion handlers; the data is compared.
+#
+# timeout: 240
+. "$(dirname "$0")/lib.sh"
+
+address=10.78.0.1 nqn=softhca-test
+disk=/tmp/nvme-disk size_mib=8
+target=/sys/kernel/config/nvmet
+
+for module in nvmet-rdma nvme-rdma; do
+	modprobe $module || skip "this kernel has no $module"
+done
+at_exit modprobe -r nvme-rdma nvmet-rdma
+mountpoint -q /sys/kernel/config || run mount -t configfs none /sys/kernel/config
+
+# Both ends live in the initial namespace.
+run ip link add veth_a type veth peer name veth_b
+at_exit ip link del veth_a
+run ip addr add $address/24 dev veth_a
+run ip link set veth_a up
+run ip link set veth_b up
+add_device shca_a veth_a
+run wait_for 10 gid_index shca_a $address
+
+set_to() { echo "+ $2 > $1"; echo "$2" >"$1" || fail "$1 refuses $2"; }
+
+serve() {
+	local subsystem=$target/subsystems/$nqn port=$target/ports/1
+	truncate -s ${size_mib}M $disk
+	run mkdir $subsystem
+	at_exit rmdir $subsystem
+	set_to $subsystem/attr_allow_any_host 1
+	run mkdir $subsystem/namespaces/1
+	at_exit rmdir $subsystem/namespaces/1
+	set_to $subsystem/namespaces/1/device_path $disk
+	set_to $subsystem/namespaces/1/enable 1
+	run mkdir $port
+	at_exit rmdir $port
+	set_to $port/addr_trtype rdma
+	set_to $port/addr_adrfam ipv4
+	set_to $port/addr_traddr $address
+	set_to $port/addr_trsvcid 4420
+	run ln -s $subsystem $port/subsystems/$nqn
+	at_exit rm -f $port/subsystems/$nqn
+}
+
+controller() { grep -lx $nqn /sys/class/nvme/nvme*/subsysnqn 2>/dev/null | head -n 1 | xargs -r dirname; }
+# the block device of the controller's namespace, whatever its name
+block() { ls /sys/class/nvme-subsystem/nvme-subsys*/ 2>/dev/null | grep -E '^nvme[0-9]+n1$' | head -n 1; }
+no_controller() { [ -z "$(controller)" ]; }
+
+connect() {
+	echo "transport=rdma,traddr=$address,trsvcid=4420,nqn=$nqn,nr_io_queues=2,ctrl_loss_tmo=5,reconnect_delay=1" \
+		>/dev/nvme-fabrics && wait_for 20 [ -b "/dev/$(block)" ] && wait_for 20 block
+}
+disconnect() { echo 1 >"$(controller)/delete_controller" && wait_for 20 no_controller; }
+
+# Through the device and back, past the page cache; the target's file agrees.
+data_is_right() {
+	local device=/dev/$(block) bs
+	head -c ${size_mib}M /dev/urandom >/tmp/nvme-data
+	for bs in 4k 512k; do
+		dd if=/dev/zero of=$device bs=1M count=$size_mib oflag=direct status=none &&
+			dd if=/tmp/nvme-data of=$device bs=$bs oflag=direct status=none &&
+			dd if=$device of=/tmp/nvme-back bs=$bs count=$((size_mib * 1024 / ${bs%k})) iflag=direct status=none &&
+			cmp /tmp/nvme-data /tmp/nvme-back && cmp /tmp/nvme-data $disk || return 1
+	done
+}
+at_exit rm -f $disk /tmp/nvme-data /tmp/nvme-back
+
+counter() { cat "/sys/class/infiniband/shca_a/ports/1/hw_counters/$1"; }
+was_direct() { [ "$(counter tx_direct_packets)" -gt 500 ]; }
+
+serve
+check connect connect
+check data_direct data_is_right
+check direct_path_was_used was_direct
+check disconnect disconnect
+run softhca dev set shca_a path wire
+check connect_wire connect
+check data_wire data_is_right
+
+# The device goes while both use it: they release it, as they would an HCA.
+link_delete() { timeout 20 rdma link delete shca_a; }
+check link_delete_in_use link_delete
+check no_hang disconnect
