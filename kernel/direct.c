@@ -112,8 +112,10 @@ static void shca_direct_requests(struct shca_qp *qp, struct shca_qp *peer,
 		}
 		shca_direct_arrive(&pkt, qp, peer, &pieces);
 		/* One that is being destroyed is as good as unreachable. */
+		peer->rq.held = &pieces;
 		if (likely(!peer->dead))
 			shca_rq_accept(peer, &pkt, now, news);
+		peer->rq.held = NULL;
 		shca_mem_release(&pieces);
 	}
 }

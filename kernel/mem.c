@@ -209,6 +209,11 @@ static bool shca_invalidate(void *ctx, u32 rkey)
 {
 	struct shca_qp *qp = ctx;
 
+	/* The payload is placed; were it in this region, we would wait here
+	 * for ourselves.
+	 */
+	if (qp->rq.held)
+		shca_mem_release(qp->rq.held);
 	return shca_mr_invalidate(qp->dev, qp->pd, rkey);
 }
 
@@ -378,4 +383,5 @@ void shca_mem_release(struct shca_pieces *pieces)
 
 	for (i = 0; i < pieces->nr; i++)
 		shca_mr_put(pieces->piece[i].mr);
+	pieces->nr = 0;
 }

@@ -60,6 +60,8 @@ struct shca_pieces {
 enum shca_mem_status shca_mem_hold(struct shca_qp *qp,
 				   const struct shca_pkt *pkt,
 				   struct shca_pieces *pieces);
+
+/** shca_mem_release() - give back what is held, if anything still is */
 void shca_mem_release(struct shca_pieces *pieces);
 
 #endif

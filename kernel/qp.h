@@ -34,6 +34,7 @@
 
 struct shca_cq;
 struct shca_dev;
+struct shca_pieces;
 struct shca_srq;
 
 /* Private copies of send requests per QP: those being executed. */
@@ -85,6 +86,8 @@ struct shca_sq {
  * struct shca_rq - receive side of a QP; fields as in struct shca_sq
  * @ring:	its receive requests, unless @srq has them
  * @timer:	waits for a full queue below
+ * @held:	payload of the request being executed, where it came directly;
+ *		given back before a key is invalidated, which may be its own
  * @last_wqe:	LAST_WQE_REACHED has been raised since the QP was reset
  */
 struct shca_rq {
@@ -98,6 +101,7 @@ struct shca_rq {
 	struct shca_route route;
 	struct shca_cq *cq;
 	struct shca_srq *srq;
+	struct shca_pieces *held;
 	bool last_wqe;
 	spinlock_t post_lock;
 };
