@@ -1,0 +1,80 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
+#
+# The direct path: taken between QPs of one namespace and nowhere else, with the
+# data of the wire, and changed for the wire and back in mid-traffic.
+#
+# timeout: 240
+. "$(dirname "$0")/lib.sh"
+. "$(dirname "$0")/scenario"
+
+make_pair 1500
+add_device shca_c veth_a "$ns_a"
+run wait_for 10 gid_index shca_c $ip4_a
+
+direct() { cat "/sys/class/infiniband/$1/ports/1/hw_counters/tx_direct_packets"; }
+lo_packets() { in_a cat /sys/class/net/lo/statistics/tx_packets; }
+
+# pingpong HOW DEVICE_AND_ADDRESS OF SERVER, OF CLIENT, ARGUMENT... : data checked
+pingpong() {
+	local how=$1 program=$2 server=$3 server_ip=$4 client=$5 client_ip=$6
+	shift 6
+	"$how" "$program" -c -d "$server" -g "$(gid_index "$server" "$server_ip")" "$@" -- \
+		"$program" -c -d "$client" -g "$(gid_index "$client" "$client_ip")" "$@" ADDRESS
+}
+
+# goes direct|packets COMMAND... : it succeeds, and travels that way
+goes() {
+	local way=$1 before lo
+	shift
+	before=$(direct shca_a) lo=$(lo_packets)
+	"$@" || return 1
+	before=$(($(direct shca_a) - before)) lo=$(($(lo_packets) - lo))
+	echo "direct packets: $before, packets of lo: $lo"
+	case $way in
+	direct) [ "$before" -gt 100 ] && [ $((lo * 4)) -lt "$before" ] ;;	# lo has the TCP of the programs
+	packets) [ "$before" = 0 ] ;;
+	esac
+}
+
+for size in 1 5000 300001; do
+	check itself_$size goes direct pingpong on_itself ibv_rc_pingpong shca_a $ip4_a shca_a $ip4_a -n 100 -s $size
+done
+check itself_ipv6 goes direct pingpong on_itself ibv_rc_pingpong shca_a $ip6_a shca_a $ip6_a -n 100 -s 5000
+check itself_events goes direct pingpong on_itself ibv_rc_pingpong shca_a $ip4_a shca_a $ip4_a -n 100 -e
+check itself_uc goes direct pingpong on_itself ibv_uc_pingpong shca_a $ip4_a shca_a $ip4_a -n 100 -s 9000
+check two_devices goes direct pingpong on_itself ibv_rc_pingpong shca_c $ip4_a shca_a $ip4_a -n 100 -s 5000
+check between_namespaces goes packets pingpong between_pair ibv_rc_pingpong shca_b $ip4_b shca_a $ip4_a -n 100 -s 5000
+check ud goes packets pingpong on_itself ibv_ud_pingpong shca_a $ip4_a shca_a $ip4_a -n 100 -s 500
+check many_qps goes direct on_itself ib_write_bw -F -d shca_a -x "$(gid_index shca_a $ip4_a)" -q 16 -n 50 -- \
+	ib_write_bw -F -d shca_a -x "$(gid_index shca_a $ip4_a)" -q 16 -n 50 ADDRESS
+
+# either end can ask for packets
+for device in shca_a shca_c; do
+	run in_a softhca dev set $device path wire
+	check wire_of_$device goes packets pingpong on_itself ibv_rc_pingpong \
+		shca_c $ip4_a shca_a $ip4_a -n 100 -s 5000
+	run in_a softhca dev set $device path auto
+done
+
+changes() {
+	while :; do
+		in_a softhca dev set shca_a path wire || return 1
+		sleep 0.05
+		in_a softhca dev set shca_a path auto || return 1
+		sleep 0.05
+	done
+}
+changing() {
+	local pid status=0
+	changes &
+	pid=$!
+	"$@" || status=$?
+	kill $pid
+	wait $pid
+	[ $? = 143 ] && return $status
+}
+check changing changing pingpong on_itself ibv_rc_pingpong shca_a $ip4_a shca_a $ip4_a -n 3000 -s 20000
+check changing_reads changing on_itself \
+	ib_read_bw -F -d shca_a -x "$(gid_index shca_a $ip4_a)" -s 65536 -n 1000 -- \
+	ib_read_bw -F -d shca_a -x "$(gid_index shca_a $ip4_a)" -s 65536 -n 1000 ADDRESS
