@@ -15,7 +15,7 @@
  * Caller's loop after any event on the requester (post, rx, timer):
  *	while (budget && shca_req_next(req, now, &pkt))
  *		gather payload (on failure shca_req_gather_failed()), transmit
- *	while (shca_req_pop(req, &wc))
+ *	while (shca_req_pop(req, &wc))	(UC, UD: what was handed out has left)
  *		write wc to the send CQ
  *	if (req->state == SHCA_SIDE_ERR) the QP goes to the error state
  *	arm the timer for shca_req_deadline()
@@ -298,7 +298,8 @@ u64 shca_req_deadline(const struct shca_req *req);
 /**
  * shca_req_pop() - the next completion of the send queue, in order
  *
- * Unsignalled successes are retired silently.  @head has advanced past all
+ * UC, UD: all that was handed out since the last call has been transmitted, or
+ * shca_req_gather_failed() told.  Unsignalled successes are retired silently.  @head has advanced past all
  * that were retired, whatever is returned.
  */
 bool shca_req_pop(struct shca_req *req, struct shca_wc *wc);

@@ -78,6 +78,12 @@ static void req_enter_err(struct shca_req *req)
 	req->deadline = 0;
 	req->nxt = req->una;
 	req->pkt_idx = 0;
+	/*
+	 * UC and UD resume from here: a PSN that has left is not used again,
+	 * or the rest of one message could continue another.
+	 */
+	if (!req_is_rc(req))
+		req->una_psn = req->psn;
 	req->psn = req->una_psn;
 	req->max_psn = req->una_psn;
 	req->nr_rd = 0;
@@ -165,6 +171,11 @@ static bool req_op_of_uc(u8 opcode)
 /* What the transport allows; the glue has seen to the segments. */
 static void req_validate(const struct shca_req *req, struct shca_send_wr *wr)
 {
+	if (wr->flags & ~(SHCA_SEND_FENCE | SHCA_SEND_SIGNALED |
+			  SHCA_SEND_SOLICITED | SHCA_SEND_INLINE)) {
+		req_refuse(wr, SHCA_WC_LOC_QP_OP_ERR, SHCA_VERR_WQE);
+		return;
+	}
 	if (req->attr.transport == SHCA_TRANSPORT_UD) {
 		req_validate_ud(req, wr);
 		return;
@@ -198,10 +209,7 @@ static void req_validate(const struct shca_req *req, struct shca_send_wr *wr)
 		req_refuse(wr, SHCA_WC_LOC_QP_OP_ERR, SHCA_VERR_WQE);
 		return;
 	}
-	if (wr->flags & ~(SHCA_SEND_FENCE | SHCA_SEND_SIGNALED |
-			  SHCA_SEND_SOLICITED | SHCA_SEND_INLINE))
-		req_refuse(wr, SHCA_WC_LOC_QP_OP_ERR, SHCA_VERR_WQE);
-	else if (wr->length > SHCA_MAX_MSG)
+	if (wr->length > SHCA_MAX_MSG)
 		req_refuse(wr, SHCA_WC_LOC_LEN_ERR, SHCA_VERR_LENGTH);
 }
 
@@ -550,8 +558,8 @@ static void req_sent(struct shca_req *req, struct shca_send_wr *wr,
 
 /*
  * Without acknowledgements a request is done when its last packet has left.
- * That is known one call later: until then its payload may prove impossible to
- * gather.
+ * That is known when completions are asked for: until then a batch may be
+ * refused, or a payload prove impossible to gather.
  */
 static void req_confirm(struct shca_req *req)
 {
@@ -568,7 +576,6 @@ bool shca_req_next(struct shca_req *req, u64 now, struct shca_pkt *pkt)
 	u32 end_psn, nr_psn;
 	bool last;
 
-	req_confirm(req);
 	shca_req_settle(req);
 	if (req->state != SHCA_SIDE_READY || req->rnr_wait ||
 	    now < req->pace_ns)
@@ -609,6 +616,36 @@ static bool req_find(const struct shca_req *req, u32 psn, u32 *idx)
 	return false;
 }
 
+/* Request @wr, begun by a packet that never left, was not begun. */
+static void req_unstart(struct shca_req *req, struct shca_send_wr *wr)
+{
+	wr->flags_core &= ~SHCA_WRF_STARTED;
+	req->lsn = shca_psn_add(req->lsn, -1);
+	if (req_is_rd(wr)) {
+		req->nr_rd--;
+		req->rd_psns -= wr->nr_psn;
+	}
+}
+
+/* @psn of request @idx was to leave for the first time, and so was all after. */
+static void req_unsend_new(struct shca_req *req, u32 idx, u32 psn)
+{
+	struct shca_send_wr *wr;
+	u32 i;
+
+	for (i = idx; i != req->prod; i++) {
+		wr = req_wr(req, i);
+		if (!(wr->flags_core & SHCA_WRF_STARTED))
+			break;
+		/* Local requests were executed, whatever became of packets. */
+		if (!req_is_local(wr) && (i != idx || psn == wr->first_psn))
+			req_unstart(req, wr);
+	}
+	req->max_psn = psn;
+	if (!req_span(req))
+		req->deadline = 0;
+}
+
 /*
  * Sending resumes at @pkt of request @idx.  A first attempt never happened; what
  * was sent before stays outstanding, since it may be acknowledged yet.
@@ -616,29 +653,14 @@ static bool req_find(const struct shca_req *req, u32 psn, u32 *idx)
 static void req_unsend(struct shca_req *req, u32 idx,
 		       const struct shca_pkt *pkt)
 {
-	struct shca_send_wr *wr = req_wr(req, idx);
-	bool is_rd = req_is_rd(wr);
 	u32 psn = pkt->psn;
-	u32 end_psn = is_rd ? shca_psn_add(wr->first_psn, wr->nr_psn) :
-			      shca_psn_add(psn, pkt->span + 1);
 
-	if (end_psn == req->max_psn && !pkt->again) {
-		req->max_psn = psn;
-		if (psn == wr->first_psn) {
-			wr->flags_core &= ~SHCA_WRF_STARTED;
-			req->lsn = shca_psn_add(req->lsn, -1);
-			if (is_rd) {
-				req->nr_rd--;
-				req->rd_psns -= wr->nr_psn;
-			}
-		}
-		if (!req_span(req))
-			req->deadline = 0;
-	}
 	req->rtt_valid = false;
 	req->nxt = idx;
 	req->psn = psn;
-	req->pkt_idx = shca_psn_off(psn, wr->first_psn);
+	req->pkt_idx = shca_psn_off(psn, req_wr(req, idx)->first_psn);
+	if (!pkt->again)
+		req_unsend_new(req, idx, psn);
 }
 
 void shca_req_gather_failed(struct shca_req *req, const struct shca_pkt *pkt,

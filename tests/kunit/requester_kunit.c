@@ -554,6 +554,31 @@ static void req_gather_retry_while_sending_again_resumes(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, fx->pkt.psn, FX_SQ_PSN + 2);
 }
 
+/* Several requests in a batch that never left: none of them has begun. */
+static void req_gather_retry_of_batch_leaves_nothing_outstanding(struct kunit *test)
+{
+	struct fx *fx = test->priv;
+	struct shca_pkt first;
+	u32 k;
+
+	fx_post(fx, OP_SEND, 1);
+	fx_post(fx, OP_READ, 3 * FX_MTU);
+	fx_post(fx, OP_SEND, 1);
+	KUNIT_ASSERT_TRUE(test, fx_next(fx));
+	first = fx->pkt;
+	KUNIT_EXPECT_EQ(test, fx_drain(fx), 2u);
+	shca_req_gather_failed(&fx->req, &first, SHCA_MEM_RETRY);
+	KUNIT_EXPECT_EQ(test, fx->req.max_psn, FX_SQ_PSN);
+	KUNIT_EXPECT_EQ(test, fx->req.nr_rd, 0u);
+	KUNIT_EXPECT_EQ(test, shca_req_deadline(&fx->req), 0ull);
+	for (k = 0; k < 3; k++) {
+		KUNIT_ASSERT_TRUE(test, fx_next(fx));
+		KUNIT_EXPECT_FALSE(test, fx->pkt.again);
+	}
+	KUNIT_EXPECT_EQ(test, fx->req.nr_rd, 1u);
+	KUNIT_EXPECT_EQ(test, fx->req.stats.retransmits, 0ull);
+}
+
 /*
  * The memory of a packet that was sent once is gone when it is sent again: its
  * first transmission may be acknowledged yet, and then all is well.
@@ -732,6 +757,7 @@ static struct kunit_case requester_cases[] = {
 	KUNIT_CASE(req_gather_failed_of_only_request_fails_at_once),
 	KUNIT_CASE(req_gather_failed_of_repetition_yields_to_ack),
 	KUNIT_CASE(req_gather_retry_yields_same_packet),
+	KUNIT_CASE(req_gather_retry_of_batch_leaves_nothing_outstanding),
 	KUNIT_CASE(req_gather_retry_while_sending_again_resumes),
 	KUNIT_CASE(req_pop_of_unsignalled_is_silent),
 	KUNIT_CASE(req_fail_completes_acknowledged_and_flushes),

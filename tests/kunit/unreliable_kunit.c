@@ -135,6 +135,95 @@ static void ud_gather_failed_completes_with_error(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, fx->wc.status, SHCA_WC_LOC_PROT_ERR);
 }
 
+/* A batch that the link refuses is not lost, and has not been sent. */
+static void unr_refused_batch_comes_again(struct kunit *test)
+{
+	static const u8 transports[] = {
+		SHCA_TRANSPORT_UC, SHCA_TRANSPORT_UD,
+	};
+	struct fx *fx = test->priv;
+	struct shca_pkt first;
+	u32 i, k;
+
+	for (i = 0; i < ARRAY_SIZE(transports); i++) {
+		start(fx, transports[i]);
+		for (k = 0; k < 3; k++)
+			fx_post(fx, SHCA_WR_SEND, 1);
+		KUNIT_ASSERT_TRUE(test, fx_next(fx));
+		first = fx->pkt;
+		KUNIT_EXPECT_EQ(test, fx_drain(fx), 2u);
+		shca_req_gather_failed(&fx->req, &first, SHCA_MEM_RETRY);
+		KUNIT_EXPECT_FALSE(test, fx_pop(fx));
+		for (k = 0; k < 3; k++) {
+			KUNIT_ASSERT_TRUE(test, fx_next(fx));
+			KUNIT_EXPECT_EQ(test, fx->pkt.psn, FX_SQ_PSN + k);
+			KUNIT_EXPECT_FALSE(test, fx->pkt.again);
+		}
+		KUNIT_EXPECT_FALSE(test, fx_next(fx));
+		for (k = 0; k < 3; k++)
+			KUNIT_EXPECT_TRUE(test, fx_pop(fx));
+		KUNIT_EXPECT_EQ(test, fx->req.stats.retransmits, 0ull);
+	}
+}
+
+/* What is sent may need the key until it has left. */
+static void uc_local_inv_waits_for_the_batch(struct kunit *test)
+{
+	struct fx *fx = test->priv;
+
+	start(fx, SHCA_TRANSPORT_UC);
+	fx_post(fx, SHCA_WR_SEND, 1);
+	fx_post(fx, SHCA_WR_LOCAL_INV, 0);
+	KUNIT_EXPECT_EQ(test, fx_drain(fx), 1u);
+	KUNIT_EXPECT_EQ(test, fx->nr_local, 0u);
+	KUNIT_ASSERT_TRUE(test, fx_pop(fx));
+	KUNIT_EXPECT_EQ(test, fx_drain(fx), 0u);
+	KUNIT_EXPECT_EQ(test, fx->nr_local, 1u);
+	KUNIT_ASSERT_TRUE(test, fx_pop(fx));
+	KUNIT_EXPECT_EQ(test, fx->wc.opcode, SHCA_WC_LOCAL_INV);
+}
+
+/*
+ * Two packets of a message have left when the third fails.  Were their PSNs
+ * used again, the rest of the next message could continue this one.
+ */
+static void uc_error_within_message_uses_no_psn_twice(struct kunit *test)
+{
+	struct fx *fx = test->priv;
+
+	start(fx, SHCA_TRANSPORT_UC);
+	fx_post(fx, SHCA_WR_SEND, 3 * FX_MTU);
+	fx_next(fx);
+	fx_next(fx);
+	KUNIT_EXPECT_FALSE(test, fx_pop(fx));
+	KUNIT_ASSERT_TRUE(test, fx_next(fx));
+	shca_req_gather_failed(&fx->req, &fx->pkt, SHCA_MEM_KEY);
+	KUNIT_ASSERT_TRUE(test, fx_pop(fx));
+	KUNIT_EXPECT_EQ(test, fx->wc.status, SHCA_WC_LOC_PROT_ERR);
+	shca_req_resume(&fx->req);
+	fx_post(fx, SHCA_WR_SEND, 2 * FX_MTU);
+	KUNIT_ASSERT_TRUE(test, fx_next(fx));
+	KUNIT_EXPECT_EQ(test, fx->pkt.opcode, UC(SEND_FIRST));
+	KUNIT_EXPECT_EQ(test, fx->pkt.psn, FX_SQ_PSN + 2);
+}
+
+static void unr_post_with_unknown_flag_is_refused(struct kunit *test)
+{
+	static const u8 transports[] = {
+		SHCA_TRANSPORT_UC, SHCA_TRANSPORT_UD,
+	};
+	struct fx *fx = test->priv;
+	u32 i;
+
+	for (i = 0; i < ARRAY_SIZE(transports); i++) {
+		start(fx, transports[i]);
+		fx_post_flags(fx, SHCA_WR_SEND, 1, SHCA_SEND_SIGNALED | 1u << 9);
+		KUNIT_EXPECT_EQ(test, fx_drain(fx), 0u);
+		KUNIT_ASSERT_TRUE(test, fx_pop(fx));
+		KUNIT_EXPECT_EQ(test, fx->wc.status, SHCA_WC_LOC_QP_OP_ERR);
+	}
+}
+
 /* ---- responder, UC ---------------------------------------------------------- */
 
 static void uc_message_fills_receive_without_answer(struct kunit *test)
@@ -302,6 +391,10 @@ static struct kunit_case unreliable_cases[] = {
 	KUNIT_CASE(ud_send_with_privileged_qkey_uses_own),
 	KUNIT_CASE(ud_send_longer_than_mtu_fails_and_resumes),
 	KUNIT_CASE(ud_gather_failed_completes_with_error),
+	KUNIT_CASE(unr_refused_batch_comes_again),
+	KUNIT_CASE(uc_local_inv_waits_for_the_batch),
+	KUNIT_CASE(uc_error_within_message_uses_no_psn_twice),
+	KUNIT_CASE(unr_post_with_unknown_flag_is_refused),
 	KUNIT_CASE(uc_message_fills_receive_without_answer),
 	KUNIT_CASE(uc_gap_drops_message_and_keeps_receive),
 	KUNIT_CASE(uc_broken_write_does_not_stick),
