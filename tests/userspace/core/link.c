@@ -48,8 +48,8 @@ static struct sim_wire *wire_new(u32 len)
 {
 	struct sim_wire *wire = malloc(sizeof(*wire) + len);
 
+	memset(wire, 0, sizeof(*wire));
 	wire->len = len;
-	wire->ecn_ce = false;
 	return wire;
 }
 
@@ -60,6 +60,10 @@ struct sim_wire *sim_wire_copy(const struct sim_wire *from, u32 len)
 	memset(wire->buf, 0, len);
 	memcpy(wire->buf, from->buf, min_t(u32, len, from->len));
 	wire->ecn_ce = from->ecn_ce;
+	wire->op = from->op;
+	wire->part = from->part;
+	wire->from = from->from;
+	wire->from_qpn = from->from_qpn;
 	return wire;
 }
 
@@ -79,7 +83,7 @@ static struct sim_node *requester_of(struct sim_node *from, u8 opcode)
  */
 static bool may_lose(struct sim_node *req)
 {
-	if (!req->w->f.strict)
+	if (!req->w->f.strict || !sim_is_rc(req->w))
 		return true;
 	if (req->req_attr.retry_cnt < 3)
 		return false;
@@ -117,6 +121,7 @@ static struct sim_wire *wire_mangle(struct sim_world *w, struct sim_wire *wire,
 	}
 	if (fix_icrc && len >= SHCA_BTH_BYTES + SHCA_ICRC_BYTES) {
 		memcpy(out->buf + 5, keep, sizeof(keep));	/* reach the QP */
+		out->op = NULL;
 		icrc_write(out);
 	}
 	free(wire);
@@ -138,10 +143,18 @@ static void link_send(struct sim_node *to, struct sim_wire *wire, bool fifo)
 	sim_push(w, at, SIM_EV_PACKET, to->idx, 0, wire);
 }
 
+/* A datagram's target is in its header; it may be its sender. */
+static struct sim_node *target_of(struct sim_node *from,
+				  const struct shca_pkt *pkt)
+{
+	return pkt->dqpn == from->qpn ? from : from->peer;
+}
+
 void sim_link_tx(struct sim_node *from, const struct shca_pkt *pkt,
 		 const u8 *payload)
 {
 	struct sim_node *req = requester_of(from, pkt->opcode);
+	struct sim_node *to = target_of(from, pkt);
 	struct sim_world *w = from->w;
 	struct prng *rng = &w->rng;
 	u32 hdr = shca_opcode_info(pkt->opcode)->hdr_len;
@@ -156,11 +169,14 @@ void sim_link_tx(struct sim_node *from, const struct shca_pkt *pkt,
 	memset(wire->buf + hdr + pkt->paylen, 0, pkt->pad);
 	icrc_write(wire);
 	wire->ecn_ce = prng_chance(rng, w->f.ecn);
+	wire->op = pkt->wr ? &from->ops[pkt->wr->wr_id] : NULL;
+	wire->part = pkt->off / w->mtu;
+	wire->from = from;
+	wire->from_qpn = from->qpn;
 
 	if (prng_chance(rng, w->f.mutate)) {
-		link_send(from->peer,
-			  wire_mangle(w, sim_wire_copy(wire, wire->len), true),
-			  true);
+		link_send(to, wire_mangle(w, sim_wire_copy(wire, wire->len),
+					  true), true);
 		note_fault(req, false);
 	}
 	if (prng_chance(rng, w->f.loss) && may_lose(req)) {
@@ -176,13 +192,13 @@ void sim_link_tx(struct sim_node *from, const struct shca_pkt *pkt,
 	}
 	if (prng_chance(rng, w->f.dup)) {
 		note_fault(req, false);
-		link_send(from->peer, sim_wire_copy(wire, wire->len), false);
+		link_send(to, sim_wire_copy(wire, wire->len), false);
 	}
 	if (prng_chance(rng, w->f.reorder)) {
 		note_fault(req, false);
 		fifo = false;
 	}
-	link_send(from->peer, wire, fifo);
+	link_send(to, wire, fifo);
 }
 
 /* A packet from nowhere, of plausible numbers and with the right keys. */
@@ -195,7 +211,10 @@ void sim_link_forge(struct sim_node *to)
 	u32 hdr, near, i;
 
 	memset(&pkt, 0, sizeof(pkt));
-	pkt.opcode = prng_below(rng, prng_chance(rng, 900) ? 0x20 : 0x100);
+	pkt.opcode = prng_chance(rng, 900) ?
+		     w->transport | prng_below(rng, 0x20) :
+		     prng_below(rng, 0x100);
+	pkt.deth.qkey = to->resp_attr.qkey;
 	pkt.dqpn = to->qpn;
 	pkt.pkey = 0xffff;
 	pkt.se = prng_chance(rng, 500);
@@ -252,6 +271,11 @@ void sim_link_rx(struct sim_node *to, struct sim_wire *wire)
 	if (pkt.dqpn != to->qpn)
 		return;
 	pkt.path.ecn_ce = wire->ecn_ce;
+	if (sim_is_ud(to->w)) {
+		pkt.path.grh_present = true;
+		pkt.path.sl = wire->from_qpn & 7;
+		pkt.path.slid = wire->from_qpn;
+	}
 	pkt.data = wire;
 	log_rx(to, &pkt);
 	flags = shca_opcode_info(pkt.opcode)->flags;

@@ -104,11 +104,18 @@ static u32 sge_total(const struct shca_sge *sge, u32 nr)
 	return total;
 }
 
+/* Where the segments of a receive request lie. */
+static struct sim_region *recv_mem(struct sim_node *n)
+{
+	return sim_is_rc(n->w) ? &n->loc : &n->supply->mem;
+}
+
 /*
  * Move @len bytes between @buf and byte @off of the segments; nothing is moved
  * unless all of it may be.
  */
 static enum shca_mem_status sge_move(struct sim_node *n,
+				     struct sim_region *r,
 				     const struct shca_sge *sge, u32 nr,
 				     u32 off, u8 *buf, u32 len, bool is_store)
 {
@@ -130,11 +137,11 @@ static enum shca_mem_status sge_move(struct sim_node *n,
 				continue;
 			}
 			part = min_t(u32, sge[i].length - at, todo);
-			status = region_check(&n->loc, sge[i].lkey,
-					      sge[i].addr + at, part, access);
+			status = region_check(r, sge[i].lkey, sge[i].addr + at,
+					      part, access);
 			if (status != SHCA_MEM_OK)
 				return status;
-			mem = n->loc.mem + (sge[i].addr + at - n->loc.base);
+			mem = r->mem + (sge[i].addr + at - r->base);
 			if (pass && is_store)
 				memcpy(mem, p, part);
 			else if (pass)
@@ -171,8 +178,8 @@ enum shca_mem_status sim_gather(struct sim_node *n, const struct shca_pkt *pkt,
 		memcpy(to, (u8 *)wr->inline_data + pkt->off, pkt->paylen);
 		return SHCA_MEM_OK;
 	}
-	return sge_move(n, wr->sge, wr->num_sge, pkt->off, to, pkt->paylen,
-			false);
+	return sge_move(n, &n->loc, wr->sge, wr->num_sge, pkt->off, to,
+			pkt->paylen, false);
 }
 
 /* ---- the door ------------------------------------------------------------ */
@@ -194,8 +201,9 @@ static enum shca_mem_status door_remote_check(void *ctx, u32 rkey, u64 va,
 
 	sim_check(n->w, len, "core: remote_check of nothing");
 	if (comes_later(n))
-		return SHCA_MEM_RETRY;
+		return n->door = SHCA_MEM_RETRY;
 	status = region_check(&n->rem, rkey, va, len, access);
+	n->door = status;
 	if (status == SHCA_MEM_OK && access == SHCA_ACCESS_REMOTE_WRITE) {
 		n->check_rkey = rkey;
 		n->check_va = va;
@@ -215,10 +223,11 @@ static enum shca_mem_status door_remote_write(void *ctx, u32 rkey, u64 va,
 		  va - n->check_va <= n->check_len - pkt->paylen,
 		  "core: WRITE outside of what was checked");
 	if (comes_later(n))
-		return SHCA_MEM_RETRY;
+		return n->door = SHCA_MEM_RETRY;
 	may_vanish(n, &n->rem);
 	status = region_check(&n->rem, rkey, va, pkt->paylen,
 			      SHCA_ACCESS_REMOTE_WRITE);
+	n->door = status;
 	if (status == SHCA_MEM_OK)
 		memcpy(n->rem.mem + (va - n->rem.base), payload(n, pkt),
 		       pkt->paylen);
@@ -271,11 +280,15 @@ static enum shca_mem_status door_local_scatter(void *ctx,
 	struct sim_node *n = ctx;
 	struct sim_op *op = op_of_sge(n, sge);
 	enum shca_mem_status status;
+	struct sim_region *r;
 
 	if (comes_later(n))
-		return SHCA_MEM_RETRY;
-	may_vanish(n, &n->loc);
-	status = sge_move(n, sge, nr, off, payload(n, pkt), pkt->paylen, true);
+		return n->door = SHCA_MEM_RETRY;
+	r = op ? &n->loc : recv_mem(n);
+	may_vanish(n, r);
+	status = sge_move(n, r, sge, nr, off, payload(n, pkt), pkt->paylen,
+			  true);
+	n->door = status;
 	if (status == SHCA_MEM_OK && op)
 		op->placed += pkt->paylen;
 	return status;
@@ -294,10 +307,47 @@ static enum shca_mem_status door_local_store(void *ctx,
 	if (comes_later(n))
 		return SHCA_MEM_RETRY;
 	memcpy(copy, buf, len);
-	status = sge_move(n, sge, nr, 0, copy, len, true);
+	status = sge_move(n, &n->loc, sge, nr, 0, copy, len, true);
 	if (status == SHCA_MEM_OK && op)
 		op->placed += len;
 	return status;
+}
+
+static enum shca_mem_status door_grh_store(void *ctx,
+					   const struct shca_sge *sge, u32 nr,
+					   const struct shca_pkt *pkt)
+{
+	struct sim_node *n = ctx;
+	u8 grh[SHCA_GRH_BYTES];
+	u32 i;
+
+	if (comes_later(n))
+		return n->door = SHCA_MEM_RETRY;
+	may_vanish(n, recv_mem(n));
+	for (i = 0; i < sizeof(grh); i++)
+		grh[i] = sim_grh_byte(pkt->data, i);
+	return n->door = sge_move(n, recv_mem(n), sge, nr, 0, grh, sizeof(grh),
+				  true);
+}
+
+static enum shca_recv_status supply_get(struct sim_node *n,
+					struct shca_recv_wr *wr)
+{
+	struct sim_supply *s = n->supply;
+	const struct sim_recv *recv;
+
+	sim_check(n->w, n->held < 0, "core: takes a second receive request");
+	if (s->taken == s->posted)
+		return SHCA_RECV_EMPTY;
+	n->held = s->taken++;
+	recv = &s->recv[n->held];
+	wr->wr_id = n->held;
+	if (recv->fault == SIM_RECV_MALFORMED)
+		return SHCA_RECV_BAD;
+	wr->num_sge = recv->nr_sge;
+	wr->length = recv->len;
+	memcpy(wr->sge, recv->sge, sizeof(recv->sge));
+	return SHCA_RECV_OK;
 }
 
 static enum shca_recv_status door_recv_get(void *ctx, struct shca_recv_wr *wr)
@@ -305,6 +355,8 @@ static enum shca_recv_status door_recv_get(void *ctx, struct shca_recv_wr *wr)
 	struct sim_node *n = ctx;
 	const struct sim_op *op;
 
+	if (!sim_is_rc(n->w))
+		return supply_get(n, wr);
 	if (n->recv_taken == n->recv_posted)
 		return SHCA_RECV_EMPTY;
 	op = &n->peer->ops[n->peer->recv_of[n->recv_taken]];
@@ -334,6 +386,7 @@ const struct shca_mem_ops sim_mem_ops = {
 	.remote_atomic = door_remote_atomic,
 	.local_scatter = door_local_scatter,
 	.local_store = door_local_store,
+	.grh_store = door_grh_store,
 	.recv_get = door_recv_get,
 	.invalidate = door_invalidate,
 	.local_op = door_local_op,

@@ -105,15 +105,26 @@ static void check_atomic(struct sim_node *n, const struct sim_op *op)
 		  (u32)(op - n->ops));
 }
 
-/* The source may be reused now; a later transmission would send rubbish. */
-static void scribble_source(struct sim_node *n, const struct sim_op *op)
+/*
+ * Completed, so the owner may reuse it: what is sent from here later, or placed
+ * here, shows.
+ */
+void sim_bury(struct sim_node *n, struct sim_region *r,
+	      const struct shca_sge *sge, u32 nr)
 {
 	u32 i;
 
-	for (i = 0; i < op->nr_sge; i++)
-		memset(sim_region_at(n->w, &n->loc, op->sge[i].addr,
-				     op->sge[i].length),
-		       TOMB, op->sge[i].length);
+	for (i = 0; i < nr; i++)
+		memset(sim_region_at(n->w, r, sge[i].addr, sge[i].length), TOMB,
+		       sge[i].length);
+}
+
+/* Faults that the requester cannot know of, where nothing is acknowledged. */
+static bool fails_unheard(const struct sim_node *n, const struct sim_op *op)
+{
+	return !sim_is_rc(n->w) &&
+	       (op->fault == SIM_BAD_RKEY || op->fault == SIM_RKEY_RANGE ||
+		op->fault == SIM_BAD_QKEY);
 }
 
 /* Operation @idx is known to be complete. */
@@ -122,10 +133,15 @@ static void op_done(struct sim_node *n, u32 idx)
 	struct sim_op *op = &n->ops[idx];
 	struct sim_node *t = n->peer;
 
-	sim_check(n->w, op->fault == SIM_OK || n->w->f.hostile,
+	sim_check(n->w, op->fault == SIM_OK || fails_unheard(n, op) ||
+		  (n->w->f.hostile && sim_is_rc(n->w)),
 		  "node %u: op %u succeeded with fault %d", n->idx, idx,
 		  op->fault);
 	op->done = true;
+	if (!sim_is_rc(n->w)) {
+		sim_unrel_done(n, op);
+		return;
+	}
 	if (n->w->f.hostile)
 		return;
 	sim_check(n->w, op->started, "node %u: op %u done, never sent", n->idx,
@@ -144,7 +160,7 @@ static void op_done(struct sim_node *n, u32 idx)
 		memset(sim_region_at(n->w, &t->rem, op->rem_va, op->len), TOMB,
 		       op->len);
 	if (is_write(op) || is_send(op))
-		scribble_source(n, op);
+		sim_bury(n, &n->loc, op->sge, op->nr_sge);
 }
 
 /* ---- send completions ----------------------------------------------------- */
@@ -162,10 +178,13 @@ static u32 excused(const struct sim_node *n, const struct sim_op *op)
 		[SIM_MISALIGNED] = MASK(SHCA_WC_REM_INV_REQ_ERR),
 		[SIM_BAD_INV] = MASK(SHCA_WC_REM_ACCESS_ERR),
 		[SIM_BAD_LOCAL] = MASK(SHCA_WC_MW_BIND_ERR),
+		[SIM_TOO_LONG] = MASK(SHCA_WC_LOC_LEN_ERR),
 	};
 
-	u32 mask = by_fault[op->fault] | n->extra_status;
+	u32 mask = n->extra_status;
 
+	if (!fails_unheard(n, op))
+		mask |= by_fault[op->fault];
 	/* nobody answers any more, but what is at fault was told so before */
 	if (n->is_alone && op->fault == SIM_OK)
 		mask |= MASK(SHCA_WC_RETRY_EXC_ERR);
@@ -387,10 +406,11 @@ static void check_start(struct sim_node *n, u32 idx)
 	const struct sim_op *op = &n->ops[idx];
 	u32 i, rds = 0;
 
-	sim_check(n->w, !idx || n->ops[idx - 1].started,
+	sim_check(n->w, idx == n->first_live || n->ops[idx - 1].started,
 		  "node %u: op %u sent before its turn", n->idx, idx);
-	for (i = 0; i < idx; i++)
+	for (i = n->first_live; i < idx; i++)
 		sim_check(n->w, n->ops[i].fault != SIM_BAD_WR &&
+			  n->ops[i].fault != SIM_TOO_LONG &&
 			  n->ops[i].fault != SIM_BAD_LOCAL &&
 			  !n->ops[i].failed,
 			  "node %u: op %u sent after a malformed one", n->idx,
@@ -411,6 +431,28 @@ static void check_start(struct sim_node *n, u32 idx)
 		  "node %u: op %u is one READ or atomic too many", n->idx, idx);
 }
 
+/*
+ * The core knows what has left before.  It may take for repeated what was in a
+ * batch with repeated packets and did not leave with them.
+ */
+static void check_repetition(struct sim_node *n, struct sim_op *op,
+			     const struct shca_pkt *pkt, u32 flags)
+{
+	const struct sim_faults *f = &n->w->f;
+	u32 part = pkt->off / n->w->mtu;
+	bool again = part < op->nr_left;
+
+	sim_check(n->w, pkt->again == again ||
+		  (pkt->again && (f->link_busy || f->mem_retry)),
+		  "node %u: op %u part %u: again is %d", n->idx,
+		  (u32)(op - n->ops), part, pkt->again);
+	if (!again)
+		op->nr_left = part + 1;
+	sim_check(n->w, pkt->ackreq || !(flags & SHCA_OPF_END),
+		  "node %u: op %u ends without AckReq", n->idx,
+		  (u32)(op - n->ops));
+}
+
 void sim_model_tx(struct sim_node *n, const struct shca_pkt *pkt)
 {
 	u32 flags = shca_opcode_info(pkt->opcode)->flags;
@@ -419,12 +461,13 @@ void sim_model_tx(struct sim_node *n, const struct shca_pkt *pkt)
 	u32 idx, i;
 
 	sim_check(w, flags && pkt->mig && pkt->paylen <= w->mtu &&
-		  pkt->dqpn == n->peer->qpn &&
+		  (sim_is_ud(w) || pkt->dqpn == n->peer->qpn) &&
 		  pkt->pad == shca_hdr_pad(pkt->paylen) &&
 		  pkt->psn == (pkt->psn & SHCA_PSN_MASK),
 		  "node %u: header of psn %06x", n->idx, pkt->psn);
 	n->cnps += pkt->opcode == SHCA_OPCODE_CNP;
 	if (flags & SHCA_OPF_RESPONSE) {
+		sim_check(w, sim_is_rc(w), "node %u: an answer", n->idx);
 		n->tx_resp++;
 		return;
 	}
@@ -441,10 +484,15 @@ void sim_model_tx(struct sim_node *n, const struct shca_pkt *pkt)
 			  !n->ops[i].started,
 			  "node %u: op %u sent after LOCAL_INV %u", n->idx, idx,
 			  i);
-	sim_check(w, pkt->ackreq || !(flags & SHCA_OPF_END),
-		  "node %u: op %u ends without AckReq", n->idx, idx);
+	sim_check(w, !op->target || pkt->dqpn == op->target->qpn,
+		  "node %u: op %u goes to QP %u", n->idx, idx, pkt->dqpn);
+	if (sim_is_rc(w))
+		check_repetition(n, op, pkt, flags);
+	else
+		sim_unrel_tx(n, pkt);
 	sim_check(w, pkt->se == (op->flags & SHCA_SEND_SOLICITED &&
-				 flags & SHCA_OPF_END && op->recv_idx >= 0),
+				 flags & SHCA_OPF_END &&
+				 (is_send(op) || has_imm(op))),
 		  "node %u: op %u solicited bit", n->idx, idx);
 }
 
@@ -504,7 +552,7 @@ static void cover_sges(struct sim_node *n, u8 *cover, const struct sim_op *op,
 	}
 }
 
-static void cover_own(struct sim_node *n, u8 *cover)
+void sim_cover_own(struct sim_node *n, u8 *cover)
 {
 	const struct sim_op *op;
 	u32 i, len;
@@ -572,8 +620,7 @@ static void cover_remote(struct sim_node *n, u8 *cover)
 }
 
 /* Outside of all that anybody was told to write nothing has changed. */
-static void check_rest(struct sim_node *n, struct sim_region *r,
-		       const u8 *cover)
+void sim_check_rest(struct sim_node *n, struct sim_region *r, const u8 *cover)
 {
 	u32 i;
 
@@ -624,19 +671,24 @@ static void check_storm(struct sim_node *n)
 
 void sim_model_epoch_end(struct sim_node *n)
 {
-	u8 *cover = calloc(1, n->loc.len);
+	u8 *cover;
 
-	cover_own(n, cover);
+	if (!sim_is_rc(n->w)) {
+		sim_unrel_epoch_end(n);
+		return;
+	}
+	cover = calloc(1, n->loc.len);
+	sim_cover_own(n, cover);
 	cover_recv(n, cover);
-	check_rest(n, &n->loc, cover);
+	sim_check_rest(n, &n->loc, cover);
 	free(cover);
 	if (n->w->f.hostile) {	/* who holds the key may write anywhere */
-		check_rest(n, &n->rem, NULL);
+		sim_check_rest(n, &n->rem, NULL);
 		return;
 	}
 	cover = calloc(1, n->rem.len);
 	cover_remote(n, cover);
-	check_rest(n, &n->rem, cover);
+	sim_check_rest(n, &n->rem, cover);
 	free(cover);
 	check_counter(n);
 	check_storm(n);

@@ -30,14 +30,18 @@ static void to_error(struct sim_node *n)
 		return;
 	sim_log(n->w, "node %u to ERR", n->idx);
 	n->state = SIM_NODE_ERR;
+	n->is_sqe = false;
 	if (n->req.state != SHCA_SIDE_ERR)	/* not by its own fault */
 		n->extra_status |= 1u << SHCA_WC_WR_FLUSH_ERR;
-	n->peer->is_alone = true;
-	if (n->resp.state != SHCA_SIDE_ERR)	/* it told the peer nothing */
+	n->peer->is_alone = sim_is_rc(n->w);
+	if (sim_is_rc(n->w) &&
+	    n->resp.state != SHCA_SIDE_ERR)	/* it told the peer nothing */
 		n->peer->extra_status |= 1u << SHCA_WC_RETRY_EXC_ERR;
 	shca_req_fail(&n->req);
 	shca_resp_fail(&n->resp);
-	if (shca_resp_flush(&n->resp, &wc))
+	if (!sim_is_rc(n->w))
+		sim_unrel_flush(n);
+	else if (shca_resp_flush(&n->resp, &wc))
 		sim_model_recv_wc(n, &wc);
 	/* The peer hears of it by other means, if not by its retry limit. */
 	at = n->w->now + 1000000 + prng_next(&n->w->rng) % 500000000;
@@ -91,6 +95,8 @@ void sim_node_rx(struct sim_node *n, struct shca_pkt *pkt, bool is_response)
 		if (n->req.una_psn != n->last_una_psn)
 			n->drops = 0;
 		n->last_una_psn = n->req.una_psn;
+	} else if (!sim_is_rc(n->w)) {
+		rx = sim_unrel_rx(n, pkt);
 	} else {
 		rx = shca_resp_rx(&n->resp, pkt, n->w->now, &out);
 		resp_event(n, &out);
@@ -109,6 +115,31 @@ void sim_node_timer(struct sim_node *n)
 	if (!n->req.rnr_wait)
 		n->quiet_until = 0;
 	n->faults += n->req.stats.timeouts - before;
+	sim_node_pump(n);
+}
+
+/* A send queue in error, the rest alive (SQE): some time later, to RTS. */
+static void to_sqe(struct sim_node *n)
+{
+	if (n->is_sqe)
+		return;
+	sim_log(n->w, "node %u to SQE", n->idx);
+	n->is_sqe = true;
+	sim_push(n->w, n->w->now + prng_next(&n->w->rng) % 500000,
+		 SIM_EV_RESUME, n->idx, n->qpn, NULL);
+}
+
+void sim_node_resume(struct sim_node *n)
+{
+	if (n->state != SIM_NODE_RUN || !n->is_sqe)
+		return;
+	sim_check(n->w, n->nr_done == n->nr_posted,
+		  "node %u: %u of %u flushed in SQE", n->idx, n->nr_done,
+		  n->nr_posted);
+	n->is_sqe = false;
+	n->failed = false;
+	n->first_live = n->nr_posted;
+	shca_req_resume(&n->req);
 	sim_node_pump(n);
 }
 
@@ -136,12 +167,32 @@ static void batch_begin(struct sim_node *n, struct batch *b)
 	b->max = prng_range(&n->w->rng, 1, BATCH);
 }
 
+/* Does the batch begin with repeated packets and end with new ones? */
+static bool batch_is_mixed(const struct batch *b)
+{
+	return b->nr && b->pkt[0].again && !b->pkt[b->nr - 1].again;
+}
+
+/* What is half repeated is rare, so it is refused the more often. */
+static bool batch_refused(struct sim_world *w, const struct batch *b)
+{
+	bool mixed = batch_is_mixed(b);
+	u32 busy = w->f.link_busy;
+
+	if (!b->nr || !prng_chance(&w->rng, mixed ? min_t(u32, 5 * busy, 500) :
+						    busy))
+		return false;
+	w->stat_refused++;
+	w->stat_mixed += mixed;
+	return true;
+}
+
 /* Hand the batch to the link. Returns false if it is to be asked for again. */
 static bool batch_end(struct sim_node *n, struct batch *b)
 {
 	u32 i;
 
-	if (b->nr && prng_chance(&n->w->rng, n->w->f.link_busy))
+	if (batch_refused(n->w, b))
 		return false;
 	for (i = 0; i < b->nr; i++) {
 		log_tx(n, &b->pkt[i]);
@@ -231,17 +282,24 @@ static void arm_timer(struct sim_node *n)
 
 void sim_node_pump(struct sim_node *n)
 {
-	struct shca_wc wc;
 	bool resp_done, req_done;
+	struct shca_wc wc;
+	u32 head;
 
 	if (n->state == SIM_NODE_IDLE)
 		return;
 	resp_done = pump_side(n, false);
-	req_done = pump_side(n, true);
-	while (shca_req_pop(&n->req, &wc))
-		sim_model_send_wc(n, &wc);
-	if (n->req.state == SHCA_SIDE_ERR || n->resp.state == SHCA_SIDE_ERR)
+	do {	/* what completes may be what others wait for */
+		head = n->req.head;
+		req_done = pump_side(n, true);
+		while (shca_req_pop(&n->req, &wc))
+			sim_model_send_wc(n, &wc);
+	} while (req_done && n->req.head != head);
+	if (n->resp.state == SHCA_SIDE_ERR ||
+	    (n->req.state == SHCA_SIDE_ERR && sim_is_rc(n->w)))
 		to_error(n);
+	else if (n->req.state == SHCA_SIDE_ERR && n->state == SIM_NODE_RUN)
+		to_sqe(n);
 	while (shca_req_pop(&n->req, &wc))
 		sim_model_send_wc(n, &wc);
 	if (!resp_done || !req_done)
@@ -268,6 +326,8 @@ static void fill_wr(struct sim_node *n, const struct sim_op *op,
 	wr->preset = SHCA_WC_SUCCESS;
 	wr->num_sge = op->inline_data ? 0 : op->nr_sge;
 	memcpy(wr->sge, op->sge, wr->num_sge * sizeof(op->sge[0]));
+	wr->remote_qpn = op->target ? op->target->qpn : 0;
+	wr->remote_qkey = op->qkey;
 	if (op->fault == SIM_BAD_RKEY)
 		wr->rkey ^= 0x100;
 	if (op->fault == SIM_BAD_WR && op->id & 1)

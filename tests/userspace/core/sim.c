@@ -11,6 +11,9 @@
 
 #include "sim.h"
 
+/* So many seeds must have tried everything. */
+#define ENOUGH	5000
+
 static struct sim_world *current;
 
 void sim_log(struct sim_world *w, const char *fmt, ...)
@@ -52,7 +55,23 @@ struct totals {
 	uint64_t packets;
 	uint64_t faults;
 	uint64_t events;
+	uint64_t refused;
+	uint64_t mixed;
+	uint64_t seeds[3];		/* RC, UC, UD */
 };
+
+static void add(struct totals *sum, const struct totals *part)
+{
+	unsigned int i;
+
+	sum->packets += part->packets;
+	sum->faults += part->faults;
+	sum->events += part->events;
+	sum->refused += part->refused;
+	sum->mixed += part->mixed;
+	for (i = 0; i < 3; i++)
+		sum->seeds[i] += part->seeds[i];
+}
 
 static void run_seed(uint64_t seed, bool verbose, struct totals *sum)
 {
@@ -66,6 +85,9 @@ static void run_seed(uint64_t seed, bool verbose, struct totals *sum)
 	sum->packets += w->stat_pkts;
 	sum->faults += w->stat_faults;
 	sum->events += w->nr_events;
+	sum->refused += w->stat_refused;
+	sum->mixed += w->stat_mixed;
+	sum->seeds[sim_is_rc(w) ? 0 : sim_is_ud(w) ? 2 : 1]++;
 	free(w);
 }
 
@@ -102,13 +124,19 @@ static int run_many(uint64_t first, uint64_t nr, unsigned int jobs)
 		bad |= status;
 	}
 	close(fd[1]);
-	while (read(fd[0], &part, sizeof(part)) == sizeof(part)) {
-		sum.packets += part.packets;
-		sum.faults += part.faults;
-		sum.events += part.events;
-	}
+	while (read(fd[0], &part, sizeof(part)) == sizeof(part))
+		add(&sum, &part);
 	printf("# %" PRIu64 " packets, %" PRIu64 " faults, %" PRIu64 " events\n",
 	       sum.packets, sum.faults, sum.events);
+	printf("# seeds of RC %" PRIu64 ", UC %" PRIu64 ", UD %" PRIu64
+	       "; batches refused %" PRIu64 ", half repeated %" PRIu64 "\n",
+	       sum.seeds[0], sum.seeds[1], sum.seeds[2], sum.refused,
+	       sum.mixed);
+	if (!bad && nr >= ENOUGH && (!sum.seeds[0] || !sum.seeds[1] ||
+				     !sum.seeds[2] || !sum.mixed)) {
+		printf("not ok sim coverage # something was never tried\n");
+		return 1;
+	}
 	if (!bad)
 		printf("ok sim %" PRIu64 " seeds from %" PRIu64 "\n", nr, first);
 	return bad ? 1 : 0;

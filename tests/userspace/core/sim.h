@@ -10,6 +10,7 @@
  *   node.c   the glue around the core, as small as it can be
  *   mem.c    regions, and the door to them that the core is given
  *   model.c  what must be true, found out independently of the core
+ *   unrel.c  the same for UC and UD
  */
 #ifndef SHCA_SIM_H
 #define SHCA_SIM_H
@@ -26,6 +27,7 @@
 #define SIM_MAX_CONNS	2
 #define SIM_MAX_NODES	(2 * SIM_MAX_CONNS)
 #define SIM_MAX_OPS	48
+#define SIM_MAX_RECVS	(SIM_MAX_OPS + SIM_MAX_OPS / 2)
 #define SIM_MAX_SGE	4
 #define SIM_RD_RING	16
 #define SIM_GUARD	64
@@ -63,6 +65,8 @@ enum sim_op_fault {
 	SIM_MISALIGNED,		/* atomic */
 	SIM_BAD_INV,		/* SEND with invalidate of what is not there */
 	SIM_BAD_LOCAL,		/* local request that fails */
+	SIM_TOO_LONG,		/* UD: more than a packet */
+	SIM_BAD_QKEY,		/* UD */
 	SIM_FAULT_NR
 };
 
@@ -86,11 +90,41 @@ struct sim_op {
 	struct shca_sge recv_sge[SIM_MAX_SGE];
 	u32 recv_len;
 	u32 placed;		/* bytes of the response that were placed */
+	u32 nr_left;		/* packets that have left (READ: the request) */
+	struct sim_node *target; /* UD */
+	u32 qkey;		/* UD, as posted */
 	bool posted;
 	bool started;		/* a packet of it was sent */
 	bool failed;		/* its payload could not be gathered */
 	bool done;		/* known to be complete, successfully */
 	bool recv_done;
+};
+
+/* ---- receives of UC and UD ----------------------------------------------- */
+
+/*
+ * What a message will find cannot be planned where messages get lost, so the
+ * receives of the unreliable transports stand on their own.
+ */
+struct sim_recv {
+	u32 len;
+	u32 nr_sge;
+	struct shca_sge sge[SIM_MAX_SGE];
+	enum sim_op_fault fault;
+	u32 dirty;		/* bytes that messages cut short may have left */
+	bool done;
+	bool buried;
+};
+
+/**
+ * struct sim_supply - receive requests of one node, or shared by two (SRQ)
+ */
+struct sim_supply {
+	struct sim_region mem;
+	struct sim_recv recv[SIM_MAX_RECVS];
+	u32 nr;
+	u32 posted;
+	u32 taken;
 };
 
 /* ---- nodes --------------------------------------------------------------- */
@@ -157,13 +191,36 @@ struct sim_node {
 	u64 cnps;
 	u32 extra_status;	/* mask of statuses the scenario excuses */
 	bool is_alone;		/* the peer's QP is in error */
+
+	/* UC and UD */
+	struct sim_supply own_supply;
+	struct sim_supply *supply;
+	int held;		/* receive taken and not completed, -1: none */
+	const struct sim_op *msg; /* UC: in progress here, NULL: none */
+	u32 msg_part;		/* of it, expected next */
+	u8 *written;		/* of @rem: bytes that the peer did write */
+	enum shca_mem_status door; /* worst answer during this packet */
+	bool heard;		/* a packet came */
+	bool is_sqe;		/* send queue in error, all else alive */
+	u32 first_live;		/* operation after the last resumption */
+	bool has_sent;
+	u32 last_psn;
 };
 
 /* ---- the world ----------------------------------------------------------- */
 
+/**
+ * struct sim_wire - a packet under way
+ * @op: @part: @from: what it was when it left, whatever becomes of its bytes;
+ *	@op is NULL for responses, and for what was forged
+ */
 struct sim_wire {
 	u32 len;
 	bool ecn_ce;
+	const struct sim_op *op;
+	u32 part;
+	struct sim_node *from;
+	u32 from_qpn;
 	u8 buf[];
 };
 
@@ -179,6 +236,7 @@ enum sim_ev_kind {
 	SIM_EV_DRAIN,
 	SIM_EV_PACE,
 	SIM_EV_FORGE,
+	SIM_EV_RESUME,		/* UC, UD: from SQE back to RTS */
 };
 
 struct sim_ev {
@@ -230,6 +288,7 @@ struct sim_world {
 	struct sim_faults f;
 	u32 nr_conns;
 	u32 mtu;
+	u8 transport;		/* SHCA_TRANSPORT_RC, _UC or _UD */
 	struct sim_node nodes[SIM_MAX_NODES];
 	u64 link_free[SIM_MAX_NODES];	/* FIFO: when the last one arrives */
 	u32 epochs_left[SIM_MAX_CONNS];
@@ -237,6 +296,8 @@ struct sim_world {
 	u32 next_op;
 	u64 stat_pkts;
 	u64 stat_faults;
+	u64 stat_refused;	/* batches that a link refused */
+	u64 stat_mixed;		/* of these with new and repeated packets */
 };
 
 /* ---- sim.c --------------------------------------------------------------- */
@@ -274,10 +335,21 @@ void sim_node_pump(struct sim_node *n);
 void sim_node_error(struct sim_node *n);
 bool sim_node_post(struct sim_node *n);
 void sim_node_timer(struct sim_node *n);
+void sim_node_resume(struct sim_node *n);
 
 /* ---- mem.c --------------------------------------------------------------- */
 
 extern const struct shca_mem_ops sim_mem_ops;
+
+static inline bool sim_is_rc(const struct sim_world *w)
+{
+	return w->transport == SHCA_TRANSPORT_RC;
+}
+
+static inline bool sim_is_ud(const struct sim_world *w)
+{
+	return w->transport == SHCA_TRANSPORT_UD;
+}
 
 static inline u8 sim_background(const struct sim_region *r, u32 off)
 {
@@ -296,6 +368,13 @@ void sim_region_free(struct sim_region *r);
 u64 sim_region_take(struct sim_world *w, struct sim_region *r, u32 len,
 		    u32 align);
 u8 *sim_region_at(struct sim_world *w, struct sim_region *r, u64 va, u32 len);
+/* Byte @off of the GRH in front of a datagram. */
+static inline u8 sim_grh_byte(const struct sim_wire *wire, u32 off)
+{
+	return (u8)(wire->from_qpn * 59 + off * 7 +
+		    (wire->op ? wire->op->id * 31 : 0) + 3);
+}
+
 enum shca_mem_status sim_gather(struct sim_node *n, const struct shca_pkt *pkt,
 				u8 *to);
 
@@ -311,5 +390,20 @@ bool sim_model_invalidate(struct sim_node *n, u32 rkey);
 enum shca_wc_status sim_model_local(struct sim_node *n,
 				    const struct shca_send_wr *wr);
 void sim_model_epoch_end(struct sim_node *n);
+void sim_check_rest(struct sim_node *n, struct sim_region *r, const u8 *cover);
+void sim_cover_own(struct sim_node *n, u8 *cover);
+void sim_bury(struct sim_node *n, struct sim_region *r,
+	      const struct shca_sge *sge, u32 nr);
+
+/* ---- unrel.c ------------------------------------------------------------- */
+
+void sim_unrel_plan_recvs(struct sim_node *n, bool has_fault);
+void sim_unrel_start(struct sim_node *n);
+void sim_unrel_wipe(struct sim_node *n);
+void sim_unrel_tx(struct sim_node *n, const struct shca_pkt *pkt);
+void sim_unrel_done(struct sim_node *n, const struct sim_op *op);
+enum shca_rx sim_unrel_rx(struct sim_node *n, const struct shca_pkt *pkt);
+void sim_unrel_flush(struct sim_node *n);
+void sim_unrel_epoch_end(struct sim_node *n);
 
 #endif

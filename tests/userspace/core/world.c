@@ -182,7 +182,8 @@ static bool is_local(const struct sim_op *op)
 }
 
 /* A fault that makes sense for the operation, else none. */
-static enum sim_op_fault fit_fault(const struct sim_op *op,
+static enum sim_op_fault fit_fault(const struct sim_world *w,
+				   const struct sim_op *op,
 				   enum sim_op_fault fault)
 {
 	bool send = is_send(op);
@@ -191,6 +192,9 @@ static enum sim_op_fault fit_fault(const struct sim_op *op,
 	bool local = is_local(op);
 	bool atomic = is_atomic(op);
 
+	if (!sim_is_rc(w) && fault >= SIM_RECV_SHORT &&
+	    fault <= SIM_RECV_MALFORMED)
+		return SIM_OK;	/* receives have faults of their own */
 	switch (fault) {
 	case SIM_BAD_LKEY:
 		return op->len && !(op->flags & SHCA_SEND_INLINE) ? fault :
@@ -209,6 +213,9 @@ static enum sim_op_fault fit_fault(const struct sim_op *op,
 		return send || imm ? fault : SIM_OK;
 	case SIM_MISALIGNED:
 		return atomic ? fault : SIM_OK;
+	case SIM_TOO_LONG:
+	case SIM_BAD_QKEY:
+		return sim_is_ud(w) ? fault : SIM_OK;
 	default:
 		return fault;
 	}
@@ -224,20 +231,59 @@ static u32 op_packets(const struct sim_world *w, const struct sim_op *op)
 	return rd ? 1 + nr : 2 * nr;	/* with a response for each */
 }
 
+/*
+ * UD: to the peer or to itself.  A Q_Key with its high bit set means that of
+ * the sender, which then is the right one if both have the same.
+ */
+static void plan_datagram(struct sim_node *n, struct sim_op *op)
+{
+	struct prng *rng = &n->w->rng;
+
+	op->target = prng_chance(rng, 200) ? n : n->peer;
+	op->qkey = op->target->req_attr.qkey;
+	if (op->fault == SIM_BAD_QKEY)
+		op->qkey ^= 1u << prng_below(rng, 31);
+	else if (n->req_attr.qkey == op->qkey && prng_chance(rng, 300))
+		op->qkey = 1u << 31 | (u32)prng_next(rng);
+	if (op->fault == SIM_TOO_LONG)
+		op->len = n->w->mtu + prng_range(rng, 1, 3);
+}
+
+/* Behind a good beginning, often: what was sent before it counts as sent. */
+static void spoil_segments(struct sim_node *n, struct sim_op *op)
+{
+	u32 i, k, from = prng_below(&n->w->rng, op->nr_sge), left = 0;
+
+	for (i = from; i < op->nr_sge; i++)
+		left += op->sge[i].length;
+	for (k = left ? from : 0; k < op->nr_sge; k++)
+		op->sge[k].lkey ^= 0x300;
+}
+
+/* How many rows at the start of the table of opcodes there are to choose from. */
+static u32 nr_opcodes(const struct sim_node *n, u32 all)
+{
+	if (sim_is_ud(n->w))
+		return 3;
+	if (!sim_is_rc(n->w))
+		return 8;
+	return n->req_attr.max_rd_atomic ? all : 9;
+}
+
 static void plan_op(struct sim_node *n, struct sim_op *op,
 		    enum sim_op_fault fault)
 {
 	static const u8 opcodes[] = {
 		SHCA_WR_SEND, SHCA_WR_SEND, SHCA_WR_SEND_WITH_IMM,
 		SHCA_WR_RDMA_WRITE, SHCA_WR_RDMA_WRITE,
-		SHCA_WR_RDMA_WRITE_WITH_IMM, SHCA_WR_SEND_WITH_INV,
-		SHCA_WR_LOCAL_INV, SHCA_WR_REG_MR, SHCA_WR_RDMA_READ,
+		SHCA_WR_RDMA_WRITE_WITH_IMM, SHCA_WR_LOCAL_INV,
+		SHCA_WR_REG_MR, SHCA_WR_SEND_WITH_INV, SHCA_WR_RDMA_READ,
 		SHCA_WR_RDMA_READ, SHCA_WR_ATOMIC_CMP_AND_SWP,
 		SHCA_WR_ATOMIC_FETCH_AND_ADD,
 	};
 	struct sim_world *w = n->w;
 	struct prng *rng = &w->rng;
-	u32 nr = n->req_attr.max_rd_atomic ? ARRAY_SIZE(opcodes) : 9;
+	u32 nr = nr_opcodes(n, ARRAY_SIZE(opcodes));
 	struct sim_region *rem = &n->peer->rem;
 	u32 i;
 	u8 *p;
@@ -247,20 +293,27 @@ static void plan_op(struct sim_node *n, struct sim_op *op,
 	op->opcode = opcodes[prng_below(rng, nr)];
 	if (is_local(op) && prng_chance(rng, 700))
 		op->opcode = SHCA_WR_RDMA_WRITE;
-	if (prng_chance(rng, w->f.locals))
+	if (!sim_is_ud(w) && prng_chance(rng, w->f.locals))
 		op->opcode = SHCA_WR_REG_MR;
 	op->flags = prng_chance(rng, 600) ? SHCA_SEND_SIGNALED : 0;
 	op->flags |= prng_chance(rng, 150) ? SHCA_SEND_FENCE : 0;
 	op->flags |= prng_chance(rng, 300) ? SHCA_SEND_SOLICITED : 0;
 	op->len = pick_len(w);
+	if (sim_is_ud(w))
+		op->len = min_t(u32, op->len, w->mtu);
 	op->len = min_t(u32, op->len, n->room);
 	n->room -= op->len;
 	op->imm = prng_next(rng);
 	op->recv_idx = -1;
 	if (is_local(op)) {
 		op->len = 0;
-		op->fault = fit_fault(op, fault);
+		op->fault = fit_fault(w, op, fault);
 		return;
+	}
+	if (sim_is_ud(w)) {
+		op->fault = fault == SIM_TOO_LONG || fault == SIM_BAD_QKEY ?
+			    fault : SIM_OK;
+		plan_datagram(n, op);
 	}
 	if (is_atomic(op))
 		plan_atomic(n, op);
@@ -270,8 +323,9 @@ static void plan_op(struct sim_node *n, struct sim_op *op,
 		if (op->len <= 256 && prng_chance(rng, 250))
 			make_inline(n, op);
 	}
-	op->fault = fit_fault(op, fault);
-	if (is_send(op) || op->opcode == SHCA_WR_RDMA_WRITE_WITH_IMM)
+	op->fault = fit_fault(w, op, fault);
+	if (sim_is_rc(w) &&
+	    (is_send(op) || op->opcode == SHCA_WR_RDMA_WRITE_WITH_IMM))
 		plan_recv(n, op);
 	if (op->opcode == SHCA_WR_RDMA_WRITE ||
 	    op->opcode == SHCA_WR_RDMA_WRITE_WITH_IMM ||
@@ -289,14 +343,30 @@ static void plan_op(struct sim_node *n, struct sim_op *op,
 	if (op->fault == SIM_MISALIGNED)
 		op->rem_va += prng_range(rng, 1, 7);
 	if (op->fault == SIM_BAD_LKEY)
-		for (i = 0; i < op->nr_sge; i++)
-			op->sge[i].lkey ^= 0x300;
+		spoil_segments(n, op);
 	n->needed += op_packets(w, op);
 }
 
 static u32 plan_room(const struct sim_world *w)
 {
 	return w->mtu * (w->mtu == 256 ? 160 : 24);
+}
+
+/* Without a connection to lose there can be many; most fail half-way. */
+static enum sim_op_fault another_fault(struct prng *rng)
+{
+	if (!prng_chance(rng, 150))
+		return SIM_OK;
+	return prng_chance(rng, 600) ? SIM_BAD_LKEY :
+				       prng_range(rng, 1, SIM_FAULT_NR - 1);
+}
+
+/* Send queues of UC and UD survive their errors, so these are for any world. */
+static bool plans_fault(struct sim_world *w, bool chosen)
+{
+	if (sim_is_rc(w))
+		return chosen && !w->f.strict;
+	return chosen || prng_chance(&w->rng, 200);
 }
 
 static void plan_ops(struct sim_node *n, bool has_fault)
@@ -311,12 +381,18 @@ static void plan_ops(struct sim_node *n, bool has_fault)
 	if (has_fault && n->nr_ops)
 		at = prng_below(rng, n->nr_ops);
 	n->room = plan_room(n->w);
-	n->counter_va = sim_region_take(n->w, &n->peer->rem, 8, 8);
-	n->counter_model = prng_next(rng) | 1;
-	p = sim_region_at(n->w, &n->peer->rem, n->counter_va, 8);
-	memcpy(p, &n->counter_model, 8);
+	if (sim_is_rc(n->w)) {
+		n->counter_va = sim_region_take(n->w, &n->peer->rem, 8, 8);
+		n->counter_model = prng_next(rng) | 1;
+		p = sim_region_at(n->w, &n->peer->rem, n->counter_va, 8);
+		memcpy(p, &n->counter_model, 8);
+	}
 	for (i = 0; i < n->nr_ops; i++) {
-		fault = i == at ? prng_range(rng, 1, SIM_FAULT_NR - 1) : SIM_OK;
+		fault = SIM_OK;
+		if (i == at)
+			fault = prng_range(rng, 1, SIM_FAULT_NR - 1);
+		else if (has_fault && !sim_is_rc(n->w))
+			fault = another_fault(rng);
 		plan_op(n, &n->ops[i], fault);
 	}
 	if (n->nr_ops)	/* so that the end is seen */
@@ -342,6 +418,14 @@ static void pick_attr(struct sim_node *n)
 	a->mtu = n->w->mtu;
 	a->sq_psn = pick_psn(rng);
 	a->pkey = 0xffff;
+	a->transport = n->w->transport;
+	a->sqpn = n->qpn;
+	a->qkey = prng_next(rng);
+	/* the second of a pair: often the same as the first */
+	if (n->idx & 1 && prng_chance(rng, 500))
+		a->qkey = n->peer->req_attr.qkey;
+	else if (prng_chance(rng, 600))
+		a->qkey &= ~(1u << 31);
 	a->retry_cnt = prng_below(rng, 8);
 	a->rnr_retry = prng_below(rng, 8);
 	a->max_rd_atomic = prng_below(rng, 9);
@@ -380,6 +464,8 @@ static void start_node(struct sim_node *n)
 	a->rq_psn = n->peer->req_attr.sq_psn;
 	a->dqpn = n->peer->qpn;
 	a->pkey = 0xffff;
+	a->transport = n->w->transport;
+	a->qkey = n->req_attr.qkey;
 	a->access = SHCA_ACCESS_REMOTE_WRITE | SHCA_ACCESS_REMOTE_READ |
 		    SHCA_ACCESS_REMOTE_ATOMIC;
 	a->min_rnr_timer = prng_range(rng, 1, prng_chance(rng, 50) ? 24 : 14);
@@ -406,7 +492,7 @@ static u32 world_excuses(const struct sim_node *n)
 	const struct sim_faults *f = &n->w->f;
 	u32 mask = 0;
 
-	if (f->strict)
+	if (f->strict || !sim_is_rc(n->w))
 		return 0;
 	if (f->loss || f->corrupt || f->reorder || f->dup || f->mem_retry ||
 	    f->budget || f->link_busy || n->req_attr.timeout_ns < 5 * MS)
@@ -425,6 +511,7 @@ static void wipe_node(struct sim_node *n)
 		free(n->ops[i].inline_data);
 	sim_region_free(&n->loc);
 	sim_region_free(&n->rem);
+	sim_unrel_wipe(n);
 	n->nr_ops = 0;
 	n->nr_posted = 0;
 	n->nr_done = 0;
@@ -499,6 +586,12 @@ static void push_last_call(struct sim_node *n)
 	sim_push(n->w, n->w->now + wait, SIM_EV_ERROR, n->idx, n->qpn, NULL);
 }
 
+static void start_supply(struct sim_node *n, bool has_fault)
+{
+	sim_unrel_plan_recvs(n, has_fault);
+	sim_unrel_start(n);
+}
+
 static void start_epoch(struct sim_node *a, struct sim_node *b)
 {
 	struct sim_world *w = a->w;
@@ -511,10 +604,16 @@ static void start_epoch(struct sim_node *a, struct sim_node *b)
 	start_memory(b);
 	pick_attr(a);
 	pick_attr(b);
-	plan_ops(a, !w->f.strict && faulty == 0);
-	plan_ops(b, !w->f.strict && faulty == 1);
+	plan_ops(a, plans_fault(w, faulty == 0));
+	plan_ops(b, plans_fault(w, faulty == 1));
 	a->extra_status = world_excuses(a);
 	b->extra_status = world_excuses(b);
+	if (!sim_is_rc(w)) {
+		start_supply(a, !w->f.strict && faulty == 2);
+		start_supply(b, !w->f.strict && faulty == 3);
+		if (prng_chance(&w->rng, 250))
+			b->supply = a->supply;
+	}
 	start_node(a);
 	start_node(b);
 	start_events(a);
@@ -528,7 +627,7 @@ static bool node_complete(const struct sim_node *n)
 	if (n->state == SIM_NODE_ERR)
 		return n->nr_done == n->nr_posted;
 	return n->nr_done == n->nr_ops &&
-	       n->recv_done == n->peer->nr_consuming;
+	       (!sim_is_rc(n->w) || n->recv_done == n->peer->nr_consuming);
 }
 
 static bool epoch_over(const struct sim_node *a, const struct sim_node *b)
@@ -609,6 +708,13 @@ static void post_recvs(struct sim_node *n)
 	u32 nr = prng_range(rng, 1, prng_chance(rng, 500) ? 3 : 30);
 	u64 wait = prng_chance(rng, 800) ? MS / 4 : 30 * MS;
 
+	if (!sim_is_rc(n->w)) {
+		n->supply->posted = min_t(u32, n->supply->posted + nr,
+					  n->supply->nr);
+		if (n->supply->posted < n->supply->nr)
+			some_time(n, SIM_EV_RECV, wait);
+		return;
+	}
 	n->recv_posted = min_t(u32, n->recv_posted + nr, n->peer->nr_consuming);
 	if (n->recv_posted < n->peer->nr_consuming)
 		some_time(n, SIM_EV_RECV, wait);
@@ -677,6 +783,9 @@ static void on_event(struct sim_world *w, struct sim_ev *ev)
 		n->req.pace_ns = w->now + prng_next(rng) % (2 * MS);
 		sim_node_pump(n);
 		return;
+	case SIM_EV_RESUME:
+		sim_node_resume(n);
+		return;
 	case SIM_EV_FORGE:
 		sim_link_forge(n);
 		if (prng_chance(rng, 950))
@@ -698,8 +807,13 @@ static void pick_world(struct sim_world *w)
 {
 	struct prng *rng = &w->rng;
 	struct sim_faults *f = &w->f;
+	static const u8 transports[] = {
+		SHCA_TRANSPORT_RC, SHCA_TRANSPORT_RC, SHCA_TRANSPORT_RC,
+		SHCA_TRANSPORT_UC, SHCA_TRANSPORT_UD,
+	};
 	u32 kind = prng_below(rng, 20);
 
+	w->transport = transports[prng_below(rng, ARRAY_SIZE(transports))];
 	w->nr_conns = prng_chance(rng, 200) ? 2 : 1;
 	w->mtu = prng_chance(rng, 600) ? 256 : 256 << prng_below(rng, 5);
 	f->delay_ns = prng_range(rng, 100, 50000);
