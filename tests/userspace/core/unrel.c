@@ -271,16 +271,19 @@ static void judge_uc_write(struct sim_node *n, const struct sim_wire *wire,
 {
 	const struct sim_op *op = wire->op;
 	u32 at = op->slot_va - n->rem.base + wire->part * n->w->mtu;
+	const struct sim_recv *recv = NULL;
 
 	if (write_denied(n, op))
 		return;
-	if (last && has_imm(op) &&
-	    (!find_recv(n, held, taken, v) || v->fate == FAILED))
-		return;
+	if (last && has_imm(op))
+		recv = find_recv(n, held, taken, v);
 	if (n->door != SHCA_MEM_OK) {
+		v->fate = LOST;
 		v->perhaps = true;
 		return;
 	}
+	if (last && has_imm(op) && (!recv || v->fate == FAILED))
+		return;
 	memset(n->written + at, 1, len);
 	v->fate = last && has_imm(op) ? DELIVERED : TAKEN;
 }
