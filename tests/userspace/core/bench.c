@@ -2,8 +2,15 @@
 /*
  * What the protocol core costs, without memory, checksums and networks: two
  * sides handed each other's packets, encoded and decoded, payload not copied.
- * Prints nanoseconds per packet and per message; build without sanitizers.
+ * From the post to the completion; built without sanitizers.
+ *
+ *   bench                 a table: nanoseconds
+ *   bench --json          the same, one JSON object a line
+ *   bench --list          names of the cases
+ *   bench --count NAME    runs one case COUNT_ROUNDS times in counted(), and
+ *                         prints by what to divide; for ./instructions
  */
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <time.h>
@@ -13,11 +20,55 @@
 #include "../../../kernel/core/rc.h"
 
 #define ENTRIES		128
+#define COUNT_ROUNDS	100
+/* Time is taken of runs of this length, and the shortest run counts. */
+#define RUN_NS		20000000ull
+#define RUNS		5
+
+/**
+ * struct bench - one case
+ * @batch:	messages in flight at a time
+ * @per_packet:	figures are per packet, responses included; else per message
+ */
+struct bench {
+	const char *name;
+	const char *title;
+	u8 transport;
+	u8 opcode;
+	u32 mtu;
+	u32 len;
+	u32 batch;
+	bool per_packet;
+};
+
+static const struct bench benches[] = {
+	{ "send-8", "SEND 8 B, one at a time", SHCA_TRANSPORT_RC,
+	  SHCA_WR_SEND, 4096, 8, 1, false },
+	{ "send-8-x64", "SEND 8 B, 64 at a time", SHCA_TRANSPORT_RC,
+	  SHCA_WR_SEND, 4096, 8, 64, false },
+	{ "write-64k-4096", "WRITE 64 KiB, MTU 4096", SHCA_TRANSPORT_RC,
+	  SHCA_WR_RDMA_WRITE, 4096, 65536, 1, true },
+	{ "write-64k-1024", "WRITE 64 KiB, MTU 1024", SHCA_TRANSPORT_RC,
+	  SHCA_WR_RDMA_WRITE, 1024, 65536, 1, true },
+	{ "read-64k-4096", "READ 64 KiB, MTU 4096", SHCA_TRANSPORT_RC,
+	  SHCA_WR_RDMA_READ, 4096, 65536, 1, true },
+	{ "read-64k-1024", "READ 64 KiB, MTU 1024", SHCA_TRANSPORT_RC,
+	  SHCA_WR_RDMA_READ, 1024, 65536, 1, true },
+	{ "fetch-add", "FETCH_ADD, one at a time", SHCA_TRANSPORT_RC,
+	  SHCA_WR_ATOMIC_FETCH_AND_ADD, 4096, 8, 1, false },
+	{ "uc-write-64k-4096", "UC WRITE 64 KiB, MTU 4096", SHCA_TRANSPORT_UC,
+	  SHCA_WR_RDMA_WRITE, 4096, 65536, 1, true },
+	{ "ud-send-8-x64", "UD SEND 8 B, 64 at a time", SHCA_TRANSPORT_UD,
+	  SHCA_WR_SEND, 4096, 8, 64, false },
+};
 
 static struct shca_req req;
 static struct shca_resp resp;
 static struct shca_rd rds[16];
 static u64 packets;
+static u64 messages;
+
+/* ---- memory that is always there ------------------------------------------ */
 
 static enum shca_mem_status remote_check(void *ctx, u32 rkey, u64 va, u32 len,
 					 u32 access)
@@ -31,6 +82,13 @@ static enum shca_mem_status remote_write(void *ctx, u32 rkey, u64 va,
 	return SHCA_MEM_OK;
 }
 
+static enum shca_mem_status remote_atomic(void *ctx, const struct shca_pkt *pkt,
+					  u64 *orig)
+{
+	*orig = 0;
+	return SHCA_MEM_OK;
+}
+
 static enum shca_mem_status local_scatter(void *ctx, const struct shca_sge *sge,
 					  u32 nr, u32 off,
 					  const struct shca_pkt *pkt)
@@ -38,8 +96,21 @@ static enum shca_mem_status local_scatter(void *ctx, const struct shca_sge *sge,
 	return SHCA_MEM_OK;
 }
 
+static enum shca_mem_status local_store(void *ctx, const struct shca_sge *sge,
+					u32 nr, const void *buf, u32 len)
+{
+	return SHCA_MEM_OK;
+}
+
+static enum shca_mem_status grh_store(void *ctx, const struct shca_sge *sge,
+				      u32 nr, const struct shca_pkt *pkt)
+{
+	return SHCA_MEM_OK;
+}
+
 static enum shca_recv_status recv_get(void *ctx, struct shca_recv_wr *wr)
 {
+	wr->wr_id = 0;
 	wr->num_sge = 1;
 	wr->length = SHCA_MAX_MSG;
 	return SHCA_RECV_OK;
@@ -48,9 +119,14 @@ static enum shca_recv_status recv_get(void *ctx, struct shca_recv_wr *wr)
 static const struct shca_mem_ops ops = {
 	.remote_check = remote_check,
 	.remote_write = remote_write,
+	.remote_atomic = remote_atomic,
 	.local_scatter = local_scatter,
+	.local_store = local_store,
+	.grh_store = grh_store,
 	.recv_get = recv_get,
 };
+
+/* ---- one round ------------------------------------------------------------- */
 
 static void carry(struct shca_pkt *pkt)
 {
@@ -88,6 +164,53 @@ static void post(u8 opcode, u32 len)
 	shca_req_post(&req);
 }
 
+static void one_round(const struct bench *b)
+{
+	struct shca_pkt pkt;
+	struct shca_wc wc;
+	u32 i;
+
+	for (i = 0; i < b->batch; i++)
+		post(b->opcode, b->len);
+	for (i = 0; i < b->batch;) {
+		while (shca_req_next(&req, 1, &pkt))
+			carry(&pkt);
+		while (shca_resp_next(&resp, 1, &pkt))
+			carry(&pkt);
+		while (shca_req_pop(&req, &wc)) {
+			if (wc.status != SHCA_WC_SUCCESS)
+				abort();
+			i++;
+		}
+	}
+	messages += b->batch;
+}
+
+static void start(const struct bench *b)
+{
+	const struct shca_req_attr req_attr = {
+		.mtu = b->mtu, .transport = b->transport,
+		.timeout_ns = 1ull << 40, .retry_cnt = 7, .rnr_retry = 7,
+		.max_rd_atomic = 16,
+	};
+	const struct shca_resp_attr resp_attr = {
+		.mtu = b->mtu, .transport = b->transport, .access = 0xf,
+		.max_dest_rd_atomic = 16,
+	};
+
+	shca_req_reset(&req);
+	shca_resp_reset(&resp);
+	shca_req_start(&req, &req_attr);
+	shca_resp_start(&resp, &resp_attr);
+}
+
+static u64 units(const struct bench *b)
+{
+	return b->per_packet ? packets : messages;
+}
+
+/* ---- nanoseconds ------------------------------------------------------------ */
+
 static u64 now_ns(void)
 {
 	struct timespec ts;
@@ -96,56 +219,93 @@ static u64 now_ns(void)
 	return ts.tv_sec * 1000000000ull + ts.tv_nsec;
 }
 
-/* @batch messages are in flight at a time. */
-static void run(const char *name, u8 opcode, u32 len, u32 batch, u32 rounds)
+static double run_ns(const struct bench *b)
 {
-	struct shca_pkt pkt;
-	struct shca_wc wc;
-	u32 i, r, done = 0;
-	u64 t, spent;
+	u64 t = now_ns(), spent;
+	u32 i;
 
 	packets = 0;
-	t = now_ns();
-	for (r = 0; r < rounds; r++) {
-		for (i = 0; i < batch; i++)
-			post(opcode, len);
-		for (i = 0; i < batch;) {
-			while (shca_req_next(&req, 1, &pkt))
-				carry(&pkt);
-			while (shca_resp_next(&resp, 1, &pkt))
-				carry(&pkt);
-			while (shca_req_pop(&req, &wc)) {
-				if (wc.status != SHCA_WC_SUCCESS)
-					abort();
-				i++;
-				done++;
-			}
-		}
-	}
-	spent = now_ns() - t;
-	printf("%-28s %8.1f ns/packet %10.1f ns/message\n", name,
-	       (double)spent / packets, (double)spent / done);
+	messages = 0;
+	do {
+		for (i = 0; i < 64; i++)
+			one_round(b);
+		spent = now_ns() - t;
+	} while (spent < RUN_NS);
+	return (double)spent / units(b);
 }
 
-int main(void)
+static void measure(const struct bench *b, bool json)
 {
-	const struct shca_req_attr req_attr = {
-		.mtu = 4096, .timeout_ns = 1ull << 40, .retry_cnt = 7,
-		.rnr_retry = 7, .max_rd_atomic = 16,
-	};
-	const struct shca_resp_attr resp_attr = {
-		.mtu = 4096, .access = 0xf, .max_dest_rd_atomic = 16,
-	};
-	u32 stride = shca_req_stride(4);
+	const char *unit = b->per_packet ? "packet" : "message";
+	double best = 0, ns;
+	u32 i;
+
+	start(b);
+	for (i = 0; i < RUNS; i++) {
+		ns = run_ns(b);
+		if (!i || ns < best)
+			best = ns;
+	}
+	if (json)
+		printf("{\"bench\":\"core\",\"case\":\"%s\",\"unit\":\"%s\","
+		       "\"ns\":%.1f}\n", b->name, unit, best);
+	else
+		printf("%-28s %8.1f ns/%s\n", b->title, best, unit);
+}
+
+/* ---- instructions ------------------------------------------------------------ */
+
+/* The tool that counts is told to count in here. */
+static __attribute__((noinline)) void counted(const struct bench *b)
+{
+	u32 i;
+
+	for (i = 0; i < COUNT_ROUNDS; i++)
+		one_round(b);
+}
+
+static int count(const char *name)
+{
+	const struct bench *b;
+	u32 i;
+
+	for (i = 0; i < ARRAY_SIZE(benches); i++) {
+		b = &benches[i];
+		if (strcmp(b->name, name))
+			continue;
+		start(b);
+		one_round(b);	/* the first one resolves symbols */
+		packets = 0;
+		messages = 0;
+		counted(b);
+		printf("%llu %s\n", (unsigned long long)units(b),
+		       b->per_packet ? "packet" : "message");
+		return 0;
+	}
+	fprintf(stderr, "bench: no case %s\n", name);
+	return 2;
+}
+
+int main(int argc, char **argv)
+{
+	bool json = argc == 2 && !strcmp(argv[1], "--json");
+	bool list = argc == 2 && !strcmp(argv[1], "--list");
+	u32 stride = shca_req_stride(4), i;
 
 	shca_req_init(&req, malloc(ENTRIES * stride), ENTRIES, stride, &ops,
 		      NULL);
-	shca_resp_init(&resp, rds, 16, &ops, NULL);
-	shca_req_start(&req, &req_attr);
-	shca_resp_start(&resp, &resp_attr);
-	run("SEND 8 B, one at a time", SHCA_WR_SEND, 8, 1, 1000000);
-	run("SEND 8 B, 64 at a time", SHCA_WR_SEND, 8, 64, 20000);
-	run("WRITE 1 MiB", SHCA_WR_RDMA_WRITE, 1 << 20, 1, 4000);
-	run("READ 1 MiB", SHCA_WR_RDMA_READ, 1 << 20, 1, 4000);
+	shca_resp_init(&resp, rds, ARRAY_SIZE(rds), &ops, NULL);
+	if (argc == 3 && !strcmp(argv[1], "--count"))
+		return count(argv[2]);
+	if (argc > 1 && !json && !list) {
+		fprintf(stderr, "bench [--json | --list | --count NAME]\n");
+		return 2;
+	}
+	for (i = 0; i < ARRAY_SIZE(benches); i++) {
+		if (list)
+			puts(benches[i].name);
+		else
+			measure(&benches[i], json);
+	}
 	return 0;
 }
