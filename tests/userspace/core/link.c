@@ -62,6 +62,7 @@ struct sim_wire *sim_wire_copy(const struct sim_wire *from, u32 len)
 	wire->ecn_ce = from->ecn_ce;
 	wire->op = from->op;
 	wire->part = from->part;
+	wire->span = from->span;
 	wire->from = from->from;
 	wire->from_qpn = from->from_qpn;
 	return wire;
@@ -171,6 +172,7 @@ void sim_link_tx(struct sim_node *from, const struct shca_pkt *pkt,
 	wire->ecn_ce = prng_chance(rng, w->f.ecn);
 	wire->op = pkt->wr ? &from->ops[pkt->wr->wr_id] : NULL;
 	wire->part = pkt->off / w->mtu;
+	wire->span = pkt->span;
 	wire->from = from;
 	wire->from_qpn = from->qpn;
 
@@ -241,6 +243,8 @@ void sim_link_forge(struct sim_node *to)
 	shca_hdr_build(&pkt, wire->buf);
 	for (i = hdr; i < wire->len; i++)
 		wire->buf[i] = prng_next(rng);
+	if (prng_chance(rng, 300))
+		wire->span = prng_below(rng, w->reach);
 	icrc_write(wire);
 	link_send(to, wire, true);
 }
@@ -270,6 +274,7 @@ void sim_link_rx(struct sim_node *to, struct sim_wire *wire)
 		return;
 	if (pkt.dqpn != to->qpn)
 		return;
+	pkt.span = wire->span;
 	pkt.path.ecn_ce = wire->ecn_ce;
 	if (sim_is_ud(to->w)) {
 		pkt.path.grh_present = true;

@@ -446,8 +446,12 @@ static void check_repetition(struct sim_node *n, struct sim_op *op,
 		  (pkt->again && (f->link_busy || f->mem_retry)),
 		  "node %u: op %u part %u: again is %d", n->idx,
 		  (u32)(op - n->ops), part, pkt->again);
-	if (!again)
-		op->nr_left = part + 1;
+	/* Half of it new: the peer would drop that half as a repetition. */
+	sim_check(n->w, !again || part + pkt->span < op->nr_left ||
+		  f->link_busy || f->mem_retry,
+		  "node %u: op %u part %u: %u more, %u have left", n->idx,
+		  (u32)(op - n->ops), part, pkt->span, op->nr_left);
+	op->nr_left = max_t(u32, op->nr_left, part + pkt->span + 1);
 	sim_check(n->w, pkt->ackreq || !(flags & SHCA_OPF_END),
 		  "node %u: op %u ends without AckReq", n->idx,
 		  (u32)(op - n->ops));
@@ -460,7 +464,9 @@ void sim_model_tx(struct sim_node *n, const struct shca_pkt *pkt)
 	struct sim_op *op;
 	u32 idx, i;
 
-	sim_check(w, flags && pkt->mig && pkt->paylen <= w->mtu &&
+	sim_check(w, flags && pkt->mig && pkt->span < w->reach &&
+		  pkt->paylen <= (pkt->span + 1) * w->mtu &&
+		  (!pkt->span || pkt->paylen > pkt->span * w->mtu) &&
 		  (sim_is_ud(w) || pkt->dqpn == n->peer->qpn) &&
 		  pkt->pad == shca_hdr_pad(pkt->paylen) &&
 		  pkt->psn == (pkt->psn & SHCA_PSN_MASK),

@@ -158,7 +158,7 @@ struct batch {
 	u32 nr;
 	u32 max;
 	struct shca_pkt pkt[BATCH];
-	u8 payload[BATCH][4096];
+	u8 payload[BATCH][SIM_PAY_MAX];
 };
 
 static void batch_begin(struct sim_node *n, struct batch *b)

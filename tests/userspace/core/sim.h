@@ -31,6 +31,8 @@
 #define SIM_MAX_SGE	4
 #define SIM_RD_RING	16
 #define SIM_GUARD	64
+/* Bytes of one packet, where it may stand for several PSNs. */
+#define SIM_PAY_MAX	16384
 #define SIM_WIRE_MAX	(SHCA_HDR_MAX + 4096 + 3 + SHCA_ICRC_BYTES)
 
 /* ---- memory -------------------------------------------------------------- */
@@ -211,6 +213,7 @@ struct sim_node {
 
 /**
  * struct sim_wire - a packet under way
+ * @span:	there is no header for it; where it is used there is no wire
  * @op: @part: @from: what it was when it left, whatever becomes of its bytes;
  *	@op is NULL for responses, and for what was forged
  */
@@ -219,6 +222,7 @@ struct sim_wire {
 	bool ecn_ce;
 	const struct sim_op *op;
 	u32 part;
+	u32 span;
 	struct sim_node *from;
 	u32 from_qpn;
 	u8 buf[];
@@ -289,6 +293,7 @@ struct sim_world {
 	u32 nr_conns;
 	u32 mtu;
 	u8 transport;		/* SHCA_TRANSPORT_RC, _UC or _UD */
+	u32 reach;		/* PSNs that a packet may stand for */
 	struct sim_node nodes[SIM_MAX_NODES];
 	u64 link_free[SIM_MAX_NODES];	/* FIFO: when the last one arrives */
 	u32 epochs_left[SIM_MAX_CONNS];

@@ -140,7 +140,7 @@ static void check_psn(struct sim_node *n, const struct shca_pkt *pkt)
 			  "node %u: psn %06x after %06x", n->idx, pkt->psn,
 			  n->last_psn);
 	n->has_sent = true;
-	n->last_psn = pkt->psn;
+	n->last_psn = shca_psn_add(pkt->psn, pkt->span);
 }
 
 /* Each packet of each operation leaves once, in order. */
@@ -164,7 +164,7 @@ void sim_unrel_tx(struct sim_node *n, const struct shca_pkt *pkt)
 			  "node %u: op %u sent before %u has left", n->idx, idx,
 			  i);
 	}
-	op->nr_left++;
+	op->nr_left += pkt->span + 1;
 	sim_check(w, !pkt->ackreq && !pkt->again,
 		  "node %u: op %u repeated or to be acknowledged", n->idx, idx);
 	check_psn(n, pkt);
@@ -255,7 +255,7 @@ static bool continues(struct sim_node *n, const struct sim_wire *wire)
 	if (wire->part && (n->msg != wire->op || n->msg_part != wire->part))
 		return false;
 	n->msg = wire->op;
-	n->msg_part = wire->part + 1;
+	n->msg_part = wire->part + wire->span + 1;
 	return true;
 }
 
@@ -312,7 +312,7 @@ static void judge_uc(struct sim_node *n, const struct sim_wire *wire, int held,
 {
 	const struct sim_op *op = wire->op;
 	u32 off = wire->part * n->w->mtu;
-	u32 len = min_t(u32, op->len - off, n->w->mtu);
+	u32 len = min_t(u32, op->len - off, (wire->span + 1) * n->w->mtu);
 	bool last = off + len == op->len;
 
 	if (!continues(n, wire)) {

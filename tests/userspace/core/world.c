@@ -480,6 +480,8 @@ static void start_node(struct sim_node *n)
 	memset(&n->resp.stats, 0, sizeof(n->resp.stats));
 	n->req.window = prng_chance(rng, 300) ? prng_range(rng, 1, 16) :
 						SHCA_REQ_WINDOW;
+	n->req.reach = n->w->reach;
+	n->resp.reach = n->w->reach;
 	shca_req_start(&n->req, &n->req_attr);
 	shca_resp_start(&n->resp, a);
 	n->state = SIM_NODE_RUN;
@@ -816,6 +818,9 @@ static void pick_world(struct sim_world *w)
 	w->transport = transports[prng_below(rng, ARRAY_SIZE(transports))];
 	w->nr_conns = prng_chance(rng, 200) ? 2 : 1;
 	w->mtu = prng_chance(rng, 600) ? 256 : 256 << prng_below(rng, 5);
+	/* as between two QPs of one machine */
+	w->reach = prng_chance(rng, 250) ? prng_range(rng, 2, 16) : 1;
+	w->reach = min_t(u32, w->reach, SIM_PAY_MAX / w->mtu);
 	f->delay_ns = prng_range(rng, 100, 50000);
 	f->byte_ns = prng_below(rng, 3);
 	f->pump_ns = prng_range(rng, 100, 20000);
