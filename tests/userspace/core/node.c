@@ -280,6 +280,17 @@ static void arm_timer(struct sim_node *n)
 		 NULL);
 }
 
+/* A QP may turn from the wire to its neighbour and back at any time. */
+static void change_reach(struct sim_node *n)
+{
+	struct sim_world *w = n->w;
+
+	if (w->reach == 1 || !prng_chance(&w->rng, 100))
+		return;
+	n->req.reach = prng_range(&w->rng, 1, w->reach);
+	n->resp.reach = prng_range(&w->rng, 1, w->reach);
+}
+
 void sim_node_pump(struct sim_node *n)
 {
 	bool resp_done, req_done;
@@ -288,6 +299,7 @@ void sim_node_pump(struct sim_node *n)
 
 	if (n->state == SIM_NODE_IDLE)
 		return;
+	change_reach(n);
 	resp_done = pump_side(n, false);
 	do {	/* what completes may be what others wait for */
 		head = n->req.head;
