@@ -28,7 +28,8 @@ static uint32_t shca_opcodes(enum ibv_qp_type type)
 			    SHCA_OP(RDMA_WRITE_WITH_IMM);
 	const uint32_t rc = uc | SHCA_OP(RDMA_READ) |
 			    SHCA_OP(ATOMIC_CMP_AND_SWP) |
-			    SHCA_OP(ATOMIC_FETCH_AND_ADD);
+			    SHCA_OP(ATOMIC_FETCH_AND_ADD) |
+			    SHCA_OP(SEND_WITH_INV);
 
 	switch (type) {
 	case IBV_QPT_RC:
@@ -44,6 +45,7 @@ static uint32_t shca_opcodes(enum ibv_qp_type type)
 
 /* Operations whose data goes out, and so may be inline. */
 #define SHCA_OPS_INLINE	(SHCA_OP(SEND) | SHCA_OP(SEND_WITH_IMM) | \
+			 SHCA_OP(SEND_WITH_INV) | \
 			 SHCA_OP(RDMA_WRITE) | SHCA_OP(RDMA_WRITE_WITH_IMM))
 
 #define SHCA_SEND_FLAGS	(IBV_SEND_FENCE | IBV_SEND_SIGNALED | \

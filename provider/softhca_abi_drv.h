@@ -70,6 +70,7 @@ static_assert(SHCA_WR_ATOMIC_CMP_AND_SWP == IBV_WR_ATOMIC_CMP_AND_SWP,
 	      "opcode");
 static_assert(SHCA_WR_ATOMIC_FETCH_AND_ADD == IBV_WR_ATOMIC_FETCH_AND_ADD,
 	      "opcode");
+static_assert(SHCA_WR_SEND_WITH_INV == IBV_WR_SEND_WITH_INV, "opcode");
 static_assert(SHCA_WC_GRH == IBV_WC_GRH, "wc_flags");
 static_assert(SHCA_WC_WITH_IMM == IBV_WC_WITH_IMM, "wc_flags");
 static_assert(SHCA_WC_WITH_INV == IBV_WC_WITH_INV, "wc_flags");
