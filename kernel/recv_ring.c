@@ -62,7 +62,8 @@ enum shca_recv_status shca_recv_ring_fetch(struct shca_dev *dev,
 	ring->fetched++;
 	/* The slot may be written anew: our reads are done. */
 	smp_store_release(ring->user_cons, ring->fetched);
-	return wr->num_sge == wqe.num_sge ? SHCA_RECV_OK : SHCA_RECV_BAD;
+	return wr->num_sge == wqe.num_sge && !wqe.reserved ? SHCA_RECV_OK :
+							     SHCA_RECV_BAD;
 }
 
 static int shca_recv_write_one(struct shca_recv_ring *ring,

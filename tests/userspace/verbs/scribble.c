@@ -1,0 +1,680 @@
+// SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
+/*
+ * A process that does not keep to the rules: it makes CQs, SRQs and QPs through
+ * the provider, and then writes what it likes into all memory that it shares
+ * with the kernel, while bells are rung and states change.  It may harm itself;
+ * what must not happen is seen from outside (tests/guest/49-ring-scribbler.sh).
+ *
+ *   scribble [-d DEVICE] [-f 4|6] [-s SEED] [-t SECONDS] [MODE]...
+ *
+ * Modes, each in processes of its own for its share of the time; default: all.
+ * Output follows from the seed as far as threads allow.
+ */
+#include "util.h"
+
+#include <fcntl.h>
+#include <getopt.h>
+#include <pthread.h>
+#include <sched.h>
+#include <setjmp.h>
+#include <signal.h>
+#include <sys/mman.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <rdma/ib_user_verbs.h>
+
+/* The layout of what is scribbled on; nothing else of the driver is used. */
+#include "../../../uapi/softhca-abi.h"
+
+#define MAX_MAPS	128
+#define ROUND_SECONDS	4	/* of one process; then a fresh one */
+#define RING		64	/* requests of each ring */
+#define HANG_SECONDS	60	/* a call that lasts longer never ends */
+
+/* Memory shared with the kernel. */
+struct map {
+	uint8_t *p;
+	size_t len;
+	bool writable;
+};
+
+static struct map maps[MAX_MAPS];
+static int nr_maps;
+
+static struct nic *nic;
+static struct buf memory;
+static struct ibv_qp *qps[12];
+static struct ibv_cq *cqs[4];
+static struct ibv_srq *srqs[2];
+static struct ibv_ah *ah;
+static int nr_qps;
+static volatile bool done;
+
+/* A region that was replaced meanwhile is no reason to end. */
+static __thread sigjmp_buf gone;
+static __thread volatile bool may_go;
+
+static void on_segv(int sig)
+{
+	if (may_go)
+		siglongjmp(gone, 1);
+	signal(sig, SIG_DFL);
+}
+
+/* ---- random numbers -------------------------------------------------------- */
+
+/* xorshift64*; one state per thread. */
+static __thread uint64_t state;
+
+static uint64_t rnd(void)
+{
+	state ^= state >> 12;
+	state ^= state << 25;
+	state ^= state >> 27;
+	return state * 0x2545f4914f6cdd1dull;
+}
+
+static uint32_t below(uint32_t n)
+{
+	return (rnd() >> 32) % n;
+}
+
+static bool one_in(uint32_t n)
+{
+	return !below(n);
+}
+
+/* A number of the kind that breaks things. */
+static uint64_t odd_number(void)
+{
+	static const uint64_t list[] = {
+		0, 1, 2, 3, 7, 8, 31, 63, 64, 65, 255, 256, 4095, 4096, 65535,
+		0x7fffffff, 0x80000000, 0xfffffffe, 0xffffffff, 0x100000000,
+		0x7fffffffffffffff, 0x8000000000000000, 0xfffffffffffff000,
+		0xffff888000000000, 0xffffffff81000000, ~0ull,
+	};
+
+	if (one_in(3))
+		return rnd();
+	return list[below(ARRAY_SIZE(list))] + (one_in(4) ? below(64) : 0);
+}
+
+/* ---- objects ---------------------------------------------------------------- */
+
+static void qp_to_rts(struct ibv_qp *qp, uint32_t dest)
+{
+	bool rc = qp->qp_type == IBV_QPT_RC, ud = qp->qp_type == IBV_QPT_UD;
+	struct ibv_qp_attr attr = {
+		.qp_state = IBV_QPS_INIT,
+		.port_num = 1,
+		.qkey = 0x1234,
+		.qp_access_flags = ud ? 0 : IBV_ACCESS_REMOTE_WRITE |
+				   (rc ? IBV_ACCESS_REMOTE_READ |
+					 IBV_ACCESS_REMOTE_ATOMIC : 0),
+		.path_mtu = IBV_MTU_256,
+		.dest_qp_num = dest,
+		.max_dest_rd_atomic = 4,
+		.max_rd_atomic = 4,
+		.min_rnr_timer = 1,
+		.timeout = 8,
+		.retry_cnt = 2,
+		.rnr_retry = 2,
+		.ah_attr = {
+			.is_global = 1,
+			.port_num = 1,
+			.grh = { .dgid = nic->gid, .hop_limit = 1,
+				 .sgid_index = nic->gid_index },
+		},
+	};
+	int mask = IBV_QP_STATE | IBV_QP_PKEY_INDEX | IBV_QP_PORT;
+
+	mask |= ud ? IBV_QP_QKEY : IBV_QP_ACCESS_FLAGS;
+	if (ibv_modify_qp(qp, &attr, mask))
+		return;
+	attr.qp_state = IBV_QPS_RTR;
+	mask = IBV_QP_STATE;
+	if (!ud)
+		mask |= IBV_QP_AV | IBV_QP_PATH_MTU | IBV_QP_DEST_QPN |
+			IBV_QP_RQ_PSN;
+	if (rc)
+		mask |= IBV_QP_MAX_DEST_RD_ATOMIC | IBV_QP_MIN_RNR_TIMER;
+	if (ibv_modify_qp(qp, &attr, mask))
+		return;
+	attr.qp_state = IBV_QPS_RTS;
+	mask = IBV_QP_STATE | IBV_QP_SQ_PSN;
+	if (rc)
+		mask |= IBV_QP_TIMEOUT | IBV_QP_RETRY_CNT | IBV_QP_RNR_RETRY |
+			IBV_QP_MAX_QP_RD_ATOMIC;
+	ibv_modify_qp(qp, &attr, mask);
+}
+
+/* To its neighbour of the same type, so that they harm each other. */
+static void qp_restart(int i)
+{
+	struct ibv_qp_attr attr = { .qp_state = IBV_QPS_RESET };
+
+	if (ibv_modify_qp(qps[i], &attr, IBV_QP_STATE))
+		return;
+	qp_to_rts(qps[i], qps[i ^ 1]->qp_num);
+}
+
+static void make_objects(void)
+{
+	static const enum ibv_qp_type types[] = {
+		IBV_QPT_RC, IBV_QPT_RC, IBV_QPT_UC, IBV_QPT_UD,
+	};
+	struct ibv_srq_init_attr srq_init = {
+		.attr = { .max_wr = RING, .max_sge = 2 },
+	};
+	struct ibv_ah_attr ah_attr = {
+		.is_global = 1,
+		.port_num = 1,
+		.grh = { .dgid = nic->gid, .hop_limit = 1,
+			 .sgid_index = nic->gid_index },
+	};
+	size_t i;
+
+	memory = buf_make(nic->pd, 64 * KIB, ACCESS_ALL | IBV_ACCESS_REMOTE_ATOMIC);
+	ah = ibv_create_ah(nic->pd, &ah_attr);
+	REQUIRE(ah);
+	for (i = 0; i < ARRAY_SIZE(cqs); i++)
+		REQUIRE(cqs[i] = ibv_create_cq(nic->ctx, i ? 100 : 7, NULL, NULL, 0));
+	for (i = 0; i < ARRAY_SIZE(srqs); i++)
+		REQUIRE(srqs[i] = ibv_create_srq(nic->pd, &srq_init));
+	for (i = 0; i < 2 * ARRAY_SIZE(types); i++) {
+		struct ibv_qp_init_attr init = {
+			.qp_type = types[i / 2],
+			.send_cq = cqs[i % ARRAY_SIZE(cqs)],
+			.recv_cq = cqs[i % 3],
+			.srq = i == 2 || i == 3 || i == 7 ? srqs[i % 2] : NULL,
+			.cap = { .max_send_wr = RING, .max_recv_wr = RING,
+				 .max_send_sge = 3, .max_recv_sge = 2,
+				 .max_inline_data = 100 },
+		};
+
+		qps[nr_qps] = ibv_create_qp(nic->pd, &init);
+		REQUIRE(qps[nr_qps]);
+		nr_qps++;
+	}
+	for (i = 0; i < (size_t)nr_qps; i++)
+		qp_restart(i);
+}
+
+/* What the provider has mapped: everything that belongs to a uverbs file. */
+static void find_maps(void)
+{
+	FILE *file = fopen("/proc/self/maps", "r");
+	unsigned long from, to;
+	char line[512], perms[5];
+
+	REQUIRE(file);
+	nr_maps = 0;
+	while (fgets(line, sizeof(line), file)) {
+		if (!strstr(line, "uverbs") || nr_maps == MAX_MAPS)
+			continue;
+		REQUIRE(sscanf(line, "%lx-%lx %4s", &from, &to, perms) == 3);
+		maps[nr_maps++] = (struct map){
+			.p = (uint8_t *)from,
+			.len = to - from,
+			.writable = perms[1] == 'w',
+		};
+	}
+	fclose(file);
+}
+
+/* ---- scribbling -------------------------------------------------------------- */
+
+static struct map *any_map(void)
+{
+	struct map *map;
+
+	do
+		map = &maps[below(nr_maps)];
+	while (!map->writable);
+	return map;
+}
+
+static void random_bytes(const struct map *map)
+{
+	size_t off = below(map->len), len = 1 + below(one_in(8) ? 4096 : 64);
+
+	if (len > map->len - off)
+		len = map->len - off;
+	while (len--)
+		map->p[off++] = rnd();
+}
+
+/* The indices: of a CQ "cons" and "arm", of a QP "sq_prod" and "rq_prod". */
+static void random_index(const struct map *map)
+{
+	uint32_t *word = (uint32_t *)(map->p + (one_in(2) ? 64 : 0));
+
+	switch (below(5)) {
+	case 0:
+		*word += 1 + below(4);
+		break;
+	case 1:
+		*word += RING;
+		break;
+	case 2:
+		*word -= 1 + below(RING);
+		break;
+	case 3:
+		*word = odd_number();
+		break;
+	case 4:
+		*word ^= 1u << below(32);
+		break;
+	}
+}
+
+static struct shca_sge random_sge(void)
+{
+	struct shca_sge sge = {
+		.addr = (uintptr_t)memory.p + below(memory.len),
+		.length = below(2000),
+		.lkey = memory.mr->lkey,
+	};
+
+	if (one_in(6))
+		sge.addr = odd_number();
+	if (one_in(6))
+		sge.length = odd_number();
+	if (one_in(6))
+		sge.lkey ^= 1u << below(32);
+	return sge;
+}
+
+/* Something that looks like a request, where one may stand. */
+static void random_request(const struct map *map)
+{
+	static const uint8_t opcodes[] = { 0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 14, 15 };
+	struct shca_send_wqe *wqe;
+	struct shca_sge *sge;
+	int i, num;
+
+	if (map->len < 2 * 4096)
+		return;
+	wqe = (void *)(map->p + 128 + 64 * (size_t)below((map->len - 512) / 64));
+	wqe->wr_id = rnd();
+	wqe->opcode = one_in(6) ? rnd() : opcodes[below(ARRAY_SIZE(opcodes))];
+	num = below(4);
+	wqe->num_sge = one_in(8) ? below(256) : (uint32_t)num;
+	wqe->flags = one_in(8) ? rnd() : below(16);
+	wqe->imm_data = one_in(2) ? memory.mr->rkey : odd_number();
+	wqe->inline_len = wqe->flags & SHCA_SEND_INLINE ? below(140) : 0;
+	if (one_in(8))
+		wqe->inline_len = odd_number();
+	wqe->xrc_srqn = one_in(8) ? odd_number() : 0;
+	if (one_in(3)) {
+		wqe->ud.ah = one_in(3) ? odd_number() : 1 + below(8);
+		wqe->ud.remote_qpn = qps[below(nr_qps)]->qp_num;
+		wqe->ud.remote_qkey = one_in(3) ? odd_number() : 0x1234;
+	} else {
+		wqe->rdma.remote_addr = one_in(4) ? odd_number() :
+			(uintptr_t)memory.p + 8 * below(memory.len / 8);
+		wqe->rdma.rkey = memory.mr->rkey;
+		if (one_in(6))
+			wqe->rdma.rkey ^= 1u << below(32);
+		wqe->rdma.compare_add = odd_number();
+		wqe->rdma.swap = odd_number();
+	}
+	sge = (struct shca_sge *)(wqe + 1);
+	for (i = 0; i < num; i++)
+		sge[i] = random_sge();
+}
+
+static void scribble_once(void)
+{
+	const struct map *map = any_map();
+
+	if (sigsetjmp(gone, 0)) {
+		may_go = false;
+		return;
+	}
+	may_go = true;
+	switch (below(4)) {
+	case 0:
+		random_bytes(map);
+		break;
+	case 1:
+		random_index(map);
+		break;
+	default:
+		random_request(map);
+		break;
+	}
+	may_go = false;
+}
+
+static void *scribbler(void *arg)
+{
+	state = (uintptr_t)arg | 1;
+	while (!done)
+		scribble_once();
+	return NULL;
+}
+
+/* ---- the rest of a bad program ------------------------------------------------- */
+
+/* The provider's bell, with any handle and any count, right or wrong. */
+static void ring(uint32_t handle)
+{
+	struct ib_uverbs_post_send_resp resp;
+	struct {
+		struct ib_uverbs_cmd_hdr hdr;
+		struct ib_uverbs_post_send cmd;
+	} __attribute__((packed)) msg = {
+		.hdr.command = IB_USER_VERBS_CMD_POST_SEND,
+		.hdr.in_words = sizeof(msg) / 4,
+		.hdr.out_words = sizeof(resp) / 4,
+		.cmd.response = (uintptr_t)&resp,
+		.cmd.qp_handle = handle,
+		.cmd.wqe_size = sizeof(struct ib_uverbs_send_wr),
+	};
+
+	if (one_in(64))
+		msg.cmd.qp_handle = odd_number();
+	if (one_in(64))
+		msg.cmd.wr_count = odd_number();
+	if (one_in(64))
+		msg.cmd.wqe_size = odd_number();
+	if (write(nic->ctx->cmd_fd, &msg, sizeof(msg)) < 0)
+		return;	/* refused: just as well */
+}
+
+static void poll_some(void)
+{
+	struct ibv_wc wc[8];
+
+	if (ibv_poll_cq(cqs[below(ARRAY_SIZE(cqs))], 1 + below(8), wc) < 0)
+		return;
+	if (one_in(4))
+		ibv_req_notify_cq(cqs[below(ARRAY_SIZE(cqs))], one_in(2));
+}
+
+static void post_something(int i)
+{
+	struct ibv_sge sge = sge_of(&memory, below(60000), below(4000));
+	struct ibv_send_wr wr = wr_send(rnd(), &sge, 1), *bad_send;
+	struct ibv_recv_wr recv = { .sg_list = &sge, .num_sge = 1 }, *bad_recv;
+
+	if (qps[i]->srq)
+		ibv_post_srq_recv(qps[i]->srq, &recv, &bad_recv);
+	else
+		ibv_post_recv(qps[i], &recv, &bad_recv);
+	if (qps[i]->qp_type == IBV_QPT_UD) {
+		wr.wr.ud.ah = ah;
+		wr.wr.ud.remote_qpn = qps[i ^ 1]->qp_num;
+		wr.wr.ud.remote_qkey = 0x1234;
+	}
+	ibv_post_send(qps[i], &wr, &bad_send);
+}
+
+static void drain_events(void)
+{
+	struct ibv_async_event event;
+
+	while (!ibv_get_async_event(nic->ctx, &event))
+		ibv_ack_async_event(&event);
+}
+
+static void change_state(int i)
+{
+	struct ibv_qp_attr attr = { .qp_state = IBV_QPS_ERR };
+	struct ibv_srq_attr srq = { .max_wr = 1 + below(2 * RING),
+				    .srq_limit = below(RING) };
+
+	switch (below(4)) {
+	case 0:
+		ibv_modify_qp(qps[i], &attr, IBV_QP_STATE);
+		break;
+	case 1:
+		/* its memory is replaced */
+		ibv_modify_srq(srqs[below(2)], &srq,
+			       one_in(2) ? IBV_SRQ_MAX_WR : IBV_SRQ_LIMIT);
+		find_maps();
+		break;
+	default:
+		qp_restart(i);
+		break;
+	}
+	drain_events();
+}
+
+/* Two threads scribble, this one uses what they spoil. */
+static void mode_everything(uint64_t seed, uint64_t until)
+{
+	pthread_t threads[2];
+	uint64_t n = 0, i;
+
+	for (i = 0; i < ARRAY_SIZE(threads); i++)
+		REQUIRE(!pthread_create(&threads[i], NULL, scribbler,
+					(void *)(uintptr_t)(seed + 77 * i + 1)));
+	while (millis() < until) {
+		int qp = below(nr_qps);
+
+		n++;
+		ring(qps[qp]->handle);
+		poll_some();
+		if (one_in(4))
+			post_something(qp);
+		if (one_in(32))
+			change_state(qp);
+	}
+	done = true;
+	for (i = 0; i < ARRAY_SIZE(threads); i++)
+		pthread_join(threads[i], NULL);
+	printf("# everything: %llu bells\n", (unsigned long long)n);
+}
+
+/* Alone, so that a seed gives the same run. */
+static void mode_alone(uint64_t seed, uint64_t until)
+{
+	uint64_t n = 0;
+	int qp;
+
+	(void)seed;
+	while (millis() < until) {
+		qp = below(nr_qps);
+		if (one_in(8))
+			post_something(qp);
+		scribble_once();
+		ring(qps[qp]->handle);
+		poll_some();
+		if (one_in(16))
+			change_state(qp);
+		n++;
+	}
+	printf("# alone: %llu bells\n", (unsigned long long)n);
+}
+
+/*
+ * A failed QP flushes what its ring holds; a thread says that there is always
+ * more.  The bell must return all the same, and this CPU serve others.
+ */
+static void *feeder(void *arg)
+{
+	uint32_t *prod = arg;
+
+	while (!done)
+		__atomic_fetch_add(prod, RING / 2, __ATOMIC_RELAXED);
+	return NULL;
+}
+
+static void mode_endless(uint64_t seed, uint64_t until)
+{
+	struct ibv_qp_attr attr = { .qp_state = IBV_QPS_ERR };
+	uint64_t n = 0, start, longest = 0;
+	pthread_t threads[2];
+	struct map *map;
+	int i;
+
+	(void)seed;
+	for (i = 0; i < nr_qps; i++)
+		REQUIRE_EQ(ibv_modify_qp(qps[i], &attr, IBV_QP_STATE), 0);
+	/* Both rings of one QP; which it is does not matter. */
+	do
+		map = any_map();
+	while (map->len < 2 * 4096);
+	for (i = 0; i < 2; i++)
+		REQUIRE(!pthread_create(&threads[i], NULL, feeder,
+					map->p + 64 * i));
+	while (millis() < until) {
+		start = millis();
+		for (i = 0; i < nr_qps; i++)
+			ring(qps[i]->handle);
+		poll_some();
+		n++;
+		if (millis() - start > longest)
+			longest = millis() - start;
+	}
+	done = true;
+	for (i = 0; i < 2; i++)
+		pthread_join(threads[i], NULL);
+	printf("# endless: %llu rounds of bells, the longest %llu ms\n",
+	       (unsigned long long)n, (unsigned long long)longest);
+}
+
+/* What is read-only stays so, and nothing else can be mapped. */
+static void mode_mappings(uint64_t seed, uint64_t until)
+{
+	size_t page = sysconf(_SC_PAGESIZE);
+	uint64_t n = 0;
+	void *p;
+	int i;
+
+	(void)seed;
+	for (i = 0; i < nr_maps; i++) {
+		if (maps[i].writable)
+			continue;
+		if (!mprotect(maps[i].p, maps[i].len, PROT_READ | PROT_WRITE))
+			FAIL("completions or status could be made writable");
+		REQUIRE_EQ(errno, EACCES);
+	}
+	while (millis() < until && n++ < 4000) {
+		off_t off = (one_in(2) ? below(200) : rnd() >> 13) * page;
+
+		p = mmap(NULL, page * (1 + below(6)),
+			 one_in(2) ? PROT_READ : PROT_READ | PROT_WRITE,
+			 one_in(4) ? MAP_PRIVATE : MAP_SHARED, nic->ctx->cmd_fd,
+			 off);
+		if (p == MAP_FAILED)
+			continue;
+		/* ours already, then; let go of it only */
+		munmap(p, page);
+	}
+	printf("# mappings: %llu tried\n", (unsigned long long)n);
+}
+
+static const struct mode {
+	const char *name;
+	void (*run)(uint64_t seed, uint64_t until);
+} modes[] = {
+	{ "mappings", mode_mappings },
+	{ "alone", mode_alone },
+	{ "everything", mode_everything },
+	{ "endless", mode_endless },
+};
+
+/* ---- processes ---------------------------------------------------------------- */
+
+static void child(const struct mode *mode, uint64_t seed, unsigned int ms)
+{
+	struct sigaction segv = { .sa_handler = on_segv,
+				  .sa_flags = SA_NODEFER };
+	int flags;
+
+	alarm(HANG_SECONDS);
+	sigaction(SIGSEGV, &segv, NULL);
+	sigaction(SIGBUS, &segv, NULL);
+	state = seed | 1;
+	rnd();
+	nic = nic_open(options.device);
+	flags = fcntl(nic->ctx->async_fd, F_GETFL);
+	fcntl(nic->ctx->async_fd, F_SETFL, flags | O_NONBLOCK);
+	make_objects();
+	find_maps();
+	REQUIRE(nr_maps > 10);
+	mode->run(seed, millis() + ms);
+	buf_check_guards(&memory);
+	fflush(NULL);
+	/* The kernel cleans up, with all that was left lying about. */
+	_exit(EXIT_SUCCESS);
+}
+
+/* Return: whether it ended as it may. */
+static bool run_child(const struct mode *mode, uint64_t seed, unsigned int ms)
+{
+	int status;
+	pid_t pid;
+
+	fflush(NULL);
+	pid = fork();
+	REQUIRE(pid >= 0);
+	if (!pid)
+		child(mode, seed, ms);
+	while (waitpid(pid, &status, 0) < 0)
+		;
+	if (WIFEXITED(status) && !WEXITSTATUS(status))
+		return true;
+	/* It may well trip over what it wrote itself. */
+	if (WIFSIGNALED(status) && WTERMSIG(status) != SIGALRM) {
+		printf("# %s: seed %llu: ended by its own signal %d\n",
+		       mode->name, (unsigned long long)seed, WTERMSIG(status));
+		return true;
+	}
+	printf("# %s: seed %llu: status %#x\n", mode->name,
+	       (unsigned long long)seed, status);
+	return false;
+}
+
+static bool is_wanted(const struct mode *mode, char **names)
+{
+	char **name;
+
+	for (name = names; *name; name++)
+		if (!strcmp(*name, mode->name))
+			return true;
+	return !*names;
+}
+
+int main(int argc, char **argv)
+{
+	unsigned int seconds = 8, share;
+	uint64_t seed = millis(), until;
+	int failed = 0, c, round = 0;
+	bool ok;
+	size_t i;
+
+	while ((c = getopt(argc, argv, "d:f:s:t:")) >= 0) {
+		if (c == 'd')
+			options.device = optarg;
+		else if (c == 'f')
+			options.family = atoi(optarg);
+		else if (c == 's')
+			seed = strtoull(optarg, NULL, 0);
+		else if (c == 't')
+			seconds = atoi(optarg);
+		else
+			return 2;
+	}
+	setvbuf(stdout, NULL, _IOLBF, 0);
+	printf("# seed %llu\n", (unsigned long long)seed);
+	for (i = 0; i < ARRAY_SIZE(modes); i++) {
+		if (!is_wanted(&modes[i], argv + optind))
+			continue;
+		share = seconds * 1000 / ARRAY_SIZE(modes);
+		until = millis() + share;
+		ok = true;
+		do
+			ok &= run_child(&modes[i], seed + round++,
+					share < ROUND_SECONDS * 1000 ? share :
+					ROUND_SECONDS * 1000);
+		while (millis() + 100 < until);
+		printf("%s %s\n", ok ? "ok" : "not ok", modes[i].name);
+		failed += !ok;
+	}
+	return failed ? EXIT_FAILURE : EXIT_SUCCESS;
+}

@@ -1,0 +1,317 @@
+// SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
+/*
+ * Verified traffic that goes on while something else happens to its device: RC,
+ * UC and UD pairs between two devices, every operation, every byte checked.
+ *
+ *   traffic [-d DEVICE] [-p PEER] [-f 4|6]
+ *
+ * First line: "ready" and "TYPE QPN PSN PEER-QPN PEER-PSN QKEY" for each pair;
+ * then it runs until it is told to end by SIGTERM (status 0) or something is
+ * wrong (status 1, with the reason).  What UC and UD lose is sent again, and
+ * counted: their messages may be lost, but never changed, and an RC message is
+ * never lost.
+ */
+#include "util.h"
+
+#include <getopt.h>
+#include <sched.h>
+#include <signal.h>
+#include <sys/random.h>
+
+#define LEN		3000	/* some packets of any MTU that a veth has */
+#define GRH		40
+#define LOST_MS		1000
+/* A link that loses more than this is not what the test is about. */
+#define MAX_LOST	1000
+
+static volatile sig_atomic_t stop;
+
+static void on_term(int sig)
+{
+	(void)sig;
+	stop = 1;
+}
+
+/* One direction of traffic: @a requests, @b responds. */
+struct flow {
+	enum ibv_qp_type type;
+	const char *name;
+	struct nic *nic_a, *nic_b;
+	struct ibv_cq *cq_a, *cq_b;
+	struct ibv_qp *a, *b;
+	struct buf src, dst, back;
+	struct ibv_ah *ah;
+	uint32_t psn_a, psn_b, qkey;
+	uint64_t rounds, lost;
+};
+
+static uint32_t random_u32(void)
+{
+	uint32_t value;
+
+	if (getrandom(&value, sizeof(value), 0) != sizeof(value))
+		FAIL("getrandom");
+	return value;
+}
+
+static struct ibv_qp *make_qp(struct nic *nic, struct ibv_cq *cq,
+			      const struct flow *flow)
+{
+	struct ibv_qp_init_attr init = {
+		.qp_type = flow->type,
+		.send_cq = cq,
+		.recv_cq = cq,
+		.cap = { .max_send_wr = 16, .max_recv_wr = 16,
+			 .max_send_sge = 1, .max_recv_sge = 1 },
+	};
+	struct ibv_qp_attr attr = {
+		.qp_state = IBV_QPS_INIT,
+		.port_num = 1,
+		.qkey = flow->qkey,
+	};
+	struct ibv_qp *qp = ibv_create_qp(nic->pd, &init);
+	int mask = IBV_QP_STATE | IBV_QP_PKEY_INDEX | IBV_QP_PORT;
+
+	REQUIRE(qp);
+	if (flow->type != IBV_QPT_UD)
+		attr.qp_access_flags = IBV_ACCESS_REMOTE_WRITE;
+	if (flow->type == IBV_QPT_RC)
+		attr.qp_access_flags |= IBV_ACCESS_REMOTE_READ |
+					IBV_ACCESS_REMOTE_ATOMIC;
+	mask |= flow->type == IBV_QPT_UD ? IBV_QP_QKEY : IBV_QP_ACCESS_FLAGS;
+	REQUIRE_EQ(ibv_modify_qp(qp, &attr, mask), 0);
+	return qp;
+}
+
+static void to_rts(const struct flow *flow, struct ibv_qp *qp,
+		   const struct nic *nic, const struct nic *peer,
+		   const struct ibv_qp *peer_qp, uint32_t psn,
+		   uint32_t peer_psn)
+{
+	struct ibv_qp_attr attr = {
+		.qp_state = IBV_QPS_RTR,
+		.path_mtu = nic->port.active_mtu,
+		.dest_qp_num = peer_qp->qp_num,
+		.rq_psn = peer_psn,
+		.max_dest_rd_atomic = 4,
+		.min_rnr_timer = 12,
+		.ah_attr = {
+			.is_global = 1,
+			.port_num = 1,
+			.grh = { .dgid = peer->gid, .hop_limit = 64,
+				 .sgid_index = nic->gid_index },
+		},
+	};
+	int mask = IBV_QP_STATE;
+
+	if (flow->type != IBV_QPT_UD)
+		mask |= IBV_QP_AV | IBV_QP_PATH_MTU | IBV_QP_DEST_QPN |
+			IBV_QP_RQ_PSN;
+	if (flow->type == IBV_QPT_RC)
+		mask |= IBV_QP_MAX_DEST_RD_ATOMIC | IBV_QP_MIN_RNR_TIMER;
+	REQUIRE_EQ(ibv_modify_qp(qp, &attr, mask), 0);
+	memset(&attr, 0, sizeof(attr));
+	attr.qp_state = IBV_QPS_RTS;
+	attr.sq_psn = psn;
+	attr.timeout = 17;	/* 0.5 s: the machine may be busy */
+	attr.retry_cnt = 7;
+	attr.rnr_retry = 7;
+	attr.max_rd_atomic = 4;
+	mask = IBV_QP_STATE | IBV_QP_SQ_PSN;
+	if (flow->type == IBV_QPT_RC)
+		mask |= IBV_QP_TIMEOUT | IBV_QP_RETRY_CNT | IBV_QP_RNR_RETRY |
+			IBV_QP_MAX_QP_RD_ATOMIC;
+	REQUIRE_EQ(ibv_modify_qp(qp, &attr, mask), 0);
+}
+
+static void flow_make(struct flow *flow)
+{
+	flow->nic_a = nic_a();
+	flow->nic_b = nic_b();
+	flow->qkey = random_u32() & 0x7fffffff;
+	flow->psn_a = random_u32() & 0xffffff;
+	flow->psn_b = random_u32() & 0xffffff;
+	flow->cq_a = ibv_create_cq(flow->nic_a->ctx, 64, NULL, NULL, 0);
+	flow->cq_b = ibv_create_cq(flow->nic_b->ctx, 64, NULL, NULL, 0);
+	REQUIRE(flow->cq_a && flow->cq_b);
+	flow->a = make_qp(flow->nic_a, flow->cq_a, flow);
+	flow->b = make_qp(flow->nic_b, flow->cq_b, flow);
+	flow->src = buf_make(flow->nic_a->pd, LEN, ACCESS_ALL);
+	flow->back = buf_make(flow->nic_a->pd, LEN, ACCESS_ALL);
+	flow->dst = buf_make(flow->nic_b->pd, LEN,
+			     ACCESS_ALL | IBV_ACCESS_REMOTE_ATOMIC);
+	to_rts(flow, flow->a, flow->nic_a, flow->nic_b, flow->b, flow->psn_a,
+	       flow->psn_b);
+	to_rts(flow, flow->b, flow->nic_b, flow->nic_a, flow->a, flow->psn_b,
+	       flow->psn_a);
+	if (flow->type == IBV_QPT_UD) {
+		struct ibv_ah_attr attr = {
+			.is_global = 1,
+			.port_num = 1,
+			.grh = { .dgid = flow->nic_b->gid, .hop_limit = 64,
+				 .sgid_index = flow->nic_a->gid_index },
+		};
+
+		flow->ah = ibv_create_ah(flow->nic_a->pd, &attr);
+		REQUIRE(flow->ah);
+	}
+	printf(" %s %u %u %u %u %u", flow->name, flow->a->qp_num, flow->psn_a,
+	       flow->b->qp_num, flow->psn_b, flow->qkey);
+}
+
+static void check_guards(const struct flow *flow)
+{
+	buf_check_guards(&flow->src);
+	buf_check_guards(&flow->dst);
+	buf_check_guards(&flow->back);
+}
+
+/* The next completion; false: none within @ms, which only UC and UD may have. */
+static bool next_wc(const struct flow *flow, struct ibv_cq *cq,
+		    struct ibv_wc *wc, unsigned int ms)
+{
+	uint64_t until = millis() + ms;
+	int n;
+
+	while (!(n = ibv_poll_cq(cq, 1, wc))) {
+		if (millis() > until)
+			return false;
+		sched_yield();
+	}
+	REQUIRE_EQ(n, 1);
+	if (wc->status != IBV_WC_SUCCESS)
+		FAIL("%s: round %llu: %s (vendor %u)", flow->name,
+		     (unsigned long long)flow->rounds,
+		     ibv_wc_status_str(wc->status), wc->vendor_err);
+	return true;
+}
+
+static void request(struct flow *flow, enum ibv_wr_opcode opcode,
+		    struct ibv_sge *sge)
+{
+	struct ibv_send_wr wr = wr_rdma(flow->rounds, opcode, sge, 1,
+					(uintptr_t)flow->dst.p,
+					flow->dst.mr->rkey);
+	struct ibv_send_wr *bad;
+	struct ibv_wc wc;
+
+	if (flow->type == IBV_QPT_UD) {
+		wr.wr.ud.ah = flow->ah;
+		wr.wr.ud.remote_qpn = flow->b->qp_num;
+		wr.wr.ud.remote_qkey = flow->qkey;
+	} else if (opcode == IBV_WR_ATOMIC_FETCH_AND_ADD) {
+		wr.wr.atomic.remote_addr = (uintptr_t)flow->dst.p & ~7ull;
+		wr.wr.atomic.rkey = flow->dst.mr->rkey;
+		wr.wr.atomic.compare_add = flow->rounds;
+	}
+	wr.imm_data = flow->rounds;
+	REQUIRE_EQ(ibv_post_send(flow->a, &wr, &bad), 0);
+	/* 30 s: RC tries again for some seconds. */
+	if (!next_wc(flow, flow->cq_a, &wc, 30000))
+		FAIL("%s: round %llu: no completion", flow->name,
+		     (unsigned long long)flow->rounds);
+	REQUIRE_EQ(wc.wr_id, flow->rounds);
+}
+
+/* A message that takes a receive; what is lost is sent again. */
+static void message(struct flow *flow, enum ibv_wr_opcode opcode, uint32_t len)
+{
+	uint32_t head = flow->type == IBV_QPT_UD ? GRH : 0;
+	struct ibv_sge from = sge_of(&flow->src, 0, len);
+	struct ibv_sge to = sge_of(&flow->dst, 0, len + head);
+	struct ibv_recv_wr recv = { .wr_id = ~flow->rounds, .sg_list = &to,
+				    .num_sge = 1 };
+	struct ibv_recv_wr *bad;
+	struct ibv_wc wc;
+
+	fill(flow->src.p, len, flow->rounds);
+	memset(flow->dst.p, 0, LEN);
+	REQUIRE_EQ(ibv_post_recv(flow->b, &recv, &bad), 0);
+	for (;;) {
+		request(flow, opcode, &from);
+		if (next_wc(flow, flow->cq_b, &wc,
+			    flow->type == IBV_QPT_RC ? 10000 : LOST_MS))
+			break;
+		if (flow->type == IBV_QPT_RC || ++flow->lost > MAX_LOST)
+			FAIL("%s: %llu messages were lost", flow->name,
+			     (unsigned long long)flow->lost);
+	}
+	REQUIRE_EQ(wc.wr_id, ~flow->rounds);
+	REQUIRE_EQ(wc.byte_len, len + head);
+	if (opcode != IBV_WR_SEND)
+		REQUIRE_EQ(wc.imm_data, (uint32_t)flow->rounds);
+	if (flow->type == IBV_QPT_UD)
+		REQUIRE_EQ(wc.src_qp, flow->a->qp_num);
+	check_fill(flow->dst.p + head, len, flow->rounds);
+}
+
+static void write_and_read(struct flow *flow)
+{
+	struct ibv_sge sge = sge_of(&flow->src, 0, LEN);
+	uint64_t *cell = (void *)((uintptr_t)(flow->dst.p + 7) & ~7ull);
+
+	fill(flow->src.p, LEN, flow->rounds);
+	request(flow, IBV_WR_RDMA_WRITE, &sge);
+	check_fill(flow->dst.p, LEN, flow->rounds);
+	sge = sge_of(&flow->back, 0, LEN);
+	memset(flow->back.p, 0, LEN);
+	request(flow, IBV_WR_RDMA_READ, &sge);
+	check_fill(flow->back.p, LEN, flow->rounds);
+	*cell = ~flow->rounds;
+	sge = sge_of(&flow->back, 0, 8);
+	request(flow, IBV_WR_ATOMIC_FETCH_AND_ADD, &sge);
+	REQUIRE_EQ(*cell, ~0ll);
+}
+
+static void one_round(struct flow *flow)
+{
+	uint32_t len = 1 + flow->rounds * 37 % (LEN - GRH);
+
+	flow->rounds++;
+	if (flow->type == IBV_QPT_UD) {
+		message(flow, IBV_WR_SEND_WITH_IMM, len % 1000 + 1);
+	} else {
+		message(flow, IBV_WR_SEND_WITH_IMM, len);
+		message(flow, IBV_WR_RDMA_WRITE_WITH_IMM, len);
+	}
+	if (flow->type == IBV_QPT_RC)
+		write_and_read(flow);
+	check_guards(flow);
+}
+
+int main(int argc, char **argv)
+{
+	struct sigaction term = { .sa_handler = on_term };
+	struct flow flows[] = {
+		{ .type = IBV_QPT_RC, .name = "rc" },
+		{ .type = IBV_QPT_UC, .name = "uc" },
+		{ .type = IBV_QPT_UD, .name = "ud" },
+	};
+	size_t i;
+	int c;
+
+	while ((c = getopt(argc, argv, "d:p:f:")) >= 0) {
+		if (c == 'd')
+			options.device = optarg;
+		else if (c == 'p')
+			options.peer = optarg;
+		else if (c == 'f')
+			options.family = atoi(optarg);
+		else
+			return 2;
+	}
+	sigaction(SIGTERM, &term, NULL);
+	printf("ready");
+	for (i = 0; i < ARRAY_SIZE(flows); i++)
+		flow_make(&flows[i]);
+	printf("\n");
+	fflush(stdout);
+	while (!stop)
+		for (i = 0; i < ARRAY_SIZE(flows); i++)
+			one_round(&flows[i]);
+	for (i = 0; i < ARRAY_SIZE(flows); i++)
+		printf("%s: %llu rounds verified, %llu messages lost\n",
+		       flows[i].name, (unsigned long long)flows[i].rounds,
+		       (unsigned long long)flows[i].lost);
+	return 0;
+}
