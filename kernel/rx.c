@@ -238,7 +238,11 @@ unsigned int shca_nf_rcv(void *priv, struct sk_buff *skb,
 	    !pskb_may_pull(skb, skb_transport_offset(skb) + sizeof(*udp)))
 		return NF_ACCEPT;
 	__skb_pull(skb, skb_transport_offset(skb));
-	shca_rx_packets(snet, skb, seg_len);
+	/* Its maker chose the length: do not look at each of 64k bytes. */
+	if (seg_len < SHCA_BTH_BYTES + SHCA_ICRC_BYTES)
+		shca_count_stray(snet, skb, SHCA_CNT_RX_SHORT);
+	else
+		shca_rx_packets(snet, skb, seg_len);
 	consume_skb(skb);
 	return NF_STOLEN;
 }

@@ -19,6 +19,7 @@ import roce
 
 ETH_P_IP, ETH_P_IPV6, ETH_P_ALL = 0x0800, 0x86dd, 3
 SOL_PACKET, PACKET_IGNORE_OUTGOING = 263, 23
+SO_RCVBUFFORCE = 33
 SIOCGIFHWADDR, SIOCGIFMTU = 0x8927, 0x8921
 CLONE_NEWNET = 0x40000000
 
@@ -55,19 +56,23 @@ class Peer:
     """The crafted peer on @netdev of namespace @netns, at @addresses.
 
     @addresses: its own {4: ..., 6: ...}; @target: those of the device.
+    @listen: False: it only sends, and the port may belong to a device there.
     """
 
-    def __init__(self, netns, netdev, addresses, target, target_mac):
+    def __init__(self, netns, netdev, addresses, target, target_mac,
+                 listen=True):
         self.addresses, self.target = addresses, target
         with namespace(netns):
             mac = netdev_mac(netdev)
             self.sock = socket.socket(socket.AF_PACKET, socket.SOCK_RAW, 0)
             self.sock.setsockopt(SOL_PACKET, PACKET_IGNORE_OUTGOING, 1)
-            self.sock.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4 << 20)
-            self.sock.bind((netdev, ETH_P_ALL))
+            # FORCE: net.core.rmem_max is less than some answers
+            self.sock.setsockopt(socket.SOL_SOCKET, SO_RCVBUFFORCE, 4 << 20)
+            self.sock.bind((netdev, ETH_P_ALL if listen else 0))
             # These keep the port, so that nobody says "port unreachable".
             self.sinks = [socket.socket(family, socket.SOCK_DGRAM)
-                          for family in (socket.AF_INET, socket.AF_INET6)]
+                          for family in (socket.AF_INET, socket.AF_INET6)
+                          if listen]
             for sink, any_address in zip(self.sinks, ("0.0.0.0", "::")):
                 sink.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 1)
                 if any_address == "::":
