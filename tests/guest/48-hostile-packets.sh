@@ -24,9 +24,9 @@ setpriv --reuid=65534 --regid=65534 --clear-groups --inh-caps=-all "$hostile" lo
 
 add_device shca_b veth_b "$ns_b"
 run wait_for 10 gid_index shca_b "$ip4_b"
-start_traffic shca_a shca_b -f 4
-"$hostile" live /tmp/traffic --seconds "$seconds" --seed "$seed" || [ $? = 1 ] || fail "hostile live"
-check live.traffic_goes_on traffic_is_alive
+start_traffic wire shca_a shca_b -f 4
+"$hostile" live /tmp/traffic.wire --seconds "$seconds" --seed "$seed" || [ $? = 1 ] || fail "hostile live"
+check live.traffic_goes_on traffic_is_alive wire
 
 # docs/security.md: an ordinary socket could send to the port from the peer's
 # address; a rule keeps it out and leaves the device alone
@@ -44,5 +44,5 @@ local_users_can_be_kept_out() {
 		ibv_rc_pingpong -c -n 50 -d shca_a -g "$(gid_index shca_a $ip4_a)" ADDRESS
 }
 check live.local_users_can_be_kept_out local_users_can_be_kept_out
-check live.traffic_is_right end_traffic
+check live.traffic_is_right end_traffic wire
 exit 0

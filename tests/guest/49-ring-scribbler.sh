@@ -4,7 +4,7 @@
 #
 # A process that writes what it likes into the memory that it shares with the
 # kernel (tests/userspace/verbs/scribble) harms itself at most: verified traffic
-# of another process on the same device goes on, the device can be removed, and
+# of other processes on the same device goes on, the device can be removed, and
 # the kernel says nothing. About 15 s; SHCA_SOAK: 30 minutes.
 . "$(dirname "$0")/lib.sh"
 . "$(dirname "$0")/scenario"
@@ -15,14 +15,17 @@ seconds=8
 seed=${SHCA_SEED:-$RANDOM$RANDOM}
 
 make_pair 1500
-start_traffic shca_a shca_b
+start_traffic wire shca_a shca_b
+start_traffic direct shca_a shca_a
 scribble() {
 	"$test_programs/scribble" -d shca_a -s "$seed" -t "$seconds" | sed -E 's/^(ok|not ok) /&scribbled./'
 	return "${PIPESTATUS[0]}"
 }
 check scribbler_ends scribble
-check traffic_goes_on traffic_is_alive
-check traffic_is_right end_traffic
+for way in wire direct; do
+	check $way.traffic_goes_on traffic_is_alive $way
+	check $way.traffic_is_right end_traffic $way
+done
 
 malformed() { cat /sys/class/infiniband/shca_a/ports/1/hw_counters/malformed_rings; }
 noticed() { echo "$(malformed) malformed"; [ "$(malformed)" -gt 0 ]; }
