@@ -131,27 +131,39 @@ make_pair() {
 	run wait_for 10 gid_index shca_b "$ip6_b"
 }
 
-# gid_index DEVICE ADDRESS : prints the index of the RoCEv2 GID of an address
+# gid_index DEVICE ADDRESS : prints the index of the RoCEv2 GID of an address.
+# In plain shell: it is asked often, and an interpreter takes a second to start
+# in an emulated guest.
 gid_index() {
-	python3 - "/sys/class/infiniband/$1/ports/1" "$2" <<-'END'
-		import ipaddress, sys
-		port, address = sys.argv[1], ipaddress.ip_address(sys.argv[2])
-		wanted = address.packed
-		if address.version == 4:
-		    wanted = bytes(10) + b"\xff\xff" + wanted
-		for index in range(1024):
-		    try:
-		        gid = open(f"{port}/gids/{index}").read()
-		        if bytes.fromhex(gid.replace(":", "")) == wanted and \
-		           "v2" in open(f"{port}/gid_attrs/types/{index}").read():
-		            print(index)
-		            sys.exit(0)
-		    except FileNotFoundError:
-		        break
-		    except OSError:
-		        pass	# an entry without a GID has no type
-		sys.exit(1)
-	END
+	local port=/sys/class/infiniband/$1/ports/1 wanted gid file index=-1
+	wanted=$(gid_of "$2")
+	while file=$port/gids/$((++index)) && [ -e "$file" ]; do
+		if read -r gid <"$file" && [ "$gid" = "$wanted" ] &&
+			grep -q v2 "$port/gid_attrs/types/$index"; then
+			echo "$index"
+			return
+		fi
+	done 2>/dev/null
+	return 1
+}
+
+# gid_of ADDRESS : the address as sysfs writes a GID, eight groups of four digits
+gid_of() {
+	local head=$1 tail='' gid='' group groups=() after=()
+	case $1 in
+	*:*)
+		[[ $1 != *::* ]] || { head=${1%%::*} tail=${1#*::}; }
+		IFS=: read -ra groups <<<"$head"
+		IFS=: read -ra after <<<"$tail"
+		while [ $((${#groups[@]} + ${#after[@]})) -lt 8 ]; do groups+=(0); done
+		for group in "${groups[@]}" "${after[@]}"; do printf -v gid '%s:%04x' "$gid" "0x$group"; done
+		echo "${gid#:}"
+		;;
+	*)
+		# shellcheck disable=SC2086 # four words
+		printf '0000:0000:0000:0000:0000:ffff:%02x%02x:%02x%02x\n' ${1//./ }
+		;;
+	esac
 }
 
 # between_pair SERVER... -- CLIENT... : a server in b and its client in a; fails
