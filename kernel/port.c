@@ -3,7 +3,9 @@
  * The port: its attributes, computed from the netdev whenever asked, and the
  * one function that notices a change of state and tells the consumers.
  */
+#include <linux/ethtool.h>
 #include <linux/netdevice.h>
+#include <linux/rtnetlink.h>
 #include <rdma/ib_addr.h>
 #include <rdma/ib_cache.h>
 #include <rdma/ib_verbs.h>
@@ -24,6 +26,28 @@ static enum ib_mtu shca_port_ib_mtu(const struct shca_dev *dev)
 u32 shca_port_mtu(const struct shca_dev *dev)
 {
 	return ib_mtu_enum_to_int(shca_port_ib_mtu(dev));
+}
+
+/*
+ * Speed and width.  The core translates them, but it writes to the log each
+ * time it meets a netdev without a speed (dummy, lo, ...), and makes an error of
+ * one that is going away; so those are told from the others here.
+ */
+static void shca_port_speed(struct shca_dev *dev, u32 port,
+			    struct ib_port_attr *attr)
+{
+	struct ethtool_link_ksettings link = {};
+	bool known;
+
+	rtnl_lock();
+	known = dev->ndev->reg_state == NETREG_REGISTERED &&
+		!__ethtool_get_link_ksettings(dev->ndev, &link);
+	rtnl_unlock();
+	if (known && !ib_get_eth_speed(&dev->ibdev, port, &attr->active_speed,
+				       &attr->active_width))
+		return;
+	attr->active_speed = IB_SPEED_SDR;
+	attr->active_width = IB_WIDTH_1X;
 }
 
 int shca_query_port(struct ib_device *ibdev, u32 port,
@@ -47,8 +71,8 @@ int shca_query_port(struct ib_device *ibdev, u32 port,
 	attr->max_msg_sz = 1u << 31;
 	attr->pkey_tbl_len = 1;
 	attr->max_vl_num = 1;
-	return ib_get_eth_speed(ibdev, port, &attr->active_speed,
-				&attr->active_width);
+	shca_port_speed(dev, port, attr);
+	return 0;
 }
 
 /*
