@@ -12,6 +12,7 @@
 #include <linux/ipv6.h>
 #include <linux/udp.h>
 #include <net/addrconf.h>
+#include <net/bonding.h>
 #include <net/ip.h>
 #include <net/ip6_checksum.h>
 #include <net/ip6_route.h>
@@ -435,19 +436,35 @@ static bool shca_roce_check(const struct shca_av *av, const struct sk_buff *skb)
 	       ipv6_addr_equal(&ipv6_hdr(skb)->daddr, &av->roce.saddr);
 }
 
-/* Is @ndev the device's netdev, a VLAN on it, or the bond that it is in? */
+/* Of an active-backup bond, only the active slave's device has its GIDs. */
+static bool shca_is_backup_slave(struct net_device *ndev)
+{
+	struct net_device *bond = netdev_master_upper_dev_get_rcu(ndev);
+	struct net_device *active;
+
+	if (!bond || !netif_is_bond_master(bond))
+		return false;
+	active = bond_option_active_slave_get_rcu(netdev_priv(bond));
+	return active && active != ndev;
+}
+
+/*
+ * Is an address of @ndev in the GID table of the device?  Those of its netdev
+ * are, and of all that is built upon that: VLAN, bond, bridge, macvlan.
+ */
 static bool shca_netdev_of(const struct shca_dev *dev, struct net_device *ndev,
 			   u16 *vlan)
 {
 	*vlan = SHCA_VLAN_NONE;
 	if (!ndev)
 		return false;
-	if (ndev == dev->ndev ||
-	    netdev_master_upper_dev_get_rcu(dev->ndev) == ndev)
+	if (ndev == dev->ndev)
 		return true;
-	if (!is_vlan_dev(ndev) || vlan_dev_real_dev(ndev) != dev->ndev)
+	if (!netdev_has_upper_dev_all_rcu(dev->ndev, ndev) ||
+	    shca_is_backup_slave(dev->ndev))
 		return false;
-	*vlan = vlan_dev_vlan_id(ndev);
+	if (is_vlan_dev(ndev))
+		*vlan = vlan_dev_vlan_id(ndev);
 	return true;
 }
 
@@ -462,8 +479,12 @@ static bool shca_roce_serves(const struct shca_dev *dev,
 	if (skb->protocol == htons(ETH_P_IP)) {
 		ndev = __ip_dev_find(net, ip_hdr(skb)->daddr, false);
 	} else {
-		/* A link-local address may be on several netdevs. */
-		ndev = dev->ndev;
+		/* A link-local address may be on several netdevs, as on a VLAN
+		 * and its parent: it is the one where it arrived.
+		 */
+		ndev = skb->dev;
+		if (!ipv6_chk_addr(net, &ipv6_hdr(skb)->daddr, ndev, 1))
+			ndev = dev->ndev;
 		if (!ipv6_chk_addr(net, &ipv6_hdr(skb)->daddr, ndev, 1))
 			ndev = ipv6_dev_find(net, &ipv6_hdr(skb)->daddr, NULL);
 	}
