@@ -397,7 +397,8 @@ static int shca_roce_xmit(struct shca_dev *dev, const struct shca_av *av,
 	if (likely(!net_xmit_eval(err)))
 		return 0;
 	shca_count_n(dev, TX_DROP, segs);
-	return err == NET_XMIT_DROP ? -EBUSY : err;
+	/* A queue drains; a link that is down (veth says the same) is loss. */
+	return err == NET_XMIT_DROP && netif_carrier_ok(dst->dev) ? -EBUSY : err;
 }
 
 /*
