@@ -126,8 +126,8 @@ struct shca_pd {
  * shca_newlink() - rdma link add; struct rdma_link_ops.newlink
  *
  * Context: process, without RTNL.
- * Return: 0, or EADDRINUSE (port 4791 has another owner), EINVAL (not
- * an Ethernet netdev), ENODEV (netdev going away), ENOMEM.
+ * Return: 0, or EADDRINUSE (port 4791 has another owner), EEXIST (the name is
+ * taken), EINVAL (not an Ethernet netdev), ENODEV (netdev going away), ENOMEM.
  */
 int shca_newlink(const char *name, struct net_device *ndev);
 

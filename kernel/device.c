@@ -351,6 +351,8 @@ int shca_newlink(const char *name, struct net_device *ndev)
 	if (err)
 		goto err_dealloc;
 	err = ib_register_device(&dev->ibdev, name, NULL);
+	if (err == -ENFILE)
+		err = -EEXIST;	/* the core's word for a name that is taken */
 	if (err)
 		goto err_dealloc;
 	if (shca_dev_check_gone(dev)) {
