@@ -64,6 +64,7 @@ struct shca_net;
  *		the limits above
  * @node:	in shca_dev_list, protected by shca_dev_lock
  * @gone:	the netdev went away before registration; under shca_dev_lock
+ * @removing:	the core takes it away from all consumers (device.c)
  * @port_up:	last port state dispatched; written under RTNL only
  * @rescan:	asks the core for the GIDs of a loopback netdev (lo.c)
  */
@@ -77,6 +78,7 @@ struct shca_dev {
 	u8 path;
 	struct list_head node;
 	bool gone;
+	bool removing;
 	bool port_up;
 	struct work_struct rescan;
 	atomic_t nr_pd;

@@ -9,7 +9,8 @@
  *
  * Each way ends the contexts of all processes (disassociate_ucontext), which
  * destroys their objects, so nothing of ours is in use afterwards and no
- * process can delay it.
+ * process can delay it.  A process that does nothing but poll would never learn
+ * of it; so what it has outstanding is flushed, see shca_destroy_qp().
  */
 #define pr_fmt(fmt) KBUILD_MODNAME ": " fmt
 
@@ -445,12 +446,48 @@ static struct notifier_block shca_netdev_nb = {
 	.notifier_call = shca_netdev_notify,
 };
 
+/* ---- consumers lose the device -------------------------------------------- */
+
+/*
+ * A client of our own devices.  Clients lose a device in the reverse order of
+ * registration, and ib_uverbs, on which this module depends, has registered
+ * before us: so we know before the objects of processes are destroyed.
+ */
+static int shca_client_add(struct ib_device *ibdev)
+{
+	if (ibdev->ops.dealloc_driver != shca_dealloc_driver)
+		return -EOPNOTSUPP;	/* another driver's; not an error */
+	/* It may also come back, in another network namespace. */
+	WRITE_ONCE(to_shca_dev(ibdev)->removing, false);
+	return 0;
+}
+
+static void shca_client_remove(struct ib_device *ibdev, void *data)
+{
+	WRITE_ONCE(to_shca_dev(ibdev)->removing, true);
+}
+
+static struct ib_client shca_client = {
+	.name = KBUILD_MODNAME,
+	.add = shca_client_add,
+	.remove = shca_client_remove,
+};
+
 int shca_dev_init(void)
 {
-	return register_netdevice_notifier(&shca_netdev_nb);
+	int err;
+
+	err = ib_register_client(&shca_client);
+	if (err)
+		return err;
+	err = register_netdevice_notifier(&shca_netdev_nb);
+	if (err)
+		ib_unregister_client(&shca_client);
+	return err;
 }
 
 void shca_dev_exit(void)
 {
 	unregister_netdevice_notifier(&shca_netdev_nb);
+	ib_unregister_client(&shca_client);
 }

@@ -317,10 +317,30 @@ err_free:
 	return err;
 }
 
+/*
+ * The device is taken from a process: its mappings stay, and a poller finds
+ * there how each request ended.
+ */
+static void shca_qp_flush_all(struct shca_qp *qp)
+{
+	spin_lock_bh(&qp->sq.lock);
+	spin_lock(&qp->rq.lock);
+	if (qp->state != IB_QPS_RESET)
+		shca_qp_set_error_locked(qp);
+	spin_unlock(&qp->rq.lock);
+	spin_unlock_bh(&qp->sq.lock);
+	if (READ_ONCE(qp->state) != IB_QPS_ERR)
+		return;
+	shca_sq_run(qp);
+	shca_rq_flush_all(qp);
+}
+
 int shca_destroy_qp(struct ib_qp *ibqp, struct ib_udata *udata)
 {
 	struct shca_qp *qp = to_shca_qp(ibqp);
 
+	if (qp->is_user && READ_ONCE(qp->dev->removing))
+		shca_qp_flush_all(qp);
 	/* No packet finds it any longer ... */
 	shca_net_del_qp(qp->dev->snet, qp);
 	/* ... those that found it start nothing that lasts ... */

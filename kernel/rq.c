@@ -197,6 +197,19 @@ static bool shca_rq_flush(struct shca_qp *qp)
 	return true;
 }
 
+void shca_rq_flush_all(struct shca_qp *qp)
+{
+	u32 rounds = qp->rq.ring.entries / SHCA_FLUSH_BUDGET + 1;
+	bool more = true;
+
+	/* So often at most: a process may go on posting. */
+	while (more && rounds--) {
+		spin_lock_bh(&qp->rq.lock);
+		more = shca_rq_flush(qp);
+		spin_unlock_bh(&qp->rq.lock);
+	}
+}
+
 SHCA_BH_HANDLER(shca_rq_continue)
 {
 	struct shca_qp *qp = container_of(bh, struct shca_qp, rq.bh);

@@ -50,6 +50,13 @@ void shca_rq_stop(struct shca_qp *qp);
 /** shca_rq_kick() - continue in softirq: responses, or flushing */
 void shca_rq_kick(struct shca_qp *qp);
 
+/**
+ * shca_rq_flush_all() - flush what is posted, here and now; the QP is in error
+ *
+ * Context: may sleep.
+ */
+void shca_rq_flush_all(struct shca_qp *qp);
+
 /* struct ib_device_ops */
 int shca_post_recv(struct ib_qp *ibqp, const struct ib_recv_wr *wr,
 		   const struct ib_recv_wr **bad_wr);
