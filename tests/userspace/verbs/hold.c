@@ -5,16 +5,20 @@
  * can wait for it:
  *
  *	traffic			requests of all kinds complete, in a loop
+ *	alive			after SIGUSR1: many more requests have completed
+ *	silent N ms		so long no request had succeeded when it ended
+ *	longest silence N ms	between two successes, when nothing ended it
  *	ended: REASON		an event, a completion or a call said so
  *
  * and then keeps the device open until it gets SIGTERM (or at once leaves, with
  * --leave), closes it and exits with 0.  Wrong data, or an end that cannot come
  * from a removal, give 1.
  *
- *	hold -d DEVICE [-p PEER] [-f 4|6] [--idle] [--leave]
+ *	hold -d DEVICE [-p PEER] [-f 4|6] [-u TIMEOUT] [--idle] [--leave]
  *	hold -d DEVICE --listen PORT | --connect HOST:PORT ...
  *
  * The first form has both ends in this process; the others are two processes.
+ * TIMEOUT is the local ACK timeout of the queue pairs as in IBTA, default 14.
  */
 #include "util.h"
 
@@ -30,7 +34,9 @@
 
 static bool idle, leave;
 static const char *listen_port, *connect_to;
-static volatile sig_atomic_t terminated;
+static volatile sig_atomic_t terminated, asked;
+static struct config config;
+static uint64_t last_success, longest_silence;
 
 /* One direction of traffic: slots at @from go to the same slots at @to. */
 struct stream {
@@ -47,11 +53,19 @@ static void on_term(int sig)
 	terminated = 1;
 }
 
+static void on_usr1(int sig)
+{
+	(void)sig;
+	asked = 1;
+}
+
 /* Why it is over; called once. Never returns. */
 static void finish(struct end *end, const char *why)
 {
 	sigset_t mask, old;
 
+	printf("silent %llu ms\n",
+	       (unsigned long long)(millis() - last_success));
 	printf("ended: %s\n", why);
 	sigemptyset(&mask);
 	sigaddset(&mask, SIGTERM);
@@ -140,6 +154,15 @@ static void post_receive(struct stream *s, uint64_t id)
 	REQUIRE_EQ(err, 0);
 }
 
+static void success(void)
+{
+	uint64_t now = millis();
+
+	if (last_success && now - last_success > longest_silence)
+		longest_silence = now - last_success;
+	last_success = now;
+}
+
 static void poll_one(struct stream *s, struct ibv_cq *cq)
 {
 	struct ibv_wc wc;
@@ -151,6 +174,7 @@ static void poll_one(struct stream *s, struct ibv_cq *cq)
 			FAIL("completion: %s", ibv_wc_status_str(wc.status));
 		finish(s->end, ibv_wc_status_str(wc.status));
 	}
+	success();
 	if (wc.opcode == IBV_WC_RECV)
 		post_receive(s, wc.wr_id);
 	else
@@ -159,6 +183,7 @@ static void poll_one(struct stream *s, struct ibv_cq *cq)
 
 static void run_traffic(struct stream *s, int nr)
 {
+	uint64_t alive_at = 0;
 	bool told = false;
 	unsigned int turn;
 	int i;
@@ -174,12 +199,22 @@ static void run_traffic(struct stream *s, int nr)
 			printf("traffic\n");
 			told = true;
 		}
+		if (asked) {
+			asked = 0;
+			alive_at = s[0].done + 4 * SLOTS;
+		}
+		if (alive_at && s[0].done >= alive_at) {
+			printf("alive\n");
+			alive_at = 0;
+		}
 		if (idle)
 			look_for_event(s[0].end, 1000);
 		else if (turn % 64 == 0)
 			look_for_event(s[0].end, 0);
 		sched_yield();
 	}
+	printf("longest silence %llu ms\n",
+	       (unsigned long long)longest_silence);
 	printf("terminated before the device\n");
 }
 
@@ -214,7 +249,7 @@ static void one_process(void)
 	struct buf mem[2];
 	struct end a, b;
 
-	pair_make(&a, &b, &config_default);
+	pair_make(&a, &b, &config);
 	s[0] = stream_make(&a, &mem[0]);
 	s[1] = stream_make(&b, &mem[1]);
 	s[0].peer = stream_address(&s[1]);
@@ -233,7 +268,7 @@ static void two_processes(void)
 	char host[256], *port;
 	int fd;
 
-	end = end_make(nic_a(), &config_default);
+	end = end_make(nic_a(), &config);
 	s = stream_make(&end, &mem);
 	if (listen_port) {
 		fd = tcp_listen(listen_port);
@@ -270,7 +305,9 @@ int main(int argc, char **argv)
 	struct sigaction action = { .sa_handler = on_term };
 	int c;
 
-	while ((c = getopt_long(argc, argv, "d:p:f:", longs, NULL)) >= 0) {
+	config = config_default;
+
+	while ((c = getopt_long(argc, argv, "d:p:f:u:", longs, NULL)) >= 0) {
 		switch (c) {
 		case 'd':
 			options.device = optarg;
@@ -280,6 +317,9 @@ int main(int argc, char **argv)
 			break;
 		case 'f':
 			options.family = atoi(optarg);
+			break;
+		case 'u':
+			config.timeout = atoi(optarg);
 			break;
 		case 'i':
 			idle = true;
@@ -299,6 +339,8 @@ int main(int argc, char **argv)
 	}
 	setvbuf(stdout, NULL, _IOLBF, 0);
 	sigaction(SIGTERM, &action, NULL);
+	action.sa_handler = on_usr1;
+	sigaction(SIGUSR1, &action, NULL);
 	if (listen_port || connect_to)
 		two_processes();
 	else
