@@ -2,8 +2,9 @@
 # SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 #
 # Connections by address: rdma_cm between namespaces and to the host's own
-# address, IPv4 and IPv6, connected and datagram; several devices on one netdev,
-# of which the first answers and the next inherits; a VLAN on the netdev.
+# address, IPv4 and IPv6, connected and datagram; sockets over RDMA; several
+# devices on one netdev, of which the first answers and the next inherits; a VLAN
+# on the netdev.
 . "$(dirname "$0")/lib.sh"
 
 # cm_pair NAMESPACE_SERVER SERVER... -- CLIENT... : as between_pair, but these
@@ -46,6 +47,33 @@ check rping_large cm_pair $ns_b rping -s -V -C 3 -S 60000 -a $ip4_b -- rping -c 
 check ucmatose cm_pair $ns_b ucmatose -b $ip4_b -C 10 -S 5000 -- ucmatose -s $ip4_b -C 10 -S 5000
 check udaddy cm_pair $ns_b udaddy -b $ip4_b -- udaddy -s $ip4_b
 check rdma_client cm_pair $ns_b rdma_server -p 7471 -- rdma_client -s $ip4_b -p 7471
+# (XRC is not offered, so these two talk RC)
+check rdma_xclient cm_pair $ns_b rdma_xserver -p 7471 -c r -- rdma_xclient -s $ip4_b -p 7471 -c r
+
+# sockets over RDMA: inline, WRITE with immediate, credits by SEND; riostream
+# writes into mapped memory of the peer. `v` compares what has arrived.
+for how in b a n; do
+	for program in rstream riostream; do
+		check "$program.$how" cm_pair $ns_b $program -I 5 -C 20 -S 30000 -T $how -T v -- \
+			$program -s $ip4_b -I 5 -C 20 -S 30000 -T $how -T v
+	done
+done
+check rstream.small cm_pair $ns_b rstream -I 20 -C 20 -S 40 -T v -- rstream -s $ip4_b -I 20 -C 20 -S 40 -T v
+check rstream.ipv6 cm_pair $ns_b rstream -b $ip6_b -I 5 -C 20 -S 3000 -T v -- \
+	rstream -s $ip6_b -I 5 -C 20 -S 3000 -T v
+if [ -n "${SHCA_SOAK-}" ]; then
+	for program in rstream riostream; do
+		check "$program.all_sizes" cm_pair $ns_b $program -S all -T v -- $program -s $ip4_b -S all -T v
+	done
+fi
+
+# perftest with its connections made by rdma_cm, IPv4 and IPv6
+check ib_send_bw cm_pair $ns_b ib_send_bw -R -F -s 65536 -n 20 -- \
+	ib_send_bw -R -F -s 65536 -n 20 $ip4_b
+check ib_send_bw.ud cm_pair $ns_b ib_send_bw -R -F -c UD -s 1000 -n 20 -- \
+	ib_send_bw -R -F -c UD -s 1000 -n 20 $ip4_b
+check ib_write_bw.ipv6 cm_pair $ns_b ib_write_bw -R --ipv6-addr -F -s 65536 -n 20 -q 8 -- \
+	ib_write_bw -R --ipv6-addr -F -s 65536 -n 20 -q 8 $ip6_b
 
 # a second device on a's netdev; the first goes, the second inherits
 add_device shca_c veth_a $ns_a
