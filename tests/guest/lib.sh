@@ -99,14 +99,19 @@ make_namespaces() {
 	run ip netns add "$ns_a"
 	run ip netns add "$ns_b"
 	run ip link add veth_a mtu "$mtu" netns "$ns_a" type veth peer name veth_b mtu "$mtu" netns "$ns_b"
-	run in_a ip addr add "$ip4_a/24" dev veth_a
-	run in_b ip addr add "$ip4_b/24" dev veth_b
-	run in_a ip -6 addr add "$ip6_a/64" dev veth_a nodad
-	run in_b ip -6 addr add "$ip6_b/64" dev veth_b nodad
-	run in_a ip link set lo up
-	run in_b ip link set lo up
-	run in_a ip link set veth_a up
-	run in_b ip link set veth_b up
+	run configure "$ns_a" veth_a $ip4_a $ip6_a
+	run configure "$ns_b" veth_b $ip4_b $ip6_b
+}
+
+# configure NAMESPACE NETDEV IPV4 IPV6 : one process, for every start of one takes
+# its time in an emulated guest
+configure() {
+	ip -n "$1" -batch - <<-END
+		addr add $3/24 dev $2
+		addr add $4/64 dev $2 nodad
+		link set lo up
+		link set $2 up
+	END
 }
 
 # add_device NAME NETDEV [NAMESPACE] : a softhca device, ready for use
