@@ -3,13 +3,15 @@
 #
 # Devices are taken away in each way there is, while processes use and hold
 # them: nothing waits for those processes, they learn of it, and what they still
-# do afterwards fails in an orderly way. Each way is gone several times.
+# do afterwards fails in an orderly way. Each way is gone several times: ROUNDS,
+# 20 in make soak.
 #
 # timeout: 600
 . "$(dirname "$0")/lib.sh"
 . "$(dirname "$0")/scenario"
 
-rounds=${ROUNDS:-3}
+rounds=${ROUNDS:-${SHCA_SOAK:+20}}
+rounds=${rounds:-2}
 limit_ms=1000
 
 # The processes run outside of the two namespaces: one inside would keep its

@@ -2,10 +2,11 @@
 # SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 #
 # kill -9 of either side in full traffic: the kernel stays silent, the peer gets
-# completion errors and leaves, nothing is left over. Short form of a long soak.
+# completion errors and leaves, nothing is left over. ROUNDS times, 50 in make
+# soak.
 . "$(dirname "$0")/lib.sh"
 
-rounds=${SHCA_SOAK:+50}
+rounds=${ROUNDS:-${SHCA_SOAK:+50}}
 rounds=${rounds:-4}
 
 # One round: perftest between the pair, the given side is killed in the middle.
