@@ -13,7 +13,7 @@
 .NOTPARALLEL:
 
 KDIR ?= /lib/modules/$(shell uname -r)/build
-KERNELS ?= 6.12
+KERNELS ?=
 TESTS ?=
 
 all: modules provider
