@@ -9,7 +9,7 @@
 
 #include <linux/hrtimer.h>
 #include <linux/mm.h>
-#include <linux/version.h>
+#include <linux/netdevice.h>
 #include <linux/workqueue.h>
 #include <rdma/ib_umem.h>
 #include <rdma/ib_verbs.h>
@@ -44,6 +44,25 @@ static inline void hrtimer_setup(struct hrtimer *timer,
 {
 	hrtimer_init(timer, clock, mode);
 	timer->function = fn;
+}
+#endif
+
+/* The longest GSO packet that @ndev takes over IPv4. */
+static inline unsigned int shca_gso_max_size4(const struct net_device *ndev)
+{
+#ifdef HAVE_GSO_IPV4_MAX_SIZE
+	return READ_ONCE(ndev->gso_ipv4_max_size);
+#else
+	return READ_ONCE(ndev->gso_max_size);
+#endif
+}
+
+/* Where it lacks nothing keeps rdma-core's udev rule from renaming, but a
+ * device without a parent is not renamed anyway.
+ */
+#ifndef HAVE_IB_MARK_NAME_ASSIGNED_BY_USER
+static inline void ib_mark_name_assigned_by_user(struct ib_device *ibdev)
+{
 }
 #endif
 

@@ -327,9 +327,7 @@ int shca_newlink(const char *name, struct net_device *ndev)
 	shca_dev_init_attrs(dev);
 	shca_ah_table_init(dev);
 	shca_lo_init_dev(dev);
-#ifdef HAVE_IB_MARK_NAME_ASSIGNED_BY_USER
 	ib_mark_name_assigned_by_user(&dev->ibdev);
-#endif
 	err = -ENOMEM;
 	dev->counters = alloc_percpu(struct shca_counters);
 	if (!dev->counters)

@@ -24,6 +24,7 @@
 #include <rdma/ib_cache.h>
 #include <rdma/ib_verbs.h>
 
+#include "compat.h"
 #include "core/headers.h"
 #include "counters.h"
 #include "dev.h"
@@ -306,7 +307,7 @@ static unsigned int shca_roce_max_batch(struct shca_dev *dev,
 		return 0;
 	size = min_t(u32, READ_ONCE(ndev->gso_max_size), GSO_LEGACY_MAX_SIZE);
 	if (av->roce.ipv4)
-		size = min_t(u32, READ_ONCE(ndev->gso_ipv4_max_size), size);
+		size = min(shca_gso_max_size4(ndev), size);
 	size -= min_t(u32, size, MAX_HEADER + sizeof(struct ipv6hdr) +
 			   sizeof(struct udphdr));
 	*bytes = min(size, *bytes);

@@ -65,19 +65,37 @@ is_current() {
 set_current() { printf '%s\n' "$2" >"$1.key"; }
 
 # platform NAME : what a --kernel value stands for. Sets
-#   suite     Debian suite of the guest's user space, headers and libraries
+#   suite     Debian suite of the guest's kernel, user space, headers, libraries
 #   flavour   where the kernel comes from: distribution package, or own build
-# One row per value of the command contract; the row says what is not there yet.
+#   tested    the kernel series that the suite is expected to have: on a newer
+#             one warnings are told, on this one they fail the build
+# One row per value of the command contract.
 # shellcheck disable=SC2034 # used by who sources this
 platform() {
 	case $1 in
-	6.12) suite=trixie flavour=distribution ;;
-	debug) suite=trixie flavour=own ;;
-	6.1 | 7.2) die "--kernel $1 is not supported yet (supported: $platforms)" ;;
+	6.1) suite=bookworm flavour=distribution tested=6.1 ;;
+	6.12) suite=trixie flavour=distribution tested=6.12 ;;
+	7.2) suite=forky flavour=distribution tested=7.2 ;;
+	debug) suite=trixie flavour=own tested=6.12 ;;
 	*) die "unknown kernel '$1' (supported: $platforms)" ;;
 	esac
 }
-platforms="6.12 debug"
+platforms="6.1 6.12 7.2 debug"
+
+# series RELEASE : 6.12.117+deb13-amd64 -> 6.12
+series() { sed -E 's/^([0-9]+\.[0-9]+).*/\1/' <<<"$1"; }
+
+# tell_untested RELEASE : a word where softhca has not been tested with a kernel.
+# Those between the tested ones are taken to be like them.
+tell_untested() {
+	local series oldest=6.1 newest=7.2
+	series=$(series "$1")
+	if [ "$(printf '%s\n' "$series" "$newest" | sort -V | tail -n 1)" != "$newest" ]; then
+		say "warning: kernel $1 is newer than the newest that softhca is tested with ($newest)"
+	elif [ "$(printf '%s\n' "$series" "$oldest" | sort -V | head -n 1)" != "$oldest" ]; then
+		say "warning: kernel $1 is older than the oldest that softhca is tested with ($oldest)"
+	fi
+}
 
 # proxy_from_apt : the host's apt proxy, if one is configured.
 proxy_from_apt() {
