@@ -66,6 +66,13 @@ static inline void ib_mark_name_assigned_by_user(struct ib_device *ibdev)
 }
 #endif
 
+/* The UDP tunnel's functions take a struct sock, no longer a struct socket. */
+#ifdef HAVE_UDP_TUNNEL_SOCK
+#define shca_tunnel_sock(socket) ((socket)->sk)
+#else
+#define shca_tunnel_sock(socket) (socket)
+#endif
+
 #ifdef HAVE_IB_UMEM_GET_VA
 #define ib_umem_get ib_umem_get_va
 #endif

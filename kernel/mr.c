@@ -192,8 +192,8 @@ static struct ib_mr *shca_mr_finish(struct shca_dev *dev, struct shca_mr *mr)
 	return &mr->ibmr;
 }
 
-struct ib_mr *shca_reg_user_mr(struct ib_pd *ibpd, u64 start, u64 length,
-			       u64 iova, int access, struct ib_udata *udata)
+static struct ib_mr *shca_user_mr(struct ib_pd *ibpd, u64 start, u64 length,
+				  u64 iova, int access, struct ib_udata *udata)
 {
 	struct shca_dev *dev = to_shca_dev(ibpd->device);
 	struct shca_mr *mr;
@@ -229,6 +229,24 @@ err_free:
 	shca_mr_free(dev, mr);
 	return ERR_PTR(err);
 }
+
+#ifdef HAVE_REG_USER_MR_DMAH
+struct ib_mr *shca_reg_user_mr(struct ib_pd *ibpd, u64 start, u64 length,
+			       u64 iova, int access, struct ib_dmah *dmah,
+			       struct ib_udata *udata)
+{
+	/* Hints for a bus; there is none. */
+	if (dmah)
+		return ERR_PTR(-EOPNOTSUPP);
+	return shca_user_mr(ibpd, start, length, iova, access, udata);
+}
+#else
+struct ib_mr *shca_reg_user_mr(struct ib_pd *ibpd, u64 start, u64 length,
+			       u64 iova, int access, struct ib_udata *udata)
+{
+	return shca_user_mr(ibpd, start, length, iova, access, udata);
+}
+#endif
 
 struct ib_mr *shca_get_dma_mr(struct ib_pd *ibpd, int access)
 {

@@ -110,8 +110,14 @@ struct ib_mr *shca_alloc_mr(struct ib_pd *ibpd, enum ib_mr_type type,
 			    u32 max_num_sg);
 int shca_map_mr_sg(struct ib_mr *ibmr, struct scatterlist *sg, int nr_sg,
 		   unsigned int *offset);
+#ifdef HAVE_REG_USER_MR_DMAH
+struct ib_mr *shca_reg_user_mr(struct ib_pd *ibpd, u64 start, u64 length,
+			       u64 iova, int access, struct ib_dmah *dmah,
+			       struct ib_udata *udata);
+#else
 struct ib_mr *shca_reg_user_mr(struct ib_pd *ibpd, u64 start, u64 length,
 			       u64 iova, int access, struct ib_udata *udata);
+#endif
 int shca_dereg_mr(struct ib_mr *ibmr, struct ib_udata *udata);
 
 #endif

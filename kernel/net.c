@@ -16,6 +16,7 @@
 #include <net/udp_tunnel.h>
 #include <rdma/ib_verbs.h>
 
+#include "compat.h"
 #include "qp.h"
 #include "rx.h"
 
@@ -46,16 +47,16 @@ static struct socket *shca_open_socket(struct net *net, bool ipv6)
 	if (err)
 		return ERR_PTR(err);
 	tnl.sk_user_data = net_generic(net, shca_net_id);
-	setup_udp_tunnel_sock(net, sock, &tnl);
+	setup_udp_tunnel_sock(net, shca_tunnel_sock(sock), &tnl);
 	return sock;
 }
 
 static void shca_release_sockets(struct shca_net *snet)
 {
 	if (snet->sk6)
-		udp_tunnel_sock_release(snet->sk6);
+		udp_tunnel_sock_release(shca_tunnel_sock(snet->sk6));
 	if (snet->sk4)
-		udp_tunnel_sock_release(snet->sk4);
+		udp_tunnel_sock_release(shca_tunnel_sock(snet->sk4));
 	snet->sk6 = NULL;
 	snet->sk4 = NULL;
 }

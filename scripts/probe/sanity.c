@@ -6,10 +6,14 @@
 #include <rdma/ib_verbs.h>
 #include <rdma/rdma_netlink.h>
 
-struct ib_device *probe(void);
-struct ib_device *probe(void)
+struct shca_probe {
+	struct ib_device ibdev;
+};
+
+struct shca_probe *probe(void);
+struct shca_probe *probe(void)
 {
-	return _ib_alloc_device(sizeof(struct ib_device));
+	return ib_alloc_device(shca_probe, ibdev);
 }
 
 MODULE_LICENSE("Dual BSD/GPL");
