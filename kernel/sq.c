@@ -171,8 +171,10 @@ static int shca_sq_complete(struct shca_qp *qp)
 		if (!shca_cq_post(sq->cq, qp->ibqp, qp->qpn, &wc))
 			shca_req_fail(&sq->req);
 	}
-	/* Requests that retired without a completion. */
 	if (head != sq->req.head)
+		/* Requests that retired without a completion; pairs with the
+		 * acquire of who posts.
+		 */
 		smp_store_release(&qp->status->sq_cons, sq->req.head);
 	return sq->req.head - head;
 }
@@ -465,6 +467,7 @@ static int shca_post_kernel(struct shca_qp *qp, const struct ib_send_wr *wr,
 				    smp_load_acquire(&qp->status->sq_cons));
 	if (err)
 		*bad_wr = wr;
+	/* Pairs with the acquire of who fetches. */
 	smp_store_release(&qp->index->sq_prod, sq->prod);
 	spin_unlock_irqrestore(&sq->post_lock, flags);
 	return err;
