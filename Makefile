@@ -4,8 +4,11 @@
 #
 #   make               module and provider for KDIR (default: the running kernel)
 #   make demo          two devices in a QEMU guest exchange real traffic
-#   make check         every test; TESTS=pattern runs some, KERNELS="6.12 debug"
+#   make check         every test; TESTS=pattern runs some, KERNELS="6.1 6.12 7.2 debug",
+#                      BUILDS=all also builds for every kernel and tests the packages
 #   make soak          the tests that take long
+#   make style         checkpatch, sparse, clang-format, shellcheck
+#   make deb           packages: the module for DKMS, the provider and the tool
 #   make install       module, provider and tool for this machine; make uninstall
 #   make clean         removes what was built, keeps what was downloaded
 #   make distclean     removes build/
@@ -34,15 +37,21 @@ demo:
 	@scripts/demo
 
 check:
-	@TESTS='$(TESTS)' KERNELS='$(KERNELS)' scripts/check
+	@TESTS='$(TESTS)' KERNELS='$(KERNELS)' BUILDS='$(BUILDS)' scripts/check
+
+style:
+	@scripts/style
+
+deb:
+	@scripts/build/deb
 
 soak:
 	@TESTS='$(TESTS)' KERNELS='$(KERNELS)' scripts/check --soak
 
 clean:
-	rm -rf build/module build/provider build/programs build/guest-install build/core build/fuzz build/run build/log build/check
+	rm -rf build/module build/provider build/programs build/guest-install build/core build/fuzz build/run build/log build/check build/deb
 
 distclean: clean
 	@scripts/build/host distclean
 
-.PHONY: all modules provider install uninstall demo check soak clean distclean
+.PHONY: all modules provider install uninstall demo check soak style deb clean distclean

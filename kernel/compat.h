@@ -13,7 +13,7 @@
 #include <linux/workqueue.h>
 #include <rdma/ib_umem.h>
 #include <rdma/ib_verbs.h>
-#if __has_include(<rdma/iter.h>)
+#ifdef HAVE_RDMA_ITER_H
 #include <rdma/iter.h>	/* was part of ib_umem.h and ib_verbs.h */
 #endif
 
