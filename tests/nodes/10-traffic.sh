@@ -3,6 +3,8 @@
 #
 # Two kernels that share nothing but an Ethernet: RC, UC and UD with checked data
 # over IPv4 and IPv6, rdma_cm, and bandwidth runs at MTU 1500 and 9000.
+#
+# timeout: 300
 . "$(dirname "$0")/lib.sh"
 
 # shellcheck disable=SC2034 # gid6_* are used by name
