@@ -9,6 +9,7 @@
 #   make soak          the tests that take long
 #   make style         checkpatch, sparse, clang-format, shellcheck
 #   make deb           packages: the module for DKMS, the provider and the tool
+#   make bench         how fast, beside Soft-RoCE; BENCH=pattern, BENCH_REPS=n, BENCH_QUICK=1
 #   make install       module, provider and tool for this machine; make uninstall
 #   make clean         removes what was built, keeps what was downloaded
 #   make distclean     removes build/
@@ -48,10 +49,13 @@ deb:
 soak:
 	@TESTS='$(TESTS)' KERNELS='$(KERNELS)' scripts/check --soak
 
+bench:
+	@scripts/bench
+
 clean:
-	rm -rf build/module build/provider build/programs build/guest-install build/core build/fuzz build/run build/log build/check build/deb
+	rm -rf build/module build/provider build/programs build/guest-install build/core build/fuzz build/run build/log build/check build/deb build/bench
 
 distclean: clean
 	@scripts/build/host distclean
 
-.PHONY: all modules provider install uninstall demo check soak style deb clean distclean
+.PHONY: all modules provider install uninstall demo check soak bench style deb clean distclean

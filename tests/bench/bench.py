@@ -1,0 +1,467 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
+"""Measures, in the guest, what `make bench` reports; called by ./run.
+
+A cell is one operation of one size over one path, for everybody who can do it.
+All cells are gone through once per repetition, and within a cell everybody one
+after the other, in an order that turns with each repetition: what else happens
+on the machine then hits all alike. A first round, which is not counted, finds how
+many iterations take a fraction of a second.
+
+Devices are measured by perftest, each run by two new processes. All processes
+are in the initial namespace and talk about their queue pairs over 127.0.0.1; which
+way the data goes is decided by devices and GIDs alone.
+"""
+
+import argparse
+import collections
+import dataclasses
+import fnmatch
+import json
+import os
+import re
+import statistics
+import subprocess
+import sys
+import time
+
+HERE = os.path.dirname(os.path.abspath(__file__))
+NS_A, NS_B = "shca-a", "shca-b"
+LIMIT = 25          # seconds after which a run of one cell has failed
+SECONDS = 0.35      # that a run should take, beside making its queue pairs
+
+# path -> who -> (server, client); an end is (namespace, netdev, device, address)
+ENDS = {
+    "device": {
+        "softhca": (("shca-a", "veth_a", "shca_a", "10.77.0.1"),) * 2,
+        "rxe": (("", "veth_rs", "rxe_s", "10.89.0.1"),) * 2,
+    },
+    "veth9000": {
+        "softhca": (("shca-b", "veth_b", "shca_b", "10.77.0.2"), ("shca-a", "veth_a", "shca_a", "10.77.0.1")),
+        "rxe": (("", "veth_rb", "rxe_b", "10.87.0.2"), ("", "veth_ra", "rxe_a", "10.87.0.1")),
+    },
+    "veth1500": {
+        "softhca": (("shca-b", "veth_d", "shca_d", "10.78.0.2"), ("shca-a", "veth_c", "shca_c", "10.78.0.1")),
+        "rxe": (("", "veth_rd", "rxe_d", "10.88.0.2"), ("", "veth_rc", "rxe_c", "10.88.0.1")),
+    },
+}
+RXE_PEER = (("", "veth_rp", "rxe_p", "10.79.0.2"), (NS_A, "veth_p", "shca_p", "10.79.0.1"))
+PATH_MTU = {"device": 4096, "veth9000": 4096, "veth1500": 1024}
+
+
+@dataclasses.dataclass(frozen=True)
+class Op:
+    """How an operation is measured: perftest's program and words.
+
+    least and most iterations of one run, which are a multiple of a list's length.
+    """
+    name: str
+    metric: str
+    program: str
+    words: tuple = ()
+    least: int = 5
+    most: int = 1000000
+    multiple: int = 1
+
+
+@dataclasses.dataclass(frozen=True)
+class Cell:
+    path: str
+    op: Op
+    size: int
+    qps: int
+    whos: tuple
+
+    def name(self):
+        return f"{self.path}/{self.op.name}/{self.size}/q{self.qps}/{self.op.metric.replace('/', '_per_')}"
+
+
+def operations():
+    ops = {}
+
+    def add(key, *args, **kwargs):
+        ops[key] = Op(*args, **kwargs)
+
+    for name in ("write", "read", "send"):
+        up = name.upper()
+        add((up, "bw"), up, "MiB/s", f"ib_{name}_bw")
+        add((up, "rate"), up, "op/s", f"ib_{name}_bw", ("-t", "128"), least=256)
+        add((up, "lat"), up, "us", f"ib_{name}_lat", ("-U",), least=50, most=1000)
+    # perftest posts lists for what the requester alone completes
+    for name in ("write", "send"):
+        up = name.upper()
+        add((up, "list"), f"{up}_LIST16", "op/s", f"ib_{name}_bw", ("-t", "128", "-l", "16"),
+            least=256, multiple=16)
+    add(("SEND", "event"), "SEND_EVENT", "us", "ib_send_lat", ("-U", "-e"), least=50, most=1000)
+    for name, how in (("ATOMIC_FA", "FETCH_AND_ADD"), ("ATOMIC_CS", "CMP_AND_SWAP")):
+        add((name, "rate"), name, "op/s", "ib_atomic_bw", ("-A", how), least=256)
+    # Each message finds a receive that was posted before the first was sent:
+    # UD has no flow control, and perftest waits for ever for a lost one.
+    add(("UD_SEND", "rate"), "UD_SEND", "op/s", "ib_send_bw", ("-c", "UD", "-r", "4096"),
+        least=256, most=4096)
+    add(("WRITE_TO_RXE", "bw"), "WRITE_TO_RXE", "MiB/s", "ib_write_bw")
+    add(("WRITE_FROM_RXE", "bw"), "WRITE_FROM_RXE", "MiB/s", "ib_write_bw")
+    add(("SEND_TO_RXE", "bw"), "SEND_TO_RXE", "MiB/s", "ib_send_bw")
+    add(("SEND_FROM_RXE", "bw"), "SEND_FROM_RXE", "MiB/s", "ib_send_bw")
+    add(("COPY", "bw"), "COPY", "MiB/s", "baseline")
+    add(("STREAM", "bw"), "STREAM", "MiB/s", "baseline")
+    return ops
+
+
+OPS = operations()
+DEVICES = ("softhca", "rxe")
+
+
+def catalogue():
+    """Every cell, and the names of those measured by default and in the quick form."""
+    cells, usual, quick = [], set(), set()
+
+    def add(path, op, size, qps=1, whos=DEVICES, default=False, in_quick=False):
+        cell = Cell(path, OPS[op], size, qps, whos)
+        cells.append(cell)
+        if default:
+            usual.add(cell)
+        if in_quick:
+            quick.add(cell)
+
+    sizes = sorted([1 << i for i in range(3, 24, 2)] + [1 << 16, 1 << 20])
+    for path in ENDS:
+        wire = path != "device"
+        for size in sizes:
+            barred = size in (1 << 16, 1 << 20)
+            one = size == 1 << 16 and path != "veth1500"
+            if wire:
+                if size >= 1 << 13:
+                    add(path, ("STREAM", "bw"), size, whos=("ceiling", "tcp"), default=barred, in_quick=one)
+            else:
+                add(path, ("COPY", "bw"), size, whos=("memcpy",), default=barred, in_quick=one)
+            for name in ("WRITE", "READ", "SEND"):
+                add(path, (name, "bw"), size, default=barred, in_quick=one and name == "WRITE")
+        full = path != "veth1500"
+        for name in ("WRITE", "SEND"):
+            add(path, (name, "rate"), 8, default=full, in_quick=path == "device" and name == "SEND")
+            add(path, (name, "list"), 8, default=full)
+            add(path, (name, "lat"), 8, default=full, in_quick=full and name == "SEND")
+        add(path, ("READ", "rate"), 8)
+        add(path, ("READ", "lat"), 8)
+        add(path, ("SEND", "event"), 8, default=full)
+        add(path, ("ATOMIC_FA", "rate"), 8, default=full)
+        add(path, ("ATOMIC_CS", "rate"), 8)
+        add(path, ("UD_SEND", "rate"), 1024, default=full)
+        for name in ("WRITE", "READ", "SEND"):
+            for qps in (8, 64):
+                add(path, (name, "bw"), 1 << 16, qps, default=full and name == "WRITE")
+    for name in ("WRITE", "SEND"):
+        for role in ("TO", "FROM"):
+            add("veth9000", (f"{name}_{role}_RXE", "bw"), 1 << 16, whos=("softhca",), default=True)
+    return cells, usual, quick
+
+
+def choose(patterns, quick_form):
+    cells, usual, quick = catalogue()
+    if patterns:
+        return [c for c in cells if any(fnmatch.fnmatchcase(c.name(), f"*{p}*") for p in patterns)]
+    return [c for c in cells if c in (quick if quick_form else usual)]
+
+
+class Failed(Exception):
+    pass
+
+
+def gid_index(device, address):
+    """Index of the RoCE v2 GID of an IPv4 address."""
+    wanted = bytes(10) + b"\xff\xff" + bytes(map(int, address.split(".")))
+    port = f"/sys/class/infiniband/{device}/ports/1"
+    for index in range(64):
+        try:
+            with open(f"{port}/gids/{index}") as gid, open(f"{port}/gid_attrs/types/{index}") as kind:
+                if bytes.fromhex(gid.read().replace(":", "").strip()) == wanted and "v2" in kind.read():
+                    return index
+        except FileNotFoundError:
+            break
+        except OSError:
+            pass    # an entry without a GID has no type
+    raise Failed(f"{device} has no GID for {address}")
+
+
+class Machine:
+    """What is asked often, and cheap ways to ask it: a new process costs most here."""
+
+    def __init__(self):
+        self.gids = {}
+        self.inside = {}    # namespace -> a process that lives in it
+        self.port = 20000
+
+    def gid(self, end):
+        if end not in self.gids:
+            self.gids[end] = gid_index(end[2], end[3])
+        return str(self.gids[end])
+
+    def sent(self, end):
+        """Bytes sent by the end's netdev so far."""
+        ns = end[0]
+        pid = "self"
+        if ns:
+            if ns not in self.inside:
+                self.inside[ns] = subprocess.Popen(["ip", "netns", "exec", ns, "sleep", "infinity"])
+                home = os.readlink("/proc/self/ns/net")
+                while os.readlink(f"/proc/{self.inside[ns].pid}/ns/net") == home:
+                    time.sleep(0.01)
+            pid = self.inside[ns].pid
+        with open(f"/proc/{pid}/net/dev") as table:
+            for line in table:
+                name, _, numbers = line.partition(":")
+                if name.strip() == end[1]:
+                    return int(numbers.split()[8])
+        raise Failed(f"no netdev {end[1]}")
+
+    def close(self):
+        for process in self.inside.values():
+            process.kill()
+            process.wait()
+
+    @staticmethod
+    def listens(port):
+        for table in ("/proc/net/tcp", "/proc/net/tcp6"):
+            try:
+                with open(table) as lines:
+                    if re.search(rf":{port:04X} \S+ 0A ", lines.read()):
+                        return True
+            except FileNotFoundError:
+                pass
+        return False
+
+
+def perftest_pair(machine, op, ends, size, qps, mtu, n):
+    """One run; the outputs of server and client."""
+    machine.port += 1
+    port = str(machine.port)
+
+    def command(end):
+        return [op.program, "-F", "-p", port, "-d", end[2], "-x", machine.gid(end), "-n", str(n),
+                "-m", str(mtu),
+                *(["-s", str(size)] if op.program != "ib_atomic_bw" else []),
+                *(["-q", str(qps)] if qps > 1 else []), *op.words]
+
+    server = subprocess.Popen(command(ends[0]), stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
+    client = None
+    end = time.monotonic() + LIMIT
+    try:
+        while not machine.listens(machine.port):
+            if server.poll() is not None:
+                raise Failed(f"{' '.join(command(ends[0]))}: {server.stdout.read().strip()[-300:]}")
+            if time.monotonic() > end:
+                raise Failed("the server does not listen")
+            time.sleep(0.01)
+        client = subprocess.Popen([*command(ends[1]), "127.0.0.1"], stdout=subprocess.PIPE,
+                                  stderr=subprocess.STDOUT, text=True)
+        try:
+            said = client.communicate(timeout=LIMIT)[0]
+            answered = server.communicate(timeout=max(1, end - time.monotonic()))[0]
+        except subprocess.TimeoutExpired:
+            raise Failed(f"{' '.join(command(ends[1]))}: not done after {LIMIT} s") from None
+        if client.returncode or server.returncode:
+            raise Failed(f"{' '.join(command(ends[1]))}: {(said if client.returncode else answered).strip()[-300:]}")
+        return answered, said
+    finally:
+        for process in (server, client):
+            if process and process.poll() is None:
+                process.kill()
+                process.wait()
+
+
+def last_numbers(text, least):
+    """perftest's result is its last line of numbers."""
+    for line in reversed(text.splitlines()):
+        words = line.split()
+        if len(words) >= least and all(re.fullmatch(r"[0-9.]+|inf|-?nan", w) for w in words):
+            return [float(w) for w in words]
+    return None
+
+
+def bandwidth(op, said, answered):
+    """MiB/s or op/s of one run, and op/s."""
+    def figures(text):
+        numbers = last_numbers(text, 5)
+        # bytes, iterations, peak, average, millions of messages per second
+        if not numbers or not numbers[3] or not numbers[4] or numbers[4] == float("inf"):
+            return None
+        return numbers[3], numbers[4] * 1e6
+
+    client = figures(said)
+    if not client:
+        raise Failed(f"no result: {said.strip()[-300:]}")
+    result = client
+    if op.program == "ib_send_bw" and "UD" in op.words:
+        # The sender's completions say nothing about what arrived.
+        server = figures(answered)
+        if not server:
+            raise Failed(f"no result: {answered.strip()[-300:]}")
+        result = min(client, server)
+    return (result[0] if op.metric == "MiB/s" else result[1]), result[1]
+
+
+def latency(said):
+    """Every sample in us; perftest gives half a round trip, of READ and atomics a whole one."""
+    samples = [float(m) for m in re.findall(r"^\s*\d+, ([0-9.e+-]+)\s*$", said, re.M)]
+    if not samples:
+        raise Failed(f"no samples: {said.strip()[-300:]}")
+    return samples
+
+
+class Bench:
+    def __init__(self, cells, reps, rxe):
+        self.machine = Machine()
+        self.reps = reps
+        self.cells = [(c, [w for w in c.whos if rxe or not (w == "rxe" or "RXE" in c.op.name)]) for c in cells]
+        self.cells = [(c, whos) for c, whos in self.cells if whos]
+        self.results = collections.defaultdict(list)    # (cell, who) -> one figure per repetition
+        self.samples = collections.defaultdict(list)    # of latency
+        self.seconds = {}                               # of one iteration, the slowest seen
+        self.failures = collections.defaultdict(list)
+
+    def iterations(self, key):
+        cell = key[0]
+        op = cell.op
+        n = op.least if cell.qps == 1 else max(op.least // cell.qps, 5)
+        if op.metric == "MiB/s" and cell.size <= 1 << 16 and cell.qps == 1:
+            n = max(n, 32)
+        least = n
+        if key in self.seconds:
+            # perftest counts iterations of each queue pair
+            n = int(SECONDS / self.seconds[key] / cell.qps)
+        n = min(max(n, least), op.most)
+        return -(-n // op.multiple) * op.multiple
+
+    def ends(self, cell, who):
+        name = cell.op.name
+        if name.endswith("TO_RXE"):
+            return RXE_PEER
+        if name.endswith("FROM_RXE"):
+            return RXE_PEER[::-1]
+        return ENDS[cell.path][who]
+
+    def baseline(self, cell, who):
+        command = [f"{HERE}/baseline"]
+        if who == "memcpy":
+            command += ["copy", str(cell.size), str(SECONDS)]
+        else:
+            to, source = ENDS[cell.path]["softhca"]
+            command += [who, source[0], source[3], to[0], to[3], str(cell.size), str(SECONDS)]
+            if who == "ceiling":
+                command.append(str(PATH_MTU[cell.path]))
+        try:
+            done = subprocess.run(command, capture_output=True, text=True, timeout=LIMIT)
+        except subprocess.TimeoutExpired:
+            raise Failed(f"{' '.join(command)}: not done after {LIMIT} s") from None
+        if done.returncode:
+            raise Failed(done.stderr.strip())
+        return float(done.stdout)
+
+    def measure(self, cell, who, counted):
+        key = (cell, who)
+        op = cell.op
+        if op.program == "baseline":
+            value = self.baseline(cell, who)
+            if counted:
+                self.results[key].append(value)
+            return
+        ends = self.ends(cell, who)
+        n = self.iterations(key)
+        wire = cell.path != "device"
+        before = [self.machine.sent(end) for end in ends] if wire else []
+        answered, said = perftest_pair(self.machine, op, ends, cell.size, cell.qps, PATH_MTU[cell.path], n)
+        if wire and cell.size * n >= 1 << 20:
+            # A figure of traffic that took a short cut would be a wrong one.
+            crossed = sum(self.machine.sent(end) for end in ends) - sum(before)
+            if crossed < cell.size * n:
+                raise Failed(f"only {crossed} bytes crossed {ends[1][1]}")
+        if op.metric == "us":
+            samples = latency(said)
+            value = statistics.median(samples)
+            seconds = 2 * sum(samples) / len(samples) / 1e6
+            if counted:
+                self.samples[key] += samples
+        else:
+            value, rate = bandwidth(op, said, answered)
+            seconds = 1 / rate
+        self.seconds[key] = max(self.seconds.get(key, 0), seconds)
+        if counted:
+            self.results[key].append(value)
+
+    def repetition(self, rep):
+        for cell, whos in self.cells:
+            for who in whos if rep % 2 else whos[::-1]:
+                key = (cell, who)
+                if len(self.failures[key]) >= 2:
+                    continue
+                try:
+                    self.measure(cell, who, rep > 0)
+                except Failed as failure:
+                    self.failures[key].append(str(failure))
+                    print(f"failed: {who} {cell.name()}: {failure}", file=sys.stderr, flush=True)
+
+    def rows(self):
+        rows = []
+        for cell, whos in self.cells:
+            for who in whos:
+                values = self.results[(cell, who)]
+                if not values:
+                    continue
+                samples = sorted(self.samples[(cell, who)])
+                rows.append({
+                    "who": who, "path": cell.path, "op": cell.op.name, "size": cell.size, "qps": cell.qps,
+                    "metric": cell.op.metric, "median": round(statistics.median(values), 3),
+                    "min": round(min(values), 3), "max": round(max(values), 3),
+                    "p99": percentile(samples, 0.99), "p999": percentile(samples, 0.999),
+                    "reps": len(values)})
+        return {"rows": rows}
+
+
+def percentile(samples, part):
+    """The smallest sample that at least this part of all is not above; None without samples."""
+    if not samples:
+        return None
+    return round(samples[max(0, -(-len(samples) * int(part * 1000) // 1000) - 1)], 3)
+
+
+def write_json(path, data):
+    with open(path + ".new", "w") as out:
+        json.dump(data, out, indent=1)
+        out.write("\n")
+    os.replace(path + ".new", path)
+
+
+def main():
+    parser = argparse.ArgumentParser()
+    parser.add_argument("--rxe", choices=("yes", "no"), default="yes", help="is Soft-RoCE there")
+    parser.add_argument("--reps", type=int, default=5)
+    parser.add_argument("--quick", action="store_true", help="few cells")
+    parser.add_argument("--list", action="store_true", help="only name the cells")
+    parser.add_argument("--out", default="bench.json")
+    parser.add_argument("patterns", nargs="*", help="only the cells whose name contains one (as in a shell)")
+    args = parser.parse_args()
+    cells = choose(args.patterns, args.quick)
+    if not cells:
+        sys.exit(f"no cell matches {' '.join(args.patterns)}; the names are\n" +
+                 "\n".join(c.name() for c in catalogue()[0]))
+    if args.list:
+        print("\n".join(c.name() for c in cells))
+        return
+    bench = Bench(cells, args.reps, args.rxe == "yes")
+    try:
+        for rep in range(args.reps + 1):
+            start = time.monotonic()
+            bench.repetition(rep)
+            what = f"repetition {rep} of {args.reps}" if rep else "warm-up"
+            print(f"{what}: {time.monotonic() - start:.0f} s", file=sys.stderr, flush=True)
+            if rep:
+                write_json(args.out, bench.rows())
+    finally:
+        bench.machine.close()
+    if any(bench.failures.values()):
+        sys.exit(1)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,175 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
+"""Prints what `make bench` measured as tables, and draws it where matplotlib is.
+
+  report.py bench.json [--plot FILE.png]
+
+The second table compares softhca with the bars it was built against: each is a
+ratio of two medians of the same run, so it means something on a slow machine too.
+"""
+
+import argparse
+import json
+import sys
+
+WHOS = ("softhca", "rxe", "ceiling", "tcp", "memcpy")
+
+
+def number(value):
+    if value is None:
+        return "-"
+    return f"{value:,.0f}" if value >= 100 else f"{value:.3g}"
+
+
+def size_text(size):
+    for unit, text in ((1 << 20, "MiB"), (1 << 10, "KiB")):
+        if size >= unit and size % unit == 0:
+            return f"{size // unit} {text}"
+    return f"{size} B"
+
+
+def table(head, lines, left):
+    """The first `left` columns are words."""
+    widths = [max(len(line[i]) for line in [head] + lines) for i in range(len(head))]
+    for line in [head] + lines:
+        cells = [c.ljust(w) if i < left else c.rjust(w) for i, (c, w) in enumerate(zip(line, widths))]
+        print("  ".join(cells).rstrip())
+
+
+class Rows:
+    def __init__(self, rows):
+        self.rows = rows
+        self.by_key = {self.key(r) + (r["who"],): r for r in rows}
+
+    @staticmethod
+    def key(row):
+        return row["path"], row["op"], row["size"], row["qps"], row["metric"]
+
+    def get(self, path, op, size, qps, metric, who, what="median"):
+        row = self.by_key.get((path, op, size, qps, metric, who))
+        return row and row[what]
+
+    def keys(self):
+        return list(dict.fromkeys(self.key(r) for r in self.rows))
+
+
+def print_all(rows):
+    lines = []
+    for key in rows.keys():
+        path, op, size, qps, metric = key
+        for who in WHOS:
+            row = rows.by_key.get(key + (who,))
+            if not row:
+                continue
+            rxe = rows.get(*key, "rxe")
+            ratio = f"{row['median'] / rxe:.2f}" if rxe and who != "rxe" else ""
+            lines.append([path, op, size_text(size), str(qps), who, number(row["median"]), number(row["min"]),
+                          number(row["max"]), number(row["p99"]), number(row["p999"]), metric, str(row["reps"]), ratio])
+    table(["path", "operation", "size", "QPs", "who", "median", "min", "max", "p99", "p99.9", "", "reps", "x rxe"],
+          lines, 2)
+
+
+def bars(rows):
+    """(what, softhca's figure as a part of the other's, bar, whether more is better)."""
+    get = rows.get
+
+    def ratio(what, mine, other, bar, more=True):
+        if mine and other:
+            yield what, mine / other, bar, more
+
+    for path, times, other, part in (("device", 15, "memcpy", 0.5), ("veth9000", 4, "ceiling", 0.8),
+                                     ("veth1500", 4, "ceiling", 0.7)):
+        for size in (1 << 16, 1 << 20):
+            best = get(path, "COPY" if other == "memcpy" else "STREAM", size, 1, "MiB/s", other)
+            for op in ("WRITE", "READ", "SEND"):
+                if path == "device" and op == "SEND":
+                    continue
+                name = f"{path} {op} {size_text(size)}"
+                mine = get(path, op, size, 1, "MiB/s", "softhca")
+                yield from ratio(f"{name} / rxe", mine, get(path, op, size, 1, "MiB/s", "rxe"), times)
+                yield from ratio(f"{name} / {other}", mine, best, part)
+    for op in ("WRITE", "SEND"):
+        for path, times in (("device", 10), ("veth9000", 3)):
+            yield from ratio(f"{path} {op} 8 B rate / rxe", get(path, op, 8, 1, "op/s", "softhca"),
+                             get(path, op, 8, 1, "op/s", "rxe"), times)
+        name = f"{op}_LIST16"
+        yield from ratio(f"veth9000 {name} 8 B rate / rxe", get("veth9000", name, 8, 1, "op/s", "softhca"),
+                         get("veth9000", name, 8, 1, "op/s", "rxe"), 5)
+        for path, part in (("device", 0.2), ("veth9000", 0.5)):
+            mine = get(path, op, 8, 1, "us", "softhca")
+            yield from ratio(f"{path} {op} 8 B latency / rxe", mine, get(path, op, 8, 1, "us", "rxe"), part, False)
+            yield from ratio(f"{path} {op} 8 B latency p99 / own median",
+                             get(path, op, 8, 1, "us", "softhca", "p99"), mine, 3, False)
+    for path in ("device", "veth9000"):
+        yield from ratio(f"{path} SEND event-driven latency / rxe", get(path, "SEND_EVENT", 8, 1, "us", "softhca"),
+                         get(path, "SEND_EVENT", 8, 1, "us", "rxe"), 0.5, False)
+        yield from ratio(f"{path} WRITE 64 KiB, 64 QPs / 1 QP", get(path, "WRITE", 1 << 16, 64, "MiB/s", "softhca"),
+                         get(path, "WRITE", 1 << 16, 1, "MiB/s", "softhca"), 0.9)
+    for op in ("WRITE", "SEND"):
+        for role in ("TO", "FROM"):
+            yield from ratio(f"veth9000 {op}_{role}_RXE 64 KiB / rxe to rxe",
+                             get("veth9000", f"{op}_{role}_RXE", 1 << 16, 1, "MiB/s", "softhca"),
+                             get("veth9000", op, 1 << 16, 1, "MiB/s", "rxe"), 1)
+
+
+def print_bars(rows):
+    lines = []
+    missed = 0
+    for what, value, bar, more in bars(rows):
+        met = value >= bar if more else value <= bar
+        missed += not met
+        lines.append([what, f"{value:.2f}", f"{'>=' if more else '<='} {bar:g}", "" if met else "missed"])
+    if not lines:
+        return
+    print()
+    table(["softhca against the bars", "ratio", "bar", ""], lines, 1)
+    print(f"{len(lines) - missed} of {len(lines)} bars met")
+
+
+def plot(rows, path):
+    try:
+        import matplotlib
+    except ImportError:
+        print("no plot: python3-matplotlib is not installed", file=sys.stderr)
+        return
+    matplotlib.use("Agg")
+    from matplotlib import pyplot
+
+    metrics = [m for m in ("MiB/s", "op/s", "us") if any(k[4] == m for k in rows.keys())]
+    keys = {m: [k for k in rows.keys() if k[4] == m] for m in metrics}
+    figure, axes = pyplot.subplots(len(metrics), 1, squeeze=False, layout="constrained",
+                                   figsize=(9, 1 + 0.55 * sum(len(k) + 1 for k in keys.values())),
+                                   gridspec_kw={"height_ratios": [len(keys[m]) + 1 for m in metrics]})
+    for axis, metric in zip(axes[:, 0], metrics):
+        for place, who in enumerate(WHOS):
+            found = [(i, rows.by_key[k + (who,)]) for i, k in enumerate(keys[metric]) if k + (who,) in rows.by_key]
+            if not found:
+                continue
+            spread = [[r["median"] - r["min"] for _, r in found], [r["max"] - r["median"] for _, r in found]]
+            axis.barh([i + (place - 2) * 0.16 for i, _ in found], [r["median"] for _, r in found], 0.16,
+                      xerr=spread, label=who, error_kw={"linewidth": 0.6})
+        axis.set_yticks(range(len(keys[metric])))
+        axis.set_yticklabels([f"{p} {o} {size_text(s)}" + (f" x{q}" if q > 1 else "") for p, o, s, q, _ in keys[metric]],
+                             fontsize=7)
+        axis.invert_yaxis()
+        axis.set_xscale("log")
+        axis.set_xlabel(f"{metric}, median with min and max" + (" (less is better)" if metric == "us" else ""))
+        axis.legend(fontsize=7)
+    figure.savefig(path, dpi=120)
+
+
+def main():
+    parser = argparse.ArgumentParser()
+    parser.add_argument("json")
+    parser.add_argument("--plot", metavar="FILE.png")
+    args = parser.parse_args()
+    with open(args.json) as data:
+        rows = Rows(json.load(data)["rows"])
+    print_all(rows)
+    print_bars(rows)
+    if args.plot:
+        plot(rows, args.plot)
+
+
+if __name__ == "__main__":
+    main()
