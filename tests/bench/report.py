@@ -138,7 +138,7 @@ def plot(rows, path):
     metrics = [m for m in ("MiB/s", "op/s", "us") if any(k[4] == m for k in rows.keys())]
     keys = {m: [k for k in rows.keys() if k[4] == m] for m in metrics}
     figure, axes = pyplot.subplots(len(metrics), 1, squeeze=False, layout="constrained",
-                                   figsize=(9, 1 + 0.55 * sum(len(k) + 1 for k in keys.values())),
+                                   figsize=(9, 1 + 0.32 * sum(len(k) + 1 for k in keys.values())),
                                    gridspec_kw={"height_ratios": [len(keys[m]) + 1 for m in metrics]})
     for axis, metric in zip(axes[:, 0], metrics):
         for place, who in enumerate(WHOS):
