@@ -168,6 +168,11 @@ class Failed(Exception):
     pass
 
 
+def end_of(text):
+    """The last lines of an output, as one."""
+    return " / ".join(line.strip() for line in text.splitlines()[-6:] if line.strip())[-300:]
+
+
 def gid_index(device, address):
     """Index of the RoCE v2 GID of an IPv4 address."""
     wanted = bytes(10) + b"\xff\xff" + bytes(map(int, address.split(".")))
@@ -249,7 +254,7 @@ def perftest_pair(machine, op, ends, size, qps, mtu, n):
     try:
         while not machine.listens(machine.port):
             if server.poll() is not None:
-                raise Failed(f"{' '.join(command(ends[0]))}: {server.stdout.read().strip()[-300:]}")
+                raise Failed(f"{' '.join(command(ends[0]))}: {end_of(server.stdout.read())}")
             if time.monotonic() > end:
                 raise Failed("the server does not listen")
             time.sleep(0.01)
@@ -261,7 +266,7 @@ def perftest_pair(machine, op, ends, size, qps, mtu, n):
         except subprocess.TimeoutExpired:
             raise Failed(f"{' '.join(command(ends[1]))}: not done after {LIMIT} s") from None
         if client.returncode or server.returncode:
-            raise Failed(f"{' '.join(command(ends[1]))}: {(said if client.returncode else answered).strip()[-300:]}")
+            raise Failed(f"{' '.join(command(ends[1]))}: {end_of(said if client.returncode else answered)}")
         return answered, said
     finally:
         for process in (server, client):
@@ -290,13 +295,13 @@ def bandwidth(op, said, answered):
 
     client = figures(said)
     if not client:
-        raise Failed(f"no result: {said.strip()[-300:]}")
+        raise Failed(f"no result: {end_of(said)}")
     result = client
     if op.program == "ib_send_bw" and "UD" in op.words:
         # The sender's completions say nothing about what arrived.
         server = figures(answered)
         if not server:
-            raise Failed(f"no result: {answered.strip()[-300:]}")
+            raise Failed(f"no result: {end_of(answered)}")
         result = min(client, server)
     return (result[0] if op.metric == "MiB/s" else result[1]), result[1]
 
@@ -305,7 +310,7 @@ def latency(said):
     """Every sample in us; perftest gives half a round trip, of READ and atomics a whole one."""
     samples = [float(m) for m in re.findall(r"^\s*\d+, ([0-9.e+-]+)\s*$", said, re.M)]
     if not samples:
-        raise Failed(f"no samples: {said.strip()[-300:]}")
+        raise Failed(f"no samples: {end_of(said)}")
     return samples
 
 
