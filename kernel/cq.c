@@ -287,6 +287,28 @@ int shca_poll_cq(struct ib_cq *ibcq, int nr, struct ib_wc *wc)
 	return i;
 }
 
+void shca_cq_purge(struct shca_cq *cq, const struct ib_qp *qp)
+{
+	u32 mask = cq->entries - 1, from, to;
+	unsigned long flags;
+
+	if (cq->is_user)
+		return;
+	spin_lock_irqsave(&cq->lock, flags);
+	for (from = to = cq->cons; from != cq->prod; from++) {
+		if (cq->qps[from & mask] == qp)
+			continue;
+		if (from != to) {
+			cq->ring[to & mask] = cq->ring[from & mask];
+			cq->ring[to & mask].seq = to + 1;
+			cq->qps[to & mask] = cq->qps[from & mask];
+		}
+		to++;
+	}
+	cq->prod = to;
+	spin_unlock_irqrestore(&cq->lock, flags);
+}
+
 int shca_req_notify_cq(struct ib_cq *ibcq, enum ib_cq_notify_flags flags)
 {
 	struct shca_cq *cq = to_shca_cq(ibcq);

@@ -65,6 +65,15 @@ static inline struct shca_cq *to_shca_cq(struct ib_cq *ibcq)
 bool shca_cq_post(struct shca_cq *cq, struct ib_qp *qp, u32 qpn,
 		  const struct shca_wc *wc);
 
+/**
+ * shca_cq_purge() - drop the completions of a QP that was reset or destroyed
+ * @qp:		produces none any more
+ *
+ * Only for kernel consumers, whose completions point to the QP; a process's
+ * provider does it for itself, by QP number.
+ */
+void shca_cq_purge(struct shca_cq *cq, const struct ib_qp *qp);
+
 /* struct ib_device_ops */
 #ifdef HAVE_CREATE_CQ_ATTRS
 int shca_create_cq(struct ib_cq *ibcq, const struct ib_cq_init_attr *attr,

@@ -335,6 +335,13 @@ static void shca_qp_flush_all(struct shca_qp *qp)
 	shca_rq_flush_all(qp);
 }
 
+void shca_qp_purge_cqs(struct shca_qp *qp)
+{
+	shca_cq_purge(qp->rq.cq, qp->ibqp);
+	if (qp->sq.cq != qp->rq.cq)
+		shca_cq_purge(qp->sq.cq, qp->ibqp);
+}
+
 int shca_destroy_qp(struct ib_qp *ibqp, struct ib_udata *udata)
 {
 	struct shca_qp *qp = to_shca_qp(ibqp);
@@ -357,6 +364,7 @@ int shca_destroy_qp(struct ib_qp *ibqp, struct ib_udata *udata)
 	/* ... and so do they. */
 	shca_qp_put(qp);
 	wait_for_completion(&qp->unused);
+	shca_qp_purge_cqs(qp);
 	/* A packet may have looked up a route after the stop. */
 	shca_route_drop(&qp->sq.route);
 	shca_route_drop(&qp->rq.route);

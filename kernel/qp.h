@@ -192,6 +192,9 @@ void shca_qp_enter_error(struct shca_qp *qp);
 /** shca_qp_set_error_locked() - the same for any reason, both locks held */
 void shca_qp_set_error_locked(struct shca_qp *qp);
 
+/** shca_qp_purge_cqs() - its life has ended: nobody meets its completions */
+void shca_qp_purge_cqs(struct shca_qp *qp);
+
 /* struct ib_device_ops */
 int shca_create_qp(struct ib_qp *ibqp, struct ib_qp_init_attr *init,
 		   struct ib_udata *udata);

@@ -293,6 +293,9 @@ static int shca_modify_locked(struct shca_qp *qp, struct ib_qp_attr *attr,
 	spin_unlock_bh(&qp->sq.lock);
 	kfree(old_rd);
 
+	/* In RESET it produces none, and attr_lock keeps it there. */
+	if (next == IB_QPS_RESET)
+		shca_qp_purge_cqs(qp);
 	if (next == IB_QPS_RTS || next == IB_QPS_SQD)
 		shca_sq_run(qp);	/* what was posted, or the drained event */
 	return 0;
