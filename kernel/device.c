@@ -295,19 +295,37 @@ static void shca_dev_init_attrs(struct shca_dev *dev)
 	ib_set_device_ops(ibdev, &shca_dev_ops);
 }
 
-/* The netdev may have gone while we registered; nobody else removes us then. */
+/*
+ * The netdev may have gone while we registered; nobody else removes us then.
+ * But once registered, the device may also have been removed by somebody, and
+ * freed: @dev is touched only if the list still has it, and with a reference.
+ */
 static int shca_dev_check_gone(struct shca_dev *dev)
 {
-	bool gone;
+	struct shca_dev *it, *found = NULL;
+	bool gone = false;
 
 	rtnl_lock();
 	mutex_lock(&shca_dev_lock);
-	gone = dev->gone;
+	list_for_each_entry(it, &shca_dev_list, node) {
+		if (it == dev && ib_device_try_get(&it->ibdev)) {
+			found = it;
+			gone = it->gone;
+			break;
+		}
+	}
 	mutex_unlock(&shca_dev_lock);
-	if (!gone)
-		shca_port_update(dev);
+	if (found && !gone)
+		shca_port_update(found);
 	rtnl_unlock();
-	return gone ? -ENODEV : 0;
+	if (!found)
+		return 0;	/* it was there, and was removed */
+	if (!gone) {
+		ib_device_put(&found->ibdev);
+		return 0;
+	}
+	ib_unregister_device_and_put(&found->ibdev);	/* frees it, too */
+	return -ENODEV;
 }
 
 int shca_newlink(const char *name, struct net_device *ndev)
@@ -354,11 +372,7 @@ int shca_newlink(const char *name, struct net_device *ndev)
 		err = -EEXIST;	/* the core's word for a name that is taken */
 	if (err)
 		goto err_dealloc;
-	if (shca_dev_check_gone(dev)) {
-		ib_unregister_device(&dev->ibdev);	/* frees it, too */
-		return -ENODEV;
-	}
-	return 0;
+	return shca_dev_check_gone(dev);
 
 err_dealloc:
 	ib_dealloc_device(&dev->ibdev);	/* shca_dealloc_driver() */
