@@ -14,19 +14,6 @@
 #include "trace.h"
 #include "udata.h"
 
-static void shca_cq_raise_overflow(struct shca_cq *cq)
-{
-	struct ib_event ev = {
-		.device = cq->ibcq.device,
-		.element.cq = &cq->ibcq,
-		.event = IB_EVENT_CQ_ERR,
-	};
-
-	shca_count(to_shca_dev(cq->ibcq.device), CQ_OVERFLOW);
-	if (cq->ibcq.event_handler)
-		cq->ibcq.event_handler(&ev, cq->ibcq.cq_context);
-}
-
 /*
  * Whether this completion fires what the consumer armed.
  *
@@ -96,8 +83,10 @@ bool shca_cq_post(struct shca_cq *cq, struct ib_qp *qp, u32 qpn,
 		first = !cq->overflow;
 		cq->overflow = true;
 		spin_unlock_irqrestore(&cq->lock, flags);
-		if (first)
-			shca_cq_raise_overflow(cq);
+		if (first) {
+			shca_count(to_shca_dev(cq->ibcq.device), CQ_OVERFLOW);
+			shca_bh_schedule(&cq->err_bh);
+		}
 		return false;
 	}
 	cqe = &cq->ring[cq->prod & (cq->entries - 1)];
@@ -119,6 +108,19 @@ bool shca_cq_post(struct shca_cq *cq, struct ib_qp *qp, u32 qpn,
 	else
 		shca_bh_schedule(&cq->comp_bh);
 	return ok;
+}
+
+SHCA_BH_HANDLER(shca_cq_err)
+{
+	struct shca_cq *cq = container_of(bh, struct shca_cq, err_bh);
+	struct ib_event ev = {
+		.device = cq->ibcq.device,
+		.element.cq = &cq->ibcq,
+		.event = IB_EVENT_CQ_ERR,
+	};
+
+	if (cq->ibcq.event_handler)
+		cq->ibcq.event_handler(&ev, cq->ibcq.cq_context);
 }
 
 SHCA_BH_HANDLER(shca_cq_comp)
@@ -180,6 +182,7 @@ static int shca_cq_setup(struct shca_cq *cq, const struct ib_cq_init_attr *attr,
 		return -ENOMEM;
 	spin_lock_init(&cq->lock);
 	shca_bh_init(&cq->comp_bh, shca_cq_comp);
+	shca_bh_init(&cq->err_bh, shca_cq_err);
 	cq->is_user = udata;
 	cq->entries = roundup_pow_of_two(attr->cqe + 1);
 	cq->ibcq.cqe = cq->entries - 1;
@@ -230,6 +233,7 @@ int shca_destroy_cq(struct ib_cq *ibcq, struct ib_udata *udata)
 	 * anew; a kernel consumer's handler may still be running.
 	 */
 	shca_bh_cancel(&cq->comp_bh);
+	shca_bh_cancel(&cq->err_bh);
 	shca_mmap_remove(cq->index_mmap);
 	shca_mmap_remove(cq->ring_mmap);
 	kvfree(cq->qps);

@@ -23,10 +23,12 @@
  * @armed:	last value of index->arm that has fired
  * @cons:	kernel consumer: completions polled
  * @notify:	kernel consumer: SHCA_CQ_ARM_* or 0
- * @overflow:	a completion was lost; CQ_ERR has been raised
+ * @overflow:	a completion was lost; CQ_ERR is raised
  * @qps:	kernel consumer: the QP of each slot
  * @comp_bh:	kernel consumer: runs the handler, never inside a post call
  *		(core_locking.rst); never on two CPUs, so one handler at a time
+ * @err_bh:	raises CQ_ERR: completions are written under a QP's locks, and
+ *		a handler may call any verb
  */
 struct shca_cq {
 	struct ib_cq ibcq;
@@ -46,6 +48,7 @@ struct shca_cq {
 	struct rdma_user_mmap_entry *ring_mmap;
 	struct rdma_user_mmap_entry *index_mmap;
 	struct shca_bh comp_bh;
+	struct shca_bh err_bh;
 };
 
 static inline struct shca_cq *to_shca_cq(struct ib_cq *ibcq)
