@@ -383,18 +383,12 @@ err_dealloc:
 
 struct shca_dev *shca_dev_find(const char *name)
 {
-	struct shca_dev *dev, *found = NULL;
+	struct ib_device *ibdev;
 
-	mutex_lock(&shca_dev_lock);
-	list_for_each_entry(dev, &shca_dev_list, node) {
-		if (!strcmp(dev_name(&dev->ibdev.dev), name) &&
-		    ib_device_try_get(&dev->ibdev)) {
-			found = dev;
-			break;
-		}
-	}
-	mutex_unlock(&shca_dev_lock);
-	return found;
+	/* By the core: a device can be renamed at any time, under its lock. */
+	ibdev = ib_device_get_by_name(name,
+				      (enum rdma_driver_id)SHCA_DRIVER_ID);
+	return ibdev ? to_shca_dev(ibdev) : NULL;
 }
 
 int shca_dev_walk(int start, int (*fn)(struct shca_dev *dev, int idx, void *arg),
