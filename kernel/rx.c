@@ -17,6 +17,9 @@
 #include <linux/skbuff.h>
 #include <linux/udp.h>
 #include <net/inet_ecn.h>
+#if IS_ENABLED(CONFIG_NF_CONNTRACK)
+#include <net/netfilter/nf_conntrack.h>
+#endif
 #include <net/sock.h>
 #include <rdma/ib_verbs.h>
 
@@ -219,6 +222,24 @@ int shca_udp_rcv(struct sock *sk, struct sk_buff *skb)
 	return 0;
 }
 
+/*
+ * The first packet of a connection that is being tracked has to come to the end
+ * of the hooks, where it is confirmed; else each batch would be the first one,
+ * for ever.  Conntrack confirms at our own priority, and which of two hooks of
+ * the same is called first depends on which was registered last.
+ */
+static bool shca_is_unconfirmed(const struct sk_buff *skb)
+{
+#if IS_ENABLED(CONFIG_NF_CONNTRACK)
+	enum ip_conntrack_info info;
+	struct nf_conn *ct = nf_ct_get(skb, &info);
+
+	return ct && !nf_ct_is_confirmed(ct);
+#else
+	return false;
+#endif
+}
+
 unsigned int shca_nf_rcv(void *priv, struct sk_buff *skb,
 			 const struct nf_hook_state *state)
 {
@@ -230,7 +251,8 @@ unsigned int shca_nf_rcv(void *priv, struct sk_buff *skb,
 	if (!skb_is_gso(skb) ||
 	    !(skb_shinfo(skb)->gso_type & SKB_GSO_UDP_L4) ||
 	    skb_shinfo(skb)->gso_type & SKB_GSO_FRAGLIST || !seg_len ||
-	    !skb_csum_unnecessary(skb) || !shca_plain_ip(skb))
+	    !skb_csum_unnecessary(skb) || !shca_plain_ip(skb) ||
+	    shca_is_unconfirmed(skb))
 		return NF_ACCEPT;
 	udp = skb_header_pointer(skb, skb_transport_offset(skb), sizeof(buf),
 				 &buf);
