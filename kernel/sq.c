@@ -28,10 +28,10 @@
 /* Holds of the lock in one post; the rest is the continuation's. */
 #define SHCA_SQ_ROUNDS	16
 /*
- * Requests taken in one hold.  A failed QP flushes them as fast as its process
- * can move an index, for ever if it likes.
+ * Passes of one hold, each with a window of requests and a budget of packets at
+ * most.  A process that moves its index meanwhile would go on for ever.
  */
-#define SHCA_SQ_TAKE	(4 * SHCA_SQ_WINDOW)
+#define SHCA_SQ_PASSES	4
 
 #define SHCA_SEND_FLAGS (SHCA_SEND_FENCE | SHCA_SEND_SIGNALED | \
 			 SHCA_SEND_SOLICITED | SHCA_SEND_INLINE)
@@ -250,7 +250,7 @@ static bool shca_sq_send(struct shca_qp *qp, struct shca_sq_news *news)
 static bool shca_sq_step(struct shca_qp *qp, struct shca_sq_news *news)
 {
 	struct shca_sq *sq = &qp->sq;
-	int taken, retired, total = 0;
+	int taken, retired, passes = 0;
 	bool more;
 
 	lockdep_assert_held(&sq->lock);
@@ -260,8 +260,7 @@ static bool shca_sq_step(struct shca_qp *qp, struct shca_sq_news *news)
 			shca_req_fail(&sq->req);
 			taken = 0;
 		}
-		total += taken;
-		more = shca_sq_send(qp, news) || total >= SHCA_SQ_TAKE;
+		more = shca_sq_send(qp, news) || ++passes == SHCA_SQ_PASSES;
 		retired = shca_sq_complete(qp);
 	} while (!more && (taken || retired));
 	shca_sq_arm(qp);
