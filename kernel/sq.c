@@ -386,6 +386,51 @@ void shca_sq_rx(struct shca_qp *qp, const struct shca_pkt *pkt)
 
 /* ---- posting ------------------------------------------------------------- */
 
+/* Operations whose data goes out, and so may be inline. */
+static bool shca_op_may_inline(enum ib_wr_opcode opcode)
+{
+	switch (opcode) {
+	case IB_WR_SEND:
+	case IB_WR_SEND_WITH_IMM:
+	case IB_WR_SEND_WITH_INV:
+	case IB_WR_RDMA_WRITE:
+	case IB_WR_RDMA_WRITE_WITH_IMM:
+		return true;
+	default:
+		return false;
+	}
+}
+
+static int shca_sq_check_inline(const struct shca_sq *sq,
+				const struct ib_send_wr *wr)
+{
+	u64 length = 0;
+	int i;
+
+	if (!(wr->send_flags & IB_SEND_INLINE))
+		return 0;
+	for (i = 0; i < wr->num_sge; i++)
+		length += wr->sg_list[i].length;
+	return shca_op_may_inline(wr->opcode) && length <= sq->max_inline ?
+	       0 : -EINVAL;
+}
+
+/* Segments of inline data name kernel memory by its address, without a key. */
+static void shca_sq_copy_inline(struct shca_send_wqe *wqe,
+				const struct ib_send_wr *wr)
+{
+	void *data = wqe + 1;
+	int i;
+
+	wqe->num_sge = 0;
+	for (i = 0; i < wr->num_sge; i++) {
+		memcpy(data + wqe->inline_len,
+		       (void *)(uintptr_t)wr->sg_list[i].addr,
+		       wr->sg_list[i].length);
+		wqe->inline_len += wr->sg_list[i].length;
+	}
+}
+
 static int shca_sq_write(struct shca_qp *qp, const struct ib_send_wr *wr,
 			 u32 cons)
 {
@@ -393,16 +438,19 @@ static int shca_sq_write(struct shca_qp *qp, const struct ib_send_wr *wr,
 	struct shca_sq *sq = &qp->sq;
 	struct shca_send_wqe *wqe;
 	struct shca_sge *sge;
-	int i;
+	int i, err;
 
 	if (sq->prod - cons >= sq->max_wr)
 		return -ENOMEM;
 	if (wr->num_sge > sq->max_sge || wr->num_sge < 0)
 		return -EINVAL;
+	err = shca_sq_check_inline(sq, wr);
+	if (err)
+		return err;
 	wqe = sq->slots + (size_t)(sq->prod & (sq->entries - 1)) * sq->stride;
 	memset(wqe, 0, sizeof(*wqe));
 	wqe->wr_id = wr->wr_id;
-	wqe->flags = wr->send_flags & SHCA_SEND_FLAGS & ~SHCA_SEND_INLINE;
+	wqe->flags = wr->send_flags & SHCA_SEND_FLAGS;
 	wqe->num_sge = wr->num_sge;
 	wqe->imm_data = (__force u32)wr->ex.imm_data;
 	switch (wr->opcode) {
@@ -442,13 +490,17 @@ static int shca_sq_write(struct shca_qp *qp, const struct ib_send_wr *wr,
 	}
 	if (wr->opcode != IB_WR_REG_MR)
 		wqe->opcode = wr->opcode;
+	sq->prod++;
+	if (wr->send_flags & IB_SEND_INLINE) {
+		shca_sq_copy_inline(wqe, wr);
+		return 0;
+	}
 	sge = (struct shca_sge *)(wqe + 1);
 	for (i = 0; i < wr->num_sge; i++, sge++) {
 		sge->addr = wr->sg_list[i].addr;
 		sge->length = wr->sg_list[i].length;
 		sge->lkey = wr->sg_list[i].lkey;
 	}
-	sq->prod++;
 	return 0;
 }
 
