@@ -13,6 +13,7 @@
 #include "sq.h"
 
 #include <linux/ktime.h>
+#include <linux/string.h>
 
 #include "ah.h"
 #include "compat.h"
@@ -44,12 +45,16 @@ static bool shca_sq_parse_remote(struct shca_qp *qp,
 				 struct shca_send_wr *wr)
 {
 	if (shca_qp_transport(qp->type) != SHCA_TRANSPORT_UD) {
+		if (wqe->rdma.reserved)
+			return false;
 		wr->remote_addr = wqe->rdma.remote_addr;
 		wr->compare_add = wqe->rdma.compare_add;
 		wr->swap = wqe->rdma.swap;
 		wr->rkey = wqe->rdma.rkey;
 		return true;
 	}
+	if (memchr_inv(wqe->ud.reserved, 0, sizeof(wqe->ud.reserved)))
+		return false;
 	wr->remote_qpn = wqe->ud.remote_qpn & 0xffffff;
 	wr->remote_qkey = wqe->ud.remote_qkey;
 	/* Behind the segments, see shca_qp_alloc_rings(). */
@@ -86,6 +91,8 @@ static void shca_sq_parse(struct shca_qp *qp, const struct shca_send_wqe *wqe,
 		wr->length = wqe->inline_len;
 		return;
 	}
+	if (wqe->inline_len)
+		goto bad;
 	memcpy(wr->sge, sges, wqe->num_sge * sizeof(*sges));
 	wr->num_sge = wqe->num_sge;
 	for (i = 0; i < wr->num_sge; i++)
