@@ -261,6 +261,10 @@ static int shca_modify_locked(struct shca_qp *qp, struct ib_qp_attr *attr,
 			return err;
 	}
 
+	/* What was posted before is flushed, not executed (IBTA 10.3.1.7). */
+	if (cur == IB_QPS_SQE && next == IB_QPS_RTS)
+		shca_sq_flush_all(qp);
+
 	spin_lock_bh(&qp->sq.lock);
 	spin_lock(&qp->rq.lock);
 	/* Between the check and here it may have failed by itself. */

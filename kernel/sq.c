@@ -359,6 +359,15 @@ void shca_sq_run(struct shca_qp *qp)
 	shca_sq_round(qp, SHCA_TURN_LAST);
 }
 
+void shca_sq_flush_all(struct shca_qp *qp)
+{
+	u32 rounds = qp->sq.entries / SHCA_SQ_WINDOW + 1;
+
+	/* So often at most: a process may go on posting. */
+	while (rounds-- && shca_sq_round(qp, SHCA_TURN_POST))
+		cond_resched();
+}
+
 SHCA_BH_HANDLER(shca_sq_continue)
 {
 	shca_sq_round(container_of(bh, struct shca_qp, sq.bh),

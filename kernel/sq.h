@@ -24,6 +24,13 @@ void shca_sq_run(struct shca_qp *qp);
  */
 void shca_sq_rx(struct shca_qp *qp, const struct shca_pkt *pkt);
 
+/**
+ * shca_sq_flush_all() - flush what is posted, here and now; the side has failed
+ *
+ * Context: may sleep.
+ */
+void shca_sq_flush_all(struct shca_qp *qp);
+
 void shca_sq_init(struct shca_qp *qp);
 /** shca_sq_stop() - no timer and no continuation any more; the QP is dead */
 void shca_sq_stop(struct shca_qp *qp);
