@@ -211,6 +211,9 @@ static void shca_apply_state(struct shca_qp *qp, enum ib_qp_state cur,
 			qp->sq.req.attr.retry_cnt = qp->attr.retry_cnt;
 		if (mask & IB_QP_RNR_RETRY)
 			qp->sq.req.attr.rnr_retry = qp->attr.rnr_retry;
+		if (mask & IB_QP_MAX_DEST_RD_ATOMIC)
+			qp->rq.resp.attr.max_dest_rd_atomic =
+				qp->attr.max_dest_rd_atomic;
 		if (mask & IB_QP_MAX_QP_RD_ATOMIC)
 			qp->sq.req.attr.max_rd_atomic = qp->attr.max_rd_atomic;
 	}
@@ -254,7 +257,11 @@ static int shca_modify_locked(struct shca_qp *qp, struct ib_qp_attr *attr,
 		if (err)
 			return err;
 	}
-	if (mask & IB_QP_MAX_DEST_RD_ATOMIC && cur == IB_QPS_INIT) {
+	/* Changed in SQD, where READs may be on record: only to a larger ring. */
+	if (mask & IB_QP_MAX_DEST_RD_ATOMIC &&
+	    (cur == IB_QPS_INIT ||
+	     (cur == IB_QPS_SQD &&
+	      attr->max_dest_rd_atomic > qp->rq.resp.rd_mask + 1))) {
 		err = shca_qp_alloc_rd(qp, attr->max_dest_rd_atomic, &rd,
 				       &rd_entries);
 		if (err)
@@ -282,7 +289,11 @@ static int shca_modify_locked(struct shca_qp *qp, struct ib_qp_attr *attr,
 	if (rd) {
 		old_rd = qp->rq.rd;
 		qp->rq.rd = rd;
-		shca_resp_init(&qp->rq.resp, rd, rd_entries, &shca_mem_ops, qp);
+		if (cur == IB_QPS_INIT)
+			shca_resp_init(&qp->rq.resp, rd, rd_entries,
+				       &shca_mem_ops, qp);
+		else
+			shca_resp_move_rd(&qp->rq.resp, rd, rd_entries);
 	}
 	shca_qp_save_attr(qp, attr, mask);
 	shca_apply_state(qp, cur, next, mask);

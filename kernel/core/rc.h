@@ -461,6 +461,14 @@ struct shca_resp_out {
 /** shca_resp_init() - @rd: storage for @rd_entries (power of two) */
 void shca_resp_init(struct shca_resp *resp, struct shca_rd *rd, u32 rd_entries,
 		    const struct shca_mem_ops *mem, void *mem_ctx);
+
+/**
+ * shca_resp_move_rd() - go on with a larger ring of READs and atomics
+ * @rd:		storage for @rd_entries (power of two), not fewer than before
+ */
+void shca_resp_move_rd(struct shca_resp *resp, struct shca_rd *rd,
+		       u32 rd_entries);
+
 void shca_resp_start(struct shca_resp *resp, const struct shca_resp_attr *attr);
 void shca_resp_reset(struct shca_resp *resp);
 

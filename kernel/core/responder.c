@@ -43,6 +43,17 @@ void shca_resp_init(struct shca_resp *resp, struct shca_rd *rd, u32 rd_entries,
 	resp->mem_ctx = mem_ctx;
 }
 
+void shca_resp_move_rd(struct shca_resp *resp, struct shca_rd *rd,
+		       u32 rd_entries)
+{
+	u32 i;
+
+	for (i = resp->rd_head; i != resp->rd_tail; i++)
+		rd[i & (rd_entries - 1)] = resp->rd[i & resp->rd_mask];
+	resp->rd = rd;
+	resp->rd_mask = rd_entries - 1;
+}
+
 /* Everything but the storage and the counters. */
 void shca_resp_reset(struct shca_resp *resp)
 {
