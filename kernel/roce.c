@@ -13,6 +13,7 @@
 #include <linux/udp.h>
 #include <net/addrconf.h>
 #include <net/bonding.h>
+#include <net/inet_ecn.h>
 #include <net/ip.h>
 #include <net/ip6_checksum.h>
 #include <net/ip6_route.h>
@@ -100,7 +101,9 @@ static struct dst_entry *shca_route4(struct shca_dev *dev,
 	struct flowi4 fl4;
 	struct rtable *rt;
 
-	flowi4_init_output(&fl4, av->roce.oif, 0, av->roce.tclass,
+	/* Routing goes by the DSCP; the rest of the class is ECN. */
+	flowi4_init_output(&fl4, av->roce.oif, 0,
+			   av->roce.tclass & ~INET_ECN_MASK,
 			   RT_SCOPE_UNIVERSE, IPPROTO_UDP, 0,
 			   av->roce.daddr.s6_addr32[3],
 			   av->roce.saddr.s6_addr32[3],
