@@ -14,11 +14,6 @@ void shca_recv_ring_size(struct shca_recv_ring *ring, u32 *max_wr, u32 *max_sge)
 		       ring->max_sge * sizeof(struct shca_sge);
 }
 
-static void *shca_recv_slot(const struct shca_recv_ring *ring, u32 idx)
-{
-	return ring->slots + (size_t)(idx & (ring->entries - 1)) * ring->stride;
-}
-
 u32 shca_recv_ring_count(const struct shca_recv_ring *ring)
 {
 	u32 count = READ_ONCE(*ring->user_prod) - ring->fetched;

@@ -33,6 +33,11 @@ struct shca_recv_ring {
 	u32 prod;
 };
 
+static inline void *shca_recv_slot(const struct shca_recv_ring *ring, u32 idx)
+{
+	return ring->slots + (size_t)(idx & (ring->entries - 1)) * ring->stride;
+}
+
 /** shca_recv_ring_size() - geometry for a request of verbs; corrects it */
 void shca_recv_ring_size(struct shca_recv_ring *ring, u32 *max_wr,
 			 u32 *max_sge);

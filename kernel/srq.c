@@ -185,12 +185,40 @@ err_limit:
 	return err;
 }
 
+static void shca_srq_copy(struct shca_recv_ring *to,
+			  const struct shca_recv_ring *from, u32 first, u32 end)
+{
+	for (; first != end; first++)
+		memcpy(shca_recv_slot(to, first), shca_recv_slot(from, first),
+		       to->stride);
+}
+
+/* Where what is posted begins, and how much it is. */
+static u32 shca_srq_posted(struct shca_srq *srq, u32 *first)
+{
+	unsigned long flags;
+	u32 count;
+
+	spin_lock_irqsave(&srq->lock, flags);
+	*first = srq->ring.fetched;
+	count = shca_recv_ring_count(&srq->ring);
+	spin_unlock_irqrestore(&srq->lock, flags);
+	return count;
+}
+
+/*
+ * What is posted may be megabytes, so it is copied before the locks are taken:
+ * a request does not change until it is fetched, and one that was fetched in
+ * the meantime is of no interest in either ring.  Under the locks follows what
+ * kernel consumers have posted since.  A process stands still, see above; what
+ * one posts nevertheless is lost to it.
+ */
 static int shca_srq_resize(struct shca_srq *srq, struct ib_ucontext *uctx,
 			   u32 max_wr)
 {
-	struct shca_recv_ring ring = { .fetched = 0 }, old;
+	struct shca_recv_ring ring = { .fetched = 0 };
 	struct rdma_user_mmap_entry *mmap, *old_mmap;
-	u32 max_sge = srq->ring.max_sge, count, i;
+	u32 max_sge = srq->ring.max_sge, first, end;
 	struct shca_buf *buf, *old_buf;
 	unsigned long flags;
 	int err;
@@ -199,25 +227,34 @@ static int shca_srq_resize(struct shca_srq *srq, struct ib_ucontext *uctx,
 	err = shca_srq_alloc(srq, uctx, &ring, &buf, &mmap);
 	if (err)
 		return err;
+	end = shca_srq_posted(srq, &first);
+	err = end > max_wr ? -EINVAL : 0; /* IBTA 11.2.3.4: more are posted */
+	end += first;
+	if (!err)
+		shca_srq_copy(&ring, &srq->ring, first, end);
+
 	spin_lock_irqsave(&srq->post_lock, flags);
 	spin_lock(&srq->lock);
-	old = srq->ring;
-	count = shca_recv_ring_count(&old);
-	if (count > max_wr) {
+	first = srq->ring.fetched;
+	if (!err && !srq->is_user) {
+		if (srq->ring.prod - first > max_wr)
+			err = -EINVAL;
+		else
+			shca_srq_copy(&ring, &srq->ring, end, srq->ring.prod);
+		end = srq->ring.prod;
+	}
+	if ((s32)(end - first) < 0)
+		end = first;
+	if (err) {
 		spin_unlock(&srq->lock);
 		spin_unlock_irqrestore(&srq->post_lock, flags);
 		shca_mmap_remove(mmap);
 		shca_buf_put(buf);
-		return -EINVAL;	/* IBTA 11.2.3.4: more are posted */
+		return err;
 	}
-	for (i = old.fetched; count; i++, count--)
-		memcpy(ring.slots + (size_t)(i & (ring.entries - 1)) *
-		       ring.stride,
-		       old.slots + (size_t)(i & (old.entries - 1)) * old.stride,
-		       ring.stride);
-	*ring.user_prod = i;
-	ring.fetched = old.fetched;
-	ring.prod = old.prod;
+	*ring.user_prod = end;
+	ring.fetched = first;
+	ring.prod = srq->ring.prod;
 	srq->ring = ring;
 	old_buf = srq->ring_buf;
 	old_mmap = srq->ring_mmap;
