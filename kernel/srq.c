@@ -288,6 +288,10 @@ int shca_modify_srq(struct ib_srq *ibsrq, struct ib_srq_attr *attr,
 	    attr->srq_limit > (mask & IB_SRQ_MAX_WR ? attr->max_wr :
 						      srq->ring.max_wr))
 		err = -EINVAL;
+	/* A limit that stands must remain one that can be reached. */
+	if (mask & IB_SRQ_MAX_WR && !(mask & IB_SRQ_LIMIT) &&
+	    attr->max_wr < READ_ONCE(srq->limit))
+		err = -EINVAL;
 	if (!err && mask & IB_SRQ_MAX_WR)
 		err = shca_srq_resize(srq, uctx, attr->max_wr);
 	if (!err && mask & IB_SRQ_LIMIT) {
