@@ -47,8 +47,8 @@ static inline bool shca_cqe_is_valid(const struct shca_cqe *cqe, uint32_t index)
  * shca_cq_publish_cons() - slots below @cons may be overwritten
  *
  * Release: the completions have been copied out before the kernel sees that
- * it may reuse them.  Pairs with the kernel's acquire of cons when it looks
- * for room.
+ * it may reuse them.  Pairs with the kernel's control dependency: it writes a
+ * slot only after cons, as it read it, has shown that there is room.
  */
 static inline void shca_cq_publish_cons(struct shca_cq_index *index,
 					uint32_t cons)

@@ -105,6 +105,8 @@ struct shca_qp {
  * @wq:		its ring, in the region that @status names
  * @index:	head of the request region, read-write
  * @start:	where the slots begin in it
+ * @lost:	errno of the mapping of a new ring that failed: until another
+ *		change of size succeeds nothing can be posted
  */
 struct shca_srq {
 	struct verbs_srq vsrq;
@@ -112,6 +114,7 @@ struct shca_srq {
 	struct shca_qp_index *index;
 	size_t region_len;
 	uint32_t start;
+	int lost;
 	const struct shca_srq_status *status;
 };
 

@@ -92,11 +92,14 @@ int shca_modify_srq(struct ibv_srq *ibsrq, struct ibv_srq_attr *attr, int mask)
 					  sizeof(cmd));
 	pthread_spin_lock(&srq->wq.lock);
 	err = ibv_cmd_modify_srq(ibsrq, attr, mask, &cmd, sizeof(cmd));
-	if (!err)
-		err = shca_srq_map_ring(srq, ibsrq->context->cmd_fd);
 	if (!err) {
-		srq->wq.max_wr = attr->max_wr;
-		munmap(old, old_len);
+		/* The kernel has left the old ring, mapped or not. */
+		err = shca_srq_map_ring(srq, ibsrq->context->cmd_fd);
+		srq->lost = err;
+		if (!err) {
+			srq->wq.max_wr = attr->max_wr;
+			munmap(old, old_len);
+		}
 	}
 	pthread_spin_unlock(&srq->wq.lock);
 	return err;
@@ -135,7 +138,10 @@ int shca_post_srq_recv(struct ibv_srq *ibsrq, struct ibv_recv_wr *wr,
 
 	pthread_spin_lock(&wq->lock);
 	for (prod = wq->prod; wr; wr = wr->next, prod++) {
-		if (unlikely(shca_wq_is_full(wq, prod, &srq->status->cons)))
+		if (unlikely(srq->lost))
+			err = srq->lost;
+		else if (unlikely(shca_wq_is_full(wq, prod,
+						  &srq->status->cons)))
 			err = ENOMEM;
 		else
 			err = shca_wq_check_recv(wq, wr);
