@@ -360,6 +360,7 @@ struct shca_create_ah_resp {
 #define SHCA_VERR_NAK		9	/* the responder refused */
 #define SHCA_VERR_RESPONSE	10	/* unexpected or malformed response */
 
+#ifndef __cplusplus	/* where it is spelled another way */
 #define SHCA_ABI_SIZE(type, size) \
 	_Static_assert(sizeof(struct type) == (size), #type " is ABI")
 
@@ -384,5 +385,6 @@ _Static_assert(__builtin_offsetof(struct shca_cqe, seq) == 60, "ABI");
 _Static_assert(__builtin_offsetof(struct shca_send_wqe, rdma) == 24, "ABI");
 _Static_assert(__builtin_offsetof(struct shca_qp_index, rq_prod) == 64, "ABI");
 _Static_assert(__builtin_offsetof(struct shca_cq_index, arm) == 64, "ABI");
+#endif
 
 #endif
