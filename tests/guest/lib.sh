@@ -134,6 +134,9 @@ make_pair() {
 	run wait_for 10 gid_index shca_b "$ip4_b"
 	run wait_for 10 gid_index shca_a "$ip6_a"
 	run wait_for 10 gid_index shca_b "$ip6_b"
+	# A solicitation that is lost while the link comes up is repeated after one
+	# second, which is as long as the RDMA core waits for a neighbour.
+	run wait_for 10 in_a ping -q -c 1 -W 1 "$ip6_b"
 }
 
 # gid_index DEVICE ADDRESS : prints the index of the RoCEv2 GID of an address.
