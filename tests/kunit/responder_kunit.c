@@ -915,6 +915,39 @@ static void resp_reads_once_answered_make_room(struct kunit *test)
 	expect_silence(test);
 }
 
+/* Of a ring of four, when its indices have wrapped and answers are owed. */
+static void resp_larger_ring_keeps_what_is_on_record(struct kunit *test)
+{
+	struct shca_rd *small, *large;
+	struct fx *fx = test->priv;
+	u32 i;
+
+	small = kunit_kzalloc(test, 4 * sizeof(*small), GFP_KERNEL);
+	large = kunit_kzalloc(test, 8 * sizeof(*large), GFP_KERNEL);
+	KUNIT_ASSERT_TRUE(test, small && large);
+	fx->resp.rd = small;
+	fx->resp.rd_mask = 3;
+	for (i = 0; i < 9; i++) {
+		KUNIT_EXPECT_EQ(test, fx_rx_op(fx, SHCA_OP_READ_REQUEST,
+					       P0 + i, 1), SHCA_RX_OK);
+		if (i < 7)
+			KUNIT_ASSERT_TRUE(test, fx_answer(fx));
+	}
+	shca_resp_move_rd(&fx->resp, large, 8);
+	memset(small, 0xff, 4 * sizeof(*small));
+	fx->resp.attr.max_dest_rd_atomic = 8;
+	for (i = 9; i < 13; i++)
+		KUNIT_EXPECT_EQ(test, fx_rx_op(fx, SHCA_OP_READ_REQUEST,
+					       P0 + i, 1), SHCA_RX_OK);
+	for (i = 7; i < 13; i++) {
+		KUNIT_ASSERT_TRUE(test, fx_answer(fx));
+		KUNIT_EXPECT_EQ(test, fx->pkt.psn, P0 + i);
+	}
+	fx_rx_op(fx, SHCA_OP_READ_REQUEST, P0 + 5, 1);
+	KUNIT_ASSERT_TRUE(test, fx_answer(fx));
+	KUNIT_EXPECT_EQ(test, fx->pkt.psn, P0 + 5);
+}
+
 static void resp_read_without_resources_is_refused(struct kunit *test)
 {
 	struct fx *fx = test->priv;
@@ -1203,6 +1236,7 @@ static struct kunit_case responder_cases[] = {
 			 other_gen_params),
 	KUNIT_CASE(resp_read_again_with_page_absent_is_retried),
 	KUNIT_CASE(resp_reads_beyond_max_dest_rd_atomic_are_refused),
+	KUNIT_CASE(resp_larger_ring_keeps_what_is_on_record),
 	KUNIT_CASE(resp_reads_once_answered_make_room),
 	KUNIT_CASE(resp_read_without_resources_is_refused),
 	KUNIT_CASE(resp_answers_leave_in_order_of_requests),
