@@ -552,6 +552,80 @@ static void max_inline_is_true(void)
 	check_fill(dst.p, low, 1);
 }
 
+static void srq_post(struct ibv_srq *srq, uint64_t first, int num)
+{
+	struct ibv_recv_wr wr = {}, *bad;
+
+	for (; num--; first++) {
+		wr.wr_id = first;
+		REQUIRE_EQ(ibv_post_srq_recv(srq, &wr, &bad), 0);
+	}
+}
+
+static int srq_resize(struct ibv_srq *srq, uint32_t max_wr)
+{
+	struct ibv_srq_attr attr = { .max_wr = max_wr };
+
+	return ibv_modify_srq(srq, &attr, IBV_SRQ_MAX_WR);
+}
+
+static void srq_serve(struct end *from, struct end *to, uint64_t first, int num)
+{
+	struct ibv_send_wr wr;
+
+	for (; num--; first++) {
+		wr = wr_send(first, NULL, 0);
+		post(from, &wr);
+		wait_ok(from->scq, first, IBV_WC_SEND);
+		wait_ok(to->rcq, first, IBV_WC_RECV);
+	}
+}
+
+/* What is posted stays, wherever in the old ring; room is made and taken. */
+static void srq_changes_size(void)
+{
+	struct ibv_srq_init_attr init = { .attr = { .max_wr = 8, .max_sge = 1 } };
+	struct ibv_srq_attr limit = { .srq_limit = 10 };
+	struct ibv_qp_init_attr attr = {
+		.qp_type = IBV_QPT_RC,
+		.cap = { .max_send_wr = 8, .max_send_sge = 1 },
+	};
+	struct end from, to;
+	struct ibv_srq *srq;
+
+	srq = ibv_create_srq(nic_b()->pd, &init);
+	REQUIRE(srq);
+	from = end_make(nic_a(), &config_default);
+	to = end_make(nic_b(), &config_default);
+	REQUIRE_EQ(ibv_destroy_qp(to.qp), 0);
+	attr.send_cq = to.scq;
+	attr.recv_cq = to.rcq;
+	attr.srq = srq;
+	to.qp = ibv_create_qp(nic_b()->pd, &attr);
+	REQUIRE(to.qp);
+	pair_connect(&from, &to);
+
+	srq_post(srq, 0, 6);
+	srq_serve(&from, &to, 0, 5);
+	srq_post(srq, 6, 7);
+	REQUIRE_EQ(srq_resize(srq, 4), EINVAL);	/* eight are posted */
+	REQUIRE_EQ(srq_resize(srq, 32), 0);
+	srq_post(srq, 13, 20);
+	srq_serve(&from, &to, 5, 24);
+	REQUIRE_EQ(srq_resize(srq, 4), 0);
+	srq_serve(&from, &to, 29, 4);
+	srq_post(srq, 33, 4);
+	srq_serve(&from, &to, 33, 4);
+
+	/* never below what is to be told */
+	REQUIRE_EQ(srq_resize(srq, 16), 0);
+	REQUIRE_EQ(ibv_modify_srq(srq, &limit, IBV_SRQ_LIMIT), 0);
+	REQUIRE_EQ(srq_resize(srq, 8), EINVAL);
+	REQUIRE_EQ(srq_resize(srq, 12), 0);
+	REQUIRE_EQ(ibv_destroy_qp(to.qp), 0);
+	REQUIRE_EQ(ibv_destroy_srq(srq), 0);
+}
+
 static const struct test tests[] = {
 #define TEST(name) { #name, name }
 	TEST(device_tells_sane_limits),
@@ -572,6 +646,7 @@ static const struct test tests[] = {
 	TEST(max_qp_wr_is_true),
 	TEST(max_cqe_is_true),
 	TEST(max_inline_is_true),
+	TEST(srq_changes_size),
 	{}
 };
 

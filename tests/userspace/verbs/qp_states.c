@@ -403,6 +403,43 @@ static void sqd_drains_and_holds(void)
 	wait_ok(qp.scq, 10, IBV_WC_SEND);
 }
 
+/* A responder that kept one READ keeps sixteen from here on. */
+static void sqd_changes_what_the_responder_keeps(void)
+{
+	struct config few = config_default, many = config_default;
+	struct ibv_qp_attr attr = {
+		.qp_state = IBV_QPS_SQD,
+		.max_dest_rd_atomic = 16,
+	};
+	struct ibv_send_wr wr[16];
+	struct ibv_sge sge[16];
+	struct buf from, to;
+	int i;
+
+	few.max_dest_rd_atomic = 1;
+	few.qp_access = ACCESS_ALL;
+	many.max_rd_atomic = 16;
+	qp = end_make(nic_a(), &few);
+	other = end_make(nic_b(), &many);
+	pair_connect(&qp, &other);
+	from = buf_make(nic_a()->pd, 16 * 4096, ACCESS_ALL);
+	to = buf_make(nic_b()->pd, 16 * 4096, ACCESS_ALL);
+	fill(from.p, from.len, 1);
+	drain();
+	REQUIRE_EQ(ibv_modify_qp(qp.qp, &attr, IBV_QP_STATE |
+				 IBV_QP_MAX_DEST_RD_ATOMIC), 0);
+	for (i = 0; i < 16; i++) {
+		sge[i] = sge_of(&to, i * 4096, 4096);
+		wr[i] = wr_rdma(i, IBV_WR_RDMA_READ, &sge[i], 1,
+				(uintptr_t)from.p + i * 4096, from.mr->rkey);
+		wr[i].next = i < 15 ? &wr[i + 1] : NULL;
+	}
+	post(&other, wr);
+	for (i = 0; i < 16; i++)
+		wait_ok(other.scq, i, IBV_WC_RDMA_READ);
+	check_fill(to.p, to.len, 1);
+}
+
 /* Around and around, with data in each round. */
 static void many_lives(void)
 {
@@ -433,6 +470,7 @@ static const struct test tests[] = {
 	TEST(what_may_be_posted_when),
 	TEST(rtr_receives_and_tells_so),
 	TEST(sqd_drains_and_holds),
+	TEST(sqd_changes_what_the_responder_keeps),
 	TEST(many_lives),
 	{}
 };
