@@ -78,13 +78,31 @@ struct shca_qp *shca_direct_peer(struct shca_qp *qp)
 	return peer;
 }
 
+/**
+ * struct shca_direct - one hold of both locks
+ * @qp:	requester
+ * @peer:	responder
+ * @now:	ns
+ * @budget:	what is left, in pages and hand-overs
+ * @news:	about @peer
+ * @pieces:	payload of the packet being handed over
+ */
+struct shca_direct {
+	struct shca_qp *qp;
+	struct shca_qp *peer;
+	u64 now;
+	int budget;
+	struct shca_rq_news *news;
+	struct shca_pieces pieces;
+};
+
 /* What a receiver would have read from lower headers. */
-static void shca_direct_arrive(struct shca_pkt *pkt, struct shca_qp *from,
-			       struct shca_qp *to, struct shca_pieces *pieces)
+static void shca_direct_arrive(struct shca_direct *d, struct shca_pkt *pkt,
+			       struct shca_qp *from, struct shca_qp *to)
 {
 	pkt->path.port = 1;
 	pkt->path.grh_present = true;
-	pkt->data = pieces;
+	pkt->data = &d->pieces;
 	shca_count_n(from->dev, TX_PKTS, pkt->span + 1);
 	shca_count_n(from->dev, TX_BYTES, pkt->paylen);
 	shca_count_n(from->dev, TX_DIRECT, pkt->span + 1);
@@ -94,56 +112,50 @@ static void shca_direct_arrive(struct shca_pkt *pkt, struct shca_qp *from,
 	trace_shca_rx(to->qpn, pkt);
 }
 
-static void shca_direct_requests(struct shca_qp *qp, struct shca_qp *peer,
-				 u64 now, int *budget,
-				 struct shca_rq_news *news)
+static void shca_direct_requests(struct shca_direct *d)
 {
-	struct shca_req *req = &qp->sq.req;
-	struct shca_pieces pieces;
+	struct shca_req *req = &d->qp->sq.req;
 	enum shca_mem_status status;
 	struct shca_pkt pkt;
 
-	while (*budget > 0 && shca_req_next(req, now, &pkt)) {
-		*budget -= 1 + (pkt.paylen >> PAGE_SHIFT);
-		status = shca_mem_hold(qp, &pkt, &pieces);
+	while (d->budget > 0 && shca_req_next(req, d->now, &pkt)) {
+		d->budget -= 1 + (pkt.paylen >> PAGE_SHIFT);
+		status = shca_mem_hold(d->qp, &pkt, &d->pieces);
 		if (status != SHCA_MEM_OK) {
 			shca_req_gather_failed(req, &pkt, status);
 			continue;
 		}
-		shca_direct_arrive(&pkt, qp, peer, &pieces);
+		shca_direct_arrive(d, &pkt, d->qp, d->peer);
 		/* One that is being destroyed is as good as unreachable. */
-		peer->rq.held = &pieces;
-		if (likely(!peer->dead))
-			shca_rq_accept(peer, &pkt, now, news);
-		peer->rq.held = NULL;
-		shca_mem_release(&pieces);
+		d->peer->rq.held = &d->pieces;
+		if (likely(!d->peer->dead))
+			shca_rq_accept(d->peer, &pkt, d->now, d->news);
+		d->peer->rq.held = NULL;
+		shca_mem_release(&d->pieces);
 	}
 }
 
 /* Return: whether there was an answer. */
-static bool shca_direct_answers(struct shca_qp *qp, struct shca_qp *peer,
-				u64 now, int *budget,
-				struct shca_rq_news *news)
+static bool shca_direct_answers(struct shca_direct *d)
 {
-	struct shca_resp *resp = &peer->rq.resp;
-	struct shca_pieces pieces;
 	enum shca_mem_status status;
 	bool answered = false;
 	enum shca_rx verdict;
 	struct shca_pkt pkt;
 
-	while (*budget > 0 && shca_resp_next(resp, now, &pkt)) {
-		*budget -= 1 + (pkt.paylen >> PAGE_SHIFT);
-		status = shca_mem_hold(peer, &pkt, &pieces);
+	while (d->budget > 0 &&
+	       shca_resp_next(&d->peer->rq.resp, d->now, &pkt)) {
+		d->budget -= 1 + (pkt.paylen >> PAGE_SHIFT);
+		status = shca_mem_hold(d->peer, &pkt, &d->pieces);
 		if (status != SHCA_MEM_OK) {
-			shca_rq_refused(peer, &pkt, status, news);
+			shca_rq_refused(d->peer, &pkt, status, d->news);
 			continue;
 		}
-		shca_direct_arrive(&pkt, peer, qp, &pieces);
-		verdict = shca_req_rx(&qp->sq.req, &pkt, now);
-		shca_mem_release(&pieces);
-		shca_count_rx(qp->dev, verdict);
-		trace_shca_rx_verdict(qp->qpn, &pkt, verdict);
+		shca_direct_arrive(d, &pkt, d->peer, d->qp);
+		verdict = shca_req_rx(&d->qp->sq.req, &pkt, d->now);
+		shca_mem_release(&d->pieces);
+		shca_count_rx(d->qp->dev, verdict);
+		trace_shca_rx_verdict(d->qp->qpn, &pkt, verdict);
 		answered = true;
 	}
 	return answered;
@@ -153,21 +165,25 @@ bool shca_direct_transmit(struct shca_qp *qp, struct shca_qp *peer,
 			  struct shca_rq_news *news)
 {
 	u32 reach = SHCA_DIRECT_BYTES >> qp->sq.req.mtu_shift;
-	int budget = SHCA_DIRECT_BUDGET;
-	u64 now = ktime_get_ns();
+	struct shca_direct d;
 
 	lockdep_assert_held(&qp->sq.lock);
+	d.qp = qp;
+	d.peer = peer;
+	d.now = ktime_get_ns();
+	d.budget = SHCA_DIRECT_BUDGET;
+	d.news = news;
 	spin_lock(&peer->rq.lock);
 	qp->sq.req.reach = reach;
 	peer->rq.resp.reach = reach;
 	/* An answer may let the next requests go. */
 	do
-		shca_direct_requests(qp, peer, now, &budget, news);
-	while (shca_direct_answers(qp, peer, now, &budget, news));
+		shca_direct_requests(&d);
+	while (shca_direct_answers(&d));
 	qp->sq.req.reach = 1;
 	peer->rq.resp.reach = 1;
 	shca_rq_settle(peer, news);
 	spin_unlock(&peer->rq.lock);
-	qp->sq.direct_more = budget <= 0;
-	return budget <= 0;
+	qp->sq.direct_more = d.budget <= 0;
+	return d.budget <= 0;
 }
