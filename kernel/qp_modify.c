@@ -125,6 +125,17 @@ static void shca_start_responder(struct shca_qp *qp)
 	shca_resp_start(&qp->rq.resp, &attr);
 }
 
+/*
+ * IBTA 9.7.6.1.3 lets a time-out T come between T and 4 T.  A bit after T, so
+ * that whole retries never end earlier than retry_cnt + 1 of them would.
+ */
+static u64 shca_ack_timeout_ns(u8 code)
+{
+	u64 ns = shca_timeout_ns(code);
+
+	return ns + (ns >> 4);
+}
+
 static void shca_start_requester(struct shca_qp *qp)
 {
 	const struct shca_req_attr attr = {
@@ -135,7 +146,7 @@ static void shca_start_requester(struct shca_qp *qp)
 		.sqpn = qp->qpn,
 		.dqpn = qp->attr.dest_qp_num,
 		.pkey = 0xffff,
-		.timeout_ns = shca_timeout_ns(qp->attr.timeout),
+		.timeout_ns = shca_ack_timeout_ns(qp->attr.timeout),
 		.retry_cnt = qp->attr.retry_cnt,
 		.rnr_retry = qp->attr.rnr_retry,
 		.max_rd_atomic = qp->attr.max_rd_atomic,
@@ -206,7 +217,7 @@ static void shca_apply_state(struct shca_qp *qp, enum ib_qp_state cur,
 	if (cur == IB_QPS_SQD) {
 		if (mask & IB_QP_TIMEOUT)
 			qp->sq.req.attr.timeout_ns =
-				shca_timeout_ns(qp->attr.timeout);
+				shca_ack_timeout_ns(qp->attr.timeout);
 		if (mask & IB_QP_RETRY_CNT)
 			qp->sq.req.attr.retry_cnt = qp->attr.retry_cnt;
 		if (mask & IB_QP_RNR_RETRY)
