@@ -112,7 +112,8 @@ static void shca_direct_arrive(struct shca_direct *d, struct shca_pkt *pkt,
 	trace_shca_rx(to->qpn, pkt);
 }
 
-static void shca_direct_requests(struct shca_direct *d)
+/* Not inline, this and the next: a frame with both packets would be large. */
+static noinline_for_stack void shca_direct_requests(struct shca_direct *d)
 {
 	struct shca_req *req = &d->qp->sq.req;
 	enum shca_mem_status status;
@@ -136,7 +137,7 @@ static void shca_direct_requests(struct shca_direct *d)
 }
 
 /* Return: whether there was an answer. */
-static bool shca_direct_answers(struct shca_direct *d)
+static noinline_for_stack bool shca_direct_answers(struct shca_direct *d)
 {
 	enum shca_mem_status status;
 	bool answered = false;
