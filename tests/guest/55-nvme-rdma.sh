@@ -52,11 +52,12 @@ serve() {
 controller() { grep -lx $nqn /sys/class/nvme/nvme*/subsysnqn 2>/dev/null | head -n 1 | xargs -r dirname; }
 # the block device of the controller's namespace, whatever its name
 block() { ls /sys/class/nvme-subsystem/nvme-subsys*/ 2>/dev/null | grep -E '^nvme[0-9]+n1$' | head -n 1; }
+has_block() { [ -n "$(block)" ] && [ -b "/dev/$(block)" ]; }
 no_controller() { [ -z "$(controller)" ]; }
 
 connect() {
 	echo "transport=rdma,traddr=$address,trsvcid=4420,nqn=$nqn,nr_io_queues=2,ctrl_loss_tmo=5,reconnect_delay=1" \
-		>/dev/nvme-fabrics && wait_for 20 [ -b "/dev/$(block)" ] && wait_for 20 block
+		>/dev/nvme-fabrics && wait_for 20 has_block
 }
 disconnect() { echo 1 >"$(controller)/delete_controller" && wait_for 20 no_controller; }
 
