@@ -46,6 +46,10 @@ static bool shca_direct_may_begin(const struct shca_qp *qp)
 	return req->psn == req->una_psn;
 }
 
+/*
+ * Is @peer connected back?  Certain under its rq.lock, which all of this is
+ * written under; a guess without.
+ */
 static bool shca_direct_fits(const struct shca_qp *qp,
 			     const struct shca_qp *peer)
 {
@@ -66,9 +70,6 @@ struct shca_qp *shca_direct_peer(struct shca_qp *qp)
 	    shca_direct_may_begin(qp) &&
 	    qp->link->local(dev, &qp->av, &qp->sq.route)) {
 		peer = shca_net_find_qp(dev->snet, qp->sq.req.attr.dqpn);
-		/* Its vector may be changing: then what we send now is sent
-		 * as if before or after, and the responder judges it.
-		 */
 		if (peer && !shca_direct_fits(qp, peer)) {
 			shca_qp_put(peer);
 			peer = NULL;
@@ -84,6 +85,8 @@ struct shca_qp *shca_direct_peer(struct shca_qp *qp)
  * @peer:	responder
  * @now:	ns
  * @budget:	what is left, in pages and hand-overs
+ * @lost:	@peer is being destroyed, or was connected to another: what is sent
+ *		to it is as good as lost, and its answers are not for us
  * @news:	about @peer
  * @pieces:	payload of the packet being handed over
  */
@@ -92,6 +95,7 @@ struct shca_direct {
 	struct shca_qp *peer;
 	u64 now;
 	int budget;
+	bool lost;
 	struct shca_rq_news *news;
 	struct shca_pieces pieces;
 };
@@ -126,12 +130,14 @@ static noinline_for_stack void shca_direct_requests(struct shca_direct *d)
 			shca_req_gather_failed(req, &pkt, status);
 			continue;
 		}
-		shca_direct_arrive(d, &pkt, d->qp, d->peer);
-		/* One that is being destroyed is as good as unreachable. */
-		d->peer->rq.held = &d->pieces;
-		if (likely(!d->peer->dead))
+		if (likely(!d->lost)) {
+			shca_direct_arrive(d, &pkt, d->qp, d->peer);
+			d->peer->rq.held = &d->pieces;
 			shca_rq_accept(d->peer, &pkt, d->now, d->news);
-		d->peer->rq.held = NULL;
+			d->peer->rq.held = NULL;
+		} else {
+			shca_count_n(d->qp->dev, TX_DROP, pkt.span + 1);
+		}
 		shca_mem_release(&d->pieces);
 	}
 }
@@ -144,7 +150,7 @@ static noinline_for_stack bool shca_direct_answers(struct shca_direct *d)
 	enum shca_rx verdict;
 	struct shca_pkt pkt;
 
-	while (d->budget > 0 &&
+	while (d->budget > 0 && !d->lost &&
 	       shca_resp_next(&d->peer->rq.resp, d->now, &pkt)) {
 		d->budget -= 1 + (pkt.paylen >> PAGE_SHIFT);
 		status = shca_mem_hold(d->peer, &pkt, &d->pieces);
@@ -175,6 +181,7 @@ bool shca_direct_transmit(struct shca_qp *qp, struct shca_qp *peer,
 	d.budget = SHCA_DIRECT_BUDGET;
 	d.news = news;
 	spin_lock(&peer->rq.lock);
+	d.lost = peer->dead || !shca_direct_fits(qp, peer);
 	qp->sq.req.reach = reach;
 	peer->rq.resp.reach = reach;
 	/* An answer may let the next requests go. */

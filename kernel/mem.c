@@ -78,18 +78,6 @@ static void shca_mr_fill(const struct shca_mr *mr, u64 va, u32 len,
 	}
 }
 
-static void shca_mr_read(const struct shca_mr *mr, u64 va, u32 len, u8 *dst)
-{
-	u32 run;
-	void *p;
-
-	for (; len; va += run, dst += run, len -= run) {
-		run = len;
-		p = shca_mr_next(mr, va, &run);
-		memcpy(dst, p, run);
-	}
-}
-
 static enum shca_mem_status shca_remote_check(void *ctx, u32 rkey, u64 va,
 					      u32 len, u32 access)
 {
@@ -243,66 +231,6 @@ const struct shca_mem_ops shca_mem_ops = {
 	.local_op = shca_local_op,
 };
 
-static enum shca_mem_status shca_gather_sges(struct shca_qp *qp,
-					     const struct shca_send_wr *wr,
-					     u32 off, u32 len, u8 *dst)
-{
-	const struct shca_sge *sge = wr->sge;
-	u32 nr = wr->num_sge;
-	enum shca_mem_status status;
-	struct shca_mr *mr;
-	u32 n;
-
-	for (; nr && len; nr--, sge++) {
-		if (off >= sge->length) {
-			off -= sge->length;
-			continue;
-		}
-		n = min(sge->length - off, len);
-		status = shca_mr_get(qp->dev, qp->pd, sge->lkey, 0,
-				     sge->addr + off, n, &mr);
-		if (status != SHCA_MEM_OK)
-			return status;
-		shca_mr_read(mr, sge->addr + off, n, dst);
-		shca_mr_put(mr);
-		dst += n;
-		off = 0;
-		len -= n;
-	}
-	return len ? SHCA_MEM_RANGE : SHCA_MEM_OK;
-}
-
-enum shca_mem_status shca_mem_gather(struct shca_qp *qp,
-				     const struct shca_pkt *pkt, u8 *dst)
-{
-	enum shca_mem_status status;
-	struct shca_mr *mr;
-
-	if (!pkt->paylen)
-		return SHCA_MEM_OK;
-	switch (pkt->kind) {
-	case SHCA_PAY_NONE:
-		return SHCA_MEM_OK;
-	case SHCA_PAY_WR:
-		if (!pkt->wr->inline_data)
-			return shca_gather_sges(qp, pkt->wr, pkt->off,
-						pkt->paylen, dst);
-		/* In the ring: what the process rewrites there it sends. */
-		memcpy(dst, pkt->wr->inline_data + pkt->off, pkt->paylen);
-		return SHCA_MEM_OK;
-	case SHCA_PAY_REMOTE:
-		status = shca_mr_get(qp->dev, qp->pd, pkt->rkey,
-				     IB_ACCESS_REMOTE_READ, pkt->va,
-				     pkt->paylen, &mr);
-		if (status != SHCA_MEM_OK)
-			return status;
-		shca_mr_read(mr, pkt->va, pkt->paylen, dst);
-		shca_mr_put(mr);
-		return SHCA_MEM_OK;
-	}
-	return SHCA_MEM_KEY;
-}
-
 static enum shca_mem_status shca_hold_one(struct shca_qp *qp, u32 key,
 					  u32 access, u64 va, u32 len,
 					  struct shca_pieces *pieces)
@@ -384,4 +312,19 @@ void shca_mem_release(struct shca_pieces *pieces)
 	for (i = 0; i < pieces->nr; i++)
 		shca_mr_put(pieces->piece[i].mr);
 	pieces->nr = 0;
+}
+
+enum shca_mem_status shca_mem_gather(struct shca_qp *qp,
+				     const struct shca_pkt *pkt, u8 *dst)
+{
+	enum shca_mem_status status;
+	struct shca_pieces pieces;
+	struct shca_src src = { .piece = pieces.piece };
+
+	status = shca_mem_hold(qp, pkt, &pieces);
+	if (status != SHCA_MEM_OK)
+		return status;
+	shca_src_read(&src, dst, pkt->paylen);
+	shca_mem_release(&pieces);
+	return SHCA_MEM_OK;
 }

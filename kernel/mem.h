@@ -40,10 +40,10 @@ struct shca_piece {
 };
 
 /**
- * struct shca_pieces - the payload of a packet between two QPs of this machine
+ * struct shca_pieces - the payload of an outgoing packet, where it lies
  *
- * What struct shca_pkt.data points to in place of an skb: the memory operations
- * then copy from page to page.
+ * Between two QPs of this machine struct shca_pkt.data points to one in place of
+ * an skb: the memory operations then copy from page to page.
  */
 struct shca_pieces {
 	u32 nr;

@@ -331,7 +331,7 @@ static void shca_qp_flush_all(struct shca_qp *qp)
 	spin_unlock_bh(&qp->sq.lock);
 	if (READ_ONCE(qp->state) != IB_QPS_ERR)
 		return;
-	shca_sq_run(qp);
+	shca_sq_flush_all(qp);
 	shca_rq_flush_all(qp);
 }
 

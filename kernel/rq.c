@@ -207,6 +207,7 @@ void shca_rq_flush_all(struct shca_qp *qp)
 		spin_lock_bh(&qp->rq.lock);
 		more = shca_rq_flush(qp);
 		spin_unlock_bh(&qp->rq.lock);
+		cond_resched();
 	}
 }
 

@@ -299,8 +299,8 @@ u64 shca_req_deadline(const struct shca_req *req);
  * shca_req_pop() - the next completion of the send queue, in order
  *
  * UC, UD: all that was handed out since the last call has been transmitted, or
- * shca_req_gather_failed() told.  Unsignalled successes are retired silently.  @head has advanced past all
- * that were retired, whatever is returned.
+ * shca_req_gather_failed() told.  Unsignalled successes are retired silently.
+ * @head has advanced past all that were retired, whatever is returned.
  */
 bool shca_req_pop(struct shca_req *req, struct shca_wc *wc);
 

@@ -7,18 +7,11 @@
 . "$(dirname "$0")/lib.sh"
 . "$(dirname "$0")/scenario"
 
-# capture NETDEV COMMAND... : COMMAND succeeds; what passed meanwhile is in /tmp/wire.pcap
-capture() {
-	local netdev=$1 pid status=0
+# what passes NETDEV while COMMAND runs
+watch() {
+	local netdev=$1
 	shift
-	ip netns exec "$ns_a" tcpdump --immediate-mode -U -i "$netdev" -w /tmp/wire.pcap udp port 4791 2>/tmp/tcpdump &
-	pid=$!
-	wait_for 20 grep -q 'listening on' /tmp/tcpdump || status=1
-	"$@" || status=$?
-	kill -TERM $pid
-	wait $pid
-	cat /tmp/tcpdump
-	return $status
+	capture /tmp/wire.pcap "-i $netdev" "$@"
 }
 packets() { tcpdump -n -r /tmp/wire.pcap 2>/dev/null | wc -l; }
 decoded() { tshark -r /tmp/wire.pcap -T fields -e infiniband.bth.opcode 2>/dev/null | sort | uniq -c; }
@@ -39,11 +32,11 @@ self_pingpong() {
 make_pair 1500
 run in_a softhca dev set shca_a path wire
 run in_b softhca dev set shca_b path wire
-check pair_ipv4 capture veth_a pair_pingpong $ip4_b $ip4_a
+check pair_ipv4 watch veth_a pair_pingpong $ip4_b $ip4_a
 check pair_ipv4_is_seen some_packets
 check pair_ipv4_is_decoded all_decoded
-check pair_ipv6 capture veth_a pair_pingpong $ip6_b $ip6_a
+check pair_ipv6 watch veth_a pair_pingpong $ip6_b $ip6_a
 check pair_ipv6_is_seen some_packets
 check pair_ipv6_is_decoded all_decoded
-check self_wire capture any self_pingpong
+check self_wire watch any self_pingpong
 check self_wire_is_seen some_packets

@@ -14,21 +14,11 @@ for program in tcpdump tshark; do
 	command -v $program >/dev/null || skip "$program is not installed"
 done
 
-# capture NAME COMMAND... : what veth_a sends meanwhile, in /tmp/NAME.pcap
-capture() {
-	local name=$1 pid status=0
+# beside the socket of tests/userspace/wire, so that both see all
+sent() {
+	local name=$1
 	shift
-	# beside the socket of tests/userspace/wire, so both see all
-	ip netns exec "$ns_a" tcpdump --immediate-mode -U -B 16384 -Q out -i veth_a -w "/tmp/$name.pcap" \
-		udp port 4791 2>/tmp/tcpdump &
-	pid=$!
-	wait_for 20 grep -q 'listening on' /tmp/tcpdump || status=1
-	"$@" || status=$?
-	kill -TERM $pid
-	wait $pid
-	cat /tmp/tcpdump
-	grep -q '^0 packets dropped' /tmp/tcpdump || status=1
-	return $status
+	capture "/tmp/$name.pcap" "-i veth_a -Q out" "$@"
 }
 
 # Payload of ours is not RPC, NVMe or SMB, though it may look so to tshark.
@@ -67,7 +57,7 @@ crafted() {
 		uc.sent ud.sent | sed 's/^/# /'
 	return "${PIPESTATUS[0]}"
 }
-check crafted capture crafted crafted
+check crafted sent crafted crafted
 
 add_device shca_b veth_b "$ns_b"
 run wait_for 10 gid_index shca_b "$ip4_b"
@@ -87,7 +77,7 @@ programs() {
 		ib_atomic_lat -d shca_a -x "$a4" -n 5 ADDRESS || status=1
 	return $status
 }
-check programs capture programs programs
+check programs sent programs programs
 
 check decode decode
 check many_opcodes many_opcodes

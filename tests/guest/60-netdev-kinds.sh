@@ -5,7 +5,7 @@
 # and which are refused, with which words. A network device that is enslaved,
 # renamed, or gets another MAC address below a device. The log stays silent.
 #
-# Takes about 40 s.
+# Takes 35 to 55 s.
 #
 # timeout: 240
 . "$(dirname "$0")/lib.sh"

@@ -6,7 +6,7 @@
 # device is in one namespace, moves between them, and always uses the addresses
 # and routes of its network device's namespace, wherever it is itself.
 #
-# Takes about 30 s.
+# Takes 17 to 32 s.
 #
 # timeout: 240
 . "$(dirname "$0")/lib.sh"

@@ -5,7 +5,7 @@
 # more: queue pairs live through what their retries last for, and end with
 # RETRY_EXC_ERR after that.
 #
-# Takes about 30 s. The sleeps are how long the link is down.
+# Takes about 75 s. The sleeps are how long the link is down.
 #
 # timeout: 180
 . "$(dirname "$0")/lib.sh"
