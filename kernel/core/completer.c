@@ -14,7 +14,9 @@
  * Packets that were sent before going back are still on their way, and their
  * answers show more gaps, which are being repaired already.  To go back for
  * each would multiply traffic.  So it is done once per missing PSN (@went_back:
- * if that repair is lost too, the time-out serves) and once per round trip
+ * if that repair is lost too, time-outs serve until there is progress; were each
+ * of them followed by a gap and a retry more, retry_cnt would last half as long
+ * where small packets pass and large ones do not) and once per round trip
  * (@hold_ns): what comes in between is remembered (@recheck), and acted upon at
  * the end of the round trip unless there was progress.
  */

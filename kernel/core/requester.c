@@ -696,7 +696,6 @@ void shca_req_timer(struct shca_req *req, u64 now)
 		return;
 	}
 	req->stats.timeouts++;
-	req->went_back = false;
 	shca_req_retry(req, SHCA_VERR_TIMEOUT);
 }
 

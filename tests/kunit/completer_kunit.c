@@ -157,6 +157,12 @@ static void req_rx_of_nak_acknowledges_what_is_before(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, fx->wc.status, SHCA_WC_WR_FLUSH_ERR);
 }
 
+static void post_read(struct fx *fx, u32 packets)
+{
+	fx_post(fx, OP_READ, (packets - 1) * FX_MTU + 7);
+	fx_drain(fx);
+}
+
 /* ---- going back ----------------------------------------------------------- */
 
 static void req_rx_of_seq_nak_goes_back_once(struct kunit *test)
@@ -172,9 +178,39 @@ static void req_rx_of_seq_nak_goes_back_once(struct kunit *test)
 	/* a copy of the NAK on the network */
 	fx_ack(fx, P0 + 1, NAK(0));
 	KUNIT_EXPECT_EQ(test, fx_drain(fx), 0u);
-	/* the repair was lost: the timer, and then a NAK counts again */
+	/* the repair was lost: the timer alone, until there is progress */
 	fx_timeout(fx);
 	KUNIT_EXPECT_EQ(test, fx_drain(fx), 3u);
+	fx_ack(fx, P0 + 1, NAK(0));
+	KUNIT_EXPECT_EQ(test, fx_drain(fx), 0u);
+	fx_ack(fx, P0 + 1, ACK);
+	fx->now += FX_TIMEOUT / 2;	/* more than a round trip */
+	fx_ack(fx, P0 + 2, NAK(0));
+	KUNIT_EXPECT_EQ(test, fx_drain(fx), 2u);
+}
+
+/*
+ * Small packets pass and large ones do not: each repetition shows the same gap.
+ * The request lasts for all time-outs but one all the same.
+ */
+static void req_rx_of_same_gap_again_leaves_time_outs(struct kunit *test)
+{
+	struct fx *fx = test->priv;
+	u32 n = 0;
+
+	post_read(fx, 3);
+	do {
+		fx_read_resp(fx, SHCA_OP_READ_RESP_LAST, P0 + 2, 7);
+		fx_drain(fx);
+		fx->now += FX_TIMEOUT / 2;
+		fx_read_resp(fx, SHCA_OP_READ_RESP_LAST, P0 + 2, 7);
+		KUNIT_ASSERT_EQ(test, fx_drain(fx), 0u);
+		fx_timeout(fx);
+	} while (fx_drain(fx) && ++n < 100);
+	KUNIT_EXPECT_EQ(test, n + 1, (u32)fx->req.attr.retry_cnt);
+	KUNIT_ASSERT_TRUE(test, fx_pop(fx));
+	KUNIT_EXPECT_EQ(test, fx->wc.status, SHCA_WC_RETRY_EXC_ERR);
+	KUNIT_EXPECT_EQ(test, fx->wc.vendor_err, SHCA_VERR_TIMEOUT);
 }
 
 /*
@@ -376,12 +412,6 @@ static void req_rx_of_second_rnr_sends_one_packet(struct kunit *test)
 }
 
 /* ---- READ ----------------------------------------------------------------- */
-
-static void post_read(struct fx *fx, u32 packets)
-{
-	fx_post(fx, OP_READ, (packets - 1) * FX_MTU + 7);
-	fx_drain(fx);
-}
 
 static void req_rx_of_read_places_each_packet(struct kunit *test)
 {
@@ -678,6 +708,7 @@ static struct kunit_case completer_cases[] = {
 	KUNIT_CASE(req_rx_of_each_syndrome_is_told_apart),
 	KUNIT_CASE(req_rx_of_nak_acknowledges_what_is_before),
 	KUNIT_CASE(req_rx_of_seq_nak_goes_back_once),
+	KUNIT_CASE(req_rx_of_same_gap_again_leaves_time_outs),
 	KUNIT_CASE(req_rx_of_second_nak_waits_a_round_trip),
 	KUNIT_CASE(req_rx_of_seq_nak_without_retries_fails),
 	KUNIT_CASE(req_rx_of_ack_while_going_back_moves_on),
