@@ -373,6 +373,19 @@ static bool shca_backlog_full(const struct dst_entry *dst)
 	       SHCA_LO_BACKLOG;
 }
 
+/*
+ * Longer than the netdev takes, whose MTU has shrunk: lost, as on any link.  The
+ * IP layer would tell this host "packet too big", and the host would believe for
+ * ten minutes that the path is so narrow.
+ */
+static bool shca_too_long(const struct shca_av *av, const struct dst_entry *dst,
+			  u32 len)
+{
+	len += sizeof(struct udphdr);
+	len += av->roce.ipv4 ? sizeof(struct iphdr) : sizeof(struct ipv6hdr);
+	return len > READ_ONCE(dst->dev->mtu);
+}
+
 static int shca_roce_xmit(struct shca_dev *dev, const struct shca_av *av,
 			  struct shca_route *route, struct sk_buff *skb,
 			  unsigned int segs, u32 seg_len)
@@ -391,7 +404,14 @@ static int shca_roce_xmit(struct shca_dev *dev, const struct shca_av *av,
 		kfree_skb(skb);
 		return -EBUSY;
 	}
+	if (unlikely(shca_too_long(av, dst, segs > 1 ? seg_len : skb->len))) {
+		shca_count_n(dev, TX_DROP, segs);
+		kfree_skb(skb);
+		return -EMSGSIZE;
+	}
 	skb_dst_set(skb, dst_clone(dst));
+	/* The MTU may shrink from here on: even then no "packet too big". */
+	skb->ignore_df = 1;
 	shca_push_headers(av, skb);
 	if (segs > 1)
 		shca_make_gso(av, skb, segs, seg_len);

@@ -137,6 +137,11 @@ check netdev_mtu_9000_path_mtu_1024 alive mtu1024
 check no_error_path_mtu_1024 stop mtu1024
 mtu_is_4096() { ibv_devinfo -d "$1" | grep -q 'active_mtu:.*4096'; }
 for device in shca_a shca_b; do run wait_for 5 mtu_is_4096 $device; done
+# no_exception FAMILY : the host does not take the path for narrower than the link
+no_exception() {
+	ip -n $ns_a -$1 route show cache
+	[ -z "$(ip -n $ns_a -$1 route show cache | grep -w mtu)" ]
+}
 for family in 4 6; do
 	# Small packets still pass, and tell of the loss of large ones.
 	hold mtu4096_ipv$family -d shca_a -p shca_b -f $family
@@ -144,4 +149,5 @@ for family in 4 6; do
 	# a's end refuses longer packets both ways
 	check "netdev_mtu_1500_path_mtu_4096_ipv$family" lives mtu4096_ipv$family blip $ns_a veth_a 0.3 1500
 	check "no_error_path_mtu_4096_ipv$family" stop mtu4096_ipv$family 300
+	check "no_narrow_path_is_remembered_ipv$family" no_exception $family
 done
