@@ -66,6 +66,8 @@ struct shca_net;
  * @gone:	the netdev went away before registration; under shca_dev_lock
  * @removing:	the core takes it away from all consumers (device.c)
  * @port_up:	last port state dispatched; written under RTNL only
+ * @port_up_at:	jiffies when it came up last, 0: it never did; written
+ *		under RTNL only, read without a lock for each packet
  * @rescan:	asks the core for the GIDs of a loopback netdev (lo.c)
  */
 struct shca_dev {
@@ -80,6 +82,7 @@ struct shca_dev {
 	bool gone;
 	bool removing;
 	bool port_up;
+	unsigned long port_up_at;
 	struct work_struct rescan;
 	atomic_t nr_pd;
 	atomic_t nr_cq;

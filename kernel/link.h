@@ -7,6 +7,7 @@
 #ifndef SHCA_LINK_H
 #define SHCA_LINK_H
 
+#include <linux/if_ether.h>
 #include <linux/in6.h>
 #include <linux/skbuff.h>
 #include <linux/types.h>
@@ -29,7 +30,7 @@ enum shca_link_type {
  *		for this vector
  * @roce:	IPv4 addresses are held mapped; @sport in host order; @oif is the
  *		netdev that has the source address: the device's own, or a VLAN
- *		on it, so that its packets leave tagged
+ *		on it, so that its packets leave tagged; @dmac is the next hop's
  */
 struct shca_av {
 	enum shca_link_type link;
@@ -45,6 +46,7 @@ struct shca_av {
 			u32 flow_label;
 			struct in6_addr saddr;
 			struct in6_addr daddr;
+			u8 dmac[ETH_ALEN];
 		} roce;
 	};
 };

@@ -91,5 +91,7 @@ void shca_port_update(struct shca_dev *dev)
 	if (up == dev->port_up)
 		return;
 	dev->port_up = up;
+	if (up)
+		WRITE_ONCE(dev->port_up_at, jiffies ?: 1);
 	ib_dispatch_event(&ev);
 }

@@ -30,6 +30,7 @@
 #include "counters.h"
 #include "dev.h"
 #include "icrc.h"
+#include "neigh.h"
 #include "net.h"
 #include "tx.h"
 
@@ -79,6 +80,8 @@ static int shca_roce_av_init(struct shca_dev *dev,
 	av->roce.oif = shca_gid_ifindex(dev, sgid);
 	if (av->roce.oif < 0)
 		return -EINVAL;
+	if (attr->type == RDMA_AH_ATTR_TYPE_ROCE)
+		memcpy(av->roce.dmac, attr->roce.dmac, ETH_ALEN);
 	av->roce.tclass = grh->traffic_class;
 	av->roce.hop_limit = grh->hop_limit ?: SHCA_DEFAULT_HOPS;
 	av->roce.flow_label = grh->flow_label & 0xfffff;
@@ -409,6 +412,7 @@ static int shca_roce_xmit(struct shca_dev *dev, const struct shca_av *av,
 		kfree_skb(skb);
 		return -EMSGSIZE;
 	}
+	shca_neigh_keep(dev, av, dst);
 	skb_dst_set(skb, dst_clone(dst));
 	/* The MTU may shrink from here on: even then no "packet too big". */
 	skb->ignore_df = 1;
