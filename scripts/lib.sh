@@ -76,11 +76,11 @@ platform() {
 	6.1) suite=bookworm flavour=distribution tested=6.1 ;;
 	6.12) suite=trixie flavour=distribution tested=6.12 ;;
 	7.2) suite=forky flavour=distribution tested=7.2 ;;
-	debug) suite=trixie flavour=own tested=6.12 ;;
+	debug | kcsan) suite=trixie flavour=own tested=6.12 ;;
 	*) die "unknown kernel '$1' (supported: $platforms)" ;;
 	esac
 }
-platforms="6.1 6.12 7.2 debug"
+platforms="6.1 6.12 7.2 debug kcsan"
 
 # series RELEASE : 6.12.117+deb13-amd64 -> 6.12
 series() { sed -E 's/^([0-9]+\.[0-9]+).*/\1/' <<<"$1"; }

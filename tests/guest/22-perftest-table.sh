@@ -23,11 +23,11 @@ row() {
 	else
 		server=(-x "${gid_b[$family]}") client=(-x "${gid_a[$family]}") to=$ip4_b
 	fi
-	ip netns exec $ns_b timeout 60 "$@" -d shca_b "${server[@]}" >$log.b 2>&1 &
+	ip netns exec $ns_b timeout $((60 * slow)) "$@" -d shca_b "${server[@]}" >$log.b 2>&1 &
 	pid=$!
 	wait_for 20 "listens_$connect" || status=1
 	if [ "$status" = 0 ]; then
-		in_a timeout 60 "$@" -d shca_a "${client[@]}" "$to" >$log.a 2>&1 || status=$?
+		in_a timeout $((60 * slow)) "$@" -d shca_a "${client[@]}" "$to" >$log.a 2>&1 || status=$?
 	fi
 	[ "$status" = 0 ] || kill "$pid" 2>/dev/null
 	wait "$pid" || status=$((status ? status : $?))

@@ -27,11 +27,11 @@ declare -A pid_a pid_b
 both_ends() {
 	local name=$1 port=$2
 	shift 2
-	ip netns exec $ns_b timeout $((duration + 60)) "$@" -F -D "$duration" -p "$port" \
+	ip netns exec $ns_b timeout $(((duration + 60) * slow)) "$@" -F -D "$duration" -p "$port" \
 		-d shca_b -x "$gid_b" >/tmp/crowd.$name.b 2>&1 &
 	pid_b[$name]=$!
 	wait_for 20 listening $ns_b "$port" || return 1
-	ip netns exec $ns_a timeout $((duration + 60)) "$@" -F -D "$duration" -p "$port" \
+	ip netns exec $ns_a timeout $(((duration + 60) * slow)) "$@" -F -D "$duration" -p "$port" \
 		-d shca_a -x "$gid_a" $ip4_b >/tmp/crowd.$name.a 2>&1 &
 	pid_a[$name]=$!
 }
@@ -50,7 +50,7 @@ ended() {
 
 running() { kill -0 "${pid_a[write_rc]}" 2>/dev/null; }
 pingpong() {
-	local pid status=0 words=(timeout 60 ibv_rc_pingpong -p 18600 -c -n 50 -s 10000)
+	local pid status=0 words=(timeout $((60 * slow)) ibv_rc_pingpong -p 18600 -c -n 50 -s 10000)
 	ip netns exec $ns_b "${words[@]}" -d shca_b -g "$gid_b" &
 	pid=$!
 	wait_for 20 listening $ns_b 18600 || return 1

@@ -12,10 +12,7 @@
 
 rounds=${ROUNDS:-${SHCA_SOAK:+20}}
 rounds=${rounds:-2}
-limit=1
-# with all checkers of the kernel on
-[ ! -e /sys/kernel/debug/kmemleak ] || limit=10
-limit_ms=${limit}000
+limit_ms=${removal_seconds}000
 
 # The processes run outside of the two namespaces: one inside would keep its
 # namespace alive.
@@ -47,8 +44,8 @@ end_traffic() {
 no_veth() { ! ip netns list | grep -q shca- && [ ! -e /sys/class/infiniband/shca_a ]; }
 
 link_delete() { rdma link delete shca_a && device_is_gone shca_a; }
-netdev_delete() { in_a ip link del veth_a && wait_for $limit device_is_gone shca_a; }
-namespace_delete() { ip netns del $ns_a && wait_for $limit device_is_gone shca_a; }
+netdev_delete() { in_a ip link del veth_a && wait_for $removal_seconds device_is_gone shca_a; }
+namespace_delete() { ip netns del $ns_a && wait_for $removal_seconds device_is_gone shca_a; }
 module_remove() { rmmod softhca && device_is_gone shca_a && device_is_gone shca_b; }
 
 for ((round = 1; round <= rounds; round++)); do

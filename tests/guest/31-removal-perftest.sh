@@ -10,10 +10,7 @@
 . "$(dirname "$0")/lib.sh"
 . "$(dirname "$0")/scenario"
 
-limit=1
-# with all checkers of the kernel on
-[ ! -e /sys/kernel/debug/kmemleak ] || limit=10
-limit_ms=${limit}000
+limit_ms=${removal_seconds}000
 tx_packets() { cat "/sys/class/infiniband/$1/ports/1/hw_counters/tx_packets"; }
 moving() { [ "$(tx_packets shca_a)" -gt $((before_a + 100)) ] && [ "$(tx_packets shca_b)" -gt "$before_b" ]; }
 is_over() { ! kill -0 "$1" 2>/dev/null; }

@@ -23,7 +23,7 @@ cm_pair() {
 	wait_for 10 listens_cm "$pid" || true
 	while [ "$status" != 0 ] && [ "$SECONDS" -lt "$end" ] && kill -0 "$pid" 2>/dev/null; do
 		status=0
-		in_a timeout 20 "$@" || status=$?
+		in_a timeout $((20 * slow)) "$@" || status=$?
 	done
 	[ "$status" = 0 ] || kill "$pid" 2>/dev/null
 	wait "$pid" || status=$((status ? status : $?))

@@ -61,7 +61,7 @@ pair() {
 	(at "$at_server" "${server[@]}") >"$log" 2>&1 &
 	pid=$!
 	wait_for 20 listens "$at_server" || status=1
-	[ "$status" != 0 ] || (at "$at_client" timeout 60 "$@") || status=$?
+	[ "$status" != 0 ] || (at "$at_client" timeout $((60 * slow)) "$@") || status=$?
 	[ "$status" = 0 ] || kill "$pid" 2>/dev/null
 	wait "$pid" || status=$((status ? status : $?))
 	[ "$status" = 0 ] || { echo "server's output:"; cat "$log"; }

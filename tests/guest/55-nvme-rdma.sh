@@ -87,6 +87,6 @@ check connect_wire connect
 check data_wire data_is_right
 
 # The device goes while both use it: they release it, as they would an HCA.
-link_delete() { timeout 20 rdma link delete shca_a; }
+link_delete() { timeout $((20 * slow)) rdma link delete shca_a; }
 check link_delete_in_use link_delete
 check no_hang disconnect

@@ -149,7 +149,7 @@ to_upper() {
 	ip netns exec $ns_a rping -s -V -C 3 -a 10.78.7.1 >/tmp/rping 2>&1 &
 	pid=$!
 	wait_for 10 eval "rdma resource show cm_id | grep -q 'state LISTEN.* pid $pid '" || status=1
-	in_b timeout 20 rping -c -V -C 3 -a 10.78.7.1 || status=1
+	in_b timeout $((20 * slow)) rping -c -V -C 3 -a 10.78.7.1 || status=1
 	[ $status = 0 ] || kill $pid
 	wait $pid || status=1
 	cat /tmp/rping

@@ -12,10 +12,7 @@
 . "$(dirname "$0")/lib.sh"
 . "$(dirname "$0")/scenario"
 
-limit=1
-# with all checkers of the kernel on
-[ ! -e /sys/kernel/debug/kmemleak ] || limit=10
-limit_ms=${limit}000
+limit_ms=${removal_seconds}000
 is_down() { grep -q DOWN "/sys/class/infiniband/$1/ports/1/state"; }
 port_free() { ! ip netns exec "$1" ss -Huan 'sport = :4791' | grep -q .; }
 no_namespaces() { ! ip netns list | grep -q .; }
@@ -48,7 +45,7 @@ check several.lives_on alive shca_c
 # ---- shared: the netdev moves under two devices with traffic
 at_exit ip netns del shca-x
 run ip netns add shca-x
-move() { in_a ip link set veth_a netns shca-x && wait_for $limit device_is_gone shca_c && wait_for $limit device_is_gone shca_d; }
+move() { in_a ip link set veth_a netns shca-x && wait_for $removal_seconds device_is_gone shca_c && wait_for $removal_seconds device_is_gone shca_d; }
 log_mark
 check moved.devices_go within $limit_ms "in_a ip link show veth_a" move
 for device in shca_c shca_d; do check "moved.released_$device" released $device; done
@@ -104,7 +101,7 @@ cm_traffic() {
 	ip netns exec $ns_b rping -s -V -C 3 -a $ip4_b >/tmp/rping 2>&1 &
 	pid=$!
 	wait_for 10 eval "in_b rdma resource show cm_id | grep -q 'state LISTEN.* pid $pid '" || status=1
-	in_a timeout 20 rping -c -V -C 3 -a $ip4_b || status=1
+	in_a timeout $((20 * slow)) rping -c -V -C 3 -a $ip4_b || status=1
 	[ $status = 0 ] || kill $pid
 	wait $pid || status=1
 	cat /tmp/rping
@@ -131,7 +128,7 @@ kill "${holder[both]}" "${holder[stays]}"
 wait "${holder[both]}" "${holder[stays]}"
 
 # ---- exclusive: a's namespace goes, with the netdev: so does the device in b
-namespace_delete() { ip netns del $ns_a && wait_for $limit eval "! in_b rdma dev show shca_a"; }
+namespace_delete() { ip netns del $ns_a && wait_for $removal_seconds eval "! in_b rdma dev show shca_a"; }
 hold_in $ns_b last -d shca_a --idle
 run wait_for 20 said last traffic
 check netdev_goes.device_in_b_goes within $limit_ms "ip netns list" namespace_delete

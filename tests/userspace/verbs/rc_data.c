@@ -795,7 +795,7 @@ static void both_ways_at_once(void)
 	int side, slot;
 
 	set_up(&config_default, SLOT * DEPTH);
-	until = millis() + 50000;
+	until = millis() + 50000 * slow_factor();
 	while (received[0] < NUM || received[1] < NUM || sent[0] < NUM ||
 	       sent[1] < NUM) {
 		if (millis() > until)

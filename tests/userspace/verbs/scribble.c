@@ -30,7 +30,7 @@
 #define MAX_MAPS	128
 #define ROUND_SECONDS	4	/* of one process; then a fresh one */
 #define RING		64	/* requests of each ring */
-#define HANG_SECONDS	60	/* a call that lasts longer never ends */
+#define HANG_SECONDS	60	/* times slow_factor(): a call that lasts longer never ends */
 
 /* Memory shared with the kernel. */
 struct map {
@@ -620,7 +620,7 @@ static void child(const struct mode *mode, uint64_t seed, unsigned int ms)
 				  .sa_flags = SA_NODEFER };
 	int flags;
 
-	alarm(HANG_SECONDS);
+	alarm(HANG_SECONDS * slow_factor());
 	sigaction(SIGSEGV, &segv, NULL);
 	sigaction(SIGBUS, &segv, NULL);
 	state = seed | 1;

@@ -17,6 +17,7 @@
 #include <unistd.h>
 
 #define EXIT_SKIP	77
+/* both times slow_factor() */
 #define TEST_SECONDS	60
 #define WAIT_MS		10000
 #define QUIET_MS	50
@@ -71,6 +72,19 @@ void test_skip(const char *format, ...)
 	_exit(EXIT_SKIP);
 }
 
+int slow_factor(void)
+{
+	const char *text = getenv("SHCA_SLOW");
+	int factor = text ? atoi(text) : 1;
+
+	return factor > 0 ? factor : 1;
+}
+
+static int wait_ms(void)
+{
+	return WAIT_MS * slow_factor();
+}
+
 /* Return: false: not ok. */
 static bool run_test(const struct test *test)
 {
@@ -85,14 +99,15 @@ static bool run_test(const struct test *test)
 		exit(EXIT_FAILURE);
 	}
 	if (!pid) {
-		alarm(TEST_SECONDS);
+		alarm(TEST_SECONDS * slow_factor());
 		test->run();
 		_exit(EXIT_SUCCESS);
 	}
 	while (waitpid(pid, &status, 0) < 0)
 		;
 	if (WIFSIGNALED(status) && WTERMSIG(status) == SIGALRM)
-		describe("no end within %d s", TEST_SECONDS);
+		describe("no end within %d s",
+			 TEST_SECONDS * slow_factor());
 	else if (WIFSIGNALED(status))
 		describe("killed by signal %d", WTERMSIG(status));
 
@@ -546,7 +561,7 @@ enum ibv_qp_state end_state(const struct end *end)
 
 void end_wait_state(const struct end *end, enum ibv_qp_state state)
 {
-	uint64_t until = millis() + WAIT_MS;
+	uint64_t until = millis() + wait_ms();
 	enum ibv_qp_state now;
 
 	while ((now = end_state(end)) != state) {
@@ -627,8 +642,8 @@ struct ibv_wc wait_wc(struct ibv_cq *cq)
 {
 	struct ibv_wc wc;
 
-	if (!poll_until(cq, &wc, millis() + WAIT_MS))
-		FAIL("no completion within %d ms", WAIT_MS);
+	if (!poll_until(cq, &wc, millis() + wait_ms()))
+		FAIL("no completion within %d ms", wait_ms());
 	return wc;
 }
 
@@ -686,8 +701,8 @@ void wait_event(struct ibv_context *ctx, enum ibv_event_type type)
 	struct ibv_async_event event;
 
 	do {
-		if (poll(&pfd, 1, WAIT_MS) != 1)
-			FAIL("no event within %d ms, expected %s", WAIT_MS,
+		if (poll(&pfd, 1, wait_ms()) != 1)
+			FAIL("no event within %d ms, expected %s", wait_ms(),
 			     ibv_event_type_str(type));
 		REQUIRE_EQ(ibv_get_async_event(ctx, &event), 0);
 		ibv_ack_async_event(&event);
@@ -736,7 +751,7 @@ int tcp_listen(const char *port)
 int tcp_connect(const char *host, const char *port)
 {
 	struct addrinfo *info = resolve(host, port);
-	uint64_t until = millis() + WAIT_MS;
+	uint64_t until = millis() + wait_ms();
 	int fd;
 
 	for (;;) {

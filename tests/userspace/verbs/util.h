@@ -45,6 +45,9 @@ struct options {
 };
 extern struct options options;
 
+/** slow_factor() - how many times as long this machine may take (SHCA_SLOW) */
+int slow_factor(void);
+
 /** util_main() - run the tests that the command line names, or all */
 int util_main(const struct test *tests, int argc, char **argv);
 

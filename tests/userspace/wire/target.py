@@ -196,7 +196,8 @@ class Rig:
                  quiet=0.02):
         self.dev, self.peer, self.strangers = device, peer, strangers
         self.is_softhca = is_softhca
-        self.patience, self.quiet = patience, quiet
+        slow = int(os.environ.get("SHCA_SLOW", 1))  # tests/guest/lib.sh
+        self.patience, self.quiet = patience * slow, quiet * slow
         self.gid = {v: device.gid_index(a) for v, a in peer.target.items()}
         self.qpns = itertools.count(0x30001, 7)
         self.conns = []
