@@ -382,12 +382,23 @@ err_dealloc:
 
 struct shca_dev *shca_dev_find(const char *name)
 {
-	struct ib_device *ibdev;
+	struct shca_dev *dev, *found = NULL;
 
-	/* By the core: a device can be renamed at any time, under its lock. */
-	ibdev = ib_device_get_by_name(name,
-				      (enum rdma_driver_id)SHCA_DRIVER_ID);
-	return ibdev ? to_shca_dev(ibdev) : NULL;
+	mutex_lock(&shca_dev_lock);
+	list_for_each_entry(dev, &shca_dev_list, node) {
+		/*
+		 * Not dev_name(): a device can be renamed at any time, which
+		 * frees that string.  The core's copy changes in place.  (The
+		 * core's own look-up by name is gone from newer kernels.)
+		 */
+		if (!strncmp(dev->ibdev.name, name, sizeof(dev->ibdev.name)) &&
+		    ib_device_try_get(&dev->ibdev)) {
+			found = dev;
+			break;
+		}
+	}
+	mutex_unlock(&shca_dev_lock);
+	return found;
 }
 
 int shca_dev_walk(int start, int (*fn)(struct shca_dev *dev, int idx, void *arg),

@@ -31,7 +31,7 @@ static int shca_dev_fill(struct sk_buff *msg, struct shca_dev *dev, u32 portid,
 			  SHCA_CMD_DEV_GET);
 	if (!hdr)
 		return -EMSGSIZE;
-	if (nla_put_string(msg, SHCA_A_DEV_NAME, dev_name(&dev->ibdev.dev)) ||
+	if (nla_put_string(msg, SHCA_A_DEV_NAME, dev->ibdev.name) ||
 	    nla_put_u32(msg, SHCA_A_NETDEV_IFINDEX, dev->ndev->ifindex) ||
 	    nla_put_string(msg, SHCA_A_NETDEV_NAME, dev->ndev->name) ||
 	    nla_put_u8(msg, SHCA_A_PATH, READ_ONCE(dev->path))) {
