@@ -67,18 +67,23 @@ set_current() { printf '%s\n' "$2" >"$1.key"; }
 # platform NAME : what a --kernel value stands for. Sets
 #   suite     Debian suite of the guest's kernel, user space, headers, libraries
 #   flavour   where the kernel comes from: distribution package, or own build
-#   tested    the kernel series that the suite is expected to have: on a newer
-#             one warnings are told, on this one they fail the build
-# One row per value of the command contract.
+#   tested    the kernel series that the suite is expected to have, and
+#   tested_rdma_core  its release of rdma-core: on these a compiler's warning
+#             fails the build, on newer ones it is told
+# One row per value of the command contract. (SHCA_TESTED=SERIES stands in for
+# both expectations: so a test plays a suite that has moved on.)
 # shellcheck disable=SC2034 # used by who sources this
 platform() {
 	case $1 in
-	6.1) suite=bookworm flavour=distribution tested=6.1 ;;
-	6.12) suite=trixie flavour=distribution tested=6.12 ;;
-	7.2) suite=forky flavour=distribution tested=7.2 ;;
-	debug | kcsan) suite=trixie flavour=own tested=6.12 ;;
+	6.1) suite=bookworm flavour=distribution tested=6.1 tested_rdma_core=44 ;;
+	6.12) suite=trixie flavour=distribution tested=6.12 tested_rdma_core=56 ;;
+	7.2) suite=forky flavour=distribution tested=7.2 tested_rdma_core=65 ;;
+	debug | kcsan) suite=trixie flavour=own tested=6.12 tested_rdma_core=56 ;;
 	*) die "unknown kernel '$1' (supported: $platforms)" ;;
 	esac
+	if [ -n "${SHCA_TESTED-}" ]; then
+		tested=$SHCA_TESTED tested_rdma_core=$SHCA_TESTED
+	fi
 }
 platforms="6.1 6.12 7.2 debug kcsan"
 

@@ -82,7 +82,7 @@ static void copy(size_t size, double seconds)
 		/* about as much between two looks at the clock */
 		for (size_t done = 0; done < 4 << 20; done += size) {
 			memcpy(to, from, size);
-			__asm__ volatile("" ::: "memory");
+			__asm__ volatile("" : : : "memory");
 			bytes += size;
 		}
 		end = now();

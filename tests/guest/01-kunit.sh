@@ -15,7 +15,7 @@ passed() { sed 's/^/  /' "$1/results" && grep -q "^ok [0-9]* ${1##*/}\$" "$1/res
 at_exit modprobe -r softhca_kunit
 check module_is_loaded modprobe softhca_kunit
 suites=0
-for suite in $results/*/; do
+for suite in "$results"/*/; do
 	suite=${suite%/}
 	[ -e "$suite/results" ] || continue
 	check "${suite##*/}" passed "$suite"

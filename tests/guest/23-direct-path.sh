@@ -17,9 +17,9 @@ lo_packets() { in_a cat /sys/class/net/lo/statistics/tx_packets; }
 
 # pingpong HOW DEVICE_AND_ADDRESS OF SERVER, OF CLIENT, ARGUMENT... : data checked
 pingpong() {
-	local how=$1 program=$2 server=$3 server_ip=$4 client=$5 client_ip=$6
+	local how=$1 program=$2 server_dev=$3 server_ip=$4 client=$5 client_ip=$6
 	shift 6
-	"$how" "$program" -c -d "$server" -g "$(gid_index "$server" "$server_ip")" "$@" -- \
+	"$how" "$program" -c -d "$server_dev" -g "$(gid_index "$server_dev" "$server_ip")" "$@" -- \
 		"$program" -c -d "$client" -g "$(gid_index "$client" "$client_ip")" "$@" ADDRESS
 }
 

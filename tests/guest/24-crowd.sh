@@ -28,11 +28,11 @@ both_ends() {
 	local name=$1 port=$2
 	shift 2
 	ip netns exec $ns_b timeout $(((duration + 60) * slow)) "$@" -F -D "$duration" -p "$port" \
-		-d shca_b -x "$gid_b" >/tmp/crowd.$name.b 2>&1 &
+		-d shca_b -x "$gid_b" >"/tmp/crowd.$name.b" 2>&1 &
 	pid_b[$name]=$!
 	wait_for 20 listening $ns_b "$port" || return 1
 	ip netns exec $ns_a timeout $(((duration + 60) * slow)) "$@" -F -D "$duration" -p "$port" \
-		-d shca_a -x "$gid_a" $ip4_b >/tmp/crowd.$name.a 2>&1 &
+		-d shca_a -x "$gid_a" $ip4_b >"/tmp/crowd.$name.a" 2>&1 &
 	pid_a[$name]=$!
 }
 

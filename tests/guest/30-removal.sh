@@ -16,7 +16,7 @@ limit_ms=${removal_seconds}000
 
 # The processes run outside of the two namespaces: one inside would keep its
 # namespace alive.
-start_traffic() {
+start_holders() {
 	make_pair 9000
 	hold itself -d shca_a
 	hold across -d shca_a -p shca_b
@@ -29,8 +29,8 @@ start_traffic() {
 	done
 }
 
-# end_traffic LABEL NAME... : those notice, the devices' names are free again
-end_traffic() {
+# end_holders LABEL NAME... : those notice, the devices' names are free again
+end_holders() {
 	local label=$1 name
 	shift
 	for name; do
@@ -49,30 +49,30 @@ namespace_delete() { ip netns del $ns_a && wait_for $removal_seconds device_is_g
 module_remove() { rmmod softhca && device_is_gone shca_a && device_is_gone shca_b; }
 
 for ((round = 1; round <= rounds; round++)); do
-	start_traffic
+	start_holders
 	check "link_delete.$round" within $limit_ms "rdma link show" link_delete
 	check "link_delete.$round.peer_sees_it" wait_for 10 said server 'ended: \(transport retry\|remote\)'
-	end_traffic "link_delete.$round" itself across server client idle
+	end_holders "link_delete.$round" itself across server client idle
 
 	# veth ends go together, and so do their devices
-	start_traffic
+	start_holders
 	check "netdev_delete.$round" within $limit_ms "in_a ip link show veth_a" netdev_delete
-	end_traffic "netdev_delete.$round" itself across server client idle
+	end_holders "netdev_delete.$round" itself across server client idle
 
-	start_traffic
+	start_holders
 	check "namespace_delete.$round" within $limit_ms "ip netns list" namespace_delete
-	end_traffic "namespace_delete.$round" itself across server client idle
+	end_holders "namespace_delete.$round" itself across server client idle
 
-	start_traffic
+	start_holders
 	check "rmmod.$round" within $limit_ms "rmmod no_such_module" module_remove
-	end_traffic "rmmod.$round" itself across server client idle
+	end_holders "rmmod.$round" itself across server client idle
 
 	# the processes die first, then the devices go
-	start_traffic
+	start_holders
 	for name in itself across server client idle; do
 		kill -KILL "${holder[$name]}"
 		wait "${holder[$name]}" 2>/dev/null
 	done
 	check "killed.$round" within $limit_ms "rmmod no_such_module" module_remove
-	end_traffic "killed.$round"
+	end_holders "killed.$round"
 done

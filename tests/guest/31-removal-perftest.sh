@@ -23,8 +23,8 @@ start() {
 	before_a=$(tx_packets shca_a) before_b=$(tx_packets shca_b)
 	# shellcheck disable=SC2046
 	ip netns exec $ns_b "$program" -F -d shca_b -x "$(gid_index shca_b $ip4_b)" "$@" >/tmp/perf.b 2>&1 &
-	server=$!
-	at_exit kill -KILL $server
+	server_pid=$!
+	at_exit kill -KILL $server_pid
 	wait_for 20 listening $ns_b 18515 || fail "no server: $(cat /tmp/perf.b)"
 	ip netns exec $ns_a "$program" -F -d shca_a -x "$(gid_index shca_a $ip4_a)" "$@" $ip4_b >/tmp/perf.a 2>&1 &
 	client=$!
@@ -48,7 +48,7 @@ remove() {
 	shift
 	check "$label.device_goes" within $limit_ms "$@"
 	check "$label.client_ends" ended a "$client"
-	check "$label.server_ends" ended b "$server"
+	check "$label.server_ends" ended b "$server_pid"
 	rdma link delete shca_a 2>/dev/null
 	rdma link delete shca_b 2>/dev/null
 	ip netns del $ns_a

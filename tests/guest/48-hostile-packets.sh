@@ -37,12 +37,11 @@ socket.socket(socket.AF_INET, socket.SOCK_DGRAM).sendto(bytes(64), ('$ip4_a', 47
 local_users_can_be_kept_out() {
 	to_the_port || return 1
 	for ns in $ns_a $ns_b; do
-		ip netns exec $ns nft 'add table inet own; add chain inet own out { type filter hook output priority 0; };
+		ip netns exec "$ns" nft 'add table inet own; add chain inet own out { type filter hook output priority 0; };
 			add rule inet own out udp dport 4791 meta skuid != 0 drop'
 	done
-	! to_the_port && between_pair ibv_rc_pingpong -c -n 50 -d shca_b -g "$(gid_index shca_b $ip4_b)" -- \
-		ibv_rc_pingpong -c -n 50 -d shca_a -g "$(gid_index shca_a $ip4_a)" ADDRESS
+	! to_the_port && between_pair ibv_rc_pingpong -c -n 50 -d shca_b -g "$(gid_index shca_b "$ip4_b")" -- \
+		ibv_rc_pingpong -c -n 50 -d shca_a -g "$(gid_index shca_a "$ip4_a")" ADDRESS
 }
 check live.local_users_can_be_kept_out local_users_can_be_kept_out
 check live.traffic_is_right end_traffic wire
-exit 0

@@ -51,7 +51,12 @@ serve() {
 
 controller() { grep -lx $nqn /sys/class/nvme/nvme*/subsysnqn 2>/dev/null | head -n 1 | xargs -r dirname; }
 # the block device of the controller's namespace, whatever its name
-block() { ls /sys/class/nvme-subsystem/nvme-subsys*/ 2>/dev/null | grep -E '^nvme[0-9]+n1$' | head -n 1; }
+block() {
+	local path
+	for path in /sys/class/nvme-subsystem/nvme-subsys*/nvme*n1; do
+		[[ $path =~ /nvme[0-9]+n1$ ]] && { echo "${path##*/}"; return; }
+	done
+}
 has_block() { [ -n "$(block)" ] && [ -b "/dev/$(block)" ]; }
 no_controller() { [ -z "$(controller)" ]; }
 
@@ -63,12 +68,13 @@ disconnect() { echo 1 >"$(controller)/delete_controller" && wait_for 20 no_contr
 
 # Through the device and back, past the page cache; the target's file agrees.
 data_is_right() {
-	local device=/dev/$(block) bs
+	local device bs
+	device=/dev/$(block)
 	head -c ${size_mib}M /dev/urandom >/tmp/nvme-data
 	for bs in 4k 512k; do
-		dd if=/dev/zero of=$device bs=1M count=$size_mib oflag=direct status=none &&
-			dd if=/tmp/nvme-data of=$device bs=$bs oflag=direct status=none &&
-			dd if=$device of=/tmp/nvme-back bs=$bs count=$((size_mib * 1024 / ${bs%k})) iflag=direct status=none &&
+		dd if=/dev/zero of="$device" bs=1M count=$size_mib oflag=direct status=none &&
+			dd if=/tmp/nvme-data of="$device" bs=$bs oflag=direct status=none &&
+			dd if="$device" of=/tmp/nvme-back bs=$bs count=$((size_mib * 1024 / ${bs%k})) iflag=direct status=none &&
 			cmp /tmp/nvme-data /tmp/nvme-back && cmp /tmp/nvme-data $disk || return 1
 	done
 }

@@ -78,7 +78,7 @@ stop() {
 make_pair 1500
 # IPv6 addresses go with the link otherwise
 for ns in $ns_a $ns_b; do
-	run ip netns exec $ns sysctl -q net.ipv6.conf.all.keep_addr_on_down=1
+	run ip netns exec "$ns" sysctl -q net.ipv6.conf.all.keep_addr_on_down=1
 done
 gid_a=$(gid_index shca_a $ip4_a)
 gid_b=$(gid_index shca_b $ip4_b)
@@ -91,10 +91,10 @@ while read -r family timeout end ns netdev; do
 	name=${end}_end_ipv$family
 	# connecting does need the neighbour
 	run wait_for 10 in_a ping -q -c 1 -W 1 $ip6_b
-	hold $name -d shca_a -p shca_b -f $family -u $timeout
-	run wait_for 20 said $name traffic
-	check "$name.0.3_s" lives $name blip $ns $netdev 0.3 down
-	check "$name.no_error" stop $name 300
+	hold "$name" -d shca_a -p shca_b -f "$family" -u "$timeout"
+	run wait_for 20 said "$name" traffic
+	check "$name.0.3_s" lives "$name" blip "$ns" "$netdev" 0.3 down
+	check "$name.no_error" stop "$name" 300
 done <<-END
 	4 14 near $ns_a veth_a
 	4 14 far $ns_b veth_b
@@ -110,16 +110,16 @@ silent_between() {
 	[ "$ms" -ge "$2" ] && [ "$ms" -le "$3" ]
 }
 while read -r end ns netdev; do
-	hold short_$end -d shca_a -p shca_b -f 4
-	hold long_$end -d shca_a -p shca_b -f 4 -u 18
-	for name in short long; do run wait_for 20 said ${name}_$end traffic; done
-	run ip -n $ns link set $netdev down
+	hold "short_$end" -d shca_a -p shca_b -f 4
+	hold "long_$end" -d shca_a -p shca_b -f 4 -u 18
+	for name in short long; do run wait_for 20 said "${name}_$end" traffic; done
+	run ip -n "$ns" link set "$netdev" down
 	sleep 2
-	check "$end.two_seconds_end_timeout_14" wait_for 1 said short_$end 'ended: transport retry'
-	check "$end.ended_in_time" silent_between short_$end 540 2200
-	run ip -n $ns link set $netdev up
-	check "$end.two_seconds_leave_timeout_18" alive long_$end
-	check "$end.no_error_timeout_18" stop long_$end 2000
+	check "$end.two_seconds_end_timeout_14" wait_for 1 said "short_$end" 'ended: transport retry'
+	check "$end.ended_in_time" silent_between "short_$end" 540 2200
+	run ip -n "$ns" link set "$netdev" up
+	check "$end.two_seconds_leave_timeout_18" alive "long_$end"
+	check "$end.no_error_timeout_18" stop "long_$end" 2000
 	kill "${holder[short_$end]}"
 	wait "${holder[short_$end]}"
 done <<-END

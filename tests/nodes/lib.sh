@@ -37,6 +37,7 @@ on() {
 remote() {
 	local node=$1
 	shift
+	# shellcheck disable=SC2016 # expanded there
 	on "$node" bash -c '. "$0/lib.sh"; "$@"' "$here" "$@"
 }
 

@@ -247,8 +247,8 @@ static void measure(const struct bench *b, bool json)
 			best = ns;
 	}
 	if (json)
-		printf("{\"bench\":\"core\",\"case\":\"%s\",\"unit\":\"%s\","
-		       "\"ns\":%.1f}\n", b->name, unit, best);
+		printf("{\"bench\":\"core\",\"case\":\"%s\",\"unit\":\"%s\",\"ns\":%.1f}\n",
+		       b->name, unit, best);
 	else
 		printf("%-28s %8.1f ns/%s\n", b->title, best, unit);
 }

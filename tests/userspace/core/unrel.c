@@ -342,8 +342,8 @@ static void check_grh(struct sim_node *n, struct sim_recv *recv,
 			if (off < SHCA_GRH_BYTES)
 				sim_check(n->w,
 					  p[k] == sim_grh_byte(wire, off),
-					  "node %u: byte %u of the GRH is "
-					  "wrong", n->idx, off);
+					  "node %u: byte %u of the GRH is wrong",
+					  n->idx, off);
 	}
 }
 

@@ -49,11 +49,11 @@ static struct ibv_cq *cqs[4];
 static struct ibv_srq *srqs[2];
 static struct ibv_ah *ah;
 static int nr_qps;
-static volatile bool done;
+static _Atomic bool done;
 
 /* A region that was replaced meanwhile is no reason to end. */
 static __thread sigjmp_buf gone;
-static __thread volatile bool may_go;
+static __thread volatile sig_atomic_t may_go;
 
 static void on_segv(int sig)
 {
@@ -331,10 +331,10 @@ static void scribble_once(void)
 	const struct map *map = any_map();
 
 	if (sigsetjmp(gone, 0)) {
-		may_go = false;
+		may_go = 0;
 		return;
 	}
-	may_go = true;
+	may_go = 1;
 	switch (below(4)) {
 	case 0:
 		random_bytes(map);
@@ -346,7 +346,7 @@ static void scribble_once(void)
 		random_request(map);
 		break;
 	}
-	may_go = false;
+	may_go = 0;
 }
 
 static void *scribbler(void *arg)
