@@ -67,6 +67,6 @@ module_exit(shca_exit);
 MODULE_AUTHOR("The softhca developers");
 MODULE_DESCRIPTION("Software RDMA host channel adapter over Ethernet (RoCEv2)");
 MODULE_LICENSE("Dual BSD/GPL");
-MODULE_VERSION("0.1");
+MODULE_VERSION("0.1.0");
 MODULE_ALIAS_RDMA_LINK("softhca");
 MODULE_SOFTDEP("pre: crc32");

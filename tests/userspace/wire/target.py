@@ -499,11 +499,12 @@ class Conn:
         self.qp.post_send(wr)
 
     def post_ud(self, ah, length, offset=0, qpn=None, qkey=QKEY,
-                opcode=WR.SEND, imm=0, wr_id=0, flags=0):
+                opcode=WR.SEND, imm=0, wr_id=0, flags=0, sge=None):
         wr = SendWR(wr_id=wr_id, opcode=opcode, num_sge=1,
                     imm_data=socket_order(imm),
                     send_flags=flags | e.IBV_SEND_SIGNALED,
-                    sg=[SGE(self.mem.addr + offset, length, self.mem.lkey)])
+                    sg=[sge or SGE(self.mem.addr + offset, length,
+                                   self.mem.lkey)])
         wr.set_wr_ud(ah, self.peer_qpn if qpn is None else qpn, qkey)
         self.qp.post_send(wr)
 

@@ -4,6 +4,7 @@ import struct
 import time
 
 import pyverbs.enums as e
+from pyverbs.pd import PD
 from pyverbs.pyverbs_error import PyverbsRDMAError
 from pyverbs.wr import SGE
 
@@ -124,6 +125,27 @@ def segments(rig, kind):
                 c.sent_wc(size)
 
 
+@case("req.short_last_packet", "A17.3.3: of a long message, which the stack may "
+      "split late (GSO), each packet has a right ICRC, also a last one that is "
+      "shorter", table={kind.lower(): kind for kind in ("SEND", "WRITE",
+                                                        "WRITE_IMM")})
+def short_last(rig, kind):
+    for version in 4, 6:
+        c = rig.conn(version=version)
+        c.mem[:20000] = pattern(20000)
+        psn = c.sq_psn
+        for size in (40 * MTU + n for n in (1, 2, 3, 4, MTU - 1, MTU)):
+            request(c, kind, size, wr_id=size)
+            ops, parts = request_ops(kind, size), split(pattern(20000)[:size])
+            for i, op in enumerate(ops):
+                p = c.expect(op, psn=psn, data=parts[i])
+                if p.ackreq and i < len(ops) - 1:
+                    c.ack(p.psn)
+                psn = psn_add(psn, 1)
+            c.ack(p.psn)
+            c.sent_wc(size)
+
+
 @case("req.solicited", "IBTA 9.2: the solicited bit is in the last packet only",
       table={"only": 4, "long": 600})
 def solicited(rig, size):
@@ -178,12 +200,28 @@ def atomic_result(rig, kind):
     same(c.mem[24:28], b"ZZZZ", "memory behind")
 
 
-@case("req.local_key", "IBTA 9.9.2: own memory that may not be used: "
-      "LOC_PROT_ERR, later requests are flushed", table={
-          "send": "SEND", "write": "WRITE", "read": "READ", "faa": "FAA"})
-def local_key(rig, kind):
+@case("req.local_key", "IBTA 9.9.2: own memory that may not be used, by key, "
+      "range or protection domain: LOC_PROT_ERR, later requests are flushed",
+      table={f"{kind.lower()}_{how}": (kind, how)
+             for kind in ("SEND", "WRITE", "READ", "FAA")
+             for how in ("unknown_key", "beyond_the_end", "other_pd",
+                         "stale_key")})
+def local_key(rig, row):
+    kind, how = row
     c = rig.conn()
-    request(c, kind, sge=SGE(c.mem.addr, 8, c.mem.lkey ^ 0x55), wr_id=1)
+    region, pd = None, None
+    if how == "unknown_key":
+        sge = SGE(c.mem.addr, 8, c.mem.lkey ^ 0x55)
+    elif how == "beyond_the_end":
+        sge = SGE(c.mem.addr + c.mem.length - 7, 8, c.mem.lkey)
+    else:
+        if how == "other_pd":
+            pd = PD(rig.dev.ctx)
+        region = Memory(pd or rig.dev.pd, 4096)
+        sge = region.sge(0, 8)
+        if how == "stale_key":
+            region.mr.close()
+    request(c, kind, sge=sge, wr_id=1)
     request(c, "SEND", wr_id=2)
     p = c.rx(rig.quiet)
     if p:
@@ -193,6 +231,10 @@ def local_key(rig, kind):
     c.sent_wc(1, "LOC_PROT_ERR")
     c.sent_wc(2, "WR_FLUSH_ERR")
     c.expect_state("ERR")
+    if region and how != "stale_key":
+        region.mr.close()
+    if pd:
+        pd.close()
 
 
 @case("req.max_rd_atomic", "IBTA 9.7.3.2: no more READs and atomics outstanding "
@@ -296,6 +338,32 @@ def syndrome_ack(rig):
         p = c.expect(roce.SEND_ONLY)
         c.ack(p.psn, syndrome)
         c.sent_wc(syndrome)
+
+
+@case("req.syndrome.rnr", "IBTA 9.7.5.2.3, 9.7.5.2.8: syndromes 0x20 to 0x3f are "
+      "RNR NAKs: the request is sent again, not before the time of its code")
+def syndrome_rnr(rig):
+    conns = [rig.conn() for _ in range(32)]
+    for code, c in enumerate(conns):
+        request(c, "SEND", wr_id=code)
+        c.expect(roce.SEND_ONLY)
+    started = {}
+    for code, c in enumerate(conns):
+        started[c.peer_qpn] = code, time.monotonic()
+        c.ack(c.sq_psn, 0x20 | code)
+    end = time.monotonic() + 1 + rig.patience
+    while started:
+        p = rig.peer.receive(0.1)
+        if p and p.dqpn in started:
+            code, start = started.pop(p.dqpn)
+            same((p.op, p.psn), (roce.SEND_ONLY, conns[code].sq_psn), "packet")
+            if p.at - start < RNR_US[code] / 1e6:
+                raise Wrong(f"code {code}: after {(p.at - start) * 1e6:.0f} us")
+            conns[code].ack(p.psn)
+            conns[code].sent_wc(code)
+        elif time.monotonic() > end:
+            raise Wrong("not sent again after the RNR NAK of codes "
+                        f"{sorted(code for code, _ in started.values())}")
 
 
 @case("req.syndrome.reserved", "IBTA 9.7.5.2.3: reserved syndromes are no ACK: "
@@ -825,6 +893,25 @@ def no_route(rig):
     c.ack(p.psn)
     c.sent_wc(1)
     c.expect_state("RTS")
+
+
+@case("req.cq_overrun", "IBTA 11.6.3.2: a CQ that overflows by send completions "
+      "raises CQ_ERR, the QP goes to error, and no completion is invented")
+def send_cq_overrun(rig):
+    c = rig.conn(cqe=4)
+    room = c.send_cq.cqe
+    for i in range(room + 8):
+        request(c, "SEND", wr_id=i)
+    for i in range(room + 8):
+        p = c.expect(roce.SEND_ONLY)
+    c.ack(p.psn)
+    c.expect_event("CQ_ERR")
+    c.expect_state("ERR")
+    n, wcs = c.send_cq.poll(room + 8)
+    same([wc.wr_id for wc in wcs], list(range(n)), "completions")
+    if not room <= n < room + 8 or any(wc.status for wc in wcs):
+        raise Wrong(f"{n} completions in a CQ of {room}")
+    c.no_wc()
 
 
 @case("req.window_and_credits", "IBTA 9.7.7.2: a peer that gives no credits holds "

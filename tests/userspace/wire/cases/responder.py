@@ -160,6 +160,17 @@ def read(rig, version):
     c.expect_silence()
 
 
+@case("resp.short_last_packet", "A17.3.3: of a long READ response, which the stack "
+      "may split late (GSO), each packet has a right ICRC, also a last one that "
+      "is shorter", table={f"ipv{v}": v for v in (4, 6)})
+def short_last(rig, version):
+    c = rig.conn(version=version)
+    c.mem[:20000] = pattern(20000)
+    for size in (40 * MTU + n for n in (1, 2, 3, 4, MTU - 1, MTU)):
+        p = c.read(size)
+        c.expect_response(pattern(20000)[:size], p.psn)
+
+
 @case("resp.atomics", "IBTA 9.4.5: the value before comes back, the memory "
       "holds the value after")
 def atomics(rig):
@@ -345,6 +356,29 @@ def behind(rig, row):
         raise Wrong(f"{ack}: neither the duplicate's PSN nor the latest")
     c.no_wc()
     same(c.mem[:4], b"ZZZZ", "memory")
+    p = c.send(b"new")
+    c.expect_ack(p.psn, msn=1)
+    c.recv_wc(1, byte_len=3)
+
+
+@case("resp.psn_behind_of_none", "IBTA 9.7.5.1.4, 9.7.5.1.5: a duplicate READ or "
+      "atomic that never was draws no NAK, and an atomic is not executed",
+      table={f"{n}_{kind.lower()}": (d, kind)
+             for n, d in (("by_1", 1), ("by_2", 2), ("by_half", HALF))
+             for kind in ("READ", "FETCH_ADD", "CMP_SWAP")})
+def behind_none(rig, row):
+    by, kind = row
+    c = rig.conn(psn=0x10)
+    c.post_recv(wr_id=1)
+    c.mem.fill()
+    fields = dict(psn=psn_add(c.psn, -by))
+    if kind == "CMP_SWAP":
+        fields["compare"] = 0x5a5a5a5a5a5a5a5a
+    access_request(c, kind, **fields)
+    p = c.rx(rig.quiet)
+    if p and p.op == roce.ACK and p.syndrome & 0x60:
+        raise Wrong(f"answered by {p}")
+    same(c.mem[:8], b"Z" * 8, "memory")
     p = c.send(b"new")
     c.expect_ack(p.psn, msn=1)
     c.recv_wc(1, byte_len=3)

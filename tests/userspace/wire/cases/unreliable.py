@@ -245,13 +245,12 @@ UD_DROPS = {
     "privileged_qkey": ("rx_qkey_mismatch", dict(qkey=QKEY | 1 << 31)),
     "wrong_pkey": ("rx_pkey_mismatch", dict(pkey=0x8001)),
     "longer_than_the_receive": ("rx_dropped_messages", dict(data=bytes(1028))),
-    "first": ("rx_transport_mismatch", dict(op=roce.RC | roce.SEND_ONLY)),
 }
 
 
 @case("ud.drop", "IBTA 9.8.3, 10.2.5: a datagram with another Q_Key or P_Key, or "
       "longer than the receive request, is dropped; the request stays",
-      table={k: v for k, v in UD_DROPS.items() if k != "first"})
+      table=UD_DROPS)
 def ud_drop(rig, row):
     counter, fields = row
     c = ud(rig)
@@ -338,6 +337,22 @@ def ud_too_long(rig):
     c.sent_wc(1, "LOC_LEN_ERR")
     c.expect_silence()
     c.expect_state("SQE")
+
+
+@case("ud.send_error_is_sqe", "IBTA 10.3.1.7: an error of a send request stops the "
+      "send queue (SQE), and the QP still receives")
+def ud_sqe(rig):
+    c = ud(rig)
+    ah = AH(rig.dev.pd, attr=rig.ah_attr())
+    c.post_ud(ah, 8, sge=SGE(c.mem.addr, 8, c.mem.lkey ^ 0x55), wr_id=1)
+    c.post_ud(ah, 8, wr_id=2)
+    c.sent_wc(1, "LOC_PROT_ERR")
+    c.sent_wc(2, "WR_FLUSH_ERR")
+    c.expect_state("SQE")
+    datagram(c, b"still")
+    c.recv_wc(0, byte_len=45)
+    c.expect_silence(0)
+    ah.close()
 
 
 @case("ud.privileged_qkey", "IBTA 10.2.5: with the high bit set in the request "
