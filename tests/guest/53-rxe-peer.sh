@@ -1,11 +1,13 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 #
-# The kernel's Soft-RoCE as the peer: each operation, both ways, with checked
-# data. rxe on 6.12 has the initial namespace, softhca's end is in another.
+# The kernel's Soft-RoCE as the peer: each operation of RC, UC and UD, both ways,
+# IPv4 and IPv6, every byte checked; RC also where one packet of a hundred is
+# lost. rxe on 6.12 has the initial namespace, softhca's end is in another.
 #
-# timeout: 300
+# timeout: 600
 . "$(dirname "$0")/lib.sh"
+. "$(dirname "$0")/scenario"
 
 command -v ibv_rc_pingpong >/dev/null || fail "no rdma-core"
 modprobe rdma_rxe || skip "this kernel has no rdma_rxe"
@@ -71,14 +73,59 @@ listens() {
 	(at "$1" ss -Hltn) | grep -qE ':(18515|18516) '
 }
 
+
+# verified LABEL FAMILY PROGRAM ARGUMENT... : a program of tests/userspace/verbs
+# with softhca as its first device and rxe as the peer, then the other way round
+verified() {
+	local label=$1 family=$2 program=$3
+	shift 3
+	verbs "ipv$family.${label}to_rxe" "$program" -d shca_a -p rxe_b -f "$family" "$@"
+	verbs "ipv$family.${label}from_rxe" "$program" -d rxe_b -p shca_a -f "$family" "$@"
+}
+
+# exchange LABEL FAMILY OPTION... : each operation, in rounds, both ways
+exchange() {
+	local label=$1 family=$2
+	shift 2
+	check "ipv$family.${label}to_rxe" \
+		"$test_programs/traffic" -d shca_a -p rxe_b -f "$family" "$@"
+	check "ipv$family.${label}from_rxe" \
+		"$test_programs/traffic" -d rxe_b -p shca_a -f "$family" "$@"
+}
+
+# rxe's completions of sends say WITH_IMM, too
+of_rxe=only_receives_carry_immediate_data
 for family in 4 6; do
+	exchange operations. $family -n ${SHCA_SOAK:+50}20
 	both rc_pingpong ibv_rc_pingpong $family -c -n 30 -s 20000
-	both uc_pingpong ibv_uc_pingpong $family -c -n 30 -s 20000
-	both ud_pingpong ibv_ud_pingpong $family -c -n 30 -s 1000
 done
+# These send both ways themselves; long enough for packets of 256 bytes.
+if [ -z "${SHCA_SOAK-}" ]; then
+	verbs ipv4.to_rxe rc_data -d shca_a -p rxe_b -f 4 -m 70000 -x $of_rxe
+	verbs ipv6.from_rxe rc_data -d rxe_b -p shca_a -f 6 -m 70000 -x $of_rxe
+else
+	for family in 4 6; do verified '' $family rc_data -m 400000 -x $of_rxe; done
+fi
+# softhca has no memory windows, rxe has
+verbs to_rxe windows -d shca_a -p rxe_b peer_invalidates_a_window
+verbs from_rxe windows -d rxe_b -p shca_a peer_cannot_invalidate_a_region
+# many requests at once
 both write ib_write_bw 4 -s 65536 -n 50
 both read ib_read_bw 4 -s 65536 -n 50
 both atomic ib_atomic_bw 6 -n 50
+
 run tc qdisc add dev veth_rxe root netem loss 1%
 run in_a tc qdisc add dev veth_a root netem loss 1%
+# 0.07 s to find a loss that nothing else tells
+for family in 4 6; do
+	exchange loss. $family -q rc -u 14 -n ${SHCA_SOAK:+20}60
+done
 both rc_loss ibv_rc_pingpong 4 -c -n 30 -s 20000
+dropped() { sed -n 's/.*dropped \([0-9]*\),.*/\1/p' | head -n 1; }
+both_lost() {
+	local rxe shca
+	rxe=$(tc -s qdisc show dev veth_rxe | dropped) shca=$(in_a tc -s qdisc show dev veth_a | dropped)
+	echo "packets lost from rxe: $rxe, from softhca: $shca"
+	[ "$rxe" -gt 0 ] && [ "$shca" -gt 0 ]
+}
+check packets_were_lost both_lost

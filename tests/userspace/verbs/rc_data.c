@@ -31,7 +31,7 @@ static void check_all_guards(void)
 
 /*
  * Sizes around the packet boundaries of @mtu, around pages, and large; the
- * longest is BIG.  Return: how many.
+ * longest is BIG, or what the command line allows.  Return: how many.
  */
 static int sizes(uint32_t mtu, uint32_t *out)
 {
@@ -41,9 +41,12 @@ static int sizes(uint32_t mtu, uint32_t *out)
 		3 * mtu + 2, 4095, 4096, 4097, 16 * mtu, 16 * mtu + 3,
 		65535, 65536, 65537, 300007, MIB - 1, MIB, MIB + 1, BIG,
 	};
+	int i, num = 0;
 
-	memcpy(out, list, sizeof(list));
-	return ARRAY_SIZE(list);
+	for (i = 0; i < (int)ARRAY_SIZE(list); i++)
+		if (!options.max_len || list[i] <= options.max_len)
+			out[num++] = list[i];
+	return num;
 }
 
 #define MAX_SIZES	40
@@ -175,6 +178,149 @@ ALL_SIZES(send_imm, IBV_WR_SEND_WITH_IMM)
 ALL_SIZES(write, IBV_WR_RDMA_WRITE)
 ALL_SIZES(write_imm, IBV_WR_RDMA_WRITE_WITH_IMM)
 ALL_SIZES(read, IBV_WR_RDMA_READ)
+
+/* ---- atomics ------------------------------------------------------------- */
+
+static struct buf atomic_target(struct nic *nic, size_t len)
+{
+	return buf_make(nic->pd, len, ACCESS_ALL | IBV_ACCESS_REMOTE_ATOMIC);
+}
+
+static struct ibv_send_wr wr_atomic(uint64_t wr_id, enum ibv_wr_opcode opcode,
+				    struct ibv_sge *sge, const uint64_t *word,
+				    const struct buf *target,
+				    uint64_t compare_add, uint64_t swap)
+{
+	struct ibv_send_wr wr = wr_send(wr_id, sge, 1);
+
+	wr.opcode = opcode;
+	wr.wr.atomic.remote_addr = (uintptr_t)word;
+	wr.wr.atomic.rkey = target->mr->rkey;
+	wr.wr.atomic.compare_add = compare_add;
+	wr.wr.atomic.swap = swap;
+	return wr;
+}
+
+/* One request; what was there comes to an odd place of @back. */
+static void one_atomic(struct end *from, struct buf *back, const uint64_t *word,
+		       struct buf *target, enum ibv_wr_opcode opcode,
+		       uint64_t compare_add, uint64_t swap, uint64_t seed)
+{
+	struct ibv_sge sge = sge_of(back, 8 + seed % 9, 8);
+	struct ibv_send_wr wr = wr_atomic(seed, opcode, &sge, word, target,
+					  compare_add, swap);
+	uint64_t before = *word, after, got;
+	struct ibv_wc wc;
+
+	if (opcode == IBV_WR_ATOMIC_FETCH_AND_ADD)
+		after = before + compare_add;
+	else
+		after = before == compare_add ? swap : before;
+	memset(back->p, UNTOUCHED, back->len);
+	post(from, &wr);
+	wc = wait_ok(from->scq, seed, opcode == IBV_WR_ATOMIC_FETCH_AND_ADD ?
+		     IBV_WC_FETCH_ADD : IBV_WC_COMP_SWAP);
+	REQUIRE_EQ(wc.byte_len, 8);
+	memcpy(&got, back->p + 8 + seed % 9, sizeof(got));
+	REQUIRE_EQ(got, before);
+	REQUIRE_EQ(__atomic_load_n(word, __ATOMIC_SEQ_CST), after);
+	check_around(back, 8 + seed % 9, 8);
+}
+
+/* The word counts in the byte order of the CPU; its neighbours stay. */
+static void atomics_both_ways(void)
+{
+	static const uint64_t values[] = {
+		0, 1, 2, 0xff, 0x100, 1ull << 32, 0x0123456789abcdefull,
+		1ull << 63, UINT64_MAX,
+	};
+	struct end *from[2] = { &a, &b };
+	struct buf *back[2] = { &dst_a, &dst_b };
+	struct config config = config_default;
+	struct buf target[2];
+	uint64_t seed = 1, *word;
+	size_t i, k;
+	int side;
+
+	config.qp_access |= IBV_ACCESS_REMOTE_ATOMIC;
+	set_up(&config, 4 * KIB);
+	target[0] = atomic_target(b.nic, 4 * KIB);
+	target[1] = atomic_target(a.nic, 4 * KIB);
+	for (side = 0; side < 2; side++) {
+		/* buf_make keeps addresses a multiple of eight */
+		word = (uint64_t *)(target[side].p + 40);
+		memset(target[side].p, UNTOUCHED, target[side].len);
+		for (i = 0; i < ARRAY_SIZE(values); i++) {
+			for (k = 0; k < ARRAY_SIZE(values); k++, seed++) {
+				*word = values[i];
+				one_atomic(from[side], back[side], word,
+					   &target[side],
+					   IBV_WR_ATOMIC_FETCH_AND_ADD,
+					   values[k], 0, seed);
+				*word = values[i];
+				one_atomic(from[side], back[side], word,
+					   &target[side],
+					   IBV_WR_ATOMIC_CMP_AND_SWP,
+					   values[k], ~values[k], seed);
+			}
+		}
+		check_around(&target[side], 40, 8);
+	}
+	check_all_guards();
+}
+
+/*
+ * More of them posted at once than may be outstanding, among READs and WRITEs
+ * of the same word: each sees what those before it did.
+ */
+static void chain_of_atomics(void)
+{
+	enum { NUM = 60 };
+	struct config config = config_default;
+	uint64_t expected, *word, *got;
+	struct ibv_send_wr wr[NUM];
+	struct ibv_sge sge[NUM];
+	struct buf target;
+	int round, i;
+
+	config.qp_access |= IBV_ACCESS_REMOTE_ATOMIC;
+	set_up(&config, 4 * KIB);
+	target = atomic_target(b.nic, 4 * KIB);
+	word = (uint64_t *)(target.p + 64);
+	got = (uint64_t *)dst_a.p;
+	for (round = 0; round < 20; round++) {
+		*word = round;
+		memset(dst_a.p, UNTOUCHED, dst_a.len);
+		for (i = 0; i < NUM; i++) {
+			sge[i] = sge_of(&dst_a, i * 8, 8);
+			if (i % 4 == 2)
+				wr[i] = wr_rdma(i, IBV_WR_RDMA_READ, &sge[i], 1,
+						(uintptr_t)word,
+						target.mr->rkey);
+			else if (i % 4 == 3)
+				/* never what is there: nothing is swapped */
+				wr[i] = wr_atomic(i, IBV_WR_ATOMIC_CMP_AND_SWP,
+						  &sge[i], word, &target,
+						  UINT64_MAX, 5);
+			else
+				wr[i] = wr_atomic(i,
+						  IBV_WR_ATOMIC_FETCH_AND_ADD,
+						  &sge[i], word, &target, 3, 0);
+			wr[i].next = i < NUM - 1 ? &wr[i + 1] : NULL;
+		}
+		post(&a, wr);
+		for (expected = round, i = 0; i < NUM; i++) {
+			wait_status(a.scq, i, IBV_WC_SUCCESS);
+			REQUIRE_EQ(got[i], expected);
+			if (i % 4 < 2)
+				expected += 3;
+		}
+		REQUIRE_EQ(*word, expected);
+	}
+	require_no_wc(a.scq);
+	check_all_guards();
+	buf_check_guards(&target);
+}
 
 /* Inline data is taken at once, whatever lkey stands there. */
 static void inline_data_is_copied_by_the_post(void)
@@ -845,6 +991,8 @@ static const struct test tests[] = {
 	TEST(write_imm_of_all_sizes_at_full_mtu),
 	TEST(read_of_all_sizes_at_mtu_256),
 	TEST(read_of_all_sizes_at_full_mtu),
+	TEST(atomics_both_ways),
+	TEST(chain_of_atomics),
 	TEST(inline_data_is_copied_by_the_post),
 	TEST(inline_of_several_segments),
 	TEST(gather_and_scatter),

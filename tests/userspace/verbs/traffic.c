@@ -3,11 +3,12 @@
  * Verified traffic that goes on while something else happens to its device: RC,
  * UC and UD pairs between two devices, every operation, every byte checked.
  *
- *   traffic [-d DEVICE] [-p PEER] [-f 4|6]
+ *   traffic [-d DEVICE] [-p PEER] [-f 4|6] [-q rc|uc|ud] [-u TIMEOUT] [-n ROUNDS]
  *
  * First line: "ready" and "TYPE QPN PSN PEER-QPN PEER-PSN QKEY" for each pair;
- * then it runs until it is told to end by SIGTERM (status 0) or something is
- * wrong (status 1, with the reason).  What UC and UD lose is sent again, and
+ * then it runs until it is told to end by SIGTERM (status 0), has done ROUNDS, or
+ * something is wrong (status 1, with the reason).  TIMEOUT is the local ACK
+ * timeout of RC as in IBTA, default 17 (0.5 s: the machine may be busy).    What UC and UD lose is sent again, and
  * counted: their messages may be lost, but never changed, and an RC message is
  * never lost.
  */
@@ -25,6 +26,7 @@
 #define MAX_LOST	1000
 
 static volatile sig_atomic_t stop;
+static uint8_t timeout = 17;
 
 static void on_term(int sig)
 {
@@ -113,7 +115,7 @@ static void to_rts(const struct flow *flow, struct ibv_qp *qp,
 	memset(&attr, 0, sizeof(attr));
 	attr.qp_state = IBV_QPS_RTS;
 	attr.sq_psn = psn;
-	attr.timeout = 17;	/* 0.5 s: the machine may be busy */
+	attr.timeout = timeout;
 	attr.retry_cnt = 7;
 	attr.rnr_retry = 7;
 	attr.max_rd_atomic = 4;
@@ -199,10 +201,16 @@ static void request(struct flow *flow, enum ibv_wr_opcode opcode,
 		wr.wr.ud.ah = flow->ah;
 		wr.wr.ud.remote_qpn = flow->b->qp_num;
 		wr.wr.ud.remote_qkey = flow->qkey;
-	} else if (opcode == IBV_WR_ATOMIC_FETCH_AND_ADD) {
-		wr.wr.atomic.remote_addr = (uintptr_t)flow->dst.p & ~7ull;
+	} else if (opcode == IBV_WR_ATOMIC_FETCH_AND_ADD ||
+		   opcode == IBV_WR_ATOMIC_CMP_AND_SWP) {
+		/* the region begins at a multiple of eight */
+		wr.wr.atomic.remote_addr = (uintptr_t)flow->dst.p;
 		wr.wr.atomic.rkey = flow->dst.mr->rkey;
+		/* adds up to all ones, which the other finds and swaps */
 		wr.wr.atomic.compare_add = flow->rounds;
+		if (opcode == IBV_WR_ATOMIC_CMP_AND_SWP)
+			wr.wr.atomic.compare_add = UINT64_MAX;
+		wr.wr.atomic.swap = flow->rounds;
 	}
 	wr.imm_data = flow->rounds;
 	REQUIRE_EQ(ibv_post_send(flow->a, &wr, &bad), 0);
@@ -238,6 +246,9 @@ static void message(struct flow *flow, enum ibv_wr_opcode opcode, uint32_t len)
 	}
 	REQUIRE_EQ(wc.wr_id, ~flow->rounds);
 	REQUIRE_EQ(wc.byte_len, len + head);
+	REQUIRE_EQ(wc.opcode, opcode == IBV_WR_RDMA_WRITE_WITH_IMM ?
+		   IBV_WC_RECV_RDMA_WITH_IMM : IBV_WC_RECV);
+	REQUIRE_EQ(!!(wc.wc_flags & IBV_WC_WITH_IMM), opcode != IBV_WR_SEND);
 	if (opcode != IBV_WR_SEND)
 		REQUIRE_EQ(wc.imm_data, (uint32_t)flow->rounds);
 	if (flow->type == IBV_QPT_UD)
@@ -245,22 +256,47 @@ static void message(struct flow *flow, enum ibv_wr_opcode opcode, uint32_t len)
 	check_fill(flow->dst.p + head, len, flow->rounds);
 }
 
-static void write_and_read(struct flow *flow)
+/* UC completes a WRITE that has left; what is lost is sent again. */
+static void plain_write(struct flow *flow, uint32_t len)
 {
-	struct ibv_sge sge = sge_of(&flow->src, 0, LEN);
-	uint64_t *cell = (void *)((uintptr_t)(flow->dst.p + 7) & ~7ull);
+	struct ibv_sge sge = sge_of(&flow->src, 0, len);
+	uint64_t until;
 
-	fill(flow->src.p, LEN, flow->rounds);
-	request(flow, IBV_WR_RDMA_WRITE, &sge);
-	check_fill(flow->dst.p, LEN, flow->rounds);
-	sge = sge_of(&flow->back, 0, LEN);
+	fill(flow->src.p, len, ~flow->rounds);
+	memset(flow->dst.p, 0, LEN);
+	do {
+		request(flow, IBV_WR_RDMA_WRITE, &sge);
+		until = millis() + LOST_MS;
+		while (flow->type == IBV_QPT_UC && millis() < until &&
+		       memcmp(flow->dst.p, flow->src.p, len))
+			sched_yield();
+		if (flow->type != IBV_QPT_UC || millis() < until)
+			break;
+	} while (++flow->lost <= MAX_LOST);
+	check_fill(flow->dst.p, len, ~flow->rounds);
+	check_bytes(flow->dst.p + len, LEN - len, 0);
+}
+
+static void read_and_atomics(struct flow *flow)
+{
+	struct ibv_sge sge = sge_of(&flow->back, 0, LEN);
+	uint64_t *cell = (uint64_t *)flow->dst.p;
+	uint64_t got;
+
+	fill(flow->dst.p, LEN, flow->rounds);
 	memset(flow->back.p, 0, LEN);
 	request(flow, IBV_WR_RDMA_READ, &sge);
 	check_fill(flow->back.p, LEN, flow->rounds);
 	*cell = ~flow->rounds;
-	sge = sge_of(&flow->back, 0, 8);
+	sge = sge_of(&flow->back, 8, 8);
 	request(flow, IBV_WR_ATOMIC_FETCH_AND_ADD, &sge);
 	REQUIRE_EQ(*cell, ~0ll);
+	memcpy(&got, flow->back.p + 8, sizeof(got));
+	REQUIRE_EQ(got, ~flow->rounds);
+	request(flow, IBV_WR_ATOMIC_CMP_AND_SWP, &sge);
+	REQUIRE_EQ(*cell, flow->rounds);
+	memcpy(&got, flow->back.p + 8, sizeof(got));
+	REQUIRE_EQ(got, ~0ll);
 }
 
 static void one_round(struct flow *flow)
@@ -268,14 +304,16 @@ static void one_round(struct flow *flow)
 	uint32_t len = 1 + flow->rounds * 37 % (LEN - GRH);
 
 	flow->rounds++;
-	if (flow->type == IBV_QPT_UD) {
-		message(flow, IBV_WR_SEND_WITH_IMM, len % 1000 + 1);
-	} else {
-		message(flow, IBV_WR_SEND_WITH_IMM, len);
+	if (flow->type == IBV_QPT_UD)
+		len = len % 1000 + 1;
+	message(flow, IBV_WR_SEND, len);
+	message(flow, IBV_WR_SEND_WITH_IMM, len);
+	if (flow->type != IBV_QPT_UD) {
 		message(flow, IBV_WR_RDMA_WRITE_WITH_IMM, len);
+		plain_write(flow, len);
 	}
 	if (flow->type == IBV_QPT_RC)
-		write_and_read(flow);
+		read_and_atomics(flow);
 	check_guards(flow);
 }
 
@@ -287,28 +325,38 @@ int main(int argc, char **argv)
 		{ .type = IBV_QPT_UC, .name = "uc" },
 		{ .type = IBV_QPT_UD, .name = "ud" },
 	};
+	uint64_t rounds = UINT64_MAX;
+	const char *only = NULL;
 	size_t i;
 	int c;
 
-	while ((c = getopt(argc, argv, "d:p:f:")) >= 0) {
+	while ((c = getopt(argc, argv, "d:p:f:q:u:n:")) >= 0) {
 		if (c == 'd')
 			options.device = optarg;
 		else if (c == 'p')
 			options.peer = optarg;
 		else if (c == 'f')
 			options.family = atoi(optarg);
+		else if (c == 'q')
+			only = optarg;
+		else if (c == 'u')
+			timeout = atoi(optarg);
+		else if (c == 'n')
+			rounds = atoi(optarg);
 		else
 			return 2;
 	}
 	sigaction(SIGTERM, &term, NULL);
 	printf("ready");
 	for (i = 0; i < ARRAY_SIZE(flows); i++)
-		flow_make(&flows[i]);
+		if (!only || !strcmp(only, flows[i].name))
+			flow_make(&flows[i]);
 	printf("\n");
 	fflush(stdout);
-	while (!stop)
+	while (!stop && rounds--)
 		for (i = 0; i < ARRAY_SIZE(flows); i++)
-			one_round(&flows[i]);
+			if (flows[i].a)
+				one_round(&flows[i]);
 	for (i = 0; i < ARRAY_SIZE(flows); i++)
 		printf("%s: %llu rounds verified, %llu messages lost\n",
 		       flows[i].name, (unsigned long long)flows[i].rounds,

@@ -133,10 +133,27 @@ static bool is_wanted(const struct test *test, int argc, char **argv)
 	return argc == 0;
 }
 
+/* Whether a test is among those that -x leaves out, by its whole name. */
+static bool is_left_out(const struct test *test, const char *names)
+{
+	size_t len = strlen(test->name);
+	const char *at = names;
+
+	while (at && (at = strstr(at, test->name))) {
+		if ((at == names || at[-1] == ',') &&
+		    (!at[len] || at[len] == ','))
+			return true;
+		at += len;
+	}
+	return false;
+}
+
 static void usage(const struct test *tests)
 {
-	fputs("options: [-d DEVICE] [-p PEER] [-f 4|6] [TEST]...\n"
-	      "TEST is a name or the beginning of names:\n", stderr);
+	fputs("options: [-d DEVICE] [-p PEER] [-f 4|6] [-m MAX-LENGTH] "
+	      "[-x TEST,TEST...] [TEST]...\n"
+	      "TEST is a name or the beginning of names; -x leaves those "
+	      "out:\n", stderr);
 	for (; tests->name; tests++)
 		fprintf(stderr, "  %s\n", tests->name);
 	exit(2);
@@ -148,11 +165,14 @@ int util_main(const struct test *tests, int argc, char **argv)
 		{ "device", required_argument, NULL, 'd' },
 		{ "peer", required_argument, NULL, 'p' },
 		{ "family", required_argument, NULL, 'f' },
+		{ "max-length", required_argument, NULL, 'm' },
+		{ "leave-out", required_argument, NULL, 'x' },
 		{}
 	};
+	const char *left_out = NULL;
 	int c, ran = 0, failed = 0;
 
-	while ((c = getopt_long(argc, argv, "d:p:f:", longs, NULL)) >= 0) {
+	while ((c = getopt_long(argc, argv, "d:p:f:m:x:", longs, NULL)) >= 0) {
 		switch (c) {
 		case 'd':
 			options.device = optarg;
@@ -162,6 +182,12 @@ int util_main(const struct test *tests, int argc, char **argv)
 			break;
 		case 'f':
 			options.family = atoi(optarg);
+			break;
+		case 'm':
+			options.max_len = atoi(optarg);
+			break;
+		case 'x':
+			left_out = optarg;
 			break;
 		default:
 			usage(tests);
@@ -174,7 +200,8 @@ int util_main(const struct test *tests, int argc, char **argv)
 	if (reason == MAP_FAILED)
 		return EXIT_FAILURE;
 	for (; tests->name; tests++) {
-		if (!is_wanted(tests, argc - optind, argv + optind))
+		if (!is_wanted(tests, argc - optind, argv + optind) ||
+		    is_left_out(tests, left_out))
 			continue;
 		ran++;
 		if (!run_test(tests))

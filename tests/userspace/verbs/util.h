@@ -37,11 +37,13 @@ struct test {
  * @device:	the first device, default: the only one there is
  * @peer:	the second device, default: the first
  * @family:	of GIDs: 4, 6, or 0: whatever there is
+ * @max_len:	longest message of tests that try many lengths, 0: as they like
  */
 struct options {
 	const char *device;
 	const char *peer;
 	int family;
+	uint32_t max_len;
 };
 extern struct options options;
 
