@@ -218,11 +218,15 @@ static void run_traffic(struct stream *s, int nr)
 	printf("terminated before the device\n");
 }
 
+static struct buf memory_make(struct nic *nic)
+{
+	return buf_make(nic->pd, (SLOTS + 1) * SLOT_LEN, ACCESS_ALL);
+}
+
 static struct stream stream_make(struct end *end, struct buf *mem)
 {
 	struct stream s = { .end = end, .mem = mem };
 
-	*mem = buf_make(end->nic->pd, (SLOTS + 1) * SLOT_LEN, ACCESS_ALL);
 	return s;
 }
 
@@ -250,6 +254,8 @@ static void one_process(void)
 	struct end a, b;
 
 	pair_make(&a, &b, &config);
+	mem[0] = memory_make(a.nic);
+	mem[1] = memory_make(b.nic);
 	s[0] = stream_make(&a, &mem[0]);
 	s[1] = stream_make(&b, &mem[1]);
 	s[0].peer = stream_address(&s[1]);
@@ -268,6 +274,12 @@ static void two_processes(void)
 	char host[256], *port;
 	int fd;
 
+	/*
+	 * The kernel takes the newest objects of a dead process away first: while
+	 * there is a queue pair, its regions are there, too.  So a peer meets no
+	 * region that is gone, only silence.
+	 */
+	mem = memory_make(nic_a());
 	end = end_make(nic_a(), &config);
 	s = stream_make(&end, &mem);
 	if (listen_port) {
