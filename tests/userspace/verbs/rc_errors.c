@@ -21,6 +21,33 @@ static void set_up(const struct config *config)
 	memset(mem_b.p, UNTOUCHED, LEN);
 }
 
+static void set_up_for_atomics(void)
+{
+	struct config config = config_default;
+
+	config.qp_access |= IBV_ACCESS_REMOTE_ATOMIC;
+	pair_make(&a, &b, &config);
+	mem_a = buf_make(a.nic->pd, LEN, ACCESS_ALL);
+	mem_b = buf_make(b.nic->pd, LEN, ACCESS_ALL | IBV_ACCESS_REMOTE_ATOMIC);
+	fill(mem_a.p, LEN, 1);
+	memset(mem_b.p, UNTOUCHED, LEN);
+}
+
+/* It would change the word whatever it is. */
+static struct ibv_send_wr wr_atomic(int swap, struct ibv_sge *sge, uint64_t va,
+				    uint32_t rkey)
+{
+	struct ibv_send_wr wr = wr_send(0, sge, 1);
+
+	wr.opcode = swap ? IBV_WR_ATOMIC_CMP_AND_SWP :
+			   IBV_WR_ATOMIC_FETCH_AND_ADD;
+	wr.wr.atomic.remote_addr = va;
+	wr.wr.atomic.rkey = rkey;
+	wr.wr.atomic.compare_add = swap ? 0x0101010101010101ull * UNTOUCHED : 1;
+	wr.wr.atomic.swap = 1;
+	return wr;
+}
+
 /* Each posted receive is flushed, in order; nothing else is in the CQ. */
 static void expect_flushed_receives(struct end *end, uint64_t first, int num)
 {
@@ -167,6 +194,31 @@ static void read_into_bad_local_memory(void)
 	local_segment_errors(IBV_WR_RDMA_READ, NR_BAD_SEGMENTS);
 }
 
+/* The word that an atomic brings back has one place: a segment of its own. */
+static void atomic_into_bad_local_memory(void)
+{
+	struct ibv_sge sge;
+	struct ibv_send_wr wr;
+	int kind, op;
+
+	for (kind = 0; kind < NR_BAD_SEGMENTS; kind++) {
+		for (op = 0; op < 2; op++) {
+			printf("# %s\n", bad_segment_names[kind]);
+			set_up_for_atomics();
+			sge = bad_segment(kind, a.nic);
+			if (kind == SEG_PAST_END)
+				sge.addr += 57;
+			sge.length = 8;
+			wr = wr_atomic(op, &sge, (uintptr_t)mem_b.p + 64,
+				       mem_b.mr->rkey);
+			expect_send_error(&wr, IBV_WC_LOC_PROT_ERR);
+			REQUIRE_EQ(end_state(&b), IBV_QPS_RTS);
+			end_destroy(&a);
+			end_destroy(&b);
+		}
+	}
+}
+
 /* ---- the responder's receive buffers --------------------------------------- */
 
 static void receive_into_bad_memory(void)
@@ -248,7 +300,10 @@ struct target {
 static struct target bad_target(enum bad_target kind, struct nic *nic,
 				enum ibv_wr_opcode opcode)
 {
-	int right = opcode == IBV_WR_RDMA_READ ? IBV_ACCESS_REMOTE_READ :
+	bool is_atomic = opcode == IBV_WR_ATOMIC_FETCH_AND_ADD;
+	int all = ACCESS_ALL | IBV_ACCESS_REMOTE_ATOMIC;
+	int right = is_atomic ? IBV_ACCESS_REMOTE_ATOMIC :
+		    opcode == IBV_WR_RDMA_READ ? IBV_ACCESS_REMOTE_READ :
 						 IBV_ACCESS_REMOTE_WRITE;
 	struct ibv_pd *pd = nic->pd;
 	struct target target;
@@ -258,8 +313,7 @@ static struct target bad_target(enum bad_target kind, struct nic *nic,
 		pd = ibv_alloc_pd(nic->ctx);
 		REQUIRE(pd);
 	}
-	other = buf_make(pd, LEN, kind == TARGET_NO_RIGHT ?
-			 ACCESS_ALL & ~right : ACCESS_ALL);
+	other = buf_make(pd, LEN, kind == TARGET_NO_RIGHT ? all & ~right : all);
 	target = (struct target){ (uintptr_t)other.p, other.mr->rkey };
 	switch (kind) {
 	case TARGET_UNKNOWN_KEY:
@@ -269,10 +323,11 @@ static struct target bad_target(enum bad_target kind, struct nic *nic,
 		REQUIRE_EQ(ibv_dereg_mr(other.mr), 0);
 		break;
 	case TARGET_PAST_END:
-		target.va += LEN - 99;
+		/* an atomic must be aligned; 99 of 100 bytes otherwise */
+		target.va += is_atomic ? LEN : LEN - 99;
 		break;
 	case TARGET_BEFORE_START:
-		target.va -= 1;
+		target.va -= is_atomic ? 8 : 1;
 		break;
 	case TARGET_WRAPS:
 		target.va = UINT64_MAX - 31;
@@ -294,10 +349,14 @@ static void remote_access_errors(enum ibv_wr_opcode opcode)
 
 	for (kind = 0; kind < NR_BAD_TARGETS; kind++) {
 		printf("# %s\n", bad_target_names[kind]);
-		set_up(&config_default);
+		set_up_for_atomics();
 		target = bad_target(kind, b.nic, opcode);
 		sge = sge_of(&mem_a, 64, 100);
 		wr = wr_rdma(0, opcode, &sge, 1, target.va, target.rkey);
+		if (opcode == IBV_WR_ATOMIC_FETCH_AND_ADD) {
+			sge.length = 8;
+			wr = wr_atomic(0, &sge, target.va, target.rkey);
+		}
 		post_recv(&b, 1, NULL, 0);
 		post_recv(&b, 2, NULL, 0);
 		expect_send_error(&wr, IBV_WC_REM_ACCESS_ERR);
@@ -326,6 +385,37 @@ static void read_from_bad_remote_memory(void)
 	remote_access_errors(IBV_WR_RDMA_READ);
 }
 
+static void atomic_on_bad_remote_memory(void)
+{
+	remote_access_errors(IBV_WR_ATOMIC_FETCH_AND_ADD);
+}
+
+/* IBTA 9.4.5: the address of an atomic is a multiple of eight. */
+static void atomic_at_an_odd_address(void)
+{
+	struct ibv_send_wr wr;
+	struct ibv_sge sge;
+	int op, off;
+
+	for (op = 0; op < 2; op++) {
+		for (off = 1; off < 8; off += 3) {
+			set_up_for_atomics();
+			sge = sge_of(&mem_a, 64, 8);
+			post_recv(&b, 1, NULL, 0);
+			wr = wr_atomic(op, &sge, (uintptr_t)mem_b.p + 64 + off,
+				       mem_b.mr->rkey);
+			expect_send_error(&wr, IBV_WC_REM_INV_REQ_ERR);
+			check_fill(mem_a.p, LEN, 1);
+			check_bytes(mem_b.p + 64, LEN - 64, UNTOUCHED);
+			wait_event(b.nic->ctx, IBV_EVENT_QP_REQ_ERR);
+			expect_flushed_receives(&b, 1, 1);
+			REQUIRE_EQ(end_state(&b), IBV_QPS_ERR);
+			end_destroy(&a);
+			end_destroy(&b);
+		}
+	}
+}
+
 /* A WRITE of several packets that leaves its region: not one byte of it. */
 static void long_write_past_the_end_writes_nothing(void)
 {
@@ -350,7 +440,9 @@ static void qp_without_the_right(void)
 		{ IBV_WR_RDMA_WRITE, IBV_ACCESS_REMOTE_WRITE },
 		{ IBV_WR_RDMA_WRITE_WITH_IMM, IBV_ACCESS_REMOTE_WRITE },
 		{ IBV_WR_RDMA_READ, IBV_ACCESS_REMOTE_READ },
+		{ IBV_WR_ATOMIC_FETCH_AND_ADD, IBV_ACCESS_REMOTE_ATOMIC },
 	};
+	const int all = ACCESS_ALL | IBV_ACCESS_REMOTE_ATOMIC;
 	struct config config = config_default;
 	struct ibv_sge sge;
 	struct ibv_send_wr wr;
@@ -358,12 +450,19 @@ static void qp_without_the_right(void)
 	uint32_t i;
 
 	for (i = 0; i < ARRAY_SIZE(cases); i++) {
-		config.qp_access = ACCESS_ALL & ~cases[i].right;
+		config.qp_access = all & ~cases[i].right;
 		set_up(&config);
-		sge = sge_of(&mem_a, 64, 100);
+		mem_b = buf_make(b.nic->pd, LEN, all);
+		memset(mem_b.p, UNTOUCHED, LEN);
+		sge = sge_of(&mem_a, 64, 104);
 		post_recv(&b, 1, NULL, 0);
 		wr = wr_rdma(1, cases[i].opcode, &sge, 1, (uintptr_t)mem_b.p,
 			     mem_b.mr->rkey);
+		if (cases[i].right == IBV_ACCESS_REMOTE_ATOMIC) {
+			sge.length = 8;
+			wr = wr_atomic(0, &sge, (uintptr_t)mem_b.p,
+				       mem_b.mr->rkey);
+		}
 		post(&a, &wr);
 		/* HCAs differ here: both are remote refusals */
 		wc = wait_wc(a.scq);
@@ -673,11 +772,14 @@ static const struct test tests[] = {
 	TEST(send_from_bad_local_memory),
 	TEST(write_from_bad_local_memory),
 	TEST(read_into_bad_local_memory),
+	TEST(atomic_into_bad_local_memory),
 	TEST(receive_into_bad_memory),
 	TEST(send_longer_than_the_receive_buffer),
 	TEST(write_to_bad_remote_memory),
 	TEST(write_imm_to_bad_remote_memory),
 	TEST(read_from_bad_remote_memory),
+	TEST(atomic_on_bad_remote_memory),
+	TEST(atomic_at_an_odd_address),
 	TEST(long_write_past_the_end_writes_nothing),
 	TEST(qp_without_the_right),
 	TEST(send_without_a_receive),
