@@ -2,8 +2,9 @@
 # SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 #
 # Kernel consumers: NVMe over RDMA, host and target in this kernel. That takes
-# rdma_cm, shared receive queues, fast registration, invalidation (local and by
-# SEND), DMA MRs and completion handlers; the data is compared.
+# rdma_cm, fast registration, invalidation (local and by SEND), DMA MRs and
+# completion handlers; once with receive queues of the target's queue pairs' own,
+# once with its shared ones. The data is compared.
 #
 # timeout: 240
 . "$(dirname "$0")/lib.sh"
@@ -15,6 +16,7 @@ target=/sys/kernel/config/nvmet
 for module in nvmet-rdma nvme-rdma; do
 	modprobe $module || skip "this kernel has no $module"
 done
+modprobe -r nvmet-rdma
 at_exit modprobe -r nvme-rdma nvmet-rdma
 mountpoint -q /sys/kernel/config || run mount -t configfs none /sys/kernel/config
 
@@ -81,16 +83,40 @@ data_is_right() {
 at_exit rm -f $disk /tmp/nvme-data /tmp/nvme-back
 
 counter() { cat "/sys/class/infiniband/shca_a/ports/1/hw_counters/$1"; }
-was_direct() { [ "$(counter tx_direct_packets)" -gt 500 ]; }
+was_direct() {
+	local before=${direct:-0}
+	direct=$(counter tx_direct_packets)
+	[ $((direct - before)) -gt 500 ]
+}
 
-serve
-check connect connect
-check data_direct data_is_right
-check direct_path_was_used was_direct
-check disconnect disconnect
-run softhca dev set shca_a path wire
-check connect_wire connect
-check data_wire data_is_right
+srqs() { rdma resource show srq dev shca_a 2>/dev/null | grep -c 'type BASIC'; }
+uses_srq() {
+	echo "shared receive queues: $(srqs)"
+	if [ "$1" = 1 ]; then [ "$(srqs)" -gt 0 ]; else [ "$(srqs)" = 0 ]; fi
+}
+
+end_serve() {
+	run rm -f $target/ports/1/subsystems/$nqn
+	run rmdir $target/ports/1 $target/subsystems/$nqn/namespaces/1 $target/subsystems/$nqn
+	run modprobe -r nvmet-rdma
+}
+
+for use_srq in 0 1; do
+	name=${use_srq/0/own}
+	name=${name/1/shared}
+	run modprobe nvmet-rdma use_srq=$use_srq
+	serve
+	run softhca dev set shca_a path auto
+	check $name.connect connect
+	check $name.receive_queues uses_srq $use_srq
+	check $name.data_direct data_is_right
+	check $name.direct_path_was_used was_direct
+	check $name.disconnect disconnect
+	run softhca dev set shca_a path wire
+	check $name.connect_wire connect
+	check $name.data_wire data_is_right
+	[ $use_srq = 1 ] || { check $name.disconnect_wire disconnect; end_serve; }
+done
 
 # The device goes while both use it: they release it, as they would an HCA.
 link_delete() { timeout $((20 * slow)) rdma link delete shca_a; }
