@@ -246,7 +246,7 @@ class Conn:
                  state="RTS", access=ALL_ACCESS, timeout=0, retry_cnt=7,
                  rnr_retry=7, rnr_timer=1, rd_atomic=16, dest_rd_atomic=16,
                  cqe=CQE, sig_all=True, mtu=MTU, qkey=QKEY, recv_wr=64,
-                 recv_cq=None):
+                 recv_cq=None, flow_label=0, tclass=0):
         self.rig, self.peer, self.dev = rig, rig.peer, rig.dev
         self.kind, self.version, self.mtu = kind, version, mtu
         self.transport = TRANSPORT[kind]
@@ -257,7 +257,7 @@ class Conn:
         self.attr = dict(access=access, timeout=timeout, retry_cnt=retry_cnt,
                          rnr_retry=rnr_retry, rnr_timer=rnr_timer,
                          rd_atomic=rd_atomic, dest_rd_atomic=dest_rd_atomic,
-                         qkey=qkey)
+                         qkey=qkey, flow_label=flow_label, tclass=tclass)
         self.cqe = cqe
         self.send_cq = rig.take_cq(cqe)
         self.recv_cq = recv_cq or rig.take_cq(cqe)
@@ -315,7 +315,9 @@ class Conn:
                 2048: e.IBV_MTU_2048, 4096: e.IBV_MTU_4096}
         fields = dict(qp_state=e.IBV_QPS_RTR, path_mtu=mtus[self.mtu],
                       dest_qp_num=self.peer_qpn, rq_psn=self.psn,
-                      ah_attr=self.rig.ah_attr(self.version))
+                      ah_attr=self.rig.ah_attr(
+                          self.version, self.attr["flow_label"],
+                          self.attr["tclass"]))
         mask = "AV PATH_MTU DEST_QPN RQ_PSN"
         if self.kind == "RC":
             mask += " MAX_DEST_RD_ATOMIC MIN_RNR_TIMER"

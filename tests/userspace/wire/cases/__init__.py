@@ -31,4 +31,5 @@ def case(name, rule, table=None, long=False):
     return register
 
 
-from . import packets, responder, matrix, requester, unreliable  # noqa: E402,F401
+from . import (packets, responder, matrix, requester,  # noqa: E402,F401
+               unreliable, paths)
