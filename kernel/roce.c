@@ -63,7 +63,8 @@ static int shca_roce_av_init(struct shca_dev *dev,
 		return -EINVAL;
 	memset(av, 0, sizeof(*av));
 	av->link = SHCA_LINK_ROCE;
-	av->sl = rdma_ah_get_sl(attr);
+	/* An SL has four bits, a priority of Ethernet's three: as mlx5 does. */
+	av->sl = rdma_ah_get_sl(attr) & 7;
 	switch (rdma_gid_attr_network_type(sgid)) {
 	case RDMA_NETWORK_IPV4:
 		av->roce.ipv4 = true;
@@ -324,6 +325,8 @@ static void shca_push_headers(const struct shca_av *av, struct sk_buff *skb)
 {
 	struct udphdr *udp;
 
+	/* Qdiscs go by it, and so does a VLAN's egress-qos-map for the PCP. */
+	skb->priority = av->sl;
 	udp = skb_push(skb, sizeof(*udp));
 	skb_reset_transport_header(skb);
 	shca_fill_udp(av, udp, skb->len);
