@@ -68,12 +68,15 @@ void shca_qp_set_error_locked(struct shca_qp *qp)
 	shca_bh_schedule(&qp->rq.bh);
 }
 
-/* Only the send queue of an unreliable QP stops (IBTA 10.3.1.7). */
-static void shca_qp_send_failed_locked(struct shca_qp *qp)
+/*
+ * Of an unreliable QP only the send queue stops when a request fails (IBTA
+ * 10.3.1.7).  A failure of the queue itself is one of the QP.
+ */
+static void shca_qp_send_failed_locked(struct shca_qp *qp, bool fatal)
 {
-	if (shca_qp_transport(qp->type) == SHCA_TRANSPORT_RC ||
+	if (shca_qp_transport(qp->type) == SHCA_TRANSPORT_RC || fatal ||
 	    qp->state != IB_QPS_RTS) {
-		if (qp->state != IB_QPS_SQE)
+		if (qp->state != IB_QPS_SQE || fatal)
 			shca_qp_set_error_locked(qp);
 		return;
 	}
@@ -82,7 +85,7 @@ static void shca_qp_send_failed_locked(struct shca_qp *qp)
 	shca_bh_schedule(&qp->sq.bh);
 }
 
-void shca_qp_enter_error(struct shca_qp *qp)
+void shca_qp_enter_error(struct shca_qp *qp, bool fatal)
 {
 	spin_lock_bh(&qp->sq.lock);
 	spin_lock(&qp->rq.lock);
@@ -90,7 +93,7 @@ void shca_qp_enter_error(struct shca_qp *qp)
 	if (qp->rq.resp.state == SHCA_SIDE_ERR)
 		shca_qp_set_error_locked(qp);
 	else if (qp->sq.req.state == SHCA_SIDE_ERR)
-		shca_qp_send_failed_locked(qp);
+		shca_qp_send_failed_locked(qp, fatal);
 	spin_unlock(&qp->rq.lock);
 	spin_unlock_bh(&qp->sq.lock);
 }

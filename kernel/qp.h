@@ -48,6 +48,8 @@ struct shca_srq;
  * @slots: @entries: @stride: the ring, written by the process (or by kernel
  *		consumers under @post_lock)
  * @fetched:	requests taken from the ring, free-running
+ * @seen:	requests that were in the ring when it was looked at last
+ * @fatal:	failed so that no completion can tell: QP_FATAL is due
  * @timer: @armed: one lazy timer: it is never re-armed to later, and on expiry
  *		looks at the requester's deadline; ns, 0: not armed
  * @direct:	the last requests went to the peer directly (direct.c)
@@ -68,7 +70,9 @@ struct shca_sq {
 	u32 max_sge;
 	u32 max_inline;
 	u32 fetched;
+	u32 seen;
 	bool sig_all;
+	bool fatal;
 	bool drain_event;
 	bool direct;
 	bool direct_more;
@@ -103,6 +107,7 @@ struct shca_rq {
 	struct shca_srq *srq;
 	struct shca_pieces *held;
 	bool last_wqe;
+	bool fatal;
 	spinlock_t post_lock;
 };
 
@@ -183,11 +188,13 @@ void shca_qp_event(struct shca_qp *qp, enum ib_event_type event);
 
 /**
  * shca_qp_enter_error() - one side of the QP has failed: the QP goes to error
+ * @fatal:	the send side did, and not by a request: the whole QP even if it
+ *		is an unreliable one
  *
  * Flushing happens in softirq, in batches.
  * Context: softirq or process; no lock of the QP held.
  */
-void shca_qp_enter_error(struct shca_qp *qp);
+void shca_qp_enter_error(struct shca_qp *qp, bool fatal);
 
 /** shca_qp_set_error_locked() - the same for any reason, both locks held */
 void shca_qp_set_error_locked(struct shca_qp *qp);

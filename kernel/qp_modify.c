@@ -164,6 +164,7 @@ static void shca_apply_reset(struct shca_qp *qp)
 	shca_recv_ring_reset(&qp->rq.ring);
 	qp->rq.last_wqe = false;
 	qp->sq.fetched = 0;
+	qp->sq.seen = 0;
 	qp->sq.direct = false;
 	qp->sq.direct_more = false;
 	qp->sq.prod = 0;

@@ -39,9 +39,10 @@ enum shca_recv_status shca_recv_ring_fetch(struct shca_dev *dev,
 	wr->length = 0;
 	if (prod - ring->fetched > ring->entries) {
 		shca_count(dev, BAD_RING);
-		WRITE_ONCE(*ring->user_prod, ring->fetched);
-		return SHCA_RECV_BAD;
+		WRITE_ONCE(*ring->user_prod, ring->seen);
+		return SHCA_RECV_BROKEN;
 	}
+	ring->seen = prod;
 	slot = shca_recv_slot(ring, ring->fetched);
 	memcpy(&wqe, slot, sizeof(wqe));
 	barrier();	/* @wqe is a copy, not re-read from the slot */
@@ -108,6 +109,7 @@ int shca_recv_ring_write(struct shca_recv_ring *ring,
 void shca_recv_ring_reset(struct shca_recv_ring *ring)
 {
 	ring->fetched = 0;
+	ring->seen = 0;
 	ring->prod = 0;
 	WRITE_ONCE(*ring->user_prod, 0);
 	WRITE_ONCE(*ring->user_cons, 0);

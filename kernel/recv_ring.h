@@ -19,6 +19,7 @@ struct shca_dev;
  * @user_prod:	producer index; written by the process, read once per use
  * @user_cons:	consumer index; written by the kernel
  * @fetched:	requests taken, guarded by the lock of the owner
+ * @seen:	requests that were posted when it was looked at last; likewise
  * @prod:	kernel consumers: requests written, guarded by their post lock
  */
 struct shca_recv_ring {
@@ -30,6 +31,7 @@ struct shca_recv_ring {
 	u32 *user_prod;
 	u32 *user_cons;
 	u32 fetched;
+	u32 seen;
 	u32 prod;
 };
 
@@ -45,8 +47,9 @@ void shca_recv_ring_size(struct shca_recv_ring *ring, u32 *max_wr,
 /**
  * shca_recv_ring_fetch() - take the next request, copied once and bounded
  *
- * A malformed request, or a producer index beyond the ring, is
- * SHCA_RECV_BAD; the latter empties the ring, so that it is not found twice.
+ * A malformed request is SHCA_RECV_BAD.  A producer index beyond the ring is
+ * SHCA_RECV_BROKEN; it is set back to what it was when it was good, so that it
+ * is not found twice, and what had been posted by then can be flushed.
  * Context: any, the owner's lock held.
  */
 enum shca_recv_status shca_recv_ring_fetch(struct shca_dev *dev,

@@ -38,6 +38,9 @@ static bool shca_rq_complete(struct shca_qp *qp, const struct shca_wc *wc)
 	if (likely(shca_cq_post(qp->rq.cq, qp->ibqp, qp->qpn, wc)))
 		return true;
 	shca_resp_fail(&qp->rq.resp);
+	/* Told once: what is flushed after that does not fit either. */
+	if (qp->state != IB_QPS_ERR)
+		qp->rq.fatal = true;
 	return false;
 }
 
@@ -132,6 +135,9 @@ void shca_rq_settle(struct shca_qp *qp, struct shca_rq_news *news)
 	lockdep_assert_held(&qp->rq.lock);
 	if (qp->rq.resp.state == SHCA_SIDE_ERR && qp->state != IB_QPS_ERR)
 		news->failed = true;
+	if (qp->rq.fatal)
+		news->events |= SHCA_EV_FATAL;
+	qp->rq.fatal = false;
 	/* The specification has it between RTR and RTS only. */
 	if (qp->state != IB_QPS_RTR)
 		news->events &= ~SHCA_EV_COMM_EST;
@@ -144,7 +150,7 @@ void shca_rq_report(struct shca_qp *qp, const struct shca_rq_news *news)
 	if (news->events & SHCA_EV_COMM_EST)
 		shca_qp_event(qp, IB_EVENT_COMM_EST);
 	if (news->failed)
-		shca_qp_enter_error(qp);
+		shca_qp_enter_error(qp, false);
 	if (news->events & SHCA_EV_REQ_ERR)
 		shca_qp_event(qp, IB_EVENT_QP_REQ_ERR);
 	if (news->events & SHCA_EV_ACCESS_ERR)
@@ -173,6 +179,7 @@ void shca_rq_rx(struct shca_qp *qp, const struct shca_pkt *pkt)
 static bool shca_rq_flush(struct shca_qp *qp)
 {
 	struct shca_rq *rq = &qp->rq;
+	enum shca_recv_status status;
 	struct shca_recv_wr wr;
 	struct shca_wc wc;
 	unsigned int i;
@@ -183,8 +190,11 @@ static bool shca_rq_flush(struct shca_qp *qp)
 	if (rq->srq)
 		return false;	/* what is posted there is not this QP's */
 	for (i = 0; i < SHCA_FLUSH_BUDGET; i++) {
-		if (shca_rq_fetch(qp, &wr) == SHCA_RECV_EMPTY)
+		status = shca_rq_fetch(qp, &wr);
+		if (status == SHCA_RECV_EMPTY)
 			return false;
+		if (status == SHCA_RECV_BROKEN)
+			continue;
 		wc = (struct shca_wc){
 			.wr_id = wr.wr_id,
 			.status = SHCA_WC_WR_FLUSH_ERR,

@@ -110,6 +110,16 @@ bad:
 	wr->vendor_err = SHCA_VERR_WQE;
 }
 
+/* The queue itself has failed, so no completion can tell. */
+static void shca_sq_fatal(struct shca_qp *qp)
+{
+	lockdep_assert_held(&qp->sq.lock);
+	shca_req_fail(&qp->sq.req);
+	/* Told once: what is flushed after that does not fit either. */
+	if (qp->state != IB_QPS_ERR)
+		qp->sq.fatal = true;
+}
+
 /*
  * Take requests from the ring while the requester has room.  The producer
  * index is the process's: it is read once, and one that is ahead by more than
@@ -131,11 +141,12 @@ static int shca_sq_fetch(struct shca_qp *qp)
 	/* Pairs with the provider's release of sq_prod after the slots. */
 	prod = smp_load_acquire(&qp->index->sq_prod);
 	if (prod - sq->fetched > sq->entries) {
-		/* Once: from here on the ring counts as empty. */
+		/* Once: what had been posted before is flushed. */
 		shca_count(qp->dev, BAD_RING);
-		WRITE_ONCE(qp->index->sq_prod, sq->fetched);
+		WRITE_ONCE(qp->index->sq_prod, sq->seen);
 		return -EINVAL;
 	}
+	sq->seen = prod;
 	while (sq->fetched != prod && (wr = shca_req_slot(&sq->req))) {
 		slot = sq->slots +
 		       (size_t)(sq->fetched & (sq->entries - 1)) * sq->stride;
@@ -176,7 +187,7 @@ static int shca_sq_complete(struct shca_qp *qp)
 		 */
 		smp_store_release(&qp->status->sq_cons, sq->req.head);
 		if (!shca_cq_post(sq->cq, qp->ibqp, qp->qpn, &wc))
-			shca_req_fail(&sq->req);
+			shca_sq_fatal(qp);
 	}
 	if (head != sq->req.head)
 		/* Requests that retired without a completion; pairs with the
@@ -232,6 +243,7 @@ static bool shca_sq_transmit(struct shca_qp *qp)
 /* Collected under the lock, told once it is released. */
 struct shca_sq_news {
 	bool failed;
+	bool fatal;
 	bool drained;
 	struct shca_qp *peer;
 	struct shca_rq_news peer_news;
@@ -264,7 +276,7 @@ static bool shca_sq_step(struct shca_qp *qp, struct shca_sq_news *news)
 	do {
 		taken = shca_sq_fetch(qp);
 		if (taken < 0) {
-			shca_req_fail(&sq->req);
+			shca_sq_fatal(qp);
 			taken = 0;
 		}
 		more = shca_sq_send(qp, news) || ++passes == SHCA_SQ_PASSES;
@@ -289,8 +301,10 @@ static void shca_sq_settle(struct shca_qp *qp, struct shca_sq_news *news)
 	struct shca_sq *sq = &qp->sq;
 
 	lockdep_assert_held(&sq->lock);
-	news->failed = sq->req.state == SHCA_SIDE_ERR &&
-		       qp->state < IB_QPS_SQE;
+	news->fatal = sq->fatal;
+	sq->fatal = false;
+	news->failed = news->fatal || (sq->req.state == SHCA_SIDE_ERR &&
+				       qp->state < IB_QPS_SQE);
 	news->drained = sq->drain_event && shca_req_idle(&sq->req);
 	if (news->drained)
 		sq->drain_event = false;
@@ -300,7 +314,9 @@ static void shca_sq_settle(struct shca_qp *qp, struct shca_sq_news *news)
 static void shca_sq_report(struct shca_qp *qp, const struct shca_sq_news *news)
 {
 	if (news->failed)
-		shca_qp_enter_error(qp);
+		shca_qp_enter_error(qp, news->fatal);
+	if (news->fatal)
+		shca_qp_event(qp, IB_EVENT_QP_FATAL);
 	if (news->drained)
 		shca_qp_event(qp, IB_EVENT_SQ_DRAINED);
 	if (news->peer) {

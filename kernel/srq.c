@@ -29,7 +29,7 @@ enum shca_recv_status shca_srq_fetch(struct shca_srq *srq,
 	spin_lock_irqsave(&srq->lock, flags);
 	status = shca_recv_ring_fetch(to_shca_dev(srq->ibsrq.device),
 				      &srq->ring, wr);
-	if (status == SHCA_RECV_BAD)
+	if (status == SHCA_RECV_BAD || status == SHCA_RECV_BROKEN)
 		srq->failed = true;
 	if (srq->limit && shca_recv_ring_count(&srq->ring) < srq->limit) {
 		srq->limit = 0;
@@ -254,6 +254,7 @@ static int shca_srq_resize(struct shca_srq *srq, struct ib_ucontext *uctx,
 	}
 	*ring.user_prod = end;
 	ring.fetched = first;
+	ring.seen = end;
 	ring.prod = srq->ring.prod;
 	srq->ring = ring;
 	old_buf = srq->ring_buf;

@@ -48,7 +48,8 @@ static inline u16 shca_mem_verr(enum shca_mem_status status)
 enum shca_recv_status {
 	SHCA_RECV_OK,
 	SHCA_RECV_EMPTY,	/* none posted: RNR */
-	SHCA_RECV_BAD,		/* malformed; wr_id is valid if the slot was */
+	SHCA_RECV_BAD,		/* malformed, but for its wr_id */
+	SHCA_RECV_BROKEN,	/* the queue itself is: no request was taken */
 };
 
 /**

@@ -332,9 +332,11 @@ static bool resp_take_wr(struct shca_resp *resp, const struct shca_pkt *pkt,
 		*verdict = resp_rnr(resp, pkt->psn);
 		return false;
 	case SHCA_RECV_BAD:
+		resp->wr_valid = true;
+		break;
+	case SHCA_RECV_BROKEN:
 		break;
 	}
-	resp->wr_valid = true;
 	*verdict = resp_refuse(resp, pkt->psn, SHCA_NAK_OPERATION,
 			       SHCA_WC_LOC_QP_OP_ERR, SHCA_VERR_WQE, out);
 	return false;

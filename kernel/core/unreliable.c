@@ -62,9 +62,14 @@ static enum shca_rx unr_take_wr(struct shca_resp *resp,
 	case SHCA_RECV_EMPTY:
 		return SHCA_RX_RNR;
 	case SHCA_RECV_BAD:
+		return unr_fail(resp, SHCA_WC_LOC_QP_OP_ERR, SHCA_VERR_WQE,
+				out);
+	case SHCA_RECV_BROKEN:
 		break;
 	}
-	return unr_fail(resp, SHCA_WC_LOC_QP_OP_ERR, SHCA_VERR_WQE, out);
+	resp->state = SHCA_SIDE_ERR;
+	out->events |= SHCA_EV_FATAL;
+	return SHCA_RX_OPERATION;
 }
 
 /* ---- UD ------------------------------------------------------------------- */

@@ -9,10 +9,10 @@
 . "$(dirname "$0")/scenario"
 
 make_pair 9000
-for program in objects qp_states cq_events rc_errors rc_data; do
+for program in objects qp_states cq_events queue_events rc_errors rc_data; do
 	verbs auto "$program" -d shca_a -f 4
 done
 run in_a softhca dev set shca_a path wire
-for program in cq_events rc_errors rc_data; do
+for program in cq_events queue_events rc_errors rc_data; do
 	verbs wire "$program" -d shca_a -f 6
 done

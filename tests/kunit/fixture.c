@@ -71,6 +71,8 @@ static enum shca_recv_status fx_recv_get(void *ctx, struct shca_recv_wr *wr)
 
 	if (!fx->recvs)
 		return SHCA_RECV_EMPTY;
+	if (fx->recv == SHCA_RECV_BROKEN)
+		return SHCA_RECV_BROKEN;
 	fx->recvs--;
 	wr->wr_id = 1000 + fx->nr_recv++;
 	wr->num_sge = 1;

@@ -280,6 +280,22 @@ static void resp_rx_of_malformed_receive_is_operational(struct kunit *test)
 	expect_ack(test, P0, NAK(SHCA_NAK_OPERATION), 0);
 }
 
+/* A ring that is broken has no request that could complete. */
+static void resp_rx_of_broken_receive_queue_is_fatal(struct kunit *test)
+{
+	struct fx *fx = test->priv;
+	struct shca_wc wc;
+
+	fx->recv = SHCA_RECV_BROKEN;
+	KUNIT_EXPECT_EQ(test, fx_rx_op(fx, SHCA_OP_SEND_ONLY, P0, 1),
+			SHCA_RX_OPERATION);
+	KUNIT_EXPECT_FALSE(test, fx->out.has_wc);
+	KUNIT_EXPECT_EQ(test, fx->out.events & SHCA_EV_FATAL, SHCA_EV_FATAL);
+	expect_ack(test, P0, NAK(SHCA_NAK_OPERATION), 0);
+	KUNIT_EXPECT_EQ(test, fx->resp.state, SHCA_SIDE_ERR);
+	KUNIT_EXPECT_FALSE(test, shca_resp_flush(&fx->resp, &wc));
+}
+
 static void resp_rx_with_page_absent_keeps_receive(struct kunit *test)
 {
 	struct fx *fx = test->priv;
@@ -1205,6 +1221,7 @@ static struct kunit_case responder_cases[] = {
 	KUNIT_CASE(resp_rx_of_send_longer_than_buffer_is_refused),
 	KUNIT_CASE(resp_rx_of_send_into_bad_lkey_is_operational),
 	KUNIT_CASE(resp_rx_of_malformed_receive_is_operational),
+	KUNIT_CASE(resp_rx_of_broken_receive_queue_is_fatal),
 	KUNIT_CASE(resp_rx_with_page_absent_keeps_receive),
 	KUNIT_CASE(resp_rx_of_send_inv_invalidates),
 	KUNIT_CASE(resp_rx_without_receive_is_rnr_then_silent),

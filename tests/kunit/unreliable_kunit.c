@@ -374,6 +374,19 @@ static void ud_without_room_for_grh_is_dropped(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, fx->out.wc.wr_id, 1000ull);
 }
 
+/* A ring that is broken has no request that could complete. */
+static void ud_broken_receive_queue_is_fatal(struct kunit *test)
+{
+	struct fx *fx = test->priv;
+
+	start(fx, SHCA_TRANSPORT_UD);
+	fx->recv = SHCA_RECV_BROKEN;
+	KUNIT_EXPECT_EQ(test, rx_ud(fx, 1, QKEY), SHCA_RX_OPERATION);
+	KUNIT_EXPECT_FALSE(test, fx->out.has_wc);
+	KUNIT_EXPECT_EQ(test, fx->out.events, SHCA_EV_FATAL);
+	KUNIT_EXPECT_EQ(test, fx->resp.state, SHCA_SIDE_ERR);
+}
+
 static void ud_without_receive_is_dropped(struct kunit *test)
 {
 	struct fx *fx = test->priv;
@@ -405,6 +418,7 @@ static struct kunit_case unreliable_cases[] = {
 	KUNIT_CASE(ud_with_other_qkey_is_dropped),
 	KUNIT_CASE(ud_without_room_for_grh_is_dropped),
 	KUNIT_CASE(ud_without_receive_is_dropped),
+	KUNIT_CASE(ud_broken_receive_queue_is_fatal),
 	{}
 };
 

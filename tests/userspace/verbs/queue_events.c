@@ -1,0 +1,395 @@
+// SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
+/*
+ * Asynchronous events of queues: what a CQ that overflows, or a ring whose
+ * producer index is broken, does to QPs of each type; limit, error and last
+ * request of a shared receive queue.
+ *
+ * Indices are broken where the provider keeps them, so the layout of shared
+ * memory is taken from the driver; nothing else of it is used.
+ */
+#include "util.h"
+
+#include <poll.h>
+#include <sys/mman.h>
+
+#include "../../../uapi/softhca-abi.h"
+
+enum { DEPTH = 64, QKEY = 0x1234, EVENT_MS = 10000, QUIET_MS = 200 };
+
+static struct ibv_cq *cq, *rcq;
+static struct buf memory;
+static struct ibv_ah *ah;
+
+/* ---- queue pairs of any type ------------------------------------------------ */
+
+static struct ibv_qp *make_qp(enum ibv_qp_type type, struct ibv_srq *srq)
+{
+	struct ibv_qp_init_attr init = {
+		.qp_type = type,
+		.send_cq = cq,
+		.recv_cq = rcq,
+		.srq = srq,
+		.cap = { .max_send_wr = DEPTH, .max_recv_wr = DEPTH,
+			 .max_send_sge = 1, .max_recv_sge = 1 },
+	};
+	struct ibv_qp *qp = ibv_create_qp(nic_a()->pd, &init);
+
+	REQUIRE(qp);
+	return qp;
+}
+
+static struct ibv_ah_attr path(void)
+{
+	return (struct ibv_ah_attr){
+		.is_global = 1,
+		.port_num = 1,
+		.grh = { .dgid = nic_a()->gid, .hop_limit = 1,
+			 .sgid_index = nic_a()->gid_index },
+	};
+}
+
+static void connect_qp(struct ibv_qp *qp, uint32_t dest)
+{
+	bool rc = qp->qp_type == IBV_QPT_RC, ud = qp->qp_type == IBV_QPT_UD;
+	struct ibv_qp_attr attr = {
+		.qp_state = IBV_QPS_INIT,
+		.port_num = 1,
+		.qkey = QKEY,
+		.path_mtu = IBV_MTU_1024,
+		.dest_qp_num = dest,
+		.timeout = 14,
+		.retry_cnt = 7,
+		.rnr_retry = 7,
+		.min_rnr_timer = 1,
+		.ah_attr = path(),
+	};
+	int mask = IBV_QP_STATE | IBV_QP_PKEY_INDEX | IBV_QP_PORT;
+
+	mask |= ud ? IBV_QP_QKEY : IBV_QP_ACCESS_FLAGS;
+	REQUIRE_EQ(ibv_modify_qp(qp, &attr, mask), 0);
+	attr.qp_state = IBV_QPS_RTR;
+	mask = IBV_QP_STATE;
+	if (!ud)
+		mask |= IBV_QP_AV | IBV_QP_PATH_MTU | IBV_QP_DEST_QPN |
+			IBV_QP_RQ_PSN;
+	if (rc)
+		mask |= IBV_QP_MAX_DEST_RD_ATOMIC | IBV_QP_MIN_RNR_TIMER;
+	REQUIRE_EQ(ibv_modify_qp(qp, &attr, mask), 0);
+	attr.qp_state = IBV_QPS_RTS;
+	mask = IBV_QP_STATE | IBV_QP_SQ_PSN;
+	if (rc)
+		mask |= IBV_QP_TIMEOUT | IBV_QP_RETRY_CNT | IBV_QP_RNR_RETRY |
+			IBV_QP_MAX_QP_RD_ATOMIC;
+	REQUIRE_EQ(ibv_modify_qp(qp, &attr, mask), 0);
+}
+
+static void set_up(int send_cqe, int recv_cqe)
+{
+	struct ibv_ah_attr attr = path();
+
+	memory = buf_make(nic_a()->pd, 4096, ACCESS_ALL);
+	cq = ibv_create_cq(nic_a()->ctx, send_cqe, NULL, NULL, 0);
+	rcq = ibv_create_cq(nic_a()->ctx, recv_cqe, NULL, NULL, 0);
+	ah = ibv_create_ah(nic_a()->pd, &attr);
+	REQUIRE(cq && rcq && ah);
+}
+
+static void send_to(struct ibv_qp *qp, struct ibv_qp *dest, uint64_t wr_id)
+{
+	struct ibv_sge sge = sge_of(&memory, 0, 8);
+	struct ibv_send_wr wr = wr_send(wr_id, &sge, 1), *bad;
+
+	if (qp->qp_type == IBV_QPT_UD) {
+		wr.wr.ud.ah = ah;
+		wr.wr.ud.remote_qpn = dest->qp_num;
+		wr.wr.ud.remote_qkey = QKEY;
+	}
+	REQUIRE_EQ(ibv_post_send(qp, &wr, &bad), 0);
+}
+
+static void receive(struct ibv_qp *qp, uint64_t wr_id)
+{
+	struct ibv_sge sge = sge_of(&memory, 1024, 512);
+	struct ibv_recv_wr wr = { .wr_id = wr_id, .sg_list = &sge,
+				  .num_sge = 1 }, *bad;
+
+	REQUIRE_EQ(ibv_post_recv(qp, &wr, &bad), 0);
+}
+
+static enum ibv_qp_state state_of(struct ibv_qp *qp)
+{
+	struct ibv_qp_init_attr init;
+	struct ibv_qp_attr attr;
+
+	REQUIRE_EQ(ibv_query_qp(qp, &attr, IBV_QP_STATE, &init), 0);
+	return attr.qp_state;
+}
+
+/* ---- events ------------------------------------------------------------------ */
+
+#define EVENT(type)	(1u << IBV_EVENT_##type)
+
+static bool next_event(int ms, struct ibv_async_event *event)
+{
+	struct pollfd pfd = { .fd = nic_a()->ctx->async_fd, .events = POLLIN };
+
+	if (poll(&pfd, 1, ms) != 1)
+		return false;
+	REQUIRE_EQ(ibv_get_async_event(nic_a()->ctx, event), 0);
+	ibv_ack_async_event(event);
+	return true;
+}
+
+/* Each of @mask once, in whatever order, and then nothing else. */
+static void expect_events(uint32_t mask)
+{
+	struct ibv_async_event event;
+
+	while (mask) {
+		if (!next_event(EVENT_MS, &event))
+			FAIL("events that did not come: %#x", mask);
+		if (!(mask & 1u << event.event_type))
+			FAIL("unexpected: %s",
+			     ibv_event_type_str(event.event_type));
+		mask &= ~(1u << event.event_type);
+	}
+	if (next_event(QUIET_MS, &event))
+		FAIL("once more: %s", ibv_event_type_str(event.event_type));
+}
+
+/* ---- a CQ that is full ---------------------------------------------------------- */
+
+static void send_cq_overflows(enum ibv_qp_type type)
+{
+	struct ibv_qp *qp, *peer;
+	int i, room;
+
+	set_up(2, DEPTH);
+	room = cq->cqe;
+	REQUIRE(room < DEPTH - 2);
+	qp = make_qp(type, NULL);
+	peer = make_qp(type, NULL);
+	connect_qp(qp, peer->qp_num);
+	connect_qp(peer, qp->qp_num);
+	for (i = 0; i < room + 2; i++)
+		receive(peer, i);
+	for (i = 0; i < room + 1; i++)
+		send_to(qp, peer, i);
+	expect_events(EVENT(CQ_ERR) | EVENT(QP_FATAL));
+	REQUIRE_EQ(state_of(qp), IBV_QPS_ERR);
+	REQUIRE_EQ(state_of(peer), IBV_QPS_RTS);
+	for (i = 0; i < room; i++)
+		wait_ok(cq, i, IBV_WC_SEND);
+	require_no_wc(cq);
+}
+
+static void rc_send_cq_overflow_is_fatal(void)
+{
+	send_cq_overflows(IBV_QPT_RC);
+}
+
+static void uc_send_cq_overflow_is_fatal(void)
+{
+	send_cq_overflows(IBV_QPT_UC);
+}
+
+/* Not SQE: from there a consumer would go on with a CQ that tells nothing. */
+static void ud_send_cq_overflow_is_fatal(void)
+{
+	send_cq_overflows(IBV_QPT_UD);
+}
+
+static void recv_cq_overflows(enum ibv_qp_type type)
+{
+	struct ibv_qp *qp, *peer;
+	int i, room;
+
+	set_up(DEPTH, 2);
+	room = rcq->cqe;
+	REQUIRE(room < DEPTH - 2);
+	qp = make_qp(type, NULL);
+	peer = make_qp(type, NULL);
+	connect_qp(qp, peer->qp_num);
+	connect_qp(peer, qp->qp_num);
+	for (i = 0; i < room + 2; i++)
+		receive(peer, i);
+	for (i = 0; i < room + 1; i++) {
+		send_to(qp, peer, i);
+		if (i < room)
+			wait_ok(cq, i, IBV_WC_SEND);
+	}
+	expect_events(EVENT(CQ_ERR) | EVENT(QP_FATAL));
+	REQUIRE_EQ(state_of(peer), IBV_QPS_ERR);
+	for (i = 0; i < room; i++)
+		wait_ok(rcq, i, IBV_WC_RECV);
+	require_no_wc(rcq);
+}
+
+static void rc_recv_cq_overflow_is_fatal(void)
+{
+	/* the peer's silence is no event of the sender's */
+	recv_cq_overflows(IBV_QPT_RC);
+}
+
+static void ud_recv_cq_overflow_is_fatal(void)
+{
+	recv_cq_overflows(IBV_QPT_UD);
+}
+
+/* ---- a producer index that cannot be ------------------------------------------------ */
+
+enum { MAX_MAPS = 64 };
+
+struct maps {
+	unsigned long from[MAX_MAPS];
+	int nr;
+};
+
+/* Writable memory of the uverbs file. */
+static struct maps find_maps(void)
+{
+	FILE *file = fopen("/proc/self/maps", "r");
+	unsigned long from, to;
+	char line[512], perms[5];
+	struct maps maps = {};
+
+	REQUIRE(file);
+	while (fgets(line, sizeof(line), file)) {
+		if (!strstr(line, "uverbs") || maps.nr == MAX_MAPS)
+			continue;
+		REQUIRE(sscanf(line, "%lx-%lx %4s", &from, &to, perms) == 3);
+		if (perms[1] == 'w')
+			maps.from[maps.nr++] = from;
+	}
+	fclose(file);
+	return maps;
+}
+
+/* The one region that has come since. */
+static struct shca_qp_index *new_region(const struct maps *before)
+{
+	struct maps now = find_maps();
+	unsigned long found = 0;
+	int i, k;
+
+	for (i = 0; i < now.nr; i++) {
+		for (k = 0; k < before->nr; k++)
+			if (before->from[k] == now.from[i])
+				break;
+		if (k < before->nr)
+			continue;
+		REQUIRE(!found);
+		found = now.from[i];
+	}
+	REQUIRE(found);
+	return (struct shca_qp_index *)found;
+}
+
+static void sq_index_breaks(enum ibv_qp_type type)
+{
+	struct shca_qp_index *index;
+	struct ibv_qp *qp, *peer;
+	struct maps maps;
+	struct ibv_wc wc;
+
+	set_up(DEPTH, DEPTH);
+	peer = make_qp(type, NULL);
+	maps = find_maps();
+	qp = make_qp(type, NULL);
+	index = new_region(&maps);
+	connect_qp(qp, peer->qp_num);
+	connect_qp(peer, qp->qp_num);
+	receive(peer, 1);
+	receive(qp, 2);
+	send_to(qp, peer, 3);
+	wait_ok(cq, 3, IBV_WC_SEND);
+	wait_ok(rcq, 1, IBV_WC_RECV);
+	REQUIRE_EQ(index->sq_prod, 1);
+	/* An empty list rings the bell without a request being written. */
+	__atomic_store_n(&index->sq_prod, 0x40000000, __ATOMIC_RELEASE);
+	/* the peer's answers or the next bell make the kernel look */
+	while (state_of(qp) == IBV_QPS_RTS) {
+		struct ibv_qp_attr attr = { .qp_state = IBV_QPS_RTS };
+
+		REQUIRE_EQ(ibv_modify_qp(qp, &attr, IBV_QP_STATE), 0);
+	}
+	expect_events(EVENT(QP_FATAL));
+	REQUIRE_EQ(state_of(qp), IBV_QPS_ERR);
+	wc = wait_status(rcq, 2, IBV_WC_WR_FLUSH_ERR);
+	REQUIRE_EQ(wc.qp_num, qp->qp_num);
+	require_no_wc(cq);
+	require_no_wc(rcq);
+}
+
+static void rc_broken_send_index_is_fatal(void)
+{
+	sq_index_breaks(IBV_QPT_RC);
+}
+
+static void ud_broken_send_index_is_fatal(void)
+{
+	sq_index_breaks(IBV_QPT_UD);
+}
+
+/* What had been posted is flushed, and nothing that never was completes. */
+static void rq_index_breaks(enum ibv_qp_type type)
+{
+	struct shca_qp_index *index;
+	struct ibv_qp *qp, *peer;
+	struct maps maps;
+	int i;
+
+	set_up(DEPTH, DEPTH);
+	qp = make_qp(type, NULL);
+	maps = find_maps();
+	peer = make_qp(type, NULL);
+	index = new_region(&maps);
+	connect_qp(qp, peer->qp_num);
+	connect_qp(peer, qp->qp_num);
+	for (i = 1; i <= 4; i++)
+		receive(peer, i);
+	REQUIRE_EQ(index->rq_prod, 4);
+	send_to(qp, peer, 10);
+	wait_ok(cq, 10, IBV_WC_SEND);
+	wait_ok(rcq, 1, IBV_WC_RECV);
+	__atomic_store_n(&index->rq_prod, 0x40000000, __ATOMIC_RELEASE);
+	send_to(qp, peer, 11);
+	expect_events(EVENT(QP_FATAL));
+	REQUIRE_EQ(state_of(peer), IBV_QPS_ERR);
+	for (i = 2; i <= 4; i++)
+		wait_status(rcq, i, IBV_WC_WR_FLUSH_ERR);
+	require_quiet(rcq);
+	if (type == IBV_QPT_RC)
+		wait_status(cq, 11, IBV_WC_REM_OP_ERR);
+	else
+		wait_ok(cq, 11, IBV_WC_SEND);
+}
+
+static void rc_broken_recv_index_is_fatal(void)
+{
+	rq_index_breaks(IBV_QPT_RC);
+}
+
+static void ud_broken_recv_index_is_fatal(void)
+{
+	rq_index_breaks(IBV_QPT_UD);
+}
+
+static const struct test tests[] = {
+#define TEST(name) { #name, name }
+	TEST(rc_send_cq_overflow_is_fatal),
+	TEST(uc_send_cq_overflow_is_fatal),
+	TEST(ud_send_cq_overflow_is_fatal),
+	TEST(rc_recv_cq_overflow_is_fatal),
+	TEST(ud_recv_cq_overflow_is_fatal),
+	TEST(rc_broken_send_index_is_fatal),
+	TEST(ud_broken_send_index_is_fatal),
+	TEST(rc_broken_recv_index_is_fatal),
+	TEST(ud_broken_recv_index_is_fatal),
+	{}
+};
+
+int main(int argc, char **argv)
+{
+	return util_main(tests, argc, argv);
+}
