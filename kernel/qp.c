@@ -34,7 +34,7 @@ void shca_qp_put(struct shca_qp *qp)
 	rcu_read_unlock();
 }
 
-void shca_qp_event(struct shca_qp *qp, enum ib_event_type event)
+static void shca_qp_tell(struct shca_qp *qp, enum ib_event_type event)
 {
 	struct ib_event ev = {
 		.device = qp->ibqp->device,
@@ -42,9 +42,31 @@ void shca_qp_event(struct shca_qp *qp, enum ib_event_type event)
 		.event = event,
 	};
 
+	qp->ibqp->event_handler(&ev, qp->ibqp->qp_context);
+}
+
+SHCA_BH_HANDLER(shca_qp_tell_all)
+{
+	struct shca_qp *qp = container_of(bh, struct shca_qp, event_bh);
+	unsigned long events = xchg(&qp->events, 0);
+	unsigned int event;
+
+	for_each_set_bit(event, &events, BITS_PER_LONG)
+		shca_qp_tell(qp, event);
+}
+
+void shca_qp_event(struct shca_qp *qp, enum ib_event_type event)
+{
 	trace_shca_event(qp->qpn, event);
-	if (qp->ibqp->event_handler)
-		qp->ibqp->event_handler(&ev, qp->ibqp->qp_context);
+	if (!qp->ibqp->event_handler)
+		return;
+	if (qp->is_user) {
+		/* Only wakes up who reads events: fine in any context. */
+		shca_qp_tell(qp, event);
+		return;
+	}
+	set_bit(event, &qp->events);
+	shca_bh_schedule(&qp->event_bh);
 }
 
 void shca_qp_set_error_locked(struct shca_qp *qp)
@@ -277,6 +299,7 @@ static struct shca_qp *shca_qp_alloc(struct ib_qp *ibqp,
 	refcount_set(&qp->ref, 1);
 	init_completion(&qp->unused);
 	mutex_init(&qp->attr_lock);
+	shca_bh_init(&qp->event_bh, shca_qp_tell_all);
 	shca_sq_init(qp);
 	shca_rq_init(qp);
 	return qp;
@@ -367,6 +390,7 @@ int shca_destroy_qp(struct ib_qp *ibqp, struct ib_udata *udata)
 	/* ... and so do they. */
 	shca_qp_put(qp);
 	wait_for_completion(&qp->unused);
+	shca_bh_cancel(&qp->event_bh);
 	shca_qp_purge_cqs(qp);
 	/* A packet may have looked up a route after the stop. */
 	shca_route_drop(&qp->sq.route);

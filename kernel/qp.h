@@ -12,7 +12,8 @@
  * after a grace period.  @ref counts the object itself and each packet being
  * received.  Destruction (qp.c): unpublish, mark dead under both locks so that
  * nothing arms a timer or continues any more, cancel those, drop the first
- * reference, wait for the rest (they are short: softirq), free.
+ * reference, wait for the rest (they are short: softirq), cancel the events that
+ * these may have raised, free.
  */
 #ifndef SHCA_QP_H
 #define SHCA_QP_H
@@ -119,6 +120,8 @@ struct shca_rq {
  * @av:	peer; written under both locks
  * @index:	indices that the process writes; NULL never
  * @status:	indices that only the kernel writes
+ * @event_bh: @events: kernel consumer: events (bits IB_EVENT_*) that its handler
+ *		is to be told
  */
 struct shca_qp {
 	struct rhash_head node;
@@ -147,6 +150,8 @@ struct shca_qp {
 	struct rdma_user_mmap_entry *status_mmap;
 	struct shca_qp_index *index;
 	struct shca_qp_status *status;
+	struct shca_bh event_bh;
+	unsigned long events;
 
 	struct shca_sq sq ____cacheline_aligned_in_smp;
 	struct shca_rq rq ____cacheline_aligned_in_smp;
@@ -182,7 +187,9 @@ void shca_qp_put(struct shca_qp *qp);
 /**
  * shca_qp_event() - raise an asynchronous event on a QP
  *
- * Context: any; no lock of the QP held.
+ * A kernel consumer's handler runs later, in softirq: never within its own call
+ * of a verb, nor of a peer's on the direct path (core_locking.rst).
+ * Context: any; no lock of the QP held; the caller keeps the QP from going.
  */
 void shca_qp_event(struct shca_qp *qp, enum ib_event_type event);
 

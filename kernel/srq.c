@@ -51,13 +51,11 @@ static void shca_srq_event(struct shca_srq *srq, enum ib_event_type type)
 		srq->ibsrq.event_handler(&ev, srq->ibsrq.srq_context);
 }
 
-void shca_srq_report(struct shca_srq *srq)
+static void shca_srq_tell(struct shca_srq *srq)
 {
 	bool limit_hit, failed;
 	unsigned long flags;
 
-	if (likely(!READ_ONCE(srq->limit_hit) && !READ_ONCE(srq->failed)))
-		return;
 	spin_lock_irqsave(&srq->lock, flags);
 	limit_hit = srq->limit_hit;
 	failed = srq->failed;
@@ -68,6 +66,21 @@ void shca_srq_report(struct shca_srq *srq)
 		shca_srq_event(srq, IB_EVENT_SRQ_LIMIT_REACHED);
 	if (failed)
 		shca_srq_event(srq, IB_EVENT_SRQ_ERR);
+}
+
+SHCA_BH_HANDLER(shca_srq_tell_later)
+{
+	shca_srq_tell(container_of(bh, struct shca_srq, event_bh));
+}
+
+void shca_srq_report(struct shca_srq *srq)
+{
+	if (likely(!READ_ONCE(srq->limit_hit) && !READ_ONCE(srq->failed)))
+		return;
+	if (srq->is_user)
+		shca_srq_tell(srq);
+	else
+		shca_bh_schedule(&srq->event_bh);
 }
 
 /* ---- memory --------------------------------------------------------------------- */
@@ -155,6 +168,7 @@ int shca_create_srq(struct ib_srq *ibsrq, struct ib_srq_init_attr *init,
 	spin_lock_init(&srq->lock);
 	spin_lock_init(&srq->post_lock);
 	mutex_init(&srq->resize);
+	shca_bh_init(&srq->event_bh, shca_srq_tell_later);
 	srq->is_user = udata;
 	shca_recv_ring_size(&srq->ring, &init->attr.max_wr,
 			    &init->attr.max_sge);
@@ -319,6 +333,7 @@ int shca_destroy_srq(struct ib_srq *ibsrq, struct ib_udata *udata)
 	struct shca_srq *srq = to_shca_srq(ibsrq);
 
 	/* No QP uses it any longer: the core counts. */
+	shca_bh_cancel(&srq->event_bh);
 	shca_mmap_remove(srq->status_mmap);
 	shca_mmap_remove(srq->ring_mmap);
 	shca_buf_put(srq->ring_buf);

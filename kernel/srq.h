@@ -7,6 +7,7 @@
 #include <linux/spinlock.h>
 #include <rdma/ib_verbs.h>
 
+#include "bh.h"
 #include "buf.h"
 #include "recv_ring.h"
 
@@ -17,6 +18,7 @@
  * @resize:	one change of size at a time
  * @limit:	raise SRQ_LIMIT_REACHED once fewer are posted; 0: not armed
  * @limit_hit: @failed: to be reported when no lock is held
+ * @event_bh:	reports to a kernel consumer
  */
 struct shca_srq {
 	struct ib_srq ibsrq;
@@ -28,6 +30,7 @@ struct shca_srq {
 	bool limit_hit;
 	bool failed;
 	bool is_user;
+	struct shca_bh event_bh;
 	struct shca_buf *ring_buf;
 	struct shca_buf *status_buf;
 	struct shca_srq_status *status;
@@ -48,7 +51,12 @@ static inline struct shca_srq *to_shca_srq(struct ib_srq *ibsrq)
 enum shca_recv_status shca_srq_fetch(struct shca_srq *srq,
 				     struct shca_recv_wr *wr);
 
-/** shca_srq_report() - raise the events that fetching led to; no lock held */
+/**
+ * shca_srq_report() - raise the events that fetching led to
+ *
+ * A kernel consumer's handler runs later, as shca_qp_event() has it.
+ * Context: any; no lock held.
+ */
 void shca_srq_report(struct shca_srq *srq);
 
 /* struct ib_device_ops */
