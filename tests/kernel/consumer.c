@@ -1,0 +1,344 @@
+// SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
+/*
+ * A kernel consumer of verbs: what no process can see.  Loading runs the tests,
+ * one line in the log for each, on the device and GID that parameters name; it
+ * uses nothing but the RDMA core, so that it judges any RDMA device.
+ */
+#define pr_fmt(fmt) KBUILD_MODNAME ": " fmt
+
+#include <linux/completion.h>
+#include <linux/delay.h>
+#include <linux/jiffies.h>
+#include <linux/module.h>
+#include <linux/sched.h>
+#include <linux/slab.h>
+#include <rdma/ib_cache.h>
+#include <rdma/ib_verbs.h>
+
+static char *device = "shca_a";
+module_param(device, charp, 0444);
+MODULE_PARM_DESC(device, "the device to be tested");
+
+static int gid_index;
+module_param(gid_index, int, 0444);
+MODULE_PARM_DESC(gid_index, "a RoCEv2 GID of it");
+
+#define WAIT_MS		10000
+#define ROUNDS		200
+
+/* REQUIRE(): the test ends here, not ok, where it does not hold. */
+#define REQUIRE(cond)							\
+	do {								\
+		if (!(cond)) {						\
+			pr_err("line %d: %s\n", __LINE__, #cond);	\
+			return -EINVAL;					\
+		}							\
+	} while (0)
+
+/**
+ * struct end - a QP with its queues, and what its event handler saw
+ * @events:	bits IB_EVENT_*
+ * @came:	completed by each event
+ * @gone:	the QP has been destroyed: no event may come any more
+ * @within:	events that came in the stack of our own call of a verb
+ * @late:	events that came after the end
+ */
+struct end {
+	struct ib_cq *cq;
+	struct ib_qp *qp;
+	struct ib_srq *srq;
+	unsigned long events;
+	struct completion came;
+	bool gone;
+	int within;
+	int late;
+};
+
+static struct ib_device *dev;
+static struct ib_pd *pd;
+static union ib_gid gid;
+static struct end a, b;
+
+/* Whoever calls a verb holds this, as consumers hold locks of theirs. */
+static struct task_struct *caller;
+
+#define IN_CALL(call)							\
+	({								\
+		int ret_;						\
+									\
+		WRITE_ONCE(caller, current);				\
+		ret_ = (call);						\
+		WRITE_ONCE(caller, NULL);				\
+		ret_;							\
+	})
+
+static void saw(struct end *end, enum ib_event_type event)
+{
+	/* A softirq that interrupts the call is not within it. */
+	if (in_task() && READ_ONCE(caller) == current)
+		end->within++;
+	if (READ_ONCE(end->gone))
+		end->late++;
+	set_bit(event, &end->events);
+	complete(&end->came);
+}
+
+static void on_qp_event(struct ib_event *event, void *context)
+{
+	saw(context, event->event);
+}
+
+static void on_srq_event(struct ib_event *event, void *context)
+{
+	saw(context, event->event);
+}
+
+static bool wait_event_of(struct end *end, enum ib_event_type event)
+{
+	unsigned long until = jiffies + msecs_to_jiffies(WAIT_MS);
+
+	while (!test_and_clear_bit(event, &end->events))
+		if (time_after(jiffies, until) ||
+		    !wait_for_completion_timeout(&end->came,
+						 msecs_to_jiffies(WAIT_MS)))
+			return false;
+	return true;
+}
+
+/* ---- two ends ------------------------------------------------------------- */
+
+static int end_make(struct end *end, bool with_srq)
+{
+	struct ib_srq_init_attr srq_init = {
+		.event_handler = on_srq_event,
+		.srq_context = end,
+		.attr = { .max_wr = 8, .max_sge = 1 },
+	};
+	struct ib_qp_init_attr init = {
+		.event_handler = on_qp_event,
+		.qp_context = end,
+		.qp_type = IB_QPT_RC,
+		.cap = { .max_send_wr = 16, .max_recv_wr = 16,
+			 .max_send_sge = 1, .max_recv_sge = 1 },
+	};
+
+	memset(end, 0, sizeof(*end));
+	init_completion(&end->came);
+	end->cq = ib_alloc_cq(dev, NULL, 64, 0, IB_POLL_DIRECT);
+	if (IS_ERR(end->cq))
+		return PTR_ERR(end->cq);
+	if (with_srq) {
+		end->srq = ib_create_srq(pd, &srq_init);
+		if (IS_ERR(end->srq))
+			return PTR_ERR(end->srq);
+	}
+	init.srq = end->srq;
+	init.send_cq = end->cq;
+	init.recv_cq = end->cq;
+	end->qp = ib_create_qp(pd, &init);
+	return PTR_ERR_OR_ZERO(end->qp);
+}
+
+static void end_destroy(struct end *end)
+{
+	if (!IS_ERR_OR_NULL(end->qp))
+		ib_destroy_qp(end->qp);
+	if (!IS_ERR_OR_NULL(end->srq))
+		ib_destroy_srq(end->srq);
+	WRITE_ONCE(end->gone, true);
+	if (!IS_ERR_OR_NULL(end->cq))
+		ib_free_cq(end->cq);
+	end->qp = NULL;
+	end->srq = NULL;
+	end->cq = NULL;
+}
+
+static int to_state(struct end *end, enum ib_qp_state state,
+		    const struct end *peer)
+{
+	struct ib_qp_attr attr = {
+		.qp_state = state,
+		.port_num = 1,
+		.path_mtu = IB_MTU_1024,
+		.timeout = 14,
+		.retry_cnt = 7,
+		.rnr_retry = 7,
+		.min_rnr_timer = 1,
+		.qp_access_flags = IB_ACCESS_REMOTE_WRITE,
+	};
+	int mask = IB_QP_STATE;
+
+	switch (state) {
+	case IB_QPS_INIT:
+		mask |= IB_QP_PKEY_INDEX | IB_QP_PORT | IB_QP_ACCESS_FLAGS;
+		break;
+	case IB_QPS_RTR:
+		attr.dest_qp_num = peer->qp->qp_num;
+		attr.ah_attr.type = RDMA_AH_ATTR_TYPE_ROCE;
+		rdma_ah_set_port_num(&attr.ah_attr, 1);
+		rdma_ah_set_grh(&attr.ah_attr, &gid, 0, gid_index, 1, 0);
+		mask |= IB_QP_AV | IB_QP_PATH_MTU | IB_QP_DEST_QPN |
+			IB_QP_RQ_PSN | IB_QP_MAX_DEST_RD_ATOMIC |
+			IB_QP_MIN_RNR_TIMER;
+		break;
+	case IB_QPS_RTS:
+		mask |= IB_QP_SQ_PSN | IB_QP_TIMEOUT | IB_QP_RETRY_CNT |
+			IB_QP_RNR_RETRY | IB_QP_MAX_QP_RD_ATOMIC;
+		break;
+	case IB_QPS_SQD:
+		attr.en_sqd_async_notify = 1;
+		mask |= IB_QP_EN_SQD_ASYNC_NOTIFY;
+		break;
+	default:
+		break;
+	}
+	return IN_CALL(ib_modify_qp(end->qp, &attr, mask));
+}
+
+/* a is in RTS, b in RTR, so that the first packet is an event at b. */
+static int pair_make(bool with_srq)
+{
+	REQUIRE(!end_make(&a, false) && !end_make(&b, with_srq));
+	REQUIRE(!to_state(&a, IB_QPS_INIT, &b) &&
+		!to_state(&b, IB_QPS_INIT, &a));
+	REQUIRE(!to_state(&a, IB_QPS_RTR, &b) && !to_state(&b, IB_QPS_RTR, &a));
+	REQUIRE(!to_state(&a, IB_QPS_RTS, &b));
+	return 0;
+}
+
+static int post(struct end *end, struct ib_send_wr *wr)
+{
+	const struct ib_send_wr *bad;
+
+	return IN_CALL(ib_post_send(end->qp, wr, &bad));
+}
+
+static int post_recv(struct end *end)
+{
+	struct ib_recv_wr wr = {};
+	const struct ib_recv_wr *bad;
+
+	return end->srq ? ib_post_srq_recv(end->srq, &wr, &bad) :
+			  ib_post_recv(end->qp, &wr, &bad);
+}
+
+/* The status of the next completion, or -ETIMEDOUT. */
+static int completion(struct end *end)
+{
+	unsigned long until = jiffies + msecs_to_jiffies(WAIT_MS);
+	struct ib_wc wc;
+
+	while (ib_poll_cq(end->cq, 1, &wc) < 1) {
+		if (time_after(jiffies, until))
+			return -ETIMEDOUT;
+		usleep_range(50, 200);
+	}
+	return wc.status;
+}
+
+/* ---- events ----------------------------------------------------------------- */
+
+static int qp_events_come_outside_of_calls(void)
+{
+	struct ib_send_wr wr = { .opcode = IB_WR_SEND,
+				 .send_flags = IB_SEND_SIGNALED };
+
+	REQUIRE(!pair_make(false) && !post_recv(&b));
+	REQUIRE(!post(&a, &wr));
+	REQUIRE(wait_event_of(&b, IB_EVENT_COMM_EST));
+	REQUIRE(completion(&a) == IB_WC_SUCCESS);
+	REQUIRE(!to_state(&a, IB_QPS_SQD, &b));
+	REQUIRE(wait_event_of(&a, IB_EVENT_SQ_DRAINED));
+	REQUIRE(!a.within && !b.within);
+	return 0;
+}
+
+static int srq_events_come_outside_of_calls(void)
+{
+	struct ib_send_wr wr = { .opcode = IB_WR_SEND,
+				 .send_flags = IB_SEND_SIGNALED };
+	struct ib_srq_attr attr = { .srq_limit = 2 };
+
+	REQUIRE(!pair_make(true));
+	REQUIRE(!post_recv(&b) && !post_recv(&b));
+	REQUIRE(!IN_CALL(ib_modify_srq(b.srq, &attr, IB_SRQ_LIMIT)));
+	REQUIRE(!post(&a, &wr));
+	REQUIRE(wait_event_of(&b, IB_EVENT_SRQ_LIMIT_REACHED));
+	REQUIRE(completion(&a) == IB_WC_SUCCESS);
+	REQUIRE(!to_state(&b, IB_QPS_ERR, &a));
+	REQUIRE(wait_event_of(&b, IB_EVENT_QP_LAST_WQE_REACHED));
+	REQUIRE(!a.within && !b.within);
+	return 0;
+}
+
+/* Destroyed while an event is on its way: told before, or never. */
+static int no_event_after_destruction(void)
+{
+	struct ib_send_wr wr = { .opcode = IB_WR_SEND };
+	int i;
+
+	for (i = 0; i < ROUNDS; i++) {
+		REQUIRE(!pair_make(i & 1) && !post_recv(&b));
+		REQUIRE(!post(&a, &wr));
+		end_destroy(&b);
+		udelay(20);
+		REQUIRE(!b.late);
+		end_destroy(&a);
+	}
+	return 0;
+}
+
+/* ---- the table -------------------------------------------------------------------- */
+
+static const struct {
+	const char *name;
+	int (*run)(void);
+} tests[] = {
+#define TEST(name) { #name, name }
+	TEST(qp_events_come_outside_of_calls),
+	TEST(srq_events_come_outside_of_calls),
+	TEST(no_event_after_destruction),
+};
+
+static int run_tests(void)
+{
+	int i, err, failed = 0;
+
+	pd = ib_alloc_pd(dev, 0);
+	if (IS_ERR(pd))
+		return PTR_ERR(pd);
+	for (i = 0; i < ARRAY_SIZE(tests); i++) {
+		err = tests[i].run();
+		failed += !!err;
+		end_destroy(&a);
+		end_destroy(&b);
+		pr_info("%s %s\n", err ? "not ok" : "ok", tests[i].name);
+	}
+	ib_dealloc_pd(pd);
+	return failed ? -EINVAL : 0;
+}
+
+static int __init consumer_init(void)
+{
+	int err;
+
+	dev = ib_device_get_by_name(device, RDMA_DRIVER_UNKNOWN);
+	if (!dev)
+		return -ENODEV;
+	err = rdma_query_gid(dev, 1, gid_index, &gid);
+	if (!err)
+		err = run_tests();
+	ib_device_put(dev);
+	return err;
+}
+
+static void __exit consumer_exit(void)
+{
+}
+
+module_init(consumer_init);
+module_exit(consumer_exit);
+
+MODULE_AUTHOR("The softhca developers");
+MODULE_DESCRIPTION("Tests of an RDMA device through the kernel's verbs");
+MODULE_LICENSE("Dual BSD/GPL");
