@@ -26,7 +26,8 @@ static void shca_lo_rescan(struct work_struct *work)
 /* Not here and now: the notifier runs under RTNL, which rescanning takes. */
 static int shca_lo_schedule(struct shca_dev *dev, int idx, void *arg)
 {
-	if (dev->ndev != arg || !ib_device_try_get(&dev->ibdev))
+	if ((arg && dev->ndev != arg) || dev->ndev->type != ARPHRD_LOOPBACK ||
+	    !ib_device_try_get(&dev->ibdev))
 		return 0;
 	if (!schedule_work(&dev->rescan))
 		ib_device_put(&dev->ibdev);
@@ -52,6 +53,29 @@ static struct notifier_block shca_lo_inetaddr_nb = {
 	.notifier_call = shca_lo_inetaddr,
 };
 
+/* Any of them: which one is no longer certain by the time this runs. */
+static void shca_lo_walk(struct work_struct *work)
+{
+	shca_dev_walk(0, shca_lo_schedule, NULL);
+}
+
+static DECLARE_WORK(shca_lo_walk_work, shca_lo_walk);
+
+/* This notifier is atomic, and the list of devices has a mutex. */
+static int shca_lo_inet6addr(struct notifier_block *nb, unsigned long event,
+			     void *arg)
+{
+	struct inet6_ifaddr *ifa = arg;
+
+	if (event == NETDEV_UP && ifa->idev->dev->type == ARPHRD_LOOPBACK)
+		schedule_work(&shca_lo_walk_work);
+	return NOTIFY_DONE;
+}
+
+static struct notifier_block shca_lo_inet6addr_nb = {
+	.notifier_call = shca_lo_inet6addr,
+};
+
 void shca_lo_init_dev(struct shca_dev *dev)
 {
 	INIT_WORK(&dev->rescan, shca_lo_rescan);
@@ -65,10 +89,20 @@ void shca_lo_exit_dev(struct shca_dev *dev)
 
 int shca_lo_init(void)
 {
-	return register_inetaddr_notifier(&shca_lo_inetaddr_nb);
+	int err;
+
+	err = register_inetaddr_notifier(&shca_lo_inetaddr_nb);
+	if (err)
+		return err;
+	err = register_inet6addr_notifier(&shca_lo_inet6addr_nb);
+	if (err)
+		unregister_inetaddr_notifier(&shca_lo_inetaddr_nb);
+	return err;
 }
 
 void shca_lo_exit(void)
 {
+	unregister_inet6addr_notifier(&shca_lo_inet6addr_nb);
 	unregister_inetaddr_notifier(&shca_lo_inetaddr_nb);
+	cancel_work_sync(&shca_lo_walk_work);
 }

@@ -19,3 +19,15 @@ check later_address wait_for 10 gid_index shca_a 10.79.0.1
 gid=$(gid_index shca_a 10.79.0.1)
 check pingpong_later_address on_itself ibv_rc_pingpong -c -d shca_a -g "$gid" -n 50 -- \
 	ibv_rc_pingpong -c -d shca_a -g "$gid" -n 50 ADDRESS
+
+# IPv6: what is there from the beginning, and what comes later, without any IPv4
+# address that comes after it
+check ipv6 wait_for 10 gid_index shca_a ::1
+gid6=$(gid_index shca_a ::1)
+check pingpong_ipv6 on_itself ibv_rc_pingpong -c -d shca_a -g "$gid6" -n 50 -- \
+	ibv_rc_pingpong -c -d shca_a -g "$gid6" -n 50 ADDRESS
+run in_a ip -6 addr add fd79::1/128 dev lo
+check later_ipv6_address wait_for 10 gid_index shca_a fd79::1
+gid6=$(gid_index shca_a fd79::1)
+check pingpong_later_ipv6_address on_itself ibv_rc_pingpong -c -d shca_a -g "$gid6" -n 50 -- \
+	ibv_rc_pingpong -c -d shca_a -g "$gid6" -n 50 ADDRESS
