@@ -18,6 +18,7 @@
 #include <net/ip6_checksum.h>
 #include <net/ip6_route.h>
 #include <net/ipv6.h>
+#include <net/l3mdev.h>
 #include <net/route.h>
 #include <net/sock.h>
 #include <net/udp.h>
@@ -99,6 +100,40 @@ void shca_route_drop(struct shca_route *route)
 	route->dst = NULL;
 }
 
+/* Is the destination of @av an address of this host, as @ndev sees it? */
+static bool shca_is_local(struct net *net, const struct net_device *ndev,
+			  const struct shca_av *av)
+{
+	if (av->roce.ipv4)
+		return inet_addr_type_dev_table(net, ndev,
+						av->roce.daddr.s6_addr32[3]) ==
+		       RTN_LOCAL;
+	/* A link-local address means something on its own netdev only. */
+	if (ipv6_addr_type(&av->roce.daddr) & IPV6_ADDR_LINKLOCAL)
+		return false;
+	return ipv6_chk_addr(net, &av->roce.daddr, NULL, 0);
+}
+
+/*
+ * The netdev to leave by.  For an address of another netdev of this host there
+ * is none: asked for the one of the source address, the routing table would
+ * pass over its entry, and packets would go out and come back as martians.  Only
+ * the VRF stays.
+ */
+static int shca_route_oif(struct shca_dev *dev, const struct shca_av *av)
+{
+	struct net *net = dev->snet->net;
+	struct net_device *ndev;
+	int oif = av->roce.oif;
+
+	rcu_read_lock();
+	ndev = dev_get_by_index_rcu(net, oif);
+	if (ndev && shca_is_local(net, ndev, av))
+		oif = l3mdev_master_ifindex_rcu(ndev);
+	rcu_read_unlock();
+	return oif;
+}
+
 static struct dst_entry *shca_route4(struct shca_dev *dev,
 				     const struct shca_av *av)
 {
@@ -106,7 +141,7 @@ static struct dst_entry *shca_route4(struct shca_dev *dev,
 	struct rtable *rt;
 
 	/* Routing goes by the DSCP; the rest of the class is ECN. */
-	flowi4_init_output(&fl4, av->roce.oif, 0,
+	flowi4_init_output(&fl4, shca_route_oif(dev, av), 0,
 			   av->roce.tclass & ~INET_ECN_MASK,
 			   RT_SCOPE_UNIVERSE, IPPROTO_UDP, 0,
 			   av->roce.daddr.s6_addr32[3],
@@ -121,7 +156,7 @@ static struct dst_entry *shca_route6(struct shca_dev *dev,
 				     const struct shca_av *av, u32 *cookie)
 {
 	struct flowi6 fl6 = {
-		.flowi6_oif = av->roce.oif,
+		.flowi6_oif = shca_route_oif(dev, av),
 		.flowi6_proto = IPPROTO_UDP,
 		.flowlabel = ip6_make_flowinfo(av->roce.tclass,
 					       htonl(av->roce.flow_label)),
