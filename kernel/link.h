@@ -84,7 +84,8 @@ struct shca_route {
  *		VLAN is that?
  * @icrc_ok:	is the ICRC right of received packet number @seg of a batch: @len
  *		bytes, with the ICRC, at @off?
- * @grh:	the SHCA_GRH_BYTES that UD shows of a received packet's headers
+ * @grh:	the SHCA_GRH_BYTES that UD shows of a received packet's headers; it
+ *		is @len bytes at @off of @skb, from BTH to ICRC
  *
  * All but @av_init: softirq or bottom halves off.  The last four: @skb->data is
  * at the first BTH, lower headers are in the linear part before it.
@@ -109,7 +110,7 @@ struct shca_link_ops {
 		       u16 *vlan);
 	bool (*icrc_ok)(const struct sk_buff *skb, unsigned int seg, u32 off,
 			u32 len);
-	void (*grh)(const struct sk_buff *skb, u8 *grh);
+	void (*grh)(const struct sk_buff *skb, u32 off, u32 len, u8 *grh);
 };
 
 extern const struct shca_link_ops shca_roce_ops;

@@ -8,6 +8,7 @@
 
 #include <linux/skbuff.h>
 
+#include "core/opcode.h"
 #include "mr.h"
 #include "qp.h"
 #include "rq.h"
@@ -186,10 +187,12 @@ static enum shca_mem_status shca_grh_store(void *ctx,
 					   const struct shca_sge *sge, u32 nr,
 					   const struct shca_pkt *pkt)
 {
+	u32 hdr_len = shca_opcode_info(pkt->opcode)->hdr_len;
 	struct shca_qp *qp = ctx;
 	u8 grh[SHCA_GRH_BYTES];
 
-	qp->link->grh(pkt->data, grh);
+	qp->link->grh(pkt->data, pkt->data_off - hdr_len,
+		      hdr_len + pkt->paylen + pkt->pad + SHCA_ICRC_BYTES, grh);
 	return shca_local_store(ctx, sge, nr, grh, sizeof(grh));
 }
 

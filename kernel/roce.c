@@ -560,15 +560,31 @@ static bool shca_roce_serves(const struct shca_dev *dev,
 	return serves;
 }
 
-/* An IPv4 header stands in the last 20 of the 40 bytes (IBTA A17.4.5.2). */
-static void shca_roce_grh(const struct sk_buff *skb, u8 *grh)
+/*
+ * An IPv4 header stands in the last 20 of the 40 bytes (IBTA A17.4.5.2).  Of a
+ * batch that was never split it is the one that splitting would have made.
+ */
+static void shca_roce_grh(const struct sk_buff *skb, u32 off, u32 len, u8 *grh)
 {
+	u32 udp_len = sizeof(struct udphdr) + len;
+
 	if (skb->protocol == htons(ETH_P_IP)) {
-		memset(grh, 0, SHCA_GRH_BYTES - sizeof(struct iphdr));
-		memcpy(grh + SHCA_GRH_BYTES - sizeof(struct iphdr),
-		       ip_hdr(skb), sizeof(struct iphdr));
+		struct iphdr ip = *ip_hdr(skb);
+
+		if (skb_is_gso(skb)) {
+			ip.tot_len = htons(sizeof(ip) + udp_len);
+			ip.id = htons(ntohs(ip.id) +
+				      off / skb_shinfo(skb)->gso_size);
+			ip_send_check(&ip);
+		}
+		memset(grh, 0, SHCA_GRH_BYTES - sizeof(ip));
+		memcpy(grh + SHCA_GRH_BYTES - sizeof(ip), &ip, sizeof(ip));
 	} else {
-		memcpy(grh, ipv6_hdr(skb), sizeof(struct ipv6hdr));
+		struct ipv6hdr ip = *ipv6_hdr(skb);
+
+		if (skb_is_gso(skb))
+			ip.payload_len = htons(udp_len);
+		memcpy(grh, &ip, sizeof(ip));
 	}
 }
 
