@@ -8,6 +8,7 @@
 
 #include <linux/skbuff.h>
 
+#include "core/headers.h"
 #include "core/opcode.h"
 #include "mr.h"
 #include "qp.h"
