@@ -74,7 +74,8 @@ int shca_create_ah(struct ib_ah *ibah, struct rdma_ah_init_attr *init,
 	unsigned long flags;
 	int err;
 
-	if (!shca_limit_get(&dev->nr_ah, SHCA_LIM_AH))
+	ah->is_user = udata;
+	if (!shca_limit_get(&dev->nr_ah, SHCA_LIM_AH, ah->is_user))
 		return -ENOMEM;
 	entry = shca_ah_entry_alloc(dev, ibah->pd, init->ah_attr, gfp);
 	if (IS_ERR(entry)) {
@@ -103,7 +104,7 @@ int shca_create_ah(struct ib_ah *ibah, struct rdma_ah_init_attr *init,
 err_entry:
 	kfree(entry);
 err_count:
-	shca_limit_put(&dev->nr_ah);
+	shca_limit_put(&dev->nr_ah, ah->is_user);
 	return err;
 }
 
@@ -145,6 +146,6 @@ int shca_destroy_ah(struct ib_ah *ibah, u32 flags)
 	__xa_erase(&dev->ahs, ah->handle);
 	xa_unlock_irqrestore(&dev->ahs, irqflags);
 	kfree_rcu(ah->entry, rcu);
-	shca_limit_put(&dev->nr_ah);
+	shca_limit_put(&dev->nr_ah, ah->is_user);
 	return 0;
 }

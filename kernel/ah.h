@@ -30,6 +30,7 @@ struct shca_ah_entry {
  */
 struct shca_ah {
 	struct ib_ah ibah;
+	bool is_user;
 	struct shca_ah_entry *entry;
 	u32 handle;
 	struct rdma_ah_attr attr;

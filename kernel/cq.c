@@ -178,12 +178,12 @@ static int shca_cq_setup(struct shca_cq *cq, const struct ib_cq_init_attr *attr,
 	if (!attr->cqe || attr->cqe > SHCA_LIM_CQE ||
 	    attr->comp_vector >= cq->ibcq.device->num_comp_vectors)
 		return -EINVAL;
-	if (!shca_limit_get(&dev->nr_cq, SHCA_LIM_CQ))
+	cq->is_user = udata;
+	if (!shca_limit_get(&dev->nr_cq, SHCA_LIM_CQ, cq->is_user))
 		return -ENOMEM;
 	spin_lock_init(&cq->lock);
 	shca_bh_init(&cq->comp_bh, shca_cq_comp);
 	shca_bh_init(&cq->err_bh, shca_cq_err);
-	cq->is_user = udata;
 	cq->entries = roundup_pow_of_two(attr->cqe + 1);
 	cq->ibcq.cqe = cq->entries - 1;
 	cq->ring_buf = shca_buf_alloc(array_size(cq->entries,
@@ -206,7 +206,7 @@ static int shca_cq_setup(struct shca_cq *cq, const struct ib_cq_init_attr *attr,
 err_buf:
 	shca_buf_put(cq->index_buf);
 	shca_buf_put(cq->ring_buf);
-	shca_limit_put(&dev->nr_cq);
+	shca_limit_put(&dev->nr_cq, cq->is_user);
 	return err;
 }
 
@@ -239,7 +239,7 @@ int shca_destroy_cq(struct ib_cq *ibcq, struct ib_udata *udata)
 	kvfree(cq->qps);
 	shca_buf_put(cq->index_buf);
 	shca_buf_put(cq->ring_buf);
-	shca_limit_put(&to_shca_dev(ibcq->device)->nr_cq);
+	shca_limit_put(&to_shca_dev(ibcq->device)->nr_cq, cq->is_user);
 	return 0;
 }
 

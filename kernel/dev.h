@@ -32,16 +32,19 @@
 #include "../uapi/softhca-netlink.h"
 
 /*
- * Limits like a mid-range ConnectX's; a test reaches each.  READs and atomics
- * as many as rxe's: perftest asks for its peer's number, not its own device's.
+ * Limits, as advertised; tests/userspace/verbs/limits.c reaches each.  Of objects
+ * of processes: kernel consumers are neither counted nor refused.  Queues so many
+ * that one process can have them, with two mappings each, within the default of
+ * vm.max_map_count (65530).  READs and atomics as many as rxe's: perftest asks
+ * for its peer's number, not its own device's.
  */
-#define SHCA_LIM_QP		65536
-#define SHCA_LIM_CQ		65536
+#define SHCA_LIM_QP		16384
+#define SHCA_LIM_CQ		16384
 #define SHCA_LIM_MR		(1 << 20)
 #define SHCA_LIM_PD		65536
 #define SHCA_LIM_AH		65536
 #define SHCA_LIM_QP_WR		16384
-#define SHCA_LIM_SRQ		65536
+#define SHCA_LIM_SRQ		16384
 #define SHCA_LIM_SRQ_WR		32768
 #define SHCA_LIM_CQE		((1 << 20) - 1)
 #define SHCA_LIM_SGE		30
@@ -60,8 +63,8 @@ struct shca_net;
  * @mrs:	memory regions by key index
  * @ahs: @next_ah: @av_tag: address handles by handle
  * @path:	enum shca_path; read without a lock for each packet
- * @nr_pd: @nr_cq: @nr_qp: @nr_srq: @nr_mr: @nr_ah: objects that exist, against
- *		the limits above
+ * @nr_pd: @nr_cq: @nr_qp: @nr_srq: @nr_mr: @nr_ah: objects of processes that
+ *		exist, against the limits above
  * @node:	in shca_dev_list, protected by shca_dev_lock
  * @gone:	the netdev went away before registration; under shca_dev_lock
  * @removing:	the core takes it away from all consumers (device.c)
@@ -101,20 +104,23 @@ static inline struct shca_dev *to_shca_dev(struct ib_device *ibdev)
 
 /**
  * shca_limit_get() - take one object of a limited kind
+ * @is_user:	a process's; a kernel consumer's is not counted
  *
  * Return: false: @max exist already.  Else shca_limit_put() when it goes.
  */
-static inline bool shca_limit_get(atomic_t *nr, int max)
+static inline bool shca_limit_get(atomic_t *nr, int max, bool is_user)
 {
-	if (atomic_inc_return(nr) <= max)
+	if (!is_user || atomic_inc_return(nr) <= max)
 		return true;
 	atomic_dec(nr);
 	return false;
 }
 
-static inline void shca_limit_put(atomic_t *nr)
+/** shca_limit_put() - the object goes that shca_limit_get() was called for */
+static inline void shca_limit_put(atomic_t *nr, bool is_user)
 {
-	atomic_dec(nr);
+	if (is_user)
+		atomic_dec(nr);
 }
 
 /** struct shca_ucontext - a process's verbs context */
@@ -125,6 +131,7 @@ struct shca_ucontext {
 /** struct shca_pd - a protection domain; the core counts its users */
 struct shca_pd {
 	struct ib_pd ibpd;
+	bool is_user;
 };
 
 /**

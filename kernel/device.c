@@ -160,13 +160,17 @@ static void shca_disassociate_ucontext(struct ib_ucontext *uctx)
 
 static int shca_alloc_pd(struct ib_pd *pd, struct ib_udata *udata)
 {
-	return shca_limit_get(&to_shca_dev(pd->device)->nr_pd, SHCA_LIM_PD) ?
-	       0 : -ENOMEM;
+	struct shca_pd *spd = container_of(pd, struct shca_pd, ibpd);
+
+	spd->is_user = udata;
+	return shca_limit_get(&to_shca_dev(pd->device)->nr_pd, SHCA_LIM_PD,
+			      spd->is_user) ? 0 : -ENOMEM;
 }
 
 static int shca_dealloc_pd(struct ib_pd *pd, struct ib_udata *udata)
 {
-	shca_limit_put(&to_shca_dev(pd->device)->nr_pd);
+	shca_limit_put(&to_shca_dev(pd->device)->nr_pd,
+		       container_of(pd, struct shca_pd, ibpd)->is_user);
 	return 0;
 }
 

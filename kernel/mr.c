@@ -151,13 +151,14 @@ static int shca_mr_map(struct shca_mr *mr, u64 iova)
 static struct shca_mr *shca_mr_alloc(struct ib_pd *ibpd, enum shca_mr_type type)
 {
 	struct shca_dev *dev = to_shca_dev(ibpd->device);
+	bool is_user = type == SHCA_MR_USER;
 	struct shca_mr *mr;
 
-	if (!shca_limit_get(&dev->nr_mr, SHCA_LIM_MR))
+	if (!shca_limit_get(&dev->nr_mr, SHCA_LIM_MR, is_user))
 		return ERR_PTR(-ENOMEM);
 	mr = kzalloc(sizeof(*mr), GFP_KERNEL_ACCOUNT);
 	if (!mr) {
-		shca_limit_put(&dev->nr_mr);
+		shca_limit_put(&dev->nr_mr, is_user);
 		return ERR_PTR(-ENOMEM);
 	}
 	mr->type = type;
@@ -174,7 +175,7 @@ static void shca_mr_free(struct shca_dev *dev, struct shca_mr *mr)
 	kvfree(mr->blocks);
 	if (!IS_ERR_OR_NULL(mr->umem))
 		ib_umem_release(mr->umem);
-	shca_limit_put(&dev->nr_mr);
+	shca_limit_put(&dev->nr_mr, mr->type == SHCA_MR_USER);
 	kfree_rcu(mr, rcu);
 }
 

@@ -267,7 +267,7 @@ static void shca_qp_free(struct shca_qp *qp)
 	kvfree(qp->sq.wrs);
 	kfree(qp->rq.rd);
 	mutex_destroy(&qp->attr_lock);
-	shca_limit_put(&qp->dev->nr_qp);
+	shca_limit_put(&qp->dev->nr_qp, qp->is_user);
 	kfree_rcu(qp, rcu);
 }
 
@@ -278,11 +278,11 @@ static struct shca_qp *shca_qp_alloc(struct ib_qp *ibqp,
 	struct shca_dev *dev = to_shca_dev(ibqp->device);
 	struct shca_qp *qp;
 
-	if (!shca_limit_get(&dev->nr_qp, SHCA_LIM_QP))
+	if (!shca_limit_get(&dev->nr_qp, SHCA_LIM_QP, is_user))
 		return NULL;
 	qp = kzalloc(sizeof(*qp), GFP_KERNEL_ACCOUNT);
 	if (!qp) {
-		shca_limit_put(&dev->nr_qp);
+		shca_limit_put(&dev->nr_qp, is_user);
 		return NULL;
 	}
 	qp->dev = dev;

@@ -160,7 +160,8 @@ int shca_create_srq(struct ib_srq *ibsrq, struct ib_srq_init_attr *init,
 	if (!init->attr.max_wr || init->attr.max_wr > SHCA_LIM_SRQ_WR ||
 	    init->attr.max_sge > SHCA_LIM_SGE)
 		return -EINVAL;
-	if (!shca_limit_get(&dev->nr_srq, SHCA_LIM_SRQ))
+	srq->is_user = udata;
+	if (!shca_limit_get(&dev->nr_srq, SHCA_LIM_SRQ, srq->is_user))
 		return -ENOMEM;
 	if (udata)
 		uctx = &rdma_udata_to_drv_context(udata, struct shca_ucontext,
@@ -169,7 +170,6 @@ int shca_create_srq(struct ib_srq *ibsrq, struct ib_srq_init_attr *init,
 	spin_lock_init(&srq->post_lock);
 	mutex_init(&srq->resize);
 	shca_bh_init(&srq->event_bh, shca_srq_tell_later);
-	srq->is_user = udata;
 	shca_recv_ring_size(&srq->ring, &init->attr.max_wr,
 			    &init->attr.max_sge);
 	srq->status_buf = shca_buf_alloc(sizeof(struct shca_srq_status));
@@ -195,7 +195,7 @@ err_map:
 err_status:
 	shca_buf_put(srq->status_buf);
 err_limit:
-	shca_limit_put(&dev->nr_srq);
+	shca_limit_put(&dev->nr_srq, srq->is_user);
 	return err;
 }
 
@@ -339,7 +339,7 @@ int shca_destroy_srq(struct ib_srq *ibsrq, struct ib_udata *udata)
 	shca_buf_put(srq->ring_buf);
 	shca_buf_put(srq->status_buf);
 	mutex_destroy(&srq->resize);
-	shca_limit_put(&to_shca_dev(ibsrq->device)->nr_srq);
+	shca_limit_put(&to_shca_dev(ibsrq->device)->nr_srq, srq->is_user);
 	return 0;
 }
 

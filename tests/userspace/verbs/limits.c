@@ -1,0 +1,250 @@
+// SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
+/*
+ * What the device advertises can be had by one process, and nothing beyond it:
+ * the one too many is refused with ENOMEM, and can be had once another has gone.
+ * Nobody else may use the device meanwhile.
+ */
+#include "util.h"
+
+#include <sys/mman.h>
+#include <unistd.h>
+
+/* More than a test has as a rule: hundreds of thousands of calls. */
+enum { LONG_SECONDS = 1500 };
+
+static struct ibv_cq *cq;
+static uint8_t *page;
+
+/* ---- numbers of objects --------------------------------------------------------- */
+
+/**
+ * struct kind - a kind of object
+ * @make: @end:	one of them; NULL, with errno, where it is refused
+ * @max:	how many there may be
+ * @before:	how many this program has already
+ */
+struct kind {
+	void *(*make)(void);
+	int (*end)(void *object);
+	int max;
+	int before;
+};
+
+static void reach(const struct kind *kind)
+{
+	int nr = kind->before;
+	uint64_t start = millis();
+	void *last = NULL, *object;
+
+	alarm(LONG_SECONDS);
+	while ((object = kind->make())) {
+		last = object;
+		nr++;
+		REQUIRE(nr <= kind->max);
+	}
+	REQUIRE_EQ(errno, ENOMEM);
+	REQUIRE_EQ(nr, kind->max);
+	REQUIRE_EQ(kind->end(last), 0);
+	last = kind->make();
+	REQUIRE(last);
+	REQUIRE_ERRNO(kind->make(), ENOMEM);
+	printf("# %d in %d ms\n", nr, (int)(millis() - start));
+}
+
+static void *make_pd(void)
+{
+	return ibv_alloc_pd(nic_a()->ctx);
+}
+
+static int end_pd(void *pd)
+{
+	return ibv_dealloc_pd(pd);
+}
+
+static void max_pd(void)
+{
+	/* nic_a() has one */
+	reach(&(struct kind){ make_pd, end_pd, nic_a()->attr.max_pd, 1 });
+}
+
+static void *make_ah(void)
+{
+	struct ibv_ah_attr attr = {
+		.is_global = 1,
+		.port_num = 1,
+		.grh = { .dgid = nic_a()->gid,
+			 .sgid_index = nic_a()->gid_index },
+	};
+
+	return ibv_create_ah(nic_a()->pd, &attr);
+}
+
+static int end_ah(void *ah)
+{
+	return ibv_destroy_ah(ah);
+}
+
+static void max_ah(void)
+{
+	reach(&(struct kind){ make_ah, end_ah, nic_a()->attr.max_ah, 0 });
+}
+
+static void *make_mr(void)
+{
+	return ibv_reg_mr(nic_a()->pd, page, 64, 0);
+}
+
+static int end_mr(void *mr)
+{
+	return ibv_dereg_mr(mr);
+}
+
+static void max_mr(void)
+{
+	page = mmap(NULL, 4096, PROT_READ | PROT_WRITE,
+		    MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	REQUIRE(page != MAP_FAILED);
+	reach(&(struct kind){ make_mr, end_mr, nic_a()->attr.max_mr, 0 });
+}
+
+static void *make_cq(void)
+{
+	return ibv_create_cq(nic_a()->ctx, 1, NULL, NULL, 0);
+}
+
+static int end_cq(void *object)
+{
+	return ibv_destroy_cq(object);
+}
+
+static void max_cq(void)
+{
+	reach(&(struct kind){ make_cq, end_cq, nic_a()->attr.max_cq, 0 });
+}
+
+static void *make_qp(void)
+{
+	struct ibv_qp_init_attr init = {
+		.qp_type = IBV_QPT_RC,
+		.send_cq = cq,
+		.recv_cq = cq,
+		.cap = { .max_send_wr = 1, .max_recv_wr = 1,
+			 .max_send_sge = 1, .max_recv_sge = 1 },
+	};
+
+	return ibv_create_qp(nic_a()->pd, &init);
+}
+
+static int end_qp(void *qp)
+{
+	return ibv_destroy_qp(qp);
+}
+
+static void max_qp(void)
+{
+	cq = make_cq();
+	REQUIRE(cq);
+	reach(&(struct kind){ make_qp, end_qp, nic_a()->attr.max_qp, 0 });
+}
+
+static void *make_srq(void)
+{
+	struct ibv_srq_init_attr init = { .attr = { .max_wr = 1, .max_sge = 1 } };
+
+	return ibv_create_srq(nic_a()->pd, &init);
+}
+
+static int end_srq(void *srq)
+{
+	return ibv_destroy_srq(srq);
+}
+
+static void max_srq(void)
+{
+	reach(&(struct kind){ make_srq, end_srq, nic_a()->attr.max_srq, 0 });
+}
+
+/* ---- sizes --------------------------------------------------------------------------- */
+
+/* As many requests of as many segments as are said can be posted, and no more. */
+static void max_srq_wr(void)
+{
+	int max_wr = nic_a()->attr.max_srq_wr, max_sge = nic_a()->attr.max_srq_sge;
+	struct ibv_srq_init_attr init = { .attr = { .max_wr = max_wr,
+						    .max_sge = max_sge } };
+	struct ibv_sge sge[64] = {};
+	struct ibv_recv_wr wr = { .sg_list = sge, .num_sge = max_sge }, *bad;
+	struct ibv_srq *srq;
+	int i;
+
+	REQUIRE(max_sge <= (int)ARRAY_SIZE(sge));
+	srq = ibv_create_srq(nic_a()->pd, &init);
+	REQUIRE(srq);
+	REQUIRE_EQ(init.attr.max_wr, max_wr);
+	for (i = 0; i < max_wr; i++)
+		REQUIRE_EQ(ibv_post_srq_recv(srq, &wr, &bad), 0);
+	REQUIRE_EQ(ibv_post_srq_recv(srq, &wr, &bad), ENOMEM);
+	REQUIRE_EQ(ibv_destroy_srq(srq), 0);
+	init.attr.max_wr = max_wr + 1;
+	REQUIRE_ERRNO(ibv_create_srq(nic_a()->pd, &init), EINVAL);
+	init.attr.max_wr = 1;
+	init.attr.max_sge = max_sge + 1;
+	REQUIRE_ERRNO(ibv_create_srq(nic_a()->pd, &init), EINVAL);
+}
+
+/* So many READs are answered; one more cannot even be asked for. */
+static void max_rd_atom(void)
+{
+	struct config config = config_default;
+	int max = nic_a()->attr.max_qp_rd_atom, i;
+	struct ibv_sge sge;
+	struct ibv_send_wr wr;
+	struct buf mem;
+	struct end a, b;
+
+	REQUIRE_EQ(nic_a()->attr.max_qp_init_rd_atom, max);
+	config.max_rd_atomic = max;
+	config.max_dest_rd_atomic = max;
+	config.max_send_wr = 2 * max;
+	config.cqe = 2 * max;
+	pair_make(&a, &b, &config);
+	mem = buf_make(nic_a()->pd, 4096, ACCESS_ALL);
+	sge = sge_of(&mem, 0, 8);
+	for (i = 0; i < 2 * max; i++) {
+		wr = wr_rdma(i, IBV_WR_RDMA_READ, &sge, 1, (uintptr_t)mem.p,
+			     mem.mr->rkey);
+		post(&a, &wr);
+	}
+	for (i = 0; i < 2 * max; i++)
+		wait_ok(a.scq, i, IBV_WC_RDMA_READ);
+	end_destroy(&a);
+	end_destroy(&b);
+
+	if (max == UINT8_MAX)
+		return;
+	config.max_dest_rd_atomic = max + 1;
+	a = end_make(nic_a(), &config);
+	b = end_make(nic_b(), &config);
+	REQUIRE_EQ(end_to_init(&a), 0);
+	REQUIRE_EQ(end_to_rtr(&a, &(struct address){ .gid = nic_a()->gid,
+						      .qpn = b.qp->qp_num }),
+		   EINVAL);
+}
+
+static const struct test tests[] = {
+#define TEST(name) { #name, name }
+	TEST(max_srq_wr),
+	TEST(max_rd_atom),
+	TEST(max_pd),
+	TEST(max_ah),
+	TEST(max_cq),
+	TEST(max_qp),
+	TEST(max_srq),
+	TEST(max_mr),
+	{}
+};
+
+int main(int argc, char **argv)
+{
+	return util_main(tests, argc, argv);
+}
