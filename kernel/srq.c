@@ -20,6 +20,16 @@
 
 /* ---- consuming --------------------------------------------------------------- */
 
+/* An armed limit is reached once (IBTA 10.2.9.1). */
+static void shca_srq_check_limit(struct shca_srq *srq)
+{
+	lockdep_assert_held(&srq->lock);
+	if (!srq->limit || shca_recv_ring_count(&srq->ring) >= srq->limit)
+		return;
+	srq->limit = 0;
+	srq->limit_hit = true;
+}
+
 enum shca_recv_status shca_srq_fetch(struct shca_srq *srq,
 				     struct shca_recv_wr *wr)
 {
@@ -31,10 +41,7 @@ enum shca_recv_status shca_srq_fetch(struct shca_srq *srq,
 				      &srq->ring, wr);
 	if (status == SHCA_RECV_BAD || status == SHCA_RECV_BROKEN)
 		srq->failed = true;
-	if (srq->limit && shca_recv_ring_count(&srq->ring) < srq->limit) {
-		srq->limit = 0;
-		srq->limit_hit = true;
-	}
+	shca_srq_check_limit(srq);
 	spin_unlock_irqrestore(&srq->lock, flags);
 	return status;
 }
@@ -312,7 +319,10 @@ int shca_modify_srq(struct ib_srq *ibsrq, struct ib_srq_attr *attr,
 	if (!err && mask & IB_SRQ_LIMIT) {
 		spin_lock_irq(&srq->lock);
 		srq->limit = attr->srq_limit;
+		/* Below it already: told now, as adapters do, or never. */
+		shca_srq_check_limit(srq);
 		spin_unlock_irq(&srq->lock);
+		shca_srq_report(srq);
 	}
 	mutex_unlock(&srq->resize);
 	return err;

@@ -619,6 +619,7 @@ static void srq_changes_size(void)
 
 	/* never below what is to be told */
 	REQUIRE_EQ(srq_resize(srq, 16), 0);
+	srq_post(srq, 37, 10);
 	REQUIRE_EQ(ibv_modify_srq(srq, &limit, IBV_SRQ_LIMIT), 0);
 	REQUIRE_EQ(srq_resize(srq, 8), EINVAL);
 	REQUIRE_EQ(srq_resize(srq, 12), 0);

@@ -375,6 +375,135 @@ static void ud_broken_recv_index_is_fatal(void)
 	rq_index_breaks(IBV_QPT_UD);
 }
 
+/* ---- shared receive queues ------------------------------------------------------------ */
+
+static struct ibv_srq *srq;
+static struct ibv_qp *sender, *receiver;
+static struct shca_qp_index *srq_index;
+
+static void set_up_srq(void)
+{
+	struct ibv_srq_init_attr init = { .attr = { .max_wr = DEPTH,
+						    .max_sge = 1 } };
+	struct maps maps;
+
+	set_up(DEPTH, DEPTH);
+	maps = find_maps();
+	srq = ibv_create_srq(nic_a()->pd, &init);
+	REQUIRE(srq);
+	srq_index = new_region(&maps);
+	sender = make_qp(IBV_QPT_RC, NULL);
+	receiver = make_qp(IBV_QPT_RC, srq);
+	connect_qp(sender, receiver->qp_num);
+	connect_qp(receiver, sender->qp_num);
+}
+
+static void srq_post(int num)
+{
+	struct ibv_sge sge = sge_of(&memory, 1024, 512);
+	struct ibv_recv_wr wr = { .sg_list = &sge, .num_sge = 1 }, *bad;
+
+	while (num--)
+		REQUIRE_EQ(ibv_post_srq_recv(srq, &wr, &bad), 0);
+}
+
+static void messages(int num)
+{
+	while (num--) {
+		send_to(sender, receiver, 1);
+		wait_ok(cq, 1, IBV_WC_SEND);
+		REQUIRE_EQ(wait_wc(rcq).status, IBV_WC_SUCCESS);
+	}
+}
+
+static void arm(uint32_t limit)
+{
+	struct ibv_srq_attr attr = { .srq_limit = limit };
+
+	REQUIRE_EQ(ibv_modify_srq(srq, &attr, IBV_SRQ_LIMIT), 0);
+}
+
+static uint32_t armed(void)
+{
+	struct ibv_srq_attr attr;
+
+	REQUIRE_EQ(ibv_query_srq(srq, &attr), 0);
+	return attr.srq_limit;
+}
+
+/* When fewer are posted, once; then it is disarmed, and can be armed again. */
+static void srq_limit_fires_once(void)
+{
+	struct ibv_async_event event;
+
+	set_up_srq();
+	srq_post(8);
+	arm(6);
+	REQUIRE_EQ(armed(), 6);
+	messages(2);
+	REQUIRE(!next_event(QUIET_MS, &event));	/* six are not fewer than six */
+	REQUIRE_EQ(armed(), 6);
+	messages(1);
+	expect_events(EVENT(SRQ_LIMIT_REACHED));
+	REQUIRE_EQ(armed(), 0);
+	messages(2);
+	expect_events(0);
+	srq_post(6);
+	arm(5);
+	REQUIRE_EQ(armed(), 5);
+	messages(4);
+	expect_events(0);
+	messages(1);
+	expect_events(EVENT(SRQ_LIMIT_REACHED));
+	REQUIRE_EQ(armed(), 0);
+}
+
+/* Armed with fewer posted than that: nothing would ever tell, but for this. */
+static void srq_limit_above_the_level_fires_at_once(void)
+{
+	set_up_srq();
+	srq_post(3);
+	arm(4);
+	expect_events(EVENT(SRQ_LIMIT_REACHED));
+	REQUIRE_EQ(armed(), 0);
+	arm(3);
+	REQUIRE_EQ(armed(), 3);
+	expect_events(0);
+	arm(0);
+	messages(1);
+	expect_events(0);
+}
+
+/* A QP in error takes nothing from its SRQ any more, and says so once. */
+static void last_wqe_is_announced(void)
+{
+	struct ibv_qp_attr attr = { .qp_state = IBV_QPS_ERR };
+
+	set_up_srq();
+	srq_post(2);
+	REQUIRE_EQ(ibv_modify_qp(receiver, &attr, IBV_QP_STATE), 0);
+	expect_events(EVENT(QP_LAST_WQE_REACHED));
+	REQUIRE_EQ(ibv_modify_qp(receiver, &attr, IBV_QP_STATE), 0);
+	expect_events(0);
+	require_no_wc(rcq);
+}
+
+/* The SRQ's error, and that of the QP that could not receive. */
+static void broken_srq_index_is_announced(void)
+{
+	set_up_srq();
+	srq_post(4);
+	messages(1);
+	REQUIRE_EQ(srq_index->rq_prod, 4);
+	__atomic_store_n(&srq_index->rq_prod, 0x40000000, __ATOMIC_RELEASE);
+	send_to(sender, receiver, 2);
+	expect_events(EVENT(SRQ_ERR) | EVENT(QP_FATAL) |
+		      EVENT(QP_LAST_WQE_REACHED));
+	REQUIRE_EQ(state_of(receiver), IBV_QPS_ERR);
+	wait_status(cq, 2, IBV_WC_REM_OP_ERR);
+	require_no_wc(rcq);
+}
+
 static const struct test tests[] = {
 #define TEST(name) { #name, name }
 	TEST(rc_send_cq_overflow_is_fatal),
@@ -386,6 +515,10 @@ static const struct test tests[] = {
 	TEST(ud_broken_send_index_is_fatal),
 	TEST(rc_broken_recv_index_is_fatal),
 	TEST(ud_broken_recv_index_is_fatal),
+	TEST(srq_limit_fires_once),
+	TEST(srq_limit_above_the_level_fires_at_once),
+	TEST(last_wqe_is_announced),
+	TEST(broken_srq_index_is_announced),
 	{}
 };
 
