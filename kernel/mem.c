@@ -220,7 +220,8 @@ static enum shca_wc_status shca_local_op(void *ctx,
 	else if (wr->opcode == SHCA_WR_REG_MR)
 		ok = shca_mr_register(qp->dev, qp->pd, wr->compare_add,
 				      wr->rkey, wr->swap);
-	return ok ? SHCA_WC_SUCCESS : SHCA_WC_LOC_QP_OP_ERR;
+	/* "Memory management operation error", as IBTA 11.6.2 calls it. */
+	return ok ? SHCA_WC_SUCCESS : SHCA_WC_MW_BIND_ERR;
 }
 
 const struct shca_mem_ops shca_mem_ops = {

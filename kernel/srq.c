@@ -20,7 +20,7 @@
 
 /* ---- consuming --------------------------------------------------------------- */
 
-/* An armed limit is reached once (IBTA 10.2.9.1). */
+/* An armed limit is reached once. */
 static void shca_srq_check_limit(struct shca_srq *srq)
 {
 	lockdep_assert_held(&srq->lock);

@@ -10,6 +10,7 @@
 #include <linux/delay.h>
 #include <linux/jiffies.h>
 #include <linux/module.h>
+#include <linux/scatterlist.h>
 #include <linux/sched.h>
 #include <linux/slab.h>
 #include <rdma/ib_cache.h>
@@ -288,6 +289,133 @@ static int no_event_after_destruction(void)
 	return 0;
 }
 
+/* ---- memory operations ------------------------------------------------------ */
+
+static struct ib_mr *mr;
+static struct scatterlist *sg;
+static struct page *page;
+
+/* All @nr segments are the same page: it is the list that is tested. */
+static int memory_make(int nr)
+{
+	int i;
+
+	page = alloc_page(GFP_KERNEL | __GFP_ZERO);
+	sg = kvcalloc(nr, sizeof(*sg), GFP_KERNEL);
+	REQUIRE(page && sg);
+	sg_init_table(sg, nr);
+	for (i = 0; i < nr; i++)
+		sg_set_page(&sg[i], page, PAGE_SIZE, 0);
+	return 0;
+}
+
+static void memory_free(void)
+{
+	if (!IS_ERR_OR_NULL(mr))
+		ib_dereg_mr(mr);
+	kvfree(sg);
+	if (page)
+		__free_page(page);
+	mr = NULL;
+	sg = NULL;
+	page = NULL;
+}
+
+/* Post and wait: the status of the completion. */
+static int do_reg(u32 key)
+{
+	struct ib_reg_wr wr = {
+		.wr = { .opcode = IB_WR_REG_MR,
+			.send_flags = IB_SEND_SIGNALED },
+		.mr = mr,
+		.key = key,
+		.access = IB_ACCESS_LOCAL_WRITE | IB_ACCESS_REMOTE_WRITE,
+	};
+
+	REQUIRE(!post(&a, &wr.wr));
+	return completion(&a);
+}
+
+static int do_inv(u32 key)
+{
+	struct ib_send_wr wr = { .opcode = IB_WR_LOCAL_INV,
+				 .send_flags = IB_SEND_SIGNALED,
+				 .ex.invalidate_rkey = key };
+
+	REQUIRE(!post(&a, &wr));
+	return completion(&a);
+}
+
+static int do_write(u64 addr, u32 rkey, u64 *data)
+{
+	struct ib_sge sge = { .length = sizeof(*data),
+			      .lkey = pd->local_dma_lkey };
+	struct ib_rdma_wr wr = {
+		.wr = { .opcode = IB_WR_RDMA_WRITE, .sg_list = &sge,
+			.num_sge = 1, .send_flags = IB_SEND_SIGNALED },
+		.remote_addr = addr,
+		.rkey = rkey,
+	};
+	int status;
+
+	sge.addr = ib_dma_map_single(dev, data, sizeof(*data), DMA_TO_DEVICE);
+	REQUIRE(!ib_dma_mapping_error(dev, sge.addr));
+	REQUIRE(!post(&a, &wr.wr));
+	status = completion(&a);
+	ib_dma_unmap_single(dev, sge.addr, sizeof(*data), DMA_TO_DEVICE);
+	return status;
+}
+
+static int region_make(int nr)
+{
+	REQUIRE(!memory_make(nr));
+	mr = ib_alloc_mr(pd, IB_MR_TYPE_MEM_REG, nr);
+	REQUIRE(!IS_ERR(mr));
+	REQUIRE(ib_dma_map_sg(dev, sg, nr, DMA_BIDIRECTIONAL) == nr);
+	REQUIRE(ib_map_mr_sg(mr, sg, nr, NULL, PAGE_SIZE) == nr);
+	return 0;
+}
+
+/* The longest list of pages that is advertised is registered and reached. */
+static int fast_registration_of_most_pages(void)
+{
+	int max = dev->attrs.max_fast_reg_page_list_len;
+	u64 *data = kmalloc(sizeof(*data), GFP_KERNEL);
+	struct ib_mr *more;
+	int status;
+
+	REQUIRE(data);
+	*data = 0x0123456789abcdefull;
+	more = ib_alloc_mr(pd, IB_MR_TYPE_MEM_REG, max + 1);
+	REQUIRE(more == ERR_PTR(-EINVAL) || more == ERR_PTR(-ENOMEM));
+	REQUIRE(!pair_make(false) && !region_make(max));
+	REQUIRE(do_reg(mr->rkey) == IB_WC_SUCCESS);
+	status = do_write(mr->iova + (max - 1) * PAGE_SIZE + 16, mr->rkey,
+			  data);
+	kfree(data);
+	REQUIRE(status == IB_WC_SUCCESS);
+	REQUIRE(((u64 *)page_address(page))[2] == 0x0123456789abcdefull);
+	REQUIRE(do_inv(mr->rkey) == IB_WC_SUCCESS);
+	return 0;
+}
+
+/* IBTA 11.6.2: what fails is a memory management operation, not the queue. */
+static int failed_registration_is_bind_error(void)
+{
+	REQUIRE(!pair_make(false) && !region_make(2));
+	REQUIRE(do_reg(mr->rkey) == IB_WC_SUCCESS);
+	REQUIRE(do_reg(mr->rkey) == IB_WC_MW_BIND_ERR);
+	return 0;
+}
+
+static int failed_invalidation_is_bind_error(void)
+{
+	REQUIRE(!pair_make(false) && !region_make(2));
+	REQUIRE(do_reg(mr->rkey) == IB_WC_SUCCESS);
+	REQUIRE(do_inv(mr->rkey ^ 1) == IB_WC_MW_BIND_ERR);
+	return 0;
+}
+
 /* ---- the table -------------------------------------------------------------------- */
 
 static const struct {
@@ -298,6 +426,9 @@ static const struct {
 	TEST(qp_events_come_outside_of_calls),
 	TEST(srq_events_come_outside_of_calls),
 	TEST(no_event_after_destruction),
+	TEST(fast_registration_of_most_pages),
+	TEST(failed_registration_is_bind_error),
+	TEST(failed_invalidation_is_bind_error),
 };
 
 static int run_tests(void)
@@ -312,6 +443,7 @@ static int run_tests(void)
 		failed += !!err;
 		end_destroy(&a);
 		end_destroy(&b);
+		memory_free();
 		pr_info("%s %s\n", err ? "not ok" : "ok", tests[i].name);
 	}
 	ib_dealloc_pd(pd);

@@ -295,7 +295,7 @@ static bool door_invalidate(void *ctx, u32 rkey)
 static enum shca_wc_status door_local(void *ctx, const struct shca_send_wr *wr)
 {
 	return whim(ctx) == SHCA_MEM_OK ? SHCA_WC_SUCCESS :
-					  SHCA_WC_LOC_QP_OP_ERR;
+					  SHCA_WC_MW_BIND_ERR;
 }
 
 const struct shca_mem_ops fuzz_mem_ops = {
