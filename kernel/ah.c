@@ -17,7 +17,8 @@
 
 void shca_ah_table_init(struct shca_dev *dev)
 {
-	xa_init_flags(&dev->ahs, XA_FLAGS_ALLOC | XA_FLAGS_LOCK_IRQ);
+	xa_init_flags(&dev->ahs, XA_FLAGS_ALLOC | XA_FLAGS_LOCK_IRQ |
+				 XA_FLAGS_ACCOUNT);
 }
 
 void shca_ah_table_destroy(struct shca_dev *dev)

@@ -48,8 +48,9 @@ struct shca_buf *shca_buf_alloc(size_t len)
 		return NULL;
 	}
 	for (i = 0; i < buf->nr_pages; i++) {
+		/* Where a memory cgroup is full: ENOMEM, and nobody is killed. */
 		buf->pages[i] = alloc_page(GFP_KERNEL_ACCOUNT | __GFP_ZERO |
-					   __GFP_NOWARN);
+					   __GFP_NOWARN | __GFP_RETRY_MAYFAIL);
 		if (!buf->pages[i])
 			goto err_pages;
 	}

@@ -231,6 +231,29 @@ static void max_rd_atom(void)
 		   EINVAL);
 }
 
+/* ---- memory ------------------------------------------------------------------------------ */
+
+/*
+ * In a memory cgroup that has less than max_cq such CQs need (64-cgroup.sh):
+ * refused, and what there is remains usable.
+ */
+static void full_cgroup_refuses(void)
+{
+	enum { MAX = 200, CQE = 65535 };	/* of 4 MiB each */
+	struct ibv_cq *cqs[MAX];
+	int nr = 0;
+
+	while (nr < MAX && (cqs[nr] = ibv_create_cq(nic_a()->ctx, CQE, NULL,
+						   NULL, 0)))
+		nr++;
+	printf("# %d CQs of 4 MiB\n", nr);
+	REQUIRE_EQ(errno, ENOMEM);
+	REQUIRE(nr > 1 && nr < MAX);
+	REQUIRE_EQ(ibv_destroy_cq(cqs[--nr]), 0);
+	cqs[nr] = ibv_create_cq(nic_a()->ctx, CQE, NULL, NULL, 0);
+	REQUIRE(cqs[nr]);
+}
+
 static const struct test tests[] = {
 #define TEST(name) { #name, name }
 	TEST(max_srq_wr),
@@ -241,6 +264,7 @@ static const struct test tests[] = {
 	TEST(max_qp),
 	TEST(max_srq),
 	TEST(max_mr),
+	TEST(full_cgroup_refuses),
 	{}
 };
 
