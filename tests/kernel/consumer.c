@@ -38,6 +38,9 @@ MODULE_PARM_DESC(gid_index, "a RoCEv2 GID of it");
 
 /**
  * struct end - a QP with its queues, and what its event handler saw
+ * @cq:	for both directions
+ * @qp:	the queue pair
+ * @srq:	its SRQ, or NULL
  * @events:	bits IB_EVENT_*
  * @came:	completed by each event
  * @gone:	the QP has been destroyed: no event may come any more
