@@ -18,3 +18,11 @@ run in_a softhca dev set shca_a path wire
 for program in cq_events queue_events ud_data rc_errors rc_data; do
 	verbs wire "$program" -d shca_a -f 6
 done
+
+# UC sends without being told what gets lost: as packets, its messages are shorter
+# than a queue of the network.
+verbs wire.uc rc_errors -d shca_a -f 4 -q uc
+verbs wire.uc rc_data -d shca_a -f 4 -q uc -m 70000
+run in_a softhca dev set shca_a path auto
+verbs auto.uc rc_errors -d shca_a -f 6 -q uc
+verbs auto.uc rc_data -d shca_a -f 6 -q uc

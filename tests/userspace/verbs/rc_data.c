@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 /*
- * Data over RC: every operation, size and shape of request arrives byte for
+ * Data over RC, or with -q uc over UC: every operation, size and shape of request arrives byte for
  * byte where it was sent and nowhere else, and completes once and in order.
  */
 #include "util.h"
+
+#include <sched.h>
 
 #define BIG		(8 * MIB)
 #define UNTOUCHED	0xa5
@@ -62,6 +64,15 @@ static void check_around(const struct buf *buf, size_t off, size_t len)
 	buf_check_guards(buf);
 }
 
+/* UC completes what has left; nothing says that a WRITE has arrived. */
+static void wait_equal(const void *p, const void *q, size_t len)
+{
+	uint64_t until = millis() + 10000;
+
+	while (memcmp(p, q, len) && millis() < until)
+		sched_yield();
+}
+
 /* One message of @len bytes, from @from's region to @to's. */
 static void one_message(enum ibv_wr_opcode opcode, struct end *from,
 			struct buf *src, struct end *to, struct buf *dst,
@@ -101,6 +112,8 @@ static void one_message(enum ibv_wr_opcode opcode, struct end *from,
 	wc = wait_ok(from->scq, seed, is_send ? IBV_WC_SEND :
 		     IBV_WC_RDMA_WRITE);
 	REQUIRE_EQ(wc.qp_num, from->qp->qp_num);
+	if (options.is_uc)
+		wait_equal(dst->p + dst_off, src->p + src_off, len);
 	check_fill(dst->p + dst_off, len, seed);
 	check_fill(src->p + src_off, len, seed);
 	check_around(dst, dst_off, len);
@@ -846,7 +859,7 @@ static void many_qps_share_a_cq(void)
 {
 	enum { QPS = 16, EACH = 20 };
 	struct ibv_qp_init_attr init = {
-		.qp_type = IBV_QPT_RC,
+		.qp_type = options.is_uc ? IBV_QPT_UC : IBV_QPT_RC,
 		.cap = { .max_send_wr = EACH, .max_recv_wr = EACH,
 			 .max_send_sge = 1, .max_recv_sge = 1 },
 	};
@@ -1014,7 +1027,29 @@ static const struct test tests[] = {
 	{}
 };
 
+/* Those without READ, atomics and a peer that is waited for. */
+static const struct test uc_tests[] = {
+	TEST(send_of_all_sizes_at_mtu_256),
+	TEST(send_of_all_sizes_at_full_mtu),
+	TEST(send_imm_of_all_sizes_at_mtu_256),
+	TEST(send_imm_of_all_sizes_at_full_mtu),
+	TEST(write_of_all_sizes_at_mtu_256),
+	TEST(write_of_all_sizes_at_full_mtu),
+	TEST(write_imm_of_all_sizes_at_mtu_256),
+	TEST(write_imm_of_all_sizes_at_full_mtu),
+	TEST(inline_data_is_copied_by_the_post),
+	TEST(inline_of_several_segments),
+	TEST(unsignalled_sends_complete_silently),
+	TEST(sig_all_signals_all),
+	TEST(small_rings_wrap),
+	TEST(full_receive_queue_refuses),
+	TEST(writes_precede_the_send),
+	TEST(many_qps_share_a_cq),
+	TEST(only_receives_carry_immediate_data),
+	{}
+};
+
 int main(int argc, char **argv)
 {
-	return util_main(tests, argc, argv);
+	return util_main_rc_uc(tests, uc_tests, argc, argv);
 }

@@ -2,7 +2,8 @@
 /*
  * Errors over RC: each kind of wrong request ends with the status that the
  * specification asks for (IBTA 9.9, 11.6.2), at the end that it asks for; all
- * behind it is flushed in order, and no byte goes where it must not.
+ * behind it is flushed in order, and no byte goes where it must not.  With -q uc
+ * those of UC, where the requester learns of its own errors only.
  */
 #include "util.h"
 
@@ -58,9 +59,27 @@ static void expect_flushed_receives(struct end *end, uint64_t first, int num)
 	require_no_wc(end->rcq);
 }
 
+/* IBTA 10.3.1.7: only the send queue has stopped, and can begin anew. */
+static void expect_sqe(void)
+{
+	struct ibv_sge sge = sge_of(&mem_a, 0, 8);
+	struct ibv_send_wr wr = wr_send(300, NULL, 0);
+
+	REQUIRE_EQ(end_state(&a), IBV_QPS_SQE);
+	post(&b, &wr);
+	wait_ok(a.rcq, 200, IBV_WC_RECV);
+	REQUIRE_EQ(end_to(&a, IBV_QPS_RTS), 0);
+	wr = wr_rdma(301, IBV_WR_RDMA_WRITE, &sge, 1, (uintptr_t)mem_b.p,
+		     mem_b.mr->rkey);
+	post(&a, &wr);
+	wait_ok(a.scq, 301, IBV_WC_RDMA_WRITE);
+	wait_ok(b.scq, 300, IBV_WC_SEND);
+}
+
 /*
  * @bad between good requests: those before it succeed, it gets @status, those
- * behind it are flushed, signalled or not, and so are receives of this side.
+ * behind it are flushed, signalled or not, and so are receives of this side,
+ * except on UC.
  */
 static void expect_send_error(struct ibv_send_wr *bad,
 			      enum ibv_wc_status status)
@@ -85,8 +104,12 @@ static void expect_send_error(struct ibv_send_wr *bad,
 	wait_status(a.scq, 101, IBV_WC_WR_FLUSH_ERR);
 	wait_status(a.scq, 102, IBV_WC_WR_FLUSH_ERR);
 	require_no_wc(a.scq);
-	expect_flushed_receives(&a, 200, 2);
-	REQUIRE_EQ(end_state(&a), IBV_QPS_ERR);
+	if (options.is_uc) {
+		expect_sqe();
+	} else {
+		expect_flushed_receives(&a, 200, 2);
+		REQUIRE_EQ(end_state(&a), IBV_QPS_ERR);
+	}
 	buf_check_guards(&mem_a);
 	buf_check_guards(&mem_b);
 }
@@ -735,7 +758,7 @@ static void destroy_discards_unpolled_completions(void)
 {
 	struct end other_a, other_b;
 	struct ibv_qp_init_attr init = {
-		.qp_type = IBV_QPT_RC,
+		.qp_type = options.is_uc ? IBV_QPT_UC : IBV_QPT_RC,
 		.cap = { .max_send_wr = 16, .max_recv_wr = 16,
 			 .max_send_sge = 1, .max_recv_sge = 1 },
 	};
@@ -767,6 +790,141 @@ static void destroy_discards_unpolled_completions(void)
 	require_quiet(a.scq);
 }
 
+/* ---- UC: what the responder does not take ---------------------------------------- */
+
+/*
+ * IBTA 9.8.2: the message is dropped, as if it had been lost.  @wr succeeds; the
+ * receive of the other side serves the next message.
+ */
+static void expect_dropped(struct ibv_send_wr *wr)
+{
+	struct ibv_sge from = sge_of(&mem_a, 0, 40);
+	struct ibv_sge to = sge_of(&mem_b, 64, 64);
+	struct ibv_send_wr next;
+
+	check_bytes(mem_b.p, LEN, UNTOUCHED);
+	post_recv(&b, 1, &to, 1);
+	wr->wr_id = 5;
+	post(&a, wr);
+	wait_status(a.scq, 5, IBV_WC_SUCCESS);
+	next = wr_send(6, &from, 1);
+	post(&a, &next);
+	wait_ok(a.scq, 6, IBV_WC_SEND);
+	REQUIRE_EQ(wait_ok(b.rcq, 1, IBV_WC_RECV).byte_len, 40);
+	check_fill(mem_b.p + 64, 40, 1);
+	check_bytes(mem_b.p, 64, UNTOUCHED);
+	check_bytes(mem_b.p + 128, LEN - 128, UNTOUCHED);
+	require_no_wc(b.rcq);
+	REQUIRE_EQ(end_state(&a), IBV_QPS_RTS);
+	REQUIRE_EQ(end_state(&b), IBV_QPS_RTS);
+	end_destroy(&a);
+	end_destroy(&b);
+}
+
+static void message_longer_than_the_receive_is_dropped(void)
+{
+	static const uint32_t lens[] = { 65, 5000, LEN };
+	struct ibv_send_wr wr;
+	struct ibv_sge sge;
+	uint32_t i;
+
+	for (i = 0; i < ARRAY_SIZE(lens); i++) {
+		set_up(&config_default);
+		sge = sge_of(&mem_a, 0, lens[i]);
+		wr = wr_send(0, &sge, 1);
+		expect_dropped(&wr);
+	}
+}
+
+static void write_to_bad_remote_memory_is_dropped(void)
+{
+	static const enum ibv_wr_opcode opcodes[] = {
+		IBV_WR_RDMA_WRITE, IBV_WR_RDMA_WRITE_WITH_IMM,
+	};
+	struct target target;
+	struct ibv_send_wr wr;
+	struct ibv_sge sge;
+	int kind, op;
+
+	for (kind = 0; kind < NR_BAD_TARGETS; kind++) {
+		for (op = 0; op < 2; op++) {
+			printf("# %s\n", bad_target_names[kind]);
+			set_up(&config_default);
+			target = bad_target(kind, b.nic, opcodes[op]);
+			sge = sge_of(&mem_a, 64, 100);
+			wr = wr_rdma(0, opcodes[op], &sge, 1, target.va,
+				     target.rkey);
+			expect_dropped(&wr);
+		}
+	}
+}
+
+static void write_without_the_right_of_the_qp_is_dropped(void)
+{
+	struct config config = config_default;
+	struct ibv_send_wr wr;
+	struct ibv_sge sge;
+
+	config.qp_access = 0;
+	set_up(&config);
+	sge = sge_of(&mem_a, 64, 100);
+	wr = wr_rdma(0, IBV_WR_RDMA_WRITE, &sge, 1, (uintptr_t)mem_b.p,
+		     mem_b.mr->rkey);
+	expect_dropped(&wr);
+}
+
+/* A message that finds no receive is lost whole; the next one is not. */
+static void message_without_a_receive_is_dropped(void)
+{
+	static const uint32_t lens[] = { 4, 5000, LEN };
+	struct ibv_sge sge, to;
+	struct ibv_send_wr wr;
+	uint32_t i;
+
+	for (i = 0; i < ARRAY_SIZE(lens); i++) {
+		set_up(&config_default);
+		sge = sge_of(&mem_a, 0, lens[i]);
+		wr = wr_send(0, &sge, 1);
+		post(&a, &wr);
+		wait_ok(a.scq, 0, IBV_WC_SEND);
+		require_quiet(b.rcq);
+		check_bytes(mem_b.p, LEN, UNTOUCHED);
+		to = sge_of(&mem_b, 0, LEN);
+		post_recv(&b, 1, &to, 1);
+		post(&a, &wr);
+		wait_ok(a.scq, 0, IBV_WC_SEND);
+		REQUIRE_EQ(wait_ok(b.rcq, 1, IBV_WC_RECV).byte_len, lens[i]);
+		check_fill(mem_b.p, lens[i], 1);
+		end_destroy(&a);
+		end_destroy(&b);
+	}
+}
+
+static void uc_receive_into_bad_memory(void)
+{
+	struct ibv_sge from, to;
+	struct ibv_send_wr wr;
+	int kind;
+
+	for (kind = 0; kind < NR_BAD_SEGMENTS; kind++) {
+		printf("# %s\n", bad_segment_names[kind]);
+		set_up(&config_default);
+		from = sge_of(&mem_a, 0, 64);
+		to = bad_segment(kind, b.nic);
+		post_recv(&b, 1, &to, 1);
+		post_recv(&b, 2, NULL, 0);
+		wr = wr_send(0, &from, 1);
+		post(&a, &wr);
+		wait_ok(a.scq, 0, IBV_WC_SEND);
+		wait_status(b.rcq, 1, IBV_WC_LOC_PROT_ERR);
+		expect_flushed_receives(&b, 2, 1);
+		REQUIRE_EQ(end_state(&b), IBV_QPS_ERR);
+		REQUIRE_EQ(end_state(&a), IBV_QPS_RTS);
+		end_destroy(&a);
+		end_destroy(&b);
+	}
+}
+
 static const struct test tests[] = {
 #define TEST(name) { #name, name }
 	TEST(send_from_bad_local_memory),
@@ -795,7 +953,21 @@ static const struct test tests[] = {
 	{}
 };
 
+static const struct test uc_tests[] = {
+	TEST(send_from_bad_local_memory),
+	TEST(write_from_bad_local_memory),
+	TEST(message_longer_than_the_receive_is_dropped),
+	TEST(write_to_bad_remote_memory_is_dropped),
+	TEST(write_without_the_right_of_the_qp_is_dropped),
+	TEST(message_without_a_receive_is_dropped),
+	TEST(uc_receive_into_bad_memory),
+	TEST(posts_after_error_are_flushed),
+	TEST(reset_discards_the_past),
+	TEST(destroy_discards_unpolled_completions),
+	{}
+};
+
 int main(int argc, char **argv)
 {
-	return util_main(tests, argc, argv);
+	return util_main_rc_uc(tests, uc_tests, argc, argv);
 }

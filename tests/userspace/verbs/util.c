@@ -23,7 +23,7 @@
 #define QUIET_MS	50
 #define GUARD		256
 
-struct options options;
+struct options options = { .gid = { -1, -1 } };
 
 /* ---- the runner --------------------------------------------------------- */
 
@@ -150,7 +150,8 @@ static bool is_left_out(const struct test *test, const char *names)
 
 static void usage(const struct test *tests)
 {
-	fputs("options: [-d DEVICE] [-p PEER] [-f 4|6] [-m MAX-LENGTH] "
+	fputs("options: [-d DEVICE] [-p PEER] [-f 4|6] [-g GID-INDEX] "
+	      "[-G GID-INDEX-OF-PEER] [-q rc|uc] [-m MAX-LENGTH] "
 	      "[-x TEST,TEST...] [TEST]...\n"
 	      "TEST is a name or the beginning of names; -x leaves those "
 	      "out:\n", stderr);
@@ -160,6 +161,12 @@ static void usage(const struct test *tests)
 }
 
 int util_main(const struct test *tests, int argc, char **argv)
+{
+	return util_main_rc_uc(tests, NULL, argc, argv);
+}
+
+int util_main_rc_uc(const struct test *tests, const struct test *uc_tests,
+		    int argc, char **argv)
 {
 	static const struct option longs[] = {
 		{ "device", required_argument, NULL, 'd' },
@@ -172,7 +179,7 @@ int util_main(const struct test *tests, int argc, char **argv)
 	const char *left_out = NULL;
 	int c, ran = 0, failed = 0;
 
-	while ((c = getopt_long(argc, argv, "d:p:f:m:x:", longs, NULL)) >= 0) {
+	while ((c = getopt_long(argc, argv, "d:p:f:g:G:q:m:x:", longs, NULL)) >= 0) {
 		switch (c) {
 		case 'd':
 			options.device = optarg;
@@ -186,12 +193,28 @@ int util_main(const struct test *tests, int argc, char **argv)
 		case 'm':
 			options.max_len = atoi(optarg);
 			break;
+		case 'g':
+			options.gid[0] = atoi(optarg);
+			break;
+		case 'G':
+			options.gid[1] = atoi(optarg);
+			break;
+		case 'q':
+			if (strcmp(optarg, "rc") && strcmp(optarg, "uc"))
+				usage(tests);
+			options.is_uc = !strcmp(optarg, "uc");
+			break;
 		case 'x':
 			left_out = optarg;
 			break;
 		default:
 			usage(tests);
 		}
+	}
+	if (options.is_uc) {
+		if (!uc_tests)
+			usage(tests);
+		tests = uc_tests;
 	}
 	/* Lines of a test must not be lost with the process that it runs in. */
 	setvbuf(stdout, NULL, _IOLBF, 0);
@@ -289,12 +312,27 @@ struct nic *nic_open(const char *name)
 	return nic;
 }
 
+/* @gid: the index of another GID than the first, unless negative */
+static struct nic *nic_open_gid(const char *name, int gid)
+{
+	struct nic *nic = nic_open(name);
+	struct ibv_gid_entry entry;
+
+	if (gid < 0)
+		return nic;
+	REQUIRE_EQ(ibv_query_gid_ex(nic->ctx, 1, gid, &entry, 0), 0);
+	REQUIRE_EQ(entry.gid_type, IBV_GID_TYPE_ROCE_V2);
+	nic->gid = entry.gid;
+	nic->gid_index = gid;
+	return nic;
+}
+
 struct nic *nic_a(void)
 {
 	static struct nic *nic;
 
 	if (!nic)
-		nic = nic_open(options.device);
+		nic = nic_open_gid(options.device, options.gid[0]);
 	return nic;
 }
 
@@ -305,7 +343,7 @@ struct nic *nic_b(void)
 	if (!options.peer)
 		return nic_a();
 	if (!nic)
-		nic = nic_open(options.peer);
+		nic = nic_open_gid(options.peer, options.gid[1]);
 	return nic;
 }
 
@@ -433,7 +471,7 @@ struct end end_make(struct nic *nic, const struct config *config)
 {
 	struct end end = { .nic = nic, .config = *config };
 	struct ibv_qp_init_attr init = {
-		.qp_type = IBV_QPT_RC,
+		.qp_type = options.is_uc ? IBV_QPT_UC : IBV_QPT_RC,
 		.sq_sig_all = config->sq_sig_all,
 		.cap.max_send_wr = config->max_send_wr,
 		.cap.max_recv_wr = config->max_recv_wr,
@@ -496,6 +534,8 @@ int end_to_init(struct end *end)
 		.qp_access_flags = end->config.qp_access,
 	};
 
+	if (options.is_uc)
+		attr.qp_access_flags &= IBV_ACCESS_REMOTE_WRITE;
 	return ibv_modify_qp(end->qp, &attr,
 			     IBV_QP_STATE | IBV_QP_PKEY_INDEX | IBV_QP_PORT |
 			     IBV_QP_ACCESS_FLAGS);
@@ -520,10 +560,12 @@ int end_to_rtr(struct end *end, const struct address *peer)
 		},
 	};
 
-	return ibv_modify_qp(end->qp, &attr,
-			     IBV_QP_STATE | IBV_QP_AV | IBV_QP_PATH_MTU |
-			     IBV_QP_DEST_QPN | IBV_QP_RQ_PSN |
-			     IBV_QP_MAX_DEST_RD_ATOMIC | IBV_QP_MIN_RNR_TIMER);
+	int mask = IBV_QP_STATE | IBV_QP_AV | IBV_QP_PATH_MTU |
+		   IBV_QP_DEST_QPN | IBV_QP_RQ_PSN;
+
+	if (!options.is_uc)
+		mask |= IBV_QP_MAX_DEST_RD_ATOMIC | IBV_QP_MIN_RNR_TIMER;
+	return ibv_modify_qp(end->qp, &attr, mask);
 }
 
 int end_to_rts(struct end *end)
@@ -537,10 +579,12 @@ int end_to_rts(struct end *end)
 		.max_rd_atomic = end->config.max_rd_atomic,
 	};
 
-	return ibv_modify_qp(end->qp, &attr,
-			     IBV_QP_STATE | IBV_QP_TIMEOUT | IBV_QP_RETRY_CNT |
-			     IBV_QP_RNR_RETRY | IBV_QP_SQ_PSN |
-			     IBV_QP_MAX_QP_RD_ATOMIC);
+	int mask = IBV_QP_STATE | IBV_QP_SQ_PSN;
+
+	if (!options.is_uc)
+		mask |= IBV_QP_TIMEOUT | IBV_QP_RETRY_CNT | IBV_QP_RNR_RETRY |
+			IBV_QP_MAX_QP_RD_ATOMIC;
+	return ibv_modify_qp(end->qp, &attr, mask);
 }
 
 int end_to(struct end *end, enum ibv_qp_state state)

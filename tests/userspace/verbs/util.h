@@ -38,12 +38,16 @@ struct test {
  * @peer:	the second device, default: the first
  * @family:	of GIDs: 4, 6, or 0: whatever there is
  * @max_len:	longest message of tests that try many lengths, 0: as they like
+ * @gid:	index of the GID of each device, -1: the first of the family
+ * @is_uc:	queue pairs are UC, not RC
  */
 struct options {
 	const char *device;
 	const char *peer;
 	int family;
 	uint32_t max_len;
+	int gid[2];
+	bool is_uc;
 };
 extern struct options options;
 
@@ -52,6 +56,10 @@ int slow_factor(void);
 
 /** util_main() - run the tests that the command line names, or all */
 int util_main(const struct test *tests, int argc, char **argv);
+
+/** util_main_rc_uc() - the same; with -q uc those of another table */
+int util_main_rc_uc(const struct test *tests, const struct test *uc_tests,
+		    int argc, char **argv);
 
 /** test_fail() - end this test: not ok, for the reason given */
 void test_fail(const char *file, int line, const char *format, ...)
@@ -187,7 +195,7 @@ struct config {
 };
 extern const struct config config_default;
 
-/** struct end - an RC queue pair with its completion queues */
+/** struct end - a queue pair (RC, or UC with -q uc) with its completion queues */
 struct end {
 	struct nic *nic;
 	struct config config;

@@ -1,0 +1,403 @@
+// SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
+/*
+ * Datagrams: what the receiver is told of the sender, answers made from nothing
+ * but that (ibv_create_ah_from_wc), and the errors of UD.  -g and -G name the
+ * GIDs of device and peer, where the family alone does not: of a VLAN, of an
+ * address that is not a neighbour's.
+ */
+#include "util.h"
+
+#include <arpa/inet.h>
+#include <netinet/ip.h>
+#include <netinet/ip6.h>
+
+#define GRH		40
+#define SLOT		8192
+#define QKEY		0x11223344
+#define UNTOUCHED	0xa5
+#define TCLASS		0x28	/* AF11 */
+#define LABEL		0x13579
+#define HOPS		17
+
+struct side {
+	struct nic *nic;
+	struct ibv_cq *scq;
+	struct ibv_cq *rcq;
+	struct ibv_qp *qp;
+	struct buf mem;
+};
+
+static struct side a, b;
+
+static void to_rts(struct ibv_qp *qp, uint32_t qkey)
+{
+	struct ibv_qp_attr attr = {
+		.qp_state = IBV_QPS_INIT, .port_num = 1, .qkey = qkey,
+	};
+
+	REQUIRE_EQ(ibv_modify_qp(qp, &attr, IBV_QP_STATE | IBV_QP_PORT |
+				 IBV_QP_PKEY_INDEX | IBV_QP_QKEY), 0);
+	attr.qp_state = IBV_QPS_RTR;
+	REQUIRE_EQ(ibv_modify_qp(qp, &attr, IBV_QP_STATE), 0);
+	attr.qp_state = IBV_QPS_RTS;
+	attr.sq_psn = 1;
+	REQUIRE_EQ(ibv_modify_qp(qp, &attr, IBV_QP_STATE | IBV_QP_SQ_PSN), 0);
+}
+
+static struct side side_make(struct nic *nic)
+{
+	struct side side = { .nic = nic };
+	struct ibv_qp_init_attr init = {
+		.qp_type = IBV_QPT_UD,
+		.cap = { .max_send_wr = 16, .max_recv_wr = 16,
+			 .max_send_sge = 2, .max_recv_sge = 2 },
+	};
+
+	side.scq = ibv_create_cq(nic->ctx, 64, NULL, NULL, 0);
+	side.rcq = ibv_create_cq(nic->ctx, 64, NULL, NULL, 0);
+	REQUIRE(side.scq && side.rcq);
+	init.send_cq = side.scq;
+	init.recv_cq = side.rcq;
+	side.qp = ibv_create_qp(nic->pd, &init);
+	REQUIRE(side.qp);
+	to_rts(side.qp, QKEY);
+	side.mem = buf_make(nic->pd, 4 * SLOT, ACCESS_ALL);
+	memset(side.mem.p, UNTOUCHED, side.mem.len);
+	return side;
+}
+
+static void set_up(void)
+{
+	a = side_make(nic_a());
+	b = side_make(nic_b());
+}
+
+static struct ibv_ah *ah_to(const struct side *from, const struct side *to)
+{
+	struct ibv_ah_attr attr = {
+		.is_global = 1,
+		.port_num = 1,
+		.grh = { .dgid = to->nic->gid, .sgid_index = from->nic->gid_index,
+			 .hop_limit = HOPS, .traffic_class = TCLASS,
+			 .flow_label = LABEL },
+	};
+	struct ibv_ah *ah = ibv_create_ah(from->nic->pd, &attr);
+
+	if (!ah)
+		FAIL("ibv_create_ah: %s", strerror(errno));
+	return ah;
+}
+
+static struct ibv_send_wr wr_ud(uint64_t wr_id, struct ibv_sge *sge,
+				struct ibv_ah *ah, const struct side *to)
+{
+	struct ibv_send_wr wr = wr_send(wr_id, sge, 1);
+
+	wr.wr.ud.ah = ah;
+	wr.wr.ud.remote_qpn = to->qp->qp_num;
+	wr.wr.ud.remote_qkey = QKEY;
+	return wr;
+}
+
+static void ud_post(struct side *side, struct ibv_send_wr *wr)
+{
+	struct ibv_send_wr *bad;
+
+	REQUIRE_EQ(ibv_post_send(side->qp, wr, &bad), 0);
+}
+
+static void ud_recv(struct side *side, uint64_t wr_id, size_t off, uint32_t len)
+{
+	struct ibv_sge sge = sge_of(&side->mem, off, len);
+	struct ibv_recv_wr wr = { .wr_id = wr_id, .sg_list = &sge, .num_sge = 1 };
+	struct ibv_recv_wr *bad;
+
+	REQUIRE_EQ(ibv_post_recv(side->qp, &wr, &bad), 0);
+}
+
+static enum ibv_qp_state state_of(const struct side *side)
+{
+	struct end end = { .qp = side->qp };
+
+	return end_state(&end);
+}
+
+static bool is_v4(const union ibv_gid *gid)
+{
+	static const uint8_t mapped[12] = { [10] = 0xff, [11] = 0xff };
+
+	return !memcmp(gid->raw, mapped, sizeof(mapped));
+}
+
+/* IBTA A17.4.5.2: the IP header, an IPv4 one in the last 20 of the 40 bytes. */
+static void check_grh(const uint8_t *grh, const struct side *from,
+		      const struct side *to, uint32_t len)
+{
+	/* UDP, BTH, DETH, the padded payload, ICRC */
+	uint32_t udp = 8 + 12 + 8 + ((len + 3) & ~3u) + 4;
+
+	if (is_v4(&to->nic->gid)) {
+		struct iphdr ip;
+
+		memcpy(&ip, grh + GRH - sizeof(ip), sizeof(ip));
+		REQUIRE_EQ(ip.version, 4);
+		REQUIRE_EQ(ip.ihl, 5);
+		REQUIRE_EQ(ip.tos, TCLASS);
+		REQUIRE_EQ(ip.protocol, IPPROTO_UDP);
+		REQUIRE_EQ(ip.ttl, HOPS);
+		REQUIRE_EQ(ntohs(ip.tot_len), sizeof(ip) + udp);
+		REQUIRE(!memcmp(&ip.saddr, from->nic->gid.raw + 12, 4));
+		REQUIRE(!memcmp(&ip.daddr, to->nic->gid.raw + 12, 4));
+	} else {
+		struct ip6_hdr ip;
+
+		memcpy(&ip, grh, sizeof(ip));
+		REQUIRE_EQ(ntohl(ip.ip6_flow), 6u << 28 | TCLASS << 20 | LABEL);
+		REQUIRE_EQ(ip.ip6_nxt, IPPROTO_UDP);
+		REQUIRE_EQ(ip.ip6_hlim, HOPS);
+		REQUIRE_EQ(ntohs(ip.ip6_plen), udp);
+		REQUIRE(!memcmp(&ip.ip6_src, from->nic->gid.raw, 16));
+		REQUIRE(!memcmp(&ip.ip6_dst, to->nic->gid.raw, 16));
+	}
+}
+
+/* ---- the receiver knows the sender ---------------------------------------- */
+
+/* What comes goes back to where it came from, by what its completion says. */
+static void answer_from_the_completion(void)
+{
+	static const uint32_t lens[] = { 0, 1, 3, 100, 511, 1024 };
+	struct ibv_ah_attr attr;
+	struct ibv_ah *ah, *back;
+	struct ibv_send_wr wr;
+	struct ibv_sge sge;
+	struct ibv_wc wc;
+	uint32_t i, len;
+
+	set_up();
+	ah = ah_to(&a, &b);
+	for (i = 0; i < ARRAY_SIZE(lens); i++) {
+		len = lens[i];
+		memset(b.mem.p, UNTOUCHED, b.mem.len);
+		fill(a.mem.p, len, i);
+		ud_recv(&b, 10 + i, 4, SLOT);
+		ud_recv(&a, 20 + i, SLOT, SLOT);
+		sge = sge_of(&a.mem, 0, len);
+		wr = wr_ud(i, &sge, ah, &b);
+		wr.opcode = i & 1 ? IBV_WR_SEND_WITH_IMM : IBV_WR_SEND;
+		wr.imm_data = htonl(0x10203040 + i);
+		ud_post(&a, &wr);
+		wait_ok(a.scq, i, IBV_WC_SEND);
+
+		wc = wait_ok(b.rcq, 10 + i, IBV_WC_RECV);
+		REQUIRE_EQ(wc.byte_len, GRH + len);
+		REQUIRE_EQ(wc.src_qp, a.qp->qp_num);
+		REQUIRE_EQ(wc.qp_num, b.qp->qp_num);
+		REQUIRE_EQ(wc.wc_flags, IBV_WC_GRH | (i & 1 ? IBV_WC_WITH_IMM : 0));
+		if (i & 1)
+			REQUIRE_EQ(wc.imm_data, htonl(0x10203040 + i));
+		check_grh(b.mem.p + 4, &a, &b, len);
+		check_fill(b.mem.p + 4 + GRH, len, i);
+		check_bytes(b.mem.p + 4 + GRH + len, 100, UNTOUCHED);
+
+		REQUIRE_EQ(ibv_init_ah_from_wc(b.nic->ctx, 1, &wc,
+					       (void *)(b.mem.p + 4), &attr), 0);
+		REQUIRE(attr.is_global);
+		REQUIRE_EQ(attr.port_num, 1);
+		REQUIRE_EQ(attr.grh.sgid_index, b.nic->gid_index);
+		REQUIRE(!memcmp(&attr.grh.dgid, &a.nic->gid, sizeof(attr.grh.dgid)));
+		back = ibv_create_ah_from_wc(b.nic->pd, &wc,
+					     (void *)(b.mem.p + 4), 1);
+		if (!back)
+			FAIL("ibv_create_ah_from_wc: %s", strerror(errno));
+		sge = sge_of(&b.mem, 4 + GRH, len);
+		wr = wr_ud(30 + i, &sge, back, &a);
+		wr.wr.ud.remote_qpn = wc.src_qp;
+		ud_post(&b, &wr);
+		wait_ok(b.scq, 30 + i, IBV_WC_SEND);
+		wc = wait_ok(a.rcq, 20 + i, IBV_WC_RECV);
+		REQUIRE_EQ(wc.byte_len, GRH + len);
+		REQUIRE_EQ(wc.src_qp, b.qp->qp_num);
+		check_fill(a.mem.p + SLOT + GRH, len, i);
+		REQUIRE_EQ(ibv_destroy_ah(back), 0);
+	}
+	REQUIRE_EQ(ibv_destroy_ah(ah), 0);
+	buf_check_guards(&a.mem);
+	buf_check_guards(&b.mem);
+}
+
+/* ---- what is not received --------------------------------------------------- */
+
+/* Each is lost without a trace at either queue; the receive serves the next. */
+static void dropped_without_a_completion(void)
+{
+	enum { SHORT, WRONG_QKEY, NOBODY, NR };
+	struct ibv_send_wr wr;
+	struct ibv_sge sge;
+	struct ibv_ah *ah;
+	struct ibv_wc wc;
+	int kind;
+
+	set_up();
+	ah = ah_to(&a, &b);
+	fill(a.mem.p, 1000, 3);
+	for (kind = 0; kind < NR; kind++) {
+		ud_recv(&b, kind, 0, GRH + 500);
+		sge = sge_of(&a.mem, 0, kind == SHORT ? 501 : 500);
+		wr = wr_ud(kind, &sge, ah, &b);
+		if (kind == WRONG_QKEY)
+			wr.wr.ud.remote_qkey ^= 1;
+		if (kind == NOBODY)
+			wr.wr.ud.remote_qpn ^= 0x800000;
+		ud_post(&a, &wr);
+		wait_ok(a.scq, kind, IBV_WC_SEND);
+		sge = sge_of(&a.mem, 0, 500);
+		wr = wr_ud(100 + kind, &sge, ah, &b);
+		ud_post(&a, &wr);
+		wait_ok(a.scq, 100 + kind, IBV_WC_SEND);
+		wc = wait_ok(b.rcq, kind, IBV_WC_RECV);
+		REQUIRE_EQ(wc.byte_len, GRH + 500);
+		check_fill(b.mem.p + GRH, 500, 3);
+		require_quiet(b.rcq);
+		REQUIRE_EQ(state_of(&b), IBV_QPS_RTS);
+	}
+	/* no receive at all */
+	ud_post(&a, &wr);
+	wait_ok(a.scq, 100 + NR - 1, IBV_WC_SEND);
+	require_quiet(b.rcq);
+	check_bytes(b.mem.p + GRH + 500, SLOT, UNTOUCHED);
+}
+
+/* ---- errors of the send queue ------------------------------------------------- */
+
+/*
+ * IBTA 10.3.1.7: a request that fails stops the send queue (SQE); behind it all is
+ * flushed; receives go on; from SQE the queue goes back to RTS.
+ */
+static void send_errors_stop_the_send_queue(void)
+{
+	static const struct {
+		const char *what;
+		uint32_t lkey, len;
+		enum ibv_wc_status status;
+	} cases[] = {
+		{ "unknown key", 0x5a5a5a00, 100, IBV_WC_LOC_PROT_ERR },
+		{ "longer than the MTU", 0, 4 * SLOT, IBV_WC_LOC_LEN_ERR },
+	};
+	struct ibv_qp_attr attr = { .qp_state = IBV_QPS_RTS };
+	struct ibv_send_wr wr, next, *bad;
+	struct ibv_sge sge, good;
+	struct ibv_ah *to_b, *to_a;
+	uint32_t i;
+	int err;
+
+	set_up();
+	to_b = ah_to(&a, &b);
+	to_a = ah_to(&b, &a);
+	fill(b.mem.p, 100, 9);
+	for (i = 0; i < ARRAY_SIZE(cases); i++) {
+		printf("# %s\n", cases[i].what);
+		ud_recv(&a, 50 + i, 2 * SLOT, SLOT);
+		ud_recv(&b, 60 + i, SLOT, SLOT);
+		good = sge_of(&a.mem, 0, 10);
+		sge = sge_of(&a.mem, 0, cases[i].len);
+		sge.lkey ^= cases[i].lkey;
+		wr = wr_ud(1, &sge, to_b, &b);
+		next = wr_ud(2, &good, to_b, &b);
+		wr.next = &next;
+		err = ibv_post_send(a.qp, &wr, &bad);
+		/* its length can be refused at once, like other impossible posts */
+		if (err && cases[i].status == IBV_WC_LOC_LEN_ERR) {
+			REQUIRE_EQ(err, EINVAL);
+			REQUIRE(bad == &wr);
+			REQUIRE_EQ(state_of(&a), IBV_QPS_RTS);
+			continue;
+		}
+		REQUIRE_EQ(err, 0);
+		wait_status(a.scq, 1, cases[i].status);
+		wait_status(a.scq, 2, IBV_WC_WR_FLUSH_ERR);
+		REQUIRE_EQ(state_of(&a), IBV_QPS_SQE);
+		require_quiet(b.rcq);
+
+		sge = sge_of(&b.mem, 0, 100);
+		wr = wr_ud(3, &sge, to_a, &a);
+		ud_post(&b, &wr);
+		wait_ok(b.scq, 3, IBV_WC_SEND);
+		wait_ok(a.rcq, 50 + i, IBV_WC_RECV);
+		check_fill(a.mem.p + 2 * SLOT + GRH, 100, 9);
+
+		REQUIRE_EQ(ibv_modify_qp(a.qp, &attr, IBV_QP_STATE), 0);
+		next.next = NULL;
+		ud_post(&a, &next);
+		wait_ok(a.scq, 2, IBV_WC_SEND);
+		wait_ok(b.rcq, 60 + i, IBV_WC_RECV);
+	}
+}
+
+/* ---- errors of the receive queue ---------------------------------------------- */
+
+static void receive_into_bad_memory(void)
+{
+	struct ibv_recv_wr recv = { .wr_id = 1, .num_sge = 1 }, *bad;
+	struct ibv_send_wr wr;
+	struct ibv_sge sge, to;
+	struct ibv_ah *ah;
+
+	set_up();
+	ah = ah_to(&a, &b);
+	to = sge_of(&b.mem, 0, SLOT);
+	to.lkey ^= 0x5a5a5a00;
+	recv.sg_list = &to;
+	REQUIRE_EQ(ibv_post_recv(b.qp, &recv, &bad), 0);
+	ud_recv(&b, 2, 0, SLOT);
+	sge = sge_of(&a.mem, 0, 100);
+	wr = wr_ud(1, &sge, ah, &b);
+	ud_post(&a, &wr);
+	/* the sender does not learn of it */
+	wait_ok(a.scq, 1, IBV_WC_SEND);
+	wait_status(b.rcq, 1, IBV_WC_LOC_PROT_ERR);
+	wait_status(b.rcq, 2, IBV_WC_WR_FLUSH_ERR);
+	REQUIRE_EQ(state_of(&b), IBV_QPS_ERR);
+	REQUIRE_EQ(state_of(&a), IBV_QPS_RTS);
+	check_bytes(b.mem.p, b.mem.len, UNTOUCHED);
+}
+
+static void error_flushes_both_queues(void)
+{
+	struct ibv_qp_attr attr = { .qp_state = IBV_QPS_ERR };
+	struct ibv_send_wr wr;
+	struct ibv_sge sge;
+	struct ibv_ah *ah;
+	int i;
+
+	set_up();
+	ah = ah_to(&a, &b);
+	for (i = 0; i < 5; i++)
+		ud_recv(&a, i, 0, SLOT);
+	REQUIRE_EQ(ibv_modify_qp(a.qp, &attr, IBV_QP_STATE), 0);
+	for (i = 0; i < 5; i++)
+		wait_status(a.rcq, i, IBV_WC_WR_FLUSH_ERR);
+	sge = sge_of(&a.mem, 0, 10);
+	wr = wr_ud(9, &sge, ah, &b);
+	ud_post(&a, &wr);
+	wait_status(a.scq, 9, IBV_WC_WR_FLUSH_ERR);
+	ud_recv(&a, 10, 0, SLOT);
+	wait_status(a.rcq, 10, IBV_WC_WR_FLUSH_ERR);
+	require_no_wc(a.scq);
+	require_no_wc(a.rcq);
+}
+
+static const struct test tests[] = {
+#define TEST(name) { #name, name }
+	TEST(answer_from_the_completion),
+	TEST(dropped_without_a_completion),
+	TEST(send_errors_stop_the_send_queue),
+	TEST(receive_into_bad_memory),
+	TEST(error_flushes_both_queues),
+	{}
+};
+
+int main(int argc, char **argv)
+{
+	return util_main(tests, argc, argv);
+}
