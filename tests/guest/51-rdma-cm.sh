@@ -6,31 +6,14 @@
 # devices on one netdev, of which the first answers and the next inherits; a VLAN
 # on the netdev.
 . "$(dirname "$0")/lib.sh"
+. "$(dirname "$0")/scenario"
 
-# cm_pair NAMESPACE_SERVER SERVER... -- CLIENT... : as between_pair, but these
-# programs listen with rdma_cm, which ss does not show: the client is repeated
-# until the server answers
+# cm_pair NAMESPACE_SERVER SERVER... -- CLIENT... : the client is in a
 cm_pair() {
-	local where=$1 server=() log=/tmp/cm.$$ pid status=1 end=$((SECONDS + 20))
+	local where=$1
 	shift
-	while [ "$1" != -- ]; do
-		server+=("$1")
-		shift
-	done
-	shift
-	ip netns exec "$where" "${server[@]}" >"$log" 2>&1 &
-	pid=$!
-	wait_for 10 listens_cm "$pid" || true
-	while [ "$status" != 0 ] && [ "$SECONDS" -lt "$end" ] && kill -0 "$pid" 2>/dev/null; do
-		status=0
-		in_a timeout $((20 * slow)) "$@" || status=$?
-	done
-	[ "$status" = 0 ] || kill "$pid" 2>/dev/null
-	wait "$pid" || status=$((status ? status : $?))
-	[ "$status" = 0 ] || { echo "server's output:"; cat "$log"; }
-	return "$status"
+	cm_between "$where" $ns_a "$@"
 }
-listens_cm() { rdma resource show cm_id | grep -q "state LISTEN.* pid $1 "; }
 
 make_pair 1500
 for family in 4 6; do
@@ -41,12 +24,14 @@ for family in 4 6; do
 			rping -c -v -V -C 5 -a "$address"
 		check "rping_own_address_ipv$family" cm_pair $ns_a rping -s -v -V -C 5 -a "$own" -- \
 			rping -c -v -V -C 5 -a "$own"
+		check "ucmatose_ipv$family" cm_pair $ns_b ucmatose -b "$address" -C 10 -S 5000 -- \
+			ucmatose -s "$address" -C 10 -S 5000
+		check "udaddy_ipv$family" cm_pair $ns_b udaddy -b "$address" -- udaddy -s "$address"
+		check "rdma_client_ipv$family" cm_pair $ns_b rdma_server -s "$address" -p 7471 -- \
+			rdma_client -s "$address" -p 7471
 	}
 done
 check rping_large cm_pair $ns_b rping -s -V -C 3 -S 60000 -a $ip4_b -- rping -c -V -C 3 -S 60000 -a $ip4_b
-check ucmatose cm_pair $ns_b ucmatose -b $ip4_b -C 10 -S 5000 -- ucmatose -s $ip4_b -C 10 -S 5000
-check udaddy cm_pair $ns_b udaddy -b $ip4_b -- udaddy -s $ip4_b
-check rdma_client cm_pair $ns_b rdma_server -p 7471 -- rdma_client -s $ip4_b -p 7471
 # (XRC is not offered, so these two talk RC)
 check rdma_xclient cm_pair $ns_b rdma_xserver -p 7471 -c r -- rdma_xclient -s $ip4_b -p 7471 -c r
 
@@ -59,8 +44,10 @@ for how in b a n; do
 	done
 done
 check rstream.small cm_pair $ns_b rstream -I 20 -C 20 -S 40 -T v -- rstream -s $ip4_b -I 20 -C 20 -S 40 -T v
-check rstream.ipv6 cm_pair $ns_b rstream -b $ip6_b -I 5 -C 20 -S 3000 -T v -- \
-	rstream -s $ip6_b -I 5 -C 20 -S 3000 -T v
+for program in rstream riostream; do
+	check "$program.ipv6" cm_pair $ns_b $program -b $ip6_b -I 5 -C 20 -S 3000 -T v -- \
+		$program -s $ip6_b -I 5 -C 20 -S 3000 -T v
+done
 if [ -n "${SHCA_SOAK-}" ]; then
 	for program in rstream riostream; do
 		check "$program.all_sizes" cm_pair $ns_b $program -S all -T v -- $program -s $ip4_b -S all -T v
@@ -77,9 +64,30 @@ check ib_write_bw.ipv6 cm_pair $ns_b ib_write_bw -R --ipv6-addr -F -s 65536 -n 2
 
 # a second device on a's netdev; the first goes, the second inherits
 add_device shca_c veth_a $ns_a
-check second_device cm_pair $ns_b rping -s -V -C 3 -a $ip4_b -- rping -c -V -C 3 -a $ip4_b
+rx_packets() { cat "/sys/class/infiniband/$1/ports/1/hw_counters/rx_packets"; }
+# answered_by DEVICE OTHER COMMAND... : it succeeds, and all that a receives is for
+# that device, none of it for the other
+answered_by() {
+	local device=$1 other=$2 before before_other
+	shift 2
+	before=$(rx_packets "$device") before_other=$(rx_packets "$other")
+	"$@" || return 1
+	before=$(($(rx_packets "$device") - before)) before_other=$(($(rx_packets "$other") - before_other))
+	echo "received by $device: $before, by $other: $before_other"
+	[ "$before" -gt 5 ] && [ "$before_other" = 0 ]
+}
+check first_device_answers answered_by shca_a shca_c \
+	cm_between $ns_a $ns_b rping -s -V -C 3 -a $ip4_a -- rping -c -V -C 3 -a $ip4_a
+check first_device_asks answered_by shca_a shca_c \
+	cm_pair $ns_b rping -s -V -C 3 -a $ip4_b -- rping -c -V -C 3 -a $ip4_b
 run rdma link delete shca_a
-check inherited cm_pair $ns_b rping -s -V -C 3 -a $ip4_b -- rping -c -V -C 3 -a $ip4_b
+check inherited cm_between $ns_a $ns_b rping -s -V -C 3 -a $ip4_a -- rping -c -V -C 3 -a $ip4_a
+# the one that was first comes back, and is the second now
+add_device shca_a veth_a $ns_a
+run wait_for 10 gid_index shca_a $ip4_a
+check heir_answers answered_by shca_c shca_a \
+	cm_between $ns_a $ns_b rping -s -V -C 3 -a $ip4_a -- rping -c -V -C 3 -a $ip4_a
+run rdma link delete shca_a
 
 # a VLAN: its addresses are GIDs of the device on the parent
 run in_a ip link add link veth_a name veth_a.5 type vlan id 5

@@ -44,13 +44,6 @@ both() {
 		"$program" -d rxe_b $option "$rxe" "$@" $ip4_a
 }
 
-# at NAMESPACE COMMAND... : "" is the initial one
-at() {
-	local where=$1
-	shift
-	if [ -n "$where" ]; then exec ip netns exec "$where" "$@"; else exec "$@"; fi
-}
-
 # pair SERVER_NAMESPACE CLIENT_NAMESPACE SERVER... -- CLIENT...
 pair() {
 	local at_server=$1 at_client=$2 server=() log=/tmp/pair.$$ pid status=0
@@ -113,6 +106,21 @@ verbs from_rxe windows -d rxe_b -p shca_a peer_cannot_invalidate_a_region
 both write ib_write_bw 4 -s 65536 -n 50
 both read ib_read_bw 4 -s 65536 -n 50
 both atomic ib_atomic_bw 6 -n 50
+# connections by rdma_cm
+for family in 4 6; do
+	eval "shca=\$ip${family}_a rxe=\$ip${family}_b"
+	# shellcheck disable=SC2154 # set by eval
+	{
+		check "rping_ipv${family}_to_rxe" cm_between "" $ns_a \
+			rping -s -V -C 5 -a "$rxe" -- rping -c -V -C 5 -a "$rxe"
+		check "rping_ipv${family}_from_rxe" cm_between $ns_a "" \
+			rping -s -V -C 5 -a "$shca" -- rping -c -V -C 5 -a "$shca"
+		check "rdma_client_ipv${family}_to_rxe" cm_between "" $ns_a \
+			rdma_server -s "$rxe" -p 7471 -- rdma_client -s "$rxe" -p 7471
+		check "rdma_client_ipv${family}_from_rxe" cm_between $ns_a "" \
+			rdma_server -s "$shca" -p 7471 -- rdma_client -s "$shca" -p 7471
+	}
+done
 
 run tc qdisc add dev veth_rxe root netem loss 1%
 run in_a tc qdisc add dev veth_a root netem loss 1%
