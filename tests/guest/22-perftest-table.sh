@@ -16,6 +16,8 @@ log=/tmp/perftest
 row() {
 	local mtu=$2 family=$3 connect=$4 server=() client=() to pid status=0
 	set_mtu "$mtu" || return
+	[[ " $* " != *" --write_with_imm "* ]] || perftest_has "$5" --write_with_imm || return
+	[ "$connect.$family" != cm.6 ] || perftest_has "$5" --ipv6-addr || return
 	shift 4
 	if [ "$connect" = cm ]; then
 		server=(-R) client=(-R) to=${address[$family]}

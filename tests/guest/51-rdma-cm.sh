@@ -59,8 +59,11 @@ check ib_send_bw cm_pair $ns_b ib_send_bw -R -F -s 65536 -n 20 -- \
 	ib_send_bw -R -F -s 65536 -n 20 $ip4_b
 check ib_send_bw.ud cm_pair $ns_b ib_send_bw -R -F -c UD -s 1000 -n 20 -- \
 	ib_send_bw -R -F -c UD -s 1000 -n 20 $ip4_b
-check ib_write_bw.ipv6 cm_pair $ns_b ib_write_bw -R --ipv6-addr -F -s 65536 -n 20 -q 8 -- \
-	ib_write_bw -R --ipv6-addr -F -s 65536 -n 20 -q 8 $ip6_b
+ipv6_perftest() {
+	local words=(ib_write_bw -R --ipv6-addr -F -s 65536 -n 20 -q 8)
+	perftest_has ib_write_bw --ipv6-addr && cm_pair $ns_b "${words[@]}" -- "${words[@]}" $ip6_b
+}
+check ib_write_bw.ipv6 ipv6_perftest
 
 # a second device on a's netdev; the first goes, the second inherits
 add_device shca_c veth_a $ns_a

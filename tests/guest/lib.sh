@@ -186,6 +186,16 @@ gid_of() {
 	esac
 }
 
+# perftest_has PROGRAM OPTION : else a part of a test that needs it is skipped (77).
+# perftest 6.06 of Debian 12 has neither WRITE with immediate data nor rdma_cm
+# over IPv6.
+declare -A perftest_options
+perftest_has() {
+	[ -n "${perftest_options[$*]-}" ] ||
+		perftest_options[$*]=$("$1" --help 2>&1 | grep -c -e "$2\\b")
+	[ "${perftest_options[$*]}" != 0 ] || { echo "this $1 has no $2"; return 77; }
+}
+
 # between_pair SERVER... -- CLIENT... : a server in b and its client in a; fails
 # where either does. "ADDRESS" in the client's words stands for b's address.
 between_pair() {
