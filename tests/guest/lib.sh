@@ -32,8 +32,8 @@ test_programs=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
 # an emulated guest has no more cores. $slow is how much longer one waits for what
 # should come anyway. Where a time itself is what is tested it does not count:
 # $removal_seconds is all that the removal of a device may last.
-# shellcheck disable=SC2034 # for the tests
 slow=1 removal_seconds=1
+# shellcheck disable=SC2034 # for the tests
 case $(</proc/sys/kernel/osrelease) in
 *-softhca-*) slow=5 removal_seconds=10 ;;
 esac
