@@ -70,7 +70,8 @@ struct shca_qp *shca_direct_peer(struct shca_qp *qp)
 	    shca_direct_may_begin(qp) &&
 	    qp->link->local(dev, &qp->av, &qp->sq.route)) {
 		peer = shca_net_find_qp(dev->snet, qp->sq.req.attr.dqpn);
-		if (peer && !shca_direct_fits(qp, peer)) {
+		/* A guess; shca_direct_transmit() looks again under the lock. */
+		if (peer && !data_race(shca_direct_fits(qp, peer))) {
 			shca_qp_put(peer);
 			peer = NULL;
 		}

@@ -409,7 +409,7 @@ static void shca_make_gso(const struct shca_av *av, struct sk_buff *skb,
  */
 static bool shca_backlog_full(const struct dst_entry *dst)
 {
-	return dst->dev->flags & IFF_LOOPBACK &&
+	return READ_ONCE(dst->dev->flags) & IFF_LOOPBACK &&
 	       READ_ONCE(this_cpu_ptr(&softnet_data)->input_pkt_queue.qlen) >
 	       SHCA_LO_BACKLOG;
 }
@@ -477,7 +477,7 @@ static bool shca_roce_local(struct shca_dev *dev, const struct shca_av *av,
 {
 	const struct dst_entry *dst = shca_route_get(dev, av, route);
 
-	return dst && dst->dev->flags & IFF_LOOPBACK;
+	return dst && READ_ONCE(dst->dev->flags) & IFF_LOOPBACK;
 }
 
 static bool shca_roce_mirrors(const struct shca_av *av,

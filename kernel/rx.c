@@ -87,7 +87,8 @@ static bool shca_path_ok(const struct shca_qp *qp, const struct sk_buff *skb,
 		return true;	/* it was found by the address */
 	if (qp->type == IB_QPT_UD)
 		return qp->link->serves(qp->dev, skb, vlan);
-	return qp->link->check(&qp->av, skb);
+	/* Half an old vector, half a new one is that of no peer: a lost packet. */
+	return data_race(qp->link->check(&qp->av, skb));
 }
 
 static void shca_rx_deliver(struct shca_qp *qp, struct sk_buff *skb,

@@ -26,8 +26,9 @@ static void shca_srq_check_limit(struct shca_srq *srq)
 	lockdep_assert_held(&srq->lock);
 	if (!srq->limit || shca_recv_ring_count(&srq->ring) >= srq->limit)
 		return;
-	srq->limit = 0;
-	srq->limit_hit = true;
+	/* Marked, for these and @failed are looked at without the lock, too. */
+	WRITE_ONCE(srq->limit, 0);
+	WRITE_ONCE(srq->limit_hit, true);
 }
 
 enum shca_recv_status shca_srq_fetch(struct shca_srq *srq,
@@ -40,7 +41,7 @@ enum shca_recv_status shca_srq_fetch(struct shca_srq *srq,
 	status = shca_recv_ring_fetch(to_shca_dev(srq->ibsrq.device),
 				      &srq->ring, wr);
 	if (status == SHCA_RECV_BAD || status == SHCA_RECV_BROKEN)
-		srq->failed = true;
+		WRITE_ONCE(srq->failed, true);
 	shca_srq_check_limit(srq);
 	spin_unlock_irqrestore(&srq->lock, flags);
 	return status;
@@ -66,8 +67,8 @@ static void shca_srq_tell(struct shca_srq *srq)
 	spin_lock_irqsave(&srq->lock, flags);
 	limit_hit = srq->limit_hit;
 	failed = srq->failed;
-	srq->limit_hit = false;
-	srq->failed = false;
+	WRITE_ONCE(srq->limit_hit, false);
+	WRITE_ONCE(srq->failed, false);
 	spin_unlock_irqrestore(&srq->lock, flags);
 	if (limit_hit)
 		shca_srq_event(srq, IB_EVENT_SRQ_LIMIT_REACHED);
@@ -318,7 +319,7 @@ int shca_modify_srq(struct ib_srq *ibsrq, struct ib_srq_attr *attr,
 		err = shca_srq_resize(srq, uctx, attr->max_wr);
 	if (!err && mask & IB_SRQ_LIMIT) {
 		spin_lock_irq(&srq->lock);
-		srq->limit = attr->srq_limit;
+		WRITE_ONCE(srq->limit, attr->srq_limit);
 		/* Below it already: told now, as adapters do, or never. */
 		shca_srq_check_limit(srq);
 		spin_unlock_irq(&srq->lock);
@@ -332,9 +333,11 @@ int shca_query_srq(struct ib_srq *ibsrq, struct ib_srq_attr *attr)
 {
 	struct shca_srq *srq = to_shca_srq(ibsrq);
 
+	mutex_lock(&srq->resize);
 	attr->max_wr = srq->ring.max_wr;
 	attr->max_sge = srq->ring.max_sge;
 	attr->srq_limit = READ_ONCE(srq->limit);
+	mutex_unlock(&srq->resize);
 	return 0;
 }
 
