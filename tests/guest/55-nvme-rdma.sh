@@ -40,6 +40,8 @@ serve() {
 	run mkdir $subsystem/namespaces/1
 	at_exit rmdir $subsystem/namespaces/1
 	set_to $subsystem/namespaces/1/device_path $disk
+	# (the file's own file system may not know direct I/O)
+	set_to $subsystem/namespaces/1/buffered_io 1
 	set_to $subsystem/namespaces/1/enable 1
 	run mkdir $port
 	at_exit rmdir $port

@@ -55,6 +55,13 @@ carries() {
 	check "$1.itself" itself $ip4_a
 }
 
+# rename OLD NEW : kernels before 6.2 refuse it while the netdev is up
+rename() {
+	in_a ip link set "$1" name "$2" && return
+	in_a sysctl -q net.ipv6.conf.all.keep_addr_on_down=1 && in_a ip link set "$1" down &&
+		in_a ip link set "$1" name "$2" && in_a ip link set "$2" up
+}
+
 modprobe -a softhca dummy macvlan tun bonding || fail "a module is missing"
 log_mark
 make_namespaces 1500
@@ -119,11 +126,11 @@ attach veth veth_a
 run wait_for 10 gid_index shca_b $ip4_b
 run wait_for 10 gid_index shca_b $ip6_b
 carries veth
-run in_a ip link set veth_a name eth_a
-check renamed.device_stays state_is ACTIVE
+run rename veth_a eth_a
+check renamed.device_stays wait_for 5 state_is ACTIVE
 check renamed.gid_netdev wait_for 5 netdev_of_is $ip4_a eth_a
 check renamed.link_shows_it bash -c "ip netns exec $ns_a rdma link show shca_a/1 | grep -q 'netdev eth_a'"
-run in_a ip link set eth_a name veth_a
+run rename eth_a veth_a
 # A real HCA's default GID is made of the MAC address: it goes and comes.
 run in_a ip link set veth_a address 02:00:00:77:00:0a
 check other_mac.default_gid wait_for 10 gid_index shca_a fe80::ff:fe77:a
