@@ -141,8 +141,8 @@ mtu_is_4096() { ibv_devinfo -d "$1" | grep -q 'active_mtu:.*4096'; }
 for device in shca_a shca_b; do run wait_for 5 mtu_is_4096 $device; done
 # no_exception FAMILY : the host does not take the path for narrower than the link
 no_exception() {
-	ip -n $ns_a -$1 route show cache
-	[ -z "$(ip -n $ns_a -$1 route show cache | grep -w mtu)" ]
+	ip -n $ns_a "-$1" route show cache
+	! ip -n $ns_a "-$1" route show cache | grep -q -w mtu
 }
 for family in 4 6; do
 	# Small packets still pass, and tell of the loss of large ones.
