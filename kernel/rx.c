@@ -91,6 +91,14 @@ static bool shca_path_ok(const struct shca_qp *qp, const struct sk_buff *skb,
 	return data_race(qp->link->check(&qp->av, skb));
 }
 
+/* Not for the transport: a packet that its QP refuses, and why. */
+static void shca_rx_refuse(struct shca_qp *qp, const struct shca_pkt *pkt,
+			   enum shca_counter id)
+{
+	this_cpu_inc(qp->dev->counters->v[id]);
+	trace_shca_rx_refused(qp->qpn, pkt, id);
+}
+
 static void shca_rx_deliver(struct shca_qp *qp, struct sk_buff *skb,
 			    const struct shca_rx_seg *seg, struct shca_pkt *pkt)
 {
@@ -98,20 +106,20 @@ static void shca_rx_deliver(struct shca_qp *qp, struct sk_buff *skb,
 	struct shca_dev *dev = qp->dev;
 
 	if (!shca_path_ok(qp, skb, &pkt->path.vlan)) {
-		shca_count(dev, RX_PATH);
+		shca_rx_refuse(qp, pkt, SHCA_CNT_RX_PATH);
 		return;
 	}
 	if (pkt->opcode != SHCA_OPCODE_CNP &&
 	    (pkt->opcode & SHCA_TRANSPORT_MASK) != shca_qp_transport(qp->type)) {
-		shca_count(dev, RX_TRANSPORT);
+		shca_rx_refuse(qp, pkt, SHCA_CNT_RX_TRANSPORT);
 		return;
 	}
 	if (!qp->link->icrc_ok(skb, seg->idx, seg->off, seg->len)) {
-		shca_count(dev, RX_ICRC);
+		shca_rx_refuse(qp, pkt, SHCA_CNT_RX_ICRC);
 		return;
 	}
 	if (!shca_pkey_match(pkt->pkey, SHCA_PKEY_DEFAULT)) {
-		shca_count(dev, RX_PKEY);
+		shca_rx_refuse(qp, pkt, SHCA_CNT_RX_PKEY);
 		return;
 	}
 	shca_count(dev, RX_PKTS);

@@ -352,8 +352,10 @@ static bool shca_sq_round(struct shca_qp *qp, enum shca_sq_turn turn)
 		sq->armed = 0;
 		timeouts = sq->req.stats.timeouts;
 		shca_req_timer(&sq->req, ktime_get_ns());
-		shca_count_n(qp->dev, TIMEOUT,
-			     sq->req.stats.timeouts - timeouts);
+		timeouts = sq->req.stats.timeouts - timeouts;
+		shca_count_n(qp->dev, TIMEOUT, timeouts);
+		if (timeouts)
+			trace_shca_timeout(qp->qpn, &sq->req);
 	}
 	more = shca_sq_step(qp, &news);
 	if (more && turn != SHCA_TURN_POST)

@@ -16,6 +16,7 @@
 #include "core/packet.h"
 #include "core/rc.h"
 #include "core/wr.h"
+#include "counters.h"
 
 TRACE_EVENT(shca_post,
 	TP_PROTO(u32 qpn, const struct shca_send_wr *wr),
@@ -120,6 +121,51 @@ TRACE_EVENT(shca_rx_verdict,
 			{ SHCA_RX_DROPPED, "dropped-message" },
 			{ SHCA_RX_QKEY, "qkey-mismatch" },
 			{ SHCA_RX_RETRY, "page-not-present" }))
+);
+
+/* Packets for a QP that do not reach its transport. */
+TRACE_EVENT(shca_rx_refused,
+	TP_PROTO(u32 qpn, const struct shca_pkt *pkt, enum shca_counter id),
+	TP_ARGS(qpn, pkt, id),
+	TP_STRUCT__entry(
+		__field(u32, qpn)
+		__field(u32, psn)
+		__field(u8, opcode)
+		__field(u8, id)
+	),
+	TP_fast_assign(
+		__entry->qpn = qpn;
+		__entry->psn = pkt->psn;
+		__entry->opcode = pkt->opcode;
+		__entry->id = id;
+	),
+	TP_printk("qpn=%#x psn=%u opcode=%#x reason=%s", __entry->qpn,
+		  __entry->psn, __entry->opcode,
+		  __print_symbolic(__entry->id,
+			{ SHCA_CNT_RX_PATH, "path" },
+			{ SHCA_CNT_RX_TRANSPORT, "transport" },
+			{ SHCA_CNT_RX_ICRC, "icrc" },
+			{ SHCA_CNT_RX_PKEY, "pkey" }))
+);
+
+/* No answer came in time: sending goes back to @psn, or fails. */
+TRACE_EVENT(shca_timeout,
+	TP_PROTO(u32 qpn, const struct shca_req *req),
+	TP_ARGS(qpn, req),
+	TP_STRUCT__entry(
+		__field(u32, qpn)
+		__field(u32, psn)
+		__field(u8, retries)
+		__field(bool, failed)
+	),
+	TP_fast_assign(
+		__entry->qpn = qpn;
+		__entry->psn = req->una_psn;
+		__entry->retries = req->retry_left;
+		__entry->failed = req->state == SHCA_SIDE_ERR;
+	),
+	TP_printk("qpn=%#x psn=%u retries_left=%u failed=%d", __entry->qpn,
+		  __entry->psn, __entry->retries, __entry->failed)
 );
 
 TRACE_EVENT(shca_complete,

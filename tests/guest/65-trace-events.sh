@@ -1,0 +1,91 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
+#
+# The trace events (events/softhca): traffic over a link that loses and spoils
+# packets shows each of them, with fields that can be true. About 25 s.
+#
+# timeout: 120
+. "$(dirname "$0")/lib.sh"
+. "$(dirname "$0")/scenario"
+
+tracing=/sys/kernel/tracing
+[ -e $tracing/events ] || mount -t tracefs tracefs $tracing || skip "this kernel has no tracefs"
+events=$tracing/events/softhca
+
+make_pair 1500
+for end in a b; do
+	run ip netns exec shca-$end softhca dev set shca_$end path wire
+	run ip netns exec shca-$end tc qdisc add dev veth_$end root netem loss 2% corrupt 2%
+done
+check events_are_there [ -d $events ]
+at_exit eval "echo 0 >$events/enable; echo 1408 >$tracing/buffer_size_kb; echo >$tracing/trace"
+echo 24000 >$tracing/buffer_size_kb
+echo >$tracing/trace
+run eval "echo 1 >$events/enable"
+
+start_traffic lossy shca_a shca_b
+seen() { grep -q " $1: " $tracing/trace; }
+for event in timeout rx_refused; do run wait_for 30 seen shca_$event; done
+echo "+ an asynchronous event"
+"$test_programs/queue_events" -d shca_a -f 4 last_wqe_is_announced | sed 's/^/  /'
+run eval "echo 0 >$events/enable"
+check traffic_is_right end_traffic lossy
+cp $tracing/trace /tmp/trace
+
+for event in "$events"/*/; do
+	event=${event%/}
+	check "seen.${event##*/}" grep -q -m 1 " ${event##*/}: " /tmp/trace
+done
+
+sane() {
+	python3 - /tmp/trace /tmp/traffic.lossy <<-'END'
+		import collections, re, sys
+		number, hexa = r"(\d+)", r"(0x[0-9a-f]+|0)"
+		packet = f"qpn={hexa} dqpn={hexa} psn={number} opcode={hexa} ackreq=[01] syndrome={hexa} msn={number} len={number}"
+		forms = {
+		    "shca_post": f"qpn={hexa} wr_id={hexa} opcode={number} flags={hexa} length={number} preset=0",
+		    "shca_tx": packet, "shca_rx": packet,
+		    "shca_rx_verdict": f"qpn={hexa} psn={number} opcode={hexa} verdict=([a-z-]+)",
+		    "shca_rx_refused": f"qpn={hexa} psn={number} opcode={hexa} reason=(path|transport|icrc|pkey)",
+		    "shca_timeout": f"qpn={hexa} psn={number} retries_left=[0-7] failed=0",
+		    "shca_complete": f"qpn={hexa} wr_id={hexa} status={number} opcode={number} vendor_err={number} byte_len={number}",
+		    "shca_state": f"qpn={hexa} from=[0-6] to=[0-6]",
+		    "shca_event": f"qpn={hexa} event={number}",
+		}
+		words, counts, wrong = collections.Counter(), collections.Counter(), 0
+		qpns = set()
+		for line in open(sys.argv[2]):
+		    fields = line.split()
+		    for i, word in enumerate(fields):
+		        if fields[0] == "ready" and word in ("rc", "uc", "ud"):
+		            qpns |= {int(fields[i + 1], 0), int(fields[i + 3], 0)}
+		for line in open(sys.argv[1], errors="replace"):
+		    found = re.search(r" (shca_\w+): (.*)$", line)
+		    if not found:
+		        continue
+		    name, text = found.groups()
+		    counts[name] += 1
+		    match = re.fullmatch(forms.get(name, "no such event"), text)
+		    bad = not match
+		    psn = re.search(r"\bpsn=(\d+)", text)
+		    bad |= bool(psn) and int(psn[1]) >= 1 << 24
+		    qpn = int(re.search(r"\bqpn=(\S+)", text)[1], 0)
+		    bad |= not 0 < qpn < 1 << 24
+		    if name in ("shca_tx", "shca_rx") and match:
+		        bad |= int(match[7]) > 1500
+		    if name in ("shca_tx", "shca_timeout"):
+		        bad |= qpn not in qpns and qpn != 1
+		    if name in ("shca_rx_verdict", "shca_rx_refused") and match:
+		        words[match[4]] += 1
+		    if bad:
+		        wrong += 1
+		        if wrong < 10:
+		            print("wrong:", line.rstrip())
+		print(dict(counts), dict(words))
+		missing = {"ok", "icrc", "out-of-sequence", "nak-sequence"} - set(words)
+		if missing:
+		    print("never:", missing)
+		sys.exit(bool(wrong or missing or not qpns))
+	END
+}
+check fields_are_sane sane
