@@ -142,6 +142,25 @@ void shca_net_put(struct shca_net *snet)
 	mutex_unlock(&snet->lock);
 }
 
+static void shca_net_note_freed(struct shca_net *snet, u32 qpn)
+{
+	spin_lock_bh(&snet->freed_lock);
+	snet->freed[snet->nr_freed++ % SHCA_FREED_QPNS] = qpn;
+	spin_unlock_bh(&snet->freed_lock);
+}
+
+static bool shca_net_was_freed(struct shca_net *snet, u32 qpn)
+{
+	bool found = false;
+	int i;
+
+	spin_lock_bh(&snet->freed_lock);
+	for (i = 0; i < SHCA_FREED_QPNS && !found; i++)
+		found = snet->freed[i] == qpn;
+	spin_unlock_bh(&snet->freed_lock);
+	return found;
+}
+
 int shca_net_add_qp(struct shca_net *snet, struct shca_qp *qp)
 {
 	int tries, err;
@@ -159,8 +178,12 @@ int shca_net_add_qp(struct shca_net *snet, struct shca_qp *qp)
 		qp->qpn = 2 + get_random_u32_below(0xfffffd);
 		err = rhashtable_insert_fast(&snet->qps, &qp->node,
 					     shca_qp_params);
-		if (err != -EEXIST)
+		if (err == -EEXIST)
+			continue;
+		/* It was noted before it could be inserted again. */
+		if (err || !shca_net_was_freed(snet, qp->qpn))
 			return err;
+		rhashtable_remove_fast(&snet->qps, &qp->node, shca_qp_params);
 	}
 	return -ENOSPC;
 }
@@ -173,6 +196,7 @@ void shca_net_del_qp(struct shca_net *snet, struct shca_qp *qp)
 		spin_unlock_bh(&snet->gsi_lock);
 		return;
 	}
+	shca_net_note_freed(snet, qp->qpn);
 	rhashtable_remove_fast(&snet->qps, &qp->node, shca_qp_params);
 }
 
@@ -214,6 +238,7 @@ static int __net_init shca_net_init_one(struct net *net)
 
 	snet->net = net;
 	mutex_init(&snet->lock);
+	spin_lock_init(&snet->freed_lock);
 	spin_lock_init(&snet->gsi_lock);
 	INIT_LIST_HEAD(&snet->gsi);
 	init_waitqueue_head(&snet->idle);

@@ -21,6 +21,9 @@ struct sk_buff;
 struct shca_qp;
 struct socket;
 
+/* Numbers of QPs that are not given again before so many others were freed. */
+#define SHCA_FREED_QPNS		128
+
 /**
  * struct shca_net - per network namespace
  * @lock:	@users and the sockets
@@ -28,6 +31,7 @@ struct socket;
  * @sk4: @sk6:	@sk6 is NULL where IPv6 is off
  * @hooks:	take batches at LOCAL_IN (rx.c)
  * @qps:	struct shca_qp by number; read under RCU
+ * @freed: @nr_freed: numbers that QPs had lately; under @freed_lock
  * @gsi:	QP1 of each device, oldest first; changed under @gsi_lock, read
  *		under RCU
  * @idle:	woken when @users becomes 0
@@ -40,6 +44,9 @@ struct shca_net {
 	struct socket *sk6;
 	struct nf_hook_ops hooks[SHCA_NF_HOOKS];
 	struct rhashtable qps;
+	spinlock_t freed_lock;
+	u32 freed[SHCA_FREED_QPNS];
+	u32 nr_freed;
 	spinlock_t gsi_lock;
 	struct list_head gsi;
 	wait_queue_head_t idle;
@@ -58,6 +65,8 @@ void shca_net_put(struct shca_net *snet);
 /**
  * shca_net_add_qp() - give a QP an unpredictable number that is free
  *
+ * And was not freed just now: packets for the QP that had it may still be under
+ * way, and the provider has yet to drop its completions.
  * Context: may sleep.
  */
 int shca_net_add_qp(struct shca_net *snet, struct shca_qp *qp);

@@ -229,8 +229,8 @@ int shca_query_qp(struct ibv_qp *ibqp, struct ibv_qp_attr *attr, int mask,
 /*
  * The number is free for another QP once the command returns, and only then
  * are the completions dropped.  That a new QP gets the number and completes
- * something in between is excluded by the kernel, which does not hand out the
- * number just freed.
+ * something in between is excluded by the kernel, which does not hand out
+ * numbers that were freed lately.
  */
 int shca_destroy_qp(struct ibv_qp *ibqp)
 {
