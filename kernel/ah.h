@@ -41,7 +41,9 @@ static inline struct shca_ah *to_shca_ah(struct ib_ah *ibah)
 	return container_of(ibah, struct shca_ah, ibah);
 }
 
+/** shca_ah_table_init() - no handles yet */
 void shca_ah_table_init(struct shca_dev *dev);
+/** shca_ah_table_destroy() - the device is unregistered: none is left */
 void shca_ah_table_destroy(struct shca_dev *dev);
 
 /**

@@ -35,6 +35,7 @@ struct shca_buf {
  * Return: the buffer with one reference, or NULL.
  */
 struct shca_buf *shca_buf_alloc(size_t len);
+/** shca_buf_put() - drop a reference; NULL is fine; may sleep */
 void shca_buf_put(struct shca_buf *buf);
 
 /**

@@ -74,6 +74,7 @@ struct ib_device;
  */
 void shca_count_rx(const struct shca_dev *dev, unsigned int verdict);
 
+/** shca_counter_sum() - of all CPUs; a counter may move meanwhile */
 u64 shca_counter_sum(const struct shca_dev *dev, enum shca_counter id);
 
 /* struct ib_device_ops */

@@ -154,13 +154,25 @@ struct shca_dev *shca_dev_find(const char *name);
 int shca_dev_walk(int start, int (*fn)(struct shca_dev *dev, int idx,
 				       void *arg), void *arg);
 
+/**
+ * shca_dev_init() - the client and the notifier; no devices yet
+ *
+ * Return: 0 or what registration returned.  Undone by shca_dev_exit(), once no
+ * device is left.
+ */
 int shca_dev_init(void);
 void shca_dev_exit(void);
 
 /* port.c */
 int shca_query_port(struct ib_device *ibdev, u32 port,
 		    struct ib_port_attr *attr);
+/**
+ * shca_port_update() - tell consumers if the state of the port has changed
+ *
+ * Context: RTNL held.
+ */
 void shca_port_update(struct shca_dev *dev);
+/** shca_port_mtu() - the largest MTU of IBTA that fits the netdev, bytes */
 u32 shca_port_mtu(const struct shca_dev *dev);
 
 #endif

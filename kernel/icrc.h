@@ -14,6 +14,7 @@ u32 shca_crc32(u32 crc, const void *data, unsigned int len);
 u32 shca_crc32_skb(u32 crc, const struct sk_buff *skb, unsigned int off,
 		   unsigned int len);
 
+/** shca_icrc_init() - undone by shca_icrc_exit().  Return: 0 or errno. */
 int shca_icrc_init(void);
 void shca_icrc_exit(void);
 

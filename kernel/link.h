@@ -115,6 +115,7 @@ struct shca_link_ops {
 
 extern const struct shca_link_ops shca_roce_ops;
 
+/** shca_route_drop() - forget a route; under the lock of its side, if it has one */
 void shca_route_drop(struct shca_route *route);
 
 #endif

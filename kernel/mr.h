@@ -68,7 +68,9 @@ static inline struct shca_mr *to_shca_mr(struct ib_mr *ibmr)
 	return container_of(ibmr, struct shca_mr, ibmr);
 }
 
+/** shca_mr_table_init() - no regions yet.  Return: 0 or ENOMEM. */
 int shca_mr_table_init(struct shca_dev *dev);
+/** shca_mr_table_destroy() - the device is unregistered: none is left */
 void shca_mr_table_destroy(struct shca_dev *dev);
 
 /**
@@ -83,6 +85,7 @@ void shca_mr_table_destroy(struct shca_dev *dev);
 enum shca_mem_status shca_mr_get(struct shca_dev *dev, struct ib_pd *pd,
 				 u32 key, u32 access, u64 va, u64 len,
 				 struct shca_mr **mr);
+/** shca_mr_put() - what shca_mr_get() gave is no longer looked at */
 void shca_mr_put(struct shca_mr *mr);
 
 /**

@@ -60,6 +60,7 @@ struct shca_net {
  * owns UDP port 4791, which is also logged.
  */
 struct shca_net *shca_net_get(struct net *net);
+/** shca_net_put() - closes the sockets after the last device; may sleep */
 void shca_net_put(struct shca_net *snet);
 
 /**
@@ -90,6 +91,11 @@ struct shca_qp *shca_net_find_qp(struct shca_net *snet, u32 qpn);
 struct shca_qp *shca_net_find_gsi(struct shca_net *snet,
 				  const struct sk_buff *skb, u16 *vlan);
 
+/**
+ * shca_net_init() - know the network namespaces; undone by shca_net_exit()
+ *
+ * Context: may sleep.  Return: 0 or errno.
+ */
 int shca_net_init(void);
 void shca_net_exit(void);
 

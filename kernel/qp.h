@@ -182,6 +182,11 @@ static inline u8 shca_qp_transport(enum ib_qp_type type)
 	}
 }
 
+/**
+ * shca_qp_put() - drop a reference of shca_net_find_qp() and its like
+ *
+ * Context: any.
+ */
 void shca_qp_put(struct shca_qp *qp);
 
 /**

@@ -43,6 +43,7 @@ void shca_rq_report(struct shca_qp *qp, const struct shca_rq_news *news);
 /** shca_rq_fetch() - the next receive request; struct shca_mem_ops.recv_get */
 enum shca_recv_status shca_rq_fetch(void *ctx, struct shca_recv_wr *wr);
 
+/** shca_rq_init() - locks, timer and continuation; before the QP is found */
 void shca_rq_init(struct shca_qp *qp);
 /** shca_rq_stop() - no continuation any more; the QP is dead */
 void shca_rq_stop(struct shca_qp *qp);

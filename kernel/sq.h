@@ -31,6 +31,7 @@ void shca_sq_rx(struct shca_qp *qp, const struct shca_pkt *pkt);
  */
 void shca_sq_flush_all(struct shca_qp *qp);
 
+/** shca_sq_init() - locks, timer and continuation; before the QP is found */
 void shca_sq_init(struct shca_qp *qp);
 /** shca_sq_stop() - no timer and no continuation any more; the QP is dead */
 void shca_sq_stop(struct shca_qp *qp);

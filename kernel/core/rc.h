@@ -469,7 +469,9 @@ void shca_resp_init(struct shca_resp *resp, struct shca_rd *rd, u32 rd_entries,
 void shca_resp_move_rd(struct shca_resp *resp, struct shca_rd *rd,
 		       u32 rd_entries);
 
+/** shca_resp_start() - to SHCA_SIDE_READY: receive requests from here on */
 void shca_resp_start(struct shca_resp *resp, const struct shca_resp_attr *attr);
+/** shca_resp_reset() - as after shca_resp_init(), counters excepted */
 void shca_resp_reset(struct shca_resp *resp);
 
 /** shca_resp_fail() - to SHCA_SIDE_ERR from outside */

@@ -6,6 +6,12 @@
 #include "psn.h"
 #include "rc.h"
 
+/**
+ * shca_resp_rx_uc() - a packet of the unreliable connection; @out is clear
+ * shca_resp_rx_ud() - a datagram
+ *
+ * Context: that of shca_resp_rx(), which calls them.
+ */
 enum shca_rx shca_resp_rx_uc(struct shca_resp *resp, const struct shca_pkt *pkt,
 			     struct shca_resp_out *out);
 enum shca_rx shca_resp_rx_ud(struct shca_resp *resp, const struct shca_pkt *pkt,
