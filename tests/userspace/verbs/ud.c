@@ -17,7 +17,6 @@
 #define UNTOUCHED	0xa5
 #define TCLASS		0x28	/* AF11 */
 #define LABEL		0x13579
-#define HOPS		17
 
 struct side {
 	struct nic *nic;
@@ -78,7 +77,7 @@ static struct ibv_ah *ah_to(const struct side *from, const struct side *to)
 		.is_global = 1,
 		.port_num = 1,
 		.grh = { .dgid = to->nic->gid, .sgid_index = from->nic->gid_index,
-			 .hop_limit = HOPS, .traffic_class = TCLASS,
+			 .hop_limit = 64, .traffic_class = TCLASS,
 			 .flow_label = LABEL },
 	};
 	struct ibv_ah *ah = ibv_create_ah(from->nic->pd, &attr);
@@ -129,7 +128,10 @@ static bool is_v4(const union ibv_gid *gid)
 	return !memcmp(gid->raw, mapped, sizeof(mapped));
 }
 
-/* IBTA A17.4.5.2: the IP header, an IPv4 one in the last 20 of the 40 bytes. */
+/*
+ * IBTA A17.4.5.2: the IP header, an IPv4 one in the last 20 of the 40 bytes.  The
+ * hop limit is the route's, whatever the handle says: so the RDMA core has it.
+ */
 static void check_grh(const uint8_t *grh, const struct side *from,
 		      const struct side *to, uint32_t len)
 {
@@ -144,7 +146,7 @@ static void check_grh(const uint8_t *grh, const struct side *from,
 		REQUIRE_EQ(ip.ihl, 5);
 		REQUIRE_EQ(ip.tos, TCLASS);
 		REQUIRE_EQ(ip.protocol, IPPROTO_UDP);
-		REQUIRE_EQ(ip.ttl, HOPS);
+		REQUIRE(ip.ttl);
 		REQUIRE_EQ(ntohs(ip.tot_len), sizeof(ip) + udp);
 		REQUIRE(!memcmp(&ip.saddr, from->nic->gid.raw + 12, 4));
 		REQUIRE(!memcmp(&ip.daddr, to->nic->gid.raw + 12, 4));
@@ -154,7 +156,7 @@ static void check_grh(const uint8_t *grh, const struct side *from,
 		memcpy(&ip, grh, sizeof(ip));
 		REQUIRE_EQ(ntohl(ip.ip6_flow), 6u << 28 | TCLASS << 20 | LABEL);
 		REQUIRE_EQ(ip.ip6_nxt, IPPROTO_UDP);
-		REQUIRE_EQ(ip.ip6_hlim, HOPS);
+		REQUIRE(ip.ip6_hlim);
 		REQUIRE_EQ(ntohs(ip.ip6_plen), udp);
 		REQUIRE(!memcmp(&ip.ip6_src, from->nic->gid.raw, 16));
 		REQUIRE(!memcmp(&ip.ip6_dst, to->nic->gid.raw, 16));
