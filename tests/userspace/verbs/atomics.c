@@ -19,8 +19,8 @@
 
 /* Alone in its cache line, and registered with both devices. */
 static uint64_t *word;
-/* What the lock guards: deliberately not atomic. */
-static volatile uint64_t guarded;
+/* What the lock guards: loaded and stored, but not in one go. */
+static uint64_t guarded;
 static bool done;
 
 static struct requester {
@@ -164,10 +164,10 @@ static void fetch_add_sums_up_with_the_cpu(void)
 /* Only its holder is here, or the sum does not come out. */
 static void with_the_lock(void)
 {
-	uint64_t before = guarded;
+	uint64_t before = __atomic_load_n(&guarded, __ATOMIC_RELAXED);
 
 	sched_yield();
-	guarded = before + 1;
+	__atomic_store_n(&guarded, before + 1, __ATOMIC_RELAXED);
 }
 
 static void *cpu_locks(void *arg)
