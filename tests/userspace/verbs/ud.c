@@ -133,10 +133,10 @@ static bool is_v4(const union ibv_gid *gid)
  * hop limit is the route's, whatever the handle says: so the RDMA core has it.
  */
 static void check_grh(const uint8_t *grh, const struct side *from,
-		      const struct side *to, uint32_t len)
+		      const struct side *to, uint32_t len, bool has_imm)
 {
-	/* UDP, BTH, DETH, the padded payload, ICRC */
-	uint32_t udp = 8 + 12 + 8 + ((len + 3) & ~3u) + 4;
+	/* UDP, BTH, DETH, immediate data, the padded payload, ICRC */
+	uint32_t udp = 8 + 12 + 8 + has_imm * 4 + ((len + 3) & ~3u) + 4;
 
 	if (is_v4(&to->nic->gid)) {
 		struct iphdr ip;
@@ -198,7 +198,7 @@ static void answer_from_the_completion(void)
 		REQUIRE_EQ(wc.wc_flags, IBV_WC_GRH | (i & 1 ? IBV_WC_WITH_IMM : 0));
 		if (i & 1)
 			REQUIRE_EQ(wc.imm_data, htonl(0x10203040 + i));
-		check_grh(b.mem.p + 4, &a, &b, len);
+		check_grh(b.mem.p + 4, &a, &b, len, i & 1);
 		check_fill(b.mem.p + 4 + GRH, len, i);
 		check_bytes(b.mem.p + 4 + GRH + len, 100, UNTOUCHED);
 
