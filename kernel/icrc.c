@@ -1,49 +1,91 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 /*
- * CRC-32 by the fastest means of the kernel: crc32_le() where that is
- * accelerated itself, else whichever of it and the crypto library's "crc32"
- * proves to be the faster one here.  On hardware that is the latter (PCLMUL and
- * its like); in an emulated machine, which calculates a carry-less product bit
- * by bit, the former.
+ * CRC-32 by the fastest means that there is.  On hardware those are the
+ * instructions for it, or carry-less multiplication, which the kernel's
+ * crc32_le() or the crypto library's "crc32" use; an emulator calculates such a
+ * product bit by bit, and then tables are faster, and folding by shifts
+ * (core/crc_fold.c) is the fastest.  So it is tried out when the module is
+ * loaded.
  */
+#define pr_fmt(fmt) KBUILD_MODNAME ": " fmt
+
 #include "icrc.h"
 
 #include <linux/crc32.h>
 #include <linux/err.h>
+#include <linux/kernel.h>
+#include <linux/ktime.h>
 #include <linux/skbuff.h>
+#include <linux/slab.h>
+#ifndef HAVE_CRC32_ACCELERATED
+#include <crypto/hash.h>
+#endif
 
-#ifdef HAVE_CRC32_ACCELERATED
+#include "core/crc_fold.h"
+#include "core/headers.h"
 
-int shca_icrc_init(void)
+/* Below this the differences are not worth a call, nor an FPU section. */
+#define SHCA_CRC32_SHORT	256
+/* What is timed: a payload of the largest path MTU, a few times. */
+#define SHCA_CRC32_TRIAL	4096
+#define SHCA_CRC32_TRIALS	8
+
+enum shca_crc32_way {
+	SHCA_CRC32_LIBRARY,
+	SHCA_CRC32_FOLD,
+	SHCA_CRC32_CRYPTO,
+};
+
+/* Written once, when the module is loaded. */
+static enum shca_crc32_way shca_crc32_way __ro_after_init;
+
+/* ---- the crypto library's ------------------------------------------------- */
+
+#ifdef HAVE_CRC32_ACCELERATED	/* then crc32_le() is that already */
+
+static bool shca_crc32_find_crypto(void)
 {
-	return 0;
+	return false;
 }
 
-void shca_icrc_exit(void)
+static void shca_crc32_drop_crypto(void)
 {
 }
 
-u32 shca_crc32(u32 crc, const void *data, unsigned int len)
+static u32 shca_crc32_crypto(u32 crc, const void *data, unsigned int len)
 {
 	return crc32_le(crc, data, len);
 }
 
 #else
 
-#include <crypto/hash.h>
-#include <linux/ktime.h>
-#include <linux/slab.h>
-
-/* What is timed: a payload of the largest path MTU, a few times. */
-#define SHCA_CRC32_TRIAL	4096
-#define SHCA_CRC32_TRIALS	8
-
-/* NULL: crc32_le() serves; written once, when the module is loaded */
 static struct crypto_shash *shca_crc32_tfm;
 
-static u32 shca_crc32_shash(struct crypto_shash *tfm, u32 crc, const void *data,
-			    unsigned int len)
+static bool shca_crc32_find_crypto(void)
 {
+	struct crypto_shash *tfm = crypto_alloc_shash("crc32", 0, 0);
+
+	if (IS_ERR(tfm))
+		return false;
+	/* The state on the stack below is the bare CRC. */
+	if (crypto_shash_descsize(tfm) != sizeof(u32)) {
+		crypto_free_shash(tfm);
+		return false;
+	}
+	shca_crc32_tfm = tfm;
+	return true;
+}
+
+static void shca_crc32_drop_crypto(void)
+{
+	if (shca_crc32_tfm)
+		crypto_free_shash(shca_crc32_tfm);
+	shca_crc32_tfm = NULL;
+}
+
+static u32 shca_crc32_crypto(u32 crc, const void *data, unsigned int len)
+{
+	struct crypto_shash *tfm = shca_crc32_tfm;
 	SHASH_DESC_ON_STACK(desc, tfm);
 	u32 *state = (u32 *)desc->__ctx;
 
@@ -53,8 +95,41 @@ static u32 shca_crc32_shash(struct crypto_shash *tfm, u32 crc, const void *data,
 	return *state;
 }
 
+#endif
+
+/* ---- folding --------------------------------------------------------------- */
+
+/* @state: a CRC, and above it bits to flip in the four bytes that it leaves. */
+static u32 shca_crc32_fold(u64 state, const u8 *data, unsigned int len)
+{
+	struct shca_fold fold = { .w = { state } };
+	u8 rest[2 * SHCA_FOLD_BYTES];
+	u32 n = len / SHCA_FOLD_BYTES * SHCA_FOLD_BYTES - SHCA_FOLD_BYTES;
+
+	shca_fold(&fold, data, n);
+	shca_fold_end(&fold, data + n, rest);
+	n += SHCA_FOLD_BYTES;
+	memcpy(rest + SHCA_FOLD_BYTES, data + n, len - n);
+	return crc32_le(0, rest, SHCA_FOLD_BYTES + len - n);
+}
+
+/* ---- the choice ------------------------------------------------------------- */
+
+static u32 shca_crc32_by(enum shca_crc32_way way, u32 crc, const void *data,
+			 unsigned int len)
+{
+	switch (way) {
+	case SHCA_CRC32_FOLD:
+		return shca_crc32_fold(crc, data, len);
+	case SHCA_CRC32_CRYPTO:
+		return shca_crc32_crypto(crc, data, len);
+	default:
+		return crc32_le(crc, data, len);
+	}
+}
+
 /* The shortest of some trials, ns: interruptions only make one longer. */
-static u64 shca_crc32_time(struct crypto_shash *tfm, const void *data)
+static u64 shca_crc32_time(enum shca_crc32_way way, const void *data)
 {
 	u64 start, time, best = U64_MAX;
 	u32 crc = ~0u, sink;
@@ -62,8 +137,7 @@ static u64 shca_crc32_time(struct crypto_shash *tfm, const void *data)
 
 	for (i = 0; i < SHCA_CRC32_TRIALS; i++) {
 		start = ktime_get_ns();
-		crc = tfm ? shca_crc32_shash(tfm, crc, data, SHCA_CRC32_TRIAL) :
-			    crc32_le(crc, data, SHCA_CRC32_TRIAL);
+		crc = shca_crc32_by(way, crc, data, SHCA_CRC32_TRIAL);
 		/* Or the compiler finds that nobody wants the result. */
 		WRITE_ONCE(sink, crc);
 		time = ktime_get_ns() - start;
@@ -72,50 +146,66 @@ static u64 shca_crc32_time(struct crypto_shash *tfm, const void *data)
 	return best;
 }
 
-int shca_icrc_init(void)
+int __init shca_icrc_init(void)
 {
-	struct crypto_shash *tfm;
+	u64 library, fold, crypto = U64_MAX;
 	void *data;
 
-	tfm = crypto_alloc_shash("crc32", 0, 0);
-	if (IS_ERR(tfm))
-		return 0;
 	data = kzalloc(SHCA_CRC32_TRIAL, GFP_KERNEL);
-	/* The state on the stack above is the bare CRC. */
-	if (data && crypto_shash_descsize(tfm) == sizeof(u32) &&
-	    shca_crc32_time(tfm, data) < shca_crc32_time(NULL, data))
-		shca_crc32_tfm = tfm;
-	else
-		crypto_free_shash(tfm);
+	if (!data)
+		return -ENOMEM;
+	library = shca_crc32_time(SHCA_CRC32_LIBRARY, data);
+	fold = shca_crc32_time(SHCA_CRC32_FOLD, data);
+	if (shca_crc32_find_crypto())
+		crypto = shca_crc32_time(SHCA_CRC32_CRYPTO, data);
 	kfree(data);
+
+	if (crypto < min(library, fold))
+		shca_crc32_way = SHCA_CRC32_CRYPTO;
+	else if (fold < library)
+		shca_crc32_way = SHCA_CRC32_FOLD;
+	if (shca_crc32_way != SHCA_CRC32_CRYPTO)
+		shca_crc32_drop_crypto();
+	pr_debug("CRC of %u bytes, ns: library %llu, folding %llu, crypto %lld\n",
+		 SHCA_CRC32_TRIAL, library, fold, crypto);
 	return 0;
 }
 
 void shca_icrc_exit(void)
 {
-	if (shca_crc32_tfm)
-		crypto_free_shash(shca_crc32_tfm);
+	shca_crc32_drop_crypto();
 }
 
 u32 shca_crc32(u32 crc, const void *data, unsigned int len)
 {
-	/* Entering the FPU section of the fast code costs more than this. */
-	if (!shca_crc32_tfm || len < 256)
+	if (len < SHCA_CRC32_SHORT)
 		return crc32_le(crc, data, len);
-	return shca_crc32_shash(shca_crc32_tfm, crc, data, len);
+	return shca_crc32_by(shca_crc32_way, crc, data, len);
 }
 
-#endif
+/* Of the BTH's bytes, the one that is taken as ones. */
+#define SHCA_BTH_VARIANT	4
 
-u32 shca_crc32_skb(u32 crc, const struct sk_buff *skb, unsigned int off,
-		   unsigned int len)
+u32 shca_crc32_bth(u32 crc, const u8 *bth, unsigned int len)
+{
+	u8 masked[SHCA_BTH_BYTES];
+
+	if (len >= SHCA_CRC32_SHORT && shca_crc32_way == SHCA_CRC32_FOLD)
+		return shca_crc32_fold(crc | (u64)(u8)~bth[SHCA_BTH_VARIANT] <<
+					     8 * SHCA_BTH_VARIANT, bth, len);
+	memcpy(masked, bth, sizeof(masked));
+	masked[SHCA_BTH_VARIANT] = 0xff;
+	crc = crc32_le(crc, masked, sizeof(masked));
+	return shca_crc32(crc, bth + sizeof(masked), len - sizeof(masked));
+}
+
+static u32 shca_crc32_skb(u32 crc, const struct sk_buff *skb, unsigned int off,
+			  unsigned int len)
 {
 	struct skb_seq_state state;
 	unsigned int done = 0, n;
 	const u8 *data;
 
-	if (likely(off + len <= skb_headlen(skb)))
-		return shca_crc32(crc, skb->data + off, len);
 	skb_prepare_seq_read((struct sk_buff *)skb, off, off + len, &state);
 	while ((n = skb_seq_read(done, &data, &state))) {
 		n = min(n, len - done);
@@ -127,4 +217,17 @@ u32 shca_crc32_skb(u32 crc, const struct sk_buff *skb, unsigned int off,
 		}
 	}
 	return crc;
+}
+
+u32 shca_crc32_bth_skb(u32 crc, const struct sk_buff *skb, unsigned int off,
+		       unsigned int len)
+{
+	u8 bth[SHCA_BTH_BYTES];
+
+	if (likely(off + len <= skb_headlen(skb)))
+		return shca_crc32_bth(crc, skb->data + off, len);
+	if (skb_copy_bits(skb, off, bth, sizeof(bth)))
+		return 0;	/* cannot be: the length was checked */
+	crc = shca_crc32_bth(crc, bth, sizeof(bth));
+	return shca_crc32_skb(crc, skb, off + sizeof(bth), len - sizeof(bth));
 }

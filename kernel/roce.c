@@ -240,16 +240,6 @@ static u32 shca_icrc_start6(struct ipv6hdr ip, struct udphdr udp, u32 udp_len)
 	return shca_crc32(~0u, &m, sizeof(m));
 }
 
-/* The BTH with FECN, BECN and the reserved bits taken as ones. */
-static u32 shca_icrc_bth(u32 crc, const u8 *bth)
-{
-	u8 masked[SHCA_BTH_BYTES];
-
-	memcpy(masked, bth, sizeof(masked));
-	masked[4] = 0xff;
-	return shca_crc32(crc, masked, sizeof(masked));
-}
-
 static void shca_fill_udp(const struct shca_av *av, struct udphdr *udp, u32 len)
 {
 	udp->source = htons(av->roce.sport);
@@ -302,28 +292,22 @@ static __le32 shca_roce_icrc(const struct shca_av *av, unsigned int seg,
 		shca_fill_ip6(av, &ip, sizeof(ip));
 		crc = shca_icrc_start6(ip, udp, udp_len);
 	}
-	crc = shca_icrc_bth(crc, bth);
-	crc = shca_crc32(crc, bth + SHCA_BTH_BYTES, len - SHCA_BTH_BYTES);
-	return cpu_to_le32(~crc);
+	return cpu_to_le32(~shca_crc32_bth(crc, bth, len));
 }
 
 static bool shca_roce_icrc_ok(const struct sk_buff *skb, unsigned int seg,
 			      u32 off, u32 len)
 {
 	u32 udp_len = sizeof(struct udphdr) + len;
-	u8 bth[SHCA_BTH_BYTES];
 	__le32 icrc;
 	u32 crc;
 
-	if (skb_copy_bits(skb, off + len - sizeof(icrc), &icrc, sizeof(icrc)) ||
-	    skb_copy_bits(skb, off, bth, sizeof(bth)))
+	if (skb_copy_bits(skb, off + len - sizeof(icrc), &icrc, sizeof(icrc)))
 		return false;
 	crc = skb->protocol == htons(ETH_P_IP) ?
 	      shca_icrc_start4(*ip_hdr(skb), *udp_hdr(skb), udp_len, seg) :
 	      shca_icrc_start6(*ipv6_hdr(skb), *udp_hdr(skb), udp_len);
-	crc = shca_icrc_bth(crc, bth);
-	crc = shca_crc32_skb(crc, skb, off + sizeof(bth),
-			     len - sizeof(bth) - sizeof(icrc));
+	crc = shca_crc32_bth_skb(crc, skb, off, len - sizeof(icrc));
 	return icrc == cpu_to_le32(~crc);
 }
 

@@ -5,6 +5,7 @@
  */
 #include <linux/module.h>
 
+#include "../../kernel/core/crc_fold.c"
 #include "../../kernel/core/opcode.c"
 #include "../../kernel/core/headers.c"
 #include "../../kernel/core/times.c"
