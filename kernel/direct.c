@@ -180,6 +180,7 @@ bool shca_direct_transmit(struct shca_qp *qp, struct shca_qp *peer,
 	d.peer = peer;
 	d.now = ktime_get_ns();
 	d.budget = SHCA_DIRECT_BUDGET;
+	d.pieces.kept = NULL;
 	d.news = news;
 	spin_lock(&peer->rq.lock);
 	d.lost = peer->dead || !shca_direct_fits(qp, peer);

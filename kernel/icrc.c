@@ -224,8 +224,6 @@ u32 shca_crc32_bth_skb(u32 crc, const struct sk_buff *skb, unsigned int off,
 {
 	u8 bth[SHCA_BTH_BYTES];
 
-	if (likely(off + len <= skb_headlen(skb)))
-		return shca_crc32_bth(crc, skb->data + off, len);
 	if (skb_copy_bits(skb, off, bth, sizeof(bth)))
 		return 0;	/* cannot be: the length was checked */
 	crc = shca_crc32_bth(crc, bth, sizeof(bth));

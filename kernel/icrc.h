@@ -18,7 +18,7 @@ u32 shca_crc32(u32 crc, const void *data, unsigned int len);
  */
 u32 shca_crc32_bth(u32 crc, const u8 *bth, unsigned int len);
 
-/** shca_crc32_bth_skb() - the same from the BTH at @off of @skb, any layout */
+/** shca_crc32_bth_skb() - the same where the BTH is at @off of @skb, in pieces */
 u32 shca_crc32_bth_skb(u32 crc, const struct sk_buff *skb, unsigned int off,
 		       unsigned int len);
 

@@ -17,6 +17,7 @@
 struct dst_entry;
 struct rdma_ah_attr;
 struct shca_dev;
+struct shca_mr;
 
 /** enum shca_link_type - tag of an address vector */
 enum shca_link_type {
@@ -65,12 +66,44 @@ struct shca_route {
 };
 
 /**
+ * struct shca_seed - the CRC over lower headers, with which an ICRC begins
+ * @len:	of the packets that it is for, from BTH to ICRC; 0: of none yet
+ */
+struct shca_seed {
+	u32 len;
+	u32 crc;
+};
+
+/**
+ * struct shca_rx_skb - an skb that is being received; struct shca_pkt.data
+ * @seed:	of its packets' ICRCs; kept by the link
+ * @mr:		a region that one packet of it has reached, and the next one
+ *		probably will; kept by mem.c
+ * @frag: @frag_off: where the last packet was found
+ */
+struct shca_rx_skb {
+	struct sk_buff *skb;
+	struct shca_seed seed;
+	struct shca_mr *mr;
+	int frag;
+	u32 frag_off;
+};
+
+/**
+ * shca_rx_flat() - @len bytes at @off, if they are in one piece of memory
+ *
+ * Cheap if called with rising offsets.
+ * Return: NULL: they are not; use skb_copy_bits() and its like.
+ */
+const u8 *shca_rx_flat(struct shca_rx_skb *rx, u32 off, u32 len);
+
+/**
  * struct shca_link_ops - operations of a link
  * @headroom:	bytes to reserve in front of the BTH
  * @av_init:	an address vector from verbs attributes; @sport_hash spreads
  *		flows.  May sleep.  Returns 0 or EINVAL.
  * @icrc:	the ICRC of outgoing packet number @seg of a batch: @len bytes at
- *		@bth, without the ICRC
+ *		@bth, without the ICRC; @seed is for @av
  * @max_batch:	bytes and packets that may go out as one batch now; 0 packets:
  *		one by one
  * @xmit:	consume @skb, one packet or a batch: @segs packets of @seg_len
@@ -94,8 +127,8 @@ struct shca_link_ops {
 	unsigned int headroom;
 	int (*av_init)(struct shca_dev *dev, const struct rdma_ah_attr *attr,
 		       u32 sport_hash, struct shca_av *av);
-	__le32 (*icrc)(const struct shca_av *av, unsigned int seg,
-		       const u8 *bth, u32 len);
+	__le32 (*icrc)(const struct shca_av *av, struct shca_seed *seed,
+		       unsigned int seg, const u8 *bth, u32 len);
 	unsigned int (*max_batch)(struct shca_dev *dev,
 				  const struct shca_av *av,
 				  struct shca_route *route, u32 *bytes);
@@ -108,7 +141,7 @@ struct shca_link_ops {
 	bool (*check)(const struct shca_av *av, const struct sk_buff *skb);
 	bool (*serves)(const struct shca_dev *dev, const struct sk_buff *skb,
 		       u16 *vlan);
-	bool (*icrc_ok)(const struct sk_buff *skb, unsigned int seg, u32 off,
+	bool (*icrc_ok)(struct shca_rx_skb *rx, unsigned int seg, u32 off,
 			u32 len);
 	void (*grh)(const struct sk_buff *skb, u32 off, u32 len, u8 *grh);
 };
@@ -117,5 +150,6 @@ extern const struct shca_link_ops shca_roce_ops;
 
 /** shca_route_drop() - forget a route; under the lock of its side, if it has one */
 void shca_route_drop(struct shca_route *route);
+void shca_roce_init(void);
 
 #endif

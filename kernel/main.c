@@ -8,6 +8,7 @@
 #include "lo.h"
 #include "net.h"
 #include "netlink.h"
+#include "tx.h"
 #include "../uapi/softhca-abi.h"
 
 static struct rdma_link_ops shca_link_ops = {
@@ -22,6 +23,7 @@ static int __init shca_init(void)
 	err = shca_icrc_init();
 	if (err)
 		return err;
+	shca_roce_init();
 	err = shca_net_init();
 	if (err)
 		goto err_icrc;
@@ -56,6 +58,7 @@ static void __exit shca_exit(void)
 	shca_lo_exit();
 	shca_dev_exit();
 	shca_net_exit();
+	shca_tx_exit();
 	shca_icrc_exit();
 	/* kfree_rcu() needs none of our code, but call_rcu() users would. */
 	rcu_barrier();

@@ -16,11 +16,16 @@
 
 /* Where a copy comes from: an skb's payload, a buffer, or pieces. */
 struct shca_src {
-	const struct sk_buff *skb;
+	struct shca_rx_skb *rx;
 	u32 off;
 	const u8 *buf;
 	const struct shca_piece *piece;
 };
+
+static struct shca_mr **shca_src_kept(const struct shca_src *src)
+{
+	return src->rx ? &src->rx->mr : NULL;
+}
 
 /* Bytes at @src->off of the piece; a piece that is used up makes way. */
 static void shca_src_read_pieces(struct shca_src *src, u8 *dst, u32 len)
@@ -48,9 +53,9 @@ static void shca_src_read(struct shca_src *src, void *dst, u32 len)
 {
 	if (src->piece) {
 		shca_src_read_pieces(src, dst, len);
-	} else if (src->skb) {
+	} else if (!src->buf) {
 		/* Cannot fail: the length was checked against the skb. */
-		skb_copy_bits(src->skb, src->off, dst, len);
+		skb_copy_bits(src->rx->skb, src->off, dst, len);
 		src->off += len;
 	} else {
 		memcpy(dst, src->buf, len);
@@ -61,10 +66,15 @@ static void shca_src_read(struct shca_src *src, void *dst, u32 len)
 static struct shca_src shca_src_pkt(const struct shca_pkt *pkt)
 {
 	const struct shca_pieces *pieces = pkt->data;
+	struct shca_rx_skb *rx = pkt->data;
 
 	if (pkt->kind != SHCA_PAY_NONE)
 		return (struct shca_src){ .piece = pieces->piece };
-	return (struct shca_src){ .skb = pkt->data, .off = pkt->data_off };
+	return (struct shca_src){
+		.rx = rx,
+		.off = pkt->data_off,
+		.buf = shca_rx_flat(rx, pkt->data_off, pkt->paylen),
+	};
 }
 
 static void shca_mr_fill(const struct shca_mr *mr, u64 va, u32 len,
@@ -101,12 +111,12 @@ static enum shca_mem_status shca_remote_write(void *ctx, u32 rkey, u64 va,
 	enum shca_mem_status status;
 	struct shca_mr *mr;
 
-	status = shca_mr_get(qp->dev, qp->pd, rkey, IB_ACCESS_REMOTE_WRITE,
-			     va, pkt->paylen, &mr);
+	status = shca_mr_get_kept(shca_src_kept(&src), qp->dev, qp->pd, rkey,
+				  IB_ACCESS_REMOTE_WRITE, va, pkt->paylen, &mr);
 	if (status != SHCA_MEM_OK)
 		return status;
 	shca_mr_fill(mr, va, pkt->paylen, &src);
-	shca_mr_put(mr);
+	shca_mr_put_kept(shca_src_kept(&src), mr);
 	return SHCA_MEM_OK;
 }
 
@@ -152,13 +162,13 @@ static enum shca_mem_status shca_scatter(struct shca_qp *qp,
 			continue;
 		}
 		n = min(sge->length - off, len);
-		status = shca_mr_get(qp->dev, qp->pd, sge->lkey,
-				     IB_ACCESS_LOCAL_WRITE, sge->addr + off, n,
-				     &mr);
+		status = shca_mr_get_kept(shca_src_kept(src), qp->dev, qp->pd,
+					  sge->lkey, IB_ACCESS_LOCAL_WRITE,
+					  sge->addr + off, n, &mr);
 		if (status != SHCA_MEM_OK)
 			return status;
 		shca_mr_fill(mr, sge->addr + off, n, src);
-		shca_mr_put(mr);
+		shca_mr_put_kept(shca_src_kept(src), mr);
 		off = 0;
 		len -= n;
 	}
@@ -189,10 +199,11 @@ static enum shca_mem_status shca_grh_store(void *ctx,
 					   const struct shca_pkt *pkt)
 {
 	u32 hdr_len = shca_opcode_info(pkt->opcode)->hdr_len;
+	const struct shca_rx_skb *rx = pkt->data;
 	struct shca_qp *qp = ctx;
 	u8 grh[SHCA_GRH_BYTES];
 
-	qp->link->grh(pkt->data, pkt->data_off - hdr_len,
+	qp->link->grh(rx->skb, pkt->data_off - hdr_len,
 		      hdr_len + pkt->paylen + pkt->pad + SHCA_ICRC_BYTES, grh);
 	return shca_local_store(ctx, sge, nr, grh, sizeof(grh));
 }
@@ -243,7 +254,8 @@ static enum shca_mem_status shca_hold_one(struct shca_qp *qp, u32 key,
 	struct shca_piece *piece = &pieces->piece[pieces->nr];
 	enum shca_mem_status status;
 
-	status = shca_mr_get(qp->dev, qp->pd, key, access, va, len, &piece->mr);
+	status = shca_mr_get_kept(pieces->kept, qp->dev, qp->pd, key, access,
+				  va, len, &piece->mr);
 	if (status != SHCA_MEM_OK)
 		return status;
 	piece->va = va;
@@ -315,21 +327,30 @@ void shca_mem_release(struct shca_pieces *pieces)
 	u32 i;
 
 	for (i = 0; i < pieces->nr; i++)
-		shca_mr_put(pieces->piece[i].mr);
+		shca_mr_put_kept(pieces->kept, pieces->piece[i].mr);
 	pieces->nr = 0;
 }
 
 enum shca_mem_status shca_mem_gather(struct shca_qp *qp,
-				     const struct shca_pkt *pkt, u8 *dst)
+				     const struct shca_pkt *pkt, u8 *dst,
+				     struct shca_mr **kept)
 {
 	enum shca_mem_status status;
 	struct shca_pieces pieces;
 	struct shca_src src = { .piece = pieces.piece };
 
+	pieces.kept = kept;
 	status = shca_mem_hold(qp, pkt, &pieces);
 	if (status != SHCA_MEM_OK)
 		return status;
 	shca_src_read(&src, dst, pkt->paylen);
 	shca_mem_release(&pieces);
 	return SHCA_MEM_OK;
+}
+
+void shca_mem_forget(struct shca_mr **kept)
+{
+	if (*kept)
+		shca_mr_put(*kept);
+	*kept = NULL;
 }

@@ -18,12 +18,16 @@ extern const struct shca_mem_ops shca_mem_ops;
 /**
  * shca_mem_gather() - the payload of an outgoing packet into @dst
  * @dst:	@pkt->paylen bytes
+ * @kept:	a region that the packet before has reached, or NULL; give it back
+ *		by shca_mem_forget() before leaving the atomic section
  *
  * Context: bottom halves off.
  * Return: SHCA_MEM_OK, or why the memory cannot be had (@dst is undefined).
  */
 enum shca_mem_status shca_mem_gather(struct shca_qp *qp,
-				     const struct shca_pkt *pkt, u8 *dst);
+				     const struct shca_pkt *pkt, u8 *dst,
+				     struct shca_mr **kept);
+void shca_mem_forget(struct shca_mr **kept);
 
 /**
  * struct shca_piece - part of a payload, where it lies
@@ -41,18 +45,21 @@ struct shca_piece {
 
 /**
  * struct shca_pieces - the payload of an outgoing packet, where it lies
+ * @kept:	see shca_mem_gather(); NULL: nothing outlives the pieces
  *
  * Between two QPs of this machine struct shca_pkt.data points to one in place of
  * an skb: the memory operations then copy from page to page.
  */
 struct shca_pieces {
+	struct shca_mr **kept;
 	u32 nr;
 	struct shca_piece piece[SHCA_LIM_SGE];
 };
 
 /**
  * shca_mem_hold() - find the payload of an outgoing packet and keep it
- * @pieces:	result; shca_mem_release() it before leaving the atomic section
+ * @pieces:	result, but for @kept; shca_mem_release() it before leaving the
+ *		atomic section
  *
  * Context: bottom halves off.
  * Return: SHCA_MEM_OK, or why the memory cannot be had (nothing is held).

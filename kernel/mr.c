@@ -78,25 +78,33 @@ static void shca_mr_unref(struct shca_mr *mr)
 	rcu_read_unlock();
 }
 
+static enum shca_mem_status shca_mr_check(const struct shca_mr *mr,
+					  const struct ib_pd *pd, u32 key,
+					  u32 access, u64 va, u64 len)
+{
+	if (mr->key != key || mr->pd != pd || !mr->valid)
+		return SHCA_MEM_KEY;
+	if ((mr->access & access) != access)
+		return SHCA_MEM_ACCESS;
+	/* Compared such that no sum can wrap. */
+	if (va < mr->iova || len > mr->length ||
+	    va - mr->iova > mr->length - len)
+		return SHCA_MEM_RANGE;
+	return SHCA_MEM_OK;
+}
+
 enum shca_mem_status shca_mr_get(struct shca_dev *dev, struct ib_pd *pd,
 				 u32 key, u32 access, u64 va, u64 len,
 				 struct shca_mr **out)
 {
 	struct shca_mr *mr = shca_mr_find(dev, key);
-	enum shca_mem_status status = SHCA_MEM_OK;
+	enum shca_mem_status status;
 
 	if (!mr)
 		return SHCA_MEM_KEY;
 	if (mr->type == SHCA_MR_FAST)
 		read_lock_bh(&mr->lock);
-	/* The range is compared such that no sum can wrap. */
-	if (mr->key != key || mr->pd != pd || !mr->valid)
-		status = SHCA_MEM_KEY;
-	else if ((mr->access & access) != access)
-		status = SHCA_MEM_ACCESS;
-	else if (va < mr->iova || len > mr->length ||
-		 va - mr->iova > mr->length - len)
-		status = SHCA_MEM_RANGE;
+	status = shca_mr_check(mr, pd, key, access, va, len);
 	if (status == SHCA_MEM_OK)
 		*out = mr;
 	else
@@ -109,6 +117,31 @@ void shca_mr_put(struct shca_mr *mr)
 	if (mr->type == SHCA_MR_FAST)
 		read_unlock_bh(&mr->lock);
 	shca_mr_unref(mr);
+}
+
+enum shca_mem_status shca_mr_get_kept(struct shca_mr **kept,
+				      struct shca_dev *dev, struct ib_pd *pd,
+				      u32 key, u32 access, u64 va, u64 len,
+				      struct shca_mr **out)
+{
+	enum shca_mem_status status;
+
+	if (kept && *kept &&
+	    shca_mr_check(*kept, pd, key, access, va, len) == SHCA_MEM_OK) {
+		*out = *kept;
+		return SHCA_MEM_OK;
+	}
+	status = shca_mr_get(dev, pd, key, access, va, len, out);
+	if (status == SHCA_MEM_OK && kept && !*kept &&
+	    (*out)->type != SHCA_MR_FAST)
+		*kept = *out;
+	return status;
+}
+
+void shca_mr_put_kept(struct shca_mr **kept, struct shca_mr *mr)
+{
+	if (!kept || mr != *kept)
+		shca_mr_put(mr);
 }
 
 void *shca_mr_next(const struct shca_mr *mr, u64 va, u32 *len)

@@ -89,6 +89,20 @@ enum shca_mem_status shca_mr_get(struct shca_dev *dev, struct ib_pd *pd,
 void shca_mr_put(struct shca_mr *mr);
 
 /**
+ * shca_mr_get_kept() - shca_mr_get() for the packets of a batch
+ * @kept:	the region that one of them has reached; the first is kept. Give it
+ *		back before leaving the atomic section, or pass NULL.
+ *
+ * Not a SHCA_MR_FAST, which may have to be invalidated meanwhile.
+ * Return: as shca_mr_get(); shca_mr_put_kept() what was got.
+ */
+enum shca_mem_status shca_mr_get_kept(struct shca_mr **kept,
+				      struct shca_dev *dev, struct ib_pd *pd,
+				      u32 key, u32 access, u64 va, u64 len,
+				      struct shca_mr **mr);
+void shca_mr_put_kept(struct shca_mr **kept, struct shca_mr *mr);
+
+/**
  * shca_mr_next() - the contiguous run of memory at @va
  * @len:	in: bytes wanted, not 0; out: bytes in the run
  *

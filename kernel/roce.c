@@ -195,12 +195,10 @@ static struct dst_entry *shca_route_get(struct shca_dev *dev,
 /* ---- invariant CRC (IBTA A17.3.3, 7.8.1) --------------------------------- */
 
 /*
- * Fields that change on the way are taken as ones; the LRH is eight of them.
- * Lower headers as they are on the wire for one packet: those of a batch get
- * consecutive IPv4 identifiers when it is split (GSO), from 0 on.
+ * Lower headers as they are on the wire for one packet.  Fields that change on
+ * the way are taken as ones; the LRH is eight of them.
  */
-static u32 shca_icrc_start4(struct iphdr ip, struct udphdr udp, u32 udp_len,
-			    unsigned int seg)
+static u32 shca_icrc_lower4(struct iphdr ip, struct udphdr udp, u32 udp_len)
 {
 	struct {
 		u8 lrh[8];
@@ -214,14 +212,13 @@ static u32 shca_icrc_start4(struct iphdr ip, struct udphdr udp, u32 udp_len,
 	m.ip.ttl = 0xff;
 	m.ip.check = (__force __sum16)0xffff;
 	m.ip.tot_len = htons(udp_len + sizeof(ip));
-	m.ip.id = htons(ntohs(ip.id) + seg);
 	m.udp = udp;
 	m.udp.len = htons(udp_len);
 	m.udp.check = (__force __sum16)0xffff;
 	return shca_crc32(~0u, &m, sizeof(m));
 }
 
-static u32 shca_icrc_start6(struct ipv6hdr ip, struct udphdr udp, u32 udp_len)
+static u32 shca_icrc_lower6(struct ipv6hdr ip, struct udphdr udp, u32 udp_len)
 {
 	struct {
 		u8 lrh[8];
@@ -238,6 +235,28 @@ static u32 shca_icrc_start6(struct ipv6hdr ip, struct udphdr udp, u32 udp_len)
 	m.udp.len = htons(udp_len);
 	m.udp.check = (__force __sum16)0xffff;
 	return shca_crc32(~0u, &m, sizeof(m));
+}
+
+/* Packets of a batch whose lower headers' CRC need not be calculated anew. */
+#define SHCA_SEED_SEGS	64
+
+/*
+ * Packets of a batch get consecutive IPv4 identifiers when it is split (GSO).
+ * A CRC is linear: what the bits of a packet's number make of it is the same
+ * whatever stands in the other fields.
+ */
+static u32 shca_seg_crc[SHCA_SEED_SEGS] __ro_after_init;
+
+void __init shca_roce_init(void)
+{
+	u8 rest[sizeof(struct iphdr) + sizeof(struct udphdr) -
+		offsetof(struct iphdr, id)] = {};
+	unsigned int seg;
+
+	for (seg = 0; seg < SHCA_SEED_SEGS; seg++) {
+		rest[1] = seg;
+		shca_seg_crc[seg] = shca_crc32(0, rest, sizeof(rest));
+	}
 }
 
 static void shca_fill_udp(const struct shca_av *av, struct udphdr *udp, u32 len)
@@ -273,41 +292,85 @@ static void shca_fill_ip6(const struct shca_av *av, struct ipv6hdr *ip, u32 len)
 	ip->daddr = av->roce.daddr;
 }
 
-static __le32 shca_roce_icrc(const struct shca_av *av, unsigned int seg,
-			     const u8 *bth, u32 len)
+static u32 shca_seed_tx(const struct shca_av *av, u32 udp_len)
 {
-	u32 udp_len = sizeof(struct udphdr) + len + SHCA_ICRC_BYTES;
 	struct udphdr udp;
-	u32 crc;
 
 	shca_fill_udp(av, &udp, udp_len);
 	if (av->roce.ipv4) {
 		struct iphdr ip;
 
 		shca_fill_ip4(av, &ip, 0);
-		crc = shca_icrc_start4(ip, udp, udp_len, seg);
+		return shca_icrc_lower4(ip, udp, udp_len);
 	} else {
 		struct ipv6hdr ip;
 
 		shca_fill_ip6(av, &ip, sizeof(ip));
-		crc = shca_icrc_start6(ip, udp, udp_len);
+		return shca_icrc_lower6(ip, udp, udp_len);
 	}
+}
+
+static __le32 shca_roce_icrc(const struct shca_av *av, struct shca_seed *seed,
+			     unsigned int seg, const u8 *bth, u32 len)
+{
+	u32 crc;
+
+	BUILD_BUG_ON(SHCA_BATCH_SEGS > SHCA_SEED_SEGS);
+	if (seed->len != len) {
+		seed->len = len;
+		seed->crc = shca_seed_tx(av, sizeof(struct udphdr) + len +
+					     SHCA_ICRC_BYTES);
+	}
+	crc = seed->crc;
+	if (av->roce.ipv4)
+		crc ^= shca_seg_crc[seg];
 	return cpu_to_le32(~shca_crc32_bth(crc, bth, len));
 }
 
-static bool shca_roce_icrc_ok(const struct sk_buff *skb, unsigned int seg,
-			      u32 off, u32 len)
+static u32 shca_seed_rx(struct shca_rx_skb *rx, unsigned int seg, u32 len)
 {
 	u32 udp_len = sizeof(struct udphdr) + len;
-	__le32 icrc;
-	u32 crc;
+	const struct sk_buff *skb = rx->skb;
+	struct udphdr udp = *udp_hdr(skb);
+	struct iphdr ip;
+	u16 id;
 
-	if (skb_copy_bits(skb, off + len - sizeof(icrc), &icrc, sizeof(icrc)))
-		return false;
-	crc = skb->protocol == htons(ETH_P_IP) ?
-	      shca_icrc_start4(*ip_hdr(skb), *udp_hdr(skb), udp_len, seg) :
-	      shca_icrc_start6(*ipv6_hdr(skb), *udp_hdr(skb), udp_len);
-	crc = shca_crc32_bth_skb(crc, skb, off, len - sizeof(icrc));
+	if (skb->protocol != htons(ETH_P_IP)) {
+		if (rx->seed.len != len)
+			rx->seed.crc = shca_icrc_lower6(*ipv6_hdr(skb), udp,
+							udp_len);
+		rx->seed.len = len;
+		return rx->seed.crc;
+	}
+	ip = *ip_hdr(skb);
+	id = ntohs(ip.id);
+	/* The number must not carry into other bits of the identifier. */
+	if (id % SHCA_SEED_SEGS || seg >= SHCA_SEED_SEGS) {
+		ip.id = htons(id + seg);
+		return shca_icrc_lower4(ip, udp, udp_len);
+	}
+	if (rx->seed.len != len)
+		rx->seed.crc = shca_icrc_lower4(ip, udp, udp_len);
+	rx->seed.len = len;
+	return rx->seed.crc ^ shca_seg_crc[seg];
+}
+
+static bool shca_roce_icrc_ok(struct shca_rx_skb *rx, unsigned int seg, u32 off,
+			      u32 len)
+{
+	const u8 *bth = shca_rx_flat(rx, off, len);
+	u32 crc = shca_seed_rx(rx, seg, len);
+	u32 covered = len - SHCA_ICRC_BYTES;
+	__le32 icrc;
+
+	if (likely(bth)) {
+		crc = shca_crc32_bth(crc, bth, covered);
+		memcpy(&icrc, bth + covered, sizeof(icrc));
+	} else {
+		crc = shca_crc32_bth_skb(crc, rx->skb, off, covered);
+		if (skb_copy_bits(rx->skb, off + covered, &icrc, sizeof(icrc)))
+			return false;
+	}
 	return icrc == cpu_to_le32(~crc);
 }
 

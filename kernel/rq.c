@@ -78,6 +78,7 @@ static bool shca_rq_respond(struct shca_qp *qp, struct shca_rq_news *news)
 {
 	unsigned int budget = SHCA_TX_PKTS;
 	struct shca_rq *rq = &qp->rq;
+	u64 now = ktime_get_ns();
 	const struct shca_pkt *failed;
 	enum shca_mem_status status;
 	struct shca_batch batch;
@@ -87,7 +88,7 @@ static bool shca_rq_respond(struct shca_qp *qp, struct shca_rq_news *news)
 	lockdep_assert_held(&rq->lock);
 	shca_tx_begin(&batch, qp, &rq->route);
 	while (budget && batch.handed < SHCA_TX_SKBS &&
-	       shca_resp_next(&rq->resp, ktime_get_ns(), &pkt)) {
+	       shca_resp_next(&rq->resp, now, &pkt)) {
 		budget--;
 		status = shca_tx_add(&batch, &pkt, &failed);
 		if (likely(status == SHCA_MEM_OK))
@@ -159,13 +160,16 @@ void shca_rq_report(struct shca_qp *qp, const struct shca_rq_news *news)
 		shca_qp_event(qp, IB_EVENT_QP_FATAL);
 }
 
-void shca_rq_rx(struct shca_qp *qp, const struct shca_pkt *pkt)
+void shca_rq_rx(struct shca_qp *qp, const struct shca_pkt *pkt, unsigned int nr)
 {
 	struct shca_rq_news news = {};
 	struct shca_rq *rq = &qp->rq;
+	u64 now;
 
 	spin_lock(&rq->lock);
-	shca_rq_accept(qp, pkt, ktime_get_ns(), &news);
+	now = ktime_get_ns();
+	while (nr--)
+		shca_rq_accept(qp, pkt++, now, &news);
 	if (!rq->continuing && shca_rq_respond(qp, &news))
 		shca_rq_queue(qp);
 	shca_rq_settle(qp, &news);

@@ -9,11 +9,13 @@
 #include "qp.h"
 
 /**
- * shca_rq_rx() - a request packet arrived
+ * shca_rq_rx() - @nr request packets arrived
  *
+ * One answer stands for them, if that is possible.
  * Context: softirq; takes rq.lock.
  */
-void shca_rq_rx(struct shca_qp *qp, const struct shca_pkt *pkt);
+void shca_rq_rx(struct shca_qp *qp, const struct shca_pkt *pkt,
+		unsigned int nr);
 
 /**
  * struct shca_rq_news - what the outside must be told once rq.lock is released

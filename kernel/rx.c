@@ -27,11 +27,39 @@
 #include "core/opcode.h"
 #include "counters.h"
 #include "dev.h"
+#include "mem.h"
 #include "net.h"
 #include "qp.h"
 #include "rq.h"
 #include "sq.h"
 #include "trace.h"
+
+/* Packets that are handed on together. */
+#define SHCA_RX_RUN	8
+
+/**
+ * struct shca_rx_walk - an skb on its way to QPs
+ * @snet:	where it arrived
+ * @in:		the skb
+ * @ce:		it is marked as having met congestion
+ * @qp:		for which the packet before was, with a reference; or NULL
+ * @path_ok:	that one may receive it (connected QPs; others ask per packet)
+ * @nr:		packets that have been checked, all for the same side of @qp
+ * @bytes:	of them, from BTH to ICRC
+ * @run:	these packets, and behind them the one being looked at
+ * @response:	that side is the send side
+ */
+struct shca_rx_walk {
+	struct shca_net *snet;
+	struct shca_rx_skb in;
+	bool ce;
+	struct shca_qp *qp;
+	bool path_ok;
+	bool response;
+	unsigned int nr;
+	u32 bytes;
+	struct shca_pkt run[SHCA_RX_RUN];
+};
 
 /**
  * struct shca_rx_seg - one packet of an skb
@@ -75,20 +103,89 @@ static bool shca_is_ce(const struct sk_buff *skb)
 	return INET_ECN_is_ce(ipv6_get_dsfield(ipv6_hdr(skb)));
 }
 
+const u8 *shca_rx_flat(struct shca_rx_skb *rx, u32 off, u32 len)
+{
+	const struct skb_shared_info *info = skb_shinfo(rx->skb);
+	u32 size = skb_headlen(rx->skb);
+	const skb_frag_t *frag;
+	struct page *page;
+
+	if (off + len <= size)
+		return rx->skb->data + off;
+	if (off < rx->frag_off || !rx->frag_off) {
+		rx->frag = 0;
+		rx->frag_off = size;
+		if (off < size)
+			return NULL;
+	}
+	for (; rx->frag < info->nr_frags; rx->frag++, rx->frag_off += size) {
+		frag = &info->frags[rx->frag];
+		size = skb_frag_size(frag);
+		if (off >= rx->frag_off + size)
+			continue;
+		page = skb_frag_page(frag);	/* none: memory of a device */
+		if (off + len > rx->frag_off + size || !page)
+			return NULL;
+		return page_address(page) + skb_frag_off(frag) + off -
+		       rx->frag_off;
+	}
+	return NULL;
+}
+
+/* What has been checked goes to its side of the QP. */
+static void shca_rx_flush(struct shca_rx_walk *rx)
+{
+	unsigned int nr = rx->nr;
+
+	if (!nr)
+		return;
+	rx->nr = 0;
+	shca_count_n(rx->qp->dev, RX_PKTS, nr);
+	shca_count_n(rx->qp->dev, RX_BYTES, rx->bytes);
+	rx->bytes = 0;
+	if (rx->response)
+		shca_sq_rx(rx->qp, rx->run, nr);
+	else
+		shca_rq_rx(rx->qp, rx->run, nr);
+}
+
+/* @pkt, at the end of the run, becomes its beginning. */
+static struct shca_pkt *shca_rx_first(struct shca_rx_walk *rx,
+				      struct shca_pkt *pkt)
+{
+	if (pkt != rx->run)
+		rx->run[0] = *pkt;
+	return rx->run;
+}
+
+/* What comes next is for @qp, whose reference is taken over. */
+static void shca_rx_turn(struct shca_rx_walk *rx, struct shca_qp *qp)
+{
+	shca_rx_flush(rx);
+	shca_mem_forget(&rx->in.mr);
+	if (rx->qp)
+		shca_qp_put(rx->qp);
+	rx->qp = qp;
+	rx->path_ok = false;
+}
+
 /*
  * From the peer of a connected QP, or to an address of the device.  The address
  * vector is written under both side locks before the QP can receive; a packet
  * that races with modify may be judged by the old one, as if it came earlier.
  */
-static bool shca_path_ok(const struct shca_qp *qp, const struct sk_buff *skb,
-			 u16 *vlan)
+static bool shca_path_ok(struct shca_rx_walk *rx, u16 *vlan)
 {
+	struct shca_qp *qp = rx->qp;
+
 	if (qp->type == IB_QPT_GSI)
 		return true;	/* it was found by the address */
 	if (qp->type == IB_QPT_UD)
-		return qp->link->serves(qp->dev, skb, vlan);
+		return qp->link->serves(qp->dev, rx->in.skb, vlan);
 	/* Half an old vector, half a new one is that of no peer: a lost packet. */
-	return data_race(qp->link->check(&qp->av, skb));
+	if (!rx->path_ok)
+		rx->path_ok = data_race(qp->link->check(&qp->av, rx->in.skb));
+	return rx->path_ok;
 }
 
 /* Not for the transport: a packet that its QP refuses, and why. */
@@ -99,13 +196,15 @@ static void shca_rx_refuse(struct shca_qp *qp, const struct shca_pkt *pkt,
 	trace_shca_rx_refused(qp->qpn, pkt, id);
 }
 
-static void shca_rx_deliver(struct shca_qp *qp, struct sk_buff *skb,
-			    const struct shca_rx_seg *seg, struct shca_pkt *pkt)
+static void shca_rx_deliver(struct shca_rx_walk *rx, const struct shca_rx_seg *seg,
+			    struct shca_pkt *pkt)
 {
 	const struct shca_opcode_info *info = shca_opcode_info(pkt->opcode);
-	struct shca_dev *dev = qp->dev;
+	bool response = info->flags & SHCA_OPF_RESPONSE ||
+			pkt->opcode == SHCA_OPCODE_CNP;
+	struct shca_qp *qp = rx->qp;
 
-	if (!shca_path_ok(qp, skb, &pkt->path.vlan)) {
+	if (!shca_path_ok(rx, &pkt->path.vlan)) {
 		shca_rx_refuse(qp, pkt, SHCA_CNT_RX_PATH);
 		return;
 	}
@@ -114,7 +213,7 @@ static void shca_rx_deliver(struct shca_qp *qp, struct sk_buff *skb,
 		shca_rx_refuse(qp, pkt, SHCA_CNT_RX_TRANSPORT);
 		return;
 	}
-	if (!qp->link->icrc_ok(skb, seg->idx, seg->off, seg->len)) {
+	if (!qp->link->icrc_ok(&rx->in, seg->idx, seg->off, seg->len)) {
 		shca_rx_refuse(qp, pkt, SHCA_CNT_RX_ICRC);
 		return;
 	}
@@ -122,13 +221,16 @@ static void shca_rx_deliver(struct shca_qp *qp, struct sk_buff *skb,
 		shca_rx_refuse(qp, pkt, SHCA_CNT_RX_PKEY);
 		return;
 	}
-	shca_count(dev, RX_PKTS);
-	shca_count_n(dev, RX_BYTES, seg->len);
 	trace_shca_rx(qp->qpn, pkt);
-	if ((info->flags & SHCA_OPF_RESPONSE) || pkt->opcode == SHCA_OPCODE_CNP)
-		shca_sq_rx(qp, pkt);
-	else
-		shca_rq_rx(qp, pkt);	/* reserved opcodes too: they draw a NAK */
+	if (rx->nr && rx->response != response) {
+		shca_rx_flush(rx);
+		shca_rx_first(rx, pkt);
+	}
+	/* Reserved opcodes are requests too: they draw a NAK. */
+	rx->response = response;
+	rx->bytes += seg->len;
+	if (++rx->nr == SHCA_RX_RUN)
+		shca_rx_flush(rx);
 }
 
 /*
@@ -148,51 +250,57 @@ static void shca_count_stray(struct shca_net *snet, const struct sk_buff *skb,
 	shca_qp_put(qp);
 }
 
-/*
- * One packet.  @last is the QP of the packet before, with a reference, or NULL;
- * packets of a batch are for one QP as a rule.
- *
- * Return: the QP of this one, for the next call or to be put.
- */
-static struct shca_qp *shca_rx_one(struct shca_net *snet, struct sk_buff *skb,
-				   const struct shca_rx_seg *seg,
-				   struct shca_qp *last)
+/* Packets of a batch are for one QP, as a rule. */
+static bool shca_rx_same_qp(const struct shca_rx_walk *rx,
+			    const struct shca_pkt *pkt)
 {
-	struct shca_pkt pkt = { .path = { .port = 1, .grh_present = true } };
+	return rx->qp && rx->qp->qpn == pkt->dqpn && pkt->dqpn != 1;
+}
+
+static struct shca_qp *shca_rx_find(struct shca_rx_walk *rx,
+				    struct shca_pkt *pkt)
+{
+	if (pkt->dqpn == 1)
+		return shca_net_find_gsi(rx->snet, rx->in.skb, &pkt->path.vlan);
+	return shca_net_find_qp(rx->snet, pkt->dqpn);
+}
+
+/* One packet. */
+static void shca_rx_one(struct shca_rx_walk *rx, const struct shca_rx_seg *seg)
+{
 	u32 avail = min_t(u32, seg->len, SHCA_HDR_MAX);
+	struct shca_pkt *pkt = &rx->run[rx->nr];
 	u8 buf[SHCA_HDR_MAX];
 	enum shca_parse parse;
-	struct shca_qp *qp = last;
 	const u8 *hdr;
 
-	hdr = skb_header_pointer(skb, seg->off, avail, buf);
+	hdr = shca_rx_flat(&rx->in, seg->off, avail);
+	if (!hdr)
+		hdr = skb_header_pointer(rx->in.skb, seg->off, avail, buf);
 	if (!hdr || seg->len < SHCA_BTH_BYTES + SHCA_ICRC_BYTES) {
-		shca_count_stray(snet, skb, SHCA_CNT_RX_SHORT);
-		return last;
+		shca_count_stray(rx->snet, rx->in.skb, SHCA_CNT_RX_SHORT);
+		return;
 	}
-	parse = shca_hdr_parse(&pkt, hdr, avail, seg->len);
-	if (!last || last->qpn != pkt.dqpn || pkt.dqpn == 1) {
-		if (last)
-			shca_qp_put(last);
-		qp = pkt.dqpn == 1 ?
-		     shca_net_find_gsi(snet, skb, &pkt.path.vlan) :
-		     shca_net_find_qp(snet, pkt.dqpn);
-		if (!qp) {
-			shca_count_stray(snet, skb, SHCA_CNT_RX_NO_QP);
-			return NULL;
-		}
+	*pkt = (struct shca_pkt){ .path = { .port = 1, .grh_present = true } };
+	parse = shca_hdr_parse(pkt, hdr, avail, seg->len);
+	if (unlikely(!shca_rx_same_qp(rx, pkt))) {
+		shca_rx_turn(rx, shca_rx_find(rx, pkt));
+		pkt = shca_rx_first(rx, pkt);
+	}
+	if (!rx->qp) {
+		shca_count_stray(rx->snet, rx->in.skb, SHCA_CNT_RX_NO_QP);
+		return;
 	}
 	if (likely(parse == SHCA_PARSE_OK || parse == SHCA_PARSE_OPCODE)) {
-		pkt.path.ecn_ce = shca_is_ce(skb);
-		pkt.data = skb;
-		pkt.data_off += seg->off;
-		shca_rx_deliver(qp, skb, seg, &pkt);
+		pkt->path.ecn_ce = rx->ce;
+		pkt->data = &rx->in;
+		pkt->data_off += seg->off;
+		shca_rx_deliver(rx, seg, pkt);
 	} else if (parse == SHCA_PARSE_SHORT) {
-		shca_count(qp->dev, RX_SHORT);
+		shca_count(rx->qp->dev, RX_SHORT);
 	} else {
-		shca_count(qp->dev, RX_HEADER);
+		shca_count(rx->qp->dev, RX_HEADER);
 	}
-	return qp;
 }
 
 /* @skb->data is at the UDP header; not freed here. */
@@ -200,17 +308,22 @@ static void shca_rx_packets(struct shca_net *snet, struct sk_buff *skb,
 			    u32 seg_len)
 {
 	struct shca_rx_seg seg = {};
-	struct shca_qp *qp = NULL;
+	struct shca_rx_walk rx;
 
 	__skb_pull(skb, sizeof(struct udphdr));
+	rx.snet = snet;
+	rx.in = (struct shca_rx_skb){ .skb = skb };
+	rx.ce = shca_is_ce(skb);
+	rx.qp = NULL;
+	rx.nr = 0;
+	rx.bytes = 0;
 	do {	/* at least once, to count one that is empty */
 		seg.len = min(seg_len, skb->len - seg.off);
-		qp = shca_rx_one(snet, skb, &seg, qp);
+		shca_rx_one(&rx, &seg);
 		seg.off += seg_len;
 		seg.idx++;
 	} while (seg.off < skb->len);
-	if (qp)
-		shca_qp_put(qp);
+	shca_rx_turn(&rx, NULL);
 }
 
 int shca_udp_rcv(struct sock *sk, struct sk_buff *skb)

@@ -215,13 +215,14 @@ static bool shca_sq_transmit(struct shca_qp *qp)
 	struct shca_sq *sq = &qp->sq;
 	const struct shca_pkt *failed;
 	enum shca_mem_status status;
+	u64 now = ktime_get_ns();
 	struct shca_batch batch;
 	struct shca_pkt pkt;
 	bool wait = false;
 
 	shca_tx_begin(&batch, qp, &sq->route);
 	while (budget && batch.handed < SHCA_TX_SKBS &&
-	       shca_req_next(&sq->req, ktime_get_ns(), &pkt)) {
+	       shca_req_next(&sq->req, now, &pkt)) {
 		budget--;
 		status = shca_tx_add(&batch, &pkt, &failed);
 		if (likely(status == SHCA_MEM_OK))
@@ -401,20 +402,24 @@ static enum hrtimer_restart shca_sq_timer(struct hrtimer *timer)
 
 /* ---- responses ----------------------------------------------------------- */
 
-void shca_sq_rx(struct shca_qp *qp, const struct shca_pkt *pkt)
+void shca_sq_rx(struct shca_qp *qp, const struct shca_pkt *pkt, unsigned int nr)
 {
 	struct shca_sq *sq = &qp->sq;
 	struct shca_sq_news news = {};
 	enum shca_rx verdict;
+	u64 now;
 
 	spin_lock(&sq->lock);
-	verdict = shca_req_rx(&sq->req, pkt, ktime_get_ns());
+	now = ktime_get_ns();
+	for (; nr; nr--, pkt++) {
+		verdict = shca_req_rx(&sq->req, pkt, now);
+		shca_count_rx(qp->dev, verdict);
+		trace_shca_rx_verdict(qp->qpn, pkt, verdict);
+	}
 	if (!qp->dead && shca_sq_step(qp, &news))
 		shca_sq_queue(qp);
 	shca_sq_settle(qp, &news);
 	spin_unlock(&sq->lock);
-	shca_count_rx(qp->dev, verdict);
-	trace_shca_rx_verdict(qp->qpn, pkt, verdict);
 	shca_sq_report(qp, &news);
 }
 

@@ -18,11 +18,12 @@
 void shca_sq_run(struct shca_qp *qp);
 
 /**
- * shca_sq_rx() - a response packet arrived
+ * shca_sq_rx() - @nr response packets arrived
  *
  * Context: softirq.
  */
-void shca_sq_rx(struct shca_qp *qp, const struct shca_pkt *pkt);
+void shca_sq_rx(struct shca_qp *qp, const struct shca_pkt *pkt,
+		unsigned int nr);
 
 /**
  * shca_sq_flush_all() - flush what is posted, here and now; the side has failed

@@ -21,19 +21,18 @@
 #include "qp.h"
 #include "trace.h"
 
-/* Batches up to this many bytes are linear; larger ones are in pages. */
-#define SHCA_LINEAR_BATCH	2048
-/* Pages of one fragment: what the page allocator has at hand per CPU. */
-#define SHCA_FRAG_ORDER		PAGE_ALLOC_COSTLY_ORDER
-#define SHCA_FRAG_BYTES		(PAGE_SIZE << SHCA_FRAG_ORDER)
+/* Up to this many bytes an skb is linear; more are in pages. */
+#define SHCA_LINEAR_BYTES	2048
 
 void shca_tx_begin(struct shca_batch *batch, struct shca_qp *qp,
 		   struct shca_route *route)
 {
 	batch->qp = qp;
 	batch->route = route;
+	batch->av = NULL;
 	batch->skb = NULL;
 	batch->handed = 0;
+	batch->mr = NULL;
 }
 
 enum shca_mem_status shca_tx_end(struct shca_batch *batch,
@@ -43,6 +42,7 @@ enum shca_mem_status shca_tx_end(struct shca_batch *batch,
 	struct sk_buff *skb = batch->skb;
 	int err;
 
+	shca_mem_forget(&batch->mr);
 	if (!skb)
 		return SHCA_MEM_OK;
 	batch->skb = NULL;
@@ -61,43 +61,140 @@ enum shca_mem_status shca_tx_end(struct shca_batch *batch,
 
 /* ---- memory --------------------------------------------------------------- */
 
-/* One more page fragment, for at least @len bytes. */
-static bool shca_batch_add_frag(struct shca_batch *batch, u32 len)
-{
-	u32 want = batch->max_bytes - batch->bytes;
-	struct sk_buff *skb = batch->skb;
-	int nr = skb_shinfo(skb)->nr_frags;
-	struct page *page;
-	unsigned int order;
+/*
+ * Payload lies in pieces of large pages, cut off one after the other.  Pages
+ * whose packets have all been received are used again: a page from the allocator
+ * costs more, a clearing in particular where init_on_alloc is set.
+ */
+#define SHCA_FRAG_BYTES		32768
+#define SHCA_FRAG_PAGES		16
 
-	if (nr == MAX_SKB_FRAGS)
+/**
+ * struct shca_frags - memory for payload, per CPU; bottom halves off
+ * @page:	with a reference each; NULL: none yet
+ * @cur:	the one that is being cut up
+ * @off:	where the rest of it begins
+ * @size:	of it; 0: there is none
+ */
+struct shca_frags {
+	struct page *page[SHCA_FRAG_PAGES];
+	unsigned int cur;
+	u32 off;
+	u32 size;
+};
+
+static DEFINE_PER_CPU(struct shca_frags, shca_frags);
+
+static struct page *shca_frag_alloc(u32 len, u32 *size)
+{
+	gfp_t gfp = GFP_ATOMIC | __GFP_NOWARN | __GFP_COMP;
+	unsigned int order = get_order(SHCA_FRAG_BYTES);
+	struct page *page;
+
+	page = alloc_pages(gfp | __GFP_NORETRY, order);
+	if (!page) {
+		order = get_order(len);
+		page = alloc_pages(gfp, order);
+	}
+	*size = PAGE_SIZE << order;
+	return page;
+}
+
+/* Is the page ours alone, and one to be had without a reserve? */
+static bool shca_frag_idle(struct page *page)
+{
+	return page && page_ref_count(page) == 1 && !page_is_pfmemalloc(page) &&
+	       page_size(page) >= SHCA_FRAG_BYTES;
+}
+
+/* A page with room for @len bytes at @frags->off. */
+static struct page *shca_frag_page(struct shca_frags *frags, u32 len)
+{
+	struct page **slot = &frags->page[frags->cur];
+
+	if (likely(frags->off + len <= frags->size))
+		return *slot;
+	frags->cur = (frags->cur + 1) % SHCA_FRAG_PAGES;
+	frags->off = 0;
+	slot = &frags->page[frags->cur];
+	if (shca_frag_idle(*slot)) {
+		frags->size = page_size(*slot);
+		return *slot;
+	}
+	if (*slot)
+		put_page(*slot);
+	*slot = shca_frag_alloc(len, &frags->size);
+	if (!*slot)
+		frags->size = 0;
+	return *slot;
+}
+
+void shca_tx_exit(void)
+{
+	struct shca_frags *frags;
+	int cpu, i;
+
+	for_each_possible_cpu(cpu) {
+		frags = per_cpu_ptr(&shca_frags, cpu);
+		for (i = 0; i < SHCA_FRAG_PAGES; i++)
+			if (frags->page[i])
+				put_page(frags->page[i]);
+	}
+}
+
+/* Packets of two batches do not share a cache line. */
+static void shca_frag_align(void)
+{
+	struct shca_frags *frags = this_cpu_ptr(&shca_frags);
+
+	frags->off = ALIGN(frags->off, SMP_CACHE_BYTES);
+}
+
+/* Memory for the next @len bytes of a batch that is not linear. */
+static bool shca_batch_find_frag(struct shca_batch *batch, u32 len)
+{
+	struct shca_frags *frags = this_cpu_ptr(&shca_frags);
+	struct skb_shared_info *info = skb_shinfo(batch->skb);
+	struct page *page = shca_frag_page(frags, len);
+
+	if (!page || (info->nr_frags == MAX_SKB_FRAGS &&
+		      !skb_can_coalesce(batch->skb, info->nr_frags, page,
+					frags->off)))
 		return false;
-	order = get_order(clamp_t(u32, want, len, SHCA_FRAG_BYTES));
-	page = alloc_pages(GFP_ATOMIC | __GFP_NOWARN | __GFP_NORETRY |
-			   __GFP_COMP, order);
-	if (!page)
-		return false;
-	skb_fill_page_desc(skb, nr, page, 0, 0);
-	skb->truesize += PAGE_SIZE << order;
-	batch->tail = page_address(page);
-	batch->room = PAGE_SIZE << order;
+	batch->tail = page_address(page) + frags->off;
+	batch->room = len;
 	return true;
+}
+
+static void shca_batch_commit_frag(struct sk_buff *skb, u32 len)
+{
+	struct shca_frags *frags = this_cpu_ptr(&shca_frags);
+	struct page *page = frags->page[frags->cur];
+	int nr = skb_shinfo(skb)->nr_frags;
+
+	if (skb_can_coalesce(skb, nr, page, frags->off)) {
+		skb_frag_size_add(&skb_shinfo(skb)->frags[nr - 1], len);
+	} else {
+		get_page(page);
+		skb_fill_page_desc(skb, nr, page, frags->off, len);
+	}
+	frags->off += len;
+	skb->len += len;
+	skb->data_len += len;
+	skb->truesize += len;
 }
 
 /* @len bytes at the tail have been written and belong to the batch. */
 static void shca_batch_commit(struct shca_batch *batch, u32 len)
 {
-	struct skb_shared_info *info = skb_shinfo(batch->skb);
-
-	if (info->nr_frags) {
-		skb_frag_size_add(&info->frags[info->nr_frags - 1], len);
-		batch->skb->len += len;
-		batch->skb->data_len += len;
-	} else {
+	if (batch->linear) {
 		skb_put(batch->skb, len);
+		batch->tail += len;
+		batch->room -= len;
+	} else {
+		shca_batch_commit_frag(batch->skb, len);
+		batch->room = 0;
 	}
-	batch->tail += len;
-	batch->room -= len;
 	batch->bytes += len;
 	batch->segs++;
 }
@@ -119,12 +216,20 @@ static u32 shca_batch_expect(const struct shca_qp *qp,
 	return 1;
 }
 
+/* What comes next goes to @av. */
+static void shca_batch_aim(struct shca_batch *batch, const struct shca_av *av)
+{
+	if (batch->av != av)
+		batch->seed.len = 0;
+	batch->av = av;
+}
+
 /* Open a batch with a packet of @len bytes. */
 static bool shca_batch_open(struct shca_batch *batch,
 			    const struct shca_pkt *pkt, u32 len)
 {
 	struct shca_qp *qp = batch->qp;
-	u32 expect = shca_batch_expect(qp, pkt), linear;
+	u32 expect = shca_batch_expect(qp, pkt);
 
 	batch->max_bytes = len;
 	batch->max_segs = 1;
@@ -137,9 +242,13 @@ static bool shca_batch_open(struct shca_batch *batch,
 		batch->max_bytes = min(batch->max_bytes,
 				       batch->max_segs * len);
 	}
-	linear = batch->max_segs == 1 ? len :
-		 batch->max_bytes <= SHCA_LINEAR_BATCH ? batch->max_bytes : 0;
-	batch->skb = alloc_skb(qp->link->headroom + linear,
+	if (batch->max_segs == 1)
+		batch->max_bytes = len;
+	batch->linear = batch->max_bytes <= SHCA_LINEAR_BYTES;
+	batch->room = batch->linear ? batch->max_bytes : 0;
+	if (!batch->linear)
+		shca_frag_align();
+	batch->skb = alloc_skb(qp->link->headroom + batch->room,
 			       GFP_ATOMIC | __GFP_NOWARN);
 	if (!batch->skb)
 		return false;
@@ -149,7 +258,6 @@ static bool shca_batch_open(struct shca_batch *batch,
 	batch->seg_len = len;
 	batch->bytes = 0;
 	batch->tail = batch->skb->data;
-	batch->room = linear;
 	return true;
 }
 
@@ -170,12 +278,9 @@ static bool shca_batch_room(struct shca_batch *batch,
 {
 	if (!batch->skb && !shca_batch_open(batch, pkt, len))
 		return false;
-	if (batch->room >= len)
-		return true;
-	/* Linear data cannot grow; fragments can follow fragments. */
-	if (batch->segs && !skb_is_nonlinear(batch->skb))
-		return false;
-	return shca_batch_add_frag(batch, len);
+	if (batch->linear)
+		return batch->room >= len;
+	return shca_batch_find_frag(batch, len);
 }
 
 static enum shca_mem_status shca_build(struct shca_batch *batch,
@@ -188,11 +293,11 @@ static enum shca_mem_status shca_build(struct shca_batch *batch,
 	__le32 icrc;
 
 	shca_hdr_build(pkt, bth);
-	status = shca_mem_gather(qp, pkt, bth + hdr_len);
+	status = shca_mem_gather(qp, pkt, bth + hdr_len, &batch->mr);
 	if (status != SHCA_MEM_OK)
 		return status;
 	memset(bth + hdr_len + pkt->paylen, 0, pkt->pad);
-	icrc = qp->link->icrc(batch->av, batch->segs, bth,
+	icrc = qp->link->icrc(batch->av, &batch->seed, batch->segs, bth,
 			      len - SHCA_ICRC_BYTES);
 	memcpy(bth + len - SHCA_ICRC_BYTES, &icrc, sizeof(icrc));
 	shca_batch_commit(batch, len);
@@ -218,7 +323,7 @@ enum shca_mem_status shca_tx_add(struct shca_batch *batch,
 			return status;
 	}
 	if (!batch->skb)
-		batch->av = av;
+		shca_batch_aim(batch, av);
 	if (!shca_batch_room(batch, pkt, len)) {
 		/* What is in the batch leaves; this packet is lost, if it finds
 		 * no room on its own either.
@@ -227,7 +332,7 @@ enum shca_mem_status shca_tx_add(struct shca_batch *batch,
 			status = shca_tx_end(batch, failed);
 			if (status != SHCA_MEM_OK)
 				return status;
-			batch->av = av;
+			shca_batch_aim(batch, av);
 		}
 		if (!shca_batch_room(batch, pkt, len)) {
 			kfree_skb(batch->skb);

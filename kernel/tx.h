@@ -8,11 +8,10 @@
 #define SHCA_TX_H
 
 #include "core/mem.h"
+#include "link.h"
 
-struct shca_av;
+struct shca_mr;
 struct shca_qp;
-struct shca_route;
-struct sk_buff;
 
 /* How long to wait for a full queue, and how often before it is loss. */
 #define SHCA_BUSY_NS	50000
@@ -38,7 +37,10 @@ struct sk_buff;
  * @handed:	skbs handed to the link since shca_tx_begin()
  * @segs: @seg_len: packets, and the length of each; the last may be shorter
  * @max_segs: @max_bytes: when it is full
- * @tail: @room: where the next packet goes
+ * @linear:	they lie in the skb itself, else in pages
+ * @tail: @room: where the next packet goes, and what there is at least
+ * @seed:	of the ICRCs of packets to @av
+ * @mr:		a region that has been reached, kept for the next packet
  */
 struct shca_batch {
 	struct shca_qp *qp;
@@ -52,8 +54,11 @@ struct shca_batch {
 	u32 seg_len;
 	u32 bytes;
 	u32 max_bytes;
+	bool linear;
 	u8 *tail;
 	u32 room;
+	struct shca_seed seed;
+	struct shca_mr *mr;
 };
 
 /** shca_tx_begin() - an empty batch; no cost until a packet is added */
@@ -81,5 +86,8 @@ enum shca_mem_status shca_tx_add(struct shca_batch *batch,
 /** shca_tx_end() - hand over the rest; SHCA_MEM_OK or _RETRY, as above */
 enum shca_mem_status shca_tx_end(struct shca_batch *batch,
 				 const struct shca_pkt **failed);
+
+/** shca_tx_exit() - give back the memory kept for batches; none are built now */
+void shca_tx_exit(void);
 
 #endif

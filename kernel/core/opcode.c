@@ -47,7 +47,7 @@
 #define LAST	SHCA_OPF_END
 #define ONLY	(SHCA_OPF_START | SHCA_OPF_END)
 
-static const struct shca_opcode_info opcodes[256] = {
+const struct shca_opcode_info shca_opcodes[256] = {
 	ROW(RC, SEND_FIRST, "SEND First", K_SEND | FIRST),
 	ROW(RC, SEND_MIDDLE, "SEND Middle", K_SEND | MIDDLE),
 	ROW(RC, SEND_LAST, "SEND Last", K_SEND | LAST),
@@ -114,12 +114,7 @@ static const struct shca_opcode_info opcodes[256] = {
 	},
 };
 
-static const struct shca_opcode_info reserved = {
+const struct shca_opcode_info shca_opcode_reserved = {
 	.name = "reserved",
 	.hdr_len = SHCA_BTH_BYTES,
 };
-
-const struct shca_opcode_info *shca_opcode_info(u8 opcode)
-{
-	return opcodes[opcode].name ? &opcodes[opcode] : &reserved;
-}

@@ -81,7 +81,15 @@ struct shca_opcode_info {
 	u8 hdr_len;
 };
 
+/* Opcodes without a name are reserved. */
+extern const struct shca_opcode_info shca_opcodes[256];
+extern const struct shca_opcode_info shca_opcode_reserved;
+
 /** shca_opcode_info() - the row of @opcode; never NULL */
-const struct shca_opcode_info *shca_opcode_info(u8 opcode);
+static inline const struct shca_opcode_info *shca_opcode_info(u8 opcode)
+{
+	return likely(shca_opcodes[opcode].name) ? &shca_opcodes[opcode] :
+						   &shca_opcode_reserved;
+}
 
 #endif
