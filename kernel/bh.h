@@ -35,6 +35,12 @@ static inline void shca_bh_schedule(struct shca_bh *bh)
 	queue_work(system_bh_wq, &bh->work);
 }
 
+/* The same on another CPU, as far as the kernel can do that. */
+static inline void shca_bh_schedule_on(int cpu, struct shca_bh *bh)
+{
+	queue_work_on(cpu, system_bh_wq, &bh->work);
+}
+
 /* Context: may sleep. The caller has seen to it that none schedules anew. */
 static inline void shca_bh_cancel(struct shca_bh *bh)
 {
@@ -60,6 +66,11 @@ struct shca_bh {
 #define shca_bh_init(bh, fn) tasklet_setup(&(bh)->tasklet, fn)
 
 static inline void shca_bh_schedule(struct shca_bh *bh)
+{
+	tasklet_schedule(&bh->tasklet);
+}
+
+static inline void shca_bh_schedule_on(int cpu, struct shca_bh *bh)
 {
 	tasklet_schedule(&bh->tasklet);
 }

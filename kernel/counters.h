@@ -41,6 +41,8 @@
 	X(RX_CNP,		"rp_cnp_handled")		\
 	X(RX_DROPPED,		"rx_dropped_messages")		\
 	X(RX_QKEY,		"rx_qkey_mismatch")		\
+	X(RX_STEERED,		"rx_steered")			\
+	X(RX_BACKLOG,		"rx_backlog_drops")		\
 	X(TIMEOUT,		"local_ack_timeout_err")	\
 	X(TX_NO_ROUTE,		"tx_no_route")			\
 	X(TX_NO_MEM,		"tx_no_memory")			\

@@ -8,6 +8,7 @@
 #include "lo.h"
 #include "net.h"
 #include "netlink.h"
+#include "steer.h"
 #include "tx.h"
 #include "../uapi/softhca-abi.h"
 
@@ -24,6 +25,7 @@ static int __init shca_init(void)
 	if (err)
 		return err;
 	shca_roce_init();
+	shca_steer_init();
 	err = shca_net_init();
 	if (err)
 		goto err_icrc;
@@ -58,6 +60,7 @@ static void __exit shca_exit(void)
 	shca_lo_exit();
 	shca_dev_exit();
 	shca_net_exit();
+	shca_steer_exit();
 	shca_tx_exit();
 	shca_icrc_exit();
 	/* kfree_rcu() needs none of our code, but call_rcu() users would. */

@@ -32,6 +32,7 @@
 #include "core/rc.h"
 #include "link.h"
 #include "recv_ring.h"
+#include "steer.h"
 
 struct shca_cq;
 struct shca_dev;
@@ -58,6 +59,8 @@ struct shca_srq;
  * @bh:		continues when a budget is used up, and flushes
  * @continuing:	it will, on the CPU that transmitted last: nobody else transmits
  *		until then, for packets of two CPUs overtake each other
+ * @tx_cpu:	the one that transmitted last; -1: none yet
+ * @steer:	where responses are received
  * @prod:	kernel consumer: requests written
  */
 struct shca_sq {
@@ -81,6 +84,8 @@ struct shca_sq {
 	struct hrtimer timer;
 	struct shca_bh bh;
 	bool continuing;
+	int tx_cpu;
+	struct shca_steer steer;
 	struct shca_route route;
 	struct shca_cq *cq;
 	spinlock_t post_lock;
@@ -103,6 +108,7 @@ struct shca_rq {
 	struct shca_bh bh;
 	bool continuing;
 	struct hrtimer timer;
+	struct shca_steer steer;
 	struct shca_route route;
 	struct shca_cq *cq;
 	struct shca_srq *srq;

@@ -298,6 +298,7 @@ int shca_post_recv(struct ib_qp *ibqp, const struct ib_recv_wr *wr,
 void shca_rq_init(struct shca_qp *qp)
 {
 	spin_lock_init(&qp->rq.lock);
+	qp->rq.steer.cpu = -1;
 	spin_lock_init(&qp->rq.post_lock);
 	shca_bh_init(&qp->rq.bh, shca_rq_continue);
 	hrtimer_setup(&qp->rq.timer, shca_rq_timer, CLOCK_MONOTONIC,

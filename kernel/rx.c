@@ -32,6 +32,7 @@
 #include "qp.h"
 #include "rq.h"
 #include "sq.h"
+#include "steer.h"
 #include "trace.h"
 
 /* Packets that are handed on together. */
@@ -303,9 +304,12 @@ static void shca_rx_one(struct shca_rx_walk *rx, const struct shca_rx_seg *seg)
 	}
 }
 
-/* @skb->data is at the UDP header; not freed here. */
-static void shca_rx_packets(struct shca_net *snet, struct sk_buff *skb,
-			    u32 seg_len)
+/*
+ * All packets of @skb, whose data is at the UDP header; frees it.  @qp: that of
+ * the first one, with a reference that is taken over; or NULL.
+ */
+static void shca_rx_packets(struct shca_net *snet, struct shca_qp *qp,
+			    struct sk_buff *skb, u32 seg_len)
 {
 	struct shca_rx_seg seg = {};
 	struct shca_rx_walk rx;
@@ -314,7 +318,8 @@ static void shca_rx_packets(struct shca_net *snet, struct sk_buff *skb,
 	rx.snet = snet;
 	rx.in = (struct shca_rx_skb){ .skb = skb };
 	rx.ce = shca_is_ce(skb);
-	rx.qp = NULL;
+	rx.qp = qp;
+	rx.path_ok = false;
 	rx.nr = 0;
 	rx.bytes = 0;
 	do {	/* at least once, to count one that is empty */
@@ -324,6 +329,49 @@ static void shca_rx_packets(struct shca_net *snet, struct sk_buff *skb,
 		seg.idx++;
 	} while (seg.off < skb->len);
 	shca_rx_turn(&rx, NULL);
+	consume_skb(skb);
+}
+
+/* The opcode of the first packet, and the QP that it is for, or NULL. */
+static struct shca_qp *shca_rx_peek(struct shca_net *snet,
+				    const struct sk_buff *skb, u8 *opcode)
+{
+	u8 buf[SHCA_BTH_BYTES];
+	const u8 *bth;
+	u32 qpn;
+
+	bth = skb_header_pointer(skb, sizeof(struct udphdr), sizeof(buf), buf);
+	if (!bth)
+		return NULL;
+	*opcode = bth[0];
+	qpn = shca_bth_dqpn(bth);
+	return qpn == 1 ? NULL : shca_net_find_qp(snet, qpn);
+}
+
+/* Receive @skb, here or elsewhere; consumes it. */
+static void shca_rx(struct shca_net *snet, struct sk_buff *skb, u32 seg_len)
+{
+	struct shca_qp *qp;
+	bool response;
+	u8 opcode;
+
+	qp = shca_rx_peek(snet, skb, &opcode);
+	if (qp && qp->type != IB_QPT_UD) {
+		response = opcode == SHCA_OPCODE_CNP ||
+			   shca_opcode_info(opcode)->flags & SHCA_OPF_RESPONSE;
+		if (shca_steer(qp, response, skb, seg_len)) {
+			shca_qp_put(qp);
+			return;
+		}
+	}
+	shca_rx_packets(snet, qp, skb, seg_len);
+}
+
+void shca_rx_steered(struct shca_qp *qp, struct sk_buff *skb, u32 seg_len)
+{
+	/* The caller keeps his reference. */
+	refcount_inc(&qp->ref);
+	shca_rx_packets(qp->dev->snet, qp, skb, seg_len);
 }
 
 int shca_udp_rcv(struct sock *sk, struct sk_buff *skb)
@@ -339,8 +387,7 @@ int shca_udp_rcv(struct sock *sk, struct sk_buff *skb)
 		kfree_skb(skb);
 		return 0;
 	}
-	shca_rx_packets(snet, skb, skb->len);
-	consume_skb(skb);
+	shca_rx(snet, skb, skb->len);
 	return 0;
 }
 
@@ -383,10 +430,11 @@ unsigned int shca_nf_rcv(void *priv, struct sk_buff *skb,
 		return NF_ACCEPT;
 	__skb_pull(skb, skb_transport_offset(skb));
 	/* Its maker chose the length: do not look at each of 64k bytes. */
-	if (seg_len < SHCA_BTH_BYTES + SHCA_ICRC_BYTES)
+	if (seg_len < SHCA_BTH_BYTES + SHCA_ICRC_BYTES) {
 		shca_count_stray(snet, skb, SHCA_CNT_RX_SHORT);
-	else
-		shca_rx_packets(snet, skb, seg_len);
-	consume_skb(skb);
+		consume_skb(skb);
+	} else {
+		shca_rx(snet, skb, seg_len);
+	}
 	return NF_STOLEN;
 }

@@ -3,7 +3,10 @@
 #ifndef SHCA_RX_H
 #define SHCA_RX_H
 
+#include <linux/types.h>
+
 struct nf_hook_state;
+struct shca_qp;
 struct sk_buff;
 struct sock;
 
@@ -18,5 +21,14 @@ int shca_udp_rcv(struct sock *sk, struct sk_buff *skb);
  */
 unsigned int shca_nf_rcv(void *priv, struct sk_buff *skb,
 			 const struct nf_hook_state *state);
+
+/**
+ * shca_rx_steered() - the rest of the way of an skb that has changed CPUs
+ * @qp:		of its first packet
+ * @seg_len:	see shca_steer()
+ *
+ * Context: softirq; consumes @skb.
+ */
+void shca_rx_steered(struct shca_qp *qp, struct sk_buff *skb, u32 seg_len);
 
 #endif

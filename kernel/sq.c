@@ -220,6 +220,7 @@ static bool shca_sq_transmit(struct shca_qp *qp)
 	struct shca_pkt pkt;
 	bool wait = false;
 
+	WRITE_ONCE(sq->tx_cpu, smp_processor_id());
 	shca_tx_begin(&batch, qp, &sq->route);
 	while (budget && batch.handed < SHCA_TX_SKBS &&
 	       shca_req_next(&sq->req, now, &pkt)) {
@@ -250,6 +251,37 @@ struct shca_sq_news {
 	struct shca_rq_news peer_news;
 };
 
+static void shca_sq_queue_on(struct shca_qp *qp, int cpu)
+{
+	lockdep_assert_held(&qp->sq.lock);
+	if (qp->dead)
+		return;
+	qp->sq.continuing = true;
+	shca_bh_schedule_on(cpu, &qp->sq.bh);
+}
+
+static void shca_sq_queue(struct shca_qp *qp)
+{
+	lockdep_assert_held(&qp->sq.lock);
+	if (qp->dead)
+		return;
+	qp->sq.continuing = true;
+	shca_bh_schedule(&qp->sq.bh);
+}
+
+/*
+ * Must another CPU transmit what is to follow?  Responses may be received on
+ * another CPU than the one that transmits (steer.c), whose packets may not have
+ * arrived yet.
+ */
+static bool shca_sq_elsewhere(const struct shca_sq *sq)
+{
+	return sq->steer.cpu >= 0 && in_serving_softirq() &&
+	       sq->req.una_psn != sq->req.max_psn &&
+	       sq->tx_cpu >= 0 && sq->tx_cpu != smp_processor_id() &&
+	       cpu_online(sq->tx_cpu);
+}
+
 /* Return: whether the budget ended it. */
 static bool shca_sq_send(struct shca_qp *qp, struct shca_sq_news *news)
 {
@@ -258,6 +290,10 @@ static bool shca_sq_send(struct shca_qp *qp, struct shca_sq_news *news)
 	if (sq->continuing ||
 	    (sq->req.nxt == sq->req.prod && !sq->direct_more))
 		return false;
+	if (unlikely(shca_sq_elsewhere(sq))) {
+		shca_sq_queue_on(qp, sq->tx_cpu);
+		return false;
+	}
 	if (!news->peer)
 		news->peer = shca_direct_peer(qp);
 	if (news->peer)
@@ -285,15 +321,6 @@ static bool shca_sq_step(struct shca_qp *qp, struct shca_sq_news *news)
 	} while (!more && (taken || retired));
 	shca_sq_arm(qp);
 	return more;
-}
-
-static void shca_sq_queue(struct shca_qp *qp)
-{
-	lockdep_assert_held(&qp->sq.lock);
-	if (qp->dead)
-		return;
-	qp->sq.continuing = true;
-	shca_bh_schedule(&qp->sq.bh);
 }
 
 /* The end of a hold of the lock. */
@@ -598,6 +625,8 @@ int shca_post_send(struct ib_qp *ibqp, const struct ib_send_wr *wr,
 void shca_sq_init(struct shca_qp *qp)
 {
 	spin_lock_init(&qp->sq.lock);
+	qp->sq.tx_cpu = -1;
+	qp->sq.steer.cpu = -1;
 	spin_lock_init(&qp->sq.post_lock);
 	shca_bh_init(&qp->sq.bh, shca_sq_continue);
 	hrtimer_setup(&qp->sq.timer, shca_sq_timer, CLOCK_MONOTONIC,

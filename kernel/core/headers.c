@@ -71,6 +71,11 @@ static void put_be64(u8 *p, u64 v)
 #define BTH_BECN	0x40
 #define BTH_ACKREQ	0x80
 
+u32 shca_bth_dqpn(const u8 *bth)
+{
+	return get_be24(bth + 5);
+}
+
 static void bth_parse(struct shca_pkt *pkt, const u8 *p)
 {
 	pkt->opcode = p[0];
@@ -80,7 +85,7 @@ static void bth_parse(struct shca_pkt *pkt, const u8 *p)
 	pkt->tver = p[1] & BTH_TVER_MASK;
 	pkt->pkey = get_be16(p + 2);
 	pkt->becn = p[4] & BTH_BECN;
-	pkt->dqpn = get_be24(p + 5);
+	pkt->dqpn = shca_bth_dqpn(p);
 	pkt->ackreq = p[8] & BTH_ACKREQ;
 	pkt->psn = get_be24(p + 9);
 }

@@ -63,4 +63,7 @@ static inline u8 shca_hdr_pad(u32 paylen)
 	return -paylen & 3;
 }
 
+/** shca_bth_dqpn() - destination QP of a BTH, before anything is decoded */
+u32 shca_bth_dqpn(const u8 *bth);
+
 #endif

@@ -1,0 +1,46 @@
+/* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
+/*
+ * The receiving half of large batches on a CPU of its own.
+ *
+ * What a sender on this machine transmits is received, by default, in softirq
+ * on the sender's own CPU, within its posting call: one CPU then copies and sums
+ * up everything twice.  Batches are large enough for the other half of the work
+ * to be worth handing over; small packets stay where they are.
+ */
+#ifndef SHCA_STEER_H
+#define SHCA_STEER_H
+
+#include <linux/atomic.h>
+#include <linux/types.h>
+
+struct shca_qp;
+struct sk_buff;
+
+/**
+ * struct shca_steer - where packets for one side of a QP are received
+ * @pending:	skbs that wait on @cpu; all later ones follow them there, so that
+ *		none overtakes
+ * @cpu:	the last choice
+ */
+struct shca_steer {
+	atomic_t pending;
+	int cpu;
+};
+
+/**
+ * shca_steer() - let @skb be received elsewhere, if that is worth while
+ * @qp:		of its first packet, connected; a reference of its own is taken
+ * @response:	which of the QP's sides it is for
+ * @seg_len:	length of its packets, for shca_rx_steered()
+ *
+ * @skb->data is at the UDP header.  Context: softirq.
+ * Return: whether @skb has been taken; it may also have been dropped.
+ */
+bool shca_steer(struct shca_qp *qp, bool response, struct sk_buff *skb,
+		u32 seg_len);
+
+void shca_steer_init(void);
+/** shca_steer_exit() - there is no QP any more */
+void shca_steer_exit(void);
+
+#endif
