@@ -29,6 +29,7 @@
 #include <rdma/uverbs_ioctl.h>
 
 #include "ah.h"
+#include "bell.h"
 #include "buf.h"
 #include "compat.h"
 #include "cq.h"
@@ -142,6 +143,7 @@ static int shca_alloc_ucontext(struct ib_ucontext *uctx, struct ib_udata *udata)
 		return err;
 	if (req.comp_mask)
 		return -EINVAL;
+	resp.features = req.features & SHCA_FEATURE_BELL;
 	return shca_udata_out(udata, &resp, sizeof(resp));
 }
 
@@ -293,7 +295,8 @@ static void shca_dev_init_attrs(struct shca_dev *dev)
 	ibdev->num_comp_vectors = num_possible_cpus();
 	addrconf_addr_eui48((unsigned char *)&ibdev->node_guid,
 			    dev->ndev->dev_addr);
-	/* The bell of a send ring. */
+	/* The bell of a send ring, and that of providers without the former. */
+	ibdev->driver_def = shca_bell_defs;
 	ibdev->uverbs_cmd_mask |= BIT_ULL(IB_USER_VERBS_CMD_POST_SEND);
 	ib_set_device_ops(ibdev, &shca_dev_ops);
 }

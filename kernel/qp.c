@@ -239,6 +239,7 @@ static int shca_qp_map_user(struct shca_qp *qp, struct ib_udata *udata)
 		return err;
 	if (req.comp_mask || req.flags)
 		return -EINVAL;
+	qp->uctx = uctx;
 	qp->ring_mmap = shca_mmap_insert(uctx, qp->ring_buf, true);
 	if (IS_ERR(qp->ring_mmap)) {
 		err = PTR_ERR(qp->ring_mmap);

@@ -122,6 +122,8 @@ struct shca_rq {
  * struct shca_qp - a queue pair
  * @ref: @unused: see above
  * @state: @dead: written under both locks, read under either
+ * @uctx:	the process's context that may ring the bell; NULL: a kernel
+ *		consumer's QP
  * @attr:	what query_qp reports; under @attr_lock
  * @av:	peer; written under both locks
  * @index:	indices that the process writes; NULL never
@@ -140,6 +142,7 @@ struct shca_qp {
 	struct shca_dev *dev;
 	struct ib_qp *ibqp;
 	struct ib_pd *pd;
+	struct ib_ucontext *uctx;
 	const struct shca_link_ops *link;
 	enum ib_qp_type type;
 	bool is_user;

@@ -590,6 +590,13 @@ static int shca_post_kernel(struct shca_qp *qp, const struct ib_send_wr *wr,
 	return err;
 }
 
+void shca_sq_ring(struct shca_qp *qp)
+{
+	shca_sq_run(qp);
+	if (READ_ONCE(qp->status->flags) & SHCA_QPS_ERR)
+		shca_rq_kick(qp);
+}
+
 int shca_post_send(struct ib_qp *ibqp, const struct ib_send_wr *wr,
 		   const struct ib_send_wr **bad_wr)
 {
@@ -602,9 +609,7 @@ int shca_post_send(struct ib_qp *ibqp, const struct ib_send_wr *wr,
 			*bad_wr = wr;
 			return -EINVAL;
 		}
-		shca_sq_run(qp);
-		if (READ_ONCE(qp->status->flags) & SHCA_QPS_ERR)
-			shca_rq_kick(qp);
+		shca_sq_ring(qp);
 		return 0;
 	}
 	if (READ_ONCE(qp->state) < IB_QPS_RTS) {

@@ -18,6 +18,14 @@
 void shca_sq_run(struct shca_qp *qp);
 
 /**
+ * shca_sq_ring() - the bell: a process has written requests, or wants those of
+ * a failed QP flushed
+ *
+ * Context: process; a reference to @qp held, which may be dead.
+ */
+void shca_sq_ring(struct shca_qp *qp);
+
+/**
  * shca_sq_rx() - @nr response packets arrived
  *
  * Context: softirq.

@@ -2,24 +2,41 @@
 /*
  * The doorbell: tells the kernel that a QP has requests to be looked at.  The
  * only system call of the data path, and the only place that knows how it is
- * made: as the uverbs command POST_SEND with no request in it.
+ * made: as a method of this driver, or, with a kernel that has none, as the
+ * uverbs command POST_SEND with no request in it.
  */
 #ifndef SOFTHCA_DOORBELL_H
 #define SOFTHCA_DOORBELL_H
 
 #include <errno.h>
+#include <sys/ioctl.h>
 #include <unistd.h>
 
 #include "softhca.h"
 
 /**
- * shca_doorbell_ring() - have the kernel look at the rings of @qp
+ * shca_doorbell_init() - prepare what is the same in each call
  *
- * Return: 0; else an errno, EIO once the device is gone.
+ * The QP has its number.  Threads share the result, which nobody changes.
  */
-static inline int shca_doorbell_ring(const struct shca_qp *qp)
+static inline void shca_doorbell_init(struct shca_qp *qp)
 {
-	const struct ibv_qp *ibqp = &qp->vqp.qp;
+	struct ib_uverbs_ioctl_hdr *hdr = &qp->bell.hdr;
+
+	hdr->length = sizeof(qp->bell);
+	hdr->object_id = SHCA_OBJECT_BELL;
+	hdr->method_id = SHCA_METHOD_RING;
+	hdr->driver_id = SHCA_DRIVER_ID;
+	hdr->num_attrs = 1;
+	hdr->attrs[0].attr_id = SHCA_ATTR_RING_QPN;
+	hdr->attrs[0].len = sizeof(__u32);
+	hdr->attrs[0].flags = UVERBS_ATTR_F_MANDATORY;
+	hdr->attrs[0].data = qp->vqp.qp.qp_num;
+}
+
+/* Return: 0 or an errno. */
+static inline int shca_doorbell_write(const struct ibv_qp *ibqp)
+{
 	struct ib_uverbs_post_send_resp resp;
 	struct ibv_post_send cmd = {
 		.hdr.command = IB_USER_VERBS_CMD_POST_SEND,
@@ -34,6 +51,22 @@ static inline int shca_doorbell_ring(const struct shca_qp *qp)
 		if (errno != EINTR)
 			return errno;
 	return 0;
+}
+
+/**
+ * shca_doorbell_ring() - have the kernel look at the rings of @qp
+ *
+ * Return: 0; else an errno, EIO once the device is gone.
+ */
+static inline int shca_doorbell_ring(const struct shca_qp *qp)
+{
+	const struct ibv_qp *ibqp = &qp->vqp.qp;
+	const struct shca_context *ctx = to_shca_context(ibqp->context);
+
+	if (unlikely(!(ctx->features & SHCA_FEATURE_BELL)))
+		return shca_doorbell_write(ibqp);
+	return ioctl(ibqp->context->cmd_fd, RDMA_VERBS_IOCTL, &qp->bell) ?
+	       errno : 0;
 }
 
 #endif

@@ -146,6 +146,7 @@ static struct shca_qp *shca_qp_create(struct ibv_context *ibctx,
 	shca_qp_init_rings(qp, &resp.drv_payload, &attr->cap);
 	qp->opcodes = shca_opcodes(attr->qp_type);
 	qp->sig_all = attr->sq_sig_all;
+	shca_doorbell_init(qp);
 	return qp;
 
 err_destroy:

@@ -7,6 +7,7 @@
 
 #include <errno.h>
 #include <stdlib.h>
+#include <string.h>
 #include <unistd.h>
 
 static void shca_free_context(struct ibv_context *ibctx);
@@ -55,11 +56,24 @@ static int shca_cmd_context(struct verbs_context *vctx,
 #endif
 }
 
+/*
+ * What to ask the kernel for.  SOFTHCA_BELL=write does without its newer bell, as
+ * kernels do that have none: for tests of that way, and for comparison.
+ */
+static uint64_t shca_features(void)
+{
+	const char *bell = getenv("SOFTHCA_BELL");
+
+	return bell && !strcmp(bell, "write") ? 0 : SHCA_FEATURE_BELL;
+}
+
 static struct verbs_context *shca_alloc_context(struct ibv_device *ibdev,
 						int cmd_fd, void *private_data)
 {
 	struct shca_cmd_get_context_resp resp = {};
-	struct shca_cmd_get_context cmd = {};
+	struct shca_cmd_get_context cmd = {
+		.drv_payload.features = shca_features(),
+	};
 	struct shca_context *ctx;
 
 	ctx = verbs_init_and_alloc_context(ibdev, cmd_fd, ctx, vctx,

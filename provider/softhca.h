@@ -16,6 +16,7 @@
 #include <stdint.h>
 
 #include <infiniband/driver.h>
+#include <rdma/rdma_user_ioctl_cmds.h>
 #include <util/util.h>
 
 #include "softhca_abi_drv.h"
@@ -87,6 +88,7 @@ struct shca_wq {
  * @index:	head of the request region, read-write; the slots follow
  * @status:	what the kernel tells, mapped read-only
  * @opcodes:	send opcodes of this type of QP, one bit each
+ * @bell:	the command of the doorbell, with its one attribute
  */
 struct shca_qp {
 	struct verbs_qp vqp;
@@ -98,6 +100,11 @@ struct shca_qp {
 	uint32_t opcodes;
 	uint32_t max_inline;
 	bool sig_all;
+	union {
+		struct ib_uverbs_ioctl_hdr hdr;
+		uint8_t room[sizeof(struct ib_uverbs_ioctl_hdr) +
+			     sizeof(struct ib_uverbs_attr)];
+	} bell;
 };
 
 /**

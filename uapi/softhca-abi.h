@@ -248,10 +248,10 @@ struct shca_srq_status {
 /* ---- commands ---------------------------------------------------------- */
 
 /**
- * struct shca_alloc_ucontext_req - @features: what the provider can use
+ * struct shca_alloc_ucontext_req - @features: what the provider can use,
+ * SHCA_FEATURE_*
  *
- * None are defined yet; unknown bits are ignored, since the response tells
- * which were granted.
+ * Unknown bits are ignored, since the response tells which were granted.
  */
 struct shca_alloc_ucontext_req {
 	__aligned_u64 comp_mask;
@@ -346,6 +346,24 @@ struct shca_create_ah_resp {
 	__u32 comp_mask;
 	__u32 handle;			/* for shca_send_wqe.ud.ah */
 };
+
+/* ---- the bell ---------------------------------------------------------- */
+
+/*
+ * "Look at the rings of this QP", after sq_prod was stored.  Where it is granted
+ * (SHCA_FEATURE_BELL), a method of uverbs' ioctl interface on the context's file,
+ * which costs about half of the other form; that one is the uverbs command
+ * POST_SEND without a request in it, which every version takes.
+ *
+ * Returns 0, and the requests have been looked at; EINVAL: no QP of this context
+ * has the number; EIO: the device is gone.
+ */
+#define SHCA_FEATURE_BELL	(1ull << 0)
+
+/* In the name space of drivers (1 << UVERBS_ID_NS_SHIFT), one of each. */
+#define SHCA_OBJECT_BELL	0x1000
+#define SHCA_METHOD_RING	0x1000
+#define SHCA_ATTR_RING_QPN	0x1000	/* __u32, in place */
 
 /* Values of shca_cqe.vendor_err: which check refused (see docs/verbs.md). */
 #define SHCA_VERR_NONE		0
