@@ -33,6 +33,8 @@ static bool shca_cq_fires(struct shca_cq *cq, const struct shca_wc *wc)
 		cq->notify = 0;
 		return true;
 	}
+	if (!cq->ibcq.cq_context)
+		return false;	/* no channel, and it never gets one */
 	smp_mb();	/* completion before arm, see above */
 	arm = READ_ONCE(cq->index->arm);
 	if (arm == cq->armed)
@@ -45,10 +47,11 @@ static bool shca_cq_fires(struct shca_cq *cq, const struct shca_wc *wc)
 }
 
 static void shca_cq_fill(struct shca_cqe *cqe, u32 qpn,
-			 const struct shca_wc *wc)
+			 const struct shca_wc *wc, bool timestamp)
 {
 	cqe->wr_id = wc->wr_id;
-	cqe->timestamp = ktime_get_raw_fast_ns();
+	if (unlikely(timestamp))
+		cqe->timestamp = ktime_get_raw_fast_ns();
 	cqe->status = wc->status;
 	cqe->opcode = wc->opcode;
 	cqe->vendor_err = wc->vendor_err;
@@ -68,6 +71,29 @@ static void shca_cq_fill(struct shca_cqe *cqe, u32 qpn,
 	}
 }
 
+/*
+ * A process's completions are written by its QPs alone, in softirq or with bottom
+ * halves off; only kernel consumers poll and arm, anywhere, and so need more.
+ */
+static unsigned long shca_cq_lock(struct shca_cq *cq)
+{
+	unsigned long flags = 0;
+
+	if (cq->is_user)
+		spin_lock(&cq->lock);
+	else
+		spin_lock_irqsave(&cq->lock, flags);
+	return flags;
+}
+
+static void shca_cq_unlock(struct shca_cq *cq, unsigned long flags)
+{
+	if (cq->is_user)
+		spin_unlock(&cq->lock);
+	else
+		spin_unlock_irqrestore(&cq->lock, flags);
+}
+
 bool shca_cq_post(struct shca_cq *cq, struct ib_qp *qp, u32 qpn,
 		  const struct shca_wc *wc)
 {
@@ -76,13 +102,13 @@ bool shca_cq_post(struct shca_cq *cq, struct ib_qp *qp, u32 qpn,
 	struct shca_cqe *cqe;
 	u32 cons;
 
-	spin_lock_irqsave(&cq->lock, flags);
+	flags = shca_cq_lock(cq);
 	cons = cq->is_user ? READ_ONCE(cq->index->cons) : cq->cons;
 	/* A process may write anything there: all it can do is overflow. */
 	if (cq->overflow || cq->prod - cons >= cq->entries) {
 		first = !cq->overflow;
 		cq->overflow = true;
-		spin_unlock_irqrestore(&cq->lock, flags);
+		shca_cq_unlock(cq, flags);
 		if (first) {
 			shca_count(to_shca_dev(cq->ibcq.device), CQ_OVERFLOW);
 			shca_bh_schedule(&cq->err_bh);
@@ -90,14 +116,14 @@ bool shca_cq_post(struct shca_cq *cq, struct ib_qp *qp, u32 qpn,
 		return false;
 	}
 	cqe = &cq->ring[cq->prod & (cq->entries - 1)];
-	shca_cq_fill(cqe, qpn, wc);
+	shca_cq_fill(cqe, qpn, wc, cq->timestamps);
 	if (cq->qps)
 		cq->qps[cq->prod & (cq->entries - 1)] = qp;
 	cq->prod++;
 	/* Pairs with the acquire load of seq in the provider's poll. */
 	smp_store_release(&cqe->seq, cq->prod);
 	fires = shca_cq_fires(cq, wc);
-	spin_unlock_irqrestore(&cq->lock, flags);
+	shca_cq_unlock(cq, flags);
 
 	trace_shca_complete(qpn, wc);
 	if (!fires)
@@ -141,8 +167,9 @@ static int shca_cq_map_user(struct shca_cq *cq, struct ib_udata *udata)
 	err = shca_udata_in(udata, &req, sizeof(req));
 	if (err)
 		return err;
-	if (req.comp_mask || req.flags)
+	if (req.comp_mask || (req.flags & ~SHCA_CQ_TIMESTAMPS))
 		return -EINVAL;
+	cq->timestamps = req.flags & SHCA_CQ_TIMESTAMPS;
 	cq->ring_mmap = shca_mmap_insert(uctx, cq->ring_buf, false);
 	if (IS_ERR(cq->ring_mmap))
 		return PTR_ERR(cq->ring_mmap);
@@ -181,7 +208,11 @@ static int shca_cq_setup(struct shca_cq *cq, const struct ib_cq_init_attr *attr,
 	cq->is_user = udata;
 	if (!shca_limit_get(&dev->nr_cq, SHCA_LIM_CQ, cq->is_user))
 		return -ENOMEM;
-	spin_lock_init(&cq->lock);
+	cq->is_user = udata;
+	if (cq->is_user)	/* two classes of lock, see shca_cq_lock() */
+		spin_lock_init(&cq->lock);
+	else
+		spin_lock_init(&cq->lock);
 	shca_bh_init(&cq->comp_bh, shca_cq_comp);
 	shca_bh_init(&cq->err_bh, shca_cq_err);
 	cq->entries = roundup_pow_of_two(attr->cqe + 1);

@@ -14,7 +14,7 @@
 
 /**
  * struct shca_cq - a completion queue
- * @lock:	everything below; taken from any context
+ * @lock:	everything below; a kernel consumer's is taken from any context
  * @ring:	completions; a process has it mapped read-only
  * @index:	written by the process (or, for a kernel consumer, by poll);
  *		read once, never trusted
@@ -23,6 +23,7 @@
  * @armed:	last value of index->arm that has fired
  * @cons:	kernel consumer: completions polled
  * @notify:	kernel consumer: SHCA_CQ_ARM_* or 0
+ * @timestamps:	the process reads struct shca_cqe.timestamp
  * @overflow:	a completion was lost; CQ_ERR is raised
  * @qps:	kernel consumer: the QP of each slot
  * @comp_bh:	kernel consumer: runs the handler, never inside a post call
@@ -43,6 +44,7 @@ struct shca_cq {
 	u32 cons;
 	u32 notify;
 	bool is_user;
+	bool timestamps;
 	bool overflow;
 	struct ib_qp **qps;
 	struct rdma_user_mmap_entry *ring_mmap;
@@ -61,7 +63,7 @@ static inline struct shca_cq *to_shca_cq(struct ib_cq *ibcq)
  * @qp:		the consumer's QP, of which @wc is a completion
  * @qpn:	its number
  *
- * Context: any.
+ * Context: softirq or bottom halves off.
  * Return: false: the CQ is full; the completion is lost and CQ_ERR raised, the
  * caller must put its QP into the error state (IBTA 11.6.3.1).
  */

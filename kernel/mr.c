@@ -18,7 +18,20 @@
 			IB_ACCESS_REMOTE_READ | IB_ACCESS_REMOTE_ATOMIC | \
 			IB_ACCESS_OPTIONAL)
 
+/* Keys are random already, so that they need no mixing; see also net.c. */
+static u32 shca_mr_hash(const void *key, u32 len, u32 seed)
+{
+	return *(const u32 *)key ^ seed;
+}
+
+static int shca_mr_cmp(struct rhashtable_compare_arg *arg, const void *obj)
+{
+	return ((const struct shca_mr *)obj)->index != *(const u32 *)arg->key;
+}
+
 static const struct rhashtable_params shca_mr_params = {
+	.hashfn = shca_mr_hash,
+	.obj_cmpfn = shca_mr_cmp,
 	.key_len = sizeof(u32),
 	.key_offset = offsetof(struct shca_mr, index),
 	.head_offset = offsetof(struct shca_mr, node),

@@ -22,7 +22,23 @@
 
 static unsigned int shca_net_id;
 
+/*
+ * Numbers are random already, and whoever sends packets to numbers that do not
+ * exist makes no chain longer.
+ */
+static u32 shca_qp_hash(const void *key, u32 len, u32 seed)
+{
+	return *(const u32 *)key ^ seed;
+}
+
+static int shca_qp_cmp(struct rhashtable_compare_arg *arg, const void *obj)
+{
+	return ((const struct shca_qp *)obj)->qpn != *(const u32 *)arg->key;
+}
+
 static const struct rhashtable_params shca_qp_params = {
+	.hashfn = shca_qp_hash,
+	.obj_cmpfn = shca_qp_cmp,
 	.key_len = sizeof(u32),
 	.key_offset = offsetof(struct shca_qp, qpn),
 	.head_offset = offsetof(struct shca_qp, node),

@@ -25,6 +25,7 @@ enum shca_recv_status shca_recv_ring_fetch(struct shca_dev *dev,
 					   struct shca_recv_ring *ring,
 					   struct shca_recv_wr *wr)
 {
+	const struct shca_sge *sges;
 	struct shca_recv_wqe wqe;
 	const void *slot;
 	u64 length = 0;
@@ -47,13 +48,13 @@ enum shca_recv_status shca_recv_ring_fetch(struct shca_dev *dev,
 	memcpy(&wqe, slot, sizeof(wqe));
 	barrier();	/* @wqe is a copy, not re-read from the slot */
 	wr->wr_id = wqe.wr_id;
-	if (wqe.num_sge <= ring->max_sge && !wqe.reserved) {
+	if (wqe.num_sge <= ring->max_sge && !wqe.reserved)
 		wr->num_sge = wqe.num_sge;
-		memcpy(wr->sge, slot + sizeof(wqe),
-		       wr->num_sge * sizeof(wr->sge[0]));
-	}
-	for (i = 0; i < wr->num_sge; i++)
+	sges = slot + sizeof(wqe);
+	for (i = 0; i < wr->num_sge; i++) {
+		shca_fetch_sge(&wr->sge[i], &sges[i]);
 		length += wr->sge[i].length;
+	}
 	wr->length = min_t(u64, length, SHCA_MAX_MSG);
 	ring->fetched++;
 	/* The slot may be written anew: our reads are done. */

@@ -74,11 +74,11 @@ static void shca_rq_failed(struct shca_qp *qp, const struct shca_pkt *pkt,
 }
 
 /* Transmit what the responder owes. Return: whether the budget ended it. */
-static bool shca_rq_respond(struct shca_qp *qp, struct shca_rq_news *news)
+static bool shca_rq_respond(struct shca_qp *qp, u64 now,
+			    struct shca_rq_news *news)
 {
 	unsigned int budget = SHCA_TX_PKTS;
 	struct shca_rq *rq = &qp->rq;
-	u64 now = ktime_get_ns();
 	const struct shca_pkt *failed;
 	enum shca_mem_status status;
 	struct shca_batch batch;
@@ -170,7 +170,7 @@ void shca_rq_rx(struct shca_qp *qp, const struct shca_pkt *pkt, unsigned int nr)
 	now = ktime_get_ns();
 	while (nr--)
 		shca_rq_accept(qp, pkt++, now, &news);
-	if (!rq->continuing && shca_rq_respond(qp, &news))
+	if (!rq->continuing && shca_rq_respond(qp, now, &news))
 		shca_rq_queue(qp);
 	shca_rq_settle(qp, &news);
 	spin_unlock(&rq->lock);
@@ -238,7 +238,7 @@ SHCA_BH_HANDLER(shca_rq_continue)
 		return;
 	}
 	rq->continuing = false;
-	more = shca_rq_respond(qp, &news);
+	more = shca_rq_respond(qp, ktime_get_ns(), &news);
 	if (qp->state == IB_QPS_ERR)
 		more |= shca_rq_flush(qp);
 	if (more)

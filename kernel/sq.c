@@ -93,10 +93,11 @@ static void shca_sq_parse(struct shca_qp *qp, const struct shca_send_wqe *wqe,
 	}
 	if (wqe->inline_len)
 		goto bad;
-	memcpy(wr->sge, sges, wqe->num_sge * sizeof(*sges));
 	wr->num_sge = wqe->num_sge;
-	for (i = 0; i < wr->num_sge; i++)
+	for (i = 0; i < wr->num_sge; i++) {
+		shca_fetch_sge(&wr->sge[i], &sges[i]);
 		length += wr->sge[i].length;
+	}
 	if (length > SHCA_MAX_MSG) {
 		wr->preset = SHCA_WC_LOC_LEN_ERR;
 		wr->vendor_err = SHCA_VERR_LENGTH;
@@ -215,7 +216,7 @@ static bool shca_sq_transmit(struct shca_qp *qp)
 	struct shca_sq *sq = &qp->sq;
 	const struct shca_pkt *failed;
 	enum shca_mem_status status;
-	u64 now = ktime_get_ns();
+	u64 now = ktime_get_ns();	/* of all: the budget is short */
 	struct shca_batch batch;
 	struct shca_pkt pkt;
 	bool wait = false;

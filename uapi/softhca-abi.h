@@ -139,7 +139,8 @@ struct shca_recv_wqe {
 /**
  * struct shca_cqe - one completion, written by the kernel
  * @wr_id:	of the work request
- * @timestamp:	nanoseconds, CLOCK_MONOTONIC_RAW
+ * @timestamp:	nanoseconds, CLOCK_MONOTONIC_RAW; of a CQ that was made with
+ *		SHCA_CQ_TIMESTAMPS, for the clock costs more than the rest
  * @status:	enum ibv_wc_status
  * @opcode:	enum ibv_wc_opcode
  * @vendor_err:	detail of an error, SHCA_VERR_*, else 0
@@ -265,9 +266,12 @@ struct shca_alloc_ucontext_resp {
 	__u32 reserved;
 };
 
+/* Bits of shca_create_cq_req.flags */
+#define SHCA_CQ_TIMESTAMPS	(1u << 0)
+
 struct shca_create_cq_req {
 	__aligned_u64 comp_mask;
-	__aligned_u64 flags;		/* none defined: zero */
+	__aligned_u64 flags;		/* SHCA_CQ_*, others are refused */
 };
 
 /**

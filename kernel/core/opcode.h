@@ -81,15 +81,16 @@ struct shca_opcode_info {
 	u8 hdr_len;
 };
 
-/* Opcodes without a name are reserved. */
+/* The table: use shca_opcode_info(), rows of reserved opcodes are empty. */
 extern const struct shca_opcode_info shca_opcodes[256];
 extern const struct shca_opcode_info shca_opcode_reserved;
 
 /** shca_opcode_info() - the row of @opcode; never NULL */
 static inline const struct shca_opcode_info *shca_opcode_info(u8 opcode)
 {
-	return likely(shca_opcodes[opcode].name) ? &shca_opcodes[opcode] :
-						   &shca_opcode_reserved;
+	const struct shca_opcode_info *info = &shca_opcodes[opcode];
+
+	return likely(info->name) ? info : &shca_opcode_reserved;
 }
 
 #endif
