@@ -208,7 +208,6 @@ static int shca_cq_setup(struct shca_cq *cq, const struct ib_cq_init_attr *attr,
 	cq->is_user = udata;
 	if (!shca_limit_get(&dev->nr_cq, SHCA_LIM_CQ, cq->is_user))
 		return -ENOMEM;
-	cq->is_user = udata;
 	if (cq->is_user)	/* two classes of lock, see shca_cq_lock() */
 		spin_lock_init(&cq->lock);
 	else
