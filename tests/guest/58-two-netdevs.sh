@@ -18,8 +18,8 @@ run in_a ip addr add $other4/24 dev dummy_a
 run in_a ip -6 addr add $other6/64 dev dummy_a nodad
 run in_a ip link set dummy_a up
 add_device shca_c dummy_a "$ns_a"
-for address in $ip4_a $ip6_a; do run wait_for 10 gid_index shca_a $address; done
-for address in $other4 $other6; do run wait_for 10 gid_index shca_c $address; done
+for address in $ip4_a $ip6_a; do run wait_for 10 gid_index shca_a "$address"; done
+for address in $other4 $other6; do run wait_for 10 gid_index shca_c "$address"; done
 
 pingpong() { # KIND ADDRESS_A ADDRESS_C
 	local gid_a gid_c

@@ -10,6 +10,7 @@ run in_a ip link set lo up
 add_device shca_a lo $ns_a
 counters=/sys/class/infiniband/shca_a/ports/1/hw_counters
 
+# shellcheck disable=SC2016 # backticks of the table
 documented() { sed -n 's/^| `\([a-z_]*\)` |.*/\1/p' "$test_programs/docs/counters.md" | sort; }
 # (lifespan is the RDMA core's: how long it keeps the values)
 present() { find $counters -type f -printf '%f\n' | grep -vx lifespan | sort; }

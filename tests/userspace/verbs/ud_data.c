@@ -4,8 +4,8 @@
 
 #include <arpa/inet.h>
 
-enum { BATCH = 24, SIZE = 100, LAST = 42, GRH = 40, QKEY = 0x11111111,
-       SLOT = 256 };
+enum { BATCH = 24, SIZE = 100, LAST = 42, SLOT = 256 };
+enum { GRH = 40, QKEY = 0x11111111 };
 
 /* BTH, DETH and ICRC; and the UDP header in front of them. */
 enum { OVERHEAD = 12 + 8 + 4, UDP = 8 };
