@@ -29,7 +29,7 @@ pingpong() { # KIND SL GID_A GID_B
 }
 
 # tagged KIND SL PCP : all its packets, of both directions, are of VLAN 9 with
-# that priority (tcpdump prints no "p" where it is 0)
+# that priority
 tagged() {
 	local kind=$1 sl=$2 pcp=$3 all good
 	capture /tmp/sl.pcap "-i veth_a" pingpong "$kind" "$sl" "$vlan_a" "$vlan_b" || return

@@ -24,8 +24,10 @@ echo >$tracing/trace
 run eval "echo 1 >$events/enable"
 
 start_traffic lossy shca_a shca_b
-seen() { grep -q " $1: " $tracing/trace; }
-for event in timeout rx_refused; do run wait_for 30 seen shca_$event; done
+seen() { grep -q "$1" $tracing/trace; }
+for sign in ' shca_timeout: ' reason=icrc verdict=out-of-sequence verdict=nak-sequence; do
+	run wait_for 30 seen "$sign"
+done
 echo "+ an asynchronous event"
 "$test_programs/queue_events" -d shca_a -f 4 last_wqe_is_announced | sed 's/^/  /'
 run eval "echo 0 >$events/enable"

@@ -296,6 +296,7 @@ static int no_event_after_destruction(void)
 
 static struct ib_mr *mr;
 static struct scatterlist *sg;
+static int nr_mapped;
 static struct page *page;
 
 /* All @nr segments are the same page: it is the list that is tested. */
@@ -316,6 +317,9 @@ static void memory_free(void)
 {
 	if (!IS_ERR_OR_NULL(mr))
 		ib_dereg_mr(mr);
+	if (nr_mapped)
+		ib_dma_unmap_sg(dev, sg, nr_mapped, DMA_BIDIRECTIONAL);
+	nr_mapped = 0;
 	kvfree(sg);
 	if (page)
 		__free_page(page);
@@ -374,7 +378,8 @@ static int region_make(int nr)
 	REQUIRE(!memory_make(nr));
 	mr = ib_alloc_mr(pd, IB_MR_TYPE_MEM_REG, nr);
 	REQUIRE(!IS_ERR(mr));
-	REQUIRE(ib_dma_map_sg(dev, sg, nr, DMA_BIDIRECTIONAL) == nr);
+	nr_mapped = ib_dma_map_sg(dev, sg, nr, DMA_BIDIRECTIONAL);
+	REQUIRE(nr_mapped == nr);
 	REQUIRE(ib_map_mr_sg(mr, sg, nr, NULL, PAGE_SIZE) == nr);
 	return 0;
 }

@@ -200,6 +200,7 @@ static void max_rd_atom(void)
 	struct ibv_sge sge;
 	struct ibv_send_wr wr;
 	struct buf mem;
+	struct address peer;
 	struct end a, b;
 
 	REQUIRE_EQ(nic_a()->attr.max_qp_init_rd_atom, max);
@@ -226,9 +227,8 @@ static void max_rd_atom(void)
 	a = end_make(nic_a(), &config);
 	b = end_make(nic_b(), &config);
 	REQUIRE_EQ(end_to_init(&a), 0);
-	REQUIRE_EQ(end_to_rtr(&a, &(struct address){ .gid = nic_a()->gid,
-						      .qpn = b.qp->qp_num }),
-		   EINVAL);
+	peer = end_address(&b);
+	REQUIRE_EQ(end_to_rtr(&a, &peer), EINVAL);
 }
 
 /* ---- memory ------------------------------------------------------------------------------ */

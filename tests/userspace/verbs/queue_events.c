@@ -159,28 +159,42 @@ static void expect_events(uint32_t mask)
 
 /* ---- a CQ that is full ---------------------------------------------------------- */
 
+/* More than a CQ takes that was asked for few: it may be somewhat larger. */
+enum { FEW = 2, MANY = 20 };
+
+/* Successful completions in order, then none: how many. */
+static int in_order(struct ibv_cq *full)
+{
+	struct ibv_wc wc;
+	int n = 0;
+
+	while (ibv_poll_cq(full, 1, &wc) == 1) {
+		REQUIRE_EQ(wc.status, IBV_WC_SUCCESS);
+		REQUIRE_EQ(wc.wr_id, n);
+		n++;
+	}
+	return n;
+}
+
 static void send_cq_overflows(enum ibv_qp_type type)
 {
 	struct ibv_qp *qp, *peer;
-	int i, room;
+	int i, n;
 
-	set_up(2, DEPTH);
-	room = cq->cqe;
-	REQUIRE(room < DEPTH - 2);
+	set_up(FEW, DEPTH);
 	qp = make_qp(type, NULL);
 	peer = make_qp(type, NULL);
 	connect_qp(qp, peer->qp_num);
 	connect_qp(peer, qp->qp_num);
-	for (i = 0; i < room + 2; i++)
+	for (i = 0; i < MANY; i++)
 		receive(peer, i);
-	for (i = 0; i < room + 1; i++)
+	for (i = 0; i < MANY; i++)
 		send_to(qp, peer, i);
 	expect_events(EVENT(CQ_ERR) | EVENT(QP_FATAL));
 	REQUIRE_EQ(state_of(qp), IBV_QPS_ERR);
 	REQUIRE_EQ(state_of(peer), IBV_QPS_RTS);
-	for (i = 0; i < room; i++)
-		wait_ok(cq, i, IBV_WC_SEND);
-	require_no_wc(cq);
+	n = in_order(cq);
+	REQUIRE(n >= cq->cqe && n < MANY);
 }
 
 static void rc_send_cq_overflow_is_fatal(void)
@@ -202,32 +216,29 @@ static void ud_send_cq_overflow_is_fatal(void)
 static void recv_cq_overflows(enum ibv_qp_type type)
 {
 	struct ibv_qp *qp, *peer;
-	int i, room;
+	int i, n;
 
-	set_up(DEPTH, 2);
-	room = rcq->cqe;
-	REQUIRE(room < DEPTH - 2);
+	set_up(DEPTH, FEW);
 	qp = make_qp(type, NULL);
 	peer = make_qp(type, NULL);
 	connect_qp(qp, peer->qp_num);
 	connect_qp(peer, qp->qp_num);
-	for (i = 0; i < room + 2; i++)
+	for (i = 0; i < MANY; i++)
 		receive(peer, i);
-	for (i = 0; i < room + 1; i++) {
+	for (i = 0; i < MANY; i++) {
 		send_to(qp, peer, i);
-		if (i < room)
-			wait_ok(cq, i, IBV_WC_SEND);
+		/* of a reliable connection, the one that did not fit fails */
+		if (wait_wc(cq).status != IBV_WC_SUCCESS)
+			break;
 	}
 	expect_events(EVENT(CQ_ERR) | EVENT(QP_FATAL));
 	REQUIRE_EQ(state_of(peer), IBV_QPS_ERR);
-	for (i = 0; i < room; i++)
-		wait_ok(rcq, i, IBV_WC_RECV);
-	require_no_wc(rcq);
+	n = in_order(rcq);
+	REQUIRE(n >= rcq->cqe && n < MANY);
 }
 
 static void rc_recv_cq_overflow_is_fatal(void)
 {
-	/* the peer's silence is no event of the sender's */
 	recv_cq_overflows(IBV_QPT_RC);
 }
 
@@ -305,9 +316,8 @@ static void sq_index_breaks(enum ibv_qp_type type)
 	wait_ok(cq, 3, IBV_WC_SEND);
 	wait_ok(rcq, 1, IBV_WC_RECV);
 	REQUIRE_EQ(index->sq_prod, 1);
-	/* An empty list rings the bell without a request being written. */
 	__atomic_store_n(&index->sq_prod, 0x40000000, __ATOMIC_RELEASE);
-	/* the peer's answers or the next bell make the kernel look */
+	/* to RTS once more: that makes the kernel look at the ring */
 	while (state_of(qp) == IBV_QPS_RTS) {
 		struct ibv_qp_attr attr = { .qp_state = IBV_QPS_RTS };
 
