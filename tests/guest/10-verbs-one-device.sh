@@ -22,7 +22,7 @@ done
 # UC sends without being told what gets lost: as packets, its messages are shorter
 # than a queue of the network.
 verbs wire.uc rc_errors -d shca_a -f 4 -q uc
-verbs wire.uc rc_data -d shca_a -f 4 -q uc -m 70000
+verbs wire.uc rc_data -d shca_a -f 4 -q uc -m 20000
 run in_a softhca dev set shca_a path auto
 verbs auto.uc rc_errors -d shca_a -f 6 -q uc
 verbs auto.uc rc_data -d shca_a -f 6 -q uc

@@ -91,7 +91,8 @@ was_direct() {
 	[ $((direct - before)) -gt 500 ]
 }
 
-srqs() { rdma resource show srq dev shca_a 2>/dev/null | grep -c 'type BASIC'; }
+# ("dev shca_a srqn 1 type BASIC ...")
+srqs() { rdma resource show srq | grep -c shca_a; }
 uses_srq() {
 	echo "shared receive queues: $(srqs)"
 	if [ "$1" = 1 ]; then [ "$(srqs)" -gt 0 ]; else [ "$(srqs)" = 0 ]; fi
@@ -100,7 +101,7 @@ uses_srq() {
 end_serve() {
 	run rm -f $target/ports/1/subsystems/$nqn
 	run rmdir $target/ports/1 $target/subsystems/$nqn/namespaces/1 $target/subsystems/$nqn
-	run modprobe -r nvmet-rdma
+	run wait_for 10 modprobe -r nvmet-rdma
 }
 
 for use_srq in 0 1; do
