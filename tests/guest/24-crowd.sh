@@ -22,16 +22,20 @@ declare -A programs=(
 	[atomic_rc]="ib_atomic_bw"
 )
 declare -A pid_a pid_b
+# Before 6.4 softirqs wait for ksoftirqd once it runs, which has to share the CPUs
+# with a dozen programs that poll: time-outs are longer then.
+patience=()
+[[ $(uname -r) != 6.[0-3].* ]] || patience=(-u 18)
 
 # both_ends NAME PORT COMMAND... : starts them
 both_ends() {
 	local name=$1 port=$2
 	shift 2
-	ip netns exec $ns_b timeout $(((duration + 60) * slow)) "$@" -F -D "$duration" -p "$port" \
+	ip netns exec $ns_b timeout $(((duration + 60) * slow)) "$@" "${patience[@]}" -F -D "$duration" -p "$port" \
 		-d shca_b -x "$gid_b" >"/tmp/crowd.$name.b" 2>&1 &
 	pid_b[$name]=$!
 	wait_for 20 listening $ns_b "$port" || return 1
-	ip netns exec $ns_a timeout $(((duration + 60) * slow)) "$@" -F -D "$duration" -p "$port" \
+	ip netns exec $ns_a timeout $(((duration + 60) * slow)) "$@" "${patience[@]}" -F -D "$duration" -p "$port" \
 		-d shca_a -x "$gid_a" $ip4_b >"/tmp/crowd.$name.a" 2>&1 &
 	pid_a[$name]=$!
 }
@@ -41,8 +45,9 @@ ended() {
 	local status=0
 	wait "${pid_a[$1]}" || status=$?
 	wait "${pid_b[$1]}" || status=$((status ? status : $?))
-	# size, number of exchanges, peak, average, ...
-	awk '$1 ~ /^[0-9]+$/ && $2 > 0 && $4 > 0 { print; good = 1 } END { exit !good }' \
+	# size, number of exchanges; then figures that are 0 where perftest could not
+	# find the speed of its clock, as on a busy emulated machine
+	awk '$1 ~ /^[0-9]+$/ && $2 > 0 { print; good = 1 } END { exit !good }' \
 		"/tmp/crowd.$1.a" || status=1
 	[ "$status" = 0 ] || cat "/tmp/crowd.$1.b" "/tmp/crowd.$1.a"
 	return "$status"
