@@ -22,10 +22,10 @@ declare -A programs=(
 	[atomic_rc]="ib_atomic_bw"
 )
 declare -A pid_a pid_b
-# Before 6.4 softirqs wait for ksoftirqd once it runs, which has to share the CPUs
+# On 6.1 softirqs wait for ksoftirqd once it runs, which has to share the CPUs
 # with a dozen programs that poll: time-outs are longer then.
 patience=()
-[[ $(uname -r) != 6.[0-3].* ]] || patience=(-u 18)
+[[ $(uname -r) != 6.1.* ]] || patience=(-u 18)
 
 # both_ends NAME PORT COMMAND... : starts them
 both_ends() {
