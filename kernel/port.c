@@ -41,7 +41,8 @@ static void shca_port_speed(struct shca_dev *dev, u32 port,
 
 	rtnl_lock();
 	known = dev->ndev->reg_state == NETREG_REGISTERED &&
-		!__ethtool_get_link_ksettings(dev->ndev, &link);
+		!__ethtool_get_link_ksettings(dev->ndev, &link) &&
+		link.base.speed != (u32)SPEED_UNKNOWN;
 	rtnl_unlock();
 	if (known && !ib_get_eth_speed(&dev->ibdev, port, &attr->active_speed,
 				       &attr->active_width))

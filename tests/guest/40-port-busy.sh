@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 #
-# UDP port 4791 belongs to somebody else, as when rdma_rxe is loaded: the link
+# UDP port 4791 belongs to somebody else, as when rdma_rxe has a device: the link
 # is refused with EADDRINUSE, the kernel's log says why in one sentence, nothing
 # is left behind, and another namespace is not concerned.
 . "$(dirname "$0")/lib.sh"
@@ -22,6 +22,9 @@ no_device() { [ ! -e /sys/class/infiniband/shca_busy ]; }
 run modprobe softhca
 run modprobe rdma_rxe
 at_exit modprobe -r rdma_rxe
+# up to 6.12 it takes the port when it is loaded, later with its first device
+at_exit rdma link delete rxe_busy
+run rdma link add rxe_busy type rxe netdev dummy_busy
 mark=port-busy-$$
 echo "$mark" >/dev/kmsg
 
@@ -35,6 +38,7 @@ make_pair 1500
 check other_namespace_works between_pair ibv_rc_pingpong -c -n 50 -d shca_b -g "$(gid_index shca_b $ip4_b)" -- \
 	ibv_rc_pingpong -c -n 50 -d shca_a -g "$(gid_index shca_a $ip4_a)" ADDRESS
 
+run rdma link delete rxe_busy
 run modprobe -r rdma_rxe
 check works_once_the_port_is_free add
 check link_delete rdma link delete shca_busy
