@@ -54,6 +54,9 @@ set_mtu() {
 }
 
 make_pair $mtu_now
+# A UC message of 8 MiB is 2048 packets, none of which may be lost where a CPU
+# does not come to receiving.
+run sysctl -q net.core.netdev_max_backlog=10000
 declare -A gid_a gid_b address=([4]=$ip4_b [6]=$ip6_b)
 gid_a=([4]=$(gid_index shca_a $ip4_a) [6]=$(gid_index shca_a $ip6_a))
 gid_b=([4]=$(gid_index shca_b $ip4_b) [6]=$(gid_index shca_b $ip6_b))

@@ -15,7 +15,7 @@ import struct
 import time
 from ipaddress import ip_address
 
-import pyverbs.enums as e
+import enums as e
 from pyverbs.addr import AH, AHAttr, GID, GlobalRoute
 from pyverbs.cq import CQ
 from pyverbs.device import Context

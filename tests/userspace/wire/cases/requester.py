@@ -3,7 +3,7 @@
 import struct
 import time
 
-import pyverbs.enums as e
+import enums as e
 from pyverbs.pd import PD
 from pyverbs.pyverbs_error import PyverbsRDMAError
 from pyverbs.wr import SGE

@@ -5,7 +5,7 @@ import select
 import struct
 import time
 
-import pyverbs.enums as e
+import enums as e
 from pyverbs.cq import CQ, CompChannel
 from pyverbs.pd import PD
 from pyverbs.wr import SGE

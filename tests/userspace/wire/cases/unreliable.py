@@ -2,7 +2,7 @@
 """UC and UD: nothing is answered, and nothing but the message is lost."""
 
 
-import pyverbs.enums as e
+import enums as e
 from pyverbs.addr import AH
 from pyverbs.wr import SGE
 
