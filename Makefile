@@ -4,7 +4,7 @@
 #
 #   make               module and provider for KDIR (default: the running kernel)
 #   make demo          two devices in a QEMU guest exchange real traffic
-#   make check         every test; TESTS=pattern runs some, KERNELS="6.1 6.12 7.2 debug",
+#   make check         every test; TESTS=pattern runs some, KERNELS="6.1 7.2 debug kcsan",
 #                      BUILDS=all also builds for every kernel and tests the packages
 #   make soak          the tests that take long
 #   make style         checkpatch, sparse, clang-format, shellcheck
