@@ -295,19 +295,16 @@ static void shca_fill_ip6(const struct shca_av *av, struct ipv6hdr *ip, u32 len)
 static u32 shca_seed_tx(const struct shca_av *av, u32 udp_len)
 {
 	struct udphdr udp;
+	struct ipv6hdr ip6;
+	struct iphdr ip4;
 
 	shca_fill_udp(av, &udp, udp_len);
 	if (av->roce.ipv4) {
-		struct iphdr ip;
-
-		shca_fill_ip4(av, &ip, 0);
-		return shca_icrc_lower4(ip, udp, udp_len);
-	} else {
-		struct ipv6hdr ip;
-
-		shca_fill_ip6(av, &ip, sizeof(ip));
-		return shca_icrc_lower6(ip, udp, udp_len);
+		shca_fill_ip4(av, &ip4, 0);
+		return shca_icrc_lower4(ip4, udp, udp_len);
 	}
+	shca_fill_ip6(av, &ip6, sizeof(ip6));
+	return shca_icrc_lower6(ip6, udp, udp_len);
 }
 
 static __le32 shca_roce_icrc(const struct shca_av *av, struct shca_seed *seed,

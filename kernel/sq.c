@@ -277,7 +277,7 @@ static void shca_sq_queue(struct shca_qp *qp)
  */
 static bool shca_sq_elsewhere(const struct shca_sq *sq)
 {
-	return sq->steer.cpu >= 0 && in_serving_softirq() &&
+	return READ_ONCE(sq->steer.cpu) >= 0 && in_serving_softirq() &&
 	       sq->req.una_psn != sq->req.max_psn &&
 	       sq->tx_cpu >= 0 && sq->tx_cpu != smp_processor_id() &&
 	       cpu_online(sq->tx_cpu);

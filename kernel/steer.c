@@ -14,12 +14,14 @@
  * it holds not, and has forgotten it.
  *
  * Only idle CPUs are made use of.  One that has been found at work is left alone
- * for a while: to take time from it gains nothing, and if it is a virtual one, the
- * host may not let it run at all for longer than the batch would take here.
+ * for a while, for to take time from it gains nothing; and longer one that came
+ * later than the batch would have been received here, as a virtual CPU does whose
+ * host has others to run.
  */
 #include "steer.h"
 
 #include <linux/jiffies.h>
+#include <linux/ktime.h>
 #include <linux/moduleparam.h>
 #include <linux/netfilter.h>
 #include <linux/percpu.h>
@@ -42,10 +44,14 @@
 #define SHCA_STEER_LIMIT	1000u
 /* skbs taken from it before other softirqs have their turn. */
 #define SHCA_STEER_BUDGET	16
-/* How long a CPU that was at work is left alone. */
-#define SHCA_STEER_PAUSE	(HZ / 10)
+/* How long a CPU is left alone that was at work, or that came late. */
+#define SHCA_STEER_BUSY		(HZ / 10)
+#define SHCA_STEER_LATE		HZ
+/* What is late. */
+#define SHCA_STEER_LATE_NS	(500 * NSEC_PER_USEC)
 
-static bool shca_steer_batches = true;
+/* Off: it has not been measured yet on a machine that is otherwise idle. */
+static bool shca_steer_batches;
 module_param_named(steer, shca_steer_batches, bool, 0644);
 MODULE_PARM_DESC(steer, "receive large batches from senders on this machine on another CPU than the sender's");
 
@@ -53,6 +59,8 @@ MODULE_PARM_DESC(steer, "receive large batches from senders on this machine on a
  * struct shca_steer_queue - skbs to be received on one CPU
  * @skbs:	they and their lock
  * @woken:	@csd is on its way, or @bh has not begun
+ * @running:	@bh is at it
+ * @woken_at:	when it was woken while it was not, ns; 0: since it was awake
  * @idle_from:	when that CPU may be asked again, in jiffies
  * @csd:	lets that CPU schedule @bh
  * @bh:		empties the queue
@@ -60,6 +68,8 @@ MODULE_PARM_DESC(steer, "receive large batches from senders on this machine on a
 struct shca_steer_queue {
 	struct sk_buff_head skbs;
 	atomic_t woken;
+	bool running;
+	u64 woken_at;
 	unsigned long idle_from;
 	call_single_data_t csd;
 	struct shca_bh bh;
@@ -114,12 +124,12 @@ static bool shca_steer_idle(int cpu, int self)
 /* Another CPU, of the same node, that stays the same for a QP; -1: none. */
 static int shca_steer_other(const struct shca_steer *steer, u32 qpn)
 {
-	int self = smp_processor_id(), cpu, found = -1;
+	int self = smp_processor_id(), cpu = READ_ONCE(steer->cpu), found = -1;
 	const struct cpumask *node = cpumask_of_node(cpu_to_node(self));
 	int skip;
 
-	if (shca_steer_idle(steer->cpu, self))
-		return steer->cpu;
+	if (shca_steer_idle(cpu, self))
+		return cpu;
 	skip = qpn % max(cpumask_weight(node), 1u);
 	for_each_cpu(cpu, node) {
 		if (shca_steer_idle(cpu, self))
@@ -161,7 +171,7 @@ static void shca_steer_wake(void *arg)
 
 	/* (what a softirq interrupts here may be our own) */
 	if (!in_serving_softirq() && !is_idle_task(current))
-		WRITE_ONCE(queue->idle_from, jiffies + SHCA_STEER_PAUSE);
+		WRITE_ONCE(queue->idle_from, jiffies + SHCA_STEER_BUSY);
 	shca_bh_schedule(&queue->bh);
 }
 
@@ -181,9 +191,14 @@ SHCA_BH_HANDLER(shca_steer_drain)
 {
 	struct shca_steer_queue *queue =
 		container_of(bh, struct shca_steer_queue, bh);
+	u64 woken_at = READ_ONCE(queue->woken_at);
 	int budget = SHCA_STEER_BUDGET;
 	struct sk_buff *skb;
 
+	if (woken_at && ktime_get_ns() > woken_at + SHCA_STEER_LATE_NS)
+		WRITE_ONCE(queue->idle_from, jiffies + SHCA_STEER_LATE);
+	WRITE_ONCE(queue->running, true);
+	WRITE_ONCE(queue->woken_at, 0);
 	atomic_set(&queue->woken, 0);
 	/* Whoever queues from here on either is seen below, or wakes us. */
 	smp_mb();
@@ -193,7 +208,25 @@ SHCA_BH_HANDLER(shca_steer_drain)
 		shca_steer_one(skb);
 	rcu_read_unlock();
 	local_bh_enable();
+	WRITE_ONCE(queue->running, false);
 	if (!skb_queue_empty(&queue->skbs) && !atomic_xchg(&queue->woken, 1))
+		shca_bh_schedule(&queue->bh);
+}
+
+/* There is something in the queue of @cpu. */
+static void shca_steer_call(struct shca_steer_queue *queue, int cpu)
+{
+	/* Fully ordered: queued before, and pairs with shca_steer_drain(). */
+	if (atomic_xchg(&queue->woken, 1))
+		return;
+	if (cpu == smp_processor_id()) {
+		shca_bh_schedule(&queue->bh);
+		return;
+	}
+	if (!READ_ONCE(queue->running))
+		WRITE_ONCE(queue->woken_at, ktime_get_ns());
+	/* A CPU that is gone takes no call; its queue then is emptied here. */
+	if (smp_call_function_single_async(cpu, &queue->csd))
 		shca_bh_schedule(&queue->bh);
 }
 
@@ -228,12 +261,7 @@ bool shca_steer(struct shca_qp *qp, bool response, struct sk_buff *skb,
 	WRITE_ONCE(steer->cpu, cpu);
 	atomic_inc(&steer->pending);
 	skb_queue_tail(&queue->skbs, skb);
-	smp_mb__before_atomic();
-	/* A CPU that is gone takes no call; its queue then is emptied here. */
-	if (!atomic_xchg(&queue->woken, 1) &&
-	    (cpu == smp_processor_id() ||
-	     smp_call_function_single_async(cpu, &queue->csd)))
-		shca_bh_schedule(&queue->bh);
+	shca_steer_call(queue, cpu);
 	return true;
 }
 

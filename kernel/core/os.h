@@ -41,8 +41,6 @@ typedef int64_t s64;
 #define static_assert(e, ...)	_Static_assert(e, #e)
 #endif
 #define fallthrough		__attribute__((__fallthrough__))
-#undef __always_inline	/* of the C library */
-#define __always_inline		inline __attribute__((__always_inline__))
 #define DIV_ROUND_UP(n, d)	(((n) + (d) - 1) / (d))
 
 #endif

@@ -37,12 +37,12 @@ pingpong() {
 
 # counted yes|no COMMAND... : it succeeds, and batches were steered or not
 counted() {
-	local wanted=$1 before after=no
+	local wanted=$1 before moved=no
 	shift
 	before=$(steered)
 	"$@" || return
-	[ "$(steered)" = "$before" ] || after=yes
-	[ $after = "$wanted" ] || { echo "steered: $after, not $wanted"; return 1; }
+	[ "$(steered)" = "$before" ] || moved=yes
+	[ $moved = "$wanted" ] || { echo "steered: $moved, not $wanted"; return 1; }
 }
 in_order() {
 	local before
@@ -56,13 +56,14 @@ in_order() {
 
 make_pair 9000
 gid_a=$(gid_index shca_a $ip4_a) gid_b=$(gid_index shca_b $ip4_b)
-[ "$(cat $parameter)" = Y ] || run sh -c "echo Y >$parameter"
+default=$(cat $parameter)
+at_exit sh -c "echo $default >$parameter"
+run sh -c "echo Y >$parameter"
 for operation in write send read; do
 	check $operation counted yes in_order bandwidth $operation 262144 200
 done
 check data counted yes pingpong
 check small_stay counted no bandwidth send 8 1000
 run sh -c "echo N >$parameter"
-at_exit sh -c "echo Y >$parameter"
 check off counted no bandwidth write 262144 50
 check off_data counted no pingpong
