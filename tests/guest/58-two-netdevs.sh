@@ -27,7 +27,7 @@ pingpong() { # KIND ADDRESS_A ADDRESS_C
 	on_itself "ibv_${1}_pingpong" -n 20 -d shca_c -g "$gid_c" -- \
 		timeout 20 "ibv_${1}_pingpong" -n 20 -d shca_a -g "$gid_a" ADDRESS
 }
-direct() { in_a cat /sys/class/infiniband/shca_a/ports/1/hw_counters/tx_direct_packets; }
+direct() { cat /sys/class/infiniband/shca_a/ports/1/hw_counters/tx_direct_packets; }
 left() { in_a cat /sys/class/net/veth_a/statistics/tx_packets; }
 is_direct() {
 	local before
@@ -44,14 +44,14 @@ stays_here() {
 	echo "packets that left by the wire: $(($(left) - before))"
 	[ $(($(left) - before)) -lt 10 ]
 }
-check ipv4.direct is_direct pingpong rc $ip4_a $other4
-check ipv6.direct is_direct pingpong rc $ip6_a $other6
-check ud stays_here pingpong ud $ip4_a $other4
+# (With IPv4 the RDMA core looks for the peer behind the first netdev alone when a
+# QP is connected without rdma_cm, and refuses.)
+check direct is_direct pingpong rc $ip6_a $other6
+check ud stays_here pingpong ud $ip6_a $other6
 run in_a softhca dev set shca_a path wire
 run in_a softhca dev set shca_c path wire
-check ipv4.wire stays_here pingpong rc $ip4_a $other4
-check ipv6.wire stays_here pingpong rc $ip6_a $other6
-check uc stays_here pingpong uc $ip4_a $other4
+check wire stays_here pingpong rc $ip6_a $other6
+check uc stays_here pingpong uc $ip6_a $other6
 
 rping_to() {
 	local pid status=0
