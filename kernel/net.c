@@ -11,6 +11,7 @@
 #include <linux/module.h>
 #include <linux/netfilter_ipv4.h>
 #include <linux/random.h>
+#include <linux/wait_bit.h>
 #include <net/net_namespace.h>
 #include <net/netns/generic.h>
 #include <net/udp_tunnel.h>
@@ -133,29 +134,38 @@ err:
 	return PTR_ERR(sock);
 }
 
+/* The last that this caller does with @snet: it may be freed at once. */
+static void shca_net_release(struct shca_net *snet)
+{
+	if (atomic_dec_and_test(&snet->refs))
+		wake_up_var(&snet->refs);	/* only its address counts */
+}
+
 struct shca_net *shca_net_get(struct net *net)
 {
 	struct shca_net *snet = net_generic(net, shca_net_id);
 	int err = 0;
 
+	atomic_inc(&snet->refs);
 	mutex_lock(&snet->lock);
 	if (!snet->users)
 		err = shca_open_sockets(snet);
 	if (!err)
 		snet->users++;
 	mutex_unlock(&snet->lock);
-	return err ? ERR_PTR(err) : snet;
+	if (!err)
+		return snet;
+	shca_net_release(snet);
+	return ERR_PTR(err);
 }
 
 void shca_net_put(struct shca_net *snet)
 {
 	mutex_lock(&snet->lock);
-	if (!--snet->users) {
+	if (!--snet->users)
 		shca_close_sockets(snet);
-		/* Under the lock: a waiter frees @snet after taking it. */
-		wake_up_all(&snet->idle);
-	}
 	mutex_unlock(&snet->lock);
+	shca_net_release(snet);
 }
 
 static void shca_net_note_freed(struct shca_net *snet, u32 qpn)
@@ -257,18 +267,8 @@ static int __net_init shca_net_init_one(struct net *net)
 	spin_lock_init(&snet->freed_lock);
 	spin_lock_init(&snet->gsi_lock);
 	INIT_LIST_HEAD(&snet->gsi);
-	init_waitqueue_head(&snet->idle);
+	atomic_set(&snet->refs, 0);
 	return rhashtable_init(&snet->qps, &shca_qp_params);
-}
-
-static bool shca_net_is_idle(struct shca_net *snet)
-{
-	bool idle;
-
-	mutex_lock(&snet->lock);
-	idle = !snet->users;
-	mutex_unlock(&snet->lock);
-	return idle;
 }
 
 static void __net_exit shca_net_exit_one(struct net *net)
@@ -278,7 +278,7 @@ static void __net_exit shca_net_exit_one(struct net *net)
 	/* The namespace's netdevs are gone (subsystems exit after devices), so
 	 * each device here is being unregistered by the RDMA core's work.
 	 */
-	wait_event(snet->idle, shca_net_is_idle(snet));
+	wait_var_event(&snet->refs, !atomic_read(&snet->refs));
 	rhashtable_destroy(&snet->qps);
 }
 

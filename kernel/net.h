@@ -34,7 +34,9 @@ struct socket;
  * @freed: @nr_freed: numbers that QPs had lately; under @freed_lock
  * @gsi:	QP1 of each device, oldest first; changed under @gsi_lock, read
  *		under RCU
- * @idle:	woken when @users becomes 0
+ * @refs:	calls and devices that use this struct; it is waited for before
+ *		the namespace frees it (the mutex could not tell: its unlocker
+ *		may still look at it when the next owner has it already)
  */
 struct shca_net {
 	struct net *net;
@@ -49,7 +51,7 @@ struct shca_net {
 	u32 nr_freed;
 	spinlock_t gsi_lock;
 	struct list_head gsi;
-	wait_queue_head_t idle;
+	atomic_t refs;
 };
 
 /**
