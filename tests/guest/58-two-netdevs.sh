@@ -21,6 +21,11 @@ add_device shca_c dummy_a "$ns_a"
 for address in $ip4_a $ip6_a; do run wait_for 10 gid_index shca_a "$address"; done
 for address in $other4 $other6; do run wait_for 10 gid_index shca_c "$address"; done
 
+# For IPv4 the RDMA core itself asks for a neighbour on the source's netdev, also
+# where the address is of this host and nobody out there has it.
+run in_a ip neigh replace $other4 dev veth_a nud permanent lladdr "$(in_a cat /sys/class/net/dummy_a/address)"
+run in_a ip neigh replace $ip4_a dev dummy_a nud permanent lladdr "$(in_a cat /sys/class/net/veth_a/address)"
+
 pingpong() { # KIND ADDRESS_A ADDRESS_C
 	local gid_a gid_c
 	gid_a=$(gid_index shca_a "$2") gid_c=$(gid_index shca_c "$3")
