@@ -21,11 +21,11 @@ sent() {
 	capture "/tmp/$name.pcap" "-i veth_a -Q out" "$@"
 }
 
-# Payload of ours is not RPC, NVMe or SMB, though it may look so to tshark: neither
-# its guesses (not every version tells their names) nor their protocols.
+# Payload of ours is not RPC, NVMe or SMB, though it may look so to tshark. (Where
+# the version does not tell the guesses' own names, their protocols are left out.)
 readarray -t guesses < <(tshark -G heuristic-decodes 2>/dev/null | awk '
 	/^infiniband\.payload/ && $5 != "" { print "--disable-heuristic"; print $5 }
-	/^infiniband\.payload/ && $2 != "ethertype" { print "--disable-protocol"; print $2 }')
+	/^infiniband\.payload/ && $5 == "" && $2 != "ethertype" { print "--disable-protocol"; print $2 }')
 
 # One line per packet of all captures: opcode; malformed; what tshark minds. It
 # minds an IPv6 packet without UDP checksum, which annex A17.3.1 permits.
