@@ -25,7 +25,7 @@ answer_after() {
 	"$test_programs/bell" -d shca_a removed >$said &
 	ringer=$!
 	check "$label.rings" wait_for 20 grep -q ready $said
-	check "$label.not_delayed" within 1000 "rdma link show" "$@"
+	check "$label.not_delayed" within $((removal_seconds * 1000)) "rdma link show" "$@"
 	check "$label.fails_then" wait $ringer
 	cat $said
 	rm -f $said
