@@ -76,6 +76,7 @@ static void shca_cq_fill(struct shca_cqe *cqe, u32 qpn,
  * halves off; only kernel consumers poll and arm, anywhere, and so need more.
  */
 static unsigned long shca_cq_lock(struct shca_cq *cq)
+	__acquires(&cq->lock)
 {
 	unsigned long flags = 0;
 
@@ -87,6 +88,7 @@ static unsigned long shca_cq_lock(struct shca_cq *cq)
 }
 
 static void shca_cq_unlock(struct shca_cq *cq, unsigned long flags)
+	__releases(&cq->lock)
 {
 	if (cq->is_user)
 		spin_unlock(&cq->lock);

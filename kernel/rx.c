@@ -183,8 +183,8 @@ static bool shca_path_ok(struct shca_rx_walk *rx, u16 *vlan)
 		return true;	/* it was found by the address */
 	if (qp->type == IB_QPT_UD)
 		return qp->link->serves(qp->dev, rx->in.skb, vlan);
-	/* Half an old vector, half a new one is that of no peer: a lost packet. */
 	if (!rx->path_ok)
+		/* Half an old vector, half a new one is no peer's: a lost packet. */
 		rx->path_ok = data_race(qp->link->check(&qp->av, rx->in.skb));
 	return rx->path_ok;
 }

@@ -43,7 +43,7 @@ for side in a b; do
 	run ip -n shca-$side link add link veth_$side name veth_$side.5 type vlan id 5
 	run configure shca-$side veth_$side.5 10.78.5.$host fd78:5::$host
 	for address in 10.78.5.$host fd78:5::$host; do
-		run wait_for 10 gid_index shca_$side $address
+		run wait_for 10 gid_index "shca_$side" "$address"
 	done
 done
 run wait_for 10 in_a ping -q -c 1 -W 1 fd78:5::2

@@ -110,15 +110,15 @@ for use_srq in 0 1; do
 	run modprobe nvmet-rdma use_srq=$use_srq
 	serve
 	run softhca dev set shca_a path auto
-	check $name.connect connect
-	check $name.receive_queues uses_srq $use_srq
-	check $name.data_direct data_is_right
-	check $name.direct_path_was_used was_direct
-	check $name.disconnect disconnect
+	check "$name.connect" connect
+	check "$name.receive_queues" uses_srq "$use_srq"
+	check "$name.data_direct" data_is_right
+	check "$name.direct_path_was_used" was_direct
+	check "$name.disconnect" disconnect
 	run softhca dev set shca_a path wire
-	check $name.connect_wire connect
-	check $name.data_wire data_is_right
-	[ $use_srq = 1 ] || { check $name.disconnect_wire disconnect; end_serve; }
+	check "$name.connect_wire" connect
+	check "$name.data_wire" data_is_right
+	[ "$use_srq" = 1 ] || { check "$name.disconnect_wire" disconnect; end_serve; }
 done
 
 # The device goes while both use it: they release it, as they would an HCA.
