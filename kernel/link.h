@@ -17,7 +17,7 @@
 struct dst_entry;
 struct rdma_ah_attr;
 struct shca_dev;
-struct shca_mr;
+struct shca_rx_skb;
 
 /** enum shca_link_type - tag of an address vector */
 enum shca_link_type {
@@ -75,29 +75,6 @@ struct shca_seed {
 };
 
 /**
- * struct shca_rx_skb - an skb that is being received; struct shca_pkt.data
- * @seed:	of its packets' ICRCs; kept by the link
- * @mr:		a region that one packet of it has reached, and the next one
- *		probably will; kept by mem.c
- * @frag: @frag_off: where the last packet was found
- */
-struct shca_rx_skb {
-	struct sk_buff *skb;
-	struct shca_seed seed;
-	struct shca_mr *mr;
-	int frag;
-	u32 frag_off;
-};
-
-/**
- * shca_rx_flat() - @len bytes at @off, if they are in one piece of memory
- *
- * Cheap if called with rising offsets.
- * Return: NULL: they are not; use skb_copy_bits() and its like.
- */
-const u8 *shca_rx_flat(struct shca_rx_skb *rx, u32 off, u32 len);
-
-/**
  * struct shca_link_ops - operations of a link
  * @headroom:	bytes to reserve in front of the BTH
  * @av_init:	an address vector from verbs attributes; @sport_hash spreads
@@ -150,6 +127,7 @@ extern const struct shca_link_ops shca_roce_ops;
 
 /** shca_route_drop() - forget a route; under the lock of its side, if it has one */
 void shca_route_drop(struct shca_route *route);
+/** shca_roce_init() - tables of the ICRC; after shca_icrc_init() */
 void shca_roce_init(void);
 
 #endif

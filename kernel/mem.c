@@ -13,6 +13,7 @@
 #include "mr.h"
 #include "qp.h"
 #include "rq.h"
+#include "rx.h"
 
 /* Where a copy comes from: an skb's payload, a buffer, or pieces. */
 struct shca_src {

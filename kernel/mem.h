@@ -27,6 +27,7 @@ extern const struct shca_mem_ops shca_mem_ops;
 enum shca_mem_status shca_mem_gather(struct shca_qp *qp,
 				     const struct shca_pkt *pkt, u8 *dst,
 				     struct shca_mr **kept);
+/** shca_mem_forget() - the end of @kept */
 void shca_mem_forget(struct shca_mr **kept);
 
 /**

@@ -100,6 +100,7 @@ enum shca_mem_status shca_mr_get_kept(struct shca_mr **kept,
 				      struct shca_dev *dev, struct ib_pd *pd,
 				      u32 key, u32 access, u64 va, u64 len,
 				      struct shca_mr **mr);
+/** shca_mr_put_kept() - what shca_mr_get_kept() gave is no longer looked at */
 void shca_mr_put_kept(struct shca_mr **kept, struct shca_mr *mr);
 
 /**

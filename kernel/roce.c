@@ -33,6 +33,7 @@
 #include "icrc.h"
 #include "neigh.h"
 #include "net.h"
+#include "rx.h"
 #include "tx.h"
 
 #define SHCA_DEFAULT_HOPS 64

@@ -356,8 +356,7 @@ static void shca_rx(struct shca_net *snet, struct sk_buff *skb, u32 seg_len)
 	u8 opcode;
 
 	qp = shca_rx_peek(snet, skb, &opcode);
-	/* Nobody but its peer makes another CPU work for a QP. */
-	if (qp && qp->type != IB_QPT_UD && qp->link->check(&qp->av, skb)) {
+	if (qp && qp->type != IB_QPT_UD) {
 		response = opcode == SHCA_OPCODE_CNP ||
 			   shca_opcode_info(opcode)->flags & SHCA_OPF_RESPONSE;
 		if (shca_steer(qp, response, skb, seg_len)) {

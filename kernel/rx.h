@@ -3,12 +3,35 @@
 #ifndef SHCA_RX_H
 #define SHCA_RX_H
 
-#include <linux/types.h>
+#include "link.h"
 
 struct nf_hook_state;
+struct shca_mr;
 struct shca_qp;
-struct sk_buff;
 struct sock;
+
+/**
+ * struct shca_rx_skb - an skb that is being received; struct shca_pkt.data
+ * @seed:	of its packets' ICRCs; kept by the link
+ * @mr:		a region that one packet of it has reached, and the next one
+ *		probably will; kept by mem.c
+ * @frag: @frag_off: where the last packet was found
+ */
+struct shca_rx_skb {
+	struct sk_buff *skb;
+	struct shca_seed seed;
+	struct shca_mr *mr;
+	int frag;
+	u32 frag_off;
+};
+
+/**
+ * shca_rx_flat() - @len bytes at @off, if they are in one piece of memory
+ *
+ * Cheap if called with rising offsets.
+ * Return: NULL: they are not; use skb_copy_bits() and its like.
+ */
+const u8 *shca_rx_flat(struct shca_rx_skb *rx, u32 off, u32 len);
 
 /** shca_udp_rcv() - encap_rcv of the sockets; consumes @skb, softirq */
 int shca_udp_rcv(struct sock *sk, struct sk_buff *skb);

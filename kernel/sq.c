@@ -263,11 +263,7 @@ static void shca_sq_queue_on(struct shca_qp *qp, int cpu)
 
 static void shca_sq_queue(struct shca_qp *qp)
 {
-	lockdep_assert_held(&qp->sq.lock);
-	if (qp->dead)
-		return;
-	qp->sq.continuing = true;
-	shca_bh_schedule(&qp->sq.bh);
+	shca_sq_queue_on(qp, smp_processor_id());
 }
 
 /*

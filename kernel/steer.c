@@ -238,7 +238,10 @@ bool shca_steer(struct shca_qp *qp, bool response, struct sk_buff *skb,
 	int cpu;
 
 	cpu = shca_steer_where(qp, response, skb);
-	if (cpu < 0)
+	if (likely(cpu < 0))
+		return false;
+	/* Nobody but its peer makes another CPU work for a QP; see rx.c. */
+	if (!data_race(qp->link->check(&qp->av, skb)))
 		return false;
 	queue = per_cpu_ptr(&shca_steer_queues, cpu);
 	if (skb_queue_len_lockless(&queue->skbs) >= SHCA_STEER_LIMIT) {

@@ -39,6 +39,7 @@ struct shca_steer {
 bool shca_steer(struct shca_qp *qp, bool response, struct sk_buff *skb,
 		u32 seg_len);
 
+/** shca_steer_init() - empty queues; nothing to undo before the first QP */
 void shca_steer_init(void);
 /** shca_steer_exit() - there is no QP any more */
 void shca_steer_exit(void);

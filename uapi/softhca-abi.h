@@ -356,8 +356,8 @@ struct shca_create_ah_resp {
 /*
  * "Look at the rings of this QP", after sq_prod was stored.  Where it is granted
  * (SHCA_FEATURE_BELL), a method of uverbs' ioctl interface on the context's file,
- * which costs about half of the other form; that one is the uverbs command
- * POST_SEND without a request in it, which every version takes.
+ * which allocates nothing and takes no lock of uverbs' objects.  The other form is
+ * the uverbs command POST_SEND without a request in it, which every version takes.
  *
  * Returns 0, and the requests have been looked at; EINVAL: no QP of this context
  * has the number; EIO: the device is gone.

@@ -46,19 +46,15 @@ static __always_inline void fold_store(u8 *p, u64 v)
  */
 #define FOLD_WORD(i, w0, w2, w3, w4)					\
 	do {								\
-		u64 v = fold_load(src + 8 * (i));			\
+		u64 v = fold_load(data + 8 * (i)) ^ w0;			\
 									\
-		if (dst)						\
-			fold_store(dst + 8 * (i), v);			\
-		v ^= w0;						\
 		w2 ^= v << 17 ^ v << 55;				\
 		w3 ^= v >> 47 ^ v >> 9 ^ v << 19;			\
 		w4 ^= v >> 45 ^ v << 44;				\
 		w0 = v >> 20;						\
 	} while (0)
 
-static __always_inline void fold_words(struct shca_fold *fold, u8 *dst,
-				       const u8 *src, u32 len)
+void shca_fold(struct shca_fold *fold, const u8 *data, u32 len)
 {
 	u64 a = fold->w[0], b = fold->w[1], c = fold->w[2], d = fold->w[3];
 	u64 e = fold->w[4];
@@ -69,25 +65,13 @@ static __always_inline void fold_words(struct shca_fold *fold, u8 *dst,
 		FOLD_WORD(2, c, e, a, b);
 		FOLD_WORD(3, d, a, b, c);
 		FOLD_WORD(4, e, b, c, d);
-		src += SHCA_FOLD_BYTES;
-		if (dst)
-			dst += SHCA_FOLD_BYTES;
+		data += SHCA_FOLD_BYTES;
 	}
 	fold->w[0] = a;
 	fold->w[1] = b;
 	fold->w[2] = c;
 	fold->w[3] = d;
 	fold->w[4] = e;
-}
-
-void shca_fold(struct shca_fold *fold, const u8 *data, u32 len)
-{
-	fold_words(fold, NULL, data, len);
-}
-
-void shca_fold_copy(struct shca_fold *fold, u8 *dst, const u8 *src, u32 len)
-{
-	fold_words(fold, dst, src, len);
 }
 
 void shca_fold_end(const struct shca_fold *fold, const u8 *data,

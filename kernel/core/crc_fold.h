@@ -24,9 +24,6 @@ struct shca_fold {
 /** shca_fold() - go on with @len bytes, a multiple of SHCA_FOLD_BYTES */
 void shca_fold(struct shca_fold *fold, const u8 *data, u32 len);
 
-/** shca_fold_copy() - the same, and copy them to @dst */
-void shca_fold_copy(struct shca_fold *fold, u8 *dst, const u8 *src, u32 len);
-
 /**
  * shca_fold_end() - the last SHCA_FOLD_BYTES at @data
  * @rest:	has, begun with 0, the CRC of everything

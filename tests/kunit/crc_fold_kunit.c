@@ -85,25 +85,10 @@ static void fold_begins_with_flipped_bits(struct kunit *test)
 			crc_bitwise(~0u, data, sizeof(data)));
 }
 
-static void fold_copy_copies(struct kunit *test)
-{
-	u8 src[4 * SHCA_FOLD_BYTES + 3], dst[sizeof(src) + 1] = {};
-	struct shca_fold plain = { .w = { ~0u } }, copying = plain;
-	u32 len = 4 * SHCA_FOLD_BYTES;
-
-	fill(src, sizeof(src));
-	shca_fold(&plain, src + 3, len);
-	shca_fold_copy(&copying, dst, src + 3, len);
-	KUNIT_EXPECT_EQ(test, memcmp(&plain, &copying, sizeof(plain)), 0);
-	KUNIT_EXPECT_EQ(test, memcmp(dst, src + 3, len), 0);
-	KUNIT_EXPECT_EQ(test, dst[len], 0);
-}
-
 static struct kunit_case crc_fold_cases[] = {
 	KUNIT_CASE(fold_keeps_the_crc),
 	KUNIT_CASE(fold_sees_every_bit),
 	KUNIT_CASE(fold_begins_with_flipped_bits),
-	KUNIT_CASE(fold_copy_copies),
 	{}
 };
 
