@@ -43,13 +43,12 @@ static uint32_t shca_opcodes(enum ibv_qp_type type)
 	}
 }
 
-/* Operations whose data goes out, and so may be inline. */
-#define SHCA_OPS_INLINE	(SHCA_OP(SEND) | SHCA_OP(SEND_WITH_IMM) | \
-			 SHCA_OP(SEND_WITH_INV) | \
-			 SHCA_OP(RDMA_WRITE) | SHCA_OP(RDMA_WRITE_WITH_IMM))
-
 #define SHCA_SEND_FLAGS	(IBV_SEND_FENCE | IBV_SEND_SIGNALED | \
 			 IBV_SEND_SOLICITED | IBV_SEND_INLINE)
+
+/* Of struct ibv_qp_init_attr_ex. */
+#define SHCA_QP_INIT_ATTRS \
+	(IBV_QP_INIT_ATTR_PD | IBV_QP_INIT_ATTR_SEND_OPS_FLAGS)
 
 /* ---- objects ------------------------------------------------------------ */
 
@@ -107,8 +106,8 @@ static void shca_qp_init_rings(struct shca_qp *qp,
 
 static void shca_qp_free(struct shca_qp *qp)
 {
-	pthread_spin_destroy(&qp->sq.lock);
-	pthread_spin_destroy(&qp->rq.lock);
+	shca_lock_destroy(&qp->sq.lock);
+	shca_lock_destroy(&qp->rq.lock);
 	free(qp);
 }
 
@@ -118,21 +117,29 @@ static struct shca_qp *shca_qp_alloc(void)
 
 	if (!qp)
 		return NULL;
-	pthread_spin_init(&qp->sq.lock, PTHREAD_PROCESS_PRIVATE);
-	pthread_spin_init(&qp->rq.lock, PTHREAD_PROCESS_PRIVATE);
+	shca_lock_init(&qp->sq.lock, false);
+	shca_lock_init(&qp->rq.lock, false);
 	return qp;
 }
 
-/* Creates from the extended attributes, so that create_qp_ex can be added. */
 static struct shca_qp *shca_qp_create(struct ibv_context *ibctx,
 				      struct ibv_qp_init_attr_ex *attr)
 {
+	bool is_ex = attr->comp_mask & IBV_QP_INIT_ATTR_SEND_OPS_FLAGS;
+	uint32_t opcodes = shca_opcodes(attr->qp_type);
 	struct shca_context *ctx = to_shca_context(ibctx);
 	struct shca_cmd_create_qp_resp resp = {};
 	struct shca_cmd_create_qp cmd = {};
 	struct shca_qp *qp;
 	int err;
 
+	if (is_ex) {
+		err = shca_qp_ex_check(opcodes, attr->send_ops_flags);
+		if (err) {
+			errno = err;
+			return NULL;
+		}
+	}
 	qp = shca_qp_alloc();
 	if (!qp)
 		return NULL;
@@ -144,9 +151,11 @@ static struct shca_qp *shca_qp_create(struct ibv_context *ibctx,
 	if (err)
 		goto err_destroy;
 	shca_qp_init_rings(qp, &resp.drv_payload, &attr->cap);
-	qp->opcodes = shca_opcodes(attr->qp_type);
+	qp->opcodes = opcodes;
 	qp->sig_all = attr->sq_sig_all;
 	shca_doorbell_init(qp);
+	if (is_ex)
+		shca_qp_ex_init(qp);
 	return qp;
 
 err_destroy:
@@ -179,6 +188,19 @@ struct ibv_qp *shca_create_qp(struct ibv_pd *pd, struct ibv_qp_init_attr *attr)
 	return &qp->vqp.qp;
 }
 
+struct ibv_qp *shca_create_qp_ex(struct ibv_context *ibctx,
+				 struct ibv_qp_init_attr_ex *attr)
+{
+	struct shca_qp *qp;
+
+	if (attr->comp_mask & ~SHCA_QP_INIT_ATTRS) {
+		errno = EOPNOTSUPP;
+		return NULL;
+	}
+	qp = shca_qp_create(ibctx, attr);
+	return qp ? &qp->vqp.qp : NULL;
+}
+
 /* Completions of the life that ended; see shca_cq_purge(). */
 static void shca_qp_purge_cqs(struct ibv_qp *ibqp, uint32_t qp_num)
 {
@@ -190,17 +212,17 @@ static void shca_qp_purge_cqs(struct ibv_qp *ibqp, uint32_t qp_num)
 /* The ring is empty wherever the kernel stands. Nobody reads it in RESET. */
 static void shca_qp_restart_rings(struct shca_qp *qp)
 {
-	pthread_spin_lock(&qp->sq.lock);
+	shca_lock(&qp->sq.lock);
 	qp->sq.cons = shca_wq_read_cons(&qp->status->sq_cons);
 	qp->sq.prod = qp->sq.cons;
 	shca_sq_publish(qp->index, qp->sq.prod);
-	pthread_spin_unlock(&qp->sq.lock);
+	shca_unlock(&qp->sq.lock);
 
-	pthread_spin_lock(&qp->rq.lock);
+	shca_lock(&qp->rq.lock);
 	qp->rq.cons = shca_wq_read_cons(&qp->status->rq_cons);
 	qp->rq.prod = qp->rq.cons;
 	shca_rq_publish(qp->index, qp->rq.prod);
-	pthread_spin_unlock(&qp->rq.lock);
+	shca_unlock(&qp->rq.lock);
 }
 
 int shca_modify_qp(struct ibv_qp *ibqp, struct ibv_qp_attr *attr, int mask)
@@ -286,7 +308,7 @@ static int shca_check_send(const struct shca_qp *qp,
 		return EINVAL;
 	if (!(wr->send_flags & IBV_SEND_INLINE))
 		return 0;
-	if (!(SHCA_OPS_INLINE & (1u << wr->opcode)))
+	if (!shca_op_may_inline(wr->opcode))
 		return EINVAL;
 	if (shca_sge_length(wr->sg_list, wr->num_sge) > qp->max_inline)
 		return EINVAL;
@@ -364,7 +386,7 @@ int shca_post_send(struct ibv_qp *ibqp, struct ibv_send_wr *wr,
 		*bad_wr = wr;
 		return EINVAL;
 	}
-	pthread_spin_lock(&sq->lock);
+	shca_lock(&sq->lock);
 	for (prod = sq->prod; wr; wr = wr->next, prod++) {
 		if (unlikely(shca_wq_is_full(sq, prod, &qp->status->sq_cons)))
 			err = ENOMEM;
@@ -381,7 +403,7 @@ int shca_post_send(struct ibv_qp *ibqp, struct ibv_send_wr *wr,
 		sq->prod = prod;
 		shca_sq_publish(qp->index, prod);
 	}
-	pthread_spin_unlock(&sq->lock);
+	shca_unlock(&sq->lock);
 
 	if (posted) {
 		int bell_err = shca_doorbell_ring(qp);
@@ -409,7 +431,7 @@ int shca_post_recv(struct ibv_qp *ibqp, struct ibv_recv_wr *wr,
 		*bad_wr = wr;
 		return EINVAL;
 	}
-	pthread_spin_lock(&rq->lock);
+	shca_lock(&rq->lock);
 	for (prod = rq->prod; wr; wr = wr->next, prod++) {
 		if (unlikely(shca_wq_is_full(rq, prod, &qp->status->rq_cons)))
 			err = ENOMEM;
@@ -426,7 +448,7 @@ int shca_post_recv(struct ibv_qp *ibqp, struct ibv_recv_wr *wr,
 		rq->prod = prod;
 		shca_rq_publish(qp->index, prod);
 	}
-	pthread_spin_unlock(&rq->lock);
+	shca_unlock(&rq->lock);
 
 	if (posted && unlikely(shca_rq_must_ring(qp->status))) {
 		int bell_err = shca_doorbell_ring(qp);

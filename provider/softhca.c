@@ -19,6 +19,7 @@ static const struct verbs_context_ops shca_context_ops = {
 	.create_ah = shca_create_ah,
 	.create_cq = shca_create_cq,
 	.create_qp = shca_create_qp,
+	.create_qp_ex = shca_create_qp_ex,
 	.create_srq = shca_create_srq,
 	.dealloc_pd = shca_dealloc_pd,
 	.dereg_mr = shca_dereg_mr,

@@ -66,6 +66,39 @@ struct shca_cq {
 };
 
 /**
+ * struct shca_lock - a spinlock, or none
+ * @unused:	one thread at a time has promised to be here, see
+ *		ibv_alloc_parent_domain() and IBV_CREATE_CQ_ATTR_SINGLE_THREADED
+ */
+struct shca_lock {
+	pthread_spinlock_t spin;
+	bool unused;
+};
+
+static inline void shca_lock_init(struct shca_lock *lock, bool unused)
+{
+	pthread_spin_init(&lock->spin, PTHREAD_PROCESS_PRIVATE);
+	lock->unused = unused;
+}
+
+static inline void shca_lock_destroy(struct shca_lock *lock)
+{
+	pthread_spin_destroy(&lock->spin);
+}
+
+static inline void shca_lock(struct shca_lock *lock)
+{
+	if (likely(!lock->unused))
+		pthread_spin_lock(&lock->spin);
+}
+
+static inline void shca_unlock(struct shca_lock *lock)
+{
+	if (likely(!lock->unused))
+		pthread_spin_unlock(&lock->spin);
+}
+
+/**
  * struct shca_wq - the send or the receive ring of a QP
  * @slots:	@mask + 1 slots of @stride bytes
  * @max_wr:	requests that may be outstanding, at most @mask + 1
@@ -73,7 +106,7 @@ struct shca_cq {
  * @cons:	retired by the kernel as last seen
  */
 struct shca_wq {
-	pthread_spinlock_t lock;
+	struct shca_lock lock;
 	uint8_t *slots;
 	uint32_t mask;
 	uint32_t stride;
@@ -88,6 +121,8 @@ struct shca_wq {
  * @index:	head of the request region, read-write; the slots follow
  * @status:	what the kernel tells, mapped read-only
  * @opcodes:	send opcodes of this type of QP, one bit each
+ * @ex:	the section between ibv_wr_start() and its end: the request being
+ *		built, the next slot, the first error; under sq.lock
  * @bell:	the command of the doorbell, with its one attribute
  */
 struct shca_qp {
@@ -100,6 +135,11 @@ struct shca_qp {
 	uint32_t opcodes;
 	uint32_t max_inline;
 	bool sig_all;
+	struct {
+		struct shca_send_wqe *wqe;
+		uint32_t prod;
+		int err;
+	} ex;
 	union {
 		struct ib_uverbs_ioctl_hdr hdr;
 		uint8_t room[sizeof(struct ib_uverbs_ioctl_hdr) +
@@ -150,6 +190,17 @@ static inline struct shca_srq *to_shca_srq(struct ibv_srq *srq)
 	return container_of(srq, struct shca_srq, vsrq.srq);
 }
 
+/** shca_op_may_inline() - its data goes out, so it may stand in the request */
+static inline bool shca_op_may_inline(unsigned int opcode)
+{
+	const uint32_t ops = 1u << SHCA_WR_SEND | 1u << SHCA_WR_SEND_WITH_IMM |
+			     1u << SHCA_WR_SEND_WITH_INV |
+			     1u << SHCA_WR_RDMA_WRITE |
+			     1u << SHCA_WR_RDMA_WRITE_WITH_IMM;
+
+	return ops & (1u << opcode);
+}
+
 /* cq.c */
 struct ibv_cq *shca_create_cq(struct ibv_context *ibctx, int cqe,
 			      struct ibv_comp_channel *channel,
@@ -162,6 +213,8 @@ void shca_cq_purge(struct ibv_cq *ibcq, uint32_t qp_num);
 
 /* qp.c */
 struct ibv_qp *shca_create_qp(struct ibv_pd *pd, struct ibv_qp_init_attr *attr);
+struct ibv_qp *shca_create_qp_ex(struct ibv_context *ibctx,
+				 struct ibv_qp_init_attr_ex *attr);
 int shca_modify_qp(struct ibv_qp *ibqp, struct ibv_qp_attr *attr, int mask);
 int shca_query_qp(struct ibv_qp *ibqp, struct ibv_qp_attr *attr, int mask,
 		  struct ibv_qp_init_attr *init_attr);
@@ -170,6 +223,10 @@ int shca_post_send(struct ibv_qp *ibqp, struct ibv_send_wr *wr,
 		   struct ibv_send_wr **bad_wr);
 int shca_post_recv(struct ibv_qp *ibqp, struct ibv_recv_wr *wr,
 		   struct ibv_recv_wr **bad_wr);
+
+/* qp_ex.c */
+int shca_qp_ex_check(uint32_t opcodes, uint64_t flags);
+void shca_qp_ex_init(struct shca_qp *qp);
 
 /* srq.c */
 struct ibv_srq *shca_create_srq(struct ibv_pd *pd,

@@ -43,7 +43,7 @@ struct ibv_srq *shca_create_srq(struct ibv_pd *pd,
 	srq = calloc(1, sizeof(*srq));
 	if (!srq)
 		return NULL;
-	pthread_spin_init(&srq->wq.lock, PTHREAD_PROCESS_PRIVATE);
+	shca_lock_init(&srq->wq.lock, false);
 	err = ibv_cmd_create_srq(pd, &srq->vsrq.srq, attr, &cmd.ibv_cmd,
 				 sizeof(cmd), &resp.ibv_resp, sizeof(resp));
 	if (err)
@@ -69,7 +69,7 @@ err_unmap:
 err_destroy:
 	ibv_cmd_destroy_srq(&srq->vsrq.srq);
 err_free:
-	pthread_spin_destroy(&srq->wq.lock);
+	shca_lock_destroy(&srq->wq.lock);
 	free(srq);
 	errno = err;
 	return NULL;
@@ -90,7 +90,7 @@ int shca_modify_srq(struct ibv_srq *ibsrq, struct ibv_srq_attr *attr, int mask)
 	if (!(mask & IBV_SRQ_MAX_WR))
 		return ibv_cmd_modify_srq(ibsrq, attr, mask, &cmd,
 					  sizeof(cmd));
-	pthread_spin_lock(&srq->wq.lock);
+	shca_lock(&srq->wq.lock);
 	err = ibv_cmd_modify_srq(ibsrq, attr, mask, &cmd, sizeof(cmd));
 	if (!err) {
 		/* The kernel has left the old ring, mapped or not. */
@@ -101,7 +101,7 @@ int shca_modify_srq(struct ibv_srq *ibsrq, struct ibv_srq_attr *attr, int mask)
 			munmap(old, old_len);
 		}
 	}
-	pthread_spin_unlock(&srq->wq.lock);
+	shca_unlock(&srq->wq.lock);
 	return err;
 }
 
@@ -123,7 +123,7 @@ int shca_destroy_srq(struct ibv_srq *ibsrq)
 		return err;
 	munmap(srq->index, srq->region_len);
 	munmap((void *)srq->status, page_size);
-	pthread_spin_destroy(&srq->wq.lock);
+	shca_lock_destroy(&srq->wq.lock);
 	free(srq);
 	return 0;
 }
@@ -136,7 +136,7 @@ int shca_post_srq_recv(struct ibv_srq *ibsrq, struct ibv_recv_wr *wr,
 	uint32_t prod;
 	int err = 0;
 
-	pthread_spin_lock(&wq->lock);
+	shca_lock(&wq->lock);
 	for (prod = wq->prod; wr; wr = wr->next, prod++) {
 		if (unlikely(srq->lost))
 			err = srq->lost;
@@ -155,6 +155,6 @@ int shca_post_srq_recv(struct ibv_srq *ibsrq, struct ibv_recv_wr *wr,
 		wq->prod = prod;
 		shca_rq_publish(srq->index, prod);
 	}
-	pthread_spin_unlock(&wq->lock);
+	shca_unlock(&wq->lock);
 	return err;
 }

@@ -1,0 +1,364 @@
+// SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
+/*
+ * The work request interface: ibv_wr_start(), builders and setters,
+ * ibv_wr_complete() or ibv_wr_abort().
+ *
+ * A builder writes its request straight to the next slot of the send ring, and
+ * setters complete it there.  The kernel learns of the slots when the whole
+ * section is complete and sq_prod moves over them, so to abort is to forget.
+ * sq.lock is held from start to complete or abort.
+ *
+ * What is wrong is remembered, and told by ibv_wr_complete(); from the first
+ * error on there is no current request, and nothing is written any more.
+ */
+#include "softhca.h"
+
+#include <errno.h>
+#include <string.h>
+
+#include <ccan/array_size.h>
+
+#include "doorbell.h"
+#include "ring.h"
+
+/* A bit of send_ops_flags, and the opcode that it lets one post. */
+static const struct {
+	uint32_t flag;
+	uint8_t opcode;
+} shca_ex_ops[] = {
+	{ IBV_QP_EX_WITH_RDMA_WRITE, SHCA_WR_RDMA_WRITE },
+	{ IBV_QP_EX_WITH_RDMA_WRITE_WITH_IMM, SHCA_WR_RDMA_WRITE_WITH_IMM },
+	{ IBV_QP_EX_WITH_SEND, SHCA_WR_SEND },
+	{ IBV_QP_EX_WITH_SEND_WITH_IMM, SHCA_WR_SEND_WITH_IMM },
+	{ IBV_QP_EX_WITH_RDMA_READ, SHCA_WR_RDMA_READ },
+	{ IBV_QP_EX_WITH_ATOMIC_CMP_AND_SWP, SHCA_WR_ATOMIC_CMP_AND_SWP },
+	{ IBV_QP_EX_WITH_ATOMIC_FETCH_AND_ADD, SHCA_WR_ATOMIC_FETCH_AND_ADD },
+	{ IBV_QP_EX_WITH_LOCAL_INV, SHCA_WR_LOCAL_INV },
+	{ IBV_QP_EX_WITH_BIND_MW, SHCA_WR_BIND_MW },
+	{ IBV_QP_EX_WITH_SEND_WITH_INV, SHCA_WR_SEND_WITH_INV },
+};
+
+/* As IBV_SEND_INLINE is said by the setter, it is ignored among the flags. */
+#define SHCA_EX_FLAGS	(IBV_SEND_FENCE | IBV_SEND_SIGNALED | \
+			 IBV_SEND_SOLICITED)
+
+static inline struct shca_qp *to_shca_qp_ex(struct ibv_qp_ex *qpx)
+{
+	return container_of(qpx, struct shca_qp, vqp.qp_ex);
+}
+
+/* No request from here on; the first error is the one that is told. */
+static void shca_ex_fail(struct shca_qp *qp, int err)
+{
+	if (!qp->ex.err)
+		qp->ex.err = err;
+	qp->ex.wqe = NULL;
+}
+
+/* ---- the section --------------------------------------------------------- */
+
+static void shca_wr_start(struct ibv_qp_ex *qpx)
+{
+	struct shca_qp *qp = to_shca_qp_ex(qpx);
+
+	shca_lock(&qp->sq.lock);
+	qp->ex.prod = qp->sq.prod;
+	qp->ex.wqe = NULL;
+	/* IBTA 10.3.1: an immediate error before RTS. */
+	qp->ex.err = unlikely(qpx->qp_base.state < IBV_QPS_RTS) ? EINVAL : 0;
+}
+
+static int shca_wr_complete(struct ibv_qp_ex *qpx)
+{
+	struct shca_qp *qp = to_shca_qp_ex(qpx);
+	int err = qp->ex.err;
+	bool posted = !err && qp->ex.prod != qp->sq.prod;
+
+	if (posted) {
+		qp->sq.prod = qp->ex.prod;
+		shca_sq_publish(qp->index, qp->sq.prod);
+	}
+	shca_unlock(&qp->sq.lock);
+	return posted ? shca_doorbell_ring(qp) : err;
+}
+
+static void shca_wr_abort(struct ibv_qp_ex *qpx)
+{
+	shca_unlock(&to_shca_qp_ex(qpx)->sq.lock);
+}
+
+/* ---- builders ------------------------------------------------------------ */
+
+/* Return: the slot of a new request, or NULL: an error, now or before. */
+static struct shca_send_wqe *shca_ex_begin(struct shca_qp *qp, uint8_t opcode)
+{
+	const struct ibv_qp_ex *qpx = &qp->vqp.qp_ex;
+	struct shca_send_wqe *wqe;
+
+	if (unlikely(qp->ex.err))
+		return NULL;
+	if (unlikely(shca_wq_is_full(&qp->sq, qp->ex.prod,
+				     &qp->status->sq_cons))) {
+		shca_ex_fail(qp, ENOMEM);
+		return NULL;
+	}
+	if (unlikely(qpx->wr_flags & ~(SHCA_EX_FLAGS | IBV_SEND_INLINE))) {
+		shca_ex_fail(qp, EINVAL);
+		return NULL;
+	}
+	wqe = shca_wq_slot(&qp->sq, qp->ex.prod++);
+	memset(wqe, 0, sizeof(*wqe));
+	wqe->wr_id = qpx->wr_id;
+	wqe->opcode = opcode;
+	wqe->flags = (qpx->wr_flags & SHCA_EX_FLAGS) |
+		     (qp->sig_all ? SHCA_SEND_SIGNALED : 0);
+	qp->ex.wqe = wqe;
+	return wqe;
+}
+
+static void shca_ex_rdma(struct ibv_qp_ex *qpx, uint8_t opcode, uint32_t rkey,
+			 uint64_t remote_addr, uint32_t imm_data)
+{
+	struct shca_send_wqe *wqe = shca_ex_begin(to_shca_qp_ex(qpx), opcode);
+
+	if (unlikely(!wqe))
+		return;
+	wqe->rdma.remote_addr = remote_addr;
+	wqe->rdma.rkey = rkey;
+	wqe->imm_data = imm_data;
+}
+
+static void shca_wr_rdma_write(struct ibv_qp_ex *qpx, uint32_t rkey,
+			       uint64_t remote_addr)
+{
+	shca_ex_rdma(qpx, SHCA_WR_RDMA_WRITE, rkey, remote_addr, 0);
+}
+
+static void shca_wr_rdma_write_imm(struct ibv_qp_ex *qpx, uint32_t rkey,
+				   uint64_t remote_addr, __be32 imm_data)
+{
+	shca_ex_rdma(qpx, SHCA_WR_RDMA_WRITE_WITH_IMM, rkey, remote_addr,
+		     (__force uint32_t)imm_data);
+}
+
+static void shca_wr_rdma_read(struct ibv_qp_ex *qpx, uint32_t rkey,
+			      uint64_t remote_addr)
+{
+	shca_ex_rdma(qpx, SHCA_WR_RDMA_READ, rkey, remote_addr, 0);
+}
+
+static void shca_ex_atomic(struct ibv_qp_ex *qpx, uint8_t opcode, uint32_t rkey,
+			   uint64_t remote_addr, uint64_t compare_add,
+			   uint64_t swap)
+{
+	struct shca_send_wqe *wqe = shca_ex_begin(to_shca_qp_ex(qpx), opcode);
+
+	if (unlikely(!wqe))
+		return;
+	wqe->rdma.remote_addr = remote_addr;
+	wqe->rdma.compare_add = compare_add;
+	wqe->rdma.swap = swap;
+	wqe->rdma.rkey = rkey;
+}
+
+static void shca_wr_atomic_cmp_swp(struct ibv_qp_ex *qpx, uint32_t rkey,
+				   uint64_t remote_addr, uint64_t compare,
+				   uint64_t swap)
+{
+	shca_ex_atomic(qpx, SHCA_WR_ATOMIC_CMP_AND_SWP, rkey, remote_addr,
+		       compare, swap);
+}
+
+static void shca_wr_atomic_fetch_add(struct ibv_qp_ex *qpx, uint32_t rkey,
+				     uint64_t remote_addr, uint64_t add)
+{
+	shca_ex_atomic(qpx, SHCA_WR_ATOMIC_FETCH_AND_ADD, rkey, remote_addr,
+		       add, 0);
+}
+
+static void shca_ex_simple(struct ibv_qp_ex *qpx, uint8_t opcode, uint32_t imm)
+{
+	struct shca_send_wqe *wqe = shca_ex_begin(to_shca_qp_ex(qpx), opcode);
+
+	if (likely(wqe))
+		wqe->imm_data = imm;
+}
+
+static void shca_wr_send(struct ibv_qp_ex *qpx)
+{
+	shca_ex_simple(qpx, SHCA_WR_SEND, 0);
+}
+
+static void shca_wr_send_imm(struct ibv_qp_ex *qpx, __be32 imm_data)
+{
+	shca_ex_simple(qpx, SHCA_WR_SEND_WITH_IMM, (__force uint32_t)imm_data);
+}
+
+static void shca_wr_send_inv(struct ibv_qp_ex *qpx, uint32_t invalidate_rkey)
+{
+	shca_ex_simple(qpx, SHCA_WR_SEND_WITH_INV, invalidate_rkey);
+}
+
+static void shca_wr_local_inv(struct ibv_qp_ex *qpx, uint32_t invalidate_rkey)
+{
+	shca_ex_simple(qpx, SHCA_WR_LOCAL_INV, invalidate_rkey);
+}
+
+static void shca_wr_bind_mw(struct ibv_qp_ex *qpx, struct ibv_mw *mw,
+			    uint32_t rkey,
+			    const struct ibv_mw_bind_info *bind_info)
+{
+	struct shca_qp *qp = to_shca_qp_ex(qpx);
+	struct shca_send_wqe *wqe = shca_ex_begin(qp, SHCA_WR_BIND_MW);
+
+	if (unlikely(!wqe))
+		return;
+	wqe->bind.addr = bind_info->addr;
+	wqe->bind.length = bind_info->length;
+	wqe->bind.mw_handle = mw->rkey;
+	wqe->bind.mw_key = rkey;
+	wqe->bind.mr_lkey = bind_info->mr ? bind_info->mr->lkey : 0;
+	wqe->bind.access = bind_info->mw_access_flags;
+}
+
+/* ---- setters ------------------------------------------------------------- */
+
+static void shca_wr_set_ud_addr(struct ibv_qp_ex *qpx, struct ibv_ah *ah,
+				uint32_t remote_qpn, uint32_t remote_qkey)
+{
+	struct shca_send_wqe *wqe = to_shca_qp_ex(qpx)->ex.wqe;
+
+	if (unlikely(!wqe))
+		return;
+	wqe->ud.ah = to_shca_ah(ah)->handle;
+	wqe->ud.remote_qpn = remote_qpn;
+	wqe->ud.remote_qkey = remote_qkey;
+}
+
+static void shca_wr_set_xrc_srqn(struct ibv_qp_ex *qpx, uint32_t remote_srqn)
+{
+	struct shca_send_wqe *wqe = to_shca_qp_ex(qpx)->ex.wqe;
+
+	if (likely(wqe))
+		wqe->xrc_srqn = remote_srqn;
+}
+
+static void shca_wr_set_sge_list(struct ibv_qp_ex *qpx, size_t num_sge,
+				 const struct ibv_sge *sg_list)
+{
+	struct shca_qp *qp = to_shca_qp_ex(qpx);
+	struct shca_send_wqe *wqe = qp->ex.wqe;
+
+	if (unlikely(!wqe))
+		return;
+	if (unlikely(num_sge > qp->sq.max_sge)) {
+		shca_ex_fail(qp, EINVAL);
+		return;
+	}
+	wqe->num_sge = num_sge;
+	memcpy(wqe + 1, sg_list, num_sge * sizeof(*sg_list));
+}
+
+static void shca_wr_set_sge(struct ibv_qp_ex *qpx, uint32_t lkey, uint64_t addr,
+			    uint32_t length)
+{
+	struct shca_send_wqe *wqe = to_shca_qp_ex(qpx)->ex.wqe;
+	struct shca_sge *sge;
+
+	if (unlikely(!wqe))
+		return;
+	sge = (struct shca_sge *)(wqe + 1);
+	wqe->num_sge = 1;
+	sge->addr = addr;
+	sge->length = length;
+	sge->lkey = lkey;
+}
+
+static void shca_wr_set_inline_data_list(struct ibv_qp_ex *qpx, size_t num_buf,
+					 const struct ibv_data_buf *buf_list)
+{
+	struct shca_qp *qp = to_shca_qp_ex(qpx);
+	struct shca_send_wqe *wqe = qp->ex.wqe;
+	size_t i, room = qp->max_inline;
+	uint8_t *p;
+
+	if (unlikely(!wqe))
+		return;
+	if (unlikely(!shca_op_may_inline(wqe->opcode))) {
+		shca_ex_fail(qp, EINVAL);
+		return;
+	}
+	for (i = 0, p = (uint8_t *)(wqe + 1); i < num_buf; i++) {
+		if (unlikely(buf_list[i].length > room)) {
+			shca_ex_fail(qp, EINVAL);
+			return;
+		}
+		memcpy(p, buf_list[i].addr, buf_list[i].length);
+		p += buf_list[i].length;
+		room -= buf_list[i].length;
+	}
+	wqe->flags |= SHCA_SEND_INLINE;
+	wqe->inline_len = qp->max_inline - room;
+}
+
+static void shca_wr_set_inline_data(struct ibv_qp_ex *qpx, void *addr,
+				    size_t length)
+{
+	const struct ibv_data_buf buf = { .addr = addr, .length = length };
+
+	shca_wr_set_inline_data_list(qpx, 1, &buf);
+}
+
+/* ---- creation ------------------------------------------------------------ */
+
+/**
+ * shca_qp_ex_check() - can a QP post all that is asked for?
+ * @opcodes:	what its type posts, one bit each
+ * @flags:	enum ibv_qp_create_send_ops_flags
+ *
+ * Return: 0 or EOPNOTSUPP.
+ */
+int shca_qp_ex_check(uint32_t opcodes, uint64_t flags)
+{
+	uint64_t known = 0;
+	size_t i;
+
+	for (i = 0; i < ARRAY_SIZE(shca_ex_ops); i++)
+		if (opcodes & (1u << shca_ex_ops[i].opcode))
+			known |= shca_ex_ops[i].flag;
+	return flags & ~known ? EOPNOTSUPP : 0;
+}
+
+/**
+ * shca_qp_ex_init() - give a QP that interface
+ *
+ * With the builders of all operations: a program that calls one it has not asked
+ * for gets what the kernel, which checks each request against the type, says.
+ */
+void shca_qp_ex_init(struct shca_qp *qp)
+{
+	struct ibv_qp_ex *qpx = &qp->vqp.qp_ex;
+
+	qp->vqp.comp_mask |= VERBS_QP_EX;
+	qpx->wr_start = shca_wr_start;
+	qpx->wr_complete = shca_wr_complete;
+	qpx->wr_abort = shca_wr_abort;
+
+	qpx->wr_atomic_cmp_swp = shca_wr_atomic_cmp_swp;
+	qpx->wr_atomic_fetch_add = shca_wr_atomic_fetch_add;
+	qpx->wr_bind_mw = shca_wr_bind_mw;
+	qpx->wr_local_inv = shca_wr_local_inv;
+	qpx->wr_rdma_read = shca_wr_rdma_read;
+	qpx->wr_rdma_write = shca_wr_rdma_write;
+	qpx->wr_rdma_write_imm = shca_wr_rdma_write_imm;
+	qpx->wr_send = shca_wr_send;
+	qpx->wr_send_imm = shca_wr_send_imm;
+	qpx->wr_send_inv = shca_wr_send_inv;
+
+	qpx->wr_set_inline_data = shca_wr_set_inline_data;
+	qpx->wr_set_inline_data_list = shca_wr_set_inline_data_list;
+	qpx->wr_set_sge = shca_wr_set_sge;
+	qpx->wr_set_sge_list = shca_wr_set_sge_list;
+	qpx->wr_set_ud_addr = shca_wr_set_ud_addr;
+	qpx->wr_set_xrc_srqn = shca_wr_set_xrc_srqn;
+}
