@@ -8,6 +8,10 @@ after the other, in an order that turns with each repetition: what else happens
 on the machine then hits all alike. A first round, which is not counted, finds how
 many iterations take a fraction of a second.
 
+With --count only the cells of metric instr/op are measured, by ./count, in a guest
+whose clock counts instructions; these are the same in every run. With --table they
+are compared with what they were when it was written.
+
 Devices are measured by perftest, each run by two new processes. All processes
 are in the initial namespace and talk about their queue pairs over 127.0.0.1; which
 way the data goes is decided by devices and GIDs alone.
@@ -28,6 +32,7 @@ import time
 HERE = os.path.dirname(os.path.abspath(__file__))
 NS_A, NS_B = "shca-a", "shca-b"
 LIMIT = 25          # seconds after which a run of one cell has failed
+LIMIT_PERCENT = 120 # of an operation's row in instructions.txt
 SECONDS = 0.35      # that a run should take, beside making its queue pairs
 
 # path -> who -> (server, client); an end is (namespace, netdev, device, address)
@@ -103,11 +108,16 @@ def operations():
     add(("WRITE_FROM_RXE", "bw"), "WRITE_FROM_RXE", "MiB/s", "ib_write_bw")
     add(("SEND_TO_RXE", "bw"), "SEND_TO_RXE", "MiB/s", "ib_send_bw")
     add(("SEND_FROM_RXE", "bw"), "SEND_FROM_RXE", "MiB/s", "ib_send_bw")
+    for name in COUNTED:
+        add((name, "count"), name, "instr/op", "count")
     add(("COPY", "bw"), "COPY", "MiB/s", "baseline")
     add(("STREAM", "bw"), "STREAM", "MiB/s", "baseline")
     return ops
 
 
+# operation -> sizes
+COUNTED = {"SEND_EVENT": (8,), "SEND": (8, 1 << 16), "WRITE": (8, 1 << 16), "READ": (8, 1 << 16),
+           "SEND_LIST16": (8,), "WRITE_LIST16": (8,), "ATOMIC_FA": (8,)}
 OPS = operations()
 DEVICES = ("softhca", "rxe")
 
@@ -151,14 +161,20 @@ def catalogue():
         for name in ("WRITE", "READ", "SEND"):
             for qps in (8, 64):
                 add(path, (name, "bw"), 1 << 16, qps, default=full and name == "WRITE")
+        for name, at in COUNTED.items():
+            for size in at:
+                add(path, (name, "count"), size, default=full or size > 8, in_quick=full)
     for name in ("WRITE", "SEND"):
         for role in ("TO", "FROM"):
             add("veth9000", (f"{name}_{role}_RXE", "bw"), 1 << 16, whos=("softhca",), default=True)
     return cells, usual, quick
 
 
-def choose(patterns, quick_form):
+def choose(patterns, quick_form, counted):
+    """counted: which kind of cells; None: all."""
     cells, usual, quick = catalogue()
+    if counted is not None:
+        cells = [c for c in cells if (c.op.metric == "instr/op") == counted]
     if patterns:
         return [c for c in cells if any(fnmatch.fnmatchcase(c.name(), f"*{p}*") for p in patterns)]
     return [c for c in cells if c in (quick if quick_form else usual)]
@@ -365,6 +381,19 @@ class Bench:
             raise Failed(done.stderr.strip())
         return float(done.stdout)
 
+    def count(self, cell, who):
+        """All repetitions at once."""
+        to, source = self.ends(cell, who)
+        command = [f"{HERE}/count", source[2], self.machine.gid(source), to[2], self.machine.gid(to),
+                   cell.op.name, str(cell.size), str(PATH_MTU[cell.path]), str(self.reps)]
+        try:
+            done = subprocess.run(command, capture_output=True, text=True, timeout=LIMIT * 4)
+        except subprocess.TimeoutExpired:
+            raise Failed(f"{' '.join(command)}: not done") from None
+        if done.returncode:
+            raise Failed(f"{' '.join(command)}: {done.stderr.strip()}")
+        self.results[(cell, who)] = [float(line) for line in done.stdout.split()]
+
     def measure(self, cell, who, counted):
         key = (cell, who)
         op = cell.op
@@ -408,6 +437,15 @@ class Bench:
                     self.failures[key].append(str(failure))
                     print(f"failed: {who} {cell.name()}: {failure}", file=sys.stderr, flush=True)
 
+    def count_all(self):
+        for cell, whos in self.cells:
+            for who in whos:
+                try:
+                    self.count(cell, who)
+                except Failed as failure:
+                    self.failures[(cell, who)].append(str(failure))
+                    print(f"failed: {who} {cell.name()}: {failure}", file=sys.stderr, flush=True)
+
     def rows(self):
         rows = []
         for cell, whos in self.cells:
@@ -423,6 +461,34 @@ class Bench:
                     "p99": percentile(samples, 0.99), "p999": percentile(samples, 0.999),
                     "reps": len(values)})
         return {"rows": rows}
+
+
+def own_counts(rows):
+    """(name in the table, instructions) of each of softhca's rows."""
+    return [(f"{row['path']}-{row['op']}-{row['size']}", round(row["median"])) for row in rows
+            if row["who"] == "softhca"]
+
+
+def compare(rows, path):
+    """Prints "ok" or "not ok" per row, as tests/guest/lib.sh. Return: whether all is well."""
+    with open(path) as lines:
+        table = dict(line.split() for line in lines if not line.startswith("#"))
+    well = True
+    for name, count in own_counts(rows):
+        was = int(table.get(name, 0))
+        ok = count <= was * LIMIT_PERCENT / 100
+        well = well and ok
+        print(f"{'ok' if ok else 'not ok'} {name} # {count} instructions, row {was or 'missing'}", flush=True)
+    return well
+
+
+def write_table(rows, path):
+    with open(path, "w") as out:
+        out.write("# Instructions of an operation of softhca, both ends, user space and kernel (6.12):\n"
+                  "# see docs/performance.md. Made by: scripts/bench --update-instructions\n")
+        for name, count in own_counts(rows):
+            out.write(f"{name:32} {count:7}\n")
+    return True
 
 
 def percentile(samples, part):
@@ -447,8 +513,11 @@ def main():
     parser.add_argument("--list", action="store_true", help="only name the cells")
     parser.add_argument("--out", default="bench.json")
     parser.add_argument("patterns", nargs="*", help="only the cells whose name contains one (as in a shell)")
+    parser.add_argument("--count", action="store_true", help="instructions, not times")
+    parser.add_argument("--table", help="of instructions as they were: fail where one has grown by more than a fifth")
+    parser.add_argument("--update", action="store_true", help="write that table instead")
     args = parser.parse_args()
-    cells = choose(args.patterns, args.quick)
+    cells = choose(args.patterns, args.quick, None if args.list and not args.count else args.count)
     if not cells:
         sys.exit(f"no cell matches {' '.join(args.patterns)}; the names are\n" +
                  "\n".join(c.name() for c in catalogue()[0]))
@@ -456,6 +525,14 @@ def main():
         print("\n".join(c.name() for c in cells))
         return
     bench = Bench(cells, args.reps, args.rxe == "yes")
+    if args.count:
+        bench.count_all()
+        write_json(args.out, bench.rows())
+        failed = any(bench.failures.values())
+        if args.table:
+            failed |= not (write_table if args.update else compare)(bench.rows()["rows"], args.table)
+        bench.machine.close()
+        sys.exit(failed)
     try:
         for rep in range(args.reps + 1):
             start = time.monotonic()

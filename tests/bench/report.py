@@ -103,6 +103,10 @@ def bars(rows):
     for path in ("device", "veth9000"):
         yield from ratio(f"{path} SEND event-driven latency / rxe", get(path, "SEND_EVENT", 8, 1, "us", "softhca"),
                          get(path, "SEND_EVENT", 8, 1, "us", "rxe"), 0.5, False)
+        mine = get(path, "SEND_EVENT", 8, 1, "instr/op", "softhca")
+        yield from ratio(f"{path} SEND event-driven, instructions / rxe", mine,
+                         get(path, "SEND_EVENT", 8, 1, "instr/op", "rxe"), 0.5, False)
+        yield from ratio(f"{path} SEND event-driven, instructions / 15,000", mine, 15000, 1, False)
         yield from ratio(f"{path} WRITE 64 KiB, 64 QPs / 1 QP", get(path, "WRITE", 1 << 16, 64, "MiB/s", "softhca"),
                          get(path, "WRITE", 1 << 16, 1, "MiB/s", "softhca"), 0.9)
     for op in ("WRITE", "SEND"):
