@@ -48,7 +48,8 @@ static uint32_t shca_opcodes(enum ibv_qp_type type)
 
 /* Of struct ibv_qp_init_attr_ex. */
 #define SHCA_QP_INIT_ATTRS \
-	(IBV_QP_INIT_ATTR_PD | IBV_QP_INIT_ATTR_SEND_OPS_FLAGS)
+	(IBV_QP_INIT_ATTR_PD | IBV_QP_INIT_ATTR_CREATE_FLAGS | \
+	 IBV_QP_INIT_ATTR_SEND_OPS_FLAGS)
 
 /* ---- objects ------------------------------------------------------------ */
 
@@ -143,8 +144,9 @@ static struct shca_qp *shca_qp_create(struct ibv_context *ibctx,
 	qp = shca_qp_alloc();
 	if (!qp)
 		return NULL;
-	err = ibv_cmd_create_qp_ex(ibctx, &qp->vqp, attr, &cmd.ibv_cmd,
-				   sizeof(cmd), &resp.ibv_resp, sizeof(resp));
+	/* (the one that takes create_flags; which of them, the kernel knows) */
+	err = ibv_cmd_create_qp_ex2(ibctx, &qp->vqp, attr, &cmd.ibv_cmd,
+				    sizeof(cmd), &resp.ibv_resp, sizeof(resp));
 	if (err)
 		goto err_free;
 	err = shca_qp_map(qp, ctx, &resp.drv_payload);

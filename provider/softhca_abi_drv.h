@@ -30,7 +30,7 @@ DECLARE_DRV_CMD(shca_cmd_get_context, IB_USER_VERBS_CMD_GET_CONTEXT,
 		shca_alloc_ucontext_req, shca_alloc_ucontext_resp);
 DECLARE_DRV_CMD(shca_cmd_create_cq, IB_USER_VERBS_CMD_CREATE_CQ,
 		shca_create_cq_req, shca_create_cq_resp);
-DECLARE_DRV_CMD(shca_cmd_create_qp, IB_USER_VERBS_CMD_CREATE_QP,
+DECLARE_DRV_CMD(shca_cmd_create_qp, IB_USER_VERBS_EX_CMD_CREATE_QP,
 		shca_create_qp_req, shca_create_qp_resp);
 
 DECLARE_DRV_CMD(shca_cmd_create_srq, IB_USER_VERBS_CMD_CREATE_SRQ,
