@@ -11,6 +11,7 @@
 #include <linux/mm.h>
 #include <linux/netdevice.h>
 #include <linux/workqueue.h>
+#include <net/inet_sock.h>
 #include <rdma/ib_umem.h>
 #include <rdma/ib_verbs.h>
 #ifdef HAVE_RDMA_ITER_H
@@ -72,6 +73,16 @@ static inline void ib_mark_name_assigned_by_user(struct ib_device *ibdev)
 #else
 #define shca_tunnel_sock(socket) (socket)
 #endif
+
+/* Flags of sockets became bits, which have accessors. */
+static inline void shca_sock_set_mc_loop(struct sock *sk)
+{
+#ifdef inet_set_bit
+	inet_set_bit(MC_LOOP, sk);
+#else
+	inet_sk(sk)->mc_loop = 1;
+#endif
+}
 
 #ifdef HAVE_IB_UMEM_GET_VA
 #define ib_umem_get ib_umem_get_va

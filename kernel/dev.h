@@ -52,6 +52,9 @@
 #define SHCA_LIM_INLINE		960
 #define SHCA_LIM_FAST_PAGES	512
 #define SHCA_LIM_MR_SIZE	(1ull << 46)
+#define SHCA_LIM_MCAST_GRP	2048
+#define SHCA_LIM_MCAST_QP	240
+#define SHCA_LIM_MCAST_TOTAL	16384
 
 struct shca_net;
 
@@ -65,6 +68,7 @@ struct shca_net;
  * @path:	enum shca_path; read without a lock for each packet
  * @nr_pd: @nr_cq: @nr_qp: @nr_srq: @nr_mr: @nr_ah: objects of processes that
  *		exist, against the limits above
+ * @nr_groups: @nr_attached: multicast groups, and QPs in all of them; under RTNL
  * @node:	in shca_dev_list, protected by shca_dev_lock
  * @gone:	the netdev went away before registration; under shca_dev_lock
  * @removing:	the core takes it away from all consumers (device.c)
@@ -94,6 +98,8 @@ struct shca_dev {
 	atomic_t nr_mr;
 	atomic_t nr_ah;
 	atomic_t av_tag;
+	u32 nr_groups;
+	u32 nr_attached;
 	struct shca_counters __percpu *counters;
 };
 

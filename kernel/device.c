@@ -35,6 +35,7 @@
 #include "cq.h"
 #include "dev.h"
 #include "lo.h"
+#include "mcast.h"
 #include "mr.h"
 #include "net.h"
 #include "qp.h"
@@ -92,6 +93,9 @@ static int shca_query_device(struct ib_device *ibdev,
 	attr->max_srq_wr = SHCA_LIM_SRQ_WR;
 	attr->max_srq_sge = SHCA_LIM_SGE;
 	attr->max_pkeys = 1;
+	attr->max_mcast_grp = SHCA_LIM_MCAST_GRP;
+	attr->max_mcast_qp_attach = SHCA_LIM_MCAST_QP;
+	attr->max_total_mcast_qp_attach = SHCA_LIM_MCAST_TOTAL;
 	attr->max_fast_reg_page_list_len = SHCA_LIM_FAST_PAGES;
 	attr->local_ca_ack_delay = 15;
 	attr->raw_packet_caps = 0;
@@ -207,6 +211,7 @@ static const struct ib_device_ops shca_dev_ops = {
 	.alloc_mr = shca_alloc_mr,
 	.alloc_pd = shca_alloc_pd,
 	.alloc_ucontext = shca_alloc_ucontext,
+	.attach_mcast = shca_attach_mcast,
 	.create_ah = shca_create_ah,
 	.create_cq = shca_create_cq,
 	.create_qp = shca_create_qp,
@@ -220,6 +225,7 @@ static const struct ib_device_ops shca_dev_ops = {
 	.destroy_cq = shca_destroy_cq,
 	.destroy_qp = shca_destroy_qp,
 	.destroy_srq = shca_destroy_srq,
+	.detach_mcast = shca_detach_mcast,
 	.disassociate_ucontext = shca_disassociate_ucontext,
 	.get_dev_fw_str = shca_fw_str,
 	.get_dma_mr = shca_get_dma_mr,
@@ -462,6 +468,14 @@ static int shca_netdev_notify(struct notifier_block *nb, unsigned long event,
 		if (dev->ndev == ndev)
 			shca_netdev_event(dev, event);
 	mutex_unlock(&shca_dev_lock);
+	switch (event) {
+	case NETDEV_UNREGISTER:
+	case NETDEV_UP:
+	case NETDEV_CHANGEMTU:	/* a small one has no IPv6 */
+	case NETDEV_CHANGEUPPER:
+		shca_mcast_refresh(dev_net(ndev));
+		break;
+	}
 	return NOTIFY_DONE;
 }
 

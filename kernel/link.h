@@ -92,12 +92,15 @@ struct shca_seed {
  * @check:	does a received packet come from the peer of @av, and to us?
  * @serves:	is a received packet for an address of this device, and in which
  *		VLAN is that?
+ * @mgid:	the multicast GID that a received packet is for, or one that is none
+ * @arrived_at:	did a received packet come in by this device's netdev or what is
+ *		built upon it, and in which VLAN was that?
  * @icrc_ok:	is the ICRC right of received packet number @seg of a batch: @len
  *		bytes, with the ICRC, at @off?
  * @grh:	the SHCA_GRH_BYTES that UD shows of a received packet's headers; it
  *		is @len bytes at @off of @skb, from BTH to ICRC
  *
- * All but @av_init: softirq or bottom halves off.  The last four: @skb->data is
+ * All but @av_init: softirq or bottom halves off.  The last six: @skb->data is
  * at the first BTH, lower headers are in the linear part before it.
  */
 struct shca_link_ops {
@@ -118,6 +121,9 @@ struct shca_link_ops {
 	bool (*check)(const struct shca_av *av, const struct sk_buff *skb);
 	bool (*serves)(const struct shca_dev *dev, const struct sk_buff *skb,
 		       u16 *vlan);
+	void (*mgid)(const struct sk_buff *skb, struct in6_addr *mgid);
+	bool (*arrived_at)(const struct shca_dev *dev,
+			   const struct sk_buff *skb, u16 *vlan);
 	bool (*icrc_ok)(struct shca_rx_skb *rx, unsigned int seg, u32 off,
 			u32 len);
 	void (*grh)(const struct sk_buff *skb, u32 off, u32 len, u8 *grh);

@@ -65,6 +65,8 @@ static struct socket *shca_open_socket(struct net *net, bool ipv6)
 		return ERR_PTR(err);
 	tnl.sk_user_data = net_generic(net, shca_net_id);
 	setup_udp_tunnel_sock(net, shca_tunnel_sock(sock), &tnl);
+	/* Which switches this off: but members on this host are members. */
+	shca_sock_set_mc_loop(sock->sk);
 	return sock;
 }
 
@@ -141,9 +143,14 @@ static void shca_net_release(struct shca_net *snet)
 		wake_up_var(&snet->refs);	/* only its address counts */
 }
 
+struct shca_net *shca_net_of(struct net *net)
+{
+	return net_generic(net, shca_net_id);
+}
+
 struct shca_net *shca_net_get(struct net *net)
 {
-	struct shca_net *snet = net_generic(net, shca_net_id);
+	struct shca_net *snet = shca_net_of(net);
 	int err = 0;
 
 	atomic_inc(&snet->refs);

@@ -23,6 +23,8 @@ struct socket;
 
 /* Numbers of QPs that are not given again before so many others were freed. */
 #define SHCA_FREED_QPNS		128
+/* Hash chains of multicast groups. */
+#define SHCA_MCAST_CHAINS	256
 
 /**
  * struct shca_net - per network namespace
@@ -34,6 +36,7 @@ struct socket;
  * @freed: @nr_freed: numbers that QPs had lately; under @freed_lock
  * @gsi:	QP1 of each device, oldest first; changed under @gsi_lock, read
  *		under RCU
+ * @groups:	struct shca_mcast_group by MGID; see mcast.c
  * @refs:	calls and devices that use this struct; it is waited for before
  *		the namespace frees it (the mutex could not tell: its unlocker
  *		may still look at it when the next owner has it already)
@@ -51,8 +54,12 @@ struct shca_net {
 	u32 nr_freed;
 	spinlock_t gsi_lock;
 	struct list_head gsi;
+	struct hlist_head groups[SHCA_MCAST_CHAINS];
 	atomic_t refs;
 };
+
+/** shca_net_of() - the part of a namespace, used or not */
+struct shca_net *shca_net_of(struct net *net);
 
 /**
  * shca_net_get() - use a namespace: opens its sockets for the first device

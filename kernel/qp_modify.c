@@ -5,6 +5,7 @@
  * per target state.
  */
 #include <linux/slab.h>
+#include <rdma/ib_addr.h>
 #include <rdma/ib_cache.h>
 
 #include "core/psn.h"
@@ -47,6 +48,11 @@ static int shca_qp_check(struct shca_qp *qp, const struct ib_qp_attr *attr,
 	if ((mask & IB_QP_MIN_RNR_TIMER) && attr->min_rnr_timer > 31)
 		return -EINVAL;
 	if ((mask & IB_QP_DEST_QPN) && attr->dest_qp_num > 0xffffff)
+		return -EINVAL;
+	/* A connection has one peer. */
+	if (mask & IB_QP_AV &&
+	    rdma_is_multicast_addr((struct in6_addr *)
+				   rdma_ah_read_grh(&attr->ah_attr)->dgid.raw))
 		return -EINVAL;
 	/* The RDMA core refuses alternate paths on RoCE ports; none is kept. */
 	if (mask & (IB_QP_ALT_PATH | IB_QP_PATH_MIG_STATE))

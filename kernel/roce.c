@@ -178,12 +178,23 @@ static struct dst_entry *shca_route6(struct shca_dev *dev,
 	return dst;
 }
 
+static bool shca_is_multicast(const struct shca_av *av)
+{
+	if (av->roce.ipv4)
+		return ipv4_is_multicast(av->roce.daddr.s6_addr32[3]);
+	return ipv6_addr_is_multicast(&av->roce.daddr);
+}
+
 static struct dst_entry *shca_route_get(struct shca_dev *dev,
 					const struct shca_av *av,
 					struct shca_route *route)
 {
+	/* That of an IPv4 group knows whether this host is a member, and nothing
+	 * tells it when that changes.
+	 */
 	if (likely(route->dst && route->tag == av->tag &&
-		   dst_check(route->dst, route->cookie)))
+		   dst_check(route->dst, route->cookie) &&
+		   !(av->roce.ipv4 && shca_is_multicast(av))))
 		return route->dst;
 	shca_route_drop(route);
 	route->tag = av->tag;
@@ -388,6 +399,9 @@ static unsigned int shca_roce_max_batch(struct shca_dev *dev,
 	u32 size;
 
 	if (!dst || READ_ONCE(dev->path) == SHCA_PATH_WIRE)
+		return 0;
+	/* Each packet of a group may be received many times over. */
+	if (shca_is_multicast(av))
 		return 0;
 	ndev = dst->dev;
 	if (dev_nit_active(ndev) || dev_nit_active(dev->ndev))
@@ -605,6 +619,20 @@ static bool shca_roce_serves(const struct shca_dev *dev,
 	return serves;
 }
 
+static void shca_roce_mgid(const struct sk_buff *skb, struct in6_addr *mgid)
+{
+	if (skb->protocol == htons(ETH_P_IP))
+		ipv6_addr_set_v4mapped(ip_hdr(skb)->daddr, mgid);
+	else
+		*mgid = ipv6_hdr(skb)->daddr;
+}
+
+static bool shca_roce_arrived_at(const struct shca_dev *dev,
+				 const struct sk_buff *skb, u16 *vlan)
+{
+	return shca_netdev_of(dev, skb->dev, vlan);
+}
+
 /*
  * An IPv4 header stands in the last 20 of the 40 bytes (IBTA A17.4.5.2).  Of a
  * batch that was never split it is the one that splitting would have made.
@@ -644,6 +672,8 @@ const struct shca_link_ops shca_roce_ops = {
 	.mirrors = shca_roce_mirrors,
 	.check = shca_roce_check,
 	.serves = shca_roce_serves,
+	.mgid = shca_roce_mgid,
+	.arrived_at = shca_roce_arrived_at,
 	.grh = shca_roce_grh,
 	.icrc_ok = shca_roce_icrc_ok,
 };

@@ -27,6 +27,7 @@
 #include "core/opcode.h"
 #include "counters.h"
 #include "dev.h"
+#include "mcast.h"
 #include "mem.h"
 #include "net.h"
 #include "qp.h"
@@ -73,6 +74,9 @@ struct shca_rx_seg {
 	u32 off;
 	u32 len;
 };
+
+/* IBTA 9.2.1.2: to all that are attached to the group. */
+#define SHCA_QPN_MULTICAST	0xffffff
 
 #define SHCA_PKEY_DEFAULT	0xffff
 #define SHCA_PKEY_BASE		0x7fff
@@ -234,6 +238,50 @@ static void shca_rx_deliver(struct shca_rx_walk *rx, const struct shca_rx_seg *s
 		shca_rx_flush(rx);
 }
 
+/* ---- multicast ---------------------------------------------------------- */
+
+/* A packet for all QPs that are attached to a group. */
+struct shca_rx_copies {
+	struct shca_rx_walk *rx;
+	struct shca_pkt *pkt;
+	u32 len;
+};
+
+/* Whoever does not take it does not keep others from it. */
+static void shca_rx_to_member(struct shca_qp *qp, u16 vlan, void *arg)
+{
+	struct shca_rx_copies *copies = arg;
+	struct shca_pkt *pkt = copies->pkt;
+
+	if (!shca_pkey_match(pkt->pkey, SHCA_PKEY_DEFAULT)) {
+		shca_rx_refuse(qp, pkt, SHCA_CNT_RX_PKEY);
+		return;
+	}
+	pkt->path.vlan = vlan;
+	trace_shca_rx(qp->qpn, pkt);
+	shca_count(qp->dev, RX_PKTS);
+	shca_count_n(qp->dev, RX_BYTES, copies->len);
+	shca_rq_rx(qp, pkt, 1);
+	/* The region is of this QP's protection domain. */
+	shca_mem_forget(&copies->rx->in.mr);
+}
+
+/*
+ * A group is not looked up for packets that cannot be for one; one that nobody
+ * is attached to is the host's other members' business, and not counted.
+ */
+static void shca_rx_group(struct shca_rx_walk *rx, const struct shca_rx_seg *seg,
+			  struct shca_pkt *pkt)
+{
+	struct shca_rx_copies copies = { .rx = rx, .pkt = pkt, .len = seg->len };
+	const struct shca_opcode_info *info = shca_opcode_info(pkt->opcode);
+
+	if (info->flags & SHCA_OPF_DETH &&
+	    shca_roce_ops.icrc_ok(&rx->in, seg->idx, seg->off, seg->len))
+		shca_mcast_walk(rx->snet, rx->in.skb, shca_rx_to_member,
+				&copies);
+}
+
 /*
  * A packet that no QP takes is counted at the device to whose address it came,
  * which is that of the QP1 there.
@@ -261,6 +309,8 @@ static bool shca_rx_same_qp(const struct shca_rx_walk *rx,
 static struct shca_qp *shca_rx_find(struct shca_rx_walk *rx,
 				    struct shca_pkt *pkt)
 {
+	if (pkt->dqpn == SHCA_QPN_MULTICAST)
+		return NULL;
 	if (pkt->dqpn == 1)
 		return shca_net_find_gsi(rx->snet, rx->in.skb, &pkt->path.vlan);
 	return shca_net_find_qp(rx->snet, pkt->dqpn);
@@ -287,6 +337,15 @@ static void shca_rx_one(struct shca_rx_walk *rx, const struct shca_rx_seg *seg)
 	if (unlikely(!shca_rx_same_qp(rx, pkt))) {
 		shca_rx_turn(rx, shca_rx_find(rx, pkt));
 		pkt = shca_rx_first(rx, pkt);
+	}
+	if (pkt->dqpn == SHCA_QPN_MULTICAST) {
+		if (parse == SHCA_PARSE_OK) {
+			pkt->path.ecn_ce = rx->ce;
+			pkt->data = &rx->in;
+			pkt->data_off += seg->off;
+			shca_rx_group(rx, seg, pkt);
+		}
+		return;
 	}
 	if (!rx->qp) {
 		shca_count_stray(rx->snet, rx->in.skb, SHCA_CNT_RX_NO_QP);
