@@ -231,6 +231,52 @@ static void max_rd_atom(void)
 	REQUIRE_EQ(end_to_rtr(&a, &peer), EINVAL);
 }
 
+static struct ibv_qp *make_ud(void)
+{
+	struct ibv_qp_init_attr init = {
+		.qp_type = IBV_QPT_UD,
+		.send_cq = cq,
+		.recv_cq = cq,
+		.cap = { .max_send_wr = 1, .max_recv_wr = 1,
+			 .max_send_sge = 1, .max_recv_sge = 1 },
+	};
+	struct ibv_qp *qp = ibv_create_qp(nic_a()->pd, &init);
+
+	REQUIRE(qp);
+	return qp;
+}
+
+static int attach(struct ibv_qp *qp, int nr)
+{
+	union ibv_gid mgid = { .raw = { [10] = 0xff, [11] = 0xff, [12] = 239,
+					[14] = nr >> 8, [15] = nr } };
+
+	return ibv_attach_mcast(qp, &mgid, 0);
+}
+
+/* Groups, and attachments in all of them together. */
+static void max_mcast(void)
+{
+	int groups = nic_a()->attr.max_mcast_grp, nr, g;
+	int total = nic_a()->attr.max_total_mcast_qp_attach;
+	uint64_t start = millis();
+	struct ibv_qp *qp;
+
+	alarm(LONG_SECONDS);
+	cq = make_cq();
+	REQUIRE(cq && groups && total > groups);
+	for (nr = 0; nr < total;) {
+		qp = make_ud();
+		for (g = 0; g < groups && nr < total; g++, nr++)
+			REQUIRE_EQ(attach(qp, g), 0);
+		if (nr == groups)
+			REQUIRE_EQ(attach(qp, groups), ENOMEM);
+	}
+	REQUIRE_EQ(attach(make_ud(), 0), ENOMEM);
+	printf("# %d of %d groups in %d ms\n", total, groups,
+	       (int)(millis() - start));
+}
+
 /* ---- memory ------------------------------------------------------------------------------ */
 
 /*
@@ -258,6 +304,7 @@ static const struct test tests[] = {
 #define TEST(name) { #name, name }
 	TEST(max_srq_wr),
 	TEST(max_rd_atom),
+	TEST(max_mcast),
 	TEST(max_pd),
 	TEST(max_ah),
 	TEST(max_cq),
