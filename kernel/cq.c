@@ -10,41 +10,84 @@
 #include <linux/timekeeping.h>
 #include <rdma/uverbs_ioctl.h>
 
+#include "compat.h"
 #include "dev.h"
 #include "trace.h"
 #include "udata.h"
 
+/* ---- arming ---------------------------------------------------------------- */
+
 /*
- * Whether this completion fires what the consumer armed.
+ * What the consumer is waiting for: SHCA_CQ_ARM_* or 0, with @arm for
+ * shca_cq_disarm().
  *
  * A process: its arm word counts requests; each value fires once.  The barrier
  * pairs with the provider's between storing arm and polling: either we see the
  * new arm word here, or the process sees our completion when it polls.
  */
+static u32 shca_cq_armed(struct shca_cq *cq, u32 *arm)
+{
+	lockdep_assert_held(&cq->lock);
+	*arm = 0;
+	if (!cq->is_user)
+		return cq->notify;
+	if (!cq->ibcq.cq_context)
+		return 0;	/* no channel, and it never gets one */
+	smp_mb();	/* completion before arm, see above */
+	*arm = READ_ONCE(cq->index->arm);
+	return *arm == cq->armed ? 0 : *arm & SHCA_CQ_ARM_KIND;
+}
+
+/* The request @arm has its event. */
+static void shca_cq_disarm(struct shca_cq *cq, u32 arm)
+{
+	lockdep_assert_held(&cq->lock);
+	cq->held = 0;
+	if (cq->is_user)
+		cq->armed = arm;
+	else
+		cq->notify = 0;
+}
+
+/* Return: whether this completion is held back, to share an event. */
+static bool shca_cq_hold(struct shca_cq *cq)
+{
+	if (likely(!cq->mod_period_us) || cq->held + 1 >= cq->mod_count)
+		return false;
+	if (!cq->held++)
+		hrtimer_start(&cq->mod_timer,
+			      ns_to_ktime((u64)cq->mod_period_us *
+					  NSEC_PER_USEC),
+			      HRTIMER_MODE_REL_SOFT);
+	return true;
+}
+
+/* Whether this completion fires what the consumer armed. */
 static bool shca_cq_fires(struct shca_cq *cq, const struct shca_wc *wc)
 {
 	bool solicited = wc->solicited || wc->status != SHCA_WC_SUCCESS;
 	u32 arm, kind;
 
-	if (!cq->is_user) {
-		if (!cq->notify ||
-		    (cq->notify == SHCA_CQ_ARM_SOLICITED && !solicited))
-			return false;
-		cq->notify = 0;
-		return true;
-	}
-	if (!cq->ibcq.cq_context)
-		return false;	/* no channel, and it never gets one */
-	smp_mb();	/* completion before arm, see above */
-	arm = READ_ONCE(cq->index->arm);
-	if (arm == cq->armed)
-		return false;
-	kind = arm & SHCA_CQ_ARM_KIND;
+	kind = shca_cq_armed(cq, &arm);
 	if (!kind || (kind == SHCA_CQ_ARM_SOLICITED && !solicited))
 		return false;
-	cq->armed = arm;
+	if (shca_cq_hold(cq))
+		return false;
+	shca_cq_disarm(cq, arm);
 	return true;
 }
+
+/* No lock held. */
+static void shca_cq_notify(struct shca_cq *cq)
+{
+	if (cq->is_user)
+		/* Only wakes up readers of the channel: fine in any context. */
+		cq->ibcq.comp_handler(&cq->ibcq, cq->ibcq.cq_context);
+	else
+		shca_bh_schedule(&cq->comp_bh);
+}
+
+/* ---- completions ------------------------------------------------------------- */
 
 static void shca_cq_fill(struct shca_cqe *cqe, u32 qpn,
 			 const struct shca_wc *wc, bool timestamp)
@@ -99,7 +142,7 @@ static void shca_cq_unlock(struct shca_cq *cq, unsigned long flags)
 bool shca_cq_post(struct shca_cq *cq, struct ib_qp *qp, u32 qpn,
 		  const struct shca_wc *wc)
 {
-	bool fires, first, ok = true;
+	bool fires, first;
 	unsigned long flags;
 	struct shca_cqe *cqe;
 	u32 cons;
@@ -108,6 +151,11 @@ bool shca_cq_post(struct shca_cq *cq, struct ib_qp *qp, u32 qpn,
 	cons = cq->is_user ? READ_ONCE(cq->index->cons) : cq->cons;
 	/* A process may write anything there: all it can do is overflow. */
 	if (cq->overflow || cq->prod - cons >= cq->entries) {
+		if (cq->ignore_overrun) {
+			shca_cq_unlock(cq, flags);
+			shca_count(to_shca_dev(cq->ibcq.device), CQ_OVERFLOW);
+			return true;
+		}
 		first = !cq->overflow;
 		cq->overflow = true;
 		shca_cq_unlock(cq, flags);
@@ -128,14 +176,28 @@ bool shca_cq_post(struct shca_cq *cq, struct ib_qp *qp, u32 qpn,
 	shca_cq_unlock(cq, flags);
 
 	trace_shca_complete(qpn, wc);
-	if (!fires)
-		return ok;
-	if (cq->is_user)
-		/* Only wakes up readers of the channel: fine in any context. */
-		cq->ibcq.comp_handler(&cq->ibcq, cq->ibcq.cq_context);
-	else
-		shca_bh_schedule(&cq->comp_bh);
-	return ok;
+	if (fires)
+		shca_cq_notify(cq);
+	return true;
+}
+
+/* Those held back have waited long enough. */
+static enum hrtimer_restart shca_cq_mod_timer(struct hrtimer *timer)
+{
+	struct shca_cq *cq = container_of(timer, struct shca_cq, mod_timer);
+	unsigned long flags;
+	bool fires = false;
+	u32 arm;
+
+	flags = shca_cq_lock(cq);
+	if (cq->held && shca_cq_armed(cq, &arm)) {
+		shca_cq_disarm(cq, arm);
+		fires = true;
+	}
+	shca_cq_unlock(cq, flags);
+	if (fires)
+		shca_cq_notify(cq);
+	return HRTIMER_NORESTART;
 }
 
 SHCA_BH_HANDLER(shca_cq_err)
@@ -158,6 +220,8 @@ SHCA_BH_HANDLER(shca_cq_comp)
 	cq->ibcq.comp_handler(&cq->ibcq, cq->ibcq.cq_context);
 }
 
+/* ---- lifetime ---------------------------------------------------------------- */
+
 static int shca_cq_map_user(struct shca_cq *cq, struct ib_udata *udata)
 {
 	struct ib_ucontext *uctx = &rdma_udata_to_drv_context(udata,
@@ -169,9 +233,11 @@ static int shca_cq_map_user(struct shca_cq *cq, struct ib_udata *udata)
 	err = shca_udata_in(udata, &req, sizeof(req));
 	if (err)
 		return err;
-	if (req.comp_mask || (req.flags & ~SHCA_CQ_TIMESTAMPS))
+	if (req.comp_mask ||
+	    (req.flags & ~(SHCA_CQ_TIMESTAMPS | SHCA_CQ_IGNORE_OVERRUN)))
 		return -EINVAL;
-	cq->timestamps = req.flags & SHCA_CQ_TIMESTAMPS;
+	cq->timestamps |= req.flags & SHCA_CQ_TIMESTAMPS;
+	cq->ignore_overrun |= req.flags & SHCA_CQ_IGNORE_OVERRUN;
 	cq->ring_mmap = shca_mmap_insert(uctx, cq->ring_buf, false);
 	if (IS_ERR(cq->ring_mmap))
 		return PTR_ERR(cq->ring_mmap);
@@ -202,20 +268,26 @@ static int shca_cq_setup(struct shca_cq *cq, const struct ib_cq_init_attr *attr,
 	struct shca_dev *dev = to_shca_dev(cq->ibcq.device);
 	int err = -ENOMEM;
 
-	if (attr->flags)
+	if (attr->flags & ~(IB_UVERBS_CQ_FLAGS_TIMESTAMP_COMPLETION |
+			    IB_UVERBS_CQ_FLAGS_IGNORE_OVERRUN))
 		return -EOPNOTSUPP;
 	if (!attr->cqe || attr->cqe > SHCA_LIM_CQE ||
 	    attr->comp_vector >= cq->ibcq.device->num_comp_vectors)
 		return -EINVAL;
 	cq->is_user = udata;
+	cq->timestamps = attr->flags & IB_UVERBS_CQ_FLAGS_TIMESTAMP_COMPLETION;
+	cq->ignore_overrun = attr->flags & IB_UVERBS_CQ_FLAGS_IGNORE_OVERRUN;
 	if (!shca_limit_get(&dev->nr_cq, SHCA_LIM_CQ, cq->is_user))
 		return -ENOMEM;
+	mutex_init(&cq->resize_lock);
 	if (cq->is_user)	/* two classes of lock, see shca_cq_lock() */
 		spin_lock_init(&cq->lock);
 	else
 		spin_lock_init(&cq->lock);
 	shca_bh_init(&cq->comp_bh, shca_cq_comp);
 	shca_bh_init(&cq->err_bh, shca_cq_err);
+	hrtimer_setup(&cq->mod_timer, shca_cq_mod_timer, CLOCK_MONOTONIC,
+		      HRTIMER_MODE_REL_SOFT);
 	cq->entries = roundup_pow_of_two(attr->cqe + 1);
 	cq->ibcq.cqe = cq->entries - 1;
 	cq->ring_buf = shca_buf_alloc(array_size(cq->entries,
@@ -264,16 +336,171 @@ int shca_destroy_cq(struct ib_cq *ibcq, struct ib_udata *udata)
 	/* No QP uses it any longer (the core counts), so nothing schedules it
 	 * anew; a kernel consumer's handler may still be running.
 	 */
+	hrtimer_cancel(&cq->mod_timer);
 	shca_bh_cancel(&cq->comp_bh);
 	shca_bh_cancel(&cq->err_bh);
 	shca_mmap_remove(cq->index_mmap);
 	shca_mmap_remove(cq->ring_mmap);
 	kvfree(cq->qps);
+	mutex_destroy(&cq->resize_lock);
 	shca_buf_put(cq->index_buf);
 	shca_buf_put(cq->ring_buf);
 	shca_limit_put(&to_shca_dev(ibcq->device)->nr_cq, cq->is_user);
 	return 0;
 }
+
+/* ---- change of the size --------------------------------------------------- */
+
+/* Completions that are moved in one hold of the lock at most. */
+#define SHCA_CQ_MOVE		256
+/* Passes without the lock; only a CQ whose process polls on needs more. */
+#define SHCA_CQ_MOVE_PASSES	64
+
+/*
+ * Copy completions @from to @to.  Each is complete, and stays as it is until it
+ * has been consumed; one that was consumed meanwhile, and may be written anew, is
+ * copied for nothing.
+ */
+static void shca_cq_move(const struct shca_cq *cq, struct shca_cqe *ring,
+			 u32 entries, u32 from, u32 to)
+{
+	for (; from != to; from++) {
+		struct shca_cqe *cqe = &ring[from & (entries - 1)];
+
+		*cqe = data_race(cq->ring[from & (cq->entries - 1)]);
+		cqe->seq = from + 1;
+	}
+}
+
+/* What a resize prepares, and in the end has to free: the former ring. */
+struct shca_cq_ring {
+	struct shca_buf *buf;
+	struct rdma_user_mmap_entry *mmap;
+	u32 entries;
+};
+
+/* All is in the new ring: it becomes the CQ's. */
+static void shca_cq_swap(struct shca_cq *cq, struct shca_cq_ring *ring)
+{
+	struct shca_cq_ring old = { cq->ring_buf, cq->ring_mmap, cq->entries };
+
+	lockdep_assert_held(&cq->lock);
+	cq->ring_buf = ring->buf;
+	cq->ring_mmap = ring->mmap;
+	cq->entries = ring->entries;
+	cq->ring = ring->buf->va;
+	cq->ibcq.cqe = ring->entries - 1;
+	*ring = old;
+}
+
+/*
+ * Completions go on being written; most are moved without the lock, which is
+ * held for the last few.  Return: 0, or EINVAL: more than @cqe are in it.
+ */
+static int shca_cq_replace(struct shca_cq *cq, struct shca_cq_ring *ring,
+			   u32 cqe)
+{
+	u32 cons, from, prod, passes = 0;
+	struct shca_cqe *to = ring->buf->va;
+
+	spin_lock_bh(&cq->lock);
+	from = READ_ONCE(cq->index->cons);
+	for (;;) {
+		prod = cq->prod;
+		cons = READ_ONCE(cq->index->cons);
+		/* Also where the process has written nonsense there. */
+		if (prod - cons > cqe || prod - cons > cq->entries)
+			goto refuse;
+		if (prod - from > prod - cons)
+			from = cons;	/* consumed before it was moved */
+		if (prod - from <= SHCA_CQ_MOVE)
+			break;
+		if (++passes > SHCA_CQ_MOVE_PASSES)
+			goto refuse;
+		spin_unlock_bh(&cq->lock);
+		shca_cq_move(cq, to, ring->entries, from, prod);
+		cond_resched();
+		from = prod;
+		spin_lock_bh(&cq->lock);
+	}
+	shca_cq_move(cq, to, ring->entries, from, prod);
+	shca_cq_swap(cq, ring);
+	spin_unlock_bh(&cq->lock);
+	return 0;
+
+refuse:
+	spin_unlock_bh(&cq->lock);
+	return -EINVAL;
+}
+
+static int shca_cq_resize(struct shca_cq *cq, u32 cqe, struct ib_udata *udata)
+{
+	struct ib_ucontext *uctx = &rdma_udata_to_drv_context(udata,
+					   struct shca_ucontext, ibuc)->ibuc;
+	struct shca_resize_cq_resp resp = {};
+	struct shca_cq_ring ring = {
+		.entries = roundup_pow_of_two(cqe + 1),
+	};
+	int err;
+
+	ring.buf = shca_buf_alloc(array_size(ring.entries,
+					     sizeof(struct shca_cqe)));
+	if (!ring.buf)
+		return -ENOMEM;
+	ring.mmap = shca_mmap_insert(uctx, ring.buf, false);
+	if (IS_ERR(ring.mmap)) {
+		err = PTR_ERR(ring.mmap);
+		shca_buf_put(ring.buf);
+		return err;
+	}
+	resp.ring_off = rdma_user_mmap_get_offset(ring.mmap);
+	resp.ring_len = ring.buf->len;
+	resp.entries = ring.entries;
+	/* Before the rings change places: nothing fails after that. */
+	err = shca_udata_out(udata, &resp, sizeof(resp));
+	if (!err)
+		err = shca_cq_replace(cq, &ring, cqe);
+	shca_mmap_remove(ring.mmap);
+	shca_buf_put(ring.buf);
+	return err;
+}
+
+#ifdef HAVE_RESIZE_USER_CQ
+int shca_resize_cq(struct ib_cq *ibcq, unsigned int cqe,
+		   struct ib_udata *udata)
+#else
+int shca_resize_cq(struct ib_cq *ibcq, int cqe, struct ib_udata *udata)
+#endif
+{
+	struct shca_cq *cq = to_shca_cq(ibcq);
+	int err;
+
+	if (!cq->is_user || !udata)
+		return -EOPNOTSUPP;
+	if (!cqe || (u32)cqe > SHCA_LIM_CQE)
+		return -EINVAL;
+	mutex_lock(&cq->resize_lock);
+	err = shca_cq_resize(cq, cqe, udata);
+	mutex_unlock(&cq->resize_lock);
+	return err;
+}
+
+int shca_modify_cq(struct ib_cq *ibcq, u16 count, u16 period_us)
+{
+	struct shca_cq *cq = to_shca_cq(ibcq);
+	unsigned long flags;
+
+	local_bh_disable();
+	flags = shca_cq_lock(cq);
+	/* What is held back already waits for the former period, no longer. */
+	cq->mod_count = count;
+	cq->mod_period_us = count > 1 ? period_us : 0;
+	shca_cq_unlock(cq, flags);
+	local_bh_enable();
+	return 0;
+}
+
+/* ---- kernel consumers -------------------------------------------------------- */
 
 /* The flags of kernel and user space differ in two bits. */
 static int shca_kernel_wc_flags(u16 flags)

@@ -5,6 +5,8 @@
 #ifndef SHCA_CQ_H
 #define SHCA_CQ_H
 
+#include <linux/hrtimer.h>
+#include <linux/mutex.h>
 #include <linux/spinlock.h>
 #include <rdma/ib_verbs.h>
 
@@ -16,6 +18,7 @@
  * struct shca_cq - a completion queue
  * @lock:	everything below; a kernel consumer's is taken from any context
  * @ring:	completions; a process has it mapped read-only
+ * @resize_lock: one change of the size at a time
  * @index:	written by the process (or, for a kernel consumer, by poll);
  *		read once, never trusted
  * @entries:	power of two
@@ -24,8 +27,14 @@
  * @cons:	kernel consumer: completions polled
  * @notify:	kernel consumer: SHCA_CQ_ARM_* or 0
  * @timestamps:	the process reads struct shca_cqe.timestamp
+ * @ignore_overrun: the consumer has promised that none happens: if one does, a
+ *		completion is lost and nothing else
  * @overflow:	a completion was lost; CQ_ERR is raised
  * @qps:	kernel consumer: the QP of each slot
+ * @mod_count: @mod_period_us: of what the consumer armed for, that many make an
+ *		event, or that long after the first of them; 0: each does
+ * @held:	of these, how many have been held back
+ * @mod_timer:	ends @mod_period_us
  * @comp_bh:	kernel consumer: runs the handler, never inside a post call
  *		(core_locking.rst); never on two CPUs, so one handler at a time
  * @err_bh:	raises CQ_ERR: completions are written under a QP's locks, and
@@ -34,6 +43,7 @@
 struct shca_cq {
 	struct ib_cq ibcq;
 	spinlock_t lock;
+	struct mutex resize_lock;
 	struct shca_buf *ring_buf;
 	struct shca_buf *index_buf;
 	struct shca_cqe *ring;
@@ -45,10 +55,15 @@ struct shca_cq {
 	u32 notify;
 	bool is_user;
 	bool timestamps;
+	bool ignore_overrun;
 	bool overflow;
 	struct ib_qp **qps;
 	struct rdma_user_mmap_entry *ring_mmap;
 	struct rdma_user_mmap_entry *index_mmap;
+	u16 mod_count;
+	u16 mod_period_us;
+	u32 held;
+	struct hrtimer mod_timer;
 	struct shca_bh comp_bh;
 	struct shca_bh err_bh;
 };
@@ -87,6 +102,13 @@ int shca_create_cq(struct ib_cq *ibcq, const struct ib_cq_init_attr *attr,
 int shca_create_cq(struct ib_cq *ibcq, const struct ib_cq_init_attr *attr,
 		   struct ib_udata *udata);
 #endif
+#ifdef HAVE_RESIZE_USER_CQ
+int shca_resize_cq(struct ib_cq *ibcq, unsigned int cqe,
+		   struct ib_udata *udata);
+#else
+int shca_resize_cq(struct ib_cq *ibcq, int cqe, struct ib_udata *udata);
+#endif
+int shca_modify_cq(struct ib_cq *ibcq, u16 count, u16 period_us);
 int shca_destroy_cq(struct ib_cq *ibcq, struct ib_udata *udata);
 int shca_poll_cq(struct ib_cq *ibcq, int nr, struct ib_wc *wc);
 int shca_req_notify_cq(struct ib_cq *ibcq, enum ib_cq_notify_flags flags);

@@ -8,6 +8,7 @@
  *   shca_dev_lock           mutex: the list of all devices
  *   shca_net.lock           mutex: sockets of a network namespace
  *   shca_qp.attr_lock       mutex: modify against modify of one QP
+ *   shca_cq.resize_lock     mutex: change of the size of one CQ
  *   shca_sq.post_lock       spin, irq: kernel consumers writing a send ring
  *   shca_sq.lock            spin, bh: requester of a QP
  *   shca_rq.lock            spin, bh: responder of a QP

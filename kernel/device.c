@@ -98,6 +98,11 @@ static int shca_query_device(struct ib_device *ibdev,
 	attr->max_total_mcast_qp_attach = SHCA_LIM_MCAST_TOTAL;
 	attr->max_fast_reg_page_list_len = SHCA_LIM_FAST_PAGES;
 	attr->local_ca_ack_delay = 15;
+	/* Completion timestamps are nanoseconds, CLOCK_MONOTONIC_RAW. */
+	attr->timestamp_mask = GENMASK_ULL(63, 0);
+	attr->hca_core_clock = USEC_PER_SEC;	/* kHz */
+	attr->cq_caps.max_cq_moderation_count = U16_MAX;
+	attr->cq_caps.max_cq_moderation_period = U16_MAX;
 	attr->raw_packet_caps = 0;
 	ibdev_dbg(&dev->ibdev, "queried\n");
 	return 0;
@@ -236,6 +241,7 @@ static const struct ib_device_ops shca_dev_ops = {
 	.mmap = shca_mmap,
 	.mmap_free = shca_mmap_free,
 	.modify_ah = shca_modify_ah,
+	.modify_cq = shca_modify_cq,
 	.modify_qp = shca_modify_qp,
 	.modify_srq = shca_modify_srq,
 	.poll_cq = shca_poll_cq,
@@ -250,6 +256,11 @@ static const struct ib_device_ops shca_dev_ops = {
 	.query_srq = shca_query_srq,
 	.reg_user_mr = shca_reg_user_mr,
 	.req_notify_cq = shca_req_notify_cq,
+#ifdef HAVE_RESIZE_USER_CQ
+	.resize_user_cq = shca_resize_cq,
+#else
+	.resize_cq = shca_resize_cq,
+#endif
 
 	INIT_RDMA_OBJ_SIZE(ib_ah, shca_ah, ibah),
 	INIT_RDMA_OBJ_SIZE(ib_cq, shca_cq, ibcq),

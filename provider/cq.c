@@ -1,15 +1,17 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 /*
- * Completion queues: create, poll, arm, destroy.  The kernel writes the
+ * Completion queues: create, poll, arm, resize, destroy.  The kernel writes the
  * completions into pages that this process cannot write; polling and arming
  * make no system call.
  */
 #include "softhca.h"
 
 #include <errno.h>
+#include <limits.h>
 #include <stdlib.h>
 #include <sys/mman.h>
 
+#include "cq.h"
 #include "ring.h"
 
 static void shca_cq_unmap(struct shca_cq *cq, size_t page_size)
@@ -44,27 +46,27 @@ static int shca_cq_map(struct shca_cq *cq, struct shca_context *ctx,
 	return 0;
 }
 
-struct ibv_cq *shca_create_cq(struct ibv_context *ibctx, int cqe,
-			      struct ibv_comp_channel *channel,
-			      int comp_vector)
+/* @flags: SHCA_CQ_*; @unlocked: one thread at a time has been promised. */
+static struct shca_cq *shca_cq_create(struct ibv_context *ibctx, int cqe,
+				      struct ibv_comp_channel *channel,
+				      int comp_vector, uint64_t flags,
+				      bool unlocked)
 {
 	struct shca_context *ctx = to_shca_context(ibctx);
 	struct shca_cmd_create_cq_resp resp = {};
-	struct shca_cmd_create_cq cmd = {};
+	struct shca_cmd_create_cq cmd = { .drv_payload.flags = flags };
 	struct shca_cq *cq;
 	int err;
 
 	cq = calloc(1, sizeof(*cq));
 	if (!cq)
 		return NULL;
-	err = pthread_spin_init(&cq->lock, PTHREAD_PROCESS_PRIVATE);
-	if (err)
-		goto err_free;
+	shca_lock_init(&cq->lock, unlocked);
 	err = ibv_cmd_create_cq(ibctx, cqe, channel, comp_vector, &cq->vcq.cq,
 				&cmd.ibv_cmd, sizeof(cmd), &resp.ibv_resp,
 				sizeof(resp));
 	if (err)
-		goto err_lock;
+		goto err_free;
 	err = shca_cq_map(cq, ctx, &resp.drv_payload);
 	if (err)
 		goto err_destroy;
@@ -73,18 +75,142 @@ struct ibv_cq *shca_create_cq(struct ibv_context *ibctx, int cqe,
 		err = ENOMEM;
 		goto err_unmap;
 	}
-	return &cq->vcq.cq;
+	return cq;
 
 err_unmap:
 	shca_cq_unmap(cq, ctx->page_size);
 err_destroy:
 	ibv_cmd_destroy_cq(&cq->vcq.cq);
-err_lock:
-	pthread_spin_destroy(&cq->lock);
 err_free:
+	shca_lock_destroy(&cq->lock);
 	free(cq);
 	errno = err;
 	return NULL;
+}
+
+struct ibv_cq *shca_create_cq(struct ibv_context *ibctx, int cqe,
+			      struct ibv_comp_channel *channel,
+			      int comp_vector)
+{
+	struct shca_cq *cq;
+
+	cq = shca_cq_create(ibctx, cqe, channel, comp_vector, 0, false);
+	return cq ? &cq->vcq.cq : NULL;
+}
+
+/* Return: 0 or an errno: what is asked for cannot be had. */
+static int shca_cq_check_attr(const struct ibv_cq_init_attr_ex *attr)
+{
+	if (!check_comp_mask(attr->comp_mask, IBV_CQ_INIT_ATTR_MASK_FLAGS |
+					      IBV_CQ_INIT_ATTR_MASK_PD))
+		return EINVAL;
+	if (!check_comp_mask(attr->wc_flags, SHCA_CQ_EX_WC_FLAGS))
+		return EOPNOTSUPP;
+	if ((attr->comp_mask & IBV_CQ_INIT_ATTR_MASK_FLAGS) &&
+	    !check_comp_mask(attr->flags,
+			     IBV_CREATE_CQ_ATTR_SINGLE_THREADED |
+			     IBV_CREATE_CQ_ATTR_IGNORE_OVERRUN))
+		return EOPNOTSUPP;
+	if ((attr->comp_mask & IBV_CQ_INIT_ATTR_MASK_PD) &&
+	    (!attr->parent_domain || !to_shca_pd(attr->parent_domain)->base))
+		return EINVAL;
+	/* The command takes an int. */
+	return attr->cqe > INT_MAX ? EINVAL : 0;
+}
+
+/*
+ * The options go in the driver's part of the command, which is the same in all
+ * versions of rdma-core.
+ */
+struct ibv_cq_ex *shca_create_cq_ex(struct ibv_context *ibctx,
+				    struct ibv_cq_init_attr_ex *attr)
+{
+	const uint64_t stamps = IBV_WC_EX_WITH_COMPLETION_TIMESTAMP |
+				IBV_WC_EX_WITH_COMPLETION_TIMESTAMP_WALLCLOCK;
+	struct ibv_pd *domain = NULL;
+	uint64_t flags = 0;
+	bool unlocked = false;
+	struct shca_cq *cq;
+
+	errno = shca_cq_check_attr(attr);
+	if (errno)
+		return NULL;
+	if (attr->comp_mask & IBV_CQ_INIT_ATTR_MASK_PD) {
+		domain = attr->parent_domain;
+		unlocked = to_shca_pd(domain)->td;
+	}
+	if (attr->comp_mask & IBV_CQ_INIT_ATTR_MASK_FLAGS) {
+		if (attr->flags & IBV_CREATE_CQ_ATTR_SINGLE_THREADED)
+			unlocked = true;
+		if (attr->flags & IBV_CREATE_CQ_ATTR_IGNORE_OVERRUN)
+			flags |= SHCA_CQ_IGNORE_OVERRUN;
+	}
+	if (attr->wc_flags & stamps)
+		flags |= SHCA_CQ_TIMESTAMPS;
+	cq = shca_cq_create(ibctx, attr->cqe, attr->channel, attr->comp_vector,
+			    flags, unlocked);
+	if (!cq)
+		return NULL;
+	cq->domain = shca_domain_get(domain);
+	shca_cq_ex_init(cq, attr->wc_flags);
+	return &cq->vcq.cq_ex;
+}
+
+/* The kernel has moved to this ring.  Return: 0 or an errno: it cannot be had. */
+static int shca_cq_remap(struct shca_cq *cq,
+			 const struct shca_resize_cq_resp *resp)
+{
+	int fd = cq->vcq.cq.context->cmd_fd;
+	uint32_t i, mask = resp->entries - 1;
+	uint8_t *dead;
+	void *ring;
+
+	dead = calloc(1, (mask + 8) / 8);
+	if (!dead)
+		return ENOMEM;
+	ring = mmap(NULL, resp->ring_len, PROT_READ, MAP_SHARED, fd,
+		    resp->ring_off);
+	if (ring == MAP_FAILED) {
+		free(dead);
+		return errno;
+	}
+	for (i = cq->cons; cq->nr_dead && i - cq->cons <= cq->mask; i++)
+		if (shca_cq_is_dead(cq, i))
+			dead[(i & mask) / 8] |= 1u << (i & mask) % 8;
+	munmap((void *)cq->ring, cq->ring_len);
+	free(cq->dead);
+	cq->dead = dead;
+	cq->ring = ring;
+	cq->ring_len = resp->ring_len;
+	cq->mask = mask;
+	return 0;
+}
+
+/*
+ * The lock is held across the command: what has not been polled is moved to the
+ * new ring meanwhile.
+ */
+int shca_resize_cq(struct ibv_cq *ibcq, int cqe)
+{
+	struct shca_cmd_resize_cq_resp resp = {};
+	struct shca_cq *cq = to_shca_cq(ibcq);
+	struct ibv_resize_cq cmd = {};
+	int err;
+
+	shca_lock(&cq->lock);
+	err = ibv_cmd_resize_cq(ibcq, cqe, &cmd, sizeof(cmd), &resp.ibv_resp,
+				sizeof(resp));
+	if (!err)
+		err = cq->lost = shca_cq_remap(cq, &resp.drv_payload);
+	shca_unlock(&cq->lock);
+	return err;
+}
+
+int shca_modify_cq(struct ibv_cq *ibcq, struct ibv_modify_cq_attr *attr)
+{
+	struct ibv_modify_cq cmd = {};
+
+	return ibv_cmd_modify_cq(ibcq, attr, &cmd, sizeof(cmd));
 }
 
 int shca_destroy_cq(struct ibv_cq *ibcq)
@@ -97,42 +223,11 @@ int shca_destroy_cq(struct ibv_cq *ibcq)
 	if (err)
 		return err;
 	shca_cq_unmap(cq, page_size);
-	pthread_spin_destroy(&cq->lock);
+	shca_domain_put(cq->domain);
+	shca_lock_destroy(&cq->lock);
 	free(cq->dead);
 	free(cq);
 	return 0;
-}
-
-/* The completion @index, or NULL: not there yet. */
-static inline const struct shca_cqe *shca_cq_peek(const struct shca_cq *cq,
-						  uint32_t index)
-{
-	const struct shca_cqe *cqe = &cq->ring[index & cq->mask];
-
-	return shca_cqe_is_valid(cqe, index) ? cqe : NULL;
-}
-
-static inline bool shca_cq_is_dead(const struct shca_cq *cq, uint32_t index)
-{
-	uint32_t slot = index & cq->mask;
-
-	return cq->dead[slot / 8] & (1u << slot % 8);
-}
-
-static inline void shca_cq_set_dead(struct shca_cq *cq, uint32_t index)
-{
-	uint32_t slot = index & cq->mask;
-
-	cq->dead[slot / 8] |= 1u << slot % 8;
-	cq->nr_dead++;
-}
-
-static inline void shca_cq_clear_dead(struct shca_cq *cq, uint32_t index)
-{
-	uint32_t slot = index & cq->mask;
-
-	cq->dead[slot / 8] &= ~(1u << slot % 8);
-	cq->nr_dead--;
 }
 
 static inline void shca_wc_fill(struct ibv_wc *wc, const struct shca_cqe *cqe)
@@ -159,7 +254,11 @@ int shca_poll_cq(struct ibv_cq *ibcq, int num_entries, struct ibv_wc *wc)
 	uint32_t cons;
 	int n = 0;
 
-	pthread_spin_lock(&cq->lock);
+	shca_lock(&cq->lock);
+	if (unlikely(cq->lost)) {
+		shca_unlock(&cq->lock);
+		return -1;
+	}
 	cons = cq->cons;
 	while (n < num_entries && (cqe = shca_cq_peek(cq, cons))) {
 		if (unlikely(cq->nr_dead) && shca_cq_is_dead(cq, cons))
@@ -172,7 +271,7 @@ int shca_poll_cq(struct ibv_cq *ibcq, int num_entries, struct ibv_wc *wc)
 		cq->cons = cons;
 		shca_cq_publish_cons(cq->index, cons);
 	}
-	pthread_spin_unlock(&cq->lock);
+	shca_unlock(&cq->lock);
 	return n;
 }
 
@@ -187,14 +286,14 @@ int shca_req_notify_cq(struct ibv_cq *ibcq, int solicited_only)
 	struct shca_cq *cq = to_shca_cq(ibcq);
 	uint32_t kind = SHCA_CQ_ARM_SOLICITED;
 
-	pthread_spin_lock(&cq->lock);
+	shca_lock(&cq->lock);
 	if (!solicited_only || cq->next_armed) {
 		kind = SHCA_CQ_ARM_NEXT;
 		cq->next_armed = true;
 	}
 	cq->arm = ((cq->arm & ~SHCA_CQ_ARM_KIND) + SHCA_CQ_ARM_SEQ) | kind;
 	shca_cq_publish_arm(cq->index, cq->arm);
-	pthread_spin_unlock(&cq->lock);
+	shca_unlock(&cq->lock);
 	return 0;
 }
 
@@ -203,9 +302,9 @@ void shca_cq_event(struct ibv_cq *ibcq)
 {
 	struct shca_cq *cq = to_shca_cq(ibcq);
 
-	pthread_spin_lock(&cq->lock);
+	shca_lock(&cq->lock);
 	cq->next_armed = false;
-	pthread_spin_unlock(&cq->lock);
+	shca_unlock(&cq->lock);
 }
 
 /**
@@ -228,7 +327,9 @@ void shca_cq_purge(struct ibv_cq *ibcq, uint32_t qp_num)
 	if (!ibcq)
 		return;
 	cq = to_shca_cq(ibcq);
-	pthread_spin_lock(&cq->lock);
+	shca_lock(&cq->lock);
+	if (unlikely(cq->lost))
+		goto out;	/* they stay in the ring that is out of reach */
 	for (i = cq->cons; i - cq->cons <= cq->mask; i++) {
 		cqe = shca_cq_peek(cq, i);
 		if (!cqe)
@@ -242,5 +343,6 @@ void shca_cq_purge(struct ibv_cq *ibcq, uint32_t qp_num)
 		cq->cons = i;
 		shca_cq_publish_cons(cq->index, i);
 	}
-	pthread_spin_unlock(&cq->lock);
+out:
+	shca_unlock(&cq->lock);
 }

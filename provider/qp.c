@@ -112,14 +112,14 @@ static void shca_qp_free(struct shca_qp *qp)
 	free(qp);
 }
 
-static struct shca_qp *shca_qp_alloc(void)
+static struct shca_qp *shca_qp_alloc(bool unlocked)
 {
 	struct shca_qp *qp = calloc(1, sizeof(*qp));
 
 	if (!qp)
 		return NULL;
-	shca_lock_init(&qp->sq.lock, false);
-	shca_lock_init(&qp->rq.lock, false);
+	shca_lock_init(&qp->sq.lock, unlocked);
+	shca_lock_init(&qp->rq.lock, unlocked);
 	return qp;
 }
 
@@ -141,7 +141,8 @@ static struct shca_qp *shca_qp_create(struct ibv_context *ibctx,
 			return NULL;
 		}
 	}
-	qp = shca_qp_alloc();
+	qp = shca_qp_alloc((attr->comp_mask & IBV_QP_INIT_ATTR_PD) &&
+			   to_shca_pd(attr->pd)->td);
 	if (!qp)
 		return NULL;
 	/* (the one that takes create_flags; which of them, the kernel knows) */
@@ -153,6 +154,8 @@ static struct shca_qp *shca_qp_create(struct ibv_context *ibctx,
 	if (err)
 		goto err_destroy;
 	shca_qp_init_rings(qp, &resp.drv_payload, &attr->cap);
+	if (attr->comp_mask & IBV_QP_INIT_ATTR_PD)
+		qp->domain = shca_domain_get(attr->pd);
 	qp->opcodes = opcodes;
 	qp->sig_all = attr->sq_sig_all;
 	shca_doorbell_init(qp);
@@ -268,6 +271,7 @@ int shca_destroy_qp(struct ibv_qp *ibqp)
 		return err;
 	shca_qp_purge_cqs(ibqp, ibqp->qp_num);
 	shca_qp_unmap(qp, ctx);
+	shca_domain_put(qp->domain);
 	shca_qp_free(qp);
 	return 0;
 }

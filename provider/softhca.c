@@ -13,15 +13,19 @@
 static void shca_free_context(struct ibv_context *ibctx);
 
 static const struct verbs_context_ops shca_context_ops = {
+	.alloc_parent_domain = shca_alloc_parent_domain,
 	.alloc_pd = shca_alloc_pd,
+	.alloc_td = shca_alloc_td,
 	.attach_mcast = ibv_cmd_attach_mcast,
 	.cq_event = shca_cq_event,
 	.create_ah = shca_create_ah,
 	.create_cq = shca_create_cq,
+	.create_cq_ex = shca_create_cq_ex,
 	.create_qp = shca_create_qp,
 	.create_qp_ex = shca_create_qp_ex,
 	.create_srq = shca_create_srq,
 	.dealloc_pd = shca_dealloc_pd,
+	.dealloc_td = shca_dealloc_td,
 	.dereg_mr = shca_dereg_mr,
 	.destroy_ah = shca_destroy_ah,
 	.destroy_cq = shca_destroy_cq,
@@ -29,6 +33,7 @@ static const struct verbs_context_ops shca_context_ops = {
 	.destroy_srq = shca_destroy_srq,
 	.detach_mcast = ibv_cmd_detach_mcast,
 	.free_context = shca_free_context,
+	.modify_cq = shca_modify_cq,
 	.modify_qp = shca_modify_qp,
 	.modify_srq = shca_modify_srq,
 	.poll_cq = shca_poll_cq,
@@ -38,9 +43,11 @@ static const struct verbs_context_ops shca_context_ops = {
 	.query_device_ex = shca_query_device_ex,
 	.query_port = shca_query_port,
 	.query_qp = shca_query_qp,
+	.query_rt_values = shca_query_rt_values,
 	.query_srq = shca_query_srq,
 	.reg_mr = shca_reg_mr,
 	.req_notify_cq = shca_req_notify_cq,
+	.resize_cq = shca_resize_cq,
 };
 
 /* From v57 of rdma-core on, a list of file descriptors stands before resp. */

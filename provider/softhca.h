@@ -11,6 +11,7 @@
 #define SOFTHCA_H
 
 #include <pthread.h>
+#include <stdatomic.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -20,50 +21,6 @@
 #include <util/util.h>
 
 #include "softhca_abi_drv.h"
-
-struct shca_device {
-	struct verbs_device vdev;
-};
-
-/**
- * struct shca_context - an open device
- * @page_size:	length of the pages that hold indices and status
- * @features:	granted by the kernel
- */
-struct shca_context {
-	struct verbs_context vctx;
-	size_t page_size;
-	uint64_t features;
-};
-
-struct shca_ah {
-	struct ibv_ah ah;
-	uint32_t handle;	/* for shca_send_wqe.ud.ah */
-};
-
-/**
- * struct shca_cq - a completion queue
- * @ring:	completions, written by the kernel, mapped read-only
- * @index:	what the kernel reads of ours
- * @cons:	next to be polled; @index->cons is its published copy
- * @arm:	last value stored to @index->arm
- * @next_armed:	SHCA_CQ_ARM_NEXT was asked for and its event not yet read
- * @dead:	one bit per slot: a completion not to be returned, see
- *		shca_cq_purge(); @nr_dead of them are set
- */
-struct shca_cq {
-	struct verbs_cq vcq;
-	pthread_spinlock_t lock;
-	const struct shca_cqe *ring;
-	size_t ring_len;
-	struct shca_cq_index *index;
-	uint32_t mask;
-	uint32_t cons;		/* protected by lock, as all below */
-	uint32_t arm;
-	bool next_armed;
-	uint32_t nr_dead;
-	uint8_t *dead;
-};
 
 /**
  * struct shca_lock - a spinlock, or none
@@ -98,6 +55,79 @@ static inline void shca_unlock(struct shca_lock *lock)
 		pthread_spin_unlock(&lock->spin);
 }
 
+struct shca_device {
+	struct verbs_device vdev;
+};
+
+/**
+ * struct shca_context - an open device
+ * @page_size:	length of the pages that hold indices and status
+ * @features:	granted by the kernel
+ */
+struct shca_context {
+	struct verbs_context vctx;
+	size_t page_size;
+	uint64_t features;
+};
+
+/** struct shca_td - a thread domain; @users: parent domains that have it */
+struct shca_td {
+	struct ibv_td td;
+	atomic_int users;
+};
+
+/**
+ * struct shca_pd - a protection domain, or a parent domain
+ * @base:	of a parent domain: the protection domain; else NULL
+ * @td:		of a parent domain: its thread domain, or NULL
+ * @users:	parent domains of this protection domain; queues made in this
+ *		parent domain (the kernel counts the others)
+ */
+struct shca_pd {
+	struct ibv_pd pd;
+	struct shca_pd *base;
+	struct shca_td *td;
+	atomic_int users;
+};
+
+struct shca_ah {
+	struct ibv_ah ah;
+	uint32_t handle;	/* for shca_send_wqe.ud.ah */
+};
+
+/**
+ * struct shca_cq - a completion queue
+ * @ring:	completions, written by the kernel, mapped read-only
+ * @index:	what the kernel reads of ours
+ * @cons:	next to be polled; @index->cons is its published copy
+ * @arm:	last value stored to @index->arm
+ * @next_armed:	SHCA_CQ_ARM_NEXT was asked for and its event not yet read
+ * @cur: @wallclock: @wall_offset: polling by iterator, see cq_ex.c
+ * @domain:	the parent domain it was made in, or NULL
+ * @lost:	errno of the mapping of a new ring that failed: until another
+ *		change of size succeeds nothing can be polled
+ * @dead:	one bit per slot: a completion not to be returned, see
+ *		shca_cq_purge(); @nr_dead of them are set
+ */
+struct shca_cq {
+	struct verbs_cq vcq;
+	struct shca_lock lock;
+	const struct shca_cqe *ring;
+	size_t ring_len;
+	struct shca_cq_index *index;
+	uint32_t mask;
+	uint32_t cons;		/* protected by lock, as all below */
+	uint32_t arm;
+	bool next_armed;
+	bool wallclock;
+	int lost;
+	const struct shca_cqe *cur;
+	int64_t wall_offset;
+	struct shca_pd *domain;
+	uint32_t nr_dead;
+	uint8_t *dead;
+};
+
 /**
  * struct shca_wq - the send or the receive ring of a QP
  * @slots:	@mask + 1 slots of @stride bytes
@@ -120,6 +150,7 @@ struct shca_wq {
  * struct shca_qp - a queue pair
  * @index:	head of the request region, read-write; the slots follow
  * @status:	what the kernel tells, mapped read-only
+ * @domain:	the parent domain it was made in, or NULL
  * @opcodes:	send opcodes of this type of QP, one bit each
  * @ex:	the section between ibv_wr_start() and its end: the request being
  *		built, the next slot, the first error; under sq.lock
@@ -132,6 +163,7 @@ struct shca_qp {
 	struct shca_qp_index *index;
 	size_t region_len;
 	const struct shca_qp_status *status;
+	struct shca_pd *domain;
 	uint32_t opcodes;
 	uint32_t max_inline;
 	bool sig_all;
@@ -157,6 +189,7 @@ struct shca_qp {
  */
 struct shca_srq {
 	struct verbs_srq vsrq;
+	struct shca_pd *domain;
 	struct shca_wq wq;
 	struct shca_qp_index *index;
 	size_t region_len;
@@ -168,6 +201,29 @@ struct shca_srq {
 static inline struct shca_context *to_shca_context(struct ibv_context *ibctx)
 {
 	return container_of(ibctx, struct shca_context, vctx.context);
+}
+
+static inline struct shca_pd *to_shca_pd(struct ibv_pd *pd)
+{
+	return container_of(pd, struct shca_pd, pd);
+}
+
+/** shca_domain_get() - a queue is made in @pd, if that is a parent domain */
+static inline struct shca_pd *shca_domain_get(struct ibv_pd *ibpd)
+{
+	struct shca_pd *pd = ibpd ? to_shca_pd(ibpd) : NULL;
+
+	if (!pd || !pd->base)
+		return NULL;
+	atomic_fetch_add(&pd->users, 1);
+	return pd;
+}
+
+/** shca_domain_put() - it is gone; NULL is fine */
+static inline void shca_domain_put(struct shca_pd *domain)
+{
+	if (domain)
+		atomic_fetch_sub(&domain->users, 1);
 }
 
 static inline struct shca_ah *to_shca_ah(struct ibv_ah *ah)
@@ -205,11 +261,32 @@ static inline bool shca_op_may_inline(unsigned int opcode)
 struct ibv_cq *shca_create_cq(struct ibv_context *ibctx, int cqe,
 			      struct ibv_comp_channel *channel,
 			      int comp_vector);
+struct ibv_cq_ex *shca_create_cq_ex(struct ibv_context *ibctx,
+				    struct ibv_cq_init_attr_ex *attr);
+int shca_resize_cq(struct ibv_cq *ibcq, int cqe);
+int shca_modify_cq(struct ibv_cq *ibcq, struct ibv_modify_cq_attr *attr);
 int shca_destroy_cq(struct ibv_cq *ibcq);
 int shca_poll_cq(struct ibv_cq *ibcq, int num_entries, struct ibv_wc *wc);
 int shca_req_notify_cq(struct ibv_cq *ibcq, int solicited_only);
 void shca_cq_event(struct ibv_cq *ibcq);
 void shca_cq_purge(struct ibv_cq *ibcq, uint32_t qp_num);
+
+/* cq_ex.c */
+#define SHCA_CQ_EX_WC_FLAGS \
+	(IBV_WC_STANDARD_FLAGS | IBV_WC_EX_WITH_COMPLETION_TIMESTAMP | \
+	 IBV_WC_EX_WITH_COMPLETION_TIMESTAMP_WALLCLOCK | IBV_WC_EX_WITH_CVLAN)
+void shca_cq_ex_init(struct shca_cq *cq, uint64_t wc_flags);
+int shca_query_rt_values(struct ibv_context *ibctx,
+			 struct ibv_values_ex *values);
+
+/* pd.c */
+struct ibv_pd *shca_alloc_pd(struct ibv_context *ibctx);
+struct ibv_td *shca_alloc_td(struct ibv_context *ibctx,
+			     struct ibv_td_init_attr *attr);
+int shca_dealloc_td(struct ibv_td *ibtd);
+struct ibv_pd *shca_alloc_parent_domain(struct ibv_context *ibctx,
+					struct ibv_parent_domain_init_attr *attr);
+int shca_dealloc_pd(struct ibv_pd *ibpd);
 
 /* qp.c */
 struct ibv_qp *shca_create_qp(struct ibv_pd *pd, struct ibv_qp_init_attr *attr);
@@ -243,8 +320,6 @@ int shca_query_device_ex(struct ibv_context *ibctx,
 			 struct ibv_device_attr_ex *attr, size_t attr_size);
 int shca_query_port(struct ibv_context *ibctx, uint8_t port,
 		    struct ibv_port_attr *attr);
-struct ibv_pd *shca_alloc_pd(struct ibv_context *ibctx);
-int shca_dealloc_pd(struct ibv_pd *pd);
 struct ibv_mr *shca_reg_mr(struct ibv_pd *pd, void *addr, size_t length,
 			   uint64_t iova, int access);
 int shca_dereg_mr(struct verbs_mr *vmr);

@@ -21,6 +21,7 @@
 #define _STRUCT_shca_alloc_ucontext_resp	struct {}
 #define _STRUCT_shca_create_cq_req		struct {}
 #define _STRUCT_shca_create_cq_resp		struct {}
+#define _STRUCT_shca_resize_cq_resp		struct {}
 #define _STRUCT_shca_create_qp_req		struct {}
 #define _STRUCT_shca_create_qp_resp		struct {}
 #define _STRUCT_shca_create_srq_req		struct {}
@@ -30,6 +31,8 @@ DECLARE_DRV_CMD(shca_cmd_get_context, IB_USER_VERBS_CMD_GET_CONTEXT,
 		shca_alloc_ucontext_req, shca_alloc_ucontext_resp);
 DECLARE_DRV_CMD(shca_cmd_create_cq, IB_USER_VERBS_CMD_CREATE_CQ,
 		shca_create_cq_req, shca_create_cq_resp);
+DECLARE_DRV_CMD(shca_cmd_resize_cq, IB_USER_VERBS_CMD_RESIZE_CQ,
+		empty, shca_resize_cq_resp);
 DECLARE_DRV_CMD(shca_cmd_create_qp, IB_USER_VERBS_EX_CMD_CREATE_QP,
 		shca_create_qp_req, shca_create_qp_resp);
 
@@ -71,6 +74,10 @@ static_assert(SHCA_WR_ATOMIC_CMP_AND_SWP == IBV_WR_ATOMIC_CMP_AND_SWP,
 static_assert(SHCA_WR_ATOMIC_FETCH_AND_ADD == IBV_WR_ATOMIC_FETCH_AND_ADD,
 	      "opcode");
 static_assert(SHCA_WR_SEND_WITH_INV == IBV_WR_SEND_WITH_INV, "opcode");
+static_assert(offsetof(struct shca_cmd_resize_cq_resp, drv_payload) ==
+	      sizeof(struct ib_uverbs_resize_cq_resp), "resize_cq_resp");
+#define SHCA_VLAN_NONE 0xffff	/* struct shca_cqe.vlan */
+
 static_assert(SHCA_WC_GRH == IBV_WC_GRH, "wc_flags");
 static_assert(SHCA_WC_WITH_IMM == IBV_WC_WITH_IMM, "wc_flags");
 static_assert(SHCA_WC_WITH_INV == IBV_WC_WITH_INV, "wc_flags");

@@ -62,6 +62,7 @@ struct ibv_srq *shca_create_srq(struct ibv_pd *pd,
 	err = shca_srq_map_ring(srq, fd);
 	if (err)
 		goto err_unmap;
+	srq->domain = shca_domain_get(pd);
 	return &srq->vsrq.srq;
 
 err_unmap:
@@ -123,6 +124,7 @@ int shca_destroy_srq(struct ibv_srq *ibsrq)
 		return err;
 	munmap(srq->index, srq->region_len);
 	munmap((void *)srq->status, page_size);
+	shca_domain_put(srq->domain);
 	shca_lock_destroy(&srq->wq.lock);
 	free(srq);
 	return 0;

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 /*
- * Verbs that only talk to the kernel: queries, protection domains, memory
- * regions, address handles.  No data path here.
+ * Verbs that only talk to the kernel: queries, memory regions, address handles.  No data path here.
  */
 #include "softhca.h"
 
@@ -35,32 +34,6 @@ int shca_query_port(struct ibv_context *ibctx, uint8_t port,
 	struct ibv_query_port cmd;
 
 	return ibv_cmd_query_port(ibctx, port, attr, &cmd, sizeof(cmd));
-}
-
-struct ibv_pd *shca_alloc_pd(struct ibv_context *ibctx)
-{
-	struct ib_uverbs_alloc_pd_resp resp;
-	struct ibv_alloc_pd cmd;
-	struct ibv_pd *pd;
-
-	pd = calloc(1, sizeof(*pd));
-	if (!pd)
-		return NULL;
-	if (ibv_cmd_alloc_pd(ibctx, pd, &cmd, sizeof(cmd), &resp,
-			     sizeof(resp))) {
-		free(pd);
-		return NULL;
-	}
-	return pd;
-}
-
-int shca_dealloc_pd(struct ibv_pd *pd)
-{
-	int err = ibv_cmd_dealloc_pd(pd);
-
-	if (!err)
-		free(pd);
-	return err;
 }
 
 struct ibv_mr *shca_reg_mr(struct ibv_pd *pd, void *addr, size_t length,

@@ -268,6 +268,8 @@ struct shca_alloc_ucontext_resp {
 
 /* Bits of shca_create_cq_req.flags */
 #define SHCA_CQ_TIMESTAMPS	(1u << 0)
+/* A completion that does not fit is lost; the CQ and its QPs go on. */
+#define SHCA_CQ_IGNORE_OVERRUN	(1u << 1)
 
 struct shca_create_cq_req {
 	__aligned_u64 comp_mask;
@@ -286,6 +288,22 @@ struct shca_create_cq_resp {
 	__aligned_u64 ring_off;
 	__aligned_u64 ring_len;
 	__aligned_u64 index_off;
+	__u32 entries;
+	__u32 reserved;
+};
+
+/**
+ * struct shca_resize_cq_resp - the ring that replaces that of a CQ
+ * @ring_off: @ring_len: @entries: as in struct shca_create_cq_resp
+ *
+ * Indices go on, the index page stays, and what had not been consumed stands in
+ * the new ring; the former mapping gets no further completions.  The process
+ * consumes nothing from the call on until it has mapped the new ring.
+ */
+struct shca_resize_cq_resp {
+	__aligned_u64 comp_mask;
+	__aligned_u64 ring_off;
+	__aligned_u64 ring_len;
 	__u32 entries;
 	__u32 reserved;
 };
@@ -397,6 +415,7 @@ SHCA_ABI_SIZE(shca_alloc_ucontext_req, 16);
 SHCA_ABI_SIZE(shca_alloc_ucontext_resp, 24);
 SHCA_ABI_SIZE(shca_create_cq_req, 16);
 SHCA_ABI_SIZE(shca_create_cq_resp, 40);
+SHCA_ABI_SIZE(shca_resize_cq_resp, 32);
 SHCA_ABI_SIZE(shca_create_qp_req, 16);
 SHCA_ABI_SIZE(shca_create_qp_resp, 72);
 SHCA_ABI_SIZE(shca_create_ah_resp, 8);

@@ -1,13 +1,14 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 #
-# The newer interfaces of libibverbs: work requests by calls (ibv_wr_*).
+# The newer interfaces of libibverbs: work requests by calls (ibv_wr_*), polling by
+# iterator, time stamps; CQs that change; thread and parent domains.
 #
 # timeout: 300
 . "$(dirname "$0")/lib.sh"
 . "$(dirname "$0")/scenario"
 
 make_pair
-for program in qp_ex; do
+for program in qp_ex cq_ex cq_size domains; do
 	verbs auto "$program" -d shca_a -f 4
 done

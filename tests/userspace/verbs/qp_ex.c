@@ -13,40 +13,6 @@ static struct end a, b;
 static struct buf mem_a, mem_b;
 static struct ibv_qp_ex *qx;
 
-/* An end like end_make()'s, whose QP has the interface. */
-static struct end end_make_ex(struct nic *nic, const struct config *config,
-			      uint64_t ops, int sig_all)
-{
-	struct end end = { .nic = nic, .config = *config };
-	struct ibv_qp_init_attr_ex attr = {
-		.qp_type = IBV_QPT_RC,
-		.sq_sig_all = sig_all,
-		.cap = {
-			.max_send_wr = config->max_send_wr,
-			.max_recv_wr = config->max_recv_wr,
-			.max_send_sge = config->max_send_sge,
-			.max_recv_sge = config->max_recv_sge,
-			.max_inline_data = config->max_inline,
-		},
-		.comp_mask = IBV_QP_INIT_ATTR_PD |
-			     IBV_QP_INIT_ATTR_SEND_OPS_FLAGS,
-		.pd = nic->pd,
-		.send_ops_flags = ops,
-	};
-
-	attr.send_cq = end.scq = ibv_create_cq(nic->ctx, config->cqe, NULL,
-					       NULL, 0);
-	REQUIRE(end.scq);
-	attr.recv_cq = end.rcq = ibv_create_cq(nic->ctx, config->cqe, NULL,
-					       NULL, 0);
-	REQUIRE(end.rcq);
-	end.qp = ibv_create_qp_ex(nic->ctx, &attr);
-	REQUIRE(end.qp);
-	end.cap = attr.cap;
-	end.psn = 0x123456;
-	return end;
-}
-
 static void set_up(uint64_t ops, int sig_all)
 {
 	struct config config = config_default;
@@ -54,8 +20,10 @@ static void set_up(uint64_t ops, int sig_all)
 	config.max_inline = 200;
 	config.qp_access = ACCESS_ALL | IBV_ACCESS_REMOTE_ATOMIC;
 	config.max_send_wr = 8;
-	a = end_make_ex(nic_a(), &config, ops, sig_all);
 	b = end_make(nic_b(), &config);
+	config.ops = ops;
+	config.sq_sig_all = sig_all;
+	a = end_make(nic_a(), &config);
 	pair_connect(&a, &b);
 	mem_a = buf_make(a.nic->pd, LEN, ACCESS_ALL | IBV_ACCESS_REMOTE_ATOMIC);
 	mem_b = buf_make(b.nic->pd, LEN, ACCESS_ALL | IBV_ACCESS_REMOTE_ATOMIC);
@@ -431,7 +399,8 @@ static void refused_before_rts(void)
 {
 	struct config config = config_default;
 
-	a = end_make_ex(nic_a(), &config, IBV_QP_EX_WITH_SEND, 0);
+	config.ops = IBV_QP_EX_WITH_SEND;
+	a = end_make(nic_a(), &config);
 	qx = ibv_qp_to_qp_ex(a.qp);
 	REQUIRE_EQ(end_to_init(&a), 0);
 	ibv_wr_start(qx);

@@ -467,10 +467,33 @@ const struct config config_default = {
 	.max_dest_rd_atomic = 4,
 };
 
+static struct ibv_cq *end_make_cq(const struct end *end)
+{
+	const struct config *config = &end->config;
+	struct ibv_cq_init_attr_ex attr;
+	struct ibv_cq_ex *cqx;
+	struct ibv_cq *cq;
+
+	if (!config->cq_ex) {
+		cq = ibv_create_cq(end->nic->ctx, config->cqe, NULL,
+				   end->channel, 0);
+		REQUIRE(cq);
+		return cq;
+	}
+	attr = *config->cq_ex;
+	attr.cqe = config->cqe;
+	attr.channel = end->channel;
+	cqx = ibv_create_cq_ex(end->nic->ctx, &attr);
+	REQUIRE(cqx);
+	return ibv_cq_ex_to_cq(cqx);
+}
+
 struct end end_make(struct nic *nic, const struct config *config)
 {
 	struct end end = { .nic = nic, .config = *config };
-	struct ibv_qp_init_attr init = {
+	struct ibv_qp_init_attr_ex init = {
+		.comp_mask = IBV_QP_INIT_ATTR_PD,
+		.pd = config->pd ? config->pd : nic->pd,
 		.qp_type = options.is_uc ? IBV_QPT_UC : IBV_QPT_RC,
 		.sq_sig_all = config->sq_sig_all,
 		.cap.max_send_wr = config->max_send_wr,
@@ -484,16 +507,16 @@ struct end end_make(struct nic *nic, const struct config *config)
 		end.channel = ibv_create_comp_channel(nic->ctx);
 		REQUIRE(end.channel);
 	}
-	end.scq = ibv_create_cq(nic->ctx, config->cqe, NULL, end.channel, 0);
-	REQUIRE(end.scq);
-	end.rcq = end.scq;
-	if (!config->one_cq)
-		end.rcq = ibv_create_cq(nic->ctx, config->cqe, NULL,
-					end.channel, 0);
-	REQUIRE(end.rcq);
+	end.scq = end_make_cq(&end);
+	end.rcq = config->one_cq ? end.scq : end_make_cq(&end);
 	init.send_cq = end.scq;
 	init.recv_cq = end.rcq;
-	end.qp = ibv_create_qp(nic->pd, &init);
+	if (config->ops) {
+		init.comp_mask |= IBV_QP_INIT_ATTR_SEND_OPS_FLAGS;
+		init.send_ops_flags = config->ops;
+	}
+	/* A device without extended QPs has ibv_create_qp() behind this. */
+	end.qp = ibv_create_qp_ex(nic->ctx, &init);
 	REQUIRE(end.qp);
 	end.cap = init.cap;
 	if (getrandom(&end.psn, sizeof(end.psn), 0) != sizeof(end.psn))

@@ -171,6 +171,10 @@ struct ibv_sge sge_of(const struct buf *buf, size_t off, size_t len);
  * @cqe:	completions that each CQ can hold
  * @events:	give the CQs a completion channel
  * @one_cq:	both directions complete to one CQ
+ * @cq_ex:	not NULL: the CQs are extended ones, with these attributes (but
+ *		for cqe and channel)
+ * @ops:	not 0: the QP is an extended one, with these operations
+ * @pd:		not NULL: a domain other than that of the device
  * @qp_access:	remote rights of the QP
  * @mtu:	0: the lesser active MTU of the two ports
  */
@@ -184,6 +188,9 @@ struct config {
 	int cqe;
 	bool events;
 	bool one_cq;
+	const struct ibv_cq_init_attr_ex *cq_ex;
+	uint64_t ops;
+	struct ibv_pd *pd;
 	int qp_access;
 	enum ibv_mtu mtu;
 	uint8_t timeout;

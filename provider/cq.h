@@ -1,0 +1,43 @@
+/* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
+/*
+ * What the two ways of polling share: the slot of a completion, and the marks of
+ * those that are not to be returned.  Called with cq->lock held.
+ */
+#ifndef SOFTHCA_CQ_H
+#define SOFTHCA_CQ_H
+
+#include "ring.h"
+
+/* The completion @index, or NULL: not there yet. */
+static inline const struct shca_cqe *shca_cq_peek(const struct shca_cq *cq,
+						  uint32_t index)
+{
+	const struct shca_cqe *cqe = &cq->ring[index & cq->mask];
+
+	return shca_cqe_is_valid(cqe, index) ? cqe : NULL;
+}
+
+static inline bool shca_cq_is_dead(const struct shca_cq *cq, uint32_t index)
+{
+	uint32_t slot = index & cq->mask;
+
+	return cq->dead[slot / 8] & (1u << slot % 8);
+}
+
+static inline void shca_cq_set_dead(struct shca_cq *cq, uint32_t index)
+{
+	uint32_t slot = index & cq->mask;
+
+	cq->dead[slot / 8] |= 1u << slot % 8;
+	cq->nr_dead++;
+}
+
+static inline void shca_cq_clear_dead(struct shca_cq *cq, uint32_t index)
+{
+	uint32_t slot = index & cq->mask;
+
+	cq->dead[slot / 8] &= ~(1u << slot % 8);
+	cq->nr_dead--;
+}
+
+#endif
