@@ -3,10 +3,15 @@
  * Counters of a device, per CPU.  Declared once: the list makes the enum, the
  * names in /sys/class/infiniband/<device>/ports/1/hw_counters and the test
  * that compares both with docs/counters.md.
+ *
+ * Each QP counts either in its device's set or, while it is bound to a counter
+ * of the RDMA core (`rdma statistic qp`), in that one's: the core adds them up
+ * wherever it shows the port's.
  */
 #ifndef SHCA_COUNTERS_H
 #define SHCA_COUNTERS_H
 
+#include <linux/jump_label.h>
 #include <linux/percpu.h>
 #include <linux/types.h>
 
@@ -50,11 +55,20 @@
 	X(CQ_OVERFLOW,		"cq_overflow")			\
 	X(BAD_RING,		"malformed_rings")
 
+/* Those that count only where it is asked for (`rdma statistic set`). */
+#define SHCA_OPTIONAL_LIST(X)					\
+	X(RX_CE,		"cc_rx_ce_pkts")		\
+	X(RX_WRITES,		"rx_write_requests")		\
+	X(RX_READS,		"rx_read_requests")		\
+	X(RX_ATOMICS,		"rx_atomic_requests")
+
 enum shca_counter {
 #define X(id, name) SHCA_CNT_##id,
 	SHCA_COUNTER_LIST(X)
+	SHCA_OPTIONAL_LIST(X)
 #undef X
-	SHCA_CNT_NR
+	SHCA_CNT_NR,
+	SHCA_CNT_OPTIONAL = SHCA_CNT_RX_CE,
 };
 
 struct shca_counters {
@@ -62,24 +76,68 @@ struct shca_counters {
 };
 
 struct shca_dev;
+struct shca_pkt;
+struct shca_qp;
 struct ib_device;
+struct ib_qp;
+struct rdma_counter;
 
-/* Per CPU, so no lock and no shared line; a reader sums.  Any context. */
-#define shca_count_n(dev, id, n) \
-	this_cpu_add((dev)->counters->v[SHCA_CNT_##id], n)
-#define shca_count(dev, id) shca_count_n(dev, id, 1)
+/*
+ * Per CPU, so no lock and no shared line; a reader sums.  @owner is a device or
+ * a QP, whose set may be exchanged at any time (hence READ_ONCE()).
+ * Context: bottom halves off, or softirq, if it is a QP.
+ */
+#define shca_count_n(owner, id, n) \
+	this_cpu_add(READ_ONCE((owner)->counters)->v[SHCA_CNT_##id], n)
+#define shca_count(owner, id) shca_count_n(owner, id, 1)
 
 /**
  * shca_count_rx() - count the core's verdict on a packet (enum shca_rx)
  *
  * Context: softirq or bottom halves off.
  */
-void shca_count_rx(const struct shca_dev *dev, unsigned int verdict);
+void shca_count_rx(const struct shca_qp *qp, unsigned int verdict);
 
-/** shca_counter_sum() - of all CPUs; a counter may move meanwhile */
-u64 shca_counter_sum(const struct shca_dev *dev, enum shca_counter id);
+DECLARE_STATIC_KEY_FALSE(shca_optional_counters);
+void __shca_count_ce(const struct shca_qp *qp);
+void __shca_count_request(const struct shca_qp *qp, u8 opcode);
+
+/** shca_count_ce() - a packet with a congestion mark has come */
+static inline void shca_count_ce(const struct shca_qp *qp)
+{
+	if (static_branch_unlikely(&shca_optional_counters))
+		__shca_count_ce(qp);
+}
+
+/** shca_count_request() - a packet with @opcode has been executed */
+static inline void shca_count_request(const struct shca_qp *qp, u8 opcode)
+{
+	if (static_branch_unlikely(&shca_optional_counters))
+		__shca_count_request(qp, opcode);
+}
+
+/** shca_counters_init() - of a device that is being made.  Return: 0 or ENOMEM. */
+int shca_counters_init(struct shca_dev *dev);
+/** shca_counters_exit() - also if the former failed, or was not called */
+void shca_counters_exit(struct shca_dev *dev);
+
+/** shca_counter_total() - the device's and those of all its bound QPs, ever */
+u64 shca_counter_total(struct shca_dev *dev, enum shca_counter id);
 
 /* struct ib_device_ops */
+int shca_modify_hw_stat(struct ib_device *ibdev, u32 port, unsigned int index,
+			bool enable);
+#ifdef HAVE_COUNTER_BIND_QP_PORT
+int shca_counter_bind_qp(struct rdma_counter *counter, struct ib_qp *ibqp,
+			 u32 port);
+int shca_counter_unbind_qp(struct ib_qp *ibqp, u32 port);
+#else
+int shca_counter_bind_qp(struct rdma_counter *counter, struct ib_qp *ibqp);
+int shca_counter_unbind_qp(struct ib_qp *ibqp);
+#endif
+int shca_counter_dealloc(struct rdma_counter *counter);
+struct rdma_hw_stats *shca_counter_alloc_stats(struct rdma_counter *counter);
+int shca_counter_update_stats(struct rdma_counter *counter);
 struct rdma_hw_stats *shca_alloc_hw_port_stats(struct ib_device *ibdev,
 					       u32 port);
 int shca_get_hw_stats(struct ib_device *ibdev, struct rdma_hw_stats *stats,

@@ -76,6 +76,10 @@ struct shca_net;
  * @port_up:	last port state dispatched; written under RTNL only
  * @port_up_at:	jiffies when it came up last, 0: it never did; written
  *		under RTNL only, read without a lock for each packet
+ * @counters:	of the device and of QPs that are bound to no counter
+ * @bound: @retired: struct shca_bound by the number of the RDMA core's counter;
+ *		what those have counted that are gone, under the lock of @bound
+ * @optional:	which optional counters count, from SHCA_CNT_OPTIONAL on
  * @rescan:	asks the core for the GIDs of a loopback netdev (lo.c)
  */
 struct shca_dev {
@@ -102,6 +106,9 @@ struct shca_dev {
 	u32 nr_groups;
 	u32 nr_attached;
 	struct shca_counters __percpu *counters;
+	struct xarray bound;
+	u64 retired[SHCA_CNT_NR];
+	unsigned long optional;
 };
 
 static inline struct shca_dev *to_shca_dev(struct ib_device *ibdev)

@@ -26,6 +26,7 @@
 #include <rdma/ib_mad.h>
 #include <rdma/ib_user_verbs.h>
 #include <rdma/ib_verbs.h>
+#include <rdma/rdma_counter.h>
 #include <rdma/uverbs_ioctl.h>
 
 #include "ah.h"
@@ -38,7 +39,9 @@
 #include "mcast.h"
 #include "mr.h"
 #include "net.h"
+#include "pma.h"
 #include "qp.h"
+#include "restrack.h"
 #include "rq.h"
 #include "sq.h"
 #include "srq.h"
@@ -204,7 +207,7 @@ static void shca_dealloc_driver(struct ib_device *ibdev)
 		shca_net_put(dev->snet);
 	}
 	shca_ah_table_destroy(dev);
-	free_percpu(dev->counters);
+	shca_counters_exit(dev);
 }
 
 static const struct ib_device_ops shca_dev_ops = {
@@ -217,6 +220,11 @@ static const struct ib_device_ops shca_dev_ops = {
 	.alloc_pd = shca_alloc_pd,
 	.alloc_ucontext = shca_alloc_ucontext,
 	.attach_mcast = shca_attach_mcast,
+	.counter_alloc_stats = shca_counter_alloc_stats,
+	.counter_bind_qp = shca_counter_bind_qp,
+	.counter_dealloc = shca_counter_dealloc,
+	.counter_unbind_qp = shca_counter_unbind_qp,
+	.counter_update_stats = shca_counter_update_stats,
 	.create_ah = shca_create_ah,
 	.create_cq = shca_create_cq,
 	.create_qp = shca_create_qp,
@@ -234,6 +242,16 @@ static const struct ib_device_ops shca_dev_ops = {
 	.disassociate_ucontext = shca_disassociate_ucontext,
 	.get_dev_fw_str = shca_fw_str,
 	.get_dma_mr = shca_get_dma_mr,
+	.fill_res_cq_entry = shca_fill_res_cq_entry,
+	.fill_res_cq_entry_raw = shca_fill_res_cq_entry_raw,
+	.fill_res_mr_entry = shca_fill_res_mr_entry,
+	.fill_res_mr_entry_raw = shca_fill_res_mr_entry_raw,
+	.fill_res_qp_entry = shca_fill_res_qp_entry,
+	.fill_res_qp_entry_raw = shca_fill_res_qp_entry_raw,
+#ifdef HAVE_FILL_RES_SRQ_ENTRY
+	.fill_res_srq_entry = shca_fill_res_srq_entry,
+	.fill_res_srq_entry_raw = shca_fill_res_srq_entry_raw,
+#endif
 	.get_hw_stats = shca_get_hw_stats,
 	.get_link_layer = shca_link_layer,
 	.get_port_immutable = shca_port_immutable,
@@ -242,12 +260,14 @@ static const struct ib_device_ops shca_dev_ops = {
 	.mmap_free = shca_mmap_free,
 	.modify_ah = shca_modify_ah,
 	.modify_cq = shca_modify_cq,
+	.modify_hw_stat = shca_modify_hw_stat,
 	.modify_qp = shca_modify_qp,
 	.modify_srq = shca_modify_srq,
 	.poll_cq = shca_poll_cq,
 	.post_recv = shca_post_recv,
 	.post_send = shca_post_send,
 	.post_srq_recv = shca_post_srq_recv,
+	.process_mad = shca_process_mad,
 	.query_ah = shca_query_ah,
 	.query_device = shca_query_device,
 	.query_pkey = shca_query_pkey,
@@ -268,6 +288,9 @@ static const struct ib_device_ops shca_dev_ops = {
 	INIT_RDMA_OBJ_SIZE(ib_qp, shca_ibqp, ibqp),
 	INIT_RDMA_OBJ_SIZE(ib_srq, shca_srq, ibsrq),
 	INIT_RDMA_OBJ_SIZE(ib_ucontext, shca_ucontext, ibuc),
+#ifdef HAVE_SIZE_RDMA_COUNTER
+	.size_rdma_counter = sizeof(struct rdma_counter),
+#endif
 };
 
 /* Refusals have no extack (the RDMA core passes none): errno and one line. */
@@ -364,14 +387,14 @@ int shca_newlink(const char *name, struct net_device *ndev)
 	if (!dev)
 		return -ENOMEM;
 	INIT_LIST_HEAD(&dev->node);
+	xa_init_flags(&dev->bound, XA_FLAGS_ALLOC1);
 	dev->ndev = ndev;
 	shca_dev_init_attrs(dev);
 	shca_ah_table_init(dev);
 	shca_lo_init_dev(dev);
 	ib_mark_name_assigned_by_user(&dev->ibdev);
 	err = -ENOMEM;
-	dev->counters = alloc_percpu(struct shca_counters);
-	if (!dev->counters)
+	if (shca_counters_init(dev))
 		goto err_dealloc;
 	snet = shca_net_get(dev_net(ndev));
 	if (IS_ERR(snet)) {

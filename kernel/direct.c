@@ -108,12 +108,12 @@ static void shca_direct_arrive(struct shca_direct *d, struct shca_pkt *pkt,
 	pkt->path.port = 1;
 	pkt->path.grh_present = true;
 	pkt->data = &d->pieces;
-	shca_count_n(from->dev, TX_PKTS, pkt->span + 1);
-	shca_count_n(from->dev, TX_BYTES, pkt->paylen);
-	shca_count_n(from->dev, TX_DIRECT, pkt->span + 1);
+	shca_count_n(from, TX_PKTS, pkt->span + 1);
+	shca_count_n(from, TX_BYTES, pkt->paylen);
+	shca_count_n(from, TX_DIRECT, pkt->span + 1);
 	trace_shca_tx(from->qpn, pkt);
-	shca_count_n(to->dev, RX_PKTS, pkt->span + 1);
-	shca_count_n(to->dev, RX_BYTES, pkt->paylen);
+	shca_count_n(to, RX_PKTS, pkt->span + 1);
+	shca_count_n(to, RX_BYTES, pkt->paylen);
 	trace_shca_rx(to->qpn, pkt);
 }
 
@@ -137,7 +137,7 @@ static noinline_for_stack void shca_direct_requests(struct shca_direct *d)
 			shca_rq_accept(d->peer, &pkt, d->now, d->news);
 			d->peer->rq.held = NULL;
 		} else {
-			shca_count_n(d->qp->dev, TX_DROP, pkt.span + 1);
+			shca_count_n(d->qp, TX_DROP, pkt.span + 1);
 		}
 		shca_mem_release(&d->pieces);
 	}
@@ -162,7 +162,7 @@ static noinline_for_stack bool shca_direct_answers(struct shca_direct *d)
 		shca_direct_arrive(d, &pkt, d->peer, d->qp);
 		verdict = shca_req_rx(&d->qp->sq.req, &pkt, d->now);
 		shca_mem_release(&d->pieces);
-		shca_count_rx(d->qp->dev, verdict);
+		shca_count_rx(d->qp, verdict);
 		trace_shca_rx_verdict(d->qp->qpn, &pkt, verdict);
 		answered = true;
 	}

@@ -287,6 +287,7 @@ static struct shca_qp *shca_qp_alloc(struct ib_qp *ibqp,
 		return NULL;
 	}
 	qp->dev = dev;
+	qp->counters = dev->counters;
 	qp->ibqp = ibqp;
 	qp->pd = ibqp->pd;
 	qp->link = &shca_roce_ops;

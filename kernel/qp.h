@@ -122,6 +122,7 @@ struct shca_rq {
  * struct shca_qp - a queue pair
  * @ref: @unused: see above
  * @state: @dead: written under both locks, read under either
+ * @counters:	the device's, or its own (counters.c)
  * @uctx:	the process's context that may ring the bell; NULL: a kernel
  *		consumer's QP
  * @attr:	what query_qp reports; under @attr_lock
@@ -140,6 +141,7 @@ struct shca_qp {
 	struct rcu_head rcu;
 
 	struct shca_dev *dev;
+	struct shca_counters __percpu *counters;
 	struct ib_qp *ibqp;
 	struct ib_pd *pd;
 	struct ib_ucontext *uctx;

@@ -127,7 +127,9 @@ void shca_rq_accept(struct shca_qp *qp, const struct shca_pkt *pkt, u64 now,
 	if (out.has_wc)
 		shca_rq_complete(qp, &out.wc);
 	news->events |= out.events;
-	shca_count_rx(qp->dev, verdict);
+	shca_count_rx(qp, verdict);
+	if (verdict == SHCA_RX_OK)
+		shca_count_request(qp, pkt->opcode);
 	trace_shca_rx_verdict(qp->qpn, pkt, verdict);
 }
 

@@ -145,8 +145,8 @@ static void shca_rx_flush(struct shca_rx_walk *rx)
 	if (!nr)
 		return;
 	rx->nr = 0;
-	shca_count_n(rx->qp->dev, RX_PKTS, nr);
-	shca_count_n(rx->qp->dev, RX_BYTES, rx->bytes);
+	shca_count_n(rx->qp, RX_PKTS, nr);
+	shca_count_n(rx->qp, RX_BYTES, rx->bytes);
 	rx->bytes = 0;
 	if (rx->response)
 		shca_sq_rx(rx->qp, rx->run, nr);
@@ -197,7 +197,7 @@ static bool shca_path_ok(struct shca_rx_walk *rx, u16 *vlan)
 static void shca_rx_refuse(struct shca_qp *qp, const struct shca_pkt *pkt,
 			   enum shca_counter id)
 {
-	this_cpu_inc(qp->dev->counters->v[id]);
+	this_cpu_inc(READ_ONCE(qp->counters)->v[id]);
 	trace_shca_rx_refused(qp->qpn, pkt, id);
 }
 
@@ -259,8 +259,8 @@ static void shca_rx_to_member(struct shca_qp *qp, u16 vlan, void *arg)
 	}
 	pkt->path.vlan = vlan;
 	trace_shca_rx(qp->qpn, pkt);
-	shca_count(qp->dev, RX_PKTS);
-	shca_count_n(qp->dev, RX_BYTES, copies->len);
+	shca_count(qp, RX_PKTS);
+	shca_count_n(qp, RX_BYTES, copies->len);
 	shca_rq_rx(qp, pkt, 1);
 	/* The region is of this QP's protection domain. */
 	shca_mem_forget(&copies->rx->in.mr);
@@ -353,13 +353,15 @@ static void shca_rx_one(struct shca_rx_walk *rx, const struct shca_rx_seg *seg)
 	}
 	if (likely(parse == SHCA_PARSE_OK || parse == SHCA_PARSE_OPCODE)) {
 		pkt->path.ecn_ce = rx->ce;
+		if (rx->ce)
+			shca_count_ce(rx->qp);
 		pkt->data = &rx->in;
 		pkt->data_off += seg->off;
 		shca_rx_deliver(rx, seg, pkt);
 	} else if (parse == SHCA_PARSE_SHORT) {
-		shca_count(rx->qp->dev, RX_SHORT);
+		shca_count(rx->qp, RX_SHORT);
 	} else {
-		shca_count(rx->qp->dev, RX_HEADER);
+		shca_count(rx->qp, RX_HEADER);
 	}
 }
 

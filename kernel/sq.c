@@ -143,7 +143,7 @@ static int shca_sq_fetch(struct shca_qp *qp)
 	prod = smp_load_acquire(&qp->index->sq_prod);
 	if (prod - sq->fetched > sq->entries) {
 		/* Once: what had been posted before is flushed. */
-		shca_count(qp->dev, BAD_RING);
+		shca_count(qp, BAD_RING);
 		WRITE_ONCE(qp->index->sq_prod, sq->seen);
 		return -EINVAL;
 	}
@@ -378,7 +378,7 @@ static bool shca_sq_round(struct shca_qp *qp, enum shca_sq_turn turn)
 		timeouts = sq->req.stats.timeouts;
 		shca_req_timer(&sq->req, ktime_get_ns());
 		timeouts = sq->req.stats.timeouts - timeouts;
-		shca_count_n(qp->dev, TIMEOUT, timeouts);
+		shca_count_n(qp, TIMEOUT, timeouts);
 		if (timeouts)
 			trace_shca_timeout(qp->qpn, &sq->req);
 	}
@@ -437,7 +437,7 @@ void shca_sq_rx(struct shca_qp *qp, const struct shca_pkt *pkt, unsigned int nr)
 	now = ktime_get_ns();
 	for (; nr; nr--, pkt++) {
 		verdict = shca_req_rx(&sq->req, pkt, now);
-		shca_count_rx(qp->dev, verdict);
+		shca_count_rx(qp, verdict);
 		trace_shca_rx_verdict(qp->qpn, pkt, verdict);
 	}
 	if (!qp->dead && shca_sq_step(qp, &news))

@@ -245,11 +245,11 @@ bool shca_steer(struct shca_qp *qp, bool response, struct sk_buff *skb,
 		return false;
 	queue = per_cpu_ptr(&shca_steer_queues, cpu);
 	if (skb_queue_len_lockless(&queue->skbs) >= SHCA_STEER_LIMIT) {
-		shca_count(qp->dev, RX_BACKLOG);
+		shca_count(qp, RX_BACKLOG);
 		kfree_skb(skb);
 		return true;
 	}
-	shca_count(qp->dev, RX_STEERED);
+	shca_count(qp, RX_STEERED);
 	/* It may outlive its netdev, and the route it has come by. */
 	skb_orphan(skb);
 	skb_dst_drop(skb);

@@ -47,8 +47,8 @@ enum shca_mem_status shca_tx_end(struct shca_batch *batch,
 		return SHCA_MEM_OK;
 	batch->skb = NULL;
 	batch->handed++;
-	shca_count_n(qp->dev, TX_PKTS, batch->segs);
-	shca_count_n(qp->dev, TX_BYTES, skb->len);
+	shca_count_n(qp, TX_PKTS, batch->segs);
+	shca_count_n(qp, TX_BYTES, skb->len);
 	err = qp->link->xmit(qp->dev, batch->av, batch->route, skb,
 			     batch->segs, batch->seg_len);
 	if (err == -EBUSY && ++batch->route->busy < SHCA_BUSY_MAX) {
@@ -337,7 +337,7 @@ enum shca_mem_status shca_tx_add(struct shca_batch *batch,
 		if (!shca_batch_room(batch, pkt, len)) {
 			kfree_skb(batch->skb);
 			batch->skb = NULL;
-			shca_count(qp->dev, TX_NO_MEM);
+			shca_count(qp, TX_NO_MEM);
 			return SHCA_MEM_OK;
 		}
 	}
