@@ -66,6 +66,7 @@ struct shca_net;
  * @snet:	sockets and QP numbers of the netdev's network namespace
  * @mrs:	memory regions by key index
  * @ahs: @next_ah: @av_tag: address handles by handle
+ * @xrc_srqs: @next_xrc_srq: SRQs of XRC domains, struct shca_xrc_target by number
  * @path:	enum shca_path; read without a lock for each packet
  * @nr_pd: @nr_cq: @nr_qp: @nr_srq: @nr_mr: @nr_ah: objects of processes that
  *		exist, against the limits above
@@ -89,6 +90,8 @@ struct shca_dev {
 	struct rhashtable mrs;
 	struct xarray ahs;
 	u32 next_ah;
+	struct xarray xrc_srqs;
+	u32 next_xrc_srq;
 	u8 path;
 	struct list_head node;
 	bool gone;
@@ -140,6 +143,11 @@ static inline void shca_limit_put(atomic_t *nr, bool is_user)
 /** struct shca_ucontext - a process's verbs context */
 struct shca_ucontext {
 	struct ib_ucontext ibuc;
+};
+
+/** struct shca_xrcd - an XRC domain; see xrc.c */
+struct shca_xrcd {
+	struct ib_xrcd ibxrcd;
 };
 
 /** struct shca_pd - a protection domain; the core counts its users */

@@ -46,6 +46,7 @@
 #include "sq.h"
 #include "srq.h"
 #include "udata.h"
+#include "xrc.h"
 
 #define SHCA_GID_TBL_LEN	128
 
@@ -78,6 +79,7 @@ static int shca_query_device(struct ib_device *ibdev,
 				 IB_DEVICE_SYS_IMAGE_GUID |
 				 IB_DEVICE_PORT_ACTIVE_EVENT |
 				 IB_DEVICE_SRQ_RESIZE |
+				 IB_DEVICE_XRC |
 				 IB_DEVICE_MEM_MGT_EXTENSIONS;
 	attr->kernel_cap_flags = IBK_ALLOW_USER_UNREG;
 	attr->max_send_sge = SHCA_LIM_SGE;
@@ -208,6 +210,7 @@ static void shca_dealloc_driver(struct ib_device *ibdev)
 	}
 	shca_ah_table_destroy(dev);
 	shca_counters_exit(dev);
+	shca_xrc_table_destroy(dev);
 }
 
 static const struct ib_device_ops shca_dev_ops = {
@@ -219,6 +222,7 @@ static const struct ib_device_ops shca_dev_ops = {
 	.alloc_mr = shca_alloc_mr,
 	.alloc_pd = shca_alloc_pd,
 	.alloc_ucontext = shca_alloc_ucontext,
+	.alloc_xrcd = shca_alloc_xrcd,
 	.attach_mcast = shca_attach_mcast,
 	.counter_alloc_stats = shca_counter_alloc_stats,
 	.counter_bind_qp = shca_counter_bind_qp,
@@ -233,6 +237,7 @@ static const struct ib_device_ops shca_dev_ops = {
 	.dealloc_driver = shca_dealloc_driver,
 	.dealloc_pd = shca_dealloc_pd,
 	.dealloc_ucontext = shca_dealloc_ucontext,
+	.dealloc_xrcd = shca_dealloc_xrcd,
 	.dereg_mr = shca_dereg_mr,
 	.destroy_ah = shca_destroy_ah,
 	.destroy_cq = shca_destroy_cq,
@@ -288,6 +293,7 @@ static const struct ib_device_ops shca_dev_ops = {
 	INIT_RDMA_OBJ_SIZE(ib_qp, shca_ibqp, ibqp),
 	INIT_RDMA_OBJ_SIZE(ib_srq, shca_srq, ibsrq),
 	INIT_RDMA_OBJ_SIZE(ib_ucontext, shca_ucontext, ibuc),
+	INIT_RDMA_OBJ_SIZE(ib_xrcd, shca_xrcd, ibxrcd),
 #ifdef HAVE_SIZE_RDMA_COUNTER
 	.size_rdma_counter = sizeof(struct rdma_counter),
 #endif
@@ -391,6 +397,7 @@ int shca_newlink(const char *name, struct net_device *ndev)
 	dev->ndev = ndev;
 	shca_dev_init_attrs(dev);
 	shca_ah_table_init(dev);
+	shca_xrc_table_init(dev);
 	shca_lo_init_dev(dev);
 	ib_mark_name_assigned_by_user(&dev->ibdev);
 	err = -ENOMEM;

@@ -46,6 +46,12 @@ static bool shca_direct_may_begin(const struct shca_qp *qp)
 	return req->psn == req->una_psn;
 }
 
+/* What a peer is: the two sides of XRC are QPs of different types. */
+static enum ib_qp_type shca_direct_type(const struct shca_qp *qp)
+{
+	return qp->type == IB_QPT_XRC_INI ? IB_QPT_XRC_TGT : qp->type;
+}
+
 /*
  * Is @peer connected back?  Certain under its rq.lock, which all of this is
  * written under; a guess without.
@@ -53,7 +59,7 @@ static bool shca_direct_may_begin(const struct shca_qp *qp)
 static bool shca_direct_fits(const struct shca_qp *qp,
 			     const struct shca_qp *peer)
 {
-	return peer->type == qp->type && peer->link == qp->link &&
+	return peer->type == shca_direct_type(qp) && peer->link == qp->link &&
 	       READ_ONCE(peer->rq.resp.attr.dqpn) == qp->qpn &&
 	       READ_ONCE(peer->dev->path) != SHCA_PATH_WIRE &&
 	       qp->link->mirrors(&qp->av, &peer->av);
@@ -65,7 +71,7 @@ struct shca_qp *shca_direct_peer(struct shca_qp *qp)
 	struct shca_qp *peer = NULL;
 
 	lockdep_assert_held(&qp->sq.lock);
-	if ((qp->type == IB_QPT_RC || qp->type == IB_QPT_UC) &&
+	if ((shca_qp_is_reliable(qp) || qp->type == IB_QPT_UC) &&
 	    READ_ONCE(dev->path) != SHCA_PATH_WIRE &&
 	    shca_direct_may_begin(qp) &&
 	    qp->link->local(dev, &qp->av, &qp->sq.route)) {

@@ -14,6 +14,8 @@
 #include "qp.h"
 #include "rq.h"
 #include "rx.h"
+#include "srq.h"
+#include "xrc.h"
 
 /* Where a copy comes from: an skb's payload, a buffer, or pieces. */
 struct shca_src {
@@ -91,6 +93,20 @@ static void shca_mr_fill(const struct shca_mr *mr, u64 va, u32 len,
 	}
 }
 
+/* The protection domain by which requests of the peer reach memory. */
+static struct ib_pd *shca_remote_pd(const struct shca_qp *qp)
+{
+	return qp->rq.xrc ? qp->rq.xrc->pd : qp->pd;
+}
+
+/* That of receive requests: an SRQ may be of another than the QP. */
+static struct ib_pd *shca_recv_pd(const struct shca_qp *qp)
+{
+	if (qp->rq.xrc)
+		return qp->rq.xrc->pd;
+	return qp->rq.srq ? qp->rq.srq->ibsrq.pd : qp->pd;
+}
+
 static enum shca_mem_status shca_remote_check(void *ctx, u32 rkey, u64 va,
 					      u32 len, u32 access)
 {
@@ -98,7 +114,8 @@ static enum shca_mem_status shca_remote_check(void *ctx, u32 rkey, u64 va,
 	enum shca_mem_status status;
 	struct shca_mr *mr;
 
-	status = shca_mr_get(qp->dev, qp->pd, rkey, access, va, len, &mr);
+	status = shca_mr_get(qp->dev, shca_remote_pd(qp), rkey, access, va,
+			     len, &mr);
 	if (status == SHCA_MEM_OK)
 		shca_mr_put(mr);
 	return status;
@@ -112,7 +129,8 @@ static enum shca_mem_status shca_remote_write(void *ctx, u32 rkey, u64 va,
 	enum shca_mem_status status;
 	struct shca_mr *mr;
 
-	status = shca_mr_get_kept(shca_src_kept(&src), qp->dev, qp->pd, rkey,
+	status = shca_mr_get_kept(shca_src_kept(&src), qp->dev,
+				  shca_remote_pd(qp), rkey,
 				  IB_ACCESS_REMOTE_WRITE, va, pkt->paylen, &mr);
 	if (status != SHCA_MEM_OK)
 		return status;
@@ -132,7 +150,7 @@ static enum shca_mem_status shca_remote_atomic(void *ctx,
 	u32 run = 8;
 	u64 *p;
 
-	status = shca_mr_get(qp->dev, qp->pd, pkt->atomic.rkey,
+	status = shca_mr_get(qp->dev, shca_remote_pd(qp), pkt->atomic.rkey,
 			     IB_ACCESS_REMOTE_ATOMIC, pkt->atomic.va, 8, &mr);
 	if (status != SHCA_MEM_OK)
 		return status;
@@ -148,8 +166,8 @@ static enum shca_mem_status shca_remote_atomic(void *ctx,
 	return SHCA_MEM_OK;
 }
 
-/* @len bytes from @src to byte @off of a segment list. */
-static enum shca_mem_status shca_scatter(struct shca_qp *qp,
+/* @len bytes from @src to byte @off of a segment list, whose keys are of @pd. */
+static enum shca_mem_status shca_scatter(struct shca_qp *qp, struct ib_pd *pd,
 					 const struct shca_sge *sge, u32 nr,
 					 u32 off, u32 len, struct shca_src *src)
 {
@@ -163,7 +181,7 @@ static enum shca_mem_status shca_scatter(struct shca_qp *qp,
 			continue;
 		}
 		n = min(sge->length - off, len);
-		status = shca_mr_get_kept(shca_src_kept(src), qp->dev, qp->pd,
+		status = shca_mr_get_kept(shca_src_kept(src), qp->dev, pd,
 					  sge->lkey, IB_ACCESS_LOCAL_WRITE,
 					  sge->addr + off, n, &mr);
 		if (status != SHCA_MEM_OK)
@@ -181,9 +199,12 @@ static enum shca_mem_status shca_local_scatter(void *ctx,
 					       u32 nr, u32 off,
 					       const struct shca_pkt *pkt)
 {
+	bool answer = shca_opcode_info(pkt->opcode)->flags & SHCA_OPF_RESPONSE;
 	struct shca_src src = shca_src_pkt(pkt);
+	struct shca_qp *qp = ctx;
 
-	return shca_scatter(ctx, sge, nr, off, pkt->paylen, &src);
+	return shca_scatter(qp, answer ? qp->pd : shca_recv_pd(qp), sge, nr,
+			    off, pkt->paylen, &src);
 }
 
 static enum shca_mem_status shca_local_store(void *ctx,
@@ -191,8 +212,9 @@ static enum shca_mem_status shca_local_store(void *ctx,
 					     const void *buf, u32 len)
 {
 	struct shca_src src = { .buf = buf };
+	struct shca_qp *qp = ctx;
 
-	return shca_scatter(ctx, sge, nr, 0, len, &src);
+	return shca_scatter(qp, qp->pd, sge, nr, 0, len, &src);
 }
 
 static enum shca_mem_status shca_grh_store(void *ctx,
@@ -203,10 +225,12 @@ static enum shca_mem_status shca_grh_store(void *ctx,
 	const struct shca_rx_skb *rx = pkt->data;
 	struct shca_qp *qp = ctx;
 	u8 grh[SHCA_GRH_BYTES];
+	struct shca_src src = { .buf = grh };
 
 	qp->link->grh(rx->skb, pkt->data_off - hdr_len,
 		      hdr_len + pkt->paylen + pkt->pad + SHCA_ICRC_BYTES, grh);
-	return shca_local_store(ctx, sge, nr, grh, sizeof(grh));
+	return shca_scatter(qp, shca_recv_pd(qp), sge, nr, 0, sizeof(grh),
+			    &src);
 }
 
 static bool shca_invalidate(void *ctx, u32 rkey)
@@ -218,7 +242,7 @@ static bool shca_invalidate(void *ctx, u32 rkey)
 	 */
 	if (qp->rq.held)
 		shca_mem_release(qp->rq.held);
-	return shca_mr_invalidate(qp->dev, qp->pd, rkey);
+	return shca_mr_invalidate(qp->dev, shca_remote_pd(qp), rkey);
 }
 
 static enum shca_wc_status shca_local_op(void *ctx,
@@ -244,19 +268,21 @@ const struct shca_mem_ops shca_mem_ops = {
 	.local_store = shca_local_store,
 	.grh_store = shca_grh_store,
 	.recv_get = shca_rq_fetch,
+	.xrc_select = shca_rq_xrc_select,
 	.invalidate = shca_invalidate,
 	.local_op = shca_local_op,
 };
 
-static enum shca_mem_status shca_hold_one(struct shca_qp *qp, u32 key,
-					  u32 access, u64 va, u32 len,
+static enum shca_mem_status shca_hold_one(struct shca_qp *qp,
+					  struct ib_pd *pd, u32 key, u32 access,
+					  u64 va, u32 len,
 					  struct shca_pieces *pieces)
 {
 	struct shca_piece *piece = &pieces->piece[pieces->nr];
 	enum shca_mem_status status;
 
-	status = shca_mr_get_kept(pieces->kept, qp->dev, qp->pd, key, access,
-				  va, len, &piece->mr);
+	status = shca_mr_get_kept(pieces->kept, qp->dev, pd, key, access, va,
+				  len, &piece->mr);
 	if (status != SHCA_MEM_OK)
 		return status;
 	piece->va = va;
@@ -281,14 +307,36 @@ static enum shca_mem_status shca_hold_sges(struct shca_qp *qp,
 			continue;
 		}
 		n = min(sge->length - off, len);
-		status = shca_hold_one(qp, sge->lkey, 0, sge->addr + off, n,
-				       pieces);
+		status = shca_hold_one(qp, qp->pd, sge->lkey, 0,
+				       sge->addr + off, n, pieces);
 		if (status != SHCA_MEM_OK)
 			return status;
 		off = 0;
 		len -= n;
 	}
 	return len ? SHCA_MEM_RANGE : SHCA_MEM_OK;
+}
+
+/* Of a READ's response: by the rights of its request. */
+static enum shca_mem_status shca_hold_remote(struct shca_qp *qp,
+					     const struct shca_pkt *pkt,
+					     struct shca_pieces *pieces)
+{
+	struct shca_xrc_target *target = NULL;
+	enum shca_mem_status status;
+	struct ib_pd *pd = qp->pd;
+
+	if (qp->type == IB_QPT_XRC_TGT) {
+		target = shca_xrc_find(qp->dev, qp->xrcd, pkt->xrc_srqn);
+		if (!target)
+			return SHCA_MEM_KEY;
+		pd = target->pd;
+	}
+	status = shca_hold_one(qp, pd, pkt->rkey, IB_ACCESS_REMOTE_READ,
+			       pkt->va, pkt->paylen, pieces);
+	if (target)
+		shca_xrc_put(target);
+	return status;
 }
 
 enum shca_mem_status shca_mem_hold(struct shca_qp *qp,
@@ -314,8 +362,7 @@ enum shca_mem_status shca_mem_hold(struct shca_qp *qp,
 		};
 		break;
 	case SHCA_PAY_REMOTE:
-		status = shca_hold_one(qp, pkt->rkey, IB_ACCESS_REMOTE_READ,
-				       pkt->va, pkt->paylen, pieces);
+		status = shca_hold_remote(qp, pkt, pieces);
 		break;
 	}
 	if (status != SHCA_MEM_OK)

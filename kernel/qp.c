@@ -96,7 +96,7 @@ void shca_qp_set_error_locked(struct shca_qp *qp)
  */
 static void shca_qp_send_failed_locked(struct shca_qp *qp, bool fatal)
 {
-	if (shca_qp_transport(qp->type) == SHCA_TRANSPORT_RC || fatal ||
+	if (shca_qp_is_reliable(qp) || fatal ||
 	    qp->state != IB_QPS_RTS) {
 		if (qp->state != IB_QPS_SQE || fatal)
 			shca_qp_set_error_locked(qp);
@@ -131,6 +131,12 @@ static int shca_qp_check_init(struct ib_qp_init_attr *init, bool is_user)
 	case IB_QPT_UC:
 	case IB_QPT_UD:
 		break;
+	case IB_QPT_XRC_TGT:	/* a process's, but the core owns it */
+		break;
+	case IB_QPT_XRC_INI:
+		if (is_user)	/* no kernel consumer uses XRC */
+			break;
+		return -EOPNOTSUPP;
 	case IB_QPT_GSI:
 		if (!is_user)
 			break;
@@ -140,7 +146,9 @@ static int shca_qp_check_init(struct ib_qp_init_attr *init, bool is_user)
 	}
 	if (init->create_flags || init->rwq_ind_tbl)
 		return -EOPNOTSUPP;
-	if (!init->send_cq || !init->recv_cq)
+	if (init->qp_type == IB_QPT_XRC_TGT ? !init->xrcd :
+	    !init->send_cq || (init->qp_type != IB_QPT_XRC_INI &&
+			       !init->recv_cq))
 		return -EINVAL;
 	if (cap->max_send_wr > SHCA_LIM_QP_WR ||
 	    cap->max_recv_wr > SHCA_LIM_QP_WR ||
@@ -149,6 +157,13 @@ static int shca_qp_check_init(struct ib_qp_init_attr *init, bool is_user)
 	    cap->max_inline_data > SHCA_LIM_INLINE)
 		return -EINVAL;
 	return 0;
+}
+
+/* Has it a ring of receive requests that is its own? */
+static bool shca_qp_has_rq(const struct shca_qp *qp)
+{
+	return !qp->rq.srq && qp->type != IB_QPT_XRC_INI &&
+	       qp->type != IB_QPT_XRC_TGT;
 }
 
 static void shca_qp_size_rings(struct shca_qp *qp, struct ib_qp_cap *cap)
@@ -169,7 +184,9 @@ static void shca_qp_size_rings(struct shca_qp *qp, struct ib_qp_cap *cap)
 	cap->max_send_wr = sq->max_wr;
 	cap->max_send_sge = sq->max_sge;
 	cap->max_inline_data = sq->max_inline;
-	if (qp->rq.srq) {
+	if (qp->type == IB_QPT_XRC_TGT)	/* but for what all are made of */
+		*cap = (struct ib_qp_cap){};
+	if (!shca_qp_has_rq(qp)) {
 		cap->max_recv_wr = 0;
 		cap->max_recv_sge = 0;
 	} else {
@@ -294,8 +311,9 @@ static struct shca_qp *shca_qp_alloc(struct ib_qp *ibqp,
 	qp->type = init->qp_type;
 	qp->is_user = is_user;
 	qp->state = IB_QPS_RESET;
-	qp->sq.cq = to_shca_cq(init->send_cq);
-	qp->rq.cq = to_shca_cq(init->recv_cq);
+	qp->xrcd = init->xrcd;
+	qp->sq.cq = init->send_cq ? to_shca_cq(init->send_cq) : NULL;
+	qp->rq.cq = init->recv_cq ? to_shca_cq(init->recv_cq) : NULL;
 	qp->rq.srq = init->srq ? to_shca_srq(init->srq) : NULL;
 	qp->sq.sig_all = init->sq_sig_type == IB_SIGNAL_ALL_WR;
 	refcount_set(&qp->ref, 1);
@@ -316,7 +334,8 @@ int shca_create_qp(struct ib_qp *ibqp, struct ib_qp_init_attr *init,
 	err = shca_qp_check_init(init, udata);
 	if (err)
 		return err;
-	qp = shca_qp_alloc(ibqp, init, udata);
+	qp = shca_qp_alloc(ibqp, init,
+			   udata || init->qp_type == IB_QPT_XRC_TGT);
 	if (!qp)
 		return -ENOMEM;
 	shca_qp_size_rings(qp, &init->cap);
@@ -365,8 +384,10 @@ static void shca_qp_flush_all(struct shca_qp *qp)
 
 void shca_qp_purge_cqs(struct shca_qp *qp)
 {
-	shca_cq_purge(qp->rq.cq, qp->ibqp);
-	if (qp->sq.cq != qp->rq.cq)
+	/* Those of XRC are processes', which do that for themselves. */
+	if (qp->rq.cq)
+		shca_cq_purge(qp->rq.cq, qp->ibqp);
+	if (qp->sq.cq && qp->sq.cq != qp->rq.cq)
 		shca_cq_purge(qp->sq.cq, qp->ibqp);
 }
 
@@ -425,6 +446,7 @@ int shca_query_qp(struct ib_qp *ibqp, struct ib_qp_attr *attr, int mask,
 	init->send_cq = ibqp->send_cq;
 	init->recv_cq = ibqp->recv_cq;
 	init->srq = ibqp->srq;
+	init->xrcd = qp->xrcd;
 	init->cap = attr->cap;
 	init->sq_sig_type = qp->sq.sig_all ? IB_SIGNAL_ALL_WR :
 					     IB_SIGNAL_REQ_WR;

@@ -38,6 +38,7 @@ struct shca_cq;
 struct shca_dev;
 struct shca_pieces;
 struct shca_srq;
+struct shca_xrc_target;
 
 /* Private copies of send requests per QP: those being executed. */
 #define SHCA_SQ_WINDOW		64
@@ -96,6 +97,7 @@ struct shca_sq {
  * struct shca_rq - receive side of a QP; fields as in struct shca_sq
  * @ring:	its receive requests, unless @srq has them
  * @timer:	waits for a full queue below
+ * @xrc:	XRC: the SRQ of the request being executed
  * @held:	payload of the request being executed, where it came directly;
  *		given back before a key is invalidated, which may be its own
  * @last_wqe:	LAST_WQE_REACHED has been raised since the QP was reset
@@ -112,6 +114,7 @@ struct shca_rq {
 	struct shca_route route;
 	struct shca_cq *cq;
 	struct shca_srq *srq;
+	struct shca_xrc_target *xrc;
 	struct shca_pieces *held;
 	bool last_wqe;
 	bool fatal;
@@ -124,7 +127,8 @@ struct shca_rq {
  * @state: @dead: written under both locks, read under either
  * @counters:	the device's, or its own (counters.c)
  * @uctx:	the process's context that may ring the bell; NULL: a kernel
- *		consumer's QP
+ *		consumer's QP, or one without rings
+ * @pd: @xrcd:	the responder of XRC has a domain, and of each request the PD
  * @attr:	what query_qp reports; under @attr_lock
  * @av:	peer; written under both locks
  * @index:	indices that the process writes; NULL never
@@ -144,6 +148,7 @@ struct shca_qp {
 	struct shca_counters __percpu *counters;
 	struct ib_qp *ibqp;
 	struct ib_pd *pd;
+	struct ib_xrcd *xrcd;
 	struct ib_ucontext *uctx;
 	const struct shca_link_ops *link;
 	enum ib_qp_type type;
@@ -188,9 +193,21 @@ static inline u8 shca_qp_transport(enum ib_qp_type type)
 	case IB_QPT_UD:
 	case IB_QPT_GSI:
 		return SHCA_TRANSPORT_UD;
+	case IB_QPT_XRC_INI:
+	case IB_QPT_XRC_TGT:
+		return SHCA_TRANSPORT_XRC;
 	default:
 		return SHCA_TRANSPORT_RC;
 	}
+}
+
+/** shca_qp_is_reliable() - are its requests acknowledged? */
+static inline bool shca_qp_is_reliable(const struct shca_qp *qp)
+{
+	u8 transport = shca_qp_transport(qp->type);
+
+	return transport == SHCA_TRANSPORT_RC ||
+	       transport == SHCA_TRANSPORT_XRC;
 }
 
 /**

@@ -191,11 +191,11 @@ static void shca_apply_state(struct shca_qp *qp, enum ib_qp_state cur,
 		shca_apply_reset(qp);
 		break;
 	case IB_QPS_RTR:
-		if (cur == IB_QPS_INIT)
+		if (cur == IB_QPS_INIT && qp->type != IB_QPT_XRC_INI)
 			shca_start_responder(qp);
 		break;
 	case IB_QPS_RTS:
-		if (cur == IB_QPS_RTR)
+		if (cur == IB_QPS_RTR && qp->type != IB_QPT_XRC_TGT)
 			shca_start_requester(qp);
 		if (cur == IB_QPS_SQE)
 			shca_req_resume(&qp->sq.req);

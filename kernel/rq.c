@@ -15,6 +15,7 @@
 #include "srq.h"
 #include "trace.h"
 #include "tx.h"
+#include "xrc.h"
 
 /* Requests flushed per hold of the lock. */
 #define SHCA_FLUSH_BUDGET	32
@@ -25,6 +26,8 @@ enum shca_recv_status shca_rq_fetch(void *ctx, struct shca_recv_wr *wr)
 {
 	struct shca_qp *qp = ctx;
 
+	if (qp->rq.xrc)
+		return shca_srq_fetch(qp->rq.xrc->srq, wr);
 	if (qp->rq.srq)
 		return shca_srq_fetch(qp->rq.srq, wr);
 	return shca_recv_ring_fetch(qp->dev, &qp->rq.ring, wr);
@@ -32,10 +35,32 @@ enum shca_recv_status shca_rq_fetch(void *ctx, struct shca_recv_wr *wr)
 
 /* ---- responses ----------------------------------------------------------- */
 
+/*
+ * Whose completion it is is told by the SRQ's number: the request may have been
+ * taken from it a while ago.  One that has gone completes nothing.
+ */
+static bool shca_rq_post_xrc(struct shca_qp *qp, const struct shca_wc *wc)
+{
+	struct shca_xrc_target *target;
+	bool ok = true;
+
+	target = shca_xrc_find(qp->dev, qp->xrcd, wc->xrc_srqn);
+	if (target) {
+		ok = shca_cq_post(to_shca_cq(target->cq), qp->ibqp, qp->qpn,
+				  wc);
+		shca_xrc_put(target);
+	}
+	return ok;
+}
+
 /* Return: false when the CQ overflowed. */
 static bool shca_rq_complete(struct shca_qp *qp, const struct shca_wc *wc)
 {
-	if (likely(shca_cq_post(qp->rq.cq, qp->ibqp, qp->qpn, wc)))
+	bool ok = qp->type == IB_QPT_XRC_TGT ?
+		  shca_rq_post_xrc(qp, wc) :
+		  shca_cq_post(qp->rq.cq, qp->ibqp, qp->qpn, wc);
+
+	if (likely(ok))
 		return true;
 	shca_resp_fail(&qp->rq.resp);
 	/* Told once: what is flushed after that does not fit either. */
@@ -71,6 +96,16 @@ static void shca_rq_failed(struct shca_qp *qp, const struct shca_pkt *pkt,
 	shca_rq_refused(qp, pkt, status, news);
 	if (status == SHCA_MEM_RETRY)
 		shca_rq_wait(qp);
+}
+
+/* A process's SRQ, whose events only wake up who reads them. */
+static void shca_rq_xrc_drop(struct shca_rq *rq)
+{
+	if (!rq->xrc)
+		return;
+	shca_srq_report(rq->xrc->srq);
+	shca_xrc_put(rq->xrc);
+	rq->xrc = NULL;
 }
 
 /* Transmit what the responder owes. Return: whether the budget ended it. */
@@ -116,6 +151,16 @@ static void shca_rq_queue(struct shca_qp *qp)
 	shca_bh_schedule(&qp->rq.bh);
 }
 
+bool shca_rq_xrc_select(void *ctx, u32 srqn)
+{
+	struct shca_qp *qp = ctx;
+
+	lockdep_assert_held(&qp->rq.lock);
+	shca_rq_xrc_drop(&qp->rq);
+	qp->rq.xrc = shca_xrc_find(qp->dev, qp->xrcd, srqn);
+	return qp->rq.xrc;
+}
+
 void shca_rq_accept(struct shca_qp *qp, const struct shca_pkt *pkt, u64 now,
 		    struct shca_rq_news *news)
 {
@@ -126,6 +171,7 @@ void shca_rq_accept(struct shca_qp *qp, const struct shca_pkt *pkt, u64 now,
 	verdict = shca_resp_rx(&qp->rq.resp, pkt, now, &out);
 	if (out.has_wc)
 		shca_rq_complete(qp, &out.wc);
+	shca_rq_xrc_drop(&qp->rq);
 	news->events |= out.events;
 	shca_count_rx(qp, verdict);
 	if (verdict == SHCA_RX_OK)
@@ -193,7 +239,7 @@ static bool shca_rq_flush(struct shca_qp *qp)
 	lockdep_assert_held(&rq->lock);
 	if (shca_resp_flush(&rq->resp, &wc))
 		shca_rq_complete(qp, &wc);
-	if (rq->srq)
+	if (rq->srq || qp->type == IB_QPT_XRC_TGT)
 		return false;	/* what is posted there is not this QP's */
 	for (i = 0; i < SHCA_FLUSH_BUDGET; i++) {
 		status = shca_rq_fetch(qp, &wr);

@@ -60,6 +60,14 @@ void shca_rq_kick(struct shca_qp *qp);
  */
 void shca_rq_flush_all(struct shca_qp *qp);
 
+/**
+ * shca_rq_xrc_select() - the SRQ of a number becomes that of this QP
+ *
+ * For the request that is being executed.
+ * Context: rq.lock held.  Return: false: the QP's domain has none such.
+ */
+bool shca_rq_xrc_select(void *ctx, u32 srqn);
+
 /* struct ib_device_ops */
 int shca_post_recv(struct ib_qp *ibqp, const struct ib_recv_wr *wr,
 		   const struct ib_recv_wr **bad_wr);

@@ -44,6 +44,13 @@ static bool shca_sq_parse_remote(struct shca_qp *qp,
 				 const struct shca_send_wqe *wqe,
 				 struct shca_send_wr *wr)
 {
+	if (qp->type == IB_QPT_XRC_INI) {
+		if (wqe->xrc_srqn > 0xffffff)
+			return false;
+		wr->xrc_srqn = wqe->xrc_srqn;
+	} else if (wqe->xrc_srqn) {
+		return false;
+	}
 	if (shca_qp_transport(qp->type) != SHCA_TRANSPORT_UD) {
 		if (wqe->rdma.reserved)
 			return false;
@@ -80,7 +87,7 @@ static void shca_sq_parse(struct shca_qp *qp, const struct shca_send_wqe *wqe,
 		wr->flags |= SHCA_SEND_SIGNALED;
 
 	if ((wqe->flags & ~SHCA_SEND_FLAGS) || wqe->num_sge > sq->max_sge ||
-	    wqe->xrc_srqn || (qp->is_user && wqe->opcode >= SHCA_WR_KERNEL))
+	    (qp->is_user && wqe->opcode >= SHCA_WR_KERNEL))
 		goto bad;
 	if (!shca_sq_parse_remote(qp, wqe, wr))
 		goto bad;

@@ -15,6 +15,7 @@
 
 #include "dev.h"
 #include "udata.h"
+#include "xrc.h"
 
 #define SHCA_SRQ_START	ALIGN(sizeof(struct shca_qp_index), 64)
 
@@ -163,8 +164,16 @@ int shca_create_srq(struct ib_srq *ibsrq, struct ib_srq_init_attr *init,
 	struct ib_ucontext *uctx = NULL;
 	int err = -ENOMEM;
 
-	if (init->srq_type != IB_SRQT_BASIC)
+	switch (init->srq_type) {
+	case IB_SRQT_BASIC:
+		break;
+	case IB_SRQT_XRC:
+		if (udata)	/* no kernel consumer uses XRC */
+			break;
+		fallthrough;
+	default:
 		return -EOPNOTSUPP;
+	}
 	if (!init->attr.max_wr || init->attr.max_wr > SHCA_LIM_SRQ_WR ||
 	    init->attr.max_sge > SHCA_LIM_SGE)
 		return -EINVAL;
@@ -191,6 +200,12 @@ int shca_create_srq(struct ib_srq *ibsrq, struct ib_srq_init_attr *init,
 	shca_srq_publish(srq);
 	if (udata) {
 		err = shca_srq_map_user(srq, uctx, udata);
+		if (err)
+			goto err_map;
+	}
+	/* Last: from here on requests find it. */
+	if (init->srq_type == IB_SRQT_XRC) {
+		err = shca_xrc_add(dev, srq);
 		if (err)
 			goto err_map;
 	}
@@ -345,7 +360,9 @@ int shca_destroy_srq(struct ib_srq *ibsrq, struct ib_udata *udata)
 {
 	struct shca_srq *srq = to_shca_srq(ibsrq);
 
-	/* No QP uses it any longer: the core counts. */
+	/* No QP uses it any longer: the core counts; but those of its domain. */
+	if (ibsrq->srq_type == IB_SRQT_XRC)
+		shca_xrc_del(to_shca_dev(ibsrq->device), srq);
 	shca_bh_cancel(&srq->event_bh);
 	shca_mmap_remove(srq->status_mmap);
 	shca_mmap_remove(srq->ring_mmap);

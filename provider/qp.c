@@ -33,6 +33,7 @@ static uint32_t shca_opcodes(enum ibv_qp_type type)
 
 	switch (type) {
 	case IBV_QPT_RC:
+	case IBV_QPT_XRC_SEND:
 		return rc;
 	case IBV_QPT_UC:
 		return uc;
@@ -48,7 +49,8 @@ static uint32_t shca_opcodes(enum ibv_qp_type type)
 
 /* Of struct ibv_qp_init_attr_ex. */
 #define SHCA_QP_INIT_ATTRS \
-	(IBV_QP_INIT_ATTR_PD | IBV_QP_INIT_ATTR_CREATE_FLAGS | \
+	(IBV_QP_INIT_ATTR_PD | IBV_QP_INIT_ATTR_XRCD | \
+	 IBV_QP_INIT_ATTR_CREATE_FLAGS | \
 	 IBV_QP_INIT_ATTR_SEND_OPS_FLAGS)
 
 /* ---- objects ------------------------------------------------------------ */
@@ -80,6 +82,8 @@ static int shca_qp_map(struct shca_qp *qp, struct shca_context *ctx,
 
 static void shca_qp_unmap(struct shca_qp *qp, struct shca_context *ctx)
 {
+	if (!qp->index)
+		return;
 	munmap(qp->index, qp->region_len);
 	munmap((void *)qp->status, ctx->page_size);
 }
@@ -105,14 +109,14 @@ static void shca_qp_init_rings(struct shca_qp *qp,
 	qp->max_inline = resp->max_inline;
 }
 
-static void shca_qp_free(struct shca_qp *qp)
+void shca_qp_free(struct shca_qp *qp)
 {
 	shca_lock_destroy(&qp->sq.lock);
 	shca_lock_destroy(&qp->rq.lock);
 	free(qp);
 }
 
-static struct shca_qp *shca_qp_alloc(bool unlocked)
+struct shca_qp *shca_qp_alloc(bool unlocked)
 {
 	struct shca_qp *qp = calloc(1, sizeof(*qp));
 
@@ -150,6 +154,8 @@ static struct shca_qp *shca_qp_create(struct ibv_context *ibctx,
 				    sizeof(cmd), &resp.ibv_resp, sizeof(resp));
 	if (err)
 		goto err_free;
+	if (attr->qp_type == IBV_QPT_XRC_RECV)
+		return qp;	/* without rings */
 	err = shca_qp_map(qp, ctx, &resp.drv_payload);
 	if (err)
 		goto err_destroy;
@@ -240,7 +246,8 @@ int shca_modify_qp(struct ibv_qp *ibqp, struct ibv_qp_attr *attr, int mask)
 		return err;
 	if ((mask & IBV_QP_STATE) && attr->qp_state == IBV_QPS_RESET) {
 		shca_qp_purge_cqs(ibqp, ibqp->qp_num);
-		shca_qp_restart_rings(to_shca_qp(ibqp));
+		if (to_shca_qp(ibqp)->index)
+			shca_qp_restart_rings(to_shca_qp(ibqp));
 	}
 	return 0;
 }
@@ -359,7 +366,8 @@ static void shca_fill_send(const struct shca_qp *qp, struct shca_send_wqe *wqe,
 	wqe->opcode = wr->opcode;
 	wqe->flags = wr->send_flags | (qp->sig_all ? IBV_SEND_SIGNALED : 0);
 	wqe->imm_data = wr->imm_data;	/* or invalidate_rkey, same place */
-	wqe->xrc_srqn = 0;
+	wqe->xrc_srqn = qp->vqp.qp.qp_type == IBV_QPT_XRC_SEND ?
+			wr->qp_type.xrc.remote_srqn : 0;
 	shca_fill_remote(qp, wqe, wr);
 	if (wr->send_flags & IBV_SEND_INLINE) {
 		wqe->num_sge = 0;
@@ -388,7 +396,7 @@ int shca_post_send(struct ibv_qp *ibqp, struct ibv_send_wr *wr,
 	int err = 0;
 
 	/* IBTA 10.3.1: an immediate error before RTS. */
-	if (unlikely(ibqp->state < IBV_QPS_RTS)) {
+	if (unlikely(ibqp->state < IBV_QPS_RTS || !qp->index)) {
 		*bad_wr = wr;
 		return EINVAL;
 	}
@@ -432,8 +440,10 @@ int shca_post_recv(struct ibv_qp *ibqp, struct ibv_recv_wr *wr,
 	bool posted;
 	int err = 0;
 
-	/* IBTA 10.3.1: an immediate error in RESET; no ring beside an SRQ. */
-	if (unlikely(ibqp->state == IBV_QPS_RESET || ibqp->srq)) {
+	/* IBTA 10.3.1: an immediate error in RESET; no ring beside an SRQ, none
+	 * of XRC.
+	 */
+	if (unlikely(ibqp->state == IBV_QPS_RESET || !rq->max_wr)) {
 		*bad_wr = wr;
 		return EINVAL;
 	}

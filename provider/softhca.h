@@ -149,7 +149,8 @@ struct shca_wq {
 /**
  * struct shca_qp - a queue pair
  * @index:	head of the request region, read-write; the slots follow
- * @status:	what the kernel tells, mapped read-only
+ * @status:	what the kernel tells, mapped read-only; it and @index are NULL of
+ *		the responder of XRC, which has no rings
  * @domain:	the parent domain it was made in, or NULL
  * @opcodes:	send opcodes of this type of QP, one bit each
  * @ex:	the section between ibv_wr_start() and its end: the request being
@@ -305,14 +306,27 @@ int shca_post_recv(struct ibv_qp *ibqp, struct ibv_recv_wr *wr,
 int shca_qp_ex_check(uint32_t opcodes, uint64_t flags);
 void shca_qp_ex_init(struct shca_qp *qp);
 
+struct shca_qp *shca_qp_alloc(bool unlocked);
+void shca_qp_free(struct shca_qp *qp);
+
 /* srq.c */
 struct ibv_srq *shca_create_srq(struct ibv_pd *pd,
 				struct ibv_srq_init_attr *attr);
+struct ibv_srq *shca_create_srq_ex(struct ibv_context *ibctx,
+				   struct ibv_srq_init_attr_ex *attr);
 int shca_modify_srq(struct ibv_srq *ibsrq, struct ibv_srq_attr *attr, int mask);
 int shca_query_srq(struct ibv_srq *ibsrq, struct ibv_srq_attr *attr);
 int shca_destroy_srq(struct ibv_srq *ibsrq);
 int shca_post_srq_recv(struct ibv_srq *ibsrq, struct ibv_recv_wr *wr,
 		       struct ibv_recv_wr **bad_wr);
+
+/* xrc.c */
+struct ibv_xrcd *shca_open_xrcd(struct ibv_context *ibctx,
+				struct ibv_xrcd_init_attr *attr);
+int shca_close_xrcd(struct ibv_xrcd *ibxrcd);
+int shca_get_srq_num(struct ibv_srq *ibsrq, uint32_t *srq_num);
+struct ibv_qp *shca_open_qp(struct ibv_context *ibctx,
+			    struct ibv_qp_open_attr *attr);
 
 /* verbs.c */
 int shca_query_device_ex(struct ibv_context *ibctx,

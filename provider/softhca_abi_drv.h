@@ -38,6 +38,8 @@ DECLARE_DRV_CMD(shca_cmd_create_qp, IB_USER_VERBS_EX_CMD_CREATE_QP,
 
 DECLARE_DRV_CMD(shca_cmd_create_srq, IB_USER_VERBS_CMD_CREATE_SRQ,
 		shca_create_srq_req, shca_create_srq_resp);
+DECLARE_DRV_CMD(shca_cmd_create_xsrq, IB_USER_VERBS_CMD_CREATE_XSRQ,
+		shca_create_srq_req, shca_create_srq_resp);
 
 /*
  * The common part of this one is 4 bytes long, so the driver's part, which is

@@ -29,44 +29,50 @@ static int shca_srq_map_ring(struct shca_srq *srq, int fd)
 	return 0;
 }
 
-struct ibv_srq *shca_create_srq(struct ibv_pd *pd,
-				struct ibv_srq_init_attr *attr)
+static int shca_srq_map(struct shca_srq *srq, struct ibv_context *ibctx,
+			const struct shca_create_srq_resp *resp)
 {
-	struct shca_context *ctx = to_shca_context(pd->context);
-	struct shca_cmd_create_srq_resp resp = {};
-	struct shca_cmd_create_srq cmd = {};
-	int fd = pd->context->cmd_fd;
-	struct shca_srq *srq;
+	size_t page_size = to_shca_context(ibctx)->page_size;
 	void *status;
+	int err;
+
+	status = mmap(NULL, page_size, PROT_READ, MAP_SHARED, ibctx->cmd_fd,
+		      resp->status_off);
+	if (status == MAP_FAILED)
+		return errno;
+	srq->status = status;
+	srq->start = resp->start;
+	srq->wq.stride = resp->stride;
+	srq->wq.max_sge = resp->max_sge;
+	err = shca_srq_map_ring(srq, ibctx->cmd_fd);
+	if (err)
+		munmap(status, page_size);
+	return err;
+}
+
+struct ibv_srq *shca_create_srq_ex(struct ibv_context *ibctx,
+				   struct ibv_srq_init_attr_ex *attr)
+{
+	struct shca_cmd_create_srq_resp resp = {};
+	struct shca_cmd_create_xsrq cmd = {};
+	struct shca_srq *srq;
 	int err;
 
 	srq = calloc(1, sizeof(*srq));
 	if (!srq)
 		return NULL;
 	shca_lock_init(&srq->wq.lock, false);
-	err = ibv_cmd_create_srq(pd, &srq->vsrq.srq, attr, &cmd.ibv_cmd,
-				 sizeof(cmd), &resp.ibv_resp, sizeof(resp));
+	err = ibv_cmd_create_srq_ex(ibctx, &srq->vsrq, attr, &cmd.ibv_cmd,
+				    sizeof(cmd), &resp.ibv_resp, sizeof(resp));
 	if (err)
 		goto err_free;
-	status = mmap(NULL, ctx->page_size, PROT_READ, MAP_SHARED, fd,
-		      resp.drv_payload.status_off);
-	if (status == MAP_FAILED) {
-		err = errno;
-		goto err_destroy;
-	}
-	srq->status = status;
-	srq->start = resp.drv_payload.start;
-	srq->wq.stride = resp.drv_payload.stride;
-	srq->wq.max_sge = resp.drv_payload.max_sge;
-	srq->wq.max_wr = attr->attr.max_wr;
-	err = shca_srq_map_ring(srq, fd);
+	err = shca_srq_map(srq, ibctx, &resp.drv_payload);
 	if (err)
-		goto err_unmap;
-	srq->domain = shca_domain_get(pd);
+		goto err_destroy;
+	srq->wq.max_wr = attr->attr.max_wr;
+	srq->domain = shca_domain_get(attr->pd);
 	return &srq->vsrq.srq;
 
-err_unmap:
-	munmap(status, ctx->page_size);
 err_destroy:
 	ibv_cmd_destroy_srq(&srq->vsrq.srq);
 err_free:
@@ -74,6 +80,24 @@ err_free:
 	free(srq);
 	errno = err;
 	return NULL;
+}
+
+struct ibv_srq *shca_create_srq(struct ibv_pd *pd,
+				struct ibv_srq_init_attr *attr)
+{
+	struct ibv_srq_init_attr_ex attr_ex = {
+		.srq_context = attr->srq_context,
+		.attr = attr->attr,
+		.comp_mask = IBV_SRQ_INIT_ATTR_TYPE | IBV_SRQ_INIT_ATTR_PD,
+		.srq_type = IBV_SRQT_BASIC,
+		.pd = pd,
+	};
+	struct ibv_srq *srq;
+
+	srq = shca_create_srq_ex(pd->context, &attr_ex);
+	if (srq)
+		attr->attr = attr_ex.attr;
+	return srq;
 }
 
 /*

@@ -322,7 +322,9 @@ static enum shca_rx req_rx(struct shca_req *req, const struct shca_pkt *pkt,
 	if (off >= req_span(req))
 		return SHCA_RX_STALE_ACK;
 
-	switch (pkt->opcode) {
+	if ((pkt->opcode & SHCA_TRANSPORT_MASK) != req->attr.transport)
+		return SHCA_RX_STATE;
+	switch (pkt->opcode & ~SHCA_TRANSPORT_MASK) {
 	case SHCA_OP_ACK:
 		return req_rx_ack(req, pkt, off, now);
 	case SHCA_OP_READ_RESP_FIRST:

@@ -11,8 +11,8 @@
 #include "opcode.h"
 
 static_assert(SHCA_BTH_BYTES + SHCA_CNP_BYTES <= SHCA_HDR_MAX);
-static_assert(SHCA_BTH_BYTES + SHCA_RETH_BYTES + SHCA_IMM_BYTES <=
-	      SHCA_HDR_MAX);
+static_assert(SHCA_BTH_BYTES + SHCA_XRCETH_BYTES + SHCA_RETH_BYTES +
+	      SHCA_IMM_BYTES <= SHCA_HDR_MAX);
 
 static u32 get_be16(const u8 *p)
 {
@@ -106,6 +106,10 @@ static void bth_build(const struct shca_pkt *pkt, u8 *p)
 /* Extension headers, in the order in which the specification puts them. */
 static void ext_parse(struct shca_pkt *pkt, const u8 *p, u32 flags)
 {
+	if (flags & SHCA_OPF_XRCETH) {
+		pkt->xrc_srqn = get_be24(p + 1);
+		p += SHCA_XRCETH_BYTES;
+	}
 	if (flags & SHCA_OPF_DETH) {
 		pkt->deth.qkey = get_be32(p);
 		pkt->deth.sqpn = get_be24(p + 5);
@@ -141,6 +145,11 @@ static void ext_parse(struct shca_pkt *pkt, const u8 *p, u32 flags)
 
 static void ext_build(const struct shca_pkt *pkt, u8 *p, u32 flags)
 {
+	if (flags & SHCA_OPF_XRCETH) {
+		p[0] = 0;
+		put_be24(p + 1, pkt->xrc_srqn);
+		p += SHCA_XRCETH_BYTES;
+	}
 	if (flags & SHCA_OPF_DETH) {
 		put_be32(p, pkt->deth.qkey);
 		p[4] = 0;

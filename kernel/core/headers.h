@@ -9,6 +9,7 @@
 #include "packet.h"
 
 #define SHCA_BTH_BYTES		12
+#define SHCA_XRCETH_BYTES	4
 #define SHCA_DETH_BYTES		8
 #define SHCA_RETH_BYTES		16
 #define SHCA_AETH_BYTES		4
@@ -19,8 +20,9 @@
 #define SHCA_ICRC_BYTES		4
 /* Reserved bytes that follow the BTH of a CNP (annex A17.9.3). */
 #define SHCA_CNP_BYTES		16
-/* Longest run of headers: BTH, AtomicETH (RC). */
-#define SHCA_HDR_MAX		(SHCA_BTH_BYTES + SHCA_ATOMICETH_BYTES)
+/* Longest run of headers: BTH, XRCETH, AtomicETH (XRC). */
+#define SHCA_HDR_MAX \
+	(SHCA_BTH_BYTES + SHCA_XRCETH_BYTES + SHCA_ATOMICETH_BYTES)
 
 /** enum shca_parse - why a packet is refused before any QP is looked up */
 enum shca_parse {

@@ -71,6 +71,9 @@ enum shca_recv_status {
  * @grh_store: write the SHCA_GRH_BYTES in front of a UD message, made from
  *	@pkt, to the start of the segment list.
  * @recv_get: take the next receive request, fetched once and bounded.
+ * @xrc_select:	XRC: what is asked for from here on is for this SRQ: its receive
+ *		requests, and regions and windows of its protection domain.  Returns
+ *		false: the QP's XRC domain has no such SRQ.
  * @invalidate: the peer's SEND with invalidate: false: no such region or
  *	window, or it may not be invalidated from remote.
  * @local_op: execute a local request (LOCAL_INV, BIND_MW, REG_MR); returns the
@@ -94,6 +97,7 @@ struct shca_mem_ops {
 	enum shca_mem_status (*grh_store)(void *ctx, const struct shca_sge *sge,
 					  u32 nr, const struct shca_pkt *pkt);
 	enum shca_recv_status (*recv_get)(void *ctx, struct shca_recv_wr *wr);
+	bool (*xrc_select)(void *ctx, u32 srqn);
 	bool (*invalidate)(void *ctx, u32 rkey);
 	enum shca_wc_status (*local_op)(void *ctx,
 					const struct shca_send_wr *wr);

@@ -4,7 +4,7 @@
  *
  * Everybody who needs to know what an opcode carries or means asks this table,
  * so that no other file lists opcodes twice.  Transports that the driver does
- * not speak (RD, XRC) and operations that it does not offer (FLUSH, ATOMIC
+ * not speak (RD) and operations that it does not offer (FLUSH, ATOMIC
  * WRITE) have no flags, exactly like a reserved opcode: their headers are not
  * decoded, and the responder refuses them as invalid requests.
  */
@@ -13,6 +13,7 @@
 
 #define HDR_LEN(f)							\
 	(SHCA_BTH_BYTES +						\
+	 ((f) & SHCA_OPF_XRCETH ? SHCA_XRCETH_BYTES : 0) +		\
 	 ((f) & SHCA_OPF_DETH ? SHCA_DETH_BYTES : 0) +			\
 	 ((f) & SHCA_OPF_RETH ? SHCA_RETH_BYTES : 0) +			\
 	 ((f) & SHCA_OPF_AETH ? SHCA_AETH_BYTES : 0) +			\
@@ -47,44 +48,53 @@
 #define LAST	SHCA_OPF_END
 #define ONLY	(SHCA_OPF_START | SHCA_OPF_END)
 
+/* The rows of RC.  XRC has the same, each request with an XRCETH (annex A14). */
+#define ROWS_RELIABLE(t, x)						\
+	ROW(t, SEND_FIRST, "SEND First", K_SEND | FIRST | (x)),		\
+	ROW(t, SEND_MIDDLE, "SEND Middle", K_SEND | MIDDLE | (x)),	\
+	ROW(t, SEND_LAST, "SEND Last", K_SEND | LAST | (x)),		\
+	ROW(t, SEND_LAST_IMM, "SEND Last with Immediate",		\
+	    K_SEND | LAST | SHCA_OPF_IMM | (x)),			\
+	ROW(t, SEND_ONLY, "SEND Only", K_SEND | ONLY | (x)),		\
+	ROW(t, SEND_ONLY_IMM, "SEND Only with Immediate",		\
+	    K_SEND | ONLY | SHCA_OPF_IMM | (x)),			\
+	ROW(t, WRITE_FIRST, "RDMA WRITE First",				\
+	    K_WRITE | FIRST | SHCA_OPF_RETH | (x)),			\
+	ROW(t, WRITE_MIDDLE, "RDMA WRITE Middle",			\
+	    K_WRITE | MIDDLE | (x)),					\
+	ROW(t, WRITE_LAST, "RDMA WRITE Last", K_WRITE | LAST | (x)),	\
+	ROW(t, WRITE_LAST_IMM, "RDMA WRITE Last with Immediate",	\
+	    K_WRITE | LAST | SHCA_OPF_IMM | (x)),			\
+	ROW(t, WRITE_ONLY, "RDMA WRITE Only",				\
+	    K_WRITE | ONLY | SHCA_OPF_RETH | (x)),			\
+	ROW(t, WRITE_ONLY_IMM, "RDMA WRITE Only with Immediate",	\
+	    K_WRITE | ONLY | SHCA_OPF_RETH | SHCA_OPF_IMM | (x)),	\
+	ROW(t, READ_REQUEST, "RDMA READ Request", K_READ | (x)),	\
+	ROW(t, READ_RESP_FIRST, "RDMA READ response First",		\
+	    K_RESP | FIRST | SHCA_OPF_AETH),				\
+	ROW(t, READ_RESP_MIDDLE, "RDMA READ response Middle",		\
+	    K_RESP | MIDDLE),						\
+	ROW(t, READ_RESP_LAST, "RDMA READ response Last",		\
+	    K_RESP | LAST | SHCA_OPF_AETH),				\
+	ROW(t, READ_RESP_ONLY, "RDMA READ response Only",		\
+	    K_RESP | ONLY | SHCA_OPF_AETH),				\
+	ROW(t, ACK, "Acknowledge",					\
+	    SHCA_OPF_RESPONSE | ONLY | SHCA_OPF_AETH),			\
+	ROW(t, ATOMIC_ACK, "ATOMIC Acknowledge",			\
+	    SHCA_OPF_RESPONSE | SHCA_OPF_ATOMIC | ONLY |		\
+	    SHCA_OPF_AETH | SHCA_OPF_ATOMICACKETH),			\
+	ROW(t, CMP_SWAP, "CmpSwap", K_ATOMIC | (x)),			\
+	ROW(t, FETCH_ADD, "FetchAdd", K_ATOMIC | (x)),			\
+	ROW(t, SEND_LAST_INV, "SEND Last with Invalidate",		\
+	    K_SEND | LAST | SHCA_OPF_INV | (x)),			\
+	ROW(t, SEND_ONLY_INV, "SEND Only with Invalidate",		\
+	    K_SEND | ONLY | SHCA_OPF_INV | (x)),			\
+	ROW_NO(t, FLUSH, "FLUSH"),					\
+	ROW_NO(t, ATOMIC_WRITE, "ATOMIC WRITE")
+
 const struct shca_opcode_info shca_opcodes[256] = {
-	ROW(RC, SEND_FIRST, "SEND First", K_SEND | FIRST),
-	ROW(RC, SEND_MIDDLE, "SEND Middle", K_SEND | MIDDLE),
-	ROW(RC, SEND_LAST, "SEND Last", K_SEND | LAST),
-	ROW(RC, SEND_LAST_IMM, "SEND Last with Immediate",
-	    K_SEND | LAST | SHCA_OPF_IMM),
-	ROW(RC, SEND_ONLY, "SEND Only", K_SEND | ONLY),
-	ROW(RC, SEND_ONLY_IMM, "SEND Only with Immediate",
-	    K_SEND | ONLY | SHCA_OPF_IMM),
-	ROW(RC, WRITE_FIRST, "RDMA WRITE First", K_WRITE | FIRST | SHCA_OPF_RETH),
-	ROW(RC, WRITE_MIDDLE, "RDMA WRITE Middle", K_WRITE | MIDDLE),
-	ROW(RC, WRITE_LAST, "RDMA WRITE Last", K_WRITE | LAST),
-	ROW(RC, WRITE_LAST_IMM, "RDMA WRITE Last with Immediate",
-	    K_WRITE | LAST | SHCA_OPF_IMM),
-	ROW(RC, WRITE_ONLY, "RDMA WRITE Only", K_WRITE | ONLY | SHCA_OPF_RETH),
-	ROW(RC, WRITE_ONLY_IMM, "RDMA WRITE Only with Immediate",
-	    K_WRITE | ONLY | SHCA_OPF_RETH | SHCA_OPF_IMM),
-	ROW(RC, READ_REQUEST, "RDMA READ Request", K_READ),
-	ROW(RC, READ_RESP_FIRST, "RDMA READ response First",
-	    K_RESP | FIRST | SHCA_OPF_AETH),
-	ROW(RC, READ_RESP_MIDDLE, "RDMA READ response Middle", K_RESP | MIDDLE),
-	ROW(RC, READ_RESP_LAST, "RDMA READ response Last",
-	    K_RESP | LAST | SHCA_OPF_AETH),
-	ROW(RC, READ_RESP_ONLY, "RDMA READ response Only",
-	    K_RESP | ONLY | SHCA_OPF_AETH),
-	ROW(RC, ACK, "Acknowledge",
-	    SHCA_OPF_RESPONSE | ONLY | SHCA_OPF_AETH),
-	ROW(RC, ATOMIC_ACK, "ATOMIC Acknowledge",
-	    SHCA_OPF_RESPONSE | SHCA_OPF_ATOMIC | ONLY | SHCA_OPF_AETH |
-	    SHCA_OPF_ATOMICACKETH),
-	ROW(RC, CMP_SWAP, "CmpSwap", K_ATOMIC),
-	ROW(RC, FETCH_ADD, "FetchAdd", K_ATOMIC),
-	ROW(RC, SEND_LAST_INV, "SEND Last with Invalidate",
-	    K_SEND | LAST | SHCA_OPF_INV),
-	ROW(RC, SEND_ONLY_INV, "SEND Only with Invalidate",
-	    K_SEND | ONLY | SHCA_OPF_INV),
-	ROW_NO(RC, FLUSH, "FLUSH"),
-	ROW_NO(RC, ATOMIC_WRITE, "ATOMIC WRITE"),
+	ROWS_RELIABLE(RC, 0),
+	ROWS_RELIABLE(XRC, SHCA_OPF_XRCETH),
 
 	ROW(UC, SEND_FIRST, "SEND First", K_SEND | FIRST),
 	ROW(UC, SEND_MIDDLE, "SEND Middle", K_SEND | MIDDLE),

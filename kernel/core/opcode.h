@@ -62,6 +62,7 @@ enum shca_op {
 #define SHCA_OPF_IMM		(1u << 10)
 #define SHCA_OPF_INV		(1u << 11)
 /* headers after the BTH */
+#define SHCA_OPF_XRCETH		(1u << 15)
 #define SHCA_OPF_DETH		(1u << 16)
 #define SHCA_OPF_RETH		(1u << 17)
 #define SHCA_OPF_AETH		(1u << 18)

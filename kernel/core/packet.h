@@ -47,6 +47,8 @@ enum shca_payload_kind {
  * @pad:	bytes of padding after the payload, 0 to 3
  * @tver:	transport header version, 0 is valid
  * @pkey: @dqpn: @psn: BTH fields
+ * @xrc_srqn:	XRC: number of the SRQ of a request; of a READ response that is going
+ *		out, that of its request
  * @deth:	UD: Q_Key and source QP number
  * @reth:	address, rkey and DMA length
  * @atomic:	AtomicETH
@@ -80,6 +82,7 @@ struct shca_pkt {
 	u32 dqpn;
 	u32 psn;
 	u32 span;
+	u32 xrc_srqn;
 	struct {
 		u32 qkey;
 		u32 sqpn;

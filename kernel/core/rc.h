@@ -102,7 +102,7 @@ enum shca_rx {
  * @mtu:	path MTU in bytes: 256 .. 4096
  * @sq_psn:	first PSN
  * @dqpn: @pkey: copied into each packet
- * @transport:	SHCA_TRANSPORT_RC, _UC or _UD; of what follows UC and UD use
+ * @transport:	SHCA_TRANSPORT_RC, _XRC, _UC or _UD; of what follows UC and UD use
  *		only @qkey and @sqpn (both UD)
  * @qkey:	sent when a request's own has its high bit set (IBTA 10.2.5)
  * @sqpn:	this QP's number
@@ -316,7 +316,7 @@ static inline bool shca_req_idle(const struct shca_req *req)
 /**
  * struct shca_resp_attr - what a responder is started with (INIT to RTR)
  * @access:	SHCA_ACCESS_REMOTE_* of the QP
- * @transport:	SHCA_TRANSPORT_RC, _UC or _UD; UC and UD answer nothing
+ * @transport:	SHCA_TRANSPORT_RC, _XRC, _UC or _UD; UC and UD answer nothing
  * @qkey:	UD: the only one accepted
  * @min_rnr_timer: code, 0 .. 31
  * @max_dest_rd_atomic: READs and atomics held for replay, 0 .. ring size
@@ -342,6 +342,7 @@ struct shca_resp_attr {
  * @send_idx:	packet to be sent next; @nr_psn: none
  * @out_seq:	of the first packet of the response being sent
  * @va: @rkey: @len: READ, as first requested
+ * @xrc_srqn:	XRC: by whose rights it was requested
  * @value:	atomic: value before the operation
  * @msn:	MSN of the response's AETH
  * @answered:	the response was sent to its end; from then on the record is
@@ -357,6 +358,7 @@ struct shca_rd {
 	u64 va;
 	u32 rkey;
 	u32 len;
+	u32 xrc_srqn;
 	u64 value;
 	u32 msn;
 	bool is_atomic;
@@ -399,6 +401,7 @@ struct shca_resp_stats {
  *		the caller; oldest kept and next free, free-running
  * @rd_send:	the one whose response is being sent
  * @reach:	PSNs that one response may stand for: 1 on a wire
+ * @xrc_srqn:	XRC: SRQ of the message in progress
  * @skip:	UC: packets up to the next message that begins are dropped
  * @cnp_due:	a CE mark came: a CNP is owed
  * @cnp_ns:	none is owed again before
@@ -415,6 +418,7 @@ struct shca_resp {
 	u32 op;
 	u32 off;
 	u32 reach;
+	u32 xrc_srqn;
 	u32 drop_psn;
 	bool wr_valid;
 	bool nak_sent;

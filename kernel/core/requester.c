@@ -490,6 +490,8 @@ static void req_build(const struct shca_req *req, const struct shca_send_wr *wr,
 	pkt->dqpn = req->attr.dqpn;
 	pkt->psn = req->psn;
 	pkt->wr = wr;
+	if (req->attr.transport == SHCA_TRANSPORT_XRC)
+		pkt->xrc_srqn = wr->xrc_srqn;
 
 	if (req_is_read(wr)) {
 		pkt->reth.va = wr->remote_addr + off;

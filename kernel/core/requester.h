@@ -53,9 +53,11 @@ static inline bool req_is_rd(const struct shca_send_wr *wr)
 	return req_is_read(wr) || req_is_atomic(wr);
 }
 
+/* Reliable: RC, or XRC, which is the same to a requester but for a header. */
 static inline bool req_is_rc(const struct shca_req *req)
 {
-	return req->attr.transport == SHCA_TRANSPORT_RC;
+	return req->attr.transport == SHCA_TRANSPORT_RC ||
+	       req->attr.transport == SHCA_TRANSPORT_XRC;
 }
 
 /* PSNs outstanding; unsigned, so that one READ may take 2^23 of them. */

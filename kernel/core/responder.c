@@ -122,6 +122,7 @@ static enum shca_rx resp_refuse(struct shca_resp *resp, u32 psn, u8 nak,
 		out->wc.wr_id = resp->wr.wr_id;
 		out->wc.opcode = SHCA_WC_RECV;
 		out->wc.status = wc_status;
+		out->wc.xrc_srqn = resp->xrc_srqn;
 		out->wc.vendor_err = vendor_err;
 	}
 	switch (nak) {
@@ -351,6 +352,7 @@ static void resp_complete(struct shca_resp *resp, const struct shca_pkt *pkt,
 	out->wc.wr_id = resp->wr.wr_id;
 	out->wc.opcode = opcode;
 	out->wc.byte_len = resp->off;
+	out->wc.xrc_srqn = resp->xrc_srqn;
 	out->wc.solicited = pkt->se;
 	if (flags & SHCA_OPF_IMM) {
 		out->wc.imm = pkt->imm;
@@ -494,6 +496,7 @@ static enum shca_rx resp_read(struct shca_resp *resp,
 	rd->va = pkt->reth.va;
 	rd->rkey = pkt->reth.rkey;
 	rd->len = len;
+	rd->xrc_srqn = pkt->xrc_srqn;
 	rd->msn = resp->msn;
 	resp_rd_send(resp, resp->rd_tail, 0);
 	resp->rd_tail++;
@@ -532,6 +535,21 @@ static enum shca_rx resp_atomic(struct shca_resp *resp,
 	return SHCA_RX_OK;
 }
 
+/*
+ * The SRQ whose number each request carries, and whose protection domain decides
+ * about memory, also of READs and atomics.  It is the same throughout a message.
+ */
+static bool resp_xrc_select(struct shca_resp *resp, const struct shca_pkt *pkt,
+			    u32 flags)
+{
+	if (!(flags & SHCA_OPF_START) && pkt->xrc_srqn != resp->xrc_srqn)
+		return false;
+	if (!resp->mem->xrc_select(resp->mem_ctx, pkt->xrc_srqn))
+		return false;
+	resp->xrc_srqn = pkt->xrc_srqn;
+	return true;
+}
+
 static enum shca_rx resp_expected(struct shca_resp *resp,
 				  const struct shca_pkt *pkt,
 				  struct shca_resp_out *out)
@@ -541,6 +559,10 @@ static enum shca_rx resp_expected(struct shca_resp *resp,
 	if (!(flags & SHCA_OPF_REQUEST) || !resp_opcode_follows(resp, flags) ||
 	    !resp_op_permitted(resp, flags) ||
 	    !resp_length_fits(resp, pkt, flags))
+		return resp_refuse_invalid(resp, pkt, out);
+
+	if (resp->attr.transport == SHCA_TRANSPORT_XRC &&
+	    !resp_xrc_select(resp, pkt, flags))
 		return resp_refuse_invalid(resp, pkt, out);
 
 	if (flags & SHCA_OPF_SEND)
@@ -578,7 +600,8 @@ static bool resp_same_read(const struct shca_resp *resp,
 {
 	u32 byte = shca_psn_off(pkt->psn, rd->first_psn) * resp->attr.mtu;
 
-	if (rd->is_atomic || pkt->paylen || pkt->reth.len != rd->len - byte)
+	if (rd->is_atomic || pkt->paylen || pkt->xrc_srqn != rd->xrc_srqn ||
+	    pkt->reth.len != rd->len - byte)
 		return false;
 	return !rd->len || (pkt->reth.va == rd->va + byte &&
 			    pkt->reth.rkey == rd->rkey);
@@ -604,6 +627,9 @@ static enum shca_rx resp_dup_read(struct shca_resp *resp,
 	/* Still to come in the response that is being sent? */
 	start = shca_psn_off(pkt->psn, rd->first_psn);
 	if (start >= rd->send_idx)
+		return SHCA_RX_DUPLICATE;
+	if (resp->attr.transport == SHCA_TRANSPORT_XRC &&
+	    !resp->mem->xrc_select(resp->mem_ctx, pkt->xrc_srqn))
 		return SHCA_RX_DUPLICATE;
 	if (pkt->reth.len)
 		status = resp->mem->remote_check(resp->mem_ctx, pkt->reth.rkey,
@@ -716,7 +742,7 @@ static void resp_header(const struct shca_resp *resp, u8 opcode, u32 psn,
 			struct shca_pkt *pkt)
 {
 	memset(pkt, 0, sizeof(*pkt));
-	pkt->opcode = opcode;
+	pkt->opcode = resp->attr.transport | opcode;
 	pkt->mig = true;	/* the only state without APM (IBTA 17.2.8) */
 	pkt->pkey = resp->attr.pkey;
 	pkt->dqpn = resp->attr.dqpn;
@@ -758,6 +784,7 @@ static void resp_build_rd(struct shca_resp *resp, struct shca_rd *rd,
 		pkt->pad = shca_hdr_pad(pkt->paylen);
 		pkt->kind = pkt->paylen ? SHCA_PAY_REMOTE : SHCA_PAY_NONE;
 		pkt->va = rd->va + off;
+		pkt->xrc_srqn = rd->xrc_srqn;
 		pkt->rkey = rd->rkey;
 	}
 	rd->send_idx += nr_psn;
@@ -787,7 +814,8 @@ static bool resp_build(struct shca_resp *resp, struct shca_pkt *pkt)
 
 	if (resp->cnp_due) {
 		resp->cnp_due = false;
-		resp_header(resp, SHCA_OPCODE_CNP, 0, pkt);
+		resp_header(resp, 0, 0, pkt);
+		pkt->opcode = SHCA_OPCODE_CNP;	/* of no transport */
 		pkt->becn = true;
 		return true;
 	}
@@ -893,6 +921,7 @@ bool shca_resp_flush(struct shca_resp *resp, struct shca_wc *wc)
 	wc->is_recv = true;
 	wc->wr_id = resp->wr.wr_id;
 	wc->status = SHCA_WC_WR_FLUSH_ERR;
+	wc->xrc_srqn = resp->xrc_srqn;
 	wc->opcode = SHCA_WC_RECV;
 	return true;
 }

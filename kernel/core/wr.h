@@ -78,6 +78,7 @@ enum shca_wc_opcode {
  * @inline_data: where inline data lies, opaque to the core; NULL: segments
  * @priv:	the glue's, opaque to the core (UD: the address handle)
  * @remote_qpn: @remote_qkey: UD
+ * @xrc_srqn:	XRC: the peer's SRQ
  * @preset:	not SUCCESS: complete with this status, never execute
  * @vendor_err:	detail of @preset, then of @status
  * @first_psn: @nr_psn: PSNs taken, valid from the first packet on
@@ -101,7 +102,10 @@ struct shca_send_wr {
 	u64 swap;
 	void *inline_data;
 	void *priv;
-	u32 remote_qpn;
+	union {
+		u32 remote_qpn;
+		u32 xrc_srqn;
+	};
 	u32 remote_qkey;
 	u8 preset;
 	/* progress */
@@ -128,6 +132,7 @@ struct shca_recv_wr {
  * struct shca_wc - a completion, before it is written to a CQ
  * @solicited:	may wake a CQ armed for solicited completions
  * @is_recv:	goes to the receive CQ
+ * @xrc_srqn:	XRC, of the receive queue: the SRQ that the request was from
  * @has_path:	@path is that of the datagram received
  */
 struct shca_wc {
@@ -138,6 +143,7 @@ struct shca_wc {
 	u32 byte_len;
 	u32 imm;
 	u32 src_qp;
+	u32 xrc_srqn;
 	u16 wc_flags;
 	u16 pkey_index;
 	bool solicited;

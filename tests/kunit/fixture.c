@@ -90,6 +90,15 @@ static enum shca_mem_status fx_grh_store(void *ctx, const struct shca_sge *sge,
 	return fx->store;
 }
 
+static bool fx_xrc_select(void *ctx, u32 srqn)
+{
+	struct fx *fx = ctx;
+
+	fx->nr_select++;
+	fx->last_srqn = srqn;
+	return srqn == FX_SRQN || srqn == FX_SRQN + 1;
+}
+
 static bool fx_invalidate(void *ctx, u32 rkey)
 {
 	struct fx *fx = ctx;
@@ -116,6 +125,7 @@ static const struct shca_mem_ops fx_mem_ops = {
 	.local_store = fx_local_store,
 	.grh_store = fx_grh_store,
 	.recv_get = fx_recv_get,
+	.xrc_select = fx_xrc_select,
 	.invalidate = fx_invalidate,
 	.local_op = fx_local_op,
 };
@@ -291,6 +301,7 @@ void fx_request(struct shca_pkt *pkt, u8 opcode, u32 psn, u32 len)
 	pkt->atomic.va = 0x20000;
 	pkt->atomic.rkey = 0x4321;
 	pkt->imm = 0x01020304;
+	pkt->xrc_srqn = FX_SRQN;
 	pkt->inv_rkey = 0x5555;
 	if (flags & SHCA_OPF_PAYLOAD) {
 		pkt->paylen = len;

@@ -26,6 +26,8 @@
 /* first PSN of either direction */
 #define FX_SQ_PSN	0x000100u
 #define FX_RQ_PSN	0x000200u
+/* XRC: SRQs that exist, this and the next */
+#define FX_SRQN		0x000300u
 
 /**
  * struct fx - the fixture
@@ -59,6 +61,8 @@ struct fx {
 	u32 nr_inv;
 	u32 nr_local;
 	u32 nr_grh;
+	u32 nr_select;
+	u32 last_srqn;
 	u64 last_va;
 	u32 last_len;
 	u32 last_off;

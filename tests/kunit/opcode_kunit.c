@@ -13,6 +13,7 @@
 #define ATOMIC	28
 #define ATOMACK	8
 #define DETH	8
+#define XRC	4
 
 #define REQ	SHCA_OPF_REQUEST
 #define RESP	SHCA_OPF_RESPONSE
@@ -65,6 +66,30 @@ static const struct op_row op_rows[] = {
 	{ 0x64, BTH + DETH, REQ | ONLY },
 	{ 0x65, BTH + DETH + IMM, REQ | ONLY },
 	{ 0x81, BTH + 16, RESP },
+	/* annex A14 */
+	{ 0xa0, BTH + XRC, REQ | FIRST },
+	{ 0xa1, BTH + XRC, REQ },
+	{ 0xa2, BTH + XRC, REQ | LAST },
+	{ 0xa3, BTH + XRC + IMM, REQ | LAST },
+	{ 0xa4, BTH + XRC, REQ | ONLY },
+	{ 0xa5, BTH + XRC + IMM, REQ | ONLY },
+	{ 0xa6, BTH + XRC + RETH, REQ | FIRST },
+	{ 0xa7, BTH + XRC, REQ },
+	{ 0xa8, BTH + XRC, REQ | LAST },
+	{ 0xa9, BTH + XRC + IMM, REQ | LAST },
+	{ 0xaa, BTH + XRC + RETH, REQ | ONLY },
+	{ 0xab, BTH + XRC + RETH + IMM, REQ | ONLY },
+	{ 0xac, BTH + XRC + RETH, REQ | ONLY },
+	{ 0xad, BTH + AETH, RESP | FIRST },
+	{ 0xae, BTH, RESP },
+	{ 0xaf, BTH + AETH, RESP | LAST },
+	{ 0xb0, BTH + AETH, RESP | ONLY },
+	{ 0xb1, BTH + AETH, RESP | ONLY },
+	{ 0xb2, BTH + AETH + ATOMACK, RESP | ONLY },
+	{ 0xb3, BTH + XRC + ATOMIC, REQ | ONLY },
+	{ 0xb4, BTH + XRC + ATOMIC, REQ | ONLY },
+	{ 0xb6, BTH + XRC + IETH, REQ | LAST },
+	{ 0xb7, BTH + XRC + IETH, REQ | ONLY },
 };
 
 static void op_desc(const struct op_row *row, char *desc)

@@ -217,6 +217,7 @@ void sim_link_forge(struct sim_node *to)
 		     w->transport | prng_below(rng, 0x20) :
 		     prng_below(rng, 0x100);
 	pkt.deth.qkey = to->resp_attr.qkey;
+	pkt.xrc_srqn = SIM_SRQN + prng_below(rng, SIM_SRQS + 1);
 	pkt.dqpn = to->qpn;
 	pkt.pkey = 0xffff;
 	pkt.se = prng_chance(rng, 500);

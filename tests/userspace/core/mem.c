@@ -253,7 +253,7 @@ static enum shca_mem_status door_remote_atomic(void *ctx,
 	memcpy(&v, at, sizeof(v));
 	*orig = v;
 	sim_model_atomic(n, pkt, v);
-	if (pkt->opcode == SHCA_OP_FETCH_ADD)
+	if ((pkt->opcode & ~SHCA_TRANSPORT_MASK) == SHCA_OP_FETCH_ADD)
 		v += pkt->atomic.swap_add;
 	else if (v == pkt->atomic.compare)
 		v = pkt->atomic.swap_add;
@@ -360,6 +360,9 @@ static enum shca_recv_status door_recv_get(void *ctx, struct shca_recv_wr *wr)
 	if (n->recv_taken == n->recv_posted)
 		return SHCA_RECV_EMPTY;
 	op = &n->peer->ops[n->peer->recv_of[n->recv_taken]];
+	sim_check(n->w, n->w->f.hostile || !sim_is_xrc(n->w) ||
+		  n->srqn == sim_srqn(n->w, op),
+		  "core: takes a receive request of another SRQ");
 	wr->wr_id = n->recv_taken++;
 	if (op->fault == SIM_RECV_MALFORMED)
 		return SHCA_RECV_BAD;
@@ -367,6 +370,14 @@ static enum shca_recv_status door_recv_get(void *ctx, struct shca_recv_wr *wr)
 	wr->length = sge_total(op->recv_sge, op->nr_recv_sge);
 	memcpy(wr->sge, op->recv_sge, sizeof(op->recv_sge));
 	return SHCA_RECV_OK;
+}
+
+static bool door_xrc_select(void *ctx, u32 srqn)
+{
+	struct sim_node *n = ctx;
+
+	n->srqn = srqn;
+	return srqn - SIM_SRQN < SIM_SRQS;
 }
 
 static bool door_invalidate(void *ctx, u32 rkey)
@@ -388,6 +399,7 @@ const struct shca_mem_ops sim_mem_ops = {
 	.local_store = door_local_store,
 	.grh_store = door_grh_store,
 	.recv_get = door_recv_get,
+	.xrc_select = door_xrc_select,
 	.invalidate = door_invalidate,
 	.local_op = door_local_op,
 };

@@ -289,6 +289,9 @@ static void check_recv(struct sim_node *n, const struct sim_op *op,
 		  "node %u: receive %u: immediate data", n->idx, n->recv_done);
 	sim_check(n->w, wc->solicited == !!(op->flags & SHCA_SEND_SOLICITED),
 		  "node %u: receive %u: solicited", n->idx, n->recv_done);
+	sim_check(n->w, wc->xrc_srqn == sim_srqn(n->w, op),
+		  "node %u: receive %u: of SRQ %x", n->idx, n->recv_done,
+		  wc->xrc_srqn);
 	sim_check(n->w, op->started, "node %u: receive %u of nothing", n->idx,
 		  n->recv_done);
 	if (is_send(op))
@@ -329,7 +332,7 @@ void sim_model_atomic(struct sim_node *n, const struct shca_pkt *pkt,
 {
 	struct sim_node *r = n->peer;
 	const struct sim_op *op;
-	bool is_add = pkt->opcode == SHCA_OP_FETCH_ADD;
+	bool is_add = (pkt->opcode & ~SHCA_TRANSPORT_MASK) == SHCA_OP_FETCH_ADD;
 
 	if (n->w->f.hostile)
 		return;

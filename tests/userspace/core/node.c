@@ -339,6 +339,8 @@ static void fill_wr(struct sim_node *n, const struct sim_op *op,
 	wr->num_sge = op->inline_data ? 0 : op->nr_sge;
 	memcpy(wr->sge, op->sge, wr->num_sge * sizeof(op->sge[0]));
 	wr->remote_qpn = op->target ? op->target->qpn : 0;
+	if (sim_is_xrc(n->w))
+		wr->xrc_srqn = sim_srqn(n->w, op);
 	wr->remote_qkey = op->qkey;
 	if (op->fault == SIM_BAD_RKEY)
 		wr->rkey ^= 0x100;

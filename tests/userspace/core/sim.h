@@ -193,6 +193,7 @@ struct sim_node {
 	u64 cnps;
 	u32 extra_status;	/* mask of statuses the scenario excuses */
 	bool is_alone;		/* the peer's QP is in error */
+	u32 srqn;		/* XRC: selected by the responder */
 
 	/* UC and UD */
 	struct sim_supply own_supply;
@@ -210,6 +211,10 @@ struct sim_node {
 };
 
 /* ---- the world ----------------------------------------------------------- */
+
+/* XRC: numbers of SRQs that exist at each node */
+#define SIM_SRQN	0x123400u
+#define SIM_SRQS	3
 
 /**
  * struct sim_wire - a packet under way
@@ -292,7 +297,7 @@ struct sim_world {
 	struct sim_faults f;
 	u32 nr_conns;
 	u32 mtu;
-	u8 transport;		/* SHCA_TRANSPORT_RC, _UC or _UD */
+	u8 transport;		/* SHCA_TRANSPORT_RC, _XRC, _UC or _UD */
 	u32 reach;		/* PSNs that a packet may stand for */
 	struct sim_node nodes[SIM_MAX_NODES];
 	u64 link_free[SIM_MAX_NODES];	/* FIFO: when the last one arrives */
@@ -346,9 +351,21 @@ void sim_node_resume(struct sim_node *n);
 
 extern const struct shca_mem_ops sim_mem_ops;
 
+static inline bool sim_is_xrc(const struct sim_world *w)
+{
+	return w->transport == SHCA_TRANSPORT_XRC;
+}
+
+/* The SRQ that an operation names, one of a few. */
+static inline u32 sim_srqn(const struct sim_world *w, const struct sim_op *op)
+{
+	return sim_is_xrc(w) ? SIM_SRQN + op->id % SIM_SRQS : 0;
+}
+
+/* Reliable: with acknowledgements. */
 static inline bool sim_is_rc(const struct sim_world *w)
 {
-	return w->transport == SHCA_TRANSPORT_RC;
+	return w->transport == SHCA_TRANSPORT_RC || sim_is_xrc(w);
 }
 
 static inline bool sim_is_ud(const struct sim_world *w)

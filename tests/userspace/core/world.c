@@ -811,7 +811,7 @@ static void pick_world(struct sim_world *w)
 	struct sim_faults *f = &w->f;
 	static const u8 transports[] = {
 		SHCA_TRANSPORT_RC, SHCA_TRANSPORT_RC, SHCA_TRANSPORT_RC,
-		SHCA_TRANSPORT_UC, SHCA_TRANSPORT_UD,
+		SHCA_TRANSPORT_XRC, SHCA_TRANSPORT_UC, SHCA_TRANSPORT_UD,
 	};
 	u32 kind = prng_below(rng, 20);
 

@@ -287,6 +287,11 @@ static enum shca_recv_status door_recv(void *ctx, struct shca_recv_wr *wr)
 	return whim(door) == SHCA_MEM_KEY ? SHCA_RECV_BAD : SHCA_RECV_OK;
 }
 
+static bool door_xrc_select(void *ctx, u32 srqn)
+{
+	return whim(ctx) == SHCA_MEM_OK && srqn < 2;
+}
+
 static bool door_invalidate(void *ctx, u32 rkey)
 {
 	return whim(ctx) == SHCA_MEM_OK && rkey & 1;
@@ -306,6 +311,7 @@ const struct shca_mem_ops fuzz_mem_ops = {
 	.local_store = door_store,
 	.grh_store = door_grh,
 	.recv_get = door_recv,
+	.xrc_select = door_xrc_select,
 	.invalidate = door_invalidate,
 	.local_op = door_local,
 };

@@ -12,7 +12,7 @@
 static void pick_attr(struct fuzz_end *end, struct fuzz_in *in)
 {
 	static const u8 transports[4] = {
-		SHCA_TRANSPORT_RC, SHCA_TRANSPORT_RC, SHCA_TRANSPORT_UC,
+		SHCA_TRANSPORT_RC, SHCA_TRANSPORT_XRC, SHCA_TRANSPORT_UC,
 		SHCA_TRANSPORT_UD,
 	};
 	struct shca_req_attr *req = &end->req_attr;
@@ -163,8 +163,7 @@ void fuzz_end_step(struct fuzz_end *end)
 	struct shca_wc wc;
 
 	pop_all(end);
-	if (end->req.state == SHCA_SIDE_ERR &&
-	    end->req_attr.transport == SHCA_TRANSPORT_RC)
+	if (end->req.state == SHCA_SIDE_ERR && req_is_rc(&end->req))
 		shca_resp_fail(&end->resp);
 	if (end->resp.state == SHCA_SIDE_ERR &&
 	    end->req.state == SHCA_SIDE_READY) {

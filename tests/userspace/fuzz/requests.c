@@ -197,7 +197,7 @@ int LLVMFuzzerTestOneInput(const u8 *data, size_t size)
 	}
 	settle(&in);
 	for (i = 0; i < 2; i++)
-		fuzz_check(ends[0].req_attr.transport != SHCA_TRANSPORT_RC ||
+		fuzz_check(!req_is_rc(&ends[0].req) ||
 			   ends[i].consumed <= ends[!i].received,
 			   "end %u: %u are done, %u were received", i,
 			   ends[i].consumed, ends[!i].received);

@@ -1,0 +1,59 @@
+/* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
+/*
+ * XRC (IBTA annex A14): domains, and SRQs as targets of requests that name them
+ * by number.
+ *
+ * A target is what receivers find.  It outlives its SRQ for a grace period, and
+ * the SRQ waits, before it goes, for those that are using it.
+ */
+#ifndef SHCA_XRC_H
+#define SHCA_XRC_H
+
+#include <linux/completion.h>
+#include <linux/refcount.h>
+#include <rdma/ib_verbs.h>
+
+struct shca_dev;
+struct shca_srq;
+
+/**
+ * struct shca_xrc_target - an SRQ of an XRC domain
+ * @ref: @unused: of who found it, see shca_xrc_find()
+ */
+struct shca_xrc_target {
+	struct rcu_head rcu;
+	refcount_t ref;
+	struct completion unused;
+	struct shca_srq *srq;
+	struct ib_xrcd *xrcd;
+	struct ib_pd *pd;
+	struct ib_cq *cq;
+};
+
+/** shca_xrc_table_init() - no SRQs yet */
+void shca_xrc_table_init(struct shca_dev *dev);
+/** shca_xrc_table_destroy() - the device is unregistered: none is left */
+void shca_xrc_table_destroy(struct shca_dev *dev);
+
+/**
+ * shca_xrc_add() - publish an SRQ; sets its number
+ *
+ * Context: may sleep.  Undone by shca_xrc_del(), which waits for users.
+ */
+int shca_xrc_add(struct shca_dev *dev, struct shca_srq *srq);
+void shca_xrc_del(struct shca_dev *dev, struct shca_srq *srq);
+
+/**
+ * shca_xrc_find() - the SRQ of a number, if it is of @xrcd; else NULL
+ *
+ * Context: any; for a short time, until shca_xrc_put().
+ */
+struct shca_xrc_target *shca_xrc_find(struct shca_dev *dev,
+				      const struct ib_xrcd *xrcd, u32 srqn);
+void shca_xrc_put(struct shca_xrc_target *target);
+
+/* struct ib_device_ops */
+int shca_alloc_xrcd(struct ib_xrcd *xrcd, struct ib_udata *udata);
+int shca_dealloc_xrcd(struct ib_xrcd *xrcd, struct ib_udata *udata);
+
+#endif

@@ -1,0 +1,586 @@
+// SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
+/*
+ * XRC: one responder serves all SRQs of its domain.  Each operation reaches the
+ * SRQ that it names, by the rights of that SRQ's protection domain; what does not
+ * exist, or is of another domain, is refused; domains and responders are shared
+ * between processes, and outlive the one that made them.
+ */
+#define _GNU_SOURCE	/* O_TMPFILE */
+#include "util.h"
+
+#include <arpa/inet.h>
+#include <fcntl.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+enum { SRQS = 2, SLOT = 4096, LEN = 3000, DEPTH = 64 };
+
+/* The side that receives: a domain, its SRQs, each with its own PD and CQ. */
+static struct ibv_xrcd *xrcd;
+static struct {
+	struct ibv_pd *pd;
+	struct ibv_cq *cq;
+	struct ibv_srq *srq;
+	struct buf mem;
+	uint32_t num;
+} to[SRQS];
+static struct ibv_qp *tgt;
+
+/* The side that sends. */
+static struct ibv_cq *cq;
+static struct ibv_qp *ini;
+static struct buf mem;
+
+/* ---- objects ------------------------------------------------------------------- */
+
+static struct ibv_xrcd *open_domain(struct nic *nic, int fd)
+{
+	struct ibv_xrcd_init_attr attr = {
+		.comp_mask = IBV_XRCD_INIT_ATTR_FD | IBV_XRCD_INIT_ATTR_OFLAGS,
+		.fd = fd,
+		.oflags = O_CREAT,
+	};
+	struct ibv_xrcd *domain;
+
+	if (!(nic->attr.device_cap_flags & IBV_DEVICE_XRC))
+		test_skip("the device has no XRC");
+	domain = ibv_open_xrcd(nic->ctx, &attr);
+	if (!domain)
+		FAIL("ibv_open_xrcd: %s", strerror(errno));
+	return domain;
+}
+
+static struct ibv_srq *make_srq(struct nic *nic, struct ibv_pd *pd,
+				struct ibv_xrcd *domain, struct ibv_cq *to_cq)
+{
+	struct ibv_srq_init_attr_ex attr = {
+		.attr = { .max_wr = DEPTH, .max_sge = 1 },
+		.comp_mask = IBV_SRQ_INIT_ATTR_TYPE | IBV_SRQ_INIT_ATTR_PD |
+			     IBV_SRQ_INIT_ATTR_XRCD | IBV_SRQ_INIT_ATTR_CQ,
+		.srq_type = IBV_SRQT_XRC,
+		.pd = pd,
+		.xrcd = domain,
+		.cq = to_cq,
+	};
+	struct ibv_srq *srq = ibv_create_srq_ex(nic->ctx, &attr);
+
+	if (!srq)
+		FAIL("ibv_create_srq_ex: %s", strerror(errno));
+	REQUIRE(attr.attr.max_wr >= DEPTH);
+	return srq;
+}
+
+static uint32_t number_of(struct ibv_srq *srq)
+{
+	uint32_t num = 0;
+
+	REQUIRE_EQ(ibv_get_srq_num(srq, &num), 0);
+	return num;
+}
+
+static struct ibv_qp *make_tgt(struct nic *nic, struct ibv_xrcd *domain)
+{
+	struct ibv_qp_init_attr_ex attr = {
+		.qp_type = IBV_QPT_XRC_RECV,
+		.comp_mask = IBV_QP_INIT_ATTR_XRCD,
+		.xrcd = domain,
+	};
+	struct ibv_qp *qp = ibv_create_qp_ex(nic->ctx, &attr);
+
+	if (!qp)
+		FAIL("ibv_create_qp_ex of XRC_RECV: %s", strerror(errno));
+	return qp;
+}
+
+static struct ibv_qp *make_ini(struct nic *nic)
+{
+	struct ibv_qp_init_attr_ex attr = {
+		.qp_type = IBV_QPT_XRC_SEND,
+		.send_cq = cq,
+		.cap = { .max_send_wr = DEPTH, .max_send_sge = 1,
+			 .max_inline_data = 64 },
+		.comp_mask = IBV_QP_INIT_ATTR_PD,
+		.pd = nic->pd,
+	};
+	struct ibv_qp *qp = ibv_create_qp_ex(nic->ctx, &attr);
+
+	if (!qp)
+		FAIL("ibv_create_qp_ex of XRC_SEND: %s", strerror(errno));
+	return qp;
+}
+
+static void connect_qp(struct ibv_qp *qp, struct nic *nic, struct nic *peer,
+		       uint32_t qpn)
+{
+	bool is_tgt = qp->qp_type == IBV_QPT_XRC_RECV;
+	struct ibv_qp_attr attr = {
+		.qp_state = IBV_QPS_INIT,
+		.port_num = 1,
+		.qp_access_flags = ACCESS_ALL | IBV_ACCESS_REMOTE_ATOMIC,
+		.path_mtu = nic->port.active_mtu,
+		.dest_qp_num = qpn,
+		.timeout = 12,
+		.retry_cnt = 3,
+		.rnr_retry = 1,
+		.min_rnr_timer = 1,
+		.max_rd_atomic = 4,
+		.max_dest_rd_atomic = 4,
+		.ah_attr = {
+			.is_global = 1,
+			.port_num = 1,
+			.grh = { .dgid = peer->gid, .hop_limit = 64,
+				 .sgid_index = nic->gid_index },
+		},
+	};
+	int mask;
+
+	REQUIRE_EQ(ibv_modify_qp(qp, &attr, IBV_QP_STATE | IBV_QP_PKEY_INDEX |
+				 IBV_QP_PORT | IBV_QP_ACCESS_FLAGS), 0);
+	attr.qp_state = IBV_QPS_RTR;
+	mask = IBV_QP_STATE | IBV_QP_AV | IBV_QP_PATH_MTU | IBV_QP_DEST_QPN |
+	       IBV_QP_RQ_PSN;
+	if (is_tgt)
+		mask |= IBV_QP_MAX_DEST_RD_ATOMIC | IBV_QP_MIN_RNR_TIMER;
+	REQUIRE_EQ(ibv_modify_qp(qp, &attr, mask), 0);
+	attr.qp_state = IBV_QPS_RTS;
+	mask = IBV_QP_STATE | IBV_QP_TIMEOUT | IBV_QP_SQ_PSN;
+	if (!is_tgt)
+		mask |= IBV_QP_RETRY_CNT | IBV_QP_RNR_RETRY |
+			IBV_QP_MAX_QP_RD_ATOMIC;
+	REQUIRE_EQ(ibv_modify_qp(qp, &attr, mask), 0);
+}
+
+static void make_targets(void)
+{
+	int i;
+
+	for (i = 0; i < SRQS; i++) {
+		to[i].pd = ibv_alloc_pd(nic_b()->ctx);
+		to[i].cq = ibv_create_cq(nic_b()->ctx, DEPTH, NULL, NULL, 0);
+		REQUIRE(to[i].pd && to[i].cq);
+		to[i].srq = make_srq(nic_b(), to[i].pd, xrcd, to[i].cq);
+		to[i].num = number_of(to[i].srq);
+		to[i].mem = buf_make(to[i].pd, 2 * SLOT, ACCESS_ALL |
+				     IBV_ACCESS_REMOTE_ATOMIC);
+	}
+}
+
+static void make_sender(void)
+{
+	cq = ibv_create_cq(nic_a()->ctx, DEPTH, NULL, NULL, 0);
+	REQUIRE(cq);
+	ini = make_ini(nic_a());
+	mem = buf_make(nic_a()->pd, 2 * SLOT, ACCESS_ALL);
+}
+
+static void set_up(void)
+{
+	xrcd = open_domain(nic_b(), -1);
+	make_targets();
+	make_sender();
+	tgt = make_tgt(nic_b(), xrcd);
+	connect_qp(tgt, nic_b(), nic_a(), ini->qp_num);
+	connect_qp(ini, nic_a(), nic_b(), tgt->qp_num);
+}
+
+static void recv_at(int i, uint64_t wr_id, size_t off)
+{
+	struct ibv_sge sge = sge_of(&to[i].mem, off, SLOT);
+	struct ibv_recv_wr wr = { .wr_id = wr_id, .sg_list = &sge, .num_sge = 1 };
+	struct ibv_recv_wr *bad;
+
+	REQUIRE_EQ(ibv_post_srq_recv(to[i].srq, &wr, &bad), 0);
+}
+
+static void send_wr(struct ibv_send_wr *wr, uint32_t srqn)
+{
+	struct ibv_send_wr *bad;
+
+	wr->qp_type.xrc.remote_srqn = srqn;
+	REQUIRE_EQ(ibv_post_send(ini, wr, &bad), 0);
+}
+
+static void send_to(uint64_t wr_id, uint32_t srqn, uint32_t len)
+{
+	struct ibv_sge sge = sge_of(&mem, 0, len);
+	struct ibv_send_wr wr = wr_send(wr_id, &sge, 1);
+
+	wr.opcode = IBV_WR_SEND_WITH_IMM;
+	wr.imm_data = htonl(wr_id);
+	send_wr(&wr, srqn);
+}
+
+static enum ibv_qp_state state_of(struct ibv_qp *qp)
+{
+	struct end end = { .qp = qp };
+
+	return end_state(&end);
+}
+
+/* ---- operations ------------------------------------------------------------------ */
+
+/* As many messages as are asked for, to SRQs in turn, in order at each. */
+static void messages_to_each_srq_come_in_order(void)
+{
+	enum { NR = 24 };
+	struct ibv_wc wc;
+	int i, n;
+
+	set_up();
+	for (i = 0; i < SRQS; i++)
+		for (n = 0; n < NR / SRQS; n++)
+			recv_at(i, n, 0);
+	for (n = 0; n < NR; n++)
+		send_to(n, to[n % SRQS].num, 10 + n);
+	for (n = 0; n < NR; n++)
+		wait_ok(cq, n, IBV_WC_SEND);
+	for (n = 0; n < NR; n++) {
+		wc = wait_ok(to[n % SRQS].cq, n / SRQS, IBV_WC_RECV);
+		REQUIRE_EQ(wc.byte_len, 10 + n);
+		REQUIRE_EQ(wc.qp_num, tgt->qp_num);
+		REQUIRE_EQ(wc.wc_flags, IBV_WC_WITH_IMM);
+		REQUIRE_EQ(ntohl(wc.imm_data), n);
+	}
+	for (i = 0; i < SRQS; i++)
+		require_no_wc(to[i].cq);
+}
+
+static void each_operation_moves_its_data(void)
+{
+	uint64_t value = 5, *word;
+	struct ibv_send_wr wr;
+	struct ibv_sge sge;
+	struct ibv_wc wc;
+
+	set_up();
+	/* long SEND */
+	fill(mem.p, LEN, 1);
+	recv_at(1, 10, 0);
+	send_to(1, to[1].num, LEN);
+	wait_ok(cq, 1, IBV_WC_SEND);
+	wc = wait_ok(to[1].cq, 10, IBV_WC_RECV);
+	REQUIRE_EQ(wc.byte_len, LEN);
+	check_fill(to[1].mem.p, LEN, 1);
+	/* WRITE, and with immediate */
+	fill(mem.p, LEN, 2);
+	sge = sge_of(&mem, 0, LEN);
+	wr = wr_rdma(2, IBV_WR_RDMA_WRITE, &sge, 1, (uintptr_t)to[0].mem.p,
+		     to[0].mem.mr->rkey);
+	send_wr(&wr, to[0].num);
+	wait_ok(cq, 2, IBV_WC_RDMA_WRITE);
+	check_fill(to[0].mem.p, LEN, 2);
+	recv_at(0, 30, SLOT);
+	wr = wr_rdma(3, IBV_WR_RDMA_WRITE_WITH_IMM, &sge, 1,
+		     (uintptr_t)to[0].mem.p + 8, to[0].mem.mr->rkey);
+	wr.imm_data = htonl(77);
+	send_wr(&wr, to[0].num);
+	wait_ok(cq, 3, IBV_WC_RDMA_WRITE);
+	wc = wait_ok(to[0].cq, 30, IBV_WC_RECV_RDMA_WITH_IMM);
+	REQUIRE_EQ(wc.byte_len, LEN);
+	REQUIRE_EQ(ntohl(wc.imm_data), 77);
+	check_fill(to[0].mem.p + 8, LEN, 2);
+	/* READ */
+	fill(to[1].mem.p, LEN, 3);
+	sge = sge_of(&mem, SLOT, LEN);
+	wr = wr_rdma(4, IBV_WR_RDMA_READ, &sge, 1, (uintptr_t)to[1].mem.p,
+		     to[1].mem.mr->rkey);
+	send_wr(&wr, to[1].num);
+	wait_ok(cq, 4, IBV_WC_RDMA_READ);
+	check_fill(mem.p + SLOT, LEN, 3);
+	/* atomics */
+	word = (uint64_t *)to[0].mem.p;
+	*word = value;
+	sge = sge_of(&mem, 0, 8);
+	wr = wr_rdma(5, IBV_WR_ATOMIC_FETCH_AND_ADD, &sge, 1, 0, 0);
+	wr.wr.atomic.remote_addr = (uintptr_t)word;
+	wr.wr.atomic.rkey = to[0].mem.mr->rkey;
+	wr.wr.atomic.compare_add = 3;
+	send_wr(&wr, to[0].num);
+	wait_ok(cq, 5, IBV_WC_FETCH_ADD);
+	REQUIRE_EQ(*word, 8);
+	REQUIRE_EQ(*(uint64_t *)mem.p, 5);
+	wr.wr_id = 6;
+	wr.opcode = IBV_WR_ATOMIC_CMP_AND_SWP;
+	wr.wr.atomic.compare_add = 8;
+	wr.wr.atomic.swap = 100;
+	send_wr(&wr, to[0].num);
+	wait_ok(cq, 6, IBV_WC_COMP_SWAP);
+	REQUIRE_EQ(*word, 100);
+	/* inline */
+	recv_at(0, 40, SLOT);
+	sge.length = 8;
+	wr = wr_send(7, &sge, 1);
+	wr.send_flags |= IBV_SEND_INLINE;
+	send_wr(&wr, to[0].num);
+	wait_ok(cq, 7, IBV_WC_SEND);
+	wait_ok(to[0].cq, 40, IBV_WC_RECV);
+	for (int i = 0; i < SRQS; i++)
+		buf_check_guards(&to[i].mem);
+}
+
+/* ---- refusals ----------------------------------------------------------------------- */
+
+static void refused(uint32_t srqn, enum ibv_wc_status status,
+		    enum ibv_event_type event)
+{
+	send_to(1, srqn, 10);
+	send_to(2, to[0].num, 10);
+	wait_status(cq, 1, status);
+	wait_status(cq, 2, IBV_WC_WR_FLUSH_ERR);
+	wait_event(nic_b()->ctx, event);
+	REQUIRE_EQ(state_of(tgt), IBV_QPS_ERR);
+	REQUIRE_EQ(state_of(ini), IBV_QPS_ERR);
+}
+
+static void unknown_srq_is_refused(void)
+{
+	set_up();
+	recv_at(0, 1, 0);
+	refused(to[0].num + 100, IBV_WC_REM_INV_REQ_ERR, IBV_EVENT_QP_REQ_ERR);
+	require_no_wc(to[0].cq);
+}
+
+static void srq_of_another_domain_is_refused(void)
+{
+	struct ibv_xrcd *other;
+	struct ibv_srq *srq;
+
+	set_up();
+	other = open_domain(nic_b(), -1);
+	srq = make_srq(nic_b(), to[0].pd, other, to[0].cq);
+	refused(number_of(srq), IBV_WC_REM_INV_REQ_ERR, IBV_EVENT_QP_REQ_ERR);
+}
+
+static void srq_that_is_gone_is_refused(void)
+{
+	set_up();
+	recv_at(1, 1, 0);
+	REQUIRE_EQ(ibv_destroy_srq(to[1].srq), 0);
+	refused(to[1].num, IBV_WC_REM_INV_REQ_ERR, IBV_EVENT_QP_REQ_ERR);
+	require_no_wc(to[1].cq);
+}
+
+/* A key is good for requests that name an SRQ of its protection domain. */
+static void key_of_another_srqs_domain_is_refused(void)
+{
+	struct ibv_sge sge;
+	struct ibv_send_wr wr;
+
+	set_up();
+	memset(to[0].mem.p, 0x55, SLOT);
+	sge = sge_of(&mem, 0, 10);
+	wr = wr_rdma(1, IBV_WR_RDMA_WRITE, &sge, 1, (uintptr_t)to[0].mem.p,
+		     to[0].mem.mr->rkey);
+	send_wr(&wr, to[1].num);
+	wait_status(cq, 1, IBV_WC_REM_ACCESS_ERR);
+	wait_event(nic_b()->ctx, IBV_EVENT_QP_ACCESS_ERR);
+	check_bytes(to[0].mem.p, SLOT, 0x55);
+}
+
+static void receive_into_another_domain_is_refused(void)
+{
+	struct ibv_sge sge;
+	struct ibv_recv_wr wr = { .wr_id = 5, .sg_list = &sge, .num_sge = 1 };
+	struct ibv_recv_wr *bad;
+
+	set_up();
+	sge = sge_of(&to[1].mem, 0, SLOT);
+	REQUIRE_EQ(ibv_post_srq_recv(to[0].srq, &wr, &bad), 0);
+	send_to(1, to[0].num, 10);
+	wait_status(cq, 1, IBV_WC_REM_OP_ERR);
+	wait_status(to[0].cq, 5, IBV_WC_LOC_PROT_ERR);
+}
+
+static void no_receive_at_that_srq(void)
+{
+	set_up();
+	recv_at(0, 1, 0);
+	send_to(1, to[1].num, 10);
+	wait_status(cq, 1, IBV_WC_RNR_RETRY_EXC_ERR);
+	REQUIRE_EQ(state_of(tgt), IBV_QPS_RTS);
+	require_no_wc(to[0].cq);
+}
+
+static void nothing_is_posted_where_no_ring_is(void)
+{
+	struct ibv_sge sge;
+	struct ibv_recv_wr recv = { .sg_list = &sge, .num_sge = 1 }, *bad_recv;
+	struct ibv_send_wr wr, *bad;
+
+	set_up();
+	sge = sge_of(&mem, 0, 10);
+	wr = wr_send(1, &sge, 1);
+	REQUIRE_EQ(ibv_post_recv(ini, &recv, &bad_recv), EINVAL);
+	REQUIRE_EQ(ibv_post_recv(tgt, &recv, &bad_recv), EINVAL);
+	REQUIRE_EQ(ibv_post_send(tgt, &wr, &bad), EINVAL);
+	REQUIRE(bad == &wr);
+}
+
+static void what_cannot_be_made(void)
+{
+	struct ibv_srq_init_attr basic = { .attr = { .max_wr = 1, .max_sge = 1 } };
+	struct ibv_qp_init_attr_ex attr = { .qp_type = IBV_QPT_XRC_RECV };
+	struct ibv_qp_open_attr open_attr = {
+		.comp_mask = IBV_QP_OPEN_ATTR_NUM | IBV_QP_OPEN_ATTR_XRCD |
+			     IBV_QP_OPEN_ATTR_TYPE,
+		.qp_type = IBV_QPT_XRC_RECV,
+	};
+	struct ibv_srq *srq;
+	uint32_t num;
+
+	set_up();
+	REQUIRE_ERRNO(ibv_create_qp_ex(nic_b()->ctx, &attr), EINVAL);
+	srq = ibv_create_srq(nic_b()->pd, &basic);
+	REQUIRE(srq);
+	REQUIRE_EQ(ibv_get_srq_num(srq, &num), EINVAL);
+	open_attr.xrcd = xrcd;
+	open_attr.qp_num = ini->qp_num;
+	REQUIRE_ERRNO(ibv_open_qp(nic_b()->ctx, &open_attr), EINVAL);
+	open_attr.qp_num = tgt->qp_num;
+	open_attr.xrcd = open_domain(nic_b(), -1);
+	REQUIRE_ERRNO(ibv_open_qp(nic_b()->ctx, &open_attr), EINVAL);
+}
+
+/* ---- events, order of destruction ---------------------------------------------------- */
+
+static void limit_of_an_srq_is_told(void)
+{
+	struct ibv_srq_attr attr = { .srq_limit = 2 };
+	int n;
+
+	set_up();
+	for (n = 0; n < 3; n++)
+		recv_at(1, n, 0);
+	REQUIRE_EQ(ibv_modify_srq(to[1].srq, &attr, IBV_SRQ_LIMIT), 0);
+	for (n = 0; n < 2; n++) {
+		send_to(n, to[1].num, 10);
+		wait_ok(cq, n, IBV_WC_SEND);
+		wait_ok(to[1].cq, n, IBV_WC_RECV);
+	}
+	wait_event(nic_b()->ctx, IBV_EVENT_SRQ_LIMIT_REACHED);
+}
+
+static void what_is_in_use_is_not_destroyed(void)
+{
+	set_up();
+	REQUIRE_EQ(ibv_close_xrcd(xrcd), EBUSY);
+	REQUIRE_EQ(ibv_destroy_cq(to[0].cq), EBUSY);
+	REQUIRE_EQ(ibv_destroy_qp(tgt), 0);
+	REQUIRE_EQ(ibv_close_xrcd(xrcd), EBUSY);
+	for (int i = 0; i < SRQS; i++) {
+		REQUIRE_EQ(ibv_destroy_srq(to[i].srq), 0);
+		REQUIRE_EQ(ibv_destroy_cq(to[i].cq), 0);
+	}
+	REQUIRE_EQ(ibv_close_xrcd(xrcd), 0);
+	/* nobody answers any more */
+	send_to(1, to[0].num, 10);
+	wait_status(cq, 1, IBV_WC_RETRY_EXC_ERR);
+}
+
+/* ---- processes ------------------------------------------------------------------------ */
+
+static void tell(int fd, uint32_t value)
+{
+	REQUIRE_EQ(write(fd, &value, sizeof(value)), sizeof(value));
+}
+
+static uint32_t hear(int fd)
+{
+	uint32_t value;
+
+	REQUIRE_EQ(read(fd, &value, sizeof(value)), sizeof(value));
+	return value;
+}
+
+/* Makes the responder in the domain of @file, and ends when told. */
+static void other_process(int file, int in, int out)
+{
+	const char *name = ibv_get_device_name(nic_b()->ctx->device);
+	struct nic *nic = nic_open(name);
+	struct ibv_qp *qp;
+
+	nic->gid = nic_b()->gid;
+	nic->gid_index = nic_b()->gid_index;
+	qp = make_tgt(nic, open_domain(nic, file));
+	connect_qp(qp, nic, nic_a(), hear(in));
+	tell(out, qp->qp_num);
+	hear(in);
+	_exit(0);
+}
+
+static void responder_outlives_its_maker(void)
+{
+	struct ibv_qp_open_attr attr = {
+		.comp_mask = IBV_QP_OPEN_ATTR_NUM | IBV_QP_OPEN_ATTR_XRCD |
+			     IBV_QP_OPEN_ATTR_TYPE,
+		.qp_type = IBV_QPT_XRC_RECV,
+	};
+	int file = open("/tmp", O_TMPFILE | O_RDWR, 0600), to_it[2], from_it[2];
+	struct ibv_qp_init_attr init;
+	struct ibv_qp_attr qp_attr;
+	int status;
+	pid_t pid;
+
+	REQUIRE(file >= 0 && !pipe(to_it) && !pipe(from_it));
+	nic_a();
+	nic_b();
+	pid = fork();
+	REQUIRE(pid >= 0);
+	if (!pid)
+		other_process(file, to_it[0], from_it[1]);
+	xrcd = open_domain(nic_b(), file);
+	make_targets();
+	make_sender();
+	tell(to_it[1], ini->qp_num);
+	attr.qp_num = hear(from_it[0]);
+	attr.xrcd = xrcd;
+	tgt = ibv_open_qp(nic_b()->ctx, &attr);
+	if (!tgt)
+		FAIL("ibv_open_qp: %s", strerror(errno));
+	REQUIRE_EQ(tgt->qp_num, attr.qp_num);
+	connect_qp(ini, nic_a(), nic_b(), tgt->qp_num);
+	recv_at(0, 1, 0);
+	send_to(1, to[0].num, LEN);
+	wait_ok(cq, 1, IBV_WC_SEND);
+	wait_ok(to[0].cq, 1, IBV_WC_RECV);
+
+	tell(to_it[1], 0);
+	REQUIRE_EQ(waitpid(pid, &status, 0), pid);
+	REQUIRE_EQ(status, 0);
+	fill(mem.p, LEN, 9);
+	recv_at(0, 2, 0);
+	send_to(2, to[0].num, LEN);
+	wait_ok(cq, 2, IBV_WC_SEND);
+	wait_ok(to[0].cq, 2, IBV_WC_RECV);
+	check_fill(to[0].mem.p, LEN, 9);
+	/* also queried, by the one who opened it */
+	REQUIRE_EQ(ibv_query_qp(tgt, &qp_attr, IBV_QP_STATE, &init), 0);
+	REQUIRE_EQ(qp_attr.qp_state, IBV_QPS_RTS);
+	/* the last one who has it ends it */
+	REQUIRE_EQ(ibv_destroy_qp(tgt), 0);
+	send_to(3, to[0].num, 10);
+	wait_status(cq, 3, IBV_WC_RETRY_EXC_ERR);
+}
+
+static const struct test tests[] = {
+#define TEST(name) { #name, name }
+	TEST(messages_to_each_srq_come_in_order),
+	TEST(each_operation_moves_its_data),
+	TEST(unknown_srq_is_refused),
+	TEST(srq_of_another_domain_is_refused),
+	TEST(srq_that_is_gone_is_refused),
+	TEST(key_of_another_srqs_domain_is_refused),
+	TEST(receive_into_another_domain_is_refused),
+	TEST(no_receive_at_that_srq),
+	TEST(nothing_is_posted_where_no_ring_is),
+	TEST(what_cannot_be_made),
+	TEST(limit_of_an_srq_is_told),
+	TEST(what_is_in_use_is_not_destroyed),
+	TEST(responder_outlives_its_maker),
+	{}
+};
+
+int main(int argc, char **argv)
+{
+	return util_main(tests, argc, argv);
+}
