@@ -11,6 +11,9 @@
 #include <linux/mm.h>
 #include <linux/netdevice.h>
 #include <linux/workqueue.h>
+#ifdef HAVE_NET_GSO_H
+#include <net/gso.h>
+#endif
 #include <net/inet_sock.h>
 #include <rdma/ib_umem.h>
 #include <rdma/ib_verbs.h>

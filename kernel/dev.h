@@ -23,12 +23,15 @@
 #define SHCA_DEV_H
 
 #include <linux/list.h>
+#include <linux/netfilter.h>
 #include <linux/rhashtable.h>
+#include <linux/skbuff.h>
 #include <linux/types.h>
 #include <linux/workqueue.h>
 #include <linux/xarray.h>
 #include <rdma/ib_verbs.h>
 
+#include "bh.h"
 #include "counters.h"
 #include "../uapi/softhca-netlink.h"
 
@@ -53,6 +56,7 @@
 #define SHCA_LIM_INLINE		960
 #define SHCA_LIM_FAST_PAGES	512
 #define SHCA_LIM_MR_SIZE	(1ull << 46)
+#define SHCA_LIM_FLOW		4096
 #define SHCA_LIM_MCAST_GRP	2048
 #define SHCA_LIM_MCAST_QP	240
 #define SHCA_LIM_MCAST_TOTAL	16384
@@ -71,6 +75,8 @@ struct shca_net;
  * @nr_pd: @nr_cq: @nr_qp: @nr_srq: @nr_mr: @nr_ah: objects of processes that
  *		exist, against the limits above
  * @nr_groups: @nr_attached: multicast groups, and QPs in all of them; under RTNL
+ * @flows: @nr_flows: @flow_hook: rules of flow steering; see flow.c
+ * @loop: @loop_bh: frames from this device to itself
  * @node:	in shca_dev_list, protected by shca_dev_lock
  * @gone:	the netdev went away before registration; under shca_dev_lock
  * @removing:	the core takes it away from all consumers (device.c)
@@ -106,6 +112,11 @@ struct shca_dev {
 	atomic_t nr_mr;
 	atomic_t nr_ah;
 	atomic_t av_tag;
+	struct list_head flows;
+	u32 nr_flows;
+	struct nf_hook_ops flow_hook;
+	struct sk_buff_head loop;
+	struct shca_bh loop_bh;
 	u32 nr_groups;
 	u32 nr_attached;
 	struct shca_counters __percpu *counters;

@@ -35,6 +35,7 @@
 #include "compat.h"
 #include "cq.h"
 #include "dev.h"
+#include "flow.h"
 #include "lo.h"
 #include "mcast.h"
 #include "mr.h"
@@ -80,6 +81,7 @@ static int shca_query_device(struct ib_device *ibdev,
 				 IB_DEVICE_PORT_ACTIVE_EVENT |
 				 IB_DEVICE_SRQ_RESIZE |
 				 IB_DEVICE_XRC |
+				 IB_DEVICE_MANAGED_FLOW_STEERING |
 				 IB_DEVICE_MEM_MGT_EXTENSIONS;
 	attr->kernel_cap_flags = IBK_ALLOW_USER_UNREG;
 	attr->max_send_sge = SHCA_LIM_SGE;
@@ -125,7 +127,8 @@ static int shca_query_pkey(struct ib_device *ibdev, u32 port, u16 index,
 static int shca_port_immutable(struct ib_device *ibdev, u32 port,
 			       struct ib_port_immutable *immutable)
 {
-	immutable->core_cap_flags = RDMA_CORE_PORT_IBA_ROCE_UDP_ENCAP;
+	immutable->core_cap_flags = RDMA_CORE_PORT_IBA_ROCE_UDP_ENCAP |
+				    RDMA_CORE_PORT_RAW_PACKET;
 	immutable->max_mad_size = IB_MGMT_MAD_SIZE;
 	immutable->gid_tbl_len = SHCA_GID_TBL_LEN;
 	immutable->pkey_tbl_len = 1;
@@ -209,8 +212,9 @@ static void shca_dealloc_driver(struct ib_device *ibdev)
 		shca_net_put(dev->snet);
 	}
 	shca_ah_table_destroy(dev);
-	shca_counters_exit(dev);
 	shca_xrc_table_destroy(dev);
+	shca_flow_exit_dev(dev);
+	shca_counters_exit(dev);
 }
 
 static const struct ib_device_ops shca_dev_ops = {
@@ -231,6 +235,7 @@ static const struct ib_device_ops shca_dev_ops = {
 	.counter_update_stats = shca_counter_update_stats,
 	.create_ah = shca_create_ah,
 	.create_cq = shca_create_cq,
+	.create_flow = shca_create_flow,
 	.create_qp = shca_create_qp,
 	.create_srq = shca_create_srq,
 	.create_user_ah = shca_create_ah,
@@ -241,6 +246,7 @@ static const struct ib_device_ops shca_dev_ops = {
 	.dereg_mr = shca_dereg_mr,
 	.destroy_ah = shca_destroy_ah,
 	.destroy_cq = shca_destroy_cq,
+	.destroy_flow = shca_destroy_flow,
 	.destroy_qp = shca_destroy_qp,
 	.destroy_srq = shca_destroy_srq,
 	.detach_mcast = shca_detach_mcast,
@@ -398,6 +404,7 @@ int shca_newlink(const char *name, struct net_device *ndev)
 	shca_dev_init_attrs(dev);
 	shca_ah_table_init(dev);
 	shca_xrc_table_init(dev);
+	shca_flow_init_dev(dev);
 	shca_lo_init_dev(dev);
 	ib_mark_name_assigned_by_user(&dev->ibdev);
 	err = -ENOMEM;

@@ -131,6 +131,10 @@ static int shca_qp_check_init(struct ib_qp_init_attr *init, bool is_user)
 	case IB_QPT_UC:
 	case IB_QPT_UD:
 		break;
+	case IB_QPT_RAW_PACKET:
+		if (is_user)	/* whose CAP_NET_RAW the core has seen */
+			break;
+		return -EOPNOTSUPP;
 	case IB_QPT_XRC_TGT:	/* a process's, but the core owns it */
 		break;
 	case IB_QPT_XRC_INI:

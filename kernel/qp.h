@@ -62,6 +62,7 @@ struct shca_xrc_target;
  *		until then, for packets of two CPUs overtake each other
  * @tx_cpu:	the one that transmitted last; -1: none yet
  * @steer:	where responses are received
+ * @rate_kbps: @rate_ns: RAW_PACKET: its limit, 0: none; when what has left is over
  * @prod:	kernel consumer: requests written
  */
 struct shca_sq {
@@ -86,6 +87,8 @@ struct shca_sq {
 	struct shca_bh bh;
 	bool continuing;
 	int tx_cpu;
+	u32 rate_kbps;
+	u64 rate_ns;
 	struct shca_steer steer;
 	struct shca_route route;
 	struct shca_cq *cq;
@@ -193,6 +196,8 @@ static inline u8 shca_qp_transport(enum ib_qp_type type)
 	case IB_QPT_UD:
 	case IB_QPT_GSI:
 		return SHCA_TRANSPORT_UD;
+	case IB_QPT_RAW_PACKET:
+		return SHCA_TRANSPORT_RAW;
 	case IB_QPT_XRC_INI:
 	case IB_QPT_XRC_TGT:
 		return SHCA_TRANSPORT_XRC;

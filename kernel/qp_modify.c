@@ -13,6 +13,7 @@
 #include "dev.h"
 #include "mem.h"
 #include "qp.h"
+#include "raw.h"
 #include "rq.h"
 #include "sq.h"
 #include "trace.h"
@@ -22,7 +23,7 @@
 static int shca_qp_check(struct shca_qp *qp, const struct ib_qp_attr *attr,
 			 int mask)
 {
-	if (mask & ~IB_QP_ATTR_STANDARD_BITS)
+	if (mask & ~(IB_QP_ATTR_STANDARD_BITS | IB_QP_RATE_LIMIT))
 		return -EOPNOTSUPP;
 	if ((mask & IB_QP_PORT) && attr->port_num != 1)
 		return -EINVAL;
@@ -97,6 +98,8 @@ static void shca_qp_save_attr(struct shca_qp *qp, const struct ib_qp_attr *attr,
 		a->min_rnr_timer = attr->min_rnr_timer;
 	if (mask & IB_QP_DEST_QPN)
 		a->dest_qp_num = attr->dest_qp_num;
+	if (mask & IB_QP_RATE_LIMIT)
+		a->rate_limit = attr->rate_limit;
 	if (mask & IB_QP_PATH_MIG_STATE)
 		a->path_mig_state = attr->path_mig_state;
 	if (mask & IB_QP_AV) {
@@ -111,6 +114,8 @@ static u32 shca_qp_mtu(const struct shca_qp *qp)
 {
 	if (shca_qp_transport(qp->type) == SHCA_TRANSPORT_UD)
 		return shca_port_mtu(qp->dev);
+	if (qp->type == IB_QPT_RAW_PACKET)
+		return shca_raw_max_len(qp->dev);
 	return ib_mtu_enum_to_int(qp->attr.path_mtu);
 }
 
@@ -169,6 +174,8 @@ static void shca_apply_reset(struct shca_qp *qp)
 	shca_route_drop(&qp->rq.route);
 	shca_recv_ring_reset(&qp->rq.ring);
 	qp->rq.last_wqe = false;
+	qp->sq.rate_kbps = 0;
+	qp->attr.rate_limit = 0;
 	qp->sq.fetched = 0;
 	qp->sq.seen = 0;
 	qp->sq.direct = false;
@@ -219,6 +226,8 @@ static void shca_apply_state(struct shca_qp *qp, enum ib_qp_state cur,
 		qp->rq.resp.attr.qkey = qp->attr.qkey;
 		qp->sq.req.attr.qkey = qp->attr.qkey;
 	}
+	if (mask & IB_QP_RATE_LIMIT)
+		qp->sq.rate_kbps = qp->attr.rate_limit;
 	if (mask & IB_QP_MIN_RNR_TIMER)
 		qp->rq.resp.attr.min_rnr_timer = qp->attr.min_rnr_timer;
 	if (cur == IB_QPS_SQD) {

@@ -183,6 +183,8 @@ static bool shca_path_ok(struct shca_rx_walk *rx, u16 *vlan)
 {
 	struct shca_qp *qp = rx->qp;
 
+	if (qp->type == IB_QPT_RAW_PACKET)
+		return false;	/* its frames come by flow.c */
 	if (qp->type == IB_QPT_GSI)
 		return true;	/* it was found by the address */
 	if (qp->type == IB_QPT_UD)

@@ -22,6 +22,7 @@
 #include "dev.h"
 #include "direct.h"
 #include "mem.h"
+#include "raw.h"
 #include "rq.h"
 #include "trace.h"
 #include "tx.h"
@@ -298,6 +299,8 @@ static bool shca_sq_send(struct shca_qp *qp, struct shca_sq_news *news)
 		shca_sq_queue_on(qp, sq->tx_cpu);
 		return false;
 	}
+	if (qp->type == IB_QPT_RAW_PACKET)
+		return shca_raw_transmit(qp);
 	if (!news->peer)
 		news->peer = shca_direct_peer(qp);
 	if (news->peer)

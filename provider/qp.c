@@ -37,6 +37,8 @@ static uint32_t shca_opcodes(enum ibv_qp_type type)
 		return rc;
 	case IBV_QPT_UC:
 		return uc;
+	case IBV_QPT_RAW_PACKET:
+		return SHCA_OP(SEND);
 	case IBV_QPT_UD:
 		return ud;
 	default:
@@ -238,10 +240,16 @@ static void shca_qp_restart_rings(struct shca_qp *qp)
 
 int shca_modify_qp(struct ibv_qp *ibqp, struct ibv_qp_attr *attr, int mask)
 {
+	struct ib_uverbs_ex_modify_qp_resp resp = {};
+	struct ibv_modify_qp_ex cmd_ex = {};
 	struct ibv_modify_qp cmd = {};
 	int err;
 
-	err = ibv_cmd_modify_qp(ibqp, attr, mask, &cmd, sizeof(cmd));
+	if (mask & IBV_QP_RATE_LIMIT)	/* only the extended command has it */
+		err = ibv_cmd_modify_qp_ex(ibqp, attr, mask, &cmd_ex,
+					   sizeof(cmd_ex), &resp, sizeof(resp));
+	else
+		err = ibv_cmd_modify_qp(ibqp, attr, mask, &cmd, sizeof(cmd));
 	if (err)
 		return err;
 	if ((mask & IBV_QP_STATE) && attr->qp_state == IBV_QPS_RESET) {
@@ -250,6 +258,22 @@ int shca_modify_qp(struct ibv_qp *ibqp, struct ibv_qp_attr *attr, int mask)
 			shca_qp_restart_rings(to_shca_qp(ibqp));
 	}
 	return 0;
+}
+
+/* Of the limit's attributes the kernel's interface has the rate. */
+int shca_modify_qp_rate_limit(struct ibv_qp *ibqp,
+			      struct ibv_qp_rate_limit_attr *attr)
+{
+	struct ibv_qp_attr qp_attr = { .rate_limit = attr->rate_limit };
+	struct ib_uverbs_ex_modify_qp_resp resp = {};
+	struct ibv_modify_qp_ex cmd = {};
+
+	if (attr->comp_mask)
+		return EINVAL;
+	if (attr->max_burst_sz || attr->typical_pkt_sz)
+		return EOPNOTSUPP;
+	return ibv_cmd_modify_qp_ex(ibqp, &qp_attr, IBV_QP_RATE_LIMIT, &cmd,
+				    sizeof(cmd), &resp, sizeof(resp));
 }
 
 int shca_query_qp(struct ibv_qp *ibqp, struct ibv_qp_attr *attr, int mask,

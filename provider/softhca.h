@@ -294,6 +294,8 @@ struct ibv_qp *shca_create_qp(struct ibv_pd *pd, struct ibv_qp_init_attr *attr);
 struct ibv_qp *shca_create_qp_ex(struct ibv_context *ibctx,
 				 struct ibv_qp_init_attr_ex *attr);
 int shca_modify_qp(struct ibv_qp *ibqp, struct ibv_qp_attr *attr, int mask);
+int shca_modify_qp_rate_limit(struct ibv_qp *ibqp,
+			      struct ibv_qp_rate_limit_attr *attr);
 int shca_query_qp(struct ibv_qp *ibqp, struct ibv_qp_attr *attr, int mask,
 		  struct ibv_qp_init_attr *init_attr);
 int shca_destroy_qp(struct ibv_qp *ibqp);
@@ -329,6 +331,9 @@ struct ibv_qp *shca_open_qp(struct ibv_context *ibctx,
 			    struct ibv_qp_open_attr *attr);
 
 /* verbs.c */
+struct ibv_flow *shca_create_flow(struct ibv_qp *qp,
+				  struct ibv_flow_attr *attr);
+int shca_destroy_flow(struct ibv_flow *flow);
 int shca_query_device_ex(struct ibv_context *ibctx,
 			 const struct ibv_query_device_ex_input *input,
 			 struct ibv_device_attr_ex *attr, size_t attr_size);

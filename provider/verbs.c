@@ -4,6 +4,7 @@
  */
 #include "softhca.h"
 
+#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 
@@ -60,6 +61,31 @@ int shca_dereg_mr(struct verbs_mr *vmr)
 
 	if (!err)
 		free(vmr);
+	return err;
+}
+
+struct ibv_flow *shca_create_flow(struct ibv_qp *qp, struct ibv_flow_attr *attr)
+{
+	struct ibv_flow *flow = calloc(1, sizeof(*flow));
+	int err;
+
+	if (!flow)
+		return NULL;
+	err = ibv_cmd_create_flow(qp, flow, attr, NULL, 0);
+	if (err) {
+		free(flow);
+		errno = err;
+		return NULL;
+	}
+	return flow;
+}
+
+int shca_destroy_flow(struct ibv_flow *flow)
+{
+	int err = ibv_cmd_destroy_flow(flow);
+
+	if (!err)
+		free(flow);
 	return err;
 }
 

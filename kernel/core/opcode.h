@@ -15,6 +15,8 @@
 #define SHCA_TRANSPORT_UD	0x60
 #define SHCA_TRANSPORT_CNP	0x80
 #define SHCA_TRANSPORT_XRC	0xa0
+/* Ethernet frames without any transport: in no packet, for the state machines. */
+#define SHCA_TRANSPORT_RAW	0xe0
 #define SHCA_TRANSPORT_MASK	0xe0
 
 /* Operation, lower five bits. */

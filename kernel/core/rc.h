@@ -94,15 +94,17 @@ enum shca_rx {
  * than that goes alone.
  */
 #define SHCA_REQ_SPAN		0x400000u
+/* RAW_PACKET: bytes of an Ethernet header, without which there is no frame. */
+#define SHCA_RAW_MIN		14
 /* PSNs of READ responses outstanding, unless one READ alone takes more. */
 #define SHCA_REQ_READ_WINDOW	1024
 
 /**
  * struct shca_req_attr - what a requester is started with (RTR to RTS)
- * @mtu:	path MTU in bytes: 256 .. 4096
+ * @mtu:	path MTU in bytes: 256 .. 4096; RAW: of the longest frame
  * @sq_psn:	first PSN
  * @dqpn: @pkey: copied into each packet
- * @transport:	SHCA_TRANSPORT_RC, _XRC, _UC or _UD; of what follows UC and UD use
+ * @transport:	SHCA_TRANSPORT_RC, _XRC, _UC, _UD or _RAW; of what follows UC and UD use
  *		only @qkey and @sqpn (both UD)
  * @qkey:	sent when a request's own has its high bit set (IBTA 10.2.5)
  * @sqpn:	this QP's number
@@ -316,7 +318,8 @@ static inline bool shca_req_idle(const struct shca_req *req)
 /**
  * struct shca_resp_attr - what a responder is started with (INIT to RTR)
  * @access:	SHCA_ACCESS_REMOTE_* of the QP
- * @transport:	SHCA_TRANSPORT_RC, _XRC, _UC or _UD; UC and UD answer nothing
+ * @transport:	SHCA_TRANSPORT_RC, _XRC, _UC, _UD or _RAW; of these the last
+ *		three answer nothing
  * @qkey:	UD: the only one accepted
  * @min_rnr_timer: code, 0 .. 31
  * @max_dest_rd_atomic: READs and atomics held for replay, 0 .. ring size

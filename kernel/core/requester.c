@@ -59,6 +59,8 @@ void shca_req_start(struct shca_req *req, const struct shca_req_attr *attr)
 	for (req->mtu_shift = 8; req->mtu_shift < 12; req->mtu_shift++)
 		if (1u << req->mtu_shift >= attr->mtu)
 			break;
+	if (attr->transport == SHCA_TRANSPORT_RAW)
+		req->mtu_shift = 31;	/* one packet, of whatever length */
 	req->psn = attr->sq_psn & SHCA_PSN_MASK;
 	req->max_psn = req->psn;
 	req->una_psn = req->psn;
@@ -159,6 +161,16 @@ static void req_validate_ud(const struct shca_req *req, struct shca_send_wr *wr)
 		req_refuse(wr, SHCA_WC_LOC_LEN_ERR, SHCA_VERR_LENGTH);
 }
 
+/* What RAW_PACKET allows: a frame, with its Ethernet header. */
+static void req_validate_raw(const struct shca_req *req,
+			     struct shca_send_wr *wr)
+{
+	if (wr->opcode != SHCA_WR_SEND)
+		req_refuse(wr, SHCA_WC_LOC_QP_OP_ERR, SHCA_VERR_WQE);
+	else if (wr->length < SHCA_RAW_MIN || wr->length > req->attr.mtu)
+		req_refuse(wr, SHCA_WC_LOC_LEN_ERR, SHCA_VERR_LENGTH);
+}
+
 /* What UC allows: SENDs and WRITEs. */
 static bool req_op_of_uc(u8 opcode)
 {
@@ -178,6 +190,10 @@ static void req_validate(const struct shca_req *req, struct shca_send_wr *wr)
 	}
 	if (req->attr.transport == SHCA_TRANSPORT_UD) {
 		req_validate_ud(req, wr);
+		return;
+	}
+	if (req->attr.transport == SHCA_TRANSPORT_RAW) {
+		req_validate_raw(req, wr);
 		return;
 	}
 	if (req->attr.transport == SHCA_TRANSPORT_UC &&

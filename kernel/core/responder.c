@@ -710,6 +710,8 @@ static enum shca_rx resp_rx(struct shca_resp *resp, const struct shca_pkt *pkt,
 		return SHCA_RX_STATE;
 	if (resp->attr.transport == SHCA_TRANSPORT_UD)
 		return shca_resp_rx_ud(resp, pkt, out);
+	if (resp->attr.transport == SHCA_TRANSPORT_RAW)
+		return shca_resp_rx_raw(resp, pkt, out);
 	if (resp->attr.transport == SHCA_TRANSPORT_UC)
 		return shca_resp_rx_uc(resp, pkt, out);
 	if (pkt->path.ecn_ce)

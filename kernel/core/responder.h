@@ -9,6 +9,7 @@
 /**
  * shca_resp_rx_uc() - a packet of the unreliable connection; @out is clear
  * shca_resp_rx_ud() - a datagram
+ * shca_resp_rx_raw() - an Ethernet frame
  *
  * Context: that of shca_resp_rx(), which calls them.
  */
@@ -16,6 +17,9 @@ enum shca_rx shca_resp_rx_uc(struct shca_resp *resp, const struct shca_pkt *pkt,
 			     struct shca_resp_out *out);
 enum shca_rx shca_resp_rx_ud(struct shca_resp *resp, const struct shca_pkt *pkt,
 			     struct shca_resp_out *out);
+enum shca_rx shca_resp_rx_raw(struct shca_resp *resp,
+			      const struct shca_pkt *pkt,
+			      struct shca_resp_out *out);
 
 /**
  * shca_resp_paylen_fits() - may the payload of @pkt be that long, by its place

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 /*
- * The responders of the unreliable transports: UC (IBTA 9.8.2) and UD (9.8.3).
+ * The responders of the unreliable transports: UC (IBTA 9.8.2), UD (9.8.3)
+ * and RAW_PACKET, which knows nothing but the length of a frame.
  * Entered through shca_resp_rx(), under the lock of the receive side.
  *
  * Operation.  Nothing is answered: a packet is executed or dropped.  UC keeps
@@ -110,6 +111,31 @@ enum shca_rx shca_resp_rx_ud(struct shca_resp *resp, const struct shca_pkt *pkt,
 	out->wc.path = pkt->path;
 	unr_complete(resp, pkt, flags, SHCA_GRH_BYTES + pkt->paylen,
 		     SHCA_WC_RECV, out);
+	return SHCA_RX_OK;
+}
+
+/* ---- Ethernet frames ------------------------------------------------------- */
+
+enum shca_rx shca_resp_rx_raw(struct shca_resp *resp,
+			      const struct shca_pkt *pkt,
+			      struct shca_resp_out *out)
+{
+	enum shca_mem_status status;
+	enum shca_rx verdict;
+
+	verdict = unr_take_wr(resp, out);
+	if (verdict != SHCA_RX_OK)
+		return verdict;
+	if (pkt->paylen > resp->wr.length)
+		return SHCA_RX_DROPPED;
+	status = resp->mem->local_scatter(resp->mem_ctx, resp->wr.sge,
+					  resp->wr.num_sge, 0, pkt);
+	if (status == SHCA_MEM_RETRY)
+		return SHCA_RX_RETRY;
+	if (status != SHCA_MEM_OK)
+		return unr_fail(resp, SHCA_WC_LOC_PROT_ERR,
+				shca_mem_verr(status), out);
+	unr_complete(resp, pkt, 0, pkt->paylen, SHCA_WC_RECV, out);
 	return SHCA_RX_OK;
 }
 

@@ -397,6 +397,71 @@ static void ud_without_receive_is_dropped(struct kunit *test)
 	KUNIT_EXPECT_FALSE(test, fx_answer(fx));
 }
 
+/* ---- Ethernet frames ------------------------------------------------------- */
+
+static const struct { u8 op; u32 len; u8 status; } raw_rows[] = {
+	{ SHCA_WR_SEND, SHCA_RAW_MIN, SHCA_WC_SUCCESS },
+	{ SHCA_WR_SEND, 9018, SHCA_WC_SUCCESS },
+	{ SHCA_WR_SEND, SHCA_RAW_MIN - 1, SHCA_WC_LOC_LEN_ERR },
+	{ SHCA_WR_SEND, 0, SHCA_WC_LOC_LEN_ERR },
+	{ SHCA_WR_SEND, 9019, SHCA_WC_LOC_LEN_ERR },
+	{ SHCA_WR_SEND_WITH_IMM, 100, SHCA_WC_LOC_QP_OP_ERR },
+	{ SHCA_WR_RDMA_WRITE, 100, SHCA_WC_LOC_QP_OP_ERR },
+};
+
+static void raw_send_is_one_packet_of_any_length(struct kunit *test)
+{
+	struct fx *fx = test->priv;
+	struct shca_req_attr attr;
+	u32 i;
+
+	fx_req_attr(&attr);
+	attr.transport = SHCA_TRANSPORT_RAW;
+	attr.mtu = 9018;
+	for (i = 0; i < ARRAY_SIZE(raw_rows); i++) {
+		fx_req_start(fx, &attr);
+		fx_post(fx, raw_rows[i].op, raw_rows[i].len);
+		KUNIT_EXPECT_EQ(test, fx_drain(fx),
+				raw_rows[i].status == SHCA_WC_SUCCESS);
+		KUNIT_ASSERT_TRUE(test, fx_pop(fx));
+		KUNIT_EXPECT_EQ(test, fx->wc.status, raw_rows[i].status);
+		if (raw_rows[i].status != SHCA_WC_SUCCESS)
+			continue;
+		KUNIT_EXPECT_EQ(test, fx->pkt.paylen, raw_rows[i].len);
+		KUNIT_EXPECT_EQ(test, fx->req.state, SHCA_SIDE_READY);
+	}
+}
+
+static enum shca_rx rx_raw(struct fx *fx, u32 len)
+{
+	struct shca_pkt pkt;
+
+	fx_request(&pkt, SHCA_TRANSPORT_RAW | SHCA_OP_SEND_ONLY, 0, 0);
+	pkt.paylen = len;
+	return fx_rx(fx, &pkt);
+}
+
+static void raw_frame_is_placed_from_the_first_byte(struct kunit *test)
+{
+	struct fx *fx = test->priv;
+
+	start(fx, SHCA_TRANSPORT_RAW);
+	fx->recv_len = 100;
+	KUNIT_EXPECT_EQ(test, rx_raw(fx, 101), SHCA_RX_DROPPED);
+	KUNIT_EXPECT_EQ(test, rx_raw(fx, 100), SHCA_RX_OK);
+	KUNIT_EXPECT_EQ(test, fx->last_off, 0u);
+	KUNIT_EXPECT_EQ(test, fx->nr_grh, 0u);
+	KUNIT_ASSERT_TRUE(test, fx->out.has_wc);
+	KUNIT_EXPECT_EQ(test, fx->out.wc.byte_len, 100u);
+	KUNIT_EXPECT_EQ(test, fx->out.wc.wc_flags, 0u);
+	fx->recvs = 0;
+	KUNIT_EXPECT_EQ(test, rx_raw(fx, 100), SHCA_RX_RNR);
+	KUNIT_EXPECT_FALSE(test, fx_answer(fx));
+	/* no header can say so */
+	KUNIT_EXPECT_EQ(test, fx_rx_op(fx, SHCA_OP_SEND_ONLY, 0, 8),
+			SHCA_RX_STATE);
+}
+
 static struct kunit_case unreliable_cases[] = {
 	KUNIT_CASE(uc_send_completes_when_sent),
 	KUNIT_CASE(uc_read_and_atomics_are_refused),
@@ -419,6 +484,8 @@ static struct kunit_case unreliable_cases[] = {
 	KUNIT_CASE(ud_without_room_for_grh_is_dropped),
 	KUNIT_CASE(ud_without_receive_is_dropped),
 	KUNIT_CASE(ud_broken_receive_queue_is_fatal),
+	KUNIT_CASE(raw_send_is_one_packet_of_any_length),
+	KUNIT_CASE(raw_frame_is_placed_from_the_first_byte),
 	{}
 };
 
