@@ -111,6 +111,7 @@ static void shca_cq_fill(struct shca_cqe *cqe, u32 qpn,
 		cqe->sl = wc->path.sl;
 		cqe->dlid_path_bits = wc->path.dlid_path_bits;
 		cqe->vlan = wc->path.vlan;
+		cqe->pkey_index = wc->path.pkey_index;
 	}
 }
 

@@ -56,6 +56,7 @@
 #define SHCA_LIM_INLINE		960
 #define SHCA_LIM_FAST_PAGES	512
 #define SHCA_LIM_MR_SIZE	(1ull << 46)
+#define SHCA_LIM_PKEYS		16
 #define SHCA_LIM_FLOW		4096
 #define SHCA_LIM_MCAST_GRP	2048
 #define SHCA_LIM_MCAST_QP	240
@@ -75,6 +76,7 @@ struct shca_net;
  * @nr_pd: @nr_cq: @nr_qp: @nr_srq: @nr_mr: @nr_ah: objects of processes that
  *		exist, against the limits above
  * @nr_groups: @nr_attached: multicast groups, and QPs in all of them; under RTNL
+ * @pkeys:	P_Key table; entry 0 stays the default one; read for each packet
  * @flows: @nr_flows: @flow_hook: rules of flow steering; see flow.c
  * @loop: @loop_bh: frames from this device to itself
  * @node:	in shca_dev_list, protected by shca_dev_lock
@@ -112,6 +114,7 @@ struct shca_dev {
 	atomic_t nr_mr;
 	atomic_t nr_ah;
 	atomic_t av_tag;
+	u16 pkeys[SHCA_LIM_PKEYS];
 	struct list_head flows;
 	u32 nr_flows;
 	struct nf_hook_ops flow_hook;
@@ -150,6 +153,40 @@ static inline void shca_limit_put(atomic_t *nr, bool is_user)
 	if (is_user)
 		atomic_dec(nr);
 }
+
+/**
+ * shca_pkey_match() - may a packet with P_Key @a reach what has P_Key @b?
+ *
+ * IBTA 10.9.3: the same partition, which 0 is none, and at least one of the two a
+ * full member.
+ */
+static inline bool shca_pkey_match(u16 a, u16 b)
+{
+	return a & 0x7fff && !((a ^ b) & 0x7fff) && (a | b) & 0x8000;
+}
+
+/**
+ * shca_pkey_find() - index of the entry that matches @pkey, or -1
+ *
+ * Context: any.
+ */
+static inline int shca_pkey_find(const struct shca_dev *dev, u16 pkey)
+{
+	int i;
+
+	for (i = 0; i < SHCA_LIM_PKEYS; i++)
+		if (shca_pkey_match(pkey, READ_ONCE(dev->pkeys[i])))
+			return i;
+	return -1;
+}
+
+/**
+ * shca_dev_set_pkey() - change an entry of the P_Key table; tells consumers
+ *
+ * Context: may sleep.
+ * Return: 0, or EINVAL: entry 0, or one beyond the table.
+ */
+int shca_dev_set_pkey(struct shca_dev *dev, u32 index, u16 pkey);
 
 /** struct shca_ucontext - a process's verbs context */
 struct shca_ucontext {

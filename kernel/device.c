@@ -99,7 +99,7 @@ static int shca_query_device(struct ib_device *ibdev,
 	attr->max_srq = SHCA_LIM_SRQ;
 	attr->max_srq_wr = SHCA_LIM_SRQ_WR;
 	attr->max_srq_sge = SHCA_LIM_SGE;
-	attr->max_pkeys = 1;
+	attr->max_pkeys = SHCA_LIM_PKEYS;
 	attr->max_mcast_grp = SHCA_LIM_MCAST_GRP;
 	attr->max_mcast_qp_attach = SHCA_LIM_MCAST_QP;
 	attr->max_total_mcast_qp_attach = SHCA_LIM_MCAST_TOTAL;
@@ -118,9 +118,25 @@ static int shca_query_device(struct ib_device *ibdev,
 static int shca_query_pkey(struct ib_device *ibdev, u32 port, u16 index,
 			   u16 *pkey)
 {
-	if (index)
+	if (index >= SHCA_LIM_PKEYS)
 		return -EINVAL;
-	*pkey = IB_DEFAULT_PKEY_FULL;
+	*pkey = READ_ONCE(to_shca_dev(ibdev)->pkeys[index]);
+	return 0;
+}
+
+/* The default partition is that of QP1 and of rdma_cm: it stays (annex A16.5). */
+int shca_dev_set_pkey(struct shca_dev *dev, u32 index, u16 pkey)
+{
+	struct ib_event ev = {
+		.device = &dev->ibdev,
+		.element.port_num = 1,
+		.event = IB_EVENT_PKEY_CHANGE,
+	};
+
+	if (!index || index >= SHCA_LIM_PKEYS)
+		return -EINVAL;
+	if (xchg(&dev->pkeys[index], pkey) != pkey)
+		ib_dispatch_event(&ev);
 	return 0;
 }
 
@@ -131,7 +147,7 @@ static int shca_port_immutable(struct ib_device *ibdev, u32 port,
 				    RDMA_CORE_PORT_RAW_PACKET;
 	immutable->max_mad_size = IB_MGMT_MAD_SIZE;
 	immutable->gid_tbl_len = SHCA_GID_TBL_LEN;
-	immutable->pkey_tbl_len = 1;
+	immutable->pkey_tbl_len = SHCA_LIM_PKEYS;
 	return 0;
 }
 
@@ -401,6 +417,7 @@ int shca_newlink(const char *name, struct net_device *ndev)
 	INIT_LIST_HEAD(&dev->node);
 	xa_init_flags(&dev->bound, XA_FLAGS_ALLOC1);
 	dev->ndev = ndev;
+	dev->pkeys[0] = IB_DEFAULT_PKEY_FULL;
 	shca_dev_init_attrs(dev);
 	shca_ah_table_init(dev);
 	shca_xrc_table_init(dev);

@@ -59,7 +59,9 @@ static enum ib_qp_type shca_direct_type(const struct shca_qp *qp)
 static bool shca_direct_fits(const struct shca_qp *qp,
 			     const struct shca_qp *peer)
 {
-	return peer->type == shca_direct_type(qp) && peer->link == qp->link &&
+	/* Packets of another partition are dropped, and counted, as packets. */
+	return shca_pkey_match(shca_qp_pkey(qp), shca_qp_pkey(peer)) &&
+	       peer->type == shca_direct_type(qp) && peer->link == qp->link &&
 	       READ_ONCE(peer->rq.resp.attr.dqpn) == qp->qpn &&
 	       READ_ONCE(peer->dev->path) != SHCA_PATH_WIRE &&
 	       qp->link->mirrors(&qp->av, &peer->av);

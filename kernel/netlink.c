@@ -20,6 +20,8 @@ static const struct nla_policy shca_dev_policy[SHCA_A_MAX + 1] = {
 	[SHCA_A_DEV_NAME] = { .type = NLA_NUL_STRING,
 			      .len = IB_DEVICE_NAME_MAX - 1 },
 	[SHCA_A_PATH] = NLA_POLICY_MAX(NLA_U8, SHCA_PATH_MAX),
+	[SHCA_A_PKEY_INDEX] = NLA_POLICY_RANGE(NLA_U16, 1, SHCA_LIM_PKEYS - 1),
+	[SHCA_A_PKEY] = { .type = NLA_U16 },
 };
 
 static int shca_dev_fill(struct sk_buff *msg, struct shca_dev *dev, u32 portid,
@@ -34,7 +36,8 @@ static int shca_dev_fill(struct sk_buff *msg, struct shca_dev *dev, u32 portid,
 	if (nla_put_string(msg, SHCA_A_DEV_NAME, dev->ibdev.name) ||
 	    nla_put_u32(msg, SHCA_A_NETDEV_IFINDEX, dev->ndev->ifindex) ||
 	    nla_put_string(msg, SHCA_A_NETDEV_NAME, dev->ndev->name) ||
-	    nla_put_u8(msg, SHCA_A_PATH, READ_ONCE(dev->path))) {
+	    nla_put_u8(msg, SHCA_A_PATH, READ_ONCE(dev->path)) ||
+	    nla_put(msg, SHCA_A_PKEYS, sizeof(dev->pkeys), dev->pkeys)) {
 		genlmsg_cancel(msg, hdr);
 		return -EMSGSIZE;
 	}
@@ -115,16 +118,27 @@ static int shca_dev_get_dumpit(struct sk_buff *skb, struct netlink_callback *cb)
 static int shca_dev_set_doit(struct sk_buff *skb, struct genl_info *info)
 {
 	struct shca_dev *dev = shca_genl_dev(info);
+	struct nlattr *path, *index, *pkey;
 	int err = 0;
 
 	if (IS_ERR(dev))
 		return PTR_ERR(dev);
-	if (!info->attrs[SHCA_A_PATH]) {
+	path = info->attrs[SHCA_A_PATH];
+	index = info->attrs[SHCA_A_PKEY_INDEX];
+	pkey = info->attrs[SHCA_A_PKEY];
+	if (!path && !pkey && !index) {
 		NL_SET_ERR_MSG(info->extack, "nothing to set: no knob given");
 		err = -EINVAL;
-	} else {
-		WRITE_ONCE(dev->path, nla_get_u8(info->attrs[SHCA_A_PATH]));
+	} else if (!pkey != !index) {
+		NL_SET_ERR_MSG(info->extack,
+			       "a P_Key needs the index of its entry, and an index a P_Key");
+		err = -EINVAL;
 	}
+	if (!err && path)
+		WRITE_ONCE(dev->path, nla_get_u8(path));
+	if (!err && pkey)
+		err = shca_dev_set_pkey(dev, nla_get_u16(index),
+					nla_get_u16(pkey));
 	ib_device_put(&dev->ibdev);
 	return err;
 }

@@ -28,6 +28,7 @@
 
 #include "bh.h"
 #include "buf.h"
+#include "dev.h"
 #include "core/opcode.h"
 #include "core/rc.h"
 #include "link.h"
@@ -131,6 +132,7 @@ struct shca_rq {
  * @counters:	the device's, or its own (counters.c)
  * @uctx:	the process's context that may ring the bell; NULL: a kernel
  *		consumer's QP, or one without rings
+ * @pkey_index: written under both locks, read without
  * @pd: @xrcd:	the responder of XRC has a domain, and of each request the PD
  * @attr:	what query_qp reports; under @attr_lock
  * @av:	peer; written under both locks
@@ -157,6 +159,7 @@ struct shca_qp {
 	enum ib_qp_type type;
 	bool is_user;
 	bool dead;
+	u16 pkey_index;
 	enum ib_qp_state state;
 	struct shca_av av;
 
@@ -213,6 +216,12 @@ static inline bool shca_qp_is_reliable(const struct shca_qp *qp)
 
 	return transport == SHCA_TRANSPORT_RC ||
 	       transport == SHCA_TRANSPORT_XRC;
+}
+
+/** shca_qp_pkey() - what its packets carry now; the table may change */
+static inline u16 shca_qp_pkey(const struct shca_qp *qp)
+{
+	return READ_ONCE(qp->dev->pkeys[READ_ONCE(qp->pkey_index)]);
 }
 
 /**

@@ -27,7 +27,7 @@ static int shca_qp_check(struct shca_qp *qp, const struct ib_qp_attr *attr,
 		return -EOPNOTSUPP;
 	if ((mask & IB_QP_PORT) && attr->port_num != 1)
 		return -EINVAL;
-	if ((mask & IB_QP_PKEY_INDEX) && attr->pkey_index)
+	if ((mask & IB_QP_PKEY_INDEX) && attr->pkey_index >= SHCA_LIM_PKEYS)
 		return -EINVAL;
 	/* Privileged Q_Keys are refused by the core where they must be. */
 	if ((mask & IB_QP_PATH_MTU) &&
@@ -127,7 +127,7 @@ static void shca_start_responder(struct shca_qp *qp)
 		.transport = shca_qp_transport(qp->type),
 		.qkey = qp->attr.qkey,
 		.dqpn = qp->attr.dest_qp_num,
-		.pkey = 0xffff,
+		.pkey = shca_qp_pkey(qp),
 		.access = qp->attr.qp_access_flags,
 		.min_rnr_timer = qp->attr.min_rnr_timer,
 		.max_dest_rd_atomic = qp->attr.max_dest_rd_atomic,
@@ -156,7 +156,7 @@ static void shca_start_requester(struct shca_qp *qp)
 		.qkey = qp->attr.qkey,
 		.sqpn = qp->qpn,
 		.dqpn = qp->attr.dest_qp_num,
-		.pkey = 0xffff,
+		.pkey = shca_qp_pkey(qp),
 		.timeout_ns = shca_ack_timeout_ns(qp->attr.timeout),
 		.retry_cnt = qp->attr.retry_cnt,
 		.rnr_retry = qp->attr.rnr_retry,
@@ -220,6 +220,8 @@ static void shca_apply_state(struct shca_qp *qp, enum ib_qp_state cur,
 		break;
 	}
 	/* What may change while running. */
+	if (mask & IB_QP_PKEY_INDEX)
+		WRITE_ONCE(qp->pkey_index, qp->attr.pkey_index);
 	if (mask & IB_QP_ACCESS_FLAGS)
 		qp->rq.resp.attr.access = qp->attr.qp_access_flags;
 	if (mask & IB_QP_QKEY) {

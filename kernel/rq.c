@@ -116,6 +116,7 @@ static bool shca_rq_respond(struct shca_qp *qp, u64 now,
 	struct shca_rq *rq = &qp->rq;
 	const struct shca_pkt *failed;
 	enum shca_mem_status status;
+	u16 pkey = shca_qp_pkey(qp);
 	struct shca_batch batch;
 	struct shca_pkt pkt;
 	bool wait = false;
@@ -125,6 +126,7 @@ static bool shca_rq_respond(struct shca_qp *qp, u64 now,
 	while (budget && batch.handed < SHCA_TX_SKBS &&
 	       shca_resp_next(&rq->resp, now, &pkt)) {
 		budget--;
+		pkt.pkey = pkey;
 		status = shca_tx_add(&batch, &pkt, &failed);
 		if (likely(status == SHCA_MEM_OK))
 			continue;

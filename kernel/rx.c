@@ -78,14 +78,18 @@ struct shca_rx_seg {
 /* IBTA 9.2.1.2: to all that are attached to the group. */
 #define SHCA_QPN_MULTICAST	0xffffff
 
-#define SHCA_PKEY_DEFAULT	0xffff
-#define SHCA_PKEY_BASE		0x7fff
-
-/* IBTA 10.9.3: same partition, and at least one side a full member. */
-static bool shca_pkey_match(u16 a, u16 b)
+/* Management is for each partition that the port is in (IBTA 10.9.8). */
+static bool shca_pkey_ok(const struct shca_qp *qp, struct shca_pkt *pkt)
 {
-	return (a & SHCA_PKEY_BASE) == (b & SHCA_PKEY_BASE) &&
-	       ((a | b) & ~SHCA_PKEY_BASE);
+	int index;
+
+	if (likely(qp->type != IB_QPT_GSI))
+		return shca_pkey_match(pkt->pkey, shca_qp_pkey(qp));
+	index = shca_pkey_find(qp->dev, pkt->pkey);
+	if (index < 0)
+		return false;
+	pkt->path.pkey_index = index;
+	return true;
 }
 
 /*
@@ -224,7 +228,7 @@ static void shca_rx_deliver(struct shca_rx_walk *rx, const struct shca_rx_seg *s
 		shca_rx_refuse(qp, pkt, SHCA_CNT_RX_ICRC);
 		return;
 	}
-	if (!shca_pkey_match(pkt->pkey, SHCA_PKEY_DEFAULT)) {
+	if (!shca_pkey_ok(qp, pkt)) {
 		shca_rx_refuse(qp, pkt, SHCA_CNT_RX_PKEY);
 		return;
 	}
@@ -255,7 +259,7 @@ static void shca_rx_to_member(struct shca_qp *qp, u16 vlan, void *arg)
 	struct shca_rx_copies *copies = arg;
 	struct shca_pkt *pkt = copies->pkt;
 
-	if (!shca_pkey_match(pkt->pkey, SHCA_PKEY_DEFAULT)) {
+	if (!shca_pkey_ok(qp, pkt)) {
 		shca_rx_refuse(qp, pkt, SHCA_CNT_RX_PKEY);
 		return;
 	}

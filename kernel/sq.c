@@ -225,6 +225,7 @@ static bool shca_sq_transmit(struct shca_qp *qp)
 	const struct shca_pkt *failed;
 	enum shca_mem_status status;
 	u64 now = ktime_get_ns();	/* of all: the budget is short */
+	u16 pkey = shca_qp_pkey(qp);
 	struct shca_batch batch;
 	struct shca_pkt pkt;
 	bool wait = false;
@@ -234,6 +235,7 @@ static bool shca_sq_transmit(struct shca_qp *qp)
 	while (budget && batch.handed < SHCA_TX_SKBS &&
 	       shca_req_next(&sq->req, now, &pkt)) {
 		budget--;
+		pkt.pkey = pkey;
 		status = shca_tx_add(&batch, &pkt, &failed);
 		if (likely(status == SHCA_MEM_OK))
 			continue;

@@ -25,6 +25,9 @@ enum shca_genl_attr {
 	SHCA_A_NETDEV_IFINDEX,	/* u32, in the netdev's namespace; get only */
 	SHCA_A_NETDEV_NAME,	/* string; get only */
 	SHCA_A_PATH,		/* u8: enum shca_path */
+	SHCA_A_PKEYS,		/* binary: the P_Key table, u16 each; get only */
+	SHCA_A_PKEY_INDEX,	/* u16: set entry 1 or later of it ... */
+	SHCA_A_PKEY,		/* u16: ... to this, in host order; 0: none */
 	__SHCA_A_MAX,
 	SHCA_A_MAX = __SHCA_A_MAX - 1
 };

@@ -17,6 +17,7 @@ struct shca_send_wr;
 /**
  * struct shca_path_info - L2 and L3, filled by the link of the port
  *
+ * @pkey_index: QP1: the entry that the packet's P_Key matched.
  * RoCE fills zeros, grh_present, and @vlan of a datagram's destination address
  * (SHCA_VLAN_NONE: untagged).  @ecn_ce is the congestion-experienced
  * mark of a received packet.
@@ -27,6 +28,7 @@ struct shca_path_info {
 	u8 sl;
 	u8 dlid_path_bits;
 	u8 port;
+	u16 pkey_index;
 	u16 vlan;
 	bool grh_present;
 	bool ecn_ce;

@@ -2,11 +2,13 @@
 /*
  * softhca dev show [NAME] [--json]
  * softhca dev set NAME path auto|wire
+ * softhca dev set NAME pkey INDEX P_KEY
  */
 #include "softhca.h"
 
 #include <getopt.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 static const char *const path_names[] = {
@@ -43,6 +45,23 @@ static const char *path_name(uint8_t path)
 	return path < __SHCA_PATH_MAX ? path_names[path] : "?";
 }
 
+/* Entries that are in use, as INDEX:P_KEY. */
+static void print_pkeys(struct nlattr *attr, bool json)
+{
+	const uint16_t *pkeys = nla_data(attr);
+	int i, nr = nla_len(attr) / sizeof(*pkeys), printed = 0;
+
+	printf(json ? ", \"pkeys\": {" : " pkeys ");
+	for (i = 0; i < nr; i++) {
+		if (!pkeys[i])
+			continue;
+		printf("%s", printed++ ? json ? ", " : "," : "");
+		printf(json ? "\"%d\": %u" : "%d:0x%04x", i, pkeys[i]);
+	}
+	if (json)
+		putchar('}');
+}
+
 static void print_dev(struct nlattr **attrs, void *arg)
 {
 	struct listing *list = arg;
@@ -60,8 +79,11 @@ static void print_dev(struct nlattr **attrs, void *arg)
 		path = nla_get_u8(attrs[SHCA_A_PATH]);
 
 	if (!list->json) {
-		printf("%s: netdev %s path %s\n", name, netdev ? netdev : "-",
+		printf("%s: netdev %s path %s", name, netdev ? netdev : "-",
 		       path_name(path));
+		if (attrs[SHCA_A_PKEYS])
+			print_pkeys(attrs[SHCA_A_PKEYS], false);
+		putchar('\n');
 		list->nr++;
 		return;
 	}
@@ -72,7 +94,10 @@ static void print_dev(struct nlattr **attrs, void *arg)
 		print_json_string(netdev);
 		printf(", \"ifindex\": %u", ifindex);
 	}
-	printf(", \"path\": \"%s\"}", path_name(path));
+	printf(", \"path\": \"%s\"", path_name(path));
+	if (attrs[SHCA_A_PKEYS])
+		print_pkeys(attrs[SHCA_A_PKEYS], true);
+	putchar('}');
 }
 
 static int dev_show(int argc, char **argv)
@@ -115,29 +140,70 @@ nla_put_failure:
 	return fail("%s: name too long", name);
 }
 
-static int dev_set(int argc, char **argv)
+/* A number of 16 bits, decimal or hexadecimal. Return: whether it is one. */
+static bool parse_u16(const char *text, uint16_t *value)
 {
-	struct nl_msg *msg;
-	int status, path;
+	unsigned long number;
+	char *end;
+
+	number = strtoul(text, &end, 0);
+	*value = number;
+	return *text >= '0' && *text <= '9' && !*end && number <= UINT16_MAX;
+}
+
+/* Return: 0, or the exit status of a wrong command line. */
+static int put_path(struct nl_msg *msg, int argc, char **argv)
+{
+	int path;
 
 	if (argc != 4)
 		return usage_error("dev set: expected NAME path auto|wire");
-	if (strcmp(argv[2], "path"))
-		return usage_error("dev set: unknown setting '%s' (known: path)",
-				   argv[2]);
 	for (path = 0; path < __SHCA_PATH_MAX; path++)
 		if (!strcmp(argv[3], path_names[path]))
 			break;
 	if (path == __SHCA_PATH_MAX)
 		return usage_error("dev set: path is auto or wire, not '%s'",
 				   argv[3]);
+	return nla_put_u8(msg, SHCA_A_PATH, path);
+}
 
+static int put_pkey(struct nl_msg *msg, int argc, char **argv)
+{
+	uint16_t index, pkey;
+
+	if (argc != 5 || !parse_u16(argv[3], &index) ||
+	    !parse_u16(argv[4], &pkey))
+		return usage_error("dev set: expected NAME pkey INDEX P_KEY, numbers of 16 bits");
+	return nla_put_u16(msg, SHCA_A_PKEY_INDEX, index) ?:
+	       nla_put_u16(msg, SHCA_A_PKEY, pkey);
+}
+
+static int dev_set(int argc, char **argv)
+{
+	static const struct {
+		const char *name;
+		int (*put)(struct nl_msg *msg, int argc, char **argv);
+	} settings[] = { { "path", put_path }, { "pkey", put_pkey } };
+	struct nl_msg *msg;
+	size_t i;
+	int status;
+
+	if (argc < 4)
+		return usage_error("dev set: expected NAME path auto|wire, or NAME pkey INDEX P_KEY");
+	for (i = 0; i < sizeof(settings) / sizeof(*settings); i++)
+		if (!strcmp(argv[2], settings[i].name))
+			break;
+	if (i == sizeof(settings) / sizeof(*settings))
+		return usage_error("dev set: unknown setting '%s' (known: path, pkey)",
+				   argv[2]);
 	status = genl_open();
 	if (status)
 		return status;
 	msg = genl_request(SHCA_CMD_DEV_SET, 0);
 	NLA_PUT_STRING(msg, SHCA_A_DEV_NAME, argv[1]);
-	NLA_PUT_U8(msg, SHCA_A_PATH, path);
+	status = settings[i].put(msg, argc, argv);
+	if (status)
+		return status;
 	return genl_send(msg, argv[1], NULL, NULL);
 
 nla_put_failure:
@@ -148,7 +214,7 @@ int dev_command(int argc, char **argv)
 {
 	static const struct command verbs[] = {
 		{ "show", dev_show, "[NAME] [--json]" },
-		{ "set", dev_set, "NAME path auto|wire" },
+		{ "set", dev_set, "NAME path auto|wire | pkey INDEX P_KEY" },
 		{}
 	};
 
