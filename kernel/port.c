@@ -72,9 +72,9 @@ int shca_query_port(struct ib_device *ibdev, u32 port,
 	attr->max_msg_sz = 1u << 31;
 	attr->pkey_tbl_len = SHCA_LIM_PKEYS;
 	attr->bad_pkey_cntr = min_t(u64, U16_MAX,
-				    shca_counter_sum(dev, SHCA_CNT_RX_PKEY));
+				    shca_counter_total(dev, SHCA_CNT_RX_PKEY));
 	attr->qkey_viol_cntr = min_t(u64, U16_MAX,
-				     shca_counter_sum(dev, SHCA_CNT_RX_QKEY));
+				     shca_counter_total(dev, SHCA_CNT_RX_QKEY));
 	attr->max_vl_num = 1;
 	shca_port_speed(dev, port, attr);
 	return 0;

@@ -632,6 +632,8 @@ static void count_frames(struct side *side)
 	fflush(stdout);
 	while (!poll(&in, 1, 1)) {
 		while (ibv_poll_cq(side->rcq, 1, &wc) == 1) {
+			if (wc.status == IBV_WC_WR_FLUSH_ERR)
+				goto gone;	/* the device is */
 			REQUIRE_EQ(wc.status, IBV_WC_SUCCESS);
 			nr++;
 			if (wc.byte_len > longest)
@@ -639,6 +641,7 @@ static void count_frames(struct side *side)
 			receive(side, SLOT);
 		}
 	}
+gone:
 	printf("frames %u longest %u\n", nr, longest);
 }
 
