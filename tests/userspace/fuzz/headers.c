@@ -7,6 +7,8 @@ static void canonical(u8 *buf, u32 flags)
 {
 	buf[4] &= 0x40;
 	buf[8] &= 0x80;
+	if (flags & SHCA_OPF_XRCETH)
+		buf[SHCA_BTH_BYTES] = 0;
 	if (flags & SHCA_OPF_DETH)
 		buf[SHCA_BTH_BYTES + 4] = 0;
 	if (flags & SHCA_OPF_CNP)
