@@ -1,0 +1,916 @@
+// SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
+/*
+ * Objects made, used and destroyed at random, by several threads of several
+ * processes at once: what each verb returns, and which completions there may be,
+ * is compared with a model.  A third of the processes cleans up, a third just
+ * leaves, a third is killed; the device serves as before afterwards.
+ *
+ *	LIFECYCLE_SEED=N	default 1.  With one thread of one process the same
+ *				seed gives the same calls; with more each thread's own
+ *	LIFECYCLE_OPS=N		in all (default 600)
+ *	LIFECYCLE_PROCESSES=N LIFECYCLE_THREADS=N	default 3 and 3
+ *
+ * Each object has a lock, which a thread has while it uses the object; it only
+ * tries to take them, so none waits for another.  Objects that others are made of
+ * are locked to make and to destroy those, so the model of their number is exact.
+ * What the model does not know is when a QP fails: from RTR on it may be in ERR or,
+ * an unreliable one, in SQE.
+ */
+#include "util.h"
+
+#include <fcntl.h>
+#include <poll.h>
+#include <pthread.h>
+#include <signal.h>
+#include <stdatomic.h>
+#include <sys/mman.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+enum kind { PD, CQ, SRQ, MR, AH, QP, KINDS };
+
+static const int slots_of[KINDS] = { 4, 8, 4, 12, 4, 16 };
+static const char *const kind_names[KINDS] = {
+	"PD", "CQ", "SRQ", "MR", "AH", "QP"
+};
+
+#define SLOTS		48	/* the sum */
+#define MR_LEN		(64 * KIB)
+#define MAX_MSG		(16 * KIB)
+#define QP_WR		16
+#define SRQ_WR		64
+#define CQES		2048
+#define PARENTS		4
+
+/*
+ * A number of 64 bits names a request: who posted it, in which of its lives, and
+ * the how-manieth it was.
+ */
+#define ID_SEQ		0xffffffull
+#define ID_GEN_SHIFT	24
+#define ID_GEN		0xfffffull
+#define ID_SLOT_SHIFT	44
+#define ID_SLOT		0xfffull
+#define ID_SEND		(1ull << 60)
+
+/**
+ * struct obj - a slot, empty where @p is NULL
+ * @refs:	objects made of this one
+ * @life:	how often the slot has been filled
+ * @parents:	what it was made of; fixed while it exists
+ * @state: @type: QP; the state that the model knows
+ * @sent: @received: requests posted, ever; @send_done: @recv_done: the last
+ *		completed; below @send_mark, @recv_mark: before the last RESET
+ * @lkey: @rkey: MR, also after its end: requests with stale keys are wanted
+ */
+struct obj {
+	pthread_mutex_t lock;
+	enum kind kind;
+	int slot;
+	void *p;
+	unsigned int refs;
+	uint32_t life;
+	struct obj *parents[PARENTS];
+	enum ibv_qp_type type;
+	enum ibv_qp_state state;
+	_Atomic uint32_t sent, received;
+	uint32_t send_done, recv_done, send_mark, recv_mark;
+	_Atomic uint32_t lkey, rkey;
+	uint8_t *mem;
+};
+
+struct worker {
+	pthread_t thread;
+	uint64_t random;
+	long ops;
+	struct obj *locked[16];
+	int nr_locked;
+};
+
+static struct obj objs[SLOTS];
+static struct nic *nic;
+static struct ibv_comp_channel *channel;
+static atomic_bool stopping;
+static atomic_long completions;
+
+/* ---- chance --------------------------------------------------------------- */
+
+static uint64_t draw(struct worker *w)
+{
+	/* xorshift64* */
+	w->random ^= w->random >> 12;
+	w->random ^= w->random << 25;
+	w->random ^= w->random >> 27;
+	return w->random * 0x2545f4914f6cdd1dull;
+}
+
+static uint32_t below(struct worker *w, uint32_t limit)
+{
+	return (draw(w) >> 32) % limit;
+}
+
+static bool chance(struct worker *w, uint32_t percent)
+{
+	return below(w, 100) < percent;
+}
+
+/* ---- objects ---------------------------------------------------------------- */
+
+static struct obj *slot_of(enum kind kind, int index)
+{
+	int first = 0;
+	enum kind k;
+
+	for (k = 0; k < kind; k++)
+		first += slots_of[k];
+	return &objs[first + index];
+}
+
+static bool try_lock(struct worker *w, struct obj *obj)
+{
+	int i;
+
+	for (i = 0; i < w->nr_locked; i++)
+		if (w->locked[i] == obj)
+			return true;
+	if (pthread_mutex_trylock(&obj->lock))
+		return false;
+	w->locked[w->nr_locked++] = obj;
+	return true;
+}
+
+static void unlock_all(struct worker *w)
+{
+	while (w->nr_locked)
+		pthread_mutex_unlock(&w->locked[--w->nr_locked]->lock);
+}
+
+/* An object of that kind that exists (or a slot for one), locked; or NULL. */
+static struct obj *pick(struct worker *w, enum kind kind, bool exists)
+{
+	int nr = slots_of[kind], first = below(w, nr), i;
+
+	for (i = 0; i < nr; i++) {
+		struct obj *obj = slot_of(kind, (first + i) % nr);
+		int before = w->nr_locked;
+
+		if (!try_lock(w, obj))
+			continue;
+		if (!!obj->p == exists)
+			return obj;
+		/* (not one that this thread has had before) */
+		if (w->nr_locked > before)
+			pthread_mutex_unlock(&w->locked[--w->nr_locked]->lock);
+	}
+	return NULL;
+}
+
+static bool lock_parents(struct worker *w, struct obj *obj)
+{
+	int i;
+
+	for (i = 0; i < PARENTS; i++)
+		if (obj->parents[i] && !try_lock(w, obj->parents[i]))
+			return false;
+	return true;
+}
+
+static void born(struct obj *obj, void *p, struct obj *const parents[PARENTS])
+{
+	int i;
+
+	if (!p)
+		FAIL("no %s: %s", kind_names[obj->kind], strerror(errno));
+	obj->p = p;
+	obj->refs = 0;
+	obj->life++;
+	for (i = 0; i < PARENTS; i++) {
+		obj->parents[i] = parents[i];
+		if (parents[i])
+			parents[i]->refs++;
+	}
+}
+
+static void dead(struct obj *obj)
+{
+	int i;
+
+	obj->p = NULL;
+	for (i = 0; i < PARENTS; i++) {
+		if (obj->parents[i])
+			obj->parents[i]->refs--;
+		obj->parents[i] = NULL;
+	}
+}
+
+static void *make_qp(struct worker *w, struct obj *obj, struct obj *parents[])
+{
+	static const enum ibv_qp_type types[] = {
+		IBV_QPT_RC, IBV_QPT_RC, IBV_QPT_UC, IBV_QPT_UD
+	};
+	struct ibv_qp_init_attr attr = {
+		.cap = {
+			.max_send_wr = QP_WR, .max_recv_wr = QP_WR,
+			.max_send_sge = 2, .max_recv_sge = 2,
+			.max_inline_data = 64,
+		},
+		.qp_type = types[below(w, ARRAY_SIZE(types))],
+		.sq_sig_all = below(w, 2),
+	};
+
+	parents[1] = pick(w, CQ, true);
+	parents[2] = chance(w, 50) ? parents[1] : pick(w, CQ, true);
+	if (!parents[1] || !parents[2])
+		return NULL;
+	if (chance(w, 30))
+		parents[3] = pick(w, SRQ, true);
+	attr.send_cq = parents[1]->p;
+	attr.recv_cq = parents[2]->p;
+	attr.srq = parents[3] ? parents[3]->p : NULL;
+	obj->type = attr.qp_type;
+	obj->state = IBV_QPS_RESET;
+	obj->sent = 0;
+	obj->received = 0;
+	obj->send_done = 0;
+	obj->recv_done = 0;
+	obj->send_mark = 0;
+	obj->recv_mark = 0;
+	return ibv_create_qp(parents[0]->p, &attr);
+}
+
+static void op_create(struct worker *w, enum kind kind)
+{
+	static const int rights[] = {
+		ACCESS_ALL | IBV_ACCESS_REMOTE_ATOMIC, ACCESS_ALL,
+		IBV_ACCESS_LOCAL_WRITE, 0,
+	};
+	struct ibv_srq_init_attr srq = {
+		.attr = { .max_wr = SRQ_WR, .max_sge = 2 },
+	};
+	struct ibv_ah_attr ah = {
+		.is_global = 1, .port_num = 1,
+		.grh = { .dgid = nic->gid, .sgid_index = nic->gid_index,
+			 .hop_limit = 8 },
+	};
+	struct obj *parents[PARENTS] = {}, *obj;
+	void *p = NULL;
+
+	obj = pick(w, kind, false);
+	if (!obj)
+		return;
+	if (kind != PD && kind != CQ) {
+		parents[0] = pick(w, PD, true);
+		if (!parents[0])
+			return;
+	}
+	switch (kind) {
+	case PD:
+		p = ibv_alloc_pd(nic->ctx);
+		break;
+	case CQ:
+		p = ibv_create_cq(nic->ctx, CQES, NULL,
+				  chance(w, 50) ? channel : NULL, 0);
+		break;
+	case SRQ:
+		p = ibv_create_srq(parents[0]->p, &srq);
+		obj->received = 0;
+		break;
+	case MR:
+		p = ibv_reg_mr(parents[0]->p, obj->mem, MR_LEN,
+			       rights[below(w, ARRAY_SIZE(rights))]);
+		if (p) {
+			obj->lkey = ((struct ibv_mr *)p)->lkey;
+			obj->rkey = ((struct ibv_mr *)p)->rkey;
+		}
+		break;
+	case AH:
+		p = ibv_create_ah(parents[0]->p, &ah);
+		break;
+	case QP:
+		p = make_qp(w, obj, parents);
+		if (!parents[1] || !parents[2])
+			return;
+		break;
+	case KINDS:
+		break;
+	}
+	born(obj, p, parents);
+}
+
+static int destroy(struct obj *obj)
+{
+	switch (obj->kind) {
+	case PD:
+		return ibv_dealloc_pd(obj->p);
+	case CQ:
+		return ibv_destroy_cq(obj->p);
+	case SRQ:
+		return ibv_destroy_srq(obj->p);
+	case MR:
+		return ibv_dereg_mr(obj->p);
+	case AH:
+		return ibv_destroy_ah(obj->p);
+	case QP:
+		return ibv_destroy_qp(obj->p);
+	case KINDS:
+		break;
+	}
+	return EINVAL;
+}
+
+static void op_destroy(struct worker *w, enum kind kind)
+{
+	struct obj *obj = pick(w, kind, true);
+	int err;
+
+	if (!obj || !lock_parents(w, obj))
+		return;
+	err = destroy(obj);
+	if (err != (obj->refs ? EBUSY : 0))
+		FAIL("destroying a %s that %u others use: %s",
+		     kind_names[kind], obj->refs, strerror(err));
+	if (!err)
+		dead(obj);
+}
+
+/* ---- states of queue pairs ------------------------------------------------------ */
+
+static int modify(struct obj *qp, enum ibv_qp_state to, uint32_t dest)
+{
+	struct ibv_qp_attr attr = {
+		.qp_state = to,
+		.port_num = 1,
+		.qkey = 0x11111111,
+		.qp_access_flags = ACCESS_ALL | IBV_ACCESS_REMOTE_ATOMIC,
+		.path_mtu = IBV_MTU_1024,
+		.dest_qp_num = dest,
+		.max_dest_rd_atomic = 4,
+		.max_rd_atomic = 4,
+		.min_rnr_timer = 1,
+		/* (a peer that is gone is noticed within milliseconds) */
+		.timeout = 8,
+		.retry_cnt = 2,
+		.rnr_retry = 2,
+		.ah_attr = {
+			.is_global = 1, .port_num = 1,
+			.grh = { .dgid = nic->gid,
+				 .sgid_index = nic->gid_index, .hop_limit = 8 },
+		},
+	};
+	int mask = IBV_QP_STATE;
+
+	switch (to) {
+	case IBV_QPS_INIT:
+		mask |= IBV_QP_PKEY_INDEX | IBV_QP_PORT |
+			(qp->type == IBV_QPT_UD ? IBV_QP_QKEY :
+						  IBV_QP_ACCESS_FLAGS);
+		if (qp->type == IBV_QPT_UC)
+			attr.qp_access_flags = IBV_ACCESS_REMOTE_WRITE;
+		break;
+	case IBV_QPS_RTR:
+		if (qp->type != IBV_QPT_UD)
+			mask |= IBV_QP_AV | IBV_QP_PATH_MTU | IBV_QP_DEST_QPN |
+				IBV_QP_RQ_PSN;
+		if (qp->type == IBV_QPT_RC)
+			mask |= IBV_QP_MAX_DEST_RD_ATOMIC |
+				IBV_QP_MIN_RNR_TIMER;
+		break;
+	case IBV_QPS_RTS:
+		/* From SQD and SQE there is nothing to be given anew. */
+		if (qp->state == IBV_QPS_SQD || qp->state == IBV_QPS_SQE ||
+		    qp->state == IBV_QPS_RTS)
+			break;
+		mask |= IBV_QP_SQ_PSN;
+		if (qp->type == IBV_QPT_RC)
+			mask |= IBV_QP_TIMEOUT | IBV_QP_RETRY_CNT |
+				IBV_QP_RNR_RETRY | IBV_QP_MAX_QP_RD_ATOMIC;
+		break;
+	default:
+		break;
+	}
+	return ibv_modify_qp(qp->p, &attr, mask);
+}
+
+static bool is_legal(const struct obj *qp, enum ibv_qp_state to)
+{
+	switch (to) {
+	case IBV_QPS_RESET:
+	case IBV_QPS_ERR:
+		return true;
+	case IBV_QPS_INIT:
+		return qp->state == IBV_QPS_RESET || qp->state == IBV_QPS_INIT;
+	case IBV_QPS_RTR:
+		return qp->state == IBV_QPS_INIT;
+	case IBV_QPS_RTS:
+		return qp->state == IBV_QPS_RTR || qp->state == IBV_QPS_RTS ||
+		       qp->state == IBV_QPS_SQD || qp->state == IBV_QPS_SQE;
+	case IBV_QPS_SQD:
+		return qp->state == IBV_QPS_RTS || qp->state == IBV_QPS_SQD;
+	default:
+		return false;
+	}
+}
+
+/* May the QP have come to @state without the model? */
+static bool may_have_failed(const struct obj *qp, enum ibv_qp_state state)
+{
+	if (qp->state != IBV_QPS_RTR && qp->state != IBV_QPS_RTS &&
+	    qp->state != IBV_QPS_SQD && qp->state != IBV_QPS_SQE)
+		return false;
+	return state == IBV_QPS_ERR ||
+	       (state == IBV_QPS_SQE && qp->type != IBV_QPT_RC);
+}
+
+/* Its state; the model follows where it has failed. */
+static void query(struct obj *qp)
+{
+	struct ibv_qp_init_attr init;
+	struct ibv_qp_attr attr;
+	int err = ibv_query_qp(qp->p, &attr, IBV_QP_STATE, &init);
+
+	if (err)
+		FAIL("query of a QP: %s", strerror(err));
+	if (attr.qp_state != qp->state && !may_have_failed(qp, attr.qp_state))
+		FAIL("QP in state %d, should be %d", attr.qp_state, qp->state);
+	qp->state = attr.qp_state;
+}
+
+static void to_state(struct obj *qp, enum ibv_qp_state to, uint32_t dest)
+{
+	bool legal = is_legal(qp, to);
+	int err = modify(qp, to, dest);
+
+	if (err == EINVAL && legal) {
+		/* it has failed meanwhile? */
+		query(qp);
+		legal = is_legal(qp, to);
+	}
+	if (err != (legal ? 0 : EINVAL))
+		FAIL("QP of type %d from %d to %d: %s", qp->type, qp->state, to,
+		     strerror(err));
+	if (err)
+		return;
+	if (to == IBV_QPS_RESET) {
+		qp->send_mark = qp->sent;
+		qp->recv_mark = qp->received;
+	}
+	qp->state = to;
+}
+
+/* Anything, also what is refused. RESET discards completions: with the CQs. */
+static void op_modify(struct worker *w)
+{
+	static const enum ibv_qp_state states[] = {
+		IBV_QPS_RESET, IBV_QPS_INIT, IBV_QPS_RTR, IBV_QPS_RTS,
+		IBV_QPS_RTS, IBV_QPS_SQD, IBV_QPS_ERR,
+	};
+	struct obj *qp = pick(w, QP, true);
+
+	if (qp && lock_parents(w, qp))
+		to_state(qp, states[below(w, ARRAY_SIZE(states))],
+			 ((struct ibv_qp *)qp->p)->qp_num);
+}
+
+/* Two of a kind, or one with itself: from the beginning to RTS. */
+static void op_connect(struct worker *w)
+{
+	struct obj *a = pick(w, QP, true), *b;
+	struct obj *ends[2];
+	int i;
+
+	if (!a)
+		return;
+	b = chance(w, 80) ? pick(w, QP, true) : a;
+	if (!b || b->type != a->type)
+		b = a;
+	ends[0] = a;
+	ends[1] = b;
+	if (!lock_parents(w, a) || !lock_parents(w, b))
+		return;
+	for (i = 0; i < (a == b ? 1 : 2); i++) {
+		struct ibv_qp *peer = ends[!i]->p;
+
+		to_state(ends[i], IBV_QPS_RESET, 0);
+		to_state(ends[i], IBV_QPS_INIT, 0);
+		to_state(ends[i], IBV_QPS_RTR, peer->qp_num);
+		to_state(ends[i], IBV_QPS_RTS, 0);
+	}
+}
+
+/* ---- requests --------------------------------------------------------------------- */
+
+/* Some region's memory, by a key that it has, or had. */
+static struct ibv_sge any_sge(struct worker *w, uint32_t max)
+{
+	struct obj *mr = slot_of(MR, below(w, slots_of[MR]));
+	uint32_t len = below(w, max + 1);
+
+	return (struct ibv_sge){
+		.addr = (uintptr_t)mr->mem + below(w, MR_LEN - len),
+		.length = len, .lkey = mr->lkey,
+	};
+}
+
+static uint64_t id_of(const struct obj *obj, uint32_t seq)
+{
+	return (uint64_t)obj->slot << ID_SLOT_SHIFT |
+	       (obj->life & ID_GEN) << ID_GEN_SHIFT | (seq & ID_SEQ);
+}
+
+static void op_send(struct worker *w)
+{
+	static const enum ibv_wr_opcode opcodes[] = {
+		IBV_WR_SEND, IBV_WR_SEND_WITH_IMM, IBV_WR_RDMA_WRITE,
+		IBV_WR_RDMA_WRITE_WITH_IMM, IBV_WR_RDMA_READ,
+		IBV_WR_ATOMIC_CMP_AND_SWP, IBV_WR_ATOMIC_FETCH_AND_ADD,
+	};
+	struct obj *qp = pick(w, QP, true), *mr;
+	struct ibv_send_wr wr = {}, *bad;
+	struct ibv_sge sge;
+	bool may_post;
+	int nr, err;
+
+	if (!qp)
+		return;
+	nr = qp->type == IBV_QPT_RC ? 7 : qp->type == IBV_QPT_UC ? 4 : 2;
+	sge = any_sge(w, qp->type == IBV_QPT_UD ? 1024 : MAX_MSG);
+	mr = slot_of(MR, below(w, slots_of[MR]));
+	wr.opcode = opcodes[below(w, nr)];
+	wr.sg_list = &sge;
+	wr.num_sge = 1;
+	wr.send_flags = chance(w, 60) ? IBV_SEND_SIGNALED : 0;
+	if (chance(w, 20) && wr.opcode <= IBV_WR_SEND_WITH_IMM) {
+		wr.send_flags |= IBV_SEND_INLINE;
+		sge.length %= 65;
+	}
+	if (qp->type == IBV_QPT_UD) {
+		struct obj *ah = pick(w, AH, true);
+		struct obj *to = slot_of(QP, below(w, slots_of[QP]));
+
+		if (!ah)
+			return;
+		wr.wr.ud.ah = ah->p;
+		wr.wr.ud.remote_qkey = 0x11111111;
+		/* (whoever that is: some number that may have been one) */
+		wr.wr.ud.remote_qpn = to == qp ?
+			((struct ibv_qp *)qp->p)->qp_num : below(w, 1 << 24);
+	} else if (wr.opcode >= IBV_WR_ATOMIC_CMP_AND_SWP) {
+		sge.length = 8;
+		wr.wr.atomic.remote_addr = (uintptr_t)mr->mem + 8 * below(w, 64);
+		wr.wr.atomic.rkey = mr->rkey;
+	} else {
+		wr.wr.rdma.remote_addr = (uintptr_t)mr->mem + below(w, 4096);
+		wr.wr.rdma.rkey = mr->rkey;
+	}
+	/* Counted before it can complete. */
+	wr.wr_id = ID_SEND | id_of(qp, ++qp->sent);
+	err = ibv_post_send(qp->p, &wr, &bad);
+	may_post = qp->state != IBV_QPS_RESET && qp->state != IBV_QPS_INIT &&
+		   qp->state != IBV_QPS_RTR;
+	if (qp->state == IBV_QPS_RTR && !err) {
+		query(qp);	/* it has failed: posting is flushing */
+		may_post = qp->state == IBV_QPS_ERR;
+	}
+	if (may_post ? err && err != ENOMEM : err != EINVAL)
+		FAIL("post_send in state %d: %s", qp->state, strerror(err));
+}
+
+static void op_recv(struct worker *w)
+{
+	struct obj *qp = pick(w, QP, true), *owner;
+	struct ibv_sge sge = any_sge(w, MAX_MSG);
+	struct ibv_recv_wr wr = { .sg_list = &sge, .num_sge = 1 }, *bad;
+	int err;
+
+	if (!qp)
+		return;
+	owner = qp->parents[3] ? qp->parents[3] : qp;
+	if (!try_lock(w, owner))
+		return;
+	wr.wr_id = id_of(owner, ++owner->received);
+	if (owner != qp) {
+		err = ibv_post_srq_recv(owner->p, &wr, &bad);
+		if (err && err != ENOMEM)
+			FAIL("post_srq_recv: %s", strerror(err));
+		return;
+	}
+	err = ibv_post_recv(qp->p, &wr, &bad);
+	if (qp->state == IBV_QPS_RESET ? err != EINVAL : err && err != ENOMEM)
+		FAIL("post_recv in state %d: %s", qp->state, strerror(err));
+}
+
+/* ---- completions ---------------------------------------------------------------------- */
+
+static bool is_status(const struct ibv_wc *wc, bool is_send)
+{
+	switch (wc->status) {
+	case IBV_WC_SUCCESS:
+	case IBV_WC_LOC_LEN_ERR:
+	case IBV_WC_LOC_PROT_ERR:
+	case IBV_WC_LOC_QP_OP_ERR:
+	case IBV_WC_WR_FLUSH_ERR:
+		return true;
+	case IBV_WC_REM_INV_REQ_ERR:
+	case IBV_WC_REM_ACCESS_ERR:
+	case IBV_WC_REM_OP_ERR:
+	case IBV_WC_RETRY_EXC_ERR:
+	case IBV_WC_RNR_RETRY_EXC_ERR:
+		return is_send;
+	default:
+		return false;
+	}
+}
+
+/*
+ * Of a QP of this CQ that exists (destroy and RESET discard, and were done with the
+ * CQ locked), after the last one, before what was posted.
+ */
+static void check_wc(struct obj *cq, const struct ibv_wc *wc)
+{
+	struct obj *obj = &objs[wc->wr_id >> ID_SLOT_SHIFT & ID_SLOT];
+	bool is_send = wc->wr_id & ID_SEND;
+	uint32_t life = wc->wr_id >> ID_GEN_SHIFT & ID_GEN;
+	uint32_t seq = wc->wr_id & ID_SEQ;
+	uint32_t *done = is_send ? &obj->send_done : &obj->recv_done;
+	uint32_t mark = is_send ? obj->send_mark : obj->recv_mark;
+
+	if (!is_status(wc, is_send))
+		FAIL("completion with status %d (%s)", wc->status,
+		     ibv_wc_status_str(wc->status));
+	if (obj->kind == SRQ && !is_send) {
+		if (seq > obj->received)
+			FAIL("completion of a receive that nobody posted");
+		return;
+	}
+	if (obj->kind != QP || !obj->p || (obj->life & ID_GEN) != life)
+		FAIL("completion of a QP that is gone: wr_id %#llx",
+		     (unsigned long long)wc->wr_id);
+	if (obj->parents[is_send ? 1 : 2] != cq)
+		FAIL("completion in another QP's CQ");
+	if (((struct ibv_qp *)obj->p)->qp_num != wc->qp_num)
+		FAIL("completion with the number of another QP");
+	if (seq <= mark)
+		FAIL("completion of before the RESET: %u of %u", seq, mark);
+	if (seq <= *done || seq > (is_send ? obj->sent : obj->received))
+		FAIL("completion %u after %u", seq, *done);
+	*done = seq;
+}
+
+static void op_poll(struct worker *w)
+{
+	struct obj *cq = pick(w, CQ, true);
+	struct ibv_wc wc[16];
+	int i, n, rounds;
+
+	if (!cq)
+		return;
+	for (rounds = 0; rounds < 16; rounds++) {
+		n = ibv_poll_cq(cq->p, ARRAY_SIZE(wc), wc);
+		if (n < 0)
+			FAIL("poll: %d", n);
+		for (i = 0; i < n; i++)
+			check_wc(cq, &wc[i]);
+		atomic_fetch_add(&completions, n);
+		if (n < (int)ARRAY_SIZE(wc))
+			break;
+	}
+}
+
+/* ---- the rest -------------------------------------------------------------------------- */
+
+static void op_notify(struct worker *w)
+{
+	struct obj *cq = pick(w, CQ, true);
+
+	if (cq && ibv_req_notify_cq(cq->p, below(w, 2)))
+		FAIL("req_notify_cq: %s", strerror(errno));
+}
+
+static void op_query(struct worker *w)
+{
+	struct obj *qp = pick(w, QP, true);
+
+	if (qp)
+		query(qp);
+}
+
+static void op_srq(struct worker *w)
+{
+	struct obj *srq = pick(w, SRQ, true);
+	struct ibv_srq_attr attr = { .srq_limit = below(w, SRQ_WR) };
+	int err;
+
+	if (!srq)
+		return;
+	err = ibv_modify_srq(srq->p, &attr, IBV_SRQ_LIMIT);
+	if (!err)
+		err = ibv_query_srq(srq->p, &attr);
+	if (err || attr.max_wr < SRQ_WR)
+		FAIL("SRQ: %s, %u requests", strerror(err), attr.max_wr);
+}
+
+static void one(struct worker *w)
+{
+	uint32_t what = below(w, 100);
+
+	if (what < 22)
+		op_create(w, below(w, 3) ? (int)below(w, KINDS) : QP);
+	else if (what < 34)
+		op_destroy(w, below(w, KINDS));
+	else if (what < 44)
+		op_connect(w);
+	else if (what < 50)
+		op_modify(w);
+	else if (what < 70)
+		op_send(w);
+	else if (what < 82)
+		op_recv(w);
+	else if (what < 94)
+		op_poll(w);
+	else if (what < 96)
+		op_notify(w);
+	else if (what < 98)
+		op_query(w);
+	else
+		op_srq(w);
+	unlock_all(w);
+}
+
+static void *work(void *arg)
+{
+	struct worker *w = arg;
+	long i;
+
+	for (i = 0; i < w->ops; i++)
+		one(w);
+	return NULL;
+}
+
+/* Takes events as they come: destroy waits until they have been acknowledged. */
+static void *watch(void *arg)
+{
+	struct pollfd fds[] = {
+		{ .fd = nic->ctx->async_fd, .events = POLLIN },
+		{ .fd = channel->fd, .events = POLLIN },
+	};
+	struct ibv_async_event event;
+	struct ibv_cq *cq;
+	void *context;
+
+	while (!stopping) {
+		if (poll(fds, ARRAY_SIZE(fds), 20) <= 0)
+			continue;
+		if (!ibv_get_async_event(nic->ctx, &event))
+			ibv_ack_async_event(&event);
+		if (!ibv_get_cq_event(channel, &cq, &context))
+			ibv_ack_cq_events(cq, 1);
+	}
+	return arg;
+}
+
+static void set_nonblocking(int fd)
+{
+	REQUIRE(!fcntl(fd, F_SETFL, fcntl(fd, F_GETFL) | O_NONBLOCK));
+}
+
+/* All of it, those first that are made of others. */
+static void clean_up(void)
+{
+	int slot, err;
+
+	for (slot = SLOTS - 1; slot >= 0; slot--) {
+		if (!objs[slot].p)
+			continue;
+		err = destroy(&objs[slot]);
+		if (err)
+			FAIL("at the end: a %s: %s",
+			     kind_names[objs[slot].kind], strerror(err));
+		dead(&objs[slot]);
+	}
+}
+
+static long setting(const char *name, long otherwise)
+{
+	const char *value = getenv(name);
+
+	return value && *value ? atol(value) : otherwise;
+}
+
+enum ending { CLEANS_UP, LEAVES, IS_KILLED, ENDINGS };
+
+static void process(long seed, int number, long threads, long ops)
+{
+	struct worker *workers = calloc(threads, sizeof(*workers));
+	pthread_t watcher;
+	int slot = 0, i;
+	enum kind kind;
+
+	nic = nic_open(options.device);
+	channel = ibv_create_comp_channel(nic->ctx);
+	REQUIRE(workers && channel);
+	set_nonblocking(nic->ctx->async_fd);
+	set_nonblocking(channel->fd);
+	for (kind = 0; kind < KINDS; kind++) {
+		for (i = 0; i < slots_of[kind]; i++, slot++) {
+			pthread_mutex_init(&objs[slot].lock, NULL);
+			objs[slot].kind = kind;
+			objs[slot].slot = slot;
+			if (kind != MR)
+				continue;
+			objs[slot].mem = mmap(NULL, MR_LEN,
+					      PROT_READ | PROT_WRITE,
+					      MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+			REQUIRE(objs[slot].mem != MAP_FAILED);
+		}
+	}
+	REQUIRE_EQ(slot, SLOTS);
+	REQUIRE(!pthread_create(&watcher, NULL, watch, NULL));
+	for (i = 0; i < threads; i++) {
+		workers[i].random = (seed * 1000 + number * 100 + i + 1) *
+				    0x9e3779b97f4a7c15ull;
+		workers[i].ops = ops;
+		REQUIRE(!pthread_create(&workers[i].thread, NULL, work,
+					&workers[i]));
+	}
+	for (i = 0; i < threads; i++)
+		pthread_join(workers[i].thread, NULL);
+	if (number % ENDINGS == IS_KILLED)
+		kill(getpid(), SIGKILL);
+	if (number % ENDINGS == LEAVES)
+		_exit(EXIT_SUCCESS);
+	clean_up();
+	atomic_store(&stopping, true);
+	pthread_join(watcher, NULL);
+	REQUIRE(!ibv_destroy_comp_channel(channel));
+	REQUIRE(!ibv_dealloc_pd(nic->pd));
+	REQUIRE(!ibv_close_device(nic->ctx));
+	printf("# process %d: %ld completions\n", number, completions);
+	fflush(stdout);
+	_exit(EXIT_SUCCESS);
+}
+
+static void random_life(void)
+{
+	long seed = setting("LIFECYCLE_SEED", 1);
+	long ops = setting("LIFECYCLE_OPS", 600);
+	long processes = setting("LIFECYCLE_PROCESSES", 3);
+	long threads = setting("LIFECYCLE_THREADS", 3);
+	int status, i;
+	pid_t *pids = calloc(processes, sizeof(*pids));
+
+	alarm((30 + ops / 20) * slow_factor());
+	printf("# replay: LIFECYCLE_SEED=%ld LIFECYCLE_OPS=%ld LIFECYCLE_PROCESSES=%ld LIFECYCLE_THREADS=%ld\n",
+	       seed, ops, processes, threads);
+	fflush(stdout);
+	for (i = 0; i < processes; i++) {
+		pids[i] = fork();
+		REQUIRE(pids[i] >= 0);
+		if (!pids[i]) {
+			alarm((30 + ops / 20) * slow_factor());
+			process(seed, i, threads, ops / processes / threads + 1);
+		}
+	}
+	for (i = 0; i < processes; i++) {
+		REQUIRE(waitpid(pids[i], &status, 0) == pids[i]);
+		if (WIFSIGNALED(status) && WTERMSIG(status) == SIGKILL &&
+		    i % ENDINGS == IS_KILLED)
+			continue;
+		if (WIFSIGNALED(status))
+			FAIL("process %d: signal %d", i, WTERMSIG(status));
+		if (WEXITSTATUS(status))
+			_exit(EXIT_FAILURE);	/* it has said why */
+	}
+}
+
+/* The device does for others what it did before. */
+static void serves_as_before(void)
+{
+	struct end a, b;
+	struct buf from, to;
+	struct ibv_sge sge, into;
+	struct ibv_send_wr wr;
+
+	pair_make(&a, &b, &config_default);
+	from = buf_make(a.nic->pd, MAX_MSG, ACCESS_ALL);
+	to = buf_make(b.nic->pd, MAX_MSG, ACCESS_ALL);
+	fill(from.p, from.len, 7);
+	into = sge_of(&to, 0, MAX_MSG);
+	post_recv(&b, 2, &into, 1);
+	sge = sge_of(&from, 0, MAX_MSG);
+	wr = wr_send(1, &sge, 1);
+	post(&a, &wr);
+	wait_ok(a.scq, 1, IBV_WC_SEND);
+	wait_ok(b.rcq, 2, IBV_WC_RECV);
+	check_fill(to.p, to.len, 7);
+}
+
+static const struct test tests[] = {
+	{ "random_life", random_life },
+	{ "serves_as_before", serves_as_before },
+	{ NULL }
+};
+
+int main(int argc, char **argv)
+{
+	return util_main(tests, argc, argv);
+}
