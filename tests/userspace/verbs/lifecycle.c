@@ -29,7 +29,7 @@
 
 enum kind { PD, CQ, SRQ, MR, AH, QP, KINDS };
 
-static const int slots_of[KINDS] = { 4, 8, 4, 12, 4, 16 };
+static const int slots_of[KINDS] = { 2, 8, 4, 12, 4, 18 };
 static const char *const kind_names[KINDS] = {
 	"PD", "CQ", "SRQ", "MR", "AH", "QP"
 };
@@ -83,7 +83,7 @@ struct worker {
 	pthread_t thread;
 	uint64_t random;
 	long ops;
-	struct obj *locked[16];
+	struct obj *locked[24];
 	int nr_locked;
 };
 
@@ -91,7 +91,7 @@ static struct obj objs[SLOTS];
 static struct nic *nic;
 static struct ibv_comp_channel *channel;
 static atomic_bool stopping;
-static atomic_long completions;
+static atomic_long completions, successes;
 
 /* ---- chance --------------------------------------------------------------- */
 
@@ -241,6 +241,8 @@ static void *make_qp(struct worker *w, struct obj *obj, struct obj *parents[])
 static void op_create(struct worker *w, enum kind kind)
 {
 	static const int rights[] = {
+		ACCESS_ALL | IBV_ACCESS_REMOTE_ATOMIC,
+		ACCESS_ALL | IBV_ACCESS_REMOTE_ATOMIC,
 		ACCESS_ALL | IBV_ACCESS_REMOTE_ATOMIC, ACCESS_ALL,
 		IBV_ACCESS_LOCAL_WRITE, 0,
 	};
@@ -395,8 +397,9 @@ static bool is_legal(const struct obj *qp, enum ibv_qp_state to)
 {
 	switch (to) {
 	case IBV_QPS_RESET:
-	case IBV_QPS_ERR:
 		return true;
+	case IBV_QPS_ERR:
+		return qp->state != IBV_QPS_RESET;
 	case IBV_QPS_INIT:
 		return qp->state == IBV_QPS_RESET || qp->state == IBV_QPS_INIT;
 	case IBV_QPS_RTR:
@@ -472,21 +475,20 @@ static void op_modify(struct worker *w)
 }
 
 /* Two of a kind, or one with itself: from the beginning to RTS. */
-static void op_connect(struct worker *w)
+static bool connect_two(struct worker *w, struct obj *ends[2])
 {
 	struct obj *a = pick(w, QP, true), *b;
-	struct obj *ends[2];
 	int i;
 
 	if (!a)
-		return;
+		return false;
 	b = chance(w, 80) ? pick(w, QP, true) : a;
 	if (!b || b->type != a->type)
 		b = a;
 	ends[0] = a;
 	ends[1] = b;
 	if (!lock_parents(w, a) || !lock_parents(w, b))
-		return;
+		return false;
 	for (i = 0; i < (a == b ? 1 : 2); i++) {
 		struct ibv_qp *peer = ends[!i]->p;
 
@@ -495,15 +497,45 @@ static void op_connect(struct worker *w)
 		to_state(ends[i], IBV_QPS_RTR, peer->qp_num);
 		to_state(ends[i], IBV_QPS_RTS, 0);
 	}
+	return true;
+}
+
+static void op_connect(struct worker *w)
+{
+	struct obj *ends[2];
+
+	connect_two(w, ends);
 }
 
 /* ---- requests --------------------------------------------------------------------- */
 
-/* Some region's memory, by a key that it has, or had. */
-static struct ibv_sge any_sge(struct worker *w, uint32_t max)
+/* A region in a protection domain. */
+static struct obj *region_of(struct worker *w, const struct obj *pd)
 {
-	struct obj *mr = slot_of(MR, below(w, slots_of[MR]));
+	int first = below(w, slots_of[MR]), i;
+
+	for (i = 0; i < slots_of[MR]; i++) {
+		struct obj *mr = slot_of(MR, (first + i) % slots_of[MR]);
+		int before = w->nr_locked;
+
+		if (!try_lock(w, mr))
+			continue;
+		if (mr->p && mr->parents[0] == pd)
+			return mr;
+		if (w->nr_locked > before)
+			pthread_mutex_unlock(&w->locked[--w->nr_locked]->lock);
+	}
+	return NULL;
+}
+
+/* Memory of @mr or, if that is NULL, of any, by a key that it has, or had. */
+static struct ibv_sge any_sge(struct worker *w, const struct obj *mr,
+			      uint32_t max)
+{
 	uint32_t len = below(w, max + 1);
+
+	if (!mr)
+		mr = slot_of(MR, below(w, slots_of[MR]));
 
 	return (struct ibv_sge){
 		.addr = (uintptr_t)mr->mem + below(w, MR_LEN - len),
@@ -517,24 +549,25 @@ static uint64_t id_of(const struct obj *obj, uint32_t seq)
 	       (obj->life & ID_GEN) << ID_GEN_SHIFT | (seq & ID_SEQ);
 }
 
-static void op_send(struct worker *w)
+/* From @local to @remote; NULL: whatever that leads to. */
+static void post_one_send(struct worker *w, struct obj *qp,
+			  const struct obj *local, const struct obj *remote)
 {
 	static const enum ibv_wr_opcode opcodes[] = {
 		IBV_WR_SEND, IBV_WR_SEND_WITH_IMM, IBV_WR_RDMA_WRITE,
 		IBV_WR_RDMA_WRITE_WITH_IMM, IBV_WR_RDMA_READ,
 		IBV_WR_ATOMIC_CMP_AND_SWP, IBV_WR_ATOMIC_FETCH_AND_ADD,
 	};
-	struct obj *qp = pick(w, QP, true), *mr;
+	const struct obj *mr = remote;
 	struct ibv_send_wr wr = {}, *bad;
 	struct ibv_sge sge;
 	bool may_post;
 	int nr, err;
 
-	if (!qp)
-		return;
 	nr = qp->type == IBV_QPT_RC ? 7 : qp->type == IBV_QPT_UC ? 4 : 2;
-	sge = any_sge(w, qp->type == IBV_QPT_UD ? 1024 : MAX_MSG);
-	mr = slot_of(MR, below(w, slots_of[MR]));
+	sge = any_sge(w, local, qp->type == IBV_QPT_UD ? 1024 : MAX_MSG);
+	if (!mr)
+		mr = slot_of(MR, below(w, slots_of[MR]));
 	wr.opcode = opcodes[below(w, nr)];
 	wr.sg_list = &sge;
 	wr.num_sge = 1;
@@ -575,15 +608,22 @@ static void op_send(struct worker *w)
 		FAIL("post_send in state %d: %s", qp->state, strerror(err));
 }
 
-static void op_recv(struct worker *w)
+static void op_send(struct worker *w)
 {
-	struct obj *qp = pick(w, QP, true), *owner;
-	struct ibv_sge sge = any_sge(w, MAX_MSG);
+	struct obj *qp = pick(w, QP, true);
+
+	if (qp)
+		post_one_send(w, qp, NULL, NULL);
+}
+
+static void post_one_recv(struct worker *w, struct obj *qp,
+			  const struct obj *mr)
+{
+	struct ibv_sge sge = any_sge(w, mr, MAX_MSG);
+	struct obj *owner;
 	struct ibv_recv_wr wr = { .sg_list = &sge, .num_sge = 1 }, *bad;
 	int err;
 
-	if (!qp)
-		return;
 	owner = qp->parents[3] ? qp->parents[3] : qp;
 	if (!try_lock(w, owner))
 		return;
@@ -597,6 +637,35 @@ static void op_recv(struct worker *w)
 	err = ibv_post_recv(qp->p, &wr, &bad);
 	if (qp->state == IBV_QPS_RESET ? err != EINVAL : err && err != ENOMEM)
 		FAIL("post_recv in state %d: %s", qp->state, strerror(err));
+}
+
+static void op_recv(struct worker *w)
+{
+	struct obj *qp = pick(w, QP, true);
+	int nr = 1 + below(w, 4);
+
+	while (qp && nr--)
+		post_one_recv(w, qp, NULL);
+}
+
+/* Requests that succeed, unless somebody takes something away meanwhile. */
+static void op_exchange(struct worker *w)
+{
+	struct obj *ends[2], *regions[2];
+	int i, nr;
+
+	if (!connect_two(w, ends))
+		return;
+	for (i = 0; i < 2; i++) {
+		regions[i] = region_of(w, ends[i]->parents[0]);
+		if (!regions[i])
+			return;
+		for (nr = 0; nr < 8; nr++)
+			post_one_recv(w, ends[i], regions[i]);
+	}
+	for (i = 0; i < 2; i++)
+		for (nr = 1 + below(w, 8); nr; nr--)
+			post_one_send(w, ends[i], regions[i], regions[!i]);
 }
 
 /* ---- completions ---------------------------------------------------------------------- */
@@ -668,8 +737,10 @@ static void op_poll(struct worker *w)
 		n = ibv_poll_cq(cq->p, ARRAY_SIZE(wc), wc);
 		if (n < 0)
 			FAIL("poll: %d", n);
-		for (i = 0; i < n; i++)
+		for (i = 0; i < n; i++) {
 			check_wc(cq, &wc[i]);
+			successes += !wc[i].status;
+		}
 		atomic_fetch_add(&completions, n);
 		if (n < (int)ARRAY_SIZE(wc))
 			break;
@@ -713,17 +784,19 @@ static void one(struct worker *w)
 {
 	uint32_t what = below(w, 100);
 
-	if (what < 22)
+	if (what < 8)
+		op_exchange(w);
+	else if (what < 20)
 		op_create(w, below(w, 3) ? (int)below(w, KINDS) : QP);
-	else if (what < 34)
+	else if (what < 26)
 		op_destroy(w, below(w, KINDS));
-	else if (what < 44)
+	else if (what < 30)
 		op_connect(w);
-	else if (what < 50)
+	else if (what < 34)
 		op_modify(w);
-	else if (what < 70)
+	else if (what < 55)
 		op_send(w);
-	else if (what < 82)
+	else if (what < 70)
 		op_recv(w);
 	else if (what < 94)
 		op_poll(w);
@@ -734,6 +807,25 @@ static void one(struct worker *w)
 	else
 		op_srq(w);
 	unlock_all(w);
+}
+
+/* So that there is something to be used from the beginning. */
+static void populate(struct worker *w)
+{
+	static const int nr[KINDS] = { 1, 2, 1, 8, 2, 8 };
+	enum kind kind;
+	int i;
+
+	for (kind = 0; kind < KINDS; kind++) {
+		for (i = 0; i < nr[kind]; i++) {
+			op_create(w, kind);
+			unlock_all(w);
+		}
+	}
+	for (i = 0; i < 8; i++) {
+		op_connect(w);
+		unlock_all(w);
+	}
 }
 
 static void *work(void *arg)
@@ -825,6 +917,8 @@ static void process(long seed, int number, long threads, long ops)
 	}
 	REQUIRE_EQ(slot, SLOTS);
 	REQUIRE(!pthread_create(&watcher, NULL, watch, NULL));
+	workers[0].random = seed * 1000 + number + 1;
+	populate(&workers[0]);
 	for (i = 0; i < threads; i++) {
 		workers[i].random = (seed * 1000 + number * 100 + i + 1) *
 				    0x9e3779b97f4a7c15ull;
@@ -844,7 +938,8 @@ static void process(long seed, int number, long threads, long ops)
 	REQUIRE(!ibv_destroy_comp_channel(channel));
 	REQUIRE(!ibv_dealloc_pd(nic->pd));
 	REQUIRE(!ibv_close_device(nic->ctx));
-	printf("# process %d: %ld completions\n", number, completions);
+	printf("# process %d: %ld completions, %ld of them successful\n", number,
+	       completions, successes);
 	fflush(stdout);
 	_exit(EXIT_SUCCESS);
 }

@@ -1,0 +1,23 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
+#
+# What a device says of itself is the table of docs/verbs.md, no more and no less.
+# About 3 s.
+. "$(dirname "$0")/lib.sh"
+
+at_exit ip netns del $ns_a
+run ip netns add $ns_a
+run in_a ip link set lo up
+add_device shca_a lo $ns_a
+
+# shellcheck disable=SC2016 # backticks of the table
+documented() {
+	sed -n '/^## What a device says of itself/,/^## [^W]/s/^| `\([^`]*\)` | \([^|]*[^ |]\) *|.*/\1 \2/p' \
+		"$test_programs/docs/verbs.md" | sort
+}
+same() {
+	documented >/tmp/documented && in_a "$test_programs/caps" shca_a | sort >/tmp/reported
+	wc -l </tmp/reported
+	[ -s /tmp/reported ] && diff /tmp/documented /tmp/reported
+}
+check table_is_what_the_device_says same
