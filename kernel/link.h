@@ -53,6 +53,18 @@ struct shca_av {
 };
 
 /**
+ * shca_roce_wc_sl() - the SL in the completion of a datagram
+ *
+ * RoCE packets have none.  ConnectX says there what the packet was: 8, it had a
+ * UDP header, with 1, over IPv6, or 2, over IPv4; and UCX relies on it to find the
+ * destination's address in the first 40 bytes.
+ */
+static inline u8 shca_roce_wc_sl(bool ipv4)
+{
+	return 8 | (ipv4 ? 2 : 1);
+}
+
+/**
  * struct shca_route - a route remembered for one address vector
  *
  * @busy: transmissions in a row that found the queue below full.

@@ -65,8 +65,14 @@ static int shca_roce_av_init(struct shca_dev *dev,
 		return -EINVAL;
 	memset(av, 0, sizeof(*av));
 	av->link = SHCA_LINK_ROCE;
-	/* An SL has four bits, a priority of Ethernet's three: as mlx5 does. */
-	av->sl = rdma_ah_get_sl(attr) & 7;
+	/*
+	 * An SL has four bits, a priority of Ethernet's three.  With the fourth
+	 * it is that of a completion (shca_roce_wc_sl()), for an answer: it says
+	 * nothing about priority.
+	 */
+	av->sl = rdma_ah_get_sl(attr);
+	if (av->sl > 7)
+		av->sl = 0;
 	switch (rdma_gid_attr_network_type(sgid)) {
 	case RDMA_NETWORK_IPV4:
 		av->roce.ipv4 = true;

@@ -44,6 +44,7 @@
  * @snet:	where it arrived
  * @in:		the skb
  * @ce:		it is marked as having met congestion
+ * @sl:		what a datagram's completion says (link.h)
  * @qp:		for which the packet before was, with a reference; or NULL
  * @path_ok:	that one may receive it (connected QPs; others ask per packet)
  * @nr:		packets that have been checked, all for the same side of @qp
@@ -55,6 +56,7 @@ struct shca_rx_walk {
 	struct shca_net *snet;
 	struct shca_rx_skb in;
 	bool ce;
+	u8 sl;
 	struct shca_qp *qp;
 	bool path_ok;
 	bool response;
@@ -338,7 +340,9 @@ static void shca_rx_one(struct shca_rx_walk *rx, const struct shca_rx_seg *seg)
 		shca_count_stray(rx->snet, rx->in.skb, SHCA_CNT_RX_SHORT);
 		return;
 	}
-	*pkt = (struct shca_pkt){ .path = { .port = 1, .grh_present = true } };
+	*pkt = (struct shca_pkt){
+		.path = { .port = 1, .grh_present = true, .sl = rx->sl },
+	};
 	parse = shca_hdr_parse(pkt, hdr, avail, seg->len);
 	if (unlikely(!shca_rx_same_qp(rx, pkt))) {
 		shca_rx_turn(rx, shca_rx_find(rx, pkt));
@@ -385,6 +389,7 @@ static void shca_rx_packets(struct shca_net *snet, struct shca_qp *qp,
 	rx.snet = snet;
 	rx.in = (struct shca_rx_skb){ .skb = skb };
 	rx.ce = shca_is_ce(skb);
+	rx.sl = shca_roce_wc_sl(skb->protocol == htons(ETH_P_IP));
 	rx.qp = qp;
 	rx.path_ok = false;
 	rx.nr = 0;

@@ -18,8 +18,8 @@ struct shca_send_wr;
  * struct shca_path_info - L2 and L3, filled by the link of the port
  *
  * @pkey_index: QP1: the entry that the packet's P_Key matched.
- * RoCE fills zeros, grh_present, and @vlan of a datagram's destination address
- * (SHCA_VLAN_NONE: untagged).  @ecn_ce is the congestion-experienced
+ * RoCE fills zeros, grh_present, @vlan of a datagram's destination address
+ * (SHCA_VLAN_NONE: untagged), and @sl (link.h).  @ecn_ce is the congestion-experienced
  * mark of a received packet.
  */
 struct shca_path_info {
