@@ -368,6 +368,7 @@ static void shca_cq_move(const struct shca_cq *cq, struct shca_cqe *ring,
 	for (; from != to; from++) {
 		struct shca_cqe *cqe = &ring[from & (entries - 1)];
 
+		/* What was consumed may be written anew: copied for nothing. */
 		*cqe = data_race(cq->ring[from & (cq->entries - 1)]);
 		cqe->seq = from + 1;
 	}

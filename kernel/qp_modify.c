@@ -51,10 +51,13 @@ static int shca_qp_check(struct shca_qp *qp, const struct ib_qp_attr *attr,
 	if ((mask & IB_QP_DEST_QPN) && attr->dest_qp_num > 0xffffff)
 		return -EINVAL;
 	/* A connection has one peer. */
-	if (mask & IB_QP_AV &&
-	    rdma_is_multicast_addr((struct in6_addr *)
-				   rdma_ah_read_grh(&attr->ah_attr)->dgid.raw))
-		return -EINVAL;
+	if (mask & IB_QP_AV) {
+		const struct ib_global_route *grh =
+			rdma_ah_read_grh(&attr->ah_attr);
+
+		if (rdma_is_multicast_addr((struct in6_addr *)grh->dgid.raw))
+			return -EINVAL;
+	}
 	/* The RDMA core refuses alternate paths on RoCE ports; none is kept. */
 	if (mask & (IB_QP_ALT_PATH | IB_QP_PATH_MIG_STATE))
 		if ((mask & IB_QP_ALT_PATH) ||

@@ -36,7 +36,7 @@ enum shca_recv_status shca_rq_fetch(void *ctx, struct shca_recv_wr *wr)
 /* ---- responses ----------------------------------------------------------- */
 
 /*
- * Whose completion it is is told by the SRQ's number: the request may have been
+ * The SRQ's number tells whose completion it is: the request may have been
  * taken from it a while ago.  One that has gone completes nothing.
  */
 static bool shca_rq_post_xrc(struct shca_qp *qp, const struct shca_wc *wc)

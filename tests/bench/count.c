@@ -259,8 +259,8 @@ int main(int argc, char **argv)
 	int i, n, reps;
 
 	if (argc != 9) {
-		fputs("usage: count DEVICE GID PEER GID OPERATION SIZE MTU "
-		      "REPETITIONS\n", stderr);
+		fputs("usage: count DEVICE GID PEER GID OPERATION SIZE MTU REPETITIONS\n",
+		      stderr);
 		return 2;
 	}
 	options.device = argv[1];

@@ -8,7 +8,7 @@
 . "$(dirname "$0")/lib.sh"
 . "$(dirname "$0")/scenario"
 
-make_pair
+make_pair 1500
 for program in qp_ex cq_ex cq_size domains; do
 	verbs auto "$program" -d shca_a -f 4
 done

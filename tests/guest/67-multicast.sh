@@ -50,7 +50,7 @@ killed_member() {
 # IPv6 addresses go with the link, and where an MTU is too small for them
 addresses_again() {
 	run in_b ip -6 addr replace $ip6_b/64 dev veth_b nodad
-	for address in $ip4_b $ip6_b; do run wait_for 10 gid_index shca_b $address; done
+	for address in $ip4_b $ip6_b; do run wait_for 10 gid_index shca_b "$address"; done
 }
 
 for family in 4 6; do
@@ -120,7 +120,7 @@ for side in a b; do
 	if [ $side = a ]; then host=1; else host=2; fi
 	run configure shca-$side sw_$side 10.81.0.$host fd81::$host
 	add_device shca_sw_$side sw_$side shca-$side
-	for address in 10.81.0.$host fd81::$host; do run wait_for 10 gid_index shca_sw_$side $address; done
+	for address in 10.81.0.$host fd81::$host; do run wait_for 10 gid_index "shca_sw_$side" "$address"; done
 done
 mdb() { ip netns exec shca-sw bridge mdb show dev br0 | grep -q "port port_b grp $(group_of "$1")\\b"; }
 for family in 4 6; do

@@ -115,7 +115,7 @@ static void send_and_send_imm(void)
 
 static void inline_data(void)
 {
-	const char text[] = "0123456789abcdefghijklmnopqrstuvwxyz";
+	static const char text[] = "0123456789abcdefghijklmnopqrstuvwxyz";
 	struct ibv_data_buf list[] = {
 		{ (void *)text, 10 }, { NULL, 0 }, { (void *)(text + 10), 15 },
 	};
