@@ -441,6 +441,59 @@ static void what_cannot_be_made(void)
 	REQUIRE_ERRNO(ibv_open_qp(nic_b()->ctx, &open_attr), EINVAL);
 }
 
+/*
+ * The SRQ of other QPs may have a protection domain of its own, too: receives are
+ * of that one, what the peer reaches by its keys is of the QP's.
+ */
+static void basic_srq_has_a_domain_of_its_own(void)
+{
+	struct ibv_srq_init_attr init_srq = { .attr = { .max_wr = 4, .max_sge = 1 } };
+	struct config config = config_default;
+	struct ibv_qp_init_attr init = {
+		.qp_type = IBV_QPT_RC,
+		.cap = { .max_send_wr = 4, .max_send_sge = 1 },
+	};
+	struct end a = end_make(nic_a(), &config), b = end_make(nic_b(), &config);
+	struct ibv_pd *pd = ibv_alloc_pd(nic_b()->ctx);
+	struct buf from = buf_make(nic_a()->pd, SLOT, ACCESS_ALL), at, wrong;
+	struct ibv_recv_wr recv = { .num_sge = 1 }, *bad;
+	struct ibv_sge sge;
+	struct ibv_send_wr wr;
+	int i;
+
+	REQUIRE(pd);
+	init.srq = ibv_create_srq(pd, &init_srq);
+	REQUIRE(init.srq);
+	init.send_cq = b.scq;
+	init.recv_cq = b.rcq;
+	REQUIRE_EQ(ibv_destroy_qp(b.qp), 0);
+	b.qp = ibv_create_qp(nic_b()->pd, &init);
+	REQUIRE(b.qp);
+	pair_connect(&a, &b);
+	at = buf_make(pd, SLOT, ACCESS_ALL);
+	wrong = buf_make(nic_b()->pd, SLOT, ACCESS_ALL);
+	fill(from.p, LEN, 1);
+	for (i = 0; i < 2; i++) {
+		recv.wr_id = i;
+		recv.sg_list = &sge;
+		sge = sge_of(i ? &wrong : &at, 0, SLOT);
+		REQUIRE_EQ(ibv_post_srq_recv(init.srq, &recv, &bad), 0);
+	}
+	sge = sge_of(&from, 0, LEN);
+	wr = wr_rdma(0, IBV_WR_RDMA_WRITE, &sge, 1, (uintptr_t)wrong.p,
+		     wrong.mr->rkey);
+	post(&a, &wr);
+	wait_ok(a.scq, 0, IBV_WC_RDMA_WRITE);
+	wr = wr_send(1, &sge, 1);
+	post(&a, &wr);
+	wait_ok(a.scq, 1, IBV_WC_SEND);
+	wait_ok(b.rcq, 0, IBV_WC_RECV);
+	check_fill(at.p, LEN, 1);
+	post(&a, &wr);
+	wait_status(a.scq, 1, IBV_WC_REM_OP_ERR);
+	wait_status(b.rcq, 1, IBV_WC_LOC_PROT_ERR);
+}
+
 /* ---- events, order of destruction ---------------------------------------------------- */
 
 static void limit_of_an_srq_is_told(void)
@@ -574,6 +627,7 @@ static const struct test tests[] = {
 	TEST(no_receive_at_that_srq),
 	TEST(nothing_is_posted_where_no_ring_is),
 	TEST(what_cannot_be_made),
+	TEST(basic_srq_has_a_domain_of_its_own),
 	TEST(limit_of_an_srq_is_told),
 	TEST(what_is_in_use_is_not_destroyed),
 	TEST(responder_outlives_its_maker),
