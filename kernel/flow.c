@@ -220,8 +220,8 @@ static void shca_flow_to_qp(struct shca_qp *qp, struct sk_buff *skb)
 		.path = { .port = 1, .vlan = SHCA_VLAN_NONE },
 	};
 
-	shca_count(qp->dev, RX_PKTS);
-	shca_count_n(qp->dev, RX_BYTES, skb->len);
+	shca_count(qp, RX_PKTS);
+	shca_count_n(qp, RX_BYTES, skb->len);
 	shca_rq_rx(qp, &pkt, 1);
 	shca_mem_forget(&in.mr);
 }

@@ -38,12 +38,13 @@ static bool shca_raw_fits(const struct net_device *ndev,
 	return skb->len <= READ_ONCE(ndev->mtu) + hdr;
 }
 
-static void shca_raw_out(struct shca_dev *dev, struct sk_buff *skb)
+static void shca_raw_out(struct shca_qp *qp, struct sk_buff *skb)
 {
+	struct shca_dev *dev = qp->dev;
 	int err;
 
 	if (!shca_raw_fits(dev->ndev, skb)) {
-		shca_count(dev, TX_DROP);
+		shca_count(qp, TX_DROP);
 		kfree_skb(skb);
 		return;
 	}
@@ -51,7 +52,7 @@ static void shca_raw_out(struct shca_dev *dev, struct sk_buff *skb)
 		return;
 	err = dev_queue_xmit(skb);
 	if (unlikely(net_xmit_eval(err)))
-		shca_count(dev, TX_DROP);
+		shca_count(qp, TX_DROP);
 }
 
 /* Return: SHCA_MEM_OK, also where the frame is lost; or why there is no payload. */
@@ -67,7 +68,7 @@ static enum shca_mem_status shca_raw_send(struct shca_qp *qp,
 	skb = alloc_skb(room + pkt->paylen + ndev->needed_tailroom,
 			GFP_ATOMIC | __GFP_NOWARN);
 	if (!skb) {
-		shca_count(qp->dev, TX_NO_MEM);
+		shca_count(qp, TX_NO_MEM);
 		return SHCA_MEM_OK;
 	}
 	skb_reserve(skb, room);
@@ -83,10 +84,10 @@ static enum shca_mem_status shca_raw_send(struct shca_qp *qp,
 	skb->protocol = eth_hdr(skb)->h_proto;
 	if (!eth_proto_is_802_3(skb->protocol))
 		skb->protocol = htons(ETH_P_802_2);
-	shca_count(qp->dev, TX_PKTS);
-	shca_count_n(qp->dev, TX_BYTES, skb->len);
+	shca_count(qp, TX_PKTS);
+	shca_count_n(qp, TX_BYTES, skb->len);
 	trace_shca_tx(qp->qpn, pkt);
-	shca_raw_out(qp->dev, skb);
+	shca_raw_out(qp, skb);
 	return SHCA_MEM_OK;
 }
 

@@ -26,6 +26,15 @@ int shca_query_device_ex(struct ibv_context *ibctx,
 		 "%u.%u.%u", (unsigned int)(fw_ver >> 32) & 0xffff,
 		 (unsigned int)(fw_ver >> 16) & 0xffff,
 		 (unsigned int)fw_ver & 0xffff);
+	/* Not in the common response. */
+	if (attr_size >= offsetof(struct ibv_device_attr_ex,
+				  packet_pacing_caps) +
+			 sizeof(attr->packet_pacing_caps)) {
+		attr->packet_pacing_caps.qp_rate_limit_min = 1;
+		attr->packet_pacing_caps.qp_rate_limit_max = UINT32_MAX;
+		attr->packet_pacing_caps.supported_qpts =
+			1u << IBV_QPT_RAW_PACKET;
+	}
 	return 0;
 }
 

@@ -61,7 +61,7 @@ for family in 4 6; do
 	check "joined.ipv$family" joined veth_b $family
 	run in_b ip link set veth_b down
 	run in_b ip link set veth_b up
-	check "joined_after_down_and_up.ipv$family" joined veth_b $family
+	check "joined_after_down_and_up.ipv$family" wait_for 5 joined veth_b $family
 	check "member_ends.ipv$family" end_member
 	check "left.ipv$family" left veth_b $family
 	run start_member $family

@@ -583,8 +583,14 @@ static void rate_is_limited(void)
 	enum { NR = 50, KBPS = 1000 };	/* 50 times 8 ms */
 	struct ibv_qp_rate_limit_attr limit = { .rate_limit = KBPS };
 	struct side a = side_make(nic_a());
+	struct ibv_device_attr_ex attr;
 	int ms;
 
+	REQUIRE_EQ(ibv_query_device_ex(nic_a()->ctx, NULL, &attr), 0);
+	REQUIRE(attr.packet_pacing_caps.supported_qpts &
+		1u << IBV_QPT_RAW_PACKET);
+	REQUIRE(attr.packet_pacing_caps.qp_rate_limit_min <= KBPS &&
+		attr.packet_pacing_caps.qp_rate_limit_max >= KBPS);
 	make4(a.mem.p);
 	REQUIRE_EQ(ibv_modify_qp_rate_limit(a.qp, &limit), 0);
 	ms = time_of_frames(&a, NR);
