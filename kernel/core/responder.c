@@ -675,6 +675,18 @@ static void resp_dup_ack(struct shca_resp *resp, u32 psn)
 		resp_owe_ack(resp, last);
 }
 
+/*
+ * Is a part of it new?  On the direct path a packet that is sent again may end
+ * where several ended on the wire, of which only the first came.  It is dropped,
+ * but the requester must hear of those that came, or it repeats this for ever.
+ */
+static bool resp_is_half_new(const struct shca_resp *resp,
+			     const struct shca_pkt *pkt)
+{
+	return shca_psn_diff(shca_psn_add(pkt->psn, pkt->span),
+			     resp->epsn) >= 0;
+}
+
 static enum shca_rx resp_duplicate(struct shca_resp *resp,
 				   const struct shca_pkt *pkt)
 {
@@ -686,7 +698,7 @@ static enum shca_rx resp_duplicate(struct shca_resp *resp,
 		return resp_dup_read(resp, pkt);
 	if (flags & SHCA_OPF_ATOMIC)
 		resp_dup_atomic(resp, pkt);
-	else if (pkt->ackreq)
+	else if (pkt->ackreq || resp_is_half_new(resp, pkt))
 		resp_dup_ack(resp, pkt->psn);
 	return SHCA_RX_DUPLICATE;
 }
