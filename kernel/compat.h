@@ -87,6 +87,15 @@ static inline void shca_sock_set_mc_loop(struct sock *sk)
 #endif
 }
 
+/* Where the core has no right for it, no region is ever flushed. */
+#ifdef HAVE_IB_FLUSH
+#define SHCA_FEATURES_BY_CORE	SHCA_FEATURE_FLUSH
+#else
+#define SHCA_FEATURES_BY_CORE	0
+#define IB_DEVICE_FLUSH_GLOBAL	0
+#define IB_DEVICE_ATOMIC_WRITE	0
+#endif
+
 #ifdef HAVE_IB_UMEM_GET_VA
 #define ib_umem_get ib_umem_get_va
 #endif

@@ -82,6 +82,8 @@ static int shca_query_device(struct ib_device *ibdev,
 				 IB_DEVICE_SRQ_RESIZE |
 				 IB_DEVICE_XRC |
 				 IB_DEVICE_MANAGED_FLOW_STEERING |
+				 IB_DEVICE_FLUSH_GLOBAL |
+				 IB_DEVICE_ATOMIC_WRITE |
 				 IB_DEVICE_MEM_MGT_EXTENSIONS;
 	attr->kernel_cap_flags = IBK_ALLOW_USER_UNREG;
 	attr->max_send_sge = SHCA_LIM_SGE;
@@ -176,7 +178,9 @@ static int shca_alloc_ucontext(struct ib_ucontext *uctx, struct ib_udata *udata)
 		return err;
 	if (req.comp_mask)
 		return -EINVAL;
-	resp.features = req.features & SHCA_FEATURE_BELL;
+	resp.features = req.features & (SHCA_FEATURE_BELL |
+					SHCA_FEATURE_ATOMIC_WRITE |
+					SHCA_FEATURES_BY_CORE);
 	return shca_udata_out(udata, &resp, sizeof(resp));
 }
 

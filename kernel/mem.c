@@ -166,6 +166,56 @@ static enum shca_mem_status shca_remote_atomic(void *ctx,
 	return SHCA_MEM_OK;
 }
 
+static enum shca_mem_status
+shca_remote_atomic_write(void *ctx, const struct shca_pkt *pkt)
+{
+	struct shca_src src = shca_src_pkt(pkt);
+	struct shca_qp *qp = ctx;
+	enum shca_mem_status status;
+	struct shca_mr *mr;
+	u32 run = 8;
+	u64 value;
+
+	status = shca_mr_get(qp->dev, shca_remote_pd(qp), pkt->reth.rkey,
+			     IB_ACCESS_REMOTE_WRITE, pkt->reth.va, 8, &mr);
+	if (status != SHCA_MEM_OK)
+		return status;
+	shca_src_read(&src, &value, sizeof(value));
+	/* Who sees it sees what was placed before: pairs with the acquire of
+	 * who looks for it.
+	 */
+	smp_store_release((u64 *)shca_mr_next(mr, pkt->reth.va, &run), value);
+	shca_mr_put(mr);
+	return SHCA_MEM_OK;
+}
+
+/*
+ * Bytes are placed by the CPU, so the others see them in this order; a barrier
+ * is all that is left to do.  No region has the right to be persistent.
+ */
+static enum shca_mem_status shca_remote_flush(void *ctx,
+					      const struct shca_pkt *pkt)
+{
+	u32 access = (pkt->feth.type & SHCA_FLUSH_GLOBAL ?
+		      SHCA_ACCESS_FLUSH_GLOBAL : 0) |
+		     (pkt->feth.type & SHCA_FLUSH_PERSISTENT ?
+		      SHCA_ACCESS_FLUSH_PERSISTENT : 0);
+	bool whole = pkt->feth.level == SHCA_FLUSH_LEVEL_MR;
+	struct shca_qp *qp = ctx;
+	enum shca_mem_status status;
+	struct shca_mr *mr;
+
+	status = shca_mr_get(qp->dev, shca_remote_pd(qp), pkt->reth.rkey, access,
+			     whole ? shca_mr_start(qp->dev, pkt->reth.rkey) :
+				     pkt->reth.va,
+			     whole ? 0 : pkt->reth.len, &mr);
+	if (status != SHCA_MEM_OK)
+		return status;
+	smp_mb();
+	shca_mr_put(mr);
+	return SHCA_MEM_OK;
+}
+
 /* @len bytes from @src to byte @off of a segment list, whose keys are of @pd. */
 static enum shca_mem_status shca_scatter(struct shca_qp *qp, struct ib_pd *pd,
 					 const struct shca_sge *sge, u32 nr,
@@ -264,6 +314,8 @@ const struct shca_mem_ops shca_mem_ops = {
 	.remote_check = shca_remote_check,
 	.remote_write = shca_remote_write,
 	.remote_atomic = shca_remote_atomic,
+	.remote_atomic_write = shca_remote_atomic_write,
+	.remote_flush = shca_remote_flush,
 	.local_scatter = shca_local_scatter,
 	.local_store = shca_local_store,
 	.grh_store = shca_grh_store,

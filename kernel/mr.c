@@ -16,7 +16,7 @@
 
 #define SHCA_MR_ACCESS (IB_ACCESS_LOCAL_WRITE | IB_ACCESS_REMOTE_WRITE | \
 			IB_ACCESS_REMOTE_READ | IB_ACCESS_REMOTE_ATOMIC | \
-			IB_ACCESS_OPTIONAL)
+			SHCA_ACCESS_FLUSH_GLOBAL | IB_ACCESS_OPTIONAL)
 
 /* Keys are random already, so that they need no mixing; see also net.c. */
 static u32 shca_mr_hash(const void *key, u32 len, u32 seed)
@@ -89,6 +89,18 @@ static void shca_mr_unref(struct shca_mr *mr)
 	if (refcount_dec_and_test(&mr->ref))
 		complete(&mr->unused);
 	rcu_read_unlock();
+}
+
+u64 shca_mr_start(struct shca_dev *dev, u32 key)
+{
+	struct shca_mr *mr = shca_mr_find(dev, key);
+	u64 start = 0;
+
+	if (mr) {
+		start = READ_ONCE(mr->iova);
+		shca_mr_unref(mr);
+	}
+	return start;
 }
 
 static enum shca_mem_status shca_mr_check(const struct shca_mr *mr,

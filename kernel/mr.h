@@ -80,11 +80,16 @@ void shca_mr_table_destroy(struct shca_dev *dev);
  *		atomic section
  *
  * Checks key and PD, rights, range, in that order (IBTA 10.6.3).
- * Context: any.  @len is not 0.
+ * Context: any.  @len 0 asks about an address, one beyond the end included.
  */
 enum shca_mem_status shca_mr_get(struct shca_dev *dev, struct ib_pd *pd,
 				 u32 key, u32 access, u64 va, u64 len,
 				 struct shca_mr **mr);
+/**
+ * shca_mr_start() - the first address of what @key names, 0 if that is nothing;
+ * whether it may be reached is for shca_mr_get() to say
+ */
+u64 shca_mr_start(struct shca_dev *dev, u32 key);
 /** shca_mr_put() - what shca_mr_get() gave is no longer looked at */
 void shca_mr_put(struct shca_mr *mr);
 

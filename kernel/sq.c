@@ -40,6 +40,21 @@
 
 /* ---- from the ring to the requester -------------------------------------- */
 
+/* Return: false: malformed. */
+static bool shca_sq_parse_flush(const struct shca_send_wqe *wqe,
+				struct shca_send_wr *wr)
+{
+	if (wqe->flush.reserved || wqe->flush.type > 0xff ||
+	    wqe->flush.level > 0xff || wqe->imm_data)
+		return false;
+	wr->remote_addr = wqe->flush.remote_addr;
+	wr->rkey = wqe->flush.rkey;
+	wr->imm = wqe->flush.type | wqe->flush.level << 8;
+	if (wqe->flush.level != SHCA_FLUSH_LEVEL_MR)
+		wr->swap = wqe->flush.length;
+	return true;
+}
+
 /* The part that differs by transport. Return: false: malformed. */
 static bool shca_sq_parse_remote(struct shca_qp *qp,
 				 const struct shca_send_wqe *wqe,
@@ -53,6 +68,8 @@ static bool shca_sq_parse_remote(struct shca_qp *qp,
 		return false;
 	}
 	if (shca_qp_transport(qp->type) != SHCA_TRANSPORT_UD) {
+		if (wqe->opcode == SHCA_WR_FLUSH)
+			return shca_sq_parse_flush(wqe, wr);
 		if (wqe->rdma.reserved)
 			return false;
 		wr->remote_addr = wqe->rdma.remote_addr;

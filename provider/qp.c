@@ -46,6 +46,21 @@ static uint32_t shca_opcodes(enum ibv_qp_type type)
 	}
 }
 
+/* Operations that struct ibv_send_wr has no place for: only by ibv_wr_*. */
+static uint32_t shca_ex_opcodes(const struct shca_context *ctx,
+				enum ibv_qp_type type)
+{
+	uint32_t ops = 0;
+
+	if (type != IBV_QPT_RC && type != IBV_QPT_XRC_SEND)
+		return 0;
+	if (ctx->features & SHCA_FEATURE_FLUSH)
+		ops |= SHCA_OP(FLUSH);
+	if (ctx->features & SHCA_FEATURE_ATOMIC_WRITE)
+		ops |= SHCA_OP(ATOMIC_WRITE);
+	return ops;
+}
+
 #define SHCA_SEND_FLAGS	(IBV_SEND_FENCE | IBV_SEND_SIGNALED | \
 			 IBV_SEND_SOLICITED | IBV_SEND_INLINE)
 
@@ -133,15 +148,17 @@ static struct shca_qp *shca_qp_create(struct ibv_context *ibctx,
 				      struct ibv_qp_init_attr_ex *attr)
 {
 	bool is_ex = attr->comp_mask & IBV_QP_INIT_ATTR_SEND_OPS_FLAGS;
-	uint32_t opcodes = shca_opcodes(attr->qp_type);
 	struct shca_context *ctx = to_shca_context(ibctx);
+	uint32_t opcodes = shca_opcodes(attr->qp_type);
 	struct shca_cmd_create_qp_resp resp = {};
 	struct shca_cmd_create_qp cmd = {};
 	struct shca_qp *qp;
 	int err;
 
 	if (is_ex) {
-		err = shca_qp_ex_check(opcodes, attr->send_ops_flags);
+		err = shca_qp_ex_check(opcodes |
+				       shca_ex_opcodes(ctx, attr->qp_type),
+				       attr->send_ops_flags);
 		if (err) {
 			errno = err;
 			return NULL;

@@ -36,6 +36,8 @@ static const struct {
 	{ IBV_QP_EX_WITH_LOCAL_INV, SHCA_WR_LOCAL_INV },
 	{ IBV_QP_EX_WITH_BIND_MW, SHCA_WR_BIND_MW },
 	{ IBV_QP_EX_WITH_SEND_WITH_INV, SHCA_WR_SEND_WITH_INV },
+	{ IBV_QP_EX_WITH_FLUSH, SHCA_WR_FLUSH },
+	{ IBV_QP_EX_WITH_ATOMIC_WRITE, SHCA_WR_ATOMIC_WRITE },
 };
 
 /* As IBV_SEND_INLINE is said by the setter, it is ignored among the flags. */
@@ -221,6 +223,38 @@ static void shca_wr_bind_mw(struct ibv_qp_ex *qpx, struct ibv_mw *mw,
 	wqe->bind.access = bind_info->mw_access_flags;
 }
 
+/* The eight bytes stand in the request; there is no other way to give them. */
+static void shca_wr_atomic_write(struct ibv_qp_ex *qpx, uint32_t rkey,
+				 uint64_t remote_addr, const void *atomic_wr)
+{
+	struct shca_send_wqe *wqe = shca_ex_begin(to_shca_qp_ex(qpx),
+						  SHCA_WR_ATOMIC_WRITE);
+
+	if (unlikely(!wqe))
+		return;
+	wqe->rdma.remote_addr = remote_addr;
+	wqe->rdma.rkey = rkey;
+	wqe->flags |= SHCA_SEND_INLINE;
+	wqe->inline_len = sizeof(uint64_t);
+	memcpy(wqe + 1, atomic_wr, sizeof(uint64_t));
+}
+
+static void shca_wr_flush(struct ibv_qp_ex *qpx, uint32_t rkey,
+			  uint64_t remote_addr, size_t len, uint8_t type,
+			  uint8_t level)
+{
+	struct shca_send_wqe *wqe = shca_ex_begin(to_shca_qp_ex(qpx),
+						  SHCA_WR_FLUSH);
+
+	if (unlikely(!wqe))
+		return;
+	wqe->flush.remote_addr = remote_addr;
+	wqe->flush.length = len;
+	wqe->flush.rkey = rkey;
+	wqe->flush.type = type;
+	wqe->flush.level = level;
+}
+
 /* ---- setters ------------------------------------------------------------- */
 
 static void shca_wr_set_ud_addr(struct ibv_qp_ex *qpx, struct ibv_ah *ah,
@@ -346,7 +380,9 @@ void shca_qp_ex_init(struct shca_qp *qp)
 
 	qpx->wr_atomic_cmp_swp = shca_wr_atomic_cmp_swp;
 	qpx->wr_atomic_fetch_add = shca_wr_atomic_fetch_add;
+	qpx->wr_atomic_write = shca_wr_atomic_write;
 	qpx->wr_bind_mw = shca_wr_bind_mw;
+	qpx->wr_flush = shca_wr_flush;
 	qpx->wr_local_inv = shca_wr_local_inv;
 	qpx->wr_rdma_read = shca_wr_rdma_read;
 	qpx->wr_rdma_write = shca_wr_rdma_write;

@@ -80,7 +80,8 @@ static uint64_t shca_features(void)
 {
 	const char *bell = getenv("SOFTHCA_BELL");
 
-	return bell && !strcmp(bell, "write") ? 0 : SHCA_FEATURE_BELL;
+	return (bell && !strcmp(bell, "write") ? 0 : SHCA_FEATURE_BELL) |
+	       SHCA_FEATURE_ATOMIC_WRITE | SHCA_FEATURE_FLUSH;
 }
 
 static struct verbs_context *shca_alloc_context(struct ibv_device *ibdev,

@@ -253,7 +253,8 @@ static inline bool shca_op_may_inline(unsigned int opcode)
 	const uint32_t ops = 1u << SHCA_WR_SEND | 1u << SHCA_WR_SEND_WITH_IMM |
 			     1u << SHCA_WR_SEND_WITH_INV |
 			     1u << SHCA_WR_RDMA_WRITE |
-			     1u << SHCA_WR_RDMA_WRITE_WITH_IMM;
+			     1u << SHCA_WR_RDMA_WRITE_WITH_IMM |
+			     1u << SHCA_WR_ATOMIC_WRITE;
 
 	return ops & (1u << opcode);
 }

@@ -51,6 +51,14 @@ struct shca_sge {
 #define SHCA_WR_FLUSH			14
 #define SHCA_WR_ATOMIC_WRITE		15
 
+/* Bits of shca_send_wqe.flush.type, and values of its level: enum ib_placement_type,
+ * ib_selectivity_level.
+ */
+#define SHCA_FLUSH_GLOBAL	(1u << 0)
+#define SHCA_FLUSH_PERSISTENT	(1u << 1)
+#define SHCA_FLUSH_LEVEL_RANGE	0
+#define SHCA_FLUSH_LEVEL_MR	1
+
 /* Bits of shca_send_wqe.flags; the low four equal enum ibv_send_flags. */
 #define SHCA_SEND_FENCE		(1u << 0)
 #define SHCA_SEND_SIGNALED	(1u << 1)
@@ -69,7 +77,7 @@ struct shca_sge {
  * @rdma:	RDMA and atomic operations
  * @ud:		UD; @ah is the handle from shca_create_ah_resp
  * @bind:	BIND_MW (type 2); @mw_key the new rkey
- * @flush:	FLUSH
+ * @flush:	FLUSH; no segments; @length of level MR is not looked at
  *
  * Then @num_sge times struct shca_sge, or @inline_len bytes of data.  The
  * stride of a ring is told by shca_create_qp_resp.
@@ -381,6 +389,9 @@ struct shca_create_ah_resp {
  * has the number; EIO: the device is gone.
  */
 #define SHCA_FEATURE_BELL	(1ull << 0)
+/* SHCA_WR_ATOMIC_WRITE: eight bytes, inline or not; SHCA_WR_FLUSH */
+#define SHCA_FEATURE_ATOMIC_WRITE	(1ull << 1)
+#define SHCA_FEATURE_FLUSH	(1ull << 2)
 
 /* In the name space of drivers (1 << UVERBS_ID_NS_SHIFT), one of each. */
 #define SHCA_OBJECT_BELL	0x1000

@@ -262,6 +262,17 @@ static enum shca_rx req_placed(struct shca_req *req,
 	return SHCA_RX_OK;
 }
 
+/* The answer to a FLUSH or an ATOMIC WRITE: that it was done, and no data. */
+static enum shca_rx req_rx_bare(struct shca_req *req,
+				const struct shca_pkt *pkt, u64 now)
+{
+	if ((pkt->opcode & ~SHCA_TRANSPORT_MASK) != SHCA_OP_READ_RESP_ONLY ||
+	    pkt->paylen ||
+	    (pkt->aeth.syndrome & ~SHCA_AETH_VALUE) != SHCA_AETH_ACK)
+		return req_bad(req, SHCA_WC_BAD_RESP_ERR, SHCA_VERR_RESPONSE);
+	return req_placed(req, SHCA_MEM_OK, 1, now);
+}
+
 static enum shca_rx req_rx_read(struct shca_req *req,
 				const struct shca_pkt *pkt, u32 off, u64 now)
 {
@@ -274,6 +285,8 @@ static enum shca_rx req_rx_read(struct shca_req *req,
 	if (req_ack(req, off, now))
 		return req_gap(req, now);
 	wr = req_wr(req, req->una);
+	if (req_is_bare(wr))
+		return req_rx_bare(req, pkt, now);
 	idx = shca_psn_off(req->una_psn, wr->first_psn);
 	if (!req_is_read(wr) || !req_read_opcode_fits(wr, idx, nr_psn, flags) ||
 	    (flags & SHCA_OPF_AETH &&

@@ -103,6 +103,14 @@ static void bth_build(const struct shca_pkt *pkt, u8 *p)
 	put_be24(p + 9, pkt->psn);
 }
 
+/*
+ * FETH (IBTA A19.4.1): reserved, selectivity level, placement type in the lower
+ * bits.  The reserved ones are not looked at.
+ */
+#define FETH_TYPE_MASK	0x0f
+#define FETH_LEVEL_SHIFT	4
+#define FETH_LEVEL_MASK	3
+
 /* Extension headers, in the order in which the specification puts them. */
 static void ext_parse(struct shca_pkt *pkt, const u8 *p, u32 flags)
 {
@@ -114,6 +122,11 @@ static void ext_parse(struct shca_pkt *pkt, const u8 *p, u32 flags)
 		pkt->deth.qkey = get_be32(p);
 		pkt->deth.sqpn = get_be24(p + 5);
 		p += SHCA_DETH_BYTES;
+	}
+	if (flags & SHCA_OPF_FETH) {
+		pkt->feth.type = p[3] & FETH_TYPE_MASK;
+		pkt->feth.level = p[3] >> FETH_LEVEL_SHIFT & FETH_LEVEL_MASK;
+		p += SHCA_FETH_BYTES;
 	}
 	if (flags & SHCA_OPF_RETH) {
 		pkt->reth.va = get_be64(p);
@@ -155,6 +168,11 @@ static void ext_build(const struct shca_pkt *pkt, u8 *p, u32 flags)
 		p[4] = 0;
 		put_be24(p + 5, pkt->deth.sqpn);
 		p += SHCA_DETH_BYTES;
+	}
+	if (flags & SHCA_OPF_FETH) {
+		put_be32(p, pkt->feth.level << FETH_LEVEL_SHIFT |
+			    (pkt->feth.type & FETH_TYPE_MASK));
+		p += SHCA_FETH_BYTES;
 	}
 	if (flags & SHCA_OPF_RETH) {
 		put_be64(p, pkt->reth.va);

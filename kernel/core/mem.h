@@ -14,6 +14,8 @@
 #define SHCA_ACCESS_REMOTE_WRITE	(1u << 1)
 #define SHCA_ACCESS_REMOTE_READ		(1u << 2)
 #define SHCA_ACCESS_REMOTE_ATOMIC	(1u << 3)
+#define SHCA_ACCESS_FLUSH_GLOBAL	(1u << 8)
+#define SHCA_ACCESS_FLUSH_PERSISTENT	(1u << 9)
 
 /** enum shca_mem_status - verdict of the door to memory, in checking order */
 enum shca_mem_status {
@@ -65,6 +67,10 @@ enum shca_recv_status {
  *	the region may be gone by now.
  * @remote_atomic: CMP_SWAP or FETCH_ADD of @pkt (8 bytes, aligned, checked by
  *	the core), value before into @orig; atomic to CPUs (GLOB).
+ * @remote_atomic_write: store the eight bytes that are the payload of @pkt, at
+ *	its aligned address, in one piece and after all that was placed before.
+ * @remote_flush: FLUSH of @pkt, whose range may be of no length: what was placed
+ *	is visible to all, and where asked for persistent, on return.
  * @local_scatter: place the payload of @pkt at byte @off of the segment list
  *	(receive buffers, READ responses); needs SHCA_ACCESS_LOCAL_WRITE.
  * @local_store: same for a value that the core made (atomic results).
@@ -87,6 +93,10 @@ struct shca_mem_ops {
 	enum shca_mem_status (*remote_atomic)(void *ctx,
 					      const struct shca_pkt *pkt,
 					      u64 *orig);
+	enum shca_mem_status (*remote_atomic_write)(void *ctx,
+						    const struct shca_pkt *pkt);
+	enum shca_mem_status (*remote_flush)(void *ctx,
+					     const struct shca_pkt *pkt);
 	enum shca_mem_status (*local_scatter)(void *ctx,
 					      const struct shca_sge *sge,
 					      u32 nr, u32 off,

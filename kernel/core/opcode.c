@@ -4,9 +4,8 @@
  *
  * Everybody who needs to know what an opcode carries or means asks this table,
  * so that no other file lists opcodes twice.  Transports that the driver does
- * not speak (RD) and operations that it does not offer (FLUSH, ATOMIC
- * WRITE) have no flags, exactly like a reserved opcode: their headers are not
- * decoded, and the responder refuses them as invalid requests.
+ * not speak (RD) have no flags, exactly like a reserved opcode: their headers are
+ * not decoded, and the responder refuses them as invalid requests.
  */
 #include "opcode.h"
 #include "headers.h"
@@ -15,6 +14,7 @@
 	(SHCA_BTH_BYTES +						\
 	 ((f) & SHCA_OPF_XRCETH ? SHCA_XRCETH_BYTES : 0) +		\
 	 ((f) & SHCA_OPF_DETH ? SHCA_DETH_BYTES : 0) +			\
+	 ((f) & SHCA_OPF_FETH ? SHCA_FETH_BYTES : 0) +			\
 	 ((f) & SHCA_OPF_RETH ? SHCA_RETH_BYTES : 0) +			\
 	 ((f) & SHCA_OPF_AETH ? SHCA_AETH_BYTES : 0) +			\
 	 ((f) & SHCA_OPF_ATOMICETH ? SHCA_ATOMICETH_BYTES : 0) +	\
@@ -89,8 +89,12 @@
 	    K_SEND | LAST | SHCA_OPF_INV | (x)),			\
 	ROW(t, SEND_ONLY_INV, "SEND Only with Invalidate",		\
 	    K_SEND | ONLY | SHCA_OPF_INV | (x)),			\
-	ROW_NO(t, FLUSH, "FLUSH"),					\
-	ROW_NO(t, ATOMIC_WRITE, "ATOMIC WRITE")
+	/* Both are answered by a READ response of nothing (IBTA A19). */ \
+	ROW(t, FLUSH, "FLUSH", SHCA_OPF_REQUEST | SHCA_OPF_FLUSH |	\
+	    SHCA_OPF_FETH | SHCA_OPF_RETH | ONLY | (x)),		\
+	ROW(t, ATOMIC_WRITE, "ATOMIC WRITE",				\
+	    SHCA_OPF_REQUEST | SHCA_OPF_ATOMIC_WRITE | SHCA_OPF_RETH |	\
+	    SHCA_OPF_PAYLOAD | ONLY | (x))
 
 const struct shca_opcode_info shca_opcodes[256] = {
 	ROWS_RELIABLE(RC, 0),

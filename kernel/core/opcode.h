@@ -63,6 +63,8 @@ enum shca_op {
 #define SHCA_OPF_ATOMIC		(1u << 9)
 #define SHCA_OPF_IMM		(1u << 10)
 #define SHCA_OPF_INV		(1u << 11)
+#define SHCA_OPF_FLUSH		(1u << 12)
+#define SHCA_OPF_ATOMIC_WRITE	(1u << 13)
 /* headers after the BTH */
 #define SHCA_OPF_XRCETH		(1u << 15)
 #define SHCA_OPF_DETH		(1u << 16)
@@ -71,6 +73,7 @@ enum shca_op {
 #define SHCA_OPF_ATOMICETH	(1u << 19)
 #define SHCA_OPF_ATOMICACKETH	(1u << 20)
 #define SHCA_OPF_CNP		(1u << 21)	/* 16 reserved bytes */
+#define SHCA_OPF_FETH		(1u << 24)
 
 /**
  * struct shca_opcode_info - one row of the table

@@ -52,6 +52,7 @@ enum shca_payload_kind {
  * @xrc_srqn:	XRC: number of the SRQ of a request; of a READ response that is going
  *		out, that of its request
  * @deth:	UD: Q_Key and source QP number
+ * @feth:	FLUSH: SHCA_FLUSH_*, SHCA_FLUSH_LEVEL_*
  * @reth:	address, rkey and DMA length
  * @atomic:	AtomicETH
  * @aeth:	syndrome and MSN
@@ -89,6 +90,10 @@ struct shca_pkt {
 		u32 qkey;
 		u32 sqpn;
 	} deth;
+	struct {
+		u8 type;
+		u8 level;
+	} feth;
 	struct {
 		u64 va;
 		u32 rkey;

@@ -339,7 +339,8 @@ struct shca_resp_attr {
 };
 
 /**
- * struct shca_rd - a READ or atomic, kept for its response and for replay
+ * struct shca_rd - a READ, or what is answered like one, kept for its response
+ * and for replay
  * @first_psn: @nr_psn: PSNs of the response
  * @send_start:	packet at which the response being sent began
  * @send_idx:	packet to be sent next; @nr_psn: none
@@ -347,6 +348,8 @@ struct shca_resp_attr {
  * @va: @rkey: @len: READ, as first requested
  * @xrc_srqn:	XRC: by whose rights it was requested
  * @value:	atomic: value before the operation
+ * @bare:	FLUSH or ATOMIC WRITE: which, SHCA_OPF_*; the response is one of a
+ *		READ of nothing; else 0
  * @msn:	MSN of the response's AETH
  * @answered:	the response was sent to its end; from then on the record is
  *		kept for replay only and may be overwritten
@@ -363,6 +366,7 @@ struct shca_rd {
 	u32 len;
 	u32 xrc_srqn;
 	u64 value;
+	u32 bare;
 	u32 msn;
 	bool is_atomic;
 	bool answered;

@@ -180,6 +180,16 @@ static bool req_op_of_uc(u8 opcode)
 	       opcode == SHCA_WR_LOCAL_INV || opcode == SHCA_WR_REG_MR;
 }
 
+/* What it flushes is named by a range, a type and a level. */
+static bool req_flush_fits(const struct shca_send_wr *wr)
+{
+	u32 type = wr->imm & 0xff, level = wr->imm >> 8;
+
+	return !wr->length && !(wr->flags & SHCA_SEND_INLINE) && type &&
+	       !(type & ~(SHCA_FLUSH_GLOBAL | SHCA_FLUSH_PERSISTENT)) &&
+	       level <= SHCA_FLUSH_LEVEL_MR;
+}
+
 /* What the transport allows; the glue has seen to the segments. */
 static void req_validate(const struct shca_req *req, struct shca_send_wr *wr)
 {
@@ -210,6 +220,24 @@ static void req_validate(const struct shca_req *req, struct shca_send_wr *wr)
 	case SHCA_WR_LOCAL_INV:
 	case SHCA_WR_REG_MR:
 		break;
+	case SHCA_WR_ATOMIC_WRITE:
+		if (wr->length != sizeof(u64)) {
+			req_refuse(wr, SHCA_WC_LOC_LEN_ERR, SHCA_VERR_LENGTH);
+			return;
+		}
+		if (req->attr.max_rd_atomic)
+			break;
+		req_refuse(wr, SHCA_WC_LOC_QP_OP_ERR, SHCA_VERR_WQE);
+		return;
+	case SHCA_WR_FLUSH:
+		if (wr->swap > SHCA_MAX_MSG) {
+			req_refuse(wr, SHCA_WC_LOC_LEN_ERR, SHCA_VERR_LENGTH);
+			return;
+		}
+		if (req_flush_fits(wr) && req->attr.max_rd_atomic)
+			break;
+		req_refuse(wr, SHCA_WC_LOC_QP_OP_ERR, SHCA_VERR_WQE);
+		return;
 	case SHCA_WR_ATOMIC_CMP_AND_SWP:
 	case SHCA_WR_ATOMIC_FETCH_AND_ADD:
 		if (wr->length < sizeof(u64)) {
@@ -272,7 +300,7 @@ void shca_req_retry(struct shca_req *req, u16 vendor_err)
 
 static u32 req_nr_psn(const struct shca_req *req, const struct shca_send_wr *wr)
 {
-	if (!wr->length || req_is_atomic(wr))
+	if (!wr->length || req_is_atomic(wr) || req_is_bare(wr))
 		return 1;
 	return ((wr->length - 1) >> req->mtu_shift) + 1;
 }
@@ -443,6 +471,10 @@ static u8 req_opcode(const struct shca_send_wr *wr, bool first, bool last)
 		return SHCA_OP_READ_REQUEST;
 	case SHCA_WR_ATOMIC_CMP_AND_SWP:
 		return SHCA_OP_CMP_SWAP;
+	case SHCA_WR_ATOMIC_WRITE:
+		return SHCA_OP_ATOMIC_WRITE;
+	case SHCA_WR_FLUSH:
+		return SHCA_OP_FLUSH;
 	default:
 		return SHCA_OP_FETCH_ADD;
 	}
@@ -513,6 +545,12 @@ static void req_build(const struct shca_req *req, const struct shca_send_wr *wr,
 		pkt->reth.va = wr->remote_addr + off;
 		pkt->reth.rkey = wr->rkey;
 		pkt->reth.len = wr->length - off;
+	} else if (wr->opcode == SHCA_WR_FLUSH) {
+		pkt->feth.type = wr->imm;
+		pkt->feth.level = wr->imm >> 8;
+		pkt->reth.va = wr->remote_addr;
+		pkt->reth.rkey = wr->rkey;
+		pkt->reth.len = wr->swap;
 	} else if (req_is_atomic(wr)) {
 		pkt->atomic.va = wr->remote_addr;
 		pkt->atomic.rkey = wr->rkey;

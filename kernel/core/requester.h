@@ -8,7 +8,7 @@
  *   @una_psn lies in the request at @una, or is @max_psn
  *   @psn lies in [@una_psn, @max_psn]; behind @max_psn means sending again
  *   requests with PSNs (SHCA_WRF_STARTED) are @una up to the one of @max_psn
- *   @nr_rd and @rd_psns count READs and atomics among those, and what of
+ *   @nr_rd and @rd_psns count READs, atomics and their like among those, and what of
  *   their PSNs is at or after @una_psn
  */
 #ifndef SHCA_CORE_REQUESTER_H
@@ -40,6 +40,13 @@ static inline bool req_is_atomic(const struct shca_send_wr *wr)
 	       wr->opcode == SHCA_WR_ATOMIC_FETCH_AND_ADD;
 }
 
+/* Answered by a READ response that carries nothing. */
+static inline bool req_is_bare(const struct shca_send_wr *wr)
+{
+	return wr->opcode == SHCA_WR_FLUSH ||
+	       wr->opcode == SHCA_WR_ATOMIC_WRITE;
+}
+
 /* Executed here, in its turn; takes no PSN. */
 static inline bool req_is_local(const struct shca_send_wr *wr)
 {
@@ -47,10 +54,10 @@ static inline bool req_is_local(const struct shca_send_wr *wr)
 	       wr->opcode == SHCA_WR_REG_MR;
 }
 
-/* Answered by data of its own; an acknowledgement does not complete it. */
+/* Has a response of its own; an acknowledgement does not complete it. */
 static inline bool req_is_rd(const struct shca_send_wr *wr)
 {
-	return req_is_read(wr) || req_is_atomic(wr);
+	return req_is_read(wr) || req_is_atomic(wr) || req_is_bare(wr);
 }
 
 /* Reliable: RC, or XRC, which is the same to a requester but for a header. */

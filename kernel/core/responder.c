@@ -229,21 +229,34 @@ static bool resp_opcode_follows(const struct shca_resp *resp, u32 flags)
 	return resp->op && resp->op == class;
 }
 
+/* The rights that a FLUSH needs, of the QP and of the region. */
+static u32 resp_flush_access(const struct shca_pkt *pkt)
+{
+	return (pkt->feth.type & SHCA_FLUSH_GLOBAL ?
+		SHCA_ACCESS_FLUSH_GLOBAL : 0) |
+	       (pkt->feth.type & SHCA_FLUSH_PERSISTENT ?
+		SHCA_ACCESS_FLUSH_PERSISTENT : 0);
+}
+
 /*
  * Is the operation offered?  One that the QP does not permit counts as not
  * supported, so it draws an invalid request NAK and not an access error, which
  * is about keys (IBTA 9.7.5.2.4).
  */
-static bool resp_op_permitted(const struct shca_resp *resp, u32 flags)
+static bool resp_op_permitted(const struct shca_resp *resp,
+			      const struct shca_pkt *pkt, u32 flags)
 {
 	u32 access = resp->attr.access;
+	u32 flush = resp_flush_access(pkt);
 
-	if (flags & SHCA_OPF_WRITE)
+	if (flags & (SHCA_OPF_WRITE | SHCA_OPF_ATOMIC_WRITE))
 		return access & SHCA_ACCESS_REMOTE_WRITE;
 	if (flags & SHCA_OPF_READ)
 		return access & SHCA_ACCESS_REMOTE_READ;
 	if (flags & SHCA_OPF_ATOMIC)
 		return access & SHCA_ACCESS_REMOTE_ATOMIC;
+	if (flags & SHCA_OPF_FLUSH)
+		return (access & flush) == flush;
 	return flags & SHCA_OPF_SEND;
 }
 
@@ -303,8 +316,7 @@ static void resp_void_nak(struct shca_resp *resp, u32 psn)
 static void resp_accept(struct shca_resp *resp, const struct shca_pkt *pkt,
 			u32 flags, u32 nr_psn)
 {
-	bool has_response = !(flags & SHCA_OPF_PAYLOAD);
-
+	bool has_response = !(flags & (SHCA_OPF_SEND | SHCA_OPF_WRITE));
 	u32 last_psn = shca_psn_add(pkt->psn, pkt->span);
 
 	resp->epsn = shca_psn_add(pkt->psn, nr_psn);
@@ -550,6 +562,90 @@ static bool resp_xrc_select(struct shca_resp *resp, const struct shca_pkt *pkt,
 	return true;
 }
 
+/* Executed; the response says no more than that. */
+static enum shca_rx resp_bare_done(struct shca_resp *resp,
+				   const struct shca_pkt *pkt, u32 flags,
+				   struct shca_rd *rd)
+{
+	resp_accept(resp, pkt, flags, 1);
+	memset(rd, 0, sizeof(*rd));
+	rd->first_psn = pkt->psn;
+	rd->nr_psn = 1;
+	rd->msn = resp->msn;
+	rd->bare = flags & (SHCA_OPF_FLUSH | SHCA_OPF_ATOMIC_WRITE);
+	resp_rd_send(resp, resp->rd_tail, 0);
+	resp->rd_tail++;
+	return SHCA_RX_OK;
+}
+
+/*
+ * A record for a FLUSH or an ATOMIC WRITE.  There are requesters that do not
+ * count these among what max_rd_atomic bounds (rxe): with those before not yet
+ * answered this one is dropped as lost, and comes again.
+ */
+static struct shca_rd *resp_bare_alloc(struct shca_resp *resp,
+				       const struct shca_pkt *pkt,
+				       struct shca_resp_out *out,
+				       enum shca_rx *verdict)
+{
+	struct shca_rd *rd = resp_rd_alloc(resp);
+
+	if (rd)
+		return rd;
+	if (resp->attr.max_dest_rd_atomic)
+		*verdict = SHCA_RX_RETRY;
+	else
+		*verdict = resp_refuse_invalid(resp, pkt, out);
+	return NULL;
+}
+
+/* IBTA A19.4.2: eight bytes, naturally aligned. */
+static enum shca_rx resp_atomic_write(struct shca_resp *resp,
+				      const struct shca_pkt *pkt, u32 flags,
+				      struct shca_resp_out *out)
+{
+	enum shca_mem_status status;
+	enum shca_rx verdict;
+	struct shca_rd *rd;
+
+	if (pkt->paylen != sizeof(u64) || pkt->reth.len != sizeof(u64) ||
+	    pkt->reth.va & 7)
+		return resp_refuse_invalid(resp, pkt, out);
+	rd = resp_bare_alloc(resp, pkt, out, &verdict);
+	if (!rd)
+		return verdict;
+	status = resp->mem->remote_atomic_write(resp->mem_ctx, pkt);
+	if (status == SHCA_MEM_RETRY)
+		return SHCA_RX_RETRY;
+	if (status != SHCA_MEM_OK)
+		return resp_refuse_access(resp, pkt->psn, status, out);
+	return resp_bare_done(resp, pkt, flags, rd);
+}
+
+/* IBTA A19.4.1: all that was placed before, of a range or of a region. */
+static enum shca_rx resp_flush(struct shca_resp *resp,
+			       const struct shca_pkt *pkt, u32 flags,
+			       struct shca_resp_out *out)
+{
+	enum shca_mem_status status;
+	enum shca_rx verdict;
+	struct shca_rd *rd;
+
+	if (!pkt->feth.type ||
+	    pkt->feth.type & ~(SHCA_FLUSH_GLOBAL | SHCA_FLUSH_PERSISTENT) ||
+	    pkt->feth.level > SHCA_FLUSH_LEVEL_MR)
+		return resp_refuse_invalid(resp, pkt, out);
+	rd = resp_bare_alloc(resp, pkt, out, &verdict);
+	if (!rd)
+		return verdict;
+	status = resp->mem->remote_flush(resp->mem_ctx, pkt);
+	if (status == SHCA_MEM_RETRY)
+		return SHCA_RX_RETRY;
+	if (status != SHCA_MEM_OK)
+		return resp_refuse_access(resp, pkt->psn, status, out);
+	return resp_bare_done(resp, pkt, flags, rd);
+}
+
 static enum shca_rx resp_expected(struct shca_resp *resp,
 				  const struct shca_pkt *pkt,
 				  struct shca_resp_out *out)
@@ -557,7 +653,7 @@ static enum shca_rx resp_expected(struct shca_resp *resp,
 	u32 flags = shca_opcode_info(pkt->opcode)->flags;
 
 	if (!(flags & SHCA_OPF_REQUEST) || !resp_opcode_follows(resp, flags) ||
-	    !resp_op_permitted(resp, flags) ||
+	    !resp_op_permitted(resp, pkt, flags) ||
 	    !resp_length_fits(resp, pkt, flags))
 		return resp_refuse_invalid(resp, pkt, out);
 
@@ -571,6 +667,10 @@ static enum shca_rx resp_expected(struct shca_resp *resp,
 		return resp_write(resp, pkt, flags, out);
 	if (flags & SHCA_OPF_READ)
 		return resp_read(resp, pkt, flags, out);
+	if (flags & SHCA_OPF_ATOMIC_WRITE)
+		return resp_atomic_write(resp, pkt, flags, out);
+	if (flags & SHCA_OPF_FLUSH)
+		return resp_flush(resp, pkt, flags, out);
 	return resp_atomic(resp, pkt, flags, out);
 }
 
@@ -600,7 +700,8 @@ static bool resp_same_read(const struct shca_resp *resp,
 {
 	u32 byte = shca_psn_off(pkt->psn, rd->first_psn) * resp->attr.mtu;
 
-	if (rd->is_atomic || pkt->paylen || pkt->xrc_srqn != rd->xrc_srqn ||
+	if (rd->is_atomic || rd->bare || pkt->paylen ||
+	    pkt->xrc_srqn != rd->xrc_srqn ||
 	    pkt->reth.len != rd->len - byte)
 		return false;
 	return !rd->len || (pkt->reth.va == rd->va + byte &&
@@ -640,6 +741,17 @@ static enum shca_rx resp_dup_read(struct shca_resp *resp,
 	if (status == SHCA_MEM_OK)
 		resp_rd_send(resp, idx, start);
 	return SHCA_RX_DUPLICATE;
+}
+
+/* It was done: that is said again, and nothing is done again (oA19-14). */
+static void resp_dup_bare(struct shca_resp *resp, const struct shca_pkt *pkt,
+			  u32 flags)
+{
+	u32 idx;
+
+	if (resp_rd_find(resp, pkt->psn, &idx) &&
+	    resp_rd(resp, idx)->bare & flags)
+		resp_rd_send(resp, idx, 0);
 }
 
 static void resp_dup_atomic(struct shca_resp *resp, const struct shca_pkt *pkt)
@@ -698,6 +810,8 @@ static enum shca_rx resp_duplicate(struct shca_resp *resp,
 		return resp_dup_read(resp, pkt);
 	if (flags & SHCA_OPF_ATOMIC)
 		resp_dup_atomic(resp, pkt);
+	else if (flags & (SHCA_OPF_FLUSH | SHCA_OPF_ATOMIC_WRITE))
+		resp_dup_bare(resp, pkt, flags);
 	else if (pkt->ackreq || resp_is_half_new(resp, pkt))
 		resp_dup_ack(resp, pkt->psn);
 	return SHCA_RX_DUPLICATE;

@@ -74,7 +74,8 @@ enum shca_wc_opcode {
  * @wr_id: @opcode: @num_sge: @flags: as in struct shca_send_wqe
  * @imm:	immediate data (big endian, opaque) or rkey to invalidate
  * @length:	bytes of the message: sum of the segments, or inline length
- * @remote_addr: @rkey: @compare_add: @swap: RDMA and atomics
+ * @remote_addr: @rkey: @compare_add: @swap: RDMA and atomics. FLUSH: @swap bytes,
+ *		@imm the type and, above eight bits, the level
  * @inline_data: where inline data lies, opaque to the core; NULL: segments
  * @priv:	the glue's, opaque to the core (UD: the address handle)
  * @remote_qpn: @remote_qkey: UD

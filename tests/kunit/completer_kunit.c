@@ -684,6 +684,68 @@ static void req_rx_of_atomic_stores_value(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, fx->nr_store, 1u);
 }
 
+struct bare_row {
+	const char *name;
+	u8 opcode;	/* of the response */
+	u32 len;
+	u8 syndrome;
+	bool ok;
+};
+
+static const struct bare_row bare_rows[] = {
+	{ "ONLY of nothing", SHCA_OP_READ_RESP_ONLY, 0, ACK, true },
+	{ "ONLY with data", SHCA_OP_READ_RESP_ONLY, 8, ACK, false },
+	{ "FIRST", SHCA_OP_READ_RESP_FIRST, 0, ACK, false },
+	{ "NAK syndrome", SHCA_OP_READ_RESP_ONLY, 0, 0x62, false },
+	{ "atomic response", SHCA_OP_ATOMIC_ACK, 0, ACK, false },
+};
+
+static void bare_desc(const struct bare_row *row, char *desc)
+{
+	snprintf(desc, KUNIT_PARAM_DESC_SIZE, "%s", row->name);
+}
+
+KUNIT_ARRAY_PARAM(bare, bare_rows, bare_desc);
+
+/* IBTA A19.4: a READ response of nothing, and no other, completes it. */
+static void req_rx_of_atomic_write_response(struct kunit *test)
+{
+	const struct bare_row *row = test->param_value;
+	struct fx *fx = test->priv;
+	struct shca_pkt pkt;
+
+	fx_post(fx, SHCA_WR_ATOMIC_WRITE, 8);
+	fx_drain(fx);
+	memset(&pkt, 0, sizeof(pkt));
+	pkt.opcode = row->opcode;
+	pkt.psn = P0;
+	pkt.aeth.syndrome = row->syndrome;
+	pkt.paylen = row->len;
+	KUNIT_EXPECT_EQ(test, shca_req_rx(&fx->req, &pkt, fx->now),
+			row->ok ? SHCA_RX_OK : SHCA_RX_BAD_RESPONSE);
+	KUNIT_ASSERT_TRUE(test, fx_pop(fx));
+	KUNIT_EXPECT_EQ(test, fx->wc.opcode, SHCA_WC_ATOMIC_WRITE);
+	KUNIT_EXPECT_EQ(test, fx->wc.status, row->ok ? SHCA_WC_SUCCESS :
+						       SHCA_WC_BAD_RESP_ERR);
+	KUNIT_EXPECT_EQ(test, fx->wc.byte_len, 0u);
+	KUNIT_EXPECT_EQ(test, fx->nr_scatter + fx->nr_store, 0u);
+}
+
+/* As of a READ: an acknowledgement says that the response was lost. */
+static void req_ack_of_atomic_write_goes_back(struct kunit *test)
+{
+	struct fx *fx = test->priv;
+
+	fx_post(fx, SHCA_WR_ATOMIC_WRITE, 8);
+	fx_post(fx, OP_SEND, 1);
+	fx_drain(fx);
+	KUNIT_EXPECT_EQ(test, fx_ack(fx, P0 + 1, ACK), SHCA_RX_LOST_RESPONSE);
+	KUNIT_EXPECT_FALSE(test, fx_pop(fx));
+	KUNIT_ASSERT_TRUE(test, fx_next(fx));
+	KUNIT_EXPECT_EQ(test, fx->pkt.opcode, SHCA_OP_ATOMIC_WRITE);
+	KUNIT_EXPECT_TRUE(test, fx->pkt.again);
+}
+
 static void req_rx_of_cnp_changes_nothing(struct kunit *test)
 {
 	struct fx *fx = test->priv;
@@ -732,6 +794,8 @@ static struct kunit_case completer_cases[] = {
 	KUNIT_CASE(req_rx_with_page_absent_changes_nothing),
 	KUNIT_CASE(req_rx_of_read_resumed_forward_takes_first),
 	KUNIT_CASE(req_rx_of_atomic_stores_value),
+	KUNIT_CASE_PARAM(req_rx_of_atomic_write_response, bare_gen_params),
+	KUNIT_CASE(req_ack_of_atomic_write_goes_back),
 	KUNIT_CASE(req_rx_of_cnp_changes_nothing),
 	{}
 };

@@ -40,6 +40,23 @@ static enum shca_mem_status fx_remote_atomic(void *ctx,
 	return fx->atomic;
 }
 
+static enum shca_mem_status fx_atomic_write(void *ctx,
+					    const struct shca_pkt *pkt)
+{
+	struct fx *fx = ctx;
+
+	fx->nr_atomic_write++;
+	return fx->bare;
+}
+
+static enum shca_mem_status fx_flush(void *ctx, const struct shca_pkt *pkt)
+{
+	struct fx *fx = ctx;
+
+	fx->nr_flush++;
+	return fx->bare;
+}
+
 static enum shca_mem_status fx_local_scatter(void *ctx,
 					     const struct shca_sge *sge,
 					     u32 nr, u32 off,
@@ -121,6 +138,8 @@ static const struct shca_mem_ops fx_mem_ops = {
 	.remote_check = fx_remote_check,
 	.remote_write = fx_remote_write,
 	.remote_atomic = fx_remote_atomic,
+	.remote_atomic_write = fx_atomic_write,
+	.remote_flush = fx_flush,
 	.local_scatter = fx_local_scatter,
 	.local_store = fx_local_store,
 	.grh_store = fx_grh_store,
@@ -274,7 +293,7 @@ void fx_resp_attr(struct shca_resp_attr *attr)
 	attr->dqpn = 0x88;
 	attr->pkey = 0xffff;
 	attr->access = SHCA_ACCESS_REMOTE_WRITE | SHCA_ACCESS_REMOTE_READ |
-		       SHCA_ACCESS_REMOTE_ATOMIC;
+		       SHCA_ACCESS_REMOTE_ATOMIC | SHCA_ACCESS_FLUSH_GLOBAL;
 	attr->min_rnr_timer = 12;
 	attr->max_dest_rd_atomic = 4;
 }
@@ -298,6 +317,7 @@ void fx_request(struct shca_pkt *pkt, u8 opcode, u32 psn, u32 len)
 	pkt->reth.va = 0x20000;
 	pkt->reth.rkey = 0x4321;
 	pkt->reth.len = len;
+	pkt->feth.type = SHCA_FLUSH_GLOBAL;
 	pkt->atomic.va = 0x20000;
 	pkt->atomic.rkey = 0x4321;
 	pkt->imm = 0x01020304;

@@ -44,6 +44,7 @@ struct fx {
 	enum shca_mem_status write;
 	enum shca_mem_status atomic;
 	enum shca_mem_status scatter;
+	enum shca_mem_status bare;	/* FLUSH, ATOMIC WRITE */
 	enum shca_mem_status store;
 	enum shca_recv_status recv;
 	u32 recvs;
@@ -56,6 +57,8 @@ struct fx {
 	u32 nr_write;
 	u32 nr_atomic;
 	u32 nr_scatter;
+	u32 nr_flush;
+	u32 nr_atomic_write;
 	u32 nr_store;
 	u32 nr_recv;
 	u32 nr_inv;

@@ -26,6 +26,8 @@ static const struct hdr_row hdr_rows[] = {
 	{ "RETH", 28, { BTH(0x0c, 0x40), VA, KEY, LEN } },
 	{ "RETH and immediate", 32,
 	  { BTH(0x0b, 0x40), VA, KEY, LEN, 0x11, 0x22, 0x33, 0x44 } },
+	{ "FETH and RETH", 32,
+	  { BTH(0x1c, 0x40), 0x00, 0x00, 0x00, 0x12, VA, KEY, LEN } },
 	{ "immediate", 16, { BTH(0x05, 0xc0), 0x11, 0x22, 0x33, 0x44 } },
 	{ "IETH", 16, { BTH(0x17, 0x40), KEY } },
 	{ "AETH", 16, { BTH(0x11, 0x40), 0x6a, 0x00, 0x10, 0x02 } },
@@ -70,6 +72,10 @@ static void expect_fields(struct kunit *test, const struct shca_pkt *pkt)
 	KUNIT_EXPECT_EQ(test, pkt->psn, 0xabcdefu);
 	KUNIT_EXPECT_TRUE(test, pkt->ackreq);
 	KUNIT_EXPECT_FALSE(test, pkt->becn);
+	if (flags & SHCA_OPF_FETH) {
+		KUNIT_EXPECT_EQ(test, pkt->feth.type, 2);
+		KUNIT_EXPECT_EQ(test, pkt->feth.level, 1);
+	}
 	if (flags & SHCA_OPF_RETH) {
 		KUNIT_EXPECT_EQ(test, pkt->reth.va, 0x0123456789abcdefull);
 		KUNIT_EXPECT_EQ(test, pkt->reth.rkey, 0xdeadbeefu);
@@ -220,6 +226,11 @@ static void hdr_of_each_opcode_survives_both_ways(struct kunit *test)
 			in[12] = 0;
 		if (info->flags & SHCA_OPF_DETH)
 			in[16] = 0;
+		if (info->flags & SHCA_OPF_FETH) {
+			i = info->flags & SHCA_OPF_XRCETH ? 16 : 12;
+			memset(&in[i], 0, 3);
+			in[i + 3] &= 0x3f;
+		}
 		memset(&pkt, 0, sizeof(pkt));
 		KUNIT_EXPECT_EQ(test, shca_hdr_parse(&pkt, in, sizeof(in), 60),
 				SHCA_PARSE_OK);

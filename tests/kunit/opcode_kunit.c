@@ -7,6 +7,7 @@
 
 #define BTH	12
 #define RETH	16
+#define FETH	4	/* A19.4.1 */
 #define AETH	4
 #define IMM	4
 #define IETH	4
@@ -51,6 +52,8 @@ static const struct op_row op_rows[] = {
 	{ 0x14, BTH + ATOMIC, REQ | ONLY },
 	{ 0x16, BTH + IETH, REQ | LAST },
 	{ 0x17, BTH + IETH, REQ | ONLY },
+	{ 0x1c, BTH + FETH + RETH, REQ | ONLY },
+	{ 0x1d, BTH + RETH, REQ | ONLY },
 	{ 0x20, BTH, REQ | FIRST },
 	{ 0x21, BTH, REQ },
 	{ 0x22, BTH, REQ | LAST },
@@ -90,6 +93,8 @@ static const struct op_row op_rows[] = {
 	{ 0xb4, BTH + XRC + ATOMIC, REQ | ONLY },
 	{ 0xb6, BTH + XRC + IETH, REQ | LAST },
 	{ 0xb7, BTH + XRC + IETH, REQ | ONLY },
+	{ 0xbc, BTH + XRC + FETH + RETH, REQ | ONLY },
+	{ 0xbd, BTH + XRC + RETH, REQ | ONLY },
 };
 
 static void op_desc(const struct op_row *row, char *desc)

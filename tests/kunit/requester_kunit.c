@@ -41,6 +41,7 @@ static const struct msg_row msg_rows[] = {
 	{ "READ of three MTU", OP_READ, 768, 1, { 0x0c }, 0 },
 	{ "CmpSwap", SHCA_WR_ATOMIC_CMP_AND_SWP, 8, 1, { 0x13 }, 0 },
 	{ "FetchAdd", SHCA_WR_ATOMIC_FETCH_AND_ADD, 8, 1, { 0x14 }, 0 },
+	{ "ATOMIC WRITE", SHCA_WR_ATOMIC_WRITE, 8, 1, { 0x1d }, 8 },
 };
 
 static void msg_desc(const struct msg_row *row, char *desc)
@@ -102,6 +103,79 @@ static void req_next_of_compare_swap_orders_operands(struct kunit *test)
 	wr->compare_add = 3;
 	KUNIT_ASSERT_TRUE(test, fx_next(fx));
 	KUNIT_EXPECT_EQ(test, fx->pkt.atomic.swap_add, 3ull);
+}
+
+/* Post a FLUSH of @len bytes; @imm is type and level. */
+static struct shca_send_wr *post_flush(struct fx *fx, u32 imm, u64 len)
+{
+	struct shca_send_wr *wr = shca_req_slot(&fx->req);
+
+	memset(wr, 0, FX_STRIDE);
+	wr->wr_id = fx->req.prod;
+	wr->opcode = SHCA_WR_FLUSH;
+	wr->flags = SHCA_SEND_SIGNALED;
+	wr->imm = imm;
+	wr->swap = len;
+	wr->rkey = 0x1234;
+	wr->remote_addr = 0x10000;
+	shca_req_post(&fx->req);
+	return wr;
+}
+
+static void req_next_of_flush_names_range_type_level(struct kunit *test)
+{
+	struct fx *fx = test->priv;
+
+	post_flush(fx, SHCA_FLUSH_GLOBAL | SHCA_FLUSH_PERSISTENT |
+		   SHCA_FLUSH_LEVEL_MR << 8, 12345);
+	KUNIT_ASSERT_TRUE(test, fx_next(fx));
+	KUNIT_EXPECT_EQ(test, fx->pkt.opcode, 0x1c);
+	KUNIT_EXPECT_EQ(test, fx->pkt.feth.type, 3);
+	KUNIT_EXPECT_EQ(test, fx->pkt.feth.level, 1);
+	KUNIT_EXPECT_EQ(test, fx->pkt.reth.va, 0x10000ull);
+	KUNIT_EXPECT_EQ(test, fx->pkt.reth.rkey, 0x1234u);
+	KUNIT_EXPECT_EQ(test, fx->pkt.reth.len, 12345u);
+	KUNIT_EXPECT_EQ(test, fx->pkt.paylen, 0u);
+	KUNIT_EXPECT_TRUE(test, fx->pkt.ackreq);
+	/* one PSN, whatever the range */
+	fx_post(fx, OP_SEND, 1);
+	KUNIT_ASSERT_TRUE(test, fx_next(fx));
+	KUNIT_EXPECT_EQ(test, fx->pkt.psn, FX_SQ_PSN + 1);
+}
+
+struct flush_row {
+	const char *name;
+	u32 imm;
+	u64 len;
+	u8 status;
+};
+
+static const struct flush_row flush_rows[] = {
+	{ "no type", 0, 1, SHCA_WC_LOC_QP_OP_ERR },
+	{ "unknown type", 4, 1, SHCA_WC_LOC_QP_OP_ERR },
+	{ "unknown level", SHCA_FLUSH_GLOBAL | 2 << 8, 1,
+	  SHCA_WC_LOC_QP_OP_ERR },
+	{ "range too long", SHCA_FLUSH_GLOBAL, SHCA_MAX_MSG + 1ull,
+	  SHCA_WC_LOC_LEN_ERR },
+};
+
+static void flush_desc(const struct flush_row *row, char *desc)
+{
+	snprintf(desc, KUNIT_PARAM_DESC_SIZE, "%s", row->name);
+}
+
+KUNIT_ARRAY_PARAM(flush, flush_rows, flush_desc);
+
+static void req_post_of_bad_flush_is_refused(struct kunit *test)
+{
+	const struct flush_row *row = test->param_value;
+	struct fx *fx = test->priv;
+
+	post_flush(fx, row->imm, row->len);
+	KUNIT_EXPECT_FALSE(test, fx_next(fx));
+	KUNIT_ASSERT_TRUE(test, fx_pop(fx));
+	KUNIT_EXPECT_EQ(test, fx->wc.status, row->status);
+	KUNIT_EXPECT_EQ(test, fx->wc.opcode, SHCA_WC_FLUSH);
 }
 
 static void req_next_across_wrap_keeps_24_bits(struct kunit *test)
@@ -405,8 +479,13 @@ struct refuse_row {
 static const struct refuse_row refuse_rows[] = {
 	{ "unknown opcode", 99, SIG, 8, SHCA_WC_LOC_QP_OP_ERR },
 	{ "BIND_MW", SHCA_WR_BIND_MW, SIG, 8, SHCA_WC_LOC_QP_OP_ERR },
-	{ "FLUSH", SHCA_WR_FLUSH, SIG, 8, SHCA_WC_LOC_QP_OP_ERR },
-	{ "ATOMIC WRITE", SHCA_WR_ATOMIC_WRITE, SIG, 8, SHCA_WC_LOC_QP_OP_ERR },
+	/* the fixture's immediate data is neither a type nor a level */
+	{ "FLUSH of no known type", SHCA_WR_FLUSH, SIG, 0,
+	  SHCA_WC_LOC_QP_OP_ERR },
+	{ "ATOMIC WRITE of four", SHCA_WR_ATOMIC_WRITE, SIG, 4,
+	  SHCA_WC_LOC_LEN_ERR },
+	{ "ATOMIC WRITE of sixteen", SHCA_WR_ATOMIC_WRITE, SIG, 16,
+	  SHCA_WC_LOC_LEN_ERR },
 	{ "unknown flag", OP_SEND, SIG | 0x10, 8, SHCA_WC_LOC_QP_OP_ERR },
 	{ "inline READ", OP_READ, SIG | SHCA_SEND_INLINE, 8,
 	  SHCA_WC_LOC_QP_OP_ERR },
@@ -735,6 +814,8 @@ static struct kunit_case requester_cases[] = {
 	KUNIT_CASE(req_next_across_wrap_keeps_24_bits),
 	KUNIT_CASE(req_next_sets_solicited_on_last_of_send_only),
 	KUNIT_CASE(req_next_with_window_full_waits_with_ackreq),
+	KUNIT_CASE(req_next_of_flush_names_range_type_level),
+	KUNIT_CASE_PARAM(req_post_of_bad_flush_is_refused, flush_gen_params),
 	KUNIT_CASE(req_next_beyond_max_rd_atomic_waits),
 	KUNIT_CASE(req_next_of_fenced_waits_for_reads),
 	KUNIT_CASE(req_next_of_fenced_does_not_wait_for_writes),

@@ -48,7 +48,7 @@ static const struct seq_row seq_rows[] = {
 	  OP(SEND_FIRST) | OP(SEND_ONLY) | OP(SEND_ONLY_IMM) |
 	  OP(SEND_ONLY_INV) | OP(WRITE_FIRST) | OP(WRITE_ONLY) |
 	  OP(WRITE_ONLY_IMM) | OP(READ_REQUEST) | OP(CMP_SWAP) |
-	  OP(FETCH_ADD) },
+	  OP(FETCH_ADD) | OP(FLUSH) | OP(ATOMIC_WRITE) },
 	{ "SEND", SHCA_OP_SEND_FIRST,
 	  OP(SEND_MIDDLE) | OP(SEND_LAST) | OP(SEND_LAST_IMM) |
 	  OP(SEND_LAST_INV) },
@@ -89,6 +89,8 @@ static void resp_rx_of_each_opcode_after_each_follows_rules(struct kunit *test)
 	for (op = 0; op < 32; op++) {
 		flags = shca_opcode_info(op)->flags;
 		len = flags & SHCA_OPF_END ? 10 : FX_MTU;
+		if (op == SHCA_OP_ATOMIC_WRITE)
+			len = 8;
 		/* so much that this very packet fits into the message */
 		psn = begin_message(fx, row->begun, FX_MTU + len +
 				    (flags & SHCA_OPF_END ? 0 : 10));
@@ -190,6 +192,10 @@ static const struct pad_row pad_rows[] = {
 	{ "of a READ", SHCA_OP_READ_REQUEST, 0, 3, false },
 	{ "payload of a READ", SHCA_OP_READ_REQUEST, 4, 0, false },
 	{ "payload of an atomic", SHCA_OP_FETCH_ADD, 4, 0, false },
+	{ "payload of a FLUSH", SHCA_OP_FLUSH, 8, 0, false },
+	{ "ATOMIC WRITE of eight", SHCA_OP_ATOMIC_WRITE, 8, 0, true },
+	{ "of four", SHCA_OP_ATOMIC_WRITE, 4, 0, false },
+	{ "of nine", SHCA_OP_ATOMIC_WRITE, 9, 3, false },
 };
 
 static void pad_desc(const struct pad_row *row, char *desc)
@@ -407,6 +413,8 @@ static const struct key_row key_rows[] = {
 	{ "READ", SHCA_OP_READ_REQUEST, SHCA_MEM_KEY },
 	{ "CmpSwap", SHCA_OP_CMP_SWAP, SHCA_MEM_KEY },
 	{ "FetchAdd", SHCA_OP_FETCH_ADD, SHCA_MEM_ACCESS },
+	{ "ATOMIC WRITE", SHCA_OP_ATOMIC_WRITE, SHCA_MEM_KEY },
+	{ "FLUSH", SHCA_OP_FLUSH, SHCA_MEM_ACCESS },
 };
 
 static void key_desc(const struct key_row *row, char *desc)
@@ -423,6 +431,7 @@ static void resp_rx_of_bad_key_is_access_error(struct kunit *test)
 
 	fx->check = row->status;
 	fx->atomic = row->status;
+	fx->bare = row->status;
 	KUNIT_EXPECT_EQ(test, fx_rx_op(fx, row->opcode, P0, 8),
 			SHCA_RX_ACCESS);
 	KUNIT_EXPECT_EQ(test, fx->nr_write, 0u);
@@ -537,6 +546,10 @@ static const struct right_row right_rows[] = {
 	{ "CmpSwap", SHCA_OP_CMP_SWAP,
 	  SHCA_ACCESS_REMOTE_WRITE | SHCA_ACCESS_REMOTE_READ },
 	{ "FetchAdd", SHCA_OP_FETCH_ADD, 0 },
+	{ "ATOMIC WRITE", SHCA_OP_ATOMIC_WRITE,
+	  SHCA_ACCESS_REMOTE_READ | SHCA_ACCESS_REMOTE_ATOMIC },
+	{ "FLUSH", SHCA_OP_FLUSH, SHCA_ACCESS_REMOTE_WRITE |
+	  SHCA_ACCESS_REMOTE_READ | SHCA_ACCESS_FLUSH_PERSISTENT },
 };
 
 static void right_desc(const struct right_row *row, char *desc)
@@ -1124,6 +1137,121 @@ static void resp_atomic_misaligned_is_invalid(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, fx->nr_atomic, 0u);
 }
 
+/* ---- FLUSH and ATOMIC WRITE ------------------------------------------------ */
+
+static const u8 bare_ops[] = { SHCA_OP_FLUSH, SHCA_OP_ATOMIC_WRITE };
+
+/* Done once, answered each time, by a READ response of nothing (A19.4). */
+static void resp_bare_again_is_answered_not_done(struct kunit *test)
+{
+	struct fx *fx = test->priv;
+	u32 op, i;
+
+	for (op = 0; op < ARRAY_SIZE(bare_ops); op++) {
+		for (i = 0; i < 3; i++) {
+			KUNIT_EXPECT_EQ(test, fx_rx_op(fx, bare_ops[op],
+						       P0 + op, 8),
+					i ? SHCA_RX_DUPLICATE : SHCA_RX_OK);
+			KUNIT_ASSERT_TRUE(test, fx_answer(fx));
+			KUNIT_EXPECT_EQ(test, fx->pkt.opcode,
+					SHCA_OP_READ_RESP_ONLY);
+			KUNIT_EXPECT_EQ(test, fx->pkt.psn, P0 + op);
+			KUNIT_EXPECT_EQ(test, fx->pkt.paylen, 0u);
+			KUNIT_EXPECT_EQ(test, fx->pkt.aeth.syndrome, ACK);
+			KUNIT_EXPECT_EQ(test, fx->pkt.aeth.msn, op + 1);
+			expect_silence(test);
+		}
+	}
+	KUNIT_EXPECT_EQ(test, fx->nr_flush, 1u);
+	KUNIT_EXPECT_EQ(test, fx->nr_atomic_write, 1u);
+}
+
+/* The record is neither a READ's nor that of the other kind. */
+static void resp_bare_again_as_another_is_dropped(struct kunit *test)
+{
+	struct fx *fx = test->priv;
+
+	fx_rx_op(fx, SHCA_OP_FLUSH, P0, 0);
+	KUNIT_ASSERT_TRUE(test, fx_answer(fx));
+	fx_rx_op(fx, SHCA_OP_ATOMIC_WRITE, P0, 8);
+	fx_rx_op(fx, SHCA_OP_READ_REQUEST, P0, 0);
+	fx_rx_op(fx, SHCA_OP_FETCH_ADD, P0, 0);
+	expect_silence(test);
+}
+
+/* Behind a READ, before an acknowledgement: in the order of the requests. */
+static void resp_bare_is_answered_in_order(struct kunit *test)
+{
+	struct fx *fx = test->priv;
+
+	fx_rx_op(fx, SHCA_OP_READ_REQUEST, P0, 1);
+	fx_rx_op(fx, SHCA_OP_FLUSH, P0 + 1, 8);
+	rx_ackreq(fx, SHCA_OP_SEND_ONLY, P0 + 2, 1);
+	expect_read(test, SHCA_OP_READ_RESP_ONLY, P0, 0, 1);
+	KUNIT_ASSERT_TRUE(test, fx_answer(fx));
+	KUNIT_EXPECT_EQ(test, fx->pkt.psn, P0 + 1);
+	KUNIT_EXPECT_EQ(test, fx->pkt.opcode, SHCA_OP_READ_RESP_ONLY);
+	expect_ack(test, P0 + 2, ACK, 3);
+}
+
+/* Not to be refused (rxe does not count them), and not to be forgotten. */
+static void resp_bare_without_a_record_is_as_lost(struct kunit *test)
+{
+	struct fx *fx = test->priv;
+	u32 i;
+
+	for (i = 0; i < 4; i++)
+		KUNIT_EXPECT_EQ(test, fx_rx_op(fx, SHCA_OP_FLUSH, P0 + i, 8),
+				SHCA_RX_OK);
+	KUNIT_EXPECT_EQ(test, fx_rx_op(fx, SHCA_OP_FLUSH, P0 + 4, 8),
+			SHCA_RX_RETRY);
+	KUNIT_EXPECT_EQ(test, fx->nr_flush, 4u);
+	for (i = 0; i < 4; i++)
+		KUNIT_EXPECT_TRUE(test, fx_answer(fx));
+	KUNIT_EXPECT_EQ(test, fx_rx_op(fx, SHCA_OP_FLUSH, P0 + 4, 8),
+			SHCA_RX_OK);
+}
+
+struct bare_bad_row {
+	const char *name;
+	u8 opcode;
+	u64 va;
+	u32 len;
+	u8 type;
+	u8 level;
+};
+
+static const struct bare_bad_row bare_bad_rows[] = {
+	{ "misaligned", SHCA_OP_ATOMIC_WRITE, 0x20004, 8, 1, 0 },
+	{ "announces nine", SHCA_OP_ATOMIC_WRITE, 0x20000, 9, 1, 0 },
+	{ "no type", SHCA_OP_FLUSH, 0x20000, 8, 0, 0 },
+	{ "unknown type", SHCA_OP_FLUSH, 0x20000, 8, 5, 0 },
+	{ "unknown level", SHCA_OP_FLUSH, 0x20000, 8, 1, 2 },
+};
+
+static void bare_bad_desc(const struct bare_bad_row *row, char *desc)
+{
+	snprintf(desc, KUNIT_PARAM_DESC_SIZE, "%s", row->name);
+}
+
+KUNIT_ARRAY_PARAM(bare_bad, bare_bad_rows, bare_bad_desc);
+
+static void resp_rx_of_bad_bare_is_invalid(struct kunit *test)
+{
+	const struct bare_bad_row *row = test->param_value;
+	struct fx *fx = test->priv;
+	struct shca_pkt pkt;
+
+	fx_request(&pkt, row->opcode, P0, 8);
+	pkt.reth.va = row->va;
+	pkt.reth.len = row->len;
+	pkt.feth.type = row->type;
+	pkt.feth.level = row->level;
+	KUNIT_EXPECT_EQ(test, fx_rx(fx, &pkt), SHCA_RX_INVALID);
+	KUNIT_EXPECT_EQ(test, fx->nr_flush + fx->nr_atomic_write, 0u);
+	expect_ack(test, P0, NAK(SHCA_NAK_INVALID), 0);
+}
+
 /* ---- congestion, events, state ---------------------------------------------- */
 
 static void resp_ce_mark_draws_cnp_at_most_each_50_us(struct kunit *test)
@@ -1264,6 +1392,11 @@ static struct kunit_case responder_cases[] = {
 	KUNIT_CASE(resp_ack_after_largest_read_waits),
 	KUNIT_CASE(resp_atomic_again_replays_result),
 	KUNIT_CASE(resp_atomic_misaligned_is_invalid),
+	KUNIT_CASE(resp_bare_again_is_answered_not_done),
+	KUNIT_CASE(resp_bare_again_as_another_is_dropped),
+	KUNIT_CASE(resp_bare_is_answered_in_order),
+	KUNIT_CASE(resp_bare_without_a_record_is_as_lost),
+	KUNIT_CASE_PARAM(resp_rx_of_bad_bare_is_invalid, bare_bad_gen_params),
 	KUNIT_CASE(resp_ce_mark_draws_cnp_at_most_each_50_us),
 	KUNIT_CASE(resp_ce_mark_by_default_is_ignored),
 	KUNIT_CASE(resp_first_packet_establishes_once),

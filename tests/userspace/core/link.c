@@ -230,6 +230,8 @@ void sim_link_forge(struct sim_node *to)
 	pkt.reth.va = to->rem.base + prng_below(rng, to->rem.len);
 	pkt.reth.rkey = to->rem.key;
 	pkt.reth.len = prng_below(rng, prng_chance(rng, 800) ? 9000 : ~0u);
+	pkt.feth.type = prng_below(rng, prng_chance(rng, 800) ? 4 : 16);
+	pkt.feth.level = prng_below(rng, 3);
 	pkt.atomic.va = pkt.reth.va & (prng_chance(rng, 800) ? ~7ull : ~0ull);
 	pkt.atomic.rkey = to->rem.key;
 	pkt.aeth.syndrome = prng_below(rng, 256);

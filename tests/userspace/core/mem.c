@@ -261,6 +261,47 @@ static enum shca_mem_status door_remote_atomic(void *ctx,
 	return SHCA_MEM_OK;
 }
 
+static enum shca_mem_status
+door_atomic_write(void *ctx, const struct shca_pkt *pkt)
+{
+	struct sim_node *n = ctx;
+	enum shca_mem_status status;
+
+	sim_check(n->w, !(pkt->reth.va & 7) && pkt->paylen == 8,
+		  "core: misaligned ATOMIC WRITE");
+	if (comes_later(n))
+		return SHCA_MEM_RETRY;
+	may_vanish(n, &n->rem);
+	status = region_check(&n->rem, pkt->reth.rkey, pkt->reth.va, 8,
+			      SHCA_ACCESS_REMOTE_WRITE);
+	if (status == SHCA_MEM_OK)
+		memcpy(n->rem.mem + (pkt->reth.va - n->rem.base),
+		       payload(n, pkt), 8);
+	return status;
+}
+
+static enum shca_mem_status door_flush(void *ctx, const struct shca_pkt *pkt)
+{
+	u32 access = (pkt->feth.type & SHCA_FLUSH_GLOBAL ?
+		      SHCA_ACCESS_FLUSH_GLOBAL : 0) |
+		     (pkt->feth.type & SHCA_FLUSH_PERSISTENT ?
+		      SHCA_ACCESS_FLUSH_PERSISTENT : 0);
+	bool mr = pkt->feth.level == SHCA_FLUSH_LEVEL_MR;
+	struct sim_node *n = ctx;
+	enum shca_mem_status status;
+
+	sim_check(n->w, access, "core: FLUSH of no type");
+	if (comes_later(n))
+		return SHCA_MEM_RETRY;
+	may_vanish(n, &n->rem);
+	status = region_check(&n->rem, pkt->reth.rkey,
+			      mr ? n->rem.base : pkt->reth.va,
+			      mr ? 0 : pkt->reth.len, access);
+	if (status == SHCA_MEM_OK)
+		sim_model_flush(n, pkt);
+	return status;
+}
+
 /* The operation whose request holds @sge; NULL: a receive request's. */
 static struct sim_op *op_of_sge(struct sim_node *n, const struct shca_sge *sge)
 {
@@ -395,6 +436,8 @@ const struct shca_mem_ops sim_mem_ops = {
 	.remote_check = door_remote_check,
 	.remote_write = door_remote_write,
 	.remote_atomic = door_remote_atomic,
+	.remote_atomic_write = door_atomic_write,
+	.remote_flush = door_flush,
 	.local_scatter = door_local_scatter,
 	.local_store = door_local_store,
 	.grh_store = door_grh_store,

@@ -24,7 +24,15 @@ static bool is_atomic(const struct sim_op *op)
 static bool is_write(const struct sim_op *op)
 {
 	return op->opcode == SHCA_WR_RDMA_WRITE ||
-	       op->opcode == SHCA_WR_RDMA_WRITE_WITH_IMM;
+	       op->opcode == SHCA_WR_RDMA_WRITE_WITH_IMM ||
+	       op->opcode == SHCA_WR_ATOMIC_WRITE;
+}
+
+/* Answered by a response that carries nothing. */
+static bool is_bare(const struct sim_op *op)
+{
+	return op->opcode == SHCA_WR_FLUSH ||
+	       op->opcode == SHCA_WR_ATOMIC_WRITE;
 }
 
 static bool is_inv(const struct sim_op *op)
@@ -205,6 +213,8 @@ static void check_wc_opcode(struct sim_node *n, const struct sim_op *op,
 		[SHCA_WR_RDMA_READ] = SHCA_WC_RDMA_READ,
 		[SHCA_WR_ATOMIC_CMP_AND_SWP] = SHCA_WC_COMP_SWAP,
 		[SHCA_WR_ATOMIC_FETCH_AND_ADD] = SHCA_WC_FETCH_ADD,
+		[SHCA_WR_FLUSH] = SHCA_WC_FLUSH,
+		[SHCA_WR_ATOMIC_WRITE] = SHCA_WC_ATOMIC_WRITE,
 	};
 
 	if (op->fault == SIM_BAD_WR)
@@ -349,6 +359,59 @@ void sim_model_atomic(struct sim_node *n, const struct shca_pkt *pkt,
 		  "node %u executes an atomic out of order or twice", n->idx);
 }
 
+/* ---- FLUSH ------------------------------------------------------------------ */
+
+/*
+ * @n executes a FLUSH: its peer's next one, only once, and all that the peer
+ * wrote before stands in memory.
+ */
+void sim_model_flush(struct sim_node *n, const struct shca_pkt *pkt)
+{
+	struct sim_node *r = n->peer;
+	const struct sim_op *op;
+	u32 i, k;
+	u8 *p;
+
+	if (n->w->f.hostile)
+		return;
+	while (r->next_flush < r->nr_ops &&
+	       r->ops[r->next_flush].opcode != SHCA_WR_FLUSH)
+		r->next_flush++;
+	sim_check(n->w, r->next_flush < r->nr_posted,
+		  "node %u executes a FLUSH too many", n->idx);
+	op = &r->ops[r->next_flush];
+	sim_check(n->w, pkt->feth.type == (op->imm & 0xff) &&
+		  pkt->feth.level == op->imm >> 8 &&
+		  pkt->reth.va == op->rem_va && pkt->reth.len == op->swap,
+		  "node %u executes a FLUSH out of order or twice", n->idx);
+	for (i = 0; i < r->next_flush; i++) {
+		op = &r->ops[i];
+		if (!is_write(op) || op->done)
+			continue;
+		p = sim_region_at(n->w, &n->rem, op->rem_va, op->len);
+		for (k = 0; k < op->len; k++)
+			sim_check(n->w, p[k] == sim_pattern(op, k),
+				  "node %u: op %u is not in memory at FLUSH %u",
+				  n->idx, i, r->next_flush);
+	}
+	r->next_flush++;
+}
+
+/* A response was accepted: is it that of a FLUSH or an ATOMIC WRITE? */
+void sim_model_bare_answer(struct sim_node *n, const struct shca_pkt *pkt)
+{
+	struct sim_op *op;
+	u32 i;
+
+	if ((pkt->opcode & ~SHCA_TRANSPORT_MASK) != SHCA_OP_READ_RESP_ONLY)
+		return;
+	for (i = 0; i < n->nr_posted; i++) {
+		op = &n->ops[i];
+		if (is_bare(op) && op->started && op->psn == pkt->psn)
+			op->placed = 8;
+	}
+}
+
 /* ---- invalidation and local requests --------------------------------------- */
 
 /* @n is asked by its peer to invalidate: in order, and only once. */
@@ -397,7 +460,7 @@ static void check_fence(struct sim_node *n, u32 idx)
 			sim_check(n->w, op->placed == op->len,
 				  "node %u: op %u sent across the fence after "
 				  "READ %u", n->idx, idx, i);
-		else if (is_atomic(op))
+		else if (is_atomic(op) || is_bare(op))
 			sim_check(n->w, op->placed == 8,
 				  "node %u: op %u sent across the fence after "
 				  "atomic %u", n->idx, idx, i);
@@ -422,12 +485,12 @@ static void check_start(struct sim_node *n, u32 idx)
 		return;
 	if (op->flags & SHCA_SEND_FENCE)
 		check_fence(n, idx);
-	if (!is_read(op) && !is_atomic(op))
+	if (!is_read(op) && !is_atomic(op) && !is_bare(op))
 		return;
 	for (i = 0; i < idx; i++) {
 		if (is_read(&n->ops[i]) && n->ops[i].len)
 			rds += n->ops[i].placed < n->ops[i].len;
-		else if (is_atomic(&n->ops[i]))
+		else if (is_atomic(&n->ops[i]) || is_bare(&n->ops[i]))
 			rds += !n->ops[i].placed;
 	}
 	sim_check(n->w, rds < n->req_attr.max_rd_atomic,
@@ -483,6 +546,8 @@ void sim_model_tx(struct sim_node *n, const struct shca_pkt *pkt)
 	n->tx_req++;
 	idx = pkt->wr->wr_id;
 	op = &n->ops[idx];
+	if (is_bare(op))
+		op->psn = pkt->psn;
 	sim_check(w, w->now >= n->quiet_until,
 		  "node %u: psn %06x sent during the RNR wait", n->idx,
 		  pkt->psn);
@@ -569,7 +634,7 @@ void sim_cover_own(struct sim_node *n, u8 *cover)
 
 	for (i = 0; i < n->nr_ops; i++) {
 		op = &n->ops[i];
-		if (is_local(op))
+		if (is_local(op) || op->opcode == SHCA_WR_FLUSH)
 			continue;
 		kind = COVER_ANY;	/* sources: the core cannot write there */
 		len = op->len;

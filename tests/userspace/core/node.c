@@ -91,6 +91,8 @@ void sim_node_rx(struct sim_node *n, struct shca_pkt *pkt, bool is_response)
 
 	if (is_response) {
 		rx = shca_req_rx(&n->req, pkt, n->w->now);
+		if (rx == SHCA_RX_OK)
+			sim_model_bare_answer(n, pkt);
 		note_rnr(n, pkt, was);
 		if (n->req.una_psn != n->last_una_psn)
 			n->drops = 0;

@@ -64,7 +64,7 @@ enum sim_op_fault {
 	SIM_RECV_SHORT,		/* the receive buffer is too short */
 	SIM_RECV_BAD_LKEY,
 	SIM_RECV_MALFORMED,
-	SIM_MISALIGNED,		/* atomic */
+	SIM_MISALIGNED,		/* atomic, ATOMIC WRITE */
 	SIM_BAD_INV,		/* SEND with invalidate of what is not there */
 	SIM_BAD_LOCAL,		/* local request that fails */
 	SIM_TOO_LONG,		/* UD: more than a packet */
@@ -92,6 +92,7 @@ struct sim_op {
 	struct shca_sge recv_sge[SIM_MAX_SGE];
 	u32 recv_len;
 	u32 placed;		/* bytes of the response that were placed */
+	u32 psn;		/* FLUSH, ATOMIC WRITE: it was sent with */
 	u32 nr_left;		/* packets that have left (READ: the request) */
 	struct sim_node *target; /* UD */
 	u32 qkey;		/* UD, as posted */
@@ -166,6 +167,7 @@ struct sim_node {
 	u32 nr_consuming;
 	u32 next_atomic;	/* op index of the next to execute at the peer */
 	u32 next_inv;		/* likewise */
+	u32 next_flush;		/* likewise */
 	u64 counter_va;		/* in the peer's @rem */
 	u64 counter_model;	/* as of the plan's end */
 
@@ -408,6 +410,8 @@ void sim_model_send_wc(struct sim_node *n, const struct shca_wc *wc);
 void sim_model_recv_wc(struct sim_node *n, const struct shca_wc *wc);
 void sim_model_atomic(struct sim_node *n, const struct shca_pkt *pkt,
 		      u64 before);
+void sim_model_flush(struct sim_node *n, const struct shca_pkt *pkt);
+void sim_model_bare_answer(struct sim_node *n, const struct shca_pkt *pkt);
 bool sim_model_invalidate(struct sim_node *n, u32 rkey);
 enum shca_wc_status sim_model_local(struct sim_node *n,
 				    const struct shca_send_wr *wr);

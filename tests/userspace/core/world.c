@@ -146,6 +146,20 @@ static void plan_atomic(struct sim_node *n, struct sim_op *op)
 	}
 }
 
+/* Some range of what this requester writes to; of level MR none is named. */
+static void plan_flush(struct sim_node *n, struct sim_op *op)
+{
+	struct sim_region *rem = &n->peer->rem;
+	struct prng *rng = &n->w->rng;
+	bool mr = prng_chance(rng, 300);
+
+	op->imm = prng_range(rng, 1, 3) |
+		  (mr ? SHCA_FLUSH_LEVEL_MR : SHCA_FLUSH_LEVEL_RANGE) << 8;
+	op->rem_va = mr ? prng_next(rng) :
+			  rem->base + prng_below(rng, rem->len / 2);
+	op->swap = mr ? 0 : prng_below(rng, rem->len / 2);
+}
+
 static void plan_recv(struct sim_node *n, struct sim_op *op)
 {
 	struct prng *rng = &n->w->rng;
@@ -176,6 +190,16 @@ static bool is_atomic(const struct sim_op *op)
 	       op->opcode == SHCA_WR_ATOMIC_FETCH_AND_ADD;
 }
 
+static bool is_flush(const struct sim_op *op)
+{
+	return op->opcode == SHCA_WR_FLUSH;
+}
+
+static bool is_atomic_write(const struct sim_op *op)
+{
+	return op->opcode == SHCA_WR_ATOMIC_WRITE;
+}
+
 static bool is_local(const struct sim_op *op)
 {
 	return op->opcode == SHCA_WR_LOCAL_INV || op->opcode == SHCA_WR_REG_MR;
@@ -200,6 +224,9 @@ static enum sim_op_fault fit_fault(const struct sim_world *w,
 		return op->len && !(op->flags & SHCA_SEND_INLINE) ? fault :
 								    SIM_OK;
 	case SIM_BAD_RKEY:
+		if (is_flush(op))
+			return fault;
+		fallthrough;
 	case SIM_RKEY_RANGE:
 		return !send && op->len ? fault : SIM_OK;
 	case SIM_BAD_INV:
@@ -212,7 +239,7 @@ static enum sim_op_fault fit_fault(const struct sim_world *w,
 	case SIM_RECV_MALFORMED:
 		return send || imm ? fault : SIM_OK;
 	case SIM_MISALIGNED:
-		return atomic ? fault : SIM_OK;
+		return atomic || is_atomic_write(op) ? fault : SIM_OK;
 	case SIM_TOO_LONG:
 	case SIM_BAD_QKEY:
 		return sim_is_ud(w) ? fault : SIM_OK;
@@ -279,7 +306,8 @@ static void plan_op(struct sim_node *n, struct sim_op *op,
 		SHCA_WR_RDMA_WRITE_WITH_IMM, SHCA_WR_LOCAL_INV,
 		SHCA_WR_REG_MR, SHCA_WR_SEND_WITH_INV, SHCA_WR_RDMA_READ,
 		SHCA_WR_RDMA_READ, SHCA_WR_ATOMIC_CMP_AND_SWP,
-		SHCA_WR_ATOMIC_FETCH_AND_ADD,
+		SHCA_WR_ATOMIC_FETCH_AND_ADD, SHCA_WR_ATOMIC_WRITE,
+		SHCA_WR_FLUSH,
 	};
 	struct sim_world *w = n->w;
 	struct prng *rng = &w->rng;
@@ -302,7 +330,11 @@ static void plan_op(struct sim_node *n, struct sim_op *op,
 	if (sim_is_ud(w))
 		op->len = min_t(u32, op->len, w->mtu);
 	op->len = min_t(u32, op->len, n->room);
-	n->room -= op->len;
+	if (is_atomic_write(op))
+		op->len = 8;
+	if (is_flush(op))
+		op->len = 0;
+	n->room -= min_t(u32, op->len, n->room);
 	op->imm = prng_next(rng);
 	op->recv_idx = -1;
 	if (is_local(op)) {
@@ -314,6 +346,12 @@ static void plan_op(struct sim_node *n, struct sim_op *op,
 		op->fault = fault == SIM_TOO_LONG || fault == SIM_BAD_QKEY ?
 			    fault : SIM_OK;
 		plan_datagram(n, op);
+	}
+	if (is_flush(op)) {
+		plan_flush(n, op);
+		op->fault = fit_fault(w, op, fault);
+		n->needed += op_packets(w, op);
+		return;
 	}
 	if (is_atomic(op))
 		plan_atomic(n, op);
@@ -331,6 +369,8 @@ static void plan_op(struct sim_node *n, struct sim_op *op,
 	    op->opcode == SHCA_WR_RDMA_WRITE_WITH_IMM ||
 	    op->opcode == SHCA_WR_RDMA_READ)
 		op->rem_va = sim_region_take(w, rem, op->len, 1);
+	if (is_atomic_write(op))
+		op->rem_va = sim_region_take(w, rem, op->len, 8);
 	if (op->opcode == SHCA_WR_RDMA_READ) {
 		p = sim_region_at(w, rem, op->rem_va, op->len);
 		for (i = 0; i < op->len; i++)
@@ -339,7 +379,7 @@ static void plan_op(struct sim_node *n, struct sim_op *op,
 	op->slot_va = op->rem_va;
 	if (op->fault == SIM_RKEY_RANGE)
 		op->rem_va = rem->base + rem->len - op->len + 1 +
-			     is_atomic(op) * 7;
+			     (is_atomic(op) || is_atomic_write(op)) * 7;
 	if (op->fault == SIM_MISALIGNED)
 		op->rem_va += prng_range(rng, 1, 7);
 	if (op->fault == SIM_BAD_LKEY)
@@ -450,7 +490,9 @@ static void permit_less(struct sim_node *n, struct shca_resp_attr *a)
 	else
 		a->max_dest_rd_atomic =
 			prng_below(rng, a->max_dest_rd_atomic + 1);
-	n->peer->extra_status |= 1u << SHCA_WC_REM_INV_REQ_ERR;
+	/* FLUSH and its like are not refused for want of a record, but dropped */
+	n->peer->extra_status |= 1u << SHCA_WC_REM_INV_REQ_ERR |
+				 1u << SHCA_WC_RETRY_EXC_ERR;
 }
 
 static void start_node(struct sim_node *n)
@@ -467,7 +509,8 @@ static void start_node(struct sim_node *n)
 	a->transport = n->w->transport;
 	a->qkey = n->req_attr.qkey;
 	a->access = SHCA_ACCESS_REMOTE_WRITE | SHCA_ACCESS_REMOTE_READ |
-		    SHCA_ACCESS_REMOTE_ATOMIC;
+		    SHCA_ACCESS_REMOTE_ATOMIC | SHCA_ACCESS_FLUSH_GLOBAL |
+		    SHCA_ACCESS_FLUSH_PERSISTENT;
 	a->min_rnr_timer = prng_range(rng, 1, prng_chance(rng, 50) ? 24 : 14);
 	a->max_dest_rd_atomic = n->peer->req_attr.max_rd_atomic +
 				prng_below(rng, 2);
@@ -521,6 +564,7 @@ static void wipe_node(struct sim_node *n)
 	n->nr_consuming = 0;
 	n->next_atomic = 0;
 	n->next_inv = 0;
+	n->next_flush = 0;
 	n->recv_posted = 0;
 	n->recv_taken = 0;
 	n->recv_done = 0;
@@ -548,7 +592,8 @@ static void start_memory(struct sim_node *n)
 			SHCA_ACCESS_LOCAL_WRITE);
 	sim_region_init(n->w, &n->rem, room + SIM_MAX_OPS * 20,
 			SHCA_ACCESS_REMOTE_WRITE | SHCA_ACCESS_REMOTE_READ |
-			SHCA_ACCESS_REMOTE_ATOMIC);
+			SHCA_ACCESS_REMOTE_ATOMIC | SHCA_ACCESS_FLUSH_GLOBAL |
+			SHCA_ACCESS_FLUSH_PERSISTENT);
 }
 
 static void some_time(struct sim_node *n, enum sim_ev_kind kind, u64 within)

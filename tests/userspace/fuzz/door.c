@@ -231,6 +231,29 @@ static enum shca_mem_status door_write(void *ctx, u32 rkey, u64 va,
 	return status;
 }
 
+static enum shca_mem_status door_atomic_write(void *ctx,
+					      const struct shca_pkt *pkt)
+{
+	struct fuzz_door *door = ctx;
+	enum shca_mem_status status;
+
+	fuzz_check(!(pkt->reth.va & 7) && pkt->paylen == 8,
+		   "misaligned ATOMIC WRITE");
+	status = region(door, pkt->reth.rkey, pkt->reth.va, 8,
+			SHCA_ACCESS_REMOTE_WRITE);
+	if (status == SHCA_MEM_OK)
+		memcpy(door->rem + (pkt->reth.va - door->rem_base),
+		       payload(pkt), 8);
+	return status;
+}
+
+static enum shca_mem_status door_flush(void *ctx, const struct shca_pkt *pkt)
+{
+	fuzz_check(pkt->feth.type && pkt->feth.type < 4 && pkt->feth.level < 2,
+		   "FLUSH type %u level %u", pkt->feth.type, pkt->feth.level);
+	return whim(ctx);
+}
+
 static enum shca_mem_status door_atomic(void *ctx, const struct shca_pkt *pkt,
 					u64 *orig)
 {
@@ -307,6 +330,8 @@ const struct shca_mem_ops fuzz_mem_ops = {
 	.remote_check = door_check,
 	.remote_write = door_write,
 	.remote_atomic = door_atomic,
+	.remote_atomic_write = door_atomic_write,
+	.remote_flush = door_flush,
 	.local_scatter = door_scatter,
 	.local_store = door_store,
 	.grh_store = door_grh,

@@ -41,7 +41,8 @@ static void pick_attr(struct fuzz_end *end, struct fuzz_in *in)
 	resp->qkey = 1;
 	b = in_u8(in);
 	resp->access = b & 1 ? b : SHCA_ACCESS_REMOTE_WRITE |
-		       SHCA_ACCESS_REMOTE_READ | SHCA_ACCESS_REMOTE_ATOMIC;
+		       SHCA_ACCESS_REMOTE_READ | SHCA_ACCESS_REMOTE_ATOMIC |
+		       SHCA_ACCESS_FLUSH_GLOBAL;
 	resp->cnp = b & 0x10;
 	resp->min_rnr_timer = b >> 3;
 	resp->max_dest_rd_atomic = in_u8(in) % 9;

@@ -21,6 +21,8 @@ static void fill_request(struct fuzz_end *end, struct fuzz_in *in,
 	if (in_u8(in) & 1)
 		pkt->reth.len = end->resp_attr.mtu * (in_u8(in) & 7) +
 				pkt->paylen;
+	pkt->feth.type = in_u8(in);
+	pkt->feth.level = in_u8(in) % 3;
 	pkt->atomic.va = pkt->reth.va & ~(u64)(in_u8(in) ? 7 : 0);
 	pkt->atomic.rkey = pkt->reth.rkey;
 	pkt->atomic.swap_add = in_u8(in);
