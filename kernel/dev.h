@@ -33,6 +33,7 @@
 
 #include "bh.h"
 #include "counters.h"
+#include "../uapi/softhca-abi.h"
 #include "../uapi/softhca-netlink.h"
 
 /*
@@ -188,10 +189,21 @@ static inline int shca_pkey_find(const struct shca_dev *dev, u16 pkey)
  */
 int shca_dev_set_pkey(struct shca_dev *dev, u32 index, u16 pkey);
 
-/** struct shca_ucontext - a process's verbs context */
+/** struct shca_ucontext - a process's verbs context; @features: granted to it */
 struct shca_ucontext {
 	struct ib_ucontext ibuc;
+	u64 features;
 };
+
+/** shca_ucontext_resp() - what a process is told of its context */
+static inline void shca_ucontext_resp(const struct shca_ucontext *uctx,
+				      struct shca_alloc_ucontext_resp *resp)
+{
+	*resp = (struct shca_alloc_ucontext_resp){
+		.features = uctx->features,
+		.max_inline = SHCA_LIM_INLINE,
+	};
+}
 
 /** struct shca_xrcd - an XRC domain; see xrc.c */
 struct shca_xrcd {

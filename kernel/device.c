@@ -36,6 +36,7 @@
 #include "cq.h"
 #include "dev.h"
 #include "flow.h"
+#include "import.h"
 #include "lo.h"
 #include "mcast.h"
 #include "mr.h"
@@ -165,11 +166,11 @@ static void shca_fw_str(struct ib_device *ibdev, char *str)
 
 /* ---- contexts and protection domains ------------------------------------------ */
 
-static int shca_alloc_ucontext(struct ib_ucontext *uctx, struct ib_udata *udata)
+static int shca_alloc_ucontext(struct ib_ucontext *ibuc, struct ib_udata *udata)
 {
-	struct shca_alloc_ucontext_resp resp = {
-		.max_inline = SHCA_LIM_INLINE,
-	};
+	struct shca_ucontext *uctx = container_of(ibuc, struct shca_ucontext,
+						  ibuc);
+	struct shca_alloc_ucontext_resp resp;
 	struct shca_alloc_ucontext_req req;
 	int err;
 
@@ -178,11 +179,19 @@ static int shca_alloc_ucontext(struct ib_ucontext *uctx, struct ib_udata *udata)
 		return err;
 	if (req.comp_mask)
 		return -EINVAL;
-	resp.features = req.features & (SHCA_FEATURE_BELL |
-					SHCA_FEATURE_ATOMIC_WRITE |
-					SHCA_FEATURES_BY_CORE);
+	uctx->features = req.features & (SHCA_FEATURE_BELL |
+					 SHCA_FEATURE_ATOMIC_WRITE |
+					 SHCA_FEATURES_BY_CORE);
+	shca_ucontext_resp(uctx, &resp);
 	return shca_udata_out(udata, &resp, sizeof(resp));
 }
+
+/* What this driver adds to uverbs. */
+static const struct uapi_definition shca_uverbs_defs[] = {
+	UAPI_DEF_CHAIN(shca_bell_defs),
+	UAPI_DEF_CHAIN(shca_import_defs),
+	{},
+};
 
 static void shca_dealloc_ucontext(struct ib_ucontext *uctx)
 {
@@ -305,6 +314,7 @@ static const struct ib_device_ops shca_dev_ops = {
 	.query_port = shca_query_port,
 	.query_qp = shca_query_qp,
 	.query_srq = shca_query_srq,
+	.query_ucontext = shca_query_ucontext,
 	.reg_user_mr = shca_reg_user_mr,
 	.req_notify_cq = shca_req_notify_cq,
 #ifdef HAVE_RESIZE_USER_CQ
@@ -367,8 +377,8 @@ static void shca_dev_init_attrs(struct shca_dev *dev)
 	ibdev->num_comp_vectors = num_possible_cpus();
 	addrconf_addr_eui48((unsigned char *)&ibdev->node_guid,
 			    dev->ndev->dev_addr);
-	/* The bell of a send ring, and that of providers without the former. */
-	ibdev->driver_def = shca_bell_defs;
+	ibdev->driver_def = shca_uverbs_defs;
+	/* The bell of providers that do not know ours. */
 	ibdev->uverbs_cmd_mask |= BIT_ULL(IB_USER_VERBS_CMD_POST_SEND);
 	ib_set_device_ops(ibdev, &shca_dev_ops);
 }

@@ -12,6 +12,9 @@
 #include <errno.h>
 #include <stdlib.h>
 
+#include <infiniband/cmd_ioctl.h>
+#include <rdma/ib_user_ioctl_cmds.h>
+
 struct ibv_pd *shca_alloc_pd(struct ibv_context *ibctx)
 {
 	struct ib_uverbs_alloc_pd_resp resp;
@@ -27,6 +30,30 @@ struct ibv_pd *shca_alloc_pd(struct ibv_context *ibctx)
 		return NULL;
 	}
 	return &pd->pd;
+}
+
+struct ibv_pd *shca_import_pd(struct ibv_context *ibctx, uint32_t handle)
+{
+	DECLARE_COMMAND_BUFFER(cmd, UVERBS_OBJECT_PD, SHCA_METHOD_PD_QUERY, 1);
+	struct shca_pd *pd;
+
+	pd = calloc(1, sizeof(*pd));
+	if (!pd)
+		return NULL;
+	fill_attr_in_obj(cmd, SHCA_ATTR_PD_HANDLE, handle);
+	if (execute_ioctl(ibctx, cmd)) {
+		free(pd);
+		return NULL;
+	}
+	pd->pd.context = ibctx;
+	pd->pd.handle = handle;
+	return &pd->pd;
+}
+
+/* The domain stays. Nothing that was made in this one may be left (ibv_import_pd). */
+void shca_unimport_pd(struct ibv_pd *ibpd)
+{
+	free(to_shca_pd(ibpd));
 }
 
 struct ibv_td *shca_alloc_td(struct ibv_context *ibctx,

@@ -324,6 +324,20 @@ int shca_destroy_qp(struct ibv_qp *ibqp)
 	return 0;
 }
 
+/* No connection option is defined that this device would have. */
+int shca_query_ece(struct ibv_qp *ibqp, struct ibv_ece *ece)
+{
+	memset(ece, 0, sizeof(*ece));
+	return 0;
+}
+
+int shca_set_ece(struct ibv_qp *ibqp, struct ibv_ece *ece)
+{
+	if (ece->comp_mask)
+		return EINVAL;
+	return ece->options ? EOPNOTSUPP : 0;
+}
+
 /* ---- posting ------------------------------------------------------------ */
 
 /* Return: bytes of all segments. */

@@ -10,6 +10,9 @@
 #include <string.h>
 #include <unistd.h>
 
+#include <infiniband/cmd_ioctl.h>
+#include <rdma/ib_user_ioctl_cmds.h>
+
 static void shca_free_context(struct ibv_context *ibctx);
 
 static const struct verbs_context_ops shca_context_ops = {
@@ -38,6 +41,8 @@ static const struct verbs_context_ops shca_context_ops = {
 	.detach_mcast = ibv_cmd_detach_mcast,
 	.free_context = shca_free_context,
 	.get_srq_num = shca_get_srq_num,
+	.import_mr = shca_import_mr,
+	.import_pd = shca_import_pd,
 	.modify_cq = shca_modify_cq,
 	.modify_qp = shca_modify_qp,
 	.modify_qp_rate_limit = shca_modify_qp_rate_limit,
@@ -49,6 +54,7 @@ static const struct verbs_context_ops shca_context_ops = {
 	.post_send = shca_post_send,
 	.post_srq_recv = shca_post_srq_recv,
 	.query_device_ex = shca_query_device_ex,
+	.query_ece = shca_query_ece,
 	.query_port = shca_query_port,
 	.query_qp = shca_query_qp,
 	.query_rt_values = shca_query_rt_values,
@@ -56,6 +62,9 @@ static const struct verbs_context_ops shca_context_ops = {
 	.reg_mr = shca_reg_mr,
 	.req_notify_cq = shca_req_notify_cq,
 	.resize_cq = shca_resize_cq,
+	.set_ece = shca_set_ece,
+	.unimport_mr = shca_unimport_mr,
+	.unimport_pd = shca_unimport_pd,
 };
 
 /* From v57 of rdma-core on, a list of file descriptors stands before resp. */
@@ -84,6 +93,31 @@ static uint64_t shca_features(void)
 	       SHCA_FEATURE_ATOMIC_WRITE | SHCA_FEATURE_FLUSH;
 }
 
+static struct shca_context *shca_init_context(struct ibv_device *ibdev,
+					      int cmd_fd)
+{
+	struct shca_context *ctx;
+
+	return verbs_init_and_alloc_context(ibdev, cmd_fd, ctx, vctx,
+					    SHCA_DRIVER_ID);
+}
+
+static void shca_uninit_context(struct shca_context *ctx)
+{
+	verbs_uninit_context(&ctx->vctx);
+	free(ctx);
+}
+
+static struct verbs_context *
+shca_start_context(struct shca_context *ctx,
+		   const struct shca_alloc_ucontext_resp *resp)
+{
+	ctx->page_size = sysconf(_SC_PAGESIZE);
+	ctx->features = resp->features;
+	verbs_set_ops(&ctx->vctx, &shca_context_ops);
+	return &ctx->vctx;
+}
+
 static struct verbs_context *shca_alloc_context(struct ibv_device *ibdev,
 						int cmd_fd, void *private_data)
 {
@@ -91,29 +125,39 @@ static struct verbs_context *shca_alloc_context(struct ibv_device *ibdev,
 	struct shca_cmd_get_context cmd = {
 		.drv_payload.features = shca_features(),
 	};
-	struct shca_context *ctx;
+	struct shca_context *ctx = shca_init_context(ibdev, cmd_fd);
 
-	ctx = verbs_init_and_alloc_context(ibdev, cmd_fd, ctx, vctx,
-					   SHCA_DRIVER_ID);
 	if (!ctx)
 		return NULL;
 	if (shca_cmd_context(&ctx->vctx, &cmd, &resp)) {
-		verbs_uninit_context(&ctx->vctx);
-		free(ctx);
+		shca_uninit_context(ctx);
 		return NULL;
 	}
-	ctx->page_size = sysconf(_SC_PAGESIZE);
-	ctx->features = resp.drv_payload.features;
-	verbs_set_ops(&ctx->vctx, &shca_context_ops);
-	return &ctx->vctx;
+	return shca_start_context(ctx, &resp.drv_payload);
+}
+
+/* A context that another process, or this one, has opened; its file is here. */
+static struct verbs_context *shca_import_context(struct ibv_device *ibdev,
+						 int cmd_fd)
+{
+	DECLARE_COMMAND_BUFFER(cmd, UVERBS_OBJECT_DEVICE,
+			       UVERBS_METHOD_QUERY_CONTEXT, 1);
+	struct shca_alloc_ucontext_resp resp = {};
+	struct shca_context *ctx = shca_init_context(ibdev, cmd_fd);
+
+	if (!ctx)
+		return NULL;
+	fill_attr_out_ptr(cmd, SHCA_ATTR_CONTEXT_RESP, &resp);
+	if (ibv_cmd_query_context(&ctx->vctx.context, cmd)) {
+		shca_uninit_context(ctx);
+		return NULL;
+	}
+	return shca_start_context(ctx, &resp);
 }
 
 static void shca_free_context(struct ibv_context *ibctx)
 {
-	struct shca_context *ctx = to_shca_context(ibctx);
-
-	verbs_uninit_context(&ctx->vctx);
-	free(ctx);
+	shca_uninit_context(to_shca_context(ibctx));
 }
 
 static struct verbs_device *shca_alloc_device(struct verbs_sysfs_dev *sysfs_dev)
@@ -142,6 +186,7 @@ static const struct verbs_device_ops shca_device_ops = {
 	.alloc_device = shca_alloc_device,
 	.uninit_device = shca_uninit_device,
 	.alloc_context = shca_alloc_context,
+	.import_context = shca_import_context,
 };
 
 PROVIDER_DRIVER(softhca, shca_device_ops);

@@ -288,6 +288,8 @@ struct ibv_td *shca_alloc_td(struct ibv_context *ibctx,
 int shca_dealloc_td(struct ibv_td *ibtd);
 struct ibv_pd *shca_alloc_parent_domain(struct ibv_context *ibctx,
 					struct ibv_parent_domain_init_attr *attr);
+struct ibv_pd *shca_import_pd(struct ibv_context *ibctx, uint32_t handle);
+void shca_unimport_pd(struct ibv_pd *ibpd);
 int shca_dealloc_pd(struct ibv_pd *ibpd);
 
 /* qp.c */
@@ -300,6 +302,8 @@ int shca_modify_qp_rate_limit(struct ibv_qp *ibqp,
 int shca_query_qp(struct ibv_qp *ibqp, struct ibv_qp_attr *attr, int mask,
 		  struct ibv_qp_init_attr *init_attr);
 int shca_destroy_qp(struct ibv_qp *ibqp);
+int shca_query_ece(struct ibv_qp *ibqp, struct ibv_ece *ece);
+int shca_set_ece(struct ibv_qp *ibqp, struct ibv_ece *ece);
 int shca_post_send(struct ibv_qp *ibqp, struct ibv_send_wr *wr,
 		   struct ibv_send_wr **bad_wr);
 int shca_post_recv(struct ibv_qp *ibqp, struct ibv_recv_wr *wr,
@@ -343,6 +347,8 @@ int shca_query_port(struct ibv_context *ibctx, uint8_t port,
 struct ibv_mr *shca_reg_mr(struct ibv_pd *pd, void *addr, size_t length,
 			   uint64_t iova, int access);
 int shca_dereg_mr(struct verbs_mr *vmr);
+struct ibv_mr *shca_import_mr(struct ibv_pd *pd, uint32_t handle);
+void shca_unimport_mr(struct ibv_mr *mr);
 struct ibv_ah *shca_create_ah(struct ibv_pd *pd, struct ibv_ah_attr *attr);
 int shca_destroy_ah(struct ibv_ah *ibah);
 

@@ -98,6 +98,25 @@ int shca_destroy_flow(struct ibv_flow *flow)
 	return err;
 }
 
+struct ibv_mr *shca_import_mr(struct ibv_pd *pd, uint32_t handle)
+{
+	struct verbs_mr *vmr;
+
+	vmr = calloc(1, sizeof(*vmr));
+	if (!vmr)
+		return NULL;
+	if (ibv_cmd_query_mr(pd, vmr, handle)) {
+		free(vmr);
+		return NULL;
+	}
+	return &vmr->ibv_mr;
+}
+
+void shca_unimport_mr(struct ibv_mr *mr)
+{
+	free(verbs_get_mr(mr));
+}
+
 struct ibv_ah *shca_create_ah(struct ibv_pd *pd, struct ibv_ah_attr *attr)
 {
 	struct shca_cmd_create_ah_resp resp = {};

@@ -398,6 +398,18 @@ struct shca_create_ah_resp {
 #define SHCA_METHOD_RING	0x1000
 #define SHCA_ATTR_RING_QPN	0x1000	/* __u32, in place */
 
+/* ---- import ------------------------------------------------------------- */
+
+/*
+ * Of a context that another process has opened: UVERBS_METHOD_QUERY_CONTEXT has an
+ * attribute more, a struct shca_alloc_ucontext_resp with what was granted then.
+ * PD_QUERY, a method of UVERBS_OBJECT_PD, succeeds where there is a protection
+ * domain of that handle, ENOENT where there is none.
+ */
+#define SHCA_ATTR_CONTEXT_RESP	0x1000
+#define SHCA_METHOD_PD_QUERY	0x1000
+#define SHCA_ATTR_PD_HANDLE	0x1000
+
 /* Values of shca_cqe.vendor_err: which check refused (see docs/verbs.md). */
 #define SHCA_VERR_NONE		0
 #define SHCA_VERR_WQE		1	/* malformed request in the ring */

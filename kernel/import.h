@@ -1,0 +1,17 @@
+/* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
+/*
+ * Import of a context and of its objects by another process.
+ */
+#ifndef SHCA_IMPORT_H
+#define SHCA_IMPORT_H
+
+#include <rdma/uverbs_ioctl.h>
+
+/** shca_import_defs - what this driver adds to uverbs for that */
+extern const struct uapi_definition shca_import_defs[];
+
+/* struct ib_device_ops */
+int shca_query_ucontext(struct ib_ucontext *uctx,
+			struct uverbs_attr_bundle *attrs);
+
+#endif
