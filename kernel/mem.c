@@ -139,6 +139,19 @@ static enum shca_mem_status shca_remote_write(void *ctx, u32 rkey, u64 va,
 	return SHCA_MEM_OK;
 }
 
+/*
+ * The word at @va, or NULL: it is not aligned in memory, and may even lie in two
+ * pages.  The core has checked @va, which tells nothing where addresses count
+ * from the beginning of a region or window.
+ */
+static u64 *shca_mr_word(const struct shca_mr *mr, u64 va)
+{
+	u32 run = sizeof(u64);
+	void *p = shca_mr_next(mr, va, &run);
+
+	return IS_ALIGNED((uintptr_t)p, sizeof(u64)) ? p : NULL;
+}
+
 static enum shca_mem_status shca_remote_atomic(void *ctx,
 					       const struct shca_pkt *pkt,
 					       u64 *orig)
@@ -147,23 +160,23 @@ static enum shca_mem_status shca_remote_atomic(void *ctx,
 	struct shca_qp *qp = ctx;
 	enum shca_mem_status status;
 	struct shca_mr *mr;
-	u32 run = 8;
 	u64 *p;
 
 	status = shca_mr_get(qp->dev, shca_remote_pd(qp), pkt->atomic.rkey,
 			     IB_ACCESS_REMOTE_ATOMIC, pkt->atomic.va, 8, &mr);
 	if (status != SHCA_MEM_OK)
 		return status;
-	/* Aligned (the core checked), so it lies within one block. */
-	p = shca_mr_next(mr, pkt->atomic.va, &run);
-	if (cas)
+	p = shca_mr_word(mr, pkt->atomic.va);
+	if (!p)
+		status = SHCA_MEM_RANGE;
+	else if (cas)
 		*orig = cmpxchg64((u64 __force *)p, pkt->atomic.compare,
 				  pkt->atomic.swap_add);
 	else
 		*orig = atomic64_fetch_add(pkt->atomic.swap_add,
 					   (atomic64_t *)p);
 	shca_mr_put(mr);
-	return SHCA_MEM_OK;
+	return status;
 }
 
 static enum shca_mem_status
@@ -173,20 +186,23 @@ shca_remote_atomic_write(void *ctx, const struct shca_pkt *pkt)
 	struct shca_qp *qp = ctx;
 	enum shca_mem_status status;
 	struct shca_mr *mr;
-	u32 run = 8;
-	u64 value;
+	u64 value, *p;
 
 	status = shca_mr_get(qp->dev, shca_remote_pd(qp), pkt->reth.rkey,
 			     IB_ACCESS_REMOTE_WRITE, pkt->reth.va, 8, &mr);
 	if (status != SHCA_MEM_OK)
 		return status;
 	shca_src_read(&src, &value, sizeof(value));
+	p = shca_mr_word(mr, pkt->reth.va);
 	/* Who sees it sees what was placed before: pairs with the acquire of
 	 * who looks for it.
 	 */
-	smp_store_release((u64 *)shca_mr_next(mr, pkt->reth.va, &run), value);
+	if (p)
+		smp_store_release(p, value);
+	else
+		status = SHCA_MEM_RANGE;
 	shca_mr_put(mr);
-	return SHCA_MEM_OK;
+	return status;
 }
 
 /*
