@@ -2,13 +2,23 @@
 /* Any bytes through the header codec: what it accepts it builds again. */
 #include "fuzz.h"
 
-/* Bits that are reserved, or not kept: byte 4 but BECN, seven bits of byte 8. */
+/*
+ * Bits that are reserved, or not kept: byte 4 but BECN, seven bits of byte 8, all of
+ * a FETH but the lower six.
+ */
 static void canonical(u8 *buf, u32 flags)
 {
 	buf[4] &= 0x40;
 	buf[8] &= 0x80;
 	if (flags & SHCA_OPF_XRCETH)
 		buf[SHCA_BTH_BYTES] = 0;
+	if (flags & SHCA_OPF_FETH) {
+		u8 *feth = buf + SHCA_BTH_BYTES +
+			   (flags & SHCA_OPF_XRCETH ? SHCA_XRCETH_BYTES : 0);
+
+		memset(feth, 0, 3);
+		feth[3] &= 0x3f;
+	}
 	if (flags & SHCA_OPF_DETH)
 		buf[SHCA_BTH_BYTES + 4] = 0;
 	if (flags & SHCA_OPF_CNP)
