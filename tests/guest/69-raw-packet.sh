@@ -32,7 +32,7 @@ longest() { sed -n 's/.* longest \([0-9]*\)$/\1/p' /tmp/raw; }
 # heard PORT : does a socket of the host at b get a datagram from a?
 heard() {
 	rm -f /tmp/heard
-	ip netns exec $ns_b timeout 5 python3 -c "import socket; s = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
+	ip netns exec $ns_b timeout $((10 * slow)) python3 -c "import socket; s = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
 s.bind(('', $1)); open('/tmp/heard', 'w').close(); s.settimeout(2); s.recv(100)" 2>/dev/null &
 	local pid=$!
 	wait_for 10 test -e /tmp/heard
