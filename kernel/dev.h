@@ -46,6 +46,7 @@
 #define SHCA_LIM_QP		16384
 #define SHCA_LIM_CQ		16384
 #define SHCA_LIM_MR		(1 << 20)
+#define SHCA_LIM_MW		SHCA_LIM_MR
 #define SHCA_LIM_PD		65536
 #define SHCA_LIM_AH		65536
 #define SHCA_LIM_QP_WR		16384
@@ -74,12 +75,13 @@ struct shca_net;
  * @ahs: @next_ah: @av_tag: address handles by handle
  * @xrc_srqs: @next_xrc_srq: SRQs of XRC domains, struct shca_xrc_target by number
  * @path:	enum shca_path; read without a lock for each packet
- * @nr_pd: @nr_cq: @nr_qp: @nr_srq: @nr_mr: @nr_ah: objects of processes that
- *		exist, against the limits above
+ * @nr_pd: @nr_cq: @nr_qp: @nr_srq: @nr_mr: @nr_mw: @nr_ah: objects of
+ *		processes that exist, against the limits above
  * @nr_groups: @nr_attached: multicast groups, and QPs in all of them; under RTNL
  * @pkeys:	P_Key table; entry 0 stays the default one; read for each packet
  * @flows: @nr_flows: @flow_hook: rules of flow steering; see flow.c
  * @loop: @loop_bh: frames from this device to itself
+ * @qp_serial:	of the last QP, see struct shca_accessor
  * @node:	in shca_dev_list, protected by shca_dev_lock
  * @gone:	the netdev went away before registration; under shca_dev_lock
  * @removing:	the core takes it away from all consumers (device.c)
@@ -113,6 +115,7 @@ struct shca_dev {
 	atomic_t nr_qp;
 	atomic_t nr_srq;
 	atomic_t nr_mr;
+	atomic_t nr_mw;
 	atomic_t nr_ah;
 	atomic_t av_tag;
 	u16 pkeys[SHCA_LIM_PKEYS];
@@ -123,6 +126,7 @@ struct shca_dev {
 	struct shca_bh loop_bh;
 	u32 nr_groups;
 	u32 nr_attached;
+	atomic64_t qp_serial;
 	struct shca_counters __percpu *counters;
 	struct xarray bound;
 	u64 retired[SHCA_CNT_NR];

@@ -40,6 +40,7 @@
 #include "lo.h"
 #include "mcast.h"
 #include "mr.h"
+#include "mw.h"
 #include "net.h"
 #include "pma.h"
 #include "qp.h"
@@ -49,6 +50,7 @@
 #include "srq.h"
 #include "udata.h"
 #include "xrc.h"
+#include "user_mr.h"
 
 #define SHCA_GID_TBL_LEN	128
 
@@ -85,6 +87,8 @@ static int shca_query_device(struct ib_device *ibdev,
 				 IB_DEVICE_MANAGED_FLOW_STEERING |
 				 IB_DEVICE_FLUSH_GLOBAL |
 				 IB_DEVICE_ATOMIC_WRITE |
+				 IB_DEVICE_MEM_WINDOW |
+				 IB_DEVICE_MEM_WINDOW_TYPE_2B |
 				 IB_DEVICE_MEM_MGT_EXTENSIONS;
 	attr->kernel_cap_flags = IBK_ALLOW_USER_UNREG;
 	attr->max_send_sge = SHCA_LIM_SGE;
@@ -93,6 +97,7 @@ static int shca_query_device(struct ib_device *ibdev,
 	attr->max_cq = SHCA_LIM_CQ;
 	attr->max_cqe = SHCA_LIM_CQE;
 	attr->max_mr = SHCA_LIM_MR;
+	attr->max_mw = SHCA_LIM_MW;
 	attr->max_pd = SHCA_LIM_PD;
 	attr->max_qp_rd_atom = SHCA_LIM_RD_ATOM;
 	attr->max_qp_init_rd_atom = SHCA_LIM_RD_ATOM;
@@ -253,6 +258,7 @@ static const struct ib_device_ops shca_dev_ops = {
 
 	.alloc_hw_port_stats = shca_alloc_hw_port_stats,
 	.alloc_mr = shca_alloc_mr,
+	.alloc_mw = shca_alloc_mw,
 	.alloc_pd = shca_alloc_pd,
 	.alloc_ucontext = shca_alloc_ucontext,
 	.alloc_xrcd = shca_alloc_xrcd,
@@ -269,6 +275,7 @@ static const struct ib_device_ops shca_dev_ops = {
 	.create_srq = shca_create_srq,
 	.create_user_ah = shca_create_ah,
 	.dealloc_driver = shca_dealloc_driver,
+	.dealloc_mw = shca_dealloc_mw,
 	.dealloc_pd = shca_dealloc_pd,
 	.dealloc_ucontext = shca_dealloc_ucontext,
 	.dealloc_xrcd = shca_dealloc_xrcd,
@@ -322,9 +329,11 @@ static const struct ib_device_ops shca_dev_ops = {
 #else
 	.resize_cq = shca_resize_cq,
 #endif
+	.rereg_user_mr = shca_rereg_user_mr,
 
 	INIT_RDMA_OBJ_SIZE(ib_ah, shca_ah, ibah),
 	INIT_RDMA_OBJ_SIZE(ib_cq, shca_cq, ibcq),
+	INIT_RDMA_OBJ_SIZE(ib_mw, shca_mw, ibmw),
 	INIT_RDMA_OBJ_SIZE(ib_pd, shca_pd, ibpd),
 	INIT_RDMA_OBJ_SIZE(ib_qp, shca_ibqp, ibqp),
 	INIT_RDMA_OBJ_SIZE(ib_srq, shca_srq, ibsrq),

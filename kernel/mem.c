@@ -11,6 +11,7 @@
 #include "core/headers.h"
 #include "core/opcode.h"
 #include "mr.h"
+#include "mw.h"
 #include "qp.h"
 #include "rq.h"
 #include "rx.h"
@@ -107,15 +108,25 @@ static struct ib_pd *shca_recv_pd(const struct shca_qp *qp)
 	return qp->rq.srq ? qp->rq.srq->ibsrq.pd : qp->pd;
 }
 
+/* @qp, where the keys are of @pd. */
+static struct shca_accessor shca_as(const struct shca_qp *qp, struct ib_pd *pd)
+{
+	return (struct shca_accessor){
+		.dev = qp->dev,
+		.pd = pd,
+		.serial = qp->who.serial,
+	};
+}
+
 static enum shca_mem_status shca_remote_check(void *ctx, u32 rkey, u64 va,
 					      u32 len, u32 access)
 {
 	struct shca_qp *qp = ctx;
+	struct shca_accessor who = shca_as(qp, shca_remote_pd(qp));
 	enum shca_mem_status status;
 	struct shca_mr *mr;
 
-	status = shca_mr_get(qp->dev, shca_remote_pd(qp), rkey, access, va,
-			     len, &mr);
+	status = shca_mr_get(&who, rkey, access, va, len, &mr);
 	if (status == SHCA_MEM_OK)
 		shca_mr_put(mr);
 	return status;
@@ -126,11 +137,11 @@ static enum shca_mem_status shca_remote_write(void *ctx, u32 rkey, u64 va,
 {
 	struct shca_src src = shca_src_pkt(pkt);
 	struct shca_qp *qp = ctx;
+	struct shca_accessor who = shca_as(qp, shca_remote_pd(qp));
 	enum shca_mem_status status;
 	struct shca_mr *mr;
 
-	status = shca_mr_get_kept(shca_src_kept(&src), qp->dev,
-				  shca_remote_pd(qp), rkey,
+	status = shca_mr_get_kept(shca_src_kept(&src), &who, rkey,
 				  IB_ACCESS_REMOTE_WRITE, va, pkt->paylen, &mr);
 	if (status != SHCA_MEM_OK)
 		return status;
@@ -158,11 +169,12 @@ static enum shca_mem_status shca_remote_atomic(void *ctx,
 {
 	bool cas = (pkt->opcode & 0x1f) == 0x13;
 	struct shca_qp *qp = ctx;
+	struct shca_accessor who = shca_as(qp, shca_remote_pd(qp));
 	enum shca_mem_status status;
 	struct shca_mr *mr;
 	u64 *p;
 
-	status = shca_mr_get(qp->dev, shca_remote_pd(qp), pkt->atomic.rkey,
+	status = shca_mr_get(&who, pkt->atomic.rkey,
 			     IB_ACCESS_REMOTE_ATOMIC, pkt->atomic.va, 8, &mr);
 	if (status != SHCA_MEM_OK)
 		return status;
@@ -184,12 +196,13 @@ shca_remote_atomic_write(void *ctx, const struct shca_pkt *pkt)
 {
 	struct shca_src src = shca_src_pkt(pkt);
 	struct shca_qp *qp = ctx;
+	struct shca_accessor who = shca_as(qp, shca_remote_pd(qp));
 	enum shca_mem_status status;
 	struct shca_mr *mr;
 	u64 value, *p;
 
-	status = shca_mr_get(qp->dev, shca_remote_pd(qp), pkt->reth.rkey,
-			     IB_ACCESS_REMOTE_WRITE, pkt->reth.va, 8, &mr);
+	status = shca_mr_get(&who, pkt->reth.rkey, IB_ACCESS_REMOTE_WRITE,
+			     pkt->reth.va, 8, &mr);
 	if (status != SHCA_MEM_OK)
 		return status;
 	shca_src_read(&src, &value, sizeof(value));
@@ -218,10 +231,11 @@ static enum shca_mem_status shca_remote_flush(void *ctx,
 		      SHCA_ACCESS_FLUSH_PERSISTENT : 0);
 	bool whole = pkt->feth.level == SHCA_FLUSH_LEVEL_MR;
 	struct shca_qp *qp = ctx;
+	struct shca_accessor who = shca_as(qp, shca_remote_pd(qp));
 	enum shca_mem_status status;
 	struct shca_mr *mr;
 
-	status = shca_mr_get(qp->dev, shca_remote_pd(qp), pkt->reth.rkey, access,
+	status = shca_mr_get(&who, pkt->reth.rkey, access,
 			     whole ? shca_mr_start(qp->dev, pkt->reth.rkey) :
 				     pkt->reth.va,
 			     whole ? 0 : pkt->reth.len, &mr);
@@ -237,6 +251,7 @@ static enum shca_mem_status shca_scatter(struct shca_qp *qp, struct ib_pd *pd,
 					 const struct shca_sge *sge, u32 nr,
 					 u32 off, u32 len, struct shca_src *src)
 {
+	struct shca_accessor who = shca_as(qp, pd);
 	enum shca_mem_status status;
 	struct shca_mr *mr;
 	u32 n;
@@ -247,7 +262,7 @@ static enum shca_mem_status shca_scatter(struct shca_qp *qp, struct ib_pd *pd,
 			continue;
 		}
 		n = min(sge->length - off, len);
-		status = shca_mr_get_kept(shca_src_kept(src), qp->dev, pd,
+		status = shca_mr_get_kept(shca_src_kept(src), &who,
 					  sge->lkey, IB_ACCESS_LOCAL_WRITE,
 					  sge->addr + off, n, &mr);
 		if (status != SHCA_MEM_OK)
@@ -302,13 +317,14 @@ static enum shca_mem_status shca_grh_store(void *ctx,
 static bool shca_invalidate(void *ctx, u32 rkey)
 {
 	struct shca_qp *qp = ctx;
+	struct shca_accessor who = shca_as(qp, shca_remote_pd(qp));
 
-	/* The payload is placed; were it in this region, we would wait here
-	 * for ourselves.
+	/* The payload is placed; were it in this region or window, we would
+	 * wait here for ourselves.
 	 */
 	if (qp->rq.held)
 		shca_mem_release(qp->rq.held);
-	return shca_mr_invalidate(qp->dev, shca_remote_pd(qp), rkey);
+	return shca_mr_invalidate(&who, rkey);
 }
 
 static enum shca_wc_status shca_local_op(void *ctx,
@@ -318,10 +334,18 @@ static enum shca_wc_status shca_local_op(void *ctx,
 	bool ok = false;
 
 	if (wr->opcode == SHCA_WR_LOCAL_INV)
-		ok = shca_mr_invalidate(qp->dev, qp->pd, wr->imm);
+		ok = shca_mr_invalidate(&qp->who, wr->imm);
 	else if (wr->opcode == SHCA_WR_REG_MR)
-		ok = shca_mr_register(qp->dev, qp->pd, wr->compare_add,
-				      wr->rkey, wr->swap);
+		ok = shca_mr_register(&qp->who, wr->compare_add, wr->rkey,
+				      wr->swap);
+	else if (wr->opcode == SHCA_WR_BIND_MW)
+		ok = shca_mw_bind(&qp->who, &(struct shca_mw_bind){
+			.key = wr->rkey,
+			.mr_key = wr->imm,
+			.addr = wr->remote_addr,
+			.length = wr->compare_add,
+			.access = wr->swap,
+		});
 	/* "Memory management operation error", as IBTA 11.6.2 calls it. */
 	return ok ? SHCA_WC_SUCCESS : SHCA_WC_MW_BIND_ERR;
 }
@@ -346,11 +370,12 @@ static enum shca_mem_status shca_hold_one(struct shca_qp *qp,
 					  u64 va, u32 len,
 					  struct shca_pieces *pieces)
 {
+	struct shca_accessor who = shca_as(qp, pd);
 	struct shca_piece *piece = &pieces->piece[pieces->nr];
 	enum shca_mem_status status;
 
-	status = shca_mr_get_kept(pieces->kept, qp->dev, pd, key, access, va,
-				  len, &piece->mr);
+	status = shca_mr_get_kept(pieces->kept, &who, key, access, va, len,
+				  &piece->mr);
 	if (status != SHCA_MEM_OK)
 		return status;
 	piece->va = va;
@@ -375,8 +400,9 @@ static enum shca_mem_status shca_hold_sges(struct shca_qp *qp,
 			continue;
 		}
 		n = min(sge->length - off, len);
-		status = shca_hold_one(qp, qp->pd, sge->lkey, 0,
-				       sge->addr + off, n, pieces);
+		status = shca_hold_one(qp, qp->pd, sge->lkey,
+				       SHCA_MR_LOCAL_READ, sge->addr + off, n,
+				       pieces);
 		if (status != SHCA_MEM_OK)
 			return status;
 		off = 0;

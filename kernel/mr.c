@@ -14,10 +14,6 @@
 #include "compat.h"
 #include "dev.h"
 
-#define SHCA_MR_ACCESS (IB_ACCESS_LOCAL_WRITE | IB_ACCESS_REMOTE_WRITE | \
-			IB_ACCESS_REMOTE_READ | IB_ACCESS_REMOTE_ATOMIC | \
-			SHCA_ACCESS_FLUSH_GLOBAL | IB_ACCESS_OPTIONAL)
-
 /* Keys are random already, so that they need no mixing; see also net.c. */
 static u32 shca_mr_hash(const void *key, u32 len, u32 seed)
 {
@@ -49,7 +45,7 @@ void shca_mr_table_destroy(struct shca_dev *dev)
 }
 
 /* Keys are random, so that a peer cannot guess them (ReDMArk, 2021). */
-static int shca_mr_publish(struct shca_dev *dev, struct shca_mr *mr)
+int shca_mr_publish(struct shca_dev *dev, struct shca_mr *mr)
 {
 	int tries, err;
 
@@ -60,27 +56,31 @@ static int shca_mr_publish(struct shca_dev *dev, struct shca_mr *mr)
 			continue;	/* 0 is no key */
 		err = rhashtable_insert_fast(&dev->mrs, &mr->node,
 					     shca_mr_params);
+		if (!err) {
+			mr->ibmr.lkey = mr->key;
+			mr->ibmr.rkey = mr->key;
+		}
 		if (err != -EEXIST)
 			return err;
 	}
 	return -ENOSPC;
 }
 
-/* A reference to what is under the index of @key, whatever its state. */
-static struct shca_mr *shca_mr_find(struct shca_dev *dev, u32 key)
+struct shca_mr *shca_mr_find(struct shca_dev *dev, u32 key)
 {
 	u32 index = key >> 8;
 	struct shca_mr *mr;
 
+	/* One that is about to go has left the table; another may be there. */
 	rcu_read_lock();
-	mr = rhashtable_lookup(&dev->mrs, &index, shca_mr_params);
-	if (mr && !refcount_inc_not_zero(&mr->ref))
-		mr = NULL;
+	do
+		mr = rhashtable_lookup(&dev->mrs, &index, shca_mr_params);
+	while (mr && !refcount_inc_not_zero(&mr->ref));
 	rcu_read_unlock();
 	return mr;
 }
 
-static void shca_mr_unref(struct shca_mr *mr)
+void shca_mr_unref(struct shca_mr *mr)
 {
 	/* complete() under RCU: shca_dereg_mr() frees @mr after a grace period,
 	 * so the completion is not freed under complete()'s feet.
@@ -104,32 +104,31 @@ u64 shca_mr_start(struct shca_dev *dev, u32 key)
 }
 
 static enum shca_mem_status shca_mr_check(const struct shca_mr *mr,
-					  const struct ib_pd *pd, u32 key,
-					  u32 access, u64 va, u64 len)
+					  const struct shca_accessor *who,
+					  u32 key, u32 access, u64 va, u64 len)
 {
-	if (mr->key != key || mr->pd != pd || !mr->valid)
+	if (mr->key != key || !mr->valid ||
+	    (mr->owner != (uintptr_t)who->pd && mr->owner != who->serial))
 		return SHCA_MEM_KEY;
 	if ((mr->access & access) != access)
 		return SHCA_MEM_ACCESS;
-	/* Compared such that no sum can wrap. */
-	if (va < mr->iova || len > mr->length ||
-	    va - mr->iova > mr->length - len)
+	if (!shca_mr_in_range(mr, va, len))
 		return SHCA_MEM_RANGE;
 	return SHCA_MEM_OK;
 }
 
-enum shca_mem_status shca_mr_get(struct shca_dev *dev, struct ib_pd *pd,
-				 u32 key, u32 access, u64 va, u64 len,
+enum shca_mem_status shca_mr_get(const struct shca_accessor *who, u32 key,
+				 u32 access, u64 va, u64 len,
 				 struct shca_mr **out)
 {
-	struct shca_mr *mr = shca_mr_find(dev, key);
+	struct shca_mr *mr = shca_mr_find(who->dev, key);
 	enum shca_mem_status status;
 
 	if (!mr)
 		return SHCA_MEM_KEY;
-	if (mr->type == SHCA_MR_FAST)
+	if (mr->locked)
 		read_lock_bh(&mr->lock);
-	status = shca_mr_check(mr, pd, key, access, va, len);
+	status = shca_mr_check(mr, who, key, access, va, len);
 	if (status == SHCA_MEM_OK)
 		*out = mr;
 	else
@@ -139,26 +138,31 @@ enum shca_mem_status shca_mr_get(struct shca_dev *dev, struct ib_pd *pd,
 
 void shca_mr_put(struct shca_mr *mr)
 {
-	if (mr->type == SHCA_MR_FAST)
+	if (mr->locked)
 		read_unlock_bh(&mr->lock);
 	shca_mr_unref(mr);
 }
 
 enum shca_mem_status shca_mr_get_kept(struct shca_mr **kept,
-				      struct shca_dev *dev, struct ib_pd *pd,
-				      u32 key, u32 access, u64 va, u64 len,
+				      const struct shca_accessor *who, u32 key,
+				      u32 access, u64 va, u64 len,
 				      struct shca_mr **out)
 {
 	enum shca_mem_status status;
 
 	if (kept && *kept &&
-	    shca_mr_check(*kept, pd, key, access, va, len) == SHCA_MEM_OK) {
+	    shca_mr_check(*kept, who, key, access, va, len) == SHCA_MEM_OK) {
 		*out = *kept;
 		return SHCA_MEM_OK;
 	}
-	status = shca_mr_get(dev, pd, key, access, va, len, out);
-	if (status == SHCA_MEM_OK && kept && !*kept &&
-	    (*out)->type != SHCA_MR_FAST)
+	/*
+	 * What is kept does not change, so it is refused again, and what else is
+	 * found has a reference of its own: also the region that has replaced
+	 * the one kept (shca_rereg_user_mr()), which waits for our last look at
+	 * that one.
+	 */
+	status = shca_mr_get(who, key, access, va, len, out);
+	if (status == SHCA_MEM_OK && kept && !*kept && !(*out)->locked)
 		*kept = *out;
 	return status;
 }
@@ -173,6 +177,10 @@ void *shca_mr_next(const struct shca_mr *mr, u64 va, u32 *len)
 {
 	u64 pos, in_block;
 
+	if (mr->type == SHCA_MR_WINDOW) {
+		va += mr->shift;
+		mr = mr->parent;
+	}
 	/* Virtual DMA: an address of the kernel is one. */
 	if (mr->type == SHCA_MR_DMA)
 		return (void *)(uintptr_t)va;
@@ -182,62 +190,66 @@ void *shca_mr_next(const struct shca_mr *mr, u64 va, u32 *len)
 	return mr->blocks[pos >> mr->block_shift] + in_block;
 }
 
-static int shca_mr_map(struct shca_mr *mr, u64 iova)
-{
-	struct ib_block_iter biter;
-	unsigned long pgsz;
-	size_t nr, i = 0;
-
-	pgsz = ib_umem_find_best_pgsz(mr->umem, PAGE_MASK, iova);
-	if (!pgsz)
-		return -EINVAL;
-	nr = ib_umem_num_dma_blocks(mr->umem, pgsz);
-	mr->blocks = kvcalloc(nr, sizeof(*mr->blocks), GFP_KERNEL_ACCOUNT);
-	if (!mr->blocks)
-		return -ENOMEM;
-	mr->block_shift = __ffs(pgsz);
-	mr->offset = iova & (pgsz - 1);
-	/* Virtual DMA: a "DMA address" is the kernel address of the page. */
-	rdma_umem_for_each_dma_block(mr->umem, &biter, pgsz)
-		mr->blocks[i++] =
-			(void *)(uintptr_t)rdma_block_iter_dma_address(&biter);
-	return 0;
-}
-
 /* ---- creation ------------------------------------------------------------------ */
 
-static struct shca_mr *shca_mr_alloc(struct ib_pd *ibpd, enum shca_mr_type type)
+/* Regions and windows have each their limit. */
+static atomic_t *shca_mr_count(struct shca_dev *dev, enum shca_mr_type type)
 {
-	struct shca_dev *dev = to_shca_dev(ibpd->device);
-	bool is_user = type == SHCA_MR_USER;
-	struct shca_mr *mr;
+	return type == SHCA_MR_WINDOW ? &dev->nr_mw : &dev->nr_mr;
+}
 
-	if (!shca_limit_get(&dev->nr_mr, SHCA_LIM_MR, is_user))
-		return ERR_PTR(-ENOMEM);
-	mr = kzalloc(sizeof(*mr), GFP_KERNEL_ACCOUNT);
-	if (!mr) {
-		shca_limit_put(&dev->nr_mr, is_user);
-		return ERR_PTR(-ENOMEM);
-	}
+static bool shca_mr_is_user(enum shca_mr_type type)
+{
+	return type != SHCA_MR_DMA && type != SHCA_MR_FAST;
+}
+
+struct shca_mr *shca_mr_alloc_uncounted(struct ib_pd *ibpd,
+					enum shca_mr_type type)
+{
+	struct shca_mr *mr = kzalloc(sizeof(*mr), GFP_KERNEL_ACCOUNT);
+
+	if (!mr)
+		return NULL;
 	mr->type = type;
+	mr->is_user = shca_mr_is_user(type);
+	mr->replaced = true;
+	mr->locked = type == SHCA_MR_FAST || type == SHCA_MR_WINDOW;
 	mr->pd = ibpd;
+	mr->owner = (uintptr_t)ibpd;
 	rwlock_init(&mr->lock);
 	refcount_set(&mr->ref, 1);
 	init_completion(&mr->unused);
 	return mr;
 }
 
-/* Nobody can reach it. */
-static void shca_mr_free(struct shca_dev *dev, struct shca_mr *mr)
+struct shca_mr *shca_mr_alloc(struct ib_pd *ibpd, enum shca_mr_type type)
+{
+	struct shca_dev *dev = to_shca_dev(ibpd->device);
+	bool is_user = shca_mr_is_user(type);
+	struct shca_mr *mr;
+
+	if (!shca_limit_get(shca_mr_count(dev, type), SHCA_LIM_MR, is_user))
+		return ERR_PTR(-ENOMEM);
+	mr = shca_mr_alloc_uncounted(ibpd, type);
+	if (!mr) {
+		shca_limit_put(shca_mr_count(dev, type), is_user);
+		return ERR_PTR(-ENOMEM);
+	}
+	mr->replaced = false;
+	return mr;
+}
+
+void shca_mr_free(struct shca_dev *dev, struct shca_mr *mr)
 {
 	kvfree(mr->blocks);
 	if (!IS_ERR_OR_NULL(mr->umem))
 		ib_umem_release(mr->umem);
-	shca_limit_put(&dev->nr_mr, mr->type == SHCA_MR_USER);
+	if (!mr->replaced)
+		shca_limit_put(shca_mr_count(dev, mr->type), mr->is_user);
 	kfree_rcu(mr, rcu);
 }
 
-/* The last step of creation: from here on packets may find it. */
+/* The last step of creation. */
 static struct ib_mr *shca_mr_finish(struct shca_dev *dev, struct shca_mr *mr)
 {
 	int err = shca_mr_publish(dev, mr);
@@ -246,66 +258,8 @@ static struct ib_mr *shca_mr_finish(struct shca_dev *dev, struct shca_mr *mr)
 		shca_mr_free(dev, mr);
 		return ERR_PTR(err);
 	}
-	mr->ibmr.lkey = mr->key;
-	mr->ibmr.rkey = mr->key;
 	return &mr->ibmr;
 }
-
-static struct ib_mr *shca_user_mr(struct ib_pd *ibpd, u64 start, u64 length,
-				  u64 iova, int access, struct ib_udata *udata)
-{
-	struct shca_dev *dev = to_shca_dev(ibpd->device);
-	struct shca_mr *mr;
-	int err;
-
-	if (access & ~SHCA_MR_ACCESS)
-		return ERR_PTR(-EOPNOTSUPP);
-	if (!length || length > SHCA_LIM_MR_SIZE || iova + length < iova)
-		return ERR_PTR(-EINVAL);
-	if (!ib_is_udata_cleared(udata, 0, udata->inlen))
-		return ERR_PTR(-EINVAL);
-	mr = shca_mr_alloc(ibpd, SHCA_MR_USER);
-	if (IS_ERR(mr))
-		return ERR_CAST(mr);
-	mr->umem = ib_umem_get(ibpd->device, start, length, access);
-	if (IS_ERR(mr->umem)) {
-		err = PTR_ERR(mr->umem);
-		goto err_free;
-	}
-	err = shca_mr_map(mr, iova);
-	if (err)
-		goto err_free;
-	mr->iova = iova;
-	mr->length = length;
-	mr->access = access & ~IB_ACCESS_OPTIONAL;
-	mr->valid = true;
-	mr->ibmr.iova = iova;
-	mr->ibmr.length = length;
-	mr->ibmr.page_size = 1u << min(mr->block_shift, 31u);
-	return shca_mr_finish(dev, mr);
-
-err_free:
-	shca_mr_free(dev, mr);
-	return ERR_PTR(err);
-}
-
-#ifdef HAVE_REG_USER_MR_DMAH
-struct ib_mr *shca_reg_user_mr(struct ib_pd *ibpd, u64 start, u64 length,
-			       u64 iova, int access, struct ib_dmah *dmah,
-			       struct ib_udata *udata)
-{
-	/* Hints for a bus; there is none. */
-	if (dmah)
-		return ERR_PTR(-EOPNOTSUPP);
-	return shca_user_mr(ibpd, start, length, iova, access, udata);
-}
-#else
-struct ib_mr *shca_reg_user_mr(struct ib_pd *ibpd, u64 start, u64 length,
-			       u64 iova, int access, struct ib_udata *udata)
-{
-	return shca_user_mr(ibpd, start, length, iova, access, udata);
-}
-#endif
 
 struct ib_mr *shca_get_dma_mr(struct ib_pd *ibpd, int access)
 {
@@ -314,7 +268,7 @@ struct ib_mr *shca_get_dma_mr(struct ib_pd *ibpd, int access)
 	if (IS_ERR(mr))
 		return ERR_CAST(mr);
 	mr->length = U64_MAX;
-	mr->access = access;
+	mr->access = access | SHCA_MR_LOCAL_READ;
 	mr->valid = true;
 	return shca_mr_finish(to_shca_dev(ibpd->device), mr);
 }
@@ -341,15 +295,50 @@ struct ib_mr *shca_alloc_mr(struct ib_pd *ibpd, enum ib_mr_type type,
 	return shca_mr_finish(dev, mr);
 }
 
+void shca_mr_retire(struct shca_dev *dev, struct shca_mr *mr)
+{
+	/* No new access finds it; those under way are bounded copies. */
+	if (!mr->replaced)
+		rhashtable_remove_fast(&dev->mrs, &mr->node, shca_mr_params);
+	shca_mr_unref(mr);
+	wait_for_completion(&mr->unused);
+}
+
+int shca_mr_replace(struct shca_dev *dev, struct shca_mr *mr,
+		    struct shca_mr *next)
+{
+	int err;
+
+	if (atomic_cmpxchg(&mr->windows, 0, INT_MIN))
+		return -EBUSY;
+	next->key = mr->key;
+	next->index = mr->index;
+	next->ibmr.lkey = mr->ibmr.lkey;
+	next->ibmr.rkey = mr->ibmr.rkey;
+	err = rhashtable_replace_fast(&dev->mrs, &mr->node, &next->node,
+				      shca_mr_params);
+	if (err) {
+		atomic_set(&mr->windows, 0);
+		return err;
+	}
+	/* From here on the next one is in the table, and is counted. */
+	mr->replaced = true;
+	next->replaced = false;
+	shca_mr_retire(dev, mr);
+	return 0;
+}
+
 int shca_dereg_mr(struct ib_mr *ibmr, struct ib_udata *udata)
 {
 	struct shca_dev *dev = to_shca_dev(ibmr->device);
 	struct shca_mr *mr = to_shca_mr(ibmr);
 
-	/* No new access finds it; those under way are bounded copies. */
-	rhashtable_remove_fast(&dev->mrs, &mr->node, shca_mr_params);
-	shca_mr_unref(mr);
-	wait_for_completion(&mr->unused);
+	if (!mr->replaced) {
+		/* A window would open on what is gone (IBTA 10.6.7.2.4). */
+		if (atomic_cmpxchg(&mr->windows, 0, INT_MIN))
+			return -EBUSY;
+		shca_mr_retire(dev, mr);
+	}
 	shca_mr_free(dev, mr);
 	return 0;
 }
@@ -383,22 +372,22 @@ int shca_map_mr_sg(struct ib_mr *ibmr, struct scatterlist *sg, int nr_sg,
 	return nr;
 }
 
-bool shca_mr_register(struct shca_dev *dev, struct ib_pd *pd, u32 index_key,
+bool shca_mr_register(const struct shca_accessor *who, u32 index_key,
 		      u32 new_key, u32 access)
 {
-	struct shca_mr *mr = shca_mr_find(dev, index_key);
+	struct shca_mr *mr = shca_mr_find(who->dev, index_key);
 	bool ok;
 
 	if (!mr)
 		return false;
 	write_lock_bh(&mr->lock);
-	ok = mr->type == SHCA_MR_FAST && mr->pd == pd && !mr->valid &&
+	ok = mr->type == SHCA_MR_FAST && mr->pd == who->pd && !mr->valid &&
 	     new_key >> 8 == mr->index && mr->nr_blocks;
 	if (ok) {
 		mr->key = new_key;
 		mr->ibmr.lkey = new_key;
 		mr->ibmr.rkey = new_key;
-		mr->access = access;
+		mr->access = access | SHCA_MR_LOCAL_READ;
 		mr->iova = mr->ibmr.iova;
 		mr->length = mr->ibmr.length;
 		mr->valid = true;
@@ -408,16 +397,39 @@ bool shca_mr_register(struct shca_dev *dev, struct ib_pd *pd, u32 index_key,
 	return ok;
 }
 
-bool shca_mr_invalidate(struct shca_dev *dev, struct ib_pd *pd, u32 key)
+void shca_mr_unbind(struct shca_mr *mw)
 {
-	struct shca_mr *mr = shca_mr_find(dev, key);
+	lockdep_assert_held_write(&mw->lock);
+	if (mw->valid)
+		atomic_dec(&mw->parent->windows);
+	mw->valid = false;
+	mw->parent = NULL;
+}
+
+/* May @who close it? A window of type 1 is closed by binding it to nothing. */
+static bool shca_mr_may_invalidate(const struct shca_mr *mr,
+				   const struct shca_accessor *who, u32 key)
+{
+	if (mr->pd != who->pd || mr->key != key)
+		return false;
+	if (mr->type == SHCA_MR_FAST)
+		return true;
+	return mr->type == SHCA_MR_WINDOW && mr->mw_type == IB_MW_TYPE_2 &&
+	       (!mr->valid || mr->owner == who->serial);
+}
+
+bool shca_mr_invalidate(const struct shca_accessor *who, u32 key)
+{
+	struct shca_mr *mr = shca_mr_find(who->dev, key);
 	bool ok;
 
 	if (!mr)
 		return false;
 	write_lock_bh(&mr->lock);
-	ok = mr->type == SHCA_MR_FAST && mr->pd == pd && mr->key == key;
-	if (ok)
+	ok = shca_mr_may_invalidate(mr, who, key);
+	if (ok && mr->type == SHCA_MR_WINDOW)
+		shca_mr_unbind(mr);
+	else if (ok)
 		mr->valid = false;
 	write_unlock_bh(&mr->lock);
 	shca_mr_unref(mr);

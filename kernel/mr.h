@@ -21,22 +21,48 @@ enum shca_mr_type {
 	SHCA_MR_USER,	/* pinned pages of a process */
 	SHCA_MR_DMA,	/* all kernel memory, kernel consumers only */
 	SHCA_MR_FAST,	/* kernel pages, registered by a work request */
+	SHCA_MR_WINDOW,	/* part of another region, opened by a work request */
+};
+
+/* Beside enum ib_access_flags: as lkey for reading; windows do not have it. */
+#define SHCA_MR_LOCAL_READ	(1u << 31)
+
+/**
+ * struct shca_accessor - on whose behalf memory is reached
+ * @serial:	of the QP, which no other QP ever has
+ */
+struct shca_accessor {
+	struct shca_dev *dev;
+	struct ib_pd *pd;
+	u64 serial;
 };
 
 /**
  * struct shca_mr - a region of memory
- * @lock:	SHCA_MR_FAST: held for reading from shca_mr_get() to
+ * @lock:	where @locked: held for reading from shca_mr_get() to
  *		shca_mr_put(), for writing while a work request changes the
  *		region, so that no access outlives an invalidation
- * @valid:	SHCA_MR_FAST: registered and not invalidated
+ * @locked:	the region changes while it is registered; else nothing below
+ *		does once it is published
+ * @valid:	registered and not invalidated, bound and not unbound
+ * @is_user:	a process's: it is counted
+ * @replaced:	not in the table and not counted: another one is, which it will
+ *		replace or has been replaced by
  * @max_blocks: @nr_blocks: SHCA_MR_FAST: length of @blocks, how many are set
  * @index:	key without its low byte; what the table is keyed by
  * @key:	lkey and rkey
  * @access:	enum ib_access_flags
+ * @flags:	enum ib_access_flags as registered
+ * @owner:	who may use the key: the address of the PD, or, a window of type
+ *		2, the serial of the QP; never both
  * @iova: @length: what requests address
  * @block_shift: log2 of the contiguous blocks
  * @offset:	of @iova in the first block
  * @blocks:	kernel addresses of the blocks
+ * @windows:	bound to this region; negative: it goes, none is bound any more
+ * @parent:	window: the region that it is bound to, while @valid
+ * @shift:	window: from its addresses to those of @parent
+ * @mw_type:	window
  * @ref:	one for the registration, one for each access under way; accesses
  *		are bounded copies in atomic context, so dereg waits briefly
  */
@@ -45,19 +71,28 @@ struct shca_mr {
 	struct rhash_head node;
 	enum shca_mr_type type;
 	rwlock_t lock;
+	bool locked;
 	bool valid;
+	bool is_user;
+	bool replaced;
 	u32 max_blocks;
 	u32 nr_blocks;
 	u32 index;
 	u32 key;
 	u32 access;
+	u32 flags;
 	struct ib_pd *pd;
+	u64 owner;
 	u64 iova;
 	u64 length;
 	unsigned int block_shift;
 	u64 offset;
 	void **blocks;
 	struct ib_umem *umem;
+	atomic_t windows;
+	struct shca_mr *parent;
+	u64 shift;
+	enum ib_mw_type mw_type;
 	refcount_t ref;
 	struct completion unused;
 	struct rcu_head rcu;
@@ -74,16 +109,76 @@ int shca_mr_table_init(struct shca_dev *dev);
 void shca_mr_table_destroy(struct shca_dev *dev);
 
 /**
- * shca_mr_get() - the door: may @pd reach [@va, @va + @len) by @key?
- * @access:	enum ib_access_flags, all of which must be granted; 0: local read
+ * shca_mr_alloc() - a region that nobody can reach yet
+ * shca_mr_alloc_uncounted() - one that will replace another
+ * shca_mr_free() - one that nobody can reach any more
+ *
+ * Context: may sleep.
+ * Return: with one reference; or ENOMEM (the second one: NULL).
+ */
+struct shca_mr *shca_mr_alloc(struct ib_pd *ibpd, enum shca_mr_type type);
+struct shca_mr *shca_mr_alloc_uncounted(struct ib_pd *ibpd,
+					enum shca_mr_type type);
+void shca_mr_free(struct shca_dev *dev, struct shca_mr *mr);
+
+/**
+ * shca_mr_publish() - the last step of creation: give it a key; from here on
+ * packets may find it
+ *
+ * Return: 0, ENOMEM or ENOSPC.
+ */
+int shca_mr_publish(struct shca_dev *dev, struct shca_mr *mr);
+
+/**
+ * shca_mr_retire() - the end: no access finds it, none is under way
+ *
+ * Context: may sleep, for as long as bounded copies take.
+ */
+void shca_mr_retire(struct shca_dev *dev, struct shca_mr *mr);
+
+/**
+ * shca_mr_replace() - @next takes the place and the key of @mr, from one access
+ * to the next; when this returns, no access to @mr is under way
+ * @next:	from shca_mr_alloc_uncounted()
+ *
+ * Context: may sleep, as shca_mr_retire().
+ * Return: 0; EBUSY: windows are bound to @mr.  Nothing has changed then.
+ */
+int shca_mr_replace(struct shca_dev *dev, struct shca_mr *mr,
+		    struct shca_mr *next);
+
+/** shca_mr_unbind() - close a window, if it is open; its lock held */
+void shca_mr_unbind(struct shca_mr *mw);
+
+/**
+ * shca_mr_find() - what is under the index of @key, whatever its state
+ * shca_mr_unref() - the end of that; any context
+ *
+ * Return: with a reference; or NULL.
+ */
+struct shca_mr *shca_mr_find(struct shca_dev *dev, u32 key);
+void shca_mr_unref(struct shca_mr *mr);
+
+/** shca_mr_in_range() - is [@va, @va + @len) within the region? */
+static inline bool shca_mr_in_range(const struct shca_mr *mr, u64 va, u64 len)
+{
+	/* Compared such that no sum can wrap. */
+	return va >= mr->iova && len <= mr->length &&
+	       va - mr->iova <= mr->length - len;
+}
+
+/**
+ * shca_mr_get() - the door: may @who reach [@va, @va + @len) by @key?
+ * @access:	enum ib_access_flags, all of which must be granted; or
+ *		SHCA_MR_LOCAL_READ
  * @mr:		result, with a reference: shca_mr_put() it before leaving the
  *		atomic section
  *
  * Checks key and PD, rights, range, in that order (IBTA 10.6.3).
  * Context: any.  @len 0 asks about an address, one beyond the end included.
  */
-enum shca_mem_status shca_mr_get(struct shca_dev *dev, struct ib_pd *pd,
-				 u32 key, u32 access, u64 va, u64 len,
+enum shca_mem_status shca_mr_get(const struct shca_accessor *who, u32 key,
+				 u32 access, u64 va, u64 len,
 				 struct shca_mr **mr);
 /**
  * shca_mr_start() - the first address of what @key names, 0 if that is nothing;
@@ -98,12 +193,12 @@ void shca_mr_put(struct shca_mr *mr);
  * @kept:	the region that one of them has reached; the first is kept. Give it
  *		back before leaving the atomic section, or pass NULL.
  *
- * Not a SHCA_MR_FAST, which may have to be invalidated meanwhile.
+ * Not one that is locked, which may have to be invalidated meanwhile.
  * Return: as shca_mr_get(); shca_mr_put_kept() what was got.
  */
 enum shca_mem_status shca_mr_get_kept(struct shca_mr **kept,
-				      struct shca_dev *dev, struct ib_pd *pd,
-				      u32 key, u32 access, u64 va, u64 len,
+				      const struct shca_accessor *who, u32 key,
+				      u32 access, u64 va, u64 len,
 				      struct shca_mr **mr);
 /** shca_mr_put_kept() - what shca_mr_get_kept() gave is no longer looked at */
 void shca_mr_put_kept(struct shca_mr **kept, struct shca_mr *mr);
@@ -121,11 +216,11 @@ void *shca_mr_next(const struct shca_mr *mr, u64 va, u32 *len);
  * shca_mr_invalidate() - LOCAL_INV, or the peer's SEND_WITH_INV
  *
  * Context: any.
- * Return: false: not such a region of @pd, or in the wrong state.
+ * Return: false: not such a region or window of @who's, or in the wrong state.
  */
-bool shca_mr_register(struct shca_dev *dev, struct ib_pd *pd, u32 index_key,
+bool shca_mr_register(const struct shca_accessor *who, u32 index_key,
 		      u32 new_key, u32 access);
-bool shca_mr_invalidate(struct shca_dev *dev, struct ib_pd *pd, u32 key);
+bool shca_mr_invalidate(const struct shca_accessor *who, u32 key);
 
 /* struct ib_device_ops */
 struct ib_mr *shca_get_dma_mr(struct ib_pd *ibpd, int access);
@@ -133,14 +228,6 @@ struct ib_mr *shca_alloc_mr(struct ib_pd *ibpd, enum ib_mr_type type,
 			    u32 max_num_sg);
 int shca_map_mr_sg(struct ib_mr *ibmr, struct scatterlist *sg, int nr_sg,
 		   unsigned int *offset);
-#ifdef HAVE_REG_USER_MR_DMAH
-struct ib_mr *shca_reg_user_mr(struct ib_pd *ibpd, u64 start, u64 length,
-			       u64 iova, int access, struct ib_dmah *dmah,
-			       struct ib_udata *udata);
-#else
-struct ib_mr *shca_reg_user_mr(struct ib_pd *ibpd, u64 start, u64 length,
-			       u64 iova, int access, struct ib_udata *udata);
-#endif
 int shca_dereg_mr(struct ib_mr *ibmr, struct ib_udata *udata);
 
 #endif

@@ -311,6 +311,11 @@ static struct shca_qp *shca_qp_alloc(struct ib_qp *ibqp,
 	qp->counters = dev->counters;
 	qp->ibqp = ibqp;
 	qp->pd = ibqp->pd;
+	qp->who = (struct shca_accessor){
+		.dev = dev,
+		.pd = ibqp->pd,
+		.serial = atomic64_inc_return(&dev->qp_serial),
+	};
 	qp->link = &shca_roce_ops;
 	qp->type = init->qp_type;
 	qp->is_user = is_user;

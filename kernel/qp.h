@@ -32,6 +32,7 @@
 #include "core/opcode.h"
 #include "core/rc.h"
 #include "link.h"
+#include "mr.h"
 #include "recv_ring.h"
 #include "steer.h"
 
@@ -130,6 +131,7 @@ struct shca_rq {
  * @ref: @unused: see above
  * @state: @dead: written under both locks, read under either
  * @counters:	the device's, or its own (counters.c)
+ * @who:	as which it reaches memory
  * @uctx:	the process's context that may ring the bell; NULL: a kernel
  *		consumer's QP, or one without rings
  * @pkey_index: written under both locks, read without
@@ -154,6 +156,7 @@ struct shca_qp {
 	struct ib_qp *ibqp;
 	struct ib_pd *pd;
 	struct ib_xrcd *xrcd;
+	struct shca_accessor who;
 	struct ib_ucontext *uctx;
 	const struct shca_link_ops *link;
 	enum ib_qp_type type;

@@ -67,6 +67,18 @@ static bool shca_sq_parse_remote(struct shca_qp *qp,
 	} else if (wqe->xrc_srqn) {
 		return false;
 	}
+	if (wqe->opcode == SHCA_WR_BIND_MW) {
+		if (wqe->imm_data || wqe->num_sge ||
+		    (wqe->bind.mw_handle ^ wqe->bind.mw_key) >> 8 ||
+		    wqe->flags & SHCA_SEND_INLINE)
+			return false;
+		wr->remote_addr = wqe->bind.addr;
+		wr->compare_add = wqe->bind.length;
+		wr->rkey = wqe->bind.mw_key;
+		wr->imm = wqe->bind.mr_lkey;
+		wr->swap = wqe->bind.access;
+		return true;
+	}
 	if (shca_qp_transport(qp->type) != SHCA_TRANSPORT_UD) {
 		if (wqe->opcode == SHCA_WR_FLUSH)
 			return shca_sq_parse_flush(wqe, wr);

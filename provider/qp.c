@@ -25,7 +25,8 @@ static uint32_t shca_opcodes(enum ibv_qp_type type)
 {
 	const uint32_t ud = SHCA_OP(SEND) | SHCA_OP(SEND_WITH_IMM);
 	const uint32_t uc = ud | SHCA_OP(RDMA_WRITE) |
-			    SHCA_OP(RDMA_WRITE_WITH_IMM);
+			    SHCA_OP(RDMA_WRITE_WITH_IMM) |
+			    SHCA_OP(BIND_MW) | SHCA_OP(LOCAL_INV);
 	const uint32_t rc = uc | SHCA_OP(RDMA_READ) |
 			    SHCA_OP(ATOMIC_CMP_AND_SWP) |
 			    SHCA_OP(ATOMIC_FETCH_AND_ADD) |
@@ -362,6 +363,18 @@ static void shca_copy_inline(void *data, const struct ibv_sge *sge, int num_sge)
 	}
 }
 
+/* Return: 0 or EINVAL: a window of type 2 opens on something. */
+static int shca_check_bind(const struct ibv_send_wr *wr)
+{
+	const struct ibv_mw_bind_info *info = &wr->bind_mw.bind_info;
+
+	if (!wr->bind_mw.mw || wr->num_sge)
+		return EINVAL;
+	if (wr->bind_mw.mw->type == IBV_MW_TYPE_1)
+		return !info->mr && info->length ? EINVAL : 0;
+	return info->mr ? 0 : EINVAL;
+}
+
 /* Return: 0 or EINVAL; see the head of the file. */
 static int shca_check_send(const struct shca_qp *qp,
 			   const struct ibv_send_wr *wr)
@@ -374,6 +387,8 @@ static int shca_check_send(const struct shca_qp *qp,
 	if (unlikely(wr->num_sge < 0 ||
 		     (uint32_t)wr->num_sge > qp->sq.max_sge))
 		return EINVAL;
+	if (wr->opcode == IBV_WR_BIND_MW && shca_check_bind(wr))
+		return EINVAL;
 	if (!(wr->send_flags & IBV_SEND_INLINE))
 		return 0;
 	if (!shca_op_may_inline(wr->opcode))
@@ -381,6 +396,17 @@ static int shca_check_send(const struct shca_qp *qp,
 	if (shca_sge_length(wr->sg_list, wr->num_sge) > qp->max_inline)
 		return EINVAL;
 	return 0;
+}
+
+static void shca_fill_bind(struct shca_send_wqe *wqe, const struct ibv_mw *mw,
+			   const struct ibv_mw_bind_info *info, uint32_t rkey)
+{
+	wqe->bind.addr = info->addr;
+	wqe->bind.length = info->length;
+	wqe->bind.mw_handle = mw->rkey;
+	wqe->bind.mw_key = rkey;
+	wqe->bind.mr_lkey = info->mr ? info->mr->lkey : 0;
+	wqe->bind.access = info->mw_access_flags;
 }
 
 /* The part of the request that depends on the type of QP and the opcode. */
@@ -409,6 +435,10 @@ static void shca_fill_remote(const struct shca_qp *qp,
 		wqe->rdma.swap = wr->wr.atomic.swap;
 		wqe->rdma.rkey = wr->wr.atomic.rkey;
 		break;
+	case IBV_WR_BIND_MW:
+		shca_fill_bind(wqe, wr->bind_mw.mw, &wr->bind_mw.bind_info,
+			       wr->bind_mw.rkey);
+		break;
 	default:
 		break;
 	}
@@ -420,7 +450,8 @@ static void shca_fill_send(const struct shca_qp *qp, struct shca_send_wqe *wqe,
 	wqe->wr_id = wr->wr_id;
 	wqe->opcode = wr->opcode;
 	wqe->flags = wr->send_flags | (qp->sig_all ? IBV_SEND_SIGNALED : 0);
-	wqe->imm_data = wr->imm_data;	/* or invalidate_rkey, same place */
+	/* Or invalidate_rkey, same place; BIND_MW has neither. */
+	wqe->imm_data = wr->opcode == IBV_WR_BIND_MW ? 0 : wr->imm_data;
 	wqe->xrc_srqn = qp->vqp.qp.qp_type == IBV_QPT_XRC_SEND ?
 			wr->qp_type.xrc.remote_srqn : 0;
 	shca_fill_remote(qp, wqe, wr);

@@ -316,6 +316,19 @@ void shca_qp_ex_init(struct shca_qp *qp);
 struct shca_qp *shca_qp_alloc(bool unlocked);
 void shca_qp_free(struct shca_qp *qp);
 
+/* mr.c */
+struct ibv_mr *shca_reg_mr(struct ibv_pd *pd, void *addr, size_t length,
+			   uint64_t iova, int access);
+int shca_rereg_mr(struct verbs_mr *vmr, int flags, struct ibv_pd *pd,
+		  void *addr, size_t length, int access);
+int shca_dereg_mr(struct verbs_mr *vmr);
+
+/* mw.c */
+struct ibv_mw *shca_alloc_mw(struct ibv_pd *pd, enum ibv_mw_type type);
+int shca_dealloc_mw(struct ibv_mw *mw);
+int shca_bind_mw(struct ibv_qp *qp, struct ibv_mw *mw,
+		 struct ibv_mw_bind *mw_bind);
+
 /* srq.c */
 struct ibv_srq *shca_create_srq(struct ibv_pd *pd,
 				struct ibv_srq_init_attr *attr);
@@ -344,9 +357,6 @@ int shca_query_device_ex(struct ibv_context *ibctx,
 			 struct ibv_device_attr_ex *attr, size_t attr_size);
 int shca_query_port(struct ibv_context *ibctx, uint8_t port,
 		    struct ibv_port_attr *attr);
-struct ibv_mr *shca_reg_mr(struct ibv_pd *pd, void *addr, size_t length,
-			   uint64_t iova, int access);
-int shca_dereg_mr(struct verbs_mr *vmr);
 struct ibv_mr *shca_import_mr(struct ibv_pd *pd, uint32_t handle);
 void shca_unimport_mr(struct ibv_mr *mr);
 struct ibv_ah *shca_create_ah(struct ibv_pd *pd, struct ibv_ah_attr *attr);

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 /*
- * Verbs that only talk to the kernel: queries, memory regions, address handles.  No data path here.
+ * Verbs that only talk to the kernel: queries and address handles.  No data path
+ * here.
  */
 #include "softhca.h"
 
@@ -44,33 +45,6 @@ int shca_query_port(struct ibv_context *ibctx, uint8_t port,
 	struct ibv_query_port cmd;
 
 	return ibv_cmd_query_port(ibctx, port, attr, &cmd, sizeof(cmd));
-}
-
-struct ibv_mr *shca_reg_mr(struct ibv_pd *pd, void *addr, size_t length,
-			   uint64_t iova, int access)
-{
-	struct ib_uverbs_reg_mr_resp resp;
-	struct ibv_reg_mr cmd;
-	struct verbs_mr *vmr;
-
-	vmr = calloc(1, sizeof(*vmr));
-	if (!vmr)
-		return NULL;
-	if (ibv_cmd_reg_mr(pd, addr, length, iova, access, vmr, &cmd,
-			   sizeof(cmd), &resp, sizeof(resp))) {
-		free(vmr);
-		return NULL;
-	}
-	return &vmr->ibv_mr;
-}
-
-int shca_dereg_mr(struct verbs_mr *vmr)
-{
-	int err = ibv_cmd_dereg_mr(vmr);
-
-	if (!err)
-		free(vmr);
-	return err;
 }
 
 struct ibv_flow *shca_create_flow(struct ibv_qp *qp, struct ibv_flow_attr *attr)

@@ -76,7 +76,9 @@ struct shca_sge {
  * @inline_len:	bytes of inline data that follow (SHCA_SEND_INLINE only)
  * @rdma:	RDMA and atomic operations
  * @ud:		UD; @ah is the handle from shca_create_ah_resp
- * @bind:	BIND_MW (type 2); @mw_key the new rkey
+ * @bind:	BIND_MW, no segments; @mw_handle an rkey that the window has had,
+ *		@mw_key the new one, which differs in the low byte at most;
+ *		@length 0 closes a window of type 1
  * @flush:	FLUSH; no segments; @length of level MR is not looked at
  *
  * Then @num_sge times struct shca_sge, or @inline_len bytes of data.  The

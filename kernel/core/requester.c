@@ -177,7 +177,8 @@ static bool req_op_of_uc(u8 opcode)
 	return opcode == SHCA_WR_SEND || opcode == SHCA_WR_SEND_WITH_IMM ||
 	       opcode == SHCA_WR_RDMA_WRITE ||
 	       opcode == SHCA_WR_RDMA_WRITE_WITH_IMM ||
-	       opcode == SHCA_WR_LOCAL_INV || opcode == SHCA_WR_REG_MR;
+	       opcode == SHCA_WR_LOCAL_INV || opcode == SHCA_WR_BIND_MW ||
+	       opcode == SHCA_WR_REG_MR;
 }
 
 /* What it flushes is named by a range, a type and a level. */
@@ -218,6 +219,7 @@ static void req_validate(const struct shca_req *req, struct shca_send_wr *wr)
 	case SHCA_WR_RDMA_WRITE:
 	case SHCA_WR_RDMA_WRITE_WITH_IMM:
 	case SHCA_WR_LOCAL_INV:
+	case SHCA_WR_BIND_MW:
 	case SHCA_WR_REG_MR:
 		break;
 	case SHCA_WR_ATOMIC_WRITE:
@@ -360,7 +362,8 @@ void shca_req_skip_local(struct shca_req *req)
 }
 
 /*
- * Execute the local request at @nxt.  Registration takes effect at once.
+ * Execute the local request at @nxt.  Registration and the binding of a window
+ * take effect at once: what is behind them in the queue finds them done.
  * Invalidation waits until all before it is acknowledged, since a packet that
  * is sent again may need the key.
  *

@@ -51,6 +51,7 @@ static inline bool req_is_bare(const struct shca_send_wr *wr)
 static inline bool req_is_local(const struct shca_send_wr *wr)
 {
 	return wr->opcode == SHCA_WR_LOCAL_INV ||
+	       wr->opcode == SHCA_WR_BIND_MW ||
 	       wr->opcode == SHCA_WR_REG_MR;
 }
 

@@ -76,6 +76,8 @@ enum shca_wc_opcode {
  * @length:	bytes of the message: sum of the segments, or inline length
  * @remote_addr: @rkey: @compare_add: @swap: RDMA and atomics. FLUSH: @swap bytes,
  *		@imm the type and, above eight bits, the level
+ *		new key, @imm that of the region, @compare_add bytes from
+ *		@remote_addr on, @swap the rights
  * @inline_data: where inline data lies, opaque to the core; NULL: segments
  * @priv:	the glue's, opaque to the core (UD: the address handle)
  * @remote_qpn: @remote_qkey: UD

@@ -99,9 +99,10 @@ if [ -z "${SHCA_SOAK-}" ]; then
 else
 	for family in 4 6; do verified '' $family rc_data -m 400000 -x $of_rxe; done
 fi
-# softhca has no memory windows, rxe has
+# windows of either, opened to and closed by the other
 verbs to_rxe windows -d shca_a -p rxe_b peer_invalidates_a_window
-verbs from_rxe windows -d rxe_b -p shca_a peer_cannot_invalidate_a_region
+verbs from_rxe windows -d rxe_b -p shca_a peer_invalidates_a_window peer_cannot_invalidate_a_region \
+	type1_opens type2_opens peer_cannot_close
 # many requests at once
 # rxe itself may send more of these at a time than the peer keeps records of.
 flush="atomic_write_stores_the_word atomic_write_is_one_piece write_flush_atomic_write_in_order

@@ -478,7 +478,6 @@ struct refuse_row {
 
 static const struct refuse_row refuse_rows[] = {
 	{ "unknown opcode", 99, SIG, 8, SHCA_WC_LOC_QP_OP_ERR },
-	{ "BIND_MW", SHCA_WR_BIND_MW, SIG, 8, SHCA_WC_LOC_QP_OP_ERR },
 	/* the fixture's immediate data is neither a type nor a level */
 	{ "FLUSH of no known type", SHCA_WR_FLUSH, SIG, 0,
 	  SHCA_WC_LOC_QP_OP_ERR },
@@ -768,6 +767,24 @@ static void req_local_inv_waits_for_acknowledgement(struct kunit *test)
 	KUNIT_EXPECT_FALSE(test, fx_pop(fx));
 }
 
+/* A window opens in its turn, and what follows may be about it. */
+static void req_bind_mw_is_executed_at_once_and_in_order(struct kunit *test)
+{
+	struct fx *fx = test->priv;
+
+	fx_post(fx, OP_SEND, 1);
+	fx_post(fx, SHCA_WR_BIND_MW, 0);
+	fx_post(fx, OP_SEND, 1);
+	KUNIT_EXPECT_EQ(test, fx_drain(fx), 2u);
+	KUNIT_EXPECT_EQ(test, fx->nr_local, 1u);
+	KUNIT_EXPECT_FALSE(test, fx_pop(fx));
+	fx_ack(fx, FX_SQ_PSN, ACK);
+	KUNIT_ASSERT_TRUE(test, fx_pop(fx));
+	KUNIT_ASSERT_TRUE(test, fx_pop(fx));
+	KUNIT_EXPECT_EQ(test, fx->wc.opcode, SHCA_WC_BIND_MW);
+	KUNIT_EXPECT_FALSE(test, fx_pop(fx));
+}
+
 /* Slots of an earlier lap say "executed"; they must not count. */
 static void req_local_of_earlier_lap_does_not_count(struct kunit *test)
 {
@@ -844,6 +861,7 @@ static struct kunit_case requester_cases[] = {
 	KUNIT_CASE(req_fail_completes_acknowledged_and_flushes),
 	KUNIT_CASE(req_fail_before_start_flushes_posts),
 	KUNIT_CASE(req_local_inv_waits_for_acknowledgement),
+	KUNIT_CASE(req_bind_mw_is_executed_at_once_and_in_order),
 	KUNIT_CASE(req_local_of_earlier_lap_does_not_count),
 	KUNIT_CASE(req_local_that_fails_ends_the_queue),
 	{}

@@ -49,7 +49,8 @@ static bool is_send(const struct sim_op *op)
 /* Executed where it is posted, without a packet. */
 static bool is_local(const struct sim_op *op)
 {
-	return op->opcode == SHCA_WR_LOCAL_INV || op->opcode == SHCA_WR_REG_MR;
+	return op->opcode == SHCA_WR_LOCAL_INV ||
+	       op->opcode == SHCA_WR_REG_MR || op->opcode == SHCA_WR_BIND_MW;
 }
 
 static bool has_imm(const struct sim_op *op)
@@ -210,6 +211,7 @@ static void check_wc_opcode(struct sim_node *n, const struct sim_op *op,
 		[SHCA_WR_SEND_WITH_INV] = SHCA_WC_SEND,
 		[SHCA_WR_LOCAL_INV] = SHCA_WC_LOCAL_INV,
 		[SHCA_WR_REG_MR] = SHCA_WC_REG_MR,
+		[SHCA_WR_BIND_MW] = SHCA_WC_BIND_MW,
 		[SHCA_WR_RDMA_READ] = SHCA_WC_RDMA_READ,
 		[SHCA_WR_ATOMIC_CMP_AND_SWP] = SHCA_WC_COMP_SWAP,
 		[SHCA_WR_ATOMIC_FETCH_AND_ADD] = SHCA_WC_FETCH_ADD,

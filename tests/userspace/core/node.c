@@ -349,7 +349,7 @@ static void fill_wr(struct sim_node *n, const struct sim_op *op,
 	if (op->fault == SIM_BAD_WR && op->id & 1)
 		wr->flags |= 1u << 9;
 	else if (op->fault == SIM_BAD_WR)
-		wr->opcode = SHCA_WR_BIND_MW;
+		wr->opcode = 99;
 }
 
 /* As many as the dice say and the ring takes; false: none, or none is left. */

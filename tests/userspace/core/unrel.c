@@ -22,7 +22,8 @@ static bool is_write(const struct sim_op *op)
 
 static bool is_local(const struct sim_op *op)
 {
-	return op->opcode == SHCA_WR_LOCAL_INV || op->opcode == SHCA_WR_REG_MR;
+	return op->opcode == SHCA_WR_LOCAL_INV ||
+	       op->opcode == SHCA_WR_REG_MR || op->opcode == SHCA_WR_BIND_MW;
 }
 
 static bool has_imm(const struct sim_op *op)

@@ -202,7 +202,8 @@ static bool is_atomic_write(const struct sim_op *op)
 
 static bool is_local(const struct sim_op *op)
 {
-	return op->opcode == SHCA_WR_LOCAL_INV || op->opcode == SHCA_WR_REG_MR;
+	return op->opcode == SHCA_WR_LOCAL_INV ||
+	       op->opcode == SHCA_WR_REG_MR || op->opcode == SHCA_WR_BIND_MW;
 }
 
 /* A fault that makes sense for the operation, else none. */
@@ -323,6 +324,8 @@ static void plan_op(struct sim_node *n, struct sim_op *op,
 		op->opcode = SHCA_WR_RDMA_WRITE;
 	if (!sim_is_ud(w) && prng_chance(rng, w->f.locals))
 		op->opcode = SHCA_WR_REG_MR;
+	if (op->opcode == SHCA_WR_REG_MR && op->id & 1)
+		op->opcode = SHCA_WR_BIND_MW;
 	op->flags = prng_chance(rng, 600) ? SHCA_SEND_SIGNALED : 0;
 	op->flags |= prng_chance(rng, 150) ? SHCA_SEND_FENCE : 0;
 	op->flags |= prng_chance(rng, 300) ? SHCA_SEND_SOLICITED : 0;
