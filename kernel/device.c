@@ -42,6 +42,7 @@
 #include "mr.h"
 #include "mw.h"
 #include "net.h"
+#include "odp.h"
 #include "pma.h"
 #include "qp.h"
 #include "restrack.h"
@@ -90,7 +91,8 @@ static int shca_query_device(struct ib_device *ibdev,
 				 IB_DEVICE_MEM_WINDOW |
 				 IB_DEVICE_MEM_WINDOW_TYPE_2B |
 				 IB_DEVICE_MEM_MGT_EXTENSIONS;
-	attr->kernel_cap_flags = IBK_ALLOW_USER_UNREG;
+	attr->kernel_cap_flags = IBK_ALLOW_USER_UNREG | IBK_ON_DEMAND_PAGING;
+	shca_odp_caps(&attr->odp_caps);
 	attr->max_send_sge = SHCA_LIM_SGE;
 	attr->max_recv_sge = SHCA_LIM_SGE;
 	attr->max_sge_rd = SHCA_LIM_SGE;
@@ -256,6 +258,7 @@ static const struct ib_device_ops shca_dev_ops = {
 	.driver_id = (enum rdma_driver_id)SHCA_DRIVER_ID,
 	.uverbs_abi_ver = SHCA_ABI_VERSION,
 
+	.advise_mr = shca_advise_mr,
 	.alloc_hw_port_stats = shca_alloc_hw_port_stats,
 	.alloc_mr = shca_alloc_mr,
 	.alloc_mw = shca_alloc_mw,

@@ -28,7 +28,9 @@
 #include "dev.h"
 #include "mem.h"
 #include "net.h"
+#include "sq.h"
 #include "trace.h"
+#include "tx.h"
 
 /* Bytes of one hand-over: some tens of microseconds with bottom halves off. */
 #define SHCA_DIRECT_BYTES	(256u << 10)
@@ -96,6 +98,9 @@ struct shca_qp *shca_direct_peer(struct shca_qp *qp)
  * @budget:	what is left, in pages and hand-overs
  * @lost:	@peer is being destroyed, or was connected to another: what is sent
  *		to it is as good as lost, and its answers are not for us
+ * @wait:	memory is being fetched: no more now
+ * @owed:	for an answer; it is given again when @qp resumes.  (When it was
+ *		for what is answered, @peer resumes, and answers by packets.)
  * @news:	about @peer
  * @pieces:	payload of the packet being handed over
  */
@@ -105,6 +110,8 @@ struct shca_direct {
 	u64 now;
 	int budget;
 	bool lost;
+	bool wait;
+	bool owed;
 	struct shca_rq_news *news;
 	struct shca_pieces pieces;
 };
@@ -125,25 +132,43 @@ static void shca_direct_arrive(struct shca_direct *d, struct shca_pkt *pkt,
 	trace_shca_rx(to->qpn, pkt);
 }
 
+/* Sending goes back to @pkt; when its memory is being fetched, a bit later. */
+static void shca_direct_refused(struct shca_direct *d,
+				const struct shca_pkt *pkt,
+				enum shca_mem_status status)
+{
+	struct shca_req *req = &d->qp->sq.req;
+
+	shca_req_gather_failed(req, pkt, status);
+	if (status == SHCA_MEM_RETRY) {
+		req->pace_ns = d->now + SHCA_BUSY_NS;
+		d->wait = true;
+	}
+}
+
 /* Not inline, this and the next: a frame with both packets would be large. */
 static noinline_for_stack void shca_direct_requests(struct shca_direct *d)
 {
 	struct shca_req *req = &d->qp->sq.req;
 	enum shca_mem_status status;
+	enum shca_rx verdict;
 	struct shca_pkt pkt;
 
-	while (d->budget > 0 && shca_req_next(req, d->now, &pkt)) {
+	while (d->budget > 0 && !d->wait && shca_req_next(req, d->now, &pkt)) {
 		d->budget -= 1 + (pkt.paylen >> PAGE_SHIFT);
-		status = shca_mem_hold(d->qp, &pkt, &d->pieces);
+		status = shca_mem_hold(&d->qp->sq.door, &pkt, &d->pieces);
 		if (status != SHCA_MEM_OK) {
-			shca_req_gather_failed(req, &pkt, status);
+			shca_direct_refused(d, &pkt, status);
 			continue;
 		}
 		if (likely(!d->lost)) {
 			shca_direct_arrive(d, &pkt, d->qp, d->peer);
 			d->peer->rq.held = &d->pieces;
-			shca_rq_accept(d->peer, &pkt, d->now, d->news);
+			verdict = shca_rq_accept(d->peer, &pkt, d->now,
+						 d->news);
 			d->peer->rq.held = NULL;
+			if (verdict == SHCA_RX_RETRY)
+				shca_direct_refused(d, &pkt, SHCA_MEM_RETRY);
 		} else {
 			shca_count_n(d->qp, TX_DROP, pkt.span + 1);
 		}
@@ -159,19 +184,23 @@ static noinline_for_stack bool shca_direct_answers(struct shca_direct *d)
 	enum shca_rx verdict;
 	struct shca_pkt pkt;
 
-	while (d->budget > 0 && !d->lost &&
+	while (d->budget > 0 && !d->lost && !d->wait &&
 	       shca_resp_next(&d->peer->rq.resp, d->now, &pkt)) {
 		d->budget -= 1 + (pkt.paylen >> PAGE_SHIFT);
-		status = shca_mem_hold(d->peer, &pkt, &d->pieces);
+		status = shca_mem_hold(&d->peer->rq.door, &pkt, &d->pieces);
 		if (status != SHCA_MEM_OK) {
 			shca_rq_refused(d->peer, &pkt, status, d->news);
+			d->wait = status == SHCA_MEM_RETRY;
 			continue;
 		}
 		shca_direct_arrive(d, &pkt, d->peer, d->qp);
-		verdict = shca_req_rx(&d->qp->sq.req, &pkt, d->now);
+		verdict = shca_sq_accept(d->qp, &pkt, d->now);
 		shca_mem_release(&d->pieces);
-		shca_count_rx(d->qp, verdict);
-		trace_shca_rx_verdict(d->qp->qpn, &pkt, verdict);
+		if (verdict == SHCA_RX_RETRY) {
+			shca_rq_refused(d->peer, &pkt, SHCA_MEM_RETRY, d->news);
+			d->wait = true;
+			d->owed = true;
+		}
 		answered = true;
 	}
 	return answered;
@@ -188,6 +217,8 @@ bool shca_direct_transmit(struct shca_qp *qp, struct shca_qp *peer,
 	d.peer = peer;
 	d.now = ktime_get_ns();
 	d.budget = SHCA_DIRECT_BUDGET;
+	d.wait = false;
+	d.owed = false;
 	d.pieces.kept = NULL;
 	d.news = news;
 	spin_lock(&peer->rq.lock);
@@ -202,6 +233,6 @@ bool shca_direct_transmit(struct shca_qp *qp, struct shca_qp *peer,
 	peer->rq.resp.reach = 1;
 	shca_rq_settle(peer, news);
 	spin_unlock(&peer->rq.lock);
-	qp->sq.direct_more = d.budget <= 0;
-	return d.budget <= 0;
+	qp->sq.direct_more = d.budget <= 0 || d.owed;
+	return d.budget <= 0 && !d.wait;
 }

@@ -7,6 +7,7 @@
 #include "icrc.h"
 #include "lo.h"
 #include "net.h"
+#include "odp.h"
 #include "netlink.h"
 #include "steer.h"
 #include "tx.h"
@@ -26,9 +27,12 @@ static int __init shca_init(void)
 		return err;
 	shca_roce_init();
 	shca_steer_init();
-	err = shca_net_init();
+	err = shca_odp_module_init();
 	if (err)
 		goto err_icrc;
+	err = shca_net_init();
+	if (err)
+		goto err_odp;
 	err = shca_dev_init();
 	if (err)
 		goto err_net;
@@ -47,6 +51,8 @@ err_dev:
 	shca_dev_exit();
 err_net:
 	shca_net_exit();
+err_odp:
+	shca_odp_module_exit();
 err_icrc:
 	shca_icrc_exit();
 	return err;
@@ -60,6 +66,7 @@ static void __exit shca_exit(void)
 	shca_lo_exit();
 	shca_dev_exit();
 	shca_net_exit();
+	shca_odp_module_exit();
 	shca_steer_exit();
 	shca_tx_exit();
 	shca_icrc_exit();

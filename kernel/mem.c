@@ -10,6 +10,7 @@
 
 #include "core/headers.h"
 #include "core/opcode.h"
+#include "fault.h"
 #include "mr.h"
 #include "mw.h"
 #include "qp.h"
@@ -81,12 +82,38 @@ static struct shca_src shca_src_pkt(const struct shca_pkt *pkt)
 	};
 }
 
+/* The source has no use for the next @len bytes. */
+static void shca_src_skip(struct shca_src *src, u32 len)
+{
+	u32 run;
+
+	if (!src->piece) {
+		if (src->buf)
+			src->buf += len;
+		else
+			src->off += len;
+		return;
+	}
+	for (; len; len -= run) {
+		while (src->off == src->piece->len) {
+			src->piece++;
+			src->off = 0;
+		}
+		run = min(len, src->piece->len - src->off);
+		src->off += run;
+	}
+}
+
 static void shca_mr_fill(const struct shca_mr *mr, u64 va, u32 len,
 			 struct shca_src *src)
 {
 	u32 run;
 	void *p;
 
+	if (unlikely(mr->type == SHCA_MR_NULL)) {
+		shca_src_skip(src, len);
+		return;
+	}
 	for (; len; va += run, len -= run) {
 		run = len;
 		p = shca_mr_next(mr, va, &run);
@@ -118,15 +145,53 @@ static struct shca_accessor shca_as(const struct shca_qp *qp, struct ib_pd *pd)
 	};
 }
 
+/*
+ * shca_mr_get_kept() for a side of a QP: what is not present is fetched.
+ * @span: bytes from @va on that the message is going to need
+ */
+static enum shca_mem_status shca_reach(struct shca_door *door,
+				       struct ib_pd *pd, struct shca_mr **kept,
+				       u32 key, u32 access, u64 va, u32 len, u64 span,
+				       struct shca_mr **mr)
+{
+	struct shca_accessor who = shca_as(door->qp, pd);
+	enum shca_mem_status status;
+	struct shca_odp_want want;
+
+	status = shca_mr_get_kept(kept, &who, key, access, va, len, mr);
+	if (likely(status != SHCA_MEM_RETRY))
+		return status;
+	want = (struct shca_odp_want){
+		.who = who,
+		.key = key,
+		.access = access,
+		.va = va,
+		.len = len,
+		.span = span,
+	};
+	return shca_door_ask(door, &want);
+}
+
+/*
+ * Whether all of it is present is asked packet by packet.  A READ is accepted
+ * when its answer can begin.
+ */
 static enum shca_mem_status shca_remote_check(void *ctx, u32 rkey, u64 va,
 					      u32 len, u32 access)
 {
-	struct shca_qp *qp = ctx;
-	struct shca_accessor who = shca_as(qp, shca_remote_pd(qp));
+	struct shca_door *door = ctx;
+	struct ib_pd *pd = shca_remote_pd(door->qp);
+	struct shca_accessor who = shca_as(door->qp, pd);
 	enum shca_mem_status status;
+	bool changes = false;
 	struct shca_mr *mr;
 
-	status = shca_mr_get(&who, rkey, access, va, len, &mr);
+	status = shca_mr_may(&who, rkey, access, va, len, &changes);
+	if (status != SHCA_MEM_OK || !changes ||
+	    access != IB_ACCESS_REMOTE_READ)
+		return status;
+	status = shca_reach(door, pd, NULL, rkey, access, va,
+			    min_t(u32, len, PAGE_SIZE), len, &mr);
 	if (status == SHCA_MEM_OK)
 		shca_mr_put(mr);
 	return status;
@@ -136,13 +201,14 @@ static enum shca_mem_status shca_remote_write(void *ctx, u32 rkey, u64 va,
 					      const struct shca_pkt *pkt)
 {
 	struct shca_src src = shca_src_pkt(pkt);
-	struct shca_qp *qp = ctx;
-	struct shca_accessor who = shca_as(qp, shca_remote_pd(qp));
+	struct shca_door *door = ctx;
 	enum shca_mem_status status;
 	struct shca_mr *mr;
 
-	status = shca_mr_get_kept(shca_src_kept(&src), &who, rkey,
-				  IB_ACCESS_REMOTE_WRITE, va, pkt->paylen, &mr);
+	status = shca_reach(door, shca_remote_pd(door->qp),
+			    shca_src_kept(&src), rkey,
+			    IB_ACCESS_REMOTE_WRITE, va, pkt->paylen,
+			    door->qp->rq.resp.left, &mr);
 	if (status != SHCA_MEM_OK)
 		return status;
 	shca_mr_fill(mr, va, pkt->paylen, &src);
@@ -168,14 +234,14 @@ static enum shca_mem_status shca_remote_atomic(void *ctx,
 					       u64 *orig)
 {
 	bool cas = (pkt->opcode & 0x1f) == 0x13;
-	struct shca_qp *qp = ctx;
-	struct shca_accessor who = shca_as(qp, shca_remote_pd(qp));
+	struct shca_door *door = ctx;
 	enum shca_mem_status status;
 	struct shca_mr *mr;
 	u64 *p;
 
-	status = shca_mr_get(&who, pkt->atomic.rkey,
-			     IB_ACCESS_REMOTE_ATOMIC, pkt->atomic.va, 8, &mr);
+	status = shca_reach(door, shca_remote_pd(door->qp), NULL,
+			    pkt->atomic.rkey,
+			    IB_ACCESS_REMOTE_ATOMIC, pkt->atomic.va, 8, 8, &mr);
 	if (status != SHCA_MEM_OK)
 		return status;
 	p = shca_mr_word(mr, pkt->atomic.va);
@@ -195,14 +261,14 @@ static enum shca_mem_status
 shca_remote_atomic_write(void *ctx, const struct shca_pkt *pkt)
 {
 	struct shca_src src = shca_src_pkt(pkt);
-	struct shca_qp *qp = ctx;
-	struct shca_accessor who = shca_as(qp, shca_remote_pd(qp));
+	struct shca_door *door = ctx;
 	enum shca_mem_status status;
 	struct shca_mr *mr;
 	u64 value, *p;
 
-	status = shca_mr_get(&who, pkt->reth.rkey, IB_ACCESS_REMOTE_WRITE,
-			     pkt->reth.va, 8, &mr);
+	status = shca_reach(door, shca_remote_pd(door->qp), NULL,
+			    pkt->reth.rkey, IB_ACCESS_REMOTE_WRITE,
+			    pkt->reth.va, 8, 8, &mr);
 	if (status != SHCA_MEM_OK)
 		return status;
 	shca_src_read(&src, &value, sizeof(value));
@@ -220,7 +286,8 @@ shca_remote_atomic_write(void *ctx, const struct shca_pkt *pkt)
 
 /*
  * Bytes are placed by the CPU, so the others see them in this order; a barrier
- * is all that is left to do.  No region has the right to be persistent.
+ * is all that is left to do, also where nothing is present: what was written there
+ * has been.  No region has the right to be persistent.
  */
 static enum shca_mem_status shca_remote_flush(void *ctx,
 					      const struct shca_pkt *pkt)
@@ -229,29 +296,29 @@ static enum shca_mem_status shca_remote_flush(void *ctx,
 		      SHCA_ACCESS_FLUSH_GLOBAL : 0) |
 		     (pkt->feth.type & SHCA_FLUSH_PERSISTENT ?
 		      SHCA_ACCESS_FLUSH_PERSISTENT : 0);
-	bool whole = pkt->feth.level == SHCA_FLUSH_LEVEL_MR;
-	struct shca_qp *qp = ctx;
+	bool whole = pkt->feth.level == SHCA_FLUSH_LEVEL_MR, changes;
+	struct shca_qp *qp = ((struct shca_door *)ctx)->qp;
 	struct shca_accessor who = shca_as(qp, shca_remote_pd(qp));
 	enum shca_mem_status status;
-	struct shca_mr *mr;
 
-	status = shca_mr_get(&who, pkt->reth.rkey, access,
+	status = shca_mr_may(&who, pkt->reth.rkey, access,
 			     whole ? shca_mr_start(qp->dev, pkt->reth.rkey) :
 				     pkt->reth.va,
-			     whole ? 0 : pkt->reth.len, &mr);
-	if (status != SHCA_MEM_OK)
-		return status;
-	smp_mb();
-	shca_mr_put(mr);
-	return SHCA_MEM_OK;
+			     whole ? 0 : pkt->reth.len, &changes);
+	if (status == SHCA_MEM_OK)
+		smp_mb();
+	return status;
 }
 
+/* How much of a receive buffer a message is expected to fill, if it is long. */
+#define SHCA_RECV_SPAN	65536u
+
 /* @len bytes from @src to byte @off of a segment list, whose keys are of @pd. */
-static enum shca_mem_status shca_scatter(struct shca_qp *qp, struct ib_pd *pd,
+static enum shca_mem_status shca_scatter(struct shca_door *door,
+					 struct ib_pd *pd,
 					 const struct shca_sge *sge, u32 nr,
 					 u32 off, u32 len, struct shca_src *src)
 {
-	struct shca_accessor who = shca_as(qp, pd);
 	enum shca_mem_status status;
 	struct shca_mr *mr;
 	u32 n;
@@ -262,9 +329,10 @@ static enum shca_mem_status shca_scatter(struct shca_qp *qp, struct ib_pd *pd,
 			continue;
 		}
 		n = min(sge->length - off, len);
-		status = shca_mr_get_kept(shca_src_kept(src), &who,
-					  sge->lkey, IB_ACCESS_LOCAL_WRITE,
-					  sge->addr + off, n, &mr);
+		status = shca_reach(door, pd, shca_src_kept(src), sge->lkey,
+				    IB_ACCESS_LOCAL_WRITE, sge->addr + off, n,
+				    min(sge->length - off, SHCA_RECV_SPAN),
+				    &mr);
 		if (status != SHCA_MEM_OK)
 			return status;
 		shca_mr_fill(mr, sge->addr + off, n, src);
@@ -282,9 +350,10 @@ static enum shca_mem_status shca_local_scatter(void *ctx,
 {
 	bool answer = shca_opcode_info(pkt->opcode)->flags & SHCA_OPF_RESPONSE;
 	struct shca_src src = shca_src_pkt(pkt);
-	struct shca_qp *qp = ctx;
+	struct shca_door *door = ctx;
+	struct shca_qp *qp = door->qp;
 
-	return shca_scatter(qp, answer ? qp->pd : shca_recv_pd(qp), sge, nr,
+	return shca_scatter(door, answer ? qp->pd : shca_recv_pd(qp), sge, nr,
 			    off, pkt->paylen, &src);
 }
 
@@ -293,9 +362,9 @@ static enum shca_mem_status shca_local_store(void *ctx,
 					     const void *buf, u32 len)
 {
 	struct shca_src src = { .buf = buf };
-	struct shca_qp *qp = ctx;
+	struct shca_door *door = ctx;
 
-	return shca_scatter(qp, qp->pd, sge, nr, 0, len, &src);
+	return shca_scatter(door, door->qp->pd, sge, nr, 0, len, &src);
 }
 
 static enum shca_mem_status shca_grh_store(void *ctx,
@@ -304,19 +373,19 @@ static enum shca_mem_status shca_grh_store(void *ctx,
 {
 	u32 hdr_len = shca_opcode_info(pkt->opcode)->hdr_len;
 	const struct shca_rx_skb *rx = pkt->data;
-	struct shca_qp *qp = ctx;
+	struct shca_door *door = ctx;
 	u8 grh[SHCA_GRH_BYTES];
 	struct shca_src src = { .buf = grh };
 
-	qp->link->grh(rx->skb, pkt->data_off - hdr_len,
+	door->qp->link->grh(rx->skb, pkt->data_off - hdr_len,
 		      hdr_len + pkt->paylen + pkt->pad + SHCA_ICRC_BYTES, grh);
-	return shca_scatter(qp, shca_recv_pd(qp), sge, nr, 0, sizeof(grh),
-			    &src);
+	return shca_scatter(door, shca_recv_pd(door->qp), sge, nr, 0,
+			    sizeof(grh), &src);
 }
 
 static bool shca_invalidate(void *ctx, u32 rkey)
 {
-	struct shca_qp *qp = ctx;
+	struct shca_qp *qp = ((struct shca_door *)ctx)->qp;
 	struct shca_accessor who = shca_as(qp, shca_remote_pd(qp));
 
 	/* The payload is placed; were it in this region or window, we would
@@ -330,7 +399,7 @@ static bool shca_invalidate(void *ctx, u32 rkey)
 static enum shca_wc_status shca_local_op(void *ctx,
 					 const struct shca_send_wr *wr)
 {
-	struct shca_qp *qp = ctx;
+	struct shca_qp *qp = ((struct shca_door *)ctx)->qp;
 	bool ok = false;
 
 	if (wr->opcode == SHCA_WR_LOCAL_INV)
@@ -365,17 +434,16 @@ const struct shca_mem_ops shca_mem_ops = {
 	.local_op = shca_local_op,
 };
 
-static enum shca_mem_status shca_hold_one(struct shca_qp *qp,
+static enum shca_mem_status shca_hold_one(struct shca_door *door,
 					  struct ib_pd *pd, u32 key, u32 access,
-					  u64 va, u32 len,
+					  u64 va, u32 len, u64 span,
 					  struct shca_pieces *pieces)
 {
-	struct shca_accessor who = shca_as(qp, pd);
 	struct shca_piece *piece = &pieces->piece[pieces->nr];
 	enum shca_mem_status status;
 
-	status = shca_mr_get_kept(pieces->kept, &who, key, access, va, len,
-				  &piece->mr);
+	status = shca_reach(door, pd, pieces->kept, key, access, va, len, span,
+			    &piece->mr);
 	if (status != SHCA_MEM_OK)
 		return status;
 	piece->va = va;
@@ -384,7 +452,7 @@ static enum shca_mem_status shca_hold_one(struct shca_qp *qp,
 	return SHCA_MEM_OK;
 }
 
-static enum shca_mem_status shca_hold_sges(struct shca_qp *qp,
+static enum shca_mem_status shca_hold_sges(struct shca_door *door,
 					   const struct shca_send_wr *wr,
 					   u32 off, u32 len,
 					   struct shca_pieces *pieces)
@@ -400,8 +468,9 @@ static enum shca_mem_status shca_hold_sges(struct shca_qp *qp,
 			continue;
 		}
 		n = min(sge->length - off, len);
-		status = shca_hold_one(qp, qp->pd, sge->lkey,
+		status = shca_hold_one(door, door->qp->pd, sge->lkey,
 				       SHCA_MR_LOCAL_READ, sge->addr + off, n,
+				       sge->length - off,
 				       pieces);
 		if (status != SHCA_MEM_OK)
 			return status;
@@ -412,12 +481,13 @@ static enum shca_mem_status shca_hold_sges(struct shca_qp *qp,
 }
 
 /* Of a READ's response: by the rights of its request. */
-static enum shca_mem_status shca_hold_remote(struct shca_qp *qp,
+static enum shca_mem_status shca_hold_remote(struct shca_door *door,
 					     const struct shca_pkt *pkt,
 					     struct shca_pieces *pieces)
 {
 	struct shca_xrc_target *target = NULL;
 	enum shca_mem_status status;
+	struct shca_qp *qp = door->qp;
 	struct ib_pd *pd = qp->pd;
 
 	if (qp->type == IB_QPT_XRC_TGT) {
@@ -426,14 +496,15 @@ static enum shca_mem_status shca_hold_remote(struct shca_qp *qp,
 			return SHCA_MEM_KEY;
 		pd = target->pd;
 	}
-	status = shca_hold_one(qp, pd, pkt->rkey, IB_ACCESS_REMOTE_READ,
-			       pkt->va, pkt->paylen, pieces);
+	status = shca_hold_one(door, pd, pkt->rkey, IB_ACCESS_REMOTE_READ,
+			       pkt->va, pkt->paylen,
+			       (u64)pkt->paylen + pkt->rest, pieces);
 	if (target)
 		shca_xrc_put(target);
 	return status;
 }
 
-enum shca_mem_status shca_mem_hold(struct shca_qp *qp,
+enum shca_mem_status shca_mem_hold(struct shca_door *door,
 				   const struct shca_pkt *pkt,
 				   struct shca_pieces *pieces)
 {
@@ -445,7 +516,7 @@ enum shca_mem_status shca_mem_hold(struct shca_qp *qp,
 		return SHCA_MEM_OK;
 	case SHCA_PAY_WR:
 		if (!pkt->wr->inline_data) {
-			status = shca_hold_sges(qp, pkt->wr, pkt->off,
+			status = shca_hold_sges(door, pkt->wr, pkt->off,
 						pkt->paylen, pieces);
 			break;
 		}
@@ -456,7 +527,7 @@ enum shca_mem_status shca_mem_hold(struct shca_qp *qp,
 		};
 		break;
 	case SHCA_PAY_REMOTE:
-		status = shca_hold_remote(qp, pkt, pieces);
+		status = shca_hold_remote(door, pkt, pieces);
 		break;
 	}
 	if (status != SHCA_MEM_OK)
@@ -473,7 +544,7 @@ void shca_mem_release(struct shca_pieces *pieces)
 	pieces->nr = 0;
 }
 
-enum shca_mem_status shca_mem_gather(struct shca_qp *qp,
+enum shca_mem_status shca_mem_gather(struct shca_door *door,
 				     const struct shca_pkt *pkt, u8 *dst,
 				     struct shca_mr **kept)
 {
@@ -482,7 +553,7 @@ enum shca_mem_status shca_mem_gather(struct shca_qp *qp,
 	struct shca_src src = { .piece = pieces.piece };
 
 	pieces.kept = kept;
-	status = shca_mem_hold(qp, pkt, &pieces);
+	status = shca_mem_hold(door, pkt, &pieces);
 	if (status != SHCA_MEM_OK)
 		return status;
 	shca_src_read(&src, dst, pkt->paylen);

@@ -8,11 +8,11 @@
 #include "core/mem.h"
 #include "dev.h"
 
+struct shca_door;
 struct shca_mr;
-struct shca_qp;
 struct sk_buff;
 
-/** shca_mem_ops - the core's way to memory; the context is the struct shca_qp */
+/** shca_mem_ops - the core's way to memory; the context is the struct shca_door */
 extern const struct shca_mem_ops shca_mem_ops;
 
 /**
@@ -22,9 +22,10 @@ extern const struct shca_mem_ops shca_mem_ops;
  *		by shca_mem_forget() before leaving the atomic section
  *
  * Context: bottom halves off.
- * Return: SHCA_MEM_OK, or why the memory cannot be had (@dst is undefined).
+ * Return: SHCA_MEM_OK, or why the memory cannot be had (@dst is undefined);
+ * SHCA_MEM_RETRY: later, see shca_door_ask().
  */
-enum shca_mem_status shca_mem_gather(struct shca_qp *qp,
+enum shca_mem_status shca_mem_gather(struct shca_door *door,
 				     const struct shca_pkt *pkt, u8 *dst,
 				     struct shca_mr **kept);
 /** shca_mem_forget() - the end of @kept */
@@ -65,7 +66,7 @@ struct shca_pieces {
  * Context: bottom halves off.
  * Return: SHCA_MEM_OK, or why the memory cannot be had (nothing is held).
  */
-enum shca_mem_status shca_mem_hold(struct shca_qp *qp,
+enum shca_mem_status shca_mem_hold(struct shca_door *door,
 				   const struct shca_pkt *pkt,
 				   struct shca_pieces *pieces);
 

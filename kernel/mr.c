@@ -13,6 +13,7 @@
 
 #include "compat.h"
 #include "dev.h"
+#include "odp.h"
 
 /* Keys are random already, so that they need no mixing; see also net.c. */
 static u32 shca_mr_hash(const void *key, u32 len, u32 seed)
@@ -103,9 +104,9 @@ u64 shca_mr_start(struct shca_dev *dev, u32 key)
 	return start;
 }
 
-static enum shca_mem_status shca_mr_check(const struct shca_mr *mr,
-					  const struct shca_accessor *who,
-					  u32 key, u32 access, u64 va, u64 len)
+enum shca_mem_status shca_mr_check(const struct shca_mr *mr,
+				   const struct shca_accessor *who, u32 key,
+				   u32 access, u64 va, u64 len)
 {
 	if (mr->key != key || !mr->valid ||
 	    (mr->owner != (uintptr_t)who->pd && mr->owner != who->serial))
@@ -115,6 +116,63 @@ static enum shca_mem_status shca_mr_check(const struct shca_mr *mr,
 	if (!shca_mr_in_range(mr, va, len))
 		return SHCA_MEM_RANGE;
 	return SHCA_MEM_OK;
+}
+
+enum shca_mem_status shca_mr_may(const struct shca_accessor *who, u32 key,
+				 u32 access, u64 va, u64 len, bool *changes)
+{
+	struct shca_mr *mr = shca_mr_find(who->dev, key);
+	enum shca_mem_status status;
+
+	if (!mr)
+		return SHCA_MEM_KEY;
+	*changes = mr->locked;
+	if (mr->locked)
+		read_lock_bh(&mr->lock);
+	status = shca_mr_check(mr, who, key, access, va, len);
+	if (mr->locked)
+		read_unlock_bh(&mr->lock);
+	shca_mr_unref(mr);
+	return status;
+}
+
+/* The on-demand region that is behind @mr, whose lock is held; or NULL. */
+static struct shca_mr *shca_mr_on_demand(struct shca_mr *mr)
+{
+	if (mr->type == SHCA_MR_WINDOW)
+		mr = mr->parent;
+	return mr->type == SHCA_MR_ODP ? mr : NULL;
+}
+
+/*
+ * Of what changes while it is registered: is the memory there?  With a window
+ * the lock of the region behind it is taken as well.
+ */
+static enum shca_mem_status shca_mr_enter(struct shca_mr *mr, u32 access,
+					  u64 va, u64 len)
+{
+	struct shca_mr *odp = shca_mr_on_demand(mr);
+
+	if (!odp)
+		return SHCA_MEM_OK;
+	if (odp != mr) {
+		read_lock(&odp->lock);
+		va += mr->shift;
+	}
+	if (shca_odp_present(odp, va, len, access & SHCA_MR_WRITES))
+		return SHCA_MEM_OK;
+	if (odp != mr)
+		read_unlock(&odp->lock);
+	return SHCA_MEM_RETRY;
+}
+
+static void shca_mr_leave(struct shca_mr *mr)
+{
+	struct shca_mr *odp = shca_mr_on_demand(mr);
+
+	if (odp && odp != mr)
+		read_unlock(&odp->lock);
+	read_unlock_bh(&mr->lock);
 }
 
 enum shca_mem_status shca_mr_get(const struct shca_accessor *who, u32 key,
@@ -129,17 +187,22 @@ enum shca_mem_status shca_mr_get(const struct shca_accessor *who, u32 key,
 	if (mr->locked)
 		read_lock_bh(&mr->lock);
 	status = shca_mr_check(mr, who, key, access, va, len);
-	if (status == SHCA_MEM_OK)
+	if (mr->locked && status == SHCA_MEM_OK)
+		status = shca_mr_enter(mr, access, va, len);
+	if (status == SHCA_MEM_OK) {
 		*out = mr;
-	else
-		shca_mr_put(mr);
+		return SHCA_MEM_OK;
+	}
+	if (mr->locked)
+		read_unlock_bh(&mr->lock);
+	shca_mr_unref(mr);
 	return status;
 }
 
 void shca_mr_put(struct shca_mr *mr)
 {
 	if (mr->locked)
-		read_unlock_bh(&mr->lock);
+		shca_mr_leave(mr);
 	shca_mr_unref(mr);
 }
 
@@ -184,6 +247,12 @@ void *shca_mr_next(const struct shca_mr *mr, u64 va, u32 *len)
 	/* Virtual DMA: an address of the kernel is one. */
 	if (mr->type == SHCA_MR_DMA)
 		return (void *)(uintptr_t)va;
+	if (mr->type == SHCA_MR_ODP)
+		return shca_odp_next(mr, va, len);
+	if (mr->type == SHCA_MR_NULL) {
+		*len = min_t(u32, *len, PAGE_SIZE);
+		return page_address(ZERO_PAGE(0));
+	}
 	pos = va - mr->iova + mr->offset;
 	in_block = pos & ((1ull << mr->block_shift) - 1);
 	*len = min_t(u64, *len, (1ull << mr->block_shift) - in_block);
@@ -213,7 +282,8 @@ struct shca_mr *shca_mr_alloc_uncounted(struct ib_pd *ibpd,
 	mr->type = type;
 	mr->is_user = shca_mr_is_user(type);
 	mr->replaced = true;
-	mr->locked = type == SHCA_MR_FAST || type == SHCA_MR_WINDOW;
+	mr->locked = type == SHCA_MR_FAST || type == SHCA_MR_WINDOW ||
+		     type == SHCA_MR_ODP;
 	mr->pd = ibpd;
 	mr->owner = (uintptr_t)ibpd;
 	rwlock_init(&mr->lock);
@@ -241,6 +311,7 @@ struct shca_mr *shca_mr_alloc(struct ib_pd *ibpd, enum shca_mr_type type)
 
 void shca_mr_free(struct shca_dev *dev, struct shca_mr *mr)
 {
+	shca_odp_destroy(mr);
 	kvfree(mr->blocks);
 	if (!IS_ERR_OR_NULL(mr->umem))
 		ib_umem_release(mr->umem);

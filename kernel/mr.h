@@ -14,6 +14,7 @@
 #include "core/mem.h"
 
 struct shca_dev;
+struct shca_odp;
 struct shca_qp;
 
 /** enum shca_mr_type - what kind of region */
@@ -22,10 +23,16 @@ enum shca_mr_type {
 	SHCA_MR_DMA,	/* all kernel memory, kernel consumers only */
 	SHCA_MR_FAST,	/* kernel pages, registered by a work request */
 	SHCA_MR_WINDOW,	/* part of another region, opened by a work request */
+	SHCA_MR_ODP,	/* memory of a process, looked up on demand */
+	SHCA_MR_NULL,	/* reads as zeros, and what is written is dropped */
 };
 
 /* Beside enum ib_access_flags: as lkey for reading; windows do not have it. */
 #define SHCA_MR_LOCAL_READ	(1u << 31)
+
+/* Rights to write. */
+#define SHCA_MR_WRITES	(IB_ACCESS_LOCAL_WRITE | IB_ACCESS_REMOTE_WRITE | \
+			 IB_ACCESS_REMOTE_ATOMIC)
 
 /**
  * struct shca_accessor - on whose behalf memory is reached
@@ -56,12 +63,15 @@ struct shca_accessor {
  * @owner:	who may use the key: the address of the PD, or, a window of type
  *		2, the serial of the QP; never both
  * @iova: @length: what requests address
+ * @start: @reg_iova: as registered, of a process's
  * @block_shift: log2 of the contiguous blocks
  * @offset:	of @iova in the first block
  * @blocks:	kernel addresses of the blocks
  * @windows:	bound to this region; negative: it goes, none is bound any more
  * @parent:	window: the region that it is bound to, while @valid
- * @shift:	window: from its addresses to those of @parent
+ * @shift:	from the addresses of requests to, window: those of @parent;
+ *		on-demand: those of the process
+ * @odp:	on-demand
  * @mw_type:	window
  * @ref:	one for the registration, one for each access under way; accesses
  *		are bounded copies in atomic context, so dereg waits briefly
@@ -85,6 +95,8 @@ struct shca_mr {
 	u64 owner;
 	u64 iova;
 	u64 length;
+	u64 start;
+	u64 reg_iova;
 	unsigned int block_shift;
 	u64 offset;
 	void **blocks;
@@ -92,6 +104,7 @@ struct shca_mr {
 	atomic_t windows;
 	struct shca_mr *parent;
 	u64 shift;
+	struct shca_odp *odp;
 	enum ib_mw_type mw_type;
 	refcount_t ref;
 	struct completion unused;
@@ -168,6 +181,22 @@ static inline bool shca_mr_in_range(const struct shca_mr *mr, u64 va, u64 len)
 }
 
 /**
+ * shca_mr_check() - may @who reach [@va, @va + @len) by @key, which has found @mr?
+ *
+ * Context: the region's lock held, if it is @locked.
+ */
+enum shca_mem_status shca_mr_check(const struct shca_mr *mr,
+				   const struct shca_accessor *who, u32 key,
+				   u32 access, u64 va, u64 len);
+
+/**
+ * shca_mr_may() - the same, of whatever @key finds; any context
+ * @changes:	result: it may be gone, or not present, when it is accessed
+ */
+enum shca_mem_status shca_mr_may(const struct shca_accessor *who, u32 key,
+				 u32 access, u64 va, u64 len, bool *changes);
+
+/**
  * shca_mr_get() - the door: may @who reach [@va, @va + @len) by @key?
  * @access:	enum ib_access_flags, all of which must be granted; or
  *		SHCA_MR_LOCAL_READ
@@ -176,6 +205,8 @@ static inline bool shca_mr_in_range(const struct shca_mr *mr, u64 va, u64 len)
  *
  * Checks key and PD, rights, range, in that order (IBTA 10.6.3).
  * Context: any.  @len 0 asks about an address, one beyond the end included.
+ * Return: SHCA_MEM_OK; SHCA_MEM_RETRY: an on-demand region, not all of it is
+ * present; or what is wrong.
  */
 enum shca_mem_status shca_mr_get(const struct shca_accessor *who, u32 key,
 				 u32 access, u64 va, u64 len,
@@ -206,6 +237,8 @@ void shca_mr_put_kept(struct shca_mr **kept, struct shca_mr *mr);
 /**
  * shca_mr_next() - the contiguous run of memory at @va
  * @len:	in: bytes wanted, not 0; out: bytes in the run
+ *
+ * Nothing is written to a SHCA_MR_NULL: its bytes are shared by all.
  *
  * The range was checked by shca_mr_get().
  */

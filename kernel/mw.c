@@ -32,7 +32,8 @@ static bool shca_mw_may_open(const struct shca_mr *mw, const struct shca_mr *mr,
 
 	if (bind->access & (IB_ACCESS_REMOTE_WRITE | IB_ACCESS_REMOTE_ATOMIC))
 		needed |= IB_ACCESS_LOCAL_WRITE;
-	return mr->type == SHCA_MR_USER && mr->pd == mw->pd &&
+	return (mr->type == SHCA_MR_USER || mr->type == SHCA_MR_ODP) &&
+	       mr->pd == mw->pd &&
 	       mr->key == bind->mr_key && mr->valid &&
 	       (mr->access & needed) == needed &&
 	       shca_mr_in_range(mr, bind->addr, bind->length);

@@ -11,6 +11,7 @@
 
 #include "cq.h"
 #include "dev.h"
+#include "fault.h"
 #include "mem.h"
 #include "net.h"
 #include "rq.h"
@@ -232,8 +233,9 @@ static int shca_qp_alloc_rings(struct shca_qp *qp)
 	ring->slots = qp->ring_buf->va + shca_rq_start(qp);
 	ring->user_prod = &qp->index->rq_prod;
 	ring->user_cons = &qp->status->rq_cons;
-	shca_req_init(&sq->req, sq->wrs, window, stride, &shca_mem_ops, qp);
-	shca_resp_init(&qp->rq.resp, NULL, 0, &shca_mem_ops, qp);
+	shca_req_init(&sq->req, sq->wrs, window, stride, &shca_mem_ops,
+		      &sq->door);
+	shca_resp_init(&qp->rq.resp, NULL, 0, &shca_mem_ops, &qp->rq.door);
 	return 0;
 }
 
@@ -414,6 +416,8 @@ int shca_destroy_qp(struct ib_qp *ibqp, struct ib_udata *udata)
 	qp->dead = true;
 	shca_req_reset(&qp->sq.req);
 	shca_resp_reset(&qp->rq.resp);
+	shca_park_purge(&qp->sq.park);
+	shca_park_purge(&qp->rq.park);
 	spin_unlock(&qp->rq.lock);
 	spin_unlock_bh(&qp->sq.lock);
 	/* ... what was started ends ... */

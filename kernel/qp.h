@@ -24,6 +24,7 @@
 #include <linux/refcount.h>
 #include <linux/rhashtable-types.h>
 #include <linux/spinlock.h>
+#include <linux/workqueue.h>
 #include <rdma/ib_verbs.h>
 
 #include "bh.h"
@@ -33,6 +34,7 @@
 #include "core/rc.h"
 #include "link.h"
 #include "mr.h"
+#include "odp.h"
 #include "recv_ring.h"
 #include "steer.h"
 
@@ -44,6 +46,34 @@ struct shca_xrc_target;
 
 /* Private copies of send requests per QP: those being executed. */
 #define SHCA_SQ_WINDOW		64
+
+/** enum shca_door_state - memory that a side has asked for */
+enum shca_door_state {
+	SHCA_DOOR_IDLE,
+	SHCA_DOOR_BUSY,		/* is being fetched */
+	SHCA_DOOR_FAILED,	/* cannot be had */
+};
+
+/**
+ * struct shca_door - a side's way to memory; context of its memory operations
+ * @state: @want: @status: what it waits for, see fault.c; changed under the
+ *		side's lock, and by @work while busy
+ * @resume:	what @work calls in the end
+ */
+struct shca_door {
+	struct shca_qp *qp;
+	enum shca_door_state state;
+	enum shca_mem_status status;
+	struct shca_odp_want want;
+	struct work_struct work;
+	void (*resume)(struct shca_qp *qp);
+};
+
+/** struct shca_park - received packets of a side that wait for memory */
+struct shca_park {
+	struct list_head list;
+	unsigned int nr;
+};
 
 /**
  * struct shca_sq - send side of a QP
@@ -59,6 +89,7 @@ struct shca_xrc_target;
  *		looks at the requester's deadline; ns, 0: not armed
  * @direct:	the last requests went to the peer directly (direct.c)
  * @direct_more: and a budget ended that: answers may be owed
+ * @door: @park:	memory, and responses that wait for it
  * @bh:		continues when a budget is used up, and flushes
  * @continuing:	it will, on the CPU that transmitted last: nobody else transmits
  *		until then, for packets of two CPUs overtake each other
@@ -84,6 +115,8 @@ struct shca_sq {
 	bool drain_event;
 	bool direct;
 	bool direct_more;
+	struct shca_door door;
+	struct shca_park park;
 	u64 armed;
 	struct hrtimer timer;
 	struct shca_bh bh;
@@ -103,6 +136,7 @@ struct shca_sq {
  * @ring:	its receive requests, unless @srq has them
  * @timer:	waits for a full queue below
  * @xrc:	XRC: the SRQ of the request being executed
+ * @door: @park:	memory, and requests that wait for it
  * @held:	payload of the request being executed, where it came directly;
  *		given back before a key is invalidated, which may be its own
  * @last_wqe:	LAST_WQE_REACHED has been raised since the QP was reset
@@ -112,6 +146,8 @@ struct shca_rq {
 	struct shca_resp resp;
 	struct shca_rd *rd;
 	struct shca_recv_ring ring;
+	struct shca_door door;
+	struct shca_park park;
 	struct shca_bh bh;
 	bool continuing;
 	struct hrtimer timer;

@@ -11,6 +11,7 @@
 #include "core/psn.h"
 #include "cq.h"
 #include "dev.h"
+#include "fault.h"
 #include "mem.h"
 #include "qp.h"
 #include "raw.h"
@@ -173,6 +174,8 @@ static void shca_apply_reset(struct shca_qp *qp)
 {
 	shca_req_reset(&qp->sq.req);
 	shca_resp_reset(&qp->rq.resp);
+	shca_park_purge(&qp->sq.park);
+	shca_park_purge(&qp->rq.park);
 	shca_route_drop(&qp->sq.route);
 	shca_route_drop(&qp->rq.route);
 	shca_recv_ring_reset(&qp->rq.ring);
@@ -323,7 +326,7 @@ static int shca_modify_locked(struct shca_qp *qp, struct ib_qp_attr *attr,
 		qp->rq.rd = rd;
 		if (cur == IB_QPS_INIT)
 			shca_resp_init(&qp->rq.resp, rd, rd_entries,
-				       &shca_mem_ops, qp);
+				       &shca_mem_ops, &qp->rq.door);
 		else
 			shca_resp_move_rd(&qp->rq.resp, rd, rd_entries);
 	}

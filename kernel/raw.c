@@ -72,7 +72,8 @@ static enum shca_mem_status shca_raw_send(struct shca_qp *qp,
 		return SHCA_MEM_OK;
 	}
 	skb_reserve(skb, room);
-	status = shca_mem_gather(qp, pkt, skb_put(skb, pkt->paylen), &kept);
+	status = shca_mem_gather(&qp->sq.door, pkt,
+				 skb_put(skb, pkt->paylen), &kept);
 	shca_mem_forget(&kept);
 	if (status != SHCA_MEM_OK) {
 		kfree_skb(skb);

@@ -8,9 +8,11 @@
 #include <linux/ktime.h>
 
 #include "compat.h"
+#include "core/psn.h"
 #include "counters.h"
 #include "cq.h"
 #include "dev.h"
+#include "fault.h"
 #include "mem.h"
 #include "srq.h"
 #include "trace.h"
@@ -19,12 +21,15 @@
 
 /* Requests flushed per hold of the lock. */
 #define SHCA_FLUSH_BUDGET	32
+/* Packets that have waited for memory, likewise. */
+#define SHCA_UNPARK_BUDGET	64
 
 /* ---- receive requests ---------------------------------------------------- */
 
 enum shca_recv_status shca_rq_fetch(void *ctx, struct shca_recv_wr *wr)
 {
-	struct shca_qp *qp = ctx;
+	struct shca_door *door = ctx;
+	struct shca_qp *qp = door->qp;
 
 	if (qp->rq.xrc)
 		return shca_srq_fetch(qp->rq.xrc->srq, wr);
@@ -122,7 +127,7 @@ static bool shca_rq_respond(struct shca_qp *qp, u64 now,
 	bool wait = false;
 
 	lockdep_assert_held(&rq->lock);
-	shca_tx_begin(&batch, qp, &rq->route);
+	shca_tx_begin(&batch, &rq->door, &rq->route);
 	while (budget && batch.handed < SHCA_TX_SKBS &&
 	       shca_resp_next(&rq->resp, now, &pkt)) {
 		budget--;
@@ -155,7 +160,7 @@ static void shca_rq_queue(struct shca_qp *qp)
 
 bool shca_rq_xrc_select(void *ctx, u32 srqn)
 {
-	struct shca_qp *qp = ctx;
+	struct shca_qp *qp = ((struct shca_door *)ctx)->qp;
 
 	lockdep_assert_held(&qp->rq.lock);
 	shca_rq_xrc_drop(&qp->rq);
@@ -163,8 +168,8 @@ bool shca_rq_xrc_select(void *ctx, u32 srqn)
 	return qp->rq.xrc;
 }
 
-void shca_rq_accept(struct shca_qp *qp, const struct shca_pkt *pkt, u64 now,
-		    struct shca_rq_news *news)
+enum shca_rx shca_rq_accept(struct shca_qp *qp, const struct shca_pkt *pkt,
+			    u64 now, struct shca_rq_news *news)
 {
 	struct shca_resp_out out;
 	enum shca_rx verdict;
@@ -179,6 +184,57 @@ void shca_rq_accept(struct shca_qp *qp, const struct shca_pkt *pkt, u64 now,
 	if (verdict == SHCA_RX_OK)
 		shca_count_request(qp, pkt->opcode);
 	trace_shca_rx_verdict(qp->qpn, pkt, verdict);
+	return verdict;
+}
+
+/* Others wait already. Return: whether @pkt, too, has to. */
+static bool shca_rq_must_wait(struct shca_qp *qp, const struct shca_pkt *pkt)
+{
+	struct shca_park *park = &qp->rq.park;
+
+	if (qp->type != IB_QPT_RC ||
+	    shca_psn_diff(pkt->psn, shca_park_last(park)->psn) > 0)
+		return true;
+	/* It does, or has been executed: the peer has sent it again. */
+	if (pkt->psn == shca_park_first(park)->psn)
+		shca_resp_not_yet(&qp->rq.resp);
+	return false;
+}
+
+/* A packet from the wire waits for memory that is not present. */
+static void shca_rq_take(struct shca_qp *qp, const struct shca_pkt *pkt,
+			 u64 now, struct shca_rq_news *news)
+{
+	struct shca_rq *rq = &qp->rq;
+
+	if (likely(!rq->park.nr)) {
+		if (likely(shca_rq_accept(qp, pkt, now, news) !=
+			   SHCA_RX_RETRY))
+			return;
+	} else if (!shca_rq_must_wait(qp, pkt)) {
+		return;
+	}
+	/* A frame for RAW_PACKET is the host's as well, and goes on. */
+	if (qp->type == IB_QPT_RAW_PACKET || !shca_park_add(&rq->park, pkt))
+		shca_count(qp, RX_BACKLOG);
+}
+
+/* Return: whether the budget ended it. */
+static bool shca_rq_unpark(struct shca_qp *qp, u64 now,
+			   struct shca_rq_news *news)
+{
+	unsigned int budget = SHCA_UNPARK_BUDGET;
+	struct shca_rq *rq = &qp->rq;
+	const struct shca_pkt *pkt;
+
+	lockdep_assert_held(&rq->lock);
+	while (budget && (pkt = shca_park_first(&rq->park))) {
+		if (shca_rq_accept(qp, pkt, now, news) == SHCA_RX_RETRY)
+			return false;
+		shca_park_drop(&rq->park);
+		budget--;
+	}
+	return !budget;
 }
 
 void shca_rq_settle(struct shca_qp *qp, struct shca_rq_news *news)
@@ -219,7 +275,7 @@ void shca_rq_rx(struct shca_qp *qp, const struct shca_pkt *pkt, unsigned int nr)
 	spin_lock(&rq->lock);
 	now = ktime_get_ns();
 	while (nr--)
-		shca_rq_accept(qp, pkt++, now, &news);
+		shca_rq_take(qp, pkt++, now, &news);
 	if (!rq->continuing && shca_rq_respond(qp, now, &news))
 		shca_rq_queue(qp);
 	shca_rq_settle(qp, &news);
@@ -244,7 +300,7 @@ static bool shca_rq_flush(struct shca_qp *qp)
 	if (rq->srq || qp->type == IB_QPT_XRC_TGT)
 		return false;	/* what is posted there is not this QP's */
 	for (i = 0; i < SHCA_FLUSH_BUDGET; i++) {
-		status = shca_rq_fetch(qp, &wr);
+		status = shca_rq_fetch(&rq->door, &wr);
 		if (status == SHCA_RECV_EMPTY)
 			return false;
 		if (status == SHCA_RECV_BROKEN)
@@ -280,6 +336,7 @@ SHCA_BH_HANDLER(shca_rq_continue)
 	struct shca_qp *qp = container_of(bh, struct shca_qp, rq.bh);
 	struct shca_rq *rq = &qp->rq;
 	struct shca_rq_news news = {};
+	u64 now = ktime_get_ns();
 	bool more, last_wqe;
 
 	spin_lock_bh(&rq->lock);
@@ -288,7 +345,8 @@ SHCA_BH_HANDLER(shca_rq_continue)
 		return;
 	}
 	rq->continuing = false;
-	more = shca_rq_respond(qp, ktime_get_ns(), &news);
+	more = shca_rq_unpark(qp, now, &news);
+	more |= shca_rq_respond(qp, now, &news);
 	if (qp->state == IB_QPS_ERR)
 		more |= shca_rq_flush(qp);
 	if (more)
@@ -351,13 +409,15 @@ void shca_rq_init(struct shca_qp *qp)
 	qp->rq.steer.cpu = -1;
 	spin_lock_init(&qp->rq.post_lock);
 	shca_bh_init(&qp->rq.bh, shca_rq_continue);
+	shca_door_init(&qp->rq.door, qp, shca_rq_kick);
 	hrtimer_setup(&qp->rq.timer, shca_rq_timer, CLOCK_MONOTONIC,
 		      HRTIMER_MODE_REL_SOFT);
 }
 
 void shca_rq_stop(struct shca_qp *qp)
 {
-	/* @dead is set: neither is started again once cancelled. */
+	/* @dead is set: none is started again once cancelled. */
+	shca_door_stop(&qp->rq.door);
 	hrtimer_cancel(&qp->rq.timer);
 	shca_bh_cancel(&qp->rq.bh);
 	shca_route_drop(&qp->rq.route);

@@ -21,6 +21,7 @@
 #include "cq.h"
 #include "dev.h"
 #include "direct.h"
+#include "fault.h"
 #include "mem.h"
 #include "raw.h"
 #include "rq.h"
@@ -260,7 +261,7 @@ static bool shca_sq_transmit(struct shca_qp *qp)
 	bool wait = false;
 
 	WRITE_ONCE(sq->tx_cpu, smp_processor_id());
-	shca_tx_begin(&batch, qp, &sq->route);
+	shca_tx_begin(&batch, &sq->door, &sq->route);
 	while (budget && batch.handed < SHCA_TX_SKBS &&
 	       shca_req_next(&sq->req, now, &pkt)) {
 		budget--;
@@ -417,6 +418,10 @@ static bool shca_sq_round(struct shca_qp *qp, enum shca_sq_turn turn)
 	if (turn == SHCA_TURN_TIMER) {
 		sq->armed = 0;
 		timeouts = sq->req.stats.timeouts;
+		/* The answer is here, and waits for memory. */
+		if (sq->park.nr && sq->req.deadline && !sq->req.rnr_wait)
+			sq->req.deadline = ktime_get_ns() +
+					   sq->req.attr.timeout_ns;
 		shca_req_timer(&sq->req, ktime_get_ns());
 		timeouts = sq->req.stats.timeouts - timeouts;
 		shca_count_n(qp, TIMEOUT, timeouts);
@@ -467,25 +472,64 @@ static enum hrtimer_restart shca_sq_timer(struct hrtimer *timer)
 
 /* ---- responses ----------------------------------------------------------- */
 
+enum shca_rx shca_sq_accept(struct shca_qp *qp, const struct shca_pkt *pkt,
+			    u64 now)
+{
+	enum shca_rx verdict;
+
+	lockdep_assert_held(&qp->sq.lock);
+	verdict = shca_req_rx(&qp->sq.req, pkt, now);
+	shca_count_rx(qp, verdict);
+	trace_shca_rx_verdict(qp->qpn, pkt, verdict);
+	return verdict;
+}
+
+/* A packet from the wire waits for memory that is not present. */
+static void shca_sq_take(struct shca_qp *qp, const struct shca_pkt *pkt, u64 now)
+{
+	struct shca_sq *sq = &qp->sq;
+
+	if (likely(!sq->park.nr) &&
+	    likely(shca_sq_accept(qp, pkt, now) != SHCA_RX_RETRY))
+		return;
+	if (!shca_park_add(&sq->park, pkt))
+		shca_count(qp, RX_BACKLOG);
+}
+
 void shca_sq_rx(struct shca_qp *qp, const struct shca_pkt *pkt, unsigned int nr)
 {
 	struct shca_sq *sq = &qp->sq;
 	struct shca_sq_news news = {};
-	enum shca_rx verdict;
 	u64 now;
 
 	spin_lock(&sq->lock);
 	now = ktime_get_ns();
-	for (; nr; nr--, pkt++) {
-		verdict = shca_req_rx(&sq->req, pkt, now);
-		shca_count_rx(qp, verdict);
-		trace_shca_rx_verdict(qp->qpn, pkt, verdict);
-	}
+	for (; nr; nr--, pkt++)
+		shca_sq_take(qp, pkt, now);
 	if (!qp->dead && shca_sq_step(qp, &news))
 		shca_sq_queue(qp);
 	shca_sq_settle(qp, &news);
 	spin_unlock(&sq->lock);
 	shca_sq_report(qp, &news);
+}
+
+/* Memory that the side has asked for is there, or cannot be had. */
+static void shca_sq_resume(struct shca_qp *qp)
+{
+	struct shca_sq *sq = &qp->sq;
+	const struct shca_pkt *pkt;
+	u64 now;
+
+	spin_lock_bh(&sq->lock);
+	now = ktime_get_ns();
+	while ((pkt = shca_park_first(&sq->park))) {
+		if (shca_sq_accept(qp, pkt, now) == SHCA_RX_RETRY)
+			break;
+		shca_park_drop(&sq->park);
+	}
+	sq->req.pace_ns = 0;
+	spin_unlock_bh(&sq->lock);
+	shca_sq_run(qp);
 }
 
 /* ---- posting ------------------------------------------------------------- */
@@ -672,13 +716,15 @@ void shca_sq_init(struct shca_qp *qp)
 	qp->sq.steer.cpu = -1;
 	spin_lock_init(&qp->sq.post_lock);
 	shca_bh_init(&qp->sq.bh, shca_sq_continue);
+	shca_door_init(&qp->sq.door, qp, shca_sq_resume);
 	hrtimer_setup(&qp->sq.timer, shca_sq_timer, CLOCK_MONOTONIC,
 		      HRTIMER_MODE_ABS_SOFT);
 }
 
 void shca_sq_stop(struct shca_qp *qp)
 {
-	/* @dead is set: neither is started again once cancelled. */
+	/* @dead is set: none is started again once cancelled. */
+	shca_door_stop(&qp->sq.door);
 	hrtimer_cancel(&qp->sq.timer);
 	shca_bh_cancel(&qp->sq.bh);
 	shca_route_drop(&qp->sq.route);

@@ -24,10 +24,11 @@
 /* Up to this many bytes an skb is linear; more are in pages. */
 #define SHCA_LINEAR_BYTES	2048
 
-void shca_tx_begin(struct shca_batch *batch, struct shca_qp *qp,
+void shca_tx_begin(struct shca_batch *batch, struct shca_door *door,
 		   struct shca_route *route)
 {
-	batch->qp = qp;
+	batch->qp = door->qp;
+	batch->door = door;
 	batch->route = route;
 	batch->av = NULL;
 	batch->skb = NULL;
@@ -293,7 +294,8 @@ static enum shca_mem_status shca_build(struct shca_batch *batch,
 	__le32 icrc;
 
 	shca_hdr_build(pkt, bth);
-	status = shca_mem_gather(qp, pkt, bth + hdr_len, &batch->mr);
+	status = shca_mem_gather(batch->door, pkt, bth + hdr_len,
+				 &batch->mr);
 	if (status != SHCA_MEM_OK)
 		return status;
 	memset(bth + hdr_len + pkt->paylen, 0, pkt->pad);

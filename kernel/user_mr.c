@@ -18,13 +18,14 @@
 #include "compat.h"
 #include "dev.h"
 #include "mr.h"
+#include "odp.h"
 #include "udata.h"
 
 #define SHCA_MR_ACCESS (IB_ACCESS_LOCAL_WRITE | IB_ACCESS_REMOTE_WRITE | \
 			IB_ACCESS_REMOTE_READ | IB_ACCESS_REMOTE_ATOMIC | \
 			SHCA_ACCESS_FLUSH_GLOBAL | \
 			IB_ACCESS_MW_BIND | IB_ZERO_BASED | \
-			IB_ACCESS_HUGETLB | IB_ACCESS_OPTIONAL)
+			IB_ACCESS_ON_DEMAND | IB_ACCESS_HUGETLB | IB_ACCESS_OPTIONAL)
 
 /* What the door looks at; hints and what concerns addresses are not rights. */
 #define SHCA_MR_RIGHTS (IB_ACCESS_LOCAL_WRITE | IB_ACCESS_REMOTE_WRITE | \
@@ -32,19 +33,32 @@
 			SHCA_ACCESS_FLUSH_GLOBAL | \
 			IB_ACCESS_MW_BIND)
 
+/* All of the process's memory: the way that ibv_reg_mr() says so. */
+static bool shca_is_implicit(u64 start, u64 length, u64 iova, int access)
+{
+	return access & IB_ACCESS_ON_DEMAND && !start && !iova &&
+	       length == U64_MAX;
+}
+
 static int shca_user_mr_check(u64 start, u64 length, u64 iova, int access)
 {
 	if (access & ~SHCA_MR_ACCESS)
 		return -EOPNOTSUPP;
+	if (shca_is_implicit(start, length, iova, access))
+		return 0;
+	if (start + length < start)
+		return -EINVAL;
 	if (!length || length > SHCA_LIM_MR_SIZE || iova + length < iova)
 		return -EINVAL;
 	return 0;
 }
 
 /* Requests address the region from @iova on, or from 0 on. */
-static void shca_user_mr_init(struct shca_mr *mr, u64 iova, u64 length,
-			      int access)
+static void shca_user_mr_init(struct shca_mr *mr, u64 start, u64 length,
+			      u64 iova, int access)
 {
+	mr->start = start;
+	mr->reg_iova = iova;
 	mr->iova = access & IB_ZERO_BASED ? 0 : iova;
 	mr->length = length;
 	mr->flags = access;
@@ -77,35 +91,72 @@ static int shca_user_mr_map(struct shca_mr *mr, u64 iova)
 	return 0;
 }
 
-/* Pin [@start, @start + @length) as the memory of @mr. */
-static int shca_user_mr_pin(struct shca_mr *mr, u64 start, u64 length,
-			    u64 iova, int access)
+/* [@start, @start + @length) is the memory of @mr: pin it, or watch it. */
+static int shca_user_mr_fill(struct shca_mr *mr, u64 start, u64 length,
+			     u64 iova, int access)
 {
+	if (access & IB_ACCESS_ON_DEMAND) {
+		mr->shift = start - (access & IB_ZERO_BASED ? 0 : iova);
+		mr->ibmr.page_size = PAGE_SIZE;
+		return shca_odp_init(mr, start, length,
+				     ib_access_writable(access));
+	}
 	mr->umem = ib_umem_get(mr->pd->device, start, length, access);
 	if (IS_ERR(mr->umem))
 		return PTR_ERR(mr->umem);
 	return shca_user_mr_map(mr, iova);
 }
 
+/* For this process's own requests; peers have nothing of it. */
+static void shca_null_mr_init(struct shca_mr *mr)
+{
+	mr->length = U64_MAX;
+	mr->access = IB_ACCESS_LOCAL_WRITE | SHCA_MR_LOCAL_READ;
+	mr->valid = true;
+	mr->ibmr.length = U64_MAX;
+	mr->ibmr.page_size = PAGE_SIZE;
+}
+
+static int shca_user_mr_type(u64 start, u64 length, u64 iova, int access,
+			     const struct shca_reg_mr_req *req)
+{
+	int err;
+
+	if (req->comp_mask || req->flags & ~SHCA_REG_MR_NULL)
+		return -EINVAL;
+	if (req->flags & SHCA_REG_MR_NULL)
+		return start || iova || access ? -EINVAL : SHCA_MR_NULL;
+	err = shca_user_mr_check(start, length, iova, access);
+	if (err)
+		return err;
+	return access & IB_ACCESS_ON_DEMAND ? SHCA_MR_ODP : SHCA_MR_USER;
+}
+
 static struct ib_mr *shca_user_mr(struct ib_pd *ibpd, u64 start, u64 length,
 				  u64 iova, int access, struct ib_udata *udata)
 {
 	struct shca_dev *dev = to_shca_dev(ibpd->device);
+	struct shca_reg_mr_req req;
 	struct shca_mr *mr;
-	int err;
+	int err, type;
 
-	err = shca_user_mr_check(start, length, iova, access);
+	err = shca_udata_in(udata, &req, sizeof(req));
 	if (err)
 		return ERR_PTR(err);
-	if (!ib_is_udata_cleared(udata, 0, udata->inlen))
-		return ERR_PTR(-EINVAL);
-	mr = shca_mr_alloc(ibpd, SHCA_MR_USER);
+	type = shca_user_mr_type(start, length, iova, access, &req);
+	if (type < 0)
+		return ERR_PTR(type);
+	mr = shca_mr_alloc(ibpd, type);
 	if (IS_ERR(mr))
 		return ERR_CAST(mr);
-	err = shca_user_mr_pin(mr, start, length, iova, access);
-	if (err)
-		goto err_free;
-	shca_user_mr_init(mr, iova, length, access);
+	if (type == SHCA_MR_NULL) {
+		shca_null_mr_init(mr);
+	} else {
+		err = shca_user_mr_fill(mr, start, length, iova, access);
+		if (err)
+			goto err_free;
+		shca_user_mr_init(mr, start, length, iova, access);
+	}
 	err = shca_mr_publish(dev, mr);
 	if (err)
 		goto err_free;
@@ -145,8 +196,8 @@ static int shca_rereg_access(struct shca_mr *mr, struct shca_mr *next,
 			     int access)
 {
 	if (ib_access_writable(access) && !mr->umem->writable)
-		return shca_user_mr_pin(next, mr->umem->address, mr->length,
-					mr->umem->iova, access);
+		return shca_user_mr_fill(next, mr->start, mr->length,
+					 mr->reg_iova, access);
 	next->umem = mr->umem;
 	next->blocks = mr->blocks;
 	next->block_shift = mr->block_shift;
@@ -158,7 +209,7 @@ static int shca_rereg_access(struct shca_mr *mr, struct shca_mr *next,
 /* One of the two does not have the pages that both were about to have. */
 static void shca_rereg_settle(struct shca_mr *loser, const struct shca_mr *winner)
 {
-	if (loser->blocks != winner->blocks)
+	if (!loser->blocks || loser->blocks != winner->blocks)
 		return;
 	loser->blocks = NULL;
 	loser->umem = NULL;
@@ -175,13 +226,15 @@ struct ib_mr *shca_rereg_user_mr(struct ib_mr *ibmr, int flags, u64 start,
 
 	if (!ib_is_udata_cleared(udata, 0, udata->inlen))
 		return ERR_PTR(-EINVAL);
-	if (mr->type != SHCA_MR_USER || !mr->umem)
-		return ERR_PTR(-EOPNOTSUPP);
 	if (!(flags & IB_MR_REREG_ACCESS))
 		access = mr->flags;
+	/* Pinned memory stays pinned, and what is looked up remains so. */
+	if ((mr->type != SHCA_MR_ODP && !mr->umem) ||
+	    !(access & IB_ACCESS_ON_DEMAND) != (mr->type != SHCA_MR_ODP))
+		return ERR_PTR(-EOPNOTSUPP);
 	if (!(flags & IB_MR_REREG_TRANS)) {
-		start = mr->umem->address;
-		iova = mr->umem->iova;
+		start = mr->start;
+		iova = mr->reg_iova;
 		length = mr->length;
 	}
 	err = shca_user_mr_check(start, length, iova, access);
@@ -190,13 +243,13 @@ struct ib_mr *shca_rereg_user_mr(struct ib_mr *ibmr, int flags, u64 start,
 	next = shca_mr_alloc_uncounted(pd, mr->type);
 	if (!next)
 		return ERR_PTR(-ENOMEM);
-	if (flags & IB_MR_REREG_TRANS)
-		err = shca_user_mr_pin(next, start, length, iova, access);
+	if (flags & IB_MR_REREG_TRANS || mr->type == SHCA_MR_ODP)
+		err = shca_user_mr_fill(next, start, length, iova, access);
 	else
 		err = shca_rereg_access(mr, next, access);
 	if (err)
 		goto err_free;
-	shca_user_mr_init(next, iova, length, access);
+	shca_user_mr_init(next, start, length, iova, access);
 	err = shca_mr_replace(dev, mr, next);
 	if (err)
 		goto err_free;

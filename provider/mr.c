@@ -6,22 +6,48 @@
 
 #include <stdlib.h>
 
-struct ibv_mr *shca_reg_mr(struct ibv_pd *pd, void *addr, size_t length,
-			   uint64_t iova, int access)
+/* @flags: SHCA_REG_MR_* */
+static struct ibv_mr *shca_reg(struct ibv_pd *pd, void *addr, size_t length,
+			       uint64_t iova, int access, uint64_t flags)
 {
+	struct shca_cmd_reg_mr cmd = { .drv_payload.flags = flags };
 	struct ib_uverbs_reg_mr_resp resp;
-	struct ibv_reg_mr cmd;
 	struct verbs_mr *vmr;
 
 	vmr = calloc(1, sizeof(*vmr));
 	if (!vmr)
 		return NULL;
-	if (ibv_cmd_reg_mr(pd, addr, length, iova, access, vmr, &cmd,
+	if (ibv_cmd_reg_mr(pd, addr, length, iova, access, vmr, &cmd.ibv_cmd,
 			   sizeof(cmd), &resp, sizeof(resp))) {
 		free(vmr);
 		return NULL;
 	}
 	return &vmr->ibv_mr;
+}
+
+struct ibv_mr *shca_reg_mr(struct ibv_pd *pd, void *addr, size_t length,
+			   uint64_t iova, int access)
+{
+	return shca_reg(pd, addr, length, iova, access, 0);
+}
+
+/* A key of its own, so that it is its PD's, and one for local use only. */
+struct ibv_mr *shca_alloc_null_mr(struct ibv_pd *pd)
+{
+	struct ibv_mr *mr;
+
+	mr = shca_reg(pd, NULL, SIZE_MAX, 0, 0, SHCA_REG_MR_NULL);
+	if (!mr)
+		return NULL;
+	mr->rkey = 0;
+	verbs_get_mr(mr)->mr_type = IBV_MR_TYPE_NULL_MR;
+	return mr;
+}
+
+int shca_advise_mr(struct ibv_pd *pd, enum ibv_advise_mr_advice advice,
+		   uint32_t flags, struct ibv_sge *sg_list, uint32_t num_sge)
+{
+	return ibv_cmd_advise_mr(pd, advice, flags, sg_list, num_sge);
 }
 
 /*

@@ -16,8 +16,10 @@
 static void shca_free_context(struct ibv_context *ibctx);
 
 static const struct verbs_context_ops shca_context_ops = {
-	.alloc_parent_domain = shca_alloc_parent_domain,
+	.advise_mr = shca_advise_mr,
 	.alloc_mw = shca_alloc_mw,
+	.alloc_null_mr = shca_alloc_null_mr,
+	.alloc_parent_domain = shca_alloc_parent_domain,
 	.alloc_pd = shca_alloc_pd,
 	.alloc_td = shca_alloc_td,
 	.attach_mcast = ibv_cmd_attach_mcast,

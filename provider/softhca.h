@@ -319,6 +319,9 @@ void shca_qp_free(struct shca_qp *qp);
 /* mr.c */
 struct ibv_mr *shca_reg_mr(struct ibv_pd *pd, void *addr, size_t length,
 			   uint64_t iova, int access);
+struct ibv_mr *shca_alloc_null_mr(struct ibv_pd *pd);
+int shca_advise_mr(struct ibv_pd *pd, enum ibv_advise_mr_advice advice,
+		   uint32_t flags, struct ibv_sge *sg_list, uint32_t num_sge);
 int shca_rereg_mr(struct verbs_mr *vmr, int flags, struct ibv_pd *pd,
 		  void *addr, size_t length, int access);
 int shca_dereg_mr(struct verbs_mr *vmr);

@@ -351,6 +351,14 @@ struct shca_create_qp_resp {
 	__u32 reserved;
 };
 
+/* Bits of shca_reg_mr_req.flags */
+#define SHCA_REG_MR_NULL	(1u << 0)	/* no memory: ibv_alloc_null_mr() */
+
+struct shca_reg_mr_req {
+	__aligned_u64 comp_mask;
+	__aligned_u64 flags;		/* SHCA_REG_MR_*, others are refused */
+};
+
 struct shca_create_srq_req {
 	__aligned_u64 comp_mask;
 	__aligned_u64 flags;		/* none defined: zero */
@@ -444,6 +452,7 @@ SHCA_ABI_SIZE(shca_resize_cq_resp, 32);
 SHCA_ABI_SIZE(shca_create_qp_req, 16);
 SHCA_ABI_SIZE(shca_create_qp_resp, 72);
 SHCA_ABI_SIZE(shca_create_ah_resp, 8);
+SHCA_ABI_SIZE(shca_reg_mr_req, 16);
 SHCA_ABI_SIZE(shca_srq_status, 64);
 SHCA_ABI_SIZE(shca_create_srq_req, 16);
 SHCA_ABI_SIZE(shca_create_srq_resp, 32);

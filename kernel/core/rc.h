@@ -493,6 +493,14 @@ enum shca_rx shca_resp_rx(struct shca_resp *resp, const struct shca_pkt *pkt,
 			  u64 now, struct shca_resp_out *out);
 
 /**
+ * shca_resp_not_yet() - the packet that is expected came again, and waits still
+ * for its memory (SHCA_RX_RETRY)
+ *
+ * The peer is told so by an RNR NAK, lest it takes us for dead.
+ */
+void shca_resp_not_yet(struct shca_resp *resp);
+
+/**
  * shca_resp_next() - the next response packet: READ responses in order of
  * their requests, then the acknowledgement, CNPs first
  *

@@ -864,6 +864,13 @@ enum shca_rx shca_resp_rx(struct shca_resp *resp, const struct shca_pkt *pkt,
 	return rx;
 }
 
+void shca_resp_not_yet(struct shca_resp *resp)
+{
+	if (resp->state == SHCA_SIDE_READY && resp->ack != SHCA_ACK_NAK &&
+	    resp->attr.transport == SHCA_TRANSPORT_RC)
+		resp_rnr(resp, resp->epsn);
+}
+
 /* ---- answers ------------------------------------------------------------ */
 
 static void resp_header(const struct shca_resp *resp, u8 opcode, u32 psn,

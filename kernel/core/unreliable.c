@@ -149,6 +149,13 @@ static enum shca_rx uc_drop(struct shca_resp *resp, enum shca_rx verdict)
 	return verdict;
 }
 
+/* It will come again, and is the next then. */
+static enum shca_rx uc_again(struct shca_resp *resp, const struct shca_pkt *pkt)
+{
+	resp->epsn = pkt->psn;
+	return SHCA_RX_RETRY;
+}
+
 /* Does this packet continue, or begin, a message? Drops what it interrupts. */
 static bool uc_in_sequence(struct shca_resp *resp, const struct shca_pkt *pkt,
 			   u32 flags)
@@ -183,7 +190,7 @@ static enum shca_rx uc_send(struct shca_resp *resp, const struct shca_pkt *pkt,
 						  resp->wr.num_sge, resp->off,
 						  pkt);
 	if (status == SHCA_MEM_RETRY)
-		return uc_drop(resp, SHCA_RX_DROPPED);
+		return uc_again(resp, pkt);
 	if (status != SHCA_MEM_OK)
 		return unr_fail(resp, SHCA_WC_LOC_PROT_ERR,
 				shca_mem_verr(status), out);
@@ -197,14 +204,19 @@ static enum shca_rx uc_send(struct shca_resp *resp, const struct shca_pkt *pkt,
 static enum shca_rx uc_write_begin(struct shca_resp *resp,
 				   const struct shca_pkt *pkt)
 {
+	enum shca_mem_status status = SHCA_MEM_OK;
+
 	if (!(resp->attr.access & SHCA_ACCESS_REMOTE_WRITE) ||
 	    pkt->reth.len > SHCA_MAX_MSG)
 		return SHCA_RX_INVALID;
 	/* The key of a zero-length request is not looked at (C9-88). */
-	if (pkt->reth.len &&
-	    resp->mem->remote_check(resp->mem_ctx, pkt->reth.rkey, pkt->reth.va,
-				    pkt->reth.len, SHCA_ACCESS_REMOTE_WRITE) !=
-	    SHCA_MEM_OK)
+	if (pkt->reth.len)
+		status = resp->mem->remote_check(resp->mem_ctx, pkt->reth.rkey,
+						 pkt->reth.va, pkt->reth.len,
+						 SHCA_ACCESS_REMOTE_WRITE);
+	if (status == SHCA_MEM_RETRY)
+		return SHCA_RX_RETRY;
+	if (status != SHCA_MEM_OK)
 		return SHCA_RX_ACCESS;
 	resp->va = pkt->reth.va;
 	resp->rkey = pkt->reth.rkey;
@@ -221,6 +233,8 @@ static enum shca_rx uc_write(struct shca_resp *resp, const struct shca_pkt *pkt,
 
 	if (flags & SHCA_OPF_START)
 		verdict = uc_write_begin(resp, pkt);
+	if (verdict == SHCA_RX_RETRY)
+		return uc_again(resp, pkt);
 	if (verdict != SHCA_RX_OK)
 		return uc_drop(resp, verdict);
 	if (flags & SHCA_OPF_END ? pkt->paylen != resp->left :
@@ -234,6 +248,8 @@ static enum shca_rx uc_write(struct shca_resp *resp, const struct shca_pkt *pkt,
 	if (pkt->paylen)
 		status = resp->mem->remote_write(resp->mem_ctx, resp->rkey,
 						 resp->va + resp->off, pkt);
+	if (status == SHCA_MEM_RETRY)
+		return uc_again(resp, pkt);
 	if (status != SHCA_MEM_OK)
 		return uc_drop(resp, SHCA_RX_ACCESS);
 	resp->off += pkt->paylen;

@@ -262,8 +262,11 @@ static bool continues(struct sim_node *n, const struct sim_wire *wire)
 
 static bool write_denied(const struct sim_node *n, const struct sim_op *op)
 {
-	return op->fault == SIM_BAD_RKEY || op->fault == SIM_RKEY_RANGE ||
-	       !(n->resp_attr.access & SHCA_ACCESS_REMOTE_WRITE);
+	if (!(n->resp_attr.access & SHCA_ACCESS_REMOTE_WRITE))
+		return true;
+	/* it had not come to that */
+	return n->door != SHCA_MEM_RETRY &&
+	       (op->fault == SIM_BAD_RKEY || op->fault == SIM_RKEY_RANGE);
 }
 
 static void judge_uc_write(struct sim_node *n, const struct sim_wire *wire,
@@ -278,6 +281,11 @@ static void judge_uc_write(struct sim_node *n, const struct sim_wire *wire,
 		return;
 	if (last && has_imm(op))
 		recv = find_recv(n, held, taken, v);
+	if (n->door == SHCA_MEM_RETRY) {
+		v->fate = LATER;
+		v->perhaps = true;
+		return;
+	}
 	if (n->door != SHCA_MEM_OK) {
 		v->fate = LOST;
 		v->perhaps = true;
@@ -298,8 +306,10 @@ static void judge_uc_send(struct sim_node *n, const struct sim_wire *wire,
 
 	if (!recv || v->fate == FAILED || end > recv->len)
 		return;
-	if (n->door == SHCA_MEM_RETRY)
+	if (n->door == SHCA_MEM_RETRY) {
+		v->fate = LATER;
 		return;
+	}
 	if (n->door != SHCA_MEM_OK) {
 		recv_denied(v);
 		return;
@@ -324,7 +334,9 @@ static void judge_uc(struct sim_node *n, const struct sim_wire *wire, int held,
 		judge_uc_write(n, wire, len, last, held, taken, v);
 	else
 		judge_uc_send(n, wire, len, last, held, taken, v);
-	if (v->fate != TAKEN)
+	if (v->fate == LATER && wire->part)
+		n->msg_part = wire->part;	/* it is still the next */
+	else if (v->fate != TAKEN)
 		n->msg = NULL;
 }
 

@@ -141,6 +141,41 @@ static void wrong_registrations_are_refused(void)
 	REQUIRE_ERRNO(ibv_reg_mr(nic->pd, p, LEN, ACCESS_ALL), EFAULT);
 }
 
+/* Where a message is not wanted, or not there. */
+static void null_region(void)
+{
+	struct ibv_sge from[2], to;
+	struct ibv_send_wr wr;
+	struct ibv_mr *null;
+
+	set_up(ACCESS_ALL);
+	null = ibv_alloc_null_mr(b.nic->pd);
+	REQUIRE(null);
+	/* b drops the first 5000 bytes of what comes ... */
+	from[0] = (struct ibv_sge){ .length = 5000, .lkey = null->lkey };
+	from[1] = sge_of(&mem_b, 0, 5000);
+	post_recv(&b, 1, from, 2);
+	to = sge_of(&mem_a, 0, 10000);
+	wr = wr_send(2, &to, 1);
+	post(&a, &wr);
+	wait_ok(b.rcq, 1, IBV_WC_RECV);
+	wait_ok(a.scq, 2, IBV_WC_SEND);
+	REQUIRE(!memcmp(mem_b.p, mem_a.p + 5000, 5000));
+	check_bytes(mem_b.p + 5000, LEN - 5000, 0);
+	/* ... and sends zeros in front of them. */
+	memset(mem_a.p, 0xff, LEN);
+	post_recv(&a, 3, &to, 1);
+	wr = wr_send(4, from, 2);
+	post(&b, &wr);
+	wait_ok(a.rcq, 3, IBV_WC_RECV);
+	wait_ok(b.scq, 4, IBV_WC_SEND);
+	check_bytes(mem_a.p, 5000, 0);
+	REQUIRE(!memcmp(mem_b.p, mem_a.p + 5000, 5000));
+	/* Peers have nothing of it. */
+	rdma(IBV_WR_RDMA_WRITE, 0, 100, null->lkey, IBV_WC_REM_ACCESS_ERR);
+	REQUIRE_EQ(ibv_dereg_mr(null), 0);
+}
+
 /* Pages of a gigantic or a huge size, and regions that begin within one. */
 static void huge_pages(void)
 {
@@ -424,6 +459,7 @@ static const struct test tests[] = {
 	TEST(zero_based_region_counts_from_its_start),
 	TEST(hints_change_nothing),
 	TEST(wrong_registrations_are_refused),
+	TEST(null_region),
 	TEST(huge_pages),
 	TEST(rereg_translation),
 	TEST(rereg_access),
