@@ -10,7 +10,8 @@
 #define LEN	(64 * KIB)
 #define RIGHTS	(ACCESS_ALL | IBV_ACCESS_FLUSH_GLOBAL)
 #define OPS	(IBV_QP_EX_WITH_RDMA_WRITE | IBV_QP_EX_WITH_RDMA_READ | \
-		 IBV_QP_EX_WITH_FLUSH | IBV_QP_EX_WITH_ATOMIC_WRITE)
+		 IBV_QP_EX_WITH_FLUSH | IBV_QP_EX_WITH_ATOMIC_WRITE | \
+		 IBV_QP_EX_WITH_ATOMIC_FETCH_AND_ADD)
 
 /* Bits of device_cap_flags_ex, which no header of users' names. */
 #define CAP_FLUSH_GLOBAL	(1ull << 38)
@@ -233,6 +234,34 @@ static void flush_refused(void)
 	refused(5, IBV_WC_REM_ACCESS_ERR);
 }
 
+/* Of a region that counts from 0 and begins at an odd place: across two pages. */
+static void word_in_two_pages(void)
+{
+	unsigned int atomic;
+	struct ibv_mr *mr;
+	uint64_t one = 1;
+
+	for (atomic = 0; atomic < 2; atomic++) {
+		set_up_rights(RIGHTS | IBV_ACCESS_REMOTE_ATOMIC, RIGHTS);
+		mr = ibv_reg_mr(b.nic->pd, mem_b.p - (uintptr_t)mem_b.p % 4096 +
+				4096 + 4, 8192, ACCESS_ALL |
+				IBV_ACCESS_REMOTE_ATOMIC |
+				IBV_ACCESS_ZERO_BASED);
+		REQUIRE(mr);
+		ibv_wr_start(qx);
+		qx->wr_id = 1;
+		if (atomic) {
+			ibv_wr_atomic_fetch_add(qx, mr->rkey, 4088, 1);
+			ibv_wr_set_sge(qx, mem_a.mr->lkey, (uintptr_t)mem_a.p,
+				       8);
+		} else {
+			ibv_wr_atomic_write(qx, mr->rkey, 4088, &one);
+		}
+		REQUIRE_EQ(ibv_wr_complete(qx), 0);
+		refused(1, IBV_WC_REM_ACCESS_ERR);
+	}
+}
+
 /* Refused here already: neither a type nor a level, or too much. */
 static void malformed_flush(void)
 {
@@ -269,6 +298,7 @@ static const struct test tests[] = {
 	TEST(many_at_a_time),
 	TEST(atomic_write_refused),
 	TEST(flush_refused),
+	TEST(word_in_two_pages),
 	TEST(malformed_flush),
 	TEST(no_region_is_persistent),
 	{}
