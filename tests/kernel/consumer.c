@@ -458,11 +458,27 @@ static int run_tests(void)
 	return failed ? -EINVAL : 0;
 }
 
+/* By a client, for from Linux 7.2 on devices cannot be looked up by name. */
+static int consumer_add(struct ib_device *ibdev)
+{
+	if (!strcmp(dev_name(&ibdev->dev), device) && ib_device_try_get(ibdev))
+		dev = ibdev;
+	return 0;
+}
+
+static struct ib_client consumer_client = {
+	.name = "softhca_consumer",
+	.add = consumer_add,
+};
+
 static int __init consumer_init(void)
 {
 	int err;
 
-	dev = ib_device_get_by_name(device, RDMA_DRIVER_UNKNOWN);
+	err = ib_register_client(&consumer_client);
+	if (err)
+		return err;
+	ib_unregister_client(&consumer_client);
 	if (!dev)
 		return -ENODEV;
 	err = rdma_query_gid(dev, 1, gid_index, &gid);
