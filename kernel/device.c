@@ -74,8 +74,7 @@ static int shca_query_device(struct ib_device *ibdev,
 	attr->sys_image_guid = ibdev->node_guid;
 	attr->max_mr_size = SHCA_LIM_MR_SIZE;
 	attr->page_size_cap = PAGE_MASK & 0xffffffff;
-	/* Of the vendor id's 24 bits the locally administered range. */
-	attr->vendor_id = 0xffffff;
+	attr->vendor_id = SHCA_VENDOR_ID;
 	attr->hw_ver = 1;
 	attr->max_qp = SHCA_LIM_QP;
 	attr->max_qp_wr = SHCA_LIM_QP_WR;

@@ -326,9 +326,10 @@ int shca_destroy_qp(struct ibv_qp *ibqp)
 }
 
 /* No connection option is defined that this device would have. */
+/* A vendor without options: with none librdmacm would not take it. */
 int shca_query_ece(struct ibv_qp *ibqp, struct ibv_ece *ece)
 {
-	memset(ece, 0, sizeof(*ece));
+	*ece = (struct ibv_ece){ .vendor_id = SHCA_VENDOR_ID };
 	return 0;
 }
 

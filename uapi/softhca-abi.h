@@ -28,6 +28,9 @@
 /** SHCA_DRIVER_ID - private rdma_driver_id ('SHCA'), far above assigned ones. */
 #define SHCA_DRIVER_ID		0x53484341
 
+/** SHCA_VENDOR_ID - as the device's and that of its ECE; nobody's OUI. */
+#define SHCA_VENDOR_ID		0xffffff
+
 /* ---- requests ---------------------------------------------------------- */
 
 /** struct shca_sge - one data segment; @length in bytes, 0 allowed. */
