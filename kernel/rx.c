@@ -275,24 +275,26 @@ static void shca_rx_to_member(struct shca_qp *qp, u16 vlan, void *arg)
 }
 
 /*
- * A group is not looked up for packets that cannot be for one; one that nobody
- * is attached to is the host's other members' business, and not counted.
+ * A group is not looked up for packets that cannot be for one.
+ * Return: whether anybody is attached to it.
  */
-static void shca_rx_group(struct shca_rx_walk *rx, const struct shca_rx_seg *seg,
+static bool shca_rx_group(struct shca_rx_walk *rx, const struct shca_rx_seg *seg,
 			  struct shca_pkt *pkt)
 {
 	struct shca_rx_copies copies = { .rx = rx, .pkt = pkt, .len = seg->len };
 	const struct shca_opcode_info *info = shca_opcode_info(pkt->opcode);
 
-	if (info->flags & SHCA_OPF_DETH &&
-	    shca_roce_ops.icrc_ok(&rx->in, seg->idx, seg->off, seg->len))
-		shca_mcast_walk(rx->snet, rx->in.skb, shca_rx_to_member,
-				&copies);
+	if (!(info->flags & SHCA_OPF_DETH) ||
+	    !shca_roce_ops.icrc_ok(&rx->in, seg->idx, seg->off, seg->len))
+		return false;
+	return shca_mcast_walk(rx->snet, rx->in.skb, shca_rx_to_member,
+			       &copies);
 }
 
 /*
  * A packet that no QP takes is counted at the device to whose address it came,
- * which is that of the QP1 there.
+ * which is that of the QP1 there.  One to a group came to no device's address, and
+ * may be the business of other members that this host has.
  */
 static void shca_count_stray(struct shca_net *snet, const struct sk_buff *skb,
 			     enum shca_counter id)
@@ -348,14 +350,12 @@ static void shca_rx_one(struct shca_rx_walk *rx, const struct shca_rx_seg *seg)
 		shca_rx_turn(rx, shca_rx_find(rx, pkt));
 		pkt = shca_rx_first(rx, pkt);
 	}
-	if (pkt->dqpn == SHCA_QPN_MULTICAST) {
-		if (parse == SHCA_PARSE_OK) {
-			pkt->path.ecn_ce = rx->ce;
-			pkt->data = &rx->in;
-			pkt->data_off += seg->off;
-			shca_rx_group(rx, seg, pkt);
-		}
-		return;
+	if (pkt->dqpn == SHCA_QPN_MULTICAST && parse == SHCA_PARSE_OK) {
+		pkt->path.ecn_ce = rx->ce;
+		pkt->data = &rx->in;
+		pkt->data_off += seg->off;
+		if (shca_rx_group(rx, seg, pkt))
+			return;
 	}
 	if (!rx->qp) {
 		shca_count_stray(rx->snet, rx->in.skb, SHCA_CNT_RX_NO_QP);
