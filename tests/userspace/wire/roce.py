@@ -39,6 +39,24 @@ HAS_AETH = {READ_FIRST, READ_LAST, READ_ONLY, ACK, ATOMIC_ACK}
 HAS_ATOMIC = {CMP_SWAP, FETCH_ADD}
 HAS_INV = {SEND_LAST_INV, SEND_ONLY_INV}
 RESPONSES = {READ_FIRST, READ_MIDDLE, READ_LAST, READ_ONLY, ACK, ATOMIC_ACK}
+RELIABLE = {RC, XRC}
+
+
+def has_reth(op):
+    """Has an opcode a RETH? (IBTA 9.2.1; A19 of the last two)"""
+    kind = op & 0x1f
+    return kind in HAS_RETH or (
+        op & 0xe0 in RELIABLE and kind in (FLUSH, ATOMIC_WRITE))
+
+
+def has_feth(op):
+    return op & 0xe0 in RELIABLE and op & 0x1f == FLUSH
+
+
+def has_xrceth(op):
+    """Requests have it (IBTA A14)."""
+    return op & 0xe0 == XRC and op & 0x1f not in RESPONSES
+
 
 # AETH syndromes (IBTA 9.7.5.2.3)
 NAK_SEQ, NAK_INVALID, NAK_ACCESS, NAK_OPERATION, NAK_INV_RD = range(0x60, 0x65)
@@ -71,7 +89,7 @@ class Packet:
     __slots__ = ("op", "se", "mig", "pad", "tver", "pkey", "ecn", "dqpn",
                  "ackreq", "psn", "va", "rkey", "dmalen", "swap", "compare",
                  "syndrome", "msn", "orig", "imm", "inv", "qkey", "sqpn",
-                 "data", "padding", "ext", "resv", "ip", "at")
+                 "srqn", "feth", "data", "padding", "ext", "resv", "ip", "at")
     _defaults = dict.fromkeys(__slots__, 0)
     _defaults.update(mig=1, pad=None, pkey=0xffff, data=b"", padding=None,
                      ext=None, ip=None)
@@ -88,7 +106,7 @@ class Packet:
         op = self.op & 0x1f
         if self.op & 0xe0 == UD:
             text += f" qkey {self.qkey:x} from {self.sqpn:x}"
-        elif op in HAS_RETH:
+        elif has_reth(self.op):
             text += f" va {self.va:x} dmalen {self.dmalen}"
         elif op in HAS_AETH:
             text += f" syndrome {self.syndrome:02x} msn {self.msn}"
@@ -101,9 +119,13 @@ class Packet:
         if self.op == CNP:
             return bytes(16)
         op, out = self.op & 0x1f, b""
+        if has_xrceth(self.op):
+            out += struct.pack(">I", self.srqn)
         if self.op & 0xe0 == UD:
             out += struct.pack(">II", self.qkey, self.sqpn)
-        if op in HAS_RETH:
+        if has_feth(self.op):
+            out += struct.pack(">I", self.feth)
+        if has_reth(self.op):
             out += struct.pack(">QII", self.va, self.rkey, self.dmalen)
         if op in HAS_ATOMIC:
             out += struct.pack(">QIQQ", self.va, self.rkey, self.swap,
@@ -146,10 +168,16 @@ def parse(raw):
         return p
     kind = op & 0x1f
     try:
+        if has_xrceth(op):
+            p.srqn, = struct.unpack_from(">I", raw, at)
+            at += 4
         if op & 0xe0 == UD:
             p.qkey, p.sqpn = struct.unpack_from(">II", raw, at)
             at += 8
-        if kind in HAS_RETH:
+        if has_feth(op):
+            p.feth, = struct.unpack_from(">I", raw, at)
+            at += 4
+        if has_reth(op):
             p.va, p.rkey, p.dmalen = struct.unpack_from(">QII", raw, at)
             at += 16
         if kind in HAS_ATOMIC:
