@@ -49,6 +49,7 @@ static bool shca_door_same(const struct shca_odp_want *a,
 enum shca_mem_status shca_door_ask(struct shca_door *door,
 				   const struct shca_odp_want *want)
 {
+	/* Pairs with the release in shca_door_work(): @status is there. */
 	switch (smp_load_acquire(&door->state)) {
 	case SHCA_DOOR_BUSY:
 		return SHCA_MEM_RETRY;

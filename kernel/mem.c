@@ -273,10 +273,10 @@ shca_remote_atomic_write(void *ctx, const struct shca_pkt *pkt)
 		return status;
 	shca_src_read(&src, &value, sizeof(value));
 	p = shca_mr_word(mr, pkt->reth.va);
-	/* Who sees it sees what was placed before: pairs with the acquire of
-	 * who looks for it.
-	 */
 	if (p)
+		/* Who sees it sees what was placed before: pairs with the
+		 * acquire of who looks for it.
+		 */
 		smp_store_release(p, value);
 	else
 		status = SHCA_MEM_RANGE;
@@ -306,6 +306,7 @@ static enum shca_mem_status shca_remote_flush(void *ctx,
 				     pkt->reth.va,
 			     whole ? 0 : pkt->reth.len, &changes);
 	if (status == SHCA_MEM_OK)
+		/* What was placed before is seen before our answer is. */
 		smp_mb();
 	return status;
 }

@@ -132,9 +132,9 @@ int shca_alloc_mw(struct ib_mw *ibmw, struct ib_udata *udata)
 
 int shca_dealloc_mw(struct ib_mw *ibmw)
 {
-	struct shca_mr *window = container_of(ibmw, struct shca_mw,
-					      ibmw)->window;
+	struct shca_mw *mw = container_of(ibmw, struct shca_mw, ibmw);
 	struct shca_dev *dev = to_shca_dev(ibmw->device);
+	struct shca_mr *window = mw->window;
 
 	shca_mr_retire(dev, window);
 	write_lock_bh(&window->lock);

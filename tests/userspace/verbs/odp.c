@@ -471,7 +471,7 @@ static void shared_file(void)
 	}
 }
 
-static volatile bool stop;
+static _Atomic bool stop;
 
 static void *disturber(void *arg)
 {

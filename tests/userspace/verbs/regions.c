@@ -369,7 +369,7 @@ static void rereg_that_fails_changes_nothing(void)
  */
 #define ZERO_BASED	(ACCESS_ALL | IBV_ACCESS_ZERO_BASED)
 
-static volatile bool stop;
+static _Atomic bool stop;
 static uint8_t *homes[2];
 
 static void *mover(void *arg)
