@@ -163,6 +163,18 @@ static void success(void)
 	last_success = now;
 }
 
+/* What is flushed on one CQ failed on the other, perhaps after we looked there. */
+static enum ibv_wc_status cause(struct stream *s, enum ibv_wc_status status)
+{
+	struct ibv_wc wc;
+
+	while (status == IBV_WC_WR_FLUSH_ERR &&
+	       ibv_poll_cq(s->end->scq, 1, &wc) > 0)
+		if (wc.status != IBV_WC_SUCCESS)
+			status = wc.status;
+	return status;
+}
+
 static void poll_one(struct stream *s, struct ibv_cq *cq)
 {
 	struct ibv_wc wc;
@@ -170,6 +182,7 @@ static void poll_one(struct stream *s, struct ibv_cq *cq)
 	if (ibv_poll_cq(cq, 1, &wc) <= 0)
 		return;
 	if (wc.status != IBV_WC_SUCCESS) {
+		wc.status = cause(s, wc.status);
 		if (!is_explained(wc.status))
 			FAIL("completion: %s", ibv_wc_status_str(wc.status));
 		finish(s->end, ibv_wc_status_str(wc.status));
