@@ -145,6 +145,26 @@ struct shca_qp *shca_qp_alloc(bool unlocked)
 	return qp;
 }
 
+/*
+ * By the one that takes create_flags; which of them, the kernel knows.  In v65 of
+ * rdma-core it takes a driver's attributes as well.
+ */
+static int shca_cmd_create_qp(struct ibv_context *ibctx, struct shca_qp *qp,
+			      struct ibv_qp_init_attr_ex *attr,
+			      struct shca_cmd_create_qp *cmd,
+			      struct shca_cmd_create_qp_resp *resp)
+{
+#if IBVERBS_PABI_VERSION >= 65
+	return ibv_cmd_create_qp_ex2(ibctx, &qp->vqp, attr, &cmd->ibv_cmd,
+				     sizeof(*cmd), &resp->ibv_resp,
+				     sizeof(*resp), NULL);
+#else
+	return ibv_cmd_create_qp_ex2(ibctx, &qp->vqp, attr, &cmd->ibv_cmd,
+				     sizeof(*cmd), &resp->ibv_resp,
+				     sizeof(*resp));
+#endif
+}
+
 static struct shca_qp *shca_qp_create(struct ibv_context *ibctx,
 				      struct ibv_qp_init_attr_ex *attr)
 {
@@ -169,9 +189,7 @@ static struct shca_qp *shca_qp_create(struct ibv_context *ibctx,
 			   to_shca_pd(attr->pd)->td);
 	if (!qp)
 		return NULL;
-	/* (the one that takes create_flags; which of them, the kernel knows) */
-	err = ibv_cmd_create_qp_ex2(ibctx, &qp->vqp, attr, &cmd.ibv_cmd,
-				    sizeof(cmd), &resp.ibv_resp, sizeof(resp));
+	err = shca_cmd_create_qp(ibctx, qp, attr, &cmd, &resp);
 	if (err)
 		goto err_free;
 	if (attr->qp_type == IBV_QPT_XRC_RECV)
