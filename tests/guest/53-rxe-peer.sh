@@ -99,10 +99,12 @@ if [ -z "${SHCA_SOAK-}" ]; then
 else
 	for family in 4 6; do verified '' $family rc_data -m 400000 -x $of_rxe; done
 fi
-# windows of either, opened to and closed by the other
+# windows of either, opened to and closed by the other (12-memory has the rest, where
+# queue pairs are connected anew with the same numbers many times over, which a late
+# packet of rxe can spoil)
 verbs to_rxe windows -d shca_a -p rxe_b peer_invalidates_a_window
 verbs from_rxe windows -d rxe_b -p shca_a peer_invalidates_a_window peer_cannot_invalidate_a_region \
-	type1_opens type2_opens peer_cannot_close
+	peer_cannot_close
 # ATOMIC WRITE.  Not FLUSH: rxe's table gives it no place for a payload, so that its
 # ICRC has the headers twice, and neither end takes what the other sends.
 words="atomic_write_stores_the_word atomic_write_is_one_piece"
