@@ -90,26 +90,33 @@ struct shca_pkt {
 		u32 qkey;
 		u32 sqpn;
 	} deth;
-	struct {
-		u8 type;
-		u8 level;
-	} feth;
-	struct {
-		u64 va;
-		u32 rkey;
-		u32 len;
-	} reth;
-	struct {
-		u64 va;
-		u64 swap_add;
-		u64 compare;
-		u32 rkey;
-	} atomic;
-	struct {
-		u8 syndrome;
-		u32 msn;
-	} aeth;
-	u64 atomic_ack;
+	/* A packet has headers of one of these only: struct shca_rx_walk holds a run of them on the stack. */
+	union {
+		struct {
+			struct {
+				u64 va;
+				u32 rkey;
+				u32 len;
+			} reth;
+			struct {
+				u8 type;
+				u8 level;
+			} feth;
+		};
+		struct {
+			u64 va;
+			u64 swap_add;
+			u64 compare;
+			u32 rkey;
+		} atomic;
+		struct {
+			u64 atomic_ack;
+			struct {
+				u32 msn;
+				u8 syndrome;
+			} aeth;
+		};
+	};
 	u32 imm;
 	u32 inv_rkey;
 	u32 paylen;
