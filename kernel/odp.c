@@ -224,7 +224,9 @@ static struct shca_odp_chunk *shca_odp_chunk_make(struct shca_mr *mr,
 		kvfree(chunk);
 		return ERR_PTR(err);
 	}
-	err = xa_err(xa_store(&odp->chunks, index, chunk, GFP_KERNEL_ACCOUNT));
+	/* Its lock is taken under the region's too, which softirqs wait for. */
+	err = xa_err(xa_store_bh(&odp->chunks, index, chunk,
+				 GFP_KERNEL_ACCOUNT));
 	if (err) {
 		mmu_interval_notifier_remove(&chunk->sub);
 		kvfree(chunk);
@@ -573,7 +575,7 @@ int shca_odp_init(struct shca_mr *mr, u64 addr, u64 length, bool writable)
 					(addr + length - 1) >> PAGE_SHIFT;
 	odp->writable = writable;
 	mutex_init(&odp->mutex);
-	xa_init(&odp->chunks);
+	xa_init_flags(&odp->chunks, XA_FLAGS_LOCK_BH);
 	mr->odp = odp;
 	return 0;
 }
