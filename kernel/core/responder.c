@@ -13,24 +13,19 @@
  * behind is a duplicate: SENDs and WRITEs are acknowledged again and never
  * executed again, READs and atomics are answered again from a ring of records.
  *
- * Answers are owed, not sent: shca_resp_next() hands them out in the order of
- * the requests.  One acknowledgement stands for all before it, so a batch of
- * requests costs one.
+ * Answers are owed, not sent: answers.c hands them out.  One acknowledgement
+ * stands for all before it, so a batch of requests costs one.
  *
- * Error handling.  A request that fails after it was accepted (memory gone
- * before the READ response was built) turns into a NAK at that PSN.  Responses
- * and NAKs that the side owed when it entered SHCA_SIDE_ERR by itself still
- * leave, so the peer learns the cause; after shca_resp_fail() nothing does.
+ * Error handling.  Responses and NAKs that the side owed when it entered
+ * SHCA_SIDE_ERR by itself still leave, so the peer learns the cause; after
+ * shca_resp_fail() nothing does.
  */
-#include "headers.h"
+#include "answers.h"
 #include "opcode.h"
 #include "responder.h"
 
 /* Least time between two CNPs of one QP (annex A17.9.3 leaves it to us). */
 #define CNP_INTERVAL_NS		50000
-
-#define ACK_SYNDROME		(SHCA_AETH_ACK | SHCA_AETH_CREDIT_NONE)
-#define NAK_SEQ_SYNDROME	(SHCA_AETH_NAK | SHCA_NAK_PSN_SEQ)
 
 void shca_resp_init(struct shca_resp *resp, struct shca_rd *rd, u32 rd_entries,
 		    const struct shca_mem_ops *mem, void *mem_ctx)
@@ -87,23 +82,7 @@ void shca_resp_fail(struct shca_resp *resp)
 	resp->cnp_due = false;
 }
 
-/* ---- what is owed ------------------------------------------------------- */
-
-static void resp_owe_ack(struct shca_resp *resp, u32 psn)
-{
-	resp->ack = SHCA_ACK_ACK;
-	resp->ack_psn = psn;
-	resp->ack_msn = resp->msn;
-	resp->ack_syndrome = ACK_SYNDROME;
-}
-
-static void resp_owe_nak(struct shca_resp *resp, u32 psn, u8 syndrome)
-{
-	resp->ack = SHCA_ACK_NAK;
-	resp->ack_psn = psn;
-	resp->ack_msn = resp->msn;
-	resp->ack_syndrome = syndrome;
-}
+/* ---- refusals ----------------------------------------------------------- */
 
 /*
  * The one exit for a request that cannot be executed: NAK, error state, and
@@ -156,27 +135,6 @@ static enum shca_rx resp_refuse_access(struct shca_resp *resp, u32 psn,
 }
 
 /* ---- records of READs and atomics --------------------------------------- */
-
-static struct shca_rd *resp_rd(struct shca_resp *resp, u32 idx)
-{
-	return &resp->rd[idx & resp->rd_mask];
-}
-
-/* The record that @psn belongs to; false: none, or no longer kept. */
-static bool resp_rd_find(struct shca_resp *resp, u32 psn, u32 *idx)
-{
-	const struct shca_rd *rd;
-	u32 i;
-
-	for (i = resp->rd_tail; i != resp->rd_head; i--) {
-		rd = resp_rd(resp, i - 1);
-		if (shca_psn_off(psn, rd->first_psn) < rd->nr_psn) {
-			*idx = i - 1;
-			return true;
-		}
-	}
-	return false;
-}
 
 /*
  * Room for one more record.  The oldest makes way once it was answered: the
@@ -869,182 +827,6 @@ void shca_resp_not_yet(struct shca_resp *resp)
 	if (resp->state == SHCA_SIDE_READY && resp->ack != SHCA_ACK_NAK &&
 	    resp->attr.transport == SHCA_TRANSPORT_RC)
 		resp_rnr(resp, resp->epsn);
-}
-
-/* ---- answers ------------------------------------------------------------ */
-
-static void resp_header(const struct shca_resp *resp, u8 opcode, u32 psn,
-			struct shca_pkt *pkt)
-{
-	memset(pkt, 0, sizeof(*pkt));
-	pkt->opcode = resp->attr.transport | opcode;
-	pkt->mig = true;	/* the only state without APM (IBTA 17.2.8) */
-	pkt->pkey = resp->attr.pkey;
-	pkt->dqpn = resp->attr.dqpn;
-	pkt->psn = psn;
-}
-
-static u8 resp_read_opcode(const struct shca_rd *rd, u32 nr_psn)
-{
-	bool last = rd->send_idx + nr_psn == rd->nr_psn;
-
-	if (rd->send_idx == rd->send_start)
-		return last ? SHCA_OP_READ_RESP_ONLY : SHCA_OP_READ_RESP_FIRST;
-	return last ? SHCA_OP_READ_RESP_LAST : SHCA_OP_READ_RESP_MIDDLE;
-}
-
-/* The next packet of the response of @rd, which has one. */
-static void resp_build_rd(struct shca_resp *resp, struct shca_rd *rd,
-			  struct shca_pkt *pkt)
-{
-	u32 psn = shca_psn_add(rd->first_psn, rd->send_idx);
-	u32 nr_psn = min_t(u32, resp->reach, rd->nr_psn - rd->send_idx);
-	u32 mtu = resp->attr.mtu;
-	u32 off;
-
-	if (rd->send_idx == rd->send_start)
-		rd->out_seq = resp->out_seq;
-	resp_header(resp, rd->is_atomic ? SHCA_OP_ATOMIC_ACK :
-					  resp_read_opcode(rd, nr_psn),
-		    psn, pkt);
-	pkt->span = nr_psn - 1;
-	pkt->aeth.syndrome = ACK_SYNDROME;
-	pkt->aeth.msn = rd->msn;
-	if (rd->is_atomic) {
-		pkt->atomic_ack = rd->value;
-	} else {
-		off = rd->send_idx * mtu;
-		pkt->paylen = min_t(u32, rd->len - off, nr_psn * mtu);
-		pkt->rest = rd->len - off - pkt->paylen;
-		pkt->pad = shca_hdr_pad(pkt->paylen);
-		pkt->kind = pkt->paylen ? SHCA_PAY_REMOTE : SHCA_PAY_NONE;
-		pkt->va = rd->va + off;
-		pkt->xrc_srqn = rd->xrc_srqn;
-		pkt->rkey = rd->rkey;
-	}
-	rd->send_idx += nr_psn;
-	if (rd->send_idx == rd->nr_psn)
-		rd->answered = true;
-}
-
-static void resp_build_ack(struct shca_resp *resp, struct shca_pkt *pkt)
-{
-	resp->ack_sent = resp->ack;
-	resp->ack_seq = resp->out_seq;
-	resp_header(resp, SHCA_OP_ACK, resp->ack_psn, pkt);
-	pkt->aeth.syndrome = resp->ack_syndrome;
-	pkt->aeth.msn = resp->ack_msn;
-	if (resp->ack == SHCA_ACK_ACK)
-		resp->stats.acks_sent++;
-	else if ((resp->ack_syndrome & ~SHCA_AETH_VALUE) == SHCA_AETH_RNR)
-		resp->stats.rnr_naks_sent++;
-	else
-		resp->stats.naks_sent++;
-	resp->ack = SHCA_ACK_NONE;
-}
-
-static bool resp_build(struct shca_resp *resp, struct shca_pkt *pkt)
-{
-	struct shca_rd *rd = NULL;
-
-	if (resp->cnp_due) {
-		resp->cnp_due = false;
-		resp_header(resp, 0, 0, pkt);
-		pkt->opcode = SHCA_OPCODE_CNP;	/* of no transport */
-		pkt->becn = true;
-		return true;
-	}
-	for (; resp->rd_send != resp->rd_tail; resp->rd_send++) {
-		rd = resp_rd(resp, resp->rd_send);
-		if (rd->send_idx < rd->nr_psn)
-			break;
-		rd = NULL;
-	}
-	/* In the order of the requests (IBTA 9.7.5.1.1). */
-	if (resp->ack != SHCA_ACK_NONE &&
-	    (!rd || shca_psn_diff(rd->first_psn, resp->ack_psn) > 0)) {
-		resp_build_ack(resp, pkt);
-		return true;
-	}
-	if (!rd)
-		return false;
-	resp_build_rd(resp, rd, pkt);
-	return true;
-}
-
-bool shca_resp_next(struct shca_resp *resp, u64 now, struct shca_pkt *pkt)
-{
-	if (resp->state == SHCA_SIDE_RESET || !resp_build(resp, pkt))
-		return false;
-	pkt->out_seq = resp->out_seq++;
-	resp->stats.tx_pkts++;
-	resp->stats.tx_bytes += pkt->paylen;
-	return true;
-}
-
-/* NAK in place of a response packet; nothing after it is answered any more. */
-static void resp_nak_response(struct shca_resp *resp, u32 psn,
-			      struct shca_resp_out *out)
-{
-	resp->rd_send = resp->rd_tail;
-	resp_owe_nak(resp, psn, SHCA_AETH_NAK | SHCA_NAK_ACCESS);
-	resp->state = SHCA_SIDE_ERR;
-	resp->stats.rx[SHCA_RX_ACCESS]++;
-	out->events = SHCA_EV_ACCESS_ERR;
-}
-
-/*
- * Neither @pkt nor what was handed out after it has left; all of it is owed
- * again.  A CNP is not: another will come if need be.
- */
-static void resp_unsend(struct shca_resp *resp, const struct shca_pkt *pkt)
-{
-	bool is_rd = !!(shca_opcode_info(pkt->opcode)->flags &
-			(SHCA_OPF_READ | SHCA_OPF_ATOMIC));
-	struct shca_rd *rd;
-	u32 i, off;
-
-	for (i = resp->rd_tail - 1; i + 1 != resp->rd_head; i--) {
-		rd = resp_rd(resp, i);
-		off = shca_psn_off(pkt->psn, rd->first_psn);
-		if (is_rd && off < rd->nr_psn)
-			rd->send_idx = off;
-		else if (rd->send_idx != rd->send_start &&
-			 rd->out_seq >= pkt->out_seq)
-			rd->send_idx = rd->send_start;
-		else
-			continue;
-		if (!rd->replay)
-			rd->answered = false;
-		if ((s32)(i - resp->rd_send) < 0)
-			resp->rd_send = i;
-	}
-	if (resp->ack == SHCA_ACK_NONE && resp->ack_seq >= pkt->out_seq)
-		resp->ack = resp->ack_sent;
-}
-
-void shca_resp_gather_failed(struct shca_resp *resp, const struct shca_pkt *pkt,
-			     enum shca_mem_status status,
-			     struct shca_resp_out *out)
-{
-	struct shca_rd *rd;
-	u32 idx;
-
-	memset(out, 0, sizeof(*out));
-	if (resp->state == SHCA_SIDE_RESET)
-		return;
-	if (status == SHCA_MEM_OK || status == SHCA_MEM_RETRY) {
-		resp_unsend(resp, pkt);
-		return;
-	}
-	if (pkt->kind != SHCA_PAY_REMOTE ||
-	    !resp_rd_find(resp, pkt->psn, &idx))
-		return;
-	rd = resp_rd(resp, idx);
-	if (rd->replay)
-		rd->send_idx = rd->nr_psn;	/* as in resp_dup_read() */
-	else
-		resp_nak_response(resp, pkt->psn, out);
 }
 
 bool shca_resp_flush(struct shca_resp *resp, struct shca_wc *wc)

@@ -12,6 +12,7 @@
 #include "../../kernel/core/requester.c"
 #include "../../kernel/core/completer.c"
 #include "../../kernel/core/responder.c"
+#include "../../kernel/core/answers.c"
 #include "../../kernel/core/unreliable.c"
 
 MODULE_DESCRIPTION("KUnit suites of the softhca protocol core");

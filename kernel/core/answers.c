@@ -1,0 +1,186 @@
+// SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
+/*
+ * The answers of a responder (IBTA 9.7.5.1): acknowledgements, NAKs, responses
+ * of READs and atomics, and congestion notifications, in the order of the
+ * requests.  Called by the glue under the lock of the receive side.
+ *
+ * What could not leave is owed again.  A request that fails after it was
+ * accepted (memory gone before the READ response was built) turns into a NAK at
+ * that PSN.
+ */
+#include "answers.h"
+#include "opcode.h"
+
+static void resp_header(const struct shca_resp *resp, u8 opcode, u32 psn,
+			struct shca_pkt *pkt)
+{
+	memset(pkt, 0, sizeof(*pkt));
+	pkt->opcode = resp->attr.transport | opcode;
+	pkt->mig = true;	/* the only state without APM (IBTA 17.2.8) */
+	pkt->pkey = resp->attr.pkey;
+	pkt->dqpn = resp->attr.dqpn;
+	pkt->psn = psn;
+}
+
+static u8 resp_read_opcode(const struct shca_rd *rd, u32 nr_psn)
+{
+	bool last = rd->send_idx + nr_psn == rd->nr_psn;
+
+	if (rd->send_idx == rd->send_start)
+		return last ? SHCA_OP_READ_RESP_ONLY : SHCA_OP_READ_RESP_FIRST;
+	return last ? SHCA_OP_READ_RESP_LAST : SHCA_OP_READ_RESP_MIDDLE;
+}
+
+/* The next packet of the response of @rd, which has one. */
+static void resp_build_rd(struct shca_resp *resp, struct shca_rd *rd,
+			  struct shca_pkt *pkt)
+{
+	u32 psn = shca_psn_add(rd->first_psn, rd->send_idx);
+	u32 nr_psn = min_t(u32, resp->reach, rd->nr_psn - rd->send_idx);
+	u32 mtu = resp->attr.mtu;
+	u32 off;
+
+	if (rd->send_idx == rd->send_start)
+		rd->out_seq = resp->out_seq;
+	resp_header(resp, rd->is_atomic ? SHCA_OP_ATOMIC_ACK :
+					  resp_read_opcode(rd, nr_psn),
+		    psn, pkt);
+	pkt->span = nr_psn - 1;
+	pkt->aeth.syndrome = ACK_SYNDROME;
+	pkt->aeth.msn = rd->msn;
+	if (rd->is_atomic) {
+		pkt->atomic_ack = rd->value;
+	} else {
+		off = rd->send_idx * mtu;
+		pkt->paylen = min_t(u32, rd->len - off, nr_psn * mtu);
+		pkt->rest = rd->len - off - pkt->paylen;
+		pkt->pad = shca_hdr_pad(pkt->paylen);
+		pkt->kind = pkt->paylen ? SHCA_PAY_REMOTE : SHCA_PAY_NONE;
+		pkt->va = rd->va + off;
+		pkt->xrc_srqn = rd->xrc_srqn;
+		pkt->rkey = rd->rkey;
+	}
+	rd->send_idx += nr_psn;
+	if (rd->send_idx == rd->nr_psn)
+		rd->answered = true;
+}
+
+static void resp_build_ack(struct shca_resp *resp, struct shca_pkt *pkt)
+{
+	resp->ack_sent = resp->ack;
+	resp->ack_seq = resp->out_seq;
+	resp_header(resp, SHCA_OP_ACK, resp->ack_psn, pkt);
+	pkt->aeth.syndrome = resp->ack_syndrome;
+	pkt->aeth.msn = resp->ack_msn;
+	if (resp->ack == SHCA_ACK_ACK)
+		resp->stats.acks_sent++;
+	else if ((resp->ack_syndrome & ~SHCA_AETH_VALUE) == SHCA_AETH_RNR)
+		resp->stats.rnr_naks_sent++;
+	else
+		resp->stats.naks_sent++;
+	resp->ack = SHCA_ACK_NONE;
+}
+
+static bool resp_build(struct shca_resp *resp, struct shca_pkt *pkt)
+{
+	struct shca_rd *rd = NULL;
+
+	if (resp->cnp_due) {
+		resp->cnp_due = false;
+		resp_header(resp, 0, 0, pkt);
+		pkt->opcode = SHCA_OPCODE_CNP;	/* of no transport */
+		pkt->becn = true;
+		return true;
+	}
+	for (; resp->rd_send != resp->rd_tail; resp->rd_send++) {
+		rd = resp_rd(resp, resp->rd_send);
+		if (rd->send_idx < rd->nr_psn)
+			break;
+		rd = NULL;
+	}
+	/* In the order of the requests (IBTA 9.7.5.1.1). */
+	if (resp->ack != SHCA_ACK_NONE &&
+	    (!rd || shca_psn_diff(rd->first_psn, resp->ack_psn) > 0)) {
+		resp_build_ack(resp, pkt);
+		return true;
+	}
+	if (!rd)
+		return false;
+	resp_build_rd(resp, rd, pkt);
+	return true;
+}
+
+bool shca_resp_next(struct shca_resp *resp, u64 now, struct shca_pkt *pkt)
+{
+	if (resp->state == SHCA_SIDE_RESET || !resp_build(resp, pkt))
+		return false;
+	pkt->out_seq = resp->out_seq++;
+	resp->stats.tx_pkts++;
+	resp->stats.tx_bytes += pkt->paylen;
+	return true;
+}
+
+/* NAK in place of a response packet; nothing after it is answered any more. */
+static void resp_nak_response(struct shca_resp *resp, u32 psn,
+			      struct shca_resp_out *out)
+{
+	resp->rd_send = resp->rd_tail;
+	resp_owe_nak(resp, psn, SHCA_AETH_NAK | SHCA_NAK_ACCESS);
+	resp->state = SHCA_SIDE_ERR;
+	resp->stats.rx[SHCA_RX_ACCESS]++;
+	out->events = SHCA_EV_ACCESS_ERR;
+}
+
+/*
+ * Neither @pkt nor what was handed out after it has left; all of it is owed
+ * again.  A CNP is not: another will come if need be.
+ */
+static void resp_unsend(struct shca_resp *resp, const struct shca_pkt *pkt)
+{
+	bool is_rd = !!(shca_opcode_info(pkt->opcode)->flags &
+			(SHCA_OPF_READ | SHCA_OPF_ATOMIC));
+	struct shca_rd *rd;
+	u32 i, off;
+
+	for (i = resp->rd_tail - 1; i + 1 != resp->rd_head; i--) {
+		rd = resp_rd(resp, i);
+		off = shca_psn_off(pkt->psn, rd->first_psn);
+		if (is_rd && off < rd->nr_psn)
+			rd->send_idx = off;
+		else if (rd->send_idx != rd->send_start &&
+			 rd->out_seq >= pkt->out_seq)
+			rd->send_idx = rd->send_start;
+		else
+			continue;
+		if (!rd->replay)
+			rd->answered = false;
+		if ((s32)(i - resp->rd_send) < 0)
+			resp->rd_send = i;
+	}
+	if (resp->ack == SHCA_ACK_NONE && resp->ack_seq >= pkt->out_seq)
+		resp->ack = resp->ack_sent;
+}
+
+void shca_resp_gather_failed(struct shca_resp *resp, const struct shca_pkt *pkt,
+			     enum shca_mem_status status,
+			     struct shca_resp_out *out)
+{
+	struct shca_rd *rd;
+	u32 idx;
+
+	memset(out, 0, sizeof(*out));
+	if (resp->state == SHCA_SIDE_RESET)
+		return;
+	if (status == SHCA_MEM_OK || status == SHCA_MEM_RETRY) {
+		resp_unsend(resp, pkt);
+		return;
+	}
+	if (pkt->kind != SHCA_PAY_REMOTE ||
+	    !resp_rd_find(resp, pkt->psn, &idx))
+		return;
+	rd = resp_rd(resp, idx);
+	if (rd->replay)
+		rd->send_idx = rd->nr_psn;	/* as in resp_dup_read() */
+	else
+		resp_nak_response(resp, pkt->psn, out);
+}

@@ -1,0 +1,52 @@
+/* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
+/*
+ * What a responder owes its peer: an acknowledgement or a NAK, and the records of
+ * READs and atomics.  responder.c enters it, answers.c hands it out.
+ */
+#ifndef SHCA_CORE_ANSWERS_H
+#define SHCA_CORE_ANSWERS_H
+
+#include "headers.h"
+#include "responder.h"
+
+#define ACK_SYNDROME		(SHCA_AETH_ACK | SHCA_AETH_CREDIT_NONE)
+#define NAK_SEQ_SYNDROME	(SHCA_AETH_NAK | SHCA_NAK_PSN_SEQ)
+
+static inline void resp_owe_ack(struct shca_resp *resp, u32 psn)
+{
+	resp->ack = SHCA_ACK_ACK;
+	resp->ack_psn = psn;
+	resp->ack_msn = resp->msn;
+	resp->ack_syndrome = ACK_SYNDROME;
+}
+
+static inline void resp_owe_nak(struct shca_resp *resp, u32 psn, u8 syndrome)
+{
+	resp->ack = SHCA_ACK_NAK;
+	resp->ack_psn = psn;
+	resp->ack_msn = resp->msn;
+	resp->ack_syndrome = syndrome;
+}
+
+static inline struct shca_rd *resp_rd(struct shca_resp *resp, u32 idx)
+{
+	return &resp->rd[idx & resp->rd_mask];
+}
+
+/* The record that @psn belongs to; false: none, or no longer kept. */
+static inline bool resp_rd_find(struct shca_resp *resp, u32 psn, u32 *idx)
+{
+	const struct shca_rd *rd;
+	u32 i;
+
+	for (i = resp->rd_tail; i != resp->rd_head; i--) {
+		rd = resp_rd(resp, i - 1);
+		if (shca_psn_off(psn, rd->first_psn) < rd->nr_psn) {
+			*idx = i - 1;
+			return true;
+		}
+	}
+	return false;
+}
+
+#endif
