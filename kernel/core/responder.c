@@ -536,67 +536,45 @@ static enum shca_rx resp_bare_done(struct shca_resp *resp,
 	return SHCA_RX_OK;
 }
 
-/*
- * A record for a FLUSH or an ATOMIC WRITE.  There are requesters that do not
- * count these among what max_rd_atomic bounds (rxe): with those before not yet
- * answered this one is dropped as lost, and comes again.
- */
-static struct shca_rd *resp_bare_alloc(struct shca_resp *resp,
-				       const struct shca_pkt *pkt,
-				       struct shca_resp_out *out,
-				       enum shca_rx *verdict)
-{
-	struct shca_rd *rd = resp_rd_alloc(resp);
-
-	if (rd)
-		return rd;
-	if (resp->attr.max_dest_rd_atomic)
-		*verdict = SHCA_RX_RETRY;
-	else
-		*verdict = resp_refuse_invalid(resp, pkt, out);
-	return NULL;
-}
-
 /* IBTA A19.4.2: eight bytes, naturally aligned. */
-static enum shca_rx resp_atomic_write(struct shca_resp *resp,
-				      const struct shca_pkt *pkt, u32 flags,
-				      struct shca_resp_out *out)
+static bool resp_atomic_write_valid(const struct shca_pkt *pkt)
 {
-	enum shca_mem_status status;
-	enum shca_rx verdict;
-	struct shca_rd *rd;
-
-	if (pkt->paylen != sizeof(u64) || pkt->reth.len != sizeof(u64) ||
-	    pkt->reth.va & 7)
-		return resp_refuse_invalid(resp, pkt, out);
-	rd = resp_bare_alloc(resp, pkt, out, &verdict);
-	if (!rd)
-		return verdict;
-	status = resp->mem->remote_atomic_write(resp->mem_ctx, pkt);
-	if (status == SHCA_MEM_RETRY)
-		return SHCA_RX_RETRY;
-	if (status != SHCA_MEM_OK)
-		return resp_refuse_access(resp, pkt->psn, status, out);
-	return resp_bare_done(resp, pkt, flags, rd);
+	return pkt->paylen == sizeof(u64) && pkt->reth.len == sizeof(u64) &&
+	       !(pkt->reth.va & 7);
 }
 
 /* IBTA A19.4.1: all that was placed before, of a range or of a region. */
-static enum shca_rx resp_flush(struct shca_resp *resp,
-			       const struct shca_pkt *pkt, u32 flags,
-			       struct shca_resp_out *out)
+static bool resp_flush_valid(const struct shca_pkt *pkt)
 {
+	return pkt->feth.type &&
+	       !(pkt->feth.type &
+		 ~(SHCA_FLUSH_GLOBAL | SHCA_FLUSH_PERSISTENT)) &&
+	       pkt->feth.level <= SHCA_FLUSH_LEVEL_MR;
+}
+
+/* FLUSH and ATOMIC WRITE: done at once, and answered without data. */
+static enum shca_rx resp_bare(struct shca_resp *resp,
+			      const struct shca_pkt *pkt, u32 flags,
+			      struct shca_resp_out *out)
+{
+	bool flush = flags & SHCA_OPF_FLUSH;
 	enum shca_mem_status status;
-	enum shca_rx verdict;
 	struct shca_rd *rd;
 
-	if (!pkt->feth.type ||
-	    pkt->feth.type & ~(SHCA_FLUSH_GLOBAL | SHCA_FLUSH_PERSISTENT) ||
-	    pkt->feth.level > SHCA_FLUSH_LEVEL_MR)
+	if (!(flush ? resp_flush_valid(pkt) : resp_atomic_write_valid(pkt)))
 		return resp_refuse_invalid(resp, pkt, out);
-	rd = resp_bare_alloc(resp, pkt, out, &verdict);
+	if (!resp->attr.max_dest_rd_atomic)
+		return resp_refuse_invalid(resp, pkt, out);
+	/*
+	 * There are requesters that do not count these among what max_rd_atomic
+	 * bounds (rxe): with those before not yet answered this one is dropped
+	 * as lost, and comes again.
+	 */
+	rd = resp_rd_alloc(resp);
 	if (!rd)
-		return verdict;
-	status = resp->mem->remote_flush(resp->mem_ctx, pkt);
+		return SHCA_RX_RETRY;
+	status = flush ? resp->mem->remote_flush(resp->mem_ctx, pkt) :
+			 resp->mem->remote_atomic_write(resp->mem_ctx, pkt);
 	if (status == SHCA_MEM_RETRY)
 		return SHCA_RX_RETRY;
 	if (status != SHCA_MEM_OK)
@@ -625,10 +603,8 @@ static enum shca_rx resp_expected(struct shca_resp *resp,
 		return resp_write(resp, pkt, flags, out);
 	if (flags & SHCA_OPF_READ)
 		return resp_read(resp, pkt, flags, out);
-	if (flags & SHCA_OPF_ATOMIC_WRITE)
-		return resp_atomic_write(resp, pkt, flags, out);
-	if (flags & SHCA_OPF_FLUSH)
-		return resp_flush(resp, pkt, flags, out);
+	if (flags & (SHCA_OPF_FLUSH | SHCA_OPF_ATOMIC_WRITE))
+		return resp_bare(resp, pkt, flags, out);
 	return resp_atomic(resp, pkt, flags, out);
 }
 
