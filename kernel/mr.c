@@ -55,8 +55,8 @@ int shca_mr_publish(struct shca_dev *dev, struct shca_mr *mr)
 		mr->index = mr->key >> 8;
 		if (!mr->index)
 			continue;	/* 0 is no key */
-		err = rhashtable_insert_fast(&dev->mrs, &mr->node,
-					     shca_mr_params);
+		err = rhashtable_lookup_insert_fast(&dev->mrs, &mr->node,
+						    shca_mr_params);
 		if (!err) {
 			mr->ibmr.lkey = mr->key;
 			mr->ibmr.rkey = mr->key;

@@ -209,8 +209,8 @@ int shca_net_add_qp(struct shca_net *snet, struct shca_qp *qp)
 	for (tries = 0; tries < 64; tries++) {
 		/* Not 0 and 1 (SMI, GSI), not 0xffffff (multicast). */
 		qp->qpn = 2 + get_random_u32_below(0xfffffd);
-		err = rhashtable_insert_fast(&snet->qps, &qp->node,
-					     shca_qp_params);
+		err = rhashtable_lookup_insert_fast(&snet->qps, &qp->node,
+						    shca_qp_params);
 		if (err == -EEXIST)
 			continue;
 		/* It was noted before it could be inserted again. */
