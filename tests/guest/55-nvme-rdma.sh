@@ -54,10 +54,11 @@ serve() {
 }
 
 controller() { grep -lx $nqn /sys/class/nvme/nvme*/subsysnqn 2>/dev/null | head -n 1 | xargs -r dirname; }
-# the block device of the controller's namespace, whatever its name
+# the block device of the controller's namespace, whatever its name; a kernel
+# without multipath has it with the controller
 block() {
 	local path
-	for path in /sys/class/nvme-subsystem/nvme-subsys*/nvme*n1; do
+	for path in /sys/class/nvme-subsystem/nvme-subsys*/nvme*n1 /sys/class/nvme/nvme*/nvme*n1; do
 		[[ $path =~ /nvme[0-9]+n1$ ]] && { echo "${path##*/}"; return; }
 	done
 }
