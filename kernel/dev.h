@@ -58,6 +58,9 @@
 #define SHCA_LIM_INLINE		960
 #define SHCA_LIM_FAST_PAGES	512
 #define SHCA_LIM_MR_SIZE	(1ull << 46)
+/* Device memory, bytes: of one context, and of all. */
+#define SHCA_LIM_DM		(1 << 20)
+#define SHCA_LIM_DM_TOTAL	(16 << 20)
 #define SHCA_LIM_PKEYS		16
 #define SHCA_LIM_FLOW		4096
 #define SHCA_LIM_MCAST_GRP	2048
@@ -77,6 +80,7 @@ struct shca_net;
  * @path:	enum shca_path; read without a lock for each packet
  * @nr_pd: @nr_cq: @nr_qp: @nr_srq: @nr_mr: @nr_mw: @nr_ah: objects of
  *		processes that exist, against the limits above
+ * @dm_bytes:	device memory that processes have
  * @nr_groups: @nr_attached: multicast groups, and QPs in all of them; under RTNL
  * @pkeys:	P_Key table; entry 0 stays the default one; read for each packet
  * @flows: @nr_flows: @flow_hook: rules of flow steering; see flow.c
@@ -117,6 +121,7 @@ struct shca_dev {
 	atomic_t nr_mr;
 	atomic_t nr_mw;
 	atomic_t nr_ah;
+	atomic_t dm_bytes;
 	atomic_t av_tag;
 	u16 pkeys[SHCA_LIM_PKEYS];
 	struct list_head flows;
@@ -193,10 +198,15 @@ static inline int shca_pkey_find(const struct shca_dev *dev, u16 pkey)
  */
 int shca_dev_set_pkey(struct shca_dev *dev, u32 index, u16 pkey);
 
-/** struct shca_ucontext - a process's verbs context; @features: granted to it */
+/**
+ * struct shca_ucontext - a process's verbs context
+ * @features:	granted to it
+ * @dm_bytes:	device memory that it has
+ */
 struct shca_ucontext {
 	struct ib_ucontext ibuc;
 	u64 features;
+	atomic_t dm_bytes;
 };
 
 /** shca_ucontext_resp() - what a process is told of its context */

@@ -35,6 +35,8 @@
 #include "compat.h"
 #include "cq.h"
 #include "dev.h"
+#include "dm.h"
+#include "dmabuf.h"
 #include "flow.h"
 #include "import.h"
 #include "lo.h"
@@ -117,6 +119,7 @@ static int shca_query_device(struct ib_device *ibdev,
 	/* Completion timestamps are nanoseconds, CLOCK_MONOTONIC_RAW. */
 	attr->timestamp_mask = GENMASK_ULL(63, 0);
 	attr->hca_core_clock = USEC_PER_SEC;	/* kHz */
+	attr->max_dm_size = SHCA_LIM_DM;
 	attr->cq_caps.max_cq_moderation_count = U16_MAX;
 	attr->cq_caps.max_cq_moderation_period = U16_MAX;
 	attr->raw_packet_caps = 0;
@@ -195,6 +198,7 @@ static int shca_alloc_ucontext(struct ib_ucontext *ibuc, struct ib_udata *udata)
 /* What this driver adds to uverbs. */
 static const struct uapi_definition shca_uverbs_defs[] = {
 	UAPI_DEF_CHAIN(shca_bell_defs),
+	UAPI_DEF_CHAIN(shca_dm_defs),
 	UAPI_DEF_CHAIN(shca_import_defs),
 	{},
 };
@@ -258,6 +262,7 @@ static const struct ib_device_ops shca_dev_ops = {
 	.uverbs_abi_ver = SHCA_ABI_VERSION,
 
 	.advise_mr = shca_advise_mr,
+	.alloc_dm = shca_alloc_dm,
 	.alloc_hw_port_stats = shca_alloc_hw_port_stats,
 	.alloc_mr = shca_alloc_mr,
 	.alloc_mw = shca_alloc_mw,
@@ -276,6 +281,7 @@ static const struct ib_device_ops shca_dev_ops = {
 	.create_qp = shca_create_qp,
 	.create_srq = shca_create_srq,
 	.create_user_ah = shca_create_ah,
+	.dealloc_dm = shca_dealloc_dm,
 	.dealloc_driver = shca_dealloc_driver,
 	.dealloc_mw = shca_dealloc_mw,
 	.dealloc_pd = shca_dealloc_pd,
@@ -324,7 +330,9 @@ static const struct ib_device_ops shca_dev_ops = {
 	.query_qp = shca_query_qp,
 	.query_srq = shca_query_srq,
 	.query_ucontext = shca_query_ucontext,
+	.reg_dm_mr = shca_reg_dm_mr,
 	.reg_user_mr = shca_reg_user_mr,
+	.reg_user_mr_dmabuf = shca_reg_user_mr_dmabuf,
 	.req_notify_cq = shca_req_notify_cq,
 #ifdef HAVE_RESIZE_USER_CQ
 	.resize_user_cq = shca_resize_cq,

@@ -315,6 +315,8 @@ void shca_mr_free(struct shca_dev *dev, struct shca_mr *mr)
 	kvfree(mr->blocks);
 	if (!IS_ERR_OR_NULL(mr->umem))
 		ib_umem_release(mr->umem);
+	if (mr->release)
+		mr->release(mr->backing);
 	if (!mr->replaced)
 		shca_limit_put(shca_mr_count(dev, mr->type), mr->is_user);
 	kfree_rcu(mr, rcu);

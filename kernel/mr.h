@@ -19,7 +19,7 @@ struct shca_qp;
 
 /** enum shca_mr_type - what kind of region */
 enum shca_mr_type {
-	SHCA_MR_USER,	/* pinned pages of a process */
+	SHCA_MR_USER,	/* pinned pages of a process, or memory mapped for it */
 	SHCA_MR_DMA,	/* all kernel memory, kernel consumers only */
 	SHCA_MR_FAST,	/* kernel pages, registered by a work request */
 	SHCA_MR_WINDOW,	/* part of another region, opened by a work request */
@@ -67,6 +67,7 @@ struct shca_accessor {
  * @block_shift: log2 of the contiguous blocks
  * @offset:	of @iova in the first block
  * @blocks:	kernel addresses of the blocks
+ * @release:	undoes @backing, which its memory depends on; NULL: there is none
  * @windows:	bound to this region; negative: it goes, none is bound any more
  * @parent:	window: the region that it is bound to, while @valid
  * @shift:	from the addresses of requests to, window: those of @parent;
@@ -101,6 +102,8 @@ struct shca_mr {
 	u64 offset;
 	void **blocks;
 	struct ib_umem *umem;
+	void (*release)(void *backing);
+	void *backing;
 	atomic_t windows;
 	struct shca_mr *parent;
 	u64 shift;

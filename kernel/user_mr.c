@@ -21,17 +21,8 @@
 #include "odp.h"
 #include "udata.h"
 
-#define SHCA_MR_ACCESS (IB_ACCESS_LOCAL_WRITE | IB_ACCESS_REMOTE_WRITE | \
-			IB_ACCESS_REMOTE_READ | IB_ACCESS_REMOTE_ATOMIC | \
-			SHCA_ACCESS_FLUSH_GLOBAL | \
-			IB_ACCESS_MW_BIND | IB_ZERO_BASED | \
-			IB_ACCESS_ON_DEMAND | IB_ACCESS_HUGETLB | IB_ACCESS_OPTIONAL)
-
-/* What the door looks at; hints and what concerns addresses are not rights. */
-#define SHCA_MR_RIGHTS (IB_ACCESS_LOCAL_WRITE | IB_ACCESS_REMOTE_WRITE | \
-			IB_ACCESS_REMOTE_READ | IB_ACCESS_REMOTE_ATOMIC | \
-			SHCA_ACCESS_FLUSH_GLOBAL | \
-			IB_ACCESS_MW_BIND)
+#define SHCA_MR_ACCESS (SHCA_MR_RIGHTS | IB_ZERO_BASED | IB_ACCESS_ON_DEMAND | \
+			IB_ACCESS_HUGETLB | IB_ACCESS_OPTIONAL)
 
 /* All of the process's memory: the way that ibv_reg_mr() says so. */
 static bool shca_is_implicit(u64 start, u64 length, u64 iova, int access)
@@ -185,6 +176,41 @@ struct ib_mr *shca_reg_user_mr(struct ib_pd *ibpd, u64 start, u64 length,
 }
 #endif
 
+/* ---- memory that is mapped already ----------------------------------------------- */
+
+/* One block, longer than any region. */
+#define SHCA_MAPPED_SHIFT	62
+
+struct ib_mr *shca_mapped_mr(struct ib_pd *ibpd, const struct shca_mapped *mem)
+{
+	struct shca_dev *dev = to_shca_dev(ibpd->device);
+	struct shca_mr *mr;
+	int err = -ENOMEM;
+
+	mr = shca_mr_alloc(ibpd, SHCA_MR_USER);
+	if (IS_ERR(mr)) {
+		mem->release(mem->backing);
+		return ERR_CAST(mr);
+	}
+	mr->backing = mem->backing;
+	mr->release = mem->release;
+	mr->blocks = kmalloc(sizeof(*mr->blocks), GFP_KERNEL_ACCOUNT);
+	if (!mr->blocks)
+		goto err_free;
+	mr->blocks[0] = mem->va;
+	mr->block_shift = SHCA_MAPPED_SHIFT;
+	mr->ibmr.page_size = PAGE_SIZE;
+	shca_user_mr_init(mr, 0, mem->length, mem->iova, mem->access);
+	err = shca_mr_publish(dev, mr);
+	if (err)
+		goto err_free;
+	return &mr->ibmr;
+
+err_free:
+	shca_mr_free(dev, mr);
+	return ERR_PTR(err);
+}
+
 /* ---- change --------------------------------------------------------------------- */
 
 /*
@@ -228,7 +254,9 @@ struct ib_mr *shca_rereg_user_mr(struct ib_mr *ibmr, int flags, u64 start,
 		return ERR_PTR(-EINVAL);
 	if (!(flags & IB_MR_REREG_ACCESS))
 		access = mr->flags;
-	/* Pinned memory stays pinned, and what is looked up remains so. */
+	/* Pinned memory stays pinned, and what is looked up remains so. Mapped
+	 * memory stays what it is; libibverbs and the core know that, too.
+	 */
 	if ((mr->type != SHCA_MR_ODP && !mr->umem) ||
 	    !(access & IB_ACCESS_ON_DEMAND) != (mr->type != SHCA_MR_ODP))
 		return ERR_PTR(-EOPNOTSUPP);

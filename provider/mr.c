@@ -4,6 +4,7 @@
  */
 #include "softhca.h"
 
+#include <errno.h>
 #include <stdlib.h>
 
 /* @flags: SHCA_REG_MR_* */
@@ -42,6 +43,26 @@ struct ibv_mr *shca_alloc_null_mr(struct ibv_pd *pd)
 	mr->rkey = 0;
 	verbs_get_mr(mr)->mr_type = IBV_MR_TYPE_NULL_MR;
 	return mr;
+}
+
+struct ibv_mr *shca_reg_dmabuf_mr(struct ibv_pd *pd, uint64_t offset,
+				  size_t length, uint64_t iova, int fd,
+				  int access)
+{
+	struct verbs_mr *vmr;
+	int err;
+
+	vmr = calloc(1, sizeof(*vmr));
+	if (!vmr)
+		return NULL;
+	err = ibv_cmd_reg_dmabuf_mr(pd, offset, length, iova, fd, access, vmr,
+				    NULL);
+	if (err) {
+		free(vmr);
+		errno = err;
+		return NULL;
+	}
+	return &vmr->ibv_mr;
 }
 
 int shca_advise_mr(struct ibv_pd *pd, enum ibv_advise_mr_advice advice,

@@ -17,6 +17,7 @@ static void shca_free_context(struct ibv_context *ibctx);
 
 static const struct verbs_context_ops shca_context_ops = {
 	.advise_mr = shca_advise_mr,
+	.alloc_dm = shca_alloc_dm,
 	.alloc_mw = shca_alloc_mw,
 	.alloc_null_mr = shca_alloc_null_mr,
 	.alloc_parent_domain = shca_alloc_parent_domain,
@@ -45,7 +46,9 @@ static const struct verbs_context_ops shca_context_ops = {
 	.destroy_srq = shca_destroy_srq,
 	.detach_mcast = ibv_cmd_detach_mcast,
 	.free_context = shca_free_context,
+	.free_dm = shca_free_dm,
 	.get_srq_num = shca_get_srq_num,
+	.import_dm = shca_import_dm,
 	.import_mr = shca_import_mr,
 	.import_pd = shca_import_pd,
 	.modify_cq = shca_modify_cq,
@@ -64,11 +67,14 @@ static const struct verbs_context_ops shca_context_ops = {
 	.query_qp = shca_query_qp,
 	.query_rt_values = shca_query_rt_values,
 	.query_srq = shca_query_srq,
+	.reg_dm_mr = shca_reg_dm_mr,
+	.reg_dmabuf_mr = shca_reg_dmabuf_mr,
 	.reg_mr = shca_reg_mr,
 	.req_notify_cq = shca_req_notify_cq,
 	.resize_cq = shca_resize_cq,
 	.rereg_mr = shca_rereg_mr,
 	.set_ece = shca_set_ece,
+	.unimport_dm = shca_unimport_dm,
 	.unimport_mr = shca_unimport_mr,
 	.unimport_pd = shca_unimport_pd,
 };

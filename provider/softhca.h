@@ -199,6 +199,17 @@ struct shca_srq {
 	const struct shca_srq_status *status;
 };
 
+/**
+ * struct shca_dm - device memory
+ * @map: @map_len: its mapping, @length bytes of which are device memory
+ */
+struct shca_dm {
+	struct verbs_dm vdm;
+	uint8_t *map;
+	size_t map_len;
+	uint64_t length;
+};
+
 static inline struct shca_context *to_shca_context(struct ibv_context *ibctx)
 {
 	return container_of(ibctx, struct shca_context, vctx.context);
@@ -281,6 +292,16 @@ void shca_cq_ex_init(struct shca_cq *cq, uint64_t wc_flags);
 int shca_query_rt_values(struct ibv_context *ibctx,
 			 struct ibv_values_ex *values);
 
+/* dm.c */
+struct ibv_dm *shca_alloc_dm(struct ibv_context *ibctx,
+			     struct ibv_alloc_dm_attr *attr);
+int shca_free_dm(struct ibv_dm *ibdm);
+struct ibv_dm *shca_import_dm(struct ibv_context *ibctx, uint32_t handle);
+void shca_unimport_dm(struct ibv_dm *ibdm);
+struct ibv_mr *shca_reg_dm_mr(struct ibv_pd *pd, struct ibv_dm *ibdm,
+			      uint64_t offset, size_t length,
+			      unsigned int access);
+
 /* pd.c */
 struct ibv_pd *shca_alloc_pd(struct ibv_context *ibctx);
 struct ibv_td *shca_alloc_td(struct ibv_context *ibctx,
@@ -320,6 +341,9 @@ void shca_qp_free(struct shca_qp *qp);
 struct ibv_mr *shca_reg_mr(struct ibv_pd *pd, void *addr, size_t length,
 			   uint64_t iova, int access);
 struct ibv_mr *shca_alloc_null_mr(struct ibv_pd *pd);
+struct ibv_mr *shca_reg_dmabuf_mr(struct ibv_pd *pd, uint64_t offset,
+				  size_t length, uint64_t iova, int fd,
+				  int access);
 int shca_advise_mr(struct ibv_pd *pd, enum ibv_advise_mr_advice advice,
 		   uint32_t flags, struct ibv_sge *sg_list, uint32_t num_sge);
 int shca_rereg_mr(struct verbs_mr *vmr, int flags, struct ibv_pd *pd,

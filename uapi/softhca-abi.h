@@ -423,6 +423,30 @@ struct shca_create_ah_resp {
 #define SHCA_METHOD_PD_QUERY	0x1000
 #define SHCA_ATTR_PD_HANDLE	0x1000
 
+/* ---- device memory ------------------------------------------------------ */
+
+/*
+ * UVERBS_METHOD_DM_ALLOC has an attribute more, and DM_QUERY, a method of
+ * UVERBS_OBJECT_DM, gives the same of device memory that there is already: a struct
+ * shca_dm_resp.
+ */
+#define SHCA_ATTR_ALLOC_DM_RESP	0x1000
+#define SHCA_METHOD_DM_QUERY	0x1000
+#define SHCA_ATTR_QUERY_DM_HANDLE	0x1000
+#define SHCA_ATTR_QUERY_DM_RESP	0x1001
+
+/**
+ * struct shca_dm_resp - where to map device memory
+ * @map_off: @map_len: mmap offset and bytes, whole pages, read-write
+ * @length:	bytes of it that are device memory, from the beginning
+ */
+struct shca_dm_resp {
+	__aligned_u64 comp_mask;
+	__aligned_u64 map_off;
+	__aligned_u64 map_len;
+	__aligned_u64 length;
+};
+
 /* Values of shca_cqe.vendor_err: which check refused (see docs/verbs.md). */
 #define SHCA_VERR_NONE		0
 #define SHCA_VERR_WQE		1	/* malformed request in the ring */
@@ -459,6 +483,7 @@ SHCA_ABI_SIZE(shca_reg_mr_req, 16);
 SHCA_ABI_SIZE(shca_srq_status, 64);
 SHCA_ABI_SIZE(shca_create_srq_req, 16);
 SHCA_ABI_SIZE(shca_create_srq_resp, 32);
+SHCA_ABI_SIZE(shca_dm_resp, 32);
 _Static_assert(__builtin_offsetof(struct shca_cqe, seq) == 60, "ABI");
 _Static_assert(__builtin_offsetof(struct shca_send_wqe, rdma) == 24, "ABI");
 _Static_assert(__builtin_offsetof(struct shca_qp_index, rq_prod) == 64, "ABI");

@@ -277,6 +277,41 @@ static void max_mcast(void)
 	       (int)(millis() - start));
 }
 
+/* Bytes, in whole pages; of a context, and so of several ones. */
+static void *make_dm(void)
+{
+	struct ibv_alloc_dm_attr attr = { .length = 4 };
+
+	return ibv_alloc_dm(nic_a()->ctx, &attr);
+}
+
+static int end_dm(void *dm)
+{
+	return ibv_free_dm(dm);
+}
+
+static void max_dm_size(void)
+{
+	enum { CONTEXTS = 100 };
+	struct ibv_alloc_dm_attr attr = {};
+	struct ibv_device_attr_ex ex;
+	struct ibv_dm *dms[CONTEXTS];
+	int nr = 0;
+
+	REQUIRE_EQ(ibv_query_device_ex(nic_a()->ctx, NULL, &ex), 0);
+	reach(&(struct kind){ make_dm, end_dm, ex.max_dm_size / sysconf(_SC_PAGESIZE), 0 });
+	attr.length = ex.max_dm_size;
+	while (nr < CONTEXTS &&
+	       (dms[nr] = ibv_alloc_dm(nic_open(options.device)->ctx, &attr)))
+		nr++;
+	REQUIRE_EQ(errno, ENOMEM);
+	REQUIRE(nr && nr < CONTEXTS);
+	printf("# %d contexts beside\n", nr);
+	REQUIRE_EQ(ibv_free_dm(dms[--nr]), 0);
+	dms[nr] = ibv_alloc_dm(nic_open(options.device)->ctx, &attr);
+	REQUIRE(dms[nr]);
+}
+
 /* ---- memory ------------------------------------------------------------------------------ */
 
 /*
@@ -305,6 +340,7 @@ static const struct test tests[] = {
 	TEST(max_srq_wr),
 	TEST(max_rd_atom),
 	TEST(max_mcast),
+	TEST(max_dm_size),
 	TEST(max_pd),
 	TEST(max_ah),
 	TEST(max_cq),
