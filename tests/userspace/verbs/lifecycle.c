@@ -16,25 +16,28 @@
  * What the model does not know is when a QP fails: from RTR on it may be in ERR or,
  * an unreliable one, in SQE.
  */
+#define _GNU_SOURCE	/* memfd_create() */
 #include "util.h"
 
 #include <fcntl.h>
+#include <linux/udmabuf.h>
 #include <poll.h>
 #include <pthread.h>
 #include <signal.h>
 #include <stdatomic.h>
+#include <sys/ioctl.h>
 #include <sys/mman.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
-enum kind { PD, CQ, SRQ, MR, AH, QP, KINDS };
+enum kind { PD, CQ, SRQ, DM, MR, AH, QP, KINDS };
 
-static const int slots_of[KINDS] = { 2, 8, 4, 12, 4, 18 };
+static const int slots_of[KINDS] = { 2, 8, 4, 4, 12, 4, 18 };
 static const char *const kind_names[KINDS] = {
-	"PD", "CQ", "SRQ", "MR", "AH", "QP"
+	"PD", "CQ", "SRQ", "DM", "MR", "AH", "QP"
 };
 
-#define SLOTS		48	/* the sum */
+#define SLOTS		52	/* the sum */
 #define MR_LEN		(64 * KIB)
 #define MAX_MSG		(16 * KIB)
 #define QP_WR		16
@@ -61,7 +64,9 @@ static const char *const kind_names[KINDS] = {
  * @state: @type: QP; the state that the model knows
  * @sent: @received: requests posted, ever; @send_done: @recv_done: the last
  *		completed; below @send_mark, @recv_mark: before the last RESET
- * @lkey: @rkey: MR, also after its end: requests with stale keys are wanted
+ * @lkey: @rkey: @base: MR, its keys and its first address, also after its end:
+ *		requests with stale keys are wanted
+ * @mem: @fd:	MR, memory for it, and the same as a dma-buf, or -1
  */
 struct obj {
 	pthread_mutex_t lock;
@@ -76,7 +81,9 @@ struct obj {
 	_Atomic uint32_t sent, received;
 	uint32_t send_done, recv_done, send_mark, recv_mark;
 	_Atomic uint32_t lkey, rkey;
+	_Atomic uint64_t base;
 	uint8_t *mem;
+	int fd;
 };
 
 struct worker {
@@ -238,7 +245,8 @@ static void *make_qp(struct worker *w, struct obj *obj, struct obj *parents[])
 	return ibv_create_qp(parents[0]->p, &attr);
 }
 
-static void op_create(struct worker *w, enum kind kind)
+/* Of a process's memory, of device memory, or of a dma-buf. */
+static void *make_mr(struct worker *w, struct obj *obj, struct obj *parents[])
 {
 	static const int rights[] = {
 		ACCESS_ALL | IBV_ACCESS_REMOTE_ATOMIC,
@@ -246,9 +254,36 @@ static void op_create(struct worker *w, enum kind kind)
 		ACCESS_ALL | IBV_ACCESS_REMOTE_ATOMIC, ACCESS_ALL,
 		IBV_ACCESS_LOCAL_WRITE, 0,
 	};
+	int access = rights[below(w, ARRAY_SIZE(rights))];
+	uint64_t base = (uintptr_t)obj->mem;
+	struct ibv_pd *pd = parents[0]->p;
+	struct ibv_mr *mr;
+
+	if (chance(w, 30))
+		parents[1] = pick(w, DM, true);
+	if (parents[1]) {
+		base = 0;
+		mr = ibv_reg_dm_mr(pd, parents[1]->p, 0, MR_LEN,
+				   access | IBV_ACCESS_ZERO_BASED);
+	} else if (obj->fd >= 0 && chance(w, 50)) {
+		mr = ibv_reg_dmabuf_mr(pd, 0, MR_LEN, base, obj->fd, access);
+	} else {
+		mr = ibv_reg_mr(pd, obj->mem, MR_LEN, access);
+	}
+	if (mr) {
+		obj->base = base;
+		obj->lkey = mr->lkey;
+		obj->rkey = mr->rkey;
+	}
+	return mr;
+}
+
+static void op_create(struct worker *w, enum kind kind)
+{
 	struct ibv_srq_init_attr srq = {
 		.attr = { .max_wr = SRQ_WR, .max_sge = 2 },
 	};
+	struct ibv_alloc_dm_attr dm = { .length = MR_LEN };
 	struct ibv_ah_attr ah = {
 		.is_global = 1, .port_num = 1,
 		.grh = { .dgid = nic->gid, .sgid_index = nic->gid_index,
@@ -260,7 +295,7 @@ static void op_create(struct worker *w, enum kind kind)
 	obj = pick(w, kind, false);
 	if (!obj)
 		return;
-	if (kind != PD && kind != CQ) {
+	if (kind != PD && kind != CQ && kind != DM) {
 		parents[0] = pick(w, PD, true);
 		if (!parents[0])
 			return;
@@ -277,13 +312,11 @@ static void op_create(struct worker *w, enum kind kind)
 		p = ibv_create_srq(parents[0]->p, &srq);
 		obj->received = 0;
 		break;
+	case DM:
+		p = ibv_alloc_dm(nic->ctx, &dm);
+		break;
 	case MR:
-		p = ibv_reg_mr(parents[0]->p, obj->mem, MR_LEN,
-			       rights[below(w, ARRAY_SIZE(rights))]);
-		if (p) {
-			obj->lkey = ((struct ibv_mr *)p)->lkey;
-			obj->rkey = ((struct ibv_mr *)p)->rkey;
-		}
+		p = make_mr(w, obj, parents);
 		break;
 	case AH:
 		p = ibv_create_ah(parents[0]->p, &ah);
@@ -308,6 +341,8 @@ static int destroy(struct obj *obj)
 		return ibv_destroy_cq(obj->p);
 	case SRQ:
 		return ibv_destroy_srq(obj->p);
+	case DM:
+		return ibv_free_dm(obj->p);
 	case MR:
 		return ibv_dereg_mr(obj->p);
 	case AH:
@@ -538,7 +573,7 @@ static struct ibv_sge any_sge(struct worker *w, const struct obj *mr,
 		mr = slot_of(MR, below(w, slots_of[MR]));
 
 	return (struct ibv_sge){
-		.addr = (uintptr_t)mr->mem + below(w, MR_LEN - len),
+		.addr = mr->base + below(w, MR_LEN - len),
 		.length = len, .lkey = mr->lkey,
 	};
 }
@@ -574,6 +609,7 @@ static void post_one_send(struct worker *w, struct obj *qp,
 	wr.send_flags = chance(w, 60) ? IBV_SEND_SIGNALED : 0;
 	if (chance(w, 20) && wr.opcode <= IBV_WR_SEND_WITH_IMM) {
 		wr.send_flags |= IBV_SEND_INLINE;
+		sge.addr = (uintptr_t)mr->mem;
 		sge.length %= 65;
 	}
 	if (qp->type == IBV_QPT_UD) {
@@ -589,10 +625,10 @@ static void post_one_send(struct worker *w, struct obj *qp,
 			((struct ibv_qp *)qp->p)->qp_num : below(w, 1 << 24);
 	} else if (wr.opcode >= IBV_WR_ATOMIC_CMP_AND_SWP) {
 		sge.length = 8;
-		wr.wr.atomic.remote_addr = (uintptr_t)mr->mem + 8 * below(w, 64);
+		wr.wr.atomic.remote_addr = mr->base + 8 * below(w, 64);
 		wr.wr.atomic.rkey = mr->rkey;
 	} else {
-		wr.wr.rdma.remote_addr = (uintptr_t)mr->mem + below(w, 4096);
+		wr.wr.rdma.remote_addr = mr->base + below(w, 4096);
 		wr.wr.rdma.rkey = mr->rkey;
 	}
 	/* Counted before it can complete. */
@@ -780,6 +816,23 @@ static void op_srq(struct worker *w)
 		FAIL("SRQ: %s, %u requests", strerror(err), attr.max_wr);
 }
 
+/* While others may write to it. */
+static void op_dm(struct worker *w)
+{
+	struct obj *dm = pick(w, DM, true);
+	uint64_t off = 4 * below(w, MR_LEN / 4);
+	uint32_t word = 0;
+	int err;
+
+	if (!dm)
+		return;
+	err = ibv_memcpy_to_dm(dm->p, off, &word, sizeof(word));
+	if (!err)
+		err = ibv_memcpy_from_dm(&word, dm->p, off, sizeof(word));
+	if (err)
+		FAIL("memcpy of device memory: %s", strerror(err));
+}
+
 static void one(struct worker *w)
 {
 	uint32_t what = below(w, 100);
@@ -804,15 +857,17 @@ static void one(struct worker *w)
 		op_notify(w);
 	else if (what < 98)
 		op_query(w);
-	else
+	else if (what < 99)
 		op_srq(w);
+	else
+		op_dm(w);
 	unlock_all(w);
 }
 
 /* So that there is something to be used from the beginning. */
 static void populate(struct worker *w)
 {
-	static const int nr[KINDS] = { 1, 2, 1, 8, 2, 8 };
+	static const int nr[KINDS] = { 1, 2, 1, 2, 8, 2, 8 };
 	enum kind kind;
 	int i;
 
@@ -888,6 +943,29 @@ static long setting(const char *name, long otherwise)
 	return value && *value ? atol(value) : otherwise;
 }
 
+/* What regions are made of; a dma-buf, too, where the kernel has udmabuf. */
+static void make_memory(struct obj *obj, bool dmabuf)
+{
+	int dev = dmabuf ? open("/dev/udmabuf", O_RDWR) : -1;
+	int fd = memfd_create("lifecycle", MFD_ALLOW_SEALING);
+	struct udmabuf_create create = { .memfd = fd, .size = MR_LEN };
+
+	REQUIRE(fd >= 0);
+	REQUIRE_EQ(ftruncate(fd, MR_LEN), 0);
+	obj->mem = mmap(NULL, MR_LEN, PROT_READ | PROT_WRITE,
+			dev < 0 ? MAP_PRIVATE : MAP_SHARED, fd, 0);
+	REQUIRE(obj->mem != MAP_FAILED);
+	obj->base = (uintptr_t)obj->mem;
+	obj->fd = -1;
+	if (dev >= 0) {
+		REQUIRE_EQ(fcntl(fd, F_ADD_SEALS, F_SEAL_SHRINK), 0);
+		obj->fd = ioctl(dev, UDMABUF_CREATE, &create);
+		REQUIRE(obj->fd >= 0);
+		close(dev);
+	}
+	close(fd);
+}
+
 enum ending { CLEANS_UP, LEAVES, IS_KILLED, ENDINGS };
 
 static void process(long seed, int number, long threads, long ops)
@@ -907,12 +985,8 @@ static void process(long seed, int number, long threads, long ops)
 			pthread_mutex_init(&objs[slot].lock, NULL);
 			objs[slot].kind = kind;
 			objs[slot].slot = slot;
-			if (kind != MR)
-				continue;
-			objs[slot].mem = mmap(NULL, MR_LEN,
-					      PROT_READ | PROT_WRITE,
-					      MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-			REQUIRE(objs[slot].mem != MAP_FAILED);
+			if (kind == MR)
+				make_memory(&objs[slot], i % 2);
 		}
 	}
 	REQUIRE_EQ(slot, SLOTS);
