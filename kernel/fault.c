@@ -105,7 +105,9 @@ bool shca_park_add(struct shca_park *park, const struct shca_pkt *pkt)
 	p = kmalloc(sizeof(*p), GFP_ATOMIC | __GFP_NOWARN);
 	if (!p)
 		return false;
-	/* As when it changes CPUs (steer.c): nothing of others' is kept. */
+	/* As when it changes CPUs (steer.c): nothing of others' is kept. (What
+	 * RAW_PACKET gets is a clone of the host's, see flow.c.)
+	 */
 	skb_orphan(in->skb);
 	skb_dst_drop(in->skb);
 	nf_reset_ct(in->skb);

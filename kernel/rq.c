@@ -214,8 +214,7 @@ static void shca_rq_take(struct shca_qp *qp, const struct shca_pkt *pkt,
 	} else if (!shca_rq_must_wait(qp, pkt)) {
 		return;
 	}
-	/* A frame for RAW_PACKET is the host's as well, and goes on. */
-	if (qp->type == IB_QPT_RAW_PACKET || !shca_park_add(&rq->park, pkt))
+	if (!shca_park_add(&rq->park, pkt))
 		shca_count(qp, RX_BACKLOG);
 }
 

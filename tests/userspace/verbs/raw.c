@@ -562,6 +562,49 @@ static void without_privilege(void)
 	REQUIRE_ERRNO(ibv_create_qp(b.nic->pd, &init), EPERM);
 }
 
+/* ---- memory ------------------------------------------------------------------------ */
+
+/* Nothing of which has been looked up yet. */
+static void on_demand(struct side *side)
+{
+	REQUIRE_EQ(ibv_dereg_mr(side->mem.mr), 0);
+	side->mem.mr = ibv_reg_mr(side->nic->pd, side->mem.p, side->mem.len,
+				  IBV_ACCESS_LOCAL_WRITE | IBV_ACCESS_ON_DEMAND);
+	REQUIRE(side->mem.mr);
+}
+
+/* A frame waits for its memory, at both ends, and so do those behind it. */
+static void memory_on_demand(void)
+{
+	enum { NR = DEPTH / 2 };
+	struct side a = side_make(nic_a()), b = side_make(nic_b());
+	struct ibv_device_attr_ex attr;
+	struct ibv_send_wr wr, *bad;
+	struct ibv_sge sge;
+	int round, i;
+
+	REQUIRE_EQ(ibv_query_device_ex(nic_a()->ctx, NULL, &attr), 0);
+	if (!(attr.odp_caps.general_caps & IBV_ODP_SUPPORT))
+		test_skip("the device has no memory on demand");
+	add(&b, rule_to_mac(0, mac_to));
+	for (round = 0; round < 3; round++) {
+		on_demand(&a);
+		on_demand(&b);
+		for (i = 0; i < NR; i++)
+			receive(&b, SLOT);
+		sge = sge_of(&a.mem, 0, FRAME);
+		wr = wr_send(7, &sge, 1);
+		make4(a.mem.p);
+		a.mem.p[FRAME - 1] = round;
+		for (i = 0; i < NR; i++)
+			REQUIRE_EQ(ibv_post_send(a.qp, &wr, &bad), 0);
+		for (i = 0; i < NR; i++)
+			wait_ok(a.scq, 7, IBV_WC_SEND);
+		for (i = 0; i < NR; i++)
+			check_frame(&b, a.mem.p, FRAME);
+	}
+}
+
 /* ---- rate -------------------------------------------------------------------------- */
 
 static int time_of_frames(struct side *a, int nr)
@@ -620,6 +663,7 @@ static const struct test tests[] = {
 	TEST(only_send_is_posted),
 	TEST(rules_that_are_refused),
 	TEST(without_privilege),
+	TEST(memory_on_demand),
 	TEST(rate_is_limited),
 	{}
 };
