@@ -92,7 +92,7 @@ static int shca_query_device(struct ib_device *ibdev,
 				 IB_DEVICE_MEM_WINDOW |
 				 IB_DEVICE_MEM_WINDOW_TYPE_2B |
 				 IB_DEVICE_MEM_MGT_EXTENSIONS;
-	attr->kernel_cap_flags = IBK_ALLOW_USER_UNREG | IBK_ON_DEMAND_PAGING;
+	attr->kernel_cap_flags = IBK_ALLOW_USER_UNREG | SHCA_ODP_CAP;
 	shca_odp_caps(&attr->odp_caps);
 	attr->max_send_sge = SHCA_LIM_SGE;
 	attr->max_recv_sge = SHCA_LIM_SGE;

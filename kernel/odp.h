@@ -3,6 +3,7 @@
 #ifndef SHCA_ODP_H
 #define SHCA_ODP_H
 
+#include <linux/errno.h>
 #include <rdma/ib_verbs.h>
 
 #include "core/mem.h"
@@ -24,6 +25,11 @@ struct shca_odp_want {
 	u64 len;
 	u64 span;
 };
+
+#ifdef CONFIG_HMM_MIRROR
+
+/** SHCA_ODP_CAP - enum ib_kernel_cap_flags of the device */
+#define SHCA_ODP_CAP	IBK_ON_DEMAND_PAGING
 
 /**
  * shca_odp_init() - @mr is to reach the current process's memory from @addr on
@@ -70,5 +76,60 @@ void shca_odp_caps(struct ib_odp_caps *caps);
 int shca_advise_mr(struct ib_pd *ibpd, enum ib_uverbs_advise_mr_advice advice,
 		   u32 flags, struct ib_sge *sg_list, u32 num_sge,
 		   struct uverbs_attr_bundle *attrs);
+
+#else
+
+/*
+ * A kernel that cannot look at a process's memory in this way: the device does not
+ * claim it, so the core refuses such regions, and there are none.
+ */
+#define SHCA_ODP_CAP	0
+#define shca_advise_mr	NULL
+
+static inline int shca_odp_init(struct shca_mr *mr, u64 addr, u64 length,
+				bool writable)
+{
+	return -EOPNOTSUPP;
+}
+
+static inline void shca_odp_destroy(struct shca_mr *mr)
+{
+}
+
+static inline bool shca_odp_present(const struct shca_mr *mr, u64 va, u64 len,
+				    bool write)
+{
+	return false;
+}
+
+static inline void *shca_odp_next(const struct shca_mr *mr, u64 va, u32 *len)
+{
+	return NULL;
+}
+
+static inline enum shca_mem_status
+shca_odp_fetch(const struct shca_odp_want *want)
+{
+	return SHCA_MEM_KEY;
+}
+
+static inline int shca_odp_module_init(void)
+{
+	return 0;
+}
+
+static inline void shca_odp_module_exit(void)
+{
+}
+
+static inline void shca_odp_queue(struct work_struct *work)
+{
+}
+
+static inline void shca_odp_caps(struct ib_odp_caps *caps)
+{
+}
+
+#endif
 
 #endif
