@@ -85,6 +85,28 @@ data_is_right() {
 }
 at_exit rm -f $disk /tmp/nvme-data /tmp/nvme-back
 
+# A file system: what was written is there after it has been mounted anew.
+filesystem() {
+	local device where=/tmp/nvme-mount status=0
+	device=/dev/$(block)
+	mkdir -p $where
+	mke2fs -q -F -t ext4 "$device" && mount "$device" $where || return
+	head -c 2M /dev/urandom >/tmp/nvme-data
+	cp /tmp/nvme-data $where/file && umount $where && e2fsck -f -n "$device" &&
+		mount "$device" $where && cmp /tmp/nvme-data $where/file || status=1
+	umount $where
+	return $status
+}
+
+# Random writes in flight together, each block read back and its checksum compared.
+fio_verifies() {
+	command -v fio >/dev/null || { echo "no fio"; return 77; }
+	fio --name=verify --filename="/dev/$(block)" --rw=randwrite --bsrange=4k-64k --size=${size_mib}m \
+		--ioengine=libaio --iodepth=8 --direct=1 --verify=crc32c --do_verify=1 --verify_fatal=1 \
+		--randrepeat=0 --output-format=terse --terse-version=3 | cut -d ';' -f 1-6
+	return "${PIPESTATUS[0]}"
+}
+
 counter() { cat "/sys/class/infiniband/shca_a/ports/1/hw_counters/$1"; }
 was_direct() {
 	local before=${direct:-0}
@@ -119,6 +141,10 @@ for use_srq in 0 1; do
 	run softhca dev set shca_a path wire
 	check "$name.connect_wire" connect
 	check "$name.data_wire" data_is_right
+	if [ "$use_srq" = 0 ]; then
+		check ext4 filesystem
+		check fio_verify fio_verifies
+	fi
 	[ "$use_srq" = 1 ] || { check "$name.disconnect_wire" disconnect; end_serve; }
 done
 

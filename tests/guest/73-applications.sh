@@ -1,0 +1,107 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
+# timeout: 240
+#
+# Smaller applications of the distribution: libfabric's ping-pong by each kind of
+# endpoint, every byte compared; fio's engine for RDMA by each of its verbs; ibstat,
+# ibstatus. Then the device goes meanwhile. About 45 s.
+. "$(dirname "$0")/lib.sh"
+
+for program in fi_pingpong fio ibstat ibstatus; do
+	command -v $program >/dev/null || skip "no $program"
+done
+make_pair 1500
+more=${SHCA_SOAK-}
+
+# ---- tools
+
+shows() { "$@" | tee /tmp/shown | head -n 8; grep -qi 'ACTIVE' /tmp/shown && grep -qi 'LinkUp' /tmp/shown; }
+check ibstat shows ibstat shca_a
+check ibstatus shows ibstatus shca_a
+
+# ends SECONDS PID : it ends within that time, killed if it does not (programs that
+# wait for a completion do not heed SIGTERM)
+ends() {
+	local seconds=$1 pid=$2
+	wait_for "$seconds" gone "$pid" || { kill -KILL "$pid"; return 1; }
+}
+gone() { ! kill -0 "$1"; }
+
+# ---- libfabric
+
+# Both by the control connection's port, which is TCP's. A datagram's domain has a
+# name of its own.
+fabric_server() { ip netns exec "$ns_b" fi_pingpong -p verbs -d "shca_b$domain" -c "$@" >/tmp/fabric.server 2>&1 & }
+fabric_client() { ip netns exec "$ns_a" fi_pingpong -p verbs -d "shca_a$domain" -c "$@" $ip4_b >/tmp/fabric.client 2>&1 & }
+pingpong() { # ENDPOINT SIZE ITERATIONS
+	local domain='' server client status=0
+	[ "$1" != dgram ] || domain=-dgram
+	fabric_server -e "$1" -S "$2" -I "$3"
+	server=$!
+	wait_for 20 listening $ns_b 47592
+	fabric_client -e "$1" -S "$2" -I "$3"
+	client=$!
+	{ ends 60 $client && wait $client; } || status=1
+	{ ends 10 $server && wait $server; } || status=1
+	cat /tmp/fabric.client
+	[ $status = 0 ] || cat /tmp/fabric.server
+	grep -q "=$3 " /tmp/fabric.client || status=1
+	return $status
+}
+# (else each start looks for the devices of all other providers, and for GPUs)
+export FI_PROVIDER=verbs,ofi_rxm FI_HMEM=system
+for size in ${more:+64} 1024; do check "fabric.dgram.$size" pingpong dgram "$size" 20; done
+for endpoint in msg rdm; do
+	for size in ${more:+64 4096} 65536 ${more:+1048576}; do
+		check "fabric.$endpoint.$size" pingpong $endpoint "$size" 20
+	done
+done
+
+# ---- fio
+
+# Who reads is the server, whatever the verb. fio asks for no RNR retry and waits for
+# ever after an error: the server's depth must be that of all blocks.
+fio_server() { # SIZE DEPTH
+	ip netns exec $ns_b fio --name=server --ioengine=rdma --port=8888 --rw=read --bs=64k --size="$1" --iodepth="$2" \
+		>/tmp/fio.server 2>&1 &
+}
+fio_client() { # VERB SIZE
+	ip netns exec $ns_a fio --name=client --ioengine=rdma --hostname=$ip4_b --port=8888 --verb="$1" \
+		--rw=write --bs=64k --size="$2" --iodepth=4 >/tmp/fio.client 2>&1 &
+}
+listens() { rdma resource show cm_id | grep -q 'state LISTEN.*comm fio'; }
+fio_moves() {
+	local server client status=0
+	fio_server 2m 32
+	server=$!
+	wait_for 20 listens || status=1
+	fio_client "$1" 2m
+	client=$!
+	{ ends 40 $client && wait $client; } || status=1
+	{ ends 10 $server && wait $server; } || status=1
+	grep -h 'bw=\|err\|fio:' /tmp/fio.client /tmp/fio.server
+	# all of it, in a line of the client's
+	grep -q 'io=2048KiB\|io=2.00MiB' /tmp/fio.client || status=1
+	return $status
+}
+for verb in ${more:+write} read send; do check "fio.$verb" fio_moves "$verb"; done
+
+# ---- the device goes
+
+# Who waits for a completion ends, and not well. (fio's server only receives: nobody
+# tells it. fi_pingpong is no program for this: libfabric takes any error of
+# ibv_post_send() for a queue that is full, and tries again for ever.)
+packets() { cat /sys/class/infiniband/shca_a/ports/1/counters/port_xmit_packets; }
+moving() { [ "$(packets)" -gt $((before + 200)) ]; }
+ends_badly() { ends 20 "$1" && ! wait "$1"; }
+
+before=$(packets)
+fio_server 8g 4
+at_exit kill -KILL $!
+run wait_for 20 listens
+fio_client write 8g
+client=$!
+run wait_for 20 moving
+check fio.link_delete timeout $((20 * slow)) rdma link delete shca_a
+check fio.ends ends_badly "$client"
+grep 'fio:' /tmp/fio.client

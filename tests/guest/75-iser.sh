@@ -1,0 +1,102 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
+# timeout: 240
+#
+# iSER, target and initiator in this kernel: a disk is written and read back,
+# compared on both sides, holds an ext4; then the device goes. About 40 s.
+. "$(dirname "$0")/lib.sh"
+
+address=10.78.0.1 disk=/tmp/iser-disk size_mib=32
+iqn=iqn.2026-01.test.softhca:disk
+target=/sys/kernel/config/target
+command -v iscsiadm >/dev/null || skip "no open-iscsi"
+# (sd_mod: nobody loads it when the disk appears)
+for module in target_core_mod target_core_file iscsi_target_mod ib_isert ib_iser sd_mod; do
+	modprobe $module || skip "this kernel has no $module"
+done
+mountpoint -q /sys/kernel/config || run mount -t configfs none /sys/kernel/config
+
+# Both ends live in the initial namespace.
+run ip link add veth_a type veth peer name veth_b
+at_exit ip link del veth_a
+run ip addr add $address/24 dev veth_a
+run ip link set lo up
+run ip link set veth_a up
+run ip link set veth_b up
+add_device shca_a veth_a
+run wait_for 10 gid_index shca_a $address
+
+set_to() { echo "+ $2 > $1"; echo "$2" >"$1" || fail "$1 refuses $2"; }
+truncate -s ${size_mib}M $disk
+at_exit rm -f $disk
+store=$target/core/fileio_0/disk tpg=$target/iscsi/$iqn/tpgt_1
+run mkdir -p $store
+at_exit rmdir $store $target/core/fileio_0
+set_to $store/control "fd_dev_name=$disk,fd_dev_size=$((size_mib << 20))"
+set_to $store/enable 1
+run mkdir -p $tpg/lun/lun_0
+at_exit rmdir $tpg/lun/lun_0 $tpg $target/iscsi/$iqn
+run ln -s $store $tpg/lun/lun_0/disk
+at_exit rm -f $tpg/lun/lun_0/disk
+run mkdir "$tpg/np/$address:3260"
+at_exit rmdir "$tpg/np/$address:3260"
+set_to "$tpg/np/$address:3260/iser" 1
+set_to $tpg/attrib/authentication 0
+set_to $tpg/attrib/generate_node_acls 1
+set_to $tpg/attrib/demo_mode_write_protect 0
+set_to $tpg/enable 1
+
+mkdir -p /etc/iscsi /run/lock/iscsi
+echo "InitiatorName=iqn.2026-01.test.softhca:initiator" >/etc/iscsi/initiatorname.iscsi
+# (in a session of its own: at its end it ends its process group)
+setsid iscsid -f >/tmp/iscsid.log 2>&1 &
+at_exit kill $!
+listens() { ss -xl | grep -q ISCSIADM; }
+run wait_for 10 listens
+
+node() { iscsiadm -m node -T $iqn -p $address "$@"; }
+log_in() {
+	iscsiadm -m node -o new -T $iqn -p $address -I iser &&
+		node -o update -n node.session.timeo.replacement_timeout -v 5 &&
+		node --login && wait_for 20 has_disk
+}
+block() { find /sys/class/iscsi_session/session*/device/target*/*:0/block -mindepth 1 -maxdepth 1 -printf '/dev/%f\n' 2>/dev/null | head -n 1; }
+has_disk() { [ -b "$(block)" ]; }
+at_exit node --logout
+check log_in log_in
+
+data_is_right() {
+	local device bs
+	device=$(block)
+	head -c 4M /dev/urandom >/tmp/iser-data
+	for bs in 4k 512k; do
+		dd if=/dev/zero of="$device" bs=1M count=4 oflag=direct status=none &&
+			dd if=/tmp/iser-data of="$device" bs=$bs oflag=direct status=none &&
+			dd if="$device" of=/tmp/iser-back bs=$bs count=$((4096 / ${bs%k})) iflag=direct status=none &&
+			cmp /tmp/iser-data /tmp/iser-back && cmp -n $((4 << 20)) /tmp/iser-data $disk || return 1
+	done
+}
+at_exit rm -f /tmp/iser-data /tmp/iser-back
+check data data_is_right
+
+filesystem() {
+	local device status=0
+	device=$(block)
+	mkdir -p /tmp/iser-mount
+	mke2fs -q -t ext4 "$device" && mount "$device" /tmp/iser-mount || return
+	cp /tmp/iser-data /tmp/iser-mount/file && umount /tmp/iser-mount &&
+		e2fsck -f -n "$device" && mount "$device" /tmp/iser-mount &&
+		cmp /tmp/iser-data /tmp/iser-mount/file || status=1
+	umount /tmp/iser-mount
+	return $status
+}
+check ext4 filesystem
+
+# ---- the device goes while both use it
+
+link_delete() { timeout $((20 * slow)) rdma link delete shca_a; }
+check link_delete_in_use link_delete
+ends() { ! timeout $((60 * slow)) dd if="$(block)" of=/dev/null bs=4k count=1 iflag=direct status=none; }
+check access_ends_with_an_error ends
+log_out() { timeout $((30 * slow)) iscsiadm -m node -T $iqn -p $address --logout; }
+check log_out log_out
