@@ -14,6 +14,9 @@
  * SRQ locks.  No path takes an sq.lock while it holds an rq.lock, so any number
  * of QPs may do this to each other, and one to itself.
  *
+ * A small message between two QPs at rest takes a short cut (core/short.h), which
+ * skips the packets too.  Whatever is unusual about it is left to them.
+ *
  * Changing between direct path and wire: a request must not overtake packets
  * that are on their way, so the direct path begins when nothing is outstanding,
  * or at the oldest packet when sending went back there; what is on its way then
@@ -24,9 +27,11 @@
 #include <linux/ktime.h>
 
 #include "core/psn.h"
+#include "core/short.h"
 #include "counters.h"
 #include "dev.h"
 #include "mem.h"
+#include "mr.h"
 #include "net.h"
 #include "sq.h"
 #include "trace.h"
@@ -206,6 +211,183 @@ static noinline_for_stack bool shca_direct_answers(struct shca_direct *d)
 	return answered;
 }
 
+/* ---- the short cut ---------------------------------------------------------- */
+
+/**
+ * struct shca_shorts - small messages of one hold of both locks
+ * @near:	a region of ours that one of them has reached, see shca_mr_get_kept()
+ * @far:	the same of the peer's
+ * @nr:		messages
+ * @out:	bytes that went to the peer
+ * @back:	bytes that came from it (READ)
+ */
+struct shca_shorts {
+	struct shca_mr *near;
+	struct shca_mr *far;
+	unsigned int nr;
+	u32 out;
+	u32 back;
+};
+
+/* From @from, or if that is NULL from @buf, to @to; both have been checked. */
+static void shca_short_copy(const struct shca_mr *to, u64 to_va,
+			    const struct shca_mr *from, u64 from_va,
+			    const u8 *buf, u32 len)
+{
+	const u8 *p = buf;
+	u32 run;
+	u8 *q;
+
+	if (unlikely(to->type == SHCA_MR_NULL))
+		return;
+	for (; len; len -= run, to_va += run, from_va += run, p += run) {
+		run = len;
+		if (from)
+			p = shca_mr_next(from, from_va, &run);
+		q = shca_mr_next(to, to_va, &run);
+		memcpy(q, p, run);
+	}
+}
+
+/* The far end's memory: where @wr says, or where its receive request does. */
+static enum shca_mem_status shca_short_far(struct shca_direct *d,
+					   const struct shca_send_wr *wr,
+					   struct shca_shorts *s, u64 *va,
+					   struct shca_mr **mr)
+{
+	const struct shca_recv_wr *recv = &d->peer->rq.resp.wr;
+	struct shca_accessor who = d->peer->who;
+	u32 access = IB_ACCESS_LOCAL_WRITE;
+	u32 key = recv->sge[0].lkey;
+
+	switch (wr->opcode) {
+	case SHCA_WR_RDMA_WRITE:
+	case SHCA_WR_RDMA_WRITE_WITH_IMM:
+		access = IB_ACCESS_REMOTE_WRITE;
+		key = wr->rkey;
+		*va = wr->remote_addr;
+		break;
+	case SHCA_WR_RDMA_READ:
+		access = IB_ACCESS_REMOTE_READ;
+		key = wr->rkey;
+		*va = wr->remote_addr;
+		break;
+	default:
+		if (recv->num_sge != 1 || recv->sge[0].length < wr->length)
+			return SHCA_MEM_RANGE;
+		who.pd = shca_rq_pd(d->peer);
+		*va = recv->sge[0].addr;
+		break;
+	}
+	return shca_mr_get_kept(&s->far, &who, key, access, *va, wr->length, mr);
+}
+
+/* Return: false: nothing has happened. */
+static bool shca_short_move(struct shca_direct *d,
+			    const struct shca_send_wr *wr,
+			    struct shca_shorts *s)
+{
+	bool is_read = wr->opcode == SHCA_WR_RDMA_READ;
+	const struct shca_sge *sge = wr->sge;
+	struct shca_mr *near = NULL, *far;
+	u64 far_va;
+
+	if (!wr->inline_data) {
+		if (wr->num_sge != 1 ||
+		    shca_mr_get_kept(&s->near, &d->qp->who, sge->lkey,
+				     is_read ? IB_ACCESS_LOCAL_WRITE :
+					       SHCA_MR_LOCAL_READ,
+				     sge->addr, wr->length,
+				     &near) != SHCA_MEM_OK)
+			return false;
+	}
+	/* After that: a receive request is not taken for what cannot be sent. */
+	if ((shca_short_takes_recv(wr) && !shca_short_recv(&d->peer->rq.resp)) ||
+	    shca_short_far(d, wr, s, &far_va, &far) != SHCA_MEM_OK) {
+		if (near)
+			shca_mr_put_kept(&s->near, near);
+		return false;
+	}
+	if (is_read)
+		shca_short_copy(near, sge->addr, far, far_va, NULL, wr->length);
+	else
+		shca_short_copy(far, far_va, near, sge->addr, wr->inline_data,
+				wr->length);
+	shca_mr_put_kept(&s->far, far);
+	if (near)
+		shca_mr_put_kept(&s->near, near);
+	return true;
+}
+
+static bool shca_short_one(struct shca_direct *d, const struct shca_send_wr *wr,
+			   struct shca_shorts *s)
+{
+	struct shca_qp *peer = d->peer;
+	struct shca_wc wc;
+
+	if (!wr->length) {
+		if (shca_short_takes_recv(wr) &&
+		    !shca_short_recv(&peer->rq.resp))
+			return false;
+	} else if (!shca_short_move(d, wr, s)) {
+		return false;
+	}
+	s->nr++;
+	if (wr->opcode == SHCA_WR_RDMA_READ)
+		s->back += wr->length;
+	else
+		s->out += wr->length;
+	shca_short_resp_done(&peer->rq.resp, wr, &wc);
+	/* Where the CQ overflows the answer is lost, so packets find out. */
+	if (shca_short_takes_recv(wr) && !shca_rq_complete(peer, &wc))
+		return false;
+	shca_short_req_done(&d->qp->sq.req, wr);
+	return true;
+}
+
+/* A request packet and an answer for each. */
+static void shca_short_count(const struct shca_qp *qp, unsigned int nr,
+			     u32 out, u32 in)
+{
+	shca_count_n(qp, TX_PKTS, nr);
+	shca_count_n(qp, TX_BYTES, out);
+	shca_count_n(qp, TX_DIRECT, nr);
+	shca_count_n(qp, RX_PKTS, nr);
+	shca_count_n(qp, RX_BYTES, in);
+}
+
+/* Those who trace, or count by opcode, want to see packets. */
+static bool shca_short_watched(void)
+{
+	return trace_shca_tx_enabled() || trace_shca_rx_enabled() ||
+	       trace_shca_rx_verdict_enabled() ||
+	       static_branch_unlikely(&shca_optional_counters);
+}
+
+/* Return: whether all has been sent, and nothing is owed. */
+static noinline_for_stack bool shca_direct_short(struct shca_direct *d)
+{
+	struct shca_resp *resp = &d->peer->rq.resp;
+	struct shca_req *req = &d->qp->sq.req;
+	const struct shca_send_wr *wr;
+	struct shca_shorts s = {};
+
+	if (!shca_short_ready(req, resp) || shca_short_watched())
+		return false;
+	while (d->budget > 0 && (wr = shca_short_next(req, resp))) {
+		if (!shca_short_one(d, wr, &s))
+			break;
+		d->budget -= 2;
+	}
+	shca_mem_forget(&s.near);
+	shca_mem_forget(&s.far);
+	if (s.nr) {
+		shca_short_count(d->qp, s.nr, s.out, s.back);
+		shca_short_count(d->peer, s.nr, s.back, s.out);
+	}
+	return req->nxt == req->prod && req->una == req->nxt;
+}
+
 bool shca_direct_transmit(struct shca_qp *qp, struct shca_qp *peer,
 			  struct shca_rq_news *news)
 {
@@ -215,7 +397,6 @@ bool shca_direct_transmit(struct shca_qp *qp, struct shca_qp *peer,
 	lockdep_assert_held(&qp->sq.lock);
 	d.qp = qp;
 	d.peer = peer;
-	d.now = ktime_get_ns();
 	d.budget = SHCA_DIRECT_BUDGET;
 	d.wait = false;
 	d.owed = false;
@@ -223,6 +404,9 @@ bool shca_direct_transmit(struct shca_qp *qp, struct shca_qp *peer,
 	d.news = news;
 	spin_lock(&peer->rq.lock);
 	d.lost = peer->dead || !shca_direct_fits(qp, peer);
+	if (likely(!d.lost) && shca_direct_short(&d))
+		goto settle;
+	d.now = ktime_get_ns();
 	qp->sq.req.reach = reach;
 	peer->rq.resp.reach = reach;
 	/* An answer may let the next requests go. */
@@ -231,6 +415,7 @@ bool shca_direct_transmit(struct shca_qp *qp, struct shca_qp *peer,
 	while (shca_direct_answers(&d));
 	qp->sq.req.reach = 1;
 	peer->rq.resp.reach = 1;
+settle:
 	shca_rq_settle(peer, news);
 	spin_unlock(&peer->rq.lock);
 	qp->sq.direct_more = d.budget <= 0 || d.owed;

@@ -127,14 +127,6 @@ static struct ib_pd *shca_remote_pd(const struct shca_qp *qp)
 	return qp->rq.xrc ? qp->rq.xrc->pd : qp->pd;
 }
 
-/* That of receive requests: an SRQ may be of another than the QP. */
-static struct ib_pd *shca_recv_pd(const struct shca_qp *qp)
-{
-	if (qp->rq.xrc)
-		return qp->rq.xrc->pd;
-	return qp->rq.srq ? qp->rq.srq->ibsrq.pd : qp->pd;
-}
-
 /* @qp, where the keys are of @pd. */
 static struct shca_accessor shca_as(const struct shca_qp *qp, struct ib_pd *pd)
 {
@@ -354,7 +346,7 @@ static enum shca_mem_status shca_local_scatter(void *ctx,
 	struct shca_door *door = ctx;
 	struct shca_qp *qp = door->qp;
 
-	return shca_scatter(door, answer ? qp->pd : shca_recv_pd(qp), sge, nr,
+	return shca_scatter(door, answer ? qp->pd : shca_rq_pd(qp), sge, nr,
 			    off, pkt->paylen, &src);
 }
 
@@ -380,7 +372,7 @@ static enum shca_mem_status shca_grh_store(void *ctx,
 
 	door->qp->link->grh(rx->skb, pkt->data_off - hdr_len,
 		      hdr_len + pkt->paylen + pkt->pad + SHCA_ICRC_BYTES, grh);
-	return shca_scatter(door, shca_recv_pd(door->qp), sge, nr, 0,
+	return shca_scatter(door, shca_rq_pd(door->qp), sge, nr, 0,
 			    sizeof(grh), &src);
 }
 

@@ -38,6 +38,13 @@ enum shca_recv_status shca_rq_fetch(void *ctx, struct shca_recv_wr *wr)
 	return shca_recv_ring_fetch(qp->dev, &qp->rq.ring, wr);
 }
 
+struct ib_pd *shca_rq_pd(const struct shca_qp *qp)
+{
+	if (qp->rq.xrc)
+		return qp->rq.xrc->pd;
+	return qp->rq.srq ? qp->rq.srq->ibsrq.pd : qp->pd;
+}
+
 /* ---- responses ----------------------------------------------------------- */
 
 /*
@@ -58,8 +65,7 @@ static bool shca_rq_post_xrc(struct shca_qp *qp, const struct shca_wc *wc)
 	return ok;
 }
 
-/* Return: false when the CQ overflowed. */
-static bool shca_rq_complete(struct shca_qp *qp, const struct shca_wc *wc)
+bool shca_rq_complete(struct shca_qp *qp, const struct shca_wc *wc)
 {
 	bool ok = qp->type == IB_QPT_XRC_TGT ?
 		  shca_rq_post_xrc(qp, wc) :

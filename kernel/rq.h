@@ -43,8 +43,19 @@ void shca_rq_refused(struct shca_qp *qp, const struct shca_pkt *pkt,
 void shca_rq_settle(struct shca_qp *qp, struct shca_rq_news *news);
 void shca_rq_report(struct shca_qp *qp, const struct shca_rq_news *news);
 
+/**
+ * shca_rq_complete() - a receive completion
+ *
+ * Context: softirq or bottom halves off; rq.lock held.
+ * Return: false: the CQ overflowed, and so the responder has failed.
+ */
+bool shca_rq_complete(struct shca_qp *qp, const struct shca_wc *wc);
+
 /** shca_rq_fetch() - the next receive request; struct shca_mem_ops.recv_get */
 enum shca_recv_status shca_rq_fetch(void *ctx, struct shca_recv_wr *wr);
+
+/** shca_rq_pd() - that of receive requests: an SRQ may be of another than the QP */
+struct ib_pd *shca_rq_pd(const struct shca_qp *qp);
 
 /** shca_rq_init() - locks, timer and continuation; before the QP is found */
 void shca_rq_init(struct shca_qp *qp);

@@ -345,19 +345,22 @@ static bool shca_sq_send(struct shca_qp *qp, struct shca_sq_news *news)
 static bool shca_sq_step(struct shca_qp *qp, struct shca_sq_news *news)
 {
 	struct shca_sq *sq = &qp->sq;
-	int taken, retired, passes = 0;
+	int retired, passes = 0;
 	bool more;
 
 	lockdep_assert_held(&sq->lock);
+	/*
+	 * Again where what has retired made room for what is in the ring, or was
+	 * waited for by what is not sent yet.  What is posted from now on has a
+	 * bell of its own.
+	 */
 	do {
-		taken = shca_sq_fetch(qp);
-		if (taken < 0) {
+		if (shca_sq_fetch(qp) < 0)
 			shca_sq_fatal(qp);
-			taken = 0;
-		}
 		more = shca_sq_send(qp, news) || ++passes == SHCA_SQ_PASSES;
 		retired = shca_sq_complete(qp);
-	} while (!more && (taken || retired));
+	} while (!more && retired && (sq->fetched != sq->seen ||
+				      sq->req.nxt != sq->req.prod));
 	shca_sq_arm(qp);
 	return more;
 }

@@ -395,6 +395,8 @@ struct shca_resp_stats {
  * @msn:	messages completed
  * @op:		opcode class of the message in progress, 0: none
  * @wr: @wr_valid: receive request of the message in progress
+ * @wr_ahead:	what became of a receive request taken ahead of its message
+ *		(short.h), unless that is SHCA_RECV_OK: then it is @wr
  * @off:	bytes of the message that have arrived
  * @va: @rkey: @left: WRITE in progress
  * @nak_sent:	a sequence NAK stands until @epsn arrives (IBTA 9.7.5.1.2)
@@ -427,6 +429,7 @@ struct shca_resp {
 	u32 reach;
 	u32 xrc_srqn;
 	u32 drop_psn;
+	enum shca_recv_status wr_ahead;
 	bool wr_valid;
 	bool nak_sent;
 	bool rnr_sent;

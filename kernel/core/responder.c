@@ -289,13 +289,23 @@ static void resp_accept(struct shca_resp *resp, const struct shca_pkt *pkt,
 		resp_owe_ack(resp, last_psn);
 }
 
+static enum shca_recv_status resp_recv_get(struct shca_resp *resp)
+{
+	enum shca_recv_status status = resp->wr_ahead;
+
+	if (likely(status == SHCA_RECV_OK))
+		return resp->mem->recv_get(resp->mem_ctx, &resp->wr);
+	resp->wr_ahead = SHCA_RECV_OK;
+	return status;
+}
+
 /* A receive request for this message; @verdict is set when there is none. */
 static bool resp_take_wr(struct shca_resp *resp, const struct shca_pkt *pkt,
 			 struct shca_resp_out *out, enum shca_rx *verdict)
 {
 	if (resp->wr_valid)
 		return true;
-	switch (resp->mem->recv_get(resp->mem_ctx, &resp->wr)) {
+	switch (resp_recv_get(resp)) {
 	case SHCA_RECV_OK:
 		resp->wr_valid = true;
 		return true;
@@ -807,9 +817,11 @@ void shca_resp_not_yet(struct shca_resp *resp)
 
 bool shca_resp_flush(struct shca_resp *resp, struct shca_wc *wc)
 {
-	if (resp->state != SHCA_SIDE_ERR || !resp->wr_valid)
+	if (resp->state != SHCA_SIDE_ERR ||
+	    (!resp->wr_valid && resp->wr_ahead != SHCA_RECV_BAD))
 		return false;
 	resp->wr_valid = false;
+	resp->wr_ahead = SHCA_RECV_OK;
 	memset(wc, 0, sizeof(*wc));
 	wc->is_recv = true;
 	wc->wr_id = resp->wr.wr_id;

@@ -13,6 +13,7 @@
 #include "../../kernel/core/completer.c"
 #include "../../kernel/core/responder.c"
 #include "../../kernel/core/answers.c"
+#include "../../kernel/core/short.c"
 #include "../../kernel/core/unreliable.c"
 
 MODULE_DESCRIPTION("KUnit suites of the softhca protocol core");

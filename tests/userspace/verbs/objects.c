@@ -659,6 +659,69 @@ static void srq_changes_size(void)
 	REQUIRE_EQ(ibv_destroy_srq(srq), 0);
 }
 
+/* Keys of receive requests are of the SRQ's domain (IBTA 10.2.9). */
+static void srq_of_another_domain(void)
+{
+	struct ibv_srq_init_attr init = { .attr = { .max_wr = 8, .max_sge = 1 } };
+	struct ibv_qp_init_attr attr = {
+		.qp_type = IBV_QPT_RC,
+		.cap = { .max_send_wr = 8, .max_send_sge = 1 },
+	};
+	struct ibv_recv_wr recv, *bad;
+	struct end from, to;
+	struct ibv_send_wr wr;
+	struct buf src, dst, other;
+	struct ibv_srq *srq;
+	struct ibv_sge sge;
+	struct ibv_pd *pd;
+	int i;
+
+	pd = ibv_alloc_pd(nic_b()->ctx);
+	REQUIRE(pd);
+	srq = ibv_create_srq(pd, &init);
+	REQUIRE(srq);
+	from = end_make(nic_a(), &config_default);
+	to = end_make(nic_b(), &config_default);
+	REQUIRE_EQ(ibv_destroy_qp(to.qp), 0);
+	attr.send_cq = to.scq;
+	attr.recv_cq = to.rcq;
+	attr.srq = srq;
+	to.qp = ibv_create_qp(nic_b()->pd, &attr);
+	REQUIRE(to.qp);
+	pair_connect(&from, &to);
+	src = buf_make(from.nic->pd, 64, ACCESS_ALL);
+	dst = buf_make(pd, 64, ACCESS_ALL);
+	other = buf_make(nic_b()->pd, 64, ACCESS_ALL);
+	fill(src.p, 64, 1);
+
+	for (i = 0; i < 4; i++) {
+		memset(dst.p, 0, 64);
+		/* The last one is the QP's own domain. */
+		sge = sge_of(i < 3 ? &dst : &other, 0, 64);
+		recv = (struct ibv_recv_wr){
+			.wr_id = i,
+			.sg_list = &sge,
+			.num_sge = 1,
+		};
+		REQUIRE_EQ(ibv_post_srq_recv(srq, &recv, &bad), 0);
+		sge = sge_of(&src, 0, 8);
+		wr = wr_send(i, &sge, 1);
+		post(&from, &wr);
+		if (i == 3)
+			break;
+		wait_ok(from.scq, i, IBV_WC_SEND);
+		wait_ok(to.rcq, i, IBV_WC_RECV);
+		check_fill(dst.p, 8, 1);
+	}
+	wait_status(from.scq, 3, IBV_WC_REM_OP_ERR);
+	wait_status(to.rcq, 3, IBV_WC_LOC_PROT_ERR);
+	check_bytes(other.p, 64, 0);
+	REQUIRE_EQ(ibv_destroy_qp(to.qp), 0);
+	REQUIRE_EQ(ibv_destroy_srq(srq), 0);
+	REQUIRE_EQ(ibv_dereg_mr(dst.mr), 0);
+	REQUIRE_EQ(ibv_dealloc_pd(pd), 0);
+}
+
 static const struct test tests[] = {
 #define TEST(name) { #name, name }
 	TEST(device_tells_sane_limits),
@@ -681,6 +744,7 @@ static const struct test tests[] = {
 	TEST(max_cqe_is_true),
 	TEST(max_inline_is_true),
 	TEST(srq_changes_size),
+	TEST(srq_of_another_domain),
 	{}
 };
 

@@ -171,6 +171,24 @@ static void null_region(void)
 	wait_ok(b.scq, 4, IBV_WC_SEND);
 	check_bytes(mem_a.p, 5000, 0);
 	REQUIRE(!memcmp(mem_b.p, mem_a.p + 5000, 5000));
+	/* Nor is anything kept of what fits into one packet, or is read. */
+	from[0].length = 100;
+	post_recv(&b, 5, from, 1);
+	to = sge_of(&mem_a, 5000, 100);
+	wr = wr_send(6, &to, 1);
+	post(&a, &wr);
+	wait_ok(b.rcq, 5, IBV_WC_RECV);
+	wait_ok(a.scq, 6, IBV_WC_SEND);
+	wr = wr_rdma(7, IBV_WR_RDMA_READ, from, 1, (uintptr_t)mem_a.p + 5000,
+		     mem_a.mr->rkey);
+	post(&b, &wr);
+	wait_ok(b.scq, 7, IBV_WC_RDMA_READ);
+	memset(mem_a.p, 0xff, 100);
+	wr = wr_rdma(8, IBV_WR_RDMA_WRITE, from, 1, (uintptr_t)mem_a.p,
+		     mem_a.mr->rkey);
+	post(&b, &wr);
+	wait_ok(b.scq, 8, IBV_WC_RDMA_WRITE);
+	check_bytes(mem_a.p, 100, 0);
 	/* Peers have nothing of it. */
 	rdma(IBV_WR_RDMA_WRITE, 0, 100, null->lkey, IBV_WC_REM_ACCESS_ERR);
 	REQUIRE_EQ(ibv_dereg_mr(null), 0);

@@ -1,0 +1,313 @@
+// SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
+/*
+ * The short cut against packets: two pairs of a requester and a responder do the
+ * same, one pair by packets.  All that outlives a message must then be equal.
+ */
+#include "fixture.h"
+
+#include "../../kernel/core/short.h"
+
+struct short_row {
+	u8 opcode;
+	u32 len;
+	u16 flags;
+};
+
+static const struct short_row short_rows[] = {
+	{ SHCA_WR_SEND, 0, SHCA_SEND_SIGNALED },
+	{ SHCA_WR_SEND, 8, SHCA_SEND_SIGNALED | SHCA_SEND_SOLICITED },
+	{ SHCA_WR_SEND, FX_MTU, 0 },
+	{ SHCA_WR_SEND_WITH_IMM, 3, SHCA_SEND_SIGNALED },
+	{ SHCA_WR_RDMA_WRITE, 0, SHCA_SEND_SIGNALED },
+	{ SHCA_WR_RDMA_WRITE, 8, SHCA_SEND_FENCE },
+	{ SHCA_WR_RDMA_WRITE_WITH_IMM, FX_MTU, SHCA_SEND_SIGNALED |
+					       SHCA_SEND_SOLICITED },
+	{ SHCA_WR_RDMA_READ, 0, SHCA_SEND_SIGNALED },
+	{ SHCA_WR_RDMA_READ, 8, SHCA_SEND_SIGNALED },
+	{ SHCA_WR_RDMA_READ, FX_MTU, 0 },
+};
+
+static void short_desc(const struct short_row *row, char *desc)
+{
+	snprintf(desc, KUNIT_PARAM_DESC_SIZE, "opcode %u, %u bytes, flags %u",
+		 row->opcode, row->len, row->flags);
+}
+
+KUNIT_ARRAY_PARAM(short, short_rows, short_desc);
+
+/* The responder of @fx is that of its own requester. */
+static void start(struct fx *fx)
+{
+	struct shca_resp_attr attr;
+
+	fx_resp_attr(&attr);
+	attr.rq_psn = FX_SQ_PSN;
+	fx_resp_start(fx, &attr);
+}
+
+static void by_packets(struct fx *fx)
+{
+	struct shca_pkt pkt;
+
+	while (shca_req_next(&fx->req, fx->now, &pkt)) {
+		shca_resp_rx(&fx->resp, &pkt, fx->now, &fx->out);
+		while (shca_resp_next(&fx->resp, fx->now, &pkt))
+			shca_req_rx(&fx->req, &pkt, fx->now);
+	}
+}
+
+static bool by_short_cut(struct fx *fx)
+{
+	const struct shca_send_wr *wr;
+
+	memset(&fx->out, 0, sizeof(fx->out));
+	if (!shca_short_ready(&fx->req, &fx->resp))
+		return false;
+	wr = shca_short_next(&fx->req, &fx->resp);
+	if (!wr)
+		return false;
+	if (shca_short_takes_recv(wr)) {
+		if (!shca_short_recv(&fx->resp))
+			return false;
+		fx->out.has_wc = true;
+	}
+	shca_short_resp_done(&fx->resp, wr, &fx->out.wc);
+	shca_short_req_done(&fx->req, wr);
+	return true;
+}
+
+/* What of a requester at rest means nothing, or is about another round trip. */
+static void forget_req(struct shca_req *req)
+{
+	req->ring = NULL;
+	req->mem_ctx = NULL;
+	req->rtt_ns = 0;
+	req->rtt_start = 0;
+	req->rtt_psn = 0;
+}
+
+/*
+ * The message that has ended, and records of READs: they serve those who repeat
+ * a request, and here nobody has lost an answer.
+ */
+static void forget_resp(struct shca_resp *resp)
+{
+	resp->mem_ctx = NULL;
+	resp->rd = NULL;
+	resp->rd_tail -= resp->rd_head;
+	resp->rd_send -= resp->rd_head;
+	resp->rd_send -= resp->rd_tail;
+	resp->rd_head = 0;
+	resp->rd_tail = 0;
+	resp->va = 0;
+	resp->rkey = 0;
+	resp->left = 0;
+	resp->off = 0;
+}
+
+static void short_changes_what_packets_change(struct kunit *test)
+{
+	const struct short_row *row = test->param_value;
+	struct fx *packets = test->priv, *quick;
+	int i;
+
+	fx_init(test);
+	quick = test->priv;
+	start(packets);
+	start(quick);
+	/* Communication is established by a packet. */
+	fx_post(packets, SHCA_WR_SEND, 1);
+	fx_post(quick, SHCA_WR_SEND, 1);
+	KUNIT_EXPECT_FALSE(test, shca_short_ready(&quick->req, &quick->resp));
+	by_packets(packets);
+	by_packets(quick);
+	for (i = 0; i < 3; i++) {
+		fx_post_flags(packets, row->opcode, row->len, row->flags);
+		fx_post_flags(quick, row->opcode, row->len, row->flags);
+		by_packets(packets);
+		KUNIT_ASSERT_TRUE(test, by_short_cut(quick));
+		KUNIT_EXPECT_EQ(test, quick->out.has_wc, packets->out.has_wc);
+		KUNIT_EXPECT_EQ(test, memcmp(&quick->out.wc, &packets->out.wc,
+					     sizeof(quick->out.wc)), 0);
+		KUNIT_ASSERT_EQ(test, fx_pop(quick), fx_pop(packets));
+		KUNIT_EXPECT_EQ(test, memcmp(&quick->wc, &packets->wc,
+					     sizeof(quick->wc)), 0);
+	}
+	forget_req(&packets->req);
+	forget_req(&quick->req);
+	KUNIT_EXPECT_EQ(test, memcmp(&quick->req, &packets->req,
+				     sizeof(quick->req)), 0);
+	forget_resp(&packets->resp);
+	forget_resp(&quick->resp);
+	KUNIT_EXPECT_EQ(test, memcmp(&quick->resp, &packets->resp,
+				     offsetof(struct shca_resp, wr)), 0);
+}
+
+static void short_leaves_the_unusual_to_packets(struct kunit *test)
+{
+	struct fx *fx = test->priv;
+
+	start(fx);
+	/* The event of the first packet is a packet's. */
+	fx_post(fx, SHCA_WR_SEND, 1);
+	KUNIT_EXPECT_FALSE(test, shca_short_ready(&fx->req, &fx->resp));
+	by_packets(fx);
+	KUNIT_EXPECT_TRUE(test, shca_short_ready(&fx->req, &fx->resp));
+	KUNIT_EXPECT_NULL(test, shca_short_next(&fx->req, &fx->resp));
+
+	fx_post(fx, SHCA_WR_SEND, FX_MTU + 1);
+	KUNIT_EXPECT_NULL(test, shca_short_next(&fx->req, &fx->resp));
+	by_packets(fx);
+	fx->resp.attr.access = 0;
+	fx_post(fx, SHCA_WR_RDMA_READ, 1);
+	KUNIT_EXPECT_NULL(test, shca_short_next(&fx->req, &fx->resp));
+	by_packets(fx);
+	KUNIT_EXPECT_FALSE(test, shca_short_ready(&fx->req, &fx->resp));
+	KUNIT_ASSERT_TRUE(test, fx_pop(fx));
+	KUNIT_ASSERT_TRUE(test, fx_pop(fx));
+	KUNIT_ASSERT_TRUE(test, fx_pop(fx));
+	KUNIT_EXPECT_EQ(test, fx->wc.status, SHCA_WC_REM_INV_REQ_ERR);
+}
+
+static void short_waits_for_what_is_owed(struct kunit *test)
+{
+	struct fx *fx = test->priv;
+	struct shca_pkt pkt;
+
+	start(fx);
+	fx_post(fx, SHCA_WR_SEND, 1);
+	by_packets(fx);
+	fx_post(fx, SHCA_WR_SEND, 1);
+	KUNIT_ASSERT_TRUE(test, shca_req_next(&fx->req, fx->now, &pkt));
+	/* sent, and not arrived */
+	KUNIT_EXPECT_FALSE(test, shca_short_ready(&fx->req, &fx->resp));
+	shca_resp_rx(&fx->resp, &pkt, fx->now, &fx->out);
+	/* arrived, and not answered */
+	KUNIT_EXPECT_FALSE(test, shca_short_ready(&fx->req, &fx->resp));
+	KUNIT_ASSERT_TRUE(test, shca_resp_next(&fx->resp, fx->now, &pkt));
+	shca_req_rx(&fx->req, &pkt, fx->now);
+	KUNIT_EXPECT_TRUE(test, shca_short_ready(&fx->req, &fx->resp));
+	fx->req.draining = true;
+	KUNIT_EXPECT_FALSE(test, shca_short_ready(&fx->req, &fx->resp));
+}
+
+/* A duplicate comes from the wire, where its sender has not seen the answer. */
+static void short_waits_for_the_answer_to_a_duplicate(struct kunit *test)
+{
+	struct fx *fx = test->priv;
+	struct shca_pkt pkt, request;
+
+	start(fx);
+	fx->resp.attr.cnp = true;
+	fx_post(fx, SHCA_WR_SEND, 1);
+	KUNIT_ASSERT_TRUE(test, shca_req_next(&fx->req, fx->now, &request));
+	shca_resp_rx(&fx->resp, &request, fx->now, &fx->out);
+	KUNIT_ASSERT_TRUE(test, shca_resp_next(&fx->resp, fx->now, &pkt));
+	shca_req_rx(&fx->req, &pkt, fx->now);
+	KUNIT_EXPECT_TRUE(test, shca_short_ready(&fx->req, &fx->resp));
+	KUNIT_EXPECT_EQ(test,
+			shca_resp_rx(&fx->resp, &request, fx->now, &fx->out),
+			SHCA_RX_DUPLICATE);
+	KUNIT_EXPECT_FALSE(test, shca_short_ready(&fx->req, &fx->resp));
+	KUNIT_ASSERT_TRUE(test, shca_resp_next(&fx->resp, fx->now, &pkt));
+	KUNIT_EXPECT_EQ(test, pkt.opcode, SHCA_OP_ACK);
+	KUNIT_EXPECT_TRUE(test, shca_short_ready(&fx->req, &fx->resp));
+
+	request.ackreq = false;
+	request.path.ecn_ce = true;
+	shca_resp_rx(&fx->resp, &request, fx->now, &fx->out);
+	KUNIT_EXPECT_FALSE(test, shca_short_ready(&fx->req, &fx->resp));
+	KUNIT_ASSERT_TRUE(test, shca_resp_next(&fx->resp, fx->now, &pkt));
+	KUNIT_EXPECT_EQ(test, pkt.opcode, SHCA_OPCODE_CNP);
+	KUNIT_EXPECT_TRUE(test, shca_short_ready(&fx->req, &fx->resp));
+}
+
+/* What went back may have arrived, and then it is a duplicate. */
+static void short_is_not_for_what_is_sent_again(struct kunit *test)
+{
+	struct fx *fx = test->priv;
+	struct shca_pkt pkt;
+
+	start(fx);
+	fx_post(fx, SHCA_WR_SEND, 1);
+	by_packets(fx);
+	fx_post(fx, SHCA_WR_SEND, 1);
+	KUNIT_ASSERT_TRUE(test, shca_req_next(&fx->req, fx->now, &pkt));
+	fx_timeout(fx);
+	KUNIT_EXPECT_EQ(test, fx->req.psn, fx->req.una_psn);
+	KUNIT_EXPECT_FALSE(test, shca_short_ready(&fx->req, &fx->resp));
+	by_packets(fx);
+	KUNIT_EXPECT_TRUE(test, shca_short_ready(&fx->req, &fx->resp));
+}
+
+/* A receive request that was taken ahead is not lost, whatever becomes of it. */
+static void short_receive_taken_ahead_is_used(struct kunit *test)
+{
+	struct fx *fx = test->priv;
+
+	start(fx);
+	fx_post(fx, SHCA_WR_SEND, 1);
+	by_packets(fx);
+	KUNIT_ASSERT_TRUE(test, shca_short_recv(&fx->resp));
+	KUNIT_ASSERT_TRUE(test, shca_short_recv(&fx->resp));
+	KUNIT_EXPECT_EQ(test, fx->nr_recv, 2u);
+	fx_post(fx, SHCA_WR_SEND, 1);
+	by_packets(fx);
+	KUNIT_EXPECT_EQ(test, fx->nr_recv, 2u);
+	KUNIT_ASSERT_TRUE(test, fx->out.has_wc);
+	KUNIT_EXPECT_EQ(test, fx->out.wc.wr_id, 1001ull);
+}
+
+static void short_bad_receive_is_told_by_packets(struct kunit *test)
+{
+	struct fx *fx = test->priv;
+
+	start(fx);
+	fx_post(fx, SHCA_WR_SEND, 1);
+	by_packets(fx);
+	fx->recv = SHCA_RECV_BAD;
+	KUNIT_EXPECT_FALSE(test, shca_short_recv(&fx->resp));
+	KUNIT_EXPECT_FALSE(test, shca_short_recv(&fx->resp));
+	KUNIT_EXPECT_EQ(test, fx->nr_recv, 2u);
+	fx_post(fx, SHCA_WR_SEND, 1);
+	by_packets(fx);
+	KUNIT_EXPECT_EQ(test, fx->nr_recv, 2u);
+	KUNIT_ASSERT_TRUE(test, fx->out.has_wc);
+	KUNIT_EXPECT_EQ(test, fx->out.wc.status, SHCA_WC_LOC_QP_OP_ERR);
+	KUNIT_EXPECT_EQ(test, fx->out.wc.wr_id, 1001ull);
+}
+
+static void short_bad_receive_is_flushed(struct kunit *test)
+{
+	struct fx *fx = test->priv;
+	struct shca_wc wc;
+
+	start(fx);
+	fx->recv = SHCA_RECV_BAD;
+	KUNIT_EXPECT_FALSE(test, shca_short_recv(&fx->resp));
+	shca_resp_fail(&fx->resp);
+	KUNIT_ASSERT_TRUE(test, shca_resp_flush(&fx->resp, &wc));
+	KUNIT_EXPECT_EQ(test, wc.wr_id, 1000ull);
+	KUNIT_EXPECT_EQ(test, wc.status, SHCA_WC_WR_FLUSH_ERR);
+	KUNIT_EXPECT_FALSE(test, shca_resp_flush(&fx->resp, &wc));
+}
+
+static struct kunit_case short_cases[] = {
+	KUNIT_CASE_PARAM(short_changes_what_packets_change, short_gen_params),
+	KUNIT_CASE(short_leaves_the_unusual_to_packets),
+	KUNIT_CASE(short_waits_for_what_is_owed),
+	KUNIT_CASE(short_waits_for_the_answer_to_a_duplicate),
+	KUNIT_CASE(short_is_not_for_what_is_sent_again),
+	KUNIT_CASE(short_receive_taken_ahead_is_used),
+	KUNIT_CASE(short_bad_receive_is_told_by_packets),
+	KUNIT_CASE(short_bad_receive_is_flushed),
+	{}
+};
+
+static struct kunit_suite short_suite = {
+	.name = "softhca_short",
+	.init = fx_init,
+	.test_cases = short_cases,
+};
+
+kunit_test_suites(&short_suite);
