@@ -41,6 +41,15 @@ static inline void vm_flags_set(struct vm_area_struct *vma, vm_flags_t flags)
 }
 #endif
 
+/*
+ * A local variable that need not be cleared, where the kernel has that done to all
+ * (CONFIG_INIT_STACK_ALL_ZERO): each of its fields is written before it is read.
+ * For the large ones of the data path only.
+ */
+#ifndef __uninitialized
+#define __uninitialized		__attribute__((__uninitialized__))
+#endif
+
 #ifndef HAVE_HRTIMER_SETUP
 static inline void hrtimer_setup(struct hrtimer *timer,
 				 enum hrtimer_restart (*fn)(struct hrtimer *),

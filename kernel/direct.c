@@ -26,6 +26,7 @@
 
 #include <linux/ktime.h>
 
+#include "compat.h"
 #include "core/psn.h"
 #include "core/short.h"
 #include "counters.h"
@@ -59,40 +60,31 @@ static enum ib_qp_type shca_direct_type(const struct shca_qp *qp)
 	return qp->type == IB_QPT_XRC_INI ? IB_QPT_XRC_TGT : qp->type;
 }
 
-/*
- * Is @peer connected back?  Certain under its rq.lock, which all of this is
- * written under; a guess without.
- */
+/* Is @peer connected back, and does it go this way? */
 static bool shca_direct_fits(const struct shca_qp *qp,
 			     const struct shca_qp *peer)
 {
+	lockdep_assert_held(&peer->rq.lock);
 	/* Packets of another partition are dropped, and counted, as packets. */
-	return shca_pkey_match(shca_qp_pkey(qp), shca_qp_pkey(peer)) &&
+	return !peer->dead && shca_pkey_match(shca_qp_pkey(qp), shca_qp_pkey(peer)) &&
 	       peer->type == shca_direct_type(qp) && peer->link == qp->link &&
-	       READ_ONCE(peer->rq.resp.attr.dqpn) == qp->qpn &&
+	       peer->rq.resp.attr.dqpn == qp->qpn &&
 	       READ_ONCE(peer->dev->path) != SHCA_PATH_WIRE &&
 	       qp->link->mirrors(&qp->av, &peer->av);
 }
 
-struct shca_qp *shca_direct_peer(struct shca_qp *qp)
+/* The QP that it would be, valid as long as bottom halves are off; or NULL. */
+static struct shca_qp *shca_direct_peer(struct shca_qp *qp)
 {
 	struct shca_dev *dev = qp->dev;
-	struct shca_qp *peer = NULL;
 
 	lockdep_assert_held(&qp->sq.lock);
-	if ((shca_qp_is_reliable(qp) || qp->type == IB_QPT_UC) &&
-	    READ_ONCE(dev->path) != SHCA_PATH_WIRE &&
-	    shca_direct_may_begin(qp) &&
-	    qp->link->local(dev, &qp->av, &qp->sq.route)) {
-		peer = shca_net_find_qp(dev->snet, qp->sq.req.attr.dqpn);
-		/* A guess; shca_direct_transmit() looks again under the lock. */
-		if (peer && !data_race(shca_direct_fits(qp, peer))) {
-			shca_qp_put(peer);
-			peer = NULL;
-		}
-	}
-	qp->sq.direct = peer;
-	return peer;
+	if ((!shca_qp_is_reliable(qp) && qp->type != IB_QPT_UC) ||
+	    READ_ONCE(dev->path) == SHCA_PATH_WIRE ||
+	    !shca_direct_may_begin(qp) ||
+	    !qp->link->local(dev, &qp->av, &qp->sq.route))
+		return NULL;
+	return shca_net_peek_qp(dev->snet, qp->sq.req.attr.dqpn, &qp->sq.peer);
 }
 
 /**
@@ -101,8 +93,6 @@ struct shca_qp *shca_direct_peer(struct shca_qp *qp)
  * @peer:	responder
  * @now:	ns
  * @budget:	what is left, in pages and hand-overs
- * @lost:	@peer is being destroyed, or was connected to another: what is sent
- *		to it is as good as lost, and its answers are not for us
  * @wait:	memory is being fetched: no more now
  * @owed:	for an answer; it is given again when @qp resumes.  (When it was
  *		for what is answered, @peer resumes, and answers by packets.)
@@ -114,7 +104,6 @@ struct shca_direct {
 	struct shca_qp *peer;
 	u64 now;
 	int budget;
-	bool lost;
 	bool wait;
 	bool owed;
 	struct shca_rq_news *news;
@@ -155,9 +144,9 @@ static void shca_direct_refused(struct shca_direct *d,
 static noinline_for_stack void shca_direct_requests(struct shca_direct *d)
 {
 	struct shca_req *req = &d->qp->sq.req;
+	struct shca_pkt pkt __uninitialized;
 	enum shca_mem_status status;
 	enum shca_rx verdict;
-	struct shca_pkt pkt;
 
 	while (d->budget > 0 && !d->wait && shca_req_next(req, d->now, &pkt)) {
 		d->budget -= 1 + (pkt.paylen >> PAGE_SHIFT);
@@ -166,17 +155,12 @@ static noinline_for_stack void shca_direct_requests(struct shca_direct *d)
 			shca_direct_refused(d, &pkt, status);
 			continue;
 		}
-		if (likely(!d->lost)) {
-			shca_direct_arrive(d, &pkt, d->qp, d->peer);
-			d->peer->rq.held = &d->pieces;
-			verdict = shca_rq_accept(d->peer, &pkt, d->now,
-						 d->news);
-			d->peer->rq.held = NULL;
-			if (verdict == SHCA_RX_RETRY)
-				shca_direct_refused(d, &pkt, SHCA_MEM_RETRY);
-		} else {
-			shca_count_n(d->qp, TX_DROP, pkt.span + 1);
-		}
+		shca_direct_arrive(d, &pkt, d->qp, d->peer);
+		d->peer->rq.held = &d->pieces;
+		verdict = shca_rq_accept(d->peer, &pkt, d->now, d->news);
+		d->peer->rq.held = NULL;
+		if (verdict == SHCA_RX_RETRY)
+			shca_direct_refused(d, &pkt, SHCA_MEM_RETRY);
 		shca_mem_release(&d->pieces);
 	}
 }
@@ -184,12 +168,12 @@ static noinline_for_stack void shca_direct_requests(struct shca_direct *d)
 /* Return: whether there was an answer. */
 static noinline_for_stack bool shca_direct_answers(struct shca_direct *d)
 {
+	struct shca_pkt pkt __uninitialized;
 	enum shca_mem_status status;
 	bool answered = false;
 	enum shca_rx verdict;
-	struct shca_pkt pkt;
 
-	while (d->budget > 0 && !d->lost && !d->wait &&
+	while (d->budget > 0 && !d->wait &&
 	       shca_resp_next(&d->peer->rq.resp, d->now, &pkt)) {
 		d->budget -= 1 + (pkt.paylen >> PAGE_SHIFT);
 		status = shca_mem_hold(&d->peer->rq.door, &pkt, &d->pieces);
@@ -322,8 +306,8 @@ static bool shca_short_move(struct shca_direct *d,
 static bool shca_short_one(struct shca_direct *d, const struct shca_send_wr *wr,
 			   struct shca_shorts *s)
 {
+	struct shca_wc wc __uninitialized;
 	struct shca_qp *peer = d->peer;
-	struct shca_wc wc;
 
 	if (!wr->length) {
 		if (shca_short_takes_recv(wr) &&
@@ -388,36 +372,71 @@ static noinline_for_stack bool shca_direct_short(struct shca_direct *d)
 	return req->nxt == req->prod && req->una == req->nxt;
 }
 
-bool shca_direct_transmit(struct shca_qp *qp, struct shca_qp *peer,
-			  struct shca_rq_news *news)
+/* By packets: both machines see each. */
+static noinline_for_stack void shca_direct_packets(struct shca_direct *d)
 {
-	u32 reach = SHCA_DIRECT_BYTES >> qp->sq.req.mtu_shift;
-	struct shca_direct d;
+	struct shca_resp *resp = &d->peer->rq.resp;
+	struct shca_req *req = &d->qp->sq.req;
 
-	lockdep_assert_held(&qp->sq.lock);
+	d->now = ktime_get_ns();
+	d->pieces.kept = NULL;
+	req->reach = SHCA_DIRECT_BYTES >> req->mtu_shift;
+	resp->reach = req->reach;
+	/* An answer may let the next requests go. */
+	do
+		shca_direct_requests(d);
+	while (shca_direct_answers(d));
+	req->reach = 1;
+	resp->reach = 1;
+}
+
+/* Who is told needs the peer after the locks are released. */
+static void shca_direct_note(struct shca_qp *peer,
+			     struct shca_direct_news *news)
+{
+	if (likely(!news->rq.events && !news->rq.failed && !peer->rq.srq) ||
+	    news->peer)
+		return;
+	/* It is not dead, so it has the reference of the object itself. */
+	refcount_inc(&peer->ref);
+	news->peer = peer;
+}
+
+void shca_direct_report(const struct shca_direct_news *news)
+{
+	if (likely(!news->peer))
+		return;
+	shca_rq_report(news->peer, &news->rq);
+	shca_qp_put(news->peer);
+}
+
+enum shca_direct_end shca_direct_transmit(struct shca_qp *qp,
+					  struct shca_direct_news *news)
+{
+	struct shca_qp *peer = shca_direct_peer(qp);
+	struct shca_direct d __uninitialized;
+
+	qp->sq.direct = false;
+	qp->sq.direct_more = false;
+	if (!peer)
+		return SHCA_DIRECT_NO;
+	spin_lock(&peer->rq.lock);
+	if (unlikely(!shca_direct_fits(qp, peer))) {
+		spin_unlock(&peer->rq.lock);
+		return SHCA_DIRECT_NO;
+	}
+	qp->sq.direct = true;
 	d.qp = qp;
 	d.peer = peer;
 	d.budget = SHCA_DIRECT_BUDGET;
 	d.wait = false;
 	d.owed = false;
-	d.pieces.kept = NULL;
-	d.news = news;
-	spin_lock(&peer->rq.lock);
-	d.lost = peer->dead || !shca_direct_fits(qp, peer);
-	if (likely(!d.lost) && shca_direct_short(&d))
-		goto settle;
-	d.now = ktime_get_ns();
-	qp->sq.req.reach = reach;
-	peer->rq.resp.reach = reach;
-	/* An answer may let the next requests go. */
-	do
-		shca_direct_requests(&d);
-	while (shca_direct_answers(&d));
-	qp->sq.req.reach = 1;
-	peer->rq.resp.reach = 1;
-settle:
-	shca_rq_settle(peer, news);
+	d.news = &news->rq;
+	if (!shca_direct_short(&d))
+		shca_direct_packets(&d);
+	shca_rq_settle(peer, &news->rq);
+	shca_direct_note(peer, news);
 	spin_unlock(&peer->rq.lock);
 	qp->sq.direct_more = d.budget <= 0 || d.owed;
-	return d.budget <= 0 && !d.wait;
+	return d.budget <= 0 && !d.wait ? SHCA_DIRECT_MORE : SHCA_DIRECT_DONE;
 }

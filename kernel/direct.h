@@ -8,23 +8,32 @@
 
 #include "rq.h"
 
-/**
- * shca_direct_peer() - the QP that requests of @qp may go to directly now
- *
- * Context: softirq or bottom halves off, sq.lock held.
- * Return: a reference, for shca_qp_put() when sq.lock is released; NULL: the
- * wire is the way.
- */
-struct shca_qp *shca_direct_peer(struct shca_qp *qp);
+/** enum shca_direct_end - why shca_direct_transmit() returned */
+enum shca_direct_end {
+	SHCA_DIRECT_NO,		/* the wire is the way, nothing was done */
+	SHCA_DIRECT_DONE,
+	SHCA_DIRECT_MORE,	/* the budget ended it */
+};
 
 /**
- * shca_direct_transmit() - execute requests of @qp at @peer
- * @news:	collects what shca_rq_report() must be told about @peer
+ * struct shca_direct_news - what the outside must be told once locks are released
+ * @peer:	whose news that are, with a reference; NULL: there are none
+ */
+struct shca_direct_news {
+	struct shca_qp *peer;
+	struct shca_rq_news rq;
+};
+
+/**
+ * shca_direct_transmit() - execute requests of @qp at its peer, if it is here
+ * @news:	collected, for shca_direct_report()
  *
  * Context: softirq or bottom halves off, sq.lock held; takes the peer's rq.lock.
- * Return: whether the budget ended it.
  */
-bool shca_direct_transmit(struct shca_qp *qp, struct shca_qp *peer,
-			  struct shca_rq_news *news);
+enum shca_direct_end shca_direct_transmit(struct shca_qp *qp,
+					  struct shca_direct_news *news);
+
+/** shca_direct_report() - after that, without any lock of a QP */
+void shca_direct_report(const struct shca_direct_news *news);
 
 #endif

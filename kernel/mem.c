@@ -8,6 +8,7 @@
 
 #include <linux/skbuff.h>
 
+#include "compat.h"
 #include "core/headers.h"
 #include "core/opcode.h"
 #include "fault.h"
@@ -541,9 +542,9 @@ enum shca_mem_status shca_mem_gather(struct shca_door *door,
 				     const struct shca_pkt *pkt, u8 *dst,
 				     struct shca_mr **kept)
 {
-	enum shca_mem_status status;
-	struct shca_pieces pieces;
+	struct shca_pieces pieces __uninitialized;
 	struct shca_src src = { .piece = pieces.piece };
+	enum shca_mem_status status;
 
 	pieces.kept = kept;
 	status = shca_mem_hold(door, pkt, &pieces);

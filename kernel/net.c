@@ -231,6 +231,8 @@ void shca_net_del_qp(struct shca_net *snet, struct shca_qp *qp)
 	}
 	shca_net_note_freed(snet, qp->qpn);
 	rhashtable_remove_fast(&snet->qps, &qp->node, shca_qp_params);
+	/* Pairs with the acquire of who looks up, see shca_net_peek_qp(). */
+	atomic64_inc_return_release(&snet->deleted);
 }
 
 struct shca_qp *shca_net_find_gsi(struct shca_net *snet,
@@ -265,6 +267,25 @@ struct shca_qp *shca_net_find_qp(struct shca_net *snet, u32 qpn)
 	return qp;
 }
 
+/*
+ * Who sees that a QP was deleted does not find it any more.  Who does not see it
+ * began before the QP's grace period did.
+ */
+struct shca_qp *shca_net_peek_qp(struct shca_net *snet, u32 qpn,
+				 struct shca_qp_hint *hint)
+{
+	u64 deleted = atomic64_read_acquire(&snet->deleted);
+
+	if (likely(hint->qp && hint->deleted == deleted &&
+		   hint->qp->qpn == qpn))
+		return hint->qp;
+	rcu_read_lock();
+	hint->qp = rhashtable_lookup(&snet->qps, &qpn, shca_qp_params);
+	rcu_read_unlock();
+	hint->deleted = deleted;
+	return hint->qp;
+}
+
 static int __net_init shca_net_init_one(struct net *net)
 {
 	struct shca_net *snet = net_generic(net, shca_net_id);
@@ -275,6 +296,7 @@ static int __net_init shca_net_init_one(struct net *net)
 	spin_lock_init(&snet->gsi_lock);
 	INIT_LIST_HEAD(&snet->gsi);
 	atomic_set(&snet->refs, 0);
+	atomic64_set(&snet->deleted, 0);
 	return rhashtable_init(&snet->qps, &shca_qp_params);
 }
 

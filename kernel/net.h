@@ -34,6 +34,7 @@ struct socket;
  * @hooks:	take batches at LOCAL_IN (rx.c)
  * @qps:	struct shca_qp by number; read under RCU
  * @freed: @nr_freed: numbers that QPs had lately; under @freed_lock
+ * @deleted:	QPs that are no longer in @qps
  * @gsi:	QP1 of each device, oldest first; changed under @gsi_lock, read
  *		under RCU
  * @groups:	struct shca_mcast_group by MGID; see mcast.c
@@ -49,6 +50,7 @@ struct shca_net {
 	struct socket *sk6;
 	struct nf_hook_ops hooks[SHCA_NF_HOOKS];
 	struct rhashtable qps;
+	atomic64_t deleted;
 	spinlock_t freed_lock;
 	u32 freed[SHCA_FREED_QPNS];
 	u32 nr_freed;
@@ -82,6 +84,26 @@ void shca_net_put(struct shca_net *snet);
 int shca_net_add_qp(struct shca_net *snet, struct shca_qp *qp);
 /** shca_net_del_qp() - look-ups that began earlier may still hold it */
 void shca_net_del_qp(struct shca_net *snet, struct shca_qp *qp);
+
+/**
+ * struct shca_qp_hint - a QP found by number, remembered
+ * @qp:		NULL: none
+ * @deleted:	how many had been deleted before; if that is still so, it exists
+ */
+struct shca_qp_hint {
+	struct shca_qp *qp;
+	u64 deleted;
+};
+
+/**
+ * shca_net_peek_qp() - shca_net_find_qp() without a reference
+ * @hint:	guarded by the caller
+ *
+ * Context: RCU read side or bottom halves off, which the result is valid within;
+ * it may be dead.
+ */
+struct shca_qp *shca_net_peek_qp(struct shca_net *snet, u32 qpn,
+				 struct shca_qp_hint *hint);
 
 /**
  * shca_net_find_qp() - a reference to a QP by number, or NULL

@@ -34,6 +34,7 @@
 #include "core/rc.h"
 #include "link.h"
 #include "mr.h"
+#include "net.h"
 #include "odp.h"
 #include "recv_ring.h"
 #include "steer.h"
@@ -88,6 +89,7 @@ struct shca_park {
  * @timer: @armed: one lazy timer: it is never re-armed to later, and on expiry
  *		looks at the requester's deadline; ns, 0: not armed
  * @direct:	the last requests went to the peer directly (direct.c)
+ * @peer:	the QP that they went to
  * @direct_more: and a budget ended that: answers may be owed
  * @door: @park:	memory, and responses that wait for it
  * @bh:		continues when a budget is used up, and flushes
@@ -117,6 +119,7 @@ struct shca_sq {
 	bool direct_more;
 	struct shca_door door;
 	struct shca_park park;
+	struct shca_qp_hint peer;
 	u64 armed;
 	struct hrtimer timer;
 	struct shca_bh bh;

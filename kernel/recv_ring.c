@@ -2,6 +2,7 @@
 /* Rings of receive requests: see recv_ring.h. */
 #include "recv_ring.h"
 
+#include "compat.h"
 #include "counters.h"
 #include "dev.h"
 
@@ -26,7 +27,7 @@ enum shca_recv_status shca_recv_ring_fetch(struct shca_dev *dev,
 					   struct shca_recv_wr *wr)
 {
 	const struct shca_sge *sges;
-	struct shca_recv_wqe wqe;
+	struct shca_recv_wqe wqe __uninitialized;
 	const void *slot;
 	u64 length = 0;
 	u32 prod, i;

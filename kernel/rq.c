@@ -123,13 +123,13 @@ static void shca_rq_xrc_drop(struct shca_rq *rq)
 static bool shca_rq_respond(struct shca_qp *qp, u64 now,
 			    struct shca_rq_news *news)
 {
+	struct shca_batch batch __uninitialized;
+	struct shca_pkt pkt __uninitialized;
 	unsigned int budget = SHCA_TX_PKTS;
 	struct shca_rq *rq = &qp->rq;
 	const struct shca_pkt *failed;
 	enum shca_mem_status status;
 	u16 pkey = shca_qp_pkey(qp);
-	struct shca_batch batch;
-	struct shca_pkt pkt;
 	bool wait = false;
 
 	lockdep_assert_held(&rq->lock);
@@ -177,7 +177,7 @@ bool shca_rq_xrc_select(void *ctx, u32 srqn)
 enum shca_rx shca_rq_accept(struct shca_qp *qp, const struct shca_pkt *pkt,
 			    u64 now, struct shca_rq_news *news)
 {
-	struct shca_resp_out out;
+	struct shca_resp_out out __uninitialized;
 	enum shca_rx verdict;
 
 	lockdep_assert_held(&qp->rq.lock);

@@ -23,6 +23,7 @@
 #include <net/sock.h>
 #include <rdma/ib_verbs.h>
 
+#include "compat.h"
 #include "core/headers.h"
 #include "core/opcode.h"
 #include "counters.h"
@@ -331,7 +332,7 @@ static void shca_rx_one(struct shca_rx_walk *rx, const struct shca_rx_seg *seg)
 {
 	u32 avail = min_t(u32, seg->len, SHCA_HDR_MAX);
 	struct shca_pkt *pkt = &rx->run[rx->nr];
-	u8 buf[SHCA_HDR_MAX];
+	u8 buf[SHCA_HDR_MAX] __uninitialized;
 	enum shca_parse parse;
 	const u8 *hdr;
 
@@ -382,8 +383,8 @@ static void shca_rx_one(struct shca_rx_walk *rx, const struct shca_rx_seg *seg)
 static void shca_rx_packets(struct shca_net *snet, struct shca_qp *qp,
 			    struct sk_buff *skb, u32 seg_len)
 {
+	struct shca_rx_walk rx __uninitialized;
 	struct shca_rx_seg seg = {};
-	struct shca_rx_walk rx;
 
 	__skb_pull(skb, sizeof(struct udphdr));
 	rx.snet = snet;
@@ -392,6 +393,7 @@ static void shca_rx_packets(struct shca_net *snet, struct shca_qp *qp,
 	rx.sl = shca_roce_wc_sl(skb->protocol == htons(ETH_P_IP));
 	rx.qp = qp;
 	rx.path_ok = false;
+	rx.response = false;
 	rx.nr = 0;
 	rx.bytes = 0;
 	do {	/* at least once, to count one that is empty */

@@ -168,8 +168,8 @@ static void shca_sq_fatal(struct shca_qp *qp)
  */
 static int shca_sq_fetch(struct shca_qp *qp)
 {
+	struct shca_send_wqe wqe __uninitialized;
 	struct shca_sq *sq = &qp->sq;
-	struct shca_send_wqe wqe;
 	struct shca_send_wr *wr;
 	const void *slot;
 	int taken = 0;
@@ -217,8 +217,8 @@ static void shca_sq_arm(struct shca_qp *qp)
 static int shca_sq_complete(struct shca_qp *qp)
 {
 	struct shca_sq *sq = &qp->sq;
+	struct shca_wc wc __uninitialized;
 	u32 head = sq->req.head;
-	struct shca_wc wc;
 
 	while (shca_req_pop(&sq->req, &wc)) {
 		/* First the slot (release: our reads of it are done), then the
@@ -250,14 +250,14 @@ static void shca_sq_failed(struct shca_qp *qp, const struct shca_pkt *pkt,
 /* Return: whether the budget ended it. */
 static bool shca_sq_transmit(struct shca_qp *qp)
 {
+	struct shca_batch batch __uninitialized;
+	struct shca_pkt pkt __uninitialized;
 	unsigned int budget = SHCA_TX_PKTS;
 	struct shca_sq *sq = &qp->sq;
 	const struct shca_pkt *failed;
 	enum shca_mem_status status;
 	u64 now = ktime_get_ns();	/* of all: the budget is short */
 	u16 pkey = shca_qp_pkey(qp);
-	struct shca_batch batch;
-	struct shca_pkt pkt;
 	bool wait = false;
 
 	WRITE_ONCE(sq->tx_cpu, smp_processor_id());
@@ -288,8 +288,7 @@ struct shca_sq_news {
 	bool failed;
 	bool fatal;
 	bool drained;
-	struct shca_qp *peer;
-	struct shca_rq_news peer_news;
+	struct shca_direct_news direct;
 };
 
 static void shca_sq_queue_on(struct shca_qp *qp, int cpu)
@@ -323,6 +322,7 @@ static bool shca_sq_elsewhere(const struct shca_sq *sq)
 static bool shca_sq_send(struct shca_qp *qp, struct shca_sq_news *news)
 {
 	struct shca_sq *sq = &qp->sq;
+	enum shca_direct_end end;
 
 	if (sq->continuing ||
 	    (sq->req.nxt == sq->req.prod && !sq->direct_more))
@@ -333,11 +333,9 @@ static bool shca_sq_send(struct shca_qp *qp, struct shca_sq_news *news)
 	}
 	if (qp->type == IB_QPT_RAW_PACKET)
 		return shca_raw_transmit(qp);
-	if (!news->peer)
-		news->peer = shca_direct_peer(qp);
-	if (news->peer)
-		return shca_direct_transmit(qp, news->peer, &news->peer_news);
-	sq->direct_more = false;
+	end = shca_direct_transmit(qp, &news->direct);
+	if (end != SHCA_DIRECT_NO)
+		return end == SHCA_DIRECT_MORE;
 	return shca_sq_transmit(qp);
 }
 
@@ -389,10 +387,7 @@ static void shca_sq_report(struct shca_qp *qp, const struct shca_sq_news *news)
 		shca_qp_event(qp, IB_EVENT_QP_FATAL);
 	if (news->drained)
 		shca_qp_event(qp, IB_EVENT_SQ_DRAINED);
-	if (news->peer) {
-		shca_rq_report(news->peer, &news->peer_news);
-		shca_qp_put(news->peer);
-	}
+	shca_direct_report(&news->direct);
 }
 
 /* Who takes a turn, and whether what remains is left to the continuation. */
