@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 /*
  * The direct path: the peer QP is in this network namespace and the route to it
- * ends here, so requests need not become packets.
+ * ends here, so requests need not become packets.  If both devices are told to
+ * (SHCA_PATH_HOST), that may be another namespace of this kernel.
  *
  * The same requester and responder do the work, so the rules are those of the
  * wire: PSNs, RNR, NAKs, retries, fences, SRQs, events.  What differs is between
@@ -25,6 +26,7 @@
 #include "direct.h"
 
 #include <linux/ktime.h>
+#include <linux/netdevice.h>
 
 #include "compat.h"
 #include "core/psn.h"
@@ -60,31 +62,73 @@ static enum ib_qp_type shca_direct_type(const struct shca_qp *qp)
 	return qp->type == IB_QPT_XRC_INI ? IB_QPT_XRC_TGT : qp->type;
 }
 
+/* May requests go directly to this device?  Both must be set to it. */
+static bool shca_direct_may_meet(const struct shca_dev *dev,
+				 const struct shca_dev *peer)
+{
+	u8 path = READ_ONCE(peer->path);
+
+	if (likely(dev->snet == peer->snet))
+		return path != SHCA_PATH_WIRE;
+	return path == SHCA_PATH_HOST && READ_ONCE(dev->path) == SHCA_PATH_HOST;
+}
+
+/* Could packets of another namespace arrive there? */
+static bool shca_direct_is_up(const struct shca_dev *dev,
+			      const struct shca_dev *peer)
+{
+	return likely(dev->snet == peer->snet) ||
+	       (netif_running(peer->ndev) && netif_carrier_ok(peer->ndev));
+}
+
+/*
+ * Is @peer the one that the addresses are about?  Certain under its rq.lock,
+ * which they are written under.
+ */
+static bool shca_direct_mirrors(const struct shca_qp *qp,
+				const struct shca_qp *peer)
+{
+	return peer->type == shca_direct_type(qp) && peer->link == qp->link &&
+	       shca_direct_may_meet(qp->dev, peer->dev) &&
+	       qp->link->mirrors(&qp->av, &peer->av);
+}
+
+/* A guess, which is remembered: nothing that changes without a note of it. */
+static bool shca_direct_guess(const struct shca_qp *qp,
+			      const struct shca_qp *peer)
+{
+	return data_race(shca_direct_mirrors(qp, peer));
+}
+
 /* Is @peer connected back, and does it go this way? */
 static bool shca_direct_fits(const struct shca_qp *qp,
 			     const struct shca_qp *peer)
 {
 	lockdep_assert_held(&peer->rq.lock);
 	/* Packets of another partition are dropped, and counted, as packets. */
-	return !peer->dead && shca_pkey_match(shca_qp_pkey(qp), shca_qp_pkey(peer)) &&
-	       peer->type == shca_direct_type(qp) && peer->link == qp->link &&
-	       peer->rq.resp.attr.dqpn == qp->qpn &&
-	       READ_ONCE(peer->dev->path) != SHCA_PATH_WIRE &&
-	       qp->link->mirrors(&qp->av, &peer->av);
+	return !peer->dead && peer->rq.resp.attr.dqpn == qp->qpn &&
+	       shca_pkey_match(shca_qp_pkey(qp), shca_qp_pkey(peer)) &&
+	       shca_direct_mirrors(qp, peer) &&
+	       shca_direct_is_up(qp->dev, peer->dev);
 }
 
 /* The QP that it would be, valid as long as bottom halves are off; or NULL. */
 static struct shca_qp *shca_direct_peer(struct shca_qp *qp)
 {
+	u32 dqpn = qp->sq.req.attr.dqpn;
 	struct shca_dev *dev = qp->dev;
+	u8 path = READ_ONCE(dev->path);
 
 	lockdep_assert_held(&qp->sq.lock);
 	if ((!shca_qp_is_reliable(qp) && qp->type != IB_QPT_UC) ||
-	    READ_ONCE(dev->path) == SHCA_PATH_WIRE ||
-	    !shca_direct_may_begin(qp) ||
-	    !qp->link->local(dev, &qp->av, &qp->sq.route))
+	    path == SHCA_PATH_WIRE || !shca_direct_may_begin(qp))
 		return NULL;
-	return shca_net_peek_qp(dev->snet, qp->sq.req.attr.dqpn, &qp->sq.peer);
+	if (qp->link->local(dev, &qp->av, &qp->sq.route))
+		return shca_net_peek_qp(dev->snet, dqpn, &qp->sq.peer);
+	/* Without a route packets would not get there either. */
+	if (path != SHCA_PATH_HOST || !qp->sq.route.dst)
+		return NULL;
+	return shca_net_peek_other(qp, dqpn, shca_direct_guess, &qp->sq.peer);
 }
 
 /**
@@ -418,7 +462,8 @@ enum shca_direct_end shca_direct_transmit(struct shca_qp *qp,
 
 	qp->sq.direct = false;
 	qp->sq.direct_more = false;
-	if (!peer)
+	/* News are of one peer. */
+	if (!peer || unlikely(news->peer && news->peer != peer))
 		return SHCA_DIRECT_NO;
 	spin_lock(&peer->rq.lock);
 	if (unlikely(!shca_direct_fits(qp, peer))) {

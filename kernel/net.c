@@ -18,10 +18,24 @@
 #include <rdma/ib_verbs.h>
 
 #include "compat.h"
+#include "dev.h"
 #include "qp.h"
 #include "rx.h"
 
 static unsigned int shca_net_id;
+
+/* All namespaces, in struct shca_net.node. */
+static LIST_HEAD(shca_nets);
+static DEFINE_SPINLOCK(shca_nets_lock);
+
+/* Not 0, which is that of an empty struct shca_qp_hint. */
+static atomic64_t shca_qps_changed = ATOMIC64_INIT(1);
+
+void shca_net_note_change(void)
+{
+	/* Pairs with the acquire in shca_hint_holds(). */
+	atomic64_inc_return_release(&shca_qps_changed);
+}
 
 /*
  * Numbers are random already, and whoever sends packets to numbers that do not
@@ -214,9 +228,13 @@ int shca_net_add_qp(struct shca_net *snet, struct shca_qp *qp)
 		if (err == -EEXIST)
 			continue;
 		/* It was noted before it could be inserted again. */
-		if (err || !shca_net_was_freed(snet, qp->qpn))
+		if (err || !shca_net_was_freed(snet, qp->qpn)) {
+			shca_net_note_change();
 			return err;
+		}
 		rhashtable_remove_fast(&snet->qps, &qp->node, shca_qp_params);
+		/* Who has found it must not remember it. */
+		shca_net_note_change();
 	}
 	return -ENOSPC;
 }
@@ -231,8 +249,7 @@ void shca_net_del_qp(struct shca_net *snet, struct shca_qp *qp)
 	}
 	shca_net_note_freed(snet, qp->qpn);
 	rhashtable_remove_fast(&snet->qps, &qp->node, shca_qp_params);
-	/* Pairs with the acquire of who looks up, see shca_net_peek_qp(). */
-	atomic64_inc_return_release(&snet->deleted);
+	shca_net_note_change();
 }
 
 struct shca_qp *shca_net_find_gsi(struct shca_net *snet,
@@ -271,24 +288,60 @@ struct shca_qp *shca_net_find_qp(struct shca_net *snet, u32 qpn)
  * Who sees that a QP was deleted does not find it any more.  Who does not see it
  * began before the QP's grace period did.
  */
+static bool shca_hint_holds(struct shca_qp_hint *hint, struct shca_net *snet,
+			    u32 qpn)
+{
+	u64 changed = atomic64_read_acquire(&shca_qps_changed);
+
+	if (likely(hint->changed == changed && hint->snet == snet &&
+		   hint->qpn == qpn))
+		return true;
+	hint->changed = changed;
+	hint->snet = snet;
+	hint->qpn = qpn;
+	return false;
+}
+
 struct shca_qp *shca_net_peek_qp(struct shca_net *snet, u32 qpn,
 				 struct shca_qp_hint *hint)
 {
-	u64 deleted = atomic64_read_acquire(&snet->deleted);
-
-	if (likely(hint->qp && hint->deleted == deleted &&
-		   hint->qp->qpn == qpn))
+	if (likely(shca_hint_holds(hint, snet, qpn)))
 		return hint->qp;
 	rcu_read_lock();
 	hint->qp = rhashtable_lookup(&snet->qps, &qpn, shca_qp_params);
 	rcu_read_unlock();
-	hint->deleted = deleted;
+	return hint->qp;
+}
+
+struct shca_qp *shca_net_peek_other(const struct shca_qp *qp, u32 qpn,
+				    bool (*fits)(const struct shca_qp *qp,
+						 const struct shca_qp *other),
+				    struct shca_qp_hint *hint)
+{
+	struct shca_net *snet;
+	struct shca_qp *other;
+
+	if (likely(shca_hint_holds(hint, NULL, qpn)))
+		return hint->qp;
+	hint->qp = NULL;
+	rcu_read_lock();
+	list_for_each_entry_rcu(snet, &shca_nets, node) {
+		if (snet == qp->dev->snet)
+			continue;
+		other = rhashtable_lookup(&snet->qps, &qpn, shca_qp_params);
+		if (other && fits(qp, other)) {
+			hint->qp = other;
+			break;
+		}
+	}
+	rcu_read_unlock();
 	return hint->qp;
 }
 
 static int __net_init shca_net_init_one(struct net *net)
 {
 	struct shca_net *snet = net_generic(net, shca_net_id);
+	int err;
 
 	snet->net = net;
 	mutex_init(&snet->lock);
@@ -296,8 +349,23 @@ static int __net_init shca_net_init_one(struct net *net)
 	spin_lock_init(&snet->gsi_lock);
 	INIT_LIST_HEAD(&snet->gsi);
 	atomic_set(&snet->refs, 0);
-	atomic64_set(&snet->deleted, 0);
-	return rhashtable_init(&snet->qps, &shca_qp_params);
+	err = rhashtable_init(&snet->qps, &shca_qp_params);
+	if (err)
+		return err;
+	spin_lock(&shca_nets_lock);
+	list_add_tail_rcu(&snet->node, &shca_nets);
+	spin_unlock(&shca_nets_lock);
+	return 0;
+}
+
+/* A grace period passes between this and the end. */
+static void __net_exit shca_net_pre_exit_one(struct net *net)
+{
+	struct shca_net *snet = net_generic(net, shca_net_id);
+
+	spin_lock(&shca_nets_lock);
+	list_del_rcu(&snet->node);
+	spin_unlock(&shca_nets_lock);
 }
 
 static void __net_exit shca_net_exit_one(struct net *net)
@@ -313,6 +381,7 @@ static void __net_exit shca_net_exit_one(struct net *net)
 
 static struct pernet_operations shca_net_ops = {
 	.init = shca_net_init_one,
+	.pre_exit = shca_net_pre_exit_one,
 	.exit = shca_net_exit_one,
 	.id = &shca_net_id,
 	.size = sizeof(struct shca_net),

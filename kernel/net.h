@@ -28,13 +28,13 @@ struct socket;
 
 /**
  * struct shca_net - per network namespace
+ * @node:	in the list of all, read under RCU
  * @lock:	@users and the sockets
  * @users:	devices; the sockets are open while there are any
  * @sk4: @sk6:	@sk6 is NULL where IPv6 is off
  * @hooks:	take batches at LOCAL_IN (rx.c)
  * @qps:	struct shca_qp by number; read under RCU
  * @freed: @nr_freed: numbers that QPs had lately; under @freed_lock
- * @deleted:	QPs that are no longer in @qps
  * @gsi:	QP1 of each device, oldest first; changed under @gsi_lock, read
  *		under RCU
  * @groups:	struct shca_mcast_group by MGID; see mcast.c
@@ -44,13 +44,13 @@ struct socket;
  */
 struct shca_net {
 	struct net *net;
+	struct list_head node;
 	struct mutex lock;
 	int users;
 	struct socket *sk4;
 	struct socket *sk6;
 	struct nf_hook_ops hooks[SHCA_NF_HOOKS];
 	struct rhashtable qps;
-	atomic64_t deleted;
 	spinlock_t freed_lock;
 	u32 freed[SHCA_FREED_QPNS];
 	u32 nr_freed;
@@ -86,24 +86,39 @@ int shca_net_add_qp(struct shca_net *snet, struct shca_qp *qp);
 void shca_net_del_qp(struct shca_net *snet, struct shca_qp *qp);
 
 /**
- * struct shca_qp_hint - a QP found by number, remembered
- * @qp:		NULL: none
- * @deleted:	how many had been deleted before; if that is still so, it exists
+ * struct shca_qp_hint - the outcome of a search for a QP, remembered
+ * @qp:		NULL: there is none
+ * @snet:	where it was searched; NULL: outside of the searcher's namespace
+ * @qpn:	by this number
+ * @changed:	how often something that such a search finds had changed; if that
+ *		is still so, it would find the same
  */
 struct shca_qp_hint {
 	struct shca_qp *qp;
-	u64 deleted;
+	struct shca_net *snet;
+	u32 qpn;
+	u64 changed;
 };
 
 /**
  * shca_net_peek_qp() - shca_net_find_qp() without a reference
- * @hint:	guarded by the caller
+ * @hint:	guarded by the caller, zero at first
  *
- * Context: RCU read side or bottom halves off, which the result is valid within;
+ * Context: RCU read side or bottom halves off, within which the result is valid;
  * it may be dead.
  */
 struct shca_qp *shca_net_peek_qp(struct shca_net *snet, u32 qpn,
 				 struct shca_qp_hint *hint);
+/**
+ * shca_net_peek_other() - the same in all namespaces but that of @qp
+ * @fits:	whether one of that number is the right one
+ */
+struct shca_qp *shca_net_peek_other(const struct shca_qp *qp, u32 qpn,
+				    bool (*fits)(const struct shca_qp *qp,
+						 const struct shca_qp *other),
+				    struct shca_qp_hint *hint);
+/** shca_net_note_change() - what @fits looks at is no longer the same */
+void shca_net_note_change(void);
 
 /**
  * shca_net_find_qp() - a reference to a QP by number, or NULL

@@ -12,6 +12,7 @@
 #include <rdma/ib_verbs.h>
 
 #include "dev.h"
+#include "net.h"
 #include "../uapi/softhca-netlink.h"
 
 static struct genl_family shca_genl_family;
@@ -134,8 +135,10 @@ static int shca_dev_set_doit(struct sk_buff *skb, struct genl_info *info)
 			       "a P_Key needs the index of its entry, and an index a P_Key");
 		err = -EINVAL;
 	}
-	if (!err && path)
+	if (!err && path) {
 		WRITE_ONCE(dev->path, nla_get_u8(path));
+		shca_net_note_change();
+	}
 	if (!err && pkey)
 		err = shca_dev_set_pkey(dev, nla_get_u16(index),
 					nla_get_u16(pkey));

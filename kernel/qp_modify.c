@@ -206,6 +206,8 @@ static void shca_apply_state(struct shca_qp *qp, enum ib_qp_state cur,
 	case IB_QPS_RTR:
 		if (cur == IB_QPS_INIT && qp->type != IB_QPT_XRC_INI)
 			shca_start_responder(qp);
+		/* It has a peer, which may have looked for it before. */
+		shca_net_note_change();
 		break;
 	case IB_QPS_RTS:
 		if (cur == IB_QPS_RTR && qp->type != IB_QPT_XRC_TGT)

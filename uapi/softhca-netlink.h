@@ -37,10 +37,13 @@ enum shca_genl_attr {
  * @SHCA_PATH_AUTO:	directly where the peer is a QP of this kernel and the
  *			route is local, as packets otherwise
  * @SHCA_PATH_WIRE:	always as packets (teaching, captures, fault tests)
+ * @SHCA_PATH_HOST:	as auto, and also directly to a device in another network
+ *			namespace of this kernel that is set to this, too
  */
 enum shca_path {
 	SHCA_PATH_AUTO,
 	SHCA_PATH_WIRE,
+	SHCA_PATH_HOST,
 	__SHCA_PATH_MAX,
 	SHCA_PATH_MAX = __SHCA_PATH_MAX - 1
 };

@@ -4,7 +4,7 @@
 # The direct path: taken between QPs of one namespace and nowhere else, with the
 # data of the wire, and changed for the wire and back in mid-traffic.
 #
-# timeout: 240
+# timeout: 400
 . "$(dirname "$0")/lib.sh"
 . "$(dirname "$0")/scenario"
 
@@ -57,6 +57,23 @@ for device in shca_a shca_c; do
 	run in_a softhca dev set $device path auto
 done
 
+# between namespaces only where both ends ask for that
+pair_goes() {
+	check "$1" goes "$2" pingpong between_pair ibv_rc_pingpong shca_b $ip4_b shca_a $ip4_a -n 100 -s 5000
+}
+run in_a softhca dev set shca_a path host
+pair_goes host_and_auto packets
+run in_b softhca dev set shca_b path host
+pair_goes host_and_host direct
+check host_uc goes direct pingpong between_pair ibv_uc_pingpong shca_b $ip4_b shca_a $ip4_a -n 100 -s 9000
+check host_itself goes direct pingpong on_itself ibv_rc_pingpong shca_a $ip4_a shca_a $ip4_a -n 100
+verbs host rc_errors -d shca_a -p shca_b -f 4
+run in_a softhca dev set shca_a path wire
+pair_goes wire_and_host packets
+
+run in_a softhca dev set shca_a path auto
+run in_b softhca dev set shca_b path auto
+
 changes() {
 	while :; do
 		in_a softhca dev set shca_a path wire || return 1
@@ -65,16 +82,18 @@ changes() {
 		sleep 0.05
 	done
 }
+# changing HOW COMMAND... : COMMAND succeeds while HOW goes on
 changing() {
 	local pid status=0
-	changes &
+	$1 &
 	pid=$!
+	shift
 	"$@" || status=$?
 	kill $pid
 	wait $pid
 	[ $? = 143 ] && return $status
 }
-check changing changing pingpong on_itself ibv_rc_pingpong shca_a $ip4_a shca_a $ip4_a -n 3000 -s 20000
-check changing_reads changing on_itself \
+check changing changing changes pingpong on_itself ibv_rc_pingpong shca_a $ip4_a shca_a $ip4_a -n 3000 -s 20000
+check changing_reads changing changes on_itself \
 	ib_read_bw -F -d shca_a -x "$(gid_index shca_a $ip4_a)" -s 65536 -n 1000 -- \
 	ib_read_bw -F -d shca_a -x "$(gid_index shca_a $ip4_a)" -s 65536 -n 1000 ADDRESS

@@ -36,7 +36,7 @@ check without_privilege refused 1 'Operation not permitted' \
 	in_a setpriv --reuid=65534 --clear-groups softhca dev set shca_a path wire
 check unprivileged_may_look in_a setpriv --reuid=65534 --clear-groups softhca dev show shca_a
 check nothing_was_changed path_is auto
-check wrong_value_is_a_usage_error refused 2 'auto or wire' in_a softhca dev set shca_a path sideways
+check wrong_value_is_a_usage_error refused 2 'auto, wire or host' in_a softhca dev set shca_a path sideways
 check wrong_setting_is_a_usage_error refused 2 'unknown setting' in_a softhca dev set shca_a colour red
 
 # What the tool would never send, sent by hand: name, attributes as hex.

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 /*
  * softhca dev show [NAME] [--json]
- * softhca dev set NAME path auto|wire
+ * softhca dev set NAME path auto|wire|host
  * softhca dev set NAME pkey INDEX P_KEY
  */
 #include "softhca.h"
@@ -14,6 +14,7 @@
 static const char *const path_names[] = {
 	[SHCA_PATH_AUTO] = "auto",
 	[SHCA_PATH_WIRE] = "wire",
+	[SHCA_PATH_HOST] = "host",
 };
 
 _Static_assert(sizeof(path_names) / sizeof(*path_names) == __SHCA_PATH_MAX,
@@ -157,12 +158,12 @@ static int put_path(struct nl_msg *msg, int argc, char **argv)
 	int path;
 
 	if (argc != 4)
-		return usage_error("dev set: expected NAME path auto|wire");
+		return usage_error("dev set: expected NAME path auto|wire|host");
 	for (path = 0; path < __SHCA_PATH_MAX; path++)
 		if (!strcmp(argv[3], path_names[path]))
 			break;
 	if (path == __SHCA_PATH_MAX)
-		return usage_error("dev set: path is auto or wire, not '%s'",
+		return usage_error("dev set: path is auto, wire or host, not '%s'",
 				   argv[3]);
 	return nla_put_u8(msg, SHCA_A_PATH, path);
 }
@@ -189,7 +190,7 @@ static int dev_set(int argc, char **argv)
 	int status;
 
 	if (argc < 4)
-		return usage_error("dev set: expected NAME path auto|wire, or NAME pkey INDEX P_KEY");
+		return usage_error("dev set: expected NAME path auto|wire|host, or NAME pkey INDEX P_KEY");
 	for (i = 0; i < sizeof(settings) / sizeof(*settings); i++)
 		if (!strcmp(argv[2], settings[i].name))
 			break;
@@ -214,7 +215,7 @@ int dev_command(int argc, char **argv)
 {
 	static const struct command verbs[] = {
 		{ "show", dev_show, "[NAME] [--json]" },
-		{ "set", dev_set, "NAME path auto|wire | pkey INDEX P_KEY" },
+		{ "set", dev_set, "NAME path auto|wire|host | pkey INDEX P_KEY" },
 		{}
 	};
 
