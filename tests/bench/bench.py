@@ -108,8 +108,8 @@ def operations():
     add(("WRITE_FROM_RXE", "bw"), "WRITE_FROM_RXE", "MiB/s", "ib_write_bw")
     add(("SEND_TO_RXE", "bw"), "SEND_TO_RXE", "MiB/s", "ib_send_bw")
     add(("SEND_FROM_RXE", "bw"), "SEND_FROM_RXE", "MiB/s", "ib_send_bw")
-    for name in COUNTED:
-        add((name, "count"), name, "instr/op", "count")
+    for name in (*COUNTED, *SCALED):
+        add((name, "count"), name, "bytes" if name == "QP_BYTES" else "instr/op", "count")
     add(("COPY", "bw"), "COPY", "MiB/s", "baseline")
     add(("STREAM", "bw"), "STREAM", "MiB/s", "baseline")
     return ops
@@ -118,6 +118,9 @@ def operations():
 # operation -> sizes
 COUNTED = {"SEND_EVENT": (8,), "SEND": (8, 1 << 16), "WRITE": (8, 1 << 16), "READ": (8, 1 << 16),
            "SEND_LIST16": (8,), "WRITE_LIST16": (8,), "ATOMIC_FA": (8,)}
+# operation -> numbers of objects, of which the first two are counted in each check
+SCALED = {"QP_WRITE": (1, 1000), "QP_LIFE": (1, 1000, 10000), "QP_BYTES": (1000,),
+          "MR_LIFE": (1, 10000, 100000)}
 OPS = operations()
 DEVICES = ("softhca", "rxe")
 
@@ -163,7 +166,11 @@ def catalogue():
                 add(path, (name, "bw"), 1 << 16, qps, default=full and name == "WRITE")
         for name, at in COUNTED.items():
             for size in at:
-                add(path, (name, "count"), size, default=full or size > 8, in_quick=full)
+                add(path, (name, "count"), size, default=full or size > 8, in_quick=full or size > 8)
+    for name, numbers in SCALED.items():
+        for number in numbers:
+            add("device", (name, "count"), 8, number, whos=("softhca",), default=True,
+                in_quick=number in numbers[:2])
     for name in ("WRITE", "SEND"):
         for role in ("TO", "FROM"):
             add("veth9000", (f"{name}_{role}_RXE", "bw"), 1 << 16, whos=("softhca",), default=True)
@@ -174,7 +181,7 @@ def choose(patterns, quick_form, counted):
     """counted: which kind of cells; None: all."""
     cells, usual, quick = catalogue()
     if counted is not None:
-        cells = [c for c in cells if (c.op.metric == "instr/op") == counted]
+        cells = [c for c in cells if (c.op.program == "count") == counted]
     if patterns:
         return [c for c in cells if any(fnmatch.fnmatchcase(c.name(), f"*{p}*") for p in patterns)]
     return [c for c in cells if c in (quick if quick_form else usual)]
@@ -385,7 +392,7 @@ class Bench:
         """All repetitions at once."""
         to, source = self.ends(cell, who)
         command = [f"{HERE}/count", source[2], self.machine.gid(source), to[2], self.machine.gid(to),
-                   cell.op.name, str(cell.size), str(PATH_MTU[cell.path]), str(self.reps)]
+                   cell.op.name, str(cell.size), str(PATH_MTU[cell.path]), str(cell.qps), str(self.reps)]
         try:
             done = subprocess.run(command, capture_output=True, text=True, timeout=LIMIT * 4)
         except subprocess.TimeoutExpired:
@@ -465,8 +472,8 @@ class Bench:
 
 def own_counts(rows):
     """(name in the table, instructions) of each of softhca's rows."""
-    return [(f"{row['path']}-{row['op']}-{row['size']}", round(row["median"])) for row in rows
-            if row["who"] == "softhca"]
+    return [(f"{row['path']}-{row['op']}-{row['size']}" + (f"-q{row['qps']}" if row["qps"] > 1 else ""),
+             round(row["median"])) for row in rows if row["who"] == "softhca"]
 
 
 def compare(rows, path):
@@ -478,7 +485,7 @@ def compare(rows, path):
         was = int(table.get(name, 0))
         ok = count <= was * LIMIT_PERCENT / 100
         well = well and ok
-        print(f"{'ok' if ok else 'not ok'} {name} # {count} instructions, row {was or 'missing'}", flush=True)
+        print(f"{'ok' if ok else 'not ok'} {name} # {count}, row {was or 'missing'}", flush=True)
     return well
 
 

@@ -4,12 +4,15 @@
  * space and kernel.  Only for a guest whose clock counts them, one a nanosecond
  * (SHCA_VM_ACCEL=icount of scripts/qemu/vm); bench.py calls this there.
  *
- *   count DEVICE GID-INDEX PEER GID-INDEX OPERATION SIZE MTU REPETITIONS
+ *   count DEVICE GID-INDEX PEER GID-INDEX OPERATION SIZE MTU OBJECTS REPETITIONS
  *
- * prints one figure per repetition.  Nobody spins here, for that would be counted:
- * who has nothing to do sleeps on a completion channel.  The clock skips the time
- * in which nobody has anything to do, so such time appears as instructions; there
- * is none as long as nobody waits for a timer.
+ * prints one figure per repetition.  OBJECTS is how many there are: of queue pairs
+ * (QP_WRITE: each in its turn; QP_LIFE: one more is made, connected, used and
+ * destroyed; QP_BYTES: memory of one that is idle, not instructions), of regions
+ * (MR_LIFE: one more is registered, used and deregistered).  Nobody spins here, for
+ * that would be counted: who has nothing to do sleeps on a completion channel.  The
+ * clock skips the time in which nobody has anything to do, so such time appears as
+ * instructions; there is none as long as nobody waits for a timer.
  */
 #include <pthread.h>
 #include <time.h>
@@ -23,17 +26,26 @@
 #define POLL_BATCH	16
 #define LIST		16
 
+struct scale;
+
 /**
  * struct op - an operation
  * @list:	work requests in one post
  * @round_trip:	two threads send to each other, one message at a time
+ * @scale:	one of a number of objects; how many instructions, or bytes
  */
 struct op {
 	const char *name;
 	enum ibv_wr_opcode opcode;
 	int list;
 	bool round_trip;
+	double (*scale)(struct scale *s);
 };
+
+static double qp_write(struct scale *s);
+static double qp_life(struct scale *s);
+static double qp_bytes(struct scale *s);
+static double mr_life(struct scale *s);
 
 static const struct op ops[] = {
 	{ "WRITE", IBV_WR_RDMA_WRITE, 1, false },
@@ -43,6 +55,10 @@ static const struct op ops[] = {
 	{ "SEND_LIST16", IBV_WR_SEND, LIST, false },
 	{ "ATOMIC_FA", IBV_WR_ATOMIC_FETCH_AND_ADD, 1, false },
 	{ "SEND_EVENT", IBV_WR_SEND, 1, true },
+	{ "QP_WRITE", .scale = qp_write },
+	{ "QP_LIFE", .scale = qp_life },
+	{ "QP_BYTES", .scale = qp_bytes },
+	{ "MR_LIFE", .scale = mr_life },
 };
 
 static uint64_t now(void)
@@ -231,6 +247,166 @@ static void player_init(struct player *p, struct end *end, struct buf *buf,
 	REQUIRE_EQ(ibv_req_notify_cq(end->rcq, 0), 0);
 }
 
+/* ---- numbers of objects ---------------------------------------------------- */
+
+/* How many lives are counted. */
+#define LIVES	64
+
+/**
+ * struct scale - objects of one device; queue pairs send to themselves
+ * @cq:		of all queue pairs
+ * @objects:	how many
+ */
+struct scale {
+	struct nic *nic;
+	struct config config;
+	struct ibv_cq *cq;
+	struct buf buf;
+	int objects;
+	struct end *ends;
+	struct ibv_mr **mrs;
+};
+
+static struct end scale_end(struct scale *s)
+{
+	struct end end = { .nic = s->nic, .config = s->config };
+	struct ibv_qp_init_attr init = {
+		.qp_type = IBV_QPT_RC,
+		.send_cq = s->cq,
+		.recv_cq = s->cq,
+		.cap.max_send_wr = 16,
+		.cap.max_recv_wr = 16,
+		.cap.max_send_sge = 1,
+		.cap.max_recv_sge = 1,
+	};
+	struct address address;
+
+	end.qp = ibv_create_qp(s->nic->pd, &init);
+	REQUIRE(end.qp);
+	end.psn = end.qp->qp_num;
+	address = end_address(&end);
+	end_connect(&end, &address);
+	return end;
+}
+
+/* A WRITE by @end to @mr, and its completion. */
+static void scale_write(struct scale *s, struct end *end, struct ibv_mr *mr)
+{
+	struct ibv_sge sge = {
+		.addr = (uintptr_t)s->buf.p,
+		.length = 8,
+		.lkey = mr->lkey,
+	};
+	struct ibv_send_wr wr = wr_rdma(0, IBV_WR_RDMA_WRITE, &sge, 1,
+					sge.addr + 8, mr->rkey);
+
+	post(end, &wr);
+	while (!reap(s->cq))
+		sleep_on(s->ends[0].channel);
+}
+
+static double qp_write(struct scale *s)
+{
+	int i, n = s->objects < 1024 ? 1024 : s->objects;
+	uint64_t start;
+
+	for (i = 0; i < s->objects; i++)
+		scale_write(s, &s->ends[i], s->buf.mr);
+	start = now();
+	for (i = 0; i < n; i++)
+		scale_write(s, &s->ends[i % s->objects], s->buf.mr);
+	return (double)(now() - start) / n;
+}
+
+static double qp_life(struct scale *s)
+{
+	uint64_t start = now();
+	struct end end;
+	int i;
+
+	for (i = 0; i < LIVES; i++) {
+		end = scale_end(s);
+		scale_write(s, &end, s->buf.mr);
+		REQUIRE_EQ(ibv_destroy_qp(end.qp), 0);
+	}
+	return (double)(now() - start) / LIVES;
+}
+
+static double mr_life(struct scale *s)
+{
+	uint64_t start = now();
+	struct ibv_mr *mr;
+	int i;
+
+	for (i = 0; i < LIVES; i++) {
+		mr = ibv_reg_mr(s->nic->pd, s->buf.p, s->buf.len, ACCESS_ALL);
+		REQUIRE(mr);
+		scale_write(s, &s->ends[0], mr);
+		REQUIRE_EQ(ibv_dereg_mr(mr), 0);
+	}
+	return (double)(now() - start) / LIVES;
+}
+
+/* Of the whole machine, so that nothing is forgotten; in bytes. */
+static long free_memory(void)
+{
+	char line[100];
+	long kib = -1;
+	FILE *f;
+
+	f = fopen("/proc/meminfo", "r");
+	REQUIRE(f);
+	while (kib < 0 && fgets(line, sizeof(line), f))
+		sscanf(line, "MemFree: %ld", &kib);
+	fclose(f);
+	REQUIRE(kib > 0);
+	return kib * KIB;
+}
+
+static double qp_bytes(struct scale *s)
+{
+	long before = free_memory();
+	int i;
+
+	/* They stay: memory that was freed would count as none next time. */
+	for (i = 0; i < s->objects; i++)
+		scale_end(s);
+	return (double)(before - free_memory()) / s->objects;
+}
+
+static void scale_run(const struct op *op, struct config *config, int objects,
+		      int reps)
+{
+	bool regions = op->scale == mr_life;
+	struct scale s = {
+		.nic = nic_a(),
+		.config = *config,
+		.objects = objects,
+	};
+	int i, nr = regions || op->scale == qp_bytes ? 1 : objects;
+
+	s.ends = calloc(nr, sizeof(*s.ends));
+	s.mrs = calloc(objects, sizeof(*s.mrs));
+	s.buf = buf_make(s.nic->pd, 4096, ACCESS_ALL);
+	s.ends[0].channel = ibv_create_comp_channel(s.nic->ctx);
+	s.cq = ibv_create_cq(s.nic->ctx, 1000, NULL, s.ends[0].channel, 0);
+	REQUIRE(s.cq);
+	REQUIRE_EQ(ibv_req_notify_cq(s.cq, 0), 0);
+	for (i = 0; i < nr; i++) {
+		struct ibv_comp_channel *channel = s.ends[i].channel;
+
+		s.ends[i] = scale_end(&s);
+		s.ends[i].channel = channel;
+	}
+	for (i = 0; regions && i < objects - 1; i++) {
+		s.mrs[i] = ibv_reg_mr(s.nic->pd, s.buf.p, 64, ACCESS_ALL);
+		REQUIRE(s.mrs[i]);
+	}
+	op->scale(&s);
+	for (i = 0; i < reps; i++)
+		printf("%.0f\n", op->scale(&s));
+}
+
 /* -------------------------------------------------------------------------- */
 
 static enum ibv_mtu mtu_of(int bytes)
@@ -261,8 +437,8 @@ int main(int argc, char **argv)
 	uint64_t start;
 	int i, n, reps;
 
-	if (argc != 9) {
-		fputs("usage: count DEVICE GID PEER GID OPERATION SIZE MTU REPETITIONS\n",
+	if (argc != 10) {
+		fputs("usage: count DEVICE GID PEER GID OPERATION SIZE MTU OBJECTS REPETITIONS\n",
 		      stderr);
 		return 2;
 	}
@@ -272,7 +448,7 @@ int main(int argc, char **argv)
 	options.gid[1] = atoi(argv[4]);
 	op = op_of(argv[5]);
 	size = atoi(argv[6]);
-	reps = atoi(argv[8]);
+	reps = atoi(argv[9]);
 	config.max_send_wr = DEPTH;
 	config.max_recv_wr = RECV_DEPTH;
 	config.cqe = 2 * RECV_DEPTH;
@@ -280,6 +456,10 @@ int main(int argc, char **argv)
 	config.mtu = mtu_of(atoi(argv[7]));
 	config.qp_access |= IBV_ACCESS_REMOTE_ATOMIC;
 	config.sq_sig_all = 0;
+	if (op->scale) {
+		scale_run(op, &config, atoi(argv[8]), reps);
+		return 0;
+	}
 	pair_make(&a, &b, &config);
 	from = buf_make(a.nic->pd, 2 * size, ACCESS_ALL);
 	to = buf_make(b.nic->pd, 2 * size,

@@ -107,6 +107,11 @@ def bars(rows):
         yield from ratio(f"{path} SEND event-driven, instructions / rxe", mine,
                          get(path, "SEND_EVENT", 8, 1, "instr/op", "rxe"), 0.5, False)
         yield from ratio(f"{path} SEND event-driven, instructions / 15,000", mine, 15000, 1, False)
+        if path == "device":
+            for op, many in (("QP_WRITE", 1000), ("QP_LIFE", 10000), ("MR_LIFE", 100000)):
+                yield from ratio(f"device {op}, instructions with {many:,} / with one",
+                                 get(path, op, 8, many, "instr/op", "softhca"),
+                                 get(path, op, 8, 1, "instr/op", "softhca"), 1.1, False)
         yield from ratio(f"{path} WRITE 64 KiB, 64 QPs / 1 QP", get(path, "WRITE", 1 << 16, 64, "MiB/s", "softhca"),
                          get(path, "WRITE", 1 << 16, 1, "MiB/s", "softhca"), 0.9)
     for op in ("WRITE", "SEND"):
