@@ -62,6 +62,9 @@ static LIST_HEAD(shca_dev_list);	/* protected by shca_dev_lock */
 
 /* ---- attributes -------------------------------------------------------------- */
 
+/* Told by queries and by sysfs. */
+#define SHCA_HW_VER	1
+
 static int shca_query_device(struct ib_device *ibdev,
 			     struct ib_device_attr *attr,
 			     struct ib_udata *udata)
@@ -77,7 +80,7 @@ static int shca_query_device(struct ib_device *ibdev,
 	attr->max_mr_size = SHCA_LIM_MR_SIZE;
 	attr->page_size_cap = PAGE_MASK & 0xffffffff;
 	attr->vendor_id = SHCA_VENDOR_ID;
-	attr->hw_ver = 1;
+	attr->hw_ver = SHCA_HW_VER;
 	attr->max_qp = SHCA_LIM_QP;
 	attr->max_qp_wr = SHCA_LIM_QP_WR;
 	attr->device_cap_flags = IB_DEVICE_CURR_QP_STATE_MOD |
@@ -172,6 +175,31 @@ static void shca_fw_str(struct ib_device *ibdev, char *str)
 {
 	strscpy(str, THIS_MODULE->version ?: "in-tree", IB_FW_VERSION_NAME_MAX);
 }
+
+/* As adapters have them; ibstat and monitoring read these. */
+static ssize_t hca_type_show(struct device *device,
+			     struct device_attribute *attr, char *buf)
+{
+	return sysfs_emit(buf, "softhca\n");
+}
+static DEVICE_ATTR_RO(hca_type);
+
+static ssize_t hw_rev_show(struct device *device, struct device_attribute *attr,
+			   char *buf)
+{
+	return sysfs_emit(buf, "%x\n", SHCA_HW_VER);
+}
+static DEVICE_ATTR_RO(hw_rev);
+
+static struct attribute *shca_sysfs_attrs[] = {
+	&dev_attr_hca_type.attr,
+	&dev_attr_hw_rev.attr,
+	NULL
+};
+
+static const struct attribute_group shca_sysfs_group = {
+	.attrs = shca_sysfs_attrs,
+};
 
 /* ---- contexts and protection domains ------------------------------------------ */
 
@@ -294,6 +322,7 @@ static const struct ib_device_ops shca_dev_ops = {
 	.destroy_qp = shca_destroy_qp,
 	.destroy_srq = shca_destroy_srq,
 	.detach_mcast = shca_detach_mcast,
+	.device_group = &shca_sysfs_group,
 	.disassociate_ucontext = shca_disassociate_ucontext,
 	.get_dev_fw_str = shca_fw_str,
 	.get_dma_mr = shca_get_dma_mr,

@@ -122,6 +122,11 @@ port_files() {
 	done
 }
 check port.files port_files
+device_files() {
+	local device=/sys/class/infiniband/shca_a
+	[ "$(cat $device/hca_type) $(cat $device/hw_rev)" = "softhca 1" ]
+}
+check device.files device_files
 # in words of four bytes, as an adapter counts
 words() {
 	local before after

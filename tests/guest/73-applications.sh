@@ -17,6 +17,7 @@ more=${SHCA_SOAK-}
 
 shows() { "$@" | tee /tmp/shown | head -n 8; grep -qi 'ACTIVE' /tmp/shown && grep -qi 'LinkUp' /tmp/shown; }
 check ibstat shows ibstat shca_a
+check ibstat.type grep -q 'CA type: softhca' /tmp/shown
 check ibstatus shows ibstatus shca_a
 
 # ends SECONDS PID : it ends within that time, killed if it does not (programs that
