@@ -614,6 +614,9 @@ void shca_odp_caps(struct ib_odp_caps *caps)
 	caps->per_transport_caps.rc_odp_caps = send_recv |
 		IB_ODP_SUPPORT_WRITE | IB_ODP_SUPPORT_READ |
 		IB_ODP_SUPPORT_ATOMIC;
+	/* Its receives are those of SRQs. */
+	caps->per_transport_caps.xrc_odp_caps =
+		caps->per_transport_caps.rc_odp_caps & ~IB_ODP_SUPPORT_RECV;
 	caps->per_transport_caps.uc_odp_caps = send_recv | IB_ODP_SUPPORT_WRITE;
 	caps->per_transport_caps.ud_odp_caps = send_recv;
 }

@@ -198,7 +198,7 @@ static bool shca_rq_must_wait(struct shca_qp *qp, const struct shca_pkt *pkt)
 {
 	struct shca_park *park = &qp->rq.park;
 
-	if (qp->type != IB_QPT_RC ||
+	if (!shca_qp_is_reliable(qp) ||
 	    shca_psn_diff(pkt->psn, shca_park_last(park)->psn) > 0)
 		return true;
 	/* It does, or has been executed: the peer has sent it again. */

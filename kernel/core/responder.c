@@ -811,7 +811,8 @@ enum shca_rx shca_resp_rx(struct shca_resp *resp, const struct shca_pkt *pkt,
 void shca_resp_not_yet(struct shca_resp *resp)
 {
 	if (resp->state == SHCA_SIDE_READY && resp->ack != SHCA_ACK_NAK &&
-	    resp->attr.transport == SHCA_TRANSPORT_RC)
+	    (resp->attr.transport == SHCA_TRANSPORT_RC ||
+	     resp->attr.transport == SHCA_TRANSPORT_XRC))
 		resp_rnr(resp, resp->epsn);
 }
 

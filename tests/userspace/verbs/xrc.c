@@ -26,6 +26,9 @@ static struct {
 } to[SRQS];
 static struct ibv_qp *tgt;
 
+/* Of all memory; a test may ask for more. */
+static int mem_access = ACCESS_ALL | IBV_ACCESS_REMOTE_ATOMIC;
+
 /* The side that sends. */
 static struct ibv_cq *cq;
 static struct ibv_qp *ini;
@@ -113,15 +116,17 @@ static void connect_qp(struct ibv_qp *qp, struct nic *nic, struct nic *peer,
 		       uint32_t qpn)
 {
 	bool is_tgt = qp->qp_type == IBV_QPT_XRC_RECV;
+	/* Fetching takes its time, and who asks again meanwhile has to wait. */
+	bool patient = mem_access & IBV_ACCESS_ON_DEMAND;
 	struct ibv_qp_attr attr = {
 		.qp_state = IBV_QPS_INIT,
 		.port_num = 1,
 		.qp_access_flags = ACCESS_ALL | IBV_ACCESS_REMOTE_ATOMIC,
 		.path_mtu = nic->port.active_mtu,
 		.dest_qp_num = qpn,
-		.timeout = 12,
+		.timeout = patient ? 17 : 12,
 		.retry_cnt = 3,
-		.rnr_retry = 1,
+		.rnr_retry = patient ? 7 : 1,
 		.min_rnr_timer = 1,
 		.max_rd_atomic = 4,
 		.max_dest_rd_atomic = 4,
@@ -160,8 +165,7 @@ static void make_targets(void)
 		REQUIRE(to[i].pd && to[i].cq);
 		to[i].srq = make_srq(nic_b(), to[i].pd, xrcd, to[i].cq);
 		to[i].num = number_of(to[i].srq);
-		to[i].mem = buf_make(to[i].pd, 2 * SLOT, ACCESS_ALL |
-				     IBV_ACCESS_REMOTE_ATOMIC);
+		to[i].mem = buf_make(to[i].pd, 2 * SLOT, mem_access);
 	}
 }
 
@@ -170,7 +174,7 @@ static void make_sender(void)
 	cq = ibv_create_cq(nic_a()->ctx, DEPTH, NULL, NULL, 0);
 	REQUIRE(cq);
 	ini = make_ini(nic_a());
-	mem = buf_make(nic_a()->pd, 2 * SLOT, ACCESS_ALL);
+	mem = buf_make(nic_a()->pd, 2 * SLOT, mem_access);
 }
 
 static void set_up(void)
@@ -316,6 +320,22 @@ static void each_operation_moves_its_data(void)
 	wait_ok(to[0].cq, 40, IBV_WC_RECV);
 	for (int i = 0; i < SRQS; i++)
 		buf_check_guards(&to[i].mem);
+}
+
+/* Nothing of it is known to the device before it is used, at either end. */
+static void memory_on_demand(void)
+{
+	const uint32_t caps = IBV_ODP_SUPPORT_SEND | IBV_ODP_SUPPORT_SRQ_RECV |
+			      IBV_ODP_SUPPORT_WRITE | IBV_ODP_SUPPORT_READ |
+			      IBV_ODP_SUPPORT_ATOMIC;
+	struct ibv_device_attr_ex attr;
+
+	REQUIRE_EQ(ibv_query_device_ex(nic_b()->ctx, NULL, &attr), 0);
+	if (!(attr.odp_caps.general_caps & IBV_ODP_SUPPORT))
+		test_skip("the device has no on-demand paging");
+	REQUIRE_EQ(attr.xrc_odp_caps & caps, caps);
+	mem_access |= IBV_ACCESS_ON_DEMAND;
+	each_operation_moves_its_data();
 }
 
 /* ---- refusals ----------------------------------------------------------------------- */
@@ -619,6 +639,7 @@ static const struct test tests[] = {
 #define TEST(name) { #name, name }
 	TEST(messages_to_each_srq_come_in_order),
 	TEST(each_operation_moves_its_data),
+	TEST(memory_on_demand),
 	TEST(unknown_srq_is_refused),
 	TEST(srq_of_another_domain_is_refused),
 	TEST(srq_that_is_gone_is_refused),
