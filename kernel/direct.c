@@ -97,6 +97,7 @@ static bool shca_direct_mirrors(const struct shca_qp *qp,
 static bool shca_direct_guess(const struct shca_qp *qp,
 			      const struct shca_qp *peer)
 {
+	/* Looked at again under the lock, by shca_direct_fits(). */
 	return data_race(shca_direct_mirrors(qp, peer));
 }
 
