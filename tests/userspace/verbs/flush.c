@@ -5,6 +5,8 @@
  */
 #include "util.h"
 
+#ifdef HAVE_FLUSH
+
 #include <pthread.h>
 
 #define LEN	(64 * KIB)
@@ -303,6 +305,20 @@ static const struct test tests[] = {
 	TEST(no_region_is_persistent),
 	{}
 };
+
+#else
+
+static void capabilities(void)
+{
+	test_skip("this libibverbs has neither");
+}
+
+static const struct test tests[] = {
+	{ "capabilities", capabilities },
+	{}
+};
+
+#endif
 
 int main(int argc, char **argv)
 {
