@@ -222,7 +222,7 @@ static void shca_flow_to_qp(struct shca_qp *qp, struct sk_buff *skb)
 
 	shca_count(qp, RX_PKTS);
 	shca_count_n(qp, RX_BYTES, skb->len);
-	shca_rq_rx(qp, &pkt, 1);
+	shca_rq_rx(qp, &pkt, 1, true);
 	shca_mem_forget(&in.mr);
 }
 

@@ -24,7 +24,10 @@
 #include "core/crc_fold.h"
 #include "core/headers.h"
 
-/* Below this the differences are not worth a call, nor an FPU section. */
+/*
+ * Below this none of them is worth a call, nor an FPU section: most are headers
+ * of 12 to 40 bytes.
+ */
 #define SHCA_CRC32_SHORT	256
 /* What is timed: a payload of the largest path MTU, a few times. */
 #define SHCA_CRC32_TRIAL	4096
@@ -38,6 +41,83 @@ enum shca_crc32_way {
 
 /* Written once, when the module is loaded. */
 static enum shca_crc32_way shca_crc32_way __ro_after_init;
+
+/* ---- a few bytes ------------------------------------------------------------ */
+
+/*
+ * [n][b]: the CRC of byte @b and @n zeros behind it.  Eight bytes are independent
+ * look-ups; the kernel's crc32_le(), which uses the same, first goes byte by byte
+ * to an aligned address, and comes back to that with each call.
+ */
+static u32 shca_crc32_tables[8][256] __ro_after_init;
+
+static void __init shca_crc32_make_tables(void)
+{
+	unsigned int n, b;
+	u8 byte;
+
+	for (b = 0; b < 256; b++) {
+		byte = b;
+		shca_crc32_tables[0][b] = crc32_le(0, &byte, 1);
+	}
+	for (n = 1; n < 8; n++)
+		for (b = 0; b < 256; b++)
+			shca_crc32_tables[n][b] =
+				shca_crc32_tables[n - 1][b] >> 8 ^
+				shca_crc32_tables[0][shca_crc32_tables[n - 1][b] &
+						     0xff];
+}
+
+/* Of eight bytes to which the state before them has been added. */
+static __always_inline u32 shca_crc32_word(u64 w)
+{
+	return shca_crc32_tables[7][w & 0xff] ^
+	       shca_crc32_tables[6][w >> 8 & 0xff] ^
+	       shca_crc32_tables[5][w >> 16 & 0xff] ^
+	       shca_crc32_tables[4][w >> 24 & 0xff] ^
+	       shca_crc32_tables[3][w >> 32 & 0xff] ^
+	       shca_crc32_tables[2][w >> 40 & 0xff] ^
+	       shca_crc32_tables[1][w >> 48 & 0xff] ^
+	       shca_crc32_tables[0][w >> 56];
+}
+
+static __always_inline u64 shca_crc32_load(const u8 *p)
+{
+	__le64 v;
+
+	memcpy(&v, p, sizeof(v));
+	return le64_to_cpu(v);
+}
+
+static __always_inline u32 shca_crc32_load4(const u8 *p)
+{
+	__le32 v;
+
+	memcpy(&v, p, sizeof(v));
+	return le32_to_cpu(v);
+}
+
+/* @state: a CRC, and above it bits to flip in the four bytes that it leaves. */
+static u32 shca_crc32_short(u64 state, const u8 *data, unsigned int len)
+{
+	u32 crc;
+
+	for (; len >= sizeof(u64); len -= sizeof(u64), data += sizeof(u64))
+		state = shca_crc32_word(state ^ shca_crc32_load(data));
+	crc = state;
+	if (len >= sizeof(u32)) {
+		crc ^= shca_crc32_load4(data);
+		crc = shca_crc32_tables[3][crc & 0xff] ^
+		      shca_crc32_tables[2][crc >> 8 & 0xff] ^
+		      shca_crc32_tables[1][crc >> 16 & 0xff] ^
+		      shca_crc32_tables[0][crc >> 24];
+		len -= sizeof(u32);
+		data += sizeof(u32);
+	}
+	while (len--)
+		crc = crc >> 8 ^ shca_crc32_tables[0][(u8)(crc ^ *data++)];
+	return crc;
+}
 
 /* ---- the crypto library's ------------------------------------------------- */
 
@@ -151,6 +231,7 @@ int __init shca_icrc_init(void)
 	u64 library, fold, crypto = U64_MAX;
 	void *data;
 
+	shca_crc32_make_tables();
 	data = kzalloc(SHCA_CRC32_TRIAL, GFP_KERNEL);
 	if (!data)
 		return -ENOMEM;
@@ -179,7 +260,7 @@ void shca_icrc_exit(void)
 u32 shca_crc32(u32 crc, const void *data, unsigned int len)
 {
 	if (len < SHCA_CRC32_SHORT)
-		return crc32_le(crc, data, len);
+		return shca_crc32_short(crc, data, len);
 	return shca_crc32_by(shca_crc32_way, crc, data, len);
 }
 
@@ -188,15 +269,15 @@ u32 shca_crc32(u32 crc, const void *data, unsigned int len)
 
 u32 shca_crc32_bth(u32 crc, const u8 *bth, unsigned int len)
 {
-	u8 masked[SHCA_BTH_BYTES];
+	u64 state = crc | (u64)(u8)~bth[SHCA_BTH_VARIANT] <<
+			  8 * SHCA_BTH_VARIANT;
 
-	if (len >= SHCA_CRC32_SHORT && shca_crc32_way == SHCA_CRC32_FOLD)
-		return shca_crc32_fold(crc | (u64)(u8)~bth[SHCA_BTH_VARIANT] <<
-					     8 * SHCA_BTH_VARIANT, bth, len);
-	memcpy(masked, bth, sizeof(masked));
-	masked[SHCA_BTH_VARIANT] = 0xff;
-	crc = crc32_le(crc, masked, sizeof(masked));
-	return shca_crc32(crc, bth + sizeof(masked), len - sizeof(masked));
+	if (len < SHCA_CRC32_SHORT)
+		return shca_crc32_short(state, bth, len);
+	if (shca_crc32_way == SHCA_CRC32_FOLD)
+		return shca_crc32_fold(state, bth, len);
+	crc = shca_crc32_short(state, bth, SHCA_BTH_BYTES);
+	return shca_crc32(crc, bth + SHCA_BTH_BYTES, len - SHCA_BTH_BYTES);
 }
 
 static u32 shca_crc32_skb(u32 crc, const struct sk_buff *skb, unsigned int off,

@@ -142,10 +142,10 @@ static struct shca_accessor shca_as(const struct shca_qp *qp, struct ib_pd *pd)
  * shca_mr_get_kept() for a side of a QP: what is not present is fetched.
  * @span: bytes from @va on that the message is going to need
  */
-static enum shca_mem_status shca_reach(struct shca_door *door,
-				       struct ib_pd *pd, struct shca_mr **kept,
-				       u32 key, u32 access, u64 va, u32 len, u64 span,
-				       struct shca_mr **mr)
+static noinline enum shca_mem_status
+shca_reach_anew(struct shca_door *door, struct ib_pd *pd, struct shca_mr **kept,
+		u32 key, u32 access, u64 va, u32 len, u64 span,
+		struct shca_mr **mr)
 {
 	struct shca_accessor who = shca_as(door->qp, pd);
 	enum shca_mem_status status;
@@ -163,6 +163,18 @@ static enum shca_mem_status shca_reach(struct shca_door *door,
 		.span = span,
 	};
 	return shca_door_ask(door, &want);
+}
+
+static __always_inline enum shca_mem_status
+shca_reach(struct shca_door *door, struct ib_pd *pd, struct shca_mr **kept,
+	   u32 key, u32 access, u64 va, u32 len, u64 span, struct shca_mr **mr)
+{
+	if (kept && likely(shca_mr_suits(*kept, pd, door->qp->who.serial, key,
+					 access, va, len))) {
+		*mr = *kept;
+		return SHCA_MEM_OK;
+	}
+	return shca_reach_anew(door, pd, kept, key, access, va, len, span, mr);
 }
 
 /*
@@ -538,6 +550,31 @@ void shca_mem_release(struct shca_pieces *pieces)
 	pieces->nr = 0;
 }
 
+/* Of a request with one segment, as most have: no need to note the pieces. */
+static enum shca_mem_status shca_gather_sge(struct shca_door *door,
+					    const struct shca_pkt *pkt, u8 *dst,
+					    struct shca_mr **kept)
+{
+	const struct shca_sge *sge = pkt->wr->sge;
+	u32 len = pkt->paylen, run;
+	enum shca_mem_status status;
+	u64 va = sge->addr + pkt->off;
+	struct shca_mr *mr;
+
+	/* (the request's length is the segment's) */
+	status = shca_reach(door, door->qp->pd, kept, sge->lkey,
+			    SHCA_MR_LOCAL_READ, va, len, sge->length - pkt->off,
+			    &mr);
+	if (status != SHCA_MEM_OK)
+		return status;
+	for (; len; va += run, dst += run, len -= run) {
+		run = len;
+		memcpy(dst, shca_mr_next(mr, va, &run), run);
+	}
+	shca_mr_put_kept(kept, mr);
+	return SHCA_MEM_OK;
+}
+
 enum shca_mem_status shca_mem_gather(struct shca_door *door,
 				     const struct shca_pkt *pkt, u8 *dst,
 				     struct shca_mr **kept)
@@ -546,6 +583,11 @@ enum shca_mem_status shca_mem_gather(struct shca_door *door,
 	struct shca_src src = { .piece = pieces.piece };
 	enum shca_mem_status status;
 
+	if (pkt->kind == SHCA_PAY_NONE)
+		return SHCA_MEM_OK;
+	if (pkt->kind == SHCA_PAY_WR && !pkt->wr->inline_data &&
+	    pkt->wr->num_sge == 1)
+		return shca_gather_sge(door, pkt, dst, kept);
 	pieces.kept = kept;
 	status = shca_mem_hold(door, pkt, &pieces);
 	if (status != SHCA_MEM_OK)

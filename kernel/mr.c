@@ -108,8 +108,7 @@ enum shca_mem_status shca_mr_check(const struct shca_mr *mr,
 				   const struct shca_accessor *who, u32 key,
 				   u32 access, u64 va, u64 len)
 {
-	if (mr->key != key || !mr->valid ||
-	    (mr->owner != (uintptr_t)who->pd && mr->owner != who->serial))
+	if (!shca_mr_is_key(mr, who->pd, who->serial, key))
 		return SHCA_MEM_KEY;
 	if ((mr->access & access) != access)
 		return SHCA_MEM_ACCESS;
@@ -213,8 +212,8 @@ enum shca_mem_status shca_mr_get_kept(struct shca_mr **kept,
 {
 	enum shca_mem_status status;
 
-	if (kept && *kept &&
-	    shca_mr_check(*kept, who, key, access, va, len) == SHCA_MEM_OK) {
+	if (kept && shca_mr_suits(*kept, who->pd, who->serial, key, access, va,
+				  len)) {
 		*out = *kept;
 		return SHCA_MEM_OK;
 	}
@@ -230,13 +229,7 @@ enum shca_mem_status shca_mr_get_kept(struct shca_mr **kept,
 	return status;
 }
 
-void shca_mr_put_kept(struct shca_mr **kept, struct shca_mr *mr)
-{
-	if (!kept || mr != *kept)
-		shca_mr_put(mr);
-}
-
-void *shca_mr_next(const struct shca_mr *mr, u64 va, u32 *len)
+void *__shca_mr_next(const struct shca_mr *mr, u64 va, u32 *len)
 {
 	u64 pos, in_block;
 

@@ -183,6 +183,14 @@ static inline bool shca_mr_in_range(const struct shca_mr *mr, u64 va, u64 len)
 	       va - mr->iova <= mr->length - len;
 }
 
+/** shca_mr_is_key() - is @key, which has found @mr, one for @pd or QP @serial? */
+static inline bool shca_mr_is_key(const struct shca_mr *mr,
+				  const struct ib_pd *pd, u64 serial, u32 key)
+{
+	return mr->key == key && mr->valid &&
+	       (mr->owner == (uintptr_t)pd || mr->owner == serial);
+}
+
 /**
  * shca_mr_check() - may @who reach [@va, @va + @len) by @key, which has found @mr?
  *
@@ -191,6 +199,18 @@ static inline bool shca_mr_in_range(const struct shca_mr *mr, u64 va, u64 len)
 enum shca_mem_status shca_mr_check(const struct shca_mr *mr,
 				   const struct shca_accessor *who, u32 key,
 				   u32 access, u64 va, u64 len);
+
+/**
+ * shca_mr_suits() - would shca_mr_check() say SHCA_MEM_OK?  @mr may be NULL; for the
+ * packets of a batch, which have a region that does not change
+ */
+static inline bool shca_mr_suits(const struct shca_mr *mr,
+				 const struct ib_pd *pd, u64 serial, u32 key,
+				 u32 access, u64 va, u64 len)
+{
+	return mr && shca_mr_is_key(mr, pd, serial, key) &&
+	       (mr->access & access) == access && shca_mr_in_range(mr, va, len);
+}
 
 /**
  * shca_mr_may() - the same, of whatever @key finds; any context
@@ -235,7 +255,14 @@ enum shca_mem_status shca_mr_get_kept(struct shca_mr **kept,
 				      u32 access, u64 va, u64 len,
 				      struct shca_mr **mr);
 /** shca_mr_put_kept() - what shca_mr_get_kept() gave is no longer looked at */
-void shca_mr_put_kept(struct shca_mr **kept, struct shca_mr *mr);
+static inline void shca_mr_put_kept(struct shca_mr **kept, struct shca_mr *mr)
+{
+	if (!kept || mr != *kept)
+		shca_mr_put(mr);
+}
+
+/* The same for any kind of region. */
+void *__shca_mr_next(const struct shca_mr *mr, u64 va, u32 *len);
 
 /**
  * shca_mr_next() - the contiguous run of memory at @va
@@ -245,7 +272,20 @@ void shca_mr_put_kept(struct shca_mr **kept, struct shca_mr *mr);
  *
  * The range was checked by shca_mr_get().
  */
-void *shca_mr_next(const struct shca_mr *mr, u64 va, u32 *len);
+static inline void *shca_mr_next(const struct shca_mr *mr, u64 va, u32 *len)
+{
+	u64 pos, room;
+
+	if (unlikely(mr->type != SHCA_MR_USER))
+		return __shca_mr_next(mr, va, len);
+	pos = va - mr->iova + mr->offset;
+	room = (1ull << mr->block_shift) -
+	       (pos & ((1ull << mr->block_shift) - 1));
+	if (room < *len)
+		*len = room;
+	return mr->blocks[pos >> mr->block_shift] +
+	       (pos & ((1ull << mr->block_shift) - 1));
+}
 
 /**
  * shca_mr_register() - REG_MR: give a mapped region its key, rights, life

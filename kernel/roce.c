@@ -255,6 +255,49 @@ static u32 shca_icrc_lower6(struct ipv6hdr ip, struct udphdr udp, u32 udp_len)
 	return shca_crc32(~0u, &m, sizeof(m));
 }
 
+/*
+ * Most packets have the lower headers of one that was here before, which are twice
+ * as long as the rest of a small one.
+ */
+#define SHCA_LOWER_KEPT	16
+
+/**
+ * struct shca_lower4 - CRCs over lower headers, per CPU; bottom halves off
+ * @key:	addresses; ports, identifier, fragment; length, which is never 0
+ * @crc:	the state after them
+ */
+struct shca_lower4 {
+	u64 key[3];
+	u32 crc;
+};
+
+static DEFINE_PER_CPU(struct shca_lower4, shca_lowers4[SHCA_LOWER_KEPT]);
+
+/* shca_icrc_lower4() of a header of 20 bytes */
+static u32 shca_icrc_kept4(const struct iphdr *ip, const struct udphdr *udp,
+			   u32 udp_len)
+{
+	const u64 key[] = {
+		(__force u64)ip->saddr << 32 | (__force u32)ip->daddr,
+		(__force u64)udp->source << 48 |
+		(__force u64)udp->dest << 32 |
+		(__force u32)ip->id << 16 | (__force u16)ip->frag_off,
+		udp_len,
+	};
+	struct shca_lower4 *kept;
+
+	/* What differs most from packet to packet. */
+	kept = this_cpu_ptr(&shca_lowers4[(udp_len / 4 ^
+					   (__force u16)udp->source / 256) %
+					  SHCA_LOWER_KEPT]);
+	if (kept->key[0] != key[0] || kept->key[1] != key[1] ||
+	    kept->key[2] != key[2]) {
+		kept->crc = shca_icrc_lower4(*ip, *udp, udp_len);
+		memcpy(kept->key, key, sizeof(key));
+	}
+	return kept->crc;
+}
+
 /* Packets of a batch whose lower headers' CRC need not be calculated anew. */
 #define SHCA_SEED_SEGS	64
 
@@ -319,7 +362,7 @@ static u32 shca_seed_tx(const struct shca_av *av, u32 udp_len)
 	shca_fill_udp(av, &udp, udp_len);
 	if (av->roce.ipv4) {
 		shca_fill_ip4(av, &ip4, 0);
-		return shca_icrc_lower4(ip4, udp, udp_len);
+		return shca_icrc_kept4(&ip4, &udp, udp_len);
 	}
 	shca_fill_ip6(av, &ip6, sizeof(ip6));
 	return shca_icrc_lower6(ip6, udp, udp_len);
@@ -365,7 +408,7 @@ static u32 shca_seed_rx(struct shca_rx_skb *rx, unsigned int seg, u32 len)
 		return shca_icrc_lower4(ip, udp, udp_len);
 	}
 	if (rx->seed.len != len)
-		rx->seed.crc = shca_icrc_lower4(ip, udp, udp_len);
+		rx->seed.crc = shca_icrc_kept4(&ip, &udp, udp_len);
 	rx->seed.len = len;
 	return rx->seed.crc ^ shca_seg_crc[seg];
 }

@@ -271,7 +271,8 @@ void shca_rq_report(struct shca_qp *qp, const struct shca_rq_news *news)
 		shca_qp_event(qp, IB_EVENT_QP_FATAL);
 }
 
-void shca_rq_rx(struct shca_qp *qp, const struct shca_pkt *pkt, unsigned int nr)
+void shca_rq_rx(struct shca_qp *qp, const struct shca_pkt *pkt, unsigned int nr,
+		bool answer)
 {
 	struct shca_rq_news news = {};
 	struct shca_rq *rq = &qp->rq;
@@ -281,7 +282,7 @@ void shca_rq_rx(struct shca_qp *qp, const struct shca_pkt *pkt, unsigned int nr)
 	now = ktime_get_ns();
 	while (nr--)
 		shca_rq_take(qp, pkt++, now, &news);
-	if (!rq->continuing && shca_rq_respond(qp, now, &news))
+	if (answer && !rq->continuing && shca_rq_respond(qp, now, &news))
 		shca_rq_queue(qp);
 	shca_rq_settle(qp, &news);
 	spin_unlock(&rq->lock);

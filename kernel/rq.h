@@ -10,12 +10,13 @@
 
 /**
  * shca_rq_rx() - @nr request packets arrived
+ * @answer:	now; else the caller says so later, with more packets or none
  *
  * One answer stands for them, if that is possible.
  * Context: softirq; takes rq.lock.
  */
 void shca_rq_rx(struct shca_qp *qp, const struct shca_pkt *pkt,
-		unsigned int nr);
+		unsigned int nr, bool answer);
 
 /**
  * struct shca_rq_news - what the outside must be told once rq.lock is released

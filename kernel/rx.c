@@ -39,6 +39,8 @@
 
 /* Packets that are handed on together. */
 #define SHCA_RX_RUN	8
+/* So many bytes of requests are answered while more are looked at. */
+#define SHCA_RX_ANSWER	16384
 
 /**
  * struct shca_rx_walk - an skb on its way to QPs
@@ -52,6 +54,8 @@
  * @bytes:	of them, from BTH to ICRC
  * @run:	these packets, and behind them the one being looked at
  * @response:	that side is the send side
+ * @unanswered:	bytes of requests that it took since it last answered
+ * @owes:	it has taken requests, and answers at the end
  */
 struct shca_rx_walk {
 	struct shca_net *snet;
@@ -61,6 +65,8 @@ struct shca_rx_walk {
 	struct shca_qp *qp;
 	bool path_ok;
 	bool response;
+	bool owes;
+	u32 unanswered;
 	unsigned int nr;
 	u32 bytes;
 	struct shca_pkt run[SHCA_RX_RUN];
@@ -144,8 +150,8 @@ const u8 *shca_rx_flat(struct shca_rx_skb *rx, u32 off, u32 len)
 	return NULL;
 }
 
-/* What has been checked goes to its side of the QP. */
-static void shca_rx_flush(struct shca_rx_walk *rx)
+/* What has been checked goes to its side of the QP; @last: no more follows. */
+static void shca_rx_flush(struct shca_rx_walk *rx, bool last)
 {
 	unsigned int nr = rx->nr;
 
@@ -154,11 +160,21 @@ static void shca_rx_flush(struct shca_rx_walk *rx)
 	rx->nr = 0;
 	shca_count_n(rx->qp, RX_PKTS, nr);
 	shca_count_n(rx->qp, RX_BYTES, rx->bytes);
-	rx->bytes = 0;
-	if (rx->response)
+	if (rx->response) {
 		shca_sq_rx(rx->qp, rx->run, nr);
-	else
-		shca_rq_rx(rx->qp, rx->run, nr);
+	} else {
+		/*
+		 * An answer is a packet through the stack again: small messages
+		 * share one, which leaves when the last of them has been looked
+		 * at (shca_rx_turn()).  Who sends much is not kept waiting.
+		 */
+		rx->unanswered += rx->bytes;
+		rx->owes = !last && rx->unanswered < SHCA_RX_ANSWER;
+		if (!rx->owes)
+			rx->unanswered = 0;
+		shca_rq_rx(rx->qp, rx->run, nr, !rx->owes);
+	}
+	rx->bytes = 0;
 }
 
 /* @pkt, at the end of the run, becomes its beginning. */
@@ -173,7 +189,11 @@ static struct shca_pkt *shca_rx_first(struct shca_rx_walk *rx,
 /* What comes next is for @qp, whose reference is taken over. */
 static void shca_rx_turn(struct shca_rx_walk *rx, struct shca_qp *qp)
 {
-	shca_rx_flush(rx);
+	shca_rx_flush(rx, true);
+	if (rx->owes)
+		shca_rq_rx(rx->qp, rx->run, 0, true);
+	rx->owes = false;
+	rx->unanswered = 0;
 	shca_mem_forget(&rx->in.mr);
 	if (rx->qp)
 		shca_qp_put(rx->qp);
@@ -237,14 +257,14 @@ static void shca_rx_deliver(struct shca_rx_walk *rx, const struct shca_rx_seg *s
 	}
 	trace_shca_rx(qp->qpn, pkt);
 	if (rx->nr && rx->response != response) {
-		shca_rx_flush(rx);
+		shca_rx_flush(rx, false);
 		shca_rx_first(rx, pkt);
 	}
 	/* Reserved opcodes are requests too: they draw a NAK. */
 	rx->response = response;
 	rx->bytes += seg->len;
 	if (++rx->nr == SHCA_RX_RUN)
-		shca_rx_flush(rx);
+		shca_rx_flush(rx, false);
 }
 
 /* ---- multicast ---------------------------------------------------------- */
@@ -270,7 +290,7 @@ static void shca_rx_to_member(struct shca_qp *qp, u16 vlan, void *arg)
 	trace_shca_rx(qp->qpn, pkt);
 	shca_count(qp, RX_PKTS);
 	shca_count_n(qp, RX_BYTES, copies->len);
-	shca_rq_rx(qp, pkt, 1);
+	shca_rq_rx(qp, pkt, 1, true);
 	/* The region is of this QP's protection domain. */
 	shca_mem_forget(&copies->rx->in.mr);
 }
@@ -394,6 +414,8 @@ static void shca_rx_packets(struct shca_net *snet, struct shca_qp *qp,
 	rx.qp = qp;
 	rx.path_ok = false;
 	rx.response = false;
+	rx.owes = false;
+	rx.unanswered = 0;
 	rx.nr = 0;
 	rx.bytes = 0;
 	do {	/* at least once, to count one that is empty */
