@@ -51,6 +51,10 @@
 #define SHCA_LIM_AH		65536
 #define SHCA_LIM_QP_WR		16384
 #define SHCA_LIM_SRQ		16384
+#define SHCA_LIM_WQ		16384
+/* Indirection tables: how many, and of how many entries (a power of two). */
+#define SHCA_LIM_RWQ_TBL	1024
+#define SHCA_LIM_RWQ_TBL_SIZE	2048
 #define SHCA_LIM_SRQ_WR		32768
 #define SHCA_LIM_CQE		((1 << 20) - 1)
 #define SHCA_LIM_SGE		30
@@ -78,8 +82,8 @@ struct shca_net;
  * @ahs: @next_ah: @av_tag: address handles by handle
  * @xrc_srqs: @next_xrc_srq: SRQs of XRC domains, struct shca_xrc_target by number
  * @path:	enum shca_path; read without a lock for each packet
- * @nr_pd: @nr_cq: @nr_qp: @nr_srq: @nr_mr: @nr_mw: @nr_ah: objects of
- *		processes that exist, against the limits above
+ * @nr_pd: @nr_cq: @nr_qp: @nr_srq: @nr_wq: @nr_rwq_tbl: @nr_mr: @nr_mw: @nr_ah:
+ *		objects of processes that exist, against the limits above
  * @dm_bytes:	device memory that processes have
  * @nr_groups: @nr_attached: multicast groups, and QPs in all of them; under RTNL
  * @pkeys:	P_Key table; entry 0 stays the default one; read for each packet
@@ -118,6 +122,8 @@ struct shca_dev {
 	atomic_t nr_cq;
 	atomic_t nr_qp;
 	atomic_t nr_srq;
+	atomic_t nr_wq;
+	atomic_t nr_rwq_tbl;
 	atomic_t nr_mr;
 	atomic_t nr_mw;
 	atomic_t nr_ah;

@@ -52,6 +52,7 @@
 #include "sq.h"
 #include "srq.h"
 #include "udata.h"
+#include "wq.h"
 #include "xrc.h"
 #include "user_mr.h"
 
@@ -126,6 +127,10 @@ static int shca_query_device(struct ib_device *ibdev,
 	attr->cq_caps.max_cq_moderation_count = U16_MAX;
 	attr->cq_caps.max_cq_moderation_period = U16_MAX;
 	attr->raw_packet_caps = 0;
+	attr->max_wq_type_rq = SHCA_LIM_WQ;
+	attr->rss_caps.supported_qpts = BIT(IB_QPT_RAW_PACKET) | BIT(IB_QPT_UD);
+	attr->rss_caps.max_rwq_indirection_tables = SHCA_LIM_RWQ_TBL;
+	attr->rss_caps.max_rwq_indirection_table_size = SHCA_LIM_RWQ_TBL_SIZE;
 	ibdev_dbg(&dev->ibdev, "queried\n");
 	return 0;
 }
@@ -307,8 +312,10 @@ static const struct ib_device_ops shca_dev_ops = {
 	.create_cq = shca_create_cq,
 	.create_flow = shca_create_flow,
 	.create_qp = shca_create_qp,
+	.create_rwq_ind_table = shca_create_rwq_ind_table,
 	.create_srq = shca_create_srq,
 	.create_user_ah = shca_create_ah,
+	.create_wq = shca_create_wq,
 	.dealloc_dm = shca_dealloc_dm,
 	.dealloc_driver = shca_dealloc_driver,
 	.dealloc_mw = shca_dealloc_mw,
@@ -320,7 +327,9 @@ static const struct ib_device_ops shca_dev_ops = {
 	.destroy_cq = shca_destroy_cq,
 	.destroy_flow = shca_destroy_flow,
 	.destroy_qp = shca_destroy_qp,
+	.destroy_rwq_ind_table = shca_destroy_rwq_ind_table,
 	.destroy_srq = shca_destroy_srq,
+	.destroy_wq = shca_destroy_wq,
 	.detach_mcast = shca_detach_mcast,
 	.device_group = &shca_sysfs_group,
 	.disassociate_ucontext = shca_disassociate_ucontext,
@@ -347,6 +356,7 @@ static const struct ib_device_ops shca_dev_ops = {
 	.modify_hw_stat = shca_modify_hw_stat,
 	.modify_qp = shca_modify_qp,
 	.modify_srq = shca_modify_srq,
+	.modify_wq = shca_modify_wq,
 	.poll_cq = shca_poll_cq,
 	.post_recv = shca_post_recv,
 	.post_send = shca_post_send,
@@ -375,6 +385,7 @@ static const struct ib_device_ops shca_dev_ops = {
 	INIT_RDMA_OBJ_SIZE(ib_mw, shca_mw, ibmw),
 	INIT_RDMA_OBJ_SIZE(ib_pd, shca_pd, ibpd),
 	INIT_RDMA_OBJ_SIZE(ib_qp, shca_ibqp, ibqp),
+	INIT_RDMA_OBJ_SIZE(ib_rwq_ind_table, shca_rwq_table, ibtbl),
 	INIT_RDMA_OBJ_SIZE(ib_srq, shca_srq, ibsrq),
 	INIT_RDMA_OBJ_SIZE(ib_ucontext, shca_ucontext, ibuc),
 	INIT_RDMA_OBJ_SIZE(ib_xrcd, shca_xrcd, ibxrcd),

@@ -44,6 +44,7 @@
 #include "mem.h"
 #include "qp.h"
 #include "rq.h"
+#include "rss.h"
 #include "rx.h"
 
 /* Frames of this device to itself that may wait. */
@@ -209,6 +210,28 @@ static bool shca_flow_matches(const struct shca_flow *flow,
 
 /* ---- delivery ------------------------------------------------------------------- */
 
+/* The work queue that gets it. */
+static struct shca_qp *shca_flow_spread(const struct shca_rss *rss,
+					const struct sk_buff *skb)
+{
+	struct shca_rss_flow flow = {};
+	struct shca_flow_key key;
+
+	shca_flow_key_of(skb, ETH_HLEN, &key);
+	if (key.l3)
+		flow.addr_len = key.l3 == 4 ? sizeof(struct in_addr) :
+					      sizeof(struct in6_addr);
+	flow.src = key.src_ip;
+	flow.dst = key.dst_ip;
+	/* A fragment goes where those go that have no ports. */
+	if (!(key.flags & IB_IPV4_MORE_FRAG)) {
+		flow.proto = key.l4;
+		flow.src_port = key.src_port;
+		flow.dst_port = key.dst_port;
+	}
+	return shca_rss_select(rss, &flow);
+}
+
 /* One frame, @skb->data at its Ethernet header, to one QP. */
 static void shca_flow_to_qp(struct shca_qp *qp, struct sk_buff *skb)
 {
@@ -222,6 +245,8 @@ static void shca_flow_to_qp(struct shca_qp *qp, struct sk_buff *skb)
 
 	shca_count(qp, RX_PKTS);
 	shca_count_n(qp, RX_BYTES, skb->len);
+	if (qp->rss)
+		qp = shca_flow_spread(qp->rss, skb);
 	shca_rq_rx(qp, &pkt, 1, true);
 	shca_mem_forget(&in.mr);
 }

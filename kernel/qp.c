@@ -15,6 +15,7 @@
 #include "mem.h"
 #include "net.h"
 #include "rq.h"
+#include "rss.h"
 #include "sq.h"
 #include "srq.h"
 #include "trace.h"
@@ -56,9 +57,26 @@ SHCA_BH_HANDLER(shca_qp_tell_all)
 		shca_qp_tell(qp, event);
 }
 
+/* A process's, as all are; of what may happen to a QP it has this alone. */
+static void shca_wq_tell(struct shca_wq *wq)
+{
+	struct ib_event ev = {
+		.device = wq->ibwq.device,
+		.element.wq = &wq->ibwq,
+		.event = IB_EVENT_WQ_FATAL,
+	};
+
+	wq->ibwq.event_handler(&ev, wq->ibwq.wq_context);
+}
+
 void shca_qp_event(struct shca_qp *qp, enum ib_event_type event)
 {
 	trace_shca_event(qp->qpn, event);
+	if (qp->wq) {
+		if (event == IB_EVENT_QP_FATAL)
+			shca_wq_tell(qp->wq);
+		return;
+	}
 	if (!qp->ibqp->event_handler)
 		return;
 	if (qp->is_user) {
@@ -149,8 +167,10 @@ static int shca_qp_check_init(struct ib_qp_init_attr *init, bool is_user)
 	default:
 		return -EOPNOTSUPP;
 	}
-	if (init->create_flags || init->rwq_ind_tbl)
+	if (init->create_flags)
 		return -EOPNOTSUPP;
+	if (init->rwq_ind_tbl)
+		return shca_rss_check(init, is_user);
 	if (init->qp_type == IB_QPT_XRC_TGT ? !init->xrcd :
 	    !init->send_cq || (init->qp_type != IB_QPT_XRC_INI &&
 			       !init->recv_cq))
@@ -164,18 +184,31 @@ static int shca_qp_check_init(struct ib_qp_init_attr *init, bool is_user)
 	return 0;
 }
 
+/* Has it a send queue? */
+static bool shca_qp_has_sq(const struct shca_qp *qp)
+{
+	return qp->type != IB_QPT_XRC_TGT && !qp->rss && !qp->wq;
+}
+
 /* Has it a ring of receive requests that is its own? */
 static bool shca_qp_has_rq(const struct shca_qp *qp)
 {
-	return !qp->rq.srq && qp->type != IB_QPT_XRC_INI &&
+	return !qp->rq.srq && !qp->rss && qp->type != IB_QPT_XRC_INI &&
 	       qp->type != IB_QPT_XRC_TGT;
 }
 
-static void shca_qp_size_rings(struct shca_qp *qp, struct ib_qp_cap *cap)
+/* A queue that it has not is one without entries, from which nothing is taken. */
+static void shca_qp_size_sq(struct shca_qp *qp, struct ib_qp_cap *cap)
 {
 	struct shca_sq *sq = &qp->sq;
 	u32 data;
 
+	if (!shca_qp_has_sq(qp)) {
+		cap->max_send_wr = 0;
+		cap->max_send_sge = 0;
+		cap->max_inline_data = 0;
+		return;
+	}
 	sq->max_wr = max(cap->max_send_wr, 1u);
 	sq->max_sge = max(cap->max_send_sge, 1u);
 	data = max_t(u32, sq->max_sge * sizeof(struct shca_sge),
@@ -189,8 +222,11 @@ static void shca_qp_size_rings(struct shca_qp *qp, struct ib_qp_cap *cap)
 	cap->max_send_wr = sq->max_wr;
 	cap->max_send_sge = sq->max_sge;
 	cap->max_inline_data = sq->max_inline;
-	if (qp->type == IB_QPT_XRC_TGT)	/* but for what all are made of */
-		*cap = (struct ib_qp_cap){};
+}
+
+static void shca_qp_size_rings(struct shca_qp *qp, struct ib_qp_cap *cap)
+{
+	shca_qp_size_sq(qp, cap);
 	if (!shca_qp_has_rq(qp)) {
 		cap->max_recv_wr = 0;
 		cap->max_recv_sge = 0;
@@ -205,7 +241,7 @@ static u32 shca_sq_start(void)
 	return ALIGN(sizeof(struct shca_qp_index), SHCA_SLOT_ALIGN);
 }
 
-static u32 shca_rq_start(const struct shca_qp *qp)
+u32 shca_qp_rq_start(const struct shca_qp *qp)
 {
 	return shca_sq_start() + qp->sq.entries * qp->sq.stride;
 }
@@ -221,7 +257,7 @@ static int shca_qp_alloc_rings(struct shca_qp *qp)
 	if (shca_qp_transport(qp->type) == SHCA_TRANSPORT_UD)
 		stride += ALIGN(sizeof(struct shca_av), 8);
 
-	qp->ring_buf = shca_buf_alloc(shca_rq_start(qp) +
+	qp->ring_buf = shca_buf_alloc(shca_qp_rq_start(qp) +
 				      ring->entries * ring->stride);
 	qp->status_buf = shca_buf_alloc(sizeof(struct shca_qp_status));
 	sq->wrs = kvzalloc(array_size(window, stride), GFP_KERNEL_ACCOUNT);
@@ -230,7 +266,7 @@ static int shca_qp_alloc_rings(struct shca_qp *qp)
 	qp->index = qp->ring_buf->va;
 	qp->status = qp->status_buf->va;
 	sq->slots = qp->ring_buf->va + shca_sq_start();
-	ring->slots = qp->ring_buf->va + shca_rq_start(qp);
+	ring->slots = qp->ring_buf->va + shca_qp_rq_start(qp);
 	ring->user_prod = &qp->index->rq_prod;
 	ring->user_cons = &qp->status->rq_cons;
 	shca_req_init(&sq->req, sq->wrs, window, stride, &shca_mem_ops,
@@ -239,29 +275,10 @@ static int shca_qp_alloc_rings(struct shca_qp *qp)
 	return 0;
 }
 
-static int shca_qp_map_user(struct shca_qp *qp, struct ib_udata *udata)
+int shca_qp_share(struct shca_qp *qp, struct ib_ucontext *uctx)
 {
-	struct ib_ucontext *uctx = &rdma_udata_to_drv_context(udata,
-					   struct shca_ucontext, ibuc)->ibuc;
-	struct shca_create_qp_resp resp = {
-		.sq_start = shca_sq_start(),
-		.rq_start = shca_rq_start(qp),
-		.sq_entries = qp->sq.entries,
-		.rq_entries = qp->rq.ring.entries,
-		.sq_stride = qp->sq.stride,
-		.rq_stride = qp->rq.ring.stride,
-		.max_inline = qp->sq.max_inline,
-		.max_send_sge = qp->sq.max_sge,
-		.max_recv_sge = qp->rq.ring.max_sge,
-	};
-	struct shca_create_qp_req req;
 	int err;
 
-	err = shca_udata_in(udata, &req, sizeof(req));
-	if (err)
-		return err;
-	if (req.comp_mask || req.flags)
-		return -EINVAL;
 	qp->uctx = uctx;
 	qp->ring_mmap = shca_mmap_insert(uctx, qp->ring_buf, true);
 	if (IS_ERR(qp->ring_mmap)) {
@@ -275,14 +292,44 @@ static int shca_qp_map_user(struct shca_qp *qp, struct ib_udata *udata)
 		qp->status_mmap = NULL;
 		return err;
 	}
-	resp.ring_off = rdma_user_mmap_get_offset(qp->ring_mmap);
-	resp.ring_len = qp->ring_buf->len;
-	resp.status_off = rdma_user_mmap_get_offset(qp->status_mmap);
+	return 0;
+}
+
+/* One without rings has nothing to be mapped, and no bell. */
+static int shca_qp_map_user(struct shca_qp *qp, struct ib_udata *udata)
+{
+	struct ib_ucontext *uctx = &rdma_udata_to_drv_context(udata,
+					   struct shca_ucontext, ibuc)->ibuc;
+	struct shca_create_qp_resp resp = {
+		.sq_start = shca_sq_start(),
+		.rq_start = shca_qp_rq_start(qp),
+		.sq_entries = qp->sq.entries,
+		.rq_entries = qp->rq.ring.entries,
+		.sq_stride = qp->sq.stride,
+		.rq_stride = qp->rq.ring.stride,
+		.max_inline = qp->sq.max_inline,
+		.max_send_sge = qp->sq.max_sge,
+		.max_recv_sge = qp->rq.ring.max_sge,
+	};
+	int err;
+
+	if (shca_qp_has_sq(qp) || shca_qp_has_rq(qp)) {
+		err = shca_qp_share(qp, uctx);
+		if (err)
+			return err;
+		resp.ring_off = rdma_user_mmap_get_offset(qp->ring_mmap);
+		resp.ring_len = qp->ring_buf->len;
+		resp.status_off = rdma_user_mmap_get_offset(qp->status_mmap);
+	}
 	return shca_udata_out(udata, &resp, sizeof(resp));
 }
 
-/* Everything but what needs the QP to be unpublished first. */
-static void shca_qp_free(struct shca_qp *qp)
+static atomic_t *shca_qp_count(struct shca_dev *dev, const struct shca_wq *wq)
+{
+	return wq ? &dev->nr_wq : &dev->nr_qp;
+}
+
+void shca_qp_free(struct shca_qp *qp)
 {
 	shca_mmap_remove(qp->status_mmap);
 	shca_mmap_remove(qp->ring_mmap);
@@ -290,32 +337,33 @@ static void shca_qp_free(struct shca_qp *qp)
 	shca_buf_put(qp->ring_buf);
 	kvfree(qp->sq.wrs);
 	kfree(qp->rq.rd);
+	kfree(qp->rss);
 	mutex_destroy(&qp->attr_lock);
-	shca_limit_put(&qp->dev->nr_qp, qp->is_user);
+	shca_limit_put(shca_qp_count(qp->dev, qp->wq), qp->is_user);
 	kfree_rcu(qp, rcu);
 }
 
-static struct shca_qp *shca_qp_alloc(struct ib_qp *ibqp,
-				     struct ib_qp_init_attr *init,
-				     bool is_user)
+static struct shca_qp *shca_qp_alloc(struct shca_dev *dev, struct ib_pd *pd,
+				     const struct ib_qp_init_attr *init,
+				     struct shca_wq *wq, bool is_user)
 {
-	struct shca_dev *dev = to_shca_dev(ibqp->device);
 	struct shca_qp *qp;
 
-	if (!shca_limit_get(&dev->nr_qp, SHCA_LIM_QP, is_user))
+	if (!shca_limit_get(shca_qp_count(dev, wq),
+			    wq ? SHCA_LIM_WQ : SHCA_LIM_QP, is_user))
 		return NULL;
 	qp = kzalloc(sizeof(*qp), GFP_KERNEL_ACCOUNT);
 	if (!qp) {
-		shca_limit_put(&dev->nr_qp, is_user);
+		shca_limit_put(shca_qp_count(dev, wq), is_user);
 		return NULL;
 	}
 	qp->dev = dev;
 	qp->counters = dev->counters;
-	qp->ibqp = ibqp;
-	qp->pd = ibqp->pd;
+	qp->wq = wq;
+	qp->pd = pd;
 	qp->who = (struct shca_accessor){
 		.dev = dev,
-		.pd = ibqp->pd,
+		.pd = pd,
 		.serial = atomic64_inc_return(&dev->qp_serial),
 	};
 	qp->link = &shca_roce_ops;
@@ -336,38 +384,84 @@ static struct shca_qp *shca_qp_alloc(struct ib_qp *ibqp,
 	return qp;
 }
 
+struct shca_qp *shca_qp_make(struct shca_dev *dev, struct ib_pd *pd,
+			     struct ib_qp_init_attr *init, struct shca_wq *wq,
+			     struct shca_rss *rss, bool is_user)
+{
+	struct shca_qp *qp = shca_qp_alloc(dev, pd, init, wq, is_user);
+	int err;
+
+	if (!qp)
+		return ERR_PTR(-ENOMEM);
+	qp->rss = rss;
+	shca_qp_size_rings(qp, &init->cap);
+	err = shca_qp_alloc_rings(qp);
+	if (err) {
+		qp->rss = NULL;	/* is the caller's */
+		shca_qp_free(qp);
+		return ERR_PTR(err);
+	}
+	qp->attr.cap = init->cap;
+	qp->attr.path_mtu = IB_MTU_256;
+	qp->attr.port_num = 1;
+	return qp;
+}
+
+static int shca_qp_parse_udata(struct ib_qp_init_attr *init,
+			       struct ib_udata *udata, struct shca_rss **rss)
+{
+	struct shca_create_qp_req req;
+	int err;
+
+	if (!udata)
+		return 0;
+	err = shca_udata_in(udata, &req, sizeof(req));
+	if (err)
+		return err;
+	if (req.comp_mask || req.flags)
+		return -EINVAL;
+	*rss = shca_rss_make(init->rwq_ind_tbl, &req.rx_hash);
+	return PTR_ERR_OR_ZERO(*rss);
+}
+
 int shca_create_qp(struct ib_qp *ibqp, struct ib_qp_init_attr *init,
 		   struct ib_udata *udata)
 {
+	struct shca_dev *dev = to_shca_dev(ibqp->device);
+	struct shca_rss *rss = NULL;
 	struct shca_qp *qp;
 	int err;
 
 	err = shca_qp_check_init(init, udata);
 	if (err)
 		return err;
-	qp = shca_qp_alloc(ibqp, init,
-			   udata || init->qp_type == IB_QPT_XRC_TGT);
-	if (!qp)
-		return -ENOMEM;
-	shca_qp_size_rings(qp, &init->cap);
-	err = shca_qp_alloc_rings(qp);
+	err = shca_qp_parse_udata(init, udata, &rss);
 	if (err)
-		goto err_free;
+		return err;
+	qp = shca_qp_make(dev, ibqp->pd, init, NULL, rss,
+			  udata || init->qp_type == IB_QPT_XRC_TGT);
+	if (IS_ERR(qp)) {
+		kfree(rss);
+		return PTR_ERR(qp);
+	}
+	qp->ibqp = ibqp;
+	/* With work queues it has no states to go through, as adapters have it;
+	 * but a datagram QP needs its Q_Key first.
+	 */
+	if (rss && qp->type == IB_QPT_RAW_PACKET)
+		qp->state = IB_QPS_RTR;
 	if (udata) {
 		err = shca_qp_map_user(qp, udata);
 		if (err)
 			goto err_free;
 	}
 	/* Last: from here on packets find it. */
-	err = shca_net_add_qp(qp->dev->snet, qp);
+	err = shca_net_add_qp(dev->snet, qp);
 	if (err)
 		goto err_free;
 	container_of(ibqp, struct shca_ibqp, ibqp)->qp = qp;
 	ibqp->qp_num = qp->qpn;
-	qp->attr.cap = init->cap;
-	qp->attr.path_mtu = IB_MTU_256;
-	qp->attr.port_num = 1;
-	trace_shca_state(qp->qpn, IB_QPS_RESET, IB_QPS_RESET);
+	trace_shca_state(qp->qpn, IB_QPS_RESET, qp->state);
 	return 0;
 
 err_free:
@@ -402,10 +496,8 @@ void shca_qp_purge_cqs(struct shca_qp *qp)
 		shca_cq_purge(qp->sq.cq, qp->ibqp);
 }
 
-int shca_destroy_qp(struct ib_qp *ibqp, struct ib_udata *udata)
+void shca_qp_end(struct shca_qp *qp)
 {
-	struct shca_qp *qp = to_shca_qp(ibqp);
-
 	if (qp->is_user && READ_ONCE(qp->dev->removing))
 		shca_qp_flush_all(qp);
 	/* No packet finds it any longer ... */
@@ -432,6 +524,11 @@ int shca_destroy_qp(struct ib_qp *ibqp, struct ib_udata *udata)
 	shca_route_drop(&qp->sq.route);
 	shca_route_drop(&qp->rq.route);
 	shca_qp_free(qp);
+}
+
+int shca_destroy_qp(struct ib_qp *ibqp, struct ib_udata *udata)
+{
+	shca_qp_end(to_shca_qp(ibqp));
 	return 0;
 }
 

@@ -42,7 +42,9 @@
 struct shca_cq;
 struct shca_dev;
 struct shca_pieces;
+struct shca_rss;
 struct shca_srq;
+struct shca_wq;
 struct shca_xrc_target;
 
 /* Private copies of send requests per QP: those being executed. */
@@ -181,6 +183,9 @@ struct shca_rq {
  * @status:	indices that only the kernel writes
  * @event_bh: @events: kernel consumer: events (bits IB_EVENT_*) that its handler
  *		is to be told
+ * @wq:		the work queue that it is the receive half of (wq.h); it then has no
+ *		@ibqp, nothing is ever sent, and no packet finds it by its number
+ * @rss:	it has work queues in place of a receive side (rss.h); fixed
  */
 struct shca_qp {
 	struct rhash_head node;
@@ -216,6 +221,8 @@ struct shca_qp {
 	struct shca_qp_status *status;
 	struct shca_bh event_bh;
 	unsigned long events;
+	struct shca_wq *wq;
+	struct shca_rss *rss;
 
 	struct shca_sq sq ____cacheline_aligned_in_smp;
 	struct shca_rq rq ____cacheline_aligned_in_smp;
@@ -230,6 +237,20 @@ struct shca_ibqp {
 static inline struct shca_qp *to_shca_qp(struct ib_qp *ibqp)
 {
 	return container_of(ibqp, struct shca_ibqp, ibqp)->qp;
+}
+
+/**
+ * struct shca_wq - a work queue of verbs (ibv_create_wq), allocated by us
+ * @qp:		its receive side, in a QP of which the rest lies idle
+ */
+struct shca_wq {
+	struct ib_wq ibwq;
+	struct shca_qp *qp;
+};
+
+static inline struct shca_wq *to_shca_wq(struct ib_wq *ibwq)
+{
+	return container_of(ibwq, struct shca_wq, ibwq);
 }
 
 /** shca_qp_transport() - SHCA_TRANSPORT_* of a QP type */
@@ -297,6 +318,39 @@ void shca_qp_set_error_locked(struct shca_qp *qp);
 
 /** shca_qp_purge_cqs() - its life has ended: nobody meets its completions */
 void shca_qp_purge_cqs(struct shca_qp *qp);
+
+/** shca_qp_reset_locked() - forget everything, both locks held */
+void shca_qp_reset_locked(struct shca_qp *qp);
+
+/**
+ * shca_qp_make() - a QP in RESET, with its rings, which nobody finds yet
+ * @init:	checked; its cap is corrected to what is granted
+ * @wq:		NULL, or what it is made for
+ * @rss:	NULL, or how it spreads what it receives; from here on the QP's,
+ *		unless there is none
+ *
+ * Return: it, or ERR_PTR(-ENOMEM).  shca_qp_free() it, or, once shca_net_add_qp()
+ * has published it, shca_qp_end().
+ */
+struct shca_qp *shca_qp_make(struct shca_dev *dev, struct ib_pd *pd,
+			     struct ib_qp_init_attr *init, struct shca_wq *wq,
+			     struct shca_rss *rss, bool is_user);
+
+/**
+ * shca_qp_share() - let a process map the rings of a QP and ring its bell
+ *
+ * Return: 0 or an error, with which the QP can only be freed.
+ */
+int shca_qp_share(struct shca_qp *qp, struct ib_ucontext *uctx);
+
+/** shca_qp_rq_start() - where the receive requests begin in the region */
+u32 shca_qp_rq_start(const struct shca_qp *qp);
+
+/** shca_qp_free() - one that was not published, or is no longer in use */
+void shca_qp_free(struct shca_qp *qp);
+
+/** shca_qp_end() - unpublish, stop, wait, free; may sleep */
+void shca_qp_end(struct shca_qp *qp);
 
 /* struct ib_device_ops */
 int shca_create_qp(struct ib_qp *ibqp, struct ib_qp_init_attr *init,

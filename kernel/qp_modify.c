@@ -170,8 +170,10 @@ static void shca_start_requester(struct shca_qp *qp)
 	shca_req_start(&qp->sq.req, &attr);
 }
 
-static void shca_apply_reset(struct shca_qp *qp)
+void shca_qp_reset_locked(struct shca_qp *qp)
 {
+	lockdep_assert_held(&qp->sq.lock);
+	lockdep_assert_held(&qp->rq.lock);
 	shca_req_reset(&qp->sq.req);
 	shca_resp_reset(&qp->rq.resp);
 	shca_park_purge(&qp->sq.park);
@@ -201,7 +203,7 @@ static void shca_apply_state(struct shca_qp *qp, enum ib_qp_state cur,
 {
 	switch (next) {
 	case IB_QPS_RESET:
-		shca_apply_reset(qp);
+		shca_qp_reset_locked(qp);
 		break;
 	case IB_QPS_RTR:
 		if (cur == IB_QPS_INIT && qp->type != IB_QPT_XRC_INI)
@@ -279,6 +281,11 @@ static int shca_modify_locked(struct shca_qp *qp, struct ib_qp_attr *attr,
 		return -EINVAL;
 	if (mask & IB_QP_STATE)
 		next = attr->qp_state;
+	if (qp->rss && qp->type == IB_QPT_RAW_PACKET)
+		return -EOPNOTSUPP;
+	/* There is no send queue that could begin to work. */
+	if (qp->rss && next == IB_QPS_RTS)
+		return -EINVAL;
 	if (!ib_modify_qp_is_ok(cur, next, qp->type, mask))
 		return -EINVAL;
 	err = shca_qp_check(qp, attr, mask);

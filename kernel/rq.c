@@ -181,6 +181,11 @@ enum shca_rx shca_rq_accept(struct shca_qp *qp, const struct shca_pkt *pkt,
 	enum shca_rx verdict;
 
 	lockdep_assert_held(&qp->rq.lock);
+	/* A work queue takes from QPs of any type what they have let through. */
+	if (unlikely(qp->wq)) {
+		qp->rq.resp.attr.transport = pkt->opcode & SHCA_TRANSPORT_MASK;
+		qp->rq.resp.attr.qkey = pkt->deth.qkey;
+	}
 	verdict = shca_resp_rx(&qp->rq.resp, pkt, now, &out);
 	if (out.has_wc)
 		shca_rq_complete(qp, &out.wc);
@@ -303,8 +308,8 @@ static bool shca_rq_flush(struct shca_qp *qp)
 	lockdep_assert_held(&rq->lock);
 	if (shca_resp_flush(&rq->resp, &wc))
 		shca_rq_complete(qp, &wc);
-	if (rq->srq || qp->type == IB_QPT_XRC_TGT)
-		return false;	/* what is posted there is not this QP's */
+	if (!rq->ring.entries)
+		return false;	/* what is posted elsewhere is not this QP's */
 	for (i = 0; i < SHCA_FLUSH_BUDGET; i++) {
 		status = shca_rq_fetch(&rq->door, &wr);
 		if (status == SHCA_RECV_EMPTY)

@@ -33,6 +33,7 @@
 #include "net.h"
 #include "qp.h"
 #include "rq.h"
+#include "rss.h"
 #include "sq.h"
 #include "steer.h"
 #include "trace.h"
@@ -162,6 +163,8 @@ static void shca_rx_flush(struct shca_rx_walk *rx, bool last)
 	shca_count_n(rx->qp, RX_BYTES, rx->bytes);
 	if (rx->response) {
 		shca_sq_rx(rx->qp, rx->run, nr);
+	} else if (unlikely(rx->qp->rss)) {
+		shca_rss_rx(rx->qp, rx->run, nr);
 	} else {
 		/*
 		 * An answer is a packet through the stack again: small messages
@@ -290,7 +293,10 @@ static void shca_rx_to_member(struct shca_qp *qp, u16 vlan, void *arg)
 	trace_shca_rx(qp->qpn, pkt);
 	shca_count(qp, RX_PKTS);
 	shca_count_n(qp, RX_BYTES, copies->len);
-	shca_rq_rx(qp, pkt, 1, true);
+	if (qp->rss)
+		shca_rss_rx(qp, pkt, 1);
+	else
+		shca_rq_rx(qp, pkt, 1, true);
 	/* The region is of this QP's protection domain. */
 	shca_mem_forget(&copies->rx->in.mr);
 }

@@ -175,7 +175,7 @@ static int shca_sq_fetch(struct shca_qp *qp)
 	int taken = 0;
 	u32 prod;
 
-	if (sq->req.state == SHCA_SIDE_RESET)
+	if (sq->req.state == SHCA_SIDE_RESET || !sq->entries)
 		return 0;
 	/* Pairs with the provider's release of sq_prod after the slots. */
 	prod = smp_load_acquire(&qp->index->sq_prod);

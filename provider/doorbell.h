@@ -16,14 +16,15 @@
 
 /**
  * shca_doorbell_init() - prepare what is the same in each call
+ * @number:	of the QP or WQ
  *
- * The QP has its number.  Threads share the result, which nobody changes.
+ * Threads share the result, which nobody changes.
  */
-static inline void shca_doorbell_init(struct shca_qp *qp)
+static inline void shca_doorbell_init(union shca_bell *bell, uint32_t number)
 {
-	struct ib_uverbs_ioctl_hdr *hdr = &qp->bell.hdr;
+	struct ib_uverbs_ioctl_hdr *hdr = &bell->hdr;
 
-	hdr->length = sizeof(qp->bell);
+	hdr->length = sizeof(*bell);
 	hdr->object_id = SHCA_OBJECT_BELL;
 	hdr->method_id = SHCA_METHOD_RING;
 	hdr->driver_id = SHCA_DRIVER_ID;
@@ -31,7 +32,7 @@ static inline void shca_doorbell_init(struct shca_qp *qp)
 	hdr->attrs[0].attr_id = SHCA_ATTR_RING_QPN;
 	hdr->attrs[0].len = sizeof(__u32);
 	hdr->attrs[0].flags = UVERBS_ATTR_F_MANDATORY;
-	hdr->attrs[0].data = qp->vqp.qp.qp_num;
+	hdr->attrs[0].data = number;
 }
 
 /* Return: 0 or an errno. */
@@ -66,6 +67,13 @@ static inline int shca_doorbell_ring(const struct shca_qp *qp)
 	if (unlikely(!(ctx->features & SHCA_FEATURE_BELL)))
 		return shca_doorbell_write(ibqp);
 	return ioctl(ibqp->context->cmd_fd, RDMA_VERBS_IOCTL, &qp->bell) ?
+	       errno : 0;
+}
+
+/** shca_doorbell_ring_wq() - the same of a WQ, for which there is no command */
+static inline int shca_doorbell_ring_wq(const struct shca_rwq *rwq)
+{
+	return ioctl(rwq->wq.context->cmd_fd, RDMA_VERBS_IOCTL, &rwq->bell) ?
 	       errno : 0;
 }
 

@@ -69,6 +69,7 @@ static uint32_t shca_ex_opcodes(const struct shca_context *ctx,
 #define SHCA_QP_INIT_ATTRS \
 	(IBV_QP_INIT_ATTR_PD | IBV_QP_INIT_ATTR_XRCD | \
 	 IBV_QP_INIT_ATTR_CREATE_FLAGS | \
+	 IBV_QP_INIT_ATTR_IND_TABLE | IBV_QP_INIT_ATTR_RX_HASH | \
 	 IBV_QP_INIT_ATTR_SEND_OPS_FLAGS)
 
 /* ---- objects ------------------------------------------------------------ */
@@ -165,6 +166,32 @@ static int shca_cmd_create_qp(struct ibv_context *ibctx, struct shca_qp *qp,
 #endif
 }
 
+/*
+ * What spreads packets over work queues; the kernel knows what may be asked for.
+ * Return: 0 or an errno.
+ */
+static int shca_fill_rx_hash(const struct ibv_qp_init_attr_ex *attr,
+			     struct shca_rx_hash *hash)
+{
+	const struct ibv_rx_hash_conf *conf = &attr->rx_hash_conf;
+
+	if (!(attr->comp_mask & IBV_QP_INIT_ATTR_IND_TABLE) !=
+	    !(attr->comp_mask & IBV_QP_INIT_ATTR_RX_HASH))
+		return EINVAL;
+	if (!(attr->comp_mask & IBV_QP_INIT_ATTR_RX_HASH))
+		return 0;
+	if (attr->comp_mask & IBV_QP_INIT_ATTR_SEND_OPS_FLAGS)
+		return EOPNOTSUPP;
+	if (conf->rx_hash_key_len > sizeof(hash->key))
+		return EINVAL;
+	hash->fields = conf->rx_hash_fields_mask;
+	hash->function = conf->rx_hash_function;
+	hash->key_len = conf->rx_hash_key_len;
+	if (hash->key_len)
+		memcpy(hash->key, conf->rx_hash_key, hash->key_len);
+	return 0;
+}
+
 static struct shca_qp *shca_qp_create(struct ibv_context *ibctx,
 				      struct ibv_qp_init_attr_ex *attr)
 {
@@ -176,6 +203,11 @@ static struct shca_qp *shca_qp_create(struct ibv_context *ibctx,
 	struct shca_qp *qp;
 	int err;
 
+	err = shca_fill_rx_hash(attr, &cmd.drv_payload.rx_hash);
+	if (err) {
+		errno = err;
+		return NULL;
+	}
 	if (is_ex) {
 		err = shca_qp_ex_check(opcodes |
 				       shca_ex_opcodes(ctx, attr->qp_type),
@@ -192,23 +224,24 @@ static struct shca_qp *shca_qp_create(struct ibv_context *ibctx,
 	err = shca_cmd_create_qp(ibctx, qp, attr, &cmd, &resp);
 	if (err)
 		goto err_free;
-	if (attr->qp_type == IBV_QPT_XRC_RECV)
-		return qp;	/* without rings */
+	if (attr->comp_mask & IBV_QP_INIT_ATTR_PD)
+		qp->domain = shca_domain_get(attr->pd);
+	if (!resp.drv_payload.ring_len)
+		return qp;	/* without rings: of XRC, or with work queues */
 	err = shca_qp_map(qp, ctx, &resp.drv_payload);
 	if (err)
 		goto err_destroy;
 	shca_qp_init_rings(qp, &resp.drv_payload, &attr->cap);
-	if (attr->comp_mask & IBV_QP_INIT_ATTR_PD)
-		qp->domain = shca_domain_get(attr->pd);
 	qp->opcodes = opcodes;
 	qp->sig_all = attr->sq_sig_all;
-	shca_doorbell_init(qp);
+	shca_doorbell_init(&qp->bell, qp->vqp.qp.qp_num);
 	if (is_ex)
 		shca_qp_ex_init(qp);
 	return qp;
 
 err_destroy:
 	ibv_cmd_destroy_qp(&qp->vqp.qp);
+	shca_domain_put(qp->domain);
 err_free:
 	shca_qp_free(qp);
 	errno = err;

@@ -129,7 +129,7 @@ struct shca_cq {
 };
 
 /**
- * struct shca_wq - the send or the receive ring of a QP
+ * struct shca_wq - a ring of requests: of a QP's sends or receives, an SRQ, a WQ
  * @slots:	@mask + 1 slots of @stride bytes
  * @max_wr:	requests that may be outstanding, at most @mask + 1
  * @prod:	next slot to be written
@@ -146,16 +146,22 @@ struct shca_wq {
 	uint32_t cons;		/* protected by lock */
 };
 
+/** union shca_bell - the command of the doorbell, with its one attribute */
+union shca_bell {
+	struct ib_uverbs_ioctl_hdr hdr;
+	uint8_t room[sizeof(struct ib_uverbs_ioctl_hdr) +
+		     sizeof(struct ib_uverbs_attr)];
+};
+
 /**
  * struct shca_qp - a queue pair
  * @index:	head of the request region, read-write; the slots follow
  * @status:	what the kernel tells, mapped read-only; it and @index are NULL of
- *		the responder of XRC, which has no rings
+ *		those without rings: the responder of XRC, QPs with work queues
  * @domain:	the parent domain it was made in, or NULL
  * @opcodes:	send opcodes of this type of QP, one bit each
  * @ex:	the section between ibv_wr_start() and its end: the request being
  *		built, the next slot, the first error; under sq.lock
- * @bell:	the command of the doorbell, with its one attribute
  */
 struct shca_qp {
 	struct verbs_qp vqp;
@@ -173,11 +179,21 @@ struct shca_qp {
 		uint32_t prod;
 		int err;
 	} ex;
-	union {
-		struct ib_uverbs_ioctl_hdr hdr;
-		uint8_t room[sizeof(struct ib_uverbs_ioctl_hdr) +
-			     sizeof(struct ib_uverbs_attr)];
-	} bell;
+	union shca_bell bell;
+};
+
+/**
+ * struct shca_rwq - a work queue, in fields as struct shca_qp
+ * @ring:	of receive requests
+ */
+struct shca_rwq {
+	struct ibv_wq wq;
+	struct shca_wq ring;
+	struct shca_qp_index *index;
+	size_t region_len;
+	const struct shca_qp_status *status;
+	struct shca_pd *domain;
+	union shca_bell bell;
 };
 
 /**
@@ -251,6 +267,11 @@ static inline struct shca_cq *to_shca_cq(struct ibv_cq *cq)
 static inline struct shca_qp *to_shca_qp(struct ibv_qp *qp)
 {
 	return container_of(qp, struct shca_qp, vqp.qp);
+}
+
+static inline struct shca_rwq *to_shca_rwq(struct ibv_wq *wq)
+{
+	return container_of(wq, struct shca_rwq, wq);
 }
 
 static inline struct shca_srq *to_shca_srq(struct ibv_srq *srq)
@@ -366,6 +387,16 @@ int shca_query_srq(struct ibv_srq *ibsrq, struct ibv_srq_attr *attr);
 int shca_destroy_srq(struct ibv_srq *ibsrq);
 int shca_post_srq_recv(struct ibv_srq *ibsrq, struct ibv_recv_wr *wr,
 		       struct ibv_recv_wr **bad_wr);
+
+/* wq.c */
+struct ibv_wq *shca_create_wq(struct ibv_context *ibctx,
+			      struct ibv_wq_init_attr *attr);
+int shca_modify_wq(struct ibv_wq *ibwq, struct ibv_wq_attr *attr);
+int shca_destroy_wq(struct ibv_wq *ibwq);
+struct ibv_rwq_ind_table *
+shca_create_rwq_ind_table(struct ibv_context *ibctx,
+			  struct ibv_rwq_ind_table_init_attr *attr);
+int shca_destroy_rwq_ind_table(struct ibv_rwq_ind_table *table);
 
 /* xrc.c */
 struct ibv_xrcd *shca_open_xrcd(struct ibv_context *ibctx,

@@ -27,6 +27,8 @@
 #define _STRUCT_shca_reg_mr_req			struct {}
 #define _STRUCT_shca_create_srq_req		struct {}
 #define _STRUCT_shca_create_srq_resp		struct {}
+#define _STRUCT_shca_create_wq_req		struct {}
+#define _STRUCT_shca_create_wq_resp		struct {}
 
 DECLARE_DRV_CMD(shca_cmd_get_context, IB_USER_VERBS_CMD_GET_CONTEXT,
 		shca_alloc_ucontext_req, shca_alloc_ucontext_resp);
@@ -43,6 +45,9 @@ DECLARE_DRV_CMD(shca_cmd_create_srq, IB_USER_VERBS_CMD_CREATE_SRQ,
 		shca_create_srq_req, shca_create_srq_resp);
 DECLARE_DRV_CMD(shca_cmd_create_xsrq, IB_USER_VERBS_CMD_CREATE_XSRQ,
 		shca_create_srq_req, shca_create_srq_resp);
+
+DECLARE_DRV_CMD(shca_cmd_create_wq, IB_USER_VERBS_EX_CMD_CREATE_WQ,
+		shca_create_wq_req, shca_create_wq_resp);
 
 /*
  * The common part of this one is 4 bytes long, so the driver's part, which is
@@ -82,6 +87,16 @@ static_assert(SHCA_WR_SEND_WITH_INV == IBV_WR_SEND_WITH_INV, "opcode");
 static_assert(offsetof(struct shca_cmd_resize_cq_resp, drv_payload) ==
 	      sizeof(struct ib_uverbs_resize_cq_resp), "resize_cq_resp");
 #define SHCA_VLAN_NONE 0xffff	/* struct shca_cqe.vlan */
+
+static_assert(SHCA_RX_HASH_TOEPLITZ == IBV_RX_HASH_FUNC_TOEPLITZ, "rx_hash");
+static_assert(SHCA_RX_HASH_SRC_IPV4 == IBV_RX_HASH_SRC_IPV4, "rx_hash");
+static_assert(SHCA_RX_HASH_DST_IPV4 == IBV_RX_HASH_DST_IPV4, "rx_hash");
+static_assert(SHCA_RX_HASH_SRC_IPV6 == IBV_RX_HASH_SRC_IPV6, "rx_hash");
+static_assert(SHCA_RX_HASH_DST_IPV6 == IBV_RX_HASH_DST_IPV6, "rx_hash");
+static_assert(SHCA_RX_HASH_SRC_PORT_TCP == IBV_RX_HASH_SRC_PORT_TCP, "rx_hash");
+static_assert(SHCA_RX_HASH_DST_PORT_TCP == IBV_RX_HASH_DST_PORT_TCP, "rx_hash");
+static_assert(SHCA_RX_HASH_SRC_PORT_UDP == IBV_RX_HASH_SRC_PORT_UDP, "rx_hash");
+static_assert(SHCA_RX_HASH_DST_PORT_UDP == IBV_RX_HASH_DST_PORT_UDP, "rx_hash");
 
 static_assert(SHCA_WC_GRH == IBV_WC_GRH, "wc_flags");
 static_assert(SHCA_WC_WITH_IMM == IBV_WC_WITH_IMM, "wc_flags");

@@ -36,6 +36,16 @@ int shca_query_device_ex(struct ibv_context *ibctx,
 		attr->packet_pacing_caps.supported_qpts =
 			1u << IBV_QPT_RAW_PACKET;
 	}
+	if (attr_size >= offsetof(struct ibv_device_attr_ex, rss_caps) +
+			 sizeof(attr->rss_caps) &&
+	    attr->rss_caps.supported_qpts) {
+		attr->rss_caps.rx_hash_function = SHCA_RX_HASH_TOEPLITZ;
+		attr->rss_caps.rx_hash_fields_mask =
+			SHCA_RX_HASH_SRC_IPV4 | SHCA_RX_HASH_DST_IPV4 |
+			SHCA_RX_HASH_SRC_IPV6 | SHCA_RX_HASH_DST_IPV6 |
+			SHCA_RX_HASH_SRC_PORT_TCP | SHCA_RX_HASH_DST_PORT_TCP |
+			SHCA_RX_HASH_SRC_PORT_UDP | SHCA_RX_HASH_DST_PORT_UDP;
+	}
 	return 0;
 }
 

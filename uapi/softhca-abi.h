@@ -321,9 +321,48 @@ struct shca_resize_cq_resp {
 	__u32 reserved;
 };
 
+/* Values of shca_rx_hash.function; equal to enum ibv_rx_hash_function_flags. */
+#define SHCA_RX_HASH_TOEPLITZ		(1u << 0)
+
+/* Bits of shca_rx_hash.fields; equal to enum ibv_rx_hash_fields. */
+#define SHCA_RX_HASH_SRC_IPV4		(1u << 0)
+#define SHCA_RX_HASH_DST_IPV4		(1u << 1)
+#define SHCA_RX_HASH_SRC_IPV6		(1u << 2)
+#define SHCA_RX_HASH_DST_IPV6		(1u << 3)
+#define SHCA_RX_HASH_SRC_PORT_TCP	(1u << 4)
+#define SHCA_RX_HASH_DST_PORT_TCP	(1u << 5)
+#define SHCA_RX_HASH_SRC_PORT_UDP	(1u << 6)
+#define SHCA_RX_HASH_DST_PORT_UDP	(1u << 7)
+
+#define SHCA_RX_HASH_KEY_LEN		40
+
+/**
+ * struct shca_rx_hash - how packets are spread over the work queues of a table
+ * @fields:	SHCA_RX_HASH_*: of IPv4 or of IPv6, of TCP or of UDP; none: the
+ *		table has one entry
+ * @function:	SHCA_RX_HASH_TOEPLITZ
+ * @key_len:	SHCA_RX_HASH_KEY_LEN
+ * @reserved:	must be zero
+ * @key:	of the hash
+ *
+ * What is hashed are those of the fields that a packet has, in the order source
+ * address, destination address, source port, destination port; the ports of a
+ * fragment are none.  The hash, modulo the size of the table, is the entry; that
+ * of nothing is 0.
+ */
+struct shca_rx_hash {
+	__aligned_u64 fields;
+	__u8 function;
+	__u8 key_len;
+	__u8 reserved[6];
+	__u8 key[SHCA_RX_HASH_KEY_LEN];
+};
+
+/** struct shca_create_qp_req - @rx_hash: of a QP with an indirection table; else 0 */
 struct shca_create_qp_req {
 	__aligned_u64 comp_mask;
 	__aligned_u64 flags;		/* none defined: zero */
+	struct shca_rx_hash rx_hash;
 };
 
 /**
@@ -333,7 +372,8 @@ struct shca_create_qp_req {
  * @status_off:	mmap offset of struct shca_qp_status, one page, read-only
  * @sq_start: @rq_start: where the slots begin inside the request region; it
  *		starts with struct shca_qp_index
- * @sq_entries: @rq_entries: powers of two; 0: no such ring
+ * @sq_entries: @rq_entries: powers of two; 0: no such ring; if both are, nothing
+ *		can be mapped
  * @sq_stride: @rq_stride: bytes from slot to slot
  * @max_inline: @max_send_sge: @max_recv_sge: granted
  */
@@ -384,6 +424,37 @@ struct shca_create_srq_resp {
 	__u32 reserved;
 };
 
+struct shca_create_wq_req {
+	__aligned_u64 comp_mask;
+	__aligned_u64 flags;		/* none defined: zero */
+};
+
+/**
+ * struct shca_create_wq_resp - where to map a work queue
+ * @ring_off:	mmap offset of the request region, read-write; it starts with
+ *		struct shca_qp_index, of which rq_prod counts
+ * @ring_len:	bytes
+ * @status_off:	mmap offset of struct shca_qp_status, one page, read-only, of which
+ *		rq_cons and flags count
+ * @start:	where the slots begin inside the request region
+ * @entries:	a power of two
+ * @stride:	bytes from slot to slot
+ * @max_sge:	granted
+ *
+ * Where SHCA_QPS_ERR asks for it the bell is rung with the number of the WQ (by
+ * the method RING: any kernel that has work queues has it).
+ */
+struct shca_create_wq_resp {
+	__aligned_u64 comp_mask;
+	__aligned_u64 ring_off;
+	__aligned_u64 ring_len;
+	__aligned_u64 status_off;
+	__u32 start;
+	__u32 entries;
+	__u32 stride;
+	__u32 max_sge;
+};
+
 /* Follows a 4-byte core response, hence two 4-byte fields. */
 struct shca_create_ah_resp {
 	__u32 comp_mask;
@@ -398,8 +469,8 @@ struct shca_create_ah_resp {
  * which allocates nothing and takes no lock of uverbs' objects.  The other form is
  * the uverbs command POST_SEND without a request in it, which every version takes.
  *
- * Returns 0, and the requests have been looked at; EINVAL: no QP of this context
- * has the number; EIO: the device is gone.
+ * Returns 0, and the requests have been looked at; EINVAL: no QP or WQ of this
+ * context has the number; EIO: the device is gone.
  */
 #define SHCA_FEATURE_BELL	(1ull << 0)
 /* SHCA_WR_ATOMIC_WRITE: eight bytes, inline or not; SHCA_WR_FLUSH */
@@ -476,13 +547,16 @@ SHCA_ABI_SIZE(shca_alloc_ucontext_resp, 24);
 SHCA_ABI_SIZE(shca_create_cq_req, 16);
 SHCA_ABI_SIZE(shca_create_cq_resp, 40);
 SHCA_ABI_SIZE(shca_resize_cq_resp, 32);
-SHCA_ABI_SIZE(shca_create_qp_req, 16);
+SHCA_ABI_SIZE(shca_rx_hash, 56);
+SHCA_ABI_SIZE(shca_create_qp_req, 72);
 SHCA_ABI_SIZE(shca_create_qp_resp, 72);
 SHCA_ABI_SIZE(shca_create_ah_resp, 8);
 SHCA_ABI_SIZE(shca_reg_mr_req, 16);
 SHCA_ABI_SIZE(shca_srq_status, 64);
 SHCA_ABI_SIZE(shca_create_srq_req, 16);
 SHCA_ABI_SIZE(shca_create_srq_resp, 32);
+SHCA_ABI_SIZE(shca_create_wq_req, 16);
+SHCA_ABI_SIZE(shca_create_wq_resp, 48);
 SHCA_ABI_SIZE(shca_dm_resp, 32);
 _Static_assert(__builtin_offsetof(struct shca_cqe, seq) == 60, "ABI");
 _Static_assert(__builtin_offsetof(struct shca_send_wqe, rdma) == 24, "ABI");

@@ -2,7 +2,8 @@
 # SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 #
 # RAW_PACKET and flow steering: frames and rules between two devices, what the host
-# still gets, TCP as single frames, bridges, removal. About 30 s.
+# still gets, TCP as single frames, bridges, removal; frames and datagrams over work
+# queues. About 40 s.
 #
 # timeout: 300
 . "$(dirname "$0")/lib.sh"
@@ -10,6 +11,8 @@
 
 make_pair 1500
 verbs pair raw -d shca_a -p shca_b
+verbs pair4 rss -d shca_a -p shca_b -f 4
+verbs pair6 rss -d shca_a -p shca_b -f 6 datagrams_go_where_their_hash_says
 
 # start_raw take|sniff : a QP of $ns_b, until end_raw
 start_raw() {

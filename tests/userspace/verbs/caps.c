@@ -50,6 +50,23 @@ static const struct flag odp_ops[] = {
 	{ IBV_ODP_SUPPORT_SRQ_RECV, "SRQ_RECV" }, { 0 }
 };
 
+static const struct flag rss_qpts[] = {
+	{ 1u << IBV_QPT_RAW_PACKET, "RAW_PACKET" }, { 1u << IBV_QPT_UD, "UD" }, { 0 }
+};
+
+static const struct flag rss_functions[] = {
+	{ IBV_RX_HASH_FUNC_TOEPLITZ, "TOEPLITZ" }, { 0 }
+};
+
+static const struct flag rss_fields[] = {
+	{ IBV_RX_HASH_SRC_IPV4, "SRC_IPV4" }, { IBV_RX_HASH_DST_IPV4, "DST_IPV4" },
+	{ IBV_RX_HASH_SRC_IPV6, "SRC_IPV6" }, { IBV_RX_HASH_DST_IPV6, "DST_IPV6" },
+	{ IBV_RX_HASH_SRC_PORT_TCP, "SRC_PORT_TCP" },
+	{ IBV_RX_HASH_DST_PORT_TCP, "DST_PORT_TCP" },
+	{ IBV_RX_HASH_SRC_PORT_UDP, "SRC_PORT_UDP" },
+	{ IBV_RX_HASH_DST_PORT_UDP, "DST_PORT_UDP" }, { 0 }
+};
+
 static const struct flag raw_flags[] = {
 	FLAG(IBV_RAW_PACKET_CAP_CVLAN_STRIPPING),
 	FLAG(IBV_RAW_PACKET_CAP_SCATTER_FCS), FLAG(IBV_RAW_PACKET_CAP_IP_CSUM),
@@ -132,6 +149,9 @@ static void print_extended(const struct ibv_device_attr_ex *attr)
 		    __builtin_popcountll(attr->completion_timestamp_mask));
 	LIMIT(*attr, hca_core_clock);
 	print_limit("tso.max_tso", attr->tso_caps.max_tso);
+	print_flags("rss", rss_qpts, attr->rss_caps.supported_qpts);
+	print_flags("rss", rss_functions, attr->rss_caps.rx_hash_function);
+	print_flags("rss", rss_fields, attr->rss_caps.rx_hash_fields_mask);
 	print_limit("rss.max_rwq_indirection_tables",
 		    attr->rss_caps.max_rwq_indirection_tables);
 	print_limit("rss.max_rwq_indirection_table_size",

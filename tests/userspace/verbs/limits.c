@@ -312,6 +312,50 @@ static void max_dm_size(void)
 	REQUIRE(dms[nr]);
 }
 
+static struct ibv_wq *work_queue;
+
+static void *make_wq(void)
+{
+	struct ibv_wq_init_attr init = {
+		.wq_type = IBV_WQT_RQ, .max_wr = 1, .max_sge = 1,
+		.pd = nic_a()->pd, .cq = cq,
+	};
+
+	return ibv_create_wq(nic_a()->ctx, &init);
+}
+
+static int end_wq(void *wq)
+{
+	return ibv_destroy_wq(wq);
+}
+
+static void *make_rwq_table(void)
+{
+	struct ibv_rwq_ind_table_init_attr init = { .ind_tbl = &work_queue };
+
+	return ibv_create_rwq_ind_table(nic_a()->ctx, &init);
+}
+
+static int end_rwq_table(void *table)
+{
+	return ibv_destroy_rwq_ind_table(table);
+}
+
+/* And of tables, which need one. */
+static void max_wq(void)
+{
+	struct ibv_device_attr_ex ex;
+
+	cq = make_cq();
+	REQUIRE(cq);
+	REQUIRE_EQ(ibv_query_device_ex(nic_a()->ctx, NULL, &ex), 0);
+	work_queue = make_wq();
+	REQUIRE(work_queue);
+	reach(&(struct kind){ make_rwq_table, end_rwq_table,
+			      ex.rss_caps.max_rwq_indirection_tables, 0 });
+	reach(&(struct kind){ make_wq, end_wq, ex.max_wq_type_rq, 1 });
+}
+
 /* ---- memory ------------------------------------------------------------------------------ */
 
 /*
@@ -346,6 +390,7 @@ static const struct test tests[] = {
 	TEST(max_cq),
 	TEST(max_qp),
 	TEST(max_srq),
+	TEST(max_wq),
 	TEST(max_mr),
 	TEST(full_cgroup_refuses),
 	{}

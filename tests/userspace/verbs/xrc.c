@@ -10,6 +10,7 @@
 
 #include <arpa/inet.h>
 #include <fcntl.h>
+#include <sys/mman.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -635,6 +636,19 @@ static void responder_outlives_its_maker(void)
 	wait_status(cq, 3, IBV_WC_RETRY_EXC_ERR);
 }
 
+/* A context that has nothing else; offsets are handed out from the first on. */
+static void nothing_is_mapped_where_no_ring_is(void)
+{
+	struct nic *nic = nic_open(options.device);
+	size_t page = sysconf(_SC_PAGESIZE);
+	int i;
+
+	make_tgt(nic, open_domain(nic, -1));
+	for (i = 0; i < 16; i++)
+		REQUIRE(mmap(NULL, page, PROT_READ | PROT_WRITE, MAP_SHARED,
+			     nic->ctx->cmd_fd, i * page) == MAP_FAILED);
+}
+
 static const struct test tests[] = {
 #define TEST(name) { #name, name }
 	TEST(messages_to_each_srq_come_in_order),
@@ -647,6 +661,7 @@ static const struct test tests[] = {
 	TEST(receive_into_another_domain_is_refused),
 	TEST(no_receive_at_that_srq),
 	TEST(nothing_is_posted_where_no_ring_is),
+	TEST(nothing_is_mapped_where_no_ring_is),
 	TEST(what_cannot_be_made),
 	TEST(basic_srq_has_a_domain_of_its_own),
 	TEST(limit_of_an_srq_is_told),
