@@ -148,6 +148,9 @@ struct shca_recv_wqe {
 #define SHCA_WC_WITH_IMM	(1u << 1)
 #define SHCA_WC_IP_CSUM_OK	(1u << 2)
 #define SHCA_WC_WITH_INV	(1u << 3)
+#define SHCA_WC_TM_SYNC_REQ	(1u << 4)
+#define SHCA_WC_TM_MATCH	(1u << 5)
+#define SHCA_WC_TM_DATA_VALID	(1u << 6)
 
 /**
  * struct shca_cqe - one completion, written by the kernel
@@ -164,6 +167,8 @@ struct shca_recv_wqe {
  * @wc_flags:	SHCA_WC_*
  * @slid: @sl: @dlid_path_bits: @pkey_index: @port: path of a UD receive
  * @smac: @vlan: Ethernet source and VLAN tag (0xffff: none) of a UD receive
+ * @tm_tag_lo: @tm_tag_hi: @tm_priv: of an opcode of tag matching, in place of
+ *		these: tag and user data of the message that got a tagged buffer
  * @seq:	written last, with release order: index of this completion plus
  *		one.  A slot is valid for consumer index i iff seq == i + 1.
  */
@@ -179,11 +184,20 @@ struct shca_cqe {
 	__u32 src_qp;
 	__u16 wc_flags;
 	__u16 pkey_index;
-	__u16 slid;
-	__u8 sl;
-	__u8 dlid_path_bits;
-	__u8 smac[6];
-	__u16 vlan;
+	union {
+		struct {
+			__u16 slid;
+			__u8 sl;
+			__u8 dlid_path_bits;
+			__u8 smac[6];
+			__u16 vlan;
+		};
+		struct {
+			__u32 tm_tag_lo;
+			__u32 tm_tag_hi;
+			__u32 tm_priv;
+		};
+	};
 	__u8 port;
 	__u8 reserved[7];
 	__u32 seq;
@@ -494,6 +508,51 @@ struct shca_create_ah_resp {
 #define SHCA_METHOD_PD_QUERY	0x1000
 #define SHCA_ATTR_PD_HANDLE	0x1000
 
+/* ---- tag matching -------------------------------------------------------- */
+
+/* Values of shca_srq_op.opcode. Equal to enum ibv_ops_wr_opcode. */
+#define SHCA_OP_TAG_ADD		0
+#define SHCA_OP_TAG_DEL		1
+#define SHCA_OP_TAG_SYNC	2
+
+/* Bits of shca_srq_op.flags; equal to enum ibv_ops_flags. */
+#define SHCA_OP_SIGNALED	(1u << 0)
+#define SHCA_OP_TM_SYNC		(1u << 1)
+
+/* Operations that a program may ask to have outstanding; they never are. */
+#define SHCA_TM_MAX_OPS		16384
+
+/**
+ * struct shca_srq_op - an operation on the tags of an SRQ
+ * @wr_id:	of its completion, if it is signalled
+ * @recv_wr_id:	ADD: of the receive
+ * @tag: @mask:	ADD: fits a message whose tag, masked, equals @tag
+ * @sge:	ADD: the buffer; of length 0: none
+ * @handle:	DEL: what ADD gave
+ * @unexpected_cnt: with SHCA_OP_TM_SYNC: unexpected messages handled so far
+ */
+struct shca_srq_op {
+	__aligned_u64 wr_id;
+	__aligned_u64 recv_wr_id;
+	__aligned_u64 tag;
+	__aligned_u64 mask;
+	struct shca_sge sge;
+	__u32 opcode;
+	__u32 flags;
+	__u32 unexpected_cnt;
+	__u32 handle;
+};
+
+/*
+ * SRQ_OP, a method of UVERBS_OBJECT_SRQ, executes one, and returns for ADD the
+ * handle.  ENOMEM: as many tags as the SRQ may have are in use; EINVAL: the SRQ is
+ * of another type, or the operation is malformed.
+ */
+#define SHCA_METHOD_SRQ_OP	0x1000
+#define SHCA_ATTR_SRQ_OP_SRQ	0x1000
+#define SHCA_ATTR_SRQ_OP_OP	0x1001	/* struct shca_srq_op */
+#define SHCA_ATTR_SRQ_OP_HANDLE	0x1002	/* __u32, out */
+
 /* ---- device memory ------------------------------------------------------ */
 
 /*
@@ -558,6 +617,7 @@ SHCA_ABI_SIZE(shca_create_srq_resp, 32);
 SHCA_ABI_SIZE(shca_create_wq_req, 16);
 SHCA_ABI_SIZE(shca_create_wq_resp, 48);
 SHCA_ABI_SIZE(shca_dm_resp, 32);
+SHCA_ABI_SIZE(shca_srq_op, 64);
 _Static_assert(__builtin_offsetof(struct shca_cqe, seq) == 60, "ABI");
 _Static_assert(__builtin_offsetof(struct shca_send_wqe, rdma) == 24, "ABI");
 _Static_assert(__builtin_offsetof(struct shca_qp_index, rq_prod) == 64, "ABI");

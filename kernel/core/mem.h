@@ -7,6 +7,7 @@
 #define SHCA_CORE_MEM_H
 
 #include "packet.h"
+#include "tm.h"
 #include "wr.h"
 
 /* Rights; values equal enum ib_access_flags. */
@@ -77,6 +78,11 @@ enum shca_recv_status {
  * @grh_store: write the SHCA_GRH_BYTES in front of a UD message, made from
  *	@pkt, to the start of the segment list.
  * @recv_get: take the next receive request, fetched once and bounded.
+ * @tm_get: of a queue with tag matching: the buffer for @msg, a tagged one
+ *		(@matched) or the next receive request.  A rendezvous that is matched
+ *		is the callee's to carry out, if shca_resp_out.rndv says so.
+ * @tm_undo:	a message that was not matched has broken off
+ * @payload:	the first @len bytes of the payload of @pkt
  * @xrc_select:	XRC: what is asked for from here on is for this SRQ: its receive
  *		requests, and regions and windows of its protection domain.  Returns
  *		false: the QP's XRC domain has no such SRQ.
@@ -107,6 +113,12 @@ struct shca_mem_ops {
 	enum shca_mem_status (*grh_store)(void *ctx, const struct shca_sge *sge,
 					  u32 nr, const struct shca_pkt *pkt);
 	enum shca_recv_status (*recv_get)(void *ctx, struct shca_recv_wr *wr);
+	enum shca_recv_status (*tm_get)(void *ctx,
+					const struct shca_tm_msg *msg,
+					struct shca_recv_wr *wr, bool *matched);
+	void (*tm_undo)(void *ctx);
+	void (*payload)(void *ctx, const struct shca_pkt *pkt, void *buf,
+			u32 len);
 	bool (*xrc_select)(void *ctx, u32 srqn);
 	bool (*invalidate)(void *ctx, u32 rkey);
 	enum shca_wc_status (*local_op)(void *ctx,

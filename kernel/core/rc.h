@@ -170,6 +170,7 @@ struct shca_req_stats {
  * @probe:	send the packet at @una_psn only
  * @went_back:	went back to @una_psn already on a NAK or a gap
  * @rtt_valid:	@rtt_psn is being timed
+ * @own:	requests of the adapter's own (shca_send_wr.own) below @head
  * @lsn: @credits: end-to-end credits; SHCA_AETH_CREDIT_NONE: not in use
  */
 struct shca_req {
@@ -185,6 +186,7 @@ struct shca_req {
 	u32 nxt;
 	u32 una;
 	u32 head;
+	u32 own;
 
 	u32 psn;
 	u32 max_psn;
@@ -300,6 +302,7 @@ u64 shca_req_deadline(const struct shca_req *req);
 /**
  * shca_req_pop() - the next completion of the send queue, in order
  *
+ * The end of a request of the adapter's own (shca_wc.own) is told as well.
  * UC, UD: all that was handed out since the last call has been transmitted, or
  * shca_req_gather_failed() told.  Unsignalled successes are retired silently.
  * @head has advanced past all that were retired, whatever is returned.
@@ -324,6 +327,7 @@ static inline bool shca_req_idle(const struct shca_req *req)
  * @min_rnr_timer: code, 0 .. 31
  * @max_dest_rd_atomic: READs and atomics held for replay, 0 .. ring size
  * @cnp:	answer CE marks with CNPs (RoCEv2, annex A17.9)
+ * @tm:		RC: SENDs begin with the header of tag matching (tm.h)
  */
 struct shca_resp_attr {
 	u32 mtu;
@@ -336,6 +340,7 @@ struct shca_resp_attr {
 	u8 min_rnr_timer;
 	u16 max_dest_rd_atomic;
 	bool cnp;
+	bool tm;
 };
 
 /**
@@ -380,6 +385,15 @@ enum shca_ack_kind {
 	SHCA_ACK_NAK,		/* any NAK or RNR NAK */
 };
 
+/** enum shca_tm_kind - of a message, what tag matching makes of it */
+enum shca_tm_kind {
+	SHCA_TM_NONE,		/* no part of it */
+	SHCA_TM_NO_TAG,
+	SHCA_TM_UNEXPECTED,
+	SHCA_TM_MATCHED,
+	SHCA_TM_RNDV,		/* matched, and its data is to be read */
+};
+
 struct shca_resp_stats {
 	u64 tx_pkts;
 	u64 tx_bytes;
@@ -415,6 +429,8 @@ struct shca_resp_stats {
  * @cnp_due:	a CE mark came: a CNP is owed
  * @cnp_ns:	none is owed again before
  * @hold:	out-of-order buffer of the caller's (later), NULL: none
+ * @tm_kind: @tm_msg: what tag matching has made of the message in progress, as long
+ *		as @wr_valid
  */
 struct shca_resp {
 	struct shca_resp_attr attr;
@@ -457,18 +473,22 @@ struct shca_resp {
 	void *hold;
 	struct shca_resp_stats stats;
 	struct shca_recv_wr wr;
+	enum shca_tm_kind tm_kind;
+	struct shca_tm_msg tm_msg;
 };
 
 /**
  * struct shca_resp_out - what a received packet led to, besides packets
  * @events:	SHCA_EV_*
  * @has_wc:	@wc is to be written to the receive CQ
+ * @rndv:	after that the rendezvous that shca_mem_ops.tm_get has matched begins
  *
  * When the side went to SHCA_SIDE_ERR the caller moves the QP to error.
  */
 struct shca_resp_out {
 	u32 events;
 	bool has_wc;
+	bool rndv;
 	struct shca_wc wc;
 };
 

@@ -798,13 +798,17 @@ static u8 req_wc_opcode(u8 opcode)
 	}
 }
 
-static void req_fill_wc(const struct shca_send_wr *wr, u8 status,
-			struct shca_wc *wc)
+static void req_fill_wc(struct shca_req *req, const struct shca_send_wr *wr,
+			u8 status, struct shca_wc *wc)
 {
 	memset(wc, 0, sizeof(*wc));
 	wc->wr_id = wr->wr_id;
 	wc->status = status;
 	wc->opcode = req_wc_opcode(wr->opcode);
+	if (unlikely(wr->own)) {
+		req->own++;
+		wc->own = wr->own;
+	}
 	if (status != SHCA_WC_SUCCESS)
 		wc->vendor_err = wr->vendor_err;
 	else if (req_is_read(wr))
@@ -824,7 +828,7 @@ bool shca_req_pop(struct shca_req *req, struct shca_wc *wc)
 		wr = req_wr(req, req->head++);
 		if (!(wr->flags & SHCA_SEND_SIGNALED))
 			continue;
-		req_fill_wc(wr, SHCA_WC_SUCCESS, wc);
+		req_fill_wc(req, wr, SHCA_WC_SUCCESS, wc);
 		return true;
 	}
 	if (req->state != SHCA_SIDE_ERR || req->head == req->prod)
@@ -836,7 +840,7 @@ bool shca_req_pop(struct shca_req *req, struct shca_wc *wc)
 	status = wr->status;
 	if (status == SHCA_WC_SUCCESS)
 		status = SHCA_WC_WR_FLUSH_ERR;
-	req_fill_wc(wr, status, wc);
+	req_fill_wc(req, wr, status, wc);
 	if (status == SHCA_WC_WR_FLUSH_ERR)
 		wc->vendor_err = SHCA_VERR_NONE;
 	return true;

@@ -49,12 +49,20 @@ void shca_resp_move_rd(struct shca_resp *resp, struct shca_rd *rd,
 	resp->rd_mask = rd_entries - 1;
 }
 
+/* The message in progress never ends: who counts unexpected ones must know. */
+static void resp_tm_break(struct shca_resp *resp)
+{
+	if (unlikely(resp->wr_valid && resp->tm_kind == SHCA_TM_UNEXPECTED))
+		resp->mem->tm_undo(resp->mem_ctx);
+}
+
 /* Everything but the storage and the counters. */
 void shca_resp_reset(struct shca_resp *resp)
 {
 	struct shca_resp_stats stats = resp->stats;
 	void *hold = resp->hold;
 
+	resp_tm_break(resp);
 	shca_resp_init(resp, resp->rd, resp->rd_mask + 1, resp->mem,
 		       resp->mem_ctx);
 	resp->stats = stats;
@@ -82,6 +90,33 @@ void shca_resp_fail(struct shca_resp *resp)
 	resp->cnp_due = false;
 }
 
+/* What a completion says of a message by tag matching; @wc is otherwise complete. */
+static void resp_tm_fill(const struct shca_resp *resp, struct shca_wc *wc)
+{
+	switch (resp->tm_kind) {
+	case SHCA_TM_NONE:
+		return;
+	case SHCA_TM_NO_TAG:
+		wc->opcode = SHCA_WC_TM_NO_TAG;
+		return;
+	case SHCA_TM_UNEXPECTED:
+		break;
+	case SHCA_TM_MATCHED:
+		wc->wc_flags |= SHCA_WC_TM_MATCH;
+		if (wc->status == SHCA_WC_SUCCESS)
+			wc->wc_flags |= SHCA_WC_TM_DATA_VALID;
+		wc->tm_tag = resp->tm_msg.tmh.tag;
+		wc->tm_priv = resp->tm_msg.tmh.app_ctx;
+		break;
+	case SHCA_TM_RNDV:
+		wc->wc_flags |= SHCA_WC_TM_MATCH;
+		wc->tm_tag = resp->tm_msg.tmh.tag;
+		wc->tm_priv = resp->tm_msg.tmh.app_ctx;
+		break;
+	}
+	wc->opcode = SHCA_WC_TM_RECV;
+}
+
 /* ---- refusals ----------------------------------------------------------- */
 
 /*
@@ -95,6 +130,7 @@ static enum shca_rx resp_refuse(struct shca_resp *resp, u32 psn, u8 nak,
 	resp_owe_nak(resp, psn, SHCA_AETH_NAK | nak);
 	resp->state = SHCA_SIDE_ERR;
 	if (resp->wr_valid) {
+		resp_tm_break(resp);
 		resp->wr_valid = false;
 		out->has_wc = true;
 		out->wc.is_recv = true;
@@ -103,6 +139,8 @@ static enum shca_rx resp_refuse(struct shca_resp *resp, u32 psn, u8 nak,
 		out->wc.status = wc_status;
 		out->wc.xrc_srqn = resp->xrc_srqn;
 		out->wc.vendor_err = vendor_err;
+		if (unlikely(resp->attr.tm))
+			resp_tm_fill(resp, &out->wc);
 	}
 	switch (nak) {
 	case SHCA_NAK_INVALID:
@@ -299,13 +337,16 @@ static enum shca_recv_status resp_recv_get(struct shca_resp *resp)
 	return status;
 }
 
-/* A receive request for this message; @verdict is set when there is none. */
-static bool resp_take_wr(struct shca_resp *resp, const struct shca_pkt *pkt,
+/*
+ * @status: of taking a receive request for this message, which is in @resp->wr;
+ * @verdict is set when there is none.
+ */
+static bool resp_took_wr(struct shca_resp *resp, const struct shca_pkt *pkt,
+			 enum shca_recv_status status,
 			 struct shca_resp_out *out, enum shca_rx *verdict)
 {
-	if (resp->wr_valid)
-		return true;
-	switch (resp_recv_get(resp)) {
+	resp->tm_kind = SHCA_TM_NONE;
+	switch (status) {
 	case SHCA_RECV_OK:
 		resp->wr_valid = true;
 		return true;
@@ -321,6 +362,14 @@ static bool resp_take_wr(struct shca_resp *resp, const struct shca_pkt *pkt,
 	*verdict = resp_refuse(resp, pkt->psn, SHCA_NAK_OPERATION,
 			       SHCA_WC_LOC_QP_OP_ERR, SHCA_VERR_WQE, out);
 	return false;
+}
+
+/* A receive request for this message; @verdict is set when there is none. */
+static bool resp_take_wr(struct shca_resp *resp, const struct shca_pkt *pkt,
+			 struct shca_resp_out *out, enum shca_rx *verdict)
+{
+	return resp->wr_valid ||
+	       resp_took_wr(resp, pkt, resp_recv_get(resp), out, verdict);
 }
 
 static void resp_complete(struct shca_resp *resp, const struct shca_pkt *pkt,
@@ -342,26 +391,25 @@ static void resp_complete(struct shca_resp *resp, const struct shca_pkt *pkt,
 		out->wc.imm = pkt->inv_rkey;
 		out->wc.wc_flags = SHCA_WC_WITH_INV;
 	}
+	if (unlikely(resp->attr.tm))
+		resp_tm_fill(resp, &out->wc);
 }
 
-static enum shca_rx resp_send(struct shca_resp *resp,
-			      const struct shca_pkt *pkt, u32 flags,
-			      struct shca_resp_out *out)
+/* @body: what of @pkt, in general all, goes to the buffer that was taken. */
+static enum shca_rx resp_send_body(struct shca_resp *resp,
+				   const struct shca_pkt *pkt,
+				   const struct shca_pkt *body, u32 flags,
+				   struct shca_resp_out *out)
 {
 	enum shca_mem_status status = SHCA_MEM_OK;
-	enum shca_rx verdict;
 
-	if (flags & SHCA_OPF_START)
-		resp->off = 0;
-	if (!resp_take_wr(resp, pkt, out, &verdict))
-		return verdict;
-	if (pkt->paylen > resp->wr.length - resp->off)
+	if (body->paylen > resp->wr.length - resp->off)
 		return resp_refuse(resp, pkt->psn, SHCA_NAK_INVALID,
 				   SHCA_WC_LOC_LEN_ERR, SHCA_VERR_LENGTH, out);
-	if (pkt->paylen)
+	if (body->paylen)
 		status = resp->mem->local_scatter(resp->mem_ctx, resp->wr.sge,
 						  resp->wr.num_sge, resp->off,
-						  pkt);
+						  body);
 	if (status == SHCA_MEM_RETRY)
 		return SHCA_RX_RETRY;
 	if (status != SHCA_MEM_OK)
@@ -374,13 +422,126 @@ static enum shca_rx resp_send(struct shca_resp *resp,
 	    !resp->mem->invalidate(resp->mem_ctx, pkt->inv_rkey))
 		return resp_refuse_access(resp, pkt->psn, SHCA_MEM_KEY, out);
 
-	resp->off += pkt->paylen;
+	resp->off += body->paylen;
 	resp->op = flags & SHCA_OPF_END ? 0 : SHCA_OPF_SEND;
 	resp_accept(resp, pkt, flags, pkt->span + 1);
 	if (flags & SHCA_OPF_END)
 		resp_complete(resp, pkt, flags, SHCA_WC_RECV, out);
 	return SHCA_RX_OK;
 }
+
+/* ---- tag matching ------------------------------------------------------- */
+
+/*
+ * A request for a rendezvous is one packet, with both headers and at most what is
+ * advertised of the program's own.
+ */
+static bool resp_rndv_valid(const struct shca_resp *resp,
+			    const struct shca_pkt *pkt, u32 flags)
+{
+	return flags & SHCA_OPF_END && !pkt->span &&
+	       pkt->paylen >= SHCA_TMH_BYTES + SHCA_RVH_BYTES &&
+	       pkt->paylen <= SHCA_TM_RNDV_MAX &&
+	       resp->tm_msg.rvh.len <= SHCA_MAX_MSG;
+}
+
+/*
+ * The buffer for the message that begins with @pkt: as its header says, a tagged
+ * one or a receive request.  @verdict is set when there is none.
+ */
+static bool resp_take_tm(struct shca_resp *resp, const struct shca_pkt *pkt,
+			 u32 flags, struct shca_resp_out *out,
+			 enum shca_rx *verdict)
+{
+	u32 len = min_t(u32, pkt->paylen, SHCA_TMH_BYTES + SHCA_RVH_BYTES);
+	u8 hdr[SHCA_TMH_BYTES + SHCA_RVH_BYTES];
+	enum shca_recv_status status;
+	enum shca_tm_kind kind;
+	bool matched = false;
+	bool rndv;
+
+	if (resp->wr_valid)	/* it waits for memory, and was matched before */
+		return true;
+	if (len)
+		resp->mem->payload(resp->mem_ctx, pkt, hdr, len);
+	shca_tm_parse(hdr, len, &resp->tm_msg);
+	rndv = resp->tm_msg.tmh.opcode == SHCA_TMH_RNDV;
+	if (rndv && !resp_rndv_valid(resp, pkt, flags)) {
+		*verdict = resp_refuse_invalid(resp, pkt, out);
+		return false;
+	}
+	if (rndv || resp->tm_msg.tmh.opcode == SHCA_TMH_EAGER) {
+		status = resp->mem->tm_get(resp->mem_ctx, &resp->tm_msg,
+					   &resp->wr, &matched);
+		kind = !matched ? SHCA_TM_UNEXPECTED :
+				  rndv ? SHCA_TM_RNDV : SHCA_TM_MATCHED;
+	} else {
+		/* FIN, too, and whatever is no header of ours. */
+		status = resp_recv_get(resp);
+		kind = SHCA_TM_NO_TAG;
+	}
+	if (!resp_took_wr(resp, pkt, status, out, verdict))
+		return false;
+	resp->tm_kind = kind;
+	return true;
+}
+
+/* Matched: the caller reads the data, which is not here yet. */
+static enum shca_rx resp_rndv(struct shca_resp *resp,
+			      const struct shca_pkt *pkt, u32 flags,
+			      struct shca_resp_out *out)
+{
+	if (resp->tm_msg.rvh.len > resp->wr.length)
+		return resp_refuse(resp, pkt->psn, SHCA_NAK_INVALID,
+				   SHCA_WC_LOC_LEN_ERR, SHCA_VERR_LENGTH, out);
+	if (flags & SHCA_OPF_INV &&
+	    !resp->mem->invalidate(resp->mem_ctx, pkt->inv_rkey))
+		return resp_refuse_access(resp, pkt->psn, SHCA_MEM_KEY, out);
+	resp_accept(resp, pkt, flags, 1);
+	resp_complete(resp, pkt, flags, SHCA_WC_RECV, out);
+	out->rndv = true;
+	return SHCA_RX_OK;
+}
+
+/* The first packet of a SEND.  Not inline: a packet on the stack. */
+static noinline enum shca_rx resp_send_tm(struct shca_resp *resp,
+					  const struct shca_pkt *pkt, u32 flags,
+					  struct shca_resp_out *out)
+{
+	struct shca_pkt body;
+	enum shca_rx verdict;
+
+	if (!resp_take_tm(resp, pkt, flags, out, &verdict))
+		return verdict;
+	if (resp->tm_kind == SHCA_TM_RNDV)
+		return resp_rndv(resp, pkt, flags, out);
+	if (resp->tm_kind != SHCA_TM_MATCHED)
+		return resp_send_body(resp, pkt, pkt, flags, out);
+	/* Who repeats a packet with less in it than before is no requester. */
+	if (pkt->paylen < SHCA_TMH_BYTES)
+		return resp_refuse_invalid(resp, pkt, out);
+	body = *pkt;
+	body.data_off += SHCA_TMH_BYTES;
+	body.paylen -= SHCA_TMH_BYTES;
+	return resp_send_body(resp, pkt, &body, flags, out);
+}
+
+static enum shca_rx resp_send(struct shca_resp *resp,
+			      const struct shca_pkt *pkt, u32 flags,
+			      struct shca_resp_out *out)
+{
+	enum shca_rx verdict;
+
+	if (flags & SHCA_OPF_START)
+		resp->off = 0;
+	if (unlikely(resp->attr.tm && flags & SHCA_OPF_START))
+		return resp_send_tm(resp, pkt, flags, out);
+	if (!resp_take_wr(resp, pkt, out, &verdict))
+		return verdict;
+	return resp_send_body(resp, pkt, pkt, flags, out);
+}
+
+/* ---- WRITE and what is answered ----------------------------------------- */
 
 /*
  * The RETH of the first packet: length and key, before any byte is placed.
@@ -821,6 +982,7 @@ bool shca_resp_flush(struct shca_resp *resp, struct shca_wc *wc)
 	if (resp->state != SHCA_SIDE_ERR ||
 	    (!resp->wr_valid && resp->wr_ahead != SHCA_RECV_BAD))
 		return false;
+	resp_tm_break(resp);
 	resp->wr_valid = false;
 	resp->wr_ahead = SHCA_RECV_OK;
 	memset(wc, 0, sizeof(*wc));
@@ -829,5 +991,7 @@ bool shca_resp_flush(struct shca_resp *resp, struct shca_wc *wc)
 	wc->status = SHCA_WC_WR_FLUSH_ERR;
 	wc->xrc_srqn = resp->xrc_srqn;
 	wc->opcode = SHCA_WC_RECV;
+	if (unlikely(resp->attr.tm))
+		resp_tm_fill(resp, wc);
 	return true;
 }

@@ -24,6 +24,7 @@ static bool short_resp_ready(const struct shca_resp *resp)
 {
 	return resp->state == SHCA_SIDE_READY && resp->comm_est &&
 	       resp->attr.transport == SHCA_TRANSPORT_RC && !resp->op &&
+	       !resp->attr.tm &&
 	       !resp->nak_sent && !resp->rnr_sent &&
 	       resp->ack == SHCA_ACK_NONE && !resp->cnp_due &&
 	       resp->rd_send == resp->rd_tail;
@@ -41,6 +42,7 @@ const struct shca_send_wr *shca_short_next(const struct shca_req *req,
 	const struct shca_send_wr *wr = req_wr(req, req->nxt);
 
 	if (req->nxt == req->prod || wr->preset != SHCA_WC_SUCCESS ||
+	    wr->own ||
 	    wr->length > 1u << req->mtu_shift || wr->length > resp->attr.mtu)
 		return NULL;
 	switch (wr->opcode) {

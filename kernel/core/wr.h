@@ -39,6 +39,9 @@ enum shca_wc_status {
 	SHCA_WC_FATAL_ERR,
 	SHCA_WC_RESP_TIMEOUT_ERR,
 	SHCA_WC_GENERAL_ERR,
+	/* of processes only */
+	SHCA_WC_TM_ERR,
+	SHCA_WC_TM_RNDV_INCOMPLETE,
 };
 
 /* Completion opcode; values equal enum ibv_wc_opcode (the glue maps the few
@@ -58,6 +61,11 @@ enum shca_wc_opcode {
 	SHCA_WC_REG_MR,
 	SHCA_WC_RECV = 1 << 7,
 	SHCA_WC_RECV_RDMA_WITH_IMM,
+	SHCA_WC_TM_ADD,
+	SHCA_WC_TM_DEL,
+	SHCA_WC_TM_SYNC,
+	SHCA_WC_TM_RECV,
+	SHCA_WC_TM_NO_TAG,
 };
 
 /*
@@ -80,6 +88,7 @@ enum shca_wc_opcode {
  *		@remote_addr on, @swap the rights
  * @inline_data: where inline data lies, opaque to the core; NULL: segments
  * @priv:	the glue's, opaque to the core (UD: the address handle)
+ * @own:	the glue's; not NULL: a request of the adapter's own, not of the ring
  * @remote_qpn: @remote_qkey: UD
  * @xrc_srqn:	XRC: the peer's SRQ
  * @preset:	not SUCCESS: complete with this status, never execute
@@ -105,6 +114,7 @@ struct shca_send_wr {
 	u64 swap;
 	void *inline_data;
 	void *priv;
+	void *own;
 	union {
 		u32 remote_qpn;
 		u32 xrc_srqn;
@@ -137,6 +147,9 @@ struct shca_recv_wr {
  * @is_recv:	goes to the receive CQ
  * @xrc_srqn:	XRC, of the receive queue: the SRQ that the request was from
  * @has_path:	@path is that of the datagram received
+ * @tm_tag: @tm_priv: of a message that got a tagged buffer
+ * @own:	not for a CQ: the end of a request of the adapter's own, with its
+ *		shca_send_wr.own
  */
 struct shca_wc {
 	u64 wr_id;
@@ -153,6 +166,9 @@ struct shca_wc {
 	bool is_recv;
 	bool has_path;
 	struct shca_path_info path;
+	u64 tm_tag;
+	u32 tm_priv;
+	void *own;
 };
 
 #endif

@@ -54,6 +54,9 @@ static const struct abi_row abi_rows[] = {
 	AT(shca_cqe, dlid_path_bits, 43),
 	AT(shca_cqe, smac, 44),
 	AT(shca_cqe, vlan, 50),
+	AT(shca_cqe, tm_tag_lo, 40),
+	AT(shca_cqe, tm_tag_hi, 44),
+	AT(shca_cqe, tm_priv, 48),
 	AT(shca_cqe, port, 52),
 	AT(shca_cqe, seq, 60),
 	AT(shca_cq_index, cons, 0),
@@ -79,6 +82,15 @@ static const struct abi_row abi_rows[] = {
 	AT(shca_create_qp_resp, max_inline, 56),
 	AT(shca_create_qp_resp, max_send_sge, 60),
 	AT(shca_create_qp_resp, max_recv_sge, 64),
+	AT(shca_srq_op, wr_id, 0),
+	AT(shca_srq_op, recv_wr_id, 8),
+	AT(shca_srq_op, tag, 16),
+	AT(shca_srq_op, mask, 24),
+	AT(shca_srq_op, sge, 32),
+	AT(shca_srq_op, opcode, 48),
+	AT(shca_srq_op, flags, 52),
+	AT(shca_srq_op, unexpected_cnt, 56),
+	AT(shca_srq_op, handle, 60),
 };
 
 static void abi_desc(const struct abi_row *row, char *desc)

@@ -14,6 +14,7 @@
 #include "../../kernel/core/responder.c"
 #include "../../kernel/core/answers.c"
 #include "../../kernel/core/short.c"
+#include "../../kernel/core/tm.c"
 #include "../../kernel/core/unreliable.c"
 
 MODULE_DESCRIPTION("KUnit suites of the softhca protocol core");

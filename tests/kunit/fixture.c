@@ -98,6 +98,44 @@ static enum shca_recv_status fx_recv_get(void *ctx, struct shca_recv_wr *wr)
 	return fx->recv;
 }
 
+static enum shca_recv_status fx_tm_get(void *ctx, const struct shca_tm_msg *msg,
+				       struct shca_recv_wr *wr, bool *matched)
+{
+	enum shca_recv_status status;
+	struct fx *fx = ctx;
+	u16 slot;
+
+	slot = shca_tm_match(&fx->tm, msg->tmh.tag);
+	*matched = slot != SHCA_TM_NIL;
+	if (!*matched) {
+		status = fx_recv_get(ctx, wr);
+		if (status == SHCA_RECV_OK)
+			fx->tm.unexpected++;
+		return status;
+	}
+	wr->wr_id = fx->tags[slot].wr_id;
+	wr->num_sge = 1;
+	wr->sge[0] = fx->tags[slot].sge;
+	wr->length = wr->sge[0].length;
+	shca_tm_free(&fx->tm, slot);
+	return SHCA_RECV_OK;
+}
+
+static void fx_tm_undo(void *ctx)
+{
+	struct fx *fx = ctx;
+
+	shca_tm_undo(&fx->tm);
+}
+
+static void fx_payload(void *ctx, const struct shca_pkt *pkt, void *buf,
+		       u32 len)
+{
+	struct fx *fx = ctx;
+
+	memcpy(buf, fx->payload, len);
+}
+
 static enum shca_mem_status fx_grh_store(void *ctx, const struct shca_sge *sge,
 					 u32 nr, const struct shca_pkt *pkt)
 {
@@ -144,6 +182,9 @@ static const struct shca_mem_ops fx_mem_ops = {
 	.local_store = fx_local_store,
 	.grh_store = fx_grh_store,
 	.recv_get = fx_recv_get,
+	.tm_get = fx_tm_get,
+	.tm_undo = fx_tm_undo,
+	.payload = fx_payload,
 	.xrc_select = fx_xrc_select,
 	.invalidate = fx_invalidate,
 	.local_op = fx_local_op,
@@ -165,6 +206,7 @@ int fx_init(struct kunit *test)
 	shca_req_init(&fx->req, fx->ring, FX_ENTRIES, FX_STRIDE, &fx_mem_ops,
 		      fx);
 	shca_resp_init(&fx->resp, fx->rd, FX_RDS, &fx_mem_ops, fx);
+	shca_tm_init(&fx->tm, fx->tags, FX_TAGS);
 	fx_req_attr(&req_attr);
 	fx_resp_attr(&resp_attr);
 	fx_req_start(fx, &req_attr);

@@ -16,6 +16,7 @@
 #include "../../kernel/core/opcode.h"
 #include "../../kernel/core/psn.h"
 #include "../../kernel/core/rc.h"
+#include "../../kernel/core/tm.h"
 
 #define FX_MTU		256
 #define FX_ENTRIES	16
@@ -28,17 +29,23 @@
 #define FX_RQ_PSN	0x000200u
 /* XRC: SRQs that exist, this and the next */
 #define FX_SRQN		0x000300u
+/* tags that a list has */
+#define FX_TAGS		7
 
 /**
  * struct fx - the fixture
  * @check: ... @local: what memory answers to each kind of call
  * @recvs:	receive requests that are posted
+ * @payload:	of whatever packet
  */
 struct fx {
 	struct shca_req req;
 	struct shca_resp resp;
 	struct shca_rd rd[FX_RDS];
 	u64 ring[FX_ENTRIES * FX_STRIDE / 8];
+	struct shca_tm tm;
+	struct shca_tm_entry tags[FX_TAGS];
+	u8 payload[SHCA_TMH_BYTES + SHCA_RVH_BYTES];
 
 	enum shca_mem_status check;
 	enum shca_mem_status write;
