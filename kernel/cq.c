@@ -89,6 +89,11 @@ static void shca_cq_notify(struct shca_cq *cq)
 
 /* ---- completions ------------------------------------------------------------- */
 
+static bool shca_wc_is_tm(const struct shca_wc *wc)
+{
+	return wc->opcode >= SHCA_WC_TM_ADD && wc->opcode <= SHCA_WC_TM_NO_TAG;
+}
+
 static void shca_cq_fill(struct shca_cqe *cqe, u32 qpn,
 			 const struct shca_wc *wc, bool timestamp)
 {
@@ -104,8 +109,18 @@ static void shca_cq_fill(struct shca_cqe *cqe, u32 qpn,
 	cqe->src_qp = wc->src_qp;
 	cqe->wc_flags = wc->wc_flags;
 	cqe->pkey_index = wc->pkey_index;
-	cqe->vlan = SHCA_VLAN_NONE;
 	cqe->port = 1;
+	if (unlikely(shca_wc_is_tm(wc))) {
+		cqe->tm_tag_lo = wc->tm_tag;
+		cqe->tm_tag_hi = wc->tm_tag >> 32;
+		cqe->tm_priv = wc->tm_priv;
+		return;
+	}
+	/* (also what tag matching has left in the slot) */
+	cqe->tm_tag_lo = 0;
+	cqe->tm_tag_hi = 0;
+	cqe->tm_priv = 0;
+	cqe->vlan = SHCA_VLAN_NONE;
 	if (wc->has_path) {
 		cqe->slid = wc->path.slid;
 		cqe->sl = wc->path.sl;

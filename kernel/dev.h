@@ -56,6 +56,7 @@
 #define SHCA_LIM_RWQ_TBL	1024
 #define SHCA_LIM_RWQ_TBL_SIZE	2048
 #define SHCA_LIM_SRQ_WR		32768
+#define SHCA_LIM_TAGS		512	/* of one SRQ: they are looked at in order */
 #define SHCA_LIM_CQE		((1 << 20) - 1)
 #define SHCA_LIM_SGE		30
 #define SHCA_LIM_RD_ATOM	128

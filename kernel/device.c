@@ -51,6 +51,7 @@
 #include "rq.h"
 #include "sq.h"
 #include "srq.h"
+#include "tm.h"
 #include "udata.h"
 #include "wq.h"
 #include "xrc.h"
@@ -124,6 +125,13 @@ static int shca_query_device(struct ib_device *ibdev,
 	attr->timestamp_mask = GENMASK_ULL(63, 0);
 	attr->hca_core_clock = USEC_PER_SEC;	/* kHz */
 	attr->max_dm_size = SHCA_LIM_DM;
+	attr->tm_caps = (struct ib_tm_caps){
+		.max_rndv_hdr_size = SHCA_TM_RNDV_MAX,
+		.max_num_tags = SHCA_LIM_TAGS,
+		.flags = IB_TM_CAP_RNDV_RC,
+		.max_ops = SHCA_TM_MAX_OPS,
+		.max_sge = 1,
+	};
 	attr->cq_caps.max_cq_moderation_count = U16_MAX;
 	attr->cq_caps.max_cq_moderation_period = U16_MAX;
 	attr->raw_packet_caps = 0;
@@ -233,6 +241,7 @@ static const struct uapi_definition shca_uverbs_defs[] = {
 	UAPI_DEF_CHAIN(shca_bell_defs),
 	UAPI_DEF_CHAIN(shca_dm_defs),
 	UAPI_DEF_CHAIN(shca_import_defs),
+	UAPI_DEF_CHAIN(shca_tm_defs),
 	{},
 };
 

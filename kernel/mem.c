@@ -69,20 +69,6 @@ static void shca_src_read(struct shca_src *src, void *dst, u32 len)
 	}
 }
 
-static struct shca_src shca_src_pkt(const struct shca_pkt *pkt)
-{
-	const struct shca_pieces *pieces = pkt->data;
-	struct shca_rx_skb *rx = pkt->data;
-
-	if (pkt->kind != SHCA_PAY_NONE)
-		return (struct shca_src){ .piece = pieces->piece };
-	return (struct shca_src){
-		.rx = rx,
-		.off = pkt->data_off,
-		.buf = shca_rx_flat(rx, pkt->data_off, pkt->paylen),
-	};
-}
-
 /* The source has no use for the next @len bytes. */
 static void shca_src_skip(struct shca_src *src, u32 len)
 {
@@ -103,6 +89,33 @@ static void shca_src_skip(struct shca_src *src, u32 len)
 		run = min(len, src->piece->len - src->off);
 		src->off += run;
 	}
+}
+
+static struct shca_src shca_src_pkt(const struct shca_pkt *pkt)
+{
+	const struct shca_pieces *pieces = pkt->data;
+	struct shca_rx_skb *rx = pkt->data;
+
+	if (pkt->kind != SHCA_PAY_NONE) {
+		struct shca_src src = { .piece = pieces->piece };
+
+		/* Without a header in front (tag matching), which may end anywhere. */
+		if (unlikely(pkt->data_off))
+			shca_src_skip(&src, pkt->data_off);
+		return src;
+	}
+	return (struct shca_src){
+		.rx = rx,
+		.off = pkt->data_off,
+		.buf = shca_rx_flat(rx, pkt->data_off, pkt->paylen),
+	};
+}
+
+static void shca_payload(void *ctx, const struct shca_pkt *pkt, void *buf, u32 len)
+{
+	struct shca_src src = shca_src_pkt(pkt);
+
+	shca_src_read(&src, buf, len);
 }
 
 static void shca_mr_fill(const struct shca_mr *mr, u64 va, u32 len,
@@ -316,6 +329,11 @@ static enum shca_mem_status shca_remote_flush(void *ctx,
 	return status;
 }
 
+struct ib_pd *shca_sq_pd(const struct shca_qp *qp, const struct shca_send_wr *wr)
+{
+	return unlikely(wr->own) ? shca_rq_pd(qp) : qp->pd;
+}
+
 /* How much of a receive buffer a message is expected to fill, if it is long. */
 #define SHCA_RECV_SPAN	65536u
 
@@ -359,8 +377,12 @@ static enum shca_mem_status shca_local_scatter(void *ctx,
 	struct shca_door *door = ctx;
 	struct shca_qp *qp = door->qp;
 
-	return shca_scatter(door, answer ? qp->pd : shca_rq_pd(qp), sge, nr,
-			    off, pkt->paylen, &src);
+	struct ib_pd *pd = shca_rq_pd(qp);
+
+	if (answer)
+		pd = shca_sq_pd(qp, container_of(sge, struct shca_send_wr,
+						 sge[0]));
+	return shca_scatter(door, pd, sge, nr, off, pkt->paylen, &src);
 }
 
 static enum shca_mem_status shca_local_store(void *ctx,
@@ -435,6 +457,9 @@ const struct shca_mem_ops shca_mem_ops = {
 	.local_store = shca_local_store,
 	.grh_store = shca_grh_store,
 	.recv_get = shca_rq_fetch,
+	.tm_get = shca_tm_get,
+	.tm_undo = shca_tm_broke_off,
+	.payload = shca_payload,
 	.xrc_select = shca_rq_xrc_select,
 	.invalidate = shca_invalidate,
 	.local_op = shca_local_op,

@@ -10,7 +10,16 @@
 
 struct shca_door;
 struct shca_mr;
+struct shca_qp;
 struct sk_buff;
+
+/**
+ * shca_sq_pd() - by whose rights a send request reaches its own memory
+ *
+ * One of the adapter's own is about a receive, whose domain is the SRQ's.
+ */
+struct ib_pd *shca_sq_pd(const struct shca_qp *qp,
+			 const struct shca_send_wr *wr);
 
 /** shca_mem_ops - the core's way to memory; the context is the struct shca_door */
 extern const struct shca_mem_ops shca_mem_ops;

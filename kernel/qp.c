@@ -22,6 +22,8 @@
 #include "udata.h"
 
 #define SHCA_SLOT_ALIGN	64
+/* Private send requests of a QP with tag matching, at least. */
+#define SHCA_TM_WINDOW	16u
 
 /* ---- references and events ------------------------------------------------ */
 
@@ -169,6 +171,10 @@ static int shca_qp_check_init(struct ib_qp_init_attr *init, bool is_user)
 	}
 	if (init->create_flags)
 		return -EOPNOTSUPP;
+	/* Tag matching is of reliable connections. */
+	if (init->srq && init->srq->srq_type == IB_SRQT_TM &&
+	    init->qp_type != IB_QPT_RC)
+		return -EINVAL;
 	if (init->rwq_ind_tbl)
 		return shca_rss_check(init, is_user);
 	if (init->qp_type == IB_QPT_XRC_TGT ? !init->xrcd :
@@ -253,6 +259,9 @@ static int shca_qp_alloc_rings(struct shca_qp *qp)
 	u32 window = min_t(u32, sq->entries, SHCA_SQ_WINDOW);
 	u32 stride = shca_req_stride(sq->max_sge);
 
+	/* Rendezvous need room there, too, which the process has not asked for. */
+	if (shca_qp_tm(qp))
+		window = max(window, SHCA_TM_WINDOW);
 	/* UD: each request has its address vector behind its segments. */
 	if (shca_qp_transport(qp->type) == SHCA_TRANSPORT_UD)
 		stride += ALIGN(sizeof(struct shca_av), 8);
@@ -374,6 +383,9 @@ static struct shca_qp *shca_qp_alloc(struct shca_dev *dev, struct ib_pd *pd,
 	qp->sq.cq = init->send_cq ? to_shca_cq(init->send_cq) : NULL;
 	qp->rq.cq = init->recv_cq ? to_shca_cq(init->recv_cq) : NULL;
 	qp->rq.srq = init->srq ? to_shca_srq(init->srq) : NULL;
+	if (shca_qp_tm(qp))	/* completes to the SRQ's, whatever the QP's is */
+		qp->rq.cq = to_shca_cq(init->srq->ext.cq);
+	shca_qp_tm_init(qp);
 	qp->sq.sig_all = init->sq_sig_type == IB_SIGNAL_ALL_WR;
 	refcount_set(&qp->ref, 1);
 	init_completion(&qp->unused);
@@ -508,6 +520,7 @@ void shca_qp_end(struct shca_qp *qp)
 	qp->dead = true;
 	shca_req_reset(&qp->sq.req);
 	shca_resp_reset(&qp->rq.resp);
+	shca_tm_reset(qp);
 	shca_park_purge(&qp->sq.park);
 	shca_park_purge(&qp->rq.park);
 	spin_unlock(&qp->rq.lock);

@@ -38,6 +38,7 @@
 #include "odp.h"
 #include "recv_ring.h"
 #include "steer.h"
+#include "tm.h"
 
 struct shca_cq;
 struct shca_dev;
@@ -181,6 +182,7 @@ struct shca_rq {
  * @av:	peer; written under both locks
  * @index:	indices that the process writes; NULL never
  * @status:	indices that only the kernel writes
+ * @tm:		rendezvous of tag matching, if its SRQ does that
  * @event_bh: @events: kernel consumer: events (bits IB_EVENT_*) that its handler
  *		is to be told
  * @wq:		the work queue that it is the receive half of (wq.h); it then has no
@@ -219,6 +221,7 @@ struct shca_qp {
 	struct rdma_user_mmap_entry *status_mmap;
 	struct shca_qp_index *index;
 	struct shca_qp_status *status;
+	struct shca_qp_tm tm;
 	struct shca_bh event_bh;
 	unsigned long events;
 	struct shca_wq *wq;

@@ -135,6 +135,7 @@ static void shca_start_responder(struct shca_qp *qp)
 		.access = qp->attr.qp_access_flags,
 		.min_rnr_timer = qp->attr.min_rnr_timer,
 		.max_dest_rd_atomic = qp->attr.max_dest_rd_atomic,
+		.tm = shca_qp_tm(qp),
 	};
 
 	shca_resp_start(&qp->rq.resp, &attr);
@@ -176,6 +177,7 @@ void shca_qp_reset_locked(struct shca_qp *qp)
 	lockdep_assert_held(&qp->rq.lock);
 	shca_req_reset(&qp->sq.req);
 	shca_resp_reset(&qp->rq.resp);
+	shca_tm_reset(qp);
 	shca_park_purge(&qp->sq.park);
 	shca_park_purge(&qp->rq.park);
 	shca_route_drop(&qp->sq.route);

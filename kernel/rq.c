@@ -189,6 +189,8 @@ enum shca_rx shca_rq_accept(struct shca_qp *qp, const struct shca_pkt *pkt,
 	verdict = shca_resp_rx(&qp->rq.resp, pkt, now, &out);
 	if (out.has_wc)
 		shca_rq_complete(qp, &out.wc);
+	if (unlikely(qp->tm.matched))
+		shca_tm_begin(qp, out.rndv);
 	shca_rq_xrc_drop(&qp->rq);
 	news->events |= out.events;
 	shca_count_rx(qp, verdict);

@@ -25,6 +25,7 @@
 #include "mem.h"
 #include "raw.h"
 #include "rq.h"
+#include "tm.h"
 #include "trace.h"
 #include "tx.h"
 
@@ -200,6 +201,19 @@ static int shca_sq_fetch(struct shca_qp *qp)
 	return taken;
 }
 
+/* Before what the process posts: its peer waits for it. */
+static void shca_sq_fetch_own(struct shca_qp *qp)
+{
+	struct shca_req *req = &qp->sq.req;
+	struct shca_send_wr *wr;
+
+	while (shca_tm_is_due(qp) && (wr = shca_req_slot(req)) &&
+	       shca_tm_next(qp, wr)) {
+		trace_shca_post(qp->qpn, wr);
+		shca_req_post(req);
+	}
+}
+
 /* ---- from the requester to the wire and the CQ --------------------------- */
 
 static void shca_sq_arm(struct shca_qp *qp)
@@ -221,10 +235,16 @@ static int shca_sq_complete(struct shca_qp *qp)
 	u32 head = sq->req.head;
 
 	while (shca_req_pop(&sq->req, &wc)) {
+		if (unlikely(wc.own)) {
+			if (!shca_tm_done(qp, &wc))
+				shca_sq_fatal(qp);
+			continue;
+		}
 		/* First the slot (release: our reads of it are done), then the
 		 * completion: who polled it can post.
 		 */
-		smp_store_release(&qp->status->sq_cons, sq->req.head);
+		smp_store_release(&qp->status->sq_cons,
+				  sq->req.head - sq->req.own);
 		if (!shca_cq_post(sq->cq, qp->ibqp, qp->qpn, &wc))
 			shca_sq_fatal(qp);
 	}
@@ -232,7 +252,8 @@ static int shca_sq_complete(struct shca_qp *qp)
 		/* Requests that retired without a completion; pairs with the
 		 * acquire of who posts.
 		 */
-		smp_store_release(&qp->status->sq_cons, sq->req.head);
+		smp_store_release(&qp->status->sq_cons,
+				  sq->req.head - sq->req.own);
 	return sq->req.head - head;
 }
 
@@ -353,12 +374,14 @@ static bool shca_sq_step(struct shca_qp *qp, struct shca_sq_news *news)
 	 * bell of its own.
 	 */
 	do {
+		shca_sq_fetch_own(qp);
 		if (shca_sq_fetch(qp) < 0)
 			shca_sq_fatal(qp);
 		more = shca_sq_send(qp, news) || ++passes == SHCA_SQ_PASSES;
 		retired = shca_sq_complete(qp);
 	} while (!more && retired && (sq->fetched != sq->seen ||
-				      sq->req.nxt != sq->req.prod));
+				      sq->req.nxt != sq->req.prod ||
+				      shca_tm_is_due(qp)));
 	shca_sq_arm(qp);
 	return more;
 }

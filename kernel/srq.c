@@ -167,8 +167,9 @@ int shca_create_srq(struct ib_srq *ibsrq, struct ib_srq_init_attr *init,
 	switch (init->srq_type) {
 	case IB_SRQT_BASIC:
 		break;
+	case IB_SRQT_TM:
 	case IB_SRQT_XRC:
-		if (udata)	/* no kernel consumer uses XRC */
+		if (udata)	/* no kernel consumer uses these */
 			break;
 		fallthrough;
 	default:
@@ -176,6 +177,10 @@ int shca_create_srq(struct ib_srq *ibsrq, struct ib_srq_init_attr *init,
 	}
 	if (!init->attr.max_wr || init->attr.max_wr > SHCA_LIM_SRQ_WR ||
 	    init->attr.max_sge > SHCA_LIM_SGE)
+		return -EINVAL;
+	if (init->srq_type == IB_SRQT_TM &&
+	    (!init->ext.tag_matching.max_num_tags ||
+	     init->ext.tag_matching.max_num_tags > SHCA_LIM_TAGS))
 		return -EINVAL;
 	srq->is_user = udata;
 	if (!shca_limit_get(&dev->nr_srq, SHCA_LIM_SRQ, srq->is_user))
@@ -189,9 +194,14 @@ int shca_create_srq(struct ib_srq *ibsrq, struct ib_srq_init_attr *init,
 	shca_bh_init(&srq->event_bh, shca_srq_tell_later);
 	shca_recv_ring_size(&srq->ring, &init->attr.max_wr,
 			    &init->attr.max_sge);
+	if (init->srq_type == IB_SRQT_TM) {
+		srq->tm = shca_srq_tm_alloc(init->ext.tag_matching.max_num_tags);
+		if (!srq->tm)
+			goto err_limit;
+	}
 	srq->status_buf = shca_buf_alloc(sizeof(struct shca_srq_status));
 	if (!srq->status_buf)
-		goto err_limit;
+		goto err_tm;
 	srq->status = srq->status_buf->va;
 	err = shca_srq_alloc(srq, uctx, &srq->ring, &srq->ring_buf,
 			     &srq->ring_mmap);
@@ -217,6 +227,8 @@ err_map:
 	shca_buf_put(srq->ring_buf);
 err_status:
 	shca_buf_put(srq->status_buf);
+err_tm:
+	shca_srq_tm_free(srq->tm);
 err_limit:
 	shca_limit_put(&dev->nr_srq, srq->is_user);
 	return err;
@@ -368,6 +380,7 @@ int shca_destroy_srq(struct ib_srq *ibsrq, struct ib_udata *udata)
 	shca_mmap_remove(srq->ring_mmap);
 	shca_buf_put(srq->ring_buf);
 	shca_buf_put(srq->status_buf);
+	shca_srq_tm_free(srq->tm);
 	mutex_destroy(&srq->resize);
 	shca_limit_put(&to_shca_dev(ibsrq->device)->nr_srq, srq->is_user);
 	return 0;

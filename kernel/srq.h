@@ -10,6 +10,7 @@
 #include "bh.h"
 #include "buf.h"
 #include "recv_ring.h"
+#include "tm.h"
 
 /**
  * struct shca_srq - a shared receive queue
@@ -19,6 +20,7 @@
  * @limit:	raise SRQ_LIMIT_REACHED once fewer are posted; 0: not armed
  * @limit_hit: @failed: to be reported when no lock is held
  * @event_bh:	reports to a kernel consumer
+ * @tm:		IB_SRQT_TM: its tags; else NULL
  */
 struct shca_srq {
 	struct ib_srq ibsrq;
@@ -31,6 +33,7 @@ struct shca_srq {
 	bool failed;
 	bool is_user;
 	struct shca_bh event_bh;
+	struct shca_srq_tm *tm;
 	struct shca_buf *ring_buf;
 	struct shca_buf *status_buf;
 	struct shca_srq_status *status;

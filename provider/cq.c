@@ -245,6 +245,11 @@ static inline void shca_wc_fill(struct ibv_wc *wc, const struct shca_cqe *cqe)
 	wc->slid = cqe->slid;
 	wc->sl = cqe->sl;
 	wc->dlid_path_bits = cqe->dlid_path_bits;
+	if (unlikely(shca_cqe_is_tm(cqe))) {
+		wc->slid = 0;
+		wc->sl = 0;
+		wc->dlid_path_bits = 0;
+	}
 }
 
 int shca_poll_cq(struct ibv_cq *ibcq, int num_entries, struct ibv_wc *wc)

@@ -17,6 +17,12 @@ static inline const struct shca_cqe *shca_cq_peek(const struct shca_cq *cq,
 	return shca_cqe_is_valid(cqe, index) ? cqe : NULL;
 }
 
+/* Is it of tag matching?  Then it has a tag in place of a path. */
+static inline bool shca_cqe_is_tm(const struct shca_cqe *cqe)
+{
+	return cqe->opcode >= IBV_WC_TM_ADD && cqe->opcode <= IBV_WC_TM_NO_TAG;
+}
+
 static inline bool shca_cq_is_dead(const struct shca_cq *cq, uint32_t index)
 {
 	uint32_t slot = index & cq->mask;

@@ -9,6 +9,7 @@
 #include "softhca.h"
 
 #include <errno.h>
+#include <string.h>
 #include <time.h>
 
 #include "cq.h"
@@ -152,17 +153,23 @@ static unsigned int shca_read_wc_flags(struct ibv_cq_ex *cqx)
 
 static uint32_t shca_read_slid(struct ibv_cq_ex *cqx)
 {
-	return to_shca_cq_ex(cqx)->cur->slid;
+	const struct shca_cqe *cqe = to_shca_cq_ex(cqx)->cur;
+
+	return shca_cqe_is_tm(cqe) ? 0 : cqe->slid;
 }
 
 static uint8_t shca_read_sl(struct ibv_cq_ex *cqx)
 {
-	return to_shca_cq_ex(cqx)->cur->sl;
+	const struct shca_cqe *cqe = to_shca_cq_ex(cqx)->cur;
+
+	return shca_cqe_is_tm(cqe) ? 0 : cqe->sl;
 }
 
 static uint8_t shca_read_dlid_path_bits(struct ibv_cq_ex *cqx)
 {
-	return to_shca_cq_ex(cqx)->cur->dlid_path_bits;
+	const struct shca_cqe *cqe = to_shca_cq_ex(cqx)->cur;
+
+	return shca_cqe_is_tm(cqe) ? 0 : cqe->dlid_path_bits;
 }
 
 static uint64_t shca_read_completion_ts(struct ibv_cq_ex *cqx)
@@ -182,7 +189,22 @@ static uint16_t shca_read_cvlan(struct ibv_cq_ex *cqx)
 {
 	const struct shca_cqe *cqe = to_shca_cq_ex(cqx)->cur;
 
-	return cqe->vlan == SHCA_VLAN_NONE ? 0 : cqe->vlan;
+	if (shca_cqe_is_tm(cqe) || cqe->vlan == SHCA_VLAN_NONE)
+		return 0;
+	return cqe->vlan;
+}
+
+/* Zero where the message got no tagged buffer: its header is in the buffer then. */
+static void shca_read_tm_info(struct ibv_cq_ex *cqx,
+			      struct ibv_wc_tm_info *info)
+{
+	const struct shca_cqe *cqe = to_shca_cq_ex(cqx)->cur;
+
+	memset(info, 0, sizeof(*info));
+	if (!shca_cqe_is_tm(cqe))
+		return;
+	info->tag = (uint64_t)cqe->tm_tag_hi << 32 | cqe->tm_tag_lo;
+	info->priv = cqe->tm_priv;
 }
 
 /* ---- creation ------------------------------------------------------------ */
@@ -224,6 +246,8 @@ void shca_cq_ex_init(struct shca_cq *cq, uint64_t wc_flags)
 	}
 	if (wc_flags & IBV_WC_EX_WITH_CVLAN)
 		cqx->read_cvlan = shca_read_cvlan;
+	if (wc_flags & IBV_WC_EX_WITH_TM_INFO)
+		cqx->read_tm_info = shca_read_tm_info;
 }
 
 /**

@@ -308,7 +308,8 @@ void shca_cq_purge(struct ibv_cq *ibcq, uint32_t qp_num);
 /* cq_ex.c */
 #define SHCA_CQ_EX_WC_FLAGS \
 	(IBV_WC_STANDARD_FLAGS | IBV_WC_EX_WITH_COMPLETION_TIMESTAMP | \
-	 IBV_WC_EX_WITH_COMPLETION_TIMESTAMP_WALLCLOCK | IBV_WC_EX_WITH_CVLAN)
+	 IBV_WC_EX_WITH_COMPLETION_TIMESTAMP_WALLCLOCK | \
+	 IBV_WC_EX_WITH_CVLAN | IBV_WC_EX_WITH_TM_INFO)
 void shca_cq_ex_init(struct shca_cq *cq, uint64_t wc_flags);
 int shca_query_rt_values(struct ibv_context *ibctx,
 			 struct ibv_values_ex *values);
@@ -385,6 +386,8 @@ struct ibv_srq *shca_create_srq_ex(struct ibv_context *ibctx,
 int shca_modify_srq(struct ibv_srq *ibsrq, struct ibv_srq_attr *attr, int mask);
 int shca_query_srq(struct ibv_srq *ibsrq, struct ibv_srq_attr *attr);
 int shca_destroy_srq(struct ibv_srq *ibsrq);
+int shca_post_srq_ops(struct ibv_srq *ibsrq, struct ibv_ops_wr *wr,
+		      struct ibv_ops_wr **bad_wr);
 int shca_post_srq_recv(struct ibv_srq *ibsrq, struct ibv_recv_wr *wr,
 		       struct ibv_recv_wr **bad_wr);
 

@@ -101,5 +101,13 @@ static_assert(SHCA_RX_HASH_DST_PORT_UDP == IBV_RX_HASH_DST_PORT_UDP, "rx_hash");
 static_assert(SHCA_WC_GRH == IBV_WC_GRH, "wc_flags");
 static_assert(SHCA_WC_WITH_IMM == IBV_WC_WITH_IMM, "wc_flags");
 static_assert(SHCA_WC_WITH_INV == IBV_WC_WITH_INV, "wc_flags");
+static_assert(SHCA_WC_TM_SYNC_REQ == IBV_WC_TM_SYNC_REQ, "wc_flags");
+static_assert(SHCA_WC_TM_MATCH == IBV_WC_TM_MATCH, "wc_flags");
+static_assert(SHCA_WC_TM_DATA_VALID == IBV_WC_TM_DATA_VALID, "wc_flags");
+static_assert(SHCA_OP_TAG_ADD == IBV_WR_TAG_ADD, "ops_wr_opcode");
+static_assert(SHCA_OP_TAG_DEL == IBV_WR_TAG_DEL, "ops_wr_opcode");
+static_assert(SHCA_OP_TAG_SYNC == IBV_WR_TAG_SYNC, "ops_wr_opcode");
+static_assert(SHCA_OP_SIGNALED == IBV_OPS_SIGNALED, "ops_flags");
+static_assert(SHCA_OP_TM_SYNC == IBV_OPS_TM_SYNC, "ops_flags");
 
 #endif

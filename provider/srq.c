@@ -10,6 +10,9 @@
 #include <string.h>
 #include <sys/mman.h>
 
+#include <infiniband/cmd_ioctl.h>
+#include <rdma/ib_user_ioctl_cmds.h>
+
 #include "ring.h"
 
 /* Map the ring that the status page names. Return: 0 or an errno. */
@@ -58,6 +61,11 @@ struct ibv_srq *shca_create_srq_ex(struct ibv_context *ibctx,
 	struct shca_srq *srq;
 	int err;
 
+	if (attr->comp_mask & IBV_SRQ_INIT_ATTR_TM &&
+	    attr->tm_cap.max_ops > SHCA_TM_MAX_OPS) {
+		errno = EINVAL;
+		return NULL;
+	}
 	srq = calloc(1, sizeof(*srq));
 	if (!srq)
 		return NULL;
@@ -183,4 +191,61 @@ int shca_post_srq_recv(struct ibv_srq *ibsrq, struct ibv_recv_wr *wr,
 	}
 	shca_unlock(&wq->lock);
 	return err;
+}
+
+/* ---- tag matching ------------------------------------------------------- */
+
+/* Return: 0 or an errno: it is malformed. */
+static int shca_srq_fill_op(struct shca_srq_op *op, const struct ibv_ops_wr *wr)
+{
+	*op = (struct shca_srq_op){
+		.wr_id = wr->wr_id,
+		.opcode = wr->opcode,
+		.flags = wr->flags,
+	};
+	if (wr->flags & IBV_OPS_TM_SYNC)
+		op->unexpected_cnt = wr->tm.unexpected_cnt;
+	if (wr->opcode == IBV_WR_TAG_DEL)
+		op->handle = wr->tm.handle;
+	if (wr->opcode != IBV_WR_TAG_ADD)
+		return 0;
+	if (wr->tm.add.num_sge < 0 || wr->tm.add.num_sge > 1)
+		return EINVAL;
+	op->recv_wr_id = wr->tm.add.recv_wr_id;
+	op->tag = wr->tm.add.tag;
+	op->mask = wr->tm.add.mask;
+	if (wr->tm.add.num_sge)
+		memcpy(&op->sge, wr->tm.add.sg_list, sizeof(op->sge));
+	return 0;
+}
+
+/* The kernel has the list of tags, so each is a call, and done when that returns. */
+int shca_post_srq_ops(struct ibv_srq *ibsrq, struct ibv_ops_wr *wr,
+		      struct ibv_ops_wr **bad_wr)
+{
+	struct shca_srq_op op;
+	uint32_t handle;
+	int err;
+
+	for (; wr; wr = wr->next) {
+		DECLARE_COMMAND_BUFFER(cmd, UVERBS_OBJECT_SRQ,
+				       SHCA_METHOD_SRQ_OP, 3);
+
+		err = shca_srq_fill_op(&op, wr);
+		if (!err) {
+			fill_attr_in_obj(cmd, SHCA_ATTR_SRQ_OP_SRQ,
+					 ibsrq->handle);
+			fill_attr_in_ptr(cmd, SHCA_ATTR_SRQ_OP_OP, &op);
+			fill_attr_out_ptr(cmd, SHCA_ATTR_SRQ_OP_HANDLE,
+					  &handle);
+			err = execute_ioctl(ibsrq->context, cmd);
+		}
+		if (err) {
+			*bad_wr = wr;
+			return err;
+		}
+		if (wr->opcode == IBV_WR_TAG_ADD)
+			wr->tm.handle = handle;
+	}
+	return 0;
 }

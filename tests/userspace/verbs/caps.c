@@ -161,6 +161,11 @@ static void print_extended(const struct ibv_device_attr_ex *attr)
 		    attr->packet_pacing_caps.qp_rate_limit_max);
 	print_flags("raw_packet", raw_flags, attr->raw_packet_caps);
 	print_limit("tm.max_num_tags", attr->tm_caps.max_num_tags);
+	print_limit("tm.max_rndv_hdr_size", attr->tm_caps.max_rndv_hdr_size);
+	print_limit("tm.max_ops", attr->tm_caps.max_ops);
+	print_limit("tm.max_sge", attr->tm_caps.max_sge);
+	if (attr->tm_caps.flags & IBV_TM_CAP_RC)
+		printf("tm.IBV_TM_CAP_RC yes\n");
 	print_limit("cq_mod.max_cq_count", attr->cq_mod_caps.max_cq_count);
 	print_limit("cq_mod.max_cq_period", attr->cq_mod_caps.max_cq_period);
 	LIMIT(*attr, max_dm_size);
