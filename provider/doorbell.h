@@ -9,6 +9,7 @@
 #define SOFTHCA_DOORBELL_H
 
 #include <errno.h>
+#include <string.h>
 #include <sys/ioctl.h>
 #include <unistd.h>
 
@@ -24,6 +25,7 @@ static inline void shca_doorbell_init(union shca_bell *bell, uint32_t number)
 {
 	struct ib_uverbs_ioctl_hdr *hdr = &bell->hdr;
 
+	memset(bell, 0, sizeof(*bell));
 	hdr->length = sizeof(*bell);
 	hdr->object_id = SHCA_OBJECT_BELL;
 	hdr->method_id = SHCA_METHOD_RING;

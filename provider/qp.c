@@ -16,6 +16,7 @@
 #include <ccan/minmax.h>
 
 #include "doorbell.h"
+#include "poller.h"
 #include "ring.h"
 
 #define SHCA_OP(name)	(1u << IBV_WR_##name)
@@ -235,6 +236,7 @@ static struct shca_qp *shca_qp_create(struct ibv_context *ibctx,
 	qp->opcodes = opcodes;
 	qp->sig_all = attr->sq_sig_all;
 	shca_doorbell_init(&qp->bell, qp->vqp.qp.qp_num);
+	shca_poller_add(ctx, qp);
 	if (is_ex)
 		shca_qp_ex_init(qp);
 	return qp;
@@ -369,6 +371,7 @@ int shca_destroy_qp(struct ibv_qp *ibqp)
 	err = ibv_cmd_destroy_qp(ibqp);
 	if (err)
 		return err;
+	shca_poller_del(ctx, qp);
 	shca_qp_purge_cqs(ibqp, ibqp->qp_num);
 	shca_qp_unmap(qp, ctx);
 	shca_domain_put(qp->domain);
@@ -558,12 +561,14 @@ int shca_post_send(struct ibv_qp *ibqp, struct ibv_send_wr *wr,
 	shca_unlock(&sq->lock);
 
 	if (posted) {
-		int bell_err = shca_doorbell_ring(qp);
+		int bell_err = shca_post_ring(qp);
 
 		if (unlikely(bell_err)) {
 			*bad_wr = first;
 			return bell_err;
 		}
+	} else if (err == ENOMEM) {
+		err = shca_post_full(qp);
 	}
 	return err;
 }

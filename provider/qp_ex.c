@@ -18,7 +18,7 @@
 
 #include <ccan/array_size.h>
 
-#include "doorbell.h"
+#include "poller.h"
 #include "ring.h"
 
 /* A bit of send_ops_flags, and the opcode that it lets one post. */
@@ -81,7 +81,9 @@ static int shca_wr_complete(struct ibv_qp_ex *qpx)
 		shca_sq_publish(qp->index, qp->sq.prod);
 	}
 	shca_unlock(&qp->sq.lock);
-	return posted ? shca_doorbell_ring(qp) : err;
+	if (posted)
+		return shca_post_ring(qp);
+	return err == ENOMEM ? shca_post_full(qp) : err;
 }
 
 static void shca_wr_abort(struct ibv_qp_ex *qpx)

@@ -4,6 +4,7 @@
  * verbs themselves are in the files named by object.
  */
 #include "softhca.h"
+#include "poller.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -133,6 +134,7 @@ shca_start_context(struct shca_context *ctx,
 	ctx->page_size = sysconf(_SC_PAGESIZE);
 	ctx->features = resp->features;
 	verbs_set_ops(&ctx->vctx, &shca_context_ops);
+	shca_poller_start(ctx);
 	return &ctx->vctx;
 }
 
@@ -175,6 +177,7 @@ static struct verbs_context *shca_import_context(struct ibv_device *ibdev,
 
 static void shca_free_context(struct ibv_context *ibctx)
 {
+	shca_poller_stop(to_shca_context(ibctx));
 	shca_uninit_context(to_shca_context(ibctx));
 }
 

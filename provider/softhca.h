@@ -63,11 +63,13 @@ struct shca_device {
  * struct shca_context - an open device
  * @page_size:	length of the pages that hold indices and status
  * @features:	granted by the kernel
+ * @poller:	rings for those who post (poller.h), or NULL
  */
 struct shca_context {
 	struct verbs_context vctx;
 	size_t page_size;
 	uint64_t features;
+	struct shca_poller *poller;
 };
 
 /** struct shca_td - a thread domain; @users: parent domains that have it */
@@ -162,6 +164,7 @@ union shca_bell {
  * @opcodes:	send opcodes of this type of QP, one bit each
  * @ex:	the section between ibv_wr_start() and its end: the request being
  *		built, the next slot, the first error; under sq.lock
+ * @slot:	what the poller looks at; NULL: it does not look after this one
  */
 struct shca_qp {
 	struct verbs_qp vqp;
@@ -180,6 +183,7 @@ struct shca_qp {
 		int err;
 	} ex;
 	union shca_bell bell;
+	struct shca_poller_slot *slot;
 };
 
 /**

@@ -6,7 +6,7 @@
 # not delay; and the other form of it, with which every kernel and every provider
 # of this ABI can talk to each other. About 30 s.
 #
-# timeout: 240
+# timeout: 400
 . "$(dirname "$0")/lib.sh"
 . "$(dirname "$0")/scenario"
 
@@ -18,11 +18,30 @@ for program in rc_errors rc_data; do
 done
 unset SOFTHCA_BELL
 
-# answer_after LABEL COMMAND... : somebody rings all the while
+# the same, where the provider's poller rings
+verbs auto poller -d shca_a -f 4
+export SOFTHCA_POLLER=300
+for program in rc_errors rc_data; do
+	verbs poller "$program" -d shca_a -f 4
+done
+unset SOFTHCA_POLLER
+
+# kill -9 with the poller at work
+killed() {
+	"$test_programs/poller" -d shca_a removed >/tmp/poller.$$ &
+	wait_for 20 grep -q ready /tmp/poller.$$ || return
+	kill -KILL $!
+	wait $! 2>/dev/null
+	rm -f /tmp/poller.$$
+	! rdma resource show qp | grep " pid $! "
+}
+check poller.killed killed
+
+# answer_after LABEL PROGRAM COMMAND... : it rings all the while
 answer_after() {
-	local label=$1 ringer said=/tmp/bell.$$
-	shift
-	"$test_programs/bell" -d shca_a removed >$said &
+	local label=$1 program=$2 ringer said=/tmp/bell.$$
+	shift 2
+	"$test_programs/$program" -d shca_a removed >$said &
 	ringer=$!
 	check "$label.rings" wait_for 20 grep -q ready $said
 	check "$label.not_delayed" within $((removal_seconds * 1000)) "rdma link show" "$@"
@@ -30,6 +49,8 @@ answer_after() {
 	cat $said
 	rm -f $said
 }
-answer_after link_delete rdma link delete shca_a
+answer_after link_delete bell rdma link delete shca_a
 add_device shca_a veth_a $ns_a
-answer_after rmmod rmmod softhca
+answer_after poller.link_delete poller rdma link delete shca_a
+add_device shca_a veth_a $ns_a
+answer_after rmmod bell rmmod softhca
