@@ -256,7 +256,7 @@ static void measure(const struct bench *b, bool json)
 /* ---- instructions ------------------------------------------------------------ */
 
 /* The tool that counts is told to count in here. */
-static __attribute__((noinline)) void counted(const struct bench *b)
+static noinline void counted(const struct bench *b)
 {
 	u32 i;
 
