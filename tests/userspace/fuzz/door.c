@@ -41,6 +41,7 @@ void fuzz_door_init(struct fuzz_door *door, struct fuzz_in *in)
 		door->access &= in_u8(in);
 	if (where & 8)
 		door->verdicts = in;
+	shca_tm_init(&door->tm, door->tags, FUZZ_TAGS);
 }
 
 void fuzz_door_exit(struct fuzz_door *door)
@@ -310,6 +311,81 @@ static enum shca_recv_status door_recv(void *ctx, struct shca_recv_wr *wr)
 	return whim(door) == SHCA_MEM_KEY ? SHCA_RECV_BAD : SHCA_RECV_OK;
 }
 
+/* A tag, or the counts, or a tag taken back. */
+void fuzz_door_tag(struct fuzz_door *door, struct fuzz_in *in)
+{
+	struct shca_tm_entry tag = { .wr_id = FUZZ_TAG_ID };
+	struct shca_sge sge[FUZZ_SGE] = {};
+	u32 handle, length;
+	u8 b = in_u8(in);
+
+	if (b & 0x80) {
+		shca_tm_sync(&door->tm, b & 0x40 ? in_u8(in) :
+						   door->tm.unexpected);
+		return;
+	}
+	if (b & 0x40) {
+		shca_tm_del(&door->tm, in_u8(in) % 3 << 16 | in_u8(in) % 6);
+		return;
+	}
+	tag.tag = b & 3;
+	tag.mask = b & 4 ? 3 : 1;
+	if (fuzz_door_sges(door, in, sge, &length))
+		tag.sge = sge[0];
+	shca_tm_add(&door->tm, &tag, &handle);
+}
+
+/* Headers that say something, the same whenever the packet comes. */
+static void door_payload(void *ctx, const struct shca_pkt *pkt, void *buf,
+			 u32 len)
+{
+	u32 hash = pkt->psn * 2654435761u;
+	u8 hdr[SHCA_TMH_BYTES + SHCA_RVH_BYTES] = { 0 };
+
+	fuzz_check(len && len <= pkt->paylen && len <= sizeof(hdr),
+		   "%u of a payload of %u", len, pkt->paylen);
+	payload(pkt);
+	hdr[0] = hash >> 30 ?: SHCA_TMH_EAGER;
+	hdr[15] = hash >> 28 & 3;
+	hdr[31] = hash >> 20;
+	hdr[28] = hash >> 12 & 0xff ? 0 : 0x90;
+	memcpy(buf, hdr, len);
+}
+
+static enum shca_recv_status door_tm_get(void *ctx,
+					 const struct shca_tm_msg *msg,
+					 struct shca_recv_wr *wr, bool *matched)
+{
+	enum shca_recv_status status;
+	struct fuzz_door *door = ctx;
+	u16 slot;
+
+	slot = shca_tm_match(&door->tm, msg->tmh.tag);
+	*matched = slot != SHCA_TM_NIL;
+	if (!*matched) {
+		status = door_recv(ctx, wr);
+		if (status == SHCA_RECV_OK)
+			door->tm.unexpected++;
+		return status;
+	}
+	fuzz_check(!door->tag_held, "takes a second tag");
+	door->tag_held = FUZZ_TAG_ID + slot;
+	wr->wr_id = door->tag_held;
+	wr->sge[0] = door->tags[slot].sge;
+	wr->length = wr->sge[0].length;
+	wr->num_sge = wr->length ? 1 : 0;
+	shca_tm_free(&door->tm, slot);
+	return SHCA_RECV_OK;
+}
+
+static void door_tm_undo(void *ctx)
+{
+	struct fuzz_door *door = ctx;
+
+	fuzz_check(door->tm.unexpected, "undoes what was not");
+	shca_tm_undo(&door->tm);
+}
+
 static bool door_xrc_select(void *ctx, u32 srqn)
 {
 	return whim(ctx) == SHCA_MEM_OK && srqn < 2;
@@ -336,6 +412,9 @@ const struct shca_mem_ops fuzz_mem_ops = {
 	.local_store = door_store,
 	.grh_store = door_grh,
 	.recv_get = door_recv,
+	.tm_get = door_tm_get,
+	.tm_undo = door_tm_undo,
+	.payload = door_payload,
 	.xrc_select = door_xrc_select,
 	.invalidate = door_invalidate,
 	.local_op = door_local,

@@ -44,6 +44,7 @@ static void pick_attr(struct fuzz_end *end, struct fuzz_in *in)
 		       SHCA_ACCESS_REMOTE_READ | SHCA_ACCESS_REMOTE_ATOMIC |
 		       SHCA_ACCESS_FLUSH_GLOBAL;
 	resp->cnp = b & 0x10;
+	resp->tm = b & 0x20 && resp->transport == SHCA_TRANSPORT_RC;
 	resp->min_rnr_timer = b >> 3;
 	resp->max_dest_rd_atomic = in_u8(in) % 9;
 }
@@ -78,6 +79,16 @@ void fuzz_end_start(struct fuzz_end *end)
 static void recv_wc(struct fuzz_end *end, const struct shca_wc *wc)
 {
 	fuzz_check(wc->is_recv, "completion of another queue");
+	if (wc->opcode == SHCA_WC_TM_RECV && wc->status == SHCA_WC_SUCCESS &&
+	    !(wc->wc_flags & SHCA_WC_TM_MATCH))
+		end->unexpected++;
+	if (end->door.tag_held) {
+		fuzz_check(wc->wr_id == end->door.tag_held, "receive %llx",
+			   (unsigned long long)wc->wr_id);
+		end->door.tag_held = 0;
+		end->received += wc->status == SHCA_WC_SUCCESS;
+		return;
+	}
 	fuzz_check(end->door.done != end->door.taken,
 		   "completes a receive request that it has not");
 	fuzz_check(wc->wr_id == end->door.done, "receive %llu, not %u",
@@ -150,7 +161,7 @@ static void check_requester(const struct shca_req *req)
 static void check_responder(const struct fuzz_end *end)
 {
 	const struct shca_resp *resp = &end->resp;
-	u32 held = end->door.taken - end->door.done;
+	u32 held = end->door.taken - end->door.done + !!end->door.tag_held;
 
 	fuzz_check(resp->rd_tail - resp->rd_head <= resp->rd_mask + 1,
 		   "records overrun");
@@ -187,7 +198,11 @@ void fuzz_end_fail(struct fuzz_end *end)
 		fuzz_check(!end->signaled[end->popped],
 			   "%u of %u did not complete", end->popped,
 			   end->posted);
-	fuzz_check(end->door.done == end->door.taken, "a receive was lost");
+	fuzz_check(end->door.done == end->door.taken && !end->door.tag_held,
+		   "a receive was lost");
+	fuzz_check(end->unexpected == end->door.tm.unexpected,
+		   "%u unexpected messages, counted %u", end->unexpected,
+		   end->door.tm.unexpected);
 }
 
 void fuzz_end_exit(struct fuzz_end *end)

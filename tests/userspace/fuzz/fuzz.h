@@ -87,10 +87,15 @@ void fuzz_fail(const char *file, int line, const char *cond, const char *fmt,
 #define FUZZ_SGE	4
 #define FUZZ_RECVS	64
 
+#define FUZZ_TAGS	5
+/* wr_ids of tags, added to their slots */
+#define FUZZ_TAG_ID	0x100000000ull
+
 /**
  * struct fuzz_door - memory of one QP and what it has promised
  * @loc: @rem:	FUZZ_MEM bytes each, allocated exactly: the sanitizer guards them
  * @recvs:	receive requests, free-running indices @posted, @taken, @done
+ * @tm: @tags: @tag_held: tag matching; the tag that the core has taken, or 0
  * @verdicts:	bytes that decide what the door answers, NULL: always right
  */
 struct fuzz_door {
@@ -110,6 +115,9 @@ struct fuzz_door {
 	u32 taken;
 	u32 done;
 	u32 atomics;
+	struct shca_tm tm;
+	struct shca_tm_entry tags[FUZZ_TAGS];
+	u64 tag_held;
 };
 
 extern const struct shca_mem_ops fuzz_mem_ops;
@@ -119,6 +127,7 @@ void fuzz_door_exit(struct fuzz_door *door);
 u32 fuzz_door_sges(struct fuzz_door *door, struct fuzz_in *in,
 		   struct shca_sge *sge, u32 *length);
 void fuzz_door_post(struct fuzz_door *door, struct fuzz_in *in);
+void fuzz_door_tag(struct fuzz_door *door, struct fuzz_in *in);
 enum shca_mem_status fuzz_door_gather(struct fuzz_door *door,
 				      const struct shca_pkt *pkt, u8 *to);
 
@@ -144,6 +153,7 @@ struct fuzz_wire {
  * @failed:	a completion with an error was seen
  * @consumed:	requests of the latter kind known to have succeeded
  * @received:	receive requests that have succeeded
+ * @unexpected:	of these, messages that fitted no tag
  */
 struct fuzz_end {
 	struct shca_req req;
@@ -162,6 +172,7 @@ struct fuzz_end {
 	bool failed;
 	u32 consumed;
 	u32 received;
+	u32 unexpected;
 };
 
 void fuzz_end_init(struct fuzz_end *end, struct fuzz_in *in);

@@ -223,7 +223,10 @@ int LLVMFuzzerTestOneInput(const u8 *data, size_t size)
 			fuzz_end_step(&end);
 			break;
 		case 9:
-			fuzz_door_post(&end.door, &in);
+			if (end.resp_attr.tm && b & 0x40)
+				fuzz_door_tag(&end.door, &in);
+			else
+				fuzz_door_post(&end.door, &in);
 			break;
 		case 10 ... 12:
 			pump(&end, &in, b >> 4);

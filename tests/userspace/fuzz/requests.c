@@ -171,7 +171,10 @@ int LLVMFuzzerTestOneInput(const u8 *data, size_t size)
 			fuzz_end_step(&ends[i]);
 			break;
 		case 5 ... 6:
-			fuzz_door_post(&ends[i].door, &in);
+			if (ends[i].resp_attr.tm && b & 0x40)
+				fuzz_door_tag(&ends[i].door, &in);
+			else
+				fuzz_door_post(&ends[i].door, &in);
 			break;
 		case 7 ... 8:
 			pump(i, 1 + (b >> 4 & 7) * 4);
