@@ -19,7 +19,7 @@
 #include "poller.h"
 #include "ring.h"
 
-#define SHCA_OP(name)	(1u << IBV_WR_##name)
+#define SHCA_OP(name)	(1u << SHCA_WR_##name)
 
 /* Send opcodes that a QP takes, by type (IBTA table 49 and its like). */
 static uint32_t shca_opcodes(enum ibv_qp_type type)

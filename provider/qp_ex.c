@@ -36,7 +36,9 @@ static const struct {
 	{ IBV_QP_EX_WITH_LOCAL_INV, SHCA_WR_LOCAL_INV },
 	{ IBV_QP_EX_WITH_BIND_MW, SHCA_WR_BIND_MW },
 	{ IBV_QP_EX_WITH_SEND_WITH_INV, SHCA_WR_SEND_WITH_INV },
+#ifndef LIBIBVERBS_LACKS_FLUSH
 	{ IBV_QP_EX_WITH_FLUSH, SHCA_WR_FLUSH },
+#endif
 	{ IBV_QP_EX_WITH_ATOMIC_WRITE, SHCA_WR_ATOMIC_WRITE },
 };
 
@@ -241,6 +243,7 @@ static void shca_wr_atomic_write(struct ibv_qp_ex *qpx, uint32_t rkey,
 	memcpy(wqe + 1, atomic_wr, sizeof(uint64_t));
 }
 
+#ifndef LIBIBVERBS_LACKS_FLUSH
 static void shca_wr_flush(struct ibv_qp_ex *qpx, uint32_t rkey,
 			  uint64_t remote_addr, size_t len, uint8_t type,
 			  uint8_t level)
@@ -256,6 +259,7 @@ static void shca_wr_flush(struct ibv_qp_ex *qpx, uint32_t rkey,
 	wqe->flush.type = type;
 	wqe->flush.level = level;
 }
+#endif
 
 /* ---- setters ------------------------------------------------------------- */
 
@@ -384,7 +388,9 @@ void shca_qp_ex_init(struct shca_qp *qp)
 	qpx->wr_atomic_fetch_add = shca_wr_atomic_fetch_add;
 	qpx->wr_atomic_write = shca_wr_atomic_write;
 	qpx->wr_bind_mw = shca_wr_bind_mw;
+#ifndef LIBIBVERBS_LACKS_FLUSH
 	qpx->wr_flush = shca_wr_flush;
+#endif
 	qpx->wr_local_inv = shca_wr_local_inv;
 	qpx->wr_rdma_read = shca_wr_rdma_read;
 	qpx->wr_rdma_write = shca_wr_rdma_write;

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 """What the address vector of a connected QP puts into the headers below."""
-import pyverbs.enums as e
+import enums as e
 
 import roce
 from target import WR, Wrong, pattern
