@@ -3,8 +3,9 @@
 #
 # Kernel consumers: NVMe over RDMA, host and target in this kernel. That takes
 # rdma_cm, fast registration, invalidation (local and by SEND), DMA MRs and
-# completion handlers; once with receive queues of the target's queue pairs' own,
-# once with its shared ones. The data is compared.
+# completion handlers; once with receive queues of the target's queue pairs' own
+# and a loop device behind it, once with its shared ones and null_blk. The data is
+# compared. The target goes and returns, then the device goes. About 25 s.
 #
 # timeout: 240
 . "$(dirname "$0")/lib.sh"
@@ -13,11 +14,11 @@ address=10.78.0.1 nqn=softhca-test
 disk=/tmp/nvme-disk size_mib=8
 target=/sys/kernel/config/nvmet
 
-for module in nvmet-rdma nvme-rdma; do
+for module in nvmet-rdma nvme-rdma loop null_blk; do
 	modprobe $module || skip "this kernel has no $module"
 done
-modprobe -r nvmet-rdma
-at_exit modprobe -r nvme-rdma nvmet-rdma
+modprobe -r nvmet-rdma null_blk
+at_exit modprobe -r nvme-rdma nvmet-rdma null_blk
 mountpoint -q /sys/kernel/config || run mount -t configfs none /sys/kernel/config
 
 # Both ends live in the initial namespace.
@@ -31,17 +32,33 @@ run wait_for 10 gid_index shca_a $address
 
 set_to() { echo "+ $2 > $1"; echo "$2" >"$1" || fail "$1 refuses $2"; }
 
+# make_loop, make_null_blk : the block device that is served, in $backend
+make_loop() {
+	run truncate -s ${size_mib}M $disk
+	backend=$(losetup -f --show $disk) || fail "no loop device"
+	at_exit losetup -d "$backend"
+}
+make_null_blk() {
+	# (a disk is named after its folder, or by number)
+	local made=/sys/kernel/config/nullb/nullb0
+	run modprobe null_blk nr_devices=0
+	run mkdir $made
+	at_exit rmdir $made
+	set_to $made/memory_backed 1
+	set_to $made/size $size_mib
+	set_to $made/power 1
+	backend=/dev/nullb0
+	run wait_for 5 test -b "$backend"
+}
+
 serve() {
 	local subsystem=$target/subsystems/$nqn port=$target/ports/1
-	truncate -s ${size_mib}M $disk
 	run mkdir $subsystem
 	at_exit rmdir $subsystem
 	set_to $subsystem/attr_allow_any_host 1
 	run mkdir $subsystem/namespaces/1
 	at_exit rmdir $subsystem/namespaces/1
-	set_to $subsystem/namespaces/1/device_path $disk
-	# (the file's own file system may not know direct I/O)
-	set_to $subsystem/namespaces/1/buffered_io 1
+	set_to $subsystem/namespaces/1/device_path "$backend"
 	set_to $subsystem/namespaces/1/enable 1
 	run mkdir $port
 	at_exit rmdir $port
@@ -71,7 +88,7 @@ connect() {
 }
 disconnect() { echo 1 >"$(controller)/delete_controller" && wait_for 20 no_controller; }
 
-# Through the device and back, past the page cache; the target's file agrees.
+# Through the device and back, past the page cache; what is behind the target agrees.
 data_is_right() {
 	local device bs
 	device=/dev/$(block)
@@ -80,7 +97,9 @@ data_is_right() {
 		dd if=/dev/zero of="$device" bs=1M count=$size_mib oflag=direct status=none &&
 			dd if=/tmp/nvme-data of="$device" bs=$bs oflag=direct status=none &&
 			dd if="$device" of=/tmp/nvme-back bs=$bs count=$((size_mib * 1024 / ${bs%k})) iflag=direct status=none &&
-			cmp /tmp/nvme-data /tmp/nvme-back && cmp /tmp/nvme-data $disk || return 1
+			cmp /tmp/nvme-data /tmp/nvme-back &&
+			dd if="$backend" of=/tmp/nvme-back bs=1M iflag=direct status=none &&
+			cmp /tmp/nvme-data /tmp/nvme-back || return 1
 	done
 }
 at_exit rm -f $disk /tmp/nvme-data /tmp/nvme-back
@@ -128,8 +147,7 @@ end_serve() {
 }
 
 for use_srq in 0 1; do
-	name=${use_srq/0/own}
-	name=${name/1/shared}
+	if [ $use_srq = 0 ]; then name=own; make_loop; else name=shared; make_null_blk; fi
 	run modprobe nvmet-rdma use_srq=$use_srq
 	serve
 	run softhca dev set shca_a path auto
@@ -147,6 +165,35 @@ for use_srq in 0 1; do
 	fi
 	[ "$use_srq" = 1 ] || { check "$name.disconnect_wire" disconnect; end_serve; }
 done
+
+# The peer dies in mid-write and comes back: the host waits, connects again, and
+# whoever wrote never knows. A peer that stays away is an error in the end.
+state() { cat "$(controller)/state"; }
+is_live() { [ "$(state)" = live ]; }
+is_not_live() { ! is_live; }
+write_and_compare() {
+	dd if=/tmp/nvme-data of="/dev/$(block)" bs=64k oflag=direct status=none &&
+		dd if="$backend" of=/tmp/nvme-back bs=1M iflag=direct status=none &&
+		cmp /tmp/nvme-data /tmp/nvme-back
+}
+keeps_writing() { while [ -e /tmp/nvme-go ]; do write_and_compare || return; done; }
+target_dies() { rm $target/ports/1/subsystems/$nqn && wait_for 20 is_not_live; }
+target_returns() {
+	ln -s $target/subsystems/$nqn $target/ports/1/subsystems/$nqn && wait_for 20 is_live &&
+		rm /tmp/nvme-go && wait $writer
+}
+: >/tmp/nvme-go
+keeps_writing &
+writer=$!
+check target_dies target_dies
+check target_returns target_returns
+# (ctrl_loss_tmo is 5 s)
+target_stays_away() {
+	rm $target/ports/1/subsystems/$nqn && wait_for 30 no_controller
+}
+check target_stays_away target_stays_away
+run ln -s $target/subsystems/$nqn $target/ports/1/subsystems/$nqn
+check connect_again connect
 
 # The device goes while both use it: they release it, as they would an HCA.
 link_delete() { timeout $((20 * slow)) rdma link delete shca_a; }

@@ -87,15 +87,33 @@ fio_moves() {
 }
 for verb in ${more:+write} read send; do check "fio.$verb" fio_moves "$verb"; done
 
+# ---- the peer dies
+
+# (fio waits for ever after a failed completion; it is told of one)
+packets() { cat /sys/class/infiniband/shca_a/ports/1/counters/port_xmit_packets; }
+moving() { [ "$(packets)" -gt $((before + 200)) ]; }
+told() { grep 'cq completion status' /tmp/fio.client; }
+before=$(packets)
+fio_server 8g 4
+server=$!
+run wait_for 20 listens
+fio_client write 8g
+client=$!
+run wait_for 20 moving
+# (fio forks its job: all that it started)
+pkill -KILL -f 'fio --name=server'
+wait $server
+check fio.peer_dies wait_for 60 told
+grep 'fio:' /tmp/fio.client
+kill -KILL $client
+wait $client
+
 # ---- the device goes
 
 # Who waits for a completion ends, and not well. (fio's server only receives: nobody
 # tells it. fi_pingpong is no program for this: libfabric takes any error of
 # ibv_post_send() for a queue that is full, and tries again for ever.)
-packets() { cat /sys/class/infiniband/shca_a/ports/1/counters/port_xmit_packets; }
-moving() { [ "$(packets)" -gt $((before + 200)) ]; }
 ends_badly() { ends 20 "$1" && ! wait "$1"; }
-
 before=$(packets)
 fio_server 8g 4
 at_exit kill -KILL $!

@@ -3,8 +3,8 @@
 # timeout: 240
 #
 # NFS over RDMA, server and client in this kernel: files are written and read back,
-# compared on both sides; then the device goes, and whoever uses the mount gets an
-# error in the end. About 40 s.
+# compared on both sides; the server dies and comes back; then the device goes, and
+# whoever uses the mount gets an error in the end. About 45 s.
 . "$(dirname "$0")/lib.sh"
 
 address=10.78.0.1 export=/tmp/nfs-export mount=/tmp/nfs-mount
@@ -33,10 +33,10 @@ at_exit umount -l $export
 mountpoint -q /proc/fs/nfsd || run mount -t nfsd nfsd /proc/fs/nfsd
 at_exit rpc.nfsd 0
 : >/etc/exports
-run rpc.nfsd -N 3 -V 4.2 --rdma=20049 --no-udp 2
-# (else files cannot be opened for as long as clients of an earlier life have to
-# come back: 90 s)
-echo Y >/proc/fs/nfsd/v4_end_grace
+# (without the end of grace files cannot be opened for as long as clients of an
+# earlier life have to come back: 90 s)
+start_server() { rpc.nfsd -N 3 -V 4.2 --rdma=20049 --no-udp 2 && echo Y >/proc/fs/nfsd/v4_end_grace; }
+run start_server
 rpc.mountd -F -N 3 &
 at_exit kill $!
 at_exit exportfs -ua
@@ -70,11 +70,23 @@ check many_files many_files
 used_rdma() { [ "$(cat /sys/class/infiniband/shca_a/ports/1/counters/port_xmit_packets)" -gt 500 ]; }
 check it_was_rdma used_rdma
 
+# ---- the server dies and comes back: the file is what it was, and can be written
+
+no_server() { [ "$(cat /proc/fs/nfsd/threads)" = 0 ]; }
+ends() { ! timeout $((60 * slow)) dd if=/dev/zero of=$mount/late bs=4k count=1 oflag=direct status=none; }
+server_dies() { rpc.nfsd 0 && wait_for 10 no_server; }
+check server_dies server_dies
+check access_without_server_ends ends
+check server_returns start_server
+readable() { timeout 20 dd if=$mount/file of=/tmp/nfs-back bs=64k iflag=direct status=none; }
+data_is_as_before() { wait_for 60 readable && cmp /tmp/nfs-data /tmp/nfs-back; }
+check data_is_as_before data_is_as_before
+check data_after_return data_is_right 64k 1M
+
 # ---- the device goes while it is mounted
 
 link_delete() { timeout $((20 * slow)) rdma link delete shca_a; }
 check link_delete_in_use link_delete
-ends() { ! timeout $((60 * slow)) dd if=/dev/zero of=$mount/late bs=4k count=1 oflag=direct status=none; }
 check access_ends_with_an_error ends
 umounts() { timeout $((30 * slow)) umount -f $mount; }
 check umount umounts

@@ -3,7 +3,8 @@
 # timeout: 240
 #
 # iSER, target and initiator in this kernel: a disk is written and read back,
-# compared on both sides, holds an ext4; then the device goes. About 40 s.
+# compared on both sides, holds an ext4; the target dies and comes back; then the
+# device goes. About 45 s.
 . "$(dirname "$0")/lib.sh"
 
 address=10.78.0.1 disk=/tmp/iser-disk size_mib=32
@@ -57,7 +58,7 @@ run wait_for 10 listens
 node() { iscsiadm -m node -T $iqn -p $address "$@"; }
 log_in() {
 	iscsiadm -m node -o new -T $iqn -p $address -I iser &&
-		node -o update -n node.session.timeo.replacement_timeout -v 5 &&
+		node -o update -n node.session.timeo.replacement_timeout -v 20 &&
 		node --login && wait_for 20 has_disk
 }
 block() { find /sys/class/iscsi_session/session*/device/target*/*:0/block -mindepth 1 -maxdepth 1 -printf '/dev/%f\n' 2>/dev/null | head -n 1; }
@@ -91,6 +92,27 @@ filesystem() {
 	return $status
 }
 check ext4 filesystem
+
+# ---- the target dies in mid-write and comes back: whoever wrote never knows
+
+connection_state() { cat /sys/class/iscsi_connection/connection*/state; }
+is_up() { [ "$(connection_state)" = up ]; }
+is_down() { ! is_up; }
+write_and_compare() {
+	dd if=/tmp/iser-data of="$device" bs=64k oflag=direct status=none &&
+		cmp -n $((4 << 20)) /tmp/iser-data $disk
+}
+keeps_writing() { while [ -e /tmp/iser-go ]; do write_and_compare || return; done; }
+target_dies() { echo 0 >$tpg/enable && wait_for 20 is_down; }
+target_returns() {
+	echo 1 >$tpg/enable && wait_for 20 is_up && rm /tmp/iser-go && wait $writer
+}
+device=$(block)
+: >/tmp/iser-go
+keeps_writing &
+writer=$!
+check target_dies target_dies
+check target_returns target_returns
 
 # ---- the device goes while both use it
 
