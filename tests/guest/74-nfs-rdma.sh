@@ -33,9 +33,12 @@ at_exit umount -l $export
 mountpoint -q /proc/fs/nfsd || run mount -t nfsd nfsd /proc/fs/nfsd
 at_exit rpc.nfsd 0
 : >/etc/exports
-# (without the end of grace files cannot be opened for as long as clients of an
-# earlier life have to come back: 90 s)
-start_server() { rpc.nfsd -N 3 -V 4.2 --rdma=20049 --no-udp 2 && echo Y >/proc/fs/nfsd/v4_end_grace; }
+# (Files cannot be opened for as long as clients of an earlier life have to come
+# back. Without a record of clients that cannot be ended: the least is 10 s.)
+start_server() {
+	echo 10 >/proc/fs/nfsd/nfsv4gracetime && rpc.nfsd -N 3 -V 4.2 --rdma=20049 --no-udp 2 &&
+		{ echo Y >/proc/fs/nfsd/v4_end_grace || :; }
+}
 run start_server
 rpc.mountd -F -N 3 &
 at_exit kill $!

@@ -167,7 +167,7 @@ static void device_attributes(void)
 	REQUIRE_EQ(ex.device_cap_flags_ex & 0xffffffff,
 		   nic->attr.device_cap_flags);
 	REQUIRE_EQ(ex.tso_caps.max_tso, 0);
-	REQUIRE_EQ(ex.tm_caps.max_num_tags, 0);
+	REQUIRE_EQ(ex.tm_caps.flags, IBV_TM_CAP_RC);
 	REQUIRE_EQ(ex.pci_atomic_caps.fetch_add, 0);
 	REQUIRE_EQ(ex.pci_atomic_caps.compare_swap, 0);
 	REQUIRE_EQ(ex.orig_attr.max_ee, 0);
