@@ -514,6 +514,72 @@ static void broken_srq_index_is_announced(void)
 	require_no_wc(rcq);
 }
 
+/* ---- a work queue ---------------------------------------------------------------- */
+
+/* Of UD, whose packets come whole; a WQ has no send ring, whatever index says. */
+static void broken_wq_index_is_announced(void)
+{
+	struct ibv_wq_attr ready = { .attr_mask = IBV_WQ_ATTR_STATE,
+				     .wq_state = IBV_WQS_RDY };
+	struct ibv_qp_attr attr = { .qp_state = IBV_QPS_INIT, .port_num = 1,
+				    .qkey = QKEY };
+	struct ibv_wq_init_attr init = { .wq_type = IBV_WQT_RQ, .max_wr = DEPTH,
+					 .max_sge = 1, .pd = nic_a()->pd };
+	struct ibv_rwq_ind_table_init_attr table = {};
+	struct ibv_qp_init_attr_ex qp_init = {
+		.qp_type = IBV_QPT_UD,
+		.pd = nic_a()->pd,
+		.comp_mask = IBV_QP_INIT_ATTR_PD | IBV_QP_INIT_ATTR_IND_TABLE |
+			     IBV_QP_INIT_ATTR_RX_HASH,
+		.rx_hash_conf = { .rx_hash_function = IBV_RX_HASH_FUNC_TOEPLITZ,
+				  .rx_hash_key_len = 40,
+				  .rx_hash_key = (uint8_t[40]){} },
+	};
+	struct ibv_recv_wr wr = {}, *bad;
+	struct shca_qp_index *wq_index;
+	struct ibv_sge sge;
+	struct ibv_qp *qp, *from;
+	struct ibv_wq *wq;
+	struct maps maps;
+	int n;
+
+	set_up(DEPTH, DEPTH);
+	from = make_qp(IBV_QPT_UD, NULL);
+	connect_qp(from, 0);
+	maps = find_maps();
+	init.cq = rcq;
+	wq = ibv_create_wq(nic_a()->ctx, &init);
+	REQUIRE(wq);
+	wq_index = new_region(&maps);
+	REQUIRE_EQ(ibv_modify_wq(wq, &ready), 0);
+	table.ind_tbl = &wq;
+	qp_init.rwq_ind_tbl = ibv_create_rwq_ind_table(nic_a()->ctx, &table);
+	REQUIRE(qp_init.rwq_ind_tbl);
+	qp = ibv_create_qp_ex(nic_a()->ctx, &qp_init);
+	REQUIRE(qp);
+	REQUIRE_EQ(ibv_modify_qp(qp, &attr, IBV_QP_STATE | IBV_QP_PORT | IBV_QP_PKEY_INDEX |
+				 IBV_QP_QKEY), 0);
+	attr.qp_state = IBV_QPS_RTR;
+	REQUIRE_EQ(ibv_modify_qp(qp, &attr, IBV_QP_STATE), 0);
+	sge = sge_of(&memory, 1024, 512);
+	wr.sg_list = &sge;
+	wr.num_sge = 1;
+	for (n = 0; n < 4; n++, wr.wr_id++)
+		REQUIRE_EQ(ibv_post_wq_recv(wq, &wr, &bad), 0);
+	send_to(from, qp, 1);
+	wait_ok(rcq, 0, IBV_WC_RECV);
+	REQUIRE_EQ(wq_index->rq_prod, 4);
+	__atomic_store_n(&wq_index->sq_prod, 7, __ATOMIC_RELEASE);
+	__atomic_store_n(&wq_index->rq_prod, 0x40000000, __ATOMIC_RELEASE);
+	send_to(from, qp, 2);
+	for (n = 1; n < 4; n++)
+		REQUIRE_EQ(wait_status(rcq, n, IBV_WC_WR_FLUSH_ERR).qp_num,
+			   wq->wq_num);
+	expect_events(EVENT(WQ_FATAL));
+	require_no_wc(rcq);
+	REQUIRE_EQ(ibv_modify_wq(wq, &ready), EINVAL);
+}
+
 static const struct test tests[] = {
 #define TEST(name) { #name, name }
 	TEST(rc_send_cq_overflow_is_fatal),
@@ -529,6 +595,7 @@ static const struct test tests[] = {
 	TEST(srq_limit_above_the_level_fires_at_once),
 	TEST(last_wqe_is_announced),
 	TEST(broken_srq_index_is_announced),
+	TEST(broken_wq_index_is_announced),
 	{}
 };
 
