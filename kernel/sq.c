@@ -564,6 +564,9 @@ static bool shca_op_may_inline(enum ib_wr_opcode opcode)
 	case IB_WR_SEND_WITH_INV:
 	case IB_WR_RDMA_WRITE:
 	case IB_WR_RDMA_WRITE_WITH_IMM:
+#ifdef HAVE_IB_FLUSH
+	case IB_WR_ATOMIC_WRITE:
+#endif
 		return true;
 	default:
 		return false;
@@ -623,6 +626,12 @@ static int shca_sq_write(struct shca_qp *qp, const struct ib_send_wr *wr,
 	wqe->num_sge = wr->num_sge;
 	wqe->imm_data = (__force u32)wr->ex.imm_data;
 	switch (wr->opcode) {
+	/* (FLUSH is none of these: no struct of the core has a place for its type
+	 * and level.)
+	 */
+#ifdef HAVE_IB_FLUSH
+	case IB_WR_ATOMIC_WRITE:
+#endif
 	case IB_WR_RDMA_WRITE:
 	case IB_WR_RDMA_WRITE_WITH_IMM:
 	case IB_WR_RDMA_READ:

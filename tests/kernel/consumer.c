@@ -168,6 +168,8 @@ static int to_state(struct end *end, enum ib_qp_state state,
 		.retry_cnt = 7,
 		.rnr_retry = 7,
 		.min_rnr_timer = 1,
+		.max_rd_atomic = 1,
+		.max_dest_rd_atomic = 1,
 		.qp_access_flags = IB_ACCESS_REMOTE_WRITE,
 	};
 	int mask = IB_QP_STATE;
@@ -353,12 +355,12 @@ static int do_inv(u32 key)
 	return completion(&a);
 }
 
-static int do_write(u64 addr, u32 rkey, u64 *data)
+static int do_rdma(enum ib_wr_opcode opcode, u64 addr, u32 rkey, u64 *data)
 {
 	struct ib_sge sge = { .length = sizeof(*data),
 			      .lkey = pd->local_dma_lkey };
 	struct ib_rdma_wr wr = {
-		.wr = { .opcode = IB_WR_RDMA_WRITE, .sg_list = &sge,
+		.wr = { .opcode = opcode, .sg_list = &sge,
 			.num_sge = 1, .send_flags = IB_SEND_SIGNALED },
 		.remote_addr = addr,
 		.rkey = rkey,
@@ -398,8 +400,8 @@ static int fast_registration_of_most_pages(void)
 	REQUIRE(more == ERR_PTR(-EINVAL) || more == ERR_PTR(-ENOMEM));
 	REQUIRE(!pair_make(false) && !region_make(max));
 	REQUIRE(do_reg(mr->rkey) == IB_WC_SUCCESS);
-	status = do_write(mr->iova + (max - 1) * PAGE_SIZE + 16, mr->rkey,
-			  data);
+	status = do_rdma(IB_WR_RDMA_WRITE,
+			 mr->iova + (max - 1) * PAGE_SIZE + 16, mr->rkey, data);
 	kfree(data);
 	REQUIRE(status == IB_WC_SUCCESS);
 	REQUIRE(((u64 *)page_address(page))[2] == 0x0123456789abcdefull);
@@ -424,6 +426,39 @@ static int failed_invalidation_is_bind_error(void)
 	return 0;
 }
 
+#ifdef HAVE_IB_FLUSH
+
+static int atomic_write_writes_one_word(void)
+{
+	u64 *data = kmalloc(sizeof(*data), GFP_KERNEL);
+	int status, odd;
+
+	REQUIRE(data);
+	*data = 0x0123456789abcdefull;
+	REQUIRE(!pair_make(false) && !region_make(1));
+	REQUIRE(do_reg(mr->rkey) == IB_WC_SUCCESS);
+	status = do_rdma(IB_WR_ATOMIC_WRITE, mr->iova + 16, mr->rkey, data);
+	odd = do_rdma(IB_WR_ATOMIC_WRITE, mr->iova + 28, mr->rkey, data);
+	kfree(data);
+	REQUIRE(status == IB_WC_SUCCESS);
+	REQUIRE(((u64 *)page_address(page))[2] == 0x0123456789abcdefull);
+	REQUIRE(((u64 *)page_address(page))[3] == 0);
+	REQUIRE(odd == IB_WC_REM_INV_REQ_ERR);
+	return 0;
+}
+
+/* No struct of the core says what is to be flushed, so nothing is. */
+static int flush_is_refused(void)
+{
+	struct ib_rdma_wr wr = { .wr.opcode = IB_WR_FLUSH };
+
+	REQUIRE(!pair_make(false));
+	REQUIRE(post(&a, &wr.wr) == -EINVAL);
+	return 0;
+}
+
+#endif
+
 /* ---- the table -------------------------------------------------------------------- */
 
 static const struct {
@@ -437,6 +472,10 @@ static const struct {
 	TEST(fast_registration_of_most_pages),
 	TEST(failed_registration_is_bind_error),
 	TEST(failed_invalidation_is_bind_error),
+#ifdef HAVE_IB_FLUSH
+	TEST(atomic_write_writes_one_word),
+	TEST(flush_is_refused),
+#endif
 };
 
 static int run_tests(void)
