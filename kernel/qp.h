@@ -177,6 +177,9 @@ struct shca_rq {
  * @uctx:	the process's context that may ring the bell; NULL: a kernel
  *		consumer's QP, or one without rings
  * @pkey_index: written under both locks, read without
+ * @wq:		the work queue that it is the receive half of (wq.h); it then has no
+ *		@ibqp, nothing is ever sent, and no packet finds it by its number
+ * @rss:	it has work queues in place of a receive side (rss.h); fixed
  * @pd: @xrcd:	the responder of XRC has a domain, and of each request the PD
  * @attr:	what query_qp reports; under @attr_lock
  * @av:	peer; written under both locks
@@ -185,9 +188,6 @@ struct shca_rq {
  * @tm:		rendezvous of tag matching, if its SRQ does that
  * @event_bh: @events: kernel consumer: events (bits IB_EVENT_*) that its handler
  *		is to be told
- * @wq:		the work queue that it is the receive half of (wq.h); it then has no
- *		@ibqp, nothing is ever sent, and no packet finds it by its number
- * @rss:	it has work queues in place of a receive side (rss.h); fixed
  */
 struct shca_qp {
 	struct rhash_head node;
@@ -210,6 +210,8 @@ struct shca_qp {
 	bool dead;
 	u16 pkey_index;
 	enum ib_qp_state state;
+	struct shca_wq *wq;
+	struct shca_rss *rss;
 	struct shca_av av;
 
 	struct mutex attr_lock;
@@ -224,8 +226,6 @@ struct shca_qp {
 	struct shca_qp_tm tm;
 	struct shca_bh event_bh;
 	unsigned long events;
-	struct shca_wq *wq;
-	struct shca_rss *rss;
 
 	struct shca_sq sq ____cacheline_aligned_in_smp;
 	struct shca_rq rq ____cacheline_aligned_in_smp;
