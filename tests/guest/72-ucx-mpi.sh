@@ -11,6 +11,7 @@
 for program in mpirun ucx_perftest; do
 	command -v $program >/dev/null || skip "no $program"
 done
+compgen -G '/usr/lib/*/ucx/libuct_ib.so*' >/dev/null || skip "this UCX was built without verbs"
 make_namespaces 1500
 add_device shca_a veth_a $ns_a
 run wait_for 10 gid_index shca_a $ip4_a
