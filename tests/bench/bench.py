@@ -58,7 +58,8 @@ PATH_MTU = {"device": 4096, "veth9000": 4096, "veth1500": 1024}
 class Op:
     """How an operation is measured: perftest's program and words.
 
-    least and most iterations of one run, which are a multiple of a list's length.
+    least and most iterations of one run, which are a multiple of a list's length;
+    environment of who posts (of no concern to rxe).
     """
     name: str
     metric: str
@@ -67,6 +68,7 @@ class Op:
     least: int = 5
     most: int = 1000000
     multiple: int = 1
+    environment: tuple = ()
 
 
 @dataclasses.dataclass(frozen=True)
@@ -97,6 +99,8 @@ def operations():
         up = name.upper()
         add((up, "list"), f"{up}_LIST16", "op/s", f"ib_{name}_bw", ("-t", "128", "-l", "16"),
             least=256, multiple=16)
+        add((up, "poller"), f"{up}_POLLER", "op/s", f"ib_{name}_bw", ("-t", "128"), least=256,
+            environment=(("SOFTHCA_POLLER", "20"),))
     add(("SEND", "event"), "SEND_EVENT", "us", "ib_send_lat", ("-U", "-e"), least=50, most=1000)
     for name, how in (("ATOMIC_FA", "FETCH_AND_ADD"), ("ATOMIC_CS", "CMP_AND_SWAP")):
         add((name, "rate"), name, "op/s", "ib_atomic_bw", ("-A", how), least=256)
@@ -154,6 +158,7 @@ def catalogue():
         for name in ("WRITE", "SEND"):
             add(path, (name, "rate"), 8, default=full, in_quick=path == "device" and name == "SEND")
             add(path, (name, "list"), 8, default=path == "veth9000")
+            add(path, (name, "poller"), 8, default=full)
             add(path, (name, "lat"), 8, default=full, in_quick=full and name == "SEND")
         add(path, ("READ", "rate"), 8)
         add(path, ("READ", "lat"), 8)
@@ -284,7 +289,8 @@ def perftest_pair(machine, op, ends, size, qps, mtu, n):
                 raise Failed("the server does not listen")
             time.sleep(0.01)
         client = subprocess.Popen([*command(ends[1]), "127.0.0.1"], stdout=subprocess.PIPE,
-                                  stderr=subprocess.STDOUT, text=True)
+                                  stderr=subprocess.STDOUT, text=True,
+                                  env={**os.environ, **dict(op.environment)})
         try:
             said = client.communicate(timeout=LIMIT)[0]
             answered = server.communicate(timeout=max(1, end - time.monotonic()))[0]
