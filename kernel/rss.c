@@ -186,6 +186,7 @@ static enum shca_rx shca_rss_judge(struct shca_qp *qp,
 {
 	if (READ_ONCE(qp->state) != IB_QPS_RTR)
 		return SHCA_RX_STATE;
+	/* Who modifies the QP may see either key used, as ever. */
 	return pkt->deth.qkey == data_race(qp->rq.resp.attr.qkey) ?
 	       SHCA_RX_OK : SHCA_RX_QKEY;
 }

@@ -37,8 +37,8 @@ static int shca_wq_check_init(const struct ib_wq_init_attr *init)
 
 static int shca_wq_map_user(struct shca_qp *qp, struct ib_udata *udata)
 {
-	struct ib_ucontext *uctx = &rdma_udata_to_drv_context(udata,
-					   struct shca_ucontext, ibuc)->ibuc;
+	struct shca_ucontext *uctx =
+		rdma_udata_to_drv_context(udata, struct shca_ucontext, ibuc);
 	struct shca_create_wq_resp resp = {
 		.ring_len = qp->ring_buf->len,
 		.start = shca_qp_rq_start(qp),
@@ -54,7 +54,7 @@ static int shca_wq_map_user(struct shca_qp *qp, struct ib_udata *udata)
 		return err;
 	if (req.comp_mask || req.flags)
 		return -EINVAL;
-	err = shca_qp_share(qp, uctx);
+	err = shca_qp_share(qp, &uctx->ibuc);
 	if (err)
 		return err;
 	resp.ring_off = rdma_user_mmap_get_offset(qp->ring_mmap);

@@ -35,9 +35,9 @@ static inline void shca_poller_relax(void)
 #if defined(__x86_64__) || defined(__i386__)
 	__builtin_ia32_pause();
 #elif defined(__aarch64__)
-	__asm__ volatile("yield" ::: "memory");
+	__asm__ volatile("yield" : : : "memory");
 #else
-	__asm__ volatile("" ::: "memory");
+	__asm__ volatile("" : : : "memory");
 #endif
 }
 

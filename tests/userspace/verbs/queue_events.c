@@ -519,6 +519,7 @@ static void broken_srq_index_is_announced(void)
 /* Of UD, whose packets come whole; a WQ has no send ring, whatever index says. */
 static void broken_wq_index_is_announced(void)
 {
+	uint8_t hash_key[40] = {};
 	struct ibv_wq_attr ready = { .attr_mask = IBV_WQ_ATTR_STATE,
 				     .wq_state = IBV_WQS_RDY };
 	struct ibv_qp_attr attr = { .qp_state = IBV_QPS_INIT, .port_num = 1,
@@ -533,7 +534,7 @@ static void broken_wq_index_is_announced(void)
 			     IBV_QP_INIT_ATTR_RX_HASH,
 		.rx_hash_conf = { .rx_hash_function = IBV_RX_HASH_FUNC_TOEPLITZ,
 				  .rx_hash_key_len = 40,
-				  .rx_hash_key = (uint8_t[40]){} },
+				  .rx_hash_key = hash_key },
 	};
 	struct ibv_recv_wr wr = {}, *bad;
 	struct shca_qp_index *wq_index;

@@ -13,8 +13,10 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-enum { WQS = 4, LOG_TABLE = 3, TABLE = 1 << LOG_TABLE, DEPTH = 64, SLOT = 512,
-       FRAME = 120, L3 = 14, GRH = 40, KEY = 40, QKEY = 0x1234 };
+enum {
+	WQS = 4, LOG_TABLE = 3, TABLE = 1 << LOG_TABLE, DEPTH = 64, SLOT = 512,
+	FRAME = 120, L3 = 14, GRH = 40, KEY = 40, QKEY = 0x1234
+};
 
 /* The key of the examples that Microsoft gives for this hash. */
 static const uint8_t key[KEY] = {

@@ -207,6 +207,14 @@ static struct tm_wc expect(uint64_t wr_id, enum ibv_wc_opcode opcode,
 	return wc;
 }
 
+/* A message met the tag that was added with @wr_id. */
+static void expect_tag(uint64_t wr_id, uint64_t tag)
+{
+	struct tm_wc wc = expect(wr_id, IBV_WC_TM_RECV, MATCH | VALID);
+
+	REQUIRE_EQ(wc.info.tag, tag);
+}
+
 static void expect_error(uint64_t wr_id, enum ibv_wc_status status)
 {
 	struct tm_wc wc = next_wc();
@@ -560,14 +568,12 @@ static void first_that_fits_is_taken(void)
 	add(0x123, SLOT, SLOT);
 	add_mask(0, 0, 2 * SLOT, SLOT);		/* any */
 	send_msg(IBV_TMH_EAGER, 0x123, 50);
-	REQUIRE_EQ(expect(TAG_ID + 0x100, IBV_WC_TM_RECV,
-			  MATCH | VALID).info.tag, 0x123);
+	expect_tag(TAG_ID + 0x100, 0x123);
 	check_fill(to.p, 50, 0x123);
 	send_msg(IBV_TMH_EAGER, 0x123, 50);
 	expect_matched(0x123, SLOT, 50);
 	send_msg(IBV_TMH_EAGER, 0x123, 50);
-	REQUIRE_EQ(expect(TAG_ID, IBV_WC_TM_RECV,
-			  MATCH | VALID).info.tag, 0x123);
+	expect_tag(TAG_ID, 0x123);
 	check_fill(to.p + 2 * SLOT, 50, 0x123);
 }
 
