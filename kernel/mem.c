@@ -585,6 +585,7 @@ static enum shca_mem_status shca_gather_sge(struct shca_door *door,
 	enum shca_mem_status status;
 	u64 va = sge->addr + pkt->off;
 	struct shca_mr *mr;
+	const void *src;
 
 	/* (the request's length is the segment's) */
 	status = shca_reach(door, door->qp->pd, kept, sge->lkey,
@@ -594,7 +595,8 @@ static enum shca_mem_status shca_gather_sge(struct shca_door *door,
 		return status;
 	for (; len; va += run, dst += run, len -= run) {
 		run = len;
-		memcpy(dst, shca_mr_next(mr, va, &run), run);
+		src = shca_mr_next(mr, va, &run);	/* changes run */
+		memcpy(dst, src, run);
 	}
 	shca_mr_put_kept(kept, mr);
 	return SHCA_MEM_OK;
