@@ -365,8 +365,11 @@ SHCA_BH_HANDLER(shca_rq_continue)
 	if (more)
 		shca_rq_queue(qp);
 	shca_rq_settle(qp, &news);
-	/* In error it takes nothing from the SRQ any more (IBTA 11.6.3.2). */
-	last_wqe = rq->srq && qp->state == IB_QPS_ERR && !rq->last_wqe;
+	/* In error it takes nothing from the SRQ any more (IBTA 11.6.3.2), nor, as
+	 * a responder of XRC, from any of its domain.
+	 */
+	last_wqe = (rq->srq || qp->type == IB_QPT_XRC_TGT) &&
+		   qp->state == IB_QPS_ERR && !rq->last_wqe;
 	rq->last_wqe |= last_wqe;
 	spin_unlock_bh(&rq->lock);
 	shca_rq_report(qp, &news);

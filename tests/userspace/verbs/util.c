@@ -789,22 +789,39 @@ static bool is_of_port(enum ibv_event_type type)
 	       type == IBV_EVENT_GID_CHANGE || type == IBV_EVENT_PKEY_CHANGE;
 }
 
-void wait_event(struct ibv_context *ctx, enum ibv_event_type type)
+static struct ibv_async_event take_event(struct ibv_context *ctx, const char *expected)
 {
 	struct pollfd pfd = { .fd = ctx->async_fd, .events = POLLIN };
 	struct ibv_async_event event;
 
-	do {
-		if (poll(&pfd, 1, wait_ms()) != 1)
-			FAIL("no event within %d ms, expected %s", wait_ms(),
-			     ibv_event_type_str(type));
-		REQUIRE_EQ(ibv_get_async_event(ctx, &event), 0);
-		ibv_ack_async_event(&event);
-	} while (event.event_type != type && is_of_port(event.event_type));
+	if (poll(&pfd, 1, wait_ms()) != 1)
+		FAIL("no event within %d ms, expected %s", wait_ms(), expected);
+	REQUIRE_EQ(ibv_get_async_event(ctx, &event), 0);
+	ibv_ack_async_event(&event);
+	return event;
+}
+
+void wait_event(struct ibv_context *ctx, enum ibv_event_type type)
+{
+	const char *expected = ibv_event_type_str(type);
+	struct ibv_async_event event;
+
+	do
+		event = take_event(ctx, expected);
+	while (event.event_type != type && is_of_port(event.event_type));
 	if (event.event_type != type)
 		FAIL("event %s, expected %s",
-		     ibv_event_type_str(event.event_type),
-		     ibv_event_type_str(type));
+		     ibv_event_type_str(event.event_type), expected);
+}
+
+struct ibv_async_event wait_event_of_object(struct ibv_context *ctx)
+{
+	struct ibv_async_event event;
+
+	do
+		event = take_event(ctx, "one of an object");
+	while (is_of_port(event.event_type));
+	return event;
 }
 
 /* ---- two processes ------------------------------------------------------ */

@@ -286,6 +286,8 @@ void require_quiet(struct ibv_cq *cq);
 
 /** wait_event() - an async event of @ctx within 10 seconds, of that type */
 void wait_event(struct ibv_context *ctx, enum ibv_event_type type);
+/** wait_event_of_object() - the next of @ctx within 10 seconds that is not of its port */
+struct ibv_async_event wait_event_of_object(struct ibv_context *ctx);
 
 /* ---- two processes ------------------------------------------------------ */
 
