@@ -89,7 +89,10 @@ run in_a ip link add veth_a2 type veth peer name veth_b2 netns $ns_b
 run in_b ip link add br_b type bridge
 run in_b ip link set veth_b master br_b
 run in_b ip link set veth_b2 master br_b
-run in_b ip addr flush dev veth_b
+# (but for its link-local address: Linux asks for a neighbour on its own, be it to see
+# whether it is still there, from no other, so one that was heard of once would be
+# lost for good 8 s later)
+run in_b ip addr flush dev veth_b scope global
 run in_b ip addr add $ip4_b/24 dev br_b
 run in_b ip -6 addr add $ip6_b/64 dev br_b nodad
 run in_b ip link set br_b up
