@@ -202,6 +202,16 @@ int shca_get_hw_stats(struct ib_device *ibdev, struct rdma_hw_stats *stats,
 
 /* ---- bound to QPs ------------------------------------------------------------ */
 
+#ifdef HAVE_SIZE_RDMA_COUNTER
+/*
+ * A driver that says how long its struct rdma_counter is fills in what it has there
+ * beside the core's part.  We have nothing, but the core calls this unasked.
+ */
+void shca_counter_init(struct rdma_counter *counter)
+{
+}
+#endif
+
 struct rdma_hw_stats *shca_counter_alloc_stats(struct rdma_counter *counter)
 {
 	return shca_alloc_stats();

@@ -137,6 +137,9 @@ int shca_counter_bind_qp(struct rdma_counter *counter, struct ib_qp *ibqp);
 int shca_counter_unbind_qp(struct ib_qp *ibqp);
 #endif
 int shca_counter_dealloc(struct rdma_counter *counter);
+#ifdef HAVE_SIZE_RDMA_COUNTER
+void shca_counter_init(struct rdma_counter *counter);
+#endif
 struct rdma_hw_stats *shca_counter_alloc_stats(struct rdma_counter *counter);
 int shca_counter_update_stats(struct rdma_counter *counter);
 struct rdma_hw_stats *shca_alloc_hw_port_stats(struct ib_device *ibdev,

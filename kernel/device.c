@@ -399,6 +399,7 @@ static const struct ib_device_ops shca_dev_ops = {
 	INIT_RDMA_OBJ_SIZE(ib_ucontext, shca_ucontext, ibuc),
 	INIT_RDMA_OBJ_SIZE(ib_xrcd, shca_xrcd, ibxrcd),
 #ifdef HAVE_SIZE_RDMA_COUNTER
+	.counter_init = shca_counter_init,
 	.size_rdma_counter = sizeof(struct rdma_counter),
 #endif
 };
