@@ -5,6 +5,7 @@
  * does.  Prints MiB/s as the receiver saw them.
  *
  *   baseline copy SIZE SECONDS
+ *   baseline turns MICROSECONDS COUNT
  *   baseline tcp FROM_NS FROM_IP TO_NS TO_IP SIZE SECONDS
  *   baseline ceiling FROM_NS FROM_IP TO_NS TO_IP SIZE SECONDS PATH_MTU
  *
@@ -16,6 +17,10 @@
  * kernel copies once at each end, and each end runs the CRC once.  A window with
  * rare acknowledgements keeps the receiver's buffer from overflowing; a packet
  * that is lost or wrong ends the run with an error.
+ *
+ * "turns": two processes hand each other a word in shared memory and compute for
+ * MICROSECONDS before each turn, no system call among it. Prints each half round
+ * trip as perftest -U does: what the machine itself does to the tail of a latency.
  */
 #define _GNU_SOURCE
 #include <arpa/inet.h>
@@ -26,10 +31,12 @@
 #include <netinet/udp.h>
 #include <sched.h>
 #include <signal.h>
+#include <stdatomic.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/socket.h>
 #include <sys/uio.h>
@@ -88,6 +95,67 @@ static void copy(size_t size, double seconds)
 		end = now();
 	} while (end - start < seconds);
 	printf("%.2f\n", bytes / MIB / (end - start));
+}
+
+static void compute(unsigned long steps)
+{
+	for (unsigned long i = 0; i < steps; i++)
+		__asm__ volatile("" : : : "memory");
+}
+
+/* compute_steps - how many take a time, as a rule; the best of some tries */
+static unsigned long compute_steps(double seconds)
+{
+	const unsigned long steps = 100000;
+	double best = 1, start;
+
+	for (int i = 0; i < 50; i++) {
+		start = now();
+		compute(steps);
+		if (now() - start < best)
+			best = now() - start;
+	}
+	return seconds / best * steps;
+}
+
+static void await_turn(const atomic_uint *turn, unsigned int mine)
+{
+	while (atomic_load(turn) != mine)
+		;
+}
+
+static void turns(double seconds, unsigned int count)
+{
+	unsigned long steps = compute_steps(seconds);
+	double *taken = calloc(count, sizeof(*taken)), start;
+	atomic_uint *turn;
+	pid_t pid;
+
+	turn = mmap(NULL, sizeof(*turn), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+	if (!taken || turn == MAP_FAILED)
+		err(1, "memory");
+	pid = fork();
+	if (pid < 0)
+		err(1, "fork");
+	if (!pid) {
+		prctl(PR_SET_PDEATHSIG, SIGKILL);
+		for (unsigned int i = 0; i < count; i++) {
+			await_turn(turn, 2 * i + 1);
+			compute(steps);
+			atomic_store(turn, 2 * i + 2);
+		}
+		exit(0);
+	}
+	for (unsigned int i = 0; i < count; i++) {
+		start = now();
+		compute(steps);
+		atomic_store(turn, 2 * i + 1);
+		await_turn(turn, 2 * i + 2);
+		taken[i] = now() - start;
+	}
+	/* the first ones wait for the other process to come up */
+	for (unsigned int i = count / 10; i < count; i++)
+		printf("%u, %.3f\n", i, taken[i] / 2 * 1e6);
 }
 
 /* socket_in - a socket belongs to the namespace it was made in */
@@ -387,12 +455,15 @@ int main(int argc, char **argv)
 
 	if (!strcmp(what, "copy") && argc == 4)
 		copy(number(argv[2]), atof(argv[3]));
+	else if (!strcmp(what, "turns") && argc == 4)
+		turns(atof(argv[2]) / 1e6, number(argv[3]));
 	else if (!strcmp(what, "tcp") && argc == 8)
 		tcp(argv + 2, number(argv[6]), atof(argv[7]));
 	else if (!strcmp(what, "ceiling") && argc == 9)
 		ceiling(argv + 2, number(argv[6]), atof(argv[7]), number(argv[8]));
 	else
 		errx(2, "usage: baseline copy SIZE SECONDS\n"
+		     "       baseline turns MICROSECONDS COUNT\n"
 		     "       baseline tcp FROM_NS FROM_IP TO_NS TO_IP SIZE SECONDS\n"
 		     "       baseline ceiling FROM_NS FROM_IP TO_NS TO_IP SIZE SECONDS PATH_MTU");
 	return 0;

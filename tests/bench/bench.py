@@ -51,6 +51,9 @@ ENDS = {
     },
 }
 RXE_PEER = (("", "veth_rp", "rxe_p", "10.79.0.2"), (NS_A, "veth_p", "shca_p", "10.79.0.1"))
+# What two processes that only compute take for a turn, as long as softhca's median
+TURN_US = {"device": 6, "veth9000": 20}
+TURNS = 1000
 PATH_MTU = {"device": 4096, "veth9000": 4096, "veth1500": 1024}
 
 
@@ -116,6 +119,7 @@ def operations():
         add((name, "count"), name, "bytes" if name == "QP_BYTES" else "instr/op", "count")
     add(("COPY", "bw"), "COPY", "MiB/s", "baseline")
     add(("STREAM", "bw"), "STREAM", "MiB/s", "baseline")
+    add(("TURNS", "lat"), "TURNS", "us", "baseline")
     return ops
 
 
@@ -160,6 +164,8 @@ def catalogue():
             add(path, (name, "list"), 8, default=path == "veth9000")
             add(path, (name, "poller"), 8, default=full)
             add(path, (name, "lat"), 8, default=full, in_quick=full and name == "SEND")
+        if full:
+            add(path, ("TURNS", "lat"), 8, whos=("spin",), default=True)
         add(path, ("READ", "rate"), 8)
         add(path, ("READ", "lat"), 8)
         add(path, ("SEND", "event"), 8, default=full)
@@ -378,9 +384,12 @@ class Bench:
         return ENDS[cell.path][who]
 
     def baseline(self, cell, who):
+        """Its output."""
         command = [f"{HERE}/baseline"]
         if who == "memcpy":
             command += ["copy", str(cell.size), str(SECONDS)]
+        elif who == "spin":
+            command += ["turns", str(TURN_US[cell.path]), str(TURNS)]
         else:
             to, source = ENDS[cell.path]["softhca"]
             command += [who, source[0], source[3], to[0], to[3], str(cell.size), str(SECONDS)]
@@ -392,7 +401,7 @@ class Bench:
             raise Failed(f"{' '.join(command)}: not done after {LIMIT} s") from None
         if done.returncode:
             raise Failed(done.stderr.strip())
-        return float(done.stdout)
+        return done.stdout
 
     def count(self, cell, who):
         """All repetitions at once."""
@@ -411,9 +420,11 @@ class Bench:
         key = (cell, who)
         op = cell.op
         if op.program == "baseline":
-            value = self.baseline(cell, who)
+            said = self.baseline(cell, who)
+            samples = latency(said) if op.metric == "us" else []
             if counted:
-                self.results[key].append(value)
+                self.results[key].append(statistics.median(samples) if samples else float(said))
+                self.samples[key] += samples
             return
         ends = self.ends(cell, who)
         n = self.iterations(key)

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
-"""Prints what `make bench` measured as tables, and draws it where matplotlib is.
+"""Prints what `make bench` measured as tables, and draws it with matplotlib.
 
   report.py bench.json [--plot FILE.png]
 
@@ -10,9 +10,8 @@ ratio of two medians of the same run, so it means something on a slow machine to
 
 import argparse
 import json
-import sys
 
-WHOS = ("softhca", "rxe", "ceiling", "tcp", "memcpy")
+WHOS = ("softhca", "rxe", "ceiling", "tcp", "memcpy", "spin")
 
 
 def number(value):
@@ -139,11 +138,7 @@ def print_bars(rows):
 
 
 def plot(rows, path):
-    try:
-        import matplotlib
-    except ImportError:
-        print("no plot: python3-matplotlib is not installed", file=sys.stderr)
-        return
+    import matplotlib
     matplotlib.use("Agg")
     from matplotlib import pyplot
 
