@@ -267,6 +267,7 @@ int shca_dev_init(void);
 void shca_dev_exit(void);
 
 /* port.c */
+int shca_query_port_speed(struct ib_device *ibdev, u32 port, u64 *speed);
 int shca_query_port(struct ib_device *ibdev, u32 port,
 		    struct ib_port_attr *attr);
 /**

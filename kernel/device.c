@@ -36,6 +36,7 @@
 #include "cq.h"
 #include "dev.h"
 #include "dm.h"
+#include "dmah.h"
 #include "dmabuf.h"
 #include "flow.h"
 #include "import.h"
@@ -398,6 +399,14 @@ static const struct ib_device_ops shca_dev_ops = {
 	INIT_RDMA_OBJ_SIZE(ib_srq, shca_srq, ibsrq),
 	INIT_RDMA_OBJ_SIZE(ib_ucontext, shca_ucontext, ibuc),
 	INIT_RDMA_OBJ_SIZE(ib_xrcd, shca_xrcd, ibxrcd),
+#ifdef HAVE_ALLOC_DMAH
+	INIT_RDMA_OBJ_SIZE(ib_dmah, shca_dmah, ibdmah),
+	.alloc_dmah = shca_alloc_dmah,
+	.dealloc_dmah = shca_dealloc_dmah,
+#endif
+#ifdef HAVE_QUERY_PORT_SPEED
+	.query_port_speed = shca_query_port_speed,
+#endif
 #ifdef HAVE_SIZE_RDMA_COUNTER
 	.counter_init = shca_counter_init,
 	.size_rdma_counter = sizeof(struct rdma_counter),

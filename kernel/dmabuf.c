@@ -150,9 +150,6 @@ struct ib_mr *shca_reg_user_mr_dmabuf(struct ib_pd *ibpd, u64 offset,
 				      struct ib_dmah *dmah,
 				      struct uverbs_attr_bundle *attrs)
 {
-	/* Hints for a bus; there is none. */
-	if (dmah)
-		return ERR_PTR(-EOPNOTSUPP);
 	return shca_dmabuf_mr(ibpd, offset, length, iova, fd, access);
 }
 #elif defined(HAVE_REG_USER_MR_DMABUF_ATTRS)

@@ -605,18 +605,28 @@ void shca_odp_queue(struct work_struct *work)
 	queue_work(shca_odp_wq, work);
 }
 
+/* Since Linux 6.17 part of the uapi; a kernel without FLUSH has neither. */
+#ifdef HAVE_IB_FLUSH
+#define SHCA_ODP_FLUSH		(1u << 6)
+#define SHCA_ODP_ATOMIC_WRITE	(1u << 7)
+#else
+#define SHCA_ODP_FLUSH		0
+#define SHCA_ODP_ATOMIC_WRITE	0
+#endif
+
 void shca_odp_caps(struct ib_odp_caps *caps)
 {
 	const u32 send_recv = IB_ODP_SUPPORT_SEND | IB_ODP_SUPPORT_RECV |
 			      IB_ODP_SUPPORT_SRQ_RECV;
 
+	const u32 rc = send_recv | IB_ODP_SUPPORT_WRITE | IB_ODP_SUPPORT_READ |
+		       IB_ODP_SUPPORT_ATOMIC;
+
 	caps->general_caps = IB_ODP_SUPPORT | IB_ODP_SUPPORT_IMPLICIT;
-	caps->per_transport_caps.rc_odp_caps = send_recv |
-		IB_ODP_SUPPORT_WRITE | IB_ODP_SUPPORT_READ |
-		IB_ODP_SUPPORT_ATOMIC;
+	caps->per_transport_caps.rc_odp_caps = rc | SHCA_ODP_FLUSH |
+					       SHCA_ODP_ATOMIC_WRITE;
 	/* Its receives are those of SRQs. */
-	caps->per_transport_caps.xrc_odp_caps =
-		caps->per_transport_caps.rc_odp_caps & ~IB_ODP_SUPPORT_RECV;
+	caps->per_transport_caps.xrc_odp_caps = rc & ~IB_ODP_SUPPORT_RECV;
 	caps->per_transport_caps.uc_odp_caps = send_recv | IB_ODP_SUPPORT_WRITE;
 	caps->per_transport_caps.ud_odp_caps = send_recv;
 }

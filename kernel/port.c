@@ -80,6 +80,22 @@ int shca_query_port(struct ib_device *ibdev, u32 port,
 	return 0;
 }
 
+#ifdef HAVE_QUERY_PORT_SPEED
+/* In units of 100 Mbit/s: what the port's speed and width come to. */
+int shca_query_port_speed(struct ib_device *ibdev, u32 port, u64 *speed)
+{
+	struct ib_port_speed_info info;
+	struct ib_port_attr attr = {};
+	int err;
+
+	shca_port_speed(to_shca_dev(ibdev), port, &attr);
+	err = ib_port_attr_to_speed_info(&attr, &info);
+	if (!err)
+		*speed = info.rate;
+	return err;
+}
+#endif
+
 /*
  * Called under RTNL by the netdev notifier (device.c) and once after
  * registration.

@@ -163,9 +163,9 @@ struct ib_mr *shca_reg_user_mr(struct ib_pd *ibpd, u64 start, u64 length,
 			       u64 iova, int access, struct ib_dmah *dmah,
 			       struct ib_udata *udata)
 {
-	/* Hints for a bus; there is none. */
-	if (dmah)
-		return ERR_PTR(-EOPNOTSUPP);
+	/* A handle is about memory that is where it is; see dmah.h. */
+	if (dmah && access & IB_ACCESS_ON_DEMAND)
+		return ERR_PTR(-EINVAL);
 	return shca_user_mr(ibpd, start, length, iova, access, udata);
 }
 #else

@@ -82,9 +82,15 @@ int shca_dealloc_td(struct ibv_td *ibtd)
 	return 0;
 }
 
+/*
+ * ..._ALLOW_CC_UNPROTECTED_ALLOC of rdma-core 65: memory that is shared with the
+ * host will do.  It is never needed, for this device is in the guest itself.
+ */
+#define SHCA_PARENT_DOMAIN_CC	(1 << 2)
+
 #define SHCA_PARENT_DOMAIN_ATTRS \
 	(IBV_PARENT_DOMAIN_INIT_ATTR_ALLOCATORS | \
-	 IBV_PARENT_DOMAIN_INIT_ATTR_PD_CONTEXT)
+	 IBV_PARENT_DOMAIN_INIT_ATTR_PD_CONTEXT | SHCA_PARENT_DOMAIN_CC)
 
 struct ibv_pd *shca_alloc_parent_domain(struct ibv_context *ibctx,
 					struct ibv_parent_domain_init_attr *attr)

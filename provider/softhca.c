@@ -19,6 +19,9 @@ static void shca_free_context(struct ibv_context *ibctx);
 static const struct verbs_context_ops shca_context_ops = {
 	.advise_mr = shca_advise_mr,
 	.alloc_dm = shca_alloc_dm,
+#ifndef LIBIBVERBS_LACKS_DMAH
+	.alloc_dmah = shca_alloc_dmah,
+#endif
 	.alloc_mw = shca_alloc_mw,
 	.alloc_null_mr = shca_alloc_null_mr,
 	.alloc_parent_domain = shca_alloc_parent_domain,
@@ -38,6 +41,9 @@ static const struct verbs_context_ops shca_context_ops = {
 	.create_srq = shca_create_srq,
 	.create_srq_ex = shca_create_srq_ex,
 	.create_wq = shca_create_wq,
+#ifndef LIBIBVERBS_LACKS_DMAH
+	.dealloc_dmah = shca_dealloc_dmah,
+#endif
 	.dealloc_mw = shca_dealloc_mw,
 	.dealloc_pd = shca_dealloc_pd,
 	.dealloc_td = shca_dealloc_td,
@@ -71,12 +77,18 @@ static const struct verbs_context_ops shca_context_ops = {
 	.query_device_ex = shca_query_device_ex,
 	.query_ece = shca_query_ece,
 	.query_port = shca_query_port,
+#ifndef LIBIBVERBS_LACKS_PORT_SPEED
+	.query_port_speed = ibv_cmd_query_port_speed,
+#endif
 	.query_qp = shca_query_qp,
 	.query_rt_values = shca_query_rt_values,
 	.query_srq = shca_query_srq,
 	.reg_dm_mr = shca_reg_dm_mr,
 	.reg_dmabuf_mr = shca_reg_dmabuf_mr,
 	.reg_mr = shca_reg_mr,
+#ifndef LIBIBVERBS_LACKS_DMAH
+	.reg_mr_ex = shca_reg_mr_ex,
+#endif
 	.req_notify_cq = shca_req_notify_cq,
 	.resize_cq = shca_resize_cq,
 	.rereg_mr = shca_rereg_mr,

@@ -376,6 +376,14 @@ int shca_rereg_mr(struct verbs_mr *vmr, int flags, struct ibv_pd *pd,
 		  void *addr, size_t length, int access);
 int shca_dereg_mr(struct verbs_mr *vmr);
 
+#ifndef LIBIBVERBS_LACKS_DMAH
+/* dmah.c */
+struct ibv_dmah *shca_alloc_dmah(struct ibv_context *ibctx,
+				 struct ibv_dmah_init_attr *attr);
+int shca_dealloc_dmah(struct ibv_dmah *ibdmah);
+struct ibv_mr *shca_reg_mr_ex(struct ibv_pd *pd, struct ibv_mr_init_attr *attr);
+#endif
+
 /* mw.c */
 struct ibv_mw *shca_alloc_mw(struct ibv_pd *pd, enum ibv_mw_type type);
 int shca_dealloc_mw(struct ibv_mw *mw);

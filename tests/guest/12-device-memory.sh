@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 #
-# Device memory, and regions made of dma-bufs of each exporter, by the direct path
+# Device memory, DMA handles, and regions made of dma-bufs of each exporter, by the direct path
 # and as packets; then the device goes while they are in use. About 25 s.
 . "$(dirname "$0")/lib.sh"
 . "$(dirname "$0")/scenario"
@@ -23,6 +23,10 @@ dmabufs() {
 
 verbs auto dm -d shca_a -f 4 -x outlives_the_device
 for exporter in udmabuf heap module; do dmabufs auto 4 $exporter; done
+# DMA handles came with Linux 6.17
+if [ "$(printf '%s\n' 6.17 "$(uname -r)" | sort -V | head -n 1)" = 6.17 ]; then
+	verbs auto dmah -d shca_a -f 4
+fi
 run in_a softhca dev set shca_a path wire
 verbs wire dm -d shca_a -f 6 -x outlives_the_device
 for exporter in udmabuf module; do dmabufs wire 6 $exporter; done

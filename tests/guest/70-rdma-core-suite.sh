@@ -14,6 +14,11 @@
 suite=/usr/local/src/rdma-core/tests lists=$test_programs/guest/rdma-core-suite
 [ -d "$suite" ] || fail "the image has no tests of rdma-core"
 python3 -c 'import pyverbs.device' || skip "python3-pyverbs is not installed"
+# 56.1's stands in for the source of 44, which not every mirror has any more
+# (scripts/build/rdma-core), and its suite is not for that pyverbs.
+installed=$(dpkg-query -f '${Version}' -W python3-pyverbs)
+dpkg --compare-versions "$installed" ge 56 ||
+	skip "the suite of rdma-core ${installed%-*} cannot be had"
 
 # The suite is both ends, on one device with itself, and looks for its netdev's
 # addresses in its own namespace: the first one.

@@ -47,7 +47,9 @@ static const struct flag odp_ops[] = {
 	{ IBV_ODP_SUPPORT_SEND, "SEND" }, { IBV_ODP_SUPPORT_RECV, "RECV" },
 	{ IBV_ODP_SUPPORT_WRITE, "WRITE" }, { IBV_ODP_SUPPORT_READ, "READ" },
 	{ IBV_ODP_SUPPORT_ATOMIC, "ATOMIC" },
-	{ IBV_ODP_SUPPORT_SRQ_RECV, "SRQ_RECV" }, { 0 }
+	{ IBV_ODP_SUPPORT_SRQ_RECV, "SRQ_RECV" },
+	/* (in headers from rdma-core 60 on) */
+	{ 1 << 6, "FLUSH" }, { 1 << 7, "ATOMIC_WRITE" }, { 0 }
 };
 
 static const struct flag rss_qpts[] = {
