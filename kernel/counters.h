@@ -49,6 +49,7 @@
 	X(RX_STEERED,		"rx_steered")			\
 	X(RX_BACKLOG,		"rx_backlog_drops")		\
 	X(TIMEOUT,		"local_ack_timeout_err")	\
+	X(TX_INQUIRY,		"tx_ack_inquiries")		\
 	X(RX_NO_MEM,		"rx_no_memory")			\
 	X(TX_NO_ROUTE,		"tx_no_route")			\
 	X(TX_NO_MEM,		"tx_no_memory")			\

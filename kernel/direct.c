@@ -195,6 +195,8 @@ static noinline_for_stack void shca_direct_requests(struct shca_direct *d)
 
 	while (d->budget > 0 && !d->wait && shca_req_next(req, d->now, &pkt)) {
 		d->budget -= 1 + (pkt.paylen >> PAGE_SHIFT);
+		if (unlikely(!pkt.wr))
+			shca_count(d->qp, TX_INQUIRY);
 		status = shca_mem_hold(&d->qp->sq.door, &pkt, &d->pieces);
 		if (status != SHCA_MEM_OK) {
 			shca_direct_refused(d, &pkt, status);

@@ -287,6 +287,8 @@ static bool shca_sq_transmit(struct shca_qp *qp)
 	       shca_req_next(&sq->req, now, &pkt)) {
 		budget--;
 		pkt.pkey = pkey;
+		if (unlikely(!pkt.wr))
+			shca_count(qp, TX_INQUIRY);
 		status = shca_tx_add(&batch, &pkt, &failed);
 		if (likely(status == SHCA_MEM_OK))
 			continue;
@@ -346,7 +348,7 @@ static bool shca_sq_send(struct shca_qp *qp, struct shca_sq_news *news)
 	enum shca_direct_end end;
 
 	if (sq->continuing ||
-	    (sq->req.nxt == sq->req.prod && !sq->direct_more))
+	    (!shca_req_may_send(&sq->req) && !sq->direct_more))
 		return false;
 	if (unlikely(shca_sq_elsewhere(sq))) {
 		shca_sq_queue_on(qp, sq->tx_cpu);

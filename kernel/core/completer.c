@@ -56,7 +56,13 @@ static void req_progress(struct shca_req *req, u64 now)
 	/* The refused packet is the oldest, so a copy of it was accepted. */
 	req->rnr_wait = false;
 	req->deadline = 0;
-	if (req_span(req) && req->attr.timeout_ns)
+	req->quiet_ns = 0;
+	req->inquired = false;
+	if (!req_span(req))
+		req->inquire = false;
+	else if (req->asked_psn == req->una_psn && req->psn == req->max_psn)
+		req->quiet_ns = now + shca_req_quiet_time(req);
+	else if (req->attr.timeout_ns)
 		req->deadline = now + req->attr.timeout_ns;
 }
 
@@ -69,6 +75,9 @@ static void req_take(struct shca_req *req, u32 n)
 	req->una_psn = shca_psn_add(req->una_psn, n);
 	if (req_is_rd(wr))
 		req->rd_psns -= n;
+	/* A peer may acknowledge without being asked. */
+	if (shca_psn_diff(req->una_psn, req->asked_psn) > 0)
+		req->asked_psn = req->una_psn;
 	if (shca_psn_off(req->una_psn, wr->first_psn) == wr->nr_psn) {
 		if (req_is_rd(wr))
 			req->nr_rd--;
@@ -147,6 +156,36 @@ static enum shca_rx req_gap(struct shca_req *req, u64 now)
 	return SHCA_RX_LOST_RESPONSE;
 }
 
+/*
+ * The answer to an inquiry leaves something out: it never came, or is overtaken.
+ * It is no retry, of which there may be none to spend: what is sent again asks, so
+ * there is no second inquiry about it.
+ */
+static void req_missing(struct shca_req *req, u64 now)
+{
+	if (req->rnr_wait || req->went_back)
+		return;
+	req->hold_ns = now + req_round_trip(req);
+	req->went_back = true;
+	req->rtt_valid = false;
+	req->deadline = 0;	/* armed by the first packet sent again */
+	shca_req_seek(req);
+}
+
+/*
+ * Is this the answer that none of what was inquired about has come?  Or of a peer
+ * that acknowledges a duplicate by another PSN than its last one; then what is sent
+ * again tells.
+ */
+static bool req_is_nothing(const struct shca_req *req,
+			   const struct shca_pkt *pkt)
+{
+	return req->inquired && !pkt->paylen &&
+	       pkt->opcode == (req->attr.transport | SHCA_OP_ACK) &&
+	       (pkt->aeth.syndrome & ~SHCA_AETH_VALUE) == SHCA_AETH_ACK &&
+	       shca_psn_diff(pkt->psn, req->una_psn) < 0;
+}
+
 /* ---- acknowledgements --------------------------------------------------- */
 
 static enum shca_rx req_rx_rnr(struct shca_req *req, const struct shca_pkt *pkt,
@@ -201,6 +240,7 @@ static enum shca_rx req_rx_ack(struct shca_req *req, const struct shca_pkt *pkt,
 			       u32 off, u64 now)
 {
 	u8 code = pkt->aeth.syndrome & SHCA_AETH_VALUE;
+	bool inquired;
 
 	if (pkt->paylen)
 		return req_bad(req, SHCA_WC_BAD_RESP_ERR, SHCA_VERR_RESPONSE);
@@ -208,8 +248,12 @@ static enum shca_rx req_rx_ack(struct shca_req *req, const struct shca_pkt *pkt,
 	switch (pkt->aeth.syndrome & ~SHCA_AETH_VALUE) {
 	case SHCA_AETH_ACK:
 		req->credits = code;
+		inquired = req->inquired;
 		if (req_ack(req, off + 1, now))
 			return req_gap(req, now);
+		if (inquired &&
+		    shca_psn_diff(req->inquired_psn, req->una_psn) > 0)
+			req_missing(req, now);
 		return SHCA_RX_OK;
 	case SHCA_AETH_RNR:
 		if (req_ack(req, off, now))
@@ -332,8 +376,12 @@ static enum shca_rx req_rx(struct shca_req *req, const struct shca_pkt *pkt,
 	if (req->state != SHCA_SIDE_READY)
 		return SHCA_RX_STATE;
 	/* Ghosts, duplicates, and PSNs never sent: dropped (IBTA 9.7.5). */
-	if (off >= req_span(req))
-		return SHCA_RX_STALE_ACK;
+	if (off >= req_span(req)) {
+		if (!req_is_nothing(req, pkt))
+			return SHCA_RX_STALE_ACK;
+		req_missing(req, now);
+		return SHCA_RX_OK;
+	}
 
 	if ((pkt->opcode & SHCA_TRANSPORT_MASK) != req->attr.transport)
 		return SHCA_RX_STATE;

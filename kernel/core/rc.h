@@ -96,6 +96,11 @@ enum shca_rx {
 #define SHCA_REQ_SPAN		0x400000u
 /* RAW_PACKET: bytes of an Ethernet header, without which there is no frame. */
 #define SHCA_RAW_MIN		14
+/*
+ * A sender that has not asked for an acknowledgement does so after this time, or
+ * after a quarter of its time-out if that is less.
+ */
+#define SHCA_REQ_QUIET_NS	1000000ull
 /* PSNs of READ responses outstanding, unless one READ alone takes more. */
 #define SHCA_REQ_READ_WINDOW	1024
 
@@ -135,6 +140,7 @@ struct shca_req_stats {
 	u64 tx_bytes;
 	u64 retransmits;	/* packets sent again */
 	u64 timeouts;
+	u64 inquiries;
 	u64 rx[SHCA_RX_NR];
 };
 
@@ -159,6 +165,14 @@ struct shca_req_stats {
  * @window:	packets that may be outstanding
  * @reach:	PSNs that one packet may stand for: 1 on a wire
  * @unacked_ackreq: packets since the last AckReq
+ * @asked_psn:	first PSN that an AckReq has not been sent at or after, of what was
+ *		sent since going back
+ * @asked_before: the one before the last AckReq
+ * @inquired_psn: @max_psn at the last inquiry
+ * @quiet_ns:	when to inquire if nothing asks until then, 0: all has asked
+ * @sent_ns:	when the last packet was handed out
+ * @inquire:	that time has come, or somebody waits
+ * @inquired:	an inquiry was sent, and no answer has come
  * @deadline:	retransmission or RNR time-out, 0: none
  * @pace_ns:	nothing may leave before (congestion control), 0: at once
  * @hold_ns:	a NAK or a gap seen before is about packets sent before going
@@ -197,11 +211,16 @@ struct shca_req {
 	u32 window;
 	u32 reach;
 	u32 unacked_ackreq;
+	u32 asked_psn;
+	u32 asked_before;
+	u32 inquired_psn;
 	u32 mtu_shift;
 
 	u64 deadline;
 	u64 pace_ns;
 	u64 hold_ns;
+	u64 quiet_ns;
+	u64 sent_ns;
 	u64 rtt_ns;
 	u64 rtt_start;
 	u32 rtt_psn;
@@ -211,6 +230,8 @@ struct shca_req {
 	bool recheck;
 	bool went_back;
 	bool rtt_valid;
+	bool inquire;
+	bool inquired;
 	bool draining;		/* SQD: start no further request */
 	u8 retry_left;
 	u8 rnr_left;
@@ -266,7 +287,8 @@ void shca_req_post(struct shca_req *req);
 
 /**
  * shca_req_next() - the next packet to transmit
- * @pkt:	filled; payload described by kind, wr, off, paylen
+ * @pkt:	filled; payload described by kind, wr, off, paylen; wr is NULL in an
+ *		inquiry, which is of no request
  *
  * Return: false: nothing to send now; wait for an event or the deadline.
  */
@@ -308,6 +330,16 @@ u64 shca_req_deadline(const struct shca_req *req);
  * @head has advanced past all that were retired, whatever is returned.
  */
 bool shca_req_pop(struct shca_req *req, struct shca_wc *wc);
+
+/** shca_req_must_inquire() - is it time to ask, for what has not asked? */
+bool shca_req_must_inquire(const struct shca_req *req);
+
+/** shca_req_may_send() - can shca_req_next() have a packet? */
+static inline bool shca_req_may_send(const struct shca_req *req)
+{
+	return req->nxt != req->prod || (req->asked_psn != req->max_psn &&
+					 shca_req_must_inquire(req));
+}
 
 /** shca_req_idle() - nothing outstanding: SQD is drained, QP may be freed */
 static inline bool shca_req_idle(const struct shca_req *req)

@@ -8,9 +8,18 @@
  * Operation.  Requests wait in a ring.  Each takes its PSNs when its first
  * packet is built: one per packet, and for a READ one per packet of its
  * response (IBTA 9.7.3.1).  What is sent and not acknowledged is bounded by a
- * window of packets, by max_rd_atomic and by a span of PSNs.  The last packet
- * of a message asks for an acknowledgement, and so does one in between often
- * enough that the window never closes without an answer being due.
+ * window of packets, by max_rd_atomic and by a span of PSNs.
+ *
+ * Acknowledgements.  A packet asks for one (AckReq) when somebody waits for it: the
+ * last of a signalled request, and one in between often enough that neither the
+ * window nor the ring closes without an answer being due.  Most small requests
+ * are not signalled, and an answer to each would cost nearly what they do.  So a
+ * sender that pauses may leave some behind that never asked, and then inquires:
+ * it repeats, without payload, the PSN before the oldest of them, which the peer
+ * has executed long ago and acknowledges, as every duplicate, by the last one that
+ * it has (C9-105).  That needs no memory, which the process may have given back
+ * meanwhile, tells whether something is missing and what, and is no time-out: the
+ * transport timer runs while an answer is due.
  *
  * Recovery is go-back-N: after a sequence NAK, a time-out, a gap among the
  * responses or an RNR wait, sending continues at the oldest unacknowledged
@@ -64,6 +73,7 @@ void shca_req_start(struct shca_req *req, const struct shca_req_attr *attr)
 	req->psn = attr->sq_psn & SHCA_PSN_MASK;
 	req->max_psn = req->psn;
 	req->una_psn = req->psn;
+	req->asked_psn = req->psn;
 	req->retry_left = attr->retry_cnt;
 	req->rnr_left = attr->rnr_retry;
 	req->state = SHCA_SIDE_READY;
@@ -88,6 +98,10 @@ static void req_enter_err(struct shca_req *req)
 		req->una_psn = req->psn;
 	req->psn = req->una_psn;
 	req->max_psn = req->una_psn;
+	req->asked_psn = req->una_psn;
+	req->inquire = false;
+	req->inquired = false;
+	req->quiet_ns = 0;
 	req->nr_rd = 0;
 	req->rd_psns = 0;
 }
@@ -283,7 +297,11 @@ void shca_req_seek(struct shca_req *req)
 	req->nxt = req->una;
 	req->psn = req->una_psn;
 	req->pkt_idx = 0;
+	/* What is sent again asks with its end, whatever asked before. */
 	req->unacked_ackreq = 0;
+	req->asked_psn = req->una_psn;
+	req->inquired = false;
+	req->quiet_ns = 0;
 	if (req->una != req->prod && wr->flags_core & SHCA_WRF_STARTED)
 		req->pkt_idx = shca_psn_off(req->una_psn, wr->first_psn);
 }
@@ -389,6 +407,10 @@ static bool req_execute_local(struct shca_req *req, struct shca_send_wr *wr)
 	}
 	req->nxt++;
 	shca_req_skip_local(req);
+	/* Completes after what is before it, which may not have asked. */
+	if (wr->flags & SHCA_SEND_SIGNALED && req->una != req->nxt &&
+	    req->asked_psn != req->max_psn)
+		req->inquire = true;
 	return true;
 }
 
@@ -568,21 +590,82 @@ static void req_build(const struct shca_req *req, const struct shca_send_wr *wr,
 	}
 }
 
-/*
- * Ask for an acknowledgement with this packet?  With the last one of a message,
- * of a window and of a run that is sent again: after each of these the peer may
- * have nothing else to answer, and only the timer would help.
- */
-static bool req_wants_ack(const struct shca_req *req, bool last, u32 end_psn)
+u64 shca_req_quiet_time(const struct shca_req *req)
 {
+	u64 ns = req->attr.timeout_ns >> 2;
+
+	return ns && ns < SHCA_REQ_QUIET_NS ? ns : SHCA_REQ_QUIET_NS;
+}
+
+/* Does the request behind the one at @nxt wait for its acknowledgement? */
+static bool req_next_waits(const struct shca_req *req)
+{
+	const struct shca_send_wr *wr;
+
+	if (req->nxt + 1 == req->prod)
+		return false;
+	wr = req_wr(req, req->nxt + 1);
+	return req_is_local(wr) && (wr->opcode == SHCA_WR_LOCAL_INV ||
+				    wr->flags & SHCA_SEND_SIGNALED);
+}
+
+/*
+ * Does somebody wait for the end of @wr, whose last packet this is?  After a pause
+ * the next one may be as long: an answer at once is cheaper than an inquiry.  Where
+ * requests are handed over (@reach) an answer costs next to nothing, and who is at
+ * rest takes the short cut.
+ */
+static bool req_is_awaited(const struct shca_req *req,
+			   const struct shca_send_wr *wr, u64 now)
+{
+	return wr->flags & SHCA_SEND_SIGNALED || req_is_rd(wr) ||
+	       req->reach > 1 || now - req->sent_ns >= shca_req_quiet_time(req) / 4 ||
+	       req_next_waits(req);
+}
+
+/* Have so many not asked that the window or the ring would soon wait for one? */
+static bool req_is_asking_due(const struct shca_req *req, bool last)
+{
+	u32 nr = req->unacked_ackreq + 1;
+
+	return nr >= req->window / 4 ||
+	       (last && nr >= (req->ring_mask + 1) / 4);
+}
+
+/*
+ * Ask for an acknowledgement with this packet?  If somebody waits for it; and with
+ * the last one of a message or of a run that is sent again, and of a window: after
+ * each of these the peer may have nothing else to answer, and only the timer
+ * would help.
+ */
+static bool req_wants_ack(const struct shca_req *req,
+			  const struct shca_send_wr *wr, bool last, u32 end_psn,
+			  u64 now)
+{
+	bool is_new = req->psn == req->max_psn;
+
 	if (!req_is_rc(req))
 		return false;
-	if (last || req->probe || req->unacked_ackreq + 1 >= req->window / 4)
+	if (req->probe || req->inquire ||
+	    req_is_asking_due(req, last) ||
+	    (last && (!is_new || req_is_awaited(req, wr, now))))
 		return true;
-	if (req->psn != req->max_psn)
+	if (!is_new)
 		return end_psn == req->max_psn;
 	return shca_psn_off(end_psn, req->una_psn) - req->rd_psns >=
 	       req->window;
+}
+
+/* An answer is due from now on for all up to @end_psn. */
+static void req_asked(struct shca_req *req, u32 end_psn, u64 now)
+{
+	req->asked_before = req->asked_psn;
+	req->asked_psn = end_psn;
+	req->unacked_ackreq = 0;
+	req->inquire = false;
+	req->quiet_ns = 0;
+	if (!req->deadline && req->attr.timeout_ns)
+		req->deadline = now + req->attr.timeout_ns;
 }
 
 static void req_sent(struct shca_req *req, struct shca_send_wr *wr,
@@ -591,7 +674,6 @@ static void req_sent(struct shca_req *req, struct shca_send_wr *wr,
 {
 	bool is_new = req->psn == req->max_psn;
 
-	req->unacked_ackreq = pkt->ackreq ? 0 : req->unacked_ackreq + 1;
 	if (is_new) {
 		req->max_psn = end_psn;
 	} else {
@@ -609,10 +691,59 @@ static void req_sent(struct shca_req *req, struct shca_send_wr *wr,
 		req->nxt++;
 		req->pkt_idx = 0;
 	}
-	if (!req->deadline && req->attr.timeout_ns && req_is_rc(req))
-		req->deadline = now + req->attr.timeout_ns;
+	req->sent_ns = now;
+	if (pkt->ackreq) {
+		req_asked(req, end_psn, now);
+	} else if (req_is_rc(req)) {
+		req->unacked_ackreq++;
+		if (!is_new && !req->deadline && req->attr.timeout_ns)
+			req->deadline = now + req->attr.timeout_ns;
+		else if (is_new && !req->quiet_ns &&
+			 req->asked_psn == req->una_psn)
+			req->quiet_ns = now + shca_req_quiet_time(req);
+	}
 	req->stats.tx_pkts++;
 	req->stats.tx_bytes += pkt->paylen;
+}
+
+/* ---- inquiries ------------------------------------------------------------ */
+
+bool shca_req_must_inquire(const struct shca_req *req)
+{
+	/* While packets are sent again, or an answer is due, that one tells. */
+	if (req->asked_psn == req->max_psn || req->una_psn != req->asked_psn ||
+	    req->psn != req->max_psn || req->state != SHCA_SIDE_READY ||
+	    !req_is_rc(req))
+		return false;
+	/* The time has come, or somebody waits. */
+	return req->inquire || req->draining || req->fail_valid ||
+	       req->nxt != req->prod || req->prod - req->head > req->ring_mask;
+}
+
+/*
+ * Nothing else may be sent: repeat the packet before the oldest outstanding one, as
+ * a WRITE of nothing, since a responder looks no further than at the PSN.
+ */
+static bool req_inquire(struct shca_req *req, u64 now, struct shca_pkt *pkt)
+{
+	if (!shca_req_must_inquire(req))
+		return false;
+	memset(pkt, 0, sizeof(*pkt));
+	pkt->opcode = req->attr.transport | SHCA_OP_WRITE_ONLY;
+	pkt->mig = true;
+	pkt->pkey = req->attr.pkey;
+	pkt->dqpn = req->attr.dqpn;
+	pkt->psn = shca_psn_add(req->una_psn, -1);
+	pkt->ackreq = true;
+	pkt->again = true;
+	if (req->attr.transport == SHCA_TRANSPORT_XRC)
+		pkt->xrc_srqn = req_wr(req, req->una)->xrc_srqn;
+	req->inquired = true;
+	req->inquired_psn = req->max_psn;
+	req_asked(req, req->max_psn, now);
+	req->stats.inquiries++;
+	req->stats.tx_pkts++;
+	return true;
 }
 
 /*
@@ -642,7 +773,8 @@ bool shca_req_next(struct shca_req *req, u64 now, struct shca_pkt *pkt)
 	req->pace_ns = 0;
 	wr = req_pick(req);
 	if (!wr)
-		return false;
+		return req->asked_psn != req->max_psn &&
+		       req_inquire(req, now, pkt);
 
 	nr_psn = req_reach(req, wr);
 	last = req_is_rd(wr) || req->pkt_idx + nr_psn == wr->nr_psn;
@@ -651,7 +783,7 @@ bool shca_req_next(struct shca_req *req, u64 now, struct shca_pkt *pkt)
 	else
 		end_psn = shca_psn_add(req->psn, nr_psn);
 	req_build(req, wr, nr_psn, last, pkt);
-	pkt->ackreq = req_wants_ack(req, last, end_psn);
+	pkt->ackreq = req_wants_ack(req, wr, last, end_psn, now);
 	pkt->again = req->psn != req->max_psn;
 	req_sent(req, wr, pkt, last, end_psn, now);
 	return true;
@@ -701,8 +833,24 @@ static void req_unsend_new(struct shca_req *req, u32 idx, u32 psn)
 			req_unstart(req, wr);
 	}
 	req->max_psn = psn;
-	if (!req_span(req))
+	if (!req_span(req)) {
 		req->deadline = 0;
+		req->quiet_ns = 0;
+	}
+}
+
+/* What was handed out at @psn or after it has not left, and so has not asked. */
+static void req_unask(struct shca_req *req, u32 psn)
+{
+	if (shca_psn_diff(req->asked_psn, psn) <= 0)
+		return;
+	/* Who did before is known of the last one only. */
+	req->asked_psn = req->asked_before;
+	if (shca_psn_diff(req->asked_psn, psn) > 0 ||
+	    shca_psn_diff(req->asked_psn, req->una_psn) < 0)
+		req->asked_psn = req->una_psn;
+	req->inquired = false;
+	req->inquire = req->asked_psn != req->psn;
 }
 
 /*
@@ -720,6 +868,7 @@ static void req_unsend(struct shca_req *req, u32 idx,
 	req->pkt_idx = shca_psn_off(psn, req_wr(req, idx)->first_psn);
 	if (!pkt->again)
 		req_unsend_new(req, idx, psn);
+	req_unask(req, psn);
 }
 
 void shca_req_gather_failed(struct shca_req *req, const struct shca_pkt *pkt,
@@ -727,7 +876,14 @@ void shca_req_gather_failed(struct shca_req *req, const struct shca_pkt *pkt,
 {
 	u32 idx;
 
-	if (req->state != SHCA_SIDE_READY || !req_find(req, pkt->psn, &idx))
+	if (req->state != SHCA_SIDE_READY)
+		return;
+	if (!pkt->wr) {	/* an inquiry */
+		req->deadline = 0;
+		req_unask(req, req->una_psn);
+		return;
+	}
+	if (!req_find(req, pkt->psn, &idx))
 		return;
 	req_unsend(req, idx, pkt);
 	if (status == SHCA_MEM_OK || status == SHCA_MEM_RETRY)
@@ -740,8 +896,13 @@ void shca_req_gather_failed(struct shca_req *req, const struct shca_pkt *pkt,
 
 void shca_req_timer(struct shca_req *req, u64 now)
 {
-	if (req->state != SHCA_SIDE_READY || !req->deadline ||
-	    now < req->deadline)
+	if (req->state != SHCA_SIDE_READY)
+		return;
+	if (req->quiet_ns && now >= req->quiet_ns) {
+		req->quiet_ns = 0;
+		req->inquire = true;
+	}
+	if (!req->deadline || now < req->deadline)
 		return;
 	if (req->rnr_wait) {
 		req->rnr_wait = false;
@@ -760,13 +921,15 @@ void shca_req_timer(struct shca_req *req, u64 now)
 
 u64 shca_req_deadline(const struct shca_req *req)
 {
+	u64 at = req->deadline;
+
 	if (req->state != SHCA_SIDE_READY)
 		return 0;
-	if (!req->pace_ns || req->rnr_wait || req->nxt == req->prod)
-		return req->deadline;
-	if (!req->deadline)
-		return req->pace_ns;
-	return min_t(u64, req->deadline, req->pace_ns);
+	if (req->quiet_ns && (!at || req->quiet_ns < at))
+		at = req->quiet_ns;
+	if (!req->pace_ns || req->rnr_wait || !shca_req_may_send(req))
+		return at;
+	return at ? min_t(u64, at, req->pace_ns) : req->pace_ns;
 }
 
 /* ---- completions -------------------------------------------------------- */

@@ -91,6 +91,9 @@ void shca_req_fail_una(struct shca_req *req, u8 status, u16 vendor_err);
 /** shca_req_skip_local() - local requests at @una that were executed are done */
 void shca_req_skip_local(struct shca_req *req);
 
+/** shca_req_quiet_time() - how long after a packet who has not asked inquires */
+u64 shca_req_quiet_time(const struct shca_req *req);
+
 /** shca_req_settle() - take up an error once all before it is acknowledged */
 void shca_req_settle(struct shca_req *req);
 

@@ -870,7 +870,8 @@ static void resp_dup_atomic(struct shca_resp *resp, const struct shca_pkt *pkt)
 /*
  * A SEND or WRITE again: acknowledge the latest state (C9-105), yet not beyond
  * a later READ or atomic, for that would tell the requester that the response
- * is lost while it may be on its way.
+ * is lost while it may be on its way.  Who repeats another request than the READ at
+ * its PSN has had that response (and inquires, see requester.c).
  */
 static void resp_dup_ack(struct shca_resp *resp, u32 psn)
 {
@@ -881,7 +882,7 @@ static void resp_dup_ack(struct shca_resp *resp, u32 psn)
 		return;	/* says as much, and more */
 	for (i = resp->rd_tail; i != resp->rd_head; i--) {
 		first = resp_rd(resp, i - 1)->first_psn;
-		if (shca_psn_diff(first, psn) < 0 ||
+		if (shca_psn_diff(first, psn) <= 0 ||
 		    shca_psn_diff(first, last) >= 0)
 			break;
 		last = first;

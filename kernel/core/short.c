@@ -136,6 +136,7 @@ void shca_short_req_done(struct shca_req *req, const struct shca_send_wr *wr)
 	req->psn = shca_psn_add(req->psn, 1);
 	req->max_psn = req->psn;
 	req->una_psn = req->psn;
+	req->asked_psn = req->psn;
 	req->nxt++;
 	req->una++;
 	req->unacked_ackreq = 0;

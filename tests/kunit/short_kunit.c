@@ -49,11 +49,14 @@ static void by_packets(struct fx *fx)
 {
 	struct shca_pkt pkt;
 
+	/* as on the direct path, where each asks */
+	fx->req.reach = 2;
 	while (shca_req_next(&fx->req, fx->now, &pkt)) {
 		shca_resp_rx(&fx->resp, &pkt, fx->now, &fx->out);
 		while (shca_resp_next(&fx->resp, fx->now, &pkt))
 			shca_req_rx(&fx->req, &pkt, fx->now);
 	}
+	fx->req.reach = 1;
 }
 
 static bool by_short_cut(struct fx *fx)
@@ -84,6 +87,8 @@ static void forget_req(struct shca_req *req)
 	req->rtt_ns = 0;
 	req->rtt_start = 0;
 	req->rtt_psn = 0;
+	req->sent_ns = 0;
+	req->asked_before = 0;
 }
 
 /*

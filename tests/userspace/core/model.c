@@ -270,6 +270,23 @@ void sim_model_send_wc(struct sim_node *n, const struct shca_wc *wc)
 		  n->idx, idx, op->fault, wc->status, wc->vendor_err);
 }
 
+/*
+ * What is not signalled ends without a completion, when all before it and itself
+ * has been acknowledged; of the last ones only this tells.
+ */
+void sim_model_retired(struct sim_node *n)
+{
+	if (!sim_is_rc(n->w) || n->req.state != SHCA_SIDE_READY ||
+	    n->req.head != n->req.prod)
+		return;
+	for (; n->nr_done < n->nr_posted; n->nr_done++) {
+		sim_check(n->w, !(n->ops[n->nr_done].flags & SHCA_SEND_SIGNALED),
+			  "node %u: completion of op %u missing", n->idx,
+			  n->nr_done);
+		op_done(n, n->nr_done);
+	}
+}
+
 /* ---- receive completions -------------------------------------------------- */
 
 static u32 excused_recv(const struct sim_node *n, const struct sim_op *op)
@@ -504,7 +521,7 @@ static void check_start(struct sim_node *n, u32 idx)
  * batch with repeated packets and did not leave with them.
  */
 static void check_repetition(struct sim_node *n, struct sim_op *op,
-			     const struct shca_pkt *pkt, u32 flags)
+			     const struct shca_pkt *pkt)
 {
 	const struct sim_faults *f = &n->w->f;
 	u32 part = pkt->off / n->w->mtu;
@@ -520,9 +537,45 @@ static void check_repetition(struct sim_node *n, struct sim_op *op,
 		  "node %u: op %u part %u: %u more, %u have left", n->idx,
 		  (u32)(op - n->ops), part, pkt->span, op->nr_left);
 	op->nr_left = max_t(u32, op->nr_left, part + pkt->span + 1);
-	sim_check(n->w, pkt->ackreq || !(flags & SHCA_OPF_END),
-		  "node %u: op %u ends without AckReq", n->idx,
+}
+
+/*
+ * A request of which nobody knows: nothing is in it, and its PSN is one that the
+ * peer has executed, so that whatever was lost meanwhile it changes nothing.
+ */
+static void check_inquiry(struct sim_node *n, const struct shca_pkt *pkt)
+{
+	s32 behind = shca_psn_diff(pkt->psn, n->peer->resp.epsn);
+
+	n->tx_inquiries++;
+	n->unasked = 0;
+	sim_check(n->w, sim_is_rc(n->w) && pkt->ackreq && !pkt->paylen &&
+		  pkt->again && (behind < 0 || n->w->f.hostile),
+		  "node %u: inquiry at psn %06x, %d from what is expected",
+		  n->idx, pkt->psn, behind);
+}
+
+/* Who waits has asked, and so has one of a few who do not. */
+static void check_asks(struct sim_node *n, const struct sim_op *op,
+		       const struct shca_pkt *pkt, u32 flags)
+{
+	if (!sim_is_rc(n->w)) {
+		sim_check(n->w, !pkt->ackreq, "node %u: AckReq", n->idx);
+		return;
+	}
+	/* What is sent again asks with its end. */
+	if (pkt->ackreq || pkt->psn != n->next_psn)
+		n->unasked = 0;
+	n->unasked += !pkt->ackreq;
+	n->next_psn = shca_psn_add(pkt->psn, pkt->span + 1);
+	sim_check(n->w, pkt->ackreq || !(flags & SHCA_OPF_END) ||
+		  !(op->flags & SHCA_SEND_SIGNALED),
+		  "node %u: op %u does not ask for its answer", n->idx,
 		  (u32)(op - n->ops));
+	sim_check(n->w, n->unasked * 4 < SHCA_REQ_WINDOW &&
+		  (!(flags & SHCA_OPF_END) || !n->unasked ||
+		   n->unasked * 4 < n->req_entries),
+		  "node %u: %u packets, and none asks", n->idx, n->unasked);
 }
 
 void sim_model_tx(struct sim_node *n, const struct shca_pkt *pkt)
@@ -546,13 +599,18 @@ void sim_model_tx(struct sim_node *n, const struct shca_pkt *pkt)
 		return;
 	}
 	n->tx_req++;
+	sim_check(w, w->now >= n->quiet_until,
+		  "node %u: psn %06x sent during the RNR wait", n->idx,
+		  pkt->psn);
+	if (!pkt->wr) {
+		check_inquiry(n, pkt);
+		return;
+	}
 	idx = pkt->wr->wr_id;
 	op = &n->ops[idx];
 	if (is_bare(op))
 		op->psn = pkt->psn;
-	sim_check(w, w->now >= n->quiet_until,
-		  "node %u: psn %06x sent during the RNR wait", n->idx,
-		  pkt->psn);
+	check_asks(n, op, pkt, flags);
 	sim_check(w, !op->done, "node %u: op %u sent after its end", n->idx,
 		  idx);
 	for (i = idx + 1; i < n->nr_posted; i++)
@@ -563,7 +621,7 @@ void sim_model_tx(struct sim_node *n, const struct shca_pkt *pkt)
 	sim_check(w, !op->target || pkt->dqpn == op->target->qpn,
 		  "node %u: op %u goes to QP %u", n->idx, idx, pkt->dqpn);
 	if (sim_is_rc(w))
-		check_repetition(n, op, pkt, flags);
+		check_repetition(n, op, pkt);
 	else
 		sim_unrel_tx(n, pkt);
 	sim_check(w, pkt->se == (op->flags & SHCA_SEND_SOLICITED &&
@@ -575,8 +633,11 @@ void sim_model_tx(struct sim_node *n, const struct shca_pkt *pkt)
 /* A request packet was handed out; whether it leaves is another matter. */
 void sim_model_pull(struct sim_node *n, const struct shca_pkt *pkt)
 {
-	struct sim_op *op = &n->ops[pkt->wr->wr_id];
+	struct sim_op *op;
 
+	if (!pkt->wr)
+		return;
+	op = &n->ops[pkt->wr->wr_id];
 	sim_check(n->w, !op->failed, "node %u: psn %06x again after it failed",
 		  n->idx, pkt->psn);
 	if (!op->started)
@@ -739,6 +800,11 @@ static void check_storm(struct sim_node *n)
 	u64 sent = n->tx_req + n->peer->tx_resp - n->peer->cnps;
 	u64 each = 2 * (min_t(u64, n->needed, 160) + 1);
 
+	/* Each with its answer, about what was left behind by some request. */
+	sim_check(n->w, n->tx_inquiries <= n->nr_ops + faults * each,
+		  "node %u: %llu inquiries", n->idx,
+		  (unsigned long long)n->tx_inquiries);
+	sent -= min_t(u64, sent, 2 * n->tx_inquiries);
 	sim_check(n->w, sent <= n->needed + faults * each,
 		  "node %u: storm: %llu packets for %llu and %llu faults",
 		  n->idx, (unsigned long long)sent,

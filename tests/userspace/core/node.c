@@ -217,11 +217,12 @@ static void resp_failed(struct sim_node *n, const struct shca_pkt *pkt,
 static void req_failed(struct sim_node *n, const struct shca_pkt *pkt,
 		       enum shca_mem_status status)
 {
-	u32 i = pkt->wr->wr_id;
+	u32 i;
 
 	shca_req_gather_failed(&n->req, pkt, status);
 	if (status == SHCA_MEM_RETRY)
 		return;
+	i = pkt->wr->wr_id;
 	/* An earlier one that cannot be sent again hides those behind it. */
 	n->ops[i].failed = true;
 	while (++i < n->nr_ops)
@@ -316,6 +317,7 @@ void sim_node_pump(struct sim_node *n)
 		to_sqe(n);
 	while (shca_req_pop(&n->req, &wc))
 		sim_model_send_wc(n, &wc);
+	sim_model_retired(n);
 	if (!resp_done || !req_done)
 		pump_later(n);
 	arm_timer(n);

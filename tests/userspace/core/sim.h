@@ -191,6 +191,9 @@ struct sim_node {
 	u64 faults;		/* that befell its packets */
 	u64 tx_req;
 	u64 tx_resp;
+	u64 tx_inquiries;
+	u32 unasked;		/* packets since one that asks */
+	u32 next_psn;		/* of a packet that follows the last one */
 	u64 needed;		/* packets of the plan without any fault */
 	u64 cnps;
 	u32 extra_status;	/* mask of statuses the scenario excuses */
@@ -407,6 +410,7 @@ enum shca_mem_status sim_gather(struct sim_node *n, const struct shca_pkt *pkt,
 void sim_model_pull(struct sim_node *n, const struct shca_pkt *pkt);
 void sim_model_tx(struct sim_node *n, const struct shca_pkt *pkt);
 void sim_model_send_wc(struct sim_node *n, const struct shca_wc *wc);
+void sim_model_retired(struct sim_node *n);
 void sim_model_recv_wc(struct sim_node *n, const struct shca_wc *wc);
 void sim_model_atomic(struct sim_node *n, const struct shca_pkt *pkt,
 		      u64 before);

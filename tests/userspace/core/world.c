@@ -438,7 +438,8 @@ static void plan_ops(struct sim_node *n, bool has_fault)
 			fault = another_fault(rng);
 		plan_op(n, &n->ops[i], fault);
 	}
-	if (n->nr_ops)	/* so that the end is seen */
+	/* so that the end is seen; RC: where requests have retired, too */
+	if (n->nr_ops && (!sim_is_rc(n->w) || prng_chance(rng, 500)))
 		n->ops[n->nr_ops - 1].flags |= SHCA_SEND_SIGNALED;
 }
 
@@ -578,6 +579,8 @@ static void wipe_node(struct sim_node *n)
 	n->faults = 0;
 	n->tx_req = 0;
 	n->tx_resp = 0;
+	n->tx_inquiries = 0;
+	n->unasked = 0;
 	n->needed = 0;
 	n->cnps = 0;
 	n->extra_status = 0;
