@@ -823,6 +823,327 @@ static void req_local_that_fails_ends_the_queue(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, fx->wc.status, SHCA_WC_WR_FLUSH_ERR);
 }
 
+/* ---- who asks for an acknowledgement --------------------------------------- */
+
+static void post_silent(struct fx *fx, u32 nr)
+{
+	while (nr--)
+		fx_post_flags(fx, OP_WRITE, 8, 0);
+}
+
+/* @nr requests that nobody waits for have left, and none has asked. */
+static void leave_behind(struct kunit *test, u32 nr)
+{
+	struct fx *fx = test->priv;
+
+	post_silent(fx, nr);
+	while (nr--) {
+		KUNIT_ASSERT_TRUE(test, fx_next(fx));
+		KUNIT_EXPECT_FALSE(test, fx->pkt.ackreq);
+	}
+}
+
+static void expect_inquiry(struct kunit *test)
+{
+	struct fx *fx = test->priv;
+
+	KUNIT_ASSERT_TRUE(test, fx_next(fx));
+	KUNIT_EXPECT_NULL(test, fx->pkt.wr);
+	KUNIT_EXPECT_EQ(test, fx->pkt.opcode, SHCA_OP_WRITE_ONLY);
+	KUNIT_EXPECT_EQ(test, fx->pkt.psn,
+			shca_psn_add(fx->req.una_psn, -1));
+	KUNIT_EXPECT_EQ(test, fx->pkt.paylen, 0u);
+	KUNIT_EXPECT_EQ(test, fx->pkt.reth.len, 0u);
+	KUNIT_EXPECT_EQ(test, fx->pkt.kind, SHCA_PAY_NONE);
+	KUNIT_EXPECT_TRUE(test, fx->pkt.ackreq);
+	KUNIT_EXPECT_FALSE(test, fx_next(fx));
+}
+
+static void req_next_asks_where_somebody_waits(struct kunit *test)
+{
+	struct fx *fx = test->priv;
+
+	leave_behind(test, 2);
+	fx_post(fx, OP_SEND, FX_MTU + 1);
+	KUNIT_ASSERT_TRUE(test, fx_next(fx));
+	KUNIT_EXPECT_FALSE(test, fx->pkt.ackreq);
+	KUNIT_ASSERT_TRUE(test, fx_next(fx));
+	KUNIT_EXPECT_TRUE(test, fx->pkt.ackreq);
+	fx_post_flags(fx, OP_READ, 8, 0);
+	KUNIT_ASSERT_TRUE(test, fx_next(fx));
+	KUNIT_EXPECT_TRUE(test, fx->pkt.ackreq);
+	/* the transport timer runs, and no other */
+	KUNIT_EXPECT_EQ(test, shca_req_deadline(&fx->req),
+			fx->now + FX_TIMEOUT);
+}
+
+static void req_next_asks_once_a_quarter_of_the_ring(struct kunit *test)
+{
+	struct fx *fx = test->priv;
+	u32 i;
+
+	post_silent(fx, FX_ENTRIES);
+	for (i = 1; i <= FX_ENTRIES; i++) {
+		KUNIT_ASSERT_TRUE(test, fx_next(fx));
+		KUNIT_EXPECT_EQ(test, fx->pkt.ackreq, i % (FX_ENTRIES / 4) == 0);
+	}
+	KUNIT_EXPECT_FALSE(test, fx_next(fx));
+	fx_ack(fx, fx->pkt.psn, ACK);
+	KUNIT_EXPECT_TRUE(test, shca_req_idle(&fx->req));
+	KUNIT_EXPECT_EQ(test, shca_req_deadline(&fx->req), 0ull);
+}
+
+static void req_next_after_a_pause_asks(struct kunit *test)
+{
+	struct fx *fx = test->priv;
+
+	leave_behind(test, 1);
+	fx->now += SHCA_REQ_QUIET_NS / 4 - 1;
+	leave_behind(test, 1);
+	fx->now += SHCA_REQ_QUIET_NS / 4;
+	post_silent(fx, 1);
+	KUNIT_ASSERT_TRUE(test, fx_next(fx));
+	KUNIT_EXPECT_TRUE(test, fx->pkt.ackreq);
+}
+
+static void req_next_handed_over_asks(struct kunit *test)
+{
+	struct fx *fx = test->priv;
+
+	fx->req.reach = 16;
+	post_silent(fx, 1);
+	KUNIT_ASSERT_TRUE(test, fx_next(fx));
+	KUNIT_EXPECT_TRUE(test, fx->pkt.ackreq);
+}
+
+static void req_timer_when_quiet_inquires(struct kunit *test)
+{
+	struct fx *fx = test->priv;
+
+	leave_behind(test, 2);
+	KUNIT_EXPECT_EQ(test, shca_req_deadline(&fx->req),
+			fx->now + SHCA_REQ_QUIET_NS);
+	KUNIT_EXPECT_FALSE(test, shca_req_may_send(&fx->req));
+	fx_timeout(fx);
+	KUNIT_EXPECT_TRUE(test, shca_req_may_send(&fx->req));
+	expect_inquiry(test);
+	KUNIT_EXPECT_EQ(test, shca_req_deadline(&fx->req),
+			fx->now + FX_TIMEOUT);
+	KUNIT_EXPECT_EQ(test, fx_ack(fx, FX_SQ_PSN + 1, ACK), SHCA_RX_OK);
+	KUNIT_EXPECT_TRUE(test, shca_req_idle(&fx->req));
+	KUNIT_EXPECT_FALSE(test, fx_next(fx));
+	KUNIT_EXPECT_EQ(test, shca_req_deadline(&fx->req), 0ull);
+	KUNIT_EXPECT_EQ(test, fx->req.stats.inquiries, 1ull);
+	KUNIT_EXPECT_EQ(test, fx->req.stats.timeouts, 0ull);
+	KUNIT_EXPECT_EQ(test, fx->req.stats.retransmits, 0ull);
+}
+
+static void req_timer_of_short_timeout_inquires_sooner(struct kunit *test)
+{
+	struct fx *fx = test->priv;
+	struct shca_req_attr attr;
+
+	fx_req_attr(&attr);
+	attr.timeout_ns = FX_MS;
+	fx_req_start(fx, &attr);
+	leave_behind(test, 1);
+	KUNIT_EXPECT_EQ(test, shca_req_deadline(&fx->req), fx->now + FX_MS / 4);
+	/* none: an answer may take for ever, an inquiry not */
+	attr.timeout_ns = 0;
+	fx_req_start(fx, &attr);
+	leave_behind(test, 1);
+	KUNIT_EXPECT_EQ(test, shca_req_deadline(&fx->req),
+			fx->now + SHCA_REQ_QUIET_NS);
+	fx_timeout(fx);
+	expect_inquiry(test);
+	KUNIT_EXPECT_EQ(test, shca_req_deadline(&fx->req), 0ull);
+}
+
+/* What comes meanwhile asks in place of an inquiry. */
+static void req_post_before_the_inquiry_asks(struct kunit *test)
+{
+	struct fx *fx = test->priv;
+
+	leave_behind(test, 1);
+	fx_timeout(fx);
+	post_silent(fx, 1);
+	KUNIT_ASSERT_TRUE(test, fx_next(fx));
+	KUNIT_EXPECT_EQ(test, fx->pkt.psn, FX_SQ_PSN + 1u);
+	KUNIT_EXPECT_TRUE(test, fx->pkt.ackreq);
+	KUNIT_EXPECT_FALSE(test, fx_next(fx));
+}
+
+/* While one answer is due there is no second question. */
+static void req_inquiry_waits_for_the_answer_that_is_due(struct kunit *test)
+{
+	struct fx *fx = test->priv;
+
+	fx_post(fx, OP_WRITE, 8);
+	KUNIT_ASSERT_TRUE(test, fx_next(fx));
+	leave_behind(test, 1);
+	fx->req.draining = true;
+	KUNIT_EXPECT_FALSE(test, fx_next(fx));
+	KUNIT_EXPECT_EQ(test, shca_req_deadline(&fx->req),
+			fx->now + FX_TIMEOUT);
+	fx_ack(fx, FX_SQ_PSN, ACK);
+	expect_inquiry(test);
+}
+
+struct missing_row {
+	const char *name;
+	s32 acked;	/* by the answer, from FX_SQ_PSN on */
+	u32 again;	/* packets that are sent again */
+};
+
+static const struct missing_row missing_rows[] = {
+	{ "all of three", -1, 3 },
+	{ "all of three, by an older PSN", -7, 3 },
+	{ "two of three", 0, 2 },
+	{ "one of three", 1, 1 },
+	{ "none of three", 2, 0 },
+};
+
+static void missing_desc(const struct missing_row *row, char *desc)
+{
+	snprintf(desc, KUNIT_PARAM_DESC_SIZE, "%s", row->name);
+}
+
+KUNIT_ARRAY_PARAM(missing, missing_rows, missing_desc);
+
+static void req_rx_of_answer_sends_what_is_missing(struct kunit *test)
+{
+	const struct missing_row *row = test->param_value;
+	struct fx *fx = test->priv;
+	struct shca_req_attr attr;
+	u32 i;
+
+	fx_req_attr(&attr);
+	attr.retry_cnt = 0;	/* costs none */
+	fx_req_start(fx, &attr);
+	leave_behind(test, 3);
+	fx_timeout(fx);
+	expect_inquiry(test);
+	KUNIT_EXPECT_EQ(test, fx_ack(fx, FX_SQ_PSN + row->acked, ACK),
+			SHCA_RX_OK);
+	for (i = 3 - row->again; i < 3; i++) {
+		KUNIT_ASSERT_TRUE(test, fx_next(fx));
+		KUNIT_EXPECT_EQ(test, fx->pkt.psn, FX_SQ_PSN + i);
+		KUNIT_EXPECT_TRUE(test, fx->pkt.ackreq);
+	}
+	KUNIT_EXPECT_FALSE(test, fx_next(fx));
+	KUNIT_EXPECT_EQ(test, fx->req.stats.timeouts, 0ull);
+	KUNIT_EXPECT_EQ(test, fx->req.state, SHCA_SIDE_READY);
+	/* The same again is about what has been sent again. */
+	fx_ack(fx, FX_SQ_PSN + row->acked, ACK);
+	KUNIT_EXPECT_FALSE(test, fx_next(fx));
+	KUNIT_EXPECT_EQ(test, shca_req_deadline(&fx->req),
+			row->again ? fx->now + FX_TIMEOUT : 0);
+}
+
+static void req_timer_of_unanswered_inquiry_is_a_timeout(struct kunit *test)
+{
+	struct fx *fx = test->priv;
+
+	leave_behind(test, 2);
+	fx_timeout(fx);
+	expect_inquiry(test);
+	fx_timeout(fx);
+	KUNIT_EXPECT_EQ(test, fx->req.stats.timeouts, 1ull);
+	KUNIT_EXPECT_EQ(test, fx_drain(fx), 2u);
+	KUNIT_EXPECT_EQ(test, fx->req.stats.retransmits, 2ull);
+	KUNIT_EXPECT_EQ(test, fx->req.stats.inquiries, 1ull);
+}
+
+/* An ACK of before, from a network that repeats it, when nobody has inquired. */
+static void req_rx_of_old_ack_without_inquiry_is_stale(struct kunit *test)
+{
+	struct fx *fx = test->priv;
+
+	leave_behind(test, 2);
+	KUNIT_EXPECT_EQ(test, fx_ack(fx, FX_SQ_PSN - 1, ACK),
+			SHCA_RX_STALE_ACK);
+	KUNIT_EXPECT_FALSE(test, fx_next(fx));
+}
+
+static void req_next_while_draining_inquires_at_once(struct kunit *test)
+{
+	struct fx *fx = test->priv;
+
+	leave_behind(test, 2);
+	fx->req.draining = true;
+	KUNIT_EXPECT_TRUE(test, shca_req_may_send(&fx->req));
+	expect_inquiry(test);
+	fx_ack(fx, FX_SQ_PSN + 1, ACK);
+	KUNIT_EXPECT_TRUE(test, shca_req_idle(&fx->req));
+}
+
+static void req_error_ahead_inquires_at_once(struct kunit *test)
+{
+	struct fx *fx = test->priv;
+
+	leave_behind(test, 1);
+	fx_post_flags(fx, 99, 1, 0);
+	expect_inquiry(test);
+	fx_ack(fx, FX_SQ_PSN, ACK);
+	KUNIT_ASSERT_TRUE(test, fx_pop(fx));
+	KUNIT_EXPECT_EQ(test, fx->wc.wr_id, 1ull);
+	KUNIT_EXPECT_EQ(test, fx->wc.status, SHCA_WC_LOC_QP_OP_ERR);
+}
+
+static void req_local_behind_makes_ask(struct kunit *test)
+{
+	struct fx *fx = test->priv;
+
+	/* posted later: inquires; together: the one before asks */
+	leave_behind(test, 1);
+	fx_post(fx, SHCA_WR_REG_MR, 0);
+	expect_inquiry(test);
+	fx_ack(fx, FX_SQ_PSN, ACK);
+	KUNIT_ASSERT_TRUE(test, fx_pop(fx));
+	KUNIT_EXPECT_EQ(test, fx->wc.opcode, SHCA_WC_REG_MR);
+
+	leave_behind(test, 1);
+	fx_post_flags(fx, SHCA_WR_LOCAL_INV, 0, 0);
+	expect_inquiry(test);
+	KUNIT_EXPECT_EQ(test, fx->nr_local, 1u);
+	fx_ack(fx, FX_SQ_PSN + 1, ACK);
+	KUNIT_EXPECT_FALSE(test, fx_next(fx));
+	KUNIT_EXPECT_EQ(test, fx->nr_local, 2u);
+
+	post_silent(fx, 1);
+	fx_post_flags(fx, SHCA_WR_LOCAL_INV, 0, 0);
+	KUNIT_ASSERT_TRUE(test, fx_next(fx));
+	KUNIT_EXPECT_TRUE(test, fx->pkt.ackreq);
+	KUNIT_EXPECT_FALSE(test, fx_next(fx));
+	fx_ack(fx, FX_SQ_PSN + 2, ACK);
+
+	/* nobody waits for these, which make the ring full */
+	leave_behind(test, 1);
+	while (fx_post_flags(fx, SHCA_WR_REG_MR, 0, 0))
+		;
+	expect_inquiry(test);
+}
+
+/* The packet that asks has not left: somebody must. */
+static void req_gather_retry_of_asking_packet_asks_again(struct kunit *test)
+{
+	struct fx *fx = test->priv;
+
+	leave_behind(test, 1);
+	fx_post(fx, OP_WRITE, 8);
+	KUNIT_ASSERT_TRUE(test, fx_next(fx));
+	KUNIT_EXPECT_TRUE(test, fx->pkt.ackreq);
+	shca_req_gather_failed(&fx->req, &fx->pkt, SHCA_MEM_KEY);
+	expect_inquiry(test);
+	/* nor has this one */
+	shca_req_gather_failed(&fx->req, &fx->pkt, SHCA_MEM_RETRY);
+	KUNIT_EXPECT_EQ(test, shca_req_deadline(&fx->req), 0ull);
+	expect_inquiry(test);
+	fx_ack(fx, FX_SQ_PSN, ACK);
+	KUNIT_ASSERT_TRUE(test, fx_pop(fx));
+	KUNIT_EXPECT_EQ(test, fx->wc.status, SHCA_WC_LOC_PROT_ERR);
+}
+
 static struct kunit_case requester_cases[] = {
 	KUNIT_CASE_PARAM(req_next_of_message_yields_its_packets,
 			 msg_gen_params),
@@ -864,6 +1185,22 @@ static struct kunit_case requester_cases[] = {
 	KUNIT_CASE(req_bind_mw_is_executed_at_once_and_in_order),
 	KUNIT_CASE(req_local_of_earlier_lap_does_not_count),
 	KUNIT_CASE(req_local_that_fails_ends_the_queue),
+	KUNIT_CASE(req_next_asks_where_somebody_waits),
+	KUNIT_CASE(req_next_asks_once_a_quarter_of_the_ring),
+	KUNIT_CASE(req_next_after_a_pause_asks),
+	KUNIT_CASE(req_next_handed_over_asks),
+	KUNIT_CASE(req_timer_when_quiet_inquires),
+	KUNIT_CASE(req_timer_of_short_timeout_inquires_sooner),
+	KUNIT_CASE(req_post_before_the_inquiry_asks),
+	KUNIT_CASE(req_inquiry_waits_for_the_answer_that_is_due),
+	KUNIT_CASE_PARAM(req_rx_of_answer_sends_what_is_missing,
+			 missing_gen_params),
+	KUNIT_CASE(req_timer_of_unanswered_inquiry_is_a_timeout),
+	KUNIT_CASE(req_rx_of_old_ack_without_inquiry_is_stale),
+	KUNIT_CASE(req_next_while_draining_inquires_at_once),
+	KUNIT_CASE(req_error_ahead_inquires_at_once),
+	KUNIT_CASE(req_local_behind_makes_ask),
+	KUNIT_CASE(req_gather_retry_of_asking_packet_asks_again),
 	{}
 };
 

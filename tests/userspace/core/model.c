@@ -568,6 +568,9 @@ static void check_asks(struct sim_node *n, const struct sim_op *op,
 		n->unasked = 0;
 	n->unasked += !pkt->ackreq;
 	n->next_psn = shca_psn_add(pkt->psn, pkt->span + 1);
+	/* nor what has its answer */
+	n->unasked = min_t(u32, n->unasked,
+			   shca_psn_off(n->next_psn, n->req.una_psn));
 	sim_check(n->w, pkt->ackreq || !(flags & SHCA_OPF_END) ||
 		  !(op->flags & SHCA_SEND_SIGNALED),
 		  "node %u: op %u does not ask for its answer", n->idx,

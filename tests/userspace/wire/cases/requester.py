@@ -6,11 +6,11 @@ import time
 import enums as e
 from pyverbs.pd import PD
 from pyverbs.pyverbs_error import PyverbsRDMAError
-from pyverbs.wr import SGE
+from pyverbs.wr import SGE, SendWR
 
 import roce
 from roce import NO_CREDITS, psn_add
-from target import MTU, STATUS, WR, Memory, Skip, Wrong, pattern, show
+from target import MTU, QPS, STATUS, WR, Memory, Skip, Wrong, pattern, show
 
 from . import case
 from .packets import counted
@@ -452,6 +452,129 @@ def nak_within(rig, kind):
         same(p.data, pattern(1100)[i * MTU:min(1000, (i + 1) * MTU)], "payload")
     c.ack(p.psn)
     c.sent_wc()
+
+
+# ---- requests that nobody waits for ------------------------------------------------------
+
+
+def burst(c, kind, count, signalled=()):
+    """Posts @count requests at once, of which few are signalled; their packets."""
+    wrs = [None]  # (each is kept, for the next one has but a pointer to it)
+    for i in reversed(range(count)):
+        wrs.append(SendWR(
+            wr_id=i, opcode=getattr(WR, kind), num_sge=1,
+            send_flags=e.IBV_SEND_SIGNALED if i in signalled else 0,
+            sg=[SGE(c.mem.addr + i, 8, c.mem.lkey)], next_wr=wrs[-1]))
+        if kind == "WRITE":
+            wrs[-1].set_wr_rdma(RKEY, VA)
+    c.qp.post_send(wrs[-1])
+    return [c.expect(getattr(roce, f"{kind}_ONLY"), psn=psn_add(c.sq_psn, i))
+            for i in range(count)]
+
+
+def left_behind(c, rig, kind="SEND"):
+    """Packets of requests, of which all but the first wait for an answer in vain."""
+    c.mem[:300] = pattern(300)
+    packets = burst(c, kind, 4)
+    if packets[-1].ackreq and not rig.is_softhca:
+        raise Skip("each request asks for its acknowledgement")
+    # (the first comes after a pause, and might be the last for long)
+    same([p.ackreq for p in packets], [1, 0, 0, 0], "AckReq")
+    c.ack(packets[0].psn)
+    return packets
+
+
+def expect_inquiry(c, una):
+    """A duplicate that means nothing, whatever has been lost, and asks."""
+    p = c.expect(roce.WRITE_ONLY, psn=psn_add(una, -1), ackreq=1, dmalen=0)
+    same(p.data, b"", "payload")
+    return p
+
+
+@case("req.ackreq", "IBTA 9.7.5.1.2: a signalled request asks for its "
+      "acknowledgement, and of others one in 16", table={"send": "SEND",
+                                                          "write": "WRITE"})
+def ackreq(rig, kind):
+    c = rig.conn(sig_all=False)
+    packets = burst(c, kind, 40, signalled=(20,))
+    asks = [p.ackreq for p in packets]
+    same(asks[20], 1, "AckReq of a signalled request")
+    for i in range(40 - 16 + 1):
+        if not any(asks[i:i + 16]):
+            raise Wrong(f"16 from {i} on, and none asks")
+    c.ack(packets[-1].psn)
+    c.sent_wc(20)
+    c.expect_silence()
+    c.no_wc()
+
+
+@case("req.quiet", "softhca: what was sent without asking is inquired about soon; "
+      "what the answer leaves out is sent again, the same, and asks; that is no "
+      "time-out and no retry", table={
+          f"{lost}_lost_{kind.lower()}": (lost, kind)
+          for lost in (0, 1, 3) for kind in ("SEND", "WRITE")})
+def quiet(rig, row):
+    lost, kind = row
+    c = rig.conn(timeout=19, retry_cnt=0, sig_all=False)  # 2 s
+    if rig.is_softhca:
+        before = rig.dev.counter("local_ack_timeout_err")
+    packets = left_behind(c, rig, kind)
+    start = time.monotonic()
+    p = expect_inquiry(c, packets[1].psn)
+    if p.at - start > 1:
+        raise Wrong(f"inquired after {p.at - start:.3f} s")
+    c.ack(packets[3 - lost].psn)
+    for q in packets[4 - lost:]:
+        p = c.expect(q.op, psn=q.psn, ackreq=1)
+        p.ackreq = q.ackreq
+        if p.build() != q.build():
+            raise Wrong(f"{p} is not {q}")
+    c.ack(p.psn if lost else packets[3].psn)
+    c.expect_silence()
+    c.no_wc()
+    request(c, kind, 8, wr_id=9)
+    c.ack(c.expect(packets[0].op, psn=psn_add(c.sq_psn, 4), ackreq=1).psn)
+    c.sent_wc(9)
+    if rig.is_softhca:
+        same(rig.dev.counter("local_ack_timeout_err"), before, "time-outs")
+
+
+@case("req.quiet_and_unanswered", "IBTA 9.7.6.1: from the inquiry on an answer is "
+      "due: without one all is sent again")
+def quiet_unanswered(rig):
+    c = rig.conn(timeout=14, retry_cnt=1, sig_all=False)  # 67 ms
+    packets = left_behind(c, rig)
+    expect_inquiry(c, packets[1].psn)
+    for q in packets[1:]:
+        p = c.expect(q.op, psn=q.psn)
+    c.ack(p.psn)
+    c.expect_silence()
+    c.no_wc()
+
+
+@case("req.unsignalled_error", "IBTA 11.4.2.1: an unsignalled request that fails "
+      "completes with its status, later ones flushed")
+def unsignalled_error(rig):
+    c = rig.conn(sig_all=False)
+    packets = burst(c, "WRITE", 3)
+    c.ack(packets[1].psn, roce.NAK_ACCESS)
+    c.sent_wc(1, "REM_ACCESS_ERR")
+    c.sent_wc(2, "WR_FLUSH_ERR")
+    c.expect_state("ERR")
+    c.expect_silence()
+
+
+@case("req.drain_of_unsignalled", "IBTA 10.3.1.5: a queue that drains waits until "
+      "unsignalled requests have been acknowledged, too, and sees to that")
+def drain_unsignalled(rig):
+    c = rig.conn(sig_all=False)
+    packets = left_behind(c, rig)
+    c.modify("STATE EN_SQD_ASYNC_NOTIFY", qp_state=QPS.SQD,
+             en_sqd_async_notify=1)
+    expect_inquiry(c, packets[1].psn)
+    same(c.dev.events(rig.quiet), [], "events")
+    c.ack(packets[3].psn)
+    c.expect_event("SQ_DRAINED")
 
 
 # ---- losses -----------------------------------------------------------------------------
