@@ -619,8 +619,8 @@ static bool req_is_awaited(const struct shca_req *req,
 			   const struct shca_send_wr *wr, u64 now)
 {
 	return wr->flags & SHCA_SEND_SIGNALED || req_is_rd(wr) ||
-	       req->reach > 1 || now - req->sent_ns >= shca_req_quiet_time(req) / 4 ||
-	       req_next_waits(req);
+	       req->reach > 1 || req_next_waits(req) ||
+	       now - req->sent_ns >= shca_req_quiet_time(req) / 4;
 }
 
 /* Have so many not asked that the window or the ring would soon wait for one? */
