@@ -491,7 +491,7 @@ def expect_inquiry(c, una):
     return p
 
 
-@case("req.ackreq", "IBTA 9.7.5.1.2: a signalled request asks for its "
+@case("req.ackreq", "softhca: a signalled request asks for its "
       "acknowledgement, and of others one in 16", table={"send": "SEND",
                                                           "write": "WRITE"})
 def ackreq(rig, kind):
