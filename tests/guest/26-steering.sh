@@ -25,10 +25,12 @@ disorder() {
 	echo $sum
 }
 
-# bandwidth OPERATION SIZE COUNT
+# bandwidth OPERATION SIZE COUNT : with a time-out of 1 s, for on a machine that is busy
+# an answer may take longer than the default, 67 ms, and what is sent again then is
+# no disorder of this
 bandwidth() {
-	between_pair "ib_$1_bw" -F -d shca_b -x "$gid_b" -s "$2" -n "$3" -- \
-		"ib_$1_bw" -F -d shca_a -x "$gid_a" -s "$2" -n "$3" ADDRESS
+	between_pair "ib_$1_bw" -F -u 18 -d shca_b -x "$gid_b" -s "$2" -n "$3" -- \
+		"ib_$1_bw" -F -u 18 -d shca_a -x "$gid_a" -s "$2" -n "$3" ADDRESS
 }
 pingpong() {
 	between_pair ibv_rc_pingpong -c -n 50 -s 300000 -d shca_b -g "$gid_b" -- \
