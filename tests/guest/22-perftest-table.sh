@@ -46,12 +46,24 @@ row() {
 	[ "$status" = 0 ] || { echo "server:"; cat $log.b; echo "client:"; cat $log.a; }
 	return "$status"
 }
+# A datagram that a busy machine has lost is lost, and so is a message of UC; perftest
+# then waits for it until its time is over. A row of these may be tried again, a few
+# in a table: what loses them always, or often, is seen.
+repeats=0
+row_or_again() {
+	local status=0	# 124: it has waited in vain
+	row "$@" || status=$?
+	[[ $status = 124 && " $* " =~ " -c U"[CD]" " && $repeats -lt $most_repeats ]] || return $status
+	repeats=$((repeats + 1))
+	echo "again, $repeats of at most $most_repeats"
+	row "$@"
+}
 listens_socket() { listening $ns_b 18515; }
 listens_cm() { rdma resource show cm_id | grep -q "state LISTEN.*:18515"; }
 
 mtu_now=1500
 set_mtu() {
-	[ "$1" != $mtu_now ] || return 0
+	[ "$1" != "$mtu_now" ] || return 0
 	in_a ip link set veth_a mtu "$1" && in_b ip link set veth_b mtu "$1" && mtu_now=$1
 }
 
@@ -64,9 +76,9 @@ gid_a=([4]=$(gid_index shca_a $ip4_a) [6]=$(gid_index shca_a $ip6_a))
 gid_b=([4]=$(gid_index shca_b $ip4_b) [6]=$(gid_index shca_b $ip6_b))
 for rows in ${tables:-short}; do
 	./perftest-table "$rows" --words >$log.table || fail "no table"
-	start=$SECONDS
+	start=$SECONDS most_repeats=$((1 + $(wc -l <$log.table) / 50)) repeats=0
 	while read -ra words <&3; do
-		check "$rows.${words[0]}" row "${words[@]}"
+		check "$rows.${words[0]}" row_or_again "${words[@]}"
 	done 3<$log.table
-	echo "$rows: $(wc -l <$log.table) rows in $((SECONDS - start)) s"
+	echo "$rows: $(wc -l <$log.table) rows in $((SECONDS - start)) s, $repeats repeated"
 done
