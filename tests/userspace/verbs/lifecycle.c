@@ -30,17 +30,18 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-enum kind { PD, CQ, SRQ, DM, MR, AH, QP, KINDS };
+/* HASH: a QP of UD that spreads over work queues what it receives. */
+enum kind { PD, CQ, SRQ, DM, MR, AH, WQ, TABLE, HASH, QP, KINDS };
 
-static const int slots_of[KINDS] = { 2, 8, 4, 4, 12, 4, 18 };
+static const int slots_of[KINDS] = { 2, 8, 4, 4, 12, 4, 6, 3, 3, 18 };
 static const char *const kind_names[KINDS] = {
-	"PD", "CQ", "SRQ", "DM", "MR", "AH", "QP"
+	"PD", "CQ", "SRQ", "DM", "MR", "AH", "WQ", "table of WQs", "QP with WQs", "QP"
 };
 
-#define SLOTS		52	/* the sum */
+#define SLOTS		64	/* the sum */
 #define MR_LEN		(64 * KIB)
 #define MAX_MSG		(16 * KIB)
-#define QP_WR		16
+#define QP_WR		16	/* also of a WQ */
 #define SRQ_WR		64
 #define CQES		2048
 #define PARENTS		4
@@ -62,6 +63,8 @@ static const char *const kind_names[KINDS] = {
  * @life:	how often the slot has been filled
  * @parents:	what it was made of; fixed while it exists
  * @state: @type: QP; the state that the model knows
+ * @wq_state:	WQ, the same
+ * @number:	HASH, its QP number, also after its end
  * @sent: @received: requests posted, ever; @send_done: @recv_done: the last
  *		completed; below @send_mark, @recv_mark: before the last RESET
  * @lkey: @rkey: @base: MR, its keys and its first address, also after its end:
@@ -78,6 +81,8 @@ struct obj {
 	struct obj *parents[PARENTS];
 	enum ibv_qp_type type;
 	enum ibv_qp_state state;
+	enum ibv_wq_state wq_state;
+	_Atomic uint32_t number;
 	_Atomic uint32_t sent, received;
 	uint32_t send_done, recv_done, send_mark, recv_mark;
 	_Atomic uint32_t lkey, rkey;
@@ -90,7 +95,7 @@ struct worker {
 	pthread_t thread;
 	uint64_t random;
 	long ops;
-	struct obj *locked[24];
+	struct obj *locked[40];
 	int nr_locked;
 };
 
@@ -98,7 +103,7 @@ static struct obj objs[SLOTS];
 static struct nic *nic;
 static struct ibv_comp_channel *channel;
 static atomic_bool stopping;
-static atomic_long completions, successes;
+static atomic_long completions, successes, spread;
 
 /* ---- chance --------------------------------------------------------------- */
 
@@ -210,6 +215,8 @@ static void dead(struct obj *obj)
 	}
 }
 
+static void to_state(struct obj *qp, enum ibv_qp_state to, uint32_t dest);
+
 static void *make_qp(struct worker *w, struct obj *obj, struct obj *parents[])
 {
 	static const enum ibv_qp_type types[] = {
@@ -278,6 +285,73 @@ static void *make_mr(struct worker *w, struct obj *obj, struct obj *parents[])
 	return mr;
 }
 
+static void *make_wq(struct worker *w, struct obj *obj, struct obj *parents[])
+{
+	struct ibv_wq_init_attr attr = {
+		.wq_type = IBV_WQT_RQ, .max_wr = QP_WR, .max_sge = 1,
+		.pd = parents[0]->p,
+	};
+
+	parents[2] = pick(w, CQ, true);
+	if (!parents[2])
+		return NULL;
+	attr.cq = parents[2]->p;
+	obj->wq_state = IBV_WQS_RESET;
+	obj->received = 0;
+	obj->recv_done = 0;
+	obj->recv_mark = 0;
+	return ibv_create_wq(nic->ctx, &attr);
+}
+
+/* Of one, two or four entries, which may be of the same WQ. */
+static bool make_table(struct worker *w, struct obj *parents[], void **table)
+{
+	struct ibv_wq *entries[PARENTS];
+	struct ibv_rwq_ind_table_init_attr attr = {
+		.log_ind_tbl_size = below(w, 3), .ind_tbl = entries,
+	};
+	int i;
+
+	for (i = 0; i < 1 << attr.log_ind_tbl_size; i++) {
+		parents[i] = pick(w, WQ, true);
+		if (!parents[i])
+			return false;
+		entries[i] = parents[i]->p;
+	}
+	*table = ibv_create_rwq_ind_table(nic->ctx, &attr);
+	return true;
+}
+
+static void *make_hash(struct worker *w, struct obj *obj, struct obj *parents[])
+{
+	static uint8_t key[40] = { 0x6d, 0x5a, 0x56, 0xda, 0x25, 0x5b, 0x0e, 0xc2 };
+	struct ibv_qp_init_attr_ex attr = {
+		.qp_type = IBV_QPT_UD,
+		.comp_mask = IBV_QP_INIT_ATTR_PD | IBV_QP_INIT_ATTR_IND_TABLE |
+			     IBV_QP_INIT_ATTR_RX_HASH,
+		.pd = parents[0]->p,
+		.rx_hash_conf = {
+			.rx_hash_function = IBV_RX_HASH_FUNC_TOEPLITZ,
+			.rx_hash_key_len = sizeof(key),
+			.rx_hash_key = key,
+			/* (which is chosen from the numbers of both QPs) */
+			.rx_hash_fields_mask = IBV_RX_HASH_SRC_PORT_UDP,
+		},
+	};
+	struct ibv_qp *qp;
+
+	parents[1] = pick(w, TABLE, true);
+	if (!parents[1])
+		return NULL;
+	attr.rwq_ind_tbl = parents[1]->p;
+	qp = ibv_create_qp_ex(nic->ctx, &attr);
+	obj->type = IBV_QPT_UD;
+	obj->state = IBV_QPS_RESET;
+	if (qp)
+		obj->number = qp->qp_num;
+	return qp;
+}
+
 static void op_create(struct worker *w, enum kind kind)
 {
 	struct ibv_srq_init_attr srq = {
@@ -295,7 +369,7 @@ static void op_create(struct worker *w, enum kind kind)
 	obj = pick(w, kind, false);
 	if (!obj)
 		return;
-	if (kind != PD && kind != CQ && kind != DM) {
+	if (kind != PD && kind != CQ && kind != DM && kind != TABLE) {
 		parents[0] = pick(w, PD, true);
 		if (!parents[0])
 			return;
@@ -321,6 +395,20 @@ static void op_create(struct worker *w, enum kind kind)
 	case AH:
 		p = ibv_create_ah(parents[0]->p, &ah);
 		break;
+	case WQ:
+		p = make_wq(w, obj, parents);
+		if (!parents[2])
+			return;
+		break;
+	case TABLE:
+		if (!make_table(w, parents, &p))
+			return;
+		break;
+	case HASH:
+		p = make_hash(w, obj, parents);
+		if (!parents[1])
+			return;
+		break;
 	case QP:
 		p = make_qp(w, obj, parents);
 		if (!parents[1] || !parents[2])
@@ -330,6 +418,10 @@ static void op_create(struct worker *w, enum kind kind)
 		break;
 	}
 	born(obj, p, parents);
+	if (kind == HASH) {
+		to_state(obj, IBV_QPS_INIT, 0);
+		to_state(obj, IBV_QPS_RTR, 0);
+	}
 }
 
 static int destroy(struct obj *obj)
@@ -347,6 +439,11 @@ static int destroy(struct obj *obj)
 		return ibv_dereg_mr(obj->p);
 	case AH:
 		return ibv_destroy_ah(obj->p);
+	case WQ:
+		return ibv_destroy_wq(obj->p);
+	case TABLE:
+		return ibv_destroy_rwq_ind_table(obj->p);
+	case HASH:
 	case QP:
 		return ibv_destroy_qp(obj->p);
 	case KINDS:
@@ -584,7 +681,7 @@ static uint64_t id_of(const struct obj *obj, uint32_t seq)
 	       (obj->life & ID_GEN) << ID_GEN_SHIFT | (seq & ID_SEQ);
 }
 
-/* From @local to @remote; NULL: whatever that leads to. */
+/* From @local to @remote, a region or a QP with WQs; NULL: whatever that leads to. */
 static void post_one_send(struct worker *w, struct obj *qp,
 			  const struct obj *local, const struct obj *remote)
 {
@@ -593,7 +690,7 @@ static void post_one_send(struct worker *w, struct obj *qp,
 		IBV_WR_RDMA_WRITE_WITH_IMM, IBV_WR_RDMA_READ,
 		IBV_WR_ATOMIC_CMP_AND_SWP, IBV_WR_ATOMIC_FETCH_AND_ADD,
 	};
-	const struct obj *mr = remote;
+	const struct obj *mr = remote && remote->kind == MR ? remote : NULL;
 	struct ibv_send_wr wr = {}, *bad;
 	struct ibv_sge sge;
 	bool may_post;
@@ -623,6 +720,8 @@ static void post_one_send(struct worker *w, struct obj *qp,
 		/* (whoever that is: some number that may have been one) */
 		wr.wr.ud.remote_qpn = to == qp ?
 			((struct ibv_qp *)qp->p)->qp_num : below(w, 1 << 24);
+		if (remote && remote->kind == HASH)
+			wr.wr.ud.remote_qpn = remote->number;
 	} else if (wr.opcode >= IBV_WR_ATOMIC_CMP_AND_SWP) {
 		sge.length = 8;
 		wr.wr.atomic.remote_addr = mr->base + 8 * below(w, 64);
@@ -649,7 +748,8 @@ static void op_send(struct worker *w)
 	struct obj *qp = pick(w, QP, true);
 
 	if (qp)
-		post_one_send(w, qp, NULL, NULL);
+		post_one_send(w, qp, NULL, chance(w, 30) ?
+			      slot_of(HASH, below(w, slots_of[HASH])) : NULL);
 }
 
 static void post_one_recv(struct worker *w, struct obj *qp,
@@ -673,6 +773,77 @@ static void post_one_recv(struct worker *w, struct obj *qp,
 	err = ibv_post_recv(qp->p, &wr, &bad);
 	if (qp->state == IBV_QPS_RESET ? err != EINVAL : err && err != ENOMEM)
 		FAIL("post_recv in state %d: %s", qp->state, strerror(err));
+}
+
+static void post_to_wq(struct worker *w, struct obj *wq, const struct obj *mr)
+{
+	struct ibv_sge sge = any_sge(w, mr, MAX_MSG);
+	struct ibv_recv_wr wr = { .sg_list = &sge, .num_sge = 1 }, *bad;
+	int err;
+
+	wr.wr_id = id_of(wq, ++wq->received);
+	err = ibv_post_wq_recv(wq->p, &wr, &bad);
+	if (wq->wq_state == IBV_WQS_RESET ? err != EINVAL : err && err != ENOMEM)
+		FAIL("post_wq_recv in state %d: %s", wq->wq_state, strerror(err));
+}
+
+static void wq_to_state(struct obj *wq, enum ibv_wq_state to)
+{
+	struct ibv_wq_attr attr = { .attr_mask = IBV_WQ_ATTR_STATE, .wq_state = to };
+	int err = ibv_modify_wq(wq->p, &attr);
+	bool legal;
+
+	/* It may have failed, which only this tells. */
+	if (err == EINVAL && to == IBV_WQS_RDY && wq->wq_state == IBV_WQS_RDY)
+		wq->wq_state = IBV_WQS_ERR;
+	legal = to == IBV_WQS_RESET ||
+		(to == IBV_WQS_RDY && wq->wq_state != IBV_WQS_ERR) ||
+		(to == IBV_WQS_ERR && wq->wq_state != IBV_WQS_RESET);
+	if (err != (legal ? 0 : EINVAL))
+		FAIL("WQ from %d to %d: %s", wq->wq_state, to, strerror(err));
+	if (err)
+		return;
+	if (to == IBV_WQS_RESET)
+		wq->recv_mark = wq->received;
+	wq->wq_state = to;
+}
+
+/* Whatever it was before: ready, with receives that are good. */
+static bool make_ready(struct worker *w, struct obj *wq)
+{
+	struct obj *region;
+	int nr;
+
+	if (!lock_parents(w, wq))
+		return false;
+	region = region_of(w, wq->parents[0]);
+	if (!region)
+		return false;
+	wq_to_state(wq, IBV_WQS_RESET);
+	wq_to_state(wq, IBV_WQS_RDY);
+	for (nr = 0; nr < QP_WR; nr++)
+		post_to_wq(w, wq, region);
+	return true;
+}
+
+/* To any state, also what is refused; or made ready; or other receives. */
+static void op_wq(struct worker *w)
+{
+	static const enum ibv_wq_state states[] = {
+		IBV_WQS_RESET, IBV_WQS_RDY, IBV_WQS_ERR
+	};
+	struct obj *wq = pick(w, WQ, true);
+	int nr = 1 + below(w, 4);
+
+	if (!wq || !lock_parents(w, wq))
+		return;
+	if (chance(w, 40))
+		wq_to_state(wq, states[below(w, ARRAY_SIZE(states))]);
+	else if (chance(w, 50))
+		make_ready(w, wq);
+	else
+		while (nr--)
+			post_to_wq(w, wq, NULL);
 }
 
 static void op_recv(struct worker *w)
@@ -702,6 +873,50 @@ static void op_exchange(struct worker *w)
 	for (i = 0; i < 2; i++)
 		for (nr = 1 + below(w, 8); nr; nr--)
 			post_one_send(w, ends[i], regions[i], regions[!i]);
+}
+
+static struct obj *pick_ud(struct worker *w)
+{
+	struct obj *qp;
+	int i;
+
+	for (i = 0; i < slots_of[QP]; i++) {
+		int before = w->nr_locked;
+
+		qp = slot_of(QP, i);
+		if (!try_lock(w, qp))
+			continue;
+		if (qp->p && qp->type == IBV_QPT_UD)
+			return qp;
+		if (w->nr_locked > before)
+			pthread_mutex_unlock(&w->locked[--w->nr_locked]->lock);
+	}
+	return NULL;
+}
+
+/* Datagrams to a QP with work queues that are ready for them. */
+static void op_spread(struct worker *w)
+{
+	struct obj *hash = pick(w, HASH, true), *qp = pick_ud(w), *region;
+	int i, nr;
+
+	if (!hash || !qp || !lock_parents(w, hash) || !lock_parents(w, qp))
+		return;
+	for (i = 0; i < PARENTS; i++) {
+		struct obj *wq = hash->parents[1]->parents[i];
+
+		if (wq && (!try_lock(w, wq) || !make_ready(w, wq)))
+			return;
+	}
+	region = region_of(w, qp->parents[0]);
+	if (!region)
+		return;
+	to_state(qp, IBV_QPS_RESET, 0);
+	to_state(qp, IBV_QPS_INIT, 0);
+	to_state(qp, IBV_QPS_RTR, 0);
+	to_state(qp, IBV_QPS_RTS, 0);
+	for (nr = 1 + below(w, 8); nr; nr--)
+		post_one_send(w, qp, region, hash);
 }
 
 /* ---- completions ---------------------------------------------------------------------- */
@@ -747,18 +962,21 @@ static void check_wc(struct obj *cq, const struct ibv_wc *wc)
 			FAIL("completion of a receive that nobody posted");
 		return;
 	}
-	if (obj->kind != QP || !obj->p || (obj->life & ID_GEN) != life)
-		FAIL("completion of a QP that is gone: wr_id %#llx",
+	if ((obj->kind != QP && (obj->kind != WQ || is_send)) || !obj->p ||
+	    (obj->life & ID_GEN) != life)
+		FAIL("completion of a queue that is gone: wr_id %#llx",
 		     (unsigned long long)wc->wr_id);
 	if (obj->parents[is_send ? 1 : 2] != cq)
 		FAIL("completion in another QP's CQ");
-	if (((struct ibv_qp *)obj->p)->qp_num != wc->qp_num)
+	if ((obj->kind == WQ ? ((struct ibv_wq *)obj->p)->wq_num :
+			       ((struct ibv_qp *)obj->p)->qp_num) != wc->qp_num)
 		FAIL("completion with the number of another QP");
 	if (seq <= mark)
 		FAIL("completion of before the RESET: %u of %u", seq, mark);
 	if (seq <= *done || seq > (is_send ? obj->sent : obj->received))
 		FAIL("completion %u after %u", seq, *done);
 	*done = seq;
+	spread += obj->kind == WQ && !wc->status;
 }
 
 static void op_poll(struct worker *w)
@@ -837,8 +1055,10 @@ static void one(struct worker *w)
 {
 	uint32_t what = below(w, 100);
 
-	if (what < 8)
+	if (what < 6)
 		op_exchange(w);
+	else if (what < 10)
+		op_spread(w);
 	else if (what < 20)
 		op_create(w, below(w, 3) ? (int)below(w, KINDS) : QP);
 	else if (what < 26)
@@ -847,7 +1067,9 @@ static void one(struct worker *w)
 		op_connect(w);
 	else if (what < 34)
 		op_modify(w);
-	else if (what < 55)
+	else if (what < 38)
+		op_wq(w);
+	else if (what < 57)
 		op_send(w);
 	else if (what < 70)
 		op_recv(w);
@@ -867,7 +1089,7 @@ static void one(struct worker *w)
 /* So that there is something to be used from the beginning. */
 static void populate(struct worker *w)
 {
-	static const int nr[KINDS] = { 1, 2, 1, 2, 8, 2, 8 };
+	static const int nr[KINDS] = { 1, 2, 1, 2, 8, 2, 4, 2, 2, 8 };
 	enum kind kind;
 	int i;
 
@@ -1012,8 +1234,8 @@ static void process(long seed, int number, long threads, long ops)
 	REQUIRE(!ibv_destroy_comp_channel(channel));
 	REQUIRE(!ibv_dealloc_pd(nic->pd));
 	REQUIRE(!ibv_close_device(nic->ctx));
-	printf("# process %d: %ld completions, %ld of them successful\n", number,
-	       completions, successes);
+	printf("# process %d: %ld completions, %ld of them successful, %ld spread over work queues\n",
+	       number, completions, successes, spread);
 	fflush(stdout);
 	_exit(EXIT_SUCCESS);
 }
