@@ -66,6 +66,16 @@ static void req_progress(struct shca_req *req, u64 now)
 		req->deadline = now + req->attr.timeout_ns;
 }
 
+/* @n PSNs more have come through; only where there was a loss before. */
+static void req_grow(struct shca_req *req, u32 n)
+{
+	req->grown += n;
+	if (req->grown < req->allowed)
+		return;
+	req->grown = 0;
+	req->allowed = min_t(u32, req->allowed + req->allowed / 8, req->window);
+}
+
 /* The first @n PSNs of what is outstanding of the request at @una are done. */
 static void req_take(struct shca_req *req, u32 n)
 {
@@ -73,6 +83,8 @@ static void req_take(struct shca_req *req, u32 n)
 	u32 lead = shca_psn_off(req->psn, req->una_psn);
 
 	req->una_psn = shca_psn_add(req->una_psn, n);
+	if (unlikely(req->allowed < req->window))
+		req_grow(req, n);
 	if (req_is_rd(wr))
 		req->rd_psns -= n;
 	/* A peer may acknowledge without being asked. */

@@ -88,6 +88,8 @@ enum shca_rx {
 
 /* Request packets outstanding at once, unless shca_req.window is changed. */
 #define SHCA_REQ_WINDOW		128
+/* However much is lost, so many may be; AckReq needs four. */
+#define SHCA_REQ_WINDOW_MIN	8
 /*
  * PSNs outstanding at once, those of READ responses included: half of what
  * keeps a duplicate apart from a new request (IBTA 9.7.2).  One READ larger
@@ -101,8 +103,8 @@ enum shca_rx {
  * after a quarter of its time-out if that is less.
  */
 #define SHCA_REQ_QUIET_NS	1000000ull
-/* PSNs of READ responses outstanding, unless one READ alone takes more. */
-#define SHCA_REQ_READ_WINDOW	1024
+/* PSNs of READ responses outstanding per packet of the window, unless one READ alone takes more. */
+#define SHCA_REQ_READ_FACTOR	8
 
 /**
  * struct shca_req_attr - what a requester is started with (RTR to RTS)
@@ -162,7 +164,9 @@ struct shca_req_stats {
  * @pkt_idx:	packet of the request at @nxt
  * @nr_rd:	READs and atomics outstanding
  * @rd_psns:	PSNs outstanding that are READ responses or atomics
- * @window:	packets that may be outstanding
+ * @window:	packets that may be outstanding on a path without losses
+ * @allowed:	how many of them at present
+ * @grown:	PSNs acknowledged since @allowed has changed
  * @reach:	PSNs that one packet may stand for: 1 on a wire
  * @unacked_ackreq: packets since the last AckReq
  * @asked_psn:	first PSN that an AckReq has not been sent at or after, of what was
@@ -209,6 +213,8 @@ struct shca_req {
 	u32 nr_rd;
 	u32 rd_psns;
 	u32 window;
+	u32 allowed;
+	u32 grown;
 	u32 reach;
 	u32 unacked_ackreq;
 	u32 asked_psn;

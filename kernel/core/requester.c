@@ -26,6 +26,12 @@
  * PSN, wherever in a message that is.  A READ of which a part arrived is asked
  * for the rest, at the PSN of the first missing packet.
  *
+ * To go back costs up to a window, so the window follows the path: each time a
+ * quarter less, and an eighth more for each window that is acknowledged.  Where a
+ * queue on the way is shorter than the window, it settles at that; and where one
+ * packet in a hundred is lost by itself, at forty packets, since less would
+ * save little of what is sent again and cost a long path its throughput.
+ *
  * Errors.  Requests complete in order, so an error found ahead (payload that
  * cannot be gathered, a malformed request) stops sending there and waits until
  * all before it is acknowledged.  Then, as for an error of the oldest request,
@@ -76,6 +82,7 @@ void shca_req_start(struct shca_req *req, const struct shca_req_attr *attr)
 	req->asked_psn = req->psn;
 	req->retry_left = attr->retry_cnt;
 	req->rnr_left = attr->rnr_retry;
+	req->allowed = req->window;
 	req->state = SHCA_SIDE_READY;
 }
 
@@ -313,6 +320,9 @@ void shca_req_retry(struct shca_req *req, u16 vendor_err)
 		return;
 	}
 	req->retry_left--;
+	req->allowed = max_t(u32, req->allowed - req->allowed / 4,
+			     min_t(u32, req->window, SHCA_REQ_WINDOW_MIN));
+	req->grown = 0;
 	req->deadline = 0;	/* armed by the first packet sent again */
 	req->rtt_valid = false;
 	shca_req_seek(req);
@@ -341,17 +351,24 @@ static bool req_may_start(const struct shca_req *req,
 	if (req->nr_rd >= req->attr.max_rd_atomic)
 		return false;
 	/* Room for responses: what a loss makes come again is bounded. */
-	if (req->nr_rd && req->rd_psns + nr_psn > SHCA_REQ_READ_WINDOW)
+	if (req->nr_rd &&
+	    req->rd_psns + nr_psn > req->allowed * SHCA_REQ_READ_FACTOR)
 		return false;
 	return !span || span + nr_psn <= SHCA_REQ_SPAN;
 }
 
-/* Packets of SENDs and WRITEs that wait for an acknowledgement. */
-static bool req_window_full(const struct shca_req *req)
+/*
+ * Would a packet of a SEND or WRITE at @psn be outside of the window?  Where it is
+ * sent again, all PSNs before it count: how many of them are those of READ
+ * responses is known of the whole span only.
+ */
+static bool req_window_full(const struct shca_req *req, u32 psn)
 {
-	u32 span = req_span(req);
+	u32 ahead = shca_psn_off(psn, req->una_psn);
 
-	return span - req->rd_psns >= req->window || span >= SHCA_REQ_SPAN;
+	if (req->psn != req->max_psn)
+		return ahead >= req->allowed;
+	return ahead - req->rd_psns >= req->allowed || ahead >= SHCA_REQ_SPAN;
 }
 
 static void req_start_wr(struct shca_req *req, struct shca_send_wr *wr,
@@ -449,8 +466,7 @@ static struct shca_send_wr *req_pick(struct shca_req *req)
 		return NULL;
 	if (req->probe && req->psn != req->una_psn)
 		return NULL;
-	if (req_is_rc(req) && req->psn == req->max_psn && !req_is_rd(wr) &&
-	    req_window_full(req))
+	if (req_is_rc(req) && !req_is_rd(wr) && req_window_full(req, req->psn))
 		return NULL;
 	if (!(wr->flags_core & SHCA_WRF_STARTED)) {
 		nr_psn = req_nr_psn(req, wr);
@@ -628,7 +644,7 @@ static bool req_is_asking_due(const struct shca_req *req, bool last)
 {
 	u32 nr = req->unacked_ackreq + 1;
 
-	return nr >= req->window / 4 ||
+	return nr >= req->allowed / 4 ||
 	       (last && nr >= (req->ring_mask + 1) / 4);
 }
 
@@ -650,10 +666,8 @@ static bool req_wants_ack(const struct shca_req *req,
 	    req_is_asking_due(req, last) ||
 	    (last && (!is_new || req_is_awaited(req, wr, now))))
 		return true;
-	if (!is_new)
-		return end_psn == req->max_psn;
-	return shca_psn_off(end_psn, req->una_psn) - req->rd_psns >=
-	       req->window;
+	/* (of a run that is sent again; a new one ends behind max_psn) */
+	return end_psn == req->max_psn || req_window_full(req, end_psn);
 }
 
 /* An answer is due from now on for all up to @end_psn. */

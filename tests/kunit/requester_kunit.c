@@ -456,12 +456,63 @@ static void req_timer_resumes_inside_message(struct kunit *test)
 static void req_timer_with_window_closed_asks_at_its_end(struct kunit *test)
 {
 	struct fx *fx = test->priv;
+	u32 i;
 
 	fx_post(fx, OP_WRITE, 1 << 20);
 	KUNIT_EXPECT_EQ(test, fx_drain(fx), SHCA_REQ_WINDOW);
+	fx_ack(fx, FX_SQ_PSN + SHCA_REQ_WINDOW - 11, ACK);
 	fx_timeout(fx);
+	for (i = 0; i < 10; i++) {
+		KUNIT_EXPECT_TRUE(test, fx_next(fx));
+		KUNIT_EXPECT_EQ(test, fx->pkt.ackreq, i == 9);
+	}
+}
+
+/* A loss takes a quarter of the window, of what is sent again, too. */
+static void req_window_after_loss_is_smaller(struct kunit *test)
+{
+	struct fx *fx = test->priv;
+	const u32 smaller = SHCA_REQ_WINDOW - SHCA_REQ_WINDOW / 4;
+	u32 psn;
+
+	fx_post(fx, OP_WRITE, 1 << 20);
 	KUNIT_EXPECT_EQ(test, fx_drain(fx), SHCA_REQ_WINDOW);
+	fx_ack(fx, FX_SQ_PSN, SHCA_AETH_NAK | SHCA_NAK_PSN_SEQ);
+	KUNIT_EXPECT_EQ(test, fx_drain(fx), smaller);
 	KUNIT_EXPECT_TRUE(test, fx->pkt.ackreq);
+	psn = fx->pkt.psn;
+	/* What is left of the run, then what is new, in the same window. */
+	fx_ack(fx, FX_SQ_PSN + SHCA_REQ_WINDOW / 2 - 1, ACK);
+	KUNIT_EXPECT_EQ(test, fx_drain(fx), SHCA_REQ_WINDOW / 2);
+	KUNIT_EXPECT_TRUE(test, fx->pkt.ackreq);
+	KUNIT_EXPECT_EQ(test, fx->pkt.psn, psn + SHCA_REQ_WINDOW / 2);
+}
+
+/* However often, some packets may be outstanding, and a peer that is back ... */
+static void req_window_after_many_losses_comes_back(struct kunit *test)
+{
+	struct fx *fx = test->priv;
+	u32 i, n = 0, psn = FX_SQ_PSN;
+
+	for (i = 0; i < 4; i++)
+		fx_post(fx, OP_WRITE, 1 << 20);
+	KUNIT_EXPECT_EQ(test, fx_drain(fx), SHCA_REQ_WINDOW);
+	for (i = 0; i < 30; i++) {
+		fx_timeout(fx);
+		n = fx_drain(fx);
+		fx_ack(fx, psn++, ACK);	/* or retry_cnt would end it */
+		fx_drain(fx);
+	}
+	KUNIT_EXPECT_EQ(test, n, SHCA_REQ_WINDOW_MIN);
+	/* ... finds all of the window soon. */
+	for (i = 0; i < 3000 && fx->req.allowed < SHCA_REQ_WINDOW; i++) {
+		fx_ack(fx, psn++, ACK);
+		fx_drain(fx);
+	}
+	KUNIT_EXPECT_EQ(test, fx->req.allowed, SHCA_REQ_WINDOW);
+	KUNIT_EXPECT_LT(test, i, 12u * SHCA_REQ_WINDOW);
+	KUNIT_EXPECT_EQ(test, shca_psn_off(fx->req.max_psn, fx->req.una_psn),
+			SHCA_REQ_WINDOW);
 }
 
 /* ---- refusals ------------------------------------------------------------- */
@@ -1168,6 +1219,8 @@ static struct kunit_case requester_cases[] = {
 	KUNIT_CASE(req_timer_after_progress_counts_afresh),
 	KUNIT_CASE(req_timer_resumes_inside_message),
 	KUNIT_CASE(req_timer_with_window_closed_asks_at_its_end),
+	KUNIT_CASE(req_window_after_loss_is_smaller),
+	KUNIT_CASE(req_window_after_many_losses_comes_back),
 	KUNIT_CASE_PARAM(req_post_of_malformed_completes_in_turn,
 			 refuse_gen_params),
 	KUNIT_CASE(req_post_of_read_without_rd_atomic_is_refused),
