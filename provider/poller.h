@@ -35,6 +35,8 @@ struct shca_poller_slot {
  * struct shca_poller - memory of its own, which a child finds full of zeros: so
  * it has no poller, and no thread to wait for
  * @awake:	who has set @dirty need not ring; the thread alone writes it
+ * @gone:	the device is: who posts is to be told, though the thread may be awake
+ *		and not know it yet
  * @kicks:	what it sleeps on; each change wakes it up
  * @stop:	it has to end
  * @runs:	@thread exists
@@ -45,6 +47,7 @@ struct shca_poller_slot {
  */
 struct shca_poller {
 	uint32_t awake;
+	uint32_t gone;
 	uint32_t kicks;
 	uint32_t asleep_posts;
 	bool stop;
@@ -75,6 +78,22 @@ void shca_poller_del(struct shca_context *ctx, struct shca_qp *qp);
 /** shca_poller_kick() - somebody had to ring; see SHCA_POLLER_WAKE */
 void shca_poller_kick(struct shca_poller *poller);
 
+static inline bool shca_poller_serves(const struct shca_poller *poller)
+{
+	return __atomic_load_n(&poller->awake, __ATOMIC_RELAXED) &&
+	       !__atomic_load_n(&poller->gone, __ATOMIC_RELAXED);
+}
+
+static inline int shca_poller_ring_self(struct shca_poller *poller,
+					const struct shca_qp *qp)
+{
+	int err = shca_doorbell_ring(qp);
+
+	if (unlikely(err == EIO))
+		__atomic_store_n(&poller->gone, 1, __ATOMIC_RELAXED);
+	return err;
+}
+
 /**
  * shca_post_ring() - have the kernel look at what has been published to @qp
  *
@@ -93,10 +112,10 @@ static inline int shca_post_ring(struct shca_qp *qp)
 	poller = to_shca_context(qp->vqp.qp.context)->poller;
 	__atomic_store_n(&qp->slot->dirty, 1, __ATOMIC_RELEASE);
 	__atomic_thread_fence(__ATOMIC_SEQ_CST);
-	if (likely(__atomic_load_n(&poller->awake, __ATOMIC_RELAXED)))
+	if (likely(shca_poller_serves(poller)))
 		return 0;
 	shca_poller_kick(poller);
-	return shca_doorbell_ring(qp);
+	return shca_poller_ring_self(poller, qp);
 }
 
 /**
@@ -113,8 +132,8 @@ static inline int shca_post_full(struct shca_qp *qp)
 	if (likely(!qp->slot))
 		return ENOMEM;
 	poller = to_shca_context(qp->vqp.qp.context)->poller;
-	if (!__atomic_load_n(&poller->awake, __ATOMIC_RELAXED))
-		err = shca_doorbell_ring(qp);
+	if (!shca_poller_serves(poller))
+		err = shca_poller_ring_self(poller, qp);
 	return err ? err : ENOMEM;
 }
 
