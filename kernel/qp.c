@@ -512,6 +512,8 @@ void shca_qp_end(struct shca_qp *qp)
 {
 	if (qp->is_user && READ_ONCE(qp->dev->removing))
 		shca_qp_flush_all(qp);
+	else
+		shca_rq_part(qp);
 	/* No packet finds it any longer ... */
 	shca_net_del_qp(qp->dev->snet, qp);
 	/* ... those that found it start nothing that lasts ... */

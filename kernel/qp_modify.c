@@ -318,6 +318,9 @@ static int shca_modify_locked(struct shca_qp *qp, struct ib_qp_attr *attr,
 	if (cur == IB_QPS_SQE && next == IB_QPS_RTS)
 		shca_sq_flush_all(qp);
 
+	if (next == IB_QPS_ERR || next == IB_QPS_RESET)
+		shca_rq_part(qp);
+
 	spin_lock_bh(&qp->sq.lock);
 	spin_lock(&qp->rq.lock);
 	/* Between the check and here it may have failed by itself. */

@@ -296,6 +296,17 @@ void shca_rq_rx(struct shca_qp *qp, const struct shca_pkt *pkt, unsigned int nr,
 	shca_rq_report(qp, &news);
 }
 
+void shca_rq_part(struct shca_qp *qp)
+{
+	struct shca_rq_news news = {};
+
+	spin_lock_bh(&qp->rq.lock);
+	/* One packet without payload: there can be no news. */
+	if (shca_resp_part(&qp->rq.resp))
+		shca_rq_respond(qp, ktime_get_ns(), &news);
+	spin_unlock_bh(&qp->rq.lock);
+}
+
 /* ---- flushing and continuing --------------------------------------------- */
 
 /* Return: whether the budget ended it. */

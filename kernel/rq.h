@@ -63,6 +63,15 @@ void shca_rq_init(struct shca_qp *qp);
 /** shca_rq_stop() - no continuation any more; the QP is dead */
 void shca_rq_stop(struct shca_qp *qp);
 
+/**
+ * shca_rq_part() - the owner is about to end or reset the QP
+ *
+ * The last messages of a peer may not have asked for an acknowledgement; it leaves
+ * now, or they would seem lost.
+ * Context: process; takes rq.lock.
+ */
+void shca_rq_part(struct shca_qp *qp);
+
 /** shca_rq_kick() - continue in softirq: responses, or flushing */
 void shca_rq_kick(struct shca_qp *qp);
 

@@ -454,6 +454,7 @@ struct shca_resp_stats {
  * @nak_sent:	a sequence NAK stands until @epsn arrives (IBTA 9.7.5.1.2)
  * @drop_psn:	with @nak_sent: the furthest that was dropped
  * @rnr_sent:	an RNR NAK stands: what is ahead of @epsn is dropped silently
+ * @unsaid:	what was executed last has not asked for an answer
  * @ack: @ack_psn: @ack_msn: @ack_syndrome: what is owed; sent after responses
  *		of earlier READs
  * @ack_sent: @ack_seq: the one handed out last, and when
@@ -487,6 +488,7 @@ struct shca_resp {
 	bool wr_valid;
 	bool nak_sent;
 	bool rnr_sent;
+	bool unsaid;
 	bool comm_est;
 	bool skip;
 	bool cnp_due;
@@ -545,6 +547,15 @@ void shca_resp_move_rd(struct shca_resp *resp, struct shca_rd *rd,
 void shca_resp_start(struct shca_resp *resp, const struct shca_resp_attr *attr);
 /** shca_resp_reset() - as after shca_resp_init(), counters excepted */
 void shca_resp_reset(struct shca_resp *resp);
+
+/**
+ * shca_resp_part() - the side is about to end by its owner's will
+ *
+ * What was executed and did not ask for an acknowledgement is acknowledged, as its
+ * requester would find out by an inquiry, which nobody will answer from now on.
+ * Return: whether there is something to send, which reads no memory.
+ */
+bool shca_resp_part(struct shca_resp *resp);
 
 /** shca_resp_fail() - to SHCA_SIDE_ERR from outside */
 void shca_resp_fail(struct shca_resp *resp);

@@ -78,6 +78,16 @@ void shca_resp_start(struct shca_resp *resp, const struct shca_resp_attr *attr)
 	resp->state = SHCA_SIDE_READY;
 }
 
+bool shca_resp_part(struct shca_resp *resp)
+{
+	if (resp->state != SHCA_SIDE_READY || resp->rd_send != resp->rd_tail)
+		return false;
+	if (resp->unsaid && resp->ack == SHCA_ACK_NONE)
+		resp_owe_ack(resp, shca_psn_add(resp->epsn, -1));
+	resp->unsaid = false;
+	return resp->ack != SHCA_ACK_NONE;
+}
+
 void shca_resp_fail(struct shca_resp *resp)
 {
 	if (resp->state == SHCA_SIDE_ERR)
@@ -325,6 +335,8 @@ static void resp_accept(struct shca_resp *resp, const struct shca_pkt *pkt,
 						 has_response ? -1 : 0));
 	else if (pkt->ackreq && !has_response)
 		resp_owe_ack(resp, last_psn);
+	/* A response tells as much as an acknowledgement. */
+	resp->unsaid = !pkt->ackreq && !has_response;
 }
 
 static enum shca_recv_status resp_recv_get(struct shca_resp *resp)

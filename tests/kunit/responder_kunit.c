@@ -700,6 +700,48 @@ static void resp_acks_of_batch_are_one(struct kunit *test)
 	expect_silence(test);
 }
 
+/* Who did not ask would inquire, and find nobody. */
+static void resp_part_acknowledges_what_did_not_ask(struct kunit *test)
+{
+	struct fx *fx = test->priv;
+
+	KUNIT_EXPECT_FALSE(test, shca_resp_part(&fx->resp));
+	fx_rx_op(fx, SHCA_OP_SEND_ONLY, P0, 1);
+	fx_rx_op(fx, SHCA_OP_SEND_FIRST, P0 + 1, FX_MTU);
+	expect_silence(test);
+	KUNIT_EXPECT_TRUE(test, shca_resp_part(&fx->resp));
+	expect_ack(test, P0 + 1, ACK, 1);
+	KUNIT_EXPECT_FALSE(test, shca_resp_part(&fx->resp));
+	expect_silence(test);
+}
+
+static void resp_part_after_answer_is_silent(struct kunit *test)
+{
+	struct fx *fx = test->priv;
+
+	fx_rx_op(fx, SHCA_OP_SEND_ONLY, P0, 1);
+	rx_ackreq(fx, SHCA_OP_SEND_ONLY, P0 + 1, 1);
+	expect_ack(test, P0 + 1, ACK, 2);
+	KUNIT_EXPECT_FALSE(test, shca_resp_part(&fx->resp));
+	fx_rx_op(fx, SHCA_OP_SEND_ONLY, P0 + 2, 1);
+	fx_rx_op(fx, SHCA_OP_READ_REQUEST, P0 + 3, 1);
+	/* its response is to come, and would be of memory that may go */
+	KUNIT_EXPECT_FALSE(test, shca_resp_part(&fx->resp));
+	KUNIT_EXPECT_TRUE(test, fx_answer(fx));
+	KUNIT_EXPECT_FALSE(test, shca_resp_part(&fx->resp));
+	expect_silence(test);
+}
+
+static void resp_part_of_failed_side_is_silent(struct kunit *test)
+{
+	struct fx *fx = test->priv;
+
+	fx_rx_op(fx, SHCA_OP_SEND_ONLY, P0, 1);
+	shca_resp_fail(&fx->resp);
+	KUNIT_EXPECT_FALSE(test, shca_resp_part(&fx->resp));
+	expect_silence(test);
+}
+
 static void resp_rx_across_wrap_goes_on(struct kunit *test)
 {
 	struct fx *fx = test->priv;
@@ -1370,6 +1412,9 @@ static struct kunit_case responder_cases[] = {
 			 dup_gen_params),
 	KUNIT_CASE(resp_rx_of_duplicate_acks_up_to_read),
 	KUNIT_CASE(resp_acks_of_batch_are_one),
+	KUNIT_CASE(resp_part_acknowledges_what_did_not_ask),
+	KUNIT_CASE(resp_part_after_answer_is_silent),
+	KUNIT_CASE(resp_part_of_failed_side_is_silent),
 	KUNIT_CASE(resp_rx_across_wrap_goes_on),
 	KUNIT_CASE(resp_read_is_answered_in_packets),
 	KUNIT_CASE(resp_empty_read_is_answered_by_one),

@@ -665,6 +665,49 @@ static void peer_destroyed_under_traffic(void)
 		wait_status(a.scq, i, IBV_WC_WR_FLUSH_ERR);
 }
 
+/*
+ * The last messages did not ask for an acknowledgement, and their receiver leaves as
+ * soon as it has them, in each way: what it has executed has not failed.
+ */
+static void peer_that_leaves_has_acknowledged(void)
+{
+	static const enum ibv_qp_state ways[] = {
+		IBV_QPS_RTS, IBV_QPS_ERR, IBV_QPS_RESET,
+	};
+	struct config config = config_default;
+	struct ibv_send_wr wr;
+	struct ibv_sge sge;
+	uint64_t n;
+	uint32_t i;
+
+	config.timeout = 10;
+	config.retry_cnt = 1;
+	for (i = 0; i < ARRAY_SIZE(ways); i++) {
+		set_up(&config);
+		sge = sge_of(&mem_a, 0, 8);
+		for (n = 1; n <= 5; n++)
+			post_recv(&b, n, NULL, 0);
+		for (n = 1; n <= 5; n++) {
+			wr = n == 3 ? wr_rdma(n, IBV_WR_RDMA_WRITE, &sge, 1,
+					      (uintptr_t)mem_b.p,
+					      mem_b.mr->rkey) :
+				      wr_send(n, NULL, 0);
+			wr.send_flags = 0;
+			post(&a, &wr);
+		}
+		for (n = 1; n <= 4; n++)
+			wait_ok(b.rcq, n, IBV_WC_RECV);
+		if (ways[i] == IBV_QPS_RTS)
+			end_destroy(&b);
+		else
+			REQUIRE_EQ(end_to(&b, ways[i]), 0);
+		wr = wr_send(6, NULL, 0);
+		post(&a, &wr);
+		wait_status(a.scq, 6, IBV_WC_RETRY_EXC_ERR);
+		end_destroy(&a);
+	}
+}
+
 /* ---- the error state ------------------------------------------------------------ */
 
 /* Sends that wait for receives of the peer; modify to ERR flushes them all. */
@@ -946,6 +989,7 @@ static const struct test tests[] = {
 	TEST(peer_that_does_not_exist),
 	TEST(peer_that_does_not_answer),
 	TEST(peer_destroyed_under_traffic),
+	TEST(peer_that_leaves_has_acknowledged),
 	TEST(modify_to_error_flushes_in_order),
 	TEST(posts_after_error_are_flushed),
 	TEST(reset_discards_the_past),
