@@ -36,8 +36,8 @@
 #include "cq.h"
 #include "dev.h"
 #include "dm.h"
-#include "dmah.h"
 #include "dmabuf.h"
+#include "dmah.h"
 #include "flow.h"
 #include "import.h"
 #include "lo.h"
@@ -54,9 +54,9 @@
 #include "srq.h"
 #include "tm.h"
 #include "udata.h"
+#include "user_mr.h"
 #include "wq.h"
 #include "xrc.h"
-#include "user_mr.h"
 
 #define SHCA_GID_TBL_LEN	128
 
@@ -400,7 +400,8 @@ static const struct ib_device_ops shca_dev_ops = {
 	INIT_RDMA_OBJ_SIZE(ib_ucontext, shca_ucontext, ibuc),
 	INIT_RDMA_OBJ_SIZE(ib_xrcd, shca_xrcd, ibxrcd),
 #ifdef HAVE_ALLOC_DMAH
-	INIT_RDMA_OBJ_SIZE(ib_dmah, shca_dmah, ibdmah),
+	/* nothing of ours beside the core's */
+	.size_ib_dmah = sizeof(struct ib_dmah),
 	.alloc_dmah = shca_alloc_dmah,
 	.dealloc_dmah = shca_dealloc_dmah,
 #endif

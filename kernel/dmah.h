@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
 /*
- * DMA handles (Linux 6.17): which CPU's cache a device's writes should go to, as
+ * DMA handles, on kernels that have them: which CPU's cache a device's writes should go to, as
  * hints of the PCIe bus (TLP processing hints).  Here a CPU writes, through its own
  * cache, so a handle is checked as a device with a bus does and then has no effect.
  */
@@ -10,10 +10,6 @@
 #include <rdma/ib_verbs.h>
 
 #ifdef HAVE_ALLOC_DMAH
-struct shca_dmah {
-	struct ib_dmah ibdmah;
-};
-
 /* struct ib_device_ops */
 int shca_alloc_dmah(struct ib_dmah *dmah, struct uverbs_attr_bundle *attrs);
 int shca_dealloc_dmah(struct ib_dmah *dmah, struct uverbs_attr_bundle *attrs);

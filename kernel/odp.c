@@ -605,7 +605,7 @@ void shca_odp_queue(struct work_struct *work)
 	queue_work(shca_odp_wq, work);
 }
 
-/* Since Linux 6.17 part of the uapi; a kernel without FLUSH has neither. */
+/* Not in the uapi of every kernel that has the operations; without FLUSH, neither. */
 #ifdef HAVE_IB_FLUSH
 #define SHCA_ODP_FLUSH		(1u << 6)
 #define SHCA_ODP_ATOMIC_WRITE	(1u << 7)

@@ -94,3 +94,31 @@ int shca_dereg_mr(struct verbs_mr *vmr)
 		free(vmr);
 	return err;
 }
+
+#ifndef LIBIBVERBS_LACKS_DMAH
+/* Of a buffer (IBV_REG_MR_MASK_BUF) libibverbs makes an address. */
+#define SHCA_REG_MR_ATTRS \
+	(IBV_REG_MR_MASK_IOVA | IBV_REG_MR_MASK_ADDR | IBV_REG_MR_MASK_FD | \
+	 IBV_REG_MR_MASK_FD_OFFSET | IBV_REG_MR_MASK_DMAH)
+
+struct ibv_mr *shca_reg_mr_ex(struct ibv_pd *pd, struct ibv_mr_init_attr *attr)
+{
+	struct verbs_mr *vmr;
+	int err;
+
+	if (!check_comp_mask(attr->comp_mask, SHCA_REG_MR_ATTRS)) {
+		errno = EOPNOTSUPP;
+		return NULL;
+	}
+	vmr = calloc(1, sizeof(*vmr));
+	if (!vmr)
+		return NULL;
+	err = ibv_cmd_reg_mr_ex(pd, vmr, attr);
+	if (err) {
+		free(vmr);
+		errno = err;
+		return NULL;
+	}
+	return &vmr->ibv_mr;
+}
+#endif

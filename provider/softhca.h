@@ -370,6 +370,9 @@ struct ibv_mr *shca_alloc_null_mr(struct ibv_pd *pd);
 struct ibv_mr *shca_reg_dmabuf_mr(struct ibv_pd *pd, uint64_t offset,
 				  size_t length, uint64_t iova, int fd,
 				  int access);
+#ifndef LIBIBVERBS_LACKS_DMAH
+struct ibv_mr *shca_reg_mr_ex(struct ibv_pd *pd, struct ibv_mr_init_attr *attr);
+#endif
 int shca_advise_mr(struct ibv_pd *pd, enum ibv_advise_mr_advice advice,
 		   uint32_t flags, struct ibv_sge *sg_list, uint32_t num_sge);
 int shca_rereg_mr(struct verbs_mr *vmr, int flags, struct ibv_pd *pd,
@@ -381,7 +384,6 @@ int shca_dereg_mr(struct verbs_mr *vmr);
 struct ibv_dmah *shca_alloc_dmah(struct ibv_context *ibctx,
 				 struct ibv_dmah_init_attr *attr);
 int shca_dealloc_dmah(struct ibv_dmah *ibdmah);
-struct ibv_mr *shca_reg_mr_ex(struct ibv_pd *pd, struct ibv_mr_init_attr *attr);
 #endif
 
 /* mw.c */

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 /*
- * The completer: second half of the requester (IBTA 9.7.5).  Takes
+ * The completer: last part of the requester (IBTA 9.7.5).  Takes
  * acknowledgements, READ responses and atomic results, places what they carry,
  * and moves @una and @una_psn of struct shca_req.  Called by the glue under the
  * lock of the send side.

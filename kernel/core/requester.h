@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
 /*
- * What requester.c and completer.c share of struct shca_req; private to them.
+ * What post.c, requester.c and completer.c share of struct shca_req; private to them.
  *
  * Invariants, between any two calls from outside and in SHCA_SIDE_READY:
  *

@@ -138,11 +138,14 @@ def print_bars(rows):
 
 
 def plot(rows, path):
+    metrics = [m for m in ("MiB/s", "op/s", "us") if any(k[4] == m for k in rows.keys())]
+    if not metrics:
+        return  # instructions only
+
     import matplotlib
     matplotlib.use("Agg")
     from matplotlib import pyplot
 
-    metrics = [m for m in ("MiB/s", "op/s", "us") if any(k[4] == m for k in rows.keys())]
     keys = {m: [k for k in rows.keys() if k[4] == m] for m in metrics}
     figure, axes = pyplot.subplots(len(metrics), 1, squeeze=False, layout="constrained",
                                    figsize=(9, 1 + 0.32 * sum(len(k) + 1 for k in keys.values())),

@@ -9,6 +9,7 @@
 #include "../../kernel/core/opcode.c"
 #include "../../kernel/core/headers.c"
 #include "../../kernel/core/times.c"
+#include "../../kernel/core/post.c"
 #include "../../kernel/core/requester.c"
 #include "../../kernel/core/completer.c"
 #include "../../kernel/core/responder.c"

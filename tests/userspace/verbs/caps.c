@@ -48,7 +48,7 @@ static const struct flag odp_ops[] = {
 	{ IBV_ODP_SUPPORT_WRITE, "WRITE" }, { IBV_ODP_SUPPORT_READ, "READ" },
 	{ IBV_ODP_SUPPORT_ATOMIC, "ATOMIC" },
 	{ IBV_ODP_SUPPORT_SRQ_RECV, "SRQ_RECV" },
-	/* (in headers from rdma-core 60 on) */
+	/* (which older headers lack) */
 	{ 1 << 6, "FLUSH" }, { 1 << 7, "ATOMIC_WRITE" }, { 0 }
 };
 
