@@ -231,6 +231,7 @@ static int shca_alloc_ucontext(struct ib_ucontext *ibuc, struct ib_udata *udata)
 	if (req.comp_mask)
 		return -EINVAL;
 	uctx->features = req.features & (SHCA_FEATURE_BELL |
+					 SHCA_FEATURE_BELL_INDEX |
 					 SHCA_FEATURE_ATOMIC_WRITE |
 					 SHCA_FEATURES_BY_CORE);
 	shca_ucontext_resp(uctx, &resp);

@@ -102,9 +102,10 @@ void shca_qp_set_error_locked(struct shca_qp *qp)
 	shca_resp_fail(&qp->rq.resp);
 	qp->sq.drain_event = false;
 	WRITE_ONCE(qp->status->flags, SHCA_QPS_ERR);
+	shca_stream_stop(qp);
 	/* The flag before the flush looks at rq_prod: pairs with the barrier
 	 * between rq_prod and the flag in post_recv, here and in the provider.
-	 * One of the two sees the other.
+	 * One of the two sees the other.  Likewise sq_bell and sq_prod.
 	 */
 	smp_mb();
 	shca_bh_schedule(&qp->sq.bh);
@@ -284,6 +285,14 @@ static int shca_qp_alloc_rings(struct shca_qp *qp)
 	return 0;
 }
 
+void shca_qp_part(struct shca_qp *qp)
+{
+	/* What was posted without a bell, as if it had been rung. */
+	if (qp->sq.stream.batch)
+		shca_sq_run(qp);
+	shca_rq_part(qp);
+}
+
 int shca_qp_share(struct shca_qp *qp, struct ib_ucontext *uctx)
 {
 	int err;
@@ -307,8 +316,8 @@ int shca_qp_share(struct shca_qp *qp, struct ib_ucontext *uctx)
 /* One without rings has nothing to be mapped, and no bell. */
 static int shca_qp_map_user(struct shca_qp *qp, struct ib_udata *udata)
 {
-	struct ib_ucontext *uctx = &rdma_udata_to_drv_context(udata,
-					   struct shca_ucontext, ibuc)->ibuc;
+	struct shca_ucontext *uctx = rdma_udata_to_drv_context(udata,
+					   struct shca_ucontext, ibuc);
 	struct shca_create_qp_resp resp = {
 		.sq_start = shca_sq_start(),
 		.rq_start = shca_qp_rq_start(qp),
@@ -323,12 +332,14 @@ static int shca_qp_map_user(struct shca_qp *qp, struct ib_udata *udata)
 	int err;
 
 	if (shca_qp_has_sq(qp) || shca_qp_has_rq(qp)) {
-		err = shca_qp_share(qp, uctx);
+		err = shca_qp_share(qp, &uctx->ibuc);
 		if (err)
 			return err;
 		resp.ring_off = rdma_user_mmap_get_offset(qp->ring_mmap);
 		resp.ring_len = qp->ring_buf->len;
 		resp.status_off = rdma_user_mmap_get_offset(qp->status_mmap);
+		if (uctx->features & SHCA_FEATURE_BELL_INDEX)
+			shca_stream_init(qp);
 	}
 	return shca_udata_out(udata, &resp, sizeof(resp));
 }
@@ -513,7 +524,7 @@ void shca_qp_end(struct shca_qp *qp)
 	if (qp->is_user && READ_ONCE(qp->dev->removing))
 		shca_qp_flush_all(qp);
 	else
-		shca_rq_part(qp);
+		shca_qp_part(qp);
 	/* No packet finds it any longer ... */
 	shca_net_del_qp(qp->dev->snet, qp);
 	/* ... those that found it start nothing that lasts ... */

@@ -38,6 +38,7 @@
 #include "odp.h"
 #include "recv_ring.h"
 #include "steer.h"
+#include "stream.h"
 #include "tm.h"
 
 struct shca_cq;
@@ -90,7 +91,7 @@ struct shca_park {
  * @seen:	requests that were in the ring when it was looked at last
  * @fatal:	failed so that no completion can tell: QP_FATAL is due
  * @timer: @armed: one lazy timer: it is never re-armed to later, and on expiry
- *		looks at the requester's deadline; ns, 0: not armed
+ *		looks at the requester's deadline, and at the ring; ns, 0: not armed
  * @direct:	the last requests went to the peer directly (direct.c)
  * @peer:	the QP that they went to
  * @direct_more: and a budget ended that: answers may be owed
@@ -100,6 +101,7 @@ struct shca_park {
  *		until then, for packets of two CPUs overtake each other
  * @tx_cpu:	the one that transmitted last; -1: none yet
  * @steer:	where responses are received
+ * @stream:	posts that need no bell
  * @rate_kbps: @rate_ns: RAW_PACKET: its limit, 0: none; when what has left is over
  * @prod:	kernel consumer: requests written
  */
@@ -131,6 +133,7 @@ struct shca_sq {
 	u32 rate_kbps;
 	u64 rate_ns;
 	struct shca_steer steer;
+	struct shca_stream stream;
 	struct shca_route route;
 	struct shca_cq *cq;
 	spinlock_t post_lock;
@@ -321,6 +324,14 @@ void shca_qp_set_error_locked(struct shca_qp *qp);
 
 /** shca_qp_purge_cqs() - its life has ended: nobody meets its completions */
 void shca_qp_purge_cqs(struct shca_qp *qp);
+
+/**
+ * shca_qp_part() - the owner is about to end or reset the QP
+ *
+ * What it has posted without a bell begins, and what its peer has sent is acknowledged.
+ * Context: process; takes both locks, one after the other.
+ */
+void shca_qp_part(struct shca_qp *qp);
 
 /** shca_qp_reset_locked() - forget everything, both locks held */
 void shca_qp_reset_locked(struct shca_qp *qp);

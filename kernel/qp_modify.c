@@ -192,6 +192,8 @@ void shca_qp_reset_locked(struct shca_qp *qp)
 	qp->sq.direct_more = false;
 	qp->sq.prod = 0;
 	qp->sq.drain_event = false;
+	qp->sq.stream.seen = 0;
+	shca_stream_stop(qp);
 	WRITE_ONCE(qp->index->sq_prod, 0);
 	WRITE_ONCE(qp->status->sq_cons, 0);
 	WRITE_ONCE(qp->status->flags, 0);
@@ -319,7 +321,7 @@ static int shca_modify_locked(struct shca_qp *qp, struct ib_qp_attr *attr,
 		shca_sq_flush_all(qp);
 
 	if (next == IB_QPS_ERR || next == IB_QPS_RESET)
-		shca_rq_part(qp);
+		shca_qp_part(qp);
 
 	spin_lock_bh(&qp->sq.lock);
 	spin_lock(&qp->rq.lock);

@@ -220,12 +220,15 @@ static void shca_sq_arm(struct shca_qp *qp)
 {
 	struct shca_sq *sq = &qp->sq;
 	u64 deadline = shca_req_deadline(&sq->req);
+	u64 look = sq->stream.until;
 
+	if (look && (!deadline || look < deadline))
+		deadline = look;
 	if (!deadline || qp->dead || (sq->armed && sq->armed <= deadline))
 		return;
 	sq->armed = deadline;
 	hrtimer_start(&sq->timer, ns_to_ktime(deadline),
-		      HRTIMER_MODE_ABS_SOFT);
+		      HRTIMER_MODE_ABS_PINNED_SOFT);
 }
 
 static int shca_sq_complete(struct shca_qp *qp)
@@ -373,7 +376,7 @@ static bool shca_sq_step(struct shca_qp *qp, struct shca_sq_news *news)
 	/*
 	 * Again where what has retired made room for what is in the ring, or was
 	 * waited for by what is not sent yet.  What is posted from now on has a
-	 * bell of its own.
+	 * bell of its own, or the timer.
 	 */
 	do {
 		shca_sq_fetch_own(qp);
@@ -384,7 +387,6 @@ static bool shca_sq_step(struct shca_qp *qp, struct shca_sq_news *news)
 	} while (!more && retired && (sq->fetched != sq->seen ||
 				      sq->req.nxt != sq->req.prod ||
 				      shca_tm_is_due(qp)));
-	shca_sq_arm(qp);
 	return more;
 }
 
@@ -417,6 +419,7 @@ static void shca_sq_report(struct shca_qp *qp, const struct shca_sq_news *news)
 
 /* Who takes a turn, and whether what remains is left to the continuation. */
 enum shca_sq_turn {
+	SHCA_TURN_BELL,		/* the caller takes another, as below */
 	SHCA_TURN_POST,		/* the caller takes another */
 	SHCA_TURN_LAST,
 	SHCA_TURN_CONTINUE,
@@ -428,7 +431,7 @@ static bool shca_sq_round(struct shca_qp *qp, enum shca_sq_turn turn)
 {
 	struct shca_sq *sq = &qp->sq;
 	struct shca_sq_news news = {};
-	u64 timeouts;
+	u64 timeouts, now;
 	bool more;
 
 	spin_lock_bh(&sq->lock);
@@ -439,20 +442,24 @@ static bool shca_sq_round(struct shca_qp *qp, enum shca_sq_turn turn)
 	if (turn == SHCA_TURN_CONTINUE)
 		sq->continuing = false;
 	if (turn == SHCA_TURN_TIMER) {
+		now = ktime_get_ns();
 		sq->armed = 0;
+		shca_stream_timer(qp, now);
 		timeouts = sq->req.stats.timeouts;
 		/* The answer is here, and waits for memory. */
 		if (sq->park.nr && sq->req.deadline && !sq->req.rnr_wait)
-			sq->req.deadline = ktime_get_ns() +
-					   sq->req.attr.timeout_ns;
-		shca_req_timer(&sq->req, ktime_get_ns());
+			sq->req.deadline = now + sq->req.attr.timeout_ns;
+		shca_req_timer(&sq->req, now);
 		timeouts = sq->req.stats.timeouts - timeouts;
 		shca_count_n(qp, TIMEOUT, timeouts);
 		if (timeouts)
 			trace_shca_timeout(qp->qpn, &sq->req);
 	}
 	more = shca_sq_step(qp, &news);
-	if (more && turn != SHCA_TURN_POST)
+	if (turn == SHCA_TURN_BELL)
+		shca_stream_bell(qp);
+	shca_sq_arm(qp);
+	if (more && turn > SHCA_TURN_POST)
 		shca_sq_queue(qp);
 	shca_sq_settle(qp, &news);
 	spin_unlock_bh(&sq->lock);
@@ -460,15 +467,22 @@ static bool shca_sq_round(struct shca_qp *qp, enum shca_sq_turn turn)
 	return more;
 }
 
-void shca_sq_run(struct shca_qp *qp)
+static void shca_sq_rounds(struct shca_qp *qp, enum shca_sq_turn turn)
 {
 	/* In softirq others wait for this CPU: one round only. */
 	int rounds = in_serving_softirq() ? 1 : SHCA_SQ_ROUNDS;
 
-	while (--rounds > 0)
-		if (!shca_sq_round(qp, SHCA_TURN_POST))
+	while (--rounds > 0) {
+		if (!shca_sq_round(qp, turn))
 			return;
+		turn = SHCA_TURN_POST;
+	}
 	shca_sq_round(qp, SHCA_TURN_LAST);
+}
+
+void shca_sq_run(struct shca_qp *qp)
+{
+	shca_sq_rounds(qp, SHCA_TURN_POST);
 }
 
 void shca_sq_flush_all(struct shca_qp *qp)
@@ -529,8 +543,11 @@ void shca_sq_rx(struct shca_qp *qp, const struct shca_pkt *pkt, unsigned int nr)
 	now = ktime_get_ns();
 	for (; nr; nr--, pkt++)
 		shca_sq_take(qp, pkt, now);
-	if (!qp->dead && shca_sq_step(qp, &news))
-		shca_sq_queue(qp);
+	if (!qp->dead) {
+		if (shca_sq_step(qp, &news))
+			shca_sq_queue(qp);
+		shca_sq_arm(qp);
+	}
 	shca_sq_settle(qp, &news);
 	spin_unlock(&sq->lock);
 	shca_sq_report(qp, &news);
@@ -706,7 +723,7 @@ static int shca_post_kernel(struct shca_qp *qp, const struct ib_send_wr *wr,
 
 void shca_sq_ring(struct shca_qp *qp)
 {
-	shca_sq_run(qp);
+	shca_sq_rounds(qp, SHCA_TURN_BELL);
 	if (READ_ONCE(qp->status->flags) & SHCA_QPS_ERR)
 		shca_rq_kick(qp);
 }
@@ -749,8 +766,9 @@ void shca_sq_init(struct shca_qp *qp)
 	spin_lock_init(&qp->sq.post_lock);
 	shca_bh_init(&qp->sq.bh, shca_sq_continue);
 	shca_door_init(&qp->sq.door, qp, shca_sq_resume);
+	/* Pinned: packets of two CPUs overtake each other. */
 	hrtimer_setup(&qp->sq.timer, shca_sq_timer, CLOCK_MONOTONIC,
-		      HRTIMER_MODE_ABS_SOFT);
+		      HRTIMER_MODE_ABS_PINNED_SOFT);
 }
 
 void shca_sq_stop(struct shca_qp *qp)

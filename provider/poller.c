@@ -129,6 +129,8 @@ static void *shca_poller_run(void *arg)
 			}
 		}
 		/* After an error for ever: who posts is to be told of it. */
+		if (err == -EIO)
+			__atomic_store_n(&poller->gone, 1, __ATOMIC_RELAXED);
 		shca_poller_futex(poller, FUTEX_WAIT, kicks);
 	}
 }

@@ -13,6 +13,7 @@
 #define SOFTHCA_POLLER_H
 
 #include "doorbell.h"
+#include "ring.h"
 #include "softhca.h"
 
 /* QPs of a context that it looks after; the others ring for themselves. */
@@ -94,8 +95,30 @@ static inline int shca_poller_ring_self(struct shca_poller *poller,
 	return err;
 }
 
+/* Is a bell due for requests up to @prod, if there is no poller? */
+static inline bool shca_post_must_ring(const struct shca_qp *qp, uint32_t prod,
+				       bool urgent)
+{
+	return urgent || !__atomic_load_n(&qp->streams, __ATOMIC_RELAXED) ||
+	       shca_sq_must_ring(qp, prod);
+}
+
+static inline int shca_post_ring_self(struct shca_qp *qp)
+{
+	int err = shca_doorbell_ring(qp);
+
+	/* Whoever posts from now on is told, too: the kernel takes sq_bell back
+	 * only when it comes to this queue pair.
+	 */
+	if (unlikely(err == EIO))
+		__atomic_store_n(&qp->streams, false, __ATOMIC_RELAXED);
+	return err;
+}
+
 /**
  * shca_post_ring() - have the kernel look at what has been published to @qp
+ * @prod:	so many requests
+ * @urgent:	there are some among the last that somebody waits for
  *
  * Full barrier: sq_prod and dirty are stored before awake is read.  Pairs with
  * that of the poller between storing awake = 0 and its last look at the slots:
@@ -103,25 +126,30 @@ static inline int shca_poller_ring_self(struct shca_poller *poller,
  *
  * Return: 0; else an errno, EIO once the device is gone.
  */
-static inline int shca_post_ring(struct shca_qp *qp)
+static inline int shca_post_ring(struct shca_qp *qp, uint32_t prod,
+				 bool urgent)
 {
 	struct shca_poller *poller;
 
 	if (likely(!qp->slot))
-		return shca_doorbell_ring(qp);
+		return shca_post_must_ring(qp, prod, urgent) ?
+		       shca_post_ring_self(qp) : 0;
 	poller = to_shca_context(qp->vqp.qp.context)->poller;
 	__atomic_store_n(&qp->slot->dirty, 1, __ATOMIC_RELEASE);
 	__atomic_thread_fence(__ATOMIC_SEQ_CST);
 	if (likely(shca_poller_serves(poller)))
 		return 0;
 	shca_poller_kick(poller);
-	return shca_poller_ring_self(poller, qp);
+	return __atomic_load_n(&poller->gone, __ATOMIC_RELAXED) ||
+	       shca_post_must_ring(qp, prod, urgent) ?
+	       shca_poller_ring_self(poller, qp) : 0;
 }
 
 /**
  * shca_post_full() - why there is no room
  *
- * Where posts ring, one tells that the device is gone.  Requests that only the
+ * Where posts ring, one tells that the device is gone; the kernel makes room for the
+ * few that did not.  Requests that only the
  * poller would have rung for may have filled the ring since.
  */
 static inline int shca_post_full(struct shca_qp *qp)

@@ -235,6 +235,7 @@ static struct shca_qp *shca_qp_create(struct ibv_context *ibctx,
 	shca_qp_init_rings(qp, &resp.drv_payload, &attr->cap);
 	qp->opcodes = opcodes;
 	qp->sig_all = attr->sq_sig_all;
+	qp->streams = ctx->features & SHCA_FEATURE_BELL_INDEX;
 	shca_doorbell_init(&qp->bell, qp->vqp.qp.qp_num);
 	shca_poller_add(ctx, qp);
 	if (is_ex)
@@ -532,8 +533,9 @@ int shca_post_send(struct ibv_qp *ibqp, struct ibv_send_wr *wr,
 	struct shca_qp *qp = to_shca_qp(ibqp);
 	struct ibv_send_wr *first = wr;
 	struct shca_wq *sq = &qp->sq;
+	bool posted, urgent = false;
+	struct shca_send_wqe *wqe;
 	uint32_t prod;
-	bool posted;
 	int err = 0;
 
 	/* IBTA 10.3.1: an immediate error before RTS. */
@@ -551,7 +553,9 @@ int shca_post_send(struct ibv_qp *ibqp, struct ibv_send_wr *wr,
 			*bad_wr = wr;
 			break;
 		}
-		shca_fill_send(qp, shca_wq_slot(sq, prod), wr);
+		wqe = shca_wq_slot(sq, prod);
+		shca_fill_send(qp, wqe, wr);
+		urgent |= shca_send_is_urgent(wqe);
 	}
 	posted = prod != sq->prod;
 	if (posted) {
@@ -561,7 +565,7 @@ int shca_post_send(struct ibv_qp *ibqp, struct ibv_send_wr *wr,
 	shca_unlock(&sq->lock);
 
 	if (posted) {
-		int bell_err = shca_post_ring(qp);
+		int bell_err = shca_post_ring(qp, prod, urgent);
 
 		if (unlikely(bell_err)) {
 			*bad_wr = first;

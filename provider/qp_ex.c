@@ -77,14 +77,18 @@ static int shca_wr_complete(struct ibv_qp_ex *qpx)
 	struct shca_qp *qp = to_shca_qp_ex(qpx);
 	int err = qp->ex.err;
 	bool posted = !err && qp->ex.prod != qp->sq.prod;
+	uint32_t prod = qp->ex.prod;
+	bool urgent = false;
 
 	if (posted) {
-		qp->sq.prod = qp->ex.prod;
-		shca_sq_publish(qp->index, qp->sq.prod);
+		for (; qp->sq.prod != prod; qp->sq.prod++)
+			urgent |= shca_send_is_urgent(shca_wq_slot(&qp->sq,
+								   qp->sq.prod));
+		shca_sq_publish(qp->index, prod);
 	}
 	shca_unlock(&qp->sq.lock);
 	if (posted)
-		return shca_post_ring(qp);
+		return shca_post_ring(qp, prod, urgent);
 	return err == ENOMEM ? shca_post_full(qp) : err;
 }
 

@@ -13,6 +13,7 @@
  *	index.rq_prod	process		shca_rq_publish()
  *	status.*_cons	kernel		shca_wq_read_cons()
  *	status.flags	kernel		shca_rq_must_ring()
+ *	status.sq_bell	kernel		shca_sq_must_ring()
  */
 #ifndef SOFTHCA_RING_H
 #define SOFTHCA_RING_H
@@ -74,11 +75,52 @@ static inline void shca_cq_publish_arm(struct shca_cq_index *index,
  * shca_sq_publish() - send requests below @prod are complete
  *
  * Release: slots are written before the index.  Pairs with the kernel's
- * acquire of sq_prod.  The doorbell that follows is a system call.
+ * acquire of sq_prod.  A doorbell, which is a system call, follows unless
+ * shca_sq_must_ring() tells that none is due.
  */
 static inline void shca_sq_publish(struct shca_qp_index *index, uint32_t prod)
 {
 	shca_store_release(&index->sq_prod, prod);
+}
+
+/* More bytes than these are worth a bell. */
+#define SHCA_FEW_BYTES	512
+
+/** shca_send_is_urgent() - does a request need a bell, whatever sq_bell is? */
+static inline bool shca_send_is_urgent(const struct shca_send_wqe *wqe)
+{
+	const struct shca_sge *sge = (const struct shca_sge *)(wqe + 1);
+
+	if (wqe->flags & ~SHCA_SEND_INLINE)
+		return true;
+	switch (wqe->opcode) {
+	case SHCA_WR_SEND:
+	case SHCA_WR_SEND_WITH_IMM:
+	case SHCA_WR_RDMA_WRITE:
+	case SHCA_WR_RDMA_WRITE_WITH_IMM:
+		return wqe->inline_len > SHCA_FEW_BYTES || wqe->num_sge > 1 ||
+		       (wqe->num_sge && sge->length > SHCA_FEW_BYTES);
+	default:
+		return true;
+	}
+}
+
+/**
+ * shca_sq_must_ring() - is a bell due for requests up to @prod?
+ *
+ * Call after shca_sq_publish().  Full: either the kernel, which moves sq_bell back,
+ * executes a full barrier and looks at the ring (at once, or by the timer that was
+ * due anyway), sees the new sq_prod, or the new sq_bell is seen here.
+ */
+static inline bool shca_sq_must_ring(const struct shca_qp *qp, uint32_t prod)
+{
+	const __u32 *bell = &qp->status->sq_bell;
+
+	/* (Most often it is, and no barrier is needed to find that out.) */
+	if (__atomic_load_n(bell, __ATOMIC_RELAXED) - prod - 1 > qp->sq.mask)
+		return true;
+	__atomic_thread_fence(__ATOMIC_SEQ_CST);
+	return __atomic_load_n(bell, __ATOMIC_RELAXED) - prod - 1 > qp->sq.mask;
 }
 
 /** shca_rq_publish() - as shca_sq_publish(), for receive requests */

@@ -114,14 +114,19 @@ static int shca_cmd_context(struct verbs_context *vctx,
 
 /*
  * What to ask the kernel for.  SOFTHCA_BELL=write does without its newer bell, as
- * kernels do that have none: for tests of that way, and for comparison.
+ * kernels do that have none: for tests of that way, and for comparison.  With that, or
+ * "each", no post goes without a bell.
  */
 static uint64_t shca_features(void)
 {
+	uint64_t features = SHCA_FEATURE_ATOMIC_WRITE | SHCA_FEATURE_FLUSH;
 	const char *bell = getenv("SOFTHCA_BELL");
 
-	return (bell && !strcmp(bell, "write") ? 0 : SHCA_FEATURE_BELL) |
-	       SHCA_FEATURE_ATOMIC_WRITE | SHCA_FEATURE_FLUSH;
+	if (!bell || strcmp(bell, "write"))
+		features |= SHCA_FEATURE_BELL;
+	if (!bell || (strcmp(bell, "write") && strcmp(bell, "each")))
+		features |= SHCA_FEATURE_BELL_INDEX;
+	return features;
 }
 
 static struct shca_context *shca_init_context(struct ibv_device *ibdev,

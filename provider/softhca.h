@@ -177,6 +177,7 @@ struct shca_qp {
 	uint32_t opcodes;
 	uint32_t max_inline;
 	bool sig_all;
+	bool streams;
 	struct {
 		struct shca_send_wqe *wqe;
 		uint32_t prod;

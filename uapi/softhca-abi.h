@@ -225,7 +225,8 @@ struct shca_cq_index {
 
 /**
  * struct shca_qp_index - head of a QP's request region, written by the process
- * @sq_prod:	send requests written (store with release, then ring the bell)
+ * @sq_prod:	send requests written (store with release, then ring the bell if it is
+ *		due, see shca_qp_status.sq_bell)
  * @rq_prod:	receive requests written (store with release)
  */
 struct shca_qp_index {
@@ -241,6 +242,14 @@ struct shca_qp_index {
  *		before the completion of the request is published.
  * @rq_cons:	receive requests fetched; likewise
  * @flags:	SHCA_QPS_*
+ * @sq_bell:	with SHCA_FEATURE_BELL_INDEX: the sq_prod from which on a bell is due.
+ *		While sq_prod is behind it, by the entries of the ring at most, none
+ *		is: the kernel looks at the ring by itself, in 250 us or what its
+ *		timers take beside.  Read after sq_prod was stored and a full
+ *		barrier.  The bell is rung all the same for requests that somebody
+ *		waits for: signalled or solicited ones, fenced ones, and others than
+ *		SENDs and WRITEs of a few hundred bytes.  Follows each bell on every
+ *		QP with a send ring.
  *
  * A change to RESET drops what is posted and sets all indices of the QP to 0;
  * no completion of its former life is written after it has returned.
@@ -249,7 +258,8 @@ struct shca_qp_status {
 	__u32 sq_cons;
 	__u32 rq_cons;
 	__u32 flags;
-	__u32 reserved[13];
+	__u32 sq_bell;
+	__u32 reserved[12];
 };
 
 /**
@@ -490,6 +500,8 @@ struct shca_create_ah_resp {
 /* SHCA_WR_ATOMIC_WRITE: eight bytes, inline or not; SHCA_WR_FLUSH */
 #define SHCA_FEATURE_ATOMIC_WRITE	(1ull << 1)
 #define SHCA_FEATURE_FLUSH	(1ull << 2)
+/* shca_qp_status.sq_bell: not each post needs a bell */
+#define SHCA_FEATURE_BELL_INDEX	(1ull << 3)
 
 /* In the name space of drivers (1 << UVERBS_ID_NS_SHIFT), one of each. */
 #define SHCA_OBJECT_BELL	0x1000

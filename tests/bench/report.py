@@ -91,9 +91,6 @@ def bars(rows):
         for path, times in (("device", 10), ("veth9000", 3)):
             yield from ratio(f"{path} {op} 8 B rate / rxe", get(path, op, 8, 1, "op/s", "softhca"),
                              get(path, op, 8, 1, "op/s", "rxe"), times)
-            name = f"{op}_POLLER"
-            yield from ratio(f"{path} {name} 8 B rate / rxe", get(path, name, 8, 1, "op/s", "softhca"),
-                             get(path, name, 8, 1, "op/s", "rxe"), times)
         name = f"{op}_LIST16"
         yield from ratio(f"veth9000 {name} 8 B rate / rxe", get("veth9000", name, 8, 1, "op/s", "softhca"),
                          get("veth9000", name, 8, 1, "op/s", "rxe"), 5)

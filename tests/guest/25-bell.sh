@@ -18,7 +18,11 @@ for program in rc_errors rc_data; do
 done
 unset SOFTHCA_BELL
 
-# the same, where the provider's poller rings
+# few bells for many posts, by packets and by the direct path
+verbs wire stream -d shca_a -p shca_b -f 4
+verbs direct stream -d shca_a -f 4
+
+# the same as above, where the provider's poller rings
 verbs auto poller -d shca_a -f 4
 export SOFTHCA_POLLER=300
 for program in rc_errors rc_data; do
@@ -52,5 +56,7 @@ answer_after() {
 answer_after link_delete bell rdma link delete shca_a
 add_device shca_a veth_a $ns_a
 answer_after poller.link_delete poller rdma link delete shca_a
+add_device shca_a veth_a $ns_a
+answer_after stream.link_delete stream rdma link delete shca_a
 add_device shca_a veth_a $ns_a
 answer_after rmmod bell rmmod softhca

@@ -3,7 +3,7 @@
  * The poller of softhca's provider (SOFTHCA_POLLER): that posting makes no system
  * call while it is awake, that nothing is lost when it falls asleep, and that it is
  * gone when its context, its process or the device is.  Which thread rings the
- * bell is seen by standing between the provider and ioctl().
+ * bell is seen by counting (bells.h).
  *
  *   poller [-d DEVICE] [TEST]...
  *   poller [-d DEVICE] removed	prints "ready", then posts until that fails with
@@ -11,43 +11,17 @@
  */
 #define _GNU_SOURCE	/* pthread_tryjoin_np() */
 #include "util.h"
+#include "bells.h"
 
 #include <pthread.h>
 #include <signal.h>
-#include <stdarg.h>
-#include <sys/ioctl.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
 
-#include <rdma/rdma_user_ioctl_cmds.h>
-
-#include "../../../uapi/softhca-abi.h"
-
 /* More QPs than a poller looks after (128). */
 #define MANY		140
-
-static __thread uint32_t my_bells;
-static uint32_t all_bells;	/* atomic */
-
-/* In place of the C library's, for this program and all that it loads. */
-int ioctl(int fd, unsigned long request, ...)
-{
-	const struct ib_uverbs_ioctl_hdr *hdr;
-	va_list args;
-	void *arg;
-
-	va_start(args, request);
-	arg = va_arg(args, void *);
-	va_end(args);
-	hdr = arg;
-	if (request == RDMA_VERBS_IOCTL && hdr->object_id == SHCA_OBJECT_BELL) {
-		my_bells++;
-		__atomic_fetch_add(&all_bells, 1, __ATOMIC_RELAXED);
-	}
-	return syscall(SYS_ioctl, fd, request, arg);
-}
 
 /* ---- traffic ------------------------------------------------------------------ */
 

@@ -1,0 +1,135 @@
+// SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
+/* Posts without a bell; see stream.h. */
+#include "stream.h"
+
+#include <linux/ktime.h>
+#include <linux/math64.h>
+#include <linux/minmax.h>
+
+#include "qp.h"
+
+/*
+ * Of a bell and 32 posts the bell is the lesser part.  Fewer where the ring is
+ * short: it must not be full before the bell is due.
+ */
+#define SHCA_STREAM_BATCH	32
+#define SHCA_STREAM_OF_RING	4
+#define SHCA_STREAM_BATCH_MIN	8
+/* Posts in a row that make a stream, at first and at most. */
+#define SHCA_STREAM_MIN		16
+#define SHCA_STREAM_MAX		4096
+/* So many bells in a row for one post each, and the stream saves nothing. */
+#define SHCA_STREAM_ALONE	8
+/* Longer between two of them, on average, and it is none. */
+#define SHCA_STREAM_GAP_NS	50000
+/*
+ * A post waits as long as two batches take (the first of which may still be on its
+ * way up the receiver's stack, on this CPU), but no longer than MOST nor than that
+ * part of the stream's age, unless that is less than a timer is worth.
+ */
+#define SHCA_STREAM_PART	2
+#define SHCA_STREAM_MOST_NS	250000
+#define SHCA_STREAM_LEAST_NS	20000
+
+static void shca_stream_set(struct shca_qp *qp, u32 bell)
+{
+	WRITE_ONCE(qp->status->sq_bell, bell);
+}
+
+void shca_stream_init(struct shca_qp *qp)
+{
+	struct shca_stream *stream = &qp->sq.stream;
+
+	/* The kinds whose peer's requests arrive at the same QP. */
+	if (qp->type != IB_QPT_RC && qp->type != IB_QPT_UC)
+		return;
+	stream->patience = SHCA_STREAM_MIN;
+	stream->batch = min_t(u32, SHCA_STREAM_BATCH,
+			      qp->sq.max_wr / SHCA_STREAM_OF_RING);
+	if (stream->batch < SHCA_STREAM_BATCH_MIN)
+		stream->batch = 0;
+}
+
+void shca_stream_stop(struct shca_qp *qp)
+{
+	struct shca_stream *stream = &qp->sq.stream;
+
+	lockdep_assert_held(&qp->sq.lock);
+	if (stream->until)
+		stream->patience = stream->full ? SHCA_STREAM_MIN :
+				   min_t(u32, stream->patience * 2,
+					 SHCA_STREAM_MAX);
+	stream->full = false;
+	stream->alone = 0;
+	stream->posts = 0;
+	stream->since = 0;
+	stream->until = 0;
+	shca_stream_set(qp, qp->sq.seen);
+	/*
+	 * Pairs with the barrier of who posts between sq_prod and sq_bell: either he
+	 * sees that a bell is due, or whoever looks at the ring next sees his post.
+	 */
+	smp_mb();
+}
+
+static u64 shca_stream_hold(const struct shca_stream *stream, u64 now)
+{
+	u64 age = now - stream->since;
+	u64 two = div64_u64(age, stream->posts) * stream->batch * 2;
+
+	return clamp_t(u64, min(two, age / SHCA_STREAM_PART),
+		       SHCA_STREAM_LEAST_NS, SHCA_STREAM_MOST_NS);
+}
+
+void shca_stream_bell(struct shca_qp *qp)
+{
+	struct shca_stream *stream = &qp->sq.stream;
+	u32 posts = qp->sq.seen - stream->seen;
+	u32 epsn;
+	u64 now;
+
+	lockdep_assert_held(&qp->sq.lock);
+	stream->seen = qp->sq.seen;
+	/* Written under the other lock: an old value is as good. */
+	epsn = READ_ONCE(qp->rq.resp.epsn);
+	if (!stream->batch || epsn != stream->epsn || qp->state != IB_QPS_RTS) {
+		stream->epsn = epsn;
+		if (stream->since)
+			shca_stream_stop(qp);
+		/* It must not be left behind for ever: indices wrap. */
+		shca_stream_set(qp, qp->sq.seen);
+		return;
+	}
+	stream->posts += posts;
+	if (!stream->since) {
+		stream->since = ktime_get_ns();
+		shca_stream_set(qp, qp->sq.seen);
+		return;
+	}
+	if (stream->posts < stream->patience) {
+		shca_stream_set(qp, qp->sq.seen);
+		return;
+	}
+	if (stream->until) {
+		stream->full |= posts >= stream->batch;
+		stream->alone = posts == 1 ? stream->alone + 1 : 0;
+	}
+	now = ktime_get_ns();
+	if (stream->alone == SHCA_STREAM_ALONE ||
+	    now - stream->since > stream->posts * SHCA_STREAM_GAP_NS) {
+		shca_stream_stop(qp);
+		return;
+	}
+	stream->until = now + shca_stream_hold(stream, now);
+	shca_stream_set(qp, qp->sq.seen + stream->batch);
+}
+
+void shca_stream_timer(struct shca_qp *qp, u64 now)
+{
+	const struct shca_stream *stream = &qp->sq.stream;
+
+	lockdep_assert_held(&qp->sq.lock);
+	/* A batch is not full in twice its time: who posts has paused. */
+	if (stream->until && now >= stream->until)
+		shca_stream_stop(qp);
+}

@@ -1,0 +1,406 @@
+// SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
+/*
+ * Streams of softhca: who posts one small request after the other, and waits for
+ * none of them, rings few bells (shca_qp_status.sq_bell).  Nothing may be lost by
+ * that, nor wait for long, whatever becomes of the queue pair; and who waits for an
+ * answer is not served later than he would be.
+ *
+ *   stream [-d DEVICE] [-p PEER] [TEST]...
+ *   stream [-d DEVICE] removed	prints "ready", then posts until that fails with
+ *				EIO, which it must for good
+ */
+#include "util.h"
+
+#include <pthread.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "bells.h"
+
+/* Enough to be a stream, in the slowest of guests. */
+#define MANY		2000u
+#define SLOTS		4096u
+#define LEN		(SLOTS * 8)
+
+static struct config config;
+static struct end a, b;
+static struct buf mem_a, mem_b;
+
+static void set_up(void)
+{
+	pair_make(&a, &b, &config);
+	mem_a = buf_make(a.nic->pd, LEN, ACCESS_ALL);
+	mem_b = buf_make(b.nic->pd, LEN, ACCESS_ALL);
+	memset(mem_b.p, 0, LEN);
+}
+
+static void nap(uint32_t us)
+{
+	struct timespec t = { .tv_nsec = us * 1000 };
+
+	nanosleep(&t, NULL);
+}
+
+static uint64_t *word_of_b(uint64_t n)
+{
+	return (uint64_t *)mem_b.p + n % SLOTS;
+}
+
+static bool has_arrived(uint64_t n)
+{
+	return __atomic_load_n(word_of_b(n), __ATOMIC_ACQUIRE) == n;
+}
+
+/* Within a second, or what that is on this machine. */
+static void wait_word(uint64_t n)
+{
+	uint64_t limit = millis() + 1000 * slow_factor();
+
+	while (!has_arrived(n))
+		if (millis() > limit)
+			FAIL("request %llu has not arrived",
+			     (unsigned long long)n);
+}
+
+/* Write @n to its place in @mem_b, unless the queue is full.  Return: an errno. */
+static int put(uint64_t n, int flags)
+{
+	struct ibv_sge sge = { .addr = (uintptr_t)&n, .length = 8 };
+	struct ibv_send_wr wr = wr_rdma(n, IBV_WR_RDMA_WRITE, &sge, 1,
+					(uintptr_t)word_of_b(n),
+					mem_b.mr->rkey);
+	struct ibv_send_wr *bad;
+
+	wr.send_flags = IBV_SEND_INLINE | flags;
+	return ibv_post_send(a.qp, &wr, &bad);
+}
+
+/* Requests @from to @to - 1, each posted alone; what the queue cannot take waits. */
+static void put_all(uint64_t from, uint64_t to)
+{
+	uint64_t n, limit = millis() + 20000 * slow_factor();
+	int err;
+
+	for (n = from; n < to; n++) {
+		while ((err = put(n, 0)) == ENOMEM)
+			REQUIRE(millis() < limit);
+		REQUIRE_EQ(err, 0);
+	}
+}
+
+static void check_words(uint64_t from, uint64_t to)
+{
+	uint64_t n;
+
+	wait_word(to - 1);
+	for (n = from; n < to; n++)
+		REQUIRE(has_arrived(n));
+}
+
+/* ---- tests -------------------------------------------------------------------- */
+
+/*
+ * On a busy machine who posts has to pause, and a long pause is an end: so one of
+ * several rounds.
+ */
+static void require_few_bells(void (*post_round)(void))
+{
+	uint32_t least = MANY;
+	int i;
+
+	for (i = 0; i < 20 && least >= MANY / 8; i++) {
+		memset(mem_b.p, 0, LEN);
+		my_bells = 0;
+		post_round();
+		check_words(1, MANY);
+		least = my_bells < least ? my_bells : least;
+	}
+	printf("# %u bells for %u posts\n", least, MANY - 1);
+	REQUIRE(least < MANY / 8);
+}
+
+static void put_round(void)
+{
+	put_all(1, MANY);
+}
+
+static void few_bells(void)
+{
+	set_up();
+	require_few_bells(put_round);
+}
+
+/* Each number of posts after the last bell, and each pause before the next. */
+static void the_last_ones_arrive(void)
+{
+	uint64_t from = 1, i;
+
+	set_up();
+	for (i = 1; i < 200; i++) {
+		put_all(from, from + i);
+		check_words(from, from + i);
+		from += i;
+		if (i % 3 == 0)
+			nap(i * 10);
+	}
+}
+
+static void every_request_rings_when_told_so(void)
+{
+	REQUIRE_EQ(setenv("SOFTHCA_BELL", "each", 1), 0);
+	set_up();
+	put_all(1, 500);
+	check_words(1, 500);
+	REQUIRE(my_bells >= 499);
+}
+
+/* A stream is going on, and a post comes that is waited for. */
+static void urgent_ones_ring(void)
+{
+	struct ibv_send_wr wr;
+	struct ibv_sge sge;
+	uint64_t n = 1;
+	uint32_t bells;
+	int i;
+
+	set_up();
+	for (i = 0; i < 6; i++) {
+		put_all(n, n + 500);
+		n += 500;
+		bells = my_bells;
+		sge = sge_of(&mem_a, 0, i == 3 ? 4096 : 8);
+		wr = wr_rdma(n, IBV_WR_RDMA_WRITE, &sge, 1,
+			     (uintptr_t)mem_b.p, mem_b.mr->rkey);
+		wr.send_flags = 0;
+		switch (i) {
+		case 0:
+			wr.send_flags = IBV_SEND_SIGNALED;
+			break;
+		case 1:
+			wr.send_flags = IBV_SEND_FENCE;
+			break;
+		case 2:
+			wr.opcode = IBV_WR_RDMA_READ;
+			break;
+		case 3:
+			break;	/* long */
+		default:
+			wr.opcode = IBV_WR_SEND;
+			wr.send_flags = IBV_SEND_SOLICITED;
+			post_recv(&b, n, NULL, 0);
+			sge.length = 0;
+			break;
+		}
+		post(&a, &wr);
+		REQUIRE_EQ(my_bells, bells + 1);
+	}
+	wait_status(a.scq, 501, IBV_WC_SUCCESS);
+}
+
+/* Both ends answer each other, many times, and none of it is signalled. */
+static void answers_ring(void)
+{
+	struct end *ends[2] = { &a, &b };
+	struct ibv_send_wr wr;
+	uint32_t i;
+
+	set_up();
+	for (i = 0; i < 500; i++) {
+		post_recv(ends[(i + 1) % 2], i, NULL, 0);
+		wr = wr_send(i, NULL, 0);
+		wr.send_flags = 0;
+		post(ends[i % 2], &wr);
+		wait_ok(ends[(i + 1) % 2]->rcq, i, IBV_WC_RECV);
+	}
+	REQUIRE(my_bells >= 490);
+}
+
+/* Now and then one is no stream. */
+static void lone_ones_ring(void)
+{
+	uint64_t n;
+
+	set_up();
+	for (n = 1; n < 200; n++) {
+		put_all(n, n + 1);
+		nap(200);
+	}
+	REQUIRE(my_bells >= 150);
+}
+
+/*
+ * Eight, and the next eight once the last one has arrived: what brings the answer is
+ * not the queue pair's.  To wait for a ring that is not full would cost each round
+ * the time of the kernel's timer.
+ */
+static void rounds_of_few_ring(void)
+{
+	uint64_t n;
+
+	set_up();
+	for (n = 1; n < 16001; n += 8) {
+		put_all(n, n + 8);
+		wait_word(n + 7);
+	}
+	printf("# %u bells for 16000 posts\n", my_bells);
+	REQUIRE(my_bells > 16000 * 9 / 10);
+}
+
+static void *second_thread(void *arg)
+{
+	uint64_t *to = arg;
+
+	put_all(*to, *to + 1000);
+	return NULL;
+}
+
+static void two_threads(void)
+{
+	uint64_t from = 2000;
+	pthread_t thread;
+
+	set_up();
+	REQUIRE_EQ(pthread_create(&thread, NULL, second_thread, &from), 0);
+	put_all(1, 1000);
+	REQUIRE_EQ(pthread_join(thread, NULL), 0);
+	check_words(1, 1000);
+	check_words(from, from + 1000);
+}
+
+/* By the other way to post. */
+static void wr_round(void)
+{
+	struct ibv_qp_ex *qpx = ibv_qp_to_qp_ex(a.qp);
+	uint64_t n;
+	int err;
+
+	for (n = 1; n < MANY; n++) {
+		do {
+			ibv_wr_start(qpx);
+			qpx->wr_id = n;
+			qpx->wr_flags = 0;
+			ibv_wr_rdma_write(qpx, mem_b.mr->rkey,
+					  (uintptr_t)word_of_b(n));
+			ibv_wr_set_inline_data(qpx, &n, 8);
+			err = ibv_wr_complete(qpx);
+		} while (err == ENOMEM);
+		REQUIRE_EQ(err, 0);
+	}
+}
+
+static void by_ibv_wr(void)
+{
+	config.ops = IBV_QP_EX_WITH_RDMA_WRITE;
+	set_up();
+	require_few_bells(wr_round);
+}
+
+/* The owner ends it, in each way, without a pause: it was posted, and is done. */
+static void then_the_queue_pair_goes(void)
+{
+	uint64_t from = 1;
+	int i;
+
+	for (i = 0; i < 30; i++) {
+		set_up();
+		put_all(from, from + 300 + i);
+		if (i % 3 == 0)
+			end_destroy(&a);
+		else
+			REQUIRE_EQ(end_to(&a, i % 3 == 1 ? IBV_QPS_ERR :
+							   IBV_QPS_RESET), 0);
+		check_words(from, from + 300 + i);
+		if (i % 3)
+			end_destroy(&a);
+		end_destroy(&b);
+		buf_free(&mem_a);
+		buf_free(&mem_b);
+	}
+}
+
+/* The peer's end fails; all that is posted from then on is flushed, in order. */
+static void then_the_queue_pair_fails(void)
+{
+	uint64_t n, limit;
+	struct ibv_wc wc;
+	int err;
+
+	config.timeout = 8;
+	config.retry_cnt = 0;
+	set_up();
+	put_all(1, 1000);
+	check_words(1, 1000);
+	REQUIRE_EQ(end_to(&b, IBV_QPS_ERR), 0);
+	limit = millis() + 20000 * slow_factor();
+	for (n = 1000; !ibv_poll_cq(a.scq, 1, &wc); n += !err) {
+		err = put(n, 0);
+		REQUIRE(!err || err == ENOMEM);
+		REQUIRE(millis() < limit);
+	}
+	REQUIRE_EQ(wc.status, IBV_WC_RETRY_EXC_ERR);
+	REQUIRE_EQ(wc.wr_id, 1000);
+	n = wc.wr_id;
+	end_wait_state(&a, IBV_QPS_ERR);
+	for (limit = millis() + 300; millis() < limit;)
+		while (ibv_poll_cq(a.scq, 1, &wc) > 0) {
+			REQUIRE_EQ(wc.status, IBV_WC_WR_FLUSH_ERR);
+			REQUIRE_EQ(wc.wr_id, ++n);
+		}
+	/* each with a bell again */
+	REQUIRE_EQ(put(n + 1, 0), 0);
+	wait_status(a.scq, n + 1, IBV_WC_WR_FLUSH_ERR);
+}
+
+/* ---- the device goes ---------------------------------------------------------- */
+
+static int removed(void)
+{
+	uint64_t n = 1, limit = millis() + 30000;
+	struct ibv_wc wc;
+	int err, i;
+
+	set_up();
+	printf("ready\n");
+	fflush(stdout);
+	do {
+		err = put(n, 0);
+		n += !err;
+		while (ibv_poll_cq(a.scq, 1, &wc) > 0)
+			;
+	} while ((!err || err == ENOMEM) && millis() < limit);
+	/* (What was refused stays in the ring, which has more room than that.) */
+	for (i = 0; i < 50 && err == EIO; i++)
+		err = put(n, 0);
+	printf("%s after %llu, %u bells\n", err ? strerror(err) : "still there",
+	       (unsigned long long)n, my_bells);
+	return err == EIO ? EXIT_SUCCESS : EXIT_FAILURE;
+}
+
+static const struct test tests[] = {
+	{ "few_bells", few_bells },
+	{ "the_last_ones_arrive", the_last_ones_arrive },
+	{ "every_request_rings_when_told_so", every_request_rings_when_told_so },
+	{ "urgent_ones_ring", urgent_ones_ring },
+	{ "answers_ring", answers_ring },
+	{ "lone_ones_ring", lone_ones_ring },
+	{ "rounds_of_few_ring", rounds_of_few_ring },
+	{ "two_threads", two_threads },
+	{ "by_ibv_wr", by_ibv_wr },
+	{ "then_the_queue_pair_goes", then_the_queue_pair_goes },
+	{ "then_the_queue_pair_fails", then_the_queue_pair_fails },
+	{}
+};
+
+int main(int argc, char **argv)
+{
+	config = config_default;
+	config.max_send_wr = 256;
+	config.max_inline = 64;
+	config.cqe = 4096;
+	if (argc > 1 && !strcmp(argv[argc - 1], "removed")) {
+		if (argc == 4 && !strcmp(argv[1], "-d"))
+			options.device = argv[2];
+		return removed();
+	}
+	return util_main(tests, argc, argv);
+}
