@@ -90,26 +90,23 @@ void shca_stream_bell(struct shca_qp *qp)
 
 	lockdep_assert_held(&qp->sq.lock);
 	stream->seen = qp->sq.seen;
+	/* Unless there is a stream, and never left behind: indices wrap. */
+	shca_stream_set(qp, qp->sq.seen);
 	/* Written under the other lock: an old value is as good. */
 	epsn = READ_ONCE(qp->rq.resp.epsn);
 	if (!stream->batch || epsn != stream->epsn || qp->state != IB_QPS_RTS) {
 		stream->epsn = epsn;
 		if (stream->since)
 			shca_stream_stop(qp);
-		/* It must not be left behind for ever: indices wrap. */
-		shca_stream_set(qp, qp->sq.seen);
 		return;
 	}
 	stream->posts += posts;
 	if (!stream->since) {
 		stream->since = ktime_get_ns();
-		shca_stream_set(qp, qp->sq.seen);
 		return;
 	}
-	if (stream->posts < stream->patience) {
-		shca_stream_set(qp, qp->sq.seen);
+	if (stream->posts < stream->patience)
 		return;
-	}
 	if (stream->until) {
 		stream->full |= posts >= stream->batch;
 		stream->alone = posts == 1 ? stream->alone + 1 : 0;

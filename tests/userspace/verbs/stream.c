@@ -108,7 +108,7 @@ static void require_few_bells(void (*post_round)(void))
 	uint32_t least = MANY;
 	int i;
 
-	for (i = 0; i < 20 && least >= MANY / 8; i++) {
+	for (i = 0; i < 20 && least >= MANY / 4; i++) {
 		memset(mem_b.p, 0, LEN);
 		my_bells = 0;
 		post_round();
@@ -116,7 +116,7 @@ static void require_few_bells(void (*post_round)(void))
 		least = my_bells < least ? my_bells : least;
 	}
 	printf("# %u bells for %u posts\n", least, MANY - 1);
-	REQUIRE(least < MANY / 8);
+	REQUIRE(least < MANY / 4);
 }
 
 static void put_round(void)
