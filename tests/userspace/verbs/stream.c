@@ -105,10 +105,11 @@ static void check_words(uint64_t from, uint64_t to)
  */
 static void require_few_bells(void (*post_round)(void))
 {
+	bool slow = slow_factor() > 1;
 	uint32_t least = MANY;
 	int i;
 
-	for (i = 0; i < 20 && least >= MANY / 4; i++) {
+	for (i = 0; i < (slow ? 1 : 20) && least >= MANY / 4; i++) {
 		memset(mem_b.p, 0, LEN);
 		my_bells = 0;
 		post_round();
@@ -116,7 +117,8 @@ static void require_few_bells(void (*post_round)(void))
 		least = my_bells < least ? my_bells : least;
 	}
 	printf("# %u bells for %u posts\n", least, MANY - 1);
-	REQUIRE(least < MANY / 4);
+	/* With all checkers on a post takes longer than a stream may. */
+	REQUIRE(least < MANY / 4 || slow);
 }
 
 static void put_round(void)
