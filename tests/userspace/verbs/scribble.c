@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 /*
- * A process that does not keep to the rules: it makes CQs, SRQs and QPs through
+ * A process that does not keep to the rules: it makes CQs, SRQs, WQs and QPs through
  * the provider, and then writes what it likes into all memory that it shares
  * with the kernel, while bells are rung and states change.  It may harm itself;
  * what must not happen is seen from outside (tests/guest/49-ring-scribbler.sh).
@@ -47,6 +47,8 @@ static struct buf memory;
 static struct ibv_qp *qps[12];
 static struct ibv_cq *cqs[4];
 static struct ibv_srq *srqs[2];
+static struct ibv_wq *wqs[2];
+static struct ibv_qp *spread;	/* its datagrams go to @wqs */
 static struct ibv_ah *ah;
 static int nr_qps;
 static _Atomic bool done;
@@ -159,6 +161,59 @@ static void qp_restart(int i)
 	qp_to_rts(qps[i], qps[i ^ 1]->qp_num);
 }
 
+static void wq_restart(int i)
+{
+	struct ibv_wq_attr attr = { .attr_mask = IBV_WQ_ATTR_STATE,
+				    .wq_state = IBV_WQS_RESET };
+
+	if (ibv_modify_wq(wqs[i], &attr))
+		return;
+	attr.wq_state = IBV_WQS_RDY;
+	ibv_modify_wq(wqs[i], &attr);
+}
+
+/* A datagram QP that receives into work queues. */
+static void make_wqs(void)
+{
+	static uint8_t key[SHCA_RX_HASH_KEY_LEN] = { 1, 2, 3 };
+	struct ibv_wq_init_attr wq_init = {
+		.wq_type = IBV_WQT_RQ, .max_wr = RING, .max_sge = 2,
+		.pd = nic->pd, .cq = cqs[1],
+	};
+	struct ibv_rwq_ind_table_init_attr table_init = {
+		.log_ind_tbl_size = 1, .ind_tbl = wqs,
+	};
+	struct ibv_qp_init_attr_ex init = {
+		.qp_type = IBV_QPT_UD,
+		.pd = nic->pd,
+		.comp_mask = IBV_QP_INIT_ATTR_PD | IBV_QP_INIT_ATTR_IND_TABLE |
+			     IBV_QP_INIT_ATTR_RX_HASH,
+		.rx_hash_conf = {
+			.rx_hash_function = IBV_RX_HASH_FUNC_TOEPLITZ,
+			.rx_hash_key_len = sizeof(key),
+			.rx_hash_key = key,
+			.rx_hash_fields_mask = IBV_RX_HASH_SRC_PORT_UDP,
+		},
+	};
+	struct ibv_qp_attr attr = { .qp_state = IBV_QPS_INIT, .port_num = 1,
+				    .qkey = 0x1234 };
+	size_t i;
+
+	for (i = 0; i < ARRAY_SIZE(wqs); i++) {
+		wqs[i] = ibv_create_wq(nic->ctx, &wq_init);
+		REQUIRE(wqs[i]);
+		wq_restart(i);
+	}
+	init.rwq_ind_tbl = ibv_create_rwq_ind_table(nic->ctx, &table_init);
+	REQUIRE(init.rwq_ind_tbl);
+	spread = ibv_create_qp_ex(nic->ctx, &init);
+	REQUIRE(spread);
+	REQUIRE_EQ(ibv_modify_qp(spread, &attr, IBV_QP_STATE | IBV_QP_QKEY |
+				 IBV_QP_PKEY_INDEX | IBV_QP_PORT), 0);
+	attr.qp_state = IBV_QPS_RTR;
+	REQUIRE_EQ(ibv_modify_qp(spread, &attr, IBV_QP_STATE), 0);
+}
+
 static void make_objects(void)
 {
 	static const enum ibv_qp_type types[] = {
@@ -197,6 +252,7 @@ static void make_objects(void)
 		REQUIRE(qps[nr_qps]);
 		nr_qps++;
 	}
+	make_wqs();
 	for (i = 0; i < (size_t)nr_qps; i++)
 		qp_restart(i);
 }
@@ -310,7 +366,8 @@ static void random_request(const struct map *map)
 	wqe->xrc_srqn = one_in(8) ? odd_number() : 0;
 	if (one_in(3)) {
 		wqe->ud.ah = one_in(3) ? odd_number() : 1 + below(8);
-		wqe->ud.remote_qpn = qps[below(nr_qps)]->qp_num;
+		wqe->ud.remote_qpn = one_in(2) ? spread->qp_num :
+				     qps[below(nr_qps)]->qp_num;
 		wqe->ud.remote_qkey = one_in(3) ? odd_number() : 0x1234;
 	} else {
 		wqe->rdma.remote_addr = one_in(4) ? odd_number() :
@@ -405,9 +462,11 @@ static void post_something(int i)
 		ibv_post_srq_recv(qps[i]->srq, &recv, &bad_recv);
 	else
 		ibv_post_recv(qps[i], &recv, &bad_recv);
+	ibv_post_wq_recv(wqs[i % ARRAY_SIZE(wqs)], &recv, &bad_recv);
 	if (qps[i]->qp_type == IBV_QPT_UD) {
 		wr.wr.ud.ah = ah;
-		wr.wr.ud.remote_qpn = qps[i ^ 1]->qp_num;
+		wr.wr.ud.remote_qpn = one_in(2) ? spread->qp_num :
+						  qps[i ^ 1]->qp_num;
 		wr.wr.ud.remote_qkey = 0x1234;
 	}
 	ibv_post_send(qps[i], &wr, &bad_send);
@@ -426,8 +485,10 @@ static void change_state(int i)
 	struct ibv_qp_attr attr = { .qp_state = IBV_QPS_ERR };
 	struct ibv_srq_attr srq = { .max_wr = 1 + below(2 * RING),
 				    .srq_limit = below(RING) };
+	struct ibv_wq_attr wq = { .attr_mask = IBV_WQ_ATTR_STATE,
+				  .wq_state = IBV_WQS_ERR };
 
-	switch (below(4)) {
+	switch (below(6)) {
 	case 0:
 		ibv_modify_qp(qps[i], &attr, IBV_QP_STATE);
 		break;
@@ -436,6 +497,12 @@ static void change_state(int i)
 		ibv_modify_srq(srqs[below(2)], &srq,
 			       one_in(2) ? IBV_SRQ_MAX_WR : IBV_SRQ_LIMIT);
 		find_maps();
+		break;
+	case 2:
+		ibv_modify_wq(wqs[below(ARRAY_SIZE(wqs))], &wq);
+		break;
+	case 3:
+		wq_restart(below(ARRAY_SIZE(wqs)));
 		break;
 	default:
 		qp_restart(i);
