@@ -23,7 +23,6 @@ def counted(rig, name, times=1):
         if time.monotonic() > end:
             raise Wrong(f"{name} grew by {rig.dev.counter(name) - before}, "
                         f"not {times}")
-        time.sleep(0.005)
 
 
 def flip(at, bit=0):
