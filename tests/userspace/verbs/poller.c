@@ -113,7 +113,8 @@ static void loses_no_post(void)
 	poller_spins("20");
 	pair_make(&a, &b, &config);
 	m = buf_make(a.nic->pd, 128, ACCESS_ALL);
-	for (i = 0; i < n; i++) {
+	/* On a busy machine it may wake up too late for each of many posts. */
+	for (i = 0; i < n || (my_bells == i && i < 30 * n); i++) {
 		send_one(&a, &b, &m, i);
 		until = micros() + i * 7 % 97;
 		while (micros() < until)
@@ -121,7 +122,7 @@ static void loses_no_post(void)
 	}
 	/* Else it did not fall asleep, or did nothing else. */
 	REQUIRE(my_bells > 0);
-	REQUIRE(my_bells < n);
+	REQUIRE(my_bells < i);
 }
 
 static void *make_and_destroy(void *arg)
