@@ -165,11 +165,13 @@ static void shca_crc32_drop_crypto(void)
 
 static u32 shca_crc32_crypto(u32 crc, const void *data, unsigned int len)
 {
-	struct crypto_shash *tfm = shca_crc32_tfm;
-	SHASH_DESC_ON_STACK(desc, tfm);
+	/* SHASH_DESC_ON_STACK() is for any hash: most of 400 bytes to be cleared. */
+	u8 room[sizeof(struct shash_desc) + sizeof(u32)]
+		__aligned(__alignof__(struct shash_desc)) __uninitialized;
+	struct shash_desc *desc = (struct shash_desc *)room;
 	u32 *state = (u32 *)desc->__ctx;
 
-	desc->tfm = tfm;
+	desc->tfm = shca_crc32_tfm;
 	*state = crc;
 	crypto_shash_update(desc, data, len);
 	return *state;
