@@ -28,9 +28,7 @@
  *
  * To go back costs up to a window, so the window follows the path: each time a
  * quarter less, and an eighth more for each window that is acknowledged.  Where a
- * queue on the way is shorter than the window, it settles at that; where packets
- * are lost by themselves, it stays well above what would halve the throughput of
- * a long path to save little of what is sent again.
+ * queue on the way is shorter than the window, it settles at that.
  *
  * Errors.  Requests complete in order, so an error found ahead (payload that
  * cannot be gathered, a malformed request) stops sending there and waits until
