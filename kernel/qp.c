@@ -285,14 +285,6 @@ static int shca_qp_alloc_rings(struct shca_qp *qp)
 	return 0;
 }
 
-void shca_qp_part(struct shca_qp *qp)
-{
-	/* What was posted without a bell, as if it had been rung. */
-	if (qp->sq.stream.batch)
-		shca_sq_run(qp);
-	shca_rq_part(qp);
-}
-
 int shca_qp_share(struct shca_qp *qp, struct ib_ucontext *uctx)
 {
 	int err;
@@ -508,6 +500,14 @@ static void shca_qp_flush_all(struct shca_qp *qp)
 		return;
 	shca_sq_flush_all(qp);
 	shca_rq_flush_all(qp);
+}
+
+void shca_qp_part(struct shca_qp *qp)
+{
+	/* What was posted without a bell, as if it had been rung. */
+	if (qp->sq.stream.batch)
+		shca_sq_run(qp);
+	shca_rq_part(qp);
 }
 
 void shca_qp_purge_cqs(struct shca_qp *qp)
