@@ -66,13 +66,14 @@ lives() {
 	shift
 	alive "$name" && "$@" && alive "$name"
 }
-# stop NAME [MS] : it had no error, and was silent for so long once
+# stop NAME [MS] : it had no error, and was silent for so long once; less 50 ms, in
+# which it may not have come to look at what came before
 stop() {
 	kill "${holder[$1]}"
 	wait "${holder[$1]}"
 	cat "/tmp/hold.$1"
 	! grep -q ^ended: "/tmp/hold.$1" &&
-		[ "$(sed -n 's/^longest silence \([0-9]*\) ms$/\1/p' "/tmp/hold.$1")" -ge "${2-0}" ]
+		[ "$(sed -n 's/^longest silence \([0-9]*\) ms$/\1/p' "/tmp/hold.$1")" -ge $((${2-50} - 50)) ]
 }
 
 make_pair 1500
