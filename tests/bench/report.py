@@ -106,6 +106,8 @@ def bars(rows):
         yield from ratio(f"{path} SEND event-driven, instructions / rxe", mine,
                          get(path, "SEND_EVENT", 8, 1, "instr/op", "rxe"), 0.5, False)
         yield from ratio(f"{path} SEND event-driven, instructions / 15,000", mine, 15000, 1, False)
+        yield from ratio(f"{path} SEND event-driven, instructions by perftest / 15,000",
+                         get(path, "SEND_EVENT_LAT", 8, 1, "instr/op", "softhca"), 15000, 1, False)
         if path == "device":
             for op, many in (("QP_WRITE", 1000), ("QP_LIFE", 10000), ("MR_LIFE", 100000)):
                 yield from ratio(f"device {op}, instructions with {many:,} / with one",
