@@ -163,8 +163,13 @@ static void shca_crc32_drop_crypto(void)
 	shca_crc32_tfm = NULL;
 }
 
+/* It works through 16 bytes at a time, aligned, and through others one by one. */
+#define SHCA_CRC32_BLOCK	16u
+
 static u32 shca_crc32_crypto(u32 crc, const void *data, unsigned int len)
 {
+	unsigned int head = -(uintptr_t)data % SHCA_CRC32_BLOCK;
+	unsigned int tail = (len - head) % SHCA_CRC32_BLOCK;
 	/* SHASH_DESC_ON_STACK() is for any hash: most of 400 bytes to be cleared. */
 	u8 room[sizeof(struct shash_desc) + sizeof(u32)]
 		__aligned(__alignof__(struct shash_desc)) __uninitialized;
@@ -172,9 +177,9 @@ static u32 shca_crc32_crypto(u32 crc, const void *data, unsigned int len)
 	u32 *state = (u32 *)desc->__ctx;
 
 	desc->tfm = shca_crc32_tfm;
-	*state = crc;
-	crypto_shash_update(desc, data, len);
-	return *state;
+	*state = shca_crc32_short(crc, data, head);
+	crypto_shash_update(desc, data + head, len - head - tail);
+	return shca_crc32_short(*state, data + len - tail, tail);
 }
 
 #endif
@@ -192,7 +197,7 @@ static u32 shca_crc32_fold(u64 state, const u8 *data, unsigned int len)
 	shca_fold_end(&fold, data + n, rest);
 	n += SHCA_FOLD_BYTES;
 	memcpy(rest + SHCA_FOLD_BYTES, data + n, len - n);
-	return crc32_le(0, rest, SHCA_FOLD_BYTES + len - n);
+	return shca_crc32_short(0, rest, SHCA_FOLD_BYTES + len - n);
 }
 
 /* ---- the choice ------------------------------------------------------------- */
@@ -273,13 +278,16 @@ u32 shca_crc32_bth(u32 crc, const u8 *bth, unsigned int len)
 {
 	u64 state = crc | (u64)(u8)~bth[SHCA_BTH_VARIANT] <<
 			  8 * SHCA_BTH_VARIANT;
+	/* The others like what is aligned. */
+	unsigned int head = SHCA_BTH_BYTES +
+			    -(uintptr_t)(bth + SHCA_BTH_BYTES) % 16;
 
 	if (len < SHCA_CRC32_SHORT)
 		return shca_crc32_short(state, bth, len);
 	if (shca_crc32_way == SHCA_CRC32_FOLD)
 		return shca_crc32_fold(state, bth, len);
-	crc = shca_crc32_short(state, bth, SHCA_BTH_BYTES);
-	return shca_crc32(crc, bth + SHCA_BTH_BYTES, len - SHCA_BTH_BYTES);
+	crc = shca_crc32_short(state, bth, head);
+	return shca_crc32_by(shca_crc32_way, crc, bth + head, len - head);
 }
 
 static u32 shca_crc32_skb(u32 crc, const struct sk_buff *skb, unsigned int off,

@@ -108,7 +108,8 @@ struct shca_seed {
  * @arrived_at:	did a received packet come in by this device's netdev or what is
  *		built upon it, and in which VLAN was that?
  * @icrc_ok:	is the ICRC right of received packet number @seg of a batch: @len
- *		bytes, with the ICRC, at @off?
+ *		bytes, with the ICRC, at @off?  @bth: where they are, if that is
+ *		one piece of memory
  * @grh:	the SHCA_GRH_BYTES that UD shows of a received packet's headers; it
  *		is @len bytes at @off of @skb, from BTH to ICRC
  *
@@ -136,8 +137,8 @@ struct shca_link_ops {
 	void (*mgid)(const struct sk_buff *skb, struct in6_addr *mgid);
 	bool (*arrived_at)(const struct shca_dev *dev,
 			   const struct sk_buff *skb, u16 *vlan);
-	bool (*icrc_ok)(struct shca_rx_skb *rx, unsigned int seg, u32 off,
-			u32 len);
+	bool (*icrc_ok)(struct shca_rx_skb *rx, unsigned int seg,
+			const u8 *bth, u32 off, u32 len);
 	void (*grh)(const struct sk_buff *skb, u32 off, u32 len, u8 *grh);
 };
 

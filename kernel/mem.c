@@ -20,10 +20,17 @@
 #include "srq.h"
 #include "xrc.h"
 
-/* Where a copy comes from: an skb's payload, a buffer, or pieces. */
+/*
+ * Where a copy comes from: an skb's payload, a buffer, or pieces.
+ * @stride: the payloads of several packets, which begin so far apart, the first
+ *	of them at @off; @unit bytes each, of which @left are still to be read
+ */
 struct shca_src {
 	struct shca_rx_skb *rx;
 	u32 off;
+	u32 stride;
+	u32 unit;
+	u32 left;
 	const u8 *buf;
 	const struct shca_piece *piece;
 };
@@ -55,9 +62,37 @@ static void shca_src_read_pieces(struct shca_src *src, u8 *dst, u32 len)
 	}
 }
 
+/* Of several packets.  @dst: NULL: to nowhere */
+static void shca_src_read_run(struct shca_src *src, u8 *dst, u32 len)
+{
+	u32 run, off;
+
+	while (len) {
+		if (!src->left) {
+			src->off += src->stride;
+			src->left = src->unit;
+			src->buf = shca_rx_flat(src->rx, src->off, src->unit);
+		}
+		run = min(len, src->left);
+		off = src->unit - src->left;
+		if (likely(dst)) {
+			if (likely(src->buf))
+				memcpy(dst, src->buf + off, run);
+			else
+				skb_copy_bits(src->rx->skb, src->off + off, dst,
+					      run);
+			dst += run;
+		}
+		src->left -= run;
+		len -= run;
+	}
+}
+
 static void shca_src_read(struct shca_src *src, void *dst, u32 len)
 {
-	if (src->piece) {
+	if (src->stride) {
+		shca_src_read_run(src, dst, len);
+	} else if (src->piece) {
 		shca_src_read_pieces(src, dst, len);
 	} else if (!src->buf) {
 		/* Cannot fail: the length was checked against the skb. */
@@ -74,6 +109,10 @@ static void shca_src_skip(struct shca_src *src, u32 len)
 {
 	u32 run;
 
+	if (src->stride) {
+		shca_src_read_run(src, NULL, len);
+		return;
+	}
 	if (!src->piece) {
 		if (src->buf)
 			src->buf += len;
@@ -104,6 +143,15 @@ static struct shca_src shca_src_pkt(const struct shca_pkt *pkt)
 			shca_src_skip(&src, pkt->data_off);
 		return src;
 	}
+	if (pkt->span)
+		return (struct shca_src){
+			.rx = rx,
+			.off = pkt->data_off,
+			.stride = pkt->stride,
+			.unit = pkt->unit,
+			.left = pkt->unit,
+			.buf = shca_rx_flat(rx, pkt->data_off, pkt->unit),
+		};
 	return (struct shca_src){
 		.rx = rx,
 		.off = pkt->data_off,

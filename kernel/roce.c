@@ -387,36 +387,34 @@ static __le32 shca_roce_icrc(const struct shca_av *av, struct shca_seed *seed,
 
 static u32 shca_seed_rx(struct shca_rx_skb *rx, unsigned int seg, u32 len)
 {
-	u32 udp_len = sizeof(struct udphdr) + len;
 	const struct sk_buff *skb = rx->skb;
-	struct udphdr udp = *udp_hdr(skb);
-	struct iphdr ip;
-	u16 id;
+	const struct udphdr *udp = udp_hdr(skb);
+	const struct iphdr *ip = ip_hdr(skb);
+	u32 udp_len = sizeof(*udp) + len;
+	struct iphdr numbered;
 
 	if (skb->protocol != htons(ETH_P_IP)) {
 		if (rx->seed.len != len)
-			rx->seed.crc = shca_icrc_lower6(*ipv6_hdr(skb), udp,
+			rx->seed.crc = shca_icrc_lower6(*ipv6_hdr(skb), *udp,
 							udp_len);
 		rx->seed.len = len;
 		return rx->seed.crc;
 	}
-	ip = *ip_hdr(skb);
-	id = ntohs(ip.id);
 	/* The number must not carry into other bits of the identifier. */
-	if (id % SHCA_SEED_SEGS || seg >= SHCA_SEED_SEGS) {
-		ip.id = htons(id + seg);
-		return shca_icrc_lower4(ip, udp, udp_len);
+	if (unlikely(ntohs(ip->id) % SHCA_SEED_SEGS || seg >= SHCA_SEED_SEGS)) {
+		numbered = *ip;
+		numbered.id = htons(ntohs(ip->id) + seg);
+		return shca_icrc_lower4(numbered, *udp, udp_len);
 	}
 	if (rx->seed.len != len)
-		rx->seed.crc = shca_icrc_kept4(&ip, &udp, udp_len);
+		rx->seed.crc = shca_icrc_kept4(ip, udp, udp_len);
 	rx->seed.len = len;
 	return rx->seed.crc ^ shca_seg_crc[seg];
 }
 
-static bool shca_roce_icrc_ok(struct shca_rx_skb *rx, unsigned int seg, u32 off,
-			      u32 len)
+static bool shca_roce_icrc_ok(struct shca_rx_skb *rx, unsigned int seg,
+			      const u8 *bth, u32 off, u32 len)
 {
-	const u8 *bth = shca_rx_flat(rx, off, len);
 	u32 crc = shca_seed_rx(rx, seg, len);
 	u32 covered = len - SHCA_ICRC_BYTES;
 	__le32 icrc;

@@ -134,9 +134,11 @@ static bool shca_rq_respond(struct shca_qp *qp, u64 now,
 
 	lockdep_assert_held(&rq->lock);
 	shca_tx_begin(&batch, &rq->door, &rq->route);
-	while (budget && batch.handed < SHCA_TX_SKBS &&
-	       shca_resp_next(&rq->resp, now, &pkt)) {
-		budget--;
+	while (budget && batch.handed < SHCA_TX_SKBS) {
+		rq->resp.burst = shca_tx_burst(&batch);
+		if (!shca_resp_next(&rq->resp, now, &pkt))
+			break;
+		budget -= min(pkt.span + 1, budget);
 		pkt.pkey = pkey;
 		status = shca_tx_add(&batch, &pkt, &failed);
 		if (likely(status == SHCA_MEM_OK))
@@ -214,9 +216,13 @@ static bool shca_rq_must_wait(struct shca_qp *qp, const struct shca_pkt *pkt)
 	return false;
 }
 
-/* A packet from the wire waits for memory that is not present. */
-static void shca_rq_take(struct shca_qp *qp, const struct shca_pkt *pkt,
-			 u64 now, struct shca_rq_news *news)
+/*
+ * A packet from the wire waits for memory that is not present.  (Inline where it
+ * is called twice: most are small, and go the way of those.)
+ */
+static __always_inline void
+shca_rq_take(struct shca_qp *qp, const struct shca_pkt *pkt, u64 now,
+	     struct shca_rq_news *news)
 {
 	struct shca_rq *rq = &qp->rq;
 
@@ -229,6 +235,27 @@ static void shca_rq_take(struct shca_qp *qp, const struct shca_pkt *pkt,
 	}
 	if (!shca_park_add(&rq->park, pkt))
 		shca_count(qp, RX_BACKLOG);
+}
+
+/*
+ * Packets that differ in their PSN only, as one where all of them are as expected
+ * and their memory is there.
+ */
+static noinline void
+shca_rq_take_run(struct shca_qp *qp, const struct shca_pkt *pkt, u64 now,
+		 struct shca_rq_news *news)
+{
+	struct shca_rq *rq = &qp->rq;
+	struct shca_pkt part;
+	u32 i;
+
+	if (likely(!rq->park.nr && shca_resp_takes_run(&rq->resp, pkt)) &&
+	    likely(shca_rq_accept(qp, pkt, now, news) != SHCA_RX_RETRY))
+		return;
+	for (i = 0; i <= pkt->span; i++) {
+		part = shca_pkt_part(pkt, i);
+		shca_rq_take(qp, &part, now, news);
+	}
 }
 
 /* Return: whether the budget ended it. */
@@ -287,8 +314,12 @@ void shca_rq_rx(struct shca_qp *qp, const struct shca_pkt *pkt, unsigned int nr,
 
 	spin_lock(&rq->lock);
 	now = ktime_get_ns();
-	while (nr--)
-		shca_rq_take(qp, pkt++, now, &news);
+	for (; nr; nr--, pkt++) {
+		if (pkt->span)
+			shca_rq_take_run(qp, pkt, now, &news);
+		else
+			shca_rq_take(qp, pkt, now, &news);
+	}
 	if (answer && !rq->continuing && shca_rq_respond(qp, now, &news))
 		shca_rq_queue(qp);
 	shca_rq_settle(qp, &news);

@@ -38,8 +38,10 @@
 #include "steer.h"
 #include "trace.h"
 
-/* Packets that are handed on together. */
-#define SHCA_RX_RUN	8
+/* What is handed on together: so many descriptions of packets, bytes, or packets. */
+#define SHCA_RX_RUN		8
+#define SHCA_RX_RUN_BYTES	32768
+#define SHCA_RX_RUN_PKTS	128
 /* So many bytes of requests are answered while more are looked at. */
 #define SHCA_RX_ANSWER	16384
 
@@ -51,9 +53,13 @@
  * @sl:		what a datagram's completion says (link.h)
  * @qp:		for which the packet before was, with a reference; or NULL
  * @path_ok:	that one may receive it (connected QPs; others ask per packet)
- * @nr:		packets that have been checked, all for the same side of @qp
- * @bytes:	of them, from BTH to ICRC
- * @run:	these packets, and behind them the one being looked at
+ * @bth:	of the last of @run, if the next packet may be like it; else NULL
+ * @bth_len:	from there to the ICRC
+ * @nr:		descriptions of packets that have been checked, all for the same
+ *		side of @qp
+ * @pkts:	packets that they stand for
+ * @bytes:	of those, from BTH to ICRC
+ * @run:	these descriptions, and behind them that of the packet being looked at
  * @response:	that side is the send side
  * @unanswered:	bytes of requests that it took since it last answered
  * @owes:	it has taken requests, and answers at the end
@@ -68,7 +74,10 @@ struct shca_rx_walk {
 	bool response;
 	bool owes;
 	u32 unanswered;
+	const u8 *bth;
+	u32 bth_len;
 	unsigned int nr;
+	u32 pkts;
 	u32 bytes;
 	struct shca_pkt run[SHCA_RX_RUN];
 };
@@ -78,11 +87,13 @@ struct shca_rx_walk {
  * @idx:	its number in a batch
  * @off:	of its BTH, from skb->data
  * @len:	from BTH to ICRC
+ * @bth:	where it is; NULL: not in one piece of memory
  */
 struct shca_rx_seg {
 	unsigned int idx;
 	u32 off;
 	u32 len;
+	const u8 *bth;
 };
 
 /* IBTA 9.2.1.2: to all that are attached to the group. */
@@ -159,7 +170,8 @@ static void shca_rx_flush(struct shca_rx_walk *rx, bool last)
 	if (!nr)
 		return;
 	rx->nr = 0;
-	shca_count_n(rx->qp, RX_PKTS, nr);
+	rx->bth = NULL;
+	shca_count_n(rx->qp, RX_PKTS, rx->pkts);
 	shca_count_n(rx->qp, RX_BYTES, rx->bytes);
 	if (rx->response) {
 		shca_sq_rx(rx->qp, rx->run, nr);
@@ -178,6 +190,7 @@ static void shca_rx_flush(struct shca_rx_walk *rx, bool last)
 		shca_rq_rx(rx->qp, rx->run, nr, !rx->owes);
 	}
 	rx->bytes = 0;
+	rx->pkts = 0;
 }
 
 /* @pkt, at the end of the run, becomes its beginning. */
@@ -233,6 +246,59 @@ static void shca_rx_refuse(struct shca_qp *qp, const struct shca_pkt *pkt,
 	trace_shca_rx_refused(qp->qpn, pkt, id);
 }
 
+static bool shca_rx_is_watched(void)
+{
+	return trace_shca_rx_enabled() || trace_shca_rx_verdict_enabled();
+}
+
+/*
+ * The middle packets of a message differ in their PSN only, and so do all but the
+ * first of a batch, as a rule.  They are checked one by one, and handed on as one;
+ * unless somebody watches, who is to see each.
+ */
+static void shca_rx_may_be_joined(struct shca_rx_walk *rx,
+				  const struct shca_rx_seg *seg,
+				  struct shca_pkt *pkt)
+{
+	const struct shca_opcode_info *info = shca_opcode_info(pkt->opcode);
+
+	if (!(info->flags & SHCA_OPF_PAYLOAD) ||
+	    info->flags & (SHCA_OPF_START | SHCA_OPF_END) ||
+	    info->hdr_len != SHCA_BTH_BYTES || !pkt->paylen || pkt->pad ||
+	    pkt->ackreq || !seg->bth || rx->ce || shca_rx_is_watched())
+		return;
+	pkt->unit = pkt->paylen;
+	pkt->stride = seg->len;
+	rx->bth = seg->bth;
+	rx->bth_len = seg->len;
+}
+
+/* Return: false: it is another one, or not intact. */
+static bool shca_rx_joins(struct shca_rx_walk *rx, const struct shca_rx_seg *seg)
+{
+	struct shca_pkt *pkt;
+	bool ackreq;
+
+	if (!rx->bth || !seg->bth || seg->len != rx->bth_len)
+		return false;
+	pkt = &rx->run[rx->nr - 1];
+	if (!shca_bth_follows(seg->bth, rx->bth,
+			      shca_psn_add(pkt->psn, pkt->span + 1), &ackreq) ||
+	    !rx->qp->link->icrc_ok(&rx->in, seg->idx, seg->bth, seg->off,
+				   seg->len))
+		return false;
+	pkt->span++;
+	pkt->paylen += pkt->unit;
+	pkt->ackreq = ackreq;
+	if (ackreq)
+		rx->bth = NULL;
+	rx->pkts++;
+	rx->bytes += seg->len;
+	if (rx->bytes >= SHCA_RX_RUN_BYTES || rx->pkts >= SHCA_RX_RUN_PKTS)
+		shca_rx_flush(rx, false);
+	return true;
+}
+
 static void shca_rx_deliver(struct shca_rx_walk *rx, const struct shca_rx_seg *seg,
 			    struct shca_pkt *pkt)
 {
@@ -250,7 +316,8 @@ static void shca_rx_deliver(struct shca_rx_walk *rx, const struct shca_rx_seg *s
 		shca_rx_refuse(qp, pkt, SHCA_CNT_RX_TRANSPORT);
 		return;
 	}
-	if (!qp->link->icrc_ok(&rx->in, seg->idx, seg->off, seg->len)) {
+	if (!qp->link->icrc_ok(&rx->in, seg->idx, seg->bth, seg->off,
+			       seg->len)) {
 		shca_rx_refuse(qp, pkt, SHCA_CNT_RX_ICRC);
 		return;
 	}
@@ -261,13 +328,16 @@ static void shca_rx_deliver(struct shca_rx_walk *rx, const struct shca_rx_seg *s
 	trace_shca_rx(qp->qpn, pkt);
 	if (rx->nr && rx->response != response) {
 		shca_rx_flush(rx, false);
-		shca_rx_first(rx, pkt);
+		pkt = shca_rx_first(rx, pkt);
 	}
 	/* Reserved opcodes are requests too: they draw a NAK. */
 	rx->response = response;
+	rx->pkts++;
 	rx->bytes += seg->len;
-	if (++rx->nr == SHCA_RX_RUN)
+	if (++rx->nr == SHCA_RX_RUN || rx->bytes >= SHCA_RX_RUN_BYTES)
 		shca_rx_flush(rx, false);
+	else
+		shca_rx_may_be_joined(rx, seg, pkt);
 }
 
 /* ---- multicast ---------------------------------------------------------- */
@@ -312,7 +382,8 @@ static bool shca_rx_group(struct shca_rx_walk *rx, const struct shca_rx_seg *seg
 	const struct shca_opcode_info *info = shca_opcode_info(pkt->opcode);
 
 	if (!(info->flags & SHCA_OPF_DETH) ||
-	    !shca_roce_ops.icrc_ok(&rx->in, seg->idx, seg->off, seg->len))
+	    !shca_roce_ops.icrc_ok(&rx->in, seg->idx, seg->bth, seg->off,
+				   seg->len))
 		return false;
 	return shca_mcast_walk(rx->snet, rx->in.skb, shca_rx_to_member,
 			       &copies);
@@ -354,15 +425,20 @@ static struct shca_qp *shca_rx_find(struct shca_rx_walk *rx,
 }
 
 /* One packet. */
-static void shca_rx_one(struct shca_rx_walk *rx, const struct shca_rx_seg *seg)
+static void shca_rx_one(struct shca_rx_walk *rx, struct shca_rx_seg *seg)
 {
 	u32 avail = min_t(u32, seg->len, SHCA_HDR_MAX);
-	struct shca_pkt *pkt = &rx->run[rx->nr];
 	u8 buf[SHCA_HDR_MAX] __uninitialized;
 	enum shca_parse parse;
+	struct shca_pkt *pkt;
 	const u8 *hdr;
 
-	hdr = shca_rx_flat(&rx->in, seg->off, avail);
+	seg->bth = shca_rx_flat(&rx->in, seg->off, seg->len);
+	if (shca_rx_joins(rx, seg))
+		return;
+	rx->bth = NULL;
+	pkt = &rx->run[rx->nr];
+	hdr = seg->bth;
 	if (!hdr)
 		hdr = skb_header_pointer(rx->in.skb, seg->off, avail, buf);
 	if (!hdr || seg->len < SHCA_BTH_BYTES + SHCA_ICRC_BYTES) {
@@ -422,7 +498,9 @@ static void shca_rx_packets(struct shca_net *snet, struct shca_qp *qp,
 	rx.response = false;
 	rx.owes = false;
 	rx.unanswered = 0;
+	rx.bth = NULL;
 	rx.nr = 0;
+	rx.pkts = 0;
 	rx.bytes = 0;
 	do {	/* at least once, to count one that is empty */
 		seg.len = min(seg_len, skb->len - seg.off);

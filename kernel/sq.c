@@ -286,9 +286,11 @@ static bool shca_sq_transmit(struct shca_qp *qp)
 
 	WRITE_ONCE(sq->tx_cpu, smp_processor_id());
 	shca_tx_begin(&batch, &sq->door, &sq->route);
-	while (budget && batch.handed < SHCA_TX_SKBS &&
-	       shca_req_next(&sq->req, now, &pkt)) {
-		budget--;
+	while (budget && batch.handed < SHCA_TX_SKBS) {
+		sq->req.burst = shca_tx_burst(&batch);
+		if (!shca_req_next(&sq->req, now, &pkt))
+			break;
+		budget -= min(pkt.span + 1, budget);
 		pkt.pkey = pkey;
 		if (unlikely(!pkt.wr))
 			shca_count(qp, TX_INQUIRY);
@@ -522,7 +524,8 @@ enum shca_rx shca_sq_accept(struct shca_qp *qp, const struct shca_pkt *pkt,
 }
 
 /* A packet from the wire waits for memory that is not present. */
-static void shca_sq_take(struct shca_qp *qp, const struct shca_pkt *pkt, u64 now)
+static __always_inline void
+shca_sq_take(struct shca_qp *qp, const struct shca_pkt *pkt, u64 now)
 {
 	struct shca_sq *sq = &qp->sq;
 
@@ -533,6 +536,23 @@ static void shca_sq_take(struct shca_qp *qp, const struct shca_pkt *pkt, u64 now
 		shca_count(qp, RX_BACKLOG);
 }
 
+/* Packets that differ in their PSN only, as in rq.c. */
+static noinline void
+shca_sq_take_run(struct shca_qp *qp, const struct shca_pkt *pkt, u64 now)
+{
+	struct shca_sq *sq = &qp->sq;
+	struct shca_pkt part;
+	u32 i;
+
+	if (likely(!sq->park.nr && shca_req_takes_run(&sq->req, pkt)) &&
+	    likely(shca_sq_accept(qp, pkt, now) != SHCA_RX_RETRY))
+		return;
+	for (i = 0; i <= pkt->span; i++) {
+		part = shca_pkt_part(pkt, i);
+		shca_sq_take(qp, &part, now);
+	}
+}
+
 void shca_sq_rx(struct shca_qp *qp, const struct shca_pkt *pkt, unsigned int nr)
 {
 	struct shca_sq *sq = &qp->sq;
@@ -541,8 +561,12 @@ void shca_sq_rx(struct shca_qp *qp, const struct shca_pkt *pkt, unsigned int nr)
 
 	spin_lock(&sq->lock);
 	now = ktime_get_ns();
-	for (; nr; nr--, pkt++)
-		shca_sq_take(qp, pkt, now);
+	for (; nr; nr--, pkt++) {
+		if (pkt->span)
+			shca_sq_take_run(qp, pkt, now);
+		else
+			shca_sq_take(qp, pkt, now);
+	}
 	if (!qp->dead) {
 		if (shca_sq_step(qp, &news))
 			shca_sq_queue(qp);

@@ -33,6 +33,7 @@ void shca_tx_begin(struct shca_batch *batch, struct shca_door *door,
 	batch->av = NULL;
 	batch->skb = NULL;
 	batch->handed = 0;
+	batch->max_segs = 0;
 	batch->mr = NULL;
 }
 
@@ -307,7 +308,7 @@ static enum shca_mem_status shca_build(struct shca_batch *batch,
 	return SHCA_MEM_OK;
 }
 
-enum shca_mem_status shca_tx_add(struct shca_batch *batch,
+enum shca_mem_status shca_tx_one(struct shca_batch *batch,
 				 const struct shca_pkt *pkt,
 				 const struct shca_pkt **failed)
 {
@@ -355,4 +356,26 @@ enum shca_mem_status shca_tx_add(struct shca_batch *batch,
 	if (len < batch->seg_len || batch->segs == batch->max_segs)
 		return shca_tx_end(batch, failed);
 	return SHCA_MEM_OK;
+}
+
+enum shca_mem_status shca_tx_run(struct shca_batch *batch,
+				 const struct shca_pkt *pkt,
+				 const struct shca_pkt **failed)
+{
+	struct shca_pkt *part = &batch->part;
+	enum shca_mem_status status;
+	u32 left = pkt->span;
+
+	*part = shca_pkt_part(pkt, 0);
+	while (left--) {
+		status = shca_tx_one(batch, part, failed);
+		if (unlikely(status != SHCA_MEM_OK))
+			return status;
+		part->psn = shca_psn_add(part->psn, 1);
+		part->off += pkt->unit;
+		part->va += pkt->unit;
+		part->rest -= pkt->unit;
+	}
+	part->ackreq = pkt->ackreq;
+	return shca_tx_one(batch, part, failed);
 }

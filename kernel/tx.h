@@ -28,6 +28,8 @@ struct shca_qp;
 
 /* Most packets of a batch: what the kernel splits without question. */
 #define SHCA_BATCH_SEGS	62
+/* Packets that a side hands over at once, where they may be of one batch. */
+#define SHCA_TX_BURST	32
 
 /**
  * struct shca_batch - packets that have not been handed to the link yet
@@ -35,6 +37,7 @@ struct shca_qp;
  * @av:		where all of them go
  * @skb:	NULL: the batch is empty
  * @first:	the first packet, at which a sender resumes when none could leave
+ * @part:	the last one of a burst; where a sender resumes, too
  * @handed:	skbs handed to the link since shca_tx_begin()
  * @segs: @seg_len: packets, and the length of each; the last may be shorter
  * @max_segs: @max_bytes: when it is full
@@ -50,6 +53,7 @@ struct shca_batch {
 	const struct shca_av *av;
 	struct sk_buff *skb;
 	struct shca_pkt first;
+	struct shca_pkt part;
 	unsigned int segs;
 	unsigned int handed;
 	unsigned int max_segs;
@@ -68,7 +72,27 @@ void shca_tx_begin(struct shca_batch *batch, struct shca_door *door,
 		   struct shca_route *route);
 
 /**
- * shca_tx_add() - build one packet; hands over what cannot wait
+ * shca_tx_burst() - PSNs that the next packet may stand for
+ *
+ * What could not leave in batches last is given packet by packet, so that
+ * SHCA_TX_SKBS holds.
+ */
+static inline u32 shca_tx_burst(const struct shca_batch *batch)
+{
+	return batch->max_segs > 1 && batch->max_bytes >= 2 * batch->seg_len ?
+	       SHCA_TX_BURST : 1;
+}
+
+/* Parts of shca_tx_add(): of @pkt->span 0, and of more. */
+enum shca_mem_status shca_tx_one(struct shca_batch *batch,
+				 const struct shca_pkt *pkt,
+				 const struct shca_pkt **failed);
+enum shca_mem_status shca_tx_run(struct shca_batch *batch,
+				 const struct shca_pkt *pkt,
+				 const struct shca_pkt **failed);
+
+/**
+ * shca_tx_add() - build one packet, or those of a burst; hands over what cannot wait
  * @pkt:	from shca_req_next() or shca_resp_next()
  * @failed:	the packet at which the sender must resume, unless OK
  *
@@ -81,9 +105,14 @@ void shca_tx_begin(struct shca_batch *batch, struct shca_door *door,
  * Return: SHCA_MEM_OK; SHCA_MEM_RETRY: resume later; or why the payload of @pkt
  * (which then is @failed) cannot be had.
  */
-enum shca_mem_status shca_tx_add(struct shca_batch *batch,
-				 const struct shca_pkt *pkt,
-				 const struct shca_pkt **failed);
+static inline enum shca_mem_status shca_tx_add(struct shca_batch *batch,
+					       const struct shca_pkt *pkt,
+					       const struct shca_pkt **failed)
+{
+	if (likely(!pkt->span))
+		return shca_tx_one(batch, pkt, failed);
+	return shca_tx_run(batch, pkt, failed);
+}
 
 /** shca_tx_end() - hand over the rest; SHCA_MEM_OK or _RETRY, as above */
 enum shca_mem_status shca_tx_end(struct shca_batch *batch,

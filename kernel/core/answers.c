@@ -31,12 +31,24 @@ static u8 resp_read_opcode(const struct shca_rd *rd, u32 nr_psn)
 	return last ? SHCA_OP_READ_RESP_LAST : SHCA_OP_READ_RESP_MIDDLE;
 }
 
+/* PSNs of the next packet of a response. */
+static u32 resp_reach(const struct shca_resp *resp, const struct shca_rd *rd)
+{
+	u32 left = rd->nr_psn - rd->send_idx;
+
+	if (resp->reach > 1)
+		return min_t(u32, resp->reach, left);
+	if (resp->burst > 1 && rd->send_idx != rd->send_start && left > 2)
+		return min_t(u32, resp->burst, left - 1);
+	return 1;
+}
+
 /* The next packet of the response of @rd, which has one. */
 static void resp_build_rd(struct shca_resp *resp, struct shca_rd *rd,
 			  struct shca_pkt *pkt)
 {
 	u32 psn = shca_psn_add(rd->first_psn, rd->send_idx);
-	u32 nr_psn = min_t(u32, resp->reach, rd->nr_psn - rd->send_idx);
+	u32 nr_psn = resp_reach(resp, rd);
 	u32 mtu = resp->attr.mtu;
 	u32 off;
 
@@ -53,6 +65,7 @@ static void resp_build_rd(struct shca_resp *resp, struct shca_rd *rd,
 	} else {
 		off = rd->send_idx * mtu;
 		pkt->paylen = min_t(u32, rd->len - off, nr_psn * mtu);
+		pkt->unit = mtu;
 		pkt->rest = rd->len - off - pkt->paylen;
 		pkt->pad = shca_hdr_pad(pkt->paylen);
 		pkt->kind = pkt->paylen ? SHCA_PAY_REMOTE : SHCA_PAY_NONE;
@@ -115,7 +128,7 @@ bool shca_resp_next(struct shca_resp *resp, u64 now, struct shca_pkt *pkt)
 	if (resp->state == SHCA_SIDE_RESET || !resp_build(resp, pkt))
 		return false;
 	pkt->out_seq = resp->out_seq++;
-	resp->stats.tx_pkts++;
+	resp->stats.tx_pkts += resp->reach > 1 ? 1 : pkt->span + 1;
 	resp->stats.tx_bytes += pkt->paylen;
 	return true;
 }

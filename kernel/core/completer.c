@@ -412,6 +412,19 @@ static enum shca_rx req_rx(struct shca_req *req, const struct shca_pkt *pkt,
 	}
 }
 
+bool shca_req_takes_run(const struct shca_req *req, const struct shca_pkt *pkt)
+{
+	const struct shca_send_wr *wr = req_wr(req, req->una);
+	u32 idx;
+
+	if (req->state != SHCA_SIDE_READY || pkt->psn != req->una_psn ||
+	    pkt->unit != 1u << req->mtu_shift || pkt->span >= req_span(req) ||
+	    !req_is_read(wr))
+		return false;
+	idx = shca_psn_off(req->una_psn, wr->first_psn);
+	return idx && idx + pkt->span + 1 < wr->nr_psn;
+}
+
 enum shca_rx shca_req_rx(struct shca_req *req, const struct shca_pkt *pkt,
 			 u64 now)
 {

@@ -76,6 +76,12 @@ u32 shca_bth_dqpn(const u8 *bth)
 	return get_be24(bth + 5);
 }
 
+bool shca_bth_follows(const u8 *bth, const u8 *other, u32 psn, bool *ackreq)
+{
+	*ackreq = bth[8] & BTH_ACKREQ;
+	return !memcmp(bth, other, 8) && get_be24(bth + 9) == psn;
+}
+
 static void bth_parse(struct shca_pkt *pkt, const u8 *p)
 {
 	pkt->opcode = p[0];
@@ -216,6 +222,8 @@ enum shca_parse shca_hdr_parse(struct shca_pkt *pkt, const u8 *buf,
 
 	/* A packet from a link stands for itself and has its payload with it. */
 	pkt->span = 0;
+	pkt->unit = 0;
+	pkt->stride = 0;
 	pkt->kind = SHCA_PAY_NONE;
 	bth_parse(pkt, buf);
 	if (pkt->tver)

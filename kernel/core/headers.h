@@ -69,4 +69,11 @@ static inline u8 shca_hdr_pad(u32 paylen)
 /** shca_bth_dqpn() - destination QP of a BTH, before anything is decoded */
 u32 shca_bth_dqpn(const u8 *bth);
 
+/**
+ * shca_bth_follows() - does a BTH repeat another one, but for its PSN and AckReq?
+ * @psn:	what its PSN must be
+ * @ackreq:	result
+ */
+bool shca_bth_follows(const u8 *bth, const u8 *other, u32 psn, bool *ackreq);
+
 #endif

@@ -8,7 +8,7 @@
 #ifndef SHCA_CORE_PACKET_H
 #define SHCA_CORE_PACKET_H
 
-#include "os.h"
+#include "psn.h"
 
 struct shca_send_wr;
 
@@ -61,8 +61,11 @@ enum shca_payload_kind {
  * @inv_rkey:	IETH
  * @paylen:	payload bytes, without padding
  * @again:	outgoing: a request packet that was sent before
- * @span:	PSNs after @psn that it stands for as well: 0 on a wire, more where
- *		both QPs are on this machine and a packet need not fit a path MTU
+ * @span:	PSNs after @psn that it stands for as well: more than 0 where both QPs
+ *		are on this machine and a packet need not fit a path MTU, and of
+ *		middle packets of a message, which differ in nothing else
+ * @unit:	payload bytes of each of those
+ * @stride:	received: and from one payload to the next
  * @out_seq:	outgoing: in which order the responder handed it out
  * @data:	received: opaque to the core, handed back to struct shca_mem_ops
  * @data_off:	received: offset of the payload in @data, for the memory ops
@@ -120,6 +123,7 @@ struct shca_pkt {
 	u32 imm;
 	u32 inv_rkey;
 	u32 paylen;
+	u32 unit;
 	u64 out_seq;
 
 	void *data;
@@ -128,9 +132,28 @@ struct shca_pkt {
 	enum shca_payload_kind kind;
 	const struct shca_send_wr *wr;
 	u32 off;
+	u32 stride;
 	u64 va;
 	u32 rkey;
 	u32 rest;
 };
+
+/** shca_pkt_part() - number @i, from 0 on, of the packets that @pkt stands for */
+static inline struct shca_pkt shca_pkt_part(const struct shca_pkt *pkt, u32 i)
+{
+	struct shca_pkt part = *pkt;
+
+	part.psn = shca_psn_add(pkt->psn, i);
+	part.span = 0;
+	part.paylen = pkt->unit;
+	part.data_off += i * pkt->stride;
+	part.off += i * pkt->unit;
+	part.va += i * pkt->unit;
+	part.rest += (pkt->span - i) * pkt->unit;
+	part.ackreq = pkt->ackreq && i == pkt->span;
+	part.unit = 0;
+	part.stride = 0;
+	return part;
+}
 
 #endif

@@ -168,6 +168,8 @@ struct shca_req_stats {
  * @allowed:	how many of them at present
  * @grown:	PSNs acknowledged since @allowed has changed
  * @reach:	PSNs that one packet may stand for: 1 on a wire
+ * @burst:	middle packets of a message that are handed out as one, which the link
+ *		takes apart: at most so many, 0 is 1
  * @unacked_ackreq: packets since the last AckReq
  * @asked_psn:	first PSN that an AckReq has not been sent at or after, of what was
  *		sent since going back
@@ -216,6 +218,7 @@ struct shca_req {
 	u32 allowed;
 	u32 grown;
 	u32 reach;
+	u32 burst;
 	u32 unacked_ackreq;
 	u32 asked_psn;
 	u32 asked_before;
@@ -313,6 +316,14 @@ void shca_req_gather_failed(struct shca_req *req, const struct shca_pkt *pkt,
 /** shca_req_rx() - a response packet (ACK, READ response, atomic ACK, CNP) */
 enum shca_rx shca_req_rx(struct shca_req *req, const struct shca_pkt *pkt,
 			 u64 now);
+
+/**
+ * shca_req_takes_run() - may middle packets of a response be fed as one?
+ * @pkt:	with a span
+ *
+ * They are the next ones of the READ that is waited for. Else feed its parts.
+ */
+bool shca_req_takes_run(const struct shca_req *req, const struct shca_pkt *pkt);
 
 /**
  * shca_req_resume() - from SHCA_SIDE_ERR back to READY (SQE to RTS)
@@ -463,6 +474,7 @@ struct shca_resp_stats {
  *		the caller; oldest kept and next free, free-running
  * @rd_send:	the one whose response is being sent
  * @reach:	PSNs that one response may stand for: 1 on a wire
+ * @burst:	packets in the middle of a response, as of struct shca_req
  * @xrc_srqn:	XRC: SRQ of the message in progress
  * @skip:	UC: packets up to the next message that begins are dropped
  * @cnp_due:	a CE mark came: a CNP is owed
@@ -482,6 +494,7 @@ struct shca_resp {
 	u32 op;
 	u32 off;
 	u32 reach;
+	u32 burst;
 	u32 xrc_srqn;
 	u32 drop_psn;
 	enum shca_recv_status wr_ahead;
@@ -563,6 +576,16 @@ void shca_resp_fail(struct shca_resp *resp);
 /** shca_resp_rx() - a request packet; @out is overwritten */
 enum shca_rx shca_resp_rx(struct shca_resp *resp, const struct shca_pkt *pkt,
 			  u64 now, struct shca_resp_out *out);
+
+/**
+ * shca_resp_takes_run() - may middle packets of a message be fed as one?
+ * @pkt:	with a span
+ *
+ * They are expected, of the right length, and there is room for all of them, so that
+ * none would be refused for what it is. Else feed its parts.
+ */
+bool shca_resp_takes_run(const struct shca_resp *resp,
+			 const struct shca_pkt *pkt);
 
 /**
  * shca_resp_not_yet() - the packet that is expected came again, and waits still

@@ -382,6 +382,27 @@ static u8 req_opcode(const struct shca_send_wr *wr, bool first, bool last)
 }
 
 /*
+ * Packets in the middle of a message that are new, up to the one that asks for an
+ * acknowledgement, which is also within the window.
+ */
+static u32 req_burst(const struct shca_req *req, const struct shca_send_wr *wr)
+{
+	u32 nr = min_t(u32, req->burst, wr->nr_psn - req->pkt_idx - 1);
+	u32 ahead = shca_psn_off(req->psn, req->una_psn);
+
+	if (nr < 2 || !req->pkt_idx || req_is_rd(wr) || req->probe ||
+	    req->psn != req->max_psn)
+		return 1;
+	if (!req_is_rc(req))
+		return nr;
+	nr = min_t(u32, nr, req->allowed - (ahead - req->rd_psns));
+	nr = min_t(u32, nr, SHCA_REQ_SPAN - ahead);
+	if (req->unacked_ackreq >= req->allowed / 4)
+		return 1;
+	return min_t(u32, nr, req->allowed / 4 - req->unacked_ackreq);
+}
+
+/*
  * PSNs of the packet that is sent next.  What is sent again ends where it ended
  * the first time, so that a peer never finds one half new.
  */
@@ -389,6 +410,10 @@ static u32 req_reach(const struct shca_req *req, const struct shca_send_wr *wr)
 {
 	u32 nr = min_t(u32, req->reach, wr->nr_psn - req->pkt_idx);
 
+	if (wr->nr_psn == 1)
+		return 1;
+	if (req->reach == 1)
+		return req_burst(req, wr);
 	if (req->psn == req->max_psn)
 		return nr;
 	return min_t(u32, nr, shca_psn_off(req->max_psn, req->psn));
@@ -401,6 +426,7 @@ static void req_build_data(const struct shca_req *req,
 	u32 flags = shca_opcode_info(pkt->opcode)->flags;
 
 	pkt->paylen = min_t(u32, wr->length - off, nr_psn << req->mtu_shift);
+	pkt->unit = 1u << req->mtu_shift;
 	pkt->rest = wr->length - off - pkt->paylen;
 	pkt->pad = shca_hdr_pad(pkt->paylen);
 	pkt->kind = pkt->paylen ? SHCA_PAY_WR : SHCA_PAY_NONE;
@@ -500,9 +526,10 @@ static bool req_is_awaited(const struct shca_req *req,
 }
 
 /* Have so many not asked that the window or the ring would soon wait for one? */
-static bool req_is_asking_due(const struct shca_req *req, bool last)
+static bool req_is_asking_due(const struct shca_req *req, u32 nr_pkts,
+			      bool last)
 {
-	u32 nr = req->unacked_ackreq + 1;
+	u32 nr = req->unacked_ackreq + nr_pkts;
 
 	return nr >= req->allowed / 4 ||
 	       (last && nr >= (req->ring_mask + 1) / 4);
@@ -515,15 +542,15 @@ static bool req_is_asking_due(const struct shca_req *req, bool last)
  * would help.
  */
 static bool req_wants_ack(const struct shca_req *req,
-			  const struct shca_send_wr *wr, bool last, u32 end_psn,
-			  u64 now)
+			  const struct shca_send_wr *wr, u32 nr_pkts, bool last,
+			  u32 end_psn, u64 now)
 {
 	bool is_new = req->psn == req->max_psn;
 
 	if (!req_is_rc(req))
 		return false;
 	if (req->probe || req->inquire ||
-	    req_is_asking_due(req, last) ||
+	    req_is_asking_due(req, nr_pkts, last) ||
 	    (last && (!is_new || req_is_awaited(req, wr, now))))
 		return true;
 	/* (of a run that is sent again; a new one ends behind max_psn) */
@@ -543,8 +570,8 @@ static void req_asked(struct shca_req *req, u32 end_psn, u64 now)
 }
 
 static void req_sent(struct shca_req *req, struct shca_send_wr *wr,
-		     const struct shca_pkt *pkt, bool last, u32 end_psn,
-		     u64 now)
+		     const struct shca_pkt *pkt, u32 nr_pkts, bool last,
+		     u32 end_psn, u64 now)
 {
 	bool is_new = req->psn == req->max_psn;
 
@@ -556,7 +583,7 @@ static void req_sent(struct shca_req *req, struct shca_send_wr *wr,
 	}
 	if (is_new && pkt->ackreq && !req->rtt_valid) {
 		req->rtt_valid = true;
-		req->rtt_psn = pkt->psn;
+		req->rtt_psn = shca_psn_add(pkt->psn, pkt->span);
 		req->rtt_start = now;
 	}
 	req->psn = end_psn;
@@ -569,14 +596,14 @@ static void req_sent(struct shca_req *req, struct shca_send_wr *wr,
 	if (pkt->ackreq) {
 		req_asked(req, end_psn, now);
 	} else if (req_is_rc(req)) {
-		req->unacked_ackreq++;
+		req->unacked_ackreq += nr_pkts;
 		if (!is_new && !req->deadline && req->attr.timeout_ns)
 			req->deadline = now + req->attr.timeout_ns;
 		else if (is_new && !req->quiet_ns &&
 			 req->asked_psn == req->una_psn)
 			req->quiet_ns = now + shca_req_quiet_time(req);
 	}
-	req->stats.tx_pkts++;
+	req->stats.tx_pkts += nr_pkts;
 	req->stats.tx_bytes += pkt->paylen;
 }
 
@@ -636,8 +663,8 @@ static void req_confirm(struct shca_req *req)
 
 bool shca_req_next(struct shca_req *req, u64 now, struct shca_pkt *pkt)
 {
+	u32 end_psn, nr_psn, nr_pkts;
 	struct shca_send_wr *wr;
-	u32 end_psn, nr_psn;
 	bool last;
 
 	shca_req_settle(req);
@@ -651,15 +678,16 @@ bool shca_req_next(struct shca_req *req, u64 now, struct shca_pkt *pkt)
 		       req_inquire(req, now, pkt);
 
 	nr_psn = req_reach(req, wr);
+	nr_pkts = req->reach > 1 ? 1 : nr_psn;
 	last = req_is_rd(wr) || req->pkt_idx + nr_psn == wr->nr_psn;
 	if (req_is_rd(wr))
 		end_psn = shca_psn_add(wr->first_psn, wr->nr_psn);
 	else
 		end_psn = shca_psn_add(req->psn, nr_psn);
 	req_build(req, wr, nr_psn, last, pkt);
-	pkt->ackreq = req_wants_ack(req, wr, last, end_psn, now);
+	pkt->ackreq = req_wants_ack(req, wr, nr_pkts, last, end_psn, now);
 	pkt->again = req->psn != req->max_psn;
-	req_sent(req, wr, pkt, last, end_psn, now);
+	req_sent(req, wr, pkt, nr_pkts, last, end_psn, now);
 	return true;
 }
 
@@ -725,6 +753,10 @@ static void req_unask(struct shca_req *req, u32 psn)
 		req->asked_psn = req->una_psn;
 	req->inquired = false;
 	req->inquire = req->asked_psn != req->psn;
+	/* Nothing is left that an answer is due to, and nothing was sent again. */
+	if (req->asked_psn == req->una_psn && req->psn == req->max_psn &&
+	    !req->recheck)
+		req->deadline = 0;
 }
 
 /*
@@ -743,6 +775,8 @@ static void req_unsend(struct shca_req *req, u32 idx,
 	if (!pkt->again)
 		req_unsend_new(req, idx, psn);
 	req_unask(req, psn);
+	/* Of a run only the last packet asks, and the first ones may have left. */
+	req->unacked_ackreq = shca_psn_off(psn, req->asked_psn);
 }
 
 void shca_req_gather_failed(struct shca_req *req, const struct shca_pkt *pkt,

@@ -982,6 +982,21 @@ enum shca_rx shca_resp_rx(struct shca_resp *resp, const struct shca_pkt *pkt,
 	return rx;
 }
 
+bool shca_resp_takes_run(const struct shca_resp *resp,
+			 const struct shca_pkt *pkt)
+{
+	u32 flags = shca_opcode_info(pkt->opcode)->flags;
+
+	if (resp->state != SHCA_SIDE_READY || pkt->psn != resp->epsn ||
+	    (pkt->opcode & SHCA_TRANSPORT_MASK) != resp->attr.transport ||
+	    pkt->unit != resp->attr.mtu || resp->skip || !resp->op ||
+	    resp->op != (flags & (SHCA_OPF_SEND | SHCA_OPF_WRITE)))
+		return false;
+	if (flags & SHCA_OPF_WRITE)
+		return pkt->paylen < resp->left;
+	return resp->wr_valid && pkt->paylen <= resp->wr.length - resp->off;
+}
+
 void shca_resp_not_yet(struct shca_resp *resp)
 {
 	if (resp->state == SHCA_SIDE_READY && resp->ack != SHCA_ACK_NAK &&

@@ -229,41 +229,79 @@ static void req_failed(struct sim_node *n, const struct shca_pkt *pkt,
 		n->ops[i].failed = false;
 }
 
+static void side_failed(struct sim_node *n, bool is_req,
+			const struct shca_pkt *pkt, enum shca_mem_status status)
+{
+	if (is_req)
+		req_failed(n, pkt, status);
+	else
+		resp_failed(n, pkt, status);
+}
+
+/* Build one packet. Return: OK; RETRY: the link or memory is busy, or an error. */
+static enum shca_mem_status pump_one(struct sim_node *n, bool is_req,
+				     struct batch *b, const struct shca_pkt *pkt)
+{
+	enum shca_mem_status status;
+
+	b->pkt[b->nr] = *pkt;
+	if (is_req)
+		sim_model_pull(n, pkt);
+	status = sim_gather(n, pkt, b->payload[b->nr]);
+	if (status != SHCA_MEM_OK) {
+		side_failed(n, is_req, pkt, status);
+		return status;
+	}
+	if (++b->nr < b->max || batch_end(n, b))
+		return SHCA_MEM_OK;
+	/* (reported by the caller) */
+	return SHCA_MEM_RETRY;
+}
+
+/* The next packet, or those of a run. */
+static enum shca_mem_status pump_next(struct sim_node *n, bool is_req,
+				      struct batch *b, bool *more)
+{
+	enum shca_mem_status status = SHCA_MEM_OK;
+	struct shca_pkt pkt, part;
+	u32 i;
+
+	n->req.burst = n->w->reach > 1 ? 0 : prng_below(&n->w->rng, 40);
+	n->resp.burst = n->req.burst;
+	*more = is_req ? shca_req_next(&n->req, n->w->now, &pkt) :
+			 shca_resp_next(&n->resp, n->w->now, &pkt);
+	if (!*more)
+		return status;
+	if (n->w->reach > 1 || !pkt.span)
+		return pump_one(n, is_req, b, &pkt);
+	for (i = 0; i <= pkt.span && status == SHCA_MEM_OK; i++) {
+		part = shca_pkt_part(&pkt, i);
+		status = pump_one(n, is_req, b, &part);
+	}
+	/* Refused; who resumes there comes to the rest of the run again. */
+	if (b->nr == b->max && i <= pkt.span) {
+		side_failed(n, is_req, &b->pkt[0], SHCA_MEM_RETRY);
+		batch_begin(n, b);
+	}
+	return status;
+}
+
 /* Requests or responses, within the budget; false: gave up for now. */
 static bool pump_side(struct sim_node *n, bool is_req)
 {
-	void (*failed)(struct sim_node *n, const struct shca_pkt *pkt,
-		       enum shca_mem_status status) = is_req ? req_failed :
-							       resp_failed;
-	enum shca_mem_status status;
-	struct shca_pkt *pkt;
+	enum shca_mem_status status = SHCA_MEM_OK;
 	struct batch b;
 	bool more;
 	u32 i;
 
 	batch_begin(n, &b);
-	for (i = 0; i < budget(n); i++) {
-		pkt = &b.pkt[b.nr];
-		more = is_req ? shca_req_next(&n->req, n->w->now, pkt) :
-				shca_resp_next(&n->resp, n->w->now, pkt);
+	for (i = 0; i < budget(n) && status != SHCA_MEM_RETRY; i++) {
+		status = pump_next(n, is_req, &b, &more);
 		if (!more)
-			break;
-		if (is_req)
-			sim_model_pull(n, pkt);
-		status = sim_gather(n, pkt, b.payload[b.nr]);
-		if (status != SHCA_MEM_OK) {
-			failed(n, pkt, status);
-			if (status == SHCA_MEM_RETRY)
-				break;
-			continue;
-		}
-		if (++b.nr < b.max)
-			continue;
-		if (!batch_end(n, &b))
 			break;
 	}
 	if (b.nr && !batch_end(n, &b)) {
-		failed(n, &b.pkt[0], SHCA_MEM_RETRY);
+		side_failed(n, is_req, &b.pkt[0], SHCA_MEM_RETRY);
 		return false;
 	}
 	return !more;

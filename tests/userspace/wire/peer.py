@@ -22,6 +22,7 @@ SOL_PACKET, PACKET_IGNORE_OUTGOING = 263, 23
 SO_RCVBUFFORCE = 33
 SIOCGIFHWADDR, SIOCGIFMTU = 0x8927, 0x8921
 CLONE_NEWNET = 0x40000000
+UDP_SEGMENT, IP_MTU_DISCOVER, IP_PMTUDISC_DO = 103, 10, 2
 
 
 @contextlib.contextmanager
@@ -78,6 +79,16 @@ class Peer:
                 if any_address == "::":
                     sink.setsockopt(socket.IPPROTO_IPV6, socket.IPV6_V6ONLY, 1)
                 sink.bind((any_address, roce.UDP_PORT))
+            self.batches = {}
+            for version, family in ((4, socket.AF_INET), (6, socket.AF_INET6)):
+                if version not in addresses:
+                    continue
+                sender = socket.socket(family, socket.SOCK_DGRAM)
+                if version == 4:  # the identifiers then count from 0
+                    sender.setsockopt(socket.IPPROTO_IP, IP_MTU_DISCOVER,
+                                      IP_PMTUDISC_DO)
+                sender.bind((addresses[version], 0))
+                self.batches[version] = sender, sender.getsockname()[1]
         self.sock.setblocking(False)
         self.poll = select.poll()
         self.poll.register(self.sock, select.POLLIN)
@@ -94,6 +105,20 @@ class Peer:
         if self.log is not None:
             self.log.append(f"> {ib.hex() if ib is packet else packet}")
         self.send_ip(raw)
+
+    def send_batch(self, packets, version=4, spoil=None):
+        """Packets of one length, but for the last, as one super-packet.
+
+        @spoil: {number of a packet: called with it, from BTH to ICRC}
+        """
+        src, dst = self.addresses[version], self.target[version]
+        sock, sport = self.batches[version]
+        parts = [roce.frame(src, dst, packet.build(), sport=sport, ident=i,
+                            spoil=(spoil or {}).get(i))
+                 [28 if version == 4 else 48:]
+                 for i, packet in enumerate(packets)]
+        sock.setsockopt(socket.IPPROTO_UDP, UDP_SEGMENT, len(parts[0]))
+        sock.sendto(b"".join(parts), (dst, roce.UDP_PORT))
 
     def send_ip(self, raw):
         """Sends an IP packet as it is."""

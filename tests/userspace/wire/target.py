@@ -487,6 +487,9 @@ class Conn:
             wr_id=wr_id, num_sge=1,
             sg=[sge or SGE(self.mem.addr + offset, length, self.mem.lkey)]))
 
+    def post_recv_list(self, sges, wr_id=0):
+        self.qp.post_recv(RecvWR(wr_id=wr_id, num_sge=len(sges), sg=sges))
+
     def post(self, opcode, length=0, offset=0, wr_id=0, va=0x1000, rkey=0x99,
              flags=0, imm=0, sge=None, compare=0, swap=0):
         """A send request of @length bytes at @offset of the memory."""

@@ -7,6 +7,7 @@ found instead. Names say the area first:
   pkt    what is common to all packets: validation, ICRC, fields sent
   resp   the responder of RC            req   the requester of RC
   uc     the unreliable connection      ud    datagrams
+  batch  what arrives as one super-packet
 """
 
 
@@ -32,4 +33,4 @@ def case(name, rule, table=None, long=False):
 
 
 from . import (packets, responder, matrix, requester,  # noqa: E402,F401
-               unreliable, paths)
+               unreliable, paths, batches)
