@@ -252,7 +252,15 @@ void shca_req_skip_local(struct shca_req *req)
 	for (; req->una != req->prod; req->una++) {
 		wr = req_wr(req, req->una);
 		if (!req_is_local(wr) || !(wr->flags_core & SHCA_WRF_STARTED))
-			return;
+			break;
+	}
+	/*
+	 * While going back @nxt may stand at one of them, whose slot may now be used
+	 * for another request.
+	 */
+	if ((s32)(req->nxt - req->una) < 0) {
+		req->nxt = req->una;
+		req->pkt_idx = 0;
 	}
 }
 

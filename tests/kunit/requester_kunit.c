@@ -860,6 +860,34 @@ static void req_local_of_earlier_lap_does_not_count(struct kunit *test)
 	KUNIT_EXPECT_FALSE(test, fx_pop(fx));
 }
 
+/*
+ * What is sent again is acknowledged up to local requests that were executed: their
+ * slots are free, and what is posted there next is not what is sent next.
+ */
+static void req_local_is_stepped_over_when_sent_again(struct kunit *test)
+{
+	struct fx *fx = test->priv;
+	u32 i;
+
+	fx_post(fx, OP_SEND, 3 * FX_MTU);
+	fx_post_flags(fx, SHCA_WR_BIND_MW, 0, 0);
+	fx_post_flags(fx, SHCA_WR_BIND_MW, 0, 0);
+	fx_post(fx, OP_SEND, 1);
+	fx_drain(fx);
+	KUNIT_EXPECT_EQ(test, fx->nr_local, 2u);
+	fx_timeout(fx);
+	for (i = 0; i < 3; i++)
+		KUNIT_ASSERT_TRUE(test, fx_next(fx));
+	fx_ack(fx, FX_SQ_PSN + 2, ACK);
+	while (fx_pop(fx))
+		;
+	while (fx->req.prod - fx->req.head < FX_ENTRIES)
+		fx_post(fx, OP_SEND, 2);
+	KUNIT_ASSERT_TRUE(test, fx_next(fx));
+	KUNIT_EXPECT_EQ(test, fx->pkt.psn, FX_SQ_PSN + 3);
+	KUNIT_EXPECT_EQ(test, fx->pkt.wr->wr_id, 3ull);
+}
+
 static void req_local_that_fails_ends_the_queue(struct kunit *test)
 {
 	struct fx *fx = test->priv;
@@ -1237,6 +1265,7 @@ static struct kunit_case requester_cases[] = {
 	KUNIT_CASE(req_local_inv_waits_for_acknowledgement),
 	KUNIT_CASE(req_bind_mw_is_executed_at_once_and_in_order),
 	KUNIT_CASE(req_local_of_earlier_lap_does_not_count),
+	KUNIT_CASE(req_local_is_stepped_over_when_sent_again),
 	KUNIT_CASE(req_local_that_fails_ends_the_queue),
 	KUNIT_CASE(req_next_asks_where_somebody_waits),
 	KUNIT_CASE(req_next_asks_once_a_quarter_of_the_ring),
