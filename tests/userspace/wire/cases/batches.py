@@ -239,7 +239,7 @@ def uc_gap(rig):
 @case("batch.response", "a READ response that comes in batches is placed, and asked "
       "for again from what is missing", table={"whole": 0, "gap": 9, "first": 1})
 def response(rig, lost):
-    c = rig.conn(timeout=17)
+    c = rig.conn(timeout=20)  # 4 s: not before a slow peer has sent all
     c.mem.fill()
     request(c, "READ", len(DATA), wr_id=1)
     p = c.expect(roce.READ_REQUEST)
@@ -264,7 +264,7 @@ def response(rig, lost):
 @case("batch.response_half_new", "of a batch of responses that begins with some that "
       "came before, the rest is placed, and those are not")
 def response_half_new(rig):
-    c = rig.conn(timeout=17)
+    c = rig.conn(timeout=20)  # 4 s: not before a slow peer has sent all
     c.mem.fill()
     request(c, "READ", len(DATA), wr_id=1)
     p = c.expect(roce.READ_REQUEST)
