@@ -22,9 +22,6 @@
 
 #define SHCA_MW_RIGHTS (IB_ACCESS_REMOTE_WRITE | IB_ACCESS_REMOTE_READ | \
 			IB_ACCESS_REMOTE_ATOMIC)
-/* A window gives no local rights; programs ask for them, and HCAs let them. */
-#define SHCA_MW_ACCESS (SHCA_MW_RIGHTS | IB_ACCESS_LOCAL_WRITE | IB_ZERO_BASED)
-
 static bool shca_mw_may_open(const struct shca_mr *mw, const struct shca_mr *mr,
 			     const struct shca_mw_bind *bind)
 {
@@ -43,8 +40,10 @@ static bool shca_mw_may_bind(const struct shca_accessor *who,
 			     const struct shca_mr *mw,
 			     const struct shca_mw_bind *bind)
 {
-	if (mw->type != SHCA_MR_WINDOW || mw->pd != who->pd ||
-	    bind->access & ~SHCA_MW_ACCESS)
+	/* Of the access flags only SHCA_MW_RIGHTS and IB_ZERO_BASED mean anything
+	 * for a window.  Adapters ignore the others, and programs set them.
+	 */
+	if (mw->type != SHCA_MR_WINDOW || mw->pd != who->pd)
 		return false;
 	if (mw->mw_type == IB_MW_TYPE_1)
 		return !(bind->access & IB_ZERO_BASED);

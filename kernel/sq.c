@@ -71,12 +71,15 @@ static bool shca_sq_parse_remote(struct shca_qp *qp,
 	}
 	if (wqe->opcode == SHCA_WR_BIND_MW) {
 		if (wqe->imm_data || wqe->num_sge ||
-		    (wqe->bind.mw_handle ^ wqe->bind.mw_key) >> 8 ||
 		    wqe->flags & SHCA_SEND_INLINE)
 			return false;
 		wr->remote_addr = wqe->bind.addr;
 		wr->compare_add = wqe->bind.length;
-		wr->rkey = wqe->bind.mw_key;
+		/* The consumer owns the low byte of a key, the device the rest
+		 * (IBTA 10.6.3.3): adapters look at no more of the new key.
+		 */
+		wr->rkey = (wqe->bind.mw_handle & ~0xffu) |
+			   (wqe->bind.mw_key & 0xff);
 		wr->imm = wqe->bind.mr_lkey;
 		wr->swap = wqe->bind.access;
 		return true;

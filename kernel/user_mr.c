@@ -39,9 +39,12 @@ static int shca_user_mr_check(u64 start, u64 length, u64 iova, int access)
 		return 0;
 	if (start + length < start)
 		return -EINVAL;
-	if (!length || length > SHCA_LIM_MR_SIZE || iova + length < iova)
+	if (length > SHCA_LIM_MR_SIZE || iova + length < iova)
 		return -EINVAL;
-	return 0;
+	/* A region of no bytes is one (messages of no bytes go through it); there is
+	 * nothing of it to look up on demand.
+	 */
+	return !length && access & IB_ACCESS_ON_DEMAND ? -EINVAL : 0;
 }
 
 /* Requests address the region from @iova on, or from 0 on. */
@@ -91,6 +94,11 @@ static int shca_user_mr_fill(struct shca_mr *mr, u64 start, u64 length,
 		mr->ibmr.page_size = PAGE_SIZE;
 		return shca_odp_init(mr, start, length,
 				     ib_access_writable(access));
+	}
+	if (!length) {
+		/* ib_umem_get() refuses it where @start is a page's. */
+		mr->ibmr.page_size = PAGE_SIZE;
+		return 0;
 	}
 	mr->umem = ib_umem_get(mr->pd->device, start, length, access);
 	if (IS_ERR(mr->umem))
@@ -221,7 +229,7 @@ err_free:
 static int shca_rereg_access(struct shca_mr *mr, struct shca_mr *next,
 			     int access)
 {
-	if (ib_access_writable(access) && !mr->umem->writable)
+	if (mr->length && ib_access_writable(access) && !mr->umem->writable)
 		return shca_user_mr_fill(next, mr->start, mr->length,
 					 mr->reg_iova, access);
 	next->umem = mr->umem;
@@ -257,7 +265,7 @@ struct ib_mr *shca_rereg_user_mr(struct ib_mr *ibmr, int flags, u64 start,
 	/* Pinned memory stays pinned, and what is looked up remains so. Mapped
 	 * memory stays what it is; libibverbs and the core know that, too.
 	 */
-	if ((mr->type != SHCA_MR_ODP && !mr->umem) ||
+	if ((mr->type != SHCA_MR_ODP && !mr->umem && mr->length) ||
 	    !(access & IB_ACCESS_ON_DEMAND) != (mr->type != SHCA_MR_ODP))
 		return ERR_PTR(-EOPNOTSUPP);
 	if (!(flags & IB_MR_REREG_TRANS)) {

@@ -239,7 +239,7 @@ static struct shca_qp *shca_qp_create(struct ibv_context *ibctx,
 	shca_doorbell_init(&qp->bell, qp->vqp.qp.qp_num);
 	shca_poller_add(ctx, qp);
 	if (is_ex)
-		shca_qp_ex_init(qp);
+		shca_qp_ex_init(qp, attr->send_ops_flags);
 	return qp;
 
 err_destroy:
@@ -438,8 +438,6 @@ static int shca_check_send(const struct shca_qp *qp,
 	if (unlikely((unsigned int)wr->opcode >= 32 ||
 		     !(qp->opcodes & (1u << wr->opcode))))
 		return EINVAL;
-	if (unlikely(wr->send_flags & ~SHCA_SEND_FLAGS))
-		return EINVAL;
 	if (unlikely(wr->num_sge < 0 ||
 		     (uint32_t)wr->num_sge > qp->sq.max_sge))
 		return EINVAL;
@@ -505,7 +503,9 @@ static void shca_fill_send(const struct shca_qp *qp, struct shca_send_wqe *wqe,
 {
 	wqe->wr_id = wr->wr_id;
 	wqe->opcode = wr->opcode;
-	wqe->flags = wr->send_flags | (qp->sig_all ? IBV_SEND_SIGNALED : 0);
+	/* As other adapters do, flags without a meaning here are ignored. */
+	wqe->flags = (wr->send_flags & SHCA_SEND_FLAGS) |
+		     (qp->sig_all ? IBV_SEND_SIGNALED : 0);
 	/* Or invalidate_rkey, same place; BIND_MW has neither. */
 	wqe->imm_data = wr->opcode == IBV_WR_BIND_MW ? 0 : wr->imm_data;
 	wqe->xrc_srqn = qp->vqp.qp.qp_type == IBV_QPT_XRC_SEND ?

@@ -42,7 +42,10 @@ static const struct {
 	{ IBV_QP_EX_WITH_ATOMIC_WRITE, SHCA_WR_ATOMIC_WRITE },
 };
 
-/* As IBV_SEND_INLINE is said by the setter, it is ignored among the flags. */
+/*
+ * As IBV_SEND_INLINE is said by the setter, it is ignored among the flags, as
+ * those are that mean nothing here: other adapters ignore them.
+ */
 #define SHCA_EX_FLAGS	(IBV_SEND_FENCE | IBV_SEND_SIGNALED | \
 			 IBV_SEND_SOLICITED)
 
@@ -110,10 +113,6 @@ static struct shca_send_wqe *shca_ex_begin(struct shca_qp *qp, uint8_t opcode)
 	if (unlikely(shca_wq_is_full(&qp->sq, qp->ex.prod,
 				     &qp->status->sq_cons))) {
 		shca_ex_fail(qp, ENOMEM);
-		return NULL;
-	}
-	if (unlikely(qpx->wr_flags & ~(SHCA_EX_FLAGS | IBV_SEND_INLINE))) {
-		shca_ex_fail(qp, EINVAL);
 		return NULL;
 	}
 	wqe = shca_wq_slot(&qp->sq, qp->ex.prod++);
@@ -375,11 +374,12 @@ int shca_qp_ex_check(uint32_t opcodes, uint64_t flags)
 
 /**
  * shca_qp_ex_init() - give a QP that interface
+ * @flags:	enum ibv_qp_create_send_ops_flags: the builders that it gets
  *
- * With the builders of all operations: a program that calls one it has not asked
- * for gets what the kernel, which checks each request against the type, says.
+ * A builder that was not asked for stays NULL, and a setter that the QP's type
+ * has no use for: programs choose a method by what is there.
  */
-void shca_qp_ex_init(struct shca_qp *qp)
+void shca_qp_ex_init(struct shca_qp *qp, uint64_t flags)
 {
 	struct ibv_qp_ex *qpx = &qp->vqp.qp_ex;
 
@@ -388,25 +388,30 @@ void shca_qp_ex_init(struct shca_qp *qp)
 	qpx->wr_complete = shca_wr_complete;
 	qpx->wr_abort = shca_wr_abort;
 
-	qpx->wr_atomic_cmp_swp = shca_wr_atomic_cmp_swp;
-	qpx->wr_atomic_fetch_add = shca_wr_atomic_fetch_add;
-	qpx->wr_atomic_write = shca_wr_atomic_write;
-	qpx->wr_bind_mw = shca_wr_bind_mw;
+#define SHCA_EX_BUILDER(flag, name) \
+	(qpx->wr_##name = flags & IBV_QP_EX_WITH_##flag ? shca_wr_##name : NULL)
+	SHCA_EX_BUILDER(ATOMIC_CMP_AND_SWP, atomic_cmp_swp);
+	SHCA_EX_BUILDER(ATOMIC_FETCH_AND_ADD, atomic_fetch_add);
+	SHCA_EX_BUILDER(ATOMIC_WRITE, atomic_write);
+	SHCA_EX_BUILDER(BIND_MW, bind_mw);
 #ifndef LIBIBVERBS_LACKS_FLUSH
-	qpx->wr_flush = shca_wr_flush;
+	SHCA_EX_BUILDER(FLUSH, flush);
 #endif
-	qpx->wr_local_inv = shca_wr_local_inv;
-	qpx->wr_rdma_read = shca_wr_rdma_read;
-	qpx->wr_rdma_write = shca_wr_rdma_write;
-	qpx->wr_rdma_write_imm = shca_wr_rdma_write_imm;
-	qpx->wr_send = shca_wr_send;
-	qpx->wr_send_imm = shca_wr_send_imm;
-	qpx->wr_send_inv = shca_wr_send_inv;
+	SHCA_EX_BUILDER(LOCAL_INV, local_inv);
+	SHCA_EX_BUILDER(RDMA_READ, rdma_read);
+	SHCA_EX_BUILDER(RDMA_WRITE, rdma_write);
+	SHCA_EX_BUILDER(RDMA_WRITE_WITH_IMM, rdma_write_imm);
+	SHCA_EX_BUILDER(SEND, send);
+	SHCA_EX_BUILDER(SEND_WITH_IMM, send_imm);
+	SHCA_EX_BUILDER(SEND_WITH_INV, send_inv);
+#undef SHCA_EX_BUILDER
 
 	qpx->wr_set_inline_data = shca_wr_set_inline_data;
 	qpx->wr_set_inline_data_list = shca_wr_set_inline_data_list;
 	qpx->wr_set_sge = shca_wr_set_sge;
 	qpx->wr_set_sge_list = shca_wr_set_sge_list;
-	qpx->wr_set_ud_addr = shca_wr_set_ud_addr;
-	qpx->wr_set_xrc_srqn = shca_wr_set_xrc_srqn;
+	if (qpx->qp_base.qp_type == IBV_QPT_UD)
+		qpx->wr_set_ud_addr = shca_wr_set_ud_addr;
+	if (qpx->qp_base.qp_type == IBV_QPT_XRC_SEND)
+		qpx->wr_set_xrc_srqn = shca_wr_set_xrc_srqn;
 }

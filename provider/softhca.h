@@ -359,7 +359,7 @@ int shca_post_recv(struct ibv_qp *ibqp, struct ibv_recv_wr *wr,
 
 /* qp_ex.c */
 int shca_qp_ex_check(uint32_t opcodes, uint64_t flags);
-void shca_qp_ex_init(struct shca_qp *qp);
+void shca_qp_ex_init(struct shca_qp *qp, uint64_t flags);
 
 struct shca_qp *shca_qp_alloc(bool unlocked);
 void shca_qp_free(struct shca_qp *qp);

@@ -80,7 +80,7 @@ struct shca_sge {
  * @rdma:	RDMA and atomic operations
  * @ud:		UD; @ah is the handle from shca_create_ah_resp
  * @bind:	BIND_MW, no segments; @mw_handle an rkey that the window has had,
- *		@mw_key the new one, which differs in the low byte at most;
+ *		@mw_key the new one, whose low byte alone is looked at;
  *		@length 0 closes a window of type 1
  * @flush:	FLUSH; no segments; @length of level MR is not looked at
  *

@@ -379,13 +379,6 @@ static void errors_abort_the_section(void)
 	ibv_wr_set_inline_data(qx, data, 8);
 	REQUIRE_EQ(ibv_wr_complete(qx), EINVAL);
 
-	/* a flag that nobody knows */
-	qx->wr_flags = 1 << 20;
-	ibv_wr_start(qx);
-	one_write(1, off);
-	REQUIRE_EQ(ibv_wr_complete(qx), EINVAL);
-	qx->wr_flags = IBV_SEND_SIGNALED;
-
 	/* None of it was executed. */
 	ibv_wr_start(qx);
 	one_write(50, 1000);
@@ -450,6 +443,41 @@ static int try_create(enum ibv_qp_type type, uint64_t ops)
 	return 0;
 }
 
+/* Programs choose a method by which builders there are. */
+static void only_what_was_asked_for_is_there(void)
+{
+	set_up(IBV_QP_EX_WITH_RDMA_WRITE | IBV_QP_EX_WITH_SEND_WITH_IMM, 0);
+	REQUIRE(qx->wr_rdma_write && qx->wr_send_imm);
+	REQUIRE(!qx->wr_rdma_write_imm && !qx->wr_rdma_read && !qx->wr_send);
+	REQUIRE(!qx->wr_atomic_cmp_swp && !qx->wr_atomic_fetch_add);
+	REQUIRE(!qx->wr_bind_mw && !qx->wr_local_inv && !qx->wr_send_inv);
+	REQUIRE(!qx->wr_atomic_write && !qx->wr_flush);
+	REQUIRE(!qx->wr_set_ud_addr && !qx->wr_set_xrc_srqn);
+}
+
+/* As on other adapters; also by ibv_post_send(). */
+static void flags_without_a_meaning_are_ignored(void)
+{
+	struct ibv_send_wr wr;
+	struct ibv_sge sge;
+
+	set_up(IBV_QP_EX_WITH_RDMA_WRITE, 0);
+	qx->wr_flags = IBV_SEND_SIGNALED | IBV_SEND_IP_CSUM | 1 << 20;
+	start(1);
+	ibv_wr_rdma_write(qx, mem_b.mr->rkey, (uintptr_t)mem_b.p);
+	set_sge(0, 5000);
+	complete();
+	wait_ok(a.scq, 1, IBV_WC_RDMA_WRITE);
+	check_fill(mem_b.p, 5000, 1);
+	sge = sge_of(&mem_a, 0, 100);
+	wr = wr_rdma(2, IBV_WR_RDMA_WRITE, &sge, 1, (uintptr_t)mem_b.p + 5000,
+		     mem_b.mr->rkey);
+	wr.send_flags |= IBV_SEND_IP_CSUM | 1 << 20;
+	post(&a, &wr);
+	wait_ok(a.scq, 2, IBV_WC_RDMA_WRITE);
+	check_fill(mem_b.p + 5000, 100, 1);
+}
+
 static void operations_by_type(void)
 {
 	const uint64_t ud = IBV_QP_EX_WITH_SEND | IBV_QP_EX_WITH_SEND_WITH_IMM;
@@ -487,6 +515,8 @@ static const struct test tests[] = {
 	TEST(errors_abort_the_section),
 	TEST(refused_before_rts),
 	TEST(bad_keys_complete_with_errors),
+	TEST(only_what_was_asked_for_is_there),
+	TEST(flags_without_a_meaning_are_ignored),
 	TEST(operations_by_type),
 	{}
 };

@@ -136,7 +136,8 @@ static void wrong_registrations_are_refused(void)
 	REQUIRE_ERRNO(ibv_reg_mr(nic->pd, p, LEN, IBV_ACCESS_REMOTE_ATOMIC),
 		      EINVAL);
 	REQUIRE_ERRNO(ibv_reg_mr(nic->pd, p, LEN, 1 << 19), EINVAL);
-	REQUIRE_ERRNO(ibv_reg_mr(nic->pd, p, 0, ACCESS_ALL), EINVAL);
+	REQUIRE_ERRNO(ibv_reg_mr(nic->pd, p, 0, ACCESS_ALL |
+				 IBV_ACCESS_ON_DEMAND), EINVAL);
 	munmap(p, LEN);
 	REQUIRE_ERRNO(ibv_reg_mr(nic->pd, p, LEN, ACCESS_ALL), EFAULT);
 }
@@ -440,6 +441,64 @@ static void rereg_while_packets_are_in_flight(void)
 	       (long long)(intptr_t)moves);
 }
 
+/* ---- no bytes --------------------------------------------------------------- */
+
+static struct ibv_mr *reg_no_bytes(const struct end *end, void *p)
+{
+	struct ibv_mr *mr = ibv_reg_mr(end->nic->pd, p, 0, ACCESS_ALL);
+
+	REQUIRE(mr);
+	REQUIRE_EQ(mr->length, 0);
+	return mr;
+}
+
+static void post_from(struct ibv_sge *sge, enum ibv_wr_opcode opcode,
+		      const struct ibv_mr *to, enum ibv_wc_status status)
+{
+	struct ibv_send_wr wr = wr_rdma(5, opcode, sge, 1, (uintptr_t)to->addr,
+					to->rkey);
+
+	if (opcode == IBV_WR_SEND)
+		wr = wr_send(5, sge, 1);
+	post(&a, &wr);
+	wait_status(a.scq, 5, status);
+	if (status != IBV_WC_SUCCESS)
+		reconnect();
+}
+
+/* Messages of no bytes name it and pass; one byte is beyond its end. */
+static void use_region_of_no_bytes(void *p)
+{
+	struct ibv_mr *from = reg_no_bytes(&a, p), *to = reg_no_bytes(&b, p);
+	struct ibv_sge sge = { .addr = (uintptr_t)p, .lkey = to->lkey };
+
+	post_recv(&b, 9, &sge, 1);
+	sge.lkey = from->lkey;
+	post_from(&sge, IBV_WR_SEND, to, IBV_WC_SUCCESS);
+	REQUIRE_EQ(wait_ok(b.rcq, 9, IBV_WC_RECV).byte_len, 0);
+	post_from(&sge, IBV_WR_RDMA_WRITE, to, IBV_WC_SUCCESS);
+	post_from(&sge, IBV_WR_RDMA_READ, to, IBV_WC_SUCCESS);
+	rdma(IBV_WR_RDMA_WRITE, sge.addr, 1, to->rkey, IBV_WC_REM_ACCESS_ERR);
+	sge.length = 1;
+	post_from(&sge, IBV_WR_RDMA_WRITE, mem_b.mr, IBV_WC_LOC_PROT_ERR);
+
+	/* It becomes one of some bytes (not back: libibverbs knows none of 0). */
+	REQUIRE_EQ(ibv_rereg_mr(from, IBV_REREG_MR_CHANGE_TRANSLATION, NULL,
+				p, 1, 0), 0);
+	post_from(&sge, IBV_WR_RDMA_WRITE, mem_b.mr, IBV_WC_SUCCESS);
+	REQUIRE_EQ(ibv_rereg_mr(to, IBV_REREG_MR_CHANGE_ACCESS, NULL, NULL, 0,
+				IBV_ACCESS_LOCAL_WRITE), 0);
+	REQUIRE_EQ(ibv_dereg_mr(from), 0);
+	REQUIRE_EQ(ibv_dereg_mr(to), 0);
+}
+
+static void region_of_no_bytes(void)
+{
+	set_up(ACCESS_ALL);
+	use_region_of_no_bytes(mem_a.p);
+	use_region_of_no_bytes(mem_a.p + 100);
+}
+
 /* ---- fork() -------------------------------------------------------------- */
 
 /*
@@ -477,6 +536,7 @@ static const struct test tests[] = {
 	TEST(zero_based_region_counts_from_its_start),
 	TEST(hints_change_nothing),
 	TEST(wrong_registrations_are_refused),
+	TEST(region_of_no_bytes),
 	TEST(null_region),
 	TEST(huge_pages),
 	TEST(rereg_translation),

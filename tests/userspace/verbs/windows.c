@@ -519,8 +519,6 @@ static void what_cannot_be_bound(void)
 	info[nr++] = bind_info(mem_b.mr, addr - 1, 2, write);
 	info[nr++] = bind_info(mem_b.mr, addr, UINT64_MAX, write);
 	info[nr++] = bind_info(mem_b.mr, UINT64_MAX, 2, write);
-	info[nr++] = bind_at(0, LEN, IBV_ACCESS_MW_BIND);
-	info[nr++] = bind_at(0, LEN, 1 << 19);
 	/* of a region that cannot be bound to */
 	other = buf_make(b.nic->pd, LEN, ACCESS_ALL);
 	info[nr++] = bind_info(other.mr, (uintptr_t)other.p, LEN, write);
@@ -619,6 +617,45 @@ static void peer_cannot_close_what_is_not_its_own(void)
 	}
 	write_ok(mw, 0, LEN);
 	write_ok(type1, 0, LEN);
+}
+
+/*
+ * The upper 24 bits are the device's: adapters take the low byte of the key that
+ * a bind brings, and programs pass any number.
+ */
+static void low_byte_of_the_key_is_the_programs(void)
+{
+	const uint32_t keys[] = { 0x5a, 1024 + 7, 0xffffff11 };
+	struct ibv_send_wr wr;
+	struct ibv_mw *mw;
+	size_t i;
+
+	set_up(ACCESS_ALL | IBV_ACCESS_MW_BIND);
+	for (i = 0; i < ARRAY_SIZE(keys); i++) {
+		mw = mw_make(IBV_MW_TYPE_2);
+		wr = wr_bind(77, mw, bind_at(0, LEN, IBV_ACCESS_REMOTE_WRITE));
+		wr.bind_mw.rkey = keys[i];
+		post(&b, &wr);
+		wait_ok(b.scq, 77, IBV_WC_BIND_MW);
+		mw->rkey = (mw->rkey & ~0xffu) | (keys[i] & 0xff);
+		write_ok(mw, 0, 100);
+		refused(IBV_WR_RDMA_WRITE, 0, 100, mw->rkey ^ 0x80);
+		reconnect();
+	}
+}
+
+/* Adapters look at the rights of a peer and at nothing else. */
+static void other_flags_of_a_bind_are_ignored(void)
+{
+	struct ibv_mw *mw;
+
+	set_up(ACCESS_ALL | IBV_ACCESS_MW_BIND);
+	mw = mw_make(IBV_MW_TYPE_2);
+	bind_on(&b, mw, bind_at(0, LEN, IBV_ACCESS_REMOTE_WRITE |
+				IBV_ACCESS_MW_BIND |
+				IBV_ACCESS_RELAXED_ORDERING | 1 << 19));
+	write_ok(mw, 0, 100);
+	refused(IBV_WR_RDMA_READ, 0, 100, mw->rkey);
 }
 
 static void wrong_calls_are_refused_at_once(void)
@@ -738,6 +775,8 @@ static const struct test tests[] = {
 	TEST(open_window_of_type_2_is_not_moved),
 	TEST(local_inv_of_what_is_not_its_own),
 	TEST(peer_cannot_close_what_is_not_its_own),
+	TEST(low_byte_of_the_key_is_the_programs),
+	TEST(other_flags_of_a_bind_are_ignored),
 	TEST(wrong_calls_are_refused_at_once),
 	TEST(peer_invalidates_a_window),
 	TEST(peer_cannot_invalidate_a_region),
