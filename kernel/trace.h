@@ -17,6 +17,16 @@
 #include "core/rc.h"
 #include "core/wr.h"
 #include "counters.h"
+#include "trace_names.h"
+
+SHCA_TRACE_UC_OPS(SHCA_TRACE_TELL_OP, RC)
+SHCA_TRACE_RC_OPS(SHCA_TRACE_TELL_OP, RC)
+SHCA_TRACE_VERDICTS(SHCA_TRACE_TELL, SHCA_TRACE_TELL)
+SHCA_TRACE_REASONS(SHCA_TRACE_TELL, SHCA_TRACE_TELL)
+SHCA_TRACE_STATUSES(SHCA_TRACE_TELL, SHCA_TRACE_TELL)
+SHCA_TRACE_WC_OPCODES(SHCA_TRACE_TELL, SHCA_TRACE_TELL)
+SHCA_TRACE_STATES(SHCA_TRACE_TELL, SHCA_TRACE_TELL)
+SHCA_TRACE_EVENTS(SHCA_TRACE_TELL, SHCA_TRACE_TELL)
 
 TRACE_EVENT(shca_post,
 	TP_PROTO(u32 qpn, const struct shca_send_wr *wr),
@@ -37,9 +47,11 @@ TRACE_EVENT(shca_post,
 		__entry->length = wr->length;
 		__entry->preset = wr->preset;
 	),
-	TP_printk("qpn=%#x wr_id=%#llx opcode=%u flags=%#x length=%u preset=%u",
-		  __entry->qpn, __entry->wr_id, __entry->opcode,
-		  __entry->flags, __entry->length, __entry->preset)
+	TP_printk("qpn=%#x wr_id=%#llx opcode=%s flags=%#x length=%u preset=%s",
+		  __entry->qpn, __entry->wr_id,
+		  SHCA_TRACE_NAME(WR_OPCODES, __entry->opcode),
+		  __entry->flags, __entry->length,
+		  SHCA_TRACE_NAME(STATUSES, __entry->preset))
 );
 
 DECLARE_EVENT_CLASS(shca_packet,
@@ -68,8 +80,9 @@ DECLARE_EVENT_CLASS(shca_packet,
 		__entry->msn = aeth ? pkt->aeth.msn : 0;
 		__entry->paylen = pkt->paylen;
 	),
-	TP_printk("qpn=%#x dqpn=%#x psn=%u opcode=%#x ackreq=%d syndrome=%#x msn=%u len=%u",
-		  __entry->qpn, __entry->dqpn, __entry->psn, __entry->opcode,
+	TP_printk("qpn=%#x dqpn=%#x psn=%u opcode=%s ackreq=%d syndrome=%#x msn=%u len=%u",
+		  __entry->qpn, __entry->dqpn, __entry->psn,
+		  SHCA_TRACE_OPCODE(__entry->opcode),
 		  __entry->ackreq, __entry->syndrome, __entry->msn,
 		  __entry->paylen)
 );
@@ -99,28 +112,9 @@ TRACE_EVENT(shca_rx_verdict,
 		__entry->opcode = pkt->opcode;
 		__entry->verdict = verdict;
 	),
-	TP_printk("qpn=%#x psn=%u opcode=%#x verdict=%s", __entry->qpn,
-		  __entry->psn, __entry->opcode,
-		  __print_symbolic(__entry->verdict,
-			{ SHCA_RX_OK, "ok" },
-			{ SHCA_RX_STATE, "qp-not-ready" },
-			{ SHCA_RX_DUPLICATE, "duplicate" },
-			{ SHCA_RX_OUT_OF_SEQ, "out-of-sequence" },
-			{ SHCA_RX_RNR, "rnr" },
-			{ SHCA_RX_INVALID, "invalid-request" },
-			{ SHCA_RX_ACCESS, "access-error" },
-			{ SHCA_RX_OPERATION, "operation-error" },
-			{ SHCA_RX_STALE_ACK, "stale-response" },
-			{ SHCA_RX_NAK_SEQ, "nak-sequence" },
-			{ SHCA_RX_NAK_RNR, "nak-rnr" },
-			{ SHCA_RX_NAK_FATAL, "nak-fatal" },
-			{ SHCA_RX_BAD_RESPONSE, "bad-response" },
-			{ SHCA_RX_LOST_RESPONSE, "lost-response" },
-			{ SHCA_RX_LOCAL_ERR, "local-error" },
-			{ SHCA_RX_CNP, "cnp" },
-			{ SHCA_RX_DROPPED, "dropped-message" },
-			{ SHCA_RX_QKEY, "qkey-mismatch" },
-			{ SHCA_RX_RETRY, "page-not-present" }))
+	TP_printk("qpn=%#x psn=%u opcode=%s verdict=%s", __entry->qpn,
+		  __entry->psn, SHCA_TRACE_OPCODE(__entry->opcode),
+		  SHCA_TRACE_NAME(VERDICTS, __entry->verdict))
 );
 
 /* Packets for a QP that do not reach its transport. */
@@ -139,13 +133,9 @@ TRACE_EVENT(shca_rx_refused,
 		__entry->opcode = pkt->opcode;
 		__entry->id = id;
 	),
-	TP_printk("qpn=%#x psn=%u opcode=%#x reason=%s", __entry->qpn,
-		  __entry->psn, __entry->opcode,
-		  __print_symbolic(__entry->id,
-			{ SHCA_CNT_RX_PATH, "path" },
-			{ SHCA_CNT_RX_TRANSPORT, "transport" },
-			{ SHCA_CNT_RX_ICRC, "icrc" },
-			{ SHCA_CNT_RX_PKEY, "pkey" }))
+	TP_printk("qpn=%#x psn=%u opcode=%s reason=%s", __entry->qpn,
+		  __entry->psn, SHCA_TRACE_OPCODE(__entry->opcode),
+		  SHCA_TRACE_NAME(REASONS, __entry->id))
 );
 
 /* No answer came in time: sending goes back to @psn, or fails. */
@@ -187,9 +177,11 @@ TRACE_EVENT(shca_complete,
 		__entry->vendor_err = wc->vendor_err;
 		__entry->byte_len = wc->byte_len;
 	),
-	TP_printk("qpn=%#x wr_id=%#llx status=%u opcode=%u vendor_err=%u byte_len=%u",
-		  __entry->qpn, __entry->wr_id, __entry->status,
-		  __entry->opcode, __entry->vendor_err, __entry->byte_len)
+	TP_printk("qpn=%#x wr_id=%#llx status=%s opcode=%s vendor_err=%u byte_len=%u",
+		  __entry->qpn, __entry->wr_id,
+		  SHCA_TRACE_NAME(STATUSES, __entry->status),
+		  SHCA_TRACE_NAME(WC_OPCODES, __entry->opcode),
+		  __entry->vendor_err, __entry->byte_len)
 );
 
 TRACE_EVENT(shca_state,
@@ -205,8 +197,9 @@ TRACE_EVENT(shca_state,
 		__entry->from = from;
 		__entry->to = to;
 	),
-	TP_printk("qpn=%#x from=%u to=%u", __entry->qpn, __entry->from,
-		  __entry->to)
+	TP_printk("qpn=%#x from=%s to=%s", __entry->qpn,
+		  SHCA_TRACE_NAME(STATES, __entry->from),
+		  SHCA_TRACE_NAME(STATES, __entry->to))
 );
 
 TRACE_EVENT(shca_event,
@@ -220,7 +213,8 @@ TRACE_EVENT(shca_event,
 		__entry->qpn = qpn;
 		__entry->event = event;
 	),
-	TP_printk("qpn=%#x event=%u", __entry->qpn, __entry->event)
+	TP_printk("qpn=%#x event=%s", __entry->qpn,
+		  SHCA_TRACE_NAME(EVENTS, __entry->event))
 );
 
 #endif

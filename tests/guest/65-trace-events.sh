@@ -53,16 +53,18 @@ sane() {
 	python3 - /tmp/trace /tmp/traffic.lossy <<-'END'
 		import collections, re, sys
 		number, hexa = r"(\d+)", r"(0x[0-9a-f]+|0)"
-		packet = f"qpn={hexa} dqpn={hexa} psn={number} opcode={hexa} ackreq=[01] syndrome={hexa} msn={number} len={number}"
+		opcode, word = "opcode=((RC|UC|UD|XRC)_[A-Z_]+|CNP)", "([A-Z_]+)"
+		packet = f"qpn={hexa} dqpn={hexa} psn={number} {opcode} ackreq=[01] syndrome={hexa} msn={number} len={number}"
+		states = "(RESET|INIT|RTR|RTS|SQD|SQE|ERR)"
 		forms = {
-		    "shca_post": f"qpn={hexa} wr_id={hexa} opcode={number} flags={hexa} length={number} preset=0",
+		    "shca_post": f"qpn={hexa} wr_id={hexa} opcode={word} flags={hexa} length={number} preset=SUCCESS",
 		    "shca_tx": packet, "shca_rx": packet,
-		    "shca_rx_verdict": f"qpn={hexa} psn={number} opcode={hexa} verdict=([a-z-]+)",
-		    "shca_rx_refused": f"qpn={hexa} psn={number} opcode={hexa} reason=(path|transport|icrc|pkey)",
+		    "shca_rx_verdict": f"qpn={hexa} psn={number} {opcode} verdict=([a-z-]+)",
+		    "shca_rx_refused": f"qpn={hexa} psn={number} {opcode} reason=(path|transport|icrc|pkey)",
 		    "shca_timeout": f"qpn={hexa} psn={number} retries_left=[0-7] failed=0",
-		    "shca_complete": f"qpn={hexa} wr_id={hexa} status={number} opcode={number} vendor_err={number} byte_len={number}",
-		    "shca_state": f"qpn={hexa} from=[0-6] to=[0-6]",
-		    "shca_event": f"qpn={hexa} event={number}",
+		    "shca_complete": f"qpn={hexa} wr_id={hexa} status={word} opcode={word} vendor_err={number} byte_len={number}",
+		    "shca_state": f"qpn={hexa} from={states} to={states}",
+		    "shca_event": f"qpn={hexa} event={word}",
 		}
 		words, counts, wrong = collections.Counter(), collections.Counter(), 0
 		qpns = set()
@@ -84,11 +86,11 @@ sane() {
 		    qpn = int(re.search(r"\bqpn=(\S+)", text)[1], 0)
 		    bad |= not 0 < qpn < 1 << 24
 		    if name in ("shca_tx", "shca_rx") and match:
-		        bad |= int(match[7]) > 1500
+		        bad |= int(match[8]) > 1500
 		    if name in ("shca_tx", "shca_timeout"):
 		        bad |= qpn not in qpns and qpn != 1
 		    if name in ("shca_rx_verdict", "shca_rx_refused") and match:
-		        words[match[4]] += 1
+		        words[match[5]] += 1
 		    if bad:
 		        wrong += 1
 		        if wrong < 10:
@@ -101,3 +103,17 @@ sane() {
 	END
 }
 check fields_are_sane sane
+
+# As the tools show them: these know of an enumerator only what the format tells.
+told_by_trace_cmd() {
+	trace-cmd record -q -o /tmp/trace.dat -e softhca -- \
+		"$test_programs/rc_errors" -d shca_a -p shca_b -f 4 write_to_bad_remote >/dev/null || return
+	trace-cmd report -q /tmp/trace.dat >/tmp/trace.report || return
+	local word
+	for word in opcode=RC_WRITE_ONLY verdict=access-error verdict=nak-fatal status=REM_ACCESS_ERR \
+		'from=RTS to=ERR' 'opcode=RDMA_WRITE '; do
+		grep -q "$word" /tmp/trace.report || { echo "not in trace-cmd's report: $word"; return 1; }
+	done
+	! grep -E '(opcode|verdict|status|reason|from|to|event)=(0x)?[0-9]' /tmp/trace.report | head -n 5 | grep .
+}
+check told_by_trace_cmd told_by_trace_cmd
