@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
 /*
  * What a responder owes its peer: an acknowledgement or a NAK, and the records of
- * READs and atomics.  responder.c enters it, answers.c hands it out.
+ * READs and atomics.  responder.c and executor.c enter it, answers.c hands it out.
  */
 #ifndef SHCA_CORE_ANSWERS_H
 #define SHCA_CORE_ANSWERS_H
@@ -28,9 +28,29 @@ static inline void resp_owe_nak(struct shca_resp *resp, u32 psn, u8 syndrome)
 	resp->ack_syndrome = syndrome;
 }
 
+static inline enum shca_rx resp_rnr(struct shca_resp *resp, u32 psn)
+{
+	resp->rnr_sent = true;
+	resp_owe_nak(resp, psn,
+		     SHCA_AETH_RNR | (resp->attr.min_rnr_timer & 31));
+	return SHCA_RX_RNR;
+}
+
 static inline struct shca_rd *resp_rd(struct shca_resp *resp, u32 idx)
 {
 	return &resp->rd[idx & resp->rd_mask];
+}
+
+/* Send the response of record @idx, or what of it starts at packet @start. */
+static inline void resp_rd_send(struct shca_resp *resp, u32 idx, u32 start)
+{
+	struct shca_rd *rd = resp_rd(resp, idx);
+
+	rd->replay = rd->answered;
+	rd->send_start = start;
+	rd->send_idx = start;
+	if ((s32)(idx - resp->rd_send) < 0)
+		resp->rd_send = idx;
 }
 
 /* The record that @psn belongs to; false: none, or no longer kept. */

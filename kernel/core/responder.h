@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
-/* What responder.c and unreliable.c share of struct shca_resp. */
+/* What responder.c, executor.c and unreliable.c share of struct shca_resp. */
 #ifndef SHCA_CORE_RESPONDER_H
 #define SHCA_CORE_RESPONDER_H
 
@@ -20,6 +20,28 @@ enum shca_rx shca_resp_rx_ud(struct shca_resp *resp, const struct shca_pkt *pkt,
 enum shca_rx shca_resp_rx_raw(struct shca_resp *resp,
 			      const struct shca_pkt *pkt,
 			      struct shca_resp_out *out);
+
+/**
+ * shca_resp_execute() - the packet that is expected; @out has no completion yet
+ *
+ * Context: that of shca_resp_rx(), which calls it.
+ */
+enum shca_rx shca_resp_execute(struct shca_resp *resp,
+			       const struct shca_pkt *pkt,
+			       struct shca_resp_out *out);
+
+/**
+ * shca_resp_tm_fill() - what a completion says of a message by tag matching
+ * @wc:	otherwise complete
+ */
+void shca_resp_tm_fill(const struct shca_resp *resp, struct shca_wc *wc);
+
+/* The message in progress never ends: who counts unexpected ones must know. */
+static inline void resp_tm_break(struct shca_resp *resp)
+{
+	if (unlikely(resp->wr_valid && resp->tm_kind == SHCA_TM_UNEXPECTED))
+		resp->mem->tm_undo(resp->mem_ctx);
+}
 
 /**
  * shca_resp_paylen_fits() - may the payload of @pkt be that long, by its place

@@ -13,6 +13,7 @@
 #include "../../kernel/core/requester.c"
 #include "../../kernel/core/completer.c"
 #include "../../kernel/core/responder.c"
+#include "../../kernel/core/executor.c"
 #include "../../kernel/core/answers.c"
 #include "../../kernel/core/short.c"
 #include "../../kernel/core/tm.c"

@@ -1,0 +1,682 @@
+// SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
+/*
+ * The executor: the part of the responder that takes the request which is expected
+ * (IBTA 9.7.4).  It checks the sequence of opcodes, the rights of the QP, lengths
+ * and keys, changes memory and completes receives.  Entered through
+ * shca_resp_rx(), under the lock of the receive side.
+ *
+ * Each check that fails has one exit, resp_refuse(), which owes the NAK and moves
+ * the side to SHCA_SIDE_ERR.
+ */
+#include "answers.h"
+#include "opcode.h"
+
+void shca_resp_tm_fill(const struct shca_resp *resp, struct shca_wc *wc)
+{
+	switch (resp->tm_kind) {
+	case SHCA_TM_NONE:
+		return;
+	case SHCA_TM_NO_TAG:
+		wc->opcode = SHCA_WC_TM_NO_TAG;
+		return;
+	case SHCA_TM_UNEXPECTED:
+		break;
+	case SHCA_TM_MATCHED:
+		wc->wc_flags |= SHCA_WC_TM_MATCH;
+		if (wc->status == SHCA_WC_SUCCESS)
+			wc->wc_flags |= SHCA_WC_TM_DATA_VALID;
+		wc->tm_tag = resp->tm_msg.tmh.tag;
+		wc->tm_priv = resp->tm_msg.tmh.app_ctx;
+		break;
+	case SHCA_TM_RNDV:
+		wc->wc_flags |= SHCA_WC_TM_MATCH;
+		wc->tm_tag = resp->tm_msg.tmh.tag;
+		wc->tm_priv = resp->tm_msg.tmh.app_ctx;
+		break;
+	}
+	wc->opcode = SHCA_WC_TM_RECV;
+}
+
+/* ---- refusals ----------------------------------------------------------- */
+
+/*
+ * The one exit for a request that cannot be executed: NAK, error state, and
+ * the receive request in use, if any, completes with @wc_status.
+ */
+static enum shca_rx resp_refuse(struct shca_resp *resp, u32 psn, u8 nak,
+				u8 wc_status, u16 vendor_err,
+				struct shca_resp_out *out)
+{
+	resp_owe_nak(resp, psn, SHCA_AETH_NAK | nak);
+	resp->state = SHCA_SIDE_ERR;
+	if (resp->wr_valid) {
+		resp_tm_break(resp);
+		resp->wr_valid = false;
+		out->has_wc = true;
+		out->wc.is_recv = true;
+		out->wc.wr_id = resp->wr.wr_id;
+		out->wc.opcode = SHCA_WC_RECV;
+		out->wc.status = wc_status;
+		out->wc.xrc_srqn = resp->xrc_srqn;
+		out->wc.vendor_err = vendor_err;
+		if (unlikely(resp->attr.tm))
+			shca_resp_tm_fill(resp, &out->wc);
+	}
+	switch (nak) {
+	case SHCA_NAK_INVALID:
+		out->events |= SHCA_EV_REQ_ERR;
+		return SHCA_RX_INVALID;
+	case SHCA_NAK_ACCESS:
+		out->events |= SHCA_EV_ACCESS_ERR;
+		return SHCA_RX_ACCESS;
+	default:
+		if (!out->has_wc)
+			out->events |= SHCA_EV_FATAL;
+		return SHCA_RX_OPERATION;
+	}
+}
+
+static enum shca_rx resp_refuse_invalid(struct shca_resp *resp,
+					const struct shca_pkt *pkt,
+					struct shca_resp_out *out)
+{
+	return resp_refuse(resp, pkt->psn, SHCA_NAK_INVALID,
+			   SHCA_WC_LOC_QP_OP_ERR, SHCA_VERR_NONE, out);
+}
+
+static enum shca_rx resp_refuse_access(struct shca_resp *resp, u32 psn,
+				       enum shca_mem_status status,
+				       struct shca_resp_out *out)
+{
+	return resp_refuse(resp, psn, SHCA_NAK_ACCESS, SHCA_WC_LOC_ACCESS_ERR,
+			   shca_mem_verr(status), out);
+}
+
+/* ---- records of READs and atomics --------------------------------------- */
+
+/*
+ * Room for one more record.  The oldest makes way once it was answered: the
+ * requester would not have sent this request without having that answer
+ * (max_rd_atomic).  One that was not answered means more requests than agreed
+ * upon, an invalid request (IBTA 9.7.5.2.4).
+ */
+static struct shca_rd *resp_rd_alloc(struct shca_resp *resp)
+{
+	u32 max = resp->attr.max_dest_rd_atomic;
+
+	if (!max)
+		return NULL;
+	if (resp->rd_tail - resp->rd_head >= max) {
+		if (!resp_rd(resp, resp->rd_head)->answered)
+			return NULL;
+		if (resp->rd_send == resp->rd_head)
+			resp->rd_send++;
+		resp->rd_head++;
+	}
+	return resp_rd(resp, resp->rd_tail);
+}
+
+static u32 resp_nr_psn(const struct shca_resp *resp, u32 len)
+{
+	return len ? (len - 1) / resp->attr.mtu + 1 : 1;
+}
+
+/* ---- the expected PSN: checks ------------------------------------------- */
+
+/* Does the packet follow the one before (IBTA 9.7.4.1.2)? */
+static bool resp_opcode_follows(const struct shca_resp *resp, u32 flags)
+{
+	u32 class = flags & (SHCA_OPF_SEND | SHCA_OPF_WRITE);
+
+	if (flags & SHCA_OPF_START)
+		return !resp->op;
+	return resp->op && resp->op == class;
+}
+
+/* The rights that a FLUSH needs, of the QP and of the region. */
+static u32 resp_flush_access(const struct shca_pkt *pkt)
+{
+	return (pkt->feth.type & SHCA_FLUSH_GLOBAL ?
+		SHCA_ACCESS_FLUSH_GLOBAL : 0) |
+	       (pkt->feth.type & SHCA_FLUSH_PERSISTENT ?
+		SHCA_ACCESS_FLUSH_PERSISTENT : 0);
+}
+
+/*
+ * Is the operation offered?  One that the QP does not permit counts as not
+ * supported, so it draws an invalid request NAK and not an access error, which
+ * is about keys (IBTA 9.7.5.2.4).
+ */
+static bool resp_op_permitted(const struct shca_resp *resp,
+			      const struct shca_pkt *pkt, u32 flags)
+{
+	u32 access = resp->attr.access;
+	u32 flush = resp_flush_access(pkt);
+
+	if (flags & (SHCA_OPF_WRITE | SHCA_OPF_ATOMIC_WRITE))
+		return access & SHCA_ACCESS_REMOTE_WRITE;
+	if (flags & SHCA_OPF_READ)
+		return access & SHCA_ACCESS_REMOTE_READ;
+	if (flags & SHCA_OPF_ATOMIC)
+		return access & SHCA_ACCESS_REMOTE_ATOMIC;
+	if (flags & SHCA_OPF_FLUSH)
+		return (access & flush) == flush;
+	return flags & SHCA_OPF_SEND;
+}
+
+bool shca_resp_paylen_fits(const struct shca_resp *resp,
+			   const struct shca_pkt *pkt, u32 flags)
+{
+	u32 most = (pkt->span + 1) * resp->attr.mtu;
+
+	if (!(flags & SHCA_OPF_END))
+		return pkt->paylen == most && !pkt->pad;
+	/* Only a message of nothing has a packet of nothing. */
+	if ((!(flags & SHCA_OPF_START) || pkt->span) &&
+	    pkt->paylen <= pkt->span * resp->attr.mtu)
+		return false;
+	return pkt->paylen <= most;
+}
+
+/* Length of one packet by its place in the message (IBTA 9.7.4.1.6). */
+static bool resp_length_fits(const struct shca_resp *resp,
+			     const struct shca_pkt *pkt, u32 flags)
+{
+	if (!(flags & SHCA_OPF_PAYLOAD))
+		return !pkt->paylen && !pkt->pad;
+	if ((pkt->paylen + pkt->pad) & 3)
+		return false;
+	return shca_resp_paylen_fits(resp, pkt, flags);
+}
+
+/* ---- the expected PSN: execution ---------------------------------------- */
+
+/*
+ * A NAK was owed, and before it could leave its packet came after all.  What
+ * was dropped behind it is missing still: the NAK moves on to that.  If nothing
+ * is, what the NAK would have acknowledged is acknowledged otherwise, since the
+ * request to do so may have been in a packet before.
+ */
+static void resp_void_nak(struct shca_resp *resp, u32 psn)
+{
+	if (resp->ack_syndrome == NAK_SEQ_SYNDROME &&
+	    shca_psn_diff(resp->drop_psn, resp->epsn) >= 0) {
+		resp->nak_sent = true;
+		resp_owe_nak(resp, resp->epsn, NAK_SEQ_SYNDROME);
+	} else {
+		resp_owe_ack(resp, psn);
+	}
+}
+
+/* The packet is executed: expect the next, acknowledge if asked to. */
+static void resp_accept(struct shca_resp *resp, const struct shca_pkt *pkt,
+			u32 flags, u32 nr_psn)
+{
+	bool has_response = !(flags & (SHCA_OPF_SEND | SHCA_OPF_WRITE));
+	u32 last_psn = shca_psn_add(pkt->psn, pkt->span);
+
+	resp->epsn = shca_psn_add(pkt->psn, nr_psn);
+	resp->nak_sent = false;
+	resp->rnr_sent = false;
+	if (flags & SHCA_OPF_END)
+		resp->msn = shca_psn_add(resp->msn, 1);
+	if (resp->ack == SHCA_ACK_NAK)
+		resp_void_nak(resp, shca_psn_add(last_psn,
+						 has_response ? -1 : 0));
+	else if (pkt->ackreq && !has_response)
+		resp_owe_ack(resp, last_psn);
+	/* A response tells as much as an acknowledgement. */
+	resp->unsaid = !pkt->ackreq && !has_response;
+}
+
+static enum shca_recv_status resp_recv_get(struct shca_resp *resp)
+{
+	enum shca_recv_status status = resp->wr_ahead;
+
+	if (likely(status == SHCA_RECV_OK))
+		return resp->mem->recv_get(resp->mem_ctx, &resp->wr);
+	resp->wr_ahead = SHCA_RECV_OK;
+	return status;
+}
+
+/*
+ * @status: of taking a receive request for this message, which is in @resp->wr;
+ * @verdict is set when there is none.
+ */
+static bool resp_took_wr(struct shca_resp *resp, const struct shca_pkt *pkt,
+			 enum shca_recv_status status,
+			 struct shca_resp_out *out, enum shca_rx *verdict)
+{
+	resp->tm_kind = SHCA_TM_NONE;
+	switch (status) {
+	case SHCA_RECV_OK:
+		resp->wr_valid = true;
+		return true;
+	case SHCA_RECV_EMPTY:
+		*verdict = resp_rnr(resp, pkt->psn);
+		return false;
+	case SHCA_RECV_BAD:
+		resp->wr_valid = true;
+		break;
+	case SHCA_RECV_BROKEN:
+		break;
+	}
+	*verdict = resp_refuse(resp, pkt->psn, SHCA_NAK_OPERATION,
+			       SHCA_WC_LOC_QP_OP_ERR, SHCA_VERR_WQE, out);
+	return false;
+}
+
+/* A receive request for this message; @verdict is set when there is none. */
+static bool resp_take_wr(struct shca_resp *resp, const struct shca_pkt *pkt,
+			 struct shca_resp_out *out, enum shca_rx *verdict)
+{
+	return resp->wr_valid ||
+	       resp_took_wr(resp, pkt, resp_recv_get(resp), out, verdict);
+}
+
+static void resp_complete(struct shca_resp *resp, const struct shca_pkt *pkt,
+			  u32 flags, u8 opcode, struct shca_resp_out *out)
+{
+	resp->wr_valid = false;
+	out->has_wc = true;
+	out->wc.is_recv = true;
+	out->wc.wr_id = resp->wr.wr_id;
+	out->wc.opcode = opcode;
+	out->wc.byte_len = resp->off;
+	out->wc.xrc_srqn = resp->xrc_srqn;
+	out->wc.solicited = pkt->se;
+	if (flags & SHCA_OPF_IMM) {
+		out->wc.imm = pkt->imm;
+		out->wc.wc_flags = SHCA_WC_WITH_IMM;
+	}
+	if (flags & SHCA_OPF_INV) {
+		out->wc.imm = pkt->inv_rkey;
+		out->wc.wc_flags = SHCA_WC_WITH_INV;
+	}
+	if (unlikely(resp->attr.tm))
+		shca_resp_tm_fill(resp, &out->wc);
+}
+
+/* @body: what of @pkt, in general all, goes to the buffer that was taken. */
+static enum shca_rx resp_send_body(struct shca_resp *resp,
+				   const struct shca_pkt *pkt,
+				   const struct shca_pkt *body, u32 flags,
+				   struct shca_resp_out *out)
+{
+	enum shca_mem_status status = SHCA_MEM_OK;
+
+	if (body->paylen > resp->wr.length - resp->off)
+		return resp_refuse(resp, pkt->psn, SHCA_NAK_INVALID,
+				   SHCA_WC_LOC_LEN_ERR, SHCA_VERR_LENGTH, out);
+	if (body->paylen)
+		status = resp->mem->local_scatter(resp->mem_ctx, resp->wr.sge,
+						  resp->wr.num_sge, resp->off,
+						  body);
+	if (status == SHCA_MEM_RETRY)
+		return SHCA_RX_RETRY;
+	if (status != SHCA_MEM_OK)
+		return resp_refuse(resp, pkt->psn, SHCA_NAK_OPERATION,
+				   SHCA_WC_LOC_PROT_ERR, shca_mem_verr(status),
+				   out);
+
+	/* After the data is placed and before the completion shows. */
+	if (flags & SHCA_OPF_INV &&
+	    !resp->mem->invalidate(resp->mem_ctx, pkt->inv_rkey))
+		return resp_refuse_access(resp, pkt->psn, SHCA_MEM_KEY, out);
+
+	resp->off += body->paylen;
+	resp->op = flags & SHCA_OPF_END ? 0 : SHCA_OPF_SEND;
+	resp_accept(resp, pkt, flags, pkt->span + 1);
+	if (flags & SHCA_OPF_END)
+		resp_complete(resp, pkt, flags, SHCA_WC_RECV, out);
+	return SHCA_RX_OK;
+}
+
+/* ---- tag matching ------------------------------------------------------- */
+
+/*
+ * A request for a rendezvous is one packet, with both headers and at most what is
+ * advertised of the program's own.
+ */
+static bool resp_rndv_valid(const struct shca_resp *resp,
+			    const struct shca_pkt *pkt, u32 flags)
+{
+	return flags & SHCA_OPF_END && !pkt->span &&
+	       pkt->paylen >= SHCA_TMH_BYTES + SHCA_RVH_BYTES &&
+	       pkt->paylen <= SHCA_TM_RNDV_MAX &&
+	       resp->tm_msg.rvh.len <= SHCA_MAX_MSG;
+}
+
+/*
+ * The buffer for the message that begins with @pkt: as its header says, a tagged
+ * one or a receive request.  @verdict is set when there is none.
+ */
+static bool resp_take_tm(struct shca_resp *resp, const struct shca_pkt *pkt,
+			 u32 flags, struct shca_resp_out *out,
+			 enum shca_rx *verdict)
+{
+	u32 len = min_t(u32, pkt->paylen, SHCA_TMH_BYTES + SHCA_RVH_BYTES);
+	u8 hdr[SHCA_TMH_BYTES + SHCA_RVH_BYTES];
+	enum shca_recv_status status;
+	enum shca_tm_kind kind;
+	bool matched = false;
+	bool rndv;
+
+	if (resp->wr_valid)	/* it waits for memory, and was matched before */
+		return true;
+	if (len)
+		resp->mem->payload(resp->mem_ctx, pkt, hdr, len);
+	shca_tm_parse(hdr, len, &resp->tm_msg);
+	rndv = resp->tm_msg.tmh.opcode == SHCA_TMH_RNDV;
+	if (rndv && !resp_rndv_valid(resp, pkt, flags)) {
+		*verdict = resp_refuse_invalid(resp, pkt, out);
+		return false;
+	}
+	if (rndv || resp->tm_msg.tmh.opcode == SHCA_TMH_EAGER) {
+		status = resp->mem->tm_get(resp->mem_ctx, &resp->tm_msg,
+					   &resp->wr, &matched);
+		kind = !matched ? SHCA_TM_UNEXPECTED :
+				  rndv ? SHCA_TM_RNDV : SHCA_TM_MATCHED;
+	} else {
+		/* FIN, too, and whatever is no header of ours. */
+		status = resp_recv_get(resp);
+		kind = SHCA_TM_NO_TAG;
+	}
+	if (!resp_took_wr(resp, pkt, status, out, verdict))
+		return false;
+	resp->tm_kind = kind;
+	return true;
+}
+
+/* Matched: the caller reads the data, which is not here yet. */
+static enum shca_rx resp_rndv(struct shca_resp *resp,
+			      const struct shca_pkt *pkt, u32 flags,
+			      struct shca_resp_out *out)
+{
+	if (resp->tm_msg.rvh.len > resp->wr.length)
+		return resp_refuse(resp, pkt->psn, SHCA_NAK_INVALID,
+				   SHCA_WC_LOC_LEN_ERR, SHCA_VERR_LENGTH, out);
+	if (flags & SHCA_OPF_INV &&
+	    !resp->mem->invalidate(resp->mem_ctx, pkt->inv_rkey))
+		return resp_refuse_access(resp, pkt->psn, SHCA_MEM_KEY, out);
+	resp_accept(resp, pkt, flags, 1);
+	resp_complete(resp, pkt, flags, SHCA_WC_RECV, out);
+	out->rndv = true;
+	return SHCA_RX_OK;
+}
+
+/* The first packet of a SEND.  Not inline: a packet on the stack. */
+static noinline enum shca_rx resp_send_tm(struct shca_resp *resp,
+					  const struct shca_pkt *pkt, u32 flags,
+					  struct shca_resp_out *out)
+{
+	struct shca_pkt body;
+	enum shca_rx verdict;
+
+	if (!resp_take_tm(resp, pkt, flags, out, &verdict))
+		return verdict;
+	if (resp->tm_kind == SHCA_TM_RNDV)
+		return resp_rndv(resp, pkt, flags, out);
+	if (resp->tm_kind != SHCA_TM_MATCHED)
+		return resp_send_body(resp, pkt, pkt, flags, out);
+	/* Who repeats a packet with less in it than before is no requester. */
+	if (pkt->paylen < SHCA_TMH_BYTES)
+		return resp_refuse_invalid(resp, pkt, out);
+	body = *pkt;
+	body.data_off += SHCA_TMH_BYTES;
+	body.paylen -= SHCA_TMH_BYTES;
+	return resp_send_body(resp, pkt, &body, flags, out);
+}
+
+static enum shca_rx resp_send(struct shca_resp *resp,
+			      const struct shca_pkt *pkt, u32 flags,
+			      struct shca_resp_out *out)
+{
+	enum shca_rx verdict;
+
+	if (flags & SHCA_OPF_START)
+		resp->off = 0;
+	if (unlikely(resp->attr.tm && flags & SHCA_OPF_START))
+		return resp_send_tm(resp, pkt, flags, out);
+	if (!resp_take_wr(resp, pkt, out, &verdict))
+		return verdict;
+	return resp_send_body(resp, pkt, pkt, flags, out);
+}
+
+/* ---- WRITE and what is answered ----------------------------------------- */
+
+/*
+ * The RETH of the first packet: length and key, before any byte is placed.
+ * The key of a zero-length request is not looked at (C9-88).
+ */
+static enum shca_rx resp_write_begin(struct shca_resp *resp,
+				     const struct shca_pkt *pkt,
+				     struct shca_resp_out *out)
+{
+	enum shca_mem_status status = SHCA_MEM_OK;
+
+	if (pkt->reth.len > SHCA_MAX_MSG)
+		return resp_refuse_invalid(resp, pkt, out);
+	if (pkt->reth.len)
+		status = resp->mem->remote_check(resp->mem_ctx, pkt->reth.rkey,
+						 pkt->reth.va, pkt->reth.len,
+						 SHCA_ACCESS_REMOTE_WRITE);
+	if (status == SHCA_MEM_RETRY)
+		return SHCA_RX_RETRY;
+	if (status != SHCA_MEM_OK)
+		return resp_refuse_access(resp, pkt->psn, status, out);
+	resp->va = pkt->reth.va;
+	resp->rkey = pkt->reth.rkey;
+	resp->left = pkt->reth.len;
+	resp->off = 0;
+	return SHCA_RX_OK;
+}
+
+static enum shca_rx resp_write(struct shca_resp *resp,
+			       const struct shca_pkt *pkt, u32 flags,
+			       struct shca_resp_out *out)
+{
+	enum shca_mem_status status = SHCA_MEM_OK;
+	enum shca_rx verdict;
+
+	if (flags & SHCA_OPF_START) {
+		verdict = resp_write_begin(resp, pkt, out);
+		if (verdict != SHCA_RX_OK)
+			return verdict;
+	}
+	/* All packets together carry what the RETH announced, no more or less. */
+	if (flags & SHCA_OPF_END ? pkt->paylen != resp->left :
+				   pkt->paylen >= resp->left)
+		return resp_refuse_invalid(resp, pkt, out);
+	/* First the receive request: after an RNR NAK nothing was placed. */
+	if (flags & SHCA_OPF_IMM && !resp_take_wr(resp, pkt, out, &verdict))
+		return verdict;
+	if (pkt->paylen)
+		status = resp->mem->remote_write(resp->mem_ctx, resp->rkey,
+						 resp->va + resp->off, pkt);
+	if (status == SHCA_MEM_RETRY)
+		return SHCA_RX_RETRY;
+	if (status != SHCA_MEM_OK)
+		return resp_refuse_access(resp, pkt->psn, status, out);
+
+	resp->off += pkt->paylen;
+	resp->left -= pkt->paylen;
+	resp->op = flags & SHCA_OPF_END ? 0 : SHCA_OPF_WRITE;
+	resp_accept(resp, pkt, flags, pkt->span + 1);
+	if (flags & SHCA_OPF_IMM)
+		resp_complete(resp, pkt, flags, SHCA_WC_RECV_RDMA_WITH_IMM,
+			      out);
+	return SHCA_RX_OK;
+}
+
+static enum shca_rx resp_read(struct shca_resp *resp,
+			      const struct shca_pkt *pkt, u32 flags,
+			      struct shca_resp_out *out)
+{
+	enum shca_mem_status status = SHCA_MEM_OK;
+	u32 len = pkt->reth.len;
+	struct shca_rd *rd;
+
+	if (len > SHCA_MAX_MSG)
+		return resp_refuse_invalid(resp, pkt, out);
+	if (len)	/* else C9-88 */
+		status = resp->mem->remote_check(resp->mem_ctx, pkt->reth.rkey,
+						 pkt->reth.va, len,
+						 SHCA_ACCESS_REMOTE_READ);
+	if (status == SHCA_MEM_RETRY)
+		return SHCA_RX_RETRY;
+	if (status != SHCA_MEM_OK)
+		return resp_refuse_access(resp, pkt->psn, status, out);
+	rd = resp_rd_alloc(resp);
+	if (!rd)
+		return resp_refuse_invalid(resp, pkt, out);
+
+	/* A READ counts as a message when it is accepted (C9-148). */
+	resp_accept(resp, pkt, flags, resp_nr_psn(resp, len));
+	memset(rd, 0, sizeof(*rd));
+	rd->first_psn = pkt->psn;
+	rd->nr_psn = resp_nr_psn(resp, len);
+	rd->va = pkt->reth.va;
+	rd->rkey = pkt->reth.rkey;
+	rd->len = len;
+	rd->xrc_srqn = pkt->xrc_srqn;
+	rd->msn = resp->msn;
+	resp_rd_send(resp, resp->rd_tail, 0);
+	resp->rd_tail++;
+	return SHCA_RX_OK;
+}
+
+static enum shca_rx resp_atomic(struct shca_resp *resp,
+				const struct shca_pkt *pkt, u32 flags,
+				struct shca_resp_out *out)
+{
+	enum shca_mem_status status;
+	struct shca_rd *rd;
+	u64 value = 0;
+
+	/* IBTA 9.4.5: naturally aligned, else an invalid request. */
+	if (pkt->atomic.va & 7)
+		return resp_refuse_invalid(resp, pkt, out);
+	rd = resp_rd_alloc(resp);
+	if (!rd)
+		return resp_refuse_invalid(resp, pkt, out);
+	status = resp->mem->remote_atomic(resp->mem_ctx, pkt, &value);
+	if (status == SHCA_MEM_RETRY)
+		return SHCA_RX_RETRY;
+	if (status != SHCA_MEM_OK)
+		return resp_refuse_access(resp, pkt->psn, status, out);
+
+	resp_accept(resp, pkt, flags, 1);
+	memset(rd, 0, sizeof(*rd));
+	rd->first_psn = pkt->psn;
+	rd->nr_psn = 1;
+	rd->value = value;
+	rd->msn = resp->msn;
+	rd->is_atomic = true;
+	resp_rd_send(resp, resp->rd_tail, 0);
+	resp->rd_tail++;
+	return SHCA_RX_OK;
+}
+
+/*
+ * The SRQ whose number each request carries, and whose protection domain decides
+ * about memory, also of READs and atomics.  It is the same throughout a message.
+ */
+static bool resp_xrc_select(struct shca_resp *resp, const struct shca_pkt *pkt,
+			    u32 flags)
+{
+	if (!(flags & SHCA_OPF_START) && pkt->xrc_srqn != resp->xrc_srqn)
+		return false;
+	if (!resp->mem->xrc_select(resp->mem_ctx, pkt->xrc_srqn))
+		return false;
+	resp->xrc_srqn = pkt->xrc_srqn;
+	return true;
+}
+
+/* Executed; the response says no more than that. */
+static enum shca_rx resp_bare_done(struct shca_resp *resp,
+				   const struct shca_pkt *pkt, u32 flags,
+				   struct shca_rd *rd)
+{
+	resp_accept(resp, pkt, flags, 1);
+	memset(rd, 0, sizeof(*rd));
+	rd->first_psn = pkt->psn;
+	rd->nr_psn = 1;
+	rd->msn = resp->msn;
+	rd->bare = flags & (SHCA_OPF_FLUSH | SHCA_OPF_ATOMIC_WRITE);
+	resp_rd_send(resp, resp->rd_tail, 0);
+	resp->rd_tail++;
+	return SHCA_RX_OK;
+}
+
+/* IBTA A19.4.2: eight bytes, naturally aligned. */
+static bool resp_atomic_write_valid(const struct shca_pkt *pkt)
+{
+	return pkt->paylen == sizeof(u64) && pkt->reth.len == sizeof(u64) &&
+	       !(pkt->reth.va & 7);
+}
+
+/* IBTA A19.4.1: all that was placed before, of a range or of a region. */
+static bool resp_flush_valid(const struct shca_pkt *pkt)
+{
+	return pkt->feth.type &&
+	       !(pkt->feth.type &
+		 ~(SHCA_FLUSH_GLOBAL | SHCA_FLUSH_PERSISTENT)) &&
+	       pkt->feth.level <= SHCA_FLUSH_LEVEL_MR;
+}
+
+/* FLUSH and ATOMIC WRITE: done at once, and answered without data. */
+static enum shca_rx resp_bare(struct shca_resp *resp,
+			      const struct shca_pkt *pkt, u32 flags,
+			      struct shca_resp_out *out)
+{
+	bool flush = flags & SHCA_OPF_FLUSH;
+	enum shca_mem_status status;
+	struct shca_rd *rd;
+
+	if (!(flush ? resp_flush_valid(pkt) : resp_atomic_write_valid(pkt)))
+		return resp_refuse_invalid(resp, pkt, out);
+	if (!resp->attr.max_dest_rd_atomic)
+		return resp_refuse_invalid(resp, pkt, out);
+	/*
+	 * There are requesters that do not count these among what max_rd_atomic
+	 * bounds (rxe): with those before not yet answered this one is dropped
+	 * as lost, and comes again.
+	 */
+	rd = resp_rd_alloc(resp);
+	if (!rd)
+		return SHCA_RX_RETRY;
+	status = flush ? resp->mem->remote_flush(resp->mem_ctx, pkt) :
+			 resp->mem->remote_atomic_write(resp->mem_ctx, pkt);
+	if (status == SHCA_MEM_RETRY)
+		return SHCA_RX_RETRY;
+	if (status != SHCA_MEM_OK)
+		return resp_refuse_access(resp, pkt->psn, status, out);
+	return resp_bare_done(resp, pkt, flags, rd);
+}
+
+enum shca_rx shca_resp_execute(struct shca_resp *resp,
+			       const struct shca_pkt *pkt,
+			       struct shca_resp_out *out)
+{
+	u32 flags = shca_opcode_info(pkt->opcode)->flags;
+
+	if (!(flags & SHCA_OPF_REQUEST) || !resp_opcode_follows(resp, flags) ||
+	    !resp_op_permitted(resp, pkt, flags) ||
+	    !resp_length_fits(resp, pkt, flags))
+		return resp_refuse_invalid(resp, pkt, out);
+
+	if (resp->attr.transport == SHCA_TRANSPORT_XRC &&
+	    !resp_xrc_select(resp, pkt, flags))
+		return resp_refuse_invalid(resp, pkt, out);
+
+	if (flags & SHCA_OPF_SEND)
+		return resp_send(resp, pkt, flags, out);
+	if (flags & SHCA_OPF_WRITE)
+		return resp_write(resp, pkt, flags, out);
+	if (flags & SHCA_OPF_READ)
+		return resp_read(resp, pkt, flags, out);
+	if (flags & (SHCA_OPF_FLUSH | SHCA_OPF_ATOMIC_WRITE))
+		return resp_bare(resp, pkt, flags, out);
+	return resp_atomic(resp, pkt, flags, out);
+}
