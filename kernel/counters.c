@@ -78,6 +78,7 @@ static enum shca_counter shca_rx_counter(enum shca_rx verdict)
 		return SHCA_CNT_RX_QKEY;
 	case SHCA_RX_OK:
 	case SHCA_RX_RETRY:
+	case SHCA_RX_BUSY:
 	case SHCA_RX_NR:
 		break;
 	}

@@ -206,7 +206,7 @@ static noinline_for_stack void shca_direct_requests(struct shca_direct *d)
 		d->peer->rq.held = &d->pieces;
 		verdict = shca_rq_accept(d->peer, &pkt, d->now, d->news);
 		d->peer->rq.held = NULL;
-		if (verdict == SHCA_RX_RETRY)
+		if (shca_rx_is_later(verdict))
 			shca_direct_refused(d, &pkt, SHCA_MEM_RETRY);
 		shca_mem_release(&d->pieces);
 	}

@@ -74,7 +74,7 @@ struct shca_door {
 	void (*resume)(struct shca_qp *qp);
 };
 
-/** struct shca_park - received packets of a side that wait for memory */
+/** struct shca_park - received packets of a side that wait, in order */
 struct shca_park {
 	struct list_head list;
 	unsigned int nr;
@@ -145,7 +145,8 @@ struct shca_sq {
  * @ring:	its receive requests, unless @srq has them
  * @timer:	waits for a full queue below
  * @xrc:	XRC: the SRQ of the request being executed
- * @door: @park:	memory, and requests that wait for it
+ * @door: @park:	memory, and requests that wait
+ * @behind:	the first of @park waits for an answer to leave, and not for memory
  * @held:	payload of the request being executed, where it came directly;
  *		given back before a key is invalidated, which may be its own
  * @last_wqe:	LAST_WQE_REACHED has been raised since the QP was reset
@@ -159,6 +160,7 @@ struct shca_rq {
 	struct shca_park park;
 	struct shca_bh bh;
 	bool continuing;
+	bool behind;
 	struct hrtimer timer;
 	struct shca_steer steer;
 	struct shca_route route;

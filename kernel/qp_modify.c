@@ -180,6 +180,7 @@ void shca_qp_reset_locked(struct shca_qp *qp)
 	shca_tm_reset(qp);
 	shca_park_purge(&qp->sq.park);
 	shca_park_purge(&qp->rq.park);
+	qp->rq.behind = false;
 	shca_route_drop(&qp->sq.route);
 	shca_route_drop(&qp->rq.route);
 	shca_recv_ring_reset(&qp->rq.ring);

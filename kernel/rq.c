@@ -21,7 +21,7 @@
 
 /* Requests flushed per hold of the lock. */
 #define SHCA_FLUSH_BUDGET	32
-/* Packets that have waited for memory, likewise. */
+/* Packets that have waited, likewise. */
 #define SHCA_UNPARK_BUDGET	64
 
 /* ---- receive requests ---------------------------------------------------- */
@@ -202,6 +202,16 @@ enum shca_rx shca_rq_accept(struct shca_qp *qp, const struct shca_pkt *pkt,
 	return verdict;
 }
 
+/* Return: whether @pkt, which was not waiting, has to. */
+static bool shca_rq_is_later(struct shca_rq *rq, enum shca_rx verdict)
+{
+	if (likely(!shca_rx_is_later(verdict)))
+		return false;
+	/* Nobody comes back to it but who sends the answers: shca_rq_settle(). */
+	rq->behind = verdict == SHCA_RX_BUSY;
+	return true;
+}
+
 /* Others wait already. Return: whether @pkt, too, has to. */
 static bool shca_rq_must_wait(struct shca_qp *qp, const struct shca_pkt *pkt)
 {
@@ -217,7 +227,8 @@ static bool shca_rq_must_wait(struct shca_qp *qp, const struct shca_pkt *pkt)
 }
 
 /*
- * A packet from the wire waits for memory that is not present.  (Inline where it
+ * A packet from the wire waits for memory that is not present, or for an answer to
+ * leave.  (Inline where it
  * is called twice: most are small, and go the way of those.)
  */
 static __always_inline void
@@ -227,8 +238,8 @@ shca_rq_take(struct shca_qp *qp, const struct shca_pkt *pkt, u64 now,
 	struct shca_rq *rq = &qp->rq;
 
 	if (likely(!rq->park.nr)) {
-		if (likely(shca_rq_accept(qp, pkt, now, news) !=
-			   SHCA_RX_RETRY))
+		if (likely(!shca_rq_is_later(rq, shca_rq_accept(qp, pkt, now,
+								news))))
 			return;
 	} else if (!shca_rq_must_wait(qp, pkt)) {
 		return;
@@ -250,7 +261,7 @@ shca_rq_take_run(struct shca_qp *qp, const struct shca_pkt *pkt, u64 now,
 	u32 i;
 
 	if (likely(!rq->park.nr && shca_resp_takes_run(&rq->resp, pkt)) &&
-	    likely(shca_rq_accept(qp, pkt, now, news) != SHCA_RX_RETRY))
+	    likely(!shca_rx_is_later(shca_rq_accept(qp, pkt, now, news))))
 		return;
 	for (i = 0; i <= pkt->span; i++) {
 		part = shca_pkt_part(pkt, i);
@@ -267,8 +278,9 @@ static bool shca_rq_unpark(struct shca_qp *qp, u64 now,
 	const struct shca_pkt *pkt;
 
 	lockdep_assert_held(&rq->lock);
+	rq->behind = false;
 	while (budget && (pkt = shca_park_first(&rq->park))) {
-		if (shca_rq_accept(qp, pkt, now, news) == SHCA_RX_RETRY)
+		if (shca_rq_is_later(rq, shca_rq_accept(qp, pkt, now, news)))
 			return false;
 		shca_park_drop(&rq->park);
 		budget--;
@@ -279,6 +291,9 @@ static bool shca_rq_unpark(struct shca_qp *qp, u64 now,
 void shca_rq_settle(struct shca_qp *qp, struct shca_rq_news *news)
 {
 	lockdep_assert_held(&qp->rq.lock);
+	/* The answer that the first parked packet waits for has left. */
+	if (unlikely(qp->rq.behind) && shca_resp_has_room(&qp->rq.resp))
+		shca_rq_queue(qp);
 	if (qp->rq.resp.state == SHCA_SIDE_ERR && qp->state != IB_QPS_ERR)
 		news->failed = true;
 	if (qp->rq.fatal)

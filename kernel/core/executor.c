@@ -116,6 +116,43 @@ static struct shca_rd *resp_rd_alloc(struct shca_resp *resp)
 	return resp_rd(resp, resp->rd_tail);
 }
 
+bool shca_resp_has_room(const struct shca_resp *resp)
+{
+	u32 nr = resp->rd_tail - resp->rd_head;
+
+	return nr < resp->attr.max_dest_rd_atomic ||
+	       (nr && resp->rd[resp->rd_head & resp->rd_mask].answered);
+}
+
+/* Is there one that some requesters do not count (rxe), still to be answered? */
+static bool resp_rd_has_bare(struct shca_resp *resp)
+{
+	const struct shca_rd *rd;
+	u32 i;
+
+	for (i = resp->rd_head; i != resp->rd_tail; i++) {
+		rd = resp_rd(resp, i);
+		if (rd->bare && !rd->answered)
+			return true;
+	}
+	return false;
+}
+
+/*
+ * No record: more requests than agreed upon, unless FLUSH or ATOMIC WRITE is among
+ * them.  Then an answer has to leave first.
+ */
+static enum shca_rx resp_rd_none(struct shca_resp *resp,
+				 const struct shca_pkt *pkt, u32 flags,
+				 struct shca_resp_out *out)
+{
+	bool bare = flags & (SHCA_OPF_FLUSH | SHCA_OPF_ATOMIC_WRITE);
+
+	if (resp->attr.max_dest_rd_atomic && (bare || resp_rd_has_bare(resp)))
+		return SHCA_RX_BUSY;
+	return resp_refuse_invalid(resp, pkt, out);
+}
+
 static u32 resp_nr_psn(const struct shca_resp *resp, u32 len)
 {
 	return len ? (len - 1) / resp->attr.mtu + 1 : 1;
@@ -529,7 +566,7 @@ static enum shca_rx resp_read(struct shca_resp *resp,
 		return resp_refuse_access(resp, pkt->psn, status, out);
 	rd = resp_rd_alloc(resp);
 	if (!rd)
-		return resp_refuse_invalid(resp, pkt, out);
+		return resp_rd_none(resp, pkt, flags, out);
 
 	/* A READ counts as a message when it is accepted (C9-148). */
 	resp_accept(resp, pkt, flags, resp_nr_psn(resp, len));
@@ -559,7 +596,7 @@ static enum shca_rx resp_atomic(struct shca_resp *resp,
 		return resp_refuse_invalid(resp, pkt, out);
 	rd = resp_rd_alloc(resp);
 	if (!rd)
-		return resp_refuse_invalid(resp, pkt, out);
+		return resp_rd_none(resp, pkt, flags, out);
 	status = resp->mem->remote_atomic(resp->mem_ctx, pkt, &value);
 	if (status == SHCA_MEM_RETRY)
 		return SHCA_RX_RETRY;
@@ -636,16 +673,9 @@ static enum shca_rx resp_bare(struct shca_resp *resp,
 
 	if (!(flush ? resp_flush_valid(pkt) : resp_atomic_write_valid(pkt)))
 		return resp_refuse_invalid(resp, pkt, out);
-	if (!resp->attr.max_dest_rd_atomic)
-		return resp_refuse_invalid(resp, pkt, out);
-	/*
-	 * There are requesters that do not count these among what max_rd_atomic
-	 * bounds (rxe): with those before not yet answered this one is dropped
-	 * as lost, and comes again.
-	 */
 	rd = resp_rd_alloc(resp);
 	if (!rd)
-		return SHCA_RX_RETRY;
+		return resp_rd_none(resp, pkt, flags, out);
 	status = flush ? resp->mem->remote_flush(resp->mem_ctx, pkt) :
 			 resp->mem->remote_atomic_write(resp->mem_ctx, pkt);
 	if (status == SHCA_MEM_RETRY)

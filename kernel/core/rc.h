@@ -62,8 +62,17 @@ enum shca_rx {
 	SHCA_RX_RETRY,		/* memory not present: nothing changed; feed the
 				 * packet again later, or drop it as lost
 				 */
+	SHCA_RX_BUSY,		/* the same, until an answer has left:
+				 * shca_resp_has_room()
+				 */
 	SHCA_RX_NR
 };
+
+/** shca_rx_is_later() - has the packet to wait? */
+static inline bool shca_rx_is_later(enum shca_rx rx)
+{
+	return rx >= SHCA_RX_RETRY;
+}
 
 /* AETH syndromes (IBTA 9.7.5.2.3) */
 #define SHCA_AETH_TYPE		0xe0
@@ -594,6 +603,12 @@ bool shca_resp_takes_run(const struct shca_resp *resp,
  * The peer is told so by an RNR NAK, lest it takes us for dead.
  */
 void shca_resp_not_yet(struct shca_resp *resp);
+
+/**
+ * shca_resp_has_room() - would what had to wait for an answer to leave
+ * (SHCA_RX_BUSY) go on?
+ */
+bool shca_resp_has_room(const struct shca_resp *resp);
 
 /**
  * shca_resp_next() - the next response packet: READ responses in order of

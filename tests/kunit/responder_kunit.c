@@ -1236,24 +1236,6 @@ static void resp_bare_is_answered_in_order(struct kunit *test)
 	expect_ack(test, P0 + 2, ACK, 3);
 }
 
-/* Not to be refused (rxe does not count them), and not to be forgotten. */
-static void resp_bare_without_a_record_is_as_lost(struct kunit *test)
-{
-	struct fx *fx = test->priv;
-	u32 i;
-
-	for (i = 0; i < 4; i++)
-		KUNIT_EXPECT_EQ(test, fx_rx_op(fx, SHCA_OP_FLUSH, P0 + i, 8),
-				SHCA_RX_OK);
-	KUNIT_EXPECT_EQ(test, fx_rx_op(fx, SHCA_OP_FLUSH, P0 + 4, 8),
-			SHCA_RX_RETRY);
-	KUNIT_EXPECT_EQ(test, fx->nr_flush, 4u);
-	for (i = 0; i < 4; i++)
-		KUNIT_EXPECT_TRUE(test, fx_answer(fx));
-	KUNIT_EXPECT_EQ(test, fx_rx_op(fx, SHCA_OP_FLUSH, P0 + 4, 8),
-			SHCA_RX_OK);
-}
-
 struct bare_bad_row {
 	const char *name;
 	u8 opcode;
@@ -1440,7 +1422,6 @@ static struct kunit_case responder_cases[] = {
 	KUNIT_CASE(resp_bare_again_is_answered_not_done),
 	KUNIT_CASE(resp_bare_again_as_another_is_dropped),
 	KUNIT_CASE(resp_bare_is_answered_in_order),
-	KUNIT_CASE(resp_bare_without_a_record_is_as_lost),
 	KUNIT_CASE_PARAM(resp_rx_of_bad_bare_is_invalid, bare_bad_gen_params),
 	KUNIT_CASE(resp_ce_mark_draws_cnp_at_most_each_50_us),
 	KUNIT_CASE(resp_ce_mark_by_default_is_ignored),

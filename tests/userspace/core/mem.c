@@ -69,9 +69,13 @@ static enum shca_mem_status region_check(const struct sim_region *r, u32 key,
 	return SHCA_MEM_OK;
 }
 
+/* Who asks is told when it is there: sim_park_take(). */
 static bool comes_later(struct sim_node *n)
 {
-	return prng_chance(&n->w->rng, n->w->f.mem_retry);
+	if (!prng_chance(&n->w->rng, n->w->f.mem_retry))
+		return false;
+	n->asked = true;
+	return true;
 }
 
 /* Deregistered: what this may end in is excused from now on. */

@@ -70,25 +70,14 @@ static void note_rnr(struct sim_node *n, const struct shca_pkt *pkt, bool was)
 					     SHCA_AETH_VALUE);
 }
 
-/* The memory is not there yet: the same packet again, or a loss. */
-static void rx_later(struct sim_node *n, const struct shca_pkt *pkt)
-{
-	struct sim_wire *wire = pkt->data;
-
-	n->faults++;
-	n->peer->faults++;
-	if (!n->w->f.strict && prng_chance(&n->w->rng, 300))
-		return;
-	sim_push(n->w, n->w->now + n->w->f.pump_ns, SIM_EV_PACKET, n->idx,
-		 n->qpn, sim_wire_copy(wire, wire->len));
-}
-
-void sim_node_rx(struct sim_node *n, struct shca_pkt *pkt, bool is_response)
+enum shca_rx sim_node_accept(struct sim_node *n, struct shca_pkt *pkt,
+			     bool is_response)
 {
 	struct shca_resp_out out;
 	bool was = n->req.rnr_wait;
 	enum shca_rx rx;
 
+	n->asked = false;
 	if (is_response) {
 		rx = shca_req_rx(&n->req, pkt, n->w->now);
 		if (rx == SHCA_RX_OK)
@@ -104,15 +93,25 @@ void sim_node_rx(struct sim_node *n, struct shca_pkt *pkt, bool is_response)
 		resp_event(n, &out);
 	}
 	sim_log(n->w, "node %u rx verdict %d", n->idx, rx);
-	if (rx == SHCA_RX_RETRY)
-		rx_later(n, pkt);
-	sim_node_pump(n);
+	return rx;
+}
+
+void sim_node_rx(struct sim_node *n, struct shca_pkt *pkt, bool is_response)
+{
+	sim_park_take(n, pkt, is_response);
+	if (!is_response && prng_chance(&n->w->rng, n->w->f.together))
+		pump_later(n);
+	else
+		sim_node_pump(n);
 }
 
 void sim_node_timer(struct sim_node *n)
 {
 	u64 before = n->req.stats.timeouts;
 
+	/* The answer is here, and waits for memory (kernel/sq.c). */
+	if (n->park[1].nr && n->req.deadline && !n->req.rnr_wait)
+		n->req.deadline = n->w->now + n->req.attr.timeout_ns;
 	shca_req_timer(&n->req, n->w->now);
 	if (!n->req.rnr_wait)
 		n->quiet_until = 0;
@@ -341,7 +340,9 @@ void sim_node_pump(struct sim_node *n)
 	if (n->state == SIM_NODE_IDLE)
 		return;
 	change_reach(n);
-	resp_done = pump_side(n, false);
+	do {
+		resp_done = pump_side(n, false);
+	} while (sim_park_answered(n));
 	do {	/* what completes may be what others wait for */
 		head = n->req.head;
 		req_done = pump_side(n, true);

@@ -8,6 +8,7 @@
  *   world.c  what happens when: the scenario of a seed and its event queue
  *   link.c   bytes on the wire and what befalls them
  *   node.c   the glue around the core, as small as it can be
+ *   park.c   packets that wait for memory, as in kernel/rq.c and sq.c
  *   mem.c    regions, and the door to them that the core is given
  *   model.c  what must be true, found out independently of the core
  *   unrel.c  the same for UC and UD
@@ -132,6 +133,20 @@ struct sim_supply {
 
 /* ---- nodes --------------------------------------------------------------- */
 
+/**
+ * struct sim_park - received packets of a side that wait, in order
+ * @fetching:	memory has been asked for, and its event will come
+ * @behind:	the first of them waits for an answer to leave
+ */
+struct sim_park {
+	struct sim_parked *first;
+	struct sim_parked *last;
+	u32 nr;
+	u32 max;
+	bool fetching;
+	bool behind;
+};
+
 enum sim_node_state {
 	SIM_NODE_IDLE,
 	SIM_NODE_RUN,
@@ -160,6 +175,7 @@ struct sim_node {
 	struct sim_op ops[SIM_MAX_OPS];
 	u32 nr_ops;
 	u32 room;		/* bytes that the plan may still take */
+	bool is_greedy;		/* FLUSH and its like beyond what the peer offers */
 	u32 nr_posted;
 	u32 nr_done;		/* completions seen or implied */
 	bool failed;		/* an error completion was seen */
@@ -208,6 +224,8 @@ struct sim_node {
 	u32 msg_part;		/* of it, expected next */
 	u8 *written;		/* of @rem: bytes that the peer did write */
 	enum shca_mem_status door; /* worst answer during this packet */
+	bool asked;		/* the door has sent for memory */
+	struct sim_park park[2]; /* of the responder, of the requester */
 	bool heard;		/* a packet came */
 	bool is_sqe;		/* send queue in error, all else alive */
 	u32 first_live;		/* operation after the last resumption */
@@ -251,6 +269,8 @@ enum sim_ev_kind {
 	SIM_EV_PACE,
 	SIM_EV_FORGE,
 	SIM_EV_RESUME,		/* UC, UD: from SQE back to RTS */
+	SIM_EV_FETCHED_RQ,	/* memory that a responder has asked for */
+	SIM_EV_FETCHED_SQ,
 };
 
 struct sim_ev {
@@ -283,6 +303,7 @@ struct sim_faults {
 	u32 vanish;
 	u32 locals;
 	u32 budget;		/* packets per pump, 0: no limit */
+	u32 together;		/* packets taken with the next one, before an answer */
 	u64 delay_ns;
 	u64 jitter_ns;
 	u64 byte_ns;
@@ -351,6 +372,16 @@ void sim_node_error(struct sim_node *n);
 bool sim_node_post(struct sim_node *n);
 void sim_node_timer(struct sim_node *n);
 void sim_node_resume(struct sim_node *n);
+
+enum shca_rx sim_node_accept(struct sim_node *n, struct shca_pkt *pkt,
+			     bool is_response);
+
+/* ---- park.c -------------------------------------------------------------- */
+
+void sim_park_take(struct sim_node *n, struct shca_pkt *pkt, bool is_response);
+void sim_park_fetched(struct sim_node *n, bool is_response);
+bool sim_park_answered(struct sim_node *n);
+void sim_park_purge(struct sim_node *n);
 
 /* ---- mem.c --------------------------------------------------------------- */
 

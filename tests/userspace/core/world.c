@@ -200,6 +200,11 @@ static bool is_atomic_write(const struct sim_op *op)
 	return op->opcode == SHCA_WR_ATOMIC_WRITE;
 }
 
+static bool is_read_or_atomic(const struct sim_op *op)
+{
+	return op->opcode == SHCA_WR_RDMA_READ || is_atomic(op);
+}
+
 static bool is_local(const struct sim_op *op)
 {
 	return op->opcode == SHCA_WR_LOCAL_INV ||
@@ -298,6 +303,24 @@ static u32 nr_opcodes(const struct sim_node *n, u32 all)
 	return n->req_attr.max_rd_atomic ? all : 9;
 }
 
+/*
+ * A requester that does not count FLUSH and ATOMIC WRITE among what its peer can
+ * answer at a time, as rxe does not.  A READ or an atomic is counted by all, so
+ * that here there is one at most.
+ */
+static u8 greedy_opcode(const struct sim_node *n, const struct sim_op *op)
+{
+	u32 nr_planned = op - n->ops;
+	u32 i;
+
+	if (!n->is_greedy || !is_read_or_atomic(op))
+		return op->opcode;
+	for (i = 0; i < nr_planned; i++)
+		if (is_read_or_atomic(&n->ops[i]))
+			return op->id & 1 ? SHCA_WR_FLUSH : SHCA_WR_ATOMIC_WRITE;
+	return op->opcode;
+}
+
 static void plan_op(struct sim_node *n, struct sim_op *op,
 		    enum sim_op_fault fault)
 {
@@ -320,6 +343,7 @@ static void plan_op(struct sim_node *n, struct sim_op *op,
 	memset(op, 0, sizeof(*op));
 	op->id = w->next_op++;
 	op->opcode = opcodes[prng_below(rng, nr)];
+	op->opcode = greedy_opcode(n, op);
 	if (is_local(op) && prng_chance(rng, 700))
 		op->opcode = SHCA_WR_RDMA_WRITE;
 	if (!sim_is_ud(w) && prng_chance(rng, w->f.locals))
@@ -412,6 +436,18 @@ static bool plans_fault(struct sim_world *w, bool chosen)
 	return chosen || prng_chance(&w->rng, 200);
 }
 
+/*
+ * So many answers are not kept for who loses one, and does not count them: only
+ * where nothing is lost.
+ */
+static bool may_be_greedy(const struct sim_node *n)
+{
+	const struct sim_faults *f = &n->w->f;
+
+	return sim_is_rc(n->w) && n->req_attr.max_rd_atomic > 1 &&
+	       !f->loss && !f->corrupt && !f->reorder && !f->hostile;
+}
+
 static void plan_ops(struct sim_node *n, bool has_fault)
 {
 	struct prng *rng = &n->w->rng;
@@ -424,6 +460,7 @@ static void plan_ops(struct sim_node *n, bool has_fault)
 	if (has_fault && n->nr_ops)
 		at = prng_below(rng, n->nr_ops);
 	n->room = plan_room(n->w);
+	n->is_greedy = may_be_greedy(n) && prng_chance(rng, 500);
 	if (sim_is_rc(n->w)) {
 		n->counter_va = sim_region_take(n->w, &n->peer->rem, 8, 8);
 		n->counter_model = prng_next(rng) | 1;
@@ -494,9 +531,7 @@ static void permit_less(struct sim_node *n, struct shca_resp_attr *a)
 	else
 		a->max_dest_rd_atomic =
 			prng_below(rng, a->max_dest_rd_atomic + 1);
-	/* FLUSH and its like are not refused for want of a record, but dropped */
-	n->peer->extra_status |= 1u << SHCA_WC_REM_INV_REQ_ERR |
-				 1u << SHCA_WC_RETRY_EXC_ERR;
+	n->peer->extra_status |= 1u << SHCA_WC_REM_INV_REQ_ERR;
 }
 
 static void start_node(struct sim_node *n)
@@ -518,6 +553,9 @@ static void start_node(struct sim_node *n)
 	a->min_rnr_timer = prng_range(rng, 1, prng_chance(rng, 50) ? 24 : 14);
 	a->max_dest_rd_atomic = n->peer->req_attr.max_rd_atomic +
 				prng_below(rng, 2);
+	if (n->peer->is_greedy)
+		a->max_dest_rd_atomic =
+			prng_range(rng, 1, n->peer->req_attr.max_rd_atomic);
 	a->cnp = n->w->f.ecn;
 	if (!n->w->f.strict && !n->w->f.is_clean && prng_chance(rng, 60))
 		permit_less(n, a);
@@ -561,6 +599,7 @@ static void wipe_node(struct sim_node *n)
 	sim_region_free(&n->loc);
 	sim_region_free(&n->rem);
 	sim_unrel_wipe(n);
+	sim_park_purge(n);
 	n->nr_ops = 0;
 	n->nr_posted = 0;
 	n->nr_done = 0;
@@ -839,6 +878,10 @@ static void on_event(struct sim_world *w, struct sim_ev *ev)
 	case SIM_EV_RESUME:
 		sim_node_resume(n);
 		return;
+	case SIM_EV_FETCHED_RQ:
+	case SIM_EV_FETCHED_SQ:
+		sim_park_fetched(n, ev->kind == SIM_EV_FETCHED_SQ);
+		return;
 	case SIM_EV_FORGE:
 		sim_link_forge(n);
 		if (prng_chance(rng, 950))
@@ -877,6 +920,7 @@ static void pick_world(struct sim_world *w)
 	f->pump_ns = prng_range(rng, 100, 20000);
 	f->locals = sometimes(rng, 200, 700);
 	f->ecn = sometimes(rng, 100, 1000);
+	f->together = sometimes(rng, 300, 900);
 	f->is_clean = kind < 3;
 	if (f->is_clean)
 		return;

@@ -1,0 +1,148 @@
+// SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
+/*
+ * Packets that wait for memory which is not present, as those of the product do
+ * (kernel/fault.c, and who calls it in rq.c and sq.c).  One waits, and so does all
+ * that comes behind it for that side; what was asked for is told of later, and
+ * then they go on in order.  Nobody else comes back to them.
+ */
+#include "sim.h"
+
+/**
+ * struct sim_parked - a packet that waits, with its bytes
+ */
+struct sim_parked {
+	struct sim_parked *next;
+	struct sim_wire *wire;
+	struct shca_pkt pkt;
+};
+
+/* As long as it takes to read a page, and now and then from a slow disk. */
+static u64 fetch_time(struct sim_world *w)
+{
+	return prng_range(&w->rng, 1, w->f.pump_ns);
+}
+
+static void park_add(struct sim_node *n, struct sim_park *park,
+		     const struct shca_pkt *pkt)
+{
+	const struct sim_wire *wire = pkt->data;
+	struct sim_parked *p;
+
+	if (park->nr == park->max) {	/* lost, as on a wire */
+		sim_log(n->w, "node %u: psn %06x finds no place to wait", n->idx,
+			pkt->psn);
+		return;
+	}
+	p = calloc(1, sizeof(*p));
+	p->wire = sim_wire_copy(wire, wire->len);
+	p->pkt = *pkt;
+	p->pkt.data = p->wire;
+	if (park->nr++)
+		park->last->next = p;
+	else
+		park->first = p;
+	park->last = p;
+}
+
+static void park_drop(struct sim_park *park)
+{
+	struct sim_parked *p = park->first;
+
+	park->first = p->next;
+	park->nr--;
+	free(p->wire);
+	free(p);
+}
+
+/* It was fed and has to wait: for memory that was asked for, or for an answer. */
+static bool has_to_wait(struct sim_node *n, struct sim_park *park,
+			enum shca_rx rx, bool is_response)
+{
+	if (!shca_rx_is_later(rx))
+		return false;
+	park->behind = rx == SHCA_RX_BUSY;
+	n->faults++;
+	n->peer->faults++;
+	if (n->asked && !park->fetching) {
+		park->fetching = true;
+		sim_push(n->w, n->w->now + fetch_time(n->w),
+			 is_response ? SIM_EV_FETCHED_SQ : SIM_EV_FETCHED_RQ,
+			 n->idx, n->qpn, NULL);
+	}
+	return true;
+}
+
+/* shca_rq_must_wait() */
+static bool must_wait(struct sim_node *n, const struct sim_park *park,
+		      const struct shca_pkt *pkt)
+{
+	if (!sim_is_rc(n->w) ||
+	    shca_psn_diff(pkt->psn, park->last->pkt.psn) > 0)
+		return true;
+	if (pkt->psn == park->first->pkt.psn)
+		shca_resp_not_yet(&n->resp);
+	return false;
+}
+
+/* shca_rq_take(), shca_sq_take() */
+void sim_park_take(struct sim_node *n, struct shca_pkt *pkt, bool is_response)
+{
+	struct sim_park *park = &n->park[is_response];
+
+	if (!park->nr) {
+		if (!has_to_wait(n, park, sim_node_accept(n, pkt, is_response),
+				 is_response))
+			return;
+	} else if (!is_response && !must_wait(n, park, pkt)) {
+		return;
+	}
+	park_add(n, park, pkt);
+}
+
+/* shca_rq_unpark(), shca_sq_resume() */
+static void unpark(struct sim_node *n, bool is_response)
+{
+	struct sim_park *park = &n->park[is_response];
+
+	park->behind = false;
+	while (park->nr) {
+		sim_log(n->w, "node %u: psn %06x has waited", n->idx,
+			park->first->pkt.psn);
+		if (has_to_wait(n, park, sim_node_accept(n, &park->first->pkt,
+							 is_response),
+				is_response))
+			return;
+		park_drop(park);
+	}
+}
+
+void sim_park_fetched(struct sim_node *n, bool is_response)
+{
+	n->park[is_response].fetching = false;
+	unpark(n, is_response);
+	sim_node_pump(n);
+}
+
+/* As shca_rq_settle(). Return: requests went on, and there may be answers. */
+bool sim_park_answered(struct sim_node *n)
+{
+	if (!n->park[0].behind || !shca_resp_has_room(&n->resp))
+		return false;
+	unpark(n, false);
+	return true;
+}
+
+void sim_park_purge(struct sim_node *n)
+{
+	u32 i;
+
+	for (i = 0; i < 2; i++) {
+		while (n->park[i].nr)
+			park_drop(&n->park[i]);
+		n->park[i].fetching = false;
+		n->park[i].behind = false;
+		/* the product's; few, so that it is full now and then */
+		n->park[i].max = n->w->f.strict || prng_chance(&n->w->rng, 500) ?
+				 1024 : prng_range(&n->w->rng, 1, 64);
+	}
+}
