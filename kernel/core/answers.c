@@ -133,12 +133,18 @@ bool shca_resp_next(struct shca_resp *resp, u64 now, struct shca_pkt *pkt)
 	return true;
 }
 
-/* NAK in place of a response packet; nothing after it is answered any more. */
-static void resp_nak_response(struct shca_resp *resp, u32 psn,
-			      struct shca_resp_out *out)
+/*
+ * NAK in place of a packet of the response of @rd; nothing after it is answered
+ * any more.
+ */
+static void resp_nak_response(struct shca_resp *resp, const struct shca_rd *rd,
+			      u32 psn, struct shca_resp_out *out)
 {
+	bool begun = psn != rd->first_psn;
+
 	resp->rd_send = resp->rd_tail;
-	resp_owe_nak(resp, psn, SHCA_AETH_NAK | SHCA_NAK_ACCESS);
+	resp_owe_nak(resp, psn, shca_psn_add(rd->msn, begun - 1),
+		     SHCA_AETH_NAK | SHCA_NAK_ACCESS);
 	resp->state = SHCA_SIDE_ERR;
 	resp->stats.rx[SHCA_RX_ACCESS]++;
 	out->events = SHCA_EV_ACCESS_ERR;
@@ -195,5 +201,5 @@ void shca_resp_gather_failed(struct shca_resp *resp, const struct shca_pkt *pkt,
 	if (rd->replay)
 		rd->send_idx = rd->nr_psn;	/* as in resp_dup_read() */
 	else
-		resp_nak_response(resp, pkt->psn, out);
+		resp_nak_response(resp, rd, pkt->psn, out);
 }

@@ -12,26 +12,31 @@
 #define ACK_SYNDROME		(SHCA_AETH_ACK | SHCA_AETH_CREDIT_NONE)
 #define NAK_SEQ_SYNDROME	(SHCA_AETH_NAK | SHCA_NAK_PSN_SEQ)
 
-static inline void resp_owe_ack(struct shca_resp *resp, u32 psn)
+/*
+ * @msn: messages up to @psn, or of a NAK up to the PSN before.  A READ counts from
+ * its first PSN on, and not before (C9-148): a requester may go by the count.
+ */
+static inline void resp_owe_ack(struct shca_resp *resp, u32 psn, u32 msn)
 {
 	resp->ack = SHCA_ACK_ACK;
 	resp->ack_psn = psn;
-	resp->ack_msn = resp->msn;
+	resp->ack_msn = msn;
 	resp->ack_syndrome = ACK_SYNDROME;
 }
 
-static inline void resp_owe_nak(struct shca_resp *resp, u32 psn, u8 syndrome)
+static inline void resp_owe_nak(struct shca_resp *resp, u32 psn, u32 msn,
+				u8 syndrome)
 {
 	resp->ack = SHCA_ACK_NAK;
 	resp->ack_psn = psn;
-	resp->ack_msn = resp->msn;
+	resp->ack_msn = msn;
 	resp->ack_syndrome = syndrome;
 }
 
 static inline enum shca_rx resp_rnr(struct shca_resp *resp, u32 psn)
 {
 	resp->rnr_sent = true;
-	resp_owe_nak(resp, psn,
+	resp_owe_nak(resp, psn, resp->msn,
 		     SHCA_AETH_RNR | (resp->attr.min_rnr_timer & 31));
 	return SHCA_RX_RNR;
 }

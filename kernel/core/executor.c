@@ -47,7 +47,7 @@ static enum shca_rx resp_refuse(struct shca_resp *resp, u32 psn, u8 nak,
 				u8 wc_status, u16 vendor_err,
 				struct shca_resp_out *out)
 {
-	resp_owe_nak(resp, psn, SHCA_AETH_NAK | nak);
+	resp_owe_nak(resp, psn, resp->msn, SHCA_AETH_NAK | nak);
 	resp->state = SHCA_SIDE_ERR;
 	if (resp->wr_valid) {
 		resp_tm_break(resp);
@@ -234,14 +234,14 @@ static bool resp_length_fits(const struct shca_resp *resp,
  * is, what the NAK would have acknowledged is acknowledged otherwise, since the
  * request to do so may have been in a packet before.
  */
-static void resp_void_nak(struct shca_resp *resp, u32 psn)
+static void resp_void_nak(struct shca_resp *resp, u32 psn, u32 msn)
 {
 	if (resp->ack_syndrome == NAK_SEQ_SYNDROME &&
 	    shca_psn_diff(resp->drop_psn, resp->epsn) >= 0) {
 		resp->nak_sent = true;
-		resp_owe_nak(resp, resp->epsn, NAK_SEQ_SYNDROME);
+		resp_owe_nak(resp, resp->epsn, resp->msn, NAK_SEQ_SYNDROME);
 	} else {
-		resp_owe_ack(resp, psn);
+		resp_owe_ack(resp, psn, msn);
 	}
 }
 
@@ -258,10 +258,11 @@ static void resp_accept(struct shca_resp *resp, const struct shca_pkt *pkt,
 	if (flags & SHCA_OPF_END)
 		resp->msn = shca_psn_add(resp->msn, 1);
 	if (resp->ack == SHCA_ACK_NAK)
-		resp_void_nak(resp, shca_psn_add(last_psn,
-						 has_response ? -1 : 0));
+		/* Before what has a response of its own: neither it nor its PSN. */
+		resp_void_nak(resp, shca_psn_add(last_psn, -has_response),
+			      shca_psn_add(resp->msn, -has_response));
 	else if (pkt->ackreq && !has_response)
-		resp_owe_ack(resp, last_psn);
+		resp_owe_ack(resp, last_psn, resp->msn);
 	/* A response tells as much as an acknowledgement. */
 	resp->unsaid = !pkt->ackreq && !has_response;
 }

@@ -74,7 +74,7 @@ bool shca_resp_part(struct shca_resp *resp)
 	if (resp->state != SHCA_SIDE_READY || resp->rd_send != resp->rd_tail)
 		return false;
 	if (resp->unsaid && resp->ack == SHCA_ACK_NONE)
-		resp_owe_ack(resp, shca_psn_add(resp->epsn, -1));
+		resp_owe_ack(resp, shca_psn_add(resp->epsn, -1), resp->msn);
 	resp->unsaid = false;
 	return resp->ack != SHCA_ACK_NONE;
 }
@@ -101,7 +101,7 @@ static enum shca_rx resp_ahead(struct shca_resp *resp, u32 psn)
 	if (!resp->nak_sent) {
 		resp->nak_sent = true;
 		resp->drop_psn = psn;
-		resp_owe_nak(resp, resp->epsn, NAK_SEQ_SYNDROME);
+		resp_owe_nak(resp, resp->epsn, resp->msn, NAK_SEQ_SYNDROME);
 	} else if (shca_psn_diff(psn, resp->drop_psn) > 0) {
 		resp->drop_psn = psn;
 	}
@@ -188,21 +188,24 @@ static void resp_dup_atomic(struct shca_resp *resp, const struct shca_pkt *pkt)
 static void resp_dup_ack(struct shca_resp *resp, u32 psn)
 {
 	u32 last = resp->epsn;
-	u32 i, first;
+	const struct shca_rd *rd;
+	u32 msn = resp->msn;
+	u32 i;
 
 	if (resp->ack == SHCA_ACK_NAK)
 		return;	/* says as much, and more */
 	for (i = resp->rd_tail; i != resp->rd_head; i--) {
-		first = resp_rd(resp, i - 1)->first_psn;
-		if (shca_psn_diff(first, psn) <= 0 ||
-		    shca_psn_diff(first, last) >= 0)
+		rd = resp_rd(resp, i - 1);
+		if (shca_psn_diff(rd->first_psn, psn) <= 0 ||
+		    shca_psn_diff(rd->first_psn, last) >= 0)
 			break;
-		last = first;
+		last = rd->first_psn;
+		msn = shca_psn_add(rd->msn, -1);
 	}
 	last = shca_psn_add(last, -1);
 	if (resp->ack == SHCA_ACK_NONE ||
 	    shca_psn_diff(last, resp->ack_psn) > 0)
-		resp_owe_ack(resp, last);
+		resp_owe_ack(resp, last, msn);
 }
 
 /*

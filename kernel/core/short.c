@@ -102,7 +102,7 @@ static void short_complete(struct shca_resp *resp,
 /* The acknowledgement of @psn has been handed over. */
 static void short_acknowledge(struct shca_resp *resp, u32 psn)
 {
-	resp_owe_ack(resp, psn);
+	resp_owe_ack(resp, psn, resp->msn);
 	resp->ack = SHCA_ACK_NONE;
 	resp->ack_sent = SHCA_ACK_ACK;
 	resp->ack_seq = resp->out_seq;

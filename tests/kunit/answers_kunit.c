@@ -1,13 +1,24 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 /*
- * What a responder owes: requests that wait for an answer to leave.
+ * What a responder owes: which message count goes with which PSN, and requests that
+ * wait for an answer to leave.
  */
 #include "fixture.h"
 
 #define P0	FX_RQ_PSN
 #define ACK	(SHCA_AETH_ACK | SHCA_AETH_CREDIT_NONE)
+#define NAK(code)	(SHCA_AETH_NAK | (code))
 /* as fx_resp_attr() has it */
 #define MAX_RD	4
+
+static enum shca_rx rx_ackreq(struct fx *fx, u8 opcode, u32 psn, u32 len)
+{
+	struct shca_pkt pkt;
+
+	fx_request(&pkt, opcode, psn, len);
+	pkt.ackreq = true;
+	return fx_rx(fx, &pkt);
+}
 
 static void expect_answer(struct kunit *test, u8 opcode, u32 psn, u8 syndrome,
 			  u32 msn)
@@ -103,10 +114,92 @@ static void resp_bare_without_resources_is_refused(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, fx->nr_flush + fx->nr_atomic_write, 0u);
 }
 
+/* ---- message counts (C9-148) ----------------------------------------------- */
+
+/*
+ * An answer at a PSN counts the messages up to there.  An acknowledgement that
+ * stops before a READ must not count that READ, or who goes by the count takes
+ * it for done.
+ */
+static void resp_ack_before_read_does_not_count_it(struct kunit *test)
+{
+	struct fx *fx = test->priv;
+
+	fx_rx_op(fx, SHCA_OP_SEND_ONLY, P0, 1);
+	fx_rx_op(fx, SHCA_OP_SEND_ONLY, P0 + 1, 1);
+	fx_rx_op(fx, SHCA_OP_READ_REQUEST, P0 + 2, 1);
+	fx_rx_op(fx, SHCA_OP_SEND_ONLY, P0 + 3, 1);
+	fx_rx_op(fx, SHCA_OP_READ_REQUEST, P0 + 4, 1);
+	while (fx_answer(fx))
+		;
+	rx_ackreq(fx, SHCA_OP_SEND_ONLY, P0, 1);
+	expect_answer(test, SHCA_OP_ACK, P0 + 1, ACK, 2);
+	rx_ackreq(fx, SHCA_OP_SEND_ONLY, P0 + 3, 1);
+	expect_answer(test, SHCA_OP_ACK, P0 + 3, ACK, 4);
+	expect_silence(test);
+}
+
+/* Told to come back later (RNR), and executed before that has left. */
+static void resp_ack_in_place_of_nak_before_read_does_not_count_it(struct kunit *test)
+{
+	static const u8 ops[] = { SHCA_OP_READ_REQUEST, SHCA_OP_FETCH_ADD,
+				  SHCA_OP_FLUSH };
+	struct fx *fx = test->priv;
+	struct shca_resp_attr attr;
+	u32 op;
+
+	fx_resp_attr(&attr);
+	for (op = 0; op < ARRAY_SIZE(ops); op++) {
+		fx_resp_start(fx, &attr);
+		fx_rx_op(fx, SHCA_OP_WRITE_ONLY, P0, 1);
+		shca_resp_not_yet(&fx->resp);
+		fx_rx_op(fx, ops[op], P0 + 1, 8);
+		expect_answer(test, SHCA_OP_ACK, P0, ACK, 1);
+		KUNIT_ASSERT_TRUE(test, fx_answer(fx));
+		KUNIT_EXPECT_EQ(test, fx->pkt.psn, P0 + 1);
+		KUNIT_EXPECT_EQ(test, fx->pkt.aeth.msn, 2u);
+		expect_silence(test);
+	}
+}
+
+/* The NAK that comes instead of a response; requests behind it were executed. */
+static void resp_nak_in_place_of_response_does_not_count_it(struct kunit *test)
+{
+	struct fx *fx = test->priv;
+
+	fx_rx_op(fx, SHCA_OP_SEND_ONLY, P0, 1);
+	fx_rx_op(fx, SHCA_OP_READ_REQUEST, P0 + 1, 1);
+	fx_rx_op(fx, SHCA_OP_SEND_ONLY, P0 + 2, 1);
+	fx_rx_op(fx, SHCA_OP_SEND_ONLY, P0 + 3, 1);
+	KUNIT_ASSERT_TRUE(test, fx_answer(fx));
+	shca_resp_gather_failed(&fx->resp, &fx->pkt, SHCA_MEM_KEY, &fx->out);
+	expect_answer(test, SHCA_OP_ACK, P0 + 1, NAK(SHCA_NAK_ACCESS), 1);
+	expect_silence(test);
+}
+
+/* Of a response that had begun: the first packet has counted the READ. */
+static void resp_nak_in_mid_response_counts_as_its_beginning(struct kunit *test)
+{
+	struct fx *fx = test->priv;
+
+	fx_rx_op(fx, SHCA_OP_SEND_ONLY, P0, 1);
+	fx_rx_op(fx, SHCA_OP_READ_REQUEST, P0 + 1, 3 * FX_MTU);
+	fx_rx_op(fx, SHCA_OP_SEND_ONLY, P0 + 4, 1);
+	expect_answer(test, SHCA_OP_READ_RESP_FIRST, P0 + 1, ACK, 2);
+	KUNIT_ASSERT_TRUE(test, fx_answer(fx));
+	shca_resp_gather_failed(&fx->resp, &fx->pkt, SHCA_MEM_RANGE, &fx->out);
+	expect_answer(test, SHCA_OP_ACK, P0 + 2, NAK(SHCA_NAK_ACCESS), 2);
+	expect_silence(test);
+}
+
 static struct kunit_case answers_cases[] = {
 	KUNIT_CASE(resp_bare_without_a_record_waits_for_an_answer),
 	KUNIT_CASE(resp_read_behind_bare_waits_for_an_answer),
 	KUNIT_CASE(resp_bare_without_resources_is_refused),
+	KUNIT_CASE(resp_ack_before_read_does_not_count_it),
+	KUNIT_CASE(resp_ack_in_place_of_nak_before_read_does_not_count_it),
+	KUNIT_CASE(resp_nak_in_place_of_response_does_not_count_it),
+	KUNIT_CASE(resp_nak_in_mid_response_counts_as_its_beginning),
 	{}
 };
 
