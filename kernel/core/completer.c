@@ -51,6 +51,7 @@ static void req_progress(struct shca_req *req, u64 now)
 	req->recheck = false;
 	req->probe = false;
 	req->rnr_again = false;
+	req->heard = true;
 	req_sample_rtt(req, now);
 
 	/* The refused packet is the oldest, so a copy of it was accepted. */

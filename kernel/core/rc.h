@@ -188,6 +188,8 @@ struct shca_req_stats {
  * @sent_ns:	when the last packet was handed out
  * @inquire:	that time has come, or somebody waits
  * @inquired:	an inquiry was sent, and no answer has come
+ * @heard:	the peer has acknowledged something: only then there is a PSN to
+ *		inquire at, so until then each request asks
  * @deadline:	retransmission or RNR time-out, 0: none
  * @pace_ns:	nothing may leave before (congestion control), 0: at once
  * @hold_ns:	a NAK or a gap seen before is about packets sent before going
@@ -250,6 +252,7 @@ struct shca_req {
 	bool rtt_valid;
 	bool inquire;
 	bool inquired;
+	bool heard;
 	bool draining;		/* SQD: start no further request */
 	u8 retry_left;
 	u8 rnr_left;

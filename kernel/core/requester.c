@@ -17,7 +17,9 @@
  * sender that pauses may leave some behind that never asked, and then inquires:
  * it repeats, without payload, the PSN before the oldest of them, which the peer
  * has executed long ago and acknowledges, as every duplicate, by the last one that
- * it has (C9-105).  That needs no memory, which the process may have given back
+ * it has (C9-105).  Until something was acknowledged there is no such PSN: the one
+ * before the first is of a former life of the peer's QP, if any.  So each request
+ * asks until then.  That needs no memory, which the process may have given back
  * meanwhile, tells whether something is missing and what, and is no time-out: the
  * transport timer runs while an answer is due.
  *
@@ -529,7 +531,7 @@ static bool req_is_awaited(const struct shca_req *req,
 			   const struct shca_send_wr *wr, u64 now)
 {
 	return wr->flags & SHCA_SEND_SIGNALED || req_is_rd(wr) ||
-	       req->reach > 1 || req_next_waits(req) ||
+	       !req->heard || req->reach > 1 || req_next_waits(req) ||
 	       now - req->sent_ns >= shca_req_quiet_time(req) / 4;
 }
 
@@ -622,7 +624,7 @@ bool shca_req_must_inquire(const struct shca_req *req)
 	/* While packets are sent again, or an answer is due, that one tells. */
 	if (req->asked_psn == req->max_psn || req->una_psn != req->asked_psn ||
 	    req->psn != req->max_psn || req->state != SHCA_SIDE_READY ||
-	    !req_is_rc(req))
+	    !req->heard || !req_is_rc(req))
 		return false;
 	/* The time has come, or somebody waits. */
 	return req->inquire || req->draining || req->fail_valid ||
@@ -754,8 +756,9 @@ static void req_unask(struct shca_req *req, u32 psn)
 {
 	if (shca_psn_diff(req->asked_psn, psn) <= 0)
 		return;
-	/* Who did before is known of the last one only. */
-	req->asked_psn = req->asked_before;
+	/* Who did before is known of the last one only, or of all. */
+	req->asked_psn = req->heard ? req->asked_before :
+			 req_wr(req, req->nxt)->first_psn;
 	if (shca_psn_diff(req->asked_psn, psn) > 0 ||
 	    shca_psn_diff(req->asked_psn, req->una_psn) < 0)
 		req->asked_psn = req->una_psn;

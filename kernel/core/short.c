@@ -137,6 +137,7 @@ void shca_short_req_done(struct shca_req *req, const struct shca_send_wr *wr)
 	req->max_psn = req->psn;
 	req->una_psn = req->psn;
 	req->asked_psn = req->psn;
+	req->heard = true;
 	req->nxt++;
 	req->una++;
 	req->unacked_ackreq = 0;

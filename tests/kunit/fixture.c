@@ -233,6 +233,8 @@ void fx_req_start(struct fx *fx, const struct shca_req_attr *attr)
 {
 	shca_req_reset(&fx->req);
 	shca_req_start(&fx->req, attr);
+	/* as in the midst of a life: see req_start_of_life() for its beginning */
+	fx->req.heard = true;
 }
 
 struct shca_send_wr *fx_post_flags(struct fx *fx, u8 opcode, u32 len,

@@ -1144,6 +1144,64 @@ static void req_rx_of_old_ack_without_inquiry_is_stale(struct kunit *test)
 	KUNIT_EXPECT_FALSE(test, fx_next(fx));
 }
 
+/* Nothing was acknowledged yet. */
+static void req_start_of_life(struct fx *fx)
+{
+	struct shca_req_attr attr;
+
+	fx_req_attr(&attr);
+	shca_req_reset(&fx->req);
+	shca_req_start(&fx->req, &attr);
+	/* no pause: what was handed out last was so just now */
+	fx->req.sent_ns = fx->now;
+}
+
+/*
+ * The PSN before the first is none that the peer has executed, but maybe one of a
+ * former life of its QP, which a peer may answer by what it had then.
+ */
+static void req_next_asks_until_something_was_acknowledged(struct kunit *test)
+{
+	struct fx *fx = test->priv;
+	u32 i;
+
+	req_start_of_life(fx);
+	post_silent(fx, 3);
+	for (i = 0; i < 3; i++) {
+		KUNIT_ASSERT_TRUE(test, fx_next(fx));
+		KUNIT_EXPECT_TRUE(test, fx->pkt.ackreq);
+	}
+	/* an answer that acknowledges nothing is no word of these */
+	fx_ack(fx, FX_SQ_PSN, SHCA_AETH_RNR | 1);
+	fx_timeout(fx);
+	while (fx_next(fx))
+		KUNIT_EXPECT_TRUE(test, fx->pkt.ackreq);
+	fx_ack(fx, FX_SQ_PSN, ACK);
+	leave_behind(test, 1);
+}
+
+/* The second and the third request could not leave, and the queue drains. */
+static void req_inquiry_before_the_first_psn_is_none(struct kunit *test)
+{
+	struct shca_pkt second;
+	struct fx *fx = test->priv;
+
+	req_start_of_life(fx);
+	post_silent(fx, 3);
+	KUNIT_ASSERT_TRUE(test, fx_next(fx));
+	KUNIT_ASSERT_TRUE(test, fx_next(fx));
+	second = fx->pkt;
+	KUNIT_ASSERT_TRUE(test, fx_next(fx));
+	shca_req_gather_failed(&fx->req, &second, SHCA_MEM_RETRY);
+	fx->req.draining = true;
+	KUNIT_EXPECT_FALSE(test, fx_next(fx));
+	/* the first has asked */
+	KUNIT_EXPECT_EQ(test, shca_req_deadline(&fx->req),
+			fx->now + FX_TIMEOUT);
+	fx_ack(fx, FX_SQ_PSN, ACK);
+	KUNIT_EXPECT_TRUE(test, shca_req_idle(&fx->req));
+}
+
 static void req_next_while_draining_inquires_at_once(struct kunit *test)
 {
 	struct fx *fx = test->priv;
@@ -1279,6 +1337,8 @@ static struct kunit_case requester_cases[] = {
 			 missing_gen_params),
 	KUNIT_CASE(req_timer_of_unanswered_inquiry_is_a_timeout),
 	KUNIT_CASE(req_rx_of_old_ack_without_inquiry_is_stale),
+	KUNIT_CASE(req_next_asks_until_something_was_acknowledged),
+	KUNIT_CASE(req_inquiry_before_the_first_psn_is_none),
 	KUNIT_CASE(req_next_while_draining_inquires_at_once),
 	KUNIT_CASE(req_error_ahead_inquires_at_once),
 	KUNIT_CASE(req_local_behind_makes_ask),

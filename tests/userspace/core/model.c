@@ -541,7 +541,8 @@ static void check_repetition(struct sim_node *n, struct sim_op *op,
 
 /*
  * A request of which nobody knows: nothing is in it, and its PSN is one that the
- * peer has executed, so that whatever was lost meanwhile it changes nothing.
+ * peer has executed, so that whatever was lost meanwhile it changes nothing.  A
+ * PSN before the first one is of another life of the peer's QP.
  */
 static void check_inquiry(struct sim_node *n, const struct shca_pkt *pkt)
 {
@@ -553,6 +554,9 @@ static void check_inquiry(struct sim_node *n, const struct shca_pkt *pkt)
 		  pkt->again && (behind < 0 || n->w->f.hostile),
 		  "node %u: inquiry at psn %06x, %d from what is expected",
 		  n->idx, pkt->psn, behind);
+	sim_check(n->w, shca_psn_diff(pkt->psn, n->req_attr.sq_psn) >= 0,
+		  "node %u: inquiry at psn %06x, which never was", n->idx,
+		  pkt->psn);
 }
 
 /* Who waits has asked, and so has one of a few who do not. */
