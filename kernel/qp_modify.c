@@ -135,6 +135,8 @@ static void shca_start_responder(struct shca_qp *qp)
 		.access = qp->attr.qp_access_flags,
 		.min_rnr_timer = qp->attr.min_rnr_timer,
 		.max_dest_rd_atomic = qp->attr.max_dest_rd_atomic,
+		.shared = qp->rq.srq,
+		.tells_short = qp->is_user,
 		.tm = shca_qp_tm(qp),
 	};
 

@@ -151,7 +151,10 @@ static bool shca_wq_may_become(enum ib_wq_state cur, enum ib_wq_state next)
  */
 static void shca_wq_become(struct shca_wq *wq, enum ib_wq_state next)
 {
-	const struct shca_resp_attr attr = { .transport = SHCA_TRANSPORT_RAW };
+	const struct shca_resp_attr attr = {
+		.transport = SHCA_TRANSPORT_RAW,
+		.tells_short = true,
+	};
 	struct shca_qp *qp = wq->qp;
 
 	if (shca_wq_state(qp) == next)

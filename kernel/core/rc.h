@@ -388,6 +388,8 @@ static inline bool shca_req_idle(const struct shca_req *req)
  * @min_rnr_timer: code, 0 .. 31
  * @max_dest_rd_atomic: READs and atomics held for replay, 0 .. ring size
  * @cnp:	answer CE marks with CNPs (RoCEv2, annex A17.9)
+ * @shared:	UC: receive requests come from an SRQ
+ * @tells_short: UC, UD: one that is too short completes in error
  * @tm:		RC: SENDs begin with the header of tag matching (tm.h)
  */
 struct shca_resp_attr {
@@ -401,6 +403,8 @@ struct shca_resp_attr {
 	u8 min_rnr_timer;
 	u16 max_dest_rd_atomic;
 	bool cnp;
+	bool shared;
+	bool tells_short;
 	bool tm;
 };
 

@@ -7,12 +7,17 @@
  * Operation.  Nothing is answered: a packet is executed or dropped.  UC keeps
  * the expected PSN; a gap, or an opcode that does not follow, drops the message
  * in progress and everything up to the next one that begins, whatever its PSN.
- * The receive request of a dropped message stays and serves the next one.
+ * The receive request of a dropped message stays and serves the next one; that of
+ * an SRQ would be kept from other QPs, maybe for ever, so it completes with
+ * REM_ABORT_ERR (class E of the specification's responder errors, 11.6.2).
  *
- * Error handling.  A message that does not fit the receive request is dropped
- * and leaves the QP alone (class D of the specification's responder errors).
- * Receive requests that are malformed or name memory that may not be written
- * are the consumer's fault: they complete in error, and the QP fails.
+ * Error handling.  A receive request that is too short for its message completes
+ * with LOC_LEN_ERR (11.6.2), which tells its owner of the 40 bytes that a datagram
+ * brings along.  The message is dropped and the QP goes on: a sender whom it does
+ * not know must not end it.  A consumer in the kernel takes such a completion for
+ * the end of its QP (ib_mad does not post again), so it keeps the request.  Receive requests that are malformed or name memory
+ * that may not be written are the consumer's fault: they complete in error, and
+ * the QP fails.
  */
 #include "opcode.h"
 #include "responder.h"
@@ -35,19 +40,35 @@ static void unr_complete(struct shca_resp *resp, const struct shca_pkt *pkt,
 	}
 }
 
-/* The consumer's receive request is at fault: it completes, the side fails. */
-static enum shca_rx unr_fail(struct shca_resp *resp, u8 status, u16 vendor_err,
-			     struct shca_resp_out *out)
+/* The receive request completes in error. */
+static void unr_spoil(struct shca_resp *resp, u8 status, u16 vendor_err,
+		      struct shca_resp_out *out)
 {
 	resp->wr_valid = false;
-	resp->state = SHCA_SIDE_ERR;
 	out->has_wc = true;
 	out->wc.is_recv = true;
 	out->wc.wr_id = resp->wr.wr_id;
 	out->wc.opcode = SHCA_WC_RECV;
 	out->wc.status = status;
 	out->wc.vendor_err = vendor_err;
+}
+
+/* The consumer's receive request is at fault: it completes, the side fails. */
+static enum shca_rx unr_fail(struct shca_resp *resp, u8 status, u16 vendor_err,
+			     struct shca_resp_out *out)
+{
+	resp->state = SHCA_SIDE_ERR;
+	unr_spoil(resp, status, vendor_err, out);
 	return SHCA_RX_OPERATION;
+}
+
+/* The message does not fit; a kernel consumer's receive serves the next one. */
+static enum shca_rx unr_too_short(struct shca_resp *resp,
+				  struct shca_resp_out *out)
+{
+	if (resp->attr.tells_short)
+		unr_spoil(resp, SHCA_WC_LOC_LEN_ERR, SHCA_VERR_LENGTH, out);
+	return SHCA_RX_DROPPED;
 }
 
 /* SHCA_RX_OK: @resp->wr is valid. */
@@ -91,7 +112,7 @@ enum shca_rx shca_resp_rx_ud(struct shca_resp *resp, const struct shca_pkt *pkt,
 		return verdict;
 	if (resp->wr.length < SHCA_GRH_BYTES ||
 	    pkt->paylen > resp->wr.length - SHCA_GRH_BYTES)
-		return SHCA_RX_DROPPED;
+		return unr_too_short(resp, out);
 
 	status = resp->mem->grh_store(resp->mem_ctx, resp->wr.sge,
 				      resp->wr.num_sge, pkt);
@@ -141,11 +162,17 @@ enum shca_rx shca_resp_rx_raw(struct shca_resp *resp,
 
 /* ---- UC ------------------------------------------------------------------- */
 
-/* The message in progress is lost; its receive request, if any, stays. */
-static enum shca_rx uc_drop(struct shca_resp *resp, enum shca_rx verdict)
+/*
+ * The message in progress is lost; its receive request, if any, stays, unless it
+ * is needed elsewhere.
+ */
+static enum shca_rx uc_drop(struct shca_resp *resp, enum shca_rx verdict,
+			    struct shca_resp_out *out)
 {
 	resp->op = 0;
 	resp->skip = true;
+	if (resp->wr_valid && resp->attr.shared)
+		unr_spoil(resp, SHCA_WC_REM_ABORT_ERR, SHCA_VERR_NONE, out);
 	return verdict;
 }
 
@@ -182,9 +209,9 @@ static enum shca_rx uc_send(struct shca_resp *resp, const struct shca_pkt *pkt,
 		resp->off = 0;
 	verdict = unr_take_wr(resp, out);
 	if (verdict != SHCA_RX_OK)
-		return uc_drop(resp, verdict);
+		return uc_drop(resp, verdict, out);
 	if (pkt->paylen > resp->wr.length - resp->off)
-		return uc_drop(resp, SHCA_RX_DROPPED);
+		return uc_drop(resp, unr_too_short(resp, out), out);
 	if (pkt->paylen)
 		status = resp->mem->local_scatter(resp->mem_ctx, resp->wr.sge,
 						  resp->wr.num_sge, resp->off,
@@ -236,14 +263,14 @@ static enum shca_rx uc_write(struct shca_resp *resp, const struct shca_pkt *pkt,
 	if (verdict == SHCA_RX_RETRY)
 		return uc_again(resp, pkt);
 	if (verdict != SHCA_RX_OK)
-		return uc_drop(resp, verdict);
+		return uc_drop(resp, verdict, out);
 	if (flags & SHCA_OPF_END ? pkt->paylen != resp->left :
 				   pkt->paylen >= resp->left)
-		return uc_drop(resp, SHCA_RX_DROPPED);
+		return uc_drop(resp, SHCA_RX_DROPPED, out);
 	if (flags & SHCA_OPF_IMM) {
 		verdict = unr_take_wr(resp, out);
 		if (verdict != SHCA_RX_OK)
-			return uc_drop(resp, verdict);
+			return uc_drop(resp, verdict, out);
 	}
 	if (pkt->paylen)
 		status = resp->mem->remote_write(resp->mem_ctx, resp->rkey,
@@ -251,7 +278,7 @@ static enum shca_rx uc_write(struct shca_resp *resp, const struct shca_pkt *pkt,
 	if (status == SHCA_MEM_RETRY)
 		return uc_again(resp, pkt);
 	if (status != SHCA_MEM_OK)
-		return uc_drop(resp, SHCA_RX_ACCESS);
+		return uc_drop(resp, SHCA_RX_ACCESS, out);
 	resp->off += pkt->paylen;
 	resp->left -= pkt->paylen;
 	resp->op = flags & SHCA_OPF_END ? 0 : SHCA_OPF_WRITE;
@@ -272,7 +299,7 @@ enum shca_rx shca_resp_rx_uc(struct shca_resp *resp, const struct shca_pkt *pkt,
 	}
 	if (!uc_in_sequence(resp, pkt, flags) ||
 	    !shca_resp_paylen_fits(resp, pkt, flags))
-		return uc_drop(resp, SHCA_RX_DROPPED);
+		return uc_drop(resp, SHCA_RX_DROPPED, out);
 	if (flags & SHCA_OPF_SEND)
 		return uc_send(resp, pkt, flags, out);
 	return uc_write(resp, pkt, flags, out);

@@ -291,7 +291,43 @@ static void uc_write_with_bad_key_is_dropped(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, fx->resp.state, SHCA_SIDE_READY);
 }
 
-static void uc_send_longer_than_buffer_is_dropped(struct kunit *test)
+/* IBTA 11.6.2: local length error; the QP goes on (class D leaves it alone) */
+static void expect_too_short(struct kunit *test, u64 wr_id)
+{
+	struct fx *fx = test->priv;
+
+	KUNIT_ASSERT_TRUE(test, fx->out.has_wc);
+	KUNIT_EXPECT_TRUE(test, fx->out.wc.is_recv);
+	KUNIT_EXPECT_EQ(test, fx->out.wc.wr_id, wr_id);
+	KUNIT_EXPECT_EQ(test, fx->out.wc.status, SHCA_WC_LOC_LEN_ERR);
+	KUNIT_EXPECT_EQ(test, fx->out.wc.vendor_err, SHCA_VERR_LENGTH);
+	KUNIT_EXPECT_EQ(test, fx->out.wc.opcode, SHCA_WC_RECV);
+	KUNIT_EXPECT_EQ(test, fx->resp.state, SHCA_SIDE_READY);
+	KUNIT_EXPECT_EQ(test, fx->out.events & ~SHCA_EV_COMM_EST, 0u);
+}
+
+static void uc_send_longer_than_buffer_is_told(struct kunit *test)
+{
+	struct fx *fx = test->priv;
+
+	start(fx, SHCA_TRANSPORT_UC);
+	fx->resp.attr.tells_short = true;
+	fx->recv_len = FX_MTU;
+	fx_rx_op(fx, UC(SEND_FIRST), P0, FX_MTU);
+	KUNIT_EXPECT_EQ(test, fx_rx_op(fx, UC(SEND_MIDDLE), P0 + 1, FX_MTU),
+			SHCA_RX_DROPPED);
+	expect_too_short(test, 1000);
+	/* once, whatever comes of it still */
+	KUNIT_EXPECT_EQ(test, fx_rx_op(fx, UC(SEND_LAST), P0 + 2, 1),
+			SHCA_RX_DROPPED);
+	KUNIT_EXPECT_FALSE(test, fx->out.has_wc);
+	KUNIT_EXPECT_EQ(test, fx_rx_op(fx, UC(SEND_ONLY), P0 + 3, 4),
+			SHCA_RX_OK);
+	KUNIT_EXPECT_EQ(test, fx->out.wc.wr_id, 1001ull);
+}
+
+/* ib_mad, for one, takes a receive in error for the end of its QP. */
+static void uc_send_longer_than_buffer_of_kernel_is_dropped(struct kunit *test)
 {
 	struct fx *fx = test->priv;
 
@@ -299,9 +335,35 @@ static void uc_send_longer_than_buffer_is_dropped(struct kunit *test)
 	fx->recv_len = 4;
 	KUNIT_EXPECT_EQ(test, fx_rx_op(fx, UC(SEND_ONLY), P0, 8),
 			SHCA_RX_DROPPED);
+	KUNIT_EXPECT_FALSE(test, fx->out.has_wc);
 	KUNIT_EXPECT_EQ(test, fx_rx_op(fx, UC(SEND_ONLY), P0 + 1, 4),
 			SHCA_RX_OK);
 	KUNIT_EXPECT_EQ(test, fx->out.wc.wr_id, 1000ull);
+}
+
+/* IBTA 11.6.2, class E: other QPs take from the same queue */
+static void uc_gap_gives_up_receive_of_srq(struct kunit *test)
+{
+	struct fx *fx = test->priv;
+
+	start(fx, SHCA_TRANSPORT_UC);
+	fx->resp.attr.shared = true;
+	fx_rx_op(fx, UC(SEND_FIRST), P0, FX_MTU);
+	KUNIT_EXPECT_EQ(test, fx_rx_op(fx, UC(SEND_MIDDLE), P0 + 2, FX_MTU),
+			SHCA_RX_DROPPED);
+	KUNIT_ASSERT_TRUE(test, fx->out.has_wc);
+	KUNIT_EXPECT_EQ(test, fx->out.wc.wr_id, 1000ull);
+	KUNIT_EXPECT_EQ(test, fx->out.wc.status, SHCA_WC_REM_ABORT_ERR);
+	KUNIT_EXPECT_EQ(test, fx->resp.state, SHCA_SIDE_READY);
+	KUNIT_EXPECT_EQ(test, fx_rx_op(fx, UC(SEND_LAST), P0 + 3, 1),
+			SHCA_RX_DROPPED);
+	KUNIT_EXPECT_FALSE(test, fx->out.has_wc);
+	/* one that begins in place of the rest serves itself */
+	fx_rx_op(fx, UC(SEND_FIRST), P0 + 4, FX_MTU);
+	KUNIT_EXPECT_EQ(test, fx_rx_op(fx, UC(SEND_ONLY), P0 + 5, 3),
+			SHCA_RX_OK);
+	KUNIT_EXPECT_EQ(test, fx->out.wc.status, SHCA_WC_SUCCESS);
+	KUNIT_EXPECT_EQ(test, fx->out.wc.wr_id, 1001ull);
 }
 
 static void uc_each_opcode_after_each_never_fails(struct kunit *test)
@@ -362,7 +424,26 @@ static void ud_with_other_qkey_is_dropped(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, fx->nr_recv, 0u);
 }
 
-static void ud_without_room_for_grh_is_dropped(struct kunit *test)
+/* The forgotten GRH, or one byte too few behind it. */
+static void ud_without_room_for_grh_is_told(struct kunit *test)
+{
+	static const u32 lens[] = { 0, 2, 39, 41 };
+	struct fx *fx = test->priv;
+	u32 i;
+
+	start(fx, SHCA_TRANSPORT_UD);
+	fx->resp.attr.tells_short = true;
+	for (i = 0; i < ARRAY_SIZE(lens); i++) {
+		fx->recv_len = lens[i];
+		KUNIT_EXPECT_EQ(test, rx_ud(fx, 2, QKEY), SHCA_RX_DROPPED);
+		expect_too_short(test, 1000 + i);
+	}
+	KUNIT_EXPECT_EQ(test, fx->nr_grh + fx->nr_scatter, 0u);
+	fx->recv_len = 42;
+	KUNIT_EXPECT_EQ(test, rx_ud(fx, 2, QKEY), SHCA_RX_OK);
+}
+
+static void ud_without_room_for_grh_of_kernel_is_dropped(struct kunit *test)
 {
 	struct fx *fx = test->priv;
 
@@ -477,11 +558,14 @@ static struct kunit_case unreliable_cases[] = {
 	KUNIT_CASE(uc_gap_drops_message_and_keeps_receive),
 	KUNIT_CASE(uc_broken_write_does_not_stick),
 	KUNIT_CASE(uc_write_with_bad_key_is_dropped),
-	KUNIT_CASE(uc_send_longer_than_buffer_is_dropped),
+	KUNIT_CASE(uc_send_longer_than_buffer_is_told),
+	KUNIT_CASE(uc_send_longer_than_buffer_of_kernel_is_dropped),
+	KUNIT_CASE(uc_gap_gives_up_receive_of_srq),
 	KUNIT_CASE(uc_each_opcode_after_each_never_fails),
 	KUNIT_CASE(ud_message_counts_grh),
 	KUNIT_CASE(ud_with_other_qkey_is_dropped),
-	KUNIT_CASE(ud_without_room_for_grh_is_dropped),
+	KUNIT_CASE(ud_without_room_for_grh_is_told),
+	KUNIT_CASE(ud_without_room_for_grh_of_kernel_is_dropped),
 	KUNIT_CASE(ud_without_receive_is_dropped),
 	KUNIT_CASE(ud_broken_receive_queue_is_fatal),
 	KUNIT_CASE(raw_send_is_one_packet_of_any_length),

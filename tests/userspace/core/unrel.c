@@ -192,6 +192,7 @@ enum fate {
 	LOST,			/* dropped, nothing changes */
 	TAKEN,			/* executed, the message goes on or is silent */
 	DELIVERED,		/* a receive completes */
+	SPOILED,		/* a receive completes in error, the QP goes on */
 	FAILED,			/* a receive completes in error, so does the QP */
 	LATER,			/* the same packet again */
 };
@@ -225,6 +226,14 @@ static void recv_denied(struct verdict *v)
 	v->status = SHCA_WC_LOC_PROT_ERR;
 }
 
+static void recv_too_short(const struct sim_node *n, struct verdict *v)
+{
+	if (!n->resp_attr.tells_short)
+		return;
+	v->fate = SPOILED;
+	v->status = SHCA_WC_LOC_LEN_ERR;
+}
+
 /* UD: the datagram of @op arrives. */
 static void judge_ud(struct sim_node *n, const struct sim_wire *wire, u32 qkey,
 		     int held, u32 taken, struct verdict *v)
@@ -237,8 +246,10 @@ static void judge_ud(struct sim_node *n, const struct sim_wire *wire, u32 qkey,
 	recv = find_recv(n, held, taken, v);
 	if (!recv || v->fate == FAILED)
 		return;
-	if (op->len + SHCA_GRH_BYTES > recv->len)
+	if (op->len + SHCA_GRH_BYTES > recv->len) {
+		recv_too_short(n, v);
 		return;
+	}
 	if (n->door == SHCA_MEM_RETRY) {
 		recv->dirty = SHCA_GRH_BYTES;
 		v->fate = LATER;
@@ -304,8 +315,12 @@ static void judge_uc_send(struct sim_node *n, const struct sim_wire *wire,
 	struct sim_recv *recv = find_recv(n, held, taken, v);
 	u32 end = wire->part * n->w->mtu + len;
 
-	if (!recv || v->fate == FAILED || end > recv->len)
+	if (!recv || v->fate == FAILED)
 		return;
+	if (end > recv->len) {
+		recv_too_short(n, v);
+		return;
+	}
 	if (n->door == SHCA_MEM_RETRY) {
 		v->fate = LATER;
 		return;
@@ -316,6 +331,21 @@ static void judge_uc_send(struct sim_node *n, const struct sim_wire *wire,
 	}
 	recv->dirty = max_t(u32, recv->dirty, end);
 	v->fate = last ? DELIVERED : TAKEN;
+}
+
+/* A message is lost: of an SRQ its receive does not wait for the next one. */
+static void judge_broken(struct sim_node *n, int held, u32 taken,
+			 struct verdict *v)
+{
+	if (v->fate != LOST || !n->resp_attr.shared)
+		return;
+	if (held < 0 && n->supply->taken != taken)
+		held = taken;
+	if (held < 0)
+		return;
+	v->recv = held;
+	v->fate = SPOILED;
+	v->status = SHCA_WC_REM_ABORT_ERR;
 }
 
 static void judge_uc(struct sim_node *n, const struct sim_wire *wire, int held,
@@ -422,7 +452,8 @@ static void check_verdict(struct sim_node *n, const struct sim_wire *wire,
 			  const struct verdict *v, enum shca_rx rx,
 			  const struct shca_resp_out *out)
 {
-	bool completes = v->fate == DELIVERED || v->fate == FAILED;
+	bool completes = v->fate == DELIVERED || v->fate == SPOILED ||
+			 v->fate == FAILED;
 	bool executed = v->fate == DELIVERED || v->fate == TAKEN;
 	struct sim_world *w = n->w;
 
@@ -502,6 +533,8 @@ enum shca_rx sim_unrel_rx(struct sim_node *n, const struct shca_pkt *pkt)
 		judge_ud(n, wire, sent_qkey(wire), held, taken, &v);
 	else
 		judge_uc(n, wire, held, taken, &v);
+	if (!sim_is_ud(n->w))
+		judge_broken(n, held, taken, &v);
 	check_verdict(n, wire, &v, rx, &out);
 	sim_check(n->w, n->supply->taken - taken ==
 		  (held < 0 && v.recv >= 0) ||

@@ -557,6 +557,8 @@ static void start_node(struct sim_node *n)
 		a->max_dest_rd_atomic =
 			prng_range(rng, 1, n->peer->req_attr.max_rd_atomic);
 	a->cnp = n->w->f.ecn;
+	a->tells_short = prng_chance(rng, 700);
+	a->shared = n->supply == n->peer->supply && !sim_is_rc(n->w);
 	if (!n->w->f.strict && !n->w->f.is_clean && prng_chance(rng, 60))
 		permit_less(n, a);
 	shca_req_reset(&n->req);

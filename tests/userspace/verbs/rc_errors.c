@@ -864,18 +864,35 @@ static void expect_dropped(struct ibv_send_wr *wr)
 	end_destroy(&b);
 }
 
-static void message_longer_than_the_receive_is_dropped(void)
+/* IBTA 11.6.2: the receive completes with LOC_LEN_ERR; the next message finds another. */
+static void message_longer_than_the_receive_is_told(void)
 {
 	static const uint32_t lens[] = { 65, 5000, LEN };
-	struct ibv_send_wr wr;
-	struct ibv_sge sge;
+	struct ibv_send_wr wr, next;
+	struct ibv_sge sge, from, to;
 	uint32_t i;
 
 	for (i = 0; i < ARRAY_SIZE(lens); i++) {
 		set_up(&config_default);
+		to = sge_of(&mem_b, 64, 64);
+		post_recv(&b, 1, &to, 1);
+		post_recv(&b, 2, &to, 1);
 		sge = sge_of(&mem_a, 0, lens[i]);
-		wr = wr_send(0, &sge, 1);
-		expect_dropped(&wr);
+		wr = wr_send(5, &sge, 1);
+		post(&a, &wr);
+		wait_ok(a.scq, 5, IBV_WC_SEND);
+		wait_status(b.rcq, 1, IBV_WC_LOC_LEN_ERR);
+		check_bytes(mem_b.p, LEN, UNTOUCHED);
+		from = sge_of(&mem_a, 0, 40);
+		next = wr_send(6, &from, 1);
+		post(&a, &next);
+		wait_ok(a.scq, 6, IBV_WC_SEND);
+		REQUIRE_EQ(wait_ok(b.rcq, 2, IBV_WC_RECV).byte_len, 40);
+		check_fill(mem_b.p + 64, 40, 1);
+		require_no_wc(b.rcq);
+		REQUIRE_EQ(end_state(&b), IBV_QPS_RTS);
+		end_destroy(&a);
+		end_destroy(&b);
 	}
 }
 
@@ -1000,7 +1017,7 @@ static const struct test tests[] = {
 static const struct test uc_tests[] = {
 	TEST(send_from_bad_local_memory),
 	TEST(write_from_bad_local_memory),
-	TEST(message_longer_than_the_receive_is_dropped),
+	TEST(message_longer_than_the_receive_is_told),
 	TEST(write_to_bad_remote_memory_is_dropped),
 	TEST(write_without_the_right_of_the_qp_is_dropped),
 	TEST(message_without_a_receive_is_dropped),

@@ -233,7 +233,7 @@ static void answer_from_the_completion(void)
 /* Each is lost without a trace at either queue; the receive serves the next. */
 static void dropped_without_a_completion(void)
 {
-	enum { SHORT, WRONG_QKEY, NOBODY, NR };
+	enum { WRONG_QKEY, NOBODY, NR };
 	struct ibv_send_wr wr;
 	struct ibv_sge sge;
 	struct ibv_ah *ah;
@@ -245,7 +245,7 @@ static void dropped_without_a_completion(void)
 	fill(a.mem.p, 1000, 3);
 	for (kind = 0; kind < NR; kind++) {
 		ud_recv(&b, kind, 0, GRH + 500);
-		sge = sge_of(&a.mem, 0, kind == SHORT ? 501 : 500);
+		sge = sge_of(&a.mem, 0, 500);
 		wr = wr_ud(kind, &sge, ah, &b);
 		if (kind == WRONG_QKEY)
 			wr.wr.ud.remote_qkey ^= 1;
@@ -268,6 +268,45 @@ static void dropped_without_a_completion(void)
 	wait_ok(a.scq, 100 + NR - 1, IBV_WC_SEND);
 	require_quiet(b.rcq);
 	check_bytes(b.mem.p + GRH + 500, SLOT, UNTOUCHED);
+}
+
+/*
+ * IBTA 11.6.2: a receive that is too short completes with LOC_LEN_ERR, most often for
+ * want of the 40 bytes in front; the sender hears nothing, and the QP goes on.
+ */
+static void receive_too_short_is_told(void)
+{
+	static const struct {
+		uint32_t recv, len;
+	} cases[] = { { GRH - 1, 0 }, { GRH, 1 }, { 500, 500 },
+		      { GRH + 499, 500 }, { 1, 1 } };
+	struct ibv_send_wr wr;
+	struct ibv_sge sge;
+	struct ibv_ah *ah;
+	struct ibv_wc wc;
+	uint32_t i;
+
+	set_up();
+	ah = ah_to(&a, &b);
+	fill(a.mem.p, 1000, 3);
+	for (i = 0; i < ARRAY_SIZE(cases); i++) {
+		ud_recv(&b, i, 0, cases[i].recv);
+		ud_recv(&b, 100 + i, SLOT, GRH + 500);
+		sge = sge_of(&a.mem, 0, cases[i].len);
+		wr = wr_ud(i, &sge, ah, &b);
+		ud_post(&a, &wr);
+		wait_ok(a.scq, i, IBV_WC_SEND);
+		wait_status(b.rcq, i, IBV_WC_LOC_LEN_ERR);
+		sge = sge_of(&a.mem, 0, 500);
+		wr = wr_ud(200 + i, &sge, ah, &b);
+		ud_post(&a, &wr);
+		wait_ok(a.scq, 200 + i, IBV_WC_SEND);
+		wc = wait_ok(b.rcq, 100 + i, IBV_WC_RECV);
+		REQUIRE_EQ(wc.byte_len, GRH + 500);
+		require_quiet(b.rcq);
+		REQUIRE_EQ(state_of(&b), IBV_QPS_RTS);
+	}
+	check_bytes(b.mem.p, SLOT, UNTOUCHED);
 }
 
 /* ---- errors of the send queue ------------------------------------------------- */
@@ -393,6 +432,7 @@ static const struct test tests[] = {
 #define TEST(name) { #name, name }
 	TEST(answer_from_the_completion),
 	TEST(dropped_without_a_completion),
+	TEST(receive_too_short_is_told),
 	TEST(send_errors_stop_the_send_queue),
 	TEST(receive_into_bad_memory),
 	TEST(error_flushes_both_queues),

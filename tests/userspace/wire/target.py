@@ -37,7 +37,8 @@ STATUS = {getattr(e, s): s[len("IBV_WC_"):] for s in (
     "IBV_WC_SUCCESS IBV_WC_LOC_LEN_ERR IBV_WC_LOC_QP_OP_ERR "
     "IBV_WC_LOC_PROT_ERR IBV_WC_WR_FLUSH_ERR IBV_WC_MW_BIND_ERR "
     "IBV_WC_BAD_RESP_ERR IBV_WC_LOC_ACCESS_ERR IBV_WC_REM_INV_REQ_ERR "
-    "IBV_WC_REM_ACCESS_ERR IBV_WC_REM_OP_ERR IBV_WC_RETRY_EXC_ERR "
+    "IBV_WC_REM_ACCESS_ERR IBV_WC_REM_OP_ERR IBV_WC_REM_ABORT_ERR "
+    "IBV_WC_RETRY_EXC_ERR "
     "IBV_WC_RNR_RETRY_EXC_ERR IBV_WC_FATAL_ERR IBV_WC_GENERAL_ERR").split()}
 EVENTS = {getattr(e, s): s[len("IBV_EVENT_"):] for s in (
     "IBV_EVENT_CQ_ERR IBV_EVENT_QP_FATAL IBV_EVENT_QP_REQ_ERR "
@@ -248,7 +249,7 @@ class Conn:
                  state="RTS", access=ALL_ACCESS, timeout=0, retry_cnt=7,
                  rnr_retry=7, rnr_timer=1, rd_atomic=16, dest_rd_atomic=16,
                  cqe=CQE, sig_all=True, mtu=MTU, qkey=QKEY, recv_wr=64,
-                 recv_cq=None, flow_label=0, tclass=0):
+                 recv_cq=None, flow_label=0, tclass=0, srq=None):
         self.rig, self.peer, self.dev = rig, rig.peer, rig.dev
         self.kind, self.version, self.mtu = kind, version, mtu
         self.transport = TRANSPORT[kind]
@@ -268,7 +269,7 @@ class Conn:
                     max_recv_sge=3)
         self.qp = QP(self.dev.pd, QPInitAttr(
             qp_type=TYPES[kind], scq=self.send_cq, rcq=self.recv_cq, cap=cap,
-            sq_sig_all=sig_all))
+            sq_sig_all=sig_all, srq=srq))
         self.qpn = self.qp.qp_num
         self.to_state(state)
 

@@ -4,7 +4,8 @@
 
 import enums as e
 from pyverbs.addr import AH
-from pyverbs.wr import SGE
+from pyverbs.srq import SRQ, SrqAttr, SrqInitAttr
+from pyverbs.wr import SGE, RecvWR
 
 import roce
 from roce import psn_add
@@ -99,7 +100,6 @@ def broken_write(rig):
           "imm_bad_key": ("WRITE_IMM", dict(rkey=1)),
           "write_too_short": ("WRITE", dict(dmalen=101)),
           "write_too_long": ("WRITE", dict(dmalen=99)),
-          "longer_than_the_receive": ("LONG", {}),
           "only_longer_than_the_mtu": ("OVER", {})})
 def uc_refused(rig, row):
     kind, fields = row
@@ -109,9 +109,7 @@ def uc_refused(rig, row):
         fields["va"] = c.mem.addr + c.mem.length - 99
     if fields.get("rkey") == 1:
         fields["rkey"] = c.mem.rkey ^ 0x55
-    if kind == "LONG":
-        message(c, pattern(1025), "SEND")
-    elif kind == "OVER":
+    if kind == "OVER":
         c.tx(roce.SEND_ONLY, pattern(MTU + 4))
     else:
         fields.setdefault("va", c.mem.addr + 8192)
@@ -122,6 +120,43 @@ def uc_refused(rig, row):
     message(c, b"next", "SEND")
     c.recv_wc(0, byte_len=4)
     c.expect_state("RTS")
+
+
+@case("uc.longer_than_the_receive", "IBTA 11.6.2: a receive that is too short for "
+      "its message completes with LOC_LEN_ERR, once; the next message is received",
+      table={"by_1": 1025, "by_packets": 2000})
+def uc_longer(rig, size):
+    c = uc(rig)
+    message(c, pattern(size), "SEND")
+    c.recv_wc(0, "LOC_LEN_ERR")
+    c.expect_silence()
+    c.no_wc()
+    same(c.mem[1024:1028], b"Z" * 4, "memory behind the receive")
+    message(c, b"next", "SEND")
+    c.recv_wc(1, byte_len=4)
+
+
+@case("uc.broken_message_of_an_srq", "IBTA 11.6.2: of an SRQ, whose receives others "
+      "need, that of a message which breaks off completes with REM_ABORT_ERR")
+def uc_broken_srq(rig):
+    with SRQ(rig.dev.pd, SrqInitAttr(SrqAttr(max_wr=4, max_sge=1))) as srq:
+        c, other = (rig.conn("UC", srq=srq) for _ in range(2))
+        c.mem.fill()
+        for i in range(2):
+            srq.post_recv(RecvWR(wr_id=i, num_sge=1,
+                                 sg=[c.mem.sge(1024 * i, 1024)]))
+        parts = split(pattern(700))
+        c.tx(roce.SEND_FIRST, parts[0])
+        c.psn = psn_add(c.psn, 1)  # a lost packet
+        c.tx(roce.SEND_LAST, parts[2])
+        c.recv_wc(0, "REM_ABORT_ERR")
+        message(other, b"next", "SEND")
+        other.recv_wc(1, byte_len=4)
+        same(c.mem[1024:1028], b"next", "data")
+        for conn in c, other:
+            conn.no_wc()
+            rig.conns.remove(conn)
+            conn.close()
 
 
 @case("uc.no_receive", "IBTA 9.8.2: a SEND without a receive request is dropped, "
@@ -244,12 +279,11 @@ UD_DROPS = {
     "wrong_qkey": ("rx_qkey_mismatch", dict(qkey=QKEY ^ 1)),
     "privileged_qkey": ("rx_qkey_mismatch", dict(qkey=QKEY | 1 << 31)),
     "wrong_pkey": ("rx_pkey_mismatch", dict(pkey=0x8001)),
-    "longer_than_the_receive": ("rx_dropped_messages", dict(data=bytes(1028))),
 }
 
 
-@case("ud.drop", "IBTA 9.8.3, 10.2.5: a datagram with another Q_Key or P_Key, or "
-      "longer than the receive request, is dropped; the request stays",
+@case("ud.drop", "IBTA 9.8.3, 10.2.5: a datagram with another Q_Key or P_Key is "
+      "dropped; the request stays",
       table=UD_DROPS)
 def ud_drop(rig, row):
     counter, fields = row
@@ -264,16 +298,23 @@ def ud_drop(rig, row):
     c.expect_state("RTS")
 
 
-@case("ud.receive_shorter_than_a_grh", "IBTA 9.8.3: a receive request that has no "
-      "room for the 40 bytes takes no datagram")
-def ud_short(rig):
+@case("ud.receive_too_short", "IBTA 11.4.1.2, 11.6.2: a receive request that has no "
+      "room for the 40 bytes and the message completes with LOC_LEN_ERR, and the "
+      "QP goes on", table={"by_the_grh": (1024, 1024), "by_1": (1063, 1024),
+                           "less_than_a_grh": (39, 0), "empty_message": (20, 0)})
+def ud_short(rig, row):
+    room, size = row
     c = ud(rig, 0)
-    c.post_recv(length=39, wr_id=1)
-    datagram(c, b"")
-    wc = c._poll(c.recv_cq, rig.quiet)
-    if wc and wc.status == e.IBV_WC_SUCCESS:
-        raise Wrong("received")
-    same(c.mem[39:44], b"Z" * 5, "memory")
+    c.post_recv(length=room, wr_id=1)
+    c.post_recv(length=1064, wr_id=2, offset=2048)
+    with counted(rig, "rx_dropped_messages"):
+        datagram(c, pattern(size))
+    c.recv_wc(1, "LOC_LEN_ERR")
+    same(c.mem[room:room + 4], b"Z" * 4, "memory behind the receive")
+    datagram(c, b"good")
+    c.recv_wc(2, byte_len=44)
+    c.expect_silence(0)
+    c.expect_state("RTS")
 
 
 @case("ud.no_receive", "IBTA 9.8.3: without a receive request a datagram is lost")
