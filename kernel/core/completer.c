@@ -213,8 +213,6 @@ static enum shca_rx req_rx_rnr(struct shca_req *req, const struct shca_pkt *pkt,
 	}
 	if (req->attr.rnr_retry != 7)	/* 7: for ever (IBTA 9.7.5.2.8) */
 		req->rnr_left--;
-	/* The peer lives and the path works, so retry_cnt begins anew. */
-	req->retry_left = req->attr.retry_cnt;
 	req->went_back = false;
 	req->recheck = false;
 	req->rtt_valid = false;
@@ -227,7 +225,12 @@ static enum shca_rx req_rx_rnr(struct shca_req *req, const struct shca_pkt *pkt,
 	return SHCA_RX_NAK_RNR;
 }
 
-static enum shca_rx req_rx_nak(struct shca_req *req, u8 code, u64 now)
+/*
+ * @behind: an answer before it is missing.  Who refuses for good is in error and
+ * answers nothing more, so that the oldest request ends as that one.
+ */
+static enum shca_rx req_rx_nak(struct shca_req *req, u8 code, bool behind,
+			       u64 now)
 {
 	/* indexed by NAK code */
 	static const u8 status[] = {
@@ -240,6 +243,8 @@ static enum shca_rx req_rx_nak(struct shca_req *req, u8 code, u64 now)
 		shca_req_fail_una(req, status[code], SHCA_VERR_NAK);
 		return SHCA_RX_NAK_FATAL;
 	}
+	if (behind)
+		return req_gap(req, now);
 	req_go_back(req, SHCA_VERR_SEQ_NAK, now);
 	return SHCA_RX_NAK_SEQ;
 }
@@ -275,9 +280,7 @@ static enum shca_rx req_rx_ack(struct shca_req *req, const struct shca_pkt *pkt,
 	case SHCA_AETH_NAK:
 		if (code > SHCA_NAK_OPERATION)
 			return SHCA_RX_STALE_ACK;
-		if (req_ack(req, off, now))
-			return req_gap(req, now);
-		return req_rx_nak(req, code, now);
+		return req_rx_nak(req, code, req_ack(req, off, now), now);
 	default:
 		return SHCA_RX_STALE_ACK;
 	}

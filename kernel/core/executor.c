@@ -657,9 +657,7 @@ static bool resp_atomic_write_valid(const struct shca_pkt *pkt)
 /* IBTA A19.4.1: all that was placed before, of a range or of a region. */
 static bool resp_flush_valid(const struct shca_pkt *pkt)
 {
-	return pkt->feth.type &&
-	       !(pkt->feth.type &
-		 ~(SHCA_FLUSH_GLOBAL | SHCA_FLUSH_PERSISTENT)) &&
+	return pkt->feth.type & (SHCA_FLUSH_GLOBAL | SHCA_FLUSH_PERSISTENT) &&
 	       pkt->feth.level <= SHCA_FLUSH_LEVEL_MR;
 }
 

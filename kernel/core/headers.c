@@ -111,9 +111,9 @@ static void bth_build(const struct shca_pkt *pkt, u8 *p)
 
 /*
  * FETH (IBTA A19.4.1): reserved, selectivity level, placement type in the lower
- * bits.  The reserved ones are not looked at.
+ * bits, of which two are reserved.  Reserved ones are not looked at.
  */
-#define FETH_TYPE_MASK	0x0f
+#define FETH_TYPE_MASK	0x03
 #define FETH_LEVEL_SHIFT	4
 #define FETH_LEVEL_MASK	3
 

@@ -157,6 +157,46 @@ static void req_rx_of_nak_acknowledges_what_is_before(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, fx->wc.status, SHCA_WC_WR_FLUSH_ERR);
 }
 
+/*
+ * IBTA 9.9.2: who refuses for good is in error, and never repeats an answer that is
+ * lost.  So there is nothing to wait for.
+ */
+static void req_rx_of_fatal_nak_behind_read_ends_it_as_told(struct kunit *test)
+{
+	static const u8 ops[] = { OP_READ, SHCA_WR_ATOMIC_FETCH_AND_ADD,
+				  SHCA_WR_ATOMIC_WRITE };
+	static const u8 status[] = {
+		[SHCA_NAK_INVALID] = SHCA_WC_REM_INV_REQ_ERR,
+		[SHCA_NAK_ACCESS] = SHCA_WC_REM_ACCESS_ERR,
+		[SHCA_NAK_OPERATION] = SHCA_WC_REM_OP_ERR,
+	};
+	struct fx *fx = test->priv;
+	struct shca_req_attr attr;
+	u32 code, op;
+
+	fx_req_attr(&attr);
+	for (code = SHCA_NAK_INVALID; code <= SHCA_NAK_OPERATION; code++) {
+		for (op = 0; op < ARRAY_SIZE(ops); op++) {
+			fx_req_start(fx, &attr);
+			fx_post(fx, OP_SEND, 1);
+			fx_post(fx, ops[op], 8);
+			fx_post(fx, OP_SEND, 1);
+			KUNIT_EXPECT_EQ(test, fx_drain(fx), 3u);
+			KUNIT_EXPECT_EQ(test, fx_ack(fx, P0 + 2, NAK(code)),
+					SHCA_RX_NAK_FATAL);
+			KUNIT_ASSERT_TRUE(test, fx_pop(fx));
+			KUNIT_EXPECT_EQ(test, fx->wc.status, SHCA_WC_SUCCESS);
+			KUNIT_ASSERT_TRUE(test, fx_pop(fx));
+			KUNIT_EXPECT_EQ(test, fx->wc.status, status[code]);
+			KUNIT_EXPECT_EQ(test, fx->wc.vendor_err, SHCA_VERR_NAK);
+			KUNIT_ASSERT_TRUE(test, fx_pop(fx));
+			KUNIT_EXPECT_EQ(test, fx->wc.status,
+					SHCA_WC_WR_FLUSH_ERR);
+			KUNIT_EXPECT_FALSE(test, fx_next(fx));
+		}
+	}
+}
+
 static void post_read(struct fx *fx, u32 packets)
 {
 	fx_post(fx, OP_READ, (packets - 1) * FX_MTU + 7);
@@ -361,6 +401,29 @@ static void req_rx_of_rnr_counts_rnr_retry(struct kunit *test)
 	KUNIT_ASSERT_TRUE(test, fx_pop(fx));
 	KUNIT_EXPECT_EQ(test, fx->wc.status, SHCA_WC_RNR_RETRY_EXC_ERR);
 	KUNIT_EXPECT_EQ(test, fx->wc.vendor_err, SHCA_VERR_RNR);
+}
+
+/* IBTA 9.7.5.2.8: two counters; only an acknowledgement restarts that of retries. */
+static void req_rx_of_rnr_does_not_restart_retries(struct kunit *test)
+{
+	struct fx *fx = test->priv;
+
+	fx_post(fx, OP_SEND, 1);
+	fx_drain(fx);
+	fx_timeout(fx);
+	fx_drain(fx);
+	fx_timeout(fx);
+	fx_drain(fx);
+	KUNIT_EXPECT_EQ(test, fx_ack(fx, P0, SHCA_AETH_RNR | 1),
+			SHCA_RX_NAK_RNR);
+	fx_timeout(fx);
+	KUNIT_EXPECT_EQ(test, fx_drain(fx), 1u);
+	/* the third and last of retry_cnt, and then none */
+	fx_timeout(fx);
+	KUNIT_EXPECT_EQ(test, fx_drain(fx), 1u);
+	fx_timeout(fx);
+	KUNIT_ASSERT_TRUE(test, fx_pop(fx));
+	KUNIT_EXPECT_EQ(test, fx->wc.status, SHCA_WC_RETRY_EXC_ERR);
 }
 
 static void req_rx_of_rnr_copy_is_ignored(struct kunit *test)
@@ -769,6 +832,7 @@ static struct kunit_case completer_cases[] = {
 			 stale_gen_params),
 	KUNIT_CASE(req_rx_of_each_syndrome_is_told_apart),
 	KUNIT_CASE(req_rx_of_nak_acknowledges_what_is_before),
+	KUNIT_CASE(req_rx_of_fatal_nak_behind_read_ends_it_as_told),
 	KUNIT_CASE(req_rx_of_seq_nak_goes_back_once),
 	KUNIT_CASE(req_rx_of_same_gap_again_leaves_time_outs),
 	KUNIT_CASE(req_rx_of_second_nak_waits_a_round_trip),
@@ -777,6 +841,7 @@ static struct kunit_case completer_cases[] = {
 	KUNIT_CASE(req_idle_while_going_back_is_false),
 	KUNIT_CASE(req_rx_of_rnr_waits_as_told),
 	KUNIT_CASE_PARAM(req_rx_of_rnr_counts_rnr_retry, rnr_gen_params),
+	KUNIT_CASE(req_rx_of_rnr_does_not_restart_retries),
 	KUNIT_CASE(req_rx_of_rnr_copy_is_ignored),
 	KUNIT_CASE(req_rx_of_ack_ends_rnr_wait),
 	KUNIT_CASE(req_rx_of_second_rnr_sends_one_packet),

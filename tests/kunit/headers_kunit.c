@@ -229,7 +229,7 @@ static void hdr_of_each_opcode_survives_both_ways(struct kunit *test)
 		if (info->flags & SHCA_OPF_FETH) {
 			i = info->flags & SHCA_OPF_XRCETH ? 16 : 12;
 			memset(&in[i], 0, 3);
-			in[i + 3] &= 0x3f;
+			in[i + 3] &= 0x33;
 		}
 		memset(&pkt, 0, sizeof(pkt));
 		KUNIT_EXPECT_EQ(test, shca_hdr_parse(&pkt, in, sizeof(in), 60),
@@ -237,6 +237,19 @@ static void hdr_of_each_opcode_survives_both_ways(struct kunit *test)
 		KUNIT_EXPECT_EQ(test, shca_hdr_build(&pkt, out), info->hdr_len);
 		KUNIT_EXPECT_MEMEQ(test, in, out, info->hdr_len);
 	}
+}
+
+/* A19.4.1: type in bits 0 and 1 of four, level in bits 4 and 5, all others reserved */
+static void hdr_parse_of_reserved_feth_bits_ignores_them(struct kunit *test)
+{
+	u8 in[32 + SHCA_ICRC_BYTES] = { BTH(0x1c, 0x40), 0xff, 0xff, 0xff, 0xde };
+	struct shca_pkt pkt;
+
+	memset(&pkt, 0, sizeof(pkt));
+	KUNIT_EXPECT_EQ(test, shca_hdr_parse(&pkt, in, sizeof(in), sizeof(in)),
+			SHCA_PARSE_OK);
+	KUNIT_EXPECT_EQ(test, pkt.feth.type, 2);
+	KUNIT_EXPECT_EQ(test, pkt.feth.level, 1);
 }
 
 static void hdr_pad_fills_to_four(struct kunit *test)
@@ -257,6 +270,7 @@ static struct kunit_case headers_cases[] = {
 	KUNIT_CASE(hdr_parse_of_reserved_opcode_decodes_bth),
 	KUNIT_CASE(hdr_build_of_cnp_is_bth_and_16_zeros),
 	KUNIT_CASE(hdr_of_each_opcode_survives_both_ways),
+	KUNIT_CASE(hdr_parse_of_reserved_feth_bits_ignores_them),
 	KUNIT_CASE(hdr_pad_fills_to_four),
 	{}
 };

@@ -1231,7 +1231,7 @@ static const struct bare_bad_row bare_bad_rows[] = {
 	{ "misaligned", SHCA_OP_ATOMIC_WRITE, 0x20004, 8, 1, 0 },
 	{ "announces nine", SHCA_OP_ATOMIC_WRITE, 0x20000, 9, 1, 0 },
 	{ "no type", SHCA_OP_FLUSH, 0x20000, 8, 0, 0 },
-	{ "unknown type", SHCA_OP_FLUSH, 0x20000, 8, 5, 0 },
+	{ "no known type", SHCA_OP_FLUSH, 0x20000, 8, 4, 0 },
 	{ "unknown level", SHCA_OP_FLUSH, 0x20000, 8, 1, 2 },
 };
 

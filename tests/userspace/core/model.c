@@ -200,6 +200,27 @@ static u32 excused(const struct sim_node *n, const struct sim_op *op)
 	return mask;
 }
 
+/*
+ * Its answer is lost or overtaken by the refusal of a request behind it.  Nobody
+ * will answer it any more.
+ */
+static u32 refused_behind(const struct sim_node *n, const struct sim_op *op)
+{
+	const struct sim_faults *f = &n->w->f;
+	u32 mask = 0;
+
+	if (!n->is_refused || !(f->loss || f->corrupt || f->reorder ||
+				f->mem_retry) ||
+	    !(is_read(op) || is_atomic(op) || is_bare(op)))
+		return 0;
+	while (++op < &n->ops[n->nr_posted])
+		if (op->started)
+			mask |= excused(n, op);
+	return mask & (MASK(SHCA_WC_REM_INV_REQ_ERR) |
+		       MASK(SHCA_WC_REM_ACCESS_ERR) |
+		       MASK(SHCA_WC_REM_OP_ERR));
+}
+
 static void check_wc_opcode(struct sim_node *n, const struct sim_op *op,
 			    const struct shca_wc *wc)
 {
@@ -265,7 +286,11 @@ void sim_model_send_wc(struct sim_node *n, const struct shca_wc *wc)
 		return;
 	}
 	n->failed = true;
-	sim_check(w, excused(n, op) & MASK(wc->status) || w->f.hostile,
+	sim_check(w, wc->status != SHCA_WC_RETRY_EXC_ERR || !n->is_refused,
+		  "node %u: op %u exhausts its retries after a fatal NAK",
+		  n->idx, idx);
+	sim_check(w, (excused(n, op) | refused_behind(n, op)) &
+		  MASK(wc->status) || w->f.hostile,
 		  "node %u: op %u (fault %d) ended with status %u verr %u",
 		  n->idx, idx, op->fault, wc->status, wc->vendor_err);
 }
@@ -414,6 +439,15 @@ void sim_model_flush(struct sim_node *n, const struct shca_pkt *pkt)
 				  n->idx, i, r->next_flush);
 	}
 	r->next_flush++;
+}
+
+/* An answer of the peer's, which was not dropped: it is in error by its own word. */
+void sim_model_refusal(struct sim_node *n, const struct shca_pkt *pkt)
+{
+	if ((pkt->opcode & ~SHCA_TRANSPORT_MASK) == SHCA_OP_ACK &&
+	    (pkt->aeth.syndrome & SHCA_AETH_TYPE) == SHCA_AETH_NAK &&
+	    (pkt->aeth.syndrome & SHCA_AETH_VALUE) != SHCA_NAK_PSN_SEQ)
+		n->is_refused = true;
 }
 
 /* A response was accepted: is it that of a FLUSH or an ATOMIC WRITE? */

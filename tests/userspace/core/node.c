@@ -82,6 +82,8 @@ enum shca_rx sim_node_accept(struct sim_node *n, struct shca_pkt *pkt,
 		rx = shca_req_rx(&n->req, pkt, n->w->now);
 		if (rx == SHCA_RX_OK)
 			sim_model_bare_answer(n, pkt);
+		if (rx == SHCA_RX_NAK_FATAL || rx == SHCA_RX_LOST_RESPONSE)
+			sim_model_refusal(n, pkt);
 		note_rnr(n, pkt, was);
 		if (n->req.una_psn != n->last_una_psn)
 			n->drops = 0;

@@ -214,6 +214,7 @@ struct sim_node {
 	u64 cnps;
 	u32 extra_status;	/* mask of statuses the scenario excuses */
 	bool is_alone;		/* the peer's QP is in error */
+	bool is_refused;	/* and has said so */
 	u32 srqn;		/* XRC: selected by the responder */
 
 	/* UC and UD */
@@ -446,6 +447,7 @@ void sim_model_recv_wc(struct sim_node *n, const struct shca_wc *wc);
 void sim_model_atomic(struct sim_node *n, const struct shca_pkt *pkt,
 		      u64 before);
 void sim_model_flush(struct sim_node *n, const struct shca_pkt *pkt);
+void sim_model_refusal(struct sim_node *n, const struct shca_pkt *pkt);
 void sim_model_bare_answer(struct sim_node *n, const struct shca_pkt *pkt);
 bool sim_model_invalidate(struct sim_node *n, u32 rkey);
 enum shca_wc_status sim_model_local(struct sim_node *n,

@@ -626,6 +626,7 @@ static void wipe_node(struct sim_node *n)
 	n->cnps = 0;
 	n->extra_status = 0;
 	n->is_alone = false;
+	n->is_refused = false;
 	n->qpn = ++w->next_qpn;
 }
 
