@@ -4,11 +4,11 @@
  *
  * One that is being sent is not: the side goes back to it, as when the queue
  * below is full.  One that was received waits, and so does what comes behind it
- * for that side, in order; the peer notices nothing but the time, unless there
- * are too many: the rest is lost, as on a wire.  A peer that becomes impatient
- * and sends the first of them again gets an RNR NAK; a requester of ours that
- * has an answer waiting is not impatient.  Between two QPs of this machine the
- * sender goes back.
+ * for that side, in order, unless there are too many: the rest is lost, as on a
+ * wire.  A peer of RC is told by an RNR NAK when the first one begins to wait, and
+ * each time that it comes again; what is older is answered as ever.  A requester of
+ * ours that has an answer waiting is not impatient.  Between two QPs of this
+ * machine the sender goes back.
  *
  * Meanwhile a worker fetches.  Each side of a QP executes in order, so it wants
  * one thing at a time.  That it cannot be had is told to the side when it asks

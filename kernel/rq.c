@@ -213,16 +213,21 @@ static bool shca_rq_is_later(struct shca_rq *rq, enum shca_rx verdict)
 }
 
 /* Others wait already. Return: whether @pkt, too, has to. */
-static bool shca_rq_must_wait(struct shca_qp *qp, const struct shca_pkt *pkt)
+static bool shca_rq_must_wait(struct shca_qp *qp, const struct shca_pkt *pkt,
+			      u64 now, struct shca_rq_news *news)
 {
 	struct shca_park *park = &qp->rq.park;
+	s32 behind;
 
 	if (!shca_qp_is_reliable(qp) ||
 	    shca_psn_diff(pkt->psn, shca_park_last(park)->psn) > 0)
 		return true;
-	/* It does, or has been executed: the peer has sent it again. */
-	if (pkt->psn == shca_park_first(park)->psn)
-		shca_resp_not_yet(&qp->rq.resp);
+	/* It does, or has been executed: the peer has sent it again, or inquires. */
+	behind = shca_psn_diff(pkt->psn, shca_park_first(park)->psn);
+	if (!behind)
+		shca_resp_not_yet(&qp->rq.resp, pkt->psn);
+	else if (behind < 0)
+		shca_rq_accept(qp, pkt, now, news);
 	return false;
 }
 
@@ -241,7 +246,9 @@ shca_rq_take(struct shca_qp *qp, const struct shca_pkt *pkt, u64 now,
 		if (likely(!shca_rq_is_later(rq, shca_rq_accept(qp, pkt, now,
 								news))))
 			return;
-	} else if (!shca_rq_must_wait(qp, pkt)) {
+		if (!rq->behind)
+			shca_resp_not_yet(&rq->resp, pkt->psn);
+	} else if (!shca_rq_must_wait(qp, pkt, now, news)) {
 		return;
 	}
 	if (!shca_park_add(&rq->park, pkt))

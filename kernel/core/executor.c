@@ -245,11 +245,19 @@ static void resp_void_nak(struct shca_resp *resp, u32 psn, u32 msn)
 	}
 }
 
+/* Its memory was not present: who was told to come back waits for nothing now. */
+static bool resp_waited(const struct shca_resp *resp, u32 psn)
+{
+	return unlikely(resp->rnr_sent) && resp->not_yet &&
+	       resp->not_yet_psn == psn;
+}
+
 /* The packet is executed: expect the next, acknowledge if asked to. */
 static void resp_accept(struct shca_resp *resp, const struct shca_pkt *pkt,
 			u32 flags, u32 nr_psn)
 {
 	bool has_response = !(flags & (SHCA_OPF_SEND | SHCA_OPF_WRITE));
+	bool asked = pkt->ackreq || resp_waited(resp, pkt->psn);
 	u32 last_psn = shca_psn_add(pkt->psn, pkt->span);
 
 	resp->epsn = shca_psn_add(pkt->psn, nr_psn);
@@ -261,10 +269,10 @@ static void resp_accept(struct shca_resp *resp, const struct shca_pkt *pkt,
 		/* Before what has a response of its own: neither it nor its PSN. */
 		resp_void_nak(resp, shca_psn_add(last_psn, -has_response),
 			      shca_psn_add(resp->msn, -has_response));
-	else if (pkt->ackreq && !has_response)
+	else if (asked && !has_response)
 		resp_owe_ack(resp, last_psn, resp->msn);
 	/* A response tells as much as an acknowledgement. */
-	resp->unsaid = !pkt->ackreq && !has_response;
+	resp->unsaid = !asked && !has_response;
 }
 
 static enum shca_recv_status resp_recv_get(struct shca_resp *resp)

@@ -481,6 +481,7 @@ struct shca_resp_stats {
  * @nak_sent:	a sequence NAK stands until @epsn arrives (IBTA 9.7.5.1.2)
  * @drop_psn:	with @nak_sent: the furthest that was dropped
  * @rnr_sent:	an RNR NAK stands: what is ahead of @epsn is dropped silently
+ * @not_yet_psn: @not_yet: packet that waits for its memory; how often that was said
  * @unsaid:	what was executed last has not asked for an answer
  * @ack: @ack_psn: @ack_msn: @ack_syndrome: what is owed; sent after responses
  *		of earlier READs
@@ -513,6 +514,8 @@ struct shca_resp {
 	u32 burst;
 	u32 xrc_srqn;
 	u32 drop_psn;
+	u32 not_yet_psn;
+	u32 not_yet;
 	enum shca_recv_status wr_ahead;
 	bool wr_valid;
 	bool nak_sent;
@@ -604,12 +607,15 @@ bool shca_resp_takes_run(const struct shca_resp *resp,
 			 const struct shca_pkt *pkt);
 
 /**
- * shca_resp_not_yet() - the packet that is expected came again, and waits still
- * for its memory (SHCA_RX_RETRY)
+ * shca_resp_not_yet() - a packet waits for its memory (SHCA_RX_RETRY)
+ * @psn:	it is expected, or that of a READ that came again
  *
- * The peer is told so by an RNR NAK, lest it takes us for dead.
+ * To be called when it begins to wait, and each time that it comes again.  The peer
+ * is told so by an RNR NAK, lest it takes us for dead; the longer it lasts, the
+ * longer it is to wait (the QP's timer is the least, IBTA 9.7.5.2.8).  When the
+ * packet has been executed, that is acknowledged, asked for or not.
  */
-void shca_resp_not_yet(struct shca_resp *resp);
+void shca_resp_not_yet(struct shca_resp *resp, u32 psn);
 
 /**
  * shca_resp_has_room() - would what had to wait for an answer to leave

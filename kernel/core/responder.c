@@ -246,6 +246,23 @@ static void resp_congestion(struct shca_resp *resp, u64 now)
 	resp->cnp_ns = now + CNP_INTERVAL_NS;
 }
 
+static bool resp_answers(const struct shca_resp *resp)
+{
+	return resp->attr.transport == SHCA_TRANSPORT_RC ||
+	       resp->attr.transport == SHCA_TRANSPORT_XRC;
+}
+
+static enum shca_rx resp_rx_unreliable(struct shca_resp *resp,
+				       const struct shca_pkt *pkt,
+				       struct shca_resp_out *out)
+{
+	if (resp->attr.transport == SHCA_TRANSPORT_UD)
+		return shca_resp_rx_ud(resp, pkt, out);
+	if (resp->attr.transport == SHCA_TRANSPORT_RAW)
+		return shca_resp_rx_raw(resp, pkt, out);
+	return shca_resp_rx_uc(resp, pkt, out);
+}
+
 static enum shca_rx resp_rx(struct shca_resp *resp, const struct shca_pkt *pkt,
 			    u64 now, struct shca_resp_out *out)
 {
@@ -255,12 +272,8 @@ static enum shca_rx resp_rx(struct shca_resp *resp, const struct shca_pkt *pkt,
 	if (resp->state != SHCA_SIDE_READY ||
 	    (pkt->opcode & SHCA_TRANSPORT_MASK) != resp->attr.transport)
 		return SHCA_RX_STATE;
-	if (resp->attr.transport == SHCA_TRANSPORT_UD)
-		return shca_resp_rx_ud(resp, pkt, out);
-	if (resp->attr.transport == SHCA_TRANSPORT_RAW)
-		return shca_resp_rx_raw(resp, pkt, out);
-	if (resp->attr.transport == SHCA_TRANSPORT_UC)
-		return shca_resp_rx_uc(resp, pkt, out);
+	if (!resp_answers(resp))
+		return resp_rx_unreliable(resp, pkt, out);
 	if (pkt->path.ecn_ce)
 		resp_congestion(resp, now);
 	if (!resp->comm_est) {
@@ -300,12 +313,43 @@ bool shca_resp_takes_run(const struct shca_resp *resp,
 	return resp->wr_valid && pkt->paylen <= resp->wr.length - resp->off;
 }
 
-void shca_resp_not_yet(struct shca_resp *resp)
+/* Twice the time of code @n is that of @n + 2; code 0 is the longest. */
+static u8 resp_not_yet_code(struct shca_resp *resp, u32 psn)
 {
-	if (resp->state == SHCA_SIDE_READY && resp->ack != SHCA_ACK_NAK &&
-	    (resp->attr.transport == SHCA_TRANSPORT_RC ||
-	     resp->attr.transport == SHCA_TRANSPORT_XRC))
-		resp_rnr(resp, resp->epsn);
+	u8 code = resp->attr.min_rnr_timer & 31;
+
+	if (psn != resp->not_yet_psn)
+		resp->not_yet = 0;
+	resp->not_yet_psn = psn;
+	/* four times as long each time */
+	code = code ? min_t(u32, code + 4 * resp->not_yet, 31) : 0;
+	resp->not_yet = min_t(u32, resp->not_yet + 1, 31);
+	return code;
+}
+
+void shca_resp_not_yet(struct shca_resp *resp, u32 psn)
+{
+	const struct shca_rd *rd;
+	u32 idx;
+	u8 code;
+
+	if (resp->state != SHCA_SIDE_READY || resp->ack == SHCA_ACK_NAK ||
+	    !resp_answers(resp))
+		return;
+	if (psn == resp->epsn) {
+		code = resp_not_yet_code(resp, psn);
+		resp_rnr(resp, psn);
+		resp->ack_syndrome = SHCA_AETH_RNR | code;
+		return;
+	}
+	/* It repeats what was answered: that stands, and so does what came after. */
+	if (resp->ack != SHCA_ACK_NONE || !resp_rd_find(resp, psn, &idx))
+		return;
+	rd = resp_rd(resp, idx);
+	code = resp_not_yet_code(resp, psn);
+	resp_owe_nak(resp, psn,
+		     shca_psn_add(rd->msn, (psn != rd->first_psn) - 1),
+		     SHCA_AETH_RNR | code);
 }
 
 bool shca_resp_flush(struct shca_resp *resp, struct shca_wc *wc)

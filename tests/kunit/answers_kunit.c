@@ -114,6 +114,71 @@ static void resp_bare_without_resources_is_refused(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, fx->nr_flush + fx->nr_atomic_write, 0u);
 }
 
+/* ---- waiting for memory ------------------------------------------------------ */
+
+/* IBTA 9.7.5.2.8, table 45: each time four times as long, from the QP's own on. */
+static void resp_not_yet_tells_to_come_back_ever_later(struct kunit *test)
+{
+	static const u8 codes[] = { 12, 16, 20, 24, 28, 31, 31 };
+	struct fx *fx = test->priv;
+	u32 i, k;
+
+	for (k = 0; k < 2; k++) {
+		fx->check = SHCA_MEM_RETRY;
+		for (i = 0; i < ARRAY_SIZE(codes); i++) {
+			KUNIT_EXPECT_EQ(test, fx_rx_op(fx, SHCA_OP_WRITE_ONLY,
+						       P0 + k, 8),
+					SHCA_RX_RETRY);
+			shca_resp_not_yet(&fx->resp, P0 + k);
+			expect_answer(test, SHCA_OP_ACK, P0 + k,
+				      SHCA_AETH_RNR | codes[i], k);
+		}
+		/* said once, however often asked, and what is behind waits */
+		fx_rx_op(fx, SHCA_OP_WRITE_ONLY, P0 + k + 1, 8);
+		expect_silence(test);
+		/* who was told to wait hears when that is over */
+		fx->check = SHCA_MEM_OK;
+		KUNIT_EXPECT_EQ(test, fx_rx_op(fx, SHCA_OP_WRITE_ONLY, P0 + k, 8),
+				SHCA_RX_OK);
+		expect_answer(test, SHCA_OP_ACK, P0 + k, ACK, k + 1);
+	}
+}
+
+/* Code 0 is the longest that there is. */
+static void resp_not_yet_of_longest_timer_keeps_it(struct kunit *test)
+{
+	struct fx *fx = test->priv;
+	u32 i;
+
+	fx->resp.attr.min_rnr_timer = 0;
+	for (i = 0; i < 3; i++) {
+		shca_resp_not_yet(&fx->resp, P0);
+		expect_answer(test, SHCA_OP_ACK, P0, SHCA_AETH_RNR, 0);
+	}
+}
+
+/* A READ that is asked for again is told so at its own PSN, and holds up nobody. */
+static void resp_not_yet_of_repeated_read_is_about_it(struct kunit *test)
+{
+	struct fx *fx = test->priv;
+
+	fx_rx_op(fx, SHCA_OP_WRITE_ONLY, P0, 8);
+	fx_rx_op(fx, SHCA_OP_READ_REQUEST, P0 + 1, 3 * FX_MTU);
+	while (fx_answer(fx))
+		;
+	shca_resp_not_yet(&fx->resp, P0 + 1);
+	expect_answer(test, SHCA_OP_ACK, P0 + 1, SHCA_AETH_RNR | 12, 1);
+	shca_resp_not_yet(&fx->resp, P0 + 3);
+	expect_answer(test, SHCA_OP_ACK, P0 + 3, SHCA_AETH_RNR | 12, 2);
+	/* not in place of what is owed */
+	rx_ackreq(fx, SHCA_OP_WRITE_ONLY, P0 + 4, 8);
+	shca_resp_not_yet(&fx->resp, P0 + 1);
+	expect_answer(test, SHCA_OP_ACK, P0 + 4, ACK, 3);
+	/* nor of what is not on record */
+	shca_resp_not_yet(&fx->resp, P0);
+	expect_silence(test);
+}
+
 /* ---- message counts (C9-148) ----------------------------------------------- */
 
 /*
@@ -152,7 +217,7 @@ static void resp_ack_in_place_of_nak_before_read_does_not_count_it(struct kunit 
 	for (op = 0; op < ARRAY_SIZE(ops); op++) {
 		fx_resp_start(fx, &attr);
 		fx_rx_op(fx, SHCA_OP_WRITE_ONLY, P0, 1);
-		shca_resp_not_yet(&fx->resp);
+		shca_resp_not_yet(&fx->resp, fx->resp.epsn);
 		fx_rx_op(fx, ops[op], P0 + 1, 8);
 		expect_answer(test, SHCA_OP_ACK, P0, ACK, 1);
 		KUNIT_ASSERT_TRUE(test, fx_answer(fx));
@@ -196,6 +261,9 @@ static struct kunit_case answers_cases[] = {
 	KUNIT_CASE(resp_bare_without_a_record_waits_for_an_answer),
 	KUNIT_CASE(resp_read_behind_bare_waits_for_an_answer),
 	KUNIT_CASE(resp_bare_without_resources_is_refused),
+	KUNIT_CASE(resp_not_yet_tells_to_come_back_ever_later),
+	KUNIT_CASE(resp_not_yet_of_longest_timer_keeps_it),
+	KUNIT_CASE(resp_not_yet_of_repeated_read_is_about_it),
 	KUNIT_CASE(resp_ack_before_read_does_not_count_it),
 	KUNIT_CASE(resp_ack_in_place_of_nak_before_read_does_not_count_it),
 	KUNIT_CASE(resp_nak_in_place_of_response_does_not_count_it),

@@ -16,10 +16,17 @@ struct sim_parked {
 	struct shca_pkt pkt;
 };
 
-/* As long as it takes to read a page, and now and then from a slow disk. */
-static u64 fetch_time(struct sim_world *w)
+/*
+ * As long as it takes to read a page, and now and then from a slow disk, behind which
+ * a peer could think that nobody is there.
+ */
+static u64 fetch_time(struct sim_node *n)
 {
-	return prng_range(&w->rng, 1, w->f.pump_ns);
+	struct prng *rng = &n->w->rng;
+
+	if (prng_chance(rng, 900) || !n->peer->req_attr.timeout_ns)
+		return prng_range(rng, 1, n->w->f.pump_ns);
+	return prng_next(rng) % (2 * n->peer->req_attr.timeout_ns);
 }
 
 static void park_add(struct sim_node *n, struct sim_park *park,
@@ -65,7 +72,7 @@ static bool has_to_wait(struct sim_node *n, struct sim_park *park,
 	n->peer->faults++;
 	if (n->asked && !park->fetching) {
 		park->fetching = true;
-		sim_push(n->w, n->w->now + fetch_time(n->w),
+		sim_push(n->w, n->w->now + fetch_time(n),
 			 is_response ? SIM_EV_FETCHED_SQ : SIM_EV_FETCHED_RQ,
 			 n->idx, n->qpn, NULL);
 	}
@@ -74,13 +81,18 @@ static bool has_to_wait(struct sim_node *n, struct sim_park *park,
 
 /* shca_rq_must_wait() */
 static bool must_wait(struct sim_node *n, const struct sim_park *park,
-		      const struct shca_pkt *pkt)
+		      struct shca_pkt *pkt)
 {
+	s32 behind;
+
 	if (!sim_is_rc(n->w) ||
 	    shca_psn_diff(pkt->psn, park->last->pkt.psn) > 0)
 		return true;
-	if (pkt->psn == park->first->pkt.psn)
-		shca_resp_not_yet(&n->resp);
+	behind = shca_psn_diff(pkt->psn, park->first->pkt.psn);
+	if (!behind)
+		shca_resp_not_yet(&n->resp, pkt->psn);
+	else if (behind < 0)
+		sim_node_accept(n, pkt, false);
 	return false;
 }
 
@@ -93,6 +105,8 @@ void sim_park_take(struct sim_node *n, struct shca_pkt *pkt, bool is_response)
 		if (!has_to_wait(n, park, sim_node_accept(n, pkt, is_response),
 				 is_response))
 			return;
+		if (!is_response && !park->behind)
+			shca_resp_not_yet(&n->resp, pkt->psn);
 	} else if (!is_response && !must_wait(n, park, pkt)) {
 		return;
 	}

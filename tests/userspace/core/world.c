@@ -749,13 +749,16 @@ static void check_clean(struct sim_node *n)
 		  n->idx);
 }
 
-/* Where nothing is lost nothing needs a time-out, however busy the links. */
+/*
+ * Where nothing is lost nothing needs a time-out, however busy the links, and however
+ * long memory takes to come.
+ */
 static void check_no_timeouts(struct sim_node *n)
 {
 	const struct sim_faults *f = &n->w->f;
 
-	if (f->loss || f->corrupt || f->reorder || f->dup || f->mem_retry ||
-	    f->hostile || n->req_attr.timeout_ns < 100 * MS ||
+	if (f->loss || f->corrupt || f->reorder || f->dup || f->hostile ||
+	    (f->mem_retry && !f->strict) || n->req_attr.timeout_ns < 100 * MS ||
 	    n->state != SIM_NODE_RUN)
 		return;
 	sim_check(n->w, !n->req.stats.timeouts,
