@@ -45,6 +45,8 @@ static void pick_attr(struct fuzz_end *end, struct fuzz_in *in)
 		       SHCA_ACCESS_FLUSH_GLOBAL;
 	resp->cnp = b & 0x10;
 	resp->tm = b & 0x20 && resp->transport == SHCA_TRANSPORT_RC;
+	resp->shared = b & 0x40;
+	resp->tells_short = b & 0x80;
 	resp->min_rnr_timer = b >> 3;
 	resp->max_dest_rd_atomic = in_u8(in) % 9;
 }
@@ -274,7 +276,9 @@ void fuzz_end_rx(struct fuzz_end *end, const struct fuzz_wire *wire)
 	if (flags & SHCA_OPF_RESPONSE) {
 		shca_req_rx(&end->req, &pkt, end->now);
 	} else {
-		shca_resp_rx(&end->resp, &pkt, end->now, &out);
+		if (shca_resp_rx(&end->resp, &pkt, end->now, &out) ==
+		    SHCA_RX_RETRY)
+			shca_resp_not_yet(&end->resp, pkt.psn);
 		if (out.has_wc)
 			recv_wc(end, &out.wc);
 	}

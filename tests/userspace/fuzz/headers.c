@@ -17,7 +17,7 @@ static void canonical(u8 *buf, u32 flags)
 			   (flags & SHCA_OPF_XRCETH ? SHCA_XRCETH_BYTES : 0);
 
 		memset(feth, 0, 3);
-		feth[3] &= 0x3f;
+		feth[3] &= 0x33;
 	}
 	if (flags & SHCA_OPF_DETH)
 		buf[SHCA_BTH_BYTES + 4] = 0;
