@@ -17,10 +17,15 @@
 #include <linux/skbuff.h>
 #include <linux/udp.h>
 #include <net/inet_ecn.h>
+#include <net/ip.h>
+#include <net/ipv6.h>
 #if IS_ENABLED(CONFIG_NF_CONNTRACK)
 #include <net/netfilter/nf_conntrack.h>
 #endif
+#include <net/route.h>
 #include <net/sock.h>
+#include <net/udp.h>
+#include <net/xfrm.h>
 #include <rdma/ib_verbs.h>
 
 #include "compat.h"
@@ -589,26 +594,79 @@ static bool shca_is_unconfirmed(const struct sk_buff *skb)
 #endif
 }
 
+/* Is there a program that gives packets to sockets as it likes (BPF_SK_LOOKUP)? */
+static bool shca_sockets_are_picked(const struct net *net)
+{
+#ifdef CONFIG_BPF_SYSCALL
+	return rcu_access_pointer(net->bpf.run_array[NETNS_BPF_SK_LOOKUP]);
+#else
+	return false;
+#endif
+}
+
+/*
+ * Would our socket get the packets of this batch?  UDP splits it, and asks of each
+ * packet what is asked here of all: they have the same addresses.  What is not
+ * certain is left to UDP, which refuses, counts, and answers as it should.
+ *
+ * Netfilter and the routing table have been asked.  A socket's filter, BPF of its
+ * cgroup and security_sock_rcv_skb() are not asked by UDP either: it has them behind
+ * encap_rcv(), which takes everything.  Our sockets, which no process holds, are
+ * bound to no netdev and have no policy of their own; no other one can have the port.
+ */
+static bool shca_udp_would_take(const struct shca_net *snet, struct sk_buff *skb)
+{
+	/* Of a group all sockets get a copy, and sources may be filtered. */
+	if (skb->sk || shca_sockets_are_picked(snet->net) ||
+	    skb->pkt_type != PACKET_HOST)
+		return false;
+	if (skb->protocol == htons(ETH_P_IP))
+		return !(skb_rtable(skb)->rt_flags &
+			 (RTCF_BROADCAST | RTCF_MULTICAST)) &&
+		       udp_sk_bound_dev_eq(snet->net, 0, inet_iif(skb),
+					   inet_sdif(skb)) &&
+		       xfrm4_policy_check(NULL, XFRM_POLICY_IN, skb);
+	return !ipv6_addr_is_multicast(&ipv6_hdr(skb)->daddr) &&
+	       udp_sk_bound_dev_eq(snet->net, 0, inet6_iif(skb),
+				   inet6_sdif(skb)) &&
+	       xfrm6_policy_check(NULL, XFRM_POLICY_IN, skb);
+}
+
+/* A batch of packets of our port, whose headers and lengths are what they seem. */
+static bool shca_is_batch(struct sk_buff *skb)
+{
+	const struct skb_shared_info *info = skb_shinfo(skb);
+	int off = skb_transport_offset(skb);
+	const struct udphdr *udp;
+
+	if (!(info->gso_type & SKB_GSO_UDP_L4) ||
+	    info->gso_type & SKB_GSO_FRAGLIST || !info->gso_size ||
+	    !skb_csum_unnecessary(skb) || !shca_plain_ip(skb) ||
+	    !pskb_may_pull(skb, off + sizeof(*udp)))
+		return false;
+	udp = udp_hdr(skb);
+	return udp->dest == htons(ROCE_V2_UDP_DPORT) &&
+	       ntohs(udp->len) == skb->len - off &&
+	       skb->len - off - sizeof(*udp) > info->gso_size;
+}
+
 unsigned int shca_nf_rcv(void *priv, struct sk_buff *skb,
 			 const struct nf_hook_state *state)
 {
-	u32 seg_len = skb_shinfo(skb)->gso_size;
 	struct shca_net *snet = priv;
-	const struct udphdr *udp;
-	struct udphdr buf;
+	u32 seg_len;
 
-	if (!skb_is_gso(skb) ||
-	    !(skb_shinfo(skb)->gso_type & SKB_GSO_UDP_L4) ||
-	    skb_shinfo(skb)->gso_type & SKB_GSO_FRAGLIST || !seg_len ||
-	    !skb_csum_unnecessary(skb) || !shca_plain_ip(skb) ||
-	    shca_is_unconfirmed(skb))
+	if (!skb_is_gso(skb) || !shca_is_batch(skb) ||
+	    shca_is_unconfirmed(skb) || !shca_udp_would_take(snet, skb))
 		return NF_ACCEPT;
-	udp = skb_header_pointer(skb, skb_transport_offset(skb), sizeof(buf),
-				 &buf);
-	if (!udp || udp->dest != htons(ROCE_V2_UDP_DPORT) ||
-	    !pskb_may_pull(skb, skb_transport_offset(skb) + sizeof(*udp)))
-		return NF_ACCEPT;
+	seg_len = skb_shinfo(skb)->gso_size;
 	__skb_pull(skb, skb_transport_offset(skb));
+	/*
+	 * A packet that a process had in a queue of netfilter (NFQUEUE) goes on
+	 * from the system call of its verdict, and only okfn() is called with
+	 * bottom halves off.
+	 */
+	local_bh_disable();
 	/* Its maker chose the length: do not look at each of 64k bytes. */
 	if (seg_len < SHCA_BTH_BYTES + SHCA_ICRC_BYTES) {
 		shca_count_stray(snet, skb, SHCA_CNT_RX_SHORT);
@@ -616,5 +674,6 @@ unsigned int shca_nf_rcv(void *priv, struct sk_buff *skb,
 	} else {
 		shca_rx(snet, skb, seg_len);
 	}
+	local_bh_enable();
 	return NF_STOLEN;
 }

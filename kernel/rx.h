@@ -40,7 +40,9 @@ int shca_udp_rcv(struct sock *sk, struct sk_buff *skb);
  * shca_nf_rcv() - netfilter hook at LOCAL_IN: takes whole batches
  * @priv:	the struct shca_net
  *
- * Return: NF_STOLEN, or NF_ACCEPT for what is not a batch of RoCEv2.
+ * Context: softirq, or a process that gives a verdict on a packet (NFQUEUE).
+ * Return: NF_STOLEN, or NF_ACCEPT for what is not a batch of RoCEv2, or one that is
+ * for UDP to judge.
  */
 unsigned int shca_nf_rcv(void *priv, struct sk_buff *skb,
 			 const struct nf_hook_state *state);
