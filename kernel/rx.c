@@ -58,8 +58,9 @@
  * @sl:		what a datagram's completion says (link.h)
  * @qp:		for which the packet before was, with a reference; or NULL
  * @path_ok:	that one may receive it (connected QPs; others ask per packet)
- * @bth:	of the last of @run, if the next packet may be like it; else NULL
- * @bth_len:	from there to the ICRC
+ * @joins:	the next packet may be like the last of @run
+ * @bth:	then: the BTH of that one, a copy
+ * @bth_len:	then: its length, from BTH to ICRC
  * @nr:		descriptions of packets that have been checked, all for the same
  *		side of @qp
  * @pkts:	packets that they stand for
@@ -78,9 +79,10 @@ struct shca_rx_walk {
 	bool path_ok;
 	bool response;
 	bool owes;
-	u32 unanswered;
-	const u8 *bth;
+	bool joins;
+	u8 bth[SHCA_BTH_BYTES];
 	u32 bth_len;
+	u32 unanswered;
 	unsigned int nr;
 	u32 pkts;
 	u32 bytes;
@@ -93,6 +95,11 @@ struct shca_rx_walk {
  * @off:	of its BTH, from skb->data
  * @len:	from BTH to ICRC
  * @bth:	where it is; NULL: not in one piece of memory
+ *
+ * What lies in pages may be rewritten by its sender at any time, if that is on this
+ * machine (splice()): so no byte of a header is read there twice.  The ICRC and the
+ * payload are read after the header has been copied, each for itself: a payload that
+ * changes meanwhile is one that its sender might have sent.
  */
 struct shca_rx_seg {
 	unsigned int idx;
@@ -175,7 +182,7 @@ static void shca_rx_flush(struct shca_rx_walk *rx, bool last)
 	if (!nr)
 		return;
 	rx->nr = 0;
-	rx->bth = NULL;
+	rx->joins = false;
 	shca_count_n(rx->qp, RX_PKTS, rx->pkts);
 	shca_count_n(rx->qp, RX_BYTES, rx->bytes);
 	if (rx->response) {
@@ -263,7 +270,7 @@ static bool shca_rx_is_watched(void)
  */
 static void shca_rx_may_be_joined(struct shca_rx_walk *rx,
 				  const struct shca_rx_seg *seg,
-				  struct shca_pkt *pkt)
+				  const u8 *bth, struct shca_pkt *pkt)
 {
 	const struct shca_opcode_info *info = shca_opcode_info(pkt->opcode);
 
@@ -274,20 +281,36 @@ static void shca_rx_may_be_joined(struct shca_rx_walk *rx,
 		return;
 	pkt->unit = pkt->paylen;
 	pkt->stride = seg->len;
-	rx->bth = seg->bth;
+	memcpy(rx->bth, bth, sizeof(rx->bth));
 	rx->bth_len = seg->len;
+	rx->joins = true;
+}
+
+/*
+ * @len bytes of a header into memory of our own; no more than SHCA_HDR_MAX.  The
+ * barrier keeps the compiler from reading the original again instead of the copy.
+ */
+static __always_inline void shca_rx_copy(u8 *to, const u8 *from, u32 len)
+{
+	if (likely(len == SHCA_HDR_MAX))
+		memcpy(to, from, SHCA_HDR_MAX);	/* of constant length: inline */
+	else
+		memcpy(to, from, len);
+	barrier_data(to);
 }
 
 /* Return: false: it is another one, or not intact. */
 static bool shca_rx_joins(struct shca_rx_walk *rx, const struct shca_rx_seg *seg)
 {
+	u8 bth[SHCA_BTH_BYTES] __uninitialized;
 	struct shca_pkt *pkt;
 	bool ackreq;
 
-	if (!rx->bth || !seg->bth || seg->len != rx->bth_len)
+	if (!rx->joins || !seg->bth || seg->len != rx->bth_len)
 		return false;
 	pkt = &rx->run[rx->nr - 1];
-	if (!shca_bth_follows(seg->bth, rx->bth,
+	shca_rx_copy(bth, seg->bth, sizeof(bth));
+	if (!shca_bth_follows(bth, rx->bth,
 			      shca_psn_add(pkt->psn, pkt->span + 1), &ackreq) ||
 	    !rx->qp->link->icrc_ok(&rx->in, seg->idx, seg->bth, seg->off,
 				   seg->len))
@@ -296,7 +319,7 @@ static bool shca_rx_joins(struct shca_rx_walk *rx, const struct shca_rx_seg *seg
 	pkt->paylen += pkt->unit;
 	pkt->ackreq = ackreq;
 	if (ackreq)
-		rx->bth = NULL;
+		rx->joins = false;
 	rx->pkts++;
 	rx->bytes += seg->len;
 	if (rx->bytes >= SHCA_RX_RUN_BYTES || rx->pkts >= SHCA_RX_RUN_PKTS)
@@ -304,8 +327,9 @@ static bool shca_rx_joins(struct shca_rx_walk *rx, const struct shca_rx_seg *seg
 	return true;
 }
 
+/* @hdr: its headers, where nobody else writes */
 static void shca_rx_deliver(struct shca_rx_walk *rx, const struct shca_rx_seg *seg,
-			    struct shca_pkt *pkt)
+			    const u8 *hdr, struct shca_pkt *pkt)
 {
 	const struct shca_opcode_info *info = shca_opcode_info(pkt->opcode);
 	bool response = info->flags & SHCA_OPF_RESPONSE ||
@@ -342,7 +366,7 @@ static void shca_rx_deliver(struct shca_rx_walk *rx, const struct shca_rx_seg *s
 	if (++rx->nr == SHCA_RX_RUN || rx->bytes >= SHCA_RX_RUN_BYTES)
 		shca_rx_flush(rx, false);
 	else
-		shca_rx_may_be_joined(rx, seg, pkt);
+		shca_rx_may_be_joined(rx, seg, hdr, pkt);
 }
 
 /* ---- multicast ---------------------------------------------------------- */
@@ -441,11 +465,16 @@ static void shca_rx_one(struct shca_rx_walk *rx, struct shca_rx_seg *seg)
 	seg->bth = shca_rx_flat(&rx->in, seg->off, seg->len);
 	if (shca_rx_joins(rx, seg))
 		return;
-	rx->bth = NULL;
+	rx->joins = false;
 	pkt = &rx->run[rx->nr];
+	/* In the linear part nobody writes but us. */
 	hdr = seg->bth;
-	if (!hdr)
+	if (!hdr) {
 		hdr = skb_header_pointer(rx->in.skb, seg->off, avail, buf);
+	} else if (seg->off >= skb_headlen(rx->in.skb)) {
+		shca_rx_copy(buf, hdr, avail);
+		hdr = buf;
+	}
 	if (!hdr || seg->len < SHCA_BTH_BYTES + SHCA_ICRC_BYTES) {
 		shca_count_stray(rx->snet, rx->in.skb, SHCA_CNT_RX_SHORT);
 		return;
@@ -475,7 +504,7 @@ static void shca_rx_one(struct shca_rx_walk *rx, struct shca_rx_seg *seg)
 			shca_count_ce(rx->qp);
 		pkt->data = &rx->in;
 		pkt->data_off += seg->off;
-		shca_rx_deliver(rx, seg, pkt);
+		shca_rx_deliver(rx, seg, hdr, pkt);
 	} else if (parse == SHCA_PARSE_SHORT) {
 		shca_count(rx->qp, RX_SHORT);
 	} else {
@@ -503,7 +532,7 @@ static void shca_rx_packets(struct shca_net *snet, struct shca_qp *qp,
 	rx.response = false;
 	rx.owes = false;
 	rx.unanswered = 0;
-	rx.bth = NULL;
+	rx.joins = false;
 	rx.nr = 0;
 	rx.pkts = 0;
 	rx.bytes = 0;
