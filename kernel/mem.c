@@ -40,6 +40,16 @@ static struct shca_mr **shca_src_kept(const struct shca_src *src)
 	return src->rx ? &src->rx->mr : NULL;
 }
 
+/*
+ * The packet waits for memory that is not present, for as long as somebody likes:
+ * until it is looked at again it holds no region, whose deregistration would wait.
+ */
+static void shca_src_waits(const struct shca_src *src)
+{
+	if (src->rx)
+		shca_mem_forget(&src->rx->mr);
+}
+
 /* Bytes at @src->off of the piece; a piece that is used up makes way. */
 static void shca_src_read_pieces(struct shca_src *src, u8 *dst, u32 len)
 {
@@ -275,6 +285,8 @@ static enum shca_mem_status shca_remote_write(void *ctx, u32 rkey, u64 va,
 			    shca_src_kept(&src), rkey,
 			    IB_ACCESS_REMOTE_WRITE, va, pkt->paylen,
 			    door->qp->rq.resp.left, &mr);
+	if (unlikely(status == SHCA_MEM_RETRY))
+		shca_src_waits(&src);
 	if (status != SHCA_MEM_OK)
 		return status;
 	shca_mr_fill(mr, va, pkt->paylen, &src);
@@ -405,6 +417,8 @@ static enum shca_mem_status shca_scatter(struct shca_door *door,
 				    IB_ACCESS_LOCAL_WRITE, sge->addr + off, n,
 				    min(sge->length - off, SHCA_RECV_SPAN),
 				    &mr);
+		if (unlikely(status == SHCA_MEM_RETRY))
+			shca_src_waits(src);
 		if (status != SHCA_MEM_OK)
 			return status;
 		shca_mr_fill(mr, sge->addr + off, n, src);

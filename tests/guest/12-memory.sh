@@ -19,6 +19,8 @@ run in_a softhca dev set shca_a path wire
 for program in windows regions odp; do
 	verbs wire "$program" -d shca_a -f 6
 done
+modprobe fuse
+verbs wire absent -d shca_a -f 4
 verbs wire.uc odp -d shca_a -f 6 -q uc -m 20000
 ODP_IMPLICIT=1 verbs wire.implicit odp -d shca_a -f 6 \
 	receive_into send_from write_to read_from atomics memory races

@@ -1,0 +1,248 @@
+// SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
+/*
+ * Packets that wait for memory whose page fault does not end: a file of a file
+ * system in user space (FUSE), which this process serves itself, and whose READs it
+ * answers when the test says so.  What waits must not keep anything else waiting.
+ * Needs root, for the mount, and packets (path wire).
+ */
+#define _GNU_SOURCE
+#include <fcntl.h>
+#include <linux/fuse.h>
+#include <pthread.h>
+#include <sys/mman.h>
+#include <sys/mount.h>
+#include <sys/stat.h>
+#include <sys/uio.h>
+#include <unistd.h>
+
+#include "util.h"
+
+#define PAGE	4096
+#define PART	64u
+#define NODE	2
+/* When a page comes at last, if the test has not asked for it before. */
+#define PATIENCE_MS	(5000u * slow_factor())
+
+static struct end a, b;
+
+/* ---- the file system ------------------------------------------------------ */
+
+/* @read: a READ waits; @answered: it does no longer.  @lock guards all. */
+static struct {
+	pthread_mutex_t lock;
+	pthread_cond_t changed;
+	int fd;
+	bool read;
+	bool answered;
+	uint64_t unique;
+	uint32_t size;
+} fs = {
+	.lock = PTHREAD_MUTEX_INITIALIZER,
+	.changed = PTHREAD_COND_INITIALIZER,
+};
+
+static void reply(uint64_t unique, int error, const void *data, size_t len)
+{
+	struct fuse_out_header out = {
+		.len = sizeof(out) + len,
+		.error = -error,
+		.unique = unique,
+	};
+	struct iovec iov[] = {
+		{ &out, sizeof(out) },
+		{ (void *)data, len },
+	};
+
+	/* (who asked may have gone) */
+	if (writev(fs.fd, iov, len ? 2 : 1) < 0 && errno != ENOENT)
+		FAIL("reply: errno %d", errno);
+}
+
+static struct fuse_attr attr_of(uint64_t node)
+{
+	return (struct fuse_attr){
+		.ino = node,
+		.size = PAGE,
+		.mode = node == NODE ? S_IFREG | 0600 : S_IFDIR | 0700,
+		.nlink = 1,
+		.blksize = PAGE,
+	};
+}
+
+/* Answer the READ that waits, if one does; @fs.lock held. */
+static void answer(void)
+{
+	static const uint8_t zeros[PAGE];
+
+	if (!fs.read || fs.answered)
+		return;
+	fs.answered = true;
+	reply(fs.unique, 0, zeros, fs.size < PAGE ? fs.size : PAGE);
+}
+
+static void *answer_late(void *arg)
+{
+	(void)arg;
+	usleep(PATIENCE_MS * 1000);
+	pthread_mutex_lock(&fs.lock);
+	answer();
+	pthread_mutex_unlock(&fs.lock);
+	return NULL;
+}
+
+static void serve_one(const struct fuse_in_header *in)
+{
+	const struct fuse_read_in *read_in = (const void *)(in + 1);
+	struct fuse_init_out init = {
+		.major = FUSE_KERNEL_VERSION,
+		.minor = FUSE_KERNEL_MINOR_VERSION,
+		.max_write = PAGE,
+	};
+	struct fuse_entry_out entry = {
+		.nodeid = NODE,
+		.attr = attr_of(NODE),
+	};
+	struct fuse_attr_out attr = { .attr = attr_of(in->nodeid) };
+	struct fuse_open_out open_out = {};
+
+	switch (in->opcode) {
+	case FUSE_INIT:
+		reply(in->unique, 0, &init, sizeof(init));
+		break;
+	case FUSE_LOOKUP:
+		reply(in->unique, 0, &entry, sizeof(entry));
+		break;
+	case FUSE_GETATTR:
+		reply(in->unique, 0, &attr, sizeof(attr));
+		break;
+	case FUSE_OPEN:
+		reply(in->unique, 0, &open_out, sizeof(open_out));
+		break;
+	case FUSE_READ:
+		pthread_mutex_lock(&fs.lock);
+		fs.unique = in->unique;
+		fs.size = read_in->size;
+		fs.read = true;
+		pthread_cond_broadcast(&fs.changed);
+		pthread_mutex_unlock(&fs.lock);
+		break;
+	case FUSE_FORGET:
+	case FUSE_BATCH_FORGET:
+	case FUSE_INTERRUPT:
+		break;	/* have no answer */
+	default:
+		reply(in->unique, ENOSYS, NULL, 0);
+	}
+}
+
+static void *serve(void *arg)
+{
+	static uint64_t buf[FUSE_MIN_READ_BUFFER];
+
+	(void)arg;
+	while (read(fs.fd, buf, sizeof(buf)) > 0 || errno == ENOENT ||
+	       errno == EINTR)
+		serve_one((const void *)buf);
+	return NULL;
+}
+
+/* A page of memory that is not there before answer(). */
+static uint8_t *map_absent(void)
+{
+	char dir[] = "/tmp/absent.XXXXXX", path[64], options_[64];
+	pthread_t thread;
+	uint8_t *p;
+	int fd;
+
+	fs.fd = open("/dev/fuse", O_RDWR | O_CLOEXEC);
+	if (fs.fd < 0 && (errno == ENOENT || errno == ENODEV))
+		test_skip("the kernel has no FUSE");
+	REQUIRE(fs.fd >= 0);
+	REQUIRE(mkdtemp(dir));
+	snprintf(options_, sizeof(options_),
+		 "fd=%d,rootmode=40000,user_id=0,group_id=0", fs.fd);
+	REQUIRE_EQ(mount("absent", dir, "fuse", MS_NOSUID | MS_NODEV, options_),
+		   0);
+	REQUIRE_EQ(pthread_create(&thread, NULL, serve, NULL), 0);
+	snprintf(path, sizeof(path), "%s/page", dir);
+	fd = open(path, O_RDWR);
+	REQUIRE(fd >= 0);
+	p = mmap(NULL, PAGE, PROT_READ | PROT_WRITE, MAP_PRIVATE, fd, 0);
+	REQUIRE(p != MAP_FAILED);
+	/* (at its end there would be nobody to answer to that) */
+	REQUIRE_EQ(close(fd), 0);
+	/* It goes with this process, whatever comes. */
+	REQUIRE_EQ(umount2(dir, MNT_DETACH), 0);
+	rmdir(dir);
+	/* While a fault is under way nothing can be mapped, no stack either. */
+	REQUIRE_EQ(pthread_create(&thread, NULL, answer_late, NULL), 0);
+	return p;
+}
+
+static void wait_for_read(void)
+{
+	pthread_mutex_lock(&fs.lock);
+	while (!fs.read)
+		pthread_cond_wait(&fs.changed, &fs.lock);
+	pthread_mutex_unlock(&fs.lock);
+}
+
+/* ---- tests ---------------------------------------------------------------- */
+
+/*
+ * A receive of three segments: pinned memory, a page that is fetched at once, the
+ * page that does not come.  When the packet waits for the latter it has been looked
+ * at twice, and the pinned region can be deregistered all the same.
+ */
+static void a_segment_can_be_deregistered(void)
+{
+	int access = IBV_ACCESS_LOCAL_WRITE | IBV_ACCESS_ON_DEMAND;
+	struct config config = config_default;
+	struct ibv_mr *soon, *late;
+	struct ibv_send_wr wr;
+	struct ibv_sge sge[3];
+	struct buf src, first;
+	uint8_t *p[2];
+
+	config.max_recv_sge = ARRAY_SIZE(sge);
+	pair_make(&a, &b, &config);
+	src = buf_make(a.nic->pd, 3 * PART, ACCESS_ALL);
+	first = buf_make(b.nic->pd, PART, ACCESS_ALL);
+	p[0] = mmap(NULL, PAGE, PROT_READ | PROT_WRITE,
+		    MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	REQUIRE(p[0] != MAP_FAILED);
+	p[1] = map_absent();
+	soon = ibv_reg_mr(b.nic->pd, p[0], PAGE, access);
+	late = ibv_reg_mr(b.nic->pd, p[1], PAGE, access);
+	if (!soon && errno == EOPNOTSUPP)
+		test_skip("the device has no on-demand paging");
+	REQUIRE(soon && late);
+	sge[0] = sge_of(&first, 0, PART);
+	sge[1] = (struct ibv_sge){ (uintptr_t)p[0], PART, soon->lkey };
+	sge[2] = (struct ibv_sge){ (uintptr_t)p[1], PART, late->lkey };
+	post_recv(&b, 1, sge, ARRAY_SIZE(sge));
+	sge[0] = sge_of(&src, 0, 3 * PART);
+	wr = wr_send(2, sge, 1);
+	post(&a, &wr);
+	wait_for_read();
+	REQUIRE_EQ(ibv_dereg_mr(first.mr), 0);
+	pthread_mutex_lock(&fs.lock);
+	if (fs.answered)
+		FAIL("it waited for a page of another region");
+	answer();
+	pthread_mutex_unlock(&fs.lock);
+	/* and now that key is none */
+	wait_status(b.rcq, 1, IBV_WC_LOC_PROT_ERR);
+	wait_status(a.scq, 2, IBV_WC_REM_OP_ERR);
+}
+
+static const struct test tests[] = {
+#define TEST(name) { #name, name }
+	TEST(a_segment_can_be_deregistered),
+	{}
+};
+
+int main(int argc, char **argv)
+{
+	return util_main(tests, argc, argv);
+}
