@@ -168,9 +168,17 @@ static bool shca_batch_find_frag(struct shca_batch *batch, u32 len)
 	return true;
 }
 
-static void shca_batch_commit_frag(struct sk_buff *skb, u32 len)
+/*
+ * A page stays as long as any part of it is in use.  So a batch states the whole of
+ * each page that it has a part of: who limits what is queued by truesize (qdiscs,
+ * neighbours, sockets) limits what that pins.  A packet of its own states its part,
+ * as the parts of a batch do when it is split, and what sockets send from their
+ * sk_page_frag(): with more than that a receiver's buffer would be full too early.
+ */
+static void shca_batch_commit_frag(struct shca_batch *batch, u32 len)
 {
 	struct shca_frags *frags = this_cpu_ptr(&shca_frags);
+	struct sk_buff *skb = batch->skb;
 	struct page *page = frags->page[frags->cur];
 	int nr = skb_shinfo(skb)->nr_frags;
 
@@ -179,11 +187,12 @@ static void shca_batch_commit_frag(struct sk_buff *skb, u32 len)
 	} else {
 		get_page(page);
 		skb_fill_page_desc(skb, nr, page, frags->off, len);
+		skb->truesize += batch->max_segs > 1 ?
+				 page_size(page) : SKB_DATA_ALIGN(len);
 	}
 	frags->off += len;
 	skb->len += len;
 	skb->data_len += len;
-	skb->truesize += len;
 }
 
 /* @len bytes at the tail have been written and belong to the batch. */
@@ -194,7 +203,7 @@ static void shca_batch_commit(struct shca_batch *batch, u32 len)
 		batch->tail += len;
 		batch->room -= len;
 	} else {
-		shca_batch_commit_frag(batch->skb, len);
+		shca_batch_commit_frag(batch, len);
 		batch->room = 0;
 	}
 	batch->bytes += len;
