@@ -17,6 +17,7 @@
 #include "dmabuf.h"
 
 #include <linux/dma-buf.h>
+#include <linux/fs.h>
 #include <linux/iosys-map.h>
 #include <linux/mm.h>
 #include <linux/module.h>
@@ -24,6 +25,7 @@
 #include <linux/slab.h>
 #include <linux/vmalloc.h>
 
+#include "compat.h"
 #include "dev.h"
 #include "user_mr.h"
 
@@ -84,7 +86,21 @@ static int shca_dmabuf_map(struct shca_dmabuf *db)
 	return err;
 }
 
-static struct shca_dmabuf *shca_dmabuf_get(int fd, u64 offset, u64 length)
+/*
+ * The kernel's mapping is for writing, whatever the file is open for.  So a region
+ * gives no more than mmap() of that file does: each can be read by its lkey.
+ */
+static bool shca_dmabuf_may(const struct dma_buf *buf, int access)
+{
+	fmode_t needed = FMODE_READ;
+
+	if (ib_access_writable(access))
+		needed |= FMODE_WRITE;
+	return (buf->file->f_mode & needed) == needed;
+}
+
+static struct shca_dmabuf *shca_dmabuf_get(int fd, u64 offset, u64 length,
+					   int access)
 {
 	struct shca_dmabuf *db;
 	int err;
@@ -97,6 +113,9 @@ static struct shca_dmabuf *shca_dmabuf_get(int fd, u64 offset, u64 length)
 		err = PTR_ERR(db->buf);
 		goto err_free;
 	}
+	err = -EACCES;
+	if (!shca_dmabuf_may(db->buf, access))
+		goto err_put;
 	err = -EINVAL;
 	if (offset > db->buf->size || length > db->buf->size - offset)
 		goto err_put;
@@ -131,7 +150,7 @@ static struct ib_mr *shca_dmabuf_mr(struct ib_pd *ibpd, u64 offset, u64 length,
 		return ERR_PTR(-EOPNOTSUPP);
 	if (!length || length > SHCA_LIM_MR_SIZE || iova + length < iova)
 		return ERR_PTR(-EINVAL);
-	db = shca_dmabuf_get(fd, offset, length);
+	db = shca_dmabuf_get(fd, offset, length, access);
 	if (IS_ERR(db))
 		return ERR_CAST(db);
 	return shca_mapped_mr(ibpd, &(struct shca_mapped){

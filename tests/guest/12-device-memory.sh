@@ -17,6 +17,7 @@ nothing_in_use() { [ "$(used | tr '\n' ' ')" = "0 0 0 " ] || { used; return 1; }
 dmabufs() {
 	local not=outlives_the_device
 	[ "$3" = udmabuf ] || not+=,huge_pages
+	[ "$3" = heap ] || not+=,file_modes_are_respected
 	[ "$3" = module ] || not+=,exporters_that_are_refused
 	EXPORTER=$3 verbs "$1.$3" dmabuf -d shca_a -f "$2" -x $not
 }

@@ -73,11 +73,12 @@ static int export_udmabuf(size_t off, size_t len, unsigned int flags)
 	return fd;
 }
 
-static int export_heap(size_t len)
+/* @mode: O_RDWR and its like */
+static int export_heap(size_t len, int mode)
 {
 	struct dma_heap_allocation_data data = {
 		.len = len,
-		.fd_flags = O_RDWR | O_CLOEXEC,
+		.fd_flags = mode | O_CLOEXEC,
 	};
 	int dev = open_exporter("/dev/dma_heap/system");
 
@@ -108,7 +109,7 @@ static struct dmabuf map(int fd, size_t len)
 static struct dmabuf make(size_t len)
 {
 	if (exporter_is("heap"))
-		return map(export_heap(len), len);
+		return map(export_heap(len, O_RDWR), len);
 	if (exporter_is("module"))
 		return map(export_module(len, KIND_PLAIN), len);
 	return map(export_udmabuf(0, len, 0), len);
@@ -338,6 +339,37 @@ static void wrong_registrations_are_refused(void)
 	check_fill(buf.p + LEN - 4, 4, 1);
 }
 
+/* A region gives no more than a mapping of the file would. */
+static void file_modes_are_respected(void)
+{
+	static const int writes[] = {
+		IBV_ACCESS_LOCAL_WRITE,
+		ACCESS_ALL,
+		IBV_ACCESS_LOCAL_WRITE | IBV_ACCESS_REMOTE_ATOMIC,
+	};
+	unsigned int i;
+	void *p;
+
+	set_up(ALL);
+	buf.fd = export_heap(LEN, O_RDONLY);
+	p = mmap(NULL, LEN, PROT_READ | PROT_WRITE, MAP_SHARED, buf.fd, 0);
+	REQUIRE(p == MAP_FAILED && errno == EACCES);
+	for (i = 0; i < ARRAY_SIZE(writes); i++)
+		REQUIRE_ERRNO(reg(0, LEN, writes[i]), EACCES);
+	/* (zeros, as the heap gives them) */
+	mr = reg(0, LEN, IBV_ACCESS_REMOTE_READ);
+	REQUIRE(mr);
+	rdma(IBV_WR_RDMA_READ, IOVA, LEN, mr->rkey, IBV_WC_SUCCESS);
+	check_bytes(mem.p, LEN, 0);
+	rdma(IBV_WR_RDMA_WRITE, IOVA, LEN, mr->rkey, IBV_WC_REM_ACCESS_ERR);
+	REQUIRE_EQ(ibv_rereg_mr(mr, IBV_REREG_MR_CHANGE_ACCESS, NULL, NULL, 0,
+				ACCESS_ALL), IBV_REREG_MR_ERR_INPUT);
+
+	buf.fd = export_heap(LEN, O_WRONLY);
+	REQUIRE_ERRNO(reg(0, LEN, 0), EACCES);
+	REQUIRE_ERRNO(reg(0, LEN, ALL), EACCES);
+}
+
 static void exporters_that_are_refused(void)
 {
 	set_up(ALL);
@@ -439,6 +471,7 @@ static const struct test tests[] = {
 	TEST(bounds_and_rights),
 	TEST(huge_pages),
 	TEST(wrong_registrations_are_refused),
+	TEST(file_modes_are_respected),
 	TEST(exporters_that_are_refused),
 	TEST(file_is_closed_early),
 	TEST(several_regions_of_one),
