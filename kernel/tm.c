@@ -282,8 +282,26 @@ static void shca_tm_complete(struct shca_srq *srq, const struct shca_srq_op *op,
 	shca_cq_post(to_shca_cq(srq->ibsrq.ext.cq), NULL, 0, &wc);
 }
 
-static int shca_tm_op(struct shca_srq *srq, const struct shca_srq_op *op,
-		      u32 *handle)
+static int shca_tm_take_slot(struct shca_srq_tm *tm, u32 *handle)
+{
+	int err;
+
+	spin_lock_bh(&tm->lock);
+	err = shca_tm_take(&tm->tags, handle) ? 0 : -ENOMEM;
+	spin_unlock_bh(&tm->lock);
+	return err;
+}
+
+static void shca_tm_give_slot(struct shca_srq_tm *tm, u32 handle)
+{
+	spin_lock_bh(&tm->lock);
+	shca_tm_free(&tm->tags, handle);
+	spin_unlock_bh(&tm->lock);
+}
+
+/* @handle: of an added tag */
+static void shca_tm_op(struct shca_srq *srq, const struct shca_srq_op *op,
+		       u32 handle)
 {
 	const struct shca_tm_entry entry = {
 		.tag = op->tag,
@@ -293,24 +311,23 @@ static int shca_tm_op(struct shca_srq *srq, const struct shca_srq_op *op,
 	};
 	struct shca_srq_tm *tm = srq->tm;
 	u8 status = SHCA_WC_SUCCESS;
-	int err = 0;
 
 	spin_lock_bh(&tm->lock);
-	if (op->opcode == SHCA_OP_TAG_ADD &&
-	    !shca_tm_add(&tm->tags, &entry, handle))
-		err = -ENOMEM;
+	if (op->opcode == SHCA_OP_TAG_ADD)
+		shca_tm_post(&tm->tags, &entry, handle);
 	if (op->opcode == SHCA_OP_TAG_DEL &&
 	    !shca_tm_del(&tm->tags, op->handle))
 		status = SHCA_WC_TM_ERR;
-	if (!err) {
-		if (op->flags & SHCA_OP_TM_SYNC)
-			shca_tm_sync(&tm->tags, op->unexpected_cnt);
-		shca_tm_complete(srq, op, status);
-	}
+	if (op->flags & SHCA_OP_TM_SYNC)
+		shca_tm_sync(&tm->tags, op->unexpected_cnt);
+	shca_tm_complete(srq, op, status);
 	spin_unlock_bh(&tm->lock);
-	return err;
 }
 
+/*
+ * The process has the handle before anything happens: a tag may have its message,
+ * and the CQ the completion, at once, and neither could be taken back.
+ */
 static int UVERBS_HANDLER(shca_method_srq_op)(struct uverbs_attr_bundle *attrs)
 {
 	struct shca_srq_op op = {};
@@ -328,12 +345,17 @@ static int UVERBS_HANDLER(shca_method_srq_op)(struct uverbs_attr_bundle *attrs)
 	err = uverbs_copy_from(&op, attrs, shca_attr_srq_op_op);
 	if (!err)
 		err = shca_tm_check(&op);
-	if (!err)
-		err = shca_tm_op(srq, &op, &handle);
+	if (!err && op.opcode == SHCA_OP_TAG_ADD)
+		err = shca_tm_take_slot(srq->tm, &handle);
 	if (err)
 		return err;
-	return uverbs_copy_to(attrs, shca_attr_srq_op_handle, &handle,
-			      sizeof(handle));
+	err = uverbs_copy_to(attrs, shca_attr_srq_op_handle, &handle,
+			     sizeof(handle));
+	if (!err)
+		shca_tm_op(srq, &op, handle);
+	else if (op.opcode == SHCA_OP_TAG_ADD)
+		shca_tm_give_slot(srq->tm, handle);
+	return err;
 }
 
 DECLARE_UVERBS_NAMED_METHOD(

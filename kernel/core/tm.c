@@ -68,8 +68,7 @@ void shca_tm_init(struct shca_tm *tm, struct shca_tm_entry *slots, u32 nr)
 	}
 }
 
-bool shca_tm_add(struct shca_tm *tm, const struct shca_tm_entry *entry,
-		 u32 *handle)
+bool shca_tm_take(struct shca_tm *tm, u32 *handle)
 {
 	u16 slot = tm->free;
 	struct shca_tm_entry *e;
@@ -78,11 +77,21 @@ bool shca_tm_add(struct shca_tm *tm, const struct shca_tm_entry *entry,
 		return false;
 	e = &tm->slots[slot];
 	tm->free = e->next;
+	e->uses++;
+	*handle = (u32)e->uses << 16 | slot;
+	return true;
+}
+
+void shca_tm_post(struct shca_tm *tm, const struct shca_tm_entry *entry,
+		  u32 handle)
+{
+	u16 slot = handle;
+	struct shca_tm_entry *e = &tm->slots[slot];
+
 	e->tag = entry->tag;
 	e->mask = entry->mask;
 	e->wr_id = entry->wr_id;
 	e->sge = entry->sge;
-	e->uses++;
 	e->posted = true;
 	e->next = SHCA_TM_NIL;
 	e->prev = tm->last;
@@ -93,7 +102,14 @@ bool shca_tm_add(struct shca_tm *tm, const struct shca_tm_entry *entry,
 	tm->last = slot;
 	if (tm->waiting == SHCA_TM_NIL && !shca_tm_in_sync(tm))
 		tm->waiting = slot;
-	*handle = (u32)e->uses << 16 | slot;
+}
+
+bool shca_tm_add(struct shca_tm *tm, const struct shca_tm_entry *entry,
+		 u32 *handle)
+{
+	if (!shca_tm_take(tm, handle))
+		return false;
+	shca_tm_post(tm, entry, *handle);
 	return true;
 }
 

@@ -118,7 +118,18 @@ static inline bool shca_tm_in_sync(const struct shca_tm *tm)
 }
 
 /**
- * shca_tm_add() - append an entry
+ * shca_tm_take() - a slot for an entry, which nothing finds before shca_tm_post()
+ *
+ * Return: false: none is free.  Else post it, or shca_tm_free(@handle).
+ */
+bool shca_tm_take(struct shca_tm *tm, u32 *handle);
+
+/** shca_tm_post() - append @entry, in the slot that was taken for it */
+void shca_tm_post(struct shca_tm *tm, const struct shca_tm_entry *entry,
+		  u32 handle);
+
+/**
+ * shca_tm_add() - append an entry: the two above in one
  * @entry:	@tag, @mask, @wr_id and @sge of it
  * @handle:	for shca_tm_del()
  *

@@ -74,6 +74,28 @@ static void list_handle_is_of_one_entry(struct kunit *test)
 	KUNIT_EXPECT_FALSE(test, add(fx, i, 0, 0, &handle));
 }
 
+/* Its poster may not get to know the handle, and then gives the slot back. */
+static void list_taken_slot_is_no_entry(struct kunit *test)
+{
+	const struct shca_tm_entry entry = { .tag = 2, .mask = ~0ull };
+	u32 handle, other, i;
+	struct fx *fx = test->priv;
+
+	KUNIT_ASSERT_TRUE(test, shca_tm_take(&fx->tm, &handle));
+	KUNIT_EXPECT_EQ(test, shca_tm_match(&fx->tm, 0), SHCA_TM_NIL);
+	KUNIT_EXPECT_FALSE(test, shca_tm_del(&fx->tm, handle));
+	add(fx, 1, ~0ull, 0, &other);
+	shca_tm_free(&fx->tm, handle);
+	/* The list is as it would be without it, and so is what is free. */
+	for (i = 1; i < FX_TAGS; i++)
+		KUNIT_EXPECT_TRUE(test, shca_tm_take(&fx->tm, &handle));
+	KUNIT_EXPECT_FALSE(test, shca_tm_take(&fx->tm, &other));
+	shca_tm_post(&fx->tm, &entry, handle);
+	KUNIT_EXPECT_EQ(test, shca_tm_match(&fx->tm, 2), (u16)handle);
+	KUNIT_EXPECT_TRUE(test, shca_tm_match(&fx->tm, 1) != SHCA_TM_NIL);
+	KUNIT_EXPECT_EQ(test, fx->tm.first, SHCA_TM_NIL);
+}
+
 static void list_new_entries_wait_for_the_poster(struct kunit *test)
 {
 	struct fx *fx = test->priv;
@@ -444,6 +466,7 @@ static void req_pop_tells_the_adapters_own(struct kunit *test)
 static struct kunit_case tm_cases[] = {
 	KUNIT_CASE(list_first_that_fits_is_taken),
 	KUNIT_CASE(list_handle_is_of_one_entry),
+	KUNIT_CASE(list_taken_slot_is_no_entry),
 	KUNIT_CASE(list_new_entries_wait_for_the_poster),
 	KUNIT_CASE(list_does_as_a_plain_one),
 	KUNIT_CASE(resp_rx_matched_is_placed_without_its_header),

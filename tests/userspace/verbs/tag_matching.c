@@ -7,8 +7,14 @@
 #include "util.h"
 
 #include <endian.h>
+#include <sys/ioctl.h>
+#include <sys/mman.h>
 
 #include <infiniband/tm_types.h>
+#include <rdma/ib_user_ioctl_cmds.h>
+#include <rdma/rdma_user_ioctl_cmds.h>
+
+#include "../../../uapi/softhca-abi.h"
 
 enum {
 	DEPTH = 64,
@@ -408,6 +414,77 @@ static void list_can_be_full(void)
 	expect(wr.wr_id, IBV_WC_TM_ADD, 0);
 	REQUIRE(wr.tm.handle != handle);
 	REQUIRE_EQ(ibv_destroy_srq(srq), 0);
+}
+
+/* As the provider does it, but for where the handle goes. Return: 0 or an errno. */
+static int raw_op(const struct shca_srq_op *op, void *handle)
+{
+	union {
+		struct ib_uverbs_ioctl_hdr hdr;
+		uint8_t room[sizeof(struct ib_uverbs_ioctl_hdr) +
+			     3 * sizeof(struct ib_uverbs_attr)];
+	} cmd = { .hdr = {
+		.length = sizeof(cmd),
+		.object_id = UVERBS_OBJECT_SRQ,
+		.method_id = SHCA_METHOD_SRQ_OP,
+		.driver_id = SHCA_DRIVER_ID,
+		.num_attrs = 3,
+	} };
+	struct ib_uverbs_attr *attrs = cmd.hdr.attrs;
+
+	attrs[0] = (struct ib_uverbs_attr){
+		.attr_id = SHCA_ATTR_SRQ_OP_SRQ,
+		.flags = UVERBS_ATTR_F_MANDATORY,
+		.data = srq->handle,
+	};
+	attrs[1] = (struct ib_uverbs_attr){
+		.attr_id = SHCA_ATTR_SRQ_OP_OP,
+		.len = sizeof(*op),
+		.flags = UVERBS_ATTR_F_MANDATORY,
+		.data = (uintptr_t)op,
+	};
+	attrs[2] = (struct ib_uverbs_attr){
+		.attr_id = SHCA_ATTR_SRQ_OP_HANDLE,
+		.len = sizeof(uint32_t),
+		.flags = UVERBS_ATTR_F_MANDATORY,
+		.data = (uintptr_t)handle,
+	};
+	return ioctl(nic_a()->ctx->cmd_fd, RDMA_VERBS_IOCTL, &cmd) ? errno : 0;
+}
+
+/* Neither the tag is in the list then nor is there a completion. */
+static void handle_that_cannot_be_told_adds_nothing(void)
+{
+	struct shca_srq_op op = { .wr_id = 1, .flags = SHCA_OP_SIGNALED };
+	struct shca_srq_op del = { .opcode = SHCA_OP_TAG_DEL };
+	uint32_t handle, i;
+	struct tm_wc wc;
+	void *page;
+
+	make_srq();
+	REQUIRE_EQ(ibv_destroy_srq(srq), 0);
+	srq = create_srq(2, 1);
+	REQUIRE(srq);
+	if (raw_op(&op, &handle))
+		test_skip("the device is not of softhca");
+	expect(op.wr_id, IBV_WC_TM_ADD, 0);
+	page = mmap(NULL, 4096, PROT_READ, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	REQUIRE(page != MAP_FAILED);
+	for (i = 0; i < 4; i++)
+		REQUIRE_EQ(raw_op(&op, page), EFAULT);
+	/* A deletion that fails so has deleted nothing. */
+	del.handle = handle;
+	REQUIRE_EQ(raw_op(&del, page), EFAULT);
+	REQUIRE_EQ(munmap(page, 4096), 0);
+	REQUIRE_EQ(raw_op(&op, page), EFAULT);
+	REQUIRE(!poll_tm(&wc));
+	/* One of two is in use, as before. */
+	REQUIRE_EQ(raw_op(&op, &handle), 0);
+	expect(op.wr_id, IBV_WC_TM_ADD, 0);
+	REQUIRE_EQ(raw_op(&op, &handle), ENOMEM);
+	REQUIRE_EQ(raw_op(&del, &handle), 0);
+	REQUIRE_EQ(raw_op(&op, &handle), 0);
+	expect(op.wr_id, IBV_WC_TM_ADD, 0);
 }
 
 static void malformed_operations_are_refused(void)
@@ -1012,6 +1089,7 @@ static void destruction_forgets_a_rendezvous(void)
 static const struct test tests[] = {
 	T(limits_are_checked),
 	T(list_can_be_full),
+	T(handle_that_cannot_be_told_adds_nothing),
 	T(malformed_operations_are_refused),
 	T(other_transports_are_refused),
 	T(deleted_tag_matches_nothing),
