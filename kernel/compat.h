@@ -29,6 +29,15 @@
 #error "softhca needs CONFIG_INFINIBAND_VIRT_DMA"
 #endif
 
+/*
+ * Per-CPU data, and objects that are about to go, are kept by disabled bottom
+ * halves alone, which there need not exclude each other on one CPU (from 6.18 on)
+ * and can be preempted by what waits for them.
+ */
+#ifdef CONFIG_PREEMPT_RT
+#error "softhca does not support real-time kernels (CONFIG_PREEMPT_RT): use one without, e.g. linux-image-amd64 in place of linux-image-rt-amd64"
+#endif
+
 #ifndef HAVE_VM_FLAGS_SET
 static inline void vm_flags_clear(struct vm_area_struct *vma, vm_flags_t flags)
 {
