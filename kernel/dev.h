@@ -73,6 +73,7 @@
 #define SHCA_LIM_MCAST_TOTAL	16384
 
 struct shca_net;
+struct shca_trust;
 
 /**
  * struct shca_dev - a device
@@ -83,6 +84,9 @@ struct shca_net;
  * @ahs: @next_ah: @av_tag: address handles by handle
  * @xrc_srqs: @next_xrc_srq: SRQs of XRC domains, struct shca_xrc_target by number
  * @path:	enum shca_path; read without a lock for each packet
+ * @id:		no other device has or had it
+ * @trust:	devices that it trusts with path host (trust.h), or NULL; changed by the
+ *		netlink family, one at a time, and read under RCU
  * @nr_pd: @nr_cq: @nr_qp: @nr_srq: @nr_wq: @nr_rwq_tbl: @nr_mr: @nr_mw: @nr_ah:
  *		objects of processes that exist, against the limits above
  * @dm_bytes:	device memory that processes have
@@ -113,6 +117,8 @@ struct shca_dev {
 	struct xarray xrc_srqs;
 	u32 next_xrc_srq;
 	u8 path;
+	u64 id;
+	struct shca_trust __rcu *trust;
 	struct list_head node;
 	bool gone;
 	bool removing;
@@ -256,6 +262,15 @@ struct shca_dev *shca_dev_find(const char *name);
  */
 int shca_dev_walk(int start, int (*fn)(struct shca_dev *dev, int idx,
 				       void *arg), void *arg);
+
+/**
+ * shca_dev_name_of() - the name of the device with that id, as @net may know it
+ * @net:	NULL: as the machine's administrator may
+ *
+ * Context: within the @fn of shca_dev_walk().
+ * Return: NULL: there is none, or none to be known there.
+ */
+const char *shca_dev_name_of(u64 id, struct net *net);
 
 /**
  * shca_dev_init() - the client and the notifier; no devices yet

@@ -53,6 +53,7 @@
 #include "sq.h"
 #include "srq.h"
 #include "tm.h"
+#include "trust.h"
 #include "udata.h"
 #include "user_mr.h"
 #include "wq.h"
@@ -62,6 +63,7 @@
 
 static DEFINE_MUTEX(shca_dev_lock);
 static LIST_HEAD(shca_dev_list);	/* protected by shca_dev_lock */
+static atomic64_t shca_dev_ids;
 
 /* ---- attributes -------------------------------------------------------------- */
 
@@ -285,6 +287,7 @@ static int shca_dealloc_pd(struct ib_pd *pd, struct ib_udata *udata)
 static void shca_dealloc_driver(struct ib_device *ibdev)
 {
 	struct shca_dev *dev = to_shca_dev(ibdev);
+	struct shca_trust *trust;
 
 	mutex_lock(&shca_dev_lock);
 	list_del_init(&dev->node);
@@ -298,6 +301,12 @@ static void shca_dealloc_driver(struct ib_device *ibdev)
 	shca_xrc_table_destroy(dev);
 	shca_flow_exit_dev(dev);
 	shca_counters_exit(dev);
+	/* Requests of others may still look at it: they have found a QP of this
+	 * device before that was unpublished, and do not sleep.
+	 */
+	trust = rcu_replace_pointer(dev->trust, NULL, true);
+	if (trust)
+		kfree_rcu(trust, rcu);
 }
 
 static const struct ib_device_ops shca_dev_ops = {
@@ -511,6 +520,7 @@ int shca_newlink(const char *name, struct net_device *ndev)
 	INIT_LIST_HEAD(&dev->node);
 	xa_init_flags(&dev->bound, XA_FLAGS_ALLOC1);
 	dev->ndev = ndev;
+	dev->id = atomic64_inc_return(&shca_dev_ids);
 	dev->pkeys[0] = IB_DEFAULT_PKEY_FULL;
 	shca_dev_init_attrs(dev);
 	shca_ah_table_init(dev);
@@ -571,6 +581,18 @@ struct shca_dev *shca_dev_find(const char *name)
 	}
 	mutex_unlock(&shca_dev_lock);
 	return found;
+}
+
+const char *shca_dev_name_of(u64 id, struct net *net)
+{
+	struct shca_dev *dev;
+
+	lockdep_assert_held(&shca_dev_lock);
+	list_for_each_entry(dev, &shca_dev_list, node)
+		if (dev->id == id &&
+		    (!net || rdma_dev_access_netns(&dev->ibdev, net)))
+			return dev->ibdev.name;
+	return NULL;
 }
 
 int shca_dev_walk(int start, int (*fn)(struct shca_dev *dev, int idx, void *arg),

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 /*
  * The direct path: the peer QP is in this network namespace and the route to it
- * ends here, so requests need not become packets.  If both devices are told to
- * (SHCA_PATH_HOST), that may be another namespace of this kernel.
+ * ends here, so requests need not become packets.  If both devices are told to, and
+ * each to trust the other (SHCA_PATH_HOST, trust.h), that may be another namespace
+ * of this kernel.
  *
  * The same requester and responder do the work, so the rules are those of the
  * wire: PSNs, RNR, NAKs, retries, fences, SRQs, events.  What differs is between
@@ -38,6 +39,7 @@
 #include "net.h"
 #include "sq.h"
 #include "trace.h"
+#include "trust.h"
 #include "tx.h"
 
 /* Bytes of one hand-over: some tens of microseconds with bottom halves off. */
@@ -62,7 +64,7 @@ static enum ib_qp_type shca_direct_type(const struct shca_qp *qp)
 	return qp->type == IB_QPT_XRC_INI ? IB_QPT_XRC_TGT : qp->type;
 }
 
-/* May requests go directly to this device?  Both must be set to it. */
+/* May requests go directly to this device?  Both must say so. */
 static bool shca_direct_may_meet(const struct shca_dev *dev,
 				 const struct shca_dev *peer)
 {
@@ -70,7 +72,9 @@ static bool shca_direct_may_meet(const struct shca_dev *dev,
 
 	if (likely(dev->snet == peer->snet))
 		return path != SHCA_PATH_WIRE;
-	return path == SHCA_PATH_HOST && READ_ONCE(dev->path) == SHCA_PATH_HOST;
+	return path == SHCA_PATH_HOST &&
+	       READ_ONCE(dev->path) == SHCA_PATH_HOST &&
+	       shca_trusts(dev, peer) && shca_trusts(peer, dev);
 }
 
 /* Could packets of another namespace arrive there? */

@@ -28,6 +28,8 @@ enum shca_genl_attr {
 	SHCA_A_PKEYS,		/* binary: the P_Key table, u16 each; get only */
 	SHCA_A_PKEY_INDEX,	/* u16: set entry 1 or later of it ... */
 	SHCA_A_PKEY,		/* u16: ... to this, in host order; 0: none */
+	SHCA_A_PEERS,		/* nested: a SHCA_A_DEV_NAME for each device that is
+				 * trusted with SHCA_PATH_HOST; set with that alone */
 	__SHCA_A_MAX,
 	SHCA_A_MAX = __SHCA_A_MAX - 1
 };
@@ -37,8 +39,10 @@ enum shca_genl_attr {
  * @SHCA_PATH_AUTO:	directly where the peer is a QP of this kernel and the
  *			route is local, as packets otherwise
  * @SHCA_PATH_WIRE:	always as packets (teaching, captures, fault tests)
- * @SHCA_PATH_HOST:	as auto, and also directly to a device in another network
- *			namespace of this kernel that is set to this, too
+ * @SHCA_PATH_HOST:	as auto, and also directly to those devices in other network
+ *			namespaces of this kernel that are named by SHCA_A_PEERS, if
+ *			they are set to this, too, and name this one.  Without that
+ *			attribute those that were named last
  */
 enum shca_path {
 	SHCA_PATH_AUTO,

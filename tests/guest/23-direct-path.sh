@@ -57,14 +57,32 @@ for device in shca_a shca_c; do
 	run in_a softhca dev set $device path auto
 done
 
-# between namespaces only where both ends ask for that
+# between namespaces only where both ends ask for that, and each names the other
 pair_goes() {
 	check "$1" goes "$2" pingpong between_pair ibv_rc_pingpong shca_b $ip4_b shca_a $ip4_a -n 100 -s 5000
 }
-run in_a softhca dev set shca_a path host
+run ip -n "$ns_a" link add dummy_x type dummy
+run ip netns add shca-other
+at_exit ip netns del shca-other
+run ip -n "$ns_a" link set dummy_x netns shca-other
+run ip netns exec shca-other rdma link add shca_x type softhca netdev dummy_x
+at_exit rdma link delete shca_x
+run in_a softhca dev set shca_a path host peer shca_b
 pair_goes host_and_auto packets
-run in_b softhca dev set shca_b path host
+run in_b softhca dev set shca_b path host peer shca_x
+pair_goes host_that_names_another packets
+run in_b softhca dev set shca_b path host peer shca_x,shca_a
 pair_goes host_and_host direct
+run in_a softhca dev set shca_a path host peer shca_x
+pair_goes host_no_longer_named packets
+# a device, and not its name, is trusted
+run in_a softhca dev set shca_a path host peer shca_b
+run rdma link delete shca_b
+add_device shca_b veth_b "$ns_b"
+run wait_for 10 gid_index shca_b $ip4_b
+run in_b softhca dev set shca_b path host peer shca_a
+pair_goes another_of_that_name packets
+run in_a softhca dev set shca_a path host peer shca_b
 check host_uc goes direct pingpong between_pair ibv_uc_pingpong shca_b $ip4_b shca_a $ip4_a -n 100 -s 9000
 check host_itself goes direct pingpong on_itself ibv_rc_pingpong shca_a $ip4_a shca_a $ip4_a -n 100
 verbs host rc_errors -d shca_a -p shca_b -f 4

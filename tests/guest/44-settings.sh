@@ -39,6 +39,29 @@ check nothing_was_changed path_is auto
 check wrong_value_is_a_usage_error refused 2 'auto, wire or host' in_a softhca dev set shca_a path sideways
 check wrong_setting_is_a_usage_error refused 2 'unknown setting' in_a softhca dev set shca_a colour red
 
+# path host: whom it trusts is named, and kept
+json_peers() { in_a softhca dev show shca_a --json | python3 -c "import json, sys; d = json.load(sys.stdin)
+sys.exit(d[0].get('peers', []) != sys.argv[1:])" "$@"; }
+check host_without_names refused 1 'path host: name the devices .* that are trusted' in_a softhca dev set shca_a path host
+check host_of_no_device refused 1 'peer: no softhca device has this name.*No such device' \
+	in_a softhca dev set shca_a path host peer shca_b,nonesuch
+check host_of_itself refused 1 'same network namespace' in_a softhca dev set shca_a path host peer shca_a
+check host_refused_is_not_set path_is auto
+check nobody_is_trusted_at_first json_peers
+check peers_of_wire_is_a_usage_error refused 2 'peers are of path host' in_a softhca dev set shca_a path wire peer shca_b
+check peer_without_names_is_a_usage_error refused 2 'peers are of path host' in_a softhca dev set shca_a path host peer
+check host in_a softhca dev set shca_a path host peer shca_b
+check host_is_shown path_is 'host peer shca_b'
+check host_is_in_json json_peers shca_b
+check host_needs_privilege refused 1 'Operation not permitted' \
+	in_a setpriv --reuid=65534 --clear-groups softhca dev set shca_a path host peer shca_b
+check host_then_auto in_a softhca dev set shca_a path auto
+check names_are_kept in_a softhca dev set shca_a path host
+check names_are_kept_and_shown path_is 'host peer shca_b'
+run rdma link delete shca_b
+check names_go_with_devices json_peers
+check auto_again in_a softhca dev set shca_a path auto
+
 # What the tool would never send, sent by hand: name, attributes as hex.
 raw() {
 	in_a python3 - "$@" <<-'END'
@@ -78,7 +101,14 @@ raw() {
 }
 hex() { printf '%s\0' "$1" | od -An -v -tx1 | tr -d ' \n'; }
 
-# attribute numbers of uapi/softhca-netlink.h: 2 name, 5 path; command 2 DEV_SET
+# attribute numbers of uapi/softhca-netlink.h: 2 name, 5 path, 9 peers (nested: 0x8000
+# more); command 2 DEV_SET
+named="0b000200$(hex shca_b)00"
+check extack_peers_of_auto raw 2 "2=$(hex shca_a)" 5=00 "32777=$named"
+check extack_peers_alone raw 2 "2=$(hex shca_a)" "32777=$named"
+check extack_no_peers raw 2 "2=$(hex shca_a)" 5=02 32777=
+check extack_65_peers raw 2 "2=$(hex shca_a)" 5=02 "32777=$(for _ in {1..65}; do printf %s "$named"; done)"
+check extack_unknown_in_peers raw 2 "2=$(hex shca_a)" 5=02 32777=0500050001000000
 check extack_path_out_of_range raw 2 "2=$(hex shca_a)" 5=07
 check extack_path_too_long raw 2 "2=$(hex shca_a)" 5=00000000
 check extack_name_missing raw 2 5=01

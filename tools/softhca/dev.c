@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 /*
  * softhca dev show [NAME] [--json]
- * softhca dev set NAME path auto|wire|host
+ * softhca dev set NAME path auto|wire|host [peer DEVICE,...]
  * softhca dev set NAME pkey INDEX P_KEY
  */
 #include "softhca.h"
@@ -63,6 +63,26 @@ static void print_pkeys(struct nlattr *attr, bool json)
 		putchar('}');
 }
 
+/* Devices that are trusted with path host; nothing where there are none. */
+static void print_peers(struct nlattr *attr, bool json)
+{
+	struct nlattr *peer;
+	int rem, printed = 0;
+
+	nla_for_each_nested(peer, attr, rem) {
+		if (!printed++)
+			printf(json ? ", \"peers\": [" : " peer ");
+		else
+			printf(json ? ", " : ",");
+		if (json)
+			print_json_string(nla_get_string(peer));
+		else
+			printf("%s", nla_get_string(peer));
+	}
+	if (json && printed)
+		putchar(']');
+}
+
 static void print_dev(struct nlattr **attrs, void *arg)
 {
 	struct listing *list = arg;
@@ -82,6 +102,8 @@ static void print_dev(struct nlattr **attrs, void *arg)
 	if (!list->json) {
 		printf("%s: netdev %s path %s", name, netdev ? netdev : "-",
 		       path_name(path));
+		if (attrs[SHCA_A_PEERS])
+			print_peers(attrs[SHCA_A_PEERS], false);
 		if (attrs[SHCA_A_PKEYS])
 			print_pkeys(attrs[SHCA_A_PKEYS], false);
 		putchar('\n');
@@ -96,6 +118,8 @@ static void print_dev(struct nlattr **attrs, void *arg)
 		printf(", \"ifindex\": %u", ifindex);
 	}
 	printf(", \"path\": \"%s\"", path_name(path));
+	if (attrs[SHCA_A_PEERS])
+		print_peers(attrs[SHCA_A_PEERS], true);
 	if (attrs[SHCA_A_PKEYS])
 		print_pkeys(attrs[SHCA_A_PKEYS], true);
 	putchar('}');
@@ -152,20 +176,40 @@ static bool parse_u16(const char *text, uint16_t *value)
 	return *text >= '0' && *text <= '9' && !*end && number <= UINT16_MAX;
 }
 
+/* Names, with commas between them. Return: 0, or the exit status. */
+static int put_peers(struct nl_msg *msg, char *names)
+{
+	struct nlattr *nest = nla_nest_start(msg, SHCA_A_PEERS | NLA_F_NESTED);
+	char *name, *rest = names;
+
+	if (!nest)
+		goto nla_put_failure;
+	while ((name = strsep(&rest, ",")))
+		NLA_PUT_STRING(msg, SHCA_A_DEV_NAME, name);
+	nla_nest_end(msg, nest);
+	return 0;
+
+nla_put_failure:
+	return fail("dev set: too many devices, or too long names, after 'peer'");
+}
+
 /* Return: 0, or the exit status of a wrong command line. */
 static int put_path(struct nl_msg *msg, int argc, char **argv)
 {
 	int path;
 
-	if (argc != 4)
-		return usage_error("dev set: expected NAME path auto|wire|host");
+	if (argc != 4 && (argc != 6 || strcmp(argv[3], "host") ||
+			  strcmp(argv[4], "peer")))
+		return usage_error("dev set: expected NAME path auto|wire|host [peer DEVICE,...]; peers are of path host");
 	for (path = 0; path < __SHCA_PATH_MAX; path++)
 		if (!strcmp(argv[3], path_names[path]))
 			break;
 	if (path == __SHCA_PATH_MAX)
 		return usage_error("dev set: path is auto, wire or host, not '%s'",
 				   argv[3]);
-	return nla_put_u8(msg, SHCA_A_PATH, path);
+	if (nla_put_u8(msg, SHCA_A_PATH, path))
+		return fail("dev set: message too long");
+	return argc == 6 ? put_peers(msg, argv[5]) : 0;
 }
 
 static int put_pkey(struct nl_msg *msg, int argc, char **argv)
@@ -190,7 +234,7 @@ static int dev_set(int argc, char **argv)
 	int status;
 
 	if (argc < 4)
-		return usage_error("dev set: expected NAME path auto|wire|host, or NAME pkey INDEX P_KEY");
+		return usage_error("dev set: expected NAME path auto|wire|host [peer DEVICE,...], or NAME pkey INDEX P_KEY");
 	for (i = 0; i < sizeof(settings) / sizeof(*settings); i++)
 		if (!strcmp(argv[2], settings[i].name))
 			break;
@@ -215,7 +259,7 @@ int dev_command(int argc, char **argv)
 {
 	static const struct command verbs[] = {
 		{ "show", dev_show, "[NAME] [--json]" },
-		{ "set", dev_set, "NAME path auto|wire|host | pkey INDEX P_KEY" },
+		{ "set", dev_set, "NAME path auto|wire|host [peer DEVICE,...] | pkey INDEX P_KEY" },
 		{}
 	};
 

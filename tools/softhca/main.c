@@ -10,7 +10,7 @@
 #include <string.h>
 
 static const struct command nouns[] = {
-	{ "dev", dev_command, "show [NAME] [--json] | set NAME path auto|wire|host" },
+	{ "dev", dev_command, "show [NAME] [--json] | set NAME path auto|wire|host [peer DEVICE,...]" },
 	{}
 };
 
