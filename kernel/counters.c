@@ -261,17 +261,22 @@ int shca_counter_bind_qp(struct rdma_counter *counter, struct ib_qp *ibqp)
 #endif
 {
 	struct shca_dev *dev = to_shca_dev(ibqp->device);
+	struct shca_qp *qp = shca_qp_get(ibqp);
 	struct shca_bound *bound;
 
+	/* Bound by its number, it may be on its way to destruction. */
+	if (!qp)
+		return -EINVAL;
 	if (counter->id)
 		bound = xa_load(&dev->bound, counter->id);
 	else
 		bound = shca_bound_alloc(dev, &counter->id);
-	if (!bound)
-		return -ENOMEM;
-	WRITE_ONCE(to_shca_qp(ibqp)->counters, bound->counters);
-	ibqp->counter = counter;
-	return 0;
+	if (bound) {
+		WRITE_ONCE(qp->counters, bound->counters);
+		ibqp->counter = counter;
+	}
+	shca_qp_put(qp);
+	return bound ? 0 : -ENOMEM;
 }
 
 #ifdef HAVE_COUNTER_BIND_QP_PORT
@@ -280,9 +285,14 @@ int shca_counter_unbind_qp(struct ib_qp *ibqp, u32 port)
 int shca_counter_unbind_qp(struct ib_qp *ibqp)
 #endif
 {
-	WRITE_ONCE(to_shca_qp(ibqp)->counters,
-		   to_shca_dev(ibqp->device)->counters);
+	struct shca_qp *qp = shca_qp_get(ibqp);
+
+	/* It counts until it has ended, so it keeps the counter. */
+	if (!qp)
+		return -EINVAL;
+	WRITE_ONCE(qp->counters, qp->dev->counters);
 	ibqp->counter = NULL;
+	shca_qp_put(qp);
 	return 0;
 }
 

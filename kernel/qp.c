@@ -5,8 +5,11 @@
  */
 #include "qp.h"
 
+#include <linux/capability.h>
 #include <linux/overflow.h>
+#include <linux/sched/signal.h>
 #include <linux/slab.h>
+#include <rdma/restrack.h>
 #include <rdma/uverbs_ioctl.h>
 
 #include "cq.h"
@@ -26,6 +29,21 @@
 #define SHCA_TM_WINDOW	16u
 
 /* ---- references and events ------------------------------------------------ */
+
+struct shca_qp *shca_qp_get(struct ib_qp *ibqp)
+{
+	struct shca_qp *qp;
+
+	rcu_read_lock();
+	qp = rcu_dereference(container_of(ibqp, struct shca_ibqp, ibqp)->qp);
+	/* One that was withdrawn after this look stays for a grace period, but
+	 * may give no new reference.
+	 */
+	if (qp && !refcount_inc_not_zero(&qp->ref))
+		qp = NULL;
+	rcu_read_unlock();
+	return qp;
+}
 
 void shca_qp_put(struct shca_qp *qp)
 {
@@ -474,7 +492,13 @@ int shca_create_qp(struct ib_qp *ibqp, struct ib_qp_init_attr *init,
 	err = shca_net_add_qp(dev->snet, qp);
 	if (err)
 		goto err_free;
-	container_of(ibqp, struct shca_ibqp, ibqp)->qp = qp;
+	/* Of its PD, which an XRC responder lacks, `rdma resource show` would tell
+	 * the number (fill_res_qp_entry() of 6.1 to 7.2): so it is not shown.
+	 */
+	if (init->qp_type == IB_QPT_XRC_TGT)
+		rdma_restrack_no_track(&ibqp->res);
+	/* It is complete: pairs with rcu_dereference() in shca_qp_get(). */
+	rcu_assign_pointer(container_of(ibqp, struct shca_ibqp, ibqp)->qp, qp);
 	ibqp->qp_num = qp->qpn;
 	trace_shca_state(qp->qpn, IB_QPS_RESET, qp->state);
 	return 0;
@@ -554,17 +578,39 @@ void shca_qp_end(struct shca_qp *qp)
 
 int shca_destroy_qp(struct ib_qp *ibqp, struct ib_udata *udata)
 {
-	shca_qp_end(to_shca_qp(ibqp));
+	struct shca_qp *qp = to_shca_qp(ibqp);
+
+	/* Before the first reference goes and the grace period begins that ends
+	 * with its memory: a dump that does not see this has a reference by then.
+	 */
+	RCU_INIT_POINTER(container_of(ibqp, struct shca_ibqp, ibqp)->qp, NULL);
+	shca_qp_end(qp);
 	return 0;
 }
 
 /* ---- query ------------------------------------------------------------------ */
 
+bool shca_qp_may_watch(const struct ib_qp *ibqp)
+{
+	/* (which of an object that is dumped stays until that is over) */
+	struct task_struct *owner = ibqp->res.task;
+
+	return (owner && same_thread_group(owner, current)) ||
+	       ns_capable_noaudit(&init_user_ns, CAP_NET_ADMIN);
+}
+
+/*
+ * Without a @mask the core asks, for a dump that anybody may have: where the PSNs
+ * are is what an attacker lacks (docs/security.md), so that shows where they began.
+ * The dump leaves out what says EAGAIN.
+ */
 int shca_query_qp(struct ib_qp *ibqp, struct ib_qp_attr *attr, int mask,
 		  struct ib_qp_init_attr *init)
 {
-	struct shca_qp *qp = to_shca_qp(ibqp);
+	struct shca_qp *qp = shca_qp_get(ibqp);
 
+	if (!qp)
+		return -EAGAIN;
 	mutex_lock(&qp->attr_lock);
 	*attr = qp->attr;
 	mutex_unlock(&qp->attr_lock);
@@ -572,7 +618,8 @@ int shca_query_qp(struct ib_qp *ibqp, struct ib_qp_attr *attr, int mask,
 	spin_lock_bh(&qp->sq.lock);
 	attr->qp_state = qp->state;
 	attr->cur_qp_state = qp->state;
-	attr->sq_psn = qp->sq.req.psn;
+	if (mask || shca_qp_may_watch(ibqp))
+		attr->sq_psn = qp->sq.req.psn;
 	attr->sq_draining = qp->state == IB_QPS_SQD &&
 			    !shca_req_idle(&qp->sq.req);
 	spin_unlock_bh(&qp->sq.lock);
@@ -587,5 +634,6 @@ int shca_query_qp(struct ib_qp *ibqp, struct ib_qp_attr *attr, int mask,
 	init->sq_sig_type = qp->sq.sig_all ? IB_SIGNAL_ALL_WR :
 					     IB_SIGNAL_REQ_WR;
 	init->qp_type = qp->type;
+	shca_qp_put(qp);
 	return 0;
 }

@@ -9,11 +9,11 @@
  *
  * Lifetime.  struct ib_qp is allocated and freed by the RDMA core; struct
  * shca_qp is ours and is found through RCU by the receive path, so it is freed
- * after a grace period.  @ref counts the object itself and each packet being
- * received.  Destruction (qp.c): unpublish, mark dead under both locks so that
- * nothing arms a timer or continues any more, cancel those, drop the first
- * reference, wait for the rest (they are short: softirq), cancel the events that
- * these may have raised, free.
+ * after a grace period.  @ref counts the object itself, each packet being
+ * received and each look of a dump.  Destruction (qp.c): unpublish, mark dead
+ * under both locks so that nothing arms a timer or continues any more, cancel
+ * those, drop the first reference, wait for the rest (they are short), cancel the
+ * events that these may have raised, free.
  */
 #ifndef SHCA_QP_H
 #define SHCA_QP_H
@@ -236,16 +236,39 @@ struct shca_qp {
 	struct shca_rq rq ____cacheline_aligned_in_smp;
 };
 
-/** struct shca_ibqp - what the RDMA core allocates */
+/**
+ * struct shca_ibqp - what the RDMA core allocates
+ * @qp:	published by creation, withdrawn (NULL) by destruction.  The core shows
+ *	@ibqp to dumps until after that, where it lacks rdma_restrack_begin_del()
+ */
 struct shca_ibqp {
 	struct ib_qp ibqp;
-	struct shca_qp *qp;
+	struct shca_qp __rcu *qp;
 };
 
+/** to_shca_qp() - for verbs, whose callers keep the QP from being destroyed */
 static inline struct shca_qp *to_shca_qp(struct ib_qp *ibqp)
 {
-	return container_of(ibqp, struct shca_ibqp, ibqp)->qp;
+	return rcu_dereference_protected(
+			container_of(ibqp, struct shca_ibqp, ibqp)->qp, true);
 }
+
+/**
+ * shca_qp_get() - a reference for one who only keeps @ibqp: dumps, counters
+ *
+ * Its destruction waits for shca_qp_put().
+ * Context: any.
+ * Return: NULL: it is being destroyed.
+ */
+struct shca_qp *shca_qp_get(struct ib_qp *ibqp);
+
+/**
+ * shca_qp_may_watch() - may this process see how far the QP's traffic is?
+ *
+ * Its owner may, and who has CAP_NET_ADMIN.
+ * Context: process.
+ */
+bool shca_qp_may_watch(const struct ib_qp *ibqp);
 
 /**
  * struct shca_wq - a work queue of verbs (ibv_create_wq), allocated by us

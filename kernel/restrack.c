@@ -4,8 +4,10 @@
  * former is shown to everybody, so it has no keys (the core neither shows them).
  *
  * The core holds the object.  But on kernels before rdma_restrack_begin_del() it
- * may meanwhile be on its way to destruction, rings first: so of CQs and SRQs
- * only what lies in the object itself is read here.
+ * may meanwhile be on its way to destruction, rings first, or destroyed but for the
+ * core's part: so of CQs and SRQs only what lies in the object itself is read here,
+ * and of a QP, which is not in it, what a reference keeps.  MRs, contexts and
+ * counters leave the core's table before they are destroyed.
  */
 #include "restrack.h"
 
@@ -70,23 +72,13 @@ static u32 shca_dump_qp_flags(const struct shca_qp *qp)
 	return flags;
 }
 
-static void shca_dump_qp(struct shca_qp *qp, struct shca_dump_qp *dump)
+static void shca_dump_qp_locked(const struct shca_qp *qp,
+				struct shca_dump_qp *dump)
 {
 	const struct shca_recv_ring *ring = &qp->rq.ring;
 	const struct shca_resp *resp = &qp->rq.resp;
 	const struct shca_req *req = &qp->sq.req;
 
-	memset(dump, 0, sizeof(*dump));
-	dump->size = sizeof(*dump);
-	dump->qpn = qp->qpn;
-	dump->type = qp->type;
-	dump->sq_entries = qp->sq.entries;
-	dump->sq_stride = qp->sq.stride;
-	dump->rq_entries = ring->entries;
-	dump->rq_stride = ring->stride;
-
-	spin_lock_bh(&qp->sq.lock);
-	spin_lock(&qp->rq.lock);
 	dump->state = qp->state;
 	dump->flags = shca_dump_qp_flags(qp);
 	/* (a process's own word; nothing follows from it) */
@@ -105,11 +97,38 @@ static void shca_dump_qp(struct shca_qp *qp, struct shca_dump_qp *dump)
 		dump->rq_posted = shca_recv_ring_count(ring);
 	dump->epsn = resp->epsn;
 	dump->msn = resp->msn;
-	spin_unlock(&qp->rq.lock);
-	spin_unlock_bh(&qp->sq.lock);
 }
 
-static int shca_put_qp(struct sk_buff *msg, const struct shca_dump_qp *dump)
+/* Return: 0, or EAGAIN: it is being destroyed, and the core leaves it out. */
+static int shca_dump_qp(struct ib_qp *ibqp, struct shca_dump_qp *dump)
+{
+	struct shca_qp *qp = shca_qp_get(ibqp);
+
+	if (!qp)
+		return -EAGAIN;
+	memset(dump, 0, sizeof(*dump));
+	dump->size = sizeof(*dump);
+	dump->qpn = qp->qpn;
+	dump->type = qp->type;
+	dump->sq_entries = qp->sq.entries;
+	dump->sq_stride = qp->sq.stride;
+	dump->rq_entries = qp->rq.ring.entries;
+	dump->rq_stride = qp->rq.ring.stride;
+
+	spin_lock_bh(&qp->sq.lock);
+	spin_lock(&qp->rq.lock);
+	shca_dump_qp_locked(qp, dump);
+	spin_unlock(&qp->rq.lock);
+	spin_unlock_bh(&qp->sq.lock);
+	shca_qp_put(qp);
+	return 0;
+}
+
+/* How far its traffic is, which comes last, is not for everybody. */
+#define SHCA_QP_LIVE_DETAILS	2
+
+static int shca_put_qp(struct sk_buff *msg, const struct shca_dump_qp *dump,
+		       bool may_watch)
 {
 	const struct shca_detail details[] = {
 		{ "sq_entries", dump->sq_entries },
@@ -117,29 +136,38 @@ static int shca_put_qp(struct sk_buff *msg, const struct shca_dump_qp *dump)
 		{ "sq_running", dump->req_end - dump->req_una },
 		{ "rq_entries", dump->rq_entries },
 		{ "rq_posted", dump->rq_posted },
-		{ "epsn", dump->epsn },
-		{ "msn", dump->msn },
 		{ "retry_left", dump->retry_left },
 		{ "rnr_left", dump->rnr_left },
 		{ "direct", !!(dump->flags & SHCA_DUMP_QP_DIRECT) },
+		{ "epsn", dump->epsn },
+		{ "msn", dump->msn },
 	};
+	int nr = ARRAY_SIZE(details);
 
-	return shca_put_details(msg, details, ARRAY_SIZE(details));
+	return shca_put_details(msg, details,
+				may_watch ? nr : nr - SHCA_QP_LIVE_DETAILS);
 }
 
 int shca_fill_res_qp_entry(struct sk_buff *msg, struct ib_qp *ibqp)
 {
 	struct shca_dump_qp dump;
+	int err;
 
-	shca_dump_qp(to_shca_qp(ibqp), &dump);
-	return shca_put_qp(msg, &dump);
+	err = shca_dump_qp(ibqp, &dump);
+	if (err)
+		return err;
+	return shca_put_qp(msg, &dump, shca_qp_may_watch(ibqp));
 }
 
+/* (the core asks for CAP_NET_ADMIN) */
 int shca_fill_res_qp_entry_raw(struct sk_buff *msg, struct ib_qp *ibqp)
 {
 	struct shca_dump_qp dump;
+	int err;
 
-	shca_dump_qp(to_shca_qp(ibqp), &dump);
+	err = shca_dump_qp(ibqp, &dump);
+	if (err)
+		return err;
 	return shca_put_raw(msg, &dump, sizeof(dump));
 }
 
