@@ -31,8 +31,7 @@
 
 /*
  * Per-CPU data, and objects that are about to go, are kept by disabled bottom
- * halves alone, which there need not exclude each other on one CPU (from 6.18 on)
- * and can be preempted by what waits for them.
+ * halves alone, and nobody has shown that this is enough where those can be preempted.
  */
 #ifdef CONFIG_PREEMPT_RT
 #error "softhca does not support real-time kernels (CONFIG_PREEMPT_RT): use one without, e.g. linux-image-amd64 in place of linux-image-rt-amd64"

@@ -493,7 +493,7 @@ int shca_create_qp(struct ib_qp *ibqp, struct ib_qp_init_attr *init,
 	if (err)
 		goto err_free;
 	/* Of its PD, which an XRC responder lacks, `rdma resource show` would tell
-	 * the number (fill_res_qp_entry() of 6.1 to 7.2): so it is not shown.
+	 * the number (fill_res_qp_entry() of 6.12): so it is not shown.
 	 */
 	if (init->qp_type == IB_QPT_XRC_TGT)
 		rdma_restrack_no_track(&ibqp->res);
