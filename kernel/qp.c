@@ -403,7 +403,11 @@ static struct shca_qp *shca_qp_alloc(struct shca_dev *dev, struct ib_pd *pd,
 	qp->xrcd = init->xrcd;
 	qp->sq.cq = init->send_cq ? to_shca_cq(init->send_cq) : NULL;
 	qp->rq.cq = init->recv_cq ? to_shca_cq(init->recv_cq) : NULL;
-	qp->rq.srq = init->srq ? to_shca_srq(init->srq) : NULL;
+	/* An XRC target has none: each packet names its own. The core takes one for
+	 * it all the same, but counts no use of it, so it may go at any time.
+	 */
+	if (init->srq && init->qp_type != IB_QPT_XRC_TGT)
+		qp->rq.srq = to_shca_srq(init->srq);
 	if (shca_qp_tm(qp))	/* completes to the SRQ's, whatever the QP's is */
 		qp->rq.cq = to_shca_cq(init->srq->ext.cq);
 	shca_qp_tm_init(qp);

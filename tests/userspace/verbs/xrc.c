@@ -609,6 +609,31 @@ static void basic_srq_has_a_domain_of_its_own(void)
 
 /* ---- events, order of destruction ---------------------------------------------------- */
 
+/* Nor does the core: the SRQ can go first, and must not be looked at after that. */
+static void srq_given_to_a_target_is_not_used(void)
+{
+	struct ibv_qp_init_attr_ex attr = {
+		.qp_type = IBV_QPT_XRC_RECV,
+		.comp_mask = IBV_QP_INIT_ATTR_XRCD,
+	};
+
+	xrcd = open_domain(nic_b(), -1);
+	make_targets();
+	make_sender();
+	attr.xrcd = xrcd;
+	attr.srq = make_srq(nic_b(), to[0].pd, xrcd, to[0].cq);
+	tgt = ibv_create_qp_ex(nic_b()->ctx, &attr);
+	if (!tgt)
+		test_skip("a target takes no SRQ: %s", strerror(errno));
+	REQUIRE_EQ(ibv_destroy_srq(attr.srq), 0);
+	connect_qp(tgt, nic_b(), nic_a(), ini->qp_num);
+	connect_qp(ini, nic_a(), nic_b(), tgt->qp_num);
+	recv_at(1, 1, 0);
+	send_to(2, to[1].num, SLOT);
+	wait_ok(cq, 2, IBV_WC_SEND);
+	wait_ok(to[1].cq, 1, IBV_WC_RECV);
+}
+
 static void limit_of_an_srq_is_told(void)
 {
 	struct ibv_srq_attr attr = { .srq_limit = 2 };
@@ -778,6 +803,7 @@ static const struct test tests[] = {
 	TEST(nothing_is_mapped_where_no_ring_is),
 	TEST(what_cannot_be_made),
 	TEST(basic_srq_has_a_domain_of_its_own),
+	TEST(srq_given_to_a_target_is_not_used),
 	TEST(limit_of_an_srq_is_told),
 	TEST(what_is_in_use_is_not_destroyed),
 	TEST(responder_outlives_its_maker),
