@@ -26,7 +26,7 @@
 
 static int shca_wq_check_init(const struct ib_wq_init_attr *init)
 {
-	if (init->wq_type != IB_WQT_RQ || !init->cq)
+	if (init->wq_type != IB_WQT_RQ || IS_ERR_OR_NULL(init->cq))
 		return -EINVAL;
 	if (init->create_flags)
 		return -EOPNOTSUPP;

@@ -10,8 +10,14 @@
 #include <arpa/inet.h>
 #include <poll.h>
 #include <signal.h>
+#include <sys/ioctl.h>
 #include <sys/wait.h>
 #include <unistd.h>
+
+#include <rdma/ib_user_ioctl_cmds.h>
+#include <rdma/rdma_user_ioctl_cmds.h>
+
+#include "../../../uapi/softhca-abi.h"
 
 enum {
 	WQS = 4, LOG_TABLE = 3, TABLE = 1 << LOG_TABLE, DEPTH = 64, SLOT = 512,
@@ -817,6 +823,46 @@ static void killed_with_all_of_it(void)
 	}
 }
 
+/*
+ * The ioctl() of the RDMA core takes no CQ for an answer, and hands an error to the
+ * driver in its place.  Nothing but this driver looks at it.
+ */
+static void queue_without_cq(void)
+{
+	struct {
+		struct ib_uverbs_ioctl_hdr hdr;
+		struct ib_uverbs_attr attrs[9];
+	} cmd = {
+		.hdr = { .length = sizeof(cmd), .object_id = UVERBS_OBJECT_WQ,
+			 .method_id = UVERBS_METHOD_WQ_CREATE,
+			 .num_attrs = ARRAY_SIZE(cmd.attrs),
+			 .driver_id = SHCA_DRIVER_ID },
+	};
+	uint32_t out[2];
+	const struct ib_uverbs_attr attrs[] = {
+		{ UVERBS_ATTR_CREATE_WQ_HANDLE },
+		{ UVERBS_ATTR_CREATE_WQ_PD_HANDLE,
+		  .data = nic_a()->pd->handle },
+		{ UVERBS_ATTR_CREATE_WQ_USER_HANDLE, 8 },
+		{ UVERBS_ATTR_CREATE_WQ_TYPE, 8, .data = IBV_WQT_RQ },
+		{ UVERBS_ATTR_CREATE_WQ_MAX_WR, 4, .data = 1 },
+		{ UVERBS_ATTR_CREATE_WQ_MAX_SGE, 4, .data = 1 },
+		{ UVERBS_ATTR_CREATE_WQ_FLAGS, 8 },
+		{ UVERBS_ATTR_CREATE_WQ_RESP_MAX_WR, 4,
+		  .data = (uintptr_t)&out[0] },
+		{ UVERBS_ATTR_CREATE_WQ_RESP_MAX_SGE, 4,
+		  .data = (uintptr_t)&out[1] },
+	};
+	unsigned int i;
+
+	memcpy(cmd.attrs, attrs, sizeof(attrs));
+	for (i = 0; i < ARRAY_SIZE(cmd.attrs); i++)
+		cmd.attrs[i].flags = UVERBS_ATTR_F_MANDATORY;
+	errno = 0;
+	REQUIRE(ioctl(nic_a()->ctx->cmd_fd, RDMA_VERBS_IOCTL, &cmd) == -1);
+	REQUIRE_EQ(errno, EINVAL);
+}
+
 static const struct test tests[] = {
 #define TEST(name) { #name, name }
 	TEST(hash_is_that_of_the_examples),
@@ -830,6 +876,7 @@ static const struct test tests[] = {
 	TEST(in_use_is_not_destroyed),
 	TEST(hashes_that_are_refused),
 	TEST(queues_and_tables_that_are_refused),
+	TEST(queue_without_cq),
 	TEST(qp_with_work_queues_has_no_others),
 	TEST(killed_with_all_of_it),
 	{}
