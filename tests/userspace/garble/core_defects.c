@@ -1,0 +1,138 @@
+// SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
+/*
+ * Shows defects of the RDMA core that are none of softhca's, one at a time, as a
+ * process without privileges can.  Each harms the kernel, so this is for a guest of
+ * its own; tests/README.md says what is seen.
+ *
+ *   core_defects DEVICE modify_wq	WARNING when the file closes
+ *   core_defects DEVICE open_qp	WARNING, with CONFIG_DEBUG_MUTEXES
+ *   core_defects DEVICE iwpm_hello	this process hangs for good; needs no device
+ */
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+
+#include <infiniband/verbs.h>
+#include <linux/netlink.h>
+#include <rdma/rdma_netlink.h>
+
+static struct ibv_context *open_device(const char *name)
+{
+	struct ibv_device **list = ibv_get_device_list(NULL);
+	struct ibv_context *ctx = NULL;
+	int i;
+
+	for (i = 0; list && list[i]; i++)
+		if (!strcmp(ibv_get_device_name(list[i]), name))
+			ctx = ibv_open_device(list[i]);
+	if (!ctx) {
+		fprintf(stderr, "%s: cannot be opened\n", name);
+		exit(1);
+	}
+	return ctx;
+}
+
+/*
+ * ib_uverbs_ex_modify_wq() returns between the look-up of the WQ, which locks it, and
+ * its release, where a state that is asked for is none.
+ */
+static int modify_wq(struct ibv_context *ctx)
+{
+	struct ibv_wq_init_attr init = {
+		.wq_type = IBV_WQT_RQ,
+		.max_wr = 1,
+		.max_sge = 1,
+		.pd = ibv_alloc_pd(ctx),
+		.cq = ibv_create_cq(ctx, 1, NULL, NULL, 0),
+	};
+	struct ibv_wq *wq = ibv_create_wq(ctx, &init);
+	struct ibv_wq_attr attr = { .attr_mask = IBV_WQ_ATTR_STATE };
+
+	if (!wq) {
+		perror("ibv_create_wq");
+		return 1;
+	}
+	attr.wq_state = IBV_WQS_UNKNOWN;
+	printf("modify: %s\n", strerror(ibv_modify_wq(wq, &attr)));
+	printf("destroy: %s\n", strerror(ibv_destroy_wq(wq)));
+	return 0;
+}
+
+/* ib_uverbs_open_qp() leaves mcast_lock as it was allocated. */
+static int open_qp(struct ibv_context *ctx)
+{
+	struct ibv_xrcd_init_attr domain = {
+		.comp_mask = IBV_XRCD_INIT_ATTR_FD | IBV_XRCD_INIT_ATTR_OFLAGS,
+		.fd = -1,
+		.oflags = O_CREAT,
+	};
+	struct ibv_qp_init_attr_ex init = {
+		.qp_type = IBV_QPT_XRC_RECV,
+		.comp_mask = IBV_QP_INIT_ATTR_XRCD,
+		.xrcd = ibv_open_xrcd(ctx, &domain),
+	};
+	struct ibv_qp *qp = init.xrcd ? ibv_create_qp_ex(ctx, &init) : NULL;
+	struct ibv_qp_open_attr attr = {
+		.comp_mask = IBV_QP_OPEN_ATTR_NUM | IBV_QP_OPEN_ATTR_XRCD |
+			     IBV_QP_OPEN_ATTR_TYPE,
+		.xrcd = init.xrcd,
+		.qp_type = IBV_QPT_XRC_RECV,
+	};
+	union ibv_gid group = { .raw = { 0xff, 0x0e, [15] = 1 } };
+
+	if (!qp) {
+		perror("XRC");
+		return 1;
+	}
+	attr.qp_num = qp->qp_num;
+	qp = ibv_open_qp(ctx, &attr);
+	if (!qp) {
+		perror("ibv_open_qp");
+		return 1;
+	}
+	printf("attach: %s\n", strerror(ibv_attach_mcast(qp, &group, 0)));
+	return 0;
+}
+
+/*
+ * A request that asks iw_cm for a dump of HELLO: the callback answers by a message to
+ * the sender's port, which the RDMA netlink takes for a request of the same kind and
+ * executes at once, waiting for the lock that it holds.
+ */
+static int iwpm_hello(void)
+{
+	struct {
+		struct nlmsghdr hdr;
+		struct nlattr attr;
+		uint32_t version;
+	} msg = {
+		.hdr = { .nlmsg_len = sizeof(msg),
+			 .nlmsg_type = RDMA_NL_GET_TYPE(RDMA_NL_IWCM,
+							RDMA_NL_IWPM_HELLO),
+			 .nlmsg_flags = NLM_F_REQUEST | NLM_F_DUMP },
+		.attr = { .nla_len = sizeof(msg.attr) + sizeof(msg.version),
+			  .nla_type = IWPM_NLA_HELLO_ABI_VERSION },
+		.version = 3,
+	};
+	int fd = socket(AF_NETLINK, SOCK_RAW, NETLINK_RDMA);
+
+	if (fd < 0 || send(fd, &msg, sizeof(msg), 0) < 0) {
+		perror("netlink");
+		return 1;
+	}
+	return 0;
+}
+
+int main(int argc, char **argv)
+{
+	if (argc == 3 && !strcmp(argv[2], "modify_wq"))
+		return modify_wq(open_device(argv[1]));
+	if (argc == 3 && !strcmp(argv[2], "open_qp"))
+		return open_qp(open_device(argv[1]));
+	if (argc == 3 && !strcmp(argv[2], "iwpm_hello"))
+		return iwpm_hello();
+	fprintf(stderr, "usage: core_defects DEVICE modify_wq|open_qp|iwpm_hello\n");
+	return 2;
+}

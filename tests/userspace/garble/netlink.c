@@ -1,0 +1,276 @@
+// SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
+/*
+ * Garbled requests to the two netlink families that know of RDMA devices: softhca's
+ * own generic one, and the RDMA core's, of which the dumps reach the driver.
+ *
+ *   garble_netlink -s SEED -t SECONDS [-d DEVICE]
+ *
+ * Meant to run without privileges, beside programs that make and destroy objects;
+ * what needs them is asked for all the same.
+ */
+#include "garble.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <time.h>
+#include <unistd.h>
+
+#include <linux/genetlink.h>
+#include <linux/netlink.h>
+#include <rdma/rdma_netlink.h>
+
+#include "../../../uapi/softhca-netlink.h"
+
+/**
+ * struct message - a request as bytes
+ * @len:	so many; what the header says may be something else
+ */
+struct message {
+	uint32_t len;
+	uint8_t bytes[2048] __attribute__((aligned(8)));
+};
+
+static struct rng rng;
+static const char *device = "shca_a";
+
+static void begin(struct message *msg, uint16_t type, uint16_t flags)
+{
+	struct nlmsghdr *hdr = (void *)msg->bytes;
+
+	memset(msg, 0, sizeof(*msg));
+	msg->len = sizeof(*hdr);
+	hdr->nlmsg_type = type;
+	hdr->nlmsg_flags = NLM_F_REQUEST | flags;
+	hdr->nlmsg_seq = below(&rng, 1000);
+}
+
+static void put(struct message *msg, uint16_t type, const void *data,
+		uint16_t len)
+{
+	struct nlattr attr = { .nla_len = sizeof(attr) + len, .nla_type = type };
+
+	if (msg->len + sizeof(attr) + NLA_ALIGN(len) > sizeof(msg->bytes))
+		return;
+	memcpy(msg->bytes + msg->len, &attr, sizeof(attr));
+	memcpy(msg->bytes + msg->len + sizeof(attr), data, len);
+	msg->len += sizeof(attr) + NLA_ALIGN(len);
+}
+
+static void put_u32(struct message *msg, uint16_t type, uint32_t value)
+{
+	put(msg, type, &value, sizeof(value));
+}
+
+static void finish(struct message *msg)
+{
+	((struct nlmsghdr *)msg->bytes)->nlmsg_len = msg->len;
+}
+
+/* ---- sockets --------------------------------------------------------------------------- */
+
+static int open_socket(int protocol)
+{
+	struct sockaddr_nl addr = { .nl_family = AF_NETLINK };
+	int fd = socket(AF_NETLINK, SOCK_RAW | SOCK_NONBLOCK, protocol);
+	int on = 1;
+
+	if (fd < 0 || bind(fd, (void *)&addr, sizeof(addr))) {
+		perror("netlink");
+		exit(1);
+	}
+	setsockopt(fd, SOL_NETLINK, NETLINK_EXT_ACK, &on, sizeof(on));
+	/* With strict checks some dumps parse their attributes. */
+	if (one_in(&rng, 2))
+		setsockopt(fd, SOL_NETLINK, NETLINK_GET_STRICT_CHK, &on,
+			   sizeof(on));
+	if (one_in(&rng, 4)) {
+		int small = 1024;
+
+		setsockopt(fd, SOL_SOCKET, SO_RCVBUF, &small, sizeof(small));
+	}
+	return fd;
+}
+
+static unsigned long answers, errors;
+
+/* Not always to the end: dumps that nobody reads are freed with the socket. */
+static void drain(int fd)
+{
+	static uint8_t buf[32768];
+	ssize_t len;
+
+	while (!one_in(&rng, 64) && (len = recv(fd, buf, sizeof(buf), 0)) > 0) {
+		const struct nlmsghdr *hdr = (void *)buf;
+
+		if (hdr->nlmsg_type == NLMSG_ERROR)
+			errors++;
+		else
+			answers++;
+	}
+}
+
+static int find_family(int fd)
+{
+	struct message msg;
+	uint8_t buf[4096];
+	struct genlmsghdr genl = { .cmd = CTRL_CMD_GETFAMILY, .version = 1 };
+	ssize_t len, at;
+
+	begin(&msg, GENL_ID_CTRL, 0);
+	memcpy(msg.bytes + msg.len, &genl, sizeof(genl));
+	msg.len += sizeof(genl);
+	put(&msg, CTRL_ATTR_FAMILY_NAME, SHCA_GENL_NAME, sizeof(SHCA_GENL_NAME));
+	finish(&msg);
+	if (send(fd, msg.bytes, msg.len, 0) < 0)
+		return 0;
+	len = recv(fd, buf, sizeof(buf), 0);
+	for (at = sizeof(struct nlmsghdr) + sizeof(genl); at + 4 < len;) {
+		const struct nlattr *attr = (void *)(buf + at);
+
+		if (attr->nla_type == CTRL_ATTR_FAMILY_ID)
+			return *(uint16_t *)(attr + 1);
+		at += NLA_ALIGN(attr->nla_len);
+		if (attr->nla_len < sizeof(*attr))
+			break;
+	}
+	return 0;
+}
+
+/* ---- requests ---------------------------------------------------------------------------- */
+
+static void make_genl(struct message *msg, int family)
+{
+	struct genlmsghdr genl = {
+		.cmd = one_in(&rng, 8) ? below(&rng, 256) : 1 + below(&rng, 2),
+		.version = SHCA_GENL_VERSION,
+	};
+	uint16_t u16 = below(&rng, 130);
+	uint8_t u8 = below(&rng, 5);
+
+	begin(msg, family, one_in(&rng, 2) ? NLM_F_DUMP : NLM_F_ACK);
+	memcpy(msg->bytes + msg->len, &genl, sizeof(genl));
+	msg->len += sizeof(genl);
+	if (!one_in(&rng, 4))
+		put(msg, SHCA_A_DEV_NAME, device, strlen(device) + 1);
+	if (one_in(&rng, 2))
+		put(msg, SHCA_A_PATH, &u8, sizeof(u8));
+	if (one_in(&rng, 2))
+		put(msg, SHCA_A_PKEY_INDEX, &u16, sizeof(u16));
+	if (one_in(&rng, 2))
+		put(msg, SHCA_A_PKEY, &u16, sizeof(u16));
+	finish(msg);
+}
+
+static void make_rdma(struct message *msg)
+{
+	uint32_t op = below(&rng, RDMA_NLDEV_NUM_OPS + 1), i;
+	uint32_t client = one_in(&rng, 32) ? below(&rng, 8) : RDMA_NL_NLDEV;
+
+	/* A HELLO to iw_cm that asks for a dump waits for itself for ever, and all
+	 * of the socket with it: the core's, see tests/README.md.
+	 */
+	if (client == RDMA_NL_IWCM && !getenv("GARBLE_DEFECTS"))
+		client = RDMA_NL_NLDEV;
+
+	begin(msg, RDMA_NL_GET_TYPE(client, op),
+	      one_in(&rng, 3) ? NLM_F_ACK : NLM_F_DUMP);
+	if (!one_in(&rng, 8))
+		put_u32(msg, RDMA_NLDEV_ATTR_DEV_INDEX, below(&rng, 4));
+	if (!one_in(&rng, 3))
+		put_u32(msg, RDMA_NLDEV_ATTR_PORT_INDEX, below(&rng, 3));
+	/* What names an object of the one kind or the other. */
+	for (i = below(&rng, 4); i; i--) {
+		static const uint16_t ids[] = {
+			RDMA_NLDEV_ATTR_RES_LQPN, RDMA_NLDEV_ATTR_RES_CQN,
+			RDMA_NLDEV_ATTR_RES_MRN, RDMA_NLDEV_ATTR_RES_PDN,
+			RDMA_NLDEV_ATTR_RES_CM_IDN, RDMA_NLDEV_ATTR_RES_CTXN,
+			RDMA_NLDEV_ATTR_RES_SRQN, RDMA_NLDEV_ATTR_STAT_MODE,
+			RDMA_NLDEV_ATTR_STAT_RES, RDMA_NLDEV_ATTR_STAT_COUNTER_ID,
+			RDMA_NLDEV_ATTR_CHARDEV_TYPE, RDMA_NLDEV_NET_NS_FD,
+			RDMA_NLDEV_ATTR_STAT_AUTO_MODE_MASK,
+		};
+
+		put_u32(msg, ids[below(&rng, sizeof(ids) / sizeof(ids[0]))],
+			below(&rng, one_in(&rng, 4) ? 1 << 24 : 32));
+	}
+	if (one_in(&rng, 8))
+		put(msg, RDMA_NLDEV_ATTR_CHARDEV_TYPE, "uverbs", 7);
+	finish(msg);
+}
+
+static void garble_message(struct message *msg)
+{
+	struct nlmsghdr *hdr = (void *)msg->bytes;
+	int times;
+
+	for (times = below(&rng, 4); times; times--) {
+		switch (below(&rng, 6)) {
+		case 0:
+			hdr->nlmsg_len += below(&rng, 33) - 16;
+			break;
+		case 1:
+			hdr->nlmsg_flags ^= 1 << below(&rng, 16);
+			break;
+		case 2:
+			msg->len = sizeof(*hdr) +
+				   below(&rng, msg->len - sizeof(*hdr) + 1);
+			break;
+		default:
+			if (msg->len > sizeof(*hdr))
+				msg->bytes[sizeof(*hdr) +
+					   below(&rng, msg->len - sizeof(*hdr))] ^=
+					1 << below(&rng, 8);
+		}
+	}
+}
+
+int main(int argc, char **argv)
+{
+	unsigned long sent = 0;
+	int seconds = 10, opt, family, genl, rdma;
+	struct message msg;
+	time_t end;
+
+	while ((opt = getopt(argc, argv, "s:t:d:")) > 0) {
+		switch (opt) {
+		case 's':
+			rng.state = strtoull(optarg, NULL, 0);
+			break;
+		case 't':
+			seconds = atoi(optarg);
+			break;
+		case 'd':
+			device = optarg;
+			break;
+		default:
+			return 2;
+		}
+	}
+	genl = open_socket(NETLINK_GENERIC);
+	rdma = open_socket(NETLINK_RDMA);
+	family = find_family(genl);
+	for (end = time(NULL) + seconds; time(NULL) < end; sent++) {
+		int fd = family && one_in(&rng, 3) ? genl : rdma;
+
+		if (fd == genl)
+			make_genl(&msg, family);
+		else
+			make_rdma(&msg);
+		garble_message(&msg);
+		send(fd, msg.bytes, msg.len, 0);
+		drain(fd);
+		if (one_in(&rng, 200)) {
+			close(genl);
+			close(rdma);
+			genl = open_socket(NETLINK_GENERIC);
+			rdma = open_socket(NETLINK_RDMA);
+		}
+	}
+	printf("garble_netlink: family %d, %lu requests, %lu answers, %lu refusals\n",
+	       family, sent, answers, errors);
+	return answers ? 0 : 1;
+}
