@@ -75,6 +75,11 @@ static struct socket *shca_open_socket(struct net *net, bool ipv6)
 	int err;
 
 	err = udp_sock_create(net, &cfg, &sock);
+	/* The words of sockets for a lack of memory, which is all it can be: no
+	 * file is opened for this one.
+	 */
+	if (err == -ENFILE || err == -ENOBUFS)
+		err = -ENOMEM;
 	if (err)
 		return ERR_PTR(err);
 	tnl.sk_user_data = net_generic(net, shca_net_id);
