@@ -281,6 +281,24 @@ static int shca_dealloc_pd(struct ib_pd *pd, struct ib_udata *udata)
 /* ---- lifetime -------------------------------------------------------------------- */
 
 /*
+ * All objects have gone before the device.  A count that is not back at 0 was left
+ * behind by a way out of an error, and would refuse objects one day (shca_limit_get()).
+ */
+static void shca_dev_check_counts(const struct shca_dev *dev)
+{
+	const atomic_t *counts[] = {
+		&dev->nr_pd, &dev->nr_cq, &dev->nr_qp, &dev->nr_srq,
+		&dev->nr_wq, &dev->nr_rwq_tbl, &dev->nr_mr, &dev->nr_mw,
+		&dev->nr_ah, &dev->dm_bytes,
+	};
+	int i;
+
+	for (i = 0; i < ARRAY_SIZE(counts); i++)
+		WARN_ONCE(atomic_read(counts[i]), "count %d of a device: %d", i,
+			  atomic_read(counts[i]));
+}
+
+/*
  * The last thing that happens to a device, registered or half-built: from
  * ib_dealloc_device(), or by the core after unregistration.
  */
@@ -292,6 +310,7 @@ static void shca_dealloc_driver(struct ib_device *ibdev)
 	mutex_lock(&shca_dev_lock);
 	list_del_init(&dev->node);
 	mutex_unlock(&shca_dev_lock);
+	shca_dev_check_counts(dev);
 	shca_lo_exit_dev(dev);
 	if (dev->snet) {
 		shca_mr_table_destroy(dev);
