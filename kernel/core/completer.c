@@ -52,6 +52,7 @@ static void req_progress(struct shca_req *req, u64 now)
 	req->probe = false;
 	req->rnr_again = false;
 	req->heard = true;
+	req->rnr_row = 0;
 	req_sample_rtt(req, now);
 
 	/* The refused packet is the oldest, so a copy of it was accepted. */
@@ -201,6 +202,27 @@ static bool req_is_nothing(const struct shca_req *req,
 
 /* ---- acknowledgements --------------------------------------------------- */
 
+/*
+ * How long to wait where the peer asks for @asked.  That is a minimum (IBTA
+ * 9.7.5.2.8), and a peer which refuses for ever may ask for 10 us: so who is refused
+ * again and again comes less and less often.  He waits for as long again as he has
+ * waited already, at most.  A count of retries is used up at the pace of the peer.
+ */
+static u64 req_rnr_wait_ns(struct shca_req *req, u64 asked)
+{
+	u32 doublings;
+
+	if (req->attr.rnr_retry != 7)
+		return asked;
+	if (req->rnr_row != 0xff)
+		req->rnr_row++;
+	if (req->rnr_row <= SHCA_REQ_RNR_PATIENCE)
+		return asked;
+	doublings = min_t(u32, req->rnr_row - SHCA_REQ_RNR_PATIENCE, 10);
+	return max_t(u64, asked,
+		     min_t(u64, asked << doublings, SHCA_REQ_RNR_MOST_NS));
+}
+
 static enum shca_rx req_rx_rnr(struct shca_req *req, const struct shca_pkt *pkt,
 			       u64 now)
 {
@@ -220,7 +242,8 @@ static enum shca_rx req_rx_rnr(struct shca_req *req, const struct shca_pkt *pkt,
 	req->probe = req->rnr_again;
 	req->rnr_again = true;
 	req->rnr_wait = true;
-	req->deadline = now + shca_rnr_ns(pkt->aeth.syndrome & SHCA_AETH_VALUE);
+	req->deadline = now + req_rnr_wait_ns(req,
+			shca_rnr_ns(pkt->aeth.syndrome & SHCA_AETH_VALUE));
 	shca_req_seek(req);
 	return SHCA_RX_NAK_RNR;
 }

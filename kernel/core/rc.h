@@ -114,6 +114,21 @@ static inline bool shca_rx_is_later(enum shca_rx rx)
 #define SHCA_REQ_QUIET_NS	1000000ull
 /* PSNs of READ responses outstanding per packet of the window, unless one READ alone takes more. */
 #define SHCA_REQ_READ_FACTOR	8
+/*
+ * A request that is refused for want of a receive, and may be for ever (rnr_retry
+ * 7), waits so often as long as the peer asks for, which is a minimum.  After that it
+ * waits twice as long each time, up to the longer one of this and of what is asked.
+ */
+#define SHCA_REQ_RNR_PATIENCE	8
+#define SHCA_REQ_RNR_MOST_NS	10000000ull
+
+/*
+ * What is known of a peer (shca_req_attr.peer), beyond what the specification
+ * demands of each.  Whoever finds out (peer.c) sets bits at any time, and never
+ * takes one back but with the connection.
+ */
+/* Before it ends it acknowledges what it has executed, unasked: shca_resp_part(). */
+#define SHCA_PEER_PARTS		(1u << 0)
 
 /**
  * struct shca_req_attr - what a requester is started with (RTR to RTS)
@@ -128,6 +143,7 @@ static inline bool shca_rx_is_later(enum shca_rx rx)
  * @retry_cnt:	0 .. 7; 7 is seven, not for ever
  * @rnr_retry:	0 .. 7; 7 is for ever (IBTA 9.7.5.2.8)
  * @max_rd_atomic: READs and atomics outstanding, 0: none may be posted
+ * @peer:	SHCA_PEER_*; bits join while it runs
  */
 struct shca_req_attr {
 	u32 mtu;
@@ -141,6 +157,7 @@ struct shca_req_attr {
 	u8 retry_cnt;
 	u8 rnr_retry;
 	u16 max_rd_atomic;
+	u32 peer;
 };
 
 /**
@@ -197,6 +214,8 @@ struct shca_req_stats {
  * @recheck:	@deadline is @hold_ns: go back then if nothing has moved
  * @rtt_ns: @rtt_start: @rtt_psn: smoothed round trip; the packet being timed
  * @rnr_wait:	@deadline is the end of an RNR wait; nothing is sent
+ * @rnr_row:	RNR NAKs that came since something has moved, and may for ever; it
+ *		stops at 255
  * @rnr_again:	an RNR NAK came and nothing has moved since
  * @probe:	send the packet at @una_psn only
  * @went_back:	went back to @una_psn already on a NAK or a gap
@@ -256,6 +275,7 @@ struct shca_req {
 	bool draining;		/* SQD: start no further request */
 	u8 retry_left;
 	u8 rnr_left;
+	u8 rnr_row;
 	u32 lsn;
 	u8 credits;
 
@@ -359,6 +379,12 @@ u64 shca_req_deadline(const struct shca_req *req);
  * @head has advanced past all that were retired, whatever is returned.
  */
 bool shca_req_pop(struct shca_req *req, struct shca_wc *wc);
+
+/** shca_req_backs_off() - does it wait for longer than its peer has asked for? */
+static inline bool shca_req_backs_off(const struct shca_req *req)
+{
+	return req->rnr_wait && req->rnr_row > SHCA_REQ_RNR_PATIENCE;
+}
 
 /** shca_req_must_inquire() - is it time to ask, for what has not asked? */
 bool shca_req_must_inquire(const struct shca_req *req);

@@ -426,6 +426,94 @@ static void req_rx_of_rnr_does_not_restart_retries(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, fx->wc.status, SHCA_WC_RETRY_EXC_ERR);
 }
 
+struct back_off_row {
+	u8 code;
+	u64 asked_us;
+	u64 most_us;
+};
+
+static const struct back_off_row back_off_rows[] = {
+	{ 1, 10, 10000 },
+	{ 12, 640, 10000 },
+	{ 20, 10240, 10240 },
+	{ 0, 655360, 655360 },
+};
+
+static void back_off_desc(const struct back_off_row *row, char *desc)
+{
+	snprintf(desc, KUNIT_PARAM_DESC_SIZE, "code %u", row->code);
+}
+
+KUNIT_ARRAY_PARAM(back_off, back_off_rows, back_off_desc);
+
+/* Refused once more. Return: the wait. */
+static u64 refused_wait(struct kunit *test, u8 code)
+{
+	struct fx *fx = test->priv;
+	u64 wait;
+
+	KUNIT_EXPECT_EQ(test, fx_ack(fx, fx->req.una_psn, RNR(code)),
+			SHCA_RX_NAK_RNR);
+	wait = shca_req_deadline(&fx->req) - fx->now;
+	fx_timeout(fx);
+	KUNIT_EXPECT_GE(test, fx_drain(fx), 1u);
+	return wait;
+}
+
+/* The time asked for is a minimum (IBTA 9.7.5.2.8): for ever is not at that pace. */
+static void req_rx_of_rnr_for_ever_comes_less_often(struct kunit *test)
+{
+	const struct back_off_row *row = test->param_value;
+	struct fx *fx = test->priv;
+	struct shca_req_attr attr;
+	u64 want = row->asked_us;
+	u32 i;
+
+	fx_req_attr(&attr);
+	attr.rnr_retry = 7;
+	fx_req_start(fx, &attr);
+	fx_post(fx, OP_SEND, 1);
+	fx_post(fx, OP_SEND, 1);
+	fx_drain(fx);
+	for (i = 1; i <= 8; i++) {
+		KUNIT_EXPECT_EQ(test, refused_wait(test, row->code),
+				row->asked_us * 1000);
+		KUNIT_EXPECT_FALSE(test, shca_req_backs_off(&fx->req));
+	}
+	for (; i < 300; i++) {
+		want = min_t(u64, want * 2, row->most_us);
+		KUNIT_EXPECT_EQ(test, refused_wait(test, row->code),
+				want * 1000);
+	}
+	fx_ack(fx, fx->req.una_psn, RNR(row->code));
+	KUNIT_EXPECT_TRUE(test, shca_req_backs_off(&fx->req));
+	/* the next request begins anew */
+	fx_timeout(fx);
+	fx_drain(fx);
+	fx_ack(fx, P0, ACK);
+	fx_drain(fx);
+	KUNIT_EXPECT_EQ(test, refused_wait(test, row->code),
+			row->asked_us * 1000);
+}
+
+/* Whose retries are counted is as patient as before. */
+static void req_rx_of_rnr_with_a_count_waits_as_told(struct kunit *test)
+{
+	struct fx *fx = test->priv;
+	struct shca_req_attr attr;
+	u32 i;
+
+	fx_req_attr(&attr);
+	attr.rnr_retry = 6;
+	fx_req_start(fx, &attr);
+	fx_post(fx, OP_SEND, 1);
+	fx_drain(fx);
+	for (i = 0; i < 6; i++)
+		KUNIT_EXPECT_EQ(test, refused_wait(test, 1), 10000ull);
+	fx_ack(fx, P0, RNR(1));
+	KUNIT_EXPECT_EQ(test, fx->req.state, SHCA_SIDE_ERR);
+}
+
 static void req_rx_of_rnr_copy_is_ignored(struct kunit *test)
 {
 	struct fx *fx = test->priv;
@@ -842,6 +930,8 @@ static struct kunit_case completer_cases[] = {
 	KUNIT_CASE(req_rx_of_rnr_waits_as_told),
 	KUNIT_CASE_PARAM(req_rx_of_rnr_counts_rnr_retry, rnr_gen_params),
 	KUNIT_CASE(req_rx_of_rnr_does_not_restart_retries),
+	KUNIT_CASE_PARAM(req_rx_of_rnr_for_ever_comes_less_often, back_off_gen_params),
+	KUNIT_CASE(req_rx_of_rnr_with_a_count_waits_as_told),
 	KUNIT_CASE(req_rx_of_rnr_copy_is_ignored),
 	KUNIT_CASE(req_rx_of_ack_ends_rnr_wait),
 	KUNIT_CASE(req_rx_of_second_rnr_sends_one_packet),

@@ -208,6 +208,7 @@ struct sim_node {
 	u64 tx_req;
 	u64 tx_resp;
 	u64 tx_inquiries;
+	u32 rnrs;		/* in a row */
 	u32 unasked;		/* packets since one that asks */
 	u32 next_psn;		/* of a packet that follows the last one */
 	u64 needed;		/* packets of the plan without any fault */

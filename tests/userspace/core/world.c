@@ -510,6 +510,7 @@ static void pick_attr(struct sim_node *n)
 	a->retry_cnt = prng_below(rng, 8);
 	a->rnr_retry = prng_below(rng, 8);
 	a->max_rd_atomic = prng_below(rng, 9);
+	a->peer = prng_chance(rng, 500) ? SHCA_PEER_PARTS : 0;
 	/* 2.1 ms to 0.27 s, beyond any delay here */
 	a->timeout_ns = shca_timeout_ns(prng_range(rng, 9, 16));
 	if (f->strict) {
@@ -621,6 +622,7 @@ static void wipe_node(struct sim_node *n)
 	n->tx_req = 0;
 	n->tx_resp = 0;
 	n->tx_inquiries = 0;
+	n->rnrs = 0;
 	n->unasked = 0;
 	n->needed = 0;
 	n->cnps = 0;
