@@ -13,7 +13,10 @@
  * Acknowledgements.  A packet asks for one (AckReq) when somebody waits for it: the
  * last of a signalled request, and one in between often enough that neither the
  * window nor the ring closes without an answer being due.  Most small requests
- * are not signalled, and an answer to each would cost nearly what they do.  So a
+ * are not signalled, and an answer to each would cost nearly what they do.  A peer
+ * of which nothing is known is asked with the last one of a post all the same: it may
+ * execute that and end, and nobody would be left to tell.  One that says so before it
+ * ends (SHCA_PEER_PARTS) is not.  A
  * sender that pauses may leave some behind that never asked, and then inquires:
  * it repeats, without payload, the PSN before the oldest of them, which the peer
  * has executed long ago and acknowledges, as every duplicate, by the last one that
@@ -521,6 +524,13 @@ static bool req_next_waits(const struct shca_req *req)
 				    wr->flags & SHCA_SEND_SIGNALED);
 }
 
+/* The last one of a post, and a peer that may end without a word about it? */
+static bool req_may_be_last_word(const struct shca_req *req)
+{
+	return req->nxt + 1 == req->prod &&
+	       !(req->attr.peer & SHCA_PEER_PARTS);
+}
+
 /*
  * Does somebody wait for the end of @wr, whose last packet this is?  After a pause
  * the next one may be as long: an answer at once is cheaper than an inquiry.  Where
@@ -532,6 +542,7 @@ static bool req_is_awaited(const struct shca_req *req,
 {
 	return wr->flags & SHCA_SEND_SIGNALED || req_is_rd(wr) ||
 	       !req->heard || req->reach > 1 || req_next_waits(req) ||
+	       req_may_be_last_word(req) ||
 	       now - req->sent_ns >= shca_req_quiet_time(req) / 4;
 }
 

@@ -985,6 +985,42 @@ static void req_next_after_a_pause_asks(struct kunit *test)
 	KUNIT_EXPECT_TRUE(test, fx->pkt.ackreq);
 }
 
+/* A peer that may be any adapter: it may execute the last one and end. */
+static void req_next_to_a_stranger_asks_with_the_last_of_a_post(struct kunit *test)
+{
+	struct fx *fx = test->priv;
+	struct shca_req_attr attr;
+	u32 i;
+
+	fx_req_attr(&attr);
+	attr.peer = 0;
+	fx_req_start(fx, &attr);
+	post_silent(fx, 3);
+	for (i = 1; i <= 3; i++) {
+		KUNIT_ASSERT_TRUE(test, fx_next(fx));
+		KUNIT_EXPECT_EQ(test, fx->pkt.ackreq, i == 3);
+	}
+	/* each post alone: each is the last */
+	for (i = 0; i < 3; i++) {
+		post_silent(fx, 1);
+		KUNIT_ASSERT_TRUE(test, fx_next(fx));
+		KUNIT_EXPECT_TRUE(test, fx->pkt.ackreq);
+	}
+	/* of a long message only its end */
+	fx_post_flags(fx, OP_WRITE, FX_MTU + 1, 0);
+	KUNIT_ASSERT_TRUE(test, fx_next(fx));
+	KUNIT_EXPECT_FALSE(test, fx->pkt.ackreq);
+	KUNIT_ASSERT_TRUE(test, fx_next(fx));
+	KUNIT_EXPECT_TRUE(test, fx->pkt.ackreq);
+	/* nothing is left to inquire about, and the transport timer runs */
+	KUNIT_EXPECT_FALSE(test, fx_next(fx));
+	KUNIT_EXPECT_EQ(test, shca_req_deadline(&fx->req),
+			fx->now + FX_TIMEOUT);
+	/* found out later that it is not */
+	fx->req.attr.peer |= SHCA_PEER_PARTS;
+	leave_behind(test, 1);
+}
+
 static void req_next_handed_over_asks(struct kunit *test)
 {
 	struct fx *fx = test->priv;
@@ -1328,6 +1364,7 @@ static struct kunit_case requester_cases[] = {
 	KUNIT_CASE(req_next_asks_where_somebody_waits),
 	KUNIT_CASE(req_next_asks_once_a_quarter_of_the_ring),
 	KUNIT_CASE(req_next_after_a_pause_asks),
+	KUNIT_CASE(req_next_to_a_stranger_asks_with_the_last_of_a_post),
 	KUNIT_CASE(req_next_handed_over_asks),
 	KUNIT_CASE(req_timer_when_quiet_inquires),
 	KUNIT_CASE(req_timer_of_short_timeout_inquires_sooner),

@@ -29,6 +29,8 @@
  * struct bench - one case
  * @batch:	messages in flight at a time
  * @per_packet:	figures are per packet, responses included; else per message
+ * @silent:	none is signalled
+ * @peer:	what is known of the peer
  */
 struct bench {
 	const char *name;
@@ -39,27 +41,39 @@ struct bench {
 	u32 len;
 	u32 batch;
 	bool per_packet;
+	bool silent;
+	u32 peer;
 };
 
 static const struct bench benches[] = {
 	{ "send-8", "SEND 8 B, one at a time", SHCA_TRANSPORT_RC,
-	  SHCA_WR_SEND, 4096, 8, 1, false },
+	  SHCA_WR_SEND, 4096, 8, 1, false, false, 0 },
 	{ "send-8-x64", "SEND 8 B, 64 at a time", SHCA_TRANSPORT_RC,
-	  SHCA_WR_SEND, 4096, 8, 64, false },
+	  SHCA_WR_SEND, 4096, 8, 64, false, false, 0 },
 	{ "write-64k-4096", "WRITE 64 KiB, MTU 4096", SHCA_TRANSPORT_RC,
-	  SHCA_WR_RDMA_WRITE, 4096, 65536, 1, true },
+	  SHCA_WR_RDMA_WRITE, 4096, 65536, 1, true, false, 0 },
 	{ "write-64k-1024", "WRITE 64 KiB, MTU 1024", SHCA_TRANSPORT_RC,
-	  SHCA_WR_RDMA_WRITE, 1024, 65536, 1, true },
+	  SHCA_WR_RDMA_WRITE, 1024, 65536, 1, true, false, 0 },
 	{ "read-64k-4096", "READ 64 KiB, MTU 4096", SHCA_TRANSPORT_RC,
-	  SHCA_WR_RDMA_READ, 4096, 65536, 1, true },
+	  SHCA_WR_RDMA_READ, 4096, 65536, 1, true, false, 0 },
 	{ "read-64k-1024", "READ 64 KiB, MTU 1024", SHCA_TRANSPORT_RC,
-	  SHCA_WR_RDMA_READ, 1024, 65536, 1, true },
+	  SHCA_WR_RDMA_READ, 1024, 65536, 1, true, false, 0 },
 	{ "fetch-add", "FETCH_ADD, one at a time", SHCA_TRANSPORT_RC,
-	  SHCA_WR_ATOMIC_FETCH_AND_ADD, 4096, 8, 1, false },
+	  SHCA_WR_ATOMIC_FETCH_AND_ADD, 4096, 8, 1, false, false, 0 },
 	{ "uc-write-64k-4096", "UC WRITE 64 KiB, MTU 4096", SHCA_TRANSPORT_UC,
-	  SHCA_WR_RDMA_WRITE, 4096, 65536, 1, true },
+	  SHCA_WR_RDMA_WRITE, 4096, 65536, 1, true, false, 0 },
+	{ "silent-8", "WRITE 8 B, unsignalled, posted one at a time, softhca's peer",
+	  SHCA_TRANSPORT_RC, SHCA_WR_RDMA_WRITE, 4096, 8, 1, false, true,
+	  SHCA_PEER_PARTS },
+	{ "silent-8-stranger", "the same, another's peer",
+	  SHCA_TRANSPORT_RC, SHCA_WR_RDMA_WRITE, 4096, 8, 1, false, true, 0 },
+	{ "silent-8-x32", "WRITE 8 B, unsignalled, posted 32 at a time, softhca's peer",
+	  SHCA_TRANSPORT_RC, SHCA_WR_RDMA_WRITE, 4096, 8, 32, false, true,
+	  SHCA_PEER_PARTS },
+	{ "silent-8-x32-stranger", "the same, another's peer",
+	  SHCA_TRANSPORT_RC, SHCA_WR_RDMA_WRITE, 4096, 8, 32, false, true, 0 },
 	{ "ud-send-8-x64", "UD SEND 8 B, 64 at a time", SHCA_TRANSPORT_UD,
-	  SHCA_WR_SEND, 4096, 8, 64, false },
+	  SHCA_WR_SEND, 4096, 8, 64, false, false, 0 },
 };
 
 static struct shca_req req;
@@ -149,7 +163,7 @@ static void carry(struct shca_pkt *pkt)
 	}
 }
 
-static void post(u8 opcode, u32 len)
+static void post(u8 opcode, u32 len, bool silent)
 {
 	struct shca_send_wr *wr = shca_req_slot(&req);
 
@@ -157,7 +171,7 @@ static void post(u8 opcode, u32 len)
 		abort();
 	memset(wr, 0, sizeof(*wr));
 	wr->opcode = opcode;
-	wr->flags = SHCA_SEND_SIGNALED;
+	wr->flags = silent ? 0 : SHCA_SEND_SIGNALED;
 	wr->length = len;
 	wr->num_sge = 1;
 	wr->sge[0].length = len;
@@ -171,8 +185,11 @@ static void one_round(const struct bench *b)
 	u32 i;
 
 	for (i = 0; i < b->batch; i++)
-		post(b->opcode, b->len);
+		post(b->opcode, b->len, b->silent);
 	for (i = 0; i < b->batch;) {
+		/* Nobody waits: it is done when it has left, but for the ring. */
+		if (b->silent && !shca_req_may_send(&req))
+			break;
 		while (shca_req_next(&req, 1, &pkt))
 			carry(&pkt);
 		while (shca_resp_next(&resp, 1, &pkt))
@@ -191,7 +208,7 @@ static void start(const struct bench *b)
 	const struct shca_req_attr req_attr = {
 		.mtu = b->mtu, .transport = b->transport,
 		.timeout_ns = 1ull << 40, .retry_cnt = 7, .rnr_retry = 7,
-		.max_rd_atomic = 16,
+		.max_rd_atomic = 16, .peer = b->peer,
 	};
 	const struct shca_resp_attr resp_attr = {
 		.mtu = b->mtu, .transport = b->transport, .access = 0xf,

@@ -613,6 +613,11 @@ static void check_asks(struct sim_node *n, const struct sim_op *op,
 		  !(op->flags & SHCA_SEND_SIGNALED),
 		  "node %u: op %u does not ask for its answer", n->idx,
 		  (u32)(op - n->ops));
+	sim_check(n->w, pkt->ackreq || !(flags & SHCA_OPF_END) ||
+		  n->req_attr.peer & SHCA_PEER_PARTS ||
+		  (u32)(op - n->ops) + 1 < n->nr_posted,
+		  "node %u: op %u is the last word to a stranger, and does not ask",
+		  n->idx, (u32)(op - n->ops));
 	sim_check(n->w, n->unasked * 4 < SHCA_REQ_WINDOW &&
 		  (!(flags & SHCA_OPF_END) || !n->unasked ||
 		   n->unasked * 4 < n->req_entries),
