@@ -37,6 +37,12 @@ void shca_net_note_change(void)
 	atomic64_inc_return_release(&shca_qps_changed);
 }
 
+u64 shca_net_changes(void)
+{
+	/* Pairs with the release in shca_net_note_change(). */
+	return atomic64_read_acquire(&shca_qps_changed);
+}
+
 /*
  * Numbers are random already, and whoever sends packets to numbers that do not
  * exist makes no chain longer.
@@ -341,6 +347,26 @@ struct shca_qp *shca_net_peek_other(const struct shca_qp *qp, u32 qpn,
 	}
 	rcu_read_unlock();
 	return hint->qp;
+}
+
+bool shca_net_has_qp(const struct shca_qp *qp, u32 qpn,
+		     bool (*fits)(const struct shca_qp *qp,
+				  const struct shca_qp *other))
+{
+	struct shca_net *snet;
+	struct shca_qp *other;
+	bool found = false;
+
+	rcu_read_lock();
+	list_for_each_entry_rcu(snet, &shca_nets, node) {
+		other = rhashtable_lookup(&snet->qps, &qpn, shca_qp_params);
+		if (other && fits(qp, other)) {
+			found = true;
+			break;
+		}
+	}
+	rcu_read_unlock();
+	return found;
 }
 
 static int __net_init shca_net_init_one(struct net *net)

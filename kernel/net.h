@@ -119,6 +119,17 @@ struct shca_qp *shca_net_peek_other(const struct shca_qp *qp, u32 qpn,
 				    struct shca_qp_hint *hint);
 /** shca_net_note_change() - what @fits looks at is no longer the same */
 void shca_net_note_change(void);
+/** shca_net_changes() - how often that was noted; as long as it is, nothing has */
+u64 shca_net_changes(void);
+/**
+ * shca_net_has_qp() - is there a QP of this number, in any namespace, that fits?
+ *
+ * Nothing of it but that it is there leaves this call.  Context: any; @fits is called
+ * under RCU.
+ */
+bool shca_net_has_qp(const struct shca_qp *qp, u32 qpn,
+		     bool (*fits)(const struct shca_qp *qp,
+				  const struct shca_qp *other));
 
 /**
  * shca_net_find_qp() - a reference to a QP by number, or NULL

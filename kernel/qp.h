@@ -102,6 +102,8 @@ struct shca_park {
  * @tx_cpu:	the one that transmitted last; -1: none yet
  * @steer:	where responses are received
  * @stream:	posts that need no bell
+ * @peer_looks: @peer_ns: @peer_changes: how often the peer is still looked for among
+ *		the QPs of this kernel, when, and what it was like last (peer.c)
  * @rate_kbps: @rate_ns: RAW_PACKET: its limit, 0: none; when what has left is over
  * @prod:	kernel consumer: requests written
  */
@@ -134,6 +136,9 @@ struct shca_sq {
 	u64 rate_ns;
 	struct shca_steer steer;
 	struct shca_stream stream;
+	u32 peer_looks;
+	u64 peer_ns;
+	u64 peer_changes;
 	struct shca_route route;
 	struct shca_cq *cq;
 	spinlock_t post_lock;
@@ -188,6 +193,7 @@ struct shca_rq {
  * @pd: @xrcd:	the responder of XRC has a domain, and of each request the PD
  * @attr:	what query_qp reports; under @attr_lock
  * @av:	peer; written under both locks
+ * @peer_ece:	options that its end has told of by ECE, 0: none; under @attr_lock
  * @index:	indices that the process writes; NULL never
  * @status:	indices that only the kernel writes
  * @tm:		rendezvous of tag matching, if its SRQ does that
@@ -218,6 +224,7 @@ struct shca_qp {
 	struct shca_wq *wq;
 	struct shca_rss *rss;
 	struct shca_av av;
+	u32 peer_ece;
 
 	struct mutex attr_lock;
 	struct ib_qp_attr attr;

@@ -13,11 +13,14 @@
 #include "dev.h"
 #include "fault.h"
 #include "mem.h"
+#include "peer.h"
 #include "qp.h"
 #include "raw.h"
 #include "rq.h"
 #include "sq.h"
 #include "trace.h"
+#include "udata.h"
+#include "../uapi/softhca-abi.h"
 
 /* ---- refuse ------------------------------------------------------------------ */
 
@@ -171,12 +174,15 @@ static void shca_start_requester(struct shca_qp *qp)
 	};
 
 	shca_req_start(&qp->sq.req, &attr);
+	shca_peer_start(qp);
 }
 
 void shca_qp_reset_locked(struct shca_qp *qp)
 {
 	lockdep_assert_held(&qp->sq.lock);
 	lockdep_assert_held(&qp->rq.lock);
+	qp->peer_ece = 0;
+	qp->sq.peer_looks = 0;
 	shca_req_reset(&qp->sq.req);
 	shca_resp_reset(&qp->rq.resp);
 	shca_tm_reset(qp);
@@ -373,10 +379,21 @@ static int shca_modify_locked(struct shca_qp *qp, struct ib_qp_attr *attr,
 int shca_modify_qp(struct ib_qp *ibqp, struct ib_qp_attr *attr, int mask,
 		   struct ib_udata *udata)
 {
+	struct shca_modify_qp_req req = {};
 	struct shca_qp *qp = to_shca_qp(ibqp);
 	int err;
 
+	if (udata) {
+		err = shca_udata_in(udata, &req, sizeof(req));
+		if (err)
+			return err;
+		if (req.comp_mask || req.reserved)
+			return -EINVAL;
+	}
 	mutex_lock(&qp->attr_lock);
+	/* Before the state that it is for, and forgotten by a change to RESET. */
+	if (req.peer_ece)
+		qp->peer_ece = req.peer_ece;
 	err = shca_modify_locked(qp, attr, mask);
 	mutex_unlock(&qp->attr_lock);
 	return err;

@@ -69,6 +69,8 @@ static u32 shca_dump_qp_flags(const struct shca_qp *qp)
 		flags |= SHCA_DUMP_QP_DRAINING;
 	if (qp->sq.direct)
 		flags |= SHCA_DUMP_QP_DIRECT;
+	if (req->attr.peer)
+		flags |= SHCA_DUMP_QP_PEER;
 	return flags;
 }
 
@@ -139,6 +141,7 @@ static int shca_put_qp(struct sk_buff *msg, const struct shca_dump_qp *dump,
 		{ "retry_left", dump->retry_left },
 		{ "rnr_left", dump->rnr_left },
 		{ "direct", !!(dump->flags & SHCA_DUMP_QP_DIRECT) },
+		{ "peer_known", !!(dump->flags & SHCA_DUMP_QP_PEER) },
 		{ "epsn", dump->epsn },
 		{ "msn", dump->msn },
 	};

@@ -23,6 +23,7 @@
 #include "direct.h"
 #include "fault.h"
 #include "mem.h"
+#include "peer.h"
 #include "raw.h"
 #include "rq.h"
 #include "tm.h"
@@ -288,6 +289,7 @@ static bool shca_sq_transmit(struct shca_qp *qp)
 	bool wait = false;
 
 	WRITE_ONCE(sq->tx_cpu, smp_processor_id());
+	shca_peer_learn(qp, now);
 	shca_tx_begin(&batch, &sq->door, &sq->route);
 	while (budget && batch.handed < SHCA_TX_SKBS) {
 		sq->req.burst = shca_tx_burst(&batch);

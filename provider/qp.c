@@ -313,18 +313,23 @@ static void shca_qp_restart_rings(struct shca_qp *qp)
 int shca_modify_qp(struct ibv_qp *ibqp, struct ibv_qp_attr *attr, int mask)
 {
 	struct ib_uverbs_ex_modify_qp_resp resp = {};
-	struct ibv_modify_qp_ex cmd_ex = {};
+	struct shca_qp *qp = to_shca_qp(ibqp);
+	struct shca_cmd_modify_qp cmd_ex = {
+		.drv_payload.peer_ece = qp->ece_is_set ? qp->ece : 0,
+	};
 	struct ibv_modify_qp cmd = {};
 	int err;
 
-	if (mask & IBV_QP_RATE_LIMIT)	/* only the extended command has it */
-		err = ibv_cmd_modify_qp_ex(ibqp, attr, mask, &cmd_ex,
+	/* Only the extended command has the limit, and a driver's part. */
+	if (mask & IBV_QP_RATE_LIMIT || cmd_ex.drv_payload.peer_ece)
+		err = ibv_cmd_modify_qp_ex(ibqp, attr, mask, &cmd_ex.ibv_cmd,
 					   sizeof(cmd_ex), &resp, sizeof(resp));
 	else
 		err = ibv_cmd_modify_qp(ibqp, attr, mask, &cmd, sizeof(cmd));
 	if (err)
 		return err;
 	if ((mask & IBV_QP_STATE) && attr->qp_state == IBV_QPS_RESET) {
+		qp->ece_is_set = false;
 		shca_qp_purge_cqs(ibqp, ibqp->qp_num);
 		if (to_shca_qp(ibqp)->index)
 			shca_qp_restart_rings(to_shca_qp(ibqp));
@@ -380,19 +385,42 @@ int shca_destroy_qp(struct ibv_qp *ibqp)
 	return 0;
 }
 
-/* No connection option is defined that this device would have. */
-/* A vendor without options: with none librdmacm would not take it. */
+/*
+ * What this end offers; once the other end's offer has been set, what both have, which
+ * is the answer to it.
+ */
 int shca_query_ece(struct ibv_qp *ibqp, struct ibv_ece *ece)
 {
-	*ece = (struct ibv_ece){ .vendor_id = SHCA_VENDOR_ID };
+	const struct shca_qp *qp = to_shca_qp(ibqp);
+
+	*ece = (struct ibv_ece){
+		.vendor_id = SHCA_VENDOR_ID,
+		.options = qp->ece_is_set ? qp->ece : SHCA_ECE_OPTIONS,
+	};
 	return 0;
 }
 
+/*
+ * The other end's offer, or its answer.  The kernel is told with the next change of the
+ * QP's attributes.  Options of a later softhca that this one lacks are left out; those
+ * of others mean nothing here.
+ */
 int shca_set_ece(struct ibv_qp *ibqp, struct ibv_ece *ece)
 {
+	struct shca_qp *qp = to_shca_qp(ibqp);
+	uint32_t options = 0;
+
 	if (ece->comp_mask)
 		return EINVAL;
-	return ece->options ? EOPNOTSUPP : 0;
+	if (ece->vendor_id == SHCA_VENDOR_ID &&
+	    (ece->options & SHCA_ECE_SIGNATURE_MASK) == SHCA_ECE_SIGNATURE)
+		options = ece->options & SHCA_ECE_OPTIONS;
+	qp->ece_is_set = true;
+	qp->ece = options;
+	if (ece->options && !options)
+		return EOPNOTSUPP;
+	ece->options = options;
+	return 0;
 }
 
 /* ---- posting ------------------------------------------------------------ */

@@ -178,6 +178,8 @@ struct shca_qp {
 	uint32_t max_inline;
 	bool sig_all;
 	bool streams;
+	bool ece_is_set;
+	uint32_t ece;
 	struct {
 		struct shca_send_wqe *wqe;
 		uint32_t prod;

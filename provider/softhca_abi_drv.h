@@ -24,6 +24,7 @@
 #define _STRUCT_shca_resize_cq_resp		struct {}
 #define _STRUCT_shca_create_qp_req		struct {}
 #define _STRUCT_shca_create_qp_resp		struct {}
+#define _STRUCT_shca_modify_qp_req		struct {}
 #define _STRUCT_shca_reg_mr_req			struct {}
 #define _STRUCT_shca_create_srq_req		struct {}
 #define _STRUCT_shca_create_srq_resp		struct {}
@@ -38,6 +39,9 @@ DECLARE_DRV_CMD(shca_cmd_resize_cq, IB_USER_VERBS_CMD_RESIZE_CQ,
 		empty, shca_resize_cq_resp);
 DECLARE_DRV_CMD(shca_cmd_create_qp, IB_USER_VERBS_EX_CMD_CREATE_QP,
 		shca_create_qp_req, shca_create_qp_resp);
+
+DECLARE_DRV_CMD(shca_cmd_modify_qp, IB_USER_VERBS_EX_CMD_MODIFY_QP,
+		shca_modify_qp_req, empty);
 
 DECLARE_DRV_CMD(shca_cmd_reg_mr, IB_USER_VERBS_CMD_REG_MR,
 		shca_reg_mr_req, empty);

@@ -418,6 +418,28 @@ struct shca_create_qp_resp {
 	__u32 reserved;
 };
 
+/*
+ * Options of ECE (enhanced connection establishment), with SHCA_VENDOR_ID.  Since
+ * that is nobody's, the upper half says that the lower one is ours.
+ */
+#define SHCA_ECE_SIGNATURE	0x53480000u	/* "SH" */
+#define SHCA_ECE_SIGNATURE_MASK	0xffff0000u
+/* Before a QP ends it acknowledges what it has executed, asked or not. */
+#define SHCA_ECE_PARTS		(1u << 0)
+#define SHCA_ECE_OPTIONS	(SHCA_ECE_SIGNATURE | SHCA_ECE_PARTS)
+
+/**
+ * struct shca_modify_qp_req - @peer_ece: options that the peer has told of, 0: none
+ *
+ * Counts from the change to RTS on, up to that to RESET.  Bits that the kernel does
+ * not know, and another signature, are ignored.
+ */
+struct shca_modify_qp_req {
+	__aligned_u64 comp_mask;
+	__u32 peer_ece;
+	__u32 reserved;
+};
+
 /* Bits of shca_reg_mr_req.flags */
 #define SHCA_REG_MR_NULL	(1u << 0)	/* no memory: ibv_alloc_null_mr() */
 
@@ -621,6 +643,7 @@ SHCA_ABI_SIZE(shca_resize_cq_resp, 32);
 SHCA_ABI_SIZE(shca_rx_hash, 56);
 SHCA_ABI_SIZE(shca_create_qp_req, 72);
 SHCA_ABI_SIZE(shca_create_qp_resp, 72);
+SHCA_ABI_SIZE(shca_modify_qp_req, 16);
 SHCA_ABI_SIZE(shca_create_ah_resp, 8);
 SHCA_ABI_SIZE(shca_reg_mr_req, 16);
 SHCA_ABI_SIZE(shca_srq_status, 64);

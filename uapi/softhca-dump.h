@@ -17,6 +17,7 @@
 #define SHCA_DUMP_QP_RNR_WAIT	(1u << 3)	/* waits before it sends again */
 #define SHCA_DUMP_QP_DRAINING	(1u << 4)	/* SQD: starts no further request */
 #define SHCA_DUMP_QP_DIRECT	(1u << 5)	/* its last requests took the direct path */
+#define SHCA_DUMP_QP_PEER	(1u << 6)	/* its peer is known to be a softhca */
 
 /**
  * struct shca_dump_qp - a queue pair

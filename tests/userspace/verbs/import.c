@@ -134,20 +134,35 @@ static void no_order_within_data(void)
 #endif
 }
 
-static void no_connection_options(void)
+/* Both ends are of one kind, which is what the options tell. */
+static void connection_options(void)
 {
 	struct end a = end_make(nic_a(), &config_default);
 	struct ibv_ece ece = { .vendor_id = 5, .options = 5, .comp_mask = 5 };
+	uint32_t offer;
 
 	REQUIRE_EQ(ibv_query_ece(a.qp, &ece), 0);
 	REQUIRE_EQ(ece.vendor_id, 0xffffff);
-	REQUIRE_EQ(ece.options, 0);
+	REQUIRE_EQ(ece.options, 0x53480001);
 	REQUIRE_EQ(ece.comp_mask, 0);
-	ece.vendor_id = 0x15b3;
+	offer = ece.options;
+	/* of a later release, which has one more: the answer leaves it out */
+	ece.options = offer | 1 << 15;
 	REQUIRE_EQ(ibv_set_ece(a.qp, &ece), 0);
+	REQUIRE_EQ(ece.options, offer);
+	REQUIRE_EQ(ibv_query_ece(a.qp, &ece), 0);
+	REQUIRE_EQ(ece.options, offer);
+	/* another vendor's mean something else */
+	ece.vendor_id = 0x15b3;
+	REQUIRE_EQ(ibv_set_ece(a.qp, &ece), EOPNOTSUPP);
+	REQUIRE_EQ(ibv_query_ece(a.qp, &ece), 0);
+	REQUIRE_EQ(ece.vendor_id, 0xffffff);
+	REQUIRE_EQ(ece.options, 0);
+	/* as does nobody's, from somebody else */
 	ece.options = 1;
 	REQUIRE_EQ(ibv_set_ece(a.qp, &ece), EOPNOTSUPP);
 	ece.options = 0;
+	REQUIRE_EQ(ibv_set_ece(a.qp, &ece), 0);
 	ece.comp_mask = 1;
 	REQUIRE_EQ(ibv_set_ece(a.qp, &ece), EINVAL);
 }
@@ -188,7 +203,7 @@ static const struct test tests[] = {
 	TEST(import_in_another_process),
 	TEST(import_of_nothing),
 	TEST(no_order_within_data),
-	TEST(no_connection_options),
+	TEST(connection_options),
 	TEST(device_attributes),
 	{}
 };

@@ -6,6 +6,7 @@
 #include "util.h"
 
 #include <sched.h>
+#include <unistd.h>
 
 #define BIG		(8 * MIB)
 #define UNTOUCHED	0xa5
@@ -992,6 +993,42 @@ static void both_ways_at_once(void)
 	check_all_guards();
 }
 
+/*
+ * A peer that sees the last request, and ends, has executed it: it is not sent again
+ * to nobody until the retries are used up, whether it was signalled or not.  The first
+ * request is there to let the second come without a pause.
+ */
+static void last_words_of_a_peer(void)
+{
+	struct config config = config_default;
+	struct ibv_send_wr wr, *bad;
+	struct ibv_sge sge;
+	uint64_t limit;
+	int round, i;
+
+	config.timeout = 10;	/* 4 ms */
+	config.retry_cnt = 1;
+	for (round = 0; round < 10; round++) {
+		set_up(&config, 4096);
+		memset(dst_b.p, 0, 8);
+		for (i = 1; i <= 2; i++) {
+			src_a.p[i] = i;
+			sge = sge_of(&src_a, i, 1);
+			wr = wr_rdma(i, IBV_WR_RDMA_WRITE, &sge, 1,
+				     (uintptr_t)dst_b.p, dst_b.mr->rkey);
+			wr.send_flags = 0;
+			REQUIRE_EQ(ibv_post_send(a.qp, &wr, &bad), 0);
+		}
+		limit = millis() + 5000 * slow_factor();
+		while (__atomic_load_n(dst_b.p, __ATOMIC_ACQUIRE) != 2)
+			if (millis() > limit)
+				FAIL("the second request has not arrived");
+		REQUIRE_EQ(end_to(&b, IBV_QPS_ERR), 0);
+		usleep(50000 * slow_factor());
+		REQUIRE_EQ(end_state(&a), IBV_QPS_RTS);
+	}
+}
+
 static const struct test tests[] = {
 #define TEST(name) { #name, name }
 	TEST(send_of_all_sizes_at_mtu_256),
@@ -1024,6 +1061,7 @@ static const struct test tests[] = {
 	TEST(many_qps_share_a_cq),
 	TEST(only_receives_carry_immediate_data),
 	TEST(both_ways_at_once),
+	TEST(last_words_of_a_peer),
 	{}
 };
 

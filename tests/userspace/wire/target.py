@@ -21,7 +21,8 @@ from pyverbs.cq import CQ
 from pyverbs.device import Context
 from pyverbs.mr import MR
 from pyverbs.pd import PD
-from pyverbs.qp import QP, QPAttr, QPCap, QPInitAttr
+from pyverbs.pyverbs_error import PyverbsRDMAError
+from pyverbs.qp import ECE, QP, QPAttr, QPCap, QPInitAttr
 from pyverbs.wr import SGE, RecvWR, SendWR
 
 import roce
@@ -242,14 +243,15 @@ class Conn:
     """One QP of the device and the peer's end of it.
 
     @psn is the next that the peer sends as a requester, @sq_psn the first
-    that the device sends.
+    that the device sends; @ece is the vendor and the options that the peer is
+    said to have.
     """
 
     def __init__(self, rig, kind="RC", version=4, psn=0x100, sq_psn=0x200,
                  state="RTS", access=ALL_ACCESS, timeout=0, retry_cnt=7,
                  rnr_retry=7, rnr_timer=1, rd_atomic=16, dest_rd_atomic=16,
                  cqe=CQE, sig_all=True, mtu=MTU, qkey=QKEY, recv_wr=64,
-                 recv_cq=None, flow_label=0, tclass=0, srq=None):
+                 recv_cq=None, flow_label=0, tclass=0, srq=None, ece=None):
         self.rig, self.peer, self.dev = rig, rig.peer, rig.dev
         self.kind, self.version, self.mtu = kind, version, mtu
         self.transport = TRANSPORT[kind]
@@ -271,12 +273,22 @@ class Conn:
             qp_type=TYPES[kind], scq=self.send_cq, rcq=self.recv_cq, cap=cap,
             sq_sig_all=sig_all, srq=srq))
         self.qpn = self.qp.qp_num
+        if ece:
+            self.tell_ece(*ece)
         self.to_state(state)
 
     def close(self):
         self.qp.close()
         for cq in self.cqs:
             self.rig.give_cq(cq, self.cqe)
+
+    def tell_ece(self, vendor, options):
+        """As librdmacm does, which goes on where options mean nothing."""
+        try:
+            self.qp.set_ece(ECE(vendor, options))
+        except PyverbsRDMAError as error:
+            if error.error_code != errno.EOPNOTSUPP:
+                raise
 
     # ---- states
 

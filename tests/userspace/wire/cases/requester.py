@@ -17,6 +17,7 @@ from .packets import counted
 from .responder import same, split
 
 VA, RKEY = 0x123456789a8, 0x4321  # aligned, as atomics must be
+SOFTHCA = 0xffffff, 0x53480001  # vendor and options of ECE
 
 
 def request(c, kind, length=4, **fields):
@@ -472,6 +473,13 @@ def burst(c, kind, count, signalled=()):
             for i in range(count)]
 
 
+def to_softhca(rig, **fields):
+    """A connection to what says that it is a softhca, if the device may know."""
+    if rig.is_softhca:
+        fields["ece"] = SOFTHCA
+    return rig.conn(sig_all=False, **fields)
+
+
 def left_behind(c, rig, kind="SEND"):
     """Packets of requests, of which all but the first wait for an answer in vain."""
     c.mem[:300] = pattern(300)
@@ -511,6 +519,28 @@ def ackreq(rig, kind):
     c.no_wc()
 
 
+@case("req.last_word", "softhca: the last request of a post asks for its "
+      "acknowledgement, unless ECE says that the peer is a softhca: another may execute "
+      "it and end, and its answer would be all that is ever heard of it", table={
+          "stranger": (None, 1), "softhca": (SOFTHCA, 0),
+          "later_softhca": ((0xffffff, 0x5348fff1), 0),
+          "nobody": ((0xffffff, 1), 1), "others": ((0x15b3, 0x53480001), 1)})
+def last_word(rig, row):
+    ece, asks = row
+    if not rig.is_softhca:
+        raise Skip("each request asks for its acknowledgement")
+    c = rig.conn(sig_all=False, timeout=19, ece=ece)
+    packets = burst(c, "WRITE", 4)
+    # (the first comes after a pause)
+    same([p.ackreq for p in packets[1:]], [0, 0, asks], "AckReq")
+    if not asks:
+        c.ack(packets[0].psn)
+        expect_inquiry(c, packets[1].psn)
+    c.ack(packets[3].psn)
+    c.expect_silence()
+    c.no_wc()
+
+
 @case("req.quiet", "softhca: what was sent without asking is inquired about soon; "
       "what the answer leaves out is sent again, the same, and asks; that is no "
       "time-out and no retry", table={
@@ -518,7 +548,7 @@ def ackreq(rig, kind):
           for lost in (0, 1, 3) for kind in ("SEND", "WRITE")})
 def quiet(rig, row):
     lost, kind = row
-    c = rig.conn(timeout=19, retry_cnt=0, sig_all=False)  # 2 s
+    c = to_softhca(rig, timeout=19, retry_cnt=0)  # 2 s
     if rig.is_softhca:
         before = rig.dev.counter("local_ack_timeout_err")
     packets = left_behind(c, rig, kind)
@@ -545,7 +575,7 @@ def quiet(rig, row):
 @case("req.quiet_and_unanswered", "IBTA 9.7.6.1: from the inquiry on an answer is "
       "due: without one all is sent again")
 def quiet_unanswered(rig):
-    c = rig.conn(timeout=14, retry_cnt=1, sig_all=False)  # 67 ms
+    c = to_softhca(rig, timeout=14, retry_cnt=1)  # 67 ms
     packets = left_behind(c, rig)
     expect_inquiry(c, packets[1].psn)
     for q in packets[1:]:
@@ -570,7 +600,7 @@ def unsignalled_error(rig):
 @case("req.drain_of_unsignalled", "IBTA 10.3.1.5: a queue that drains waits until "
       "unsignalled requests have been acknowledged, too, and sees to that")
 def drain_unsignalled(rig):
-    c = rig.conn(sig_all=False)
+    c = to_softhca(rig)
     packets = left_behind(c, rig)
     c.modify("STATE EN_SQD_ASYNC_NOTIFY", qp_state=QPS.SQD,
              en_sqd_async_notify=1)

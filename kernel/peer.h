@@ -1,0 +1,42 @@
+/* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
+/*
+ * What is known of the peer of a connection: SHCA_PEER_* in shca_req_attr.peer.
+ *
+ * The specification binds all peers alike; what softhca does beyond it can be relied
+ * upon only where the peer is a softhca.  Two ways to know, one place:
+ *
+ *   this kernel	the QP at the other end is found by number and addresses,
+ *			connected back, in any network namespace (shca_peer_learn())
+ *   ECE		librdmacm and others carry it from process to process, and
+ *			ibv_set_ece() brings it here (shca_peer_told())
+ *
+ * It may be wrong: the addresses of two namespaces may be the same, and a process may
+ * lie about its own peer.  That costs what softhca does for strangers, and no more:
+ * nothing here is a matter of rights.
+ */
+#ifndef SHCA_PEER_H
+#define SHCA_PEER_H
+
+#include "qp.h"
+
+/** shca_peer_told() - SHCA_PEER_* that options of ECE stand for */
+u32 shca_peer_told(u32 ece_options);
+
+/** shca_peer_start() - the requester has started; sq.lock held */
+void shca_peer_start(struct shca_qp *qp);
+
+/* Look for it among the QPs of this kernel. */
+void shca_peer_look(struct shca_qp *qp, u64 now);
+
+/**
+ * shca_peer_learn() - packets are about to leave for the peer
+ *
+ * Context: sq.lock held, bottom halves off.
+ */
+static inline void shca_peer_learn(struct shca_qp *qp, u64 now)
+{
+	if (unlikely(qp->sq.peer_looks) && now >= qp->sq.peer_ns)
+		shca_peer_look(qp, now);
+}
+
+#endif
