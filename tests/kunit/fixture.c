@@ -66,6 +66,7 @@ static enum shca_mem_status fx_local_scatter(void *ctx,
 
 	fx->nr_scatter++;
 	fx->last_off = off;
+	fx->last_data_off = pkt->data_off;
 	fx->last_len = pkt->paylen;
 	return fx->scatter;
 }
@@ -151,6 +152,8 @@ static bool fx_xrc_select(void *ctx, u32 srqn)
 
 	fx->nr_select++;
 	fx->last_srqn = srqn;
+	if (fx->srq_gone)
+		return false;
 	return srqn == FX_SRQN || srqn == FX_SRQN + 1;
 }
 

@@ -58,6 +58,7 @@ struct fx {
 	u32 recv_len;
 	u64 atomic_value;
 	bool inv_ok;
+	bool srq_gone;			/* XRC: there is no SRQ */
 	enum shca_wc_status local;
 
 	u32 nr_check;
@@ -76,6 +77,7 @@ struct fx {
 	u64 last_va;
 	u32 last_len;
 	u32 last_off;
+	u32 last_data_off;
 	u32 last_rkey;
 	u64 last_stored;
 

@@ -266,6 +266,7 @@ static void short_receive_taken_ahead_is_used(struct kunit *test)
 static void short_bad_receive_is_told_by_packets(struct kunit *test)
 {
 	struct fx *fx = test->priv;
+	struct shca_wc wc;
 
 	start(fx);
 	fx_post(fx, SHCA_WR_SEND, 1);
@@ -280,6 +281,8 @@ static void short_bad_receive_is_told_by_packets(struct kunit *test)
 	KUNIT_ASSERT_TRUE(test, fx->out.has_wc);
 	KUNIT_EXPECT_EQ(test, fx->out.wc.status, SHCA_WC_LOC_QP_OP_ERR);
 	KUNIT_EXPECT_EQ(test, fx->out.wc.wr_id, 1001ull);
+	/* and once is enough */
+	KUNIT_EXPECT_FALSE(test, shca_resp_flush(&fx->resp, &wc));
 }
 
 static void short_bad_receive_is_flushed(struct kunit *test)

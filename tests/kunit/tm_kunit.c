@@ -218,6 +218,7 @@ static void resp_rx_matched_is_placed_without_its_header(struct kunit *test)
 				     7, FX_MTU), SHCA_RX_OK);
 	KUNIT_EXPECT_EQ(test, fx->last_len, FX_MTU - SHCA_TMH_BYTES);
 	KUNIT_EXPECT_EQ(test, fx->last_off, 0u);
+	KUNIT_EXPECT_EQ(test, fx->last_data_off, (u32)SHCA_TMH_BYTES);
 	KUNIT_EXPECT_EQ(test, fx_rx_op(fx, SHCA_OP_SEND_LAST, P0 + 1, 100),
 			SHCA_RX_OK);
 	KUNIT_EXPECT_EQ(test, fx->last_len, 100u);
@@ -292,7 +293,9 @@ static void resp_rx_rendezvous_moves_nothing_yet(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, fx->nr_scatter, 0u);
 	KUNIT_EXPECT_EQ(test, fx->out.wc.wc_flags, SHCA_WC_TM_MATCH);
 	KUNIT_EXPECT_EQ(test, fx->out.wc.byte_len, 0u);
+	KUNIT_EXPECT_EQ(test, fx->out.wc.opcode, SHCA_WC_TM_RECV);
 	KUNIT_EXPECT_EQ(test, fx->out.wc.tm_tag, 7u);
+	KUNIT_EXPECT_EQ(test, fx->out.wc.tm_priv, 0x11223344u);
 	/* The next message is one of its own. */
 	KUNIT_EXPECT_EQ(test, rx_msg(fx, SHCA_OP_SEND_ONLY, P0 + 1,
 				     SHCA_TMH_NO_TAG, 7, 16), SHCA_RX_OK);
@@ -339,7 +342,81 @@ static void resp_rx_longer_than_the_tag_is_refused(struct kunit *test)
 		KUNIT_EXPECT_EQ(test, fx->out.wc.wr_id, 2007u);
 		KUNIT_EXPECT_FALSE(test, fx->out.rndv);
 		KUNIT_EXPECT_EQ(test, fx->nr_scatter, 0u);
+		/* its tag has matched, and there is no data */
+		KUNIT_EXPECT_EQ(test, fx->out.wc.opcode, SHCA_WC_TM_RECV);
+		KUNIT_EXPECT_EQ(test, fx->out.wc.wc_flags, SHCA_WC_TM_MATCH);
+		KUNIT_EXPECT_EQ(test, fx->out.wc.tm_tag, 7u);
+		KUNIT_EXPECT_EQ(test, fx->out.wc.tm_priv, 0x11223344u);
+		KUNIT_EXPECT_EQ(test, fx->out.wc.vendor_err, SHCA_VERR_LENGTH);
+		KUNIT_EXPECT_EQ(test, fx->out.events, SHCA_EV_COMM_EST |
+						      SHCA_EV_REQ_ERR);
 	}
+}
+
+/* A rendezvous is one packet, about 2^31 bytes at most. */
+static void resp_rx_rendezvous_is_bounded(struct kunit *test)
+{
+	struct fx *fx = test->priv;
+	u32 handle, i;
+	const struct shca_tmh tmh = { .opcode = SHCA_TMH_RNDV, .tag = 7 };
+
+	for (i = 0; i < 2; i++) {
+		tm_init(test);
+		fx = test->priv;
+		add(fx, 7, ~0ull, 0x80000000u, &handle);
+		memset(fx->payload, 0, sizeof(fx->payload));
+		shca_tmh_build(&tmh, fx->payload);
+		fx->payload[SHCA_TMH_BYTES + 12] = 0x80;
+		fx->payload[SHCA_TMH_BYTES + 15] = i;
+		KUNIT_EXPECT_EQ(test, fx_rx_op(fx, SHCA_OP_SEND_ONLY, P0, 32),
+				i ? SHCA_RX_INVALID : SHCA_RX_OK);
+		KUNIT_EXPECT_EQ(test, fx->out.rndv, !i);
+	}
+	/* the first packet of more, however short that packet is said to be */
+	tm_init(test);
+	fx = test->priv;
+	fx->resp.attr.mtu = SHCA_TM_RNDV_MAX;
+	KUNIT_EXPECT_EQ(test, rx_msg(fx, SHCA_OP_SEND_FIRST, P0, SHCA_TMH_RNDV,
+				     7, SHCA_TM_RNDV_MAX), SHCA_RX_INVALID);
+}
+
+/* A header and nothing else is a message of no length. */
+static void resp_rx_of_header_alone_is_matched(struct kunit *test)
+{
+	struct fx *fx = test->priv;
+	u32 handle;
+
+	add(fx, 7, ~0ull, 0, &handle);
+	KUNIT_EXPECT_EQ(test, rx_msg(fx, SHCA_OP_SEND_ONLY, P0, SHCA_TMH_EAGER,
+				     7, SHCA_TMH_BYTES), SHCA_RX_OK);
+	KUNIT_EXPECT_EQ(test, fx->out.wc.byte_len, 0u);
+	KUNIT_EXPECT_EQ(test, fx->nr_scatter, 0u);
+}
+
+/* A rendezvous may ask to invalidate as any SEND: before it begins. */
+static void resp_rx_rendezvous_invalidates(struct kunit *test)
+{
+	struct fx *fx = test->priv;
+	u32 handle;
+
+	add(fx, 7, ~0ull, 200, &handle);
+	add(fx, 7, ~0ull, 200, &handle);
+	add(fx, 7, ~0ull, 200, &handle);
+	KUNIT_EXPECT_EQ(test, rx_msg(fx, SHCA_OP_SEND_ONLY, P0, SHCA_TMH_RNDV,
+				     7, 32), SHCA_RX_OK);
+	KUNIT_EXPECT_EQ(test, fx->nr_inv, 0u);
+	KUNIT_EXPECT_EQ(test, rx_msg(fx, SHCA_OP_SEND_ONLY_INV, P0 + 1,
+				     SHCA_TMH_RNDV, 7, 32), SHCA_RX_OK);
+	KUNIT_EXPECT_EQ(test, fx->nr_inv, 1u);
+	KUNIT_EXPECT_EQ(test, fx->last_rkey, 0x5555u);
+	KUNIT_EXPECT_TRUE(test, fx->out.rndv);
+	fx->inv_ok = false;
+	KUNIT_EXPECT_EQ(test, rx_msg(fx, SHCA_OP_SEND_ONLY_INV, P0 + 2,
+				     SHCA_TMH_RNDV, 7, 32), SHCA_RX_ACCESS);
+	KUNIT_EXPECT_FALSE(test, fx->out.rndv);
+	KUNIT_ASSERT_TRUE(test, fx->out.has_wc);
+	KUNIT_EXPECT_EQ(test, fx->out.wc.status, SHCA_WC_LOC_ACCESS_ERR);
+	KUNIT_EXPECT_EQ(test, fx->out.wc.vendor_err, SHCA_VERR_KEY);
 }
 
 /* What waits for memory has its tag, and gets no other one. */
@@ -474,6 +551,9 @@ static struct kunit_case tm_cases[] = {
 	KUNIT_CASE(resp_rx_rendezvous_moves_nothing_yet),
 	KUNIT_CASE(resp_rx_malformed_rendezvous_is_refused),
 	KUNIT_CASE(resp_rx_longer_than_the_tag_is_refused),
+	KUNIT_CASE(resp_rx_rendezvous_is_bounded),
+	KUNIT_CASE(resp_rx_of_header_alone_is_matched),
+	KUNIT_CASE(resp_rx_rendezvous_invalidates),
 	KUNIT_CASE(resp_rx_again_keeps_its_tag),
 	KUNIT_CASE(resp_rx_again_with_less_is_refused),
 	KUNIT_CASE(resp_rx_looks_for_a_tag_again_when_not_ready),

@@ -218,6 +218,26 @@ static void resp_next_of_a_read_tells_by_whose_rights(struct kunit *test)
 	KUNIT_EXPECT_TRUE(test, fx_answer(fx));
 }
 
+/* The SRQ's protection domain decides about memory: without it nothing is read. */
+static void resp_read_again_without_its_srq_is_dropped(struct kunit *test)
+{
+	struct fx *fx = test->priv;
+
+	KUNIT_ASSERT_EQ(test, rx_to(fx, SHCA_OP_READ_REQUEST, P0, 8, FX_SRQN),
+			SHCA_RX_OK);
+	KUNIT_ASSERT_TRUE(test, fx_answer(fx));
+	/* another message has chosen another one meanwhile */
+	rx_to(fx, SHCA_OP_WRITE_ONLY, P0 + 1, 8, FX_SRQN + 1);
+	KUNIT_EXPECT_EQ(test, rx_to(fx, SHCA_OP_READ_REQUEST, P0, 8, FX_SRQN),
+			SHCA_RX_DUPLICATE);
+	KUNIT_EXPECT_EQ(test, fx->last_srqn, FX_SRQN);
+	KUNIT_ASSERT_TRUE(test, fx_answer(fx));
+	fx->srq_gone = true;
+	KUNIT_EXPECT_EQ(test, rx_to(fx, SHCA_OP_READ_REQUEST, P0, 8, FX_SRQN),
+			SHCA_RX_DUPLICATE);
+	KUNIT_EXPECT_FALSE(test, fx_answer(fx));
+}
+
 static void resp_rx_without_a_receive_is_not_ready(struct kunit *test)
 {
 	struct fx *fx = test->priv;
@@ -255,6 +275,7 @@ static struct kunit_case xrc_cases[] = {
 	KUNIT_CASE(resp_rx_of_another_srq_within_a_message_is_refused),
 	KUNIT_CASE(resp_flush_tells_the_srq_of_the_message),
 	KUNIT_CASE(resp_next_of_a_read_tells_by_whose_rights),
+	KUNIT_CASE(resp_read_again_without_its_srq_is_dropped),
 	KUNIT_CASE(resp_rx_without_a_receive_is_not_ready),
 	KUNIT_CASE(resp_rx_of_rc_is_not_for_xrc),
 	{}

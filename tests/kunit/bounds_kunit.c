@@ -1,0 +1,650 @@
+// SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
+/* The responder's rights and bounds: what a peer may reach, and how far. */
+#include "fixture.h"
+
+#define P0	FX_RQ_PSN
+#define NAK(code)	(SHCA_AETH_NAK | (code))
+
+static void expect_nak(struct kunit *test, u32 psn, u8 syndrome)
+{
+	struct fx *fx = test->priv;
+
+	KUNIT_ASSERT_TRUE(test, fx_answer(fx));
+	KUNIT_EXPECT_EQ(test, fx->pkt.opcode & ~SHCA_TRANSPORT_MASK,
+			SHCA_OP_ACK);
+	KUNIT_EXPECT_EQ(test, fx->pkt.psn, psn);
+	KUNIT_EXPECT_EQ(test, fx->pkt.aeth.syndrome, syndrome);
+	KUNIT_EXPECT_FALSE(test, fx_answer(fx));
+}
+
+/* ---- FLUSH ------------------------------------------------------------------ */
+
+/* IBTA A19.4.1: each placement type has its own right, and both need both. */
+static void resp_flush_needs_each_right_that_it_names(struct kunit *test)
+{
+	struct fx *fx = test->priv;
+	struct shca_resp_attr attr;
+	u32 type, rights;
+	struct shca_pkt pkt;
+	enum shca_rx rx;
+
+	for (type = 1; type < 4; type++) {
+		for (rights = 0; rights < 4; rights++) {
+			fx_resp_attr(&attr);
+			attr.access = rights << 8;
+			fx_resp_start(fx, &attr);
+			fx_request(&pkt, SHCA_OP_FLUSH, P0, 8);
+			pkt.feth.type = type;
+			fx->nr_flush = 0;
+			rx = fx_rx(fx, &pkt);
+			if ((rights & type) == type) {
+				KUNIT_EXPECT_EQ(test, rx, SHCA_RX_OK);
+				KUNIT_EXPECT_EQ(test, fx->nr_flush, 1u);
+				continue;
+			}
+			KUNIT_EXPECT_EQ(test, rx, SHCA_RX_INVALID);
+			KUNIT_EXPECT_EQ(test, fx->nr_flush, 0u);
+			expect_nak(test, P0, NAK(SHCA_NAK_INVALID));
+		}
+	}
+}
+
+struct none_row {
+	const char *name;
+	u8 opcode;
+};
+
+static const struct none_row none_rows[] = {
+	{ "READ", SHCA_OP_READ_REQUEST },
+	{ "CmpSwap", SHCA_OP_CMP_SWAP },
+	{ "FetchAdd", SHCA_OP_FETCH_ADD },
+	{ "FLUSH", SHCA_OP_FLUSH },
+	{ "ATOMIC WRITE", SHCA_OP_ATOMIC_WRITE },
+};
+
+static void none_desc(const struct none_row *row, char *desc)
+{
+	snprintf(desc, KUNIT_PARAM_DESC_SIZE, "%s", row->name);
+}
+
+KUNIT_ARRAY_PARAM(none, none_rows, none_desc);
+
+/* IBTA 9.7.5.2.4: with no resources for it, the request is invalid. */
+static void resp_rx_with_max_dest_rd_atomic_0_is_invalid(struct kunit *test)
+{
+	const struct none_row *row = test->param_value;
+	struct fx *fx = test->priv;
+	struct shca_resp_attr attr;
+
+	fx_resp_attr(&attr);
+	attr.max_dest_rd_atomic = 0;
+	fx_resp_start(fx, &attr);
+	KUNIT_EXPECT_EQ(test, fx_rx_op(fx, row->opcode, P0, 8),
+			SHCA_RX_INVALID);
+	KUNIT_EXPECT_EQ(test, fx->nr_flush + fx->nr_atomic_write +
+			fx->nr_atomic, 0u);
+	expect_nak(test, P0, NAK(SHCA_NAK_INVALID));
+}
+
+/* The records are the caller's storage: no attribute makes more of them. */
+static void resp_start_bounds_records_by_their_ring(struct kunit *test)
+{
+	struct fx *fx = test->priv;
+	struct shca_resp_attr attr;
+	u32 i;
+
+	fx_resp_attr(&attr);
+	attr.max_dest_rd_atomic = FX_RDS + 1;
+	fx_resp_start(fx, &attr);
+	for (i = 0; i < FX_RDS; i++)
+		KUNIT_EXPECT_EQ(test, fx_rx_op(fx, SHCA_OP_READ_REQUEST,
+					       P0 + i, 8), SHCA_RX_OK);
+	KUNIT_EXPECT_EQ(test, fx_rx_op(fx, SHCA_OP_READ_REQUEST, P0 + FX_RDS,
+				       8), SHCA_RX_INVALID);
+}
+
+/* ---- lengths ------------------------------------------------------------------ */
+
+struct long_row {
+	const char *name;
+	u8 transport;
+	u8 opcode;
+	u32 len;
+	enum shca_rx rx;
+};
+
+/* IBTA 9.7.6, C9-88: 2^31 bytes, and no more */
+static const struct long_row long_rows[] = {
+	{ "WRITE of 2^31", SHCA_TRANSPORT_RC, SHCA_OP_WRITE_FIRST,
+	  0x80000000u, SHCA_RX_OK },
+	{ "WRITE of 2^31 + 1", SHCA_TRANSPORT_RC, SHCA_OP_WRITE_FIRST,
+	  0x80000001u, SHCA_RX_INVALID },
+	{ "READ of 2^31", SHCA_TRANSPORT_RC, SHCA_OP_READ_REQUEST,
+	  0x80000000u, SHCA_RX_OK },
+	{ "READ of 2^31 + 1", SHCA_TRANSPORT_RC, SHCA_OP_READ_REQUEST,
+	  0x80000001u, SHCA_RX_INVALID },
+	{ "UC WRITE of 2^31", SHCA_TRANSPORT_UC, SHCA_OP_WRITE_FIRST,
+	  0x80000000u, SHCA_RX_OK },
+	{ "UC WRITE of 2^31 + 1", SHCA_TRANSPORT_UC, SHCA_OP_WRITE_FIRST,
+	  0x80000001u, SHCA_RX_INVALID },
+};
+
+static void long_desc(const struct long_row *row, char *desc)
+{
+	snprintf(desc, KUNIT_PARAM_DESC_SIZE, "%s", row->name);
+}
+
+KUNIT_ARRAY_PARAM(long, long_rows, long_desc);
+
+static void resp_rx_of_longest_message_is_bounded(struct kunit *test)
+{
+	const struct long_row *row = test->param_value;
+	struct fx *fx = test->priv;
+	struct shca_resp_attr attr;
+	struct shca_pkt pkt;
+
+	fx_resp_attr(&attr);
+	attr.transport = row->transport;
+	fx_resp_start(fx, &attr);
+	fx_request(&pkt, row->transport | row->opcode, P0, FX_MTU);
+	if (row->opcode == SHCA_OP_READ_REQUEST)
+		pkt.paylen = 0;
+	pkt.reth.len = row->len;
+	KUNIT_EXPECT_EQ(test, fx_rx(fx, &pkt), row->rx);
+	if (row->rx != SHCA_RX_OK) {
+		KUNIT_EXPECT_EQ(test, fx->nr_check + fx->nr_write, 0u);
+		return;
+	}
+	KUNIT_EXPECT_EQ(test, fx->nr_check, 1u);
+}
+
+/* ---- runs of middle packets ----------------------------------------------------- */
+
+static void begin_send(struct fx *fx, u32 recv_len)
+{
+	fx->recv_len = recv_len;
+	fx_rx_op(fx, SHCA_OP_SEND_FIRST, P0, FX_MTU);
+}
+
+static void make_run(struct shca_pkt *pkt, u8 opcode, u32 packets)
+{
+	fx_request(pkt, opcode, P0 + 1, packets * FX_MTU);
+	pkt->span = packets - 1;
+	pkt->unit = FX_MTU;
+	pkt->stride = FX_MTU;
+}
+
+/* The whole run has to fit: of one that does not, nothing is placed. */
+static void resp_run_longer_than_receive_is_refused(struct kunit *test)
+{
+	struct fx *fx = test->priv;
+	struct shca_pkt pkt;
+
+	begin_send(fx, 3 * FX_MTU);
+	make_run(&pkt, SHCA_OP_SEND_MIDDLE, 3);
+	KUNIT_EXPECT_FALSE(test, shca_resp_takes_run(&fx->resp, &pkt));
+	make_run(&pkt, SHCA_OP_SEND_MIDDLE, 2);
+	KUNIT_EXPECT_TRUE(test, shca_resp_takes_run(&fx->resp, &pkt));
+	make_run(&pkt, SHCA_OP_SEND_MIDDLE, 3);
+	KUNIT_EXPECT_EQ(test, fx_rx(fx, &pkt), SHCA_RX_INVALID);
+	KUNIT_EXPECT_EQ(test, fx->nr_scatter, 1u);
+	KUNIT_ASSERT_TRUE(test, fx->out.has_wc);
+	KUNIT_EXPECT_EQ(test, fx->out.wc.status, SHCA_WC_LOC_LEN_ERR);
+}
+
+static void resp_run_that_fills_receive_is_placed(struct kunit *test)
+{
+	struct fx *fx = test->priv;
+	struct shca_pkt pkt;
+
+	begin_send(fx, 4 * FX_MTU);
+	make_run(&pkt, SHCA_OP_SEND_MIDDLE, 3);
+	KUNIT_EXPECT_EQ(test, fx_rx(fx, &pkt), SHCA_RX_OK);
+	KUNIT_EXPECT_EQ(test, fx->last_off, FX_MTU);
+	KUNIT_EXPECT_EQ(test, fx->last_len, 3 * FX_MTU);
+	KUNIT_EXPECT_EQ(test, fx_rx_op(fx, SHCA_OP_SEND_LAST, P0 + 4, 1),
+			SHCA_RX_INVALID);
+}
+
+/* A run of a WRITE leaves something for the last packet. */
+static void resp_run_up_to_the_end_of_a_write_is_not_taken(struct kunit *test)
+{
+	struct fx *fx = test->priv;
+	struct shca_pkt pkt;
+
+	fx_request(&pkt, SHCA_OP_WRITE_FIRST, P0, FX_MTU);
+	pkt.reth.len = 4 * FX_MTU + 1;
+	KUNIT_ASSERT_EQ(test, fx_rx(fx, &pkt), SHCA_RX_OK);
+	make_run(&pkt, SHCA_OP_WRITE_MIDDLE, 3);
+	KUNIT_EXPECT_TRUE(test, shca_resp_takes_run(&fx->resp, &pkt));
+	fx->resp.left--;
+	KUNIT_EXPECT_FALSE(test, shca_resp_takes_run(&fx->resp, &pkt));
+}
+
+static void resp_run_is_taken_in_its_place_only(struct kunit *test)
+{
+	struct fx *fx = test->priv;
+	struct shca_pkt pkt;
+
+	begin_send(fx, 10 * FX_MTU);
+	make_run(&pkt, SHCA_OP_SEND_MIDDLE, 3);
+	KUNIT_EXPECT_TRUE(test, shca_resp_takes_run(&fx->resp, &pkt));
+	fx->resp.wr_valid = false;
+	KUNIT_EXPECT_FALSE(test, shca_resp_takes_run(&fx->resp, &pkt));
+	fx->resp.wr_valid = true;
+	fx->resp.skip = true;
+	KUNIT_EXPECT_FALSE(test, shca_resp_takes_run(&fx->resp, &pkt));
+	fx->resp.skip = false;
+	fx->resp.op = 0;
+	KUNIT_EXPECT_FALSE(test, shca_resp_takes_run(&fx->resp, &pkt));
+	fx->resp.op = SHCA_OPF_SEND;
+	pkt.opcode |= SHCA_TRANSPORT_XRC;
+	KUNIT_EXPECT_FALSE(test, shca_resp_takes_run(&fx->resp, &pkt));
+	pkt.opcode = SHCA_OP_SEND_MIDDLE;
+	shca_resp_fail(&fx->resp);
+	KUNIT_EXPECT_FALSE(test, shca_resp_takes_run(&fx->resp, &pkt));
+}
+
+/* ---- receiver not ready ---------------------------------------------------------- */
+
+/* IBTA 9.7.5.2.8: the wait is the responder's own minimum. */
+static void resp_rnr_nak_tells_min_rnr_timer(struct kunit *test)
+{
+	struct fx *fx = test->priv;
+	struct shca_resp_attr attr;
+	u32 code;
+
+	fx_resp_attr(&attr);
+	fx->recvs = 0;
+	for (code = 0; code < 32; code++) {
+		attr.min_rnr_timer = code;
+		fx_resp_start(fx, &attr);
+		KUNIT_EXPECT_EQ(test, fx_rx_op(fx, SHCA_OP_SEND_ONLY, P0, 8),
+				SHCA_RX_RNR);
+		expect_nak(test, P0, SHCA_AETH_RNR | code);
+	}
+}
+
+static void resp_not_yet_is_receiver_not_ready(struct kunit *test)
+{
+	struct fx *fx = test->priv;
+	struct shca_resp_attr attr;
+
+	shca_resp_not_yet(&fx->resp);
+	expect_nak(test, P0, SHCA_AETH_RNR | 12);
+	/* what is ahead of it is dropped silently (IBTA 9.7.5.1.2) */
+	KUNIT_EXPECT_EQ(test, fx_rx_op(fx, SHCA_OP_SEND_ONLY, P0 + 1, 8),
+			SHCA_RX_OUT_OF_SEQ);
+	KUNIT_EXPECT_FALSE(test, fx_answer(fx));
+
+	/* XRC as well; a NAK that is owed says more; UC and UD have none */
+	fx_resp_attr(&attr);
+	attr.transport = SHCA_TRANSPORT_XRC;
+	fx_resp_start(fx, &attr);
+	shca_resp_not_yet(&fx->resp);
+	expect_nak(test, P0, SHCA_AETH_RNR | 12);
+	attr.transport = SHCA_TRANSPORT_RC;
+	fx_resp_start(fx, &attr);
+	fx_rx_op(fx, SHCA_OP_SEND_ONLY, P0 + 1, 8);
+	shca_resp_not_yet(&fx->resp);
+	expect_nak(test, P0, NAK(SHCA_NAK_PSN_SEQ));
+	attr.transport = SHCA_TRANSPORT_UC;
+	fx_resp_start(fx, &attr);
+	shca_resp_not_yet(&fx->resp);
+	KUNIT_EXPECT_FALSE(test, fx_answer(fx));
+	attr.transport = SHCA_TRANSPORT_RC;
+	fx_resp_start(fx, &attr);
+	shca_resp_fail(&fx->resp);
+	shca_resp_not_yet(&fx->resp);
+	KUNIT_EXPECT_FALSE(test, fx_answer(fx));
+}
+
+/* ---- duplicates -------------------------------------------------------------------- */
+
+struct mixed_row {
+	const char *name;
+	u8 first;
+	u8 again;
+	bool answered;
+};
+
+static const struct mixed_row mixed_rows[] = {
+	{ "READ as atomic", SHCA_OP_READ_REQUEST, SHCA_OP_FETCH_ADD, false },
+	{ "READ as FLUSH", SHCA_OP_READ_REQUEST, SHCA_OP_FLUSH, false },
+	{ "atomic as READ", SHCA_OP_FETCH_ADD, SHCA_OP_READ_REQUEST, false },
+	{ "atomic as FLUSH", SHCA_OP_FETCH_ADD, SHCA_OP_FLUSH, false },
+	{ "FLUSH as READ", SHCA_OP_FLUSH, SHCA_OP_READ_REQUEST, false },
+	{ "FLUSH as atomic", SHCA_OP_FLUSH, SHCA_OP_CMP_SWAP, false },
+	{ "READ", SHCA_OP_READ_REQUEST, SHCA_OP_READ_REQUEST, true },
+	{ "atomic", SHCA_OP_FETCH_ADD, SHCA_OP_FETCH_ADD, true },
+	{ "FLUSH", SHCA_OP_FLUSH, SHCA_OP_FLUSH, true },
+};
+
+static void mixed_desc(const struct mixed_row *row, char *desc)
+{
+	snprintf(desc, KUNIT_PARAM_DESC_SIZE, "%s", row->name);
+}
+
+KUNIT_ARRAY_PARAM(mixed, mixed_rows, mixed_desc);
+
+/* C9-105: a duplicate is answered by what is on record for it, or dropped. */
+static void resp_rx_again_as_another_is_dropped(struct kunit *test)
+{
+	const struct mixed_row *row = test->param_value;
+	struct fx *fx = test->priv;
+
+	KUNIT_ASSERT_EQ(test, fx_rx_op(fx, row->first, P0, 8), SHCA_RX_OK);
+	KUNIT_ASSERT_TRUE(test, fx_answer(fx));
+	KUNIT_EXPECT_EQ(test, fx_rx_op(fx, row->again, P0, 8),
+			SHCA_RX_DUPLICATE);
+	KUNIT_EXPECT_EQ(test, fx_answer(fx), row->answered);
+}
+
+/* ---- NAKs that are void --------------------------------------------------------- */
+
+/*
+ * An RNR NAK is owed and its packet comes again: what was dropped for an earlier gap is
+ * no reason for a sequence NAK.
+ */
+static void resp_rnr_nak_that_is_void_acknowledges(struct kunit *test)
+{
+	struct fx *fx = test->priv;
+	u32 i;
+
+	fx_rx_op(fx, SHCA_OP_SEND_ONLY, P0 + 5, 8);
+	expect_nak(test, P0, NAK(SHCA_NAK_PSN_SEQ));
+	for (i = 0; i < 3; i++)
+		KUNIT_ASSERT_EQ(test, fx_rx_op(fx, SHCA_OP_SEND_ONLY, P0 + i,
+					       8), SHCA_RX_OK);
+	fx->recvs = 0;
+	KUNIT_ASSERT_EQ(test, fx_rx_op(fx, SHCA_OP_SEND_ONLY, P0 + 3, 8),
+			SHCA_RX_RNR);
+	fx->recvs = 1;
+	KUNIT_ASSERT_EQ(test, fx_rx_op(fx, SHCA_OP_SEND_ONLY, P0 + 3, 8),
+			SHCA_RX_OK);
+	expect_nak(test, P0 + 3, SHCA_AETH_ACK | SHCA_AETH_CREDIT_NONE);
+}
+
+/* The response of a READ says that it came; what is before it is acknowledged. */
+static void resp_nak_that_a_read_makes_void_acks_before_it(struct kunit *test)
+{
+	struct fx *fx = test->priv;
+
+	KUNIT_ASSERT_EQ(test, fx_rx_op(fx, SHCA_OP_SEND_ONLY, P0, 8),
+			SHCA_RX_OK);
+	fx_rx_op(fx, SHCA_OP_SEND_ONLY, P0 + 2, 8);
+	KUNIT_ASSERT_EQ(test, fx_rx_op(fx, SHCA_OP_READ_REQUEST, P0 + 1,
+				       2 * FX_MTU), SHCA_RX_OK);
+	KUNIT_ASSERT_TRUE(test, fx_answer(fx));
+	KUNIT_EXPECT_EQ(test, fx->pkt.opcode, SHCA_OP_ACK);
+	KUNIT_EXPECT_EQ(test, fx->pkt.psn, P0);
+	KUNIT_ASSERT_TRUE(test, fx_answer(fx));
+	KUNIT_EXPECT_EQ(test, fx->pkt.opcode, SHCA_OP_READ_RESP_FIRST);
+}
+
+/* ---- answers that could not leave -------------------------------------------------- */
+
+static void resp_run_of_two_is_a_run(struct kunit *test)
+{
+	struct fx *fx = test->priv;
+
+	fx->resp.burst = 2;
+	fx_rx_op(fx, SHCA_OP_READ_REQUEST, P0, 5 * FX_MTU);
+	KUNIT_ASSERT_TRUE(test, fx_answer(fx));
+	KUNIT_EXPECT_EQ(test, fx->pkt.span, 0u);
+	KUNIT_ASSERT_TRUE(test, fx_answer(fx));
+	KUNIT_EXPECT_EQ(test, fx->pkt.span, 1u);
+	KUNIT_EXPECT_EQ(test, fx->resp.stats.tx_pkts, 3ull);
+	KUNIT_ASSERT_TRUE(test, fx_answer(fx));
+	KUNIT_EXPECT_EQ(test, fx->pkt.span, 0u);
+}
+
+/* Handed over, a packet is one, whatever it stands for. */
+static void resp_packets_handed_over_count_one_each(struct kunit *test)
+{
+	struct fx *fx = test->priv;
+
+	fx->resp.reach = 2;
+	fx_rx_op(fx, SHCA_OP_READ_REQUEST, P0, 4 * FX_MTU);
+	KUNIT_ASSERT_TRUE(test, fx_answer(fx));
+	KUNIT_EXPECT_EQ(test, fx->pkt.span, 1u);
+	KUNIT_ASSERT_TRUE(test, fx_answer(fx));
+	KUNIT_EXPECT_EQ(test, fx->pkt.span, 1u);
+	KUNIT_EXPECT_EQ(test, fx->resp.stats.tx_pkts, 2ull);
+}
+
+/* SHCA_MEM_OK: memory was there, and the link busy. */
+static void resp_response_that_could_not_leave_comes_again(struct kunit *test)
+{
+	static const enum shca_mem_status busy[] = { SHCA_MEM_OK,
+						     SHCA_MEM_RETRY };
+	struct fx *fx = test->priv;
+	struct shca_pkt first;
+	u32 i;
+
+	fx_rx_op(fx, SHCA_OP_FETCH_ADD, P0, 8);
+	fx_rx_op(fx, SHCA_OP_READ_REQUEST, P0 + 1, 8);
+	for (i = 0; i < 2; i++) {
+		KUNIT_ASSERT_TRUE(test, fx_answer(fx));
+		KUNIT_EXPECT_EQ(test, fx->pkt.opcode, SHCA_OP_ATOMIC_ACK);
+		first = fx->pkt;
+		KUNIT_ASSERT_TRUE(test, fx_answer(fx));
+		KUNIT_EXPECT_EQ(test, fx->pkt.opcode, SHCA_OP_READ_RESP_ONLY);
+		KUNIT_ASSERT_FALSE(test, fx_answer(fx));
+		shca_resp_gather_failed(&fx->resp, &first, busy[i], &fx->out);
+	}
+	KUNIT_EXPECT_FALSE(test, fx->resp.rd[0].answered);
+	KUNIT_EXPECT_FALSE(test, fx->resp.rd[1].answered);
+}
+
+/* What was answered before remains so, though its repetition could not leave. */
+static void resp_repetition_that_could_not_leave_was_answered(struct kunit *test)
+{
+	struct fx *fx = test->priv;
+
+	fx_rx_op(fx, SHCA_OP_READ_REQUEST, P0, 8);
+	KUNIT_ASSERT_TRUE(test, fx_answer(fx));
+	fx_rx_op(fx, SHCA_OP_READ_REQUEST, P0, 8);
+	KUNIT_ASSERT_TRUE(test, fx_answer(fx));
+	shca_resp_gather_failed(&fx->resp, &fx->pkt, SHCA_MEM_RETRY, &fx->out);
+	KUNIT_EXPECT_TRUE(test, fx->resp.rd[0].answered);
+	KUNIT_ASSERT_TRUE(test, fx_answer(fx));
+}
+
+/* A READ response that has gone is not sent again for the acknowledgement's sake. */
+static void resp_ack_that_could_not_leave_comes_alone(struct kunit *test)
+{
+	struct fx *fx = test->priv;
+	struct shca_pkt pkt;
+
+	fx_rx_op(fx, SHCA_OP_READ_REQUEST, P0, 8);
+	fx_request(&pkt, SHCA_OP_SEND_ONLY, P0 + 1, 8);
+	pkt.ackreq = true;
+	fx_rx(fx, &pkt);
+	KUNIT_ASSERT_TRUE(test, fx_answer(fx));
+	KUNIT_ASSERT_TRUE(test, fx_answer(fx));
+	KUNIT_EXPECT_EQ(test, fx->pkt.opcode, SHCA_OP_ACK);
+	shca_resp_gather_failed(&fx->resp, &fx->pkt, SHCA_MEM_RETRY, &fx->out);
+	KUNIT_ASSERT_TRUE(test, fx_answer(fx));
+	KUNIT_EXPECT_EQ(test, fx->pkt.opcode, SHCA_OP_ACK);
+	KUNIT_EXPECT_EQ(test, fx->pkt.psn, P0 + 1);
+	KUNIT_EXPECT_FALSE(test, fx_answer(fx));
+}
+
+/* The NAK of a response whose memory has gone is an access error, once. */
+static void resp_nak_of_a_response_counts(struct kunit *test)
+{
+	struct fx *fx = test->priv;
+
+	fx_rx_op(fx, SHCA_OP_READ_REQUEST, P0, 8);
+	KUNIT_ASSERT_TRUE(test, fx_answer(fx));
+	shca_resp_gather_failed(&fx->resp, &fx->pkt, SHCA_MEM_KEY, &fx->out);
+	KUNIT_EXPECT_EQ(test, fx->out.events, SHCA_EV_ACCESS_ERR);
+	KUNIT_EXPECT_EQ(test, fx->resp.stats.rx[SHCA_RX_ACCESS], 1ull);
+	expect_nak(test, P0, NAK(SHCA_NAK_ACCESS));
+	KUNIT_EXPECT_EQ(test, fx->resp.stats.naks_sent, 1ull);
+	KUNIT_EXPECT_EQ(test, fx->resp.stats.rnr_naks_sent, 0ull);
+}
+
+/* ---- receives that fail -------------------------------------------------------------- */
+
+/* The error is the receive's, and no event besides. */
+static void resp_rx_into_malformed_receive_is_no_fatal_event(struct kunit *test)
+{
+	struct fx *fx = test->priv;
+
+	fx->resp.comm_est = true;
+	fx->recv = SHCA_RECV_BAD;
+	KUNIT_EXPECT_EQ(test, fx_rx_op(fx, SHCA_OP_SEND_ONLY, P0, 8),
+			SHCA_RX_OPERATION);
+	KUNIT_ASSERT_TRUE(test, fx->out.has_wc);
+	KUNIT_EXPECT_EQ(test, fx->out.events, 0u);
+	KUNIT_EXPECT_EQ(test, fx->out.wc.opcode, SHCA_WC_RECV);
+	KUNIT_EXPECT_EQ(test, fx->out.wc.vendor_err, SHCA_VERR_WQE);
+}
+
+static void resp_rx_of_bad_invalidate_is_an_access_error(struct kunit *test)
+{
+	struct fx *fx = test->priv;
+
+	fx->resp.comm_est = true;
+	fx->inv_ok = false;
+	KUNIT_EXPECT_EQ(test, fx_rx_op(fx, SHCA_OP_SEND_ONLY_INV, P0, 8),
+			SHCA_RX_ACCESS);
+	KUNIT_ASSERT_TRUE(test, fx->out.has_wc);
+	KUNIT_EXPECT_EQ(test, fx->out.wc.status, SHCA_WC_LOC_ACCESS_ERR);
+	KUNIT_EXPECT_EQ(test, fx->out.wc.vendor_err, SHCA_VERR_KEY);
+	KUNIT_EXPECT_EQ(test, fx->out.events, SHCA_EV_ACCESS_ERR);
+	expect_nak(test, P0, NAK(SHCA_NAK_ACCESS));
+}
+
+static void resp_rx_longer_than_receive_tells_the_length(struct kunit *test)
+{
+	struct fx *fx = test->priv;
+
+	fx->recv_len = 7;
+	KUNIT_EXPECT_EQ(test, fx_rx_op(fx, SHCA_OP_SEND_ONLY, P0, 8),
+			SHCA_RX_INVALID);
+	KUNIT_ASSERT_TRUE(test, fx->out.has_wc);
+	KUNIT_EXPECT_EQ(test, fx->out.wc.vendor_err, SHCA_VERR_LENGTH);
+	KUNIT_EXPECT_EQ(test, fx->out.wc.opcode, SHCA_WC_RECV);
+}
+
+/* UC: a packet that is not the last one has no padding (IBTA 9.7.4.1.6). */
+static void resp_rx_of_uc_first_with_pad_is_dropped(struct kunit *test)
+{
+	struct fx *fx = test->priv;
+	struct shca_resp_attr attr;
+	struct shca_pkt pkt;
+
+	fx_resp_attr(&attr);
+	attr.transport = SHCA_TRANSPORT_UC;
+	fx_resp_start(fx, &attr);
+	fx_request(&pkt, SHCA_TRANSPORT_UC | SHCA_OP_SEND_FIRST, P0, FX_MTU);
+	pkt.pad = 1;
+	KUNIT_EXPECT_EQ(test, fx_rx(fx, &pkt), SHCA_RX_DROPPED);
+	KUNIT_EXPECT_EQ(test, fx->nr_scatter, 0u);
+}
+
+/* ---- the end ------------------------------------------------------------------------ */
+
+/* Whatever was owed: nothing leaves, and a reset forgets all but counters. */
+static void resp_fail_owes_nothing(struct kunit *test)
+{
+	struct fx *fx = test->priv;
+	struct shca_resp_attr attr;
+	struct shca_pkt pkt;
+	int hold;
+
+	fx_resp_attr(&attr);
+	attr.cnp = true;
+	fx_resp_start(fx, &attr);
+	fx->resp.hold = &hold;
+	fx_request(&pkt, SHCA_OP_READ_REQUEST, P0, 8);
+	pkt.path.ecn_ce = true;
+	KUNIT_ASSERT_EQ(test, fx_rx(fx, &pkt), SHCA_RX_OK);
+	fx_request(&pkt, SHCA_OP_SEND_ONLY, P0 + 1, 8);
+	pkt.ackreq = true;
+	KUNIT_ASSERT_EQ(test, fx_rx(fx, &pkt), SHCA_RX_OK);
+	shca_resp_fail(&fx->resp);
+	KUNIT_EXPECT_FALSE(test, fx_answer(fx));
+	shca_resp_reset(&fx->resp);
+	KUNIT_EXPECT_EQ(test, fx->resp.state, SHCA_SIDE_RESET);
+	KUNIT_EXPECT_EQ(test, fx->resp.stats.rx[SHCA_RX_OK], 2ull);
+	KUNIT_EXPECT_TRUE(test, fx->resp.hold == &hold);
+	KUNIT_EXPECT_EQ(test, fx->resp.reach, 1u);
+}
+
+/* An acknowledgement that could not leave is not owed again after the end. */
+static void resp_fail_takes_back_what_could_not_leave(struct kunit *test)
+{
+	struct fx *fx = test->priv;
+	struct shca_pkt pkt;
+
+	fx_request(&pkt, SHCA_OP_SEND_ONLY, P0, 8);
+	pkt.ackreq = true;
+	fx_rx(fx, &pkt);
+	KUNIT_ASSERT_TRUE(test, fx_answer(fx));
+	pkt = fx->pkt;
+	shca_resp_fail(&fx->resp);
+	shca_resp_gather_failed(&fx->resp, &pkt, SHCA_MEM_RETRY, &fx->out);
+	KUNIT_EXPECT_FALSE(test, fx_answer(fx));
+}
+
+/* The responses of READs come first; what is owed already is not owed twice. */
+static void resp_part_waits_for_responses(struct kunit *test)
+{
+	struct fx *fx = test->priv;
+	struct shca_pkt pkt;
+
+	fx_request(&pkt, SHCA_OP_SEND_ONLY, P0, 8);
+	pkt.ackreq = true;
+	fx_rx(fx, &pkt);
+	fx_rx_op(fx, SHCA_OP_SEND_ONLY, P0 + 1, 8);
+	KUNIT_EXPECT_TRUE(test, shca_resp_part(&fx->resp));
+	/* the older one is owed and tells less: its inquiry would find the rest */
+	KUNIT_ASSERT_TRUE(test, fx_answer(fx));
+	fx_rx_op(fx, SHCA_OP_READ_REQUEST, P0 + 2, 8);
+	KUNIT_EXPECT_FALSE(test, shca_resp_part(&fx->resp));
+}
+
+static struct kunit_case bounds_cases[] = {
+	KUNIT_CASE(resp_flush_needs_each_right_that_it_names),
+	KUNIT_CASE_PARAM(resp_rx_with_max_dest_rd_atomic_0_is_invalid,
+			 none_gen_params),
+	KUNIT_CASE(resp_start_bounds_records_by_their_ring),
+	KUNIT_CASE_PARAM(resp_rx_of_longest_message_is_bounded,
+			 long_gen_params),
+	KUNIT_CASE(resp_run_longer_than_receive_is_refused),
+	KUNIT_CASE(resp_run_that_fills_receive_is_placed),
+	KUNIT_CASE(resp_run_up_to_the_end_of_a_write_is_not_taken),
+	KUNIT_CASE(resp_run_is_taken_in_its_place_only),
+	KUNIT_CASE(resp_rnr_nak_tells_min_rnr_timer),
+	KUNIT_CASE(resp_not_yet_is_receiver_not_ready),
+	KUNIT_CASE_PARAM(resp_rx_again_as_another_is_dropped,
+			 mixed_gen_params),
+	KUNIT_CASE(resp_rnr_nak_that_is_void_acknowledges),
+	KUNIT_CASE(resp_nak_that_a_read_makes_void_acks_before_it),
+	KUNIT_CASE(resp_run_of_two_is_a_run),
+	KUNIT_CASE(resp_packets_handed_over_count_one_each),
+	KUNIT_CASE(resp_response_that_could_not_leave_comes_again),
+	KUNIT_CASE(resp_repetition_that_could_not_leave_was_answered),
+	KUNIT_CASE(resp_ack_that_could_not_leave_comes_alone),
+	KUNIT_CASE(resp_nak_of_a_response_counts),
+	KUNIT_CASE(resp_rx_into_malformed_receive_is_no_fatal_event),
+	KUNIT_CASE(resp_rx_of_bad_invalidate_is_an_access_error),
+	KUNIT_CASE(resp_rx_longer_than_receive_tells_the_length),
+	KUNIT_CASE(resp_rx_of_uc_first_with_pad_is_dropped),
+	KUNIT_CASE(resp_fail_owes_nothing),
+	KUNIT_CASE(resp_fail_takes_back_what_could_not_leave),
+	KUNIT_CASE(resp_part_waits_for_responses),
+	{}
+};
+
+static struct kunit_suite bounds_suite = {
+	.name = "softhca_bounds",
+	.init = fx_init,
+	.test_cases = bounds_cases,
+};
+
+kunit_test_suites(&bounds_suite);

@@ -1,0 +1,288 @@
+// SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
+/*
+ * What the requester counts and how far it goes: retries, the window of READs,
+ * requests while it drains, probes, and answers that cannot be.
+ */
+#include "fixture.h"
+
+#define P0	FX_SQ_PSN
+#define ACK	(SHCA_AETH_ACK | SHCA_AETH_CREDIT_NONE)
+#define RNR(code)	(SHCA_AETH_RNR | (code))
+
+/* ---- retries ------------------------------------------------------------------ */
+
+/* IBTA 9.7.5.2.8: rnr_retry is of one request; the next one has its own. */
+static void req_rnr_after_progress_counts_afresh(struct kunit *test)
+{
+	struct fx *fx = test->priv;
+	u32 i, k;
+
+	fx_post(fx, SHCA_WR_SEND, 1);
+	fx_post(fx, SHCA_WR_SEND, 1);
+	fx_drain(fx);
+	for (k = 0; k < 2; k++) {
+		for (i = 0; i < 3; i++) {
+			KUNIT_EXPECT_EQ(test, fx_ack(fx, P0 + k, RNR(1)),
+					SHCA_RX_NAK_RNR);
+			KUNIT_ASSERT_EQ(test, fx->req.state, SHCA_SIDE_READY);
+			fx_timeout(fx);
+			KUNIT_ASSERT_TRUE(test, fx_drain(fx));
+		}
+		fx_ack(fx, P0 + k, ACK);
+		KUNIT_EXPECT_TRUE(test, fx_pop(fx));
+		KUNIT_EXPECT_EQ(test, fx->wc.status, SHCA_WC_SUCCESS);
+	}
+}
+
+/* A NAK that acknowledges what is before it is progress, too. */
+static void req_rnr_of_a_later_request_counts_afresh(struct kunit *test)
+{
+	struct fx *fx = test->priv;
+	u32 i;
+
+	for (i = 0; i < 8; i++)
+		fx_post(fx, SHCA_WR_SEND, 1);
+	fx_drain(fx);
+	for (i = 0; i < 8; i++) {
+		fx_ack(fx, P0 + i, RNR(1));
+		KUNIT_ASSERT_EQ(test, fx->req.state, SHCA_SIDE_READY);
+		fx_timeout(fx);
+		/* refused anew, it is the window that is tried */
+		KUNIT_EXPECT_EQ(test, fx_drain(fx), 8 - i);
+	}
+}
+
+/* ---- READs ----------------------------------------------------------------------- */
+
+/* Responses outstanding are bounded, unless it is those of one READ alone. */
+static void req_next_of_reads_keeps_their_window(struct kunit *test)
+{
+	u32 most = SHCA_REQ_WINDOW * SHCA_REQ_READ_FACTOR;
+	struct fx *fx = test->priv;
+
+	fx_post(fx, SHCA_WR_RDMA_READ, (most - 2) * FX_MTU);
+	fx_post(fx, SHCA_WR_RDMA_READ, 2 * FX_MTU);
+	fx_post(fx, SHCA_WR_ATOMIC_FETCH_AND_ADD, 8);
+	KUNIT_EXPECT_EQ(test, fx_drain(fx), 2u);
+	fx_read_resp(fx, SHCA_OP_READ_RESP_FIRST, P0, FX_MTU);
+	KUNIT_EXPECT_EQ(test, fx_drain(fx), 1u);
+	KUNIT_EXPECT_EQ(test, fx->pkt.opcode, SHCA_OP_FETCH_ADD);
+}
+
+static void req_next_of_large_read_waits_for_others(struct kunit *test)
+{
+	u32 most = SHCA_REQ_WINDOW * SHCA_REQ_READ_FACTOR;
+	struct fx *fx = test->priv;
+
+	fx_post(fx, SHCA_WR_RDMA_READ, 8);
+	fx_post(fx, SHCA_WR_RDMA_READ, (most + 1) * FX_MTU);
+	KUNIT_EXPECT_EQ(test, fx_drain(fx), 1u);
+	fx_read_resp(fx, SHCA_OP_READ_RESP_ONLY, P0, 8);
+	KUNIT_EXPECT_EQ(test, fx_drain(fx), 1u);
+	KUNIT_EXPECT_EQ(test, fx->pkt.reth.len, (most + 1) * FX_MTU);
+}
+
+/* READs do not take the window of SENDs and WRITEs. */
+static void req_next_behind_a_read_has_its_window(struct kunit *test)
+{
+	struct fx *fx = test->priv;
+
+	fx_post(fx, SHCA_WR_RDMA_READ, 1000 * FX_MTU);
+	fx_post(fx, SHCA_WR_SEND, 200 * FX_MTU);
+	KUNIT_EXPECT_EQ(test, fx_drain(fx), 1 + SHCA_REQ_WINDOW);
+}
+
+/* ---- SQD -------------------------------------------------------------------------- */
+
+struct sqd_row {
+	const char *name;
+	u8 opcode;
+};
+
+static const struct sqd_row sqd_rows[] = {
+	{ "SEND", SHCA_WR_SEND },
+	{ "READ", SHCA_WR_RDMA_READ },
+	{ "BIND_MW", SHCA_WR_BIND_MW },
+	{ "LOCAL_INV", SHCA_WR_LOCAL_INV },
+	{ "REG_MR", SHCA_WR_REG_MR },
+};
+
+static void sqd_desc(const struct sqd_row *row, char *desc)
+{
+	snprintf(desc, KUNIT_PARAM_DESC_SIZE, "%s", row->name);
+}
+
+KUNIT_ARRAY_PARAM(sqd, sqd_rows, sqd_desc);
+
+/* In SQD no request begins, neither a packet's nor a local one. */
+static void req_next_while_draining_begins_nothing(struct kunit *test)
+{
+	const struct sqd_row *row = test->param_value;
+	struct fx *fx = test->priv;
+
+	fx->req.draining = true;
+	fx_post(fx, row->opcode, 0);
+	KUNIT_EXPECT_FALSE(test, fx_next(fx));
+	KUNIT_EXPECT_EQ(test, fx->nr_local, 0u);
+	KUNIT_EXPECT_FALSE(test, fx_pop(fx));
+	KUNIT_EXPECT_TRUE(test, shca_req_idle(&fx->req));
+	fx->req.draining = false;
+	KUNIT_EXPECT_EQ(test, fx_drain(fx) + fx->nr_local, 1u);
+}
+
+/* IBTA 10.8.3.3: a fence is one for local requests as well. */
+static void req_fenced_local_waits_for_reads(struct kunit *test)
+{
+	struct fx *fx = test->priv;
+
+	fx_post(fx, SHCA_WR_RDMA_READ, 8);
+	fx_post_flags(fx, SHCA_WR_BIND_MW, 0, SHCA_SEND_FENCE);
+	fx_post_flags(fx, SHCA_WR_BIND_MW, 0, 0);
+	KUNIT_EXPECT_EQ(test, fx_drain(fx), 1u);
+	KUNIT_EXPECT_EQ(test, fx->nr_local, 0u);
+	fx_read_resp(fx, SHCA_OP_READ_RESP_ONLY, P0, 8);
+	fx_drain(fx);
+	KUNIT_EXPECT_EQ(test, fx->nr_local, 2u);
+}
+
+/* ---- probes ------------------------------------------------------------------------ */
+
+/* IBTA A14: each request names an SRQ, also one that only asks. */
+static void req_probe_of_xrc_names_the_srq(struct kunit *test)
+{
+	struct fx *fx = test->priv;
+	struct shca_req_attr attr;
+	struct shca_send_wr *wr;
+
+	fx_req_attr(&attr);
+	attr.transport = SHCA_TRANSPORT_XRC;
+	fx_req_start(fx, &attr);
+	/* nothing was acknowledged yet: the first one asks for itself */
+	wr = fx_post_flags(fx, SHCA_WR_RDMA_WRITE, 8, 0);
+	wr->xrc_srqn = 0x777;
+	fx_drain(fx);
+	fx->pkt.opcode = SHCA_TRANSPORT_XRC | SHCA_OP_ACK;
+	fx->pkt.aeth.syndrome = ACK;
+	fx->pkt.paylen = 0;
+	shca_req_rx(&fx->req, &fx->pkt, fx->now);
+	wr = fx_post_flags(fx, SHCA_WR_RDMA_WRITE, 8, 0);
+	wr->xrc_srqn = 0x888;
+	KUNIT_ASSERT_TRUE(test, fx_next(fx));
+	KUNIT_EXPECT_FALSE(test, fx->pkt.ackreq);
+	fx_timeout(fx);
+	KUNIT_ASSERT_TRUE(test, fx_next(fx));
+	KUNIT_EXPECT_NULL(test, fx->pkt.wr);
+	KUNIT_EXPECT_EQ(test, fx->pkt.opcode,
+			SHCA_TRANSPORT_XRC | SHCA_OP_WRITE_ONLY);
+	KUNIT_EXPECT_EQ(test, fx->pkt.xrc_srqn, 0x888u);
+	KUNIT_EXPECT_TRUE(test, fx->pkt.again);
+	KUNIT_EXPECT_TRUE(test, fx->pkt.mig);
+	KUNIT_EXPECT_EQ(test, fx->pkt.pkey, 0xffff);
+	KUNIT_EXPECT_EQ(test, fx->pkt.dqpn, 0x77u);
+}
+
+/* ---- answers ------------------------------------------------------------------------ */
+
+struct answer_row {
+	const char *name;
+	u8 opcode;
+	u32 len;
+	u8 syndrome;
+	bool ok;
+};
+
+static const struct answer_row answer_rows[] = {
+	{ "its own", SHCA_OP_ATOMIC_ACK, 0, ACK, true },
+	{ "with credits", SHCA_OP_ATOMIC_ACK, 0, SHCA_AETH_ACK | 3, true },
+	{ "NAK syndrome", SHCA_OP_ATOMIC_ACK, 0, SHCA_AETH_NAK | 2, false },
+	{ "RNR syndrome", SHCA_OP_ATOMIC_ACK, 0, RNR(3), false },
+	{ "with data", SHCA_OP_ATOMIC_ACK, 8, ACK, false },
+	{ "READ response", SHCA_OP_READ_RESP_ONLY, 8, ACK, false },
+};
+
+static void answer_desc(const struct answer_row *row, char *desc)
+{
+	snprintf(desc, KUNIT_PARAM_DESC_SIZE, "%s", row->name);
+}
+
+KUNIT_ARRAY_PARAM(answer, answer_rows, answer_desc);
+
+/* IBTA 9.7.5.2.3: the AETH of an atomic's answer is that of an acknowledgement. */
+static void req_rx_of_atomic_answer_looks_at_its_aeth(struct kunit *test)
+{
+	const struct answer_row *row = test->param_value;
+	struct fx *fx = test->priv;
+	struct shca_pkt pkt;
+
+	fx_post(fx, SHCA_WR_ATOMIC_FETCH_AND_ADD, 8);
+	fx_drain(fx);
+	memset(&pkt, 0, sizeof(pkt));
+	pkt.opcode = row->opcode;
+	pkt.psn = P0;
+	pkt.paylen = row->len;
+	pkt.aeth.syndrome = row->syndrome;
+	KUNIT_EXPECT_EQ(test, shca_req_rx(&fx->req, &pkt, fx->now),
+			row->ok ? SHCA_RX_OK : SHCA_RX_BAD_RESPONSE);
+	KUNIT_EXPECT_EQ(test, fx->nr_store, row->ok ? 1u : 0u);
+	KUNIT_EXPECT_EQ(test, fx->nr_scatter, 0u);
+	KUNIT_ASSERT_TRUE(test, fx_pop(fx));
+	KUNIT_EXPECT_EQ(test, fx->wc.status, row->ok ? SHCA_WC_SUCCESS :
+						       SHCA_WC_BAD_RESP_ERR);
+	KUNIT_EXPECT_EQ(test, fx->wc.vendor_err, row->ok ? SHCA_VERR_NONE :
+							   SHCA_VERR_RESPONSE);
+}
+
+/* ---- runs --------------------------------------------------------------------------- */
+
+static void req_run_is_taken_in_its_place_only(struct kunit *test)
+{
+	struct fx *fx = test->priv;
+	struct shca_pkt pkt = {
+		.opcode = SHCA_OP_READ_RESP_MIDDLE,
+		.psn = P0 + 1,
+		.span = 3,
+		.paylen = 4 * FX_MTU,
+		.unit = FX_MTU,
+		.stride = FX_MTU,
+	};
+
+	KUNIT_EXPECT_FALSE(test, shca_req_takes_run(&fx->req, &pkt));
+	fx_post(fx, SHCA_WR_RDMA_READ, 6 * FX_MTU);
+	fx_drain(fx);
+	fx_read_resp(fx, SHCA_OP_READ_RESP_FIRST, P0, FX_MTU);
+	KUNIT_EXPECT_TRUE(test, shca_req_takes_run(&fx->req, &pkt));
+	pkt.psn++;
+	KUNIT_EXPECT_FALSE(test, shca_req_takes_run(&fx->req, &pkt));
+	pkt.psn--;
+	pkt.span = 4;
+	KUNIT_EXPECT_FALSE(test, shca_req_takes_run(&fx->req, &pkt));
+	pkt.span = 5;
+	KUNIT_EXPECT_FALSE(test, shca_req_takes_run(&fx->req, &pkt));
+	pkt.span = 3;
+	shca_req_fail(&fx->req);
+	KUNIT_EXPECT_FALSE(test, shca_req_takes_run(&fx->req, &pkt));
+}
+
+static struct kunit_case counters_cases[] = {
+	KUNIT_CASE(req_rnr_after_progress_counts_afresh),
+	KUNIT_CASE(req_rnr_of_a_later_request_counts_afresh),
+	KUNIT_CASE(req_next_of_reads_keeps_their_window),
+	KUNIT_CASE(req_next_of_large_read_waits_for_others),
+	KUNIT_CASE(req_next_behind_a_read_has_its_window),
+	KUNIT_CASE_PARAM(req_next_while_draining_begins_nothing,
+			 sqd_gen_params),
+	KUNIT_CASE(req_fenced_local_waits_for_reads),
+	KUNIT_CASE(req_probe_of_xrc_names_the_srq),
+	KUNIT_CASE_PARAM(req_rx_of_atomic_answer_looks_at_its_aeth,
+			 answer_gen_params),
+	KUNIT_CASE(req_run_is_taken_in_its_place_only),
+	{}
+};
+
+static struct kunit_suite counters_suite = {
+	.name = "softhca_counters",
+	.init = fx_init,
+	.test_cases = counters_cases,
+};
+
+kunit_test_suites(&counters_suite);
