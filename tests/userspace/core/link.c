@@ -63,6 +63,10 @@ struct sim_wire *sim_wire_copy(const struct sim_wire *from, u32 len)
 	wire->op = from->op;
 	wire->part = from->part;
 	wire->span = from->span;
+	wire->run = from->run;
+	wire->unit = from->unit;
+	wire->stride = from->stride;
+	wire->is_sound = from->is_sound;
 	wire->from = from->from;
 	wire->from_qpn = from->from_qpn;
 	return wire;
@@ -112,6 +116,7 @@ static struct sim_wire *wire_mangle(struct sim_world *w, struct sim_wire *wire,
 	if (fix_icrc && prng_chance(&w->rng, 300))
 		len = prng_below(&w->rng, SIM_WIRE_MAX);
 	out = sim_wire_copy(wire, len);
+	out->is_sound = false;
 	memcpy(keep, wire->buf + 5, sizeof(keep));
 	if (prng_chance(&w->rng, 800))
 		range = min_t(u32, range, SHCA_HDR_MAX);
@@ -173,6 +178,7 @@ void sim_link_tx(struct sim_node *from, const struct shca_pkt *pkt,
 	wire->op = pkt->wr ? &from->ops[pkt->wr->wr_id] : NULL;
 	wire->part = pkt->off / w->mtu;
 	wire->span = pkt->span;
+	wire->is_sound = true;
 	wire->from = from;
 	wire->from_qpn = from->qpn;
 
@@ -267,7 +273,7 @@ void sim_link_rx(struct sim_node *to, struct sim_wire *wire)
 	struct shca_pkt pkt;
 	u32 flags;
 
-	if (!icrc_ok(wire))
+	if (!wire->run && !icrc_ok(wire))
 		return;
 	/* poison: a field that the codec left alone must not matter */
 	memset(&pkt, 0xaa, sizeof(pkt));
@@ -277,7 +283,10 @@ void sim_link_rx(struct sim_node *to, struct sim_wire *wire)
 		return;
 	if (pkt.dqpn != to->qpn)
 		return;
-	pkt.span = wire->span;
+	if (wire->run)
+		sim_run_parsed(wire, &pkt);
+	else
+		pkt.span = wire->span;
 	pkt.path.ecn_ce = wire->ecn_ce;
 	if (sim_is_ud(to->w)) {
 		pkt.path.grh_present = true;
@@ -287,5 +296,8 @@ void sim_link_rx(struct sim_node *to, struct sim_wire *wire)
 	pkt.data = wire;
 	log_rx(to, &pkt);
 	flags = shca_opcode_info(pkt.opcode)->flags;
-	sim_node_rx(to, &pkt, flags & SHCA_OPF_RESPONSE);
+	if (wire->run)
+		sim_run_rx(to, &pkt, flags & SHCA_OPF_RESPONSE);
+	else
+		sim_node_rx(to, &pkt, flags & SHCA_OPF_RESPONSE);
 }

@@ -4,6 +4,7 @@
  * and also what the core promised about its calls: no length of zero, nothing
  * beyond the segments, no WRITE outside of what was checked before.
  */
+#include "../../../kernel/core/short.h"
 #include "sim.h"
 
 /* ---- regions ------------------------------------------------------------- */
@@ -191,7 +192,14 @@ enum shca_mem_status sim_gather(struct sim_node *n, const struct shca_pkt *pkt,
 static u8 *payload(struct sim_node *n, const struct shca_pkt *pkt)
 {
 	struct sim_wire *wire = pkt->data;
+	u32 i;
 
+	if (pkt->stride) {	/* of a run: they lie apart */
+		for (i = 0; i <= pkt->span; i++)
+			memcpy(n->w->scratch + i * pkt->unit, wire->buf +
+			       pkt->data_off + i * pkt->stride, pkt->unit);
+		return n->w->scratch;
+	}
 	sim_check(n->w, pkt->data_off + pkt->paylen <= wire->len,
 		  "core: payload beyond the packet");
 	return wire->buf + pkt->data_off;
@@ -337,6 +345,59 @@ static enum shca_mem_status door_local_scatter(void *ctx,
 	if (status == SHCA_MEM_OK && op)
 		op->placed += pkt->paylen;
 	return status;
+}
+
+/* Where the far end of a message lies; NULL: not there, or without that right. */
+static u8 *short_far(struct sim_node *n, const struct shca_send_wr *wr,
+		     u32 access)
+{
+	struct sim_region *r = &n->peer->rem;
+
+	if (region_check(r, wr->rkey, wr->remote_addr, wr->length, access) !=
+	    SHCA_MEM_OK)
+		return NULL;
+	return r->mem + (wr->remote_addr - r->base);
+}
+
+/* To the receive that is taken for it. */
+static bool short_receive(struct sim_node *p, u8 *buf, u32 len)
+{
+	if (!shca_short_recv(&p->resp) || p->resp.wr.length < len)
+		return false;
+	return !len || sge_move(p, &p->loc, p->resp.wr.sge, p->resp.wr.num_sge,
+				0, buf, len, true) == SHCA_MEM_OK;
+}
+
+/* The payload of a short message, end to end; false: nothing was moved. */
+bool sim_short_move(struct sim_node *n, const struct shca_send_wr *wr)
+{
+	bool is_read = wr->opcode == SHCA_WR_RDMA_READ;
+	bool takes = !is_read && wr->opcode != SHCA_WR_RDMA_WRITE;
+	u32 len = wr->length;
+	u8 buf[4096], *far;
+
+	if (comes_later(n))
+		return false;
+	if (len && is_read) {
+		far = short_far(n, wr, SHCA_ACCESS_REMOTE_READ);
+		if (far)
+			memcpy(buf, far, len);
+		return far && sge_move(n, &n->loc, wr->sge, wr->num_sge, 0,
+				       buf, len, true) == SHCA_MEM_OK;
+	}
+	if (wr->inline_data)
+		memcpy(buf, wr->inline_data, len);
+	else if (len && sge_move(n, &n->loc, wr->sge, wr->num_sge, 0, buf, len,
+				 false) != SHCA_MEM_OK)
+		return false;
+	if (wr->opcode == SHCA_WR_SEND || wr->opcode == SHCA_WR_SEND_WITH_IMM)
+		return short_receive(n->peer, buf, len);
+	far = short_far(n, wr, SHCA_ACCESS_REMOTE_WRITE);
+	if ((len && !far) || (takes && !shca_short_recv(&n->peer->resp)))
+		return false;
+	if (len)
+		memcpy(far, buf, len);
+	return true;
 }
 
 static enum shca_mem_status door_local_store(void *ctx,

@@ -246,6 +246,47 @@ static void check_wc_opcode(struct sim_node *n, const struct sim_op *op,
 		  "node %u: completion opcode %u", n->idx, wc->opcode);
 }
 
+/* The detail belongs to the status, and what says nothing is zero. */
+static void check_wc_rest(struct sim_node *n, const struct shca_wc *wc)
+{
+	bool is_memory = wc->vendor_err >= SHCA_VERR_KEY &&
+			 wc->vendor_err <= SHCA_VERR_RANGE;
+	bool fits = true;
+
+	switch (wc->status) {
+	case SHCA_WC_SUCCESS:
+	case SHCA_WC_WR_FLUSH_ERR:
+		fits = wc->vendor_err == SHCA_VERR_NONE;
+		break;
+	case SHCA_WC_LOC_PROT_ERR:
+	case SHCA_WC_LOC_ACCESS_ERR:
+		fits = is_memory;
+		break;
+	case SHCA_WC_REM_INV_REQ_ERR:
+	case SHCA_WC_REM_ACCESS_ERR:
+	case SHCA_WC_REM_OP_ERR:
+		fits = wc->vendor_err == SHCA_VERR_NAK;
+		break;
+	case SHCA_WC_RNR_RETRY_EXC_ERR:
+		fits = wc->vendor_err == SHCA_VERR_RNR;
+		break;
+	case SHCA_WC_RETRY_EXC_ERR:
+		fits = wc->vendor_err == SHCA_VERR_TIMEOUT ||
+		       wc->vendor_err == SHCA_VERR_SEQ_NAK ||
+		       wc->vendor_err == SHCA_VERR_RESPONSE;
+		break;
+	}
+	sim_check(n->w, fits, "node %u: status %u with detail %u", n->idx,
+		  wc->status, wc->vendor_err);
+	sim_check(n->w, wc->is_recv || (!wc->imm && !wc->src_qp &&
+		  !wc->xrc_srqn && !wc->solicited && !wc->has_path),
+		  "node %u: send completion tells of a receive", n->idx);
+	sim_check(n->w, wc->status == SHCA_WC_SUCCESS ||
+		  (!wc->byte_len && !wc->imm && !wc->wc_flags &&
+		   (!wc->is_recv || wc->opcode == SHCA_WC_RECV)),
+		  "node %u: fields of a completion in error", n->idx);
+}
+
 void sim_model_send_wc(struct sim_node *n, const struct shca_wc *wc)
 {
 	struct sim_world *w = n->w;
@@ -257,9 +298,10 @@ void sim_model_send_wc(struct sim_node *n, const struct shca_wc *wc)
 	sim_check(w, idx >= n->nr_done && idx < n->nr_posted,
 		  "node %u: completion of op %u after %u", n->idx, idx,
 		  n->nr_done);
-	sim_check(w, !wc->is_recv && !wc->wc_flags,
+	sim_check(w, !wc->is_recv && !wc->wc_flags && !wc->own && !n->req.own,
 		  "node %u: send completion with flags", n->idx);
 	check_wc_opcode(n, op, wc);
+	check_wc_rest(n, wc);
 
 	if (n->failed) {
 		sim_check(w, idx == n->nr_done &&
@@ -289,6 +331,8 @@ void sim_model_send_wc(struct sim_node *n, const struct shca_wc *wc)
 	sim_check(w, wc->status != SHCA_WC_RETRY_EXC_ERR || !n->is_refused,
 		  "node %u: op %u exhausts its retries after a fatal NAK",
 		  n->idx, idx);
+	if (wc->status == SHCA_WC_RETRY_EXC_ERR)
+		sim_packet_gave_up(n);
 	sim_check(w, (excused(n, op) | refused_behind(n, op)) &
 		  MASK(wc->status) || w->f.hostile,
 		  "node %u: op %u (fault %d) ended with status %u verr %u",
@@ -365,6 +409,7 @@ void sim_model_recv_wc(struct sim_node *n, const struct shca_wc *wc)
 		  "node %u: receive completion %u after %u", n->idx,
 		  (u32)wc->wr_id, n->recv_done);
 	op = &n->peer->ops[n->peer->recv_of[n->recv_done]];
+	check_wc_rest(n, wc);
 	if (wc->status == SHCA_WC_SUCCESS) {
 		if (!w->f.hostile)
 			check_recv(n, op, wc);
@@ -525,6 +570,8 @@ static void check_start(struct sim_node *n, u32 idx)
 	const struct sim_op *op = &n->ops[idx];
 	u32 i, rds = 0;
 
+	sim_check(n->w, !n->req.draining, "node %u: op %u begun in SQD", n->idx,
+		  idx);
 	sim_check(n->w, idx == n->first_live || n->ops[idx - 1].started,
 		  "node %u: op %u sent before its turn", n->idx, idx);
 	for (i = n->first_live; i < idx; i++)
@@ -583,6 +630,7 @@ static void check_inquiry(struct sim_node *n, const struct shca_pkt *pkt)
 	s32 behind = shca_psn_diff(pkt->psn, n->peer->resp.epsn);
 
 	n->tx_inquiries++;
+	n->inquiries_out++;
 	n->unasked = 0;
 	sim_check(n->w, sim_is_rc(n->w) && pkt->ackreq && !pkt->paylen &&
 		  pkt->again && (behind < 0 || n->w->f.hostile),
@@ -639,9 +687,11 @@ void sim_model_tx(struct sim_node *n, const struct shca_pkt *pkt)
 		  pkt->psn == (pkt->psn & SHCA_PSN_MASK),
 		  "node %u: header of psn %06x", n->idx, pkt->psn);
 	n->cnps += pkt->opcode == SHCA_OPCODE_CNP;
+	sim_packet_count(n, pkt);
 	if (flags & SHCA_OPF_RESPONSE) {
 		sim_check(w, sim_is_rc(w), "node %u: an answer", n->idx);
 		n->tx_resp++;
+		sim_packet_answer(n, pkt);
 		return;
 	}
 	n->tx_req++;
@@ -656,6 +706,9 @@ void sim_model_tx(struct sim_node *n, const struct shca_pkt *pkt)
 	op = &n->ops[idx];
 	if (is_bare(op))
 		op->psn = pkt->psn;
+	sim_packet_request(n, op, pkt);
+	if (sim_is_rc(w))
+		sim_packet_order(n, op, pkt);
 	check_asks(n, op, pkt, flags);
 	sim_check(w, !op->done, "node %u: op %u sent after its end", n->idx,
 		  idx);
@@ -689,6 +742,28 @@ void sim_model_pull(struct sim_node *n, const struct shca_pkt *pkt)
 	if (!op->started)
 		check_start(n, pkt->wr->wr_id);
 	op->started = true;
+}
+
+/* A message of one packet takes the short cut. */
+void sim_model_short(struct sim_node *n, const struct shca_send_wr *wr)
+{
+	struct sim_op *op = &n->ops[wr->wr_id];
+
+	sim_check(n->w, wr->wr_id < n->nr_posted && op->len <= n->w->mtu &&
+		  (is_send(op) || is_write(op) || is_read(op)) &&
+		  !is_bare(op) && !is_inv(op),
+		  "node %u: op %u takes the short cut", n->idx,
+		  (u32)wr->wr_id);
+	if (!op->started)
+		check_start(n, wr->wr_id);
+	op->started = true;
+	op->nr_left = 1;
+	if (is_read(op))
+		op->placed = op->len;
+	n->unasked = 0;
+	n->next_psn = shca_psn_add(n->req.psn, 1);
+	n->last_una_psn = n->next_psn;
+	n->drops = 0;
 }
 
 /* ---- the end of an epoch -------------------------------------------------- */
@@ -861,6 +936,7 @@ void sim_model_epoch_end(struct sim_node *n)
 {
 	u8 *cover;
 
+	sim_packet_counts_end(n);
 	if (!sim_is_rc(n->w)) {
 		sim_unrel_epoch_end(n);
 		return;

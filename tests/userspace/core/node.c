@@ -95,6 +95,8 @@ static void note_rnr(struct sim_node *n, const struct shca_pkt *pkt, bool was)
 enum shca_rx sim_node_accept(struct sim_node *n, struct shca_pkt *pkt,
 			     bool is_response)
 {
+	bool ready = n->resp.state == SHCA_SIDE_READY;
+	u32 una = n->req.una_psn;
 	struct shca_resp_out out;
 	bool was = n->req.rnr_wait;
 	enum shca_rx rx;
@@ -107,6 +109,7 @@ enum shca_rx sim_node_accept(struct sim_node *n, struct shca_pkt *pkt,
 		if (rx == SHCA_RX_NAK_FATAL || rx == SHCA_RX_LOST_RESPONSE)
 			sim_model_refusal(n, pkt);
 		note_rnr(n, pkt, was);
+		sim_packet_answered(n, pkt, rx, una, was);
 		if (n->req.una_psn != n->last_una_psn)
 			n->drops = 0;
 		n->last_una_psn = n->req.una_psn;
@@ -114,8 +117,11 @@ enum shca_rx sim_node_accept(struct sim_node *n, struct shca_pkt *pkt,
 		rx = sim_unrel_rx(n, pkt);
 	} else {
 		rx = shca_resp_rx(&n->resp, pkt, n->w->now, &out);
+		if (ready)
+			sim_packet_executed(n, pkt, rx);
 		resp_event(n, &out);
 	}
+	n->seen[!is_response].rx[rx]++;
 	sim_log(n->w, "node %u rx verdict %d", n->idx, rx);
 	return rx;
 }
@@ -132,11 +138,15 @@ void sim_node_rx(struct sim_node *n, struct shca_pkt *pkt, bool is_response)
 void sim_node_timer(struct sim_node *n)
 {
 	u64 before = n->req.stats.timeouts;
+	bool waits = n->req.rnr_wait || n->req.recheck;
 
 	/* The answer is here, and waits for memory (kernel/sq.c). */
 	if (n->park[1].nr && n->req.deadline && !n->req.rnr_wait)
 		n->req.deadline = n->w->now + n->req.attr.timeout_ns;
 	shca_req_timer(&n->req, n->w->now);
+	sim_packet_timer(n, n->req.stats.timeouts != before ||
+			 (waits && !n->req.rnr_wait && !n->req.recheck),
+			 n->req.stats.timeouts != before);
 	if (!n->req.rnr_wait)
 		n->quiet_until = 0;
 	n->faults += n->req.stats.timeouts - before;
@@ -234,6 +244,8 @@ static void resp_failed(struct sim_node *n, const struct shca_pkt *pkt,
 	struct shca_resp_out out;
 
 	shca_resp_gather_failed(&n->resp, pkt, status, &out);
+	/* a request that was accepted is refused after all */
+	n->seen[1].rx[SHCA_RX_ACCESS] += out.events == SHCA_EV_ACCESS_ERR;
 	resp_event(n, &out);
 }
 
@@ -243,6 +255,7 @@ static void req_failed(struct sim_node *n, const struct shca_pkt *pkt,
 	u32 i;
 
 	shca_req_gather_failed(&n->req, pkt, status);
+	n->may_go_back = true;
 	if (status == SHCA_MEM_RETRY)
 		return;
 	i = pkt->wr->wr_id;
@@ -255,6 +268,7 @@ static void req_failed(struct sim_node *n, const struct shca_pkt *pkt,
 static void side_failed(struct sim_node *n, bool is_req,
 			const struct shca_pkt *pkt, enum shca_mem_status status)
 {
+	n->gave_back = true;
 	if (is_req)
 		req_failed(n, pkt, status);
 	else
@@ -369,6 +383,7 @@ void sim_node_pump(struct sim_node *n)
 	} while (sim_park_answered(n));
 	do {	/* what completes may be what others wait for */
 		head = n->req.head;
+		sim_short_cut(n);
 		req_done = pump_side(n, true);
 		while (shca_req_pop(&n->req, &wc))
 			sim_model_send_wc(n, &wc);
@@ -402,6 +417,7 @@ static void fill_wr(struct sim_node *n, const struct sim_op *op,
 	wr->swap = op->swap;
 	wr->inline_data = op->inline_data;
 	wr->priv = NULL;
+	wr->own = NULL;
 	wr->preset = SHCA_WC_SUCCESS;
 	wr->num_sge = op->inline_data ? 0 : op->nr_sge;
 	memcpy(wr->sge, op->sge, wr->num_sge * sizeof(op->sge[0]));

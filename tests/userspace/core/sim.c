@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include "sim.h"
+#include "steps.h"
 
 /* So many seeds must have tried everything. */
 #define ENOUGH	5000
@@ -51,12 +52,26 @@ void __asan_on_error(void)
 			current->seed);
 }
 
+static void endless(void)
+{
+	sim_fail(current, "a loop of the core that never ends: more than %llu steps",
+		 STEPS_MAX);
+}
+
+/* Before each event: its steps are bounded. */
+void sim_count_steps(void)
+{
+	steps_begin(endless);
+}
+
 struct totals {
 	uint64_t packets;
 	uint64_t faults;
 	uint64_t events;
 	uint64_t refused;
 	uint64_t mixed;
+	uint64_t runs;
+	uint64_t shorts;
 	uint64_t seeds[3];		/* RC, UC, UD */
 };
 
@@ -69,6 +84,8 @@ static void add(struct totals *sum, const struct totals *part)
 	sum->events += part->events;
 	sum->refused += part->refused;
 	sum->mixed += part->mixed;
+	sum->runs += part->runs;
+	sum->shorts += part->shorts;
 	for (i = 0; i < 3; i++)
 		sum->seeds[i] += part->seeds[i];
 }
@@ -87,6 +104,8 @@ static void run_seed(uint64_t seed, bool verbose, struct totals *sum)
 	sum->events += w->nr_events;
 	sum->refused += w->stat_refused;
 	sum->mixed += w->stat_mixed;
+	sum->runs += w->stat_runs;
+	sum->shorts += w->stat_shorts;
 	sum->seeds[sim_is_rc(w) ? 0 : sim_is_ud(w) ? 2 : 1]++;
 	free(w);
 }
@@ -129,11 +148,13 @@ static int run_many(uint64_t first, uint64_t nr, unsigned int jobs)
 	printf("# %" PRIu64 " packets, %" PRIu64 " faults, %" PRIu64 " events\n",
 	       sum.packets, sum.faults, sum.events);
 	printf("# seeds of RC %" PRIu64 ", UC %" PRIu64 ", UD %" PRIu64
-	       "; batches refused %" PRIu64 ", half repeated %" PRIu64 "\n",
+	       "; batches refused %" PRIu64 ", half repeated %" PRIu64
+	       "; runs received %" PRIu64 ", short cuts %" PRIu64 "\n",
 	       sum.seeds[0], sum.seeds[1], sum.seeds[2], sum.refused,
-	       sum.mixed);
+	       sum.mixed, sum.runs, sum.shorts);
 	if (!bad && nr >= ENOUGH && (!sum.seeds[0] || !sum.seeds[1] ||
-				     !sum.seeds[2] || !sum.mixed)) {
+				     !sum.seeds[2] || !sum.mixed ||
+				     !sum.runs || !sum.shorts)) {
 		printf("not ok sim coverage # something was never tried\n");
 		return 1;
 	}

@@ -7,10 +7,12 @@
  *   sim.c    seeds, processes, the command line
  *   world.c  what happens when: the scenario of a seed and its event queue
  *   link.c   bytes on the wire and what befalls them
+ *   ways.c   the other ways of a packet: runs of them, and the short cut
  *   node.c   the glue around the core, as small as it can be
  *   park.c   packets that wait for memory, as in kernel/rq.c and sq.c
  *   mem.c    regions, and the door to them that the core is given
  *   model.c  what must be true, found out independently of the core
+ *   packets.c what each packet must say, from the plan alone
  *   unrel.c  the same for UC and UD
  */
 #ifndef SHCA_SIM_H
@@ -32,6 +34,8 @@
 #define SIM_MAX_SGE	4
 #define SIM_RD_RING	16
 #define SIM_GUARD	64
+/* Packets that may be received as one. */
+#define SIM_RUN_MAX	16
 /* Bytes of one packet, where it may stand for several PSNs. */
 #define SIM_PAY_MAX	16384
 #define SIM_WIRE_MAX	(SHCA_HDR_MAX + 4096 + 3 + SHCA_ICRC_BYTES)
@@ -95,6 +99,10 @@ struct sim_op {
 	u32 placed;		/* bytes of the response that were placed */
 	u32 psn;		/* FLUSH, ATOMIC WRITE: it was sent with */
 	u32 nr_left;		/* packets that have left (READ: the request) */
+	u32 first_psn;		/* RC: PSNs, by the plan */
+	u32 nr_psn;
+	u32 nr_answered;	/* parts of its response that have left */
+	u8 asked[32];		/* parts at which a READ was asked for */
 	struct sim_node *target; /* UD */
 	u32 qkey;		/* UD, as posted */
 	bool posted;
@@ -218,6 +226,33 @@ struct sim_node {
 	bool is_refused;	/* and has said so */
 	u32 srqn;		/* XRC: selected by the responder */
 
+	/* packets.c: what has left and arrived, as requester and as responder */
+	struct sim_count {
+		u64 pkts;
+		u64 bytes;
+		u64 again;
+		u64 inquiries;
+		u64 acks;
+		u64 naks;
+		u64 rnrs;
+		u64 rx[SHCA_RX_NR];
+	} seen[2];
+	bool gave_back;		/* a packet, which the core had handed out */
+	/* RC, as requester */
+	u32 tx_next;		/* PSN that follows */
+	bool may_go_back;	/* there was a cause */
+	u32 inquiries_out;
+	u32 rnr_seen;		/* RNR NAKs, attempts, time-outs since progress */
+	u32 tries;
+	u32 timeouts;
+	/* as responder */
+	u32 exp_psn;
+	bool has_gap;		/* packets up to @gap_psn were ahead */
+	u32 gap_psn;
+	bool has_nak;
+	bool ack_due;
+	bool ce_seen;
+
 	/* UC and UD */
 	struct sim_supply own_supply;
 	struct sim_supply *supply;
@@ -244,6 +279,8 @@ struct sim_node {
 /**
  * struct sim_wire - a packet under way
  * @span:	there is no header for it; where it is used there is no wire
+ * @run: @unit: @stride: several packets as one, as ways.c joins them; 0: none
+ * @is_sound:	nothing has befallen its bytes
  * @op: @part: @from: what it was when it left, whatever becomes of its bytes;
  *	@op is NULL for responses, and for what was forged
  */
@@ -253,6 +290,10 @@ struct sim_wire {
 	const struct sim_op *op;
 	u32 part;
 	u32 span;
+	u32 run;
+	u32 unit;
+	u32 stride;
+	bool is_sound;
 	struct sim_node *from;
 	u32 from_qpn;
 	u8 buf[];
@@ -304,6 +345,8 @@ struct sim_faults {
 	u32 link_busy;
 	u32 vanish;
 	u32 locals;
+	u32 runs;		/* packets that follow each other are one */
+	u32 shorts;		/* messages take the short cut */
 	u32 budget;		/* packets per pump, 0: no limit */
 	u32 together;		/* packets taken with the next one, before an answer */
 	u64 delay_ns;
@@ -336,6 +379,9 @@ struct sim_world {
 	u64 stat_faults;
 	u64 stat_refused;	/* batches that a link refused */
 	u64 stat_mixed;		/* of these with new and repeated packets */
+	u64 stat_runs;
+	u64 stat_shorts;
+	u8 scratch[SIM_RUN_MAX * 4096];
 };
 
 /* ---- sim.c --------------------------------------------------------------- */
@@ -344,6 +390,8 @@ void sim_fail(struct sim_world *w, const char *fmt, ...)
 	__attribute__((format(printf, 2, 3), noreturn));
 void sim_log(struct sim_world *w, const char *fmt, ...)
 	__attribute__((format(printf, 2, 3)));
+
+void sim_count_steps(void);
 
 #define sim_check(w, cond, ...)						\
 	do {								\
@@ -356,6 +404,8 @@ void sim_log(struct sim_world *w, const char *fmt, ...)
 void sim_push(struct sim_world *w, u64 at, enum sim_ev_kind kind, u32 node,
 	      u32 arg, struct sim_wire *wire);
 void sim_run(struct sim_world *w);
+struct sim_wire *sim_peek_packet(struct sim_node *n);
+struct sim_wire *sim_pull_packet(struct sim_node *n);
 void sim_plan_epoch(struct sim_node *a, struct sim_node *b);
 
 /* ---- link.c -------------------------------------------------------------- */
@@ -365,6 +415,13 @@ void sim_link_tx(struct sim_node *from, const struct shca_pkt *pkt,
 struct sim_wire *sim_wire_copy(const struct sim_wire *from, u32 len);
 void sim_link_rx(struct sim_node *to, struct sim_wire *wire);
 void sim_link_forge(struct sim_node *to);
+
+/* ---- ways.c -------------------------------------------------------------- */
+
+struct sim_wire *sim_run_join(struct sim_node *n, struct sim_wire *first);
+void sim_run_parsed(const struct sim_wire *wire, struct shca_pkt *pkt);
+void sim_run_rx(struct sim_node *n, struct shca_pkt *pkt, bool is_response);
+void sim_short_cut(struct sim_node *n);
 
 /* ---- node.c -------------------------------------------------------------- */
 
@@ -388,6 +445,8 @@ void sim_park_purge(struct sim_node *n);
 /* ---- mem.c --------------------------------------------------------------- */
 
 extern const struct shca_mem_ops sim_mem_ops;
+
+bool sim_short_move(struct sim_node *n, const struct shca_send_wr *wr);
 
 static inline bool sim_is_xrc(const struct sim_world *w)
 {
@@ -441,6 +500,7 @@ enum shca_mem_status sim_gather(struct sim_node *n, const struct shca_pkt *pkt,
 /* ---- model.c ------------------------------------------------------------- */
 
 void sim_model_pull(struct sim_node *n, const struct shca_pkt *pkt);
+void sim_model_short(struct sim_node *n, const struct shca_send_wr *wr);
 void sim_model_tx(struct sim_node *n, const struct shca_pkt *pkt);
 void sim_model_send_wc(struct sim_node *n, const struct shca_wc *wc);
 void sim_model_retired(struct sim_node *n);
@@ -458,6 +518,24 @@ void sim_check_rest(struct sim_node *n, struct sim_region *r, const u8 *cover);
 void sim_cover_own(struct sim_node *n, u8 *cover);
 void sim_bury(struct sim_node *n, struct sim_region *r,
 	      const struct shca_sge *sge, u32 nr);
+
+/* ---- packets.c ----------------------------------------------------------- */
+
+void sim_packets_start(struct sim_node *n);
+void sim_packet_request(struct sim_node *n, const struct sim_op *op,
+			const struct shca_pkt *pkt);
+void sim_packet_order(struct sim_node *n, const struct sim_op *op,
+		      const struct shca_pkt *pkt);
+void sim_packet_executed(struct sim_node *n, const struct shca_pkt *pkt,
+			 enum shca_rx rx);
+void sim_packet_answer(struct sim_node *n, const struct shca_pkt *pkt);
+void sim_packet_count(struct sim_node *n, const struct shca_pkt *pkt);
+void sim_packet_counts_end(struct sim_node *n);
+void sim_packet_answered(struct sim_node *n, const struct shca_pkt *pkt,
+			 enum shca_rx rx, u32 una, bool was_waiting);
+void sim_packet_timer(struct sim_node *n, bool back, bool timeout);
+void sim_packet_short(struct sim_node *n, const struct shca_send_wr *wr);
+void sim_packet_gave_up(struct sim_node *n);
 
 /* ---- unrel.c ------------------------------------------------------------- */
 

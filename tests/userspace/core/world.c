@@ -53,6 +53,22 @@ static struct sim_ev pull(struct sim_world *w)
 	return top;
 }
 
+/* The next event, if that is a packet for @n within this microsecond. */
+struct sim_wire *sim_peek_packet(struct sim_node *n)
+{
+	struct sim_world *w = n->w;
+	const struct sim_ev *ev = w->heap;
+
+	return w->nr_ev && ev->kind == SIM_EV_PACKET && ev->node == n->idx &&
+	       (!ev->arg || ev->arg == n->qpn) && ev->at < w->now + 1000 ?
+	       ev->wire : NULL;
+}
+
+struct sim_wire *sim_pull_packet(struct sim_node *n)
+{
+	return pull(n->w).wire;
+}
+
 /* ---- the plan ------------------------------------------------------------- */
 
 static u32 pick_len(struct sim_world *w)
@@ -713,6 +729,8 @@ static void start_epoch(struct sim_node *a, struct sim_node *b)
 	}
 	start_node(a);
 	start_node(b);
+	sim_packets_start(a);
+	sim_packets_start(b);
 	start_events(a);
 	start_events(b);
 	push_last_call(a);
@@ -838,8 +856,10 @@ static void on_event(struct sim_world *w, struct sim_ev *ev)
 		return;
 	switch (ev->kind) {
 	case SIM_EV_PACKET:
-		if (n->state != SIM_NODE_IDLE)
-			sim_link_rx(n, ev->wire);
+		if (n->state == SIM_NODE_IDLE)
+			return;
+		ev->wire = sim_run_join(n, ev->wire);
+		sim_link_rx(n, ev->wire);
 		return;
 	case SIM_EV_TIMER:
 		if (n->timer_at == ev->at)
@@ -927,6 +947,9 @@ static void pick_world(struct sim_world *w)
 	f->byte_ns = prng_below(rng, 3);
 	f->pump_ns = prng_range(rng, 100, 20000);
 	f->locals = sometimes(rng, 200, 700);
+	f->shorts = w->transport == SHCA_TRANSPORT_RC ?
+		    sometimes(rng, 300, 1000) : 0;
+	f->runs = sometimes(rng, 500, 1000);
 	f->ecn = sometimes(rng, 100, 1000);
 	f->together = sometimes(rng, 300, 900);
 	f->is_clean = kind < 3;
@@ -942,6 +965,8 @@ static void pick_world(struct sim_world *w)
 	f->budget = sometimes(rng, 300, 8);
 	f->mem_retry = sometimes(rng, 200, 100);
 	f->link_busy = sometimes(rng, 200, 200);
+	if (f->mem_retry)	/* what comes again has to be one packet */
+		f->runs = 0;
 	f->vanish = f->strict ? 0 : sometimes(rng, 200, 20);
 	if (f->hostile)
 		f->mutate = prng_range(rng, 1, 200);
@@ -992,6 +1017,7 @@ void sim_run(struct sim_world *w)
 		sim_check(w, w->nr_events++ < MAX_EVENTS, "endless traffic");
 		ev = pull(w);
 		w->now = ev.at;
+		sim_count_steps();
 		on_event(w, &ev);
 		free(ev.wire);
 		n = &w->nodes[ev.node];
