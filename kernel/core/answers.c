@@ -52,8 +52,7 @@ static void resp_build_rd(struct shca_resp *resp, struct shca_rd *rd,
 	u32 mtu = resp->attr.mtu;
 	u32 off;
 
-	if (rd->send_idx == rd->send_start)
-		rd->out_seq = resp->out_seq;
+	rd->out_seq = resp->out_seq;
 	resp_header(resp, rd->is_atomic ? SHCA_OP_ATOMIC_ACK :
 					  resp_read_opcode(rd, nr_psn),
 		    psn, pkt);
@@ -152,7 +151,8 @@ static void resp_nak_response(struct shca_resp *resp, const struct shca_rd *rd,
 
 /*
  * Neither @pkt nor what was handed out after it has left; all of it is owed
- * again.  A CNP is not: another will come if need be.
+ * again.  A CNP is not: another will come if need be.  It may lie between the
+ * packets of a response, which then is sent again from its start on.
  */
 static void resp_unsend(struct shca_resp *resp, const struct shca_pkt *pkt)
 {

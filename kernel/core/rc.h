@@ -440,7 +440,7 @@ struct shca_resp_attr {
  * @first_psn: @nr_psn: PSNs of the response
  * @send_start:	packet at which the response being sent began
  * @send_idx:	packet to be sent next; @nr_psn: none
- * @out_seq:	of the first packet of the response being sent
+ * @out_seq:	of the last packet of the response that was handed out
  * @va: @rkey: @len: READ, as first requested
  * @xrc_srqn:	XRC: by whose rights it was requested
  * @value:	atomic: value before the operation
