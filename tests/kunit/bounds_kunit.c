@@ -49,6 +49,66 @@ static void resp_flush_needs_each_right_that_it_names(struct kunit *test)
 	}
 }
 
+/* ---- the right that a region must have ------------------------------------- */
+
+struct access_row {
+	const char *name;
+	u8 opcode;
+	u32 access;
+};
+
+static const struct access_row access_rows[] = {
+	{ "WRITE", SHCA_OP_WRITE_ONLY, SHCA_ACCESS_REMOTE_WRITE },
+	{ "WRITE imm", SHCA_OP_WRITE_ONLY_IMM, SHCA_ACCESS_REMOTE_WRITE },
+	{ "READ", SHCA_OP_READ_REQUEST, SHCA_ACCESS_REMOTE_READ },
+	{ "UC WRITE", SHCA_TRANSPORT_UC | SHCA_OP_WRITE_ONLY,
+	  SHCA_ACCESS_REMOTE_WRITE },
+};
+
+static void access_desc(const struct access_row *row, char *desc)
+{
+	snprintf(desc, KUNIT_PARAM_DESC_SIZE, "%s", row->name);
+}
+
+KUNIT_ARRAY_PARAM(access, access_rows, access_desc);
+
+/* The whole range, by that key, for what the request does with it */
+static void resp_rx_checks_the_right_of_its_operation(struct kunit *test)
+{
+	const struct access_row *row = test->param_value;
+	struct fx *fx = test->priv;
+	struct shca_resp_attr attr;
+
+	fx_resp_attr(&attr);
+	attr.transport = row->opcode & SHCA_TRANSPORT_MASK;
+	fx_resp_start(fx, &attr);
+	KUNIT_EXPECT_EQ(test, fx_rx_op(fx, row->opcode, P0, 8), SHCA_RX_OK);
+	KUNIT_EXPECT_EQ(test, fx->nr_check, 1u);
+	KUNIT_EXPECT_EQ(test, fx->last_access, row->access);
+	KUNIT_EXPECT_EQ(test, fx->last_va, 0x20000ull);
+	KUNIT_EXPECT_EQ(test, fx->last_rkey, 0x4321u);
+	KUNIT_EXPECT_EQ(test, fx->last_len, 8u);
+}
+
+static void resp_read_again_checks_its_right_again(struct kunit *test)
+{
+	struct fx *fx = test->priv;
+	u32 i;
+
+	for (i = 0; i < 2; i++) {
+		fx->last_access = 0;
+		fx_rx_op(fx, SHCA_OP_READ_REQUEST, P0, 8);
+		KUNIT_EXPECT_EQ(test, fx->nr_check, i + 1);
+		KUNIT_EXPECT_EQ(test, fx->last_access, SHCA_ACCESS_REMOTE_READ);
+		KUNIT_EXPECT_TRUE(test, fx_answer(fx));
+	}
+	fx->check = SHCA_MEM_ACCESS;
+	fx_rx_op(fx, SHCA_OP_READ_REQUEST, P0, 8);
+	KUNIT_EXPECT_FALSE(test, fx_answer(fx));
+}
+
+/* ---- resources for READs and their like -------------------------------------- */
+
 struct none_row {
 	const char *name;
 	u8 opcode;
@@ -101,6 +161,38 @@ static void resp_start_bounds_records_by_their_ring(struct kunit *test)
 					       P0 + i, 8), SHCA_RX_OK);
 	KUNIT_EXPECT_EQ(test, fx_rx_op(fx, SHCA_OP_READ_REQUEST, P0 + FX_RDS,
 				       8), SHCA_RX_INVALID);
+}
+
+/* What a record was used for before does not make it one that may go. */
+static void resp_record_used_again_is_a_new_one(struct kunit *test)
+{
+	const struct none_row *row = test->param_value;
+	struct fx *fx = test->priv;
+	struct shca_resp_attr attr;
+	u32 i;
+
+	fx_resp_attr(&attr);
+	attr.access |= SHCA_ACCESS_FLUSH_GLOBAL;
+	fx_resp_start(fx, &attr);
+	for (i = 0; i < 2 * FX_RDS; i++) {
+		KUNIT_ASSERT_EQ(test, fx_rx_op(fx, i & 1 ? SHCA_OP_FLUSH :
+					       SHCA_OP_FETCH_ADD, P0 + i, 8),
+				SHCA_RX_OK);
+		KUNIT_ASSERT_TRUE(test, fx_answer(fx));
+	}
+	for (i = 0; i < 4; i++)
+		KUNIT_ASSERT_EQ(test, fx_rx_op(fx, row->opcode,
+					       P0 + 2 * FX_RDS + i, 8),
+				SHCA_RX_OK);
+	KUNIT_EXPECT_NE(test, fx_rx_op(fx, row->opcode, P0 + 2 * FX_RDS + 4, 8),
+			SHCA_RX_OK);
+	/* the first of them is what it is, and nothing of before */
+	fx_rx_op(fx, SHCA_OP_FLUSH, P0 + 2 * FX_RDS, 8);
+	KUNIT_ASSERT_TRUE(test, fx_answer(fx));
+	KUNIT_EXPECT_EQ(test, fx->pkt.psn, P0 + 2 * FX_RDS);
+	KUNIT_EXPECT_EQ(test, fx->pkt.opcode == SHCA_OP_ATOMIC_ACK,
+			row->opcode == SHCA_OP_CMP_SWAP ||
+			row->opcode == SHCA_OP_FETCH_ADD);
 }
 
 /* ---- lengths ------------------------------------------------------------------ */
@@ -238,6 +330,10 @@ static void resp_run_is_taken_in_its_place_only(struct kunit *test)
 	fx->resp.op = 0;
 	KUNIT_EXPECT_FALSE(test, shca_resp_takes_run(&fx->resp, &pkt));
 	fx->resp.op = SHCA_OPF_SEND;
+	fx->resp.left = 100 * FX_MTU;
+	pkt.opcode = SHCA_OP_WRITE_MIDDLE;
+	KUNIT_EXPECT_FALSE(test, shca_resp_takes_run(&fx->resp, &pkt));
+	pkt.opcode = SHCA_OP_SEND_MIDDLE;
 	pkt.opcode |= SHCA_TRANSPORT_XRC;
 	KUNIT_EXPECT_FALSE(test, shca_resp_takes_run(&fx->resp, &pkt));
 	pkt.opcode = SHCA_OP_SEND_MIDDLE;
@@ -382,6 +478,166 @@ static void resp_nak_that_a_read_makes_void_acks_before_it(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, fx->pkt.opcode, SHCA_OP_READ_RESP_FIRST);
 }
 
+struct late_row {
+	const char *name;
+	u32 first;
+	u32 second;
+};
+
+static const struct late_row late_rows[] = {
+	{ "in order", 1, 3 },
+	{ "in disorder", 3, 1 },
+	{ "twice", 3, 3 },
+};
+
+static void late_desc(const struct late_row *row, char *desc)
+{
+	snprintf(desc, KUNIT_PARAM_DESC_SIZE, "%s", row->name);
+}
+
+KUNIT_ARRAY_PARAM(late, late_rows, late_desc);
+
+/* Of all that was dropped the furthest counts: up to there something is missing. */
+static void resp_nak_that_is_void_moves_on_to_what_is_missing(struct kunit *test)
+{
+	const struct late_row *row = test->param_value;
+	struct fx *fx = test->priv;
+
+	fx_rx_op(fx, SHCA_OP_SEND_ONLY, P0 + row->first, 8);
+	fx_rx_op(fx, SHCA_OP_SEND_ONLY, P0 + row->second, 8);
+	fx_rx_op(fx, SHCA_OP_SEND_ONLY, P0, 8);
+	fx_rx_op(fx, SHCA_OP_SEND_ONLY, P0 + 1, 8);
+	fx_rx_op(fx, SHCA_OP_SEND_ONLY, P0 + 2, 8);
+	expect_nak(test, P0 + 3, NAK(SHCA_NAK_PSN_SEQ));
+}
+
+/* ---- duplicates and what is owed already -------------------------------------------- */
+
+static enum shca_rx rx_asking(struct fx *fx, u32 psn, u32 span)
+{
+	struct shca_pkt pkt;
+
+	fx_request(&pkt, SHCA_OP_SEND_ONLY, psn, span * FX_MTU + 8);
+	pkt.span = span;
+	pkt.ackreq = true;
+	return fx_rx(fx, &pkt);
+}
+
+static void resp_duplicate_leaves_the_nak_that_is_owed(struct kunit *test)
+{
+	struct fx *fx = test->priv;
+
+	fx_rx_op(fx, SHCA_OP_SEND_ONLY, P0, 8);
+	fx_rx_op(fx, SHCA_OP_SEND_ONLY, P0 + 2, 8);
+	KUNIT_EXPECT_EQ(test, rx_asking(fx, P0, 0), SHCA_RX_DUPLICATE);
+	expect_nak(test, P0 + 1, NAK(SHCA_NAK_PSN_SEQ));
+}
+
+static void resp_duplicate_acknowledges_the_latest(struct kunit *test)
+{
+	struct fx *fx = test->priv;
+
+	rx_asking(fx, P0, 0);
+	fx_rx_op(fx, SHCA_OP_SEND_ONLY, P0 + 1, 8);
+	/* older than what it is about by now */
+	rx_asking(fx, P0, 0);
+	expect_nak(test, P0 + 1, SHCA_AETH_ACK | SHCA_AETH_CREDIT_NONE);
+	/* not back to what is before a READ */
+	fx_rx_op(fx, SHCA_OP_READ_REQUEST, P0 + 2, 8);
+	KUNIT_ASSERT_TRUE(test, fx_answer(fx));
+	rx_asking(fx, P0 + 3, 0);
+	rx_asking(fx, P0, 0);
+	expect_nak(test, P0 + 3, SHCA_AETH_ACK | SHCA_AETH_CREDIT_NONE);
+}
+
+/* Behind a READ that comes again, too, and up to the next one. */
+static void resp_duplicate_acknowledges_between_reads(struct kunit *test)
+{
+	struct fx *fx = test->priv;
+	u32 i;
+
+	for (i = 0; i < 2; i++) {
+		fx_rx_op(fx, SHCA_OP_READ_REQUEST, P0 + 2 * i, 8);
+		fx_rx_op(fx, SHCA_OP_SEND_ONLY, P0 + 2 * i + 1, 8);
+		KUNIT_ASSERT_TRUE(test, fx_answer(fx));
+	}
+	rx_asking(fx, P0 + 1, 0);
+	expect_nak(test, P0 + 1, SHCA_AETH_ACK | SHCA_AETH_CREDIT_NONE);
+	rx_asking(fx, P0 + 3, 0);
+	expect_nak(test, P0 + 3, SHCA_AETH_ACK | SHCA_AETH_CREDIT_NONE);
+	/* at the PSN of a READ: who repeats something else there has its answer */
+	rx_asking(fx, P0, 0);
+	expect_nak(test, P0 + 1, SHCA_AETH_ACK | SHCA_AETH_CREDIT_NONE);
+}
+
+/* One PSN of it is new: what was executed is acknowledged, the rest comes again. */
+static void resp_rx_of_half_new_is_acknowledged(struct kunit *test)
+{
+	struct fx *fx = test->priv;
+	struct shca_pkt pkt;
+
+	fx_rx_op(fx, SHCA_OP_SEND_ONLY, P0, 8);
+	fx_request(&pkt, SHCA_OP_SEND_ONLY, P0, FX_MTU + 8);
+	pkt.span = 1;
+	KUNIT_EXPECT_EQ(test, fx_rx(fx, &pkt), SHCA_RX_DUPLICATE);
+	expect_nak(test, P0, SHCA_AETH_ACK | SHCA_AETH_CREDIT_NONE);
+	pkt.span = 0;
+	pkt.paylen = 8;
+	KUNIT_EXPECT_EQ(test, fx_rx(fx, &pkt), SHCA_RX_DUPLICATE);
+	KUNIT_EXPECT_FALSE(test, fx_answer(fx));
+}
+
+static void resp_read_again_of_the_next_packet_goes_on(struct kunit *test)
+{
+	struct fx *fx = test->priv;
+	struct shca_pkt pkt;
+
+	fx_rx_op(fx, SHCA_OP_READ_REQUEST, P0, 3 * FX_MTU);
+	KUNIT_ASSERT_TRUE(test, fx_answer(fx));
+	fx_request(&pkt, SHCA_OP_READ_REQUEST, P0 + 1, 2 * FX_MTU);
+	pkt.reth.va += FX_MTU;
+	KUNIT_EXPECT_EQ(test, fx_rx(fx, &pkt), SHCA_RX_DUPLICATE);
+	KUNIT_ASSERT_TRUE(test, fx_answer(fx));
+	KUNIT_EXPECT_EQ(test, fx->pkt.opcode, SHCA_OP_READ_RESP_MIDDLE);
+}
+
+/* A READ of nothing is none of an atomic or a FLUSH, whose records have no length. */
+static void resp_empty_read_in_place_of_others_is_dropped(struct kunit *test)
+{
+	struct fx *fx = test->priv;
+
+	fx_rx_op(fx, SHCA_OP_FETCH_ADD, P0, 8);
+	fx_rx_op(fx, SHCA_OP_FLUSH, P0 + 1, 8);
+	KUNIT_ASSERT_TRUE(test, fx_answer(fx));
+	KUNIT_ASSERT_TRUE(test, fx_answer(fx));
+	fx_rx_op(fx, SHCA_OP_READ_REQUEST, P0, 0);
+	fx_rx_op(fx, SHCA_OP_READ_REQUEST, P0 + 1, 0);
+	KUNIT_EXPECT_FALSE(test, fx_answer(fx));
+}
+
+/* ---- congestion ------------------------------------------------------------------------ */
+
+static void resp_cnp_is_due_after_50_us_and_not_before(struct kunit *test)
+{
+	static const u32 after[] = { 0, 49999, 1, 49999, 1, 50000 };
+	static const bool due[] = { true, false, true, false, true, true };
+	struct fx *fx = test->priv;
+	struct shca_resp_attr attr;
+	struct shca_pkt pkt;
+	u32 i;
+
+	fx_resp_attr(&attr);
+	attr.cnp = true;
+	fx_resp_start(fx, &attr);
+	for (i = 0; i < ARRAY_SIZE(after); i++) {
+		fx->now += after[i];
+		fx_request(&pkt, SHCA_OP_SEND_ONLY, P0 + i, 8);
+		pkt.path.ecn_ce = true;
+		fx_rx(fx, &pkt);
+		KUNIT_EXPECT_EQ(test, fx_answer(fx), due[i]);
+	}
+}
+
 /* ---- answers that could not leave -------------------------------------------------- */
 
 static void resp_run_of_two_is_a_run(struct kunit *test)
@@ -469,6 +725,55 @@ static void resp_ack_that_could_not_leave_comes_alone(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, fx->pkt.opcode, SHCA_OP_ACK);
 	KUNIT_EXPECT_EQ(test, fx->pkt.psn, P0 + 1);
 	KUNIT_EXPECT_FALSE(test, fx_answer(fx));
+}
+
+/*
+ * A CNP goes between the packets of a response.  When it could not leave, what was
+ * handed out behind it has not left either; what had gone before stays gone.
+ */
+static void resp_cnp_that_could_not_leave_keeps_responses(struct kunit *test)
+{
+	struct fx *fx = test->priv;
+	struct shca_resp_attr attr;
+	struct shca_pkt cnp, pkt;
+
+	fx_resp_attr(&attr);
+	attr.cnp = true;
+	attr.rq_psn = 0;
+	fx_resp_start(fx, &attr);
+	fx_rx_op(fx, SHCA_OP_READ_REQUEST, 0, 8);
+	KUNIT_ASSERT_TRUE(test, fx_answer(fx));
+	fx_rx_op(fx, SHCA_OP_READ_REQUEST, 1, 3 * FX_MTU);
+	KUNIT_ASSERT_TRUE(test, fx_answer(fx));
+	KUNIT_EXPECT_EQ(test, fx->pkt.psn, 1u);
+	fx_request(&pkt, SHCA_OP_SEND_ONLY, 4, 8);
+	pkt.path.ecn_ce = true;
+	fx_rx(fx, &pkt);
+	KUNIT_ASSERT_TRUE(test, fx_answer(fx));
+	KUNIT_ASSERT_EQ(test, fx->pkt.opcode, SHCA_OPCODE_CNP);
+	cnp = fx->pkt;
+	KUNIT_ASSERT_TRUE(test, fx_answer(fx));
+	KUNIT_EXPECT_EQ(test, fx->pkt.psn, 2u);
+	shca_resp_gather_failed(&fx->resp, &cnp, SHCA_MEM_RETRY, &fx->out);
+	/* not the first READ's; of the second all that did not leave */
+	KUNIT_ASSERT_TRUE(test, fx_answer(fx));
+	KUNIT_EXPECT_LE(test, fx->pkt.psn, 2u);
+	KUNIT_EXPECT_GE(test, fx->pkt.psn, 1u);
+}
+
+/* Until its last packet was handed out a record is in use. */
+static void resp_record_of_a_response_under_way_is_kept(struct kunit *test)
+{
+	struct fx *fx = test->priv;
+	struct shca_resp_attr attr;
+
+	fx_resp_attr(&attr);
+	attr.max_dest_rd_atomic = 1;
+	fx_resp_start(fx, &attr);
+	fx_rx_op(fx, SHCA_OP_READ_REQUEST, P0, 3 * FX_MTU);
+	KUNIT_ASSERT_TRUE(test, fx_answer(fx));
+	KUNIT_EXPECT_EQ(test, fx_rx_op(fx, SHCA_OP_READ_REQUEST, P0 + 3, 8),
+			SHCA_RX_INVALID);
 }
 
 /* The NAK of a response whose memory has gone is an access error, once. */
@@ -575,6 +880,26 @@ static void resp_fail_owes_nothing(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, fx->resp.reach, 1u);
 }
 
+/* The receive of a message that broke off is told in full, whatever @wc held. */
+static void resp_flush_tells_the_receive(struct kunit *test)
+{
+	struct fx *fx = test->priv;
+	struct shca_wc wc;
+
+	memset(&wc, 0xff, sizeof(wc));
+	begin_send(fx, 10 * FX_MTU);
+	KUNIT_EXPECT_FALSE(test, shca_resp_flush(&fx->resp, &wc));
+	shca_resp_fail(&fx->resp);
+	KUNIT_ASSERT_TRUE(test, shca_resp_flush(&fx->resp, &wc));
+	KUNIT_EXPECT_TRUE(test, wc.is_recv);
+	KUNIT_EXPECT_EQ(test, wc.wr_id, 1000ull);
+	KUNIT_EXPECT_EQ(test, wc.status, SHCA_WC_WR_FLUSH_ERR);
+	KUNIT_EXPECT_EQ(test, wc.opcode, SHCA_WC_RECV);
+	KUNIT_EXPECT_EQ(test, wc.byte_len, 0u);
+	KUNIT_EXPECT_EQ(test, wc.wc_flags, 0u);
+	KUNIT_EXPECT_FALSE(test, shca_resp_flush(&fx->resp, &wc));
+}
+
 /* An acknowledgement that could not leave is not owed again after the end. */
 static void resp_fail_takes_back_what_could_not_leave(struct kunit *test)
 {
@@ -610,6 +935,20 @@ static void resp_part_waits_for_responses(struct kunit *test)
 
 static struct kunit_case bounds_cases[] = {
 	KUNIT_CASE(resp_flush_needs_each_right_that_it_names),
+	KUNIT_CASE_PARAM(resp_rx_checks_the_right_of_its_operation,
+			 access_gen_params),
+	KUNIT_CASE(resp_read_again_checks_its_right_again),
+	KUNIT_CASE_PARAM(resp_record_used_again_is_a_new_one, none_gen_params),
+	KUNIT_CASE_PARAM(resp_nak_that_is_void_moves_on_to_what_is_missing,
+			 late_gen_params),
+	KUNIT_CASE(resp_duplicate_leaves_the_nak_that_is_owed),
+	KUNIT_CASE(resp_duplicate_acknowledges_the_latest),
+	KUNIT_CASE(resp_duplicate_acknowledges_between_reads),
+	KUNIT_CASE(resp_rx_of_half_new_is_acknowledged),
+	KUNIT_CASE(resp_read_again_of_the_next_packet_goes_on),
+	KUNIT_CASE(resp_empty_read_in_place_of_others_is_dropped),
+	KUNIT_CASE(resp_cnp_is_due_after_50_us_and_not_before),
+	KUNIT_CASE(resp_flush_tells_the_receive),
 	KUNIT_CASE_PARAM(resp_rx_with_max_dest_rd_atomic_0_is_invalid,
 			 none_gen_params),
 	KUNIT_CASE(resp_start_bounds_records_by_their_ring),
@@ -630,6 +969,8 @@ static struct kunit_case bounds_cases[] = {
 	KUNIT_CASE(resp_response_that_could_not_leave_comes_again),
 	KUNIT_CASE(resp_repetition_that_could_not_leave_was_answered),
 	KUNIT_CASE(resp_ack_that_could_not_leave_comes_alone),
+	KUNIT_CASE(resp_cnp_that_could_not_leave_keeps_responses),
+	KUNIT_CASE(resp_record_of_a_response_under_way_is_kept),
 	KUNIT_CASE(resp_nak_of_a_response_counts),
 	KUNIT_CASE(resp_rx_into_malformed_receive_is_no_fatal_event),
 	KUNIT_CASE(resp_rx_of_bad_invalidate_is_an_access_error),

@@ -13,6 +13,7 @@ static enum shca_mem_status fx_remote_check(void *ctx, u32 rkey, u64 va,
 	fx->last_rkey = rkey;
 	fx->last_va = va;
 	fx->last_len = len;
+	fx->last_access = access;
 	return fx->check;
 }
 

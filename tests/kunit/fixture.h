@@ -79,6 +79,7 @@ struct fx {
 	u32 last_off;
 	u32 last_data_off;
 	u32 last_rkey;
+	u32 last_access;
 	u64 last_stored;
 
 	u64 now;

@@ -602,8 +602,9 @@ void sim_packet_short(struct sim_node *n, const struct shca_send_wr *wr)
 {
 	struct sim_op *op = &n->ops[wr->wr_id];
 
-	sim_check(n->w, n->tx_next == op->first_psn && op->nr_psn == 1 &&
-		  n->peer->exp_psn == op->first_psn,
+	/* what is left out was acknowledged while it was sent again */
+	sim_check(n->w, shca_psn_diff(n->tx_next, op->first_psn) <= 0 &&
+		  op->nr_psn == 1 && n->peer->exp_psn == op->first_psn,
 		  "node %u: op %u takes the short cut at %06x", n->idx,
 		  (u32)(op - n->ops), n->tx_next);
 	n->tx_next = shca_psn_add(op->first_psn, 1);
