@@ -73,7 +73,8 @@ bool shca_resp_part(struct shca_resp *resp)
 {
 	if (resp->state != SHCA_SIDE_READY || resp->rd_send != resp->rd_tail)
 		return false;
-	if (resp->unsaid && resp->ack == SHCA_ACK_NONE)
+	/* A NAK that is owed tells as much. */
+	if (resp->unsaid && resp->ack != SHCA_ACK_NAK)
 		resp_owe_ack(resp, shca_psn_add(resp->epsn, -1), resp->msn);
 	resp->unsaid = false;
 	return resp->ack != SHCA_ACK_NONE;
