@@ -916,6 +916,33 @@ static void resp_fail_takes_back_what_could_not_leave(struct kunit *test)
 	KUNIT_EXPECT_FALSE(test, fx_answer(fx));
 }
 
+static void resp_fail_forgets_reads(struct kunit *test)
+{
+	struct fx *fx = test->priv;
+	struct shca_pkt pkt;
+
+	fx_rx_op(fx, SHCA_OP_READ_REQUEST, P0, 8);
+	KUNIT_ASSERT_TRUE(test, fx_answer(fx));
+	pkt = fx->pkt;
+	shca_resp_fail(&fx->resp);
+	shca_resp_gather_failed(&fx->resp, &pkt, SHCA_MEM_RETRY, &fx->out);
+	KUNIT_EXPECT_FALSE(test, fx_answer(fx));
+}
+
+/* Handed over, a packet for two PSNs has more than one packet's payload. */
+static void resp_rx_of_only_for_two_psns_is_long_enough(struct kunit *test)
+{
+	struct fx *fx = test->priv;
+	struct shca_pkt pkt;
+
+	fx_request(&pkt, SHCA_OP_SEND_ONLY, P0, FX_MTU + 1);
+	pkt.span = 1;
+	KUNIT_EXPECT_EQ(test, fx_rx(fx, &pkt), SHCA_RX_OK);
+	fx_request(&pkt, SHCA_OP_SEND_ONLY, P0 + 2, FX_MTU);
+	pkt.span = 1;
+	KUNIT_EXPECT_EQ(test, fx_rx(fx, &pkt), SHCA_RX_INVALID);
+}
+
 /* The responses of READs come first; what is owed already is not owed twice. */
 static void resp_part_waits_for_responses(struct kunit *test)
 {
@@ -927,10 +954,22 @@ static void resp_part_waits_for_responses(struct kunit *test)
 	fx_rx(fx, &pkt);
 	fx_rx_op(fx, SHCA_OP_SEND_ONLY, P0 + 1, 8);
 	KUNIT_EXPECT_TRUE(test, shca_resp_part(&fx->resp));
-	/* the older one is owed and tells less: its inquiry would find the rest */
-	KUNIT_ASSERT_TRUE(test, fx_answer(fx));
+	/* of two the later one, since nobody will answer an inquiry about it */
+	expect_nak(test, P0 + 1, SHCA_AETH_ACK | SHCA_AETH_CREDIT_NONE);
 	fx_rx_op(fx, SHCA_OP_READ_REQUEST, P0 + 2, 8);
+	fx_rx_op(fx, SHCA_OP_SEND_ONLY, P0 + 3, 8);
 	KUNIT_EXPECT_FALSE(test, shca_resp_part(&fx->resp));
+}
+
+/* A NAK says more, and stays. */
+static void resp_part_keeps_the_nak_that_is_owed(struct kunit *test)
+{
+	struct fx *fx = test->priv;
+
+	fx_rx_op(fx, SHCA_OP_SEND_ONLY, P0, 8);
+	fx_rx_op(fx, SHCA_OP_SEND_ONLY, P0 + 2, 8);
+	KUNIT_EXPECT_TRUE(test, shca_resp_part(&fx->resp));
+	expect_nak(test, P0 + 1, NAK(SHCA_NAK_PSN_SEQ));
 }
 
 static struct kunit_case bounds_cases[] = {
@@ -978,7 +1017,10 @@ static struct kunit_case bounds_cases[] = {
 	KUNIT_CASE(resp_rx_of_uc_first_with_pad_is_dropped),
 	KUNIT_CASE(resp_fail_owes_nothing),
 	KUNIT_CASE(resp_fail_takes_back_what_could_not_leave),
+	KUNIT_CASE(resp_fail_forgets_reads),
+	KUNIT_CASE(resp_rx_of_only_for_two_psns_is_long_enough),
 	KUNIT_CASE(resp_part_waits_for_responses),
+	KUNIT_CASE(resp_part_keeps_the_nak_that_is_owed),
 	{}
 };
 

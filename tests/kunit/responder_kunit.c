@@ -1229,6 +1229,7 @@ struct bare_bad_row {
 
 static const struct bare_bad_row bare_bad_rows[] = {
 	{ "misaligned", SHCA_OP_ATOMIC_WRITE, 0x20004, 8, 1, 0 },
+	{ "misaligned by one", SHCA_OP_ATOMIC_WRITE, 0x20001, 8, 1, 0 },
 	{ "announces nine", SHCA_OP_ATOMIC_WRITE, 0x20000, 9, 1, 0 },
 	{ "no type", SHCA_OP_FLUSH, 0x20000, 8, 0, 0 },
 	{ "no known type", SHCA_OP_FLUSH, 0x20000, 8, 4, 0 },

@@ -371,6 +371,7 @@ static void resp_rx_rendezvous_is_bounded(struct kunit *test)
 		KUNIT_EXPECT_EQ(test, fx_rx_op(fx, SHCA_OP_SEND_ONLY, P0, 32),
 				i ? SHCA_RX_INVALID : SHCA_RX_OK);
 		KUNIT_EXPECT_EQ(test, fx->out.rndv, !i);
+		KUNIT_EXPECT_EQ(test, fx->out.has_wc, !i);
 	}
 	/* the first packet of more, however short that packet is said to be */
 	tm_init(test);
@@ -378,6 +379,21 @@ static void resp_rx_rendezvous_is_bounded(struct kunit *test)
 	fx->resp.attr.mtu = SHCA_TM_RNDV_MAX;
 	KUNIT_EXPECT_EQ(test, rx_msg(fx, SHCA_OP_SEND_FIRST, P0, SHCA_TMH_RNDV,
 				     7, SHCA_TM_RNDV_MAX), SHCA_RX_INVALID);
+}
+
+/* The receive of the message before is not touched once more. */
+static void resp_rx_malformed_rendezvous_has_no_buffer(struct kunit *test)
+{
+	struct fx *fx = test->priv;
+
+	KUNIT_ASSERT_EQ(test, rx_msg(fx, SHCA_OP_SEND_ONLY, P0,
+				     SHCA_TMH_NO_TAG, 7, 100), SHCA_RX_OK);
+	KUNIT_EXPECT_EQ(test, fx->nr_scatter, 1u);
+	KUNIT_EXPECT_EQ(test, rx_msg(fx, SHCA_OP_SEND_ONLY, P0 + 1,
+				     SHCA_TMH_RNDV, 7, 31), SHCA_RX_INVALID);
+	KUNIT_EXPECT_EQ(test, fx->nr_scatter, 1u);
+	KUNIT_EXPECT_EQ(test, fx->nr_recv, 1u);
+	KUNIT_EXPECT_FALSE(test, fx->out.has_wc);
 }
 
 /* A header and nothing else is a message of no length. */
@@ -552,6 +568,7 @@ static struct kunit_case tm_cases[] = {
 	KUNIT_CASE(resp_rx_malformed_rendezvous_is_refused),
 	KUNIT_CASE(resp_rx_longer_than_the_tag_is_refused),
 	KUNIT_CASE(resp_rx_rendezvous_is_bounded),
+	KUNIT_CASE(resp_rx_malformed_rendezvous_has_no_buffer),
 	KUNIT_CASE(resp_rx_of_header_alone_is_matched),
 	KUNIT_CASE(resp_rx_rendezvous_invalidates),
 	KUNIT_CASE(resp_rx_again_keeps_its_tag),
