@@ -52,6 +52,144 @@ static void req_rnr_of_a_later_request_counts_afresh(struct kunit *test)
 	}
 }
 
+/* ---- the round trip ---------------------------------------------------------------- */
+
+/* One request, acknowledged after @ns. */
+static void round_trip(struct fx *fx, u64 ns)
+{
+	fx_post(fx, SHCA_WR_SEND, 1);
+	fx_drain(fx);
+	fx->now += ns;
+	fx_ack(fx, fx->pkt.psn, ACK);
+}
+
+static void req_rtt_rises_at_once_and_falls_slowly(struct kunit *test)
+{
+	struct fx *fx = test->priv;
+
+	round_trip(fx, 800);
+	KUNIT_EXPECT_EQ(test, fx->req.rtt_ns, 800ull);
+	round_trip(fx, 1600);
+	KUNIT_EXPECT_EQ(test, fx->req.rtt_ns, 1600ull);
+	round_trip(fx, 800);
+	KUNIT_EXPECT_EQ(test, fx->req.rtt_ns, 1500ull);
+	/* what is sent again is not timed: which of the two is answered? */
+	fx_post(fx, SHCA_WR_SEND, 1);
+	fx_drain(fx);
+	fx_timeout(fx);
+	fx_drain(fx);
+	fx->now += 9999;
+	fx_ack(fx, fx->pkt.psn, ACK);
+	KUNIT_EXPECT_EQ(test, fx->req.rtt_ns, 1500ull);
+}
+
+static void req_rtt_is_that_of_the_packet_that_asked(struct kunit *test)
+{
+	struct fx *fx = test->priv;
+
+	fx_post(fx, SHCA_WR_SEND, 3 * FX_MTU);
+	fx_drain(fx);
+	fx->now += 100;
+	fx_ack(fx, P0 + 1, ACK);
+	KUNIT_EXPECT_EQ(test, fx->req.rtt_ns, 0ull);
+	fx->now += 200;
+	fx_ack(fx, P0 + 2, ACK);
+	KUNIT_EXPECT_EQ(test, fx->req.rtt_ns, 300ull);
+	/* it is not timed any more */
+	fx_post_flags(fx, SHCA_WR_RDMA_WRITE, 1, 0);
+	KUNIT_ASSERT_TRUE(test, fx_next(fx));
+	KUNIT_EXPECT_FALSE(test, fx->pkt.ackreq);
+	fx->now += 5000;
+	fx_ack(fx, P0 + 3, ACK);
+	KUNIT_EXPECT_EQ(test, fx->req.rtt_ns, 300ull);
+}
+
+/* ---- the window after a loss ---------------------------------------------------------- */
+
+/* A quarter less, and an eighth more for each window that comes through. */
+static void req_window_grows_by_an_eighth_per_window(struct kunit *test)
+{
+	struct fx *fx = test->priv;
+
+	fx_post(fx, SHCA_WR_SEND, 400 * FX_MTU);
+	fx_drain(fx);
+	fx_timeout(fx);
+	KUNIT_EXPECT_EQ(test, fx->req.allowed, 96u);
+	fx_drain(fx);
+	fx_ack(fx, P0 + 94, ACK);
+	KUNIT_EXPECT_EQ(test, fx->req.allowed, 96u);
+	fx_ack(fx, P0 + 95, ACK);
+	KUNIT_EXPECT_EQ(test, fx->req.allowed, 108u);
+	fx_drain(fx);
+	fx_ack(fx, P0 + 95 + 107, ACK);
+	KUNIT_EXPECT_EQ(test, fx->req.allowed, 108u);
+	fx_drain(fx);
+	fx_ack(fx, P0 + 95 + 108, ACK);
+	KUNIT_EXPECT_EQ(test, fx->req.allowed, 121u);
+}
+
+/* ---- quiet senders ----------------------------------------------------------------------- */
+
+/* A peer that acknowledges unasked leaves nothing to ask about. */
+static void req_acknowledged_unasked_does_not_probe(struct kunit *test)
+{
+	struct fx *fx = test->priv;
+
+	round_trip(fx, 10);
+	fx_post_flags(fx, SHCA_WR_RDMA_WRITE, 1, 0);
+	KUNIT_ASSERT_TRUE(test, fx_next(fx));
+	KUNIT_EXPECT_FALSE(test, fx->pkt.ackreq);
+	KUNIT_EXPECT_NE(test, shca_req_deadline(&fx->req), 0ull);
+	fx_ack(fx, fx->pkt.psn, ACK);
+	KUNIT_EXPECT_EQ(test, shca_req_deadline(&fx->req), 0ull);
+
+	/* nor does the next request, when the time had come before */
+	fx_post_flags(fx, SHCA_WR_RDMA_WRITE, 1, 0);
+	KUNIT_ASSERT_TRUE(test, fx_next(fx));
+	fx_timeout(fx);
+	fx_ack(fx, fx->pkt.psn, ACK);
+	fx->req.sent_ns = fx->now;
+	fx_post_flags(fx, SHCA_WR_RDMA_WRITE, 1, 0);
+	KUNIT_ASSERT_TRUE(test, fx_next(fx));
+	KUNIT_EXPECT_FALSE(test, fx->pkt.ackreq);
+}
+
+/* Part of it is acknowledged: the rest has its own quiet time from then on. */
+static void req_quiet_time_begins_with_progress(struct kunit *test)
+{
+	struct fx *fx = test->priv;
+
+	round_trip(fx, 10);
+	fx_post_flags(fx, SHCA_WR_RDMA_WRITE, 1, 0);
+	fx_post_flags(fx, SHCA_WR_RDMA_WRITE, 1, 0);
+	KUNIT_ASSERT_EQ(test, fx_drain(fx), 2u);
+	fx->now += 1000;
+	fx_ack(fx, P0 + 1, ACK);
+	KUNIT_EXPECT_EQ(test, shca_req_deadline(&fx->req),
+			fx->now + SHCA_REQ_QUIET_NS);
+	KUNIT_EXPECT_EQ(test, fx->req.deadline, 0ull);
+}
+
+/* What was to be looked at again has come: no going back for it. */
+static void req_progress_ends_a_second_look(struct kunit *test)
+{
+	struct fx *fx = test->priv;
+
+	fx_post(fx, SHCA_WR_SEND, 6 * FX_MTU);
+	fx_drain(fx);
+	fx_ack(fx, P0, SHCA_AETH_NAK | SHCA_NAK_PSN_SEQ);
+	fx_drain(fx);
+	fx_ack(fx, P0 + 1, ACK);
+	/* within a round trip: remembered */
+	fx_ack(fx, P0 + 2, SHCA_AETH_NAK | SHCA_NAK_PSN_SEQ);
+	KUNIT_EXPECT_TRUE(test, fx->req.recheck);
+	fx_ack(fx, P0 + 3, ACK);
+	KUNIT_EXPECT_FALSE(test, fx->req.recheck);
+	fx->now = fx->req.hold_ns;
+	shca_req_timer(&fx->req, fx->now);
+	KUNIT_EXPECT_FALSE(test, fx_next(fx));
+}
+
 /* ---- READs ----------------------------------------------------------------------- */
 
 /* Responses outstanding are bounded, unless it is those of one READ alone. */
@@ -266,6 +404,12 @@ static void req_run_is_taken_in_its_place_only(struct kunit *test)
 static struct kunit_case counters_cases[] = {
 	KUNIT_CASE(req_rnr_after_progress_counts_afresh),
 	KUNIT_CASE(req_rnr_of_a_later_request_counts_afresh),
+	KUNIT_CASE(req_rtt_rises_at_once_and_falls_slowly),
+	KUNIT_CASE(req_rtt_is_that_of_the_packet_that_asked),
+	KUNIT_CASE(req_window_grows_by_an_eighth_per_window),
+	KUNIT_CASE(req_acknowledged_unasked_does_not_probe),
+	KUNIT_CASE(req_quiet_time_begins_with_progress),
+	KUNIT_CASE(req_progress_ends_a_second_look),
 	KUNIT_CASE(req_next_of_reads_keeps_their_window),
 	KUNIT_CASE(req_next_of_large_read_waits_for_others),
 	KUNIT_CASE(req_next_behind_a_read_has_its_window),
