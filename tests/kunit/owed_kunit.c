@@ -231,14 +231,19 @@ static void resp_read_again_of_the_next_packet_goes_on(struct kunit *test)
 static void resp_empty_read_in_place_of_others_is_dropped(struct kunit *test)
 {
 	struct fx *fx = test->priv;
+	struct shca_pkt pkt;
+	u32 i;
 
 	fx_rx_op(fx, SHCA_OP_FETCH_ADD, P0, 8);
 	fx_rx_op(fx, SHCA_OP_FLUSH, P0 + 1, 8);
 	KUNIT_ASSERT_TRUE(test, fx_answer(fx));
 	KUNIT_ASSERT_TRUE(test, fx_answer(fx));
-	fx_rx_op(fx, SHCA_OP_READ_REQUEST, P0, 0);
-	fx_rx_op(fx, SHCA_OP_READ_REQUEST, P0 + 1, 0);
-	KUNIT_EXPECT_FALSE(test, fx_answer(fx));
+	for (i = 0; i < 2; i++) {
+		fx_request(&pkt, SHCA_OP_READ_REQUEST, P0 + i, 0);
+		pkt.xrc_srqn = 0;	/* as in the records */
+		KUNIT_EXPECT_EQ(test, fx_rx(fx, &pkt), SHCA_RX_DUPLICATE);
+		KUNIT_EXPECT_FALSE(test, fx_answer(fx));
+	}
 }
 
 /* ---- congestion ------------------------------------------------------------------------ */

@@ -333,7 +333,7 @@ def judge_draw(results, seed):
             print(f"# mutants: {verdict.name}, and not in the list: {mutant.key}")
     seen, total, _ = summary(results)
     good = 100 * seen >= WANTED * total
-    print(f"{'ok' if good else 'not ok'} mutants.draw-{seed} # {seen} of {total} seen")
+    print(f"{'ok' if good else 'not ok'} mutants.draw # {seen} of {total} seen, seed {seed}")
     return good
 
 
