@@ -14,7 +14,7 @@
 . "$(dirname "$0")/lib.sh"
 
 tables=${ROWS:-${SHCA_SOAK:+pairs}}
-[ "$slow" != 1 ] || tables=${ROWS:-${SHCA_SOAK:+pairs all}}
+[ -n "$checkers" ] || tables=${ROWS:-${SHCA_SOAK:+pairs all}}
 log=/tmp/perftest
 
 # row NAME MTU FAMILY CONNECT PROGRAM OPTION... : the server in b, the client in a

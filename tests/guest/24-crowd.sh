@@ -10,7 +10,7 @@
 . "$(dirname "$0")/lib.sh"
 
 duration=${SECONDS_OF_TRAFFIC:-${SHCA_SOAK:+120}}
-duration=$((${duration:-20} * slow))
+duration=$((${duration:-20} * ${checkers:+5*}1))
 
 # perftest's programs by name; each pair has a TCP port of its own
 declare -A programs=(

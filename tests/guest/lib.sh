@@ -27,17 +27,23 @@ ip6_a=fd77::1 ip6_b=fd77::2
 # shellcheck disable=SC2034
 test_programs=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
 
+# $slow is how many times as long as on an idle machine one waits for what should come
+# anyway. It is measured (slowness), by guest/run before each test, and again where a
+# wait is over in vain. So it guards against waiting for ever, and no verdict goes by
+# it: where a time itself is what is tested it does not count. $removal_seconds is all
+# that the removal of a device may last.
+#
 # A kernel of ours, with checkers (scripts/qemu/kernel: debug, kcsan), takes some
 # times as long as the distribution's for the same, in the kernel and out of it, for
-# an emulated guest has no more cores. $slow is how much longer one waits for what
-# should come anyway. Where a time itself is what is tested it does not count:
-# $removal_seconds is all that the removal of a device may last.
-slow=1 removal_seconds=1
-# shellcheck disable=SC2034 # for the tests
+# an emulated guest has no more cores. $checkers is set there, not empty.
+checkers='' removal_seconds=1
 case $(</proc/sys/kernel/osrelease) in
-*-softhca-*) slow=5 removal_seconds=10 ;;
+*-softhca-*) checkers=yes removal_seconds=10 ;;
 esac
-export SHCA_SLOW=$slow	# for tests/userspace
+slowness() { "$test_programs/guest/slowness"; }
+slow=${SHCA_SLOWNESS:-$(slowness)}
+[ -z "$checkers" ] || [ "$slow" -ge 5 ] || slow=5
+export SHCA_SLOW=$slow SHCA_CHECKERS=$checkers	# for tests/userspace
 
 skip() {
 	echo "$*"
@@ -89,12 +95,23 @@ trap 'exit 130' INT
 
 # wait_for SECONDS COMMAND... : until COMMAND succeeds; never a bare sleep
 wait_for() {
-	local end=$((SECONDS + $1 * slow))
+	local seconds=$1 start=$SECONDS
 	shift
 	until "$@" >/dev/null 2>&1; do
-		[ "$SECONDS" -lt "$end" ] || { echo "waited in vain for: $*" >&2; return 1; }
+		if [ $((SECONDS - start)) -ge $((seconds * slow)) ] && ! became_slower; then
+			echo "waited $((SECONDS - start)) s in vain for: $*" >&2
+			return 1
+		fi
 		sleep 0.1
 	done
+}
+became_slower() {
+	local now
+	now=$(slowness)
+	[ "$now" -gt "$slow" ] || return
+	echo "the machine takes $now times as long as an idle one"
+	export SHCA_SLOW=$now
+	slow=$now
 }
 
 in_a() { ip netns exec "$ns_a" "$@"; }

@@ -80,6 +80,13 @@ int slow_factor(void)
 	return factor > 0 ? factor : 1;
 }
 
+bool has_checkers(void)
+{
+	const char *text = getenv("SHCA_CHECKERS");
+
+	return text && *text;
+}
+
 static int wait_ms(void)
 {
 	return WAIT_MS * slow_factor();
@@ -230,6 +237,8 @@ int util_main_rc_uc(const struct test *tests, const struct test *uc_tests,
 		if (!run_test(tests))
 			failed++;
 	}
+	if (!ran)
+		fprintf(stderr, "no test has such a name\n");
 	return failed || !ran ? EXIT_FAILURE : EXIT_SUCCESS;
 }
 

@@ -51,8 +51,15 @@ struct options {
 };
 extern struct options options;
 
-/** slow_factor() - how many times as long this machine may take (SHCA_SLOW) */
+/**
+ * slow_factor() - how many times as long this machine may take (SHCA_SLOW)
+ *
+ * For waits that only guard against waiting for ever: it is measured, and says
+ * nothing about what is right.
+ */
 int slow_factor(void);
+/** has_checkers() - is this a kernel with checkers, many times as slow? (SHCA_CHECKERS) */
+bool has_checkers(void);
 
 /** util_main() - run the tests that the command line names, or all */
 int util_main(const struct test *tests, int argc, char **argv);

@@ -1,0 +1,81 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
+#
+# The tests' own tools: what `run` counts and leaves out, that a program without a
+# test that ran is no success, and that waits follow how slow the machine is.
+. "$(dirname "$0")/lib.sh"
+. "$(dirname "$0")/scenario"
+
+folder=/tmp/runner
+mkdir -p $folder
+# test_is NAME LINE... : a test of that folder
+test_is() {
+	local name=$1
+	shift
+	printf '%s\n' "$@" >"$folder/$name.sh"
+}
+# run_says EXPECTED DEADLINE NAME... : these lines, but for the times
+run_says() {
+	local expected=$1 deadline=$2 said
+	shift 2
+	said=$(SHCA_DEADLINE=$deadline "$test_programs/guest/run" --in $folder "$@" | grep -v '^# ')
+	echo "  ${said//$'\n'/, }"
+	[ "${said//$'\n'/, }" = "$expected" ]
+}
+test_is good true
+test_is bad 'exit 3'
+test_is skipped 'echo no reason' 'exit 77'
+test_is parts 'echo "ok one"' 'echo "not ok two"'
+test_is long 'sleep 2.1'
+check run.good run_says "begin good, ok good" '' good
+check run.bad run_says "begin bad, not ok bad # exit status 3" '' bad
+check run.skipped run_says "begin skipped, skip skipped # no reason" '' skipped
+check run.parts run_says "begin parts, ok parts: one, not ok parts: two" '' parts
+check run.nothing_begins_after_the_deadline run_says "begin long, ok long, left out: good, left out: bad" 2 long good bad
+check run.no_such_test run_says "not ok nobody # no such test" '' nobody
+
+# ---- programs of the verbs (one that needs no device: there is none)
+
+program_is() { printf '%s\n' '#!/bin/sh' "$1" "exit $2" >$folder/program && chmod +x $folder/program; }
+# verbs_says EXPECTED LINE STATUS : of a program that prints LINE, if any, and ends so
+verbs_says() {
+	local expected=$1 said
+	program_is "${2:+echo $2}" "$3"
+	said=$(test_programs=$folder verbs here program | grep -o -E '^(ok|not ok|skip)')
+	echo "  ${said//$'\n'/ }"
+	[ "${said//$'\n'/ }" = "$expected" ]
+}
+check verbs.ok verbs_says ok "ok a" 0
+check verbs.skip verbs_says skip "skip a" 0
+check verbs.not_ok verbs_says "not ok" "not ok a" 1
+check verbs.no_test_matched verbs_says "not ok" "" 0
+check verbs.no_test_matched_and_failed verbs_says "not ok" "" 1
+check verbs.fails_and_says_ok verbs_says "ok not ok" "ok a" 1
+check verbs.ended_by_a_signal verbs_says "ok not ok" "ok a" 139
+
+# ---- a busy machine
+
+raw() { "$test_programs/guest/slowness" --raw; }
+hogs() {
+	for _ in {1..8}; do
+		(while :; do :; done) &
+		at_exit kill -KILL $!
+		pids+=($!)
+	done
+}
+idle=$(raw)
+pids=()
+hogs
+busy=$(raw)
+kill -KILL "${pids[@]}"
+wait "${pids[@]}" 2>/dev/null
+echo "microseconds (all, programs, memory): $idle; with eight that turn: $busy"
+check slowness.is_seen [ $((${busy%% *} * 2)) -gt $((${idle%% *} * 3)) ]
+# (as on a machine that takes 3 to 4 times the reference)
+waits_longer() {
+	local slow=1 start=$SECONDS
+	SLOWNESS_REFERENCE=$((${idle%% *} / 3)) wait_for 1 false
+	echo "$((SECONDS - start)) s"
+	[ $((SECONDS - start)) -ge 3 ]
+}
+check slowness.waits_follow waits_longer
