@@ -37,6 +37,7 @@ test_programs=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
 # times as long as the distribution's for the same, in the kernel and out of it, for
 # an emulated guest has no more cores. $checkers is set there, not empty.
 checkers='' removal_seconds=1
+# shellcheck disable=SC2034 # for the tests
 case $(</proc/sys/kernel/osrelease) in
 *-softhca-*) checkers=yes removal_seconds=10 ;;
 esac
