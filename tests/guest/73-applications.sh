@@ -3,15 +3,17 @@
 # timeout: 240
 #
 # Smaller applications of the distribution: libfabric's ping-pong by each kind of
-# endpoint, every byte compared; fio's engine for RDMA by each of its verbs; ibstat,
-# ibstatus. Then the device goes meanwhile. About 45 s.
+# endpoint, every byte compared; fio's engine for RDMA by each of its verbs; qperf, with its
+# own verification of atomics; ibstat, ibstatus. Then the device goes meanwhile. About 55 s.
 . "$(dirname "$0")/lib.sh"
 
-for program in fi_pingpong fio ibstat ibstatus; do
+for program in fi_pingpong fio qperf ibstat ibstatus; do
 	command -v $program >/dev/null || skip "no $program"
 done
 make_pair 1500
 more=${SHCA_SOAK-}
+
+packets() { cat /sys/class/infiniband/shca_a/ports/1/counters/port_xmit_packets; }
 
 # ---- tools
 
@@ -87,10 +89,32 @@ fio_moves() {
 }
 for verb in ${more:+write} read send; do check "fio.$verb" fio_moves "$verb"; done
 
+# ---- qperf
+
+# By rdma_cm, for it names no GID otherwise; so RC only. (-to: of what it exchanges over
+# TCP.) What it says of an error is not its status.
+ip netns exec $ns_b qperf >/tmp/qperf.server 2>&1 &
+qperf=$!
+at_exit kill -KILL $qperf
+run wait_for 20 listening $ns_b 19765
+qperf_measures() {
+	local before
+	before=$(packets)
+	in_a timeout $((30 * slow)) qperf -to $((10 * slow)) -cm 1 -t 1 $ip4_b "$1" 2>&1 |
+		tee /tmp/qperf.client
+	[ "${PIPESTATUS[0]}" = 0 ] && ! grep -qiE 'fail|error|cannot' /tmp/qperf.client &&
+		grep -qE "${2-=  *[1-9][0-9.]*}" /tmp/qperf.client && [ "$(packets)" -gt $((before + 10)) ]
+}
+for test in rc_bw ${more:+rc_bi_bw rc_lat rc_rdma_write_bw} rc_rdma_read_bw rc_rdma_write_lat rc_fetch_add_mr; do
+	check "qperf.$test" qperf_measures $test
+done
+for test in ver_rc_compare_swap ver_rc_fetch_add; do check "qperf.$test" qperf_measures $test "^$test:"; done
+kill $qperf
+wait $qperf
+
 # ---- the peer dies
 
 # (fio waits for ever after a failed completion; it is told of one)
-packets() { cat /sys/class/infiniband/shca_a/ports/1/counters/port_xmit_packets; }
 moving() { [ "$(packets)" -gt $((before + 200)) ]; }
 told() { grep 'cq completion status' /tmp/fio.client; }
 before=$(packets)
