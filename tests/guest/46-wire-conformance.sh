@@ -14,7 +14,7 @@ make_namespaces 1500
 add_device shca_a veth_a "$ns_a"
 run wait_for 10 gid_index shca_a "$ip4_a"
 run wait_for 10 gid_index shca_a "$ip6_a"
-# packets as they are on a wire, not super-packets
+# packets as they are on a wire, not super-packets (but for the cases about those)
 in_a ethtool -K veth_a tso off gso off tx-udp-segmentation off 2>/dev/null
 run in_a softhca dev set shca_a path wire
 

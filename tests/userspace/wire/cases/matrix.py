@@ -63,10 +63,10 @@ def wanted_answer(c, op, p):
     elif op in roce.HAS_ATOMIC:
         c.expect(roce.ATOMIC_ACK, psn=p.psn)
     elif op in roce.HAS_INV:
-        # in sequence; what the key, which does not exist, leads to is another
-        # case's
+        # in sequence, but the key does not exist, which is another case's
         answer = c.expect(roce.ACK, psn=p.psn)
-        if answer.syndrome in (roce.NAK_INVALID, roce.NAK_SEQ):
+        if (answer.syndrome != roce.NAK_ACCESS if c.rig.is_softhca else
+                answer.syndrome in (roce.NAK_INVALID, roce.NAK_SEQ)):
             raise Wrong(f"answered by {answer}")
     else:
         c.expect_ack(p.psn)
@@ -90,7 +90,7 @@ def rc_pair(rig, a, b):
     if ends(a):
         wanted_answer(c, a, p)
         if a in roce.HAS_INV:
-            return  # over: the QP is in error, or may be
+            return  # over: the QP is in error
     p = packet(c, b, dmalen_of([b] if not ends(b) else []), ackreq=1)
     if legal:
         wanted_answer(c, b, p)
