@@ -2,6 +2,7 @@
 #
 # The verbs of the project; the work is done in scripts/ (see scripts/README.md).
 #
+#   make help          this text
 #   make               module and provider for KDIR (default: the running kernel)
 #   make demo          two devices in a QEMU guest exchange real traffic
 #   make check         every test; TESTS=pattern runs some, KERNELS="6.1 7.2 debug kcsan",
@@ -20,7 +21,14 @@ KDIR ?= /lib/modules/$(shell uname -r)/build
 KERNELS ?=
 TESTS ?=
 
-all: modules provider
+all: packages modules provider
+
+# What the distribution has to bring, before anything is built.
+packages:
+	@scripts/build/host packages $(KDIR)
+
+help:
+	@sed -n '/^#   make/,/^$$/s/^#   //p' Makefile
 
 modules:
 	@scripts/build/host module $(KDIR)
@@ -58,4 +66,4 @@ clean:
 distclean: clean
 	@scripts/build/host distclean
 
-.PHONY: all modules provider install uninstall demo check soak bench style deb clean distclean
+.PHONY: all help packages modules provider install uninstall demo check soak bench style deb clean distclean

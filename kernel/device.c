@@ -70,6 +70,17 @@ static atomic64_t shca_dev_ids;
 /* Told by queries and by sysfs. */
 #define SHCA_HW_VER	1
 
+/* The module's version, as `rdma dev` shows it: ibv_devinfo takes it from numbers. */
+static u64 shca_fw_ver(void)
+{
+	unsigned int major = 0, minor = 0, patch = 0;
+
+	if (THIS_MODULE->version)
+		sscanf(THIS_MODULE->version, "%u.%u.%u", &major, &minor,
+		       &patch);
+	return (u64)major << 32 | minor << 16 | patch;
+}
+
 static int shca_query_device(struct ib_device *ibdev,
 			     struct ib_device_attr *attr,
 			     struct ib_udata *udata)
@@ -80,7 +91,7 @@ static int shca_query_device(struct ib_device *ibdev,
 	if (udata && (udata->inlen || udata->outlen))
 		return -EINVAL;
 	memset(attr, 0, sizeof(*attr));
-	attr->fw_ver = 0x0000000100000000ull;
+	attr->fw_ver = shca_fw_ver();
 	attr->sys_image_guid = ibdev->node_guid;
 	attr->max_mr_size = SHCA_LIM_MR_SIZE;
 	attr->page_size_cap = PAGE_MASK & 0xffffffff;

@@ -119,6 +119,19 @@ proxy_from_apt() {
 	apt-config shell p Acquire::http::Proxy 2>/dev/null | sed -n "s/^p='\(.*\)'$/\1/p"
 }
 
+# debootstrap_options : sets options, with which mmdebstrap reaches what the host's apt
+# reaches. A host whose mirror stands still says so, and it is the roots' mirror too.
+debootstrap_options() {
+	local proxy setting value
+	options=()
+	proxy=$(proxy_from_apt)
+	[ -z "$proxy" ] || options+=(--aptopt="Acquire::http::Proxy \"$proxy\"")
+	for setting in Acquire::Check-Valid-Until Acquire::Check-Date; do
+		value=$(apt-config dump --format '%v%n' "$setting" 2>/dev/null | head -n 1)
+		[ -z "$value" ] || options+=(--aptopt="$setting \"$value\"")
+	done
+}
+
 # phase TITLE COMMAND... : run one step of a longer way and print its time.
 phase() {
 	local title=$1 start=$SECONDS status=0
