@@ -9,6 +9,7 @@
 #include <linux/xarray.h>
 
 #include "dev.h"
+#include "refuse.h"
 #include "udata.h"
 #include "../uapi/softhca-abi.h"
 
@@ -47,17 +48,17 @@ static struct shca_ah_entry *shca_ah_entry_alloc(struct shca_dev *dev,
 						 gfp_t gfp)
 {
 	struct shca_ah_entry *entry;
-	int err;
+	const char *why;
 
 	entry = kzalloc(sizeof(*entry), gfp);
 	if (!entry)
 		return ERR_PTR(-ENOMEM);
 	entry->pd = pd;
 	/* Without a flow label each handle is a flow of its own. */
-	err = shca_roce_ops.av_init(dev, attr, get_random_u32(), &entry->av);
-	if (err) {
+	why = shca_roce_ops.av_init(dev, attr, get_random_u32(), &entry->av);
+	if (why) {
 		kfree(entry);
-		return ERR_PTR(err);
+		return ERR_PTR(shca_refuse(dev, 0, -EINVAL, why));
 	}
 	entry->av.tag = atomic_inc_return(&dev->av_tag) ?: 1;
 	return entry;

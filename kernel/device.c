@@ -579,8 +579,11 @@ int shca_newlink(const char *name, struct net_device *ndev)
 	if (err)
 		goto err_dealloc;
 	err = ib_register_device(&dev->ibdev, name, NULL);
-	if (err == -ENFILE)
-		err = -EEXIST;	/* the core's word for a name that is taken */
+	if (err == -ENFILE) {	/* the core's word for a name that is taken */
+		err = -EEXIST;
+		pr_err_ratelimited("%s: an RDMA device has this name already, maybe in another network namespace\n",
+				   name);
+	}
 	if (err)
 		goto err_dealloc;
 	return shca_dev_check_gone(dev);
@@ -662,6 +665,7 @@ static void shca_netdev_event(struct shca_dev *dev, unsigned long event)
 	case NETDEV_UP:
 	case NETDEV_DOWN:
 	case NETDEV_CHANGE:
+	case NETDEV_CHANGEMTU:	/* one that is too small is no link */
 		shca_port_update(dev);
 		break;
 	}

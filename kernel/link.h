@@ -90,7 +90,7 @@ struct shca_seed {
  * struct shca_link_ops - operations of a link
  * @headroom:	bytes to reserve in front of the BTH
  * @av_init:	an address vector from verbs attributes; @sport_hash spreads
- *		flows.  May sleep.  Returns 0 or EINVAL.
+ *		flows.  May sleep.  Returns NULL, or why there is none (EINVAL).
  * @icrc:	the ICRC of outgoing packet number @seg of a batch: @len bytes at
  *		@bth, without the ICRC; @seed is for @av
  * @max_batch:	bytes and packets that may go out as one batch now; 0 packets:
@@ -118,8 +118,9 @@ struct shca_seed {
  */
 struct shca_link_ops {
 	unsigned int headroom;
-	int (*av_init)(struct shca_dev *dev, const struct rdma_ah_attr *attr,
-		       u32 sport_hash, struct shca_av *av);
+	const char *(*av_init)(struct shca_dev *dev,
+			       const struct rdma_ah_attr *attr,
+			       u32 sport_hash, struct shca_av *av);
 	__le32 (*icrc)(const struct shca_av *av, struct shca_seed *seed,
 		       unsigned int seg, const u8 *bth, u32 len);
 	unsigned int (*max_batch)(struct shca_dev *dev,

@@ -12,9 +12,11 @@
 
 #include "dev.h"
 
+/* A netdev whose MTU has no room for a packet of the least path MTU is no link. */
 static bool shca_port_is_up(const struct shca_dev *dev)
 {
-	return netif_running(dev->ndev) && netif_carrier_ok(dev->ndev);
+	return netif_running(dev->ndev) && netif_carrier_ok(dev->ndev) &&
+	       iboe_get_mtu(READ_ONCE(dev->ndev->mtu));
 }
 
 /* Largest path MTU that fits the netdev with all headers. */

@@ -17,6 +17,7 @@
 #include "fault.h"
 #include "mem.h"
 #include "net.h"
+#include "refuse.h"
 #include "rq.h"
 #include "rss.h"
 #include "sq.h"
@@ -162,51 +163,63 @@ void shca_qp_enter_error(struct shca_qp *qp, bool fatal)
 
 /* ---- creation -------------------------------------------------------------- */
 
-static int shca_qp_check_init(struct ib_qp_init_attr *init, bool is_user)
+/* Return: does a QP of this type exist, for a process or a kernel consumer? */
+static bool shca_qp_has_type(enum ib_qp_type type, bool is_user)
 {
-	const struct ib_qp_cap *cap = &init->cap;
-
-	switch (init->qp_type) {
+	switch (type) {
 	case IB_QPT_RC:
 	case IB_QPT_UC:
 	case IB_QPT_UD:
-		break;
-	case IB_QPT_RAW_PACKET:
-		if (is_user)	/* whose CAP_NET_RAW the core has seen */
-			break;
-		return -EOPNOTSUPP;
 	case IB_QPT_XRC_TGT:	/* a process's, but the core owns it */
-		break;
-	case IB_QPT_XRC_INI:
-		if (is_user)	/* no kernel consumer uses XRC */
-			break;
-		return -EOPNOTSUPP;
+		return true;
+	case IB_QPT_RAW_PACKET:	/* of processes whose CAP_NET_RAW the core has seen */
+	case IB_QPT_XRC_INI:	/* no kernel consumer uses XRC */
+		return is_user;
 	case IB_QPT_GSI:
-		if (!is_user)
-			break;
-		fallthrough;
+		return !is_user;
 	default:
-		return -EOPNOTSUPP;
+		return false;
 	}
+}
+
+/* Return: NULL, or what of @cap is beyond the device's limits. */
+static const char *shca_qp_cap_wrong(const struct ib_qp_cap *cap)
+{
+	if (cap->max_send_wr > SHCA_LIM_QP_WR ||
+	    cap->max_recv_wr > SHCA_LIM_QP_WR)
+		return "max_send_wr or max_recv_wr is larger than max_qp_wr of the device";
+	if (cap->max_send_sge > SHCA_LIM_SGE ||
+	    cap->max_recv_sge > SHCA_LIM_SGE)
+		return "max_send_sge or max_recv_sge is larger than max_sge of the device";
+	if (cap->max_inline_data > SHCA_LIM_INLINE)
+		return "max_inline_data is larger than a request has room for";
+	return NULL;
+}
+
+static int shca_qp_check_init(struct shca_dev *dev,
+			      const struct ib_qp_init_attr *init, bool is_user)
+{
+	const char *why;
+
+	if (!shca_qp_has_type(init->qp_type, is_user))
+		return shca_refuse(dev, 0, -EOPNOTSUPP,
+				   "the device has no queue pairs of this type");
 	if (init->create_flags)
-		return -EOPNOTSUPP;
-	/* Tag matching is of reliable connections. */
+		return shca_refuse(dev, 0, -EOPNOTSUPP,
+				   "the device knows none of these create_flags");
 	if (init->srq && init->srq->srq_type == IB_SRQT_TM &&
 	    init->qp_type != IB_QPT_RC)
-		return -EINVAL;
+		return shca_refuse(dev, 0, -EINVAL,
+				   "an SRQ with tag matching is for RC only");
 	if (init->rwq_ind_tbl)
 		return shca_rss_check(init, is_user);
 	if (init->qp_type == IB_QPT_XRC_TGT ? !init->xrcd :
 	    !init->send_cq || (init->qp_type != IB_QPT_XRC_INI &&
 			       !init->recv_cq))
-		return -EINVAL;
-	if (cap->max_send_wr > SHCA_LIM_QP_WR ||
-	    cap->max_recv_wr > SHCA_LIM_QP_WR ||
-	    cap->max_send_sge > SHCA_LIM_SGE ||
-	    cap->max_recv_sge > SHCA_LIM_SGE ||
-	    cap->max_inline_data > SHCA_LIM_INLINE)
-		return -EINVAL;
-	return 0;
+		return shca_refuse(dev, 0, -EINVAL,
+				   "send_cq or recv_cq is missing, or the xrcd of an XRC target");
+	why = shca_qp_cap_wrong(&init->cap);
+	return why ? shca_refuse(dev, 0, -EINVAL, why) : 0;
 }
 
 /* Has it a send queue? */
@@ -469,7 +482,7 @@ int shca_create_qp(struct ib_qp *ibqp, struct ib_qp_init_attr *init,
 	struct shca_qp *qp;
 	int err;
 
-	err = shca_qp_check_init(init, udata);
+	err = shca_qp_check_init(dev, init, udata);
 	if (err)
 		return err;
 	err = shca_qp_parse_udata(init, udata, &rss);

@@ -16,6 +16,7 @@
 #include "peer.h"
 #include "qp.h"
 #include "raw.h"
+#include "refuse.h"
 #include "rq.h"
 #include "sq.h"
 #include "trace.h"
@@ -24,50 +25,67 @@
 
 /* ---- refuse ------------------------------------------------------------------ */
 
+/* Return: NULL, or why a path cannot be used. */
+static const char *shca_path_wrong(const struct shca_qp *qp,
+				   const struct ib_qp_attr *attr, int mask)
+{
+	if ((mask & IB_QP_PORT) && attr->port_num != 1)
+		return "port_num is not 1, the only port there is";
+	if ((mask & IB_QP_PKEY_INDEX) && attr->pkey_index >= SHCA_LIM_PKEYS)
+		return "pkey_index is beyond the P_Key table";
+	if ((mask & IB_QP_PATH_MTU) &&
+	    (attr->path_mtu < IB_MTU_256 || attr->path_mtu > IB_MTU_4096))
+		return "path_mtu is none of IBV_MTU_256 to IBV_MTU_4096";
+	if ((mask & IB_QP_PATH_MTU) &&
+	    ib_mtu_enum_to_int(attr->path_mtu) > shca_port_mtu(qp->dev))
+		return "path_mtu is larger than the port's active_mtu, which follows from the netdev's MTU";
+	if ((mask & IB_QP_DEST_QPN) && attr->dest_qp_num > 0xffffff)
+		return "dest_qp_num has more than 24 bits";
+	/* A connection has one peer. */
+	if (mask & IB_QP_AV &&
+	    rdma_is_multicast_addr((struct in6_addr *)
+				   rdma_ah_read_grh(&attr->ah_attr)->dgid.raw))
+		return "the path's dgid is a multicast address";
+	/* The RDMA core refuses alternate paths on RoCE ports; none is kept. */
+	if ((mask & IB_QP_ALT_PATH) ||
+	    (mask & IB_QP_PATH_MIG_STATE &&
+	     attr->path_mig_state != IB_MIG_MIGRATED))
+		return "RoCE has no alternate paths";
+	return NULL;
+}
+
+/* Return: NULL, or why an attribute cannot be had.  (Privileged Q_Keys are
+ * refused by the core where they must be.)
+ */
+static const char *shca_attr_wrong(const struct ib_qp_attr *attr, int mask)
+{
+	if ((mask & IB_QP_MAX_QP_RD_ATOMIC) &&
+	    attr->max_rd_atomic > SHCA_LIM_RD_ATOM)
+		return "max_rd_atomic is larger than max_qp_init_rd_atom of the device";
+	if ((mask & IB_QP_MAX_DEST_RD_ATOMIC) &&
+	    attr->max_dest_rd_atomic > SHCA_LIM_RD_ATOM)
+		return "max_dest_rd_atomic is larger than max_qp_rd_atom of the device";
+	if ((mask & IB_QP_TIMEOUT) && attr->timeout > 31)
+		return "timeout is larger than 31";
+	if ((mask & IB_QP_RETRY_CNT) && attr->retry_cnt > 7)
+		return "retry_cnt is larger than 7";
+	if ((mask & IB_QP_RNR_RETRY) && attr->rnr_retry > 7)
+		return "rnr_retry is larger than 7";
+	if ((mask & IB_QP_MIN_RNR_TIMER) && attr->min_rnr_timer > 31)
+		return "min_rnr_timer is larger than 31";
+	return NULL;
+}
+
 static int shca_qp_check(struct shca_qp *qp, const struct ib_qp_attr *attr,
 			 int mask)
 {
-	if (mask & ~(IB_QP_ATTR_STANDARD_BITS | IB_QP_RATE_LIMIT))
-		return -EOPNOTSUPP;
-	if ((mask & IB_QP_PORT) && attr->port_num != 1)
-		return -EINVAL;
-	if ((mask & IB_QP_PKEY_INDEX) && attr->pkey_index >= SHCA_LIM_PKEYS)
-		return -EINVAL;
-	/* Privileged Q_Keys are refused by the core where they must be. */
-	if ((mask & IB_QP_PATH_MTU) &&
-	    (attr->path_mtu < IB_MTU_256 || attr->path_mtu > IB_MTU_4096 ||
-	     ib_mtu_enum_to_int(attr->path_mtu) > shca_port_mtu(qp->dev)))
-		return -EINVAL;
-	if ((mask & IB_QP_MAX_QP_RD_ATOMIC) &&
-	    attr->max_rd_atomic > SHCA_LIM_RD_ATOM)
-		return -EINVAL;
-	if ((mask & IB_QP_MAX_DEST_RD_ATOMIC) &&
-	    attr->max_dest_rd_atomic > SHCA_LIM_RD_ATOM)
-		return -EINVAL;
-	if ((mask & IB_QP_TIMEOUT) && attr->timeout > 31)
-		return -EINVAL;
-	if ((mask & IB_QP_RETRY_CNT) && attr->retry_cnt > 7)
-		return -EINVAL;
-	if ((mask & IB_QP_RNR_RETRY) && attr->rnr_retry > 7)
-		return -EINVAL;
-	if ((mask & IB_QP_MIN_RNR_TIMER) && attr->min_rnr_timer > 31)
-		return -EINVAL;
-	if ((mask & IB_QP_DEST_QPN) && attr->dest_qp_num > 0xffffff)
-		return -EINVAL;
-	/* A connection has one peer. */
-	if (mask & IB_QP_AV) {
-		const struct ib_global_route *grh =
-			rdma_ah_read_grh(&attr->ah_attr);
+	const char *why;
 
-		if (rdma_is_multicast_addr((struct in6_addr *)grh->dgid.raw))
-			return -EINVAL;
-	}
-	/* The RDMA core refuses alternate paths on RoCE ports; none is kept. */
-	if (mask & (IB_QP_ALT_PATH | IB_QP_PATH_MIG_STATE))
-		if ((mask & IB_QP_ALT_PATH) ||
-		    attr->path_mig_state != IB_MIG_MIGRATED)
-			return -EINVAL;
-	return 0;
+	if (mask & ~(IB_QP_ATTR_STANDARD_BITS | IB_QP_RATE_LIMIT))
+		return shca_refuse(qp->dev, qp->qpn, -EOPNOTSUPP,
+				   "the attribute mask has an unknown bit");
+	why = shca_path_wrong(qp, attr, mask) ?: shca_attr_wrong(attr, mask);
+	return why ? shca_refuse(qp->dev, qp->qpn, -EINVAL, why) : 0;
 }
 
 /* ---- apply -------------------------------------------------------------------- */
@@ -286,12 +304,14 @@ static int shca_modify_locked(struct shca_qp *qp, struct ib_qp_attr *attr,
 {
 	enum ib_qp_state cur = READ_ONCE(qp->state), next = cur;
 	struct shca_rd *rd = NULL, *old_rd = NULL;
+	const char *why;
 	struct shca_av av;
 	u32 rd_entries = 0;
 	int err;
 
 	if ((mask & IB_QP_CUR_STATE) && attr->cur_qp_state != cur)
-		return -EINVAL;
+		return shca_refuse(qp->dev, qp->qpn, -EINVAL,
+				   "cur_qp_state is not the state that the QP is in");
 	if (mask & IB_QP_STATE)
 		next = attr->qp_state;
 	if (qp->rss && qp->type == IB_QPT_RAW_PACKET)
@@ -300,7 +320,8 @@ static int shca_modify_locked(struct shca_qp *qp, struct ib_qp_attr *attr,
 	if (qp->rss && next == IB_QPS_RTS)
 		return -EINVAL;
 	if (!ib_modify_qp_is_ok(cur, next, qp->type, mask))
-		return -EINVAL;
+		return shca_refuse(qp->dev, qp->qpn, -EINVAL,
+				   "no such change of state, or an attribute of it is missing or too many");
 	err = shca_qp_check(qp, attr, mask);
 	if (err)
 		return err;
@@ -308,11 +329,11 @@ static int shca_modify_locked(struct shca_qp *qp, struct ib_qp_attr *attr,
 		u32 rqpn = mask & IB_QP_DEST_QPN ? attr->dest_qp_num :
 						   qp->attr.dest_qp_num;
 
-		err = qp->link->av_init(qp->dev, &attr->ah_attr,
+		why = qp->link->av_init(qp->dev, &attr->ah_attr,
 					rdma_calc_flow_label(qp->qpn, rqpn),
 					&av);
-		if (err)
-			return err;
+		if (why)
+			return shca_refuse(qp->dev, qp->qpn, -EINVAL, why);
 	}
 	/* Changed in SQD, where READs may be on record: only to a larger ring. */
 	if (mask & IB_QP_MAX_DEST_RD_ATOMIC &&

@@ -54,15 +54,15 @@ static int shca_gid_ifindex(struct shca_dev *dev, const struct ib_gid_attr *gid)
 	return ifindex;
 }
 
-static int shca_roce_av_init(struct shca_dev *dev,
-			     const struct rdma_ah_attr *attr, u32 sport_hash,
-			     struct shca_av *av)
+static const char *shca_roce_av_init(struct shca_dev *dev,
+				     const struct rdma_ah_attr *attr,
+				     u32 sport_hash, struct shca_av *av)
 {
 	const struct ib_global_route *grh = rdma_ah_read_grh(attr);
 	const struct ib_gid_attr *sgid = grh->sgid_attr;
 
 	if (!(rdma_ah_get_ah_flags(attr) & IB_AH_GRH) || !sgid)
-		return -EINVAL;
+		return "the path has no GRH: RoCE needs is_global, sgid_index and dgid";
 	memset(av, 0, sizeof(*av));
 	av->link = SHCA_LINK_ROCE;
 	/*
@@ -80,15 +80,15 @@ static int shca_roce_av_init(struct shca_dev *dev,
 	case RDMA_NETWORK_IPV6:
 		break;
 	default:
-		return -EINVAL;	/* RoCEv1, InfiniBand */
+		return "the GID at sgid_index is not of type RoCE v2";
 	}
 	memcpy(&av->roce.saddr, &sgid->gid, sizeof(av->roce.saddr));
 	memcpy(&av->roce.daddr, &grh->dgid, sizeof(av->roce.daddr));
 	if (av->roce.ipv4 != ipv6_addr_v4mapped(&av->roce.daddr))
-		return -EINVAL;
+		return "sgid_index and dgid are of different families (IPv4 and IPv6)";
 	av->roce.oif = shca_gid_ifindex(dev, sgid);
 	if (av->roce.oif < 0)
-		return -EINVAL;
+		return "the GID at sgid_index belongs to a netdev of another network namespace";
 	if (attr->type == RDMA_AH_ATTR_TYPE_ROCE)
 		memcpy(av->roce.dmac, attr->roce.dmac, ETH_ALEN);
 	av->roce.tclass = grh->traffic_class;
@@ -96,7 +96,7 @@ static int shca_roce_av_init(struct shca_dev *dev,
 	av->roce.flow_label = grh->flow_label & 0xfffff;
 	av->roce.sport = rdma_flow_label_to_udp_sport(
 				av->roce.flow_label ?: sport_hash & 0xfffff);
-	return 0;
+	return NULL;
 }
 
 /* ---- routes ------------------------------------------------------------- */

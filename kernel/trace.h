@@ -217,6 +217,25 @@ TRACE_EVENT(shca_event,
 		  SHCA_TRACE_NAME(EVENTS, __entry->event))
 );
 
+/* A verb is refused; @qpn 0: there is no QP yet. */
+TRACE_EVENT(shca_refused,
+	TP_PROTO(u32 qpn, int err, const char *why),
+	TP_ARGS(qpn, err, why),
+	TP_STRUCT__entry(
+		__field(u32, qpn)
+		__field(int, err)
+		/* (a string of the kernels' own has another form on each) */
+		__array(char, why, 96)
+	),
+	TP_fast_assign(
+		__entry->qpn = qpn;
+		__entry->err = -err;
+		strscpy(__entry->why, why, sizeof(__entry->why));
+	),
+	TP_printk("qpn=%#x errno=%d why=%s", __entry->qpn, __entry->err,
+		  __entry->why)
+);
+
 #endif
 
 #undef TRACE_INCLUDE_PATH

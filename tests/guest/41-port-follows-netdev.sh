@@ -40,7 +40,13 @@ done <<-END
 	2300 2048
 	1500 1024
 	700 512
+	352 256
 END
+# One byte less, and no packet of any path MTU would fit.
+run in_a ip link set veth_a mtu 351
+check down_with_an_mtu_too_small becomes shca_a state DOWN
+run in_a ip link set veth_a mtu 1500
+check active_with_an_mtu_again becomes shca_a state ACTIVE
 
 # the speed of a veth is fixed: a tap's can be set
 modprobe tun || {
