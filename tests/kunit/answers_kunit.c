@@ -144,6 +144,22 @@ static void resp_not_yet_tells_to_come_back_ever_later(struct kunit *test)
 	}
 }
 
+/* That is for memory: who had no receive posted is answered as asked. */
+static void resp_after_rnr_of_no_receive_only_asked_is_answered(struct kunit *test)
+{
+	struct fx *fx = test->priv;
+
+	fx->recvs = 0;
+	fx_rx_op(fx, SHCA_OP_SEND_FIRST, P0, FX_MTU);
+	expect_answer(test, SHCA_OP_ACK, P0, SHCA_AETH_RNR | 12, 0);
+	fx->recvs = 1;
+	KUNIT_EXPECT_EQ(test, fx_rx_op(fx, SHCA_OP_SEND_FIRST, P0, FX_MTU),
+			SHCA_RX_OK);
+	expect_silence(test);
+	rx_ackreq(fx, SHCA_OP_SEND_LAST, P0 + 1, 1);
+	expect_answer(test, SHCA_OP_ACK, P0 + 1, ACK, 1);
+}
+
 /* Code 0 is the longest that there is. */
 static void resp_not_yet_of_longest_timer_keeps_it(struct kunit *test)
 {
@@ -262,6 +278,7 @@ static struct kunit_case answers_cases[] = {
 	KUNIT_CASE(resp_read_behind_bare_waits_for_an_answer),
 	KUNIT_CASE(resp_bare_without_resources_is_refused),
 	KUNIT_CASE(resp_not_yet_tells_to_come_back_ever_later),
+	KUNIT_CASE(resp_after_rnr_of_no_receive_only_asked_is_answered),
 	KUNIT_CASE(resp_not_yet_of_longest_timer_keeps_it),
 	KUNIT_CASE(resp_not_yet_of_repeated_read_is_about_it),
 	KUNIT_CASE(resp_ack_before_read_does_not_count_it),
