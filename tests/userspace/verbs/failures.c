@@ -345,8 +345,12 @@ static void *make_ah(void)
 		.grh = { .dgid = nic_a()->gid,
 			 .sgid_index = nic_a()->gid_index, .hop_limit = 64 },
 	};
+	struct ibv_ah *ah = ibv_create_ah(nic_a()->pd, &attr);
 
-	return ibv_create_ah(nic_a()->pd, &attr);
+	/* the word of neighbour entries, which the core passes on */
+	if (!ah && errno == ENOBUFS)
+		errno = ENOMEM;
+	return ah;
 }
 
 static void *make_mr(void)
