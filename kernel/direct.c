@@ -46,6 +46,8 @@
 #define SHCA_DIRECT_BYTES	(256u << 10)
 /* What one hold of the locks may cost, in pages and hand-overs. */
 #define SHCA_DIRECT_BUDGET	128
+/* A peer that waits for memory is looked at every SHCA_BUSY_NS, so often doubled. */
+#define SHCA_BUSY_FAR		8
 
 static bool shca_direct_may_begin(const struct shca_qp *qp)
 {
@@ -175,7 +177,7 @@ static void shca_direct_arrive(struct shca_direct *d, struct shca_pkt *pkt,
 	trace_shca_rx(to->qpn, pkt);
 }
 
-/* Sending goes back to @pkt; when its memory is being fetched, a bit later. */
+/* Sending goes back to @pkt; when its memory is being fetched, once it is there. */
 static void shca_direct_refused(struct shca_direct *d,
 				const struct shca_pkt *pkt,
 				enum shca_mem_status status)
@@ -184,9 +186,26 @@ static void shca_direct_refused(struct shca_direct *d,
 
 	shca_req_gather_failed(req, pkt, status);
 	if (status == SHCA_MEM_RETRY) {
-		req->pace_ns = d->now + SHCA_BUSY_NS;
+		shca_req_hold(req);
 		d->wait = true;
 	}
+}
+
+/*
+ * The peer's memory is being fetched.  Where the peer knows us it tells when it is
+ * there (shca_rq_resume()).  It may end before, and then nobody does: so there is a
+ * timer, which is in no hurry.
+ */
+static void shca_direct_put_off(struct shca_direct *d,
+				const struct shca_pkt *pkt)
+{
+	struct shca_sq *sq = &d->qp->sq;
+	u32 waits = min_t(u32, ++sq->far_waits, SHCA_BUSY_FAR);
+
+	shca_req_gather_failed(&sq->req, pkt, SHCA_MEM_RETRY);
+	sq->req.pace_ns = d->now + (SHCA_BUSY_NS << waits);
+	d->peer->rq.far_waits = true;
+	d->wait = true;
 }
 
 /* Not inline, this and the next: a frame with both packets would be large. */
@@ -210,8 +229,10 @@ static noinline_for_stack void shca_direct_requests(struct shca_direct *d)
 		d->peer->rq.held = &d->pieces;
 		verdict = shca_rq_accept(d->peer, &pkt, d->now, d->news);
 		d->peer->rq.held = NULL;
-		if (shca_rx_is_later(verdict))
-			shca_direct_refused(d, &pkt, SHCA_MEM_RETRY);
+		if (unlikely(shca_rx_is_later(verdict)))
+			shca_direct_put_off(d, &pkt);
+		else
+			d->qp->sq.far_waits = 0;
 		shca_mem_release(&d->pieces);
 	}
 }

@@ -102,6 +102,7 @@ struct shca_park {
  * @tx_cpu:	the one that transmitted last; -1: none yet
  * @steer:	where responses are received
  * @stream:	posts that need no bell
+ * @far_waits:	direct requests in a row whose peer waited for its memory
  * @peer_looks: @peer_ns: @peer_changes: how often the peer is still looked for among
  *		the QPs of this kernel, when, and what it was like last (peer.c)
  * @rate_kbps: @rate_ns: RAW_PACKET: its limit, 0: none; when what has left is over
@@ -136,6 +137,7 @@ struct shca_sq {
 	u64 rate_ns;
 	struct shca_steer steer;
 	struct shca_stream stream;
+	u32 far_waits;
 	u32 peer_looks;
 	u64 peer_ns;
 	u64 peer_changes;
@@ -154,6 +156,7 @@ struct shca_sq {
  * @behind:	the first of @park waits for an answer to leave, and not for memory
  * @held:	payload of the request being executed, where it came directly;
  *		given back before a key is invalidated, which may be its own
+ * @far_waits:	a requester on the direct path waits for what @door fetches
  * @last_wqe:	LAST_WQE_REACHED has been raised since the QP was reset
  */
 struct shca_rq {
@@ -173,6 +176,7 @@ struct shca_rq {
 	struct shca_srq *srq;
 	struct shca_xrc_target *xrc;
 	struct shca_pieces *held;
+	bool far_waits;
 	bool last_wqe;
 	bool fatal;
 	spinlock_t post_lock;

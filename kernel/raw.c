@@ -124,7 +124,8 @@ bool shca_raw_transmit(struct shca_qp *qp)
 		shca_req_gather_failed(&sq->req, &pkt, status);
 		if (status != SHCA_MEM_RETRY)
 			continue;
-		sq->req.pace_ns = now + SHCA_BUSY_NS;
+		/* Only memory is waited for: shca_sq_resume() comes. */
+		shca_req_hold(&sq->req);
 		break;
 	}
 	return !budget;

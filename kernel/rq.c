@@ -14,6 +14,7 @@
 #include "dev.h"
 #include "fault.h"
 #include "mem.h"
+#include "sq.h"
 #include "srq.h"
 #include "trace.h"
 #include "tx.h"
@@ -83,9 +84,14 @@ bool shca_rq_complete(struct shca_qp *qp, const struct shca_wc *wc)
 /* The queue below is full: continue in a moment. */
 static void shca_rq_wait(struct shca_qp *qp)
 {
-	if (!qp->dead)
-		hrtimer_start(&qp->rq.timer, ns_to_ktime(SHCA_BUSY_NS),
-			      HRTIMER_MODE_REL_SOFT);
+	u64 at;
+
+	lockdep_assert_held(&qp->rq.lock);
+	if (qp->dead)
+		return;
+	at = shca_tx_busy_until(&qp->rq.route, ktime_get_ns());
+	hrtimer_start(&qp->rq.timer, ns_to_ktime(at),
+		      HRTIMER_MODE_ABS_SOFT);
 }
 
 void shca_rq_refused(struct shca_qp *qp, const struct shca_pkt *pkt,
@@ -99,13 +105,17 @@ void shca_rq_refused(struct shca_qp *qp, const struct shca_pkt *pkt,
 		shca_rq_complete(qp, &out.wc);
 }
 
-/* The responder resumes at @pkt; when the queue below is full, a bit later. */
-static void shca_rq_failed(struct shca_qp *qp, const struct shca_pkt *pkt,
+/*
+ * The responder resumes at @pkt: a bit later, when the queue below is full; when its
+ * memory is there, by shca_rq_kick().
+ */
+static void shca_rq_failed(struct shca_qp *qp, const struct shca_batch *batch,
+			   const struct shca_pkt *pkt,
 			   enum shca_mem_status status,
 			   struct shca_rq_news *news)
 {
 	shca_rq_refused(qp, pkt, status, news);
-	if (status == SHCA_MEM_RETRY)
+	if (status == SHCA_MEM_RETRY && shca_tx_found_full(batch, pkt))
 		shca_rq_wait(qp);
 }
 
@@ -143,7 +153,7 @@ static bool shca_rq_respond(struct shca_qp *qp, u64 now,
 		status = shca_tx_add(&batch, &pkt, &failed);
 		if (likely(status == SHCA_MEM_OK))
 			continue;
-		shca_rq_failed(qp, failed, status, news);
+		shca_rq_failed(qp, &batch, failed, status, news);
 		wait = status == SHCA_MEM_RETRY;
 		if (wait)
 			break;
@@ -151,7 +161,7 @@ static bool shca_rq_respond(struct shca_qp *qp, u64 now,
 	/* What was built before the packet that has to wait leaves. */
 	status = shca_tx_end(&batch, &failed);
 	if (status != SHCA_MEM_OK) {
-		shca_rq_failed(qp, failed, status, news);
+		shca_rq_failed(qp, &batch, failed, status, news);
 		wait = true;
 	}
 	return !wait && (!budget || batch.handed >= SHCA_TX_SKBS);
@@ -455,6 +465,28 @@ void shca_rq_kick(struct shca_qp *qp)
 	spin_unlock_bh(&qp->rq.lock);
 }
 
+/* Memory that the side has asked for is there, or cannot be had. */
+static void shca_rq_resume(struct shca_qp *qp)
+{
+	struct shca_qp *peer = NULL;
+	bool far;
+	u32 qpn;
+
+	spin_lock_bh(&qp->rq.lock);
+	far = qp->rq.far_waits && !qp->dead;
+	qp->rq.far_waits = false;
+	qpn = qp->rq.resp.attr.dqpn;
+	spin_unlock_bh(&qp->rq.lock);
+	shca_rq_kick(qp);
+	/* One in another namespace, or of a later life, is not the one: no harm. */
+	if (far)
+		peer = shca_net_find_qp(qp->dev->snet, qpn);
+	if (!peer)
+		return;
+	shca_sq_resume(peer);
+	shca_qp_put(peer);
+}
+
 /* ---- posting by kernel consumers ------------------------------------------ */
 
 int shca_post_recv(struct ib_qp *ibqp, const struct ib_recv_wr *wr,
@@ -489,9 +521,9 @@ void shca_rq_init(struct shca_qp *qp)
 	qp->rq.steer.cpu = -1;
 	spin_lock_init(&qp->rq.post_lock);
 	shca_bh_init(&qp->rq.bh, shca_rq_continue);
-	shca_door_init(&qp->rq.door, qp, shca_rq_kick);
+	shca_door_init(&qp->rq.door, qp, shca_rq_resume);
 	hrtimer_setup(&qp->rq.timer, shca_rq_timer, CLOCK_MONOTONIC,
-		      HRTIMER_MODE_REL_SOFT);
+		      HRTIMER_MODE_ABS_SOFT);
 }
 
 void shca_rq_stop(struct shca_qp *qp)

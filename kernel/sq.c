@@ -37,6 +37,8 @@
  * most.  A process that moves its index meanwhile would go on for ever.
  */
 #define SHCA_SQ_PASSES	4
+/* How often a side is looked at, at least, whose answers wait for memory. */
+#define SHCA_PARK_LOOK_NS	(100 * NSEC_PER_MSEC)
 
 #define SHCA_SEND_FLAGS (SHCA_SEND_FENCE | SHCA_SEND_SIGNALED | \
 			 SHCA_SEND_SOLICITED | SHCA_SEND_INLINE)
@@ -264,15 +266,26 @@ static int shca_sq_complete(struct shca_qp *qp)
 	return sq->req.head - head;
 }
 
-/* The requester resumes at @pkt; when the queue below is full, a bit later. */
-static void shca_sq_failed(struct shca_qp *qp, const struct shca_pkt *pkt,
+/*
+ * The requester resumes at @pkt: a bit later, when the queue below is full; when its
+ * memory is there, after shca_sq_resume(), which comes, since it needs the lock that
+ * is held from the moment that the memory was asked for.
+ */
+static void shca_sq_failed(struct shca_qp *qp, const struct shca_batch *batch,
+			   const struct shca_pkt *pkt,
 			   enum shca_mem_status status)
 {
-	struct shca_req *req = &qp->sq.req;
+	struct shca_sq *sq = &qp->sq;
 
-	shca_req_gather_failed(req, pkt, status);
-	if (status == SHCA_MEM_RETRY)
-		req->pace_ns = ktime_get_ns() + SHCA_BUSY_NS;
+	lockdep_assert_held(&sq->lock);
+	shca_req_gather_failed(&sq->req, pkt, status);
+	if (status != SHCA_MEM_RETRY)
+		return;
+	if (!shca_tx_found_full(batch, pkt)) {
+		shca_req_hold(&sq->req);
+		return;
+	}
+	sq->req.pace_ns = shca_tx_busy_until(&sq->route, ktime_get_ns());
 }
 
 /* Return: whether the budget ended it. */
@@ -302,7 +315,7 @@ static bool shca_sq_transmit(struct shca_qp *qp)
 		status = shca_tx_add(&batch, &pkt, &failed);
 		if (likely(status == SHCA_MEM_OK))
 			continue;
-		shca_sq_failed(qp, failed, status);
+		shca_sq_failed(qp, &batch, failed, status);
 		wait = status == SHCA_MEM_RETRY;
 		if (wait)
 			break;
@@ -310,7 +323,7 @@ static bool shca_sq_transmit(struct shca_qp *qp)
 	/* What was built before the packet that has to wait leaves. */
 	status = shca_tx_end(&batch, &failed);
 	if (status != SHCA_MEM_OK) {
-		shca_sq_failed(qp, failed, status);
+		shca_sq_failed(qp, &batch, failed, status);
 		wait = true;
 	}
 	return !wait && (!budget || batch.handed >= SHCA_TX_SKBS);
@@ -453,9 +466,15 @@ static bool shca_sq_round(struct shca_qp *qp, enum shca_sq_turn turn)
 		sq->armed = 0;
 		shca_stream_timer(qp, now);
 		timeouts = sq->req.stats.timeouts;
-		/* The answer is here, and waits for memory. */
-		if (sq->park.nr && sq->req.deadline && !sq->req.rnr_wait)
-			sq->req.deadline = now + sq->req.attr.timeout_ns;
+		/*
+		 * The answer is here, and waits for memory; shca_sq_resume() comes.
+		 * A time-out may be a few microseconds, and the wait for ever: so
+		 * this is looked at now and then.
+		 */
+		if ((sq->park.nr || sq->direct_more) && sq->req.deadline &&
+		    !sq->req.rnr_wait)
+			sq->req.deadline = now + max_t(u64, SHCA_PARK_LOOK_NS,
+						       sq->req.attr.timeout_ns);
 		shca_req_timer(&sq->req, now);
 		timeouts = sq->req.stats.timeouts - timeouts;
 		shca_count_n(qp, TIMEOUT, timeouts);
@@ -582,8 +601,7 @@ void shca_sq_rx(struct shca_qp *qp, const struct shca_pkt *pkt, unsigned int nr)
 	shca_sq_report(qp, &news);
 }
 
-/* Memory that the side has asked for is there, or cannot be had. */
-static void shca_sq_resume(struct shca_qp *qp)
+void shca_sq_resume(struct shca_qp *qp)
 {
 	struct shca_sq *sq = &qp->sq;
 	const struct shca_pkt *pkt;
@@ -596,6 +614,7 @@ static void shca_sq_resume(struct shca_qp *qp)
 			break;
 		shca_park_drop(&sq->park);
 	}
+	shca_req_release(&sq->req);
 	sq->req.pace_ns = 0;
 	spin_unlock_bh(&sq->lock);
 	shca_sq_run(qp);

@@ -18,6 +18,13 @@
 void shca_sq_run(struct shca_qp *qp);
 
 /**
+ * shca_sq_resume() - memory that was waited for is there, or cannot be had
+ *
+ * Context: process, no lock held; @qp may be dead.
+ */
+void shca_sq_resume(struct shca_qp *qp);
+
+/**
  * shca_sq_ring() - the bell: a process has written requests, or wants those of
  * a failed QP flushed
  *

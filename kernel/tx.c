@@ -37,6 +37,13 @@ void shca_tx_begin(struct shca_batch *batch, struct shca_door *door,
 	batch->mr = NULL;
 }
 
+u64 shca_tx_busy_until(const struct shca_route *route, u64 now)
+{
+	u32 steps = route->busy / SHCA_BUSY_STEP;
+
+	return now + (SHCA_BUSY_NS << min_t(u32, steps, SHCA_BUSY_DOUBLINGS));
+}
+
 enum shca_mem_status shca_tx_end(struct shca_batch *batch,
 				 const struct shca_pkt **failed)
 {

@@ -14,9 +14,15 @@ struct shca_door;
 struct shca_mr;
 struct shca_qp;
 
-/* How long to wait for a full queue, and how often before it is loss. */
-#define SHCA_BUSY_NS	50000
-#define SHCA_BUSY_MAX	2000
+/*
+ * How long to wait for a full queue, and how often before it is loss, which is after
+ * a tenth of a second.  Most queues are full for a moment; one that still is after
+ * some waits is looked at less and less often.
+ */
+#define SHCA_BUSY_NS		50000
+#define SHCA_BUSY_STEP		8
+#define SHCA_BUSY_DOUBLINGS	5
+#define SHCA_BUSY_MAX		96
 
 /*
  * What one hold of a side's lock may send: packets, for the sake of who waits
@@ -99,7 +105,8 @@ enum shca_mem_status shca_tx_run(struct shca_batch *batch,
  * No memory, no route, and a queue below that stays full are counted and are
  * loss, as on a wire: only the protocol's retry limits may end a QP.  While the
  * queue is full for a moment (a burst of READ responses into a backlog) the
- * caller is asked to wait SHCA_BUSY_NS and to resume at @failed.
+ * caller is asked to wait until shca_tx_busy_until(), and to resume at @failed, which
+ * is then not @pkt nor a part of it.
  *
  * Context: softirq or bottom halves off.
  * Return: SHCA_MEM_OK; SHCA_MEM_RETRY: resume later; or why the payload of @pkt
@@ -113,6 +120,20 @@ static inline enum shca_mem_status shca_tx_add(struct shca_batch *batch,
 		return shca_tx_one(batch, pkt, failed);
 	return shca_tx_run(batch, pkt, failed);
 }
+
+/** shca_tx_found_full() - is it a queue below that @failed has to wait for? */
+static inline bool shca_tx_found_full(const struct shca_batch *batch,
+				      const struct shca_pkt *failed)
+{
+	return failed == &batch->first;
+}
+
+/**
+ * shca_tx_busy_until() - when to look again at the queue that was full, ns
+ *
+ * Context: the side's lock held.
+ */
+u64 shca_tx_busy_until(const struct shca_route *route, u64 now);
 
 /** shca_tx_end() - hand over the rest; SHCA_MEM_OK or _RETRY, as above */
 enum shca_mem_status shca_tx_end(struct shca_batch *batch,

@@ -204,9 +204,10 @@ static bool req_is_nothing(const struct shca_req *req,
 
 /*
  * How long to wait where the peer asks for @asked.  That is a minimum (IBTA
- * 9.7.5.2.8), and a peer which refuses for ever may ask for 10 us: so who is refused
- * again and again comes less and less often.  He waits for as long again as he has
- * waited already, at most.  A count of retries is used up at the pace of the peer.
+ * 9.7.5.2.8), and a peer which refuses for ever may ask for 10 us: so a request that is
+ * refused again and again comes less and less often.  It waits for about as long again
+ * as it has waited already, at most.  A count of retries is used up at the pace of the
+ * peer.
  */
 static u64 req_rnr_wait_ns(struct shca_req *req, u64 asked)
 {
@@ -218,7 +219,7 @@ static u64 req_rnr_wait_ns(struct shca_req *req, u64 asked)
 		req->rnr_row++;
 	if (req->rnr_row <= SHCA_REQ_RNR_PATIENCE)
 		return asked;
-	doublings = min_t(u32, req->rnr_row - SHCA_REQ_RNR_PATIENCE, 10);
+	doublings = min_t(u32, req->rnr_row - SHCA_REQ_RNR_PATIENCE, 17);
 	return max_t(u64, asked,
 		     min_t(u64, asked << doublings, SHCA_REQ_RNR_MOST_NS));
 }

@@ -120,12 +120,15 @@ static inline bool shca_rx_is_later(enum shca_rx rx)
  * waits twice as long each time, up to the longer one of this and of what is asked.
  */
 #define SHCA_REQ_RNR_PATIENCE	8
-#define SHCA_REQ_RNR_MOST_NS	10000000ull
+#define SHCA_REQ_RNR_MOST_NS	1000000000ull
+
+/* No PSN. */
+#define SHCA_REQ_NOT_HELD	0xffffffffu
 
 /*
  * What is known of a peer (shca_req_attr.peer), beyond what the specification
- * demands of each.  Whoever finds out (peer.c) sets bits at any time, and never
- * takes one back but with the connection.
+ * demands of each.  The caller finds out, sets bits at any time, and takes none back
+ * but with the connection.
  */
 /* Before it ends it acknowledges what it has executed, unasked: shca_resp_part(). */
 #define SHCA_PEER_PARTS		(1u << 0)
@@ -201,6 +204,8 @@ struct shca_req_stats {
  *		sent since going back
  * @asked_before: the one before the last AckReq
  * @inquired_psn: @max_psn at the last inquiry
+ * @held_psn:	nothing leaves at this PSN: its memory is being fetched;
+ *		SHCA_REQ_NOT_HELD: none is
  * @quiet_ns:	when to inquire if nothing asks until then, 0: all has asked
  * @sent_ns:	when the last packet was handed out
  * @inquire:	that time has come, or somebody waits
@@ -253,6 +258,7 @@ struct shca_req {
 	u32 asked_psn;
 	u32 asked_before;
 	u32 inquired_psn;
+	u32 held_psn;
 	u32 mtu_shift;
 
 	u64 deadline;
@@ -345,6 +351,23 @@ bool shca_req_next(struct shca_req *req, u64 now, struct shca_pkt *pkt);
 void shca_req_gather_failed(struct shca_req *req, const struct shca_pkt *pkt,
 			    enum shca_mem_status status);
 
+/*
+ * shca_req_hold() - memory of the packet at which it resumes is being fetched
+ *
+ * After shca_req_gather_failed() with SHCA_MEM_RETRY: that packet is not handed out
+ * again before shca_req_release(), so that nobody needs a timer for it.  What is sent
+ * again before it is, and so is an inquiry.
+ */
+static inline void shca_req_hold(struct shca_req *req)
+{
+	req->held_psn = req->psn;
+}
+
+static inline void shca_req_release(struct shca_req *req)
+{
+	req->held_psn = SHCA_REQ_NOT_HELD;
+}
+
 /** shca_req_rx() - a response packet (ACK, READ response, atomic ACK, CNP) */
 enum shca_rx shca_req_rx(struct shca_req *req, const struct shca_pkt *pkt,
 			 u64 now);
@@ -379,12 +402,6 @@ u64 shca_req_deadline(const struct shca_req *req);
  * @head has advanced past all that were retired, whatever is returned.
  */
 bool shca_req_pop(struct shca_req *req, struct shca_wc *wc);
-
-/** shca_req_backs_off() - does it wait for longer than its peer has asked for? */
-static inline bool shca_req_backs_off(const struct shca_req *req)
-{
-	return req->rnr_wait && req->rnr_row > SHCA_REQ_RNR_PATIENCE;
-}
 
 /** shca_req_must_inquire() - is it time to ask, for what has not asked? */
 bool shca_req_must_inquire(const struct shca_req *req);

@@ -57,6 +57,7 @@ void shca_req_init(struct shca_req *req, void *ring, u32 entries, u32 stride,
 	req->window = SHCA_REQ_WINDOW;
 	req->reach = 1;
 	req->credits = SHCA_AETH_CREDIT_NONE;
+	shca_req_release(req);
 }
 
 /* Everything but the storage, the window and the counters. */
@@ -338,6 +339,8 @@ static struct shca_send_wr *req_pick(struct shca_req *req)
 	if (!wr)
 		return NULL;
 	if (req->probe && req->psn != req->una_psn)
+		return NULL;
+	if (unlikely(req->psn == req->held_psn))
 		return NULL;
 	if (req_is_rc(req) && !req_is_rd(wr) && req_window_full(req, req->psn))
 		return NULL;

@@ -669,6 +669,51 @@ static void req_gather_retry_yields_same_packet(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, fx->req.stats.retransmits, 0ull);
 }
 
+/* Memory is being fetched: not a word before it is there, but about what has left. */
+static void req_hold_keeps_the_packet_until_release(struct kunit *test)
+{
+	struct fx *fx = test->priv;
+
+	fx_post_flags(fx, OP_WRITE, 8, 0);
+	KUNIT_ASSERT_TRUE(test, fx_next(fx));
+	KUNIT_EXPECT_FALSE(test, fx->pkt.ackreq);
+	fx_post(fx, OP_WRITE, 8);
+	KUNIT_ASSERT_TRUE(test, fx_next(fx));
+	shca_req_gather_failed(&fx->req, &fx->pkt, SHCA_MEM_RETRY);
+	shca_req_hold(&fx->req);
+	/* the one before it has not asked, and somebody waits now */
+	KUNIT_ASSERT_TRUE(test, fx_next(fx));
+	KUNIT_EXPECT_NULL(test, fx->pkt.wr);
+	KUNIT_EXPECT_FALSE(test, fx_next(fx));
+	fx_ack(fx, FX_SQ_PSN, ACK);
+	KUNIT_EXPECT_FALSE(test, fx_next(fx));
+	/* nothing is outstanding: no timer at all */
+	KUNIT_EXPECT_EQ(test, shca_req_deadline(&fx->req), 0ull);
+	shca_req_release(&fx->req);
+	KUNIT_ASSERT_TRUE(test, fx_next(fx));
+	KUNIT_EXPECT_EQ(test, fx->pkt.psn, FX_SQ_PSN + 1);
+	fx_ack(fx, FX_SQ_PSN + 1, ACK);
+	KUNIT_EXPECT_TRUE(test, shca_req_idle(&fx->req));
+}
+
+/* What was lost before it is sent again meanwhile. */
+static void req_hold_lets_what_is_before_it_be_sent_again(struct kunit *test)
+{
+	struct fx *fx = test->priv;
+
+	fx_post(fx, OP_SEND, 8);
+	fx_post(fx, OP_SEND, 8);
+	KUNIT_ASSERT_TRUE(test, fx_next(fx));
+	KUNIT_ASSERT_TRUE(test, fx_next(fx));
+	shca_req_gather_failed(&fx->req, &fx->pkt, SHCA_MEM_RETRY);
+	shca_req_hold(&fx->req);
+	KUNIT_EXPECT_FALSE(test, fx_next(fx));
+	fx_timeout(fx);
+	KUNIT_ASSERT_TRUE(test, fx_next(fx));
+	KUNIT_EXPECT_EQ(test, fx->pkt.psn, FX_SQ_PSN);
+	KUNIT_EXPECT_FALSE(test, fx_next(fx));
+}
+
 static void req_gather_retry_while_sending_again_resumes(struct kunit *test)
 {
 	struct fx *fx = test->priv;
@@ -1352,6 +1397,8 @@ static struct kunit_case requester_cases[] = {
 	KUNIT_CASE(req_gather_failed_of_repetition_yields_to_ack),
 	KUNIT_CASE(req_gather_retry_yields_same_packet),
 	KUNIT_CASE(req_gather_retry_of_batch_leaves_nothing_outstanding),
+	KUNIT_CASE(req_hold_keeps_the_packet_until_release),
+	KUNIT_CASE(req_hold_lets_what_is_before_it_be_sent_again),
 	KUNIT_CASE(req_gather_retry_while_sending_again_resumes),
 	KUNIT_CASE(req_pop_of_unsignalled_is_silent),
 	KUNIT_CASE(req_fail_completes_acknowledged_and_flushes),

@@ -738,6 +738,9 @@ void sim_model_pull(struct sim_node *n, const struct shca_pkt *pkt)
 	if (!pkt->wr)
 		return;
 	op = &n->ops[pkt->wr->wr_id];
+	sim_check(n->w, !n->is_held || pkt->psn != n->held_psn,
+		  "node %u: psn %06x asked for before its memory is there",
+		  n->idx, pkt->psn);
 	sim_check(n->w, !op->failed, "node %u: psn %06x again after it failed",
 		  n->idx, pkt->psn);
 	if (!op->started)

@@ -61,8 +61,8 @@ void sim_node_error(struct sim_node *n)
 }
 
 /*
- * The time that the peer asks for is a minimum (IBTA 9.7.5.2.8).  Who counts retries
- * waits just that; who would go on for ever comes less often, yet every 10 ms.
+ * The time that the peer asks for is a minimum (IBTA 9.7.5.2.8).  With a count of
+ * retries the wait is just that; without one it grows, up to 10 ms.
  */
 static void note_rnr(struct sim_node *n, const struct shca_pkt *pkt, bool was)
 {
@@ -275,6 +275,26 @@ static void side_failed(struct sim_node *n, bool is_req,
 		resp_failed(n, pkt, status);
 }
 
+/*
+ * The glue has the memory of @pkt fetched, and does not ask for it again before it is
+ * there.  Until then nothing leaves at its PSN, and everything else does.
+ */
+static void hold(struct sim_node *n, const struct shca_pkt *pkt)
+{
+	shca_req_hold(&n->req);
+	n->is_held = true;
+	n->held_psn = pkt->psn;
+	sim_push(n->w, n->w->now + prng_range(&n->w->rng, 1, 3000000),
+		 SIM_EV_FETCHED, n->idx, n->qpn, NULL);
+}
+
+void sim_node_fetched(struct sim_node *n)
+{
+	n->is_held = false;
+	shca_req_release(&n->req);
+	sim_node_pump(n);
+}
+
 /* Build one packet. Return: OK; RETRY: the link or memory is busy, or an error. */
 static enum shca_mem_status pump_one(struct sim_node *n, bool is_req,
 				     struct batch *b, const struct shca_pkt *pkt)
@@ -287,6 +307,9 @@ static enum shca_mem_status pump_one(struct sim_node *n, bool is_req,
 	status = sim_gather(n, pkt, b->payload[b->nr]);
 	if (status != SHCA_MEM_OK) {
 		side_failed(n, is_req, pkt, status);
+		if (status == SHCA_MEM_RETRY && is_req && pkt->wr &&
+		    !n->is_held && prng_chance(&n->w->rng, 500))
+			hold(n, pkt);
 		return status;
 	}
 	if (++b->nr < b->max || batch_end(n, b))

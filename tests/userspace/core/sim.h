@@ -217,6 +217,8 @@ struct sim_node {
 	u64 tx_resp;
 	u64 tx_inquiries;
 	u32 rnrs;		/* in a row */
+	u32 held_psn;		/* where memory is waited for, if @is_held */
+	bool is_held;
 	u32 unasked;		/* packets since one that asks */
 	u32 next_psn;		/* of a packet that follows the last one */
 	u64 needed;		/* packets of the plan without any fault */
@@ -314,6 +316,7 @@ enum sim_ev_kind {
 	SIM_EV_RESUME,		/* UC, UD: from SQE back to RTS */
 	SIM_EV_FETCHED_RQ,	/* memory that a responder has asked for */
 	SIM_EV_FETCHED_SQ,
+	SIM_EV_FETCHED,		/* memory of a request that is held */
 };
 
 struct sim_ev {
@@ -430,6 +433,7 @@ void sim_node_pump(struct sim_node *n);
 void sim_node_error(struct sim_node *n);
 bool sim_node_post(struct sim_node *n);
 void sim_node_timer(struct sim_node *n);
+void sim_node_fetched(struct sim_node *n);
 void sim_node_resume(struct sim_node *n);
 
 enum shca_rx sim_node_accept(struct sim_node *n, struct shca_pkt *pkt,

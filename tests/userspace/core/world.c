@@ -639,6 +639,7 @@ static void wipe_node(struct sim_node *n)
 	n->tx_resp = 0;
 	n->tx_inquiries = 0;
 	n->rnrs = 0;
+	n->is_held = false;
 	n->unasked = 0;
 	n->needed = 0;
 	n->cnps = 0;
@@ -875,6 +876,9 @@ static void on_event(struct sim_world *w, struct sim_ev *ev)
 		return;
 	case SIM_EV_RECV:
 		post_recvs(n);
+		return;
+	case SIM_EV_FETCHED:
+		sim_node_fetched(n);
 		return;
 	case SIM_EV_PUMP:
 		n->pump_queued = false;

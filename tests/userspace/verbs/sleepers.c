@@ -1,0 +1,338 @@
+// SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
+/*
+ * Queue pairs whose process sleeps: what they wait for may never come, and then the
+ * CPU belongs to others.  A bystander that shares a CPU with all of their timers, and
+ * does nothing but count, gets on as fast as one on another CPU.
+ *
+ *   sleepers [-d DEVICE] [TEST]...
+ */
+#define _GNU_SOURCE
+#include "util.h"
+
+#include <fcntl.h>
+#include <pthread.h>
+#include <linux/userfaultfd.h>
+#include <sched.h>
+#include <sys/ioctl.h>
+#include <sys/mman.h>
+#include <sys/syscall.h>
+#include <time.h>
+#include <unistd.h>
+
+#define MANY		4000
+/* Each of these occupies a page, and whoever fetches it. */
+#define SOME		100
+#define ROUND_NS	500000000ull
+#define ROUNDS		20
+#define SHARE		90	/* percent */
+/* More, and it was the other CPU that has been taken away. */
+#define SHARE_MOST	130
+#define PAGE		4096u
+
+static struct ibv_qp *qps[MANY];
+static struct ibv_cq *cq;
+
+static uint64_t nanos(void)
+{
+	struct timespec t;
+
+	clock_gettime(CLOCK_MONOTONIC, &t);
+	return t.tv_sec * 1000000000ull + t.tv_nsec;
+}
+
+static void a_while(uint64_t ms)
+{
+	struct timespec t = { .tv_sec = ms / 1000,
+			      .tv_nsec = ms % 1000 * 1000000 };
+
+	nanosleep(&t, NULL);
+}
+
+/* ---- the bystander --------------------------------------------------------- */
+
+/* The timers of a QP are on the CPU that posts. */
+static void stay_here(void)
+{
+	cpu_set_t set;
+
+	CPU_ZERO(&set);
+	CPU_SET(0, &set);
+	REQUIRE_EQ(sched_setaffinity(0, sizeof(set), &set), 0);
+}
+
+/* On cache lines of their own. */
+static volatile uint64_t here __attribute__((aligned(128)));
+static volatile uint64_t elsewhere __attribute__((aligned(128)));
+static volatile bool stop;
+
+/* On the other CPU, for comparison: what else this machine does slows both. */
+static void *count_elsewhere(void *arg)
+{
+	cpu_set_t set;
+	uint64_t n;
+
+	CPU_ZERO(&set);
+	CPU_SET(1, &set);
+	if (sched_setaffinity(0, sizeof(set), &set))
+		return (void *)1;
+	for (n = 0; !stop; n++)
+		elsewhere = n;
+	return NULL;
+}
+
+/* How fast it counts here, in percent of there. */
+static double progress(void)
+{
+	uint64_t end = nanos() + ROUND_NS, from = elsewhere, n;
+
+	/* As the other does, but for a look at the clock now and then. */
+	for (n = 0; n % 4096 || nanos() < end; n++)
+		here = n;
+	return 100.0 * n / (elsewhere - from);
+}
+
+/*
+ * The best of some rounds: either CPU may have been taken away by others for a while,
+ * but timers that take most of it do so all the time.
+ */
+static void gets_on(void)
+{
+	double share, best = 0;
+	pthread_t thread;
+	int i;
+
+	if (sysconf(_SC_NPROCESSORS_ONLN) < 2)
+		test_skip("one CPU");
+	stop = false;
+	REQUIRE_EQ(pthread_create(&thread, NULL, count_elsewhere, NULL), 0);
+	a_while(50);
+	for (i = 0; i < ROUNDS && best < SHARE; i++) {
+		share = progress();
+		printf("# the bystander has %.0f%% of the CPU\n", share);
+		if (share > best && share <= SHARE_MOST)
+			best = share;
+	}
+	stop = true;
+	REQUIRE_EQ(pthread_join(thread, NULL), 0);
+	if (best < SHARE)
+		FAIL("the bystander has %.0f%% of the CPU, less than %d%%",
+		     best, SHARE);
+}
+
+/* ---- the sleepers ---------------------------------------------------------- */
+
+/* Each is its own peer. */
+static struct ibv_qp *make_qp(struct nic *nic)
+{
+	struct ibv_qp_init_attr init = {
+		.send_cq = cq, .recv_cq = cq, .qp_type = IBV_QPT_RC,
+		.cap = { 1, 1, 1, 1, 0 }, .sq_sig_all = 1,
+	};
+	struct ibv_qp_attr attr = {
+		.qp_state = IBV_QPS_INIT, .port_num = 1,
+		.qp_access_flags = IBV_ACCESS_REMOTE_WRITE |
+				   IBV_ACCESS_REMOTE_READ,
+	};
+	struct ibv_qp *qp = ibv_create_qp(nic->pd, &init);
+
+	REQUIRE(qp);
+	REQUIRE_EQ(ibv_modify_qp(qp, &attr, IBV_QP_STATE | IBV_QP_PKEY_INDEX |
+				 IBV_QP_PORT | IBV_QP_ACCESS_FLAGS), 0);
+	attr = (struct ibv_qp_attr){
+		.qp_state = IBV_QPS_RTR, .path_mtu = IBV_MTU_1024,
+		.dest_qp_num = qp->qp_num, .rq_psn = 7, .max_dest_rd_atomic = 1,
+		.min_rnr_timer = 1,	/* 10 us */
+		.ah_attr = {
+			.is_global = 1, .port_num = 1,
+			.grh = { .dgid = nic->gid, .sgid_index = nic->gid_index,
+				 .hop_limit = 64 },
+		},
+	};
+	REQUIRE_EQ(ibv_modify_qp(qp, &attr, IBV_QP_STATE | IBV_QP_AV |
+				 IBV_QP_PATH_MTU | IBV_QP_DEST_QPN |
+				 IBV_QP_RQ_PSN | IBV_QP_MAX_DEST_RD_ATOMIC |
+				 IBV_QP_MIN_RNR_TIMER), 0);
+	attr = (struct ibv_qp_attr){
+		.qp_state = IBV_QPS_RTS, .sq_psn = 7,
+		/* A minute, so that nothing but what is tested ends it. */
+		.timeout = 24, .retry_cnt = 7, .rnr_retry = 7,
+		.max_rd_atomic = 1,
+	};
+	REQUIRE_EQ(ibv_modify_qp(qp, &attr, IBV_QP_STATE | IBV_QP_TIMEOUT |
+				 IBV_QP_RETRY_CNT | IBV_QP_RNR_RETRY |
+				 IBV_QP_SQ_PSN | IBV_QP_MAX_QP_RD_ATOMIC), 0);
+	return qp;
+}
+
+static void make_qps(struct nic *nic, int nr)
+{
+	int i;
+
+	cq = ibv_create_cq(nic->ctx, 2 * nr, NULL, NULL, 0);
+	REQUIRE(cq);
+	for (i = 0; i < nr; i++)
+		qps[i] = make_qp(nic);
+}
+
+/* @nr completions, all of them successes. */
+static void all_succeed(int nr, uint64_t limit_ms)
+{
+	uint64_t end = millis() + limit_ms * slow_factor();
+	struct ibv_wc wc;
+	int got;
+
+	while (nr) {
+		got = ibv_poll_cq(cq, 1, &wc);
+		REQUIRE(got >= 0);
+		if (got)
+			REQUIRE_EQ(wc.status, IBV_WC_SUCCESS);
+		nr -= got;
+		if (nr && millis() > end)
+			FAIL("%d completions have not come", nr);
+	}
+}
+
+/* ---- tests ------------------------------------------------------------------ */
+
+/* No receive is posted, and 10 us are all that the peer asks to wait for. */
+static void refused_for_ever(void)
+{
+	struct ibv_send_wr wr = { .opcode = IBV_WR_SEND }, *bad;
+	struct ibv_recv_wr recv = { .wr_id = 1 }, *bad_recv;
+	struct nic *nic = nic_a();
+	struct ibv_wc wc;
+	int i;
+
+	stay_here();
+	make_qps(nic, MANY);
+	for (i = 0; i < MANY; i++)
+		REQUIRE_EQ(ibv_post_send(qps[i], &wr, &bad), 0);
+	/* The first attempts are as quick as the peer allows. */
+	a_while(2000 * slow_factor());
+	gets_on();
+	REQUIRE_EQ(ibv_poll_cq(cq, 1, &wc), 0);
+	/* They wait, and have not given up. */
+	for (i = 0; i < MANY; i += MANY / 20)
+		REQUIRE_EQ(ibv_post_recv(qps[i], &recv, &bad_recv), 0);
+	all_succeed(2 * 20, 60000);
+}
+
+/* A lone one is refused for half a second, and then is not kept waiting. */
+static void refused_for_a_while(void)
+{
+	struct ibv_send_wr wr = { .opcode = IBV_WR_SEND }, *bad;
+	struct ibv_recv_wr recv = { .wr_id = 1 }, *bad_recv;
+	uint64_t from;
+
+	make_qps(nic_a(), 1);
+	REQUIRE_EQ(ibv_post_send(qps[0], &wr, &bad), 0);
+	a_while(500);
+	REQUIRE_EQ(ibv_post_recv(qps[0], &recv, &bad_recv), 0);
+	from = millis();
+	all_succeed(2, 10000);
+	/* 10 ms, and what a busy machine adds */
+	if (millis() - from > 500u * slow_factor())
+		FAIL("served after %llu ms",
+		     (unsigned long long)(millis() - from));
+}
+
+/* Memory of which no page is there, and none comes before it is given. */
+static uint8_t *absent(int *uffd, size_t len)
+{
+	struct uffdio_api api = { .api = UFFD_API };
+	struct uffdio_register reg = { .mode = UFFDIO_REGISTER_MODE_MISSING };
+	uint8_t *p = mmap(NULL, len, PROT_READ | PROT_WRITE,
+			  MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+
+	REQUIRE(p != MAP_FAILED);
+	*uffd = syscall(SYS_userfaultfd, O_CLOEXEC | O_NONBLOCK);
+	if (*uffd < 0)
+		test_skip("no userfaultfd");
+	REQUIRE_EQ(ioctl(*uffd, UFFDIO_API, &api), 0);
+	reg.range.start = (uintptr_t)p;
+	reg.range.len = len;
+	REQUIRE_EQ(ioctl(*uffd, UFFDIO_REGISTER, &reg), 0);
+	return p;
+}
+
+/* @near: the memory that is not there is that of who posts. */
+static void waits_for_a_page(enum ibv_wr_opcode opcode, bool near)
+{
+	size_t len = SOME * PAGE;
+	struct nic *nic = nic_a();
+	struct buf there = buf_make(nic->pd, PAGE, ACCESS_ALL);
+	struct uffdio_zeropage zero;
+	struct ibv_send_wr *bad;
+	struct ibv_wc wc;
+	struct ibv_mr *mr;
+	uint8_t *p;
+	int i, uffd;
+
+	p = absent(&uffd, len);
+	mr = ibv_reg_mr(nic->pd, p, len, ACCESS_ALL | IBV_ACCESS_ON_DEMAND);
+	if (!mr)
+		test_skip("no on-demand paging");
+	stay_here();
+	make_qps(nic, SOME);
+	for (i = 0; i < SOME; i++) {
+		struct ibv_sge sge = {
+			.addr = (uintptr_t)(near ? p + i * PAGE : there.p),
+			.length = 64,
+			.lkey = near ? mr->lkey : there.mr->lkey,
+		};
+		struct ibv_send_wr wr = {
+			.opcode = opcode, .sg_list = &sge, .num_sge = 1,
+			.wr.rdma.remote_addr = (uintptr_t)(near ? there.p :
+							   p + i * PAGE),
+			.wr.rdma.rkey = near ? there.mr->rkey : mr->rkey,
+		};
+
+		REQUIRE_EQ(ibv_post_send(qps[i], &wr, &bad), 0);
+	}
+	a_while(500 * slow_factor());
+	/* (such a page cannot be waited for with a kernel whose faults do not retry) */
+	if (ibv_poll_cq(cq, 1, &wc) && wc.status != IBV_WC_SUCCESS)
+		test_skip("a page that never comes is an error at once");
+	gets_on();
+	REQUIRE_EQ(ibv_poll_cq(cq, 1, &wc), 0);
+	zero = (struct uffdio_zeropage){ .range = { (uintptr_t)p, len } };
+	REQUIRE_EQ(ioctl(uffd, UFFDIO_ZEROPAGE, &zero), 0);
+	all_succeed(SOME, 60000);
+}
+
+static void page_to_send_from(void)
+{
+	waits_for_a_page(IBV_WR_RDMA_WRITE, true);
+}
+
+static void page_to_read_into(void)
+{
+	waits_for_a_page(IBV_WR_RDMA_READ, true);
+}
+
+static void page_of_the_peer_to_write(void)
+{
+	waits_for_a_page(IBV_WR_RDMA_WRITE, false);
+}
+
+static void page_of_the_peer_to_read(void)
+{
+	waits_for_a_page(IBV_WR_RDMA_READ, false);
+}
+
+#define TEST(name) { #name, name }
+
+static const struct test tests[] = {
+	TEST(refused_for_ever),
+	TEST(refused_for_a_while),
+	TEST(page_to_send_from),
+	TEST(page_to_read_into),
+	TEST(page_of_the_peer_to_write),
+	TEST(page_of_the_peer_to_read),
+	{},
+};
+
+int main(int argc, char **argv)
+{
+	return util_main(tests, argc, argv);
+}
