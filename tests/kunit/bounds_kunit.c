@@ -372,7 +372,7 @@ static void resp_not_yet_is_receiver_not_ready(struct kunit *test)
 	struct fx *fx = test->priv;
 	struct shca_resp_attr attr;
 
-	shca_resp_not_yet(&fx->resp);
+	shca_resp_not_yet(&fx->resp, fx->resp.epsn);
 	expect_nak(test, P0, SHCA_AETH_RNR | 12);
 	/* what is ahead of it is dropped silently (IBTA 9.7.5.1.2) */
 	KUNIT_EXPECT_EQ(test, fx_rx_op(fx, SHCA_OP_SEND_ONLY, P0 + 1, 8),
@@ -383,21 +383,21 @@ static void resp_not_yet_is_receiver_not_ready(struct kunit *test)
 	fx_resp_attr(&attr);
 	attr.transport = SHCA_TRANSPORT_XRC;
 	fx_resp_start(fx, &attr);
-	shca_resp_not_yet(&fx->resp);
+	shca_resp_not_yet(&fx->resp, fx->resp.epsn);
 	expect_nak(test, P0, SHCA_AETH_RNR | 12);
 	attr.transport = SHCA_TRANSPORT_RC;
 	fx_resp_start(fx, &attr);
 	fx_rx_op(fx, SHCA_OP_SEND_ONLY, P0 + 1, 8);
-	shca_resp_not_yet(&fx->resp);
+	shca_resp_not_yet(&fx->resp, fx->resp.epsn);
 	expect_nak(test, P0, NAK(SHCA_NAK_PSN_SEQ));
 	attr.transport = SHCA_TRANSPORT_UC;
 	fx_resp_start(fx, &attr);
-	shca_resp_not_yet(&fx->resp);
+	shca_resp_not_yet(&fx->resp, fx->resp.epsn);
 	KUNIT_EXPECT_FALSE(test, fx_answer(fx));
 	attr.transport = SHCA_TRANSPORT_RC;
 	fx_resp_start(fx, &attr);
 	shca_resp_fail(&fx->resp);
-	shca_resp_not_yet(&fx->resp);
+	shca_resp_not_yet(&fx->resp, fx->resp.epsn);
 	KUNIT_EXPECT_FALSE(test, fx_answer(fx));
 }
 

@@ -199,12 +199,13 @@ static uint32_t device_index(void)
 
 static void ask(int fd, uint32_t index, const struct kind *kind, int form)
 {
+	const int cmd = form == RAW ? kind->raw : kind->cmd;
 	struct {
 		struct nlmsghdr hdr;
 		uint8_t attrs[64];
 	} req = { .hdr = {
-		.nlmsg_type = RDMA_NL_GET_TYPE(RDMA_NL_NLDEV,
-					       form == RAW ? kind->raw : kind->cmd),
+		/* (the macro has no parentheses around what it is given) */
+		.nlmsg_type = RDMA_NL_GET_TYPE(RDMA_NL_NLDEV, cmd),
 		.nlmsg_flags = NLM_F_REQUEST | NLM_F_DUMP,
 	} };
 	uint8_t *p = req.attrs, yes = 1;
