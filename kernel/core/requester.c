@@ -429,10 +429,14 @@ static u32 req_reach(const struct shca_req *req, const struct shca_send_wr *wr)
 	if (wr->nr_psn == 1)
 		return 1;
 	if (req->reach == 1)
-		return req_burst(req, wr);
-	if (req->psn == req->max_psn)
-		return nr;
-	return min_t(u32, nr, shca_psn_off(req->max_psn, req->psn));
+		nr = req_burst(req, wr);
+	else if (req->psn != req->max_psn)
+		nr = min_t(u32, nr, shca_psn_off(req->max_psn, req->psn));
+	/* Up to a packet whose memory is being fetched, and not beyond. */
+	if (unlikely(req->held_psn != SHCA_REQ_NOT_HELD) &&
+	    shca_psn_diff(req->held_psn, req->psn) > 0)
+		nr = min_t(u32, nr, shca_psn_off(req->held_psn, req->psn));
+	return nr;
 }
 
 static void req_build_data(const struct shca_req *req,

@@ -62,12 +62,12 @@ void sim_node_error(struct sim_node *n)
 
 /*
  * The time that the peer asks for is a minimum (IBTA 9.7.5.2.8).  With a count of
- * retries the wait is just that; without one it grows, up to 10 ms.
+ * retries the wait is just that; without one it grows, up to a second.
  */
 static void note_rnr(struct sim_node *n, const struct shca_pkt *pkt, bool was)
 {
 	u64 asked = shca_rnr_ns(pkt->aeth.syndrome & SHCA_AETH_VALUE);
-	u64 most = n->req_attr.rnr_retry == 7 ? max_t(u64, asked, 10000000) :
+	u64 most = n->req_attr.rnr_retry == 7 ? max_t(u64, asked, SHCA_REQ_RNR_MOST_NS) :
 						asked;
 	u64 wait = n->req.deadline - n->w->now;
 
@@ -86,7 +86,7 @@ static void note_rnr(struct sim_node *n, const struct shca_pkt *pkt, bool was)
 		  "node %u: waits %llu ns, asked for %llu", n->idx,
 		  (unsigned long long)wait, (unsigned long long)asked);
 	/* doubled after the eighth, from 10 us on */
-	sim_check(n->w, n->rnrs < 18 || wait == most,
+	sim_check(n->w, n->rnrs < 26 || wait == most,
 		  "node %u: refused %u times in a row, and waits %llu ns",
 		  n->idx, n->rnrs, (unsigned long long)wait);
 	n->quiet_until = n->w->now + asked;

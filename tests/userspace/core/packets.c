@@ -49,7 +49,10 @@ static struct sim_op *op_at(struct sim_node *r, u32 psn)
 	return NULL;
 }
 
-/* Messages of @r that are complete with @psn: the MSN of an answer there (C9-148). */
+/*
+ * Messages of @r up to @psn: the MSN of an answer there (C9-148).  A READ counts from
+ * its first PSN on, for it is executed when it is accepted.
+ */
 static u32 msn_at(const struct sim_node *r, u32 psn)
 {
 	const struct sim_op *op;
@@ -57,7 +60,9 @@ static u32 msn_at(const struct sim_node *r, u32 psn)
 
 	for (i = 0; i < r->nr_ops; i++) {
 		op = &r->ops[i];
-		msn += op->nr_psn && shca_psn_diff(last_psn(op), psn) <= 0;
+		msn += op->nr_psn &&
+		       shca_psn_diff(is_rd(op) ? op->first_psn : last_psn(op),
+				     psn) <= 0;
 	}
 	return msn;
 }
@@ -348,24 +353,27 @@ static void check_nak(struct sim_node *n, const struct shca_pkt *pkt)
 {
 	u32 before = shca_psn_add(pkt->psn, -1);
 	u8 syndrome = pkt->aeth.syndrome;
+	bool is_rnr = (syndrome & ~SHCA_AETH_VALUE) == SHCA_AETH_RNR;
+	u8 code = syndrome & SHCA_AETH_VALUE;
 
 	check_answered(n, pkt->psn);
-	if (syndrome == (SHCA_AETH_NAK | SHCA_NAK_ACCESS) &&
-	    pkt->psn != n->exp_psn) {
-		/* in place of a response whose memory is gone */
+	check_msn(n, pkt, before);
+	if ((syndrome == (SHCA_AETH_NAK | SHCA_NAK_ACCESS) ||
+	     (is_rnr && n->w->f.mem_retry)) && pkt->psn != n->exp_psn) {
+		/* in place of a response whose memory is gone, or not there yet */
 		sim_check(n->w, shca_psn_diff(pkt->psn, n->exp_psn) < 0,
 			  "node %u: NAK ahead of what is expected", n->idx);
 		return;
 	}
-	check_msn(n, pkt, before);
 	sim_check(n->w, pkt->psn == n->exp_psn,
 		  "node %u: NAK %02x of %06x, expected is %06x", n->idx,
 		  syndrome, pkt->psn, n->exp_psn);
-	if ((syndrome & ~SHCA_AETH_VALUE) == SHCA_AETH_RNR) {
-		sim_check(n->w, (syndrome & SHCA_AETH_VALUE) ==
-			  n->resp_attr.min_rnr_timer,
-			  "node %u: RNR timer %u", n->idx,
-			  syndrome & SHCA_AETH_VALUE);
+	if (is_rnr) {
+		/* (longer, where memory is waited for) */
+		sim_check(n->w, code == n->resp_attr.min_rnr_timer ||
+			  (n->w->f.mem_retry && shca_rnr_ns(code) >
+			   shca_rnr_ns(n->resp_attr.min_rnr_timer)),
+			  "node %u: RNR timer %u", n->idx, code);
 	} else if (syndrome == (SHCA_AETH_NAK | SHCA_NAK_PSN_SEQ)) {
 		sim_check(n->w, n->has_gap && !n->has_nak,
 			  "node %u: NAK of %06x, without a gap or once more",
@@ -377,13 +385,15 @@ static void check_nak(struct sim_node *n, const struct shca_pkt *pkt)
 static void check_ack(struct sim_node *n, const struct shca_pkt *pkt)
 {
 	u32 next = shca_psn_add(pkt->psn, 1);
-	const struct sim_op *op = op_at(n->peer, next), *at;
+	const struct sim_op *at;
 
 	if (pkt->aeth.syndrome != ACK) {
 		check_nak(n, pkt);
 		return;
 	}
-	sim_check(n->w, shca_psn_diff(pkt->psn, n->exp_psn) < 0 && n->ack_due,
+	/* (who was told to wait for memory is told that the wait has ended) */
+	sim_check(n->w, shca_psn_diff(pkt->psn, n->exp_psn) < 0 &&
+		  (n->ack_due || n->w->f.mem_retry),
 		  "node %u: acknowledges %06x, expected is %06x", n->idx,
 		  pkt->psn, n->exp_psn);
 	n->ack_due = false;
@@ -392,8 +402,7 @@ static void check_ack(struct sim_node *n, const struct shca_pkt *pkt)
 		  "node %u: acknowledges %06x, within a READ", n->idx,
 		  pkt->psn);
 	check_answered(n, next);
-	if (next == n->exp_psn || !op || !is_rd(op))
-		check_msn(n, pkt, pkt->psn);
+	check_msn(n, pkt, pkt->psn);
 }
 
 /* A part of the answer to a READ, or to what is answered alike. */
