@@ -113,6 +113,18 @@ static inline void shca_sock_set_mc_loop(struct sock *sk)
 #define IB_DEVICE_ATOMIC_WRITE	0
 #endif
 
+/* Pages of @mm as they are; nobody wants to know the areas that they are in. */
+static inline long shca_gup_remote(struct mm_struct *mm, unsigned long start,
+				   unsigned long nr, unsigned int flags,
+				   struct page **pages)
+{
+#ifdef HAVE_GUP_WITHOUT_VMAS
+	return get_user_pages_remote(mm, start, nr, flags, pages, NULL);
+#else
+	return get_user_pages_remote(mm, start, nr, flags, pages, NULL, NULL);
+#endif
+}
+
 #ifdef HAVE_IB_UMEM_GET_VA
 #define ib_umem_get ib_umem_get_va
 #endif

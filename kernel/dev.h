@@ -90,6 +90,7 @@ struct shca_trust;
  * @nr_pd: @nr_cq: @nr_qp: @nr_srq: @nr_wq: @nr_rwq_tbl: @nr_mr: @nr_mw: @nr_ah:
  *		objects of processes that exist, against the limits above
  * @dm_bytes:	device memory that processes have
+ * @parked:	bytes of received packets that wait for memory (fault.c)
  * @nr_groups: @nr_attached: multicast groups, and QPs in all of them; under RTNL
  * @pkeys:	P_Key table; entry 0 stays the default one; read for each packet
  * @flows: @nr_flows: @flow_hook: rules of flow steering; see flow.c
@@ -134,6 +135,7 @@ struct shca_dev {
 	atomic_t nr_mr;
 	atomic_t nr_mw;
 	atomic_t nr_ah;
+	atomic_long_t parked;
 	atomic_t dm_bytes;
 	atomic_t av_tag;
 	u16 pkeys[SHCA_LIM_PKEYS];

@@ -13,10 +13,21 @@
  * Meanwhile a worker fetches.  Each side of a QP executes in order, so it wants
  * one thing at a time.  That it cannot be had is told to the side when it asks
  * for the same again.
+ *
+ * Lifetime.  A fetch may last for ever (pager.h), and a QP goes without waiting for
+ * it: the fetch is an object of its own, made when a side asks for the first time,
+ * which the side and the worker each have a reference to.  The worker looks whether
+ * the side is still there once it has the memory, or not.
+ *
+ * Bounds.  Packets wait in the kernel's memory.  A side keeps so many, and of the
+ * bytes that the device has for this a share of what is still free, so that many
+ * sides, none of which goes on, leave room for one that does.
  */
 #include "fault.h"
 
+#include <linux/mutex.h>
 #include <linux/netfilter.h>
+#include <linux/refcount.h>
 #include <linux/skbuff.h>
 #include <linux/slab.h>
 
@@ -24,48 +35,140 @@
 
 /* Packets of one side that wait: two windows of ours. */
 #define SHCA_PARK_MAX	256
+/* Bytes of a device that wait, and what part of those left a side may have. */
+#define SHCA_PARK_BYTES	(16l << 20)
+#define SHCA_PARK_SHARE	8
 
 /* ---- fetching ------------------------------------------------------------ */
 
-static void shca_door_work(struct work_struct *work)
-{
-	struct shca_door *door = container_of(work, struct shca_door, work);
-	struct shca_qp *qp = door->qp;
+/* enum shca_fetch_state - memory that a side has asked for */
+enum shca_fetch_state {
+	SHCA_FETCH_IDLE,
+	SHCA_FETCH_BUSY,	/* is being fetched */
+	SHCA_FETCH_FAILED,	/* cannot be had */
+};
 
-	door->status = shca_odp_fetch(&door->want);
-	/* Pairs with the acquire in shca_door_ask(). */
-	smp_store_release(&door->state, door->status == SHCA_MEM_OK ?
-			  SHCA_DOOR_IDLE : SHCA_DOOR_FAILED);
-	door->resume(qp);
+/*
+ * struct shca_fetch - what a side has asked for
+ * @ref:	of the side, and of @work where it is to be done
+ * @lock:	held while the side is told; guards @door
+ * @door:	the side's; NULL: it is gone
+ * @state: @want: @status: @aim: changed under the side's lock, and by @work while
+ *		busy
+ */
+struct shca_fetch {
+	refcount_t ref;
+	struct mutex lock;
+	struct shca_door *door;
+	enum shca_fetch_state state;
+	enum shca_mem_status status;
+	struct shca_odp_want want;
+	struct shca_odp_aim aim;
+	struct work_struct work;
+};
+
+static void shca_fetch_put(struct shca_fetch *fetch)
+{
+	if (refcount_dec_and_test(&fetch->ref))
+		kfree(fetch);
 }
 
-static bool shca_door_same(const struct shca_odp_want *a,
-			   const struct shca_odp_want *b)
+static void shca_fetch_done(struct shca_fetch *fetch, struct shca_odp *odp)
+{
+	if (odp)
+		shca_odp_put(odp);
+	shca_fetch_put(fetch);
+}
+
+static void shca_fetch_work(struct work_struct *work)
+{
+	struct shca_fetch *fetch = container_of(work, struct shca_fetch, work);
+	struct shca_odp *odp = fetch->aim.odp;
+	enum shca_mem_status status;
+
+	status = shca_odp_fetch(&fetch->aim);
+	mutex_lock(&fetch->lock);
+	if (fetch->door) {
+		fetch->status = status;
+		/* Pairs with the acquire in shca_door_ask().  From here on we may
+		 * be asked, and queued, again.
+		 */
+		smp_store_release(&fetch->state, status == SHCA_MEM_OK ?
+				  SHCA_FETCH_IDLE : SHCA_FETCH_FAILED);
+		fetch->door->resume(fetch->door->qp);
+	}
+	mutex_unlock(&fetch->lock);
+	shca_fetch_done(fetch, odp);
+}
+
+static struct shca_fetch *shca_fetch_make(struct shca_door *door,
+					  const struct shca_odp_aim *aim)
+{
+	struct shca_fetch *fetch = shca_odp_alloc(aim, sizeof(*fetch));
+
+	if (!fetch)
+		return NULL;
+	refcount_set(&fetch->ref, 1);
+	mutex_init(&fetch->lock);
+	fetch->door = door;
+	INIT_WORK(&fetch->work, shca_fetch_work);
+	return fetch;
+}
+
+static bool shca_fetch_same(const struct shca_odp_want *a,
+			    const struct shca_odp_want *b)
 {
 	return a->key == b->key && a->va == b->va && a->len == b->len &&
 	       a->access == b->access && a->who.pd == b->who.pd;
 }
 
+/* Has it been fetched?  Return: SHCA_MEM_OK: it was not yet asked for. */
+static enum shca_mem_status shca_fetch_status(struct shca_fetch *fetch,
+					      const struct shca_odp_want *want)
+{
+	/* Pairs with the release in shca_fetch_work(): @status is there. */
+	switch (smp_load_acquire(&fetch->state)) {
+	case SHCA_FETCH_BUSY:
+		return SHCA_MEM_RETRY;
+	case SHCA_FETCH_FAILED:
+		fetch->state = SHCA_FETCH_IDLE;
+		if (shca_fetch_same(&fetch->want, want))
+			return fetch->status;
+		break;
+	case SHCA_FETCH_IDLE:
+		break;
+	}
+	return SHCA_MEM_OK;
+}
+
 enum shca_mem_status shca_door_ask(struct shca_door *door,
 				   const struct shca_odp_want *want)
 {
-	/* Pairs with the release in shca_door_work(): @status is there. */
-	switch (smp_load_acquire(&door->state)) {
-	case SHCA_DOOR_BUSY:
-		return SHCA_MEM_RETRY;
-	case SHCA_DOOR_FAILED:
-		door->state = SHCA_DOOR_IDLE;
-		if (shca_door_same(&door->want, want))
-			return door->status;
-		break;
-	case SHCA_DOOR_IDLE:
-		break;
-	}
+	enum shca_mem_status status = SHCA_MEM_OK;
+	struct shca_odp_aim aim;
+
+	if (door->fetch)
+		status = shca_fetch_status(door->fetch, want);
+	if (status != SHCA_MEM_OK)
+		return status;
 	if (door->qp->dead)
 		return SHCA_MEM_RETRY;
-	door->want = *want;
-	door->state = SHCA_DOOR_BUSY;
-	shca_odp_queue(&door->work);
+	status = shca_odp_aim(want, &aim);
+	if (status != SHCA_MEM_OK)
+		return status;
+	if (!door->fetch)
+		door->fetch = shca_fetch_make(door, &aim);
+	door->starved = !door->fetch;
+	if (door->starved) {
+		if (aim.odp)
+			shca_odp_put(aim.odp);
+		return SHCA_MEM_RETRY;
+	}
+	door->fetch->want = *want;
+	door->fetch->aim = aim;
+	door->fetch->state = SHCA_FETCH_BUSY;
+	refcount_inc(&door->fetch->ref);
+	shca_odp_queue(&aim, &door->fetch->work);
 	return SHCA_MEM_RETRY;
 }
 
@@ -73,14 +176,23 @@ void shca_door_init(struct shca_door *door, struct shca_qp *qp,
 		    void (*resume)(struct shca_qp *qp))
 {
 	door->qp = qp;
-	door->state = SHCA_DOOR_IDLE;
 	door->resume = resume;
-	INIT_WORK(&door->work, shca_door_work);
 }
 
 void shca_door_stop(struct shca_door *door)
 {
-	cancel_work_sync(&door->work);
+	struct shca_fetch *fetch = door->fetch;
+
+	if (!fetch)
+		return;
+	/* The worker is telling us, or will find that we are gone. */
+	mutex_lock(&fetch->lock);
+	fetch->door = NULL;
+	mutex_unlock(&fetch->lock);
+	if (cancel_work(&fetch->work))
+		shca_fetch_done(fetch, fetch->aim.odp);
+	door->fetch = NULL;
+	shca_fetch_put(fetch);
 }
 
 /* ---- waiting ------------------------------------------------------------- */
@@ -88,19 +200,54 @@ void shca_door_stop(struct shca_door *door)
 /*
  * struct shca_parked - a packet that waits
  * @in:	the skb that it is in, with a reference; @pkt.data points here
+ * @bytes: what it takes; those of an skb count for the first packet in it
  */
 struct shca_parked {
 	struct list_head node;
 	struct shca_rx_skb in;
 	struct shca_pkt pkt;
+	u32 bytes;
 };
 
-bool shca_park_add(struct shca_park *park, const struct shca_pkt *pkt)
+static struct shca_parked *shca_park_at(struct list_head *node)
+{
+	return list_entry(node, struct shca_parked, node);
+}
+
+/* What one more packet takes. */
+static u32 shca_park_bytes(const struct shca_park *park,
+			   const struct sk_buff *skb)
+{
+	if (park->nr && shca_park_at(park->list.prev)->in.skb == skb)
+		return sizeof(struct shca_parked);
+	return sizeof(struct shca_parked) + skb->truesize;
+}
+
+/* Sides of many CPUs look and add: a little more than the bound may wait. */
+static bool shca_park_has_room(const struct shca_park *park, u32 bytes)
+{
+	long left = SHCA_PARK_BYTES - atomic_long_read(park->total);
+
+	return park->nr < SHCA_PARK_MAX &&
+	       (long)(park->bytes + bytes) <= left / SHCA_PARK_SHARE;
+}
+
+static void shca_park_account(struct shca_park *park, long bytes)
+{
+	park->bytes += bytes;
+	atomic_long_add(bytes, park->total);
+}
+
+bool shca_park_add(struct shca_door *door, struct shca_park *park,
+		   const struct shca_pkt *pkt)
 {
 	const struct shca_rx_skb *in = pkt->data;
 	struct shca_parked *p;
+	u32 bytes;
 
-	if (park->nr == SHCA_PARK_MAX)
+	park->total = &door->qp->dev->parked;
+	bytes = shca_park_bytes(park, in->skb);
+	if (door->starved || !shca_park_has_room(park, bytes))
 		return false;
 	p = kmalloc(sizeof(*p), GFP_ATOMIC | __GFP_NOWARN);
 	if (!p)
@@ -114,6 +261,8 @@ bool shca_park_add(struct shca_park *park, const struct shca_pkt *pkt)
 	p->in = (struct shca_rx_skb){ .skb = skb_get(in->skb) };
 	p->pkt = *pkt;
 	p->pkt.data = &p->in;
+	p->bytes = bytes;
+	shca_park_account(park, bytes);
 	if (!park->nr++)
 		INIT_LIST_HEAD(&park->list);
 	list_add_tail(&p->node, &park->list);
@@ -134,12 +283,19 @@ const struct shca_pkt *shca_park_last(const struct shca_park *park)
 
 void shca_park_drop(struct shca_park *park)
 {
-	struct shca_parked *p;
+	struct shca_parked *p = shca_park_at(park->list.next), *next;
+	u32 shared = p->bytes - sizeof(*p);
 
-	p = list_first_entry(&park->list, struct shca_parked, node);
 	shca_mem_forget(&p->in.mr);
 	list_del(&p->node);
-	park->nr--;
+	shca_park_account(park, -(long)p->bytes);
+	if (--park->nr) {
+		next = shca_park_at(park->list.next);
+		if (next->in.skb == p->in.skb) {
+			next->bytes += shared;
+			shca_park_account(park, shared);
+		}
+	}
 	consume_skb(p->in.skb);
 	kfree(p);
 }

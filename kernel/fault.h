@@ -13,7 +13,12 @@
 /** shca_door_init() - @resume: context process, no lock; the QP may be dead */
 void shca_door_init(struct shca_door *door, struct shca_qp *qp,
 		    void (*resume)(struct shca_qp *qp));
-/** shca_door_stop() - nothing is fetched any more; may sleep; the QP is dead */
+/**
+ * shca_door_stop() - the side is not told any more, and asks for nothing; may sleep;
+ * the QP is dead
+ *
+ * Does not wait for what is being fetched.
+ */
 void shca_door_stop(struct shca_door *door);
 
 /**
@@ -28,10 +33,13 @@ enum shca_mem_status shca_door_ask(struct shca_door *door,
 /**
  * shca_park_add() - a received packet has to wait; all behind it have to, too
  *
+ * @door:	of its side
+ *
  * Context: the side's lock held.
  * Return: false: too many do already, or there is no memory: it is lost.
  */
-bool shca_park_add(struct shca_park *park, const struct shca_pkt *pkt);
+bool shca_park_add(struct shca_door *door, struct shca_park *park,
+		   const struct shca_pkt *pkt);
 /** shca_park_first() - the packet that has waited longest; NULL: none does */
 const struct shca_pkt *shca_park_first(struct shca_park *park);
 /** shca_park_last() - the one that came last; some packet waits */

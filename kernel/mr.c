@@ -127,15 +127,15 @@ enum shca_mem_status shca_mr_may(const struct shca_accessor *who, u32 key,
 		return SHCA_MEM_KEY;
 	*changes = mr->locked;
 	if (mr->locked)
-		read_lock_bh(&mr->lock);
+		read_lock_bh(mr->guard);
 	status = shca_mr_check(mr, who, key, access, va, len);
 	if (mr->locked)
-		read_unlock_bh(&mr->lock);
+		read_unlock_bh(mr->guard);
 	shca_mr_unref(mr);
 	return status;
 }
 
-/* The on-demand region that is behind @mr, whose lock is held; or NULL. */
+/* The on-demand region that is behind @mr, whose guard is held; or NULL. */
 static struct shca_mr *shca_mr_on_demand(struct shca_mr *mr)
 {
 	if (mr->type == SHCA_MR_WINDOW)
@@ -145,7 +145,7 @@ static struct shca_mr *shca_mr_on_demand(struct shca_mr *mr)
 
 /*
  * Of what changes while it is registered: is the memory there?  With a window
- * the lock of the region behind it is taken as well.
+ * the guard of the region behind it is taken as well.
  */
 static enum shca_mem_status shca_mr_enter(struct shca_mr *mr, u32 access,
 					  u64 va, u64 len)
@@ -155,13 +155,13 @@ static enum shca_mem_status shca_mr_enter(struct shca_mr *mr, u32 access,
 	if (!odp)
 		return SHCA_MEM_OK;
 	if (odp != mr) {
-		read_lock(&odp->lock);
+		read_lock(odp->guard);
 		va += mr->shift;
 	}
 	if (shca_odp_present(odp, va, len, access & SHCA_MR_WRITES))
 		return SHCA_MEM_OK;
 	if (odp != mr)
-		read_unlock(&odp->lock);
+		read_unlock(odp->guard);
 	return SHCA_MEM_RETRY;
 }
 
@@ -170,8 +170,8 @@ static void shca_mr_leave(struct shca_mr *mr)
 	struct shca_mr *odp = shca_mr_on_demand(mr);
 
 	if (odp && odp != mr)
-		read_unlock(&odp->lock);
-	read_unlock_bh(&mr->lock);
+		read_unlock(odp->guard);
+	read_unlock_bh(mr->guard);
 }
 
 enum shca_mem_status shca_mr_get(const struct shca_accessor *who, u32 key,
@@ -184,7 +184,7 @@ enum shca_mem_status shca_mr_get(const struct shca_accessor *who, u32 key,
 	if (!mr)
 		return SHCA_MEM_KEY;
 	if (mr->locked)
-		read_lock_bh(&mr->lock);
+		read_lock_bh(mr->guard);
 	status = shca_mr_check(mr, who, key, access, va, len);
 	if (mr->locked && status == SHCA_MEM_OK)
 		status = shca_mr_enter(mr, access, va, len);
@@ -193,7 +193,7 @@ enum shca_mem_status shca_mr_get(const struct shca_accessor *who, u32 key,
 		return SHCA_MEM_OK;
 	}
 	if (mr->locked)
-		read_unlock_bh(&mr->lock);
+		read_unlock_bh(mr->guard);
 	shca_mr_unref(mr);
 	return status;
 }
@@ -280,6 +280,7 @@ struct shca_mr *shca_mr_alloc_uncounted(struct ib_pd *ibpd,
 	mr->pd = ibpd;
 	mr->owner = (uintptr_t)ibpd;
 	rwlock_init(&mr->lock);
+	mr->guard = &mr->lock;
 	refcount_set(&mr->ref, 1);
 	init_completion(&mr->unused);
 	return mr;

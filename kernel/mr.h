@@ -46,9 +46,11 @@ struct shca_accessor {
 
 /**
  * struct shca_mr - a region of memory
- * @lock:	where @locked: held for reading from shca_mr_get() to
+ * @lock:	see @guard
+ * @guard:	where @locked: held for reading from shca_mr_get() to
  *		shca_mr_put(), for writing while a work request changes the
- *		region, so that no access outlives an invalidation
+ *		region, so that no access outlives an invalidation: @lock, or that of
+ *		@odp, where nothing but the pages changes
  * @locked:	the region changes while it is registered; else nothing below
  *		does once it is published
  * @valid:	registered and not invalidated, bound and not unbound
@@ -72,7 +74,7 @@ struct shca_accessor {
  * @parent:	window: the region that it is bound to, while @valid
  * @shift:	from the addresses of requests to, window: those of @parent;
  *		on-demand: those of the process
- * @odp:	on-demand
+ * @odp:	on-demand: its pages
  * @mw_type:	window
  * @ref:	one for the registration, one for each access under way; accesses
  *		are bounded copies in atomic context, so dereg waits briefly
@@ -82,6 +84,7 @@ struct shca_mr {
 	struct rhash_head node;
 	enum shca_mr_type type;
 	rwlock_t lock;
+	rwlock_t *guard;
 	bool locked;
 	bool valid;
 	bool is_user;

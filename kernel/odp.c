@@ -2,47 +2,69 @@
 /*
  * On-demand paging.  Such a region pins nothing.  It remembers, page by page,
  * where the process's memory is, and forgets what the kernel is about to move or
- * take (an MMU interval notifier per chunk of 2 MiB).  What it does not remember
- * is looked up by a worker when a packet needs it; the packet waits (fault.c).
+ * take (an MMU interval notifier per chunk of pages).  What it does not remember is
+ * fetched by a worker when a packet needs it; the packet waits (fault.c).
  *
- * Accesses hold the region's lock for reading while they copy, invalidation
- * takes it for writing, so no access outlives an invalidation and pages need no
- * reference.  Look-ups work as hmm.rst has it: the sequence of the notifier is
- * read before, and compared under the lock before the result is kept.
+ * Looking.  Accesses hold the lock of the pages for reading while they copy,
+ * invalidation takes it for writing, so no access outlives an invalidation and
+ * pages need no reference.  Look-ups work as hmm.rst has it: the sequence of the
+ * notifier is read before, and compared under the lock before the result is kept.
+ *
+ * Fetching is two things in turn.  A page is looked up by get_user_pages_remote()
+ * as it is, which refuses what is no memory of the kernel's: secret memory, device
+ * mappings; pages of devices are refused here.  One that is not there is faulted in
+ * by handle_mm_fault(), without anything of ours held, since that may sleep for
+ * ever; it gives up the mmap_lock for that, each time: it is never told that it has
+ * been tried before (FAULT_FLAG_TRIED), when it would keep it.  So an error that is
+ * only told then shows as a page that does not come, and tries are counted.
+ *
+ * Dirty pages.  A page is looked up for writing only when the process could write
+ * it at that moment, and get_user_pages_remote() sees to it that the page table
+ * entry or the page is dirty then.  Whoever cleans either has us forget the page
+ * before, and so sees what was written until then.  So nothing has to be marked
+ * when a page is forgotten, in a context that may not sleep or too late.
+ *
+ * Lifetime.  The pages (struct shca_odp) belong to the region and to each fetch
+ * that is under way; they need neither region nor device.  Deregistration marks
+ * them dead and goes on; the last user hands them to a worker that takes them
+ * apart (mmu_interval_notifier_remove() may sleep).
+ *
+ * Memory of chunks is the process's (pager.h).  Where there is none, the other
+ * chunks of the region make room, and if that is not enough, the access fails.
  *
  * An implicit region, all of a process's memory, is one without an end; chunks
- * exist where something was looked up.  One mutex serialises the look-ups of a
- * region: chunks come and go under it.
+ * exist where something was looked up.
  *
- * Order: shca_odp.mutex, mmap_lock, the notifier's own, shca_mr.lock.
+ * Order: shca_odp.mutex, mmap_lock, the notifier's own, shca_odp.lock.
  */
 #include "odp.h"
 
-#include <linux/hmm.h>
+#include <linux/delay.h>
 #include <linux/mm.h>
 #include <linux/mmu_notifier.h>
-#include <linux/mutex.h>
-#include <linux/pagemap.h>
 #include <linux/sched/mm.h>
-#include <linux/sched/signal.h>
 #include <linux/slab.h>
-#include <linux/xarray.h>
 
+#include "compat.h"
 #include "dev.h"
 #include "mr.h"
+#include "odp_pages.h"
+#include "pager.h"
 
-#define SHCA_ODP_SHIFT		21	/* log2 of a chunk's bytes */
-#define SHCA_ODP_CHUNK_PAGES	(1u << (SHCA_ODP_SHIFT - PAGE_SHIFT))
-/* Pages looked up at once. */
-#define SHCA_ODP_BATCH		64
-/* Pages forgotten in one hold of the lock. */
-#define SHCA_ODP_ZAP		32
 /* How long one look-up may be overtaken by invalidations. */
 #define SHCA_ODP_PATIENCE	(10 * HZ)
+/*
+ * Tries to fault in a page that does not come, until it is taken for one that never
+ * does.  One that has slept counts once, since others lock the page, too, to write
+ * it back for example; after some of these there is a pause between them.  One that
+ * has slept for long was a read that failed, as a rule.
+ */
+#define SHCA_ODP_TRIES		200
+#define SHCA_ODP_AWAKE		4
+#define SHCA_ODP_LONG		50
+#define SHCA_ODP_EAGER		8
 /* Fetched with what a packet needs, of the same message. */
 #define SHCA_ODP_AHEAD		(1u << 20)
-/* Of one segment, fetched without the caller waiting. */
-#define SHCA_ODP_PREFETCH	(1ull << 30)
 
 /*
  * struct shca_odp_chunk - part of a region, aligned to its size
@@ -51,11 +73,11 @@
  * @nr_present:	of them
  * @page:	their kernel addresses, with SHCA_ODP_WRITE; 0: not known
  *
- * @nr_present and @page are guarded by the region's lock.
+ * @nr_present and @page are guarded by the lock of the pages.
  */
 struct shca_odp_chunk {
 	struct mmu_interval_notifier sub;
-	struct shca_mr *mr;
+	struct shca_odp *odp;
 	unsigned long first;
 	unsigned int nr;
 	unsigned int nr_present;
@@ -64,35 +86,9 @@ struct shca_odp_chunk {
 
 #define SHCA_ODP_WRITE	1ul
 
-/*
- * struct shca_odp - an on-demand region
- * @mm:	whose memory; its address space may be gone
- * @first: @last: pages of it
- * @chunks:	by address; changed under @mutex, and erased with the region's
- *		lock held as well
- */
-struct shca_odp {
-	struct mm_struct *mm;
-	unsigned long first;
-	unsigned long last;
-	bool writable;
-	struct mutex mutex;
-	struct xarray chunks;
-};
-
-static struct workqueue_struct *shca_odp_wq;
+static struct workqueue_struct *shca_odp_wq;	/* for the end of pages */
 
 /* ---- looking ------------------------------------------------------------------ */
-
-static unsigned long shca_odp_index(unsigned long page)
-{
-	return page >> (SHCA_ODP_SHIFT - PAGE_SHIFT);
-}
-
-static unsigned long shca_odp_page(const struct shca_mr *mr, u64 va)
-{
-	return (va + mr->shift) >> PAGE_SHIFT;
-}
 
 static unsigned long shca_odp_entry(const struct shca_odp *odp,
 				    unsigned long page)
@@ -128,55 +124,6 @@ void *shca_odp_next(const struct shca_mr *mr, u64 va, u32 *len)
 
 /* ---- forgetting --------------------------------------------------------------- */
 
-/*
- * Forget up to SHCA_ODP_ZAP pages from @page on; those that may have been written
- * are returned, with a reference: marking them dirty takes locks that are not
- * safe under ours, which softirq takes.
- *
- * Return: where to go on.
- */
-static unsigned int shca_odp_zap_locked(struct shca_odp_chunk *chunk,
-					unsigned int page, unsigned int end,
-					struct page **dirty, unsigned int *nr)
-{
-	unsigned long entry;
-
-	lockdep_assert_held_write(&chunk->mr->lock);
-	for (; page < end && *nr < SHCA_ODP_ZAP; page++) {
-		entry = chunk->page[page];
-		if (!entry)
-			continue;
-		chunk->page[page] = 0;
-		chunk->nr_present--;
-		if (!(entry & SHCA_ODP_WRITE))
-			continue;
-		dirty[*nr] = virt_to_page((void *)(entry & ~SHCA_ODP_WRITE));
-		get_page(dirty[(*nr)++]);
-	}
-	return page;
-}
-
-/* @seq: of the invalidation that asks for it, or 0. */
-static void shca_odp_zap(struct shca_odp_chunk *chunk, unsigned int page,
-			 unsigned int end, unsigned long seq)
-{
-	struct page *dirty[SHCA_ODP_ZAP];
-	unsigned int nr;
-
-	do {
-		nr = 0;
-		write_lock_bh(&chunk->mr->lock);
-		if (seq)
-			mmu_interval_set_seq(&chunk->sub, seq);
-		page = shca_odp_zap_locked(chunk, page, end, dirty, &nr);
-		write_unlock_bh(&chunk->mr->lock);
-		while (nr) {
-			folio_mark_dirty(page_folio(dirty[--nr]));
-			put_page(dirty[nr]);
-		}
-	} while (page < end);
-}
-
 static bool shca_odp_invalidate(struct mmu_interval_notifier *sub,
 				const struct mmu_notifier_range *range,
 				unsigned long seq)
@@ -184,11 +131,20 @@ static bool shca_odp_invalidate(struct mmu_interval_notifier *sub,
 	struct shca_odp_chunk *chunk =
 		container_of(sub, struct shca_odp_chunk, sub);
 	unsigned long first = range->start >> PAGE_SHIFT;
-	unsigned long end = (range->end - 1) >> PAGE_SHIFT;
+	unsigned long last = (range->end - 1) >> PAGE_SHIFT;
+	unsigned int i, end;
 
-	first = max(first, chunk->first) - chunk->first;
-	end = min(end, chunk->first + chunk->nr - 1) - chunk->first + 1;
-	shca_odp_zap(chunk, first, end, seq);
+	first = max(first, chunk->first);
+	last = min(last, chunk->first + chunk->nr - 1);
+	end = last - chunk->first + 1;
+	write_lock_bh(&chunk->odp->lock);
+	mmu_interval_set_seq(&chunk->sub, seq);
+	for (i = first - chunk->first; i < end; i++) {
+		if (chunk->page[i])
+			chunk->nr_present--;
+		chunk->page[i] = 0;
+	}
+	write_unlock_bh(&chunk->odp->lock);
 	return true;
 }
 
@@ -198,199 +154,360 @@ static const struct mmu_interval_notifier_ops shca_odp_ops = {
 
 /* ---- chunks ------------------------------------------------------------------- */
 
-static struct shca_odp_chunk *shca_odp_chunk_make(struct shca_mr *mr,
+/* It is in no table. */
+static void shca_odp_chunk_free(struct shca_odp_chunk *chunk)
+{
+	mmu_interval_notifier_remove(&chunk->sub);
+	kfree(chunk);
+}
+
+static void shca_odp_chunk_drop(struct shca_odp *odp,
+				struct shca_odp_chunk *chunk)
+{
+	/* The lock: no access is about to use it. */
+	write_lock_bh(&odp->lock);
+	xa_erase(&odp->chunks, shca_odp_index(chunk->first));
+	write_unlock_bh(&odp->lock);
+	shca_odp_chunk_free(chunk);
+}
+
+static void shca_odp_chunk_drop_all(struct shca_odp *odp)
+{
+	struct shca_odp_chunk *chunk;
+	unsigned long index;
+
+	xa_for_each(&odp->chunks, index, chunk) {
+		shca_odp_chunk_drop(odp, chunk);
+		cond_resched();
+	}
+}
+
+static struct shca_odp_chunk *shca_odp_chunk_make(struct shca_odp *odp,
 						  unsigned long index)
 {
-	struct shca_odp *odp = mr->odp;
+	/* Where a memory cgroup is full: nobody is killed. */
+	const gfp_t gfp = GFP_KERNEL_ACCOUNT | __GFP_NOWARN |
+			  __GFP_RETRY_MAYFAIL;
+	unsigned long first = shca_odp_chunk_first(index, odp->first);
+	unsigned long last = shca_odp_chunk_last(index, odp->last);
 	struct shca_odp_chunk *chunk;
-	unsigned long first, last;
 	int err;
 
-	first = max(index << (SHCA_ODP_SHIFT - PAGE_SHIFT), odp->first);
-	last = min(((index + 1) << (SHCA_ODP_SHIFT - PAGE_SHIFT)) - 1,
-		   odp->last);
-	chunk = kvzalloc(struct_size(chunk, page, last - first + 1),
-			 GFP_KERNEL_ACCOUNT);
+	lockdep_assert_held(&odp->mutex);
+	chunk = kzalloc(struct_size(chunk, page, last - first + 1), gfp);
 	if (!chunk)
 		return ERR_PTR(-ENOMEM);
-	chunk->mr = mr;
+	chunk->odp = odp;
 	chunk->first = first;
 	chunk->nr = last - first + 1;
-	err = mmu_interval_notifier_insert(&chunk->sub, odp->mm,
+	err = mmu_interval_notifier_insert(&chunk->sub, odp->pager->mm,
 					   first << PAGE_SHIFT,
 					   (unsigned long)chunk->nr << PAGE_SHIFT,
 					   &shca_odp_ops);
 	if (err) {
-		kvfree(chunk);
+		kfree(chunk);
 		return ERR_PTR(err);
 	}
-	/* Its lock is taken under the region's too, which softirqs wait for. */
-	err = xa_err(xa_store_bh(&odp->chunks, index, chunk,
-				 GFP_KERNEL_ACCOUNT));
+	/* Its lock is taken under that of the pages too, which softirqs wait for. */
+	err = xa_err(xa_store_bh(&odp->chunks, index, chunk, gfp));
 	if (err) {
-		mmu_interval_notifier_remove(&chunk->sub);
-		kvfree(chunk);
+		shca_odp_chunk_free(chunk);
 		return ERR_PTR(err);
 	}
 	return chunk;
 }
 
-/* Chunks of which nothing is known are not kept: they would only cost memory. */
-static void shca_odp_chunk_trim(struct shca_mr *mr, struct shca_odp_chunk *chunk)
+static struct shca_odp_chunk *shca_odp_chunk_get(struct shca_odp *odp,
+						 unsigned long index)
 {
-	bool empty;
+	struct shca_odp_chunk *chunk = xa_load(&odp->chunks, index);
 
-	lockdep_assert_held(&mr->odp->mutex);
-	write_lock_bh(&mr->lock);
-	empty = !chunk->nr_present;
-	if (empty)
-		xa_erase(&mr->odp->chunks, shca_odp_index(chunk->first));
-	write_unlock_bh(&mr->lock);
-	if (!empty)
-		return;
-	mmu_interval_notifier_remove(&chunk->sub);
-	kvfree(chunk);
+	if (chunk)
+		return chunk;
+	chunk = shca_odp_chunk_make(odp, index);
+	if (PTR_ERR(chunk) != -ENOMEM)
+		return chunk;
+	shca_odp_chunk_drop_all(odp);
+	return shca_odp_chunk_make(odp, index);
 }
 
-/* ---- fetching ----------------------------------------------------------------- */
+/* Chunks of which nothing is known are not kept: they would only cost memory. */
+static void shca_odp_chunk_trim(struct shca_odp *odp, unsigned long index)
+{
+	struct shca_odp_chunk *chunk;
+	bool empty;
+
+	mutex_lock(&odp->mutex);
+	chunk = xa_load(&odp->chunks, index);
+	read_lock_bh(&odp->lock);
+	empty = chunk && !chunk->nr_present;
+	read_unlock_bh(&odp->lock);
+	/* It stays so: pages are kept under the mutex only. */
+	if (empty)
+		shca_odp_chunk_drop(odp, chunk);
+	mutex_unlock(&odp->mutex);
+}
+
+/* ---- looking up --------------------------------------------------------------- */
 
 static void shca_odp_keep(struct shca_odp_chunk *chunk, unsigned long page,
-			  const unsigned long *pfns, unsigned int nr, bool write)
+			  struct page **pages, unsigned int nr, bool write)
 {
 	unsigned long *entry = &chunk->page[page - chunk->first];
 	unsigned int i;
 
-	lockdep_assert_held_write(&chunk->mr->lock);
+	lockdep_assert_held_write(&chunk->odp->lock);
 	for (i = 0; i < nr; i++, entry++) {
-		if (!(pfns[i] & HMM_PFN_VALID) || pfns[i] & HMM_PFN_ERROR)
-			continue;
 		if (!*entry)
 			chunk->nr_present++;
+		/* The same page still, or it would have been forgotten. */
 		*entry &= SHCA_ODP_WRITE;
-		*entry |= (unsigned long)page_address(hmm_pfn_to_page(pfns[i]));
-		if (write && pfns[i] & HMM_PFN_WRITE)
+		*entry |= (unsigned long)page_address(pages[i]);
+		if (write)
 			*entry |= SHCA_ODP_WRITE;
 	}
 }
 
-/* @nr pages from @page on, all of @chunk, SHCA_ODP_BATCH at most. */
-static int shca_odp_look_up(struct shca_odp_chunk *chunk, unsigned long page,
-			    unsigned int nr, bool write, bool fault)
+/*
+ * Pages from @page on, @nr at most, that are there one after the other.
+ *
+ * Return: how many; EAGAIN: an invalidation came between.
+ */
+static int shca_odp_look_run(struct shca_odp_chunk *chunk, unsigned long page,
+			     unsigned int nr, bool write)
 {
-	unsigned long deadline = jiffies + SHCA_ODP_PATIENCE;
-	struct mm_struct *mm = chunk->mr->odp->mm;
-	unsigned long pfns[SHCA_ODP_BATCH];
-	struct hmm_range range = {
-		.notifier = &chunk->sub,
-		.start = page << PAGE_SHIFT,
-		.end = (page + nr) << PAGE_SHIFT,
-		.hmm_pfns = pfns,
-	};
-	bool kept = false;
-	int err;
+	struct shca_odp *odp = chunk->odp;
+	struct mm_struct *mm = odp->pager->mm;
+	struct page *pages[SHCA_ODP_BATCH];
+	int got, usable = 0, i;
+	unsigned long seq;
 
-	if (fault)
-		range.default_flags = HMM_PFN_REQ_FAULT |
-				      (write ? HMM_PFN_REQ_WRITE : 0);
-	do {
-		if (time_after(jiffies, deadline))
-			return -EBUSY;
-		range.notifier_seq = mmu_interval_read_begin(&chunk->sub);
-		mmap_read_lock(mm);
-		err = hmm_range_fault(&range);
-		mmap_read_unlock(mm);
-		if (err == -EBUSY)
-			continue;
-		if (err)
-			return err;
-		write_lock_bh(&chunk->mr->lock);
-		kept = !mmu_interval_read_retry(&chunk->sub,
-						range.notifier_seq);
-		if (kept)
-			shca_odp_keep(chunk, page, pfns, nr, write);
-		write_unlock_bh(&chunk->mr->lock);
-	} while (!kept);
-	return 0;
-}
-
-/* The same, of a chunk that need not exist yet. */
-static int shca_odp_fetch_batch(struct shca_mr *mr, unsigned long page,
-				unsigned int nr, bool write, bool fault)
-{
-	struct shca_odp *odp = mr->odp;
-	struct shca_odp_chunk *chunk;
-	int err;
-
-	lockdep_assert_held(&odp->mutex);
-	chunk = xa_load(&odp->chunks, shca_odp_index(page));
-	if (!chunk)
-		chunk = shca_odp_chunk_make(mr, shca_odp_index(page));
-	if (IS_ERR(chunk))
-		return PTR_ERR(chunk);
-	err = shca_odp_look_up(chunk, page, nr, write, fault);
-	if (err || !fault)
-		shca_odp_chunk_trim(mr, chunk);
-	return err;
+	seq = mmu_interval_read_begin(&chunk->sub);
+	mmap_read_lock(mm);
+	got = shca_gup_remote(mm, page << PAGE_SHIFT, nr,
+			      FOLL_NOFAULT | (write ? FOLL_WRITE : 0), pages);
+	mmap_read_unlock(mm);
+	if (got <= 0)
+		return 0;
+	/* A device's may have no address, and go with it. */
+	while (usable < got && !is_zone_device_page(pages[usable]))
+		usable++;
+	write_lock_bh(&odp->lock);
+	if (mmu_interval_read_retry(&chunk->sub, seq))
+		usable = -EAGAIN;
+	else
+		shca_odp_keep(chunk, page, pages, usable, write);
+	write_unlock_bh(&odp->lock);
+	/* As long as it is kept, the notifier is our hold on it. */
+	for (i = 0; i < got; i++)
+		put_page(pages[i]);
+	return usable;
 }
 
 /*
- * Pages @page to @last.  A process that is about to end, or wants to, is not
- * kept from it.
+ * @nr pages from @page on, all of one chunk.
+ * @holes:	go on behind those that are not there
+ *
+ * Return: how many are done; or an error.
  */
-static int shca_odp_fetch_pages(struct shca_mr *mr, unsigned long page,
-				unsigned long last, bool write, bool fault)
+static int shca_odp_look(struct shca_odp *odp, unsigned long page,
+			 unsigned int nr, bool write, bool holes)
 {
-	struct shca_odp *odp = mr->odp;
-	unsigned long nr;
+	struct shca_odp_chunk *chunk;
+	unsigned int done = 0;
+	int got = 0;
+
+	mutex_lock(&odp->mutex);
+	chunk = shca_odp_chunk_get(odp, shca_odp_index(page));
+	if (IS_ERR(chunk)) {
+		mutex_unlock(&odp->mutex);
+		return PTR_ERR(chunk);
+	}
+	while (done < nr) {
+		got = shca_odp_look_run(chunk, page + done, nr - done, write);
+		if (got <= 0 && !(holes && !got))
+			break;
+		done += max(got, 1);
+	}
+	mutex_unlock(&odp->mutex);
+	return done ?: got;
+}
+
+/* ---- faulting in -------------------------------------------------------------- */
+
+/* What get_user_pages() would refuse without having tried. */
+static int shca_odp_may(const struct vm_area_struct *vma, unsigned long va,
+			bool write)
+{
+	if (!vma || va < vma->vm_start || vma->vm_flags & (VM_IO | VM_PFNMAP))
+		return -EFAULT;
+	if (write)
+		return vma->vm_flags & VM_WRITE ? 0 : -EPERM;
+	return vma->vm_flags & VM_READ ? 0 : -EFAULT;
+}
+
+/*
+ * Pages from @page on, until one sleeps or fails, @nr at most.
+ *
+ * Return: 0: look again; 1: the same, and it has slept; or what is wrong with the
+ * first.
+ */
+static int shca_odp_fault(struct mm_struct *mm, unsigned long page,
+			  unsigned int nr, bool write)
+{
+	unsigned int flags = FAULT_FLAG_REMOTE | FAULT_FLAG_ALLOW_RETRY |
+			     FAULT_FLAG_KILLABLE |
+			     (write ? FAULT_FLAG_WRITE : 0);
+	struct vm_area_struct *vma;
+	unsigned long va;
+	unsigned int i;
+	vm_fault_t ret;
 	int err = 0;
 
-	if (!mmget_not_zero(odp->mm))
-		return -EFAULT;
-	for (; !err && page <= last; page += nr) {
-		nr = min(last - page + 1,
-			 SHCA_ODP_BATCH - page % SHCA_ODP_BATCH);
-		mutex_lock(&odp->mutex);
-		err = shca_odp_fetch_batch(mr, page, nr, write, fault);
-		mutex_unlock(&odp->mutex);
-		if (!err && fatal_signal_pending(current))
-			err = -EINTR;
-		cond_resched();
+	mmap_read_lock(mm);
+	for (i = 0; i < nr && !err; i++) {
+		va = (page + i) << PAGE_SHIFT;
+		vma = find_vma(mm, va);
+		err = shca_odp_may(vma, va, write);
+		if (err)
+			break;
+		ret = handle_mm_fault(vma, va, flags, NULL);
+		/* It has given up the lock. */
+		if (ret & (VM_FAULT_RETRY | VM_FAULT_COMPLETED))
+			return !!(ret & VM_FAULT_RETRY);
+		if (ret & VM_FAULT_ERROR) {
+			err = vm_fault_to_errno(ret, 0);
+			break;
+		}
 	}
-	mmput(odp->mm);
+	mmap_read_unlock(mm);
+	return i ? 0 : err;
+}
+
+/* @nr pages from @page on, all of one chunk, which need not exist yet. */
+static int shca_odp_fetch_some(struct shca_odp *odp, unsigned long page,
+			       unsigned int nr, bool write, bool fault)
+{
+	unsigned long deadline = jiffies + SHCA_ODP_PATIENCE, began;
+	int tries = 0, got, err;
+
+	for (;;) {
+		got = shca_odp_look(odp, page, nr, write, !fault);
+		if (got < 0 && got != -EAGAIN)
+			return got;
+		if (got > 0) {
+			page += got;
+			nr -= got;
+			tries = 0;
+		}
+		if (!nr)
+			return 0;
+		if (READ_ONCE(odp->dead))
+			return -ENOENT;
+		cond_resched();
+		if (got == -EAGAIN && time_after(jiffies, deadline))
+			return -EBUSY;
+		if (got == -EAGAIN || !fault)
+			continue;
+		began = jiffies;
+		err = shca_odp_fault(odp->pager->mm, page, nr, write);
+		if (err < 0)
+			return err;
+		if (!err)
+			tries += SHCA_ODP_AWAKE;
+		else
+			tries += time_after(jiffies, began + HZ) ?
+				 SHCA_ODP_LONG : 1;
+		if (tries > SHCA_ODP_TRIES)
+			return -EFAULT;
+		if (err && tries > SHCA_ODP_EAGER)
+			usleep_range(500, 1000);
+	}
+}
+
+static int shca_odp_fetch_batch(struct shca_odp *odp, unsigned long page,
+				unsigned int nr, bool write, bool fault)
+{
+	int err = shca_odp_fetch_some(odp, page, nr, write, fault);
+
+	if (err || !fault)
+		shca_odp_chunk_trim(odp, shca_odp_index(page));
 	return err;
 }
 
-/* A reference to the on-demand region behind @want, and the range there. */
-static enum shca_mem_status shca_odp_find(struct shca_odp_want *want,
-					  struct shca_mr **out)
+int shca_odp_fetch_pages(struct shca_odp *odp, unsigned long page,
+			 unsigned long last, bool write, bool fault)
+{
+	struct shca_pager_stay stay;
+	unsigned int nr;
+	int err;
+
+	err = shca_pager_enter(odp->pager, &stay);
+	if (err)
+		return err;
+	for (; !err && page <= last; page += nr) {
+		nr = shca_odp_batch(page, last);
+		err = READ_ONCE(odp->dead) ? -ENOENT :
+		      shca_odp_fetch_batch(odp, page, nr, write, fault);
+	}
+	shca_pager_leave(odp->pager, &stay);
+	return err;
+}
+
+/* ---- for packets -------------------------------------------------------------- */
+
+/* @mr is what @aim is about; its guard held. */
+static void shca_odp_aim_at(struct shca_mr *mr, u64 va, u64 len, u64 span,
+			    struct shca_odp_aim *aim)
+{
+	span = clamp_t(u64, span, len, len + SHCA_ODP_AHEAD);
+	aim->odp = mr->odp;
+	aim->first = shca_odp_page(mr, va);
+	aim->last = shca_odp_page(mr, va + len - 1);
+	aim->ahead = shca_odp_page(mr, va + span - 1);
+	refcount_inc(&mr->odp->ref);
+}
+
+enum shca_mem_status shca_odp_aim(const struct shca_odp_want *want,
+				  struct shca_odp_aim *aim)
 {
 	struct shca_mr *mr = shca_mr_find(want->who.dev, want->key);
 	enum shca_mem_status status;
 	struct shca_mr *target = mr;
+	u64 va = want->va, span;
 
-	*out = NULL;
+	aim->odp = NULL;
+	aim->write = want->access & SHCA_MR_WRITES;
 	if (!mr)
 		return SHCA_MEM_KEY;
-	read_lock_bh(&mr->lock);
-	status = shca_mr_check(mr, &want->who, want->key, want->access,
-			       want->va, want->len);
+	read_lock_bh(mr->guard);
+	status = shca_mr_check(mr, &want->who, want->key, want->access, va,
+			       want->len);
 	if (status == SHCA_MEM_OK) {
-		want->span = min(want->span,
-				 mr->length - (want->va - mr->iova));
+		span = min(want->span, mr->length - (va - mr->iova));
 		if (mr->type == SHCA_MR_WINDOW) {
-			want->va += mr->shift;
+			va += mr->shift;
 			target = mr->parent;
 		}
 		/* Something else has the key by now: it is looked up again. */
-		if (target->type != SHCA_MR_ODP)
-			target = NULL;
-		else
-			refcount_inc(&target->ref);
+		if (target->type == SHCA_MR_ODP)
+			shca_odp_aim_at(target, va, want->len, span, aim);
 	}
-	read_unlock_bh(&mr->lock);
+	read_unlock_bh(mr->guard);
 	shca_mr_unref(mr);
-	*out = status == SHCA_MEM_OK ? target : NULL;
 	return status;
+}
+
+void *shca_odp_alloc(const struct shca_odp_aim *aim, size_t size)
+{
+	if (!aim->odp)
+		return kzalloc(size, GFP_ATOMIC | __GFP_NOWARN);
+	return shca_pager_alloc(aim->odp->pager, size);
+}
+
+void shca_odp_queue(const struct shca_odp_aim *aim, struct work_struct *work)
+{
+	queue_work(aim->odp ? aim->odp->pager->wq : shca_odp_wq, work);
 }
 
 static enum shca_mem_status shca_odp_status(int err)
@@ -398,6 +515,7 @@ static enum shca_mem_status shca_odp_status(int err)
 	switch (err) {
 	case 0:
 	case -EBUSY:	/* no end of invalidations: the packet asks again */
+	case -ENOENT:	/* and is told that there is no such region */
 		return SHCA_MEM_OK;
 	case -EPERM:
 		return SHCA_MEM_ACCESS;
@@ -406,161 +524,43 @@ static enum shca_mem_status shca_odp_status(int err)
 	}
 }
 
-enum shca_mem_status shca_odp_fetch(const struct shca_odp_want *asked)
+enum shca_mem_status shca_odp_fetch(const struct shca_odp_aim *aim)
 {
-	struct shca_odp_want want = *asked;
 	enum shca_mem_status status;
-	unsigned long first, last;
-	struct shca_mr *mr;
-	bool write;
 
-	status = shca_odp_find(&want, &mr);
-	if (!mr)
-		return status;
-	write = want.access & SHCA_MR_WRITES;
-	first = shca_odp_page(mr, want.va);
-	last = shca_odp_page(mr, want.va + want.len - 1);
-	status = shca_odp_status(shca_odp_fetch_pages(mr, first, last, write,
+	if (!aim->odp)
+		return SHCA_MEM_OK;
+	status = shca_odp_status(shca_odp_fetch_pages(aim->odp, aim->first,
+						      aim->last, aim->write,
 						      true));
 	/* What comes next is not needed yet: it may also fail. */
-	want.span = min(want.span, want.len + SHCA_ODP_AHEAD);
-	if (status == SHCA_MEM_OK && want.span > want.len)
-		shca_odp_fetch_pages(mr, last + 1,
-				     shca_odp_page(mr, want.va + want.span - 1),
-				     write, true);
-	shca_mr_unref(mr);
+	if (status == SHCA_MEM_OK && aim->ahead > aim->last)
+		shca_odp_fetch_pages(aim->odp, aim->last + 1, aim->ahead,
+				     aim->write, true);
 	return status;
 }
 
-/* ---- advice ------------------------------------------------------------------- */
-
-/*
- * struct shca_odp_advice - what ibv_advise_mr() wants of one segment
- * @mr:	with a reference
- */
-struct shca_odp_advice {
-	struct work_struct work;
-	struct shca_mr *mr;
-	u64 va;
-	u64 len;
-	bool write;
-	bool fault;
-};
-
-static int shca_odp_advise(const struct shca_odp_advice *advice)
-{
-	if (!advice->len)
-		return 0;
-	return shca_odp_fetch_pages(advice->mr,
-				    shca_odp_page(advice->mr, advice->va),
-				    shca_odp_page(advice->mr, advice->va +
-						  advice->len - 1),
-				    advice->write, advice->fault);
-}
-
-static void shca_odp_advise_work(struct work_struct *work)
-{
-	struct shca_odp_advice *advice =
-		container_of(work, struct shca_odp_advice, work);
-
-	shca_odp_advise(advice);
-	shca_mr_unref(advice->mr);
-	kfree(advice);
-}
-
-/* Return: with a reference to the region; or an errno of ibv_advise_mr(). */
-static int shca_odp_check_advice(struct ib_pd *ibpd, const struct ib_sge *sge,
-				 struct shca_odp_advice *advice)
-{
-	struct shca_mr *mr;
-	int err = 0;
-
-	mr = shca_mr_find(to_shca_dev(ibpd->device), sge->lkey);
-	if (!mr)
-		return -ENOENT;
-	if (mr->type == SHCA_MR_WINDOW || mr->type == SHCA_MR_FAST)
-		err = -EINVAL;
-	else if (mr->key != sge->lkey)
-		err = -ENOENT;
-	else if (mr->pd != ibpd)
-		err = -EPERM;
-	else if (mr->type != SHCA_MR_ODP)
-		err = -EINVAL;
-	else if (advice->write && !mr->odp->writable)
-		err = -EPERM;
-	else if (!shca_mr_in_range(mr, sge->addr, sge->length))
-		err = -EFAULT;
-	if (err) {
-		shca_mr_unref(mr);
-		return err;
-	}
-	advice->mr = mr;
-	advice->va = sge->addr;
-	advice->len = sge->length;
-	return 0;
-}
-
-static int shca_odp_prefetch(struct ib_pd *ibpd, const struct ib_sge *sge,
-			     const struct shca_odp_advice *how, bool wait)
-{
-	struct shca_odp_advice *advice;
-	int err;
-
-	advice = kmemdup(how, sizeof(*how), GFP_KERNEL);
-	if (!advice)
-		return -ENOMEM;
-	err = shca_odp_check_advice(ibpd, sge, advice);
-	if (err) {
-		kfree(advice);
-		return err;
-	}
-	INIT_WORK(&advice->work, shca_odp_advise_work);
-	if (!wait) {
-		advice->len = min(advice->len, SHCA_ODP_PREFETCH);
-		queue_work(shca_odp_wq, &advice->work);
-		return 0;
-	}
-	err = shca_odp_advise(advice);
-	shca_mr_unref(advice->mr);
-	kfree(advice);
-	/* Advice is taken as far as it can be. */
-	return err == -EBUSY ? 0 : err == -EPERM ? -EFAULT : err;
-}
-
-int shca_advise_mr(struct ib_pd *ibpd, enum ib_uverbs_advise_mr_advice advice,
-		   u32 flags, struct ib_sge *sg_list, u32 num_sge,
-		   struct uverbs_attr_bundle *attrs)
-{
-	struct shca_odp_advice how = {
-		.write = advice == IB_UVERBS_ADVISE_MR_ADVICE_PREFETCH_WRITE,
-		.fault = advice != IB_UVERBS_ADVISE_MR_ADVICE_PREFETCH_NO_FAULT,
-	};
-	struct shca_odp_advice check;
-	u32 i;
-	int err;
-
-	if (advice != IB_UVERBS_ADVISE_MR_ADVICE_PREFETCH &&
-	    advice != IB_UVERBS_ADVISE_MR_ADVICE_PREFETCH_WRITE &&
-	    advice != IB_UVERBS_ADVISE_MR_ADVICE_PREFETCH_NO_FAULT)
-		return -EOPNOTSUPP;
-	/* All of it is right, or nothing is done. */
-	for (i = 0; i < num_sge; i++) {
-		check = how;
-		err = shca_odp_check_advice(ibpd, &sg_list[i], &check);
-		if (err)
-			return err;
-		shca_mr_unref(check.mr);
-	}
-	for (i = 0; i < num_sge; i++) {
-		err = shca_odp_prefetch(ibpd, &sg_list[i], &how,
-					flags & IB_UVERBS_ADVISE_MR_FLAG_FLUSH);
-		if (err)
-			return err;
-	}
-	return 0;
-}
-
 /* ---- lifetime ----------------------------------------------------------------- */
+
+static void shca_odp_reap(struct work_struct *work)
+{
+	struct shca_odp *odp = container_of(work, struct shca_odp, reap);
+
+	shca_odp_chunk_drop_all(odp);
+	xa_destroy(&odp->chunks);
+	mutex_destroy(&odp->mutex);
+	shca_pager_put(odp->pager);
+	kfree(odp);
+}
+
+void shca_odp_put(struct shca_odp *odp)
+{
+	/* By another: what removes a notifier may sleep, and not in a worker
+	 * that goes with the pager.
+	 */
+	if (refcount_dec_and_test(&odp->ref))
+		queue_work(shca_odp_wq, &odp->reap);
+}
 
 int shca_odp_init(struct shca_mr *mr, u64 addr, u64 length, bool writable)
 {
@@ -568,41 +568,32 @@ int shca_odp_init(struct shca_mr *mr, u64 addr, u64 length, bool writable)
 
 	if (!odp)
 		return -ENOMEM;
-	odp->mm = current->mm;
-	mmgrab(odp->mm);
+	odp->pager = shca_pager_get(shca_advise_work);
+	if (!odp->pager) {
+		kfree(odp);
+		return -ENOMEM;
+	}
+	refcount_set(&odp->ref, 1);
+	rwlock_init(&odp->lock);
 	odp->first = addr >> PAGE_SHIFT;
 	odp->last = length == U64_MAX ? ULONG_MAX >> PAGE_SHIFT :
 					(addr + length - 1) >> PAGE_SHIFT;
 	odp->writable = writable;
 	mutex_init(&odp->mutex);
-	xa_init_flags(&odp->chunks, XA_FLAGS_LOCK_BH);
+	xa_init_flags(&odp->chunks, XA_FLAGS_LOCK_BH | XA_FLAGS_ACCOUNT);
+	INIT_WORK(&odp->reap, shca_odp_reap);
 	mr->odp = odp;
+	mr->guard = &odp->lock;
 	return 0;
 }
 
 void shca_odp_destroy(struct shca_mr *mr)
 {
-	struct shca_odp *odp = mr->odp;
-	struct shca_odp_chunk *chunk;
-	unsigned long index;
-
-	if (!odp)
+	if (!mr->odp)
 		return;
-	xa_for_each(&odp->chunks, index, chunk) {
-		shca_odp_zap(chunk, 0, chunk->nr, 0);
-		mmu_interval_notifier_remove(&chunk->sub);
-		kvfree(chunk);
-	}
-	xa_destroy(&odp->chunks);
-	mutex_destroy(&odp->mutex);
-	mmdrop(odp->mm);
-	kfree(odp);
+	WRITE_ONCE(mr->odp->dead, true);
+	shca_odp_put(mr->odp);
 	mr->odp = NULL;
-}
-
-void shca_odp_queue(struct work_struct *work)
-{
-	queue_work(shca_odp_wq, work);
 }
 
 /* Not in the uapi of every kernel that has the operations; without FLUSH, neither. */
@@ -639,5 +630,9 @@ int shca_odp_module_init(void)
 
 void shca_odp_module_exit(void)
 {
+	/* No region is left.  A fetch that is queued still ends by itself: it may
+	 * not enter a step any more, and none is in one.
+	 */
+	shca_pagers_gone();
 	destroy_workqueue(shca_odp_wq);
 }

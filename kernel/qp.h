@@ -43,6 +43,7 @@
 
 struct shca_cq;
 struct shca_dev;
+struct shca_fetch;
 struct shca_pieces;
 struct shca_rss;
 struct shca_srq;
@@ -52,32 +53,28 @@ struct shca_xrc_target;
 /* Private copies of send requests per QP: those being executed. */
 #define SHCA_SQ_WINDOW		64
 
-/** enum shca_door_state - memory that a side has asked for */
-enum shca_door_state {
-	SHCA_DOOR_IDLE,
-	SHCA_DOOR_BUSY,		/* is being fetched */
-	SHCA_DOOR_FAILED,	/* cannot be had */
-};
-
 /**
  * struct shca_door - a side's way to memory; context of its memory operations
- * @state: @want: @status: what it waits for, see fault.c; changed under the
- *		side's lock, and by @work while busy
- * @resume:	what @work calls in the end
+ * @fetch:	what it waits for, or has waited for last (fault.c)
+ * @starved:	there was no memory for that, and nobody calls @resume
+ * @resume:	called when what it waits for is there, or cannot be had
  */
 struct shca_door {
 	struct shca_qp *qp;
-	enum shca_door_state state;
-	enum shca_mem_status status;
-	struct shca_odp_want want;
-	struct work_struct work;
+	struct shca_fetch *fetch;
+	bool starved;
 	void (*resume)(struct shca_qp *qp);
 };
 
-/** struct shca_park - received packets of a side that wait, in order */
+/**
+ * struct shca_park - received packets of a side that wait, in order
+ * @bytes: @total: what they take, and those of all sides (struct shca_dev.parked)
+ */
 struct shca_park {
 	struct list_head list;
 	unsigned int nr;
+	u32 bytes;
+	atomic_long_t *total;
 };
 
 /**

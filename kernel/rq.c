@@ -261,7 +261,7 @@ shca_rq_take(struct shca_qp *qp, const struct shca_pkt *pkt, u64 now,
 	} else if (!shca_rq_must_wait(qp, pkt, now, news)) {
 		return;
 	}
-	if (!shca_park_add(&rq->park, pkt))
+	if (!shca_park_add(&rq->door, &rq->park, pkt))
 		shca_count(qp, RX_BACKLOG);
 }
 

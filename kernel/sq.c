@@ -556,7 +556,7 @@ shca_sq_take(struct shca_qp *qp, const struct shca_pkt *pkt, u64 now)
 	if (likely(!sq->park.nr) &&
 	    likely(shca_sq_accept(qp, pkt, now) != SHCA_RX_RETRY))
 		return;
-	if (!shca_park_add(&sq->park, pkt))
+	if (!shca_park_add(&sq->door, &sq->park, pkt))
 		shca_count(qp, RX_BACKLOG);
 }
 
