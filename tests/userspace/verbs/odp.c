@@ -5,8 +5,10 @@
  * with explicit regions and with an implicit one.
  */
 #define _GNU_SOURCE
+#include <fcntl.h>
 #include <pthread.h>
 #include <sys/mman.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -377,6 +379,78 @@ static void memory_that_may_not_be_written(void)
 	check_fill(p, LEN, 1);
 }
 
+/* Both ends, both directions: as where nothing is mapped. */
+static void never_comes(size_t off)
+{
+	struct ibv_sge sge = odp_sge(off, 100);
+	struct ibv_send_wr wr;
+
+	rdma(IBV_WR_RDMA_WRITE, off, 100, IBV_WC_REM_ACCESS_ERR);
+	REQUIRE_EQ(end_to(&a, IBV_QPS_RESET), 0);
+	REQUIRE_EQ(end_to(&b, IBV_QPS_RESET), 0);
+	pair_connect(&a, &b);
+	rdma(IBV_WR_RDMA_READ, off, 100, IBV_WC_REM_ACCESS_ERR);
+	REQUIRE_EQ(end_to(&a, IBV_QPS_RESET), 0);
+	REQUIRE_EQ(end_to(&b, IBV_QPS_RESET), 0);
+	pair_connect(&a, &b);
+	wr = wr_rdma(6, IBV_WR_RDMA_WRITE, &sge, 1, (uintptr_t)mem_a.p,
+		     mem_a.mr->rkey);
+	post(&b, &wr);
+	wait_status(b.scq, 6, IBV_WC_LOC_PROT_ERR);
+	REQUIRE_EQ(end_to(&a, IBV_QPS_RESET), 0);
+	REQUIRE_EQ(end_to(&b, IBV_QPS_RESET), 0);
+	pair_connect(&a, &b);
+	post_recv(&b, 7, &sge, 1);
+	sge = sge_of(&mem_a, 0, 100);
+	wr = wr_send(8, &sge, 1);
+	post(&a, &wr);
+	wait_status(a.scq, 8, IBV_WC_REM_OP_ERR);
+	wait_status(b.rcq, 7, IBV_WC_LOC_PROT_ERR);
+}
+
+/* Memory that not even the kernel can reach (memfd_secret(2)). */
+static void secret_memory(void)
+{
+	int fd = syscall(447 /* memfd_secret */, 0);
+
+	if (fd < 0)
+		test_skip("no secret memory here");
+	set_up(IBV_ODP_SUPPORT_WRITE);
+	REQUIRE_EQ(ftruncate(fd, LEN), 0);
+	REQUIRE(mmap(p + PAGE, LEN - PAGE, PROT_READ | PROT_WRITE, MAP_SHARED |
+		     MAP_FIXED, fd, 0) == p + PAGE);
+	p[PAGE] = 42;
+	never_comes(PAGE);
+	REQUIRE_EQ(p[PAGE], 42);
+	REQUIRE_EQ(end_to(&a, IBV_QPS_RESET), 0);
+	REQUIRE_EQ(end_to(&b, IBV_QPS_RESET), 0);
+	pair_connect(&a, &b);
+	/* The page before is like any other. */
+	rdma(IBV_WR_RDMA_WRITE, 0, PAGE, IBV_WC_SUCCESS);
+	check_fill(p, PAGE, 1);
+}
+
+/* Where a process has pages that are no memory: of the kernel's time keeping. */
+static void no_memory(void)
+{
+	char line[300];
+	FILE *maps = fopen("/proc/self/maps", "r");
+	unsigned long at = 0;
+
+	REQUIRE(maps);
+	while (!at && fgets(line, sizeof(line), maps))
+		if (strstr(line, "[vvar]"))
+			at = strtoul(line, NULL, 16);
+	fclose(maps);
+	if (!at)
+		test_skip("no [vvar] here");
+	set_up(IBV_ODP_SUPPORT_READ);
+	p = (uint8_t *)at;
+	if (!implicit)
+		mr = reg(b.nic, p, PAGE, ODP_ACCESS);
+	rdma(IBV_WR_RDMA_READ, 0, 100, IBV_WC_REM_ACCESS_ERR);
+}
+
 static void range_and_rights_of_the_region(void)
 {
 	if (implicit)
@@ -472,6 +546,56 @@ static void shared_file(void)
 }
 
 static _Atomic bool stop;
+
+static void *writer_back(void *arg)
+{
+	int fd = *(int *)arg;
+
+	while (!stop) {
+		fdatasync(fd);
+		posix_fadvise(fd, 0, 0, POSIX_FADV_DONTNEED);
+	}
+	return NULL;
+}
+
+/*
+ * What was written while the kernel wrote the file back, and dropped what it thought
+ * was clean, is in the file.
+ */
+static void written_pages_are_dirty(void)
+{
+	uint64_t deadline = millis() + (getenv("SHCA_SOAK") ? 30000 : 2000);
+	const char *folder = getenv("SHCA_DISK_FOLDER") ?: "/var/tmp";
+	static char page[PAGE], name[100];
+	unsigned int round;
+	pthread_t thread;
+	size_t off;
+	int fd;
+
+	snprintf(name, sizeof(name), "%s/odp.XXXXXX", folder);
+	fd = mkstemp(name);
+	REQUIRE(fd >= 0);
+	unlink(name);
+	REQUIRE_EQ(ftruncate(fd, LEN), 0);
+	set_up(IBV_ODP_SUPPORT_WRITE);
+	REQUIRE(mmap(p, LEN, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_FIXED, fd,
+		     0) == p);
+	REQUIRE_EQ(pthread_create(&thread, NULL, writer_back, &fd), 0);
+	for (round = 0; millis() < deadline; round++) {
+		fill(mem_a.p, LEN, round);
+		rdma(IBV_WR_RDMA_WRITE, 0, LEN, IBV_WC_SUCCESS);
+		if (round % 2)
+			madvise(p, LEN, MADV_DONTNEED);
+		for (off = 0; off < LEN; off += PAGE) {
+			REQUIRE_EQ(pread(fd, page, PAGE, off), PAGE);
+			if (memcmp(page, mem_a.p + off, PAGE))
+				FAIL("round %u: lost at %zu", round, off);
+		}
+	}
+	stop = true;
+	REQUIRE_EQ(pthread_join(thread, NULL), 0);
+	REQUIRE(round > 3);
+}
 
 static void *disturber(void *arg)
 {
@@ -760,10 +884,13 @@ static const struct test tests[] = {
 	TEST(most_of_it_is_never_there),
 	TEST(memory_that_never_comes),
 	TEST(memory_that_may_not_be_written),
+	TEST(secret_memory),
+	TEST(no_memory),
 	TEST(range_and_rights_of_the_region),
 	TEST(remapped_memory_is_followed),
 	TEST(fork_divides_memory),
 	TEST(shared_file),
+	TEST(written_pages_are_dirty),
 	TEST(races_with_invalidation),
 	TEST(end_while_faulting),
 	TEST(window_onto_it),

@@ -1,0 +1,177 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
+#
+# What a process without privileges does to on-demand paging is its own affair: floods
+# of advice, advice that is waited for, sparse regions in a memory cgroup, and a FUSE
+# file system that never answers. Meanwhile another process keeps half of its rate;
+# processes, devices, namespaces and the module go in time.
+# About 60 s.
+#
+# timeout: 300
+. "$(dirname "$0")/lib.sh"
+. "$(dirname "$0")/scenario"
+
+limit_ms=${removal_seconds}000
+load=$test_programs/odp_load
+
+begin() {
+	run ip netns add $ns_a
+	run in_a ip link set lo up
+	run in_a ip link add dummy_a type dummy
+	run configure $ns_a dummy_a $ip4_a $ip6_a
+	add_device shca_a dummy_a $ns_a
+	run wait_for 10 gid_index shca_a $ip4_a
+}
+at_exit ip netns del $ns_a
+begin
+
+# as_nobody NAME ARGUMENT... : odp_load in the background; its pid is in nobody[NAME],
+# its output in /tmp/odp.NAME
+declare -A nobody
+as_nobody() {
+	local name=$1
+	shift
+	echo "+ odp_load $* &"
+	setpriv --reuid=65534 --regid=65534 --clear-groups --inh-caps=-all "$load" "$@" >"/tmp/odp.$name" 2>&1 &
+	nobody[$name]=$!
+	at_exit kill -KILL $!
+}
+told() { wait_for 20 grep -q "^$2" "/tmp/odp.$1" || { cat "/tmp/odp.$1"; return 1; }; }
+killed() { kill -KILL "${nobody[$1]}"; wait "${nobody[$1]}" 2>/dev/null; unset "nobody[$1]"; }
+# ends KILLED : in time, but for what another one takes that asks for nothing
+ends() {
+	as_nobody idle shca_a sparse 0
+	told idle written && within $limit_ms "killed idle" killed "$1"
+}
+delete() { rdma link delete shca_a && device_is_gone shca_a; }
+namespace() { ip netns del $ns_a && wait_for $removal_seconds device_is_gone shca_a; }
+
+# ---- another process
+
+rate() {
+	"$load" shca_a rate 2000 >/tmp/odp.rate 2>&1 || { cat /tmp/odp.rate; return 1; }
+	sed -n 's/^rate //p' /tmp/odp.rate
+}
+# (the best of some: the machine does other things, too)
+rate_is_kept() {
+	local now
+	for _ in 1 2 3; do
+		now=$(timeout $((20 * slow)) "$load" shca_a rate 2000 | sed -n 's/^rate //p')
+		echo "rate: $idle idle, ${now:-none} now"
+		[ $((${now:-0} * 2)) -lt "$idle" ] || return 0
+	done
+	return 1
+}
+idle=$(rate) || fail "no rate: $idle"
+
+# ---- floods of advice
+
+as_nobody flood shca_a flood 173
+check flood.is_taken told flood flooded
+check flood.others_keep_their_rate rate_is_kept
+check flood.process_ends ends flood
+
+as_nobody flood shca_a flood 20
+check flood.again told flood flooded
+check flood.link_delete within $limit_ms "rdma link show" delete
+killed flood
+add_device shca_a dummy_a $ns_a
+run wait_for 10 gid_index shca_a $ip4_a
+
+as_nobody flush shca_a flush 4000
+check flush.begins told flush flushing
+check flush.process_ends ends flush
+as_nobody flush shca_a flush 4000
+check flush.begins_again told flush flushing
+check flush.link_delete within $limit_ms "rdma link show" delete
+check flush.learns_of_it told flush 'flushed 5$'
+killed flush
+add_device shca_a dummy_a $ns_a
+run wait_for 10 gid_index shca_a $ip4_a
+
+# ---- a fault that never ends
+
+modprobe fuse 2>/dev/null
+folder=/tmp/neverfs
+mkdir -p $folder
+start_neverfs() {
+	"$test_programs/neverfs" $folder >/tmp/odp.neverfs 2>&1 &
+	neverfs=$!
+	at_exit kill $neverfs
+	run told neverfs mounted
+}
+end_neverfs() { kill $neverfs; wait $neverfs; }
+rmmod_refused() { ! rmmod softhca && ! device_is_gone shca_a; }
+
+
+if [ -e /dev/fuse ]; then
+	start_neverfs
+	as_nobody fault shca_a fault $folder/file
+	check never.begins told neverfs reading
+	as_nobody advice shca_a advise $folder/file
+	check never.advice_begins told advice flushing
+	check never.others_keep_their_rate rate_is_kept
+	check never.rmmod_is_refused within $limit_ms "rmmod no_such_module" rmmod_refused
+	check never.process_ends ends fault
+	check never.waiting_process_ends ends advice
+	as_nobody fault shca_a fault $folder/file
+	as_nobody advice shca_a advise $folder/file
+	check never.again told fault faulting
+	check never.advice_again told advice flushing
+	sleep 0.5
+	check never.link_delete within $limit_ms "rdma link show" delete
+	check never.advice_learns_of_it told advice 'flushed 5$'
+	killed fault
+	killed advice
+	add_device shca_a dummy_a $ns_a
+	run wait_for 10 gid_index shca_a $ip4_a
+	as_nobody fault shca_a fault $folder/file
+	check never.once_more told fault faulting
+	sleep 0.5
+	check never.namespace_delete within $limit_ms "ip netns list" namespace
+	killed fault
+	end_neverfs
+	check never.rmmod_after_its_end within $limit_ms "rmmod no_such_module" timeout $((20 * slow)) bash -c \
+		"until rmmod softhca 2>/dev/null; do sleep 0.02; done"
+	run modprobe softhca
+	begin
+else
+	echo "skip never # no FUSE here"
+fi
+
+# ---- whose memory it is
+
+root=/tmp/cgroup2
+mkdir -p $root
+mountpoint -q $root || { run mount -t cgroup2 none $root && at_exit umount $root; }
+if grep -qw memory $root/cgroup.controllers; then
+	echo +memory >$root/cgroup.subtree_control
+	group=$root/softhca
+	run mkdir $group
+	at_exit rmdir $group
+	echo $((60 << 20)) >$group/memory.max
+	echo 0 >$group/memory.swap.max 2>/dev/null
+	unreclaimable() { echo $(($(sed -n 's/^SUnreclaim: *\([0-9]*\) kB/\1/p' /proc/meminfo) - $(sed -n 's/^slab_unreclaimable //p' $group/memory.stat) / 1024)); }
+	in_group() {
+		# shellcheck disable=SC2016 # the inner shell's
+		bash -c 'echo $$ >"$1/cgroup.procs" && shift && exec "$@"' - $group "$load" shca_a sparse 1000 >/tmp/odp.sparse 2>&1 &
+		nobody[sparse]=$!
+		at_exit kill -KILL $!
+	}
+	nobodys() {
+		local kb=$(($(unreclaimable) - before))
+		echo "charged to nobody: $kb KB of $(($(sed -n 's/^slab_unreclaimable //p' $group/memory.stat) / 1024)) KB"
+		[ $kb -le 1024 ]
+	}
+	rate >/dev/null # (what is made once)
+	before=$(unreclaimable)
+	in_group
+	check memory.sparse told sparse written
+	# (checkers keep records of every allocation, which are nobody's)
+	[ $slow != 1 ] || check memory.is_the_process_s nobodys
+	nobody_killed() { grep -q '^oom_kill 0' $group/memory.events; }
+	check memory.nobody_is_killed nobody_killed
+	killed sparse
+else
+	echo "skip memory # no memory controller for cgroup v2 here"
+fi

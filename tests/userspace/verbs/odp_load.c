@@ -1,0 +1,203 @@
+// SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
+/*
+ * One thing at a time that a process may do to on-demand paging, and what another
+ * one still gets: for a script that takes devices, processes and modules away.
+ * Prints a line for each phase.
+ *
+ *	odp_load DEVICE fault FILE	WRITE into a mapping of FILE: "faulting",
+ *					"completed STATUS" if it ever does
+ *	odp_load DEVICE advise FILE	the same by advice, with FLUSH: "flushing",
+ *					"flushed ERRNO"
+ *	odp_load DEVICE flush N		advice, with FLUSH, of N times 1 GiB; the same
+ *	odp_load DEVICE flood N		N calls with advice of 4,000 times 1 GiB:
+ *					"flooded"
+ *	odp_load DEVICE sparse N	WRITE into N pages 16 MiB apart: "written"
+ *	odp_load DEVICE rate MS		WRITE into pages that are not there, one after
+ *					the other: "rate N" of the best of 4 parts
+ *
+ * All but the last then wait to be killed.
+ */
+#include "util.h"
+
+#include <fcntl.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#define PAGE		4096ul
+#define GIB		(1ul << 30)
+#define SEGMENTS	4000
+#define LEN		(64 * KIB)
+#define STRIDE		(16ul << 20)
+#define ODP_ACCESS	(ACCESS_ALL | IBV_ACCESS_ON_DEMAND)
+
+static struct end a, b;
+static struct buf mem;
+
+static void *map(size_t len, int flags, int fd)
+{
+	void *p = mmap(NULL, len, PROT_READ | PROT_WRITE,
+		       flags | MAP_NORESERVE, fd, 0);
+
+	REQUIRE(p != MAP_FAILED);
+	return p;
+}
+
+static struct ibv_mr *reg(void *p, size_t len)
+{
+	struct ibv_mr *mr;
+
+	if (p)
+		mr = ibv_reg_mr(nic_b()->pd, p, len, ODP_ACCESS);
+	else
+		mr = ibv_reg_mr(nic_b()->pd, NULL, SIZE_MAX, ODP_ACCESS);
+	REQUIRE(mr);
+	return mr;
+}
+
+static void connect_pair(void)
+{
+	struct config config = config_default;
+
+	config.rnr_retry = 7;
+	pair_make(&a, &b, &config);
+	mem = buf_make(a.nic->pd, LEN, ACCESS_ALL);
+}
+
+static void write_to(void *p, size_t len, const struct ibv_mr *mr)
+{
+	struct ibv_sge sge = sge_of(&mem, 0, len);
+	struct ibv_send_wr wr = wr_rdma(1, IBV_WR_RDMA_WRITE, &sge, 1,
+					(uintptr_t)p, mr->rkey);
+
+	post(&a, &wr);
+}
+
+static void *map_file(const char *name)
+{
+	int fd = open(name, O_RDWR);
+
+	REQUIRE(fd >= 0);
+	return map(MIB, MAP_SHARED, fd);
+}
+
+static void fault(const char *file)
+{
+	void *p = map_file(file);
+	struct ibv_wc wc;
+
+	connect_pair();
+	write_to(p, PAGE, reg(p, MIB));
+	puts("faulting");
+	while (!ibv_poll_cq(a.scq, 1, &wc))
+		usleep(10000);
+	printf("completed %s\n", ibv_wc_status_str(wc.status));
+}
+
+/* @nr times @len bytes, @step apart. */
+static int advise(const struct ibv_mr *mr, uint8_t *p, size_t step, uint32_t len,
+		  unsigned int nr, uint32_t flags)
+{
+	static struct ibv_sge sge[SEGMENTS];
+	unsigned int i;
+
+	REQUIRE(nr <= SEGMENTS);
+	for (i = 0; i < nr; i++)
+		sge[i] = (struct ibv_sge){
+			.addr = (uintptr_t)p + i * step,
+			.length = len,
+			.lkey = mr->lkey,
+		};
+	return ibv_advise_mr(nic_b()->pd, IBV_ADVISE_MR_ADVICE_PREFETCH, flags,
+			     sge, nr);
+}
+
+static void flush(uint8_t *p, size_t len, const struct ibv_mr *mr,
+		  unsigned int nr)
+{
+	puts("flushing");
+	printf("flushed %d\n", advise(mr, p, len, len, nr,
+				      IBV_ADVISE_MR_FLAG_FLUSH));
+}
+
+static void *map_large(void)
+{
+	return map(SEGMENTS * GIB, MAP_PRIVATE | MAP_ANONYMOUS, -1);
+}
+
+static void flood(int calls)
+{
+	struct ibv_mr *mr = reg(NULL, 0);
+	uint8_t *p = map_large();
+
+	while (calls--)
+		REQUIRE_EQ(advise(mr, p, GIB, GIB, SEGMENTS, 0), 0);
+	puts("flooded");
+}
+
+static void sparse(unsigned int nr)
+{
+	struct ibv_mr *mr = reg(NULL, 0);
+	uint8_t *p = map_large();
+
+	/* Small pages: large ones would not fit into the memory cgroup. */
+	REQUIRE_EQ(madvise(p, SEGMENTS * GIB, MADV_NOHUGEPAGE), 0);
+	connect_pair();
+	for (; nr; nr--, p += STRIDE) {
+		write_to(p, 8, mr);
+		wait_ok(a.scq, 1, IBV_WC_RDMA_WRITE);
+	}
+	puts("written");
+}
+
+static void measure(unsigned int ms)
+{
+	uint8_t *p = map(LEN, MAP_PRIVATE | MAP_ANONYMOUS, -1);
+	struct ibv_mr *mr = reg(p, LEN);
+	unsigned int part, done, best = 0;
+	uint64_t end;
+
+	connect_pair();
+	for (part = 0; part < 4; part++) {
+		end = millis() + ms / 4;
+		for (done = 0; millis() < end; done++) {
+			REQUIRE_EQ(madvise(p, LEN, MADV_DONTNEED), 0);
+			write_to(p, LEN, mr);
+			wait_ok(a.scq, 1, IBV_WC_RDMA_WRITE);
+		}
+		if (done > best)
+			best = done;
+	}
+	printf("rate %u\n", best);
+}
+
+int main(int argc, char **argv)
+{
+	const char *what;
+
+	if (argc != 4)
+		return 2;
+	setvbuf(stdout, NULL, _IOLBF, 0);
+	options.device = argv[1];
+	what = argv[2];
+	if (!strcmp(what, "rate")) {
+		measure(atoi(argv[3]));
+		return 0;
+	}
+	if (!strcmp(what, "fault")) {
+		fault(argv[3]);
+	} else if (!strcmp(what, "advise")) {
+		uint8_t *p = map_file(argv[3]);
+
+		flush(p, MIB, reg(p, MIB), 1);
+	} else if (!strcmp(what, "flush")) {
+		flush(map_large(), GIB, reg(NULL, 0), atoi(argv[3]));
+	} else if (!strcmp(what, "flood")) {
+		flood(atoi(argv[3]));
+	} else if (!strcmp(what, "sparse")) {
+		sparse(atoi(argv[3]));
+	} else {
+		return 2;
+	}
+	pause();
+	return 0;
+}
