@@ -182,11 +182,11 @@ static void shca_direct_refused(struct shca_direct *d,
 				const struct shca_pkt *pkt,
 				enum shca_mem_status status)
 {
-	struct shca_req *req = &d->qp->sq.req;
+	struct shca_sq *sq = &d->qp->sq;
 
-	shca_req_gather_failed(req, pkt, status);
+	shca_req_gather_failed(&sq->req, pkt, status);
 	if (status == SHCA_MEM_RETRY) {
-		shca_req_hold(req);
+		shca_sq_hold(sq);
 		d->wait = true;
 	}
 }

@@ -17,6 +17,7 @@
 #include "flow.h"
 #include "mem.h"
 #include "qp.h"
+#include "sq.h"
 #include "trace.h"
 #include "tx.h"
 
@@ -125,7 +126,7 @@ bool shca_raw_transmit(struct shca_qp *qp)
 		if (status != SHCA_MEM_RETRY)
 			continue;
 		/* Only memory is waited for: shca_sq_resume() comes. */
-		shca_req_hold(&sq->req);
+		shca_sq_hold(sq);
 		break;
 	}
 	return !budget;

@@ -115,7 +115,8 @@ static void shca_rq_failed(struct shca_qp *qp, const struct shca_batch *batch,
 			   struct shca_rq_news *news)
 {
 	shca_rq_refused(qp, pkt, status, news);
-	if (status == SHCA_MEM_RETRY && shca_tx_found_full(batch, pkt))
+	if (status == SHCA_MEM_RETRY &&
+	    (shca_tx_found_full(batch, pkt) || qp->rq.door.starved))
 		shca_rq_wait(qp);
 }
 

@@ -281,11 +281,11 @@ static void shca_sq_failed(struct shca_qp *qp, const struct shca_batch *batch,
 	shca_req_gather_failed(&sq->req, pkt, status);
 	if (status != SHCA_MEM_RETRY)
 		return;
-	if (!shca_tx_found_full(batch, pkt)) {
-		shca_req_hold(&sq->req);
-		return;
-	}
-	sq->req.pace_ns = shca_tx_busy_until(&sq->route, ktime_get_ns());
+	if (shca_tx_found_full(batch, pkt))
+		sq->req.pace_ns = shca_tx_busy_until(&sq->route,
+						     ktime_get_ns());
+	else
+		shca_sq_hold(sq);
 }
 
 /* Return: whether the budget ended it. */

@@ -6,7 +6,10 @@
 #ifndef SHCA_SQ_H
 #define SHCA_SQ_H
 
+#include <linux/ktime.h>
+
 #include "qp.h"
+#include "tx.h"
 
 /**
  * shca_sq_run() - do what the send side has to do now
@@ -64,5 +67,21 @@ void shca_sq_stop(struct shca_qp *qp);
 /* struct ib_device_ops; with @wr NULL the bell of a process's ring */
 int shca_post_send(struct ib_qp *ibqp, const struct ib_send_wr *wr,
 		   const struct ib_send_wr **bad_wr);
+
+/**
+ * shca_sq_hold() - the packet at which the requester resumes waits for its memory
+ *
+ * shca_sq_resume() comes; but not where the kernel had no memory to ask with, and then
+ * the packet is tried again in a moment.
+ * Context: the side's lock held.
+ */
+static inline void shca_sq_hold(struct shca_sq *sq)
+{
+	if (unlikely(sq->door.starved))
+		sq->req.pace_ns = ktime_get_ns() +
+				  (SHCA_BUSY_NS << SHCA_BUSY_DOUBLINGS);
+	else
+		shca_req_hold(&sq->req);
+}
 
 #endif
