@@ -14,9 +14,10 @@
  * as it is, which refuses what is no memory of the kernel's: secret memory, device
  * mappings; pages of devices are refused here.  One that is not there is faulted in
  * by handle_mm_fault(), without anything of ours held, since that may sleep for
- * ever; it gives up the mmap_lock for that, each time: it is never told that it has
- * been tried before (FAULT_FLAG_TRIED), when it would keep it.  So an error that is
- * only told then shows as a page that does not come, and tries are counted.
+ * ever; it gives up the mmap_lock for that.  That a read has failed it tells only when
+ * it is told that it has been tried before (FAULT_FLAG_TRIED), and then it keeps the
+ * lock.  So tries are counted, and a page that still does not come is asked for in
+ * this way: as by the process itself, whose second try is no other.
  *
  * Dirty pages.  A page is looked up for writing only when the process could write
  * it at that moment, and get_user_pages_remote() sees to it that the page table
@@ -51,18 +52,18 @@
 #include "odp_pages.h"
 #include "pager.h"
 
-/* How long one look-up may be overtaken by invalidations. */
+/* How long one look-up may be overtaken by invalidations, or by who else locks pages. */
 #define SHCA_ODP_PATIENCE	(10 * HZ)
 /*
- * Tries to fault in a page that does not come, until it is taken for one that never
- * does.  One that has slept counts once, since others lock the page, too, to write
- * it back for example; after some of these there is a pause between them.  One that
- * has slept for long was a read that failed, as a rule.
+ * Tries to fault in a page that does not come, until an answer is asked for.  One that
+ * has slept counts once, since others lock the page, too, to write it back for
+ * example; after some of these there is a pause between them.
  */
 #define SHCA_ODP_TRIES		200
 #define SHCA_ODP_AWAKE		4
-#define SHCA_ODP_LONG		50
 #define SHCA_ODP_EAGER		8
+/* Answers that it is there now, without its being found, nor forgotten meanwhile. */
+#define SHCA_ODP_ANSWERS	8
 /* Fetched with what a packet needs, of the same message. */
 #define SHCA_ODP_AHEAD		(1u << 20)
 
@@ -348,15 +349,17 @@ static int shca_odp_may(const struct vm_area_struct *vma, unsigned long va,
 
 /*
  * Pages from @page on, until one sleeps or fails, @nr at most.
+ * @answer:	the fault is to end with the page, or with what is wrong
  *
  * Return: 0: look again; 1: the same, and it has slept; or what is wrong with the
  * first.
  */
 static int shca_odp_fault(struct mm_struct *mm, unsigned long page,
-			  unsigned int nr, bool write)
+			  unsigned int nr, bool write, bool answer)
 {
 	unsigned int flags = FAULT_FLAG_REMOTE | FAULT_FLAG_ALLOW_RETRY |
 			     FAULT_FLAG_KILLABLE |
+			     (answer ? FAULT_FLAG_TRIED : 0) |
 			     (write ? FAULT_FLAG_WRITE : 0);
 	struct vm_area_struct *vma;
 	unsigned long va;
@@ -388,8 +391,9 @@ static int shca_odp_fault(struct mm_struct *mm, unsigned long page,
 static int shca_odp_fetch_some(struct shca_odp *odp, unsigned long page,
 			       unsigned int nr, bool write, bool fault)
 {
-	unsigned long deadline = jiffies + SHCA_ODP_PATIENCE, began;
-	int tries = 0, got, err;
+	unsigned long deadline = jiffies + SHCA_ODP_PATIENCE;
+	int tries = 0, answers = 0, got, err;
+	bool answer;
 
 	for (;;) {
 		got = shca_odp_look(odp, page, nr, write, !fault);
@@ -400,26 +404,26 @@ static int shca_odp_fetch_some(struct shca_odp *odp, unsigned long page,
 			nr -= got;
 			tries = 0;
 		}
+		if (got)
+			answers = 0;
 		if (!nr)
 			return 0;
 		if (READ_ONCE(odp->dead))
 			return -ENOENT;
 		cond_resched();
-		if (got == -EAGAIN && time_after(jiffies, deadline))
+		if (time_after(jiffies, deadline))
 			return -EBUSY;
 		if (got == -EAGAIN || !fault)
 			continue;
-		began = jiffies;
-		err = shca_odp_fault(odp->pager->mm, page, nr, write);
+		answer = tries > SHCA_ODP_TRIES;
+		err = shca_odp_fault(odp->pager->mm, page, answer ? 1 : nr,
+				     write, answer);
 		if (err < 0)
 			return err;
-		if (!err)
-			tries += SHCA_ODP_AWAKE;
-		else
-			tries += time_after(jiffies, began + HZ) ?
-				 SHCA_ODP_LONG : 1;
-		if (tries > SHCA_ODP_TRIES)
+		/* It is no memory that could be looked up: a secret, for example. */
+		if (answer && !err && ++answers > SHCA_ODP_ANSWERS)
 			return -EFAULT;
+		tries += err ? 1 : SHCA_ODP_AWAKE;
 		if (err && tries > SHCA_ODP_EAGER)
 			usleep_range(500, 1000);
 	}
