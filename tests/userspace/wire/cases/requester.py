@@ -525,6 +525,9 @@ def last_word(rig, row):
     if not rig.is_softhca:
         raise Skip("each request asks for its acknowledgement")
     c = rig.conn(sig_all=False, timeout=19, ece=ece)
+    # (until something was acknowledged each asks)
+    c.ack(burst(c, "WRITE", 1)[0].psn)
+    c.sq_psn = psn_add(c.sq_psn, 1)
     packets = burst(c, "WRITE", 4)
     # (the first comes after a pause)
     same([p.ackreq for p in packets[1:]], [0, 0, asks], "AckReq")
