@@ -6,6 +6,7 @@
 # of it, on the direct path and by packets.
 #
 # timeout: 600
+# soak: yes
 . "$(dirname "$0")/lib.sh"
 . "$(dirname "$0")/scenario"
 
