@@ -421,10 +421,15 @@ class Bench:
             return
         command = [f"{HERE}/count", source[2], self.machine.gid(source), to[2], self.machine.gid(to),
                    cell.op.name, str(cell.size), str(PATH_MTU[cell.path]), str(cell.qps), str(self.reps)]
-        try:
-            done = subprocess.run(command, capture_output=True, text=True, timeout=LIMIT * 4)
-        except subprocess.TimeoutExpired:
-            raise Failed(f"{' '.join(command)}: not done") from None
+        # The guest's clock skips the time in which it waits for the host (the program is
+        # read from its disk), which a busy host makes long: so a second time counts.
+        for last in False, True:
+            try:
+                done = subprocess.run(command, capture_output=True, text=True, timeout=LIMIT * 4)
+                break
+            except subprocess.TimeoutExpired:
+                if last:
+                    raise Failed(f"{' '.join(command)}: not done") from None
         if done.returncode:
             raise Failed(f"{' '.join(command)}: {done.stderr.strip()}")
         self.results[(cell, who)] = [float(line) for line in done.stdout.split()]
