@@ -35,22 +35,6 @@ for family in 4 6; do
 done
 check rping_ipv4 between_nodes rping -s -v -V -C 3 -S 60000 -a $ip4_2 -- rping -c -v -V -C 3 -S 60000 -a $ip4_2
 check rping_ipv6 between_nodes rping -s -v -V -C 3 -S 60000 -a $ip6_2 -- rping -c -v -V -C 3 -S 60000 -a $ip6_2
-# While rping runs both ends know that the other is a softhca: nothing on the wire says
-# so, but ECE, which librdmacm carries.
-# (the details are on lines of their own)
-qp_says_peer_known() { rdma -dd resource show qp | grep -A 4 'type RC' | grep -q 'peer_known 1'; }
-ece_tells_the_peers() {
-	local pid here=0 there=0
-	(between_nodes timeout $((20 * slow)) rping -s -a $ip4_2 -C 1000000 -- \
-		timeout $((20 * slow)) rping -c -a $ip4_2 -C 1000000) >/tmp/long-rping 2>&1 &
-	pid=$!
-	wait_for 15 qp_says_peer_known && here=1
-	# (functions of this file are not there)
-	wait_for 5 on node2 sh -c 'rdma -dd resource show qp | grep -A 4 "type RC" | grep -q "peer_known 1"' && there=1
-	wait "$pid"
-	[ $here = 1 ] && [ $there = 1 ] || { echo "here $here, there $there"; cat /tmp/long-rping; return 1; }
-}
-check ece_tells_the_peers ece_tells_the_peers
 for mtu in 1500 9000; do
 	set_mtu $mtu
 	for program in ib_write_bw ib_send_bw; do
