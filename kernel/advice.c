@@ -5,7 +5,7 @@
  * Operation.  Advice is put into a list of the process's pager (pager.h), one entry
  * for each segment, and carried out by one work item there, a step of each in turn,
  * so that it takes one worker at most, and no entry waits for the end of another.
- * Who asks to wait for it (FLUSH) waits in the call.
+ * A caller that asks to wait for it (FLUSH) waits in the call.
  *
  * Bounds.  Advice that nobody waits for is a hint.  What is known already is not
  * put into the list again, what continues an entry makes that longer, and where there

@@ -40,7 +40,7 @@ static bool shca_mw_may_bind(const struct shca_accessor *who,
 			     const struct shca_mr *mw,
 			     const struct shca_mw_bind *bind)
 {
-	/* Of the access flags only SHCA_MW_RIGHTS and IB_ZERO_BASED mean anything
+	/* No access flags but SHCA_MW_RIGHTS and IB_ZERO_BASED mean anything
 	 * for a window.  Adapters ignore the others, and programs set them.
 	 */
 	if (mw->type != SHCA_MR_WINDOW || mw->pd != who->pd)

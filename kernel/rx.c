@@ -645,7 +645,7 @@ static bool shca_sockets_are_picked(const struct net *net)
  */
 static bool shca_udp_would_take(const struct shca_net *snet, struct sk_buff *skb)
 {
-	/* Of a group all sockets get a copy, and sources may be filtered. */
+	/* All sockets of a group get a copy, and sources may be filtered. */
 	if (skb->sk || shca_sockets_are_picked(snet->net) ||
 	    skb->pkt_type != PACKET_HOST)
 		return false;
