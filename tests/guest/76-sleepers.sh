@@ -2,11 +2,11 @@
 # SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 #
 # Thousands of queue pairs that wait for ever, while their process sleeps: a receive
-# that is never posted, pages that never come. A process that shares the CPU with them keeps 90%
-# of it, on the direct path and by packets.
+# that is never posted, pages that never come. The device acts seldom for them, on the
+# direct path and by packets. SHCA_SOAK: a process that shares the CPU with them keeps 90%
+# of it (a share that a machine with other guests beside this one does not show).
 #
 # timeout: 600
-# soak: yes
 . "$(dirname "$0")/lib.sh"
 . "$(dirname "$0")/scenario"
 

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 /*
  * Queue pairs whose process sleeps: what they wait for may never come, and then the
- * CPU belongs to others.  A bystander that shares a CPU with all of their timers, and
- * does nothing but count, gets on as fast as one on another CPU.
+ * CPU belongs to others.  Two judges: how often the device acts for them in a second,
+ * which no other load changes; and, with SHCA_SOAK in the environment, a bystander that
+ * shares a CPU with all of their timers and counts as fast as one on another CPU.
  *
  *   sleepers [-d DEVICE] [TEST]...
  */
@@ -28,6 +29,8 @@
 /* More, and it was the other CPU that has been taken away. */
 #define SHARE_MOST	130
 #define PAGE		4096u
+/* Softirqs a second of a machine that does nothing, with much room: CPUs, tick, network. */
+#define QUIET_RATE	4000
 
 static struct ibv_qp *qps[MANY];
 static struct ibv_cq *cq;
@@ -146,6 +149,8 @@ static void gets_on(void)
 	pthread_t thread;
 	int i;
 
+	if (!getenv("SHCA_SOAK"))
+		return;
 	if (sysconf(_SC_NPROCESSORS_ONLN) < 2)
 		test_skip("one CPU");
 	thread = start_elsewhere();
@@ -159,6 +164,67 @@ static void gets_on(void)
 	if (best < SHARE)
 		FAIL("the bystander has %.0f%% of the CPU, less than %d%%",
 		     best, SHARE);
+}
+
+/* ---- how often the device acts ---------------------------------------------- */
+
+/* RNR NAKs that the device's requesters have received. */
+static uint64_t refusals(struct nic *nic)
+{
+	unsigned long long n;
+	char path[256];
+	FILE *file;
+
+	snprintf(path, sizeof(path),
+		 "/sys/class/infiniband/%s/ports/1/hw_counters/rnr_nak_retry_err",
+		 ibv_get_device_name(nic->ctx->device));
+	file = fopen(path, "r");
+	REQUIRE(file);
+	REQUIRE_EQ(fscanf(file, "%llu", &n), 1);
+	fclose(file);
+	return n;
+}
+
+/* Expired timers and received packets of the whole machine. */
+static uint64_t softirqs(struct nic *nic)
+{
+	static const char *const kinds[] = { "HI:", "TIMER:", "NET_RX:",
+					     "TASKLET:", "HRTIMER:" };
+	uint64_t sum = 0;
+	char line[4096];
+	FILE *file;
+	size_t i;
+
+	(void)nic;
+	file = fopen("/proc/softirqs", "r");
+	REQUIRE(file);
+	while (fgets(line, sizeof(line), file)) {
+		char *word = strtok(line, " \n");
+
+		for (i = 0; word && i < ARRAY_SIZE(kinds); i++) {
+			if (strcmp(word, kinds[i]))
+				continue;
+			while ((word = strtok(NULL, " \n")))
+				sum += strtoull(word, NULL, 10);
+			break;
+		}
+	}
+	fclose(file);
+	return sum;
+}
+
+/* At most @most a second, once the first attempts are over. */
+static void acts_rarely(struct nic *nic, uint64_t (*count)(struct nic *nic),
+			double most)
+{
+	uint64_t from = count(nic), start = nanos();
+	double rate;
+
+	a_while(1500);
+	rate = (count(nic) - from) * 1e9 / (nanos() - start);
+	printf("# %.0f times a second\n", rate);
+	if (rate > most)
+		FAIL("%.0f times a second, more than %.0f", rate, most);
 }
 
 /* ---- the sleepers ---------------------------------------------------------- */
@@ -251,6 +317,8 @@ static void refused_for_ever(void)
 		REQUIRE_EQ(ibv_post_send(qps[i], &wr, &bad), 0);
 	/* The first attempts are as quick as the peer allows. */
 	a_while(2000 * slow_factor());
+	/* Each once a second, and half of that for those that are not as far yet. */
+	acts_rarely(nic, refusals, 1.5 * MANY);
 	gets_on();
 	REQUIRE_EQ(ibv_poll_cq(cq, 1, &wc), 0);
 	/* They wait, and have not given up. */
@@ -335,6 +403,8 @@ static void waits_for_a_page(enum ibv_wr_opcode opcode, bool near)
 	/* (such a page cannot be waited for with a kernel whose faults do not retry) */
 	if (ibv_poll_cq(cq, 1, &wc) && wc.status != IBV_WC_SUCCESS)
 		test_skip("a page that never comes is an error at once");
+	/* No timer of ours: what remains are the machine's own. */
+	acts_rarely(nic, softirqs, QUIET_RATE);
 	gets_on();
 	REQUIRE_EQ(ibv_poll_cq(cq, 1, &wc), 0);
 	zero = (struct uffdio_zeropage){ .range = { (uintptr_t)p, len } };
@@ -376,6 +446,7 @@ static const struct test tests[] = {
 
 int main(int argc, char **argv)
 {
-	find_usual();
+	if (getenv("SHCA_SOAK"))
+		find_usual();
 	return util_main(tests, argc, argv);
 }
