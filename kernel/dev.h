@@ -84,6 +84,7 @@ struct shca_trust;
  * @ahs: @next_ah: @av_tag: address handles by handle
  * @xrc_srqs: @next_xrc_srq: SRQs of XRC domains, struct shca_xrc_target by number
  * @path:	enum shca_path; read without a lock for each packet
+ * @resv8a:	enum shca_resv8a; read without a lock as a QP is connected
  * @id:		no other device has or had it
  * @trust:	devices that it trusts with path host (trust.h), or NULL; changed by the
  *		netlink family, one at a time, and read under RCU
@@ -118,6 +119,7 @@ struct shca_dev {
 	struct xarray xrc_srqs;
 	u32 next_xrc_srq;
 	u8 path;
+	u8 resv8a;
 	u64 id;
 	struct shca_trust __rcu *trust;
 	struct list_head node;

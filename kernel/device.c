@@ -552,6 +552,7 @@ int shca_newlink(const char *name, struct net_device *ndev)
 	dev->ndev = ndev;
 	dev->id = atomic64_inc_return(&shca_dev_ids);
 	dev->pkeys[0] = IB_DEFAULT_PKEY_FULL;
+	dev->resv8a = SHCA_RESV8A_AUTO;
 	shca_dev_init_attrs(dev);
 	shca_ah_table_init(dev);
 	shca_xrc_table_init(dev);

@@ -32,6 +32,7 @@ static const struct nla_policy shca_dev_policy[SHCA_A_MAX + 1] = {
 	[SHCA_A_PKEY_INDEX] = NLA_POLICY_RANGE(NLA_U16, 1, SHCA_LIM_PKEYS - 1),
 	[SHCA_A_PKEY] = { .type = NLA_U16 },
 	[SHCA_A_PEERS] = NLA_POLICY_NESTED(shca_peer_policy),
+	[SHCA_A_RESV8A] = NLA_POLICY_MAX(NLA_U8, SHCA_RESV8A_MAX),
 };
 
 /* An answer about devices. */
@@ -91,6 +92,7 @@ static int shca_dev_fill(const struct shca_fill *fill, struct shca_dev *dev)
 	    nla_put_u32(msg, SHCA_A_NETDEV_IFINDEX, dev->ndev->ifindex) ||
 	    nla_put_string(msg, SHCA_A_NETDEV_NAME, dev->ndev->name) ||
 	    nla_put_u8(msg, SHCA_A_PATH, READ_ONCE(dev->path)) ||
+	    nla_put_u8(msg, SHCA_A_RESV8A, READ_ONCE(dev->resv8a)) ||
 	    nla_put(msg, SHCA_A_PKEYS, sizeof(dev->pkeys), dev->pkeys) ||
 	    shca_fill_peers(fill, dev)) {
 		genlmsg_cancel(msg, hdr);
@@ -279,7 +281,7 @@ static int shca_genl_set_path(struct sk_buff *skb, struct genl_info *info,
 static int shca_dev_set_doit(struct sk_buff *skb, struct genl_info *info)
 {
 	struct shca_dev *dev = shca_genl_dev(info);
-	struct nlattr *path, *index, *pkey;
+	struct nlattr *path, *index, *pkey, *resv8a;
 	int err = 0;
 
 	if (IS_ERR(dev))
@@ -287,7 +289,8 @@ static int shca_dev_set_doit(struct sk_buff *skb, struct genl_info *info)
 	path = info->attrs[SHCA_A_PATH];
 	index = info->attrs[SHCA_A_PKEY_INDEX];
 	pkey = info->attrs[SHCA_A_PKEY];
-	if (!path && !pkey && !index && !info->attrs[SHCA_A_PEERS]) {
+	resv8a = info->attrs[SHCA_A_RESV8A];
+	if (!path && !pkey && !index && !resv8a && !info->attrs[SHCA_A_PEERS]) {
 		NL_SET_ERR_MSG(info->extack, "nothing to set: no knob given");
 		err = -EINVAL;
 	} else if (!pkey != !index) {
@@ -303,6 +306,8 @@ static int shca_dev_set_doit(struct sk_buff *skb, struct genl_info *info)
 	}
 	if (!err && path)
 		err = shca_genl_set_path(skb, info, dev, nla_get_u8(path));
+	if (!err && resv8a)
+		WRITE_ONCE(dev->resv8a, nla_get_u8(resv8a));
 	if (!err && pkey)
 		err = shca_dev_set_pkey(dev, nla_get_u16(index),
 					nla_get_u16(pkey));

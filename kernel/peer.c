@@ -34,6 +34,7 @@ void shca_peer_start(struct shca_qp *qp)
 	sq->req.attr.peer = shca_peer_told(qp->peer_ece);
 	if (sq->req.attr.peer & SHCA_PEER_PARTS)
 		return;
+	/* (the third way, by marks, is the core's) */
 	sq->peer_looks = SHCA_PEER_LOOKS;
 	sq->peer_ns = 0;
 	sq->peer_changes = 0;

@@ -3,12 +3,15 @@
  * What is known of the peer of a connection: SHCA_PEER_* in shca_req_attr.peer.
  *
  * The specification binds all peers alike; what softhca does beyond it can be relied
- * upon only where the peer is a softhca.  Two ways to know, one place:
+ * upon only where the peer is a softhca.  Three ways to know, one place:
  *
  *   this kernel	the QP at the other end is found by number and addresses,
  *			connected back, in any network namespace (shca_peer_learn())
  *   ECE		librdmacm and others carry it from process to process, and
  *			ibv_set_ece() brings it here (shca_peer_told())
+ *   Resv8a		a mark in reserved bits of its packets (SHCA_MARK in core/rc.h):
+ *			what is left between machines whose programs exchange no ECE.
+ *			Nobody begins but by an administrator's order (enum shca_resv8a)
  *
  * It may be wrong: the addresses of two namespaces may be the same, and a process may
  * lie about its own peer.  That costs what softhca does for strangers, and no more:

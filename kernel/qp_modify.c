@@ -144,6 +144,10 @@ static u32 shca_qp_mtu(const struct shca_qp *qp)
 	return ib_mtu_enum_to_int(qp->attr.path_mtu);
 }
 
+static_assert((int)SHCA_MARKING_OFF == (int)SHCA_RESV8A_OFF &&
+	      (int)SHCA_MARKING_AUTO == (int)SHCA_RESV8A_AUTO &&
+	      (int)SHCA_MARKING_ON == (int)SHCA_RESV8A_ON);
+
 static void shca_start_responder(struct shca_qp *qp)
 {
 	const struct shca_resp_attr attr = {
@@ -159,6 +163,7 @@ static void shca_start_responder(struct shca_qp *qp)
 		.shared = qp->rq.srq,
 		.tells_short = qp->is_user,
 		.tm = shca_qp_tm(qp),
+		.marking = READ_ONCE(qp->dev->resv8a),
 	};
 
 	shca_resp_start(&qp->rq.resp, &attr);
@@ -189,6 +194,7 @@ static void shca_start_requester(struct shca_qp *qp)
 		.retry_cnt = qp->attr.retry_cnt,
 		.rnr_retry = qp->attr.rnr_retry,
 		.max_rd_atomic = qp->attr.max_rd_atomic,
+		.marking = READ_ONCE(qp->dev->resv8a),
 	};
 
 	shca_req_start(&qp->sq.req, &attr);

@@ -30,6 +30,7 @@ enum shca_genl_attr {
 	SHCA_A_PKEY,		/* u16: ... to this, in host order; 0: none */
 	SHCA_A_PEERS,		/* nested: a SHCA_A_DEV_NAME for each device that is
 				 * trusted with SHCA_PATH_HOST; set with that alone */
+	SHCA_A_RESV8A,		/* u8: enum shca_resv8a */
 	__SHCA_A_MAX,
 	SHCA_A_MAX = __SHCA_A_MAX - 1
 };
@@ -50,6 +51,23 @@ enum shca_path {
 	SHCA_PATH_HOST,
 	__SHCA_PATH_MAX,
 	SHCA_PATH_MAX = __SHCA_PATH_MAX - 1
+};
+
+/**
+ * enum shca_resv8a - how softhcas on different machines may know each other where no
+ * ECE is exchanged: by a mark in the bits that the BTH reserves beside FECN and BECN
+ * @SHCA_RESV8A_OFF:	no packet carries it, and none is looked at for it
+ * @SHCA_RESV8A_AUTO:	those to a peer carry it that has sent it before
+ * @SHCA_RESV8A_ON:	all of RC and XRC carry it
+ *
+ * Taken over by a queue pair on its way to RTR (its answers) and to RTS (its requests).
+ */
+enum shca_resv8a {
+	SHCA_RESV8A_OFF,
+	SHCA_RESV8A_AUTO,
+	SHCA_RESV8A_ON,
+	__SHCA_RESV8A_MAX,
+	SHCA_RESV8A_MAX = __SHCA_RESV8A_MAX - 1
 };
 
 #endif

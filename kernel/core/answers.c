@@ -20,6 +20,7 @@ static void resp_header(const struct shca_resp *resp, u8 opcode, u32 psn,
 	pkt->pkey = resp->attr.pkey;
 	pkt->dqpn = resp->attr.dqpn;
 	pkt->psn = psn;
+	pkt->resv8a = resp->marks;
 }
 
 static u8 resp_read_opcode(const struct shca_rd *rd, u32 nr_psn)
@@ -102,6 +103,7 @@ static bool resp_build(struct shca_resp *resp, struct shca_pkt *pkt)
 		resp_header(resp, 0, 0, pkt);
 		pkt->opcode = SHCA_OPCODE_CNP;	/* of no transport */
 		pkt->becn = true;
+		pkt->resv8a = 0;
 		return true;
 	}
 	for (; resp->rd_send != resp->rd_tail; resp->rd_send++) {

@@ -440,6 +440,20 @@ static enum shca_rx req_rx(struct shca_req *req, const struct shca_pkt *pkt,
 	}
 }
 
+/*
+ * A marked answer: what its sender does, it says.  It knows of us by our requests,
+ * which it heard marked, or will from now on.
+ */
+static void req_learn(struct shca_req *req, const struct shca_pkt *pkt)
+{
+	if (!req->attr.marking || !req_is_rc(req) ||
+	    req->state != SHCA_SIDE_READY)
+		return;
+	req->marks = SHCA_MARK | SHCA_MARK_PARTS;
+	if (pkt->resv8a & SHCA_MARK_PARTS)
+		req->attr.peer |= SHCA_PEER_PARTS;
+}
+
 bool shca_req_takes_run(const struct shca_req *req, const struct shca_pkt *pkt)
 {
 	const struct shca_send_wr *wr = req_wr(req, req->una);
@@ -456,8 +470,11 @@ bool shca_req_takes_run(const struct shca_req *req, const struct shca_pkt *pkt)
 enum shca_rx shca_req_rx(struct shca_req *req, const struct shca_pkt *pkt,
 			 u64 now)
 {
-	enum shca_rx rx = req_rx(req, pkt, now);
+	enum shca_rx rx;
 
+	if (unlikely(shca_is_marked(pkt)))
+		req_learn(req, pkt);
+	rx = req_rx(req, pkt, now);
 	req->stats.rx[rx]++;
 	return rx;
 }

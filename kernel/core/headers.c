@@ -69,6 +69,7 @@ static void put_be64(u8 *p, u64 v)
 #define BTH_PAD_MASK	3
 #define BTH_TVER_MASK	0x0f
 #define BTH_BECN	0x40
+#define BTH_RESV8A	0x3f
 #define BTH_ACKREQ	0x80
 
 u32 shca_bth_dqpn(const u8 *bth)
@@ -91,6 +92,7 @@ static void bth_parse(struct shca_pkt *pkt, const u8 *p)
 	pkt->tver = p[1] & BTH_TVER_MASK;
 	pkt->pkey = get_be16(p + 2);
 	pkt->becn = p[4] & BTH_BECN;
+	pkt->resv8a = p[4] & BTH_RESV8A;
 	pkt->dqpn = shca_bth_dqpn(p);
 	pkt->ackreq = p[8] & BTH_ACKREQ;
 	pkt->psn = get_be24(p + 9);
@@ -103,7 +105,7 @@ static void bth_build(const struct shca_pkt *pkt, u8 *p)
 	       (pkt->pad & BTH_PAD_MASK) << BTH_PAD_SHIFT |
 	       (pkt->tver & BTH_TVER_MASK);
 	put_be16(p + 2, pkt->pkey);
-	p[4] = pkt->becn ? BTH_BECN : 0;
+	p[4] = (pkt->becn ? BTH_BECN : 0) | (pkt->resv8a & BTH_RESV8A);
 	put_be24(p + 5, pkt->dqpn);
 	p[8] = pkt->ackreq ? BTH_ACKREQ : 0;
 	put_be24(p + 9, pkt->psn);

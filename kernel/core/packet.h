@@ -48,6 +48,7 @@ enum shca_payload_kind {
  * @se: @mig: @ackreq: @becn: BTH bits
  * @pad:	bytes of padding after the payload, 0 to 3
  * @tver:	transport header version, 0 is valid
+ * @resv8a:	BTH: the six bits beside FECN and BECN, see SHCA_MARK in rc.h
  * @pkey: @dqpn: @psn: BTH fields
  * @xrc_srqn:	XRC: number of the SRQ of a request; of a READ response that is going
  *		out, that of its request
@@ -84,6 +85,7 @@ struct shca_pkt {
 	bool again;
 	u8 pad;
 	u8 tver;
+	u8 resv8a;
 	u16 pkey;
 	u32 dqpn;
 	u32 psn;

@@ -133,6 +133,42 @@ static inline bool shca_rx_is_later(enum shca_rx rx)
 /* Before it ends it acknowledges what it has executed, unasked: shca_resp_part(). */
 #define SHCA_PEER_PARTS		(1u << 0)
 
+/*
+ * The bits that the BTH reserves beside FECN and BECN (Resv8a).  Senders write zeroes,
+ * receivers and switches ignore them (IBTA 9.2), and the ICRC does not cover them.  So
+ * where nothing else tells, one softhca knows another by a mark in them: four bits of
+ * signature and two of what it does.
+ */
+#define SHCA_MARK		0x28
+#define SHCA_MARK_SIGNATURE	0x3c
+#define SHCA_MARK_PARTS		0x01	/* SHCA_PEER_PARTS */
+
+/**
+ * enum shca_marking - which packets of a connection carry SHCA_MARK
+ * @SHCA_MARKING_OFF:	none, and that of the peer is not looked at
+ * @SHCA_MARKING_AUTO:	a side's own once it has heard a marked one, so that a stranger
+ *			never sees any
+ * @SHCA_MARKING_ON:	all
+ *
+ * Numbers of the ABI: enum shca_resv8a in uapi/softhca-netlink.h.
+ */
+enum shca_marking {
+	SHCA_MARKING_OFF,
+	SHCA_MARKING_AUTO,
+	SHCA_MARKING_ON,
+};
+
+/* What a side's packets carry before it has heard anything. */
+static inline u8 shca_marks(u8 marking)
+{
+	return marking == SHCA_MARKING_ON ? SHCA_MARK | SHCA_MARK_PARTS : 0;
+}
+
+static inline bool shca_is_marked(const struct shca_pkt *pkt)
+{
+	return (pkt->resv8a & SHCA_MARK_SIGNATURE) == SHCA_MARK;
+}
+
 /**
  * struct shca_req_attr - what a requester is started with (RTR to RTS)
  * @mtu:	path MTU in bytes: 256 .. 4096; RAW: of the longest frame
@@ -147,6 +183,7 @@ static inline bool shca_rx_is_later(enum shca_rx rx)
  * @rnr_retry:	0 .. 7; 7 is for ever (IBTA 9.7.5.2.8)
  * @max_rd_atomic: READs and atomics outstanding, 0: none may be posted
  * @peer:	SHCA_PEER_*; bits join while it runs
+ * @marking:	enum shca_marking
  */
 struct shca_req_attr {
 	u32 mtu;
@@ -160,6 +197,7 @@ struct shca_req_attr {
 	u8 retry_cnt;
 	u8 rnr_retry;
 	u16 max_rd_atomic;
+	u8 marking;
 	u32 peer;
 };
 
@@ -282,6 +320,7 @@ struct shca_req {
 	u8 retry_left;
 	u8 rnr_left;
 	u8 rnr_row;
+	u8 marks;		/* shca_pkt.resv8a of its packets */
 	u32 lsn;
 	u8 credits;
 
@@ -434,6 +473,7 @@ static inline bool shca_req_idle(const struct shca_req *req)
  * @shared:	UC: receive requests come from an SRQ
  * @tells_short: UC, UD: one that is too short completes in error
  * @tm:		RC: SENDs begin with the header of tag matching (tm.h)
+ * @marking:	enum shca_marking
  */
 struct shca_resp_attr {
 	u32 mtu;
@@ -449,6 +489,7 @@ struct shca_resp_attr {
 	bool shared;
 	bool tells_short;
 	bool tm;
+	u8 marking;
 };
 
 /**
@@ -567,6 +608,7 @@ struct shca_resp {
 	bool comm_est;
 	bool skip;
 	bool cnp_due;
+	u8 marks;		/* shca_pkt.resv8a of its packets */
 	u64 va;
 	u32 rkey;
 	u32 left;

@@ -87,6 +87,7 @@ void shca_req_start(struct shca_req *req, const struct shca_req_attr *attr)
 	req->retry_left = attr->retry_cnt;
 	req->rnr_left = attr->rnr_retry;
 	req->allowed = req->window;
+	req->marks = req_is_rc(req) ? shca_marks(attr->marking) : 0;
 	req->state = SHCA_SIDE_READY;
 }
 
@@ -484,6 +485,7 @@ static void req_build(const struct shca_req *req, const struct shca_send_wr *wr,
 	pkt->pkey = req->attr.pkey;
 	pkt->dqpn = req->attr.dqpn;
 	pkt->psn = req->psn;
+	pkt->resv8a = req->marks;
 	pkt->wr = wr;
 	if (req->attr.transport == SHCA_TRANSPORT_XRC)
 		pkt->xrc_srqn = wr->xrc_srqn;
@@ -663,6 +665,7 @@ static bool req_inquire(struct shca_req *req, u64 now, struct shca_pkt *pkt)
 	pkt->pkey = req->attr.pkey;
 	pkt->dqpn = req->attr.dqpn;
 	pkt->psn = shca_psn_add(req->una_psn, -1);
+	pkt->resv8a = req->marks;
 	pkt->ackreq = true;
 	pkt->again = true;
 	if (req->attr.transport == SHCA_TRANSPORT_XRC)

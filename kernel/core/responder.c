@@ -66,6 +66,7 @@ void shca_resp_start(struct shca_resp *resp, const struct shca_resp_attr *attr)
 	resp->attr.max_dest_rd_atomic =
 		min_t(u32, attr->max_dest_rd_atomic, resp->rd_mask + 1);
 	resp->epsn = attr->rq_psn & SHCA_PSN_MASK;
+	resp->marks = shca_marks(attr->marking);
 	resp->state = SHCA_SIDE_READY;
 }
 
@@ -275,6 +276,8 @@ static enum shca_rx resp_rx(struct shca_resp *resp, const struct shca_pkt *pkt,
 		return SHCA_RX_STATE;
 	if (!resp_answers(resp))
 		return resp_rx_unreliable(resp, pkt, out);
+	if (unlikely(shca_is_marked(pkt)) && resp->attr.marking)
+		resp->marks = SHCA_MARK | SHCA_MARK_PARTS;
 	if (pkt->path.ecn_ce)
 		resp_congestion(resp, now);
 	if (!resp->comm_est) {

@@ -664,6 +664,7 @@ static void check_asks(struct sim_node *n, const struct sim_op *op,
 		  (u32)(op - n->ops));
 	sim_check(n->w, pkt->ackreq || !(flags & SHCA_OPF_END) ||
 		  n->req_attr.peer & SHCA_PEER_PARTS ||
+		  (sim_may_mark(n) && n->req.attr.peer & SHCA_PEER_PARTS) ||
 		  (u32)(op - n->ops) + 1 < n->nr_posted,
 		  "node %u: op %u is the last word to a stranger, and does not ask",
 		  n->idx, (u32)(op - n->ops));
@@ -687,6 +688,7 @@ void sim_model_tx(struct sim_node *n, const struct shca_pkt *pkt)
 		  pkt->pad == shca_hdr_pad(pkt->paylen) &&
 		  pkt->psn == (pkt->psn & SHCA_PSN_MASK),
 		  "node %u: header of psn %06x", n->idx, pkt->psn);
+	sim_packet_mark(n, pkt);
 	n->cnps += pkt->opcode == SHCA_OPCODE_CNP;
 	sim_packet_count(n, pkt);
 	if (flags & SHCA_OPF_RESPONSE) {

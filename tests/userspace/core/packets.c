@@ -97,6 +97,35 @@ void sim_packets_start(struct sim_node *n)
 	}
 }
 
+/* ---- marks ------------------------------------------------------------------ */
+
+/* Can both ends of a connection know each other by them? */
+bool sim_may_mark(const struct sim_node *n)
+{
+	u8 here = n->req_attr.marking, there = n->peer->req_attr.marking;
+
+	return sim_is_rc(n->w) && here && there &&
+	       (here == SHCA_MARKING_ON || there == SHCA_MARKING_ON);
+}
+
+/*
+ * All packets of a node that is set to it are marked; where it is not, but may be, those
+ * from the first that it has received on; and none to a stranger.
+ */
+void sim_packet_mark(struct sim_node *n, const struct shca_pkt *pkt)
+{
+	bool must = sim_is_rc(n->w) && n->req_attr.marking == SHCA_MARKING_ON;
+	bool may = must || sim_may_mark(n) || (n->w->f.hostile &&
+					       n->req_attr.marking);
+	u8 marked = SHCA_MARK | SHCA_MARK_PARTS;
+
+	if (pkt->opcode == SHCA_OPCODE_CNP)
+		must = may = false;
+	sim_check(n->w, pkt->resv8a == marked ? may : !must && !pkt->resv8a,
+		  "node %u: psn %06x with %02x in Resv8a", n->idx, pkt->psn,
+		  pkt->resv8a);
+}
+
 /* ---- requests --------------------------------------------------------------- */
 
 static u8 request_opcode(const struct sim_op *op, bool first, bool last)

@@ -533,6 +533,8 @@ void sim_packet_order(struct sim_node *n, const struct sim_op *op,
 void sim_packet_executed(struct sim_node *n, const struct shca_pkt *pkt,
 			 enum shca_rx rx);
 void sim_packet_answer(struct sim_node *n, const struct shca_pkt *pkt);
+bool sim_may_mark(const struct sim_node *n);
+void sim_packet_mark(struct sim_node *n, const struct shca_pkt *pkt);
 void sim_packet_count(struct sim_node *n, const struct shca_pkt *pkt);
 void sim_packet_counts_end(struct sim_node *n);
 void sim_packet_answered(struct sim_node *n, const struct shca_pkt *pkt,

@@ -1,0 +1,197 @@
+// SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
+/* The mark in Resv8a, by which softhcas know each other: rc.h, SHCA_MARK. */
+#include "fixture.h"
+
+#define P0	FX_RQ_PSN
+#define S0	FX_SQ_PSN
+#define ACK	(SHCA_AETH_ACK | SHCA_AETH_CREDIT_NONE)
+/* signature 1010 and the bit of SHCA_PEER_PARTS, in the lower six bits */
+#define MARKED	0x29
+
+/* ---- the header -------------------------------------------------------------- */
+
+/* Byte 4 of the BTH has FECN, BECN and six bits that are reserved (IBTA 9.2). */
+static void mark_is_in_the_bits_beside_fecn_and_becn(struct kunit *test)
+{
+	u8 out[SHCA_HDR_MAX];
+	struct shca_pkt pkt;
+
+	memset(&pkt, 0, sizeof(pkt));
+	pkt.opcode = SHCA_OP_SEND_ONLY;
+	pkt.resv8a = 0xff;
+	KUNIT_ASSERT_EQ(test, shca_hdr_build(&pkt, out), 12u);
+	KUNIT_EXPECT_EQ(test, out[4], 0x3f);
+	out[4] = 0xc0 | MARKED;
+	memset(&pkt, 0, sizeof(pkt));
+	KUNIT_ASSERT_EQ(test, shca_hdr_parse(&pkt, out, 12, 16),
+			SHCA_PARSE_OK);
+	KUNIT_EXPECT_EQ(test, pkt.resv8a, MARKED);
+	KUNIT_EXPECT_TRUE(test, pkt.becn);
+}
+
+/* ---- each side --------------------------------------------------------------- */
+
+struct mark_row {
+	const char *name;
+	u8 marking;
+	u8 before;	/* its own mark, and after it has heard @heard */
+	u8 heard;
+	u8 after;
+	bool known;
+};
+
+static const struct mark_row mark_rows[] = {
+	{ "off hears a mark", SHCA_MARKING_OFF, 0, MARKED, 0, false },
+	{ "auto hears nothing", SHCA_MARKING_AUTO, 0, 0, 0, false },
+	{ "auto hears a mark", SHCA_MARKING_AUTO, 0, MARKED, MARKED, true },
+	{ "auto hears all ones", SHCA_MARKING_AUTO, 0, 0x3f, 0, false },
+	{ "auto hears another signature", SHCA_MARKING_AUTO, 0, 0x21, 0,
+	  false },
+	{ "auto hears one that does less", SHCA_MARKING_AUTO, 0, 0x28, MARKED,
+	  false },
+	{ "on hears nothing", SHCA_MARKING_ON, MARKED, 0, MARKED, false },
+	{ "on hears a mark", SHCA_MARKING_ON, MARKED, MARKED, MARKED, true },
+};
+
+static void mark_desc(const struct mark_row *row, char *desc)
+{
+	snprintf(desc, KUNIT_PARAM_DESC_SIZE, "%s", row->name);
+}
+
+KUNIT_ARRAY_PARAM(mark, mark_rows, mark_desc);
+
+static void start_requester(struct fx *fx, const struct mark_row *row,
+			    u8 transport)
+{
+	struct shca_req_attr attr;
+
+	fx_req_attr(&attr);
+	attr.peer = 0;
+	attr.marking = row->marking;
+	attr.transport = transport;
+	fx_req_start(fx, &attr);
+}
+
+static void req_rx_learns_from_marked_answers(struct kunit *test)
+{
+	const struct mark_row *row = test->param_value;
+	struct fx *fx = test->priv;
+	struct shca_pkt ack;
+
+	start_requester(fx, row, SHCA_TRANSPORT_RC);
+	fx_post(fx, SHCA_WR_SEND, 1);
+	KUNIT_ASSERT_TRUE(test, fx_next(fx));
+	KUNIT_EXPECT_EQ(test, fx->pkt.resv8a, row->before);
+	memset(&ack, 0, sizeof(ack));
+	ack.opcode = SHCA_OP_ACK;
+	ack.psn = S0;
+	ack.aeth.syndrome = ACK;
+	ack.resv8a = row->heard;
+	KUNIT_EXPECT_EQ(test, shca_req_rx(&fx->req, &ack, fx->now),
+			SHCA_RX_OK);
+	KUNIT_EXPECT_EQ(test, !!(fx->req.attr.peer & SHCA_PEER_PARTS),
+			row->known);
+	/* unsignalled, and the last of its post: a stranger is asked */
+	fx_post_flags(fx, SHCA_WR_RDMA_WRITE, 1, 0);
+	KUNIT_ASSERT_TRUE(test, fx_next(fx));
+	KUNIT_EXPECT_EQ(test, fx->pkt.resv8a, row->after);
+	KUNIT_EXPECT_EQ(test, fx->pkt.ackreq, !row->known);
+}
+
+static void resp_rx_answers_marks_with_marks(struct kunit *test)
+{
+	const struct mark_row *row = test->param_value;
+	struct fx *fx = test->priv;
+	struct shca_resp_attr attr;
+	struct shca_pkt pkt;
+
+	fx_resp_attr(&attr);
+	attr.marking = row->marking;
+	fx_resp_start(fx, &attr);
+	fx_request(&pkt, SHCA_OP_SEND_ONLY, P0, 1);
+	pkt.ackreq = true;
+	KUNIT_ASSERT_EQ(test, fx_rx(fx, &pkt), SHCA_RX_OK);
+	KUNIT_ASSERT_TRUE(test, fx_answer(fx));
+	KUNIT_EXPECT_EQ(test, fx->pkt.resv8a, row->before);
+	fx_request(&pkt, SHCA_OP_READ_REQUEST, P0 + 1, 1);
+	pkt.resv8a = row->heard;
+	KUNIT_ASSERT_EQ(test, fx_rx(fx, &pkt), SHCA_RX_OK);
+	KUNIT_ASSERT_TRUE(test, fx_answer(fx));
+	KUNIT_EXPECT_EQ(test, fx->pkt.opcode, SHCA_OP_READ_RESP_ONLY);
+	KUNIT_EXPECT_EQ(test, fx->pkt.resv8a, row->after);
+}
+
+/* An inquiry is a request as any other. */
+static void req_inquiry_is_marked(struct kunit *test)
+{
+	static const struct mark_row on = { .marking = SHCA_MARKING_ON };
+	struct fx *fx = test->priv;
+
+	start_requester(fx, &on, SHCA_TRANSPORT_RC);
+	fx->req.attr.peer = SHCA_PEER_PARTS;
+	fx_post_flags(fx, SHCA_WR_RDMA_WRITE, 1, 0);
+	KUNIT_ASSERT_TRUE(test, fx_next(fx));
+	KUNIT_ASSERT_FALSE(test, fx->pkt.ackreq);
+	fx_timeout(fx);
+	KUNIT_ASSERT_TRUE(test, fx_next(fx));
+	KUNIT_EXPECT_EQ(test, fx->pkt.psn, S0 - 1);
+	KUNIT_EXPECT_EQ(test, fx->pkt.resv8a, MARKED);
+}
+
+/* Nothing is known of a peer that never answers, and CNPs are of no connection. */
+static void only_connections_that_answer_are_marked(struct kunit *test)
+{
+	static const struct mark_row on = { .marking = SHCA_MARKING_ON };
+	struct fx *fx = test->priv;
+	struct shca_resp_attr attr;
+	struct shca_pkt pkt;
+
+	start_requester(fx, &on, SHCA_TRANSPORT_UC);
+	fx_post(fx, SHCA_WR_SEND, 1);
+	KUNIT_ASSERT_TRUE(test, fx_next(fx));
+	KUNIT_EXPECT_EQ(test, fx->pkt.resv8a, 0);
+
+	fx_resp_attr(&attr);
+	attr.marking = SHCA_MARKING_ON;
+	attr.cnp = true;
+	fx_resp_start(fx, &attr);
+	fx_request(&pkt, SHCA_OP_SEND_ONLY, P0, 1);
+	pkt.path.ecn_ce = true;
+	fx->now += FX_MS;
+	fx_rx(fx, &pkt);
+	KUNIT_ASSERT_TRUE(test, fx_answer(fx));
+	KUNIT_ASSERT_EQ(test, fx->pkt.opcode, SHCA_OPCODE_CNP);
+	KUNIT_EXPECT_EQ(test, fx->pkt.resv8a, 0);
+}
+
+/* The next connection knows nothing of the one before. */
+static void req_start_forgets_marks(struct kunit *test)
+{
+	static const struct mark_row auto_row = {
+		.marking = SHCA_MARKING_AUTO,
+	};
+	struct fx *fx = test->priv;
+
+	start_requester(fx, &auto_row, SHCA_TRANSPORT_RC);
+	fx->req.marks = MARKED;
+	start_requester(fx, &auto_row, SHCA_TRANSPORT_RC);
+	KUNIT_EXPECT_EQ(test, fx->req.marks, 0);
+}
+
+static struct kunit_case marks_cases[] = {
+	KUNIT_CASE(mark_is_in_the_bits_beside_fecn_and_becn),
+	KUNIT_CASE_PARAM(req_rx_learns_from_marked_answers, mark_gen_params),
+	KUNIT_CASE_PARAM(resp_rx_answers_marks_with_marks, mark_gen_params),
+	KUNIT_CASE(req_inquiry_is_marked),
+	KUNIT_CASE(only_connections_that_answer_are_marked),
+	KUNIT_CASE(req_start_forgets_marks),
+	{}
+};
+
+static struct kunit_suite marks_suite = {
+	.name = "softhca_marks",
+	.init = fx_init,
+	.test_cases = marks_cases,
+};
+
+kunit_test_suites(&marks_suite);
