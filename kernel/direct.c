@@ -203,7 +203,7 @@ static void shca_direct_put_off(struct shca_direct *d,
 	u32 waits = min_t(u32, ++sq->far_waits, SHCA_BUSY_FAR);
 
 	shca_req_gather_failed(&sq->req, pkt, SHCA_MEM_RETRY);
-	sq->req.pace_ns = d->now + (SHCA_BUSY_NS << waits);
+	shca_req_stall(&sq->req, d->now + (SHCA_BUSY_NS << waits));
 	d->peer->rq.far_waits = true;
 	d->wait = true;
 }
@@ -452,14 +452,12 @@ static noinline_for_stack void shca_direct_packets(struct shca_direct *d)
 
 	d->now = ktime_get_ns();
 	d->pieces.kept = NULL;
-	req->reach = SHCA_DIRECT_BYTES >> req->mtu_shift;
-	resp->reach = req->reach;
+	shca_set_reach(req, resp, SHCA_DIRECT_BYTES >> req->mtu_shift);
 	/* An answer may let the next requests go. */
 	do
 		shca_direct_requests(d);
 	while (shca_direct_answers(d));
-	req->reach = 1;
-	resp->reach = 1;
+	shca_set_reach(req, resp, 1);
 }
 
 /* Who is told needs the peer after the locks are released. */

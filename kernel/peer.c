@@ -26,12 +26,14 @@ u32 shca_peer_told(u32 ece_options)
 void shca_peer_start(struct shca_qp *qp)
 {
 	struct shca_sq *sq = &qp->sq;
+	struct shca_req_attr attr;
 
 	lockdep_assert_held(&sq->lock);
 	sq->peer_looks = 0;
 	if (!shca_qp_is_reliable(qp))
 		return;
-	sq->req.attr.peer = shca_peer_told(qp->peer_ece);
+	attr.peer = shca_peer_told(qp->peer_ece);
+	shca_req_modify(&sq->req, &attr, SHCA_REQ_PEER);
 	if (sq->req.attr.peer & SHCA_PEER_PARTS)
 		return;
 	/* (the third way, by marks, is the core's) */
@@ -71,7 +73,9 @@ void shca_peer_look(struct shca_qp *qp, u64 now)
 		return;
 	sq->peer_changes = changes;
 	if (shca_net_has_qp(qp, sq->req.attr.dqpn, shca_peer_fits)) {
-		sq->req.attr.peer |= SHCA_PEER_PARTS;
+		const struct shca_req_attr attr = { .peer = SHCA_PEER_PARTS };
+
+		shca_req_modify(&sq->req, &attr, SHCA_REQ_PEER);
 		sq->peer_looks = 0;
 		return;
 	}

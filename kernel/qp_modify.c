@@ -232,6 +232,46 @@ void shca_qp_reset_locked(struct shca_qp *qp)
 	WRITE_ONCE(qp->status->flags, 0);
 }
 
+/* What may change while the sides run; more of it in SQD, when nothing is on its way. */
+static void shca_modify_sides(struct shca_qp *qp, int mask, bool in_sqd)
+{
+	const struct shca_req_attr req = {
+		.qkey = qp->attr.qkey,
+		.timeout_ns = shca_ack_timeout_ns(qp->attr.timeout),
+		.retry_cnt = qp->attr.retry_cnt,
+		.rnr_retry = qp->attr.rnr_retry,
+		.max_rd_atomic = qp->attr.max_rd_atomic,
+	};
+	const struct shca_resp_attr resp = {
+		.access = qp->attr.qp_access_flags,
+		.qkey = qp->attr.qkey,
+		.min_rnr_timer = qp->attr.min_rnr_timer,
+		.max_dest_rd_atomic = qp->attr.max_dest_rd_atomic,
+	};
+	u32 req_mask = 0, resp_mask = 0;
+
+	if (mask & IB_QP_ACCESS_FLAGS)
+		resp_mask |= SHCA_RESP_ACCESS;
+	if (mask & IB_QP_MIN_RNR_TIMER)
+		resp_mask |= SHCA_RESP_MIN_RNR_TIMER;
+	if (mask & IB_QP_QKEY) {
+		resp_mask |= SHCA_RESP_QKEY;
+		req_mask |= SHCA_REQ_QKEY;
+	}
+	if (in_sqd && mask & IB_QP_TIMEOUT)
+		req_mask |= SHCA_REQ_TIMEOUT;
+	if (in_sqd && mask & IB_QP_RETRY_CNT)
+		req_mask |= SHCA_REQ_RETRY_CNT;
+	if (in_sqd && mask & IB_QP_RNR_RETRY)
+		req_mask |= SHCA_REQ_RNR_RETRY;
+	if (in_sqd && mask & IB_QP_MAX_QP_RD_ATOMIC)
+		req_mask |= SHCA_REQ_MAX_RD_ATOMIC;
+	if (in_sqd && mask & IB_QP_MAX_DEST_RD_ATOMIC)
+		resp_mask |= SHCA_RESP_MAX_DEST_RD_ATOMIC;
+	shca_req_modify(&qp->sq.req, &req, req_mask);
+	shca_resp_modify(&qp->rq.resp, &resp, resp_mask);
+}
+
 /*
  * Under both side locks, from @cur to @next, @mask already saved in qp->attr.
  */
@@ -253,11 +293,11 @@ static void shca_apply_state(struct shca_qp *qp, enum ib_qp_state cur,
 			shca_start_requester(qp);
 		if (cur == IB_QPS_SQE)
 			shca_req_resume(&qp->sq.req);
-		qp->sq.req.draining = false;
+		shca_req_drain(&qp->sq.req, false);
 		break;
 	case IB_QPS_SQD:
 		if (cur == IB_QPS_RTS)
-			qp->sq.req.draining = true;
+			shca_req_drain(&qp->sq.req, true);
 		break;
 	case IB_QPS_ERR:
 		shca_qp_set_error_locked(qp);
@@ -269,30 +309,9 @@ static void shca_apply_state(struct shca_qp *qp, enum ib_qp_state cur,
 	/* What may change while running. */
 	if (mask & IB_QP_PKEY_INDEX)
 		WRITE_ONCE(qp->pkey_index, qp->attr.pkey_index);
-	if (mask & IB_QP_ACCESS_FLAGS)
-		qp->rq.resp.attr.access = qp->attr.qp_access_flags;
-	if (mask & IB_QP_QKEY) {
-		qp->rq.resp.attr.qkey = qp->attr.qkey;
-		qp->sq.req.attr.qkey = qp->attr.qkey;
-	}
 	if (mask & IB_QP_RATE_LIMIT)
 		qp->sq.rate_kbps = qp->attr.rate_limit;
-	if (mask & IB_QP_MIN_RNR_TIMER)
-		qp->rq.resp.attr.min_rnr_timer = qp->attr.min_rnr_timer;
-	if (cur == IB_QPS_SQD) {
-		if (mask & IB_QP_TIMEOUT)
-			qp->sq.req.attr.timeout_ns =
-				shca_ack_timeout_ns(qp->attr.timeout);
-		if (mask & IB_QP_RETRY_CNT)
-			qp->sq.req.attr.retry_cnt = qp->attr.retry_cnt;
-		if (mask & IB_QP_RNR_RETRY)
-			qp->sq.req.attr.rnr_retry = qp->attr.rnr_retry;
-		if (mask & IB_QP_MAX_DEST_RD_ATOMIC)
-			qp->rq.resp.attr.max_dest_rd_atomic =
-				qp->attr.max_dest_rd_atomic;
-		if (mask & IB_QP_MAX_QP_RD_ATOMIC)
-			qp->sq.req.attr.max_rd_atomic = qp->attr.max_rd_atomic;
-	}
+	shca_modify_sides(qp, mask, cur == IB_QPS_SQD);
 }
 
 /* ---- the operation ---------------------------------------------------------- */

@@ -103,7 +103,7 @@ static void shca_raw_pace(struct shca_sq *sq, u32 len, u64 now)
 	from = max(sq->rate_ns, now - SHCA_RATE_BURST_NS);
 	sq->rate_ns = from + div_u64(len * 8 * 1000000ull, sq->rate_kbps);
 	if (sq->rate_ns > now)
-		sq->req.pace_ns = sq->rate_ns;
+		shca_req_rate(&sq->req, sq->rate_ns);
 }
 
 bool shca_raw_transmit(struct shca_qp *qp)

@@ -146,7 +146,7 @@ static bool shca_rq_respond(struct shca_qp *qp, u64 now,
 	lockdep_assert_held(&rq->lock);
 	shca_tx_begin(&batch, &rq->door, &rq->route);
 	while (budget && batch.handed < SHCA_TX_SKBS) {
-		rq->resp.burst = shca_tx_burst(&batch);
+		shca_resp_set_burst(&rq->resp, shca_tx_burst(&batch));
 		if (!shca_resp_next(&rq->resp, now, &pkt))
 			break;
 		budget -= min(pkt.span + 1, budget);
@@ -196,8 +196,13 @@ enum shca_rx shca_rq_accept(struct shca_qp *qp, const struct shca_pkt *pkt,
 	lockdep_assert_held(&qp->rq.lock);
 	/* A work queue takes from QPs of any type what they have let through. */
 	if (unlikely(qp->wq)) {
-		qp->rq.resp.attr.transport = pkt->opcode & SHCA_TRANSPORT_MASK;
-		qp->rq.resp.attr.qkey = pkt->deth.qkey;
+		const struct shca_resp_attr attr = {
+			.transport = pkt->opcode & SHCA_TRANSPORT_MASK,
+			.qkey = pkt->deth.qkey,
+		};
+
+		shca_resp_modify(&qp->rq.resp, &attr,
+				 SHCA_RESP_TRANSPORT | SHCA_RESP_QKEY);
 	}
 	verdict = shca_resp_rx(&qp->rq.resp, pkt, now, &out);
 	if (out.has_wc)

@@ -282,8 +282,8 @@ static void shca_sq_failed(struct shca_qp *qp, const struct shca_batch *batch,
 	if (status != SHCA_MEM_RETRY)
 		return;
 	if (shca_tx_found_full(batch, pkt))
-		sq->req.pace_ns = shca_tx_busy_until(&sq->route,
-						     ktime_get_ns());
+		shca_req_stall(&sq->req, shca_tx_busy_until(&sq->route,
+							    ktime_get_ns()));
 	else
 		shca_sq_hold(sq);
 }
@@ -305,7 +305,7 @@ static bool shca_sq_transmit(struct shca_qp *qp)
 	shca_peer_learn(qp, now);
 	shca_tx_begin(&batch, &sq->door, &sq->route);
 	while (budget && batch.handed < SHCA_TX_SKBS) {
-		sq->req.burst = shca_tx_burst(&batch);
+		shca_req_set_burst(&sq->req, shca_tx_burst(&batch));
 		if (!shca_req_next(&sq->req, now, &pkt))
 			break;
 		budget -= min(pkt.span + 1, budget);
@@ -471,10 +471,10 @@ static bool shca_sq_round(struct shca_qp *qp, enum shca_sq_turn turn)
 		 * A time-out may be a few microseconds, and the wait for ever: so
 		 * this is looked at now and then.
 		 */
-		if ((sq->park.nr || sq->direct_more) && sq->req.deadline &&
-		    !sq->req.rnr_wait)
-			sq->req.deadline = now + max_t(u64, SHCA_PARK_LOOK_NS,
-						       sq->req.attr.timeout_ns);
+		if (sq->park.nr || sq->direct_more)
+			shca_req_answer_waits(&sq->req, now +
+				max_t(u64, SHCA_PARK_LOOK_NS,
+				      sq->req.attr.timeout_ns));
 		shca_req_timer(&sq->req, now);
 		timeouts = sq->req.stats.timeouts - timeouts;
 		shca_count_n(qp, TIMEOUT, timeouts);
@@ -615,7 +615,6 @@ void shca_sq_resume(struct shca_qp *qp)
 		shca_park_drop(&sq->park);
 	}
 	shca_req_release(&sq->req);
-	sq->req.pace_ns = 0;
 	spin_unlock_bh(&sq->lock);
 	shca_sq_run(qp);
 }

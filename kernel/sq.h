@@ -78,8 +78,8 @@ int shca_post_send(struct ib_qp *ibqp, const struct ib_send_wr *wr,
 static inline void shca_sq_hold(struct shca_sq *sq)
 {
 	if (unlikely(sq->door.starved))
-		sq->req.pace_ns = ktime_get_ns() +
-				  (SHCA_BUSY_NS << SHCA_BUSY_DOUBLINGS);
+		shca_req_stall(&sq->req, ktime_get_ns() +
+			       (SHCA_BUSY_NS << SHCA_BUSY_DOUBLINGS));
 	else
 		shca_req_hold(&sq->req);
 }

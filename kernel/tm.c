@@ -145,7 +145,7 @@ enum shca_recv_status shca_tm_get(void *ctx, const struct shca_tm_msg *msg,
 	} else {
 		status = shca_srq_fetch(qp->rq.srq, wr);
 		if (status == SHCA_RECV_OK)
-			tm->tags.unexpected++;
+			shca_tm_missed(&tm->tags);
 	}
 	spin_unlock(&tm->lock);
 	return status;

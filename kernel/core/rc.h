@@ -27,6 +27,7 @@
 #define SHCA_CORE_RC_H
 
 #include "mem.h"
+#include "own.h"
 #include "packet.h"
 #include "wr.h"
 
@@ -201,6 +202,14 @@ struct shca_req_attr {
 	u32 peer;
 };
 
+/* Which of them: shca_req_modify(). */
+#define SHCA_REQ_QKEY		(1u << 0)
+#define SHCA_REQ_TIMEOUT	(1u << 1)
+#define SHCA_REQ_RETRY_CNT	(1u << 2)
+#define SHCA_REQ_RNR_RETRY	(1u << 3)
+#define SHCA_REQ_MAX_RD_ATOMIC	(1u << 4)
+#define SHCA_REQ_PEER		(1u << 5)	/* bits that join */
+
 /**
  * struct shca_req_stats - counted by the side, read without its lock
  */
@@ -251,7 +260,9 @@ struct shca_req_stats {
  * @heard:	the peer has acknowledged something: only then there is a PSN to
  *		inquire at, so until then each request asks
  * @deadline:	retransmission or RNR time-out, 0: none
- * @pace_ns:	nothing may leave before (congestion control), 0: at once
+ * @stall_ns:	nothing may leave before: the link takes no more, or there is nobody to ask
+ *		for memory; 0: at once
+ * @rate_ns:	nor before this, so that a static rate is kept; 0: at once
  * @hold_ns:	a NAK or a gap seen before is about packets sent before going
  *		back
  * @recheck:	@deadline is @hold_ns: go back then if nothing has moved
@@ -267,68 +278,71 @@ struct shca_req_stats {
  * @lsn: @credits: end-to-end credits; SHCA_AETH_CREDIT_NONE: not in use
  */
 struct shca_req {
-	struct shca_req_attr attr;
-	enum shca_side_state state;
-	u8 *ring;
-	u32 ring_mask;
-	u32 stride;
-	const struct shca_mem_ops *mem;
-	void *mem_ctx;
+	SHCA_OWN struct {
+		struct shca_req_attr attr;
+		enum shca_side_state state;
+		u8 *ring;
+		u32 ring_mask;
+		u32 stride;
+		const struct shca_mem_ops *mem;
+		void *mem_ctx;
 
-	u32 prod;
-	u32 nxt;
-	u32 una;
-	u32 head;
-	u32 own;
+		u32 prod;
+		u32 nxt;
+		u32 una;
+		u32 head;
+		u32 own;
 
-	u32 psn;
-	u32 max_psn;
-	u32 una_psn;
-	u32 pkt_idx;
-	u32 nr_rd;
-	u32 rd_psns;
-	u32 window;
-	u32 allowed;
-	u32 grown;
-	u32 reach;
-	u32 burst;
-	u32 unacked_ackreq;
-	u32 asked_psn;
-	u32 asked_before;
-	u32 inquired_psn;
-	u32 held_psn;
-	u32 mtu_shift;
+		u32 psn;
+		u32 max_psn;
+		u32 una_psn;
+		u32 pkt_idx;
+		u32 nr_rd;
+		u32 rd_psns;
+		u32 window;
+		u32 allowed;
+		u32 grown;
+		u32 reach;
+		u32 burst;
+		u32 unacked_ackreq;
+		u32 asked_psn;
+		u32 asked_before;
+		u32 inquired_psn;
+		u32 held_psn;
+		u32 mtu_shift;
 
-	u64 deadline;
-	u64 pace_ns;
-	u64 hold_ns;
-	u64 quiet_ns;
-	u64 sent_ns;
-	u64 rtt_ns;
-	u64 rtt_start;
-	u32 rtt_psn;
-	bool rnr_wait;
-	bool rnr_again;
-	bool probe;
-	bool recheck;
-	bool went_back;
-	bool rtt_valid;
-	bool inquire;
-	bool inquired;
-	bool heard;
-	bool draining;		/* SQD: start no further request */
-	u8 retry_left;
-	u8 rnr_left;
-	u8 rnr_row;
-	u8 marks;		/* shca_pkt.resv8a of its packets */
-	u32 lsn;
-	u8 credits;
+		u64 deadline;
+		u64 stall_ns;
+		u64 rate_ns;
+		u64 hold_ns;
+		u64 quiet_ns;
+		u64 sent_ns;
+		u64 rtt_ns;
+		u64 rtt_start;
+		u32 rtt_psn;
+		bool rnr_wait;
+		bool rnr_again;
+		bool probe;
+		bool recheck;
+		bool went_back;
+		bool rtt_valid;
+		bool inquire;
+		bool inquired;
+		bool heard;
+		bool draining;		/* SQD: start no further request */
+		u8 retry_left;
+		u8 rnr_left;
+		u8 rnr_row;
+		u8 marks;		/* shca_pkt.resv8a of its packets */
+		u32 lsn;
+		u8 credits;
 
-	u16 fail_status;	/* of the request at fail_idx, when fail_valid */
-	u16 fail_vendor;
-	u32 fail_idx;
-	bool fail_valid;
-	struct shca_req_stats stats;
+		u16 fail_status;	/* of the request at fail_idx, when fail_valid */
+		u16 fail_vendor;
+		u32 fail_idx;
+		bool fail_valid;
+		struct shca_req_stats stats;
+	};
 };
 
 /**
@@ -348,6 +362,13 @@ static inline u32 shca_req_stride(u32 max_sge)
 
 /** shca_req_start() - to SHCA_SIDE_READY; the ring must be empty */
 void shca_req_start(struct shca_req *req, const struct shca_req_attr *attr);
+
+/**
+ * shca_req_modify() - attributes that may change while it runs
+ * @mask:	SHCA_REQ_*: those that are taken from @attr
+ */
+void shca_req_modify(struct shca_req *req, const struct shca_req_attr *attr,
+		     u32 mask);
 
 /** shca_req_reset() - forget everything, back to SHCA_SIDE_RESET */
 void shca_req_reset(struct shca_req *req);
@@ -397,15 +418,34 @@ void shca_req_gather_failed(struct shca_req *req, const struct shca_pkt *pkt,
  * again before shca_req_release(), so that nobody needs a timer for it.  What is sent
  * again before it is, and so is an inquiry.
  */
-static inline void shca_req_hold(struct shca_req *req)
-{
-	req->held_psn = req->psn;
-}
+void shca_req_hold(struct shca_req *req);
 
-static inline void shca_req_release(struct shca_req *req)
-{
-	req->held_psn = SHCA_REQ_NOT_HELD;
-}
+/* shca_req_release() - the memory may be there: ends shca_req_hold() and _stall() */
+void shca_req_release(struct shca_req *req);
+
+/**
+ * shca_req_stall() - what was handed out last cannot leave now: none before @until
+ *
+ * After shca_req_gather_failed() with SHCA_MEM_RETRY, where nobody will say when it can:
+ * a queue below is full, memory is that of a peer, or none was left to ask with.
+ */
+void shca_req_stall(struct shca_req *req, u64 until);
+
+/** shca_req_rate() - the next packet leaves at @until at the earliest, by the QP's rate */
+void shca_req_rate(struct shca_req *req, u64 until);
+
+/**
+ * shca_req_answer_waits() - an answer is here, and is given to shca_req_rx() later
+ *
+ * The time-out of what it may answer is not before @until.
+ */
+void shca_req_answer_waits(struct shca_req *req, u64 until);
+
+/** shca_req_drain() - SQD: start no further request; or go on */
+void shca_req_drain(struct shca_req *req, bool draining);
+
+/* shca_req.burst: of how many like packets the next one may stand for */
+void shca_req_set_burst(struct shca_req *req, u32 burst);
 
 /** shca_req_rx() - a response packet (ACK, READ response, atomic ACK, CNP) */
 enum shca_rx shca_req_rx(struct shca_req *req, const struct shca_pkt *pkt,
@@ -491,6 +531,13 @@ struct shca_resp_attr {
 	bool tm;
 	u8 marking;
 };
+
+/* Which of them: shca_resp_modify(). */
+#define SHCA_RESP_ACCESS	(1u << 0)
+#define SHCA_RESP_QKEY		(1u << 1)
+#define SHCA_RESP_MIN_RNR_TIMER	(1u << 2)
+#define SHCA_RESP_MAX_DEST_RD_ATOMIC (1u << 3)
+#define SHCA_RESP_TRANSPORT	(1u << 4)	/* a work queue's, which has no QP */
 
 /**
  * struct shca_rd - a READ, or what is answered like one, kept for its response
@@ -585,53 +632,55 @@ struct shca_resp_stats {
  *		as @wr_valid
  */
 struct shca_resp {
-	struct shca_resp_attr attr;
-	enum shca_side_state state;
-	const struct shca_mem_ops *mem;
-	void *mem_ctx;
+	SHCA_OWN struct {
+		struct shca_resp_attr attr;
+		enum shca_side_state state;
+		const struct shca_mem_ops *mem;
+		void *mem_ctx;
 
-	u32 epsn;
-	u32 msn;
-	u32 op;
-	u32 off;
-	u32 reach;
-	u32 burst;
-	u32 xrc_srqn;
-	u32 drop_psn;
-	u32 not_yet_psn;
-	u32 not_yet;
-	enum shca_recv_status wr_ahead;
-	bool wr_valid;
-	bool nak_sent;
-	bool rnr_sent;
-	bool unsaid;
-	bool comm_est;
-	bool skip;
-	bool cnp_due;
-	u8 marks;		/* shca_pkt.resv8a of its packets */
-	u64 va;
-	u32 rkey;
-	u32 left;
+		u32 epsn;
+		u32 msn;
+		u32 op;
+		u32 off;
+		u32 reach;
+		u32 burst;
+		u32 xrc_srqn;
+		u32 drop_psn;
+		u32 not_yet_psn;
+		u32 not_yet;
+		enum shca_recv_status wr_ahead;
+		bool wr_valid;
+		bool nak_sent;
+		bool rnr_sent;
+		bool unsaid;
+		bool comm_est;
+		bool skip;
+		bool cnp_due;
+		u8 marks;		/* shca_pkt.resv8a of its packets */
+		u64 va;
+		u32 rkey;
+		u32 left;
 
-	enum shca_ack_kind ack;
-	u32 ack_psn;
-	u32 ack_msn;
-	u8 ack_syndrome;
-	enum shca_ack_kind ack_sent;
-	u64 ack_seq;
-	u64 out_seq;
-	u64 cnp_ns;
+		enum shca_ack_kind ack;
+		u32 ack_psn;
+		u32 ack_msn;
+		u8 ack_syndrome;
+		enum shca_ack_kind ack_sent;
+		u64 ack_seq;
+		u64 out_seq;
+		u64 cnp_ns;
 
-	struct shca_rd *rd;
-	u32 rd_mask;
-	u32 rd_head;
-	u32 rd_tail;
-	u32 rd_send;
-	void *hold;
-	struct shca_resp_stats stats;
-	struct shca_recv_wr wr;
-	enum shca_tm_kind tm_kind;
-	struct shca_tm_msg tm_msg;
+		struct shca_rd *rd;
+		u32 rd_mask;
+		u32 rd_head;
+		u32 rd_tail;
+		u32 rd_send;
+		void *hold;
+		struct shca_resp_stats stats;
+		struct shca_recv_wr wr;
+		enum shca_tm_kind tm_kind;
+		struct shca_tm_msg tm_msg;
+	};
 };
 
 /**
@@ -662,6 +711,19 @@ void shca_resp_move_rd(struct shca_resp *resp, struct shca_rd *rd,
 
 /** shca_resp_start() - to SHCA_SIDE_READY: receive requests from here on */
 void shca_resp_start(struct shca_resp *resp, const struct shca_resp_attr *attr);
+
+/* shca_resp.burst, as shca_req_set_burst() */
+void shca_resp_set_burst(struct shca_resp *resp, u32 burst);
+
+/* shca_req.reach of both ends, which are on this machine; 1: packets fit the path MTU */
+void shca_set_reach(struct shca_req *req, struct shca_resp *resp, u32 reach);
+
+/**
+ * shca_resp_modify() - attributes that may change while it runs
+ * @mask:	SHCA_RESP_*: those that are taken from @attr
+ */
+void shca_resp_modify(struct shca_resp *resp,
+		      const struct shca_resp_attr *attr, u32 mask);
 /** shca_resp_reset() - as after shca_resp_init(), counters excepted */
 void shca_resp_reset(struct shca_resp *resp);
 

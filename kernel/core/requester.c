@@ -700,9 +700,10 @@ bool shca_req_next(struct shca_req *req, u64 now, struct shca_pkt *pkt)
 
 	shca_req_settle(req);
 	if (req->state != SHCA_SIDE_READY || req->rnr_wait ||
-	    now < req->pace_ns)
+	    now < req->stall_ns || now < req->rate_ns)
 		return false;
-	req->pace_ns = 0;
+	req->stall_ns = 0;
+	req->rate_ns = 0;
 	wr = req_pick(req);
 	if (!wr)
 		return req->asked_psn != req->max_psn &&
@@ -861,15 +862,16 @@ void shca_req_timer(struct shca_req *req, u64 now)
 
 u64 shca_req_deadline(const struct shca_req *req)
 {
-	u64 at = req->deadline;
+	u64 at = req->deadline, earliest;
 
 	if (req->state != SHCA_SIDE_READY)
 		return 0;
 	if (req->quiet_ns && (!at || req->quiet_ns < at))
 		at = req->quiet_ns;
-	if (!req->pace_ns || req->rnr_wait || !shca_req_may_send(req))
+	earliest = max_t(u64, req->stall_ns, req->rate_ns);
+	if (!earliest || req->rnr_wait || !shca_req_may_send(req))
 		return at;
-	return at ? min_t(u64, at, req->pace_ns) : req->pace_ns;
+	return at ? min_t(u64, at, earliest) : earliest;
 }
 
 /* ---- completions -------------------------------------------------------- */

@@ -16,7 +16,7 @@ static bool short_req_ready(const struct shca_req *req)
 	       req->una == req->nxt && !req->pkt_idx &&
 	       req->psn == req->una_psn && req->psn == req->max_psn &&
 	       !req->rnr_wait && !req->draining && !req->fail_valid &&
-	       !req->pace_ns;
+	       !req->stall_ns && !req->rate_ns;
 }
 
 /* A response, an acknowledgement or a CNP that is owed would come first. */

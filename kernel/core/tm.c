@@ -68,6 +68,11 @@ void shca_tm_init(struct shca_tm *tm, struct shca_tm_entry *slots, u32 nr)
 	}
 }
 
+void shca_tm_missed(struct shca_tm *tm)
+{
+	tm->unexpected++;
+}
+
 bool shca_tm_take(struct shca_tm *tm, u32 *handle)
 {
 	u16 slot = tm->free;

@@ -18,6 +18,7 @@
 #ifndef SHCA_CORE_TM_H
 #define SHCA_CORE_TM_H
 
+#include "own.h"
 #include "os.h"
 #include "../../uapi/softhca-abi.h"
 
@@ -98,18 +99,23 @@ struct shca_tm_entry {
  * @handled:	of these, as the poster says
  */
 struct shca_tm {
-	struct shca_tm_entry *slots;
-	u32 nr;
-	u16 first;
-	u16 last;
-	u16 waiting;
-	u16 free;
-	u32 unexpected;
-	u32 handled;
+	SHCA_OWN struct {
+		struct shca_tm_entry *slots;
+		u32 nr;
+		u16 first;
+		u16 last;
+		u16 waiting;
+		u16 free;
+		u32 unexpected;
+		u32 handled;
+	};
 };
 
 /** shca_tm_init() - an empty list; @slots: @nr of them, fewer than SHCA_TM_NIL */
 void shca_tm_init(struct shca_tm *tm, struct shca_tm_entry *slots, u32 nr);
+
+/** shca_tm_missed() - a message has come that no entry fitted */
+void shca_tm_missed(struct shca_tm *tm);
 
 /** shca_tm_in_sync() - has the poster handled all unexpected messages? */
 static inline bool shca_tm_in_sync(const struct shca_tm *tm)

@@ -314,7 +314,7 @@ static void req_next_before_pace_waits_until_then(struct kunit *test)
 {
 	struct fx *fx = test->priv;
 
-	fx->req.pace_ns = fx->now + 500;
+	fx->req.stall_ns = fx->now + 500;
 	KUNIT_EXPECT_EQ(test, shca_req_deadline(&fx->req), 0ull);
 	fx_post(fx, OP_SEND, 1);
 	KUNIT_EXPECT_FALSE(test, fx_next(fx));

@@ -906,7 +906,7 @@ static void on_event(struct sim_world *w, struct sim_ev *ev)
 		sim_node_pump(n);
 		return;
 	case SIM_EV_PACE:
-		n->req.pace_ns = w->now + prng_next(rng) % (2 * MS);
+		n->req.stall_ns = w->now + prng_next(rng) % (2 * MS);
 		sim_node_pump(n);
 		return;
 	case SIM_EV_RESUME:

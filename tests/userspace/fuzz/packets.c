@@ -184,7 +184,7 @@ static void change(struct fuzz_end *end, struct fuzz_in *in)
 		end->req.draining = !end->req.draining;
 		break;
 	case 4:
-		end->req.pace_ns = end->now + (b << 10);
+		end->req.stall_ns = end->now + (b << 10);
 		break;
 	case 5:
 		end->door.access ^= b >> 4;

@@ -111,7 +111,7 @@ static void settle(struct fuzz_in *in)
 	for (i = 0; i < 2; i++) {
 		ends[i].door.verdicts = NULL;
 		ends[i].req.draining = false;
-		ends[i].req.pace_ns = 0;
+		ends[i].req.stall_ns = 0;
 	}
 	while (!is_done(&ends[0]) || !is_done(&ends[1])) {
 		fuzz_check(rounds++ < 20000, "endless: %u and %u posted",

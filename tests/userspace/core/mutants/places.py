@@ -89,7 +89,7 @@ class Source:
                       self.text)
         options = TranslationUnit.PARSE_DETAILED_PROCESSING_RECORD
         self.tu = Index.create().parse(
-            str(path), args=["-x", "c", "-std=gnu11"],
+            str(path), args=["-x", "c", "-std=gnu11", "-DSHCA_CORE"],
             unsaved_files=[(str(path), view)], options=options)
         bad = [str(d) for d in self.tu.diagnostics if d.severity >= 3]
         if bad:

@@ -1,0 +1,93 @@
+// SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
+/*
+ * What a running requester or responder is told from outside: attributes that change,
+ * how much may be handed out at once, and that nothing can leave for a while.  No file
+ * outside of the core writes a member of theirs (own.h).
+ */
+#include "rc.h"
+
+/* ---- attributes --------------------------------------------------------- */
+
+void shca_req_modify(struct shca_req *req, const struct shca_req_attr *attr,
+		     u32 mask)
+{
+	if (mask & SHCA_REQ_QKEY)
+		req->attr.qkey = attr->qkey;
+	if (mask & SHCA_REQ_TIMEOUT)
+		req->attr.timeout_ns = attr->timeout_ns;
+	if (mask & SHCA_REQ_RETRY_CNT)
+		req->attr.retry_cnt = attr->retry_cnt;
+	if (mask & SHCA_REQ_RNR_RETRY)
+		req->attr.rnr_retry = attr->rnr_retry;
+	if (mask & SHCA_REQ_MAX_RD_ATOMIC)
+		req->attr.max_rd_atomic = attr->max_rd_atomic;
+	if (mask & SHCA_REQ_PEER)
+		req->attr.peer |= attr->peer;
+}
+
+void shca_resp_modify(struct shca_resp *resp,
+		      const struct shca_resp_attr *attr, u32 mask)
+{
+	if (mask & SHCA_RESP_ACCESS)
+		resp->attr.access = attr->access;
+	if (mask & SHCA_RESP_QKEY)
+		resp->attr.qkey = attr->qkey;
+	if (mask & SHCA_RESP_MIN_RNR_TIMER)
+		resp->attr.min_rnr_timer = attr->min_rnr_timer;
+	if (mask & SHCA_RESP_MAX_DEST_RD_ATOMIC)
+		resp->attr.max_dest_rd_atomic = attr->max_dest_rd_atomic;
+	if (mask & SHCA_RESP_TRANSPORT)
+		resp->attr.transport = attr->transport;
+}
+
+void shca_req_drain(struct shca_req *req, bool draining)
+{
+	req->draining = draining;
+}
+
+/* ---- how much at once --------------------------------------------------- */
+
+void shca_req_set_burst(struct shca_req *req, u32 burst)
+{
+	req->burst = burst;
+}
+
+void shca_resp_set_burst(struct shca_resp *resp, u32 burst)
+{
+	resp->burst = burst;
+}
+
+void shca_set_reach(struct shca_req *req, struct shca_resp *resp, u32 reach)
+{
+	req->reach = reach;
+	resp->reach = reach;
+}
+
+/* ---- when --------------------------------------------------------------- */
+
+void shca_req_stall(struct shca_req *req, u64 until)
+{
+	req->stall_ns = until;
+}
+
+void shca_req_rate(struct shca_req *req, u64 until)
+{
+	req->rate_ns = until;
+}
+
+void shca_req_hold(struct shca_req *req)
+{
+	req->held_psn = req->psn;
+}
+
+void shca_req_release(struct shca_req *req)
+{
+	req->held_psn = SHCA_REQ_NOT_HELD;
+	req->stall_ns = 0;
+}
+
+void shca_req_answer_waits(struct shca_req *req, u64 until)
+{
+	if (req->deadline && !req->rnr_wait)
+		req->deadline = until;
+}
