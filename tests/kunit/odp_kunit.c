@@ -4,7 +4,7 @@
  * chunk, and within the region, for pages of 4, 16 and 64 KiB.
  */
 #include "fixture.h"
-#include "../../kernel/odp_pages.h"
+#include "../../kernel/mem/odp_pages.h"
 
 /* A region of @bytes at @addr, looked up from @from bytes in it on. */
 struct odp_row {

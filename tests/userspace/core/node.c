@@ -140,7 +140,7 @@ void sim_node_timer(struct sim_node *n)
 	u64 before = n->req.stats.timeouts;
 	bool waits = n->req.rnr_wait || n->req.recheck;
 
-	/* The answer is here, and waits for memory (kernel/sq.c). */
+	/* The answer is here, and waits for memory (kernel/queue/sq.c). */
 	if (n->park[1].nr && n->req.deadline && !n->req.rnr_wait)
 		n->req.deadline = n->w->now + n->req.attr.timeout_ns;
 	shca_req_timer(&n->req, n->w->now);

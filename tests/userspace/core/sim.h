@@ -9,7 +9,7 @@
  *   link.c   bytes on the wire and what befalls them
  *   ways.c   the other ways of a packet: runs of them, and the short cut
  *   node.c   the glue around the core, as small as it can be
- *   park.c   packets that wait for memory, as in kernel/rq.c and sq.c
+ *   park.c   packets that wait for memory, as in kernel/queue/rq.c and sq.c
  *   mem.c    regions, and the door to them that the core is given
  *   model.c  what must be true, found out independently of the core
  *   packets.c what each packet must say, from the plan alone

@@ -1,0 +1,301 @@
+/* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
+/*
+ * The device: one ib_device on one Ethernet netdev, and the limits that it
+ * advertises.
+ *
+ * Lock order, outermost first:
+ *   rtnl_lock
+ *   shca_dev_lock           mutex: the list of all devices
+ *   shca_net.lock           mutex: sockets of a network namespace
+ *   shca_qp.attr_lock       mutex: modify against modify of one QP
+ *   shca_cq.resize_lock     mutex: change of the size of one CQ
+ *   shca_sq.post_lock       spin, irq: kernel consumers writing a send ring
+ *   shca_sq.lock            spin, bh: requester of a QP
+ *   shca_rq.lock            spin, bh: responder of a QP
+ *   shca_srq.post_lock      spin, irq: kernel consumers, and change of size
+ *   shca_srq.lock           spin, irq: taking requests from an SRQ
+ *   shca_rq.post_lock       spin, irq
+ *   shca_cq.lock            spin, irq
+ * Both sides' locks together are taken only to change the state of a QP, sq
+ * first.  No lock is held while a consumer's handler runs.
+ */
+#ifndef SHCA_DEV_H
+#define SHCA_DEV_H
+
+#include <linux/list.h>
+#include <linux/netfilter.h>
+#include <linux/rhashtable.h>
+#include <linux/skbuff.h>
+#include <linux/types.h>
+#include <linux/workqueue.h>
+#include <linux/xarray.h>
+#include <rdma/ib_verbs.h>
+
+#include "../../uapi/softhca-abi.h"
+#include "../../uapi/softhca-netlink.h"
+#include "bh.h"
+#include "counters.h"
+
+/*
+ * Limits, as advertised; tests/userspace/verbs/limits.c reaches each.  Of objects
+ * of processes: kernel consumers are neither counted nor refused.  Queues so many
+ * that one process can have them, with two mappings each, within the default of
+ * vm.max_map_count (65530).  READs and atomics as many as rxe's: perftest asks
+ * for its peer's number, not its own device's.
+ */
+#define SHCA_LIM_QP		16384
+#define SHCA_LIM_CQ		16384
+#define SHCA_LIM_MR		(1 << 20)
+#define SHCA_LIM_MW		SHCA_LIM_MR
+#define SHCA_LIM_PD		65536
+#define SHCA_LIM_AH		65536
+#define SHCA_LIM_QP_WR		16384
+#define SHCA_LIM_SRQ		16384
+#define SHCA_LIM_WQ		16384
+/* Indirection tables: how many, and of how many entries (a power of two). */
+#define SHCA_LIM_RWQ_TBL	1024
+#define SHCA_LIM_RWQ_TBL_SIZE	2048
+#define SHCA_LIM_SRQ_WR		32768
+#define SHCA_LIM_TAGS		512	/* of one SRQ: they are looked at in order */
+#define SHCA_LIM_CQE		((1 << 20) - 1)
+#define SHCA_LIM_SGE		30
+#define SHCA_LIM_RD_ATOM	128
+#define SHCA_LIM_INLINE		960
+#define SHCA_LIM_FAST_PAGES	512
+#define SHCA_LIM_MR_SIZE	(1ull << 46)
+/* Device memory, bytes: of one context, and of all. */
+#define SHCA_LIM_DM		(1 << 20)
+#define SHCA_LIM_DM_TOTAL	(16 << 20)
+#define SHCA_LIM_PKEYS		16
+#define SHCA_LIM_FLOW		4096
+#define SHCA_LIM_MCAST_GRP	2048
+#define SHCA_LIM_MCAST_QP	240
+#define SHCA_LIM_MCAST_TOTAL	16384
+
+struct shca_net;
+struct shca_trust;
+
+/**
+ * struct shca_dev - a device
+ * @ndev:	its netdev; the RDMA core holds a reference until the device is
+ *		unregistered, and no QP exists after that
+ * @snet:	sockets and QP numbers of the netdev's network namespace
+ * @mrs:	memory regions by key index
+ * @ahs: @next_ah: @av_tag: address handles by handle
+ * @xrc_srqs: @next_xrc_srq: SRQs of XRC domains, struct shca_xrc_target by number
+ * @path:	enum shca_path; read without a lock for each packet
+ * @resv8a:	enum shca_resv8a; read without a lock as a QP is connected
+ * @id:		no other device has or had it
+ * @trust:	devices that it trusts with path host (trust.h), or NULL; changed by the
+ *		netlink family, one at a time, and read under RCU
+ * @nr_pd: @nr_cq: @nr_qp: @nr_srq: @nr_wq: @nr_rwq_tbl: @nr_mr: @nr_mw: @nr_ah:
+ *		objects of processes that exist, against the limits above
+ * @dm_bytes:	device memory that processes have
+ * @parked:	bytes of received packets that wait for memory (fault.c)
+ * @nr_groups: @nr_attached: multicast groups, and QPs in all of them; under RTNL
+ * @pkeys:	P_Key table; entry 0 stays the default one; read for each packet
+ * @flows: @nr_flows: @flow_hook: rules of flow steering; see flow.c
+ * @loop: @loop_bh: frames from this device to itself
+ * @qp_serial:	of the last QP, see struct shca_accessor
+ * @node:	in shca_dev_list, protected by shca_dev_lock
+ * @gone:	the netdev went away before registration; under shca_dev_lock
+ * @removing:	the core takes it away from all consumers (device.c)
+ * @port_up:	last port state dispatched; written under RTNL only
+ * @port_up_at:	jiffies when it came up last, 0: it never did; written
+ *		under RTNL only, read without a lock for each packet
+ * @counters:	of the device and of QPs that are bound to no counter
+ * @bound: @retired: struct shca_bound by the number of the RDMA core's counter;
+ *		what those have counted that are gone, under the lock of @bound
+ * @optional:	which optional counters count, from SHCA_CNT_OPTIONAL on
+ * @rescan:	asks the core for the GIDs of a loopback netdev (lo.c)
+ */
+struct shca_dev {
+	struct ib_device ibdev;
+	struct net_device *ndev;
+	struct shca_net *snet;
+	struct rhashtable mrs;
+	struct xarray ahs;
+	u32 next_ah;
+	struct xarray xrc_srqs;
+	u32 next_xrc_srq;
+	u8 path;
+	u8 resv8a;
+	u64 id;
+	struct shca_trust __rcu *trust;
+	struct list_head node;
+	bool gone;
+	bool removing;
+	bool port_up;
+	unsigned long port_up_at;
+	struct work_struct rescan;
+	atomic_t nr_pd;
+	atomic_t nr_cq;
+	atomic_t nr_qp;
+	atomic_t nr_srq;
+	atomic_t nr_wq;
+	atomic_t nr_rwq_tbl;
+	atomic_t nr_mr;
+	atomic_t nr_mw;
+	atomic_t nr_ah;
+	atomic_long_t parked;
+	atomic_t dm_bytes;
+	atomic_t av_tag;
+	u16 pkeys[SHCA_LIM_PKEYS];
+	struct list_head flows;
+	u32 nr_flows;
+	struct nf_hook_ops flow_hook;
+	struct sk_buff_head loop;
+	struct shca_bh loop_bh;
+	u32 nr_groups;
+	u32 nr_attached;
+	atomic64_t qp_serial;
+	struct shca_counters __percpu *counters;
+	struct xarray bound;
+	u64 retired[SHCA_CNT_NR];
+	unsigned long optional;
+};
+
+static inline struct shca_dev *to_shca_dev(struct ib_device *ibdev)
+{
+	return container_of(ibdev, struct shca_dev, ibdev);
+}
+
+/**
+ * shca_limit_get() - take one object of a limited kind
+ * @is_user:	a process's; a kernel consumer's is not counted
+ *
+ * Return: false: @max exist already.  Else shca_limit_put() when it goes.
+ */
+static inline bool shca_limit_get(atomic_t *nr, int max, bool is_user)
+{
+	if (!is_user || atomic_inc_return(nr) <= max)
+		return true;
+	atomic_dec(nr);
+	return false;
+}
+
+/** shca_limit_put() - the object goes that shca_limit_get() was called for */
+static inline void shca_limit_put(atomic_t *nr, bool is_user)
+{
+	if (is_user)
+		atomic_dec(nr);
+}
+
+/**
+ * shca_pkey_match() - may a packet with P_Key @a reach what has P_Key @b?
+ *
+ * IBTA 10.9.3: the same partition, which 0 is none, and at least one of the two a
+ * full member.
+ */
+static inline bool shca_pkey_match(u16 a, u16 b)
+{
+	return a & 0x7fff && !((a ^ b) & 0x7fff) && (a | b) & 0x8000;
+}
+
+/**
+ * shca_pkey_find() - index of the entry that matches @pkey, or -1
+ *
+ * Context: any.
+ */
+static inline int shca_pkey_find(const struct shca_dev *dev, u16 pkey)
+{
+	int i;
+
+	for (i = 0; i < SHCA_LIM_PKEYS; i++)
+		if (shca_pkey_match(pkey, READ_ONCE(dev->pkeys[i])))
+			return i;
+	return -1;
+}
+
+/**
+ * shca_dev_set_pkey() - change an entry of the P_Key table; tells consumers
+ *
+ * Context: may sleep.
+ * Return: 0, or EINVAL: entry 0, or one beyond the table.
+ */
+int shca_dev_set_pkey(struct shca_dev *dev, u32 index, u16 pkey);
+
+/**
+ * struct shca_ucontext - a process's verbs context
+ * @features:	granted to it
+ * @dm_bytes:	device memory that it has
+ */
+struct shca_ucontext {
+	struct ib_ucontext ibuc;
+	u64 features;
+	atomic_t dm_bytes;
+};
+
+/** shca_ucontext_resp() - what a process is told of its context */
+static inline void shca_ucontext_resp(const struct shca_ucontext *uctx,
+				      struct shca_alloc_ucontext_resp *resp)
+{
+	*resp = (struct shca_alloc_ucontext_resp){
+		.features = uctx->features,
+		.max_inline = SHCA_LIM_INLINE,
+	};
+}
+
+/** struct shca_xrcd - an XRC domain; see xrc.c */
+struct shca_xrcd {
+	struct ib_xrcd ibxrcd;
+};
+
+/** struct shca_pd - a protection domain; the core counts its users */
+struct shca_pd {
+	struct ib_pd ibpd;
+	bool is_user;
+};
+
+/**
+ * shca_newlink() - rdma link add; struct rdma_link_ops.newlink
+ *
+ * Context: process, without RTNL.
+ * Return: 0, or EADDRINUSE (port 4791 has another owner), EEXIST (the name is
+ * taken), EINVAL (not an Ethernet netdev), ENODEV (netdev going away), ENOMEM.
+ */
+int shca_newlink(const char *name, struct net_device *ndev);
+
+/** shca_dev_find() - a registered device by name, or NULL; ib_device_put() it */
+struct shca_dev *shca_dev_find(const char *name);
+
+/**
+ * shca_dev_walk() - call @fn for each registered device, from index @start on
+ *
+ * Context: may sleep.  A non-zero return of @fn stops and is returned.
+ */
+int shca_dev_walk(int start, int (*fn)(struct shca_dev *dev, int idx,
+				       void *arg), void *arg);
+
+/**
+ * shca_dev_name_of() - the name of the device with that id, as @net may know it
+ * @net:	NULL: as the machine's administrator may
+ *
+ * Context: within the @fn of shca_dev_walk().
+ * Return: NULL: there is none, or none to be known there.
+ */
+const char *shca_dev_name_of(u64 id, struct net *net);
+
+/**
+ * shca_dev_init() - the client and the notifier; no devices yet
+ *
+ * Return: 0 or what registration returned.  Undone by shca_dev_exit(), once no
+ * device is left.
+ */
+int shca_dev_init(void);
+void shca_dev_exit(void);
+
+/* port.c */
+int shca_query_port_speed(struct ib_device *ibdev, u32 port, u64 *speed);
+int shca_query_port(struct ib_device *ibdev, u32 port,
+		    struct ib_port_attr *attr);
+/**
+ * shca_port_update() - tell consumers if the state of the port has changed
+ *
+ * Context: RTNL held.
+ */
+void shca_port_update(struct shca_dev *dev);
+/** shca_port_mtu() - the largest MTU of IBTA that fits the netdev, bytes */
+u32 shca_port_mtu(const struct shca_dev *dev);
+
+#endif

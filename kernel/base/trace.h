@@ -1,0 +1,245 @@
+/* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
+/*
+ * One trace event per step of the way of the data.  Packets print their PSN
+ * state and no pointers; QP numbers and wr_ids let the steps be joined.
+ */
+#undef TRACE_SYSTEM
+#define TRACE_SYSTEM softhca
+
+#if !defined(SHCA_TRACE_H) || defined(TRACE_HEADER_MULTI_READ)
+#define SHCA_TRACE_H
+
+#include <linux/tracepoint.h>
+#include <rdma/ib_verbs.h>
+
+#include "../core/opcode.h"
+#include "../core/packet.h"
+#include "../core/rc.h"
+#include "../core/wr.h"
+#include "counters.h"
+#include "trace_names.h"
+
+SHCA_TRACE_UC_OPS(SHCA_TRACE_TELL_OP, RC)
+SHCA_TRACE_RC_OPS(SHCA_TRACE_TELL_OP, RC)
+SHCA_TRACE_VERDICTS(SHCA_TRACE_TELL, SHCA_TRACE_TELL)
+SHCA_TRACE_REASONS(SHCA_TRACE_TELL, SHCA_TRACE_TELL)
+SHCA_TRACE_STATUSES(SHCA_TRACE_TELL, SHCA_TRACE_TELL)
+SHCA_TRACE_WC_OPCODES(SHCA_TRACE_TELL, SHCA_TRACE_TELL)
+SHCA_TRACE_STATES(SHCA_TRACE_TELL, SHCA_TRACE_TELL)
+SHCA_TRACE_EVENTS(SHCA_TRACE_TELL, SHCA_TRACE_TELL)
+
+TRACE_EVENT(shca_post,
+	TP_PROTO(u32 qpn, const struct shca_send_wr *wr),
+	TP_ARGS(qpn, wr),
+	TP_STRUCT__entry(
+		__field(u32, qpn)
+		__field(u64, wr_id)
+		__field(u8, opcode)
+		__field(u16, flags)
+		__field(u32, length)
+		__field(u8, preset)
+	),
+	TP_fast_assign(
+		__entry->qpn = qpn;
+		__entry->wr_id = wr->wr_id;
+		__entry->opcode = wr->opcode;
+		__entry->flags = wr->flags;
+		__entry->length = wr->length;
+		__entry->preset = wr->preset;
+	),
+	TP_printk("qpn=%#x wr_id=%#llx opcode=%s flags=%#x length=%u preset=%s",
+		  __entry->qpn, __entry->wr_id,
+		  SHCA_TRACE_NAME(WR_OPCODES, __entry->opcode),
+		  __entry->flags, __entry->length,
+		  SHCA_TRACE_NAME(STATUSES, __entry->preset))
+);
+
+DECLARE_EVENT_CLASS(shca_packet,
+	TP_PROTO(u32 qpn, const struct shca_pkt *pkt),
+	TP_ARGS(qpn, pkt),
+	TP_STRUCT__entry(
+		__field(u32, qpn)
+		__field(u32, dqpn)
+		__field(u32, psn)
+		__field(u8, opcode)
+		__field(bool, ackreq)
+		__field(u8, syndrome)
+		__field(u32, msn)
+		__field(u32, paylen)
+	),
+	TP_fast_assign(
+		bool aeth = shca_opcode_info(pkt->opcode)->flags &
+			    SHCA_OPF_AETH;
+
+		__entry->qpn = qpn;
+		__entry->dqpn = pkt->dqpn;
+		__entry->psn = pkt->psn;
+		__entry->opcode = pkt->opcode;
+		__entry->ackreq = pkt->ackreq;
+		__entry->syndrome = aeth ? pkt->aeth.syndrome : 0;
+		__entry->msn = aeth ? pkt->aeth.msn : 0;
+		__entry->paylen = pkt->paylen;
+	),
+	TP_printk("qpn=%#x dqpn=%#x psn=%u opcode=%s ackreq=%d syndrome=%#x msn=%u len=%u",
+		  __entry->qpn, __entry->dqpn, __entry->psn,
+		  SHCA_TRACE_OPCODE(__entry->opcode),
+		  __entry->ackreq, __entry->syndrome, __entry->msn,
+		  __entry->paylen)
+);
+
+DEFINE_EVENT(shca_packet, shca_tx,
+	TP_PROTO(u32 qpn, const struct shca_pkt *pkt),
+	TP_ARGS(qpn, pkt)
+);
+
+DEFINE_EVENT(shca_packet, shca_rx,
+	TP_PROTO(u32 qpn, const struct shca_pkt *pkt),
+	TP_ARGS(qpn, pkt)
+);
+
+TRACE_EVENT(shca_rx_verdict,
+	TP_PROTO(u32 qpn, const struct shca_pkt *pkt, enum shca_rx verdict),
+	TP_ARGS(qpn, pkt, verdict),
+	TP_STRUCT__entry(
+		__field(u32, qpn)
+		__field(u32, psn)
+		__field(u8, opcode)
+		__field(u8, verdict)
+	),
+	TP_fast_assign(
+		__entry->qpn = qpn;
+		__entry->psn = pkt->psn;
+		__entry->opcode = pkt->opcode;
+		__entry->verdict = verdict;
+	),
+	TP_printk("qpn=%#x psn=%u opcode=%s verdict=%s", __entry->qpn,
+		  __entry->psn, SHCA_TRACE_OPCODE(__entry->opcode),
+		  SHCA_TRACE_NAME(VERDICTS, __entry->verdict))
+);
+
+/* Packets for a QP that do not reach its transport. */
+TRACE_EVENT(shca_rx_refused,
+	TP_PROTO(u32 qpn, const struct shca_pkt *pkt, enum shca_counter id),
+	TP_ARGS(qpn, pkt, id),
+	TP_STRUCT__entry(
+		__field(u32, qpn)
+		__field(u32, psn)
+		__field(u8, opcode)
+		__field(u8, id)
+	),
+	TP_fast_assign(
+		__entry->qpn = qpn;
+		__entry->psn = pkt->psn;
+		__entry->opcode = pkt->opcode;
+		__entry->id = id;
+	),
+	TP_printk("qpn=%#x psn=%u opcode=%s reason=%s", __entry->qpn,
+		  __entry->psn, SHCA_TRACE_OPCODE(__entry->opcode),
+		  SHCA_TRACE_NAME(REASONS, __entry->id))
+);
+
+/* No answer came in time: sending goes back to @psn, or fails. */
+TRACE_EVENT(shca_timeout,
+	TP_PROTO(u32 qpn, const struct shca_req *req),
+	TP_ARGS(qpn, req),
+	TP_STRUCT__entry(
+		__field(u32, qpn)
+		__field(u32, psn)
+		__field(u8, retries)
+		__field(bool, failed)
+	),
+	TP_fast_assign(
+		__entry->qpn = qpn;
+		__entry->psn = req->una_psn;
+		__entry->retries = req->retry_left;
+		__entry->failed = req->state == SHCA_SIDE_ERR;
+	),
+	TP_printk("qpn=%#x psn=%u retries_left=%u failed=%d", __entry->qpn,
+		  __entry->psn, __entry->retries, __entry->failed)
+);
+
+TRACE_EVENT(shca_complete,
+	TP_PROTO(u32 qpn, const struct shca_wc *wc),
+	TP_ARGS(qpn, wc),
+	TP_STRUCT__entry(
+		__field(u32, qpn)
+		__field(u64, wr_id)
+		__field(u8, status)
+		__field(u8, opcode)
+		__field(u16, vendor_err)
+		__field(u32, byte_len)
+	),
+	TP_fast_assign(
+		__entry->qpn = qpn;
+		__entry->wr_id = wc->wr_id;
+		__entry->status = wc->status;
+		__entry->opcode = wc->opcode;
+		__entry->vendor_err = wc->vendor_err;
+		__entry->byte_len = wc->byte_len;
+	),
+	TP_printk("qpn=%#x wr_id=%#llx status=%s opcode=%s vendor_err=%u byte_len=%u",
+		  __entry->qpn, __entry->wr_id,
+		  SHCA_TRACE_NAME(STATUSES, __entry->status),
+		  SHCA_TRACE_NAME(WC_OPCODES, __entry->opcode),
+		  __entry->vendor_err, __entry->byte_len)
+);
+
+TRACE_EVENT(shca_state,
+	TP_PROTO(u32 qpn, enum ib_qp_state from, enum ib_qp_state to),
+	TP_ARGS(qpn, from, to),
+	TP_STRUCT__entry(
+		__field(u32, qpn)
+		__field(u8, from)
+		__field(u8, to)
+	),
+	TP_fast_assign(
+		__entry->qpn = qpn;
+		__entry->from = from;
+		__entry->to = to;
+	),
+	TP_printk("qpn=%#x from=%s to=%s", __entry->qpn,
+		  SHCA_TRACE_NAME(STATES, __entry->from),
+		  SHCA_TRACE_NAME(STATES, __entry->to))
+);
+
+TRACE_EVENT(shca_event,
+	TP_PROTO(u32 qpn, enum ib_event_type event),
+	TP_ARGS(qpn, event),
+	TP_STRUCT__entry(
+		__field(u32, qpn)
+		__field(u32, event)
+	),
+	TP_fast_assign(
+		__entry->qpn = qpn;
+		__entry->event = event;
+	),
+	TP_printk("qpn=%#x event=%s", __entry->qpn,
+		  SHCA_TRACE_NAME(EVENTS, __entry->event))
+);
+
+/* A verb is refused; @qpn 0: there is no QP yet. */
+TRACE_EVENT(shca_refused,
+	TP_PROTO(u32 qpn, int err, const char *why),
+	TP_ARGS(qpn, err, why),
+	TP_STRUCT__entry(
+		__field(u32, qpn)
+		__field(int, err)
+		/* (a string of the kernels' own has another form on each) */
+		__array(char, why, 96)
+	),
+	TP_fast_assign(
+		__entry->qpn = qpn;
+		__entry->err = -err;
+		strscpy(__entry->why, why, sizeof(__entry->why));
+	),
+	TP_printk("qpn=%#x errno=%d why=%s", __entry->qpn, __entry->err,
+		  __entry->why)
+);
+
+#endif
+
+#undef TRACE_INCLUDE_PATH
+#define TRACE_INCLUDE_PATH .
+#undef TRACE_INCLUDE_FILE
+#define TRACE_INCLUDE_FILE trace
+#include <trace/define_trace.h>

@@ -1,0 +1,746 @@
+// SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
+/*
+ * The device: its table of operations (the index of this driver), creation by
+ * `rdma link add`, and removal, whichever way it comes:
+ *
+ *   rdma link delete   the RDMA core unregisters and calls dealloc_driver
+ *   netdev removed     our notifier queues the same
+ *   rmmod              ib_unregister_driver() does it for all
+ *
+ * Each way ends the contexts of all processes (disassociate_ucontext), which
+ * destroys their objects, so nothing of ours is in use afterwards and no
+ * process can delay it.  A process that does nothing but poll would never learn
+ * of it; so what it has outstanding is flushed, see shca_destroy_qp().
+ */
+#define pr_fmt(fmt) KBUILD_MODNAME ": " fmt
+
+#include <linux/etherdevice.h>
+#include <linux/if_arp.h>
+#include <linux/if_vlan.h>
+#include <linux/module.h>
+#include <linux/netdevice.h>
+#include <linux/rtnetlink.h>
+#include <linux/slab.h>
+#include <linux/vmalloc.h>
+#include <net/addrconf.h>
+#include <rdma/ib_mad.h>
+#include <rdma/ib_user_verbs.h>
+#include <rdma/ib_verbs.h>
+#include <rdma/rdma_counter.h>
+#include <rdma/uverbs_ioctl.h>
+
+#include "../base/compat.h"
+#include "../base/dev.h"
+#include "../base/trust.h"
+#include "../base/udata.h"
+#include "../link/ah.h"
+#include "../mem/buf.h"
+#include "../mem/dm.h"
+#include "../mem/dmabuf.h"
+#include "../mem/dmah.h"
+#include "../mem/mr.h"
+#include "../mem/mw.h"
+#include "../mem/odp.h"
+#include "../mem/user_mr.h"
+#include "../net/flow.h"
+#include "../net/mcast.h"
+#include "../net/net.h"
+#include "../queue/bell.h"
+#include "../queue/cq.h"
+#include "../queue/qp.h"
+#include "../queue/rq.h"
+#include "../queue/sq.h"
+#include "../queue/srq.h"
+#include "../queue/tm.h"
+#include "../queue/wq.h"
+#include "../queue/xrc.h"
+#include "import.h"
+#include "lo.h"
+#include "pma.h"
+#include "restrack.h"
+
+#define SHCA_GID_TBL_LEN	128
+
+static DEFINE_MUTEX(shca_dev_lock);
+static LIST_HEAD(shca_dev_list);	/* protected by shca_dev_lock */
+static atomic64_t shca_dev_ids;
+
+/* ---- attributes -------------------------------------------------------------- */
+
+/* Told by queries and by sysfs. */
+#define SHCA_HW_VER	1
+
+/* The module's version, as `rdma dev` shows it: ibv_devinfo takes it from numbers. */
+static u64 shca_fw_ver(void)
+{
+	unsigned int major = 0, minor = 0, patch = 0;
+
+	if (THIS_MODULE->version)
+		sscanf(THIS_MODULE->version, "%u.%u.%u", &major, &minor,
+		       &patch);
+	return (u64)major << 32 | minor << 16 | patch;
+}
+
+static int shca_query_device(struct ib_device *ibdev,
+			     struct ib_device_attr *attr,
+			     struct ib_udata *udata)
+{
+	struct shca_dev *dev = to_shca_dev(ibdev);
+
+	/* NULL or empty at registration, depending on the kernel. */
+	if (udata && (udata->inlen || udata->outlen))
+		return -EINVAL;
+	memset(attr, 0, sizeof(*attr));
+	attr->fw_ver = shca_fw_ver();
+	attr->sys_image_guid = ibdev->node_guid;
+	attr->max_mr_size = SHCA_LIM_MR_SIZE;
+	attr->page_size_cap = PAGE_MASK & 0xffffffff;
+	attr->vendor_id = SHCA_VENDOR_ID;
+	attr->hw_ver = SHCA_HW_VER;
+	attr->max_qp = SHCA_LIM_QP;
+	attr->max_qp_wr = SHCA_LIM_QP_WR;
+	attr->device_cap_flags = IB_DEVICE_CURR_QP_STATE_MOD |
+				 IB_DEVICE_RC_RNR_NAK_GEN |
+				 IB_DEVICE_SYS_IMAGE_GUID |
+				 IB_DEVICE_PORT_ACTIVE_EVENT |
+				 IB_DEVICE_SRQ_RESIZE |
+				 IB_DEVICE_XRC |
+				 IB_DEVICE_MANAGED_FLOW_STEERING |
+				 IB_DEVICE_FLUSH_GLOBAL |
+				 IB_DEVICE_ATOMIC_WRITE |
+				 IB_DEVICE_MEM_WINDOW |
+				 IB_DEVICE_MEM_WINDOW_TYPE_2B |
+				 IB_DEVICE_MEM_MGT_EXTENSIONS;
+	attr->kernel_cap_flags = IBK_ALLOW_USER_UNREG | SHCA_ODP_CAP;
+	shca_odp_caps(&attr->odp_caps);
+	attr->max_send_sge = SHCA_LIM_SGE;
+	attr->max_recv_sge = SHCA_LIM_SGE;
+	attr->max_sge_rd = SHCA_LIM_SGE;
+	attr->max_cq = SHCA_LIM_CQ;
+	attr->max_cqe = SHCA_LIM_CQE;
+	attr->max_mr = SHCA_LIM_MR;
+	attr->max_mw = SHCA_LIM_MW;
+	attr->max_pd = SHCA_LIM_PD;
+	attr->max_qp_rd_atom = SHCA_LIM_RD_ATOM;
+	attr->max_qp_init_rd_atom = SHCA_LIM_RD_ATOM;
+	attr->max_res_rd_atom = SHCA_LIM_RD_ATOM * SHCA_LIM_QP;
+	attr->atomic_cap = IB_ATOMIC_GLOB;
+	attr->max_ah = SHCA_LIM_AH;
+	attr->max_srq = SHCA_LIM_SRQ;
+	attr->max_srq_wr = SHCA_LIM_SRQ_WR;
+	attr->max_srq_sge = SHCA_LIM_SGE;
+	attr->max_pkeys = SHCA_LIM_PKEYS;
+	attr->max_mcast_grp = SHCA_LIM_MCAST_GRP;
+	attr->max_mcast_qp_attach = SHCA_LIM_MCAST_QP;
+	attr->max_total_mcast_qp_attach = SHCA_LIM_MCAST_TOTAL;
+	attr->max_fast_reg_page_list_len = SHCA_LIM_FAST_PAGES;
+	attr->local_ca_ack_delay = 15;
+	/* Completion timestamps are nanoseconds, CLOCK_MONOTONIC_RAW. */
+	attr->timestamp_mask = GENMASK_ULL(63, 0);
+	attr->hca_core_clock = USEC_PER_SEC;	/* kHz */
+	attr->max_dm_size = SHCA_LIM_DM;
+	attr->tm_caps = (struct ib_tm_caps){
+		.max_rndv_hdr_size = SHCA_TM_RNDV_MAX,
+		.max_num_tags = SHCA_LIM_TAGS,
+		.flags = IB_TM_CAP_RNDV_RC,
+		.max_ops = SHCA_TM_MAX_OPS,
+		.max_sge = 1,
+	};
+	attr->cq_caps.max_cq_moderation_count = U16_MAX;
+	attr->cq_caps.max_cq_moderation_period = U16_MAX;
+	attr->raw_packet_caps = 0;
+	attr->max_wq_type_rq = SHCA_LIM_WQ;
+	attr->rss_caps.supported_qpts = BIT(IB_QPT_RAW_PACKET) | BIT(IB_QPT_UD);
+	attr->rss_caps.max_rwq_indirection_tables = SHCA_LIM_RWQ_TBL;
+	attr->rss_caps.max_rwq_indirection_table_size = SHCA_LIM_RWQ_TBL_SIZE;
+	ibdev_dbg(&dev->ibdev, "queried\n");
+	return 0;
+}
+
+static int shca_query_pkey(struct ib_device *ibdev, u32 port, u16 index,
+			   u16 *pkey)
+{
+	if (index >= SHCA_LIM_PKEYS)
+		return -EINVAL;
+	*pkey = READ_ONCE(to_shca_dev(ibdev)->pkeys[index]);
+	return 0;
+}
+
+/* The default partition is that of QP1 and of rdma_cm: it stays (annex A16.5). */
+int shca_dev_set_pkey(struct shca_dev *dev, u32 index, u16 pkey)
+{
+	struct ib_event ev = {
+		.device = &dev->ibdev,
+		.element.port_num = 1,
+		.event = IB_EVENT_PKEY_CHANGE,
+	};
+
+	if (!index || index >= SHCA_LIM_PKEYS)
+		return -EINVAL;
+	if (xchg(&dev->pkeys[index], pkey) != pkey)
+		ib_dispatch_event(&ev);
+	return 0;
+}
+
+static int shca_port_immutable(struct ib_device *ibdev, u32 port,
+			       struct ib_port_immutable *immutable)
+{
+	immutable->core_cap_flags = RDMA_CORE_PORT_IBA_ROCE_UDP_ENCAP |
+				    RDMA_CORE_PORT_RAW_PACKET;
+	immutable->max_mad_size = IB_MGMT_MAD_SIZE;
+	immutable->gid_tbl_len = SHCA_GID_TBL_LEN;
+	immutable->pkey_tbl_len = SHCA_LIM_PKEYS;
+	return 0;
+}
+
+static enum rdma_link_layer shca_link_layer(struct ib_device *ibdev, u32 port)
+{
+	return IB_LINK_LAYER_ETHERNET;
+}
+
+static void shca_fw_str(struct ib_device *ibdev, char *str)
+{
+	strscpy(str, THIS_MODULE->version ?: "in-tree", IB_FW_VERSION_NAME_MAX);
+}
+
+/* As adapters have them; ibstat and monitoring read these. */
+static ssize_t hca_type_show(struct device *device,
+			     struct device_attribute *attr, char *buf)
+{
+	return sysfs_emit(buf, "softhca\n");
+}
+static DEVICE_ATTR_RO(hca_type);
+
+static ssize_t hw_rev_show(struct device *device, struct device_attribute *attr,
+			   char *buf)
+{
+	return sysfs_emit(buf, "%x\n", SHCA_HW_VER);
+}
+static DEVICE_ATTR_RO(hw_rev);
+
+static struct attribute *shca_sysfs_attrs[] = {
+	&dev_attr_hca_type.attr,
+	&dev_attr_hw_rev.attr,
+	NULL
+};
+
+static const struct attribute_group shca_sysfs_group = {
+	.attrs = shca_sysfs_attrs,
+};
+
+/* ---- contexts and protection domains ------------------------------------------ */
+
+static int shca_alloc_ucontext(struct ib_ucontext *ibuc, struct ib_udata *udata)
+{
+	struct shca_ucontext *uctx = container_of(ibuc, struct shca_ucontext,
+						  ibuc);
+	struct shca_alloc_ucontext_resp resp;
+	struct shca_alloc_ucontext_req req;
+	int err;
+
+	err = shca_udata_in(udata, &req, sizeof(req));
+	if (err)
+		return err;
+	if (req.comp_mask)
+		return -EINVAL;
+	uctx->features = req.features & (SHCA_FEATURE_BELL |
+					 SHCA_FEATURE_BELL_INDEX |
+					 SHCA_FEATURE_ATOMIC_WRITE |
+					 SHCA_FEATURES_BY_CORE);
+	shca_ucontext_resp(uctx, &resp);
+	return shca_udata_out(udata, &resp, sizeof(resp));
+}
+
+/* What this driver adds to uverbs. */
+static const struct uapi_definition shca_uverbs_defs[] = {
+	UAPI_DEF_CHAIN(shca_bell_defs),
+	UAPI_DEF_CHAIN(shca_dm_defs),
+	UAPI_DEF_CHAIN(shca_import_defs),
+	UAPI_DEF_CHAIN(shca_tm_defs),
+	{},
+};
+
+static void shca_dealloc_ucontext(struct ib_ucontext *uctx)
+{
+}
+
+/*
+ * That this exists lets the core take a device away from a process.  There is
+ * nothing to do: mappings keep their pages (buf.c), objects are destroyed by
+ * the core.
+ */
+static void shca_disassociate_ucontext(struct ib_ucontext *uctx)
+{
+}
+
+static int shca_alloc_pd(struct ib_pd *pd, struct ib_udata *udata)
+{
+	struct shca_pd *spd = container_of(pd, struct shca_pd, ibpd);
+
+	spd->is_user = udata;
+	return shca_limit_get(&to_shca_dev(pd->device)->nr_pd, SHCA_LIM_PD,
+			      spd->is_user) ? 0 : -ENOMEM;
+}
+
+static int shca_dealloc_pd(struct ib_pd *pd, struct ib_udata *udata)
+{
+	shca_limit_put(&to_shca_dev(pd->device)->nr_pd,
+		       container_of(pd, struct shca_pd, ibpd)->is_user);
+	return 0;
+}
+
+/* ---- lifetime -------------------------------------------------------------------- */
+
+/*
+ * All objects have gone before the device.  A count that is not back at 0 was left
+ * behind by a way out of an error, and would refuse objects one day (shca_limit_get()).
+ */
+static void shca_dev_check_counts(const struct shca_dev *dev)
+{
+	const atomic_t *counts[] = {
+		&dev->nr_pd, &dev->nr_cq, &dev->nr_qp, &dev->nr_srq,
+		&dev->nr_wq, &dev->nr_rwq_tbl, &dev->nr_mr, &dev->nr_mw,
+		&dev->nr_ah, &dev->dm_bytes,
+	};
+	int i;
+
+	for (i = 0; i < ARRAY_SIZE(counts); i++)
+		WARN_ONCE(atomic_read(counts[i]), "count %d of a device: %d", i,
+			  atomic_read(counts[i]));
+}
+
+/*
+ * The last thing that happens to a device, registered or half-built: from
+ * ib_dealloc_device(), or by the core after unregistration.
+ */
+static void shca_dealloc_driver(struct ib_device *ibdev)
+{
+	struct shca_dev *dev = to_shca_dev(ibdev);
+	struct shca_trust *trust;
+
+	mutex_lock(&shca_dev_lock);
+	list_del_init(&dev->node);
+	mutex_unlock(&shca_dev_lock);
+	shca_dev_check_counts(dev);
+	shca_lo_exit_dev(dev);
+	if (dev->snet) {
+		shca_mr_table_destroy(dev);
+		shca_net_put(dev->snet);
+	}
+	shca_ah_table_destroy(dev);
+	shca_xrc_table_destroy(dev);
+	shca_flow_exit_dev(dev);
+	shca_counters_exit(dev);
+	/* Requests of others may still look at it: they have found a QP of this
+	 * device before that was unpublished, and do not sleep.
+	 */
+	trust = rcu_replace_pointer(dev->trust, NULL, true);
+	if (trust)
+		kfree_rcu(trust, rcu);
+}
+
+static const struct ib_device_ops shca_dev_ops = {
+	.owner = THIS_MODULE,
+	.driver_id = (enum rdma_driver_id)SHCA_DRIVER_ID,
+	.uverbs_abi_ver = SHCA_ABI_VERSION,
+
+	.advise_mr = shca_advise_mr,
+	.alloc_dm = shca_alloc_dm,
+	.alloc_hw_port_stats = shca_alloc_hw_port_stats,
+	.alloc_mr = shca_alloc_mr,
+	.alloc_mw = shca_alloc_mw,
+	.alloc_pd = shca_alloc_pd,
+	.alloc_ucontext = shca_alloc_ucontext,
+	.alloc_xrcd = shca_alloc_xrcd,
+	.attach_mcast = shca_attach_mcast,
+	.counter_alloc_stats = shca_counter_alloc_stats,
+	.counter_bind_qp = shca_counter_bind_qp,
+	.counter_dealloc = shca_counter_dealloc,
+	.counter_unbind_qp = shca_counter_unbind_qp,
+	.counter_update_stats = shca_counter_update_stats,
+	.create_ah = shca_create_ah,
+	.create_cq = shca_create_cq,
+	.create_flow = shca_create_flow,
+	.create_qp = shca_create_qp,
+	.create_rwq_ind_table = shca_create_rwq_ind_table,
+	.create_srq = shca_create_srq,
+	.create_user_ah = shca_create_ah,
+	.create_wq = shca_create_wq,
+	.dealloc_dm = shca_dealloc_dm,
+	.dealloc_driver = shca_dealloc_driver,
+	.dealloc_mw = shca_dealloc_mw,
+	.dealloc_pd = shca_dealloc_pd,
+	.dealloc_ucontext = shca_dealloc_ucontext,
+	.dealloc_xrcd = shca_dealloc_xrcd,
+	.dereg_mr = shca_dereg_mr,
+	.destroy_ah = shca_destroy_ah,
+	.destroy_cq = shca_destroy_cq,
+	.destroy_flow = shca_destroy_flow,
+	.destroy_qp = shca_destroy_qp,
+	.destroy_rwq_ind_table = shca_destroy_rwq_ind_table,
+	.destroy_srq = shca_destroy_srq,
+	.destroy_wq = shca_destroy_wq,
+	.detach_mcast = shca_detach_mcast,
+	.device_group = &shca_sysfs_group,
+	.disassociate_ucontext = shca_disassociate_ucontext,
+	.get_dev_fw_str = shca_fw_str,
+	.get_dma_mr = shca_get_dma_mr,
+	.fill_res_cq_entry = shca_fill_res_cq_entry,
+	.fill_res_cq_entry_raw = shca_fill_res_cq_entry_raw,
+	.fill_res_mr_entry = shca_fill_res_mr_entry,
+	.fill_res_mr_entry_raw = shca_fill_res_mr_entry_raw,
+	.fill_res_qp_entry = shca_fill_res_qp_entry,
+	.fill_res_qp_entry_raw = shca_fill_res_qp_entry_raw,
+#ifdef HAVE_FILL_RES_SRQ_ENTRY
+	.fill_res_srq_entry = shca_fill_res_srq_entry,
+	.fill_res_srq_entry_raw = shca_fill_res_srq_entry_raw,
+#endif
+	.get_hw_stats = shca_get_hw_stats,
+	.get_link_layer = shca_link_layer,
+	.get_port_immutable = shca_port_immutable,
+	.map_mr_sg = shca_map_mr_sg,
+	.mmap = shca_mmap,
+	.mmap_free = shca_mmap_free,
+	.modify_ah = shca_modify_ah,
+	.modify_cq = shca_modify_cq,
+	.modify_hw_stat = shca_modify_hw_stat,
+	.modify_qp = shca_modify_qp,
+	.modify_srq = shca_modify_srq,
+	.modify_wq = shca_modify_wq,
+	.poll_cq = shca_poll_cq,
+	.post_recv = shca_post_recv,
+	.post_send = shca_post_send,
+	.post_srq_recv = shca_post_srq_recv,
+	.process_mad = shca_process_mad,
+	.query_ah = shca_query_ah,
+	.query_device = shca_query_device,
+	.query_pkey = shca_query_pkey,
+	.query_port = shca_query_port,
+	.query_qp = shca_query_qp,
+	.query_srq = shca_query_srq,
+	.query_ucontext = shca_query_ucontext,
+	.reg_dm_mr = shca_reg_dm_mr,
+	.reg_user_mr = shca_reg_user_mr,
+	.reg_user_mr_dmabuf = shca_reg_user_mr_dmabuf,
+	.req_notify_cq = shca_req_notify_cq,
+#ifdef HAVE_RESIZE_USER_CQ
+	.resize_user_cq = shca_resize_cq,
+#else
+	.resize_cq = shca_resize_cq,
+#endif
+	.rereg_user_mr = shca_rereg_user_mr,
+
+	INIT_RDMA_OBJ_SIZE(ib_ah, shca_ah, ibah),
+	INIT_RDMA_OBJ_SIZE(ib_cq, shca_cq, ibcq),
+	INIT_RDMA_OBJ_SIZE(ib_mw, shca_mw, ibmw),
+	INIT_RDMA_OBJ_SIZE(ib_pd, shca_pd, ibpd),
+	INIT_RDMA_OBJ_SIZE(ib_qp, shca_ibqp, ibqp),
+	INIT_RDMA_OBJ_SIZE(ib_rwq_ind_table, shca_rwq_table, ibtbl),
+	INIT_RDMA_OBJ_SIZE(ib_srq, shca_srq, ibsrq),
+	INIT_RDMA_OBJ_SIZE(ib_ucontext, shca_ucontext, ibuc),
+	INIT_RDMA_OBJ_SIZE(ib_xrcd, shca_xrcd, ibxrcd),
+#ifdef HAVE_ALLOC_DMAH
+	/* nothing of ours beside the core's */
+	.size_ib_dmah = sizeof(struct ib_dmah),
+	.alloc_dmah = shca_alloc_dmah,
+	.dealloc_dmah = shca_dealloc_dmah,
+#endif
+#ifdef HAVE_QUERY_PORT_SPEED
+	.query_port_speed = shca_query_port_speed,
+#endif
+#ifdef HAVE_SIZE_RDMA_COUNTER
+	.counter_init = shca_counter_init,
+	.size_rdma_counter = sizeof(struct rdma_counter),
+#endif
+};
+
+/* Refusals have no extack (the RDMA core passes none): errno and one line. */
+static int shca_check_netdev(const char *name, struct net_device *ndev)
+{
+	const char *why = NULL;
+
+	if (is_vlan_dev(ndev))
+		why = "it is a VLAN device; attach to its parent, whose VLANs' addresses become GIDs";
+	else if (ndev->type != ARPHRD_ETHER && ndev->type != ARPHRD_LOOPBACK)
+		why = "it is not an Ethernet device";
+	if (!why)
+		return 0;
+	pr_err_ratelimited("%s: cannot use netdev %s: %s\n", name, ndev->name,
+			   why);
+	return -EINVAL;
+}
+
+/* Under RTNL, so that no NETDEV_UNREGISTER is missed from here on. */
+static int shca_dev_publish(struct shca_dev *dev)
+{
+	int err = 0;
+
+	rtnl_lock();
+	mutex_lock(&shca_dev_lock);
+	if (dev->ndev->reg_state != NETREG_REGISTERED)
+		err = -ENODEV;
+	else
+		list_add_tail(&dev->node, &shca_dev_list);
+	mutex_unlock(&shca_dev_lock);
+	rtnl_unlock();
+	return err;
+}
+
+static void shca_dev_init_attrs(struct shca_dev *dev)
+{
+	struct ib_device *ibdev = &dev->ibdev;
+
+	strscpy(ibdev->node_desc, "softhca", sizeof(ibdev->node_desc));
+	ibdev->node_type = RDMA_NODE_IB_CA;
+	ibdev->phys_port_cnt = 1;
+	ibdev->num_comp_vectors = num_possible_cpus();
+	addrconf_addr_eui48((unsigned char *)&ibdev->node_guid,
+			    dev->ndev->dev_addr);
+	ibdev->driver_def = shca_uverbs_defs;
+	/* The bell of providers that do not know ours. */
+	ibdev->uverbs_cmd_mask |= BIT_ULL(IB_USER_VERBS_CMD_POST_SEND);
+	ib_set_device_ops(ibdev, &shca_dev_ops);
+}
+
+/*
+ * The netdev may have gone while we registered; nobody else removes us then.
+ * But once registered, the device may also have been removed by somebody, and
+ * freed: @dev is touched only if the list still has it, and with a reference.
+ */
+static int shca_dev_check_gone(struct shca_dev *dev)
+{
+	struct shca_dev *it, *found = NULL;
+	bool gone = false;
+
+	rtnl_lock();
+	mutex_lock(&shca_dev_lock);
+	list_for_each_entry(it, &shca_dev_list, node) {
+		if (it == dev && ib_device_try_get(&it->ibdev)) {
+			found = it;
+			gone = it->gone;
+			break;
+		}
+	}
+	mutex_unlock(&shca_dev_lock);
+	if (found && !gone)
+		shca_port_update(found);
+	rtnl_unlock();
+	if (!found)
+		return 0;	/* it was there, and was removed */
+	if (!gone) {
+		ib_device_put(&found->ibdev);
+		return 0;
+	}
+	ib_unregister_device_and_put(&found->ibdev);	/* frees it, too */
+	return -ENODEV;
+}
+
+int shca_newlink(const char *name, struct net_device *ndev)
+{
+	struct shca_dev *dev;
+	struct shca_net *snet;
+	int err;
+
+	err = shca_check_netdev(name, ndev);
+	if (err)
+		return err;
+	dev = ib_alloc_device(shca_dev, ibdev);
+	if (!dev)
+		return -ENOMEM;
+	INIT_LIST_HEAD(&dev->node);
+	xa_init_flags(&dev->bound, XA_FLAGS_ALLOC1);
+	dev->ndev = ndev;
+	dev->id = atomic64_inc_return(&shca_dev_ids);
+	dev->pkeys[0] = IB_DEFAULT_PKEY_FULL;
+	dev->resv8a = SHCA_RESV8A_AUTO;
+	shca_dev_init_attrs(dev);
+	shca_ah_table_init(dev);
+	shca_xrc_table_init(dev);
+	shca_flow_init_dev(dev);
+	shca_lo_init_dev(dev);
+	ib_mark_name_assigned_by_user(&dev->ibdev);
+	err = -ENOMEM;
+	if (shca_counters_init(dev))
+		goto err_dealloc;
+	snet = shca_net_get(dev_net(ndev));
+	if (IS_ERR(snet)) {
+		err = PTR_ERR(snet);
+		goto err_dealloc;
+	}
+	err = shca_mr_table_init(dev);
+	if (err) {
+		shca_net_put(snet);
+		goto err_dealloc;
+	}
+	dev->snet = snet;
+	err = shca_dev_publish(dev);
+	if (err)
+		goto err_dealloc;
+	err = ib_device_set_netdev(&dev->ibdev, ndev, 1);
+	if (err)
+		goto err_dealloc;
+	err = ib_register_device(&dev->ibdev, name, NULL);
+	if (err == -ENFILE) {	/* the core's word for a name that is taken */
+		err = -EEXIST;
+		pr_err_ratelimited("%s: an RDMA device has this name already, maybe in another network namespace\n",
+				   name);
+	}
+	if (err)
+		goto err_dealloc;
+	return shca_dev_check_gone(dev);
+
+err_dealloc:
+	ib_dealloc_device(&dev->ibdev);	/* shca_dealloc_driver() */
+	return err;
+}
+
+/* ---- finding devices -------------------------------------------------------------- */
+
+struct shca_dev *shca_dev_find(const char *name)
+{
+	struct shca_dev *dev, *found = NULL;
+
+	mutex_lock(&shca_dev_lock);
+	list_for_each_entry(dev, &shca_dev_list, node) {
+		/*
+		 * Not dev_name(): a device can be renamed at any time, which
+		 * frees that string.  The core's copy changes in place.  (The
+		 * core's own look-up by name is gone from newer kernels.)
+		 */
+		if (!strncmp(dev->ibdev.name, name, sizeof(dev->ibdev.name)) &&
+		    ib_device_try_get(&dev->ibdev)) {
+			found = dev;
+			break;
+		}
+	}
+	mutex_unlock(&shca_dev_lock);
+	return found;
+}
+
+const char *shca_dev_name_of(u64 id, struct net *net)
+{
+	struct shca_dev *dev;
+
+	lockdep_assert_held(&shca_dev_lock);
+	list_for_each_entry(dev, &shca_dev_list, node)
+		if (dev->id == id &&
+		    (!net || rdma_dev_access_netns(&dev->ibdev, net)))
+			return dev->ibdev.name;
+	return NULL;
+}
+
+int shca_dev_walk(int start, int (*fn)(struct shca_dev *dev, int idx, void *arg),
+		  void *arg)
+{
+	struct shca_dev *dev;
+	int idx = 0, err = 0;
+
+	mutex_lock(&shca_dev_lock);
+	list_for_each_entry(dev, &shca_dev_list, node) {
+		if (idx++ < start || !ib_device_try_get(&dev->ibdev))
+			continue;
+		err = fn(dev, idx - 1, arg);
+		ib_device_put(&dev->ibdev);
+		if (err)
+			break;
+	}
+	mutex_unlock(&shca_dev_lock);
+	return err;
+}
+
+/* ---- netdev events ------------------------------------------------------------------ */
+
+static void shca_netdev_event(struct shca_dev *dev, unsigned long event)
+{
+	lockdep_assert_held(&shca_dev_lock);
+	if (!ib_device_try_get(&dev->ibdev)) {
+		/* Not registered yet, or no longer. */
+		if (event == NETDEV_UNREGISTER)
+			dev->gone = true;
+		return;
+	}
+	switch (event) {
+	case NETDEV_UNREGISTER:
+		ib_unregister_device_queued(&dev->ibdev);
+		break;
+	case NETDEV_UP:
+	case NETDEV_DOWN:
+	case NETDEV_CHANGE:
+	case NETDEV_CHANGEMTU:	/* one that is too small is no link */
+		shca_port_update(dev);
+		break;
+	}
+	ib_device_put(&dev->ibdev);
+}
+
+static int shca_netdev_notify(struct notifier_block *nb, unsigned long event,
+			      void *arg)
+{
+	struct net_device *ndev = netdev_notifier_info_to_dev(arg);
+	struct shca_dev *dev;
+
+	mutex_lock(&shca_dev_lock);
+	list_for_each_entry(dev, &shca_dev_list, node)
+		if (dev->ndev == ndev)
+			shca_netdev_event(dev, event);
+	mutex_unlock(&shca_dev_lock);
+	switch (event) {
+	case NETDEV_UNREGISTER:
+	case NETDEV_UP:
+	case NETDEV_CHANGEMTU:	/* a small one has no IPv6 */
+	case NETDEV_CHANGEUPPER:
+		shca_mcast_refresh(dev_net(ndev));
+		break;
+	}
+	return NOTIFY_DONE;
+}
+
+static struct notifier_block shca_netdev_nb = {
+	.notifier_call = shca_netdev_notify,
+};
+
+/* ---- consumers lose the device -------------------------------------------- */
+
+/*
+ * A client of our own devices.  Clients lose a device in the reverse order of
+ * registration, and ib_uverbs, on which this module depends, has registered
+ * before us: so we know before the objects of processes are destroyed.
+ */
+static int shca_client_add(struct ib_device *ibdev)
+{
+	if (ibdev->ops.dealloc_driver != shca_dealloc_driver)
+		return -EOPNOTSUPP;	/* another driver's; not an error */
+	/* It may also come back, in another network namespace. */
+	WRITE_ONCE(to_shca_dev(ibdev)->removing, false);
+	return 0;
+}
+
+static void shca_client_remove(struct ib_device *ibdev, void *data)
+{
+	WRITE_ONCE(to_shca_dev(ibdev)->removing, true);
+}
+
+static struct ib_client shca_client = {
+	.name = KBUILD_MODNAME,
+	.add = shca_client_add,
+	.remove = shca_client_remove,
+};
+
+int shca_dev_init(void)
+{
+	int err;
+
+	err = ib_register_client(&shca_client);
+	if (err)
+		return err;
+	err = register_netdevice_notifier(&shca_netdev_nb);
+	if (err)
+		ib_unregister_client(&shca_client);
+	return err;
+}
+
+void shca_dev_exit(void)
+{
+	unregister_netdevice_notifier(&shca_netdev_nb);
+	ib_unregister_client(&shca_client);
+}

@@ -1,0 +1,85 @@
+// SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
+/* Loading and unloading: a ladder up, the same ladder down. */
+#include <linux/module.h>
+#include <rdma/rdma_netlink.h>
+
+#include "../../uapi/softhca-abi.h"
+#include "../base/dev.h"
+#include "../link/icrc.h"
+#include "../mem/odp.h"
+#include "../net/net.h"
+#include "../queue/steer.h"
+#include "../queue/tx.h"
+#include "lo.h"
+#include "netlink.h"
+
+static struct rdma_link_ops shca_link_ops = {
+	.type = "softhca",
+	.newlink = shca_newlink,
+};
+
+static int __init shca_init(void)
+{
+	int err;
+
+	err = shca_icrc_init();
+	if (err)
+		return err;
+	shca_roce_init();
+	shca_steer_init();
+	err = shca_odp_module_init();
+	if (err)
+		goto err_icrc;
+	err = shca_net_init();
+	if (err)
+		goto err_odp;
+	err = shca_dev_init();
+	if (err)
+		goto err_net;
+	err = shca_lo_init();
+	if (err)
+		goto err_dev;
+	err = shca_netlink_init();
+	if (err)
+		goto err_lo;
+	rdma_link_register(&shca_link_ops);
+	return 0;
+
+err_lo:
+	shca_lo_exit();
+err_dev:
+	shca_dev_exit();
+err_net:
+	shca_net_exit();
+err_odp:
+	shca_odp_module_exit();
+err_icrc:
+	shca_icrc_exit();
+	return err;
+}
+
+static void __exit shca_exit(void)
+{
+	rdma_link_unregister(&shca_link_ops);
+	ib_unregister_driver((enum rdma_driver_id)SHCA_DRIVER_ID);
+	shca_netlink_exit();
+	shca_lo_exit();
+	shca_dev_exit();
+	shca_net_exit();
+	shca_odp_module_exit();
+	shca_steer_exit();
+	shca_tx_exit();
+	shca_icrc_exit();
+	/* kfree_rcu() needs none of our code, but call_rcu() users would. */
+	rcu_barrier();
+}
+
+module_init(shca_init);
+module_exit(shca_exit);
+
+MODULE_AUTHOR("The softhca developers");
+MODULE_DESCRIPTION("Software RDMA host channel adapter over Ethernet (RoCEv2)");
+MODULE_LICENSE("Dual BSD/GPL");
+MODULE_VERSION("0.1.0");
+MODULE_ALIAS_RDMA_LINK("softhca");
+MODULE_SOFTDEP("pre: crc32");

@@ -1,0 +1,351 @@
+// SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
+/*
+ * Knobs of a device over generic netlink.  A new knob is an attribute in
+ * uapi/softhca-netlink.h, a row in the policy, and a line in fill and set.
+ * A device is visible and settable from the network namespace of its netdev;
+ * setting needs CAP_NET_ADMIN there.  Sets come one at a time (genl_mutex).
+ */
+#include "netlink.h"
+
+#include <linux/overflow.h>
+#include <linux/slab.h>
+#include <net/genetlink.h>
+#include <net/net_namespace.h>
+#include <rdma/ib_verbs.h>
+
+#include "../../uapi/softhca-netlink.h"
+#include "../base/dev.h"
+#include "../base/trust.h"
+#include "../net/net.h"
+
+static struct genl_family shca_genl_family;
+
+static const struct nla_policy shca_peer_policy[SHCA_A_DEV_NAME + 1] = {
+	[SHCA_A_DEV_NAME] = { .type = NLA_NUL_STRING,
+			      .len = IB_DEVICE_NAME_MAX - 1 },
+};
+
+static const struct nla_policy shca_dev_policy[SHCA_A_MAX + 1] = {
+	[SHCA_A_DEV_NAME] = { .type = NLA_NUL_STRING,
+			      .len = IB_DEVICE_NAME_MAX - 1 },
+	[SHCA_A_PATH] = NLA_POLICY_MAX(NLA_U8, SHCA_PATH_MAX),
+	[SHCA_A_PKEY_INDEX] = NLA_POLICY_RANGE(NLA_U16, 1, SHCA_LIM_PKEYS - 1),
+	[SHCA_A_PKEY] = { .type = NLA_U16 },
+	[SHCA_A_PEERS] = NLA_POLICY_NESTED(shca_peer_policy),
+	[SHCA_A_RESV8A] = NLA_POLICY_MAX(NLA_U8, SHCA_RESV8A_MAX),
+};
+
+/* An answer about devices. */
+struct shca_fill {
+	struct sk_buff *msg;
+	struct sk_buff *request;	/* says what its sender may know */
+	struct net *net;		/* of the sender */
+	struct shca_dev *only;		/* NULL: all of @net */
+	u32 portid;
+	u32 seq;
+	int flags;
+	long *next;			/* what the next part of a dump begins with */
+};
+
+/* The network namespace whose view of the RDMA devices the sender has. */
+static struct net *shca_genl_view(struct sk_buff *request, struct net *net)
+{
+	return netlink_capable(request, CAP_NET_ADMIN) ? NULL : net;
+}
+
+static int shca_fill_peers(const struct shca_fill *fill, struct shca_dev *dev)
+{
+	struct net *view = shca_genl_view(fill->request, fill->net);
+	const struct shca_trust *trust;
+	struct nlattr *nest;
+	const char *name;
+	u32 i;
+
+	/* (after the names of devices that are gone nothing may remain) */
+	nest = nla_nest_start(fill->msg, SHCA_A_PEERS);
+	if (!nest)
+		return -EMSGSIZE;
+	rcu_read_lock();
+	trust = rcu_dereference(dev->trust);
+	for (i = 0; trust && i < trust->nr; i++) {
+		name = shca_dev_name_of(trust->ids[i], view);
+		if (name && nla_put_string(fill->msg, SHCA_A_DEV_NAME, name)) {
+			rcu_read_unlock();
+			return -EMSGSIZE;
+		}
+	}
+	rcu_read_unlock();
+	nla_nest_end(fill->msg, nest);
+	return 0;
+}
+
+static int shca_dev_fill(const struct shca_fill *fill, struct shca_dev *dev)
+{
+	struct sk_buff *msg = fill->msg;
+	void *hdr;
+
+	hdr = genlmsg_put(msg, fill->portid, fill->seq, &shca_genl_family,
+			  fill->flags, SHCA_CMD_DEV_GET);
+	if (!hdr)
+		return -EMSGSIZE;
+	if (nla_put_string(msg, SHCA_A_DEV_NAME, dev->ibdev.name) ||
+	    nla_put_u32(msg, SHCA_A_NETDEV_IFINDEX, dev->ndev->ifindex) ||
+	    nla_put_string(msg, SHCA_A_NETDEV_NAME, dev->ndev->name) ||
+	    nla_put_u8(msg, SHCA_A_PATH, READ_ONCE(dev->path)) ||
+	    nla_put_u8(msg, SHCA_A_RESV8A, READ_ONCE(dev->resv8a)) ||
+	    nla_put(msg, SHCA_A_PKEYS, sizeof(dev->pkeys), dev->pkeys) ||
+	    shca_fill_peers(fill, dev)) {
+		genlmsg_cancel(msg, hdr);
+		return -EMSGSIZE;
+	}
+	genlmsg_end(msg, hdr);
+	return 0;
+}
+
+/* The device a request names, visible to its sender; ib_device_put() it. */
+static struct shca_dev *shca_genl_dev(struct genl_info *info)
+{
+	struct shca_dev *dev;
+
+	if (GENL_REQ_ATTR_CHECK(info, SHCA_A_DEV_NAME))
+		return ERR_PTR(-EINVAL);
+	dev = shca_dev_find(nla_data(info->attrs[SHCA_A_DEV_NAME]));
+	if (dev && !net_eq(dev_net(dev->ndev), genl_info_net(info))) {
+		ib_device_put(&dev->ibdev);
+		dev = NULL;
+	}
+	if (!dev) {
+		NL_SET_ERR_MSG_ATTR(info->extack,
+				    info->attrs[SHCA_A_DEV_NAME],
+				    "no softhca device of this name has its netdev in this network namespace");
+		return ERR_PTR(-ENODEV);
+	}
+	return dev;
+}
+
+static int shca_dev_fill_one(struct shca_dev *dev, int idx, void *arg)
+{
+	const struct shca_fill *fill = arg;
+	int err;
+
+	if (fill->only ? dev != fill->only :
+			 !net_eq(dev_net(dev->ndev), fill->net))
+		return 0;
+	err = shca_dev_fill(fill, dev);
+	if (!err && fill->next)
+		*fill->next = idx + 1;
+	return err;
+}
+
+static int shca_dev_get_doit(struct sk_buff *skb, struct genl_info *info)
+{
+	struct shca_fill fill = {
+		.request = skb,
+		.net = genl_info_net(info),
+		.only = shca_genl_dev(info),
+		.portid = info->snd_portid,
+		.seq = info->snd_seq,
+	};
+	int err = -ENOMEM;
+
+	if (IS_ERR(fill.only))
+		return PTR_ERR(fill.only);
+	fill.msg = genlmsg_new(GENLMSG_DEFAULT_SIZE + SHCA_LIM_TRUSTED *
+			       nla_total_size(IB_DEVICE_NAME_MAX), GFP_KERNEL);
+	if (fill.msg) {
+		err = shca_dev_walk(0, shca_dev_fill_one, &fill);
+		if (err)
+			nlmsg_free(fill.msg);
+		else
+			err = genlmsg_reply(fill.msg, info);
+	}
+	ib_device_put(&fill.only->ibdev);
+	return err;
+}
+
+static int shca_dev_get_dumpit(struct sk_buff *skb, struct netlink_callback *cb)
+{
+	struct shca_fill fill = {
+		.msg = skb,
+		.request = cb->skb,
+		.net = sock_net(skb->sk),
+		.portid = NETLINK_CB(cb->skb).portid,
+		.seq = cb->nlh->nlmsg_seq,
+		.flags = NLM_F_MULTI,
+		.next = &cb->args[0],
+	};
+
+	shca_dev_walk(cb->args[0], shca_dev_fill_one, &fill);
+	return skb->len;
+}
+
+/* ---- setting ------------------------------------------------------------------ */
+
+/* The id of a device that @attr names. Return: 0 or an error, which is told. */
+static int shca_genl_peer(struct sk_buff *skb, struct genl_info *info,
+			  const struct shca_dev *dev, struct nlattr *attr,
+			  u64 *id)
+{
+	struct net *view = shca_genl_view(skb, genl_info_net(info));
+	struct shca_dev *peer = shca_dev_find(nla_data(attr));
+	int err = 0;
+
+	/* One that the sender may not know of is none. */
+	if (peer && view && !rdma_dev_access_netns(&peer->ibdev, view)) {
+		ib_device_put(&peer->ibdev);
+		peer = NULL;
+	}
+	if (!peer) {
+		NL_SET_ERR_MSG_ATTR(info->extack, attr,
+				    "peer: no softhca device has this name");
+		return -ENODEV;
+	}
+	if (peer->snet == dev->snet) {
+		NL_SET_ERR_MSG_ATTR(info->extack, attr,
+				    "peer: this device is in the same network namespace, where requests go directly anyway");
+		err = -EINVAL;
+	}
+	*id = peer->id;
+	ib_device_put(&peer->ibdev);
+	return err;
+}
+
+static struct shca_trust *shca_genl_trust(struct sk_buff *skb,
+					  struct genl_info *info,
+					  const struct shca_dev *dev)
+{
+	struct nlattr *peers = info->attrs[SHCA_A_PEERS], *attr;
+	struct shca_trust *trust;
+	int rem, err;
+	u32 nr = 0;
+
+	nla_for_each_nested(attr, peers, rem)
+		nr++;
+	if (!nr || nr > SHCA_LIM_TRUSTED) {
+		NL_SET_ERR_MSG_ATTR(info->extack, peers,
+				    "peer: one to 64 devices can be named");
+		return ERR_PTR(-EINVAL);
+	}
+	trust = kzalloc(struct_size(trust, ids, nr), GFP_KERNEL_ACCOUNT);
+	if (!trust)
+		return ERR_PTR(-ENOMEM);
+	nla_for_each_nested(attr, peers, rem) {
+		err = shca_genl_peer(skb, info, dev, attr,
+				     &trust->ids[trust->nr++]);
+		if (err) {
+			kfree(trust);
+			return ERR_PTR(err);
+		}
+	}
+	return trust;
+}
+
+/* What belongs to path host. Return: 0 or an error, which is told. */
+static int shca_genl_set_trust(struct sk_buff *skb, struct genl_info *info,
+			       struct shca_dev *dev)
+{
+	struct shca_trust *trust;
+
+	if (!info->attrs[SHCA_A_PEERS]) {
+		if (rcu_access_pointer(dev->trust))
+			return 0;
+		NL_SET_ERR_MSG(info->extack,
+			       "path host: name the devices in other network namespaces that are trusted: path host peer DEVICE,...");
+		return -EINVAL;
+	}
+	trust = shca_genl_trust(skb, info, dev);
+	if (IS_ERR(trust))
+		return PTR_ERR(trust);
+	/* (one at a time, as said above) */
+	trust = rcu_replace_pointer(dev->trust, trust, true);
+	if (trust)
+		kfree_rcu(trust, rcu);
+	return 0;
+}
+
+static int shca_genl_set_path(struct sk_buff *skb, struct genl_info *info,
+			      struct shca_dev *dev, u8 path)
+{
+	int err = 0;
+
+	if (path == SHCA_PATH_HOST)
+		err = shca_genl_set_trust(skb, info, dev);
+	if (err)
+		return err;
+	WRITE_ONCE(dev->path, path);
+	/* Who it is that requests may go to: remembered no longer. */
+	shca_net_note_change();
+	return 0;
+}
+
+static int shca_dev_set_doit(struct sk_buff *skb, struct genl_info *info)
+{
+	struct shca_dev *dev = shca_genl_dev(info);
+	struct nlattr *path, *index, *pkey, *resv8a;
+	int err = 0;
+
+	if (IS_ERR(dev))
+		return PTR_ERR(dev);
+	path = info->attrs[SHCA_A_PATH];
+	index = info->attrs[SHCA_A_PKEY_INDEX];
+	pkey = info->attrs[SHCA_A_PKEY];
+	resv8a = info->attrs[SHCA_A_RESV8A];
+	if (!path && !pkey && !index && !resv8a && !info->attrs[SHCA_A_PEERS]) {
+		NL_SET_ERR_MSG(info->extack, "nothing to set: no knob given");
+		err = -EINVAL;
+	} else if (!pkey != !index) {
+		NL_SET_ERR_MSG(info->extack,
+			       "a P_Key needs the index of its entry, and an index a P_Key");
+		err = -EINVAL;
+	}
+	if (!err && info->attrs[SHCA_A_PEERS] &&
+	    (!path || nla_get_u8(path) != SHCA_PATH_HOST)) {
+		NL_SET_ERR_MSG_ATTR(info->extack, info->attrs[SHCA_A_PEERS],
+				    "peers are named with path host alone");
+		err = -EINVAL;
+	}
+	if (!err && path)
+		err = shca_genl_set_path(skb, info, dev, nla_get_u8(path));
+	if (!err && resv8a)
+		WRITE_ONCE(dev->resv8a, nla_get_u8(resv8a));
+	if (!err && pkey)
+		err = shca_dev_set_pkey(dev, nla_get_u16(index),
+					nla_get_u16(pkey));
+	ib_device_put(&dev->ibdev);
+	return err;
+}
+
+static const struct genl_ops shca_genl_ops[] = {
+	{
+		.cmd = SHCA_CMD_DEV_GET,
+		.doit = shca_dev_get_doit,
+		.dumpit = shca_dev_get_dumpit,
+	},
+	{
+		.cmd = SHCA_CMD_DEV_SET,
+		.flags = GENL_UNS_ADMIN_PERM,
+		.doit = shca_dev_set_doit,
+	},
+};
+
+static struct genl_family shca_genl_family = {
+	.name = SHCA_GENL_NAME,
+	.version = SHCA_GENL_VERSION,
+	.maxattr = SHCA_A_MAX,
+	.policy = shca_dev_policy,
+	.netnsok = true,
+	.module = THIS_MODULE,
+	.ops = shca_genl_ops,
+	.n_ops = ARRAY_SIZE(shca_genl_ops),
+	.resv_start_op = SHCA_CMD_MAX + 1,
+};
+
+int shca_netlink_init(void)
+{
+	return genl_register_family(&shca_genl_family);
+}
+
+void shca_netlink_exit(void)
+{
+	genl_unregister_family(&shca_genl_family);
+}

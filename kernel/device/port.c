@@ -1,0 +1,120 @@
+// SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
+/*
+ * The port: its attributes, computed from the netdev whenever asked, and the
+ * one function that notices a change of state and tells the consumers.
+ */
+#include <linux/ethtool.h>
+#include <linux/netdevice.h>
+#include <linux/rtnetlink.h>
+#include <rdma/ib_addr.h>
+#include <rdma/ib_cache.h>
+#include <rdma/ib_verbs.h>
+
+#include "../base/dev.h"
+
+/* A netdev whose MTU has no room for a packet of the least path MTU is no link. */
+static bool shca_port_is_up(const struct shca_dev *dev)
+{
+	return netif_running(dev->ndev) && netif_carrier_ok(dev->ndev) &&
+	       iboe_get_mtu(READ_ONCE(dev->ndev->mtu));
+}
+
+/* Largest path MTU that fits the netdev with all headers. */
+static enum ib_mtu shca_port_ib_mtu(const struct shca_dev *dev)
+{
+	return iboe_get_mtu(READ_ONCE(dev->ndev->mtu)) ?: IB_MTU_256;
+}
+
+u32 shca_port_mtu(const struct shca_dev *dev)
+{
+	return ib_mtu_enum_to_int(shca_port_ib_mtu(dev));
+}
+
+/*
+ * Speed and width.  The core translates them, but it writes to the log each
+ * time it meets a netdev without a speed (dummy, lo, ...), and makes an error of
+ * one that is going away; so those are told from the others here.
+ */
+static void shca_port_speed(struct shca_dev *dev, u32 port,
+			    struct ib_port_attr *attr)
+{
+	struct ethtool_link_ksettings link = {};
+	bool known;
+
+	rtnl_lock();
+	known = dev->ndev->reg_state == NETREG_REGISTERED &&
+		!__ethtool_get_link_ksettings(dev->ndev, &link) &&
+		link.base.speed != (u32)SPEED_UNKNOWN;
+	rtnl_unlock();
+	if (known && !ib_get_eth_speed(&dev->ibdev, port, &attr->active_speed,
+				       &attr->active_width))
+		return;
+	attr->active_speed = IB_SPEED_SDR;
+	attr->active_width = IB_WIDTH_1X;
+}
+
+int shca_query_port(struct ib_device *ibdev, u32 port,
+		    struct ib_port_attr *attr)
+{
+	struct shca_dev *dev = to_shca_dev(ibdev);
+	bool up = shca_port_is_up(dev);
+
+	/* Zeroed by the caller. */
+	attr->state = up ? IB_PORT_ACTIVE : IB_PORT_DOWN;
+	attr->phys_state = up ? IB_PORT_PHYS_STATE_LINK_UP :
+				IB_PORT_PHYS_STATE_DISABLED;
+	if (netif_running(dev->ndev) && !netif_carrier_ok(dev->ndev))
+		attr->phys_state = IB_PORT_PHYS_STATE_POLLING;
+	attr->max_mtu = IB_MTU_4096;
+	attr->active_mtu = shca_port_ib_mtu(dev);
+	attr->gid_tbl_len = ibdev->port_data ?
+			    ibdev->port_data[port].immutable.gid_tbl_len : 0;
+	attr->ip_gids = true;
+	attr->port_cap_flags = IB_UVERBS_PCF_CM_SUP;
+	attr->max_msg_sz = 1u << 31;
+	attr->pkey_tbl_len = SHCA_LIM_PKEYS;
+	attr->bad_pkey_cntr = min_t(u64, U16_MAX,
+				    shca_counter_total(dev, SHCA_CNT_RX_PKEY));
+	attr->qkey_viol_cntr = min_t(u64, U16_MAX,
+				     shca_counter_total(dev, SHCA_CNT_RX_QKEY));
+	attr->max_vl_num = 1;
+	shca_port_speed(dev, port, attr);
+	return 0;
+}
+
+#ifdef HAVE_QUERY_PORT_SPEED
+/* In units of 100 Mbit/s: what the port's speed and width come to. */
+int shca_query_port_speed(struct ib_device *ibdev, u32 port, u64 *speed)
+{
+	struct ib_port_speed_info info;
+	struct ib_port_attr attr = {};
+	int err;
+
+	shca_port_speed(to_shca_dev(ibdev), port, &attr);
+	err = ib_port_attr_to_speed_info(&attr, &info);
+	if (!err)
+		*speed = info.rate;
+	return err;
+}
+#endif
+
+/*
+ * Called under RTNL by the netdev notifier (device.c) and once after
+ * registration.
+ */
+void shca_port_update(struct shca_dev *dev)
+{
+	bool up = shca_port_is_up(dev);
+	struct ib_event ev = {
+		.device = &dev->ibdev,
+		.element.port_num = 1,
+		.event = up ? IB_EVENT_PORT_ACTIVE : IB_EVENT_PORT_ERR,
+	};
+
+	if (up == dev->port_up)
+		return;
+	dev->port_up = up;
+	if (up)
+		WRITE_ONCE(dev->port_up_at, jiffies ?: 1);
+	ib_dispatch_event(&ev);
+}

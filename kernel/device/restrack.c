@@ -1,0 +1,299 @@
+// SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
+/*
+ * Details of objects for `rdma resource show -dd`, and all of it for `-r`.  The
+ * former is shown to everybody, so it has no keys (the core neither shows them).
+ *
+ * The core holds the object.  But on kernels before rdma_restrack_begin_del() it
+ * may meanwhile be on its way to destruction, rings first, or destroyed but for the
+ * core's part: so of CQs and SRQs only what lies in the object itself is read here,
+ * and of a QP, which is not in it, what a reference keeps.  MRs, contexts and
+ * counters leave the core's table before they are destroyed.
+ */
+#include "restrack.h"
+
+#include <net/netlink.h>
+#include <rdma/ib_verbs.h>
+#include <rdma/restrack.h>
+#include <uapi/rdma/rdma_netlink.h>
+
+#include "../../uapi/softhca-dump.h"
+#include "../mem/mr.h"
+#include "../queue/cq.h"
+#include "../queue/qp.h"
+#include "../queue/srq.h"
+
+struct shca_detail {
+	const char *name;
+	u32 value;
+};
+
+/* In a nest of their own, as the tool wants them. */
+static int shca_put_details(struct sk_buff *msg, const struct shca_detail *d,
+			    int nr)
+{
+	struct nlattr *table = nla_nest_start(msg, RDMA_NLDEV_ATTR_DRIVER);
+
+	if (!table)
+		return -EMSGSIZE;
+	for (; nr; nr--, d++) {
+		if (rdma_nl_put_driver_u32(msg, d->name, d->value)) {
+			nla_nest_cancel(msg, table);
+			return -EMSGSIZE;
+		}
+	}
+	nla_nest_end(msg, table);
+	return 0;
+}
+
+static int shca_put_raw(struct sk_buff *msg, const void *dump, int size)
+{
+	return nla_put(msg, RDMA_NLDEV_ATTR_RES_RAW, size, dump);
+}
+
+/* ---- queue pairs ------------------------------------------------------------ */
+
+static u32 shca_dump_qp_flags(const struct shca_qp *qp)
+{
+	const struct shca_req *req = &qp->sq.req;
+	u32 flags = 0;
+
+	if (qp->is_user)
+		flags |= SHCA_DUMP_QP_USER;
+	if (req->state == SHCA_SIDE_ERR)
+		flags |= SHCA_DUMP_QP_SQ_ERR;
+	if (qp->rq.resp.state == SHCA_SIDE_ERR)
+		flags |= SHCA_DUMP_QP_RQ_ERR;
+	if (req->rnr_wait)
+		flags |= SHCA_DUMP_QP_RNR_WAIT;
+	if (req->draining)
+		flags |= SHCA_DUMP_QP_DRAINING;
+	if (qp->sq.direct)
+		flags |= SHCA_DUMP_QP_DIRECT;
+	if (req->attr.peer)
+		flags |= SHCA_DUMP_QP_PEER;
+	return flags;
+}
+
+static void shca_dump_qp_locked(const struct shca_qp *qp,
+				struct shca_dump_qp *dump)
+{
+	const struct shca_recv_ring *ring = &qp->rq.ring;
+	const struct shca_resp *resp = &qp->rq.resp;
+	const struct shca_req *req = &qp->sq.req;
+
+	dump->state = qp->state;
+	dump->flags = shca_dump_qp_flags(qp);
+	/* (a process's own word; nothing follows from it) */
+	if (qp->index)
+		dump->sq_posted = READ_ONCE(qp->index->sq_prod);
+	dump->sq_fetched = qp->sq.fetched;
+	dump->req_una = req->una;
+	dump->req_next = req->nxt;
+	dump->req_end = req->prod;
+	dump->psn = req->psn;
+	dump->una_psn = req->una_psn;
+	dump->max_psn = req->max_psn;
+	dump->retry_left = req->retry_left;
+	dump->rnr_left = req->rnr_left;
+	if (ring->entries && ring->user_prod)
+		dump->rq_posted = shca_recv_ring_count(ring);
+	dump->epsn = resp->epsn;
+	dump->msn = resp->msn;
+}
+
+/* Return: 0, or EAGAIN: it is being destroyed, and the core leaves it out. */
+static int shca_dump_qp(struct ib_qp *ibqp, struct shca_dump_qp *dump)
+{
+	struct shca_qp *qp = shca_qp_get(ibqp);
+
+	if (!qp)
+		return -EAGAIN;
+	memset(dump, 0, sizeof(*dump));
+	dump->size = sizeof(*dump);
+	dump->qpn = qp->qpn;
+	dump->type = qp->type;
+	dump->sq_entries = qp->sq.entries;
+	dump->sq_stride = qp->sq.stride;
+	dump->rq_entries = qp->rq.ring.entries;
+	dump->rq_stride = qp->rq.ring.stride;
+
+	spin_lock_bh(&qp->sq.lock);
+	spin_lock(&qp->rq.lock);
+	shca_dump_qp_locked(qp, dump);
+	spin_unlock(&qp->rq.lock);
+	spin_unlock_bh(&qp->sq.lock);
+	shca_qp_put(qp);
+	return 0;
+}
+
+/* How far its traffic is, which comes last, is not for everybody. */
+#define SHCA_QP_LIVE_DETAILS	2
+
+static int shca_put_qp(struct sk_buff *msg, const struct shca_dump_qp *dump,
+		       bool may_watch)
+{
+	const struct shca_detail details[] = {
+		{ "sq_entries", dump->sq_entries },
+		{ "sq_waiting", dump->sq_posted - dump->sq_fetched },
+		{ "sq_running", dump->req_end - dump->req_una },
+		{ "rq_entries", dump->rq_entries },
+		{ "rq_posted", dump->rq_posted },
+		{ "retry_left", dump->retry_left },
+		{ "rnr_left", dump->rnr_left },
+		{ "direct", !!(dump->flags & SHCA_DUMP_QP_DIRECT) },
+		{ "peer_known", !!(dump->flags & SHCA_DUMP_QP_PEER) },
+		{ "epsn", dump->epsn },
+		{ "msn", dump->msn },
+	};
+	int nr = ARRAY_SIZE(details);
+
+	return shca_put_details(msg, details,
+				may_watch ? nr : nr - SHCA_QP_LIVE_DETAILS);
+}
+
+int shca_fill_res_qp_entry(struct sk_buff *msg, struct ib_qp *ibqp)
+{
+	struct shca_dump_qp dump;
+	int err;
+
+	err = shca_dump_qp(ibqp, &dump);
+	if (err)
+		return err;
+	return shca_put_qp(msg, &dump, shca_qp_may_watch(ibqp));
+}
+
+/* (the core asks for CAP_NET_ADMIN) */
+int shca_fill_res_qp_entry_raw(struct sk_buff *msg, struct ib_qp *ibqp)
+{
+	struct shca_dump_qp dump;
+	int err;
+
+	err = shca_dump_qp(ibqp, &dump);
+	if (err)
+		return err;
+	return shca_put_raw(msg, &dump, sizeof(dump));
+}
+
+/* ---- completion queues ------------------------------------------------------- */
+
+static void shca_dump_cq(struct shca_cq *cq, struct shca_dump_cq *dump)
+{
+	memset(dump, 0, sizeof(*dump));
+	dump->size = sizeof(*dump);
+	spin_lock_irq(&cq->lock);
+	dump->flags = (cq->is_user ? SHCA_DUMP_CQ_USER : 0) |
+		      (cq->overflow ? SHCA_DUMP_CQ_OVERFLOW : 0);
+	dump->entries = cq->entries;
+	dump->written = cq->prod;
+	spin_unlock_irq(&cq->lock);
+}
+
+static int shca_put_cq(struct sk_buff *msg, const struct shca_dump_cq *dump)
+{
+	const struct shca_detail details[] = {
+		{ "entries", dump->entries },
+		{ "written", dump->written },
+		{ "overflow", !!(dump->flags & SHCA_DUMP_CQ_OVERFLOW) },
+	};
+
+	return shca_put_details(msg, details, ARRAY_SIZE(details));
+}
+
+int shca_fill_res_cq_entry(struct sk_buff *msg, struct ib_cq *ibcq)
+{
+	struct shca_dump_cq dump;
+
+	shca_dump_cq(to_shca_cq(ibcq), &dump);
+	return shca_put_cq(msg, &dump);
+}
+
+int shca_fill_res_cq_entry_raw(struct sk_buff *msg, struct ib_cq *ibcq)
+{
+	struct shca_dump_cq dump;
+
+	shca_dump_cq(to_shca_cq(ibcq), &dump);
+	return shca_put_raw(msg, &dump, sizeof(dump));
+}
+
+/* ---- memory regions ------------------------------------------------------------ */
+
+/* The core no longer shows it when it is deregistered. */
+static void shca_dump_mr(const struct shca_mr *mr, struct shca_dump_mr *dump)
+{
+	memset(dump, 0, sizeof(*dump));
+	dump->size = sizeof(*dump);
+	/* A work request may change these of some; half of each is no harm. */
+	dump->type = mr->type;
+	dump->access = data_race(mr->access);
+	dump->block_shift = data_race(mr->block_shift);
+	dump->iova = data_race(mr->iova);
+	dump->length = data_race(mr->length);
+}
+
+static int shca_put_mr(struct sk_buff *msg, const struct shca_dump_mr *dump)
+{
+	const struct shca_detail details[] = {
+		{ "type", dump->type },
+		{ "access", dump->access },
+		{ "block_shift", dump->block_shift },
+	};
+
+	return shca_put_details(msg, details, ARRAY_SIZE(details));
+}
+
+int shca_fill_res_mr_entry(struct sk_buff *msg, struct ib_mr *ibmr)
+{
+	struct shca_dump_mr dump;
+
+	shca_dump_mr(to_shca_mr(ibmr), &dump);
+	return shca_put_mr(msg, &dump);
+}
+
+int shca_fill_res_mr_entry_raw(struct sk_buff *msg, struct ib_mr *ibmr)
+{
+	struct shca_dump_mr dump;
+
+	shca_dump_mr(to_shca_mr(ibmr), &dump);
+	return shca_put_raw(msg, &dump, sizeof(dump));
+}
+
+/* ---- shared receive queues -------------------------------------------------------- */
+
+static void shca_dump_srq(struct shca_srq *srq, struct shca_dump_srq *dump)
+{
+	memset(dump, 0, sizeof(*dump));
+	dump->size = sizeof(*dump);
+	spin_lock_irq(&srq->lock);
+	dump->entries = srq->ring.entries;
+	dump->stride = srq->ring.stride;
+	dump->limit = srq->limit;
+	dump->taken = srq->ring.fetched;
+	spin_unlock_irq(&srq->lock);
+}
+
+static int shca_put_srq(struct sk_buff *msg, const struct shca_dump_srq *dump)
+{
+	const struct shca_detail details[] = {
+		{ "entries", dump->entries },
+		{ "limit", dump->limit },
+		{ "taken", dump->taken },
+	};
+
+	return shca_put_details(msg, details, ARRAY_SIZE(details));
+}
+
+int shca_fill_res_srq_entry(struct sk_buff *msg, struct ib_srq *ibsrq)
+{
+	struct shca_dump_srq dump;
+
+	shca_dump_srq(to_shca_srq(ibsrq), &dump);
+	return shca_put_srq(msg, &dump);
+}
+
+int shca_fill_res_srq_entry_raw(struct sk_buff *msg, struct ib_srq *ibsrq)
+{
+	struct shca_dump_srq dump;
+
+	shca_dump_srq(to_shca_srq(ibsrq), &dump);
+	return shca_put_raw(msg, &dump, sizeof(dump));
+}

@@ -1,0 +1,153 @@
+// SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
+/*
+ * Address handles: creation in any context (core_locking.rst), and the table
+ * by which work requests find them.
+ */
+#include "ah.h"
+
+#include <linux/slab.h>
+#include <linux/xarray.h>
+
+#include "../../uapi/softhca-abi.h"
+#include "../base/dev.h"
+#include "../base/refuse.h"
+#include "../base/udata.h"
+
+/* Handles are 24 bits; not used again before all others were. */
+#define SHCA_AH_HANDLES XA_LIMIT(1, 0xffffff)
+
+void shca_ah_table_init(struct shca_dev *dev)
+{
+	xa_init_flags(&dev->ahs, XA_FLAGS_ALLOC | XA_FLAGS_LOCK_IRQ |
+				 XA_FLAGS_ACCOUNT);
+}
+
+void shca_ah_table_destroy(struct shca_dev *dev)
+{
+	xa_destroy(&dev->ahs);
+}
+
+bool shca_ah_find(struct shca_dev *dev, struct ib_pd *pd, u32 handle,
+		  struct shca_av *av)
+{
+	const struct shca_ah_entry *entry;
+	bool found;
+
+	rcu_read_lock();
+	entry = xa_load(&dev->ahs, handle);
+	found = entry && entry->pd == pd;
+	if (found)
+		*av = entry->av;
+	rcu_read_unlock();
+	return found;
+}
+
+static struct shca_ah_entry *shca_ah_entry_alloc(struct shca_dev *dev,
+						 struct ib_pd *pd,
+						 const struct rdma_ah_attr *attr,
+						 gfp_t gfp)
+{
+	struct shca_ah_entry *entry;
+	const char *why;
+
+	entry = kzalloc(sizeof(*entry), gfp);
+	if (!entry)
+		return ERR_PTR(-ENOMEM);
+	entry->pd = pd;
+	/* Without a flow label each handle is a flow of its own. */
+	why = shca_roce_ops.av_init(dev, attr, get_random_u32(), &entry->av);
+	if (why) {
+		kfree(entry);
+		return ERR_PTR(shca_refuse(dev, 0, -EINVAL, why));
+	}
+	entry->av.tag = atomic_inc_return(&dev->av_tag) ?: 1;
+	return entry;
+}
+
+int shca_create_ah(struct ib_ah *ibah, struct rdma_ah_init_attr *init,
+		   struct ib_udata *udata)
+{
+	gfp_t gfp = init->flags & RDMA_CREATE_AH_SLEEPABLE ?
+		    GFP_KERNEL_ACCOUNT : GFP_ATOMIC;
+	struct shca_dev *dev = to_shca_dev(ibah->device);
+	struct shca_create_ah_resp resp = {};
+	struct shca_ah *ah = to_shca_ah(ibah);
+	struct shca_ah_entry *entry;
+	unsigned long flags;
+	int err;
+
+	ah->is_user = udata;
+	if (!shca_limit_get(&dev->nr_ah, SHCA_LIM_AH, ah->is_user))
+		return -ENOMEM;
+	entry = shca_ah_entry_alloc(dev, ibah->pd, init->ah_attr, gfp);
+	if (IS_ERR(entry)) {
+		err = PTR_ERR(entry);
+		goto err_count;
+	}
+	xa_lock_irqsave(&dev->ahs, flags);
+	err = __xa_alloc_cyclic(&dev->ahs, &ah->handle, entry, SHCA_AH_HANDLES,
+				&dev->next_ah, GFP_ATOMIC);
+	xa_unlock_irqrestore(&dev->ahs, flags);
+	if (err < 0)
+		goto err_entry;
+	ah->entry = entry;
+	ah->attr = *init->ah_attr;
+	ah->attr.grh.sgid_attr = NULL;	/* the core's, for this call only */
+	if (udata) {
+		resp.handle = ah->handle;
+		err = shca_udata_out(udata, &resp, sizeof(resp));
+		if (err) {
+			shca_destroy_ah(ibah, 0);
+			return err;
+		}
+	}
+	return 0;
+
+err_entry:
+	kfree(entry);
+err_count:
+	shca_limit_put(&dev->nr_ah, ah->is_user);
+	return err;
+}
+
+int shca_modify_ah(struct ib_ah *ibah, struct rdma_ah_attr *attr)
+{
+	struct shca_dev *dev = to_shca_dev(ibah->device);
+	struct shca_ah *ah = to_shca_ah(ibah);
+	struct shca_ah_entry *entry, *old;
+	unsigned long flags;
+
+	entry = shca_ah_entry_alloc(dev, ibah->pd, attr, GFP_ATOMIC);
+	if (IS_ERR(entry))
+		return PTR_ERR(entry);
+	xa_lock_irqsave(&dev->ahs, flags);
+	/* The slot exists, so nothing is allocated. */
+	__xa_store(&dev->ahs, ah->handle, entry, GFP_ATOMIC);
+	old = ah->entry;
+	ah->entry = entry;
+	ah->attr = *attr;
+	ah->attr.grh.sgid_attr = NULL;
+	xa_unlock_irqrestore(&dev->ahs, flags);
+	kfree_rcu(old, rcu);
+	return 0;
+}
+
+int shca_query_ah(struct ib_ah *ibah, struct rdma_ah_attr *attr)
+{
+	*attr = to_shca_ah(ibah)->attr;
+	return 0;
+}
+
+int shca_destroy_ah(struct ib_ah *ibah, u32 flags)
+{
+	struct shca_dev *dev = to_shca_dev(ibah->device);
+	struct shca_ah *ah = to_shca_ah(ibah);
+	unsigned long irqflags;
+
+	xa_lock_irqsave(&dev->ahs, irqflags);
+	__xa_erase(&dev->ahs, ah->handle);
+	xa_unlock_irqrestore(&dev->ahs, irqflags);
+	kfree_rcu(ah->entry, rcu);
+	shca_limit_put(&dev->nr_ah, ah->is_user);
+	return 0;
+}

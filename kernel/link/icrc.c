@@ -1,0 +1,322 @@
+// SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
+/*
+ * CRC-32 by the fastest means that there is.  On hardware those are the
+ * instructions for it, or carry-less multiplication, which the kernel's
+ * crc32_le() or the crypto library's "crc32" use; an emulator calculates such a
+ * product bit by bit, and then tables are faster, and folding by shifts
+ * (core/crc_fold.c) is the fastest.  So it is tried out when the module is
+ * loaded.
+ */
+#define pr_fmt(fmt) KBUILD_MODNAME ": " fmt
+
+#include "icrc.h"
+
+#include <linux/crc32.h>
+#include <linux/err.h>
+#include <linux/kernel.h>
+#include <linux/ktime.h>
+#include <linux/skbuff.h>
+#include <linux/slab.h>
+#ifndef HAVE_CRC32_ACCELERATED
+#include <crypto/hash.h>
+#endif
+
+#include "../core/crc_fold.h"
+#include "../core/headers.h"
+
+/*
+ * Below this none of them is worth a call, nor an FPU section: most are headers
+ * of 12 to 40 bytes.
+ */
+#define SHCA_CRC32_SHORT	256
+/* What is timed: a payload of the largest path MTU, a few times. */
+#define SHCA_CRC32_TRIAL	4096
+#define SHCA_CRC32_TRIALS	8
+
+enum shca_crc32_way {
+	SHCA_CRC32_LIBRARY,
+	SHCA_CRC32_FOLD,
+	SHCA_CRC32_CRYPTO,
+};
+
+/* Written once, when the module is loaded. */
+static enum shca_crc32_way shca_crc32_way __ro_after_init;
+
+/* ---- a few bytes ------------------------------------------------------------ */
+
+/*
+ * [n][b]: the CRC of byte @b and @n zeros behind it.  Eight bytes are independent
+ * look-ups; the kernel's crc32_le(), which uses the same, first goes byte by byte
+ * to an aligned address, and comes back to that with each call.
+ */
+static u32 shca_crc32_tables[8][256] __ro_after_init;
+
+static void __init shca_crc32_make_tables(void)
+{
+	unsigned int n, b;
+	u8 byte;
+
+	for (b = 0; b < 256; b++) {
+		byte = b;
+		shca_crc32_tables[0][b] = crc32_le(0, &byte, 1);
+	}
+	for (n = 1; n < 8; n++)
+		for (b = 0; b < 256; b++)
+			shca_crc32_tables[n][b] =
+				shca_crc32_tables[n - 1][b] >> 8 ^
+				shca_crc32_tables[0][shca_crc32_tables[n - 1][b] &
+						     0xff];
+}
+
+/* Of eight bytes to which the state before them has been added. */
+static __always_inline u32 shca_crc32_word(u64 w)
+{
+	return shca_crc32_tables[7][w & 0xff] ^
+	       shca_crc32_tables[6][w >> 8 & 0xff] ^
+	       shca_crc32_tables[5][w >> 16 & 0xff] ^
+	       shca_crc32_tables[4][w >> 24 & 0xff] ^
+	       shca_crc32_tables[3][w >> 32 & 0xff] ^
+	       shca_crc32_tables[2][w >> 40 & 0xff] ^
+	       shca_crc32_tables[1][w >> 48 & 0xff] ^
+	       shca_crc32_tables[0][w >> 56];
+}
+
+static __always_inline u64 shca_crc32_load(const u8 *p)
+{
+	__le64 v;
+
+	memcpy(&v, p, sizeof(v));
+	return le64_to_cpu(v);
+}
+
+static __always_inline u32 shca_crc32_load4(const u8 *p)
+{
+	__le32 v;
+
+	memcpy(&v, p, sizeof(v));
+	return le32_to_cpu(v);
+}
+
+/* @state: a CRC, and above it bits to flip in the four bytes that it leaves. */
+static u32 shca_crc32_short(u64 state, const u8 *data, unsigned int len)
+{
+	u32 crc;
+
+	for (; len >= sizeof(u64); len -= sizeof(u64), data += sizeof(u64))
+		state = shca_crc32_word(state ^ shca_crc32_load(data));
+	crc = state;
+	if (len >= sizeof(u32)) {
+		crc ^= shca_crc32_load4(data);
+		crc = shca_crc32_tables[3][crc & 0xff] ^
+		      shca_crc32_tables[2][crc >> 8 & 0xff] ^
+		      shca_crc32_tables[1][crc >> 16 & 0xff] ^
+		      shca_crc32_tables[0][crc >> 24];
+		len -= sizeof(u32);
+		data += sizeof(u32);
+	}
+	while (len--)
+		crc = crc >> 8 ^ shca_crc32_tables[0][(u8)(crc ^ *data++)];
+	return crc;
+}
+
+/* ---- the crypto library's ------------------------------------------------- */
+
+#ifdef HAVE_CRC32_ACCELERATED	/* then crc32_le() is that already */
+
+static bool shca_crc32_find_crypto(void)
+{
+	return false;
+}
+
+static void shca_crc32_drop_crypto(void)
+{
+}
+
+static u32 shca_crc32_crypto(u32 crc, const void *data, unsigned int len)
+{
+	return crc32_le(crc, data, len);
+}
+
+#else
+
+static struct crypto_shash *shca_crc32_tfm;
+
+static bool shca_crc32_find_crypto(void)
+{
+	struct crypto_shash *tfm = crypto_alloc_shash("crc32", 0, 0);
+
+	if (IS_ERR(tfm))
+		return false;
+	/* The state on the stack below is the bare CRC. */
+	if (crypto_shash_descsize(tfm) != sizeof(u32)) {
+		crypto_free_shash(tfm);
+		return false;
+	}
+	shca_crc32_tfm = tfm;
+	return true;
+}
+
+static void shca_crc32_drop_crypto(void)
+{
+	if (shca_crc32_tfm)
+		crypto_free_shash(shca_crc32_tfm);
+	shca_crc32_tfm = NULL;
+}
+
+/* It works through 16 bytes at a time, aligned, and through others one by one. */
+#define SHCA_CRC32_BLOCK	16u
+
+static u32 shca_crc32_crypto(u32 crc, const void *data, unsigned int len)
+{
+	unsigned int head = -(uintptr_t)data % SHCA_CRC32_BLOCK;
+	unsigned int tail = (len - head) % SHCA_CRC32_BLOCK;
+	/* SHASH_DESC_ON_STACK() is for any hash: most of 400 bytes to be cleared. */
+	u8 room[sizeof(struct shash_desc) + sizeof(u32)]
+		__aligned(__alignof__(struct shash_desc)) __uninitialized;
+	struct shash_desc *desc = (struct shash_desc *)room;
+	u32 *state = (u32 *)desc->__ctx;
+
+	desc->tfm = shca_crc32_tfm;
+	*state = shca_crc32_short(crc, data, head);
+	crypto_shash_update(desc, data + head, len - head - tail);
+	return shca_crc32_short(*state, data + len - tail, tail);
+}
+
+#endif
+
+/* ---- folding --------------------------------------------------------------- */
+
+/* @state: a CRC, and above it bits to flip in the four bytes that it leaves. */
+static u32 shca_crc32_fold(u64 state, const u8 *data, unsigned int len)
+{
+	struct shca_fold fold = { .w = { state } };
+	u8 rest[2 * SHCA_FOLD_BYTES];
+	u32 n = len / SHCA_FOLD_BYTES * SHCA_FOLD_BYTES - SHCA_FOLD_BYTES;
+
+	shca_fold(&fold, data, n);
+	shca_fold_end(&fold, data + n, rest);
+	n += SHCA_FOLD_BYTES;
+	memcpy(rest + SHCA_FOLD_BYTES, data + n, len - n);
+	return shca_crc32_short(0, rest, SHCA_FOLD_BYTES + len - n);
+}
+
+/* ---- the choice ------------------------------------------------------------- */
+
+static u32 shca_crc32_by(enum shca_crc32_way way, u32 crc, const void *data,
+			 unsigned int len)
+{
+	switch (way) {
+	case SHCA_CRC32_FOLD:
+		return shca_crc32_fold(crc, data, len);
+	case SHCA_CRC32_CRYPTO:
+		return shca_crc32_crypto(crc, data, len);
+	default:
+		return crc32_le(crc, data, len);
+	}
+}
+
+/* The shortest of some trials, ns: interruptions only make one longer. */
+static u64 shca_crc32_time(enum shca_crc32_way way, const void *data)
+{
+	u64 start, time, best = U64_MAX;
+	u32 crc = ~0u, sink;
+	int i;
+
+	for (i = 0; i < SHCA_CRC32_TRIALS; i++) {
+		start = ktime_get_ns();
+		crc = shca_crc32_by(way, crc, data, SHCA_CRC32_TRIAL);
+		/* Or the compiler finds that nobody wants the result. */
+		WRITE_ONCE(sink, crc);
+		time = ktime_get_ns() - start;
+		best = min(best, time);
+	}
+	return best;
+}
+
+int __init shca_icrc_init(void)
+{
+	u64 library, fold, crypto = U64_MAX;
+	void *data;
+
+	shca_crc32_make_tables();
+	data = kzalloc(SHCA_CRC32_TRIAL, GFP_KERNEL);
+	if (!data)
+		return -ENOMEM;
+	library = shca_crc32_time(SHCA_CRC32_LIBRARY, data);
+	fold = shca_crc32_time(SHCA_CRC32_FOLD, data);
+	if (shca_crc32_find_crypto())
+		crypto = shca_crc32_time(SHCA_CRC32_CRYPTO, data);
+	kfree(data);
+
+	if (crypto < min(library, fold))
+		shca_crc32_way = SHCA_CRC32_CRYPTO;
+	else if (fold < library)
+		shca_crc32_way = SHCA_CRC32_FOLD;
+	if (shca_crc32_way != SHCA_CRC32_CRYPTO)
+		shca_crc32_drop_crypto();
+	pr_debug("CRC of %u bytes, ns: library %llu, folding %llu, crypto %lld\n",
+		 SHCA_CRC32_TRIAL, library, fold, crypto);
+	return 0;
+}
+
+void shca_icrc_exit(void)
+{
+	shca_crc32_drop_crypto();
+}
+
+u32 shca_crc32(u32 crc, const void *data, unsigned int len)
+{
+	if (len < SHCA_CRC32_SHORT)
+		return shca_crc32_short(crc, data, len);
+	return shca_crc32_by(shca_crc32_way, crc, data, len);
+}
+
+/* Of the BTH's bytes, the one that is taken as ones. */
+#define SHCA_BTH_VARIANT	4
+
+u32 shca_crc32_bth(u32 crc, const u8 *bth, unsigned int len)
+{
+	u64 state = crc | (u64)(u8)~bth[SHCA_BTH_VARIANT] <<
+			  8 * SHCA_BTH_VARIANT;
+	/* The others like what is aligned. */
+	unsigned int head = SHCA_BTH_BYTES +
+			    -(uintptr_t)(bth + SHCA_BTH_BYTES) % 16;
+
+	if (len < SHCA_CRC32_SHORT)
+		return shca_crc32_short(state, bth, len);
+	if (shca_crc32_way == SHCA_CRC32_FOLD)
+		return shca_crc32_fold(state, bth, len);
+	crc = shca_crc32_short(state, bth, head);
+	return shca_crc32_by(shca_crc32_way, crc, bth + head, len - head);
+}
+
+static u32 shca_crc32_skb(u32 crc, const struct sk_buff *skb, unsigned int off,
+			  unsigned int len)
+{
+	struct skb_seq_state state;
+	unsigned int done = 0, n;
+	const u8 *data;
+
+	skb_prepare_seq_read((struct sk_buff *)skb, off, off + len, &state);
+	while ((n = skb_seq_read(done, &data, &state))) {
+		n = min(n, len - done);
+		crc = shca_crc32(crc, data, n);
+		done += n;
+		if (done == len) {
+			skb_abort_seq_read(&state);
+			break;
+		}
+	}
+	return crc;
+}
+
+u32 shca_crc32_bth_skb(u32 crc, const struct sk_buff *skb, unsigned int off,
+		       unsigned int len)
+{
+	u8 bth[SHCA_BTH_BYTES];
+
+	if (skb_copy_bits(skb, off, bth, sizeof(bth)))
+		return 0;	/* cannot be: the length was checked */
+	crc = shca_crc32_bth(crc, bth, sizeof(bth));
+	return shca_crc32_skb(crc, skb, off + sizeof(bth), len - sizeof(bth));
+}

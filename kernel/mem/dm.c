@@ -1,0 +1,229 @@
+// SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
+/*
+ * Device memory: memory of the adapter's own, which here is the kernel's.  A process
+ * has it copied to and from through a mapping, as with adapters whose memory is
+ * reached over the bus: no system call, and what is mapped stays there when the
+ * device is taken away.  All else goes through regions.
+ *
+ * There is about as much as on an adapter, so that programs meet the same limit: one
+ * context may have what the device advertises, all together a multiple of it, in
+ * whole pages, charged to the memory cgroup as rings are.
+ */
+#include "dm.h"
+
+#include <linux/slab.h>
+#include <rdma/uverbs_ioctl.h>
+
+#define UVERBS_MODULE_NAME softhca
+#include <rdma/uverbs_named_ioctl.h>
+
+#include "../../uapi/softhca-abi.h"
+#include "../base/dev.h"
+#include "buf.h"
+#include "user_mr.h"
+
+/* Names that are pasted must not be macros. */
+enum {
+	shca_attr_alloc_dm_resp = SHCA_ATTR_ALLOC_DM_RESP,
+	shca_method_dm_query = SHCA_METHOD_DM_QUERY,
+	shca_attr_query_dm_handle = SHCA_ATTR_QUERY_DM_HANDLE,
+	shca_attr_query_dm_resp = SHCA_ATTR_QUERY_DM_RESP,
+};
+
+static_assert(SHCA_ATTR_ALLOC_DM_RESP == 1 << UVERBS_ID_NS_SHIFT);
+static_assert(SHCA_METHOD_DM_QUERY == 1 << UVERBS_ID_NS_SHIFT);
+static_assert(SHCA_ATTR_QUERY_DM_HANDLE == 1 << UVERBS_ID_NS_SHIFT);
+
+/*
+ * struct shca_dm - device memory
+ * @uctx:	whose; it goes after all that is its own
+ */
+struct shca_dm {
+	struct ib_dm ibdm;
+	struct shca_ucontext *uctx;
+	struct shca_buf *buf;
+	struct rdma_user_mmap_entry *mmap;
+	u64 length;
+};
+
+static struct shca_dm *to_shca_dm(struct ib_dm *ibdm)
+{
+	return container_of(ibdm, struct shca_dm, ibdm);
+}
+
+/* ---- how much there is ------------------------------------------------------ */
+
+static bool shca_dm_take(atomic_t *bytes, int wanted, int limit)
+{
+	int had = atomic_read(bytes);
+
+	do {
+		if (wanted > limit - had)
+			return false;
+	} while (!atomic_try_cmpxchg(bytes, &had, had + wanted));
+	return true;
+}
+
+static bool shca_dm_charge(struct shca_dev *dev, struct shca_ucontext *uctx,
+			   int bytes)
+{
+	if (!shca_dm_take(&uctx->dm_bytes, bytes, SHCA_LIM_DM))
+		return false;
+	if (shca_dm_take(&dev->dm_bytes, bytes, SHCA_LIM_DM_TOTAL))
+		return true;
+	atomic_sub(bytes, &uctx->dm_bytes);
+	return false;
+}
+
+static void shca_dm_uncharge(struct shca_dev *dev, struct shca_ucontext *uctx,
+			     int bytes)
+{
+	atomic_sub(bytes, &dev->dm_bytes);
+	atomic_sub(bytes, &uctx->dm_bytes);
+}
+
+/* ---- allocation --------------------------------------------------------------- */
+
+static void shca_dm_free(struct shca_dev *dev, struct shca_dm *dm)
+{
+	shca_mmap_remove(dm->mmap);
+	shca_dm_uncharge(dev, dm->uctx, dm->buf->len);
+	shca_buf_put(dm->buf);
+	kfree(dm);
+}
+
+static struct shca_dm *shca_dm_make(struct shca_dev *dev,
+				    struct shca_ucontext *uctx, u64 length)
+{
+	int bytes = PAGE_ALIGN(length);
+	int err = -ENOMEM;
+	struct shca_dm *dm;
+
+	dm = kzalloc(sizeof(*dm), GFP_KERNEL_ACCOUNT);
+	if (!dm)
+		return ERR_PTR(-ENOMEM);
+	dm->uctx = uctx;
+	dm->length = length;
+	if (!shca_dm_charge(dev, uctx, bytes))
+		goto err_free;
+	dm->buf = shca_buf_alloc(length);
+	if (!dm->buf)
+		goto err_uncharge;
+	dm->mmap = shca_mmap_insert(&uctx->ibuc, dm->buf, true);
+	if (!IS_ERR(dm->mmap))
+		return dm;
+	err = PTR_ERR(dm->mmap);
+	shca_buf_put(dm->buf);
+err_uncharge:
+	shca_dm_uncharge(dev, uctx, bytes);
+err_free:
+	kfree(dm);
+	return ERR_PTR(err);
+}
+
+static int shca_dm_tell(struct uverbs_attr_bundle *attrs, size_t attr,
+			const struct shca_dm *dm)
+{
+	struct shca_dm_resp resp = {
+		.map_off = rdma_user_mmap_get_offset(dm->mmap),
+		.map_len = dm->buf->len,
+		.length = dm->length,
+	};
+
+	return uverbs_copy_to_struct_or_zero(attrs, attr, &resp, sizeof(resp));
+}
+
+struct ib_dm *shca_alloc_dm(struct ib_device *ibdev, struct ib_ucontext *ibuc,
+			    struct ib_dm_alloc_attr *attr,
+			    struct uverbs_attr_bundle *attrs)
+{
+	struct shca_dev *dev = to_shca_dev(ibdev);
+	struct shca_dm *dm;
+	int err;
+
+	/* It begins with a page. */
+	if (!attr->length || attr->alignment > PAGE_SHIFT)
+		return ERR_PTR(-EINVAL);
+	if (attr->length > SHCA_LIM_DM)
+		return ERR_PTR(-ENOMEM);
+	dm = shca_dm_make(dev, container_of(ibuc, struct shca_ucontext, ibuc),
+			  attr->length);
+	if (IS_ERR(dm))
+		return ERR_CAST(dm);
+	err = shca_dm_tell(attrs, shca_attr_alloc_dm_resp, dm);
+	if (err) {
+		shca_dm_free(dev, dm);
+		return ERR_PTR(err);
+	}
+	return &dm->ibdm;
+}
+
+int shca_dealloc_dm(struct ib_dm *ibdm, struct uverbs_attr_bundle *attrs)
+{
+	shca_dm_free(to_shca_dev(ibdm->device), to_shca_dm(ibdm));
+	return 0;
+}
+
+/* ---- regions ------------------------------------------------------------------ */
+
+static void shca_dm_release(void *backing)
+{
+	shca_buf_put(backing);
+}
+
+struct ib_mr *shca_reg_dm_mr(struct ib_pd *ibpd, struct ib_dm *ibdm,
+			     struct ib_dm_mr_attr *attr,
+			     struct uverbs_attr_bundle *attrs)
+{
+	struct shca_buf *buf = to_shca_dm(ibdm)->buf;
+
+	/* The core has seen to the range, and that it is zero-based; of no length
+	 * it may be.
+	 */
+	if (attr->access_flags & ~(SHCA_MR_RIGHTS | IB_ZERO_BASED |
+				   IB_ACCESS_OPTIONAL))
+		return ERR_PTR(-EOPNOTSUPP);
+	kref_get(&buf->ref);
+	return shca_mapped_mr(ibpd, &(struct shca_mapped){
+		.va = buf->va + attr->offset,
+		.length = attr->length,
+		.access = attr->access_flags,
+		.backing = buf,
+		.release = shca_dm_release,
+	});
+}
+
+/* ---- what a process asks for ---------------------------------------------------- */
+
+static int UVERBS_HANDLER(shca_method_dm_query)(struct uverbs_attr_bundle *attrs)
+{
+	struct ib_dm *ibdm;
+
+	ibdm = uverbs_attr_get_obj(attrs, shca_attr_query_dm_handle);
+	if (IS_ERR(ibdm))
+		return PTR_ERR(ibdm);
+	return shca_dm_tell(attrs, shca_attr_query_dm_resp, to_shca_dm(ibdm));
+}
+
+ADD_UVERBS_ATTRIBUTES_SIMPLE(
+	shca_dm_alloc, UVERBS_OBJECT_DM, UVERBS_METHOD_DM_ALLOC,
+	UVERBS_ATTR_PTR_OUT(shca_attr_alloc_dm_resp,
+			    UVERBS_ATTR_STRUCT(struct shca_dm_resp, length),
+			    UA_MANDATORY));
+
+DECLARE_UVERBS_NAMED_METHOD(
+	shca_method_dm_query,
+	UVERBS_ATTR_IDR(shca_attr_query_dm_handle, UVERBS_OBJECT_DM,
+			UVERBS_ACCESS_READ, UA_MANDATORY),
+	UVERBS_ATTR_PTR_OUT(shca_attr_query_dm_resp,
+			    UVERBS_ATTR_STRUCT(struct shca_dm_resp, length),
+			    UA_MANDATORY));
+
+ADD_UVERBS_METHODS(shca_dm_methods, UVERBS_OBJECT_DM,
+		   &UVERBS_METHOD(shca_method_dm_query));
+
+const struct uapi_definition shca_dm_defs[] = {
+	UAPI_DEF_CHAIN_OBJ_TREE(UVERBS_OBJECT_DM, &shca_dm_alloc),
+	UAPI_DEF_CHAIN_OBJ_TREE(UVERBS_OBJECT_DM, &shca_dm_methods),
+	{},
+};

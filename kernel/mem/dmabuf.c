@@ -1,0 +1,191 @@
+// SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
+/*
+ * Memory regions made of dma-bufs (udmabuf, the system heap, GPUs that can).
+ *
+ * There is no device that could be attached: the adapter is the CPU, so it takes the
+ * CPU's way to a dma-buf, a mapping for the kernel, which an exporter keeps where it
+ * is for as long as it exists; nothing moves, so there is nothing to be notified of.
+ * What has no such mapping, or one of I/O memory, is refused.
+ *
+ * Access by the CPU begins with the registration and ends with the region: packets
+ * come in softirq, where neither can be done.  Where devices and the CPU do not see
+ * each other's writes by themselves, the process has to bracket what a device does
+ * meanwhile (DMA_BUF_IOCTL_SYNC), as for its own access to a mapping.
+ *
+ * The exporter is called here only, in process context with no lock of ours held.
+ */
+#include "dmabuf.h"
+
+#include <linux/dma-buf.h>
+#include <linux/fs.h>
+#include <linux/iosys-map.h>
+#include <linux/mm.h>
+#include <linux/module.h>
+#include <linux/sched.h>
+#include <linux/slab.h>
+#include <linux/vmalloc.h>
+
+#include "../base/compat.h"
+#include "../base/dev.h"
+#include "user_mr.h"
+
+struct shca_dmabuf {
+	struct dma_buf *buf;
+	struct iosys_map map;
+};
+
+/* Before there was a second form this one took the lock itself. */
+#ifdef HAVE_DMA_BUF_VMAP_UNLOCKED
+#define shca_dmabuf_vmap	dma_buf_vmap_unlocked
+#define shca_dmabuf_vunmap	dma_buf_vunmap_unlocked
+#else
+#define shca_dmabuf_vmap	dma_buf_vmap
+#define shca_dmabuf_vunmap	dma_buf_vunmap
+#endif
+
+/*
+ * udmabuf of Linux 6.12 maps each page of a huge one as the first page of that: what
+ * arrives would be found elsewhere.  So a first page that its second one does not
+ * follow is the sign; who wants no more than the first page of a huge one can do
+ * without a region.
+ */
+static bool shca_dmabuf_is_torn(const struct shca_dmabuf *db)
+{
+	struct page *page, *head = NULL;
+	size_t off;
+
+	if (strcmp(db->buf->exp_name, "udmabuf") ||
+	    !is_vmalloc_addr(db->map.vaddr))
+		return false;
+	for (off = 0; off < db->buf->size; off += PAGE_SIZE) {
+		page = vmalloc_to_page(db->map.vaddr + off);
+		if (head && page_to_pfn(page) != page_to_pfn(head) + 1)
+			return true;
+		head = PageHead(page) ? page : NULL;
+		cond_resched();
+	}
+	return head;
+}
+
+static int shca_dmabuf_map(struct shca_dmabuf *db)
+{
+	int err;
+
+	/* Not left to the core of dma-bufs, which warns of a mapping that fails. */
+	if (!db->buf->ops->vmap)
+		return -EOPNOTSUPP;
+	err = shca_dmabuf_vmap(db->buf, &db->map);
+	if (err)
+		return err;
+	if (db->map.is_iomem || shca_dmabuf_is_torn(db))
+		err = -EOPNOTSUPP;
+	else
+		err = dma_buf_begin_cpu_access(db->buf, DMA_BIDIRECTIONAL);
+	if (err)
+		shca_dmabuf_vunmap(db->buf, &db->map);
+	return err;
+}
+
+/*
+ * The kernel's mapping is for writing, whatever the file is open for.  So a region
+ * gives no more than mmap() of that file does: each can be read by its lkey.
+ */
+static bool shca_dmabuf_may(const struct dma_buf *buf, int access)
+{
+	fmode_t needed = FMODE_READ;
+
+	if (ib_access_writable(access))
+		needed |= FMODE_WRITE;
+	return (buf->file->f_mode & needed) == needed;
+}
+
+static struct shca_dmabuf *shca_dmabuf_get(int fd, u64 offset, u64 length,
+					   int access)
+{
+	struct shca_dmabuf *db;
+	int err;
+
+	db = kzalloc(sizeof(*db), GFP_KERNEL_ACCOUNT);
+	if (!db)
+		return ERR_PTR(-ENOMEM);
+	db->buf = dma_buf_get(fd);
+	if (IS_ERR(db->buf)) {
+		err = PTR_ERR(db->buf);
+		goto err_free;
+	}
+	err = -EACCES;
+	if (!shca_dmabuf_may(db->buf, access))
+		goto err_put;
+	err = -EINVAL;
+	if (offset > db->buf->size || length > db->buf->size - offset)
+		goto err_put;
+	err = shca_dmabuf_map(db);
+	if (err)
+		goto err_put;
+	return db;
+
+err_put:
+	dma_buf_put(db->buf);
+err_free:
+	kfree(db);
+	return ERR_PTR(err);
+}
+
+static void shca_dmabuf_put(void *backing)
+{
+	struct shca_dmabuf *db = backing;
+
+	dma_buf_end_cpu_access(db->buf, DMA_BIDIRECTIONAL);
+	shca_dmabuf_vunmap(db->buf, &db->map);
+	dma_buf_put(db->buf);
+	kfree(db);
+}
+
+static struct ib_mr *shca_dmabuf_mr(struct ib_pd *ibpd, u64 offset, u64 length,
+				    u64 iova, int fd, int access)
+{
+	struct shca_dmabuf *db;
+
+	if (access & ~(SHCA_MR_RIGHTS | IB_ACCESS_OPTIONAL))
+		return ERR_PTR(-EOPNOTSUPP);
+	if (!length || length > SHCA_LIM_MR_SIZE || iova + length < iova)
+		return ERR_PTR(-EINVAL);
+	db = shca_dmabuf_get(fd, offset, length, access);
+	if (IS_ERR(db))
+		return ERR_CAST(db);
+	return shca_mapped_mr(ibpd, &(struct shca_mapped){
+		.va = db->map.vaddr + offset,
+		.length = length,
+		.iova = iova,
+		.access = access,
+		.backing = db,
+		.release = shca_dmabuf_put,
+	});
+}
+
+#ifdef HAVE_REG_USER_MR_DMAH
+struct ib_mr *shca_reg_user_mr_dmabuf(struct ib_pd *ibpd, u64 offset,
+				      u64 length, u64 iova, int fd, int access,
+				      struct ib_dmah *dmah,
+				      struct uverbs_attr_bundle *attrs)
+{
+	return shca_dmabuf_mr(ibpd, offset, length, iova, fd, access);
+}
+#elif defined(HAVE_REG_USER_MR_DMABUF_ATTRS)
+struct ib_mr *shca_reg_user_mr_dmabuf(struct ib_pd *ibpd, u64 offset,
+				      u64 length, u64 iova, int fd, int access,
+				      struct uverbs_attr_bundle *attrs)
+{
+	return shca_dmabuf_mr(ibpd, offset, length, iova, fd, access);
+}
+#else
+struct ib_mr *shca_reg_user_mr_dmabuf(struct ib_pd *ibpd, u64 offset,
+				      u64 length, u64 iova, int fd, int access,
+				      struct ib_udata *udata)
+{
+	return shca_dmabuf_mr(ibpd, offset, length, iova, fd, access);
+}
+#endif
+
+/* MODULE_IMPORT_NS() takes a string on new kernels and a word on others. */
+MODULE_INFO(import_ns, "DMA_BUF");

@@ -1,0 +1,642 @@
+// SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
+/*
+ * On-demand paging.  Such a region pins nothing.  It remembers, page by page,
+ * where the process's memory is, and forgets what the kernel is about to move or
+ * take (an MMU interval notifier per chunk of pages).  What it does not remember is
+ * fetched by a worker when a packet needs it; the packet waits (fault.c).
+ *
+ * Looking.  Accesses hold the lock of the pages for reading while they copy,
+ * invalidation takes it for writing, so no access outlives an invalidation and
+ * pages need no reference.  Look-ups work as hmm.rst has it: the sequence of the
+ * notifier is read before, and compared under the lock before the result is kept.
+ *
+ * Fetching is two things in turn.  A page is looked up by get_user_pages_remote()
+ * as it is, which refuses what is no memory of the kernel's: secret memory, device
+ * mappings; pages of devices are refused here.  One that is not there is faulted in
+ * by handle_mm_fault(), without anything of ours held, since that may sleep for
+ * ever; it gives up the mmap_lock for that.  That a read has failed it tells only when
+ * it is told that it has been tried before (FAULT_FLAG_TRIED), and then it keeps the
+ * lock.  So tries are counted, and a page that still does not come is asked for in
+ * this way: as by the process itself, whose second try is no other.
+ *
+ * Dirty pages.  A page is looked up for writing only when the process could write
+ * it at that moment, and get_user_pages_remote() sees to it that the page table
+ * entry or the page is dirty then.  Whoever cleans either has us forget the page
+ * before, and so sees what was written until then.  So nothing has to be marked
+ * when a page is forgotten, in a context that may not sleep or too late.
+ *
+ * Lifetime.  The pages (struct shca_odp) belong to the region and to each fetch
+ * that is under way; they need neither region nor device.  Deregistration marks
+ * them dead and goes on; the last user hands them to a worker that takes them
+ * apart (mmu_interval_notifier_remove() may sleep).
+ *
+ * Memory of chunks is the process's (pager.h).  Where there is none, the other
+ * chunks of the region make room, and if that is not enough, the access fails.
+ *
+ * An implicit region, all of a process's memory, is one without an end; chunks
+ * exist where something was looked up.
+ *
+ * Order: shca_odp.mutex, mmap_lock, the notifier's own, shca_odp.lock.
+ */
+#include "odp.h"
+
+#include <linux/delay.h>
+#include <linux/mm.h>
+#include <linux/mmu_notifier.h>
+#include <linux/sched/mm.h>
+#include <linux/slab.h>
+
+#include "../base/compat.h"
+#include "../base/dev.h"
+#include "mr.h"
+#include "odp_pages.h"
+#include "pager.h"
+
+/* How long one look-up may be overtaken by invalidations, or by who else locks pages. */
+#define SHCA_ODP_PATIENCE	(10 * HZ)
+/*
+ * Tries to fault in a page that does not come, until an answer is asked for.  One that
+ * has slept counts once, since others lock the page, too, to write it back for
+ * example; after some of these there is a pause between them.
+ */
+#define SHCA_ODP_TRIES		200
+#define SHCA_ODP_AWAKE		4
+#define SHCA_ODP_EAGER		8
+/* Answers that it is there now, without its being found, nor forgotten meanwhile. */
+#define SHCA_ODP_ANSWERS	8
+/* Fetched with what a packet needs, of the same message. */
+#define SHCA_ODP_AHEAD		(1u << 20)
+
+/*
+ * struct shca_odp_chunk - part of a region, aligned to its size
+ * @sub:	tells what becomes of its memory
+ * @first: @nr:	pages of the process that it is about
+ * @nr_present:	of them
+ * @page:	their kernel addresses, with SHCA_ODP_WRITE; 0: not known
+ *
+ * @nr_present and @page are guarded by the lock of the pages.
+ */
+struct shca_odp_chunk {
+	struct mmu_interval_notifier sub;
+	struct shca_odp *odp;
+	unsigned long first;
+	unsigned int nr;
+	unsigned int nr_present;
+	unsigned long page[];
+};
+
+#define SHCA_ODP_WRITE	1ul
+
+static struct workqueue_struct *shca_odp_wq;	/* for the end of pages */
+
+/* ---- looking ------------------------------------------------------------------ */
+
+static unsigned long shca_odp_entry(const struct shca_odp *odp,
+				    unsigned long page)
+{
+	const struct shca_odp_chunk *chunk;
+
+	chunk = xa_load((struct xarray *)&odp->chunks, shca_odp_index(page));
+	return chunk ? chunk->page[page - chunk->first] : 0;
+}
+
+bool shca_odp_present(const struct shca_mr *mr, u64 va, u64 len, bool write)
+{
+	unsigned long page = shca_odp_page(mr, va);
+	unsigned long last = shca_odp_page(mr, va + len - 1);
+	unsigned long need = write ? SHCA_ODP_WRITE : 0, entry;
+
+	for (; page <= last; page++) {
+		entry = shca_odp_entry(mr->odp, page);
+		if (!entry || (entry & need) != need)
+			return false;
+	}
+	return true;
+}
+
+void *shca_odp_next(const struct shca_mr *mr, u64 va, u32 *len)
+{
+	unsigned long entry = shca_odp_entry(mr->odp, shca_odp_page(mr, va));
+	u32 in_page = (va + mr->shift) & ~PAGE_MASK;
+
+	*len = min_t(u32, *len, PAGE_SIZE - in_page);
+	return (void *)(entry & ~SHCA_ODP_WRITE) + in_page;
+}
+
+/* ---- forgetting --------------------------------------------------------------- */
+
+static bool shca_odp_invalidate(struct mmu_interval_notifier *sub,
+				const struct mmu_notifier_range *range,
+				unsigned long seq)
+{
+	struct shca_odp_chunk *chunk =
+		container_of(sub, struct shca_odp_chunk, sub);
+	unsigned long first = range->start >> PAGE_SHIFT;
+	unsigned long last = (range->end - 1) >> PAGE_SHIFT;
+	unsigned int i, end;
+
+	first = max(first, chunk->first);
+	last = min(last, chunk->first + chunk->nr - 1);
+	end = last - chunk->first + 1;
+	write_lock_bh(&chunk->odp->lock);
+	mmu_interval_set_seq(&chunk->sub, seq);
+	for (i = first - chunk->first; i < end; i++) {
+		if (chunk->page[i])
+			chunk->nr_present--;
+		chunk->page[i] = 0;
+	}
+	write_unlock_bh(&chunk->odp->lock);
+	return true;
+}
+
+static const struct mmu_interval_notifier_ops shca_odp_ops = {
+	.invalidate = shca_odp_invalidate,
+};
+
+/* ---- chunks ------------------------------------------------------------------- */
+
+/* It is in no table. */
+static void shca_odp_chunk_free(struct shca_odp_chunk *chunk)
+{
+	mmu_interval_notifier_remove(&chunk->sub);
+	kfree(chunk);
+}
+
+static void shca_odp_chunk_drop(struct shca_odp *odp,
+				struct shca_odp_chunk *chunk)
+{
+	/* The lock: no access is about to use it. */
+	write_lock_bh(&odp->lock);
+	xa_erase(&odp->chunks, shca_odp_index(chunk->first));
+	write_unlock_bh(&odp->lock);
+	shca_odp_chunk_free(chunk);
+}
+
+static void shca_odp_chunk_drop_all(struct shca_odp *odp)
+{
+	struct shca_odp_chunk *chunk;
+	unsigned long index;
+
+	xa_for_each(&odp->chunks, index, chunk) {
+		shca_odp_chunk_drop(odp, chunk);
+		cond_resched();
+	}
+}
+
+static struct shca_odp_chunk *shca_odp_chunk_make(struct shca_odp *odp,
+						  unsigned long index)
+{
+	/* Where a memory cgroup is full: nobody is killed. */
+	const gfp_t gfp = GFP_KERNEL_ACCOUNT | __GFP_NOWARN |
+			  __GFP_RETRY_MAYFAIL;
+	unsigned long first = shca_odp_chunk_first(index, odp->first);
+	unsigned long last = shca_odp_chunk_last(index, odp->last);
+	struct shca_odp_chunk *chunk;
+	int err;
+
+	lockdep_assert_held(&odp->mutex);
+	chunk = kzalloc(struct_size(chunk, page, last - first + 1), gfp);
+	if (!chunk)
+		return ERR_PTR(-ENOMEM);
+	chunk->odp = odp;
+	chunk->first = first;
+	chunk->nr = last - first + 1;
+	err = mmu_interval_notifier_insert(&chunk->sub, odp->pager->mm,
+					   first << PAGE_SHIFT,
+					   (unsigned long)chunk->nr << PAGE_SHIFT,
+					   &shca_odp_ops);
+	if (err) {
+		kfree(chunk);
+		return ERR_PTR(err);
+	}
+	/* Its lock is taken under that of the pages too, which softirqs wait for. */
+	err = xa_err(xa_store_bh(&odp->chunks, index, chunk, gfp));
+	if (err) {
+		shca_odp_chunk_free(chunk);
+		return ERR_PTR(err);
+	}
+	return chunk;
+}
+
+static struct shca_odp_chunk *shca_odp_chunk_get(struct shca_odp *odp,
+						 unsigned long index)
+{
+	struct shca_odp_chunk *chunk = xa_load(&odp->chunks, index);
+
+	if (chunk)
+		return chunk;
+	chunk = shca_odp_chunk_make(odp, index);
+	if (PTR_ERR(chunk) != -ENOMEM)
+		return chunk;
+	shca_odp_chunk_drop_all(odp);
+	return shca_odp_chunk_make(odp, index);
+}
+
+/* Chunks of which nothing is known are not kept: they would only cost memory. */
+static void shca_odp_chunk_trim(struct shca_odp *odp, unsigned long index)
+{
+	struct shca_odp_chunk *chunk;
+	bool empty;
+
+	mutex_lock(&odp->mutex);
+	chunk = xa_load(&odp->chunks, index);
+	read_lock_bh(&odp->lock);
+	empty = chunk && !chunk->nr_present;
+	read_unlock_bh(&odp->lock);
+	/* It stays so: pages are kept under the mutex only. */
+	if (empty)
+		shca_odp_chunk_drop(odp, chunk);
+	mutex_unlock(&odp->mutex);
+}
+
+/* ---- looking up --------------------------------------------------------------- */
+
+static void shca_odp_keep(struct shca_odp_chunk *chunk, unsigned long page,
+			  struct page **pages, unsigned int nr, bool write)
+{
+	unsigned long *entry = &chunk->page[page - chunk->first];
+	unsigned int i;
+
+	lockdep_assert_held_write(&chunk->odp->lock);
+	for (i = 0; i < nr; i++, entry++) {
+		if (!*entry)
+			chunk->nr_present++;
+		/* The same page still, or it would have been forgotten. */
+		*entry &= SHCA_ODP_WRITE;
+		*entry |= (unsigned long)page_address(pages[i]);
+		if (write)
+			*entry |= SHCA_ODP_WRITE;
+	}
+}
+
+/*
+ * Pages from @page on, @nr at most, that are there one after the other.
+ *
+ * Return: how many; EAGAIN: an invalidation came between.
+ */
+static int shca_odp_look_run(struct shca_odp_chunk *chunk, unsigned long page,
+			     unsigned int nr, bool write)
+{
+	struct shca_odp *odp = chunk->odp;
+	struct mm_struct *mm = odp->pager->mm;
+	struct page *pages[SHCA_ODP_BATCH];
+	int got, usable = 0, i;
+	unsigned long seq;
+
+	seq = mmu_interval_read_begin(&chunk->sub);
+	mmap_read_lock(mm);
+	got = shca_gup_remote(mm, page << PAGE_SHIFT, nr,
+			      FOLL_NOFAULT | (write ? FOLL_WRITE : 0), pages);
+	mmap_read_unlock(mm);
+	if (got <= 0)
+		return 0;
+	/* A device's may have no address, and go with it. */
+	while (usable < got && !is_zone_device_page(pages[usable]))
+		usable++;
+	write_lock_bh(&odp->lock);
+	if (mmu_interval_read_retry(&chunk->sub, seq))
+		usable = -EAGAIN;
+	else
+		shca_odp_keep(chunk, page, pages, usable, write);
+	write_unlock_bh(&odp->lock);
+	/* As long as it is kept, the notifier is our hold on it. */
+	for (i = 0; i < got; i++)
+		put_page(pages[i]);
+	return usable;
+}
+
+/*
+ * @nr pages from @page on, all of one chunk.
+ * @holes:	go on behind those that are not there
+ *
+ * Return: how many are done; or an error.
+ */
+static int shca_odp_look(struct shca_odp *odp, unsigned long page,
+			 unsigned int nr, bool write, bool holes)
+{
+	struct shca_odp_chunk *chunk;
+	unsigned int done = 0;
+	int got = 0;
+
+	mutex_lock(&odp->mutex);
+	chunk = shca_odp_chunk_get(odp, shca_odp_index(page));
+	if (IS_ERR(chunk)) {
+		mutex_unlock(&odp->mutex);
+		return PTR_ERR(chunk);
+	}
+	while (done < nr) {
+		got = shca_odp_look_run(chunk, page + done, nr - done, write);
+		if (got <= 0 && !(holes && !got))
+			break;
+		done += max(got, 1);
+	}
+	mutex_unlock(&odp->mutex);
+	return done ?: got;
+}
+
+/* ---- faulting in -------------------------------------------------------------- */
+
+/* What get_user_pages() would refuse without having tried. */
+static int shca_odp_may(const struct vm_area_struct *vma, unsigned long va,
+			bool write)
+{
+	if (!vma || va < vma->vm_start || vma->vm_flags & (VM_IO | VM_PFNMAP))
+		return -EFAULT;
+	if (write)
+		return vma->vm_flags & VM_WRITE ? 0 : -EPERM;
+	return vma->vm_flags & VM_READ ? 0 : -EFAULT;
+}
+
+/*
+ * Pages from @page on, until one sleeps or fails, @nr at most.
+ * @answer:	the fault is to end with the page, or with what is wrong
+ *
+ * Return: 0: look again; 1: the same, and it has slept; or what is wrong with the
+ * first.
+ */
+static int shca_odp_fault(struct mm_struct *mm, unsigned long page,
+			  unsigned int nr, bool write, bool answer)
+{
+	unsigned int flags = FAULT_FLAG_REMOTE | FAULT_FLAG_ALLOW_RETRY |
+			     FAULT_FLAG_KILLABLE |
+			     (answer ? FAULT_FLAG_TRIED : 0) |
+			     (write ? FAULT_FLAG_WRITE : 0);
+	struct vm_area_struct *vma;
+	unsigned long va;
+	unsigned int i;
+	vm_fault_t ret;
+	int err = 0;
+
+	mmap_read_lock(mm);
+	for (i = 0; i < nr && !err; i++) {
+		va = (page + i) << PAGE_SHIFT;
+		vma = find_vma(mm, va);
+		err = shca_odp_may(vma, va, write);
+		if (err)
+			break;
+		ret = handle_mm_fault(vma, va, flags, NULL);
+		/* It has given up the lock. */
+		if (ret & (VM_FAULT_RETRY | VM_FAULT_COMPLETED))
+			return !!(ret & VM_FAULT_RETRY);
+		if (ret & VM_FAULT_ERROR) {
+			err = vm_fault_to_errno(ret, 0);
+			break;
+		}
+	}
+	mmap_read_unlock(mm);
+	return i ? 0 : err;
+}
+
+/* @nr pages from @page on, all of one chunk, which need not exist yet. */
+static int shca_odp_fetch_some(struct shca_odp *odp, unsigned long page,
+			       unsigned int nr, bool write, bool fault)
+{
+	unsigned long deadline = jiffies + SHCA_ODP_PATIENCE;
+	int tries = 0, answers = 0, got, err;
+	bool answer;
+
+	for (;;) {
+		got = shca_odp_look(odp, page, nr, write, !fault);
+		if (got < 0 && got != -EAGAIN)
+			return got;
+		if (got > 0) {
+			page += got;
+			nr -= got;
+			tries = 0;
+		}
+		if (got)
+			answers = 0;
+		if (!nr)
+			return 0;
+		if (READ_ONCE(odp->dead))
+			return -ENOENT;
+		cond_resched();
+		if (time_after(jiffies, deadline))
+			return -EBUSY;
+		if (got == -EAGAIN || !fault)
+			continue;
+		answer = tries > SHCA_ODP_TRIES;
+		err = shca_odp_fault(odp->pager->mm, page, answer ? 1 : nr,
+				     write, answer);
+		if (err < 0)
+			return err;
+		/* It is no memory that could be looked up: a secret, for example. */
+		if (answer && !err && ++answers > SHCA_ODP_ANSWERS)
+			return -EFAULT;
+		tries += err ? 1 : SHCA_ODP_AWAKE;
+		if (err && tries > SHCA_ODP_EAGER)
+			usleep_range(500, 1000);
+	}
+}
+
+static int shca_odp_fetch_batch(struct shca_odp *odp, unsigned long page,
+				unsigned int nr, bool write, bool fault)
+{
+	int err = shca_odp_fetch_some(odp, page, nr, write, fault);
+
+	if (err || !fault)
+		shca_odp_chunk_trim(odp, shca_odp_index(page));
+	return err;
+}
+
+int shca_odp_fetch_pages(struct shca_odp *odp, unsigned long page,
+			 unsigned long last, bool write, bool fault)
+{
+	struct shca_pager_stay stay;
+	unsigned int nr;
+	int err;
+
+	err = shca_pager_enter(odp->pager, &stay);
+	if (err)
+		return err;
+	for (; !err && page <= last; page += nr) {
+		nr = shca_odp_batch(page, last);
+		err = READ_ONCE(odp->dead) ? -ENOENT :
+		      shca_odp_fetch_batch(odp, page, nr, write, fault);
+	}
+	shca_pager_leave(odp->pager, &stay);
+	return err;
+}
+
+/* ---- for packets -------------------------------------------------------------- */
+
+/* @mr is what @aim is about; its guard held. */
+static void shca_odp_aim_at(struct shca_mr *mr, u64 va, u64 len, u64 span,
+			    struct shca_odp_aim *aim)
+{
+	span = clamp_t(u64, span, len, len + SHCA_ODP_AHEAD);
+	aim->odp = mr->odp;
+	aim->first = shca_odp_page(mr, va);
+	aim->last = shca_odp_page(mr, va + len - 1);
+	aim->ahead = shca_odp_page(mr, va + span - 1);
+	refcount_inc(&mr->odp->ref);
+}
+
+enum shca_mem_status shca_odp_aim(const struct shca_odp_want *want,
+				  struct shca_odp_aim *aim)
+{
+	struct shca_mr *mr = shca_mr_find(want->who.dev, want->key);
+	enum shca_mem_status status;
+	struct shca_mr *target = mr;
+	u64 va = want->va, span;
+
+	aim->odp = NULL;
+	aim->write = want->access & SHCA_MR_WRITES;
+	if (!mr)
+		return SHCA_MEM_KEY;
+	read_lock_bh(mr->guard);
+	status = shca_mr_check(mr, &want->who, want->key, want->access, va,
+			       want->len);
+	if (status == SHCA_MEM_OK) {
+		span = min(want->span, mr->length - (va - mr->iova));
+		if (mr->type == SHCA_MR_WINDOW) {
+			va += mr->shift;
+			target = mr->parent;
+		}
+		/* Something else has the key by now: it is looked up again. */
+		if (target->type == SHCA_MR_ODP)
+			shca_odp_aim_at(target, va, want->len, span, aim);
+	}
+	read_unlock_bh(mr->guard);
+	shca_mr_unref(mr);
+	return status;
+}
+
+void *shca_odp_alloc(const struct shca_odp_aim *aim, size_t size)
+{
+	if (!aim->odp)
+		return kzalloc(size, GFP_ATOMIC | __GFP_NOWARN);
+	return shca_pager_alloc(aim->odp->pager, size);
+}
+
+void shca_odp_queue(const struct shca_odp_aim *aim, struct work_struct *work)
+{
+	queue_work(aim->odp ? aim->odp->pager->wq : shca_odp_wq, work);
+}
+
+static enum shca_mem_status shca_odp_status(int err)
+{
+	switch (err) {
+	case 0:
+	case -EBUSY:	/* no end of invalidations: the packet asks again */
+	case -ENOENT:	/* and is told that there is no such region */
+		return SHCA_MEM_OK;
+	case -EPERM:
+		return SHCA_MEM_ACCESS;
+	default:
+		return SHCA_MEM_RANGE;
+	}
+}
+
+enum shca_mem_status shca_odp_fetch(const struct shca_odp_aim *aim)
+{
+	enum shca_mem_status status;
+
+	if (!aim->odp)
+		return SHCA_MEM_OK;
+	status = shca_odp_status(shca_odp_fetch_pages(aim->odp, aim->first,
+						      aim->last, aim->write,
+						      true));
+	/* What comes next is not needed yet: it may also fail. */
+	if (status == SHCA_MEM_OK && aim->ahead > aim->last)
+		shca_odp_fetch_pages(aim->odp, aim->last + 1, aim->ahead,
+				     aim->write, true);
+	return status;
+}
+
+/* ---- lifetime ----------------------------------------------------------------- */
+
+static void shca_odp_reap(struct work_struct *work)
+{
+	struct shca_odp *odp = container_of(work, struct shca_odp, reap);
+
+	shca_odp_chunk_drop_all(odp);
+	xa_destroy(&odp->chunks);
+	mutex_destroy(&odp->mutex);
+	shca_pager_put(odp->pager);
+	kfree(odp);
+}
+
+void shca_odp_put(struct shca_odp *odp)
+{
+	/* By another: what removes a notifier may sleep, and not in a worker
+	 * that goes with the pager.
+	 */
+	if (refcount_dec_and_test(&odp->ref))
+		queue_work(shca_odp_wq, &odp->reap);
+}
+
+int shca_odp_init(struct shca_mr *mr, u64 addr, u64 length, bool writable)
+{
+	struct shca_odp *odp = kzalloc(sizeof(*odp), GFP_KERNEL_ACCOUNT);
+
+	if (!odp)
+		return -ENOMEM;
+	odp->pager = shca_pager_get(shca_advise_work);
+	if (!odp->pager) {
+		kfree(odp);
+		return -ENOMEM;
+	}
+	refcount_set(&odp->ref, 1);
+	rwlock_init(&odp->lock);
+	odp->first = addr >> PAGE_SHIFT;
+	odp->last = length == U64_MAX ? ULONG_MAX >> PAGE_SHIFT :
+					(addr + length - 1) >> PAGE_SHIFT;
+	odp->writable = writable;
+	mutex_init(&odp->mutex);
+	xa_init_flags(&odp->chunks, XA_FLAGS_LOCK_BH | XA_FLAGS_ACCOUNT);
+	INIT_WORK(&odp->reap, shca_odp_reap);
+	mr->odp = odp;
+	mr->guard = &odp->lock;
+	return 0;
+}
+
+void shca_odp_destroy(struct shca_mr *mr)
+{
+	if (!mr->odp)
+		return;
+	WRITE_ONCE(mr->odp->dead, true);
+	shca_odp_put(mr->odp);
+	mr->odp = NULL;
+}
+
+/* Not in the uapi of every kernel that has the operations; without FLUSH, neither. */
+#ifdef HAVE_IB_FLUSH
+#define SHCA_ODP_FLUSH		(1u << 6)
+#define SHCA_ODP_ATOMIC_WRITE	(1u << 7)
+#else
+#define SHCA_ODP_FLUSH		0
+#define SHCA_ODP_ATOMIC_WRITE	0
+#endif
+
+void shca_odp_caps(struct ib_odp_caps *caps)
+{
+	const u32 send_recv = IB_ODP_SUPPORT_SEND | IB_ODP_SUPPORT_RECV |
+			      IB_ODP_SUPPORT_SRQ_RECV;
+
+	const u32 rc = send_recv | IB_ODP_SUPPORT_WRITE | IB_ODP_SUPPORT_READ |
+		       IB_ODP_SUPPORT_ATOMIC;
+
+	caps->general_caps = IB_ODP_SUPPORT | IB_ODP_SUPPORT_IMPLICIT;
+	caps->per_transport_caps.rc_odp_caps = rc | SHCA_ODP_FLUSH |
+					       SHCA_ODP_ATOMIC_WRITE;
+	/* Its receives are those of SRQs. */
+	caps->per_transport_caps.xrc_odp_caps = rc & ~IB_ODP_SUPPORT_RECV;
+	caps->per_transport_caps.uc_odp_caps = send_recv | IB_ODP_SUPPORT_WRITE;
+	caps->per_transport_caps.ud_odp_caps = send_recv;
+}
+
+int shca_odp_module_init(void)
+{
+	shca_odp_wq = alloc_workqueue("softhca_odp", WQ_UNBOUND, 0);
+	return shca_odp_wq ? 0 : -ENOMEM;
+}
+
+void shca_odp_module_exit(void)
+{
+	/* No region is left.  A fetch that is queued still ends by itself: it may
+	 * not enter a step any more, and none is in one.
+	 */
+	shca_pagers_gone();
+	destroy_workqueue(shca_odp_wq);
+}

@@ -1,0 +1,299 @@
+// SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
+/*
+ * Memory regions of processes: registration of pinned pages, and its change.
+ *
+ * rereg_mr makes another region and puts it in the place of the old one, under
+ * the same key, from one access to the next: a packet in flight meets the old
+ * one or the new one, never half of each.  Whatever fails before leaves the old
+ * one as it was.  Where the translation stays, the pages do: they move to the
+ * new region and are not looked up anew, for the process may have something
+ * else at these addresses by now.
+ */
+#include "user_mr.h"
+
+#include <linux/mm.h>
+#include <linux/slab.h>
+#include <rdma/uverbs_ioctl.h>
+
+#include "../base/compat.h"
+#include "../base/dev.h"
+#include "../base/udata.h"
+#include "mr.h"
+#include "odp.h"
+
+#define SHCA_MR_ACCESS (SHCA_MR_RIGHTS | IB_ZERO_BASED | IB_ACCESS_ON_DEMAND | \
+			IB_ACCESS_HUGETLB | IB_ACCESS_OPTIONAL)
+
+/* All of the process's memory: the way that ibv_reg_mr() says so. */
+static bool shca_is_implicit(u64 start, u64 length, u64 iova, int access)
+{
+	return access & IB_ACCESS_ON_DEMAND && !start && !iova &&
+	       length == U64_MAX;
+}
+
+static int shca_user_mr_check(u64 start, u64 length, u64 iova, int access)
+{
+	if (access & ~SHCA_MR_ACCESS)
+		return -EOPNOTSUPP;
+	if (shca_is_implicit(start, length, iova, access))
+		return 0;
+	if (start + length < start)
+		return -EINVAL;
+	if (length > SHCA_LIM_MR_SIZE || iova + length < iova)
+		return -EINVAL;
+	/* A region of no bytes is one (messages of no bytes go through it); there is
+	 * nothing of it to look up on demand.
+	 */
+	return !length && access & IB_ACCESS_ON_DEMAND ? -EINVAL : 0;
+}
+
+/* Requests address the region from @iova on, or from 0 on. */
+static void shca_user_mr_init(struct shca_mr *mr, u64 start, u64 length,
+			      u64 iova, int access)
+{
+	mr->start = start;
+	mr->reg_iova = iova;
+	mr->iova = access & IB_ZERO_BASED ? 0 : iova;
+	mr->length = length;
+	mr->flags = access;
+	mr->access = (access & SHCA_MR_RIGHTS) | SHCA_MR_LOCAL_READ;
+	mr->valid = true;
+	mr->ibmr.iova = mr->iova;
+	mr->ibmr.length = length;
+}
+
+static int shca_user_mr_map(struct shca_mr *mr, u64 iova)
+{
+	struct ib_block_iter biter;
+	unsigned long pgsz;
+	size_t nr, i = 0;
+
+	pgsz = ib_umem_find_best_pgsz(mr->umem, PAGE_MASK, iova);
+	if (!pgsz)
+		return -EINVAL;
+	nr = ib_umem_num_dma_blocks(mr->umem, pgsz);
+	mr->blocks = kvcalloc(nr, sizeof(*mr->blocks), GFP_KERNEL_ACCOUNT);
+	if (!mr->blocks)
+		return -ENOMEM;
+	mr->block_shift = __ffs(pgsz);
+	mr->offset = iova & (pgsz - 1);
+	mr->ibmr.page_size = 1u << min(mr->block_shift, 31u);
+	/* Virtual DMA: a "DMA address" is the kernel address of the page. */
+	rdma_umem_for_each_dma_block(mr->umem, &biter, pgsz)
+		mr->blocks[i++] =
+			(void *)(uintptr_t)rdma_block_iter_dma_address(&biter);
+	return 0;
+}
+
+/* [@start, @start + @length) is the memory of @mr: pin it, or watch it. */
+static int shca_user_mr_fill(struct shca_mr *mr, u64 start, u64 length,
+			     u64 iova, int access)
+{
+	if (access & IB_ACCESS_ON_DEMAND) {
+		mr->shift = start - (access & IB_ZERO_BASED ? 0 : iova);
+		mr->ibmr.page_size = PAGE_SIZE;
+		return shca_odp_init(mr, start, length,
+				     ib_access_writable(access));
+	}
+	if (!length) {
+		/* ib_umem_get() refuses it where @start is a page's. */
+		mr->ibmr.page_size = PAGE_SIZE;
+		return 0;
+	}
+	mr->umem = ib_umem_get(mr->pd->device, start, length, access);
+	if (IS_ERR(mr->umem))
+		return PTR_ERR(mr->umem);
+	return shca_user_mr_map(mr, iova);
+}
+
+/* For this process's own requests; peers have nothing of it. */
+static void shca_null_mr_init(struct shca_mr *mr)
+{
+	mr->length = U64_MAX;
+	mr->access = IB_ACCESS_LOCAL_WRITE | SHCA_MR_LOCAL_READ;
+	mr->valid = true;
+	mr->ibmr.length = U64_MAX;
+	mr->ibmr.page_size = PAGE_SIZE;
+}
+
+static int shca_user_mr_type(u64 start, u64 length, u64 iova, int access,
+			     const struct shca_reg_mr_req *req)
+{
+	int err;
+
+	if (req->comp_mask || req->flags & ~SHCA_REG_MR_NULL)
+		return -EINVAL;
+	if (req->flags & SHCA_REG_MR_NULL)
+		return start || iova || access ? -EINVAL : SHCA_MR_NULL;
+	err = shca_user_mr_check(start, length, iova, access);
+	if (err)
+		return err;
+	return access & IB_ACCESS_ON_DEMAND ? SHCA_MR_ODP : SHCA_MR_USER;
+}
+
+static struct ib_mr *shca_user_mr(struct ib_pd *ibpd, u64 start, u64 length,
+				  u64 iova, int access, struct ib_udata *udata)
+{
+	struct shca_dev *dev = to_shca_dev(ibpd->device);
+	struct shca_reg_mr_req req;
+	struct shca_mr *mr;
+	int err, type;
+
+	err = shca_udata_in(udata, &req, sizeof(req));
+	if (err)
+		return ERR_PTR(err);
+	type = shca_user_mr_type(start, length, iova, access, &req);
+	if (type < 0)
+		return ERR_PTR(type);
+	mr = shca_mr_alloc(ibpd, type);
+	if (IS_ERR(mr))
+		return ERR_CAST(mr);
+	if (type == SHCA_MR_NULL) {
+		shca_null_mr_init(mr);
+	} else {
+		err = shca_user_mr_fill(mr, start, length, iova, access);
+		if (err)
+			goto err_free;
+		shca_user_mr_init(mr, start, length, iova, access);
+	}
+	err = shca_mr_publish(dev, mr);
+	if (err)
+		goto err_free;
+	return &mr->ibmr;
+
+err_free:
+	shca_mr_free(dev, mr);
+	return ERR_PTR(err);
+}
+
+#ifdef HAVE_REG_USER_MR_DMAH
+struct ib_mr *shca_reg_user_mr(struct ib_pd *ibpd, u64 start, u64 length,
+			       u64 iova, int access, struct ib_dmah *dmah,
+			       struct ib_udata *udata)
+{
+	/* A handle is about memory that is where it is; see dmah.h. */
+	if (dmah && access & IB_ACCESS_ON_DEMAND)
+		return ERR_PTR(-EINVAL);
+	return shca_user_mr(ibpd, start, length, iova, access, udata);
+}
+#else
+struct ib_mr *shca_reg_user_mr(struct ib_pd *ibpd, u64 start, u64 length,
+			       u64 iova, int access, struct ib_udata *udata)
+{
+	return shca_user_mr(ibpd, start, length, iova, access, udata);
+}
+#endif
+
+/* ---- memory that is mapped already ----------------------------------------------- */
+
+/* One block, longer than any region. */
+#define SHCA_MAPPED_SHIFT	62
+
+struct ib_mr *shca_mapped_mr(struct ib_pd *ibpd, const struct shca_mapped *mem)
+{
+	struct shca_dev *dev = to_shca_dev(ibpd->device);
+	struct shca_mr *mr;
+	int err = -ENOMEM;
+
+	mr = shca_mr_alloc(ibpd, SHCA_MR_USER);
+	if (IS_ERR(mr)) {
+		mem->release(mem->backing);
+		return ERR_CAST(mr);
+	}
+	mr->backing = mem->backing;
+	mr->release = mem->release;
+	mr->blocks = kmalloc(sizeof(*mr->blocks), GFP_KERNEL_ACCOUNT);
+	if (!mr->blocks)
+		goto err_free;
+	mr->blocks[0] = mem->va;
+	mr->block_shift = SHCA_MAPPED_SHIFT;
+	mr->ibmr.page_size = PAGE_SIZE;
+	shca_user_mr_init(mr, 0, mem->length, mem->iova, mem->access);
+	err = shca_mr_publish(dev, mr);
+	if (err)
+		goto err_free;
+	return &mr->ibmr;
+
+err_free:
+	shca_mr_free(dev, mr);
+	return ERR_PTR(err);
+}
+
+/* ---- change --------------------------------------------------------------------- */
+
+/*
+ * The same pages with other rights.  Pages that were pinned for reading only may
+ * be shared with another process or with a file: to be written they are pinned
+ * anew, which needs the process whose they are.
+ */
+static int shca_rereg_access(struct shca_mr *mr, struct shca_mr *next,
+			     int access)
+{
+	if (mr->length && ib_access_writable(access) && !mr->umem->writable)
+		return shca_user_mr_fill(next, mr->start, mr->length,
+					 mr->reg_iova, access);
+	next->umem = mr->umem;
+	next->blocks = mr->blocks;
+	next->block_shift = mr->block_shift;
+	next->offset = mr->offset;
+	next->ibmr.page_size = mr->ibmr.page_size;
+	return 0;
+}
+
+/* One of the two does not have the pages that both were about to have. */
+static void shca_rereg_settle(struct shca_mr *loser, const struct shca_mr *winner)
+{
+	if (!loser->blocks || loser->blocks != winner->blocks)
+		return;
+	loser->blocks = NULL;
+	loser->umem = NULL;
+}
+
+struct ib_mr *shca_rereg_user_mr(struct ib_mr *ibmr, int flags, u64 start,
+				 u64 length, u64 iova, int access,
+				 struct ib_pd *pd, struct ib_udata *udata)
+{
+	struct shca_dev *dev = to_shca_dev(ibmr->device);
+	struct shca_mr *mr = to_shca_mr(ibmr);
+	struct shca_mr *next;
+	int err;
+
+	if (!ib_is_udata_cleared(udata, 0, udata->inlen))
+		return ERR_PTR(-EINVAL);
+	if (!(flags & IB_MR_REREG_ACCESS))
+		access = mr->flags;
+	/* Pinned memory stays pinned, and what is looked up remains so. Mapped
+	 * memory stays what it is; libibverbs and the core know that, too.
+	 */
+	if ((mr->type != SHCA_MR_ODP && !mr->umem && mr->length) ||
+	    !(access & IB_ACCESS_ON_DEMAND) != (mr->type != SHCA_MR_ODP))
+		return ERR_PTR(-EOPNOTSUPP);
+	if (!(flags & IB_MR_REREG_TRANS)) {
+		start = mr->start;
+		iova = mr->reg_iova;
+		length = mr->length;
+	}
+	err = shca_user_mr_check(start, length, iova, access);
+	if (err)
+		return ERR_PTR(err);
+	next = shca_mr_alloc_uncounted(pd, mr->type);
+	if (!next)
+		return ERR_PTR(-ENOMEM);
+	if (flags & IB_MR_REREG_TRANS || mr->type == SHCA_MR_ODP)
+		err = shca_user_mr_fill(next, start, length, iova, access);
+	else
+		err = shca_rereg_access(mr, next, access);
+	if (err)
+		goto err_free;
+	shca_user_mr_init(next, start, length, iova, access);
+	err = shca_mr_replace(dev, mr, next);
+	if (err)
+		goto err_free;
+	shca_rereg_settle(mr, next);
+	return &next->ibmr;	/* the core deregisters the old one */
+
+err_free:
+	shca_rereg_settle(next, mr);
+	shca_mr_free(dev, next);
+	return ERR_PTR(err);
+}

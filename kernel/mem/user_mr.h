@@ -1,0 +1,53 @@
+/* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
+/* Memory regions of processes. */
+#ifndef SHCA_USER_MR_H
+#define SHCA_USER_MR_H
+
+#include <rdma/ib_verbs.h>
+
+#include "../core/mem.h"
+
+/* What the door looks at; hints and what concerns addresses are not rights. */
+#define SHCA_MR_RIGHTS (IB_ACCESS_LOCAL_WRITE | IB_ACCESS_REMOTE_WRITE | \
+			IB_ACCESS_REMOTE_READ | IB_ACCESS_REMOTE_ATOMIC | \
+			SHCA_ACCESS_FLUSH_GLOBAL | IB_ACCESS_MW_BIND)
+
+/**
+ * struct shca_mapped - memory that the kernel has mapped, for as long as is needed
+ * @va: @length: there
+ * @iova:	what requests address it by
+ * @access:	enum ib_access_flags
+ * @backing: @release: what it depends on, and how that ends; may sleep
+ */
+struct shca_mapped {
+	void *va;
+	u64 length;
+	u64 iova;
+	u32 access;
+	void *backing;
+	void (*release)(void *backing);
+};
+
+/**
+ * shca_mapped_mr() - a region made of such memory
+ *
+ * Context: may sleep.  @mem->backing is released with the region, or at once
+ * where there will be none.
+ * Return: the region, or ENOMEM, ENOSPC.
+ */
+struct ib_mr *shca_mapped_mr(struct ib_pd *ibpd, const struct shca_mapped *mem);
+
+/* struct ib_device_ops */
+#ifdef HAVE_REG_USER_MR_DMAH
+struct ib_mr *shca_reg_user_mr(struct ib_pd *ibpd, u64 start, u64 length,
+			       u64 iova, int access, struct ib_dmah *dmah,
+			       struct ib_udata *udata);
+#else
+struct ib_mr *shca_reg_user_mr(struct ib_pd *ibpd, u64 start, u64 length,
+			       u64 iova, int access, struct ib_udata *udata);
+#endif
+struct ib_mr *shca_rereg_user_mr(struct ib_mr *ibmr, int flags, u64 start,
+				 u64 length, u64 iova, int access,
+				 struct ib_pd *pd, struct ib_udata *udata);
+
+#endif

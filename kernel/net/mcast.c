@@ -1,0 +1,340 @@
+// SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
+/*
+ * Multicast groups of UD (IBTA 10.5, annex A17.4.6): an MGID is an IP multicast
+ * address.
+ *
+ * The first QP of a device that is attached to a group makes the host a member
+ * of it: IGMP or MLD tells routers and switches, the netdev's filter lets the
+ * frames in, and the IP stack delivers them to the socket on port 4791.  What
+ * this host sends comes back to it as to any other member, so QPs of one machine
+ * reach each other, and a QP that is attached to the group it sends to gets its
+ * own messages, as the specification has it.
+ *
+ * The membership is the netdev's, not a socket's, for there are fewer
+ * memberships of a socket (igmp_max_memberships) than groups of an adapter.  A
+ * device in a bond or a bridge has its IP addresses there, and so it is the bond
+ * or bridge that joins.
+ *
+ * Groups are changed under RTNL, which memberships need anyway, and read under
+ * RCU.
+ */
+#include "mcast.h"
+
+#include <linux/igmp.h>
+#include <linux/inetdevice.h>
+#include <linux/netdevice.h>
+#include <linux/rtnetlink.h>
+#include <linux/slab.h>
+#include <net/addrconf.h>
+#include <net/if_inet6.h>
+#include <net/ipv6.h>
+#include <rdma/ib_addr.h>
+
+#include "../base/dev.h"
+#include "../queue/qp.h"
+#include "net.h"
+
+/* A QP that is attached to a group. */
+struct shca_mcast_member {
+	struct list_head node;
+	struct rcu_head rcu;
+	struct shca_qp *qp;
+};
+
+/*
+ * A group in which a device has QPs, at least one.  @in_dev or @idev is the IP
+ * part of the netdev that has joined, with a reference; both are NULL while there
+ * is none that could.
+ */
+struct shca_mcast_group {
+	struct hlist_node node;
+	struct rcu_head rcu;
+	struct shca_dev *dev;
+	struct in6_addr mgid;
+	struct list_head members;
+	unsigned int nr_members;
+	struct in_device *in_dev;
+	struct inet6_dev *idev;
+};
+
+static struct hlist_head *shca_mcast_chain(struct shca_net *snet,
+					   const struct in6_addr *mgid)
+{
+	return &snet->groups[ipv6_addr_hash(mgid) % SHCA_MCAST_CHAINS];
+}
+
+/* ---- memberships ---------------------------------------------------------- */
+
+static bool shca_mcast_is_ipv4(const struct shca_mcast_group *group)
+{
+	return ipv6_addr_v4mapped(&group->mgid);
+}
+
+/* The netdev that has the addresses of @dev; NULL while it is going away. */
+static struct net_device *shca_mcast_ndev(const struct shca_dev *dev)
+{
+	struct net_device *ndev = dev->ndev, *upper;
+
+	ASSERT_RTNL();
+	while ((upper = netdev_master_upper_dev_get(ndev)) &&
+	       !netif_is_l3_master(upper))
+		ndev = upper;
+	return ndev->reg_state == NETREG_REGISTERED ? ndev : NULL;
+}
+
+static void shca_mcast_leave(struct shca_mcast_group *group)
+{
+	struct in_device *in_dev = group->in_dev;
+	struct inet6_dev *idev = group->idev;
+
+	group->in_dev = NULL;
+	group->idev = NULL;
+	if (in_dev) {
+		/* Of one that is dead nothing is left to leave. */
+		ip_mc_dec_group(in_dev, group->mgid.s6_addr32[3]);
+		in_dev_put(in_dev);
+	}
+	if (idev) {
+		/* It goes by the netdev, which may have another one by now. */
+		if (__in6_dev_get(idev->dev) == idev)
+			ipv6_dev_mc_dec(idev->dev, &group->mgid);
+		in6_dev_put(idev);
+	}
+}
+
+/* Return: 0 also where nothing can be joined now; shca_mcast_refresh() will. */
+static int shca_mcast_join(struct shca_mcast_group *group)
+{
+	struct net_device *ndev = shca_mcast_ndev(group->dev);
+	int err;
+
+	if (!ndev)
+		return 0;
+	if (shca_mcast_is_ipv4(group)) {
+		struct in_device *in_dev = __in_dev_get_rtnl(ndev);
+
+		if (!in_dev)
+			return 0;
+		ip_mc_inc_group(in_dev, group->mgid.s6_addr32[3]);
+		in_dev_hold(in_dev);
+		group->in_dev = in_dev;
+	} else {
+		struct inet6_dev *idev = __in6_dev_get(ndev);
+
+		if (!idev)
+			return 0;
+		err = ipv6_dev_mc_inc(ndev, &group->mgid);
+		if (err)
+			return err;
+		in6_dev_hold(idev);
+		group->idev = idev;
+	}
+	return 0;
+}
+
+static bool shca_mcast_is_joined(const struct shca_mcast_group *group)
+{
+	struct net_device *ndev = shca_mcast_ndev(group->dev);
+
+	if (!ndev)
+		return !group->in_dev && !group->idev;
+	if (shca_mcast_is_ipv4(group))
+		return group->in_dev == __in_dev_get_rtnl(ndev);
+	return group->idev == __in6_dev_get(ndev);
+}
+
+void shca_mcast_refresh(struct net *net)
+{
+	struct shca_net *snet = shca_net_of(net);
+	struct shca_mcast_group *group;
+	int i;
+
+	ASSERT_RTNL();
+	for (i = 0; i < SHCA_MCAST_CHAINS; i++)
+		hlist_for_each_entry(group, &snet->groups[i], node) {
+			if (shca_mcast_is_joined(group))
+				continue;
+			shca_mcast_leave(group);
+			/* If there is no memory: with the next change. */
+			shca_mcast_join(group);
+		}
+}
+
+/* ---- attach and detach ------------------------------------------------------ */
+
+static struct shca_mcast_group *shca_mcast_find(struct shca_dev *dev,
+						const struct in6_addr *mgid)
+{
+	struct shca_mcast_group *group;
+
+	hlist_for_each_entry(group, shca_mcast_chain(dev->snet, mgid), node)
+		if (group->dev == dev && ipv6_addr_equal(&group->mgid, mgid))
+			return group;
+	return NULL;
+}
+
+static struct shca_mcast_member *
+shca_mcast_find_member(const struct shca_mcast_group *group,
+		       const struct shca_qp *qp)
+{
+	struct shca_mcast_member *member;
+
+	list_for_each_entry(member, &group->members, node)
+		if (member->qp == qp)
+			return member;
+	return NULL;
+}
+
+static struct shca_mcast_group *shca_mcast_create(struct shca_dev *dev,
+						  const struct in6_addr *mgid)
+{
+	struct shca_mcast_group *group;
+	int err;
+
+	if (dev->nr_groups == SHCA_LIM_MCAST_GRP)
+		return ERR_PTR(-ENOMEM);
+	group = kzalloc(sizeof(*group), GFP_KERNEL_ACCOUNT);
+	if (!group)
+		return ERR_PTR(-ENOMEM);
+	group->dev = dev;
+	group->mgid = *mgid;
+	INIT_LIST_HEAD(&group->members);
+	err = shca_mcast_join(group);
+	if (err) {
+		kfree(group);
+		return ERR_PTR(err);
+	}
+	dev->nr_groups++;
+	return group;
+}
+
+static void shca_mcast_remove_if_empty(struct shca_mcast_group *group)
+{
+	if (group->nr_members)
+		return;
+	hlist_del_rcu(&group->node);
+	shca_mcast_leave(group);
+	group->dev->nr_groups--;
+	kfree_rcu(group, rcu);
+}
+
+static int shca_mcast_attach(struct shca_qp *qp, const struct in6_addr *mgid)
+{
+	struct shca_mcast_member *member;
+	struct shca_mcast_group *group;
+	struct shca_dev *dev = qp->dev;
+
+	ASSERT_RTNL();
+	group = shca_mcast_find(dev, mgid);
+	/* A process that attaches twice is answered by uverbs, from its list. */
+	if (group && shca_mcast_find_member(group, qp))
+		return -EEXIST;
+	if (dev->nr_attached == SHCA_LIM_MCAST_TOTAL ||
+	    (group && group->nr_members == SHCA_LIM_MCAST_QP))
+		return -ENOMEM;
+	member = kzalloc(sizeof(*member), GFP_KERNEL_ACCOUNT);
+	if (!member)
+		return -ENOMEM;
+	member->qp = qp;
+	if (group) {
+		list_add_tail_rcu(&member->node, &group->members);
+	} else {
+		group = shca_mcast_create(dev, mgid);
+		if (IS_ERR(group)) {
+			kfree(member);
+			return PTR_ERR(group);
+		}
+		list_add_tail(&member->node, &group->members);
+		hlist_add_head_rcu(&group->node,
+				   shca_mcast_chain(dev->snet, mgid));
+	}
+	group->nr_members++;
+	dev->nr_attached++;
+	return 0;
+}
+
+static int shca_mcast_detach(struct shca_qp *qp, const struct in6_addr *mgid)
+{
+	struct shca_mcast_member *member;
+	struct shca_mcast_group *group;
+
+	ASSERT_RTNL();
+	group = shca_mcast_find(qp->dev, mgid);
+	member = group ? shca_mcast_find_member(group, qp) : NULL;
+	if (!member)
+		return -EINVAL;
+	list_del_rcu(&member->node);
+	kfree_rcu(member, rcu);
+	group->nr_members--;
+	qp->dev->nr_attached--;
+	shca_mcast_remove_if_empty(group);
+	return 0;
+}
+
+/* Whether it is a multicast GID, and the QP one of UD, the core has looked. */
+int shca_attach_mcast(struct ib_qp *ibqp, union ib_gid *mgid, u16 mlid)
+{
+	struct shca_qp *qp = to_shca_qp(ibqp);
+	struct in6_addr addr;
+	int err;
+
+	memcpy(&addr, mgid, sizeof(addr));
+	if (!qp->dev->snet->sk6 && !ipv6_addr_v4mapped(&addr))
+		return -EAFNOSUPPORT;
+	rtnl_lock();
+	err = shca_mcast_attach(qp, &addr);
+	rtnl_unlock();
+	return err;
+}
+
+int shca_detach_mcast(struct ib_qp *ibqp, union ib_gid *mgid, u16 mlid)
+{
+	struct in6_addr addr;
+	int err;
+
+	memcpy(&addr, mgid, sizeof(addr));
+	rtnl_lock();
+	err = shca_mcast_detach(to_shca_qp(ibqp), &addr);
+	rtnl_unlock();
+	return err;
+}
+
+/* ---- receive ------------------------------------------------------------------ */
+
+static unsigned int shca_mcast_walk_group(struct shca_mcast_group *group,
+					  u16 vlan,
+					  void (*fn)(struct shca_qp *qp,
+						     u16 vlan, void *arg),
+					  void *arg)
+{
+	struct shca_mcast_member *member;
+	unsigned int nr = 0;
+
+	list_for_each_entry_rcu(member, &group->members, node) {
+		if (!refcount_inc_not_zero(&member->qp->ref))
+			continue;
+		fn(member->qp, vlan, arg);
+		shca_qp_put(member->qp);
+		nr++;
+	}
+	return nr;
+}
+
+unsigned int shca_mcast_walk(struct shca_net *snet, const struct sk_buff *skb,
+			     void (*fn)(struct shca_qp *qp, u16 vlan, void *arg),
+			     void *arg)
+{
+	struct shca_mcast_group *group;
+	struct in6_addr mgid;
+	unsigned int nr = 0;
+	u16 vlan;
+
+	shca_roce_ops.mgid(skb, &mgid);
+	rcu_read_lock();
+	hlist_for_each_entry_rcu(group, shca_mcast_chain(snet, &mgid), node)
+		if (ipv6_addr_equal(&group->mgid, &mgid) &&
+		    shca_roce_ops.arrived_at(group->dev, skb, &vlan))
+			nr += shca_mcast_walk_group(group, vlan, fn, arg);
+	rcu_read_unlock();
+	return nr;
+}

@@ -1,0 +1,74 @@
+// SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
+/*
+ * The bell as a method of uverbs' ioctl interface.
+ *
+ * A file of our own would cost less per call, but an open file keeps the module
+ * that has its operations, and this module goes while processes hold it.  Here
+ * uverbs does what that takes: it has no handler any more once the device is
+ * disassociated (EIO), and removal waits for the calls under way, each of which
+ * is bounded (sq.c).  What the command POST_SEND does beside that is not needed
+ * for an empty list of requests: no memory is allocated, no response written,
+ * and the QP is found by its number under RCU and not by its handle under the
+ * locks of uverbs' objects.
+ *
+ * So destroy_qp may run meanwhile.  The reference keeps the QP until we are done,
+ * and shca_sq_run() does nothing for one that is dead.
+ */
+#include "bell.h"
+
+#define UVERBS_MODULE_NAME softhca
+#include <rdma/uverbs_named_ioctl.h>
+
+#include "../../uapi/softhca-abi.h"
+#include "../base/dev.h"
+#include "../net/net.h"
+#include "qp.h"
+#include "sq.h"
+
+/* Names that are pasted must not be macros. */
+enum {
+	shca_object_bell = SHCA_OBJECT_BELL,
+	shca_method_ring = SHCA_METHOD_RING,
+	shca_attr_qpn = SHCA_ATTR_RING_QPN,
+};
+
+static_assert(SHCA_OBJECT_BELL == 1 << UVERBS_ID_NS_SHIFT);
+static_assert(SHCA_METHOD_RING == 1 << UVERBS_ID_NS_SHIFT);
+static_assert(SHCA_ATTR_RING_QPN == 1 << UVERBS_ID_NS_SHIFT);
+
+static int UVERBS_HANDLER(shca_method_ring)(struct uverbs_attr_bundle *attrs)
+{
+	struct ib_ucontext *uctx = ib_uverbs_get_ucontext(attrs);
+	struct shca_qp *qp;
+	int err;
+	u32 qpn;
+
+	if (IS_ERR(uctx))
+		return PTR_ERR(uctx);
+	err = uverbs_copy_from(&qpn, attrs, shca_attr_qpn);
+	if (err)
+		return err;
+	qp = shca_net_find_qp(to_shca_dev(uctx->device)->snet, qpn);
+	if (!qp)
+		return -EINVAL;
+	/* A QP goes before its context, so the address is not another's. */
+	if (qp->uctx == uctx)
+		shca_sq_ring(qp);
+	else
+		err = -EINVAL;
+	shca_qp_put(qp);
+	return err;
+}
+
+DECLARE_UVERBS_NAMED_METHOD(
+	shca_method_ring,
+	UVERBS_ATTR_PTR_IN(shca_attr_qpn, UVERBS_ATTR_TYPE(u32),
+			   UA_MANDATORY));
+
+DECLARE_UVERBS_GLOBAL_METHODS(shca_object_bell,
+			      &UVERBS_METHOD(shca_method_ring));
+
+const struct uapi_definition shca_bell_defs[] = {
+	UAPI_DEF_CHAIN_OBJ_TREE_NAMED(shca_object_bell),
+	{},
+};

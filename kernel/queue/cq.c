@@ -1,0 +1,610 @@
+// SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
+/*
+ * Completion queues: creation, writing completions, waking consumers, and the
+ * kernel consumer's poll.
+ */
+#include "cq.h"
+
+#include <linux/overflow.h>
+#include <linux/slab.h>
+#include <linux/timekeeping.h>
+#include <rdma/uverbs_ioctl.h>
+
+#include "../base/compat.h"
+#include "../base/dev.h"
+#include "../base/trace.h"
+#include "../base/udata.h"
+
+/* ---- arming ---------------------------------------------------------------- */
+
+/*
+ * What the consumer is waiting for: SHCA_CQ_ARM_* or 0, with @arm for
+ * shca_cq_disarm().
+ *
+ * A process: its arm word counts requests; each value fires once.  The barrier
+ * pairs with the provider's between storing arm and polling: either we see the
+ * new arm word here, or the process sees our completion when it polls.
+ */
+static u32 shca_cq_armed(struct shca_cq *cq, u32 *arm)
+{
+	lockdep_assert_held(&cq->lock);
+	*arm = 0;
+	if (!cq->is_user)
+		return cq->notify;
+	if (!cq->ibcq.cq_context)
+		return 0;	/* no channel, and it never gets one */
+	smp_mb();	/* completion before arm, see above */
+	*arm = READ_ONCE(cq->index->arm);
+	return *arm == cq->armed ? 0 : *arm & SHCA_CQ_ARM_KIND;
+}
+
+/* The request @arm has its event. */
+static void shca_cq_disarm(struct shca_cq *cq, u32 arm)
+{
+	lockdep_assert_held(&cq->lock);
+	cq->held = 0;
+	if (cq->is_user)
+		cq->armed = arm;
+	else
+		cq->notify = 0;
+}
+
+/* Return: whether this completion is held back, to share an event. */
+static bool shca_cq_hold(struct shca_cq *cq)
+{
+	if (likely(!cq->mod_period_us) || cq->held + 1 >= cq->mod_count)
+		return false;
+	if (!cq->held++)
+		hrtimer_start(&cq->mod_timer,
+			      ns_to_ktime((u64)cq->mod_period_us *
+					  NSEC_PER_USEC),
+			      HRTIMER_MODE_REL_SOFT);
+	return true;
+}
+
+/* Whether this completion fires what the consumer armed. */
+static bool shca_cq_fires(struct shca_cq *cq, const struct shca_wc *wc)
+{
+	bool solicited = wc->solicited || wc->status != SHCA_WC_SUCCESS;
+	u32 arm, kind;
+
+	kind = shca_cq_armed(cq, &arm);
+	if (!kind || (kind == SHCA_CQ_ARM_SOLICITED && !solicited))
+		return false;
+	if (shca_cq_hold(cq))
+		return false;
+	shca_cq_disarm(cq, arm);
+	return true;
+}
+
+/* No lock held. */
+static void shca_cq_notify(struct shca_cq *cq)
+{
+	if (cq->is_user)
+		/* Only wakes up readers of the channel: fine in any context. */
+		cq->ibcq.comp_handler(&cq->ibcq, cq->ibcq.cq_context);
+	else
+		shca_bh_schedule(&cq->comp_bh);
+}
+
+/* ---- completions ------------------------------------------------------------- */
+
+static bool shca_wc_is_tm(const struct shca_wc *wc)
+{
+	return wc->opcode >= SHCA_WC_TM_ADD && wc->opcode <= SHCA_WC_TM_NO_TAG;
+}
+
+static void shca_cq_fill(struct shca_cqe *cqe, u32 qpn,
+			 const struct shca_wc *wc, bool timestamp)
+{
+	cqe->wr_id = wc->wr_id;
+	if (unlikely(timestamp))
+		cqe->timestamp = ktime_get_raw_fast_ns();
+	cqe->status = wc->status;
+	cqe->opcode = wc->opcode;
+	cqe->vendor_err = wc->vendor_err;
+	cqe->byte_len = wc->byte_len;
+	cqe->imm_data = wc->imm;
+	cqe->qp_num = qpn;
+	cqe->src_qp = wc->src_qp;
+	cqe->wc_flags = wc->wc_flags;
+	cqe->pkey_index = wc->pkey_index;
+	cqe->port = 1;
+	if (unlikely(shca_wc_is_tm(wc))) {
+		cqe->tm_tag_lo = wc->tm_tag;
+		cqe->tm_tag_hi = wc->tm_tag >> 32;
+		cqe->tm_priv = wc->tm_priv;
+		return;
+	}
+	/* (also what tag matching has left in the slot) */
+	cqe->tm_tag_lo = 0;
+	cqe->tm_tag_hi = 0;
+	cqe->tm_priv = 0;
+	cqe->vlan = SHCA_VLAN_NONE;
+	if (wc->has_path) {
+		cqe->slid = wc->path.slid;
+		cqe->sl = wc->path.sl;
+		cqe->dlid_path_bits = wc->path.dlid_path_bits;
+		cqe->vlan = wc->path.vlan;
+		cqe->pkey_index = wc->path.pkey_index;
+	}
+}
+
+/*
+ * A process's completions are written by its QPs alone, in softirq or with bottom
+ * halves off; only kernel consumers poll and arm, anywhere, and so need more.
+ */
+static unsigned long shca_cq_lock(struct shca_cq *cq)
+	__acquires(&cq->lock)
+{
+	unsigned long flags = 0;
+
+	if (cq->is_user)
+		spin_lock(&cq->lock);
+	else
+		spin_lock_irqsave(&cq->lock, flags);
+	return flags;
+}
+
+static void shca_cq_unlock(struct shca_cq *cq, unsigned long flags)
+	__releases(&cq->lock)
+{
+	if (cq->is_user)
+		spin_unlock(&cq->lock);
+	else
+		spin_unlock_irqrestore(&cq->lock, flags);
+}
+
+bool shca_cq_post(struct shca_cq *cq, struct ib_qp *qp, u32 qpn,
+		  const struct shca_wc *wc)
+{
+	bool fires, first;
+	unsigned long flags;
+	struct shca_cqe *cqe;
+	u32 cons;
+
+	flags = shca_cq_lock(cq);
+	cons = cq->is_user ? READ_ONCE(cq->index->cons) : cq->cons;
+	/* A process may write anything there: all it can do is overflow. */
+	if (cq->overflow || cq->prod - cons >= cq->entries) {
+		if (cq->ignore_overrun) {
+			shca_cq_unlock(cq, flags);
+			shca_count(to_shca_dev(cq->ibcq.device), CQ_OVERFLOW);
+			return true;
+		}
+		first = !cq->overflow;
+		cq->overflow = true;
+		shca_cq_unlock(cq, flags);
+		if (first) {
+			shca_count(to_shca_dev(cq->ibcq.device), CQ_OVERFLOW);
+			shca_bh_schedule(&cq->err_bh);
+		}
+		return false;
+	}
+	cqe = &cq->ring[cq->prod & (cq->entries - 1)];
+	shca_cq_fill(cqe, qpn, wc, cq->timestamps);
+	if (cq->qps)
+		cq->qps[cq->prod & (cq->entries - 1)] = qp;
+	cq->prod++;
+	/* Pairs with the acquire load of seq in the provider's poll. */
+	smp_store_release(&cqe->seq, cq->prod);
+	fires = shca_cq_fires(cq, wc);
+	shca_cq_unlock(cq, flags);
+
+	trace_shca_complete(qpn, wc);
+	if (fires)
+		shca_cq_notify(cq);
+	return true;
+}
+
+/* Those held back have waited long enough. */
+static enum hrtimer_restart shca_cq_mod_timer(struct hrtimer *timer)
+{
+	struct shca_cq *cq = container_of(timer, struct shca_cq, mod_timer);
+	unsigned long flags;
+	bool fires = false;
+	u32 arm;
+
+	flags = shca_cq_lock(cq);
+	if (cq->held && shca_cq_armed(cq, &arm)) {
+		shca_cq_disarm(cq, arm);
+		fires = true;
+	}
+	shca_cq_unlock(cq, flags);
+	if (fires)
+		shca_cq_notify(cq);
+	return HRTIMER_NORESTART;
+}
+
+SHCA_BH_HANDLER(shca_cq_err)
+{
+	struct shca_cq *cq = container_of(bh, struct shca_cq, err_bh);
+	struct ib_event ev = {
+		.device = cq->ibcq.device,
+		.element.cq = &cq->ibcq,
+		.event = IB_EVENT_CQ_ERR,
+	};
+
+	if (cq->ibcq.event_handler)
+		cq->ibcq.event_handler(&ev, cq->ibcq.cq_context);
+}
+
+SHCA_BH_HANDLER(shca_cq_comp)
+{
+	struct shca_cq *cq = container_of(bh, struct shca_cq, comp_bh);
+
+	cq->ibcq.comp_handler(&cq->ibcq, cq->ibcq.cq_context);
+}
+
+/* ---- lifetime ---------------------------------------------------------------- */
+
+static int shca_cq_map_user(struct shca_cq *cq, struct ib_udata *udata)
+{
+	struct ib_ucontext *uctx = &rdma_udata_to_drv_context(udata,
+					   struct shca_ucontext, ibuc)->ibuc;
+	struct shca_create_cq_resp resp = {};
+	struct shca_create_cq_req req;
+	int err;
+
+	err = shca_udata_in(udata, &req, sizeof(req));
+	if (err)
+		return err;
+	if (req.comp_mask ||
+	    (req.flags & ~(SHCA_CQ_TIMESTAMPS | SHCA_CQ_IGNORE_OVERRUN)))
+		return -EINVAL;
+	cq->timestamps |= req.flags & SHCA_CQ_TIMESTAMPS;
+	cq->ignore_overrun |= req.flags & SHCA_CQ_IGNORE_OVERRUN;
+	cq->ring_mmap = shca_mmap_insert(uctx, cq->ring_buf, false);
+	if (IS_ERR(cq->ring_mmap))
+		return PTR_ERR(cq->ring_mmap);
+	cq->index_mmap = shca_mmap_insert(uctx, cq->index_buf, true);
+	if (IS_ERR(cq->index_mmap)) {
+		err = PTR_ERR(cq->index_mmap);
+		goto err_ring;
+	}
+	resp.ring_off = rdma_user_mmap_get_offset(cq->ring_mmap);
+	resp.ring_len = cq->ring_buf->len;
+	resp.index_off = rdma_user_mmap_get_offset(cq->index_mmap);
+	resp.entries = cq->entries;
+	err = shca_udata_out(udata, &resp, sizeof(resp));
+	if (err)
+		goto err_index;
+	return 0;
+
+err_index:
+	shca_mmap_remove(cq->index_mmap);
+err_ring:
+	shca_mmap_remove(cq->ring_mmap);
+	return err;
+}
+
+static int shca_cq_setup(struct shca_cq *cq, const struct ib_cq_init_attr *attr,
+			 struct ib_udata *udata)
+{
+	struct shca_dev *dev = to_shca_dev(cq->ibcq.device);
+	int err = -ENOMEM;
+
+	if (attr->flags & ~(IB_UVERBS_CQ_FLAGS_TIMESTAMP_COMPLETION |
+			    IB_UVERBS_CQ_FLAGS_IGNORE_OVERRUN))
+		return -EOPNOTSUPP;
+	if (!attr->cqe || attr->cqe > SHCA_LIM_CQE ||
+	    attr->comp_vector >= cq->ibcq.device->num_comp_vectors)
+		return -EINVAL;
+	cq->is_user = udata;
+	cq->timestamps = attr->flags & IB_UVERBS_CQ_FLAGS_TIMESTAMP_COMPLETION;
+	cq->ignore_overrun = attr->flags & IB_UVERBS_CQ_FLAGS_IGNORE_OVERRUN;
+	if (!shca_limit_get(&dev->nr_cq, SHCA_LIM_CQ, cq->is_user))
+		return -ENOMEM;
+	mutex_init(&cq->resize_lock);
+	if (cq->is_user)	/* two classes of lock, see shca_cq_lock() */
+		spin_lock_init(&cq->lock);
+	else
+		spin_lock_init(&cq->lock);
+	shca_bh_init(&cq->comp_bh, shca_cq_comp);
+	shca_bh_init(&cq->err_bh, shca_cq_err);
+	hrtimer_setup(&cq->mod_timer, shca_cq_mod_timer, CLOCK_MONOTONIC,
+		      HRTIMER_MODE_REL_SOFT);
+	cq->entries = roundup_pow_of_two(attr->cqe + 1);
+	cq->ibcq.cqe = cq->entries - 1;
+	cq->ring_buf = shca_buf_alloc(array_size(cq->entries,
+						 sizeof(struct shca_cqe)));
+	cq->index_buf = shca_buf_alloc(sizeof(struct shca_cq_index));
+	if (!cq->ring_buf || !cq->index_buf)
+		goto err_buf;
+	cq->ring = cq->ring_buf->va;
+	cq->index = cq->index_buf->va;
+	if (udata) {
+		err = shca_cq_map_user(cq, udata);
+	} else {
+		cq->qps = kvcalloc(cq->entries, sizeof(*cq->qps), GFP_KERNEL);
+		err = cq->qps ? 0 : -ENOMEM;
+	}
+	if (err)
+		goto err_buf;
+	return 0;
+
+err_buf:
+	shca_buf_put(cq->index_buf);
+	shca_buf_put(cq->ring_buf);
+	shca_limit_put(&dev->nr_cq, cq->is_user);
+	return err;
+}
+
+#ifdef HAVE_CREATE_CQ_ATTRS
+int shca_create_cq(struct ib_cq *ibcq, const struct ib_cq_init_attr *attr,
+		   struct uverbs_attr_bundle *attrs)
+{
+	return shca_cq_setup(to_shca_cq(ibcq), attr,
+			     attrs ? &attrs->driver_udata : NULL);
+}
+#else
+int shca_create_cq(struct ib_cq *ibcq, const struct ib_cq_init_attr *attr,
+		   struct ib_udata *udata)
+{
+	return shca_cq_setup(to_shca_cq(ibcq), attr, udata);
+}
+#endif
+
+int shca_destroy_cq(struct ib_cq *ibcq, struct ib_udata *udata)
+{
+	struct shca_cq *cq = to_shca_cq(ibcq);
+
+	/* No QP uses it any longer (the core counts), so nothing schedules it
+	 * anew; a kernel consumer's handler may still be running.
+	 */
+	hrtimer_cancel(&cq->mod_timer);
+	shca_bh_cancel(&cq->comp_bh);
+	shca_bh_cancel(&cq->err_bh);
+	shca_mmap_remove(cq->index_mmap);
+	shca_mmap_remove(cq->ring_mmap);
+	kvfree(cq->qps);
+	mutex_destroy(&cq->resize_lock);
+	shca_buf_put(cq->index_buf);
+	shca_buf_put(cq->ring_buf);
+	shca_limit_put(&to_shca_dev(ibcq->device)->nr_cq, cq->is_user);
+	return 0;
+}
+
+/* ---- change of the size --------------------------------------------------- */
+
+/* Completions that are moved in one hold of the lock at most. */
+#define SHCA_CQ_MOVE		256
+/* Passes without the lock; only a CQ whose process polls on needs more. */
+#define SHCA_CQ_MOVE_PASSES	64
+
+/*
+ * Copy completions @from to @to.  Each is complete, and stays as it is until it
+ * has been consumed; one that was consumed meanwhile, and may be written anew, is
+ * copied for nothing.
+ */
+static void shca_cq_move(const struct shca_cq *cq, struct shca_cqe *ring,
+			 u32 entries, u32 from, u32 to)
+{
+	for (; from != to; from++) {
+		struct shca_cqe *cqe = &ring[from & (entries - 1)];
+
+		/* What was consumed may be written anew: copied for nothing. */
+		*cqe = data_race(cq->ring[from & (cq->entries - 1)]);
+		cqe->seq = from + 1;
+	}
+}
+
+/* What a resize prepares, and in the end has to free: the former ring. */
+struct shca_cq_ring {
+	struct shca_buf *buf;
+	struct rdma_user_mmap_entry *mmap;
+	u32 entries;
+};
+
+/* All is in the new ring: it becomes the CQ's. */
+static void shca_cq_swap(struct shca_cq *cq, struct shca_cq_ring *ring)
+{
+	struct shca_cq_ring old = { cq->ring_buf, cq->ring_mmap, cq->entries };
+
+	lockdep_assert_held(&cq->lock);
+	cq->ring_buf = ring->buf;
+	cq->ring_mmap = ring->mmap;
+	cq->entries = ring->entries;
+	cq->ring = ring->buf->va;
+	cq->ibcq.cqe = ring->entries - 1;
+	*ring = old;
+}
+
+/*
+ * Completions go on being written; most are moved without the lock, which is
+ * held for the last few.  Return: 0, or EINVAL: more than @cqe are in it.
+ */
+static int shca_cq_replace(struct shca_cq *cq, struct shca_cq_ring *ring,
+			   u32 cqe)
+{
+	u32 cons, from, prod, passes = 0;
+	struct shca_cqe *to = ring->buf->va;
+
+	spin_lock_bh(&cq->lock);
+	from = READ_ONCE(cq->index->cons);
+	for (;;) {
+		prod = cq->prod;
+		cons = READ_ONCE(cq->index->cons);
+		/* Also where the process has written nonsense there. */
+		if (prod - cons > cqe || prod - cons > cq->entries)
+			goto refuse;
+		if (prod - from > prod - cons)
+			from = cons;	/* consumed before it was moved */
+		if (prod - from <= SHCA_CQ_MOVE)
+			break;
+		if (++passes > SHCA_CQ_MOVE_PASSES)
+			goto refuse;
+		spin_unlock_bh(&cq->lock);
+		shca_cq_move(cq, to, ring->entries, from, prod);
+		cond_resched();
+		from = prod;
+		spin_lock_bh(&cq->lock);
+	}
+	shca_cq_move(cq, to, ring->entries, from, prod);
+	shca_cq_swap(cq, ring);
+	spin_unlock_bh(&cq->lock);
+	return 0;
+
+refuse:
+	spin_unlock_bh(&cq->lock);
+	return -EINVAL;
+}
+
+static int shca_cq_resize(struct shca_cq *cq, u32 cqe, struct ib_udata *udata)
+{
+	struct ib_ucontext *uctx = &rdma_udata_to_drv_context(udata,
+					   struct shca_ucontext, ibuc)->ibuc;
+	struct shca_resize_cq_resp resp = {};
+	struct shca_cq_ring ring = {
+		.entries = roundup_pow_of_two(cqe + 1),
+	};
+	int err;
+
+	ring.buf = shca_buf_alloc(array_size(ring.entries,
+					     sizeof(struct shca_cqe)));
+	if (!ring.buf)
+		return -ENOMEM;
+	ring.mmap = shca_mmap_insert(uctx, ring.buf, false);
+	if (IS_ERR(ring.mmap)) {
+		err = PTR_ERR(ring.mmap);
+		shca_buf_put(ring.buf);
+		return err;
+	}
+	resp.ring_off = rdma_user_mmap_get_offset(ring.mmap);
+	resp.ring_len = ring.buf->len;
+	resp.entries = ring.entries;
+	/* Before the rings change places: nothing fails after that. */
+	err = shca_udata_out(udata, &resp, sizeof(resp));
+	if (!err)
+		err = shca_cq_replace(cq, &ring, cqe);
+	shca_mmap_remove(ring.mmap);
+	shca_buf_put(ring.buf);
+	return err;
+}
+
+#ifdef HAVE_RESIZE_USER_CQ
+int shca_resize_cq(struct ib_cq *ibcq, unsigned int cqe,
+		   struct ib_udata *udata)
+#else
+int shca_resize_cq(struct ib_cq *ibcq, int cqe, struct ib_udata *udata)
+#endif
+{
+	struct shca_cq *cq = to_shca_cq(ibcq);
+	int err;
+
+	if (!cq->is_user || !udata)
+		return -EOPNOTSUPP;
+	if (!cqe || (u32)cqe > SHCA_LIM_CQE)
+		return -EINVAL;
+	mutex_lock(&cq->resize_lock);
+	err = shca_cq_resize(cq, cqe, udata);
+	mutex_unlock(&cq->resize_lock);
+	return err;
+}
+
+int shca_modify_cq(struct ib_cq *ibcq, u16 count, u16 period_us)
+{
+	struct shca_cq *cq = to_shca_cq(ibcq);
+	unsigned long flags;
+
+	local_bh_disable();
+	flags = shca_cq_lock(cq);
+	/* What is held back already waits for the former period, no longer. */
+	cq->mod_count = count;
+	cq->mod_period_us = count > 1 ? period_us : 0;
+	shca_cq_unlock(cq, flags);
+	local_bh_enable();
+	return 0;
+}
+
+/* ---- kernel consumers -------------------------------------------------------- */
+
+/* The flags of kernel and user space differ in two bits. */
+static int shca_kernel_wc_flags(u16 flags)
+{
+	int ib = flags & (SHCA_WC_GRH | SHCA_WC_WITH_IMM);
+
+	if (flags & SHCA_WC_WITH_INV)
+		ib |= IB_WC_WITH_INVALIDATE;
+	return ib;
+}
+
+int shca_poll_cq(struct ib_cq *ibcq, int nr, struct ib_wc *wc)
+{
+	struct shca_cq *cq = to_shca_cq(ibcq);
+	const struct shca_cqe *cqe;
+	unsigned long flags;
+	int i;
+
+	spin_lock_irqsave(&cq->lock, flags);
+	for (i = 0; i < nr && cq->cons != cq->prod; i++, wc++) {
+		cqe = &cq->ring[cq->cons & (cq->entries - 1)];
+		memset(wc, 0, sizeof(*wc));
+		wc->wr_id = cqe->wr_id;
+		wc->status = cqe->status;
+		wc->opcode = cqe->opcode;
+		wc->vendor_err = cqe->vendor_err;
+		wc->byte_len = cqe->byte_len;
+		wc->qp = cq->qps[cq->cons & (cq->entries - 1)];
+		if (cqe->wc_flags & SHCA_WC_WITH_INV)
+			wc->ex.invalidate_rkey = cqe->imm_data;
+		else
+			wc->ex.imm_data = (__force __be32)cqe->imm_data;
+		wc->src_qp = cqe->src_qp;
+		wc->wc_flags = shca_kernel_wc_flags(cqe->wc_flags);
+		wc->pkey_index = cqe->pkey_index;
+		wc->slid = cqe->slid;
+		/* (the kind of packet is for processes: shca_roce_wc_sl()) */
+		wc->sl = 0;
+		wc->dlid_path_bits = cqe->dlid_path_bits;
+		wc->port_num = cqe->port;
+		if (cqe->vlan != SHCA_VLAN_NONE) {
+			wc->vlan_id = cqe->vlan;
+			wc->wc_flags |= IB_WC_WITH_VLAN;
+		}
+		cq->cons++;
+	}
+	spin_unlock_irqrestore(&cq->lock, flags);
+	return i;
+}
+
+void shca_cq_purge(struct shca_cq *cq, const struct ib_qp *qp)
+{
+	u32 mask = cq->entries - 1, from, to;
+	unsigned long flags;
+
+	if (cq->is_user)
+		return;
+	spin_lock_irqsave(&cq->lock, flags);
+	for (from = to = cq->cons; from != cq->prod; from++) {
+		if (cq->qps[from & mask] == qp)
+			continue;
+		if (from != to) {
+			cq->ring[to & mask] = cq->ring[from & mask];
+			cq->ring[to & mask].seq = to + 1;
+			cq->qps[to & mask] = cq->qps[from & mask];
+		}
+		to++;
+	}
+	cq->prod = to;
+	spin_unlock_irqrestore(&cq->lock, flags);
+}
+
+int shca_req_notify_cq(struct ib_cq *ibcq, enum ib_cq_notify_flags flags)
+{
+	struct shca_cq *cq = to_shca_cq(ibcq);
+	unsigned long irqflags;
+	int missed;
+
+	spin_lock_irqsave(&cq->lock, irqflags);
+	/* A request for any completion is not weakened by a later solicited
+	 * one before it has fired (IBTA 11.4.2.2).
+	 */
+	if ((flags & IB_CQ_SOLICITED_MASK) == IB_CQ_NEXT_COMP)
+		cq->notify = SHCA_CQ_ARM_NEXT;
+	else if (!cq->notify)
+		cq->notify = SHCA_CQ_ARM_SOLICITED;
+	missed = (flags & IB_CQ_REPORT_MISSED_EVENTS) && cq->cons != cq->prod;
+	spin_unlock_irqrestore(&cq->lock, irqflags);
+	return missed;
+}

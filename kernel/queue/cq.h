@@ -1,0 +1,116 @@
+/* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
+/*
+ * Completion queues.
+ */
+#ifndef SHCA_CQ_H
+#define SHCA_CQ_H
+
+#include <linux/hrtimer.h>
+#include <linux/mutex.h>
+#include <linux/spinlock.h>
+#include <rdma/ib_verbs.h>
+
+#include "../base/bh.h"
+#include "../core/wr.h"
+#include "../mem/buf.h"
+
+/**
+ * struct shca_cq - a completion queue
+ * @lock:	everything below; a kernel consumer's is taken from any context
+ * @ring:	completions; a process has it mapped read-only
+ * @resize_lock: one change of the size at a time
+ * @index:	written by the process (or, for a kernel consumer, by poll);
+ *		read once, never trusted
+ * @entries:	power of two
+ * @prod:	completions written
+ * @armed:	last value of index->arm that has fired
+ * @cons:	kernel consumer: completions polled
+ * @notify:	kernel consumer: SHCA_CQ_ARM_* or 0
+ * @timestamps:	the process reads struct shca_cqe.timestamp
+ * @ignore_overrun: the consumer has promised that none happens: if one does, a
+ *		completion is lost and nothing else
+ * @overflow:	a completion was lost; CQ_ERR is raised
+ * @qps:	kernel consumer: the QP of each slot
+ * @mod_count: @mod_period_us: of what the consumer armed for, that many make an
+ *		event, or that long after the first of them; 0: each does
+ * @held:	of these, how many have been held back
+ * @mod_timer:	ends @mod_period_us
+ * @comp_bh:	kernel consumer: runs the handler, never inside a post call
+ *		(core_locking.rst); never on two CPUs, so one handler at a time
+ * @err_bh:	raises CQ_ERR: completions are written under a QP's locks, and
+ *		a handler may call any verb
+ */
+struct shca_cq {
+	struct ib_cq ibcq;
+	spinlock_t lock;
+	struct mutex resize_lock;
+	struct shca_buf *ring_buf;
+	struct shca_buf *index_buf;
+	struct shca_cqe *ring;
+	struct shca_cq_index *index;
+	u32 entries;
+	u32 prod;
+	u32 armed;
+	u32 cons;
+	u32 notify;
+	bool is_user;
+	bool timestamps;
+	bool ignore_overrun;
+	bool overflow;
+	struct ib_qp **qps;
+	struct rdma_user_mmap_entry *ring_mmap;
+	struct rdma_user_mmap_entry *index_mmap;
+	u16 mod_count;
+	u16 mod_period_us;
+	u32 held;
+	struct hrtimer mod_timer;
+	struct shca_bh comp_bh;
+	struct shca_bh err_bh;
+};
+
+static inline struct shca_cq *to_shca_cq(struct ib_cq *ibcq)
+{
+	return container_of(ibcq, struct shca_cq, ibcq);
+}
+
+/**
+ * shca_cq_post() - write one completion and wake who waits for it
+ * @qp:		the consumer's QP, of which @wc is a completion
+ * @qpn:	its number
+ *
+ * Context: softirq or bottom halves off.
+ * Return: false: the CQ is full; the completion is lost and CQ_ERR raised, the
+ * caller must put its QP into the error state (IBTA 11.6.3.1).
+ */
+bool shca_cq_post(struct shca_cq *cq, struct ib_qp *qp, u32 qpn,
+		  const struct shca_wc *wc);
+
+/**
+ * shca_cq_purge() - drop the completions of a QP that was reset or destroyed
+ * @qp:		produces none any more
+ *
+ * Only for kernel consumers, whose completions point to the QP; a process's
+ * provider does it for itself, by QP number.
+ */
+void shca_cq_purge(struct shca_cq *cq, const struct ib_qp *qp);
+
+/* struct ib_device_ops */
+#ifdef HAVE_CREATE_CQ_ATTRS
+int shca_create_cq(struct ib_cq *ibcq, const struct ib_cq_init_attr *attr,
+		   struct uverbs_attr_bundle *attrs);
+#else
+int shca_create_cq(struct ib_cq *ibcq, const struct ib_cq_init_attr *attr,
+		   struct ib_udata *udata);
+#endif
+#ifdef HAVE_RESIZE_USER_CQ
+int shca_resize_cq(struct ib_cq *ibcq, unsigned int cqe,
+		   struct ib_udata *udata);
+#else
+int shca_resize_cq(struct ib_cq *ibcq, int cqe, struct ib_udata *udata);
+#endif
+int shca_modify_cq(struct ib_cq *ibcq, u16 count, u16 period_us);
+int shca_destroy_cq(struct ib_cq *ibcq, struct ib_udata *udata);
+int shca_poll_cq(struct ib_cq *ibcq, int nr, struct ib_wc *wc);
+int shca_req_notify_cq(struct ib_cq *ibcq, enum ib_cq_notify_flags flags);
+
+#endif

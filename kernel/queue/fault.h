@@ -1,0 +1,52 @@
+/* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
+/*
+ * Memory that is not there when a packet needs it: a side of a QP has it fetched,
+ * and goes on when it is.
+ */
+#ifndef SHCA_FAULT_H
+#define SHCA_FAULT_H
+
+#include "../mem/odp.h"
+#include "mem.h"
+#include "qp.h"
+
+/** shca_door_init() - @resume: context process, no lock; the QP may be dead */
+void shca_door_init(struct shca_door *door, struct shca_qp *qp,
+		    void (*resume)(struct shca_qp *qp));
+/**
+ * shca_door_stop() - the side is not told any more, and asks for nothing; may sleep;
+ * the QP is dead
+ *
+ * Does not wait for what is being fetched.
+ */
+void shca_door_stop(struct shca_door *door);
+
+/**
+ * shca_door_ask() - memory is not present: have it fetched
+ *
+ * Context: the side's lock held.
+ * Return: SHCA_MEM_RETRY: not yet, and resume() comes; or why it cannot be had.
+ */
+enum shca_mem_status shca_door_ask(struct shca_door *door,
+				   const struct shca_odp_want *want);
+
+/**
+ * shca_park_add() - a received packet has to wait; all behind it have to, too
+ *
+ * @door:	of its side
+ *
+ * Context: the side's lock held.
+ * Return: false: too many do already, or there is no memory: it is lost.
+ */
+bool shca_park_add(struct shca_door *door, struct shca_park *park,
+		   const struct shca_pkt *pkt);
+/** shca_park_first() - the packet that has waited longest; NULL: none does */
+const struct shca_pkt *shca_park_first(struct shca_park *park);
+/** shca_park_last() - the one that came last; some packet waits */
+const struct shca_pkt *shca_park_last(const struct shca_park *park);
+/** shca_park_drop() - it does no longer */
+void shca_park_drop(struct shca_park *park);
+/** shca_park_purge() - none does: they are lost */
+void shca_park_purge(struct shca_park *park);
+
+#endif

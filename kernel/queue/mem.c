@@ -1,0 +1,694 @@
+// SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
+/*
+ * Bytes from packets into regions and back.  Each access goes through the door
+ * (shca_mr_get()) anew and holds the region only while it copies: a region can
+ * be deregistered between any two packets, and then the access fails.
+ */
+#include "mem.h"
+
+#include <linux/skbuff.h>
+
+#include "../base/compat.h"
+#include "../core/headers.h"
+#include "../core/opcode.h"
+#include "../mem/mr.h"
+#include "../mem/mw.h"
+#include "fault.h"
+#include "qp.h"
+#include "rq.h"
+#include "rx.h"
+#include "srq.h"
+#include "xrc.h"
+
+/*
+ * Where a copy comes from: an skb's payload, a buffer, or pieces.
+ * @stride: the payloads of several packets, which begin so far apart, the first
+ *	of them at @off; @unit bytes each, of which @left are still to be read
+ */
+struct shca_src {
+	struct shca_rx_skb *rx;
+	u32 off;
+	u32 stride;
+	u32 unit;
+	u32 left;
+	const u8 *buf;
+	const struct shca_piece *piece;
+};
+
+static struct shca_mr **shca_src_kept(const struct shca_src *src)
+{
+	return src->rx ? &src->rx->mr : NULL;
+}
+
+/*
+ * The packet waits for memory that is not present, for as long as somebody likes:
+ * until it is looked at again it holds no region, whose deregistration would wait.
+ */
+static void shca_src_waits(const struct shca_src *src)
+{
+	if (src->rx)
+		shca_mem_forget(&src->rx->mr);
+}
+
+/* Bytes at @src->off of the piece; a piece that is used up makes way. */
+static void shca_src_read_pieces(struct shca_src *src, u8 *dst, u32 len)
+{
+	const struct shca_piece *piece;
+	const u8 *p;
+	u32 run;
+
+	for (; len; dst += run, len -= run) {
+		while (src->off == src->piece->len) {
+			src->piece++;
+			src->off = 0;
+		}
+		piece = src->piece;
+		run = min(len, piece->len - src->off);
+		p = piece->mr ?
+		    shca_mr_next(piece->mr, piece->va + src->off, &run) :
+		    piece->buf + src->off;
+		memcpy(dst, p, run);
+		src->off += run;
+	}
+}
+
+/* Of several packets.  @dst: NULL: to nowhere */
+static void shca_src_read_run(struct shca_src *src, u8 *dst, u32 len)
+{
+	u32 run, off;
+
+	while (len) {
+		if (!src->left) {
+			src->off += src->stride;
+			src->left = src->unit;
+			src->buf = shca_rx_flat(src->rx, src->off, src->unit);
+		}
+		run = min(len, src->left);
+		off = src->unit - src->left;
+		if (likely(dst)) {
+			if (likely(src->buf))
+				memcpy(dst, src->buf + off, run);
+			else
+				skb_copy_bits(src->rx->skb, src->off + off, dst,
+					      run);
+			dst += run;
+		}
+		src->left -= run;
+		len -= run;
+	}
+}
+
+static void shca_src_read(struct shca_src *src, void *dst, u32 len)
+{
+	if (src->stride) {
+		shca_src_read_run(src, dst, len);
+	} else if (src->piece) {
+		shca_src_read_pieces(src, dst, len);
+	} else if (!src->buf) {
+		/* Cannot fail: the length was checked against the skb. */
+		skb_copy_bits(src->rx->skb, src->off, dst, len);
+		src->off += len;
+	} else {
+		memcpy(dst, src->buf, len);
+		src->buf += len;
+	}
+}
+
+/* The source has no use for the next @len bytes. */
+static void shca_src_skip(struct shca_src *src, u32 len)
+{
+	u32 run;
+
+	if (src->stride) {
+		shca_src_read_run(src, NULL, len);
+		return;
+	}
+	if (!src->piece) {
+		if (src->buf)
+			src->buf += len;
+		else
+			src->off += len;
+		return;
+	}
+	for (; len; len -= run) {
+		while (src->off == src->piece->len) {
+			src->piece++;
+			src->off = 0;
+		}
+		run = min(len, src->piece->len - src->off);
+		src->off += run;
+	}
+}
+
+static struct shca_src shca_src_pkt(const struct shca_pkt *pkt)
+{
+	const struct shca_pieces *pieces = pkt->data;
+	struct shca_rx_skb *rx = pkt->data;
+
+	if (pkt->kind != SHCA_PAY_NONE) {
+		struct shca_src src = { .piece = pieces->piece };
+
+		/* Without a header in front (tag matching), which may end anywhere. */
+		if (unlikely(pkt->data_off))
+			shca_src_skip(&src, pkt->data_off);
+		return src;
+	}
+	if (pkt->span)
+		return (struct shca_src){
+			.rx = rx,
+			.off = pkt->data_off,
+			.stride = pkt->stride,
+			.unit = pkt->unit,
+			.left = pkt->unit,
+			.buf = shca_rx_flat(rx, pkt->data_off, pkt->unit),
+		};
+	return (struct shca_src){
+		.rx = rx,
+		.off = pkt->data_off,
+		.buf = shca_rx_flat(rx, pkt->data_off, pkt->paylen),
+	};
+}
+
+static void shca_payload(void *ctx, const struct shca_pkt *pkt, void *buf, u32 len)
+{
+	struct shca_src src = shca_src_pkt(pkt);
+
+	shca_src_read(&src, buf, len);
+}
+
+static void shca_mr_fill(const struct shca_mr *mr, u64 va, u32 len,
+			 struct shca_src *src)
+{
+	u32 run;
+	void *p;
+
+	if (unlikely(mr->type == SHCA_MR_NULL)) {
+		shca_src_skip(src, len);
+		return;
+	}
+	for (; len; va += run, len -= run) {
+		run = len;
+		p = shca_mr_next(mr, va, &run);
+		shca_src_read(src, p, run);
+	}
+}
+
+/* The protection domain by which requests of the peer reach memory. */
+static struct ib_pd *shca_remote_pd(const struct shca_qp *qp)
+{
+	return qp->rq.xrc ? qp->rq.xrc->pd : qp->pd;
+}
+
+/* @qp, where the keys are of @pd. */
+static struct shca_accessor shca_as(const struct shca_qp *qp, struct ib_pd *pd)
+{
+	return (struct shca_accessor){
+		.dev = qp->dev,
+		.pd = pd,
+		.serial = qp->who.serial,
+	};
+}
+
+/*
+ * shca_mr_get_kept() for a side of a QP: what is not present is fetched.
+ * @span: bytes from @va on that the message is going to need
+ */
+static noinline enum shca_mem_status
+shca_reach_anew(struct shca_door *door, struct ib_pd *pd, struct shca_mr **kept,
+		u32 key, u32 access, u64 va, u32 len, u64 span,
+		struct shca_mr **mr)
+{
+	struct shca_accessor who = shca_as(door->qp, pd);
+	enum shca_mem_status status;
+	struct shca_odp_want want;
+
+	status = shca_mr_get_kept(kept, &who, key, access, va, len, mr);
+	if (likely(status != SHCA_MEM_RETRY))
+		return status;
+	want = (struct shca_odp_want){
+		.who = who,
+		.key = key,
+		.access = access,
+		.va = va,
+		.len = len,
+		.span = span,
+	};
+	return shca_door_ask(door, &want);
+}
+
+static __always_inline enum shca_mem_status
+shca_reach(struct shca_door *door, struct ib_pd *pd, struct shca_mr **kept,
+	   u32 key, u32 access, u64 va, u32 len, u64 span, struct shca_mr **mr)
+{
+	if (kept && likely(shca_mr_suits(*kept, pd, door->qp->who.serial, key,
+					 access, va, len))) {
+		*mr = *kept;
+		return SHCA_MEM_OK;
+	}
+	return shca_reach_anew(door, pd, kept, key, access, va, len, span, mr);
+}
+
+/*
+ * Whether all of it is present is asked packet by packet.  A READ is accepted
+ * when its answer can begin.
+ */
+static enum shca_mem_status shca_remote_check(void *ctx, u32 rkey, u64 va,
+					      u32 len, u32 access)
+{
+	struct shca_door *door = ctx;
+	struct ib_pd *pd = shca_remote_pd(door->qp);
+	struct shca_accessor who = shca_as(door->qp, pd);
+	enum shca_mem_status status;
+	bool changes = false;
+	struct shca_mr *mr;
+
+	status = shca_mr_may(&who, rkey, access, va, len, &changes);
+	if (status != SHCA_MEM_OK || !changes ||
+	    access != IB_ACCESS_REMOTE_READ)
+		return status;
+	status = shca_reach(door, pd, NULL, rkey, access, va,
+			    min_t(u32, len, PAGE_SIZE), len, &mr);
+	if (status == SHCA_MEM_OK)
+		shca_mr_put(mr);
+	return status;
+}
+
+static enum shca_mem_status shca_remote_write(void *ctx, u32 rkey, u64 va,
+					      const struct shca_pkt *pkt)
+{
+	struct shca_src src = shca_src_pkt(pkt);
+	struct shca_door *door = ctx;
+	enum shca_mem_status status;
+	struct shca_mr *mr;
+
+	status = shca_reach(door, shca_remote_pd(door->qp),
+			    shca_src_kept(&src), rkey,
+			    IB_ACCESS_REMOTE_WRITE, va, pkt->paylen,
+			    door->qp->rq.resp.left, &mr);
+	if (unlikely(status == SHCA_MEM_RETRY))
+		shca_src_waits(&src);
+	if (status != SHCA_MEM_OK)
+		return status;
+	shca_mr_fill(mr, va, pkt->paylen, &src);
+	shca_mr_put_kept(shca_src_kept(&src), mr);
+	return SHCA_MEM_OK;
+}
+
+/*
+ * The word at @va, or NULL: it is not aligned in memory, and may even lie in two
+ * pages.  The core has checked @va, which tells nothing where addresses count
+ * from the beginning of a region or window.
+ */
+static u64 *shca_mr_word(const struct shca_mr *mr, u64 va)
+{
+	u32 run = sizeof(u64);
+	void *p = shca_mr_next(mr, va, &run);
+
+	return IS_ALIGNED((uintptr_t)p, sizeof(u64)) ? p : NULL;
+}
+
+static enum shca_mem_status shca_remote_atomic(void *ctx,
+					       const struct shca_pkt *pkt,
+					       u64 *orig)
+{
+	bool cas = (pkt->opcode & 0x1f) == 0x13;
+	struct shca_door *door = ctx;
+	enum shca_mem_status status;
+	struct shca_mr *mr;
+	u64 *p;
+
+	status = shca_reach(door, shca_remote_pd(door->qp), NULL,
+			    pkt->atomic.rkey,
+			    IB_ACCESS_REMOTE_ATOMIC, pkt->atomic.va, 8, 8, &mr);
+	if (status != SHCA_MEM_OK)
+		return status;
+	p = shca_mr_word(mr, pkt->atomic.va);
+	if (!p)
+		status = SHCA_MEM_RANGE;
+	else if (cas)
+		*orig = cmpxchg64((u64 __force *)p, pkt->atomic.compare,
+				  pkt->atomic.swap_add);
+	else
+		*orig = atomic64_fetch_add(pkt->atomic.swap_add,
+					   (atomic64_t *)p);
+	shca_mr_put(mr);
+	return status;
+}
+
+static enum shca_mem_status
+shca_remote_atomic_write(void *ctx, const struct shca_pkt *pkt)
+{
+	struct shca_src src = shca_src_pkt(pkt);
+	struct shca_door *door = ctx;
+	enum shca_mem_status status;
+	struct shca_mr *mr;
+	u64 value, *p;
+
+	status = shca_reach(door, shca_remote_pd(door->qp), NULL,
+			    pkt->reth.rkey, IB_ACCESS_REMOTE_WRITE,
+			    pkt->reth.va, 8, 8, &mr);
+	if (status != SHCA_MEM_OK)
+		return status;
+	shca_src_read(&src, &value, sizeof(value));
+	p = shca_mr_word(mr, pkt->reth.va);
+	if (p)
+		/* Who sees it sees what was placed before: pairs with the
+		 * acquire of who looks for it.
+		 */
+		smp_store_release(p, value);
+	else
+		status = SHCA_MEM_RANGE;
+	shca_mr_put(mr);
+	return status;
+}
+
+/*
+ * Bytes are placed by the CPU, so the others see them in this order; a barrier
+ * is all that is left to do, also where nothing is present: what was written there
+ * has been.  No region has the right to be persistent.
+ */
+static enum shca_mem_status shca_remote_flush(void *ctx,
+					      const struct shca_pkt *pkt)
+{
+	u32 access = (pkt->feth.type & SHCA_FLUSH_GLOBAL ?
+		      SHCA_ACCESS_FLUSH_GLOBAL : 0) |
+		     (pkt->feth.type & SHCA_FLUSH_PERSISTENT ?
+		      SHCA_ACCESS_FLUSH_PERSISTENT : 0);
+	bool whole = pkt->feth.level == SHCA_FLUSH_LEVEL_MR, changes;
+	struct shca_qp *qp = ((struct shca_door *)ctx)->qp;
+	struct shca_accessor who = shca_as(qp, shca_remote_pd(qp));
+	enum shca_mem_status status;
+
+	status = shca_mr_may(&who, pkt->reth.rkey, access,
+			     whole ? shca_mr_start(qp->dev, pkt->reth.rkey) :
+				     pkt->reth.va,
+			     whole ? 0 : pkt->reth.len, &changes);
+	if (status == SHCA_MEM_OK)
+		/* What was placed before is seen before our answer is. */
+		smp_mb();
+	return status;
+}
+
+struct ib_pd *shca_sq_pd(const struct shca_qp *qp, const struct shca_send_wr *wr)
+{
+	return unlikely(wr->own) ? shca_rq_pd(qp) : qp->pd;
+}
+
+/* How much of a receive buffer a message is expected to fill, if it is long. */
+#define SHCA_RECV_SPAN	65536u
+
+/* @len bytes from @src to byte @off of a segment list, whose keys are of @pd. */
+static enum shca_mem_status shca_scatter(struct shca_door *door,
+					 struct ib_pd *pd,
+					 const struct shca_sge *sge, u32 nr,
+					 u32 off, u32 len, struct shca_src *src)
+{
+	enum shca_mem_status status;
+	struct shca_mr *mr;
+	u32 n;
+
+	for (; nr && len; nr--, sge++) {
+		if (off >= sge->length) {
+			off -= sge->length;
+			continue;
+		}
+		n = min(sge->length - off, len);
+		status = shca_reach(door, pd, shca_src_kept(src), sge->lkey,
+				    IB_ACCESS_LOCAL_WRITE, sge->addr + off, n,
+				    min(sge->length - off, SHCA_RECV_SPAN),
+				    &mr);
+		if (unlikely(status == SHCA_MEM_RETRY))
+			shca_src_waits(src);
+		if (status != SHCA_MEM_OK)
+			return status;
+		shca_mr_fill(mr, sge->addr + off, n, src);
+		shca_mr_put_kept(shca_src_kept(src), mr);
+		off = 0;
+		len -= n;
+	}
+	return len ? SHCA_MEM_RANGE : SHCA_MEM_OK;
+}
+
+static enum shca_mem_status shca_local_scatter(void *ctx,
+					       const struct shca_sge *sge,
+					       u32 nr, u32 off,
+					       const struct shca_pkt *pkt)
+{
+	bool answer = shca_opcode_info(pkt->opcode)->flags & SHCA_OPF_RESPONSE;
+	struct shca_src src = shca_src_pkt(pkt);
+	struct shca_door *door = ctx;
+	struct shca_qp *qp = door->qp;
+
+	struct ib_pd *pd = shca_rq_pd(qp);
+
+	if (answer)
+		pd = shca_sq_pd(qp, container_of(sge, struct shca_send_wr,
+						 sge[0]));
+	return shca_scatter(door, pd, sge, nr, off, pkt->paylen, &src);
+}
+
+static enum shca_mem_status shca_local_store(void *ctx,
+					     const struct shca_sge *sge, u32 nr,
+					     const void *buf, u32 len)
+{
+	struct shca_src src = { .buf = buf };
+	struct shca_door *door = ctx;
+
+	return shca_scatter(door, door->qp->pd, sge, nr, 0, len, &src);
+}
+
+static enum shca_mem_status shca_grh_store(void *ctx,
+					   const struct shca_sge *sge, u32 nr,
+					   const struct shca_pkt *pkt)
+{
+	u32 hdr_len = shca_opcode_info(pkt->opcode)->hdr_len;
+	const struct shca_rx_skb *rx = pkt->data;
+	struct shca_door *door = ctx;
+	u8 grh[SHCA_GRH_BYTES];
+	struct shca_src src = { .buf = grh };
+
+	door->qp->link->grh(rx->skb, pkt->data_off - hdr_len,
+		      hdr_len + pkt->paylen + pkt->pad + SHCA_ICRC_BYTES, grh);
+	return shca_scatter(door, shca_rq_pd(door->qp), sge, nr, 0,
+			    sizeof(grh), &src);
+}
+
+static bool shca_invalidate(void *ctx, u32 rkey)
+{
+	struct shca_qp *qp = ((struct shca_door *)ctx)->qp;
+	struct shca_accessor who = shca_as(qp, shca_remote_pd(qp));
+
+	/* The payload is placed; were it in this region or window, we would
+	 * wait here for ourselves.
+	 */
+	if (qp->rq.held)
+		shca_mem_release(qp->rq.held);
+	return shca_mr_invalidate(&who, rkey);
+}
+
+static enum shca_wc_status shca_local_op(void *ctx,
+					 const struct shca_send_wr *wr)
+{
+	struct shca_qp *qp = ((struct shca_door *)ctx)->qp;
+	bool ok = false;
+
+	if (wr->opcode == SHCA_WR_LOCAL_INV)
+		ok = shca_mr_invalidate(&qp->who, wr->imm);
+	else if (wr->opcode == SHCA_WR_REG_MR)
+		ok = shca_mr_register(&qp->who, wr->compare_add, wr->rkey,
+				      wr->swap);
+	else if (wr->opcode == SHCA_WR_BIND_MW)
+		ok = shca_mw_bind(&qp->who, &(struct shca_mw_bind){
+			.key = wr->rkey,
+			.mr_key = wr->imm,
+			.addr = wr->remote_addr,
+			.length = wr->compare_add,
+			.access = wr->swap,
+		});
+	/* "Memory management operation error", as IBTA 11.6.2 calls it. */
+	return ok ? SHCA_WC_SUCCESS : SHCA_WC_MW_BIND_ERR;
+}
+
+const struct shca_mem_ops shca_mem_ops = {
+	.remote_check = shca_remote_check,
+	.remote_write = shca_remote_write,
+	.remote_atomic = shca_remote_atomic,
+	.remote_atomic_write = shca_remote_atomic_write,
+	.remote_flush = shca_remote_flush,
+	.local_scatter = shca_local_scatter,
+	.local_store = shca_local_store,
+	.grh_store = shca_grh_store,
+	.recv_get = shca_rq_fetch,
+	.tm_get = shca_tm_get,
+	.tm_undo = shca_tm_broke_off,
+	.payload = shca_payload,
+	.xrc_select = shca_rq_xrc_select,
+	.invalidate = shca_invalidate,
+	.local_op = shca_local_op,
+};
+
+static enum shca_mem_status shca_hold_one(struct shca_door *door,
+					  struct ib_pd *pd, u32 key, u32 access,
+					  u64 va, u32 len, u64 span,
+					  struct shca_pieces *pieces)
+{
+	struct shca_piece *piece = &pieces->piece[pieces->nr];
+	enum shca_mem_status status;
+
+	status = shca_reach(door, pd, pieces->kept, key, access, va, len, span,
+			    &piece->mr);
+	if (status != SHCA_MEM_OK)
+		return status;
+	piece->va = va;
+	piece->len = len;
+	pieces->nr++;
+	return SHCA_MEM_OK;
+}
+
+static enum shca_mem_status shca_hold_sges(struct shca_door *door,
+					   const struct shca_send_wr *wr,
+					   u32 off, u32 len,
+					   struct shca_pieces *pieces)
+{
+	const struct shca_sge *sge = wr->sge;
+	enum shca_mem_status status;
+	u32 nr = wr->num_sge;
+	u32 n;
+
+	for (; nr && len; nr--, sge++) {
+		if (off >= sge->length) {
+			off -= sge->length;
+			continue;
+		}
+		n = min(sge->length - off, len);
+		status = shca_hold_one(door, door->qp->pd, sge->lkey,
+				       SHCA_MR_LOCAL_READ, sge->addr + off, n,
+				       sge->length - off,
+				       pieces);
+		if (status != SHCA_MEM_OK)
+			return status;
+		off = 0;
+		len -= n;
+	}
+	return len ? SHCA_MEM_RANGE : SHCA_MEM_OK;
+}
+
+/* Of a READ's response: by the rights of its request. */
+static enum shca_mem_status shca_hold_remote(struct shca_door *door,
+					     const struct shca_pkt *pkt,
+					     struct shca_pieces *pieces)
+{
+	struct shca_xrc_target *target = NULL;
+	enum shca_mem_status status;
+	struct shca_qp *qp = door->qp;
+	struct ib_pd *pd = qp->pd;
+
+	if (qp->type == IB_QPT_XRC_TGT) {
+		target = shca_xrc_find(qp->dev, qp->xrcd, pkt->xrc_srqn);
+		if (!target)
+			return SHCA_MEM_KEY;
+		pd = target->pd;
+	}
+	status = shca_hold_one(door, pd, pkt->rkey, IB_ACCESS_REMOTE_READ,
+			       pkt->va, pkt->paylen,
+			       (u64)pkt->paylen + pkt->rest, pieces);
+	if (target)
+		shca_xrc_put(target);
+	return status;
+}
+
+enum shca_mem_status shca_mem_hold(struct shca_door *door,
+				   const struct shca_pkt *pkt,
+				   struct shca_pieces *pieces)
+{
+	enum shca_mem_status status = SHCA_MEM_OK;
+
+	pieces->nr = 0;
+	switch (pkt->kind) {
+	case SHCA_PAY_NONE:
+		return SHCA_MEM_OK;
+	case SHCA_PAY_WR:
+		if (!pkt->wr->inline_data) {
+			status = shca_hold_sges(door, pkt->wr, pkt->off,
+						pkt->paylen, pieces);
+			break;
+		}
+		/* In the ring: what the process rewrites there it sends. */
+		pieces->piece[0] = (struct shca_piece){
+			.buf = pkt->wr->inline_data + pkt->off,
+			.len = pkt->paylen,
+		};
+		break;
+	case SHCA_PAY_REMOTE:
+		status = shca_hold_remote(door, pkt, pieces);
+		break;
+	}
+	if (status != SHCA_MEM_OK)
+		shca_mem_release(pieces);
+	return status;
+}
+
+void shca_mem_release(struct shca_pieces *pieces)
+{
+	u32 i;
+
+	for (i = 0; i < pieces->nr; i++)
+		shca_mr_put_kept(pieces->kept, pieces->piece[i].mr);
+	pieces->nr = 0;
+}
+
+/* Of a request with one segment, as most have: no need to note the pieces. */
+static enum shca_mem_status shca_gather_sge(struct shca_door *door,
+					    const struct shca_pkt *pkt, u8 *dst,
+					    struct shca_mr **kept)
+{
+	const struct shca_sge *sge = pkt->wr->sge;
+	u32 len = pkt->paylen, run;
+	enum shca_mem_status status;
+	u64 va = sge->addr + pkt->off;
+	struct shca_mr *mr;
+	const void *src;
+
+	/* (the request's length is the segment's) */
+	status = shca_reach(door, door->qp->pd, kept, sge->lkey,
+			    SHCA_MR_LOCAL_READ, va, len, sge->length - pkt->off,
+			    &mr);
+	if (status != SHCA_MEM_OK)
+		return status;
+	for (; len; va += run, dst += run, len -= run) {
+		run = len;
+		src = shca_mr_next(mr, va, &run);	/* changes run */
+		memcpy(dst, src, run);
+	}
+	shca_mr_put_kept(kept, mr);
+	return SHCA_MEM_OK;
+}
+
+enum shca_mem_status shca_mem_gather(struct shca_door *door,
+				     const struct shca_pkt *pkt, u8 *dst,
+				     struct shca_mr **kept)
+{
+	struct shca_pieces pieces __uninitialized;
+	struct shca_src src = { .piece = pieces.piece };
+	enum shca_mem_status status;
+
+	if (pkt->kind == SHCA_PAY_NONE)
+		return SHCA_MEM_OK;
+	if (pkt->kind == SHCA_PAY_WR && !pkt->wr->inline_data &&
+	    pkt->wr->num_sge == 1)
+		return shca_gather_sge(door, pkt, dst, kept);
+	pieces.kept = kept;
+	status = shca_mem_hold(door, pkt, &pieces);
+	if (status != SHCA_MEM_OK)
+		return status;
+	shca_src_read(&src, dst, pkt->paylen);
+	shca_mem_release(&pieces);
+	return SHCA_MEM_OK;
+}
+
+void shca_mem_forget(struct shca_mr **kept)
+{
+	if (*kept)
+		shca_mr_put(*kept);
+	*kept = NULL;
+}

@@ -1,0 +1,85 @@
+/* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
+/*
+ * Moving bytes between packets and memory regions.
+ */
+#ifndef SHCA_MEM_H
+#define SHCA_MEM_H
+
+#include "../base/dev.h"
+#include "../core/mem.h"
+
+struct shca_door;
+struct shca_mr;
+struct shca_qp;
+struct sk_buff;
+
+/**
+ * shca_sq_pd() - by whose rights a send request reaches its own memory
+ *
+ * One of the adapter's own is about a receive, whose domain is the SRQ's.
+ */
+struct ib_pd *shca_sq_pd(const struct shca_qp *qp,
+			 const struct shca_send_wr *wr);
+
+/** shca_mem_ops - the core's way to memory; the context is the struct shca_door */
+extern const struct shca_mem_ops shca_mem_ops;
+
+/**
+ * shca_mem_gather() - the payload of an outgoing packet into @dst
+ * @dst:	@pkt->paylen bytes
+ * @kept:	a region that the packet before has reached, or NULL; give it back
+ *		by shca_mem_forget() before leaving the atomic section
+ *
+ * Context: bottom halves off.
+ * Return: SHCA_MEM_OK, or why the memory cannot be had (@dst is undefined);
+ * SHCA_MEM_RETRY: later, see shca_door_ask().
+ */
+enum shca_mem_status shca_mem_gather(struct shca_door *door,
+				     const struct shca_pkt *pkt, u8 *dst,
+				     struct shca_mr **kept);
+/** shca_mem_forget() - the end of @kept */
+void shca_mem_forget(struct shca_mr **kept);
+
+/**
+ * struct shca_piece - part of a payload, where it lies
+ * @mr: @va:	in a region that is held, from there on
+ * @buf:	@mr is NULL: inline data
+ */
+struct shca_piece {
+	struct shca_mr *mr;
+	union {
+		u64 va;
+		const u8 *buf;
+	};
+	u32 len;
+};
+
+/**
+ * struct shca_pieces - the payload of an outgoing packet, where it lies
+ * @kept:	see shca_mem_gather(); NULL: nothing outlives the pieces
+ *
+ * Between two QPs of this machine struct shca_pkt.data points to one in place of
+ * an skb: the memory operations then copy from page to page.
+ */
+struct shca_pieces {
+	struct shca_mr **kept;
+	u32 nr;
+	struct shca_piece piece[SHCA_LIM_SGE];
+};
+
+/**
+ * shca_mem_hold() - find the payload of an outgoing packet and keep it
+ * @pieces:	result, but for @kept; shca_mem_release() it before leaving the
+ *		atomic section
+ *
+ * Context: bottom halves off.
+ * Return: SHCA_MEM_OK, or why the memory cannot be had (nothing is held).
+ */
+enum shca_mem_status shca_mem_hold(struct shca_door *door,
+				   const struct shca_pkt *pkt,
+				   struct shca_pieces *pieces);
+
+/** shca_mem_release() - give back what is held, if anything still is */
+void shca_mem_release(struct shca_pieces *pieces);
+
+#endif

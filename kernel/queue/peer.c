@@ -1,0 +1,85 @@
+// SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
+/* What is known of the peer of a connection; see peer.h. */
+#include "peer.h"
+
+#include "../../uapi/softhca-abi.h"
+
+/*
+ * So often a QP of this kernel is looked for that may be the peer.  It is there
+ * before the first request in all but a few programs; each time that it is not the
+ * next one comes twice as late, from this on.
+ */
+#define SHCA_PEER_LOOKS		12
+#define SHCA_PEER_LOOK_NS	50000
+
+u32 shca_peer_told(u32 ece_options)
+{
+	u32 peer = 0;
+
+	if ((ece_options & SHCA_ECE_SIGNATURE_MASK) != SHCA_ECE_SIGNATURE)
+		return 0;
+	if (ece_options & SHCA_ECE_PARTS)
+		peer |= SHCA_PEER_PARTS;
+	return peer;
+}
+
+void shca_peer_start(struct shca_qp *qp)
+{
+	struct shca_sq *sq = &qp->sq;
+	struct shca_req_attr attr;
+
+	lockdep_assert_held(&sq->lock);
+	sq->peer_looks = 0;
+	if (!shca_qp_is_reliable(qp))
+		return;
+	attr.peer = shca_peer_told(qp->peer_ece);
+	shca_req_modify(&sq->req, &attr, SHCA_REQ_PEER);
+	if (sq->req.attr.peer & SHCA_PEER_PARTS)
+		return;
+	/* (the third way, by marks, is the core's) */
+	sq->peer_looks = SHCA_PEER_LOOKS;
+	sq->peer_ns = 0;
+	sq->peer_changes = 0;
+}
+
+/* The two sides of XRC are QPs of different types. */
+static enum ib_qp_type shca_peer_type(const struct shca_qp *qp)
+{
+	return qp->type == IB_QPT_XRC_INI ? IB_QPT_XRC_TGT : qp->type;
+}
+
+/*
+ * Is @peer connected back?  Without its lock, since nothing depends on it but what is
+ * asked for: a wrong guess about a QP that is changing at this very moment costs an
+ * inquiry, as a right one about a stranger would have cost an acknowledgement.
+ */
+static bool shca_peer_fits(const struct shca_qp *qp, const struct shca_qp *peer)
+{
+	return data_race(peer->type == shca_peer_type(qp) && !peer->dead &&
+			 peer->rq.resp.state != SHCA_SIDE_RESET &&
+			 peer->rq.resp.attr.dqpn == qp->qpn &&
+			 peer->link == qp->link &&
+			 qp->link->mirrors(&qp->av, &peer->av));
+}
+
+void shca_peer_look(struct shca_qp *qp, u64 now)
+{
+	u64 changes = shca_net_changes();
+	struct shca_sq *sq = &qp->sq;
+
+	lockdep_assert_held(&sq->lock);
+	/* Nothing has been connected since, and nobody has come. */
+	if (sq->peer_changes == changes)
+		return;
+	sq->peer_changes = changes;
+	if (shca_net_has_qp(qp, sq->req.attr.dqpn, shca_peer_fits)) {
+		const struct shca_req_attr attr = { .peer = SHCA_PEER_PARTS };
+
+		shca_req_modify(&sq->req, &attr, SHCA_REQ_PEER);
+		sq->peer_looks = 0;
+		return;
+	}
+	sq->peer_looks--;
+	sq->peer_ns = now + (SHCA_PEER_LOOK_NS <<
+			     (SHCA_PEER_LOOKS - sq->peer_looks));
+}

@@ -1,0 +1,656 @@
+// SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
+/*
+ * Queue pairs: creation, destruction, errors, query.  The order of destruction
+ * and why it suffices is told in qp.h.
+ */
+#include "qp.h"
+
+#include <linux/capability.h>
+#include <linux/overflow.h>
+#include <linux/sched/signal.h>
+#include <linux/slab.h>
+#include <rdma/restrack.h>
+#include <rdma/uverbs_ioctl.h>
+
+#include "../base/dev.h"
+#include "../base/refuse.h"
+#include "../base/trace.h"
+#include "../base/udata.h"
+#include "../net/net.h"
+#include "cq.h"
+#include "fault.h"
+#include "mem.h"
+#include "rq.h"
+#include "rss.h"
+#include "sq.h"
+#include "srq.h"
+
+#define SHCA_SLOT_ALIGN	64
+/* Private send requests of a QP with tag matching, at least. */
+#define SHCA_TM_WINDOW	16u
+
+/* ---- references and events ------------------------------------------------ */
+
+struct shca_qp *shca_qp_get(struct ib_qp *ibqp)
+{
+	struct shca_qp *qp;
+
+	rcu_read_lock();
+	qp = rcu_dereference(container_of(ibqp, struct shca_ibqp, ibqp)->qp);
+	/* One that was withdrawn after this look stays for a grace period, but
+	 * may give no new reference.
+	 */
+	if (qp && !refcount_inc_not_zero(&qp->ref))
+		qp = NULL;
+	rcu_read_unlock();
+	return qp;
+}
+
+void shca_qp_put(struct shca_qp *qp)
+{
+	/* The last putter still needs @qp for complete(); the grace period
+	 * before it is freed covers that.
+	 */
+	rcu_read_lock();
+	if (refcount_dec_and_test(&qp->ref))
+		complete(&qp->unused);
+	rcu_read_unlock();
+}
+
+static void shca_qp_tell(struct shca_qp *qp, enum ib_event_type event)
+{
+	struct ib_event ev = {
+		.device = qp->ibqp->device,
+		.element.qp = qp->ibqp,
+		.event = event,
+	};
+
+	qp->ibqp->event_handler(&ev, qp->ibqp->qp_context);
+}
+
+SHCA_BH_HANDLER(shca_qp_tell_all)
+{
+	struct shca_qp *qp = container_of(bh, struct shca_qp, event_bh);
+	unsigned long events = xchg(&qp->events, 0);
+	unsigned int event;
+
+	for_each_set_bit(event, &events, BITS_PER_LONG)
+		shca_qp_tell(qp, event);
+}
+
+/* A process's, as all are; of what may happen to a QP it has this alone. */
+static void shca_wq_tell(struct shca_wq *wq)
+{
+	struct ib_event ev = {
+		.device = wq->ibwq.device,
+		.element.wq = &wq->ibwq,
+		.event = IB_EVENT_WQ_FATAL,
+	};
+
+	wq->ibwq.event_handler(&ev, wq->ibwq.wq_context);
+}
+
+void shca_qp_event(struct shca_qp *qp, enum ib_event_type event)
+{
+	trace_shca_event(qp->qpn, event);
+	if (qp->wq) {
+		if (event == IB_EVENT_QP_FATAL)
+			shca_wq_tell(qp->wq);
+		return;
+	}
+	if (!qp->ibqp->event_handler)
+		return;
+	if (qp->is_user) {
+		/* Only wakes up who reads events: fine in any context. */
+		shca_qp_tell(qp, event);
+		return;
+	}
+	set_bit(event, &qp->events);
+	shca_bh_schedule(&qp->event_bh);
+}
+
+void shca_qp_set_error_locked(struct shca_qp *qp)
+{
+	lockdep_assert_held(&qp->sq.lock);
+	lockdep_assert_held(&qp->rq.lock);
+	if (qp->dead || qp->state == IB_QPS_ERR)
+		return;
+	trace_shca_state(qp->qpn, qp->state, IB_QPS_ERR);
+	WRITE_ONCE(qp->state, IB_QPS_ERR);
+	shca_req_fail(&qp->sq.req);
+	shca_resp_fail(&qp->rq.resp);
+	qp->sq.drain_event = false;
+	WRITE_ONCE(qp->status->flags, SHCA_QPS_ERR);
+	shca_stream_stop(qp);
+	/* The flag before the flush looks at rq_prod: pairs with the barrier
+	 * between rq_prod and the flag in post_recv, here and in the provider.
+	 * One of the two sees the other.  Likewise sq_bell and sq_prod.
+	 */
+	smp_mb();
+	shca_bh_schedule(&qp->sq.bh);
+	shca_bh_schedule(&qp->rq.bh);
+}
+
+/*
+ * Of an unreliable QP only the send queue stops when a request fails (IBTA
+ * 10.3.1.7).  A failure of the queue itself is one of the QP.
+ */
+static void shca_qp_send_failed_locked(struct shca_qp *qp, bool fatal)
+{
+	if (shca_qp_is_reliable(qp) || fatal ||
+	    qp->state != IB_QPS_RTS) {
+		if (qp->state != IB_QPS_SQE || fatal)
+			shca_qp_set_error_locked(qp);
+		return;
+	}
+	trace_shca_state(qp->qpn, qp->state, IB_QPS_SQE);
+	WRITE_ONCE(qp->state, IB_QPS_SQE);
+	shca_bh_schedule(&qp->sq.bh);
+}
+
+void shca_qp_enter_error(struct shca_qp *qp, bool fatal)
+{
+	spin_lock_bh(&qp->sq.lock);
+	spin_lock(&qp->rq.lock);
+	/* Unless it was reset since the side failed. */
+	if (qp->rq.resp.state == SHCA_SIDE_ERR)
+		shca_qp_set_error_locked(qp);
+	else if (qp->sq.req.state == SHCA_SIDE_ERR)
+		shca_qp_send_failed_locked(qp, fatal);
+	spin_unlock(&qp->rq.lock);
+	spin_unlock_bh(&qp->sq.lock);
+}
+
+/* ---- creation -------------------------------------------------------------- */
+
+/* Return: does a QP of this type exist, for a process or a kernel consumer? */
+static bool shca_qp_has_type(enum ib_qp_type type, bool is_user)
+{
+	switch (type) {
+	case IB_QPT_RC:
+	case IB_QPT_UC:
+	case IB_QPT_UD:
+	case IB_QPT_XRC_TGT:	/* a process's, but the core owns it */
+		return true;
+	case IB_QPT_RAW_PACKET:	/* of processes whose CAP_NET_RAW the core has seen */
+	case IB_QPT_XRC_INI:	/* no kernel consumer uses XRC */
+		return is_user;
+	case IB_QPT_GSI:
+		return !is_user;
+	default:
+		return false;
+	}
+}
+
+/* Return: NULL, or what of @cap is beyond the device's limits. */
+static const char *shca_qp_cap_wrong(const struct ib_qp_cap *cap)
+{
+	if (cap->max_send_wr > SHCA_LIM_QP_WR ||
+	    cap->max_recv_wr > SHCA_LIM_QP_WR)
+		return "max_send_wr or max_recv_wr is larger than max_qp_wr of the device";
+	if (cap->max_send_sge > SHCA_LIM_SGE ||
+	    cap->max_recv_sge > SHCA_LIM_SGE)
+		return "max_send_sge or max_recv_sge is larger than max_sge of the device";
+	if (cap->max_inline_data > SHCA_LIM_INLINE)
+		return "max_inline_data is larger than a request has room for";
+	return NULL;
+}
+
+static int shca_qp_check_init(struct shca_dev *dev,
+			      const struct ib_qp_init_attr *init, bool is_user)
+{
+	const char *why;
+
+	if (!shca_qp_has_type(init->qp_type, is_user))
+		return shca_refuse(dev, 0, -EOPNOTSUPP,
+				   "the device has no queue pairs of this type");
+	if (init->create_flags)
+		return shca_refuse(dev, 0, -EOPNOTSUPP,
+				   "the device knows none of these create_flags");
+	if (init->srq && init->srq->srq_type == IB_SRQT_TM &&
+	    init->qp_type != IB_QPT_RC)
+		return shca_refuse(dev, 0, -EINVAL,
+				   "an SRQ with tag matching is for RC only");
+	if (init->rwq_ind_tbl)
+		return shca_rss_check(init, is_user);
+	if (init->qp_type == IB_QPT_XRC_TGT ? !init->xrcd :
+	    !init->send_cq || (init->qp_type != IB_QPT_XRC_INI &&
+			       !init->recv_cq))
+		return shca_refuse(dev, 0, -EINVAL,
+				   "send_cq or recv_cq is missing, or the xrcd of an XRC target");
+	why = shca_qp_cap_wrong(&init->cap);
+	return why ? shca_refuse(dev, 0, -EINVAL, why) : 0;
+}
+
+/* Has it a send queue? */
+static bool shca_qp_has_sq(const struct shca_qp *qp)
+{
+	return qp->type != IB_QPT_XRC_TGT && !qp->rss && !qp->wq;
+}
+
+/* Has it a ring of receive requests that is its own? */
+static bool shca_qp_has_rq(const struct shca_qp *qp)
+{
+	return !qp->rq.srq && !qp->rss && qp->type != IB_QPT_XRC_INI &&
+	       qp->type != IB_QPT_XRC_TGT;
+}
+
+/* A queue that it has not is one without entries, from which nothing is taken. */
+static void shca_qp_size_sq(struct shca_qp *qp, struct ib_qp_cap *cap)
+{
+	struct shca_sq *sq = &qp->sq;
+	u32 data;
+
+	if (!shca_qp_has_sq(qp)) {
+		cap->max_send_wr = 0;
+		cap->max_send_sge = 0;
+		cap->max_inline_data = 0;
+		return;
+	}
+	sq->max_wr = max(cap->max_send_wr, 1u);
+	sq->max_sge = max(cap->max_send_sge, 1u);
+	data = max_t(u32, sq->max_sge * sizeof(struct shca_sge),
+		     cap->max_inline_data);
+	sq->stride = ALIGN(sizeof(struct shca_send_wqe) + data,
+			   SHCA_SLOT_ALIGN);
+	sq->max_inline = min_t(u32, sq->stride - sizeof(struct shca_send_wqe),
+			       SHCA_LIM_INLINE);
+	sq->entries = roundup_pow_of_two(sq->max_wr);
+
+	cap->max_send_wr = sq->max_wr;
+	cap->max_send_sge = sq->max_sge;
+	cap->max_inline_data = sq->max_inline;
+}
+
+static void shca_qp_size_rings(struct shca_qp *qp, struct ib_qp_cap *cap)
+{
+	shca_qp_size_sq(qp, cap);
+	if (!shca_qp_has_rq(qp)) {
+		cap->max_recv_wr = 0;
+		cap->max_recv_sge = 0;
+	} else {
+		shca_recv_ring_size(&qp->rq.ring, &cap->max_recv_wr,
+				    &cap->max_recv_sge);
+	}
+}
+
+static u32 shca_sq_start(void)
+{
+	return ALIGN(sizeof(struct shca_qp_index), SHCA_SLOT_ALIGN);
+}
+
+u32 shca_qp_rq_start(const struct shca_qp *qp)
+{
+	return shca_sq_start() + qp->sq.entries * qp->sq.stride;
+}
+
+static int shca_qp_alloc_rings(struct shca_qp *qp)
+{
+	struct shca_sq *sq = &qp->sq;
+	struct shca_recv_ring *ring = &qp->rq.ring;
+	u32 window = min_t(u32, sq->entries, SHCA_SQ_WINDOW);
+	u32 stride = shca_req_stride(sq->max_sge);
+
+	/* Rendezvous need room there, too, which the process has not asked for. */
+	if (shca_qp_tm(qp))
+		window = max(window, SHCA_TM_WINDOW);
+	/* UD: each request has its address vector behind its segments. */
+	if (shca_qp_transport(qp->type) == SHCA_TRANSPORT_UD)
+		stride += ALIGN(sizeof(struct shca_av), 8);
+
+	qp->ring_buf = shca_buf_alloc(shca_qp_rq_start(qp) +
+				      ring->entries * ring->stride);
+	qp->status_buf = shca_buf_alloc(sizeof(struct shca_qp_status));
+	sq->wrs = kvzalloc(array_size(window, stride), GFP_KERNEL_ACCOUNT);
+	if (!qp->ring_buf || !qp->status_buf || !sq->wrs)
+		return -ENOMEM;
+	qp->index = qp->ring_buf->va;
+	qp->status = qp->status_buf->va;
+	sq->slots = qp->ring_buf->va + shca_sq_start();
+	ring->slots = qp->ring_buf->va + shca_qp_rq_start(qp);
+	ring->user_prod = &qp->index->rq_prod;
+	ring->user_cons = &qp->status->rq_cons;
+	shca_req_init(&sq->req, sq->wrs, window, stride, &shca_mem_ops,
+		      &sq->door);
+	shca_resp_init(&qp->rq.resp, NULL, 0, &shca_mem_ops, &qp->rq.door);
+	return 0;
+}
+
+int shca_qp_share(struct shca_qp *qp, struct ib_ucontext *uctx)
+{
+	int err;
+
+	qp->uctx = uctx;
+	qp->ring_mmap = shca_mmap_insert(uctx, qp->ring_buf, true);
+	if (IS_ERR(qp->ring_mmap)) {
+		err = PTR_ERR(qp->ring_mmap);
+		qp->ring_mmap = NULL;
+		return err;
+	}
+	qp->status_mmap = shca_mmap_insert(uctx, qp->status_buf, false);
+	if (IS_ERR(qp->status_mmap)) {
+		err = PTR_ERR(qp->status_mmap);
+		qp->status_mmap = NULL;
+		return err;
+	}
+	return 0;
+}
+
+/* One without rings has nothing to be mapped, and no bell. */
+static int shca_qp_map_user(struct shca_qp *qp, struct ib_udata *udata)
+{
+	struct shca_ucontext *uctx = rdma_udata_to_drv_context(udata,
+					   struct shca_ucontext, ibuc);
+	struct shca_create_qp_resp resp = {
+		.sq_start = shca_sq_start(),
+		.rq_start = shca_qp_rq_start(qp),
+		.sq_entries = qp->sq.entries,
+		.rq_entries = qp->rq.ring.entries,
+		.sq_stride = qp->sq.stride,
+		.rq_stride = qp->rq.ring.stride,
+		.max_inline = qp->sq.max_inline,
+		.max_send_sge = qp->sq.max_sge,
+		.max_recv_sge = qp->rq.ring.max_sge,
+	};
+	int err;
+
+	if (shca_qp_has_sq(qp) || shca_qp_has_rq(qp)) {
+		err = shca_qp_share(qp, &uctx->ibuc);
+		if (err)
+			return err;
+		resp.ring_off = rdma_user_mmap_get_offset(qp->ring_mmap);
+		resp.ring_len = qp->ring_buf->len;
+		resp.status_off = rdma_user_mmap_get_offset(qp->status_mmap);
+		if (uctx->features & SHCA_FEATURE_BELL_INDEX)
+			shca_stream_init(qp);
+	}
+	return shca_udata_out(udata, &resp, sizeof(resp));
+}
+
+static atomic_t *shca_qp_count(struct shca_dev *dev, const struct shca_wq *wq)
+{
+	return wq ? &dev->nr_wq : &dev->nr_qp;
+}
+
+void shca_qp_free(struct shca_qp *qp)
+{
+	shca_mmap_remove(qp->status_mmap);
+	shca_mmap_remove(qp->ring_mmap);
+	shca_buf_put(qp->status_buf);
+	shca_buf_put(qp->ring_buf);
+	kvfree(qp->sq.wrs);
+	kfree(qp->rq.rd);
+	kfree(qp->rss);
+	mutex_destroy(&qp->attr_lock);
+	shca_limit_put(shca_qp_count(qp->dev, qp->wq), qp->is_user);
+	kfree_rcu(qp, rcu);
+}
+
+static struct shca_qp *shca_qp_alloc(struct shca_dev *dev, struct ib_pd *pd,
+				     const struct ib_qp_init_attr *init,
+				     struct shca_wq *wq, bool is_user)
+{
+	struct shca_qp *qp;
+
+	if (!shca_limit_get(shca_qp_count(dev, wq),
+			    wq ? SHCA_LIM_WQ : SHCA_LIM_QP, is_user))
+		return NULL;
+	qp = kzalloc(sizeof(*qp), GFP_KERNEL_ACCOUNT);
+	if (!qp) {
+		shca_limit_put(shca_qp_count(dev, wq), is_user);
+		return NULL;
+	}
+	qp->dev = dev;
+	qp->counters = dev->counters;
+	qp->wq = wq;
+	qp->pd = pd;
+	qp->who = (struct shca_accessor){
+		.dev = dev,
+		.pd = pd,
+		.serial = atomic64_inc_return(&dev->qp_serial),
+	};
+	qp->link = &shca_roce_ops;
+	qp->type = init->qp_type;
+	qp->is_user = is_user;
+	qp->state = IB_QPS_RESET;
+	qp->xrcd = init->xrcd;
+	qp->sq.cq = init->send_cq ? to_shca_cq(init->send_cq) : NULL;
+	qp->rq.cq = init->recv_cq ? to_shca_cq(init->recv_cq) : NULL;
+	/* An XRC target has none: each packet names its own. The core takes one for
+	 * it all the same, but counts no use of it, so it may go at any time.
+	 */
+	if (init->srq && init->qp_type != IB_QPT_XRC_TGT)
+		qp->rq.srq = to_shca_srq(init->srq);
+	if (shca_qp_tm(qp))	/* completes to the SRQ's, whatever the QP's is */
+		qp->rq.cq = to_shca_cq(init->srq->ext.cq);
+	shca_qp_tm_init(qp);
+	qp->sq.sig_all = init->sq_sig_type == IB_SIGNAL_ALL_WR;
+	refcount_set(&qp->ref, 1);
+	init_completion(&qp->unused);
+	mutex_init(&qp->attr_lock);
+	shca_bh_init(&qp->event_bh, shca_qp_tell_all);
+	shca_sq_init(qp);
+	shca_rq_init(qp);
+	return qp;
+}
+
+struct shca_qp *shca_qp_make(struct shca_dev *dev, struct ib_pd *pd,
+			     struct ib_qp_init_attr *init, struct shca_wq *wq,
+			     struct shca_rss *rss, bool is_user)
+{
+	struct shca_qp *qp = shca_qp_alloc(dev, pd, init, wq, is_user);
+	int err;
+
+	if (!qp)
+		return ERR_PTR(-ENOMEM);
+	qp->rss = rss;
+	shca_qp_size_rings(qp, &init->cap);
+	err = shca_qp_alloc_rings(qp);
+	if (err) {
+		qp->rss = NULL;	/* is the caller's */
+		shca_qp_free(qp);
+		return ERR_PTR(err);
+	}
+	qp->attr.cap = init->cap;
+	qp->attr.path_mtu = IB_MTU_256;
+	qp->attr.port_num = 1;
+	return qp;
+}
+
+static int shca_qp_parse_udata(struct ib_qp_init_attr *init,
+			       struct ib_udata *udata, struct shca_rss **rss)
+{
+	struct shca_create_qp_req req;
+	int err;
+
+	if (!udata)
+		return 0;
+	err = shca_udata_in(udata, &req, sizeof(req));
+	if (err)
+		return err;
+	if (req.comp_mask || req.flags)
+		return -EINVAL;
+	*rss = shca_rss_make(init->rwq_ind_tbl, &req.rx_hash);
+	return PTR_ERR_OR_ZERO(*rss);
+}
+
+int shca_create_qp(struct ib_qp *ibqp, struct ib_qp_init_attr *init,
+		   struct ib_udata *udata)
+{
+	struct shca_dev *dev = to_shca_dev(ibqp->device);
+	struct shca_rss *rss = NULL;
+	struct shca_qp *qp;
+	int err;
+
+	err = shca_qp_check_init(dev, init, udata);
+	if (err)
+		return err;
+	err = shca_qp_parse_udata(init, udata, &rss);
+	if (err)
+		return err;
+	qp = shca_qp_make(dev, ibqp->pd, init, NULL, rss,
+			  udata || init->qp_type == IB_QPT_XRC_TGT);
+	if (IS_ERR(qp)) {
+		kfree(rss);
+		return PTR_ERR(qp);
+	}
+	qp->ibqp = ibqp;
+	/* With work queues it has no states to go through, as adapters have it;
+	 * but a datagram QP needs its Q_Key first.
+	 */
+	if (rss && qp->type == IB_QPT_RAW_PACKET)
+		qp->state = IB_QPS_RTR;
+	if (udata) {
+		err = shca_qp_map_user(qp, udata);
+		if (err)
+			goto err_free;
+	}
+	/* Last: from here on packets find it. */
+	err = shca_net_add_qp(dev->snet, qp);
+	if (err)
+		goto err_free;
+	/* Of its PD, which an XRC responder lacks, `rdma resource show` would tell
+	 * the number (fill_res_qp_entry() of 6.12): so it is not shown.
+	 */
+	if (init->qp_type == IB_QPT_XRC_TGT)
+		rdma_restrack_no_track(&ibqp->res);
+	/* It is complete: pairs with rcu_dereference() in shca_qp_get(). */
+	rcu_assign_pointer(container_of(ibqp, struct shca_ibqp, ibqp)->qp, qp);
+	ibqp->qp_num = qp->qpn;
+	trace_shca_state(qp->qpn, IB_QPS_RESET, qp->state);
+	return 0;
+
+err_free:
+	shca_qp_free(qp);
+	return err;
+}
+
+/*
+ * The device is taken from a process: its mappings stay, and a poller finds
+ * there how each request ended.
+ */
+static void shca_qp_flush_all(struct shca_qp *qp)
+{
+	spin_lock_bh(&qp->sq.lock);
+	spin_lock(&qp->rq.lock);
+	if (qp->state != IB_QPS_RESET)
+		shca_qp_set_error_locked(qp);
+	spin_unlock(&qp->rq.lock);
+	spin_unlock_bh(&qp->sq.lock);
+	if (READ_ONCE(qp->state) != IB_QPS_ERR)
+		return;
+	shca_sq_flush_all(qp);
+	shca_rq_flush_all(qp);
+}
+
+void shca_qp_part(struct shca_qp *qp)
+{
+	/* What was posted without a bell, as if it had been rung. */
+	if (qp->sq.stream.batch)
+		shca_sq_run(qp);
+	shca_rq_part(qp);
+}
+
+void shca_qp_purge_cqs(struct shca_qp *qp)
+{
+	/* Those of XRC are processes', which do that for themselves. */
+	if (qp->rq.cq)
+		shca_cq_purge(qp->rq.cq, qp->ibqp);
+	if (qp->sq.cq && qp->sq.cq != qp->rq.cq)
+		shca_cq_purge(qp->sq.cq, qp->ibqp);
+}
+
+void shca_qp_end(struct shca_qp *qp)
+{
+	if (qp->is_user && READ_ONCE(qp->dev->removing))
+		shca_qp_flush_all(qp);
+	else
+		shca_qp_part(qp);
+	/* No packet finds it any longer ... */
+	shca_net_del_qp(qp->dev->snet, qp);
+	/* ... those that found it start nothing that lasts ... */
+	spin_lock_bh(&qp->sq.lock);
+	spin_lock(&qp->rq.lock);
+	qp->dead = true;
+	shca_req_reset(&qp->sq.req);
+	shca_resp_reset(&qp->rq.resp);
+	shca_tm_reset(qp);
+	shca_park_purge(&qp->sq.park);
+	shca_park_purge(&qp->rq.park);
+	spin_unlock(&qp->rq.lock);
+	spin_unlock_bh(&qp->sq.lock);
+	/* ... what was started ends ... */
+	shca_sq_stop(qp);
+	shca_rq_stop(qp);
+	/* ... and so do they. */
+	shca_qp_put(qp);
+	wait_for_completion(&qp->unused);
+	shca_bh_cancel(&qp->event_bh);
+	shca_qp_purge_cqs(qp);
+	/* A packet may have looked up a route after the stop. */
+	shca_route_drop(&qp->sq.route);
+	shca_route_drop(&qp->rq.route);
+	shca_qp_free(qp);
+}
+
+int shca_destroy_qp(struct ib_qp *ibqp, struct ib_udata *udata)
+{
+	struct shca_qp *qp = to_shca_qp(ibqp);
+
+	/* Before the first reference goes and the grace period begins that ends
+	 * with its memory: a dump that does not see this has a reference by then.
+	 */
+	RCU_INIT_POINTER(container_of(ibqp, struct shca_ibqp, ibqp)->qp, NULL);
+	shca_qp_end(qp);
+	return 0;
+}
+
+/* ---- query ------------------------------------------------------------------ */
+
+bool shca_qp_may_watch(const struct ib_qp *ibqp)
+{
+	/* (which of an object that is dumped stays until that is over) */
+	struct task_struct *owner = ibqp->res.task;
+
+	return (owner && same_thread_group(owner, current)) ||
+	       ns_capable_noaudit(&init_user_ns, CAP_NET_ADMIN);
+}
+
+/*
+ * Without a @mask the core asks, for a dump that anybody may have: where the PSNs
+ * are is what an attacker lacks (docs/security.md), so that shows where they began.
+ * The dump leaves out what says EAGAIN.
+ */
+int shca_query_qp(struct ib_qp *ibqp, struct ib_qp_attr *attr, int mask,
+		  struct ib_qp_init_attr *init)
+{
+	struct shca_qp *qp = shca_qp_get(ibqp);
+
+	if (!qp)
+		return -EAGAIN;
+	mutex_lock(&qp->attr_lock);
+	*attr = qp->attr;
+	mutex_unlock(&qp->attr_lock);
+
+	spin_lock_bh(&qp->sq.lock);
+	attr->qp_state = qp->state;
+	attr->cur_qp_state = qp->state;
+	if (mask || shca_qp_may_watch(ibqp))
+		attr->sq_psn = qp->sq.req.psn;
+	attr->sq_draining = qp->state == IB_QPS_SQD &&
+			    !shca_req_idle(&qp->sq.req);
+	spin_unlock_bh(&qp->sq.lock);
+
+	init->event_handler = ibqp->event_handler;
+	init->qp_context = ibqp->qp_context;
+	init->send_cq = ibqp->send_cq;
+	init->recv_cq = ibqp->recv_cq;
+	init->srq = ibqp->srq;
+	init->xrcd = qp->xrcd;
+	init->cap = attr->cap;
+	init->sq_sig_type = qp->sq.sig_all ? IB_SIGNAL_ALL_WR :
+					     IB_SIGNAL_REQ_WR;
+	init->qp_type = qp->type;
+	shca_qp_put(qp);
+	return 0;
+}

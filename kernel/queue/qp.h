@@ -1,0 +1,412 @@
+/* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
+/*
+ * Queue pairs: the object, its two sides and its state.
+ *
+ * A QP is two independent halves, each with a lock: the send side (requester)
+ * and the receive side (responder).  Work runs to completion in whichever
+ * context raises it: a post, a received packet, a timer; a continuation in
+ * softirq (bh.h) takes over when a budget is used up.
+ *
+ * Lifetime.  struct ib_qp is allocated and freed by the RDMA core; struct
+ * shca_qp is ours and is found through RCU by the receive path, so it is freed
+ * after a grace period.  @ref counts the object itself, each packet being
+ * received and each look of a dump.  Destruction (qp.c): unpublish, mark dead
+ * under both locks so that nothing arms a timer or continues any more, cancel
+ * those, drop the first reference, wait for the rest (they are short), cancel the
+ * events that these may have raised, free.
+ */
+#ifndef SHCA_QP_H
+#define SHCA_QP_H
+
+#include <linux/completion.h>
+#include <linux/hrtimer.h>
+#include <linux/mutex.h>
+#include <linux/refcount.h>
+#include <linux/rhashtable-types.h>
+#include <linux/spinlock.h>
+#include <linux/workqueue.h>
+#include <rdma/ib_verbs.h>
+
+#include "../base/bh.h"
+#include "../base/dev.h"
+#include "../core/opcode.h"
+#include "../core/rc.h"
+#include "../link/link.h"
+#include "../mem/buf.h"
+#include "../mem/mr.h"
+#include "../mem/odp.h"
+#include "../net/net.h"
+#include "recv_ring.h"
+#include "steer.h"
+#include "stream.h"
+#include "tm.h"
+
+struct shca_cq;
+struct shca_dev;
+struct shca_fetch;
+struct shca_pieces;
+struct shca_rss;
+struct shca_srq;
+struct shca_wq;
+struct shca_xrc_target;
+
+/* Private copies of send requests per QP: those being executed. */
+#define SHCA_SQ_WINDOW		64
+
+/**
+ * struct shca_door - a side's way to memory; context of its memory operations
+ * @fetch:	what it waits for, or has waited for last (fault.c)
+ * @starved:	there was no memory for that, and nobody calls @resume
+ * @resume:	called when what it waits for is there, or cannot be had
+ */
+struct shca_door {
+	struct shca_qp *qp;
+	struct shca_fetch *fetch;
+	bool starved;
+	void (*resume)(struct shca_qp *qp);
+};
+
+/**
+ * struct shca_park - received packets of a side that wait, in order
+ * @bytes: @total: what they take, and those of all sides (struct shca_dev.parked)
+ */
+struct shca_park {
+	struct list_head list;
+	unsigned int nr;
+	u32 bytes;
+	atomic_long_t *total;
+};
+
+/**
+ * struct shca_sq - send side of a QP
+ * @lock:	everything here but what @post_lock guards
+ * @req:	the requester
+ * @wrs:	its private work requests
+ * @slots: @entries: @stride: the ring, written by the process (or by kernel
+ *		consumers under @post_lock)
+ * @fetched:	requests taken from the ring, free-running
+ * @seen:	requests that were in the ring when it was looked at last
+ * @fatal:	failed so that no completion can tell: QP_FATAL is due
+ * @timer: @armed: one lazy timer: it is never re-armed to later, and on expiry
+ *		looks at the requester's deadline, and at the ring; ns, 0: not armed
+ * @direct:	the last requests went to the peer directly (direct.c)
+ * @peer:	the QP that they went to
+ * @direct_more: and a budget ended that: answers may be owed
+ * @door: @park:	memory, and responses that wait for it
+ * @bh:		continues when a budget is used up, and flushes
+ * @continuing:	it will, on the CPU that transmitted last: nobody else transmits
+ *		until then, for packets of two CPUs overtake each other
+ * @tx_cpu:	the one that transmitted last; -1: none yet
+ * @steer:	where responses are received
+ * @stream:	posts that need no bell
+ * @far_waits:	direct requests in a row whose peer waited for its memory
+ * @peer_looks: @peer_ns: @peer_changes: how often the peer is still looked for among
+ *		the QPs of this kernel, when, and what it was like last (peer.c)
+ * @rate_kbps: @rate_ns: RAW_PACKET: its limit, 0: none; when what has left is over
+ * @prod:	kernel consumer: requests written
+ */
+struct shca_sq {
+	spinlock_t lock;
+	struct shca_req req;
+	void *wrs;
+	void *slots;
+	u32 entries;
+	u32 stride;
+	u32 max_wr;
+	u32 max_sge;
+	u32 max_inline;
+	u32 fetched;
+	u32 seen;
+	bool sig_all;
+	bool fatal;
+	bool drain_event;
+	bool direct;
+	bool direct_more;
+	struct shca_door door;
+	struct shca_park park;
+	struct shca_qp_hint peer;
+	u64 armed;
+	struct hrtimer timer;
+	struct shca_bh bh;
+	bool continuing;
+	int tx_cpu;
+	u32 rate_kbps;
+	u64 rate_ns;
+	struct shca_steer steer;
+	struct shca_stream stream;
+	u32 far_waits;
+	u32 peer_looks;
+	u64 peer_ns;
+	u64 peer_changes;
+	struct shca_route route;
+	struct shca_cq *cq;
+	spinlock_t post_lock;
+	u32 prod;
+};
+
+/**
+ * struct shca_rq - receive side of a QP; fields as in struct shca_sq
+ * @ring:	its receive requests, unless @srq has them
+ * @timer:	waits for a full queue below
+ * @xrc:	XRC: the SRQ of the request being executed
+ * @door: @park:	memory, and requests that wait
+ * @behind:	the first of @park waits for an answer to leave, and not for memory
+ * @held:	payload of the request being executed, where it came directly;
+ *		given back before a key is invalidated, which may be its own
+ * @far_waits:	a requester on the direct path waits for what @door fetches
+ * @last_wqe:	LAST_WQE_REACHED has been raised since the QP was reset
+ */
+struct shca_rq {
+	spinlock_t lock;
+	struct shca_resp resp;
+	struct shca_rd *rd;
+	struct shca_recv_ring ring;
+	struct shca_door door;
+	struct shca_park park;
+	struct shca_bh bh;
+	bool continuing;
+	bool behind;
+	struct hrtimer timer;
+	struct shca_steer steer;
+	struct shca_route route;
+	struct shca_cq *cq;
+	struct shca_srq *srq;
+	struct shca_xrc_target *xrc;
+	struct shca_pieces *held;
+	bool far_waits;
+	bool last_wqe;
+	bool fatal;
+	spinlock_t post_lock;
+};
+
+/**
+ * struct shca_qp - a queue pair
+ * @ref: @unused: see above
+ * @state: @dead: written under both locks, read under either
+ * @counters:	the device's, or its own (counters.c)
+ * @who:	as which it reaches memory
+ * @uctx:	the process's context that may ring the bell; NULL: a kernel
+ *		consumer's QP, or one without rings
+ * @pkey_index: written under both locks, read without
+ * @wq:		the work queue that it is the receive half of (wq.h); it then has no
+ *		@ibqp, nothing is ever sent, and no packet finds it by its number
+ * @rss:	it has work queues in place of a receive side (rss.h); fixed
+ * @pd: @xrcd:	the responder of XRC has a domain, and of each request the PD
+ * @attr:	what query_qp reports; under @attr_lock
+ * @av:	peer; written under both locks
+ * @peer_ece:	options that its end has told of by ECE, 0: none; under @attr_lock
+ * @index:	indices that the process writes; NULL never
+ * @status:	indices that only the kernel writes
+ * @tm:		rendezvous of tag matching, if its SRQ does that
+ * @event_bh: @events: kernel consumer: events (bits IB_EVENT_*) that its handler
+ *		is to be told
+ */
+struct shca_qp {
+	struct rhash_head node;
+	struct list_head gsi_node;
+	u32 qpn;
+	refcount_t ref;
+	struct completion unused;
+	struct rcu_head rcu;
+
+	struct shca_dev *dev;
+	struct shca_counters __percpu *counters;
+	struct ib_qp *ibqp;
+	struct ib_pd *pd;
+	struct ib_xrcd *xrcd;
+	struct shca_accessor who;
+	struct ib_ucontext *uctx;
+	const struct shca_link_ops *link;
+	enum ib_qp_type type;
+	bool is_user;
+	bool dead;
+	u16 pkey_index;
+	enum ib_qp_state state;
+	struct shca_wq *wq;
+	struct shca_rss *rss;
+	struct shca_av av;
+	u32 peer_ece;
+
+	struct mutex attr_lock;
+	struct ib_qp_attr attr;
+
+	struct shca_buf *ring_buf;
+	struct shca_buf *status_buf;
+	struct rdma_user_mmap_entry *ring_mmap;
+	struct rdma_user_mmap_entry *status_mmap;
+	struct shca_qp_index *index;
+	struct shca_qp_status *status;
+	struct shca_qp_tm tm;
+	struct shca_bh event_bh;
+	unsigned long events;
+
+	struct shca_sq sq ____cacheline_aligned_in_smp;
+	struct shca_rq rq ____cacheline_aligned_in_smp;
+};
+
+/**
+ * struct shca_ibqp - what the RDMA core allocates
+ * @qp:	published by creation, withdrawn (NULL) by destruction.  The core shows
+ *	@ibqp to dumps until after that, where it lacks rdma_restrack_begin_del()
+ */
+struct shca_ibqp {
+	struct ib_qp ibqp;
+	struct shca_qp __rcu *qp;
+};
+
+/** to_shca_qp() - for verbs, whose callers keep the QP from being destroyed */
+static inline struct shca_qp *to_shca_qp(struct ib_qp *ibqp)
+{
+	return rcu_dereference_protected(
+			container_of(ibqp, struct shca_ibqp, ibqp)->qp, true);
+}
+
+/**
+ * shca_qp_get() - a reference for one who only keeps @ibqp: dumps, counters
+ *
+ * Its destruction waits for shca_qp_put().
+ * Context: any.
+ * Return: NULL: it is being destroyed.
+ */
+struct shca_qp *shca_qp_get(struct ib_qp *ibqp);
+
+/**
+ * shca_qp_may_watch() - may this process see how far the QP's traffic is?
+ *
+ * Its owner may, and who has CAP_NET_ADMIN.
+ * Context: process.
+ */
+bool shca_qp_may_watch(const struct ib_qp *ibqp);
+
+/**
+ * struct shca_wq - a work queue of verbs (ibv_create_wq), allocated by us
+ * @qp:		its receive side, in a QP of which the rest lies idle
+ */
+struct shca_wq {
+	struct ib_wq ibwq;
+	struct shca_qp *qp;
+};
+
+static inline struct shca_wq *to_shca_wq(struct ib_wq *ibwq)
+{
+	return container_of(ibwq, struct shca_wq, ibwq);
+}
+
+/** shca_qp_transport() - SHCA_TRANSPORT_* of a QP type */
+static inline u8 shca_qp_transport(enum ib_qp_type type)
+{
+	switch (type) {
+	case IB_QPT_UC:
+		return SHCA_TRANSPORT_UC;
+	case IB_QPT_UD:
+	case IB_QPT_GSI:
+		return SHCA_TRANSPORT_UD;
+	case IB_QPT_RAW_PACKET:
+		return SHCA_TRANSPORT_RAW;
+	case IB_QPT_XRC_INI:
+	case IB_QPT_XRC_TGT:
+		return SHCA_TRANSPORT_XRC;
+	default:
+		return SHCA_TRANSPORT_RC;
+	}
+}
+
+/** shca_qp_is_reliable() - are its requests acknowledged? */
+static inline bool shca_qp_is_reliable(const struct shca_qp *qp)
+{
+	u8 transport = shca_qp_transport(qp->type);
+
+	return transport == SHCA_TRANSPORT_RC ||
+	       transport == SHCA_TRANSPORT_XRC;
+}
+
+/** shca_qp_pkey() - what its packets carry now; the table may change */
+static inline u16 shca_qp_pkey(const struct shca_qp *qp)
+{
+	return READ_ONCE(qp->dev->pkeys[READ_ONCE(qp->pkey_index)]);
+}
+
+/**
+ * shca_qp_put() - drop a reference of shca_net_find_qp() and its like
+ *
+ * Context: any.
+ */
+void shca_qp_put(struct shca_qp *qp);
+
+/**
+ * shca_qp_event() - raise an asynchronous event on a QP
+ *
+ * A kernel consumer's handler runs later, in softirq: never within its own call
+ * of a verb, nor of a peer's on the direct path (core_locking.rst).
+ * Context: any; no lock of the QP held; the caller keeps the QP from going.
+ */
+void shca_qp_event(struct shca_qp *qp, enum ib_event_type event);
+
+/**
+ * shca_qp_enter_error() - one side of the QP has failed: the QP goes to error
+ * @fatal:	the send side did, and not by a request: the whole QP even if it
+ *		is an unreliable one
+ *
+ * Flushing happens in softirq, in batches.
+ * Context: softirq or process; no lock of the QP held.
+ */
+void shca_qp_enter_error(struct shca_qp *qp, bool fatal);
+
+/** shca_qp_set_error_locked() - the same for any reason, both locks held */
+void shca_qp_set_error_locked(struct shca_qp *qp);
+
+/** shca_qp_purge_cqs() - its life has ended: nobody meets its completions */
+void shca_qp_purge_cqs(struct shca_qp *qp);
+
+/**
+ * shca_qp_part() - the owner is about to end or reset the QP
+ *
+ * What it has posted without a bell begins, and what its peer has sent is acknowledged.
+ * Context: process; takes both locks, one after the other.
+ */
+void shca_qp_part(struct shca_qp *qp);
+
+/** shca_qp_reset_locked() - forget everything, both locks held */
+void shca_qp_reset_locked(struct shca_qp *qp);
+
+/**
+ * shca_qp_make() - a QP in RESET, with its rings, which nobody finds yet
+ * @init:	checked; its cap is corrected to what is granted
+ * @wq:		NULL, or what it is made for
+ * @rss:	NULL, or how it spreads what it receives; from here on the QP's,
+ *		unless there is none
+ *
+ * Return: it, or ERR_PTR(-ENOMEM).  shca_qp_free() it, or, once shca_net_add_qp()
+ * has published it, shca_qp_end().
+ */
+struct shca_qp *shca_qp_make(struct shca_dev *dev, struct ib_pd *pd,
+			     struct ib_qp_init_attr *init, struct shca_wq *wq,
+			     struct shca_rss *rss, bool is_user);
+
+/**
+ * shca_qp_share() - let a process map the rings of a QP and ring its bell
+ *
+ * Return: 0 or an error, with which the QP can only be freed.
+ */
+int shca_qp_share(struct shca_qp *qp, struct ib_ucontext *uctx);
+
+/** shca_qp_rq_start() - where the receive requests begin in the region */
+u32 shca_qp_rq_start(const struct shca_qp *qp);
+
+/** shca_qp_free() - one that was not published, or is no longer in use */
+void shca_qp_free(struct shca_qp *qp);
+
+/** shca_qp_end() - unpublish, stop, wait, free; may sleep */
+void shca_qp_end(struct shca_qp *qp);
+
+/* struct ib_device_ops */
+int shca_create_qp(struct ib_qp *ibqp, struct ib_qp_init_attr *init,
+		   struct ib_udata *udata);
+int shca_destroy_qp(struct ib_qp *ibqp, struct ib_udata *udata);
+int shca_query_qp(struct ib_qp *ibqp, struct ib_qp_attr *attr, int mask,
+		  struct ib_qp_init_attr *init);
+/* qp_modify.c */
+int shca_modify_qp(struct ib_qp *ibqp, struct ib_qp_attr *attr, int mask,
+		   struct ib_udata *udata);
+
+#endif

@@ -1,0 +1,84 @@
+/* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
+/*
+ * A ring of receive requests, of a QP or of an SRQ: one producer (a process,
+ * or kernel consumers), one consumer (the responders).
+ */
+#ifndef SHCA_RECV_RING_H
+#define SHCA_RECV_RING_H
+
+#include <rdma/ib_verbs.h>
+
+#include "../core/mem.h"
+
+struct shca_dev;
+
+/**
+ * struct shca_recv_ring - a ring of receive requests
+ * @slots: @entries: @stride: shared memory, power of two
+ * @max_wr: @max_sge: what the consumer was granted
+ * @user_prod:	producer index; written by the process, read once per use
+ * @user_cons:	consumer index; written by the kernel
+ * @fetched:	requests taken, guarded by the lock of the owner
+ * @seen:	requests that were posted when it was looked at last; likewise
+ * @prod:	kernel consumers: requests written, guarded by their post lock
+ */
+struct shca_recv_ring {
+	void *slots;
+	u32 entries;
+	u32 stride;
+	u32 max_wr;
+	u32 max_sge;
+	u32 *user_prod;
+	u32 *user_cons;
+	u32 fetched;
+	u32 seen;
+	u32 prod;
+};
+
+/** shca_fetch_sge() - a segment out of a ring, each word read once */
+static inline void shca_fetch_sge(struct shca_sge *to,
+				  const struct shca_sge *from)
+{
+	to->addr = READ_ONCE(from->addr);
+	to->length = READ_ONCE(from->length);
+	to->lkey = READ_ONCE(from->lkey);
+}
+
+static inline void *shca_recv_slot(const struct shca_recv_ring *ring, u32 idx)
+{
+	return ring->slots + (size_t)(idx & (ring->entries - 1)) * ring->stride;
+}
+
+/** shca_recv_ring_size() - geometry for a request of verbs; corrects it */
+void shca_recv_ring_size(struct shca_recv_ring *ring, u32 *max_wr,
+			 u32 *max_sge);
+
+/**
+ * shca_recv_ring_fetch() - take the next request, copied once and bounded
+ *
+ * A malformed request is SHCA_RECV_BAD.  A producer index beyond the ring is
+ * SHCA_RECV_BROKEN; it is set back to what it was when it was good, so that it
+ * is not found twice, and what had been posted by then can be flushed.
+ * Context: any, the owner's lock held.
+ */
+enum shca_recv_status shca_recv_ring_fetch(struct shca_dev *dev,
+					   struct shca_recv_ring *ring,
+					   struct shca_recv_wr *wr);
+
+/** shca_recv_ring_count() - requests posted and not taken; bounded */
+u32 shca_recv_ring_count(const struct shca_recv_ring *ring);
+
+/**
+ * shca_recv_ring_write() - post a list of requests of a kernel consumer
+ *
+ * Context: any, the owner's post lock held.
+ * Return: 0; ENOMEM (full) or EINVAL with @bad_wr set.
+ */
+int shca_recv_ring_write(struct shca_recv_ring *ring,
+			 const struct ib_recv_wr *wr,
+			 const struct ib_recv_wr **bad_wr);
+
+/** shca_recv_ring_reset() - drop what is posted, all indices to 0 */
+void shca_recv_ring_reset(struct shca_recv_ring *ring);
+
+#endif

@@ -1,0 +1,708 @@
+// SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
+/*
+ * Reception: check lengths, decode, find the QP, check that the packet is from
+ * its peer and intact, hand it to the requester or the responder.  In softirq;
+ * nothing sleeps, nothing is logged per packet: each refusal has a counter.
+ *
+ * Packets come one by one through the UDP socket.  Batches of a sender on this
+ * machine (GSO packets that were never split) would be split by UDP before they
+ * reach a socket like ours, so they are taken by a netfilter hook that is the
+ * last at LOCAL_IN: the firewall has had its say, and the socket owns the port.
+ */
+#include "rx.h"
+
+#include <linux/ip.h>
+#include <linux/ipv6.h>
+#include <linux/netfilter.h>
+#include <linux/skbuff.h>
+#include <linux/udp.h>
+#include <net/inet_ecn.h>
+#include <net/ip.h>
+#include <net/ipv6.h>
+#if IS_ENABLED(CONFIG_NF_CONNTRACK)
+#include <net/netfilter/nf_conntrack.h>
+#endif
+#include <net/route.h>
+#include <net/sock.h>
+#include <net/udp.h>
+#include <net/xfrm.h>
+#include <rdma/ib_verbs.h>
+
+#include "../base/compat.h"
+#include "../base/counters.h"
+#include "../base/dev.h"
+#include "../base/trace.h"
+#include "../core/headers.h"
+#include "../core/opcode.h"
+#include "../net/mcast.h"
+#include "../net/net.h"
+#include "mem.h"
+#include "qp.h"
+#include "rq.h"
+#include "rss.h"
+#include "sq.h"
+#include "steer.h"
+
+/* What is handed on together: so many descriptions of packets, bytes, or packets. */
+#define SHCA_RX_RUN		8
+#define SHCA_RX_RUN_BYTES	32768
+#define SHCA_RX_RUN_PKTS	128
+/* So many bytes of requests are answered while more are looked at. */
+#define SHCA_RX_ANSWER	16384
+
+/**
+ * struct shca_rx_walk - an skb on its way to QPs
+ * @snet:	where it arrived
+ * @in:		the skb
+ * @ce:		it is marked as having met congestion
+ * @sl:		what a datagram's completion says (link.h)
+ * @qp:		for which the packet before was, with a reference; or NULL
+ * @path_ok:	that one may receive it (connected QPs; others ask per packet)
+ * @joins:	the next packet may be like the last of @run
+ * @bth:	then: the BTH of that one, a copy
+ * @bth_len:	then: its length, from BTH to ICRC
+ * @nr:		descriptions of packets that have been checked, all for the same
+ *		side of @qp
+ * @pkts:	packets that they stand for
+ * @bytes:	of those, from BTH to ICRC
+ * @run:	these descriptions, and behind them that of the packet being looked at
+ * @response:	that side is the send side
+ * @unanswered:	bytes of requests that it took since it last answered
+ * @owes:	it has taken requests, and answers at the end
+ */
+struct shca_rx_walk {
+	struct shca_net *snet;
+	struct shca_rx_skb in;
+	bool ce;
+	u8 sl;
+	struct shca_qp *qp;
+	bool path_ok;
+	bool response;
+	bool owes;
+	bool joins;
+	u8 bth[SHCA_BTH_BYTES];
+	u32 bth_len;
+	u32 unanswered;
+	unsigned int nr;
+	u32 pkts;
+	u32 bytes;
+	struct shca_pkt run[SHCA_RX_RUN];
+};
+
+/**
+ * struct shca_rx_seg - one packet of an skb
+ * @idx:	its number in a batch
+ * @off:	of its BTH, from skb->data
+ * @len:	from BTH to ICRC
+ * @bth:	where it is; NULL: not in one piece of memory
+ *
+ * What lies in pages may be rewritten by its sender at any time, if that is on this
+ * machine (splice()): so no byte of a header is read there twice.  The ICRC and the
+ * payload are read after the header has been copied, each for itself: a payload that
+ * changes meanwhile is one that its sender might have sent.
+ */
+struct shca_rx_seg {
+	unsigned int idx;
+	u32 off;
+	u32 len;
+	const u8 *bth;
+};
+
+/* IBTA 9.2.1.2: to all that are attached to the group. */
+#define SHCA_QPN_MULTICAST	0xffffff
+
+/* Management is for each partition that the port is in (IBTA 10.9.8). */
+static bool shca_pkey_ok(const struct shca_qp *qp, struct shca_pkt *pkt)
+{
+	int index;
+
+	if (likely(qp->type != IB_QPT_GSI))
+		return shca_pkey_match(pkt->pkey, shca_qp_pkey(qp));
+	index = shca_pkey_find(qp->dev, pkt->pkey);
+	if (index < 0)
+		return false;
+	pkt->path.pkey_index = index;
+	return true;
+}
+
+/*
+ * A packet is accepted only with the plain header that the ICRC is defined
+ * over: no IPv4 options, no IPv6 extension headers.
+ */
+static bool shca_plain_ip(const struct sk_buff *skb)
+{
+	int l3 = skb_transport_offset(skb) - skb_network_offset(skb);
+
+	if (skb->protocol == htons(ETH_P_IP))
+		return l3 == sizeof(struct iphdr);
+	return l3 == sizeof(struct ipv6hdr);
+}
+
+static bool shca_is_ce(const struct sk_buff *skb)
+{
+	if (skb->protocol == htons(ETH_P_IP))
+		return INET_ECN_is_ce(ip_hdr(skb)->tos);
+	return INET_ECN_is_ce(ipv6_get_dsfield(ipv6_hdr(skb)));
+}
+
+const u8 *shca_rx_flat(struct shca_rx_skb *rx, u32 off, u32 len)
+{
+	const struct skb_shared_info *info = skb_shinfo(rx->skb);
+	u32 size = skb_headlen(rx->skb);
+	const skb_frag_t *frag;
+	struct page *page;
+
+	if (off + len <= size)
+		return rx->skb->data + off;
+	if (off < rx->frag_off || !rx->frag_off) {
+		rx->frag = 0;
+		rx->frag_off = size;
+		if (off < size)
+			return NULL;
+	}
+	for (; rx->frag < info->nr_frags; rx->frag++, rx->frag_off += size) {
+		frag = &info->frags[rx->frag];
+		size = skb_frag_size(frag);
+		if (off >= rx->frag_off + size)
+			continue;
+		page = skb_frag_page(frag);	/* none: memory of a device */
+		if (off + len > rx->frag_off + size || !page)
+			return NULL;
+		return page_address(page) + skb_frag_off(frag) + off -
+		       rx->frag_off;
+	}
+	return NULL;
+}
+
+/* What has been checked goes to its side of the QP; @last: no more follows. */
+static void shca_rx_flush(struct shca_rx_walk *rx, bool last)
+{
+	unsigned int nr = rx->nr;
+
+	if (!nr)
+		return;
+	rx->nr = 0;
+	rx->joins = false;
+	shca_count_n(rx->qp, RX_PKTS, rx->pkts);
+	shca_count_n(rx->qp, RX_BYTES, rx->bytes);
+	if (rx->response) {
+		shca_sq_rx(rx->qp, rx->run, nr);
+	} else if (unlikely(rx->qp->rss)) {
+		shca_rss_rx(rx->qp, rx->run, nr);
+	} else {
+		/*
+		 * An answer is a packet through the stack again: small messages
+		 * share one, which leaves when the last of them has been looked
+		 * at (shca_rx_turn()).  Who sends much is not kept waiting.
+		 */
+		rx->unanswered += rx->bytes;
+		rx->owes = !last && rx->unanswered < SHCA_RX_ANSWER;
+		if (!rx->owes)
+			rx->unanswered = 0;
+		shca_rq_rx(rx->qp, rx->run, nr, !rx->owes);
+	}
+	rx->bytes = 0;
+	rx->pkts = 0;
+}
+
+/* @pkt, at the end of the run, becomes its beginning. */
+static struct shca_pkt *shca_rx_first(struct shca_rx_walk *rx,
+				      struct shca_pkt *pkt)
+{
+	if (pkt != rx->run)
+		rx->run[0] = *pkt;
+	return rx->run;
+}
+
+/* What comes next is for @qp, whose reference is taken over. */
+static void shca_rx_turn(struct shca_rx_walk *rx, struct shca_qp *qp)
+{
+	shca_rx_flush(rx, true);
+	if (rx->owes)
+		shca_rq_rx(rx->qp, rx->run, 0, true);
+	rx->owes = false;
+	rx->unanswered = 0;
+	shca_mem_forget(&rx->in.mr);
+	if (rx->qp)
+		shca_qp_put(rx->qp);
+	rx->qp = qp;
+	rx->path_ok = false;
+}
+
+/*
+ * From the peer of a connected QP, or to an address of the device.  The address
+ * vector is written under both side locks before the QP can receive; a packet
+ * that races with modify may be judged by the old one, as if it came earlier.
+ */
+static bool shca_path_ok(struct shca_rx_walk *rx, u16 *vlan)
+{
+	struct shca_qp *qp = rx->qp;
+
+	if (qp->type == IB_QPT_RAW_PACKET)
+		return false;	/* its frames come by flow.c */
+	if (qp->type == IB_QPT_GSI)
+		return true;	/* it was found by the address */
+	if (qp->type == IB_QPT_UD)
+		return qp->link->serves(qp->dev, rx->in.skb, vlan);
+	if (!rx->path_ok)
+		/* Half an old vector, half a new one is no peer's: a lost packet. */
+		rx->path_ok = data_race(qp->link->check(&qp->av, rx->in.skb));
+	return rx->path_ok;
+}
+
+/* Not for the transport: a packet that its QP refuses, and why. */
+static void shca_rx_refuse(struct shca_qp *qp, const struct shca_pkt *pkt,
+			   enum shca_counter id)
+{
+	this_cpu_inc(READ_ONCE(qp->counters)->v[id]);
+	trace_shca_rx_refused(qp->qpn, pkt, id);
+}
+
+static bool shca_rx_is_watched(void)
+{
+	return trace_shca_rx_enabled() || trace_shca_rx_verdict_enabled();
+}
+
+/*
+ * The middle packets of a message differ in their PSN only, and so do all but the
+ * first of a batch, as a rule.  They are checked one by one, and handed on as one;
+ * unless somebody watches, who is to see each.
+ */
+static void shca_rx_may_be_joined(struct shca_rx_walk *rx,
+				  const struct shca_rx_seg *seg,
+				  const u8 *bth, struct shca_pkt *pkt)
+{
+	const struct shca_opcode_info *info = shca_opcode_info(pkt->opcode);
+
+	if (!(info->flags & SHCA_OPF_PAYLOAD) ||
+	    info->flags & (SHCA_OPF_START | SHCA_OPF_END) ||
+	    info->hdr_len != SHCA_BTH_BYTES || !pkt->paylen || pkt->pad ||
+	    pkt->ackreq || !seg->bth || rx->ce || shca_rx_is_watched())
+		return;
+	pkt->unit = pkt->paylen;
+	pkt->stride = seg->len;
+	memcpy(rx->bth, bth, sizeof(rx->bth));
+	rx->bth_len = seg->len;
+	rx->joins = true;
+}
+
+/*
+ * @len bytes of a header into memory of our own; no more than SHCA_HDR_MAX.  The
+ * barrier keeps the compiler from reading the original again instead of the copy.
+ */
+static __always_inline void shca_rx_copy(u8 *to, const u8 *from, u32 len)
+{
+	if (likely(len == SHCA_HDR_MAX))
+		memcpy(to, from, SHCA_HDR_MAX);	/* of constant length: inline */
+	else
+		memcpy(to, from, len);
+	barrier_data(to);
+}
+
+/* Return: false: it is another one, or not intact. */
+static bool shca_rx_joins(struct shca_rx_walk *rx, const struct shca_rx_seg *seg)
+{
+	u8 bth[SHCA_BTH_BYTES] __uninitialized;
+	struct shca_pkt *pkt;
+	bool ackreq;
+
+	if (!rx->joins || !seg->bth || seg->len != rx->bth_len)
+		return false;
+	pkt = &rx->run[rx->nr - 1];
+	shca_rx_copy(bth, seg->bth, sizeof(bth));
+	if (!shca_bth_follows(bth, rx->bth,
+			      shca_psn_add(pkt->psn, pkt->span + 1), &ackreq) ||
+	    !rx->qp->link->icrc_ok(&rx->in, seg->idx, seg->bth, seg->off,
+				   seg->len))
+		return false;
+	pkt->span++;
+	pkt->paylen += pkt->unit;
+	pkt->ackreq = ackreq;
+	if (ackreq)
+		rx->joins = false;
+	rx->pkts++;
+	rx->bytes += seg->len;
+	if (rx->bytes >= SHCA_RX_RUN_BYTES || rx->pkts >= SHCA_RX_RUN_PKTS)
+		shca_rx_flush(rx, false);
+	return true;
+}
+
+/* @hdr: its headers, where nobody else writes */
+static void shca_rx_deliver(struct shca_rx_walk *rx, const struct shca_rx_seg *seg,
+			    const u8 *hdr, struct shca_pkt *pkt)
+{
+	const struct shca_opcode_info *info = shca_opcode_info(pkt->opcode);
+	bool response = info->flags & SHCA_OPF_RESPONSE ||
+			pkt->opcode == SHCA_OPCODE_CNP;
+	struct shca_qp *qp = rx->qp;
+
+	if (!shca_path_ok(rx, &pkt->path.vlan)) {
+		shca_rx_refuse(qp, pkt, SHCA_CNT_RX_PATH);
+		return;
+	}
+	if (pkt->opcode != SHCA_OPCODE_CNP &&
+	    (pkt->opcode & SHCA_TRANSPORT_MASK) != shca_qp_transport(qp->type)) {
+		shca_rx_refuse(qp, pkt, SHCA_CNT_RX_TRANSPORT);
+		return;
+	}
+	if (!qp->link->icrc_ok(&rx->in, seg->idx, seg->bth, seg->off,
+			       seg->len)) {
+		shca_rx_refuse(qp, pkt, SHCA_CNT_RX_ICRC);
+		return;
+	}
+	if (!shca_pkey_ok(qp, pkt)) {
+		shca_rx_refuse(qp, pkt, SHCA_CNT_RX_PKEY);
+		return;
+	}
+	trace_shca_rx(qp->qpn, pkt);
+	if (rx->nr && rx->response != response) {
+		shca_rx_flush(rx, false);
+		pkt = shca_rx_first(rx, pkt);
+	}
+	/* Reserved opcodes are requests too: they draw a NAK. */
+	rx->response = response;
+	rx->pkts++;
+	rx->bytes += seg->len;
+	if (++rx->nr == SHCA_RX_RUN || rx->bytes >= SHCA_RX_RUN_BYTES)
+		shca_rx_flush(rx, false);
+	else
+		shca_rx_may_be_joined(rx, seg, hdr, pkt);
+}
+
+/* ---- multicast ---------------------------------------------------------- */
+
+/* A packet for all QPs that are attached to a group. */
+struct shca_rx_copies {
+	struct shca_rx_walk *rx;
+	struct shca_pkt *pkt;
+	u32 len;
+};
+
+/* Whoever does not take it does not keep others from it. */
+static void shca_rx_to_member(struct shca_qp *qp, u16 vlan, void *arg)
+{
+	struct shca_rx_copies *copies = arg;
+	struct shca_pkt *pkt = copies->pkt;
+
+	if (!shca_pkey_ok(qp, pkt)) {
+		shca_rx_refuse(qp, pkt, SHCA_CNT_RX_PKEY);
+		return;
+	}
+	pkt->path.vlan = vlan;
+	trace_shca_rx(qp->qpn, pkt);
+	shca_count(qp, RX_PKTS);
+	shca_count_n(qp, RX_BYTES, copies->len);
+	if (qp->rss)
+		shca_rss_rx(qp, pkt, 1);
+	else
+		shca_rq_rx(qp, pkt, 1, true);
+	/* The region is of this QP's protection domain. */
+	shca_mem_forget(&copies->rx->in.mr);
+}
+
+/*
+ * A group is not looked up for packets that cannot be for one.
+ * Return: whether anybody is attached to it.
+ */
+static bool shca_rx_group(struct shca_rx_walk *rx, const struct shca_rx_seg *seg,
+			  struct shca_pkt *pkt)
+{
+	struct shca_rx_copies copies = { .rx = rx, .pkt = pkt, .len = seg->len };
+	const struct shca_opcode_info *info = shca_opcode_info(pkt->opcode);
+
+	if (!(info->flags & SHCA_OPF_DETH) ||
+	    !shca_roce_ops.icrc_ok(&rx->in, seg->idx, seg->bth, seg->off,
+				   seg->len))
+		return false;
+	return shca_mcast_walk(rx->snet, rx->in.skb, shca_rx_to_member,
+			       &copies);
+}
+
+/*
+ * A packet that no QP takes is counted at the device to whose address it came,
+ * which is that of the QP1 there.  One to a group came to no device's address, and
+ * may be the business of other members that this host has.
+ */
+static void shca_count_stray(struct shca_net *snet, const struct sk_buff *skb,
+			     enum shca_counter id)
+{
+	struct shca_qp *qp;
+	u16 vlan;
+
+	qp = shca_net_find_gsi(snet, skb, &vlan);
+	if (!qp)
+		return;
+	this_cpu_inc(qp->dev->counters->v[id]);
+	shca_qp_put(qp);
+}
+
+/* Packets of a batch are for one QP, as a rule. */
+static bool shca_rx_same_qp(const struct shca_rx_walk *rx,
+			    const struct shca_pkt *pkt)
+{
+	return rx->qp && rx->qp->qpn == pkt->dqpn && pkt->dqpn != 1;
+}
+
+static struct shca_qp *shca_rx_find(struct shca_rx_walk *rx,
+				    struct shca_pkt *pkt)
+{
+	if (pkt->dqpn == SHCA_QPN_MULTICAST)
+		return NULL;
+	if (pkt->dqpn == 1)
+		return shca_net_find_gsi(rx->snet, rx->in.skb, &pkt->path.vlan);
+	return shca_net_find_qp(rx->snet, pkt->dqpn);
+}
+
+/* One packet. */
+static void shca_rx_one(struct shca_rx_walk *rx, struct shca_rx_seg *seg)
+{
+	u32 avail = min_t(u32, seg->len, SHCA_HDR_MAX);
+	u8 buf[SHCA_HDR_MAX] __uninitialized;
+	enum shca_parse parse;
+	struct shca_pkt *pkt;
+	const u8 *hdr;
+
+	seg->bth = shca_rx_flat(&rx->in, seg->off, seg->len);
+	if (shca_rx_joins(rx, seg))
+		return;
+	rx->joins = false;
+	pkt = &rx->run[rx->nr];
+	/* In the linear part nobody writes but us. */
+	hdr = seg->bth;
+	if (!hdr) {
+		hdr = skb_header_pointer(rx->in.skb, seg->off, avail, buf);
+	} else if (seg->off >= skb_headlen(rx->in.skb)) {
+		shca_rx_copy(buf, hdr, avail);
+		hdr = buf;
+	}
+	if (!hdr || seg->len < SHCA_BTH_BYTES + SHCA_ICRC_BYTES) {
+		shca_count_stray(rx->snet, rx->in.skb, SHCA_CNT_RX_SHORT);
+		return;
+	}
+	*pkt = (struct shca_pkt){
+		.path = { .port = 1, .grh_present = true, .sl = rx->sl },
+	};
+	parse = shca_hdr_parse(pkt, hdr, avail, seg->len);
+	if (unlikely(!shca_rx_same_qp(rx, pkt))) {
+		shca_rx_turn(rx, shca_rx_find(rx, pkt));
+		pkt = shca_rx_first(rx, pkt);
+	}
+	if (pkt->dqpn == SHCA_QPN_MULTICAST && parse == SHCA_PARSE_OK) {
+		pkt->path.ecn_ce = rx->ce;
+		pkt->data = &rx->in;
+		pkt->data_off += seg->off;
+		if (shca_rx_group(rx, seg, pkt))
+			return;
+	}
+	if (!rx->qp) {
+		shca_count_stray(rx->snet, rx->in.skb, SHCA_CNT_RX_NO_QP);
+		return;
+	}
+	if (likely(parse == SHCA_PARSE_OK || parse == SHCA_PARSE_OPCODE)) {
+		pkt->path.ecn_ce = rx->ce;
+		if (rx->ce)
+			shca_count_ce(rx->qp);
+		pkt->data = &rx->in;
+		pkt->data_off += seg->off;
+		shca_rx_deliver(rx, seg, hdr, pkt);
+	} else if (parse == SHCA_PARSE_SHORT) {
+		shca_count(rx->qp, RX_SHORT);
+	} else {
+		shca_count(rx->qp, RX_HEADER);
+	}
+}
+
+/*
+ * All packets of @skb, whose data is at the UDP header; frees it.  @qp: that of
+ * the first one, with a reference that is taken over; or NULL.
+ */
+static void shca_rx_packets(struct shca_net *snet, struct shca_qp *qp,
+			    struct sk_buff *skb, u32 seg_len)
+{
+	struct shca_rx_walk rx __uninitialized;
+	struct shca_rx_seg seg = {};
+
+	__skb_pull(skb, sizeof(struct udphdr));
+	rx.snet = snet;
+	rx.in = (struct shca_rx_skb){ .skb = skb };
+	rx.ce = shca_is_ce(skb);
+	rx.sl = shca_roce_wc_sl(skb->protocol == htons(ETH_P_IP));
+	rx.qp = qp;
+	rx.path_ok = false;
+	rx.response = false;
+	rx.owes = false;
+	rx.unanswered = 0;
+	rx.joins = false;
+	rx.nr = 0;
+	rx.pkts = 0;
+	rx.bytes = 0;
+	do {	/* at least once, to count one that is empty */
+		seg.len = min(seg_len, skb->len - seg.off);
+		shca_rx_one(&rx, &seg);
+		seg.off += seg_len;
+		seg.idx++;
+	} while (seg.off < skb->len);
+	shca_rx_turn(&rx, NULL);
+	consume_skb(skb);
+}
+
+/* The opcode of the first packet, and the QP that it is for, or NULL. */
+static struct shca_qp *shca_rx_peek(struct shca_net *snet,
+				    const struct sk_buff *skb, u8 *opcode)
+{
+	u8 buf[SHCA_BTH_BYTES];
+	const u8 *bth;
+	u32 qpn;
+
+	bth = skb_header_pointer(skb, sizeof(struct udphdr), sizeof(buf), buf);
+	if (!bth)
+		return NULL;
+	*opcode = bth[0];
+	qpn = shca_bth_dqpn(bth);
+	return qpn == 1 ? NULL : shca_net_find_qp(snet, qpn);
+}
+
+/* Receive @skb, here or elsewhere; consumes it. */
+static void shca_rx(struct shca_net *snet, struct sk_buff *skb, u32 seg_len)
+{
+	struct shca_qp *qp;
+	bool response;
+	u8 opcode;
+
+	qp = shca_rx_peek(snet, skb, &opcode);
+	if (qp && qp->type != IB_QPT_UD) {
+		response = opcode == SHCA_OPCODE_CNP ||
+			   shca_opcode_info(opcode)->flags & SHCA_OPF_RESPONSE;
+		if (shca_steer(qp, response, skb, seg_len)) {
+			shca_qp_put(qp);
+			return;
+		}
+	}
+	shca_rx_packets(snet, qp, skb, seg_len);
+}
+
+void shca_rx_steered(struct shca_qp *qp, struct sk_buff *skb, u32 seg_len)
+{
+	/* The caller keeps his reference. */
+	refcount_inc(&qp->ref);
+	shca_rx_packets(qp->dev->snet, qp, skb, seg_len);
+}
+
+int shca_udp_rcv(struct sock *sk, struct sk_buff *skb)
+{
+	struct shca_net *snet = rcu_dereference_sk_user_data(sk);
+
+	if (!snet || !pskb_may_pull(skb, sizeof(struct udphdr))) {
+		kfree_skb(skb);
+		return 0;
+	}
+	if (!shca_plain_ip(skb)) {
+		shca_count_stray(snet, skb, SHCA_CNT_RX_HEADER);
+		kfree_skb(skb);
+		return 0;
+	}
+	shca_rx(snet, skb, skb->len);
+	return 0;
+}
+
+/*
+ * The first packet of a connection that is being tracked has to come to the end
+ * of the hooks, where it is confirmed; else each batch would be the first one,
+ * for ever.  Conntrack confirms at our own priority, and which of two hooks of
+ * the same is called first depends on which was registered last.
+ */
+static bool shca_is_unconfirmed(const struct sk_buff *skb)
+{
+#if IS_ENABLED(CONFIG_NF_CONNTRACK)
+	enum ip_conntrack_info info;
+	struct nf_conn *ct = nf_ct_get(skb, &info);
+
+	return ct && !nf_ct_is_confirmed(ct);
+#else
+	return false;
+#endif
+}
+
+/* Is there a program that gives packets to sockets as it likes (BPF_SK_LOOKUP)? */
+static bool shca_sockets_are_picked(const struct net *net)
+{
+#ifdef CONFIG_BPF_SYSCALL
+	return rcu_access_pointer(net->bpf.run_array[NETNS_BPF_SK_LOOKUP]);
+#else
+	return false;
+#endif
+}
+
+/*
+ * Would our socket get the packets of this batch?  UDP splits it, and asks of each
+ * packet what is asked here of all: they have the same addresses.  What is not
+ * certain is left to UDP, which refuses, counts, and answers as it should.
+ *
+ * Netfilter and the routing table have been asked.  A socket's filter, BPF of its
+ * cgroup and security_sock_rcv_skb() are not asked by UDP either: it has them behind
+ * encap_rcv(), which takes everything.  Our sockets, which no process holds, are
+ * bound to no netdev and have no policy of their own; no other one can have the port.
+ */
+static bool shca_udp_would_take(const struct shca_net *snet, struct sk_buff *skb)
+{
+	/* All sockets of a group get a copy, and sources may be filtered. */
+	if (skb->sk || shca_sockets_are_picked(snet->net) ||
+	    skb->pkt_type != PACKET_HOST)
+		return false;
+	if (skb->protocol == htons(ETH_P_IP))
+		return !(skb_rtable(skb)->rt_flags &
+			 (RTCF_BROADCAST | RTCF_MULTICAST)) &&
+		       udp_sk_bound_dev_eq(snet->net, 0, inet_iif(skb),
+					   inet_sdif(skb)) &&
+		       xfrm4_policy_check(NULL, XFRM_POLICY_IN, skb);
+	return !ipv6_addr_is_multicast(&ipv6_hdr(skb)->daddr) &&
+	       udp_sk_bound_dev_eq(snet->net, 0, inet6_iif(skb),
+				   inet6_sdif(skb)) &&
+	       xfrm6_policy_check(NULL, XFRM_POLICY_IN, skb);
+}
+
+/* A batch of packets of our port, whose headers and lengths are what they seem. */
+static bool shca_is_batch(struct sk_buff *skb)
+{
+	const struct skb_shared_info *info = skb_shinfo(skb);
+	int off = skb_transport_offset(skb);
+	const struct udphdr *udp;
+
+	if (!(info->gso_type & SKB_GSO_UDP_L4) ||
+	    info->gso_type & SKB_GSO_FRAGLIST || !info->gso_size ||
+	    !skb_csum_unnecessary(skb) || !shca_plain_ip(skb) ||
+	    !pskb_may_pull(skb, off + sizeof(*udp)))
+		return false;
+	udp = udp_hdr(skb);
+	return udp->dest == htons(ROCE_V2_UDP_DPORT) &&
+	       ntohs(udp->len) == skb->len - off &&
+	       skb->len - off - sizeof(*udp) > info->gso_size;
+}
+
+unsigned int shca_nf_rcv(void *priv, struct sk_buff *skb,
+			 const struct nf_hook_state *state)
+{
+	struct shca_net *snet = priv;
+	u32 seg_len;
+
+	if (!skb_is_gso(skb) || !shca_is_batch(skb) ||
+	    shca_is_unconfirmed(skb) || !shca_udp_would_take(snet, skb))
+		return NF_ACCEPT;
+	seg_len = skb_shinfo(skb)->gso_size;
+	__skb_pull(skb, skb_transport_offset(skb));
+	/*
+	 * A packet that a process had in a queue of netfilter (NFQUEUE) goes on
+	 * from the system call of its verdict, and only okfn() is called with
+	 * bottom halves off.
+	 */
+	local_bh_disable();
+	/* Its maker chose the length: do not look at each of 64k bytes. */
+	if (seg_len < SHCA_BTH_BYTES + SHCA_ICRC_BYTES) {
+		shca_count_stray(snet, skb, SHCA_CNT_RX_SHORT);
+		consume_skb(skb);
+	} else {
+		shca_rx(snet, skb, seg_len);
+	}
+	local_bh_enable();
+	return NF_STOLEN;
+}

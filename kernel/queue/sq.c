@@ -1,0 +1,828 @@
+// SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
+/*
+ * The send side.
+ *
+ * A request is fetched from the ring once, by a bounded copy into the private
+ * ring of the requester; after that only the private copy counts.  Inline data
+ * stays in its slot, which the process may not reuse before the request has
+ * retired; if it does, it sends what it wrote.
+ *
+ * Every event (bell, response, timer) ends in shca_sq_run(): fetch, transmit,
+ * complete, arm the timer.
+ */
+#include "sq.h"
+
+#include <linux/ktime.h>
+#include <linux/string.h>
+
+#include "../base/compat.h"
+#include "../base/counters.h"
+#include "../base/dev.h"
+#include "../base/trace.h"
+#include "../link/ah.h"
+#include "cq.h"
+#include "direct.h"
+#include "fault.h"
+#include "mem.h"
+#include "peer.h"
+#include "raw.h"
+#include "rq.h"
+#include "tm.h"
+#include "tx.h"
+
+/* Holds of the lock in one post; the rest is the continuation's. */
+#define SHCA_SQ_ROUNDS	16
+/*
+ * Passes of one hold, each with a window of requests and a budget of packets at
+ * most.  A process that moves its index meanwhile would go on for ever.
+ */
+#define SHCA_SQ_PASSES	4
+/* How often a side is looked at, at least, whose answers wait for memory. */
+#define SHCA_PARK_LOOK_NS	(100 * NSEC_PER_MSEC)
+
+#define SHCA_SEND_FLAGS (SHCA_SEND_FENCE | SHCA_SEND_SIGNALED | \
+			 SHCA_SEND_SOLICITED | SHCA_SEND_INLINE)
+
+/* ---- from the ring to the requester -------------------------------------- */
+
+/* Return: false: malformed. */
+static bool shca_sq_parse_flush(const struct shca_send_wqe *wqe,
+				struct shca_send_wr *wr)
+{
+	if (wqe->flush.reserved || wqe->flush.type > 0xff ||
+	    wqe->flush.level > 0xff || wqe->imm_data)
+		return false;
+	wr->remote_addr = wqe->flush.remote_addr;
+	wr->rkey = wqe->flush.rkey;
+	wr->imm = wqe->flush.type | wqe->flush.level << 8;
+	if (wqe->flush.level != SHCA_FLUSH_LEVEL_MR)
+		wr->swap = wqe->flush.length;
+	return true;
+}
+
+/* The part that differs by transport. Return: false: malformed. */
+static bool shca_sq_parse_remote(struct shca_qp *qp,
+				 const struct shca_send_wqe *wqe,
+				 struct shca_send_wr *wr)
+{
+	if (qp->type == IB_QPT_XRC_INI) {
+		if (wqe->xrc_srqn > 0xffffff)
+			return false;
+		wr->xrc_srqn = wqe->xrc_srqn;
+	} else if (wqe->xrc_srqn) {
+		return false;
+	}
+	if (wqe->opcode == SHCA_WR_BIND_MW) {
+		if (wqe->imm_data || wqe->num_sge ||
+		    wqe->flags & SHCA_SEND_INLINE)
+			return false;
+		wr->remote_addr = wqe->bind.addr;
+		wr->compare_add = wqe->bind.length;
+		/* The consumer owns the low byte of a key, the device the rest
+		 * (IBTA 10.6.3.3): adapters look at no more of the new key.
+		 */
+		wr->rkey = (wqe->bind.mw_handle & ~0xffu) |
+			   (wqe->bind.mw_key & 0xff);
+		wr->imm = wqe->bind.mr_lkey;
+		wr->swap = wqe->bind.access;
+		return true;
+	}
+	if (shca_qp_transport(qp->type) != SHCA_TRANSPORT_UD) {
+		if (wqe->opcode == SHCA_WR_FLUSH)
+			return shca_sq_parse_flush(wqe, wr);
+		if (wqe->rdma.reserved)
+			return false;
+		wr->remote_addr = wqe->rdma.remote_addr;
+		wr->compare_add = wqe->rdma.compare_add;
+		wr->swap = wqe->rdma.swap;
+		wr->rkey = wqe->rdma.rkey;
+		return true;
+	}
+	if (memchr_inv(wqe->ud.reserved, 0, sizeof(wqe->ud.reserved)))
+		return false;
+	wr->remote_qpn = wqe->ud.remote_qpn & 0xffffff;
+	wr->remote_qkey = wqe->ud.remote_qkey;
+	/* Behind the segments, see shca_qp_alloc_rings(). */
+	wr->priv = (void *)wr + shca_req_stride(qp->sq.max_sge);
+	return shca_ah_find(qp->dev, qp->pd, wqe->ud.ah, wr->priv);
+}
+
+/* Check the private copy @wqe, complete @wr from it and its slot. */
+static void shca_sq_parse(struct shca_qp *qp, const struct shca_send_wqe *wqe,
+			  const void *slot, struct shca_send_wr *wr)
+{
+	const struct shca_sge *sges = slot + sizeof(*wqe);
+	struct shca_sq *sq = &qp->sq;
+	u64 length = 0;
+	int i;
+
+	memset(wr, 0, sizeof(*wr));
+	wr->wr_id = wqe->wr_id;
+	wr->opcode = wqe->opcode;
+	wr->flags = wqe->flags;
+	wr->imm = wqe->imm_data;
+	if (sq->sig_all)
+		wr->flags |= SHCA_SEND_SIGNALED;
+
+	if ((wqe->flags & ~SHCA_SEND_FLAGS) || wqe->num_sge > sq->max_sge ||
+	    (qp->is_user && wqe->opcode >= SHCA_WR_KERNEL))
+		goto bad;
+	if (!shca_sq_parse_remote(qp, wqe, wr))
+		goto bad;
+	if (wqe->flags & SHCA_SEND_INLINE) {
+		if (wqe->inline_len > sq->max_inline || wqe->num_sge)
+			goto bad;
+		wr->inline_data = (void *)sges;
+		wr->length = wqe->inline_len;
+		return;
+	}
+	if (wqe->inline_len)
+		goto bad;
+	wr->num_sge = wqe->num_sge;
+	for (i = 0; i < wr->num_sge; i++) {
+		shca_fetch_sge(&wr->sge[i], &sges[i]);
+		length += wr->sge[i].length;
+	}
+	if (length > SHCA_MAX_MSG) {
+		wr->preset = SHCA_WC_LOC_LEN_ERR;
+		wr->vendor_err = SHCA_VERR_LENGTH;
+		return;
+	}
+	wr->length = length;
+	return;
+
+bad:
+	wr->preset = SHCA_WC_LOC_QP_OP_ERR;
+	wr->vendor_err = SHCA_VERR_WQE;
+}
+
+/* The queue itself has failed, so no completion can tell. */
+static void shca_sq_fatal(struct shca_qp *qp)
+{
+	lockdep_assert_held(&qp->sq.lock);
+	shca_req_fail(&qp->sq.req);
+	/* Told once: what is flushed after that does not fit either. */
+	if (qp->state != IB_QPS_ERR)
+		qp->sq.fatal = true;
+}
+
+/*
+ * Take requests from the ring while the requester has room.  The producer
+ * index is the process's: it is read once, and one that is ahead by more than
+ * the ring is a fatal error of the QP, not something to loop over.
+ *
+ * Return: requests taken, or -EINVAL for a broken index.
+ */
+static int shca_sq_fetch(struct shca_qp *qp)
+{
+	struct shca_send_wqe wqe __uninitialized;
+	struct shca_sq *sq = &qp->sq;
+	struct shca_send_wr *wr;
+	const void *slot;
+	int taken = 0;
+	u32 prod;
+
+	if (sq->req.state == SHCA_SIDE_RESET || !sq->entries)
+		return 0;
+	/* Pairs with the provider's release of sq_prod after the slots. */
+	prod = smp_load_acquire(&qp->index->sq_prod);
+	if (prod - sq->fetched > sq->entries) {
+		/* Once: what had been posted before is flushed. */
+		shca_count(qp, BAD_RING);
+		WRITE_ONCE(qp->index->sq_prod, sq->seen);
+		return -EINVAL;
+	}
+	sq->seen = prod;
+	while (sq->fetched != prod && (wr = shca_req_slot(&sq->req))) {
+		slot = sq->slots +
+		       (size_t)(sq->fetched & (sq->entries - 1)) * sq->stride;
+		memcpy(&wqe, slot, sizeof(wqe));
+		barrier();	/* @wqe is a copy, not re-read from the slot */
+		shca_sq_parse(qp, &wqe, slot, wr);
+		trace_shca_post(qp->qpn, wr);
+		shca_req_post(&sq->req);
+		sq->fetched++;
+		taken++;
+	}
+	return taken;
+}
+
+/* Before what the process posts: its peer waits for it. */
+static void shca_sq_fetch_own(struct shca_qp *qp)
+{
+	struct shca_req *req = &qp->sq.req;
+	struct shca_send_wr *wr;
+
+	while (shca_tm_is_due(qp) && (wr = shca_req_slot(req)) &&
+	       shca_tm_next(qp, wr)) {
+		trace_shca_post(qp->qpn, wr);
+		shca_req_post(req);
+	}
+}
+
+/* ---- from the requester to the wire and the CQ --------------------------- */
+
+static void shca_sq_arm(struct shca_qp *qp)
+{
+	struct shca_sq *sq = &qp->sq;
+	u64 deadline = shca_req_deadline(&sq->req);
+	u64 look = sq->stream.until;
+
+	if (look && (!deadline || look < deadline))
+		deadline = look;
+	if (!deadline || qp->dead || (sq->armed && sq->armed <= deadline))
+		return;
+	sq->armed = deadline;
+	hrtimer_start(&sq->timer, ns_to_ktime(deadline),
+		      HRTIMER_MODE_ABS_PINNED_SOFT);
+}
+
+static int shca_sq_complete(struct shca_qp *qp)
+{
+	struct shca_sq *sq = &qp->sq;
+	struct shca_wc wc __uninitialized;
+	u32 head = sq->req.head;
+
+	while (shca_req_pop(&sq->req, &wc)) {
+		if (unlikely(wc.own)) {
+			if (!shca_tm_done(qp, &wc))
+				shca_sq_fatal(qp);
+			continue;
+		}
+		/* First the slot (release: our reads of it are done), then the
+		 * completion: who polled it can post.
+		 */
+		smp_store_release(&qp->status->sq_cons,
+				  sq->req.head - sq->req.own);
+		if (!shca_cq_post(sq->cq, qp->ibqp, qp->qpn, &wc))
+			shca_sq_fatal(qp);
+	}
+	if (head != sq->req.head)
+		/* Requests that retired without a completion; pairs with the
+		 * acquire of who posts.
+		 */
+		smp_store_release(&qp->status->sq_cons,
+				  sq->req.head - sq->req.own);
+	return sq->req.head - head;
+}
+
+/*
+ * The requester resumes at @pkt: a bit later, when the queue below is full; when its
+ * memory is there, after shca_sq_resume(), which comes, since it needs the lock that
+ * is held from the moment that the memory was asked for.
+ */
+static void shca_sq_failed(struct shca_qp *qp, const struct shca_batch *batch,
+			   const struct shca_pkt *pkt,
+			   enum shca_mem_status status)
+{
+	struct shca_sq *sq = &qp->sq;
+
+	lockdep_assert_held(&sq->lock);
+	shca_req_gather_failed(&sq->req, pkt, status);
+	if (status != SHCA_MEM_RETRY)
+		return;
+	if (shca_tx_found_full(batch, pkt))
+		shca_req_stall(&sq->req, shca_tx_busy_until(&sq->route,
+							    ktime_get_ns()));
+	else
+		shca_sq_hold(sq);
+}
+
+/* Return: whether the budget ended it. */
+static bool shca_sq_transmit(struct shca_qp *qp)
+{
+	struct shca_batch batch __uninitialized;
+	struct shca_pkt pkt __uninitialized;
+	unsigned int budget = SHCA_TX_PKTS;
+	struct shca_sq *sq = &qp->sq;
+	const struct shca_pkt *failed;
+	enum shca_mem_status status;
+	u64 now = ktime_get_ns();	/* of all: the budget is short */
+	u16 pkey = shca_qp_pkey(qp);
+	bool wait = false;
+
+	WRITE_ONCE(sq->tx_cpu, smp_processor_id());
+	shca_peer_learn(qp, now);
+	shca_tx_begin(&batch, &sq->door, &sq->route);
+	while (budget && batch.handed < SHCA_TX_SKBS) {
+		shca_req_set_burst(&sq->req, shca_tx_burst(&batch));
+		if (!shca_req_next(&sq->req, now, &pkt))
+			break;
+		budget -= min(pkt.span + 1, budget);
+		pkt.pkey = pkey;
+		if (unlikely(!pkt.wr))
+			shca_count(qp, TX_INQUIRY);
+		status = shca_tx_add(&batch, &pkt, &failed);
+		if (likely(status == SHCA_MEM_OK))
+			continue;
+		shca_sq_failed(qp, &batch, failed, status);
+		wait = status == SHCA_MEM_RETRY;
+		if (wait)
+			break;
+	}
+	/* What was built before the packet that has to wait leaves. */
+	status = shca_tx_end(&batch, &failed);
+	if (status != SHCA_MEM_OK) {
+		shca_sq_failed(qp, &batch, failed, status);
+		wait = true;
+	}
+	return !wait && (!budget || batch.handed >= SHCA_TX_SKBS);
+}
+
+/* Collected under the lock, told once it is released. */
+struct shca_sq_news {
+	bool failed;
+	bool fatal;
+	bool drained;
+	struct shca_direct_news direct;
+};
+
+static void shca_sq_queue_on(struct shca_qp *qp, int cpu)
+{
+	lockdep_assert_held(&qp->sq.lock);
+	if (qp->dead)
+		return;
+	qp->sq.continuing = true;
+	shca_bh_schedule_on(cpu, &qp->sq.bh);
+}
+
+static void shca_sq_queue(struct shca_qp *qp)
+{
+	shca_sq_queue_on(qp, smp_processor_id());
+}
+
+/*
+ * Must another CPU transmit what is to follow?  Responses may be received on
+ * another CPU than the one that transmits (steer.c), whose packets may not have
+ * arrived yet.
+ */
+static bool shca_sq_elsewhere(const struct shca_sq *sq)
+{
+	return READ_ONCE(sq->steer.cpu) >= 0 && in_serving_softirq() &&
+	       sq->req.una_psn != sq->req.max_psn &&
+	       sq->tx_cpu >= 0 && sq->tx_cpu != smp_processor_id() &&
+	       cpu_online(sq->tx_cpu);
+}
+
+/* Return: whether the budget ended it. */
+static bool shca_sq_send(struct shca_qp *qp, struct shca_sq_news *news)
+{
+	struct shca_sq *sq = &qp->sq;
+	enum shca_direct_end end;
+
+	if (sq->continuing ||
+	    (!shca_req_may_send(&sq->req) && !sq->direct_more))
+		return false;
+	if (unlikely(shca_sq_elsewhere(sq))) {
+		shca_sq_queue_on(qp, sq->tx_cpu);
+		return false;
+	}
+	if (qp->type == IB_QPT_RAW_PACKET)
+		return shca_raw_transmit(qp);
+	end = shca_direct_transmit(qp, &news->direct);
+	if (end != SHCA_DIRECT_NO)
+		return end == SHCA_DIRECT_MORE;
+	return shca_sq_transmit(qp);
+}
+
+/* Return: whether the budget ended it. */
+static bool shca_sq_step(struct shca_qp *qp, struct shca_sq_news *news)
+{
+	struct shca_sq *sq = &qp->sq;
+	int retired, passes = 0;
+	bool more;
+
+	lockdep_assert_held(&sq->lock);
+	/*
+	 * Again where what has retired made room for what is in the ring, or was
+	 * waited for by what is not sent yet.  What is posted from now on has a
+	 * bell of its own, or the timer.
+	 */
+	do {
+		shca_sq_fetch_own(qp);
+		if (shca_sq_fetch(qp) < 0)
+			shca_sq_fatal(qp);
+		more = shca_sq_send(qp, news) || ++passes == SHCA_SQ_PASSES;
+		retired = shca_sq_complete(qp);
+	} while (!more && retired && (sq->fetched != sq->seen ||
+				      sq->req.nxt != sq->req.prod ||
+				      shca_tm_is_due(qp)));
+	return more;
+}
+
+/* The end of a hold of the lock. */
+static void shca_sq_settle(struct shca_qp *qp, struct shca_sq_news *news)
+{
+	struct shca_sq *sq = &qp->sq;
+
+	lockdep_assert_held(&sq->lock);
+	news->fatal = sq->fatal;
+	sq->fatal = false;
+	news->failed = news->fatal || (sq->req.state == SHCA_SIDE_ERR &&
+				       qp->state < IB_QPS_SQE);
+	news->drained = sq->drain_event && shca_req_idle(&sq->req);
+	if (news->drained)
+		sq->drain_event = false;
+}
+
+/* Called without a lock. */
+static void shca_sq_report(struct shca_qp *qp, const struct shca_sq_news *news)
+{
+	if (news->failed)
+		shca_qp_enter_error(qp, news->fatal);
+	if (news->fatal)
+		shca_qp_event(qp, IB_EVENT_QP_FATAL);
+	if (news->drained)
+		shca_qp_event(qp, IB_EVENT_SQ_DRAINED);
+	shca_direct_report(&news->direct);
+}
+
+/* Who takes a turn, and whether what remains is left to the continuation. */
+enum shca_sq_turn {
+	SHCA_TURN_BELL,		/* the caller takes another, as below */
+	SHCA_TURN_POST,		/* the caller takes another */
+	SHCA_TURN_LAST,
+	SHCA_TURN_CONTINUE,
+	SHCA_TURN_TIMER,
+};
+
+/* Return: whether the budget ended it. */
+static bool shca_sq_round(struct shca_qp *qp, enum shca_sq_turn turn)
+{
+	struct shca_sq *sq = &qp->sq;
+	struct shca_sq_news news = {};
+	u64 timeouts, now;
+	bool more;
+
+	spin_lock_bh(&sq->lock);
+	if (qp->dead) {
+		spin_unlock_bh(&sq->lock);
+		return false;
+	}
+	if (turn == SHCA_TURN_CONTINUE)
+		sq->continuing = false;
+	if (turn == SHCA_TURN_TIMER) {
+		now = ktime_get_ns();
+		sq->armed = 0;
+		shca_stream_timer(qp, now);
+		timeouts = sq->req.stats.timeouts;
+		/*
+		 * The answer is here, and waits for memory; shca_sq_resume() comes.
+		 * A time-out may be a few microseconds, and the wait for ever: so
+		 * this is looked at now and then.
+		 */
+		if (sq->park.nr || sq->direct_more)
+			shca_req_answer_waits(&sq->req, now +
+				max_t(u64, SHCA_PARK_LOOK_NS,
+				      sq->req.attr.timeout_ns));
+		shca_req_timer(&sq->req, now);
+		timeouts = sq->req.stats.timeouts - timeouts;
+		shca_count_n(qp, TIMEOUT, timeouts);
+		if (timeouts)
+			trace_shca_timeout(qp->qpn, &sq->req);
+	}
+	more = shca_sq_step(qp, &news);
+	if (turn == SHCA_TURN_BELL)
+		shca_stream_bell(qp);
+	shca_sq_arm(qp);
+	if (more && turn > SHCA_TURN_POST)
+		shca_sq_queue(qp);
+	shca_sq_settle(qp, &news);
+	spin_unlock_bh(&sq->lock);
+	shca_sq_report(qp, &news);
+	return more;
+}
+
+static void shca_sq_rounds(struct shca_qp *qp, enum shca_sq_turn turn)
+{
+	/* In softirq others wait for this CPU: one round only. */
+	int rounds = in_serving_softirq() ? 1 : SHCA_SQ_ROUNDS;
+
+	while (--rounds > 0) {
+		if (!shca_sq_round(qp, turn))
+			return;
+		turn = SHCA_TURN_POST;
+	}
+	shca_sq_round(qp, SHCA_TURN_LAST);
+}
+
+void shca_sq_run(struct shca_qp *qp)
+{
+	shca_sq_rounds(qp, SHCA_TURN_POST);
+}
+
+void shca_sq_flush_all(struct shca_qp *qp)
+{
+	u32 rounds = qp->sq.entries / SHCA_SQ_WINDOW + 1;
+
+	/* So often at most: a process may go on posting. */
+	while (rounds-- && shca_sq_round(qp, SHCA_TURN_POST))
+		cond_resched();
+}
+
+SHCA_BH_HANDLER(shca_sq_continue)
+{
+	shca_sq_round(container_of(bh, struct shca_qp, sq.bh),
+		      SHCA_TURN_CONTINUE);
+}
+
+static enum hrtimer_restart shca_sq_timer(struct hrtimer *timer)
+{
+	shca_sq_round(container_of(timer, struct shca_qp, sq.timer),
+		      SHCA_TURN_TIMER);
+	return HRTIMER_NORESTART;
+}
+
+/* ---- responses ----------------------------------------------------------- */
+
+enum shca_rx shca_sq_accept(struct shca_qp *qp, const struct shca_pkt *pkt,
+			    u64 now)
+{
+	enum shca_rx verdict;
+
+	lockdep_assert_held(&qp->sq.lock);
+	verdict = shca_req_rx(&qp->sq.req, pkt, now);
+	shca_count_rx(qp, verdict);
+	trace_shca_rx_verdict(qp->qpn, pkt, verdict);
+	return verdict;
+}
+
+/* A packet from the wire waits for memory that is not present. */
+static __always_inline void
+shca_sq_take(struct shca_qp *qp, const struct shca_pkt *pkt, u64 now)
+{
+	struct shca_sq *sq = &qp->sq;
+
+	if (likely(!sq->park.nr) &&
+	    likely(shca_sq_accept(qp, pkt, now) != SHCA_RX_RETRY))
+		return;
+	if (!shca_park_add(&sq->door, &sq->park, pkt))
+		shca_count(qp, RX_BACKLOG);
+}
+
+/* Packets that differ in their PSN only, as in rq.c. */
+static noinline void
+shca_sq_take_run(struct shca_qp *qp, const struct shca_pkt *pkt, u64 now)
+{
+	struct shca_sq *sq = &qp->sq;
+	struct shca_pkt part;
+	u32 i;
+
+	if (likely(!sq->park.nr && shca_req_takes_run(&sq->req, pkt)) &&
+	    likely(shca_sq_accept(qp, pkt, now) != SHCA_RX_RETRY))
+		return;
+	for (i = 0; i <= pkt->span; i++) {
+		part = shca_pkt_part(pkt, i);
+		shca_sq_take(qp, &part, now);
+	}
+}
+
+void shca_sq_rx(struct shca_qp *qp, const struct shca_pkt *pkt, unsigned int nr)
+{
+	struct shca_sq *sq = &qp->sq;
+	struct shca_sq_news news = {};
+	u64 now;
+
+	spin_lock(&sq->lock);
+	now = ktime_get_ns();
+	for (; nr; nr--, pkt++) {
+		if (pkt->span)
+			shca_sq_take_run(qp, pkt, now);
+		else
+			shca_sq_take(qp, pkt, now);
+	}
+	if (!qp->dead) {
+		if (shca_sq_step(qp, &news))
+			shca_sq_queue(qp);
+		shca_sq_arm(qp);
+	}
+	shca_sq_settle(qp, &news);
+	spin_unlock(&sq->lock);
+	shca_sq_report(qp, &news);
+}
+
+void shca_sq_resume(struct shca_qp *qp)
+{
+	struct shca_sq *sq = &qp->sq;
+	const struct shca_pkt *pkt;
+	u64 now;
+
+	spin_lock_bh(&sq->lock);
+	now = ktime_get_ns();
+	while ((pkt = shca_park_first(&sq->park))) {
+		if (shca_sq_accept(qp, pkt, now) == SHCA_RX_RETRY)
+			break;
+		shca_park_drop(&sq->park);
+	}
+	shca_req_release(&sq->req);
+	spin_unlock_bh(&sq->lock);
+	shca_sq_run(qp);
+}
+
+/* ---- posting ------------------------------------------------------------- */
+
+/* Operations whose data goes out, and so may be inline. */
+static bool shca_op_may_inline(enum ib_wr_opcode opcode)
+{
+	switch (opcode) {
+	case IB_WR_SEND:
+	case IB_WR_SEND_WITH_IMM:
+	case IB_WR_SEND_WITH_INV:
+	case IB_WR_RDMA_WRITE:
+	case IB_WR_RDMA_WRITE_WITH_IMM:
+#ifdef HAVE_IB_FLUSH
+	case IB_WR_ATOMIC_WRITE:
+#endif
+		return true;
+	default:
+		return false;
+	}
+}
+
+static int shca_sq_check_inline(const struct shca_sq *sq,
+				const struct ib_send_wr *wr)
+{
+	u64 length = 0;
+	int i;
+
+	if (!(wr->send_flags & IB_SEND_INLINE))
+		return 0;
+	for (i = 0; i < wr->num_sge; i++)
+		length += wr->sg_list[i].length;
+	return shca_op_may_inline(wr->opcode) && length <= sq->max_inline ?
+	       0 : -EINVAL;
+}
+
+/* Segments of inline data name kernel memory by its address, without a key. */
+static void shca_sq_copy_inline(struct shca_send_wqe *wqe,
+				const struct ib_send_wr *wr)
+{
+	void *data = wqe + 1;
+	int i;
+
+	wqe->num_sge = 0;
+	for (i = 0; i < wr->num_sge; i++) {
+		memcpy(data + wqe->inline_len,
+		       (void *)(uintptr_t)wr->sg_list[i].addr,
+		       wr->sg_list[i].length);
+		wqe->inline_len += wr->sg_list[i].length;
+	}
+}
+
+static int shca_sq_write(struct shca_qp *qp, const struct ib_send_wr *wr,
+			 u32 cons)
+{
+	bool is_ud = shca_qp_transport(qp->type) == SHCA_TRANSPORT_UD;
+	struct shca_sq *sq = &qp->sq;
+	struct shca_send_wqe *wqe;
+	struct shca_sge *sge;
+	int i, err;
+
+	if (sq->prod - cons >= sq->max_wr)
+		return -ENOMEM;
+	if (wr->num_sge > sq->max_sge || wr->num_sge < 0)
+		return -EINVAL;
+	err = shca_sq_check_inline(sq, wr);
+	if (err)
+		return err;
+	wqe = sq->slots + (size_t)(sq->prod & (sq->entries - 1)) * sq->stride;
+	memset(wqe, 0, sizeof(*wqe));
+	wqe->wr_id = wr->wr_id;
+	wqe->flags = wr->send_flags & SHCA_SEND_FLAGS;
+	wqe->num_sge = wr->num_sge;
+	wqe->imm_data = (__force u32)wr->ex.imm_data;
+	switch (wr->opcode) {
+	/* (FLUSH is none of these: no struct of the core has a place for its type
+	 * and level.)
+	 */
+#ifdef HAVE_IB_FLUSH
+	case IB_WR_ATOMIC_WRITE:
+#endif
+	case IB_WR_RDMA_WRITE:
+	case IB_WR_RDMA_WRITE_WITH_IMM:
+	case IB_WR_RDMA_READ:
+		wqe->rdma.remote_addr = rdma_wr(wr)->remote_addr;
+		wqe->rdma.rkey = rdma_wr(wr)->rkey;
+		break;
+	case IB_WR_SEND:
+	case IB_WR_SEND_WITH_IMM:
+		if (!is_ud)
+			break;
+		wqe->ud.ah = to_shca_ah(ud_wr(wr)->ah)->handle;
+		wqe->ud.remote_qpn = ud_wr(wr)->remote_qpn;
+		wqe->ud.remote_qkey = ud_wr(wr)->remote_qkey;
+		break;
+	case IB_WR_SEND_WITH_INV:
+	case IB_WR_LOCAL_INV:
+		wqe->imm_data = wr->ex.invalidate_rkey;
+		break;
+	case IB_WR_REG_MR:
+		wqe->rdma.compare_add = reg_wr(wr)->mr->rkey;
+		wqe->rdma.rkey = reg_wr(wr)->key;
+		wqe->rdma.swap = reg_wr(wr)->access;
+		wqe->opcode = SHCA_WR_REG_MR;
+		break;
+	case IB_WR_ATOMIC_CMP_AND_SWP:
+	case IB_WR_ATOMIC_FETCH_AND_ADD:
+		wqe->rdma.remote_addr = atomic_wr(wr)->remote_addr;
+		wqe->rdma.compare_add = atomic_wr(wr)->compare_add;
+		wqe->rdma.swap = atomic_wr(wr)->swap;
+		wqe->rdma.rkey = atomic_wr(wr)->rkey;
+		break;
+	default:
+		return -EINVAL;
+	}
+	if (wr->opcode != IB_WR_REG_MR)
+		wqe->opcode = wr->opcode;
+	sq->prod++;
+	if (wr->send_flags & IB_SEND_INLINE) {
+		shca_sq_copy_inline(wqe, wr);
+		return 0;
+	}
+	sge = (struct shca_sge *)(wqe + 1);
+	for (i = 0; i < wr->num_sge; i++, sge++) {
+		sge->addr = wr->sg_list[i].addr;
+		sge->length = wr->sg_list[i].length;
+		sge->lkey = wr->sg_list[i].lkey;
+	}
+	return 0;
+}
+
+static int shca_post_kernel(struct shca_qp *qp, const struct ib_send_wr *wr,
+			    const struct ib_send_wr **bad_wr)
+{
+	struct shca_sq *sq = &qp->sq;
+	unsigned long flags;
+	int err = 0;
+
+	spin_lock_irqsave(&sq->post_lock, flags);
+	for (; wr && !err; wr = err ? wr : wr->next)
+		/* Pairs with the release in shca_sq_complete(). */
+		err = shca_sq_write(qp, wr,
+				    smp_load_acquire(&qp->status->sq_cons));
+	if (err)
+		*bad_wr = wr;
+	/* Pairs with the acquire of who fetches. */
+	smp_store_release(&qp->index->sq_prod, sq->prod);
+	spin_unlock_irqrestore(&sq->post_lock, flags);
+	return err;
+}
+
+void shca_sq_ring(struct shca_qp *qp)
+{
+	shca_sq_rounds(qp, SHCA_TURN_BELL);
+	if (READ_ONCE(qp->status->flags) & SHCA_QPS_ERR)
+		shca_rq_kick(qp);
+}
+
+int shca_post_send(struct ib_qp *ibqp, const struct ib_send_wr *wr,
+		   const struct ib_send_wr **bad_wr)
+{
+	struct shca_qp *qp = to_shca_qp(ibqp);
+	int err = 0;
+
+	if (qp->is_user) {
+		/* A process posts through its ring and rings the bell. */
+		if (wr) {
+			*bad_wr = wr;
+			return -EINVAL;
+		}
+		shca_sq_ring(qp);
+		return 0;
+	}
+	if (READ_ONCE(qp->state) < IB_QPS_RTS) {
+		*bad_wr = wr;
+		return -EINVAL;
+	}
+	err = shca_post_kernel(qp, wr, bad_wr);
+	/* Kernel consumers post from any context, the lock is a softirq's. */
+	if (in_hardirq() || irqs_disabled())
+		shca_bh_schedule(&qp->sq.bh);
+	else
+		shca_sq_run(qp);
+	return err;
+}
+
+/* ---- lifetime ------------------------------------------------------------ */
+
+void shca_sq_init(struct shca_qp *qp)
+{
+	spin_lock_init(&qp->sq.lock);
+	qp->sq.tx_cpu = -1;
+	qp->sq.steer.cpu = -1;
+	spin_lock_init(&qp->sq.post_lock);
+	shca_bh_init(&qp->sq.bh, shca_sq_continue);
+	shca_door_init(&qp->sq.door, qp, shca_sq_resume);
+	/* Pinned: packets of two CPUs overtake each other. */
+	hrtimer_setup(&qp->sq.timer, shca_sq_timer, CLOCK_MONOTONIC,
+		      HRTIMER_MODE_ABS_PINNED_SOFT);
+}
+
+void shca_sq_stop(struct shca_qp *qp)
+{
+	/* @dead is set: none is started again once cancelled. */
+	shca_door_stop(&qp->sq.door);
+	hrtimer_cancel(&qp->sq.timer);
+	shca_bh_cancel(&qp->sq.bh);
+	shca_route_drop(&qp->sq.route);
+}

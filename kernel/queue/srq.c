@@ -1,0 +1,404 @@
+// SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
+/*
+ * Shared receive queues: creation, change of size and limit, events.
+ *
+ * The request region can be replaced while QPs consume from it.  The producer
+ * stands still meanwhile (the provider holds its lock across modify_srq, kernel
+ * consumers are held by post_lock), consumers are excluded by the lock, and
+ * indices keep their values, so nothing posted is lost or taken twice.
+ */
+#include "srq.h"
+
+#include <linux/overflow.h>
+#include <linux/slab.h>
+#include <rdma/uverbs_ioctl.h>
+
+#include "../base/dev.h"
+#include "../base/udata.h"
+#include "xrc.h"
+
+#define SHCA_SRQ_START	ALIGN(sizeof(struct shca_qp_index), 64)
+
+/* ---- consuming --------------------------------------------------------------- */
+
+/* An armed limit is reached once. */
+static void shca_srq_check_limit(struct shca_srq *srq)
+{
+	lockdep_assert_held(&srq->lock);
+	if (!srq->limit || shca_recv_ring_count(&srq->ring) >= srq->limit)
+		return;
+	/* Marked, for these and @failed are looked at without the lock, too. */
+	WRITE_ONCE(srq->limit, 0);
+	WRITE_ONCE(srq->limit_hit, true);
+}
+
+enum shca_recv_status shca_srq_fetch(struct shca_srq *srq,
+				     struct shca_recv_wr *wr)
+{
+	enum shca_recv_status status;
+	unsigned long flags;
+
+	spin_lock_irqsave(&srq->lock, flags);
+	status = shca_recv_ring_fetch(to_shca_dev(srq->ibsrq.device),
+				      &srq->ring, wr);
+	if (status == SHCA_RECV_BAD || status == SHCA_RECV_BROKEN)
+		WRITE_ONCE(srq->failed, true);
+	shca_srq_check_limit(srq);
+	spin_unlock_irqrestore(&srq->lock, flags);
+	return status;
+}
+
+static void shca_srq_event(struct shca_srq *srq, enum ib_event_type type)
+{
+	struct ib_event ev = {
+		.device = srq->ibsrq.device,
+		.element.srq = &srq->ibsrq,
+		.event = type,
+	};
+
+	if (srq->ibsrq.event_handler)
+		srq->ibsrq.event_handler(&ev, srq->ibsrq.srq_context);
+}
+
+static void shca_srq_tell(struct shca_srq *srq)
+{
+	bool limit_hit, failed;
+	unsigned long flags;
+
+	spin_lock_irqsave(&srq->lock, flags);
+	limit_hit = srq->limit_hit;
+	failed = srq->failed;
+	WRITE_ONCE(srq->limit_hit, false);
+	WRITE_ONCE(srq->failed, false);
+	spin_unlock_irqrestore(&srq->lock, flags);
+	if (limit_hit)
+		shca_srq_event(srq, IB_EVENT_SRQ_LIMIT_REACHED);
+	if (failed)
+		shca_srq_event(srq, IB_EVENT_SRQ_ERR);
+}
+
+SHCA_BH_HANDLER(shca_srq_tell_later)
+{
+	shca_srq_tell(container_of(bh, struct shca_srq, event_bh));
+}
+
+void shca_srq_report(struct shca_srq *srq)
+{
+	if (likely(!READ_ONCE(srq->limit_hit) && !READ_ONCE(srq->failed)))
+		return;
+	if (srq->is_user)
+		shca_srq_tell(srq);
+	else
+		shca_bh_schedule(&srq->event_bh);
+}
+
+/* ---- memory --------------------------------------------------------------------- */
+
+/* A region for @ring, not yet in use. */
+static int shca_srq_alloc(struct shca_srq *srq, struct ib_ucontext *uctx,
+			  struct shca_recv_ring *ring, struct shca_buf **buf,
+			  struct rdma_user_mmap_entry **mmap)
+{
+	*mmap = NULL;
+	*buf = shca_buf_alloc(size_add(SHCA_SRQ_START,
+				       array_size(ring->entries,
+						  ring->stride)));
+	if (!*buf)
+		return -ENOMEM;
+	ring->slots = (*buf)->va + SHCA_SRQ_START;
+	ring->user_prod = &((struct shca_qp_index *)(*buf)->va)->rq_prod;
+	ring->user_cons = &srq->status->cons;
+	if (!uctx)
+		return 0;
+	*mmap = shca_mmap_insert(uctx, *buf, true);
+	if (IS_ERR(*mmap)) {
+		shca_buf_put(*buf);
+		return PTR_ERR(*mmap);
+	}
+	return 0;
+}
+
+/* Tell the process which region is in use; it reads this after the command. */
+static void shca_srq_publish(struct shca_srq *srq)
+{
+	srq->status->entries = srq->ring.entries;
+	srq->status->ring_len = srq->ring_buf->len;
+	if (srq->ring_mmap)
+		srq->status->ring_off =
+			rdma_user_mmap_get_offset(srq->ring_mmap);
+}
+
+/* ---- struct ib_device_ops ----------------------------------------------------------- */
+
+static int shca_srq_map_user(struct shca_srq *srq, struct ib_ucontext *uctx,
+			     struct ib_udata *udata)
+{
+	struct shca_create_srq_resp resp = {
+		.start = SHCA_SRQ_START,
+		.stride = srq->ring.stride,
+		.max_sge = srq->ring.max_sge,
+	};
+	struct shca_create_srq_req req;
+	int err;
+
+	err = shca_udata_in(udata, &req, sizeof(req));
+	if (err)
+		return err;
+	if (req.comp_mask || req.flags)
+		return -EINVAL;
+	srq->status_mmap = shca_mmap_insert(uctx, srq->status_buf, false);
+	if (IS_ERR(srq->status_mmap)) {
+		err = PTR_ERR(srq->status_mmap);
+		srq->status_mmap = NULL;
+		return err;
+	}
+	resp.status_off = rdma_user_mmap_get_offset(srq->status_mmap);
+	return shca_udata_out(udata, &resp, sizeof(resp));
+}
+
+int shca_create_srq(struct ib_srq *ibsrq, struct ib_srq_init_attr *init,
+		    struct ib_udata *udata)
+{
+	struct shca_dev *dev = to_shca_dev(ibsrq->device);
+	struct shca_srq *srq = to_shca_srq(ibsrq);
+	struct ib_ucontext *uctx = NULL;
+	int err = -ENOMEM;
+
+	switch (init->srq_type) {
+	case IB_SRQT_BASIC:
+		break;
+	case IB_SRQT_TM:
+	case IB_SRQT_XRC:
+		if (udata)	/* no kernel consumer uses these */
+			break;
+		fallthrough;
+	default:
+		return -EOPNOTSUPP;
+	}
+	if (!init->attr.max_wr || init->attr.max_wr > SHCA_LIM_SRQ_WR ||
+	    init->attr.max_sge > SHCA_LIM_SGE)
+		return -EINVAL;
+	if (init->srq_type == IB_SRQT_TM &&
+	    (!init->ext.tag_matching.max_num_tags ||
+	     init->ext.tag_matching.max_num_tags > SHCA_LIM_TAGS))
+		return -EINVAL;
+	srq->is_user = udata;
+	if (!shca_limit_get(&dev->nr_srq, SHCA_LIM_SRQ, srq->is_user))
+		return -ENOMEM;
+	if (udata)
+		uctx = &rdma_udata_to_drv_context(udata, struct shca_ucontext,
+						  ibuc)->ibuc;
+	spin_lock_init(&srq->lock);
+	spin_lock_init(&srq->post_lock);
+	mutex_init(&srq->resize);
+	shca_bh_init(&srq->event_bh, shca_srq_tell_later);
+	shca_recv_ring_size(&srq->ring, &init->attr.max_wr,
+			    &init->attr.max_sge);
+	if (init->srq_type == IB_SRQT_TM) {
+		srq->tm = shca_srq_tm_alloc(init->ext.tag_matching.max_num_tags);
+		if (!srq->tm)
+			goto err_limit;
+	}
+	srq->status_buf = shca_buf_alloc(sizeof(struct shca_srq_status));
+	if (!srq->status_buf)
+		goto err_tm;
+	srq->status = srq->status_buf->va;
+	err = shca_srq_alloc(srq, uctx, &srq->ring, &srq->ring_buf,
+			     &srq->ring_mmap);
+	if (err)
+		goto err_status;
+	shca_srq_publish(srq);
+	if (udata) {
+		err = shca_srq_map_user(srq, uctx, udata);
+		if (err)
+			goto err_map;
+	}
+	/* Last: from here on requests find it. */
+	if (init->srq_type == IB_SRQT_XRC) {
+		err = shca_xrc_add(dev, srq);
+		if (err)
+			goto err_map;
+	}
+	return 0;
+
+err_map:
+	shca_mmap_remove(srq->status_mmap);
+	shca_mmap_remove(srq->ring_mmap);
+	shca_buf_put(srq->ring_buf);
+err_status:
+	shca_buf_put(srq->status_buf);
+err_tm:
+	shca_srq_tm_free(srq->tm);
+err_limit:
+	shca_limit_put(&dev->nr_srq, srq->is_user);
+	return err;
+}
+
+static void shca_srq_copy(struct shca_recv_ring *to,
+			  const struct shca_recv_ring *from, u32 first, u32 end)
+{
+	for (; first != end; first++)
+		memcpy(shca_recv_slot(to, first), shca_recv_slot(from, first),
+		       to->stride);
+}
+
+/* Where what is posted begins, and how much it is. */
+static u32 shca_srq_posted(struct shca_srq *srq, u32 *first)
+{
+	unsigned long flags;
+	u32 count;
+
+	spin_lock_irqsave(&srq->lock, flags);
+	*first = srq->ring.fetched;
+	count = shca_recv_ring_count(&srq->ring);
+	spin_unlock_irqrestore(&srq->lock, flags);
+	return count;
+}
+
+/*
+ * What is posted may be megabytes, so it is copied before the locks are taken:
+ * a request does not change until it is fetched, and one that was fetched in
+ * the meantime is of no interest in either ring.  Under the locks follows what
+ * kernel consumers have posted since.  A process stands still, see above; what
+ * one posts nevertheless is lost to it.
+ */
+static int shca_srq_resize(struct shca_srq *srq, struct ib_ucontext *uctx,
+			   u32 max_wr)
+{
+	struct shca_recv_ring ring = { .fetched = 0 };
+	struct rdma_user_mmap_entry *mmap, *old_mmap;
+	u32 max_sge = srq->ring.max_sge, first, end;
+	struct shca_buf *buf, *old_buf;
+	unsigned long flags;
+	int err;
+
+	shca_recv_ring_size(&ring, &max_wr, &max_sge);
+	err = shca_srq_alloc(srq, uctx, &ring, &buf, &mmap);
+	if (err)
+		return err;
+	end = shca_srq_posted(srq, &first);
+	err = end > max_wr ? -EINVAL : 0; /* IBTA 11.2.3.4: more are posted */
+	end += first;
+	if (!err)
+		shca_srq_copy(&ring, &srq->ring, first, end);
+
+	spin_lock_irqsave(&srq->post_lock, flags);
+	spin_lock(&srq->lock);
+	first = srq->ring.fetched;
+	if (!err && !srq->is_user) {
+		if (srq->ring.prod - first > max_wr)
+			err = -EINVAL;
+		else
+			shca_srq_copy(&ring, &srq->ring, end, srq->ring.prod);
+		end = srq->ring.prod;
+	}
+	if ((s32)(end - first) < 0)
+		end = first;
+	if (err) {
+		spin_unlock(&srq->lock);
+		spin_unlock_irqrestore(&srq->post_lock, flags);
+		shca_mmap_remove(mmap);
+		shca_buf_put(buf);
+		return err;
+	}
+	*ring.user_prod = end;
+	ring.fetched = first;
+	ring.seen = end;
+	ring.prod = srq->ring.prod;
+	srq->ring = ring;
+	old_buf = srq->ring_buf;
+	old_mmap = srq->ring_mmap;
+	srq->ring_buf = buf;
+	srq->ring_mmap = mmap;
+	shca_srq_publish(srq);
+	spin_unlock(&srq->lock);
+	spin_unlock_irqrestore(&srq->post_lock, flags);
+	shca_mmap_remove(old_mmap);
+	shca_buf_put(old_buf);
+	return 0;
+}
+
+int shca_modify_srq(struct ib_srq *ibsrq, struct ib_srq_attr *attr,
+		    enum ib_srq_attr_mask mask, struct ib_udata *udata)
+{
+	struct shca_srq *srq = to_shca_srq(ibsrq);
+	struct ib_ucontext *uctx = NULL;
+	int err = 0;
+
+	if (mask & ~(IB_SRQ_MAX_WR | IB_SRQ_LIMIT))
+		return -EINVAL;
+	if (srq->is_user)
+		uctx = &rdma_udata_to_drv_context(udata, struct shca_ucontext,
+						  ibuc)->ibuc;
+	mutex_lock(&srq->resize);
+	if (mask & IB_SRQ_MAX_WR &&
+	    (!attr->max_wr || attr->max_wr > SHCA_LIM_SRQ_WR))
+		err = -EINVAL;
+	if (mask & IB_SRQ_LIMIT &&
+	    attr->srq_limit > (mask & IB_SRQ_MAX_WR ? attr->max_wr :
+						      srq->ring.max_wr))
+		err = -EINVAL;
+	/* A limit that stands must remain one that can be reached. */
+	if (mask & IB_SRQ_MAX_WR && !(mask & IB_SRQ_LIMIT) &&
+	    attr->max_wr < READ_ONCE(srq->limit))
+		err = -EINVAL;
+	if (!err && mask & IB_SRQ_MAX_WR)
+		err = shca_srq_resize(srq, uctx, attr->max_wr);
+	if (!err && mask & IB_SRQ_LIMIT) {
+		spin_lock_irq(&srq->lock);
+		WRITE_ONCE(srq->limit, attr->srq_limit);
+		/* Below it already: told now, as adapters do, or never. */
+		shca_srq_check_limit(srq);
+		spin_unlock_irq(&srq->lock);
+		shca_srq_report(srq);
+	}
+	mutex_unlock(&srq->resize);
+	return err;
+}
+
+int shca_query_srq(struct ib_srq *ibsrq, struct ib_srq_attr *attr)
+{
+	struct shca_srq *srq = to_shca_srq(ibsrq);
+
+	mutex_lock(&srq->resize);
+	attr->max_wr = srq->ring.max_wr;
+	attr->max_sge = srq->ring.max_sge;
+	attr->srq_limit = READ_ONCE(srq->limit);
+	mutex_unlock(&srq->resize);
+	return 0;
+}
+
+int shca_destroy_srq(struct ib_srq *ibsrq, struct ib_udata *udata)
+{
+	struct shca_srq *srq = to_shca_srq(ibsrq);
+
+	/* No QP uses it any longer: the core counts; but those of its domain. */
+	if (ibsrq->srq_type == IB_SRQT_XRC)
+		shca_xrc_del(to_shca_dev(ibsrq->device), srq);
+	shca_bh_cancel(&srq->event_bh);
+	shca_mmap_remove(srq->status_mmap);
+	shca_mmap_remove(srq->ring_mmap);
+	shca_buf_put(srq->ring_buf);
+	shca_buf_put(srq->status_buf);
+	shca_srq_tm_free(srq->tm);
+	mutex_destroy(&srq->resize);
+	shca_limit_put(&to_shca_dev(ibsrq->device)->nr_srq, srq->is_user);
+	return 0;
+}
+
+int shca_post_srq_recv(struct ib_srq *ibsrq, const struct ib_recv_wr *wr,
+		       const struct ib_recv_wr **bad_wr)
+{
+	struct shca_srq *srq = to_shca_srq(ibsrq);
+	unsigned long flags;
+	int err;
+
+	if (srq->is_user) {
+		*bad_wr = wr;
+		return -EINVAL;
+	}
+	spin_lock_irqsave(&srq->post_lock, flags);
+	err = shca_recv_ring_write(&srq->ring, wr, bad_wr);
+	spin_unlock_irqrestore(&srq->post_lock, flags);
+	return err;
+}

@@ -1,0 +1,75 @@
+/* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
+/* Shared receive queues. */
+#ifndef SHCA_SRQ_H
+#define SHCA_SRQ_H
+
+#include <linux/mutex.h>
+#include <linux/spinlock.h>
+#include <rdma/ib_verbs.h>
+
+#include "../base/bh.h"
+#include "../mem/buf.h"
+#include "recv_ring.h"
+#include "tm.h"
+
+/**
+ * struct shca_srq - a shared receive queue
+ * @lock:	consuming side of @ring and the limit; inside rq.lock of a QP
+ * @post_lock:	producing side, kernel consumers
+ * @resize:	one change of size at a time
+ * @limit:	raise SRQ_LIMIT_REACHED once fewer are posted; 0: not armed
+ * @limit_hit: @failed: to be reported when no lock is held
+ * @event_bh:	reports to a kernel consumer
+ * @tm:		IB_SRQT_TM: its tags; else NULL
+ */
+struct shca_srq {
+	struct ib_srq ibsrq;
+	spinlock_t lock;
+	spinlock_t post_lock;
+	struct mutex resize;
+	struct shca_recv_ring ring;
+	u32 limit;
+	bool limit_hit;
+	bool failed;
+	bool is_user;
+	struct shca_bh event_bh;
+	struct shca_srq_tm *tm;
+	struct shca_buf *ring_buf;
+	struct shca_buf *status_buf;
+	struct shca_srq_status *status;
+	struct rdma_user_mmap_entry *ring_mmap;
+	struct rdma_user_mmap_entry *status_mmap;
+};
+
+static inline struct shca_srq *to_shca_srq(struct ib_srq *ibsrq)
+{
+	return container_of(ibsrq, struct shca_srq, ibsrq);
+}
+
+/**
+ * shca_srq_fetch() - take the next request, for whichever QP needs it
+ *
+ * Context: softirq or bottom halves off, rq.lock held.
+ */
+enum shca_recv_status shca_srq_fetch(struct shca_srq *srq,
+				     struct shca_recv_wr *wr);
+
+/**
+ * shca_srq_report() - raise the events that fetching led to
+ *
+ * A kernel consumer's handler runs later, as shca_qp_event() has it.
+ * Context: any; no lock held.
+ */
+void shca_srq_report(struct shca_srq *srq);
+
+/* struct ib_device_ops */
+int shca_create_srq(struct ib_srq *ibsrq, struct ib_srq_init_attr *init,
+		    struct ib_udata *udata);
+int shca_modify_srq(struct ib_srq *ibsrq, struct ib_srq_attr *attr,
+		    enum ib_srq_attr_mask mask, struct ib_udata *udata);
+int shca_query_srq(struct ib_srq *ibsrq, struct ib_srq_attr *attr);
+int shca_destroy_srq(struct ib_srq *ibsrq, struct ib_udata *udata);
+int shca_post_srq_recv(struct ib_srq *ibsrq, const struct ib_recv_wr *wr,
+		       const struct ib_recv_wr **bad_wr);
+
+#endif

@@ -1,0 +1,397 @@
+// SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
+/*
+ * Transmission: headers by the core's codec, payload gathered from memory and
+ * summed up while it is in the cache, lower headers by the link.  Called by
+ * both sides of a QP under their lock; knows no IP.
+ *
+ * A packet whose message continues, or one of a list of small requests, opens a
+ * batch with room for what follows; packets of the same length join it, and a
+ * shorter one closes it.  Large batches lie in page fragments, so that they are
+ * neither copied nor need one long piece of memory.
+ */
+#include "tx.h"
+
+#include <linux/skbuff.h>
+
+#include "../base/counters.h"
+#include "../base/dev.h"
+#include "../base/trace.h"
+#include "../core/headers.h"
+#include "../core/opcode.h"
+#include "mem.h"
+#include "qp.h"
+
+/* Up to this many bytes an skb is linear; more are in pages. */
+#define SHCA_LINEAR_BYTES	2048
+
+void shca_tx_begin(struct shca_batch *batch, struct shca_door *door,
+		   struct shca_route *route)
+{
+	batch->qp = door->qp;
+	batch->door = door;
+	batch->route = route;
+	batch->av = NULL;
+	batch->skb = NULL;
+	batch->handed = 0;
+	batch->max_segs = 0;
+	batch->mr = NULL;
+}
+
+u64 shca_tx_busy_until(const struct shca_route *route, u64 now)
+{
+	u32 steps = route->busy / SHCA_BUSY_STEP;
+
+	return now + (SHCA_BUSY_NS << min_t(u32, steps, SHCA_BUSY_DOUBLINGS));
+}
+
+enum shca_mem_status shca_tx_end(struct shca_batch *batch,
+				 const struct shca_pkt **failed)
+{
+	struct shca_qp *qp = batch->qp;
+	struct sk_buff *skb = batch->skb;
+	int err;
+
+	shca_mem_forget(&batch->mr);
+	if (!skb)
+		return SHCA_MEM_OK;
+	batch->skb = NULL;
+	batch->handed++;
+	shca_count_n(qp, TX_PKTS, batch->segs);
+	shca_count_n(qp, TX_BYTES, skb->len);
+	err = qp->link->xmit(qp->dev, batch->av, batch->route, skb,
+			     batch->segs, batch->seg_len);
+	if (err == -EBUSY && ++batch->route->busy < SHCA_BUSY_MAX) {
+		*failed = &batch->first;
+		return SHCA_MEM_RETRY;
+	}
+	batch->route->busy = 0;
+	return SHCA_MEM_OK;
+}
+
+/* ---- memory --------------------------------------------------------------- */
+
+/*
+ * Payload lies in pieces of large pages, cut off one after the other.  Pages
+ * whose packets have all been received are used again: a page from the allocator
+ * costs more, a clearing in particular where init_on_alloc is set.
+ */
+#define SHCA_FRAG_BYTES		32768
+#define SHCA_FRAG_PAGES		16
+
+/**
+ * struct shca_frags - memory for payload, per CPU; bottom halves off
+ * @page:	with a reference each; NULL: none yet
+ * @cur:	the one that is being cut up
+ * @off:	where the rest of it begins
+ * @size:	of it; 0: there is none
+ */
+struct shca_frags {
+	struct page *page[SHCA_FRAG_PAGES];
+	unsigned int cur;
+	u32 off;
+	u32 size;
+};
+
+static DEFINE_PER_CPU(struct shca_frags, shca_frags);
+
+static struct page *shca_frag_alloc(u32 len, u32 *size)
+{
+	gfp_t gfp = GFP_ATOMIC | __GFP_NOWARN | __GFP_COMP;
+	unsigned int order = get_order(SHCA_FRAG_BYTES);
+	struct page *page;
+
+	page = alloc_pages(gfp | __GFP_NORETRY, order);
+	if (!page) {
+		order = get_order(len);
+		page = alloc_pages(gfp, order);
+	}
+	*size = PAGE_SIZE << order;
+	return page;
+}
+
+/* Is the page ours alone, and one to be had without a reserve? */
+static bool shca_frag_idle(struct page *page)
+{
+	return page && page_ref_count(page) == 1 && !page_is_pfmemalloc(page) &&
+	       page_size(page) >= SHCA_FRAG_BYTES;
+}
+
+/* A page with room for @len bytes at @frags->off. */
+static struct page *shca_frag_page(struct shca_frags *frags, u32 len)
+{
+	struct page **slot = &frags->page[frags->cur];
+
+	if (likely(frags->off + len <= frags->size))
+		return *slot;
+	frags->cur = (frags->cur + 1) % SHCA_FRAG_PAGES;
+	frags->off = 0;
+	slot = &frags->page[frags->cur];
+	if (shca_frag_idle(*slot)) {
+		frags->size = page_size(*slot);
+		return *slot;
+	}
+	if (*slot)
+		put_page(*slot);
+	*slot = shca_frag_alloc(len, &frags->size);
+	if (!*slot)
+		frags->size = 0;
+	return *slot;
+}
+
+void shca_tx_exit(void)
+{
+	struct shca_frags *frags;
+	int cpu, i;
+
+	for_each_possible_cpu(cpu) {
+		frags = per_cpu_ptr(&shca_frags, cpu);
+		for (i = 0; i < SHCA_FRAG_PAGES; i++)
+			if (frags->page[i])
+				put_page(frags->page[i]);
+	}
+}
+
+/* Packets of two batches do not share a cache line. */
+static void shca_frag_align(void)
+{
+	struct shca_frags *frags = this_cpu_ptr(&shca_frags);
+
+	frags->off = ALIGN(frags->off, SMP_CACHE_BYTES);
+}
+
+/* Memory for the next @len bytes of a batch that is not linear. */
+static bool shca_batch_find_frag(struct shca_batch *batch, u32 len)
+{
+	struct shca_frags *frags = this_cpu_ptr(&shca_frags);
+	struct skb_shared_info *info = skb_shinfo(batch->skb);
+	struct page *page = shca_frag_page(frags, len);
+
+	if (!page || (info->nr_frags == MAX_SKB_FRAGS &&
+		      !skb_can_coalesce(batch->skb, info->nr_frags, page,
+					frags->off)))
+		return false;
+	batch->tail = page_address(page) + frags->off;
+	batch->room = len;
+	return true;
+}
+
+/*
+ * A page stays as long as any part of it is in use.  So a batch states the whole of
+ * each page that it has a part of: who limits what is queued by truesize (qdiscs,
+ * neighbours, sockets) limits what that pins.  A packet of its own states its part,
+ * as the parts of a batch do when it is split, and what sockets send from their
+ * sk_page_frag(): with more than that a receiver's buffer would be full too early.
+ */
+static void shca_batch_commit_frag(struct shca_batch *batch, u32 len)
+{
+	struct shca_frags *frags = this_cpu_ptr(&shca_frags);
+	struct sk_buff *skb = batch->skb;
+	struct page *page = frags->page[frags->cur];
+	int nr = skb_shinfo(skb)->nr_frags;
+
+	if (skb_can_coalesce(skb, nr, page, frags->off)) {
+		skb_frag_size_add(&skb_shinfo(skb)->frags[nr - 1], len);
+	} else {
+		get_page(page);
+		skb_fill_page_desc(skb, nr, page, frags->off, len);
+		skb->truesize += batch->max_segs > 1 ?
+				 page_size(page) : SKB_DATA_ALIGN(len);
+	}
+	frags->off += len;
+	skb->len += len;
+	skb->data_len += len;
+}
+
+/* @len bytes at the tail have been written and belong to the batch. */
+static void shca_batch_commit(struct shca_batch *batch, u32 len)
+{
+	if (batch->linear) {
+		skb_put(batch->skb, len);
+		batch->tail += len;
+		batch->room -= len;
+	} else {
+		shca_batch_commit_frag(batch, len);
+		batch->room = 0;
+	}
+	batch->bytes += len;
+	batch->segs++;
+}
+
+/* How many packets like this are likely to follow it at once. */
+static u32 shca_batch_expect(const struct shca_qp *qp,
+			     const struct shca_pkt *pkt)
+{
+	u32 hdr_len = shca_opcode_info(pkt->opcode)->hdr_len;
+	const struct shca_req *req = &qp->sq.req;
+
+	/* A first packet is longer than the next by an extension header. */
+	if (pkt->rest)
+		return hdr_len > SHCA_BTH_BYTES ? 1 :
+		       1 + DIV_ROUND_UP(pkt->rest, pkt->paylen);
+	/* Small requests that wait behind this one; a guess is enough. */
+	if (pkt->kind == SHCA_PAY_WR && pkt->wr)
+		return 1 + req->prod - req->nxt;
+	return 1;
+}
+
+/* What comes next goes to @av. */
+static void shca_batch_aim(struct shca_batch *batch, const struct shca_av *av)
+{
+	if (batch->av != av)
+		batch->seed.len = 0;
+	batch->av = av;
+}
+
+/* Open a batch with a packet of @len bytes. */
+static bool shca_batch_open(struct shca_batch *batch,
+			    const struct shca_pkt *pkt, u32 len)
+{
+	struct shca_qp *qp = batch->qp;
+	u32 expect = shca_batch_expect(qp, pkt);
+
+	batch->max_bytes = len;
+	batch->max_segs = 1;
+	if (expect > 1) {
+		batch->max_bytes = U16_MAX;
+		batch->max_segs = qp->link->max_batch(qp->dev, batch->av,
+						      batch->route,
+						      &batch->max_bytes);
+		batch->max_segs = clamp(batch->max_segs, 1u, expect);
+		batch->max_bytes = min(batch->max_bytes,
+				       batch->max_segs * len);
+	}
+	if (batch->max_segs == 1)
+		batch->max_bytes = len;
+	batch->linear = batch->max_bytes <= SHCA_LINEAR_BYTES;
+	batch->room = batch->linear ? batch->max_bytes : 0;
+	if (!batch->linear)
+		shca_frag_align();
+	batch->skb = alloc_skb(qp->link->headroom + batch->room,
+			       GFP_ATOMIC | __GFP_NOWARN);
+	if (!batch->skb)
+		return false;
+	skb_reserve(batch->skb, qp->link->headroom);
+	batch->first = *pkt;
+	batch->segs = 0;
+	batch->seg_len = len;
+	batch->bytes = 0;
+	batch->tail = batch->skb->data;
+	return true;
+}
+
+/* May a packet of @len bytes to @av join? */
+static bool shca_batch_fits(const struct shca_batch *batch,
+			    const struct shca_av *av, u32 len)
+{
+	return batch->av->tag == av->tag && len <= batch->seg_len &&
+	       batch->segs < batch->max_segs &&
+	       batch->bytes + len <= batch->max_bytes;
+}
+
+/* ---- one packet ------------------------------------------------------------ */
+
+/* Room for @len bytes at the tail of an open batch, opening one if need be. */
+static bool shca_batch_room(struct shca_batch *batch,
+			    const struct shca_pkt *pkt, u32 len)
+{
+	if (!batch->skb && !shca_batch_open(batch, pkt, len))
+		return false;
+	if (batch->linear)
+		return batch->room >= len;
+	return shca_batch_find_frag(batch, len);
+}
+
+static enum shca_mem_status shca_build(struct shca_batch *batch,
+				       const struct shca_pkt *pkt, u32 hdr_len,
+				       u32 len)
+{
+	struct shca_qp *qp = batch->qp;
+	enum shca_mem_status status;
+	u8 *bth = batch->tail;
+	__le32 icrc;
+
+	shca_hdr_build(pkt, bth);
+	status = shca_mem_gather(batch->door, pkt, bth + hdr_len,
+				 &batch->mr);
+	if (status != SHCA_MEM_OK)
+		return status;
+	memset(bth + hdr_len + pkt->paylen, 0, pkt->pad);
+	icrc = qp->link->icrc(batch->av, &batch->seed, batch->segs, bth,
+			      len - SHCA_ICRC_BYTES);
+	memcpy(bth + len - SHCA_ICRC_BYTES, &icrc, sizeof(icrc));
+	shca_batch_commit(batch, len);
+	trace_shca_tx(qp->qpn, pkt);
+	return SHCA_MEM_OK;
+}
+
+enum shca_mem_status shca_tx_one(struct shca_batch *batch,
+				 const struct shca_pkt *pkt,
+				 const struct shca_pkt **failed)
+{
+	u32 hdr_len = shca_opcode_info(pkt->opcode)->hdr_len;
+	u32 len = hdr_len + pkt->paylen + pkt->pad + SHCA_ICRC_BYTES;
+	struct shca_qp *qp = batch->qp;
+	enum shca_mem_status status;
+	const struct shca_av *av;
+
+	/* UD: the address vector came with the request. */
+	av = pkt->wr && pkt->wr->priv ? pkt->wr->priv : &qp->av;
+	if (batch->skb && !shca_batch_fits(batch, av, len)) {
+		status = shca_tx_end(batch, failed);
+		if (status != SHCA_MEM_OK)
+			return status;
+	}
+	if (!batch->skb)
+		shca_batch_aim(batch, av);
+	if (!shca_batch_room(batch, pkt, len)) {
+		/* What is in the batch leaves; this packet is lost, if it finds
+		 * no room on its own either.
+		 */
+		if (batch->skb && batch->segs) {
+			status = shca_tx_end(batch, failed);
+			if (status != SHCA_MEM_OK)
+				return status;
+			shca_batch_aim(batch, av);
+		}
+		if (!shca_batch_room(batch, pkt, len)) {
+			kfree_skb(batch->skb);
+			batch->skb = NULL;
+			shca_count(qp, TX_NO_MEM);
+			return SHCA_MEM_OK;
+		}
+	}
+	status = shca_build(batch, pkt, hdr_len, len);
+	if (unlikely(status != SHCA_MEM_OK)) {
+		*failed = pkt;
+		if (!batch->segs) {
+			kfree_skb(batch->skb);
+			batch->skb = NULL;
+		}
+		return status;
+	}
+	if (len < batch->seg_len || batch->segs == batch->max_segs)
+		return shca_tx_end(batch, failed);
+	return SHCA_MEM_OK;
+}
+
+enum shca_mem_status shca_tx_run(struct shca_batch *batch,
+				 const struct shca_pkt *pkt,
+				 const struct shca_pkt **failed)
+{
+	struct shca_pkt *part = &batch->part;
+	enum shca_mem_status status;
+	u32 left = pkt->span;
+
+	*part = shca_pkt_part(pkt, 0);
+	while (left--) {
+		status = shca_tx_one(batch, part, failed);
+		if (unlikely(status != SHCA_MEM_OK))
+			return status;
+		part->psn = shca_psn_add(part->psn, 1);
+		part->off += pkt->unit;
+		part->va += pkt->unit;
+		part->rest -= pkt->unit;
+	}
+	part->ackreq = pkt->ackreq;
+	return shca_tx_one(batch, part, failed);
+}

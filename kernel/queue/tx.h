@@ -1,0 +1,145 @@
+/* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
+/*
+ * Packets from their descriptors to the link, several at a time where that is
+ * possible: a run of packets of one length to one peer crosses the IP stack as
+ * one (see struct shca_link_ops.max_batch).
+ */
+#ifndef SHCA_TX_H
+#define SHCA_TX_H
+
+#include "../core/mem.h"
+#include "../link/link.h"
+
+struct shca_door;
+struct shca_mr;
+struct shca_qp;
+
+/*
+ * How long to wait for a full queue, and how often before it is loss, which is after
+ * a tenth of a second.  Most queues are full for a moment; one that still is after
+ * some waits is looked at less and less often.
+ */
+#define SHCA_BUSY_NS		50000
+#define SHCA_BUSY_STEP		8
+#define SHCA_BUSY_DOUBLINGS	5
+#define SHCA_BUSY_MAX		96
+
+/*
+ * What one hold of a side's lock may send: packets, for the sake of who waits
+ * for the lock, and skbs, for the sake of the backlog of a receiver on this
+ * machine, from which softirq takes something between two holds.
+ */
+#define SHCA_TX_PKTS	128
+#define SHCA_TX_SKBS	16
+
+/* Most packets of a batch: what the kernel splits without question. */
+#define SHCA_BATCH_SEGS	62
+/* Packets that a side hands over at once, where they may be of one batch. */
+#define SHCA_TX_BURST	32
+
+/**
+ * struct shca_batch - packets that have not been handed to the link yet
+ * @qp: @door: @route: who sends; the lock of its side is held while a batch lives
+ * @av:		where all of them go
+ * @skb:	NULL: the batch is empty
+ * @first:	the first packet, at which a sender resumes when none could leave
+ * @part:	the last one of a burst; where a sender resumes, too
+ * @handed:	skbs handed to the link since shca_tx_begin()
+ * @segs: @seg_len: packets, and the length of each; the last may be shorter
+ * @max_segs: @max_bytes: when it is full
+ * @linear:	they lie in the skb itself, else in pages
+ * @tail: @room: where the next packet goes, and what there is at least
+ * @seed:	of the ICRCs of packets to @av
+ * @mr:		a region that has been reached, kept for the next packet
+ */
+struct shca_batch {
+	struct shca_qp *qp;
+	struct shca_door *door;
+	struct shca_route *route;
+	const struct shca_av *av;
+	struct sk_buff *skb;
+	struct shca_pkt first;
+	struct shca_pkt part;
+	unsigned int segs;
+	unsigned int handed;
+	unsigned int max_segs;
+	u32 seg_len;
+	u32 bytes;
+	u32 max_bytes;
+	bool linear;
+	u8 *tail;
+	u32 room;
+	struct shca_seed seed;
+	struct shca_mr *mr;
+};
+
+/** shca_tx_begin() - an empty batch; no cost until a packet is added */
+void shca_tx_begin(struct shca_batch *batch, struct shca_door *door,
+		   struct shca_route *route);
+
+/**
+ * shca_tx_burst() - PSNs that the next packet may stand for
+ *
+ * What could not leave in batches last is given packet by packet, so that
+ * SHCA_TX_SKBS holds.
+ */
+static inline u32 shca_tx_burst(const struct shca_batch *batch)
+{
+	return batch->max_segs > 1 && batch->max_bytes >= 2 * batch->seg_len ?
+	       SHCA_TX_BURST : 1;
+}
+
+/* Parts of shca_tx_add(): of @pkt->span 0, and of more. */
+enum shca_mem_status shca_tx_one(struct shca_batch *batch,
+				 const struct shca_pkt *pkt,
+				 const struct shca_pkt **failed);
+enum shca_mem_status shca_tx_run(struct shca_batch *batch,
+				 const struct shca_pkt *pkt,
+				 const struct shca_pkt **failed);
+
+/**
+ * shca_tx_add() - build one packet, or those of a burst; hands over what cannot wait
+ * @pkt:	from shca_req_next() or shca_resp_next()
+ * @failed:	the packet at which the sender must resume, unless OK
+ *
+ * No memory, no route, and a queue below that stays full are counted and are
+ * loss, as on a wire: only the protocol's retry limits may end a QP.  While the
+ * queue is full for a moment (a burst of READ responses into a backlog) the
+ * caller is asked to wait until shca_tx_busy_until(), and to resume at @failed, which
+ * is then not @pkt nor a part of it.
+ *
+ * Context: softirq or bottom halves off.
+ * Return: SHCA_MEM_OK; SHCA_MEM_RETRY: resume later; or why the payload of @pkt
+ * (which then is @failed) cannot be had.
+ */
+static inline enum shca_mem_status shca_tx_add(struct shca_batch *batch,
+					       const struct shca_pkt *pkt,
+					       const struct shca_pkt **failed)
+{
+	if (likely(!pkt->span))
+		return shca_tx_one(batch, pkt, failed);
+	return shca_tx_run(batch, pkt, failed);
+}
+
+/** shca_tx_found_full() - is it a queue below that @failed has to wait for? */
+static inline bool shca_tx_found_full(const struct shca_batch *batch,
+				      const struct shca_pkt *failed)
+{
+	return failed == &batch->first;
+}
+
+/**
+ * shca_tx_busy_until() - when to look again at the queue that was full, ns
+ *
+ * Context: the side's lock held.
+ */
+u64 shca_tx_busy_until(const struct shca_route *route, u64 now);
+
+/** shca_tx_end() - hand over the rest; SHCA_MEM_OK or _RETRY, as above */
+enum shca_mem_status shca_tx_end(struct shca_batch *batch,
+				 const struct shca_pkt **failed);
+
+/** shca_tx_exit() - give back the memory kept for batches; none are built now */
+void shca_tx_exit(void);
+
+#endif

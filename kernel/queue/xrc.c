@@ -1,0 +1,92 @@
+// SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
+/* See xrc.h. */
+#include "xrc.h"
+
+#include <linux/slab.h>
+#include <linux/xarray.h>
+
+#include "../base/dev.h"
+#include "srq.h"
+
+/* Numbers are 24 bits; not used again before all others were. */
+#define SHCA_XRC_NUMBERS XA_LIMIT(1, 0xffffff)
+
+void shca_xrc_table_init(struct shca_dev *dev)
+{
+	xa_init_flags(&dev->xrc_srqs, XA_FLAGS_ALLOC1 | XA_FLAGS_ACCOUNT);
+}
+
+void shca_xrc_table_destroy(struct shca_dev *dev)
+{
+	xa_destroy(&dev->xrc_srqs);
+}
+
+int shca_xrc_add(struct shca_dev *dev, struct shca_srq *srq)
+{
+	struct shca_xrc_target *target;
+	int err;
+
+	target = kzalloc(sizeof(*target), GFP_KERNEL_ACCOUNT);
+	if (!target)
+		return -ENOMEM;
+	refcount_set(&target->ref, 1);
+	init_completion(&target->unused);
+	target->srq = srq;
+	target->xrcd = srq->ibsrq.ext.xrc.xrcd;
+	target->pd = srq->ibsrq.pd;
+	target->cq = srq->ibsrq.ext.cq;
+	err = xa_alloc_cyclic(&dev->xrc_srqs, &srq->ibsrq.ext.xrc.srq_num,
+			      target, SHCA_XRC_NUMBERS, &dev->next_xrc_srq,
+			      GFP_KERNEL_ACCOUNT);
+	if (err < 0) {
+		kfree(target);
+		return err;
+	}
+	return 0;
+}
+
+void shca_xrc_del(struct shca_dev *dev, struct shca_srq *srq)
+{
+	struct shca_xrc_target *target;
+
+	target = xa_erase(&dev->xrc_srqs, srq->ibsrq.ext.xrc.srq_num);
+	if (!target)
+		return;
+	shca_xrc_put(target);
+	wait_for_completion(&target->unused);
+	kfree_rcu(target, rcu);
+}
+
+struct shca_xrc_target *shca_xrc_find(struct shca_dev *dev,
+				      const struct ib_xrcd *xrcd, u32 srqn)
+{
+	struct shca_xrc_target *target;
+
+	rcu_read_lock();
+	target = xa_load(&dev->xrc_srqs, srqn);
+	if (target && (target->xrcd != xrcd ||
+		       !refcount_inc_not_zero(&target->ref)))
+		target = NULL;
+	rcu_read_unlock();
+	return target;
+}
+
+void shca_xrc_put(struct shca_xrc_target *target)
+{
+	/* As with a QP: the last one still needs it for complete(). */
+	rcu_read_lock();
+	if (refcount_dec_and_test(&target->ref))
+		complete(&target->unused);
+	rcu_read_unlock();
+}
+
+/* A domain is a name: the core counts who uses it and shares it by inode. */
+int shca_alloc_xrcd(struct ib_xrcd *xrcd, struct ib_udata *udata)
+{
+	return 0;
+}
+
+int shca_dealloc_xrcd(struct ib_xrcd *xrcd, struct ib_udata *udata)
+{
+	return 0;
+}
