@@ -21,8 +21,8 @@
 
 #include "../../uapi/softhca-abi.h"
 #include "../base/dev.h"
-#include "../net/net.h"
 #include "qp.h"
+#include "qp_table.h"
 #include "sq.h"
 
 /* Names that are pasted must not be macros. */

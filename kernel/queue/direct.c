@@ -37,8 +37,8 @@
 #include "../core/psn.h"
 #include "../core/short.h"
 #include "../mem/mr.h"
-#include "../net/net.h"
 #include "mem.h"
+#include "qp_table.h"
 #include "sq.h"
 #include "tx.h"
 

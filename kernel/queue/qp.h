@@ -35,7 +35,7 @@
 #include "../mem/buf.h"
 #include "../mem/mr.h"
 #include "../mem/odp.h"
-#include "../net/net.h"
+#include "qp_table.h"
 #include "recv_ring.h"
 #include "steer.h"
 #include "stream.h"

@@ -18,9 +18,9 @@
 #include "../base/dev.h"
 #include "../base/trace.h"
 #include "../base/udata.h"
-#include "../net/net.h"
 #include "cq.h"
 #include "qp.h"
+#include "qp_table.h"
 
 /* ---- work queues --------------------------------------------------------------- */
 

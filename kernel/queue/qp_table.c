@@ -1,0 +1,253 @@
+// SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
+/*
+ * QPs by number, per network namespace.  Found under RCU by each received packet;
+ * changed when QPs come and go.
+ */
+#include "qp_table.h"
+
+#include <linux/random.h>
+#include <linux/rculist.h>
+#include <linux/rhashtable.h>
+
+#include "../base/dev.h"
+#include "../base/netns.h"
+#include "qp.h"
+
+/* All namespaces, in struct shca_net.node. */
+static LIST_HEAD(shca_nets);
+static DEFINE_SPINLOCK(shca_nets_lock);
+
+/* Not 0, which is that of an empty struct shca_qp_hint. */
+static atomic64_t shca_qps_changed = ATOMIC64_INIT(1);
+
+void shca_net_note_change(void)
+{
+	/* Pairs with the acquire in shca_hint_holds(). */
+	atomic64_inc_return_release(&shca_qps_changed);
+}
+
+u64 shca_net_changes(void)
+{
+	/* Pairs with the release in shca_net_note_change(). */
+	return atomic64_read_acquire(&shca_qps_changed);
+}
+
+/*
+ * Numbers are random already, and whoever sends packets to numbers that do not
+ * exist makes no chain longer.
+ */
+static u32 shca_qp_hash(const void *key, u32 len, u32 seed)
+{
+	return *(const u32 *)key ^ seed;
+}
+
+static int shca_qp_cmp(struct rhashtable_compare_arg *arg, const void *obj)
+{
+	return ((const struct shca_qp *)obj)->qpn != *(const u32 *)arg->key;
+}
+
+static const struct rhashtable_params shca_qp_params = {
+	.hashfn = shca_qp_hash,
+	.obj_cmpfn = shca_qp_cmp,
+	.key_len = sizeof(u32),
+	.key_offset = offsetof(struct shca_qp, qpn),
+	.head_offset = offsetof(struct shca_qp, node),
+	.automatic_shrinking = true,
+};
+
+static void shca_net_note_freed(struct shca_net *snet, u32 qpn)
+{
+	spin_lock_bh(&snet->freed_lock);
+	snet->freed[snet->nr_freed++ % SHCA_FREED_QPNS] = qpn;
+	spin_unlock_bh(&snet->freed_lock);
+}
+
+static bool shca_net_was_freed(struct shca_net *snet, u32 qpn)
+{
+	bool found = false;
+	int i;
+
+	spin_lock_bh(&snet->freed_lock);
+	for (i = 0; i < SHCA_FREED_QPNS && !found; i++)
+		found = snet->freed[i] == qpn;
+	spin_unlock_bh(&snet->freed_lock);
+	return found;
+}
+
+int shca_net_add_qp(struct shca_net *snet, struct shca_qp *qp)
+{
+	int tries, err;
+
+	if (qp->type == IB_QPT_GSI) {
+		qp->qpn = 1;
+		spin_lock_bh(&snet->gsi_lock);
+		list_add_tail_rcu(&qp->gsi_node, &snet->gsi);
+		spin_unlock_bh(&snet->gsi_lock);
+		return 0;
+	}
+
+	for (tries = 0; tries < 64; tries++) {
+		/* Not 0 and 1 (SMI, GSI), not 0xffffff (multicast). */
+		qp->qpn = 2 + get_random_u32_below(0xfffffd);
+		err = rhashtable_lookup_insert_fast(&snet->qps, &qp->node,
+						    shca_qp_params);
+		if (err == -EEXIST)
+			continue;
+		/* It was noted before it could be inserted again. */
+		if (err || !shca_net_was_freed(snet, qp->qpn)) {
+			shca_net_note_change();
+			return err;
+		}
+		rhashtable_remove_fast(&snet->qps, &qp->node, shca_qp_params);
+		/* Who has found it must not remember it. */
+		shca_net_note_change();
+	}
+	return -ENOSPC;
+}
+
+void shca_net_del_qp(struct shca_net *snet, struct shca_qp *qp)
+{
+	if (qp->type == IB_QPT_GSI) {
+		spin_lock_bh(&snet->gsi_lock);
+		list_del_rcu(&qp->gsi_node);
+		spin_unlock_bh(&snet->gsi_lock);
+		return;
+	}
+	shca_net_note_freed(snet, qp->qpn);
+	rhashtable_remove_fast(&snet->qps, &qp->node, shca_qp_params);
+	shca_net_note_change();
+}
+
+struct shca_qp *shca_net_find_gsi(struct shca_net *snet,
+				  const struct sk_buff *skb, u16 *vlan)
+{
+	struct shca_qp *qp, *found = NULL;
+
+	rcu_read_lock();
+	list_for_each_entry_rcu(qp, &snet->gsi, gsi_node) {
+		if (qp->link->serves(qp->dev, skb, vlan) &&
+		    refcount_inc_not_zero(&qp->ref)) {
+			found = qp;
+			break;
+		}
+	}
+	rcu_read_unlock();
+	return found;
+}
+
+struct shca_qp *shca_net_find_qp(struct shca_net *snet, u32 qpn)
+{
+	struct shca_qp *qp;
+
+	rcu_read_lock();
+	qp = rhashtable_lookup(&snet->qps, &qpn, shca_qp_params);
+	/* A QP being destroyed stays readable until a grace period is over,
+	 * but gives no new reference.
+	 */
+	if (qp && !refcount_inc_not_zero(&qp->ref))
+		qp = NULL;
+	rcu_read_unlock();
+	return qp;
+}
+
+/*
+ * Who sees that a QP was deleted does not find it any more.  Who does not see it
+ * began before the QP's grace period did.
+ */
+static bool shca_hint_holds(struct shca_qp_hint *hint, struct shca_net *snet,
+			    u32 qpn)
+{
+	u64 changed = atomic64_read_acquire(&shca_qps_changed);
+
+	if (likely(hint->changed == changed && hint->snet == snet &&
+		   hint->qpn == qpn))
+		return true;
+	hint->changed = changed;
+	hint->snet = snet;
+	hint->qpn = qpn;
+	return false;
+}
+
+struct shca_qp *shca_net_peek_qp(struct shca_net *snet, u32 qpn,
+				 struct shca_qp_hint *hint)
+{
+	if (likely(shca_hint_holds(hint, snet, qpn)))
+		return hint->qp;
+	rcu_read_lock();
+	hint->qp = rhashtable_lookup(&snet->qps, &qpn, shca_qp_params);
+	rcu_read_unlock();
+	return hint->qp;
+}
+
+struct shca_qp *shca_net_peek_other(const struct shca_qp *qp, u32 qpn,
+				    bool (*fits)(const struct shca_qp *qp,
+						 const struct shca_qp *other),
+				    struct shca_qp_hint *hint)
+{
+	struct shca_net *snet;
+	struct shca_qp *other;
+
+	if (likely(shca_hint_holds(hint, NULL, qpn)))
+		return hint->qp;
+	hint->qp = NULL;
+	rcu_read_lock();
+	list_for_each_entry_rcu(snet, &shca_nets, node) {
+		if (snet == qp->dev->snet)
+			continue;
+		other = rhashtable_lookup(&snet->qps, &qpn, shca_qp_params);
+		if (other && fits(qp, other)) {
+			hint->qp = other;
+			break;
+		}
+	}
+	rcu_read_unlock();
+	return hint->qp;
+}
+
+bool shca_net_has_qp(const struct shca_qp *qp, u32 qpn,
+		     bool (*fits)(const struct shca_qp *qp,
+				  const struct shca_qp *other))
+{
+	struct shca_net *snet;
+	struct shca_qp *other;
+	bool found = false;
+
+	rcu_read_lock();
+	list_for_each_entry_rcu(snet, &shca_nets, node) {
+		other = rhashtable_lookup(&snet->qps, &qpn, shca_qp_params);
+		if (other && fits(qp, other)) {
+			found = true;
+			break;
+		}
+	}
+	rcu_read_unlock();
+	return found;
+}
+
+int shca_qp_table_init(struct shca_net *snet)
+{
+	int err;
+
+	spin_lock_init(&snet->freed_lock);
+	spin_lock_init(&snet->gsi_lock);
+	INIT_LIST_HEAD(&snet->gsi);
+	err = rhashtable_init(&snet->qps, &shca_qp_params);
+	if (err)
+		return err;
+	spin_lock(&shca_nets_lock);
+	list_add_tail_rcu(&snet->node, &shca_nets);
+	spin_unlock(&shca_nets_lock);
+	return 0;
+}
+
+void shca_qp_table_hide(struct shca_net *snet)
+{
+	spin_lock(&shca_nets_lock);
+	list_del_rcu(&snet->node);
+	spin_unlock(&shca_nets_lock);
+}
+
+void shca_qp_table_exit(struct shca_net *snet)
+{
+	rhashtable_destroy(&snet->qps);
+}

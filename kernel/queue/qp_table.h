@@ -1,0 +1,97 @@
+/* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
+/* The QPs of a network namespace by number: one space of numbers each. */
+#ifndef SHCA_QP_TABLE_H
+#define SHCA_QP_TABLE_H
+
+#include <linux/types.h>
+
+struct shca_net;
+struct shca_qp;
+struct sk_buff;
+
+/**
+ * shca_qp_table_init() - a namespace with no QPs; looks into all find it from now on
+ * shca_qp_table_hide() - they do so no longer; a grace period passes before
+ * shca_qp_table_exit() - the end, with no QP left
+ *
+ * Context: may sleep.  Return: 0 or ENOMEM.
+ */
+int shca_qp_table_init(struct shca_net *snet);
+void shca_qp_table_hide(struct shca_net *snet);
+void shca_qp_table_exit(struct shca_net *snet);
+
+/**
+ * shca_net_add_qp() - give a QP an unpredictable number that is free
+ *
+ * And was not freed just now: packets for the QP that had it may still be under
+ * way, and the provider has yet to drop its completions.
+ * Context: may sleep.
+ */
+int shca_net_add_qp(struct shca_net *snet, struct shca_qp *qp);
+/** shca_net_del_qp() - look-ups that began earlier may still hold it */
+void shca_net_del_qp(struct shca_net *snet, struct shca_qp *qp);
+
+/**
+ * struct shca_qp_hint - the outcome of a search for a QP, remembered
+ * @qp:		NULL: there is none
+ * @snet:	where it was searched; NULL: outside of the searcher's namespace
+ * @qpn:	by this number
+ * @changed:	how often something that such a search finds had changed; if that
+ *		is still so, it would find the same
+ */
+struct shca_qp_hint {
+	struct shca_qp *qp;
+	struct shca_net *snet;
+	u32 qpn;
+	u64 changed;
+};
+
+/**
+ * shca_net_peek_qp() - shca_net_find_qp() without a reference
+ * @hint:	guarded by the caller, zero at first
+ *
+ * Context: RCU read side or bottom halves off, within which the result is valid;
+ * it may be dead.
+ */
+struct shca_qp *shca_net_peek_qp(struct shca_net *snet, u32 qpn,
+				 struct shca_qp_hint *hint);
+/**
+ * shca_net_peek_other() - the same in all namespaces but that of @qp
+ * @fits:	whether one of that number is the right one
+ */
+struct shca_qp *shca_net_peek_other(const struct shca_qp *qp, u32 qpn,
+				    bool (*fits)(const struct shca_qp *qp,
+						 const struct shca_qp *other),
+				    struct shca_qp_hint *hint);
+/** shca_net_note_change() - what @fits looks at is no longer the same */
+void shca_net_note_change(void);
+/** shca_net_changes() - how often that was noted; as long as it is, nothing has */
+u64 shca_net_changes(void);
+/**
+ * shca_net_has_qp() - is there a QP of this number, in any namespace, that fits?
+ *
+ * Nothing of it but that it is there leaves this call.  Context: any; @fits is called
+ * under RCU.
+ */
+bool shca_net_has_qp(const struct shca_qp *qp, u32 qpn,
+		     bool (*fits)(const struct shca_qp *qp,
+				  const struct shca_qp *other));
+
+/**
+ * shca_net_find_qp() - a reference to a QP by number, or NULL
+ *
+ * Context: any.
+ */
+struct shca_qp *shca_net_find_qp(struct shca_net *snet, u32 qpn);
+
+/**
+ * shca_net_find_gsi() - the QP1 that a management packet is for, or NULL
+ *
+ * That of the device which has the destination address; of several on one
+ * netdev the oldest, and when it goes the next inherits.
+ * Context: softirq.  The reference is the caller's.
+ */
+struct shca_qp *shca_net_find_gsi(struct shca_net *snet,
+				  const struct sk_buff *skb, u16 *vlan);
+
+#endif
