@@ -72,6 +72,7 @@
 #define SHCA_LIM_MCAST_QP	240
 #define SHCA_LIM_MCAST_TOTAL	16384
 
+struct shca_link_ops;
 struct shca_net;
 struct shca_trust;
 
@@ -79,6 +80,7 @@ struct shca_trust;
  * struct shca_dev - a device
  * @ndev:	its netdev; the RDMA core holds a reference until the device is
  *		unregistered, and no QP exists after that
+ * @link:	everything below its transport headers; fixed
  * @snet:	sockets and QP numbers of the netdev's network namespace
  * @mrs:	memory regions by key index
  * @ahs: @next_ah: @av_tag: address handles by handle
@@ -94,8 +96,10 @@ struct shca_trust;
  * @parked:	bytes of received packets that wait for memory (fault.c)
  * @nr_groups: @nr_attached: multicast groups, and QPs in all of them; under RTNL
  * @pkeys:	P_Key table; entry 0 stays the default one; read for each packet
- * @flows: @nr_flows: @flow_hook: rules of flow steering; see flow.c
+ * @flows: @nr_flows: @flow_hook: rules of flow steering; see net/flow.c
  * @loop: @loop_bh: frames from this device to itself
+ * @loop_frame:	does a frame that a QP sends go to QPs of this device alone?  @skb->data
+ *		is at its Ethernet header; taken over then.  Softirq or bottom halves off
  * @qp_serial:	of the last QP, see struct shca_accessor
  * @node:	in shca_dev_list, protected by shca_dev_lock
  * @gone:	the netdev went away before registration; under shca_dev_lock
@@ -112,6 +116,7 @@ struct shca_trust;
 struct shca_dev {
 	struct ib_device ibdev;
 	struct net_device *ndev;
+	const struct shca_link_ops *link;
 	struct shca_net *snet;
 	struct rhashtable mrs;
 	struct xarray ahs;
@@ -146,6 +151,7 @@ struct shca_dev {
 	struct nf_hook_ops flow_hook;
 	struct sk_buff_head loop;
 	struct shca_bh loop_bh;
+	bool (*loop_frame)(struct shca_dev *dev, struct sk_buff *skb);
 	u32 nr_groups;
 	u32 nr_attached;
 	atomic64_t qp_serial;
@@ -208,14 +214,6 @@ static inline int shca_pkey_find(const struct shca_dev *dev, u16 pkey)
 }
 
 /**
- * shca_dev_set_pkey() - change an entry of the P_Key table; tells consumers
- *
- * Context: may sleep.
- * Return: 0, or EINVAL: entry 0, or one beyond the table.
- */
-int shca_dev_set_pkey(struct shca_dev *dev, u32 index, u16 pkey);
-
-/**
  * struct shca_ucontext - a process's verbs context
  * @features:	granted to it
  * @dm_bytes:	device memory that it has
@@ -246,56 +244,5 @@ struct shca_pd {
 	struct ib_pd ibpd;
 	bool is_user;
 };
-
-/**
- * shca_newlink() - rdma link add; struct rdma_link_ops.newlink
- *
- * Context: process, without RTNL.
- * Return: 0, or EADDRINUSE (port 4791 has another owner), EEXIST (the name is
- * taken), EINVAL (not an Ethernet netdev), ENODEV (netdev going away), ENOMEM.
- */
-int shca_newlink(const char *name, struct net_device *ndev);
-
-/** shca_dev_find() - a registered device by name, or NULL; ib_device_put() it */
-struct shca_dev *shca_dev_find(const char *name);
-
-/**
- * shca_dev_walk() - call @fn for each registered device, from index @start on
- *
- * Context: may sleep.  A non-zero return of @fn stops and is returned.
- */
-int shca_dev_walk(int start, int (*fn)(struct shca_dev *dev, int idx,
-				       void *arg), void *arg);
-
-/**
- * shca_dev_name_of() - the name of the device with that id, as @net may know it
- * @net:	NULL: as the machine's administrator may
- *
- * Context: within the @fn of shca_dev_walk().
- * Return: NULL: there is none, or none to be known there.
- */
-const char *shca_dev_name_of(u64 id, struct net *net);
-
-/**
- * shca_dev_init() - the client and the notifier; no devices yet
- *
- * Return: 0 or what registration returned.  Undone by shca_dev_exit(), once no
- * device is left.
- */
-int shca_dev_init(void);
-void shca_dev_exit(void);
-
-/* port.c */
-int shca_query_port_speed(struct ib_device *ibdev, u32 port, u64 *speed);
-int shca_query_port(struct ib_device *ibdev, u32 port,
-		    struct ib_port_attr *attr);
-/**
- * shca_port_update() - tell consumers if the state of the port has changed
- *
- * Context: RTNL held.
- */
-void shca_port_update(struct shca_dev *dev);
-/** shca_port_mtu() - the largest MTU of IBTA that fits the netdev, bytes */
-u32 shca_port_mtu(const struct shca_dev *dev);
 
 #endif

@@ -30,10 +30,10 @@
 #include <rdma/uverbs_ioctl.h>
 
 #include "../base/compat.h"
-#include "../base/dev.h"
 #include "../base/trust.h"
 #include "../base/udata.h"
 #include "../link/ah.h"
+#include "../link/roce.h"
 #include "../mem/buf.h"
 #include "../mem/dm.h"
 #include "../mem/dmabuf.h"
@@ -54,9 +54,11 @@
 #include "../queue/tm.h"
 #include "../queue/wq.h"
 #include "../queue/xrc.h"
+#include "device.h"
 #include "import.h"
 #include "lo.h"
 #include "pma.h"
+#include "port.h"
 #include "restrack.h"
 
 #define SHCA_GID_TBL_LEN	128
@@ -550,6 +552,7 @@ int shca_newlink(const char *name, struct net_device *ndev)
 	INIT_LIST_HEAD(&dev->node);
 	xa_init_flags(&dev->bound, XA_FLAGS_ALLOC1);
 	dev->ndev = ndev;
+	dev->link = &shca_roce_ops;
 	dev->id = atomic64_inc_return(&shca_dev_ids);
 	dev->pkeys[0] = IB_DEFAULT_PKEY_FULL;
 	dev->resv8a = SHCA_RESV8A_AUTO;

@@ -13,7 +13,7 @@
 #include <net/if_inet6.h>
 #include <rdma/ib_verbs.h>
 
-#include "../base/dev.h"
+#include "device.h"
 
 static void shca_lo_rescan(struct work_struct *work)
 {

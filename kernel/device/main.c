@@ -4,12 +4,13 @@
 #include <rdma/rdma_netlink.h>
 
 #include "../../uapi/softhca-abi.h"
-#include "../base/dev.h"
 #include "../link/icrc.h"
+#include "../link/roce.h"
 #include "../mem/odp.h"
 #include "../net/net.h"
 #include "../queue/steer.h"
 #include "../queue/tx.h"
+#include "device.h"
 #include "lo.h"
 #include "netlink.h"
 

@@ -14,9 +14,10 @@
 #include <rdma/ib_verbs.h>
 
 #include "../../uapi/softhca-netlink.h"
-#include "../base/dev.h"
+#include "../base/netns.h"
 #include "../base/trust.h"
-#include "../net/net.h"
+#include "../queue/qp_table.h"
+#include "device.h"
 
 static struct genl_family shca_genl_family;
 

@@ -3,6 +3,8 @@
  * The port: its attributes, computed from the netdev whenever asked, and the
  * one function that notices a change of state and tells the consumers.
  */
+#include "port.h"
+
 #include <linux/ethtool.h>
 #include <linux/netdevice.h>
 #include <linux/rtnetlink.h>
@@ -11,23 +13,13 @@
 #include <rdma/ib_verbs.h>
 
 #include "../base/dev.h"
+#include "../link/link.h"
 
 /* A netdev whose MTU has no room for a packet of the least path MTU is no link. */
 static bool shca_port_is_up(const struct shca_dev *dev)
 {
 	return netif_running(dev->ndev) && netif_carrier_ok(dev->ndev) &&
-	       iboe_get_mtu(READ_ONCE(dev->ndev->mtu));
-}
-
-/* Largest path MTU that fits the netdev with all headers. */
-static enum ib_mtu shca_port_ib_mtu(const struct shca_dev *dev)
-{
-	return iboe_get_mtu(READ_ONCE(dev->ndev->mtu)) ?: IB_MTU_256;
-}
-
-u32 shca_port_mtu(const struct shca_dev *dev)
-{
-	return ib_mtu_enum_to_int(shca_port_ib_mtu(dev));
+	       dev->link->mtu(dev);
 }
 
 /*
@@ -66,7 +58,7 @@ int shca_query_port(struct ib_device *ibdev, u32 port,
 	if (netif_running(dev->ndev) && !netif_carrier_ok(dev->ndev))
 		attr->phys_state = IB_PORT_PHYS_STATE_POLLING;
 	attr->max_mtu = IB_MTU_4096;
-	attr->active_mtu = shca_port_ib_mtu(dev);
+	attr->active_mtu = dev->link->mtu(dev) ?: IB_MTU_256;
 	attr->gid_tbl_len = ibdev->port_data ?
 			    ibdev->port_data[port].immutable.gid_tbl_len : 0;
 	attr->ip_gids = true;

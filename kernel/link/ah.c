@@ -55,7 +55,7 @@ static struct shca_ah_entry *shca_ah_entry_alloc(struct shca_dev *dev,
 		return ERR_PTR(-ENOMEM);
 	entry->pd = pd;
 	/* Without a flow label each handle is a flow of its own. */
-	why = shca_roce_ops.av_init(dev, attr, get_random_u32(), &entry->av);
+	why = dev->link->av_init(dev, attr, get_random_u32(), &entry->av);
 	if (why) {
 		kfree(entry);
 		return ERR_PTR(shca_refuse(dev, 0, -EINVAL, why));

@@ -3,6 +3,7 @@
  * The link of a port as a table of operations: everything below the base
  * transport header.  Requester, responder and engines know no IP, UDP or
  * neighbour.  RoCEv2 over UDP is the one link so far (roce.c).
+ * A device has the one that it was made with (struct shca_dev.link).
  */
 #ifndef SHCA_LINK_H
 #define SHCA_LINK_H
@@ -11,13 +12,14 @@
 #include <linux/in6.h>
 #include <linux/skbuff.h>
 #include <linux/types.h>
+#include <net/dst.h>
+#include <rdma/ib_verbs.h>
 
+#include "../base/dev.h"
 #include "../core/mem.h"
 
-struct dst_entry;
 struct rdma_ah_attr;
-struct shca_dev;
-struct shca_rx_skb;
+struct shca_mr;
 
 /** enum shca_link_type - tag of an address vector */
 enum shca_link_type {
@@ -53,18 +55,6 @@ struct shca_av {
 };
 
 /**
- * shca_roce_wc_sl() - the SL in the completion of a datagram
- *
- * RoCE packets have none.  ConnectX says there what the packet was: 8, it had a
- * UDP header, with 1, over IPv6, or 2, over IPv4; and UCX relies on it to find the
- * destination's address in the first 40 bytes.
- */
-static inline u8 shca_roce_wc_sl(bool ipv4)
-{
-	return 8 | (ipv4 ? 2 : 1);
-}
-
-/**
  * struct shca_route - a route remembered for one address vector
  *
  * @busy: transmissions in a row that found the queue below full.
@@ -86,9 +76,28 @@ struct shca_seed {
 	u32 crc;
 };
 
+/* Most packets of a batch: what the kernel splits without question. */
+#define SHCA_BATCH_SEGS	62
+
+/**
+ * struct shca_rx_skb - an skb that is being received; struct shca_pkt.data
+ * @seed:	of its packets' ICRCs; kept by the link
+ * @mr:		a region that one packet of it has reached, and the next one
+ *		probably will; kept by queue/mem.c
+ * @frag: @frag_off: where the last packet was found
+ */
+struct shca_rx_skb {
+	struct sk_buff *skb;
+	struct shca_seed seed;
+	struct shca_mr *mr;
+	int frag;
+	u32 frag_off;
+};
+
 /**
  * struct shca_link_ops - operations of a link
  * @headroom:	bytes to reserve in front of the BTH
+ * @mtu:	the largest path MTU that @dev can carry now; 0: not even the least
  * @av_init:	an address vector from verbs attributes; @sport_hash spreads
  *		flows.  May sleep.  Returns NULL, or why there is none (EINVAL).
  * @icrc:	the ICRC of outgoing packet number @seg of a batch: @len bytes at
@@ -104,6 +113,8 @@ struct shca_seed {
  * @check:	does a received packet come from the peer of @av, and to us?
  * @serves:	is a received packet for an address of this device, and in which
  *		VLAN is that?
+ * @marks:	what the lower headers of a received packet say: it has met congestion;
+ *		the SL that a datagram's completion shows
  * @mgid:	the multicast GID that a received packet is for, or one that is none
  * @arrived_at:	did a received packet come in by this device's netdev or what is
  *		built upon it, and in which VLAN was that?
@@ -113,11 +124,12 @@ struct shca_seed {
  * @grh:	the SHCA_GRH_BYTES that UD shows of a received packet's headers; it
  *		is @len bytes at @off of @skb, from BTH to ICRC
  *
- * All but @av_init: softirq or bottom halves off.  The last six: @skb->data is
+ * All but @mtu and @av_init: softirq or bottom halves off.  From @check on: @skb->data is
  * at the first BTH, lower headers are in the linear part before it.
  */
 struct shca_link_ops {
 	unsigned int headroom;
+	enum ib_mtu (*mtu)(const struct shca_dev *dev);
 	const char *(*av_init)(struct shca_dev *dev,
 			       const struct rdma_ah_attr *attr,
 			       u32 sport_hash, struct shca_av *av);
@@ -135,6 +147,7 @@ struct shca_link_ops {
 	bool (*check)(const struct shca_av *av, const struct sk_buff *skb);
 	bool (*serves)(const struct shca_dev *dev, const struct sk_buff *skb,
 		       u16 *vlan);
+	void (*marks)(const struct sk_buff *skb, bool *ce, u8 *sl);
 	void (*mgid)(const struct sk_buff *skb, struct in6_addr *mgid);
 	bool (*arrived_at)(const struct shca_dev *dev,
 			   const struct sk_buff *skb, u16 *vlan);
@@ -143,11 +156,17 @@ struct shca_link_ops {
 	void (*grh)(const struct sk_buff *skb, u32 off, u32 len, u8 *grh);
 };
 
-extern const struct shca_link_ops shca_roce_ops;
+/** shca_link_mtu() - the largest path MTU of a device now, bytes; at least 256 */
+static inline u32 shca_link_mtu(const struct shca_dev *dev)
+{
+	return ib_mtu_enum_to_int(dev->link->mtu(dev) ?: IB_MTU_256);
+}
 
 /** shca_route_drop() - forget a route; under the lock of its side, if it has one */
-void shca_route_drop(struct shca_route *route);
-/** shca_roce_init() - tables of the ICRC; after shca_icrc_init() */
-void shca_roce_init(void);
+static inline void shca_route_drop(struct shca_route *route)
+{
+	dst_release(route->dst);
+	route->dst = NULL;
+}
 
 #endif

@@ -4,7 +4,7 @@
  * routes, the invariant CRC, and the hand-over of finished packets to the IP
  * stack, so that tcpdump, tc and netfilter see them.
  */
-#include "link.h"
+#include "roce.h"
 
 #include <linux/if_vlan.h>
 #include <linux/inetdevice.h>
@@ -29,16 +29,19 @@
 #include "../base/compat.h"
 #include "../base/counters.h"
 #include "../base/dev.h"
+#include "../base/netns.h"
 #include "../core/headers.h"
-#include "../net/net.h"
-#include "../queue/rx.h"
-#include "../queue/tx.h"
 #include "icrc.h"
 #include "neigh.h"
 
 #define SHCA_DEFAULT_HOPS 64
 /* Well below the default of net.core.netdev_max_backlog, 1000. */
 #define SHCA_LO_BACKLOG 400
+
+static enum ib_mtu shca_roce_mtu(const struct shca_dev *dev)
+{
+	return iboe_get_mtu(READ_ONCE(dev->ndev->mtu));
+}
 
 /* The netdev whose address the source GID is. */
 static int shca_gid_ifindex(struct shca_dev *dev, const struct ib_gid_attr *gid)
@@ -67,7 +70,7 @@ static const char *shca_roce_av_init(struct shca_dev *dev,
 	av->link = SHCA_LINK_ROCE;
 	/*
 	 * An SL has four bits, a priority of Ethernet's three.  With the fourth
-	 * it is that of a completion (shca_roce_wc_sl()), for an answer: it says
+	 * it is that of a completion (shca_roce_marks()), for an answer: it says
 	 * nothing about priority.
 	 */
 	av->sl = rdma_ah_get_sl(attr);
@@ -100,12 +103,6 @@ static const char *shca_roce_av_init(struct shca_dev *dev,
 }
 
 /* ---- routes ------------------------------------------------------------- */
-
-void shca_route_drop(struct shca_route *route)
-{
-	dst_release(route->dst);
-	route->dst = NULL;
-}
 
 /* Is the destination of @av an address of this host, as @ndev sees it? */
 static bool shca_is_local(struct net *net, const struct net_device *ndev,
@@ -666,6 +663,22 @@ static bool shca_roce_serves(const struct shca_dev *dev,
 	return serves;
 }
 
+/*
+ * RoCE packets have no SL.  ConnectX says there what the packet was: 8, it had a UDP
+ * header, with 1, over IPv6, or 2, over IPv4; and UCX relies on it to find the
+ * destination's address in the first 40 bytes.
+ */
+static void shca_roce_marks(const struct sk_buff *skb, bool *ce, u8 *sl)
+{
+	if (skb->protocol == htons(ETH_P_IP)) {
+		*ce = INET_ECN_is_ce(ip_hdr(skb)->tos);
+		*sl = 8 | 2;
+	} else {
+		*ce = INET_ECN_is_ce(ipv6_get_dsfield(ipv6_hdr(skb)));
+		*sl = 8 | 1;
+	}
+}
+
 static void shca_roce_mgid(const struct sk_buff *skb, struct in6_addr *mgid)
 {
 	if (skb->protocol == htons(ETH_P_IP))
@@ -711,6 +724,7 @@ static void shca_roce_grh(const struct sk_buff *skb, u32 off, u32 len, u8 *grh)
 const struct shca_link_ops shca_roce_ops = {
 	.headroom = LL_MAX_HEADER + sizeof(struct ipv6hdr) +
 		    sizeof(struct udphdr),
+	.mtu = shca_roce_mtu,
 	.av_init = shca_roce_av_init,
 	.icrc = shca_roce_icrc,
 	.max_batch = shca_roce_max_batch,
@@ -719,6 +733,7 @@ const struct shca_link_ops shca_roce_ops = {
 	.mirrors = shca_roce_mirrors,
 	.check = shca_roce_check,
 	.serves = shca_roce_serves,
+	.marks = shca_roce_marks,
 	.mgid = shca_roce_mgid,
 	.arrived_at = shca_roce_arrived_at,
 	.grh = shca_roce_grh,

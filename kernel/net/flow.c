@@ -101,6 +101,13 @@ struct shca_flow {
 
 enum { CLASS_SNIFFER, CLASS_NORMAL, CLASS_DEFAULT };
 
+/* What rules say of a frame that is to be sent. */
+enum shca_taken {
+	SHCA_TAKEN_NOT,
+	SHCA_TAKEN_COPY,	/* it is for a QP here, and leaves as well */
+	SHCA_TAKEN_ALL,		/* it does not leave */
+};
+
 /* ---- keys ---------------------------------------------------------------------- */
 
 static bool shca_key_ipv4(const struct sk_buff *skb, int off,
@@ -405,12 +412,13 @@ static unsigned int shca_flow_ingress(void *priv, struct sk_buff *skb,
 
 /* ---- from this device to itself ---------------------------------------------------- */
 
-enum shca_taken shca_flow_loop(struct shca_dev *dev, struct sk_buff *skb)
+/* What the rules say of a frame that @dev sends. */
+static enum shca_taken shca_flow_takes(struct shca_dev *dev,
+				       const struct sk_buff *skb)
 {
 	enum shca_taken taken = SHCA_TAKEN_NOT;
 	struct shca_flow_key key;
 	struct shca_flow *flow;
-	struct sk_buff *copy;
 
 	if (list_empty(&dev->flows))
 		return SHCA_TAKEN_NOT;
@@ -427,17 +435,29 @@ enum shca_taken shca_flow_loop(struct shca_dev *dev, struct sk_buff *skb)
 		}
 	}
 	rcu_read_unlock();
+	return taken;
+}
+
+/*
+ * struct shca_dev.loop_frame: as with an adapter, whose switch knows its own rules.
+ * Delivered later, since the caller holds a lock of the sending QP.
+ */
+static bool shca_flow_loop(struct shca_dev *dev, struct sk_buff *skb)
+{
+	enum shca_taken taken = shca_flow_takes(dev, skb);
+	struct sk_buff *copy;
+
 	if (taken == SHCA_TAKEN_NOT)
-		return taken;
+		return false;
 	copy = taken == SHCA_TAKEN_ALL ? skb : skb_clone(skb, GFP_ATOMIC);
 	if (!copy || skb_queue_len_lockless(&dev->loop) >= SHCA_LOOP_MAX) {
 		shca_count(dev, RX_BACKLOG);
 		kfree_skb(copy);
-		return taken;
+		return taken == SHCA_TAKEN_ALL;
 	}
 	skb_queue_tail(&dev->loop, copy);
 	shca_bh_schedule(&dev->loop_bh);
-	return taken;
+	return taken == SHCA_TAKEN_ALL;
 }
 
 SHCA_BH_HANDLER(shca_flow_looped)
@@ -745,6 +765,7 @@ void shca_flow_init_dev(struct shca_dev *dev)
 	INIT_LIST_HEAD(&dev->flows);
 	skb_queue_head_init(&dev->loop);
 	shca_bh_init(&dev->loop_bh, shca_flow_looped);
+	dev->loop_frame = shca_flow_loop;
 }
 
 void shca_flow_exit_dev(struct shca_dev *dev)

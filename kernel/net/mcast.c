@@ -31,41 +31,13 @@
 #include <rdma/ib_addr.h>
 
 #include "../base/dev.h"
+#include "../queue/group.h"
 #include "../queue/qp.h"
 #include "net.h"
 
-/* A QP that is attached to a group. */
-struct shca_mcast_member {
-	struct list_head node;
-	struct rcu_head rcu;
-	struct shca_qp *qp;
-};
-
-/*
- * A group in which a device has QPs, at least one.  @in_dev or @idev is the IP
- * part of the netdev that has joined, with a reference; both are NULL while there
- * is none that could.
- */
-struct shca_mcast_group {
-	struct hlist_node node;
-	struct rcu_head rcu;
-	struct shca_dev *dev;
-	struct in6_addr mgid;
-	struct list_head members;
-	unsigned int nr_members;
-	struct in_device *in_dev;
-	struct inet6_dev *idev;
-};
-
-static struct hlist_head *shca_mcast_chain(struct shca_net *snet,
-					   const struct in6_addr *mgid)
-{
-	return &snet->groups[ipv6_addr_hash(mgid) % SHCA_MCAST_CHAINS];
-}
-
 /* ---- memberships ---------------------------------------------------------- */
 
-static bool shca_mcast_is_ipv4(const struct shca_mcast_group *group)
+static bool shca_mcast_is_ipv4(const struct shca_group *group)
 {
 	return ipv6_addr_v4mapped(&group->mgid);
 }
@@ -82,7 +54,7 @@ static struct net_device *shca_mcast_ndev(const struct shca_dev *dev)
 	return ndev->reg_state == NETREG_REGISTERED ? ndev : NULL;
 }
 
-static void shca_mcast_leave(struct shca_mcast_group *group)
+static void shca_mcast_leave(struct shca_group *group)
 {
 	struct in_device *in_dev = group->in_dev;
 	struct inet6_dev *idev = group->idev;
@@ -103,7 +75,7 @@ static void shca_mcast_leave(struct shca_mcast_group *group)
 }
 
 /* Return: 0 also where nothing can be joined now; shca_mcast_refresh() will. */
-static int shca_mcast_join(struct shca_mcast_group *group)
+static int shca_mcast_join(struct shca_group *group)
 {
 	struct net_device *ndev = shca_mcast_ndev(group->dev);
 	int err;
@@ -132,7 +104,7 @@ static int shca_mcast_join(struct shca_mcast_group *group)
 	return 0;
 }
 
-static bool shca_mcast_is_joined(const struct shca_mcast_group *group)
+static bool shca_mcast_is_joined(const struct shca_group *group)
 {
 	struct net_device *ndev = shca_mcast_ndev(group->dev);
 
@@ -146,7 +118,7 @@ static bool shca_mcast_is_joined(const struct shca_mcast_group *group)
 void shca_mcast_refresh(struct net *net)
 {
 	struct shca_net *snet = shca_net_of(net);
-	struct shca_mcast_group *group;
+	struct shca_group *group;
 	int i;
 
 	ASSERT_RTNL();
@@ -162,22 +134,22 @@ void shca_mcast_refresh(struct net *net)
 
 /* ---- attach and detach ------------------------------------------------------ */
 
-static struct shca_mcast_group *shca_mcast_find(struct shca_dev *dev,
+static struct shca_group *shca_mcast_find(struct shca_dev *dev,
 						const struct in6_addr *mgid)
 {
-	struct shca_mcast_group *group;
+	struct shca_group *group;
 
-	hlist_for_each_entry(group, shca_mcast_chain(dev->snet, mgid), node)
+	hlist_for_each_entry(group, shca_group_chain(dev->snet, mgid), node)
 		if (group->dev == dev && ipv6_addr_equal(&group->mgid, mgid))
 			return group;
 	return NULL;
 }
 
-static struct shca_mcast_member *
-shca_mcast_find_member(const struct shca_mcast_group *group,
+static struct shca_group_member *
+shca_mcast_find_member(const struct shca_group *group,
 		       const struct shca_qp *qp)
 {
-	struct shca_mcast_member *member;
+	struct shca_group_member *member;
 
 	list_for_each_entry(member, &group->members, node)
 		if (member->qp == qp)
@@ -185,10 +157,10 @@ shca_mcast_find_member(const struct shca_mcast_group *group,
 	return NULL;
 }
 
-static struct shca_mcast_group *shca_mcast_create(struct shca_dev *dev,
+static struct shca_group *shca_mcast_create(struct shca_dev *dev,
 						  const struct in6_addr *mgid)
 {
-	struct shca_mcast_group *group;
+	struct shca_group *group;
 	int err;
 
 	if (dev->nr_groups == SHCA_LIM_MCAST_GRP)
@@ -208,7 +180,7 @@ static struct shca_mcast_group *shca_mcast_create(struct shca_dev *dev,
 	return group;
 }
 
-static void shca_mcast_remove_if_empty(struct shca_mcast_group *group)
+static void shca_mcast_remove_if_empty(struct shca_group *group)
 {
 	if (group->nr_members)
 		return;
@@ -220,8 +192,8 @@ static void shca_mcast_remove_if_empty(struct shca_mcast_group *group)
 
 static int shca_mcast_attach(struct shca_qp *qp, const struct in6_addr *mgid)
 {
-	struct shca_mcast_member *member;
-	struct shca_mcast_group *group;
+	struct shca_group_member *member;
+	struct shca_group *group;
 	struct shca_dev *dev = qp->dev;
 
 	ASSERT_RTNL();
@@ -246,7 +218,7 @@ static int shca_mcast_attach(struct shca_qp *qp, const struct in6_addr *mgid)
 		}
 		list_add_tail(&member->node, &group->members);
 		hlist_add_head_rcu(&group->node,
-				   shca_mcast_chain(dev->snet, mgid));
+				   shca_group_chain(dev->snet, mgid));
 	}
 	group->nr_members++;
 	dev->nr_attached++;
@@ -255,8 +227,8 @@ static int shca_mcast_attach(struct shca_qp *qp, const struct in6_addr *mgid)
 
 static int shca_mcast_detach(struct shca_qp *qp, const struct in6_addr *mgid)
 {
-	struct shca_mcast_member *member;
-	struct shca_mcast_group *group;
+	struct shca_group_member *member;
+	struct shca_group *group;
 
 	ASSERT_RTNL();
 	group = shca_mcast_find(qp->dev, mgid);
@@ -297,44 +269,4 @@ int shca_detach_mcast(struct ib_qp *ibqp, union ib_gid *mgid, u16 mlid)
 	err = shca_mcast_detach(to_shca_qp(ibqp), &addr);
 	rtnl_unlock();
 	return err;
-}
-
-/* ---- receive ------------------------------------------------------------------ */
-
-static unsigned int shca_mcast_walk_group(struct shca_mcast_group *group,
-					  u16 vlan,
-					  void (*fn)(struct shca_qp *qp,
-						     u16 vlan, void *arg),
-					  void *arg)
-{
-	struct shca_mcast_member *member;
-	unsigned int nr = 0;
-
-	list_for_each_entry_rcu(member, &group->members, node) {
-		if (!refcount_inc_not_zero(&member->qp->ref))
-			continue;
-		fn(member->qp, vlan, arg);
-		shca_qp_put(member->qp);
-		nr++;
-	}
-	return nr;
-}
-
-unsigned int shca_mcast_walk(struct shca_net *snet, const struct sk_buff *skb,
-			     void (*fn)(struct shca_qp *qp, u16 vlan, void *arg),
-			     void *arg)
-{
-	struct shca_mcast_group *group;
-	struct in6_addr mgid;
-	unsigned int nr = 0;
-	u16 vlan;
-
-	shca_roce_ops.mgid(skb, &mgid);
-	rcu_read_lock();
-	hlist_for_each_entry_rcu(group, shca_mcast_chain(snet, &mgid), node)
-		if (ipv6_addr_equal(&group->mgid, &mgid) &&
-		    shca_roce_ops.arrived_at(group->dev, skb, &vlan))
-			nr += shca_mcast_walk_group(group, vlan, fn, arg);
-	rcu_read_unlock();
-	return nr;
 }

@@ -17,7 +17,7 @@
 
 #include "../base/compat.h"
 #include "../queue/qp_table.h"
-#include "../queue/rx.h"
+#include "udp.h"
 
 static unsigned int shca_net_id;
 

@@ -554,7 +554,7 @@ int shca_poll_cq(struct ib_cq *ibcq, int nr, struct ib_wc *wc)
 		wc->wc_flags = shca_kernel_wc_flags(cqe->wc_flags);
 		wc->pkey_index = cqe->pkey_index;
 		wc->slid = cqe->slid;
-		/* (the kind of packet is for processes: shca_roce_wc_sl()) */
+		/* (the kind of packet is for processes: shca_link_ops.marks) */
 		wc->sl = 0;
 		wc->dlid_path_bits = cqe->dlid_path_bits;
 		wc->port_num = cqe->port;

@@ -409,7 +409,7 @@ static struct shca_qp *shca_qp_alloc(struct shca_dev *dev, struct ib_pd *pd,
 		.pd = pd,
 		.serial = atomic64_inc_return(&dev->qp_serial),
 	};
-	qp->link = &shca_roce_ops;
+	qp->link = dev->link;
 	qp->type = init->qp_type;
 	qp->is_user = is_user;
 	qp->state = IB_QPS_RESET;

@@ -37,7 +37,7 @@ static const char *shca_path_wrong(const struct shca_qp *qp,
 	    (attr->path_mtu < IB_MTU_256 || attr->path_mtu > IB_MTU_4096))
 		return "path_mtu is none of IBV_MTU_256 to IBV_MTU_4096";
 	if ((mask & IB_QP_PATH_MTU) &&
-	    ib_mtu_enum_to_int(attr->path_mtu) > shca_port_mtu(qp->dev))
+	    ib_mtu_enum_to_int(attr->path_mtu) > shca_link_mtu(qp->dev))
 		return "path_mtu is larger than the port's active_mtu, which follows from the netdev's MTU";
 	if ((mask & IB_QP_DEST_QPN) && attr->dest_qp_num > 0xffffff)
 		return "dest_qp_num has more than 24 bits";
@@ -138,7 +138,7 @@ static void shca_qp_save_attr(struct shca_qp *qp, const struct ib_qp_attr *attr,
 static u32 shca_qp_mtu(const struct shca_qp *qp)
 {
 	if (shca_qp_transport(qp->type) == SHCA_TRANSPORT_UD)
-		return shca_port_mtu(qp->dev);
+		return shca_link_mtu(qp->dev);
 	if (qp->type == IB_QPT_RAW_PACKET)
 		return shca_raw_max_len(qp->dev);
 	return ib_mtu_enum_to_int(qp->attr.path_mtu);

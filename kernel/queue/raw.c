@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 /*
  * The send queue of RAW_PACKET: each request is a frame, handed to the netdev as
- * it is, or to a QP of this very device where a rule says so (flow.c).  Requests
+ * it is, or to a QP of this very device where a rule says so (net/flow.c).  Requests
  * are validated, completed and flushed by the requester of the core, which knows
  * this as a transport without headers.
  */
@@ -15,7 +15,6 @@
 #include "../base/counters.h"
 #include "../base/dev.h"
 #include "../base/trace.h"
-#include "../net/flow.h"
 #include "mem.h"
 #include "qp.h"
 #include "sq.h"
@@ -49,7 +48,7 @@ static void shca_raw_out(struct shca_qp *qp, struct sk_buff *skb)
 		kfree_skb(skb);
 		return;
 	}
-	if (shca_flow_loop(dev, skb) == SHCA_TAKEN_ALL)
+	if (dev->loop_frame(dev, skb))
 		return;
 	err = dev_queue_xmit(skb);
 	if (unlikely(net_xmit_eval(err)))

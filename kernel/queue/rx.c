@@ -3,38 +3,18 @@
  * Reception: check lengths, decode, find the QP, check that the packet is from
  * its peer and intact, hand it to the requester or the responder.  In softirq;
  * nothing sleeps, nothing is logged per packet: each refusal has a counter.
- *
- * Packets come one by one through the UDP socket.  Batches of a sender on this
- * machine (GSO packets that were never split) would be split by UDP before they
- * reach a socket like ours, so they are taken by a netfilter hook that is the
- * last at LOCAL_IN: the firewall has had its say, and the socket owns the port.
  */
 #include "rx.h"
 
-#include <linux/ip.h>
-#include <linux/ipv6.h>
-#include <linux/netfilter.h>
 #include <linux/skbuff.h>
-#include <linux/udp.h>
-#include <net/inet_ecn.h>
-#include <net/ip.h>
-#include <net/ipv6.h>
-#if IS_ENABLED(CONFIG_NF_CONNTRACK)
-#include <net/netfilter/nf_conntrack.h>
-#endif
-#include <net/route.h>
-#include <net/sock.h>
-#include <net/udp.h>
-#include <net/xfrm.h>
 #include <rdma/ib_verbs.h>
 
-#include "../base/compat.h"
 #include "../base/counters.h"
 #include "../base/dev.h"
 #include "../base/trace.h"
 #include "../core/headers.h"
 #include "../core/opcode.h"
-#include "../net/mcast.h"
+#include "group.h"
 #include "mem.h"
 #include "qp.h"
 #include "qp_table.h"
@@ -52,6 +32,7 @@
 
 /**
  * struct shca_rx_walk - an skb on its way to QPs
+ * @link:	which it came by
  * @snet:	where it arrived
  * @in:		the skb
  * @ce:		it is marked as having met congestion
@@ -71,6 +52,7 @@
  * @owes:	it has taken requests, and answers at the end
  */
 struct shca_rx_walk {
+	const struct shca_link_ops *link;
 	struct shca_net *snet;
 	struct shca_rx_skb in;
 	bool ce;
@@ -123,26 +105,6 @@ static bool shca_pkey_ok(const struct shca_qp *qp, struct shca_pkt *pkt)
 		return false;
 	pkt->path.pkey_index = index;
 	return true;
-}
-
-/*
- * A packet is accepted only with the plain header that the ICRC is defined
- * over: no IPv4 options, no IPv6 extension headers.
- */
-static bool shca_plain_ip(const struct sk_buff *skb)
-{
-	int l3 = skb_transport_offset(skb) - skb_network_offset(skb);
-
-	if (skb->protocol == htons(ETH_P_IP))
-		return l3 == sizeof(struct iphdr);
-	return l3 == sizeof(struct ipv6hdr);
-}
-
-static bool shca_is_ce(const struct sk_buff *skb)
-{
-	if (skb->protocol == htons(ETH_P_IP))
-		return INET_ECN_is_ce(ip_hdr(skb)->tos);
-	return INET_ECN_is_ce(ipv6_get_dsfield(ipv6_hdr(skb)));
 }
 
 const u8 *shca_rx_flat(struct shca_rx_skb *rx, u32 off, u32 len)
@@ -411,20 +373,15 @@ static bool shca_rx_group(struct shca_rx_walk *rx, const struct shca_rx_seg *seg
 	const struct shca_opcode_info *info = shca_opcode_info(pkt->opcode);
 
 	if (!(info->flags & SHCA_OPF_DETH) ||
-	    !shca_roce_ops.icrc_ok(&rx->in, seg->idx, seg->bth, seg->off,
+	    !rx->link->icrc_ok(&rx->in, seg->idx, seg->bth, seg->off,
 				   seg->len))
 		return false;
-	return shca_mcast_walk(rx->snet, rx->in.skb, shca_rx_to_member,
-			       &copies);
+	return shca_group_walk(rx->link, rx->snet, rx->in.skb,
+			       shca_rx_to_member, &copies);
 }
 
-/*
- * A packet that no QP takes is counted at the device to whose address it came,
- * which is that of the QP1 there.  One to a group came to no device's address, and
- * may be the business of other members that this host has.
- */
-static void shca_count_stray(struct shca_net *snet, const struct sk_buff *skb,
-			     enum shca_counter id)
+void shca_rx_stray(struct shca_net *snet, const struct sk_buff *skb,
+		   enum shca_counter id)
 {
 	struct shca_qp *qp;
 	u16 vlan;
@@ -476,7 +433,7 @@ static void shca_rx_one(struct shca_rx_walk *rx, struct shca_rx_seg *seg)
 		hdr = buf;
 	}
 	if (!hdr || seg->len < SHCA_BTH_BYTES + SHCA_ICRC_BYTES) {
-		shca_count_stray(rx->snet, rx->in.skb, SHCA_CNT_RX_SHORT);
+		shca_rx_stray(rx->snet, rx->in.skb, SHCA_CNT_RX_SHORT);
 		return;
 	}
 	*pkt = (struct shca_pkt){
@@ -495,7 +452,7 @@ static void shca_rx_one(struct shca_rx_walk *rx, struct shca_rx_seg *seg)
 			return;
 	}
 	if (!rx->qp) {
-		shca_count_stray(rx->snet, rx->in.skb, SHCA_CNT_RX_NO_QP);
+		shca_rx_stray(rx->snet, rx->in.skb, SHCA_CNT_RX_NO_QP);
 		return;
 	}
 	if (likely(parse == SHCA_PARSE_OK || parse == SHCA_PARSE_OPCODE)) {
@@ -513,20 +470,20 @@ static void shca_rx_one(struct shca_rx_walk *rx, struct shca_rx_seg *seg)
 }
 
 /*
- * All packets of @skb, whose data is at the UDP header; frees it.  @qp: that of
- * the first one, with a reference that is taken over; or NULL.
+ * All packets of @skb; frees it.  @qp: that of the first one, with a reference that
+ * is taken over; or NULL.
  */
-static void shca_rx_packets(struct shca_net *snet, struct shca_qp *qp,
+static void shca_rx_packets(const struct shca_link_ops *link,
+			    struct shca_net *snet, struct shca_qp *qp,
 			    struct sk_buff *skb, u32 seg_len)
 {
 	struct shca_rx_walk rx __uninitialized;
 	struct shca_rx_seg seg = {};
 
-	__skb_pull(skb, sizeof(struct udphdr));
+	rx.link = link;
 	rx.snet = snet;
 	rx.in = (struct shca_rx_skb){ .skb = skb };
-	rx.ce = shca_is_ce(skb);
-	rx.sl = shca_roce_wc_sl(skb->protocol == htons(ETH_P_IP));
+	link->marks(skb, &rx.ce, &rx.sl);
 	rx.qp = qp;
 	rx.path_ok = false;
 	rx.response = false;
@@ -554,7 +511,7 @@ static struct shca_qp *shca_rx_peek(struct shca_net *snet,
 	const u8 *bth;
 	u32 qpn;
 
-	bth = skb_header_pointer(skb, sizeof(struct udphdr), sizeof(buf), buf);
+	bth = skb_header_pointer(skb, 0, sizeof(buf), buf);
 	if (!bth)
 		return NULL;
 	*opcode = bth[0];
@@ -562,8 +519,8 @@ static struct shca_qp *shca_rx_peek(struct shca_net *snet,
 	return qpn == 1 ? NULL : shca_net_find_qp(snet, qpn);
 }
 
-/* Receive @skb, here or elsewhere; consumes it. */
-static void shca_rx(struct shca_net *snet, struct sk_buff *skb, u32 seg_len)
+void shca_rx(const struct shca_link_ops *link, struct shca_net *snet,
+	     struct sk_buff *skb, u32 seg_len)
 {
 	struct shca_qp *qp;
 	bool response;
@@ -578,131 +535,12 @@ static void shca_rx(struct shca_net *snet, struct sk_buff *skb, u32 seg_len)
 			return;
 		}
 	}
-	shca_rx_packets(snet, qp, skb, seg_len);
+	shca_rx_packets(link, snet, qp, skb, seg_len);
 }
 
 void shca_rx_steered(struct shca_qp *qp, struct sk_buff *skb, u32 seg_len)
 {
 	/* The caller keeps his reference. */
 	refcount_inc(&qp->ref);
-	shca_rx_packets(qp->dev->snet, qp, skb, seg_len);
-}
-
-int shca_udp_rcv(struct sock *sk, struct sk_buff *skb)
-{
-	struct shca_net *snet = rcu_dereference_sk_user_data(sk);
-
-	if (!snet || !pskb_may_pull(skb, sizeof(struct udphdr))) {
-		kfree_skb(skb);
-		return 0;
-	}
-	if (!shca_plain_ip(skb)) {
-		shca_count_stray(snet, skb, SHCA_CNT_RX_HEADER);
-		kfree_skb(skb);
-		return 0;
-	}
-	shca_rx(snet, skb, skb->len);
-	return 0;
-}
-
-/*
- * The first packet of a connection that is being tracked has to come to the end
- * of the hooks, where it is confirmed; else each batch would be the first one,
- * for ever.  Conntrack confirms at our own priority, and which of two hooks of
- * the same is called first depends on which was registered last.
- */
-static bool shca_is_unconfirmed(const struct sk_buff *skb)
-{
-#if IS_ENABLED(CONFIG_NF_CONNTRACK)
-	enum ip_conntrack_info info;
-	struct nf_conn *ct = nf_ct_get(skb, &info);
-
-	return ct && !nf_ct_is_confirmed(ct);
-#else
-	return false;
-#endif
-}
-
-/* Is there a program that gives packets to sockets as it likes (BPF_SK_LOOKUP)? */
-static bool shca_sockets_are_picked(const struct net *net)
-{
-#ifdef CONFIG_BPF_SYSCALL
-	return rcu_access_pointer(net->bpf.run_array[NETNS_BPF_SK_LOOKUP]);
-#else
-	return false;
-#endif
-}
-
-/*
- * Would our socket get the packets of this batch?  UDP splits it, and asks of each
- * packet what is asked here of all: they have the same addresses.  What is not
- * certain is left to UDP, which refuses, counts, and answers as it should.
- *
- * Netfilter and the routing table have been asked.  A socket's filter, BPF of its
- * cgroup and security_sock_rcv_skb() are not asked by UDP either: it has them behind
- * encap_rcv(), which takes everything.  Our sockets, which no process holds, are
- * bound to no netdev and have no policy of their own; no other one can have the port.
- */
-static bool shca_udp_would_take(const struct shca_net *snet, struct sk_buff *skb)
-{
-	/* All sockets of a group get a copy, and sources may be filtered. */
-	if (skb->sk || shca_sockets_are_picked(snet->net) ||
-	    skb->pkt_type != PACKET_HOST)
-		return false;
-	if (skb->protocol == htons(ETH_P_IP))
-		return !(skb_rtable(skb)->rt_flags &
-			 (RTCF_BROADCAST | RTCF_MULTICAST)) &&
-		       udp_sk_bound_dev_eq(snet->net, 0, inet_iif(skb),
-					   inet_sdif(skb)) &&
-		       xfrm4_policy_check(NULL, XFRM_POLICY_IN, skb);
-	return !ipv6_addr_is_multicast(&ipv6_hdr(skb)->daddr) &&
-	       udp_sk_bound_dev_eq(snet->net, 0, inet6_iif(skb),
-				   inet6_sdif(skb)) &&
-	       xfrm6_policy_check(NULL, XFRM_POLICY_IN, skb);
-}
-
-/* A batch of packets of our port, whose headers and lengths are what they seem. */
-static bool shca_is_batch(struct sk_buff *skb)
-{
-	const struct skb_shared_info *info = skb_shinfo(skb);
-	int off = skb_transport_offset(skb);
-	const struct udphdr *udp;
-
-	if (!(info->gso_type & SKB_GSO_UDP_L4) ||
-	    info->gso_type & SKB_GSO_FRAGLIST || !info->gso_size ||
-	    !skb_csum_unnecessary(skb) || !shca_plain_ip(skb) ||
-	    !pskb_may_pull(skb, off + sizeof(*udp)))
-		return false;
-	udp = udp_hdr(skb);
-	return udp->dest == htons(ROCE_V2_UDP_DPORT) &&
-	       ntohs(udp->len) == skb->len - off &&
-	       skb->len - off - sizeof(*udp) > info->gso_size;
-}
-
-unsigned int shca_nf_rcv(void *priv, struct sk_buff *skb,
-			 const struct nf_hook_state *state)
-{
-	struct shca_net *snet = priv;
-	u32 seg_len;
-
-	if (!skb_is_gso(skb) || !shca_is_batch(skb) ||
-	    shca_is_unconfirmed(skb) || !shca_udp_would_take(snet, skb))
-		return NF_ACCEPT;
-	seg_len = skb_shinfo(skb)->gso_size;
-	__skb_pull(skb, skb_transport_offset(skb));
-	/*
-	 * A packet that a process had in a queue of netfilter (NFQUEUE) goes on
-	 * from the system call of its verdict, and only okfn() is called with
-	 * bottom halves off.
-	 */
-	local_bh_disable();
-	/* Its maker chose the length: do not look at each of 64k bytes. */
-	if (seg_len < SHCA_BTH_BYTES + SHCA_ICRC_BYTES) {
-		shca_count_stray(snet, skb, SHCA_CNT_RX_SHORT);
-		consume_skb(skb);
-	} else {
-		shca_rx(snet, skb, seg_len);
-	}
-	local_bh_enable();
-	return NF_STOLEN;
+	shca_rx_packets(qp->link, qp->dev->snet, qp, skb, seg_len);
 }

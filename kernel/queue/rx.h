@@ -1,29 +1,14 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
-/* From the network stack to the sides of a QP. */
+/* From the link to the sides of a QP. */
 #ifndef SHCA_RX_H
 #define SHCA_RX_H
 
+#include "../base/counters.h"
 #include "../link/link.h"
 
-struct nf_hook_state;
-struct shca_mr;
+struct shca_net;
 struct shca_qp;
-struct sock;
-
-/**
- * struct shca_rx_skb - an skb that is being received; struct shca_pkt.data
- * @seed:	of its packets' ICRCs; kept by the link
- * @mr:		a region that one packet of it has reached, and the next one
- *		probably will; kept by mem.c
- * @frag: @frag_off: where the last packet was found
- */
-struct shca_rx_skb {
-	struct sk_buff *skb;
-	struct shca_seed seed;
-	struct shca_mr *mr;
-	int frag;
-	u32 frag_off;
-};
+struct sk_buff;
 
 /**
  * shca_rx_flat() - @len bytes at @off, if they are in one piece of memory
@@ -33,19 +18,28 @@ struct shca_rx_skb {
  */
 const u8 *shca_rx_flat(struct shca_rx_skb *rx, u32 off, u32 len);
 
-/** shca_udp_rcv() - encap_rcv of the sockets; consumes @skb, softirq */
-int shca_udp_rcv(struct sock *sk, struct sk_buff *skb);
+/**
+ * shca_rx() - receive @skb, here or on another CPU
+ * @link:	which it came by
+ * @snet:	where it arrived
+ * @skb:	one packet or a batch, @skb->data at the first BTH, all lower headers
+ *		in the linear part before it; consumed
+ * @seg_len:	of each packet, from BTH to ICRC; the last may be shorter
+ *
+ * Context: softirq or bottom halves off.
+ */
+void shca_rx(const struct shca_link_ops *link, struct shca_net *snet,
+	     struct sk_buff *skb, u32 seg_len);
 
 /**
- * shca_nf_rcv() - netfilter hook at LOCAL_IN: takes whole batches
- * @priv:	the struct shca_net
+ * shca_rx_stray() - count a packet that no QP takes, at the device of its address
  *
- * Context: softirq, or a process that gives a verdict on a packet (NFQUEUE).
- * Return: NF_STOLEN, or NF_ACCEPT for what is not a batch of RoCEv2, or one that is
- * for UDP to judge.
+ * That is the device of the QP1 there.  One to a group came to no device's address,
+ * and may be the business of other members that this host has.
+ * Context: softirq or bottom halves off.
  */
-unsigned int shca_nf_rcv(void *priv, struct sk_buff *skb,
-			 const struct nf_hook_state *state);
+void shca_rx_stray(struct shca_net *snet, const struct sk_buff *skb,
+		   enum shca_counter id);
 
 /**
  * shca_rx_steered() - the rest of the way of an skb that has changed CPUs

@@ -33,7 +33,7 @@ struct shca_steer {
  * @response:	which of the QP's sides it is for
  * @seg_len:	length of its packets, for shca_rx_steered()
  *
- * @skb->data is at the UDP header.  Context: softirq.
+ * @skb->data is at the first BTH.  Context: softirq.
  * Return: whether @skb has been taken; it may also have been dropped.
  */
 bool shca_steer(struct shca_qp *qp, bool response, struct sk_buff *skb,

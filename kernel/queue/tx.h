@@ -32,8 +32,6 @@ struct shca_qp;
 #define SHCA_TX_PKTS	128
 #define SHCA_TX_SKBS	16
 
-/* Most packets of a batch: what the kernel splits without question. */
-#define SHCA_BATCH_SEGS	62
 /* Packets that a side hands over at once, where they may be of one batch. */
 #define SHCA_TX_BURST	32
 
