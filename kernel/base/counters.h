@@ -13,6 +13,7 @@
 
 #include <linux/jump_label.h>
 #include <linux/percpu.h>
+#include <linux/rcupdate.h>
 #include <linux/types.h>
 
 /* X(id, name): the names are those of mlx5 where the meaning is the same. */
@@ -77,12 +78,17 @@ struct shca_counters {
 	u64 v[SHCA_CNT_NR];
 };
 
+/**
+ * struct shca_bound - what QPs count in that are bound to a counter
+ * @counters:	the set
+ * @rcu:	a QP that was unbound a moment ago may still be counting
+ */
+struct shca_bound {
+	struct shca_counters __percpu *counters;
+	struct rcu_head rcu;
+};
+
 struct shca_dev;
-struct shca_pkt;
-struct shca_qp;
-struct ib_device;
-struct ib_qp;
-struct rdma_counter;
 
 /*
  * Per CPU, so no lock and no shared line; a reader sums.  @owner is a device or
@@ -93,59 +99,45 @@ struct rdma_counter;
 	this_cpu_add(READ_ONCE((owner)->counters)->v[SHCA_CNT_##id], n)
 #define shca_count(owner, id) shca_count_n(owner, id, 1)
 
+/* Parts of the following: @counters are those of @dev or of one of its QPs. */
+void __shca_count_rx(struct shca_counters __percpu *counters,
+		     unsigned int verdict);
+void __shca_count_ce(const struct shca_dev *dev,
+		     struct shca_counters __percpu *counters);
+void __shca_count_request(const struct shca_dev *dev,
+			  struct shca_counters __percpu *counters, u8 opcode);
+DECLARE_STATIC_KEY_FALSE(shca_optional_counters);
+
 /**
  * shca_count_rx() - count the core's verdict on a packet (enum shca_rx)
+ * shca_count_ce() - a packet with a congestion mark has come
+ * shca_count_request() - a packet with @opcode has been executed
  *
  * Context: softirq or bottom halves off.
  */
-void shca_count_rx(const struct shca_qp *qp, unsigned int verdict);
-
-DECLARE_STATIC_KEY_FALSE(shca_optional_counters);
-void __shca_count_ce(const struct shca_qp *qp);
-void __shca_count_request(const struct shca_qp *qp, u8 opcode);
-
-/** shca_count_ce() - a packet with a congestion mark has come */
-static inline void shca_count_ce(const struct shca_qp *qp)
-{
-	if (static_branch_unlikely(&shca_optional_counters))
-		__shca_count_ce(qp);
-}
-
-/** shca_count_request() - a packet with @opcode has been executed */
-static inline void shca_count_request(const struct shca_qp *qp, u8 opcode)
-{
-	if (static_branch_unlikely(&shca_optional_counters))
-		__shca_count_request(qp, opcode);
-}
+#define shca_count_rx(qp, verdict) \
+	__shca_count_rx(READ_ONCE((qp)->counters), verdict)
+#define shca_count_ce(qp)						\
+do {									\
+	if (static_branch_unlikely(&shca_optional_counters))		\
+		__shca_count_ce((qp)->dev, READ_ONCE((qp)->counters));	\
+} while (0)
+#define shca_count_request(qp, opcode)					\
+do {									\
+	if (static_branch_unlikely(&shca_optional_counters))		\
+		__shca_count_request((qp)->dev,				\
+				     READ_ONCE((qp)->counters), opcode); \
+} while (0)
 
 /** shca_counters_init() - of a device that is being made.  Return: 0 or ENOMEM. */
 int shca_counters_init(struct shca_dev *dev);
 /** shca_counters_exit() - also if the former failed, or was not called */
 void shca_counters_exit(struct shca_dev *dev);
 
+/** shca_counter_sum() - of one set, over all CPUs */
+u64 shca_counter_sum(const struct shca_counters __percpu *counters,
+		     enum shca_counter id);
 /** shca_counter_total() - the device's and those of all its bound QPs, ever */
 u64 shca_counter_total(struct shca_dev *dev, enum shca_counter id);
-
-/* struct ib_device_ops */
-int shca_modify_hw_stat(struct ib_device *ibdev, u32 port, unsigned int index,
-			bool enable);
-#ifdef HAVE_COUNTER_BIND_QP_PORT
-int shca_counter_bind_qp(struct rdma_counter *counter, struct ib_qp *ibqp,
-			 u32 port);
-int shca_counter_unbind_qp(struct ib_qp *ibqp, u32 port);
-#else
-int shca_counter_bind_qp(struct rdma_counter *counter, struct ib_qp *ibqp);
-int shca_counter_unbind_qp(struct ib_qp *ibqp);
-#endif
-int shca_counter_dealloc(struct rdma_counter *counter);
-#ifdef HAVE_SIZE_RDMA_COUNTER
-void shca_counter_init(struct rdma_counter *counter);
-#endif
-struct rdma_hw_stats *shca_counter_alloc_stats(struct rdma_counter *counter);
-int shca_counter_update_stats(struct rdma_counter *counter);
-struct rdma_hw_stats *shca_alloc_hw_port_stats(struct ib_device *ibdev,
-					       u32 port);
-int shca_get_hw_stats(struct ib_device *ibdev, struct rdma_hw_stats *stats,
-		      u32 port, int index);
 
 #endif

@@ -55,6 +55,7 @@
 #include "../queue/wq.h"
 #include "../queue/xrc.h"
 #include "device.h"
+#include "hw_stats.h"
 #include "import.h"
 #include "lo.h"
 #include "pma.h"

@@ -1,0 +1,200 @@
+// SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
+/*
+ * Counters shown as hw_counters of the port, and sets of their own for QPs that are
+ * bound to a counter of the RDMA core.
+ */
+#include "hw_stats.h"
+
+#include <linux/slab.h>
+#include <linux/xarray.h>
+#include <rdma/ib_verbs.h>
+#include <rdma/rdma_counter.h>
+
+#include "../base/counters.h"
+#include "../base/dev.h"
+#include "../queue/qp.h"
+
+static const struct rdma_stat_desc shca_counter_descs[] = {
+#define X(id, string) [SHCA_CNT_##id] = { .name = string },
+	SHCA_COUNTER_LIST(X)
+#undef X
+#define X(id, string) \
+	[SHCA_CNT_##id] = { .name = string, .flags = IB_STAT_FLAG_OPTIONAL },
+	SHCA_OPTIONAL_LIST(X)
+#undef X
+};
+
+/* The core serialises, and asks only for a change. */
+int shca_modify_hw_stat(struct ib_device *ibdev, u32 port, unsigned int index,
+			bool enable)
+{
+	struct shca_dev *dev = to_shca_dev(ibdev);
+
+	if (index < SHCA_CNT_OPTIONAL || index >= SHCA_CNT_NR)
+		return -EINVAL;
+	if (enable) {
+		set_bit(index - SHCA_CNT_OPTIONAL, &dev->optional);
+		static_branch_inc(&shca_optional_counters);
+	} else {
+		clear_bit(index - SHCA_CNT_OPTIONAL, &dev->optional);
+		static_branch_dec(&shca_optional_counters);
+	}
+	return 0;
+}
+
+static struct rdma_hw_stats *shca_alloc_stats(void)
+{
+	struct rdma_hw_stats *stats;
+	unsigned int i;
+
+	stats = rdma_alloc_hw_stats_struct(shca_counter_descs,
+					   ARRAY_SIZE(shca_counter_descs),
+					   RDMA_HW_STATS_DEFAULT_LIFESPAN);
+	if (!stats)
+		return NULL;
+	for (i = SHCA_CNT_OPTIONAL; i < SHCA_CNT_NR; i++)
+		set_bit(i, stats->is_disabled);
+	return stats;
+}
+
+struct rdma_hw_stats *shca_alloc_hw_port_stats(struct ib_device *ibdev,
+					       u32 port)
+{
+	return shca_alloc_stats();
+}
+
+int shca_get_hw_stats(struct ib_device *ibdev, struct rdma_hw_stats *stats,
+		      u32 port, int index)
+{
+	struct shca_dev *dev = to_shca_dev(ibdev);
+	int i;
+
+	if (!port)
+		return 0;
+	/* (the core adds those of its counters, see rdma_counter.h) */
+	for (i = 0; i < SHCA_CNT_NR; i++)
+		stats->value[i] = shca_counter_sum(dev->counters, i);
+	return SHCA_CNT_NR;
+}
+
+/* ---- bound to QPs ------------------------------------------------------------ */
+
+#ifdef HAVE_SIZE_RDMA_COUNTER
+/*
+ * A driver that says how long its struct rdma_counter is fills in what it has there
+ * beside the core's part.  We have nothing, but the core calls this unasked.
+ */
+void shca_counter_init(struct rdma_counter *counter)
+{
+}
+#endif
+
+struct rdma_hw_stats *shca_counter_alloc_stats(struct rdma_counter *counter)
+{
+	return shca_alloc_stats();
+}
+
+int shca_counter_update_stats(struct rdma_counter *counter)
+{
+	struct shca_bound *bound;
+	int i;
+
+	/* It stays while the core has the counter. */
+	bound = xa_load(&to_shca_dev(counter->device)->bound, counter->id);
+	if (!bound)
+		return -EINVAL;
+	for (i = 0; i < SHCA_CNT_NR; i++)
+		counter->stats->value[i] = shca_counter_sum(bound->counters, i);
+	return 0;
+}
+
+static struct shca_bound *shca_bound_alloc(struct shca_dev *dev, u32 *id)
+{
+	struct shca_bound *bound = kzalloc(sizeof(*bound), GFP_KERNEL);
+
+	if (!bound)
+		return NULL;
+	bound->counters = alloc_percpu(struct shca_counters);
+	if (!bound->counters)
+		goto err_free;
+	if (xa_alloc(&dev->bound, id, bound, xa_limit_31b, GFP_KERNEL))
+		goto err_percpu;
+	return bound;
+
+err_percpu:
+	free_percpu(bound->counters);
+err_free:
+	kfree(bound);
+	return NULL;
+}
+
+/* The first bind makes the set: its number is the counter's. */
+#ifdef HAVE_COUNTER_BIND_QP_PORT
+int shca_counter_bind_qp(struct rdma_counter *counter, struct ib_qp *ibqp,
+			 u32 port)
+#else
+int shca_counter_bind_qp(struct rdma_counter *counter, struct ib_qp *ibqp)
+#endif
+{
+	struct shca_dev *dev = to_shca_dev(ibqp->device);
+	struct shca_qp *qp = shca_qp_get(ibqp);
+	struct shca_bound *bound;
+
+	/* Bound by its number, it may be on its way to destruction. */
+	if (!qp)
+		return -EINVAL;
+	if (counter->id)
+		bound = xa_load(&dev->bound, counter->id);
+	else
+		bound = shca_bound_alloc(dev, &counter->id);
+	if (bound) {
+		WRITE_ONCE(qp->counters, bound->counters);
+		ibqp->counter = counter;
+	}
+	shca_qp_put(qp);
+	return bound ? 0 : -ENOMEM;
+}
+
+#ifdef HAVE_COUNTER_BIND_QP_PORT
+int shca_counter_unbind_qp(struct ib_qp *ibqp, u32 port)
+#else
+int shca_counter_unbind_qp(struct ib_qp *ibqp)
+#endif
+{
+	struct shca_qp *qp = shca_qp_get(ibqp);
+
+	/* It counts until it has ended, so it keeps the counter. */
+	if (!qp)
+		return -EINVAL;
+	WRITE_ONCE(qp->counters, qp->dev->counters);
+	ibqp->counter = NULL;
+	shca_qp_put(qp);
+	return 0;
+}
+
+static void shca_bound_free(struct rcu_head *rcu)
+{
+	struct shca_bound *bound = container_of(rcu, struct shca_bound, rcu);
+
+	free_percpu(bound->counters);
+	kfree(bound);
+}
+
+/* What it has counted stays in the total (the core keeps its own history). */
+int shca_counter_dealloc(struct rdma_counter *counter)
+{
+	struct shca_dev *dev = to_shca_dev(counter->device);
+	struct shca_bound *bound;
+	int i;
+
+	if (!counter->id)
+		return 0;
+	xa_lock(&dev->bound);
+	bound = __xa_erase(&dev->bound, counter->id);
+	for (i = 0; bound && i < SHCA_CNT_NR; i++)
+		dev->retired[i] += shca_counter_sum(bound->counters, i);
+	xa_unlock(&dev->bound);
+	if (bound)
+		call_rcu(&bound->rcu, shca_bound_free);
+	return 0;
+}
