@@ -10,21 +10,9 @@
  * something later is answered, that response is lost, and so is a middle part
  * of a READ when a later part arrives: sending goes back to the first PSN that
  * is missing (the implied NAK of IBTA 9.7.5).
- *
- * Packets that were sent before going back are still on their way, and their
- * answers show more gaps, which are being repaired already.  To go back for
- * each would multiply traffic.  So it is done once per missing PSN (@went_back:
- * if that repair is lost too, time-outs serve until there is progress; were each
- * of them followed by a gap and a retry more, retry_cnt would last half as long
- * where small packets pass and large ones do not) and once per round trip
- * (@hold_ns): what comes in between is remembered (@recheck), and acted upon at
- * the end of the round trip unless there was progress.
  */
 #include "opcode.h"
 #include "requester.h"
-
-/* Used until the first round trip was measured and no time-out tells more. */
-#define RTT_GUESS_NS	1000000ull
 
 /* ---- progress ----------------------------------------------------------- */
 
@@ -137,53 +125,11 @@ static enum shca_rx req_bad(struct shca_req *req, u8 status, u16 vendor_err)
 	return SHCA_RX_BAD_RESPONSE;
 }
 
-/* How long answers may still come to what was sent before going back. */
-static u64 req_round_trip(const struct shca_req *req)
-{
-	if (req->rtt_ns)
-		return req->rtt_ns + (req->rtt_ns >> 2);
-	if (req->attr.timeout_ns)
-		return req->attr.timeout_ns >> 4;
-	return RTT_GUESS_NS;
-}
-
-/* The peer, or a gap in its answers, shows that @una_psn must be sent again. */
-static void req_go_back(struct shca_req *req, u16 vendor_err, u64 now)
-{
-	if (req->rnr_wait || req->went_back)
-		return;
-	if (now < req->hold_ns) {
-		req->recheck = true;
-		if (!req->deadline || req->hold_ns < req->deadline)
-			req->deadline = req->hold_ns;
-		return;
-	}
-	req->hold_ns = now + req_round_trip(req);
-	req->went_back = true;
-	shca_req_retry(req, vendor_err);
-}
-
 /* A response is missing at @una_psn, since a later one is here. */
 static enum shca_rx req_gap(struct shca_req *req, u64 now)
 {
-	req_go_back(req, SHCA_VERR_RESPONSE, now);
+	shca_req_go_back(req, SHCA_VERR_RESPONSE, now);
 	return SHCA_RX_LOST_RESPONSE;
-}
-
-/*
- * The answer to an inquiry leaves something out: it never came, or is overtaken.
- * It is no retry, of which there may be none to spend: what is sent again asks, so
- * there is no second inquiry about it.
- */
-static void req_missing(struct shca_req *req, u64 now)
-{
-	if (req->rnr_wait || req->went_back)
-		return;
-	req->hold_ns = now + req_round_trip(req);
-	req->went_back = true;
-	req->rtt_valid = false;
-	req->deadline = 0;	/* armed by the first packet sent again */
-	shca_req_seek(req);
 }
 
 /*
@@ -202,28 +148,6 @@ static bool req_is_nothing(const struct shca_req *req,
 
 /* ---- acknowledgements --------------------------------------------------- */
 
-/*
- * How long to wait where the peer asks for @asked.  That is a minimum (IBTA
- * 9.7.5.2.8), and a peer which refuses for ever may ask for 10 us: so a request that is
- * refused again and again comes less and less often.  It waits for about as long again
- * as it has waited already, at most.  A count of retries is used up at the pace of the
- * peer.
- */
-static u64 req_rnr_wait_ns(struct shca_req *req, u64 asked)
-{
-	u32 doublings;
-
-	if (req->attr.rnr_retry != 7)
-		return asked;
-	if (req->rnr_row != 0xff)
-		req->rnr_row++;
-	if (req->rnr_row <= SHCA_REQ_RNR_PATIENCE)
-		return asked;
-	doublings = min_t(u32, req->rnr_row - SHCA_REQ_RNR_PATIENCE, 17);
-	return max_t(u64, asked,
-		     min_t(u64, asked << doublings, SHCA_REQ_RNR_MOST_NS));
-}
-
 static enum shca_rx req_rx_rnr(struct shca_req *req, const struct shca_pkt *pkt,
 			       u64 now)
 {
@@ -234,18 +158,9 @@ static enum shca_rx req_rx_rnr(struct shca_req *req, const struct shca_pkt *pkt,
 				  SHCA_VERR_RNR);
 		return SHCA_RX_NAK_RNR;
 	}
-	if (req->attr.rnr_retry != 7)	/* 7: for ever (IBTA 9.7.5.2.8) */
-		req->rnr_left--;
-	req->went_back = false;
-	req->recheck = false;
-	req->rtt_valid = false;
-	/* Refused twice: the next attempt is one packet, not a window. */
-	req->probe = req->rnr_again;
-	req->rnr_again = true;
-	req->rnr_wait = true;
-	req->deadline = now + req_rnr_wait_ns(req,
-			shca_rnr_ns(pkt->aeth.syndrome & SHCA_AETH_VALUE));
-	shca_req_seek(req);
+	shca_req_wait_rnr(req,
+			  shca_rnr_ns(pkt->aeth.syndrome & SHCA_AETH_VALUE),
+			  now);
 	return SHCA_RX_NAK_RNR;
 }
 
@@ -269,7 +184,7 @@ static enum shca_rx req_rx_nak(struct shca_req *req, u8 code, bool behind,
 	}
 	if (behind)
 		return req_gap(req, now);
-	req_go_back(req, SHCA_VERR_SEQ_NAK, now);
+	shca_req_go_back(req, SHCA_VERR_SEQ_NAK, now);
 	return SHCA_RX_NAK_SEQ;
 }
 
@@ -295,7 +210,7 @@ static enum shca_rx req_rx_ack(struct shca_req *req, const struct shca_pkt *pkt,
 			return req_gap(req, now);
 		if (inquired &&
 		    shca_psn_diff(req->inquired_psn, req->una_psn) > 0)
-			req_missing(req, now);
+			shca_req_missing(req, now);
 		return SHCA_RX_OK;
 	case SHCA_AETH_RNR:
 		if (req_ack(req, off, now))
@@ -419,7 +334,7 @@ static enum shca_rx req_rx(struct shca_req *req, const struct shca_pkt *pkt,
 	if (off >= req_span(req)) {
 		if (!req_is_nothing(req, pkt))
 			return SHCA_RX_STALE_ACK;
-		req_missing(req, now);
+		shca_req_missing(req, now);
 		return SHCA_RX_OK;
 	}
 

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 /*
  * The requester of the reliable connected transport, middle part: request packets
- * out, time-outs, completions out.  Work requests come in by post.c, responses by
- * completer.c.  Called by the glue under the lock of the send side; knows no
- * sockets, timers or memory.
+ * out, completions out.  Work requests come in by post.c, responses by completer.c;
+ * what is sent again, and when, is decided in recovery.c.  Called by the glue under
+ * the lock of the send side; knows no sockets, timers or memory.
  *
  * Operation.  Requests wait in a ring.  Each takes its PSNs when its first
  * packet is built: one per packet, and for a READ one per packet of its
@@ -25,15 +25,6 @@
  * asks until then.  That needs no memory, which the process may have given back
  * meanwhile, tells whether something is missing and what, and is no time-out: the
  * transport timer runs while an answer is due.
- *
- * Recovery is go-back-N: after a sequence NAK, a time-out, a gap among the
- * responses or an RNR wait, sending continues at the oldest unacknowledged
- * PSN, wherever in a message that is.  A READ of which a part arrived is asked
- * for the rest, at the PSN of the first missing packet.
- *
- * To go back costs up to a window, so the window follows the path: each time a
- * quarter less, and an eighth more for each window that is acknowledged.  Where a
- * queue on the way is shorter than the window, it settles at that.
  *
  * Errors.  Requests complete in order, so an error found ahead (payload that
  * cannot be gathered, a malformed request) stops sending there and waits until
@@ -133,9 +124,7 @@ void shca_req_fail_una(struct shca_req *req, u8 status, u16 vendor_err)
 	req_enter_err(req);
 }
 
-/* Note an error ahead; of two, the earlier request's is the one that counts. */
-static void req_fail_at(struct shca_req *req, u32 idx, u8 status,
-			u16 vendor_err)
+void shca_req_fail_at(struct shca_req *req, u32 idx, u8 status, u16 vendor_err)
 {
 	if (req->fail_valid && (s32)(idx - req->fail_idx) >= 0)
 		return;
@@ -163,37 +152,6 @@ void shca_req_resume(struct shca_req *req)
 }
 
 /* ---- sending ------------------------------------------------------------ */
-
-void shca_req_seek(struct shca_req *req)
-{
-	const struct shca_send_wr *wr = req_wr(req, req->una);
-
-	req->nxt = req->una;
-	req->psn = req->una_psn;
-	req->pkt_idx = 0;
-	/* What is sent again asks with its end, whatever asked before. */
-	req->unacked_ackreq = 0;
-	req->asked_psn = req->una_psn;
-	req->inquired = false;
-	req->quiet_ns = 0;
-	if (req->una != req->prod && wr->flags_core & SHCA_WRF_STARTED)
-		req->pkt_idx = shca_psn_off(req->una_psn, wr->first_psn);
-}
-
-void shca_req_retry(struct shca_req *req, u16 vendor_err)
-{
-	if (!req->retry_left) {
-		shca_req_fail_una(req, SHCA_WC_RETRY_EXC_ERR, vendor_err);
-		return;
-	}
-	req->retry_left--;
-	req->allowed = max_t(u32, req->allowed - req->allowed / 4,
-			     min_t(u32, req->window, SHCA_REQ_WINDOW_MIN));
-	req->grown = 0;
-	req->deadline = 0;	/* armed by the first packet sent again */
-	req->rtt_valid = false;
-	shca_req_seek(req);
-}
 
 static u32 req_nr_psn(const struct shca_req *req, const struct shca_send_wr *wr)
 {
@@ -290,7 +248,7 @@ static bool req_execute_local(struct shca_req *req, struct shca_send_wr *wr)
 			return false;
 		status = req->mem->local_op(req->mem_ctx, wr);
 		if (status != SHCA_WC_SUCCESS) {
-			req_fail_at(req, req->nxt, status, SHCA_VERR_KEY);
+			shca_req_fail_at(req, req->nxt, status, SHCA_VERR_KEY);
 			shca_req_settle(req);
 			return false;
 		}
@@ -317,7 +275,7 @@ static struct shca_send_wr *req_head(struct shca_req *req)
 		    (req->fail_valid && (s32)(req->nxt - req->fail_idx) >= 0))
 			return NULL;
 		if (wr->preset != SHCA_WC_SUCCESS) {
-			req_fail_at(req, req->nxt, wr->preset, wr->vendor_err);
+			shca_req_fail_at(req, req->nxt, wr->preset, wr->vendor_err);
 			shca_req_settle(req);
 			return NULL;
 		}
@@ -721,157 +679,6 @@ bool shca_req_next(struct shca_req *req, u64 now, struct shca_pkt *pkt)
 	pkt->again = req->psn != req->max_psn;
 	req_sent(req, wr, pkt, nr_pkts, last, end_psn, now);
 	return true;
-}
-
-/* The request that @psn belongs to; false: it was acknowledged meanwhile. */
-static bool req_find(const struct shca_req *req, u32 psn, u32 *idx)
-{
-	const struct shca_send_wr *wr;
-	u32 i;
-
-	if (shca_psn_off(psn, req->una_psn) >= req_span(req))
-		return false;
-	for (i = req->una; i != req->prod; i++) {
-		wr = req_wr(req, i);
-		if (shca_psn_off(psn, wr->first_psn) < wr->nr_psn) {
-			*idx = i;
-			return true;
-		}
-	}
-	return false;
-}
-
-/* Request @wr, begun by a packet that never left, was not begun. */
-static void req_unstart(struct shca_req *req, struct shca_send_wr *wr)
-{
-	wr->flags_core &= ~SHCA_WRF_STARTED;
-	req->lsn = shca_psn_add(req->lsn, -1);
-	if (req_is_rd(wr)) {
-		req->nr_rd--;
-		req->rd_psns -= wr->nr_psn;
-	}
-}
-
-/* @psn of request @idx was to leave for the first time, and so was all after. */
-static void req_unsend_new(struct shca_req *req, u32 idx, u32 psn)
-{
-	struct shca_send_wr *wr;
-	u32 i;
-
-	for (i = idx; i != req->prod; i++) {
-		wr = req_wr(req, i);
-		if (!(wr->flags_core & SHCA_WRF_STARTED))
-			break;
-		/* Local requests were executed, whatever became of packets. */
-		if (!req_is_local(wr) && (i != idx || psn == wr->first_psn))
-			req_unstart(req, wr);
-	}
-	req->max_psn = psn;
-	if (!req_span(req)) {
-		req->deadline = 0;
-		req->quiet_ns = 0;
-	}
-}
-
-/* What was handed out at @psn or after it has not left, and so has not asked. */
-static void req_unask(struct shca_req *req, u32 psn)
-{
-	if (shca_psn_diff(req->asked_psn, psn) <= 0)
-		return;
-	/* Who did before is known of the last one only, or of all. */
-	req->asked_psn = req->heard ? req->asked_before :
-			 req_wr(req, req->nxt)->first_psn;
-	if (shca_psn_diff(req->asked_psn, psn) > 0 ||
-	    shca_psn_diff(req->asked_psn, req->una_psn) < 0)
-		req->asked_psn = req->una_psn;
-	req->inquired = false;
-	req->inquire = req->asked_psn != req->psn;
-	/* Nothing is left that an answer is due to, and nothing was sent again. */
-	if (req->asked_psn == req->una_psn && req->psn == req->max_psn &&
-	    !req->recheck)
-		req->deadline = 0;
-}
-
-/*
- * Sending resumes at @pkt of request @idx.  A first attempt never happened; what
- * was sent before stays outstanding, since it may be acknowledged yet.
- */
-static void req_unsend(struct shca_req *req, u32 idx,
-		       const struct shca_pkt *pkt)
-{
-	u32 psn = pkt->psn;
-
-	req->rtt_valid = false;
-	req->nxt = idx;
-	req->psn = psn;
-	req->pkt_idx = shca_psn_off(psn, req_wr(req, idx)->first_psn);
-	if (!pkt->again)
-		req_unsend_new(req, idx, psn);
-	req_unask(req, psn);
-	/* Of a run only the last packet asks, and the first ones may have left. */
-	req->unacked_ackreq = shca_psn_off(psn, req->asked_psn);
-}
-
-void shca_req_gather_failed(struct shca_req *req, const struct shca_pkt *pkt,
-			    enum shca_mem_status status)
-{
-	u32 idx;
-
-	if (req->state != SHCA_SIDE_READY)
-		return;
-	if (!pkt->wr) {	/* an inquiry */
-		req->deadline = 0;
-		req_unask(req, req->una_psn);
-		return;
-	}
-	if (!req_find(req, pkt->psn, &idx))
-		return;
-	req_unsend(req, idx, pkt);
-	if (status == SHCA_MEM_OK || status == SHCA_MEM_RETRY)
-		return;
-	req_fail_at(req, idx, SHCA_WC_LOC_PROT_ERR, shca_mem_verr(status));
-	shca_req_settle(req);
-}
-
-/* ---- time --------------------------------------------------------------- */
-
-void shca_req_timer(struct shca_req *req, u64 now)
-{
-	if (req->state != SHCA_SIDE_READY)
-		return;
-	if (req->quiet_ns && now >= req->quiet_ns) {
-		req->quiet_ns = 0;
-		req->inquire = true;
-	}
-	if (!req->deadline || now < req->deadline)
-		return;
-	if (req->rnr_wait) {
-		req->rnr_wait = false;
-		req->deadline = 0;
-		return;
-	}
-	if (req->recheck) {
-		req->recheck = false;
-		req->went_back = true;
-		shca_req_retry(req, SHCA_VERR_SEQ_NAK);
-		return;
-	}
-	req->stats.timeouts++;
-	shca_req_retry(req, SHCA_VERR_TIMEOUT);
-}
-
-u64 shca_req_deadline(const struct shca_req *req)
-{
-	u64 at = req->deadline, earliest;
-
-	if (req->state != SHCA_SIDE_READY)
-		return 0;
-	if (req->quiet_ns && (!at || req->quiet_ns < at))
-		at = req->quiet_ns;
-	earliest = max_t(u64, req->stall_ns, req->rate_ns);
-	if (!earliest || req->rnr_wait || !shca_req_may_send(req))
-		return at;
-	return at ? min_t(u64, at, earliest) : earliest;
 }
 
 /* ---- completions -------------------------------------------------------- */

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
 /*
- * What post.c, requester.c and completer.c share of struct shca_req; private to them.
+ * What post.c, requester.c, completer.c and recovery.c share of struct shca_req;
+ * private to them.
  *
  * Invariants, between any two calls from outside and in SHCA_SIDE_READY:
  *
@@ -84,6 +85,30 @@ void shca_req_seek(struct shca_req *req);
 
 /** shca_req_retry() - go back and count it, or fail the oldest request */
 void shca_req_retry(struct shca_req *req, u16 vendor_err);
+
+/**
+ * shca_req_go_back() - the peer, or a gap in its answers, shows that @una_psn must be
+ * sent again: a retry, now or at the end of the round trip
+ */
+void shca_req_go_back(struct shca_req *req, u16 vendor_err, u64 now);
+
+/**
+ * shca_req_missing() - the answer to an inquiry leaves something out
+ *
+ * It never came, or is overtaken.  It is no retry, of which there may be none to
+ * spend: what is sent again asks, so there is no second inquiry about it.
+ */
+void shca_req_missing(struct shca_req *req, u64 now);
+
+/** shca_req_wait_rnr() - the peer has no receive and asks to wait for @asked ns */
+void shca_req_wait_rnr(struct shca_req *req, u64 asked, u64 now);
+
+/**
+ * shca_req_fail_at() - note an error ahead, of request @idx
+ *
+ * Of two, the earlier request's is the one that counts.
+ */
+void shca_req_fail_at(struct shca_req *req, u32 idx, u8 status, u16 vendor_err);
 
 /** shca_req_fail_una() - the oldest request failed: to SHCA_SIDE_ERR */
 void shca_req_fail_una(struct shca_req *req, u8 status, u16 vendor_err);

@@ -12,6 +12,7 @@
 #include "../../kernel/core/post.c"
 #include "../../kernel/core/requester.c"
 #include "../../kernel/core/completer.c"
+#include "../../kernel/core/recovery.c"
 #include "../../kernel/core/responder.c"
 #include "../../kernel/core/executor.c"
 #include "../../kernel/core/answers.c"
