@@ -3,21 +3,7 @@
  * The device: one ib_device on one Ethernet netdev, and the limits that it
  * advertises.
  *
- * Lock order, outermost first:
- *   rtnl_lock
- *   shca_dev_lock           mutex: the list of all devices
- *   shca_net.lock           mutex: sockets of a network namespace
- *   shca_qp.attr_lock       mutex: modify against modify of one QP
- *   shca_cq.resize_lock     mutex: change of the size of one CQ
- *   shca_sq.post_lock       spin, irq: kernel consumers writing a send ring
- *   shca_sq.lock            spin, bh: requester of a QP
- *   shca_rq.lock            spin, bh: responder of a QP
- *   shca_srq.post_lock      spin, irq: kernel consumers, and change of size
- *   shca_srq.lock           spin, irq: taking requests from an SRQ
- *   shca_rq.post_lock       spin, irq
- *   shca_cq.lock            spin, irq
- * Both sides' locks together are taken only to change the state of a QP, sq
- * first.  No lock is held while a consumer's handler runs.
+ * The order of all locks is a table in docs/architecture.md.
  */
 #ifndef SHCA_DEV_H
 #define SHCA_DEV_H

@@ -17,6 +17,8 @@
  * device is being removed.  Waiting itself is for a completion, not for a page, and
  * so it always ends.
  */
+#include "advice.h"
+
 #include <linux/completion.h>
 #include <linux/sched/signal.h>
 #include <linux/slab.h>

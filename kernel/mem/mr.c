@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 /*
  * Memory regions: registration, the table of keys, and the door that checks an
- * access.  Knows nothing of QPs and packets; mem.c builds on it.
+ * access.  Knows nothing of QPs and packets; queue/mem.c builds on it.
  */
 #include "mr.h"
 
@@ -15,7 +15,7 @@
 #include "../base/dev.h"
 #include "odp.h"
 
-/* Keys are random already, so that they need no mixing; see also net.c. */
+/* Keys are random already, so that they need no mixing; see also qp_table.c. */
 static u32 shca_mr_hash(const void *key, u32 len, u32 seed)
 {
 	return *(const u32 *)key ^ seed;

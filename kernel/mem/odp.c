@@ -48,6 +48,7 @@
 
 #include "../base/compat.h"
 #include "../base/dev.h"
+#include "advice.h"
 #include "mr.h"
 #include "odp_pages.h"
 #include "pager.h"

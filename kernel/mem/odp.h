@@ -160,14 +160,6 @@ void shca_odp_module_exit(void);
 /** shca_odp_caps() - what query_device tells */
 void shca_odp_caps(struct ib_odp_caps *caps);
 
-/** shca_advise_work() - carries out advice, see struct shca_pager */
-void shca_advise_work(struct work_struct *work);
-
-/* struct ib_device_ops */
-int shca_advise_mr(struct ib_pd *ibpd, enum ib_uverbs_advise_mr_advice advice,
-		   u32 flags, struct ib_sge *sg_list, u32 num_sge,
-		   struct uverbs_attr_bundle *attrs);
-
 #else
 
 /*
@@ -175,7 +167,6 @@ int shca_advise_mr(struct ib_pd *ibpd, enum ib_uverbs_advise_mr_advice advice,
  * not claim it, so the core refuses such regions, and there are none.
  */
 #define SHCA_ODP_CAP	0
-#define shca_advise_mr	NULL
 
 static inline int shca_odp_init(struct shca_mr *mr, u64 addr, u64 length,
 				bool writable)

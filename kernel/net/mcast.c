@@ -135,7 +135,7 @@ void shca_mcast_refresh(struct net *net)
 /* ---- attach and detach ------------------------------------------------------ */
 
 static struct shca_group *shca_mcast_find(struct shca_dev *dev,
-						const struct in6_addr *mgid)
+					  const struct in6_addr *mgid)
 {
 	struct shca_group *group;
 
@@ -158,7 +158,7 @@ shca_mcast_find_member(const struct shca_group *group,
 }
 
 static struct shca_group *shca_mcast_create(struct shca_dev *dev,
-						  const struct in6_addr *mgid)
+					    const struct in6_addr *mgid)
 {
 	struct shca_group *group;
 	int err;

@@ -253,7 +253,7 @@ bool shca_park_add(struct shca_door *door, struct shca_park *park,
 	if (!p)
 		return false;
 	/* As when it changes CPUs (steer.c): nothing of others' is kept. (What
-	 * RAW_PACKET gets is a clone of the host's, see flow.c.)
+	 * RAW_PACKET gets is a clone of the host's, see net/flow.c.)
 	 */
 	skb_orphan(in->skb);
 	skb_dst_drop(in->skb);

@@ -366,9 +366,6 @@ void shca_qp_purge_cqs(struct shca_qp *qp);
  */
 void shca_qp_part(struct shca_qp *qp);
 
-/** shca_qp_reset_locked() - forget everything, both locks held */
-void shca_qp_reset_locked(struct shca_qp *qp);
-
 /**
  * shca_qp_make() - a QP in RESET, with its rings, which nobody finds yet
  * @init:	checked; its cap is corrected to what is granted
@@ -405,8 +402,5 @@ int shca_create_qp(struct ib_qp *ibqp, struct ib_qp_init_attr *init,
 int shca_destroy_qp(struct ib_qp *ibqp, struct ib_udata *udata);
 int shca_query_qp(struct ib_qp *ibqp, struct ib_qp_attr *attr, int mask,
 		  struct ib_qp_init_attr *init);
-/* qp_modify.c */
-int shca_modify_qp(struct ib_qp *ibqp, struct ib_qp_attr *attr, int mask,
-		   struct ib_udata *udata);
 
 #endif

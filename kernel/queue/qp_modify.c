@@ -4,6 +4,8 @@
  * changes; prepare what may sleep; apply under both sides' locks, one function
  * per target state.
  */
+#include "qp_modify.h"
+
 #include <linux/slab.h>
 #include <rdma/ib_addr.h>
 #include <rdma/ib_cache.h>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 /*
- * Receive side scaling.  Frames of RAW_PACKET come from flow.c, datagrams of UD
+ * Receive side scaling.  Frames of RAW_PACKET come from net/flow.c, datagrams of UD
  * from rx.c.  The QP judges what is its own to judge (state, Q_Key); the rest is
  * the work queue's, whose lock is the only one that is taken, so CPUs that receive
  * for different work queues are not in each other's way.

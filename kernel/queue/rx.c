@@ -201,7 +201,7 @@ static bool shca_path_ok(struct shca_rx_walk *rx, u16 *vlan)
 	struct shca_qp *qp = rx->qp;
 
 	if (qp->type == IB_QPT_RAW_PACKET)
-		return false;	/* its frames come by flow.c */
+		return false;	/* its frames come by net/flow.c */
 	if (qp->type == IB_QPT_GSI)
 		return true;	/* it was found by the address */
 	if (qp->type == IB_QPT_UD)
@@ -374,7 +374,7 @@ static bool shca_rx_group(struct shca_rx_walk *rx, const struct shca_rx_seg *seg
 
 	if (!(info->flags & SHCA_OPF_DETH) ||
 	    !rx->link->icrc_ok(&rx->in, seg->idx, seg->bth, seg->off,
-				   seg->len))
+			       seg->len))
 		return false;
 	return shca_group_walk(rx->link, rx->snet, rx->in.skb,
 			       shca_rx_to_member, &copies);

@@ -20,6 +20,7 @@
 #include "../base/udata.h"
 #include "cq.h"
 #include "qp.h"
+#include "qp_modify.h"
 #include "qp_table.h"
 
 /* ---- work queues --------------------------------------------------------------- */

@@ -1,0 +1,17 @@
+/* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
+/* States of a QP and what changes with them. */
+#ifndef SHCA_QP_MODIFY_H
+#define SHCA_QP_MODIFY_H
+
+#include <rdma/ib_verbs.h>
+
+struct shca_qp;
+
+/** shca_qp_reset_locked() - forget everything, both locks held */
+void shca_qp_reset_locked(struct shca_qp *qp);
+
+/* struct ib_device_ops */
+int shca_modify_qp(struct ib_qp *ibqp, struct ib_qp_attr *attr, int mask,
+		   struct ib_udata *udata);
+
+#endif
