@@ -84,3 +84,38 @@ check many_opcodes many_opcodes
 check all_decoded all_decoded
 check none_malformed none_malformed
 check icrc_by_scapy python3 "$wire/icrc-check" /tmp/all.pcap
+
+# The mark in Resv8a: on no packet by default; if one side is told to begin, on its
+# requests and, once it has heard them, on the other side's answers. Never of UC and UD.
+pingpongs() {
+	local kind a4 b4 status=0
+	a4=$(gid_index shca_a $ip4_a) b4=$(gid_index shca_b $ip4_b)
+	for kind in "$@"; do
+		between_pair "ibv_${kind}_pingpong" -n 10 -d shca_b -g "$b4" -- \
+			"ibv_${kind}_pingpong" -n 10 -d shca_a -g "$a4" ADDRESS || status=1
+	done
+	return $status
+}
+# marked ADDRESS FILE : prints how many packets from there have it
+marked() {
+	# shellcheck disable=SC2016 # of tcpdump
+	tcpdump -nr "$2" "src host $1 and udp dst port 4791 and udp[12] & 0x3f = 0x29" 2>/dev/null | wc -l
+}
+# marks FILE OF-A OF-B : at least so many from each; 0: none
+marks() {
+	local a b
+	a=$(marked $ip4_a "$1") b=$(marked $ip4_b "$1")
+	echo "$a of a and $b of b are marked"
+	[ "$a" -ge "$2" ] && [ "$b" -ge "$3" ] && { [ "$2$3" != 00 ] || [ "$a$b" = 00 ]; }
+}
+check no_mark_by_default capture /tmp/quiet.pcap "-i veth_a" pingpongs rc
+check no_mark_by_default.packets marks /tmp/quiet.pcap 0 0
+run in_a softhca dev set shca_a resv8a on
+check mark_of_rc capture /tmp/marked.pcap "-i veth_a" pingpongs rc
+check mark_of_rc.packets marks /tmp/marked.pcap 10 10
+check no_mark_of_uc_and_ud capture /tmp/others.pcap "-i veth_a" pingpongs uc ud
+check no_mark_of_uc_and_ud.packets marks /tmp/others.pcap 0 0
+run in_b softhca dev set shca_b resv8a off
+check off_does_not_answer_marks capture /tmp/off.pcap "-i veth_a" pingpongs rc
+off_is_off() { [ "$(marked $ip4_b /tmp/off.pcap)" = 0 ] && [ "$(marked $ip4_a /tmp/off.pcap)" -gt 0 ]; }
+check off_is_off off_is_off
