@@ -64,6 +64,22 @@ is_current() {
 
 set_current() { printf '%s\n' "$2" >"$1.key"; }
 
+# root_key SUITE : what the root of a suite is made from. Image and kernel bundle are as
+# good without the root (a CI job that has cached them, and what a build made, needs none).
+root_key() {
+	key "$1" "$top/scripts/qemu/packages" "$top/scripts/qemu/root" "$top/scripts/build/rdma-core"
+}
+
+# can_mount : are we a root who may mount? The root of a container with its default
+# capabilities may not (bit 21 is CAP_SYS_ADMIN); others become root by sudo.
+can_mount() {
+	local name value
+	while read -r name value; do
+		[ "$name" != CapEff: ] || break
+	done </proc/self/status
+	[ "$(id -u)" != 0 ] || ((0x$value >> 21 & 1))
+}
+
 # platform NAME : what a --kernel value stands for. Sets
 #   suite     Debian suite of the guest's kernel, user space, headers, libraries
 #   flavour   where the kernel comes from: distribution package, or own build

@@ -108,15 +108,29 @@ sane() {
 check fields_are_sane sane
 
 # As the tools show them: these know of an enumerator only what the format tells.
-told_by_trace_cmd() {
-	trace-cmd record -q -o /tmp/trace.dat -e softhca -- \
-		"$test_programs/rc_errors" -d shca_a -p shca_b -f 4 write_to_bad_remote >/dev/null || return
-	trace-cmd report -q /tmp/trace.dat >/tmp/trace.report || return
+a_refused_write() {
+	"$test_programs/rc_errors" -d shca_a -p shca_b -f 4 write_to_bad_remote
+}
+export -f a_refused_write
+export test_programs
+# symbolic REPORT : a tool's text has words, and no number in a word's place
+symbolic() {
 	local word
 	for word in opcode=RC_WRITE_ONLY verdict=access-error verdict=nak-fatal status=REM_ACCESS_ERR \
 		'from=RTS to=ERR' 'opcode=RDMA_WRITE '; do
-		grep -q "$word" /tmp/trace.report || { echo "not in trace-cmd's report: $word"; return 1; }
+		grep -q "$word" "$1" || { echo "not in $1: $word"; head -n 5 "$1"; return 1; }
 	done
-	! grep -E '(opcode|verdict|status|reason|from|to|event)=(0x)?[0-9]' /tmp/trace.report | head -n 5 | grep .
+	! grep -E '(opcode|verdict|status|reason|from|to|event)=(0x)?[0-9]' "$1" | head -n 5 | grep .
+}
+told_by_trace_cmd() {
+	trace-cmd record -q -o /tmp/trace.dat -e softhca -- bash -c a_refused_write >/dev/null || return
+	trace-cmd report -q /tmp/trace.dat >/tmp/trace.report || return
+	symbolic /tmp/trace.report
+}
+told_by_perf() {
+	perf record -q -a -o /tmp/perf.data -e 'softhca:*' -- bash -c a_refused_write >/dev/null || return
+	perf script -i /tmp/perf.data >/tmp/perf.report || return
+	symbolic /tmp/perf.report
 }
 check told_by_trace_cmd told_by_trace_cmd
+check told_by_perf told_by_perf
