@@ -49,7 +49,8 @@ with_lock() {
 }
 
 # key FILE|STRING... : a short name for the content of what a product is made
-# from; files count by content, other words by themselves.
+# from; files count by content, other words by themselves. (A word that may be a file's
+# name where somebody calls a script needs a mark that makes it none.)
 key() {
 	local word
 	for word in "$@"; do
@@ -62,12 +63,16 @@ is_current() {
 	[ -e "$1" ] && [ -f "$1.key" ] && [ "$(cat "$1.key")" = "$2" ]
 }
 
-set_current() { printf '%s\n' "$2" >"$1.key"; }
+# (A new file: copies of a build folder may be hard links.)
+set_current() {
+	rm -f "$1.key"
+	printf '%s\n' "$2" >"$1.key"
+}
 
 # root_key SUITE : what the root of a suite is made from. Image and kernel bundle are as
 # good without the root (a CI job that has cached them, and what a build made, needs none).
 root_key() {
-	key "$1" "$top/scripts/qemu/packages" "$top/scripts/qemu/root" "$top/scripts/build/rdma-core"
+	key "suite:$1" "$top/scripts/qemu/packages" "$top/scripts/qemu/root" "$top/scripts/build/rdma-core"
 }
 
 # can_mount : are we a root who may mount? The root of a container with its default
