@@ -6,19 +6,8 @@
 #include "fixture.h"
 
 #define P0	FX_RQ_PSN
-#define ACK	(SHCA_AETH_ACK | SHCA_AETH_CREDIT_NONE)
-#define NAK(code)	(SHCA_AETH_NAK | (code))
 /* as fx_resp_attr() has it */
 #define MAX_RD	4
-
-static enum shca_rx rx_ackreq(struct fx *fx, u8 opcode, u32 psn, u32 len)
-{
-	struct shca_pkt pkt;
-
-	fx_request(&pkt, opcode, psn, len);
-	pkt.ackreq = true;
-	return fx_rx(fx, &pkt);
-}
 
 static void expect_answer(struct kunit *test, u8 opcode, u32 psn, u8 syndrome,
 			  u32 msn)
@@ -30,11 +19,6 @@ static void expect_answer(struct kunit *test, u8 opcode, u32 psn, u8 syndrome,
 	KUNIT_EXPECT_EQ(test, fx->pkt.psn, psn);
 	KUNIT_EXPECT_EQ(test, fx->pkt.aeth.syndrome, syndrome);
 	KUNIT_EXPECT_EQ(test, fx->pkt.aeth.msn, msn);
-}
-
-static void expect_silence(struct kunit *test)
-{
-	KUNIT_EXPECT_FALSE(test, fx_answer(test->priv));
 }
 
 /* ---- waiting for an answer to leave ---------------------------------------- */
@@ -66,7 +50,7 @@ static void resp_bare_without_a_record_waits_for_an_answer(struct kunit *test)
 		for (i = MAX_RD; i; i--)
 			expect_answer(test, SHCA_OP_READ_RESP_ONLY, psn - i, ACK,
 				      psn - i - P0 + 1);
-		expect_silence(test);
+		fx_expect_silence(test);
 	}
 	KUNIT_EXPECT_EQ(test, fx->nr_flush, MAX_RD + 1u);
 	KUNIT_EXPECT_EQ(test, fx->nr_atomic_write, MAX_RD + 1u);
@@ -135,7 +119,7 @@ static void resp_not_yet_tells_to_come_back_ever_later(struct kunit *test)
 		}
 		/* said once, however often asked, and what is behind waits */
 		fx_rx_op(fx, SHCA_OP_WRITE_ONLY, P0 + k + 1, 8);
-		expect_silence(test);
+		fx_expect_silence(test);
 		/* who was told to wait hears when that is over */
 		fx->check = SHCA_MEM_OK;
 		KUNIT_EXPECT_EQ(test, fx_rx_op(fx, SHCA_OP_WRITE_ONLY, P0 + k, 8),
@@ -155,8 +139,8 @@ static void resp_after_rnr_of_no_receive_only_asked_is_answered(struct kunit *te
 	fx->recvs = 1;
 	KUNIT_EXPECT_EQ(test, fx_rx_op(fx, SHCA_OP_SEND_FIRST, P0, FX_MTU),
 			SHCA_RX_OK);
-	expect_silence(test);
-	rx_ackreq(fx, SHCA_OP_SEND_LAST, P0 + 1, 1);
+	fx_expect_silence(test);
+	fx_rx_asking(fx, SHCA_OP_SEND_LAST, P0 + 1, 1);
 	expect_answer(test, SHCA_OP_ACK, P0 + 1, ACK, 1);
 }
 
@@ -187,12 +171,12 @@ static void resp_not_yet_of_repeated_read_is_about_it(struct kunit *test)
 	shca_resp_not_yet(&fx->resp, P0 + 3);
 	expect_answer(test, SHCA_OP_ACK, P0 + 3, SHCA_AETH_RNR | 12, 2);
 	/* not in place of what is owed */
-	rx_ackreq(fx, SHCA_OP_WRITE_ONLY, P0 + 4, 8);
+	fx_rx_asking(fx, SHCA_OP_WRITE_ONLY, P0 + 4, 8);
 	shca_resp_not_yet(&fx->resp, P0 + 1);
 	expect_answer(test, SHCA_OP_ACK, P0 + 4, ACK, 3);
 	/* nor of what is not on record */
 	shca_resp_not_yet(&fx->resp, P0);
-	expect_silence(test);
+	fx_expect_silence(test);
 }
 
 /* ---- message counts (C9-148) ----------------------------------------------- */
@@ -213,11 +197,11 @@ static void resp_ack_before_read_does_not_count_it(struct kunit *test)
 	fx_rx_op(fx, SHCA_OP_READ_REQUEST, P0 + 4, 1);
 	while (fx_answer(fx))
 		;
-	rx_ackreq(fx, SHCA_OP_SEND_ONLY, P0, 1);
+	fx_rx_asking(fx, SHCA_OP_SEND_ONLY, P0, 1);
 	expect_answer(test, SHCA_OP_ACK, P0 + 1, ACK, 2);
-	rx_ackreq(fx, SHCA_OP_SEND_ONLY, P0 + 3, 1);
+	fx_rx_asking(fx, SHCA_OP_SEND_ONLY, P0 + 3, 1);
 	expect_answer(test, SHCA_OP_ACK, P0 + 3, ACK, 4);
-	expect_silence(test);
+	fx_expect_silence(test);
 }
 
 /* Told to come back later (RNR), and executed before that has left. */
@@ -239,7 +223,7 @@ static void resp_ack_in_place_of_nak_before_read_does_not_count_it(struct kunit 
 		KUNIT_ASSERT_TRUE(test, fx_answer(fx));
 		KUNIT_EXPECT_EQ(test, fx->pkt.psn, P0 + 1);
 		KUNIT_EXPECT_EQ(test, fx->pkt.aeth.msn, 2u);
-		expect_silence(test);
+		fx_expect_silence(test);
 	}
 }
 
@@ -255,7 +239,7 @@ static void resp_nak_in_place_of_response_does_not_count_it(struct kunit *test)
 	KUNIT_ASSERT_TRUE(test, fx_answer(fx));
 	shca_resp_gather_failed(&fx->resp, &fx->pkt, SHCA_MEM_KEY, &fx->out);
 	expect_answer(test, SHCA_OP_ACK, P0 + 1, NAK(SHCA_NAK_ACCESS), 1);
-	expect_silence(test);
+	fx_expect_silence(test);
 }
 
 /* Of a response that had begun: the first packet has counted the READ. */
@@ -270,7 +254,7 @@ static void resp_nak_in_mid_response_counts_as_its_beginning(struct kunit *test)
 	KUNIT_ASSERT_TRUE(test, fx_answer(fx));
 	shca_resp_gather_failed(&fx->resp, &fx->pkt, SHCA_MEM_RANGE, &fx->out);
 	expect_answer(test, SHCA_OP_ACK, P0 + 2, NAK(SHCA_NAK_ACCESS), 2);
-	expect_silence(test);
+	fx_expect_silence(test);
 }
 
 static struct kunit_case answers_cases[] = {

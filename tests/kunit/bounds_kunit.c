@@ -3,19 +3,6 @@
 #include "fixture.h"
 
 #define P0	FX_RQ_PSN
-#define NAK(code)	(SHCA_AETH_NAK | (code))
-
-static void expect_nak(struct kunit *test, u32 psn, u8 syndrome)
-{
-	struct fx *fx = test->priv;
-
-	KUNIT_ASSERT_TRUE(test, fx_answer(fx));
-	KUNIT_EXPECT_EQ(test, fx->pkt.opcode & ~SHCA_TRANSPORT_MASK,
-			SHCA_OP_ACK);
-	KUNIT_EXPECT_EQ(test, fx->pkt.psn, psn);
-	KUNIT_EXPECT_EQ(test, fx->pkt.aeth.syndrome, syndrome);
-	KUNIT_EXPECT_FALSE(test, fx_answer(fx));
-}
 
 /* ---- FLUSH ------------------------------------------------------------------ */
 
@@ -44,7 +31,7 @@ static void resp_flush_needs_each_right_that_it_names(struct kunit *test)
 			}
 			KUNIT_EXPECT_EQ(test, rx, SHCA_RX_INVALID);
 			KUNIT_EXPECT_EQ(test, fx->nr_flush, 0u);
-			expect_nak(test, P0, NAK(SHCA_NAK_INVALID));
+			fx_expect_ack(test, P0, NAK(SHCA_NAK_INVALID));
 		}
 	}
 }
@@ -149,7 +136,7 @@ static void resp_rx_with_max_dest_rd_atomic_0_is_invalid(struct kunit *test)
 			SHCA_RX_INVALID);
 	KUNIT_EXPECT_EQ(test, fx->nr_flush + fx->nr_atomic_write +
 			fx->nr_atomic, 0u);
-	expect_nak(test, P0, NAK(SHCA_NAK_INVALID));
+	fx_expect_ack(test, P0, NAK(SHCA_NAK_INVALID));
 }
 
 /* The records are the caller's storage: no attribute makes more of them. */
@@ -363,7 +350,7 @@ static void resp_rnr_nak_tells_min_rnr_timer(struct kunit *test)
 		fx_resp_start(fx, &attr);
 		KUNIT_EXPECT_EQ(test, fx_rx_op(fx, SHCA_OP_SEND_ONLY, P0, 8),
 				SHCA_RX_RNR);
-		expect_nak(test, P0, SHCA_AETH_RNR | code);
+		fx_expect_ack(test, P0, SHCA_AETH_RNR | code);
 	}
 }
 
@@ -373,7 +360,7 @@ static void resp_not_yet_is_receiver_not_ready(struct kunit *test)
 	struct shca_resp_attr attr;
 
 	shca_resp_not_yet(&fx->resp, fx->resp.epsn);
-	expect_nak(test, P0, SHCA_AETH_RNR | 12);
+	fx_expect_ack(test, P0, SHCA_AETH_RNR | 12);
 	/* what is ahead of it is dropped silently (IBTA 9.7.5.1.2) */
 	KUNIT_EXPECT_EQ(test, fx_rx_op(fx, SHCA_OP_SEND_ONLY, P0 + 1, 8),
 			SHCA_RX_OUT_OF_SEQ);
@@ -384,12 +371,12 @@ static void resp_not_yet_is_receiver_not_ready(struct kunit *test)
 	attr.transport = SHCA_TRANSPORT_XRC;
 	fx_resp_start(fx, &attr);
 	shca_resp_not_yet(&fx->resp, fx->resp.epsn);
-	expect_nak(test, P0, SHCA_AETH_RNR | 12);
+	fx_expect_ack(test, P0, SHCA_AETH_RNR | 12);
 	attr.transport = SHCA_TRANSPORT_RC;
 	fx_resp_start(fx, &attr);
 	fx_rx_op(fx, SHCA_OP_SEND_ONLY, P0 + 1, 8);
 	shca_resp_not_yet(&fx->resp, fx->resp.epsn);
-	expect_nak(test, P0, NAK(SHCA_NAK_PSN_SEQ));
+	fx_expect_ack(test, P0, NAK(SHCA_NAK_PSN_SEQ));
 	attr.transport = SHCA_TRANSPORT_UC;
 	fx_resp_start(fx, &attr);
 	shca_resp_not_yet(&fx->resp, fx->resp.epsn);

@@ -5,9 +5,6 @@
 #define OP_SEND	SHCA_WR_SEND
 #define OP_READ	SHCA_WR_RDMA_READ
 #define OP_FADD	SHCA_WR_ATOMIC_FETCH_AND_ADD
-#define ACK	(SHCA_AETH_ACK | SHCA_AETH_CREDIT_NONE)
-#define NAK(code)	(SHCA_AETH_NAK | (code))
-#define RNR(code)	(SHCA_AETH_RNR | (code))
 #define P0	FX_SQ_PSN
 
 static u32 count_pops(struct fx *fx)

@@ -6,8 +6,6 @@
 #include "fixture.h"
 
 #define P0	FX_SQ_PSN
-#define ACK	(SHCA_AETH_ACK | SHCA_AETH_CREDIT_NONE)
-#define RNR(code)	(SHCA_AETH_RNR | (code))
 
 /* ---- retries ------------------------------------------------------------------ */
 

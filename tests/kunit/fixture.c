@@ -391,7 +391,33 @@ enum shca_rx fx_rx_op(struct fx *fx, u8 opcode, u32 psn, u32 len)
 	return fx_rx(fx, &pkt);
 }
 
+enum shca_rx fx_rx_asking(struct fx *fx, u8 opcode, u32 psn, u32 len)
+{
+	struct shca_pkt pkt;
+
+	fx_request(&pkt, opcode, psn, len);
+	pkt.ackreq = true;
+	return fx_rx(fx, &pkt);
+}
+
 bool fx_answer(struct fx *fx)
 {
 	return shca_resp_next(&fx->resp, fx->now, &fx->pkt);
+}
+
+void fx_expect_silence(struct kunit *test)
+{
+	KUNIT_EXPECT_FALSE(test, fx_answer(test->priv));
+}
+
+void fx_expect_ack(struct kunit *test, u32 psn, u8 syndrome)
+{
+	struct fx *fx = test->priv;
+
+	KUNIT_ASSERT_TRUE(test, fx_answer(fx));
+	KUNIT_EXPECT_EQ(test, fx->pkt.opcode & ~SHCA_TRANSPORT_MASK,
+			SHCA_OP_ACK);
+	KUNIT_EXPECT_EQ(test, fx->pkt.psn, psn);
+	KUNIT_EXPECT_EQ(test, fx->pkt.aeth.syndrome, syndrome);
+	fx_expect_silence(test);
 }

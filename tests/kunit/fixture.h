@@ -32,6 +32,11 @@
 /* tags that a list has */
 #define FX_TAGS		7
 
+/* syndromes of an AETH */
+#define ACK		(SHCA_AETH_ACK | SHCA_AETH_CREDIT_NONE)
+#define NAK(code)	(SHCA_AETH_NAK | (code))
+#define RNR(code)	(SHCA_AETH_RNR | (code))
+
 /**
  * struct fx - the fixture
  * @check: ... @local: what memory answers to each kind of call
@@ -122,7 +127,12 @@ void fx_resp_start(struct fx *fx, const struct shca_resp_attr *attr);
 void fx_request(struct shca_pkt *pkt, u8 opcode, u32 psn, u32 len);
 enum shca_rx fx_rx(struct fx *fx, const struct shca_pkt *pkt);
 enum shca_rx fx_rx_op(struct fx *fx, u8 opcode, u32 psn, u32 len);
+/* The same, and it asks for an acknowledgement. */
+enum shca_rx fx_rx_asking(struct fx *fx, u8 opcode, u32 psn, u32 len);
 /* The next answer into fx->pkt; false: none. */
 bool fx_answer(struct fx *fx);
+/* All that is answered is one acknowledge packet, or nothing. */
+void fx_expect_ack(struct kunit *test, u32 psn, u8 syndrome);
+void fx_expect_silence(struct kunit *test);
 
 #endif

@@ -6,19 +6,6 @@
 #include "fixture.h"
 
 #define P0	FX_RQ_PSN
-#define NAK(code)	(SHCA_AETH_NAK | (code))
-
-static void expect_nak(struct kunit *test, u32 psn, u8 syndrome)
-{
-	struct fx *fx = test->priv;
-
-	KUNIT_ASSERT_TRUE(test, fx_answer(fx));
-	KUNIT_EXPECT_EQ(test, fx->pkt.opcode & ~SHCA_TRANSPORT_MASK,
-			SHCA_OP_ACK);
-	KUNIT_EXPECT_EQ(test, fx->pkt.psn, psn);
-	KUNIT_EXPECT_EQ(test, fx->pkt.aeth.syndrome, syndrome);
-	KUNIT_EXPECT_FALSE(test, fx_answer(fx));
-}
 
 /* ---- NAKs that are void --------------------------------------------------------- */
 
@@ -32,7 +19,7 @@ static void resp_rnr_nak_that_is_void_acknowledges(struct kunit *test)
 	u32 i;
 
 	fx_rx_op(fx, SHCA_OP_SEND_ONLY, P0 + 5, 8);
-	expect_nak(test, P0, NAK(SHCA_NAK_PSN_SEQ));
+	fx_expect_ack(test, P0, NAK(SHCA_NAK_PSN_SEQ));
 	for (i = 0; i < 3; i++)
 		KUNIT_ASSERT_EQ(test, fx_rx_op(fx, SHCA_OP_SEND_ONLY, P0 + i,
 					       8), SHCA_RX_OK);
@@ -42,7 +29,7 @@ static void resp_rnr_nak_that_is_void_acknowledges(struct kunit *test)
 	fx->recvs = 1;
 	KUNIT_ASSERT_EQ(test, fx_rx_op(fx, SHCA_OP_SEND_ONLY, P0 + 3, 8),
 			SHCA_RX_OK);
-	expect_nak(test, P0 + 3, SHCA_AETH_ACK | SHCA_AETH_CREDIT_NONE);
+	fx_expect_ack(test, P0 + 3, ACK);
 }
 
 /* The response of a READ says that it came; what is before it is acknowledged. */
@@ -134,20 +121,10 @@ static void resp_nak_that_is_void_moves_on_to_what_is_missing(struct kunit *test
 	fx_rx_op(fx, SHCA_OP_SEND_ONLY, P0, 8);
 	fx_rx_op(fx, SHCA_OP_SEND_ONLY, P0 + 1, 8);
 	fx_rx_op(fx, SHCA_OP_SEND_ONLY, P0 + 2, 8);
-	expect_nak(test, P0 + 3, NAK(SHCA_NAK_PSN_SEQ));
+	fx_expect_ack(test, P0 + 3, NAK(SHCA_NAK_PSN_SEQ));
 }
 
 /* ---- duplicates and what is owed already -------------------------------------------- */
-
-static enum shca_rx rx_asking(struct fx *fx, u32 psn, u32 span)
-{
-	struct shca_pkt pkt;
-
-	fx_request(&pkt, SHCA_OP_SEND_ONLY, psn, span * FX_MTU + 8);
-	pkt.span = span;
-	pkt.ackreq = true;
-	return fx_rx(fx, &pkt);
-}
 
 static void resp_duplicate_leaves_the_nak_that_is_owed(struct kunit *test)
 {
@@ -155,25 +132,25 @@ static void resp_duplicate_leaves_the_nak_that_is_owed(struct kunit *test)
 
 	fx_rx_op(fx, SHCA_OP_SEND_ONLY, P0, 8);
 	fx_rx_op(fx, SHCA_OP_SEND_ONLY, P0 + 2, 8);
-	KUNIT_EXPECT_EQ(test, rx_asking(fx, P0, 0), SHCA_RX_DUPLICATE);
-	expect_nak(test, P0 + 1, NAK(SHCA_NAK_PSN_SEQ));
+	KUNIT_EXPECT_EQ(test, fx_rx_asking(fx, SHCA_OP_SEND_ONLY, P0, 8), SHCA_RX_DUPLICATE);
+	fx_expect_ack(test, P0 + 1, NAK(SHCA_NAK_PSN_SEQ));
 }
 
 static void resp_duplicate_acknowledges_the_latest(struct kunit *test)
 {
 	struct fx *fx = test->priv;
 
-	rx_asking(fx, P0, 0);
+	fx_rx_asking(fx, SHCA_OP_SEND_ONLY, P0, 8);
 	fx_rx_op(fx, SHCA_OP_SEND_ONLY, P0 + 1, 8);
 	/* older than what it is about by now */
-	rx_asking(fx, P0, 0);
-	expect_nak(test, P0 + 1, SHCA_AETH_ACK | SHCA_AETH_CREDIT_NONE);
+	fx_rx_asking(fx, SHCA_OP_SEND_ONLY, P0, 8);
+	fx_expect_ack(test, P0 + 1, ACK);
 	/* not back to what is before a READ */
 	fx_rx_op(fx, SHCA_OP_READ_REQUEST, P0 + 2, 8);
 	KUNIT_ASSERT_TRUE(test, fx_answer(fx));
-	rx_asking(fx, P0 + 3, 0);
-	rx_asking(fx, P0, 0);
-	expect_nak(test, P0 + 3, SHCA_AETH_ACK | SHCA_AETH_CREDIT_NONE);
+	fx_rx_asking(fx, SHCA_OP_SEND_ONLY, P0 + 3, 8);
+	fx_rx_asking(fx, SHCA_OP_SEND_ONLY, P0, 8);
+	fx_expect_ack(test, P0 + 3, ACK);
 }
 
 /* Behind a READ that comes again, too, and up to the next one. */
@@ -187,13 +164,13 @@ static void resp_duplicate_acknowledges_between_reads(struct kunit *test)
 		fx_rx_op(fx, SHCA_OP_SEND_ONLY, P0 + 2 * i + 1, 8);
 		KUNIT_ASSERT_TRUE(test, fx_answer(fx));
 	}
-	rx_asking(fx, P0 + 1, 0);
-	expect_nak(test, P0 + 1, SHCA_AETH_ACK | SHCA_AETH_CREDIT_NONE);
-	rx_asking(fx, P0 + 3, 0);
-	expect_nak(test, P0 + 3, SHCA_AETH_ACK | SHCA_AETH_CREDIT_NONE);
+	fx_rx_asking(fx, SHCA_OP_SEND_ONLY, P0 + 1, 8);
+	fx_expect_ack(test, P0 + 1, ACK);
+	fx_rx_asking(fx, SHCA_OP_SEND_ONLY, P0 + 3, 8);
+	fx_expect_ack(test, P0 + 3, ACK);
 	/* at the PSN of a READ: who repeats something else there has its answer */
-	rx_asking(fx, P0, 0);
-	expect_nak(test, P0 + 1, SHCA_AETH_ACK | SHCA_AETH_CREDIT_NONE);
+	fx_rx_asking(fx, SHCA_OP_SEND_ONLY, P0, 8);
+	fx_expect_ack(test, P0 + 1, ACK);
 }
 
 /* One PSN of it is new: what was executed is acknowledged, the rest comes again. */
@@ -206,7 +183,7 @@ static void resp_rx_of_half_new_is_acknowledged(struct kunit *test)
 	fx_request(&pkt, SHCA_OP_SEND_ONLY, P0, FX_MTU + 8);
 	pkt.span = 1;
 	KUNIT_EXPECT_EQ(test, fx_rx(fx, &pkt), SHCA_RX_DUPLICATE);
-	expect_nak(test, P0, SHCA_AETH_ACK | SHCA_AETH_CREDIT_NONE);
+	fx_expect_ack(test, P0, ACK);
 	pkt.span = 0;
 	pkt.paylen = 8;
 	KUNIT_EXPECT_EQ(test, fx_rx(fx, &pkt), SHCA_RX_DUPLICATE);
@@ -417,7 +394,7 @@ static void resp_nak_of_a_response_counts(struct kunit *test)
 	shca_resp_gather_failed(&fx->resp, &fx->pkt, SHCA_MEM_KEY, &fx->out);
 	KUNIT_EXPECT_EQ(test, fx->out.events, SHCA_EV_ACCESS_ERR);
 	KUNIT_EXPECT_EQ(test, fx->resp.stats.rx[SHCA_RX_ACCESS], 1ull);
-	expect_nak(test, P0, NAK(SHCA_NAK_ACCESS));
+	fx_expect_ack(test, P0, NAK(SHCA_NAK_ACCESS));
 	KUNIT_EXPECT_EQ(test, fx->resp.stats.naks_sent, 1ull);
 	KUNIT_EXPECT_EQ(test, fx->resp.stats.rnr_naks_sent, 0ull);
 }
@@ -451,7 +428,7 @@ static void resp_rx_of_bad_invalidate_is_an_access_error(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, fx->out.wc.status, SHCA_WC_LOC_ACCESS_ERR);
 	KUNIT_EXPECT_EQ(test, fx->out.wc.vendor_err, SHCA_VERR_KEY);
 	KUNIT_EXPECT_EQ(test, fx->out.events, SHCA_EV_ACCESS_ERR);
-	expect_nak(test, P0, NAK(SHCA_NAK_ACCESS));
+	fx_expect_ack(test, P0, NAK(SHCA_NAK_ACCESS));
 }
 
 static void resp_rx_longer_than_receive_tells_the_length(struct kunit *test)
@@ -586,7 +563,7 @@ static void resp_part_waits_for_responses(struct kunit *test)
 	fx_rx_op(fx, SHCA_OP_SEND_ONLY, P0 + 1, 8);
 	KUNIT_EXPECT_TRUE(test, shca_resp_part(&fx->resp));
 	/* of two the later one, since nobody will answer an inquiry about it */
-	expect_nak(test, P0 + 1, SHCA_AETH_ACK | SHCA_AETH_CREDIT_NONE);
+	fx_expect_ack(test, P0 + 1, ACK);
 	fx_rx_op(fx, SHCA_OP_READ_REQUEST, P0 + 2, 8);
 	fx_rx_op(fx, SHCA_OP_SEND_ONLY, P0 + 3, 8);
 	KUNIT_EXPECT_FALSE(test, shca_resp_part(&fx->resp));
@@ -600,7 +577,7 @@ static void resp_part_keeps_the_nak_that_is_owed(struct kunit *test)
 	fx_rx_op(fx, SHCA_OP_SEND_ONLY, P0, 8);
 	fx_rx_op(fx, SHCA_OP_SEND_ONLY, P0 + 2, 8);
 	KUNIT_EXPECT_TRUE(test, shca_resp_part(&fx->resp));
-	expect_nak(test, P0 + 1, NAK(SHCA_NAK_PSN_SEQ));
+	fx_expect_ack(test, P0 + 1, NAK(SHCA_NAK_PSN_SEQ));
 }
 
 static struct kunit_case owed_cases[] = {

@@ -5,7 +5,6 @@
 #define OP_SEND	SHCA_WR_SEND
 #define OP_WRITE	SHCA_WR_RDMA_WRITE
 #define OP_READ	SHCA_WR_RDMA_READ
-#define ACK	(SHCA_AETH_ACK | SHCA_AETH_CREDIT_NONE)
 
 /* ---- packets of a message ------------------------------------------------- */
 

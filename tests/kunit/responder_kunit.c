@@ -3,8 +3,6 @@
 #include "fixture.h"
 
 #define P0	FX_RQ_PSN
-#define ACK	(SHCA_AETH_ACK | SHCA_AETH_CREDIT_NONE)
-#define NAK(code)	(SHCA_AETH_NAK | (code))
 
 static void expect_ack(struct kunit *test, u32 psn, u8 syndrome, u32 msn)
 {
@@ -17,20 +15,6 @@ static void expect_ack(struct kunit *test, u32 psn, u8 syndrome, u32 msn)
 	KUNIT_EXPECT_EQ(test, fx->pkt.aeth.msn, msn);
 	KUNIT_EXPECT_TRUE(test, fx->pkt.mig);
 	KUNIT_EXPECT_EQ(test, fx->pkt.dqpn, 0x88u);
-}
-
-static void expect_silence(struct kunit *test)
-{
-	KUNIT_EXPECT_FALSE(test, fx_answer(test->priv));
-}
-
-static enum shca_rx rx_ackreq(struct fx *fx, u8 opcode, u32 psn, u32 len)
-{
-	struct shca_pkt pkt;
-
-	fx_request(&pkt, opcode, psn, len);
-	pkt.ackreq = true;
-	return fx_rx(fx, &pkt);
 }
 
 /* ---- each opcode after each ------------------------------------------------ */
@@ -112,7 +96,7 @@ static void resp_rx_of_each_opcode_after_each_follows_rules(struct kunit *test)
 		KUNIT_EXPECT_EQ(test, fx->out.events & SHCA_EV_REQ_ERR,
 				SHCA_EV_REQ_ERR);
 		expect_ack(test, psn, NAK(SHCA_NAK_INVALID), 0);
-		expect_silence(test);
+		fx_expect_silence(test);
 		/* the receive request of a SEND cut short completes, too */
 		KUNIT_EXPECT_EQ(test, fx->out.has_wc,
 				row->begun == SHCA_OP_SEND_FIRST);
@@ -126,7 +110,7 @@ static void resp_rx_of_other_transport_is_dropped(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, fx_rx_op(fx, 0x24, P0, 1), SHCA_RX_STATE);
 	KUNIT_EXPECT_EQ(test, fx_rx_op(fx, 0x64, P0, 1), SHCA_RX_STATE);
 	KUNIT_EXPECT_EQ(test, fx_rx_op(fx, 0xa4, P0, 1), SHCA_RX_STATE);
-	expect_silence(test);
+	fx_expect_silence(test);
 }
 
 /* ---- lengths --------------------------------------------------------------- */
@@ -228,7 +212,7 @@ static void resp_rx_of_send_fills_receive(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, fx_rx_op(fx, SHCA_OP_SEND_FIRST, P0, FX_MTU),
 			SHCA_RX_OK);
 	KUNIT_EXPECT_FALSE(test, fx->out.has_wc);
-	expect_silence(test);
+	fx_expect_silence(test);
 	fx_request(&pkt, SHCA_OP_SEND_LAST_IMM, P0 + 1, 3);
 	pkt.ackreq = true;
 	pkt.se = true;
@@ -243,7 +227,7 @@ static void resp_rx_of_send_fills_receive(struct kunit *test)
 	KUNIT_EXPECT_TRUE(test, fx->out.wc.solicited);
 	KUNIT_EXPECT_TRUE(test, fx->out.wc.is_recv);
 	expect_ack(test, P0 + 1, ACK, 1);
-	expect_silence(test);
+	fx_expect_silence(test);
 }
 
 static void resp_rx_of_send_longer_than_buffer_is_refused(struct kunit *test)
@@ -309,7 +293,7 @@ static void resp_rx_with_page_absent_keeps_receive(struct kunit *test)
 	fx->scatter = SHCA_MEM_RETRY;
 	KUNIT_EXPECT_EQ(test, fx_rx_op(fx, SHCA_OP_SEND_ONLY, P0, 1),
 			SHCA_RX_RETRY);
-	expect_silence(test);
+	fx_expect_silence(test);
 	fx->scatter = SHCA_MEM_OK;
 	KUNIT_EXPECT_EQ(test, fx_rx_op(fx, SHCA_OP_SEND_ONLY, P0, 1),
 			SHCA_RX_OK);
@@ -350,7 +334,7 @@ static void resp_rx_without_receive_is_rnr_then_silent(struct kunit *test)
 			SHCA_RX_OUT_OF_SEQ);
 	KUNIT_EXPECT_EQ(test, fx_rx_op(fx, SHCA_OP_SEND_ONLY, P0 + 2, 1),
 			SHCA_RX_OUT_OF_SEQ);
-	expect_silence(test);
+	fx_expect_silence(test);
 	fx->recvs = 1;
 	KUNIT_EXPECT_EQ(test, fx_rx_op(fx, SHCA_OP_SEND_FIRST, P0, FX_MTU),
 			SHCA_RX_OK);
@@ -442,7 +426,7 @@ static void resp_rx_of_bad_key_is_access_error(struct kunit *test)
 			SHCA_EV_ACCESS_ERR);
 	KUNIT_EXPECT_EQ(test, fx->resp.state, SHCA_SIDE_ERR);
 	expect_ack(test, P0, NAK(SHCA_NAK_ACCESS), 0);
-	expect_silence(test);
+	fx_expect_silence(test);
 }
 
 static void resp_rx_of_write_checks_once_and_advances(struct kunit *test)
@@ -589,7 +573,7 @@ static void resp_rx_of_gap_draws_one_nak(struct kunit *test)
 			SHCA_RX_OUT_OF_SEQ);
 	KUNIT_EXPECT_EQ(test, fx_rx_op(fx, SHCA_OP_SEND_ONLY, P0 + 0x7fffff, 1),
 			SHCA_RX_OUT_OF_SEQ);
-	expect_silence(test);
+	fx_expect_silence(test);
 	fx_rx_op(fx, SHCA_OP_SEND_ONLY, P0, 1);
 	fx_rx_op(fx, SHCA_OP_SEND_ONLY, P0 + 2, 1);
 	expect_ack(test, P0 + 1, NAK(SHCA_NAK_PSN_SEQ), 1);
@@ -606,7 +590,7 @@ static void resp_rx_of_reserved_opcode_ahead_is_gap(struct kunit *test)
 	expect_ack(test, P0, NAK(SHCA_NAK_PSN_SEQ), 0);
 	KUNIT_EXPECT_EQ(test, fx_rx_op(fx, 0x1f, P0 - 1, 0),
 			SHCA_RX_DUPLICATE);
-	expect_silence(test);
+	fx_expect_silence(test);
 	KUNIT_EXPECT_EQ(test, fx->resp.state, SHCA_SIDE_READY);
 }
 
@@ -619,13 +603,13 @@ static void resp_nak_of_gap_filled_moves_on(struct kunit *test)
 	fx_rx_op(fx, SHCA_OP_SEND_ONLY, P0, 1);
 	fx_rx_op(fx, SHCA_OP_SEND_ONLY, P0 + 1, 1);
 	expect_ack(test, P0 + 2, NAK(SHCA_NAK_PSN_SEQ), 2);
-	expect_silence(test);
+	fx_expect_silence(test);
 	/* and becomes an acknowledgement when nothing is missing any more */
 	fx_rx_op(fx, SHCA_OP_SEND_ONLY, P0 + 3, 1);
 	fx_rx_op(fx, SHCA_OP_SEND_ONLY, P0 + 2, 1);
 	fx_rx_op(fx, SHCA_OP_SEND_ONLY, P0 + 3, 1);
 	KUNIT_EXPECT_EQ(test, fx->resp.epsn, P0 + 4);
-	expect_silence(test);
+	fx_expect_silence(test);
 	fx_rx_op(fx, SHCA_OP_SEND_ONLY, P0 + 5, 1);
 	fx_rx_op(fx, SHCA_OP_SEND_ONLY, P0 + 4, 1);
 	fx_rx_op(fx, SHCA_OP_SEND_ONLY, P0 + 5, 1);
@@ -661,25 +645,25 @@ static void resp_rx_of_duplicate_is_acknowledged_on_request(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, fx_rx_op(fx, SHCA_OP_SEND_ONLY,
 				       P0 + 2 - row->behind, 1),
 			SHCA_RX_DUPLICATE);
-	expect_silence(test);
-	KUNIT_EXPECT_EQ(test, rx_ackreq(fx, SHCA_OP_WRITE_ONLY,
-					P0 + 2 - row->behind, 1),
+	fx_expect_silence(test);
+	KUNIT_EXPECT_EQ(test, fx_rx_asking(fx, SHCA_OP_WRITE_ONLY,
+					   P0 + 2 - row->behind, 1),
 			SHCA_RX_DUPLICATE);
 	KUNIT_EXPECT_EQ(test, fx->nr_recv, 2u);
 	KUNIT_EXPECT_EQ(test, fx->nr_write, 0u);
 	expect_ack(test, P0 + 1, ACK, 2);
-	expect_silence(test);
+	fx_expect_silence(test);
 }
 
 static void resp_acks_of_batch_are_one(struct kunit *test)
 {
 	struct fx *fx = test->priv;
 
-	rx_ackreq(fx, SHCA_OP_SEND_ONLY, P0, 1);
-	rx_ackreq(fx, SHCA_OP_WRITE_ONLY, P0 + 1, 1);
-	rx_ackreq(fx, SHCA_OP_SEND_ONLY, P0 + 2, 1);
+	fx_rx_asking(fx, SHCA_OP_SEND_ONLY, P0, 1);
+	fx_rx_asking(fx, SHCA_OP_WRITE_ONLY, P0 + 1, 1);
+	fx_rx_asking(fx, SHCA_OP_SEND_ONLY, P0 + 2, 1);
 	expect_ack(test, P0 + 2, ACK, 3);
-	expect_silence(test);
+	fx_expect_silence(test);
 }
 
 /* Who did not ask would inquire, and find nobody. */
@@ -690,11 +674,11 @@ static void resp_part_acknowledges_what_did_not_ask(struct kunit *test)
 	KUNIT_EXPECT_FALSE(test, shca_resp_part(&fx->resp));
 	fx_rx_op(fx, SHCA_OP_SEND_ONLY, P0, 1);
 	fx_rx_op(fx, SHCA_OP_SEND_FIRST, P0 + 1, FX_MTU);
-	expect_silence(test);
+	fx_expect_silence(test);
 	KUNIT_EXPECT_TRUE(test, shca_resp_part(&fx->resp));
 	expect_ack(test, P0 + 1, ACK, 1);
 	KUNIT_EXPECT_FALSE(test, shca_resp_part(&fx->resp));
-	expect_silence(test);
+	fx_expect_silence(test);
 }
 
 static void resp_part_after_answer_is_silent(struct kunit *test)
@@ -702,7 +686,7 @@ static void resp_part_after_answer_is_silent(struct kunit *test)
 	struct fx *fx = test->priv;
 
 	fx_rx_op(fx, SHCA_OP_SEND_ONLY, P0, 1);
-	rx_ackreq(fx, SHCA_OP_SEND_ONLY, P0 + 1, 1);
+	fx_rx_asking(fx, SHCA_OP_SEND_ONLY, P0 + 1, 1);
 	expect_ack(test, P0 + 1, ACK, 2);
 	KUNIT_EXPECT_FALSE(test, shca_resp_part(&fx->resp));
 	fx_rx_op(fx, SHCA_OP_SEND_ONLY, P0 + 2, 1);
@@ -711,7 +695,7 @@ static void resp_part_after_answer_is_silent(struct kunit *test)
 	KUNIT_EXPECT_FALSE(test, shca_resp_part(&fx->resp));
 	KUNIT_EXPECT_TRUE(test, fx_answer(fx));
 	KUNIT_EXPECT_FALSE(test, shca_resp_part(&fx->resp));
-	expect_silence(test);
+	fx_expect_silence(test);
 }
 
 static void resp_part_of_failed_side_is_silent(struct kunit *test)
@@ -721,7 +705,7 @@ static void resp_part_of_failed_side_is_silent(struct kunit *test)
 	fx_rx_op(fx, SHCA_OP_SEND_ONLY, P0, 1);
 	shca_resp_fail(&fx->resp);
 	KUNIT_EXPECT_FALSE(test, shca_resp_part(&fx->resp));
-	expect_silence(test);
+	fx_expect_silence(test);
 }
 
 static void resp_rx_across_wrap_goes_on(struct kunit *test)
@@ -734,7 +718,7 @@ static void resp_rx_across_wrap_goes_on(struct kunit *test)
 	fx_resp_start(fx, &attr);
 	KUNIT_EXPECT_EQ(test, fx_rx_op(fx, SHCA_OP_SEND_ONLY, 0xffffff, 1),
 			SHCA_RX_OK);
-	KUNIT_EXPECT_EQ(test, rx_ackreq(fx, SHCA_OP_SEND_ONLY, 0, 1),
+	KUNIT_EXPECT_EQ(test, fx_rx_asking(fx, SHCA_OP_SEND_ONLY, 0, 1),
 			SHCA_RX_OK);
 	expect_ack(test, 0, ACK, 2);
 	KUNIT_EXPECT_EQ(test, fx_rx_op(fx, SHCA_OP_SEND_ONLY, 0xffffff, 1),
@@ -780,7 +764,7 @@ static void resp_read_is_answered_in_packets(struct kunit *test)
 	expect_read(test, SHCA_OP_READ_RESP_LAST, P0 + 3, 768, 9);
 	KUNIT_EXPECT_EQ(test, fx->pkt.pad, 3);
 	/* the response is the acknowledgement */
-	expect_silence(test);
+	fx_expect_silence(test);
 	KUNIT_EXPECT_EQ(test, fx_rx_op(fx, SHCA_OP_SEND_ONLY, P0 + 4, 1),
 			SHCA_RX_OK);
 }
@@ -833,7 +817,7 @@ static void resp_read_again_in_part_then_whole_is_answered(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, rx_read(fx, P0 + 2, 512), SHCA_RX_DUPLICATE);
 	expect_read(test, SHCA_OP_READ_RESP_FIRST, P0 + 2, 512, FX_MTU);
 	expect_read(test, SHCA_OP_READ_RESP_LAST, P0 + 3, 768, 9);
-	expect_silence(test);
+	fx_expect_silence(test);
 	KUNIT_EXPECT_EQ(test, rx_read(fx, P0, 0), SHCA_RX_DUPLICATE);
 	expect_read(test, SHCA_OP_READ_RESP_FIRST, P0, 0, FX_MTU);
 	expect_read(test, SHCA_OP_READ_RESP_MIDDLE, P0 + 1, 256, FX_MTU);
@@ -842,7 +826,7 @@ static void resp_read_again_in_part_then_whole_is_answered(struct kunit *test)
 	expect_read(test, SHCA_OP_READ_RESP_FIRST, P0 + 1, 256, FX_MTU);
 	expect_read(test, SHCA_OP_READ_RESP_MIDDLE, P0 + 2, 512, FX_MTU);
 	expect_read(test, SHCA_OP_READ_RESP_LAST, P0 + 3, 768, 9);
-	expect_silence(test);
+	fx_expect_silence(test);
 	KUNIT_EXPECT_EQ(test, rx_read(fx, P0 + 3, 768), SHCA_RX_DUPLICATE);
 	expect_read(test, SHCA_OP_READ_RESP_ONLY, P0 + 3, 768, 9);
 }
@@ -902,7 +886,7 @@ static void resp_read_again_with_other_fields_is_dropped(struct kunit *test)
 	pkt.reth.va += row->va;
 	pkt.reth.rkey += row->rkey;
 	KUNIT_EXPECT_EQ(test, fx_rx(fx, &pkt), SHCA_RX_DUPLICATE);
-	expect_silence(test);
+	fx_expect_silence(test);
 	KUNIT_EXPECT_EQ(test, fx->resp.state, SHCA_SIDE_READY);
 }
 
@@ -915,7 +899,7 @@ static void resp_read_again_with_page_absent_is_retried(struct kunit *test)
 	fx->check = SHCA_MEM_RETRY;
 	KUNIT_EXPECT_EQ(test, fx_rx_op(fx, SHCA_OP_READ_REQUEST, P0, 1),
 			SHCA_RX_RETRY);
-	expect_silence(test);
+	fx_expect_silence(test);
 	fx->check = SHCA_MEM_OK;
 	KUNIT_EXPECT_EQ(test, fx_rx_op(fx, SHCA_OP_READ_REQUEST, P0, 1),
 			SHCA_RX_DUPLICATE);
@@ -939,7 +923,7 @@ static void resp_reads_beyond_max_dest_rd_atomic_are_refused(struct kunit *test)
 		KUNIT_EXPECT_EQ(test, fx->pkt.opcode, SHCA_OP_READ_RESP_ONLY);
 	}
 	expect_ack(test, P0 + 4, NAK(SHCA_NAK_INVALID), 4);
-	expect_silence(test);
+	fx_expect_silence(test);
 }
 
 static void resp_reads_once_answered_make_room(struct kunit *test)
@@ -955,7 +939,7 @@ static void resp_reads_once_answered_make_room(struct kunit *test)
 	}
 	/* the last four are on record, the fifth is not */
 	fx_rx_op(fx, SHCA_OP_READ_REQUEST, P0 + 15, 1);
-	expect_silence(test);
+	fx_expect_silence(test);
 	fx_rx_op(fx, SHCA_OP_READ_REQUEST, P0 + 16, 1);
 	KUNIT_ASSERT_TRUE(test, fx_answer(fx));
 	KUNIT_EXPECT_EQ(test, fx->pkt.psn, P0 + 16);
@@ -965,7 +949,7 @@ static void resp_reads_once_answered_make_room(struct kunit *test)
 			SHCA_RX_OK);
 	KUNIT_ASSERT_TRUE(test, fx_answer(fx));
 	KUNIT_EXPECT_EQ(test, fx->pkt.psn, P0 + 20);
-	expect_silence(test);
+	fx_expect_silence(test);
 }
 
 /* Of a ring of four, when its indices have wrapped and answers are owed. */
@@ -1023,16 +1007,16 @@ static void resp_answers_leave_in_order_of_requests(struct kunit *test)
 {
 	struct fx *fx = test->priv;
 
-	rx_ackreq(fx, SHCA_OP_SEND_ONLY, P0, 1);
+	fx_rx_asking(fx, SHCA_OP_SEND_ONLY, P0, 1);
 	rx_read(fx, P0 + 1, 0);
 	expect_ack(test, P0, ACK, 1);
 	expect_read(test, SHCA_OP_READ_RESP_FIRST, P0 + 1, 0, FX_MTU);
-	rx_ackreq(fx, SHCA_OP_SEND_ONLY, P0 + 5, 1);
+	fx_rx_asking(fx, SHCA_OP_SEND_ONLY, P0 + 5, 1);
 	expect_read(test, SHCA_OP_READ_RESP_MIDDLE, P0 + 2, 256, FX_MTU);
 	expect_read(test, SHCA_OP_READ_RESP_MIDDLE, P0 + 3, 512, FX_MTU);
 	expect_read(test, SHCA_OP_READ_RESP_LAST, P0 + 4, 768, 9);
 	expect_ack(test, P0 + 5, ACK, 3);
-	expect_silence(test);
+	fx_expect_silence(test);
 }
 
 static void resp_gather_failed_becomes_nak_in_its_place(struct kunit *test)
@@ -1040,14 +1024,14 @@ static void resp_gather_failed_becomes_nak_in_its_place(struct kunit *test)
 	struct fx *fx = test->priv;
 
 	rx_read(fx, P0, 0);
-	rx_ackreq(fx, SHCA_OP_SEND_ONLY, P0 + 4, 1);
+	fx_rx_asking(fx, SHCA_OP_SEND_ONLY, P0 + 4, 1);
 	fx_answer(fx);
 	KUNIT_ASSERT_TRUE(test, fx_answer(fx));
 	shca_resp_gather_failed(&fx->resp, &fx->pkt, SHCA_MEM_KEY, &fx->out);
 	KUNIT_EXPECT_EQ(test, fx->out.events, SHCA_EV_ACCESS_ERR);
 	KUNIT_EXPECT_EQ(test, fx->resp.state, SHCA_SIDE_ERR);
 	expect_ack(test, P0 + 1, NAK(SHCA_NAK_ACCESS), 1);
-	expect_silence(test);
+	fx_expect_silence(test);
 }
 
 static void resp_gather_failed_of_repetition_is_dropped(struct kunit *test)
@@ -1061,7 +1045,7 @@ static void resp_gather_failed_of_repetition_is_dropped(struct kunit *test)
 	KUNIT_ASSERT_TRUE(test, fx_answer(fx));
 	shca_resp_gather_failed(&fx->resp, &fx->pkt, SHCA_MEM_KEY, &fx->out);
 	KUNIT_EXPECT_EQ(test, fx->resp.state, SHCA_SIDE_READY);
-	expect_silence(test);
+	fx_expect_silence(test);
 }
 
 static void resp_gather_retry_yields_same_packet(struct kunit *test)
@@ -1093,7 +1077,7 @@ static void resp_gather_retry_of_batch_owes_all_again(struct kunit *test)
 	fx_rx_op(fx, SHCA_OP_READ_REQUEST, P0, 1);
 	fx_rx_op(fx, SHCA_OP_READ_REQUEST, P0 + 1, 1);
 	fx_rx_op(fx, SHCA_OP_FETCH_ADD, P0 + 2, 0);
-	rx_ackreq(fx, SHCA_OP_SEND_ONLY, P0 + 3, 1);
+	fx_rx_asking(fx, SHCA_OP_SEND_ONLY, P0 + 3, 1);
 	expect_read(test, SHCA_OP_READ_RESP_ONLY, P0, 0, 1);
 	for (i = 0; i < 3; i++) {
 		expect_read(test, SHCA_OP_READ_RESP_ONLY, P0 + 1, 0, 1);
@@ -1101,12 +1085,12 @@ static void resp_gather_retry_of_batch_owes_all_again(struct kunit *test)
 		KUNIT_ASSERT_TRUE(test, fx_answer(fx));
 		KUNIT_EXPECT_EQ(test, fx->pkt.opcode, SHCA_OP_ATOMIC_ACK);
 		expect_ack(test, P0 + 3, ACK, 4);
-		expect_silence(test);
+		fx_expect_silence(test);
 		if (i < 2)
 			shca_resp_gather_failed(&fx->resp, &first,
 						SHCA_MEM_RETRY, &fx->out);
 	}
-	expect_silence(test);
+	fx_expect_silence(test);
 }
 
 /* 2^23 PSNs lie between the first of the READ and the acknowledgement. */
@@ -1115,8 +1099,8 @@ static void resp_ack_after_largest_read_waits(struct kunit *test)
 	struct fx *fx = test->priv;
 
 	fx_rx_op(fx, SHCA_OP_READ_REQUEST, P0, 0x80000000);
-	KUNIT_EXPECT_EQ(test, rx_ackreq(fx, SHCA_OP_SEND_ONLY, P0 + 0x800000,
-					1), SHCA_RX_OK);
+	KUNIT_EXPECT_EQ(test, fx_rx_asking(fx, SHCA_OP_SEND_ONLY,
+					   P0 + 0x800000, 1), SHCA_RX_OK);
 	expect_read(test, SHCA_OP_READ_RESP_FIRST, P0, 0, FX_MTU);
 	expect_read(test, SHCA_OP_READ_RESP_MIDDLE, P0 + 1, 256, FX_MTU);
 }
@@ -1138,7 +1122,7 @@ static void resp_atomic_again_replays_result(struct kunit *test)
 		KUNIT_EXPECT_EQ(test, fx->pkt.atomic_ack, 42ull);
 		KUNIT_EXPECT_EQ(test, fx->pkt.aeth.syndrome, ACK);
 		KUNIT_EXPECT_EQ(test, fx->pkt.aeth.msn, 1u);
-		expect_silence(test);
+		fx_expect_silence(test);
 	}
 	KUNIT_EXPECT_EQ(test, fx->nr_atomic, 1u);
 }
@@ -1183,7 +1167,7 @@ static void resp_bare_again_is_answered_not_done(struct kunit *test)
 			KUNIT_EXPECT_EQ(test, fx->pkt.paylen, 0u);
 			KUNIT_EXPECT_EQ(test, fx->pkt.aeth.syndrome, ACK);
 			KUNIT_EXPECT_EQ(test, fx->pkt.aeth.msn, op + 1);
-			expect_silence(test);
+			fx_expect_silence(test);
 		}
 	}
 	KUNIT_EXPECT_EQ(test, fx->nr_flush, 1u);
@@ -1200,7 +1184,7 @@ static void resp_bare_again_as_another_is_dropped(struct kunit *test)
 	fx_rx_op(fx, SHCA_OP_ATOMIC_WRITE, P0, 8);
 	fx_rx_op(fx, SHCA_OP_READ_REQUEST, P0, 0);
 	fx_rx_op(fx, SHCA_OP_FETCH_ADD, P0, 0);
-	expect_silence(test);
+	fx_expect_silence(test);
 }
 
 /* Behind a READ, before an acknowledgement: in the order of the requests. */
@@ -1210,7 +1194,7 @@ static void resp_bare_is_answered_in_order(struct kunit *test)
 
 	fx_rx_op(fx, SHCA_OP_READ_REQUEST, P0, 1);
 	fx_rx_op(fx, SHCA_OP_FLUSH, P0 + 1, 8);
-	rx_ackreq(fx, SHCA_OP_SEND_ONLY, P0 + 2, 1);
+	fx_rx_asking(fx, SHCA_OP_SEND_ONLY, P0 + 2, 1);
 	expect_read(test, SHCA_OP_READ_RESP_ONLY, P0, 0, 1);
 	KUNIT_ASSERT_TRUE(test, fx_answer(fx));
 	KUNIT_EXPECT_EQ(test, fx->pkt.psn, P0 + 1);
@@ -1294,7 +1278,7 @@ static void resp_ce_mark_by_default_is_ignored(struct kunit *test)
 	fx_request(&pkt, SHCA_OP_SEND_ONLY, P0, 1);
 	pkt.path.ecn_ce = true;
 	fx_rx(fx, &pkt);
-	expect_silence(test);
+	fx_expect_silence(test);
 }
 
 static void resp_first_packet_establishes_once(struct kunit *test)
@@ -1311,9 +1295,9 @@ static void resp_fail_silences_and_flushes_once(struct kunit *test)
 {
 	struct fx *fx = test->priv;
 
-	rx_ackreq(fx, SHCA_OP_SEND_FIRST, P0, FX_MTU);
+	fx_rx_asking(fx, SHCA_OP_SEND_FIRST, P0, FX_MTU);
 	shca_resp_fail(&fx->resp);
-	expect_silence(test);
+	fx_expect_silence(test);
 	KUNIT_EXPECT_EQ(test, fx_rx_op(fx, SHCA_OP_SEND_LAST, P0 + 1, 1),
 			SHCA_RX_STATE);
 	KUNIT_ASSERT_TRUE(test, shca_resp_flush(&fx->resp, &fx->wc));
@@ -1332,7 +1316,7 @@ static void resp_fail_after_refusal_keeps_nak(struct kunit *test)
 	shca_resp_fail(&fx->resp);
 	expect_read(test, SHCA_OP_READ_RESP_ONLY, P0, 0, 1);
 	expect_ack(test, P0 + 1, NAK(SHCA_NAK_INVALID), 1);
-	expect_silence(test);
+	fx_expect_silence(test);
 }
 
 static void resp_rx_in_reset_is_dropped(struct kunit *test)
@@ -1342,7 +1326,7 @@ static void resp_rx_in_reset_is_dropped(struct kunit *test)
 	shca_resp_reset(&fx->resp);
 	KUNIT_EXPECT_EQ(test, fx_rx_op(fx, SHCA_OP_SEND_ONLY, P0, 1),
 			SHCA_RX_STATE);
-	expect_silence(test);
+	fx_expect_silence(test);
 }
 
 static struct kunit_case responder_cases[] = {
