@@ -458,6 +458,22 @@ static void req_copy_that_could_not_leave_after_its_answer_is_void(struct kunit 
 	}
 }
 
+/* The same of the first packet of a message, of which that one is acknowledged. */
+static void req_copy_of_what_is_acknowledged_in_part_is_void(struct kunit *test)
+{
+	struct fx *fx = test->priv;
+	struct shca_pkt pkt;
+
+	fx_post(fx, OP_SEND, 3 * FX_MTU);
+	KUNIT_ASSERT_TRUE(test, fx_next(fx));
+	pkt = fx->pkt;
+	KUNIT_ASSERT_TRUE(test, fx_next(fx));
+	fx_ack(fx, P0, ACK);
+	shca_req_gather_failed(&fx->req, &pkt, SHCA_MEM_RETRY);
+	KUNIT_ASSERT_TRUE(test, fx_next(fx));
+	KUNIT_EXPECT_EQ(test, fx->pkt.psn, P0 + 2);
+}
+
 static void req_packet_that_could_not_leave_after_the_end_is_void(struct kunit *test)
 {
 	struct fx *fx = test->priv;
@@ -553,6 +569,141 @@ static void req_question_before_the_oldest_counts_for_nothing(struct kunit *test
 	expect_inquiry(test, P0 + 1);
 }
 
+/* ---- deadlines ------------------------------------------------------------------------- */
+
+struct wait_row {
+	const char *name;
+	u64 deadline;
+	u64 quiet;
+	u64 pace;
+	bool rnr_wait;
+	u64 expected;
+};
+
+static const struct wait_row wait_rows[] = {
+	{ "nothing", 0, 0, 0, false, 0 },
+	{ "an answer", 5000, 0, 0, false, 5000 },
+	{ "a pause", 0, 6000, 0, false, 6000 },
+	{ "a pause, and an answer before its end", 5000, 6000, 0, false, 5000 },
+	{ "a pause that ends before the answer", 6000, 5000, 0, false, 5000 },
+	{ "the pace", 0, 0, 7000, false, 7000 },
+	{ "the pace, and an answer before it", 5000, 0, 7000, false, 5000 },
+	{ "the pace before the answer", 7000, 0, 5000, false, 5000 },
+	{ "RNR, whatever the pace", 7000, 0, 5000, true, 7000 },
+};
+
+static void wait_desc(const struct wait_row *row, char *desc)
+{
+	snprintf(desc, KUNIT_PARAM_DESC_SIZE, "%s", row->name);
+}
+
+KUNIT_ARRAY_PARAM(wait, wait_rows, wait_desc);
+
+/* The first of all that it waits for; in error it waits for nothing. */
+static void req_deadline_is_the_first_of_all(struct kunit *test)
+{
+	const struct wait_row *row = test->param_value;
+	struct fx *fx = test->priv;
+
+	fx_post(fx, OP_SEND, 8);
+	fx->req.deadline = row->deadline;
+	fx->req.quiet_ns = row->quiet;
+	fx->req.pace_ns = row->pace;
+	fx->req.rnr_wait = row->rnr_wait;
+	KUNIT_EXPECT_EQ(test, shca_req_deadline(&fx->req), row->expected);
+	fx->req.state = SHCA_SIDE_ERR;
+	KUNIT_EXPECT_EQ(test, shca_req_deadline(&fx->req), 0ull);
+}
+
+/* What is over is not waited for again. */
+static void req_pace_that_is_over_is_forgotten(struct kunit *test)
+{
+	struct fx *fx = test->priv;
+
+	fx_post(fx, OP_SEND, 8);
+	fx_post(fx, OP_SEND, 8);
+	fx->req.pace_ns = fx->now + 10;
+	fx->now += 10;
+	KUNIT_ASSERT_TRUE(test, fx_next(fx));
+	KUNIT_EXPECT_GT(test, shca_req_deadline(&fx->req), fx->now);
+}
+
+static void req_quiet_time_that_is_over_is_forgotten(struct kunit *test)
+{
+	struct fx *fx = test->priv;
+
+	KUNIT_ASSERT_FALSE(test, silent_asks(test));
+	fx_timeout(fx);
+	KUNIT_EXPECT_EQ(test, shca_req_deadline(&fx->req), 0ull);
+	/* nor does a timer that is early fire it */
+	fx_ack(fx, P0, ACK);
+	fx->req.sent_ns = fx->now;
+	KUNIT_ASSERT_FALSE(test, silent_asks(test));
+	shca_req_timer(&fx->req, fx->now);
+	KUNIT_EXPECT_FALSE(test, fx_next(fx));
+}
+
+static void req_rnr_wait_that_is_over_is_forgotten(struct kunit *test)
+{
+	struct fx *fx = test->priv;
+
+	fx_post(fx, OP_SEND, 8);
+	KUNIT_ASSERT_TRUE(test, fx_next(fx));
+	KUNIT_EXPECT_EQ(test, fx_ack(fx, P0, RNR(1)), SHCA_RX_NAK_RNR);
+	KUNIT_EXPECT_EQ(test, shca_req_deadline(&fx->req), fx->now + 10000);
+	fx_timeout(fx);
+	KUNIT_EXPECT_EQ(test, shca_req_deadline(&fx->req), 0ull);
+	KUNIT_EXPECT_EQ(test, fx->req.stats.timeouts, 0ull);
+	KUNIT_ASSERT_TRUE(test, fx_next(fx));
+	KUNIT_EXPECT_EQ(test, shca_req_deadline(&fx->req),
+			fx->now + FX_TIMEOUT);
+}
+
+/*
+ * A gap within the round trip of the one before is looked at again behind it, counts
+ * as a retry and not as a time-out, and is the last such look until something moves.
+ */
+static void req_second_look_goes_back_once(struct kunit *test)
+{
+	struct fx *fx = test->priv;
+	u32 i;
+
+	for (i = 0; i < 3; i++)
+		fx_post(fx, OP_SEND, 8);
+	fx_drain(fx);
+	fx->req.hold_ns = fx->now + 500;
+	fx_ack(fx, P0, NAK(SHCA_NAK_PSN_SEQ));
+	KUNIT_EXPECT_FALSE(test, fx_next(fx));
+	KUNIT_EXPECT_EQ(test, shca_req_deadline(&fx->req), fx->now + 500);
+	fx_timeout(fx);
+	KUNIT_EXPECT_EQ(test, fx_drain(fx), 3u);
+	KUNIT_EXPECT_EQ(test, fx->req.stats.timeouts, 0ull);
+	KUNIT_EXPECT_EQ(test, fx->req.retry_left, 2u);
+	fx->now += 1000;
+	fx_ack(fx, P0, NAK(SHCA_NAK_PSN_SEQ));
+	KUNIT_EXPECT_FALSE(test, fx_next(fx));
+	fx_timeout(fx);
+	KUNIT_EXPECT_EQ(test, fx->req.stats.timeouts, 1ull);
+}
+
+static void req_second_look_without_retries_is_the_end(struct kunit *test)
+{
+	struct fx *fx = test->priv;
+	struct shca_req_attr attr;
+
+	fx_req_attr(&attr);
+	attr.retry_cnt = 0;
+	fx_req_start(fx, &attr);
+	fx_post(fx, OP_SEND, 8);
+	fx_drain(fx);
+	fx->req.hold_ns = fx->now + 500;
+	fx_ack(fx, P0, NAK(SHCA_NAK_PSN_SEQ));
+	fx_timeout(fx);
+	KUNIT_ASSERT_TRUE(test, fx_pop(fx));
+	KUNIT_EXPECT_EQ(test, fx->wc.status, SHCA_WC_RETRY_EXC_ERR);
+	KUNIT_EXPECT_EQ(test, fx->wc.vendor_err, SHCA_VERR_SEQ_NAK);
+}
+
 static struct kunit_case asking_cases[] = {
 	KUNIT_CASE_PARAM(req_before_a_local_that_waits_asks, behind_gen_params),
 	KUNIT_CASE(req_before_nothing_does_not_ask),
@@ -575,11 +726,18 @@ static struct kunit_case asking_cases[] = {
 	KUNIT_CASE(req_first_packet_that_could_not_leave_has_no_psn),
 	KUNIT_CASE(req_middle_packet_that_could_not_leave_goes_on),
 	KUNIT_CASE(req_copy_that_could_not_leave_after_its_answer_is_void),
+	KUNIT_CASE(req_copy_of_what_is_acknowledged_in_part_is_void),
 	KUNIT_CASE(req_packet_that_could_not_leave_after_the_end_is_void),
 	KUNIT_CASE(req_payload_of_the_oldest_that_is_gone_ends_at_once),
 	KUNIT_CASE(req_rtt_of_what_could_not_leave_is_not_measured),
 	KUNIT_CASE(req_question_that_could_not_leave_is_asked_anew),
 	KUNIT_CASE(req_question_before_the_oldest_counts_for_nothing),
+	KUNIT_CASE_PARAM(req_deadline_is_the_first_of_all, wait_gen_params),
+	KUNIT_CASE(req_pace_that_is_over_is_forgotten),
+	KUNIT_CASE(req_quiet_time_that_is_over_is_forgotten),
+	KUNIT_CASE(req_rnr_wait_that_is_over_is_forgotten),
+	KUNIT_CASE(req_second_look_goes_back_once),
+	KUNIT_CASE(req_second_look_without_retries_is_the_end),
 	{}
 };
 

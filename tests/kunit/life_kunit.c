@@ -267,6 +267,8 @@ static void req_of_two_errors_ahead_the_earlier_counts(struct kunit *test)
 	KUNIT_EXPECT_FALSE(test, fx_pop(fx));
 	KUNIT_EXPECT_EQ(test, fx_ack(fx, P0 + row->counts - 1, ACK),
 			SHCA_RX_OK);
+	KUNIT_EXPECT_FALSE(test, fx_next(fx));
+	KUNIT_EXPECT_EQ(test, fx->req.state, SHCA_SIDE_ERR);
 	expect_end(test, SHCA_WC_SUCCESS, SHCA_VERR_NONE);
 	expect_end(test, SHCA_WC_LOC_PROT_ERR, row->vendor_err);
 	expect_end(test, SHCA_WC_WR_FLUSH_ERR, SHCA_VERR_NONE);

@@ -462,6 +462,7 @@ static void handed_over_again_ends_where_the_new_begins(struct kunit *test)
 	fx_post(fx, SHCA_WR_SEND, 10 * FX_MTU);
 	for (i = 0; i < 3; i++)
 		KUNIT_ASSERT_TRUE(test, fx_next(fx));
+	KUNIT_EXPECT_EQ(test, fx->req.stats.tx_pkts, 3ull);
 	fx->req.deadline = fx->now + 1;
 	fx_timeout(fx);
 	fx->req.reach = 4;
