@@ -16,7 +16,7 @@ static bool silent_asks(struct kunit *test)
 {
 	struct fx *fx = test->priv;
 
-	fx_post_flags(fx, OP_WRITE, 8, 0);
+	fx_post_flags(fx, OP_WRITE, 8, 0)->xrc_srqn = 0x999;
 	KUNIT_ASSERT_TRUE(test, fx_next(fx));
 	KUNIT_ASSERT_NOT_NULL(test, fx->pkt.wr);
 	return fx->pkt.ackreq;
@@ -177,8 +177,8 @@ static void req_inquiry_that_is_due_goes_with_a_request(struct kunit *test)
 
 	KUNIT_ASSERT_FALSE(test, silent_asks(test));
 	fx_timeout(fx);
+	fx->req.sent_ns = fx->now;	/* (a pause would ask as well) */
 	KUNIT_EXPECT_TRUE(test, silent_asks(test));
-	fx_ack(fx, P0 + 1, ACK);
 	KUNIT_EXPECT_FALSE(test, silent_asks(test));
 	KUNIT_EXPECT_EQ(test, fx->req.stats.inquiries, 0ull);
 }
@@ -329,6 +329,12 @@ static void req_full_ring_inquires(struct kunit *test)
 	struct fx *fx = test->priv;
 	u32 i;
 
+	/* (not the first lap) */
+	for (i = 0; i < FX_ENTRIES; i++) {
+		fx_post(fx, SHCA_WR_REG_MR, 0);
+		KUNIT_EXPECT_FALSE(test, fx_next(fx));
+		KUNIT_EXPECT_TRUE(test, fx_pop(fx));
+	}
 	for (i = 0; i < FX_ENTRIES - 4; i++)
 		KUNIT_EXPECT_EQ(test, silent_asks(test), i % 4 == 3);
 	fx_ack(fx, P0 + FX_ENTRIES - 5, ACK);
@@ -374,6 +380,7 @@ static void req_inquiry_that_could_not_leave_comes_again(struct kunit *test)
 	expect_inquiry(test, P0 - 1);
 	shca_req_gather_failed(&fx->req, &fx->pkt, SHCA_MEM_RETRY);
 	KUNIT_EXPECT_EQ(test, shca_req_deadline(&fx->req), 0ull);
+	KUNIT_EXPECT_EQ(test, fx->req.stats.tx_pkts, 2ull);
 	/* it was no question, so this is no answer to it */
 	KUNIT_EXPECT_EQ(test, fx_ack(fx, P0 - 1, ACK), SHCA_RX_STALE_ACK);
 	expect_inquiry(test, P0 - 1);
@@ -547,6 +554,45 @@ static void req_question_that_could_not_leave_is_asked_anew(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, fx->req.asked_psn, P0 + 3);
 	KUNIT_EXPECT_FALSE(test, fx->req.inquire);
 	KUNIT_EXPECT_EQ(test, fx->req.deadline, fx->now + FX_TIMEOUT);
+}
+
+/* Who asked before is known of one only: of two that have not left none counts. */
+static void req_questions_that_could_not_leave_count_for_nothing(struct kunit *test)
+{
+	struct fx *fx = test->priv;
+	struct shca_pkt first;
+
+	fx_post(fx, OP_SEND, 8);
+	KUNIT_ASSERT_TRUE(test, fx_next(fx));
+	first = fx->pkt;
+	fx_post(fx, OP_SEND, 8);
+	KUNIT_ASSERT_TRUE(test, fx_next(fx));
+	shca_req_gather_failed(&fx->req, &first, SHCA_MEM_RETRY);
+	KUNIT_EXPECT_EQ(test, fx->req.asked_psn, P0);
+	/* one that did not ask takes no question back */
+	KUNIT_EXPECT_EQ(test, fx_drain(fx), 2u);
+	KUNIT_ASSERT_FALSE(test, silent_asks(test));
+	shca_req_gather_failed(&fx->req, &fx->pkt, SHCA_MEM_RETRY);
+	KUNIT_EXPECT_EQ(test, fx->req.asked_psn, P0 + 2);
+	KUNIT_EXPECT_FALSE(test, fx->req.inquire);
+}
+
+/* What comes again has a timer from its first packet on, and keeps it. */
+static void req_repetition_that_could_not_leave_keeps_its_timer(struct kunit *test)
+{
+	struct fx *fx = test->priv;
+	u64 at;
+
+	fx_post(fx, OP_SEND, 2 * FX_MTU);
+	fx_post(fx, OP_SEND, 8);
+	fx_drain(fx);
+	fx_timeout(fx);
+	at = fx->now + FX_TIMEOUT;
+	KUNIT_ASSERT_TRUE(test, fx_next(fx));
+	KUNIT_ASSERT_TRUE(test, fx_next(fx));
+	KUNIT_ASSERT_TRUE(test, fx->pkt.ackreq);
+	shca_req_gather_failed(&fx->req, &fx->pkt, SHCA_MEM_RETRY);
+	KUNIT_EXPECT_EQ(test, fx->req.deadline, at);
 }
 
 /* It was answered before it could not leave: what asked before that is of the past. */
@@ -731,6 +777,8 @@ static struct kunit_case asking_cases[] = {
 	KUNIT_CASE(req_payload_of_the_oldest_that_is_gone_ends_at_once),
 	KUNIT_CASE(req_rtt_of_what_could_not_leave_is_not_measured),
 	KUNIT_CASE(req_question_that_could_not_leave_is_asked_anew),
+	KUNIT_CASE(req_questions_that_could_not_leave_count_for_nothing),
+	KUNIT_CASE(req_repetition_that_could_not_leave_keeps_its_timer),
 	KUNIT_CASE(req_question_before_the_oldest_counts_for_nothing),
 	KUNIT_CASE_PARAM(req_deadline_is_the_first_of_all, wait_gen_params),
 	KUNIT_CASE(req_pace_that_is_over_is_forgotten),

@@ -331,7 +331,7 @@ static void req_window_after_a_second_loss_grows_from_there(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, fx->req.allowed, 81u);
 }
 
-/* Nothing asks twice: what an earlier question was about is forgotten. */
+/* What an earlier question was about is forgotten: what comes again asks. */
 static void req_going_back_asks_afresh(struct kunit *test)
 {
 	struct fx *fx = test->priv;
@@ -339,19 +339,49 @@ static void req_going_back_asks_afresh(struct kunit *test)
 
 	fx_post(fx, OP_SEND, 4 * FX_MTU);
 	fx_drain(fx);
+	KUNIT_ASSERT_EQ(test, req->asked_psn, P0 + 4);
 	req->unacked_ackreq = 3;
 	req->inquired = true;
-	req->quiet_ns = 77;
-	shca_req_gather_failed(req, &fx->pkt, SHCA_MEM_OK);
-	req->quiet_ns = 77;
 	req->deadline = fx->now;
-	fx_timeout(fx);
+	req->quiet_ns = fx->now + 50;
+	shca_req_timer(req, fx->now);
 	KUNIT_EXPECT_EQ(test, req->unacked_ackreq, 0u);
 	KUNIT_EXPECT_EQ(test, req->asked_psn, P0);
 	KUNIT_EXPECT_FALSE(test, req->inquired);
 	KUNIT_EXPECT_EQ(test, req->quiet_ns, 0ull);
 	KUNIT_EXPECT_EQ(test, req->psn, P0);
 	KUNIT_EXPECT_EQ(test, req->pkt_idx, 0u);
+}
+
+/* The answer comes when sending has gone back: what is next has not begun. */
+static void req_ack_while_going_back_leads_to_the_next(struct kunit *test)
+{
+	struct fx *fx = test->priv;
+
+	fx_post(fx, OP_SEND, 2 * FX_MTU);
+	fx_drain(fx);
+	fx_post(fx, OP_SEND, 3 * FX_MTU);
+	fx_timeout(fx);
+	KUNIT_ASSERT_TRUE(test, fx_next(fx));
+	KUNIT_EXPECT_EQ(test, fx->pkt.psn, P0);
+	KUNIT_EXPECT_EQ(test, fx_ack(fx, P0 + 1, ACK), SHCA_RX_OK);
+	KUNIT_ASSERT_TRUE(test, fx_next(fx));
+	KUNIT_EXPECT_EQ(test, fx->pkt.opcode, SHCA_OP_SEND_FIRST);
+	KUNIT_EXPECT_EQ(test, fx->pkt.psn, P0 + 2);
+	KUNIT_EXPECT_EQ(test, fx->pkt.off, 0u);
+}
+
+/* A malformed request behind an error is flushed as any other is. */
+static void req_flush_of_a_malformed_request_is_a_flush(struct kunit *test)
+{
+	struct fx *fx = test->priv;
+
+	fx_post(fx, OP_SEND, 8);
+	fx_post(fx, 99, 8);
+	fx_drain(fx);
+	fx_ack(fx, P0, NAK(SHCA_NAK_ACCESS));
+	expect_end(test, SHCA_WC_REM_ACCESS_ERR, SHCA_VERR_NAK);
+	expect_end(test, SHCA_WC_WR_FLUSH_ERR, SHCA_VERR_NONE);
 }
 
 /* An atomic has one PSN, whatever the buffer that its answer goes to could take. */
@@ -398,6 +428,8 @@ static struct kunit_case life_cases[] = {
 	KUNIT_CASE(req_next_that_meets_an_error_ends_at_once),
 	KUNIT_CASE(req_window_after_a_second_loss_grows_from_there),
 	KUNIT_CASE(req_going_back_asks_afresh),
+	KUNIT_CASE(req_ack_while_going_back_leads_to_the_next),
+	KUNIT_CASE(req_flush_of_a_malformed_request_is_a_flush),
 	KUNIT_CASE(req_atomic_into_a_long_buffer_is_one_packet),
 	KUNIT_CASE(req_ack_of_the_request_before_leaves_a_message_going),
 	{}

@@ -101,6 +101,7 @@ static void expect_fields(struct kunit *test, const struct shca_pkt *pkt)
 	KUNIT_ASSERT_EQ(test, shca_hdr_parse(&wire, bytes, len, len + 4 +
 					     pkt->paylen + pkt->pad),
 			SHCA_PARSE_OK);
+	KUNIT_EXPECT_EQ(test, pkt->pkey, 0xffff);
 	KUNIT_EXPECT_EQ(test, wire.paylen, pkt->paylen);
 	KUNIT_EXPECT_EQ(test, wire.se, pkt->se);
 	KUNIT_EXPECT_EQ(test, wire.xrc_srqn, pkt->xrc_srqn);
@@ -138,7 +139,7 @@ static void packet_has_the_fields_of_its_opcode(struct kunit *test)
 {
 	const struct field_row *row = test->param_value;
 	struct fx *fx = test->priv;
-	u32 nr = 0, sent = 0;
+	u32 nr = 0, sent = 0, flags;
 
 	start(fx, row->transport);
 	post(fx, row);
@@ -147,6 +148,10 @@ static void packet_has_the_fields_of_its_opcode(struct kunit *test)
 		KUNIT_EXPECT_EQ(test, fx->pkt.opcode & SHCA_TRANSPORT_MASK,
 				row->transport);
 		sent += fx->pkt.paylen;
+		flags = shca_opcode_info(fx->pkt.opcode)->flags;
+		KUNIT_EXPECT_EQ(test, !!(flags & SHCA_OPF_START), !nr);
+		KUNIT_EXPECT_EQ(test, !!(flags & SHCA_OPF_END),
+				sent == row->len || !fx->pkt.paylen);
 		KUNIT_EXPECT_FALSE(test, fx->pkt.again);
 		nr++;
 	}
@@ -482,8 +487,9 @@ static void handed_over_ends_before_what_is_held(struct kunit *test)
 
 		fx_req_attr(&attr);
 		fx_req_start(fx, &attr);
-		fx->req.reach = 1;
 		fx_post(fx, SHCA_WR_SEND, 12 * FX_MTU);
+		KUNIT_EXPECT_EQ(test, drain_psns(fx, nr, 2), 12u);
+		fx_timeout(fx);
 		for (i = 0; i <= held; i++)
 			KUNIT_ASSERT_TRUE(test, fx_next(fx));
 		shca_req_gather_failed(&fx->req, &fx->pkt, SHCA_MEM_RETRY);
