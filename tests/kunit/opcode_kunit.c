@@ -21,6 +21,7 @@
 #define FIRST	SHCA_OPF_START
 #define LAST	SHCA_OPF_END
 #define ONLY	(SHCA_OPF_START | SHCA_OPF_END)
+#define PAY	SHCA_OPF_PAYLOAD
 
 struct op_row {
 	u8 opcode;
@@ -116,6 +117,88 @@ static void opcode_info_matches_table_38(struct kunit *test)
 	KUNIT_EXPECT_NOT_NULL(test, info->name);
 }
 
+/* What an operation is, by the lower five bits (table 38, A19), and what it carries. */
+static const struct {
+	const char *name;
+	u32 flags;
+} carried[32] = {
+	[0x00] = { "SEND First", REQ | FIRST | PAY | SHCA_OPF_SEND },
+	[0x01] = { "SEND Middle", REQ | PAY | SHCA_OPF_SEND },
+	[0x02] = { "SEND Last", REQ | LAST | PAY | SHCA_OPF_SEND },
+	[0x03] = { "SEND Last with Immediate",
+		   REQ | LAST | PAY | SHCA_OPF_SEND | SHCA_OPF_IMM },
+	[0x04] = { "SEND Only", REQ | ONLY | PAY | SHCA_OPF_SEND },
+	[0x05] = { "SEND Only with Immediate",
+		   REQ | ONLY | PAY | SHCA_OPF_SEND | SHCA_OPF_IMM },
+	[0x06] = { "RDMA WRITE First",
+		   REQ | FIRST | PAY | SHCA_OPF_WRITE | SHCA_OPF_RETH },
+	[0x07] = { "RDMA WRITE Middle", REQ | PAY | SHCA_OPF_WRITE },
+	[0x08] = { "RDMA WRITE Last", REQ | LAST | PAY | SHCA_OPF_WRITE },
+	[0x09] = { "RDMA WRITE Last with Immediate",
+		   REQ | LAST | PAY | SHCA_OPF_WRITE | SHCA_OPF_IMM },
+	[0x0a] = { "RDMA WRITE Only",
+		   REQ | ONLY | PAY | SHCA_OPF_WRITE | SHCA_OPF_RETH },
+	[0x0b] = { "RDMA WRITE Only with Immediate",
+		   REQ | ONLY | PAY | SHCA_OPF_WRITE | SHCA_OPF_RETH |
+		   SHCA_OPF_IMM },
+	[0x0c] = { "RDMA READ Request",
+		   REQ | ONLY | SHCA_OPF_READ | SHCA_OPF_RETH },
+	[0x0d] = { "RDMA READ response First",
+		   RESP | FIRST | PAY | SHCA_OPF_READ | SHCA_OPF_AETH },
+	[0x0e] = { "RDMA READ response Middle", RESP | PAY | SHCA_OPF_READ },
+	[0x0f] = { "RDMA READ response Last",
+		   RESP | LAST | PAY | SHCA_OPF_READ | SHCA_OPF_AETH },
+	[0x10] = { "RDMA READ response Only",
+		   RESP | ONLY | PAY | SHCA_OPF_READ | SHCA_OPF_AETH },
+	[0x11] = { "Acknowledge", RESP | ONLY | SHCA_OPF_AETH },
+	[0x12] = { "ATOMIC Acknowledge",
+		   RESP | ONLY | SHCA_OPF_ATOMIC | SHCA_OPF_AETH |
+		   SHCA_OPF_ATOMICACKETH },
+	[0x13] = { "CmpSwap",
+		   REQ | ONLY | SHCA_OPF_ATOMIC | SHCA_OPF_ATOMICETH },
+	[0x14] = { "FetchAdd",
+		   REQ | ONLY | SHCA_OPF_ATOMIC | SHCA_OPF_ATOMICETH },
+	[0x16] = { "SEND Last with Invalidate",
+		   REQ | LAST | PAY | SHCA_OPF_SEND | SHCA_OPF_INV },
+	[0x17] = { "SEND Only with Invalidate",
+		   REQ | ONLY | PAY | SHCA_OPF_SEND | SHCA_OPF_INV },
+	[0x1c] = { "FLUSH", REQ | ONLY | SHCA_OPF_FLUSH | SHCA_OPF_FETH |
+			    SHCA_OPF_RETH },
+	[0x1d] = { "ATOMIC WRITE", REQ | ONLY | PAY | SHCA_OPF_ATOMIC_WRITE |
+				   SHCA_OPF_RETH },
+};
+
+static u32 carried_by(u8 opcode)
+{
+	u32 flags = carried[opcode & 0x1f].flags | SHCA_OPF_VALID;
+
+	if (opcode == SHCA_OPCODE_CNP)
+		return SHCA_OPF_VALID | RESP | SHCA_OPF_CNP;
+	if ((opcode & 0xe0) == 0x60)
+		flags |= SHCA_OPF_DETH;
+	/* annex A14: requests only */
+	if ((opcode & 0xe0) == 0xa0 && flags & REQ)
+		flags |= SHCA_OPF_XRCETH;
+	return flags;
+}
+
+static void opcode_info_tells_what_it_carries(struct kunit *test)
+{
+	static const char * const transports[8] = {
+		[0] = "RC ", [1] = "UC ", [3] = "UD ", [5] = "XRC ",
+	};
+	const struct op_row *row = test->param_value;
+	const struct shca_opcode_info *info = shca_opcode_info(row->opcode);
+	char name[64];
+
+	KUNIT_EXPECT_EQ(test, info->flags, carried_by(row->opcode));
+	if (row->opcode == SHCA_OPCODE_CNP)
+		return;
+	snprintf(name, sizeof(name), "%s%s", transports[row->opcode >> 5],
+		 carried[row->opcode & 0x1f].name);
+	KUNIT_EXPECT_STREQ(test, info->name, name);
+}
+
 static void opcode_info_of_others_has_no_flags(struct kunit *test)
 {
 	u32 opcode, i;
@@ -157,6 +240,7 @@ static void timeout_ns_is_4096_ns_doubled(struct kunit *test)
 
 static struct kunit_case opcode_cases[] = {
 	KUNIT_CASE_PARAM(opcode_info_matches_table_38, op_gen_params),
+	KUNIT_CASE_PARAM(opcode_info_tells_what_it_carries, op_gen_params),
 	KUNIT_CASE(opcode_info_of_others_has_no_flags),
 	KUNIT_CASE(rnr_ns_of_each_code_matches_table_45),
 	KUNIT_CASE(timeout_ns_is_4096_ns_doubled),

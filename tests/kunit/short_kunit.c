@@ -300,7 +300,151 @@ static void short_bad_receive_is_flushed(struct kunit *test)
 	KUNIT_EXPECT_FALSE(test, shca_resp_flush(&fx->resp, &wc));
 }
 
+/* ---- each thing that is in the way ---------------------------------------------- */
+
+struct rest_row {
+	const char *name;
+	size_t at;	/* in the fixture: a bit of it is other than at rest */
+};
+
+#define REQ(field)	{ "req." #field, offsetof(struct fx, req.field) }
+#define RESP(field)	{ "resp." #field, offsetof(struct fx, resp.field) }
+
+static const struct rest_row rest_rows[] = {
+	REQ(state), REQ(attr.transport), REQ(una), REQ(nxt), REQ(pkt_idx),
+	REQ(psn), REQ(una_psn), REQ(max_psn), REQ(rnr_wait), REQ(draining),
+	REQ(fail_valid), REQ(pace_ns),
+	RESP(state), RESP(comm_est), RESP(attr.transport), RESP(op),
+	RESP(attr.tm), RESP(nak_sent), RESP(rnr_sent), RESP(ack),
+	RESP(cnp_due), RESP(rd_send), RESP(rd_tail), RESP(epsn),
+};
+
+static void rest_desc(const struct rest_row *row, char *desc)
+{
+	snprintf(desc, KUNIT_PARAM_DESC_SIZE, "%s", row->name);
+}
+
+KUNIT_ARRAY_PARAM(rest, rest_rows, rest_desc);
+
+static void short_is_only_for_who_is_at_rest(struct kunit *test)
+{
+	const struct rest_row *row = test->param_value;
+	struct fx *fx = test->priv;
+
+	start(fx);
+	fx_post(fx, SHCA_WR_SEND, 1);
+	by_packets(fx);
+	KUNIT_ASSERT_TRUE(test, shca_short_ready(&fx->req, &fx->resp));
+	((u8 *)fx)[row->at] ^= 1;
+	KUNIT_EXPECT_FALSE(test, shca_short_ready(&fx->req, &fx->resp));
+	((u8 *)fx)[row->at] ^= 1;
+	KUNIT_EXPECT_TRUE(test, shca_short_ready(&fx->req, &fx->resp));
+}
+
+struct may_row {
+	u8 opcode;
+	u32 len;
+	u32 access;	/* that the responder gives */
+	u16 rd_atomic;
+	bool may;
+};
+
+#define W	SHCA_ACCESS_REMOTE_WRITE
+#define R	SHCA_ACCESS_REMOTE_READ
+
+static const struct may_row may_rows[] = {
+	{ SHCA_WR_SEND, FX_MTU, 0, 0, true },
+	{ SHCA_WR_SEND, FX_MTU + 1, W | R, 4, false },
+	{ SHCA_WR_SEND_WITH_IMM, 8, 0, 0, true },
+	{ SHCA_WR_SEND_WITH_INV, 8, W | R, 4, false },
+	{ SHCA_WR_RDMA_WRITE, FX_MTU, W, 0, true },
+	{ SHCA_WR_RDMA_WRITE, 8, R, 4, false },
+	{ SHCA_WR_RDMA_WRITE_WITH_IMM, 8, W, 0, true },
+	{ SHCA_WR_RDMA_WRITE_WITH_IMM, 8, R, 4, false },
+	{ SHCA_WR_RDMA_READ, FX_MTU, R, 1, true },
+	{ SHCA_WR_RDMA_READ, FX_MTU + 1, R, 1, false },
+	{ SHCA_WR_RDMA_READ, 8, W, 4, false },
+	{ SHCA_WR_RDMA_READ, 8, R, 0, false },
+	{ SHCA_WR_ATOMIC_CMP_AND_SWP, 8, ~0u, 4, false },
+	{ SHCA_WR_ATOMIC_FETCH_AND_ADD, 8, ~0u, 4, false },
+	{ SHCA_WR_ATOMIC_WRITE, 8, ~0u, 4, false },
+	{ SHCA_WR_LOCAL_INV, 0, ~0u, 4, false },
+	{ SHCA_WR_REG_MR, 0, ~0u, 4, false },
+	{ SHCA_WR_BIND_MW, 0, ~0u, 4, false },
+	{ 99, 8, ~0u, 4, false },
+};
+
+static void may_desc(const struct may_row *row, char *desc)
+{
+	snprintf(desc, KUNIT_PARAM_DESC_SIZE, "opcode %u, %u bytes, %x, %u",
+		 row->opcode, row->len, row->access, row->rd_atomic);
+}
+
+KUNIT_ARRAY_PARAM(may, may_rows, may_desc);
+
+/* One PSN, of an operation that the responder permits; whose it is must be known. */
+static void short_next_is_what_the_responder_permits(struct kunit *test)
+{
+	const struct may_row *row = test->param_value;
+	struct fx *fx = test->priv;
+	struct shca_send_wr *wr;
+
+	start(fx);
+	fx->resp.attr.access = row->access;
+	fx->resp.attr.max_dest_rd_atomic = row->rd_atomic;
+	KUNIT_EXPECT_NULL(test, shca_short_next(&fx->req, &fx->resp));
+	wr = fx_post(fx, row->opcode, row->len);
+	KUNIT_EXPECT_TRUE(test, shca_short_next(&fx->req, &fx->resp) ==
+				(row->may ? wr : NULL));
+	wr->own = fx;	/* the adapter's */
+	KUNIT_EXPECT_NULL(test, shca_short_next(&fx->req, &fx->resp));
+	wr->own = NULL;
+	wr->preset = SHCA_WC_LOC_LEN_ERR;
+	KUNIT_EXPECT_NULL(test, shca_short_next(&fx->req, &fx->resp));
+	wr->preset = SHCA_WC_SUCCESS;
+	/* two path MTUs: the responder's may be the smaller one */
+	fx->resp.attr.mtu = row->len - 1;
+	if (row->len)
+		KUNIT_EXPECT_NULL(test, shca_short_next(&fx->req, &fx->resp));
+}
+
+/* A queue that the process has broken: no receive now, and none ever. */
+static void short_broken_receive_queue_is_told_by_packets(struct kunit *test)
+{
+	struct fx *fx = test->priv;
+
+	start(fx);
+	fx_post(fx, SHCA_WR_SEND, 1);
+	by_packets(fx);
+	fx->recv = SHCA_RECV_BROKEN;
+	KUNIT_EXPECT_FALSE(test, shca_short_recv(&fx->resp));
+	fx->recv = SHCA_RECV_OK;
+	KUNIT_EXPECT_FALSE(test, shca_short_recv(&fx->resp));
+	fx_post(fx, SHCA_WR_SEND, 1);
+	by_packets(fx);
+	KUNIT_EXPECT_FALSE(test, fx->out.has_wc);
+	KUNIT_EXPECT_EQ(test, fx->out.events, SHCA_EV_FATAL);
+	KUNIT_EXPECT_EQ(test, fx->resp.state, SHCA_SIDE_ERR);
+}
+
+/* None yet is no reason to look for none later. */
+static void short_without_a_receive_is_tried_again(struct kunit *test)
+{
+	struct fx *fx = test->priv;
+
+	start(fx);
+	fx->recvs = 0;
+	KUNIT_EXPECT_FALSE(test, shca_short_recv(&fx->resp));
+	fx->recvs = 1;
+	KUNIT_EXPECT_TRUE(test, shca_short_recv(&fx->resp));
+}
+
 static struct kunit_case short_cases[] = {
+	KUNIT_CASE_PARAM(short_is_only_for_who_is_at_rest, rest_gen_params),
+	KUNIT_CASE_PARAM(short_next_is_what_the_responder_permits,
+			 may_gen_params),
+	KUNIT_CASE(short_broken_receive_queue_is_told_by_packets),
+	KUNIT_CASE(short_without_a_receive_is_tried_again),
 	KUNIT_CASE_PARAM(short_changes_what_packets_change, short_gen_params),
 	KUNIT_CASE(short_leaves_the_unusual_to_packets),
 	KUNIT_CASE(short_waits_for_what_is_owed),
