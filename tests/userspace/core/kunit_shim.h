@@ -106,5 +106,6 @@ void *kunit_kzalloc(struct kunit *test, size_t size, int gfp);
 #define KUNIT_ASSERT_TRUE(t, c)		KUNIT_SHIM_CMP(t, !!(c), ==, 1, 1)
 #define KUNIT_ASSERT_FALSE(t, c)	KUNIT_SHIM_CMP(t, !!(c), ==, 0, 1)
 #define KUNIT_ASSERT_NOT_NULL(t, p)	KUNIT_ASSERT_TRUE(t, (p) != NULL)
+#define KUNIT_ASSERT_NULL(t, p)		KUNIT_ASSERT_TRUE(t, !(p))
 
 #endif
