@@ -126,6 +126,142 @@ static void hdr_of_wire_bytes_goes_both_ways(struct kunit *test)
 	KUNIT_EXPECT_MEMEQ(test, out, row->bytes, row->len);
 }
 
+/* What a packet does not carry is not taken from what follows it, nor written there. */
+static void hdr_without_a_field_leaves_it(struct kunit *test)
+{
+	const struct hdr_row *row = test->param_value;
+	u8 in[SHCA_HDR_MAX + 16], out[SHCA_HDR_MAX + 16];
+	struct shca_pkt pkt;
+	u32 flags, i;
+
+	memset(in, 0x99, sizeof(in));
+	memset(out, 0xaa, sizeof(out));
+	memcpy(in, row->bytes, row->len);
+	memset(&pkt, 0, sizeof(pkt));
+	KUNIT_ASSERT_EQ(test, shca_hdr_parse(&pkt, in, sizeof(in), sizeof(in)),
+			SHCA_PARSE_OK);
+	flags = shca_opcode_info(pkt.opcode)->flags;
+	if (!(flags & SHCA_OPF_IMM))
+		KUNIT_EXPECT_EQ(test, pkt.imm, 0u);
+	if (!(flags & SHCA_OPF_INV))
+		KUNIT_EXPECT_EQ(test, pkt.inv_rkey, 0u);
+	if (!(flags & SHCA_OPF_XRCETH))
+		KUNIT_EXPECT_EQ(test, pkt.xrc_srqn, 0u);
+	if (!(flags & SHCA_OPF_DETH))
+		KUNIT_EXPECT_EQ(test, pkt.deth.qkey + pkt.deth.sqpn, 0u);
+	if (!(flags & (SHCA_OPF_RETH | SHCA_OPF_ATOMICETH | SHCA_OPF_AETH)))
+		for (i = 0; i < sizeof(pkt.atomic); i++)
+			KUNIT_EXPECT_EQ(test, ((u8 *)&pkt.atomic)[i], 0);
+	KUNIT_ASSERT_EQ(test, shca_hdr_build(&pkt, out), row->len);
+	for (i = row->len; i < sizeof(out); i++)
+		KUNIT_EXPECT_EQ(test, out[i], 0xaa);
+}
+
+/* A packet from a link stands for itself, whatever the descriptor held before. */
+static void hdr_parse_forgets_the_packet_before(struct kunit *test)
+{
+	u8 bytes[12] = { BTH(0x04, 0x00) };
+	struct shca_pkt pkt;
+
+	memset(&pkt, 0xa5, sizeof(pkt));
+	KUNIT_ASSERT_EQ(test, shca_hdr_parse(&pkt, bytes, 12, 16),
+			SHCA_PARSE_OK);
+	KUNIT_EXPECT_EQ(test, pkt.span, 0u);
+	KUNIT_EXPECT_EQ(test, pkt.unit, 0u);
+	KUNIT_EXPECT_EQ(test, pkt.stride, 0u);
+	KUNIT_EXPECT_EQ(test, pkt.kind, SHCA_PAY_NONE);
+	KUNIT_EXPECT_EQ(test, pkt.paylen, 0u);
+}
+
+/* IBTA 9.2: fields that are reserved are ignored, and FECN (A17.9) is not looked at. */
+static void hdr_parse_of_reserved_bth_bits_ignores_them(struct kunit *test)
+{
+	static const struct { u8 at, bit; } reserved[] = {
+		{ 4, 0x80 }, { 4, 0x20 }, { 4, 0x10 }, { 4, 0x08 }, { 4, 0x04 },
+		{ 4, 0x02 }, { 4, 0x01 }, { 8, 0x40 }, { 8, 0x20 }, { 8, 0x10 },
+		{ 8, 0x08 }, { 8, 0x04 }, { 8, 0x02 }, { 8, 0x01 },
+	};
+	struct shca_pkt plain, pkt;
+	bool ackreq;
+	u32 i;
+
+	for (i = 0; i < ARRAY_SIZE(reserved); i++) {
+		u8 bytes[12] = { BTH(0x04, 0x00) };
+
+		bytes[8] = 0;
+		memset(&plain, 0, sizeof(plain));
+		memset(&pkt, 0, sizeof(pkt));
+		KUNIT_ASSERT_EQ(test, shca_hdr_parse(&plain, bytes, 12, 16),
+				SHCA_PARSE_OK);
+		bytes[reserved[i].at] |= reserved[i].bit;
+		KUNIT_ASSERT_EQ(test, shca_hdr_parse(&pkt, bytes, 12, 16),
+				SHCA_PARSE_OK);
+		KUNIT_EXPECT_MEMEQ(test, &pkt, &plain, sizeof(pkt));
+		shca_bth_follows(bytes, bytes, 0xabcdef, &ackreq);
+		KUNIT_EXPECT_FALSE(test, ackreq);
+	}
+}
+
+/* Of no more bytes than there are; KASAN and its like see the rest. */
+static void hdr_parse_reads_only_what_there_is(struct kunit *test)
+{
+	const struct hdr_row *row = test->param_value;
+	struct shca_pkt pkt;
+	u32 len;
+	u8 *p;
+
+	for (len = 1; len <= row->len; len++) {
+		p = kunit_kzalloc(test, len, GFP_KERNEL);
+		KUNIT_ASSERT_NOT_NULL(test, p);
+		memcpy(p, row->bytes, len);
+		KUNIT_EXPECT_EQ(test, shca_hdr_parse(&pkt, p, len, row->len + 4),
+				len < row->len ? SHCA_PARSE_SHORT :
+				row->bytes[1] & 0x30 ? SHCA_PARSE_PAD :
+						       SHCA_PARSE_OK);
+	}
+	/* (whatever its opcode is, a BTH and an ICRC are a packet) */
+	for (len = 0; len < 16; len++) {
+		u8 bytes[12] = { BTH(0x15, 0x00) };
+
+		KUNIT_EXPECT_EQ(test, shca_hdr_parse(&pkt, bytes, 12, len),
+				SHCA_PARSE_SHORT);
+		bytes[0] = row->bytes[0];
+		KUNIT_EXPECT_EQ(test, shca_hdr_parse(&pkt, bytes, 12, len),
+				SHCA_PARSE_SHORT);
+	}
+}
+
+static void hdr_of_each_flush_type_goes_both_ways(struct kunit *test)
+{
+	u8 in[32] = { BTH(0x1c, 0x40) }, out[SHCA_HDR_MAX];
+	struct shca_pkt pkt;
+	u32 i;
+
+	for (i = 0; i < 16; i++) {
+		in[15] = (i & 3) | (i >> 2) << 4;
+		memset(&pkt, 0, sizeof(pkt));
+		KUNIT_ASSERT_EQ(test, shca_hdr_parse(&pkt, in, 32, 36),
+				SHCA_PARSE_OK);
+		KUNIT_EXPECT_EQ(test, pkt.feth.type, i & 3);
+		KUNIT_EXPECT_EQ(test, pkt.feth.level, i >> 2);
+		shca_hdr_build(&pkt, out);
+		KUNIT_EXPECT_MEMEQ(test, in, out, 32);
+	}
+}
+
+static void hdr_build_has_the_version(struct kunit *test)
+{
+	u8 out[SHCA_HDR_MAX];
+	struct shca_pkt pkt;
+
+	memset(&pkt, 0, sizeof(pkt));
+	pkt.opcode = SHCA_OP_SEND_ONLY;
+	pkt.tver = 0x15;
+	pkt.pad = 7;
+	shca_hdr_build(&pkt, out);
+	KUNIT_EXPECT_EQ(test, out[1], 0x35);
+}
+
 static void hdr_parse_of_each_shorter_length_is_short(struct kunit *test)
 {
 	const struct hdr_row *row = test->param_value;
@@ -188,6 +324,7 @@ static void hdr_build_of_cnp_is_bth_and_16_zeros(struct kunit *test)
 	};
 	u8 out[SHCA_HDR_MAX];
 	struct shca_pkt pkt;
+	u32 i;
 
 	memset(&pkt, 0, sizeof(pkt));
 	memset(out, 0xaa, sizeof(out));
@@ -198,6 +335,8 @@ static void hdr_build_of_cnp_is_bth_and_16_zeros(struct kunit *test)
 	pkt.dqpn = 7;
 	KUNIT_ASSERT_EQ(test, shca_hdr_build(&pkt, out), 28u);
 	KUNIT_EXPECT_MEMEQ(test, out, expected, sizeof(expected));
+	for (i = sizeof(expected); i < sizeof(out); i++)
+		KUNIT_EXPECT_EQ(test, out[i], 0xaa);
 	memset(&pkt, 0, sizeof(pkt));
 	KUNIT_EXPECT_EQ(test, shca_hdr_parse(&pkt, out, 28, 32), SHCA_PARSE_OK);
 	KUNIT_EXPECT_TRUE(test, pkt.becn);
@@ -263,6 +402,12 @@ static void hdr_pad_fills_to_four(struct kunit *test)
 
 static struct kunit_case headers_cases[] = {
 	KUNIT_CASE_PARAM(hdr_of_wire_bytes_goes_both_ways, hdr_gen_params),
+	KUNIT_CASE_PARAM(hdr_without_a_field_leaves_it, hdr_gen_params),
+	KUNIT_CASE(hdr_parse_forgets_the_packet_before),
+	KUNIT_CASE(hdr_parse_of_reserved_bth_bits_ignores_them),
+	KUNIT_CASE_PARAM(hdr_parse_reads_only_what_there_is, hdr_gen_params),
+	KUNIT_CASE(hdr_of_each_flush_type_goes_both_ways),
+	KUNIT_CASE(hdr_build_has_the_version),
 	KUNIT_CASE_PARAM(hdr_parse_of_each_shorter_length_is_short,
 			 hdr_gen_params),
 	KUNIT_CASE(hdr_parse_of_pad_beyond_payload_is_refused),
