@@ -69,7 +69,7 @@ struct trip_row {
 
 static const struct trip_row trip_rows[] = {
 	{ "measured", FX_TIMEOUT, 800, 1000 },
-	{ "not measured", 16 * FX_MS, 0, FX_MS },
+	{ "not measured", 32 * FX_MS, 0, 2 * FX_MS },
 	{ "neither measured nor limited", 0, 0, 1000000 },
 	{ "measured, without a limit", 0, 4000, 5000 },
 };
@@ -214,6 +214,7 @@ static void answer_that_leaves_out_is_acted_on_once(struct kunit *test)
 {
 	struct fx *fx = test->priv;
 
+	fx->now += FX_TIMEOUT;
 	leave_behind(test, 2);
 	fx->now += 5000;
 	inquire(test);
@@ -468,6 +469,55 @@ static void middle_of_a_read_has_no_aeth(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, shca_req_rx(&fx->req, &pkt, fx->now), SHCA_RX_OK);
 }
 
+/* A request, or a response that only a requester of another kind expects. */
+static void packet_that_is_no_response_is_dropped(struct kunit *test)
+{
+	static const u8 ops[] = { SHCA_OP_SEND_ONLY, SHCA_OP_READ_REQUEST,
+				  SHCA_OP_FLUSH,
+				  SHCA_TRANSPORT_XRC | SHCA_OP_ACK,
+				  SHCA_TRANSPORT_UC | SHCA_OP_SEND_ONLY };
+	struct fx *fx = test->priv;
+	struct shca_pkt pkt;
+	u32 i;
+
+	post_and_drain(fx, 1);
+	for (i = 0; i < ARRAY_SIZE(ops); i++) {
+		memset(&pkt, 0, sizeof(pkt));
+		pkt.opcode = ops[i];
+		pkt.psn = P0;
+		KUNIT_EXPECT_EQ(test, shca_req_rx(&fx->req, &pkt, fx->now),
+				SHCA_RX_STATE);
+	}
+	KUNIT_EXPECT_FALSE(test, fx_pop(fx));
+}
+
+/* Middle packets are a READ's that has begun to be answered. */
+static void run_is_of_a_read_that_has_begun(struct kunit *test)
+{
+	struct fx *fx = test->priv;
+	struct shca_pkt pkt;
+	u32 i;
+
+	for (i = 0; i < 2; i++) {
+		start(fx, FX_TIMEOUT, 3);
+		fx_post(fx, i ? OP_SEND : OP_READ, 8 * FX_MTU);
+		fx_drain(fx);
+		memset(&pkt, 0, sizeof(pkt));
+		pkt.opcode = SHCA_OP_READ_RESP_MIDDLE;
+		pkt.psn = P0;
+		pkt.span = 2;
+		pkt.unit = FX_MTU;
+		pkt.paylen = 3 * FX_MTU;
+		KUNIT_EXPECT_FALSE(test, shca_req_takes_run(&fx->req, &pkt));
+		if (i)
+			fx_ack(fx, P0, ACK);
+		else
+			fx_read_resp(fx, SHCA_OP_READ_RESP_FIRST, P0, FX_MTU);
+		pkt.psn++;
+		KUNIT_EXPECT_EQ(test, shca_req_takes_run(&fx->req, &pkt), !i);
+	}
+}
+
 /* IBTA 9.7.7.2: the credits are those of the last acknowledgement. */
 static void ack_tells_its_credits(struct kunit *test)
 {
@@ -501,6 +551,8 @@ static struct kunit_case repair_cases[] = {
 	KUNIT_CASE(flush_answered_by_data_is_a_bad_response),
 	KUNIT_CASE(run_beyond_its_read_is_a_bad_response),
 	KUNIT_CASE(middle_of_a_read_has_no_aeth),
+	KUNIT_CASE(packet_that_is_no_response_is_dropped),
+	KUNIT_CASE(run_is_of_a_read_that_has_begun),
 	KUNIT_CASE(ack_tells_its_credits),
 	{}
 };
