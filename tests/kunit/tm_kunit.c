@@ -556,7 +556,110 @@ static void req_pop_tells_the_adapters_own(struct kunit *test)
 	KUNIT_EXPECT_FALSE(test, fx_pop(fx));
 }
 
+/* ---- headers ------------------------------------------------------------------ */
+
+/* As mlx5 has them on the wire: opcode, three reserved bytes, context, tag; address, key, length. */
+static const u8 tm_bytes[SHCA_TMH_BYTES + SHCA_RVH_BYTES] = {
+	0x01, 0x00, 0x00, 0x00, 0x11, 0x22, 0x33, 0x44,
+	0x81, 0x82, 0x83, 0x84, 0x85, 0x86, 0x87, 0x88,
+	0x91, 0x92, 0x93, 0x94, 0x95, 0x96, 0x97, 0x98,
+	0xa1, 0xa2, 0xa3, 0xa4, 0xb1, 0xb2, 0xb3, 0xb4,
+};
+
+/* Of each length: all of the headers that it has, and zeros for what it has not. */
+static void tm_header_of_each_length_is_parsed(struct kunit *test)
+{
+	struct shca_tm_msg msg, want;
+	u8 bytes[sizeof(tm_bytes) + 8];
+	u32 len;
+
+	for (len = 0; len <= sizeof(bytes); len++) {
+		memset(bytes, 0xee, sizeof(bytes));
+		memcpy(bytes, tm_bytes, min_t(u32, len, sizeof(tm_bytes)));
+		memset(&msg, 0xa5, sizeof(msg));
+		shca_tm_parse(bytes, len, &msg);
+		memset(&want, 0, sizeof(want));
+		if (len >= 16) {
+			want.tmh.opcode = SHCA_TMH_RNDV;
+			want.tmh.app_ctx = 0x11223344;
+			want.tmh.tag = 0x8182838485868788ull;
+		}
+		if (len >= 32) {
+			want.rvh.va = 0x9192939495969798ull;
+			want.rvh.rkey = 0xa1a2a3a4;
+			want.rvh.len = 0xb1b2b3b4;
+		}
+		KUNIT_EXPECT_EQ(test, msg.tmh.opcode, want.tmh.opcode);
+		KUNIT_EXPECT_EQ(test, msg.tmh.app_ctx, want.tmh.app_ctx);
+		KUNIT_EXPECT_EQ(test, msg.tmh.tag, want.tmh.tag);
+		KUNIT_EXPECT_EQ(test, msg.rvh.va, want.rvh.va);
+		KUNIT_EXPECT_EQ(test, msg.rvh.rkey, want.rvh.rkey);
+		KUNIT_EXPECT_EQ(test, msg.rvh.len, want.rvh.len);
+	}
+}
+
+static void tm_header_is_built_as_it_is_parsed(struct kunit *test)
+{
+	u8 bytes[SHCA_TMH_BYTES + 8];
+	struct shca_tm_msg msg;
+	u32 i;
+
+	shca_tm_parse(tm_bytes, sizeof(tm_bytes), &msg);
+	memset(bytes, 0xee, sizeof(bytes));
+	shca_tmh_build(&msg.tmh, bytes);
+	KUNIT_EXPECT_MEMEQ(test, bytes, tm_bytes, SHCA_TMH_BYTES);
+	for (i = SHCA_TMH_BYTES; i < sizeof(bytes); i++)
+		KUNIT_EXPECT_EQ(test, bytes[i], 0xee);
+}
+
+/* ---- the storage ---------------------------------------------------------------- */
+
+/* Whatever the storage held: a new list has no entry, and all of its slots are free. */
+static void list_begins_empty(struct kunit *test)
+{
+	struct fx *fx = test->priv;
+	u32 handle, i;
+
+	memset(&fx->tm, 0xa5, sizeof(fx->tm));
+	memset(fx->tags, 0xa5, sizeof(fx->tags));
+	shca_tm_init(&fx->tm, fx->tags, FX_TAGS);
+	KUNIT_EXPECT_TRUE(test, shca_tm_in_sync(&fx->tm));
+	KUNIT_EXPECT_EQ(test, fx->tm.unexpected, 0u);
+	KUNIT_EXPECT_EQ(test, shca_tm_match(&fx->tm, 0), SHCA_TM_NIL);
+	for (i = 0; i < FX_TAGS; i++) {
+		KUNIT_EXPECT_FALSE(test, shca_tm_del(&fx->tm, 0xa5a50000 | i));
+		KUNIT_EXPECT_FALSE(test, shca_tm_del(&fx->tm, i));
+	}
+	for (i = 0; i < FX_TAGS; i++) {
+		KUNIT_ASSERT_TRUE(test, shca_tm_take(&fx->tm, &handle));
+		/* the first use of the slot */
+		KUNIT_EXPECT_EQ(test, handle, 1u << 16 | i);
+	}
+	KUNIT_EXPECT_FALSE(test, shca_tm_take(&fx->tm, &handle));
+}
+
+/* A handle comes from a process: one behind the last slot is nobody's. */
+static void list_ends_with_its_last_slot(struct kunit *test)
+{
+	struct fx *fx = test->priv;
+	u32 handle, i;
+
+	shca_tm_init(&fx->tm, fx->tags, FX_TAGS - 1);
+	for (i = 0; i < FX_TAGS - 1; i++)
+		KUNIT_EXPECT_TRUE(test, add(fx, i, 0, 0, &handle));
+	KUNIT_EXPECT_FALSE(test, add(fx, i, 0, 0, &handle));
+	/* what lies there looks like an entry */
+	fx->tags[FX_TAGS - 1] = fx->tags[0];
+	KUNIT_ASSERT_TRUE(test, fx->tags[0].posted);
+	KUNIT_EXPECT_FALSE(test, shca_tm_del(&fx->tm, 1u << 16 | (FX_TAGS - 1)));
+	KUNIT_EXPECT_TRUE(test, shca_tm_del(&fx->tm, 1u << 16 | (FX_TAGS - 2)));
+}
+
 static struct kunit_case tm_cases[] = {
+	KUNIT_CASE(tm_header_of_each_length_is_parsed),
+	KUNIT_CASE(tm_header_is_built_as_it_is_parsed),
+	KUNIT_CASE(list_begins_empty),
+	KUNIT_CASE(list_ends_with_its_last_slot),
 	KUNIT_CASE(list_first_that_fits_is_taken),
 	KUNIT_CASE(list_handle_is_of_one_entry),
 	KUNIT_CASE(list_taken_slot_is_no_entry),

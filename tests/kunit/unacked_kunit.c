@@ -336,6 +336,41 @@ static void uc_packet_that_does_not_follow_is_dropped(struct kunit *test)
 	}
 }
 
+/* After a message that broke the next one goes through, however many packets it has. */
+static void uc_message_after_a_broken_one_is_whole(struct kunit *test)
+{
+	struct fx *fx = test->priv;
+
+	start(fx, SHCA_TRANSPORT_UC);
+	KUNIT_EXPECT_EQ(test, rx(fx, UC(SEND_LAST), P0, 8), SHCA_RX_DROPPED);
+	KUNIT_EXPECT_EQ(test, rx(fx, UC(SEND_FIRST), P0 + 1, FX_MTU),
+			SHCA_RX_OK);
+	KUNIT_EXPECT_EQ(test, rx(fx, UC(SEND_MIDDLE), P0 + 2, FX_MTU),
+			SHCA_RX_OK);
+	KUNIT_EXPECT_EQ(test, rx(fx, UC(SEND_LAST), P0 + 3, 8), SHCA_RX_OK);
+}
+
+/* An operation that UC does not have goes on with nothing. */
+static void uc_packet_of_another_service_is_dropped(struct kunit *test)
+{
+	struct fx *fx = test->priv;
+	struct shca_pkt pkt;
+	u32 op;
+
+	for (op = SHCA_OP_READ_REQUEST; op < 32; op++) {
+		start(fx, SHCA_TRANSPORT_UC);
+		make(&pkt, UC(WRITE_FIRST), P0, FX_MTU);
+		pkt.reth.len = 8 * FX_MTU;
+		KUNIT_ASSERT_EQ(test, fx_rx(fx, &pkt), SHCA_RX_OK);
+		KUNIT_ASSERT_EQ(test, rx(fx, UC(SEND_ONLY), P0 + 1, 8),
+				SHCA_RX_OK);
+		fx->nr_write = 0;
+		KUNIT_EXPECT_EQ(test, rx(fx, SHCA_TRANSPORT_UC | op, P0 + 2,
+					 FX_MTU), SHCA_RX_DROPPED);
+		KUNIT_EXPECT_EQ(test, fx->nr_write, 0u);
+	}
+}
+
 /* Each packet is placed behind the one before it; one may stand for several PSNs. */
 static void uc_message_is_placed_in_order(struct kunit *test)
 {
@@ -543,7 +578,27 @@ static void uc_receive_of_srq_is_given_up_in_full(struct kunit *test)
 	KUNIT_EXPECT_FALSE(test, fx->resp.wr_valid);
 }
 
+/* What waits for memory has broken nothing: the receive that is kept stays. */
+static void uc_wait_keeps_the_receive_of_srq(struct kunit *test)
+{
+	struct fx *fx = test->priv;
+
+	start(fx, SHCA_TRANSPORT_UC);
+	fx->resp.attr.shared = true;
+	rx(fx, UC(SEND_FIRST), P0, FX_MTU);
+	fx->check = SHCA_MEM_RETRY;
+	KUNIT_EXPECT_EQ(test, rx(fx, UC(WRITE_ONLY), P0 + 1, 8), SHCA_RX_RETRY);
+	KUNIT_EXPECT_FALSE(test, fx->out.has_wc);
+	fx->check = SHCA_MEM_OK;
+	KUNIT_EXPECT_EQ(test, rx(fx, UC(WRITE_ONLY), P0 + 1, 8), SHCA_RX_OK);
+	KUNIT_EXPECT_EQ(test, rx(fx, UC(SEND_ONLY), P0 + 2, 8), SHCA_RX_OK);
+	KUNIT_EXPECT_EQ(test, fx->out.wc.wr_id, 1000ull);
+}
+
 static struct kunit_case unacked_cases[] = {
+	KUNIT_CASE(uc_message_after_a_broken_one_is_whole),
+	KUNIT_CASE(uc_packet_of_another_service_is_dropped),
+	KUNIT_CASE(uc_wait_keeps_the_receive_of_srq),
 	KUNIT_CASE_PARAM(unr_completion_tells_all_of_its_message,
 			 kind_gen_params),
 	KUNIT_CASE(unr_message_of_nothing_touches_no_payload),
