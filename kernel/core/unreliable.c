@@ -285,6 +285,9 @@ static enum shca_rx uc_write(struct shca_resp *resp, const struct shca_pkt *pkt,
 	if (flags & SHCA_OPF_IMM)
 		unr_complete(resp, pkt, flags, resp->off,
 			     SHCA_WC_RECV_RDMA_WITH_IMM, out);
+	else if (resp->wr_valid && resp->attr.shared)
+		/* of a SEND that this has interrupted, as in uc_drop() */
+		unr_spoil(resp, SHCA_WC_REM_ABORT_ERR, SHCA_VERR_NONE, out);
 	return SHCA_RX_OK;
 }
 

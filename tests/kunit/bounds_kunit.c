@@ -429,7 +429,27 @@ static void resp_rx_again_as_another_is_dropped(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, fx_answer(fx), row->answered);
 }
 
+/* What is on record has its PSNs and not the next one, which was another request's. */
+static void resp_rx_again_behind_a_record_is_dropped(struct kunit *test)
+{
+	static const u8 ops[] = { SHCA_OP_FETCH_ADD, SHCA_OP_FLUSH,
+				  SHCA_OP_ATOMIC_WRITE, SHCA_OP_READ_REQUEST };
+	struct fx *fx = test->priv;
+	u32 i, psn = P0;
+
+	for (i = 0; i < ARRAY_SIZE(ops); i++, psn += 2) {
+		KUNIT_ASSERT_EQ(test, fx_rx_op(fx, ops[i], psn, 8), SHCA_RX_OK);
+		KUNIT_ASSERT_TRUE(test, fx_answer(fx));
+		KUNIT_ASSERT_EQ(test, fx_rx_op(fx, SHCA_OP_SEND_ONLY, psn + 1,
+					       8), SHCA_RX_OK);
+		KUNIT_EXPECT_EQ(test, fx_rx_op(fx, ops[i], psn + 1, 8),
+				SHCA_RX_DUPLICATE);
+		fx_expect_silence(test);
+	}
+}
+
 static struct kunit_case bounds_cases[] = {
+	KUNIT_CASE(resp_rx_again_behind_a_record_is_dropped),
 	KUNIT_CASE(resp_flush_needs_each_right_that_it_names),
 	KUNIT_CASE_PARAM(resp_rx_checks_the_right_of_its_operation,
 			 access_gen_params),

@@ -57,6 +57,28 @@ static void fold_keeps_the_crc(struct kunit *test)
 	}
 }
 
+/* As data comes: in pieces, and each goes on where the one before has ended. */
+static void fold_in_pieces_is_the_same(struct kunit *test)
+{
+	u8 *data = kunit_kzalloc(test, DATA_BYTES, GFP_KERNEL);
+	u8 rest[SHCA_FOLD_BYTES];
+	u32 piece, at, len;
+
+	fill(data, DATA_BYTES);
+	for (piece = 1; piece < 8; piece++) {
+		struct shca_fold fold = { .w = { ~0u } };
+
+		for (at = 0; at < DATA_BYTES - SHCA_FOLD_BYTES; at += len) {
+			len = min_t(u32, piece * SHCA_FOLD_BYTES,
+				    DATA_BYTES - SHCA_FOLD_BYTES - at);
+			shca_fold(&fold, data + at, len);
+		}
+		shca_fold_end(&fold, data + at, rest);
+		KUNIT_EXPECT_EQ(test, crc_bitwise(0, rest, sizeof(rest)),
+				crc_bitwise(~0u, data, DATA_BYTES));
+	}
+}
+
 /* Each bit counts, wherever it is. */
 static void fold_sees_every_bit(struct kunit *test)
 {
@@ -87,6 +109,7 @@ static void fold_begins_with_flipped_bits(struct kunit *test)
 
 static struct kunit_case crc_fold_cases[] = {
 	KUNIT_CASE(fold_keeps_the_crc),
+	KUNIT_CASE(fold_in_pieces_is_the_same),
 	KUNIT_CASE(fold_sees_every_bit),
 	KUNIT_CASE(fold_begins_with_flipped_bits),
 	{}

@@ -578,6 +578,42 @@ static void uc_receive_of_srq_is_given_up_in_full(struct kunit *test)
 	KUNIT_EXPECT_FALSE(test, fx->resp.wr_valid);
 }
 
+/*
+ * A WRITE in place of the rest of a SEND: it needs no receive, and the one that the SEND
+ * has taken may be waited for at the SRQ's other QPs.
+ */
+static void uc_write_in_place_of_the_rest_gives_up_receive_of_srq(struct kunit *test)
+{
+	struct fx *fx = test->priv;
+	u32 imm;
+
+	for (imm = 0; imm < 2; imm++) {
+		start(fx, SHCA_TRANSPORT_UC);
+		fx->resp.attr.shared = true;
+		fx->nr_recv = 0;
+		rx(fx, UC(SEND_FIRST), P0, FX_MTU);
+		KUNIT_EXPECT_EQ(test, rx(fx, imm ? UC(WRITE_ONLY_IMM) :
+						   UC(WRITE_ONLY), P0 + 1, 8),
+				SHCA_RX_OK);
+		KUNIT_ASSERT_TRUE(test, fx->out.has_wc);
+		KUNIT_EXPECT_EQ(test, fx->out.wc.wr_id, 1000ull);
+		/* immediate data has a use for it */
+		KUNIT_EXPECT_EQ(test, fx->out.wc.status,
+				imm ? SHCA_WC_SUCCESS : SHCA_WC_REM_ABORT_ERR);
+		KUNIT_EXPECT_FALSE(test, fx->resp.wr_valid);
+		KUNIT_EXPECT_EQ(test, rx(fx, UC(SEND_ONLY), P0 + 2, 8),
+				SHCA_RX_OK);
+		KUNIT_EXPECT_EQ(test, fx->out.wc.wr_id, 1001ull);
+		/* of a QP's own queue it serves the next message */
+		fx->resp.attr.shared = false;
+		rx(fx, UC(SEND_FIRST), P0 + 3, FX_MTU);
+		KUNIT_EXPECT_EQ(test, rx(fx, UC(WRITE_ONLY), P0 + 4, 8),
+				SHCA_RX_OK);
+		KUNIT_EXPECT_FALSE(test, fx->out.has_wc);
+		KUNIT_EXPECT_TRUE(test, fx->resp.wr_valid);
+	}
+}
+
 /* What waits for memory has broken nothing: the receive that is kept stays. */
 static void uc_wait_keeps_the_receive_of_srq(struct kunit *test)
 {
@@ -590,14 +626,16 @@ static void uc_wait_keeps_the_receive_of_srq(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, rx(fx, UC(WRITE_ONLY), P0 + 1, 8), SHCA_RX_RETRY);
 	KUNIT_EXPECT_FALSE(test, fx->out.has_wc);
 	fx->check = SHCA_MEM_OK;
-	KUNIT_EXPECT_EQ(test, rx(fx, UC(WRITE_ONLY), P0 + 1, 8), SHCA_RX_OK);
-	KUNIT_EXPECT_EQ(test, rx(fx, UC(SEND_ONLY), P0 + 2, 8), SHCA_RX_OK);
+	KUNIT_EXPECT_TRUE(test, fx->resp.wr_valid);
+	KUNIT_EXPECT_EQ(test, rx(fx, UC(WRITE_ONLY_IMM), P0 + 1, 8),
+			SHCA_RX_OK);
 	KUNIT_EXPECT_EQ(test, fx->out.wc.wr_id, 1000ull);
 }
 
 static struct kunit_case unacked_cases[] = {
 	KUNIT_CASE(uc_message_after_a_broken_one_is_whole),
 	KUNIT_CASE(uc_packet_of_another_service_is_dropped),
+	KUNIT_CASE(uc_write_in_place_of_the_rest_gives_up_receive_of_srq),
 	KUNIT_CASE(uc_wait_keeps_the_receive_of_srq),
 	KUNIT_CASE_PARAM(unr_completion_tells_all_of_its_message,
 			 kind_gen_params),

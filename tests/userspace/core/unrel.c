@@ -202,6 +202,7 @@ struct verdict {
 	u8 status;
 	int recv;		/* receive taken, or held already; -1: none */
 	bool perhaps;		/* refused before or after it was taken */
+	bool gives_up;		/* executed, and what was held for another is told */
 };
 
 /* The receive that this packet finds, held from before or to be taken. */
@@ -333,11 +334,21 @@ static void judge_uc_send(struct sim_node *n, const struct sim_wire *wire,
 	v->fate = last ? DELIVERED : TAKEN;
 }
 
-/* A message is lost: of an SRQ its receive does not wait for the next one. */
-static void judge_broken(struct sim_node *n, int held, u32 taken,
-			 struct verdict *v)
+/*
+ * A message is lost, or a WRITE has come in its place, which needs no receive: of an SRQ
+ * it does not wait for the next one.
+ */
+static void judge_broken(struct sim_node *n, const struct sim_wire *wire,
+			 int held, u32 taken, struct verdict *v)
 {
-	if (v->fate != LOST || !n->resp_attr.shared)
+	if (!n->resp_attr.shared)
+		return;
+	if (v->fate == TAKEN && is_write(wire->op) && held >= 0) {
+		v->recv = held;
+		v->gives_up = true;
+		v->status = SHCA_WC_REM_ABORT_ERR;
+	}
+	if (v->fate != LOST)
 		return;
 	if (held < 0 && n->supply->taken != taken)
 		held = taken;
@@ -453,7 +464,7 @@ static void check_verdict(struct sim_node *n, const struct sim_wire *wire,
 			  const struct shca_resp_out *out)
 {
 	bool completes = v->fate == DELIVERED || v->fate == SPOILED ||
-			 v->fate == FAILED;
+			 v->fate == FAILED || v->gives_up;
 	bool executed = v->fate == DELIVERED || v->fate == TAKEN;
 	struct sim_world *w = n->w;
 
@@ -534,7 +545,7 @@ enum shca_rx sim_unrel_rx(struct sim_node *n, const struct shca_pkt *pkt)
 	else
 		judge_uc(n, wire, held, taken, &v);
 	if (!sim_is_ud(n->w))
-		judge_broken(n, held, taken, &v);
+		judge_broken(n, wire, held, taken, &v);
 	check_verdict(n, wire, &v, rx, &out);
 	sim_check(n->w, n->supply->taken - taken ==
 		  (held < 0 && v.recv >= 0) ||
