@@ -661,6 +661,23 @@ static void req_deadline_is_the_first_of_all(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, shca_req_deadline(&fx->req), 0ull);
 }
 
+/* Who has nothing to send is not kept from it by the pace; an inquiry is something. */
+static void req_pace_is_of_who_has_something_to_send(struct kunit *test)
+{
+	struct fx *fx = test->priv;
+	u64 quiet;
+
+	fx->req.pace_ns = 77;
+	KUNIT_EXPECT_EQ(test, shca_req_deadline(&fx->req), 0ull);
+	fx->req.pace_ns = 0;
+	KUNIT_ASSERT_FALSE(test, silent_asks(test));
+	quiet = shca_req_deadline(&fx->req);
+	fx->req.pace_ns = fx->now + 10;
+	KUNIT_EXPECT_EQ(test, shca_req_deadline(&fx->req), quiet);
+	fx->req.inquire = true;
+	KUNIT_EXPECT_EQ(test, shca_req_deadline(&fx->req), fx->now + 10);
+}
+
 /* What is over is not waited for again. */
 static void req_pace_that_is_over_is_forgotten(struct kunit *test)
 {
@@ -781,6 +798,7 @@ static struct kunit_case asking_cases[] = {
 	KUNIT_CASE(req_repetition_that_could_not_leave_keeps_its_timer),
 	KUNIT_CASE(req_question_before_the_oldest_counts_for_nothing),
 	KUNIT_CASE_PARAM(req_deadline_is_the_first_of_all, wait_gen_params),
+	KUNIT_CASE(req_pace_is_of_who_has_something_to_send),
 	KUNIT_CASE(req_pace_that_is_over_is_forgotten),
 	KUNIT_CASE(req_quiet_time_that_is_over_is_forgotten),
 	KUNIT_CASE(req_rnr_wait_that_is_over_is_forgotten),

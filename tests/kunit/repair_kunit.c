@@ -58,6 +58,90 @@ static void expect_error(struct kunit *test, u8 status, u16 vendor_err)
 	KUNIT_EXPECT_EQ(test, fx->wc.vendor_err, vendor_err);
 }
 
+/* ---- requests that have a response of their own -------------------------------------- */
+
+struct own_row {
+	const char *name;
+	u8 opcode;
+	u32 len;
+	u8 response;
+};
+
+static const struct own_row own_rows[] = {
+	{ "READ", OP_READ, 8, SHCA_OP_READ_RESP_ONLY },
+	{ "CmpSwap", SHCA_WR_ATOMIC_CMP_AND_SWP, 8, SHCA_OP_ATOMIC_ACK },
+	{ "FetchAdd", SHCA_WR_ATOMIC_FETCH_AND_ADD, 8, SHCA_OP_ATOMIC_ACK },
+	{ "ATOMIC WRITE", SHCA_WR_ATOMIC_WRITE, 8, SHCA_OP_READ_RESP_ONLY },
+	{ "FLUSH", SHCA_WR_FLUSH, 0, SHCA_OP_READ_RESP_ONLY },
+};
+
+static void own_desc(const struct own_row *row, char *desc)
+{
+	snprintf(desc, KUNIT_PARAM_DESC_SIZE, "%s", row->name);
+}
+
+KUNIT_ARRAY_PARAM(own, own_rows, own_desc);
+
+static void post_own(struct fx *fx, const struct own_row *row)
+{
+	struct shca_send_wr *wr = shca_req_slot(&fx->req);
+
+	memset(wr, 0, FX_STRIDE);
+	wr->opcode = row->opcode;
+	wr->flags = SHCA_SEND_SIGNALED;
+	wr->imm = SHCA_FLUSH_GLOBAL;
+	wr->length = row->len;
+	shca_req_post(&fx->req);
+}
+
+/* The response of @row's operation at @psn; of READs it has what was asked for. */
+static enum shca_rx answer_own(struct fx *fx, const struct own_row *row,
+			       u32 psn)
+{
+	return row->response == SHCA_OP_ATOMIC_ACK ? fx_atomic_ack(fx, psn, 1) :
+		fx_read_resp(fx, row->response, psn,
+			     row->opcode == OP_READ ? row->len : 0);
+}
+
+/* IBTA 9.7.5.1.1, A19.4: it is lost if anything later is answered, and comes again. */
+static void request_with_a_response_is_not_acknowledged(struct kunit *test)
+{
+	const struct own_row *row = test->param_value;
+	struct fx *fx = test->priv;
+
+	post_own(fx, row);
+	post_and_drain(fx, 1);
+	KUNIT_EXPECT_EQ(test, fx_ack(fx, P0 + 1, ACK), SHCA_RX_LOST_RESPONSE);
+	KUNIT_EXPECT_FALSE(test, fx_pop(fx));
+	KUNIT_EXPECT_EQ(test, fx_drain(fx), 2u);
+	KUNIT_EXPECT_EQ(test, answer_own(fx, row, P0), SHCA_RX_OK);
+	KUNIT_EXPECT_TRUE(test, fx_pop(fx));
+	KUNIT_EXPECT_EQ(test, fx->wc.status, SHCA_WC_SUCCESS);
+	KUNIT_EXPECT_FALSE(test, fx_pop(fx));
+}
+
+/* As many at a time as the peer answers; a fence waits for each of them (10.8.3.3). */
+static void request_with_a_response_is_counted_and_fenced(struct kunit *test)
+{
+	const struct own_row *row = test->param_value;
+	struct fx *fx = test->priv;
+	u32 i;
+
+	for (i = 0; i < 5; i++)
+		post_own(fx, row);
+	KUNIT_EXPECT_EQ(test, fx_drain(fx), 4u);
+	KUNIT_EXPECT_EQ(test, answer_own(fx, row, P0), SHCA_RX_OK);
+	KUNIT_EXPECT_EQ(test, fx_drain(fx), 1u);
+	fx_post_flags(fx, OP_SEND, 8, SHCA_SEND_FENCE);
+	for (i = 1; i < 5; i++) {
+		KUNIT_EXPECT_EQ(test, fx_drain(fx), 0u);
+		KUNIT_EXPECT_EQ(test, answer_own(fx, row, P0 + i), SHCA_RX_OK);
+	}
+	KUNIT_EXPECT_EQ(test, fx_drain(fx), 1u);
+	KUNIT_EXPECT_EQ(test, fx->req.nr_rd, 0u);
+	KUNIT_EXPECT_EQ(test, fx->req.rd_psns, 0u);
+}
+
 /* ---- going back ------------------------------------------------------------------ */
 
 struct trip_row {
@@ -531,6 +615,10 @@ static void ack_tells_its_credits(struct kunit *test)
 }
 
 static struct kunit_case repair_cases[] = {
+	KUNIT_CASE_PARAM(request_with_a_response_is_not_acknowledged,
+			 own_gen_params),
+	KUNIT_CASE_PARAM(request_with_a_response_is_counted_and_fenced,
+			 own_gen_params),
 	KUNIT_CASE_PARAM(gap_within_the_round_trip_waits_for_its_end,
 			 trip_gen_params),
 	KUNIT_CASE(gap_within_the_round_trip_keeps_an_earlier_timer),
