@@ -514,6 +514,35 @@ static void resp_unexpected_that_breaks_off_does_not_count(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, fx->tm.unexpected, 0u);
 }
 
+/* Nor does one that breaks off take back what another message was counted for. */
+static void resp_counted_message_stays_counted(struct kunit *test)
+{
+	struct fx *fx = test->priv;
+	struct shca_wc wc;
+	u32 handle, kind;
+
+	for (kind = 0; kind < 3; kind++) {
+		tm_init(test);
+		fx = test->priv;
+		rx_msg(fx, SHCA_OP_SEND_ONLY, P0, SHCA_TMH_EAGER, 7, 100);
+		KUNIT_ASSERT_EQ(test, fx->tm.unexpected, 1u);
+		shca_tm_sync(&fx->tm, 1);
+		add(fx, 8, ~0ull, 4096, &handle);
+		if (kind < 2)
+			rx_msg(fx, SHCA_OP_SEND_FIRST, P0 + 1,
+			       kind ? SHCA_TMH_NO_TAG : SHCA_TMH_EAGER, 8,
+			       FX_MTU);
+		else	/* its receive is taken, and its memory has gone */
+			fx->write = SHCA_MEM_KEY;
+		if (kind == 2)
+			fx_rx_op(fx, SHCA_OP_WRITE_ONLY_IMM, P0 + 1, 8);
+		shca_resp_fail(&fx->resp);
+		shca_resp_flush(&fx->resp, &wc);
+		shca_resp_reset(&fx->resp);
+		KUNIT_EXPECT_EQ(test, fx->tm.unexpected, 1u);
+	}
+}
+
 static void resp_write_imm_takes_a_receive(struct kunit *test)
 {
 	struct fx *fx = test->priv;
@@ -678,6 +707,7 @@ static struct kunit_case tm_cases[] = {
 	KUNIT_CASE(resp_rx_again_with_less_is_refused),
 	KUNIT_CASE(resp_rx_looks_for_a_tag_again_when_not_ready),
 	KUNIT_CASE(resp_unexpected_that_breaks_off_does_not_count),
+	KUNIT_CASE(resp_counted_message_stays_counted),
 	KUNIT_CASE(resp_write_imm_takes_a_receive),
 	KUNIT_CASE(req_pop_tells_the_adapters_own),
 	{}
