@@ -448,7 +448,194 @@ static void resp_rx_again_behind_a_record_is_dropped(struct kunit *test)
 	}
 }
 
+/* A duplicate of nothing names no memory (C9-88), as the first one did not. */
+static void resp_read_of_nothing_again_checks_no_memory(struct kunit *test)
+{
+	struct fx *fx = test->priv;
+	u32 i;
+
+	for (i = 0; i < 2; i++) {
+		fx_rx_op(fx, SHCA_OP_READ_REQUEST, P0, 0);
+		KUNIT_ASSERT_TRUE(test, fx_answer(fx));
+		KUNIT_EXPECT_EQ(test, fx->pkt.opcode, SHCA_OP_READ_RESP_ONLY);
+	}
+	KUNIT_EXPECT_EQ(test, fx->nr_check, 0u);
+}
+
+/* A19.4.1: the range, or all of the region; no other level is known. */
+static void resp_flush_level_is_range_or_region(struct kunit *test)
+{
+	struct fx *fx = test->priv;
+	struct shca_pkt pkt;
+	u32 level;
+
+	for (level = 0; level < 4; level++) {
+		fx_request(&pkt, SHCA_OP_FLUSH, P0 + level, 8);
+		pkt.feth.level = level;
+		KUNIT_EXPECT_EQ(test, fx_rx(fx, &pkt), level < 2 ? SHCA_RX_OK :
+				level == 2 ? SHCA_RX_INVALID : SHCA_RX_STATE);
+	}
+	KUNIT_EXPECT_EQ(test, fx->nr_flush, 2u);
+}
+
+/* Behind READs, which a requester counts, FLUSH and its like wait; READs do not. */
+static void resp_bare_behind_reads_waits_for_an_answer(struct kunit *test)
+{
+	const struct none_row *row = test->param_value;
+	bool bare = row->opcode == SHCA_OP_FLUSH ||
+		    row->opcode == SHCA_OP_ATOMIC_WRITE;
+	struct fx *fx = test->priv;
+	u32 i;
+
+	for (i = 0; i < 4; i++)
+		KUNIT_ASSERT_EQ(test, fx_rx_op(fx, SHCA_OP_READ_REQUEST, P0 + i,
+					       8), SHCA_RX_OK);
+	KUNIT_EXPECT_EQ(test, fx_rx_op(fx, row->opcode, P0 + 4, 8),
+			bare ? SHCA_RX_BUSY : SHCA_RX_INVALID);
+}
+
+static void resp_room_is_for_as_many_as_agreed(struct kunit *test)
+{
+	struct fx *fx = test->priv;
+	struct shca_resp_attr attr;
+	u32 i;
+
+	KUNIT_EXPECT_TRUE(test, shca_resp_has_room(&fx->resp));
+	for (i = 0; i < 4; i++)
+		fx_rx_op(fx, SHCA_OP_FLUSH, P0 + i, 8);
+	KUNIT_EXPECT_FALSE(test, shca_resp_has_room(&fx->resp));
+	KUNIT_ASSERT_TRUE(test, fx_answer(fx));
+	KUNIT_EXPECT_TRUE(test, shca_resp_has_room(&fx->resp));
+	/* its record is taken, and then memory has to be waited for: there is room */
+	fx->bare = SHCA_MEM_RETRY;
+	KUNIT_EXPECT_EQ(test, fx_rx_op(fx, SHCA_OP_FLUSH, P0 + 4, 8),
+			SHCA_RX_RETRY);
+	KUNIT_EXPECT_TRUE(test, shca_resp_has_room(&fx->resp));
+	/* none was agreed upon: whatever was answered in a life before */
+	fx_resp_attr(&attr);
+	attr.max_dest_rd_atomic = 0;
+	fx_resp_start(fx, &attr);
+	fx->rd[0].answered = true;
+	KUNIT_EXPECT_FALSE(test, shca_resp_has_room(&fx->resp));
+}
+
+struct wait_row {
+	u32 timer;
+	u8 codes[10];
+};
+
+/* IBTA table 45: four codes further is four times as long; 31 is the longest but 0 */
+static const struct wait_row wait_rows[] = {
+	{ 0, { 0, 0, 0, 0, 0, 0, 0, 0, 0, 0 } },
+	{ 1, { 1, 5, 9, 13, 17, 21, 25, 29, 31, 31 } },
+	{ 12, { 12, 16, 20, 24, 28, 31, 31, 31, 31, 31 } },
+	{ 31, { 31, 31, 31, 31, 31, 31, 31, 31, 31, 31 } },
+};
+
+static void wait_desc(const struct wait_row *row, char *desc)
+{
+	snprintf(desc, KUNIT_PARAM_DESC_SIZE, "min_rnr_timer %u", row->timer);
+}
+
+KUNIT_ARRAY_PARAM(wait, wait_rows, wait_desc);
+
+/* Who comes back before its memory is there is told to wait longer. */
+static void resp_not_yet_again_takes_longer(struct kunit *test)
+{
+	const struct wait_row *row = test->param_value;
+	struct fx *fx = test->priv;
+	struct shca_resp_attr attr;
+	u32 i;
+
+	fx_resp_attr(&attr);
+	attr.min_rnr_timer = row->timer;
+	fx_resp_start(fx, &attr);
+	for (i = 0; i < 50; i++) {
+		shca_resp_not_yet(&fx->resp, P0);
+		fx_expect_ack(test, P0, RNR(row->codes[min_t(u32, i, 9)]));
+	}
+	/* executed, and another packet begins anew; it is acknowledged unasked */
+	KUNIT_EXPECT_EQ(test, fx_rx_op(fx, SHCA_OP_SEND_ONLY, P0, 8),
+			SHCA_RX_OK);
+	fx_expect_ack(test, P0, ACK);
+	shca_resp_not_yet(&fx->resp, P0 + 1);
+	fx_expect_ack(test, P0 + 1, RNR(row->codes[0]));
+}
+
+/* Neither expected nor on record: it is nobody's, and what is owed stands. */
+static void resp_not_yet_of_another_psn_is_nothing(struct kunit *test)
+{
+	struct fx *fx = test->priv;
+
+	fx_rx_op(fx, SHCA_OP_READ_REQUEST, P0, 8);
+	KUNIT_ASSERT_TRUE(test, fx_answer(fx));
+	fx_rx_op(fx, SHCA_OP_SEND_ONLY, P0 + 1, 8);
+	shca_resp_not_yet(&fx->resp, P0 + 1);
+	shca_resp_not_yet(&fx->resp, P0 + 9);
+	fx_expect_silence(test);
+	fx_rx_asking(fx, SHCA_OP_SEND_ONLY, P0 + 2, 8);
+	shca_resp_not_yet(&fx->resp, P0 + 1);
+	shca_resp_not_yet(&fx->resp, P0);
+	fx_expect_ack(test, P0 + 2, ACK);
+}
+
+/*
+ * Who was told to wait for a receive is acknowledged as it has asked: only of memory
+ * the requester cannot know when it has come.
+ */
+static void resp_rnr_for_a_receive_is_acknowledged_as_asked(struct kunit *test)
+{
+	struct fx *fx = test->priv;
+	struct shca_resp_attr attr;
+	u32 before;
+
+	for (before = 0; before < 2; before++) {
+		fx_resp_attr(&attr);
+		attr.rq_psn = 0;
+		fx_resp_start(fx, &attr);
+		if (before) {
+			shca_resp_not_yet(&fx->resp, 0);
+			fx_expect_ack(test, 0, RNR(12));
+			fx_rx_op(fx, SHCA_OP_SEND_ONLY, 0, 8);
+			fx_expect_ack(test, 0, ACK);
+		}
+		fx->recvs = 0;
+		KUNIT_EXPECT_EQ(test, fx_rx_op(fx, SHCA_OP_SEND_ONLY, before, 8),
+				SHCA_RX_RNR);
+		fx_expect_ack(test, before, RNR(12));
+		fx->recvs = 9;
+		KUNIT_EXPECT_EQ(test, fx_rx_op(fx, SHCA_OP_SEND_ONLY, before, 8),
+				SHCA_RX_OK);
+		fx_expect_silence(test);
+	}
+}
+
+/* Found while its bytes are placed, absent memory changes as little as before. */
+static void resp_write_with_memory_absent_changes_nothing(struct kunit *test)
+{
+	struct fx *fx = test->priv;
+
+	fx->write = SHCA_MEM_RETRY;
+	KUNIT_EXPECT_EQ(test, fx_rx_op(fx, SHCA_OP_WRITE_ONLY, P0, 8),
+			SHCA_RX_RETRY);
+	KUNIT_EXPECT_EQ(test, fx->resp.state, SHCA_SIDE_READY);
+	KUNIT_EXPECT_EQ(test, fx->resp.epsn, P0);
+	fx_expect_silence(test);
+	fx->write = SHCA_MEM_OK;
+	KUNIT_EXPECT_EQ(test, fx_rx_op(fx, SHCA_OP_WRITE_ONLY, P0, 8),
+			SHCA_RX_OK);
+}
+
 static struct kunit_case bounds_cases[] = {
+	KUNIT_CASE(resp_read_of_nothing_again_checks_no_memory),
+	KUNIT_CASE(resp_flush_level_is_range_or_region),
+	KUNIT_CASE_PARAM(resp_bare_behind_reads_waits_for_an_answer,
+			 none_gen_params),
+	KUNIT_CASE(resp_room_is_for_as_many_as_agreed),
+	KUNIT_CASE_PARAM(resp_not_yet_again_takes_longer, wait_gen_params),
+	KUNIT_CASE(resp_not_yet_of_another_psn_is_nothing),
+	KUNIT_CASE(resp_rnr_for_a_receive_is_acknowledged_as_asked),
+	KUNIT_CASE(resp_write_with_memory_absent_changes_nothing),
 	KUNIT_CASE(resp_rx_again_behind_a_record_is_dropped),
 	KUNIT_CASE(resp_flush_needs_each_right_that_it_names),
 	KUNIT_CASE_PARAM(resp_rx_checks_the_right_of_its_operation,

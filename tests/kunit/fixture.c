@@ -418,6 +418,7 @@ void fx_expect_ack(struct kunit *test, u32 psn, u8 syndrome)
 	KUNIT_EXPECT_EQ(test, fx->pkt.opcode & ~SHCA_TRANSPORT_MASK,
 			SHCA_OP_ACK);
 	KUNIT_EXPECT_EQ(test, fx->pkt.psn, psn);
+	KUNIT_EXPECT_EQ(test, fx->pkt.pkey, 0xffff);
 	KUNIT_EXPECT_EQ(test, fx->pkt.aeth.syndrome, syndrome);
 	fx_expect_silence(test);
 }

@@ -441,6 +441,8 @@ static void resp_rx_longer_than_receive_tells_the_length(struct kunit *test)
 	KUNIT_ASSERT_TRUE(test, fx->out.has_wc);
 	KUNIT_EXPECT_EQ(test, fx->out.wc.vendor_err, SHCA_VERR_LENGTH);
 	KUNIT_EXPECT_EQ(test, fx->out.wc.opcode, SHCA_WC_RECV);
+	KUNIT_EXPECT_TRUE(test, fx->out.wc.is_recv);
+	KUNIT_EXPECT_EQ(test, fx->out.wc.wr_id, 1000ull);
 }
 
 /* UC: a packet that is not the last one has no padding (IBTA 9.7.4.1.6). */

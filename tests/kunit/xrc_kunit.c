@@ -36,6 +36,25 @@ static enum shca_rx rx_to(struct fx *fx, u8 op, u32 psn, u32 len, u32 srqn)
 	return fx_rx(fx, &pkt);
 }
 
+/* IBTA annex A14: all packets of a message name one SRQ. */
+static void resp_rx_of_a_message_is_of_one_srq(struct kunit *test)
+{
+	struct fx *fx = test->priv;
+
+	KUNIT_EXPECT_EQ(test, rx_to(fx, SHCA_OP_SEND_FIRST, FX_RQ_PSN, FX_MTU,
+				    FX_SRQN), SHCA_RX_OK);
+	KUNIT_EXPECT_EQ(test, rx_to(fx, SHCA_OP_SEND_MIDDLE, FX_RQ_PSN + 1,
+				    FX_MTU, FX_SRQN), SHCA_RX_OK);
+	KUNIT_EXPECT_EQ(test, rx_to(fx, SHCA_OP_SEND_LAST, FX_RQ_PSN + 2, 8,
+				    FX_SRQN), SHCA_RX_OK);
+	KUNIT_EXPECT_EQ(test, fx->out.wc.xrc_srqn, FX_SRQN);
+	/* the next one may name another; its own packets may not */
+	KUNIT_EXPECT_EQ(test, rx_to(fx, SHCA_OP_SEND_FIRST, FX_RQ_PSN + 3,
+				    FX_MTU, FX_SRQN + 1), SHCA_RX_OK);
+	KUNIT_EXPECT_EQ(test, rx_to(fx, SHCA_OP_SEND_LAST, FX_RQ_PSN + 4, 8,
+				    FX_SRQN), SHCA_RX_INVALID);
+}
+
 /* ---- requester ------------------------------------------------------------ */
 
 static const u8 xrc_ops[] = {
@@ -265,6 +284,7 @@ static void resp_rx_of_rc_is_not_for_xrc(struct kunit *test)
 }
 
 static struct kunit_case xrc_cases[] = {
+	KUNIT_CASE(resp_rx_of_a_message_is_of_one_srq),
 	KUNIT_CASE(req_next_of_each_operation_names_the_srq),
 	KUNIT_CASE(req_next_of_a_long_message_names_it_in_each_packet),
 	KUNIT_CASE(req_rx_acknowledges_by_its_own_transport),
