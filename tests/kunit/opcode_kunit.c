@@ -184,7 +184,7 @@ static u32 carried_by(u8 opcode)
 
 static void opcode_info_tells_what_it_carries(struct kunit *test)
 {
-	static const char * const transports[8] = {
+	static const char transports[8][5] = {
 		[0] = "RC ", [1] = "UC ", [3] = "UD ", [5] = "XRC ",
 	};
 	const struct op_row *row = test->param_value;

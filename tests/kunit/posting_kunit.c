@@ -11,9 +11,17 @@
 #define XRC	SHCA_TRANSPORT_XRC
 #define RAW	SHCA_TRANSPORT_RAW
 
-#define OK	SHCA_WC_SUCCESS, SHCA_VERR_NONE
-#define NO_OP	SHCA_WC_LOC_QP_OP_ERR, SHCA_VERR_WQE
-#define NO_LEN	SHCA_WC_LOC_LEN_ERR, SHCA_VERR_LENGTH
+/* what becomes of a request */
+enum end { OK, NO_OP, NO_LEN };
+
+static const struct {
+	u8 status;
+	u16 vendor_err;
+} ends[] = {
+	[OK] = { SHCA_WC_SUCCESS, SHCA_VERR_NONE },
+	[NO_OP] = { SHCA_WC_LOC_QP_OP_ERR, SHCA_VERR_WQE },
+	[NO_LEN] = { SHCA_WC_LOC_LEN_ERR, SHCA_VERR_LENGTH },
+};
 
 #define INLINE	SHCA_SEND_INLINE
 #define BOTH	(SHCA_FLUSH_GLOBAL | SHCA_FLUSH_PERSISTENT)
@@ -27,8 +35,7 @@ struct post_row {
 	u32 imm;	/* FLUSH: type and level */
 	u64 swap;	/* FLUSH: bytes */
 	bool no_rd;	/* no READs and atomics at all */
-	u8 status;
-	u16 vendor_err;
+	enum end end;
 };
 
 static const struct post_row post_rows[] = {
@@ -145,6 +152,8 @@ KUNIT_ARRAY_PARAM(post, post_rows, post_desc);
 static void req_post_is_judged_by_transport_operation_length(struct kunit *test)
 {
 	const struct post_row *row = test->param_value;
+	u16 vendor_err = ends[row->end].vendor_err;
+	u8 status = ends[row->end].status;
 	struct fx *fx = test->priv;
 	struct shca_req_attr attr;
 	struct shca_send_wr *wr;
@@ -162,9 +171,9 @@ static void req_post_is_judged_by_transport_operation_length(struct kunit *test)
 	wr->imm = row->imm;
 	wr->swap = row->swap;
 	shca_req_post(&fx->req);
-	KUNIT_EXPECT_EQ(test, wr->preset, row->status);
-	KUNIT_EXPECT_EQ(test, wr->vendor_err, row->vendor_err);
-	if (row->status == SHCA_WC_SUCCESS) {
+	KUNIT_EXPECT_EQ(test, wr->preset, status);
+	KUNIT_EXPECT_EQ(test, wr->vendor_err, vendor_err);
+	if (status == SHCA_WC_SUCCESS) {
 		KUNIT_EXPECT_EQ(test, fx_next(fx) + fx->nr_local, 1u);
 		KUNIT_EXPECT_EQ(test, fx->req.state, SHCA_SIDE_READY);
 		return;
@@ -172,8 +181,8 @@ static void req_post_is_judged_by_transport_operation_length(struct kunit *test)
 	/* it is the queue's turn that ends with it, and no packet */
 	KUNIT_EXPECT_FALSE(test, fx_next(fx));
 	KUNIT_ASSERT_TRUE(test, fx_pop(fx));
-	KUNIT_EXPECT_EQ(test, fx->wc.status, row->status);
-	KUNIT_EXPECT_EQ(test, fx->wc.vendor_err, row->vendor_err);
+	KUNIT_EXPECT_EQ(test, fx->wc.status, status);
+	KUNIT_EXPECT_EQ(test, fx->wc.vendor_err, vendor_err);
 }
 
 /* A slot has been used before: nothing of that is left. */

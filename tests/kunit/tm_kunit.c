@@ -587,7 +587,7 @@ static void req_pop_tells_the_adapters_own(struct kunit *test)
 
 /* ---- headers ------------------------------------------------------------------ */
 
-/* As mlx5 has them on the wire: opcode, three reserved bytes, context, tag; address, key, length. */
+/* As mlx5 has them on the wire: opcode, 3 reserved bytes, context, tag; address, key, length. */
 static const u8 tm_bytes[SHCA_TMH_BYTES + SHCA_RVH_BYTES] = {
 	0x01, 0x00, 0x00, 0x00, 0x11, 0x22, 0x33, 0x44,
 	0x81, 0x82, 0x83, 0x84, 0x85, 0x86, 0x87, 0x88,

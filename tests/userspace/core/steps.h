@@ -9,7 +9,7 @@
 
 /*
  * What is counted at a time is one event of the simulator or one case of a unit
- * suite.  They take at most 13,000 and 211,000.
+ * suite.  They take at most 13,000 and 216,000.
  */
 #define STEPS_MAX	10000000ull
 
