@@ -621,21 +621,27 @@ struct wait_row {
 	const char *name;
 	u64 deadline;
 	u64 quiet;
-	u64 pace;
+	u64 rate;
+	u64 stall;
 	bool rnr_wait;
 	u64 expected;
 };
 
 static const struct wait_row wait_rows[] = {
-	{ "nothing", 0, 0, 0, false, 0 },
-	{ "an answer", 5000, 0, 0, false, 5000 },
-	{ "a pause", 0, 6000, 0, false, 6000 },
-	{ "a pause, and an answer before its end", 5000, 6000, 0, false, 5000 },
-	{ "a pause that ends before the answer", 6000, 5000, 0, false, 5000 },
-	{ "the pace", 0, 0, 7000, false, 7000 },
-	{ "the pace, and an answer before it", 5000, 0, 7000, false, 5000 },
-	{ "the pace before the answer", 7000, 0, 5000, false, 5000 },
-	{ "RNR, whatever the pace", 7000, 0, 5000, true, 7000 },
+	{ "nothing", 0, 0, 0, 0, false, 0 },
+	{ "an answer", 5000, 0, 0, 0, false, 5000 },
+	{ "a pause", 0, 6000, 0, 0, false, 6000 },
+	{ "a pause, and an answer before its end", 5000, 6000, 0, 0, false,
+	  5000 },
+	{ "a pause that ends before the answer", 6000, 5000, 0, 0, false,
+	  5000 },
+	{ "the rate", 0, 0, 7000, 0, false, 7000 },
+	{ "the link", 0, 0, 0, 7000, false, 7000 },
+	{ "the rate, and the link before it", 0, 0, 7000, 6000, false, 7000 },
+	{ "the link, and the rate before it", 0, 0, 6000, 7000, false, 7000 },
+	{ "the rate, and an answer before it", 5000, 0, 7000, 0, false, 5000 },
+	{ "the rate before the answer", 7000, 0, 5000, 0, false, 5000 },
+	{ "RNR, whatever the rate", 7000, 0, 5000, 0, true, 7000 },
 };
 
 static void wait_desc(const struct wait_row *row, char *desc)
@@ -654,41 +660,51 @@ static void req_deadline_is_the_first_of_all(struct kunit *test)
 	fx_post(fx, OP_SEND, 8);
 	fx->req.deadline = row->deadline;
 	fx->req.quiet_ns = row->quiet;
-	fx->req.pace_ns = row->pace;
+	fx->req.rate_ns = row->rate;
+	fx->req.stall_ns = row->stall;
 	fx->req.rnr_wait = row->rnr_wait;
 	KUNIT_EXPECT_EQ(test, shca_req_deadline(&fx->req), row->expected);
 	fx->req.state = SHCA_SIDE_ERR;
 	KUNIT_EXPECT_EQ(test, shca_req_deadline(&fx->req), 0ull);
 }
 
-/* Who has nothing to send is not kept from it by the pace; an inquiry is something. */
-static void req_pace_is_of_who_has_something_to_send(struct kunit *test)
+/* Who has nothing to send is not kept from it by the rate; an inquiry is something. */
+static void req_rate_is_of_who_has_something_to_send(struct kunit *test)
 {
 	struct fx *fx = test->priv;
 	u64 quiet;
 
-	fx->req.pace_ns = 77;
+	fx->req.rate_ns = 77;
 	KUNIT_EXPECT_EQ(test, shca_req_deadline(&fx->req), 0ull);
-	fx->req.pace_ns = 0;
+	fx->req.rate_ns = 0;
 	KUNIT_ASSERT_FALSE(test, silent_asks(test));
 	quiet = shca_req_deadline(&fx->req);
-	fx->req.pace_ns = fx->now + 10;
+	fx->req.rate_ns = fx->now + 10;
 	KUNIT_EXPECT_EQ(test, shca_req_deadline(&fx->req), quiet);
 	fx->req.inquire = true;
 	KUNIT_EXPECT_EQ(test, shca_req_deadline(&fx->req), fx->now + 10);
 }
 
 /* What is over is not waited for again. */
-static void req_pace_that_is_over_is_forgotten(struct kunit *test)
+static void req_rate_that_is_over_is_forgotten(struct kunit *test)
 {
 	struct fx *fx = test->priv;
 
 	fx_post(fx, OP_SEND, 8);
 	fx_post(fx, OP_SEND, 8);
-	fx->req.pace_ns = fx->now + 10;
+	fx->req.rate_ns = fx->now + 10;
+	fx->req.stall_ns = fx->now + 5;
 	fx->now += 10;
 	KUNIT_ASSERT_TRUE(test, fx_next(fx));
 	KUNIT_EXPECT_GT(test, shca_req_deadline(&fx->req), fx->now);
+	/* each of them keeps it */
+	fx->req.rate_ns = fx->now + 1;
+	KUNIT_EXPECT_FALSE(test, fx_next(fx));
+	fx->req.rate_ns = 0;
+	fx->req.stall_ns = fx->now + 1;
+	KUNIT_EXPECT_FALSE(test, fx_next(fx));
+	fx->now++;
+	KUNIT_EXPECT_TRUE(test, fx_next(fx));
 }
 
 static void req_quiet_time_that_is_over_is_forgotten(struct kunit *test)
@@ -798,8 +814,8 @@ static struct kunit_case asking_cases[] = {
 	KUNIT_CASE(req_repetition_that_could_not_leave_keeps_its_timer),
 	KUNIT_CASE(req_question_before_the_oldest_counts_for_nothing),
 	KUNIT_CASE_PARAM(req_deadline_is_the_first_of_all, wait_gen_params),
-	KUNIT_CASE(req_pace_is_of_who_has_something_to_send),
-	KUNIT_CASE(req_pace_that_is_over_is_forgotten),
+	KUNIT_CASE(req_rate_is_of_who_has_something_to_send),
+	KUNIT_CASE(req_rate_that_is_over_is_forgotten),
 	KUNIT_CASE(req_quiet_time_that_is_over_is_forgotten),
 	KUNIT_CASE(req_rnr_wait_that_is_over_is_forgotten),
 	KUNIT_CASE(req_second_look_goes_back_once),

@@ -173,7 +173,10 @@ static void hdr_parse_forgets_the_packet_before(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, pkt.paylen, 0u);
 }
 
-/* IBTA 9.2: fields that are reserved are ignored, and FECN (A17.9) is not looked at. */
+/*
+ * IBTA 9.2: fields that are reserved change no other, and FECN (A17.9) is not looked at.
+ * What is in Resv8a is told.
+ */
 static void hdr_parse_of_reserved_bth_bits_ignores_them(struct kunit *test)
 {
 	static const struct { u8 at, bit; } reserved[] = {
@@ -196,6 +199,9 @@ static void hdr_parse_of_reserved_bth_bits_ignores_them(struct kunit *test)
 		bytes[reserved[i].at] |= reserved[i].bit;
 		KUNIT_ASSERT_EQ(test, shca_hdr_parse(&pkt, bytes, 12, 16),
 				SHCA_PARSE_OK);
+		KUNIT_EXPECT_EQ(test, pkt.resv8a, reserved[i].at == 4 ?
+				reserved[i].bit & 0x3f : 0);
+		pkt.resv8a = 0;
 		KUNIT_EXPECT_MEMEQ(test, &pkt, &plain, sizeof(pkt));
 		shca_bth_follows(bytes, bytes, 0xabcdef, &ackreq);
 		KUNIT_EXPECT_FALSE(test, ackreq);

@@ -317,7 +317,7 @@ struct rest_row {
 static const struct rest_row rest_rows[] = {
 	REQ(state), REQ(attr.transport), REQ(una), REQ(nxt), REQ(pkt_idx),
 	REQ(psn), REQ(una_psn), REQ(max_psn), REQ(rnr_wait), REQ(draining),
-	REQ(fail_valid), REQ(pace_ns),
+	REQ(fail_valid), REQ(stall_ns), REQ(rate_ns),
 	RESP(state), RESP(comm_est), RESP(attr.transport), RESP(op),
 	RESP(attr.tm), RESP(nak_sent), RESP(rnr_sent), RESP(ack),
 	RESP(cnp_due), RESP(rd_send), RESP(rd_tail), RESP(epsn),
