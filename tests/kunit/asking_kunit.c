@@ -692,6 +692,9 @@ static void req_rate_that_is_over_is_forgotten(struct kunit *test)
 
 	fx_post(fx, OP_SEND, 8);
 	fx_post(fx, OP_SEND, 8);
+	shca_req_stall(&fx->req, fx->now + 10);
+	shca_req_release(&fx->req);
+	KUNIT_EXPECT_EQ(test, shca_req_deadline(&fx->req), 0ull);
 	fx->req.rate_ns = fx->now + 10;
 	fx->req.stall_ns = fx->now + 5;
 	fx->now += 10;
