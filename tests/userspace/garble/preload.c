@@ -39,6 +39,8 @@
 
 #define UVERBS_MAJOR	231
 #define MAX_FDS		1024
+/* UVERBS_ID_DRIVER_NS, which headers of 6.1 do not have */
+#define DRIVER_NS	(1u << UVERBS_ID_NS_SHIFT)
 
 /* What the program has done; the first calls are kept, later ones take turns. */
 #define CORPUS		160
@@ -364,8 +366,8 @@ int ioctl(int fd, unsigned long request, ...)
 		return syscall(SYS_ioctl, fd, request, arg);
 	hdr = arg;
 	/* What has an older form is asked for again, by write(). */
-	if (plan.by_write && hdr->object_id < UVERBS_ID_DRIVER_NS &&
-	    hdr->method_id < UVERBS_ID_DRIVER_NS) {
+	if (plan.by_write && hdr->object_id < DRIVER_NS &&
+	    hdr->method_id < DRIVER_NS) {
 		errno = ENOTTY;
 		return -1;
 	}
