@@ -21,7 +21,7 @@
 #define PART	64u
 #define NODE	2
 /* When a page comes at last, if the test has not asked for it before. */
-#define PATIENCE_MS	(5000u * slow_factor())
+#define PATIENCE_MS	(10000u * slow_factor())
 
 static struct end a, b;
 
@@ -236,9 +236,144 @@ static void a_segment_can_be_deregistered(void)
 	wait_status(a.scq, 2, IBV_WC_REM_OP_ERR);
 }
 
+/* What the device says it has counted. */
+static long counted(const char *name)
+{
+	char path[200];
+	long value;
+	FILE *f;
+
+	snprintf(path, sizeof(path),
+		 "/sys/class/infiniband/%s/ports/1/hw_counters/%s",
+		 ibv_get_device_name(b.nic->ctx->device), name);
+	f = fopen(path, "r");
+	if (!f)
+		test_skip("the device has no counter %s", name);
+	REQUIRE_EQ(fscanf(f, "%ld", &value), 1);
+	fclose(f);
+	return value;
+}
+
+/* Until no more packets have come for a while. */
+static void wait_for_last_packet(void)
+{
+	long before, now = counted("rx_packets");
+
+	do {
+		before = now;
+		usleep(200000);
+		now = counted("rx_packets");
+	} while (now != before);
+}
+
+static long free_bytes(void)
+{
+	FILE *f = fopen("/proc/meminfo", "r");
+	char line[100];
+	long kib = -1;
+
+	REQUIRE(f);
+	while (kib < 0 && fgets(line, sizeof(line), f))
+		sscanf(line, "MemFree: %ld kB", &kib);
+	fclose(f);
+	REQUIRE(kib >= 0);
+	return kib * 1024;
+}
+
+enum { PAIRS = 48, WRITES = 256 };
+static struct end from[PAIRS], to[PAIRS];
+
+/* From each WRITES times the page @src to @va. */
+static void write_from_all(const struct buf *src, uint64_t va, uint32_t rkey)
+{
+	struct ibv_sge sge = sge_of(src, 0, PAGE);
+	struct ibv_send_wr wr;
+	int i, j;
+
+	for (i = 0; i < PAIRS; i++) {
+		for (j = 0; j < WRITES; j++) {
+			wr = wr_rdma(j, IBV_WR_RDMA_WRITE, &sge, 1, va, rkey);
+			if (j < WRITES - 1)
+				wr.send_flags &= ~IBV_SEND_SIGNALED;
+			post(&from[i], &wr);
+		}
+		wait_ok(from[i].scq, WRITES - 1, IBV_WC_RDMA_WRITE);
+	}
+}
+
+/*
+ * Many queue pairs send to the page that does not come, without asking, as UC does.
+ * Their packets wait in the kernel's memory: in so much of it, and the rest is lost
+ * and counted.  Once the page is there those that waited are executed, and all that
+ * memory is free again.
+ */
+static void bytes_that_wait_are_bounded(void)
+{
+	struct config config = config_default;
+	/* (SLACK: what else goes on in the machine meanwhile) */
+	enum { SEED = 7, BOUND = 16 * MIB, SLACK = 8 * MIB };
+	long sent, lost, kept, mtu, before, used;
+	struct buf src, there;
+	struct ibv_mr *late;
+	uint64_t end;
+	uint8_t *p;
+	int i;
+
+	options.is_uc = true;
+	config.max_send_wr = WRITES;
+	config.sq_sig_all = 0;
+	for (i = 0; i < PAIRS; i++)
+		pair_make(&from[i], &to[i], &config);
+	b = to[0];
+	mtu = mtu_bytes(b.nic->port.active_mtu);
+	src = buf_make(from[0].nic->pd, PAGE, ACCESS_ALL);
+	there = buf_make(b.nic->pd, PAGE, ACCESS_ALL);
+	fill(src.p, PAGE, SEED);
+	/* What is allocated for any traffic has been. */
+	write_from_all(&src, (uintptr_t)there.p, there.mr->rkey);
+	wait_for_last_packet();
+	p = map_absent();
+	late = ibv_reg_mr(b.nic->pd, p, PAGE, ACCESS_ALL | IBV_ACCESS_ON_DEMAND);
+	if (!late && errno == EOPNOTSUPP)
+		test_skip("the device has no on-demand paging");
+	REQUIRE(late);
+	lost = counted("rx_backlog_drops");
+	sent = counted("rx_packets");
+	before = free_bytes();
+	write_from_all(&src, (uintptr_t)p, late->rkey);
+	wait_for_read();
+	wait_for_last_packet();
+	lost = counted("rx_backlog_drops") - lost;
+	sent = counted("rx_packets") - sent;
+	kept = (sent - lost) * mtu;
+	used = before - free_bytes();
+	printf("# packets: %ld came, %ld lost; %ld KiB of memory\n", sent, lost,
+	       used / 1024);
+	pthread_mutex_lock(&fs.lock);
+	if (fs.answered)
+		FAIL("the page came meanwhile");
+	/* (else it was not what was to be shown) */
+	REQUIRE(sent * mtu > 2 * BOUND);
+	REQUIRE(kept > 0);
+	if (kept > BOUND)
+		FAIL("%ld KiB of payload wait", kept / 1024);
+	/* (checkers keep what has been freed, and records) */
+	if (!has_checkers() && used > BOUND + SLACK)
+		FAIL("they take %ld KiB", used / 1024);
+	answer();
+	pthread_mutex_unlock(&fs.lock);
+	end = millis() + 10000u * slow_factor();
+	while (!has_checkers() && before - free_bytes() > SLACK)
+		if (millis() > end)
+			FAIL("%ld KiB are not given back",
+			     (before - free_bytes()) / 1024);
+	check_fill(p, PAGE, SEED);
+}
+
 static const struct test tests[] = {
 #define TEST(name) { #name, name }
 	TEST(a_segment_can_be_deregistered),
+	TEST(bytes_that_wait_are_bounded),
 	{}
 };
 
