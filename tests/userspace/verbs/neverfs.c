@@ -3,16 +3,19 @@
  * A FUSE file system with one file, "file", which can be opened and mapped, and
  * whose contents never come: a page fault there ends when the file system does.
  *
- *	neverfs FOLDER
+ *	neverfs FOLDER [N]
  *
- * Prints "mounted", and "reading" when somebody has begun to wait.  Ends, and with
- * it all that waits, on SIGTERM.
+ * With N the first N pages that are read are answered, and then no more.  Prints
+ * "mounted", and "reading" when somebody has begun to wait.  Ends, and with it all
+ * that waits, on SIGTERM.
  */
 #include <errno.h>
 #include <fcntl.h>
 #include <linux/fuse.h>
 #include <signal.h>
+#include <stdint.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/mount.h>
 #include <sys/stat.h>
@@ -23,7 +26,7 @@
 #define FOREVER		(1ull << 40)
 
 static const char *folder;
-static int dev;
+static int dev, nr_answers;
 
 static void end(int sig)
 {
@@ -79,6 +82,8 @@ static void serve(const struct fuse_in_header *in)
 		.attr_valid = FOREVER,
 		.attr = attr_of(in->nodeid),
 	};
+	static const uint8_t page[4096];
+	const struct fuse_read_in *read_in = (const void *)(in + 1);
 	/* Else the next open waits for the pages that somebody reads. */
 	struct fuse_open_out opened = { .open_flags = FOPEN_KEEP_CACHE };
 
@@ -99,7 +104,13 @@ static void serve(const struct fuse_in_header *in)
 		respond(in, 0, &opened, sizeof(opened));
 		break;
 	case FUSE_READ:
-		puts("reading");
+		/* (a page at a time: nothing is read ahead) */
+		if (nr_answers > 0 && read_in->size <= sizeof(page)) {
+			nr_answers--;
+			respond(in, 0, page, read_in->size);
+		} else {
+			puts("reading");
+		}
 		break;
 	case FUSE_FORGET:
 	case FUSE_BATCH_FORGET:
@@ -120,8 +131,10 @@ int main(int argc, char **argv)
 	char options[100];
 	ssize_t len;
 
-	if (argc != 2)
+	if (argc != 2 && argc != 3)
 		return 2;
+	if (argc == 3)
+		nr_answers = atoi(argv[2]);
 	setvbuf(stdout, NULL, _IOLBF, 0);
 	folder = argv[1];
 	dev = open("/dev/fuse", O_RDWR);

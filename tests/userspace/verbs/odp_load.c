@@ -6,6 +6,8 @@
  *
  *	odp_load DEVICE fault FILE	WRITE into a mapping of FILE: "faulting",
  *					"completed STATUS" if it ever does
+ *	odp_load DEVICE late FILE	WRITE of one page of it, which completes, then of
+ *					several behind it: "faulting", the same
  *	odp_load DEVICE advise FILE	the same by advice, with FLUSH: "flushing",
  *					"flushed ERRNO"
  *	odp_load DEVICE flush N		advice, with FLUSH, of N times 1 GiB; the same
@@ -80,13 +82,19 @@ static void *map_file(const char *name)
 	return map(MIB, MAP_SHARED, fd);
 }
 
-static void fault(const char *file)
+/* @first: so many pages are there, the @nr behind them not all. */
+static void fault(const char *file, unsigned int first, unsigned int nr)
 {
-	void *p = map_file(file);
+	uint8_t *p = map_file(file);
+	struct ibv_mr *mr = reg(p, MIB);
 	struct ibv_wc wc;
 
 	connect_pair();
-	write_to(p, PAGE, reg(p, MIB));
+	for (; first; first--, p += PAGE) {
+		write_to(p, PAGE, mr);
+		wait_ok(a.scq, 1, IBV_WC_RDMA_WRITE);
+	}
+	write_to(p, nr * PAGE, mr);
 	puts("faulting");
 	while (!ibv_poll_cq(a.scq, 1, &wc))
 		usleep(10000);
@@ -184,7 +192,9 @@ int main(int argc, char **argv)
 		return 0;
 	}
 	if (!strcmp(what, "fault")) {
-		fault(argv[3]);
+		fault(argv[3], 0, 1);
+	} else if (!strcmp(what, "late")) {
+		fault(argv[3], 1, 4);
 	} else if (!strcmp(what, "advise")) {
 		uint8_t *p = map_file(argv[3]);
 
