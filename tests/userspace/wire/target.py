@@ -6,6 +6,7 @@ QP number that only the crafted peer has, and the packets exchanged with it.
 """
 import ctypes
 import errno
+import fcntl
 import functools
 import itertools
 import mmap
@@ -97,6 +98,38 @@ class Memory:
     def sge(self, offset=0, length=None):
         length = self.length - offset if length is None else length
         return SGE(self.addr + offset, length, self.lkey)
+
+
+class Userfault:
+    """Memory of this process: a page that is not there stays away until give().
+
+    Closed, it is memory as any other.
+    """
+    SYSCALL = {"x86_64": 323, "aarch64": 282}
+    API, REGISTER, COPY = 0xc018aa3f, 0xc020aa00, 0xc028aa03
+    MISSING = 1
+
+    def __init__(self, addr, length):
+        libc = ctypes.CDLL(None, use_errno=True)
+        self.fd = libc.syscall(self.SYSCALL[os.uname().machine], os.O_CLOEXEC)
+        if self.fd < 0:
+            raise OSError(ctypes.get_errno(), "userfaultfd")
+        self.addr, self.length = addr, length
+        fcntl.ioctl(self.fd, self.API, struct.pack("=3Q", 0xaa, 0, 0))
+        fcntl.ioctl(self.fd, self.REGISTER,
+                    struct.pack("=4Q", addr, length, self.MISSING, 0))
+
+    def give(self, data):
+        """All of it, as @data; who waits for it goes on."""
+        source = ctypes.create_string_buffer(data, self.length)
+        fcntl.ioctl(self.fd, self.COPY, struct.pack(
+            "=5Q", self.addr, ctypes.addressof(source), self.length, 0, 0))
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *_):
+        os.close(self.fd)
 
 
 @functools.cache

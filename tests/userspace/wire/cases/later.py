@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 """What cannot be done or answered at once, and what is said meanwhile."""
+import mmap
 import struct
 import time
 
@@ -8,7 +9,7 @@ from pyverbs.wr import SendWR
 
 import roce
 from roce import psn_add
-from target import ALL_ACCESS, WR, Memory, Skip, pattern
+from target import ALL_ACCESS, WR, Memory, Skip, Userfault, pattern
 
 from . import case
 from .batches import batch
@@ -124,6 +125,60 @@ def not_present(rig, kind):
     if kind == "SEND":
         c.recv_wc(1, byte_len=4)
     c.expect_silence()
+    region.mr.close()
+
+
+@case("resp.memory_does_not_come", "IBTA 9.7.5.1.4, 9.7.5.1.5, C9-105: while a request "
+      "waits for its memory, who asks again about what is before it is answered, "
+      "inquiries, READs and atomics; the request itself draws an RNR NAK again, and "
+      "what is behind it nothing")
+def does_not_come(rig):
+    region = absent(rig)
+    with Userfault(region.addr, mmap.PAGESIZE) as page:
+        c = rig.conn(rnr_timer=26)
+        c.mem[:4096] = pattern(4096)
+        write = c.write(b"1", 2048)
+        c.expect_ack(write.psn, msn=1)
+        read = c.read(600)
+        c.expect_response(c.mem[:600], read.psn)
+        atomic = c.atomic(roce.FETCH_ADD, offset=1024, swap=5)
+        before = c.expect(roce.ATOMIC_ACK, psn=atomic.psn, msn=3).orig
+        after = c.mem[1024:1032]
+        late = dict(va=region.addr, rkey=region.rkey)
+        waits = c.write(b"late", **late)
+        behind = c.write(b"2", 2049)
+
+        def refused(timer):
+            p = c.expect(roce.ACK)
+            same((p.syndrome, p.psn, p.msn), (0x20 | timer, waits.psn, 3),
+                 "RNR NAK")
+        refused(26)
+        c.expect_silence()
+        # four times as long each time, up to the longest but one
+        for timer in 30, 31:
+            # the inquiry of a requester, and a WRITE before a READ
+            c.write(b"", psn=psn_add(waits.psn, -1))
+            c.expect_ack(psn_add(waits.psn, -1), msn=3)
+            c.write(b"1", 2048, psn=write.psn)
+            c.expect_ack(write.psn, msn=1)
+            c.read(600, psn=read.psn)
+            c.expect_response(c.mem[:600], read.psn)
+            c.atomic(roce.FETCH_ADD, offset=1024, swap=5, psn=atomic.psn)
+            c.expect(roce.ATOMIC_ACK, psn=atomic.psn, orig=before)
+            c.write(b"late", psn=waits.psn, **late)
+            refused(timer)
+            c.write(b"2", 2049, psn=behind.psn)
+            c.expect_silence()
+        same(c.mem[1024:1032], after, "word")
+        same(c.mem[2048:4096], b"1" + pattern(4096)[2049:], "what was written")
+        page.give(b"given")
+        ack = c.expect_ack()
+        if ack.psn == waits.psn:
+            ack = c.expect_ack()
+        same((ack.psn, ack.msn), (behind.psn, 5), "acknowledgement")
+        same(region[:5], b"laten", "memory")
+        same(c.mem[2048:2050], b"12", "what was written")
+        c.expect_silence()
     region.mr.close()
 
 
