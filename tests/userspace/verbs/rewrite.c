@@ -7,7 +7,8 @@
  *
  * The message is four packets of UC SEND: FIRST, two MIDDLE, LAST.  The second
  * MIDDLE has a P_Key that must be refused, so the message is never complete;
- * whatever the first MIDDLE turns into after it has been looked at.
+ * whatever the first MIDDLE turns into after it has been looked at.  Both lie in one
+ * piece of memory: only there is a header compared with the one before it.
  */
 #define _GNU_SOURCE
 #include <arpa/inet.h>
@@ -24,13 +25,17 @@
 #include "util.h"
 
 #define ROCE_PORT	4791
-#define MTU		4096u
+#define MTU		1024u
 #define BTH		12u
 #define ICRC		4u
 #define SEG		(BTH + MTU + ICRC)
 #define SEGS		4u
 #define PSN		77u
-#define ROUNDS		1500
+/* Where headers are compared in place, one in some thousands lets a packet through. */
+#define ROUNDS		(has_checkers() ? 3000 : 30000)
+#define PAGE		4096u
+/* From here on in a page, all but the FIRST lie in the next, each in one piece. */
+#define OFFSET		(PAGE - SEG / 2)
 
 #ifndef UDP_SEGMENT
 #define UDP_SEGMENT	103
@@ -126,15 +131,15 @@ static void set_up(void)
 	struct ibv_sge sge;
 
 	options.is_uc = true;
+	config.mtu = IBV_MTU_1024;
 	pair_make(&a, &b, &config);
-	if (mtu_bytes(b.nic->port.active_mtu) < MTU)
-		test_skip("the path MTU is below %u", MTU);
 	dst = buf_make(b.nic->pd, SEGS * MTU, ACCESS_ALL);
 	sge = sge_of(&dst, 0, SEGS * MTU);
 	post_recv(&b, 1, &sge, 1);
-	batch = mmap(NULL, SEGS * SEG, PROT_READ | PROT_WRITE,
+	batch = mmap(NULL, 2 * PAGE, PROT_READ | PROT_WRITE,
 		     MAP_SHARED | MAP_ANONYMOUS, -1, 0);
 	REQUIRE(batch != MAP_FAILED);
+	batch += OFFSET;
 
 	from = to = (struct sockaddr_in6){ .sin6_family = AF_INET6 };
 	memcpy(&from.sin6_addr, &a.nic->gid, 16);
@@ -187,7 +192,7 @@ static void *rewrite(void *arg)
 		*pkey = 0xff;
 		for (i = 0; i < n; i++)
 			__asm__ volatile("");
-		n = (n * 5 + 7) % 4096;
+		n = (n * 5 + 7) % 64;
 	}
 	return NULL;
 }
