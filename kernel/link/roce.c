@@ -429,10 +429,55 @@ static bool shca_roce_icrc_ok(struct shca_rx_skb *rx, unsigned int seg,
 
 /* ---- transmit ----------------------------------------------------------- */
 
+static int shca_nit_walk(struct net_device *ndev,
+			 struct netdev_nested_priv *priv)
+{
+	return dev_nit_active(ndev);
+}
+
+/*
+ * Does somebody capture at @ndev, or, of a pair (veth, netkit), at the other end or
+ * what is built upon that?  The other end may be in another namespace.
+ */
+static int shca_captured_walk(struct net_device *ndev,
+			      struct netdev_nested_priv *priv)
+{
+	const struct net_device_ops *ops = ndev->netdev_ops;
+	struct net_device *peer;
+
+	if (dev_nit_active(ndev))
+		return true;
+	if (!ops->ndo_get_peer_dev)
+		return false;
+	peer = ops->ndo_get_peer_dev(ndev);
+	if (!peer)
+		return false;
+	return dev_nit_active(peer) ||
+	       (!list_empty(&peer->adj_list.upper) &&
+		netdev_walk_all_upper_dev_rcu(peer, shca_nit_walk, priv));
+}
+
+/* The same of @ndev and of what it is built upon. */
+static bool shca_is_captured(struct net_device *ndev)
+{
+	struct netdev_nested_priv priv = {};
+	bool captured;
+
+	/* For the other end of a pair, and for lists of netdevs. */
+	rcu_read_lock();
+	captured = shca_captured_walk(ndev, &priv) ||
+		   (!list_empty(&ndev->adj_list.lower) &&
+		    netdev_walk_all_lower_dev_rcu(ndev, shca_captured_walk,
+						  &priv));
+	rcu_read_unlock();
+	return captured;
+}
+
 /*
  * Batches are GSO packets.  Not where packets are to be seen one by one: in
- * path mode "wire", and while a capture is attached to the netdev; and within
- * what the netdev allows (netem users set gso_max_segs to 1).
+ * path mode "wire", and while a capture is attached at either end of the link;
+ * and within what the netdev allows (netem users set gso_max_segs to 1).  What
+ * lies behind a bridge is not looked at.
  */
 static unsigned int shca_roce_max_batch(struct shca_dev *dev,
 					const struct shca_av *av,
@@ -448,7 +493,8 @@ static unsigned int shca_roce_max_batch(struct shca_dev *dev,
 	if (shca_is_multicast(av))
 		return 0;
 	ndev = dst->dev;
-	if (dev_nit_active(ndev) || dev_nit_active(dev->ndev))
+	if (shca_is_captured(ndev) ||
+	    (ndev != dev->ndev && dev_nit_active(dev->ndev)))
 		return 0;
 	size = min_t(u32, READ_ONCE(ndev->gso_max_size), GSO_LEGACY_MAX_SIZE);
 	if (av->roce.ipv4)

@@ -5,7 +5,8 @@
 # What softhca sends, as others see it: tshark finds nothing malformed, and
 # scapy's implementation of the ICRC, which is neither ours nor the kernel's,
 # finds each one right. Captured: the requests and answers that the crafted
-# packets of 46-wire-conformance draw, and ordinary programs.
+# packets of 46-wire-conformance draw, and ordinary programs. With `path auto`,
+# where batches leave, a capture at either end shows packets too.
 . "$(dirname "$0")/lib.sh"
 . "$(dirname "$0")/scenario"
 
@@ -84,6 +85,63 @@ check many_opcodes many_opcodes
 check all_decoded all_decoded
 check none_malformed none_malformed
 check icrc_by_scapy python3 "$wire/icrc-check" /tmp/all.pcap
+
+# What leaves in batches as long as nobody looks: messages of 20 packets, in both
+# directions (READ responses are the peer's). One end captures; the other end,
+# in another namespace, must notice.
+skbs() { in_b cat /sys/class/net/veth_b/statistics/tx_packets; }
+large() { # PROGRAM...
+	local program
+	for program; do
+		between_pair "$program" -d shca_b -x "$b4" -n 5 -s 20000 -- \
+			"$program" -d shca_a -x "$a4" -n 5 -s 20000 ADDRESS >/tmp/large.log 2>&1 || { cat /tmp/large.log; return 1; }
+	done
+}
+# else what follows would not show anything
+batches_leave() {
+	local before after
+	before=$(skbs)
+	large ib_read_bw || return
+	after=$(skbs)
+	echo "$((after - before)) packets for 5 READs of 20 packets each, and TCP's"
+	[ $((after - before)) -lt 90 ]
+}
+# legal NAMESPACE NETDEV PROGRAM... : captured there, all is
+legal() {
+	local capture_in=$1 netdev=$2 both=()
+	shift 2
+	[ $# -lt 2 ] || both=(--both)
+	capture /tmp/auto.pcap "-i $netdev" large "$@" && "$wire/messages-check" "${both[@]}" 1024 /tmp/auto.pcap &&
+		tshark "${guesses[@]}" -r /tmp/auto.pcap -Y '_ws.malformed' 2>/dev/null >/tmp/malformed &&
+		cat /tmp/malformed && [ ! -s /tmp/malformed ]
+}
+a4=$(gid_index shca_a $ip4_a) b4=$(gid_index shca_b $ip4_b)
+in_a ethtool -K veth_a tso on gso on tx-udp-segmentation on
+in_b ethtool -K veth_b tso on gso on tx-udp-segmentation on
+run in_a softhca dev set shca_a path auto
+run in_b softhca dev set shca_b path auto
+check auto.batches_leave batches_leave
+check auto.captured_at_a legal "$ns_a" veth_a ib_write_bw ib_read_bw
+check auto.captured_at_b legal "$ns_b" veth_b ib_write_bw ib_read_bw
+
+# What the documents say for captures behind bridges, which are not looked for.
+each_leaves_alone() { ! batches_leave; }
+run in_b ip link set dev veth_b gso_max_segs 1
+check auto.gso_max_segs_1 each_leaves_alone
+run in_b ip link set dev veth_b gso_max_segs 65535
+
+# VLANs on them, captured at the other one
+with_vlan() { # NAMESPACE NETDEV ADDRESS
+	run ip -n "$1" link add link "$2" name "$2.7" type vlan id 7
+	run ip -n "$1" addr add "$3/24" dev "$2.7"
+	run ip -n "$1" link set "$2.7" up
+}
+with_vlan "$ns_a" veth_a 10.78.0.1
+with_vlan "$ns_b" veth_b 10.78.0.2
+run wait_for 10 gid_index shca_a 10.78.0.1
+run wait_for 10 gid_index shca_b 10.78.0.2
+a4=$(gid_index shca_a 10.78.0.1) b4=$(gid_index shca_b 10.78.0.2)
+check auto.captured_at_vlan_a legal "$ns_a" veth_a.7 ib_read_bw
 
 # The mark in Resv8a: on no packet by default; if one side is told to begin, on its
 # requests and, once it has heard them, on the other side's answers. Never of UC and UD.
