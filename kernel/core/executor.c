@@ -365,7 +365,11 @@ static enum shca_rx resp_send_body(struct shca_resp *resp,
 				   SHCA_WC_LOC_PROT_ERR, shca_mem_verr(status),
 				   out);
 
-	/* After the data is placed and before the completion shows. */
+	/*
+	 * After the data is placed and before the completion shows.  It is done before
+	 * the SEND is acknowledged, so that a refusal is one that the requester hears
+	 * of: a NAK (IBTA 9.4.1.1), and not the silent end of class J (9.9.6.3).
+	 */
 	if (flags & SHCA_OPF_INV &&
 	    !resp->mem->invalidate(resp->mem_ctx, pkt->inv_rkey))
 		return resp_refuse_access(resp, pkt->psn, SHCA_MEM_KEY, out);
@@ -492,11 +496,27 @@ static enum shca_rx resp_send(struct shca_resp *resp,
 /* ---- WRITE and what is answered ----------------------------------------- */
 
 /*
+ * A WRITE with immediate data was refused for its key.  The receive request that it
+ * would have completed tells of that (LOC_ACCESS_ERR, IBTA 11.6.2), if there is one
+ * and the packet is the message's only one: of a first one nobody knows how it ends.
+ */
+static void resp_take_wr_of_refused(struct shca_resp *resp, u32 flags)
+{
+	enum shca_recv_status status;
+
+	if (!(flags & SHCA_OPF_IMM) || resp->wr_valid)
+		return;
+	status = resp_recv_get(resp);
+	resp->tm_kind = SHCA_TM_NONE;
+	resp->wr_valid = status == SHCA_RECV_OK || status == SHCA_RECV_BAD;
+}
+
+/*
  * The RETH of the first packet: length and key, before any byte is placed.
  * The key of a zero-length request is not looked at (C9-88).
  */
 static enum shca_rx resp_write_begin(struct shca_resp *resp,
-				     const struct shca_pkt *pkt,
+				     const struct shca_pkt *pkt, u32 flags,
 				     struct shca_resp_out *out)
 {
 	enum shca_mem_status status = SHCA_MEM_OK;
@@ -509,8 +529,10 @@ static enum shca_rx resp_write_begin(struct shca_resp *resp,
 						 SHCA_ACCESS_REMOTE_WRITE);
 	if (status == SHCA_MEM_RETRY)
 		return SHCA_RX_RETRY;
-	if (status != SHCA_MEM_OK)
+	if (status != SHCA_MEM_OK) {
+		resp_take_wr_of_refused(resp, flags);
 		return resp_refuse_access(resp, pkt->psn, status, out);
+	}
 	resp->va = pkt->reth.va;
 	resp->rkey = pkt->reth.rkey;
 	resp->left = pkt->reth.len;
@@ -526,7 +548,7 @@ static enum shca_rx resp_write(struct shca_resp *resp,
 	enum shca_rx verdict;
 
 	if (flags & SHCA_OPF_START) {
-		verdict = resp_write_begin(resp, pkt, out);
+		verdict = resp_write_begin(resp, pkt, flags, out);
 		if (verdict != SHCA_RX_OK)
 			return verdict;
 	}

@@ -419,14 +419,35 @@ static void resp_rx_of_bad_key_is_access_error(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, fx_rx_op(fx, row->opcode, P0, 8),
 			SHCA_RX_ACCESS);
 	KUNIT_EXPECT_EQ(test, fx->nr_write, 0u);
-	/* no receive request is taken for it */
-	KUNIT_EXPECT_FALSE(test, fx->out.has_wc);
-	KUNIT_EXPECT_EQ(test, fx->nr_recv, 0u);
+	/* no receive request is taken for it, but of a WRITE with immediate data */
+	if (row->opcode == SHCA_OP_WRITE_ONLY_IMM) {
+		KUNIT_EXPECT_TRUE(test, fx->out.has_wc);
+		KUNIT_EXPECT_EQ(test, fx->out.wc.status, SHCA_WC_LOC_ACCESS_ERR);
+		KUNIT_EXPECT_EQ(test, fx->nr_recv, 1u);
+	} else {
+		KUNIT_EXPECT_FALSE(test, fx->out.has_wc);
+		KUNIT_EXPECT_EQ(test, fx->nr_recv, 0u);
+	}
 	KUNIT_EXPECT_EQ(test, fx->out.events & SHCA_EV_ACCESS_ERR,
 			SHCA_EV_ACCESS_ERR);
 	KUNIT_EXPECT_EQ(test, fx->resp.state, SHCA_SIDE_ERR);
 	expect_ack(test, P0, NAK(SHCA_NAK_ACCESS), 0);
 	fx_expect_silence(test);
+}
+
+/* There is none to tell of it, and an RNR NAK would have it tried again in vain. */
+static void resp_rx_of_write_imm_with_bad_key_without_receive(struct kunit *test)
+{
+	struct fx *fx = test->priv;
+
+	fx->recvs = 0;
+	fx->check = SHCA_MEM_KEY;
+	KUNIT_EXPECT_EQ(test, fx_rx_op(fx, SHCA_OP_WRITE_ONLY_IMM, P0, 8),
+			SHCA_RX_ACCESS);
+	KUNIT_EXPECT_FALSE(test, fx->out.has_wc);
+	KUNIT_EXPECT_EQ(test, fx->out.events & SHCA_EV_ACCESS_ERR,
+			SHCA_EV_ACCESS_ERR);
+	expect_ack(test, P0, NAK(SHCA_NAK_ACCESS), 0);
 }
 
 static void resp_rx_of_write_checks_once_and_advances(struct kunit *test)
@@ -1347,6 +1368,7 @@ static struct kunit_case responder_cases[] = {
 	KUNIT_CASE(resp_rx_of_write_imm_without_receive_is_rnr),
 	KUNIT_CASE(resp_rx_of_empty_write_ignores_key),
 	KUNIT_CASE_PARAM(resp_rx_of_bad_key_is_access_error, key_gen_params),
+	KUNIT_CASE(resp_rx_of_write_imm_with_bad_key_without_receive),
 	KUNIT_CASE(resp_rx_of_write_checks_once_and_advances),
 	KUNIT_CASE_PARAM(resp_rx_of_write_with_other_total_is_refused,
 			 total_gen_params),

@@ -365,6 +365,9 @@ static u32 excused_recv(const struct sim_node *n, const struct sim_op *op)
 		[SIM_RECV_BAD_LKEY] = MASK(SHCA_WC_LOC_PROT_ERR),
 		[SIM_RECV_MALFORMED] = MASK(SHCA_WC_LOC_QP_OP_ERR),
 		[SIM_BAD_INV] = MASK(SHCA_WC_LOC_ACCESS_ERR),
+		/* of a WRITE with immediate data */
+		[SIM_BAD_RKEY] = MASK(SHCA_WC_LOC_ACCESS_ERR),
+		[SIM_RKEY_RANGE] = MASK(SHCA_WC_LOC_ACCESS_ERR),
 	};
 	/* memory gone: of a SEND, or of a WRITE whose receive was taken */
 	u32 extra = n->extra_status & (MASK(SHCA_WC_LOC_PROT_ERR) |

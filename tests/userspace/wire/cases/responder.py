@@ -522,7 +522,8 @@ RIGHT = {"WRITE": e.IBV_ACCESS_REMOTE_WRITE,
 
 
 @case("resp.bad_key", "IBTA 9.7.4.1.4, C9-88: memory that may not be reached "
-      "so: NAK remote access error, nothing changed, receives flushed",
+      "so: NAK remote access error, nothing changed, receives flushed (the one that "
+      "a WRITE with immediate data would complete: next case)",
       table={f"{kind.lower()}_{how}": (kind, how) for kind in KINDS for how in
              ("unknown_key", "beyond_the_end", "before_the_start",
               "address_wraps", "right_not_given", "other_pd", "stale_key")})
@@ -555,7 +556,11 @@ def bad_key(rig, row):
         fields.update(va=region.addr, rkey=region.rkey)
     p = access_request(c, kind, **fields)
     c.expect_nak(roce.NAK_ACCESS, p.psn)
-    flushed(c)
+    if kind == "WRITE_IMM":
+        c.expect_state("ERR")
+        c.recv_wc(1, "LOC_ACCESS_ERR")
+    else:
+        flushed(c)
     for mem in filter(None, (c.mem, region)):
         if mem[:] != b"Z" * mem.length:
             raise Wrong("memory was changed")
@@ -565,12 +570,28 @@ def bad_key(rig, row):
         pd.close()
 
 
-@case("resp.write_imm_bad_key_leaves_the_receive", "IBTA 9.9.3: a WRITE with "
-      "immediate data and a bad key has not used its receive request")
-def write_imm_bad_key(rig):
+@case("resp.write_imm_bad_key", "IBTA 11.6.2: a WRITE with immediate data and a "
+      "bad key: NAK remote access error, and its receive request completes with "
+      "LOC_ACCESS_ERR", table={"key": 0x55, "range": 0})
+def write_imm_bad_key(rig, xor):
     c = rig.conn()
     c.post_recv(wr_id=1)
-    c.write(b"x", op=roce.WRITE_ONLY_IMM, rkey=c.mem.rkey ^ 0x55)
+    c.post_recv(wr_id=2)
+    c.write(b"x", op=roce.WRITE_ONLY_IMM, rkey=c.mem.rkey ^ xor,
+            va=c.mem.addr + (0 if xor else c.mem.length))
+    c.expect_nak(roce.NAK_ACCESS)
+    c.recv_wc(1, "LOC_ACCESS_ERR")
+    flushed(c, 2)
+
+
+@case("resp.long_write_imm_bad_key", "IBTA 9.9.3: where the first of several packets "
+      "has the bad key, nobody knows yet that immediate data would follow: the "
+      "receive request is not used")
+def long_write_imm_bad_key(rig):
+    c = rig.conn()
+    c.post_recv(wr_id=1)
+    c.tx(roce.WRITE_FIRST, pattern(MTU), va=c.mem.addr, rkey=c.mem.rkey ^ 0x55,
+         dmalen=MTU + 1, ackreq=1)
     c.expect_nak(roce.NAK_ACCESS)
     flushed(c)
 
@@ -697,14 +718,17 @@ def bad_receive(rig, how):
 
 
 @case("resp.send_inv_bad_key", "IBTA 9.4.1.1: a SEND that invalidates what may "
-      "not be invalidated draws NAK remote access error", table={
+      "not be invalidated draws NAK remote access error; its receive request "
+      "completes with LOC_ACCESS_ERR (see below: class J)", table={
           "unknown": 0x55, "region_of_a_process": 0})
 def send_inv(rig, xor):
     c = rig.conn()
     c.post_recv(wr_id=1)
+    c.post_recv(wr_id=2)
     message(c, b"x", "SEND_INV", inv=c.mem.rkey ^ xor)
     c.expect_nak(roce.NAK_ACCESS)
-    c.expect_state("ERR")
+    c.recv_wc(1, "LOC_ACCESS_ERR")
+    flushed(c, 2)
 
 
 # ---- RNR ----------------------------------------------------------------------
