@@ -402,24 +402,23 @@ int shca_query_ece(struct ibv_qp *ibqp, struct ibv_ece *ece)
 
 /*
  * The other end's offer, or its answer.  The kernel is told with the next change of the
- * QP's attributes.  Options of a later softhca that this one lacks are left out; those
- * of others mean nothing here.
+ * QP's attributes.  What is accepted is returned: options of a later softhca that this
+ * one lacks are left out, and those of others, which mean nothing here, are all left
+ * out.  That is no error: the QP works without them.
  */
 int shca_set_ece(struct ibv_qp *ibqp, struct ibv_ece *ece)
 {
 	struct shca_qp *qp = to_shca_qp(ibqp);
-	uint32_t options = 0;
 
 	if (ece->comp_mask)
 		return EINVAL;
 	if (ece->vendor_id == SHCA_VENDOR_ID &&
 	    (ece->options & SHCA_ECE_SIGNATURE_MASK) == SHCA_ECE_SIGNATURE)
-		options = ece->options & SHCA_ECE_OPTIONS;
+		ece->options &= SHCA_ECE_OPTIONS;
+	else
+		ece->options = 0;
 	qp->ece_is_set = true;
-	qp->ece = options;
-	if (ece->options && !options)
-		return EOPNOTSUPP;
-	ece->options = options;
+	qp->ece = ece->options;
 	return 0;
 }
 
@@ -473,8 +472,9 @@ static int shca_check_send(const struct shca_qp *qp,
 		return EINVAL;
 	if (!(wr->send_flags & IBV_SEND_INLINE))
 		return 0;
+	/* Without data it means nothing. */
 	if (!shca_op_may_inline(wr->opcode))
-		return EINVAL;
+		return wr->num_sge ? EINVAL : 0;
 	if (shca_sge_length(wr->sg_list, wr->num_sge) > qp->max_inline)
 		return EINVAL;
 	return 0;
@@ -539,7 +539,12 @@ static void shca_fill_send(const struct shca_qp *qp, struct shca_send_wqe *wqe,
 	wqe->xrc_srqn = qp->vqp.qp.qp_type == IBV_QPT_XRC_SEND ?
 			wr->qp_type.xrc.remote_srqn : 0;
 	shca_fill_remote(qp, wqe, wr);
-	if (wr->send_flags & IBV_SEND_INLINE) {
+	if (unlikely(wr->send_flags & IBV_SEND_INLINE &&
+		     !shca_op_may_inline(wr->opcode))) {
+		wqe->flags &= ~SHCA_SEND_INLINE;
+		wqe->num_sge = 0;
+		wqe->inline_len = 0;
+	} else if (wr->send_flags & IBV_SEND_INLINE) {
 		wqe->num_sge = 0;
 		wqe->inline_len = shca_sge_length(wr->sg_list, wr->num_sge);
 		shca_copy_inline(wqe + 1, wr->sg_list, wr->num_sge);

@@ -41,8 +41,6 @@ static const char *shca_path_wrong(const struct shca_qp *qp,
 	if ((mask & IB_QP_PATH_MTU) &&
 	    ib_mtu_enum_to_int(attr->path_mtu) > shca_link_mtu(qp->dev))
 		return "path_mtu is larger than the port's active_mtu, which follows from the netdev's MTU";
-	if ((mask & IB_QP_DEST_QPN) && attr->dest_qp_num > 0xffffff)
-		return "dest_qp_num has more than 24 bits";
 	/* A connection has one peer. */
 	if (mask & IB_QP_AV &&
 	    rdma_is_multicast_addr((struct in6_addr *)
@@ -438,6 +436,8 @@ int shca_modify_qp(struct ib_qp *ibqp, struct ib_qp_attr *attr, int mask,
 		if (req.comp_mask || req.reserved)
 			return -EINVAL;
 	}
+	/* A number has 24 bits; the rest is ignored, as adapters do. */
+	attr->dest_qp_num &= 0xffffff;
 	mutex_lock(&qp->attr_lock);
 	/* Before the state that it is for, and forgotten by a change to RESET. */
 	if (req.peer_ece)

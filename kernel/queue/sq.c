@@ -65,10 +65,9 @@ static bool shca_sq_parse_remote(struct shca_qp *qp,
 				 const struct shca_send_wqe *wqe,
 				 struct shca_send_wr *wr)
 {
+	/* Of numbers with 24 bits the rest is ignored, as adapters do. */
 	if (qp->type == IB_QPT_XRC_INI) {
-		if (wqe->xrc_srqn > 0xffffff)
-			return false;
-		wr->xrc_srqn = wqe->xrc_srqn;
+		wr->xrc_srqn = wqe->xrc_srqn & 0xffffff;
 	} else if (wqe->xrc_srqn) {
 		return false;
 	}

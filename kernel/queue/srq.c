@@ -175,7 +175,9 @@ int shca_create_srq(struct ib_srq *ibsrq, struct ib_srq_init_attr *init,
 	default:
 		return -EOPNOTSUPP;
 	}
-	if (!init->attr.max_wr || init->attr.max_wr > SHCA_LIM_SRQ_WR ||
+	/* One without requests gets room for one: what it has is returned. */
+	init->attr.max_wr = max(init->attr.max_wr, 1u);
+	if (init->attr.max_wr > SHCA_LIM_SRQ_WR ||
 	    init->attr.max_sge > SHCA_LIM_SGE)
 		return -EINVAL;
 	if (init->srq_type == IB_SRQT_TM &&

@@ -613,6 +613,19 @@ static void srq_serve(struct end *from, struct end *to, uint64_t first, int num)
 	}
 }
 
+/* mlx5 makes it; Soft-RoCE refuses it. */
+static void srq_of_no_requests(void)
+{
+	struct ibv_srq_init_attr init = { .attr = { .max_wr = 0, .max_sge = 1 } };
+	struct ibv_srq *srq = ibv_create_srq(nic_a()->pd, &init);
+	struct ibv_recv_wr wr = {}, *bad;
+
+	REQUIRE(srq);
+	REQUIRE(init.attr.max_wr >= 1);
+	REQUIRE_EQ(ibv_post_srq_recv(srq, &wr, &bad), 0);
+	REQUIRE_EQ(ibv_destroy_srq(srq), 0);
+}
+
 /* What is posted stays, wherever in the old ring; room is made and taken. */
 static void srq_changes_size(void)
 {
@@ -743,6 +756,7 @@ static const struct test tests[] = {
 	TEST(max_qp_wr_is_true),
 	TEST(max_cqe_is_true),
 	TEST(max_inline_is_true),
+	TEST(srq_of_no_requests),
 	TEST(srq_changes_size),
 	TEST(srq_of_another_domain),
 	{}

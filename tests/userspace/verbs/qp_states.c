@@ -246,7 +246,6 @@ static void wrong_values_are_refused(void)
 	REFUSED(IBV_QPS_RTR, ah_attr.is_global, 0);
 	REFUSED(IBV_QPS_RTR, ah_attr.port_num, 2);
 	REFUSED(IBV_QPS_RTR, ah_attr.grh.sgid_index, 255);
-	REFUSED(IBV_QPS_RTR, dest_qp_num, 0x1000000);
 	REFUSED(IBV_QPS_RTR, min_rnr_timer, 32);
 	if (limit->max_qp_rd_atom < 255)
 		REFUSED(IBV_QPS_RTR, max_dest_rd_atomic,
@@ -260,6 +259,19 @@ static void wrong_values_are_refused(void)
 	if (limit->max_qp_init_rd_atom < 255)
 		REFUSED(IBV_QPS_RTS, max_rd_atomic,
 			limit->max_qp_init_rd_atom + 1);
+}
+
+/* As adapters have it: the bits above are ignored. */
+static void number_of_the_peer_has_24_bits(void)
+{
+	struct ibv_qp_attr attr = good_attr(IBV_QPS_RTR), got;
+	struct ibv_qp_init_attr init;
+
+	bring_to(IBV_QPS_INIT);
+	attr.dest_qp_num |= 0xab000000;
+	REQUIRE_EQ(ibv_modify_qp(qp.qp, &attr, RTR_MASK), 0);
+	REQUIRE_EQ(ibv_query_qp(qp.qp, &got, IBV_QP_DEST_QPN, &init), 0);
+	REQUIRE_EQ(got.dest_qp_num & 0xffffff, attr.dest_qp_num & 0xffffff);
 }
 
 static void wrong_current_state_is_refused(void)
@@ -465,6 +477,7 @@ static const struct test tests[] = {
 	TEST(missing_attributes_are_refused),
 	TEST(superfluous_attributes_are_refused),
 	TEST(wrong_values_are_refused),
+	TEST(number_of_the_peer_has_24_bits),
 	TEST(wrong_current_state_is_refused),
 	TEST(query_tells_what_was_set),
 	TEST(what_may_be_posted_when),

@@ -396,6 +396,31 @@ static void type2_is_closed_by_local_inv(void)
 	refused(IBV_WR_RDMA_WRITE, 0, 100, old);
 }
 
+/* Requests without data: programs set the flag on all that they post. */
+static void inline_means_nothing_without_data(void)
+{
+	struct ibv_send_wr wr;
+	struct ibv_mw *mw;
+
+	set_up(ACCESS_ALL | IBV_ACCESS_MW_BIND);
+	mw = mw_make(IBV_MW_TYPE_2);
+	wr = wr_bind(1, mw, bind_at(0, LEN, IBV_ACCESS_REMOTE_WRITE));
+	wr.send_flags |= IBV_SEND_INLINE;
+	post(&b, &wr);
+	mw->rkey = wr.bind_mw.rkey;
+	wait_ok(b.scq, 1, IBV_WC_BIND_MW);
+	write_ok(mw, 0, 100);
+	wr = wr_local_inv(2, mw->rkey);
+	wr.send_flags |= IBV_SEND_INLINE;
+	post(&b, &wr);
+	wait_ok(b.scq, 2, IBV_WC_LOCAL_INV);
+	wr = wr_rdma(3, IBV_WR_RDMA_READ, NULL, 0, (uintptr_t)mem_a.p,
+		     mem_a.mr->rkey);
+	wr.send_flags |= IBV_SEND_INLINE;
+	post(&b, &wr);
+	wait_ok(b.scq, 3, IBV_WC_RDMA_READ);
+}
+
 static void dealloc_closes(void)
 {
 	struct ibv_mw *mw;
@@ -767,6 +792,7 @@ static const struct test tests[] = {
 	TEST(other_pd_has_nothing_of_a_window),
 	TEST(type1_is_moved_and_closed_by_binding),
 	TEST(type2_is_closed_by_local_inv),
+	TEST(inline_means_nothing_without_data),
 	TEST(dealloc_closes),
 	TEST(bind_is_in_order_with_what_follows),
 	TEST(region_under_a_window_cannot_go),
