@@ -89,6 +89,25 @@ static void max_ah(void)
 	reach(&(struct kind){ make_ah, end_ah, nic_a()->attr.max_ah, 0 });
 }
 
+/*
+ * The first ones, timed: 59-limits.sh compares drivers.  What takes the time is the
+ * RDMA core, which resolves the peer's address for each.
+ */
+static void first_ahs(void)
+{
+	enum { NR = 8192 };
+	struct ibv_ah *ahs[NR];
+	uint64_t start = millis();
+	int i;
+
+	alarm(LONG_SECONDS);
+	for (i = 0; i < NR; i++)
+		REQUIRE(ahs[i] = make_ah());
+	printf("# %d AHs in %d ms\n", NR, (int)(millis() - start));
+	while (i--)
+		REQUIRE_EQ(ibv_destroy_ah(ahs[i]), 0);
+}
+
 static void *make_mr(void)
 {
 	return ibv_reg_mr(nic_a()->pd, page, 64, 0);
@@ -105,6 +124,21 @@ static void max_mr(void)
 		    MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 	REQUIRE(page != MAP_FAILED);
 	reach(&(struct kind){ make_mr, end_mr, nic_a()->attr.max_mr, 0 });
+}
+
+static void *make_mw(void)
+{
+	return ibv_alloc_mw(nic_a()->pd, IBV_MW_TYPE_2);
+}
+
+static int end_mw(void *mw)
+{
+	return ibv_dealloc_mw(mw);
+}
+
+static void max_mw(void)
+{
+	reach(&(struct kind){ make_mw, end_mw, nic_a()->attr.max_mw, 0 });
 }
 
 static void *make_cq(void)
@@ -386,12 +420,14 @@ static const struct test tests[] = {
 	TEST(max_mcast),
 	TEST(max_dm_size),
 	TEST(max_pd),
+	TEST(first_ahs),
 	TEST(max_ah),
 	TEST(max_cq),
 	TEST(max_qp),
 	TEST(max_srq),
 	TEST(max_wq),
 	TEST(max_mr),
+	TEST(max_mw),
 	TEST(full_cgroup_refuses),
 	{}
 };
