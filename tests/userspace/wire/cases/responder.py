@@ -719,7 +719,7 @@ def bad_receive(rig, how):
 
 @case("resp.send_inv_bad_key", "IBTA 9.4.1.1: a SEND that invalidates what may "
       "not be invalidated draws NAK remote access error; its receive request "
-      "completes with LOC_ACCESS_ERR (see below: class J)", table={
+      "completes with LOC_ACCESS_ERR (see Decided)", table={
           "unknown": 0x55, "region_of_a_process": 0})
 def send_inv(rig, xor):
     c = rig.conn()
