@@ -1,15 +1,20 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 /*
- * softhca dev show [NAME] [--json]
- * softhca dev set NAME path auto|wire|host [peer DEVICE,...]
- * softhca dev set NAME pkey INDEX P_KEY
+ * Group "dev": devices and their settings.  Its rows of the table stand at the end.
  */
 #include "softhca.h"
 
-#include <getopt.h>
-#include <stdio.h>
+#include <ctype.h>
 #include <stdlib.h>
 #include <string.h>
+
+#include <linux/netlink.h>
+
+/* What the kernel takes: with the zero at the end (IB_DEVICE_NAME_MAX). */
+#define NAME_SIZE	64
+
+/* In the order of enum shca_path. */
+#define PATHS		"auto|wire|host"
 
 static const char *const path_names[] = {
 	[SHCA_PATH_AUTO] = "auto",
@@ -19,6 +24,18 @@ static const char *const path_names[] = {
 
 _Static_assert(sizeof(path_names) / sizeof(*path_names) == __SHCA_PATH_MAX,
 	       "a name for each path");
+
+/* In the order of enum shca_resv8a. */
+#define RESV8A		"off|auto|on"
+
+static const char *const resv8a_names[] = {
+	[SHCA_RESV8A_OFF] = "off",
+	[SHCA_RESV8A_AUTO] = "auto",
+	[SHCA_RESV8A_ON] = "on",
+};
+
+_Static_assert(sizeof(resv8a_names) / sizeof(*resv8a_names) == __SHCA_RESV8A_MAX,
+	       "a name for each mode");
 
 /* How devices are printed, and how many have been. */
 struct listing {
@@ -44,6 +61,16 @@ static void print_json_string(const char *s)
 static const char *path_name(uint8_t path)
 {
 	return path < __SHCA_PATH_MAX ? path_names[path] : "?";
+}
+
+/* NULL: nothing is to be said of it (a module without it, or a value of a later one). */
+static const char *resv8a_name(struct nlattr **attrs)
+{
+	uint8_t mode = __SHCA_RESV8A_MAX;
+
+	if (attrs[SHCA_A_RESV8A])
+		mode = nla_get_u8(attrs[SHCA_A_RESV8A]);
+	return mode < __SHCA_RESV8A_MAX ? resv8a_names[mode] : NULL;
 }
 
 /* Entries that are in use, as INDEX:P_KEY. */
@@ -86,7 +113,7 @@ static void print_peers(struct nlattr *attr, bool json)
 static void print_dev(struct nlattr **attrs, void *arg)
 {
 	struct listing *list = arg;
-	const char *name = "?", *netdev = NULL;
+	const char *name = "?", *netdev = NULL, *resv8a = resv8a_name(attrs);
 	uint32_t ifindex = 0;
 	uint8_t path = __SHCA_PATH_MAX;
 
@@ -104,6 +131,8 @@ static void print_dev(struct nlattr **attrs, void *arg)
 		       path_name(path));
 		if (attrs[SHCA_A_PEERS])
 			print_peers(attrs[SHCA_A_PEERS], false);
+		if (resv8a)
+			printf(" resv8a %s", resv8a);
 		if (attrs[SHCA_A_PKEYS])
 			print_pkeys(attrs[SHCA_A_PKEYS], false);
 		putchar('\n');
@@ -120,148 +149,232 @@ static void print_dev(struct nlattr **attrs, void *arg)
 	printf(", \"path\": \"%s\"", path_name(path));
 	if (attrs[SHCA_A_PEERS])
 		print_peers(attrs[SHCA_A_PEERS], true);
+	if (resv8a)
+		printf(", \"resv8a\": \"%s\"", resv8a);
 	if (attrs[SHCA_A_PKEYS])
 		print_pkeys(attrs[SHCA_A_PKEYS], true);
 	putchar('}');
 }
 
-static int dev_show(int argc, char **argv)
+/* ---- devices by name ---------------------------------------------------------- */
+
+int device_check_name(const char *name)
 {
-	static const struct option options[] = {
-		{ "json", no_argument, NULL, 'j' },
-		{}
-	};
-	struct listing list = {};
-	const char *name = NULL;
-	struct nl_msg *msg;
-	int c, status;
+	size_t length = strlen(name), i;
+	char shown[NAME_SIZE];
+	bool right = true;
 
-	opterr = 0;
-	while ((c = getopt_long(argc, argv, "j", options, NULL)) >= 0) {
-		if (c != 'j')
-			return usage_error("dev show: unknown option '%s'",
-					   argv[optind - 1]);
-		list.json = true;
+	if (!length)
+		return complain("a device name is empty: 1 to %d characters are allowed",
+				NAME_SIZE - 1);
+	if (length >= NAME_SIZE)
+		return complain("device name '%.20s...' has %zu characters: 1 to %d are allowed",
+				name, length, NAME_SIZE - 1);
+	/* (what is refused here is not sent to the terminal either) */
+	for (i = 0; i <= length; i++) {
+		bool control = (unsigned char)name[i] < ' ' || name[i] == 0x7f;
+
+		shown[i] = control && name[i] ? '?' : name[i];
+		if (name[i] && (control || strchr(" /%", name[i])))
+			right = false;
 	}
-	if (optind < argc)
-		name = argv[optind++];
-	if (optind < argc)
-		return usage_error("dev show: '%s' is too much", argv[optind]);
+	return right ? 0 : complain("device name '%s': blanks, control characters, '/' and '%%' are not allowed",
+				    shown);
+}
 
-	status = genl_open();
+static void read_device(struct nlattr **attrs, void *arg)
+{
+	struct device *device = arg;
+
+	if (attrs[SHCA_A_PKEYS])
+		device->nr_pkeys = nla_len(attrs[SHCA_A_PKEYS]) / sizeof(uint16_t);
+}
+
+/* A request about one device, or about all. */
+static struct nl_msg *get_request(const char *name)
+{
+	struct nl_msg *msg = genl_request(SHCA_CMD_DEV_GET,
+					  name ? 0 : NLM_F_DUMP);
+
+	/* (an empty message has room for the longest name) */
+	if (name)
+		nla_put_string(msg, SHCA_A_DEV_NAME, name);
+	return msg;
+}
+
+int device_find(const char *name, struct device *device)
+{
+	int status = genl_open(false);
+
+	memset(device, 0, sizeof(*device));
+	return status ?: genl_send(get_request(name), name, read_device, device);
+}
+
+/* Where device_names() hands a name on. */
+struct names {
+	void (*each)(const char *name, void *arg);
+	void *arg;
+};
+
+static void read_name(struct nlattr **attrs, void *arg)
+{
+	const struct names *names = arg;
+
+	if (attrs[SHCA_A_DEV_NAME])
+		names->each(nla_get_string(attrs[SHCA_A_DEV_NAME]), names->arg);
+}
+
+void device_names(void (*each)(const char *name, void *arg), void *arg)
+{
+	struct names names = { each, arg };
+
+	/* (of completions: an error message would come between the typed words) */
+	if (!genl_open(true))
+		genl_send(get_request(NULL), NULL, read_name, &names);
+}
+
+/* ---- commands ----------------------------------------------------------------- */
+
+static int dev_show(const struct call *call)
+{
+	const char *name = call->nr ? call->word[0] : NULL;
+	struct listing list = { .json = call->option[0] };
+	int status = genl_open(false);
+
 	if (status)
 		return status;
-	msg = genl_request(SHCA_CMD_DEV_GET, name ? 0 : NLM_F_DUMP);
-	if (name)
-		NLA_PUT_STRING(msg, SHCA_A_DEV_NAME, name);
 	if (list.json)
 		putchar('[');
-	status = genl_send(msg, name ? name : "dev show", print_dev, &list);
+	status = genl_send(get_request(name), name ? name : "dev show", print_dev,
+			   &list);
 	if (list.json)
 		printf("%s]\n", list.nr ? "\n" : "");
 	return status;
-
-nla_put_failure:
-	return fail("%s: name too long", name);
 }
 
-/* A number of 16 bits, decimal or hexadecimal. Return: whether it is one. */
-static bool parse_u16(const char *text, uint16_t *value)
+/* Return: whether @text is a number, decimal or hexadecimal, from @min to @max. */
+static bool parse_number(const char *text, unsigned int min, unsigned int max,
+			 unsigned int *value)
 {
 	unsigned long number;
 	char *end;
 
-	number = strtoul(text, &end, 0);
+	if (!isdigit((unsigned char)*text))
+		return false;
+	number = strtoul(text, &end, strncmp(text, "0x", 2) ? 10 : 16);
 	*value = number;
-	return *text >= '0' && *text <= '9' && !*end && number <= UINT16_MAX;
+	return !*end && number >= min && number <= max;
 }
 
-/* Names, with commas between them. Return: 0, or the exit status. */
+/* Names, with commas between them.  Return: 0, or the exit status. */
 static int put_peers(struct nl_msg *msg, char *names)
 {
 	struct nlattr *nest = nla_nest_start(msg, SHCA_A_PEERS | NLA_F_NESTED);
 	char *name, *rest = names;
+	int status = 0;
 
+	while (nest && !status && (name = strsep(&rest, ","))) {
+		status = device_check_name(name);
+		if (!status && nla_put_string(msg, SHCA_A_DEV_NAME, name))
+			nest = NULL;
+	}
 	if (!nest)
-		goto nla_put_failure;
-	while ((name = strsep(&rest, ",")))
-		NLA_PUT_STRING(msg, SHCA_A_DEV_NAME, name);
+		return fail("dev set: too many devices after 'peer'");
 	nla_nest_end(msg, nest);
-	return 0;
-
-nla_put_failure:
-	return fail("dev set: too many devices, or too long names, after 'peer'");
+	return status;
 }
 
-/* Return: 0, or the exit status of a wrong command line. */
-static int put_path(struct nl_msg *msg, int argc, char **argv)
+/* A request to set something of the device that the command names. */
+static struct nl_msg *set_request(const struct call *call)
 {
-	int path;
+	struct nl_msg *msg = genl_request(SHCA_CMD_DEV_SET, 0);
 
-	if (argc != 4 && (argc != 6 || strcmp(argv[3], "host") ||
-			  strcmp(argv[4], "peer")))
-		return usage_error("dev set: expected NAME path auto|wire|host [peer DEVICE,...]; peers are of path host");
-	for (path = 0; path < __SHCA_PATH_MAX; path++)
-		if (!strcmp(argv[3], path_names[path]))
-			break;
-	if (path == __SHCA_PATH_MAX)
-		return usage_error("dev set: path is auto, wire or host, not '%s'",
-				   argv[3]);
-	if (nla_put_u8(msg, SHCA_A_PATH, path))
-		return fail("dev set: message too long");
-	return argc == 6 ? put_peers(msg, argv[5]) : 0;
+	nla_put_string(msg, SHCA_A_DEV_NAME, call->word[0]);
+	return msg;
 }
 
-static int put_pkey(struct nl_msg *msg, int argc, char **argv)
+/* DEVICE path PATH [peer DEVICE,...] */
+static int dev_set_path(const struct call *call)
 {
-	uint16_t index, pkey;
-
-	if (argc != 5 || !parse_u16(argv[3], &index) ||
-	    !parse_u16(argv[4], &pkey))
-		return usage_error("dev set: expected NAME pkey INDEX P_KEY, numbers of 16 bits");
-	return nla_put_u16(msg, SHCA_A_PKEY_INDEX, index) ?:
-	       nla_put_u16(msg, SHCA_A_PKEY, pkey);
-}
-
-static int dev_set(int argc, char **argv)
-{
-	static const struct {
-		const char *name;
-		int (*put)(struct nl_msg *msg, int argc, char **argv);
-	} settings[] = { { "path", put_path }, { "pkey", put_pkey } };
+	int path = choice_index(PATHS, call->word[2]), status;
 	struct nl_msg *msg;
-	size_t i;
-	int status;
 
-	if (argc < 4)
-		return usage_error("dev set: expected NAME path auto|wire|host [peer DEVICE,...], or NAME pkey INDEX P_KEY");
-	for (i = 0; i < sizeof(settings) / sizeof(*settings); i++)
-		if (!strcmp(argv[2], settings[i].name))
-			break;
-	if (i == sizeof(settings) / sizeof(*settings))
-		return usage_error("dev set: unknown setting '%s' (known: path, pkey)",
-				   argv[2]);
-	status = genl_open();
-	if (status)
+	if (call->nr > 3 && path != SHCA_PATH_HOST)
+		return complain("dev set: peers are of path host, not of path %s",
+				call->word[2]);
+	msg = set_request(call);
+	nla_put_u8(msg, SHCA_A_PATH, path);
+	status = call->nr > 3 ? put_peers(msg, call->word[4]) : 0;
+	if (status) {
+		nlmsg_free(msg);
 		return status;
-	msg = genl_request(SHCA_CMD_DEV_SET, 0);
-	NLA_PUT_STRING(msg, SHCA_A_DEV_NAME, argv[1]);
-	status = settings[i].put(msg, argc, argv);
-	if (status)
-		return status;
-	return genl_send(msg, argv[1], NULL, NULL);
-
-nla_put_failure:
-	return fail("%s: name too long", argv[1]);
+	}
+	return genl_send(msg, call->word[0], NULL, NULL);
 }
 
-int dev_command(int argc, char **argv)
+/* DEVICE resv8a MODE */
+static int dev_set_resv8a(const struct call *call)
 {
-	static const struct command verbs[] = {
-		{ "show", dev_show, "[NAME] [--json]" },
-		{ "set", dev_set, "NAME path auto|wire|host [peer DEVICE,...] | pkey INDEX P_KEY" },
-		{}
-	};
+	struct nl_msg *msg = set_request(call);
 
-	return command_run(verbs, "softhca dev", argc, argv);
+	nla_put_u8(msg, SHCA_A_RESV8A, choice_index(RESV8A, call->word[2]));
+	return genl_send(msg, call->word[0], NULL, NULL);
 }
+
+/* DEVICE pkey INDEX P_KEY */
+static int dev_set_pkey(const struct call *call)
+{
+	unsigned int index, pkey;
+	struct device device;
+	struct nl_msg *msg;
+	int status = device_find(call->word[0], &device);
+
+	if (status)
+		return status;
+	if (!parse_number(call->word[2], 1, device.nr_pkeys - 1, &index))
+		return complain("dev set: INDEX is a number from 1 to %d, not '%s' (entry 0 is the default partition's)",
+				device.nr_pkeys - 1, call->word[2]);
+	if (!parse_number(call->word[3], 0, UINT16_MAX, &pkey))
+		return complain("dev set: P_KEY is a number from 0 to 0xffff, not '%s'",
+				call->word[3]);
+	msg = set_request(call);
+	nla_put_u16(msg, SHCA_A_PKEY_INDEX, index);
+	nla_put_u16(msg, SHCA_A_PKEY, pkey);
+	return genl_send(msg, call->word[0], NULL, NULL);
+}
+
+const struct command dev_commands[] = {
+	{
+		.name = "dev show",
+		.pattern = "[DEVICE]",
+		.summary = "show one device or all: network device and settings",
+		.option = { { "json", "print a JSON array of objects" } },
+		.run = dev_show,
+	},
+	{
+		.name = "dev set",
+		.pattern = "DEVICE path " PATHS " [peer DEVICE,...]",
+		.summary = "how requests of connected queue pairs travel",
+		.details = "auto: directly where the peer is in the same network namespace, else as packets\n"
+			   "wire: always as packets\n"
+			   "host: as auto, and directly to the named devices in other network namespaces",
+		.run = dev_set_path,
+	},
+	{
+		.name = "dev set",
+		.pattern = "DEVICE pkey INDEX P_KEY",
+		.summary = "set an entry of the P_Key table",
+		.details = "INDEX: from 1 on, for entry 0 is always the default partition\n"
+			   "P_KEY: 0 to 0xffff; 0 empties the entry",
+		.run = dev_set_pkey,
+	},
+	{
+		.name = "dev set",
+		.pattern = "DEVICE resv8a " RESV8A,
+		.summary = "how softhcas on two machines may know each other without ECE",
+		.details = "auto: packets to a peer that has marked its own are marked, in reserved bits of the BTH\n"
+			   "on: all packets of RC and XRC are marked; off: none, and no mark is looked for",
+		.run = dev_set_resv8a,
+	},
+	{}
+};

@@ -32,18 +32,22 @@ static const struct nla_policy policy[SHCA_A_MAX + 1] = {
 	[SHCA_A_NETDEV_IFINDEX] = { .type = NLA_U32 },
 	[SHCA_A_NETDEV_NAME] = { .type = NLA_STRING },
 	[SHCA_A_PATH] = { .type = NLA_U8 },
+	[SHCA_A_RESV8A] = { .type = NLA_U8 },
 };
 
-int genl_open(void)
+int genl_open(bool quiet)
 {
 	int on = 1;
 
+	if (family > 0)
+		return 0;
 	sock = nl_socket_alloc();
 	if (!sock || genl_connect(sock) < 0)
-		return fail("cannot open a netlink socket");
+		return quiet ? EXIT_FAILURE : fail("cannot open a netlink socket");
 	family = genl_ctrl_resolve(sock, SHCA_GENL_NAME);
 	if (family < 0)
-		return fail("the softhca module is not loaded (try 'modprobe softhca')");
+		return quiet ? EXIT_FAILURE :
+			       fail("the softhca module is not loaded (try 'modprobe softhca')");
 	setsockopt(nl_socket_get_fd(sock), SOL_NETLINK, NETLINK_EXT_ACK, &on,
 		   sizeof(on));
 	return 0;
@@ -51,7 +55,8 @@ int genl_open(void)
 
 struct nl_msg *genl_request(enum shca_genl_cmd cmd, int flags)
 {
-	struct nl_msg *msg = nlmsg_alloc();
+	/* (room for all names behind 'peer') */
+	struct nl_msg *msg = nlmsg_alloc_size(8192);
 
 	if (!msg || !genlmsg_put(msg, NL_AUTO_PORT, NL_AUTO_SEQ, family, 0,
 				 flags | NLM_F_ACK, cmd, SHCA_GENL_VERSION)) {
@@ -138,6 +143,8 @@ int genl_send(struct nl_msg *msg, const char *what, genl_reply_fn *reply,
 	while (err >= 0 && !x.done)
 		err = nl_recvmsgs(sock, cb);
 	nl_cb_put(cb);
+	if (!what)
+		return x.error || err < 0 ? EXIT_FAILURE : 0;
 	if (x.error && x.text[0])
 		return fail("%s: %s (%s)", what, x.text, strerror(x.error));
 	if (x.error)

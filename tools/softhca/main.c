@@ -1,17 +1,19 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 /*
- * Entry of the softhca tool: finds the noun, leaves the rest to its file.
+ * Entry of the softhca tool: options of the tool itself; all else is command.c's.
  */
 #include "softhca.h"
+#include "version.h"
 
+#include <getopt.h>
 #include <stdarg.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-static const struct command nouns[] = {
-	{ "dev", dev_command, "show [NAME] [--json] | set NAME path auto|wire|host [peer DEVICE,...]" },
-	{}
+/* Each group is a file; a new one has a row here. */
+const struct command *const command_groups[] = {
+	dev_commands,
+	NULL
 };
 
 static void vreport(const char *format, va_list args)
@@ -31,49 +33,65 @@ int fail(const char *format, ...)
 	return EXIT_FAILURE;
 }
 
-int usage_error(const char *format, ...)
+int complain(const char *format, ...)
 {
 	va_list args;
 
 	va_start(args, format);
 	vreport(format, args);
 	va_end(args);
-	fputs("Try 'softhca --help'.\n", stderr);
 	return EXIT_USAGE;
 }
 
-static void help(const struct command *table, const char *path, FILE *out)
+/* The tool's version, and the module's, for whoever reports something. */
+static int print_version(void)
 {
-	const char *lead = "usage:";
+	char module[64] = "not loaded";
+	FILE *file = fopen("/sys/module/softhca/version", "r");
 
-	for (; table->name; table++, lead = "      ")
-		fprintf(out, "%s %s %s %s\n", lead, path, table->name,
-			table->synopsis);
+	if (file) {
+		if (fgets(module, sizeof(module), file))
+			module[strcspn(module, "\n")] = '\0';
+		fclose(file);
+	}
+	printf("softhca %s\nmodule %s\n", SHCA_VERSION, module);
+	return EXIT_SUCCESS;
 }
 
-int command_run(const struct command *table, const char *path, int argc,
-		char **argv)
+static int run(int argc, char **argv)
 {
-	const struct command *c;
+	static const struct option options[] = {
+		{ "help", no_argument, NULL, 'h' },
+		{ "version", no_argument, NULL, 'V' },
+		/* of the completions; all that follows are words, whatever they are */
+		{ "complete", no_argument, NULL, 'c' },
+		{}
+	};
 
-	if (argc < 2) {
-		help(table, path, stderr);
+	opterr = 0;
+	switch (getopt_long(argc, argv, "+hV", options, NULL)) {
+	case 'h':
+		command_help(stdout);
+		return EXIT_SUCCESS;
+	case 'V':
+		return print_version();
+	case 'c':
+		return command_complete(argc - optind, argv + optind);
+	case '?':
+		complain("unknown option '%s'", unknown_option(argv));
+		fputs("Try 'softhca --help'.\n", stderr);
 		return EXIT_USAGE;
 	}
-	if (!strcmp(argv[1], "--help") || !strcmp(argv[1], "-h") ||
-	    !strcmp(argv[1], "help")) {
-		help(table, path, stdout);
-		return EXIT_SUCCESS;
+	if (optind == argc) {
+		command_help(stderr);
+		return EXIT_USAGE;
 	}
-	for (c = table; c->name; c++)
-		if (!strcmp(argv[1], c->name))
-			return c->run(argc - 1, argv + 1);
-	return usage_error("unknown command '%s %s'", path, argv[1]);
+	return command_run(argc - optind, argv + optind);
 }
 
 int main(int argc, char **argv)
 {
-	int status = command_run(nouns, "softhca", argc, argv);
+	int status = run(argc, argv);
 
 	/* A full disk or a closed pipe is not success. */
 	if (fflush(stdout) || ferror(stdout))

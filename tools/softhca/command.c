@@ -1,0 +1,494 @@
+// SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
+/*
+ * The table of commands at work: which row was typed, what is wrong with it, help
+ * texts, completion.  Errors come in the order in which they help: the command's own
+ * words, then how many words there are, then the device, then the values.
+ */
+#include "softhca.h"
+
+#include <ctype.h>
+#include <getopt.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* A pattern, taken apart. */
+struct pattern {
+	char text[256];
+	char *token[MAX_WORDS];
+	bool may_end[MAX_WORDS + 1];	/* after so many tokens */
+	int nr;
+};
+
+/* The row behind @c in the whole table, the first one for NULL; NULL at its end. */
+static const struct command *command_next(const struct command *c)
+{
+	const struct command *const *group, *row;
+	bool take = !c;
+
+	for (group = command_groups; *group; group++)
+		for (row = *group; row->name; row++) {
+			if (take)
+				return row;
+			take = row == c;
+		}
+	return NULL;
+}
+
+#define for_each_command(c) \
+	for (c = command_next(NULL); c; c = command_next(c))
+
+static void pattern_parse(struct pattern *p, const char *text)
+{
+	char *token, *rest = p->text, *end;
+
+	memset(p, 0, sizeof(*p));
+	snprintf(p->text, sizeof(p->text), "%s", text);
+	/* Where the part in brackets begins, and at the end, a line may end. */
+	while ((token = strsep(&rest, " ")) && p->nr < MAX_WORDS) {
+		if (!*token)
+			continue;
+		if (*token == '[') {
+			p->may_end[p->nr] = true;
+			token++;
+		}
+		end = strchr(token, ']');
+		if (end)
+			*end = '\0';
+		p->token[p->nr++] = token;
+	}
+	p->may_end[p->nr] = true;
+}
+
+/* Words of a command, as opposed to values: typed as they are. */
+static bool is_keyword(const char *token)
+{
+	return islower((unsigned char)*token) && !strchr(token, '|');
+}
+
+/* How many of @nr words fit the row, and what is expected where they end. */
+static int pattern_match(const struct pattern *p, char **word, int nr)
+{
+	int i;
+
+	for (i = 0; i < nr && i < p->nr; i++)
+		if (is_keyword(p->token[i]) && strcmp(p->token[i], word[i]))
+			break;
+	return i;
+}
+
+/* How many of the words are the row's name; 0: it is another. */
+static int name_match(const struct command *c, int argc, char **argv)
+{
+	const char *space = strchr(c->name, ' ');
+	size_t first = space ? (size_t)(space - c->name) : strlen(c->name);
+
+	if (argc < 1 || strlen(argv[0]) != first ||
+	    strncmp(argv[0], c->name, first))
+		return 0;
+	if (!space)
+		return 1;
+	return argc > 1 && !strcmp(argv[1], space + 1) ? 2 : 0;
+}
+
+int choice_index(const char *choices, const char *word)
+{
+	size_t length = strlen(word);
+	int i;
+
+	for (i = 0; choices; i++) {
+		if (!strncmp(choices, word, length) &&
+		    (!choices[length] || choices[length] == '|'))
+			return i;
+		choices = strchr(choices, '|');
+		if (choices)
+			choices++;
+	}
+	return -1;
+}
+
+/* ---- help ------------------------------------------------------------------ */
+
+static void print_usage(FILE *out, const struct command *c)
+{
+	const struct option_row *o;
+
+	fprintf(out, "softhca %s%s%s", c->name, *c->pattern ? " " : "",
+		c->pattern);
+	for (o = c->option; o->name; o++)
+		fprintf(out, " [--%s]", o->name);
+	fputc('\n', out);
+}
+
+static void print_lines(FILE *out, const char *indent, const char *text)
+{
+	while (*text) {
+		size_t length = strcspn(text, "\n");
+
+		fprintf(out, "%s%.*s\n", indent, (int)length, text);
+		text += length + (text[length] == '\n');
+	}
+}
+
+/* Of all rows whose name begins with these words. */
+static void help_of(FILE *out, const char *words, bool details)
+{
+	const struct command *c;
+	const struct option_row *o;
+	size_t length = strlen(words);
+
+	for_each_command(c) {
+		if (strncmp(c->name, words, length) ||
+		    (length && c->name[length] && c->name[length] != ' '))
+			continue;
+		fputs("  ", out);
+		print_usage(out, c);
+		print_lines(out, "      ", c->summary);
+		if (!details)
+			continue;
+		if (c->details)
+			print_lines(out, "      ", c->details);
+		for (o = c->option; o->name; o++)
+			fprintf(out, "      --%s  %s\n", o->name, o->summary);
+	}
+}
+
+void command_help(FILE *out)
+{
+	fputs("usage: softhca COMMAND...\n"
+	      "       softhca COMMAND --help\n"
+	      "       softhca --version | --help\n"
+	      "\ncommands:\n",
+	      out);
+	help_of(out, "", false);
+	fputs("\nexit status: 0 done; 1 refused or failed, the reason is printed; 2 wrong command line\n"
+	      "see also: softhca(8), softhca(7), rdma-link(8)\n",
+	      out);
+}
+
+/* ---- what is wrong ---------------------------------------------------------- */
+
+/* A list of words, each once. */
+struct words {
+	char text[512];
+	int nr;
+};
+
+static void words_add(struct words *w, const char *word)
+{
+	char search[sizeof(w->text) + 2], item[256];
+	size_t used = strlen(w->text);
+
+	snprintf(search, sizeof(search), " %s,", w->text);
+	snprintf(item, sizeof(item), " %s,", word);
+	if (strstr(search, item))
+		return;
+	snprintf(w->text + used, sizeof(w->text) - used, "%s%s",
+		 w->nr++ ? ", " : "", word);
+}
+
+static int hint(const char *words)
+{
+	fprintf(stderr, "Try 'softhca %s%s--help'.\n", words, *words ? " " : "");
+	return EXIT_USAGE;
+}
+
+/* No row has this name: which of its words is the misspelt one? */
+static int unknown_command(int argc, char **argv)
+{
+	const struct command *c;
+	struct words first = {}, second = {};
+	char word[64];
+
+	for_each_command(c) {
+		size_t length = strcspn(c->name, " ");
+
+		snprintf(word, sizeof(word), "%.*s", (int)length, c->name);
+		words_add(&first, word);
+		if (!strcmp(word, argv[0]) && c->name[length])
+			words_add(&second, c->name + length + 1);
+	}
+	if (!second.nr) {
+		complain("unknown command '%s' (known: %s)", argv[0], first.text);
+		return hint("");
+	}
+	if (argc < 2)
+		complain("%s: a word is missing (known: %s)", argv[0], second.text);
+	else
+		complain("unknown command '%s %s' (known: %s)", argv[0], argv[1],
+			 second.text);
+	return hint(argv[0]);
+}
+
+/* The rows of @name fit the first @fits words at most. */
+static int wrong_words(const char *name, int fits, int nr, char **word)
+{
+	const struct command *c;
+	struct words expected = {};
+	struct pattern p;
+
+	for_each_command(c) {
+		if (strcmp(c->name, name))
+			continue;
+		pattern_parse(&p, c->pattern);
+		if (pattern_match(&p, word, nr) == fits && fits < p.nr)
+			words_add(&expected, p.token[fits]);
+	}
+	if (fits == nr)
+		complain("%s: too few words (next: %s)", name, expected.text);
+	else if (expected.nr)
+		complain("%s: '%s' is not known here (expected: %s)", name,
+			 word[fits], expected.text);
+	else
+		complain("%s: '%s' is too much", name, word[fits]);
+	return hint(name);
+}
+
+/* "one, two or three" of "one|two|three" */
+static void print_choices(char *text, size_t size, const char *choices)
+{
+	size_t used = 0;
+
+	for (; *choices && used < size; choices++) {
+		const char *more = strchr(choices, '|');
+		int length = more ? (int)(more - choices) : (int)strlen(choices);
+
+		used += snprintf(text + used, size - used, "%.*s%s", length, choices,
+				 !more ? "" : strchr(more + 1, '|') ? ", " : " or ");
+		choices += length;
+		if (!*choices)
+			break;
+	}
+}
+
+/* Values, by the kinds that the pattern names: devices first. */
+static int check_values(const struct call *call, const struct pattern *p)
+{
+	char choices[256];
+	struct device device;
+	int i, status;
+
+	for (i = 0; i < call->nr; i++) {
+		if (strcmp(p->token[i], "DEVICE"))
+			continue;
+		status = device_check_name(call->word[i]) ?:
+			 device_find(call->word[i], &device);
+		if (status)
+			return status;
+	}
+	for (i = 0; i < call->nr; i++) {
+		if (!strchr(p->token[i], '|') ||
+		    choice_index(p->token[i], call->word[i]) >= 0)
+			continue;
+		print_choices(choices, sizeof(choices), p->token[i]);
+		complain("%s: '%s' is none of the values here: %s",
+			 call->command->name, call->word[i], choices);
+		return hint(call->command->name);
+	}
+	return 0;
+}
+
+/* ---- run -------------------------------------------------------------------- */
+
+const char *unknown_option(char **argv)
+{
+	static char letter[3] = "-";
+
+	/* (in a cluster of letters optind does not tell yet) */
+	if (optopt <= 0 || optopt >= 256)
+		return argv[optind - 1];
+	letter[1] = optopt;
+	return letter;
+}
+
+/*
+ * Options may stand anywhere behind the name.  All rows of a command take the same
+ * options.  Return: 0, or the exit status, or -1 after --help.
+ */
+static int parse_options(struct call *call, int argc, char **argv)
+{
+	const struct option_row *o = call->command->option;
+	struct option options[MAX_OPTIONS + 2] = {};
+	int c, i;
+
+	for (i = 0; o[i].name; i++)
+		options[i] = (struct option){ o[i].name, no_argument, NULL, 256 + i };
+	options[i] = (struct option){ "help", no_argument, NULL, 'h' };
+	optind = 0;
+	while ((c = getopt_long(argc, argv, "h", options, NULL)) >= 0) {
+		if (c == 'h')
+			return -1;
+		if (c < 256) {
+			complain("%s: unknown option '%s'", call->command->name,
+				 unknown_option(argv));
+			return hint(call->command->name);
+		}
+		call->option[c - 256] = true;
+	}
+	return 0;
+}
+
+/* Whether --help is all that is asked of a group or command. */
+static bool asks_help(int argc, char **argv, int at)
+{
+	return argc > at &&
+	       (!strcmp(argv[at], "--help") || !strcmp(argv[at], "-h"));
+}
+
+int command_run(int argc, char **argv)
+{
+	const struct command *c, *row = NULL, *best = NULL;
+	struct call call = {};
+	struct pattern p;
+	int named = 0, fits = -1, status;
+
+	for_each_command(c) {
+		if (asks_help(argc, argv, 1) &&
+		    !strncmp(c->name, argv[0], strlen(argv[0])) &&
+		    c->name[strlen(argv[0])] == ' ') {
+			help_of(stdout, argv[0], true);
+			return EXIT_SUCCESS;
+		}
+		if (!best && name_match(c, argc, argv))
+			best = c;
+	}
+	if (!best)
+		return unknown_command(argc, argv);
+	named = name_match(best, argc, argv);
+	call.command = best;
+	/* (getopt_long() takes the last word of the name for the program's) */
+	status = parse_options(&call, argc - named + 1, argv + named - 1);
+	if (status < 0) {
+		help_of(stdout, best->name, true);
+		return EXIT_SUCCESS;
+	}
+	if (status)
+		return status;
+	call.word = argv + named - 1 + optind;
+	call.nr = argc - (named - 1 + optind);
+
+	for_each_command(c) {
+		int matched;
+
+		if (strcmp(c->name, best->name))
+			continue;
+		pattern_parse(&p, c->pattern);
+		matched = pattern_match(&p, call.word, call.nr);
+		if (matched == call.nr && p.may_end[matched] && !row)
+			row = c;
+		fits = matched > fits ? matched : fits;
+	}
+	if (!row)
+		return wrong_words(best->name, fits, call.nr, call.word);
+	call.command = row;
+	pattern_parse(&p, row->pattern);
+	return check_values(&call, &p) ?: row->run(&call);
+}
+
+/* ---- completion ------------------------------------------------------------- */
+
+/* What has been printed, so that a word comes once. */
+struct completion {
+	const char *word;	/* incomplete */
+	const char *prefix;	/* names with commas that stand before it */
+	char printed[32][64];
+	int nr;
+};
+
+static void offer(const char *candidate, void *arg)
+{
+	struct completion *x = arg;
+	int i;
+
+	if (strncmp(candidate, x->word, strlen(x->word)))
+		return;
+	for (i = 0; i < x->nr; i++)
+		if (!strcmp(x->printed[i], candidate))
+			return;
+	if (x->nr < 32)
+		snprintf(x->printed[x->nr++], 64, "%s", candidate);
+	printf("%s%s\n", x->prefix, candidate);
+}
+
+static void offer_token(const char *token, struct completion *x)
+{
+	char prefix[1024];
+	const char *comma;
+
+	if (!strcmp(token, "DEVICE")) {
+		device_names(offer, x);
+	} else if (!strcmp(token, "DEVICE,...")) {
+		comma = strrchr(x->word, ',');
+		snprintf(prefix, sizeof(prefix), "%.*s",
+			 comma ? (int)(comma + 1 - x->word) : 0, x->word);
+		x->prefix = prefix;
+		if (comma)
+			x->word = comma + 1;
+		device_names(offer, x);
+		x->prefix = "";
+	} else if (strchr(token, '|')) {
+		char words[256], *word, *rest = words;
+
+		snprintf(words, sizeof(words), "%s", token);
+		while ((word = strsep(&rest, "|")))
+			offer(word, x);
+	} else if (is_keyword(token)) {
+		offer(token, x);
+	}
+}
+
+static void offer_options(const struct command *c, struct completion *x)
+{
+	char text[64];
+	int i;
+
+	for (i = 0; c && c->option[i].name; i++) {
+		snprintf(text, sizeof(text), "--%s", c->option[i].name);
+		offer(text, x);
+	}
+	offer("--help", x);
+	if (!c)
+		offer("--version", x);
+}
+
+int command_complete(int argc, char **argv)
+{
+	const struct command *c;
+	struct completion x = { .prefix = "" };
+	char *word[MAX_WORDS], name[64];
+	int i, named, nr;
+
+	if (argc < 1)
+		return EXIT_USAGE;
+	x.word = argv[argc - 1];
+	if (argc == 1 && *x.word == '-')
+		offer_options(NULL, &x);
+	for_each_command(c) {
+		size_t first = strcspn(c->name, " ");
+
+		named = name_match(c, argc - 1, argv);
+		if (named && *x.word == '-') {
+			offer_options(c, &x);
+			continue;
+		}
+		if (named) {
+			struct pattern p;
+
+			pattern_parse(&p, c->pattern);
+			for (i = named, nr = 0; i < argc - 1 && nr < MAX_WORDS; i++)
+				if (*argv[i] != '-')
+					word[nr++] = argv[i];
+			if (nr < p.nr && pattern_match(&p, word, nr) == nr)
+				offer_token(p.token[nr], &x);
+			continue;
+		}
+		/* the name itself */
+		snprintf(name, sizeof(name), "%.*s", (int)first, c->name);
+		if (argc == 1)
+			offer(name, &x);
+		else if (argc == 2 && !strcmp(name, argv[0]) && c->name[first])
+			offer(c->name + first + 1, &x);
+		if (argc == 2 && !strcmp(name, argv[0]) && *x.word == '-')
+			offer("--help", &x);
+	}
+	return EXIT_SUCCESS;
+}
