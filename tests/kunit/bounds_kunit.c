@@ -553,6 +553,8 @@ static void resp_not_yet_again_takes_longer(struct kunit *test)
 	for (i = 0; i < 50; i++) {
 		shca_resp_not_yet(&fx->resp, P0);
 		fx_expect_ack(test, P0, RNR(row->codes[min_t(u32, i, 9)]));
+		KUNIT_EXPECT_EQ(test, fx->resp.stats.rnr_naks_sent, i + 1ull);
+		KUNIT_EXPECT_EQ(test, fx->resp.stats.naks_sent, 0ull);
 	}
 	/* executed, and another packet begins anew; it is acknowledged unasked */
 	KUNIT_EXPECT_EQ(test, fx_rx_op(fx, SHCA_OP_SEND_ONLY, P0, 8),

@@ -131,7 +131,9 @@ static void burst_of_a_response(struct kunit *test)
 		KUNIT_EXPECT_EQ(test, fx->pkt.span + 1, nr[i]);
 		KUNIT_EXPECT_EQ(test, fx->pkt.psn, FX_RQ_PSN + done);
 		KUNIT_EXPECT_EQ(test, fx->pkt.va, pkt.reth.va + done * FX_MTU);
+		KUNIT_EXPECT_EQ(test, fx->pkt.unit, (u32)FX_MTU);
 		done += nr[i];
+		KUNIT_EXPECT_EQ(test, fx->pkt.rest, (PKTS - done) * FX_MTU);
 	}
 	KUNIT_EXPECT_FALSE(test, shca_resp_next(&fx->resp, fx->now, &fx->pkt));
 }

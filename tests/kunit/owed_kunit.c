@@ -310,7 +310,10 @@ static void resp_repetition_that_could_not_leave_was_answered(struct kunit *test
 	KUNIT_ASSERT_TRUE(test, fx_answer(fx));
 	fx_rx_op(fx, SHCA_OP_READ_REQUEST, P0, 8);
 	KUNIT_ASSERT_TRUE(test, fx_answer(fx));
+	memset(&fx->out, 0xff, sizeof(fx->out));
 	shca_resp_gather_failed(&fx->resp, &fx->pkt, SHCA_MEM_RETRY, &fx->out);
+	KUNIT_EXPECT_FALSE(test, fx->out.has_wc);
+	KUNIT_EXPECT_EQ(test, fx->out.events, 0u);
 	KUNIT_EXPECT_TRUE(test, fx->resp.rd[0].answered);
 	KUNIT_ASSERT_TRUE(test, fx_answer(fx));
 }
