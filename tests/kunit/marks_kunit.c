@@ -178,7 +178,46 @@ static void req_start_forgets_marks(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, fx->req.marks, 0);
 }
 
+/* Only who is answered learns of a peer, and only while it lives. */
+static void mark_of_a_packet_for_others_is_not_learned(struct kunit *test)
+{
+	static const struct {
+		u8 transport;
+		bool ended;
+		bool learns;
+	} rows[] = {
+		{ SHCA_TRANSPORT_RC, false, true },
+		{ SHCA_TRANSPORT_RC, true, false },
+		{ SHCA_TRANSPORT_XRC, false, true },
+		{ SHCA_TRANSPORT_UC, false, false },
+		{ SHCA_TRANSPORT_UD, false, false },
+	};
+	struct fx *fx = test->priv;
+	struct shca_req_attr attr;
+	struct shca_pkt pkt;
+	u32 i;
+
+	for (i = 0; i < ARRAY_SIZE(rows); i++) {
+		fx_req_attr(&attr);
+		attr.transport = rows[i].transport;
+		attr.marking = SHCA_MARKING_AUTO;
+		attr.peer = 0;
+		fx_req_start(fx, &attr);
+		if (rows[i].ended)
+			shca_req_fail(&fx->req);
+		memset(&pkt, 0, sizeof(pkt));
+		pkt.opcode = SHCA_OPCODE_CNP;
+		pkt.resv8a = SHCA_MARK | SHCA_MARK_PARTS;
+		KUNIT_EXPECT_EQ(test, shca_req_rx(&fx->req, &pkt, fx->now),
+				SHCA_RX_CNP);
+		KUNIT_EXPECT_EQ(test, !!fx->req.marks, rows[i].learns);
+		KUNIT_EXPECT_EQ(test, fx->req.attr.peer,
+				rows[i].learns ? SHCA_PEER_PARTS : 0);
+	}
+}
+
 static struct kunit_case marks_cases[] = {
+	KUNIT_CASE(mark_of_a_packet_for_others_is_not_learned),
 	KUNIT_CASE(mark_is_in_the_bits_beside_fecn_and_becn),
 	KUNIT_CASE_PARAM(req_rx_learns_from_marked_answers, mark_gen_params),
 	KUNIT_CASE_PARAM(resp_rx_answers_marks_with_marks, mark_gen_params),
