@@ -82,9 +82,10 @@ enum shca_wc_opcode {
  * @wr_id: @opcode: @num_sge: @flags: as in struct shca_send_wqe
  * @imm:	immediate data (big endian, opaque) or rkey to invalidate
  * @length:	bytes of the message: sum of the segments, or inline length
- * @remote_addr: @rkey: @compare_add: @swap: RDMA and atomics. FLUSH: @swap bytes,
- *		@imm the type and, above eight bits, the level
- *		new key, @imm that of the region, @compare_add bytes from
+ * @remote_addr: @rkey: @compare_add: @swap: RDMA and atomics.
+ *		FLUSH: @swap bytes, @imm the type and, above eight bits, the level.
+ *		BIND_MW: @rkey the window's handle with the low byte of its new
+ *		key, @imm the lkey of the region, @compare_add bytes from
  *		@remote_addr on, @swap the rights
  * @inline_data: where inline data lies, opaque to the core; NULL: segments
  * @priv:	the glue's, opaque to the core (UD: the address handle)
