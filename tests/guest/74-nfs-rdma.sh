@@ -6,44 +6,7 @@
 # compared on both sides; the server dies and comes back; then the device goes, and
 # whoever uses the mount gets an error in the end. About 45 s.
 . "$(dirname "$0")/lib.sh"
-
-address=10.78.0.1 export=/tmp/nfs-export mount=/tmp/nfs-mount
-for program in rpc.nfsd mount.nfs; do
-	command -v $program >/dev/null || skip "no $program"
-done
-for module in rpcrdma nfsd nfs nfsv4; do
-	modprobe $module || skip "this kernel has no $module"
-done
-
-# Both ends live in the initial namespace.
-run ip link add veth_a type veth peer name veth_b
-at_exit ip link del veth_a
-run ip addr add $address/24 dev veth_a
-run ip link set lo up
-run ip link set veth_a up
-run ip link set veth_b up
-add_device shca_a veth_a
-run wait_for 10 gid_index shca_a $address
-
-# The server without its helpers: version 4 needs neither rpcbind nor mountd's port.
-run mkdir -p $export $mount /var/lib/nfs/v4recovery
-at_exit rm -rf $export
-run mount -t tmpfs -o size=64m tmpfs $export
-at_exit umount -l $export
-mountpoint -q /proc/fs/nfsd || run mount -t nfsd nfsd /proc/fs/nfsd
-at_exit rpc.nfsd 0
-: >/etc/exports
-# (Files cannot be opened for as long as clients of an earlier life have to come
-# back. Without a record of clients that cannot be ended: the least is 10 s.)
-start_server() {
-	echo 10 >/proc/fs/nfsd/nfsv4gracetime && rpc.nfsd -N 3 -V 4.2 --rdma=20049 --no-udp 2 &&
-		{ echo Y >/proc/fs/nfsd/v4_end_grace || :; }
-}
-run start_server
-rpc.mountd -F -N 3 &
-at_exit kill $!
-at_exit exportfs -ua
-run exportfs -o rw,no_root_squash,insecure,fsid=0 $address:$export
+. "$(dirname "$0")/nfs-server"
 
 nfs_mount() {
 	mount -t nfs4 -o "rdma,port=20049,soft,timeo=20,retrans=1${1:+,$1}" $address:/ $mount &&

@@ -1,0 +1,41 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
+# soak: yes
+# timeout: 1500
+#
+# NFStest over RDMA: POSIX calls, direct I/O, random I/O with data that are verified, and
+# its test of the transport: by a capture it checks each chunk's handle, offset and length, how
+# many packets each RDMA READ and WRITE takes, and their PSNs. Minutes.
+. "$(dirname "$0")/lib.sh"
+command -v nfstest_posix >/dev/null || skip "no nfstest"
+. "$(dirname "$0")/nfs-server"
+
+# (it asks for its own address by the default route)
+run ip route add default dev veth_a
+
+# nfstest NAME OPTION... : all of its tests pass; those that fail are told
+nfstest() {
+	local name=$1 status=0
+	shift
+	timeout $((300 * slow)) "nfstest_$name" "$@" >/tmp/nfstest.log 2>&1 || status=$?
+	grep -E 'FAIL|^[0-9]+ tests|Error' /tmp/nfstest.log | head -n 40
+	[ $status = 0 ] || tail -n 20 /tmp/nfstest.log
+	return $status
+}
+on_mount() {
+	local name=$1
+	shift
+	nfstest "$name" --server $address --export / --mtpoint $mount --nfsversion 4.2 --proto rdma --port 20049 --sudo '' \
+		--notty --tmpdir /tmp "$@"
+}
+packets() { cat /sys/class/infiniband/shca_a/ports/1/counters/port_xmit_packets; }
+run softhca dev set shca_a path wire
+before=$(packets)
+check posix on_mount posix
+check dio on_mount dio
+check rdma on_mount rdma --interface lo
+run mount -t nfs4 -o "rdma,port=20049" $address:/ $mount
+at_exit umount -f -l $mount
+run mkdir $mount/io
+check io nfstest io -d $mount/io --runtime 20 --nprocs 2
+check it_was_rdma [ $(($(packets) - before)) -gt 2000 ]
