@@ -17,7 +17,7 @@ import time
 
 import roce
 
-ETH_P_IP, ETH_P_IPV6, ETH_P_ALL = 0x0800, 0x86dd, 3
+ETH_P_IP, ETH_P_IPV6 = 0x0800, 0x86dd
 SOL_PACKET, PACKET_IGNORE_OUTGOING = 263, 23
 SO_RCVBUFFORCE = 33
 SIOCGIFHWADDR, SIOCGIFMTU = 0x8927, 0x8921
@@ -65,11 +65,10 @@ class Peer:
         self.addresses, self.target = addresses, target
         with namespace(netns):
             mac = netdev_mac(netdev)
-            self.sock = socket.socket(socket.AF_PACKET, socket.SOCK_RAW, 0)
-            self.sock.setsockopt(SOL_PACKET, PACKET_IGNORE_OUTGOING, 1)
-            # FORCE: net.core.rmem_max is less than some answers
-            self.sock.setsockopt(socket.SOL_SOCKET, SO_RCVBUFFORCE, 4 << 20)
-            self.sock.bind((netdev, ETH_P_ALL if listen else 0))
+            # One for each protocol: one for all would be a capture, which a
+            # device at the other end of a pair notices and sends no batches.
+            self.socks = [self.packet_socket(netdev, protocol) for protocol in
+                          ((ETH_P_IP, ETH_P_IPV6) if listen else (0,))]
             # These keep the port, so that nobody says "port unreachable".
             self.sinks = [socket.socket(family, socket.SOCK_DGRAM)
                           for family in (socket.AF_INET, socket.AF_INET6)
@@ -89,13 +88,32 @@ class Peer:
                                       IP_PMTUDISC_DO)
                 sender.bind((addresses[version], 0))
                 self.batches[version] = sender, sender.getsockname()[1]
-        self.sock.setblocking(False)
         self.poll = select.poll()
-        self.poll.register(self.sock, select.POLLIN)
+        for sock in self.socks:
+            self.poll.register(sock, select.POLLIN)
         self.ether = {4: target_mac + mac + struct.pack(">H", ETH_P_IP),
                       6: target_mac + mac + struct.pack(">H", ETH_P_IPV6)}
         self.verified = 0
         self.log = None
+
+    @staticmethod
+    def packet_socket(netdev, protocol):
+        sock = socket.socket(socket.AF_PACKET, socket.SOCK_RAW, 0)
+        sock.setsockopt(SOL_PACKET, PACKET_IGNORE_OUTGOING, 1)
+        # FORCE: net.core.rmem_max is less than some answers
+        sock.setsockopt(socket.SOL_SOCKET, SO_RCVBUFFORCE, 4 << 20)
+        sock.bind((netdev, protocol))
+        sock.setblocking(False)
+        return sock
+
+    def frame(self):
+        """The next frame that has come; None: none has."""
+        for sock in self.socks:
+            try:
+                return sock.recv(65536)
+            except BlockingIOError:
+                pass
+        return None
 
     def send(self, packet, version=4, src=None, dst=None, **fields):
         """Sends a roce.Packet, or bytes from the BTH on; fields: roce.frame."""
@@ -122,15 +140,14 @@ class Peer:
 
     def send_ip(self, raw):
         """Sends an IP packet as it is."""
-        self.sock.send(self.ether[raw[0] >> 4] + raw)
+        self.socks[0].send(self.ether[raw[0] >> 4] + raw)
 
     def receive(self, timeout):
         """The next RoCEv2 packet, verified; None: none in @timeout seconds."""
         end = time.monotonic() + timeout
         while True:
-            try:
-                raw = self.sock.recv(65536)
-            except BlockingIOError:
+            raw = self.frame()
+            if raw is None:
                 left = end - time.monotonic()
                 if left <= 0:
                     return None
@@ -148,8 +165,5 @@ class Peer:
 
     def drain(self):
         """Forgets what has been received."""
-        while True:
-            try:
-                self.sock.recv(65536)
-            except BlockingIOError:
-                return
+        while self.frame() is not None:
+            pass
