@@ -57,13 +57,14 @@ packets() { cat /sys/class/infiniband/shca_a/ports/1/counters/port_xmit_packets;
 direct() { cat /sys/class/infiniband/shca_a/ports/1/hw_counters/tx_direct_packets; }
 block() { find /sys/class/srp_host/host*/device/target*/*:0/block -mindepth 1 -maxdepth 1 -printf '/dev/%f\n' 2>/dev/null | head -n 1; }
 has_disk() { [ -b "$(block)" ]; }
-log_in() {
+add_target() {
 	local guid
 	guid=$(cat /sys/module/ib_srpt/parameters/srpt_service_guid)
 	guid=${guid#0x}
-	echo "id_ext=$guid,ioc_guid=$guid,dest=$address:5555" >/sys/class/infiniband_srp/srp-shca_a-1/add_target &&
-		wait_for 20 has_disk
+	echo "id_ext=$guid,ioc_guid=$guid,dest=$address:5555" >/sys/class/infiniband_srp/srp-shca_a-1/add_target
 }
+# (after a log-out the initiator forgets the target a moment later than its disk)
+log_in() { wait_for 20 add_target && wait_for 20 has_disk; }
 log_out() {
 	local port
 	for port in /sys/class/srp_remote_ports/*; do
@@ -117,6 +118,7 @@ fi
 # ---- the device goes while both use it
 
 device=$(block)
+check a_disk_is_there [ -b "$device" ]
 link_delete() { timeout $((20 * slow)) rdma link delete shca_a; }
 check link_delete_in_use link_delete
 ends() { ! timeout $((60 * slow)) dd if="$device" of=/dev/null bs=4k count=1 iflag=direct status=none; }
