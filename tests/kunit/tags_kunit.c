@@ -17,8 +17,8 @@
 /* bits of a tag that messages have and buffers may not look at */
 #define ANY		0xff00ull
 
-/**
- * struct tg_buf - a buffer with a tag, in the plain list while @posted
+/*
+ * A buffer with a tag, in the plain list while @posted.
  * @waits:	for the poster to have handled what was unexpected before
  */
 struct tg_buf {
@@ -30,8 +30,8 @@ struct tg_buf {
 	u8 mem[SLOT];
 };
 
-/**
- * struct tg_msg - a message, and what it has found
+/*
+ * A message, and what it has found.
  * @buf:	number of the buffer with a tag, -1: none
  * @recv:	number of the receive, -1: none
  */
