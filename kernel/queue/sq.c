@@ -66,11 +66,10 @@ static bool shca_sq_parse_remote(struct shca_qp *qp,
 				 struct shca_send_wr *wr)
 {
 	/* Of numbers with 24 bits the rest is ignored, as adapters do. */
-	if (qp->type == IB_QPT_XRC_INI) {
+	if (qp->type == IB_QPT_XRC_INI)
 		wr->xrc_srqn = wqe->xrc_srqn & 0xffffff;
-	} else if (wqe->xrc_srqn) {
+	else if (wqe->xrc_srqn)
 		return false;
-	}
 	if (wqe->opcode == SHCA_WR_BIND_MW) {
 		if (wqe->imm_data || wqe->num_sge ||
 		    wqe->flags & SHCA_SEND_INLINE)

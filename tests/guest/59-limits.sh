@@ -28,6 +28,7 @@ run modprobe -r rdma_rxe
 at_exit modprobe -r rdma_rxe
 run ip link add veth_a type veth peer name veth_b netns $ns_b
 at_exit ip link del veth_a
+run ip -n $ns_b link set veth_b up
 run ip link set veth_a up
 run ip addr add $ip4_a/24 dev veth_a
 run ip addr add $ip6_a/64 dev veth_a nodad
