@@ -96,7 +96,7 @@ int shca_dereg_mr(struct verbs_mr *vmr)
 }
 
 #ifndef LIBIBVERBS_LACKS_DMAH
-/* Of a buffer (IBV_REG_MR_MASK_BUF) libibverbs makes an address. */
+/* libibverbs makes an address of a buffer (IBV_REG_MR_MASK_BUF). */
 #define SHCA_REG_MR_ATTRS \
 	(IBV_REG_MR_MASK_IOVA | IBV_REG_MR_MASK_ADDR | IBV_REG_MR_MASK_FD | \
 	 IBV_REG_MR_MASK_FD_OFFSET | IBV_REG_MR_MASK_DMAH)

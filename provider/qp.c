@@ -66,7 +66,7 @@ static uint32_t shca_ex_opcodes(const struct shca_context *ctx,
 #define SHCA_SEND_FLAGS	(IBV_SEND_FENCE | IBV_SEND_SIGNALED | \
 			 IBV_SEND_SOLICITED | IBV_SEND_INLINE)
 
-/* Of struct ibv_qp_init_attr_ex. */
+/* Bits of struct ibv_qp_init_attr_ex. */
 #define SHCA_QP_INIT_ATTRS \
 	(IBV_QP_INIT_ATTR_PD | IBV_QP_INIT_ATTR_XRCD | \
 	 IBV_QP_INIT_ATTR_CREATE_FLAGS | \
@@ -337,7 +337,7 @@ int shca_modify_qp(struct ibv_qp *ibqp, struct ibv_qp_attr *attr, int mask)
 	return 0;
 }
 
-/* Of the limit's attributes the kernel's interface has the rate. */
+/* The kernel's interface has only the rate of the limit's attributes. */
 int shca_modify_qp_rate_limit(struct ibv_qp *ibqp,
 			      struct ibv_qp_rate_limit_attr *attr)
 {

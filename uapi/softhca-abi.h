@@ -533,7 +533,7 @@ struct shca_create_ah_resp {
 /* ---- import ------------------------------------------------------------- */
 
 /*
- * Of a context that another process has opened: UVERBS_METHOD_QUERY_CONTEXT has an
+ * For a context that another process has opened: UVERBS_METHOD_QUERY_CONTEXT has one
  * attribute more, a struct shca_alloc_ucontext_resp with what was granted then.
  * PD_QUERY, a method of UVERBS_OBJECT_PD, succeeds where there is a protection
  * domain of that handle, ENOENT where there is none.

@@ -356,13 +356,12 @@ static enum shca_rx req_rx(struct shca_req *req, const struct shca_pkt *pkt,
 }
 
 /*
- * A marked answer: what its sender does, it says.  It knows of us by our requests,
- * which it heard marked, or will from now on.
+ * A marked answer says what the peer does.  The peer knows of us by our requests, if
+ * they were marked, and otherwise by those that follow.
  */
 static void req_learn(struct shca_req *req, const struct shca_pkt *pkt)
 {
-	if (!req->attr.marking || !req_is_rc(req) ||
-	    req->state != SHCA_SIDE_READY)
+	if (!req->attr.marking)
 		return;
 	req->marks = SHCA_MARK | SHCA_MARK_PARTS;
 	if (pkt->resv8a & SHCA_MARK_PARTS)
@@ -385,11 +384,11 @@ bool shca_req_takes_run(const struct shca_req *req, const struct shca_pkt *pkt)
 enum shca_rx shca_req_rx(struct shca_req *req, const struct shca_pkt *pkt,
 			 u64 now)
 {
-	enum shca_rx rx;
+	enum shca_rx rx = req_rx(req, pkt, now);
 
-	if (unlikely(shca_is_marked(pkt)))
+	/* (one that answers nothing may be anybody's) */
+	if (unlikely(shca_is_marked(pkt)) && rx == SHCA_RX_OK)
 		req_learn(req, pkt);
-	rx = req_rx(req, pkt, now);
 	req->stats.rx[rx]++;
 	return rx;
 }

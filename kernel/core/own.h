@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
 /*
- * State of the core's: struct shca_req, shca_resp, shca_tm.  Others read it, under the lock of
- * the side, and change it by functions: for them its members are const, so that the
- * compiler tells.  (The objects are not: the core, and tests of it, are compiled with
- * SHCA_CORE.)  What is passed by these functions, such as struct shca_pkt and struct
- * shca_send_wr, is filled by who has it.
+ * The core's state: struct shca_req, shca_resp, shca_tm.  Other files read it under the
+ * lock of the side, and change it by functions.  For them its members are const, so that
+ * the compiler refuses a write.  The objects are not const: the core, and the tests of
+ * it, are compiled with SHCA_CORE.  The caller fills what these functions take, such as
+ * struct shca_pkt and struct shca_send_wr.
  */
 #ifndef SHCA_CORE_OWN_H
 #define SHCA_CORE_OWN_H

@@ -106,7 +106,7 @@ void shca_req_wait_rnr(struct shca_req *req, u64 asked, u64 now);
 /**
  * shca_req_fail_at() - note an error ahead, of request @idx
  *
- * Of two, the earlier request's is the one that counts.
+ * If there are two, that of the earlier request counts.
  */
 void shca_req_fail_at(struct shca_req *req, u32 idx, u8 status, u16 vendor_err);
 

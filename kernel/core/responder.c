@@ -276,8 +276,6 @@ static enum shca_rx resp_rx(struct shca_resp *resp, const struct shca_pkt *pkt,
 		return SHCA_RX_STATE;
 	if (!resp_answers(resp))
 		return resp_rx_unreliable(resp, pkt, out);
-	if (unlikely(shca_is_marked(pkt)) && resp->attr.marking)
-		resp->marks = SHCA_MARK | SHCA_MARK_PARTS;
 	if (pkt->path.ecn_ce)
 		resp_congestion(resp, now);
 	if (!resp->comm_est) {
@@ -298,6 +296,10 @@ enum shca_rx shca_resp_rx(struct shca_resp *resp, const struct shca_pkt *pkt,
 
 	memset(out, 0, sizeof(*out));
 	rx = resp_rx(resp, pkt, now, out);
+	/* (one that is not the next may be anybody's) */
+	if (unlikely(shca_is_marked(pkt)) && rx == SHCA_RX_OK &&
+	    resp->attr.marking && resp_answers(resp))
+		resp->marks = SHCA_MARK | SHCA_MARK_PARTS;
 	resp->stats.rx[rx]++;
 	return rx;
 }

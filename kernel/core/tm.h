@@ -3,8 +3,8 @@
  * Tag matching: the list of tagged buffers of an SRQ, and the headers of messages.
  *
  * The list has the order of posting, and a message gets the first entry that fits.
- * Who posts tags also sees the messages that fitted none ("unexpected") and matches
- * these by himself.  The two must not both decide about one message: a tag that is
+ * The poster of tags also sees the messages that fitted none ("unexpected") and
+ * matches these itself.  The two must not both decide about one message: a tag that is
  * added while unexpected messages are still on their way to its poster might be
  * meant for one of them.  So both count unexpected messages, and entries that were
  * added while the counts differed wait, at the end of the list, until the poster has

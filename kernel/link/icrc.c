@@ -68,7 +68,7 @@ static void __init shca_crc32_make_tables(void)
 						     0xff];
 }
 
-/* Of eight bytes to which the state before them has been added. */
+/* The CRC of eight bytes, to which the state before them has been added. */
 static __always_inline u32 shca_crc32_word(u64 w)
 {
 	return shca_crc32_tables[7][w & 0xff] ^
@@ -271,7 +271,7 @@ u32 shca_crc32(u32 crc, const void *data, unsigned int len)
 	return shca_crc32_by(shca_crc32_way, crc, data, len);
 }
 
-/* Of the BTH's bytes, the one that is taken as ones. */
+/* The byte of the BTH that is taken as ones. */
 #define SHCA_BTH_VARIANT	4
 
 u32 shca_crc32_bth(u32 crc, const u8 *bth, unsigned int len)

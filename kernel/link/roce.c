@@ -652,7 +652,7 @@ static bool shca_roce_check(const struct shca_av *av, const struct sk_buff *skb)
 	       ipv6_addr_equal(&ipv6_hdr(skb)->daddr, &av->roce.saddr);
 }
 
-/* Of an active-backup bond, only the active slave's device has its GIDs. */
+/* Only the active slave's device has the GIDs of an active-backup bond. */
 static bool shca_is_backup_slave(struct net_device *ndev)
 {
 	struct net_device *bond = netdev_master_upper_dev_get_rcu(ndev);

@@ -144,7 +144,7 @@ static struct shca_mr *shca_mr_on_demand(struct shca_mr *mr)
 }
 
 /*
- * Of what changes while it is registered: is the memory there?  With a window
+ * What changes while it is registered: is the memory there?  With a window
  * the guard of the region behind it is taken as well.
  */
 static enum shca_mem_status shca_mr_enter(struct shca_mr *mr, u32 access,

@@ -460,7 +460,7 @@ static noinline_for_stack void shca_direct_packets(struct shca_direct *d)
 	shca_set_reach(req, resp, 1);
 }
 
-/* Who is told needs the peer after the locks are released. */
+/* What is told needs the peer after the locks are released. */
 static void shca_direct_note(struct shca_qp *peer,
 			     struct shca_direct_news *news)
 {

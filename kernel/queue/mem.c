@@ -72,7 +72,7 @@ static void shca_src_read_pieces(struct shca_src *src, u8 *dst, u32 len)
 	}
 }
 
-/* Of several packets.  @dst: NULL: to nowhere */
+/* As the above, of several packets.  @dst: NULL: to nowhere */
 static void shca_src_read_run(struct shca_src *src, u8 *dst, u32 len)
 {
 	u32 run, off;
@@ -573,7 +573,7 @@ static enum shca_mem_status shca_hold_sges(struct shca_door *door,
 	return len ? SHCA_MEM_RANGE : SHCA_MEM_OK;
 }
 
-/* Of a READ's response: by the rights of its request. */
+/* A READ's response goes by the rights of its request. */
 static enum shca_mem_status shca_hold_remote(struct shca_door *door,
 					     const struct shca_pkt *pkt,
 					     struct shca_pieces *pieces)
@@ -637,7 +637,7 @@ void shca_mem_release(struct shca_pieces *pieces)
 	pieces->nr = 0;
 }
 
-/* Of a request with one segment, as most have: no need to note the pieces. */
+/* Most requests have one segment: no need to note the pieces. */
 static enum shca_mem_status shca_gather_sge(struct shca_door *door,
 					    const struct shca_pkt *pkt, u8 *dst,
 					    struct shca_mr **kept)

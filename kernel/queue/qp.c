@@ -132,7 +132,7 @@ void shca_qp_set_error_locked(struct shca_qp *qp)
 }
 
 /*
- * Of an unreliable QP only the send queue stops when a request fails (IBTA
+ * Only the send queue of an unreliable QP stops when a request fails (IBTA
  * 10.3.1.7).  A failure of the queue itself is one of the QP.
  */
 static void shca_qp_send_failed_locked(struct shca_qp *qp, bool fatal)

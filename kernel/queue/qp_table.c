@@ -151,8 +151,8 @@ struct shca_qp *shca_net_find_qp(struct shca_net *snet, u32 qpn)
 }
 
 /*
- * Who sees that a QP was deleted does not find it any more.  Who does not see it
- * began before the QP's grace period did.
+ * A caller that sees that a QP was deleted does not find it any more.  One that does
+ * not see it began before the QP's grace period did.
  */
 static bool shca_hint_holds(struct shca_qp_hint *hint, struct shca_net *snet,
 			    u32 qpn)

@@ -435,7 +435,7 @@ static void shca_sq_report(struct shca_qp *qp, const struct shca_sq_news *news)
 	shca_direct_report(&news->direct);
 }
 
-/* Who takes a turn, and whether what remains is left to the continuation. */
+/* The caller that takes a turn, and whether what remains is left to the continuation. */
 enum shca_sq_turn {
 	SHCA_TURN_BELL,		/* the caller takes another, as below */
 	SHCA_TURN_POST,		/* the caller takes another */

@@ -40,7 +40,7 @@
 
 /* A smaller batch is received sooner than another CPU wakes up. */
 #define SHCA_STEER_BYTES	16384u
-/* Of a queue, in skbs: several windows of several QPs. */
+/* skbs in a queue: several windows of several QPs. */
 #define SHCA_STEER_LIMIT	1000u
 /* skbs taken from it before other softirqs have their turn. */
 #define SHCA_STEER_BUDGET	16

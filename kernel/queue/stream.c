@@ -9,7 +9,7 @@
 #include "qp.h"
 
 /*
- * Of a bell and 32 posts the bell is the lesser part.  Fewer where the ring is
+ * A bell costs less than 32 posts do.  Fewer where the ring is
  * short: it must not be full before the bell is due.
  */
 #define SHCA_STREAM_BATCH	32

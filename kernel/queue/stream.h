@@ -2,7 +2,7 @@
 /*
  * Streams: posts without a bell.
  *
- * Who posts one small request after the other pays most for the system call of the
+ * A process that posts one small request after the other pays most for the system call of the
  * bell.  While that goes on and nobody waits for the requests (they are not
  * signalled, see shca_qp_status.sq_bell for what the process has to see to), the
  * bell is not needed for each: the kernel says from which index on it is, and looks
@@ -70,7 +70,7 @@ void shca_stream_timer(struct shca_qp *qp, u64 now);
 /**
  * shca_stream_stop() - each post needs a bell again
  *
- * Of posts under way some may not know yet: a look at the ring has to follow, or
+ * Some of the posts under way may not know yet: a look at the ring has to follow, or
  * the timer, which stays armed, has one.  Full barrier.
  * Context: sq.lock held.
  */

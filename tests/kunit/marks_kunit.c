@@ -178,23 +178,29 @@ static void req_start_forgets_marks(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, fx->req.marks, 0);
 }
 
-/* Only who is answered learns of a peer, and only while it lives. */
-static void mark_of_a_packet_for_others_is_not_learned(struct kunit *test)
+/* Only from what it has waited for: other packets may be anybody's. */
+static void mark_of_an_answer_to_nothing_is_not_learned(struct kunit *test)
 {
 	static const struct {
 		u8 transport;
+		u8 opcode;
+		u32 psn;
 		bool ended;
 		bool learns;
 	} rows[] = {
-		{ SHCA_TRANSPORT_RC, false, true },
-		{ SHCA_TRANSPORT_RC, true, false },
-		{ SHCA_TRANSPORT_XRC, false, true },
-		{ SHCA_TRANSPORT_UC, false, false },
-		{ SHCA_TRANSPORT_UD, false, false },
+		{ SHCA_TRANSPORT_RC, SHCA_OP_ACK, S0, false, true },
+		{ SHCA_TRANSPORT_XRC, SHCA_TRANSPORT_XRC | SHCA_OP_ACK, S0,
+		  false, true },
+		{ SHCA_TRANSPORT_RC, SHCA_OP_ACK, S0 + 1, false, false },
+		{ SHCA_TRANSPORT_RC, SHCA_OP_ACK, S0, true, false },
+		{ SHCA_TRANSPORT_RC, SHCA_OPCODE_CNP, S0, false, false },
+		{ SHCA_TRANSPORT_UC, SHCA_OP_ACK, S0, false, false },
+		{ SHCA_TRANSPORT_UD, SHCA_OP_ACK, S0, false, false },
 	};
 	struct fx *fx = test->priv;
 	struct shca_req_attr attr;
 	struct shca_pkt pkt;
+	enum shca_rx rx;
 	u32 i;
 
 	for (i = 0; i < ARRAY_SIZE(rows); i++) {
@@ -203,27 +209,50 @@ static void mark_of_a_packet_for_others_is_not_learned(struct kunit *test)
 		attr.marking = SHCA_MARKING_AUTO;
 		attr.peer = 0;
 		fx_req_start(fx, &attr);
+		fx_post(fx, SHCA_WR_SEND, 1);
+		KUNIT_ASSERT_TRUE(test, fx_next(fx));
 		if (rows[i].ended)
 			shca_req_fail(&fx->req);
 		memset(&pkt, 0, sizeof(pkt));
-		pkt.opcode = SHCA_OPCODE_CNP;
-		pkt.resv8a = SHCA_MARK | SHCA_MARK_PARTS;
-		KUNIT_EXPECT_EQ(test, shca_req_rx(&fx->req, &pkt, fx->now),
-				SHCA_RX_CNP);
-		KUNIT_EXPECT_EQ(test, !!fx->req.marks, rows[i].learns);
+		pkt.opcode = rows[i].opcode;
+		pkt.psn = rows[i].psn;
+		pkt.aeth.syndrome = ACK;
+		pkt.resv8a = MARKED;
+		rx = shca_req_rx(&fx->req, &pkt, fx->now);
+		KUNIT_EXPECT_EQ(test, rx == SHCA_RX_OK, rows[i].learns);
+		KUNIT_EXPECT_EQ(test, fx->req.marks,
+				rows[i].learns ? MARKED : 0);
 		KUNIT_EXPECT_EQ(test, fx->req.attr.peer,
 				rows[i].learns ? SHCA_PEER_PARTS : 0);
 	}
 }
 
+/* Nor does a responder answer with marks what is out of its turn. */
+static void mark_of_a_request_out_of_turn_is_not_answered(struct kunit *test)
+{
+	struct fx *fx = test->priv;
+	struct shca_resp_attr attr;
+	struct shca_pkt pkt;
+
+	fx_resp_attr(&attr);
+	attr.marking = SHCA_MARKING_AUTO;
+	fx_resp_start(fx, &attr);
+	fx_request(&pkt, SHCA_OP_SEND_ONLY, P0 + 5, 1);
+	pkt.resv8a = MARKED;
+	KUNIT_EXPECT_EQ(test, fx_rx(fx, &pkt), SHCA_RX_OUT_OF_SEQ);
+	KUNIT_ASSERT_TRUE(test, fx_answer(fx));
+	KUNIT_EXPECT_EQ(test, fx->pkt.resv8a, 0);
+}
+
 static struct kunit_case marks_cases[] = {
-	KUNIT_CASE(mark_of_a_packet_for_others_is_not_learned),
 	KUNIT_CASE(mark_is_in_the_bits_beside_fecn_and_becn),
 	KUNIT_CASE_PARAM(req_rx_learns_from_marked_answers, mark_gen_params),
 	KUNIT_CASE_PARAM(resp_rx_answers_marks_with_marks, mark_gen_params),
 	KUNIT_CASE(req_inquiry_is_marked),
 	KUNIT_CASE(only_connections_that_answer_are_marked),
 	KUNIT_CASE(req_start_forgets_marks),
+	KUNIT_CASE(mark_of_an_answer_to_nothing_is_not_learned),
+	KUNIT_CASE(mark_of_a_request_out_of_turn_is_not_answered),
 	{}
 };
 

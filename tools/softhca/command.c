@@ -129,7 +129,7 @@ static void print_lines(FILE *out, const char *indent, const char *text)
 	}
 }
 
-/* Of all rows whose name begins with these words. */
+/* Prints the rows whose name begins with these words. */
 static void help_of(FILE *out, const char *words, bool details)
 {
 	const struct command *c;
