@@ -8,6 +8,8 @@
 . "$(dirname "$0")/lib.sh"
 
 address=10.78.0.1 disk=/tmp/iser-disk size_mib=32
+# shellcheck source=tests/guest/disk
+. "$(dirname "$0")/disk"
 iqn=iqn.2026-01.test.softhca:disk
 target=/sys/kernel/config/target
 command -v iscsiadm >/dev/null || skip "no open-iscsi"
@@ -66,31 +68,8 @@ has_disk() { [ -b "$(block)" ]; }
 at_exit node --logout
 check log_in log_in
 
-data_is_right() {
-	local device bs
-	device=$(block)
-	head -c 4M /dev/urandom >/tmp/iser-data
-	for bs in 4k 512k; do
-		dd if=/dev/zero of="$device" bs=1M count=4 oflag=direct status=none &&
-			dd if=/tmp/iser-data of="$device" bs=$bs oflag=direct status=none &&
-			dd if="$device" of=/tmp/iser-back bs=$bs count=$((4096 / ${bs%k})) iflag=direct status=none &&
-			cmp /tmp/iser-data /tmp/iser-back && cmp -n $((4 << 20)) /tmp/iser-data $disk || return 1
-	done
-}
-at_exit rm -f /tmp/iser-data /tmp/iser-back
 check data data_is_right
 
-filesystem() {
-	local device status=0
-	device=$(block)
-	mkdir -p /tmp/iser-mount
-	mke2fs -q -t ext4 "$device" && mount "$device" /tmp/iser-mount || return
-	cp /tmp/iser-data /tmp/iser-mount/file && umount /tmp/iser-mount &&
-		e2fsck -f -n "$device" && mount "$device" /tmp/iser-mount &&
-		cmp /tmp/iser-data /tmp/iser-mount/file || status=1
-	umount /tmp/iser-mount
-	return $status
-}
 check ext4 filesystem
 
 # ---- the target dies in mid-write and comes back: whoever wrote never knows
@@ -99,8 +78,8 @@ connection_state() { cat /sys/class/iscsi_connection/connection*/state; }
 is_up() { [ "$(connection_state)" = up ]; }
 is_down() { ! is_up; }
 write_and_compare() {
-	dd if=/tmp/iser-data of="$device" bs=64k oflag=direct status=none &&
-		cmp -n $((4 << 20)) /tmp/iser-data $disk
+	dd if="$disk-data" of="$device" bs=64k oflag=direct status=none &&
+		cmp -n $((4 << 20)) "$disk-data" $disk
 }
 keeps_writing() { while [ -e /tmp/iser-go ]; do write_and_compare || return; done; }
 target_dies() { echo 0 >$tpg/enable && wait_for 20 is_down; }

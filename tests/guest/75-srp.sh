@@ -8,6 +8,8 @@
 . "$(dirname "$0")/lib.sh"
 
 address=10.78.0.1 disk=/tmp/srp-disk size_mib=32
+# shellcheck source=tests/guest/disk
+. "$(dirname "$0")/disk"
 target=/sys/kernel/config/target
 # (sd_mod: nobody loads it when the disk appears)
 for module in target_core_mod target_core_file ib_srp ib_srpt sd_mod; do
@@ -76,33 +78,10 @@ at_exit log_out
 check log_in log_in
 [ -b "$(block)" ] || { dmesg | tail -n 20; exit 1; }
 
-data_is_right() {
-	local device bs
-	device=$(block)
-	head -c 4M /dev/urandom >/tmp/srp-data
-	for bs in 4k 512k; do
-		dd if=/dev/zero of="$device" bs=1M count=4 oflag=direct status=none &&
-			dd if=/tmp/srp-data of="$device" bs=$bs oflag=direct status=none &&
-			dd if="$device" of=/tmp/srp-back bs=$bs count=$((4096 / ${bs%k})) iflag=direct status=none &&
-			cmp /tmp/srp-data /tmp/srp-back && cmp -n $((4 << 20)) /tmp/srp-data $disk || return 1
-	done
-}
-at_exit rm -f /tmp/srp-data /tmp/srp-back
 check data data_is_right
 used_rdma() { [ $(($(packets) + $(direct))) -gt 500 ]; }
 check it_was_rdma used_rdma
 
-filesystem() {
-	local device status=0
-	device=$(block)
-	mkdir -p /tmp/srp-mount
-	mke2fs -q -t ext4 "$device" && mount "$device" /tmp/srp-mount || return
-	cp /tmp/srp-data /tmp/srp-mount/file && umount /tmp/srp-mount &&
-		e2fsck -f -n "$device" && mount "$device" /tmp/srp-mount &&
-		cmp /tmp/srp-data /tmp/srp-mount/file || status=1
-	umount /tmp/srp-mount
-	return $status
-}
 check ext4 filesystem
 check log_out log_out
 check log_in_again log_in
