@@ -936,6 +936,9 @@ static bool is_status(const struct ibv_wc *wc, bool is_send)
 	case IBV_WC_RETRY_EXC_ERR:
 	case IBV_WC_RNR_RETRY_EXC_ERR:
 		return is_send;
+	case IBV_WC_LOC_ACCESS_ERR:
+		/* the receive of a WRITE with immediate data and a stale key */
+		return !is_send;
 	default:
 		return false;
 	}
