@@ -21,13 +21,13 @@
  *
  * Threads share the result, which nobody changes.
  */
-static inline void shca_doorbell_init(union shca_bell *bell, uint32_t number)
+static inline void shca_doorbell_init(union shca_doorbell *doorbell, uint32_t number)
 {
-	struct ib_uverbs_ioctl_hdr *hdr = &bell->hdr;
+	struct ib_uverbs_ioctl_hdr *hdr = &doorbell->hdr;
 
-	memset(bell, 0, sizeof(*bell));
-	hdr->length = sizeof(*bell);
-	hdr->object_id = SHCA_OBJECT_BELL;
+	memset(doorbell, 0, sizeof(*doorbell));
+	hdr->length = sizeof(*doorbell);
+	hdr->object_id = SHCA_OBJECT_DOORBELL;
 	hdr->method_id = SHCA_METHOD_RING;
 	hdr->driver_id = SHCA_DRIVER_ID;
 	hdr->num_attrs = 1;
@@ -66,16 +66,16 @@ static inline int shca_doorbell_ring(const struct shca_qp *qp)
 	const struct ibv_qp *ibqp = &qp->vqp.qp;
 	const struct shca_context *ctx = to_shca_context(ibqp->context);
 
-	if (unlikely(!(ctx->features & SHCA_FEATURE_BELL)))
+	if (unlikely(!(ctx->features & SHCA_FEATURE_DOORBELL)))
 		return shca_doorbell_write(ibqp);
-	return ioctl(ibqp->context->cmd_fd, RDMA_VERBS_IOCTL, &qp->bell) ?
+	return ioctl(ibqp->context->cmd_fd, RDMA_VERBS_IOCTL, &qp->doorbell) ?
 	       errno : 0;
 }
 
 /** shca_doorbell_ring_wq() - the same of a WQ, for which there is no command */
 static inline int shca_doorbell_ring_wq(const struct shca_rwq *rwq)
 {
-	return ioctl(rwq->wq.context->cmd_fd, RDMA_VERBS_IOCTL, &rwq->bell) ?
+	return ioctl(rwq->wq.context->cmd_fd, RDMA_VERBS_IOCTL, &rwq->doorbell) ?
 	       errno : 0;
 }
 

@@ -42,13 +42,13 @@ static inline void shca_poller_relax(void)
 }
 
 /*
- * One round.  Dirty is taken away before the bell is rung: what is published from
+ * One round.  Dirty is taken away before the doorbell is rung: what is published from
  * then on makes the slot dirty again.  Acquire pairs with the release of who set
  * it, so that the kernel sees his sq_prod.
  *
  * Return: 1: something was rung for; 0: nothing; else a negative errno, for good.
  */
-static int shca_poller_look(struct shca_poller *poller, union shca_bell *bell)
+static int shca_poller_look(struct shca_poller *poller, union shca_doorbell *doorbell)
 {
 	uint32_t nr = __atomic_load_n(&poller->nr_slots, __ATOMIC_ACQUIRE);
 	struct shca_poller_slot *slot;
@@ -59,10 +59,10 @@ static int shca_poller_look(struct shca_poller *poller, union shca_bell *bell)
 		    !__atomic_exchange_n(&slot->dirty, 0, __ATOMIC_ACQ_REL))
 			continue;
 		found = 1;
-		bell->hdr.attrs[0].data = __atomic_load_n(&slot->qpn,
+		doorbell->hdr.attrs[0].data = __atomic_load_n(&slot->qpn,
 							  __ATOMIC_RELAXED);
 		/* EINVAL: the QP went meanwhile. */
-		if (ioctl(poller->cmd_fd, RDMA_VERBS_IOCTL, bell) &&
+		if (ioctl(poller->cmd_fd, RDMA_VERBS_IOCTL, doorbell) &&
 		    errno != EINVAL && errno != EINTR)
 			return -errno;
 	}
@@ -70,14 +70,14 @@ static int shca_poller_look(struct shca_poller *poller, union shca_bell *bell)
 }
 
 /* Until nothing was found for a while.  Return: 0, or a negative errno. */
-static int shca_poller_spin(struct shca_poller *poller, union shca_bell *bell)
+static int shca_poller_spin(struct shca_poller *poller, union shca_doorbell *doorbell)
 {
 	uint64_t since = 0;
 	unsigned int i;
 	int found;
 
 	for (i = 1; !__atomic_load_n(&poller->stop, __ATOMIC_RELAXED); i++) {
-		found = shca_poller_look(poller, bell);
+		found = shca_poller_look(poller, doorbell);
 		if (found < 0)
 			return found;
 		if (found) {
@@ -103,12 +103,12 @@ static void shca_poller_futex(struct shca_poller *poller, int op, uint32_t val)
 static void *shca_poller_run(void *arg)
 {
 	struct shca_poller *poller = arg;
-	union shca_bell bell;
+	union shca_doorbell doorbell;
 	uint32_t kicks;
 	int err = 0;
 
 	prctl(PR_SET_NAME, "softhca-poller");
-	shca_doorbell_init(&bell, 0);
+	shca_doorbell_init(&doorbell, 0);
 	for (;;) {
 		/* Before @stop is looked at: a kick after that is not slept over. */
 		kicks = __atomic_load_n(&poller->kicks, __ATOMIC_ACQUIRE);
@@ -116,12 +116,12 @@ static void *shca_poller_run(void *arg)
 			return NULL;
 		if (!err) {
 			__atomic_store_n(&poller->awake, 1, __ATOMIC_RELAXED);
-			err = shca_poller_spin(poller, &bell);
+			err = shca_poller_spin(poller, &doorbell);
 			__atomic_store_n(&poller->awake, 0, __ATOMIC_RELAXED);
 			/* See shca_post_ring(). */
 			__atomic_thread_fence(__ATOMIC_SEQ_CST);
 			if (!err) {
-				err = shca_poller_look(poller, &bell);
+				err = shca_poller_look(poller, &doorbell);
 				if (err > 0) {
 					err = 0;
 					continue;
@@ -170,7 +170,7 @@ void shca_poller_start(struct shca_context *ctx)
 	sigset_t all, before;
 	int err;
 
-	if (!spin_us || !(ctx->features & SHCA_FEATURE_BELL))
+	if (!spin_us || !(ctx->features & SHCA_FEATURE_DOORBELL))
 		return;
 	poller = mmap(NULL, sizeof(*poller), PROT_READ | PROT_WRITE,
 		      MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);

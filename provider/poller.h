@@ -6,7 +6,7 @@
  *
  * A thread of the process and not one of the kernel: what it costs is the
  * process's in its cgroup, at its priority and on its CPUs; it ends with the
- * process, and is in the kernel no longer than one bell takes, so that it delays
+ * process, and is in the kernel no longer than one doorbell takes, so that it delays
  * neither the destruction of a QP nor the removal of a device.
  */
 #ifndef SOFTHCA_POLLER_H
@@ -23,7 +23,7 @@
 
 /**
  * struct shca_poller_slot - a QP, alone in its cache line
- * @dirty:	it has requests that no bell was rung for
+ * @dirty:	it has requests that no doorbell was rung for
  * @qpn:	0: no QP
  */
 struct shca_poller_slot {
@@ -95,7 +95,7 @@ static inline int shca_poller_ring_self(struct shca_poller *poller,
 	return err;
 }
 
-/* Is a bell due for requests up to @prod, if there is no poller? */
+/* Is a doorbell due for requests up to @prod, if there is no poller? */
 static inline bool shca_post_must_ring(const struct shca_qp *qp, uint32_t prod,
 				       bool urgent)
 {
@@ -107,7 +107,7 @@ static inline int shca_post_ring_self(struct shca_qp *qp)
 {
 	int err = shca_doorbell_ring(qp);
 
-	/* Whoever posts from now on is told, too: the kernel takes sq_bell back
+	/* Whoever posts from now on is told, too: the kernel takes sq_doorbell back
 	 * only when it comes to this queue pair.
 	 */
 	if (unlikely(err == EIO))

@@ -235,8 +235,8 @@ static struct shca_qp *shca_qp_create(struct ibv_context *ibctx,
 	shca_qp_init_rings(qp, &resp.drv_payload, &attr->cap);
 	qp->opcodes = opcodes;
 	qp->sig_all = attr->sq_sig_all;
-	qp->streams = ctx->features & SHCA_FEATURE_BELL_INDEX;
-	shca_doorbell_init(&qp->bell, qp->vqp.qp.qp_num);
+	qp->streams = ctx->features & SHCA_FEATURE_DOORBELL_INDEX;
+	shca_doorbell_init(&qp->doorbell, qp->vqp.qp.qp_num);
 	shca_poller_add(ctx, qp);
 	if (is_ex)
 		shca_qp_ex_init(qp, attr->send_ops_flags);
@@ -598,11 +598,11 @@ int shca_post_send(struct ibv_qp *ibqp, struct ibv_send_wr *wr,
 	shca_unlock(&sq->lock);
 
 	if (posted) {
-		int bell_err = shca_post_ring(qp, prod, urgent);
+		int doorbell_err = shca_post_ring(qp, prod, urgent);
 
-		if (unlikely(bell_err)) {
+		if (unlikely(doorbell_err)) {
 			*bad_wr = first;
-			return bell_err;
+			return doorbell_err;
 		}
 	} else if (err == ENOMEM) {
 		err = shca_post_full(qp);
@@ -647,11 +647,11 @@ int shca_post_recv(struct ibv_qp *ibqp, struct ibv_recv_wr *wr,
 	shca_unlock(&rq->lock);
 
 	if (posted && unlikely(shca_rq_must_ring(qp->status))) {
-		int bell_err = shca_doorbell_ring(qp);
+		int doorbell_err = shca_doorbell_ring(qp);
 
-		if (unlikely(bell_err)) {
+		if (unlikely(doorbell_err)) {
 			*bad_wr = first;
-			return bell_err;
+			return doorbell_err;
 		}
 	}
 	return err;

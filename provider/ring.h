@@ -13,7 +13,7 @@
  *	index.rq_prod	process		shca_rq_publish()
  *	status.*_cons	kernel		shca_wq_read_cons()
  *	status.flags	kernel		shca_rq_must_ring()
- *	status.sq_bell	kernel		shca_sq_must_ring()
+ *	status.sq_doorbell	kernel		shca_sq_must_ring()
  */
 #ifndef SOFTHCA_RING_H
 #define SOFTHCA_RING_H
@@ -83,10 +83,10 @@ static inline void shca_sq_publish(struct shca_qp_index *index, uint32_t prod)
 	shca_store_release(&index->sq_prod, prod);
 }
 
-/* More bytes than these are worth a bell. */
+/* More bytes than these are worth a doorbell. */
 #define SHCA_FEW_BYTES	512
 
-/** shca_send_is_urgent() - does a request need a bell, whatever sq_bell is? */
+/** shca_send_is_urgent() - does a request need a doorbell, whatever sq_doorbell is? */
 static inline bool shca_send_is_urgent(const struct shca_send_wqe *wqe)
 {
 	const struct shca_sge *sge = (const struct shca_sge *)(wqe + 1);
@@ -106,21 +106,21 @@ static inline bool shca_send_is_urgent(const struct shca_send_wqe *wqe)
 }
 
 /**
- * shca_sq_must_ring() - is a bell due for requests up to @prod?
+ * shca_sq_must_ring() - is a doorbell due for requests up to @prod?
  *
- * Call after shca_sq_publish().  Full: either the kernel, which moves sq_bell back,
+ * Call after shca_sq_publish().  Full: either the kernel, which moves sq_doorbell back,
  * executes a full barrier and looks at the ring (at once, or by the timer that was
- * due anyway), sees the new sq_prod, or the new sq_bell is seen here.
+ * due anyway), sees the new sq_prod, or the new sq_doorbell is seen here.
  */
 static inline bool shca_sq_must_ring(const struct shca_qp *qp, uint32_t prod)
 {
-	const __u32 *bell = &qp->status->sq_bell;
+	const __u32 *doorbell = &qp->status->sq_doorbell;
 
 	/* (Most often it is, and no barrier is needed to find that out.) */
-	if (__atomic_load_n(bell, __ATOMIC_RELAXED) - prod - 1 > qp->sq.mask)
+	if (__atomic_load_n(doorbell, __ATOMIC_RELAXED) - prod - 1 > qp->sq.mask)
 		return true;
 	__atomic_thread_fence(__ATOMIC_SEQ_CST);
-	return __atomic_load_n(bell, __ATOMIC_RELAXED) - prod - 1 > qp->sq.mask;
+	return __atomic_load_n(doorbell, __ATOMIC_RELAXED) - prod - 1 > qp->sq.mask;
 }
 
 /** shca_rq_publish() - as shca_sq_publish(), for receive requests */

@@ -113,19 +113,22 @@ static int shca_cmd_context(struct verbs_context *vctx,
 }
 
 /*
- * What to ask the kernel for.  SOFTHCA_BELL=write does without its newer bell, as
- * kernels do that have none: for tests of that way, and for comparison.  With that, or
- * "each", no post goes without a bell.
+ * What to ask the kernel for.  SOFTHCA_DOORBELL=write does without its newer
+ * doorbell, as kernels do that have none: for tests of that way, and for comparison.
+ * With that, or "each", no post goes without a doorbell.  SOFTHCA_BELL is the former
+ * name, which works for one release.
  */
 static uint64_t shca_features(void)
 {
 	uint64_t features = SHCA_FEATURE_ATOMIC_WRITE | SHCA_FEATURE_FLUSH;
-	const char *bell = getenv("SOFTHCA_BELL");
+	const char *doorbell = getenv("SOFTHCA_DOORBELL");
 
-	if (!bell || strcmp(bell, "write"))
-		features |= SHCA_FEATURE_BELL;
-	if (!bell || (strcmp(bell, "write") && strcmp(bell, "each")))
-		features |= SHCA_FEATURE_BELL_INDEX;
+	if (!doorbell)
+		doorbell = getenv("SOFTHCA_BELL");
+	if (!doorbell || strcmp(doorbell, "write"))
+		features |= SHCA_FEATURE_DOORBELL;
+	if (!doorbell || (strcmp(doorbell, "write") && strcmp(doorbell, "each")))
+		features |= SHCA_FEATURE_DOORBELL_INDEX;
 	return features;
 }
 

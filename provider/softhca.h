@@ -148,8 +148,8 @@ struct shca_wq {
 	uint32_t cons;		/* protected by lock */
 };
 
-/** union shca_bell - the command of the doorbell, with its one attribute */
-union shca_bell {
+/** union shca_doorbell - the command of the doorbell, with its one attribute */
+union shca_doorbell {
 	struct ib_uverbs_ioctl_hdr hdr;
 	uint8_t room[sizeof(struct ib_uverbs_ioctl_hdr) +
 		     sizeof(struct ib_uverbs_attr)];
@@ -185,7 +185,7 @@ struct shca_qp {
 		uint32_t prod;
 		int err;
 	} ex;
-	union shca_bell bell;
+	union shca_doorbell doorbell;
 	struct shca_poller_slot *slot;
 };
 
@@ -200,7 +200,7 @@ struct shca_rwq {
 	size_t region_len;
 	const struct shca_qp_status *status;
 	struct shca_pd *domain;
-	union shca_bell bell;
+	union shca_doorbell doorbell;
 };
 
 /**

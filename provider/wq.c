@@ -52,11 +52,11 @@ static int shca_post_wq_recv(struct ibv_wq *ibwq, struct ibv_recv_wr *wr,
 	shca_unlock(&ring->lock);
 
 	if (posted && unlikely(shca_rq_must_ring(rwq->status))) {
-		int bell_err = shca_doorbell_ring_wq(rwq);
+		int doorbell_err = shca_doorbell_ring_wq(rwq);
 
-		if (unlikely(bell_err)) {
+		if (unlikely(doorbell_err)) {
 			*bad_wr = first;
-			return bell_err;
+			return doorbell_err;
 		}
 	}
 	return err;
@@ -116,7 +116,7 @@ struct ibv_wq *shca_create_wq(struct ibv_context *ibctx,
 	rwq->domain = shca_domain_get(attr->pd);
 	rwq->wq.state = IBV_WQS_RESET;
 	rwq->wq.post_recv = shca_post_wq_recv;
-	shca_doorbell_init(&rwq->bell, rwq->wq.wq_num);
+	shca_doorbell_init(&rwq->doorbell, rwq->wq.wq_num);
 	return &rwq->wq;
 
 err_destroy:

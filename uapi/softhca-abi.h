@@ -225,8 +225,8 @@ struct shca_cq_index {
 
 /**
  * struct shca_qp_index - head of a QP's request region, written by the process
- * @sq_prod:	send requests written (store with release, then ring the bell if it is
- *		due, see shca_qp_status.sq_bell)
+ * @sq_prod:	send requests written (store with release, then ring the doorbell if
+ *		it is due, see shca_qp_status.sq_doorbell)
  * @rq_prod:	receive requests written (store with release)
  */
 struct shca_qp_index {
@@ -242,13 +242,14 @@ struct shca_qp_index {
  *		before the completion of the request is published.
  * @rq_cons:	receive requests fetched; likewise
  * @flags:	SHCA_QPS_*
- * @sq_bell:	with SHCA_FEATURE_BELL_INDEX: the sq_prod from which on a bell is due.
+ * @sq_doorbell:	with SHCA_FEATURE_DOORBELL_INDEX: the sq_prod from which on a
+ *		doorbell is due.
  *		While sq_prod is behind it, by the entries of the ring at most, none
  *		is: the kernel looks at the ring by itself, in 250 us or what its
  *		timers take beside.  Read after sq_prod was stored and a full
- *		barrier.  The bell is rung all the same for requests that somebody
+ *		barrier.  The doorbell is rung all the same for requests that somebody
  *		waits for: signalled or solicited ones, fenced ones, and others than
- *		SENDs and WRITEs of a few hundred bytes.  Follows each bell on every
+ *		SENDs and WRITEs of a few hundred bytes.  Follows each doorbell on every
  *		QP with a send ring.
  *
  * A change to RESET drops what is posted and sets all indices of the QP to 0;
@@ -258,7 +259,7 @@ struct shca_qp_status {
 	__u32 sq_cons;
 	__u32 rq_cons;
 	__u32 flags;
-	__u32 sq_bell;
+	__u32 sq_doorbell;
 	__u32 reserved[12];
 };
 
@@ -280,7 +281,7 @@ struct shca_srq_status {
 	__u32 reserved[10];
 };
 
-/* The QP is in error: posting a receive must ring the bell to be flushed. */
+/* The QP is in error: posting a receive must ring the doorbell to be flushed. */
 #define SHCA_QPS_ERR		(1u << 0)
 
 /* ---- commands ---------------------------------------------------------- */
@@ -487,7 +488,7 @@ struct shca_create_wq_req {
  * @stride:	bytes from slot to slot
  * @max_sge:	granted
  *
- * Where SHCA_QPS_ERR asks for it the bell is rung with the number of the WQ (by
+ * Where SHCA_QPS_ERR asks for it the doorbell is rung with the number of the WQ (by
  * the method RING: any kernel that has work queues has it).
  */
 struct shca_create_wq_resp {
@@ -507,26 +508,26 @@ struct shca_create_ah_resp {
 	__u32 handle;			/* for shca_send_wqe.ud.ah */
 };
 
-/* ---- the bell ---------------------------------------------------------- */
+/* ---- the doorbell ---------------------------------------------------------- */
 
 /*
  * "Look at the rings of this QP", after sq_prod was stored.  Where it is granted
- * (SHCA_FEATURE_BELL), a method of uverbs' ioctl interface on the context's file,
+ * (SHCA_FEATURE_DOORBELL), a method of uverbs' ioctl interface on the context's file,
  * which allocates nothing and takes no lock of uverbs' objects.  The other form is
  * the uverbs command POST_SEND without a request in it, which every version takes.
  *
  * Returns 0, and the requests have been looked at; EINVAL: no QP or WQ of this
  * context has the number; EIO: the device is gone.
  */
-#define SHCA_FEATURE_BELL	(1ull << 0)
+#define SHCA_FEATURE_DOORBELL	(1ull << 0)
 /* SHCA_WR_ATOMIC_WRITE: eight bytes, inline or not; SHCA_WR_FLUSH */
 #define SHCA_FEATURE_ATOMIC_WRITE	(1ull << 1)
 #define SHCA_FEATURE_FLUSH	(1ull << 2)
-/* shca_qp_status.sq_bell: not each post needs a bell */
-#define SHCA_FEATURE_BELL_INDEX	(1ull << 3)
+/* shca_qp_status.sq_doorbell: not each post needs a doorbell */
+#define SHCA_FEATURE_DOORBELL_INDEX	(1ull << 3)
 
 /* In the name space of drivers (1 << UVERBS_ID_NS_SHIFT), one of each. */
-#define SHCA_OBJECT_BELL	0x1000
+#define SHCA_OBJECT_DOORBELL	0x1000
 #define SHCA_METHOD_RING	0x1000
 #define SHCA_ATTR_RING_QPN	0x1000	/* __u32, in place */
 

@@ -79,7 +79,7 @@ struct shca_trust;
  * @nr_pd: @nr_cq: @nr_qp: @nr_srq: @nr_wq: @nr_rwq_tbl: @nr_mr: @nr_mw: @nr_ah:
  *		objects of processes that exist, against the limits above
  * @dm_bytes:	device memory that processes have
- * @parked:	bytes of received packets that wait for memory (fault.c)
+ * @parked:	bytes of received packets that wait for memory (page_wait.c)
  * @nr_groups: @nr_attached: multicast groups, and QPs in all of them; under RTNL
  * @pkeys:	P_Key table; entry 0 stays the default one; read for each packet
  * @flows: @nr_flows: @flow_hook: rules of flow steering; see net/flow.c

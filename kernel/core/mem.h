@@ -18,7 +18,7 @@
 #define SHCA_ACCESS_FLUSH_GLOBAL	(1u << 8)
 #define SHCA_ACCESS_FLUSH_PERSISTENT	(1u << 9)
 
-/** enum shca_mem_status - verdict of the door to memory, in checking order */
+/** enum shca_mem_status - verdict of the access to memory, in checking order */
 enum shca_mem_status {
 	SHCA_MEM_OK,
 	SHCA_MEM_KEY,		/* no such key, wrong state, or another PD's */

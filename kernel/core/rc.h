@@ -227,7 +227,7 @@ struct shca_req_stats {
  * @attr:	as started
  * @state:	ERR is entered by the side itself or by shca_req_fail()
  * @ring: @ring_mask: @stride: private work requests, storage by the caller
- * @mem: @mem_ctx: the door to memory
+ * @mem: @mem_ctx: the access to memory
  *
  * Free-running indices into the ring, head <= una <= nxt <= prod:
  * @prod:	posted

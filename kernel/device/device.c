@@ -46,7 +46,7 @@
 #include "../net/flow.h"
 #include "../net/mcast.h"
 #include "../net/net.h"
-#include "../queue/bell.h"
+#include "../queue/doorbell.h"
 #include "../queue/cq.h"
 #include "../queue/qp.h"
 #include "../queue/qp_modify.h"
@@ -248,8 +248,8 @@ static int shca_alloc_ucontext(struct ib_ucontext *ibuc, struct ib_udata *udata)
 		return err;
 	if (req.comp_mask)
 		return -EINVAL;
-	uctx->features = req.features & (SHCA_FEATURE_BELL |
-					 SHCA_FEATURE_BELL_INDEX |
+	uctx->features = req.features & (SHCA_FEATURE_DOORBELL |
+					 SHCA_FEATURE_DOORBELL_INDEX |
 					 SHCA_FEATURE_ATOMIC_WRITE |
 					 SHCA_FEATURES_BY_CORE);
 	shca_ucontext_resp(uctx, &resp);
@@ -258,7 +258,7 @@ static int shca_alloc_ucontext(struct ib_ucontext *ibuc, struct ib_udata *udata)
 
 /* What this driver adds to uverbs. */
 static const struct uapi_definition shca_uverbs_defs[] = {
-	UAPI_DEF_CHAIN(shca_bell_defs),
+	UAPI_DEF_CHAIN(shca_doorbell_defs),
 	UAPI_DEF_CHAIN(shca_dm_defs),
 	UAPI_DEF_CHAIN(shca_import_defs),
 	UAPI_DEF_CHAIN(shca_tm_defs),
@@ -502,7 +502,7 @@ static void shca_dev_init_attrs(struct shca_dev *dev)
 	addrconf_addr_eui48((unsigned char *)&ibdev->node_guid,
 			    dev->ndev->dev_addr);
 	ibdev->driver_def = shca_uverbs_defs;
-	/* The bell of providers that do not know ours. */
+	/* The doorbell of providers that do not know ours. */
 	ibdev->uverbs_cmd_mask |= BIT_ULL(IB_USER_VERBS_CMD_POST_SEND);
 	ib_set_device_ops(ibdev, &shca_dev_ops);
 }

@@ -8,7 +8,7 @@
 #include "../link/roce.h"
 #include "../mem/odp.h"
 #include "../net/net.h"
-#include "../queue/steer.h"
+#include "../queue/rps.h"
 #include "../queue/tx.h"
 #include "device.h"
 #include "lo.h"
@@ -27,7 +27,7 @@ static int __init shca_init(void)
 	if (err)
 		return err;
 	shca_roce_init();
-	shca_steer_init();
+	shca_rps_init();
 	err = shca_odp_module_init();
 	if (err)
 		goto err_icrc;
@@ -68,7 +68,7 @@ static void __exit shca_exit(void)
 	shca_dev_exit();
 	shca_net_exit();
 	shca_odp_module_exit();
-	shca_steer_exit();
+	shca_rps_exit();
 	shca_tx_exit();
 	shca_icrc_exit();
 	/* kfree_rcu() needs none of our code, but call_rcu() users would. */

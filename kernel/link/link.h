@@ -83,7 +83,7 @@ struct shca_seed {
  * struct shca_rx_skb - an skb that is being received; struct shca_pkt.data
  * @seed:	of its packets' ICRCs; kept by the link
  * @mr:		a region that one packet of it has reached, and the next one
- *		probably will; kept by queue/mem.c
+ *		probably will; kept by queue/payload.c
  * @frag: @frag_off: where the last packet was found
  */
 struct shca_rx_skb {

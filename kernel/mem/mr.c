@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 /*
- * Memory regions: registration, the table of keys, and the door that checks an
- * access.  Knows nothing of QPs and packets; queue/mem.c builds on it.
+ * Memory regions: registration, the table of keys, and the access check.
+ * Knows nothing of QPs and packets; queue/payload.c builds on it.
  */
 #include "mr.h"
 

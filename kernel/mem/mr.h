@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
 /*
- * Memory regions, and the one door through which every local and remote
+ * Memory regions, and the one access check through which every local and remote
  * access goes.
  */
 #ifndef SHCA_MR_H
@@ -223,7 +223,7 @@ enum shca_mem_status shca_mr_may(const struct shca_accessor *who, u32 key,
 				 u32 access, u64 va, u64 len, bool *changes);
 
 /**
- * shca_mr_get() - the door: may @who reach [@va, @va + @len) by @key?
+ * shca_mr_get() - the access check: may @who reach [@va, @va + @len) by @key?
  * @access:	enum ib_access_flags, all of which must be granted; or
  *		SHCA_MR_LOCAL_READ
  * @mr:		result, with a reference: shca_mr_put() it before leaving the

@@ -4,7 +4,7 @@
  * given and taken by work requests.
  *
  * A window is a region without memory of its own (mr.h), found through the same
- * table and the same door; while it is open, addresses go on to the region that
+ * table and the same access check; while it is open, addresses go on to the region that
  * it is bound to.  Its lock is held for reading by each access, so none outlives
  * the closing.  The region cannot go while a window is open on it.
  *

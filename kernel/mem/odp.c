@@ -3,7 +3,7 @@
  * On-demand paging.  Such a region pins nothing.  It remembers, page by page,
  * where the process's memory is, and forgets what the kernel is about to move or
  * take (an MMU interval notifier per chunk of pages).  What it does not remember is
- * fetched by a worker when a packet needs it; the packet waits (fault.c).
+ * fetched by a worker when a packet needs it; the packet waits (page_wait.c).
  *
  * Looking.  Accesses hold the lock of the pages for reading while they copy,
  * invalidation takes it for writing, so no access outlives an invalidation and

@@ -7,7 +7,7 @@
 
 #include "../core/mem.h"
 
-/* What the door looks at; hints and what concerns addresses are not rights. */
+/* What the access check looks at; hints and what concerns addresses are not rights. */
 #define SHCA_MR_RIGHTS (IB_ACCESS_LOCAL_WRITE | IB_ACCESS_REMOTE_WRITE | \
 			IB_ACCESS_REMOTE_READ | IB_ACCESS_REMOTE_ATOMIC | \
 			SHCA_ACCESS_FLUSH_GLOBAL | IB_ACCESS_MW_BIND)

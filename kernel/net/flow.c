@@ -41,7 +41,7 @@
 #include "../base/counters.h"
 #include "../base/dev.h"
 #include "../core/opcode.h"
-#include "../queue/mem.h"
+#include "../queue/payload.h"
 #include "../queue/qp.h"
 #include "../queue/rq.h"
 #include "../queue/rss.h"

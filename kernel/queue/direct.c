@@ -37,7 +37,7 @@
 #include "../core/psn.h"
 #include "../core/short.h"
 #include "../mem/mr.h"
-#include "mem.h"
+#include "payload.h"
 #include "qp_table.h"
 #include "sq.h"
 #include "tx.h"
@@ -220,7 +220,7 @@ static noinline_for_stack void shca_direct_requests(struct shca_direct *d)
 		d->budget -= 1 + (pkt.paylen >> PAGE_SHIFT);
 		if (unlikely(!pkt.wr))
 			shca_count(d->qp, TX_INQUIRY);
-		status = shca_mem_hold(&d->qp->sq.door, &pkt, &d->pieces);
+		status = shca_mem_hold(&d->qp->sq.mem, &pkt, &d->pieces);
 		if (status != SHCA_MEM_OK) {
 			shca_direct_refused(d, &pkt, status);
 			continue;
@@ -248,7 +248,7 @@ static noinline_for_stack bool shca_direct_answers(struct shca_direct *d)
 	while (d->budget > 0 && !d->wait &&
 	       shca_resp_next(&d->peer->rq.resp, d->now, &pkt)) {
 		d->budget -= 1 + (pkt.paylen >> PAGE_SHIFT);
-		status = shca_mem_hold(&d->peer->rq.door, &pkt, &d->pieces);
+		status = shca_mem_hold(&d->peer->rq.mem, &pkt, &d->pieces);
 		if (status != SHCA_MEM_OK) {
 			shca_rq_refused(d->peer, &pkt, status, d->news);
 			d->wait = status == SHCA_MEM_RETRY;

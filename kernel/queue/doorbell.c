@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 /*
- * The bell as a method of uverbs' ioctl interface.
+ * The doorbell as a method of uverbs' ioctl interface.
  *
  * A file of our own would cost less per call, but an open file keeps the module
  * that has its operations, and this module goes while processes hold it.  Here
@@ -14,7 +14,7 @@
  * So destroy_qp may run meanwhile.  The reference keeps the QP until we are done,
  * and shca_sq_run() does nothing for one that is dead.
  */
-#include "bell.h"
+#include "doorbell.h"
 
 #define UVERBS_MODULE_NAME softhca
 #include <rdma/uverbs_named_ioctl.h>
@@ -27,12 +27,12 @@
 
 /* Names that are pasted must not be macros. */
 enum {
-	shca_object_bell = SHCA_OBJECT_BELL,
+	shca_object_doorbell = SHCA_OBJECT_DOORBELL,
 	shca_method_ring = SHCA_METHOD_RING,
 	shca_attr_qpn = SHCA_ATTR_RING_QPN,
 };
 
-static_assert(SHCA_OBJECT_BELL == 1 << UVERBS_ID_NS_SHIFT);
+static_assert(SHCA_OBJECT_DOORBELL == 1 << UVERBS_ID_NS_SHIFT);
 static_assert(SHCA_METHOD_RING == 1 << UVERBS_ID_NS_SHIFT);
 static_assert(SHCA_ATTR_RING_QPN == 1 << UVERBS_ID_NS_SHIFT);
 
@@ -65,10 +65,10 @@ DECLARE_UVERBS_NAMED_METHOD(
 	UVERBS_ATTR_PTR_IN(shca_attr_qpn, UVERBS_ATTR_TYPE(u32),
 			   UA_MANDATORY));
 
-DECLARE_UVERBS_GLOBAL_METHODS(shca_object_bell,
+DECLARE_UVERBS_GLOBAL_METHODS(shca_object_doorbell,
 			      &UVERBS_METHOD(shca_method_ring));
 
-const struct uapi_definition shca_bell_defs[] = {
-	UAPI_DEF_CHAIN_OBJ_TREE_NAMED(shca_object_bell),
+const struct uapi_definition shca_doorbell_defs[] = {
+	UAPI_DEF_CHAIN_OBJ_TREE_NAMED(shca_object_doorbell),
 	{},
 };

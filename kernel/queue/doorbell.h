@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
 /*
- * The bell: how a process tells that it has written requests.
+ * The doorbell: how a process tells that it has written requests.
  */
-#ifndef SHCA_BELL_H
-#define SHCA_BELL_H
+#ifndef SHCA_DOORBELL_H
+#define SHCA_DOORBELL_H
 
 #include <rdma/uverbs_ioctl.h>
 
-/** shca_bell_defs - what this driver adds to uverbs; ib_device.driver_def */
-extern const struct uapi_definition shca_bell_defs[];
+/** shca_doorbell_defs - what this driver adds to uverbs; ib_device.driver_def */
+extern const struct uapi_definition shca_doorbell_defs[];
 
 #endif

@@ -23,7 +23,7 @@
  * bytes that the device has for this a share of what is still free, so that many
  * sides, none of which goes on, leave room for one that does.
  */
-#include "fault.h"
+#include "page_wait.h"
 
 #include <linux/mutex.h>
 #include <linux/netfilter.h>
@@ -51,15 +51,15 @@ enum shca_fetch_state {
 /*
  * struct shca_fetch - what a side has asked for
  * @ref:	of the side, and of @work where it is to be done
- * @lock:	held while the side is told; guards @door
- * @door:	the side's; NULL: it is gone
+ * @lock:	held while the side is told; guards @mem
+ * @mem:	the side's; NULL: it is gone
  * @state: @want: @status: @aim: changed under the side's lock, and by @work while
  *		busy
  */
 struct shca_fetch {
 	refcount_t ref;
 	struct mutex lock;
-	struct shca_door *door;
+	struct shca_mem_ctx *mem;
 	enum shca_fetch_state state;
 	enum shca_mem_status status;
 	struct shca_odp_want want;
@@ -88,20 +88,20 @@ static void shca_fetch_work(struct work_struct *work)
 
 	status = shca_odp_fetch(&fetch->aim);
 	mutex_lock(&fetch->lock);
-	if (fetch->door) {
+	if (fetch->mem) {
 		fetch->status = status;
-		/* Pairs with the acquire in shca_door_ask().  From here on we may
+		/* Pairs with the acquire in shca_page_wait().  From here on we may
 		 * be asked, and queued, again.
 		 */
 		smp_store_release(&fetch->state, status == SHCA_MEM_OK ?
 				  SHCA_FETCH_IDLE : SHCA_FETCH_FAILED);
-		fetch->door->resume(fetch->door->qp);
+		fetch->mem->resume(fetch->mem->qp);
 	}
 	mutex_unlock(&fetch->lock);
 	shca_fetch_done(fetch, odp);
 }
 
-static struct shca_fetch *shca_fetch_make(struct shca_door *door,
+static struct shca_fetch *shca_fetch_make(struct shca_mem_ctx *mem,
 					  const struct shca_odp_aim *aim)
 {
 	struct shca_fetch *fetch = shca_odp_alloc(aim, sizeof(*fetch));
@@ -110,7 +110,7 @@ static struct shca_fetch *shca_fetch_make(struct shca_door *door,
 		return NULL;
 	refcount_set(&fetch->ref, 1);
 	mutex_init(&fetch->lock);
-	fetch->door = door;
+	fetch->mem = mem;
 	INIT_WORK(&fetch->work, shca_fetch_work);
 	return fetch;
 }
@@ -141,57 +141,57 @@ static enum shca_mem_status shca_fetch_status(struct shca_fetch *fetch,
 	return SHCA_MEM_OK;
 }
 
-enum shca_mem_status shca_door_ask(struct shca_door *door,
+enum shca_mem_status shca_page_wait(struct shca_mem_ctx *mem,
 				   const struct shca_odp_want *want)
 {
 	enum shca_mem_status status = SHCA_MEM_OK;
 	struct shca_odp_aim aim;
 
-	if (door->fetch)
-		status = shca_fetch_status(door->fetch, want);
+	if (mem->fetch)
+		status = shca_fetch_status(mem->fetch, want);
 	if (status != SHCA_MEM_OK)
 		return status;
-	if (door->qp->dead)
+	if (mem->qp->dead)
 		return SHCA_MEM_RETRY;
 	status = shca_odp_aim(want, &aim);
 	if (status != SHCA_MEM_OK)
 		return status;
-	if (!door->fetch)
-		door->fetch = shca_fetch_make(door, &aim);
-	door->starved = !door->fetch;
-	if (door->starved) {
+	if (!mem->fetch)
+		mem->fetch = shca_fetch_make(mem, &aim);
+	mem->starved = !mem->fetch;
+	if (mem->starved) {
 		if (aim.odp)
 			shca_odp_put(aim.odp);
 		return SHCA_MEM_RETRY;
 	}
-	door->fetch->want = *want;
-	door->fetch->aim = aim;
-	door->fetch->state = SHCA_FETCH_BUSY;
-	refcount_inc(&door->fetch->ref);
-	shca_odp_queue(&aim, &door->fetch->work);
+	mem->fetch->want = *want;
+	mem->fetch->aim = aim;
+	mem->fetch->state = SHCA_FETCH_BUSY;
+	refcount_inc(&mem->fetch->ref);
+	shca_odp_queue(&aim, &mem->fetch->work);
 	return SHCA_MEM_RETRY;
 }
 
-void shca_door_init(struct shca_door *door, struct shca_qp *qp,
+void shca_mem_ctx_init(struct shca_mem_ctx *mem, struct shca_qp *qp,
 		    void (*resume)(struct shca_qp *qp))
 {
-	door->qp = qp;
-	door->resume = resume;
+	mem->qp = qp;
+	mem->resume = resume;
 }
 
-void shca_door_stop(struct shca_door *door)
+void shca_mem_ctx_stop(struct shca_mem_ctx *mem)
 {
-	struct shca_fetch *fetch = door->fetch;
+	struct shca_fetch *fetch = mem->fetch;
 
 	if (!fetch)
 		return;
 	/* The worker is telling us, or will find that we are gone. */
 	mutex_lock(&fetch->lock);
-	fetch->door = NULL;
+	fetch->mem = NULL;
 	mutex_unlock(&fetch->lock);
 	if (cancel_work(&fetch->work))
 		shca_fetch_done(fetch, fetch->aim.odp);
-	door->fetch = NULL;
+	mem->fetch = NULL;
 	shca_fetch_put(fetch);
 }
 
@@ -238,21 +238,21 @@ static void shca_park_account(struct shca_park *park, long bytes)
 	atomic_long_add(bytes, park->total);
 }
 
-bool shca_park_add(struct shca_door *door, struct shca_park *park,
+bool shca_park_add(struct shca_mem_ctx *mem, struct shca_park *park,
 		   const struct shca_pkt *pkt)
 {
 	const struct shca_rx_skb *in = pkt->data;
 	struct shca_parked *p;
 	u32 bytes;
 
-	park->total = &door->qp->dev->parked;
+	park->total = &mem->qp->dev->parked;
 	bytes = shca_park_bytes(park, in->skb);
-	if (door->starved || !shca_park_has_room(park, bytes))
+	if (mem->starved || !shca_park_has_room(park, bytes))
 		return false;
 	p = kmalloc(sizeof(*p), GFP_ATOMIC | __GFP_NOWARN);
 	if (!p)
 		return false;
-	/* As when it changes CPUs (steer.c): nothing of others' is kept. (What
+	/* As when it changes CPUs (rps.c): nothing of others' is kept. (What
 	 * RAW_PACKET gets is a clone of the host's, see net/flow.c.)
 	 */
 	skb_orphan(in->skb);

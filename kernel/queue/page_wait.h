@@ -3,42 +3,42 @@
  * Memory that is not there when a packet needs it: a side of a QP has it fetched,
  * and goes on when it is.
  */
-#ifndef SHCA_FAULT_H
-#define SHCA_FAULT_H
+#ifndef SHCA_PAGE_WAIT_H
+#define SHCA_PAGE_WAIT_H
 
 #include "../mem/odp.h"
-#include "mem.h"
+#include "payload.h"
 #include "qp.h"
 
-/** shca_door_init() - @resume: context process, no lock; the QP may be dead */
-void shca_door_init(struct shca_door *door, struct shca_qp *qp,
+/** shca_mem_ctx_init() - @resume: context process, no lock; the QP may be dead */
+void shca_mem_ctx_init(struct shca_mem_ctx *mem, struct shca_qp *qp,
 		    void (*resume)(struct shca_qp *qp));
 /**
- * shca_door_stop() - the side is not told any more, and asks for nothing; may sleep;
+ * shca_mem_ctx_stop() - the side is not told any more, and asks for nothing; may sleep;
  * the QP is dead
  *
  * Does not wait for what is being fetched.
  */
-void shca_door_stop(struct shca_door *door);
+void shca_mem_ctx_stop(struct shca_mem_ctx *mem);
 
 /**
- * shca_door_ask() - memory is not present: have it fetched
+ * shca_page_wait() - memory is not present: have it fetched
  *
  * Context: the side's lock held.
  * Return: SHCA_MEM_RETRY: not yet, and resume() comes; or why it cannot be had.
  */
-enum shca_mem_status shca_door_ask(struct shca_door *door,
+enum shca_mem_status shca_page_wait(struct shca_mem_ctx *mem,
 				   const struct shca_odp_want *want);
 
 /**
  * shca_park_add() - a received packet has to wait; all behind it have to, too
  *
- * @door:	of its side
+ * @mem:	of its side
  *
  * Context: the side's lock held.
  * Return: false: too many do already, or there is no memory: it is lost.
  */
-bool shca_park_add(struct shca_door *door, struct shca_park *park,
+bool shca_park_add(struct shca_mem_ctx *mem, struct shca_park *park,
 		   const struct shca_pkt *pkt);
 /** shca_park_first() - the packet that has waited longest; NULL: none does */
 const struct shca_pkt *shca_park_first(struct shca_park *park);

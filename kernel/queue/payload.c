@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 /*
- * Bytes from packets into regions and back.  Each access goes through the door
+ * Bytes from packets into regions and back.  Each access goes through the access check
  * (shca_mr_get()) anew and holds the region only while it copies: a region can
  * be deregistered between any two packets, and then the access fails.
  */
-#include "mem.h"
+#include "payload.h"
 
 #include <linux/skbuff.h>
 
@@ -13,7 +13,7 @@
 #include "../core/opcode.h"
 #include "../mem/mr.h"
 #include "../mem/mw.h"
-#include "fault.h"
+#include "page_wait.h"
 #include "qp.h"
 #include "rq.h"
 #include "rx.h"
@@ -214,11 +214,11 @@ static struct shca_accessor shca_as(const struct shca_qp *qp, struct ib_pd *pd)
  * @span: bytes from @va on that the message is going to need
  */
 static noinline enum shca_mem_status
-shca_reach_anew(struct shca_door *door, struct ib_pd *pd, struct shca_mr **kept,
+shca_reach_anew(struct shca_mem_ctx *mem, struct ib_pd *pd, struct shca_mr **kept,
 		u32 key, u32 access, u64 va, u32 len, u64 span,
 		struct shca_mr **mr)
 {
-	struct shca_accessor who = shca_as(door->qp, pd);
+	struct shca_accessor who = shca_as(mem->qp, pd);
 	enum shca_mem_status status;
 	struct shca_odp_want want;
 
@@ -233,19 +233,19 @@ shca_reach_anew(struct shca_door *door, struct ib_pd *pd, struct shca_mr **kept,
 		.len = len,
 		.span = span,
 	};
-	return shca_door_ask(door, &want);
+	return shca_page_wait(mem, &want);
 }
 
 static __always_inline enum shca_mem_status
-shca_reach(struct shca_door *door, struct ib_pd *pd, struct shca_mr **kept,
+shca_reach(struct shca_mem_ctx *mem, struct ib_pd *pd, struct shca_mr **kept,
 	   u32 key, u32 access, u64 va, u32 len, u64 span, struct shca_mr **mr)
 {
-	if (kept && likely(shca_mr_suits(*kept, pd, door->qp->who.serial, key,
+	if (kept && likely(shca_mr_suits(*kept, pd, mem->qp->who.serial, key,
 					 access, va, len))) {
 		*mr = *kept;
 		return SHCA_MEM_OK;
 	}
-	return shca_reach_anew(door, pd, kept, key, access, va, len, span, mr);
+	return shca_reach_anew(mem, pd, kept, key, access, va, len, span, mr);
 }
 
 /*
@@ -255,9 +255,9 @@ shca_reach(struct shca_door *door, struct ib_pd *pd, struct shca_mr **kept,
 static enum shca_mem_status shca_remote_check(void *ctx, u32 rkey, u64 va,
 					      u32 len, u32 access)
 {
-	struct shca_door *door = ctx;
-	struct ib_pd *pd = shca_remote_pd(door->qp);
-	struct shca_accessor who = shca_as(door->qp, pd);
+	struct shca_mem_ctx *mem = ctx;
+	struct ib_pd *pd = shca_remote_pd(mem->qp);
+	struct shca_accessor who = shca_as(mem->qp, pd);
 	enum shca_mem_status status;
 	bool changes = false;
 	struct shca_mr *mr;
@@ -266,7 +266,7 @@ static enum shca_mem_status shca_remote_check(void *ctx, u32 rkey, u64 va,
 	if (status != SHCA_MEM_OK || !changes ||
 	    access != IB_ACCESS_REMOTE_READ)
 		return status;
-	status = shca_reach(door, pd, NULL, rkey, access, va,
+	status = shca_reach(mem, pd, NULL, rkey, access, va,
 			    min_t(u32, len, PAGE_SIZE), len, &mr);
 	if (status == SHCA_MEM_OK)
 		shca_mr_put(mr);
@@ -277,14 +277,14 @@ static enum shca_mem_status shca_remote_write(void *ctx, u32 rkey, u64 va,
 					      const struct shca_pkt *pkt)
 {
 	struct shca_src src = shca_src_pkt(pkt);
-	struct shca_door *door = ctx;
+	struct shca_mem_ctx *mem = ctx;
 	enum shca_mem_status status;
 	struct shca_mr *mr;
 
-	status = shca_reach(door, shca_remote_pd(door->qp),
+	status = shca_reach(mem, shca_remote_pd(mem->qp),
 			    shca_src_kept(&src), rkey,
 			    IB_ACCESS_REMOTE_WRITE, va, pkt->paylen,
-			    door->qp->rq.resp.left, &mr);
+			    mem->qp->rq.resp.left, &mr);
 	if (unlikely(status == SHCA_MEM_RETRY))
 		shca_src_waits(&src);
 	if (status != SHCA_MEM_OK)
@@ -312,12 +312,12 @@ static enum shca_mem_status shca_remote_atomic(void *ctx,
 					       u64 *orig)
 {
 	bool cas = (pkt->opcode & 0x1f) == 0x13;
-	struct shca_door *door = ctx;
+	struct shca_mem_ctx *mem = ctx;
 	enum shca_mem_status status;
 	struct shca_mr *mr;
 	u64 *p;
 
-	status = shca_reach(door, shca_remote_pd(door->qp), NULL,
+	status = shca_reach(mem, shca_remote_pd(mem->qp), NULL,
 			    pkt->atomic.rkey,
 			    IB_ACCESS_REMOTE_ATOMIC, pkt->atomic.va, 8, 8, &mr);
 	if (status != SHCA_MEM_OK)
@@ -339,12 +339,12 @@ static enum shca_mem_status
 shca_remote_atomic_write(void *ctx, const struct shca_pkt *pkt)
 {
 	struct shca_src src = shca_src_pkt(pkt);
-	struct shca_door *door = ctx;
+	struct shca_mem_ctx *mem = ctx;
 	enum shca_mem_status status;
 	struct shca_mr *mr;
 	u64 value, *p;
 
-	status = shca_reach(door, shca_remote_pd(door->qp), NULL,
+	status = shca_reach(mem, shca_remote_pd(mem->qp), NULL,
 			    pkt->reth.rkey, IB_ACCESS_REMOTE_WRITE,
 			    pkt->reth.va, 8, 8, &mr);
 	if (status != SHCA_MEM_OK)
@@ -375,7 +375,7 @@ static enum shca_mem_status shca_remote_flush(void *ctx,
 		     (pkt->feth.type & SHCA_FLUSH_PERSISTENT ?
 		      SHCA_ACCESS_FLUSH_PERSISTENT : 0);
 	bool whole = pkt->feth.level == SHCA_FLUSH_LEVEL_MR, changes;
-	struct shca_qp *qp = ((struct shca_door *)ctx)->qp;
+	struct shca_qp *qp = ((struct shca_mem_ctx *)ctx)->qp;
 	struct shca_accessor who = shca_as(qp, shca_remote_pd(qp));
 	enum shca_mem_status status;
 
@@ -398,7 +398,7 @@ struct ib_pd *shca_sq_pd(const struct shca_qp *qp, const struct shca_send_wr *wr
 #define SHCA_RECV_SPAN	65536u
 
 /* @len bytes from @src to byte @off of a segment list, whose keys are of @pd. */
-static enum shca_mem_status shca_scatter(struct shca_door *door,
+static enum shca_mem_status shca_scatter(struct shca_mem_ctx *mem,
 					 struct ib_pd *pd,
 					 const struct shca_sge *sge, u32 nr,
 					 u32 off, u32 len, struct shca_src *src)
@@ -413,7 +413,7 @@ static enum shca_mem_status shca_scatter(struct shca_door *door,
 			continue;
 		}
 		n = min(sge->length - off, len);
-		status = shca_reach(door, pd, shca_src_kept(src), sge->lkey,
+		status = shca_reach(mem, pd, shca_src_kept(src), sge->lkey,
 				    IB_ACCESS_LOCAL_WRITE, sge->addr + off, n,
 				    min(sge->length - off, SHCA_RECV_SPAN),
 				    &mr);
@@ -436,15 +436,15 @@ static enum shca_mem_status shca_local_scatter(void *ctx,
 {
 	bool answer = shca_opcode_info(pkt->opcode)->flags & SHCA_OPF_RESPONSE;
 	struct shca_src src = shca_src_pkt(pkt);
-	struct shca_door *door = ctx;
-	struct shca_qp *qp = door->qp;
+	struct shca_mem_ctx *mem = ctx;
+	struct shca_qp *qp = mem->qp;
 
 	struct ib_pd *pd = shca_rq_pd(qp);
 
 	if (answer)
 		pd = shca_sq_pd(qp, container_of(sge, struct shca_send_wr,
 						 sge[0]));
-	return shca_scatter(door, pd, sge, nr, off, pkt->paylen, &src);
+	return shca_scatter(mem, pd, sge, nr, off, pkt->paylen, &src);
 }
 
 static enum shca_mem_status shca_local_store(void *ctx,
@@ -452,9 +452,9 @@ static enum shca_mem_status shca_local_store(void *ctx,
 					     const void *buf, u32 len)
 {
 	struct shca_src src = { .buf = buf };
-	struct shca_door *door = ctx;
+	struct shca_mem_ctx *mem = ctx;
 
-	return shca_scatter(door, door->qp->pd, sge, nr, 0, len, &src);
+	return shca_scatter(mem, mem->qp->pd, sge, nr, 0, len, &src);
 }
 
 static enum shca_mem_status shca_grh_store(void *ctx,
@@ -463,19 +463,19 @@ static enum shca_mem_status shca_grh_store(void *ctx,
 {
 	u32 hdr_len = shca_opcode_info(pkt->opcode)->hdr_len;
 	const struct shca_rx_skb *rx = pkt->data;
-	struct shca_door *door = ctx;
+	struct shca_mem_ctx *mem = ctx;
 	u8 grh[SHCA_GRH_BYTES];
 	struct shca_src src = { .buf = grh };
 
-	door->qp->link->grh(rx->skb, pkt->data_off - hdr_len,
+	mem->qp->link->grh(rx->skb, pkt->data_off - hdr_len,
 		      hdr_len + pkt->paylen + pkt->pad + SHCA_ICRC_BYTES, grh);
-	return shca_scatter(door, shca_rq_pd(door->qp), sge, nr, 0,
+	return shca_scatter(mem, shca_rq_pd(mem->qp), sge, nr, 0,
 			    sizeof(grh), &src);
 }
 
 static bool shca_invalidate(void *ctx, u32 rkey)
 {
-	struct shca_qp *qp = ((struct shca_door *)ctx)->qp;
+	struct shca_qp *qp = ((struct shca_mem_ctx *)ctx)->qp;
 	struct shca_accessor who = shca_as(qp, shca_remote_pd(qp));
 
 	/* The payload is placed; were it in this region or window, we would
@@ -489,7 +489,7 @@ static bool shca_invalidate(void *ctx, u32 rkey)
 static enum shca_wc_status shca_local_op(void *ctx,
 					 const struct shca_send_wr *wr)
 {
-	struct shca_qp *qp = ((struct shca_door *)ctx)->qp;
+	struct shca_qp *qp = ((struct shca_mem_ctx *)ctx)->qp;
 	bool ok = false;
 
 	if (wr->opcode == SHCA_WR_LOCAL_INV)
@@ -527,7 +527,7 @@ const struct shca_mem_ops shca_mem_ops = {
 	.local_op = shca_local_op,
 };
 
-static enum shca_mem_status shca_hold_one(struct shca_door *door,
+static enum shca_mem_status shca_hold_one(struct shca_mem_ctx *mem,
 					  struct ib_pd *pd, u32 key, u32 access,
 					  u64 va, u32 len, u64 span,
 					  struct shca_pieces *pieces)
@@ -535,7 +535,7 @@ static enum shca_mem_status shca_hold_one(struct shca_door *door,
 	struct shca_piece *piece = &pieces->piece[pieces->nr];
 	enum shca_mem_status status;
 
-	status = shca_reach(door, pd, pieces->kept, key, access, va, len, span,
+	status = shca_reach(mem, pd, pieces->kept, key, access, va, len, span,
 			    &piece->mr);
 	if (status != SHCA_MEM_OK)
 		return status;
@@ -545,7 +545,7 @@ static enum shca_mem_status shca_hold_one(struct shca_door *door,
 	return SHCA_MEM_OK;
 }
 
-static enum shca_mem_status shca_hold_sges(struct shca_door *door,
+static enum shca_mem_status shca_hold_sges(struct shca_mem_ctx *mem,
 					   const struct shca_send_wr *wr,
 					   u32 off, u32 len,
 					   struct shca_pieces *pieces)
@@ -561,7 +561,7 @@ static enum shca_mem_status shca_hold_sges(struct shca_door *door,
 			continue;
 		}
 		n = min(sge->length - off, len);
-		status = shca_hold_one(door, door->qp->pd, sge->lkey,
+		status = shca_hold_one(mem, mem->qp->pd, sge->lkey,
 				       SHCA_MR_LOCAL_READ, sge->addr + off, n,
 				       sge->length - off,
 				       pieces);
@@ -574,13 +574,13 @@ static enum shca_mem_status shca_hold_sges(struct shca_door *door,
 }
 
 /* A READ's response goes by the rights of its request. */
-static enum shca_mem_status shca_hold_remote(struct shca_door *door,
+static enum shca_mem_status shca_hold_remote(struct shca_mem_ctx *mem,
 					     const struct shca_pkt *pkt,
 					     struct shca_pieces *pieces)
 {
 	struct shca_xrc_target *target = NULL;
 	enum shca_mem_status status;
-	struct shca_qp *qp = door->qp;
+	struct shca_qp *qp = mem->qp;
 	struct ib_pd *pd = qp->pd;
 
 	if (qp->type == IB_QPT_XRC_TGT) {
@@ -589,7 +589,7 @@ static enum shca_mem_status shca_hold_remote(struct shca_door *door,
 			return SHCA_MEM_KEY;
 		pd = target->pd;
 	}
-	status = shca_hold_one(door, pd, pkt->rkey, IB_ACCESS_REMOTE_READ,
+	status = shca_hold_one(mem, pd, pkt->rkey, IB_ACCESS_REMOTE_READ,
 			       pkt->va, pkt->paylen,
 			       (u64)pkt->paylen + pkt->rest, pieces);
 	if (target)
@@ -597,7 +597,7 @@ static enum shca_mem_status shca_hold_remote(struct shca_door *door,
 	return status;
 }
 
-enum shca_mem_status shca_mem_hold(struct shca_door *door,
+enum shca_mem_status shca_mem_hold(struct shca_mem_ctx *mem,
 				   const struct shca_pkt *pkt,
 				   struct shca_pieces *pieces)
 {
@@ -609,7 +609,7 @@ enum shca_mem_status shca_mem_hold(struct shca_door *door,
 		return SHCA_MEM_OK;
 	case SHCA_PAY_WR:
 		if (!pkt->wr->inline_data) {
-			status = shca_hold_sges(door, pkt->wr, pkt->off,
+			status = shca_hold_sges(mem, pkt->wr, pkt->off,
 						pkt->paylen, pieces);
 			break;
 		}
@@ -620,7 +620,7 @@ enum shca_mem_status shca_mem_hold(struct shca_door *door,
 		};
 		break;
 	case SHCA_PAY_REMOTE:
-		status = shca_hold_remote(door, pkt, pieces);
+		status = shca_hold_remote(mem, pkt, pieces);
 		break;
 	}
 	if (status != SHCA_MEM_OK)
@@ -638,7 +638,7 @@ void shca_mem_release(struct shca_pieces *pieces)
 }
 
 /* Most requests have one segment: no need to note the pieces. */
-static enum shca_mem_status shca_gather_sge(struct shca_door *door,
+static enum shca_mem_status shca_gather_sge(struct shca_mem_ctx *mem,
 					    const struct shca_pkt *pkt, u8 *dst,
 					    struct shca_mr **kept)
 {
@@ -650,7 +650,7 @@ static enum shca_mem_status shca_gather_sge(struct shca_door *door,
 	const void *src;
 
 	/* (the request's length is the segment's) */
-	status = shca_reach(door, door->qp->pd, kept, sge->lkey,
+	status = shca_reach(mem, mem->qp->pd, kept, sge->lkey,
 			    SHCA_MR_LOCAL_READ, va, len, sge->length - pkt->off,
 			    &mr);
 	if (status != SHCA_MEM_OK)
@@ -664,7 +664,7 @@ static enum shca_mem_status shca_gather_sge(struct shca_door *door,
 	return SHCA_MEM_OK;
 }
 
-enum shca_mem_status shca_mem_gather(struct shca_door *door,
+enum shca_mem_status shca_mem_gather(struct shca_mem_ctx *mem,
 				     const struct shca_pkt *pkt, u8 *dst,
 				     struct shca_mr **kept)
 {
@@ -676,9 +676,9 @@ enum shca_mem_status shca_mem_gather(struct shca_door *door,
 		return SHCA_MEM_OK;
 	if (pkt->kind == SHCA_PAY_WR && !pkt->wr->inline_data &&
 	    pkt->wr->num_sge == 1)
-		return shca_gather_sge(door, pkt, dst, kept);
+		return shca_gather_sge(mem, pkt, dst, kept);
 	pieces.kept = kept;
-	status = shca_mem_hold(door, pkt, &pieces);
+	status = shca_mem_hold(mem, pkt, &pieces);
 	if (status != SHCA_MEM_OK)
 		return status;
 	shca_src_read(&src, dst, pkt->paylen);

@@ -2,13 +2,13 @@
 /*
  * Moving bytes between packets and memory regions.
  */
-#ifndef SHCA_MEM_H
-#define SHCA_MEM_H
+#ifndef SHCA_PAYLOAD_H
+#define SHCA_PAYLOAD_H
 
 #include "../base/dev.h"
 #include "../core/mem.h"
 
-struct shca_door;
+struct shca_mem_ctx;
 struct shca_mr;
 struct shca_qp;
 struct sk_buff;
@@ -21,7 +21,7 @@ struct sk_buff;
 struct ib_pd *shca_sq_pd(const struct shca_qp *qp,
 			 const struct shca_send_wr *wr);
 
-/** shca_mem_ops - the core's way to memory; the context is the struct shca_door */
+/** shca_mem_ops - the core's way to memory; the context is the struct shca_mem_ctx */
 extern const struct shca_mem_ops shca_mem_ops;
 
 /**
@@ -32,9 +32,9 @@ extern const struct shca_mem_ops shca_mem_ops;
  *
  * Context: bottom halves off.
  * Return: SHCA_MEM_OK, or why the memory cannot be had (@dst is undefined);
- * SHCA_MEM_RETRY: later, see shca_door_ask().
+ * SHCA_MEM_RETRY: later, see shca_page_wait().
  */
-enum shca_mem_status shca_mem_gather(struct shca_door *door,
+enum shca_mem_status shca_mem_gather(struct shca_mem_ctx *mem,
 				     const struct shca_pkt *pkt, u8 *dst,
 				     struct shca_mr **kept);
 /** shca_mem_forget() - the end of @kept */
@@ -75,7 +75,7 @@ struct shca_pieces {
  * Context: bottom halves off.
  * Return: SHCA_MEM_OK, or why the memory cannot be had (nothing is held).
  */
-enum shca_mem_status shca_mem_hold(struct shca_door *door,
+enum shca_mem_status shca_mem_hold(struct shca_mem_ctx *mem,
 				   const struct shca_pkt *pkt,
 				   struct shca_pieces *pieces);
 

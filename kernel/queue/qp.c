@@ -17,8 +17,8 @@
 #include "../base/trace.h"
 #include "../base/udata.h"
 #include "cq.h"
-#include "fault.h"
-#include "mem.h"
+#include "page_wait.h"
+#include "payload.h"
 #include "qp_table.h"
 #include "rq.h"
 #include "rss.h"
@@ -124,7 +124,7 @@ void shca_qp_set_error_locked(struct shca_qp *qp)
 	shca_stream_stop(qp);
 	/* The flag before the flush looks at rq_prod: pairs with the barrier
 	 * between rq_prod and the flag in post_recv, here and in the provider.
-	 * One of the two sees the other.  Likewise sq_bell and sq_prod.
+	 * One of the two sees the other.  Likewise sq_doorbell and sq_prod.
 	 */
 	smp_mb();
 	shca_bh_schedule(&qp->sq.bh);
@@ -311,8 +311,8 @@ static int shca_qp_alloc_rings(struct shca_qp *qp)
 	ring->user_prod = &qp->index->rq_prod;
 	ring->user_cons = &qp->status->rq_cons;
 	shca_req_init(&sq->req, sq->wrs, window, stride, &shca_mem_ops,
-		      &sq->door);
-	shca_resp_init(&qp->rq.resp, NULL, 0, &shca_mem_ops, &qp->rq.door);
+		      &sq->mem);
+	shca_resp_init(&qp->rq.resp, NULL, 0, &shca_mem_ops, &qp->rq.mem);
 	return 0;
 }
 
@@ -336,7 +336,7 @@ int shca_qp_share(struct shca_qp *qp, struct ib_ucontext *uctx)
 	return 0;
 }
 
-/* One without rings has nothing to be mapped, and no bell. */
+/* One without rings has nothing to be mapped, and no doorbell. */
 static int shca_qp_map_user(struct shca_qp *qp, struct ib_udata *udata)
 {
 	struct shca_ucontext *uctx = rdma_udata_to_drv_context(udata,
@@ -361,7 +361,7 @@ static int shca_qp_map_user(struct shca_qp *qp, struct ib_udata *udata)
 		resp.ring_off = rdma_user_mmap_get_offset(qp->ring_mmap);
 		resp.ring_len = qp->ring_buf->len;
 		resp.status_off = rdma_user_mmap_get_offset(qp->status_mmap);
-		if (uctx->features & SHCA_FEATURE_BELL_INDEX)
+		if (uctx->features & SHCA_FEATURE_DOORBELL_INDEX)
 			shca_stream_init(qp);
 	}
 	return shca_udata_out(udata, &resp, sizeof(resp));
@@ -543,12 +543,12 @@ static void shca_qp_flush_all(struct shca_qp *qp)
 	shca_rq_flush_all(qp);
 }
 
-void shca_qp_part(struct shca_qp *qp)
+void shca_qp_flush_acks(struct shca_qp *qp)
 {
-	/* What was posted without a bell, as if it had been rung. */
+	/* What was posted without a doorbell, as if it had been rung. */
 	if (qp->sq.stream.batch)
 		shca_sq_run(qp);
-	shca_rq_part(qp);
+	shca_rq_flush_acks(qp);
 }
 
 void shca_qp_purge_cqs(struct shca_qp *qp)
@@ -565,7 +565,7 @@ void shca_qp_end(struct shca_qp *qp)
 	if (qp->is_user && READ_ONCE(qp->dev->removing))
 		shca_qp_flush_all(qp);
 	else
-		shca_qp_part(qp);
+		shca_qp_flush_acks(qp);
 	/* No packet finds it any longer ... */
 	shca_net_del_qp(qp->dev->snet, qp);
 	/* ... those that found it start nothing that lasts ... */

@@ -37,7 +37,7 @@
 #include "../mem/odp.h"
 #include "qp_table.h"
 #include "recv_ring.h"
-#include "steer.h"
+#include "rps.h"
 #include "stream.h"
 #include "tm.h"
 
@@ -54,12 +54,12 @@ struct shca_xrc_target;
 #define SHCA_SQ_WINDOW		64
 
 /**
- * struct shca_door - a side's way to memory; context of its memory operations
- * @fetch:	what it waits for, or has waited for last (fault.c)
+ * struct shca_mem_ctx - a side's way to memory; context of its memory operations
+ * @fetch:	what it waits for, or has waited for last (page_wait.c)
  * @starved:	there was no memory for that, and nobody calls @resume
  * @resume:	called when what it waits for is there, or cannot be had
  */
-struct shca_door {
+struct shca_mem_ctx {
 	struct shca_qp *qp;
 	struct shca_fetch *fetch;
 	bool starved;
@@ -92,13 +92,13 @@ struct shca_park {
  * @direct:	the last requests went to the peer directly (direct.c)
  * @peer:	the QP that they went to
  * @direct_more: and a budget ended that: answers may be owed
- * @door: @park:	memory, and responses that wait for it
+ * @mem: @park:	memory, and responses that wait for it
  * @bh:		continues when a budget is used up, and flushes
  * @continuing:	it will, on the CPU that transmitted last: nobody else transmits
  *		until then, for packets of two CPUs overtake each other
  * @tx_cpu:	the one that transmitted last; -1: none yet
- * @steer:	where responses are received
- * @stream:	posts that need no bell
+ * @rps:	where responses are received
+ * @stream:	posts that need no doorbell
  * @far_waits:	direct requests in a row whose peer waited for its memory
  * @peer_looks: @peer_ns: @peer_changes: how often the peer is still looked for among
  *		the QPs of this kernel, when, and what it was like last (peer.c)
@@ -122,7 +122,7 @@ struct shca_sq {
 	bool drain_event;
 	bool direct;
 	bool direct_more;
-	struct shca_door door;
+	struct shca_mem_ctx mem;
 	struct shca_park park;
 	struct shca_qp_hint peer;
 	u64 armed;
@@ -132,7 +132,7 @@ struct shca_sq {
 	int tx_cpu;
 	u32 rate_kbps;
 	u64 rate_ns;
-	struct shca_steer steer;
+	struct shca_rps rps;
 	struct shca_stream stream;
 	u32 far_waits;
 	u32 peer_looks;
@@ -149,11 +149,11 @@ struct shca_sq {
  * @ring:	its receive requests, unless @srq has them
  * @timer:	waits for a full queue below
  * @xrc:	XRC: the SRQ of the request being executed
- * @door: @park:	memory, and requests that wait
+ * @mem: @park:	memory, and requests that wait
  * @behind:	the first of @park waits for an answer to leave, and not for memory
  * @held:	payload of the request being executed, where it came directly;
  *		given back before a key is invalidated, which may be its own
- * @far_waits:	a requester on the direct path waits for what @door fetches
+ * @far_waits:	a requester on the direct path waits for what @mem fetches
  * @last_wqe:	LAST_WQE_REACHED has been raised since the QP was reset
  */
 struct shca_rq {
@@ -161,13 +161,13 @@ struct shca_rq {
 	struct shca_resp resp;
 	struct shca_rd *rd;
 	struct shca_recv_ring ring;
-	struct shca_door door;
+	struct shca_mem_ctx mem;
 	struct shca_park park;
 	struct shca_bh bh;
 	bool continuing;
 	bool behind;
 	struct hrtimer timer;
-	struct shca_steer steer;
+	struct shca_rps rps;
 	struct shca_route route;
 	struct shca_cq *cq;
 	struct shca_srq *srq;
@@ -185,7 +185,7 @@ struct shca_rq {
  * @state: @dead: written under both locks, read under either
  * @counters:	the device's, or its own (counters.c)
  * @who:	as which it reaches memory
- * @uctx:	the process's context that may ring the bell; NULL: a kernel
+ * @uctx:	the process's context that may ring the doorbell; NULL: a kernel
  *		consumer's QP, or one without rings
  * @pkey_index: written under both locks, read without
  * @wq:		the work queue that it is the receive half of (wq.h); it then has no
@@ -359,12 +359,13 @@ void shca_qp_set_error_locked(struct shca_qp *qp);
 void shca_qp_purge_cqs(struct shca_qp *qp);
 
 /**
- * shca_qp_part() - the owner is about to end or reset the QP
+ * shca_qp_flush_acks() - the owner is about to end or reset the QP
  *
- * What it has posted without a bell begins, and what its peer has sent is acknowledged.
+ * What it has posted without a doorbell begins, and what its peer has sent is
+ * acknowledged.
  * Context: process; takes both locks, one after the other.
  */
-void shca_qp_part(struct shca_qp *qp);
+void shca_qp_flush_acks(struct shca_qp *qp);
 
 /**
  * shca_qp_make() - a QP in RESET, with its rings, which nobody finds yet
@@ -381,7 +382,7 @@ struct shca_qp *shca_qp_make(struct shca_dev *dev, struct ib_pd *pd,
 			     struct shca_rss *rss, bool is_user);
 
 /**
- * shca_qp_share() - let a process map the rings of a QP and ring its bell
+ * shca_qp_share() - let a process map the rings of a QP and ring its doorbell
  *
  * Return: 0 or an error, with which the QP can only be freed.
  */

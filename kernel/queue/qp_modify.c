@@ -17,8 +17,8 @@
 #include "../base/udata.h"
 #include "../core/psn.h"
 #include "cq.h"
-#include "fault.h"
-#include "mem.h"
+#include "page_wait.h"
+#include "payload.h"
 #include "peer.h"
 #include "qp.h"
 #include "raw.h"
@@ -376,7 +376,7 @@ static int shca_modify_locked(struct shca_qp *qp, struct ib_qp_attr *attr,
 		shca_sq_flush_all(qp);
 
 	if (next == IB_QPS_ERR || next == IB_QPS_RESET)
-		shca_qp_part(qp);
+		shca_qp_flush_acks(qp);
 
 	spin_lock_bh(&qp->sq.lock);
 	spin_lock(&qp->rq.lock);
@@ -397,7 +397,7 @@ static int shca_modify_locked(struct shca_qp *qp, struct ib_qp_attr *attr,
 		qp->rq.rd = rd;
 		if (cur == IB_QPS_INIT)
 			shca_resp_init(&qp->rq.resp, rd, rd_entries,
-				       &shca_mem_ops, &qp->rq.door);
+				       &shca_mem_ops, &qp->rq.mem);
 		else
 			shca_resp_move_rd(&qp->rq.resp, rd, rd_entries);
 	}

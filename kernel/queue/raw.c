@@ -15,7 +15,7 @@
 #include "../base/counters.h"
 #include "../base/dev.h"
 #include "../base/trace.h"
-#include "mem.h"
+#include "payload.h"
 #include "qp.h"
 #include "sq.h"
 #include "tx.h"
@@ -72,7 +72,7 @@ static enum shca_mem_status shca_raw_send(struct shca_qp *qp,
 		return SHCA_MEM_OK;
 	}
 	skb_reserve(skb, room);
-	status = shca_mem_gather(&qp->sq.door, pkt,
+	status = shca_mem_gather(&qp->sq.mem, pkt,
 				 skb_put(skb, pkt->paylen), &kept);
 	shca_mem_forget(&kept);
 	if (status != SHCA_MEM_OK) {

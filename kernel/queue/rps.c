@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 /*
- * Steering of received batches to another CPU.
+ * Receive packet steering (RPS): received batches go to another CPU.
  *
  * It is for senders on this machine only, where transmission and reception would
  * share one CPU: a batch whose sender is on another one (a NIC's interrupt, RPS)
@@ -18,7 +18,7 @@
  * later than the batch would have been received here, as a virtual CPU does whose
  * host has others to run.
  */
-#include "steer.h"
+#include "rps.h"
 
 #include <linux/jiffies.h>
 #include <linux/ktime.h>
@@ -39,24 +39,27 @@
 #include "rx.h"
 
 /* A smaller batch is received sooner than another CPU wakes up. */
-#define SHCA_STEER_BYTES	16384u
+#define SHCA_RPS_BYTES	16384u
 /* skbs in a queue: several windows of several QPs. */
-#define SHCA_STEER_LIMIT	1000u
+#define SHCA_RPS_LIMIT	1000u
 /* skbs taken from it before other softirqs have their turn. */
-#define SHCA_STEER_BUDGET	16
+#define SHCA_RPS_BUDGET	16
 /* How long a CPU is left alone that was at work, or that came late. */
-#define SHCA_STEER_BUSY		(HZ / 10)
-#define SHCA_STEER_LATE		HZ
+#define SHCA_RPS_BUSY		(HZ / 10)
+#define SHCA_RPS_LATE		HZ
 /* What is late. */
-#define SHCA_STEER_LATE_NS	(500 * NSEC_PER_USEC)
+#define SHCA_RPS_LATE_NS	(500 * NSEC_PER_USEC)
 
 /* Off: it has not been measured yet on a machine that is otherwise idle. */
-static bool shca_steer_batches;
-module_param_named(steer, shca_steer_batches, bool, 0644);
-MODULE_PARM_DESC(steer, "receive large batches from senders on this machine on another CPU than the sender's");
+static bool shca_rps_batches;
+module_param_named(rps, shca_rps_batches, bool, 0644);
+MODULE_PARM_DESC(rps, "receive large batches from senders on this machine on another CPU than the sender's");
+/* its former name, for one release */
+module_param_named(steer, shca_rps_batches, bool, 0644);
+MODULE_PARM_DESC(steer, "the former name of rps");
 
 /**
- * struct shca_steer_queue - skbs to be received on one CPU
+ * struct shca_rps_queue - skbs to be received on one CPU
  * @skbs:	they and their lock
  * @woken:	@csd is on its way, or @bh has not begun
  * @running:	@bh is at it
@@ -65,7 +68,7 @@ MODULE_PARM_DESC(steer, "receive large batches from senders on this machine on a
  * @csd:	lets that CPU schedule @bh
  * @bh:		empties the queue
  */
-struct shca_steer_queue {
+struct shca_rps_queue {
 	struct sk_buff_head skbs;
 	atomic_t woken;
 	bool running;
@@ -75,24 +78,24 @@ struct shca_steer_queue {
 	struct shca_bh bh;
 };
 
-static DEFINE_PER_CPU_ALIGNED(struct shca_steer_queue, shca_steer_queues);
+static DEFINE_PER_CPU_ALIGNED(struct shca_rps_queue, shca_rps_queues);
 
 /* What an skb remembers while it waits. */
-struct shca_steer_cb {
+struct shca_rps_cb {
 	struct shca_qp *qp;
 	u32 seg_len;
 	bool response;
 };
 
-static struct shca_steer_cb *shca_steer_cb(struct sk_buff *skb)
+static struct shca_rps_cb *shca_rps_cb(struct sk_buff *skb)
 {
-	BUILD_BUG_ON(sizeof(struct shca_steer_cb) > sizeof(skb->cb));
-	return (struct shca_steer_cb *)skb->cb;
+	BUILD_BUG_ON(sizeof(struct shca_rps_cb) > sizeof(skb->cb));
+	return (struct shca_rps_cb *)skb->cb;
 }
 
-static struct shca_steer *shca_steer_of(struct shca_qp *qp, bool response)
+static struct shca_rps *shca_rps_of(struct shca_qp *qp, bool response)
 {
-	return response ? &qp->sq.steer : &qp->rq.steer;
+	return response ? &qp->sq.rps : &qp->rq.rps;
 }
 
 /* ---- where to ---------------------------------------------------------------- */
@@ -107,32 +110,32 @@ static int shca_sender_cpu(const struct sk_buff *skb)
 	return -1;
 }
 
-static bool shca_steer_may(int cpu, int self)
+static bool shca_rps_may(int cpu, int self)
 {
 	return cpu != self && cpu >= 0 && cpu_online(cpu) &&
 	       housekeeping_cpu(cpu, HK_TYPE_DOMAIN);
 }
 
 /* The same for work that can as well be done here. */
-static bool shca_steer_idle(int cpu, int self)
+static bool shca_rps_idle(int cpu, int self)
 {
-	return shca_steer_may(cpu, self) &&
+	return shca_rps_may(cpu, self) &&
 	       time_after_eq(jiffies,
-			     READ_ONCE(per_cpu(shca_steer_queues, cpu).idle_from));
+			     READ_ONCE(per_cpu(shca_rps_queues, cpu).idle_from));
 }
 
 /* Another CPU, of the same node, that stays the same for a QP; -1: none. */
-static int shca_steer_other(const struct shca_steer *steer, u32 qpn)
+static int shca_rps_other(const struct shca_rps *rps, u32 qpn)
 {
-	int self = smp_processor_id(), cpu = READ_ONCE(steer->cpu), found = -1;
+	int self = smp_processor_id(), cpu = READ_ONCE(rps->cpu), found = -1;
 	const struct cpumask *node = cpumask_of_node(cpu_to_node(self));
 	int skip;
 
-	if (shca_steer_idle(cpu, self))
+	if (shca_rps_idle(cpu, self))
 		return cpu;
 	skip = qpn % max(cpumask_weight(node), 1u);
 	for_each_cpu(cpu, node) {
-		if (shca_steer_idle(cpu, self))
+		if (shca_rps_idle(cpu, self))
 			found = cpu;
 		if (found >= 0 && skip-- <= 0)
 			break;
@@ -141,23 +144,23 @@ static int shca_steer_other(const struct shca_steer *steer, u32 qpn)
 }
 
 /* Return: the CPU that is to receive @skb; -1: this one, at once. */
-static int shca_steer_where(struct shca_qp *qp, bool response,
+static int shca_rps_where(struct shca_qp *qp, bool response,
 			    const struct sk_buff *skb)
 {
-	const struct shca_steer *steer = shca_steer_of(qp, response);
+	const struct shca_rps *rps = shca_rps_of(qp, response);
 	int self = smp_processor_id(), sender;
 
-	if (atomic_read(&steer->pending))
-		return READ_ONCE(steer->cpu);
-	if (!READ_ONCE(shca_steer_batches))
+	if (atomic_read(&rps->pending))
+		return READ_ONCE(rps->cpu);
+	if (!READ_ONCE(shca_rps_batches))
 		return -1;
 	sender = shca_sender_cpu(skb);
-	if (skb_is_gso(skb) && skb->len >= SHCA_STEER_BYTES)
-		return sender == self ? shca_steer_other(steer, qp->qpn) : -1;
+	if (skb_is_gso(skb) && skb->len >= SHCA_RPS_BYTES)
+		return sender == self ? shca_rps_other(rps, qp->qpn) : -1;
 	/* An answer goes to who waits for it. */
 	if (response && sender == self) {
 		sender = READ_ONCE(qp->sq.tx_cpu);
-		if (shca_steer_may(sender, self))
+		if (shca_rps_may(sender, self))
 			return sender;
 	}
 	return -1;
@@ -165,38 +168,38 @@ static int shca_steer_where(struct shca_qp *qp, bool response,
 
 /* ---- queues ------------------------------------------------------------------ */
 
-static void shca_steer_wake(void *arg)
+static void shca_rps_wake(void *arg)
 {
-	struct shca_steer_queue *queue = arg;
+	struct shca_rps_queue *queue = arg;
 
 	/* (what a softirq interrupts here may be our own) */
 	if (!in_serving_softirq() && !is_idle_task(current))
-		WRITE_ONCE(queue->idle_from, jiffies + SHCA_STEER_BUSY);
+		WRITE_ONCE(queue->idle_from, jiffies + SHCA_RPS_BUSY);
 	shca_bh_schedule(&queue->bh);
 }
 
-static void shca_steer_one(struct sk_buff *skb)
+static void shca_rps_one(struct sk_buff *skb)
 {
-	struct shca_steer_cb cb = *shca_steer_cb(skb);
-	struct shca_steer *steer = shca_steer_of(cb.qp, cb.response);
+	struct shca_rps_cb cb = *shca_rps_cb(skb);
+	struct shca_rps *rps = shca_rps_of(cb.qp, cb.response);
 
 	shca_rx_steered(cb.qp, skb, cb.seg_len);
 	/* Who finds none pending has all before it behind him. */
 	smp_mb__before_atomic();
-	atomic_dec(&steer->pending);
+	atomic_dec(&rps->pending);
 	shca_qp_put(cb.qp);
 }
 
-SHCA_BH_HANDLER(shca_steer_drain)
+SHCA_BH_HANDLER(shca_rps_drain)
 {
-	struct shca_steer_queue *queue =
-		container_of(bh, struct shca_steer_queue, bh);
+	struct shca_rps_queue *queue =
+		container_of(bh, struct shca_rps_queue, bh);
 	u64 woken_at = READ_ONCE(queue->woken_at);
-	int budget = SHCA_STEER_BUDGET;
+	int budget = SHCA_RPS_BUDGET;
 	struct sk_buff *skb;
 
-	if (woken_at && ktime_get_ns() > woken_at + SHCA_STEER_LATE_NS)
-		WRITE_ONCE(queue->idle_from, jiffies + SHCA_STEER_LATE);
+	if (woken_at && ktime_get_ns() > woken_at + SHCA_RPS_LATE_NS)
+		WRITE_ONCE(queue->idle_from, jiffies + SHCA_RPS_LATE);
 	WRITE_ONCE(queue->running, true);
 	WRITE_ONCE(queue->woken_at, 0);
 	atomic_set(&queue->woken, 0);
@@ -205,7 +208,7 @@ SHCA_BH_HANDLER(shca_steer_drain)
 	local_bh_disable();
 	rcu_read_lock();
 	while (budget-- && (skb = skb_dequeue(&queue->skbs)))
-		shca_steer_one(skb);
+		shca_rps_one(skb);
 	rcu_read_unlock();
 	local_bh_enable();
 	WRITE_ONCE(queue->running, false);
@@ -214,9 +217,9 @@ SHCA_BH_HANDLER(shca_steer_drain)
 }
 
 /* There is something in the queue of @cpu. */
-static void shca_steer_call(struct shca_steer_queue *queue, int cpu)
+static void shca_rps_call(struct shca_rps_queue *queue, int cpu)
 {
-	/* Fully ordered: queued before, and pairs with shca_steer_drain(). */
+	/* Fully ordered: queued before, and pairs with shca_rps_drain(). */
 	if (atomic_xchg(&queue->woken, 1))
 		return;
 	if (cpu == smp_processor_id()) {
@@ -230,21 +233,21 @@ static void shca_steer_call(struct shca_steer_queue *queue, int cpu)
 		shca_bh_schedule(&queue->bh);
 }
 
-bool shca_steer(struct shca_qp *qp, bool response, struct sk_buff *skb,
+bool shca_rps(struct shca_qp *qp, bool response, struct sk_buff *skb,
 		u32 seg_len)
 {
-	struct shca_steer *steer = shca_steer_of(qp, response);
-	struct shca_steer_queue *queue;
+	struct shca_rps *rps = shca_rps_of(qp, response);
+	struct shca_rps_queue *queue;
 	int cpu;
 
-	cpu = shca_steer_where(qp, response, skb);
+	cpu = shca_rps_where(qp, response, skb);
 	if (likely(cpu < 0))
 		return false;
 	/* Nobody but its peer makes another CPU work for a QP; see rx.c. */
 	if (!data_race(qp->link->check(&qp->av, skb)))
 		return false;
-	queue = per_cpu_ptr(&shca_steer_queues, cpu);
-	if (skb_queue_len_lockless(&queue->skbs) >= SHCA_STEER_LIMIT) {
+	queue = per_cpu_ptr(&shca_rps_queues, cpu);
+	if (skb_queue_len_lockless(&queue->skbs) >= SHCA_RPS_LIMIT) {
 		shca_count(qp, RX_BACKLOG);
 		kfree_skb(skb);
 		return true;
@@ -256,38 +259,38 @@ bool shca_steer(struct shca_qp *qp, bool response, struct sk_buff *skb,
 	nf_reset_ct(skb);
 	skb->dev = NULL;
 	refcount_inc(&qp->ref);
-	*shca_steer_cb(skb) = (struct shca_steer_cb){
+	*shca_rps_cb(skb) = (struct shca_rps_cb){
 		.qp = qp,
 		.seg_len = seg_len,
 		.response = response,
 	};
-	WRITE_ONCE(steer->cpu, cpu);
-	atomic_inc(&steer->pending);
+	WRITE_ONCE(rps->cpu, cpu);
+	atomic_inc(&rps->pending);
 	skb_queue_tail(&queue->skbs, skb);
-	shca_steer_call(queue, cpu);
+	shca_rps_call(queue, cpu);
 	return true;
 }
 
-void shca_steer_init(void)
+void shca_rps_init(void)
 {
-	struct shca_steer_queue *queue;
+	struct shca_rps_queue *queue;
 	int cpu;
 
 	for_each_possible_cpu(cpu) {
-		queue = per_cpu_ptr(&shca_steer_queues, cpu);
+		queue = per_cpu_ptr(&shca_rps_queues, cpu);
 		skb_queue_head_init(&queue->skbs);
 		queue->idle_from = jiffies;
-		INIT_CSD(&queue->csd, shca_steer_wake, queue);
-		shca_bh_init(&queue->bh, shca_steer_drain);
+		INIT_CSD(&queue->csd, shca_rps_wake, queue);
+		shca_bh_init(&queue->bh, shca_rps_drain);
 	}
 }
 
-void shca_steer_exit(void)
+void shca_rps_exit(void)
 {
 	int cpu;
 
 	/* The last skb is gone with the last QP; so are now the calls. */
 	kick_all_cpus_sync();
 	for_each_possible_cpu(cpu)
-		shca_bh_cancel(&per_cpu_ptr(&shca_steer_queues, cpu)->bh);
+		shca_bh_cancel(&per_cpu_ptr(&shca_rps_queues, cpu)->bh);
 }

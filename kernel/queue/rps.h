@@ -7,8 +7,8 @@
  * up everything twice.  Batches are large enough for the other half of the work
  * to be worth handing over; small packets stay where they are.
  */
-#ifndef SHCA_STEER_H
-#define SHCA_STEER_H
+#ifndef SHCA_RPS_H
+#define SHCA_RPS_H
 
 #include <linux/atomic.h>
 #include <linux/types.h>
@@ -17,18 +17,18 @@ struct shca_qp;
 struct sk_buff;
 
 /**
- * struct shca_steer - where packets for one side of a QP are received
+ * struct shca_rps - where packets for one side of a QP are received
  * @pending:	skbs that wait on @cpu; all later ones follow them there, so that
  *		none overtakes
  * @cpu:	the last choice
  */
-struct shca_steer {
+struct shca_rps {
 	atomic_t pending;
 	int cpu;
 };
 
 /**
- * shca_steer() - let @skb be received elsewhere, if that is worth while
+ * shca_rps() - let @skb be received elsewhere, if that is worth while
  * @qp:		of its first packet, connected; a reference of its own is taken
  * @response:	which of the QP's sides it is for
  * @seg_len:	length of its packets, for shca_rx_steered()
@@ -36,12 +36,12 @@ struct shca_steer {
  * @skb->data is at the first BTH.  Context: softirq.
  * Return: whether @skb has been taken; it may also have been dropped.
  */
-bool shca_steer(struct shca_qp *qp, bool response, struct sk_buff *skb,
+bool shca_rps(struct shca_qp *qp, bool response, struct sk_buff *skb,
 		u32 seg_len);
 
-/** shca_steer_init() - empty queues; nothing to undo before the first QP */
-void shca_steer_init(void);
-/** shca_steer_exit() - there is no QP any more */
-void shca_steer_exit(void);
+/** shca_rps_init() - empty queues; nothing to undo before the first QP */
+void shca_rps_init(void);
+/** shca_rps_exit() - there is no QP any more */
+void shca_rps_exit(void);
 
 #endif

@@ -13,8 +13,8 @@
 #include "../base/trace.h"
 #include "../core/psn.h"
 #include "cq.h"
-#include "fault.h"
-#include "mem.h"
+#include "page_wait.h"
+#include "payload.h"
 #include "sq.h"
 #include "srq.h"
 #include "tx.h"
@@ -29,8 +29,8 @@
 
 enum shca_recv_status shca_rq_fetch(void *ctx, struct shca_recv_wr *wr)
 {
-	struct shca_door *door = ctx;
-	struct shca_qp *qp = door->qp;
+	struct shca_mem_ctx *mem = ctx;
+	struct shca_qp *qp = mem->qp;
 
 	if (qp->rq.xrc)
 		return shca_srq_fetch(qp->rq.xrc->srq, wr);
@@ -116,7 +116,7 @@ static void shca_rq_failed(struct shca_qp *qp, const struct shca_batch *batch,
 {
 	shca_rq_refused(qp, pkt, status, news);
 	if (status == SHCA_MEM_RETRY &&
-	    (shca_tx_found_full(batch, pkt) || qp->rq.door.starved))
+	    (shca_tx_found_full(batch, pkt) || qp->rq.mem.starved))
 		shca_rq_wait(qp);
 }
 
@@ -144,7 +144,7 @@ static bool shca_rq_respond(struct shca_qp *qp, u64 now,
 	bool wait = false;
 
 	lockdep_assert_held(&rq->lock);
-	shca_tx_begin(&batch, &rq->door, &rq->route);
+	shca_tx_begin(&batch, &rq->mem, &rq->route);
 	while (budget && batch.handed < SHCA_TX_SKBS) {
 		shca_resp_set_burst(&rq->resp, shca_tx_burst(&batch));
 		if (!shca_resp_next(&rq->resp, now, &pkt))
@@ -179,7 +179,7 @@ static void shca_rq_queue(struct shca_qp *qp)
 
 bool shca_rq_xrc_select(void *ctx, u32 srqn)
 {
-	struct shca_qp *qp = ((struct shca_door *)ctx)->qp;
+	struct shca_qp *qp = ((struct shca_mem_ctx *)ctx)->qp;
 
 	lockdep_assert_held(&qp->rq.lock);
 	shca_rq_xrc_drop(&qp->rq);
@@ -267,7 +267,7 @@ shca_rq_take(struct shca_qp *qp, const struct shca_pkt *pkt, u64 now,
 	} else if (!shca_rq_must_wait(qp, pkt, now, news)) {
 		return;
 	}
-	if (!shca_park_add(&rq->door, &rq->park, pkt))
+	if (!shca_park_add(&rq->mem, &rq->park, pkt))
 		shca_count(qp, RX_BACKLOG);
 }
 
@@ -365,7 +365,7 @@ void shca_rq_rx(struct shca_qp *qp, const struct shca_pkt *pkt, unsigned int nr,
 	shca_rq_report(qp, &news);
 }
 
-void shca_rq_part(struct shca_qp *qp)
+void shca_rq_flush_acks(struct shca_qp *qp)
 {
 	struct shca_rq_news news = {};
 
@@ -393,7 +393,7 @@ static bool shca_rq_flush(struct shca_qp *qp)
 	if (!rq->ring.entries)
 		return false;	/* what is posted elsewhere is not this QP's */
 	for (i = 0; i < SHCA_FLUSH_BUDGET; i++) {
-		status = shca_rq_fetch(&rq->door, &wr);
+		status = shca_rq_fetch(&rq->mem, &wr);
 		if (status == SHCA_RECV_EMPTY)
 			return false;
 		if (status == SHCA_RECV_BROKEN)
@@ -524,10 +524,10 @@ int shca_post_recv(struct ib_qp *ibqp, const struct ib_recv_wr *wr,
 void shca_rq_init(struct shca_qp *qp)
 {
 	spin_lock_init(&qp->rq.lock);
-	qp->rq.steer.cpu = -1;
+	qp->rq.rps.cpu = -1;
 	spin_lock_init(&qp->rq.post_lock);
 	shca_bh_init(&qp->rq.bh, shca_rq_continue);
-	shca_door_init(&qp->rq.door, qp, shca_rq_resume);
+	shca_mem_ctx_init(&qp->rq.mem, qp, shca_rq_resume);
 	hrtimer_setup(&qp->rq.timer, shca_rq_timer, CLOCK_MONOTONIC,
 		      HRTIMER_MODE_ABS_SOFT);
 }
@@ -535,7 +535,7 @@ void shca_rq_init(struct shca_qp *qp)
 void shca_rq_stop(struct shca_qp *qp)
 {
 	/* @dead is set: none is started again once cancelled. */
-	shca_door_stop(&qp->rq.door);
+	shca_mem_ctx_stop(&qp->rq.mem);
 	hrtimer_cancel(&qp->rq.timer);
 	shca_bh_cancel(&qp->rq.bh);
 	shca_route_drop(&qp->rq.route);

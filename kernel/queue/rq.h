@@ -64,13 +64,13 @@ void shca_rq_init(struct shca_qp *qp);
 void shca_rq_stop(struct shca_qp *qp);
 
 /**
- * shca_rq_part() - the owner is about to end or reset the QP
+ * shca_rq_flush_acks() - the owner is about to end or reset the QP
  *
  * The last messages of a peer may not have asked for an acknowledgement; it leaves
  * now, or they would seem lost.
  * Context: process; takes rq.lock.
  */
-void shca_rq_part(struct shca_qp *qp);
+void shca_rq_flush_acks(struct shca_qp *qp);
 
 /** shca_rq_kick() - continue in softirq: responses, or flushing */
 void shca_rq_kick(struct shca_qp *qp);

@@ -15,13 +15,13 @@
 #include "../core/headers.h"
 #include "../core/opcode.h"
 #include "group.h"
-#include "mem.h"
+#include "payload.h"
 #include "qp.h"
 #include "qp_table.h"
 #include "rq.h"
 #include "rss.h"
 #include "sq.h"
-#include "steer.h"
+#include "rps.h"
 
 /* What is handed on together: so many descriptions of packets, bytes, or packets. */
 #define SHCA_RX_RUN		8
@@ -530,7 +530,7 @@ void shca_rx(const struct shca_link_ops *link, struct shca_net *snet,
 	if (qp && qp->type != IB_QPT_UD) {
 		response = opcode == SHCA_OPCODE_CNP ||
 			   shca_opcode_info(opcode)->flags & SHCA_OPF_RESPONSE;
-		if (shca_steer(qp, response, skb, seg_len)) {
+		if (shca_rps(qp, response, skb, seg_len)) {
 			shca_qp_put(qp);
 			return;
 		}

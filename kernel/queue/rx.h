@@ -44,7 +44,7 @@ void shca_rx_stray(struct shca_net *snet, const struct sk_buff *skb,
 /**
  * shca_rx_steered() - the rest of the way of an skb that has changed CPUs
  * @qp:		of its first packet
- * @seg_len:	see shca_steer()
+ * @seg_len:	see shca_rps()
  *
  * Context: softirq; consumes @skb.
  */

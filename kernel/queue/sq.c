@@ -7,7 +7,7 @@
  * stays in its slot, which the process may not reuse before the request has
  * retired; if it does, it sends what it wrote.
  *
- * Every event (bell, response, timer) ends in shca_sq_run(): fetch, transmit,
+ * Every event (doorbell, response, timer) ends in shca_sq_run(): fetch, transmit,
  * complete, arm the timer.
  */
 #include "sq.h"
@@ -22,8 +22,8 @@
 #include "../link/ah.h"
 #include "cq.h"
 #include "direct.h"
-#include "fault.h"
-#include "mem.h"
+#include "page_wait.h"
+#include "payload.h"
 #include "peer.h"
 #include "raw.h"
 #include "rq.h"
@@ -301,7 +301,7 @@ static bool shca_sq_transmit(struct shca_qp *qp)
 
 	WRITE_ONCE(sq->tx_cpu, smp_processor_id());
 	shca_peer_learn(qp, now);
-	shca_tx_begin(&batch, &sq->door, &sq->route);
+	shca_tx_begin(&batch, &sq->mem, &sq->route);
 	while (budget && batch.handed < SHCA_TX_SKBS) {
 		shca_req_set_burst(&sq->req, shca_tx_burst(&batch));
 		if (!shca_req_next(&sq->req, now, &pkt))
@@ -351,12 +351,12 @@ static void shca_sq_queue(struct shca_qp *qp)
 
 /*
  * Must another CPU transmit what is to follow?  Responses may be received on
- * another CPU than the one that transmits (steer.c), whose packets may not have
+ * another CPU than the one that transmits (rps.c), whose packets may not have
  * arrived yet.
  */
 static bool shca_sq_elsewhere(const struct shca_sq *sq)
 {
-	return READ_ONCE(sq->steer.cpu) >= 0 && in_serving_softirq() &&
+	return READ_ONCE(sq->rps.cpu) >= 0 && in_serving_softirq() &&
 	       sq->req.una_psn != sq->req.max_psn &&
 	       sq->tx_cpu >= 0 && sq->tx_cpu != smp_processor_id() &&
 	       cpu_online(sq->tx_cpu);
@@ -394,7 +394,7 @@ static bool shca_sq_step(struct shca_qp *qp, struct shca_sq_news *news)
 	/*
 	 * Again where what has retired made room for what is in the ring, or was
 	 * waited for by what is not sent yet.  What is posted from now on has a
-	 * bell of its own, or the timer.
+	 * doorbell of its own, or the timer.
 	 */
 	do {
 		shca_sq_fetch_own(qp);
@@ -437,7 +437,7 @@ static void shca_sq_report(struct shca_qp *qp, const struct shca_sq_news *news)
 
 /* The caller that takes a turn, and whether what remains is left to the continuation. */
 enum shca_sq_turn {
-	SHCA_TURN_BELL,		/* the caller takes another, as below */
+	SHCA_TURN_DOORBELL,		/* the caller takes another, as below */
 	SHCA_TURN_POST,		/* the caller takes another */
 	SHCA_TURN_LAST,
 	SHCA_TURN_CONTINUE,
@@ -480,8 +480,8 @@ static bool shca_sq_round(struct shca_qp *qp, enum shca_sq_turn turn)
 			trace_shca_timeout(qp->qpn, &sq->req);
 	}
 	more = shca_sq_step(qp, &news);
-	if (turn == SHCA_TURN_BELL)
-		shca_stream_bell(qp);
+	if (turn == SHCA_TURN_DOORBELL)
+		shca_stream_doorbell(qp);
 	shca_sq_arm(qp);
 	if (more && turn > SHCA_TURN_POST)
 		shca_sq_queue(qp);
@@ -554,7 +554,7 @@ shca_sq_take(struct shca_qp *qp, const struct shca_pkt *pkt, u64 now)
 	if (likely(!sq->park.nr) &&
 	    likely(shca_sq_accept(qp, pkt, now) != SHCA_RX_RETRY))
 		return;
-	if (!shca_park_add(&sq->door, &sq->park, pkt))
+	if (!shca_park_add(&sq->mem, &sq->park, pkt))
 		shca_count(qp, RX_BACKLOG);
 }
 
@@ -768,7 +768,7 @@ static int shca_post_kernel(struct shca_qp *qp, const struct ib_send_wr *wr,
 
 void shca_sq_ring(struct shca_qp *qp)
 {
-	shca_sq_rounds(qp, SHCA_TURN_BELL);
+	shca_sq_rounds(qp, SHCA_TURN_DOORBELL);
 	if (READ_ONCE(qp->status->flags) & SHCA_QPS_ERR)
 		shca_rq_kick(qp);
 }
@@ -780,7 +780,7 @@ int shca_post_send(struct ib_qp *ibqp, const struct ib_send_wr *wr,
 	int err = 0;
 
 	if (qp->is_user) {
-		/* A process posts through its ring and rings the bell. */
+		/* A process posts through its ring and rings the doorbell. */
 		if (wr) {
 			*bad_wr = wr;
 			return -EINVAL;
@@ -807,10 +807,10 @@ void shca_sq_init(struct shca_qp *qp)
 {
 	spin_lock_init(&qp->sq.lock);
 	qp->sq.tx_cpu = -1;
-	qp->sq.steer.cpu = -1;
+	qp->sq.rps.cpu = -1;
 	spin_lock_init(&qp->sq.post_lock);
 	shca_bh_init(&qp->sq.bh, shca_sq_continue);
-	shca_door_init(&qp->sq.door, qp, shca_sq_resume);
+	shca_mem_ctx_init(&qp->sq.mem, qp, shca_sq_resume);
 	/* Pinned: packets of two CPUs overtake each other. */
 	hrtimer_setup(&qp->sq.timer, shca_sq_timer, CLOCK_MONOTONIC,
 		      HRTIMER_MODE_ABS_PINNED_SOFT);
@@ -819,7 +819,7 @@ void shca_sq_init(struct shca_qp *qp)
 void shca_sq_stop(struct shca_qp *qp)
 {
 	/* @dead is set: none is started again once cancelled. */
-	shca_door_stop(&qp->sq.door);
+	shca_mem_ctx_stop(&qp->sq.mem);
 	hrtimer_cancel(&qp->sq.timer);
 	shca_bh_cancel(&qp->sq.bh);
 	shca_route_drop(&qp->sq.route);

@@ -28,7 +28,7 @@ void shca_sq_run(struct shca_qp *qp);
 void shca_sq_resume(struct shca_qp *qp);
 
 /**
- * shca_sq_ring() - the bell: a process has written requests, or wants those of
+ * shca_sq_ring() - the doorbell: a process has written requests, or wants those of
  * a failed QP flushed
  *
  * Context: process; a reference to @qp held, which may be dead.
@@ -64,7 +64,7 @@ void shca_sq_init(struct shca_qp *qp);
 /** shca_sq_stop() - no timer and no continuation any more; the QP is dead */
 void shca_sq_stop(struct shca_qp *qp);
 
-/* struct ib_device_ops; with @wr NULL the bell of a process's ring */
+/* struct ib_device_ops; with @wr NULL the doorbell of a process's ring */
 int shca_post_send(struct ib_qp *ibqp, const struct ib_send_wr *wr,
 		   const struct ib_send_wr **bad_wr);
 
@@ -77,7 +77,7 @@ int shca_post_send(struct ib_qp *ibqp, const struct ib_send_wr *wr,
  */
 static inline void shca_sq_hold(struct shca_sq *sq)
 {
-	if (unlikely(sq->door.starved))
+	if (unlikely(sq->mem.starved))
 		shca_req_stall(&sq->req, ktime_get_ns() +
 			       (SHCA_BUSY_NS << SHCA_BUSY_DOUBLINGS));
 	else

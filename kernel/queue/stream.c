@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
-/* Posts without a bell; see stream.h. */
+/* Posts without a doorbell; see stream.h. */
 #include "stream.h"
 
 #include <linux/ktime.h>
@@ -9,8 +9,8 @@
 #include "qp.h"
 
 /*
- * A bell costs less than 32 posts do.  Fewer where the ring is
- * short: it must not be full before the bell is due.
+ * A doorbell costs less than 32 posts do.  Fewer where the ring is
+ * short: it must not be full before the doorbell is due.
  */
 #define SHCA_STREAM_BATCH	32
 #define SHCA_STREAM_OF_RING	4
@@ -18,7 +18,7 @@
 /* Posts in a row that make a stream, at first and at most. */
 #define SHCA_STREAM_MIN		16
 #define SHCA_STREAM_MAX		4096
-/* So many bells in a row for one post each, and the stream saves nothing. */
+/* So many doorbells in a row for one post each, and the stream saves nothing. */
 #define SHCA_STREAM_ALONE	8
 /* Longer between two of them, on average, and it is none. */
 #define SHCA_STREAM_GAP_NS	50000
@@ -31,9 +31,9 @@
 #define SHCA_STREAM_MOST_NS	250000
 #define SHCA_STREAM_LEAST_NS	20000
 
-static void shca_stream_set(struct shca_qp *qp, u32 bell)
+static void shca_stream_set(struct shca_qp *qp, u32 doorbell)
 {
-	WRITE_ONCE(qp->status->sq_bell, bell);
+	WRITE_ONCE(qp->status->sq_doorbell, doorbell);
 }
 
 void shca_stream_init(struct shca_qp *qp)
@@ -66,8 +66,8 @@ void shca_stream_stop(struct shca_qp *qp)
 	stream->until = 0;
 	shca_stream_set(qp, qp->sq.seen);
 	/*
-	 * Pairs with the barrier of who posts between sq_prod and sq_bell: either he
-	 * sees that a bell is due, or whoever looks at the ring next sees his post.
+	 * Pairs with the barrier of who posts between sq_prod and sq_doorbell: either he
+	 * sees that a doorbell is due, or whoever looks at the ring next sees his post.
 	 */
 	smp_mb();
 }
@@ -81,7 +81,7 @@ static u64 shca_stream_hold(const struct shca_stream *stream, u64 now)
 		       SHCA_STREAM_LEAST_NS, SHCA_STREAM_MOST_NS);
 }
 
-void shca_stream_bell(struct shca_qp *qp)
+void shca_stream_doorbell(struct shca_qp *qp)
 {
 	struct shca_stream *stream = &qp->sq.stream;
 	u32 posts = qp->sq.seen - stream->seen;

@@ -1,23 +1,23 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
 /*
- * Streams: posts without a bell.
+ * Streams: posts without a doorbell.
  *
  * A process that posts one small request after the other pays most for the system call of the
- * bell.  While that goes on and nobody waits for the requests (they are not
- * signalled, see shca_qp_status.sq_bell for what the process has to see to), the
- * bell is not needed for each: the kernel says from which index on it is, and looks
+ * doorbell.  While that goes on and nobody waits for the requests (they are not
+ * signalled, see shca_qp_status.sq_doorbell for what the process has to see to), the
+ * doorbell is not needed for each: the kernel says from which index on it is, and looks
  * at the ring by itself after a while.
  *
  * A stream is found by what it is not: a QP that answers its peer (a request of the
- * peer came since the last bell) and one that posts now and then.  It ends where its
+ * peer came since the last doorbell) and one that posts now and then.  It ends where its
  * next batch is not full in time (stream.c), and where it has not filled one the next
  * row of posts has to be twice as long: whoever posts a few and waits for what they
  * bring about, through another QP or in memory, has waited for that a few times.
  *
- * Invariant: wherever sq_bell is ahead of shca_sq.seen, @until is not 0 and the timer
+ * Invariant: wherever sq_doorbell is ahead of shca_sq.seen, @until is not 0 and the timer
  * of the send side is armed for it or for earlier, or runs.  It is never cancelled
  * nor put off while the QP lives, so it looks at the ring once more after a stream has
- * been stopped by a bell.
+ * been stopped by a doorbell.
  */
 #ifndef SHCA_STREAM_H
 #define SHCA_STREAM_H
@@ -28,12 +28,12 @@ struct shca_qp;
 
 /**
  * struct shca_stream - of a send side, under its lock
- * @batch:	posts that need one bell; 0: each needs its own, for good
+ * @batch:	posts that need one doorbell; 0: each needs its own, for good
  * @patience:	posts that make a stream
- * @seen:	shca_sq.seen at the last bell
+ * @seen:	shca_sq.seen at the last doorbell
  * @epsn:	PSN expected of the peer then
  * @full:	this stream has filled a batch
- * @alone:	bells in a row that were rung for one post each, as it was waited for
+ * @alone:	doorbells in a row for one post each, as it was waited for
  * @posts:	so many came in a row
  * @since:	when the row began, ns
  * @until:	when the ring is looked at next, ns; 0: no stream
@@ -50,15 +50,15 @@ struct shca_stream {
 	u64 until;
 };
 
-/** shca_stream_init() - the process that posts knows sq_bell */
+/** shca_stream_init() - the process that posts knows sq_doorbell */
 void shca_stream_init(struct shca_qp *qp);
 
 /**
- * shca_stream_bell() - the bell was rung, and the ring has been looked at
+ * shca_stream_doorbell() - the doorbell was rung, and the ring has been looked at
  *
  * Context: sq.lock held.
  */
-void shca_stream_bell(struct shca_qp *qp);
+void shca_stream_doorbell(struct shca_qp *qp);
 
 /**
  * shca_stream_timer() - time has passed; the ring is looked at after this
@@ -68,7 +68,7 @@ void shca_stream_bell(struct shca_qp *qp);
 void shca_stream_timer(struct shca_qp *qp, u64 now);
 
 /**
- * shca_stream_stop() - each post needs a bell again
+ * shca_stream_stop() - each post needs a doorbell again
  *
  * Some of the posts under way may not know yet: a look at the ring has to follow, or
  * the timer, which stays armed, has one.  Full barrier.

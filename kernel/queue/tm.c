@@ -122,7 +122,7 @@ static struct shca_tm_job *shca_tm_make_job(struct shca_srq_tm *tm, u16 slot,
 enum shca_recv_status shca_tm_get(void *ctx, const struct shca_tm_msg *msg,
 				  struct shca_recv_wr *wr, bool *matched)
 {
-	struct shca_qp *qp = ((struct shca_door *)ctx)->qp;
+	struct shca_qp *qp = ((struct shca_mem_ctx *)ctx)->qp;
 	enum shca_recv_status status = SHCA_RECV_OK;
 	struct shca_srq_tm *tm = shca_qp_tm(qp);
 	const struct shca_tm_entry *tag;
@@ -153,7 +153,7 @@ enum shca_recv_status shca_tm_get(void *ctx, const struct shca_tm_msg *msg,
 
 void shca_tm_broke_off(void *ctx)
 {
-	struct shca_srq_tm *tm = shca_qp_tm(((struct shca_door *)ctx)->qp);
+	struct shca_srq_tm *tm = shca_qp_tm(((struct shca_mem_ctx *)ctx)->qp);
 
 	spin_lock(&tm->lock);
 	shca_tm_undo(&tm->tags);

@@ -18,17 +18,17 @@
 #include "../base/trace.h"
 #include "../core/headers.h"
 #include "../core/opcode.h"
-#include "mem.h"
+#include "payload.h"
 #include "qp.h"
 
 /* Up to this many bytes an skb is linear; more are in pages. */
 #define SHCA_LINEAR_BYTES	2048
 
-void shca_tx_begin(struct shca_batch *batch, struct shca_door *door,
+void shca_tx_begin(struct shca_batch *batch, struct shca_mem_ctx *mem,
 		   struct shca_route *route)
 {
-	batch->qp = door->qp;
-	batch->door = door;
+	batch->qp = mem->qp;
+	batch->mem = mem;
 	batch->route = route;
 	batch->av = NULL;
 	batch->skb = NULL;
@@ -311,7 +311,7 @@ static enum shca_mem_status shca_build(struct shca_batch *batch,
 	__le32 icrc;
 
 	shca_hdr_build(pkt, bth);
-	status = shca_mem_gather(batch->door, pkt, bth + hdr_len,
+	status = shca_mem_gather(batch->mem, pkt, bth + hdr_len,
 				 &batch->mr);
 	if (status != SHCA_MEM_OK)
 		return status;

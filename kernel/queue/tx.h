@@ -10,7 +10,7 @@
 #include "../core/mem.h"
 #include "../link/link.h"
 
-struct shca_door;
+struct shca_mem_ctx;
 struct shca_mr;
 struct shca_qp;
 
@@ -37,7 +37,7 @@ struct shca_qp;
 
 /**
  * struct shca_batch - packets that have not been handed to the link yet
- * @qp: @door: @route: who sends; the lock of its side is held while a batch lives
+ * @qp: @mem: @route: who sends; the lock of its side is held while a batch lives
  * @av:		where all of them go
  * @skb:	NULL: the batch is empty
  * @first:	the first packet, at which a sender resumes when none could leave
@@ -52,7 +52,7 @@ struct shca_qp;
  */
 struct shca_batch {
 	struct shca_qp *qp;
-	struct shca_door *door;
+	struct shca_mem_ctx *mem;
 	struct shca_route *route;
 	const struct shca_av *av;
 	struct sk_buff *skb;
@@ -72,7 +72,7 @@ struct shca_batch {
 };
 
 /** shca_tx_begin() - an empty batch; no cost until a packet is added */
-void shca_tx_begin(struct shca_batch *batch, struct shca_door *door,
+void shca_tx_begin(struct shca_batch *batch, struct shca_mem_ctx *mem,
 		   struct shca_route *route);
 
 /**

@@ -6,12 +6,12 @@
 # nothing sent again. (Where the other end polls, one batch in 100 ms finds out
 # whether it still does; so these tests also pass between the two ways.) Small
 # messages stay where they are, and so does everything with the module's parameter
-# `steer` off. About 20 seconds.
+# `rps` off. About 20 seconds.
 . "$(dirname "$0")/lib.sh"
 
 [ "$(nproc)" -gt 1 ] || skip "one CPU: there is no other one"
 
-parameter=/sys/module/softhca/parameters/steer
+parameter=/sys/module/softhca/parameters/rps
 counter() { cat "/sys/class/infiniband/$1/ports/1/hw_counters/$2"; }
 steered() { echo $(($(counter shca_a rx_steered) + $(counter shca_b rx_steered))); }
 disorder() {

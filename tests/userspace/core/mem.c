@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 /*
- * Simulated memory and the door to it.  The door checks what a real one would,
+ * Simulated memory and its access check, which looks at what a real one does,
  * and also what the core promised about its calls: no length of zero, nothing
  * beyond the segments, no WRITE outside of what was checked before.
  */
@@ -187,7 +187,7 @@ enum shca_mem_status sim_gather(struct sim_node *n, const struct shca_pkt *pkt,
 			pkt->paylen, false);
 }
 
-/* ---- the door ------------------------------------------------------------ */
+/* ---- the access check ------------------------------------------------------------ */
 
 static u8 *payload(struct sim_node *n, const struct shca_pkt *pkt)
 {
@@ -213,9 +213,9 @@ static enum shca_mem_status door_remote_check(void *ctx, u32 rkey, u64 va,
 
 	sim_check(n->w, len, "core: remote_check of nothing");
 	if (comes_later(n))
-		return n->door = SHCA_MEM_RETRY;
+		return n->access = SHCA_MEM_RETRY;
 	status = region_check(&n->rem, rkey, va, len, access);
-	n->door = status;
+	n->access = status;
 	if (status == SHCA_MEM_OK && access == SHCA_ACCESS_REMOTE_WRITE) {
 		n->check_rkey = rkey;
 		n->check_va = va;
@@ -235,11 +235,11 @@ static enum shca_mem_status door_remote_write(void *ctx, u32 rkey, u64 va,
 		  va - n->check_va <= n->check_len - pkt->paylen,
 		  "core: WRITE outside of what was checked");
 	if (comes_later(n))
-		return n->door = SHCA_MEM_RETRY;
+		return n->access = SHCA_MEM_RETRY;
 	may_vanish(n, &n->rem);
 	status = region_check(&n->rem, rkey, va, pkt->paylen,
 			      SHCA_ACCESS_REMOTE_WRITE);
-	n->door = status;
+	n->access = status;
 	if (status == SHCA_MEM_OK)
 		memcpy(n->rem.mem + (va - n->rem.base), payload(n, pkt),
 		       pkt->paylen);
@@ -336,12 +336,12 @@ static enum shca_mem_status door_local_scatter(void *ctx,
 	struct sim_region *r;
 
 	if (comes_later(n))
-		return n->door = SHCA_MEM_RETRY;
+		return n->access = SHCA_MEM_RETRY;
 	r = op ? &n->loc : recv_mem(n);
 	may_vanish(n, r);
 	status = sge_move(n, r, sge, nr, off, payload(n, pkt), pkt->paylen,
 			  true);
-	n->door = status;
+	n->access = status;
 	if (status == SHCA_MEM_OK && op)
 		op->placed += pkt->paylen;
 	return status;
@@ -428,11 +428,11 @@ static enum shca_mem_status door_grh_store(void *ctx,
 	u32 i;
 
 	if (comes_later(n))
-		return n->door = SHCA_MEM_RETRY;
+		return n->access = SHCA_MEM_RETRY;
 	may_vanish(n, recv_mem(n));
 	for (i = 0; i < sizeof(grh); i++)
 		grh[i] = sim_grh_byte(pkt->data, i);
-	return n->door = sge_move(n, recv_mem(n), sge, nr, 0, grh, sizeof(grh),
+	return n->access = sge_move(n, recv_mem(n), sge, nr, 0, grh, sizeof(grh),
 				  true);
 }
 

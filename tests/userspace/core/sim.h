@@ -10,7 +10,7 @@
  *   ways.c   the other ways of a packet: runs of them, and the short cut
  *   node.c   the glue around the core, as small as it can be
  *   park.c   packets that wait for memory, as in kernel/queue/rq.c and sq.c
- *   mem.c    regions, and the door to them that the core is given
+ *   mem.c    regions, and the access check that the core is given
  *   model.c  what must be true, found out independently of the core
  *   packets.c what each packet must say, from the plan alone
  *   unrel.c  the same for UC and UD
@@ -201,7 +201,7 @@ struct sim_node {
 	u32 recv_done;
 	bool recv_failed;
 
-	/* what the door allowed last */
+	/* what the access check allowed last */
 	u64 check_va;
 	u32 check_len;
 	u32 check_rkey;
@@ -262,8 +262,8 @@ struct sim_node {
 	const struct sim_op *msg; /* UC: in progress here, NULL: none */
 	u32 msg_part;		/* of it, expected next */
 	u8 *written;		/* of @rem: bytes that the peer did write */
-	enum shca_mem_status door; /* worst answer during this packet */
-	bool asked;		/* the door has sent for memory */
+	enum shca_mem_status access; /* worst answer during this packet */
+	bool asked;		/* the access check has sent for memory */
 	struct sim_park park[2]; /* of the responder, of the requester */
 	bool heard;		/* a packet came */
 	bool is_sqe;		/* send queue in error, all else alive */

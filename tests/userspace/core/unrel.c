@@ -251,10 +251,10 @@ static void judge_ud(struct sim_node *n, const struct sim_wire *wire, u32 qkey,
 		recv_too_short(n, v);
 		return;
 	}
-	if (n->door == SHCA_MEM_RETRY) {
+	if (n->access == SHCA_MEM_RETRY) {
 		recv->dirty = SHCA_GRH_BYTES;
 		v->fate = LATER;
-	} else if (n->door != SHCA_MEM_OK) {
+	} else if (n->access != SHCA_MEM_OK) {
 		recv->dirty = recv->len;
 		recv_denied(v);
 	} else {
@@ -277,7 +277,7 @@ static bool write_denied(const struct sim_node *n, const struct sim_op *op)
 	if (!(n->resp_attr.access & SHCA_ACCESS_REMOTE_WRITE))
 		return true;
 	/* it had not come to that */
-	return n->door != SHCA_MEM_RETRY &&
+	return n->access != SHCA_MEM_RETRY &&
 	       (op->fault == SIM_BAD_RKEY || op->fault == SIM_RKEY_RANGE);
 }
 
@@ -293,12 +293,12 @@ static void judge_uc_write(struct sim_node *n, const struct sim_wire *wire,
 		return;
 	if (last && has_imm(op))
 		recv = find_recv(n, held, taken, v);
-	if (n->door == SHCA_MEM_RETRY) {
+	if (n->access == SHCA_MEM_RETRY) {
 		v->fate = LATER;
 		v->perhaps = true;
 		return;
 	}
-	if (n->door != SHCA_MEM_OK) {
+	if (n->access != SHCA_MEM_OK) {
 		v->fate = LOST;
 		v->perhaps = true;
 		return;
@@ -322,11 +322,11 @@ static void judge_uc_send(struct sim_node *n, const struct sim_wire *wire,
 		recv_too_short(n, v);
 		return;
 	}
-	if (n->door == SHCA_MEM_RETRY) {
+	if (n->access == SHCA_MEM_RETRY) {
 		v->fate = LATER;
 		return;
 	}
-	if (n->door != SHCA_MEM_OK) {
+	if (n->access != SHCA_MEM_OK) {
 		recv_denied(v);
 		return;
 	}
@@ -523,7 +523,7 @@ enum shca_rx sim_unrel_rx(struct sim_node *n, const struct shca_pkt *pkt)
 	int held = n->held;
 	enum shca_rx rx;
 
-	n->door = SHCA_MEM_OK;
+	n->access = SHCA_MEM_OK;
 	rx = shca_resp_rx(&n->resp, pkt, n->w->now, &out);
 	if (out.has_wc)
 		sim_log(n->w, "node %u recv wc %u status %u len %u", n->idx,

@@ -58,15 +58,15 @@ void fuzz_end_init(struct fuzz_end *end, struct fuzz_in *in)
 
 	memset(end, 0, sizeof(*end));
 	pick_attr(end, in);
-	fuzz_door_init(&end->door, in);
+	fuzz_memory_init(&end->memory, in);
 	end->ring = malloc((size_t)entries * stride);
 	memset(end->ring, 0xaa, (size_t)entries * stride);
 	end->rd = malloc(rds * sizeof(*end->rd));
 	memset(end->rd, 0xaa, rds * sizeof(*end->rd));
 	end->now = 1000;
 	shca_req_init(&end->req, end->ring, entries, stride, &fuzz_mem_ops,
-		      &end->door);
-	shca_resp_init(&end->resp, end->rd, rds, &fuzz_mem_ops, &end->door);
+		      &end->memory);
+	shca_resp_init(&end->resp, end->rd, rds, &fuzz_mem_ops, &end->memory);
 	end->req.window = 1 + in_u8(in) % SHCA_REQ_WINDOW;
 }
 
@@ -84,18 +84,18 @@ static void recv_wc(struct fuzz_end *end, const struct shca_wc *wc)
 	if (wc->opcode == SHCA_WC_TM_RECV && wc->status == SHCA_WC_SUCCESS &&
 	    !(wc->wc_flags & SHCA_WC_TM_MATCH))
 		end->unexpected++;
-	if (end->door.tag_held) {
-		fuzz_check(wc->wr_id == end->door.tag_held, "receive %llx",
+	if (end->memory.tag_held) {
+		fuzz_check(wc->wr_id == end->memory.tag_held, "receive %llx",
 			   (unsigned long long)wc->wr_id);
-		end->door.tag_held = 0;
+		end->memory.tag_held = 0;
 		end->received += wc->status == SHCA_WC_SUCCESS;
 		return;
 	}
-	fuzz_check(end->door.done != end->door.taken,
+	fuzz_check(end->memory.done != end->memory.taken,
 		   "completes a receive request that it has not");
-	fuzz_check(wc->wr_id == end->door.done, "receive %llu, not %u",
-		   (unsigned long long)wc->wr_id, end->door.done);
-	end->door.done++;
+	fuzz_check(wc->wr_id == end->memory.done, "receive %llu, not %u",
+		   (unsigned long long)wc->wr_id, end->memory.done);
+	end->memory.done++;
 	end->received += wc->status == SHCA_WC_SUCCESS;
 }
 
@@ -163,7 +163,7 @@ static void check_requester(const struct shca_req *req)
 static void check_responder(const struct fuzz_end *end)
 {
 	const struct shca_resp *resp = &end->resp;
-	u32 held = end->door.taken - end->door.done + !!end->door.tag_held;
+	u32 held = end->memory.taken - end->memory.done + !!end->memory.tag_held;
 
 	fuzz_check(resp->rd_tail - resp->rd_head <= resp->rd_mask + 1,
 		   "records overrun");
@@ -200,17 +200,17 @@ void fuzz_end_fail(struct fuzz_end *end)
 		fuzz_check(!end->signaled[end->popped],
 			   "%u of %u did not complete", end->popped,
 			   end->posted);
-	fuzz_check(end->door.done == end->door.taken && !end->door.tag_held,
+	fuzz_check(end->memory.done == end->memory.taken && !end->memory.tag_held,
 		   "a receive was lost");
-	fuzz_check(end->unexpected == end->door.tm.unexpected,
+	fuzz_check(end->unexpected == end->memory.tm.unexpected,
 		   "%u unexpected messages, counted %u", end->unexpected,
-		   end->door.tm.unexpected);
+		   end->memory.tm.unexpected);
 }
 
 void fuzz_end_exit(struct fuzz_end *end)
 {
 	fuzz_end_fail(end);
-	fuzz_door_exit(&end->door);
+	fuzz_memory_exit(&end->memory);
 	free(end->ring);
 	free(end->rd);
 }
@@ -232,14 +232,14 @@ bool fuzz_end_post(struct fuzz_end *end, struct fuzz_in *in)
 	b = in_u8(in);
 	wr->flags = b >= 0xf0 ? in_u16(in) : b & 15;
 	wr->imm = in_u8(in);
-	wr->num_sge = fuzz_door_sges(&end->door, in, wr->sge, &wr->length);
+	wr->num_sge = fuzz_memory_sges(&end->memory, in, wr->sge, &wr->length);
 	if (wr->flags & SHCA_SEND_INLINE) {
 		wr->num_sge = 0;
 		wr->inline_data = end->inline_data;
 		wr->length = in_u8(in);
 	}
-	wr->remote_addr = end->door.rem_base + in_u16(in) % (FUZZ_MEM + 9);
-	wr->rkey = in_near(in, end->door.rkey);
+	wr->remote_addr = end->memory.rem_base + in_u16(in) % (FUZZ_MEM + 9);
+	wr->rkey = in_near(in, end->memory.rkey);
 	wr->remote_qpn = 7;
 	wr->remote_qkey = in_u8(in) & 1 ? 1 : 0x80000000;
 	if (in_u8(in) == 0xff)
@@ -311,7 +311,7 @@ bool fuzz_end_tx(struct fuzz_end *end, bool is_req, struct fuzz_wire *wire)
 		return false;
 	check_sent(end, &pkt);
 	head = shca_hdr_build(&pkt, buf);
-	status = fuzz_door_gather(&end->door, &pkt, buf + head);
+	status = fuzz_memory_gather(&end->memory, &pkt, buf + head);
 	wire->len = 0;
 	wire->ce = false;
 	if (status == SHCA_MEM_OK) {

@@ -8,7 +8,7 @@
  *
  *   end.c       one QP around the core, as the glue would be, and what must be
  *               true of it after every step
- *   door.c      memory with a guard at both ends, and the door to it
+ *   memory.c      memory with a guard at both ends, and its access check
  *   main.c      stands in for libFuzzer where there is none
  *
  * Input bytes are a program: they choose steps, and the fields of what is
@@ -92,13 +92,13 @@ void fuzz_fail(const char *file, int line, const char *cond, const char *fmt,
 #define FUZZ_TAG_ID	0x100000000ull
 
 /**
- * struct fuzz_door - memory of one QP and what it has promised
+ * struct fuzz_memory - memory of one QP and what it has promised
  * @loc: @rem:	FUZZ_MEM bytes each, allocated exactly: the sanitizer guards them
  * @recvs:	receive requests, free-running indices @posted, @taken, @done
  * @tm: @tags: @tag_held: tag matching; the tag that the core has taken, or 0
- * @verdicts:	bytes that decide what the door answers, NULL: always right
+ * @verdicts:	bytes that decide what the access check answers, NULL: always right
  */
-struct fuzz_door {
+struct fuzz_memory {
 	u8 *loc;
 	u8 *rem;
 	u64 loc_base;
@@ -122,13 +122,13 @@ struct fuzz_door {
 
 extern const struct shca_mem_ops fuzz_mem_ops;
 
-void fuzz_door_init(struct fuzz_door *door, struct fuzz_in *in);
-void fuzz_door_exit(struct fuzz_door *door);
-u32 fuzz_door_sges(struct fuzz_door *door, struct fuzz_in *in,
+void fuzz_memory_init(struct fuzz_memory *memory, struct fuzz_in *in);
+void fuzz_memory_exit(struct fuzz_memory *memory);
+u32 fuzz_memory_sges(struct fuzz_memory *memory, struct fuzz_in *in,
 		   struct shca_sge *sge, u32 *length);
-void fuzz_door_post(struct fuzz_door *door, struct fuzz_in *in);
-void fuzz_door_tag(struct fuzz_door *door, struct fuzz_in *in);
-enum shca_mem_status fuzz_door_gather(struct fuzz_door *door,
+void fuzz_memory_post(struct fuzz_memory *memory, struct fuzz_in *in);
+void fuzz_memory_tag(struct fuzz_memory *memory, struct fuzz_in *in);
+enum shca_mem_status fuzz_memory_gather(struct fuzz_memory *memory,
 				      const struct shca_pkt *pkt, u8 *to);
 
 /* ---- a QP ----------------------------------------------------------------------- */
@@ -158,7 +158,7 @@ struct fuzz_wire {
 struct fuzz_end {
 	struct shca_req req;
 	struct shca_resp resp;
-	struct fuzz_door door;
+	struct fuzz_memory memory;
 	struct shca_req_attr req_attr;
 	struct shca_resp_attr resp_attr;
 	void *ring;

@@ -11,11 +11,11 @@
 static void fill_request(struct fuzz_end *end, struct fuzz_in *in,
 			 struct shca_pkt *pkt)
 {
-	const struct fuzz_door *door = &end->door;
+	const struct fuzz_memory *memory = &end->memory;
 
 	pkt->psn = in_near(in, end->resp.epsn) & SHCA_PSN_MASK;
-	pkt->reth.va = door->rem_base + in_u16(in) % (FUZZ_MEM + 2);
-	pkt->reth.rkey = in_near(in, door->rkey);
+	pkt->reth.va = memory->rem_base + in_u16(in) % (FUZZ_MEM + 2);
+	pkt->reth.rkey = in_near(in, memory->rkey);
 	pkt->reth.len = in_near(in, pkt->paylen);
 	/* one more time to see long messages */
 	if (in_u8(in) & 1)
@@ -187,7 +187,7 @@ static void change(struct fuzz_end *end, struct fuzz_in *in)
 		end->req.stall_ns = end->now + (b << 10);
 		break;
 	case 5:
-		end->door.access ^= b >> 4;
+		end->memory.access ^= b >> 4;
 		break;
 	case 6:
 		/* SQE to RTS: all was flushed */
@@ -224,9 +224,9 @@ int LLVMFuzzerTestOneInput(const u8 *data, size_t size)
 			break;
 		case 9:
 			if (end.resp_attr.tm && b & 0x40)
-				fuzz_door_tag(&end.door, &in);
+				fuzz_memory_tag(&end.memory, &in);
 			else
-				fuzz_door_post(&end.door, &in);
+				fuzz_memory_post(&end.memory, &in);
 			break;
 		case 10 ... 12:
 			pump(&end, &in, b >> 4);

@@ -109,7 +109,7 @@ static void settle(struct fuzz_in *in)
 	u32 i, rounds = 0;
 
 	for (i = 0; i < 2; i++) {
-		ends[i].door.verdicts = NULL;
+		ends[i].memory.verdicts = NULL;
 		ends[i].req.draining = false;
 		ends[i].req.stall_ns = 0;
 	}
@@ -119,8 +119,8 @@ static void settle(struct fuzz_in *in)
 		for (i = 0; i < 2; i++) {
 			/* a receive for who waits for one; length in its time */
 			if (ends[i].resp.rnr_sent &&
-			    ends[i].door.posted == ends[i].door.taken)
-				fuzz_door_post(&ends[i].door, in);
+			    ends[i].memory.posted == ends[i].memory.taken)
+				fuzz_memory_post(&ends[i].memory, in);
 			pump(i, 64);
 		}
 		if (!ways[0].nr && !ways[1].nr) {
@@ -149,8 +149,8 @@ static void start(struct fuzz_in *in)
 		ends[i].req_attr.mtu = ends[0].req_attr.mtu;
 		ends[i].resp_attr.mtu = ends[0].req_attr.mtu;
 		ends[i].resp_attr.rq_psn = ends[!i].req_attr.sq_psn;
-		ends[i].door.loc_base = 0x10000;
-		ends[i].door.rem_base = ends[0].door.rem_base;
+		ends[i].memory.loc_base = 0x10000;
+		ends[i].memory.rem_base = ends[0].memory.rem_base;
 		fuzz_end_start(&ends[i]);
 	}
 }
@@ -172,9 +172,9 @@ int LLVMFuzzerTestOneInput(const u8 *data, size_t size)
 			break;
 		case 5 ... 6:
 			if (ends[i].resp_attr.tm && b & 0x40)
-				fuzz_door_tag(&ends[i].door, &in);
+				fuzz_memory_tag(&ends[i].memory, &in);
 			else
-				fuzz_door_post(&ends[i].door, &in);
+				fuzz_memory_post(&ends[i].memory, &in);
 			break;
 		case 7 ... 8:
 			pump(i, 1 + (b >> 4 & 7) * 4);

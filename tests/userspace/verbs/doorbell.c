@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 /*
- * The bell of softhca, rung by hand: whose QPs it rings, what it answers to
+ * The doorbell of softhca, rung by hand: whose QPs it rings, what it answers to
  * those who may not or write nonsense, and that it may be rung at any moment of a
  * QP's life.  Other devices have none, so these tests are for softhca alone.
  *
- *   bell [-d DEVICE] [TEST]...
- *   bell [-d DEVICE] removed	prints "ready", then waits for the bell to fail
+ *   doorbell [-d DEVICE] [TEST]...
+ *   doorbell [-d DEVICE] removed	prints "ready", then waits for the doorbell to fail
  *				with EIO, which it must for good
  */
 #include "util.h"
@@ -35,7 +35,7 @@ static union command command_of(uint32_t qpn)
 
 	memset(&cmd, 0, sizeof(cmd));
 	cmd.hdr.length = sizeof(cmd.hdr) + sizeof(struct ib_uverbs_attr);
-	cmd.hdr.object_id = SHCA_OBJECT_BELL;
+	cmd.hdr.object_id = SHCA_OBJECT_DOORBELL;
 	cmd.hdr.method_id = SHCA_METHOD_RING;
 	cmd.hdr.driver_id = SHCA_DRIVER_ID;
 	cmd.hdr.num_attrs = 1;

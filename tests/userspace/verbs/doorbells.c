@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
-/* See bells.h. */
-#include "bells.h"
+/* See doorbells.h. */
+#include "doorbells.h"
 
 #include <stdarg.h>
 #include <sys/ioctl.h>
@@ -11,8 +11,8 @@
 
 #include "../../../uapi/softhca-abi.h"
 
-__thread uint32_t my_bells;
-uint32_t all_bells;
+__thread uint32_t my_doorbells;
+uint32_t all_doorbells;
 
 /* In place of the C library's, for this program and all that it loads. */
 int ioctl(int fd, unsigned long request, ...)
@@ -25,9 +25,9 @@ int ioctl(int fd, unsigned long request, ...)
 	arg = va_arg(args, void *);
 	va_end(args);
 	hdr = arg;
-	if (request == RDMA_VERBS_IOCTL && hdr->object_id == SHCA_OBJECT_BELL) {
-		my_bells++;
-		__atomic_fetch_add(&all_bells, 1, __ATOMIC_RELAXED);
+	if (request == RDMA_VERBS_IOCTL && hdr->object_id == SHCA_OBJECT_DOORBELL) {
+		my_doorbells++;
+		__atomic_fetch_add(&all_doorbells, 1, __ATOMIC_RELAXED);
 	}
 	return syscall(SYS_ioctl, fd, request, arg);
 }

@@ -603,8 +603,8 @@ static void drain(struct ibv_cq *cq)
 }
 
 /*
- * A message, with the bell and all that is allocated to send it.  Where only the
- * bell has failed, the request goes with the next one.
+ * A message, with the doorbell and all that is allocated to send it.  Where only the
+ * doorbell has failed, the request goes with the next one.
  */
 static void *exchange(void)
 {

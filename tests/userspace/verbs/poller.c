@@ -3,7 +3,7 @@
  * The poller of softhca's provider (SOFTHCA_POLLER): that posting makes no system
  * call while it is awake, that nothing is lost when it falls asleep, and that it is
  * gone when its context, its process or the device is.  Which thread rings the
- * bell is seen by counting (bells.h).
+ * doorbell is seen by counting (doorbells.h).
  *
  *   poller [-d DEVICE] [TEST]...
  *   poller [-d DEVICE] removed	prints "ready", then posts until that fails with
@@ -11,7 +11,7 @@
  */
 #define _GNU_SOURCE	/* pthread_tryjoin_np() */
 #include "util.h"
-#include "bells.h"
+#include "doorbells.h"
 
 #include <pthread.h>
 #include <signal.h>
@@ -73,16 +73,16 @@ static void posts_without_system_calls(void)
 	pair_make(&a, &b, &config);
 	m = buf_make(a.nic->pd, 128, ACCESS_ALL);
 	/* It is awake when a post did not have to ring. */
-	for (i = 0; my_bells == i; i++) {
+	for (i = 0; my_doorbells == i; i++) {
 		REQUIRE(i < 10000);
 		send_one(&a, &b, &m, i);
 	}
-	my_bells = 0;
-	__atomic_store_n(&all_bells, 0, __ATOMIC_RELAXED);
+	my_doorbells = 0;
+	__atomic_store_n(&all_doorbells, 0, __ATOMIC_RELAXED);
 	for (i = 0; i < 200; i++)
 		send_one(&a, &b, &m, i);
-	REQUIRE_EQ(my_bells, 0);
-	REQUIRE(__atomic_load_n(&all_bells, __ATOMIC_RELAXED) >= 1);
+	REQUIRE_EQ(my_doorbells, 0);
+	REQUIRE(__atomic_load_n(&all_doorbells, __ATOMIC_RELAXED) >= 1);
 }
 
 static void rings_while_it_sleeps(void)
@@ -99,7 +99,7 @@ static void rings_while_it_sleeps(void)
 		send_one(&a, &b, &m, i);
 	}
 	/* One in 32 wakes it, and the next may come too early. */
-	REQUIRE(my_bells >= 50);
+	REQUIRE(my_doorbells >= 50);
 }
 
 /* Every post comes at another moment of its falling asleep. */
@@ -114,15 +114,15 @@ static void loses_no_post(void)
 	pair_make(&a, &b, &config);
 	m = buf_make(a.nic->pd, 128, ACCESS_ALL);
 	/* On a busy machine it may wake up too late for each of many posts. */
-	for (i = 0; i < n || (my_bells == i && i < 30 * n); i++) {
+	for (i = 0; i < n || (my_doorbells == i && i < 30 * n); i++) {
 		send_one(&a, &b, &m, i);
 		until = micros() + i * 7 % 97;
 		while (micros() < until)
 			;
 	}
 	/* Else it did not fall asleep, or did nothing else. */
-	REQUIRE(my_bells > 0);
-	REQUIRE(my_bells < i);
+	REQUIRE(my_doorbells > 0);
+	REQUIRE(my_doorbells < i);
 }
 
 static void *make_and_destroy(void *arg)
@@ -171,9 +171,9 @@ static void many_queue_pairs(void)
 	for (i = 0; i < MANY; i++)
 		send_one(&ends[i], &ends[i ^ 1], &m, i);
 	/* It has no room for the last ones. */
-	my_bells = 0;
+	my_doorbells = 0;
 	send_one(&ends[MANY - 1], &ends[MANY - 2], &m, 0);
-	REQUIRE_EQ(my_bells, 1);
+	REQUIRE_EQ(my_doorbells, 1);
 }
 
 static int threads(void)

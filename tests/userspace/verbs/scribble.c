@@ -2,7 +2,7 @@
 /*
  * A process that does not keep to the rules: it makes CQs, SRQs, WQs and QPs through
  * the provider, and then writes what it likes into all memory that it shares
- * with the kernel, while bells are rung and states change.  It may harm itself;
+ * with the kernel, while doorbells are rung and states change.  It may harm itself;
  * what must not happen is seen from outside (tests/guest/49-ring-scribbler.sh).
  *
  *   scribble [-d DEVICE] [-f 4|6] [-s SEED] [-t SECONDS] [MODE]...
@@ -416,7 +416,7 @@ static void *scribbler(void *arg)
 
 /* ---- the rest of a bad program ------------------------------------------------- */
 
-/* The provider's bell, with any handle and any count, right or wrong. */
+/* The provider's doorbell, with any handle and any count, right or wrong. */
 static void ring(uint32_t handle)
 {
 	struct ib_uverbs_post_send_resp resp;
@@ -534,7 +534,7 @@ static void mode_everything(uint64_t seed, uint64_t until)
 	done = true;
 	for (i = 0; i < ARRAY_SIZE(threads); i++)
 		pthread_join(threads[i], NULL);
-	printf("# everything: %llu bells\n", (unsigned long long)n);
+	printf("# everything: %llu doorbells\n", (unsigned long long)n);
 }
 
 /* Alone, so that a seed gives the same run. */
@@ -555,7 +555,7 @@ static void mode_alone(uint64_t seed, uint64_t until)
 			change_state(qp);
 		n++;
 	}
-	printf("# alone: %llu bells\n", (unsigned long long)n);
+	printf("# alone: %llu doorbells\n", (unsigned long long)n);
 }
 
 /* A failed QP's indices in memory: what we write, what the kernel tells. */
@@ -566,7 +566,7 @@ struct wheel {
 
 /*
  * A failed QP flushes what its ring holds; this says that there is always a bit
- * more, and never so much that it is refused.  The bell must return all the
+ * more, and never so much that it is refused.  The doorbell must return all the
  * same, and its CPU serve others.
  */
 static void *feeder(void *arg)
@@ -633,7 +633,7 @@ static void mode_endless(uint64_t seed, uint64_t until)
 	}
 	done = true;
 	pthread_join(thread, NULL);
-	printf("# endless: %u requests flushed by %llu bells, the longest took %llu ms\n",
+	printf("# endless: %u requests flushed by %llu doorbells, the longest took %llu ms\n",
 	       *wheel.cons - first, (unsigned long long)n,
 	       (unsigned long long)longest);
 }

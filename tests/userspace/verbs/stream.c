@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 /*
  * Streams of softhca: who posts one small request after the other, and waits for
- * none of them, rings few bells (shca_qp_status.sq_bell).  Nothing may be lost by
+ * none of them, rings few doorbells (shca_qp_status.sq_doorbell).  Nothing may be lost by
  * that, nor wait for long, whatever becomes of the queue pair; and who waits for an
  * answer is not served later than he would be.
  *
@@ -15,7 +15,7 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "bells.h"
+#include "doorbells.h"
 
 /* Enough to be a stream, in the slowest of guests. */
 #define MANY		2000u
@@ -108,44 +108,44 @@ static void check_words(uint64_t from, uint64_t to)
  * Of a stream one post in BATCH rings, neither more nor fewer. Where a machine is
  * busy, who posts has to pause now and then, which ends a stream: that costs the
  * posts until the next one is under way, some 50, and is no fault. So it is not the
- * bells of a lucky round that are judged but all posts of all rounds: most of them
- * come between two bells that are exactly a batch apart.
+ * doorbells of a lucky round that are judged but all posts of all rounds: most of them
+ * come between two doorbells that are exactly a batch apart.
  */
 #define BATCH		32u
 #define ROUNDS		10
 
-static uint32_t last_bell, in_batches;
+static uint32_t last_doorbell, in_batches;
 
 /* Called after post @n of a round. */
-static void note_bell(uint64_t n)
+static void note_doorbell(uint64_t n)
 {
-	static uint32_t bells;
+	static uint32_t doorbells;
 
 	if (n == 1)
-		bells = last_bell = 0;
-	if (my_bells == bells)
+		doorbells = last_doorbell = 0;
+	if (my_doorbells == doorbells)
 		return;
-	bells = my_bells;
-	if (last_bell && n - last_bell == BATCH)
+	doorbells = my_doorbells;
+	if (last_doorbell && n - last_doorbell == BATCH)
 		in_batches += BATCH;
-	last_bell = n;
+	last_doorbell = n;
 }
 
-static void require_few_bells(void (*post_round)(void))
+static void require_few_doorbells(void (*post_round)(void))
 {
-	uint32_t bells = 0;
+	uint32_t doorbells = 0;
 	int i;
 
 	in_batches = 0;
 	for (i = 0; i < ROUNDS; i++) {
 		memset(mem_b.p, 0, LEN);
-		my_bells = 0;
+		my_doorbells = 0;
 		post_round();
 		check_words(1, MANY);
-		bells += my_bells;
+		doorbells += my_doorbells;
 	}
-	printf("# %u posts, %u bells, %u posts in batches of %u\n",
-	       ROUNDS * (MANY - 1), bells, in_batches, BATCH);
+	printf("# %u posts, %u doorbells, %u posts in batches of %u\n",
+	       ROUNDS * (MANY - 1), doorbells, in_batches, BATCH);
 	/* With all checkers on a post takes longer than a stream may. */
 	if (!has_checkers())
 		REQUIRE(in_batches > ROUNDS * MANY / 2);
@@ -156,14 +156,14 @@ static void put_round(void)
 	put_all(1, MANY);
 }
 
-static void few_bells(void)
+static void few_doorbells(void)
 {
 	set_up();
-	on_post = note_bell;
-	require_few_bells(put_round);
+	on_post = note_doorbell;
+	require_few_doorbells(put_round);
 }
 
-/* Each number of posts after the last bell, and each pause before the next. */
+/* Each number of posts after the last doorbell, and each pause before the next. */
 static void the_last_ones_arrive(void)
 {
 	uint64_t from = 1, i;
@@ -180,11 +180,11 @@ static void the_last_ones_arrive(void)
 
 static void every_request_rings_when_told_so(void)
 {
-	REQUIRE_EQ(setenv("SOFTHCA_BELL", "each", 1), 0);
+	REQUIRE_EQ(setenv("SOFTHCA_DOORBELL", "each", 1), 0);
 	set_up();
 	put_all(1, 500);
 	check_words(1, 500);
-	REQUIRE(my_bells >= 499);
+	REQUIRE(my_doorbells >= 499);
 }
 
 /* A stream is going on, and a post comes that is waited for. */
@@ -193,14 +193,14 @@ static void urgent_ones_ring(void)
 	struct ibv_send_wr wr;
 	struct ibv_sge sge;
 	uint64_t n = 1;
-	uint32_t bells;
+	uint32_t doorbells;
 	int i;
 
 	set_up();
 	for (i = 0; i < 6; i++) {
 		put_all(n, n + 500);
 		n += 500;
-		bells = my_bells;
+		doorbells = my_doorbells;
 		sge = sge_of(&mem_a, 0, i == 3 ? 4096 : 8);
 		wr = wr_rdma(n, IBV_WR_RDMA_WRITE, &sge, 1,
 			     (uintptr_t)mem_b.p, mem_b.mr->rkey);
@@ -225,7 +225,7 @@ static void urgent_ones_ring(void)
 			break;
 		}
 		post(&a, &wr);
-		REQUIRE_EQ(my_bells, bells + 1);
+		REQUIRE_EQ(my_doorbells, doorbells + 1);
 	}
 	wait_status(a.scq, 501, IBV_WC_SUCCESS);
 }
@@ -245,7 +245,7 @@ static void answers_ring(void)
 		post(ends[i % 2], &wr);
 		wait_ok(ends[(i + 1) % 2]->rcq, i, IBV_WC_RECV);
 	}
-	REQUIRE(my_bells >= 490);
+	REQUIRE(my_doorbells >= 490);
 }
 
 /* Now and then one is no stream. */
@@ -258,7 +258,7 @@ static void lone_ones_ring(void)
 		put_all(n, n + 1);
 		nap(200);
 	}
-	REQUIRE(my_bells >= 150);
+	REQUIRE(my_doorbells >= 150);
 }
 
 /*
@@ -275,8 +275,8 @@ static void rounds_of_few_ring(void)
 		put_all(n, n + 8);
 		wait_word(n + 7);
 	}
-	printf("# %u bells for 16000 posts\n", my_bells);
-	REQUIRE(my_bells > 16000 * 9 / 10);
+	printf("# %u doorbells for 16000 posts\n", my_doorbells);
+	REQUIRE(my_doorbells > 16000 * 9 / 10);
 }
 
 static void *second_thread(void *arg)
@@ -318,7 +318,7 @@ static void wr_round(void)
 			err = ibv_wr_complete(qpx);
 		} while (err == ENOMEM);
 		REQUIRE_EQ(err, 0);
-		note_bell(n);
+		note_doorbell(n);
 	}
 }
 
@@ -326,7 +326,7 @@ static void by_ibv_wr(void)
 {
 	config.ops = IBV_QP_EX_WITH_RDMA_WRITE;
 	set_up();
-	require_few_bells(wr_round);
+	require_few_doorbells(wr_round);
 }
 
 /* The owner ends it, in each way, without a pause: it was posted, and is done. */
@@ -380,7 +380,7 @@ static void then_the_queue_pair_fails(void)
 			REQUIRE_EQ(wc.status, IBV_WC_WR_FLUSH_ERR);
 			REQUIRE_EQ(wc.wr_id, ++n);
 		}
-	/* each with a bell again */
+	/* each with a doorbell again */
 	REQUIRE_EQ(put(n + 1, 0), 0);
 	wait_status(a.scq, n + 1, IBV_WC_WR_FLUSH_ERR);
 }
@@ -405,13 +405,13 @@ static int removed(void)
 	/* (What was refused stays in the ring, which has more room than that.) */
 	for (i = 0; i < 50 && err == EIO; i++)
 		err = put(n, 0);
-	printf("%s after %llu, %u bells\n", err ? strerror(err) : "still there",
-	       (unsigned long long)n, my_bells);
+	printf("%s after %llu, %u doorbells\n", err ? strerror(err) : "still there",
+	       (unsigned long long)n, my_doorbells);
 	return err == EIO ? EXIT_SUCCESS : EXIT_FAILURE;
 }
 
 static const struct test tests[] = {
-	{ "few_bells", few_bells },
+	{ "few_doorbells", few_doorbells },
 	{ "the_last_ones_arrive", the_last_ones_arrive },
 	{ "every_request_rings_when_told_so", every_request_rings_when_told_so },
 	{ "urgent_ones_ring", urgent_ones_ring },

@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 #
-# The bell, by which a process tells that it has posted: who may ring it, for
+# The doorbell, by which a process tells that it has posted: who may ring it, for
 # what, when; what it says once the device or the module is gone, which it does
 # not delay; and the other form of it, with which every kernel and every provider
 # of this ABI can talk to each other. About 30 s.
@@ -11,14 +11,14 @@
 . "$(dirname "$0")/scenario"
 
 make_pair 9000
-verbs auto bell -d shca_a -f 4
-export SOFTHCA_BELL=write
+verbs auto doorbell -d shca_a -f 4
+export SOFTHCA_DOORBELL=write
 for program in rc_errors rc_data; do
 	verbs write "$program" -d shca_a -f 4
 done
-unset SOFTHCA_BELL
+unset SOFTHCA_DOORBELL
 
-# few bells for many posts, by packets and by the direct path
+# few doorbells for many posts, by packets and by the direct path
 verbs wire stream -d shca_a -p shca_b -f 4
 verbs direct stream -d shca_a -f 4
 
@@ -43,7 +43,7 @@ check poller.killed killed
 
 # answer_after LABEL PROGRAM COMMAND... : it rings all the while
 answer_after() {
-	local label=$1 program=$2 ringer said=/tmp/bell.$$
+	local label=$1 program=$2 ringer said=/tmp/doorbell.$$
 	shift 2
 	"$test_programs/$program" -d shca_a removed >$said &
 	ringer=$!
@@ -53,10 +53,10 @@ answer_after() {
 	cat $said
 	rm -f $said
 }
-answer_after link_delete bell rdma link delete shca_a
+answer_after link_delete doorbell rdma link delete shca_a
 add_device shca_a veth_a $ns_a
 answer_after poller.link_delete poller rdma link delete shca_a
 add_device shca_a veth_a $ns_a
 answer_after stream.link_delete stream rdma link delete shca_a
 add_device shca_a veth_a $ns_a
-answer_after rmmod bell rmmod softhca
+answer_after rmmod doorbell rmmod softhca

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 /*
- * Memory and the door to it. The door checks what a real one would, and what
+ * Memory and its access check, which looks at what a real one does, and what
  * the core has promised of its calls: no length of zero, nothing beyond the
  * segments, no WRITE outside of what was checked before.
  */
@@ -21,41 +21,41 @@ void fuzz_fail(const char *file, int line, const char *cond, const char *fmt,
 	abort();
 }
 
-void fuzz_door_init(struct fuzz_door *door, struct fuzz_in *in)
+void fuzz_memory_init(struct fuzz_memory *memory, struct fuzz_in *in)
 {
 	u8 where = in_u8(in);
 
-	memset(door, 0, sizeof(*door));
-	door->loc = malloc(FUZZ_MEM);
-	door->rem = malloc(FUZZ_MEM);
-	memset(door->loc, 0x11, FUZZ_MEM);
-	memset(door->rem, 0x22, FUZZ_MEM);
-	door->loc_base = 0x10000;
+	memset(memory, 0, sizeof(*memory));
+	memory->loc = malloc(FUZZ_MEM);
+	memory->rem = malloc(FUZZ_MEM);
+	memset(memory->loc, 0x11, FUZZ_MEM);
+	memset(memory->rem, 0x22, FUZZ_MEM);
+	memory->loc_base = 0x10000;
 	/* at the end of the address space, at its start, or anywhere */
-	door->rem_base = where & 1 ? -(u64)FUZZ_MEM : where & 2 ? 0 : 0x20000;
-	door->lkey = 0x1001;
-	door->rkey = 0x2002;
-	door->access = SHCA_ACCESS_REMOTE_WRITE | SHCA_ACCESS_REMOTE_READ |
+	memory->rem_base = where & 1 ? -(u64)FUZZ_MEM : where & 2 ? 0 : 0x20000;
+	memory->lkey = 0x1001;
+	memory->rkey = 0x2002;
+	memory->access = SHCA_ACCESS_REMOTE_WRITE | SHCA_ACCESS_REMOTE_READ |
 		       SHCA_ACCESS_REMOTE_ATOMIC;
 	if (where & 4)
-		door->access &= in_u8(in);
+		memory->access &= in_u8(in);
 	if (where & 8)
-		door->verdicts = in;
-	shca_tm_init(&door->tm, door->tags, FUZZ_TAGS);
+		memory->verdicts = in;
+	shca_tm_init(&memory->tm, memory->tags, FUZZ_TAGS);
 }
 
-void fuzz_door_exit(struct fuzz_door *door)
+void fuzz_memory_exit(struct fuzz_memory *memory)
 {
-	free(door->loc);
-	free(door->rem);
+	free(memory->loc);
+	free(memory->rem);
 }
 
-/* What the door says in spite of all being right. */
-static enum shca_mem_status whim(struct fuzz_door *door)
+/* What the access check says in spite of all being right. */
+static enum shca_mem_status whim(struct fuzz_memory *memory)
 {
-	if (!door->verdicts)
+	if (!memory->verdicts)
 		return SHCA_MEM_OK;
-	switch (in_u8(door->verdicts)) {
+	switch (in_u8(memory->verdicts)) {
 	case 0xf0:
 		return SHCA_MEM_RETRY;
 	case 0xf1:
@@ -76,7 +76,7 @@ static bool in_region(u64 base, u64 va, u32 len)
 
 /* ---- segments ---------------------------------------------------------------- */
 
-u32 fuzz_door_sges(struct fuzz_door *door, struct fuzz_in *in,
+u32 fuzz_memory_sges(struct fuzz_memory *memory, struct fuzz_in *in,
 		   struct shca_sge *sge, u32 *length)
 {
 	u32 i, nr = in_u8(in) % (FUZZ_SGE + 1), b;
@@ -85,8 +85,8 @@ u32 fuzz_door_sges(struct fuzz_door *door, struct fuzz_in *in,
 	for (i = 0; i < nr; i++) {
 		b = in_u16(in);
 		sge[i].length = b >= 0xff00 ? in_u32(in) : b & 0x7ff;
-		sge[i].addr = door->loc_base + (in_u8(in) << 4);
-		sge[i].lkey = door->lkey;
+		sge[i].addr = memory->loc_base + (in_u8(in) << 4);
+		sge[i].lkey = memory->lkey;
 		b = in_u8(in);
 		if (b == 0xff)
 			sge[i].lkey++;
@@ -110,11 +110,11 @@ static u64 sge_total(const struct shca_sge *sge, u32 nr)
 	return total;
 }
 
-static enum shca_mem_status sge_move(struct fuzz_door *door,
+static enum shca_mem_status sge_move(struct fuzz_memory *memory,
 				     const struct shca_sge *sge, u32 nr,
 				     u32 off, u8 *buf, u32 len, bool is_store)
 {
-	enum shca_mem_status status = whim(door);
+	enum shca_mem_status status = whim(memory);
 	u32 part;
 	u8 *mem;
 
@@ -129,11 +129,11 @@ static enum shca_mem_status sge_move(struct fuzz_door *door,
 			continue;
 		}
 		part = min_t(u32, sge->length - off, len);
-		if (sge->lkey != door->lkey)
+		if (sge->lkey != memory->lkey)
 			return SHCA_MEM_KEY;
-		if (!in_region(door->loc_base, sge->addr + off, part))
+		if (!in_region(memory->loc_base, sge->addr + off, part))
 			return SHCA_MEM_RANGE;
-		mem = door->loc + (sge->addr + off - door->loc_base);
+		mem = memory->loc + (sge->addr + off - memory->loc_base);
 		if (is_store)
 			memcpy(mem, buf, part);
 		else
@@ -145,20 +145,20 @@ static enum shca_mem_status sge_move(struct fuzz_door *door,
 	return SHCA_MEM_OK;
 }
 
-enum shca_mem_status fuzz_door_gather(struct fuzz_door *door,
+enum shca_mem_status fuzz_memory_gather(struct fuzz_memory *memory,
 				      const struct shca_pkt *pkt, u8 *to)
 {
 	const struct shca_send_wr *wr = pkt->wr;
-	enum shca_mem_status status = whim(door);
+	enum shca_mem_status status = whim(memory);
 
 	if (status != SHCA_MEM_OK || pkt->kind == SHCA_PAY_NONE)
 		return status;
 	if (pkt->kind == SHCA_PAY_REMOTE) {
-		if (pkt->rkey != door->rkey)
+		if (pkt->rkey != memory->rkey)
 			return SHCA_MEM_KEY;
-		if (!in_region(door->rem_base, pkt->va, pkt->paylen))
+		if (!in_region(memory->rem_base, pkt->va, pkt->paylen))
 			return SHCA_MEM_RANGE;
-		memcpy(to, door->rem + (pkt->va - door->rem_base), pkt->paylen);
+		memcpy(to, memory->rem + (pkt->va - memory->rem_base), pkt->paylen);
 		return SHCA_MEM_OK;
 	}
 	fuzz_check((u64)pkt->off + pkt->paylen <= wr->length,
@@ -167,11 +167,11 @@ enum shca_mem_status fuzz_door_gather(struct fuzz_door *door,
 		memcpy(to, (u8 *)wr->inline_data + pkt->off, pkt->paylen);
 		return SHCA_MEM_OK;
 	}
-	return sge_move(door, wr->sge, wr->num_sge, pkt->off, to, pkt->paylen,
+	return sge_move(memory, wr->sge, wr->num_sge, pkt->off, to, pkt->paylen,
 			false);
 }
 
-/* ---- the door ------------------------------------------------------------------ */
+/* ---- the access check ---------------------------------------------------------- */
 
 static u8 *payload(const struct shca_pkt *pkt)
 {
@@ -183,18 +183,18 @@ static u8 *payload(const struct shca_pkt *pkt)
 	return wire->buf + pkt->data_off;
 }
 
-static enum shca_mem_status region(struct fuzz_door *door, u32 rkey, u64 va,
+static enum shca_mem_status region(struct fuzz_memory *memory, u32 rkey, u64 va,
 				   u32 len, u32 access)
 {
-	enum shca_mem_status status = whim(door);
+	enum shca_mem_status status = whim(memory);
 
 	if (status != SHCA_MEM_OK)
 		return status;
-	if (rkey != door->rkey)
+	if (rkey != memory->rkey)
 		return SHCA_MEM_KEY;
-	if ((door->access & access) != access)
+	if ((memory->access & access) != access)
 		return SHCA_MEM_ACCESS;
-	if (!in_region(door->rem_base, va, len))
+	if (!in_region(memory->rem_base, va, len))
 		return SHCA_MEM_RANGE;
 	return SHCA_MEM_OK;
 }
@@ -202,15 +202,15 @@ static enum shca_mem_status region(struct fuzz_door *door, u32 rkey, u64 va,
 static enum shca_mem_status door_check(void *ctx, u32 rkey, u64 va, u32 len,
 				       u32 access)
 {
-	struct fuzz_door *door = ctx;
+	struct fuzz_memory *memory = ctx;
 	enum shca_mem_status status;
 
 	fuzz_check(len, "remote_check of nothing");
-	status = region(door, rkey, va, len, access);
+	status = region(memory, rkey, va, len, access);
 	if (status == SHCA_MEM_OK && access == SHCA_ACCESS_REMOTE_WRITE) {
-		door->check_rkey = rkey;
-		door->check_va = va;
-		door->check_len = len;
+		memory->check_rkey = rkey;
+		memory->check_va = va;
+		memory->check_len = len;
 	}
 	return status;
 }
@@ -218,16 +218,16 @@ static enum shca_mem_status door_check(void *ctx, u32 rkey, u64 va, u32 len,
 static enum shca_mem_status door_write(void *ctx, u32 rkey, u64 va,
 				       const struct shca_pkt *pkt)
 {
-	struct fuzz_door *door = ctx;
+	struct fuzz_memory *memory = ctx;
 	enum shca_mem_status status;
 
 	fuzz_check(pkt->paylen, "remote_write of nothing");
-	fuzz_check(rkey == door->check_rkey && pkt->paylen <= door->check_len &&
-		   va - door->check_va <= door->check_len - pkt->paylen,
+	fuzz_check(rkey == memory->check_rkey && pkt->paylen <= memory->check_len &&
+		   va - memory->check_va <= memory->check_len - pkt->paylen,
 		   "WRITE outside of what was checked");
-	status = region(door, rkey, va, pkt->paylen, SHCA_ACCESS_REMOTE_WRITE);
+	status = region(memory, rkey, va, pkt->paylen, SHCA_ACCESS_REMOTE_WRITE);
 	if (status == SHCA_MEM_OK)
-		memcpy(door->rem + (va - door->rem_base), payload(pkt),
+		memcpy(memory->rem + (va - memory->rem_base), payload(pkt),
 		       pkt->paylen);
 	return status;
 }
@@ -235,15 +235,15 @@ static enum shca_mem_status door_write(void *ctx, u32 rkey, u64 va,
 static enum shca_mem_status door_atomic_write(void *ctx,
 					      const struct shca_pkt *pkt)
 {
-	struct fuzz_door *door = ctx;
+	struct fuzz_memory *memory = ctx;
 	enum shca_mem_status status;
 
 	fuzz_check(!(pkt->reth.va & 7) && pkt->paylen == 8,
 		   "misaligned ATOMIC WRITE");
-	status = region(door, pkt->reth.rkey, pkt->reth.va, 8,
+	status = region(memory, pkt->reth.rkey, pkt->reth.va, 8,
 			SHCA_ACCESS_REMOTE_WRITE);
 	if (status == SHCA_MEM_OK)
-		memcpy(door->rem + (pkt->reth.va - door->rem_base),
+		memcpy(memory->rem + (pkt->reth.va - memory->rem_base),
 		       payload(pkt), 8);
 	return status;
 }
@@ -258,14 +258,14 @@ static enum shca_mem_status door_flush(void *ctx, const struct shca_pkt *pkt)
 static enum shca_mem_status door_atomic(void *ctx, const struct shca_pkt *pkt,
 					u64 *orig)
 {
-	struct fuzz_door *door = ctx;
+	struct fuzz_memory *memory = ctx;
 	enum shca_mem_status status;
 
 	fuzz_check(!(pkt->atomic.va & 7), "misaligned atomic");
-	status = region(door, pkt->atomic.rkey, pkt->atomic.va, 8,
+	status = region(memory, pkt->atomic.rkey, pkt->atomic.va, 8,
 			SHCA_ACCESS_REMOTE_ATOMIC);
 	if (status == SHCA_MEM_OK)
-		*orig = door->atomics++;
+		*orig = memory->atomics++;
 	return status;
 }
 
@@ -290,29 +290,29 @@ static enum shca_mem_status door_grh(void *ctx, const struct shca_sge *sge,
 	return sge_move(ctx, sge, nr, 0, grh, sizeof(grh), true);
 }
 
-void fuzz_door_post(struct fuzz_door *door, struct fuzz_in *in)
+void fuzz_memory_post(struct fuzz_memory *memory, struct fuzz_in *in)
 {
-	struct shca_recv_wr *wr = &door->recvs[door->posted % FUZZ_RECVS];
+	struct shca_recv_wr *wr = &memory->recvs[memory->posted % FUZZ_RECVS];
 
-	if (door->posted - door->taken == FUZZ_RECVS)
+	if (memory->posted - memory->taken == FUZZ_RECVS)
 		return;
 	memset(wr, 0, sizeof(*wr));
-	wr->wr_id = door->posted++;
-	wr->num_sge = fuzz_door_sges(door, in, wr->sge, &wr->length);
+	wr->wr_id = memory->posted++;
+	wr->num_sge = fuzz_memory_sges(memory, in, wr->sge, &wr->length);
 }
 
 static enum shca_recv_status door_recv(void *ctx, struct shca_recv_wr *wr)
 {
-	struct fuzz_door *door = ctx;
+	struct fuzz_memory *memory = ctx;
 
-	if (door->taken == door->posted)
+	if (memory->taken == memory->posted)
 		return SHCA_RECV_EMPTY;
-	*wr = door->recvs[door->taken++ % FUZZ_RECVS];
-	return whim(door) == SHCA_MEM_KEY ? SHCA_RECV_BAD : SHCA_RECV_OK;
+	*wr = memory->recvs[memory->taken++ % FUZZ_RECVS];
+	return whim(memory) == SHCA_MEM_KEY ? SHCA_RECV_BAD : SHCA_RECV_OK;
 }
 
 /* A tag, or the counts, or a tag taken back. */
-void fuzz_door_tag(struct fuzz_door *door, struct fuzz_in *in)
+void fuzz_memory_tag(struct fuzz_memory *memory, struct fuzz_in *in)
 {
 	struct shca_tm_entry tag = { .wr_id = FUZZ_TAG_ID };
 	struct shca_sge sge[FUZZ_SGE] = {};
@@ -320,19 +320,19 @@ void fuzz_door_tag(struct fuzz_door *door, struct fuzz_in *in)
 	u8 b = in_u8(in);
 
 	if (b & 0x80) {
-		shca_tm_sync(&door->tm, b & 0x40 ? in_u8(in) :
-						   door->tm.unexpected);
+		shca_tm_sync(&memory->tm, b & 0x40 ? in_u8(in) :
+						   memory->tm.unexpected);
 		return;
 	}
 	if (b & 0x40) {
-		shca_tm_del(&door->tm, in_u8(in) % 3 << 16 | in_u8(in) % 6);
+		shca_tm_del(&memory->tm, in_u8(in) % 3 << 16 | in_u8(in) % 6);
 		return;
 	}
 	tag.tag = b & 3;
 	tag.mask = b & 4 ? 3 : 1;
-	if (fuzz_door_sges(door, in, sge, &length))
+	if (fuzz_memory_sges(memory, in, sge, &length))
 		tag.sge = sge[0];
-	shca_tm_add(&door->tm, &tag, &handle);
+	shca_tm_add(&memory->tm, &tag, &handle);
 }
 
 /* Headers that say something, the same whenever the packet comes. */
@@ -357,33 +357,33 @@ static enum shca_recv_status door_tm_get(void *ctx,
 					 struct shca_recv_wr *wr, bool *matched)
 {
 	enum shca_recv_status status;
-	struct fuzz_door *door = ctx;
+	struct fuzz_memory *memory = ctx;
 	u16 slot;
 
-	slot = shca_tm_match(&door->tm, msg->tmh.tag);
+	slot = shca_tm_match(&memory->tm, msg->tmh.tag);
 	*matched = slot != SHCA_TM_NIL;
 	if (!*matched) {
 		status = door_recv(ctx, wr);
 		if (status == SHCA_RECV_OK)
-			door->tm.unexpected++;
+			memory->tm.unexpected++;
 		return status;
 	}
-	fuzz_check(!door->tag_held, "takes a second tag");
-	door->tag_held = FUZZ_TAG_ID + slot;
-	wr->wr_id = door->tag_held;
-	wr->sge[0] = door->tags[slot].sge;
+	fuzz_check(!memory->tag_held, "takes a second tag");
+	memory->tag_held = FUZZ_TAG_ID + slot;
+	wr->wr_id = memory->tag_held;
+	wr->sge[0] = memory->tags[slot].sge;
 	wr->length = wr->sge[0].length;
 	wr->num_sge = wr->length ? 1 : 0;
-	shca_tm_free(&door->tm, slot);
+	shca_tm_free(&memory->tm, slot);
 	return SHCA_RECV_OK;
 }
 
 static void door_tm_undo(void *ctx)
 {
-	struct fuzz_door *door = ctx;
+	struct fuzz_memory *memory = ctx;
 
-	fuzz_check(door->tm.unexpected, "undoes what was not");
-	shca_tm_undo(&door->tm);
+	fuzz_check(memory->tm.unexpected, "undoes what was not");
+	shca_tm_undo(&memory->tm);
 }
 
 static bool door_xrc_select(void *ctx, u32 srqn)
