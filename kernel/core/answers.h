@@ -7,7 +7,7 @@
 #define SHCA_CORE_ANSWERS_H
 
 #include "headers.h"
-#include "responder.h"
+#include "resp_internal.h"
 
 #define ACK_SYNDROME		(SHCA_AETH_ACK | SHCA_AETH_CREDIT_NONE)
 #define NAK_SEQ_SYNDROME	(SHCA_AETH_NAK | SHCA_NAK_PSN_SEQ)

@@ -12,7 +12,7 @@
  * is missing (the implied NAK of IBTA 9.7.5).
  */
 #include "opcode.h"
-#include "requester.h"
+#include "req_internal.h"
 
 /* ---- progress ----------------------------------------------------------- */
 

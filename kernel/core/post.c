@@ -5,7 +5,7 @@
  * in order, so it fails in its turn (requester.c, "Errors").  Called by the glue
  * under the lock of the send side.
  */
-#include "requester.h"
+#include "req_internal.h"
 
 struct shca_send_wr *shca_req_slot(struct shca_req *req)
 {

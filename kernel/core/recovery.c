@@ -23,7 +23,7 @@
  * the end of the round trip unless there was progress.
  */
 #include "opcode.h"
-#include "requester.h"
+#include "req_internal.h"
 
 /* Used until the first round trip was measured and no time-out tells more. */
 #define RTT_GUESS_NS	1000000ull

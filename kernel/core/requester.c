@@ -34,7 +34,7 @@
  */
 #include "headers.h"
 #include "opcode.h"
-#include "requester.h"
+#include "req_internal.h"
 
 void shca_req_init(struct shca_req *req, void *ring, u32 entries, u32 stride,
 		   const struct shca_mem_ops *mem, void *mem_ctx)

@@ -20,7 +20,7 @@
  */
 #include "answers.h"
 #include "opcode.h"
-#include "responder.h"
+#include "resp_internal.h"
 
 /* Least time between two CNPs of one QP (annex A17.9.3 leaves it to us). */
 #define CNP_INTERVAL_NS		50000

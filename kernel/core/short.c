@@ -7,7 +7,7 @@
 #include "short.h"
 
 #include "answers.h"
-#include "requester.h"
+#include "req_internal.h"
 
 static bool short_req_ready(const struct shca_req *req)
 {

@@ -20,7 +20,7 @@
  * the QP fails.
  */
 #include "opcode.h"
-#include "responder.h"
+#include "resp_internal.h"
 
 static void unr_complete(struct shca_resp *resp, const struct shca_pkt *pkt,
 			 u32 flags, u32 byte_len, u8 opcode,

@@ -5,7 +5,7 @@
  * receive request completed once and in order, packets that are well formed.
  */
 #include "fuzz.h"
-#include "../../../kernel/core/requester.h"
+#include "../../../kernel/core/req_internal.h"
 
 /* ---- lifetime --------------------------------------------------------------- */
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
 /* What responder.c, executor.c and unreliable.c share of struct shca_resp. */
-#ifndef SHCA_CORE_RESPONDER_H
-#define SHCA_CORE_RESPONDER_H
+#ifndef SHCA_CORE_RESP_INTERNAL_H
+#define SHCA_CORE_RESP_INTERNAL_H
 
 #include "psn.h"
 #include "rc.h"

@@ -12,8 +12,8 @@
  *   @nr_rd and @rd_psns count READs, atomics and their like among those, and what of
  *   their PSNs is at or after @una_psn
  */
-#ifndef SHCA_CORE_REQUESTER_H
-#define SHCA_CORE_REQUESTER_H
+#ifndef SHCA_CORE_REQ_INTERNAL_H
+#define SHCA_CORE_REQ_INTERNAL_H
 
 #include "opcode.h"
 #include "psn.h"
