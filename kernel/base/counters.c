@@ -5,7 +5,7 @@
 #include <linux/xarray.h>
 
 #include "../core/opcode.h"
-#include "../core/rc.h"
+#include "../core/requester.h"
 #include "dev.h"
 
 /* Some device counts optional ones; shca_dev.optional says which. */

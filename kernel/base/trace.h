@@ -14,7 +14,7 @@
 
 #include "../core/opcode.h"
 #include "../core/packet.h"
-#include "../core/rc.h"
+#include "../core/requester.h"
 #include "../core/wr.h"
 #include "counters.h"
 #include "trace_names.h"

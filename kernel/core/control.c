@@ -4,7 +4,7 @@
  * how much may be handed out at once, and that nothing can leave for a while.  No file
  * outside of the core writes a member of theirs (own.h).
  */
-#include "rc.h"
+#include "requester.h"
 
 /* ---- attributes --------------------------------------------------------- */
 

@@ -17,7 +17,7 @@
 
 #include "opcode.h"
 #include "psn.h"
-#include "rc.h"
+#include "requester.h"
 
 /* struct shca_send_wr.flags_core */
 #define SHCA_WRF_STARTED	(1u << 0)	/* has PSNs, was sent in part */

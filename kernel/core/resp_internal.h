@@ -4,7 +4,7 @@
 #define SHCA_CORE_RESP_INTERNAL_H
 
 #include "psn.h"
-#include "rc.h"
+#include "requester.h"
 
 /**
  * shca_resp_rx_uc() - a packet of the unreliable connection; @out is clear

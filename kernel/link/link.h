@@ -16,7 +16,7 @@
 #include <rdma/ib_verbs.h>
 
 #include "../base/dev.h"
-#include "../core/mem.h"
+#include "../core/mem_ops.h"
 
 struct rdma_ah_attr;
 struct shca_mr;

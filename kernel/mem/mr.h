@@ -11,7 +11,7 @@
 #include <linux/rhashtable-types.h>
 #include <rdma/ib_verbs.h>
 
-#include "../core/mem.h"
+#include "../core/mem_ops.h"
 
 struct shca_dev;
 struct shca_odp;

@@ -10,7 +10,7 @@
 #include <linux/xarray.h>
 #include <rdma/ib_verbs.h>
 
-#include "../core/mem.h"
+#include "../core/mem_ops.h"
 #include "mr.h"
 
 struct shca_mr;

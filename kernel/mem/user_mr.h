@@ -5,7 +5,7 @@
 
 #include <rdma/ib_verbs.h>
 
-#include "../core/mem.h"
+#include "../core/mem_ops.h"
 
 /* What the access check looks at; hints and what concerns addresses are not rights. */
 #define SHCA_MR_RIGHTS (IB_ACCESS_LOCAL_WRITE | IB_ACCESS_REMOTE_WRITE | \

@@ -16,7 +16,7 @@
  * SRQ locks.  No path takes an sq.lock while it holds an rq.lock, so any number
  * of QPs may do this to each other, and one to itself.
  *
- * A small message between two QPs at rest takes a short cut (core/short.h), which
+ * A small message between two QPs at rest takes a short cut (core/fast.h), which
  * skips the packets too.  Whatever is unusual about it is left to them.
  *
  * Changing between direct path and wire: a request must not overtake packets
@@ -35,7 +35,7 @@
 #include "../base/trace.h"
 #include "../base/trust.h"
 #include "../core/psn.h"
-#include "../core/short.h"
+#include "../core/fast.h"
 #include "../mem/mr.h"
 #include "payload.h"
 #include "qp_table.h"

@@ -6,7 +6,7 @@
 #define SHCA_PAYLOAD_H
 
 #include "../base/dev.h"
-#include "../core/mem.h"
+#include "../core/mem_ops.h"
 
 struct shca_mem_ctx;
 struct shca_mr;

@@ -30,7 +30,7 @@
 #include "../base/bh.h"
 #include "../base/dev.h"
 #include "../core/opcode.h"
-#include "../core/rc.h"
+#include "../core/requester.h"
 #include "../link/link.h"
 #include "../mem/buf.h"
 #include "../mem/mr.h"

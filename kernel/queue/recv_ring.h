@@ -8,7 +8,7 @@
 
 #include <rdma/ib_verbs.h>
 
-#include "../core/mem.h"
+#include "../core/mem_ops.h"
 
 struct shca_dev;
 

@@ -23,7 +23,7 @@
 #include <linux/spinlock.h>
 #include <rdma/uverbs_ioctl.h>
 
-#include "../core/mem.h"
+#include "../core/mem_ops.h"
 #include "../core/tm.h"
 #include "../core/wr.h"
 

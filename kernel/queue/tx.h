@@ -7,7 +7,7 @@
 #ifndef SHCA_TX_H
 #define SHCA_TX_H
 
-#include "../core/mem.h"
+#include "../core/mem_ops.h"
 #include "../link/link.h"
 
 struct shca_mem_ctx;

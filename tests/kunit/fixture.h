@@ -15,7 +15,7 @@
 #include "../../kernel/core/headers.h"
 #include "../../kernel/core/opcode.h"
 #include "../../kernel/core/psn.h"
-#include "../../kernel/core/rc.h"
+#include "../../kernel/core/requester.h"
 #include "../../kernel/core/tm.h"
 
 #define FX_MTU		256

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
-/* The mark in Resv8a, by which softhcas know each other: rc.h, SHCA_MARK. */
+/* The mark in Resv8a, by which softhcas know each other: requester.h, SHCA_MARK. */
 #include "fixture.h"
 
 #define P0	FX_RQ_PSN

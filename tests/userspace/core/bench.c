@@ -17,7 +17,7 @@
 
 #include "../../../kernel/core/headers.h"
 #include "../../../kernel/core/opcode.h"
-#include "../../../kernel/core/rc.h"
+#include "../../../kernel/core/requester.h"
 
 #define ENTRIES		128
 #define COUNT_ROUNDS	100

@@ -4,7 +4,7 @@
  * and also what the core promised about its calls: no length of zero, nothing
  * beyond the segments, no WRITE outside of what was checked before.
  */
-#include "../../../kernel/core/short.h"
+#include "../../../kernel/core/fast.h"
 #include "sim.h"
 
 /* ---- regions ------------------------------------------------------------- */

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 /*
- * A node: the glue around one requester and one responder, as rc.h tells its
+ * A node: the glue around one requester and one responder, as requester.h tells its
  * caller to do it, and no more than that.
  */
 #include "sim.h"

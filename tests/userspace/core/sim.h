@@ -24,7 +24,7 @@
 #include "../../../kernel/core/headers.h"
 #include "../../../kernel/core/opcode.h"
 #include "../../../kernel/core/psn.h"
-#include "../../../kernel/core/rc.h"
+#include "../../../kernel/core/requester.h"
 #include "prng.h"
 
 #define SIM_MAX_CONNS	2

@@ -2,10 +2,10 @@
 /*
  * The other ways of a packet: several middle packets of a message, received as one
  * (shca_resp_takes_run()), and the short cut of a message between two QPs that are
- * held at the same time (short.h).  Both must come to the same as packets do, so
+ * held at the same time (fast.h).  Both must come to the same as packets do, so
  * the model is told what packets would have told it.
  */
-#include "../../../kernel/core/short.h"
+#include "../../../kernel/core/fast.h"
 #include "sim.h"
 
 /* What lies between the payloads of packets that are put together. */

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 /*
- * One QP around the core, as rc.h tells its caller to do it, with what must be
+ * One QP around the core, as requester.h tells its caller to do it, with what must be
  * true after every step: the invariants of requester.h, every request and every
  * receive request completed once and in order, packets that are well formed.
  */

@@ -23,7 +23,7 @@
 #include "../../../kernel/core/headers.h"
 #include "../../../kernel/core/opcode.h"
 #include "../../../kernel/core/psn.h"
-#include "../../../kernel/core/rc.h"
+#include "../../../kernel/core/requester.h"
 
 /* ---- input ----------------------------------------------------------------- */
 

@@ -5,7 +5,7 @@
  */
 #include "fixture.h"
 
-#include "../../kernel/core/short.h"
+#include "../../kernel/core/fast.h"
 
 struct short_row {
 	u8 opcode;
@@ -483,7 +483,7 @@ static struct kunit_case short_cases[] = {
 };
 
 static struct kunit_suite short_suite = {
-	.name = "softhca_short",
+	.name = "softhca_fast",
 	.init = fx_init,
 	.test_cases = short_cases,
 };

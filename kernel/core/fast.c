@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 /*
- * The short cut of a small message: see short.h.  It knows of both machines what
+ * The short cut of a small message: see fast.h.  It knows of both machines what
  * an undisturbed exchange does to them and nothing else; a unit test compares
- * each field with what packets make of it (tests/kunit/short_kunit.c).
+ * each field with what packets make of it (tests/kunit/fast_kunit.c).
  */
-#include "short.h"
+#include "fast.h"
 
 #include "answers.h"
 #include "req_internal.h"

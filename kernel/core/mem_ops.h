@@ -3,8 +3,8 @@
  * The one way from the core to memory.  Called where rights decide the reply;
  * outgoing payload is gathered by the caller of the core, not through here.
  */
-#ifndef SHCA_CORE_MEM_H
-#define SHCA_CORE_MEM_H
+#ifndef SHCA_CORE_MEM_OPS_H
+#define SHCA_CORE_MEM_OPS_H
 
 #include "packet.h"
 #include "tm.h"

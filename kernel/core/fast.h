@@ -14,10 +14,10 @@
  *		shca_short_resp_done(), write its completion
  *		shca_short_req_done()
  */
-#ifndef SHCA_CORE_SHORT_H
-#define SHCA_CORE_SHORT_H
+#ifndef SHCA_CORE_FAST_H
+#define SHCA_CORE_FAST_H
 
-#include "rc.h"
+#include "requester.h"
 
 /** shca_short_ready() - are both at rest?  They remain so after each short cut. */
 bool shca_short_ready(const struct shca_req *req, const struct shca_resp *resp);

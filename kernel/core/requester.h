@@ -23,10 +23,10 @@
  *	while (budget && shca_resp_next(resp, now, &pkt))
  *		gather payload (shca_resp_gather_failed()), transmit
  */
-#ifndef SHCA_CORE_RC_H
-#define SHCA_CORE_RC_H
+#ifndef SHCA_CORE_REQUESTER_H
+#define SHCA_CORE_REQUESTER_H
 
-#include "mem.h"
+#include "mem_ops.h"
 #include "own.h"
 #include "packet.h"
 #include "wr.h"
@@ -606,7 +606,7 @@ struct shca_resp_stats {
  * @op:		opcode class of the message in progress, 0: none
  * @wr: @wr_valid: receive request of the message in progress
  * @wr_ahead:	what became of a receive request taken ahead of its message
- *		(short.h), unless that is SHCA_RECV_OK: then it is @wr
+ *		(fast.h), unless that is SHCA_RECV_OK: then it is @wr
  * @off:	bytes of the message that have arrived
  * @va: @rkey: @left: WRITE in progress
  * @nak_sent:	a sequence NAK stands until @epsn arrives (IBTA 9.7.5.1.2)
