@@ -5,14 +5,14 @@
 #include <linux/xarray.h>
 
 #include "../core/opcode.h"
-#include "../core/requester.h"
+#include "../core/transport.h"
 #include "dev.h"
 
 /* Some device counts optional ones; shca_dev.optional says which. */
 DEFINE_STATIC_KEY_FALSE(shca_optional_counters);
 
 /* No default: a verdict without a counter is a compiler warning. */
-static enum shca_counter shca_rx_counter(enum shca_rx verdict)
+static enum shca_counter shca_rx_counter(enum shca_verdict verdict)
 {
 	switch (verdict) {
 	case SHCA_RX_STATE:

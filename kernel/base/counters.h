@@ -50,7 +50,7 @@
 	X(RX_STEERED,		"rx_steered")			\
 	X(RX_BACKLOG,		"rx_backlog_drops")		\
 	X(TIMEOUT,		"local_ack_timeout_err")	\
-	X(TX_INQUIRY,		"tx_ack_inquiries")		\
+	X(TX_ACK_PROBE,		"tx_ack_probes")		\
 	X(RX_NO_MEM,		"rx_no_memory")			\
 	X(TX_NO_ROUTE,		"tx_no_route")			\
 	X(TX_NO_MEM,		"tx_no_memory")			\
@@ -109,7 +109,7 @@ void __shca_count_request(const struct shca_dev *dev,
 DECLARE_STATIC_KEY_FALSE(shca_optional_counters);
 
 /**
- * shca_count_rx() - count the core's verdict on a packet (enum shca_rx)
+ * shca_count_rx() - count the core's verdict on a packet (enum shca_verdict)
  * shca_count_ce() - a packet with a congestion mark has come
  * shca_count_request() - a packet with @opcode has been executed
  *

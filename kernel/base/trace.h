@@ -98,7 +98,7 @@ DEFINE_EVENT(shca_packet, shca_rx,
 );
 
 TRACE_EVENT(shca_rx_verdict,
-	TP_PROTO(u32 qpn, const struct shca_pkt *pkt, enum shca_rx verdict),
+	TP_PROTO(u32 qpn, const struct shca_pkt *pkt, enum shca_verdict verdict),
 	TP_ARGS(qpn, pkt, verdict),
 	TP_STRUCT__entry(
 		__field(u32, qpn)
@@ -150,8 +150,8 @@ TRACE_EVENT(shca_timeout,
 	),
 	TP_fast_assign(
 		__entry->qpn = qpn;
-		__entry->psn = req->una_psn;
-		__entry->retries = req->retry_left;
+		__entry->psn = req->psn.una;
+		__entry->retries = req->recovery.retry_left;
 		__entry->failed = req->state == SHCA_SIDE_ERR;
 	),
 	TP_printk("qpn=%#x psn=%u retries_left=%u failed=%d", __entry->qpn,

@@ -49,7 +49,7 @@
 	X(UD, SEND_ONLY) \
 	X(UD, SEND_ONLY_IMM)
 
-/* enum shca_rx */
+/* enum shca_verdict */
 #define SHCA_TRACE_VERDICTS(X, E) \
 	X(SHCA_RX_OK, "ok") \
 	X(SHCA_RX_STATE, "qp-not-ready") \

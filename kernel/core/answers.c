@@ -182,6 +182,12 @@ static void resp_unsend(struct shca_resp *resp, const struct shca_pkt *pkt)
 		resp->ack = resp->ack_sent;
 }
 
+void shca_resp_link_full(struct shca_resp *resp, const struct shca_pkt *pkt)
+{
+	if (resp->state != SHCA_SIDE_RESET)
+		resp_unsend(resp, pkt);
+}
+
 void shca_resp_gather_failed(struct shca_resp *resp, const struct shca_pkt *pkt,
 			     enum shca_mem_status status,
 			     struct shca_resp_out *out)
@@ -192,7 +198,7 @@ void shca_resp_gather_failed(struct shca_resp *resp, const struct shca_pkt *pkt,
 	memset(out, 0, sizeof(*out));
 	if (resp->state == SHCA_SIDE_RESET)
 		return;
-	if (status == SHCA_MEM_OK || status == SHCA_MEM_RETRY) {
+	if (status == SHCA_MEM_RETRY) {
 		resp_unsend(resp, pkt);
 		return;
 	}

@@ -33,7 +33,7 @@ static inline void resp_owe_nak(struct shca_resp *resp, u32 psn, u32 msn,
 	resp->ack_syndrome = syndrome;
 }
 
-static inline enum shca_rx resp_rnr(struct shca_resp *resp, u32 psn)
+static inline enum shca_verdict resp_rnr(struct shca_resp *resp, u32 psn)
 {
 	resp->rnr_sent = true;
 	resp_owe_nak(resp, psn, resp->msn,

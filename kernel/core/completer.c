@@ -2,7 +2,7 @@
 /*
  * The completer: last part of the requester (IBTA 9.7.5).  Takes
  * acknowledgements, READ responses and atomic results, places what they carry,
- * and moves @una and @una_psn of struct shca_req.  Called by the glue under the
+ * and moves @una and @psn.una of struct shca_req.  Called by the glue under the
  * lock of the send side.
  *
  * Operation.  A response acknowledges all PSNs before its own, with one
@@ -18,72 +18,62 @@
 
 static void req_sample_rtt(struct shca_req *req, u64 now)
 {
-	u64 rtt = now - req->rtt_start;
+	u64 rtt = now - req->recovery.rtt_start;
 
-	if (!req->rtt_valid || shca_psn_diff(req->una_psn, req->rtt_psn) <= 0)
+	if (!req->recovery.rtt_valid || shca_psn_diff(req->psn.una, req->recovery.rtt_psn) <= 0)
 		return;
-	req->rtt_valid = false;
+	req->recovery.rtt_valid = false;
+	shca_cc_on_rtt(&req->cc, rtt, now);
 	/* Follow a rise at once and a fall slowly: too short costs traffic. */
-	if (rtt >= req->rtt_ns)
-		req->rtt_ns = rtt;
+	if (rtt >= req->recovery.rtt_ns)
+		req->recovery.rtt_ns = rtt;
 	else
-		req->rtt_ns -= (req->rtt_ns - rtt) >> 3;
+		req->recovery.rtt_ns -= (req->recovery.rtt_ns - rtt) >> 3;
 }
 
-/* @una_psn has moved: counters start afresh, the timer serves what is left. */
+/* @psn.una has moved: counters start afresh, the timer serves what is left. */
 static void req_progress(struct shca_req *req, u64 now)
 {
-	req->retry_left = req->attr.retry_cnt;
-	req->rnr_left = req->attr.rnr_retry;
-	req->went_back = false;
-	req->recheck = false;
-	req->probe = false;
-	req->rnr_again = false;
-	req->heard = true;
-	req->rnr_row = 0;
+	req->recovery.retry_left = req->attr.retry_cnt;
+	req->recovery.rnr_left = req->attr.rnr_retry;
+	req->recovery.went_back = false;
+	req->recovery.recheck = false;
+	req->recovery.one_packet = false;
+	req->recovery.rnr_again = false;
+	req->ackreq.heard = true;
+	req->recovery.rnr_row = 0;
 	req_sample_rtt(req, now);
 
 	/* The refused packet is the oldest, so a copy of it was accepted. */
-	req->rnr_wait = false;
-	req->deadline = 0;
-	req->quiet_ns = 0;
-	req->inquired = false;
+	req->recovery.rnr_wait = false;
+	req->recovery.deadline = 0;
+	req->ackreq.probe_ns = 0;
+	req->ackreq.probed = false;
 	if (!req_span(req))
-		req->inquire = false;
-	else if (req->asked_psn == req->una_psn && req->psn == req->max_psn)
-		req->quiet_ns = now + shca_req_quiet_time(req);
+		req->ackreq.probe_due = false;
+	else if (req->ackreq.psn == req->psn.una && req->psn.next == req->psn.max)
+		req->ackreq.probe_ns = now + shca_req_quiet_time(req);
 	else if (req->attr.timeout_ns)
-		req->deadline = now + req->attr.timeout_ns;
-}
-
-/* @n PSNs more have come through; only where there was a loss before. */
-static void req_grow(struct shca_req *req, u32 n)
-{
-	req->grown += n;
-	if (req->grown < req->allowed)
-		return;
-	req->grown = 0;
-	req->allowed = min_t(u32, req->allowed + req->allowed / 8, req->window);
+		req->recovery.deadline = now + req->attr.timeout_ns;
 }
 
 /* The first @n PSNs of what is outstanding of the request at @una are done. */
 static void req_take(struct shca_req *req, u32 n)
 {
-	const struct shca_send_wr *wr = req_wr(req, req->una);
-	u32 lead = shca_psn_off(req->psn, req->una_psn);
+	const struct shca_send_wr *wr = req_wr(req, req->ring.una);
+	u32 lead = shca_psn_off(req->psn.next, req->psn.una);
 
-	req->una_psn = shca_psn_add(req->una_psn, n);
-	if (unlikely(req->allowed < req->window))
-		req_grow(req, n);
+	req->psn.una = shca_psn_add(req->psn.una, n);
+	shca_cc_on_ack(&req->cc, n);
 	if (req_is_rd(wr))
-		req->rd_psns -= n;
+		req->psn.nr_rd_psns -= n;
 	/* A peer may acknowledge without being asked. */
-	if (shca_psn_diff(req->una_psn, req->asked_psn) > 0)
-		req->asked_psn = req->una_psn;
-	if (shca_psn_off(req->una_psn, wr->first_psn) == wr->nr_psn) {
+	if (shca_psn_diff(req->psn.una, req->ackreq.psn) > 0)
+		req->ackreq.psn = req->psn.una;
+	if (shca_psn_off(req->psn.una, wr->first_psn) == wr->nr_psn) {
 		if (req_is_rd(wr))
-			req->nr_rd--;
-		req->una++;
+			req->psn.nr_rd--;
+		req->ring.una++;
 		shca_req_skip_local(req);
 	}
 	if (lead < n)
@@ -91,7 +81,7 @@ static void req_take(struct shca_req *req, u32 n)
 }
 
 /*
- * Acknowledge @n PSNs from @una_psn on; the caller made sure that so many are
+ * Acknowledge @n PSNs from @psn.una on; the caller made sure that so many are
  * outstanding.
  *
  * Return: how many of them remain, since a READ or atomic is in the way.
@@ -103,10 +93,10 @@ static u32 req_ack(struct shca_req *req, u32 n, u64 now)
 	u32 left;
 
 	while (n) {
-		wr = req_wr(req, req->una);
+		wr = req_wr(req, req->ring.una);
 		if (req_is_rd(wr))
 			break;
-		left = wr->nr_psn - shca_psn_off(req->una_psn, wr->first_psn);
+		left = wr->nr_psn - shca_psn_off(req->psn.una, wr->first_psn);
 		left = min_t(u32, left, n);
 		req_take(req, left);
 		n -= left;
@@ -119,41 +109,41 @@ static u32 req_ack(struct shca_req *req, u32 n, u64 now)
 
 /* ---- refusals ----------------------------------------------------------- */
 
-static enum shca_rx req_bad(struct shca_req *req, u8 status, u16 vendor_err)
+static enum shca_verdict req_bad(struct shca_req *req, u8 status, u16 vendor_err)
 {
 	shca_req_fail_una(req, status, vendor_err);
 	return SHCA_RX_BAD_RESPONSE;
 }
 
-/* A response is missing at @una_psn, since a later one is here. */
-static enum shca_rx req_gap(struct shca_req *req, u64 now)
+/* A response is missing at @psn.una, since a later one is here. */
+static enum shca_verdict req_gap(struct shca_req *req, u64 now)
 {
 	shca_req_go_back(req, SHCA_VERR_RESPONSE, now);
 	return SHCA_RX_LOST_RESPONSE;
 }
 
 /*
- * Is this the answer that none of what was inquired about has come?  Or of a peer
+ * Is this the answer that none of what was probed has come?  Or of a peer
  * that acknowledges a duplicate by another PSN than its last one; then what is sent
  * again tells.
  */
 static bool req_is_nothing(const struct shca_req *req,
 			   const struct shca_pkt *pkt)
 {
-	return req->inquired && !pkt->paylen &&
+	return req->ackreq.probed && !pkt->paylen &&
 	       pkt->opcode == (req->attr.transport | SHCA_OP_ACK) &&
 	       (pkt->aeth.syndrome & ~SHCA_AETH_VALUE) == SHCA_AETH_ACK &&
-	       shca_psn_diff(pkt->psn, req->una_psn) < 0;
+	       shca_psn_diff(pkt->psn, req->psn.una) < 0;
 }
 
 /* ---- acknowledgements --------------------------------------------------- */
 
-static enum shca_rx req_rx_rnr(struct shca_req *req, const struct shca_pkt *pkt,
-			       u64 now)
+static enum shca_verdict req_rx_rnr(struct shca_req *req, const struct shca_pkt *pkt,
+				    u64 now)
 {
-	if (req->rnr_wait)
+	if (req->recovery.rnr_wait)
 		return SHCA_RX_NAK_RNR;	/* a copy of what began the wait */
-	if (!req->rnr_left) {
+	if (!req->recovery.rnr_left) {
 		shca_req_fail_una(req, SHCA_WC_RNR_RETRY_EXC_ERR,
 				  SHCA_VERR_RNR);
 		return SHCA_RX_NAK_RNR;
@@ -168,8 +158,8 @@ static enum shca_rx req_rx_rnr(struct shca_req *req, const struct shca_pkt *pkt,
  * @behind: an answer before it is missing.  Who refuses for good is in error and
  * answers nothing more, so that the oldest request ends as that one.
  */
-static enum shca_rx req_rx_nak(struct shca_req *req, u8 code, bool behind,
-			       u64 now)
+static enum shca_verdict req_rx_nak(struct shca_req *req, u8 code, bool behind,
+				    u64 now)
 {
 	/* indexed by NAK code */
 	static const u8 status[] = {
@@ -193,11 +183,11 @@ static enum shca_rx req_rx_nak(struct shca_req *req, u8 code, bool behind,
  * transport, are dropped as if lost: IBTA 9.7.5.2.3 keeps them
  * for later versions, so that a requester must not fail on them.
  */
-static enum shca_rx req_rx_ack(struct shca_req *req, const struct shca_pkt *pkt,
-			       u32 off, u64 now)
+static enum shca_verdict req_rx_ack(struct shca_req *req, const struct shca_pkt *pkt,
+				    u32 off, u64 now)
 {
 	u8 code = pkt->aeth.syndrome & SHCA_AETH_VALUE;
-	bool inquired;
+	bool probed;
 
 	if (pkt->paylen)
 		return req_bad(req, SHCA_WC_BAD_RESP_ERR, SHCA_VERR_RESPONSE);
@@ -205,11 +195,11 @@ static enum shca_rx req_rx_ack(struct shca_req *req, const struct shca_pkt *pkt,
 	switch (pkt->aeth.syndrome & ~SHCA_AETH_VALUE) {
 	case SHCA_AETH_ACK:
 		req->credits = code;
-		inquired = req->inquired;
+		probed = req->ackreq.probed;
 		if (req_ack(req, off + 1, now))
 			return req_gap(req, now);
-		if (inquired &&
-		    shca_psn_diff(req->inquired_psn, req->una_psn) > 0)
+		if (probed &&
+		    shca_psn_diff(req->ackreq.probe_end, req->psn.una) > 0)
 			shca_req_missing(req, now);
 		return SHCA_RX_OK;
 	case SHCA_AETH_RNR:
@@ -245,9 +235,9 @@ static bool req_read_opcode_fits(const struct shca_send_wr *wr, u32 idx,
 	return idx;
 }
 
-static enum shca_rx req_placed(struct shca_req *req,
-			       enum shca_mem_status status, u32 nr_psn,
-			       u64 now)
+static enum shca_verdict req_placed(struct shca_req *req,
+				    enum shca_mem_status status, u32 nr_psn,
+				    u64 now)
 {
 	if (status == SHCA_MEM_RETRY)
 		return SHCA_RX_RETRY;
@@ -262,8 +252,8 @@ static enum shca_rx req_placed(struct shca_req *req,
 }
 
 /* The answer to a FLUSH or an ATOMIC WRITE: that it was done, and no data. */
-static enum shca_rx req_rx_bare(struct shca_req *req,
-				const struct shca_pkt *pkt, u64 now)
+static enum shca_verdict req_rx_bare(struct shca_req *req,
+				     const struct shca_pkt *pkt, u64 now)
 {
 	if ((pkt->opcode & ~SHCA_TRANSPORT_MASK) != SHCA_OP_READ_RESP_ONLY ||
 	    pkt->paylen ||
@@ -272,8 +262,8 @@ static enum shca_rx req_rx_bare(struct shca_req *req,
 	return req_placed(req, SHCA_MEM_OK, 1, now);
 }
 
-static enum shca_rx req_rx_read(struct shca_req *req,
-				const struct shca_pkt *pkt, u32 off, u64 now)
+static enum shca_verdict req_rx_read(struct shca_req *req,
+				     const struct shca_pkt *pkt, u32 off, u64 now)
 {
 	u32 flags = shca_opcode_info(pkt->opcode)->flags;
 	enum shca_mem_status status = SHCA_MEM_OK;
@@ -283,17 +273,17 @@ static enum shca_rx req_rx_read(struct shca_req *req,
 
 	if (req_ack(req, off, now))
 		return req_gap(req, now);
-	wr = req_wr(req, req->una);
+	wr = req_wr(req, req->ring.una);
 	if (req_is_bare(wr))
 		return req_rx_bare(req, pkt, now);
-	idx = shca_psn_off(req->una_psn, wr->first_psn);
+	idx = shca_psn_off(req->psn.una, wr->first_psn);
 	if (!req_is_read(wr) || !req_read_opcode_fits(wr, idx, nr_psn, flags) ||
 	    (flags & SHCA_OPF_AETH &&
 	     (pkt->aeth.syndrome & ~SHCA_AETH_VALUE) != SHCA_AETH_ACK))
 		return req_bad(req, SHCA_WC_BAD_RESP_ERR, SHCA_VERR_RESPONSE);
 
-	byte = idx << req->mtu_shift;
-	want = min_t(u32, wr->length - byte, nr_psn << req->mtu_shift);
+	byte = idx << req->psn.mtu_shift;
+	want = min_t(u32, wr->length - byte, nr_psn << req->psn.mtu_shift);
 	/* A local length error: too much or too little data (IBTA 9.9.2). */
 	if (pkt->paylen != want)
 		return req_bad(req, SHCA_WC_LOC_LEN_ERR, SHCA_VERR_RESPONSE);
@@ -303,14 +293,14 @@ static enum shca_rx req_rx_read(struct shca_req *req,
 	return req_placed(req, status, nr_psn, now);
 }
 
-static enum shca_rx req_rx_atomic(struct shca_req *req,
-				  const struct shca_pkt *pkt, u32 off, u64 now)
+static enum shca_verdict req_rx_atomic(struct shca_req *req,
+				       const struct shca_pkt *pkt, u32 off, u64 now)
 {
 	const struct shca_send_wr *wr;
 
 	if (req_ack(req, off, now))
 		return req_gap(req, now);
-	wr = req_wr(req, req->una);
+	wr = req_wr(req, req->ring.una);
 	if (!req_is_atomic(wr) || pkt->paylen ||
 	    (pkt->aeth.syndrome & ~SHCA_AETH_VALUE) != SHCA_AETH_ACK)
 		return req_bad(req, SHCA_WC_BAD_RESP_ERR, SHCA_VERR_RESPONSE);
@@ -321,13 +311,15 @@ static enum shca_rx req_rx_atomic(struct shca_req *req,
 			  1, now);
 }
 
-static enum shca_rx req_rx(struct shca_req *req, const struct shca_pkt *pkt,
-			   u64 now)
+static enum shca_verdict req_rx(struct shca_req *req, const struct shca_pkt *pkt,
+				u64 now)
 {
-	u32 off = shca_psn_off(pkt->psn, req->una_psn);
+	u32 off = shca_psn_off(pkt->psn, req->psn.una);
 
-	if (pkt->opcode == SHCA_OPCODE_CNP)
+	if (pkt->opcode == SHCA_OPCODE_CNP) {
+		shca_cc_on_cnp(&req->cc, now);
 		return SHCA_RX_CNP;
+	}
 	if (req->state != SHCA_SIDE_READY)
 		return SHCA_RX_STATE;
 	/* Ghosts, duplicates, and PSNs never sent: dropped (IBTA 9.7.5). */
@@ -363,28 +355,28 @@ static void req_learn(struct shca_req *req, const struct shca_pkt *pkt)
 {
 	if (!req->attr.marking)
 		return;
-	req->marks = SHCA_MARK | SHCA_MARK_PARTS;
-	if (pkt->resv8a & SHCA_MARK_PARTS)
-		req->attr.peer |= SHCA_PEER_PARTS;
+	req->marks = SHCA_MARK | SHCA_MARK_FLUSHES_ACKS;
+	if (pkt->resv8a & SHCA_MARK_FLUSHES_ACKS)
+		req->attr.peer |= SHCA_PEER_FLUSHES_ACKS;
 }
 
 bool shca_req_takes_run(const struct shca_req *req, const struct shca_pkt *pkt)
 {
-	const struct shca_send_wr *wr = req_wr(req, req->una);
+	const struct shca_send_wr *wr = req_wr(req, req->ring.una);
 	u32 idx;
 
-	if (req->state != SHCA_SIDE_READY || pkt->psn != req->una_psn ||
-	    pkt->unit != 1u << req->mtu_shift || pkt->span >= req_span(req) ||
+	if (req->state != SHCA_SIDE_READY || pkt->psn != req->psn.una ||
+	    pkt->unit != 1u << req->psn.mtu_shift || pkt->span >= req_span(req) ||
 	    !req_is_read(wr))
 		return false;
-	idx = shca_psn_off(req->una_psn, wr->first_psn);
+	idx = shca_psn_off(req->psn.una, wr->first_psn);
 	return idx && idx + pkt->span + 1 < wr->nr_psn;
 }
 
-enum shca_rx shca_req_rx(struct shca_req *req, const struct shca_pkt *pkt,
-			 u64 now)
+enum shca_verdict shca_req_rx(struct shca_req *req, const struct shca_pkt *pkt,
+			      u64 now)
 {
-	enum shca_rx rx = req_rx(req, pkt, now);
+	enum shca_verdict rx = req_rx(req, pkt, now);
 
 	/* (one that answers nothing may be anybody's) */
 	if (unlikely(shca_is_marked(pkt)) && rx == SHCA_RX_OK)

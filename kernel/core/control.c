@@ -5,6 +5,7 @@
  * outside of the core writes a member of theirs (own.h).
  */
 #include "requester.h"
+#include "responder.h"
 
 /* ---- attributes --------------------------------------------------------- */
 
@@ -49,7 +50,7 @@ void shca_req_drain(struct shca_req *req, bool draining)
 
 void shca_req_set_burst(struct shca_req *req, u32 burst)
 {
-	req->burst = burst;
+	req->psn.burst = burst;
 }
 
 void shca_resp_set_burst(struct shca_resp *resp, u32 burst)
@@ -59,35 +60,49 @@ void shca_resp_set_burst(struct shca_resp *resp, u32 burst)
 
 void shca_set_reach(struct shca_req *req, struct shca_resp *resp, u32 reach)
 {
-	req->reach = reach;
+	req->psn.reach = reach;
 	resp->reach = reach;
 }
 
 /* ---- when --------------------------------------------------------------- */
 
+static void req_gate(struct shca_req *req)
+{
+	req->gate.until = max_t(u64, req->gate.stall_ns, req->gate.rate_ns);
+	req->gate.until = max_t(u64, req->gate.until, req->gate.pace_ns);
+}
+
 void shca_req_stall(struct shca_req *req, u64 until)
 {
-	req->stall_ns = until;
+	req->gate.stall_ns = until;
+	req_gate(req);
 }
 
 void shca_req_rate(struct shca_req *req, u64 until)
 {
-	req->rate_ns = until;
+	req->gate.rate_ns = until;
+	req_gate(req);
+}
+
+void shca_req_pace(struct shca_req *req, u64 until)
+{
+	req->gate.pace_ns = until;
+	req_gate(req);
 }
 
 void shca_req_hold(struct shca_req *req)
 {
-	req->held_psn = req->psn;
+	req->psn.held = req->psn.next;
 }
 
 void shca_req_release(struct shca_req *req)
 {
-	req->held_psn = SHCA_REQ_NOT_HELD;
-	req->stall_ns = 0;
+	req->psn.held = SHCA_REQ_NOT_HELD;
+	shca_req_stall(req, 0);
 }
 
 void shca_req_answer_waits(struct shca_req *req, u64 until)
 {
-	if (req->deadline && !req->rnr_wait)
-		req->deadline = until;
+	if (req->recovery.deadline && !req->recovery.rnr_wait)
+		req->recovery.deadline = until;
 }

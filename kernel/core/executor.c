@@ -43,9 +43,9 @@ void shca_resp_tm_fill(const struct shca_resp *resp, struct shca_wc *wc)
  * The one exit for a request that cannot be executed: NAK, error state, and
  * the receive request in use, if any, completes with @wc_status.
  */
-static enum shca_rx resp_refuse(struct shca_resp *resp, u32 psn, u8 nak,
-				u8 wc_status, u16 vendor_err,
-				struct shca_resp_out *out)
+static enum shca_verdict resp_refuse(struct shca_resp *resp, u32 psn, u8 nak,
+				     u8 wc_status, u16 vendor_err,
+				     struct shca_resp_out *out)
 {
 	resp_owe_nak(resp, psn, resp->msn, SHCA_AETH_NAK | nak);
 	resp->state = SHCA_SIDE_ERR;
@@ -76,17 +76,17 @@ static enum shca_rx resp_refuse(struct shca_resp *resp, u32 psn, u8 nak,
 	}
 }
 
-static enum shca_rx resp_refuse_invalid(struct shca_resp *resp,
-					const struct shca_pkt *pkt,
-					struct shca_resp_out *out)
+static enum shca_verdict resp_refuse_invalid(struct shca_resp *resp,
+					     const struct shca_pkt *pkt,
+					     struct shca_resp_out *out)
 {
 	return resp_refuse(resp, pkt->psn, SHCA_NAK_INVALID,
 			   SHCA_WC_LOC_QP_OP_ERR, SHCA_VERR_NONE, out);
 }
 
-static enum shca_rx resp_refuse_access(struct shca_resp *resp, u32 psn,
-				       enum shca_mem_status status,
-				       struct shca_resp_out *out)
+static enum shca_verdict resp_refuse_access(struct shca_resp *resp, u32 psn,
+					    enum shca_mem_status status,
+					    struct shca_resp_out *out)
 {
 	return resp_refuse(resp, psn, SHCA_NAK_ACCESS, SHCA_WC_LOC_ACCESS_ERR,
 			   shca_mem_verr(status), out);
@@ -142,9 +142,9 @@ static bool resp_rd_has_bare(struct shca_resp *resp)
  * No record: more requests than agreed upon, unless FLUSH or ATOMIC WRITE is among
  * them.  Then an answer has to leave first.
  */
-static enum shca_rx resp_rd_none(struct shca_resp *resp,
-				 const struct shca_pkt *pkt, u32 flags,
-				 struct shca_resp_out *out)
+static enum shca_verdict resp_rd_none(struct shca_resp *resp,
+				      const struct shca_pkt *pkt, u32 flags,
+				      struct shca_resp_out *out)
 {
 	bool bare = flags & (SHCA_OPF_FLUSH | SHCA_OPF_ATOMIC_WRITE);
 
@@ -291,7 +291,7 @@ static enum shca_recv_status resp_recv_get(struct shca_resp *resp)
  */
 static bool resp_took_wr(struct shca_resp *resp, const struct shca_pkt *pkt,
 			 enum shca_recv_status status,
-			 struct shca_resp_out *out, enum shca_rx *verdict)
+			 struct shca_resp_out *out, enum shca_verdict *verdict)
 {
 	resp->tm_kind = SHCA_TM_NONE;
 	switch (status) {
@@ -314,7 +314,7 @@ static bool resp_took_wr(struct shca_resp *resp, const struct shca_pkt *pkt,
 
 /* A receive request for this message; @verdict is set when there is none. */
 static bool resp_take_wr(struct shca_resp *resp, const struct shca_pkt *pkt,
-			 struct shca_resp_out *out, enum shca_rx *verdict)
+			 struct shca_resp_out *out, enum shca_verdict *verdict)
 {
 	return resp->wr_valid ||
 	       resp_took_wr(resp, pkt, resp_recv_get(resp), out, verdict);
@@ -344,10 +344,10 @@ static void resp_complete(struct shca_resp *resp, const struct shca_pkt *pkt,
 }
 
 /* @body: what of @pkt, in general all, goes to the buffer that was taken. */
-static enum shca_rx resp_send_body(struct shca_resp *resp,
-				   const struct shca_pkt *pkt,
-				   const struct shca_pkt *body, u32 flags,
-				   struct shca_resp_out *out)
+static enum shca_verdict resp_send_body(struct shca_resp *resp,
+					const struct shca_pkt *pkt,
+					const struct shca_pkt *body, u32 flags,
+					struct shca_resp_out *out)
 {
 	enum shca_mem_status status = SHCA_MEM_OK;
 
@@ -403,7 +403,7 @@ static bool resp_rndv_valid(const struct shca_resp *resp,
  */
 static bool resp_take_tm(struct shca_resp *resp, const struct shca_pkt *pkt,
 			 u32 flags, struct shca_resp_out *out,
-			 enum shca_rx *verdict)
+			 enum shca_verdict *verdict)
 {
 	u32 len = min_t(u32, pkt->paylen, SHCA_TMH_BYTES + SHCA_RVH_BYTES);
 	u8 hdr[SHCA_TMH_BYTES + SHCA_RVH_BYTES];
@@ -439,9 +439,9 @@ static bool resp_take_tm(struct shca_resp *resp, const struct shca_pkt *pkt,
 }
 
 /* Matched: the caller reads the data, which is not here yet. */
-static enum shca_rx resp_rndv(struct shca_resp *resp,
-			      const struct shca_pkt *pkt, u32 flags,
-			      struct shca_resp_out *out)
+static enum shca_verdict resp_rndv(struct shca_resp *resp,
+				   const struct shca_pkt *pkt, u32 flags,
+				   struct shca_resp_out *out)
 {
 	if (resp->tm_msg.rvh.len > resp->wr.length)
 		return resp_refuse(resp, pkt->psn, SHCA_NAK_INVALID,
@@ -456,12 +456,12 @@ static enum shca_rx resp_rndv(struct shca_resp *resp,
 }
 
 /* The first packet of a SEND.  Not inline: a packet on the stack. */
-static noinline enum shca_rx resp_send_tm(struct shca_resp *resp,
+static noinline enum shca_verdict resp_send_tm(struct shca_resp *resp,
 					  const struct shca_pkt *pkt, u32 flags,
 					  struct shca_resp_out *out)
 {
 	struct shca_pkt body;
-	enum shca_rx verdict;
+	enum shca_verdict verdict;
 
 	if (!resp_take_tm(resp, pkt, flags, out, &verdict))
 		return verdict;
@@ -478,11 +478,11 @@ static noinline enum shca_rx resp_send_tm(struct shca_resp *resp,
 	return resp_send_body(resp, pkt, &body, flags, out);
 }
 
-static enum shca_rx resp_send(struct shca_resp *resp,
-			      const struct shca_pkt *pkt, u32 flags,
-			      struct shca_resp_out *out)
+static enum shca_verdict resp_send(struct shca_resp *resp,
+				   const struct shca_pkt *pkt, u32 flags,
+				   struct shca_resp_out *out)
 {
-	enum shca_rx verdict;
+	enum shca_verdict verdict;
 
 	if (flags & SHCA_OPF_START)
 		resp->off = 0;
@@ -515,9 +515,9 @@ static void resp_take_wr_of_refused(struct shca_resp *resp, u32 flags)
  * The RETH of the first packet: length and key, before any byte is placed.
  * The key of a zero-length request is not looked at (C9-88).
  */
-static enum shca_rx resp_write_begin(struct shca_resp *resp,
-				     const struct shca_pkt *pkt, u32 flags,
-				     struct shca_resp_out *out)
+static enum shca_verdict resp_write_begin(struct shca_resp *resp,
+					  const struct shca_pkt *pkt, u32 flags,
+					  struct shca_resp_out *out)
 {
 	enum shca_mem_status status = SHCA_MEM_OK;
 
@@ -540,12 +540,12 @@ static enum shca_rx resp_write_begin(struct shca_resp *resp,
 	return SHCA_RX_OK;
 }
 
-static enum shca_rx resp_write(struct shca_resp *resp,
-			       const struct shca_pkt *pkt, u32 flags,
-			       struct shca_resp_out *out)
+static enum shca_verdict resp_write(struct shca_resp *resp,
+				    const struct shca_pkt *pkt, u32 flags,
+				    struct shca_resp_out *out)
 {
 	enum shca_mem_status status = SHCA_MEM_OK;
-	enum shca_rx verdict;
+	enum shca_verdict verdict;
 
 	if (flags & SHCA_OPF_START) {
 		verdict = resp_write_begin(resp, pkt, flags, out);
@@ -577,9 +577,9 @@ static enum shca_rx resp_write(struct shca_resp *resp,
 	return SHCA_RX_OK;
 }
 
-static enum shca_rx resp_read(struct shca_resp *resp,
-			      const struct shca_pkt *pkt, u32 flags,
-			      struct shca_resp_out *out)
+static enum shca_verdict resp_read(struct shca_resp *resp,
+				   const struct shca_pkt *pkt, u32 flags,
+				   struct shca_resp_out *out)
 {
 	enum shca_mem_status status = SHCA_MEM_OK;
 	u32 len = pkt->reth.len;
@@ -614,9 +614,9 @@ static enum shca_rx resp_read(struct shca_resp *resp,
 	return SHCA_RX_OK;
 }
 
-static enum shca_rx resp_atomic(struct shca_resp *resp,
-				const struct shca_pkt *pkt, u32 flags,
-				struct shca_resp_out *out)
+static enum shca_verdict resp_atomic(struct shca_resp *resp,
+				     const struct shca_pkt *pkt, u32 flags,
+				     struct shca_resp_out *out)
 {
 	enum shca_mem_status status;
 	struct shca_rd *rd;
@@ -662,9 +662,9 @@ static bool resp_xrc_select(struct shca_resp *resp, const struct shca_pkt *pkt,
 }
 
 /* Executed; the response says no more than that. */
-static enum shca_rx resp_bare_done(struct shca_resp *resp,
-				   const struct shca_pkt *pkt, u32 flags,
-				   struct shca_rd *rd)
+static enum shca_verdict resp_bare_done(struct shca_resp *resp,
+					const struct shca_pkt *pkt, u32 flags,
+					struct shca_rd *rd)
 {
 	resp_accept(resp, pkt, flags, 1);
 	memset(rd, 0, sizeof(*rd));
@@ -692,9 +692,9 @@ static bool resp_flush_valid(const struct shca_pkt *pkt)
 }
 
 /* FLUSH and ATOMIC WRITE: done at once, and answered without data. */
-static enum shca_rx resp_bare(struct shca_resp *resp,
-			      const struct shca_pkt *pkt, u32 flags,
-			      struct shca_resp_out *out)
+static enum shca_verdict resp_bare(struct shca_resp *resp,
+				   const struct shca_pkt *pkt, u32 flags,
+				   struct shca_resp_out *out)
 {
 	bool flush = flags & SHCA_OPF_FLUSH;
 	enum shca_mem_status status;
@@ -714,9 +714,9 @@ static enum shca_rx resp_bare(struct shca_resp *resp,
 	return resp_bare_done(resp, pkt, flags, rd);
 }
 
-enum shca_rx shca_resp_execute(struct shca_resp *resp,
-			       const struct shca_pkt *pkt,
-			       struct shca_resp_out *out)
+enum shca_verdict shca_resp_execute(struct shca_resp *resp,
+				    const struct shca_pkt *pkt,
+				    struct shca_resp_out *out)
 {
 	u32 flags = shca_opcode_info(pkt->opcode)->flags;
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 /*
- * The short cut of a small message: see fast.h.  It knows of both machines what
+ * The fast path of a small message: see fast.h.  It knows of both machines what
  * an undisturbed exchange does to them and nothing else; a unit test compares
  * each field with what packets make of it (tests/kunit/fast_kunit.c).
  */
@@ -9,18 +9,18 @@
 #include "answers.h"
 #include "req_internal.h"
 
-static bool short_req_ready(const struct shca_req *req)
+static bool fast_req_ready(const struct shca_req *req)
 {
 	return req->state == SHCA_SIDE_READY &&
 	       req->attr.transport == SHCA_TRANSPORT_RC &&
-	       req->una == req->nxt && !req->pkt_idx &&
-	       req->psn == req->una_psn && req->psn == req->max_psn &&
-	       !req->rnr_wait && !req->draining && !req->fail_valid &&
-	       !req->stall_ns && !req->rate_ns;
+	       req->ring.una == req->ring.nxt && !req->ring.pkt_idx &&
+	       req->psn.next == req->psn.una && req->psn.next == req->psn.max &&
+	       !req->recovery.rnr_wait && !req->draining && !req->fail.valid &&
+	       !req->gate.until;
 }
 
 /* A response, an acknowledgement or a CNP that is owed would come first. */
-static bool short_resp_ready(const struct shca_resp *resp)
+static bool fast_resp_ready(const struct shca_resp *resp)
 {
 	return resp->state == SHCA_SIDE_READY && resp->comm_est &&
 	       resp->attr.transport == SHCA_TRANSPORT_RC && !resp->op &&
@@ -30,20 +30,20 @@ static bool short_resp_ready(const struct shca_resp *resp)
 	       resp->rd_send == resp->rd_tail;
 }
 
-bool shca_short_ready(const struct shca_req *req, const struct shca_resp *resp)
+bool shca_fast_ready(const struct shca_req *req, const struct shca_resp *resp)
 {
-	return short_req_ready(req) && short_resp_ready(resp) &&
-	       req->psn == resp->epsn;
+	return fast_req_ready(req) && fast_resp_ready(resp) &&
+	       req->psn.next == resp->epsn;
 }
 
-const struct shca_send_wr *shca_short_next(const struct shca_req *req,
+const struct shca_send_wr *shca_fast_next(const struct shca_req *req,
 					   const struct shca_resp *resp)
 {
-	const struct shca_send_wr *wr = req_wr(req, req->nxt);
+	const struct shca_send_wr *wr = req_wr(req, req->ring.nxt);
 
-	if (req->nxt == req->prod || wr->preset != SHCA_WC_SUCCESS ||
+	if (req->ring.nxt == req->ring.prod || wr->preset != SHCA_WC_SUCCESS ||
 	    wr->own ||
-	    wr->length > 1u << req->mtu_shift || wr->length > resp->attr.mtu)
+	    wr->length > 1u << req->psn.mtu_shift || wr->length > resp->attr.mtu)
 		return NULL;
 	switch (wr->opcode) {
 	case SHCA_WR_SEND:
@@ -60,7 +60,7 @@ const struct shca_send_wr *shca_short_next(const struct shca_req *req,
 	}
 }
 
-bool shca_short_recv(struct shca_resp *resp)
+bool shca_fast_recv(struct shca_resp *resp)
 {
 	if (resp->wr_valid)
 		return true;
@@ -82,7 +82,7 @@ bool shca_short_recv(struct shca_resp *resp)
 	return false;
 }
 
-static void short_complete(struct shca_resp *resp,
+static void fast_complete(struct shca_resp *resp,
 			   const struct shca_send_wr *wr, struct shca_wc *wc)
 {
 	resp->wr_valid = false;
@@ -100,7 +100,7 @@ static void short_complete(struct shca_resp *resp,
 }
 
 /* The acknowledgement of @psn has been handed over. */
-static void short_acknowledge(struct shca_resp *resp, u32 psn)
+static void fast_acknowledge(struct shca_resp *resp, u32 psn)
 {
 	resp_owe_ack(resp, psn, resp->msn);
 	resp->ack = SHCA_ACK_NONE;
@@ -109,7 +109,7 @@ static void short_acknowledge(struct shca_resp *resp, u32 psn)
 	resp->stats.acks_sent++;
 }
 
-void shca_short_resp_done(struct shca_resp *resp, const struct shca_send_wr *wr,
+void shca_fast_resp_done(struct shca_resp *resp, const struct shca_send_wr *wr,
 			  struct shca_wc *wc)
 {
 	bool is_read = req_is_read(wr);
@@ -123,24 +123,24 @@ void shca_short_resp_done(struct shca_resp *resp, const struct shca_send_wr *wr,
 		resp->stats.tx_bytes += wr->length;
 	} else {
 		resp->off = wr->length;
-		short_acknowledge(resp, psn);
+		fast_acknowledge(resp, psn);
 	}
 	resp->out_seq++;
-	if (shca_short_takes_recv(wr))
-		short_complete(resp, wr, wc);
+	if (shca_fast_takes_recv(wr))
+		fast_complete(resp, wr, wc);
 }
 
-void shca_short_req_done(struct shca_req *req, const struct shca_send_wr *wr)
+void shca_fast_req_done(struct shca_req *req, const struct shca_send_wr *wr)
 {
-	req->lsn = shca_psn_add(req->lsn, 1);
-	req->psn = shca_psn_add(req->psn, 1);
-	req->max_psn = req->psn;
-	req->una_psn = req->psn;
-	req->asked_psn = req->psn;
-	req->heard = true;
-	req->nxt++;
-	req->una++;
-	req->unacked_ackreq = 0;
+	req->psn.lsn = shca_psn_add(req->psn.lsn, 1);
+	req->psn.next = shca_psn_add(req->psn.next, 1);
+	req->psn.max = req->psn.next;
+	req->psn.una = req->psn.next;
+	req->ackreq.psn = req->psn.next;
+	req->ackreq.heard = true;
+	req->ring.nxt++;
+	req->ring.una++;
+	req->ackreq.nr_since = 0;
 	req->stats.tx_pkts++;
 	if (!req_is_read(wr))
 		req->stats.tx_bytes += wr->length;

@@ -1,61 +1,62 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
 /*
- * The short cut: a message of one packet between a requester and a responder
+ * The fast path: a message of one packet between a requester and a responder
  * that are held at the same time and both at rest.  What its request packet and
  * the answer would change in them is changed at once, without either.
  *
  * Caller, both sides' locks held:
- *	if (!shca_short_ready(req, resp)) the usual way
- *	while ((wr = shca_short_next(req, resp)))
- *		check keys, and where shca_short_takes_recv(wr) call
- *			shca_short_recv(); anything amiss: the usual way, which
+ *	if (!shca_fast_ready(req, resp)) the usual way
+ *	while ((wr = shca_fast_next(req, resp)))
+ *		check keys, and where shca_fast_takes_recv(wr) call
+ *			shca_fast_recv(); anything amiss: the usual way, which
  *			finds it again and knows what follows from it
  *		move the payload
- *		shca_short_resp_done(), write its completion
- *		shca_short_req_done()
+ *		shca_fast_resp_done(), write its completion
+ *		shca_fast_req_done()
  */
 #ifndef SHCA_CORE_FAST_H
 #define SHCA_CORE_FAST_H
 
 #include "requester.h"
+#include "responder.h"
 
-/** shca_short_ready() - are both at rest?  They remain so after each short cut. */
-bool shca_short_ready(const struct shca_req *req, const struct shca_resp *resp);
+/** shca_fast_ready() - are both at rest?  They remain so after each fast path. */
+bool shca_fast_ready(const struct shca_req *req, const struct shca_resp *resp);
 
 /**
- * shca_short_next() - the next request to be sent, if it may take the short cut
+ * shca_fast_next() - the next request to be sent, if it may take the fast path
  *
  * It is a SEND, WRITE (with immediate data or without) or READ of one PSN that
  * the responder permits.
  */
-const struct shca_send_wr *shca_short_next(const struct shca_req *req,
+const struct shca_send_wr *shca_fast_next(const struct shca_req *req,
 					   const struct shca_resp *resp);
 
-/** shca_short_takes_recv() - does @wr complete a receive request? */
-static inline bool shca_short_takes_recv(const struct shca_send_wr *wr)
+/** shca_fast_takes_recv() - does @wr complete a receive request? */
+static inline bool shca_fast_takes_recv(const struct shca_send_wr *wr)
 {
 	return wr->opcode != SHCA_WR_RDMA_WRITE &&
 	       wr->opcode != SHCA_WR_RDMA_READ;
 }
 
 /**
- * shca_short_recv() - take a receive request: it is in @resp->wr
+ * shca_fast_recv() - take a receive request: it is in @resp->wr
  *
  * One that is taken and then not used is that of the next message, whichever way
  * that takes.
  *
  * Return: false: there is none, or it is malformed.
  */
-bool shca_short_recv(struct shca_resp *resp);
+bool shca_fast_recv(struct shca_resp *resp);
 
 /**
- * shca_short_resp_done() - @wr has arrived and is answered
- * @wc:		the receive completion, if shca_short_takes_recv()
+ * shca_fast_resp_done() - @wr has arrived and is answered
+ * @wc:		the receive completion, if shca_fast_takes_recv()
  */
-void shca_short_resp_done(struct shca_resp *resp, const struct shca_send_wr *wr,
+void shca_fast_resp_done(struct shca_resp *resp, const struct shca_send_wr *wr,
 			  struct shca_wc *wc);
 
-/** shca_short_req_done() - @wr, from shca_short_next(), has been answered */
-void shca_short_req_done(struct shca_req *req, const struct shca_send_wr *wr);
+/** shca_fast_req_done() - @wr, from shca_fast_next(), has been answered */
+void shca_fast_req_done(struct shca_req *req, const struct shca_send_wr *wr);
 
 #endif

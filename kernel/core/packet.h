@@ -48,7 +48,7 @@ enum shca_payload_kind {
  * @se: @mig: @ackreq: @becn: BTH bits
  * @pad:	bytes of padding after the payload, 0 to 3
  * @tver:	transport header version, 0 is valid
- * @resv8a:	BTH: the six bits beside FECN and BECN, see SHCA_MARK in requester.h
+ * @resv8a:	BTH: the six bits beside FECN and BECN, see SHCA_MARK in transport.h
  * @pkey: @dqpn: @psn: BTH fields
  * @xrc_srqn:	XRC: number of the SRQ of a request; of a READ response that is going
  *		out, that of its request

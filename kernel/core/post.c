@@ -10,9 +10,9 @@
 struct shca_send_wr *shca_req_slot(struct shca_req *req)
 {
 	if (req->state == SHCA_SIDE_RESET ||
-	    req->prod - req->head > req->ring_mask)
+	    req->ring.prod - req->ring.head > req->ring.mask)
 		return NULL;
-	return req_wr(req, req->prod);
+	return req_wr(req, req->ring.prod);
 }
 
 static void req_refuse(struct shca_send_wr *wr, u8 status, u16 vendor_err)
@@ -26,7 +26,7 @@ static void req_validate_ud(const struct shca_req *req, struct shca_send_wr *wr)
 {
 	if (wr->opcode != SHCA_WR_SEND && wr->opcode != SHCA_WR_SEND_WITH_IMM)
 		req_refuse(wr, SHCA_WC_LOC_QP_OP_ERR, SHCA_VERR_WQE);
-	else if (wr->length > 1u << req->mtu_shift)
+	else if (wr->length > 1u << req->psn.mtu_shift)
 		req_refuse(wr, SHCA_WC_LOC_LEN_ERR, SHCA_VERR_LENGTH);
 }
 
@@ -130,7 +130,7 @@ static void req_validate(const struct shca_req *req, struct shca_send_wr *wr)
 
 void shca_req_post(struct shca_req *req)
 {
-	struct shca_send_wr *wr = req_wr(req, req->prod);
+	struct shca_send_wr *wr = req_wr(req, req->ring.prod);
 
 	wr->status = SHCA_WC_SUCCESS;
 	wr->flags_core = 0;
@@ -140,5 +140,5 @@ void shca_req_post(struct shca_req *req)
 		wr->vendor_err = SHCA_VERR_NONE;
 		req_validate(req, wr);
 	}
-	req->prod++;
+	req->ring.prod++;
 }

@@ -9,18 +9,14 @@
  * PSN, wherever in a message that is.  A READ of which a part arrived is asked
  * for the rest, at the PSN of the first missing packet.
  *
- * To go back costs up to a window, so the window follows the path: each time a
- * quarter less, and an eighth more for each window that is acknowledged.  Where a
- * queue on the way is shorter than the window, it settles at that.
- *
  * Packets that were sent before going back are still on their way, and their
  * answers show more gaps, which are being repaired already.  To go back for
- * each would multiply traffic.  So it is done once per missing PSN (@went_back:
+ * each would multiply traffic.  So it is done once per missing PSN (@recovery.went_back:
  * if that repair is lost too, time-outs serve until there is progress; were each
  * of them followed by a gap and a retry more, retry_cnt would last half as long
  * where small packets pass and large ones do not) and once per round trip
- * (@hold_ns): what comes in between is remembered (@recheck), and acted upon at
- * the end of the round trip unless there was progress.
+ * (@recovery.hold_ns): what comes in between is remembered (@recovery.recheck), and
+ * acted upon at the end of the round trip unless there was progress.
  */
 #include "opcode.h"
 #include "req_internal.h"
@@ -32,32 +28,30 @@
 
 void shca_req_seek(struct shca_req *req)
 {
-	const struct shca_send_wr *wr = req_wr(req, req->una);
+	const struct shca_send_wr *wr = req_wr(req, req->ring.una);
 
-	req->nxt = req->una;
-	req->psn = req->una_psn;
-	req->pkt_idx = 0;
+	req->ring.nxt = req->ring.una;
+	req->psn.next = req->psn.una;
+	req->ring.pkt_idx = 0;
 	/* What is sent again asks with its end, whatever asked before. */
-	req->unacked_ackreq = 0;
-	req->asked_psn = req->una_psn;
-	req->inquired = false;
-	req->quiet_ns = 0;
-	if (req->una != req->prod && wr->flags_core & SHCA_WRF_STARTED)
-		req->pkt_idx = shca_psn_off(req->una_psn, wr->first_psn);
+	req->ackreq.nr_since = 0;
+	req->ackreq.psn = req->psn.una;
+	req->ackreq.probed = false;
+	req->ackreq.probe_ns = 0;
+	if (req->ring.una != req->ring.prod && wr->flags_core & SHCA_WRF_STARTED)
+		req->ring.pkt_idx = shca_psn_off(req->psn.una, wr->first_psn);
 }
 
 void shca_req_retry(struct shca_req *req, u16 vendor_err)
 {
-	if (!req->retry_left) {
+	if (!req->recovery.retry_left) {
 		shca_req_fail_una(req, SHCA_WC_RETRY_EXC_ERR, vendor_err);
 		return;
 	}
-	req->retry_left--;
-	req->allowed = max_t(u32, req->allowed - req->allowed / 4,
-			     min_t(u32, req->window, SHCA_REQ_WINDOW_MIN));
-	req->grown = 0;
-	req->deadline = 0;	/* armed by the first packet sent again */
-	req->rtt_valid = false;
+	req->recovery.retry_left--;
+	shca_cc_on_loss(&req->cc);
+	req->recovery.deadline = 0;	/* armed by the first packet sent again */
+	req->recovery.rtt_valid = false;
 	shca_req_seek(req);
 }
 
@@ -66,8 +60,8 @@ void shca_req_retry(struct shca_req *req, u16 vendor_err)
 /* How long answers may still come to what was sent before going back. */
 static u64 req_round_trip(const struct shca_req *req)
 {
-	if (req->rtt_ns)
-		return req->rtt_ns + (req->rtt_ns >> 2);
+	if (req->recovery.rtt_ns)
+		return req->recovery.rtt_ns + (req->recovery.rtt_ns >> 2);
 	if (req->attr.timeout_ns)
 		return req->attr.timeout_ns >> 4;
 	return RTT_GUESS_NS;
@@ -75,27 +69,27 @@ static u64 req_round_trip(const struct shca_req *req)
 
 void shca_req_go_back(struct shca_req *req, u16 vendor_err, u64 now)
 {
-	if (req->rnr_wait || req->went_back)
+	if (req->recovery.rnr_wait || req->recovery.went_back)
 		return;
-	if (now < req->hold_ns) {
-		req->recheck = true;
-		if (!req->deadline || req->hold_ns < req->deadline)
-			req->deadline = req->hold_ns;
+	if (now < req->recovery.hold_ns) {
+		req->recovery.recheck = true;
+		if (!req->recovery.deadline || req->recovery.hold_ns < req->recovery.deadline)
+			req->recovery.deadline = req->recovery.hold_ns;
 		return;
 	}
-	req->hold_ns = now + req_round_trip(req);
-	req->went_back = true;
+	req->recovery.hold_ns = now + req_round_trip(req);
+	req->recovery.went_back = true;
 	shca_req_retry(req, vendor_err);
 }
 
 void shca_req_missing(struct shca_req *req, u64 now)
 {
-	if (req->rnr_wait || req->went_back)
+	if (req->recovery.rnr_wait || req->recovery.went_back)
 		return;
-	req->hold_ns = now + req_round_trip(req);
-	req->went_back = true;
-	req->rtt_valid = false;
-	req->deadline = 0;	/* armed by the first packet sent again */
+	req->recovery.hold_ns = now + req_round_trip(req);
+	req->recovery.went_back = true;
+	req->recovery.rtt_valid = false;
+	req->recovery.deadline = 0;	/* armed by the first packet sent again */
 	shca_req_seek(req);
 }
 
@@ -112,11 +106,11 @@ static u64 req_rnr_wait_ns(struct shca_req *req, u64 asked)
 
 	if (req->attr.rnr_retry != 7)
 		return asked;
-	if (req->rnr_row != 0xff)
-		req->rnr_row++;
-	if (req->rnr_row <= SHCA_REQ_RNR_PATIENCE)
+	if (req->recovery.rnr_row != 0xff)
+		req->recovery.rnr_row++;
+	if (req->recovery.rnr_row <= SHCA_REQ_RNR_PATIENCE)
 		return asked;
-	doublings = min_t(u32, req->rnr_row - SHCA_REQ_RNR_PATIENCE, 17);
+	doublings = min_t(u32, req->recovery.rnr_row - SHCA_REQ_RNR_PATIENCE, 17);
 	return max_t(u64, asked,
 		     min_t(u64, asked << doublings, SHCA_REQ_RNR_MOST_NS));
 }
@@ -124,15 +118,15 @@ static u64 req_rnr_wait_ns(struct shca_req *req, u64 asked)
 void shca_req_wait_rnr(struct shca_req *req, u64 asked, u64 now)
 {
 	if (req->attr.rnr_retry != 7)	/* 7: for ever (IBTA 9.7.5.2.8) */
-		req->rnr_left--;
-	req->went_back = false;
-	req->recheck = false;
-	req->rtt_valid = false;
+		req->recovery.rnr_left--;
+	req->recovery.went_back = false;
+	req->recovery.recheck = false;
+	req->recovery.rtt_valid = false;
 	/* Refused twice: the next attempt is one packet, not a window. */
-	req->probe = req->rnr_again;
-	req->rnr_again = true;
-	req->rnr_wait = true;
-	req->deadline = now + req_rnr_wait_ns(req, asked);
+	req->recovery.one_packet = req->recovery.rnr_again;
+	req->recovery.rnr_again = true;
+	req->recovery.rnr_wait = true;
+	req->recovery.deadline = now + req_rnr_wait_ns(req, asked);
 	shca_req_seek(req);
 }
 
@@ -144,9 +138,9 @@ static bool req_find(const struct shca_req *req, u32 psn, u32 *idx)
 	const struct shca_send_wr *wr;
 	u32 i;
 
-	if (shca_psn_off(psn, req->una_psn) >= req_span(req))
+	if (shca_psn_off(psn, req->psn.una) >= req_span(req))
 		return false;
-	for (i = req->una; i != req->prod; i++) {
+	for (i = req->ring.una; i != req->ring.prod; i++) {
 		wr = req_wr(req, i);
 		if (shca_psn_off(psn, wr->first_psn) < wr->nr_psn) {
 			*idx = i;
@@ -160,10 +154,10 @@ static bool req_find(const struct shca_req *req, u32 psn, u32 *idx)
 static void req_unstart(struct shca_req *req, struct shca_send_wr *wr)
 {
 	wr->flags_core &= ~SHCA_WRF_STARTED;
-	req->lsn = shca_psn_add(req->lsn, -1);
+	req->psn.lsn = shca_psn_add(req->psn.lsn, -1);
 	if (req_is_rd(wr)) {
-		req->nr_rd--;
-		req->rd_psns -= wr->nr_psn;
+		req->psn.nr_rd--;
+		req->psn.nr_rd_psns -= wr->nr_psn;
 	}
 }
 
@@ -173,7 +167,7 @@ static void req_unsend_new(struct shca_req *req, u32 idx, u32 psn)
 	struct shca_send_wr *wr;
 	u32 i;
 
-	for (i = idx; i != req->prod; i++) {
+	for (i = idx; i != req->ring.prod; i++) {
 		wr = req_wr(req, i);
 		if (!(wr->flags_core & SHCA_WRF_STARTED))
 			break;
@@ -181,30 +175,30 @@ static void req_unsend_new(struct shca_req *req, u32 idx, u32 psn)
 		if (!req_is_local(wr) && (i != idx || psn == wr->first_psn))
 			req_unstart(req, wr);
 	}
-	req->max_psn = psn;
+	req->psn.max = psn;
 	if (!req_span(req)) {
-		req->deadline = 0;
-		req->quiet_ns = 0;
+		req->recovery.deadline = 0;
+		req->ackreq.probe_ns = 0;
 	}
 }
 
 /* What was handed out at @psn or after it has not left, and so has not asked. */
 static void req_unask(struct shca_req *req, u32 psn)
 {
-	if (shca_psn_diff(req->asked_psn, psn) <= 0)
+	if (shca_psn_diff(req->ackreq.psn, psn) <= 0)
 		return;
 	/* Who did before is known of the last one only, or of all. */
-	req->asked_psn = req->heard ? req->asked_before :
-			 req_wr(req, req->nxt)->first_psn;
-	if (shca_psn_diff(req->asked_psn, psn) > 0 ||
-	    shca_psn_diff(req->asked_psn, req->una_psn) < 0)
-		req->asked_psn = req->una_psn;
-	req->inquired = false;
-	req->inquire = req->asked_psn != req->psn;
+	req->ackreq.psn = req->ackreq.heard ? req->ackreq.before :
+			 req_wr(req, req->ring.nxt)->first_psn;
+	if (shca_psn_diff(req->ackreq.psn, psn) > 0 ||
+	    shca_psn_diff(req->ackreq.psn, req->psn.una) < 0)
+		req->ackreq.psn = req->psn.una;
+	req->ackreq.probed = false;
+	req->ackreq.probe_due = req->ackreq.psn != req->psn.next;
 	/* Nothing is left that an answer is due to, and nothing was sent again. */
-	if (req->asked_psn == req->una_psn && req->psn == req->max_psn &&
-	    !req->recheck)
-		req->deadline = 0;
+	if (req->ackreq.psn == req->psn.una && req->psn.next == req->psn.max &&
+	    !req->recovery.recheck)
+		req->recovery.deadline = 0;
 }
 
 /*
@@ -216,15 +210,41 @@ static void req_unsend(struct shca_req *req, u32 idx,
 {
 	u32 psn = pkt->psn;
 
-	req->rtt_valid = false;
-	req->nxt = idx;
-	req->psn = psn;
-	req->pkt_idx = shca_psn_off(psn, req_wr(req, idx)->first_psn);
+	req->recovery.rtt_valid = false;
+	req->ring.nxt = idx;
+	req->psn.next = psn;
+	req->ring.pkt_idx = shca_psn_off(psn, req_wr(req, idx)->first_psn);
 	if (!pkt->again)
 		req_unsend_new(req, idx, psn);
 	req_unask(req, psn);
 	/* Of a run only the last packet asks, and the first ones may have left. */
-	req->unacked_ackreq = shca_psn_off(psn, req->asked_psn);
+	req->ackreq.nr_since = shca_psn_off(psn, req->ackreq.psn);
+}
+
+/* Sending resumes at @pkt, which is of request @idx; false: it is of none any more. */
+static bool req_take_back(struct shca_req *req, const struct shca_pkt *pkt,
+			  u32 *idx)
+{
+	if (req->state != SHCA_SIDE_READY)
+		return false;
+	if (!pkt->wr) {	/* an ACK probe */
+		req->recovery.deadline = 0;
+		req_unask(req, req->psn.una);
+		return false;
+	}
+	if (!req_find(req, pkt->psn, idx))
+		return false;
+	req_unsend(req, *idx, pkt);
+	return true;
+}
+
+void shca_req_link_full(struct shca_req *req, const struct shca_pkt *pkt,
+			u64 until)
+{
+	u32 idx;
+
+	req_take_back(req, pkt, &idx);
+	shca_req_stall(req, until);
 }
 
 void shca_req_gather_failed(struct shca_req *req, const struct shca_pkt *pkt,
@@ -232,17 +252,7 @@ void shca_req_gather_failed(struct shca_req *req, const struct shca_pkt *pkt,
 {
 	u32 idx;
 
-	if (req->state != SHCA_SIDE_READY)
-		return;
-	if (!pkt->wr) {	/* an inquiry */
-		req->deadline = 0;
-		req_unask(req, req->una_psn);
-		return;
-	}
-	if (!req_find(req, pkt->psn, &idx))
-		return;
-	req_unsend(req, idx, pkt);
-	if (status == SHCA_MEM_OK || status == SHCA_MEM_RETRY)
+	if (!req_take_back(req, pkt, &idx) || status == SHCA_MEM_RETRY)
 		return;
 	shca_req_fail_at(req, idx, SHCA_WC_LOC_PROT_ERR, shca_mem_verr(status));
 	shca_req_settle(req);
@@ -254,20 +264,20 @@ void shca_req_timer(struct shca_req *req, u64 now)
 {
 	if (req->state != SHCA_SIDE_READY)
 		return;
-	if (req->quiet_ns && now >= req->quiet_ns) {
-		req->quiet_ns = 0;
-		req->inquire = true;
+	if (req->ackreq.probe_ns && now >= req->ackreq.probe_ns) {
+		req->ackreq.probe_ns = 0;
+		req->ackreq.probe_due = true;
 	}
-	if (!req->deadline || now < req->deadline)
+	if (!req->recovery.deadline || now < req->recovery.deadline)
 		return;
-	if (req->rnr_wait) {
-		req->rnr_wait = false;
-		req->deadline = 0;
+	if (req->recovery.rnr_wait) {
+		req->recovery.rnr_wait = false;
+		req->recovery.deadline = 0;
 		return;
 	}
-	if (req->recheck) {
-		req->recheck = false;
-		req->went_back = true;
+	if (req->recovery.recheck) {
+		req->recovery.recheck = false;
+		req->recovery.went_back = true;
 		shca_req_retry(req, SHCA_VERR_SEQ_NAK);
 		return;
 	}
@@ -277,14 +287,13 @@ void shca_req_timer(struct shca_req *req, u64 now)
 
 u64 shca_req_deadline(const struct shca_req *req)
 {
-	u64 at = req->deadline, earliest;
+	u64 at = req->recovery.deadline, earliest = req->gate.until;
 
 	if (req->state != SHCA_SIDE_READY)
 		return 0;
-	if (req->quiet_ns && (!at || req->quiet_ns < at))
-		at = req->quiet_ns;
-	earliest = max_t(u64, req->stall_ns, req->rate_ns);
-	if (!earliest || req->rnr_wait || !shca_req_may_send(req))
+	if (req->ackreq.probe_ns && (!at || req->ackreq.probe_ns < at))
+		at = req->ackreq.probe_ns;
+	if (!earliest || req->recovery.rnr_wait || !shca_req_may_send(req))
 		return at;
 	return at ? min_t(u64, at, earliest) : earliest;
 }

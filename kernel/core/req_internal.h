@@ -6,11 +6,11 @@
  * Invariants, between any two calls from outside and in SHCA_SIDE_READY:
  *
  *   head <= una <= nxt <= prod, as free-running indices
- *   @una_psn lies in the request at @una, or is @max_psn
- *   @psn lies in [@una_psn, @max_psn]; behind @max_psn means sending again
- *   requests with PSNs (SHCA_WRF_STARTED) are @una up to the one of @max_psn
- *   @nr_rd and @rd_psns count READs, atomics and their like among those, and what of
- *   their PSNs is at or after @una_psn
+ *   @psn.una lies in the request at @ring.una, or is @psn.max
+ *   @psn.next lies in [@psn.una, @psn.max]; behind @psn.max means sending again
+ *   requests with PSNs (SHCA_WRF_STARTED) are @ring.una up to the one of @psn.max
+ *   @psn.nr_rd and @psn.nr_rd_psns count READs, atomics and their like among those, and
+ *   what of their PSNs is at or after @psn.una
  */
 #ifndef SHCA_CORE_REQ_INTERNAL_H
 #define SHCA_CORE_REQ_INTERNAL_H
@@ -26,8 +26,8 @@
 
 static inline struct shca_send_wr *req_wr(const struct shca_req *req, u32 idx)
 {
-	return (void *)(req->ring + (size_t)(idx & req->ring_mask) *
-			req->stride);
+	return (void *)(req->ring.base + (size_t)(idx & req->ring.mask) *
+			req->ring.stride);
 }
 
 static inline bool req_is_read(const struct shca_send_wr *wr)
@@ -72,7 +72,7 @@ static inline bool req_is_rc(const struct shca_req *req)
 /* PSNs outstanding; unsigned, so that one READ may take 2^23 of them. */
 static inline u32 req_span(const struct shca_req *req)
 {
-	return shca_psn_off(req->max_psn, req->una_psn);
+	return shca_psn_off(req->psn.max, req->psn.una);
 }
 
 /**
@@ -87,16 +87,16 @@ void shca_req_seek(struct shca_req *req);
 void shca_req_retry(struct shca_req *req, u16 vendor_err);
 
 /**
- * shca_req_go_back() - the peer, or a gap in its answers, shows that @una_psn must be
+ * shca_req_go_back() - the peer, or a gap in its answers, shows that @psn.una must be
  * sent again: a retry, now or at the end of the round trip
  */
 void shca_req_go_back(struct shca_req *req, u16 vendor_err, u64 now);
 
 /**
- * shca_req_missing() - the answer to an inquiry leaves something out
+ * shca_req_missing() - the answer to an ACK probe leaves something out
  *
  * It never came, or is overtaken.  It is no retry, of which there may be none to
- * spend: what is sent again asks, so there is no second inquiry about it.
+ * spend: what is sent again asks, so there is no second ACK probe about it.
  */
 void shca_req_missing(struct shca_req *req, u64 now);
 
@@ -116,7 +116,7 @@ void shca_req_fail_una(struct shca_req *req, u8 status, u16 vendor_err);
 /** shca_req_skip_local() - local requests at @una that were executed are done */
 void shca_req_skip_local(struct shca_req *req);
 
-/** shca_req_quiet_time() - how long after a packet who has not asked inquires */
+/** shca_req_quiet_time() - how long after a packet who has not asked probes */
 u64 shca_req_quiet_time(const struct shca_req *req);
 
 /** shca_req_settle() - take up an error once all before it is acknowledged */

@@ -16,8 +16,8 @@
  * are not signalled, and an answer to each would cost nearly what they do.  A peer
  * of which nothing is known is asked with the last one of a post all the same: it may
  * execute that and end, and nobody would be left to tell.  One that says so before it
- * ends (SHCA_PEER_PARTS) is not.  A
- * sender that pauses may leave some behind that never asked, and then inquires:
+ * ends (SHCA_PEER_FLUSHES_ACKS) is not.  A
+ * sender that pauses may leave some behind that never asked, and then probes:
  * it repeats, without payload, the PSN before the oldest of them, which the peer
  * has executed long ago and acknowledges, as every duplicate, by the last one that
  * it has (C9-105).  Until something was acknowledged there is no such PSN: the one
@@ -40,13 +40,13 @@ void shca_req_init(struct shca_req *req, void *ring, u32 entries, u32 stride,
 		   const struct shca_mem_ops *mem, void *mem_ctx)
 {
 	memset(req, 0, sizeof(*req));
-	req->ring = ring;
-	req->ring_mask = entries - 1;
-	req->stride = stride;
+	req->ring.base = ring;
+	req->ring.mask = entries - 1;
+	req->ring.stride = stride;
 	req->mem = mem;
 	req->mem_ctx = mem_ctx;
-	req->window = SHCA_REQ_WINDOW;
-	req->reach = 1;
+	req->cc.window = SHCA_CC_WINDOW;
+	req->psn.reach = 1;
 	req->credits = SHCA_AETH_CREDIT_NONE;
 	shca_req_release(req);
 }
@@ -55,29 +55,29 @@ void shca_req_init(struct shca_req *req, void *ring, u32 entries, u32 stride,
 void shca_req_reset(struct shca_req *req)
 {
 	struct shca_req_stats stats = req->stats;
-	u32 window = req->window;
+	u32 window = req->cc.window;
 
-	shca_req_init(req, req->ring, req->ring_mask + 1, req->stride,
+	shca_req_init(req, req->ring.base, req->ring.mask + 1, req->ring.stride,
 		      req->mem, req->mem_ctx);
-	req->window = window;
+	req->cc.window = window;
 	req->stats = stats;
 }
 
 void shca_req_start(struct shca_req *req, const struct shca_req_attr *attr)
 {
 	req->attr = *attr;
-	for (req->mtu_shift = 8; req->mtu_shift < 12; req->mtu_shift++)
-		if (1u << req->mtu_shift >= attr->mtu)
+	for (req->psn.mtu_shift = 8; req->psn.mtu_shift < 12; req->psn.mtu_shift++)
+		if (1u << req->psn.mtu_shift >= attr->mtu)
 			break;
 	if (attr->transport == SHCA_TRANSPORT_RAW)
-		req->mtu_shift = 31;	/* one packet, of whatever length */
-	req->psn = attr->sq_psn & SHCA_PSN_MASK;
-	req->max_psn = req->psn;
-	req->una_psn = req->psn;
-	req->asked_psn = req->psn;
-	req->retry_left = attr->retry_cnt;
-	req->rnr_left = attr->rnr_retry;
-	req->allowed = req->window;
+		req->psn.mtu_shift = 31;	/* one packet, of whatever length */
+	req->psn.next = attr->sq_psn & SHCA_PSN_MASK;
+	req->psn.max = req->psn.next;
+	req->psn.una = req->psn.next;
+	req->ackreq.psn = req->psn.next;
+	req->recovery.retry_left = attr->retry_cnt;
+	req->recovery.rnr_left = attr->rnr_retry;
+	shca_cc_start(&req->cc);
 	req->marks = req_is_rc(req) ? shca_marks(attr->marking) : 0;
 	req->state = SHCA_SIDE_READY;
 }
@@ -87,26 +87,26 @@ void shca_req_start(struct shca_req *req, const struct shca_req_attr *attr)
 static void req_enter_err(struct shca_req *req)
 {
 	req->state = SHCA_SIDE_ERR;
-	req->fail_valid = false;
-	req->rnr_wait = false;
-	req->recheck = false;
-	req->deadline = 0;
-	req->nxt = req->una;
-	req->pkt_idx = 0;
+	req->fail.valid = false;
+	req->recovery.rnr_wait = false;
+	req->recovery.recheck = false;
+	req->recovery.deadline = 0;
+	req->ring.nxt = req->ring.una;
+	req->ring.pkt_idx = 0;
 	/*
 	 * UC and UD resume from here: a PSN that has left is not used again,
 	 * or the rest of one message could continue another.
 	 */
 	if (!req_is_rc(req))
-		req->una_psn = req->psn;
-	req->psn = req->una_psn;
-	req->max_psn = req->una_psn;
-	req->asked_psn = req->una_psn;
-	req->inquire = false;
-	req->inquired = false;
-	req->quiet_ns = 0;
-	req->nr_rd = 0;
-	req->rd_psns = 0;
+		req->psn.una = req->psn.next;
+	req->psn.next = req->psn.una;
+	req->psn.max = req->psn.una;
+	req->ackreq.psn = req->psn.una;
+	req->ackreq.probe_due = false;
+	req->ackreq.probed = false;
+	req->ackreq.probe_ns = 0;
+	req->psn.nr_rd = 0;
+	req->psn.nr_rd_psns = 0;
 }
 
 void shca_req_fail(struct shca_req *req)
@@ -117,7 +117,7 @@ void shca_req_fail(struct shca_req *req)
 
 void shca_req_fail_una(struct shca_req *req, u8 status, u16 vendor_err)
 {
-	struct shca_send_wr *wr = req_wr(req, req->una);
+	struct shca_send_wr *wr = req_wr(req, req->ring.una);
 
 	wr->status = status;
 	wr->vendor_err = vendor_err;
@@ -126,23 +126,23 @@ void shca_req_fail_una(struct shca_req *req, u8 status, u16 vendor_err)
 
 void shca_req_fail_at(struct shca_req *req, u32 idx, u8 status, u16 vendor_err)
 {
-	if (req->fail_valid && (s32)(idx - req->fail_idx) >= 0)
+	if (req->fail.valid && (s32)(idx - req->fail.idx) >= 0)
 		return;
-	req->fail_valid = true;
-	req->fail_idx = idx;
-	req->fail_status = status;
-	req->fail_vendor = vendor_err;
+	req->fail.valid = true;
+	req->fail.idx = idx;
+	req->fail.status = status;
+	req->fail.vendor = vendor_err;
 }
 
 void shca_req_settle(struct shca_req *req)
 {
-	if (req->state != SHCA_SIDE_READY || !req->fail_valid)
+	if (req->state != SHCA_SIDE_READY || !req->fail.valid)
 		return;
-	if (req->una == req->fail_idx)
-		shca_req_fail_una(req, req->fail_status, req->fail_vendor);
-	else if ((s32)(req->una - req->fail_idx) > 0)
+	if (req->ring.una == req->fail.idx)
+		shca_req_fail_una(req, req->fail.status, req->fail.vendor);
+	else if ((s32)(req->ring.una - req->fail.idx) > 0)
 		/* It could not be sent again, and did not have to be. */
-		req->fail_valid = false;
+		req->fail.valid = false;
 }
 
 void shca_req_resume(struct shca_req *req)
@@ -157,7 +157,7 @@ static u32 req_nr_psn(const struct shca_req *req, const struct shca_send_wr *wr)
 {
 	if (!wr->length || req_is_atomic(wr) || req_is_bare(wr))
 		return 1;
-	return ((wr->length - 1) >> req->mtu_shift) + 1;
+	return ((wr->length - 1) >> req->psn.mtu_shift) + 1;
 }
 
 /* May this request, new to the wire, take its PSNs now? */
@@ -169,15 +169,15 @@ static bool req_may_start(const struct shca_req *req,
 	if (req->draining)
 		return false;
 	/* IBTA 10.8.3.3: after all READs and atomics before it. */
-	if (wr->flags & SHCA_SEND_FENCE && req->nr_rd)
+	if (wr->flags & SHCA_SEND_FENCE && req->psn.nr_rd)
 		return false;
 	if (!req_is_rd(wr))
 		return true;
-	if (req->nr_rd >= req->attr.max_rd_atomic)
+	if (req->psn.nr_rd >= req->attr.max_rd_atomic)
 		return false;
 	/* Room for responses: what a loss makes come again is bounded. */
-	if (req->nr_rd &&
-	    req->rd_psns + nr_psn > req->allowed * SHCA_REQ_READ_FACTOR)
+	if (req->psn.nr_rd &&
+	    req->psn.nr_rd_psns + nr_psn > req->cc.cwnd * SHCA_REQ_READ_FACTOR)
 		return false;
 	return !span || span + nr_psn <= SHCA_REQ_SPAN;
 }
@@ -189,23 +189,23 @@ static bool req_may_start(const struct shca_req *req,
  */
 static bool req_window_full(const struct shca_req *req, u32 psn)
 {
-	u32 ahead = shca_psn_off(psn, req->una_psn);
+	u32 ahead = shca_psn_off(psn, req->psn.una);
 
-	if (req->psn != req->max_psn)
-		return ahead >= req->allowed;
-	return ahead - req->rd_psns >= req->allowed || ahead >= SHCA_REQ_SPAN;
+	if (req->psn.next != req->psn.max)
+		return ahead >= req->cc.cwnd;
+	return ahead - req->psn.nr_rd_psns >= req->cc.cwnd || ahead >= SHCA_REQ_SPAN;
 }
 
 static void req_start_wr(struct shca_req *req, struct shca_send_wr *wr,
 			 u32 nr_psn)
 {
 	wr->flags_core |= SHCA_WRF_STARTED;
-	wr->first_psn = req->psn;
+	wr->first_psn = req->psn.next;
 	wr->nr_psn = nr_psn;
-	req->lsn = shca_psn_add(req->lsn, 1);
+	req->psn.lsn = shca_psn_add(req->psn.lsn, 1);
 	if (req_is_rd(wr)) {
-		req->nr_rd++;
-		req->rd_psns += nr_psn;
+		req->psn.nr_rd++;
+		req->psn.nr_rd_psns += nr_psn;
 	}
 }
 
@@ -214,8 +214,8 @@ void shca_req_skip_local(struct shca_req *req)
 	const struct shca_send_wr *wr;
 
 	/* Not up to @nxt: that may be behind, while going back. */
-	for (; req->una != req->prod; req->una++) {
-		wr = req_wr(req, req->una);
+	for (; req->ring.una != req->ring.prod; req->ring.una++) {
+		wr = req_wr(req, req->ring.una);
 		if (!req_is_local(wr) || !(wr->flags_core & SHCA_WRF_STARTED))
 			break;
 	}
@@ -223,9 +223,9 @@ void shca_req_skip_local(struct shca_req *req)
 	 * While going back @nxt may stand at one of them, whose slot may now be used
 	 * for another request.
 	 */
-	if ((s32)(req->nxt - req->una) < 0) {
-		req->nxt = req->una;
-		req->pkt_idx = 0;
+	if ((s32)(req->ring.nxt - req->ring.una) < 0) {
+		req->ring.nxt = req->ring.una;
+		req->ring.pkt_idx = 0;
 	}
 }
 
@@ -242,25 +242,25 @@ static bool req_execute_local(struct shca_req *req, struct shca_send_wr *wr)
 	enum shca_wc_status status;
 
 	if (!(wr->flags_core & SHCA_WRF_STARTED)) {
-		if (req->draining || (wr->flags & SHCA_SEND_FENCE && req->nr_rd))
+		if (req->draining || (wr->flags & SHCA_SEND_FENCE && req->psn.nr_rd))
 			return false;
-		if (wr->opcode == SHCA_WR_LOCAL_INV && req->una != req->nxt)
+		if (wr->opcode == SHCA_WR_LOCAL_INV && req->ring.una != req->ring.nxt)
 			return false;
 		status = req->mem->local_op(req->mem_ctx, wr);
 		if (status != SHCA_WC_SUCCESS) {
-			shca_req_fail_at(req, req->nxt, status, SHCA_VERR_KEY);
+			shca_req_fail_at(req, req->ring.nxt, status, SHCA_VERR_KEY);
 			shca_req_settle(req);
 			return false;
 		}
 		wr->flags_core |= SHCA_WRF_STARTED;
-		wr->first_psn = req->psn;
+		wr->first_psn = req->psn.next;
 	}
-	req->nxt++;
+	req->ring.nxt++;
 	shca_req_skip_local(req);
 	/* Completes after what is before it, which may not have asked. */
-	if (wr->flags & SHCA_SEND_SIGNALED && req->una != req->nxt &&
-	    req->asked_psn != req->max_psn)
-		req->inquire = true;
+	if (wr->flags & SHCA_SEND_SIGNALED && req->ring.una != req->ring.nxt &&
+	    req->ackreq.psn != req->psn.max)
+		req->ackreq.probe_due = true;
 	return true;
 }
 
@@ -270,12 +270,12 @@ static struct shca_send_wr *req_head(struct shca_req *req)
 	struct shca_send_wr *wr;
 
 	for (;;) {
-		wr = req_wr(req, req->nxt);
-		if (req->nxt == req->prod ||
-		    (req->fail_valid && (s32)(req->nxt - req->fail_idx) >= 0))
+		wr = req_wr(req, req->ring.nxt);
+		if (req->ring.nxt == req->ring.prod ||
+		    (req->fail.valid && (s32)(req->ring.nxt - req->fail.idx) >= 0))
 			return NULL;
 		if (wr->preset != SHCA_WC_SUCCESS) {
-			shca_req_fail_at(req, req->nxt, wr->preset, wr->vendor_err);
+			shca_req_fail_at(req, req->ring.nxt, wr->preset, wr->vendor_err);
 			shca_req_settle(req);
 			return NULL;
 		}
@@ -297,11 +297,11 @@ static struct shca_send_wr *req_pick(struct shca_req *req)
 
 	if (!wr)
 		return NULL;
-	if (req->probe && req->psn != req->una_psn)
+	if (req->recovery.one_packet && req->psn.next != req->psn.una)
 		return NULL;
-	if (unlikely(req->psn == req->held_psn))
+	if (unlikely(req->psn.next == req->psn.held))
 		return NULL;
-	if (req_is_rc(req) && !req_is_rd(wr) && req_window_full(req, req->psn))
+	if (req_is_rc(req) && !req_is_rd(wr) && req_window_full(req, req->psn.next))
 		return NULL;
 	if (!(wr->flags_core & SHCA_WRF_STARTED)) {
 		nr_psn = req_nr_psn(req, wr);
@@ -362,19 +362,19 @@ static u8 req_opcode(const struct shca_send_wr *wr, bool first, bool last)
  */
 static u32 req_burst(const struct shca_req *req, const struct shca_send_wr *wr)
 {
-	u32 nr = min_t(u32, req->burst, wr->nr_psn - req->pkt_idx - 1);
-	u32 ahead = shca_psn_off(req->psn, req->una_psn);
+	u32 nr = min_t(u32, req->psn.burst, wr->nr_psn - req->ring.pkt_idx - 1);
+	u32 ahead = shca_psn_off(req->psn.next, req->psn.una);
 
-	if (nr < 2 || !req->pkt_idx || req_is_rd(wr) || req->probe ||
-	    req->psn != req->max_psn)
+	if (nr < 2 || !req->ring.pkt_idx || req_is_rd(wr) || req->recovery.one_packet ||
+	    req->psn.next != req->psn.max)
 		return 1;
 	if (!req_is_rc(req))
 		return nr;
-	nr = min_t(u32, nr, req->allowed - (ahead - req->rd_psns));
+	nr = min_t(u32, nr, req->cc.cwnd - (ahead - req->psn.nr_rd_psns));
 	nr = min_t(u32, nr, SHCA_REQ_SPAN - ahead);
-	if (req->unacked_ackreq >= req->allowed / 4)
+	if (req->ackreq.nr_since >= req->cc.cwnd / 4)
 		return 1;
-	return min_t(u32, nr, req->allowed / 4 - req->unacked_ackreq);
+	return min_t(u32, nr, req->cc.cwnd / 4 - req->ackreq.nr_since);
 }
 
 /*
@@ -383,18 +383,18 @@ static u32 req_burst(const struct shca_req *req, const struct shca_send_wr *wr)
  */
 static u32 req_reach(const struct shca_req *req, const struct shca_send_wr *wr)
 {
-	u32 nr = min_t(u32, req->reach, wr->nr_psn - req->pkt_idx);
+	u32 nr = min_t(u32, req->psn.reach, wr->nr_psn - req->ring.pkt_idx);
 
 	if (wr->nr_psn == 1)
 		return 1;
-	if (req->reach == 1)
+	if (req->psn.reach == 1)
 		nr = req_burst(req, wr);
-	else if (req->psn != req->max_psn)
-		nr = min_t(u32, nr, shca_psn_off(req->max_psn, req->psn));
+	else if (req->psn.next != req->psn.max)
+		nr = min_t(u32, nr, shca_psn_off(req->psn.max, req->psn.next));
 	/* Up to a packet whose memory is being fetched, and not beyond. */
-	if (unlikely(req->held_psn != SHCA_REQ_NOT_HELD) &&
-	    shca_psn_diff(req->held_psn, req->psn) > 0)
-		nr = min_t(u32, nr, shca_psn_off(req->held_psn, req->psn));
+	if (unlikely(req->psn.held != SHCA_REQ_NOT_HELD) &&
+	    shca_psn_diff(req->psn.held, req->psn.next) > 0)
+		nr = min_t(u32, nr, shca_psn_off(req->psn.held, req->psn.next));
 	return nr;
 }
 
@@ -404,8 +404,8 @@ static void req_build_data(const struct shca_req *req,
 {
 	u32 flags = shca_opcode_info(pkt->opcode)->flags;
 
-	pkt->paylen = min_t(u32, wr->length - off, nr_psn << req->mtu_shift);
-	pkt->unit = 1u << req->mtu_shift;
+	pkt->paylen = min_t(u32, wr->length - off, nr_psn << req->psn.mtu_shift);
+	pkt->unit = 1u << req->psn.mtu_shift;
 	pkt->rest = wr->length - off - pkt->paylen;
 	pkt->pad = shca_hdr_pad(pkt->paylen);
 	pkt->kind = pkt->paylen ? SHCA_PAY_WR : SHCA_PAY_NONE;
@@ -434,15 +434,15 @@ static void req_build_data(const struct shca_req *req,
 static void req_build(const struct shca_req *req, const struct shca_send_wr *wr,
 		      u32 nr_psn, bool last, struct shca_pkt *pkt)
 {
-	u32 off = req->pkt_idx << req->mtu_shift;
+	u32 off = req->ring.pkt_idx << req->psn.mtu_shift;
 
 	memset(pkt, 0, sizeof(*pkt));
 	pkt->opcode = req->attr.transport |
-		      req_opcode(wr, !req->pkt_idx, last);
+		      req_opcode(wr, !req->ring.pkt_idx, last);
 	pkt->mig = true;	/* the only state without APM (IBTA 17.2.8) */
 	pkt->pkey = req->attr.pkey;
 	pkt->dqpn = req->attr.dqpn;
-	pkt->psn = req->psn;
+	pkt->psn = req->psn.next;
 	pkt->resv8a = req->marks;
 	pkt->wr = wr;
 	if (req->attr.transport == SHCA_TRANSPORT_XRC)
@@ -484,9 +484,9 @@ static bool req_next_waits(const struct shca_req *req)
 {
 	const struct shca_send_wr *wr;
 
-	if (req->nxt + 1 == req->prod)
+	if (req->ring.nxt + 1 == req->ring.prod)
 		return false;
-	wr = req_wr(req, req->nxt + 1);
+	wr = req_wr(req, req->ring.nxt + 1);
 	return req_is_local(wr) && (wr->opcode == SHCA_WR_LOCAL_INV ||
 				    wr->flags & SHCA_SEND_SIGNALED);
 }
@@ -494,33 +494,33 @@ static bool req_next_waits(const struct shca_req *req)
 /* The last one of a post, and a peer that may end without a word about it? */
 static bool req_may_be_last_word(const struct shca_req *req)
 {
-	return req->nxt + 1 == req->prod &&
-	       !(req->attr.peer & SHCA_PEER_PARTS);
+	return req->ring.nxt + 1 == req->ring.prod &&
+	       !(req->attr.peer & SHCA_PEER_FLUSHES_ACKS);
 }
 
 /*
  * Does somebody wait for the end of @wr, whose last packet this is?  After a pause
- * the next one may be as long: an answer at once is cheaper than an inquiry.  Where
+ * the next one may be as long: an answer at once is cheaper than an ACK probe.  Where
  * requests are handed over (@reach) an answer costs next to nothing, and who is at
- * rest takes the short cut.
+ * rest takes the fast path.
  */
 static bool req_is_awaited(const struct shca_req *req,
 			   const struct shca_send_wr *wr, u64 now)
 {
 	return wr->flags & SHCA_SEND_SIGNALED || req_is_rd(wr) ||
-	       !req->heard || req->reach > 1 || req_next_waits(req) ||
+	       !req->ackreq.heard || req->psn.reach > 1 || req_next_waits(req) ||
 	       req_may_be_last_word(req) ||
-	       now - req->sent_ns >= shca_req_quiet_time(req) / 4;
+	       now - req->ackreq.sent_ns >= shca_req_quiet_time(req) / 4;
 }
 
 /* Have so many not asked that the window or the ring would soon wait for one? */
 static bool req_is_asking_due(const struct shca_req *req, u32 nr_pkts,
 			      bool last)
 {
-	u32 nr = req->unacked_ackreq + nr_pkts;
+	u32 nr = req->ackreq.nr_since + nr_pkts;
 
-	return nr >= req->allowed / 4 ||
-	       (last && nr >= (req->ring_mask + 1) / 4);
+	return nr >= req->cc.cwnd / 4 ||
+	       (last && nr >= (req->ring.mask + 1) / 4);
 }
 
 /*
@@ -533,105 +533,105 @@ static bool req_wants_ack(const struct shca_req *req,
 			  const struct shca_send_wr *wr, u32 nr_pkts, bool last,
 			  u32 end_psn, u64 now)
 {
-	bool is_new = req->psn == req->max_psn;
+	bool is_new = req->psn.next == req->psn.max;
 
 	if (!req_is_rc(req))
 		return false;
-	if (req->probe || req->inquire ||
+	if (req->recovery.one_packet || req->ackreq.probe_due ||
 	    req_is_asking_due(req, nr_pkts, last) ||
 	    (last && (!is_new || req_is_awaited(req, wr, now))))
 		return true;
 	/* (of a run that is sent again; a new one ends behind max_psn) */
-	return end_psn == req->max_psn || req_window_full(req, end_psn);
+	return end_psn == req->psn.max || req_window_full(req, end_psn);
 }
 
 /* An answer is due from now on for all up to @end_psn. */
 static void req_asked(struct shca_req *req, u32 end_psn, u64 now)
 {
-	req->asked_before = req->asked_psn;
-	req->asked_psn = end_psn;
-	req->unacked_ackreq = 0;
-	req->inquire = false;
-	req->quiet_ns = 0;
-	if (!req->deadline && req->attr.timeout_ns)
-		req->deadline = now + req->attr.timeout_ns;
+	req->ackreq.before = req->ackreq.psn;
+	req->ackreq.psn = end_psn;
+	req->ackreq.nr_since = 0;
+	req->ackreq.probe_due = false;
+	req->ackreq.probe_ns = 0;
+	if (!req->recovery.deadline && req->attr.timeout_ns)
+		req->recovery.deadline = now + req->attr.timeout_ns;
 }
 
 static void req_sent(struct shca_req *req, struct shca_send_wr *wr,
 		     const struct shca_pkt *pkt, u32 nr_pkts, bool last,
 		     u32 end_psn, u64 now)
 {
-	bool is_new = req->psn == req->max_psn;
+	bool is_new = req->psn.next == req->psn.max;
 
 	if (is_new) {
-		req->max_psn = end_psn;
+		req->psn.max = end_psn;
 	} else {
 		wr->flags_core |= SHCA_WRF_RETRIED;
 		req->stats.retransmits++;
 	}
-	if (is_new && pkt->ackreq && !req->rtt_valid) {
-		req->rtt_valid = true;
-		req->rtt_psn = shca_psn_add(pkt->psn, pkt->span);
-		req->rtt_start = now;
+	if (is_new && pkt->ackreq && !req->recovery.rtt_valid) {
+		req->recovery.rtt_valid = true;
+		req->recovery.rtt_psn = shca_psn_add(pkt->psn, pkt->span);
+		req->recovery.rtt_start = now;
 	}
-	req->psn = end_psn;
-	req->pkt_idx += pkt->span + 1;
+	req->psn.next = end_psn;
+	req->ring.pkt_idx += pkt->span + 1;
 	if (last) {
-		req->nxt++;
-		req->pkt_idx = 0;
+		req->ring.nxt++;
+		req->ring.pkt_idx = 0;
 	}
-	req->sent_ns = now;
+	req->ackreq.sent_ns = now;
 	if (pkt->ackreq) {
 		req_asked(req, end_psn, now);
 	} else if (req_is_rc(req)) {
-		req->unacked_ackreq += nr_pkts;
-		if (!is_new && !req->deadline && req->attr.timeout_ns)
-			req->deadline = now + req->attr.timeout_ns;
-		else if (is_new && !req->quiet_ns &&
-			 req->asked_psn == req->una_psn)
-			req->quiet_ns = now + shca_req_quiet_time(req);
+		req->ackreq.nr_since += nr_pkts;
+		if (!is_new && !req->recovery.deadline && req->attr.timeout_ns)
+			req->recovery.deadline = now + req->attr.timeout_ns;
+		else if (is_new && !req->ackreq.probe_ns &&
+			 req->ackreq.psn == req->psn.una)
+			req->ackreq.probe_ns = now + shca_req_quiet_time(req);
 	}
 	req->stats.tx_pkts += nr_pkts;
 	req->stats.tx_bytes += pkt->paylen;
 }
 
-/* ---- inquiries ------------------------------------------------------------ */
+/* ---- ACK probes ------------------------------------------------------------ */
 
-bool shca_req_must_inquire(const struct shca_req *req)
+bool shca_req_must_probe(const struct shca_req *req)
 {
 	/* While packets are sent again, or an answer is due, that one tells. */
-	if (req->asked_psn == req->max_psn || req->una_psn != req->asked_psn ||
-	    req->psn != req->max_psn || req->state != SHCA_SIDE_READY ||
-	    !req->heard || !req_is_rc(req))
+	if (req->ackreq.psn == req->psn.max || req->psn.una != req->ackreq.psn ||
+	    req->psn.next != req->psn.max || req->state != SHCA_SIDE_READY ||
+	    !req->ackreq.heard || !req_is_rc(req))
 		return false;
 	/* The time has come, or somebody waits. */
-	return req->inquire || req->draining || req->fail_valid ||
-	       req->nxt != req->prod || req->prod - req->head > req->ring_mask;
+	return req->ackreq.probe_due || req->draining || req->fail.valid ||
+	       req->ring.nxt != req->ring.prod || req->ring.prod - req->ring.head > req->ring.mask;
 }
 
 /*
  * Nothing else may be sent: repeat the packet before the oldest outstanding one, as
  * a WRITE of nothing, since a responder looks no further than at the PSN.
  */
-static bool req_inquire(struct shca_req *req, u64 now, struct shca_pkt *pkt)
+static bool req_probe(struct shca_req *req, u64 now, struct shca_pkt *pkt)
 {
-	if (!shca_req_must_inquire(req))
+	if (!shca_req_must_probe(req))
 		return false;
 	memset(pkt, 0, sizeof(*pkt));
 	pkt->opcode = req->attr.transport | SHCA_OP_WRITE_ONLY;
 	pkt->mig = true;
 	pkt->pkey = req->attr.pkey;
 	pkt->dqpn = req->attr.dqpn;
-	pkt->psn = shca_psn_add(req->una_psn, -1);
+	pkt->psn = shca_psn_add(req->psn.una, -1);
 	pkt->resv8a = req->marks;
 	pkt->ackreq = true;
 	pkt->again = true;
 	if (req->attr.transport == SHCA_TRANSPORT_XRC)
-		pkt->xrc_srqn = req_wr(req, req->una)->xrc_srqn;
-	req->inquired = true;
-	req->inquired_psn = req->max_psn;
-	req_asked(req, req->max_psn, now);
-	req->stats.inquiries++;
+		pkt->xrc_srqn = req_wr(req, req->ring.una)->xrc_srqn;
+	req->ackreq.probed = true;
+	req->ackreq.probe_end = req->psn.max;
+	req_asked(req, req->psn.max, now);
+	req->stats.probes++;
 	req->stats.tx_pkts++;
 	return true;
 }
@@ -645,9 +645,9 @@ static void req_confirm(struct shca_req *req)
 {
 	if (req_is_rc(req) || req->state != SHCA_SIDE_READY)
 		return;
-	req->una = req->nxt;
-	req->una_psn = req->pkt_idx ? req_wr(req, req->nxt)->first_psn :
-				      req->psn;
+	req->ring.una = req->ring.nxt;
+	req->psn.una = req->ring.pkt_idx ? req_wr(req, req->ring.nxt)->first_psn :
+				      req->psn.next;
 }
 
 bool shca_req_next(struct shca_req *req, u64 now, struct shca_pkt *pkt)
@@ -657,26 +657,28 @@ bool shca_req_next(struct shca_req *req, u64 now, struct shca_pkt *pkt)
 	bool last;
 
 	shca_req_settle(req);
-	if (req->state != SHCA_SIDE_READY || req->rnr_wait ||
-	    now < req->stall_ns || now < req->rate_ns)
+	if (req->state != SHCA_SIDE_READY || req->recovery.rnr_wait)
 		return false;
-	req->stall_ns = 0;
-	req->rate_ns = 0;
+	if (unlikely(req->gate.until)) {
+		if (now < req->gate.until)
+			return false;
+		memset(&req->gate, 0, sizeof(req->gate));
+	}
 	wr = req_pick(req);
 	if (!wr)
-		return req->asked_psn != req->max_psn &&
-		       req_inquire(req, now, pkt);
+		return req->ackreq.psn != req->psn.max &&
+		       req_probe(req, now, pkt);
 
 	nr_psn = req_reach(req, wr);
-	nr_pkts = req->reach > 1 ? 1 : nr_psn;
-	last = req_is_rd(wr) || req->pkt_idx + nr_psn == wr->nr_psn;
+	nr_pkts = req->psn.reach > 1 ? 1 : nr_psn;
+	last = req_is_rd(wr) || req->ring.pkt_idx + nr_psn == wr->nr_psn;
 	if (req_is_rd(wr))
 		end_psn = shca_psn_add(wr->first_psn, wr->nr_psn);
 	else
-		end_psn = shca_psn_add(req->psn, nr_psn);
+		end_psn = shca_psn_add(req->psn.next, nr_psn);
 	req_build(req, wr, nr_psn, last, pkt);
 	pkt->ackreq = req_wants_ack(req, wr, nr_pkts, last, end_psn, now);
-	pkt->again = req->psn != req->max_psn;
+	pkt->again = req->psn.next != req->psn.max;
 	req_sent(req, wr, pkt, nr_pkts, last, end_psn, now);
 	return true;
 }
@@ -718,7 +720,7 @@ static void req_fill_wc(struct shca_req *req, const struct shca_send_wr *wr,
 	wc->status = status;
 	wc->opcode = req_wc_opcode(wr->opcode);
 	if (unlikely(wr->own)) {
-		req->own++;
+		req->ring.own++;
 		wc->own = wr->own;
 	}
 	if (status != SHCA_WC_SUCCESS)
@@ -736,19 +738,19 @@ bool shca_req_pop(struct shca_req *req, struct shca_wc *wc)
 
 	req_confirm(req);
 	shca_req_settle(req);
-	while (req->head != req->una) {
-		wr = req_wr(req, req->head++);
+	while (req->ring.head != req->ring.una) {
+		wr = req_wr(req, req->ring.head++);
 		if (!(wr->flags & SHCA_SEND_SIGNALED))
 			continue;
 		req_fill_wc(req, wr, SHCA_WC_SUCCESS, wc);
 		return true;
 	}
-	if (req->state != SHCA_SIDE_ERR || req->head == req->prod)
+	if (req->state != SHCA_SIDE_ERR || req->ring.head == req->ring.prod)
 		return false;
 
-	wr = req_wr(req, req->head++);
-	req->una = req->head;
-	req->nxt = req->head;
+	wr = req_wr(req, req->ring.head++);
+	req->ring.una = req->ring.head;
+	req->ring.nxt = req->ring.head;
 	status = wr->status;
 	if (status == SHCA_WC_SUCCESS)
 		status = SHCA_WC_WR_FLUSH_ERR;

@@ -4,7 +4,7 @@
 #define SHCA_CORE_RESP_INTERNAL_H
 
 #include "psn.h"
-#include "requester.h"
+#include "responder.h"
 
 /**
  * shca_resp_rx_uc() - a packet of the unreliable connection; @out is clear
@@ -13,22 +13,22 @@
  *
  * Context: that of shca_resp_rx(), which calls them.
  */
-enum shca_rx shca_resp_rx_uc(struct shca_resp *resp, const struct shca_pkt *pkt,
-			     struct shca_resp_out *out);
-enum shca_rx shca_resp_rx_ud(struct shca_resp *resp, const struct shca_pkt *pkt,
-			     struct shca_resp_out *out);
-enum shca_rx shca_resp_rx_raw(struct shca_resp *resp,
-			      const struct shca_pkt *pkt,
-			      struct shca_resp_out *out);
+enum shca_verdict shca_resp_rx_uc(struct shca_resp *resp, const struct shca_pkt *pkt,
+				  struct shca_resp_out *out);
+enum shca_verdict shca_resp_rx_ud(struct shca_resp *resp, const struct shca_pkt *pkt,
+				  struct shca_resp_out *out);
+enum shca_verdict shca_resp_rx_raw(struct shca_resp *resp,
+				   const struct shca_pkt *pkt,
+				   struct shca_resp_out *out);
 
 /**
  * shca_resp_execute() - the packet that is expected; @out has no completion yet
  *
  * Context: that of shca_resp_rx(), which calls it.
  */
-enum shca_rx shca_resp_execute(struct shca_resp *resp,
-			       const struct shca_pkt *pkt,
-			       struct shca_resp_out *out);
+enum shca_verdict shca_resp_execute(struct shca_resp *resp,
+				    const struct shca_pkt *pkt,
+				    struct shca_resp_out *out);
 
 /**
  * shca_resp_tm_fill() - what a completion says of a message by tag matching

@@ -70,7 +70,7 @@ void shca_resp_start(struct shca_resp *resp, const struct shca_resp_attr *attr)
 	resp->state = SHCA_SIDE_READY;
 }
 
-bool shca_resp_part(struct shca_resp *resp)
+bool shca_resp_flush_acks(struct shca_resp *resp)
 {
 	if (resp->state != SHCA_SIDE_READY || resp->rd_send != resp->rd_tail)
 		return false;
@@ -96,7 +96,7 @@ void shca_resp_fail(struct shca_resp *resp)
 /* ---- ahead and behind --------------------------------------------------- */
 
 /* Ahead: one NAK per gap; none while an RNR NAK stands (IBTA 9.7.5.1.2). */
-static enum shca_rx resp_ahead(struct shca_resp *resp, u32 psn)
+static enum shca_verdict resp_ahead(struct shca_resp *resp, u32 psn)
 {
 	if (resp->rnr_sent)
 		return SHCA_RX_OUT_OF_SEQ;
@@ -132,8 +132,8 @@ static bool resp_same_read(const struct shca_resp *resp,
  * it is dropped and not refused: it may be a ghost, whose requester long has
  * what it asked for.
  */
-static enum shca_rx resp_dup_read(struct shca_resp *resp,
-				  const struct shca_pkt *pkt)
+static enum shca_verdict resp_dup_read(struct shca_resp *resp,
+				       const struct shca_pkt *pkt)
 {
 	enum shca_mem_status status = SHCA_MEM_OK;
 	const struct shca_rd *rd;
@@ -185,7 +185,7 @@ static void resp_dup_atomic(struct shca_resp *resp, const struct shca_pkt *pkt)
  * A SEND or WRITE again: acknowledge the latest state (C9-105), yet not beyond
  * a later READ or atomic, for that would tell the requester that the response
  * is lost while it may be on its way.  Who repeats another request than the READ at
- * its PSN has had that response (and inquires, see requester.c).
+ * its PSN has had that response (and probes, see requester.c).
  */
 static void resp_dup_ack(struct shca_resp *resp, u32 psn)
 {
@@ -222,8 +222,8 @@ static bool resp_is_half_new(const struct shca_resp *resp,
 			     resp->epsn) >= 0;
 }
 
-static enum shca_rx resp_duplicate(struct shca_resp *resp,
-				   const struct shca_pkt *pkt)
+static enum shca_verdict resp_duplicate(struct shca_resp *resp,
+					const struct shca_pkt *pkt)
 {
 	u32 flags = shca_opcode_info(pkt->opcode)->flags;
 
@@ -254,9 +254,9 @@ static bool resp_answers(const struct shca_resp *resp)
 	       resp->attr.transport == SHCA_TRANSPORT_XRC;
 }
 
-static enum shca_rx resp_rx_unreliable(struct shca_resp *resp,
-				       const struct shca_pkt *pkt,
-				       struct shca_resp_out *out)
+static enum shca_verdict resp_rx_unreliable(struct shca_resp *resp,
+					    const struct shca_pkt *pkt,
+					    struct shca_resp_out *out)
 {
 	if (resp->attr.transport == SHCA_TRANSPORT_UD)
 		return shca_resp_rx_ud(resp, pkt, out);
@@ -265,8 +265,8 @@ static enum shca_rx resp_rx_unreliable(struct shca_resp *resp,
 	return shca_resp_rx_uc(resp, pkt, out);
 }
 
-static enum shca_rx resp_rx(struct shca_resp *resp, const struct shca_pkt *pkt,
-			    u64 now, struct shca_resp_out *out)
+static enum shca_verdict resp_rx(struct shca_resp *resp, const struct shca_pkt *pkt,
+				 u64 now, struct shca_resp_out *out)
 {
 	s32 diff = shca_psn_diff(pkt->psn, resp->epsn);
 
@@ -289,17 +289,17 @@ static enum shca_rx resp_rx(struct shca_resp *resp, const struct shca_pkt *pkt,
 	return shca_resp_execute(resp, pkt, out);
 }
 
-enum shca_rx shca_resp_rx(struct shca_resp *resp, const struct shca_pkt *pkt,
-			  u64 now, struct shca_resp_out *out)
+enum shca_verdict shca_resp_rx(struct shca_resp *resp, const struct shca_pkt *pkt,
+			       u64 now, struct shca_resp_out *out)
 {
-	enum shca_rx rx;
+	enum shca_verdict rx;
 
 	memset(out, 0, sizeof(*out));
 	rx = resp_rx(resp, pkt, now, out);
 	/* (one that is not the next may be anybody's) */
 	if (unlikely(shca_is_marked(pkt)) && rx == SHCA_RX_OK &&
 	    resp->attr.marking && resp_answers(resp))
-		resp->marks = SHCA_MARK | SHCA_MARK_PARTS;
+		resp->marks = SHCA_MARK | SHCA_MARK_FLUSHES_ACKS;
 	resp->stats.rx[rx]++;
 	return rx;
 }

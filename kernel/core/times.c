@@ -2,7 +2,7 @@
 /*
  * Time codes of the wire in nanoseconds.
  */
-#include "requester.h"
+#include "transport.h"
 
 /* IBTA table 45, in units of 10 us; code 0 is the longest. */
 static const u32 rnr_10us[32] = {

@@ -54,8 +54,8 @@ static void unr_spoil(struct shca_resp *resp, u8 status, u16 vendor_err,
 }
 
 /* The consumer's receive request is at fault: it completes, the side fails. */
-static enum shca_rx unr_fail(struct shca_resp *resp, u8 status, u16 vendor_err,
-			     struct shca_resp_out *out)
+static enum shca_verdict unr_fail(struct shca_resp *resp, u8 status, u16 vendor_err,
+				  struct shca_resp_out *out)
 {
 	resp->state = SHCA_SIDE_ERR;
 	unr_spoil(resp, status, vendor_err, out);
@@ -63,8 +63,8 @@ static enum shca_rx unr_fail(struct shca_resp *resp, u8 status, u16 vendor_err,
 }
 
 /* The message does not fit; a kernel consumer's receive serves the next one. */
-static enum shca_rx unr_too_short(struct shca_resp *resp,
-				  struct shca_resp_out *out)
+static enum shca_verdict unr_too_short(struct shca_resp *resp,
+				       struct shca_resp_out *out)
 {
 	if (resp->attr.tells_short)
 		unr_spoil(resp, SHCA_WC_LOC_LEN_ERR, SHCA_VERR_LENGTH, out);
@@ -72,8 +72,8 @@ static enum shca_rx unr_too_short(struct shca_resp *resp,
 }
 
 /* SHCA_RX_OK: @resp->wr is valid. */
-static enum shca_rx unr_take_wr(struct shca_resp *resp,
-				struct shca_resp_out *out)
+static enum shca_verdict unr_take_wr(struct shca_resp *resp,
+				     struct shca_resp_out *out)
 {
 	if (resp->wr_valid)
 		return SHCA_RX_OK;
@@ -96,12 +96,12 @@ static enum shca_rx unr_take_wr(struct shca_resp *resp,
 
 /* ---- UD ------------------------------------------------------------------- */
 
-enum shca_rx shca_resp_rx_ud(struct shca_resp *resp, const struct shca_pkt *pkt,
-			     struct shca_resp_out *out)
+enum shca_verdict shca_resp_rx_ud(struct shca_resp *resp, const struct shca_pkt *pkt,
+				  struct shca_resp_out *out)
 {
 	u32 flags = shca_opcode_info(pkt->opcode)->flags;
 	enum shca_mem_status status;
-	enum shca_rx verdict;
+	enum shca_verdict verdict;
 
 	if (!(flags & SHCA_OPF_SEND))
 		return SHCA_RX_DROPPED;
@@ -137,12 +137,12 @@ enum shca_rx shca_resp_rx_ud(struct shca_resp *resp, const struct shca_pkt *pkt,
 
 /* ---- Ethernet frames ------------------------------------------------------- */
 
-enum shca_rx shca_resp_rx_raw(struct shca_resp *resp,
-			      const struct shca_pkt *pkt,
-			      struct shca_resp_out *out)
+enum shca_verdict shca_resp_rx_raw(struct shca_resp *resp,
+				   const struct shca_pkt *pkt,
+				   struct shca_resp_out *out)
 {
 	enum shca_mem_status status;
-	enum shca_rx verdict;
+	enum shca_verdict verdict;
 
 	verdict = unr_take_wr(resp, out);
 	if (verdict != SHCA_RX_OK)
@@ -166,8 +166,8 @@ enum shca_rx shca_resp_rx_raw(struct shca_resp *resp,
  * The message in progress is lost; its receive request, if any, stays, unless it
  * is needed elsewhere.
  */
-static enum shca_rx uc_drop(struct shca_resp *resp, enum shca_rx verdict,
-			    struct shca_resp_out *out)
+static enum shca_verdict uc_drop(struct shca_resp *resp, enum shca_verdict verdict,
+				 struct shca_resp_out *out)
 {
 	resp->op = 0;
 	resp->skip = true;
@@ -177,7 +177,7 @@ static enum shca_rx uc_drop(struct shca_resp *resp, enum shca_rx verdict,
 }
 
 /* It will come again, and is the next then. */
-static enum shca_rx uc_again(struct shca_resp *resp, const struct shca_pkt *pkt)
+static enum shca_verdict uc_again(struct shca_resp *resp, const struct shca_pkt *pkt)
 {
 	resp->epsn = pkt->psn;
 	return SHCA_RX_RETRY;
@@ -199,11 +199,11 @@ static bool uc_in_sequence(struct shca_resp *resp, const struct shca_pkt *pkt,
 	return !gap && !resp->skip && class && resp->op == class;
 }
 
-static enum shca_rx uc_send(struct shca_resp *resp, const struct shca_pkt *pkt,
-			    u32 flags, struct shca_resp_out *out)
+static enum shca_verdict uc_send(struct shca_resp *resp, const struct shca_pkt *pkt,
+				 u32 flags, struct shca_resp_out *out)
 {
 	enum shca_mem_status status = SHCA_MEM_OK;
-	enum shca_rx verdict;
+	enum shca_verdict verdict;
 
 	if (flags & SHCA_OPF_START)
 		resp->off = 0;
@@ -228,8 +228,8 @@ static enum shca_rx uc_send(struct shca_resp *resp, const struct shca_pkt *pkt,
 	return SHCA_RX_OK;
 }
 
-static enum shca_rx uc_write_begin(struct shca_resp *resp,
-				   const struct shca_pkt *pkt)
+static enum shca_verdict uc_write_begin(struct shca_resp *resp,
+					const struct shca_pkt *pkt)
 {
 	enum shca_mem_status status = SHCA_MEM_OK;
 
@@ -252,11 +252,11 @@ static enum shca_rx uc_write_begin(struct shca_resp *resp,
 	return SHCA_RX_OK;
 }
 
-static enum shca_rx uc_write(struct shca_resp *resp, const struct shca_pkt *pkt,
-			     u32 flags, struct shca_resp_out *out)
+static enum shca_verdict uc_write(struct shca_resp *resp, const struct shca_pkt *pkt,
+				  u32 flags, struct shca_resp_out *out)
 {
 	enum shca_mem_status status = SHCA_MEM_OK;
-	enum shca_rx verdict = SHCA_RX_OK;
+	enum shca_verdict verdict = SHCA_RX_OK;
 
 	if (flags & SHCA_OPF_START)
 		verdict = uc_write_begin(resp, pkt);
@@ -291,8 +291,8 @@ static enum shca_rx uc_write(struct shca_resp *resp, const struct shca_pkt *pkt,
 	return SHCA_RX_OK;
 }
 
-enum shca_rx shca_resp_rx_uc(struct shca_resp *resp, const struct shca_pkt *pkt,
-			     struct shca_resp_out *out)
+enum shca_verdict shca_resp_rx_uc(struct shca_resp *resp, const struct shca_pkt *pkt,
+				  struct shca_resp_out *out)
 {
 	u32 flags = shca_opcode_info(pkt->opcode)->flags;
 

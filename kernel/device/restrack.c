@@ -63,7 +63,7 @@ static u32 shca_dump_qp_flags(const struct shca_qp *qp)
 		flags |= SHCA_DUMP_QP_SQ_ERR;
 	if (qp->rq.resp.state == SHCA_SIDE_ERR)
 		flags |= SHCA_DUMP_QP_RQ_ERR;
-	if (req->rnr_wait)
+	if (req->recovery.rnr_wait)
 		flags |= SHCA_DUMP_QP_RNR_WAIT;
 	if (req->draining)
 		flags |= SHCA_DUMP_QP_DRAINING;
@@ -87,14 +87,14 @@ static void shca_dump_qp_locked(const struct shca_qp *qp,
 	if (qp->index)
 		dump->sq_posted = READ_ONCE(qp->index->sq_prod);
 	dump->sq_fetched = qp->sq.fetched;
-	dump->req_una = req->una;
-	dump->req_next = req->nxt;
-	dump->req_end = req->prod;
-	dump->psn = req->psn;
-	dump->una_psn = req->una_psn;
-	dump->max_psn = req->max_psn;
-	dump->retry_left = req->retry_left;
-	dump->rnr_left = req->rnr_left;
+	dump->req_una = req->ring.una;
+	dump->req_next = req->ring.nxt;
+	dump->req_end = req->ring.prod;
+	dump->psn = req->psn.next;
+	dump->una_psn = req->psn.una;
+	dump->max_psn = req->psn.max;
+	dump->retry_left = req->recovery.retry_left;
+	dump->rnr_left = req->recovery.rnr_left;
 	if (ring->entries && ring->user_prod)
 		dump->rq_posted = shca_recv_ring_count(ring);
 	dump->epsn = resp->epsn;

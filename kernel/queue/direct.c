@@ -16,7 +16,7 @@
  * SRQ locks.  No path takes an sq.lock while it holds an rq.lock, so any number
  * of QPs may do this to each other, and one to itself.
  *
- * A small message between two QPs at rest takes a short cut (core/fast.h), which
+ * A small message between two QPs at rest takes a fast path (core/fast.h), which
  * skips the packets too.  Whatever is unusual about it is left to them.
  *
  * Changing between direct path and wire: a request must not overtake packets
@@ -56,8 +56,8 @@ static bool shca_direct_may_begin(const struct shca_qp *qp)
 	if (qp->sq.direct)
 		return true;
 	if (qp->type == IB_QPT_UC)	/* nothing is ever outstanding */
-		return !req->pkt_idx;
-	return req->psn == req->una_psn;
+		return !req->ring.pkt_idx;
+	return req->psn.next == req->psn.una;
 }
 
 /* What a peer is: the two sides of XRC are QPs of different types. */
@@ -214,12 +214,12 @@ static noinline_for_stack void shca_direct_requests(struct shca_direct *d)
 	struct shca_req *req = &d->qp->sq.req;
 	struct shca_pkt pkt __uninitialized;
 	enum shca_mem_status status;
-	enum shca_rx verdict;
+	enum shca_verdict verdict;
 
 	while (d->budget > 0 && !d->wait && shca_req_next(req, d->now, &pkt)) {
 		d->budget -= 1 + (pkt.paylen >> PAGE_SHIFT);
 		if (unlikely(!pkt.wr))
-			shca_count(d->qp, TX_INQUIRY);
+			shca_count(d->qp, TX_ACK_PROBE);
 		status = shca_mem_hold(&d->qp->sq.mem, &pkt, &d->pieces);
 		if (status != SHCA_MEM_OK) {
 			shca_direct_refused(d, &pkt, status);
@@ -243,7 +243,7 @@ static noinline_for_stack bool shca_direct_answers(struct shca_direct *d)
 	struct shca_pkt pkt __uninitialized;
 	enum shca_mem_status status;
 	bool answered = false;
-	enum shca_rx verdict;
+	enum shca_verdict verdict;
 
 	while (d->budget > 0 && !d->wait &&
 	       shca_resp_next(&d->peer->rq.resp, d->now, &pkt)) {
@@ -267,17 +267,17 @@ static noinline_for_stack bool shca_direct_answers(struct shca_direct *d)
 	return answered;
 }
 
-/* ---- the short cut ---------------------------------------------------------- */
+/* ---- the fast path ---------------------------------------------------------- */
 
 /**
- * struct shca_shorts - small messages of one hold of both locks
+ * struct shca_fast_run - small messages of one hold of both locks
  * @near:	a region of ours that one of them has reached, see shca_mr_get_kept()
  * @far:	the same of the peer's
  * @nr:		messages
  * @out:	bytes that went to the peer
  * @back:	bytes that came from it (READ)
  */
-struct shca_shorts {
+struct shca_fast_run {
 	struct shca_mr *near;
 	struct shca_mr *far;
 	unsigned int nr;
@@ -286,7 +286,7 @@ struct shca_shorts {
 };
 
 /* From @from, or if that is NULL from @buf, to @to; both have been checked. */
-static void shca_short_copy(const struct shca_mr *to, u64 to_va,
+static void shca_fast_copy(const struct shca_mr *to, u64 to_va,
 			    const struct shca_mr *from, u64 from_va,
 			    const u8 *buf, u32 len)
 {
@@ -306,9 +306,9 @@ static void shca_short_copy(const struct shca_mr *to, u64 to_va,
 }
 
 /* The far end's memory: where @wr says, or where its receive request does. */
-static enum shca_mem_status shca_short_far(struct shca_direct *d,
+static enum shca_mem_status shca_fast_far(struct shca_direct *d,
 					   const struct shca_send_wr *wr,
-					   struct shca_shorts *s, u64 *va,
+					   struct shca_fast_run *s, u64 *va,
 					   struct shca_mr **mr)
 {
 	const struct shca_recv_wr *recv = &d->peer->rq.resp.wr;
@@ -339,9 +339,9 @@ static enum shca_mem_status shca_short_far(struct shca_direct *d,
 }
 
 /* Return: false: nothing has happened. */
-static bool shca_short_move(struct shca_direct *d,
+static bool shca_fast_move(struct shca_direct *d,
 			    const struct shca_send_wr *wr,
-			    struct shca_shorts *s)
+			    struct shca_fast_run *s)
 {
 	bool is_read = wr->opcode == SHCA_WR_RDMA_READ;
 	const struct shca_sge *sge = wr->sge;
@@ -358,16 +358,16 @@ static bool shca_short_move(struct shca_direct *d,
 			return false;
 	}
 	/* After that: a receive request is not taken for what cannot be sent. */
-	if ((shca_short_takes_recv(wr) && !shca_short_recv(&d->peer->rq.resp)) ||
-	    shca_short_far(d, wr, s, &far_va, &far) != SHCA_MEM_OK) {
+	if ((shca_fast_takes_recv(wr) && !shca_fast_recv(&d->peer->rq.resp)) ||
+	    shca_fast_far(d, wr, s, &far_va, &far) != SHCA_MEM_OK) {
 		if (near)
 			shca_mr_put_kept(&s->near, near);
 		return false;
 	}
 	if (is_read)
-		shca_short_copy(near, sge->addr, far, far_va, NULL, wr->length);
+		shca_fast_copy(near, sge->addr, far, far_va, NULL, wr->length);
 	else
-		shca_short_copy(far, far_va, near, sge->addr, wr->inline_data,
+		shca_fast_copy(far, far_va, near, sge->addr, wr->inline_data,
 				wr->length);
 	shca_mr_put_kept(&s->far, far);
 	if (near)
@@ -375,17 +375,17 @@ static bool shca_short_move(struct shca_direct *d,
 	return true;
 }
 
-static bool shca_short_one(struct shca_direct *d, const struct shca_send_wr *wr,
-			   struct shca_shorts *s)
+static bool shca_fast_one(struct shca_direct *d, const struct shca_send_wr *wr,
+			   struct shca_fast_run *s)
 {
 	struct shca_wc wc __uninitialized;
 	struct shca_qp *peer = d->peer;
 
 	if (!wr->length) {
-		if (shca_short_takes_recv(wr) &&
-		    !shca_short_recv(&peer->rq.resp))
+		if (shca_fast_takes_recv(wr) &&
+		    !shca_fast_recv(&peer->rq.resp))
 			return false;
-	} else if (!shca_short_move(d, wr, s)) {
+	} else if (!shca_fast_move(d, wr, s)) {
 		return false;
 	}
 	s->nr++;
@@ -393,16 +393,16 @@ static bool shca_short_one(struct shca_direct *d, const struct shca_send_wr *wr,
 		s->back += wr->length;
 	else
 		s->out += wr->length;
-	shca_short_resp_done(&peer->rq.resp, wr, &wc);
+	shca_fast_resp_done(&peer->rq.resp, wr, &wc);
 	/* Where the CQ overflows the answer is lost, so packets find out. */
-	if (shca_short_takes_recv(wr) && !shca_rq_complete(peer, &wc))
+	if (shca_fast_takes_recv(wr) && !shca_rq_complete(peer, &wc))
 		return false;
-	shca_short_req_done(&d->qp->sq.req, wr);
+	shca_fast_req_done(&d->qp->sq.req, wr);
 	return true;
 }
 
 /* A request packet and an answer for each. */
-static void shca_short_count(const struct shca_qp *qp, unsigned int nr,
+static void shca_fast_count(const struct shca_qp *qp, unsigned int nr,
 			     u32 out, u32 in)
 {
 	shca_count_n(qp, TX_PKTS, nr);
@@ -413,7 +413,7 @@ static void shca_short_count(const struct shca_qp *qp, unsigned int nr,
 }
 
 /* Those who trace, or count by opcode, want to see packets. */
-static bool shca_short_watched(void)
+static bool shca_fast_watched(void)
 {
 	return trace_shca_tx_enabled() || trace_shca_rx_enabled() ||
 	       trace_shca_rx_verdict_enabled() ||
@@ -426,22 +426,22 @@ static noinline_for_stack bool shca_direct_short(struct shca_direct *d)
 	struct shca_resp *resp = &d->peer->rq.resp;
 	struct shca_req *req = &d->qp->sq.req;
 	const struct shca_send_wr *wr;
-	struct shca_shorts s = {};
+	struct shca_fast_run s = {};
 
-	if (!shca_short_ready(req, resp) || shca_short_watched())
+	if (!shca_fast_ready(req, resp) || shca_fast_watched())
 		return false;
-	while (d->budget > 0 && (wr = shca_short_next(req, resp))) {
-		if (!shca_short_one(d, wr, &s))
+	while (d->budget > 0 && (wr = shca_fast_next(req, resp))) {
+		if (!shca_fast_one(d, wr, &s))
 			break;
 		d->budget -= 2;
 	}
 	shca_mem_forget(&s.near);
 	shca_mem_forget(&s.far);
 	if (s.nr) {
-		shca_short_count(d->qp, s.nr, s.out, s.back);
-		shca_short_count(d->peer, s.nr, s.back, s.out);
+		shca_fast_count(d->qp, s.nr, s.out, s.back);
+		shca_fast_count(d->peer, s.nr, s.back, s.out);
 	}
-	return req->nxt == req->prod && req->una == req->nxt;
+	return req->ring.nxt == req->ring.prod && req->ring.una == req->ring.nxt;
 }
 
 /* By packets: both machines see each. */
@@ -452,7 +452,7 @@ static noinline_for_stack void shca_direct_packets(struct shca_direct *d)
 
 	d->now = ktime_get_ns();
 	d->pieces.kept = NULL;
-	shca_set_reach(req, resp, SHCA_DIRECT_BYTES >> req->mtu_shift);
+	shca_set_reach(req, resp, SHCA_DIRECT_BYTES >> req->psn.mtu_shift);
 	/* An answer may let the next requests go. */
 	do
 		shca_direct_requests(d);

@@ -18,8 +18,8 @@ u32 shca_peer_told(u32 ece_options)
 
 	if ((ece_options & SHCA_ECE_SIGNATURE_MASK) != SHCA_ECE_SIGNATURE)
 		return 0;
-	if (ece_options & SHCA_ECE_PARTS)
-		peer |= SHCA_PEER_PARTS;
+	if (ece_options & SHCA_ECE_FLUSHES_ACKS)
+		peer |= SHCA_PEER_FLUSHES_ACKS;
 	return peer;
 }
 
@@ -34,7 +34,7 @@ void shca_peer_start(struct shca_qp *qp)
 		return;
 	attr.peer = shca_peer_told(qp->peer_ece);
 	shca_req_modify(&sq->req, &attr, SHCA_REQ_PEER);
-	if (sq->req.attr.peer & SHCA_PEER_PARTS)
+	if (sq->req.attr.peer & SHCA_PEER_FLUSHES_ACKS)
 		return;
 	/* (the third way, by marks, is the core's) */
 	sq->peer_looks = SHCA_PEER_LOOKS;
@@ -51,7 +51,7 @@ static enum ib_qp_type shca_peer_type(const struct shca_qp *qp)
 /*
  * Is @peer connected back?  Without its lock, since nothing depends on it but what is
  * asked for: a wrong guess about a QP that is changing at this very moment costs an
- * inquiry, as a right one about a stranger would have cost an acknowledgement.
+ * ACK probe, as a right one about a stranger would have cost an acknowledgement.
  */
 static bool shca_peer_fits(const struct shca_qp *qp, const struct shca_qp *peer)
 {
@@ -73,7 +73,7 @@ void shca_peer_look(struct shca_qp *qp, u64 now)
 		return;
 	sq->peer_changes = changes;
 	if (shca_net_has_qp(qp, sq->req.attr.dqpn, shca_peer_fits)) {
-		const struct shca_req_attr attr = { .peer = SHCA_PEER_PARTS };
+		const struct shca_req_attr attr = { .peer = SHCA_PEER_FLUSHES_ACKS };
 
 		shca_req_modify(&sq->req, &attr, SHCA_REQ_PEER);
 		sq->peer_looks = 0;

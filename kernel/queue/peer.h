@@ -9,7 +9,7 @@
  *			connected back, in any network namespace (shca_peer_learn())
  *   ECE		librdmacm and others carry it from process to process, and
  *			ibv_set_ece() brings it here (shca_peer_told())
- *   Resv8a		a mark in reserved bits of its packets (SHCA_MARK in core/requester.h):
+ *   Resv8a		a mark in reserved bits of its packets (SHCA_MARK in core/transport.h):
  *			what is left between machines whose programs exchange no ECE.
  *			Nobody begins but by an administrator's order (enum shca_resv8a)
  *

@@ -636,7 +636,7 @@ int shca_query_qp(struct ib_qp *ibqp, struct ib_qp_attr *attr, int mask,
 	attr->qp_state = qp->state;
 	attr->cur_qp_state = qp->state;
 	if (mask || shca_qp_may_watch(ibqp))
-		attr->sq_psn = qp->sq.req.psn;
+		attr->sq_psn = qp->sq.req.psn.next;
 	attr->sq_draining = qp->state == IB_QPS_SQD &&
 			    !shca_req_idle(&qp->sq.req);
 	spin_unlock_bh(&qp->sq.lock);

@@ -31,6 +31,7 @@
 #include "../base/dev.h"
 #include "../core/opcode.h"
 #include "../core/requester.h"
+#include "../core/responder.h"
 #include "../link/link.h"
 #include "../mem/buf.h"
 #include "../mem/mr.h"

@@ -114,9 +114,13 @@ static void shca_rq_failed(struct shca_qp *qp, const struct shca_batch *batch,
 			   enum shca_mem_status status,
 			   struct shca_rq_news *news)
 {
+	if (shca_tx_found_full(batch, pkt)) {
+		shca_resp_link_full(&qp->rq.resp, pkt);
+		shca_rq_wait(qp);
+		return;
+	}
 	shca_rq_refused(qp, pkt, status, news);
-	if (status == SHCA_MEM_RETRY &&
-	    (shca_tx_found_full(batch, pkt) || qp->rq.mem.starved))
+	if (status == SHCA_MEM_RETRY && qp->rq.mem.starved)
 		shca_rq_wait(qp);
 }
 
@@ -187,11 +191,11 @@ bool shca_rq_xrc_select(void *ctx, u32 srqn)
 	return qp->rq.xrc;
 }
 
-enum shca_rx shca_rq_accept(struct shca_qp *qp, const struct shca_pkt *pkt,
-			    u64 now, struct shca_rq_news *news)
+enum shca_verdict shca_rq_accept(struct shca_qp *qp, const struct shca_pkt *pkt,
+				 u64 now, struct shca_rq_news *news)
 {
 	struct shca_resp_out out __uninitialized;
-	enum shca_rx verdict;
+	enum shca_verdict verdict;
 
 	lockdep_assert_held(&qp->rq.lock);
 	/* A work queue takes from QPs of any type what they have let through. */
@@ -219,7 +223,7 @@ enum shca_rx shca_rq_accept(struct shca_qp *qp, const struct shca_pkt *pkt,
 }
 
 /* Return: whether @pkt, which was not waiting, has to. */
-static bool shca_rq_is_later(struct shca_rq *rq, enum shca_rx verdict)
+static bool shca_rq_is_later(struct shca_rq *rq, enum shca_verdict verdict)
 {
 	if (likely(!shca_rx_is_later(verdict)))
 		return false;
@@ -238,7 +242,7 @@ static bool shca_rq_must_wait(struct shca_qp *qp, const struct shca_pkt *pkt,
 	if (!shca_qp_is_reliable(qp) ||
 	    shca_psn_diff(pkt->psn, shca_park_last(park)->psn) > 0)
 		return true;
-	/* It does, or has been executed: the peer has sent it again, or inquires. */
+	/* It does, or has been executed: the peer has sent it again, or probes. */
 	behind = shca_psn_diff(pkt->psn, shca_park_first(park)->psn);
 	if (!behind)
 		shca_resp_not_yet(&qp->rq.resp, pkt->psn);
@@ -371,7 +375,7 @@ void shca_rq_flush_acks(struct shca_qp *qp)
 
 	spin_lock_bh(&qp->rq.lock);
 	/* One packet without payload: there can be no news. */
-	if (shca_resp_part(&qp->rq.resp))
+	if (shca_resp_flush_acks(&qp->rq.resp))
 		shca_rq_respond(qp, ktime_get_ns(), &news);
 	spin_unlock_bh(&qp->rq.lock);
 }

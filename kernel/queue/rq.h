@@ -37,8 +37,8 @@ struct shca_rq_news {
  * Context: softirq or bottom halves off; the first three with rq.lock.
  * Return: the verdict; SHCA_RX_RETRY: give @pkt again later.
  */
-enum shca_rx shca_rq_accept(struct shca_qp *qp, const struct shca_pkt *pkt,
-			    u64 now, struct shca_rq_news *news);
+enum shca_verdict shca_rq_accept(struct shca_qp *qp, const struct shca_pkt *pkt,
+				 u64 now, struct shca_rq_news *news);
 void shca_rq_refused(struct shca_qp *qp, const struct shca_pkt *pkt,
 		     enum shca_mem_status status, struct shca_rq_news *news);
 void shca_rq_settle(struct shca_qp *qp, struct shca_rq_news *news);

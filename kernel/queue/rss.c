@@ -181,8 +181,8 @@ static struct shca_qp *shca_rss_of_skb(const struct shca_rss *rss,
  * A packet that races with a change of state or Q_Key may be judged by what was
  * before, as if it had come earlier.
  */
-static enum shca_rx shca_rss_judge(struct shca_qp *qp,
-				   const struct shca_pkt *pkt)
+static enum shca_verdict shca_rss_judge(struct shca_qp *qp,
+					const struct shca_pkt *pkt)
 {
 	if (READ_ONCE(qp->state) != IB_QPS_RTR)
 		return SHCA_RX_STATE;
@@ -196,7 +196,7 @@ void shca_rss_rx(struct shca_qp *qp, const struct shca_pkt *pkt,
 {
 	const struct shca_rx_skb *in = pkt->data;
 	struct shca_qp *to = shca_rss_of_skb(qp->rss, in->skb);
-	enum shca_rx verdict;
+	enum shca_verdict verdict;
 
 	for (; nr; nr--, pkt++) {
 		verdict = shca_rss_judge(qp, pkt);

@@ -239,7 +239,7 @@ static int shca_sq_complete(struct shca_qp *qp)
 {
 	struct shca_sq *sq = &qp->sq;
 	struct shca_wc wc __uninitialized;
-	u32 head = sq->req.head;
+	u32 head = sq->req.ring.head;
 
 	while (shca_req_pop(&sq->req, &wc)) {
 		if (unlikely(wc.own)) {
@@ -251,17 +251,17 @@ static int shca_sq_complete(struct shca_qp *qp)
 		 * completion: who polled it can post.
 		 */
 		smp_store_release(&qp->status->sq_cons,
-				  sq->req.head - sq->req.own);
+				  sq->req.ring.head - sq->req.ring.own);
 		if (!shca_cq_post(sq->cq, qp->ibqp, qp->qpn, &wc))
 			shca_sq_fatal(qp);
 	}
-	if (head != sq->req.head)
+	if (head != sq->req.ring.head)
 		/* Requests that retired without a completion; pairs with the
 		 * acquire of who posts.
 		 */
 		smp_store_release(&qp->status->sq_cons,
-				  sq->req.head - sq->req.own);
-	return sq->req.head - head;
+				  sq->req.ring.head - sq->req.ring.own);
+	return sq->req.ring.head - head;
 }
 
 /*
@@ -276,13 +276,14 @@ static void shca_sq_failed(struct shca_qp *qp, const struct shca_batch *batch,
 	struct shca_sq *sq = &qp->sq;
 
 	lockdep_assert_held(&sq->lock);
-	shca_req_gather_failed(&sq->req, pkt, status);
-	if (status != SHCA_MEM_RETRY)
+	if (shca_tx_found_full(batch, pkt)) {
+		shca_req_link_full(&sq->req, pkt,
+				   shca_tx_busy_until(&sq->route,
+						      ktime_get_ns()));
 		return;
-	if (shca_tx_found_full(batch, pkt))
-		shca_req_stall(&sq->req, shca_tx_busy_until(&sq->route,
-							    ktime_get_ns()));
-	else
+	}
+	shca_req_gather_failed(&sq->req, pkt, status);
+	if (status == SHCA_MEM_RETRY)
 		shca_sq_hold(sq);
 }
 
@@ -309,7 +310,7 @@ static bool shca_sq_transmit(struct shca_qp *qp)
 		budget -= min(pkt.span + 1, budget);
 		pkt.pkey = pkey;
 		if (unlikely(!pkt.wr))
-			shca_count(qp, TX_INQUIRY);
+			shca_count(qp, TX_ACK_PROBE);
 		status = shca_tx_add(&batch, &pkt, &failed);
 		if (likely(status == SHCA_MEM_OK))
 			continue;
@@ -357,7 +358,7 @@ static void shca_sq_queue(struct shca_qp *qp)
 static bool shca_sq_elsewhere(const struct shca_sq *sq)
 {
 	return READ_ONCE(sq->rps.cpu) >= 0 && in_serving_softirq() &&
-	       sq->req.una_psn != sq->req.max_psn &&
+	       sq->req.psn.una != sq->req.psn.max &&
 	       sq->tx_cpu >= 0 && sq->tx_cpu != smp_processor_id() &&
 	       cpu_online(sq->tx_cpu);
 }
@@ -403,7 +404,7 @@ static bool shca_sq_step(struct shca_qp *qp, struct shca_sq_news *news)
 		more = shca_sq_send(qp, news) || ++passes == SHCA_SQ_PASSES;
 		retired = shca_sq_complete(qp);
 	} while (!more && retired && (sq->fetched != sq->seen ||
-				      sq->req.nxt != sq->req.prod ||
+				      sq->req.ring.nxt != sq->req.ring.prod ||
 				      shca_tm_is_due(qp)));
 	return more;
 }
@@ -533,10 +534,10 @@ static enum hrtimer_restart shca_sq_timer(struct hrtimer *timer)
 
 /* ---- responses ----------------------------------------------------------- */
 
-enum shca_rx shca_sq_accept(struct shca_qp *qp, const struct shca_pkt *pkt,
-			    u64 now)
+enum shca_verdict shca_sq_accept(struct shca_qp *qp, const struct shca_pkt *pkt,
+				 u64 now)
 {
-	enum shca_rx verdict;
+	enum shca_verdict verdict;
 
 	lockdep_assert_held(&qp->sq.lock);
 	verdict = shca_req_rx(&qp->sq.req, pkt, now);

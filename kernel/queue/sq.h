@@ -49,8 +49,8 @@ void shca_sq_rx(struct shca_qp *qp, const struct shca_pkt *pkt,
  * Context: softirq or bottom halves off, sq.lock held.
  * Return: the verdict; SHCA_RX_RETRY: give @pkt again later.
  */
-enum shca_rx shca_sq_accept(struct shca_qp *qp, const struct shca_pkt *pkt,
-			    u64 now);
+enum shca_verdict shca_sq_accept(struct shca_qp *qp, const struct shca_pkt *pkt,
+				 u64 now);
 
 /**
  * shca_sq_flush_all() - flush what is posted, here and now; the side has failed

@@ -230,7 +230,7 @@ static u32 shca_batch_expect(const struct shca_qp *qp,
 		       1 + DIV_ROUND_UP(pkt->rest, pkt->paylen);
 	/* Small requests that wait behind this one; a guess is enough. */
 	if (pkt->kind == SHCA_PAY_WR && pkt->wr)
-		return 1 + req->prod - req->nxt;
+		return 1 + req->ring.prod - req->ring.nxt;
 	return 1;
 }
 

@@ -450,7 +450,7 @@ class Bench:
         before = [self.machine.sent(end) for end in ends] if wire else []
         answered, said = perftest_pair(self.machine, op, ends, cell.size, cell.qps, PATH_MTU[cell.path], n)
         if wire and cell.size * n >= 1 << 20:
-            # A figure of traffic that took a short cut would be a wrong one.
+            # A figure of traffic that took a fast path would be a wrong one.
             crossed = sum(self.machine.sent(end) for end in ends) - sum(before)
             if crossed < cell.size * n:
                 raise Failed(f"only {crossed} bytes crossed {ends[1][1]}")

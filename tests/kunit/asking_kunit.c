@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 /*
- * When a requester asks for an acknowledgement, inquires, and waits: its timers, local
+ * When a requester asks for an acknowledgement, probes, and waits: its timers, local
  * requests between others, and packets that could not leave.
  */
 #include "fixture.h"
@@ -22,7 +22,7 @@ static bool silent_asks(struct kunit *test)
 	return fx->pkt.ackreq;
 }
 
-static void expect_inquiry(struct kunit *test, u32 psn)
+static void expect_probe(struct kunit *test, u32 psn)
 {
 	struct fx *fx = test->priv;
 
@@ -93,8 +93,8 @@ static void req_before_nothing_does_not_ask(struct kunit *test)
 	KUNIT_EXPECT_FALSE(test, silent_asks(test));
 }
 
-/* Its completion waits for what has not asked, so that is inquired about at once. */
-static void req_signalled_local_inquires_about_what_is_before(struct kunit *test)
+/* Its completion waits for what has not asked, so that is probed at once. */
+static void req_signalled_local_probes_about_what_is_before(struct kunit *test)
 {
 	struct fx *fx = test->priv;
 
@@ -102,12 +102,12 @@ static void req_signalled_local_inquires_about_what_is_before(struct kunit *test
 	fx_post_flags(fx, SHCA_WR_REG_MR, 0, 0);
 	KUNIT_EXPECT_FALSE(test, fx_next(fx));
 	fx_post(fx, SHCA_WR_REG_MR, 0);
-	expect_inquiry(test, P0 - 1);
+	expect_probe(test, P0 - 1);
 	KUNIT_EXPECT_FALSE(test, fx_next(fx));
 	KUNIT_EXPECT_EQ(test, fx->nr_local, 2u);
 }
 
-/* Where nothing is before it, or that has asked, there is nothing to inquire about. */
+/* Where nothing is before it, or that has asked, there is nothing to probe about. */
 static void req_signalled_local_alone_makes_nobody_ask(struct kunit *test)
 {
 	struct fx *fx = test->priv;
@@ -171,16 +171,16 @@ static void req_local_is_executed_once(struct kunit *test)
 /* ---- asking -------------------------------------------------------------------------- */
 
 /* A question that is due goes with what is sent, and is asked once. */
-static void req_inquiry_that_is_due_goes_with_a_request(struct kunit *test)
+static void req_probe_that_is_due_goes_with_a_request(struct kunit *test)
 {
 	struct fx *fx = test->priv;
 
 	KUNIT_ASSERT_FALSE(test, silent_asks(test));
 	fx_timeout(fx);
-	fx->req.sent_ns = fx->now;	/* (a pause would ask as well) */
+	fx->req.ackreq.sent_ns = fx->now;	/* (a pause would ask as well) */
 	KUNIT_EXPECT_TRUE(test, silent_asks(test));
 	KUNIT_EXPECT_FALSE(test, silent_asks(test));
-	KUNIT_EXPECT_EQ(test, fx->req.stats.inquiries, 0ull);
+	KUNIT_EXPECT_EQ(test, fx->req.stats.probes, 0ull);
 }
 
 /* IBTA 9.7.6.1.3: the timer is that of the oldest one that waits. */
@@ -253,7 +253,7 @@ static void req_quiet_time_is_not_put_off(struct kunit *test)
 	shca_req_timer(&fx->req, at - 1);
 	KUNIT_EXPECT_FALSE(test, fx_next(fx));
 	shca_req_timer(&fx->req, at);
-	expect_inquiry(test, P0 - 1);
+	expect_probe(test, P0 - 1);
 }
 
 /* Of several questions the first one is timed, or the time would be the last one's. */
@@ -268,7 +268,7 @@ static void req_rtt_is_of_the_first_question(struct kunit *test)
 	KUNIT_ASSERT_TRUE(test, fx_next(fx));
 	fx->now += 200;
 	fx_ack(fx, P0 + 1, ACK);
-	KUNIT_EXPECT_EQ(test, fx->req.rtt_ns, 300ull);
+	KUNIT_EXPECT_EQ(test, fx->req.recovery.rtt_ns, 300ull);
 }
 
 /* Up to a quarter of the window: one more asks. */
@@ -279,7 +279,7 @@ static void req_quarter_of_the_window_asks(struct kunit *test)
 	u32 i;
 
 	fx_req_attr(&attr);
-	fx->req.window = 20;
+	fx->req.cc.window = 20;
 	fx_req_start(fx, &attr);
 	fx_post_flags(fx, OP_WRITE, 100 * FX_MTU, 0);
 	for (i = 1; i <= 20; i++) {
@@ -296,7 +296,7 @@ static void req_read_behind_a_full_window_leaves(struct kunit *test)
 	struct shca_req_attr attr;
 
 	fx_req_attr(&attr);
-	fx->req.window = 4;
+	fx->req.cc.window = 4;
 	fx_req_start(fx, &attr);
 	fx_post(fx, OP_WRITE, 4 * FX_MTU);
 	fx_post(fx, OP_READ, 8);
@@ -305,10 +305,10 @@ static void req_read_behind_a_full_window_leaves(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, fx->pkt.opcode, SHCA_OP_READ_REQUEST);
 }
 
-/* ---- inquiries ------------------------------------------------------------------------ */
+/* ---- ACK probes ------------------------------------------------------------------------ */
 
 /* An error ahead waits for what is before it, so the question comes at once. */
-static void req_error_ahead_makes_inquire(struct kunit *test)
+static void req_error_ahead_makes_probe(struct kunit *test)
 {
 	struct fx *fx = test->priv;
 	struct shca_pkt pkt;
@@ -318,13 +318,13 @@ static void req_error_ahead_makes_inquire(struct kunit *test)
 	KUNIT_ASSERT_TRUE(test, fx_next(fx));
 	pkt = fx->pkt;
 	shca_req_gather_failed(&fx->req, &pkt, SHCA_MEM_KEY);
-	fx->req.inquire = false;
-	fx->req.prod = fx->req.nxt;	/* (nothing else waits) */
-	expect_inquiry(test, P0 - 1);
+	fx->req.ackreq.probe_due = false;
+	fx->req.ring.prod = fx->req.ring.nxt;	/* (nothing else waits) */
+	expect_probe(test, P0 - 1);
 }
 
 /* A full ring waits for its oldest request: that is asked about, and not before. */
-static void req_full_ring_inquires(struct kunit *test)
+static void req_full_ring_probes(struct kunit *test)
 {
 	struct fx *fx = test->priv;
 	u32 i;
@@ -342,13 +342,13 @@ static void req_full_ring_inquires(struct kunit *test)
 	for (i = 0; i < 3; i++)
 		KUNIT_EXPECT_FALSE(test, silent_asks(test));
 	KUNIT_EXPECT_FALSE(test, fx_next(fx));
-	KUNIT_EXPECT_FALSE(test, shca_req_must_inquire(&fx->req));
+	KUNIT_EXPECT_FALSE(test, shca_req_must_probe(&fx->req));
 	fx_post_flags(fx, SHCA_WR_REG_MR, 0, 0);
-	expect_inquiry(test, P0 + FX_ENTRIES - 5);
+	expect_probe(test, P0 + FX_ENTRIES - 5);
 }
 
 /* Someone asks already: with a packet that is sent again, or one that is on its way. */
-static void req_inquiry_is_not_needed_while_packets_come_again(struct kunit *test)
+static void req_probe_is_not_needed_while_packets_come_again(struct kunit *test)
 {
 	struct fx *fx = test->priv;
 
@@ -356,34 +356,34 @@ static void req_inquiry_is_not_needed_while_packets_come_again(struct kunit *tes
 	fx_drain(fx);
 	fx_timeout(fx);
 	KUNIT_ASSERT_TRUE(test, fx_next(fx));
-	fx->req.inquire = true;
-	KUNIT_EXPECT_FALSE(test, shca_req_must_inquire(&fx->req));
+	fx->req.ackreq.probe_due = true;
+	KUNIT_EXPECT_FALSE(test, shca_req_must_probe(&fx->req));
 	/* in error, and before the first acknowledgement, there is nobody to ask */
 	shca_req_fail(&fx->req);
-	fx->req.max_psn = shca_psn_add(fx->req.psn, 1);
-	fx->req.psn = fx->req.max_psn;
-	fx->req.inquire = true;
-	KUNIT_EXPECT_FALSE(test, shca_req_must_inquire(&fx->req));
+	fx->req.psn.max = shca_psn_add(fx->req.psn.next, 1);
+	fx->req.psn.next = fx->req.psn.max;
+	fx->req.ackreq.probe_due = true;
+	KUNIT_EXPECT_FALSE(test, shca_req_must_probe(&fx->req));
 	fx->req.state = SHCA_SIDE_READY;
-	KUNIT_EXPECT_TRUE(test, shca_req_must_inquire(&fx->req));
-	fx->req.heard = false;
-	KUNIT_EXPECT_FALSE(test, shca_req_must_inquire(&fx->req));
+	KUNIT_EXPECT_TRUE(test, shca_req_must_probe(&fx->req));
+	fx->req.ackreq.heard = false;
+	KUNIT_EXPECT_FALSE(test, shca_req_must_probe(&fx->req));
 }
 
-/* An inquiry that could not leave: no answer is due, and it comes again. */
-static void req_inquiry_that_could_not_leave_comes_again(struct kunit *test)
+/* An ACK probe that could not leave: no answer is due, and it comes again. */
+static void req_probe_that_could_not_leave_comes_again(struct kunit *test)
 {
 	struct fx *fx = test->priv;
 
 	KUNIT_ASSERT_FALSE(test, silent_asks(test));
 	fx_timeout(fx);
-	expect_inquiry(test, P0 - 1);
+	expect_probe(test, P0 - 1);
 	shca_req_gather_failed(&fx->req, &fx->pkt, SHCA_MEM_RETRY);
 	KUNIT_EXPECT_EQ(test, shca_req_deadline(&fx->req), 0ull);
 	KUNIT_EXPECT_EQ(test, fx->req.stats.tx_pkts, 2ull);
 	/* it was no question, so this is no answer to it */
 	KUNIT_EXPECT_EQ(test, fx_ack(fx, P0 - 1, ACK), SHCA_RX_STALE_ACK);
-	expect_inquiry(test, P0 - 1);
+	expect_probe(test, P0 - 1);
 	KUNIT_EXPECT_EQ(test, fx_ack(fx, P0 - 1, ACK), SHCA_RX_OK);
 	KUNIT_EXPECT_EQ(test, fx_drain(fx), 1u);
 }
@@ -402,16 +402,16 @@ static void req_first_packet_that_could_not_leave_has_no_psn(struct kunit *test)
 	first = fx->pkt;
 	KUNIT_ASSERT_TRUE(test, fx_next(fx));
 	fx_post(fx, OP_READ, FX_MTU);	/* has not begun anyway */
-	KUNIT_EXPECT_EQ(test, fx->req.lsn, 2u);
+	KUNIT_EXPECT_EQ(test, fx->req.psn.lsn, 2u);
 	shca_req_gather_failed(&fx->req, &first, SHCA_MEM_RETRY);
-	KUNIT_EXPECT_EQ(test, fx->req.lsn, 0u);
-	KUNIT_EXPECT_EQ(test, fx->req.nr_rd, 0u);
-	KUNIT_EXPECT_EQ(test, fx->req.rd_psns, 0u);
+	KUNIT_EXPECT_EQ(test, fx->req.psn.lsn, 0u);
+	KUNIT_EXPECT_EQ(test, fx->req.psn.nr_rd, 0u);
+	KUNIT_EXPECT_EQ(test, fx->req.psn.nr_rd_psns, 0u);
 	KUNIT_EXPECT_EQ(test, shca_req_deadline(&fx->req), 0ull);
 	KUNIT_EXPECT_EQ(test, fx_drain(fx), 3u);
 	KUNIT_EXPECT_EQ(test, fx->pkt.psn, P0 + 3);
 	KUNIT_EXPECT_FALSE(test, fx->pkt.again);
-	KUNIT_EXPECT_EQ(test, fx->req.rd_psns, 4u);
+	KUNIT_EXPECT_EQ(test, fx->req.psn.nr_rd_psns, 4u);
 	KUNIT_EXPECT_EQ(test, fx->req.stats.retransmits, 0ull);
 }
 
@@ -424,8 +424,8 @@ static void req_middle_packet_that_could_not_leave_goes_on(struct kunit *test)
 	fx_post(fx, OP_SEND, 8);
 	KUNIT_ASSERT_TRUE(test, fx_next(fx));
 	KUNIT_ASSERT_TRUE(test, fx_next(fx));
-	shca_req_gather_failed(&fx->req, &fx->pkt, SHCA_MEM_OK);
-	KUNIT_EXPECT_EQ(test, fx->req.lsn, 1u);
+	shca_req_link_full(&fx->req, &fx->pkt, 0);
+	KUNIT_EXPECT_EQ(test, fx->req.psn.lsn, 1u);
 	KUNIT_ASSERT_TRUE(test, fx_next(fx));
 	KUNIT_EXPECT_EQ(test, fx->pkt.opcode, SHCA_OP_SEND_MIDDLE);
 	KUNIT_EXPECT_EQ(test, fx->pkt.psn, P0 + 1);
@@ -493,7 +493,7 @@ static void req_packet_that_could_not_leave_after_the_end_is_void(struct kunit *
 	KUNIT_EXPECT_EQ(test, fx->wc.status, SHCA_WC_WR_FLUSH_ERR);
 	KUNIT_EXPECT_EQ(test, fx->wc.vendor_err, SHCA_VERR_NONE);
 	/* nor does time end anything more */
-	fx->req.deadline = 1;
+	fx->req.recovery.deadline = 1;
 	shca_req_timer(&fx->req, fx->now);
 	KUNIT_EXPECT_EQ(test, fx->req.stats.timeouts, 0ull);
 }
@@ -520,11 +520,11 @@ static void req_rtt_of_what_could_not_leave_is_not_measured(struct kunit *test)
 	KUNIT_ASSERT_TRUE(test, fx_next(fx));
 	fx->now += 7;
 	fx_ack(fx, P0, ACK);
-	KUNIT_EXPECT_EQ(test, fx->req.rtt_ns, 7ull);
+	KUNIT_EXPECT_EQ(test, fx->req.recovery.rtt_ns, 7ull);
 }
 
 /*
- * The only question has not left.  Who has not asked is inquired about; who has, by a
+ * The only question has not left.  Who has not asked is probed; who has, by a
  * question of before, is not asked again.
  */
 static void req_question_that_could_not_leave_is_asked_anew(struct kunit *test)
@@ -536,9 +536,9 @@ static void req_question_that_could_not_leave_is_asked_anew(struct kunit *test)
 	KUNIT_ASSERT_TRUE(test, fx_next(fx));
 	KUNIT_ASSERT_TRUE(test, fx->pkt.ackreq);
 	shca_req_gather_failed(&fx->req, &fx->pkt, SHCA_MEM_RETRY);
-	KUNIT_EXPECT_EQ(test, fx->req.deadline, 0ull);
+	KUNIT_EXPECT_EQ(test, fx->req.recovery.deadline, 0ull);
 	shca_req_hold(&fx->req);
-	expect_inquiry(test, P0 - 1);
+	expect_probe(test, P0 - 1);
 	KUNIT_EXPECT_FALSE(test, fx_next(fx));
 	fx_ack(fx, P0, ACK);
 	shca_req_release(&fx->req);
@@ -551,9 +551,9 @@ static void req_question_that_could_not_leave_is_asked_anew(struct kunit *test)
 	fx_post(fx, OP_SEND, 8);
 	KUNIT_ASSERT_TRUE(test, fx_next(fx));
 	shca_req_gather_failed(&fx->req, &fx->pkt, SHCA_MEM_RETRY);
-	KUNIT_EXPECT_EQ(test, fx->req.asked_psn, P0 + 3);
-	KUNIT_EXPECT_FALSE(test, fx->req.inquire);
-	KUNIT_EXPECT_EQ(test, fx->req.deadline, fx->now + FX_TIMEOUT);
+	KUNIT_EXPECT_EQ(test, fx->req.ackreq.psn, P0 + 3);
+	KUNIT_EXPECT_FALSE(test, fx->req.ackreq.probe_due);
+	KUNIT_EXPECT_EQ(test, fx->req.recovery.deadline, fx->now + FX_TIMEOUT);
 }
 
 /* Who asked before is known of one only: of two that have not left none counts. */
@@ -568,13 +568,13 @@ static void req_questions_that_could_not_leave_count_for_nothing(struct kunit *t
 	fx_post(fx, OP_SEND, 8);
 	KUNIT_ASSERT_TRUE(test, fx_next(fx));
 	shca_req_gather_failed(&fx->req, &first, SHCA_MEM_RETRY);
-	KUNIT_EXPECT_EQ(test, fx->req.asked_psn, P0);
+	KUNIT_EXPECT_EQ(test, fx->req.ackreq.psn, P0);
 	/* one that did not ask takes no question back */
 	KUNIT_EXPECT_EQ(test, fx_drain(fx), 2u);
 	KUNIT_ASSERT_FALSE(test, silent_asks(test));
 	shca_req_gather_failed(&fx->req, &fx->pkt, SHCA_MEM_RETRY);
-	KUNIT_EXPECT_EQ(test, fx->req.asked_psn, P0 + 2);
-	KUNIT_EXPECT_FALSE(test, fx->req.inquire);
+	KUNIT_EXPECT_EQ(test, fx->req.ackreq.psn, P0 + 2);
+	KUNIT_EXPECT_FALSE(test, fx->req.ackreq.probe_due);
 }
 
 /* What comes again has a timer from its first packet on, and keeps it. */
@@ -592,7 +592,7 @@ static void req_repetition_that_could_not_leave_keeps_its_timer(struct kunit *te
 	KUNIT_ASSERT_TRUE(test, fx_next(fx));
 	KUNIT_ASSERT_TRUE(test, fx->pkt.ackreq);
 	shca_req_gather_failed(&fx->req, &fx->pkt, SHCA_MEM_RETRY);
-	KUNIT_EXPECT_EQ(test, fx->req.deadline, at);
+	KUNIT_EXPECT_EQ(test, fx->req.recovery.deadline, at);
 }
 
 /* It was answered before it could not leave: what asked before that is of the past. */
@@ -610,9 +610,9 @@ static void req_question_before_the_oldest_counts_for_nothing(struct kunit *test
 	last = fx->pkt;
 	fx_ack(fx, P0 + 1, ACK);	/* unasked, in part */
 	shca_req_gather_failed(&fx->req, &last, SHCA_MEM_RETRY);
-	KUNIT_EXPECT_EQ(test, fx->req.asked_psn, P0 + 2);
+	KUNIT_EXPECT_EQ(test, fx->req.ackreq.psn, P0 + 2);
 	shca_req_hold(&fx->req);
-	expect_inquiry(test, P0 + 1);
+	expect_probe(test, P0 + 1);
 }
 
 /* ---- deadlines ------------------------------------------------------------------------- */
@@ -658,30 +658,30 @@ static void req_deadline_is_the_first_of_all(struct kunit *test)
 	struct fx *fx = test->priv;
 
 	fx_post(fx, OP_SEND, 8);
-	fx->req.deadline = row->deadline;
-	fx->req.quiet_ns = row->quiet;
-	fx->req.rate_ns = row->rate;
-	fx->req.stall_ns = row->stall;
-	fx->req.rnr_wait = row->rnr_wait;
+	fx->req.recovery.deadline = row->deadline;
+	fx->req.ackreq.probe_ns = row->quiet;
+	shca_req_rate(&fx->req, row->rate);
+	shca_req_stall(&fx->req, row->stall);
+	fx->req.recovery.rnr_wait = row->rnr_wait;
 	KUNIT_EXPECT_EQ(test, shca_req_deadline(&fx->req), row->expected);
 	fx->req.state = SHCA_SIDE_ERR;
 	KUNIT_EXPECT_EQ(test, shca_req_deadline(&fx->req), 0ull);
 }
 
-/* Who has nothing to send is not kept from it by the rate; an inquiry is something. */
+/* Who has nothing to send is not kept from it by the rate; an ACK probe is something. */
 static void req_rate_is_of_who_has_something_to_send(struct kunit *test)
 {
 	struct fx *fx = test->priv;
 	u64 quiet;
 
-	fx->req.rate_ns = 77;
+	shca_req_rate(&fx->req, 77);
 	KUNIT_EXPECT_EQ(test, shca_req_deadline(&fx->req), 0ull);
-	fx->req.rate_ns = 0;
+	shca_req_rate(&fx->req, 0);
 	KUNIT_ASSERT_FALSE(test, silent_asks(test));
 	quiet = shca_req_deadline(&fx->req);
-	fx->req.rate_ns = fx->now + 10;
+	shca_req_rate(&fx->req, fx->now + 10);
 	KUNIT_EXPECT_EQ(test, shca_req_deadline(&fx->req), quiet);
-	fx->req.inquire = true;
+	fx->req.ackreq.probe_due = true;
 	KUNIT_EXPECT_EQ(test, shca_req_deadline(&fx->req), fx->now + 10);
 }
 
@@ -695,16 +695,16 @@ static void req_rate_that_is_over_is_forgotten(struct kunit *test)
 	shca_req_stall(&fx->req, fx->now + 10);
 	shca_req_release(&fx->req);
 	KUNIT_EXPECT_EQ(test, shca_req_deadline(&fx->req), 0ull);
-	fx->req.rate_ns = fx->now + 10;
-	fx->req.stall_ns = fx->now + 5;
+	shca_req_rate(&fx->req, fx->now + 10);
+	shca_req_stall(&fx->req, fx->now + 5);
 	fx->now += 10;
 	KUNIT_ASSERT_TRUE(test, fx_next(fx));
 	KUNIT_EXPECT_GT(test, shca_req_deadline(&fx->req), fx->now);
 	/* each of them keeps it */
-	fx->req.rate_ns = fx->now + 1;
+	shca_req_rate(&fx->req, fx->now + 1);
 	KUNIT_EXPECT_FALSE(test, fx_next(fx));
-	fx->req.rate_ns = 0;
-	fx->req.stall_ns = fx->now + 1;
+	shca_req_rate(&fx->req, 0);
+	shca_req_stall(&fx->req, fx->now + 1);
 	KUNIT_EXPECT_FALSE(test, fx_next(fx));
 	fx->now++;
 	KUNIT_EXPECT_TRUE(test, fx_next(fx));
@@ -719,7 +719,7 @@ static void req_quiet_time_that_is_over_is_forgotten(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, shca_req_deadline(&fx->req), 0ull);
 	/* nor does a timer that is early fire it */
 	fx_ack(fx, P0, ACK);
-	fx->req.sent_ns = fx->now;
+	fx->req.ackreq.sent_ns = fx->now;
 	KUNIT_ASSERT_FALSE(test, silent_asks(test));
 	shca_req_timer(&fx->req, fx->now);
 	KUNIT_EXPECT_FALSE(test, fx_next(fx));
@@ -753,14 +753,14 @@ static void req_second_look_goes_back_once(struct kunit *test)
 	for (i = 0; i < 3; i++)
 		fx_post(fx, OP_SEND, 8);
 	fx_drain(fx);
-	fx->req.hold_ns = fx->now + 500;
+	fx->req.recovery.hold_ns = fx->now + 500;
 	fx_ack(fx, P0, NAK(SHCA_NAK_PSN_SEQ));
 	KUNIT_EXPECT_FALSE(test, fx_next(fx));
 	KUNIT_EXPECT_EQ(test, shca_req_deadline(&fx->req), fx->now + 500);
 	fx_timeout(fx);
 	KUNIT_EXPECT_EQ(test, fx_drain(fx), 3u);
 	KUNIT_EXPECT_EQ(test, fx->req.stats.timeouts, 0ull);
-	KUNIT_EXPECT_EQ(test, fx->req.retry_left, 2u);
+	KUNIT_EXPECT_EQ(test, fx->req.recovery.retry_left, 2u);
 	fx->now += 1000;
 	fx_ack(fx, P0, NAK(SHCA_NAK_PSN_SEQ));
 	KUNIT_EXPECT_FALSE(test, fx_next(fx));
@@ -778,7 +778,7 @@ static void req_second_look_without_retries_is_the_end(struct kunit *test)
 	fx_req_start(fx, &attr);
 	fx_post(fx, OP_SEND, 8);
 	fx_drain(fx);
-	fx->req.hold_ns = fx->now + 500;
+	fx->req.recovery.hold_ns = fx->now + 500;
 	fx_ack(fx, P0, NAK(SHCA_NAK_PSN_SEQ));
 	fx_timeout(fx);
 	KUNIT_ASSERT_TRUE(test, fx_pop(fx));
@@ -789,11 +789,11 @@ static void req_second_look_without_retries_is_the_end(struct kunit *test)
 static struct kunit_case asking_cases[] = {
 	KUNIT_CASE_PARAM(req_before_a_local_that_waits_asks, behind_gen_params),
 	KUNIT_CASE(req_before_nothing_does_not_ask),
-	KUNIT_CASE(req_signalled_local_inquires_about_what_is_before),
+	KUNIT_CASE(req_signalled_local_probes_about_what_is_before),
 	KUNIT_CASE(req_signalled_local_alone_makes_nobody_ask),
 	KUNIT_CASE(req_local_waits_for_reads_only_if_fenced),
 	KUNIT_CASE(req_local_is_executed_once),
-	KUNIT_CASE(req_inquiry_that_is_due_goes_with_a_request),
+	KUNIT_CASE(req_probe_that_is_due_goes_with_a_request),
 	KUNIT_CASE(req_timer_is_not_put_off_by_later_requests),
 	KUNIT_CASE(req_timer_of_repetition_runs_from_its_first_packet),
 	KUNIT_CASE(req_repetition_without_timeout_has_no_timer),
@@ -801,10 +801,10 @@ static struct kunit_case asking_cases[] = {
 	KUNIT_CASE(req_rtt_is_of_the_first_question),
 	KUNIT_CASE(req_quarter_of_the_window_asks),
 	KUNIT_CASE(req_read_behind_a_full_window_leaves),
-	KUNIT_CASE(req_error_ahead_makes_inquire),
-	KUNIT_CASE(req_full_ring_inquires),
-	KUNIT_CASE(req_inquiry_is_not_needed_while_packets_come_again),
-	KUNIT_CASE(req_inquiry_that_could_not_leave_comes_again),
+	KUNIT_CASE(req_error_ahead_makes_probe),
+	KUNIT_CASE(req_full_ring_probes),
+	KUNIT_CASE(req_probe_is_not_needed_while_packets_come_again),
+	KUNIT_CASE(req_probe_that_could_not_leave_comes_again),
 	KUNIT_CASE(req_first_packet_that_could_not_leave_has_no_psn),
 	KUNIT_CASE(req_middle_packet_that_could_not_leave_goes_on),
 	KUNIT_CASE(req_copy_that_could_not_leave_after_its_answer_is_void),

@@ -13,7 +13,7 @@ static void resp_flush_needs_each_right_that_it_names(struct kunit *test)
 	struct shca_resp_attr attr;
 	u32 type, rights;
 	struct shca_pkt pkt;
-	enum shca_rx rx;
+	enum shca_verdict rx;
 
 	for (type = 1; type < 4; type++) {
 		for (rights = 0; rights < 4; rights++) {
@@ -195,7 +195,7 @@ struct long_row {
 	u8 transport;
 	u8 opcode;
 	u32 len;
-	enum shca_rx rx;
+	enum shca_verdict rx;
 };
 
 /* IBTA 9.7.6, C9-88: 2^31 bytes, and no more */

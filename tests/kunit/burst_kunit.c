@@ -12,7 +12,7 @@ static struct fx *begin(struct kunit *test, u8 opcode, u32 pkts)
 {
 	struct fx *fx = test->priv;
 
-	fx->req.burst = BURST;
+	fx->req.psn.burst = BURST;
 	fx->resp.burst = BURST;
 	fx_post(fx, opcode, pkts * FX_MTU);
 	return fx;
@@ -42,17 +42,17 @@ static void burst_is_of_middle_packets(struct kunit *test)
 
 static void burst_asks_and_ends_with_the_window(struct kunit *test)
 {
-	struct fx *fx = begin(test, SHCA_WR_SEND, 4 * SHCA_REQ_WINDOW);
+	struct fx *fx = begin(test, SHCA_WR_SEND, 4 * SHCA_CC_WINDOW);
 	u32 sent = 0, since = 0;
 
-	fx->req.burst = SHCA_REQ_WINDOW;
+	fx->req.psn.burst = SHCA_CC_WINDOW;
 	while (fx_next(fx)) {
 		sent += fx->pkt.span + 1;
 		since += fx->pkt.span + 1;
-		KUNIT_EXPECT_LE(test, since, SHCA_REQ_WINDOW / 4);
+		KUNIT_EXPECT_LE(test, since, SHCA_CC_WINDOW / 4);
 		since = fx->pkt.ackreq ? 0 : since;
 	}
-	KUNIT_EXPECT_EQ(test, sent, SHCA_REQ_WINDOW);
+	KUNIT_EXPECT_EQ(test, sent, SHCA_CC_WINDOW);
 	KUNIT_EXPECT_TRUE(test, fx->pkt.ackreq);
 	/* A part of it is open again. */
 	fx_ack(fx, FX_SQ_PSN + 4, SHCA_AETH_ACK | SHCA_AETH_CREDIT_NONE);
@@ -80,11 +80,11 @@ static void burst_is_not_of_what_is_sent_again(struct kunit *test)
 /* The parts before have left, and have not asked. */
 static void burst_that_ends_early_resumes_at_its_part(struct kunit *test)
 {
-	struct fx *fx = begin(test, SHCA_WR_SEND, 2 * SHCA_REQ_WINDOW);
+	struct fx *fx = begin(test, SHCA_WR_SEND, 2 * SHCA_CC_WINDOW);
 	struct shca_pkt part;
 	u32 since;
 
-	fx->req.burst = SHCA_REQ_WINDOW;
+	fx->req.psn.burst = SHCA_CC_WINDOW;
 	fx_next(fx);
 	KUNIT_ASSERT_TRUE(test, fx_next(fx));
 	KUNIT_ASSERT_TRUE(test, fx->pkt.span > 5);
@@ -97,22 +97,22 @@ static void burst_that_ends_early_resumes_at_its_part(struct kunit *test)
 			KUNIT_EXPECT_EQ(test, fx->pkt.psn, part.psn);
 		since += fx->pkt.span + 1;
 	} while (!fx->pkt.ackreq);
-	KUNIT_EXPECT_LE(test, since, SHCA_REQ_WINDOW / 4);
+	KUNIT_EXPECT_LE(test, since, SHCA_CC_WINDOW / 4);
 }
 
 /* What asked has not left: nobody will answer, and so nothing is late. */
 static void burst_that_has_not_left_is_not_late(struct kunit *test)
 {
-	struct fx *fx = begin(test, SHCA_WR_SEND, 2 * SHCA_REQ_WINDOW);
+	struct fx *fx = begin(test, SHCA_WR_SEND, 2 * SHCA_CC_WINDOW);
 	struct shca_pkt part;
 
-	fx->req.burst = SHCA_REQ_WINDOW;
+	fx->req.psn.burst = SHCA_CC_WINDOW;
 	fx_next(fx);
 	KUNIT_ASSERT_TRUE(test, fx_next(fx));
 	KUNIT_ASSERT_TRUE(test, fx->pkt.ackreq);
 	part = shca_pkt_part(&fx->pkt, 0);
 	shca_req_gather_failed(&fx->req, &part, SHCA_MEM_RETRY);
-	KUNIT_EXPECT_EQ(test, fx->req.deadline, 0ull);
+	KUNIT_EXPECT_EQ(test, fx->req.recovery.deadline, 0ull);
 }
 
 static void burst_of_a_response(struct kunit *test)

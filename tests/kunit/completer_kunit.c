@@ -91,7 +91,7 @@ static void req_rx_outside_of_outstanding_is_dropped(struct kunit *test)
  * Each value of the syndrome (IBTA 9.7.5.2.3): ACK 0x00-0x1f, RNR 0x20-0x3f,
  * NAK 0x60-0x64; all others are reserved, 0x64 belongs to RD, and dropped.
  */
-static enum shca_rx expected_rx(u32 syndrome)
+static enum shca_verdict expected_rx(u32 syndrome)
 {
 	switch (syndrome) {
 	case 0x00 ... 0x1f:
@@ -115,7 +115,7 @@ static void req_rx_of_each_syndrome_is_told_apart(struct kunit *test)
 	};
 	struct fx *fx = test->priv;
 	struct shca_req_attr attr;
-	enum shca_rx rx;
+	enum shca_verdict rx;
 	u32 s;
 
 	fx_req_attr(&attr);
@@ -127,7 +127,7 @@ static void req_rx_of_each_syndrome_is_told_apart(struct kunit *test)
 		KUNIT_EXPECT_EQ(test, fx_ack(fx, P0, s), rx);
 		KUNIT_EXPECT_EQ(test, fx->req.state == SHCA_SIDE_ERR,
 				rx == SHCA_RX_NAK_FATAL);
-		KUNIT_EXPECT_EQ(test, fx->req.rnr_wait, rx == SHCA_RX_NAK_RNR);
+		KUNIT_EXPECT_EQ(test, fx->req.recovery.rnr_wait, rx == SHCA_RX_NAK_RNR);
 		KUNIT_EXPECT_EQ(test, fx_drain(fx), rx == SHCA_RX_NAK_SEQ);
 		if (rx != SHCA_RX_NAK_FATAL)
 			continue;
@@ -449,7 +449,7 @@ static u64 refused_wait(struct kunit *test, u8 code)
 	struct fx *fx = test->priv;
 	u64 wait;
 
-	KUNIT_EXPECT_EQ(test, fx_ack(fx, fx->req.una_psn, RNR(code)),
+	KUNIT_EXPECT_EQ(test, fx_ack(fx, fx->req.psn.una, RNR(code)),
 			SHCA_RX_NAK_RNR);
 	wait = shca_req_deadline(&fx->req) - fx->now;
 	fx_timeout(fx);
@@ -481,7 +481,7 @@ static void req_rx_of_rnr_for_ever_comes_less_often(struct kunit *test)
 		KUNIT_EXPECT_EQ(test, refused_wait(test, row->code),
 				want * 1000);
 	}
-	fx_ack(fx, fx->req.una_psn, RNR(row->code));
+	fx_ack(fx, fx->req.psn.una, RNR(row->code));
 	/* the next request begins anew */
 	fx_timeout(fx);
 	fx_drain(fx);
@@ -521,7 +521,7 @@ static void req_rx_of_rnr_copy_is_ignored(struct kunit *test)
 	fx->now += 10;
 	fx_ack(fx, P0, RNR(9));
 	KUNIT_EXPECT_EQ(test, shca_req_deadline(&fx->req), at);
-	KUNIT_EXPECT_EQ(test, fx->req.rnr_left, 2);
+	KUNIT_EXPECT_EQ(test, fx->req.recovery.rnr_left, 2);
 }
 
 static void req_rx_of_ack_ends_rnr_wait(struct kunit *test)
@@ -534,7 +534,7 @@ static void req_rx_of_ack_ends_rnr_wait(struct kunit *test)
 	fx_ack(fx, P0, RNR(20));
 	/* a copy of the request found a receive request after all */
 	fx_ack(fx, P0, ACK);
-	KUNIT_EXPECT_FALSE(test, fx->req.rnr_wait);
+	KUNIT_EXPECT_FALSE(test, fx->req.recovery.rnr_wait);
 	KUNIT_EXPECT_EQ(test, fx_drain(fx), 1u);
 	KUNIT_EXPECT_EQ(test, fx->pkt.psn, P0 + 1);
 }
@@ -618,11 +618,11 @@ static void req_rx_of_ack_beyond_read_asks_for_it_again(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, fx->pkt.opcode, SHCA_OP_READ_REQUEST);
 	KUNIT_EXPECT_EQ(test, fx->pkt.psn, P0 + 1);
 	KUNIT_EXPECT_EQ(test, fx_drain(fx), 2u);
-	KUNIT_EXPECT_EQ(test, fx->req.retry_left, 2);
+	KUNIT_EXPECT_EQ(test, fx->req.recovery.retry_left, 2);
 	/* the next acknowledgement tells nothing new */
 	KUNIT_EXPECT_EQ(test, fx_ack(fx, P0 + 4, ACK), SHCA_RX_LOST_RESPONSE);
 	KUNIT_EXPECT_EQ(test, fx_drain(fx), 0u);
-	KUNIT_EXPECT_EQ(test, fx->req.retry_left, 2);
+	KUNIT_EXPECT_EQ(test, fx->req.recovery.retry_left, 2);
 }
 
 /* An ACK at the PSN of a READ is no response to it either. */

@@ -148,6 +148,59 @@ static void req_next_waits_for_the_later_of_stall_and_rate(struct kunit *test)
 	KUNIT_EXPECT_TRUE(test, fx_next(fx));
 }
 
+/* The path's pace is a third thing: neither memory nor the rate ends it. */
+static void req_next_obeys_the_pace(struct kunit *test)
+{
+	struct fx *fx = test->priv;
+
+	fx_post(fx, SHCA_WR_SEND, 1);
+	shca_req_pace(&fx->req, fx->now + 600);
+	shca_req_rate(&fx->req, fx->now + 400);
+	KUNIT_EXPECT_EQ(test, shca_req_deadline(&fx->req), fx->now + 600);
+	shca_req_release(&fx->req);
+	fx->now += 400;
+	KUNIT_EXPECT_FALSE(test, fx_next(fx));
+	fx->now += 200;
+	KUNIT_EXPECT_TRUE(test, fx_next(fx));
+	KUNIT_EXPECT_EQ(test, fx->req.gate.pace_ns, 0ull);
+}
+
+/* What could not leave is sent for the first time, a moment later; no retry is used. */
+static void req_full_link_is_no_loss(struct kunit *test)
+{
+	struct fx *fx = test->priv;
+	u32 cwnd = fx->req.cc.cwnd;
+	struct shca_pkt first;
+
+	fx_post(fx, SHCA_WR_SEND, 3 * FX_MTU);
+	KUNIT_ASSERT_TRUE(test, fx_next(fx));
+	first = fx->pkt;
+	KUNIT_ASSERT_TRUE(test, fx_next(fx));
+	shca_req_link_full(&fx->req, &first, fx->now + 250);
+	KUNIT_EXPECT_FALSE(test, fx_next(fx));
+	KUNIT_EXPECT_EQ(test, shca_req_deadline(&fx->req), fx->now + 250);
+	fx->now += 250;
+	KUNIT_ASSERT_TRUE(test, fx_next(fx));
+	KUNIT_EXPECT_EQ(test, fx->pkt.psn, first.psn);
+	KUNIT_EXPECT_FALSE(test, fx->pkt.again);
+	KUNIT_EXPECT_EQ(test, fx->req.stats.retransmits, 0ull);
+	KUNIT_EXPECT_EQ(test, fx->req.cc.cwnd, cwnd);
+	KUNIT_EXPECT_EQ(test, fx->req.recovery.retry_left,
+			fx->req.attr.retry_cnt);
+}
+
+/* In RESET nothing was handed out, and nothing is owed again. */
+static void resp_full_link_in_reset_owes_nothing(struct kunit *test)
+{
+	struct fx *fx = test->priv;
+
+	shca_resp_reset(&fx->resp);
+	fx->resp.ack_sent = SHCA_ACK_ACK;
+	memset(&fx->pkt, 0, sizeof(fx->pkt));
+	shca_resp_link_full(&fx->resp, &fx->pkt);
+	KUNIT_EXPECT_EQ(test, fx->resp.ack, SHCA_ACK_NONE);
+}
+
 static void req_hold_keeps_a_packet_until_release(struct kunit *test)
 {
 	struct fx *fx = test->priv;
@@ -175,7 +228,7 @@ static void req_answer_that_waits_moves_the_time_out(struct kunit *test)
 	/* nor does it shorten or lengthen what the peer has asked for */
 	fx_ack(fx, FX_SQ_PSN, SHCA_AETH_RNR | 1);
 	at = shca_req_deadline(&fx->req);
-	KUNIT_ASSERT_TRUE(test, fx->req.rnr_wait);
+	KUNIT_ASSERT_TRUE(test, fx->req.recovery.rnr_wait);
 	shca_req_answer_waits(&fx->req, at + 5000);
 	KUNIT_EXPECT_EQ(test, shca_req_deadline(&fx->req), at);
 }
@@ -187,7 +240,7 @@ static void reach_is_that_of_both_ends(struct kunit *test)
 	struct fx *fx = test->priv;
 
 	shca_set_reach(&fx->req, &fx->resp, 4);
-	KUNIT_EXPECT_EQ(test, fx->req.reach, 4u);
+	KUNIT_EXPECT_EQ(test, fx->req.psn.reach, 4u);
 	KUNIT_EXPECT_EQ(test, fx->resp.reach, 4u);
 	fx_post(fx, SHCA_WR_SEND, 3 * FX_MTU);
 	KUNIT_ASSERT_TRUE(test, fx_next(fx));
@@ -220,6 +273,9 @@ static struct kunit_case control_cases[] = {
 	KUNIT_CASE(req_stall_ends_in_time),
 	KUNIT_CASE(req_release_ends_stall_and_not_rate),
 	KUNIT_CASE(req_next_waits_for_the_later_of_stall_and_rate),
+	KUNIT_CASE(req_next_obeys_the_pace),
+	KUNIT_CASE(req_full_link_is_no_loss),
+	KUNIT_CASE(resp_full_link_in_reset_owes_nothing),
 	KUNIT_CASE(req_hold_keeps_a_packet_until_release),
 	KUNIT_CASE(req_answer_that_waits_moves_the_time_out),
 	KUNIT_CASE(reach_is_that_of_both_ends),

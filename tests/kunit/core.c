@@ -17,6 +17,7 @@
 #include "../../kernel/core/executor.c"
 #include "../../kernel/core/answers.c"
 #include "../../kernel/core/control.c"
+#include "../../kernel/core/cc.c"
 #include "../../kernel/core/fast.c"
 #include "../../kernel/core/tm.c"
 #include "../../kernel/core/unreliable.c"

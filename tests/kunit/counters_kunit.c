@@ -66,11 +66,11 @@ static void req_rtt_rises_at_once_and_falls_slowly(struct kunit *test)
 	struct fx *fx = test->priv;
 
 	round_trip(fx, 800);
-	KUNIT_EXPECT_EQ(test, fx->req.rtt_ns, 800ull);
+	KUNIT_EXPECT_EQ(test, fx->req.recovery.rtt_ns, 800ull);
 	round_trip(fx, 1600);
-	KUNIT_EXPECT_EQ(test, fx->req.rtt_ns, 1600ull);
+	KUNIT_EXPECT_EQ(test, fx->req.recovery.rtt_ns, 1600ull);
 	round_trip(fx, 800);
-	KUNIT_EXPECT_EQ(test, fx->req.rtt_ns, 1500ull);
+	KUNIT_EXPECT_EQ(test, fx->req.recovery.rtt_ns, 1500ull);
 	/* what is sent again is not timed: which of the two is answered? */
 	fx_post(fx, SHCA_WR_SEND, 1);
 	fx_drain(fx);
@@ -78,7 +78,7 @@ static void req_rtt_rises_at_once_and_falls_slowly(struct kunit *test)
 	fx_drain(fx);
 	fx->now += 9999;
 	fx_ack(fx, fx->pkt.psn, ACK);
-	KUNIT_EXPECT_EQ(test, fx->req.rtt_ns, 1500ull);
+	KUNIT_EXPECT_EQ(test, fx->req.recovery.rtt_ns, 1500ull);
 }
 
 static void req_rtt_is_that_of_the_packet_that_asked(struct kunit *test)
@@ -89,17 +89,17 @@ static void req_rtt_is_that_of_the_packet_that_asked(struct kunit *test)
 	fx_drain(fx);
 	fx->now += 100;
 	fx_ack(fx, P0 + 1, ACK);
-	KUNIT_EXPECT_EQ(test, fx->req.rtt_ns, 0ull);
+	KUNIT_EXPECT_EQ(test, fx->req.recovery.rtt_ns, 0ull);
 	fx->now += 200;
 	fx_ack(fx, P0 + 2, ACK);
-	KUNIT_EXPECT_EQ(test, fx->req.rtt_ns, 300ull);
+	KUNIT_EXPECT_EQ(test, fx->req.recovery.rtt_ns, 300ull);
 	/* it is not timed any more */
 	fx_post_flags(fx, SHCA_WR_RDMA_WRITE, 1, 0);
 	KUNIT_ASSERT_TRUE(test, fx_next(fx));
 	KUNIT_EXPECT_FALSE(test, fx->pkt.ackreq);
 	fx->now += 5000;
 	fx_ack(fx, P0 + 3, ACK);
-	KUNIT_EXPECT_EQ(test, fx->req.rtt_ns, 300ull);
+	KUNIT_EXPECT_EQ(test, fx->req.recovery.rtt_ns, 300ull);
 }
 
 /* ---- the window after a loss ---------------------------------------------------------- */
@@ -112,18 +112,18 @@ static void req_window_grows_by_an_eighth_per_window(struct kunit *test)
 	fx_post(fx, SHCA_WR_SEND, 400 * FX_MTU);
 	fx_drain(fx);
 	fx_timeout(fx);
-	KUNIT_EXPECT_EQ(test, fx->req.allowed, 96u);
+	KUNIT_EXPECT_EQ(test, fx->req.cc.cwnd, 96u);
 	fx_drain(fx);
 	fx_ack(fx, P0 + 94, ACK);
-	KUNIT_EXPECT_EQ(test, fx->req.allowed, 96u);
+	KUNIT_EXPECT_EQ(test, fx->req.cc.cwnd, 96u);
 	fx_ack(fx, P0 + 95, ACK);
-	KUNIT_EXPECT_EQ(test, fx->req.allowed, 108u);
+	KUNIT_EXPECT_EQ(test, fx->req.cc.cwnd, 108u);
 	fx_drain(fx);
 	fx_ack(fx, P0 + 95 + 107, ACK);
-	KUNIT_EXPECT_EQ(test, fx->req.allowed, 108u);
+	KUNIT_EXPECT_EQ(test, fx->req.cc.cwnd, 108u);
 	fx_drain(fx);
 	fx_ack(fx, P0 + 95 + 108, ACK);
-	KUNIT_EXPECT_EQ(test, fx->req.allowed, 121u);
+	KUNIT_EXPECT_EQ(test, fx->req.cc.cwnd, 121u);
 }
 
 /* ---- quiet senders ----------------------------------------------------------------------- */
@@ -146,7 +146,7 @@ static void req_acknowledged_unasked_does_not_probe(struct kunit *test)
 	KUNIT_ASSERT_TRUE(test, fx_next(fx));
 	fx_timeout(fx);
 	fx_ack(fx, fx->pkt.psn, ACK);
-	fx->req.sent_ns = fx->now;
+	fx->req.ackreq.sent_ns = fx->now;
 	fx_post_flags(fx, SHCA_WR_RDMA_WRITE, 1, 0);
 	KUNIT_ASSERT_TRUE(test, fx_next(fx));
 	KUNIT_EXPECT_FALSE(test, fx->pkt.ackreq);
@@ -165,7 +165,7 @@ static void req_quiet_time_begins_with_progress(struct kunit *test)
 	fx_ack(fx, P0 + 1, ACK);
 	KUNIT_EXPECT_EQ(test, shca_req_deadline(&fx->req),
 			fx->now + SHCA_REQ_QUIET_NS);
-	KUNIT_EXPECT_EQ(test, fx->req.deadline, 0ull);
+	KUNIT_EXPECT_EQ(test, fx->req.recovery.deadline, 0ull);
 }
 
 /* What was to be looked at again has come: no going back for it. */
@@ -180,10 +180,10 @@ static void req_progress_ends_a_second_look(struct kunit *test)
 	fx_ack(fx, P0 + 1, ACK);
 	/* within a round trip: remembered */
 	fx_ack(fx, P0 + 2, SHCA_AETH_NAK | SHCA_NAK_PSN_SEQ);
-	KUNIT_EXPECT_TRUE(test, fx->req.recheck);
+	KUNIT_EXPECT_TRUE(test, fx->req.recovery.recheck);
 	fx_ack(fx, P0 + 3, ACK);
-	KUNIT_EXPECT_FALSE(test, fx->req.recheck);
-	fx->now = fx->req.hold_ns;
+	KUNIT_EXPECT_FALSE(test, fx->req.recovery.recheck);
+	fx->now = fx->req.recovery.hold_ns;
 	shca_req_timer(&fx->req, fx->now);
 	KUNIT_EXPECT_FALSE(test, fx_next(fx));
 }
@@ -193,7 +193,7 @@ static void req_progress_ends_a_second_look(struct kunit *test)
 /* Responses outstanding are bounded, unless it is those of one READ alone. */
 static void req_next_of_reads_keeps_their_window(struct kunit *test)
 {
-	u32 most = SHCA_REQ_WINDOW * SHCA_REQ_READ_FACTOR;
+	u32 most = SHCA_CC_WINDOW * SHCA_REQ_READ_FACTOR;
 	struct fx *fx = test->priv;
 
 	fx_post(fx, SHCA_WR_RDMA_READ, (most - 2) * FX_MTU);
@@ -207,7 +207,7 @@ static void req_next_of_reads_keeps_their_window(struct kunit *test)
 
 static void req_next_of_large_read_waits_for_others(struct kunit *test)
 {
-	u32 most = SHCA_REQ_WINDOW * SHCA_REQ_READ_FACTOR;
+	u32 most = SHCA_CC_WINDOW * SHCA_REQ_READ_FACTOR;
 	struct fx *fx = test->priv;
 
 	fx_post(fx, SHCA_WR_RDMA_READ, 8);
@@ -225,7 +225,7 @@ static void req_next_behind_a_read_has_its_window(struct kunit *test)
 
 	fx_post(fx, SHCA_WR_RDMA_READ, 1000 * FX_MTU);
 	fx_post(fx, SHCA_WR_SEND, 200 * FX_MTU);
-	KUNIT_EXPECT_EQ(test, fx_drain(fx), 1 + SHCA_REQ_WINDOW);
+	KUNIT_EXPECT_EQ(test, fx_drain(fx), 1 + SHCA_CC_WINDOW);
 }
 
 /* ---- SQD -------------------------------------------------------------------------- */

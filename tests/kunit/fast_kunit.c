@@ -1,19 +1,19 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 /*
- * The short cut against packets: two pairs of a requester and a responder do the
+ * The fast path against packets: two pairs of a requester and a responder do the
  * same, one pair by packets.  All that outlives a message must then be equal.
  */
 #include "fixture.h"
 
 #include "../../kernel/core/fast.h"
 
-struct short_row {
+struct fast_row {
 	u8 opcode;
 	u32 len;
 	u16 flags;
 };
 
-static const struct short_row short_rows[] = {
+static const struct fast_row fast_rows[] = {
 	{ SHCA_WR_SEND, 0, SHCA_SEND_SIGNALED },
 	{ SHCA_WR_SEND, 8, SHCA_SEND_SIGNALED | SHCA_SEND_SOLICITED },
 	{ SHCA_WR_SEND, FX_MTU, 0 },
@@ -27,13 +27,13 @@ static const struct short_row short_rows[] = {
 	{ SHCA_WR_RDMA_READ, FX_MTU, 0 },
 };
 
-static void short_desc(const struct short_row *row, char *desc)
+static void fast_desc(const struct fast_row *row, char *desc)
 {
 	snprintf(desc, KUNIT_PARAM_DESC_SIZE, "opcode %u, %u bytes, flags %u",
 		 row->opcode, row->len, row->flags);
 }
 
-KUNIT_ARRAY_PARAM(short, short_rows, short_desc);
+KUNIT_ARRAY_PARAM(fast, fast_rows, fast_desc);
 
 /* The responder of @fx is that of its own requester. */
 static void start(struct fx *fx)
@@ -50,47 +50,47 @@ static void by_packets(struct fx *fx)
 	struct shca_pkt pkt;
 
 	/* as on the direct path, where each asks */
-	fx->req.reach = 2;
+	fx->req.psn.reach = 2;
 	while (shca_req_next(&fx->req, fx->now, &pkt)) {
 		shca_resp_rx(&fx->resp, &pkt, fx->now, &fx->out);
 		while (shca_resp_next(&fx->resp, fx->now, &pkt))
 			shca_req_rx(&fx->req, &pkt, fx->now);
 	}
-	fx->req.reach = 1;
+	fx->req.psn.reach = 1;
 }
 
-static bool by_short_cut(struct fx *fx)
+static bool by_fast_path(struct fx *fx)
 {
 	const struct shca_send_wr *wr;
 
 	/* (what the caller's completion held before must not matter) */
 	memset(&fx->out, 0, sizeof(fx->out));
 	memset(&fx->out.wc, 0xa5, sizeof(fx->out.wc));
-	if (!shca_short_ready(&fx->req, &fx->resp))
+	if (!shca_fast_ready(&fx->req, &fx->resp))
 		return false;
-	wr = shca_short_next(&fx->req, &fx->resp);
+	wr = shca_fast_next(&fx->req, &fx->resp);
 	if (!wr)
 		return false;
-	if (shca_short_takes_recv(wr)) {
-		if (!shca_short_recv(&fx->resp))
+	if (shca_fast_takes_recv(wr)) {
+		if (!shca_fast_recv(&fx->resp))
 			return false;
 		fx->out.has_wc = true;
 	}
-	shca_short_resp_done(&fx->resp, wr, &fx->out.wc);
-	shca_short_req_done(&fx->req, wr);
+	shca_fast_resp_done(&fx->resp, wr, &fx->out.wc);
+	shca_fast_req_done(&fx->req, wr);
 	return true;
 }
 
 /* What of a requester at rest means nothing, or is about another round trip. */
 static void forget_req(struct shca_req *req)
 {
-	req->ring = NULL;
+	req->ring.base = NULL;
 	req->mem_ctx = NULL;
-	req->rtt_ns = 0;
-	req->rtt_start = 0;
-	req->rtt_psn = 0;
-	req->sent_ns = 0;
-	req->asked_before = 0;
+	req->recovery.rtt_ns = 0;
+	req->recovery.rtt_start = 0;
+	req->recovery.rtt_psn = 0;
+	req->ackreq.sent_ns = 0;
+	req->ackreq.before = 0;
 }
 
 /*
@@ -112,9 +112,9 @@ static void forget_resp(struct shca_resp *resp)
 	resp->off = 0;
 }
 
-static void short_changes_what_packets_change(struct kunit *test)
+static void fast_changes_what_packets_change(struct kunit *test)
 {
-	const struct short_row *row = test->param_value;
+	const struct fast_row *row = test->param_value;
 	struct fx *packets = test->priv, *quick;
 	int i;
 
@@ -125,14 +125,14 @@ static void short_changes_what_packets_change(struct kunit *test)
 	/* Communication is established by a packet. */
 	fx_post(packets, SHCA_WR_SEND, 1);
 	fx_post(quick, SHCA_WR_SEND, 1);
-	KUNIT_EXPECT_FALSE(test, shca_short_ready(&quick->req, &quick->resp));
+	KUNIT_EXPECT_FALSE(test, shca_fast_ready(&quick->req, &quick->resp));
 	by_packets(packets);
 	by_packets(quick);
 	for (i = 0; i < 3; i++) {
 		fx_post_flags(packets, row->opcode, row->len, row->flags);
 		fx_post_flags(quick, row->opcode, row->len, row->flags);
 		by_packets(packets);
-		KUNIT_ASSERT_TRUE(test, by_short_cut(quick));
+		KUNIT_ASSERT_TRUE(test, by_fast_path(quick));
 		KUNIT_EXPECT_EQ(test, quick->out.has_wc, packets->out.has_wc);
 		if (packets->out.has_wc)
 			KUNIT_EXPECT_EQ(test, memcmp(&quick->out.wc,
@@ -152,33 +152,33 @@ static void short_changes_what_packets_change(struct kunit *test)
 				     offsetof(struct shca_resp, wr)), 0);
 }
 
-static void short_leaves_the_unusual_to_packets(struct kunit *test)
+static void fast_leaves_the_unusual_to_packets(struct kunit *test)
 {
 	struct fx *fx = test->priv;
 
 	start(fx);
 	/* The event of the first packet is a packet's. */
 	fx_post(fx, SHCA_WR_SEND, 1);
-	KUNIT_EXPECT_FALSE(test, shca_short_ready(&fx->req, &fx->resp));
+	KUNIT_EXPECT_FALSE(test, shca_fast_ready(&fx->req, &fx->resp));
 	by_packets(fx);
-	KUNIT_EXPECT_TRUE(test, shca_short_ready(&fx->req, &fx->resp));
-	KUNIT_EXPECT_NULL(test, shca_short_next(&fx->req, &fx->resp));
+	KUNIT_EXPECT_TRUE(test, shca_fast_ready(&fx->req, &fx->resp));
+	KUNIT_EXPECT_NULL(test, shca_fast_next(&fx->req, &fx->resp));
 
 	fx_post(fx, SHCA_WR_SEND, FX_MTU + 1);
-	KUNIT_EXPECT_NULL(test, shca_short_next(&fx->req, &fx->resp));
+	KUNIT_EXPECT_NULL(test, shca_fast_next(&fx->req, &fx->resp));
 	by_packets(fx);
 	fx->resp.attr.access = 0;
 	fx_post(fx, SHCA_WR_RDMA_READ, 1);
-	KUNIT_EXPECT_NULL(test, shca_short_next(&fx->req, &fx->resp));
+	KUNIT_EXPECT_NULL(test, shca_fast_next(&fx->req, &fx->resp));
 	by_packets(fx);
-	KUNIT_EXPECT_FALSE(test, shca_short_ready(&fx->req, &fx->resp));
+	KUNIT_EXPECT_FALSE(test, shca_fast_ready(&fx->req, &fx->resp));
 	KUNIT_ASSERT_TRUE(test, fx_pop(fx));
 	KUNIT_ASSERT_TRUE(test, fx_pop(fx));
 	KUNIT_ASSERT_TRUE(test, fx_pop(fx));
 	KUNIT_EXPECT_EQ(test, fx->wc.status, SHCA_WC_REM_INV_REQ_ERR);
 }
 
-static void short_waits_for_what_is_owed(struct kunit *test)
+static void fast_waits_for_what_is_owed(struct kunit *test)
 {
 	struct fx *fx = test->priv;
 	struct shca_pkt pkt;
@@ -189,19 +189,19 @@ static void short_waits_for_what_is_owed(struct kunit *test)
 	fx_post(fx, SHCA_WR_SEND, 1);
 	KUNIT_ASSERT_TRUE(test, shca_req_next(&fx->req, fx->now, &pkt));
 	/* sent, and not arrived */
-	KUNIT_EXPECT_FALSE(test, shca_short_ready(&fx->req, &fx->resp));
+	KUNIT_EXPECT_FALSE(test, shca_fast_ready(&fx->req, &fx->resp));
 	shca_resp_rx(&fx->resp, &pkt, fx->now, &fx->out);
 	/* arrived, and not answered */
-	KUNIT_EXPECT_FALSE(test, shca_short_ready(&fx->req, &fx->resp));
+	KUNIT_EXPECT_FALSE(test, shca_fast_ready(&fx->req, &fx->resp));
 	KUNIT_ASSERT_TRUE(test, shca_resp_next(&fx->resp, fx->now, &pkt));
 	shca_req_rx(&fx->req, &pkt, fx->now);
-	KUNIT_EXPECT_TRUE(test, shca_short_ready(&fx->req, &fx->resp));
+	KUNIT_EXPECT_TRUE(test, shca_fast_ready(&fx->req, &fx->resp));
 	fx->req.draining = true;
-	KUNIT_EXPECT_FALSE(test, shca_short_ready(&fx->req, &fx->resp));
+	KUNIT_EXPECT_FALSE(test, shca_fast_ready(&fx->req, &fx->resp));
 }
 
 /* A duplicate comes from the wire, where its sender has not seen the answer. */
-static void short_waits_for_the_answer_to_a_duplicate(struct kunit *test)
+static void fast_waits_for_the_answer_to_a_duplicate(struct kunit *test)
 {
 	struct fx *fx = test->priv;
 	struct shca_pkt pkt, request;
@@ -213,26 +213,26 @@ static void short_waits_for_the_answer_to_a_duplicate(struct kunit *test)
 	shca_resp_rx(&fx->resp, &request, fx->now, &fx->out);
 	KUNIT_ASSERT_TRUE(test, shca_resp_next(&fx->resp, fx->now, &pkt));
 	shca_req_rx(&fx->req, &pkt, fx->now);
-	KUNIT_EXPECT_TRUE(test, shca_short_ready(&fx->req, &fx->resp));
+	KUNIT_EXPECT_TRUE(test, shca_fast_ready(&fx->req, &fx->resp));
 	KUNIT_EXPECT_EQ(test,
 			shca_resp_rx(&fx->resp, &request, fx->now, &fx->out),
 			SHCA_RX_DUPLICATE);
-	KUNIT_EXPECT_FALSE(test, shca_short_ready(&fx->req, &fx->resp));
+	KUNIT_EXPECT_FALSE(test, shca_fast_ready(&fx->req, &fx->resp));
 	KUNIT_ASSERT_TRUE(test, shca_resp_next(&fx->resp, fx->now, &pkt));
 	KUNIT_EXPECT_EQ(test, pkt.opcode, SHCA_OP_ACK);
-	KUNIT_EXPECT_TRUE(test, shca_short_ready(&fx->req, &fx->resp));
+	KUNIT_EXPECT_TRUE(test, shca_fast_ready(&fx->req, &fx->resp));
 
 	request.ackreq = false;
 	request.path.ecn_ce = true;
 	shca_resp_rx(&fx->resp, &request, fx->now, &fx->out);
-	KUNIT_EXPECT_FALSE(test, shca_short_ready(&fx->req, &fx->resp));
+	KUNIT_EXPECT_FALSE(test, shca_fast_ready(&fx->req, &fx->resp));
 	KUNIT_ASSERT_TRUE(test, shca_resp_next(&fx->resp, fx->now, &pkt));
 	KUNIT_EXPECT_EQ(test, pkt.opcode, SHCA_OPCODE_CNP);
-	KUNIT_EXPECT_TRUE(test, shca_short_ready(&fx->req, &fx->resp));
+	KUNIT_EXPECT_TRUE(test, shca_fast_ready(&fx->req, &fx->resp));
 }
 
 /* What went back may have arrived, and then it is a duplicate. */
-static void short_is_not_for_what_is_sent_again(struct kunit *test)
+static void fast_is_not_for_what_is_sent_again(struct kunit *test)
 {
 	struct fx *fx = test->priv;
 	struct shca_pkt pkt;
@@ -243,22 +243,22 @@ static void short_is_not_for_what_is_sent_again(struct kunit *test)
 	fx_post(fx, SHCA_WR_SEND, 1);
 	KUNIT_ASSERT_TRUE(test, shca_req_next(&fx->req, fx->now, &pkt));
 	fx_timeout(fx);
-	KUNIT_EXPECT_EQ(test, fx->req.psn, fx->req.una_psn);
-	KUNIT_EXPECT_FALSE(test, shca_short_ready(&fx->req, &fx->resp));
+	KUNIT_EXPECT_EQ(test, fx->req.psn.next, fx->req.psn.una);
+	KUNIT_EXPECT_FALSE(test, shca_fast_ready(&fx->req, &fx->resp));
 	by_packets(fx);
-	KUNIT_EXPECT_TRUE(test, shca_short_ready(&fx->req, &fx->resp));
+	KUNIT_EXPECT_TRUE(test, shca_fast_ready(&fx->req, &fx->resp));
 }
 
 /* A receive request that was taken ahead is not lost, whatever becomes of it. */
-static void short_receive_taken_ahead_is_used(struct kunit *test)
+static void fast_receive_taken_ahead_is_used(struct kunit *test)
 {
 	struct fx *fx = test->priv;
 
 	start(fx);
 	fx_post(fx, SHCA_WR_SEND, 1);
 	by_packets(fx);
-	KUNIT_ASSERT_TRUE(test, shca_short_recv(&fx->resp));
-	KUNIT_ASSERT_TRUE(test, shca_short_recv(&fx->resp));
+	KUNIT_ASSERT_TRUE(test, shca_fast_recv(&fx->resp));
+	KUNIT_ASSERT_TRUE(test, shca_fast_recv(&fx->resp));
 	KUNIT_EXPECT_EQ(test, fx->nr_recv, 2u);
 	fx_post(fx, SHCA_WR_SEND, 1);
 	by_packets(fx);
@@ -267,7 +267,7 @@ static void short_receive_taken_ahead_is_used(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, fx->out.wc.wr_id, 1001ull);
 }
 
-static void short_bad_receive_is_told_by_packets(struct kunit *test)
+static void fast_bad_receive_is_told_by_packets(struct kunit *test)
 {
 	struct fx *fx = test->priv;
 	struct shca_wc wc;
@@ -276,8 +276,8 @@ static void short_bad_receive_is_told_by_packets(struct kunit *test)
 	fx_post(fx, SHCA_WR_SEND, 1);
 	by_packets(fx);
 	fx->recv = SHCA_RECV_BAD;
-	KUNIT_EXPECT_FALSE(test, shca_short_recv(&fx->resp));
-	KUNIT_EXPECT_FALSE(test, shca_short_recv(&fx->resp));
+	KUNIT_EXPECT_FALSE(test, shca_fast_recv(&fx->resp));
+	KUNIT_EXPECT_FALSE(test, shca_fast_recv(&fx->resp));
 	KUNIT_EXPECT_EQ(test, fx->nr_recv, 2u);
 	fx_post(fx, SHCA_WR_SEND, 1);
 	by_packets(fx);
@@ -289,14 +289,14 @@ static void short_bad_receive_is_told_by_packets(struct kunit *test)
 	KUNIT_EXPECT_FALSE(test, shca_resp_flush(&fx->resp, &wc));
 }
 
-static void short_bad_receive_is_flushed(struct kunit *test)
+static void fast_bad_receive_is_flushed(struct kunit *test)
 {
 	struct fx *fx = test->priv;
 	struct shca_wc wc;
 
 	start(fx);
 	fx->recv = SHCA_RECV_BAD;
-	KUNIT_EXPECT_FALSE(test, shca_short_recv(&fx->resp));
+	KUNIT_EXPECT_FALSE(test, shca_fast_recv(&fx->resp));
 	shca_resp_fail(&fx->resp);
 	KUNIT_ASSERT_TRUE(test, shca_resp_flush(&fx->resp, &wc));
 	KUNIT_EXPECT_EQ(test, wc.wr_id, 1000ull);
@@ -315,9 +315,9 @@ struct rest_row {
 #define RESP(field)	{ "resp." #field, offsetof(struct fx, resp.field) }
 
 static const struct rest_row rest_rows[] = {
-	REQ(state), REQ(attr.transport), REQ(una), REQ(nxt), REQ(pkt_idx),
-	REQ(psn), REQ(una_psn), REQ(max_psn), REQ(rnr_wait), REQ(draining),
-	REQ(fail_valid), REQ(stall_ns), REQ(rate_ns),
+	REQ(state), REQ(attr.transport), REQ(ring.una), REQ(ring.nxt),
+	REQ(ring.pkt_idx), REQ(psn.next), REQ(psn.una), REQ(psn.max),
+	REQ(recovery.rnr_wait), REQ(draining), REQ(fail.valid), REQ(gate.until),
 	RESP(state), RESP(comm_est), RESP(attr.transport), RESP(op),
 	RESP(attr.tm), RESP(nak_sent), RESP(rnr_sent), RESP(ack),
 	RESP(cnp_due), RESP(rd_send), RESP(rd_tail), RESP(epsn),
@@ -330,7 +330,7 @@ static void rest_desc(const struct rest_row *row, char *desc)
 
 KUNIT_ARRAY_PARAM(rest, rest_rows, rest_desc);
 
-static void short_is_only_for_who_is_at_rest(struct kunit *test)
+static void fast_is_only_for_who_is_at_rest(struct kunit *test)
 {
 	const struct rest_row *row = test->param_value;
 	struct fx *fx = test->priv;
@@ -338,11 +338,11 @@ static void short_is_only_for_who_is_at_rest(struct kunit *test)
 	start(fx);
 	fx_post(fx, SHCA_WR_SEND, 1);
 	by_packets(fx);
-	KUNIT_ASSERT_TRUE(test, shca_short_ready(&fx->req, &fx->resp));
+	KUNIT_ASSERT_TRUE(test, shca_fast_ready(&fx->req, &fx->resp));
 	((u8 *)fx)[row->at] ^= 1;
-	KUNIT_EXPECT_FALSE(test, shca_short_ready(&fx->req, &fx->resp));
+	KUNIT_EXPECT_FALSE(test, shca_fast_ready(&fx->req, &fx->resp));
 	((u8 *)fx)[row->at] ^= 1;
-	KUNIT_EXPECT_TRUE(test, shca_short_ready(&fx->req, &fx->resp));
+	KUNIT_EXPECT_TRUE(test, shca_fast_ready(&fx->req, &fx->resp));
 }
 
 struct may_row {
@@ -387,7 +387,7 @@ static void may_desc(const struct may_row *row, char *desc)
 KUNIT_ARRAY_PARAM(may, may_rows, may_desc);
 
 /* One PSN, of an operation that the responder permits; whose it is must be known. */
-static void short_next_is_what_the_responder_permits(struct kunit *test)
+static void fast_next_is_what_the_responder_permits(struct kunit *test)
 {
 	const struct may_row *row = test->param_value;
 	struct fx *fx = test->priv;
@@ -396,45 +396,45 @@ static void short_next_is_what_the_responder_permits(struct kunit *test)
 	start(fx);
 	fx->resp.attr.access = row->access;
 	fx->resp.attr.max_dest_rd_atomic = row->rd_atomic;
-	KUNIT_EXPECT_NULL(test, shca_short_next(&fx->req, &fx->resp));
+	KUNIT_EXPECT_NULL(test, shca_fast_next(&fx->req, &fx->resp));
 	wr = fx_post(fx, row->opcode, row->len);
-	KUNIT_EXPECT_TRUE(test, shca_short_next(&fx->req, &fx->resp) ==
+	KUNIT_EXPECT_TRUE(test, shca_fast_next(&fx->req, &fx->resp) ==
 				(row->may ? wr : NULL));
 	wr->own = fx;	/* the adapter's */
-	KUNIT_EXPECT_NULL(test, shca_short_next(&fx->req, &fx->resp));
+	KUNIT_EXPECT_NULL(test, shca_fast_next(&fx->req, &fx->resp));
 	wr->own = NULL;
 	wr->preset = SHCA_WC_LOC_LEN_ERR;
-	KUNIT_EXPECT_NULL(test, shca_short_next(&fx->req, &fx->resp));
+	KUNIT_EXPECT_NULL(test, shca_fast_next(&fx->req, &fx->resp));
 	wr->preset = SHCA_WC_SUCCESS;
 	/* two path MTUs: the smaller one counts */
 	fx->resp.attr.mtu = row->len - 1;
 	if (row->len)
-		KUNIT_EXPECT_NULL(test, shca_short_next(&fx->req, &fx->resp));
+		KUNIT_EXPECT_NULL(test, shca_fast_next(&fx->req, &fx->resp));
 	fx->resp.attr.mtu = 4096;
-	KUNIT_EXPECT_TRUE(test, shca_short_next(&fx->req, &fx->resp) ==
+	KUNIT_EXPECT_TRUE(test, shca_fast_next(&fx->req, &fx->resp) ==
 				(row->may ? wr : NULL));
 }
 
 /* As after a packet: the peer has been heard, nothing is unasked, and an ACK went. */
-static void short_leaves_what_an_exchange_leaves(struct kunit *test)
+static void fast_leaves_what_an_exchange_leaves(struct kunit *test)
 {
 	struct fx *fx = test->priv;
 
 	start(fx);
 	fx_post(fx, SHCA_WR_SEND, 1);
 	by_packets(fx);
-	fx->req.heard = false;
-	fx->req.unacked_ackreq = 3;
+	fx->req.ackreq.heard = false;
+	fx->req.ackreq.nr_since = 3;
 	fx->resp.ack_sent = SHCA_ACK_NONE;
 	fx_post(fx, SHCA_WR_SEND, 1);
-	KUNIT_ASSERT_TRUE(test, by_short_cut(fx));
-	KUNIT_EXPECT_TRUE(test, fx->req.heard);
-	KUNIT_EXPECT_EQ(test, fx->req.unacked_ackreq, 0u);
+	KUNIT_ASSERT_TRUE(test, by_fast_path(fx));
+	KUNIT_EXPECT_TRUE(test, fx->req.ackreq.heard);
+	KUNIT_EXPECT_EQ(test, fx->req.ackreq.nr_since, 0u);
 	KUNIT_EXPECT_EQ(test, fx->resp.ack_sent, SHCA_ACK_ACK);
 }
 
 /* A queue that the process has broken: no receive now, and none ever. */
-static void short_broken_receive_queue_is_told_by_packets(struct kunit *test)
+static void fast_broken_receive_queue_is_told_by_packets(struct kunit *test)
 {
 	struct fx *fx = test->priv;
 
@@ -442,9 +442,9 @@ static void short_broken_receive_queue_is_told_by_packets(struct kunit *test)
 	fx_post(fx, SHCA_WR_SEND, 1);
 	by_packets(fx);
 	fx->recv = SHCA_RECV_BROKEN;
-	KUNIT_EXPECT_FALSE(test, shca_short_recv(&fx->resp));
+	KUNIT_EXPECT_FALSE(test, shca_fast_recv(&fx->resp));
 	fx->recv = SHCA_RECV_OK;
-	KUNIT_EXPECT_FALSE(test, shca_short_recv(&fx->resp));
+	KUNIT_EXPECT_FALSE(test, shca_fast_recv(&fx->resp));
 	fx_post(fx, SHCA_WR_SEND, 1);
 	by_packets(fx);
 	KUNIT_EXPECT_FALSE(test, fx->out.has_wc);
@@ -453,39 +453,39 @@ static void short_broken_receive_queue_is_told_by_packets(struct kunit *test)
 }
 
 /* None yet is no reason to look for none later. */
-static void short_without_a_receive_is_tried_again(struct kunit *test)
+static void fast_without_a_receive_is_tried_again(struct kunit *test)
 {
 	struct fx *fx = test->priv;
 
 	start(fx);
 	fx->recvs = 0;
-	KUNIT_EXPECT_FALSE(test, shca_short_recv(&fx->resp));
+	KUNIT_EXPECT_FALSE(test, shca_fast_recv(&fx->resp));
 	fx->recvs = 1;
-	KUNIT_EXPECT_TRUE(test, shca_short_recv(&fx->resp));
+	KUNIT_EXPECT_TRUE(test, shca_fast_recv(&fx->resp));
 }
 
-static struct kunit_case short_cases[] = {
-	KUNIT_CASE_PARAM(short_is_only_for_who_is_at_rest, rest_gen_params),
-	KUNIT_CASE_PARAM(short_next_is_what_the_responder_permits,
+static struct kunit_case fast_cases[] = {
+	KUNIT_CASE_PARAM(fast_is_only_for_who_is_at_rest, rest_gen_params),
+	KUNIT_CASE_PARAM(fast_next_is_what_the_responder_permits,
 			 may_gen_params),
-	KUNIT_CASE(short_leaves_what_an_exchange_leaves),
-	KUNIT_CASE(short_broken_receive_queue_is_told_by_packets),
-	KUNIT_CASE(short_without_a_receive_is_tried_again),
-	KUNIT_CASE_PARAM(short_changes_what_packets_change, short_gen_params),
-	KUNIT_CASE(short_leaves_the_unusual_to_packets),
-	KUNIT_CASE(short_waits_for_what_is_owed),
-	KUNIT_CASE(short_waits_for_the_answer_to_a_duplicate),
-	KUNIT_CASE(short_is_not_for_what_is_sent_again),
-	KUNIT_CASE(short_receive_taken_ahead_is_used),
-	KUNIT_CASE(short_bad_receive_is_told_by_packets),
-	KUNIT_CASE(short_bad_receive_is_flushed),
+	KUNIT_CASE(fast_leaves_what_an_exchange_leaves),
+	KUNIT_CASE(fast_broken_receive_queue_is_told_by_packets),
+	KUNIT_CASE(fast_without_a_receive_is_tried_again),
+	KUNIT_CASE_PARAM(fast_changes_what_packets_change, fast_gen_params),
+	KUNIT_CASE(fast_leaves_the_unusual_to_packets),
+	KUNIT_CASE(fast_waits_for_what_is_owed),
+	KUNIT_CASE(fast_waits_for_the_answer_to_a_duplicate),
+	KUNIT_CASE(fast_is_not_for_what_is_sent_again),
+	KUNIT_CASE(fast_receive_taken_ahead_is_used),
+	KUNIT_CASE(fast_bad_receive_is_told_by_packets),
+	KUNIT_CASE(fast_bad_receive_is_flushed),
 	{}
 };
 
-static struct kunit_suite short_suite = {
+static struct kunit_suite fast_suite = {
 	.name = "softhca_fast",
 	.init = fx_init,
-	.test_cases = short_cases,
+	.test_cases = fast_cases,
 };
 
-kunit_test_suites(&short_suite);
+kunit_test_suites(&fast_suite);

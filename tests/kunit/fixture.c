@@ -231,7 +231,7 @@ void fx_req_attr(struct shca_req_attr *attr)
 	attr->retry_cnt = 3;
 	attr->rnr_retry = 3;
 	attr->max_rd_atomic = 4;
-	attr->peer = SHCA_PEER_PARTS;
+	attr->peer = SHCA_PEER_FLUSHES_ACKS;
 }
 
 void fx_req_start(struct fx *fx, const struct shca_req_attr *attr)
@@ -239,7 +239,7 @@ void fx_req_start(struct fx *fx, const struct shca_req_attr *attr)
 	shca_req_reset(&fx->req);
 	shca_req_start(&fx->req, attr);
 	/* as in the midst of a life: see req_start_of_life() for its beginning */
-	fx->req.heard = true;
+	fx->req.ackreq.heard = true;
 }
 
 struct shca_send_wr *fx_post_flags(struct fx *fx, u8 opcode, u32 len,
@@ -250,7 +250,7 @@ struct shca_send_wr *fx_post_flags(struct fx *fx, u8 opcode, u32 len,
 	if (!wr)
 		return NULL;
 	memset(wr, 0, FX_STRIDE);
-	wr->wr_id = fx->req.prod;
+	wr->wr_id = fx->req.ring.prod;
 	wr->opcode = opcode;
 	wr->num_sge = 1;
 	wr->flags = flags;
@@ -287,7 +287,7 @@ bool fx_pop(struct fx *fx)
 	return shca_req_pop(&fx->req, &fx->wc);
 }
 
-enum shca_rx fx_ack(struct fx *fx, u32 psn, u8 syndrome)
+enum shca_verdict fx_ack(struct fx *fx, u32 psn, u8 syndrome)
 {
 	struct shca_pkt pkt;
 
@@ -298,7 +298,7 @@ enum shca_rx fx_ack(struct fx *fx, u32 psn, u8 syndrome)
 	return shca_req_rx(&fx->req, &pkt, fx->now);
 }
 
-enum shca_rx fx_read_resp(struct fx *fx, u8 opcode, u32 psn, u32 len)
+enum shca_verdict fx_read_resp(struct fx *fx, u8 opcode, u32 psn, u32 len)
 {
 	struct shca_pkt pkt;
 
@@ -311,7 +311,7 @@ enum shca_rx fx_read_resp(struct fx *fx, u8 opcode, u32 psn, u32 len)
 	return shca_req_rx(&fx->req, &pkt, fx->now);
 }
 
-enum shca_rx fx_atomic_ack(struct fx *fx, u32 psn, u64 value)
+enum shca_verdict fx_atomic_ack(struct fx *fx, u32 psn, u64 value)
 {
 	struct shca_pkt pkt;
 
@@ -378,12 +378,12 @@ void fx_request(struct shca_pkt *pkt, u8 opcode, u32 psn, u32 len)
 	}
 }
 
-enum shca_rx fx_rx(struct fx *fx, const struct shca_pkt *pkt)
+enum shca_verdict fx_rx(struct fx *fx, const struct shca_pkt *pkt)
 {
 	return shca_resp_rx(&fx->resp, pkt, fx->now, &fx->out);
 }
 
-enum shca_rx fx_rx_op(struct fx *fx, u8 opcode, u32 psn, u32 len)
+enum shca_verdict fx_rx_op(struct fx *fx, u8 opcode, u32 psn, u32 len)
 {
 	struct shca_pkt pkt;
 
@@ -391,7 +391,7 @@ enum shca_rx fx_rx_op(struct fx *fx, u8 opcode, u32 psn, u32 len)
 	return fx_rx(fx, &pkt);
 }
 
-enum shca_rx fx_rx_asking(struct fx *fx, u8 opcode, u32 psn, u32 len)
+enum shca_verdict fx_rx_asking(struct fx *fx, u8 opcode, u32 psn, u32 len)
 {
 	struct shca_pkt pkt;
 

@@ -16,6 +16,7 @@
 #include "../../kernel/core/opcode.h"
 #include "../../kernel/core/psn.h"
 #include "../../kernel/core/requester.h"
+#include "../../kernel/core/responder.h"
 #include "../../kernel/core/tm.h"
 
 #define FX_MTU		256
@@ -112,9 +113,9 @@ u32 fx_drain(struct fx *fx);
 /* The next completion into fx->wc. */
 bool fx_pop(struct fx *fx);
 
-enum shca_rx fx_ack(struct fx *fx, u32 psn, u8 syndrome);
-enum shca_rx fx_read_resp(struct fx *fx, u8 opcode, u32 psn, u32 len);
-enum shca_rx fx_atomic_ack(struct fx *fx, u32 psn, u64 value);
+enum shca_verdict fx_ack(struct fx *fx, u32 psn, u8 syndrome);
+enum shca_verdict fx_read_resp(struct fx *fx, u8 opcode, u32 psn, u32 len);
+enum shca_verdict fx_atomic_ack(struct fx *fx, u32 psn, u64 value);
 /* Let time pass up to the deadline, and fire. */
 void fx_timeout(struct fx *fx);
 
@@ -125,10 +126,10 @@ void fx_resp_start(struct fx *fx, const struct shca_resp_attr *attr);
 
 /* A request packet with sound fields; @len bytes of payload, or of the READ. */
 void fx_request(struct shca_pkt *pkt, u8 opcode, u32 psn, u32 len);
-enum shca_rx fx_rx(struct fx *fx, const struct shca_pkt *pkt);
-enum shca_rx fx_rx_op(struct fx *fx, u8 opcode, u32 psn, u32 len);
+enum shca_verdict fx_rx(struct fx *fx, const struct shca_pkt *pkt);
+enum shca_verdict fx_rx_op(struct fx *fx, u8 opcode, u32 psn, u32 len);
 /* The same, and it asks for an acknowledgement. */
-enum shca_rx fx_rx_asking(struct fx *fx, u8 opcode, u32 psn, u32 len);
+enum shca_verdict fx_rx_asking(struct fx *fx, u8 opcode, u32 psn, u32 len);
 /* The next answer into fx->pkt; false: none. */
 bool fx_answer(struct fx *fx);
 /* All that is answered is one acknowledge packet, or nothing. */

@@ -27,13 +27,13 @@ static void req_init_is_at_rest(struct kunit *test)
 	memset(req, 0xa5, sizeof(*req));
 	shca_req_init(req, fx->ring, FX_ENTRIES, FX_STRIDE, NULL, fx);
 	KUNIT_EXPECT_EQ(test, req->state, SHCA_SIDE_RESET);
-	KUNIT_EXPECT_EQ(test, req->window, (u32)SHCA_REQ_WINDOW);
-	KUNIT_EXPECT_EQ(test, req->reach, 1u);
-	KUNIT_EXPECT_EQ(test, req->ring_mask, FX_ENTRIES - 1u);
+	KUNIT_EXPECT_EQ(test, req->cc.window, (u32)SHCA_CC_WINDOW);
+	KUNIT_EXPECT_EQ(test, req->psn.reach, 1u);
+	KUNIT_EXPECT_EQ(test, req->ring.mask, FX_ENTRIES - 1u);
 	/* no credits until a peer counts them (9.7.7.2) */
 	KUNIT_EXPECT_EQ(test, req->credits, SHCA_AETH_CREDIT_NONE);
-	KUNIT_EXPECT_EQ(test, req->held_psn, SHCA_REQ_NOT_HELD);
-	KUNIT_EXPECT_EQ(test, req->prod + req->nxt + req->una + req->head, 0u);
+	KUNIT_EXPECT_EQ(test, req->psn.held, SHCA_REQ_NOT_HELD);
+	KUNIT_EXPECT_EQ(test, req->ring.prod + req->ring.nxt + req->ring.una + req->ring.head, 0u);
 	KUNIT_EXPECT_NULL(test, shca_req_slot(req));
 	KUNIT_EXPECT_FALSE(test, fx_next(fx));
 	KUNIT_EXPECT_FALSE(test, fx_pop(fx));
@@ -49,15 +49,15 @@ static void req_reset_forgets_all_of_a_life(struct kunit *test)
 
 	shca_req_init(&fresh, fx->ring, FX_ENTRIES, FX_STRIDE, req->mem, fx);
 	memset(&stats, 0x77, sizeof(stats));
-	fresh.window = 7;
+	fresh.cc.window = 7;
 	fresh.stats = stats;
 	memset(req, 0xa5, sizeof(*req));
-	req->ring = fresh.ring;
-	req->ring_mask = fresh.ring_mask;
-	req->stride = fresh.stride;
+	req->ring.base = fresh.ring.base;
+	req->ring.mask = fresh.ring.mask;
+	req->ring.stride = fresh.ring.stride;
 	req->mem = fresh.mem;
 	req->mem_ctx = fresh.mem_ctx;
-	req->window = 7;
+	req->cc.window = 7;
 	req->stats = stats;
 	shca_req_reset(req);
 	KUNIT_EXPECT_MEMEQ(test, req, &fresh, sizeof(fresh));
@@ -70,21 +70,21 @@ static void expect_nothing_outstanding(struct kunit *test, u32 psn)
 {
 	const struct shca_req *req = &((struct fx *)test->priv)->req;
 
-	KUNIT_EXPECT_FALSE(test, req->fail_valid);
-	KUNIT_EXPECT_FALSE(test, req->rnr_wait);
-	KUNIT_EXPECT_FALSE(test, req->recheck);
-	KUNIT_EXPECT_FALSE(test, req->inquire);
-	KUNIT_EXPECT_FALSE(test, req->inquired);
-	KUNIT_EXPECT_EQ(test, req->deadline, 0ull);
-	KUNIT_EXPECT_EQ(test, req->quiet_ns, 0ull);
-	KUNIT_EXPECT_EQ(test, req->nr_rd, 0u);
-	KUNIT_EXPECT_EQ(test, req->rd_psns, 0u);
-	KUNIT_EXPECT_EQ(test, req->nxt, req->una);
-	KUNIT_EXPECT_EQ(test, req->pkt_idx, 0u);
-	KUNIT_EXPECT_EQ(test, req->psn, psn);
-	KUNIT_EXPECT_EQ(test, req->max_psn, psn);
-	KUNIT_EXPECT_EQ(test, req->una_psn, psn);
-	KUNIT_EXPECT_EQ(test, req->asked_psn, psn);
+	KUNIT_EXPECT_FALSE(test, req->fail.valid);
+	KUNIT_EXPECT_FALSE(test, req->recovery.rnr_wait);
+	KUNIT_EXPECT_FALSE(test, req->recovery.recheck);
+	KUNIT_EXPECT_FALSE(test, req->ackreq.probe_due);
+	KUNIT_EXPECT_FALSE(test, req->ackreq.probed);
+	KUNIT_EXPECT_EQ(test, req->recovery.deadline, 0ull);
+	KUNIT_EXPECT_EQ(test, req->ackreq.probe_ns, 0ull);
+	KUNIT_EXPECT_EQ(test, req->psn.nr_rd, 0u);
+	KUNIT_EXPECT_EQ(test, req->psn.nr_rd_psns, 0u);
+	KUNIT_EXPECT_EQ(test, req->ring.nxt, req->ring.una);
+	KUNIT_EXPECT_EQ(test, req->ring.pkt_idx, 0u);
+	KUNIT_EXPECT_EQ(test, req->psn.next, psn);
+	KUNIT_EXPECT_EQ(test, req->psn.max, psn);
+	KUNIT_EXPECT_EQ(test, req->psn.una, psn);
+	KUNIT_EXPECT_EQ(test, req->ackreq.psn, psn);
 }
 
 struct life_row {
@@ -115,31 +115,31 @@ static void req_fail_leaves_nothing_outstanding(struct kunit *test)
 	struct shca_req *req = &fx->req;
 
 	start(fx, row->transport);
-	req->prod = 9;
-	req->nxt = 7;
-	req->una = 5;
-	req->head = 4;
-	req->psn = P0 + 6;
-	req->max_psn = P0 + 8;
-	req->una_psn = P0 + 2;
-	req->asked_psn = P0 + 4;
-	req->pkt_idx = 3;
-	req->nr_rd = 2;
-	req->rd_psns = 2;
-	req->fail_valid = true;
-	req->fail_idx = 6;
-	req->rnr_wait = true;
-	req->recheck = true;
-	req->inquire = true;
-	req->inquired = true;
-	req->deadline = 5555;
-	req->quiet_ns = 4444;
+	req->ring.prod = 9;
+	req->ring.nxt = 7;
+	req->ring.una = 5;
+	req->ring.head = 4;
+	req->psn.next = P0 + 6;
+	req->psn.max = P0 + 8;
+	req->psn.una = P0 + 2;
+	req->ackreq.psn = P0 + 4;
+	req->ring.pkt_idx = 3;
+	req->psn.nr_rd = 2;
+	req->psn.nr_rd_psns = 2;
+	req->fail.valid = true;
+	req->fail.idx = 6;
+	req->recovery.rnr_wait = true;
+	req->recovery.recheck = true;
+	req->ackreq.probe_due = true;
+	req->ackreq.probed = true;
+	req->recovery.deadline = 5555;
+	req->ackreq.probe_ns = 4444;
 	shca_req_fail(req);
 	KUNIT_EXPECT_EQ(test, req->state, SHCA_SIDE_ERR);
 	/* UC, UD: a PSN that has left is not used again by what resumes here */
 	expect_nothing_outstanding(test, rc ? P0 + 2 : P0 + 6);
-	KUNIT_EXPECT_EQ(test, req->una, 5u);
-	KUNIT_EXPECT_EQ(test, req->head, 4u);
+	KUNIT_EXPECT_EQ(test, req->ring.una, 5u);
+	KUNIT_EXPECT_EQ(test, req->ring.head, 4u);
 }
 
 /* What has come to an end is not failed again. */
@@ -153,9 +153,9 @@ static void req_fail_twice_is_once(struct kunit *test)
 		fx_post(fx, OP_SEND, 8);
 	KUNIT_ASSERT_TRUE(test, fx_next(fx));
 	shca_req_fail(&fx->req);
-	fx->req.psn = P0 + 100;	/* nobody's, so that a second time would show */
+	fx->req.psn.next = P0 + 100;	/* nobody's, so that a second time would show */
 	shca_req_fail(&fx->req);
-	KUNIT_EXPECT_EQ(test, fx->req.una_psn, P0 + 1);
+	KUNIT_EXPECT_EQ(test, fx->req.psn.una, P0 + 1);
 }
 
 /* Only a send queue of UC or UD survives its errors (10.3.1, SQE). */
@@ -285,7 +285,7 @@ static void req_error_ahead_of_what_is_acknowledged_is_void(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, fx_ack(fx, P0 + 1, ACK), SHCA_RX_OK);
 	expect_end(test, SHCA_WC_SUCCESS, SHCA_VERR_NONE);
 	expect_end(test, SHCA_WC_SUCCESS, SHCA_VERR_NONE);
-	KUNIT_EXPECT_FALSE(test, fx->req.fail_valid);
+	KUNIT_EXPECT_FALSE(test, fx->req.fail.valid);
 	fx_post(fx, OP_SEND, 8);
 	/* the third one again, and the new one */
 	KUNIT_EXPECT_EQ(test, fx_drain(fx), 2u);
@@ -323,12 +323,12 @@ static void req_window_after_a_second_loss_grows_from_there(struct kunit *test)
 	fx_drain(fx);
 	fx_ack(fx, P0 + 90, ACK);
 	fx_timeout(fx);
-	KUNIT_EXPECT_EQ(test, fx->req.allowed, 72u);
+	KUNIT_EXPECT_EQ(test, fx->req.cc.cwnd, 72u);
 	fx_drain(fx);
 	fx_ack(fx, P0 + 90 + 71, ACK);
-	KUNIT_EXPECT_EQ(test, fx->req.allowed, 72u);
+	KUNIT_EXPECT_EQ(test, fx->req.cc.cwnd, 72u);
 	fx_ack(fx, P0 + 90 + 72, ACK);
-	KUNIT_EXPECT_EQ(test, fx->req.allowed, 81u);
+	KUNIT_EXPECT_EQ(test, fx->req.cc.cwnd, 81u);
 }
 
 /* What an earlier question was about is forgotten: what comes again asks. */
@@ -339,18 +339,18 @@ static void req_going_back_asks_afresh(struct kunit *test)
 
 	fx_post(fx, OP_SEND, 4 * FX_MTU);
 	fx_drain(fx);
-	KUNIT_ASSERT_EQ(test, req->asked_psn, P0 + 4);
-	req->unacked_ackreq = 3;
-	req->inquired = true;
-	req->deadline = fx->now;
-	req->quiet_ns = fx->now + 50;
+	KUNIT_ASSERT_EQ(test, req->ackreq.psn, P0 + 4);
+	req->ackreq.nr_since = 3;
+	req->ackreq.probed = true;
+	req->recovery.deadline = fx->now;
+	req->ackreq.probe_ns = fx->now + 50;
 	shca_req_timer(req, fx->now);
-	KUNIT_EXPECT_EQ(test, req->unacked_ackreq, 0u);
-	KUNIT_EXPECT_EQ(test, req->asked_psn, P0);
-	KUNIT_EXPECT_FALSE(test, req->inquired);
-	KUNIT_EXPECT_EQ(test, req->quiet_ns, 0ull);
-	KUNIT_EXPECT_EQ(test, req->psn, P0);
-	KUNIT_EXPECT_EQ(test, req->pkt_idx, 0u);
+	KUNIT_EXPECT_EQ(test, req->ackreq.nr_since, 0u);
+	KUNIT_EXPECT_EQ(test, req->ackreq.psn, P0);
+	KUNIT_EXPECT_FALSE(test, req->ackreq.probed);
+	KUNIT_EXPECT_EQ(test, req->ackreq.probe_ns, 0ull);
+	KUNIT_EXPECT_EQ(test, req->psn.next, P0);
+	KUNIT_EXPECT_EQ(test, req->ring.pkt_idx, 0u);
 }
 
 /* The answer comes when sending has gone back: what is next has not begun. */

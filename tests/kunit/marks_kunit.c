@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
-/* The mark in Resv8a, by which softhcas know each other: requester.h, SHCA_MARK. */
+/* The mark in Resv8a, by which softhcas know each other: transport.h, SHCA_MARK. */
 #include "fixture.h"
 
 #define P0	FX_RQ_PSN
 #define S0	FX_SQ_PSN
 #define ACK	(SHCA_AETH_ACK | SHCA_AETH_CREDIT_NONE)
-/* signature 1010 and the bit of SHCA_PEER_PARTS, in the lower six bits */
+/* signature 1010 and the bit of SHCA_PEER_FLUSHES_ACKS, in the lower six bits */
 #define MARKED	0x29
 
 /* ---- the header -------------------------------------------------------------- */
@@ -89,7 +89,7 @@ static void req_rx_learns_from_marked_answers(struct kunit *test)
 	ack.resv8a = row->heard;
 	KUNIT_EXPECT_EQ(test, shca_req_rx(&fx->req, &ack, fx->now),
 			SHCA_RX_OK);
-	KUNIT_EXPECT_EQ(test, !!(fx->req.attr.peer & SHCA_PEER_PARTS),
+	KUNIT_EXPECT_EQ(test, !!(fx->req.attr.peer & SHCA_PEER_FLUSHES_ACKS),
 			row->known);
 	/* unsignalled, and the last of its post: a stranger is asked */
 	fx_post_flags(fx, SHCA_WR_RDMA_WRITE, 1, 0);
@@ -121,14 +121,14 @@ static void resp_rx_answers_marks_with_marks(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, fx->pkt.resv8a, row->after);
 }
 
-/* An inquiry is a request as any other. */
-static void req_inquiry_is_marked(struct kunit *test)
+/* An ACK probe is a request as any other. */
+static void req_probe_is_marked(struct kunit *test)
 {
 	static const struct mark_row on = { .marking = SHCA_MARKING_ON };
 	struct fx *fx = test->priv;
 
 	start_requester(fx, &on, SHCA_TRANSPORT_RC);
-	fx->req.attr.peer = SHCA_PEER_PARTS;
+	fx->req.attr.peer = SHCA_PEER_FLUSHES_ACKS;
 	fx_post_flags(fx, SHCA_WR_RDMA_WRITE, 1, 0);
 	KUNIT_ASSERT_TRUE(test, fx_next(fx));
 	KUNIT_ASSERT_FALSE(test, fx->pkt.ackreq);
@@ -200,7 +200,7 @@ static void mark_of_an_answer_to_nothing_is_not_learned(struct kunit *test)
 	struct fx *fx = test->priv;
 	struct shca_req_attr attr;
 	struct shca_pkt pkt;
-	enum shca_rx rx;
+	enum shca_verdict rx;
 	u32 i;
 
 	for (i = 0; i < ARRAY_SIZE(rows); i++) {
@@ -223,7 +223,7 @@ static void mark_of_an_answer_to_nothing_is_not_learned(struct kunit *test)
 		KUNIT_EXPECT_EQ(test, fx->req.marks,
 				rows[i].learns ? MARKED : 0);
 		KUNIT_EXPECT_EQ(test, fx->req.attr.peer,
-				rows[i].learns ? SHCA_PEER_PARTS : 0);
+				rows[i].learns ? SHCA_PEER_FLUSHES_ACKS : 0);
 	}
 }
 
@@ -248,7 +248,7 @@ static struct kunit_case marks_cases[] = {
 	KUNIT_CASE(mark_is_in_the_bits_beside_fecn_and_becn),
 	KUNIT_CASE_PARAM(req_rx_learns_from_marked_answers, mark_gen_params),
 	KUNIT_CASE_PARAM(resp_rx_answers_marks_with_marks, mark_gen_params),
-	KUNIT_CASE(req_inquiry_is_marked),
+	KUNIT_CASE(req_probe_is_marked),
 	KUNIT_CASE(only_connections_that_answer_are_marked),
 	KUNIT_CASE(req_start_forgets_marks),
 	KUNIT_CASE(mark_of_an_answer_to_nothing_is_not_learned),

@@ -277,11 +277,9 @@ static void resp_packets_handed_over_count_one_each(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, fx->resp.stats.tx_pkts, 2ull);
 }
 
-/* SHCA_MEM_OK: memory was there, and the link busy. */
+/* Its memory is not there, or a queue below is full. */
 static void resp_response_that_could_not_leave_comes_again(struct kunit *test)
 {
-	static const enum shca_mem_status busy[] = { SHCA_MEM_OK,
-						     SHCA_MEM_RETRY };
 	struct fx *fx = test->priv;
 	struct shca_pkt first;
 	u32 i;
@@ -295,7 +293,11 @@ static void resp_response_that_could_not_leave_comes_again(struct kunit *test)
 		KUNIT_ASSERT_TRUE(test, fx_answer(fx));
 		KUNIT_EXPECT_EQ(test, fx->pkt.opcode, SHCA_OP_READ_RESP_ONLY);
 		KUNIT_ASSERT_FALSE(test, fx_answer(fx));
-		shca_resp_gather_failed(&fx->resp, &first, busy[i], &fx->out);
+		if (i)
+			shca_resp_link_full(&fx->resp, &first);
+		else
+			shca_resp_gather_failed(&fx->resp, &first,
+						SHCA_MEM_RETRY, &fx->out);
 	}
 	KUNIT_EXPECT_FALSE(test, fx->resp.rd[0].answered);
 	KUNIT_EXPECT_FALSE(test, fx->resp.rd[1].answered);
@@ -557,7 +559,7 @@ static void resp_rx_of_only_for_two_psns_is_long_enough(struct kunit *test)
 }
 
 /* The responses of READs come first; what is owed already is not owed twice. */
-static void resp_part_waits_for_responses(struct kunit *test)
+static void resp_flush_acks_waits_for_responses(struct kunit *test)
 {
 	struct fx *fx = test->priv;
 	struct shca_pkt pkt;
@@ -566,22 +568,22 @@ static void resp_part_waits_for_responses(struct kunit *test)
 	pkt.ackreq = true;
 	fx_rx(fx, &pkt);
 	fx_rx_op(fx, SHCA_OP_SEND_ONLY, P0 + 1, 8);
-	KUNIT_EXPECT_TRUE(test, shca_resp_part(&fx->resp));
-	/* of two the later one, since nobody will answer an inquiry about it */
+	KUNIT_EXPECT_TRUE(test, shca_resp_flush_acks(&fx->resp));
+	/* of two the later one, since nobody will answer an ACK probe about it */
 	fx_expect_ack(test, P0 + 1, ACK);
 	fx_rx_op(fx, SHCA_OP_READ_REQUEST, P0 + 2, 8);
 	fx_rx_op(fx, SHCA_OP_SEND_ONLY, P0 + 3, 8);
-	KUNIT_EXPECT_FALSE(test, shca_resp_part(&fx->resp));
+	KUNIT_EXPECT_FALSE(test, shca_resp_flush_acks(&fx->resp));
 }
 
 /* A NAK says more, and stays. */
-static void resp_part_keeps_the_nak_that_is_owed(struct kunit *test)
+static void resp_flush_acks_keeps_the_nak_that_is_owed(struct kunit *test)
 {
 	struct fx *fx = test->priv;
 
 	fx_rx_op(fx, SHCA_OP_SEND_ONLY, P0, 8);
 	fx_rx_op(fx, SHCA_OP_SEND_ONLY, P0 + 2, 8);
-	KUNIT_EXPECT_TRUE(test, shca_resp_part(&fx->resp));
+	KUNIT_EXPECT_TRUE(test, shca_resp_flush_acks(&fx->resp));
 	fx_expect_ack(test, P0 + 1, NAK(SHCA_NAK_PSN_SEQ));
 }
 
@@ -616,8 +618,8 @@ static struct kunit_case owed_cases[] = {
 	KUNIT_CASE(resp_fail_takes_back_what_could_not_leave),
 	KUNIT_CASE(resp_fail_forgets_reads),
 	KUNIT_CASE(resp_rx_of_only_for_two_psns_is_long_enough),
-	KUNIT_CASE(resp_part_waits_for_responses),
-	KUNIT_CASE(resp_part_keeps_the_nak_that_is_owed),
+	KUNIT_CASE(resp_flush_acks_waits_for_responses),
+	KUNIT_CASE(resp_flush_acks_keeps_the_nak_that_is_owed),
 	{}
 };
 

@@ -209,12 +209,12 @@ static void local_request_ends_without_a_packet(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, fx->wc.opcode, row->wc);
 	KUNIT_EXPECT_EQ(test, fx->wc.status, SHCA_WC_SUCCESS);
 	KUNIT_EXPECT_TRUE(test, fx->wc.own == fx);
-	KUNIT_EXPECT_EQ(test, fx->req.own, 1u);
+	KUNIT_EXPECT_EQ(test, fx->req.ring.own, 1u);
 	fx_post(fx, row->opcode, 0);
 	fx_next(fx);
 	KUNIT_ASSERT_TRUE(test, fx_pop(fx));
 	KUNIT_EXPECT_TRUE(test, !fx->wc.own);
-	KUNIT_EXPECT_EQ(test, fx->req.own, 1u);
+	KUNIT_EXPECT_EQ(test, fx->req.ring.own, 1u);
 }
 
 static const u32 mtus[] = { 256, 512, 1024, 2048, 4096 };
@@ -306,9 +306,9 @@ static void run_in_each_window_fills_it(struct kunit *test)
 	fx_req_attr(&attr);
 	for (window = 1; window < 20; window++) {
 		for (burst = 0; burst < 5; burst++) {
-			fx->req.window = window;
+			fx->req.cc.window = window;
 			fx_req_start(fx, &attr);
-			fx->req.burst = burst;
+			fx->req.psn.burst = burst;
 			fx_post(fx, SHCA_WR_SEND, 40 * FX_MTU);
 			KUNIT_EXPECT_EQ(test, drain_psns(fx, NULL, 0), window);
 		}
@@ -324,9 +324,9 @@ static void run_ends_where_a_quarter_of_the_window_does(struct kunit *test)
 	u32 nr[9] = { 0 };
 
 	fx_req_attr(&attr);
-	fx->req.window = 100;
+	fx->req.cc.window = 100;
 	fx_req_start(fx, &attr);
-	fx->req.burst = 20;
+	fx->req.psn.burst = 20;
 	fx_post(fx, SHCA_WR_SEND, 200 * FX_MTU);
 	KUNIT_EXPECT_EQ(test, drain_psns(fx, nr, 9), 100u);
 	KUNIT_EXPECT_MEMEQ(test, nr, expected, sizeof(expected));
@@ -339,9 +339,9 @@ static void run_behind_a_read_fills_the_window(struct kunit *test)
 	struct shca_req_attr attr;
 
 	fx_req_attr(&attr);
-	fx->req.window = 18;
+	fx->req.cc.window = 18;
 	fx_req_start(fx, &attr);
-	fx->req.burst = 8;
+	fx->req.psn.burst = 8;
 	fx_post(fx, SHCA_WR_RDMA_READ, 8 * FX_MTU);
 	KUNIT_ASSERT_TRUE(test, fx_next(fx));
 	fx_post(fx, SHCA_WR_SEND, 40 * FX_MTU);
@@ -354,7 +354,7 @@ static void run_ends_where_the_span_does(struct kunit *test)
 	struct fx *fx = test->priv;
 	u32 nr[2] = { 0 };
 
-	fx->req.burst = 8;
+	fx->req.psn.burst = 8;
 	fx_post(fx, SHCA_WR_RDMA_READ, (SHCA_REQ_SPAN - 5) * FX_MTU);
 	KUNIT_ASSERT_TRUE(test, fx_next(fx));
 	fx_post(fx, SHCA_WR_SEND, 40 * FX_MTU);
@@ -386,9 +386,9 @@ static void run_of_uc_is_as_long_as_the_link_takes(struct kunit *test)
 	struct fx *fx = test->priv;
 	u32 nr[6] = { 0 };
 
-	fx->req.window = 4;
+	fx->req.cc.window = 4;
 	start(fx, UC);
-	fx->req.burst = 32;
+	fx->req.psn.burst = 32;
 	fx_post(fx, SHCA_WR_SEND, 100 * FX_MTU);
 	KUNIT_EXPECT_EQ(test, drain_psns(fx, nr, 6), 100u);
 	KUNIT_EXPECT_MEMEQ(test, nr, expected, sizeof(expected));
@@ -402,11 +402,11 @@ static void run_of_two_is_one(struct kunit *test)
 	struct fx *fx = test->priv;
 	u32 nr[4] = { 0 };
 
-	fx->req.burst = 2;
+	fx->req.psn.burst = 2;
 	fx_post(fx, SHCA_WR_SEND, 4 * FX_MTU);
 	KUNIT_EXPECT_EQ(test, drain_psns(fx, nr, 4), 4u);
 	KUNIT_EXPECT_MEMEQ(test, nr, expected, sizeof(expected));
-	fx->req.burst = 8;
+	fx->req.psn.burst = 8;
 	fx_post(fx, SHCA_WR_RDMA_READ, 10 * FX_MTU);
 	KUNIT_EXPECT_EQ(test, drain_psns(fx, nr, 4), 1u);
 }
@@ -417,7 +417,7 @@ static void run_is_not_of_a_probe(struct kunit *test)
 	struct fx *fx = test->priv;
 	u32 i;
 
-	fx->req.burst = 8;
+	fx->req.psn.burst = 8;
 	fx_post(fx, SHCA_WR_SEND, 10 * FX_MTU);
 	for (i = 0; i < 2; i++) {
 		while (fx_next(fx))
@@ -426,8 +426,8 @@ static void run_is_not_of_a_probe(struct kunit *test)
 		fx_timeout(fx);
 	}
 	/* as if nothing behind the first one had ever left */
-	KUNIT_ASSERT_TRUE(test, fx->req.probe);
-	fx->req.max_psn = fx->req.psn;
+	KUNIT_ASSERT_TRUE(test, fx->req.recovery.one_packet);
+	fx->req.psn.max = fx->req.psn.next;
 	KUNIT_ASSERT_TRUE(test, fx_next(fx));
 	KUNIT_EXPECT_EQ(test, fx->pkt.span, 0u);
 }
@@ -440,7 +440,7 @@ static void handed_over_message_is_in_packets_of_the_reach(struct kunit *test)
 	struct fx *fx = test->priv;
 	u32 nr[4] = { 0 };
 
-	fx->req.reach = 4;
+	fx->req.psn.reach = 4;
 	fx_post(fx, SHCA_WR_SEND, 10 * FX_MTU);
 	KUNIT_EXPECT_EQ(test, drain_psns(fx, nr, 4), 10u);
 	KUNIT_EXPECT_MEMEQ(test, nr, expected, sizeof(expected));
@@ -463,14 +463,14 @@ static void handed_over_again_ends_where_the_new_begins(struct kunit *test)
 	struct fx *fx = test->priv;
 	u32 nr[4] = { 0 }, i;
 
-	fx->req.reach = 2;
+	fx->req.psn.reach = 2;
 	fx_post(fx, SHCA_WR_SEND, 10 * FX_MTU);
 	for (i = 0; i < 3; i++)
 		KUNIT_ASSERT_TRUE(test, fx_next(fx));
 	KUNIT_EXPECT_EQ(test, fx->req.stats.tx_pkts, 3ull);
-	fx->req.deadline = fx->now + 1;
+	fx->req.recovery.deadline = fx->now + 1;
 	fx_timeout(fx);
-	fx->req.reach = 4;
+	fx->req.psn.reach = 4;
 	KUNIT_EXPECT_EQ(test, drain_psns(fx, nr, 4), 10u);
 	KUNIT_EXPECT_MEMEQ(test, nr, expected, sizeof(expected));
 }
@@ -494,9 +494,9 @@ static void handed_over_ends_before_what_is_held(struct kunit *test)
 			KUNIT_ASSERT_TRUE(test, fx_next(fx));
 		shca_req_gather_failed(&fx->req, &fx->pkt, SHCA_MEM_RETRY);
 		shca_req_hold(&fx->req);
-		fx->req.deadline = fx->now + 1;
+		fx->req.recovery.deadline = fx->now + 1;
 		fx_timeout(fx);
-		fx->req.reach = 8;
+		fx->req.psn.reach = 8;
 		KUNIT_EXPECT_EQ(test, drain_psns(fx, nr, 2), held);
 		KUNIT_EXPECT_EQ(test, nr[0], held);
 		shca_req_release(&fx->req);
@@ -515,7 +515,7 @@ static void handed_over_goes_across_the_wrap(struct kunit *test)
 	fx_req_attr(&attr);
 	attr.sq_psn = 0xfffffc;
 	fx_req_start(fx, &attr);
-	fx->req.reach = 8;
+	fx->req.psn.reach = 8;
 	fx_post(fx, SHCA_WR_SEND, 10 * FX_MTU);
 	KUNIT_EXPECT_EQ(test, drain_psns(fx, nr, 2), 10u);
 	KUNIT_EXPECT_EQ(test, nr[0], 8u);

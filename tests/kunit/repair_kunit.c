@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 /*
  * How the completer repairs: when sending goes back and when not yet, answers to
- * inquiries, receivers that are not ready, and responses that cannot be.
+ * ACK probes, receivers that are not ready, and responses that cannot be.
  */
 #include "fixture.h"
 
@@ -32,7 +32,7 @@ static void leave_behind(struct kunit *test, u32 nr)
 {
 	struct fx *fx = test->priv;
 
-	fx->req.sent_ns = fx->now;
+	fx->req.ackreq.sent_ns = fx->now;
 	while (nr--) {
 		fx_post_flags(fx, SHCA_WR_RDMA_WRITE, 8, 0);
 		KUNIT_ASSERT_TRUE(test, fx_next(fx));
@@ -40,7 +40,7 @@ static void leave_behind(struct kunit *test, u32 nr)
 	}
 }
 
-static void inquire(struct kunit *test)
+static void probe(struct kunit *test)
 {
 	struct fx *fx = test->priv;
 
@@ -95,8 +95,8 @@ static void post_own(struct fx *fx, const struct own_row *row)
 }
 
 /* The response of @row's operation at @psn; of READs it has what was asked for. */
-static enum shca_rx answer_own(struct fx *fx, const struct own_row *row,
-			       u32 psn)
+static enum shca_verdict answer_own(struct fx *fx, const struct own_row *row,
+				    u32 psn)
 {
 	return row->response == SHCA_OP_ATOMIC_ACK ? fx_atomic_ack(fx, psn, 1) :
 		fx_read_resp(fx, row->response, psn,
@@ -138,8 +138,8 @@ static void request_with_a_response_is_counted_and_fenced(struct kunit *test)
 		KUNIT_EXPECT_EQ(test, answer_own(fx, row, P0 + i), SHCA_RX_OK);
 	}
 	KUNIT_EXPECT_EQ(test, fx_drain(fx), 1u);
-	KUNIT_EXPECT_EQ(test, fx->req.nr_rd, 0u);
-	KUNIT_EXPECT_EQ(test, fx->req.rd_psns, 0u);
+	KUNIT_EXPECT_EQ(test, fx->req.psn.nr_rd, 0u);
+	KUNIT_EXPECT_EQ(test, fx->req.psn.nr_rd_psns, 0u);
 }
 
 /* ---- going back ------------------------------------------------------------------ */
@@ -172,7 +172,7 @@ static void gap_within_the_round_trip_waits_for_its_end(struct kunit *test)
 	struct fx *fx = test->priv;
 
 	start(fx, row->timeout, 3);
-	fx->req.rtt_ns = row->rtt;
+	fx->req.recovery.rtt_ns = row->rtt;
 	post_and_drain(fx, 8);
 	KUNIT_EXPECT_EQ(test, fx_ack(fx, P0, SEQ), SHCA_RX_NAK_SEQ);
 	KUNIT_EXPECT_EQ(test, fx_drain(fx), 8u);
@@ -194,13 +194,13 @@ static void gap_within_the_round_trip_keeps_an_earlier_timer(struct kunit *test)
 	struct fx *fx = test->priv;
 
 	post_and_drain(fx, 2);
-	fx->req.hold_ns = fx->now + 1000;
-	fx->req.deadline = fx->now + 999;
+	fx->req.recovery.hold_ns = fx->now + 1000;
+	fx->req.recovery.deadline = fx->now + 999;
 	fx_ack(fx, P0, SEQ);
 	KUNIT_EXPECT_EQ(test, shca_req_deadline(&fx->req), fx->now + 999);
 	start(fx, 0, 3);
 	post_and_drain(fx, 2);
-	fx->req.hold_ns = fx->now + 1000;
+	fx->req.recovery.hold_ns = fx->now + 1000;
 	fx_ack(fx, P0, SEQ);
 	KUNIT_EXPECT_EQ(test, shca_req_deadline(&fx->req), fx->now + 1000);
 }
@@ -236,7 +236,7 @@ static void answer_behind_a_read_is_an_implied_nak(struct kunit *test)
 		post_and_drain(fx, 1);
 		KUNIT_EXPECT_EQ(test, fx_ack(fx, P0 + 1, row->syndrome),
 				SHCA_RX_LOST_RESPONSE);
-		KUNIT_EXPECT_FALSE(test, fx->req.rnr_wait);
+		KUNIT_EXPECT_FALSE(test, fx->req.recovery.rnr_wait);
 		KUNIT_EXPECT_EQ(test, fx_drain(fx), 2 * retries);
 	}
 	start(fx, FX_TIMEOUT, 0);
@@ -258,7 +258,7 @@ static void progress_while_sending_again_keeps_the_timer(struct kunit *test)
 	KUNIT_ASSERT_TRUE(test, fx_next(fx));
 	fx->now += 5;
 	fx_ack(fx, P0, ACK);
-	KUNIT_EXPECT_EQ(test, fx->req.quiet_ns, 0ull);
+	KUNIT_EXPECT_EQ(test, fx->req.ackreq.probe_ns, 0ull);
 	KUNIT_EXPECT_EQ(test, shca_req_deadline(&fx->req),
 			fx->now + FX_TIMEOUT);
 }
@@ -291,7 +291,7 @@ static void ack_goes_from_the_middle_of_a_message_to_the_next(struct kunit *test
 	KUNIT_EXPECT_TRUE(test, shca_req_idle(&fx->req));
 }
 
-/* ---- answers to inquiries ------------------------------------------------------------ */
+/* ---- answers to ACK probes ------------------------------------------------------------ */
 
 /* It left something out: that comes again at once, once, and is timed anew. */
 static void answer_that_leaves_out_is_acted_on_once(struct kunit *test)
@@ -301,20 +301,20 @@ static void answer_that_leaves_out_is_acted_on_once(struct kunit *test)
 	fx->now += FX_TIMEOUT;
 	leave_behind(test, 2);
 	fx->now += 5000;
-	inquire(test);
+	probe(test);
 	KUNIT_EXPECT_EQ(test, fx_ack(fx, P0 - 1, ACK), SHCA_RX_OK);
 	KUNIT_EXPECT_EQ(test, shca_req_deadline(&fx->req), 0ull);
 	KUNIT_EXPECT_EQ(test, fx_drain(fx), 2u);
 	fx_ack(fx, P0, SEQ);
 	KUNIT_EXPECT_FALSE(test, fx_next(fx));
-	KUNIT_EXPECT_FALSE(test, fx->req.recheck);
+	KUNIT_EXPECT_FALSE(test, fx->req.recovery.recheck);
 	/* the next gap within the round trip is looked at again at its end */
 	fx->now += 100;
 	fx_ack(fx, P0, ACK);
-	KUNIT_EXPECT_EQ(test, fx->req.rtt_ns, 0ull);
+	KUNIT_EXPECT_EQ(test, fx->req.recovery.rtt_ns, 0ull);
 	fx_ack(fx, P0 + 1, SEQ);
 	KUNIT_EXPECT_FALSE(test, fx_next(fx));
-	KUNIT_EXPECT_TRUE(test, fx->req.recheck);
+	KUNIT_EXPECT_TRUE(test, fx->req.recovery.recheck);
 }
 
 struct none_row {
@@ -343,15 +343,15 @@ static void none_desc(const struct none_row *row, char *desc)
 
 KUNIT_ARRAY_PARAM(none, none_rows, none_desc);
 
-/* A copy of anything else from before is no answer to an inquiry. */
-static void inquiry_is_answered_by_an_ack_alone(struct kunit *test)
+/* A copy of anything else from before is no answer to an ACK probe. */
+static void probe_is_answered_by_an_ack_alone(struct kunit *test)
 {
 	const struct none_row *row = test->param_value;
 	struct fx *fx = test->priv;
 	struct shca_pkt pkt;
 
 	leave_behind(test, 2);
-	inquire(test);
+	probe(test);
 	memset(&pkt, 0, sizeof(pkt));
 	pkt.opcode = row->opcode;
 	pkt.psn = P0 + row->off;
@@ -365,13 +365,13 @@ static void inquiry_is_answered_by_an_ack_alone(struct kunit *test)
 	KUNIT_EXPECT_TRUE(test, shca_req_idle(&fx->req));
 }
 
-/* What an inquiry that was lost was about is no reason to send twice. */
-static void inquiry_that_was_lost_is_forgotten(struct kunit *test)
+/* What an ACK probe that was lost was about is no reason to send twice. */
+static void probe_that_was_lost_is_forgotten(struct kunit *test)
 {
 	struct fx *fx = test->priv;
 
 	leave_behind(test, 3);
-	inquire(test);
+	probe(test);
 	fx_timeout(fx);
 	KUNIT_EXPECT_EQ(test, fx_drain(fx), 3u);
 	fx_ack(fx, P0, ACK);
@@ -379,16 +379,16 @@ static void inquiry_that_was_lost_is_forgotten(struct kunit *test)
 }
 
 /* It was about what had left by then. */
-static void inquiry_is_not_about_what_leaves_later(struct kunit *test)
+static void probe_is_not_about_what_leaves_later(struct kunit *test)
 {
 	struct fx *fx = test->priv;
 
 	leave_behind(test, 1);
-	inquire(test);
+	probe(test);
 	leave_behind(test, 1);
 	KUNIT_EXPECT_EQ(test, fx_ack(fx, P0, ACK), SHCA_RX_OK);
 	KUNIT_EXPECT_FALSE(test, fx_next(fx));
-	KUNIT_EXPECT_FALSE(test, fx->req.went_back);
+	KUNIT_EXPECT_FALSE(test, fx->req.recovery.went_back);
 	/* answered; a copy of an answer of before is about nothing */
 	KUNIT_EXPECT_EQ(test, fx_ack(fx, P0 - 1, ACK), SHCA_RX_STALE_ACK);
 	KUNIT_EXPECT_FALSE(test, fx_next(fx));
@@ -428,10 +428,10 @@ static void rnr_wait_begins_anew(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, fx_drain(fx), 3u);
 	fx_ack(fx, P0, ACK);
 	fx_ack(fx, P0 + 1, SEQ);
-	KUNIT_ASSERT_TRUE(test, fx->req.recheck);
+	KUNIT_ASSERT_TRUE(test, fx->req.recovery.recheck);
 	fx_ack(fx, P0 + 1, RNR(1));
-	KUNIT_EXPECT_FALSE(test, fx->req.recheck);
-	KUNIT_EXPECT_FALSE(test, fx->req.went_back);
+	KUNIT_EXPECT_FALSE(test, fx->req.recovery.recheck);
+	KUNIT_EXPECT_FALSE(test, fx->req.recovery.went_back);
 	fx_timeout(fx);
 	KUNIT_EXPECT_EQ(test, fx_drain(fx), 2u);
 	/* a gap of this attempt is repaired */
@@ -457,7 +457,7 @@ static void rnr_wait_is_no_part_of_a_round_trip(struct kunit *test)
 	fx_drain(fx);
 	fx->now += 10;
 	fx_ack(fx, P0, ACK);
-	KUNIT_EXPECT_EQ(test, fx->req.rtt_ns, 0ull);
+	KUNIT_EXPECT_EQ(test, fx->req.recovery.rtt_ns, 0ull);
 }
 
 /* The patience of the next request is as long as that of the first. */
@@ -628,9 +628,9 @@ static struct kunit_case repair_cases[] = {
 	KUNIT_CASE(progress_without_a_time_out_starts_none),
 	KUNIT_CASE(ack_goes_from_the_middle_of_a_message_to_the_next),
 	KUNIT_CASE(answer_that_leaves_out_is_acted_on_once),
-	KUNIT_CASE_PARAM(inquiry_is_answered_by_an_ack_alone, none_gen_params),
-	KUNIT_CASE(inquiry_that_was_lost_is_forgotten),
-	KUNIT_CASE(inquiry_is_not_about_what_leaves_later),
+	KUNIT_CASE_PARAM(probe_is_answered_by_an_ack_alone, none_gen_params),
+	KUNIT_CASE(probe_that_was_lost_is_forgotten),
+	KUNIT_CASE(probe_is_not_about_what_leaves_later),
 	KUNIT_CASE(rnr_nak_is_counted_as_one),
 	KUNIT_CASE(rnr_wait_begins_anew),
 	KUNIT_CASE(rnr_wait_is_no_part_of_a_round_trip),

@@ -110,7 +110,7 @@ static struct shca_send_wr *post_flush(struct fx *fx, u32 imm, u64 len)
 	struct shca_send_wr *wr = shca_req_slot(&fx->req);
 
 	memset(wr, 0, FX_STRIDE);
-	wr->wr_id = fx->req.prod;
+	wr->wr_id = fx->req.ring.prod;
 	wr->opcode = SHCA_WR_FLUSH;
 	wr->flags = SHCA_SEND_SIGNALED;
 	wr->imm = imm;
@@ -223,10 +223,10 @@ static void req_next_with_window_full_waits_with_ackreq(struct kunit *test)
 	u32 i, since = 0;
 
 	fx_post(fx, OP_WRITE, 1 << 20);
-	for (i = 0; i < SHCA_REQ_WINDOW; i++) {
+	for (i = 0; i < SHCA_CC_WINDOW; i++) {
 		KUNIT_ASSERT_TRUE(test, fx_next(fx));
 		since = fx->pkt.ackreq ? 0 : since + 1;
-		KUNIT_EXPECT_LT(test, since, SHCA_REQ_WINDOW / 4);
+		KUNIT_EXPECT_LT(test, since, SHCA_CC_WINDOW / 4);
 	}
 	KUNIT_EXPECT_TRUE(test, fx->pkt.ackreq);
 	KUNIT_EXPECT_FALSE(test, fx_next(fx));
@@ -313,7 +313,7 @@ static void req_next_before_pace_waits_until_then(struct kunit *test)
 {
 	struct fx *fx = test->priv;
 
-	fx->req.stall_ns = fx->now + 500;
+	shca_req_stall(&fx->req, fx->now + 500);
 	KUNIT_EXPECT_EQ(test, shca_req_deadline(&fx->req), 0ull);
 	fx_post(fx, OP_SEND, 1);
 	KUNIT_EXPECT_FALSE(test, fx_next(fx));
@@ -458,8 +458,8 @@ static void req_timer_with_window_closed_asks_at_its_end(struct kunit *test)
 	u32 i;
 
 	fx_post(fx, OP_WRITE, 1 << 20);
-	KUNIT_EXPECT_EQ(test, fx_drain(fx), SHCA_REQ_WINDOW);
-	fx_ack(fx, FX_SQ_PSN + SHCA_REQ_WINDOW - 11, ACK);
+	KUNIT_EXPECT_EQ(test, fx_drain(fx), SHCA_CC_WINDOW);
+	fx_ack(fx, FX_SQ_PSN + SHCA_CC_WINDOW - 11, ACK);
 	fx_timeout(fx);
 	for (i = 0; i < 10; i++) {
 		KUNIT_EXPECT_TRUE(test, fx_next(fx));
@@ -471,20 +471,20 @@ static void req_timer_with_window_closed_asks_at_its_end(struct kunit *test)
 static void req_window_after_loss_is_smaller(struct kunit *test)
 {
 	struct fx *fx = test->priv;
-	const u32 smaller = SHCA_REQ_WINDOW - SHCA_REQ_WINDOW / 4;
+	const u32 smaller = SHCA_CC_WINDOW - SHCA_CC_WINDOW / 4;
 	u32 psn;
 
 	fx_post(fx, OP_WRITE, 1 << 20);
-	KUNIT_EXPECT_EQ(test, fx_drain(fx), SHCA_REQ_WINDOW);
+	KUNIT_EXPECT_EQ(test, fx_drain(fx), SHCA_CC_WINDOW);
 	fx_ack(fx, FX_SQ_PSN, SHCA_AETH_NAK | SHCA_NAK_PSN_SEQ);
 	KUNIT_EXPECT_EQ(test, fx_drain(fx), smaller);
 	KUNIT_EXPECT_TRUE(test, fx->pkt.ackreq);
 	psn = fx->pkt.psn;
 	/* What is left of the run, then what is new, in the same window. */
-	fx_ack(fx, FX_SQ_PSN + SHCA_REQ_WINDOW / 2 - 1, ACK);
-	KUNIT_EXPECT_EQ(test, fx_drain(fx), SHCA_REQ_WINDOW / 2);
+	fx_ack(fx, FX_SQ_PSN + SHCA_CC_WINDOW / 2 - 1, ACK);
+	KUNIT_EXPECT_EQ(test, fx_drain(fx), SHCA_CC_WINDOW / 2);
 	KUNIT_EXPECT_TRUE(test, fx->pkt.ackreq);
-	KUNIT_EXPECT_EQ(test, fx->pkt.psn, psn + SHCA_REQ_WINDOW / 2);
+	KUNIT_EXPECT_EQ(test, fx->pkt.psn, psn + SHCA_CC_WINDOW / 2);
 }
 
 /* However often, some packets may be outstanding, and a peer that is back ... */
@@ -495,23 +495,23 @@ static void req_window_after_many_losses_comes_back(struct kunit *test)
 
 	for (i = 0; i < 4; i++)
 		fx_post(fx, OP_WRITE, 1 << 20);
-	KUNIT_EXPECT_EQ(test, fx_drain(fx), SHCA_REQ_WINDOW);
+	KUNIT_EXPECT_EQ(test, fx_drain(fx), SHCA_CC_WINDOW);
 	for (i = 0; i < 30; i++) {
 		fx_timeout(fx);
 		n = fx_drain(fx);
 		fx_ack(fx, psn++, ACK);	/* or retry_cnt would end it */
 		fx_drain(fx);
 	}
-	KUNIT_EXPECT_EQ(test, n, SHCA_REQ_WINDOW_MIN);
+	KUNIT_EXPECT_EQ(test, n, SHCA_CC_WINDOW_MIN);
 	/* ... finds all of the window soon. */
-	for (i = 0; i < 3000 && fx->req.allowed < SHCA_REQ_WINDOW; i++) {
+	for (i = 0; i < 3000 && fx->req.cc.cwnd < SHCA_CC_WINDOW; i++) {
 		fx_ack(fx, psn++, ACK);
 		fx_drain(fx);
 	}
-	KUNIT_EXPECT_EQ(test, fx->req.allowed, SHCA_REQ_WINDOW);
-	KUNIT_EXPECT_LT(test, i, 12u * SHCA_REQ_WINDOW);
-	KUNIT_EXPECT_EQ(test, shca_psn_off(fx->req.max_psn, fx->req.una_psn),
-			SHCA_REQ_WINDOW);
+	KUNIT_EXPECT_EQ(test, fx->req.cc.cwnd, SHCA_CC_WINDOW);
+	KUNIT_EXPECT_LT(test, i, 12u * SHCA_CC_WINDOW);
+	KUNIT_EXPECT_EQ(test, shca_psn_off(fx->req.psn.max, fx->req.psn.una),
+			SHCA_CC_WINDOW);
 }
 
 /* ---- refusals ------------------------------------------------------------- */
@@ -741,14 +741,14 @@ static void req_gather_retry_of_batch_leaves_nothing_outstanding(struct kunit *t
 	first = fx->pkt;
 	KUNIT_EXPECT_EQ(test, fx_drain(fx), 2u);
 	shca_req_gather_failed(&fx->req, &first, SHCA_MEM_RETRY);
-	KUNIT_EXPECT_EQ(test, fx->req.max_psn, FX_SQ_PSN);
-	KUNIT_EXPECT_EQ(test, fx->req.nr_rd, 0u);
+	KUNIT_EXPECT_EQ(test, fx->req.psn.max, FX_SQ_PSN);
+	KUNIT_EXPECT_EQ(test, fx->req.psn.nr_rd, 0u);
 	KUNIT_EXPECT_EQ(test, shca_req_deadline(&fx->req), 0ull);
 	for (k = 0; k < 3; k++) {
 		KUNIT_ASSERT_TRUE(test, fx_next(fx));
 		KUNIT_EXPECT_FALSE(test, fx->pkt.again);
 	}
-	KUNIT_EXPECT_EQ(test, fx->req.nr_rd, 1u);
+	KUNIT_EXPECT_EQ(test, fx->req.psn.nr_rd, 1u);
 	KUNIT_EXPECT_EQ(test, fx->req.stats.retransmits, 0ull);
 }
 
@@ -802,7 +802,7 @@ static void req_pop_of_unsignalled_is_silent(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, fx->wc.opcode, SHCA_WC_RDMA_WRITE);
 	KUNIT_EXPECT_EQ(test, fx->wc.wc_flags, 0);
 	KUNIT_EXPECT_FALSE(test, fx_pop(fx));
-	KUNIT_EXPECT_EQ(test, fx->req.head, 3u);
+	KUNIT_EXPECT_EQ(test, fx->req.ring.head, 3u);
 }
 
 static void req_fail_completes_acknowledged_and_flushes(struct kunit *test)
@@ -898,7 +898,7 @@ static void req_local_of_earlier_lap_does_not_count(struct kunit *test)
 	/* overtakes what is about to be sent again */
 	fx_ack(fx, FX_SQ_PSN + 1, ACK);
 	KUNIT_EXPECT_TRUE(test, shca_req_idle(&fx->req));
-	KUNIT_EXPECT_EQ(test, fx->req.una, fx->req.prod);
+	KUNIT_EXPECT_EQ(test, fx->req.ring.una, fx->req.ring.prod);
 	KUNIT_ASSERT_TRUE(test, fx_pop(fx));
 	KUNIT_ASSERT_TRUE(test, fx_pop(fx));
 	KUNIT_EXPECT_FALSE(test, fx_pop(fx));
@@ -925,7 +925,7 @@ static void req_local_is_stepped_over_when_sent_again(struct kunit *test)
 	fx_ack(fx, FX_SQ_PSN + 2, ACK);
 	while (fx_pop(fx))
 		;
-	while (fx->req.prod - fx->req.head < FX_ENTRIES)
+	while (fx->req.ring.prod - fx->req.ring.head < FX_ENTRIES)
 		fx_post(fx, OP_SEND, 2);
 	KUNIT_ASSERT_TRUE(test, fx_next(fx));
 	KUNIT_EXPECT_EQ(test, fx->pkt.psn, FX_SQ_PSN + 3);
@@ -966,7 +966,7 @@ static void leave_behind(struct kunit *test, u32 nr)
 	}
 }
 
-static void expect_inquiry(struct kunit *test)
+static void expect_probe(struct kunit *test)
 {
 	struct fx *fx = test->priv;
 
@@ -974,7 +974,7 @@ static void expect_inquiry(struct kunit *test)
 	KUNIT_EXPECT_NULL(test, fx->pkt.wr);
 	KUNIT_EXPECT_EQ(test, fx->pkt.opcode, SHCA_OP_WRITE_ONLY);
 	KUNIT_EXPECT_EQ(test, fx->pkt.psn,
-			shca_psn_add(fx->req.una_psn, -1));
+			shca_psn_add(fx->req.psn.una, -1));
 	KUNIT_EXPECT_EQ(test, fx->pkt.paylen, 0u);
 	KUNIT_EXPECT_EQ(test, fx->pkt.reth.len, 0u);
 	KUNIT_EXPECT_EQ(test, fx->pkt.kind, SHCA_PAY_NONE);
@@ -1056,12 +1056,12 @@ static void req_next_to_a_stranger_asks_with_the_last_of_a_post(struct kunit *te
 	KUNIT_EXPECT_FALSE(test, fx->pkt.ackreq);
 	KUNIT_ASSERT_TRUE(test, fx_next(fx));
 	KUNIT_EXPECT_TRUE(test, fx->pkt.ackreq);
-	/* nothing is left to inquire about, and the transport timer runs */
+	/* nothing is left to probe about, and the transport timer runs */
 	KUNIT_EXPECT_FALSE(test, fx_next(fx));
 	KUNIT_EXPECT_EQ(test, shca_req_deadline(&fx->req),
 			fx->now + FX_TIMEOUT);
 	/* found out later that it is not */
-	fx->req.attr.peer |= SHCA_PEER_PARTS;
+	fx->req.attr.peer |= SHCA_PEER_FLUSHES_ACKS;
 	leave_behind(test, 1);
 }
 
@@ -1069,13 +1069,13 @@ static void req_next_handed_over_asks(struct kunit *test)
 {
 	struct fx *fx = test->priv;
 
-	fx->req.reach = 16;
+	fx->req.psn.reach = 16;
 	post_silent(fx, 1);
 	KUNIT_ASSERT_TRUE(test, fx_next(fx));
 	KUNIT_EXPECT_TRUE(test, fx->pkt.ackreq);
 }
 
-static void req_timer_when_quiet_inquires(struct kunit *test)
+static void req_timer_when_quiet_probes(struct kunit *test)
 {
 	struct fx *fx = test->priv;
 
@@ -1085,19 +1085,19 @@ static void req_timer_when_quiet_inquires(struct kunit *test)
 	KUNIT_EXPECT_FALSE(test, shca_req_may_send(&fx->req));
 	fx_timeout(fx);
 	KUNIT_EXPECT_TRUE(test, shca_req_may_send(&fx->req));
-	expect_inquiry(test);
+	expect_probe(test);
 	KUNIT_EXPECT_EQ(test, shca_req_deadline(&fx->req),
 			fx->now + FX_TIMEOUT);
 	KUNIT_EXPECT_EQ(test, fx_ack(fx, FX_SQ_PSN + 1, ACK), SHCA_RX_OK);
 	KUNIT_EXPECT_TRUE(test, shca_req_idle(&fx->req));
 	KUNIT_EXPECT_FALSE(test, fx_next(fx));
 	KUNIT_EXPECT_EQ(test, shca_req_deadline(&fx->req), 0ull);
-	KUNIT_EXPECT_EQ(test, fx->req.stats.inquiries, 1ull);
+	KUNIT_EXPECT_EQ(test, fx->req.stats.probes, 1ull);
 	KUNIT_EXPECT_EQ(test, fx->req.stats.timeouts, 0ull);
 	KUNIT_EXPECT_EQ(test, fx->req.stats.retransmits, 0ull);
 }
 
-static void req_timer_of_short_timeout_inquires_sooner(struct kunit *test)
+static void req_timer_of_short_timeout_probes_sooner(struct kunit *test)
 {
 	struct fx *fx = test->priv;
 	struct shca_req_attr attr;
@@ -1107,19 +1107,19 @@ static void req_timer_of_short_timeout_inquires_sooner(struct kunit *test)
 	fx_req_start(fx, &attr);
 	leave_behind(test, 1);
 	KUNIT_EXPECT_EQ(test, shca_req_deadline(&fx->req), fx->now + FX_MS / 4);
-	/* none: an answer may take for ever, an inquiry not */
+	/* none: an answer may take for ever, an ACK probe not */
 	attr.timeout_ns = 0;
 	fx_req_start(fx, &attr);
 	leave_behind(test, 1);
 	KUNIT_EXPECT_EQ(test, shca_req_deadline(&fx->req),
 			fx->now + SHCA_REQ_QUIET_NS);
 	fx_timeout(fx);
-	expect_inquiry(test);
+	expect_probe(test);
 	KUNIT_EXPECT_EQ(test, shca_req_deadline(&fx->req), 0ull);
 }
 
-/* What comes meanwhile asks in place of an inquiry. */
-static void req_post_before_the_inquiry_asks(struct kunit *test)
+/* What comes meanwhile asks in place of an ACK probe. */
+static void req_post_before_the_probe_asks(struct kunit *test)
 {
 	struct fx *fx = test->priv;
 
@@ -1133,7 +1133,7 @@ static void req_post_before_the_inquiry_asks(struct kunit *test)
 }
 
 /* While one answer is due there is no second question. */
-static void req_inquiry_waits_for_the_answer_that_is_due(struct kunit *test)
+static void req_probe_waits_for_the_answer_that_is_due(struct kunit *test)
 {
 	struct fx *fx = test->priv;
 
@@ -1145,7 +1145,7 @@ static void req_inquiry_waits_for_the_answer_that_is_due(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, shca_req_deadline(&fx->req),
 			fx->now + FX_TIMEOUT);
 	fx_ack(fx, FX_SQ_PSN, ACK);
-	expect_inquiry(test);
+	expect_probe(test);
 }
 
 struct missing_row {
@@ -1181,7 +1181,7 @@ static void req_rx_of_answer_sends_what_is_missing(struct kunit *test)
 	fx_req_start(fx, &attr);
 	leave_behind(test, 3);
 	fx_timeout(fx);
-	expect_inquiry(test);
+	expect_probe(test);
 	KUNIT_EXPECT_EQ(test, fx_ack(fx, FX_SQ_PSN + row->acked, ACK),
 			SHCA_RX_OK);
 	for (i = 3 - row->again; i < 3; i++) {
@@ -1199,22 +1199,22 @@ static void req_rx_of_answer_sends_what_is_missing(struct kunit *test)
 			row->again ? fx->now + FX_TIMEOUT : 0);
 }
 
-static void req_timer_of_unanswered_inquiry_is_a_timeout(struct kunit *test)
+static void req_timer_of_unanswered_probe_is_a_timeout(struct kunit *test)
 {
 	struct fx *fx = test->priv;
 
 	leave_behind(test, 2);
 	fx_timeout(fx);
-	expect_inquiry(test);
+	expect_probe(test);
 	fx_timeout(fx);
 	KUNIT_EXPECT_EQ(test, fx->req.stats.timeouts, 1ull);
 	KUNIT_EXPECT_EQ(test, fx_drain(fx), 2u);
 	KUNIT_EXPECT_EQ(test, fx->req.stats.retransmits, 2ull);
-	KUNIT_EXPECT_EQ(test, fx->req.stats.inquiries, 1ull);
+	KUNIT_EXPECT_EQ(test, fx->req.stats.probes, 1ull);
 }
 
-/* An ACK of before, from a network that repeats it, when nobody has inquired. */
-static void req_rx_of_old_ack_without_inquiry_is_stale(struct kunit *test)
+/* An ACK of before, from a network that repeats it, when nobody has probed. */
+static void req_rx_of_old_ack_without_probe_is_stale(struct kunit *test)
 {
 	struct fx *fx = test->priv;
 
@@ -1233,7 +1233,7 @@ static void req_start_of_life(struct fx *fx)
 	shca_req_reset(&fx->req);
 	shca_req_start(&fx->req, &attr);
 	/* no pause: what was handed out last was so just now */
-	fx->req.sent_ns = fx->now;
+	fx->req.ackreq.sent_ns = fx->now;
 }
 
 /*
@@ -1261,7 +1261,7 @@ static void req_next_asks_until_something_was_acknowledged(struct kunit *test)
 }
 
 /* The second and the third request could not leave, and the queue drains. */
-static void req_inquiry_before_the_first_psn_is_none(struct kunit *test)
+static void req_probe_before_the_first_psn_is_none(struct kunit *test)
 {
 	struct shca_pkt second;
 	struct fx *fx = test->priv;
@@ -1282,25 +1282,25 @@ static void req_inquiry_before_the_first_psn_is_none(struct kunit *test)
 	KUNIT_EXPECT_TRUE(test, shca_req_idle(&fx->req));
 }
 
-static void req_next_while_draining_inquires_at_once(struct kunit *test)
+static void req_next_while_draining_probes_at_once(struct kunit *test)
 {
 	struct fx *fx = test->priv;
 
 	leave_behind(test, 2);
 	fx->req.draining = true;
 	KUNIT_EXPECT_TRUE(test, shca_req_may_send(&fx->req));
-	expect_inquiry(test);
+	expect_probe(test);
 	fx_ack(fx, FX_SQ_PSN + 1, ACK);
 	KUNIT_EXPECT_TRUE(test, shca_req_idle(&fx->req));
 }
 
-static void req_error_ahead_inquires_at_once(struct kunit *test)
+static void req_error_ahead_probes_at_once(struct kunit *test)
 {
 	struct fx *fx = test->priv;
 
 	leave_behind(test, 1);
 	fx_post_flags(fx, 99, 1, 0);
-	expect_inquiry(test);
+	expect_probe(test);
 	fx_ack(fx, FX_SQ_PSN, ACK);
 	KUNIT_ASSERT_TRUE(test, fx_pop(fx));
 	KUNIT_EXPECT_EQ(test, fx->wc.wr_id, 1ull);
@@ -1311,17 +1311,17 @@ static void req_local_behind_makes_ask(struct kunit *test)
 {
 	struct fx *fx = test->priv;
 
-	/* posted later: inquires; together: the one before asks */
+	/* posted later: probes; together: the one before asks */
 	leave_behind(test, 1);
 	fx_post(fx, SHCA_WR_REG_MR, 0);
-	expect_inquiry(test);
+	expect_probe(test);
 	fx_ack(fx, FX_SQ_PSN, ACK);
 	KUNIT_ASSERT_TRUE(test, fx_pop(fx));
 	KUNIT_EXPECT_EQ(test, fx->wc.opcode, SHCA_WC_REG_MR);
 
 	leave_behind(test, 1);
 	fx_post_flags(fx, SHCA_WR_LOCAL_INV, 0, 0);
-	expect_inquiry(test);
+	expect_probe(test);
 	KUNIT_EXPECT_EQ(test, fx->nr_local, 1u);
 	fx_ack(fx, FX_SQ_PSN + 1, ACK);
 	KUNIT_EXPECT_FALSE(test, fx_next(fx));
@@ -1338,7 +1338,7 @@ static void req_local_behind_makes_ask(struct kunit *test)
 	leave_behind(test, 1);
 	while (fx_post_flags(fx, SHCA_WR_REG_MR, 0, 0))
 		;
-	expect_inquiry(test);
+	expect_probe(test);
 }
 
 /* The packet that asks has not left: somebody must. */
@@ -1351,11 +1351,11 @@ static void req_gather_retry_of_asking_packet_asks_again(struct kunit *test)
 	KUNIT_ASSERT_TRUE(test, fx_next(fx));
 	KUNIT_EXPECT_TRUE(test, fx->pkt.ackreq);
 	shca_req_gather_failed(&fx->req, &fx->pkt, SHCA_MEM_KEY);
-	expect_inquiry(test);
+	expect_probe(test);
 	/* nor has this one */
 	shca_req_gather_failed(&fx->req, &fx->pkt, SHCA_MEM_RETRY);
 	KUNIT_EXPECT_EQ(test, shca_req_deadline(&fx->req), 0ull);
-	expect_inquiry(test);
+	expect_probe(test);
 	fx_ack(fx, FX_SQ_PSN, ACK);
 	KUNIT_ASSERT_TRUE(test, fx_pop(fx));
 	KUNIT_EXPECT_EQ(test, fx->wc.status, SHCA_WC_LOC_PROT_ERR);
@@ -1412,18 +1412,18 @@ static struct kunit_case requester_cases[] = {
 	KUNIT_CASE(req_next_after_a_pause_asks),
 	KUNIT_CASE(req_next_to_a_stranger_asks_with_the_last_of_a_post),
 	KUNIT_CASE(req_next_handed_over_asks),
-	KUNIT_CASE(req_timer_when_quiet_inquires),
-	KUNIT_CASE(req_timer_of_short_timeout_inquires_sooner),
-	KUNIT_CASE(req_post_before_the_inquiry_asks),
-	KUNIT_CASE(req_inquiry_waits_for_the_answer_that_is_due),
+	KUNIT_CASE(req_timer_when_quiet_probes),
+	KUNIT_CASE(req_timer_of_short_timeout_probes_sooner),
+	KUNIT_CASE(req_post_before_the_probe_asks),
+	KUNIT_CASE(req_probe_waits_for_the_answer_that_is_due),
 	KUNIT_CASE_PARAM(req_rx_of_answer_sends_what_is_missing,
 			 missing_gen_params),
-	KUNIT_CASE(req_timer_of_unanswered_inquiry_is_a_timeout),
-	KUNIT_CASE(req_rx_of_old_ack_without_inquiry_is_stale),
+	KUNIT_CASE(req_timer_of_unanswered_probe_is_a_timeout),
+	KUNIT_CASE(req_rx_of_old_ack_without_probe_is_stale),
 	KUNIT_CASE(req_next_asks_until_something_was_acknowledged),
-	KUNIT_CASE(req_inquiry_before_the_first_psn_is_none),
-	KUNIT_CASE(req_next_while_draining_inquires_at_once),
-	KUNIT_CASE(req_error_ahead_inquires_at_once),
+	KUNIT_CASE(req_probe_before_the_first_psn_is_none),
+	KUNIT_CASE(req_next_while_draining_probes_at_once),
+	KUNIT_CASE(req_error_ahead_probes_at_once),
 	KUNIT_CASE(req_local_behind_makes_ask),
 	KUNIT_CASE(req_gather_retry_of_asking_packet_asks_again),
 	{}

@@ -68,7 +68,7 @@ static void resp_rx_of_each_opcode_after_each_follows_rules(struct kunit *test)
 	const struct seq_row *row = test->param_value;
 	struct fx *fx = test->priv;
 	u32 op, len, psn, flags;
-	enum shca_rx rx;
+	enum shca_verdict rx;
 
 	for (op = 0; op < 32; op++) {
 		flags = shca_opcode_info(op)->flags;
@@ -498,7 +498,7 @@ static void resp_rx_of_write_with_other_total_is_refused(struct kunit *test)
 	const struct total_row *row = test->param_value;
 	struct fx *fx = test->priv;
 	struct shca_pkt pkt;
-	enum shca_rx rx;
+	enum shca_verdict rx;
 
 	fx_request(&pkt, SHCA_OP_WRITE_FIRST, P0, FX_MTU);
 	pkt.reth.len = row->announced;
@@ -687,45 +687,45 @@ static void resp_acks_of_batch_are_one(struct kunit *test)
 	fx_expect_silence(test);
 }
 
-/* Who did not ask would inquire, and find nobody. */
-static void resp_part_acknowledges_what_did_not_ask(struct kunit *test)
+/* Who did not ask would probe, and find nobody. */
+static void resp_flush_acks_acknowledges_what_did_not_ask(struct kunit *test)
 {
 	struct fx *fx = test->priv;
 
-	KUNIT_EXPECT_FALSE(test, shca_resp_part(&fx->resp));
+	KUNIT_EXPECT_FALSE(test, shca_resp_flush_acks(&fx->resp));
 	fx_rx_op(fx, SHCA_OP_SEND_ONLY, P0, 1);
 	fx_rx_op(fx, SHCA_OP_SEND_FIRST, P0 + 1, FX_MTU);
 	fx_expect_silence(test);
-	KUNIT_EXPECT_TRUE(test, shca_resp_part(&fx->resp));
+	KUNIT_EXPECT_TRUE(test, shca_resp_flush_acks(&fx->resp));
 	expect_ack(test, P0 + 1, ACK, 1);
-	KUNIT_EXPECT_FALSE(test, shca_resp_part(&fx->resp));
+	KUNIT_EXPECT_FALSE(test, shca_resp_flush_acks(&fx->resp));
 	fx_expect_silence(test);
 }
 
-static void resp_part_after_answer_is_silent(struct kunit *test)
+static void resp_flush_acks_after_answer_is_silent(struct kunit *test)
 {
 	struct fx *fx = test->priv;
 
 	fx_rx_op(fx, SHCA_OP_SEND_ONLY, P0, 1);
 	fx_rx_asking(fx, SHCA_OP_SEND_ONLY, P0 + 1, 1);
 	expect_ack(test, P0 + 1, ACK, 2);
-	KUNIT_EXPECT_FALSE(test, shca_resp_part(&fx->resp));
+	KUNIT_EXPECT_FALSE(test, shca_resp_flush_acks(&fx->resp));
 	fx_rx_op(fx, SHCA_OP_SEND_ONLY, P0 + 2, 1);
 	fx_rx_op(fx, SHCA_OP_READ_REQUEST, P0 + 3, 1);
 	/* its response is to come, and would be of memory that may go */
-	KUNIT_EXPECT_FALSE(test, shca_resp_part(&fx->resp));
+	KUNIT_EXPECT_FALSE(test, shca_resp_flush_acks(&fx->resp));
 	KUNIT_EXPECT_TRUE(test, fx_answer(fx));
-	KUNIT_EXPECT_FALSE(test, shca_resp_part(&fx->resp));
+	KUNIT_EXPECT_FALSE(test, shca_resp_flush_acks(&fx->resp));
 	fx_expect_silence(test);
 }
 
-static void resp_part_of_failed_side_is_silent(struct kunit *test)
+static void resp_flush_acks_of_failed_side_is_silent(struct kunit *test)
 {
 	struct fx *fx = test->priv;
 
 	fx_rx_op(fx, SHCA_OP_SEND_ONLY, P0, 1);
 	shca_resp_fail(&fx->resp);
-	KUNIT_EXPECT_FALSE(test, shca_resp_part(&fx->resp));
+	KUNIT_EXPECT_FALSE(test, shca_resp_flush_acks(&fx->resp));
 	fx_expect_silence(test);
 }
 
@@ -762,7 +762,7 @@ static void expect_read(struct kunit *test, u8 opcode, u32 psn, u32 off,
 }
 
 /* A READ request for bytes [@off, 3 * MTU + 9) of 0x20000 */
-static enum shca_rx rx_read(struct fx *fx, u32 psn, u32 off)
+static enum shca_verdict rx_read(struct fx *fx, u32 psn, u32 off)
 {
 	struct shca_pkt pkt;
 
@@ -1382,9 +1382,9 @@ static struct kunit_case responder_cases[] = {
 	KUNIT_CASE_PARAM(resp_rx_of_duplicate_is_acknowledged_on_request,
 			 dup_gen_params),
 	KUNIT_CASE(resp_acks_of_batch_are_one),
-	KUNIT_CASE(resp_part_acknowledges_what_did_not_ask),
-	KUNIT_CASE(resp_part_after_answer_is_silent),
-	KUNIT_CASE(resp_part_of_failed_side_is_silent),
+	KUNIT_CASE(resp_flush_acks_acknowledges_what_did_not_ask),
+	KUNIT_CASE(resp_flush_acks_after_answer_is_silent),
+	KUNIT_CASE(resp_flush_acks_of_failed_side_is_silent),
 	KUNIT_CASE(resp_rx_across_wrap_goes_on),
 	KUNIT_CASE(resp_read_is_answered_in_packets),
 	KUNIT_CASE(resp_empty_read_is_answered_by_one),

@@ -196,8 +196,8 @@ static void list_does_as_a_plain_one(struct kunit *test)
 /* ---- messages ----------------------------------------------------------------- */
 
 /* A message of @len bytes with its header, or the first packet of a longer one. */
-static enum shca_rx rx_msg(struct fx *fx, u8 op, u32 psn, u8 tmh_op, u64 tag,
-			   u32 len)
+static enum shca_verdict rx_msg(struct fx *fx, u8 op, u32 psn, u8 tmh_op, u64 tag,
+				u32 len)
 {
 	const struct shca_tmh tmh = { .opcode = tmh_op, .tag = tag,
 				      .app_ctx = 0x11223344 };
@@ -573,10 +573,10 @@ static void req_pop_tells_the_adapters_own(struct kunit *test)
 	fx_ack(fx, FX_SQ_PSN + 2, SHCA_AETH_ACK | SHCA_AETH_CREDIT_NONE);
 	KUNIT_ASSERT_TRUE(test, fx_pop(fx));
 	KUNIT_EXPECT_TRUE(test, fx->wc.own == fx);
-	KUNIT_EXPECT_EQ(test, fx->req.head - fx->req.own, 1u);
+	KUNIT_EXPECT_EQ(test, fx->req.ring.head - fx->req.ring.own, 1u);
 	KUNIT_ASSERT_TRUE(test, fx_pop(fx));
 	KUNIT_EXPECT_NULL(test, fx->wc.own);
-	KUNIT_EXPECT_EQ(test, fx->req.head - fx->req.own, 2u);
+	KUNIT_EXPECT_EQ(test, fx->req.ring.head - fx->req.ring.own, 2u);
 	shca_req_fail(&fx->req);
 	KUNIT_ASSERT_TRUE(test, fx_pop(fx));
 	KUNIT_EXPECT_TRUE(test, fx->wc.own == fx);

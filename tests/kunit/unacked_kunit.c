@@ -31,7 +31,7 @@ static void make(struct shca_pkt *pkt, u8 opcode, u32 psn, u32 len)
 	pkt->deth.sqpn = 0x321;
 }
 
-static enum shca_rx rx(struct fx *fx, u8 opcode, u32 psn, u32 len)
+static enum shca_verdict rx(struct fx *fx, u8 opcode, u32 psn, u32 len)
 {
 	struct shca_pkt pkt;
 

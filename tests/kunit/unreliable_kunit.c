@@ -389,7 +389,7 @@ static void uc_each_opcode_after_each_never_fails(struct kunit *test)
 
 /* ---- responder, UD ---------------------------------------------------------- */
 
-static enum shca_rx rx_ud(struct fx *fx, u32 len, u32 qkey)
+static enum shca_verdict rx_ud(struct fx *fx, u32 len, u32 qkey)
 {
 	struct shca_pkt pkt;
 
@@ -513,7 +513,7 @@ static void raw_send_is_one_packet_of_any_length(struct kunit *test)
 	}
 }
 
-static enum shca_rx rx_raw(struct fx *fx, u32 len)
+static enum shca_verdict rx_raw(struct fx *fx, u32 len)
 {
 	struct shca_pkt pkt;
 

@@ -27,7 +27,7 @@ static int xrc_init(struct kunit *test)
 	return 0;
 }
 
-static enum shca_rx rx_to(struct fx *fx, u8 op, u32 psn, u32 len, u32 srqn)
+static enum shca_verdict rx_to(struct fx *fx, u8 op, u32 psn, u32 len, u32 srqn)
 {
 	struct shca_pkt pkt;
 

@@ -18,6 +18,7 @@
 #include "../../../kernel/core/headers.h"
 #include "../../../kernel/core/opcode.h"
 #include "../../../kernel/core/requester.h"
+#include "../../../kernel/core/responder.h"
 
 #define ENTRIES		128
 #define COUNT_ROUNDS	100
@@ -64,12 +65,12 @@ static const struct bench benches[] = {
 	  SHCA_WR_RDMA_WRITE, 4096, 65536, 1, true, false, 0 },
 	{ "silent-8", "WRITE 8 B, unsignalled, posted one at a time, softhca's peer",
 	  SHCA_TRANSPORT_RC, SHCA_WR_RDMA_WRITE, 4096, 8, 1, false, true,
-	  SHCA_PEER_PARTS },
+	  SHCA_PEER_FLUSHES_ACKS },
 	{ "silent-8-stranger", "the same, another's peer",
 	  SHCA_TRANSPORT_RC, SHCA_WR_RDMA_WRITE, 4096, 8, 1, false, true, 0 },
 	{ "silent-8-x32", "WRITE 8 B, unsignalled, posted 32 at a time, softhca's peer",
 	  SHCA_TRANSPORT_RC, SHCA_WR_RDMA_WRITE, 4096, 8, 32, false, true,
-	  SHCA_PEER_PARTS },
+	  SHCA_PEER_FLUSHES_ACKS },
 	{ "silent-8-x32-stranger", "the same, another's peer",
 	  SHCA_TRANSPORT_RC, SHCA_WR_RDMA_WRITE, 4096, 8, 32, false, true, 0 },
 	{ "ud-send-8-x64", "UD SEND 8 B, 64 at a time", SHCA_TRANSPORT_UD,

@@ -229,7 +229,7 @@ void sim_link_forge(struct sim_node *to)
 	pkt.se = prng_chance(rng, 500);
 	pkt.ackreq = prng_chance(rng, 500);
 	near = shca_opcode_info(pkt.opcode)->flags & SHCA_OPF_RESPONSE ?
-	       to->req.una_psn : to->resp.epsn;
+	       to->req.psn.una : to->resp.epsn;
 	pkt.psn = shca_psn_add(near, prng_range(rng, 0, 6) - 3);
 	if (prng_chance(rng, 100))
 		pkt.psn = prng_next(rng) & SHCA_PSN_MASK;

@@ -320,7 +320,7 @@ static struct sim_op *op_of_sge(struct sim_node *n, const struct shca_sge *sge)
 	const u8 *p = (const u8 *)sge - offsetof(struct shca_send_wr, sge);
 	const u8 *ring = n->req_ring;
 
-	if (p < ring || p >= ring + (size_t)n->req_entries * n->req.stride)
+	if (p < ring || p >= ring + (size_t)n->req_entries * n->req.ring.stride)
 		return NULL;
 	return &n->ops[((const struct shca_send_wr *)p)->wr_id];
 }
@@ -348,7 +348,7 @@ static enum shca_mem_status door_local_scatter(void *ctx,
 }
 
 /* Where the far end of a message lies; NULL: not there, or without that right. */
-static u8 *short_far(struct sim_node *n, const struct shca_send_wr *wr,
+static u8 *fast_far(struct sim_node *n, const struct shca_send_wr *wr,
 		     u32 access)
 {
 	struct sim_region *r = &n->peer->rem;
@@ -360,16 +360,16 @@ static u8 *short_far(struct sim_node *n, const struct shca_send_wr *wr,
 }
 
 /* To the receive that is taken for it. */
-static bool short_receive(struct sim_node *p, u8 *buf, u32 len)
+static bool fast_receive(struct sim_node *p, u8 *buf, u32 len)
 {
-	if (!shca_short_recv(&p->resp) || p->resp.wr.length < len)
+	if (!shca_fast_recv(&p->resp) || p->resp.wr.length < len)
 		return false;
 	return !len || sge_move(p, &p->loc, p->resp.wr.sge, p->resp.wr.num_sge,
 				0, buf, len, true) == SHCA_MEM_OK;
 }
 
 /* The payload of a short message, end to end; false: nothing was moved. */
-bool sim_short_move(struct sim_node *n, const struct shca_send_wr *wr)
+bool sim_fast_move(struct sim_node *n, const struct shca_send_wr *wr)
 {
 	bool is_read = wr->opcode == SHCA_WR_RDMA_READ;
 	bool takes = !is_read && wr->opcode != SHCA_WR_RDMA_WRITE;
@@ -379,7 +379,7 @@ bool sim_short_move(struct sim_node *n, const struct shca_send_wr *wr)
 	if (comes_later(n))
 		return false;
 	if (len && is_read) {
-		far = short_far(n, wr, SHCA_ACCESS_REMOTE_READ);
+		far = fast_far(n, wr, SHCA_ACCESS_REMOTE_READ);
 		if (far)
 			memcpy(buf, far, len);
 		return far && sge_move(n, &n->loc, wr->sge, wr->num_sge, 0,
@@ -391,9 +391,9 @@ bool sim_short_move(struct sim_node *n, const struct shca_send_wr *wr)
 				 false) != SHCA_MEM_OK)
 		return false;
 	if (wr->opcode == SHCA_WR_SEND || wr->opcode == SHCA_WR_SEND_WITH_IMM)
-		return short_receive(n->peer, buf, len);
-	far = short_far(n, wr, SHCA_ACCESS_REMOTE_WRITE);
-	if ((len && !far) || (takes && !shca_short_recv(&n->peer->resp)))
+		return fast_receive(n->peer, buf, len);
+	far = fast_far(n, wr, SHCA_ACCESS_REMOTE_WRITE);
+	if ((len && !far) || (takes && !shca_fast_recv(&n->peer->resp)))
 		return false;
 	if (len)
 		memcpy(far, buf, len);

@@ -298,7 +298,7 @@ void sim_model_send_wc(struct sim_node *n, const struct shca_wc *wc)
 	sim_check(w, idx >= n->nr_done && idx < n->nr_posted,
 		  "node %u: completion of op %u after %u", n->idx, idx,
 		  n->nr_done);
-	sim_check(w, !wc->is_recv && !wc->wc_flags && !wc->own && !n->req.own,
+	sim_check(w, !wc->is_recv && !wc->wc_flags && !wc->own && !n->req.ring.own,
 		  "node %u: send completion with flags", n->idx);
 	check_wc_opcode(n, op, wc);
 	check_wc_rest(n, wc);
@@ -346,7 +346,7 @@ void sim_model_send_wc(struct sim_node *n, const struct shca_wc *wc)
 void sim_model_retired(struct sim_node *n)
 {
 	if (!sim_is_rc(n->w) || n->req.state != SHCA_SIDE_READY ||
-	    n->req.head != n->req.prod)
+	    n->req.ring.head != n->req.ring.prod)
 		return;
 	for (; n->nr_done < n->nr_posted; n->nr_done++) {
 		sim_check(n->w, !(n->ops[n->nr_done].flags & SHCA_SEND_SIGNALED),
@@ -582,7 +582,7 @@ static void check_start(struct sim_node *n, u32 idx)
 			  n->ops[i].fault != SIM_TOO_LONG &&
 			  n->ops[i].fault != SIM_BAD_LOCAL &&
 			  /* unless what had left before was enough */
-			  (!n->ops[i].failed || i < n->req.una),
+			  (!n->ops[i].failed || i < n->req.ring.una),
 			  "node %u: op %u sent after a malformed one", n->idx,
 			  idx);
 	if (n->w->f.hostile)
@@ -629,19 +629,19 @@ static void check_repetition(struct sim_node *n, struct sim_op *op,
  * peer has executed, so that whatever was lost meanwhile it changes nothing.  A
  * PSN before the first one is of another life of the peer's QP.
  */
-static void check_inquiry(struct sim_node *n, const struct shca_pkt *pkt)
+static void check_probe(struct sim_node *n, const struct shca_pkt *pkt)
 {
 	s32 behind = shca_psn_diff(pkt->psn, n->peer->resp.epsn);
 
-	n->tx_inquiries++;
-	n->inquiries_out++;
+	n->tx_probes++;
+	n->probes_out++;
 	n->unasked = 0;
 	sim_check(n->w, sim_is_rc(n->w) && pkt->ackreq && !pkt->paylen &&
 		  pkt->again && (behind < 0 || n->w->f.hostile),
-		  "node %u: inquiry at psn %06x, %d from what is expected",
+		  "node %u: ACK probe at psn %06x, %d from what is expected",
 		  n->idx, pkt->psn, behind);
 	sim_check(n->w, shca_psn_diff(pkt->psn, n->req_attr.sq_psn) >= 0,
-		  "node %u: inquiry at psn %06x, which never was", n->idx,
+		  "node %u: ACK probe at psn %06x, which never was", n->idx,
 		  pkt->psn);
 }
 
@@ -660,18 +660,18 @@ static void check_asks(struct sim_node *n, const struct sim_op *op,
 	n->next_psn = shca_psn_add(pkt->psn, pkt->span + 1);
 	/* nor what has its answer */
 	n->unasked = min_t(u32, n->unasked,
-			   shca_psn_off(n->next_psn, n->req.una_psn));
+			   shca_psn_off(n->next_psn, n->req.psn.una));
 	sim_check(n->w, pkt->ackreq || !(flags & SHCA_OPF_END) ||
 		  !(op->flags & SHCA_SEND_SIGNALED),
 		  "node %u: op %u does not ask for its answer", n->idx,
 		  (u32)(op - n->ops));
 	sim_check(n->w, pkt->ackreq || !(flags & SHCA_OPF_END) ||
-		  n->req_attr.peer & SHCA_PEER_PARTS ||
-		  (sim_may_mark(n) && n->req.attr.peer & SHCA_PEER_PARTS) ||
+		  n->req_attr.peer & SHCA_PEER_FLUSHES_ACKS ||
+		  (sim_may_mark(n) && n->req.attr.peer & SHCA_PEER_FLUSHES_ACKS) ||
 		  (u32)(op - n->ops) + 1 < n->nr_posted,
 		  "node %u: op %u is the last word to a stranger, and does not ask",
 		  n->idx, (u32)(op - n->ops));
-	sim_check(n->w, n->unasked * 4 < SHCA_REQ_WINDOW &&
+	sim_check(n->w, n->unasked * 4 < SHCA_CC_WINDOW &&
 		  (!(flags & SHCA_OPF_END) || !n->unasked ||
 		   n->unasked * 4 < n->req_entries),
 		  "node %u: %u packets, and none asks", n->idx, n->unasked);
@@ -705,7 +705,7 @@ void sim_model_tx(struct sim_node *n, const struct shca_pkt *pkt)
 		  "node %u: psn %06x sent during the RNR wait", n->idx,
 		  pkt->psn);
 	if (!pkt->wr) {
-		check_inquiry(n, pkt);
+		check_probe(n, pkt);
 		return;
 	}
 	idx = pkt->wr->wr_id;
@@ -753,15 +753,15 @@ void sim_model_pull(struct sim_node *n, const struct shca_pkt *pkt)
 	op->started = true;
 }
 
-/* A message of one packet takes the short cut. */
-void sim_model_short(struct sim_node *n, const struct shca_send_wr *wr)
+/* A message of one packet takes the fast path. */
+void sim_model_fast(struct sim_node *n, const struct shca_send_wr *wr)
 {
 	struct sim_op *op = &n->ops[wr->wr_id];
 
 	sim_check(n->w, wr->wr_id < n->nr_posted && op->len <= n->w->mtu &&
 		  (is_send(op) || is_write(op) || is_read(op)) &&
 		  !is_bare(op) && !is_inv(op),
-		  "node %u: op %u takes the short cut", n->idx,
+		  "node %u: op %u takes the fast path", n->idx,
 		  (u32)wr->wr_id);
 	if (!op->started)
 		check_start(n, wr->wr_id);
@@ -770,7 +770,7 @@ void sim_model_short(struct sim_node *n, const struct shca_send_wr *wr)
 	if (is_read(op))
 		op->placed = op->len;
 	n->unasked = 0;
-	n->next_psn = shca_psn_add(n->req.psn, 1);
+	n->next_psn = shca_psn_add(n->req.psn.next, 1);
 	n->last_una_psn = n->next_psn;
 	n->drops = 0;
 }
@@ -931,10 +931,10 @@ static void check_storm(struct sim_node *n)
 	u64 each = 2 * (min_t(u64, n->needed, 160) + 1);
 
 	/* Each with its answer, about what was left behind by some request. */
-	sim_check(n->w, n->tx_inquiries <= n->nr_ops + faults * each,
-		  "node %u: %llu inquiries", n->idx,
-		  (unsigned long long)n->tx_inquiries);
-	sent -= min_t(u64, sent, 2 * n->tx_inquiries);
+	sim_check(n->w, n->tx_probes <= n->nr_ops + faults * each,
+		  "node %u: %llu ACK probes", n->idx,
+		  (unsigned long long)n->tx_probes);
+	sent -= min_t(u64, sent, 2 * n->tx_probes);
 	sim_check(n->w, sent <= n->needed + faults * each,
 		  "node %u: storm: %llu packets for %llu and %llu faults",
 		  n->idx, (unsigned long long)sent,

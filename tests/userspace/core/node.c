@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 /*
- * A node: the glue around one requester and one responder, as requester.h tells its
- * caller to do it, and no more than that.
+ * A node: the glue around one requester and one responder, as requester.h and
+ * responder.h tell their caller to do it, and no more than that.
  */
 #include "sim.h"
 
@@ -69,13 +69,13 @@ static void note_rnr(struct sim_node *n, const struct shca_pkt *pkt, bool was)
 	u64 asked = shca_rnr_ns(pkt->aeth.syndrome & SHCA_AETH_VALUE);
 	u64 most = n->req_attr.rnr_retry == 7 ? max_t(u64, asked, SHCA_REQ_RNR_MOST_NS) :
 						asked;
-	u64 wait = n->req.deadline - n->w->now;
+	u64 wait = n->req.recovery.deadline - n->w->now;
 
-	bool moved = n->req.una_psn != n->last_una_psn;
+	bool moved = n->req.psn.una != n->last_una_psn;
 
 	if (moved)
 		n->rnrs = 0;
-	if (!n->req.rnr_wait) {
+	if (!n->req.recovery.rnr_wait) {
 		n->quiet_until = 0;
 		return;
 	}
@@ -92,14 +92,14 @@ static void note_rnr(struct sim_node *n, const struct shca_pkt *pkt, bool was)
 	n->quiet_until = n->w->now + asked;
 }
 
-enum shca_rx sim_node_accept(struct sim_node *n, struct shca_pkt *pkt,
-			     bool is_response)
+enum shca_verdict sim_node_accept(struct sim_node *n, struct shca_pkt *pkt,
+				  bool is_response)
 {
 	bool ready = n->resp.state == SHCA_SIDE_READY;
-	u32 una = n->req.una_psn;
+	u32 una = n->req.psn.una;
 	struct shca_resp_out out;
-	bool was = n->req.rnr_wait;
-	enum shca_rx rx;
+	bool was = n->req.recovery.rnr_wait;
+	enum shca_verdict rx;
 
 	n->asked = false;
 	if (is_response) {
@@ -110,9 +110,9 @@ enum shca_rx sim_node_accept(struct sim_node *n, struct shca_pkt *pkt,
 			sim_model_refusal(n, pkt);
 		note_rnr(n, pkt, was);
 		sim_packet_answered(n, pkt, rx, una, was);
-		if (n->req.una_psn != n->last_una_psn)
+		if (n->req.psn.una != n->last_una_psn)
 			n->drops = 0;
-		n->last_una_psn = n->req.una_psn;
+		n->last_una_psn = n->req.psn.una;
 	} else if (!sim_is_rc(n->w)) {
 		rx = sim_unrel_rx(n, pkt);
 	} else {
@@ -138,16 +138,16 @@ void sim_node_rx(struct sim_node *n, struct shca_pkt *pkt, bool is_response)
 void sim_node_timer(struct sim_node *n)
 {
 	u64 before = n->req.stats.timeouts;
-	bool waits = n->req.rnr_wait || n->req.recheck;
+	bool waits = n->req.recovery.rnr_wait || n->req.recovery.recheck;
 
 	/* The answer is here, and waits for memory (kernel/queue/sq.c). */
-	if (n->park[1].nr && n->req.deadline && !n->req.rnr_wait)
-		n->req.deadline = n->w->now + n->req.attr.timeout_ns;
+	if (n->park[1].nr && n->req.recovery.deadline && !n->req.recovery.rnr_wait)
+		n->req.recovery.deadline = n->w->now + n->req.attr.timeout_ns;
 	shca_req_timer(&n->req, n->w->now);
 	sim_packet_timer(n, n->req.stats.timeouts != before ||
-			 (waits && !n->req.rnr_wait && !n->req.recheck),
+			 (waits && !n->req.recovery.rnr_wait && !n->req.recovery.recheck),
 			 n->req.stats.timeouts != before);
-	if (!n->req.rnr_wait)
+	if (!n->req.recovery.rnr_wait)
 		n->quiet_until = 0;
 	n->faults += n->req.stats.timeouts - before;
 	sim_node_pump(n);
@@ -275,6 +275,18 @@ static void side_failed(struct sim_node *n, bool is_req,
 		resp_failed(n, pkt, status);
 }
 
+/* A queue below takes nothing of a batch that begins with @pkt. */
+static void side_full(struct sim_node *n, bool is_req, const struct shca_pkt *pkt)
+{
+	n->gave_back = true;
+	if (!is_req) {
+		shca_resp_link_full(&n->resp, pkt);
+		return;
+	}
+	shca_req_link_full(&n->req, pkt, 0);
+	n->may_go_back = true;
+}
+
 /*
  * The glue has the memory of @pkt fetched, and does not ask for it again before it is
  * there.  Until then nothing leaves at its PSN, and everything else does.
@@ -326,8 +338,8 @@ static enum shca_mem_status pump_next(struct sim_node *n, bool is_req,
 	struct shca_pkt pkt, part;
 	u32 i;
 
-	n->req.burst = n->w->reach > 1 ? 0 : prng_below(&n->w->rng, 40);
-	n->resp.burst = n->req.burst;
+	n->req.psn.burst = n->w->reach > 1 ? 0 : prng_below(&n->w->rng, 40);
+	n->resp.burst = n->req.psn.burst;
 	*more = is_req ? shca_req_next(&n->req, n->w->now, &pkt) :
 			 shca_resp_next(&n->resp, n->w->now, &pkt);
 	if (!*more)
@@ -340,7 +352,7 @@ static enum shca_mem_status pump_next(struct sim_node *n, bool is_req,
 	}
 	/* Refused; who resumes there comes to the rest of the run again. */
 	if (b->nr == b->max && i <= pkt.span) {
-		side_failed(n, is_req, &b->pkt[0], SHCA_MEM_RETRY);
+		side_full(n, is_req, &b->pkt[0]);
 		batch_begin(n, b);
 	}
 	return status;
@@ -361,7 +373,7 @@ static bool pump_side(struct sim_node *n, bool is_req)
 			break;
 	}
 	if (b.nr && !batch_end(n, &b)) {
-		side_failed(n, is_req, &b.pkt[0], SHCA_MEM_RETRY);
+		side_full(n, is_req, &b.pkt[0]);
 		return false;
 	}
 	return !more;
@@ -388,7 +400,7 @@ static void change_reach(struct sim_node *n)
 
 	if (w->reach == 1 || !prng_chance(&w->rng, 100))
 		return;
-	n->req.reach = prng_range(&w->rng, 1, w->reach);
+	n->req.psn.reach = prng_range(&w->rng, 1, w->reach);
 	n->resp.reach = prng_range(&w->rng, 1, w->reach);
 }
 
@@ -405,12 +417,12 @@ void sim_node_pump(struct sim_node *n)
 		resp_done = pump_side(n, false);
 	} while (sim_park_answered(n));
 	do {	/* what completes may be what others wait for */
-		head = n->req.head;
-		sim_short_cut(n);
+		head = n->req.ring.head;
+		sim_fast_path(n);
 		req_done = pump_side(n, true);
 		while (shca_req_pop(&n->req, &wc))
 			sim_model_send_wc(n, &wc);
-	} while (req_done && n->req.head != head);
+	} while (req_done && n->req.ring.head != head);
 	if (n->resp.state == SHCA_SIDE_ERR ||
 	    (n->req.state == SHCA_SIDE_ERR && sim_is_rc(n->w)))
 		to_error(n);
@@ -467,7 +479,7 @@ bool sim_node_post(struct sim_node *n)
 		return false;
 	while (nr-- && n->nr_posted < n->nr_ops) {
 		wr = shca_req_slot(&n->req);
-		used = n->req.prod - n->req.head;
+		used = n->req.ring.prod - n->req.ring.head;
 		sim_check(n->w, !wr == (used == n->req_entries),
 			  "node %u: slot %p with %u of %u used", n->idx,
 			  (void *)wr, used, n->req_entries);

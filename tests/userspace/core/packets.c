@@ -83,7 +83,7 @@ void sim_packets_start(struct sim_node *n)
 	n->ack_due = false;
 	n->ce_seen = false;
 	n->may_go_back = false;
-	n->inquiries_out = 0;
+	n->probes_out = 0;
 	n->rnr_seen = 0;
 	n->tries = 0;
 	n->timeouts = 0;
@@ -117,7 +117,7 @@ void sim_packet_mark(struct sim_node *n, const struct shca_pkt *pkt)
 	bool must = sim_is_rc(n->w) && n->req_attr.marking == SHCA_MARKING_ON;
 	bool may = must || sim_may_mark(n) || (n->w->f.hostile &&
 					       n->req_attr.marking);
-	u8 marked = SHCA_MARK | SHCA_MARK_PARTS;
+	u8 marked = SHCA_MARK | SHCA_MARK_FLUSHES_ACKS;
 
 	if (pkt->opcode == SHCA_OPCODE_CNP)
 		must = may = false;
@@ -251,9 +251,9 @@ static u32 psns_before(const struct sim_node *n, const struct sim_op *end,
 
 	for (op = n->ops; op < end; op++) {
 		if (is_rd(op) != rd || !op->nr_psn ||
-		    shca_psn_diff(last_psn(op), n->req.una_psn) < 0)
+		    shca_psn_diff(last_psn(op), n->req.psn.una) < 0)
 			continue;
-		off = shca_psn_off(n->req.una_psn, op->first_psn);
+		off = shca_psn_off(n->req.psn.una, op->first_psn);
 		nr += op->nr_psn - (off < op->nr_psn ? off : 0);
 	}
 	return nr;
@@ -268,21 +268,21 @@ static void check_window(struct sim_node *n, const struct sim_op *op,
 
 	if (is_rd(op)) {
 		sim_check(n->w, !nr || nr + op->nr_psn <=
-			  n->req.window * SHCA_REQ_READ_FACTOR,
+			  n->req.cc.window * SHCA_REQ_READ_FACTOR,
 			  "node %u: READ of %u with %u outstanding", n->idx,
 			  op->nr_psn, nr);
 		return;
 	}
-	off = shca_psn_diff(n->req.una_psn, op->first_psn);
-	nr += shca_psn_off(pkt->psn, off > 0 ? n->req.una_psn : op->first_psn);
-	sim_check(n->w, nr + pkt->span < n->req.window + n->w->reach - 1,
+	off = shca_psn_diff(n->req.psn.una, op->first_psn);
+	nr += shca_psn_off(pkt->psn, off > 0 ? n->req.psn.una : op->first_psn);
+	sim_check(n->w, nr + pkt->span < n->req.cc.window + n->w->reach - 1,
 		  "node %u: %u packets outstanding", n->idx,
 		  nr + pkt->span + 1);
 }
 
 /*
  * PSNs follow each other.  To go back takes a cause, each time: a NAK, a gap, a
- * time-out, the end of an RNR wait, an inquiry's answer, a link that was busy.  To
+ * time-out, the end of an RNR wait, an ACK probe's answer, a link that was busy.  To
  * go forward takes an acknowledgement of what is left out.
  */
 void sim_packet_order(struct sim_node *n, const struct sim_op *op,
@@ -297,13 +297,13 @@ void sim_packet_order(struct sim_node *n, const struct sim_op *op,
 			  pkt->psn);
 		n->may_go_back = false;
 	} else if (ahead > 0) {
-		sim_check(n->w, pkt->psn == n->req.una_psn,
+		sim_check(n->w, pkt->psn == n->req.psn.una,
 			  "node %u: psn %06x, %d left out", n->idx, pkt->psn,
 			  ahead);
 	}
 	if (is_read(op))
 		sim_check(n->w, pkt->psn == op->first_psn ||
-			  pkt->psn == n->req.una_psn,
+			  pkt->psn == n->req.psn.una,
 			  "node %u: READ resumed at %06x", n->idx, pkt->psn);
 	n->tx_next = is_rd(op) ? shca_psn_add(last_psn(op), 1) :
 				 shca_psn_add(pkt->psn, pkt->span + 1);
@@ -315,7 +315,7 @@ void sim_packet_order(struct sim_node *n, const struct sim_op *op,
 
 /* A request has arrived at @n, which was ready, with this verdict. */
 void sim_packet_executed(struct sim_node *n, const struct shca_pkt *pkt,
-			 enum shca_rx rx)
+			 enum shca_verdict rx)
 {
 	s32 ahead = shca_psn_diff(pkt->psn, n->exp_psn);
 	struct sim_op *op = op_at(n->peer, pkt->psn);
@@ -337,7 +337,7 @@ void sim_packet_executed(struct sim_node *n, const struct shca_pkt *pkt,
 		n->gap_psn = pkt->psn;
 	}
 	if (!op)
-		return;		/* an inquiry before the first */
+		return;		/* an ACK probe before the first */
 	part = shca_psn_off(pkt->psn, op->first_psn);
 	if (is_read(op) && part < 8 * sizeof(op->asked))
 		op->asked[part / 8] |= 1u << part % 8;
@@ -522,7 +522,7 @@ void sim_packet_count(struct sim_node *n, const struct shca_pkt *pkt)
 	c->bytes += pkt->paylen;
 	if (!is_answer) {
 		c->again += pkt->again && pkt->wr;
-		c->inquiries += !pkt->wr;
+		c->probes += !pkt->wr;
 	} else if (pkt->opcode == (n->w->transport | SHCA_OP_ACK)) {
 		c->acks += type == SHCA_AETH_ACK;
 		c->rnrs += type == SHCA_AETH_RNR;
@@ -555,7 +555,7 @@ void sim_packet_counts_end(struct sim_node *n)
 	check_count(n, "request packets", req->tx_pkts, n->seen[0].pkts);
 	check_count(n, "request bytes", req->tx_bytes, n->seen[0].bytes);
 	check_count(n, "repetitions", req->retransmits, n->seen[0].again);
-	check_count(n, "inquiries", req->inquiries, n->seen[0].inquiries);
+	check_count(n, "ACK probes", req->probes, n->seen[0].probes);
 	check_count(n, "answers", resp->tx_pkts, n->seen[1].pkts);
 	check_count(n, "answered bytes", resp->tx_bytes, n->seen[1].bytes);
 	check_count(n, "ACKs", resp->acks_sent, n->seen[1].acks);
@@ -568,7 +568,7 @@ void sim_packet_counts_end(struct sim_node *n)
 /* @una: oldest outstanding PSN before */
 static void check_progress(struct sim_node *n, u32 una)
 {
-	if (n->req.una_psn == una)
+	if (n->req.psn.una == una)
 		return;
 	n->rnr_seen = 0;
 	n->tries = 0;
@@ -581,13 +581,13 @@ static void check_progress(struct sim_node *n, u32 una)
  * (IBTA 9.7.5.2.8).
  */
 void sim_packet_answered(struct sim_node *n, const struct shca_pkt *pkt,
-			 enum shca_rx rx, u32 una, bool was_waiting)
+			 enum shca_verdict rx, u32 una, bool was_waiting)
 {
 	const struct shca_req *req = &n->req;
 
 	check_progress(n, una);
-	if (rx == SHCA_RX_OK && n->inquiries_out) {
-		n->inquiries_out--;
+	if (rx == SHCA_RX_OK && n->probes_out) {
+		n->probes_out--;
 		n->may_go_back = true;
 	}
 	if (n->w->f.hostile)
@@ -599,8 +599,8 @@ void sim_packet_answered(struct sim_node *n, const struct shca_pkt *pkt,
 		n->may_go_back = true;
 		break;
 	case SHCA_RX_NAK_RNR:
-		if (was_waiting && req->una_psn == una) {
-			sim_check(n->w, req->rnr_wait,
+		if (was_waiting && req->psn.una == una) {
+			sim_check(n->w, req->recovery.rnr_wait,
 				  "node %u: a copy ends the RNR wait", n->idx);
 			break;
 		}
@@ -613,7 +613,7 @@ void sim_packet_answered(struct sim_node *n, const struct shca_pkt *pkt,
 				  "node %u: %u RNR NAKs", n->idx, n->rnr_seen);
 		else
 			sim_check(n->w, req->state == SHCA_SIDE_READY &&
-				  req->rnr_wait,
+				  req->recovery.rnr_wait,
 				  "node %u: no wait after RNR NAK %u of %u",
 				  n->idx, n->rnr_seen, n->req_attr.rnr_retry);
 		break;
@@ -635,15 +635,15 @@ void sim_packet_timer(struct sim_node *n, bool back, bool timeout)
 		  n->req_attr.retry_cnt);
 }
 
-/* @wr has taken the short cut: its packet and the answer have come through. */
-void sim_packet_short(struct sim_node *n, const struct shca_send_wr *wr)
+/* @wr has taken the fast path: its packet and the answer have come through. */
+void sim_packet_fast(struct sim_node *n, const struct shca_send_wr *wr)
 {
 	struct sim_op *op = &n->ops[wr->wr_id];
 
 	/* what is left out was acknowledged while it was sent again */
 	sim_check(n->w, shca_psn_diff(n->tx_next, op->first_psn) <= 0 &&
 		  op->nr_psn == 1 && n->peer->exp_psn == op->first_psn,
-		  "node %u: op %u takes the short cut at %06x", n->idx,
+		  "node %u: op %u takes the fast path at %06x", n->idx,
 		  (u32)(op - n->ops), n->tx_next);
 	n->tx_next = shca_psn_add(op->first_psn, 1);
 	n->peer->exp_psn = n->tx_next;

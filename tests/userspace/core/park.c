@@ -63,7 +63,7 @@ static void park_drop(struct sim_park *park)
 
 /* It was fed and has to wait: for memory that was asked for, or for an answer. */
 static bool has_to_wait(struct sim_node *n, struct sim_park *park,
-			enum shca_rx rx, bool is_response)
+			enum shca_verdict rx, bool is_response)
 {
 	if (!shca_rx_is_later(rx))
 		return false;

@@ -7,7 +7,7 @@
  *   sim.c    seeds, processes, the command line
  *   world.c  what happens when: the scenario of a seed and its event queue
  *   link.c   bytes on the wire and what befalls them
- *   ways.c   the other ways of a packet: runs of them, and the short cut
+ *   ways.c   the other ways of a packet: runs of them, and the fast path
  *   node.c   the glue around the core, as small as it can be
  *   park.c   packets that wait for memory, as in kernel/queue/rq.c and sq.c
  *   mem.c    regions, and the access check that the core is given
@@ -25,6 +25,7 @@
 #include "../../../kernel/core/opcode.h"
 #include "../../../kernel/core/psn.h"
 #include "../../../kernel/core/requester.h"
+#include "../../../kernel/core/responder.h"
 #include "prng.h"
 
 #define SIM_MAX_CONNS	2
@@ -215,7 +216,7 @@ struct sim_node {
 	u64 faults;		/* that befell its packets */
 	u64 tx_req;
 	u64 tx_resp;
-	u64 tx_inquiries;
+	u64 tx_probes;
 	u32 rnrs;		/* in a row */
 	u32 held_psn;		/* where memory is waited for, if @is_held */
 	bool is_held;
@@ -233,7 +234,7 @@ struct sim_node {
 		u64 pkts;
 		u64 bytes;
 		u64 again;
-		u64 inquiries;
+		u64 probes;
 		u64 acks;
 		u64 naks;
 		u64 rnrs;
@@ -243,7 +244,7 @@ struct sim_node {
 	/* RC, as requester */
 	u32 tx_next;		/* PSN that follows */
 	bool may_go_back;	/* there was a cause */
-	u32 inquiries_out;
+	u32 probes_out;
 	u32 rnr_seen;		/* RNR NAKs, attempts, time-outs since progress */
 	u32 tries;
 	u32 timeouts;
@@ -349,7 +350,7 @@ struct sim_faults {
 	u32 vanish;
 	u32 locals;
 	u32 runs;		/* packets that follow each other are one */
-	u32 shorts;		/* messages take the short cut */
+	u32 fast;		/* messages take the fast path */
 	u32 budget;		/* packets per pump, 0: no limit */
 	u32 together;		/* packets taken with the next one, before an answer */
 	u64 delay_ns;
@@ -383,7 +384,7 @@ struct sim_world {
 	u64 stat_refused;	/* batches that a link refused */
 	u64 stat_mixed;		/* of these with new and repeated packets */
 	u64 stat_runs;
-	u64 stat_shorts;
+	u64 stat_fast;
 	u8 scratch[SIM_RUN_MAX * 4096];
 };
 
@@ -424,7 +425,7 @@ void sim_link_forge(struct sim_node *to);
 struct sim_wire *sim_run_join(struct sim_node *n, struct sim_wire *first);
 void sim_run_parsed(const struct sim_wire *wire, struct shca_pkt *pkt);
 void sim_run_rx(struct sim_node *n, struct shca_pkt *pkt, bool is_response);
-void sim_short_cut(struct sim_node *n);
+void sim_fast_path(struct sim_node *n);
 
 /* ---- node.c -------------------------------------------------------------- */
 
@@ -436,8 +437,8 @@ void sim_node_timer(struct sim_node *n);
 void sim_node_fetched(struct sim_node *n);
 void sim_node_resume(struct sim_node *n);
 
-enum shca_rx sim_node_accept(struct sim_node *n, struct shca_pkt *pkt,
-			     bool is_response);
+enum shca_verdict sim_node_accept(struct sim_node *n, struct shca_pkt *pkt,
+				  bool is_response);
 
 /* ---- park.c -------------------------------------------------------------- */
 
@@ -450,7 +451,7 @@ void sim_park_purge(struct sim_node *n);
 
 extern const struct shca_mem_ops sim_mem_ops;
 
-bool sim_short_move(struct sim_node *n, const struct shca_send_wr *wr);
+bool sim_fast_move(struct sim_node *n, const struct shca_send_wr *wr);
 
 static inline bool sim_is_xrc(const struct sim_world *w)
 {
@@ -504,7 +505,7 @@ enum shca_mem_status sim_gather(struct sim_node *n, const struct shca_pkt *pkt,
 /* ---- model.c ------------------------------------------------------------- */
 
 void sim_model_pull(struct sim_node *n, const struct shca_pkt *pkt);
-void sim_model_short(struct sim_node *n, const struct shca_send_wr *wr);
+void sim_model_fast(struct sim_node *n, const struct shca_send_wr *wr);
 void sim_model_tx(struct sim_node *n, const struct shca_pkt *pkt);
 void sim_model_send_wc(struct sim_node *n, const struct shca_wc *wc);
 void sim_model_retired(struct sim_node *n);
@@ -531,16 +532,16 @@ void sim_packet_request(struct sim_node *n, const struct sim_op *op,
 void sim_packet_order(struct sim_node *n, const struct sim_op *op,
 		      const struct shca_pkt *pkt);
 void sim_packet_executed(struct sim_node *n, const struct shca_pkt *pkt,
-			 enum shca_rx rx);
+			 enum shca_verdict rx);
 void sim_packet_answer(struct sim_node *n, const struct shca_pkt *pkt);
 bool sim_may_mark(const struct sim_node *n);
 void sim_packet_mark(struct sim_node *n, const struct shca_pkt *pkt);
 void sim_packet_count(struct sim_node *n, const struct shca_pkt *pkt);
 void sim_packet_counts_end(struct sim_node *n);
 void sim_packet_answered(struct sim_node *n, const struct shca_pkt *pkt,
-			 enum shca_rx rx, u32 una, bool was_waiting);
+			 enum shca_verdict rx, u32 una, bool was_waiting);
 void sim_packet_timer(struct sim_node *n, bool back, bool timeout);
-void sim_packet_short(struct sim_node *n, const struct shca_send_wr *wr);
+void sim_packet_fast(struct sim_node *n, const struct shca_send_wr *wr);
 void sim_packet_gave_up(struct sim_node *n);
 
 /* ---- unrel.c ------------------------------------------------------------- */
@@ -550,7 +551,7 @@ void sim_unrel_start(struct sim_node *n);
 void sim_unrel_wipe(struct sim_node *n);
 void sim_unrel_tx(struct sim_node *n, const struct shca_pkt *pkt);
 void sim_unrel_done(struct sim_node *n, const struct sim_op *op);
-enum shca_rx sim_unrel_rx(struct sim_node *n, const struct shca_pkt *pkt);
+enum shca_verdict sim_unrel_rx(struct sim_node *n, const struct shca_pkt *pkt);
 void sim_unrel_flush(struct sim_node *n);
 void sim_unrel_epoch_end(struct sim_node *n);
 

@@ -460,7 +460,7 @@ static void check_delivery(struct sim_node *n, const struct sim_wire *wire,
 }
 
 static void check_verdict(struct sim_node *n, const struct sim_wire *wire,
-			  const struct verdict *v, enum shca_rx rx,
+			  const struct verdict *v, enum shca_verdict rx,
 			  const struct shca_resp_out *out)
 {
 	bool completes = v->fate == DELIVERED || v->fate == SPOILED ||
@@ -512,7 +512,7 @@ static u32 sent_qkey(const struct sim_wire *wire)
 	return qkey >> 31 ? wire->from->req_attr.qkey : qkey;
 }
 
-enum shca_rx sim_unrel_rx(struct sim_node *n, const struct shca_pkt *pkt)
+enum shca_verdict sim_unrel_rx(struct sim_node *n, const struct shca_pkt *pkt)
 {
 	bool was_up = n->resp.state == SHCA_SIDE_READY;
 	bool comm_est = sim_is_ud(n->w) || n->heard;
@@ -521,7 +521,7 @@ enum shca_rx sim_unrel_rx(struct sim_node *n, const struct shca_pkt *pkt)
 	u32 taken = n->supply->taken;
 	struct shca_resp_out out;
 	int held = n->held;
-	enum shca_rx rx;
+	enum shca_verdict rx;
 
 	n->access = SHCA_MEM_OK;
 	rx = shca_resp_rx(&n->resp, pkt, n->w->now, &out);

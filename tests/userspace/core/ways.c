@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 /*
  * The other ways of a packet: several middle packets of a message, received as one
- * (shca_resp_takes_run()), and the short cut of a message between two QPs that are
+ * (shca_resp_takes_run()), and the fast path of a message between two QPs that are
  * held at the same time (fast.h).  Both must come to the same as packets do, so
  * the model is told what packets would have told it.
  */
@@ -108,40 +108,40 @@ void sim_run_rx(struct sim_node *n, struct shca_pkt *pkt, bool is_response)
 	}
 }
 
-/* ---- the short cut ------------------------------------------------------------ */
+/* ---- the fast path ------------------------------------------------------------ */
 
 /* One message; false: the usual way, as if nothing had been tried. */
-static bool short_one(struct sim_node *n, const struct shca_send_wr *wr)
+static bool fast_one(struct sim_node *n, const struct shca_send_wr *wr)
 {
 	struct sim_node *p = n->peer;
 	struct shca_wc wc;
 
-	if (!sim_short_move(n, wr))
+	if (!sim_fast_move(n, wr))
 		return false;
-	sim_model_short(n, wr);
-	shca_short_resp_done(&p->resp, wr, &wc);
-	if (shca_short_takes_recv(wr)) {
+	sim_model_fast(n, wr);
+	shca_fast_resp_done(&p->resp, wr, &wc);
+	if (shca_fast_takes_recv(wr)) {
 		sim_check(n->w, wc.is_recv, "node %u: a receive is not told",
 			  p->idx);
 		sim_model_recv_wc(p, &wc);
 	}
-	shca_short_req_done(&n->req, wr);
-	sim_packet_short(n, wr);
-	n->w->stat_shorts++;
+	shca_fast_req_done(&n->req, wr);
+	sim_packet_fast(n, wr);
+	n->w->stat_fast++;
 	return true;
 }
 
-void sim_short_cut(struct sim_node *n)
+void sim_fast_path(struct sim_node *n)
 {
 	const struct shca_send_wr *wr;
 	struct sim_world *w = n->w;
 
-	if (!w->f.shorts || w->f.hostile || n->state != SIM_NODE_RUN ||
-	    n->peer->state != SIM_NODE_RUN || !prng_chance(&w->rng, w->f.shorts))
+	if (!w->f.fast || w->f.hostile || n->state != SIM_NODE_RUN ||
+	    n->peer->state != SIM_NODE_RUN || !prng_chance(&w->rng, w->f.fast))
 		return;
-	if (!shca_short_ready(&n->req, &n->peer->resp))
+	if (!shca_fast_ready(&n->req, &n->peer->resp))
 		return;
-	while ((wr = shca_short_next(&n->req, &n->peer->resp)))
-		if (!short_one(n, wr))
+	while ((wr = shca_fast_next(&n->req, &n->peer->resp)))
+		if (!fast_one(n, wr))
 			break;
 }

@@ -526,7 +526,7 @@ static void pick_attr(struct sim_node *n)
 	a->retry_cnt = prng_below(rng, 8);
 	a->rnr_retry = prng_below(rng, 8);
 	a->max_rd_atomic = prng_below(rng, 9);
-	a->peer = prng_chance(rng, 500) ? SHCA_PEER_PARTS : 0;
+	a->peer = prng_chance(rng, 500) ? SHCA_PEER_FLUSHES_ACKS : 0;
 	a->marking = prng_below(rng, 3);
 	/* 2.1 ms to 0.27 s, beyond any delay here */
 	a->timeout_ns = shca_timeout_ns(prng_range(rng, 9, 16));
@@ -584,14 +584,14 @@ static void start_node(struct sim_node *n)
 	shca_resp_reset(&n->resp);
 	memset(&n->req.stats, 0, sizeof(n->req.stats));
 	memset(&n->resp.stats, 0, sizeof(n->resp.stats));
-	n->req.window = prng_chance(rng, 300) ? prng_range(rng, 1, 16) :
-						SHCA_REQ_WINDOW;
-	n->req.reach = n->w->reach;
+	n->req.cc.window = prng_chance(rng, 300) ? prng_range(rng, 1, 16) :
+						SHCA_CC_WINDOW;
+	n->req.psn.reach = n->w->reach;
 	n->resp.reach = n->w->reach;
 	shca_req_start(&n->req, &n->req_attr);
 	shca_resp_start(&n->resp, a);
 	n->state = SIM_NODE_RUN;
-	n->last_una_psn = n->req.una_psn;
+	n->last_una_psn = n->req.psn.una;
 }
 
 /* Statuses that this world may inflict on any operation. */
@@ -639,7 +639,7 @@ static void wipe_node(struct sim_node *n)
 	n->faults = 0;
 	n->tx_req = 0;
 	n->tx_resp = 0;
-	n->tx_inquiries = 0;
+	n->tx_probes = 0;
 	n->rnrs = 0;
 	n->is_held = false;
 	n->unasked = 0;
@@ -846,7 +846,7 @@ static void last_call(struct sim_node *n)
 	sim_check(n->w, !n->req_attr.timeout_ns ||
 		  n->nr_done == n->nr_ops || n->w->f.hostile,
 		  "node %u: hangs: %u of %u done, una %06x max %06x", n->idx,
-		  n->nr_done, n->nr_ops, n->req.una_psn, n->req.max_psn);
+		  n->nr_done, n->nr_ops, n->req.psn.una, n->req.psn.max);
 }
 
 static void on_event(struct sim_world *w, struct sim_ev *ev)
@@ -906,7 +906,7 @@ static void on_event(struct sim_world *w, struct sim_ev *ev)
 		sim_node_pump(n);
 		return;
 	case SIM_EV_PACE:
-		n->req.stall_ns = w->now + prng_next(rng) % (2 * MS);
+		shca_req_stall(&n->req, w->now + prng_next(rng) % (2 * MS));
 		sim_node_pump(n);
 		return;
 	case SIM_EV_RESUME:
@@ -953,7 +953,7 @@ static void pick_world(struct sim_world *w)
 	f->byte_ns = prng_below(rng, 3);
 	f->pump_ns = prng_range(rng, 100, 20000);
 	f->locals = sometimes(rng, 200, 700);
-	f->shorts = w->transport == SHCA_TRANSPORT_RC ?
+	f->fast = w->transport == SHCA_TRANSPORT_RC ?
 		    sometimes(rng, 300, 1000) : 0;
 	f->runs = sometimes(rng, 500, 1000);
 	f->ecn = sometimes(rng, 100, 1000);

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 /*
- * One QP around the core, as requester.h tells its caller to do it, with what must be
- * true after every step: the invariants of requester.h, every request and every
- * receive request completed once and in order, packets that are well formed.
+ * One QP around the core, as requester.h and responder.h tell their caller to do it, with
+ * what must be true after every step: the invariants of req_internal.h, every request and
+ * every receive request completed once and in order, packets that are well formed.
  */
 #include "fuzz.h"
 #include "../../../kernel/core/req_internal.h"
@@ -67,7 +67,7 @@ void fuzz_end_init(struct fuzz_end *end, struct fuzz_in *in)
 	shca_req_init(&end->req, end->ring, entries, stride, &fuzz_mem_ops,
 		      &end->memory);
 	shca_resp_init(&end->resp, end->rd, rds, &fuzz_mem_ops, &end->memory);
-	end->req.window = 1 + in_u8(in) % SHCA_REQ_WINDOW;
+	end->req.cc.window = 1 + in_u8(in) % SHCA_CC_WINDOW;
 }
 
 void fuzz_end_start(struct fuzz_end *end)
@@ -129,35 +129,35 @@ static void pop_all(struct fuzz_end *end)
 
 static void check_requester(const struct shca_req *req)
 {
-	u32 span = shca_psn_off(req->max_psn, req->una_psn);
+	u32 span = shca_psn_off(req->psn.max, req->psn.una);
 	const struct shca_send_wr *wr;
 	u32 i, rds = 0, psns = 0, end;
 
-	fuzz_check(req->prod - req->head <= req->ring_mask + 1, "ring overrun");
-	fuzz_check(req->una - req->head <= req->prod - req->head, "una");
-	fuzz_check(req->nxt - req->head <= req->prod - req->head, "nxt");
+	fuzz_check(req->ring.prod - req->ring.head <= req->ring.mask + 1, "ring overrun");
+	fuzz_check(req->ring.una - req->ring.head <= req->ring.prod - req->ring.head, "una");
+	fuzz_check(req->ring.nxt - req->ring.head <= req->ring.prod - req->ring.head, "nxt");
 	if (req->state != SHCA_SIDE_READY)
 		return;
-	fuzz_check(req->nxt - req->una <= req->prod - req->una, "nxt before una");
-	fuzz_check(shca_psn_off(req->psn, req->una_psn) <= span,
-		   "psn %06x una %06x max %06x", req->psn, req->una_psn,
-		   req->max_psn);
-	fuzz_check(req->nr_rd <= req->attr.max_rd_atomic, "%u READs",
-		   req->nr_rd);
+	fuzz_check(req->ring.nxt - req->ring.una <= req->ring.prod - req->ring.una, "nxt before una");
+	fuzz_check(shca_psn_off(req->psn.next, req->psn.una) <= span,
+		   "psn %06x una %06x max %06x", req->psn.next, req->psn.una,
+		   req->psn.max);
+	fuzz_check(req->psn.nr_rd <= req->attr.max_rd_atomic, "%u READs",
+		   req->psn.nr_rd);
 	if (!req_is_rc(req))
 		return;
-	for (i = req->una; i != req->prod; i++) {
+	for (i = req->ring.una; i != req->ring.prod; i++) {
 		wr = req_wr(req, i);
 		if (!(wr->flags_core & SHCA_WRF_STARTED) || !req_is_rd(wr))
 			continue;
 		rds++;
 		end = shca_psn_add(wr->first_psn, wr->nr_psn);
-		psns += i == req->una ? shca_psn_off(end, req->una_psn) :
+		psns += i == req->ring.una ? shca_psn_off(end, req->psn.una) :
 					wr->nr_psn;
 	}
-	fuzz_check(rds == req->nr_rd, "%u READs, counted %u", rds, req->nr_rd);
-	fuzz_check(psns == req->rd_psns, "%u PSNs of READs, counted %u", psns,
-		   req->rd_psns);
+	fuzz_check(rds == req->psn.nr_rd, "%u READs, counted %u", rds, req->psn.nr_rd);
+	fuzz_check(psns == req->psn.nr_rd_psns, "%u PSNs of READs, counted %u", psns,
+		   req->psn.nr_rd_psns);
 }
 
 static void check_responder(const struct fuzz_end *end)
@@ -195,7 +195,7 @@ void fuzz_end_fail(struct fuzz_end *end)
 	shca_req_fail(&end->req);
 	shca_resp_fail(&end->resp);
 	fuzz_end_step(end);
-	fuzz_check(end->req.head == end->req.prod, "requests are left");
+	fuzz_check(end->req.ring.head == end->req.ring.prod, "requests are left");
 	for (; end->popped < end->posted; end->popped++)
 		fuzz_check(!end->signaled[end->popped],
 			   "%u of %u did not complete", end->popped,

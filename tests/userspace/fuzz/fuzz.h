@@ -24,6 +24,7 @@
 #include "../../../kernel/core/opcode.h"
 #include "../../../kernel/core/psn.h"
 #include "../../../kernel/core/requester.h"
+#include "../../../kernel/core/responder.h"
 
 /* ---- input ----------------------------------------------------------------- */
 

@@ -35,11 +35,11 @@ static void fill_request(struct fuzz_end *end, struct fuzz_in *in,
 static void fill_response(struct fuzz_end *end, struct fuzz_in *in,
 			  struct shca_pkt *pkt)
 {
-	u32 span = shca_psn_off(end->req.max_psn, end->req.una_psn);
+	u32 span = shca_psn_off(end->req.psn.max, end->req.psn.una);
 	u8 b = in_u8(in);
 
 	/* something that is outstanding, or near to it */
-	pkt->psn = end->req.una_psn;
+	pkt->psn = end->req.psn.una;
 	if (span && b & 1)
 		pkt->psn = shca_psn_add(pkt->psn, in_u16(in) % span);
 	pkt->psn = in_near(in, pkt->psn) & SHCA_PSN_MASK;
@@ -124,7 +124,6 @@ static void pump(struct fuzz_end *end, struct fuzz_in *in, u32 max)
 static void refuse_batch(struct fuzz_end *end, struct fuzz_in *in)
 {
 	struct shca_pkt pkts[8];
-	struct shca_resp_out out;
 	u32 i, nr = 1 + in_u8(in) % 8, first = in_u8(in) % nr;
 	bool is_req = in_u8(in) & 1;
 
@@ -135,11 +134,9 @@ static void refuse_batch(struct fuzz_end *end, struct fuzz_in *in)
 	if (first >= i)
 		return;
 	if (is_req)
-		shca_req_gather_failed(&end->req, &pkts[first],
-				       SHCA_MEM_RETRY);
+		shca_req_link_full(&end->req, &pkts[first], 0);
 	else
-		shca_resp_gather_failed(&end->resp, &pkts[first],
-					SHCA_MEM_RETRY, &out);
+		shca_resp_link_full(&end->resp, &pkts[first]);
 	fuzz_end_step(end);
 }
 
@@ -184,14 +181,14 @@ static void change(struct fuzz_end *end, struct fuzz_in *in)
 		end->req.draining = !end->req.draining;
 		break;
 	case 4:
-		end->req.stall_ns = end->now + (b << 10);
+		shca_req_stall(&end->req, end->now + (b << 10));
 		break;
 	case 5:
 		end->memory.access ^= b >> 4;
 		break;
 	case 6:
 		/* SQE to RTS: all was flushed */
-		if (end->req.head != end->req.prod)
+		if (end->req.ring.head != end->req.ring.prod)
 			break;
 		shca_req_resume(&end->req);
 		if (end->req.state == SHCA_SIDE_READY)

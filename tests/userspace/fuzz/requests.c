@@ -100,7 +100,7 @@ static void pass_time(u32 i)
 static bool is_done(const struct fuzz_end *end)
 {
 	return end->req.state != SHCA_SIDE_READY ||
-	       (end->req.una == end->req.prod && shca_req_idle(&end->req));
+	       (end->req.ring.una == end->req.ring.prod && shca_req_idle(&end->req));
 }
 
 /* Without faults: posted requests must end, one way or the other. */
@@ -111,7 +111,7 @@ static void settle(struct fuzz_in *in)
 	for (i = 0; i < 2; i++) {
 		ends[i].memory.verdicts = NULL;
 		ends[i].req.draining = false;
-		ends[i].req.stall_ns = 0;
+		shca_req_stall(&ends[i].req, 0);
 	}
 	while (!is_done(&ends[0]) || !is_done(&ends[1])) {
 		fuzz_check(rounds++ < 20000, "endless: %u and %u posted",

@@ -130,7 +130,7 @@ def not_present(rig, kind):
 
 @case("resp.memory_does_not_come", "IBTA 9.7.5.1.4, 9.7.5.1.5, C9-105: while a request "
       "waits for its memory, who asks again about what is before it is answered, "
-      "inquiries, READs and atomics; the request itself draws an RNR NAK again, and "
+      "ACK probes, READs and atomics; the request itself draws an RNR NAK again, and "
       "what is behind it nothing")
 def does_not_come(rig):
     region = absent(rig)
@@ -156,7 +156,7 @@ def does_not_come(rig):
         c.expect_silence()
         # four times as long each time, up to the longest but one
         for timer in 30, 31:
-            # the inquiry of a requester, and a WRITE before a READ
+            # the ACK probe of a requester, and a WRITE before a READ
             c.write(b"", psn=psn_add(waits.psn, -1))
             c.expect_ack(psn_add(waits.psn, -1), msn=3)
             c.write(b"1", 2048, psn=write.psn)
@@ -220,12 +220,12 @@ def rnr_and_retries(rig):
 
 
 @case("req.asks_until_acknowledged", "softhca: until something was acknowledged each "
-      "request asks, and none is inquired about: the PSN before the first is of "
+      "request asks, and none is probed: the PSN before the first is of "
       "another life of the peer's QP")
 def asks(rig):
     c = rig.conn(sig_all=False)
     if not rig.is_softhca:
-        raise Skip("others need not inquire")
+        raise Skip("others need not probe")
     for i in range(3):
         c.qp.post_send(SendWR(wr_id=i, opcode=WR.SEND, num_sge=1,
                               sg=[c.mem.sge(0, 4)]))

@@ -490,7 +490,7 @@ def left_behind(c, rig, kind="SEND"):
     return packets
 
 
-def expect_inquiry(c, una):
+def expect_probe(c, una):
     """A duplicate that means nothing, whatever has been lost, and asks."""
     p = c.expect(roce.WRITE_ONLY, psn=psn_add(una, -1), ackreq=1, dmalen=0)
     same(p.data, b"", "payload")
@@ -533,13 +533,13 @@ def last_word(rig, row):
     same([p.ackreq for p in packets[1:]], [0, 0, asks], "AckReq")
     if not asks:
         c.ack(packets[0].psn)
-        expect_inquiry(c, packets[1].psn)
+        expect_probe(c, packets[1].psn)
     c.ack(packets[3].psn)
     c.expect_silence()
     c.no_wc()
 
 
-@case("req.quiet", "softhca: what was sent without asking is inquired about soon; "
+@case("req.quiet", "softhca: what was sent without asking is probed soon; "
       "what the answer leaves out is sent again, the same, and asks; that is no "
       "time-out and no retry", table={
           f"{lost}_lost_{kind.lower()}": (lost, kind)
@@ -551,9 +551,9 @@ def quiet(rig, row):
         before = rig.dev.counter("local_ack_timeout_err")
     packets = left_behind(c, rig, kind)
     start = time.monotonic()
-    p = expect_inquiry(c, packets[1].psn)
+    p = expect_probe(c, packets[1].psn)
     if p.at - start > 1:
-        raise Wrong(f"inquired after {p.at - start:.3f} s")
+        raise Wrong(f"probed after {p.at - start:.3f} s")
     c.ack(packets[3 - lost].psn)
     for q in packets[4 - lost:]:
         p = c.expect(q.op, psn=q.psn, ackreq=1)
@@ -570,12 +570,12 @@ def quiet(rig, row):
         same(rig.dev.counter("local_ack_timeout_err"), before, "time-outs")
 
 
-@case("req.quiet_and_unanswered", "IBTA 9.7.6.1: from the inquiry on an answer is "
+@case("req.quiet_and_unanswered", "IBTA 9.7.6.1: from the ACK probe on an answer is "
       "due: without one all is sent again")
 def quiet_unanswered(rig):
     c = to_softhca(rig, timeout=14, retry_cnt=1)  # 67 ms
     packets = left_behind(c, rig)
-    expect_inquiry(c, packets[1].psn)
+    expect_probe(c, packets[1].psn)
     for q in packets[1:]:
         p = c.expect(q.op, psn=q.psn)
     c.ack(p.psn)
@@ -602,7 +602,7 @@ def drain_unsignalled(rig):
     packets = left_behind(c, rig)
     c.modify("STATE EN_SQD_ASYNC_NOTIFY", qp_state=QPS.SQD,
              en_sqd_async_notify=1)
-    expect_inquiry(c, packets[1].psn)
+    expect_probe(c, packets[1].psn)
     same(c.dev.events(rig.quiet), [], "events")
     c.ack(packets[3].psn)
     c.expect_event("SQ_DRAINED")

@@ -1,0 +1,317 @@
+/* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
+/*
+ * The responder: takes requests, executes and answers them (transport.h).
+ *
+ * Caller's loop after any event (rx, memory, room below):
+ *	while (budget && shca_resp_next(resp, now, &pkt))
+ *		gather payload (shca_resp_gather_failed()), transmit
+ */
+#ifndef SHCA_CORE_RESPONDER_H
+#define SHCA_CORE_RESPONDER_H
+
+#include "mem_ops.h"
+#include "own.h"
+#include "packet.h"
+#include "transport.h"
+#include "wr.h"
+
+/**
+ * struct shca_resp_attr - what a responder is started with (INIT to RTR)
+ * @access:	SHCA_ACCESS_REMOTE_* of the QP
+ * @transport:	SHCA_TRANSPORT_RC, _XRC, _UC, _UD or _RAW; of these the last
+ *		three answer nothing
+ * @qkey:	UD: the only one accepted
+ * @min_rnr_timer: code, 0 .. 31
+ * @max_dest_rd_atomic: READs and atomics held for replay, 0 .. ring size
+ * @cnp:	answer CE marks with CNPs (RoCEv2, annex A17.9)
+ * @shared:	UC: receive requests come from an SRQ
+ * @tells_short: UC, UD: one that is too short completes in error
+ * @tm:		RC: SENDs begin with the header of tag matching (tm.h)
+ * @marking:	enum shca_marking
+ */
+struct shca_resp_attr {
+	u32 mtu;
+	u32 rq_psn;
+	u32 dqpn;
+	u16 pkey;
+	u32 access;
+	u8 transport;
+	u32 qkey;
+	u8 min_rnr_timer;
+	u16 max_dest_rd_atomic;
+	bool cnp;
+	bool shared;
+	bool tells_short;
+	bool tm;
+	u8 marking;
+};
+
+/* Which of them: shca_resp_modify(). */
+#define SHCA_RESP_ACCESS	(1u << 0)
+#define SHCA_RESP_QKEY		(1u << 1)
+#define SHCA_RESP_MIN_RNR_TIMER	(1u << 2)
+#define SHCA_RESP_MAX_DEST_RD_ATOMIC (1u << 3)
+#define SHCA_RESP_TRANSPORT	(1u << 4)	/* a work queue's, which has no QP */
+
+/**
+ * struct shca_rd - a READ, or what is answered like one, kept for its response
+ * and for replay
+ * @first_psn: @nr_psn: PSNs of the response
+ * @send_start:	packet at which the response being sent began
+ * @send_idx:	packet to be sent next; @nr_psn: none
+ * @out_seq:	of the last packet of the response that was handed out
+ * @va: @rkey: @len: READ, as first requested
+ * @xrc_srqn:	XRC: by whose rights it was requested
+ * @value:	atomic: value before the operation
+ * @bare:	FLUSH or ATOMIC WRITE: which, SHCA_OPF_*; the response is one of a
+ *		READ of nothing; else 0
+ * @msn:	MSN of the response's AETH
+ * @answered:	the response was sent to its end; from then on the record is
+ *		kept for replay only and may be overwritten
+ * @replay:	the response being sent is not the first one
+ */
+struct shca_rd {
+	u32 first_psn;
+	u32 nr_psn;
+	u32 send_start;
+	u32 send_idx;
+	u64 out_seq;
+	u64 va;
+	u32 rkey;
+	u32 len;
+	u32 xrc_srqn;
+	u64 value;
+	u32 bare;
+	u32 msn;
+	bool is_atomic;
+	bool answered;
+	bool replay;
+};
+
+/** enum shca_ack_kind - the acknowledgement that is owed */
+enum shca_ack_kind {
+	SHCA_ACK_NONE,
+	SHCA_ACK_ACK,
+	SHCA_ACK_NAK,		/* any NAK or RNR NAK */
+};
+
+/** enum shca_tm_kind - of a message, what tag matching makes of it */
+enum shca_tm_kind {
+	SHCA_TM_NONE,		/* no part of it */
+	SHCA_TM_NO_TAG,
+	SHCA_TM_UNEXPECTED,
+	SHCA_TM_MATCHED,
+	SHCA_TM_RNDV,		/* matched, and its data is to be read */
+};
+
+struct shca_resp_stats {
+	u64 tx_pkts;
+	u64 tx_bytes;
+	u64 acks_sent;
+	u64 naks_sent;
+	u64 rnr_naks_sent;
+	u64 rx[SHCA_RX_NR];
+};
+
+/**
+ * struct shca_resp - a responder
+ * @epsn:	expected PSN
+ * @msn:	messages completed
+ * @op:		opcode class of the message in progress, 0: none
+ * @wr: @wr_valid: receive request of the message in progress
+ * @wr_ahead:	what became of a receive request taken ahead of its message
+ *		(fast.h), unless that is SHCA_RECV_OK: then it is @wr
+ * @off:	bytes of the message that have arrived
+ * @va: @rkey: @left: WRITE in progress
+ * @nak_sent:	a sequence NAK stands until @epsn arrives (IBTA 9.7.5.1.2)
+ * @drop_psn:	with @nak_sent: the furthest that was dropped
+ * @rnr_sent:	an RNR NAK stands: what is ahead of @epsn is dropped silently
+ * @not_yet_psn: @not_yet: packet that waits for its memory; how often that was said
+ * @unsaid:	what was executed last has not asked for an answer
+ * @ack: @ack_psn: @ack_msn: @ack_syndrome: what is owed; sent after responses
+ *		of earlier READs
+ * @ack_sent: @ack_seq: the one handed out last, and when
+ * @out_seq:	packets handed out
+ * @rd: @rd_mask: @rd_head: @rd_tail: ring of READs and atomics, storage by
+ *		the caller; oldest kept and next free, free-running
+ * @rd_send:	the one whose response is being sent
+ * @reach:	PSNs that one response may stand for: 1 on a wire
+ * @burst:	packets in the middle of a response, as of struct shca_req
+ * @xrc_srqn:	XRC: SRQ of the message in progress
+ * @skip:	UC: packets up to the next message that begins are dropped
+ * @cnp_due:	a CE mark came: a CNP is owed
+ * @cnp_ns:	none is owed again before
+ * @hold:	out-of-order buffer of the caller's (later), NULL: none
+ * @tm_kind: @tm_msg: what tag matching has made of the message in progress, as long
+ *		as @wr_valid
+ */
+struct shca_resp {
+	SHCA_OWN struct {
+		struct shca_resp_attr attr;
+		enum shca_side_state state;
+		const struct shca_mem_ops *mem;
+		void *mem_ctx;
+
+		u32 epsn;
+		u32 msn;
+		u32 op;
+		u32 off;
+		u32 reach;
+		u32 burst;
+		u32 xrc_srqn;
+		u32 drop_psn;
+		u32 not_yet_psn;
+		u32 not_yet;
+		enum shca_recv_status wr_ahead;
+		bool wr_valid;
+		bool nak_sent;
+		bool rnr_sent;
+		bool unsaid;
+		bool comm_est;
+		bool skip;
+		bool cnp_due;
+		u8 marks;		/* shca_pkt.resv8a of its packets */
+		u64 va;
+		u32 rkey;
+		u32 left;
+
+		enum shca_ack_kind ack;
+		u32 ack_psn;
+		u32 ack_msn;
+		u8 ack_syndrome;
+		enum shca_ack_kind ack_sent;
+		u64 ack_seq;
+		u64 out_seq;
+		u64 cnp_ns;
+
+		struct shca_rd *rd;
+		u32 rd_mask;
+		u32 rd_head;
+		u32 rd_tail;
+		u32 rd_send;
+		void *hold;
+		struct shca_resp_stats stats;
+		struct shca_recv_wr wr;
+		enum shca_tm_kind tm_kind;
+		struct shca_tm_msg tm_msg;
+	};
+};
+
+/**
+ * struct shca_resp_out - what a received packet led to, besides packets
+ * @events:	SHCA_EV_*
+ * @has_wc:	@wc is to be written to the receive CQ
+ * @rndv:	after that the rendezvous that shca_mem_ops.tm_get has matched begins
+ *
+ * When the side went to SHCA_SIDE_ERR the caller moves the QP to error.
+ */
+struct shca_resp_out {
+	u32 events;
+	bool has_wc;
+	bool rndv;
+	struct shca_wc wc;
+};
+
+/** shca_resp_init() - @rd: storage for @rd_entries (power of two) */
+void shca_resp_init(struct shca_resp *resp, struct shca_rd *rd, u32 rd_entries,
+		    const struct shca_mem_ops *mem, void *mem_ctx);
+
+/**
+ * shca_resp_move_rd() - go on with a larger ring of READs and atomics
+ * @rd:		storage for @rd_entries (power of two), not fewer than before
+ */
+void shca_resp_move_rd(struct shca_resp *resp, struct shca_rd *rd,
+		       u32 rd_entries);
+
+/** shca_resp_start() - to SHCA_SIDE_READY: receive requests from here on */
+void shca_resp_start(struct shca_resp *resp, const struct shca_resp_attr *attr);
+
+/* shca_resp.burst, as shca_req_set_burst() */
+void shca_resp_set_burst(struct shca_resp *resp, u32 burst);
+
+/**
+ * shca_resp_modify() - attributes that may change while it runs
+ * @mask:	SHCA_RESP_*: those that are taken from @attr
+ */
+void shca_resp_modify(struct shca_resp *resp,
+		      const struct shca_resp_attr *attr, u32 mask);
+/** shca_resp_reset() - as after shca_resp_init(), counters excepted */
+void shca_resp_reset(struct shca_resp *resp);
+
+/**
+ * shca_resp_flush_acks() - the side is about to end by its owner's will
+ *
+ * What was executed and did not ask for an acknowledgement is acknowledged, as its
+ * requester would find out by an ACK probe, which nobody will answer from now on.
+ * Return: whether there is something to send, which reads no memory.
+ */
+bool shca_resp_flush_acks(struct shca_resp *resp);
+
+/** shca_resp_fail() - to SHCA_SIDE_ERR from outside */
+void shca_resp_fail(struct shca_resp *resp);
+
+/** shca_resp_rx() - a request packet; @out is overwritten */
+enum shca_verdict shca_resp_rx(struct shca_resp *resp, const struct shca_pkt *pkt,
+			       u64 now, struct shca_resp_out *out);
+
+/**
+ * shca_resp_takes_run() - may middle packets of a message be fed as one?
+ * @pkt:	with a span
+ *
+ * They are expected, of the right length, and there is room for all of them, so that
+ * none would be refused for what it is. Else feed its parts.
+ */
+bool shca_resp_takes_run(const struct shca_resp *resp,
+			 const struct shca_pkt *pkt);
+
+/**
+ * shca_resp_not_yet() - a packet waits for its memory (SHCA_RX_RETRY)
+ * @psn:	it is expected, or that of a READ that came again
+ *
+ * To be called when it begins to wait, and each time that it comes again.  The peer
+ * is told so by an RNR NAK, lest it takes us for dead; the longer it lasts, the
+ * longer it is to wait (the QP's timer is the least, IBTA 9.7.5.2.8).  When the
+ * packet has been executed, that is acknowledged, asked for or not.
+ */
+void shca_resp_not_yet(struct shca_resp *resp, u32 psn);
+
+/**
+ * shca_resp_has_room() - would what had to wait for an answer to leave
+ * (SHCA_RX_BUSY) go on?
+ */
+bool shca_resp_has_room(const struct shca_resp *resp);
+
+/**
+ * shca_resp_next() - the next response packet: READ responses in order of
+ * their requests, then the acknowledgement, CNPs first
+ *
+ * A NAK that is owed is still sent when the side is in SHCA_SIDE_ERR.
+ */
+bool shca_resp_next(struct shca_resp *resp, u64 now, struct shca_pkt *pkt);
+
+/**
+ * shca_resp_gather_failed() - a packet could not be transmitted
+ * @pkt:	from shca_resp_next(); it is not transmitted
+ * @status:	KEY, ACCESS, RANGE: the peer gets a NAK; RETRY: neither @pkt nor
+ *		what was handed out after it was transmitted; all of it comes
+ *		again
+ */
+void shca_resp_gather_failed(struct shca_resp *resp, const struct shca_pkt *pkt,
+			     enum shca_mem_status status,
+			     struct shca_resp_out *out);
+
+/**
+ * shca_resp_link_full() - a queue below has no room for a packet
+ * @pkt:	from shca_resp_next(); neither it nor what was handed out after it was
+ *		transmitted: all of it comes again
+ */
+void shca_resp_link_full(struct shca_resp *resp, const struct shca_pkt *pkt);
+
+/**
+ * shca_resp_flush() - the receive request in progress, when in error
+ *
+ * The caller flushes the rest of its ring itself.
+ */
+bool shca_resp_flush(struct shca_resp *resp, struct shca_wc *wc);
+
+#endif

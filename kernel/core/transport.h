@@ -1,0 +1,142 @@
+/* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
+/*
+ * What the two state machines of a transport share: states, verdicts, syndromes, marks,
+ * times.  The reliable connected transport (IBTA 9.7) and XRC have
+ *
+ *   requester  work requests in, request packets out, responses in (its
+ *              second half is called completer), completions out: requester.h
+ *   responder  request packets in, completions out, acknowledgements and
+ *              READ responses out: responder.h
+ *
+ * UC, UD and RAW_PACKET have the same two, without answers.  The two share nothing; each
+ * is guarded by one lock of its caller's, so post and receive do not contend.  Everything
+ * is pulled: the caller asks for the next packet (when its link may send), the next
+ * completion, the next deadline.  Time is in nanoseconds of a monotonic clock, always
+ * passed in.
+ */
+#ifndef SHCA_CORE_TRANSPORT_H
+#define SHCA_CORE_TRANSPORT_H
+
+#include "packet.h"
+
+struct shca_req;
+struct shca_resp;
+
+/** enum shca_side_state - of a requester or a responder */
+enum shca_side_state {
+	SHCA_SIDE_RESET,	/* nothing moves; posts are not accepted */
+	SHCA_SIDE_READY,
+	SHCA_SIDE_ERR,		/* no packet moves; requests are flushed */
+};
+
+/**
+ * enum shca_verdict - what became of a received packet, one counter each
+ */
+enum shca_verdict {
+	SHCA_RX_OK,
+	SHCA_RX_STATE,		/* side not ready for it: dropped */
+	SHCA_RX_DUPLICATE,	/* duplicate request */
+	SHCA_RX_OUT_OF_SEQ,	/* PSN ahead of the expected: sequence NAK or silent */
+	SHCA_RX_RNR,		/* no receive request: RNR NAK sent or pending */
+	SHCA_RX_INVALID,	/* request refused: NAK invalid request */
+	SHCA_RX_ACCESS,		/* request refused: NAK remote access error */
+	SHCA_RX_OPERATION,	/* request failed here: NAK remote operational error */
+	SHCA_RX_STALE_ACK,	/* response outside of what is outstanding: dropped */
+	SHCA_RX_NAK_SEQ,	/* received: PSN sequence error */
+	SHCA_RX_NAK_RNR,	/* received: RNR */
+	SHCA_RX_NAK_FATAL,	/* received: one of the three fatal NAKs */
+	SHCA_RX_BAD_RESPONSE,	/* response that cannot be: BAD_RESP_ERR */
+	SHCA_RX_LOST_RESPONSE,	/* a READ or atomic response is missing: retry */
+	SHCA_RX_LOCAL_ERR,	/* placing the data failed */
+	SHCA_RX_CNP,		/* congestion notification, consumed */
+	SHCA_RX_DROPPED,	/* UC, UD: broken message, or longer than the buffer */
+	SHCA_RX_QKEY,		/* UD: another Q_Key */
+	SHCA_RX_RETRY,		/* memory not present: nothing changed; feed the
+				 * packet again later, or drop it as lost
+				 */
+	SHCA_RX_BUSY,		/* the same, until an answer has left:
+				 * shca_resp_has_room()
+				 */
+	SHCA_RX_NR
+};
+
+/** shca_rx_is_later() - has the packet to wait? */
+static inline bool shca_rx_is_later(enum shca_verdict rx)
+{
+	return rx >= SHCA_RX_RETRY;
+}
+
+/* AETH syndromes (IBTA 9.7.5.2.3) */
+#define SHCA_AETH_TYPE		0xe0
+#define SHCA_AETH_ACK		0x00
+#define SHCA_AETH_RNR		0x20
+#define SHCA_AETH_NAK		0x60
+#define SHCA_AETH_VALUE		0x1f
+#define SHCA_AETH_CREDIT_NONE	0x1f	/* credit count invalid: no flow control */
+#define SHCA_NAK_PSN_SEQ	0
+#define SHCA_NAK_INVALID	1
+#define SHCA_NAK_ACCESS		2
+#define SHCA_NAK_OPERATION	3
+#define SHCA_NAK_INV_RD		4
+
+/* Async events that a verdict asks for: shca_resp_out.events */
+#define SHCA_EV_COMM_EST	(1u << 0)	/* first packet in RTR */
+#define SHCA_EV_REQ_ERR		(1u << 1)	/* invalid request on this QP */
+#define SHCA_EV_ACCESS_ERR	(1u << 2)	/* access violation on this QP */
+#define SHCA_EV_FATAL		(1u << 3)	/* local failure without a WR */
+
+/* ---- marks -------------------------------------------------------------- */
+
+/*
+ * The bits that the BTH reserves beside FECN and BECN (Resv8a).  Senders write zeroes,
+ * receivers and switches ignore them (IBTA 9.2), and the ICRC does not cover them.  So
+ * where nothing else tells, one softhca knows another by a mark in them: four bits of
+ * signature and two of what it does.
+ */
+#define SHCA_MARK		0x28
+#define SHCA_MARK_SIGNATURE	0x3c
+#define SHCA_MARK_FLUSHES_ACKS		0x01	/* SHCA_PEER_FLUSHES_ACKS */
+
+/**
+ * enum shca_marking - which packets of a connection carry SHCA_MARK
+ * @SHCA_MARKING_OFF:	none, and that of the peer is not looked at
+ * @SHCA_MARKING_AUTO:	a side's own once it has heard a marked one, so that a stranger
+ *			never sees any
+ * @SHCA_MARKING_ON:	all
+ *
+ * Numbers of the ABI: enum shca_resv8a in uapi/softhca-netlink.h.
+ */
+enum shca_marking {
+	SHCA_MARKING_OFF,
+	SHCA_MARKING_AUTO,
+	SHCA_MARKING_ON,
+};
+
+/* What a side's packets carry before it has heard anything. */
+static inline u8 shca_marks(u8 marking)
+{
+	return marking == SHCA_MARKING_ON ? SHCA_MARK | SHCA_MARK_FLUSHES_ACKS : 0;
+}
+
+static inline bool shca_is_marked(const struct shca_pkt *pkt)
+{
+	return (pkt->resv8a & SHCA_MARK_SIGNATURE) == SHCA_MARK;
+}
+
+/* ---- times -------------------------------------------------------------- */
+
+/** shca_timeout_ns() - local ACK timeout code (0 .. 31) to ns; 0: never */
+static inline u64 shca_timeout_ns(u8 code)
+{
+	return code ? 4096ull << (code & 31) : 0;
+}
+
+/** shca_rnr_ns() - RNR timer code (0 .. 31) to ns, IBTA table 45 */
+u64 shca_rnr_ns(u8 code);
+
+/* ---- both sides --------------------------------------------------------- */
+
+/* shca_req.reach of both ends, which are on this machine; 1: packets fit the path MTU */
+void shca_set_reach(struct shca_req *req, struct shca_resp *resp, u32 reach);
+
+#endif
