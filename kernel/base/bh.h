@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
 /*
- * A continuation in softirq, on the CPU that asked for it.
+ * Deferred work in softirq, on the CPU that scheduled it.
  *
- * Used where a budget is used up and for kernel consumers' completion
- * handlers.  Not a worker thread: with two pollers on two CPUs a thread waits
- * for the next tick, and on another CPU than the one that sent before it would
- * reorder a QP's packets.
+ * It continues a hold that has used up its budget, and runs the completion
+ * handlers of kernel consumers. A kernel thread cannot take its place: with two
+ * pollers on two CPUs it would wait for the next tick. On another CPU than the
+ * one that sent before, it would reorder a QP's packets.
  */
 #ifndef SHCA_BH_H
 #define SHCA_BH_H
@@ -29,19 +29,19 @@ struct shca_bh {
 
 #define shca_bh_init(bh, fn) INIT_WORK(&(bh)->work, fn)
 
-/* Context: any. Harmless if it is scheduled already. */
+/* Context: any. Has no effect if the work is scheduled already. */
 static inline void shca_bh_schedule(struct shca_bh *bh)
 {
 	queue_work(system_bh_wq, &bh->work);
 }
 
-/* The same on another CPU, as far as the kernel can do that. */
+/* Schedules the work on @cpu, if the kernel can do that. */
 static inline void shca_bh_schedule_on(int cpu, struct shca_bh *bh)
 {
 	queue_work_on(cpu, system_bh_wq, &bh->work);
 }
 
-/* Context: may sleep. The caller has seen to it that none schedules anew. */
+/* Context: may sleep. The caller makes sure that nobody schedules the work again. */
 static inline void shca_bh_cancel(struct shca_bh *bh)
 {
 	cancel_work_sync(&bh->work);

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
 /*
- * Differences between kernels, found by the probes in scripts/probe and told
- * by HAVE_* in the generated shca-config.h.  The rest of the module is written
- * for the newest spelling; the only #if elsewhere are prototypes of ops.
+ * Differences between kernel versions. The probes in scripts/probe find them
+ * and set HAVE_* in the generated shca-config.h. The rest of the module is
+ * written for the newest kernel. Elsewhere, only prototypes of operations need
+ * #if.
  */
 #ifndef SHCA_COMPAT_H
 #define SHCA_COMPAT_H
@@ -18,7 +19,7 @@
 #include <rdma/ib_umem.h>
 #include <rdma/ib_verbs.h>
 #ifdef HAVE_RDMA_ITER_H
-#include <rdma/iter.h>	/* was part of ib_umem.h and ib_verbs.h */
+#include <rdma/iter.h>	/* part of ib_umem.h and ib_verbs.h before */
 #endif
 
 #ifndef CONFIG_64BIT
@@ -30,8 +31,9 @@
 #endif
 
 /*
- * Per-CPU data, and objects that are about to go, are kept by disabled bottom
- * halves alone, and nobody has shown that this is enough where those can be preempted.
+ * Disabled bottom halves alone protect per-CPU data, and objects that are about
+ * to be freed. That is not known to be enough on PREEMPT_RT, which can preempt
+ * bottom halves.
  */
 #ifdef CONFIG_PREEMPT_RT
 #error "softhca does not support real-time kernels (CONFIG_PREEMPT_RT): use one without, e.g. linux-image-amd64 in place of linux-image-rt-amd64"
@@ -50,9 +52,9 @@ static inline void vm_flags_set(struct vm_area_struct *vma, vm_flags_t flags)
 #endif
 
 /*
- * A local variable that need not be cleared, where the kernel has that done to all
- * (CONFIG_INIT_STACK_ALL_ZERO): each of its fields is written before it is read.
- * For the large ones of the data path only.
+ * Marks a large local variable of the data path that need not be zeroed: each
+ * field is written before it is read. With CONFIG_INIT_STACK_ALL_ZERO the
+ * kernel zeroes all others.
  */
 #ifndef __uninitialized
 #define __uninitialized		__attribute__((__uninitialized__))
@@ -78,8 +80,8 @@ static inline unsigned int shca_gso_max_size4(const struct net_device *ndev)
 #endif
 }
 
-/* Where it lacks nothing keeps rdma-core's udev rule from renaming, but a
- * device without a parent is not renamed anyway.
+/* Older kernels have no flag against renaming by rdma-core's udev rule. That
+ * rule does not rename a device without a parent anyway.
  */
 #ifndef HAVE_IB_MARK_NAME_ASSIGNED_BY_USER
 static inline void ib_mark_name_assigned_by_user(struct ib_device *ibdev)
@@ -87,14 +89,14 @@ static inline void ib_mark_name_assigned_by_user(struct ib_device *ibdev)
 }
 #endif
 
-/* The UDP tunnel's functions take a struct sock, no longer a struct socket. */
+/* The UDP tunnel functions take a struct sock since then, a struct socket before. */
 #ifdef HAVE_UDP_TUNNEL_SOCK
 #define shca_tunnel_sock(socket) ((socket)->sk)
 #else
 #define shca_tunnel_sock(socket) (socket)
 #endif
 
-/* Flags of sockets became bits, which have accessors. */
+/* Socket flags became bits with accessors. */
 static inline void shca_sock_set_mc_loop(struct sock *sk)
 {
 #ifdef inet_set_bit
@@ -104,7 +106,10 @@ static inline void shca_sock_set_mc_loop(struct sock *sk)
 #endif
 }
 
-/* Where the core has no right for it, no region is ever flushed. */
+/*
+ * The RDMA core of older kernels has no FLUSH access flags, so no region can be
+ * flushed.
+ */
 #ifdef HAVE_IB_FLUSH
 #define SHCA_FEATURES_BY_CORE	SHCA_FEATURE_FLUSH
 #else
@@ -113,7 +118,7 @@ static inline void shca_sock_set_mc_loop(struct sock *sk)
 #define IB_DEVICE_ATOMIC_WRITE	0
 #endif
 
-/* Pages of @mm as they are; nobody wants to know the areas that they are in. */
+/* Pins nothing but pages of @mm; the VMAs that older kernels return are not needed. */
 static inline long shca_gup_remote(struct mm_struct *mm, unsigned long start,
 				   unsigned long nr, unsigned int flags,
 				   struct page **pages)

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
-/* Counters: which one a packet belongs to, and summing them up. */
+/* Counters: maps verdicts to counters and sums counters up. */
 #include "counters.h"
 
 #include <linux/xarray.h>
@@ -8,10 +8,10 @@
 #include "../core/transport.h"
 #include "dev.h"
 
-/* Some device counts optional ones; shca_dev.optional says which. */
+/* On if any device counts optional counters; shca_dev.optional says which. */
 DEFINE_STATIC_KEY_FALSE(shca_optional_counters);
 
-/* No default: a verdict without a counter is a compiler warning. */
+/* Has no default, so the compiler reports a verdict without a counter. */
 static enum shca_counter shca_rx_counter(enum shca_verdict verdict)
 {
 	switch (verdict) {
@@ -67,7 +67,7 @@ void __shca_count_rx(struct shca_counters __percpu *counters,
 		this_cpu_inc(counters->v[id]);
 }
 
-/* ---- optional ones -------------------------------------------------------- */
+/* ---- optional counters ------------------------------------------------------ */
 
 static void shca_count_optional(const struct shca_dev *dev,
 				struct shca_counters __percpu *counters,
@@ -88,7 +88,7 @@ void __shca_count_request(const struct shca_dev *dev,
 {
 	u32 flags = shca_opcode_info(opcode)->flags;
 
-	/* (once for a message, when it begins) */
+	/* Counts a message once, on its first packet. */
 	if (!(flags & SHCA_OPF_START))
 		return;
 	if (flags & SHCA_OPF_WRITE)

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
 /*
- * Counters of a device, per CPU.  Declared once: the list makes the enum, the
- * names in /sys/class/infiniband/<device>/ports/1/hw_counters and the test
- * that compares both with docs/counters.md.
+ * Counters of a device, per CPU. This list is their only declaration. It makes
+ * the enum, the names in /sys/class/infiniband/<device>/ports/1/hw_counters and
+ * the test that compares both with docs/counters.md.
  *
- * Each QP counts either in its device's set or, while it is bound to a counter
- * of the RDMA core (`rdma statistic qp`), in that one's: the core adds them up
- * wherever it shows the port's.
+ * A QP counts in the set of its device, or in the set of the counter that it is
+ * bound to (`rdma statistic qp`). The RDMA core adds the bound sets wherever it
+ * shows the port's counters.
  */
 #ifndef SHCA_COUNTERS_H
 #define SHCA_COUNTERS_H
@@ -16,7 +16,7 @@
 #include <linux/rcupdate.h>
 #include <linux/types.h>
 
-/* X(id, name): the names are those of mlx5 where the meaning is the same. */
+/* X(id, name): a counter has mlx5's name where it has the same meaning. */
 #define SHCA_COUNTER_LIST(X)					\
 	X(TX_PKTS,		"tx_packets")			\
 	X(TX_BYTES,		"tx_bytes")			\
@@ -58,7 +58,7 @@
 	X(CQ_OVERFLOW,		"cq_overflow")			\
 	X(BAD_RING,		"malformed_rings")
 
-/* Those that count only where it is asked for (`rdma statistic set`). */
+/* Optional counters: count only after `rdma statistic set`. */
 #define SHCA_OPTIONAL_LIST(X)					\
 	X(RX_CE,		"cc_rx_ce_pkts")		\
 	X(RX_WRITES,		"rx_write_requests")		\
@@ -79,9 +79,10 @@ struct shca_counters {
 };
 
 /**
- * struct shca_bound - what QPs count in that are bound to a counter
+ * struct shca_bound - counters of the QPs that are bound to one RDMA core
+ * counter
  * @counters:	the set
- * @rcu:	a QP that was unbound a moment ago may still be counting
+ * @rcu:	defers the free; a QP unbound a moment ago may still count
  */
 struct shca_bound {
 	struct shca_counters __percpu *counters;
@@ -91,15 +92,16 @@ struct shca_bound {
 struct shca_dev;
 
 /*
- * Per CPU, so no lock and no shared line; a reader sums.  @owner is a device or
- * a QP, whose set may be exchanged at any time (hence READ_ONCE()).
- * Context: bottom halves off, or softirq, if it is a QP.
+ * Per CPU, so there is no lock and no shared cache line; a reader sums. @owner
+ * is a device or a QP. A QP's set may be exchanged at any time (hence
+ * READ_ONCE()).
+ * Context: softirq or bottom halves off if @owner is a QP.
  */
 #define shca_count_n(owner, id, n) \
 	this_cpu_add(READ_ONCE((owner)->counters)->v[SHCA_CNT_##id], n)
 #define shca_count(owner, id) shca_count_n(owner, id, 1)
 
-/* Parts of the following: @counters are those of @dev or of one of its QPs. */
+/* Helpers of the macros below. @counters belongs to @dev or to one of its QPs. */
 void __shca_count_rx(struct shca_counters __percpu *counters,
 		     unsigned int verdict);
 void __shca_count_ce(const struct shca_dev *dev,
@@ -110,8 +112,8 @@ DECLARE_STATIC_KEY_FALSE(shca_optional_counters);
 
 /**
  * shca_count_rx() - count the core's verdict on a packet (enum shca_verdict)
- * shca_count_ce() - a packet with a congestion mark has come
- * shca_count_request() - a packet with @opcode has been executed
+ * shca_count_ce() - count a received packet with a congestion mark (CE)
+ * shca_count_request() - count an executed request packet with @opcode
  *
  * Context: softirq or bottom halves off.
  */
@@ -129,15 +131,15 @@ do {									\
 				     READ_ONCE((qp)->counters), opcode); \
 } while (0)
 
-/** shca_counters_init() - of a device that is being made.  Return: 0 or ENOMEM. */
+/** shca_counters_init() - allocate a device's counters. Return: 0 or -ENOMEM. */
 int shca_counters_init(struct shca_dev *dev);
-/** shca_counters_exit() - also if the former failed, or was not called */
+/** shca_counters_exit() - free them; also without a successful shca_counters_init() */
 void shca_counters_exit(struct shca_dev *dev);
 
-/** shca_counter_sum() - of one set, over all CPUs */
+/** shca_counter_sum() - sum one counter of one set over all CPUs */
 u64 shca_counter_sum(const struct shca_counters __percpu *counters,
 		     enum shca_counter id);
-/** shca_counter_total() - the device's and those of all its bound QPs, ever */
+/** shca_counter_total() - the device's count, with all QPs that are or were bound */
 u64 shca_counter_total(struct shca_dev *dev, enum shca_counter id);
 
 #endif

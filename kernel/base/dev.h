@@ -3,7 +3,7 @@
  * The device: one ib_device on one Ethernet netdev, and the limits that it
  * advertises.
  *
- * The order of all locks is a table in docs/architecture.md.
+ * docs/architecture.md has the order of all locks.
  */
 #ifndef SHCA_DEV_H
 #define SHCA_DEV_H
@@ -23,11 +23,13 @@
 #include "counters.h"
 
 /*
- * Limits, as advertised; tests/userspace/verbs/limits.c reaches each.  Of objects
- * of processes: kernel consumers are neither counted nor refused.  Queues so many
- * that one process can have them, with two mappings each, within the default of
- * vm.max_map_count (65530).  READs and atomics as many as rxe's: perftest asks
- * for its peer's number, not its own device's.
+ * Advertised limits; tests/userspace/verbs/limits.c reaches each of them. They
+ * apply to objects of processes; kernel consumers are neither counted nor
+ * refused.
+ *
+ * One process can have all queues within the default of vm.max_map_count
+ * (65530), at two mappings each. The number of READs and atomics equals rxe's,
+ * because perftest asks for its peer's number and not for its own device's.
  */
 #define SHCA_LIM_QP		16384
 #define SHCA_LIM_CQ		16384
@@ -38,18 +40,18 @@
 #define SHCA_LIM_QP_WR		16384
 #define SHCA_LIM_SRQ		16384
 #define SHCA_LIM_WQ		16384
-/* Indirection tables: how many, and of how many entries (a power of two). */
+/* Indirection tables: number of tables, entries of a table (a power of two). */
 #define SHCA_LIM_RWQ_TBL	1024
 #define SHCA_LIM_RWQ_TBL_SIZE	2048
 #define SHCA_LIM_SRQ_WR		32768
-#define SHCA_LIM_TAGS		512	/* of one SRQ: they are looked at in order */
+#define SHCA_LIM_TAGS		512	/* per SRQ; matching searches them in order */
 #define SHCA_LIM_CQE		((1 << 20) - 1)
 #define SHCA_LIM_SGE		30
 #define SHCA_LIM_RD_ATOM	128
 #define SHCA_LIM_INLINE		960
 #define SHCA_LIM_FAST_PAGES	512
 #define SHCA_LIM_MR_SIZE	(1ull << 46)
-/* Device memory, bytes: of one context, and of all. */
+/* Bytes of device memory: of one context, of the whole device. */
 #define SHCA_LIM_DM		(1 << 20)
 #define SHCA_LIM_DM_TOTAL	(16 << 20)
 #define SHCA_LIM_PKEYS		16
@@ -66,38 +68,42 @@ struct shca_trust;
  * struct shca_dev - a device
  * @ndev:	its netdev; the RDMA core holds a reference until the device is
  *		unregistered, and no QP exists after that
- * @link:	everything below its transport headers; fixed
+ * @link:	operations below the transport header; constant
  * @snet:	sockets and QP numbers of the netdev's network namespace
  * @mrs:	memory regions by key index
  * @ahs: @next_ah: @av_tag: address handles by handle
  * @xrc_srqs: @next_xrc_srq: SRQs of XRC domains, struct shca_xrc_target by number
  * @path:	enum shca_path; read without a lock for each packet
  * @resv8a:	enum shca_resv8a; read without a lock as a QP is connected
- * @id:		no other device has or had it
- * @trust:	devices that it trusts with path host (trust.h), or NULL; changed by the
- *		netlink family, one at a time, and read under RCU
+ * @id:		unique; never used again
+ * @trust:	devices trusted with path host (trust.h), or NULL; read under
+ *		RCU; written by the netlink family, one request at a time
  * @nr_pd: @nr_cq: @nr_qp: @nr_srq: @nr_wq: @nr_rwq_tbl: @nr_mr: @nr_mw: @nr_ah:
- *		objects of processes that exist, against the limits above
- * @dm_bytes:	device memory that processes have
+ *		existing objects of processes; compared with the limits above
+ * @dm_bytes:	device memory allocated by processes
  * @parked:	bytes of received packets that wait for memory (page_wait.c)
- * @nr_groups: @nr_attached: multicast groups, and QPs in all of them; under RTNL
- * @pkeys:	P_Key table; entry 0 stays the default one; read for each packet
+ * @nr_groups: @nr_attached:	multicast groups, and QPs attached to all of
+ *		them; under RTNL
+ * @pkeys:	P_Key table, read for each packet; entry 0 is always the default
+ *		P_Key
  * @flows: @nr_flows: @flow_hook: rules of flow steering; see net/flow.c
  * @loop: @loop_bh: frames from this device to itself
- * @loop_frame:	does a frame that a QP sends go to QPs of this device alone?  @skb->data
- *		is at its Ethernet header; taken over then.  Softirq or bottom halves off
- * @qp_serial:	of the last QP, see struct shca_accessor
+ * @loop_frame:	offers a frame that a QP sends; consumes it and returns true if
+ *		it goes to QPs of this device only. @skb->data is the Ethernet
+ *		header. Context: softirq or bottom halves off
+ * @qp_serial:	serial of the last QP, see struct shca_accessor
  * @node:	in shca_dev_list, protected by shca_dev_lock
  * @gone:	the netdev went away before registration; under shca_dev_lock
- * @removing:	the core takes it away from all consumers (device.c)
+ * @removing:	the RDMA core is removing the device from its consumers
+ *		(device.c)
  * @port_up:	last port state dispatched; written under RTNL only
- * @port_up_at:	jiffies when it came up last, 0: it never did; written
- *		under RTNL only, read without a lock for each packet
- * @counters:	of the device and of QPs that are bound to no counter
- * @bound: @retired: struct shca_bound by the number of the RDMA core's counter;
- *		what those have counted that are gone, under the lock of @bound
- * @optional:	which optional counters count, from SHCA_CNT_OPTIONAL on
- * @rescan:	asks the core for the GIDs of a loopback netdev (lo.c)
+ * @port_up_at:	jiffies of the last change to up, or 0; written under RTNL only,
+ *		read without a lock for each packet
+ * @counters:	counters of the device and of its unbound QPs
+ * @bound: @retired:	struct shca_bound by RDMA core counter number; sums of
+ *		deleted ones, under the lock of @bound
+ * @optional:	bitmap of enabled optional counters, from SHCA_CNT_OPTIONAL on
+ * @rescan:	work that makes the core rescan a loopback netdev's GIDs (lo.c)
  */
 struct shca_dev {
 	struct ib_device ibdev;
@@ -153,10 +159,11 @@ static inline struct shca_dev *to_shca_dev(struct ib_device *ibdev)
 }
 
 /**
- * shca_limit_get() - take one object of a limited kind
- * @is_user:	a process's; a kernel consumer's is not counted
+ * shca_limit_get() - count one object of a limited kind
+ * @is_user:	belongs to a process; kernel consumers' objects are not counted
  *
- * Return: false: @max exist already.  Else shca_limit_put() when it goes.
+ * Return: false if @max objects exist. Otherwise the caller owes
+ * shca_limit_put().
  */
 static inline bool shca_limit_get(atomic_t *nr, int max, bool is_user)
 {
@@ -166,7 +173,7 @@ static inline bool shca_limit_get(atomic_t *nr, int max, bool is_user)
 	return false;
 }
 
-/** shca_limit_put() - the object goes that shca_limit_get() was called for */
+/** shca_limit_put() - undo shca_limit_get() when the object is destroyed */
 static inline void shca_limit_put(atomic_t *nr, bool is_user)
 {
 	if (is_user)
@@ -174,10 +181,9 @@ static inline void shca_limit_put(atomic_t *nr, bool is_user)
 }
 
 /**
- * shca_pkey_match() - may a packet with P_Key @a reach what has P_Key @b?
+ * shca_pkey_match() - do P_Keys @a and @b match?
  *
- * IBTA 10.9.3: the same partition, which 0 is none, and at least one of the two a
- * full member.
+ * IBTA 10.9.3: same non-zero partition, and at least one full member.
  */
 static inline bool shca_pkey_match(u16 a, u16 b)
 {
@@ -201,8 +207,8 @@ static inline int shca_pkey_find(const struct shca_dev *dev, u16 pkey)
 
 /**
  * struct shca_ucontext - a process's verbs context
- * @features:	granted to it
- * @dm_bytes:	device memory that it has
+ * @features:	SHCA_FEATURE_* granted to it
+ * @dm_bytes:	device memory that it has allocated
  */
 struct shca_ucontext {
 	struct ib_ucontext ibuc;
@@ -210,7 +216,7 @@ struct shca_ucontext {
 	atomic_t dm_bytes;
 };
 
-/** shca_ucontext_resp() - what a process is told of its context */
+/** shca_ucontext_resp() - fill in what a process learns about its context */
 static inline void shca_ucontext_resp(const struct shca_ucontext *uctx,
 				      struct shca_alloc_ucontext_resp *resp)
 {
@@ -225,7 +231,7 @@ struct shca_xrcd {
 	struct ib_xrcd ibxrcd;
 };
 
-/** struct shca_pd - a protection domain; the core counts its users */
+/** struct shca_pd - a protection domain; the RDMA core counts its users */
 struct shca_pd {
 	struct ib_pd ibpd;
 	bool is_user;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
 /*
- * What softhca has per network namespace: the sockets of its link (net/net.c), and
- * the tables by which received packets find QPs (queue/qp_table.c, queue/group.c).
+ * State per network namespace: the sockets of the link (net/net.c), and the
+ * tables that find QPs for received packets (queue/qp_table.c, queue/group.c).
  */
 #ifndef SHCA_NETNS_H
 #define SHCA_NETNS_H
@@ -16,29 +16,30 @@
 struct net;
 struct socket;
 
-/* One for IPv4, one for IPv6. */
+/* one for IPv4, one for IPv6 */
 #define SHCA_NF_HOOKS 2
 
-/* Numbers of QPs that are not given again before so many others were freed. */
+/* A freed QP number is not used again until this many others were freed. */
 #define SHCA_FREED_QPNS		128
-/* Hash chains of multicast groups. */
+/* Hash buckets of multicast groups. */
 #define SHCA_MCAST_CHAINS	256
 
 /**
- * struct shca_net - per network namespace
- * @node:	in the list of all, read under RCU
- * @lock:	@users and the sockets
- * @users:	devices; the sockets are open while there are any
- * @sk4: @sk6:	@sk6 is NULL where IPv6 is off
- * @hooks:	take batches at LOCAL_IN (net/udp.c)
+ * struct shca_net - state of one network namespace
+ * @node:	in the list of all namespaces, read under RCU
+ * @lock:	protects @users and the sockets
+ * @users:	number of devices; the sockets are open while it is not 0
+ * @sk4: @sk6:	UDP sockets; @sk6 is NULL if IPv6 is off
+ * @hooks:	netfilter hooks that take batches at LOCAL_IN (net/udp.c)
  * @qps:	struct shca_qp by number; read under RCU
- * @freed: @nr_freed: numbers that QPs had lately; under @freed_lock
+ * @freed: @nr_freed:	QP numbers freed lately; under @freed_lock
  * @gsi:	QP1 of each device, oldest first; changed under @gsi_lock, read
  *		under RCU
  * @groups:	struct shca_mcast_group by MGID; see group.c
- * @refs:	calls and devices that use this struct; it is waited for before
- *		the namespace frees it (the mutex could not tell: its unlocker
- *		may still look at it when the next owner has it already)
+ * @refs:	calls and devices that use this struct; the namespace waits for
+ *		them before it frees it. @lock cannot serve for that: a task
+ *		that unlocks a mutex may still read it when the next owner holds
+ *		it
  */
 struct shca_net {
 	struct net *net;

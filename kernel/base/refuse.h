@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
-/* Why a verb is refused, for those who get no more than an errno. */
+/* Reports why a verb is refused, because the caller only gets an errno. */
 #ifndef SHCA_REFUSE_H
 #define SHCA_REFUSE_H
 
@@ -9,11 +9,13 @@
 #include "trace.h"
 
 /**
- * shca_refuse() - tell why a verb is refused: a trace event and a debug line
+ * shca_refuse() - report why a verb is refused, by a trace event and a debug
+ * line
  * @dev:	struct shca_dev *
- * @qpn:	of the QP that it is about; 0: there is none yet
+ * @qpn:	number of the QP concerned; 0 if there is none yet
  * @err:	errno, negative
- * @why:	a sentence without a full stop; no key, address or number of others
+ * @why:	a sentence without a full stop, and without keys, addresses or
+ *		numbers of other users
  *
  * The debug line (dynamic debug: module softhca +p) is rate-limited.
  * Context: process.

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
 /*
- * One trace event per step of the way of the data.  Packets print their PSN
- * state and no pointers; QP numbers and wr_ids let the steps be joined.
+ * Trace events, one per step of the data path. A packet prints its PSN state
+ * and no pointers. QP numbers and wr_ids join the steps.
  */
 #undef TRACE_SYSTEM
 #define TRACE_SYSTEM softhca
@@ -117,7 +117,7 @@ TRACE_EVENT(shca_rx_verdict,
 		  SHCA_TRACE_NAME(VERDICTS, __entry->verdict))
 );
 
-/* Packets for a QP that do not reach its transport. */
+/* A packet is refused before it reaches its QP's transport. */
 TRACE_EVENT(shca_rx_refused,
 	TP_PROTO(u32 qpn, const struct shca_pkt *pkt, enum shca_counter id),
 	TP_ARGS(qpn, pkt, id),
@@ -138,7 +138,7 @@ TRACE_EVENT(shca_rx_refused,
 		  SHCA_TRACE_NAME(REASONS, __entry->id))
 );
 
-/* No answer came in time: sending goes back to @psn, or fails. */
+/* The transport timer has expired: the requester goes back to @psn, or fails. */
 TRACE_EVENT(shca_timeout,
 	TP_PROTO(u32 qpn, const struct shca_req *req),
 	TP_ARGS(qpn, req),
@@ -217,14 +217,14 @@ TRACE_EVENT(shca_event,
 		  SHCA_TRACE_NAME(EVENTS, __entry->event))
 );
 
-/* A verb is refused; @qpn 0: there is no QP yet. */
+/* A verb is refused; @qpn is 0 if there is no QP yet. */
 TRACE_EVENT(shca_refused,
 	TP_PROTO(u32 qpn, int err, const char *why),
 	TP_ARGS(qpn, err, why),
 	TP_STRUCT__entry(
 		__field(u32, qpn)
 		__field(int, err)
-		/* (a string of the kernels' own has another form on each) */
+		/* A fixed array: the macros of __string() differ between kernels. */
 		__array(char, why, 96)
 	),
 	TP_fast_assign(

@@ -1,15 +1,16 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
 /*
- * Names of what trace events print as numbers, one list for each.  A list serves
- * twice in trace.h: once to print, once to tell tools outside the kernel the values
- * (trace-cmd and perf see the text of a print format, in which an enumerator is a
- * word that means nothing to them).  The last name of a list is passed to E, the
- * others to X: the text of a format has no room for a comma behind the last.
+ * Names for the numbers in trace events, one list per enum.
+ *
+ * trace.h expands each list twice: to print, and to export the values.
+ * trace-cmd and perf only see the text of a print format, in which an
+ * enumerator has no value. E takes the last name of a list, and X takes the
+ * others, because the text must not end in a comma.
  */
 #ifndef SHCA_TRACE_NAMES_H
 #define SHCA_TRACE_NAMES_H
 
-/* enum shca_op of transport @t: what UC has, and what RC and XRC have beside it */
+/* enum shca_op of transport @t: operations of UC, then those that RC and XRC add */
 #define SHCA_TRACE_UC_OPS(X, t) \
 	X(t, SEND_FIRST) \
 	X(t, SEND_MIDDLE) \
@@ -71,7 +72,7 @@
 	X(SHCA_RX_QKEY, "qkey-mismatch") \
 	E(SHCA_RX_RETRY, "page-not-present")
 
-/* enum shca_counter: why a packet is refused */
+/* enum shca_counter: reasons to refuse a packet */
 #define SHCA_TRACE_REASONS(X, E) \
 	X(SHCA_CNT_RX_PATH, "path") \
 	X(SHCA_CNT_RX_TRANSPORT, "transport") \
@@ -159,7 +160,7 @@
 	X(IB_EVENT_GID_CHANGE, "GID_CHANGE") \
 	E(IB_EVENT_WQ_FATAL, "WQ_FATAL")
 
-/* SHCA_WR_*: macros, whose values tools see */
+/* SHCA_WR_*: macros, so their values need no export */
 #define SHCA_TRACE_WR_OPCODES(X, E) \
 	X(SHCA_WR_RDMA_WRITE, "RDMA_WRITE") \
 	X(SHCA_WR_RDMA_WRITE_WITH_IMM, "RDMA_WRITE_WITH_IMM") \
@@ -175,7 +176,7 @@
 	X(SHCA_WR_ATOMIC_WRITE, "ATOMIC_WRITE") \
 	E(SHCA_WR_REG_MR, "REG_MR")
 
-/* ---- telling the values ----------------------------------------------------- */
+/* ---- export of the values ----------------------------------------------------- */
 
 #define SHCA_TRACE_TELL_OP(t, op)	TRACE_DEFINE_ENUM(SHCA_OP_##op);
 #define SHCA_TRACE_TELL(value, name)	TRACE_DEFINE_ENUM(value);
@@ -186,7 +187,7 @@
 	{ SHCA_TRANSPORT_##t + SHCA_OP_##op, #t "_" #op },
 #define SHCA_TRACE_ROW(value, name)	{ value, name },
 #define SHCA_TRACE_LAST(value, name)	{ value, name }
-/* @list: a list above, without SHCA_TRACE_ */
+/* @list: a list above, without its prefix SHCA_TRACE_ */
 #define SHCA_TRACE_NAME(list, value) \
 	__print_symbolic(value, \
 			 SHCA_TRACE_##list(SHCA_TRACE_ROW, SHCA_TRACE_LAST))

@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
 /*
- * Devices of other network namespaces that a device trusts (path host): requests
- * may go directly to those of them that trust it, too.  Neither firewall sees them,
- * so the administrators of both namespaces have to name the other's device.
+ * Devices of other network namespaces that a device trusts (path host).
+ * Requests go directly to a trusted device that trusts this one, too. Firewalls
+ * do not see them, so each namespace's administrator must name the other's
+ * device.
  *
- * A device is trusted, and not its name: one that is made anew under that name is
- * another.
+ * The trust is in a device, not in its name: a new device of the same name is
+ * not trusted.
  */
 #ifndef SHCA_TRUST_H
 #define SHCA_TRUST_H
@@ -15,12 +16,12 @@
 
 #include "dev.h"
 
-/* Devices that one may name. */
+/* Maximum number of trusted devices per device. */
 #define SHCA_LIM_TRUSTED	64
 
 /**
- * struct shca_trust - what a device has for this; replaced as a whole
- * @rcu:	requests look at it without a lock
+ * struct shca_trust - trusted devices of one device; replaced as a whole
+ * @rcu:	readers on the data path take no lock
  * @nr: @ids:	struct shca_dev.id of each
  */
 struct shca_trust {

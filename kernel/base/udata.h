@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
 /*
- * The driver's part of a verbs command, in and out, with the rules of the ABI:
- * a shorter request is zero-extended, a longer one must be zero beyond what we
- * know; a shorter response buffer gets its prefix, a longer one zeros.
+ * The driver's part of a verbs command, request and response.
+ *
+ * A request shorter than expected is zero-extended. A longer one must be zero
+ * beyond the known part. A response is cut to a shorter buffer, and filled up
+ * with zeros in a longer one.
  */
 #ifndef SHCA_UDATA_H
 #define SHCA_UDATA_H
