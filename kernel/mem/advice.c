@@ -1,21 +1,21 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 /*
- * ibv_advise_mr(): memory is fetched before packets need it.
+ * ibv_advise_mr(): fetches memory before packets need it.
  *
- * Operation.  Advice is put into a list of the process's pager (pager.h), one entry
- * for each segment, and carried out by one work item there, a step of each in turn,
- * so that it takes one worker at most, and no entry waits for the end of another.
- * A caller that asks to wait for it (FLUSH) waits in the call.
+ * Operation. The pager of the process (pager.h) has a list of advice, with one
+ * entry per segment. One work item carries it out and takes a step of each
+ * entry in turn. So advice occupies at most one worker, and no entry waits for
+ * the end of another. A caller that asks for FLUSH waits in its call.
  *
- * Bounds.  Advice that nobody waits for is a hint.  What is known already is not
- * put into the list again, what continues an entry makes that longer, and where there
- * are many entries, or many pages in them, more is dropped.  Entries that somebody waits for are as many
- * as there are threads that wait.
+ * Bounds. Advice without a waiter is a hint. A hint that an entry covers
+ * already is not added, and one that continues an entry extends it. If there
+ * are too many entries or pages, further hints are dropped. The number of
+ * entries with a waiter equals the number of waiting threads.
  *
- * Ends.  Before each step it is asked whether the region or the process is gone
- * (odp.c, pager.c) or whoever waits has given up: since it was killed, or since the
- * device is being removed.  Waiting itself is for a completion, not for a page, and
- * so it always ends.
+ * End. Each step first checks whether the region or the process is gone (odp.c,
+ * pager.c). It also checks whether the waiter has given up: because it was
+ * killed, or because the device is being removed. The waiter waits for a
+ * completion and not for a page, so its wait always ends.
  */
 #include "advice.h"
 
@@ -28,26 +28,26 @@
 #include "odp.h"
 #include "pager.h"
 
-/* Entries of a process that nobody waits for, and bytes in all of them. */
+/* Maximum entries of a process without a waiter, and bytes in all of them. */
 #define SHCA_ADVICE_MAX		64
 #define SHCA_ADVICE_BYTES	(4ull << 30)
-/* Bytes of one such segment. */
+/* Maximum bytes of such an entry. */
 #define SHCA_ADVICE_SEGMENT	(1ull << 30)
-/* Pages of a step. */
+/* Pages per step. */
 #define SHCA_ADVICE_STEP	256
-/* How often who waits looks whether the device is being removed. */
+/* Interval at which a waiter checks whether the device is being removed. */
 #define SHCA_ADVICE_LOOK	(HZ / 20)
 
 /*
  * struct shca_advice - an entry of the list
- * @node:	in the pager's list, under its lock, as all but @odp, @write, @fault,
- *		@wait
- * @ref:	the list's, and of who waits
- * @odp:	with a reference
- * @first: @next: @last: pages: of all of it, from where on it is to be done
- * @write: @fault: as shca_odp_fetch_pages() has it
- * @wait:	somebody waits, until @done, and then looks at @err
- * @stop:	nobody does any more
+ * @node:	in the pager's list. The pager's lock protects this member and
+ *		all others but @odp, @write, @fault, @wait
+ * @ref:	one of the list, one of the waiter
+ * @odp:	pages of the region, with a reference
+ * @first: @next: @last: its range in pages; @next is the first that is left
+ * @write: @fault: arguments of shca_odp_fetch_pages()
+ * @wait:	a thread waits for @done and then reads @err
+ * @stop:	the waiter has given up
  */
 struct shca_advice {
 	struct list_head node;
@@ -72,9 +72,9 @@ static void shca_advice_put(struct shca_advice *a)
 	kfree(a);
 }
 
-/* ---- carrying out ------------------------------------------------------------- */
+/* ---- execution ------------------------------------------------------------------ */
 
-/* Return: whether it is over; the lock is held. */
+/* Return: whether the entry is finished. Context: holds the pager's lock. */
 static bool shca_advice_step_done(struct shca_pager *pager,
 				  struct shca_advice *a, unsigned long end,
 				  int err)
@@ -106,7 +106,7 @@ void shca_advise_work(struct work_struct *work)
 	int err = 0;
 
 	spin_lock(&pager->lock);
-	/* There is one: it is queued again only while there is. */
+	/* The list is not empty: the work is only queued while it has entries. */
 	a = list_first_entry(&pager->advice, struct shca_advice, node);
 	next = a->next;
 	end = min(a->last, next + SHCA_ADVICE_STEP - 1);
@@ -117,8 +117,8 @@ void shca_advise_work(struct work_struct *work)
 					   a->fault);
 	spin_lock(&pager->lock);
 	over = shca_advice_step_done(pager, a, end, err);
-	/* Before the last reference to the pager may go.  At the end of its
-	 * queue: whatever else is to be fetched has its turn.
+	/* Queue before the last reference to the pager may go. The work goes to
+	 * the end of its queue, so that page faults have their turn.
 	 */
 	if (!list_empty(&pager->advice))
 		queue_work(pager->wq, &pager->advise);
@@ -129,9 +129,9 @@ void shca_advise_work(struct work_struct *work)
 	shca_advice_put(a);
 }
 
-/* ---- asking ------------------------------------------------------------------- */
+/* ---- requests ------------------------------------------------------------------- */
 
-/* The entry that @new is in, or continues; or NULL. */
+/* Finds the entry that contains @new, or that @new continues; or NULL. */
 static struct shca_advice *shca_advice_find(struct shca_pager *pager,
 					    const struct shca_advice *new)
 {
@@ -146,7 +146,7 @@ static struct shca_advice *shca_advice_find(struct shca_pager *pager,
 	return NULL;
 }
 
-/* Return: whether it became an entry of its own. */
+/* Return: whether @new became an entry of its own. */
 static bool shca_advice_hint(struct shca_pager *pager, struct shca_advice *new)
 {
 	unsigned long room = (SHCA_ADVICE_BYTES >> PAGE_SHIFT) - pager->hinted;
@@ -184,7 +184,7 @@ static void shca_advice_queue(struct shca_advice *a)
 		shca_advice_put(a);
 }
 
-/* Return: how it ended, or why it was not waited for. */
+/* Return: the result of the advice, or why the wait ended before. */
 static int shca_advice_wait(struct shca_dev *dev, struct shca_advice *a)
 {
 	long left;
@@ -203,7 +203,7 @@ static int shca_advice_wait(struct shca_dev *dev, struct shca_advice *a)
 	return left ? -EINTR : -EIO;
 }
 
-/* Return: with a reference to the pages; or an errno of ibv_advise_mr(). */
+/* Return: the pages with a reference, or an errno of ibv_advise_mr(). */
 static int shca_advice_check(struct ib_pd *ibpd, const struct ib_sge *sge,
 			     struct shca_advice *a)
 {
@@ -269,7 +269,7 @@ static int shca_advise(struct ib_pd *ibpd, const struct ib_sge *sge,
 	shca_advice_queue(a);
 	err = shca_advice_wait(dev, a);
 	shca_advice_put(a);
-	/* Advice is taken as far as it can be. */
+	/* As much advice as possible is followed, so a busy pager is no error. */
 	return err == -EBUSY ? 0 : err == -EPERM ? -EFAULT : err;
 }
 
@@ -291,7 +291,7 @@ int shca_advise_mr(struct ib_pd *ibpd, enum ib_uverbs_advise_mr_advice advice,
 	    advice != IB_UVERBS_ADVISE_MR_ADVICE_PREFETCH_WRITE &&
 	    advice != IB_UVERBS_ADVISE_MR_ADVICE_PREFETCH_NO_FAULT)
 		return -EOPNOTSUPP;
-	/* All of it is right, or nothing is done. */
+	/* Check all segments before acting on any. */
 	for (i = 0; i < num_sge; i++) {
 		check = how;
 		err = shca_advice_check(ibpd, &sg_list[i], &check);

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 /*
- * Memory shared with processes.  Pages are allocated one by one and mapped by
- * vm_map_pages(), which takes a reference per mapped page: a mapping outlives
- * the object, the device and the module without harm, so removal never waits
+ * Memory shared with processes. The pages are allocated one by one.
+ * vm_map_pages() takes a reference per mapped page, so a mapping may outlive
+ * the object, the device and the module. Device removal therefore never waits
  * for a process to unmap.
  */
 #include "buf.h"
@@ -48,13 +48,13 @@ struct shca_buf *shca_buf_alloc(size_t len)
 		return NULL;
 	}
 	for (i = 0; i < buf->nr_pages; i++) {
-		/* Where a memory cgroup is full: ENOMEM, and nobody is killed. */
+		/* A full memory cgroup gives -ENOMEM, and nobody is killed. */
 		buf->pages[i] = alloc_page(GFP_KERNEL_ACCOUNT | __GFP_ZERO |
 					   __GFP_NOWARN | __GFP_RETRY_MAYFAIL);
 		if (!buf->pages[i])
 			goto err_pages;
 	}
-	/* One page needs no mapping of its own: it is in the direct map. */
+	/* One page needs no mapping: it is in the direct map. */
 	buf->va = buf->nr_pages == 1 ?
 		  page_address(buf->pages[0]) :
 		  vmap(buf->pages, buf->nr_pages, VM_MAP, PAGE_KERNEL);

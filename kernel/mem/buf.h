@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
 /*
- * Memory shared with a process: pages that the kernel has mapped for itself
- * and that a process may map, read-only or writable.  Freed when neither the
- * object, nor the mmap offset, nor a mapping needs it any longer.
+ * Memory shared with a process. The kernel has mapped the pages, and a process
+ * may map them read-only or writable. They are freed when the object, the mmap
+ * offset and all mappings are gone.
  */
 #ifndef SHCA_BUF_H
 #define SHCA_BUF_H
@@ -16,8 +16,8 @@ struct vm_area_struct;
 
 /**
  * struct shca_buf - zeroed pages, virtually contiguous in the kernel
- * @ref:	the owner's, plus one while an mmap offset exists; mappings of a
- *		process hold the pages themselves
+ * @ref:	one of the owner, and one of the mmap offset; a mapping of a
+ *		process holds the pages themselves
  */
 struct shca_buf {
 	struct kref ref;
@@ -28,14 +28,14 @@ struct shca_buf {
 };
 
 /**
- * shca_buf_alloc() - @len bytes, rounded up to pages, charged to the caller's
- * memory cgroup
+ * shca_buf_alloc() - allocate @len bytes, rounded up to pages
+ * The memory cgroup of the caller is charged.
  *
  * Context: may sleep.
  * Return: the buffer with one reference, or NULL.
  */
 struct shca_buf *shca_buf_alloc(size_t len);
-/** shca_buf_put() - drop a reference; NULL is fine; may sleep */
+/** shca_buf_put() - drop a reference; @buf may be NULL; may sleep */
 void shca_buf_put(struct shca_buf *buf);
 
 /**
@@ -48,10 +48,10 @@ void shca_buf_put(struct shca_buf *buf);
 struct rdma_user_mmap_entry *shca_mmap_insert(struct ib_ucontext *uctx,
 					      struct shca_buf *buf,
 					      bool writable);
-/** shca_mmap_remove() - NULL is fine */
+/** shca_mmap_remove() - remove the mmap offset; @entry may be NULL */
 void shca_mmap_remove(struct rdma_user_mmap_entry *entry);
 
-/* struct ib_device_ops */
+/* operations in struct ib_device_ops */
 int shca_mmap(struct ib_ucontext *uctx, struct vm_area_struct *vma);
 void shca_mmap_free(struct rdma_user_mmap_entry *entry);
 

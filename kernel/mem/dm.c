@@ -1,13 +1,14 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 /*
- * Device memory: memory of the adapter's own, which here is the kernel's.  A process
- * has it copied to and from through a mapping, as with adapters whose memory is
- * reached over the bus: no system call, and what is mapped stays there when the
- * device is taken away.  All else goes through regions.
+ * Device memory, which is kernel memory here. A process copies to and from it
+ * through a mapping, as with adapters that expose their memory over the bus.
+ * That needs no system call, and the mapping survives the removal of the
+ * device. All other accesses go through regions.
  *
- * There is about as much as on an adapter, so that programs meet the same limit: one
- * context may have what the device advertises, all together a multiple of it, in
- * whole pages, charged to the memory cgroup as rings are.
+ * The amounts resemble an adapter's, so that programs meet the same limits. A
+ * context can have the advertised size; all contexts together can have a
+ * multiple of it. Memory is allocated in whole pages and charged to the memory
+ * cgroup, as rings are.
  */
 #include "dm.h"
 
@@ -22,7 +23,7 @@
 #include "buf.h"
 #include "user_mr.h"
 
-/* Names that are pasted must not be macros. */
+/* An enum, because names that are pasted must not be macros. */
 enum {
 	shca_attr_alloc_dm_resp = SHCA_ATTR_ALLOC_DM_RESP,
 	shca_method_dm_query = SHCA_METHOD_DM_QUERY,
@@ -36,7 +37,7 @@ static_assert(SHCA_ATTR_QUERY_DM_HANDLE == 1 << UVERBS_ID_NS_SHIFT);
 
 /*
  * struct shca_dm - device memory
- * @uctx:	whose; it goes after all that is its own
+ * @uctx:	its context, which outlives it
  */
 struct shca_dm {
 	struct ib_dm ibdm;
@@ -51,7 +52,7 @@ static struct shca_dm *to_shca_dm(struct ib_dm *ibdm)
 	return container_of(ibdm, struct shca_dm, ibdm);
 }
 
-/* ---- how much there is ------------------------------------------------------ */
+/* ---- limits ----------------------------------------------------------------- */
 
 static bool shca_dm_take(atomic_t *bytes, int wanted, int limit)
 {
@@ -141,7 +142,7 @@ struct ib_dm *shca_alloc_dm(struct ib_device *ibdev, struct ib_ucontext *ibuc,
 	struct shca_dm *dm;
 	int err;
 
-	/* It begins with a page. */
+	/* Device memory is page-aligned. */
 	if (!attr->length || attr->alignment > PAGE_SHIFT)
 		return ERR_PTR(-EINVAL);
 	if (attr->length > SHCA_LIM_DM)
@@ -177,8 +178,8 @@ struct ib_mr *shca_reg_dm_mr(struct ib_pd *ibpd, struct ib_dm *ibdm,
 {
 	struct shca_buf *buf = to_shca_dm(ibdm)->buf;
 
-	/* The core has seen to the range, and that it is zero-based; of no length
-	 * it may be.
+	/* The RDMA core has checked the range, and that the region is
+	 * zero-based. A length of 0 is allowed.
 	 */
 	if (attr->access_flags & ~(SHCA_MR_RIGHTS | IB_ZERO_BASED |
 				   IB_ACCESS_OPTIONAL))
@@ -193,7 +194,7 @@ struct ib_mr *shca_reg_dm_mr(struct ib_pd *ibpd, struct ib_dm *ibdm,
 	});
 }
 
-/* ---- what a process asks for ---------------------------------------------------- */
+/* ---- uverbs methods ------------------------------------------------------------- */
 
 static int UVERBS_HANDLER(shca_method_dm_query)(struct uverbs_attr_bundle *attrs)
 {

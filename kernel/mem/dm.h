@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
-/* Device memory. */
+/* Device memory (ibv_alloc_dm()). */
 #ifndef SHCA_DM_H
 #define SHCA_DM_H
 
 #include <rdma/ib_verbs.h>
 #include <rdma/uverbs_ioctl.h>
 
-/** shca_dm_defs - how a process maps device memory */
+/** shca_dm_defs - uverbs methods by which a process maps device memory */
 extern const struct uapi_definition shca_dm_defs[];
 
-/* struct ib_device_ops */
+/* operations in struct ib_device_ops */
 struct ib_dm *shca_alloc_dm(struct ib_device *ibdev, struct ib_ucontext *ibuc,
 			    struct ib_dm_alloc_attr *attr,
 			    struct uverbs_attr_bundle *attrs);

@@ -2,17 +2,19 @@
 /*
  * Memory regions made of dma-bufs (udmabuf, the system heap, GPUs that can).
  *
- * There is no device that could be attached: the adapter is the CPU, so it takes the
- * CPU's way to a dma-buf, a mapping for the kernel, which an exporter keeps where it
- * is for as long as it exists; nothing moves, so there is nothing to be notified of.
- * What has no such mapping, or one of I/O memory, is refused.
+ * softhca has no device that could attach to a dma-buf: the adapter is the CPU.
+ * So it uses the CPU's access, a kernel mapping (vmap). The exporter keeps the
+ * memory in place while the mapping exists, so softhca needs no move
+ * notification. A dma-buf without such a mapping, or with a mapping of I/O
+ * memory, is refused.
  *
- * Access by the CPU begins with the registration and ends with the region: packets
- * come in softirq, where neither can be done.  Where devices and the CPU do not see
- * each other's writes by themselves, the process has to bracket what a device does
- * meanwhile (DMA_BUF_IOCTL_SYNC), as for its own access to a mapping.
+ * CPU access begins with the registration and ends with the region, because
+ * packets arrive in softirq, where neither can be called. Some devices and CPUs
+ * do not see each other's writes by themselves. The process must then bracket
+ * what a device does meanwhile (DMA_BUF_IOCTL_SYNC), as for its own mapping.
  *
- * The exporter is called here only, in process context with no lock of ours held.
+ * This file is the only caller of exporters, in process context with none of
+ * our locks held.
  */
 #include "dmabuf.h"
 
@@ -34,7 +36,7 @@ struct shca_dmabuf {
 	struct iosys_map map;
 };
 
-/* Before there was a second form this one took the lock itself. */
+/* Older kernels have only one form of these functions, which takes the lock. */
 #ifdef HAVE_DMA_BUF_VMAP_UNLOCKED
 #define shca_dmabuf_vmap	dma_buf_vmap_unlocked
 #define shca_dmabuf_vunmap	dma_buf_vunmap_unlocked
@@ -44,10 +46,10 @@ struct shca_dmabuf {
 #endif
 
 /*
- * udmabuf of Linux 6.12 maps each page of a huge one as the first page of that: what
- * arrives would be found elsewhere.  So a first page that its second one does not
- * follow is the sign; who wants no more than the first page of a huge one can do
- * without a region.
+ * Detects a defect of udmabuf in Linux 6.12: it maps each page of a huge page
+ * as the first one, so data would land elsewhere. The sign is a first page
+ * whose successor in the list is not its second page. A buffer of only the
+ * first page of a huge page is refused, too, at little harm.
  */
 static bool shca_dmabuf_is_torn(const struct shca_dmabuf *db)
 {
@@ -71,7 +73,7 @@ static int shca_dmabuf_map(struct shca_dmabuf *db)
 {
 	int err;
 
-	/* Not left to the core of dma-bufs, which warns of a mapping that fails. */
+	/* Checked here, because the dma-buf core warns when a mapping fails. */
 	if (!db->buf->ops->vmap)
 		return -EOPNOTSUPP;
 	err = shca_dmabuf_vmap(db->buf, &db->map);
@@ -87,8 +89,9 @@ static int shca_dmabuf_map(struct shca_dmabuf *db)
 }
 
 /*
- * The kernel's mapping is for writing, whatever the file is open for.  So a region
- * gives no more than mmap() of that file does: each can be read by its lkey.
+ * The kernel's mapping is writable, whatever the mode of the file. So a region
+ * grants no more than mmap() of that file does. Each region can be read by its
+ * lkey.
  */
 static bool shca_dmabuf_may(const struct dma_buf *buf, int access)
 {
@@ -187,5 +190,5 @@ struct ib_mr *shca_reg_user_mr_dmabuf(struct ib_pd *ibpd, u64 offset,
 }
 #endif
 
-/* MODULE_IMPORT_NS() takes a string on new kernels and a word on others. */
+/* MODULE_IMPORT_NS() takes a string on new kernels and an identifier on old ones. */
 MODULE_INFO(import_ns, "DMA_BUF");

@@ -5,7 +5,7 @@
 
 #include <rdma/ib_verbs.h>
 
-/* struct ib_device_ops; the last arguments differ by kernel */
+/* operations in struct ib_device_ops; the last arguments differ between kernels */
 #ifdef HAVE_REG_USER_MR_DMAH
 struct ib_mr *shca_reg_user_mr_dmabuf(struct ib_pd *ibpd, u64 offset,
 				      u64 length, u64 iova, int fd, int access,

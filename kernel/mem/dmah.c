@@ -10,9 +10,9 @@ int shca_alloc_dmah(struct ib_dmah *dmah, struct uverbs_attr_bundle *attrs)
 	u8 given = dmah->valid_fields & target;
 
 	/*
-	 * A processing hint is what a handle consists of, and a steering tag is
-	 * made of both the CPU and the kind of memory.  The core has checked each
-	 * of them alone.
+	 * A handle must have a processing hint. A steering tag depends on both
+	 * the CPU and the memory type. The RDMA core has checked each of them
+	 * alone.
 	 */
 	if (!(dmah->valid_fields & BIT(IB_DMAH_PH_EXISTS)) ||
 	    (given && given != target))

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
 /*
- * DMA handles, on kernels that have them: which CPU's cache a device's writes should go to, as
- * hints of the PCIe bus (TLP processing hints).  Here a CPU writes, through its own
- * cache, so a handle is checked as a device with a bus does and then has no effect.
+ * DMA handles, on kernels that have them. A handle names the CPU whose cache a
+ * device should write to, as PCIe TLP processing hints (TPH). A CPU executes
+ * softhca's writes, through its own cache. So a handle is checked as a PCIe
+ * device checks it, and then has no effect.
  */
 #ifndef SHCA_DMAH_H
 #define SHCA_DMAH_H
@@ -10,7 +11,7 @@
 #include <rdma/ib_verbs.h>
 
 #ifdef HAVE_ALLOC_DMAH
-/* struct ib_device_ops */
+/* operations in struct ib_device_ops */
 int shca_alloc_dmah(struct ib_dmah *dmah, struct uverbs_attr_bundle *attrs);
 int shca_dealloc_dmah(struct ib_dmah *dmah, struct uverbs_attr_bundle *attrs);
 #endif

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 /*
- * Memory regions: registration, the table of keys, and the access check.
- * Knows nothing of QPs and packets; queue/payload.c builds on it.
+ * Memory regions: registration, the table of keys, and the access check. This
+ * file knows no QPs and packets; queue/payload.c builds on it.
  */
 #include "mr.h"
 
@@ -15,7 +15,7 @@
 #include "../base/dev.h"
 #include "odp.h"
 
-/* Keys are random already, so that they need no mixing; see also qp_table.c. */
+/* Keys are random already, so the hash needs no mixing; see also qp_table.c. */
 static u32 shca_mr_hash(const void *key, u32 len, u32 seed)
 {
 	return *(const u32 *)key ^ seed;
@@ -54,7 +54,7 @@ int shca_mr_publish(struct shca_dev *dev, struct shca_mr *mr)
 		mr->key = get_random_u32();
 		mr->index = mr->key >> 8;
 		if (!mr->index)
-			continue;	/* 0 is no key */
+			continue;	/* 0 is not a valid key */
 		err = rhashtable_lookup_insert_fast(&dev->mrs, &mr->node,
 						    shca_mr_params);
 		if (!err) {
@@ -72,7 +72,10 @@ struct shca_mr *shca_mr_find(struct shca_dev *dev, u32 key)
 	u32 index = key >> 8;
 	struct shca_mr *mr;
 
-	/* One that is about to go has left the table; another may be there. */
+	/*
+	 * A region that is being deregistered has left the table. Another may
+	 * have its index.
+	 */
 	rcu_read_lock();
 	do
 		mr = rhashtable_lookup(&dev->mrs, &index, shca_mr_params);
@@ -84,7 +87,7 @@ struct shca_mr *shca_mr_find(struct shca_dev *dev, u32 key)
 void shca_mr_unref(struct shca_mr *mr)
 {
 	/* complete() under RCU: shca_dereg_mr() frees @mr after a grace period,
-	 * so the completion is not freed under complete()'s feet.
+	 * so complete() does not access a freed completion.
 	 */
 	rcu_read_lock();
 	if (refcount_dec_and_test(&mr->ref))
@@ -135,7 +138,10 @@ enum shca_mem_status shca_mr_may(const struct shca_accessor *who, u32 key,
 	return status;
 }
 
-/* The on-demand region that is behind @mr, whose guard is held; or NULL. */
+/*
+ * Finds the on-demand region that is @mr or that window @mr is bound to; or
+ * NULL. Context: holds the guard of @mr.
+ */
 static struct shca_mr *shca_mr_on_demand(struct shca_mr *mr)
 {
 	if (mr->type == SHCA_MR_WINDOW)
@@ -144,8 +150,9 @@ static struct shca_mr *shca_mr_on_demand(struct shca_mr *mr)
 }
 
 /*
- * What changes while it is registered: is the memory there?  With a window
- * the guard of the region behind it is taken as well.
+ * Checks that the pages of an on-demand region are present. For a window on
+ * such a region, it also takes the guard of the region. Context: holds the
+ * guard of @mr.
  */
 static enum shca_mem_status shca_mr_enter(struct shca_mr *mr, u32 access,
 					  u64 va, u64 len)
@@ -218,10 +225,10 @@ enum shca_mem_status shca_mr_get_kept(struct shca_mr **kept,
 		return SHCA_MEM_OK;
 	}
 	/*
-	 * What is kept does not change, so it is refused again, and what else is
-	 * found has a reference of its own: also the region that has replaced
-	 * the one kept (shca_rereg_user_mr()), which waits for our last look at
-	 * that one.
+	 * A kept region does not change, so a second refusal is the same.
+	 * Another region that is found has a reference of its own. That may be
+	 * the region that replaced the kept one (shca_rereg_user_mr()), whose
+	 * replacement waits until we put the old one.
 	 */
 	status = shca_mr_get(who, key, access, va, len, out);
 	if (status == SHCA_MEM_OK && kept && !*kept && !(*out)->locked)
@@ -237,7 +244,7 @@ void *__shca_mr_next(const struct shca_mr *mr, u64 va, u32 *len)
 		va += mr->shift;
 		mr = mr->parent;
 	}
-	/* Virtual DMA: an address of the kernel is one. */
+	/* Virtual DMA: a DMA address is a kernel address. */
 	if (mr->type == SHCA_MR_DMA)
 		return (void *)(uintptr_t)va;
 	if (mr->type == SHCA_MR_ODP)
@@ -254,7 +261,7 @@ void *__shca_mr_next(const struct shca_mr *mr, u64 va, u32 *len)
 
 /* ---- creation ------------------------------------------------------------------ */
 
-/* Regions and windows have each their limit. */
+/* Regions and windows have separate limits. */
 static atomic_t *shca_mr_count(struct shca_dev *dev, enum shca_mr_type type)
 {
 	return type == SHCA_MR_WINDOW ? &dev->nr_mw : &dev->nr_mr;
@@ -316,7 +323,7 @@ void shca_mr_free(struct shca_dev *dev, struct shca_mr *mr)
 	kfree_rcu(mr, rcu);
 }
 
-/* The last step of creation. */
+/* Last step of creation. */
 static struct ib_mr *shca_mr_finish(struct shca_dev *dev, struct shca_mr *mr)
 {
 	int err = shca_mr_publish(dev, mr);
@@ -364,7 +371,7 @@ struct ib_mr *shca_alloc_mr(struct ib_pd *ibpd, enum ib_mr_type type,
 
 void shca_mr_retire(struct shca_dev *dev, struct shca_mr *mr)
 {
-	/* No new access finds it; those under way are bounded copies. */
+	/* From here on no access finds it. Accesses in progress are bounded copies. */
 	if (!mr->replaced)
 		rhashtable_remove_fast(&dev->mrs, &mr->node, shca_mr_params);
 	shca_mr_unref(mr);
@@ -388,7 +395,7 @@ int shca_mr_replace(struct shca_dev *dev, struct shca_mr *mr,
 		atomic_set(&mr->windows, 0);
 		return err;
 	}
-	/* From here on the next one is in the table, and is counted. */
+	/* @next is in the table now, and is the one that is counted. */
 	mr->replaced = true;
 	next->replaced = false;
 	shca_mr_retire(dev, mr);
@@ -401,7 +408,10 @@ int shca_dereg_mr(struct ib_mr *ibmr, struct ib_udata *udata)
 	struct shca_mr *mr = to_shca_mr(ibmr);
 
 	if (!mr->replaced) {
-		/* A window would open on what is gone (IBTA 10.6.7.2.4). */
+		/*
+		 * A window must not be open on a deregistered region (IBTA
+		 * 10.6.7.2.4).
+		 */
 		if (atomic_cmpxchg(&mr->windows, 0, INT_MIN))
 			return -EBUSY;
 		shca_mr_retire(dev, mr);
@@ -423,8 +433,8 @@ static int shca_mr_set_block(struct ib_mr *ibmr, u64 addr)
 }
 
 /*
- * The consumer maps only while the region is not valid (it owns it then), so
- * no access looks at the blocks meanwhile.
+ * The consumer owns the region while it is not valid, and maps only then. So no
+ * access reads the blocks meanwhile.
  */
 int shca_map_mr_sg(struct ib_mr *ibmr, struct scatterlist *sg, int nr_sg,
 		   unsigned int *offset)
@@ -473,7 +483,7 @@ void shca_mr_unbind(struct shca_mr *mw)
 	mw->parent = NULL;
 }
 
-/* May @who close it? A window of type 1 is closed by binding it to nothing. */
+/* May @who invalidate it? A window of type 1 is closed by a bind of length 0 only. */
 static bool shca_mr_may_invalidate(const struct shca_mr *mr,
 				   const struct shca_accessor *who, u32 key)
 {

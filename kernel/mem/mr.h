@@ -1,8 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
-/*
- * Memory regions, and the one access check through which every local and remote
- * access goes.
- */
+/* Memory regions, and the access check for all local and remote accesses. */
 #ifndef SHCA_MR_H
 #define SHCA_MR_H
 
@@ -17,26 +14,26 @@ struct shca_dev;
 struct shca_odp;
 struct shca_qp;
 
-/** enum shca_mr_type - what kind of region */
+/** enum shca_mr_type - kinds of memory regions */
 enum shca_mr_type {
 	SHCA_MR_USER,	/* pinned pages of a process, or memory mapped for it */
-	SHCA_MR_DMA,	/* all kernel memory, kernel consumers only */
+	SHCA_MR_DMA,	/* all kernel memory; for kernel consumers only */
 	SHCA_MR_FAST,	/* kernel pages, registered by a work request */
-	SHCA_MR_WINDOW,	/* part of another region, opened by a work request */
-	SHCA_MR_ODP,	/* memory of a process, looked up on demand */
-	SHCA_MR_NULL,	/* reads as zeros, and what is written is dropped */
+	SHCA_MR_WINDOW,	/* part of another region, bound by a work request */
+	SHCA_MR_ODP,	/* memory of a process, paged in on demand */
+	SHCA_MR_NULL,	/* reads as zeros, ignores writes */
 };
 
-/* Beside enum ib_access_flags: as lkey for reading; windows do not have it. */
+/* Permits reads by lkey. Complements enum ib_access_flags; windows do not have it. */
 #define SHCA_MR_LOCAL_READ	(1u << 31)
 
-/* Rights to write. */
+/* access rights that permit writes */
 #define SHCA_MR_WRITES	(IB_ACCESS_LOCAL_WRITE | IB_ACCESS_REMOTE_WRITE | \
 			 IB_ACCESS_REMOTE_ATOMIC)
 
 /**
- * struct shca_accessor - on whose behalf memory is reached
- * @serial:	of the QP, which no other QP ever has
+ * struct shca_accessor - QP and PD on whose behalf memory is accessed
+ * @serial:	serial number of the QP, unique for all time
  */
 struct shca_accessor {
 	struct shca_dev *dev;
@@ -45,39 +42,41 @@ struct shca_accessor {
 };
 
 /**
- * struct shca_mr - a region of memory
+ * struct shca_mr - a memory region or window
  * @lock:	see @guard
- * @guard:	where @locked: held for reading from shca_mr_get() to
- *		shca_mr_put(), for writing while a work request changes the
- *		region, so that no access outlives an invalidation: @lock, or that of
- *		@odp, where nothing but the pages changes
- * @locked:	the region changes while it is registered; else nothing below
- *		does once it is published
- * @valid:	registered and not invalidated, bound and not unbound
- * @is_user:	a process's: it is counted
- * @replaced:	not in the table and not counted: another one is, which it will
- *		replace or has been replaced by
- * @max_blocks: @nr_blocks: SHCA_MR_FAST: length of @blocks, how many are set
- * @index:	key without its low byte; what the table is keyed by
+ * @guard:	@lock, or the lock of @odp if only the pages change. Used if
+ *		@locked: held for reading from shca_mr_get() to shca_mr_put(),
+ *		and for writing while a work request changes the region. So no
+ *		access outlives an invalidation
+ * @locked:	the region can change while it is registered. Otherwise all
+ *		members below are constant after shca_mr_publish()
+ * @valid:	region: registered and not invalidated; window: bound
+ * @is_user:	belongs to a process, so it is counted
+ * @replaced:	neither in the table nor counted, because it will replace
+ *		another region, or has been replaced by one
+ * @max_blocks: @nr_blocks:	SHCA_MR_FAST: capacity of @blocks, used entries
+ * @index:	key without its low byte; index in the table
  * @key:	lkey and rkey
  * @access:	enum ib_access_flags
  * @flags:	enum ib_access_flags as registered
- * @owner:	who may use the key: the address of the PD, or, a window of type
- *		2, the serial of the QP; never both
- * @iova: @length: what requests address
- * @start: @reg_iova: as registered, of a process's
- * @block_shift: log2 of the contiguous blocks
+ * @owner:	owner of the key: the address of the PD, or for a window of type
+ *		2 the serial of the QP; never both
+ * @iova: @length:	range of addresses that requests use
+ * @start: @reg_iova:	range as a process registered it
+ * @block_shift:	log2 of the block size
  * @offset:	of @iova in the first block
  * @blocks:	kernel addresses of the blocks
- * @release:	undoes @backing, which its memory depends on; NULL: there is none
- * @windows:	bound to this region; negative: it goes, none is bound any more
- * @parent:	window: the region that it is bound to, while @valid
- * @shift:	from the addresses of requests to, window: those of @parent;
- *		on-demand: those of the process
- * @odp:	on-demand: its pages
- * @mw_type:	window
- * @ref:	one for the registration, one for each access under way; accesses
- *		are bounded copies in atomic context, so dereg waits briefly
+ * @release:	releases @backing, which the memory depends on; or NULL
+ * @windows:	number of windows bound to this region; negative once it is
+ *		being deregistered, and no window can be bound
+ * @parent:	window: region that it is bound to, while @valid
+ * @shift:	offset added to request addresses; window: to get those of
+ *		@parent; on-demand: those of the process
+ * @odp:	on-demand: state of its pages
+ * @mw_type:	window: its type
+ * @ref:	one for the registration, one per access in progress. Accesses
+ *		are bounded copies in atomic context, so deregistration waits
+ *		briefly
  */
 struct shca_mr {
 	struct ib_mr ibmr;
@@ -122,18 +121,19 @@ static inline struct shca_mr *to_shca_mr(struct ib_mr *ibmr)
 	return container_of(ibmr, struct shca_mr, ibmr);
 }
 
-/** shca_mr_table_init() - no regions yet.  Return: 0 or ENOMEM. */
+/** shca_mr_table_init() - create the empty table of regions. Return: 0 or -ENOMEM. */
 int shca_mr_table_init(struct shca_dev *dev);
-/** shca_mr_table_destroy() - the device is unregistered: none is left */
+/** shca_mr_table_destroy() - free it; the device is unregistered, no region is left */
 void shca_mr_table_destroy(struct shca_dev *dev);
 
 /**
- * shca_mr_alloc() - a region that nobody can reach yet
- * shca_mr_alloc_uncounted() - one that will replace another
- * shca_mr_free() - one that nobody can reach any more
+ * shca_mr_alloc() - allocate a region that has no key yet
+ * shca_mr_alloc_uncounted() - allocate a region that will replace another
+ * shca_mr_free() - free a region that is not in the table
  *
  * Context: may sleep.
- * Return: with one reference; or ENOMEM (the second one: NULL).
+ * Return: a region with one reference, or -ENOMEM (shca_mr_alloc_uncounted():
+ * NULL).
  */
 struct shca_mr *shca_mr_alloc(struct ib_pd *ibpd, enum shca_mr_type type);
 struct shca_mr *shca_mr_alloc_uncounted(struct ib_pd *ibpd,
@@ -141,39 +141,40 @@ struct shca_mr *shca_mr_alloc_uncounted(struct ib_pd *ibpd,
 void shca_mr_free(struct shca_dev *dev, struct shca_mr *mr);
 
 /**
- * shca_mr_publish() - the last step of creation: give it a key; from here on
- * packets may find it
+ * shca_mr_publish() - give the region a key, so that packets can find it
+ * This is the last step of creation.
  *
- * Return: 0, ENOMEM or ENOSPC.
+ * Return: 0, -ENOMEM or -ENOSPC.
  */
 int shca_mr_publish(struct shca_dev *dev, struct shca_mr *mr);
 
 /**
- * shca_mr_retire() - the end: no access finds it, none is under way
+ * shca_mr_retire() - remove a region from the table and wait for accesses to
+ * end
  *
  * Context: may sleep, for as long as bounded copies take.
  */
 void shca_mr_retire(struct shca_dev *dev, struct shca_mr *mr);
 
 /**
- * shca_mr_replace() - @next takes the place and the key of @mr, from one access
- * to the next; when this returns, no access to @mr is under way
+ * shca_mr_replace() - give @next the place and the key of @mr, atomically
  * @next:	from shca_mr_alloc_uncounted()
  *
+ * No access to @mr is in progress when this returns.
  * Context: may sleep, as shca_mr_retire().
- * Return: 0; EBUSY: windows are bound to @mr.  Nothing has changed then.
+ * Return: 0, or -EBUSY if windows are bound to @mr; then nothing has changed.
  */
 int shca_mr_replace(struct shca_dev *dev, struct shca_mr *mr,
 		    struct shca_mr *next);
 
-/** shca_mr_unbind() - close a window, if it is open; its lock held */
+/** shca_mr_unbind() - close a window if it is open; the caller holds its lock */
 void shca_mr_unbind(struct shca_mr *mw);
 
 /**
- * shca_mr_find() - what is under the index of @key, whatever its state
- * shca_mr_unref() - the end of that; any context
+ * shca_mr_find() - look up a region by the index of @key, in any state
+ * shca_mr_unref() - drop the reference of shca_mr_find(); any context
  *
- * Return: with a reference; or NULL.
+ * Return: the region with a reference, or NULL.
  */
 struct shca_mr *shca_mr_find(struct shca_dev *dev, u32 key);
 void shca_mr_unref(struct shca_mr *mr);
@@ -181,12 +182,12 @@ void shca_mr_unref(struct shca_mr *mr);
 /** shca_mr_in_range() - is [@va, @va + @len) within the region? */
 static inline bool shca_mr_in_range(const struct shca_mr *mr, u64 va, u64 len)
 {
-	/* Compared such that no sum can wrap. */
+	/* This form of the comparison cannot wrap. */
 	return va >= mr->iova && len <= mr->length &&
 	       va - mr->iova <= mr->length - len;
 }
 
-/** shca_mr_is_key() - is @key, which has found @mr, one for @pd or QP @serial? */
+/** shca_mr_is_key() - is @key the full key of @mr, valid for @pd or QP @serial? */
 static inline bool shca_mr_is_key(const struct shca_mr *mr,
 				  const struct ib_pd *pd, u64 serial, u32 key)
 {
@@ -195,17 +196,18 @@ static inline bool shca_mr_is_key(const struct shca_mr *mr,
 }
 
 /**
- * shca_mr_check() - may @who reach [@va, @va + @len) by @key, which has found @mr?
+ * shca_mr_check() - may @who access [@va, @va + @len) of @mr, found by @key?
  *
- * Context: the region's lock held, if it is @locked.
+ * Context: holds the region's lock if it is @locked.
  */
 enum shca_mem_status shca_mr_check(const struct shca_mr *mr,
 				   const struct shca_accessor *who, u32 key,
 				   u32 access, u64 va, u64 len);
 
 /**
- * shca_mr_suits() - would shca_mr_check() say SHCA_MEM_OK?  @mr may be NULL; for the
- * packets of a batch, which have a region that does not change
+ * shca_mr_suits() - would shca_mr_check() return SHCA_MEM_OK?
+ *
+ * For the packets of a batch, whose region does not change. @mr may be NULL.
  */
 static inline bool shca_mr_suits(const struct shca_mr *mr,
 				 const struct ib_pd *pd, u64 serial, u32 key,
@@ -216,8 +218,8 @@ static inline bool shca_mr_suits(const struct shca_mr *mr,
 }
 
 /**
- * shca_mr_may() - the same, of whatever @key finds; any context
- * @changes:	result: it may be gone, or not present, when it is accessed
+ * shca_mr_may() - shca_mr_check() of the region that @key names; any context
+ * @changes:	result: the region may be gone, or not present, at the access
  */
 enum shca_mem_status shca_mr_may(const struct shca_accessor *who, u32 key,
 				 u32 access, u64 va, u64 len, bool *changes);
@@ -230,50 +232,51 @@ enum shca_mem_status shca_mr_may(const struct shca_accessor *who, u32 key,
  *		atomic section
  *
  * Checks key and PD, rights, range, in that order (IBTA 10.6.3).
- * Context: any.  @len 0 asks about an address, one beyond the end included.
- * Return: SHCA_MEM_OK; SHCA_MEM_RETRY: an on-demand region, not all of it is
- * present; or what is wrong.
+ * Context: any. @len 0 checks an address, which may be the end of the region.
+ * Return: SHCA_MEM_OK; SHCA_MEM_RETRY if pages of an on-demand region are not
+ * present; or another status.
  */
 enum shca_mem_status shca_mr_get(const struct shca_accessor *who, u32 key,
 				 u32 access, u64 va, u64 len,
 				 struct shca_mr **mr);
 /**
- * shca_mr_start() - the first address of what @key names, 0 if that is nothing;
- * whether it may be reached is for shca_mr_get() to say
+ * shca_mr_start() - first address of the region that @key names; 0 without a
+ * region
+ *
+ * It does not check access, as shca_mr_get() does.
  */
 u64 shca_mr_start(struct shca_dev *dev, u32 key);
-/** shca_mr_put() - what shca_mr_get() gave is no longer looked at */
+/** shca_mr_put() - end an access that shca_mr_get() began */
 void shca_mr_put(struct shca_mr *mr);
 
 /**
  * shca_mr_get_kept() - shca_mr_get() for the packets of a batch
- * @kept:	the region that one of them has reached; the first is kept. Give it
- *		back before leaving the atomic section, or pass NULL.
+ * @kept:	cache of the region that the first packet accessed. Put it
+ *		before leaving the atomic section, or pass NULL.
  *
- * Not one that is locked, which may have to be invalidated meanwhile.
- * Return: as shca_mr_get(); shca_mr_put_kept() what was got.
+ * A locked region is not kept, because a later packet may invalidate it.
+ * Return: as shca_mr_get(); release with shca_mr_put_kept().
  */
 enum shca_mem_status shca_mr_get_kept(struct shca_mr **kept,
 				      const struct shca_accessor *who, u32 key,
 				      u32 access, u64 va, u64 len,
 				      struct shca_mr **mr);
-/** shca_mr_put_kept() - what shca_mr_get_kept() gave is no longer looked at */
+/** shca_mr_put_kept() - end an access that shca_mr_get_kept() began */
 static inline void shca_mr_put_kept(struct shca_mr **kept, struct shca_mr *mr)
 {
 	if (!kept || mr != *kept)
 		shca_mr_put(mr);
 }
 
-/* The same for any kind of region. */
+/* shca_mr_next() for all kinds of regions */
 void *__shca_mr_next(const struct shca_mr *mr, u64 va, u32 *len);
 
 /**
  * shca_mr_next() - the contiguous run of memory at @va
  * @len:	in: bytes wanted, not 0; out: bytes in the run
  *
- * Nothing is written to a SHCA_MR_NULL: its bytes are shared by all.
- *
- * The range was checked by shca_mr_get().
+ * The caller has checked the range by shca_mr_get(). It must not write to a
+ * SHCA_MR_NULL: all such regions share their bytes.
  */
 static inline void *shca_mr_next(const struct shca_mr *mr, u64 va, u32 *len)
 {
@@ -291,17 +294,17 @@ static inline void *shca_mr_next(const struct shca_mr *mr, u64 va, u32 *len)
 }
 
 /**
- * shca_mr_register() - REG_MR: give a mapped region its key, rights, life
- * shca_mr_invalidate() - LOCAL_INV, or the peer's SEND_WITH_INV
+ * shca_mr_register() - REG_MR: give a mapped region its key and rights
+ * shca_mr_invalidate() - LOCAL_INV, or SEND_WITH_INV of the peer
  *
  * Context: any.
- * Return: false: not such a region or window of @who's, or in the wrong state.
+ * Return: false if @who has no such region or window, or its state is wrong.
  */
 bool shca_mr_register(const struct shca_accessor *who, u32 index_key,
 		      u32 new_key, u32 access);
 bool shca_mr_invalidate(const struct shca_accessor *who, u32 key);
 
-/* struct ib_device_ops */
+/* operations in struct ib_device_ops */
 struct ib_mr *shca_get_dma_mr(struct ib_pd *ibpd, int access);
 struct ib_mr *shca_alloc_mr(struct ib_pd *ibpd, enum ib_mr_type type,
 			    u32 max_num_sg);

@@ -1,17 +1,19 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 /*
  * Memory windows, type 1 and type 2B (IBTA 10.6.7): a key for part of a region,
- * given and taken by work requests.
+ * which work requests bind and invalidate.
  *
- * A window is a region without memory of its own (mr.h), found through the same
- * table and the same access check; while it is open, addresses go on to the region that
- * it is bound to.  Its lock is held for reading by each access, so none outlives
- * the closing.  The region cannot go while a window is open on it.
+ * A window is a region without memory of its own (mr.h). It is in the same
+ * table and uses the same access check. While it is open, accesses continue in
+ * the region that it is bound to. Each access holds the window's lock for
+ * reading, so no access outlives the closing. A region with an open window
+ * cannot be deregistered.
  *
- * Type 1 belongs to a PD, may be bound while it is open, and is closed by a bind
- * of length 0.  Type 2B belongs to the QP that has bound it, must be closed to
- * be bound, and is closed by LOCAL_INV there or by that QP's peer.  When the QP
- * goes, its windows stay open for nobody until they are deallocated.
+ * Type 1 belongs to a PD. It may be bound while it is open, and a bind of
+ * length 0 closes it. Type 2B belongs to the QP that has bound it. It must be
+ * closed to be bound; LOCAL_INV of that QP, or an invalidation by its peer,
+ * closes it. When the QP is destroyed, its windows stay open without a user
+ * until they are deallocated.
  */
 #include "mw.h"
 
@@ -40,8 +42,8 @@ static bool shca_mw_may_bind(const struct shca_accessor *who,
 			     const struct shca_mr *mw,
 			     const struct shca_mw_bind *bind)
 {
-	/* No access flags but SHCA_MW_RIGHTS and IB_ZERO_BASED mean anything
-	 * for a window.  Adapters ignore the others, and programs set them.
+	/* Only SHCA_MW_RIGHTS and IB_ZERO_BASED have a meaning for a window.
+	 * Adapters ignore other flags, and programs set them.
 	 */
 	if (mw->type != SHCA_MR_WINDOW || mw->pd != who->pd)
 		return false;
@@ -50,7 +52,7 @@ static bool shca_mw_may_bind(const struct shca_accessor *who,
 	return !mw->valid && bind->length;
 }
 
-/* Return: false: the region is about to go. */
+/* Return: false if the region is being deregistered. */
 static bool shca_mw_open(const struct shca_accessor *who, struct shca_mr *mw,
 			 struct shca_mr *mr, const struct shca_mw_bind *bind)
 {
@@ -69,7 +71,7 @@ static bool shca_mw_open(const struct shca_accessor *who, struct shca_mr *mw,
 	return true;
 }
 
-/* @mr: NULL: there is no such region. */
+/* Changes a window; @mr is NULL if the region does not exist. */
 static bool shca_mw_change(const struct shca_accessor *who, struct shca_mr *mw,
 			   struct shca_mr *mr, const struct shca_mw_bind *bind)
 {

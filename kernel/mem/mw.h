@@ -10,7 +10,7 @@ struct shca_mr;
 
 /**
  * struct shca_mw - a window; the RDMA core frees it at once
- * @window:	ours, which packets may be looking at
+ * @window:	region that outlives it, because packets may use it
  */
 struct shca_mw {
 	struct ib_mw ibmw;
@@ -18,10 +18,10 @@ struct shca_mw {
 };
 
 /**
- * struct shca_mw_bind - BIND_MW
+ * struct shca_mw_bind - arguments of BIND_MW
  * @key:	finds the window, and is its new key
- * @mr_key:	the region
- * @addr: @length: of it; 0: type 1: the window is closed
+ * @mr_key:	lkey of the region
+ * @addr: @length:	range in the region; length 0 closes a window of type 1
  * @access:	enum ib_access_flags
  */
 struct shca_mw_bind {
@@ -36,12 +36,12 @@ struct shca_mw_bind {
  * shca_mw_bind() - open a window
  *
  * Context: any.
- * Return: false: IBTA 10.6.7.2 does not allow it; the window stays as it was.
+ * Return: false if IBTA 10.6.7.2 forbids it; the window is then unchanged.
  */
 bool shca_mw_bind(const struct shca_accessor *who,
 		  const struct shca_mw_bind *bind);
 
-/* struct ib_device_ops */
+/* operations in struct ib_device_ops */
 int shca_alloc_mw(struct ib_mw *ibmw, struct ib_udata *udata);
 int shca_dealloc_mw(struct ib_mw *ibmw);
 

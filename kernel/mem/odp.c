@@ -1,42 +1,44 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 /*
- * On-demand paging.  Such a region pins nothing.  It remembers, page by page,
- * where the process's memory is, and forgets what the kernel is about to move or
- * take (an MMU interval notifier per chunk of pages).  What it does not remember is
- * fetched by a worker when a packet needs it; the packet waits (page_wait.c).
+ * On-demand paging. Such a region pins nothing. It remembers the kernel address
+ * of each page that was looked up. An MMU interval notifier per chunk of pages
+ * makes it forget a page before the kernel moves or frees it. If a packet needs
+ * a page that is not known, a worker fetches it while the packet waits
+ * (page_wait.c).
  *
- * Looking.  Accesses hold the lock of the pages for reading while they copy,
- * invalidation takes it for writing, so no access outlives an invalidation and
- * pages need no reference.  Look-ups work as hmm.rst has it: the sequence of the
- * notifier is read before, and compared under the lock before the result is kept.
+ * Access. An access holds the lock of the pages for reading while it copies. An
+ * invalidation takes that lock for writing, so no access outlives it, and pages
+ * need no reference. A look-up works as in hmm.rst: it reads the notifier's
+ * sequence first, and compares it under the lock before it keeps the result.
  *
- * Fetching is two things in turn.  A page is looked up by get_user_pages_remote()
- * as it is, which refuses what is no memory of the kernel's: secret memory, device
- * mappings; pages of devices are refused here.  One that is not there is faulted in
- * by handle_mm_fault(), without anything of ours held, since that may sleep for
- * ever; it gives up the mmap_lock for that.  That a read has failed it tells only when
- * it is told that it has been tried before (FAULT_FLAG_TRIED), and then it keeps the
- * lock.  So tries are counted, and a page that still does not come is asked for in
- * this way: as by the process itself, whose second try is no other.
+ * Fetch. A fetch repeats two steps. get_user_pages_remote() looks a page up as
+ * it is. It refuses memory that the kernel must not read: secret memory, device
+ * mappings. Device pages are refused here. If a page is not present,
+ * handle_mm_fault() faults it in. It holds none of our locks, because it may
+ * sleep forever, and it drops the mmap_lock meanwhile. It reports a failed read
+ * only on a second try (FAULT_FLAG_TRIED), and then it keeps the mmap_lock. So
+ * tries are counted, and a page that still does not come is faulted in with
+ * that flag. The second try of the process itself does the same.
  *
- * Dirty pages.  A page is looked up for writing only when the process could write
- * it at that moment, and get_user_pages_remote() sees to it that the page table
- * entry or the page is dirty then.  Whoever cleans either has us forget the page
- * before, and so sees what was written until then.  So nothing has to be marked
- * when a page is forgotten, in a context that may not sleep or too late.
+ * Dirty pages. A look-up for writing succeeds only if the process may write the
+ * page at that moment. get_user_pages_remote() ensures that the page table
+ * entry or the page is dirty then. The kernel invalidates our copy of the
+ * address before it cleans either, so it sees all earlier writes. So no page
+ * must be marked dirty when it is forgotten, where sleeping is forbidden or it
+ * is too late.
  *
- * Lifetime.  The pages (struct shca_odp) belong to the region and to each fetch
- * that is under way; they need neither region nor device.  Deregistration marks
- * them dead and goes on; the last user hands them to a worker that takes them
- * apart (mmu_interval_notifier_remove() may sleep).
+ * Lifetime. The region and each fetch hold the pages (struct shca_odp). These
+ * need neither region nor device. Deregistration marks them dead and does not
+ * wait. The last reference is dropped to a worker that frees them, because
+ * mmu_interval_notifier_remove() may sleep.
  *
- * Memory of chunks is the process's (pager.h).  Where there is none, the other
- * chunks of the region make room, and if that is not enough, the access fails.
+ * Memory of chunks is charged to the process (pager.h). If there is none, other
+ * chunks of the region are dropped. If that is not enough, the access fails.
  *
- * An implicit region, all of a process's memory, is one without an end; chunks
- * exist where something was looked up.
+ * An implicit region covers all of a process's memory and has no end. It has
+ * chunks where pages were looked up.
  *
- * Order: shca_odp.mutex, mmap_lock, the notifier's own, shca_odp.lock.
+ * Lock order: shca_odp.mutex, mmap_lock, the notifier's own, shca_odp.lock.
  */
 #include "odp.h"
 
@@ -53,29 +55,33 @@
 #include "odp_pages.h"
 #include "pager.h"
 
-/* How long one look-up may be overtaken by invalidations, or by who else locks pages. */
+/*
+ * Maximum time of one look-up that invalidations, or other users of locked
+ * pages, disturb.
+ */
 #define SHCA_ODP_PATIENCE	(10 * HZ)
 /*
- * Tries to fault in a page that does not come, until an answer is asked for.  One that
- * has slept counts once, since others lock the page, too, to write it back for
- * example; after some of these there is a pause between them.
+ * Tries to fault in a page before FAULT_FLAG_TRIED asks for an answer. A try
+ * that slept counts once. Others lock the page, too, for example for
+ * write-back. After some of these tries there is a pause between them.
  */
 #define SHCA_ODP_TRIES		200
 #define SHCA_ODP_AWAKE		4
 #define SHCA_ODP_EAGER		8
-/* Answers that it is there now, without its being found, nor forgotten meanwhile. */
+/* Successful faults of a page that a look-up does not find, without an invalidation. */
 #define SHCA_ODP_ANSWERS	8
-/* Fetched with what a packet needs, of the same message. */
+/* Bytes of the same message that are prefetched with what a packet needs. */
 #define SHCA_ODP_AHEAD		(1u << 20)
 
 /*
- * struct shca_odp_chunk - part of a region, aligned to its size
- * @sub:	tells what becomes of its memory
- * @first: @nr:	pages of the process that it is about
- * @nr_present:	of them
- * @page:	their kernel addresses, with SHCA_ODP_WRITE; 0: not known
+ * struct shca_odp_chunk - an aligned part of a region
+ * @sub:	notifier for its range
+ * @first: @nr:	its pages in the process
+ * @nr_present:	number of known pages
+ * @page:	kernel addresses of the pages, with SHCA_ODP_WRITE; 0 if not
+ *		known
  *
- * @nr_present and @page are guarded by the lock of the pages.
+ * shca_odp.lock protects @nr_present and @page.
  */
 struct shca_odp_chunk {
 	struct mmu_interval_notifier sub;
@@ -88,9 +94,9 @@ struct shca_odp_chunk {
 
 #define SHCA_ODP_WRITE	1ul
 
-static struct workqueue_struct *shca_odp_wq;	/* for the end of pages */
+static struct workqueue_struct *shca_odp_wq;	/* frees struct shca_odp */
 
-/* ---- looking ------------------------------------------------------------------ */
+/* ---- access ------------------------------------------------------------------- */
 
 static unsigned long shca_odp_entry(const struct shca_odp *odp,
 				    unsigned long page)
@@ -124,7 +130,7 @@ void *shca_odp_next(const struct shca_mr *mr, u64 va, u32 *len)
 	return (void *)(entry & ~SHCA_ODP_WRITE) + in_page;
 }
 
-/* ---- forgetting --------------------------------------------------------------- */
+/* ---- invalidation ------------------------------------------------------------- */
 
 static bool shca_odp_invalidate(struct mmu_interval_notifier *sub,
 				const struct mmu_notifier_range *range,
@@ -156,7 +162,7 @@ static const struct mmu_interval_notifier_ops shca_odp_ops = {
 
 /* ---- chunks ------------------------------------------------------------------- */
 
-/* It is in no table. */
+/* Frees a chunk that is in no table. */
 static void shca_odp_chunk_free(struct shca_odp_chunk *chunk)
 {
 	mmu_interval_notifier_remove(&chunk->sub);
@@ -166,7 +172,7 @@ static void shca_odp_chunk_free(struct shca_odp_chunk *chunk)
 static void shca_odp_chunk_drop(struct shca_odp *odp,
 				struct shca_odp_chunk *chunk)
 {
-	/* The lock: no access is about to use it. */
+	/* The lock ensures that no access is about to use the chunk. */
 	write_lock_bh(&odp->lock);
 	xa_erase(&odp->chunks, shca_odp_index(chunk->first));
 	write_unlock_bh(&odp->lock);
@@ -187,7 +193,7 @@ static void shca_odp_chunk_drop_all(struct shca_odp *odp)
 static struct shca_odp_chunk *shca_odp_chunk_make(struct shca_odp *odp,
 						  unsigned long index)
 {
-	/* Where a memory cgroup is full: nobody is killed. */
+	/* A full memory cgroup fails the allocation; nobody is killed. */
 	const gfp_t gfp = GFP_KERNEL_ACCOUNT | __GFP_NOWARN |
 			  __GFP_RETRY_MAYFAIL;
 	unsigned long first = shca_odp_chunk_first(index, odp->first);
@@ -210,7 +216,10 @@ static struct shca_odp_chunk *shca_odp_chunk_make(struct shca_odp *odp,
 		kfree(chunk);
 		return ERR_PTR(err);
 	}
-	/* Its lock is taken under that of the pages too, which softirqs wait for. */
+	/*
+	 * The array's lock nests in the lock of the pages, which softirqs take.
+	 * Hence _bh.
+	 */
 	err = xa_err(xa_store_bh(&odp->chunks, index, chunk, gfp));
 	if (err) {
 		shca_odp_chunk_free(chunk);
@@ -233,7 +242,7 @@ static struct shca_odp_chunk *shca_odp_chunk_get(struct shca_odp *odp,
 	return shca_odp_chunk_make(odp, index);
 }
 
-/* Chunks of which nothing is known are not kept: they would only cost memory. */
+/* Frees a chunk without known pages, which would only cost memory. */
 static void shca_odp_chunk_trim(struct shca_odp *odp, unsigned long index)
 {
 	struct shca_odp_chunk *chunk;
@@ -244,13 +253,13 @@ static void shca_odp_chunk_trim(struct shca_odp *odp, unsigned long index)
 	read_lock_bh(&odp->lock);
 	empty = chunk && !chunk->nr_present;
 	read_unlock_bh(&odp->lock);
-	/* It stays so: pages are kept under the mutex only. */
+	/* It stays empty: pages are added under the mutex only. */
 	if (empty)
 		shca_odp_chunk_drop(odp, chunk);
 	mutex_unlock(&odp->mutex);
 }
 
-/* ---- looking up --------------------------------------------------------------- */
+/* ---- look-up ------------------------------------------------------------------ */
 
 static void shca_odp_keep(struct shca_odp_chunk *chunk, unsigned long page,
 			  struct page **pages, unsigned int nr, bool write)
@@ -262,7 +271,7 @@ static void shca_odp_keep(struct shca_odp_chunk *chunk, unsigned long page,
 	for (i = 0; i < nr; i++, entry++) {
 		if (!*entry)
 			chunk->nr_present++;
-		/* The same page still, or it would have been forgotten. */
+		/* It is the same page: an invalidation would have removed the entry. */
 		*entry &= SHCA_ODP_WRITE;
 		*entry |= (unsigned long)page_address(pages[i]);
 		if (write)
@@ -271,9 +280,9 @@ static void shca_odp_keep(struct shca_odp_chunk *chunk, unsigned long page,
 }
 
 /*
- * Pages from @page on, @nr at most, that are there one after the other.
+ * Looks up a run of present pages, from @page on, at most @nr.
  *
- * Return: how many; EAGAIN: an invalidation came between.
+ * Return: length of the run, or -EAGAIN if an invalidation came between.
  */
 static int shca_odp_look_run(struct shca_odp_chunk *chunk, unsigned long page,
 			     unsigned int nr, bool write)
@@ -291,7 +300,7 @@ static int shca_odp_look_run(struct shca_odp_chunk *chunk, unsigned long page,
 	mmap_read_unlock(mm);
 	if (got <= 0)
 		return 0;
-	/* A device's may have no address, and go with it. */
+	/* A device page may have no kernel address, and goes with its device. */
 	while (usable < got && !is_zone_device_page(pages[usable]))
 		usable++;
 	write_lock_bh(&odp->lock);
@@ -300,17 +309,17 @@ static int shca_odp_look_run(struct shca_odp_chunk *chunk, unsigned long page,
 	else
 		shca_odp_keep(chunk, page, pages, usable, write);
 	write_unlock_bh(&odp->lock);
-	/* As long as it is kept, the notifier is our hold on it. */
+	/* The notifier protects kept pages, so they need no reference. */
 	for (i = 0; i < got; i++)
 		put_page(pages[i]);
 	return usable;
 }
 
 /*
- * @nr pages from @page on, all of one chunk.
- * @holes:	go on behind those that are not there
+ * Looks up @nr pages from @page on, all of one chunk.
+ * @holes:	skip pages that are not present and go on
  *
- * Return: how many are done; or an error.
+ * Return: how many are done, or an error.
  */
 static int shca_odp_look(struct shca_odp *odp, unsigned long page,
 			 unsigned int nr, bool write, bool holes)
@@ -335,9 +344,9 @@ static int shca_odp_look(struct shca_odp *odp, unsigned long page,
 	return done ?: got;
 }
 
-/* ---- faulting in -------------------------------------------------------------- */
+/* ---- page faults -------------------------------------------------------------- */
 
-/* What get_user_pages() would refuse without having tried. */
+/* Refuses what get_user_pages() would refuse without trying. */
 static int shca_odp_may(const struct vm_area_struct *vma, unsigned long va,
 			bool write)
 {
@@ -349,11 +358,11 @@ static int shca_odp_may(const struct vm_area_struct *vma, unsigned long va,
 }
 
 /*
- * Pages from @page on, until one sleeps or fails, @nr at most.
- * @answer:	the fault is to end with the page, or with what is wrong
+ * Faults in pages from @page on, until one sleeps or fails, at most @nr.
+ * @answer:	the fault must end with the page, or with an error
  *
- * Return: 0: look again; 1: the same, and it has slept; or what is wrong with the
- * first.
+ * Return: 0 to look up again; 1 if it has slept, too; or the error of the first
+ * page.
  */
 static int shca_odp_fault(struct mm_struct *mm, unsigned long page,
 			  unsigned int nr, bool write, bool answer)
@@ -376,7 +385,7 @@ static int shca_odp_fault(struct mm_struct *mm, unsigned long page,
 		if (err)
 			break;
 		ret = handle_mm_fault(vma, va, flags, NULL);
-		/* It has given up the lock. */
+		/* handle_mm_fault() has dropped the mmap_lock. */
 		if (ret & (VM_FAULT_RETRY | VM_FAULT_COMPLETED))
 			return !!(ret & VM_FAULT_RETRY);
 		if (ret & VM_FAULT_ERROR) {
@@ -388,7 +397,7 @@ static int shca_odp_fault(struct mm_struct *mm, unsigned long page,
 	return i ? 0 : err;
 }
 
-/* @nr pages from @page on, all of one chunk, which need not exist yet. */
+/* Fetches @nr pages from @page on, all of one chunk, which need not exist yet. */
 static int shca_odp_fetch_some(struct shca_odp *odp, unsigned long page,
 			       unsigned int nr, bool write, bool fault)
 {
@@ -421,7 +430,7 @@ static int shca_odp_fetch_some(struct shca_odp *odp, unsigned long page,
 				     write, answer);
 		if (err < 0)
 			return err;
-		/* It is no memory that could be looked up: a secret, for example. */
+		/* The memory cannot be looked up: secret memory, for example. */
 		if (answer && !err && ++answers > SHCA_ODP_ANSWERS)
 			return -EFAULT;
 		tries += err ? 1 : SHCA_ODP_AWAKE;
@@ -461,7 +470,7 @@ int shca_odp_fetch_pages(struct shca_odp *odp, unsigned long page,
 
 /* ---- for packets -------------------------------------------------------------- */
 
-/* @mr is what @aim is about; its guard held. */
+/* Sets @aim to the pages of @mr. Context: holds the guard of @mr. */
 static void shca_odp_aim_at(struct shca_mr *mr, u64 va, u64 len, u64 span,
 			    struct shca_odp_aim *aim)
 {
@@ -494,7 +503,7 @@ enum shca_mem_status shca_odp_aim(const struct shca_odp_want *want,
 			va += mr->shift;
 			target = mr->parent;
 		}
-		/* Something else has the key by now: it is looked up again. */
+		/* The key names another region by now, so look it up again. */
 		if (target->type == SHCA_MR_ODP)
 			shca_odp_aim_at(target, va, want->len, span, aim);
 	}
@@ -519,8 +528,8 @@ static enum shca_mem_status shca_odp_status(int err)
 {
 	switch (err) {
 	case 0:
-	case -EBUSY:	/* no end of invalidations: the packet asks again */
-	case -ENOENT:	/* and is told that there is no such region */
+	case -EBUSY:	/* too many invalidations: the packet tries again */
+	case -ENOENT:	/* then it learns that there is no such region */
 		return SHCA_MEM_OK;
 	case -EPERM:
 		return SHCA_MEM_ACCESS;
@@ -538,7 +547,7 @@ enum shca_mem_status shca_odp_fetch(const struct shca_odp_aim *aim)
 	status = shca_odp_status(shca_odp_fetch_pages(aim->odp, aim->first,
 						      aim->last, aim->write,
 						      true));
-	/* What comes next is not needed yet: it may also fail. */
+	/* The pages ahead are not needed yet, so their fetch may fail. */
 	if (status == SHCA_MEM_OK && aim->ahead > aim->last)
 		shca_odp_fetch_pages(aim->odp, aim->last + 1, aim->ahead,
 				     aim->write, true);
@@ -560,8 +569,8 @@ static void shca_odp_reap(struct work_struct *work)
 
 void shca_odp_put(struct shca_odp *odp)
 {
-	/* By another: what removes a notifier may sleep, and not in a worker
-	 * that goes with the pager.
+	/* On another workqueue: removing a notifier may sleep. A worker of the
+	 * pager would wait for itself.
 	 */
 	if (refcount_dec_and_test(&odp->ref))
 		queue_work(shca_odp_wq, &odp->reap);
@@ -601,7 +610,10 @@ void shca_odp_destroy(struct shca_mr *mr)
 	mr->odp = NULL;
 }
 
-/* Not in the uapi of every kernel that has the operations; without FLUSH, neither. */
+/*
+ * The uapi of some kernels with these operations lacks them; those have no
+ * FLUSH, either.
+ */
 #ifdef HAVE_IB_FLUSH
 #define SHCA_ODP_FLUSH		(1u << 6)
 #define SHCA_ODP_ATOMIC_WRITE	(1u << 7)
@@ -621,7 +633,7 @@ void shca_odp_caps(struct ib_odp_caps *caps)
 	caps->general_caps = IB_ODP_SUPPORT | IB_ODP_SUPPORT_IMPLICIT;
 	caps->per_transport_caps.rc_odp_caps = rc | SHCA_ODP_FLUSH |
 					       SHCA_ODP_ATOMIC_WRITE;
-	/* Its receives are those of SRQs. */
+	/* XRC receives through SRQs only. */
 	caps->per_transport_caps.xrc_odp_caps = rc & ~IB_ODP_SUPPORT_RECV;
 	caps->per_transport_caps.uc_odp_caps = send_recv | IB_ODP_SUPPORT_WRITE;
 	caps->per_transport_caps.ud_odp_caps = send_recv;
@@ -635,8 +647,8 @@ int shca_odp_module_init(void)
 
 void shca_odp_module_exit(void)
 {
-	/* No region is left.  A fetch that is queued still ends by itself: it may
-	 * not enter a step any more, and none is in one.
+	/* No region is left. A queued fetch still ends by itself: no step is in
+	 * progress, and none can begin.
 	 */
 	shca_pagers_gone();
 	destroy_workqueue(shca_odp_wq);

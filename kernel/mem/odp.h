@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
-/* On-demand paging: regions whose pages are looked up when they are needed. */
+/* On-demand paging: regions whose pages are looked up when they are accessed. */
 #ifndef SHCA_ODP_H
 #define SHCA_ODP_H
 
@@ -18,9 +18,9 @@ struct shca_pager;
 struct uverbs_attr_bundle;
 
 /**
- * struct shca_odp_want - memory that was not there when it was needed
- * @who: @key: @access: @va: @len: as shca_mr_get() was asked
- * @span:	bytes from @va on that will be needed soon, at least @len
+ * struct shca_odp_want - memory that was not present when it was accessed
+ * @who: @key: @access: @va: @len:	arguments of that shca_mr_get()
+ * @span:	bytes from @va on that will be accessed soon, at least @len
  */
 struct shca_odp_want {
 	struct shca_accessor who;
@@ -32,10 +32,11 @@ struct shca_odp_want {
 };
 
 /**
- * struct shca_odp_aim - the same, as pages
- * @odp:	of these, with a reference; NULL: there is nothing to fetch
- * @first: @last: what is needed
- * @ahead:	last page of what is fetched with it if it can be, at least @last
+ * struct shca_odp_aim - pages to fetch
+ * @odp:	their region, with a reference; NULL if there is nothing to
+ *		fetch
+ * @first: @last:	pages that are needed
+ * @ahead:	last page that is prefetched with them, at least @last
  */
 struct shca_odp_aim {
 	struct shca_odp *odp;
@@ -47,14 +48,16 @@ struct shca_odp_aim {
 
 /**
  * struct shca_odp - the pages of an on-demand region
- * @ref:	of the region, and of each fetch and advice
- * @lock:	that of the region (struct shca_mr.guard), which it outlives
- * @pager:	whose memory
- * @first: @last: pages of it
- * @dead:	the region is gone: nothing more is fetched
+ * @ref:	one for the region, one per fetch and advice
+ * @lock:	lock of the region (struct shca_mr.guard); it outlives the
+ *		region
+ * @pager:	pager of the process
+ * @first: @last:	range of the region, in pages of the process
+ * @dead:	the region is gone, so fetches stop
  * @mutex:	serialises look-ups; not held while a page is faulted in
- * @chunks:	by address; changed under @mutex, and erased with @lock held as well
- * @reap:	the end, once nobody refers to it
+ * @chunks:	struct shca_odp_chunk by index; changed under @mutex, erased
+ *		under @mutex and @lock
+ * @reap:	work that frees it after the last reference
  */
 struct shca_odp {
 	refcount_t ref;
@@ -71,84 +74,83 @@ struct shca_odp {
 
 #ifdef CONFIG_MMU_NOTIFIER
 
-/** SHCA_ODP_CAP - enum ib_kernel_cap_flags of the device */
+/** SHCA_ODP_CAP - the device's enum ib_kernel_cap_flags for on-demand paging */
 #define SHCA_ODP_CAP	IBK_ON_DEMAND_PAGING
 
 /**
- * shca_odp_init() - @mr is to reach the current process's memory from @addr on
- * @length:	U64_MAX: all of it
+ * shca_odp_init() - map @mr to the current process's memory from @addr on
+ * @length:	U64_MAX for all of it
  *
- * Context: process.  Undone by shca_odp_destroy().
- * Return: 0 or ENOMEM.
+ * Context: process. Undone by shca_odp_destroy().
+ * Return: 0 or -ENOMEM.
  */
 int shca_odp_init(struct shca_mr *mr, u64 addr, u64 length, bool writable);
 
 /**
- * shca_odp_destroy() - no access to @mr is under way
+ * shca_odp_destroy() - undo shca_odp_init(); no access to @mr is in progress
  *
- * Does not wait for fetches that are: they hold what they need.
+ * It does not wait for fetches: they hold what they need.
  */
 void shca_odp_destroy(struct shca_mr *mr);
 
-/** shca_odp_put() - any context */
+/** shca_odp_put() - drop a reference; any context */
 void shca_odp_put(struct shca_odp *odp);
 
-/** shca_odp_page() - the page that is behind address @va of a region */
+/** shca_odp_page() - page of the process at address @va of a region */
 static inline unsigned long shca_odp_page(const struct shca_mr *mr, u64 va)
 {
 	return (va + mr->shift) >> PAGE_SHIFT;
 }
 
 /**
- * shca_odp_present() - can [@va, @va + @len) be reached now?
+ * shca_odp_present() - are all pages of [@va, @va + @len) present?
  *
- * Context: the region's guard held, and as long as it is the answer holds.
+ * Context: holds the region's guard; the answer is valid until its release.
  */
 bool shca_odp_present(const struct shca_mr *mr, u64 va, u64 len, bool write);
 
-/** shca_odp_next() - as shca_mr_next() */
+/** shca_odp_next() - shca_mr_next() for on-demand regions */
 void *shca_odp_next(const struct shca_mr *mr, u64 va, u32 *len);
 
 /**
- * shca_odp_aim() - which pages are wanted, if @want may still be had
+ * shca_odp_aim() - find the pages that @want needs, and check access again
  *
  * Context: any but hard interrupts.
- * Return: SHCA_MEM_OK, with a reference in @aim; or what the access has to fail
- * with.
+ * Return: SHCA_MEM_OK, with a reference in @aim; or the status of the access.
  */
 enum shca_mem_status shca_odp_aim(const struct shca_odp_want *want,
 				  struct shca_odp_aim *aim);
 
 /**
- * shca_odp_alloc() - zeroed memory for what fetches @aim
+ * shca_odp_alloc() - allocate zeroed memory for the work item that fetches @aim
  *
  * Context: any but hard interrupts.
  */
 void *shca_odp_alloc(const struct shca_odp_aim *aim, size_t size);
 
 /**
- * shca_odp_queue() - have @work fetch @aim
+ * shca_odp_queue() - queue @work, which fetches @aim
  *
- * Context: any.  The reference in @aim is kept by whoever executes @work.
+ * Context: any. The reference in @aim passes to @work.
  */
 void shca_odp_queue(const struct shca_odp_aim *aim, struct work_struct *work);
 
 /**
- * shca_odp_fetch() - make @aim present
+ * shca_odp_fetch() - make the pages of @aim present
  *
- * Context: as shca_odp_queue() has it; may sleep for ever.
- * Return: SHCA_MEM_OK (and it may be gone again by now), or what the access has
- * to fail with.
+ * Context: a worker, see shca_odp_queue(); may sleep forever.
+ * Return: SHCA_MEM_OK (the pages may be gone again by now), or the status of
+ * the access.
  */
 enum shca_mem_status shca_odp_fetch(const struct shca_odp_aim *aim);
 
 /**
- * shca_odp_fetch_pages() - pages @page to @last of the region
- * @fault:	also those that the process does not have in memory
+ * shca_odp_fetch_pages() - fetch pages @page to @last of the region
+ * @fault:	fault in pages that are not in memory, too
  *
- * Context: a worker of the pager; may sleep for ever.
- * Return: 0; EBUSY: not now; ENOENT: the region is gone; EPERM: @write, and the
- * process may not; EFAULT, ENOMEM, EHWPOISON.
+ * Context: a worker of the pager; may sleep forever.
+ * Return: 0; -EBUSY if the module is being removed; -ENOENT if the region is
+ * gone; -EPERM if the process may not @write; -EFAULT, -ENOMEM, -EHWPOISON.
  */
 int shca_odp_fetch_pages(struct shca_odp *odp, unsigned long page,
 			 unsigned long last, bool write, bool fault);
@@ -157,14 +159,14 @@ int shca_odp_fetch_pages(struct shca_odp *odp, unsigned long page,
 int shca_odp_module_init(void);
 void shca_odp_module_exit(void);
 
-/** shca_odp_caps() - what query_device tells */
+/** shca_odp_caps() - fill in the capabilities for query_device */
 void shca_odp_caps(struct ib_odp_caps *caps);
 
 #else
 
 /*
- * A kernel that does not tell what becomes of a process's memory: the device does
- * not claim it, so the core refuses such regions, and there are none.
+ * Without MMU interval notifiers the device does not advertise on-demand
+ * paging. The RDMA core then refuses such regions.
  */
 #define SHCA_ODP_CAP	0
 

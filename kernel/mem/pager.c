@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
-/* The pagers of processes; what they are and how they live is told in pager.h. */
+/* The pagers of processes; pager.h explains them. */
 #include "pager.h"
 
 #include <linux/hashtable.h>
@@ -11,11 +11,11 @@
 #include <linux/slab.h>
 #include <linux/wait.h>
 
-/* Workers of a process: for some faults that sleep, and for advice. */
+/* Workers per process: for some faults that sleep, and for advice. */
 #define SHCA_PAGER_WORKERS	5
 
 static DEFINE_MUTEX(shca_pagers_lock);
-static DEFINE_HASHTABLE(shca_pagers, 8);	/* by mm; under the lock */
+static DEFINE_HASHTABLE(shca_pagers, 8);	/* by mm; under shca_pagers_lock */
 static atomic_t shca_nr_pagers = ATOMIC_INIT(0);
 static DECLARE_WAIT_QUEUE_HEAD(shca_pagers_wait);
 
@@ -38,7 +38,10 @@ static struct shca_pager *shca_pager_make(struct mm_struct *mm,
 	pager = kzalloc(sizeof(*pager), GFP_KERNEL_ACCOUNT);
 	if (!pager)
 		return NULL;
-	/* Not a CPU's: what sleeps or takes long there is in nobody's way. */
+	/*
+	 * Unbound, so that a worker that sleeps or takes long does not hold up
+	 * its CPU.
+	 */
 	pager->wq = alloc_workqueue("softhca_pager", WQ_UNBOUND,
 				    SHCA_PAGER_WORKERS);
 	if (!pager->wq) {
@@ -49,7 +52,10 @@ static struct shca_pager *shca_pager_make(struct mm_struct *mm,
 	spin_lock_init(&pager->lock);
 	INIT_LIST_HEAD(&pager->advice);
 	INIT_WORK(&pager->advise, advise);
-	/* The struct, so that nobody else gets its address; not the memory. */
+	/*
+	 * mmgrab() keeps the mm_struct, so that its address stays unique; not
+	 * the memory.
+	 */
 	pager->mm = mm;
 	mmgrab(mm);
 	atomic_inc(&shca_nr_pagers);
@@ -64,7 +70,7 @@ struct shca_pager *shca_pager_get(work_func_t advise)
 	mutex_lock(&shca_pagers_lock);
 	pager = shca_pager_find(current->mm);
 	if (pager)
-		refcount_inc(&pager->ref);	/* it is not 0, see the put */
+		refcount_inc(&pager->ref);	/* not 0: see shca_pager_put() */
 	else
 		pager = shca_pager_make(current->mm, advise);
 	mutex_unlock(&shca_pagers_lock);
@@ -77,7 +83,7 @@ void shca_pager_put(struct shca_pager *pager)
 		return;
 	hash_del(&pager->node);
 	mutex_unlock(&shca_pagers_lock);
-	/* Whatever was queued had a reference: at most a worker is to return. */
+	/* Queued work had a reference, so at most a worker that returns is left. */
 	destroy_workqueue(pager->wq);
 	mmdrop(pager->mm);
 	kfree(pager);
@@ -97,7 +103,7 @@ static bool shca_pager_hold(struct shca_pager *pager)
 	struct mm_struct *mm = pager->mm;
 	bool held = false;
 
-	/* The lock: so that the two counts belong together. */
+	/* The lock keeps the two counts consistent. */
 	spin_lock(&pager->lock);
 	if (mmget_not_zero(mm)) {
 		held = atomic_read(&mm->mm_users) > (int)pager->inside + 1;
@@ -112,7 +118,10 @@ static bool shca_pager_hold(struct shca_pager *pager)
 
 int shca_pager_enter(struct shca_pager *pager, struct shca_pager_stay *stay)
 {
-	/* From exit on it fails, and none is held then: exit waits for us. */
+	/*
+	 * It fails once module exit has begun. No step is in progress then:
+	 * exit waits for them.
+	 */
 	if (!try_module_get(THIS_MODULE))
 		return -EBUSY;
 	if (!shca_pager_hold(pager)) {
@@ -130,7 +139,10 @@ void shca_pager_leave(struct shca_pager *pager, struct shca_pager_stay *stay)
 	mem_cgroup_put(stay->memcg);
 	spin_lock(&pager->lock);
 	pager->inside--;
-	/* Should we be the last, its end is not for this worker to wait for. */
+	/*
+	 * If this is the last reference, the worker must not wait for the exit
+	 * of the mm.
+	 */
 	mmput_async(pager->mm);
 	spin_unlock(&pager->lock);
 	module_put(THIS_MODULE);

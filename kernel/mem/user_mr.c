@@ -1,13 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 /*
- * Memory regions of processes: registration of pinned pages, and its change.
+ * Memory regions of processes: registration of pinned pages, and rereg_mr.
  *
- * rereg_mr makes another region and puts it in the place of the old one, under
- * the same key, from one access to the next: a packet in flight meets the old
- * one or the new one, never half of each.  Whatever fails before leaves the old
- * one as it was.  Where the translation stays, the pages do: they move to the
- * new region and are not looked up anew, for the process may have something
- * else at these addresses by now.
+ * rereg_mr creates another region. It puts it in the place of the old one under
+ * the same key, atomically. A packet in flight finds the old region or the new
+ * one, never a mix. If anything fails before, the old one is unchanged. If the
+ * translation stays, the pages move to the new region. They are not looked up
+ * again, because the process may have remapped these addresses.
  */
 #include "user_mr.h"
 
@@ -24,7 +23,7 @@
 #define SHCA_MR_ACCESS (SHCA_MR_RIGHTS | IB_ZERO_BASED | IB_ACCESS_ON_DEMAND | \
 			IB_ACCESS_HUGETLB | IB_ACCESS_OPTIONAL)
 
-/* All of the process's memory: the way that ibv_reg_mr() says so. */
+/* ibv_reg_mr() asks for all memory of the process in this form. */
 static bool shca_is_implicit(u64 start, u64 length, u64 iova, int access)
 {
 	return access & IB_ACCESS_ON_DEMAND && !start && !iova &&
@@ -41,13 +40,13 @@ static int shca_user_mr_check(u64 start, u64 length, u64 iova, int access)
 		return -EINVAL;
 	if (length > SHCA_LIM_MR_SIZE || iova + length < iova)
 		return -EINVAL;
-	/* A region of no bytes is one (messages of no bytes go through it); there is
-	 * nothing of it to look up on demand.
+	/* A region of length 0 is valid (messages of length 0 use it), but it
+	 * has no pages to look up on demand.
 	 */
 	return !length && access & IB_ACCESS_ON_DEMAND ? -EINVAL : 0;
 }
 
-/* Requests address the region from @iova on, or from 0 on. */
+/* Requests address the region from @iova on, or from 0 on if it is zero-based. */
 static void shca_user_mr_init(struct shca_mr *mr, u64 start, u64 length,
 			      u64 iova, int access)
 {
@@ -78,14 +77,14 @@ static int shca_user_mr_map(struct shca_mr *mr, u64 iova)
 	mr->block_shift = __ffs(pgsz);
 	mr->offset = iova & (pgsz - 1);
 	mr->ibmr.page_size = 1u << min(mr->block_shift, 31u);
-	/* Virtual DMA: a "DMA address" is the kernel address of the page. */
+	/* Virtual DMA: a DMA address is the kernel address of the page. */
 	rdma_umem_for_each_dma_block(mr->umem, &biter, pgsz)
 		mr->blocks[i++] =
 			(void *)(uintptr_t)rdma_block_iter_dma_address(&biter);
 	return 0;
 }
 
-/* [@start, @start + @length) is the memory of @mr: pin it, or watch it. */
+/* Pins [@start, @start + @length) for @mr, or registers it for paging on demand. */
 static int shca_user_mr_fill(struct shca_mr *mr, u64 start, u64 length,
 			     u64 iova, int access)
 {
@@ -96,7 +95,7 @@ static int shca_user_mr_fill(struct shca_mr *mr, u64 start, u64 length,
 				     ib_access_writable(access));
 	}
 	if (!length) {
-		/* ib_umem_get() refuses it where @start is a page's. */
+		/* ib_umem_get() refuses length 0 if @start is page-aligned. */
 		mr->ibmr.page_size = PAGE_SIZE;
 		return 0;
 	}
@@ -106,7 +105,7 @@ static int shca_user_mr_fill(struct shca_mr *mr, u64 start, u64 length,
 	return shca_user_mr_map(mr, iova);
 }
 
-/* For this process's own requests; peers have nothing of it. */
+/* For the process's own requests only; peers get no access. */
 static void shca_null_mr_init(struct shca_mr *mr)
 {
 	mr->length = U64_MAX;
@@ -171,7 +170,7 @@ struct ib_mr *shca_reg_user_mr(struct ib_pd *ibpd, u64 start, u64 length,
 			       u64 iova, int access, struct ib_dmah *dmah,
 			       struct ib_udata *udata)
 {
-	/* A handle is about memory that is where it is; see dmah.h. */
+	/* A DMA handle concerns pinned memory; see dmah.h. */
 	if (dmah && access & IB_ACCESS_ON_DEMAND)
 		return ERR_PTR(-EINVAL);
 	return shca_user_mr(ibpd, start, length, iova, access, udata);
@@ -184,7 +183,7 @@ struct ib_mr *shca_reg_user_mr(struct ib_pd *ibpd, u64 start, u64 length,
 }
 #endif
 
-/* ---- memory that is mapped already ----------------------------------------------- */
+/* ---- mapped memory ---------------------------------------------------------------- */
 
 /* One block, longer than any region. */
 #define SHCA_MAPPED_SHIFT	62
@@ -219,12 +218,12 @@ err_free:
 	return ERR_PTR(err);
 }
 
-/* ---- change --------------------------------------------------------------------- */
+/* ---- rereg_mr ------------------------------------------------------------------- */
 
 /*
- * The same pages with other rights.  Pages that were pinned for reading only may
- * be shared with another process or with a file: to be written they are pinned
- * anew, which needs the process whose they are.
+ * Moves the pages to @next with other rights. Pages that were pinned for
+ * reading only may be shared with another process or a file. Writing needs a
+ * new pin, in the process that owns them.
  */
 static int shca_rereg_access(struct shca_mr *mr, struct shca_mr *next,
 			     int access)
@@ -240,7 +239,7 @@ static int shca_rereg_access(struct shca_mr *mr, struct shca_mr *next,
 	return 0;
 }
 
-/* One of the two does not have the pages that both were about to have. */
+/* Both regions refer to the same pages; take them from the loser. */
 static void shca_rereg_settle(struct shca_mr *loser, const struct shca_mr *winner)
 {
 	if (!loser->blocks || loser->blocks != winner->blocks)
@@ -262,8 +261,9 @@ struct ib_mr *shca_rereg_user_mr(struct ib_mr *ibmr, int flags, u64 start,
 		return ERR_PTR(-EINVAL);
 	if (!(flags & IB_MR_REREG_ACCESS))
 		access = mr->flags;
-	/* Pinned memory stays pinned, and what is looked up remains so. Mapped
-	 * memory stays what it is; libibverbs and the core know that, too.
+	/* Pinned memory stays pinned, and on-demand memory stays on demand.
+	 * Mapped memory does not change. libibverbs and the RDMA core expect
+	 * this.
 	 */
 	if ((mr->type != SHCA_MR_ODP && !mr->umem && mr->length) ||
 	    !(access & IB_ACCESS_ON_DEMAND) != (mr->type != SHCA_MR_ODP))
@@ -290,7 +290,7 @@ struct ib_mr *shca_rereg_user_mr(struct ib_mr *ibmr, int flags, u64 start,
 	if (err)
 		goto err_free;
 	shca_rereg_settle(mr, next);
-	return &next->ibmr;	/* the core deregisters the old one */
+	return &next->ibmr;	/* the RDMA core deregisters the old region */
 
 err_free:
 	shca_rereg_settle(next, mr);

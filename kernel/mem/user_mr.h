@@ -7,17 +7,21 @@
 
 #include "../core/mem_ops.h"
 
-/* What the access check looks at; hints and what concerns addresses are not rights. */
+/*
+ * Rights that the access check reads. Other access flags are hints, or are
+ * about addresses.
+ */
 #define SHCA_MR_RIGHTS (IB_ACCESS_LOCAL_WRITE | IB_ACCESS_REMOTE_WRITE | \
 			IB_ACCESS_REMOTE_READ | IB_ACCESS_REMOTE_ATOMIC | \
 			SHCA_ACCESS_FLUSH_GLOBAL | IB_ACCESS_MW_BIND)
 
 /**
- * struct shca_mapped - memory that the kernel has mapped, for as long as is needed
- * @va: @length: there
- * @iova:	what requests address it by
+ * struct shca_mapped - memory that the kernel has mapped
+ * @va: @length:	range in the kernel
+ * @iova:	start address for requests
  * @access:	enum ib_access_flags
- * @backing: @release: what it depends on, and how that ends; may sleep
+ * @backing: @release:	object that the mapping depends on, and its release
+ *		function, which may sleep
  */
 struct shca_mapped {
 	void *va;
@@ -29,15 +33,15 @@ struct shca_mapped {
 };
 
 /**
- * shca_mapped_mr() - a region made of such memory
+ * shca_mapped_mr() - create a region of mapped memory
  *
- * Context: may sleep.  @mem->backing is released with the region, or at once
- * where there will be none.
- * Return: the region, or ENOMEM, ENOSPC.
+ * Context: may sleep. @mem->backing is released with the region, or at once on
+ * failure.
+ * Return: the region, -ENOMEM or -ENOSPC.
  */
 struct ib_mr *shca_mapped_mr(struct ib_pd *ibpd, const struct shca_mapped *mem);
 
-/* struct ib_device_ops */
+/* operations in struct ib_device_ops */
 #ifdef HAVE_REG_USER_MR_DMAH
 struct ib_mr *shca_reg_user_mr(struct ib_pd *ibpd, u64 start, u64 length,
 			       u64 iova, int access, struct ib_dmah *dmah,
