@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 /*
- * Address handles: creation in any context (core_locking.rst), and the table
- * by which work requests find them.
+ * Address handles: creation in any context (core_locking.rst), and the table in
+ * which work requests find them.
  */
 #include "ah.h"
 
@@ -13,7 +13,7 @@
 #include "../base/refuse.h"
 #include "../base/udata.h"
 
-/* Handles are 24 bits; not used again before all others were. */
+/* Handles have 24 bits; one is not used again before all others were. */
 #define SHCA_AH_HANDLES XA_LIMIT(1, 0xffffff)
 
 void shca_ah_table_init(struct shca_dev *dev)
@@ -54,7 +54,7 @@ static struct shca_ah_entry *shca_ah_entry_alloc(struct shca_dev *dev,
 	if (!entry)
 		return ERR_PTR(-ENOMEM);
 	entry->pd = pd;
-	/* Without a flow label each handle is a flow of its own. */
+	/* Without a flow label, each handle is a flow of its own. */
 	why = dev->link->av_init(dev, attr, get_random_u32(), &entry->av);
 	if (why) {
 		kfree(entry);
@@ -92,7 +92,7 @@ int shca_create_ah(struct ib_ah *ibah, struct rdma_ah_init_attr *init,
 		goto err_entry;
 	ah->entry = entry;
 	ah->attr = *init->ah_attr;
-	ah->attr.grh.sgid_attr = NULL;	/* the core's, for this call only */
+	ah->attr.grh.sgid_attr = NULL;	/* valid during this call only */
 	if (udata) {
 		resp.handle = ah->handle;
 		err = shca_udata_out(udata, &resp, sizeof(resp));
@@ -121,7 +121,7 @@ int shca_modify_ah(struct ib_ah *ibah, struct rdma_ah_attr *attr)
 	if (IS_ERR(entry))
 		return PTR_ERR(entry);
 	xa_lock_irqsave(&dev->ahs, flags);
-	/* The slot exists, so nothing is allocated. */
+	/* The slot exists, so the store allocates nothing. */
 	__xa_store(&dev->ahs, ah->handle, entry, GFP_ATOMIC);
 	old = ah->entry;
 	ah->entry = entry;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
 /*
- * Address handles.  A work request names one by a handle; the address vector
- * is copied into the private work request when it is fetched, so an address
- * handle may be destroyed while requests that used it are under way.
+ * Address handles. A work request names one by its number. The kernel copies
+ * the address vector when it fetches the request. So an address handle may be
+ * destroyed while requests that used it are in progress.
  */
 #ifndef SHCA_AH_H
 #define SHCA_AH_H
@@ -14,9 +14,10 @@
 struct shca_dev;
 
 /**
- * struct shca_ah_entry - what work requests find under a handle
+ * struct shca_ah_entry - what a work request finds for a handle
  *
- * Immutable once published; replaced by modify, freed after a grace period.
+ * Immutable once published. A modify replaces it and frees the old one after a
+ * grace period.
  */
 struct shca_ah_entry {
 	struct rcu_head rcu;
@@ -26,7 +27,7 @@ struct shca_ah_entry {
 
 /**
  * struct shca_ah - an address handle
- * @attr:	for query_ah
+ * @attr:	attributes for query_ah
  */
 struct shca_ah {
 	struct ib_ah ibah;
@@ -41,21 +42,21 @@ static inline struct shca_ah *to_shca_ah(struct ib_ah *ibah)
 	return container_of(ibah, struct shca_ah, ibah);
 }
 
-/** shca_ah_table_init() - no handles yet */
+/** shca_ah_table_init() - create the empty table of handles */
 void shca_ah_table_init(struct shca_dev *dev);
-/** shca_ah_table_destroy() - the device is unregistered: none is left */
+/** shca_ah_table_destroy() - free it; the device is unregistered, no handle is left */
 void shca_ah_table_destroy(struct shca_dev *dev);
 
 /**
  * shca_ah_find() - copy the address vector of a handle
- * @pd:		the QP's; another's handle is not found
+ * @pd:		PD of the QP; handles of other PDs are not found
  *
  * Context: any.
  */
 bool shca_ah_find(struct shca_dev *dev, struct ib_pd *pd, u32 handle,
 		  struct shca_av *av);
 
-/* struct ib_device_ops */
+/* operations in struct ib_device_ops */
 int shca_create_ah(struct ib_ah *ibah, struct rdma_ah_init_attr *init,
 		   struct ib_udata *udata);
 int shca_modify_ah(struct ib_ah *ibah, struct rdma_ah_attr *attr);

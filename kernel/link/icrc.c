@@ -1,11 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 /*
- * CRC-32 by the fastest means that there is.  On hardware those are the
- * instructions for it, or carry-less multiplication, which the kernel's
- * crc32_le() or the crypto library's "crc32" use; an emulator calculates such a
- * product bit by bit, and then tables are faster, and folding by shifts
- * (core/crc_fold.c) is the fastest.  So it is tried out when the module is
- * loaded.
+ * CRC-32 by the fastest method of this machine. On hardware that is a CRC
+ * instruction or carry-less multiplication, through the kernel's crc32_le() or
+ * the crypto library's "crc32". An emulator computes such a product bit by bit.
+ * There, tables are faster, and folding by shifts (core/crc_fold.c) is the
+ * fastest. So the module times the methods when it is loaded.
  */
 #define pr_fmt(fmt) KBUILD_MODNAME ": " fmt
 
@@ -25,11 +24,11 @@
 #include "../core/headers.h"
 
 /*
- * Below this none of them is worth a call, nor an FPU section: most are headers
- * of 12 to 40 bytes.
+ * Shorter data is not worth a call or an FPU section: mostly headers of 12 to
+ * 40 bytes.
  */
 #define SHCA_CRC32_SHORT	256
-/* What is timed: a payload of the largest path MTU, a few times. */
+/* Size of the timed data: the payload of the largest path MTU. */
 #define SHCA_CRC32_TRIAL	4096
 #define SHCA_CRC32_TRIALS	8
 
@@ -39,15 +38,15 @@ enum shca_crc32_way {
 	SHCA_CRC32_CRYPTO,
 };
 
-/* Written once, when the module is loaded. */
+/* Written only when the module is loaded. */
 static enum shca_crc32_way shca_crc32_way __ro_after_init;
 
-/* ---- a few bytes ------------------------------------------------------------ */
+/* ---- short data ------------------------------------------------------------- */
 
 /*
- * [n][b]: the CRC of byte @b and @n zeros behind it.  Eight bytes are independent
- * look-ups; the kernel's crc32_le(), which uses the same, first goes byte by byte
- * to an aligned address, and comes back to that with each call.
+ * [n][b]: the CRC of byte @b followed by @n zeros. The look-ups of eight bytes
+ * are independent. The kernel's crc32_le() uses the same method, but it first
+ * steps to an aligned address byte by byte, in each call.
  */
 static u32 shca_crc32_tables[8][256] __ro_after_init;
 
@@ -68,7 +67,7 @@ static void __init shca_crc32_make_tables(void)
 						     0xff];
 }
 
-/* The CRC of eight bytes, to which the state before them has been added. */
+/* The CRC of eight bytes, to which the state before them was added (XOR). */
 static __always_inline u32 shca_crc32_word(u64 w)
 {
 	return shca_crc32_tables[7][w & 0xff] ^
@@ -97,7 +96,7 @@ static __always_inline u32 shca_crc32_load4(const u8 *p)
 	return le32_to_cpu(v);
 }
 
-/* @state: a CRC, and above it bits to flip in the four bytes that it leaves. */
+/* @state: a CRC; its upper half has bits to flip in bytes 4 to 7 of @data. */
 static u32 shca_crc32_short(u64 state, const u8 *data, unsigned int len)
 {
 	u32 crc;
@@ -119,9 +118,9 @@ static u32 shca_crc32_short(u64 state, const u8 *data, unsigned int len)
 	return crc;
 }
 
-/* ---- the crypto library's ------------------------------------------------- */
+/* ---- crypto library ------------------------------------------------------- */
 
-#ifdef HAVE_CRC32_ACCELERATED	/* then crc32_le() is that already */
+#ifdef HAVE_CRC32_ACCELERATED	/* otherwise crc32_le() uses these instructions */
 
 static bool shca_crc32_find_crypto(void)
 {
@@ -147,7 +146,7 @@ static bool shca_crc32_find_crypto(void)
 
 	if (IS_ERR(tfm))
 		return false;
-	/* The state on the stack below is the bare CRC. */
+	/* The state on the stack below is the CRC and nothing else. */
 	if (crypto_shash_descsize(tfm) != sizeof(u32)) {
 		crypto_free_shash(tfm);
 		return false;
@@ -163,14 +162,14 @@ static void shca_crc32_drop_crypto(void)
 	shca_crc32_tfm = NULL;
 }
 
-/* It works through 16 bytes at a time, aligned, and through others one by one. */
+/* It processes aligned blocks of 16 bytes, and all other bytes one by one. */
 #define SHCA_CRC32_BLOCK	16u
 
 static u32 shca_crc32_crypto(u32 crc, const void *data, unsigned int len)
 {
 	unsigned int head = -(uintptr_t)data % SHCA_CRC32_BLOCK;
 	unsigned int tail = (len - head) % SHCA_CRC32_BLOCK;
-	/* SHASH_DESC_ON_STACK() is for any hash: most of 400 bytes to be cleared. */
+	/* SHASH_DESC_ON_STACK() has room for any hash, so nearly 400 bytes to clear. */
 	u8 room[sizeof(struct shash_desc) + sizeof(u32)]
 		__aligned(__alignof__(struct shash_desc)) __uninitialized;
 	struct shash_desc *desc = (struct shash_desc *)room;
@@ -186,7 +185,7 @@ static u32 shca_crc32_crypto(u32 crc, const void *data, unsigned int len)
 
 /* ---- folding --------------------------------------------------------------- */
 
-/* @state: a CRC, and above it bits to flip in the four bytes that it leaves. */
+/* @state: a CRC; its upper half has bits to flip in bytes 4 to 7 of @data. */
 static u32 shca_crc32_fold(u64 state, const u8 *data, unsigned int len)
 {
 	struct shca_fold fold = { .w = { state } };
@@ -200,7 +199,7 @@ static u32 shca_crc32_fold(u64 state, const u8 *data, unsigned int len)
 	return shca_crc32_short(0, rest, SHCA_FOLD_BYTES + len - n);
 }
 
-/* ---- the choice ------------------------------------------------------------- */
+/* ---- selection -------------------------------------------------------------- */
 
 static u32 shca_crc32_by(enum shca_crc32_way way, u32 crc, const void *data,
 			 unsigned int len)
@@ -215,7 +214,7 @@ static u32 shca_crc32_by(enum shca_crc32_way way, u32 crc, const void *data,
 	}
 }
 
-/* The shortest of some trials, ns: interruptions only make one longer. */
+/* The shortest of some trials, in ns: interruptions only make a trial longer. */
 static u64 shca_crc32_time(enum shca_crc32_way way, const void *data)
 {
 	u64 start, time, best = U64_MAX;
@@ -225,7 +224,7 @@ static u64 shca_crc32_time(enum shca_crc32_way way, const void *data)
 	for (i = 0; i < SHCA_CRC32_TRIALS; i++) {
 		start = ktime_get_ns();
 		crc = shca_crc32_by(way, crc, data, SHCA_CRC32_TRIAL);
-		/* Or the compiler finds that nobody wants the result. */
+		/* Keeps the compiler from dropping the unused result. */
 		WRITE_ONCE(sink, crc);
 		time = ktime_get_ns() - start;
 		best = min(best, time);
@@ -271,14 +270,14 @@ u32 shca_crc32(u32 crc, const void *data, unsigned int len)
 	return shca_crc32_by(shca_crc32_way, crc, data, len);
 }
 
-/* The byte of the BTH that is taken as ones. */
+/* This byte of the BTH counts as ones. */
 #define SHCA_BTH_VARIANT	4
 
 u32 shca_crc32_bth(u32 crc, const u8 *bth, unsigned int len)
 {
 	u64 state = crc | (u64)(u8)~bth[SHCA_BTH_VARIANT] <<
 			  8 * SHCA_BTH_VARIANT;
-	/* The others like what is aligned. */
+	/* The other methods prefer aligned data. */
 	unsigned int head = SHCA_BTH_BYTES +
 			    -(uintptr_t)(bth + SHCA_BTH_BYTES) % 16;
 
@@ -316,7 +315,7 @@ u32 shca_crc32_bth_skb(u32 crc, const struct sk_buff *skb, unsigned int off,
 	u8 bth[SHCA_BTH_BYTES];
 
 	if (skb_copy_bits(skb, off, bth, sizeof(bth)))
-		return 0;	/* cannot be: the length was checked */
+		return 0;	/* cannot happen: the length was checked */
 	crc = shca_crc32_bth(crc, bth, sizeof(bth));
 	return shca_crc32_skb(crc, skb, off + sizeof(bth), len - sizeof(bth));
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
-/* The CRC-32 behind the invariant CRC. */
+/* The CRC-32 of the invariant CRC (ICRC). */
 #ifndef SHCA_ICRC_H
 #define SHCA_ICRC_H
 
@@ -11,18 +11,22 @@ struct sk_buff;
 u32 shca_crc32(u32 crc, const void *data, unsigned int len);
 
 /**
- * shca_crc32_bth() - the same over @len bytes from a BTH on
+ * shca_crc32_bth() - continue a CRC-32 over @len bytes, of which the BTH is the
+ * first
  *
- * FECN, BECN and the reserved bits beside them are taken as ones, for they may
- * change on the way (IBTA A17.3.3).  @len: SHCA_BTH_BYTES or more.
+ * FECN, BECN and the reserved bits beside them may change on the way, so they
+ * count as ones (IBTA A17.3.3). @len is SHCA_BTH_BYTES or more.
  */
 u32 shca_crc32_bth(u32 crc, const u8 *bth, unsigned int len);
 
-/** shca_crc32_bth_skb() - the same where the BTH is at @off of @skb, in pieces */
+/** shca_crc32_bth_skb() - the same for a BTH at @off of a fragmented @skb */
 u32 shca_crc32_bth_skb(u32 crc, const struct sk_buff *skb, unsigned int off,
 		       unsigned int len);
 
-/** shca_icrc_init() - undone by shca_icrc_exit().  Return: 0 or errno. */
+/**
+ * shca_icrc_init() - select the method. Return: 0 or errno. Undone by
+ * shca_icrc_exit()
+ */
 int shca_icrc_init(void);
 void shca_icrc_exit(void);
 

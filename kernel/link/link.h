@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
 /*
- * The link of a port as a table of operations: everything below the base
- * transport header.  Requester, responder and engines know no IP, UDP or
- * neighbour.  RoCEv2 over UDP is the one link so far (roce.c).
- * A device has the one that it was made with (struct shca_dev.link).
+ * The link of a port, as a table of operations: everything below the base
+ * transport header. Requester, responder and engines know no IP, UDP or
+ * neighbour. RoCEv2 over UDP is the only link so far (roce.c). A device keeps
+ * the link that it was created with (struct shca_dev.link).
  */
 #ifndef SHCA_LINK_H
 #define SHCA_LINK_H
@@ -28,12 +28,12 @@ enum shca_link_type {
 
 /**
  * struct shca_av - address vector, in the terms of its link
- * @tag:	0 for the peer of a connected QP, else differs between any two
- *		address handles of a device: tells whether a remembered route is
- *		for this vector
- * @roce:	IPv4 addresses are held mapped; @sport in host order; @oif is the
- *		netdev that has the source address: the device's own, or a VLAN
- *		on it, so that its packets leave tagged; @dmac is the next hop's
+ * @tag:	0 for the peer of a connected QP, otherwise unique per address
+ *		handle of a device. It tells whether a cached route belongs to
+ *		this vector
+ * @roce:	IPv4 addresses are IPv6-mapped; @sport is in host order. @oif is
+ *		the netdev with the source address: the device's own, or a VLAN
+ *		on it, whose packets leave tagged. @dmac is the next hop's
  */
 struct shca_av {
 	enum shca_link_type link;
@@ -55,10 +55,11 @@ struct shca_av {
 };
 
 /**
- * struct shca_route - a route remembered for one address vector
+ * struct shca_route - cached route of one address vector
+ * @busy:	consecutive transmissions that found the queue below full
  *
- * @busy: transmissions in a row that found the queue below full.
- * Guarded by the lock of the side that owns it.  Revalidated per packet.
+ * The lock of the side that owns it protects it. It is validated again for each
+ * packet.
  */
 struct shca_route {
 	struct dst_entry *dst;
@@ -68,23 +69,24 @@ struct shca_route {
 };
 
 /**
- * struct shca_seed - the CRC over lower headers, with which an ICRC begins
- * @len:	of the packets that it is for, from BTH to ICRC; 0: of none yet
+ * struct shca_seed - CRC over the lower headers, with which an ICRC begins
+ * @len:	length of the packets that it is for, from BTH to ICRC; 0 if
+ *		unset
  */
 struct shca_seed {
 	u32 len;
 	u32 crc;
 };
 
-/* Most packets of a batch: what the kernel splits without question. */
+/* Maximum packets of a batch; the kernel splits so many without question. */
 #define SHCA_BATCH_SEGS	62
 
 /**
- * struct shca_rx_skb - an skb that is being received; struct shca_pkt.data
- * @seed:	of its packets' ICRCs; kept by the link
- * @mr:		a region that one packet of it has reached, and the next one
- *		probably will; kept by queue/payload.c
- * @frag: @frag_off: where the last packet was found
+ * struct shca_rx_skb - a received skb; struct shca_pkt.data
+ * @seed:	seed of its packets' ICRCs; the link keeps it
+ * @mr:		region that a packet of it has accessed, and the next one
+ *		probably will; queue/payload.c keeps it
+ * @frag: @frag_off:	fragment and offset of the last packet
  */
 struct shca_rx_skb {
 	struct sk_buff *skb;
@@ -96,36 +98,40 @@ struct shca_rx_skb {
 
 /**
  * struct shca_link_ops - operations of a link
- * @headroom:	bytes to reserve in front of the BTH
- * @mtu:	the largest path MTU that @dev can carry now; 0: not even the least
- * @av_init:	an address vector from verbs attributes; @sport_hash spreads
- *		flows.  May sleep.  Returns NULL, or why there is none (EINVAL).
- * @icrc:	the ICRC of outgoing packet number @seg of a batch: @len bytes at
+ * @headroom:	bytes to reserve before the BTH
+ * @mtu:	largest path MTU that @dev can carry now; 0 if not even 256
+ * @av_init:	make an address vector from verbs attributes; @sport_hash
+ *		spreads flows. May sleep. Returns NULL, or the reason for EINVAL
+ * @icrc:	ICRC of outgoing packet number @seg of a batch: @len bytes at
  *		@bth, without the ICRC; @seed is for @av
- * @max_batch:	bytes and packets that may go out as one batch now; 0 packets:
- *		one by one
- * @xmit:	consume @skb, one packet or a batch: @segs packets of @seg_len
- *		bytes from BTH to ICRC, the last may be shorter; add lower
- *		headers, transmit.  Returns 0; EBUSY: the queue below is full,
- *		so that the sender can wait; or an error that counts as loss.
- * @local:	does the route of @av end in the sender's own namespace?
+ * @max_batch:	bytes and packets that one batch may have now; 0 packets if
+ *		packets must leave one by one
+ * @xmit:	add lower headers to @skb and transmit it; consumes @skb. It is
+ *		one packet or a batch: @segs packets of @seg_len bytes from BTH
+ *		to ICRC, the last may be shorter. Returns 0; -EBUSY if the queue
+ *		below is full, so that the sender can wait; or an error that
+ *		counts as loss
+ * @local:	does the route of @av end in the sender's namespace?
  * @mirrors:	do two address vectors lead to each other?
- * @check:	does a received packet come from the peer of @av, and to us?
+ * @check:	does a received packet come from the peer of @av, to the address
+ *		of @av?
  * @serves:	is a received packet for an address of this device, and in which
- *		VLAN is that?
- * @marks:	what the lower headers of a received packet say: it has met congestion;
- *		the SL that a datagram's completion shows
- * @mgid:	the multicast GID that a received packet is for, or one that is none
- * @arrived_at:	did a received packet come in by this device's netdev or what is
- *		built upon it, and in which VLAN was that?
- * @icrc_ok:	is the ICRC right of received packet number @seg of a batch: @len
- *		bytes, with the ICRC, at @off?  @bth: where they are, if that is
- *		one piece of memory
- * @grh:	the SHCA_GRH_BYTES that UD shows of a received packet's headers; it
- *		is @len bytes at @off of @skb, from BTH to ICRC
+ *		VLAN is the address?
+ * @marks:	congestion mark of a received packet's lower headers, and the SL
+ *		for a datagram's completion
+ * @mgid:	multicast GID of a received packet; not a multicast GID if it
+ *		has none
+ * @arrived_at:	did a received packet arrive on this device's netdev, or on one
+ *		stacked on it, and in which VLAN?
+ * @icrc_ok:	does received packet number @seg of a batch have a correct ICRC?
+ *		It has @len bytes with the ICRC, at @off. @bth is their address,
+ *		if they are contiguous
+ * @grh:	the SHCA_GRH_BYTES that UD delivers for a received packet. It
+ *		has @len bytes at @off of @skb, from BTH to ICRC
  *
- * All but @mtu and @av_init: softirq or bottom halves off.  From @check on: @skb->data is
- * at the first BTH, lower headers are in the linear part before it.
+ * Context: softirq or bottom halves off, except @mtu and @av_init. From @check
+ * on, @skb->data is the first BTH, and the linear part before it has the lower
+ * headers.
  */
 struct shca_link_ops {
 	unsigned int headroom;
@@ -156,13 +162,13 @@ struct shca_link_ops {
 	void (*grh)(const struct sk_buff *skb, u32 off, u32 len, u8 *grh);
 };
 
-/** shca_link_mtu() - the largest path MTU of a device now, bytes; at least 256 */
+/** shca_link_mtu() - largest path MTU of a device now, in bytes; at least 256 */
 static inline u32 shca_link_mtu(const struct shca_dev *dev)
 {
 	return ib_mtu_enum_to_int(dev->link->mtu(dev) ?: IB_MTU_256);
 }
 
-/** shca_route_drop() - forget a route; under the lock of its side, if it has one */
+/** shca_route_drop() - drop a cached route; under the lock of its side, if any */
 static inline void shca_route_drop(struct shca_route *route)
 {
 	dst_release(route->dst);

@@ -2,18 +2,19 @@
 /*
  * Neighbours of connected QPs after a link flap.
  *
- * A link that goes down takes the neighbour entries with it.  When it is back,
- * ARP or neighbour discovery begins anew, and if the first question or its
- * answer is lost, which is likely while both ends come up, the next is due after
- * a second: longer than retry_cnt 7 lasts with the usual time-outs.  An adapter
- * knows no such pause, since it has its peer's address in the context of the QP.
- * So has this driver (the RDMA core found it when the QP was connected, by the
- * host's own neighbour table), and for a short time after the link came up it
- * puts that where the table has nothing.  In state PROBE: the host asks this
- * very neighbour at once, and forgets the entry if there is no answer.
+ * A link that goes down loses its neighbour entries. When it is back, ARP or
+ * neighbour discovery begins again. The first request or its answer is often
+ * lost while both ends come up, and the next one is due after a second. That is
+ * longer than retry_cnt 7 lasts with the usual time-outs. An adapter has no
+ * such pause, because its QP context has the peer's address.
  *
- * Not for link-local addresses: of those the core derives the hardware address
- * from what a process says.
+ * This driver has it, too: the RDMA core resolved it by the host's neighbour
+ * table when the QP was connected. For a short time after the link came up, the
+ * driver fills missing entries with it. Their state is PROBE: the host asks
+ * this neighbour at once, and drops the entry without an answer.
+ *
+ * Link-local addresses are excluded: for these the RDMA core derives the
+ * hardware address from what a process says.
  */
 #include "neigh.h"
 
@@ -29,7 +30,7 @@ void shca_neigh_restore(const struct shca_av *av, struct dst_entry *dst)
 	struct net_device *ndev = dst->dev;
 	struct neighbour *n;
 
-	/* Others than peers of connected QPs have a tag. */
+	/* Address handles have a tag; only peers of connected QPs have none. */
 	if (av->tag || ndev->type != ARPHRD_ETHER ||
 	    ndev->flags & (IFF_LOOPBACK | IFF_NOARP) ||
 	    !is_valid_ether_addr(av->roce.dmac) ||

@@ -8,14 +8,14 @@
 #include "../base/dev.h"
 #include "link.h"
 
-/* For so long after the link came up; see neigh.c. */
+/* Time after the link came up in which entries are restored; see neigh.c. */
 #define SHCA_NEIGH_TIME	(2 * HZ)
 
-/** shca_neigh_restore() - the slow part of shca_neigh_keep(); the same context */
+/** shca_neigh_restore() - slow path of shca_neigh_keep(); same context */
 void shca_neigh_restore(const struct shca_av *av, struct dst_entry *dst);
 
 /**
- * shca_neigh_keep() - before @dst is used for the peer of a connected QP
+ * shca_neigh_keep() - call before @dst is used for the peer of a connected QP
  *
  * Context: softirq or bottom halves off.
  */

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 /*
- * The RoCEv2 link: UDP over IPv4 and IPv6 (IBTA annex A17).  Address vectors,
- * routes, the invariant CRC, and the hand-over of finished packets to the IP
- * stack, so that tcpdump, tc and netfilter see them.
+ * The RoCEv2 link: UDP over IPv4 and IPv6 (IBTA annex A17). It has address
+ * vectors, routes and the invariant CRC. It hands finished packets to the IP
+ * stack, so tcpdump, tc and netfilter see them.
  */
 #include "roce.h"
 
@@ -43,7 +43,7 @@ static enum ib_mtu shca_roce_mtu(const struct shca_dev *dev)
 	return iboe_get_mtu(READ_ONCE(dev->ndev->mtu));
 }
 
-/* The netdev whose address the source GID is. */
+/* Index of the netdev that has the source GID's address. */
 static int shca_gid_ifindex(struct shca_dev *dev, const struct ib_gid_attr *gid)
 {
 	int ifindex = -ENODEV;
@@ -69,9 +69,9 @@ static const char *shca_roce_av_init(struct shca_dev *dev,
 	memset(av, 0, sizeof(*av));
 	av->link = SHCA_LINK_ROCE;
 	/*
-	 * An SL has four bits, a priority of Ethernet's three.  With the fourth
-	 * it is that of a completion (shca_roce_marks()), for an answer: it says
-	 * nothing about priority.
+	 * An SL has four bits, an Ethernet priority has three. The fourth bit
+	 * marks the SL of a completion (shca_roce_marks()), used for an answer.
+	 * Such an SL says nothing about priority.
 	 */
 	av->sl = rdma_ah_get_sl(attr);
 	if (av->sl > 7)
@@ -104,7 +104,7 @@ static const char *shca_roce_av_init(struct shca_dev *dev,
 
 /* ---- routes ------------------------------------------------------------- */
 
-/* Is the destination of @av an address of this host, as @ndev sees it? */
+/* Is the destination of @av an address of this host, as seen from @ndev? */
 static bool shca_is_local(struct net *net, const struct net_device *ndev,
 			  const struct shca_av *av)
 {
@@ -112,17 +112,16 @@ static bool shca_is_local(struct net *net, const struct net_device *ndev,
 		return inet_addr_type_dev_table(net, ndev,
 						av->roce.daddr.s6_addr32[3]) ==
 		       RTN_LOCAL;
-	/* A link-local address means something on its own netdev only. */
+	/* A link-local address is valid on its own netdev only. */
 	if (ipv6_addr_type(&av->roce.daddr) & IPV6_ADDR_LINKLOCAL)
 		return false;
 	return ipv6_chk_addr(net, &av->roce.daddr, NULL, 0);
 }
 
 /*
- * The netdev to leave by.  For an address of another netdev of this host there
- * is none: asked for the one of the source address, the routing table would
- * pass over its entry, and packets would go out and come back as martians.  Only
- * the VRF stays.
+ * Output netdev for the route look-up. It is unset for an address of another
+ * netdev of this host. With it, the routing table would skip the local entry,
+ * and packets would leave and come back as martians. The VRF is kept.
  */
 static int shca_route_oif(struct shca_dev *dev, const struct shca_av *av)
 {
@@ -144,7 +143,7 @@ static struct dst_entry *shca_route4(struct shca_dev *dev,
 	struct flowi4 fl4;
 	struct rtable *rt;
 
-	/* Routing goes by the DSCP; the rest of the class is ECN. */
+	/* Routing uses the DSCP; the rest of the traffic class is ECN. */
 	flowi4_init_output(&fl4, shca_route_oif(dev, av), 0,
 			   av->roce.tclass & ~INET_ECN_MASK,
 			   RT_SCOPE_UNIVERSE, IPPROTO_UDP, 0,
@@ -192,8 +191,8 @@ static struct dst_entry *shca_route_get(struct shca_dev *dev,
 					const struct shca_av *av,
 					struct shca_route *route)
 {
-	/* That of an IPv4 group knows whether this host is a member, and nothing
-	 * tells it when that changes.
+	/* A cached route to an IPv4 group knows whether this host is a member.
+	 * Nothing invalidates it when that changes.
 	 */
 	if (likely(route->dst && route->tag == av->tag &&
 		   dst_check(route->dst, route->cookie) &&
@@ -210,8 +209,8 @@ static struct dst_entry *shca_route_get(struct shca_dev *dev,
 /* ---- invariant CRC (IBTA A17.3.3, 7.8.1) --------------------------------- */
 
 /*
- * Lower headers as they are on the wire for one packet.  Fields that change on
- * the way are taken as ones; the LRH is eight of them.
+ * CRC of the lower headers of one packet, as they are on the wire. Fields that
+ * change on the way count as ones. So do the eight bytes in place of the LRH.
  */
 static u32 shca_icrc_lower4(struct iphdr ip, struct udphdr udp, u32 udp_len)
 {
@@ -253,15 +252,15 @@ static u32 shca_icrc_lower6(struct ipv6hdr ip, struct udphdr udp, u32 udp_len)
 }
 
 /*
- * Most packets have the lower headers of one that was here before, which are twice
- * as long as the rest of a small one.
+ * Number of cached CRCs. Most packets have the lower headers of an earlier
+ * packet. These are twice as long as the rest of a small packet.
  */
 #define SHCA_LOWER_KEPT	16
 
 /**
  * struct shca_lower4 - CRCs over lower headers, per CPU; bottom halves off
- * @key:	addresses; ports, identifier, fragment; length, which is never 0
- * @crc:	the state after them
+ * @key:	addresses; ports, identifier, fragment; length, never 0
+ * @crc:	CRC state after them
  */
 struct shca_lower4 {
 	u64 key[3];
@@ -270,7 +269,7 @@ struct shca_lower4 {
 
 static DEFINE_PER_CPU(struct shca_lower4, shca_lowers4[SHCA_LOWER_KEPT]);
 
-/* shca_icrc_lower4() of a header of 20 bytes */
+/* shca_icrc_lower4() of a header of 20 bytes, cached */
 static u32 shca_icrc_kept4(const struct iphdr *ip, const struct udphdr *udp,
 			   u32 udp_len)
 {
@@ -283,7 +282,7 @@ static u32 shca_icrc_kept4(const struct iphdr *ip, const struct udphdr *udp,
 	};
 	struct shca_lower4 *kept;
 
-	/* What differs most from packet to packet. */
+	/* Hashes the fields that differ most between packets. */
 	kept = this_cpu_ptr(&shca_lowers4[(udp_len / 4 ^
 					   (__force u16)udp->source / 256) %
 					  SHCA_LOWER_KEPT]);
@@ -295,13 +294,13 @@ static u32 shca_icrc_kept4(const struct iphdr *ip, const struct udphdr *udp,
 	return kept->crc;
 }
 
-/* Packets of a batch whose lower headers' CRC need not be calculated anew. */
+/* Packets of a batch whose CRC of lower headers follows from the first one's. */
 #define SHCA_SEED_SEGS	64
 
 /*
- * Packets of a batch get consecutive IPv4 identifiers when it is split (GSO).
- * A CRC is linear: what the bits of a packet's number make of it is the same
- * whatever stands in the other fields.
+ * GSO gives consecutive IPv4 identifiers to the packets of a batch. A CRC is
+ * linear: the bits of a packet's number change it in the same way, whatever the
+ * other fields have.
  */
 static u32 shca_seg_crc[SHCA_SEED_SEGS] __ro_after_init;
 
@@ -436,8 +435,9 @@ static int shca_nit_walk(struct net_device *ndev,
 }
 
 /*
- * Does somebody capture at @ndev, or, of a pair (veth, netkit), at the other end or
- * what is built upon that?  The other end may be in another namespace.
+ * Is there a capture on @ndev? If it is one of a pair (veth, netkit), also
+ * looks at the other end and the netdevs below that. The other end may be in
+ * another namespace.
  */
 static int shca_captured_walk(struct net_device *ndev,
 			      struct netdev_nested_priv *priv)
@@ -457,13 +457,13 @@ static int shca_captured_walk(struct net_device *ndev,
 		netdev_walk_all_upper_dev_rcu(peer, shca_nit_walk, priv));
 }
 
-/* The same of @ndev and of what it is built upon. */
+/* Is there a capture on @ndev or on the netdevs below it? */
 static bool shca_is_captured(struct net_device *ndev)
 {
 	struct netdev_nested_priv priv = {};
 	bool captured;
 
-	/* For the other end of a pair, and for lists of netdevs. */
+	/* For peers of pairs and for lists of netdevs. */
 	rcu_read_lock();
 	captured = shca_captured_walk(ndev, &priv) ||
 		   (!list_empty(&ndev->adj_list.lower) &&
@@ -474,10 +474,10 @@ static bool shca_is_captured(struct net_device *ndev)
 }
 
 /*
- * Batches are GSO packets.  Not where packets are to be seen one by one: in
- * path mode "wire", and while a capture is attached at either end of the link;
- * and within what the netdev allows (netem users set gso_max_segs to 1).  What
- * lies behind a bridge is not looked at.
+ * Batches are GSO packets. Packets leave one by one in path mode "wire", and
+ * while a capture is attached at either end of the link. The netdev limits
+ * batches, too (netem users set gso_max_segs to 1). Captures behind a bridge
+ * are not detected.
  */
 static unsigned int shca_roce_max_batch(struct shca_dev *dev,
 					const struct shca_av *av,
@@ -489,7 +489,7 @@ static unsigned int shca_roce_max_batch(struct shca_dev *dev,
 
 	if (!dst || READ_ONCE(dev->path) == SHCA_PATH_WIRE)
 		return 0;
-	/* Each packet of a group may be received many times over. */
+	/* A switch may multiply each packet of a group, so groups get no batches. */
 	if (shca_is_multicast(av))
 		return 0;
 	ndev = dst->dev;
@@ -509,7 +509,7 @@ static void shca_push_headers(const struct shca_av *av, struct sk_buff *skb)
 {
 	struct udphdr *udp;
 
-	/* Qdiscs go by it, and so does a VLAN's egress-qos-map for the PCP. */
+	/* Qdiscs use it, and a VLAN's egress-qos-map makes the PCP of it. */
 	skb->priority = av->sl;
 	udp = skb_push(skb, sizeof(*udp));
 	skb_reset_transport_header(skb);
@@ -531,7 +531,7 @@ static void shca_push_headers(const struct shca_av *av, struct sk_buff *skb)
 	}
 }
 
-/* Splitting wants a checksum to complete (__udp_gso_segment()). */
+/* __udp_gso_segment() needs a partial checksum to complete. */
 static void shca_make_gso(const struct shca_av *av, struct sk_buff *skb,
 			  unsigned int segs, u32 seg_len)
 {
@@ -553,8 +553,8 @@ static void shca_make_gso(const struct shca_av *av, struct sk_buff *skb,
 }
 
 /*
- * A full backlog of this CPU makes veth and its like report a drop, but `lo`
- * drops without a word; so look before.
+ * With a full backlog of this CPU, veth and similar netdevs report a drop. `lo`
+ * drops silently, so check before.
  */
 static bool shca_backlog_full(const struct dst_entry *dst)
 {
@@ -564,9 +564,9 @@ static bool shca_backlog_full(const struct dst_entry *dst)
 }
 
 /*
- * Longer than the netdev takes, whose MTU has shrunk: lost, as on any link.  The
- * IP layer would tell this host "packet too big", and the host would believe for
- * ten minutes that the path is so narrow.
+ * Is the packet longer than the netdev takes, because its MTU has shrunk? Then
+ * it is lost, as on any link. The IP layer would tell this host "packet too
+ * big", and the host would use the smaller path MTU for ten minutes.
  */
 static bool shca_too_long(const struct shca_av *av, const struct dst_entry *dst,
 			  u32 len)
@@ -601,7 +601,7 @@ static int shca_roce_xmit(struct shca_dev *dev, const struct shca_av *av,
 	}
 	shca_neigh_keep(dev, av, dst);
 	skb_dst_set(skb, dst_clone(dst));
-	/* The MTU may shrink from here on: even then no "packet too big". */
+	/* The MTU may shrink from here on; even then send no "packet too big". */
 	skb->ignore_df = 1;
 	shca_push_headers(av, skb);
 	if (segs > 1)
@@ -612,14 +612,17 @@ static int shca_roce_xmit(struct shca_dev *dev, const struct shca_av *av,
 	if (likely(!net_xmit_eval(err)))
 		return 0;
 	shca_count_n(dev, TX_DROP, segs);
-	/* A queue drains; a link that is down (veth says the same) is loss. */
+	/*
+	 * A full queue drains. A link that is down is loss, although veth
+	 * reports the same.
+	 */
 	return err == NET_XMIT_DROP && netif_carrier_ok(dst->dev) ? -EBUSY : err;
 }
 
 /*
- * What goes to an address of this namespace crosses its `lo`: the routing table
- * decides, so an address that is taken away, or a netdev that goes down, ends it
- * as it does for packets.
+ * Packets to an address of this namespace cross its `lo`. The routing table
+ * decides, so removing the address or setting the netdev down has the same
+ * effect as for packets.
  */
 static bool shca_roce_local(struct shca_dev *dev, const struct shca_av *av,
 			    struct shca_route *route)
@@ -652,7 +655,7 @@ static bool shca_roce_check(const struct shca_av *av, const struct sk_buff *skb)
 	       ipv6_addr_equal(&ipv6_hdr(skb)->daddr, &av->roce.saddr);
 }
 
-/* Only the active slave's device has the GIDs of an active-backup bond. */
+/* In an active-backup bond, only the active slave's device has the bond's GIDs. */
 static bool shca_is_backup_slave(struct net_device *ndev)
 {
 	struct net_device *bond = netdev_master_upper_dev_get_rcu(ndev);
@@ -665,8 +668,8 @@ static bool shca_is_backup_slave(struct net_device *ndev)
 }
 
 /*
- * Is an address of @ndev in the GID table of the device?  Those of its netdev
- * are, and of all that is built upon that: VLAN, bond, bridge, macvlan.
+ * Does the device's GID table have the addresses of @ndev? It has those of its
+ * netdev, and of all that is stacked on it: VLAN, bond, bridge, macvlan.
  */
 static bool shca_netdev_of(const struct shca_dev *dev, struct net_device *ndev,
 			   u16 *vlan)
@@ -695,8 +698,8 @@ static bool shca_roce_serves(const struct shca_dev *dev,
 	if (skb->protocol == htons(ETH_P_IP)) {
 		ndev = __ip_dev_find(net, ip_hdr(skb)->daddr, false);
 	} else {
-		/* A link-local address may be on several netdevs, as on a VLAN
-		 * and its parent: it is the one where it arrived.
+		/* A VLAN and its parent may have the same link-local address.
+		 * The netdev of arrival decides.
 		 */
 		ndev = skb->dev;
 		if (!ipv6_chk_addr(net, &ipv6_hdr(skb)->daddr, ndev, 1))
@@ -710,9 +713,9 @@ static bool shca_roce_serves(const struct shca_dev *dev,
 }
 
 /*
- * RoCE packets have no SL.  ConnectX says there what the packet was: 8, it had a UDP
- * header, with 1, over IPv6, or 2, over IPv4; and UCX relies on it to find the
- * destination's address in the first 40 bytes.
+ * RoCE packets have no SL. ConnectX shows the packet type there: 8 for a UDP
+ * header, plus 1 for IPv6 or 2 for IPv4. UCX relies on it to find the
+ * destination address in the first 40 bytes.
  */
 static void shca_roce_marks(const struct sk_buff *skb, bool *ce, u8 *sl)
 {
@@ -740,8 +743,8 @@ static bool shca_roce_arrived_at(const struct shca_dev *dev,
 }
 
 /*
- * An IPv4 header stands in the last 20 of the 40 bytes (IBTA A17.4.5.2).  Of a
- * batch that was never split it is the one that splitting would have made.
+ * The IPv4 header is in the last 20 of the 40 bytes (IBTA A17.4.5.2). For a
+ * packet of an unsplit batch, make the header that GSO would have made.
  */
 static void shca_roce_grh(const struct sk_buff *skb, u32 off, u32 len, u8 *grh)
 {
