@@ -2,24 +2,26 @@
 /*
  * Flow steering (ibv_create_flow) for RAW_PACKET QPs.
  *
- * Operation.  A netfilter hook at the ingress of the netdev sees each frame
- * before bridges, bonds and the IP stack do, can take it, and shares the netdev
- * with other hooks (a receive handler would not).  It is there while there are
- * rules.  A frame is compared with them in the order of an adapter's tables:
+ * Operation. While a device has rules, it has a netfilter hook at the ingress
+ * of its netdev. The hook sees each frame before bridges, bonds and the IP
+ * stack do, and can take it. It shares the netdev with other hooks, which a
+ * receive handler would not. Rules are compared in the order of an adapter's
+ * tables:
  *
- *   sniffers		get a copy of everything
- *   normal rules	by priority, the lowest number first: all rules of the first
- *			priority that match get it, and the host does not; with
- *			DONT_TRAP a rule gets a copy and later ones are asked, too
- *   default rules	what neither those nor the host take: frames to other
- *			stations, and to groups that the host is not in
+ *   sniffers		get a copy of each frame
+ *   normal rules	by priority, the lowest number first: all rules of the
+ *			first priority that match get the frame, and the host
+ *			does not; a rule with DONT_TRAP gets a copy, and later
+ *			rules follow
+ *   default rules	get what neither those nor the host take: frames to
+ *			other stations, and to groups that the host is not in
  *
- * What arrives in one piece of several frames (GRO, or a sender on this machine
- * that leaves segmentation to the hardware) is split, checksums are completed,
- * and VLAN tags put back where they were: a QP sees what is on the wire.
+ * An skb may have several frames (GRO, or a local sender with segmentation
+ * offload). It is split, checksums are completed, and VLAN tags are put back.
+ * So a QP sees what is on the wire.
  *
- * Rules are changed under RTNL, which the netdev's address filters need anyway,
- * and read under RCU.
+ * Rules are changed under RTNL, which the netdev's address filters need anyway.
+ * They are read under RCU.
  */
 #include "flow.h"
 
@@ -47,12 +49,12 @@
 #include "../queue/rss.h"
 #include "../queue/rx.h"
 
-/* Frames of this device to itself that may wait. */
+/* Maximum frames from this device to itself that may wait. */
 #define SHCA_LOOP_MAX	1000
 
 /*
- * What rules can ask about, as one comparable block.  IPv4 addresses are the
- * first four bytes; @l3 is 4 or 6, @l4 the protocol whose ports are given.
+ * Fields that rules compare, as one block. IPv4 addresses are in the first four
+ * bytes; @l3 is 4 or 6; @l4 is the protocol of the ports.
  */
 struct shca_flow_key {
 	union {
@@ -81,8 +83,8 @@ struct shca_flow_key {
 static_assert(sizeof(struct shca_flow_key) == 64);
 
 /*
- * A rule.  @class orders the kinds; @filter is what the netdev's filter was
- * widened by.
+ * A rule. @class orders the kinds of rules; @filter is what the rule has added
+ * to the netdev's filter.
  */
 struct shca_flow {
 	struct ib_flow ibflow;
@@ -101,11 +103,11 @@ struct shca_flow {
 
 enum { CLASS_SNIFFER, CLASS_NORMAL, CLASS_DEFAULT };
 
-/* What rules say of a frame that is to be sent. */
+/* Destination of a frame that is sent, by the rules. */
 enum shca_taken {
 	SHCA_TAKEN_NOT,
-	SHCA_TAKEN_COPY,	/* it is for a QP here, and leaves as well */
-	SHCA_TAKEN_ALL,		/* it does not leave */
+	SHCA_TAKEN_COPY,	/* a local QP gets a copy, and the frame leaves */
+	SHCA_TAKEN_ALL,		/* only local QPs get it */
 };
 
 /* ---- keys ---------------------------------------------------------------------- */
@@ -170,8 +172,8 @@ static void shca_key_ports(const struct sk_buff *skb, int off,
 	key->dst_port = ports[1];
 }
 
-/* @skb->data is at the network header of a received frame, or, @off being the
- * length of the Ethernet header, at that of one that is sent.
+/* @skb->data is the network header of a received frame. For a frame that is
+ * sent, @off is the length of the Ethernet header before it.
  */
 static void shca_flow_key_of(const struct sk_buff *skb, int off,
 			     struct shca_flow_key *key)
@@ -217,7 +219,7 @@ static bool shca_flow_matches(const struct shca_flow *flow,
 
 /* ---- delivery ------------------------------------------------------------------- */
 
-/* The work queue that gets it. */
+/* Selects the work queue that gets the frame. */
 static struct shca_qp *shca_flow_spread(const struct shca_rss *rss,
 					const struct sk_buff *skb)
 {
@@ -230,7 +232,7 @@ static struct shca_qp *shca_flow_spread(const struct shca_rss *rss,
 					      sizeof(struct in6_addr);
 	flow.src = key.src_ip;
 	flow.dst = key.dst_ip;
-	/* A fragment goes where those go that have no ports. */
+	/* A fragment is hashed without ports, because only the first one has them. */
 	if (!(key.flags & IB_IPV4_MORE_FRAG)) {
 		flow.proto = key.l4;
 		flow.src_port = key.src_port;
@@ -239,7 +241,7 @@ static struct shca_qp *shca_flow_spread(const struct shca_rss *rss,
 	return shca_rss_select(rss, &flow);
 }
 
-/* One frame, @skb->data at its Ethernet header, to one QP. */
+/* Delivers one frame to one QP; @skb->data is its Ethernet header. */
 static void shca_flow_to_qp(struct shca_qp *qp, struct sk_buff *skb)
 {
 	struct shca_rx_skb in = { .skb = skb };
@@ -259,8 +261,8 @@ static void shca_flow_to_qp(struct shca_qp *qp, struct sk_buff *skb)
 }
 
 /*
- * The frames of which @skb is made, as they are on a wire, in a list; or NULL.
- * @skb is the caller's as before.
+ * Return: a list of the frames in @skb, as they are on the wire; or NULL. @skb
+ * stays the caller's.
  */
 static struct sk_buff *shca_flow_frames(const struct sk_buff *skb)
 {
@@ -293,7 +295,7 @@ static struct sk_buff *shca_flow_frames(const struct sk_buff *skb)
 	return frame;
 }
 
-/* Is it neither to this host nor to a group that it is in? */
+/* Is the frame neither for this host nor for a group that it is in? */
 static bool shca_flow_is_strange(struct net_device *ndev,
 				 const struct sk_buff *skb)
 {
@@ -322,8 +324,9 @@ static bool shca_flow_default_wants(const struct shca_flow *flow,
 }
 
 /*
- * A frame on its way along the rules: @taken by one of @priority, so later ones are
- * not asked; @frames are what is delivered, once it is clear that something is.
+ * State of the walk along the rules. Once a rule of @priority has @taken the
+ * frame, rules of later priorities do not see it. @frames are made when the
+ * first rule gets the frame.
  */
 struct shca_flow_walk {
 	struct shca_dev *dev;
@@ -374,7 +377,7 @@ static void shca_flow_give(struct shca_flow_walk *walk,
 	shca_qp_put(flow->qp);
 }
 
-/* Return: whether the host does not get it. */
+/* Return: whether a rule has taken the frame from the host. */
 static bool shca_flow_receive(struct shca_dev *dev, const struct sk_buff *skb,
 			      int off, unsigned int first_class)
 {
@@ -410,9 +413,9 @@ static unsigned int shca_flow_ingress(void *priv, struct sk_buff *skb,
 	return NF_STOLEN;
 }
 
-/* ---- from this device to itself ---------------------------------------------------- */
+/* ---- loopback ---------------------------------------------------------------------- */
 
-/* What the rules say of a frame that @dev sends. */
+/* Finds the rules' destination of a frame that @dev sends. */
 static enum shca_taken shca_flow_takes(struct shca_dev *dev,
 				       const struct sk_buff *skb)
 {
@@ -439,8 +442,9 @@ static enum shca_taken shca_flow_takes(struct shca_dev *dev,
 }
 
 /*
- * struct shca_dev.loop_frame: as with an adapter, whose switch knows its own rules.
- * Delivered later, since the caller holds a lock of the sending QP.
+ * struct shca_dev.loop_frame: like the switch of an adapter, which applies its
+ * own rules. Delivery is deferred, because the caller holds a lock of the
+ * sending QP.
  */
 static bool shca_flow_loop(struct shca_dev *dev, struct sk_buff *skb)
 {
@@ -508,7 +512,7 @@ static void shca_spec_eth(const struct ib_flow_eth_filter *f,
 	key->vlan_tci = f->vlan_tag;
 }
 
-/* A layer is named once, and each only with what it says of the one below. */
+/* Each layer may appear once, and must match what the layer below says of it. */
 static int shca_flow_add_spec(struct shca_flow *flow,
 			      const union ib_flow_spec *spec, bool *has_eth)
 {
@@ -597,7 +601,7 @@ static int shca_flow_classify(struct shca_flow *flow,
 	return attr->num_of_specs ? -EINVAL : 0;
 }
 
-/* What has to be added to the netdev's filter for the frames to come in. */
+/* Widens the netdev's address filter, so that the rule's frames arrive. */
 static int shca_flow_open_filter(struct shca_flow *flow,
 				 struct net_device *ndev)
 {
@@ -654,14 +658,14 @@ static int shca_flow_hook(struct shca_dev *dev)
 		.dev = dev->ndev,
 		.pf = NFPROTO_NETDEV,
 		.hooknum = NF_NETDEV_INGRESS,
-		.priority = INT_MIN,	/* the adapter is before the host */
+		.priority = INT_MIN,	/* before all other hooks, as an adapter is */
 	};
 	return nf_register_net_hook(dev_net(dev->ndev), &dev->flow_hook);
 }
 
 static void shca_flow_unhook(struct shca_dev *dev)
 {
-	/* Where the netdev is now; it may be on its way to another namespace. */
+	/* The netdev's current namespace; it may be moving to another one. */
 	nf_unregister_net_hook(dev_net(dev->ndev), &dev->flow_hook);
 }
 
@@ -725,7 +729,7 @@ struct ib_flow *shca_create_flow(struct ib_qp *ibqp, struct ib_flow_attr *attr,
 	struct shca_flow *flow;
 	int err;
 
-	/* Datagrams of UD are found by their QP number. */
+	/* UD finds datagrams by QP number. */
 	if (qp->type != IB_QPT_RAW_PACKET)
 		return ERR_PTR(-EOPNOTSUPP);
 	flow = kzalloc(sizeof(*flow), GFP_KERNEL_ACCOUNT);

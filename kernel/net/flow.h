@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
 /*
- * Flow steering: which Ethernet frames go to which RAW_PACKET QPs, past the
- * host's own stack or beside it.
+ * Flow steering: rules that give Ethernet frames to RAW_PACKET QPs, in place of
+ * the host's stack or beside it.
  */
 #ifndef SHCA_FLOW_H
 #define SHCA_FLOW_H
@@ -10,12 +10,12 @@
 
 struct shca_dev;
 
-/** shca_flow_init_dev() - no rules yet */
+/** shca_flow_init_dev() - prepare a device without rules */
 void shca_flow_init_dev(struct shca_dev *dev);
-/** shca_flow_exit_dev() - the device is unregistered: no rule is left */
+/** shca_flow_exit_dev() - undo it; the device is unregistered and has no rules */
 void shca_flow_exit_dev(struct shca_dev *dev);
 
-/* struct ib_device_ops */
+/* operations in struct ib_device_ops */
 struct ib_flow *shca_create_flow(struct ib_qp *ibqp, struct ib_flow_attr *attr,
 				 struct ib_udata *udata);
 int shca_destroy_flow(struct ib_flow *ibflow);

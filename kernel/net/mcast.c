@@ -3,20 +3,19 @@
  * Multicast groups of UD (IBTA 10.5, annex A17.4.6): an MGID is an IP multicast
  * address.
  *
- * The first QP of a device that is attached to a group makes the host a member
- * of it: IGMP or MLD tells routers and switches, the netdev's filter lets the
- * frames in, and the IP stack delivers them to the socket on port 4791.  What
- * this host sends comes back to it as to any other member, so QPs of one machine
- * reach each other, and a QP that is attached to the group it sends to gets its
- * own messages, as the specification has it.
+ * The host joins a group when the first QP of a device attaches to it. IGMP or
+ * MLD tells routers and switches, and the netdev's filter admits the frames.
+ * The IP stack then delivers them to the socket on port 4791. Packets that this
+ * host sends come back to it as to any member. So QPs of one machine reach each
+ * other, and an attached QP gets its own messages, as the specification
+ * requires.
  *
- * The membership is the netdev's, not a socket's, for there are fewer
- * memberships of a socket (igmp_max_memberships) than groups of an adapter.  A
- * device in a bond or a bridge has its IP addresses there, and so it is the bond
- * or bridge that joins.
+ * The membership is the netdev's and not a socket's. A socket may have fewer
+ * memberships (igmp_max_memberships) than an adapter has groups. If the device
+ * is in a bond or bridge, that one has the IP addresses, so it joins.
  *
- * Groups are changed under RTNL, which memberships need anyway, and read under
- * RCU.
+ * Groups are changed under RTNL, which memberships need anyway. They are read
+ * under RCU.
  */
 #include "mcast.h"
 
@@ -42,7 +41,7 @@ static bool shca_mcast_is_ipv4(const struct shca_group *group)
 	return ipv6_addr_v4mapped(&group->mgid);
 }
 
-/* The netdev that has the addresses of @dev; NULL while it is going away. */
+/* The netdev that has the addresses of @dev; NULL while it is unregistered. */
 static struct net_device *shca_mcast_ndev(const struct shca_dev *dev)
 {
 	struct net_device *ndev = dev->ndev, *upper;
@@ -62,19 +61,22 @@ static void shca_mcast_leave(struct shca_group *group)
 	group->in_dev = NULL;
 	group->idev = NULL;
 	if (in_dev) {
-		/* Of one that is dead nothing is left to leave. */
+		/* A dead in_device has no memberships left. */
 		ip_mc_dec_group(in_dev, group->mgid.s6_addr32[3]);
 		in_dev_put(in_dev);
 	}
 	if (idev) {
-		/* It goes by the netdev, which may have another one by now. */
+		/*
+		 * ipv6_dev_mc_dec() uses the netdev, which may have a new
+		 * inet6_dev by now.
+		 */
 		if (__in6_dev_get(idev->dev) == idev)
 			ipv6_dev_mc_dec(idev->dev, &group->mgid);
 		in6_dev_put(idev);
 	}
 }
 
-/* Return: 0 also where nothing can be joined now; shca_mcast_refresh() will. */
+/* Return: 0, also if joining is impossible now; shca_mcast_refresh() tries again. */
 static int shca_mcast_join(struct shca_group *group)
 {
 	struct net_device *ndev = shca_mcast_ndev(group->dev);
@@ -127,7 +129,7 @@ void shca_mcast_refresh(struct net *net)
 			if (shca_mcast_is_joined(group))
 				continue;
 			shca_mcast_leave(group);
-			/* If there is no memory: with the next change. */
+			/* If there is no memory, the next change tries again. */
 			shca_mcast_join(group);
 		}
 }
@@ -198,7 +200,7 @@ static int shca_mcast_attach(struct shca_qp *qp, const struct in6_addr *mgid)
 
 	ASSERT_RTNL();
 	group = shca_mcast_find(dev, mgid);
-	/* A process that attaches twice is answered by uverbs, from its list. */
+	/* uverbs answers a process that attaches twice from its own list. */
 	if (group && shca_mcast_find_member(group, qp))
 		return -EEXIST;
 	if (dev->nr_attached == SHCA_LIM_MCAST_TOTAL ||
@@ -243,7 +245,7 @@ static int shca_mcast_detach(struct shca_qp *qp, const struct in6_addr *mgid)
 	return 0;
 }
 
-/* Whether it is a multicast GID, and the QP one of UD, the core has looked. */
+/* The RDMA core has checked that it is a multicast GID, and that the QP is UD. */
 int shca_attach_mcast(struct ib_qp *ibqp, union ib_gid *mgid, u16 mlid)
 {
 	struct shca_qp *qp = to_shca_qp(ibqp);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
 /*
- * QPs join and leave multicast groups, and so does the host, so that switches and
- * its own IP stack let the packets in.
+ * Multicast: QPs attach to groups. The host joins them, so that switches and
+ * its own IP stack deliver the packets.
  */
 #ifndef SHCA_MCAST_H
 #define SHCA_MCAST_H
@@ -11,14 +11,15 @@
 struct net;
 
 /**
- * shca_mcast_refresh() - a netdev has changed: memberships follow
+ * shca_mcast_refresh() - update memberships after a netdev has changed
  *
- * It went, came, was put into a bond or bridge, or lost its IP part for a time.
+ * Such a netdev went, came, entered a bond or bridge, or lost its IP part for a
+ * time.
  * Context: RTNL held.
  */
 void shca_mcast_refresh(struct net *net);
 
-/* struct ib_device_ops */
+/* operations in struct ib_device_ops */
 int shca_attach_mcast(struct ib_qp *ibqp, union ib_gid *mgid, u16 mlid);
 int shca_detach_mcast(struct ib_qp *ibqp, union ib_gid *mgid, u16 mlid);
 

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 /*
- * Per network namespace: sockets on UDP port 4791.  They receive through encap_rcv,
- * in softirq; transmission only borrows them as the socket that netfilter sees.
+ * Network namespaces, and their sockets on UDP port 4791. The sockets receive
+ * through encap_rcv, in softirq. The transmit path only passes a socket to
+ * netfilter.
  */
 #define pr_fmt(fmt) KBUILD_MODNAME ": " fmt
 
@@ -36,8 +37,8 @@ static struct socket *shca_open_socket(struct net *net, bool ipv6)
 	int err;
 
 	err = udp_sock_create(net, &cfg, &sock);
-	/* The words of sockets for a lack of memory, which is all it can be: no
-	 * file is opened for this one.
+	/* Sockets report a lack of memory by these errors. There is no other
+	 * cause: this socket opens no file.
 	 */
 	if (err == -ENFILE || err == -ENOBUFS)
 		err = -ENOMEM;
@@ -45,7 +46,10 @@ static struct socket *shca_open_socket(struct net *net, bool ipv6)
 		return ERR_PTR(err);
 	tnl.sk_user_data = net_generic(net, shca_net_id);
 	setup_udp_tunnel_sock(net, shca_tunnel_sock(sock), &tnl);
-	/* Which switches this off: but members on this host are members. */
+	/*
+	 * udp_tunnel switches this off, but local members of a group must
+	 * receive, too.
+	 */
 	shca_sock_set_mc_loop(sock->sk);
 	return sock;
 }
@@ -64,7 +68,7 @@ static void shca_close_sockets(struct shca_net *snet)
 {
 	nf_unregister_net_hooks(snet->net, snet->hooks, SHCA_NF_HOOKS);
 	shca_release_sockets(snet);
-	/* No hook and no encap_rcv runs any longer: our code may go. */
+	/* Wait until no hook and no encap_rcv runs, so that our code may go. */
 	synchronize_net();
 }
 
@@ -116,11 +120,11 @@ err:
 	return PTR_ERR(sock);
 }
 
-/* The last that this caller does with @snet: it may be freed at once. */
+/* The caller must not use @snet after this: it may be freed at once. */
 static void shca_net_release(struct shca_net *snet)
 {
 	if (atomic_dec_and_test(&snet->refs))
-		wake_up_var(&snet->refs);	/* only its address counts */
+		wake_up_var(&snet->refs);	/* uses the address only */
 }
 
 struct shca_net *shca_net_of(struct net *net)
@@ -165,7 +169,7 @@ static int __net_init shca_net_init_one(struct net *net)
 	return shca_qp_table_init(snet);
 }
 
-/* A grace period passes between this and the end. */
+/* A grace period passes between this and exit. */
 static void __net_exit shca_net_pre_exit_one(struct net *net)
 {
 	shca_qp_table_hide(net_generic(net, shca_net_id));
@@ -175,8 +179,8 @@ static void __net_exit shca_net_exit_one(struct net *net)
 {
 	struct shca_net *snet = net_generic(net, shca_net_id);
 
-	/* The namespace's netdevs are gone (subsystems exit after devices), so
-	 * each device here is being unregistered by the RDMA core's work.
+	/* The namespace's netdevs are gone, because subsystems exit after
+	 * devices. So the RDMA core's work is unregistering each device here.
 	 */
 	wait_var_event(&snet->refs, !atomic_read(&snet->refs));
 	shca_qp_table_exit(snet);

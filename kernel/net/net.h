@@ -1,28 +1,28 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
-/* Network namespaces, and in each the UDP sockets that own port 4791. */
+/* Network namespaces, and the UDP sockets on port 4791 in each. */
 #ifndef SHCA_NET_H
 #define SHCA_NET_H
 
 #include "../base/netns.h"
 
-/** shca_net_of() - the part of a namespace, used or not */
+/** shca_net_of() - state of a namespace, in use or not */
 struct shca_net *shca_net_of(struct net *net);
 
 /**
- * shca_net_get() - use a namespace: opens its sockets for the first device
+ * shca_net_get() - use a namespace; opens its sockets for the first device
  *
  * Context: may sleep.
- * Return: the namespace's part, or ERR_PTR(-EADDRINUSE) when something else
- * owns UDP port 4791, which is also logged.
+ * Return: the namespace's state, or ERR_PTR(-EADDRINUSE) if another owner has
+ * UDP port 4791, which is also logged.
  */
 struct shca_net *shca_net_get(struct net *net);
-/** shca_net_put() - closes the sockets after the last device; may sleep */
+/** shca_net_put() - end the use; closes the sockets after the last device; may sleep */
 void shca_net_put(struct shca_net *snet);
 
 /**
- * shca_net_init() - know the network namespaces; undone by shca_net_exit()
+ * shca_net_init() - register for network namespaces; undone by shca_net_exit()
  *
- * Context: may sleep.  Return: 0 or errno.
+ * Context: may sleep. Return: 0 or errno.
  */
 int shca_net_init(void);
 void shca_net_exit(void);

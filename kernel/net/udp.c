@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 /*
- * Where packets of RoCEv2 come in.
+ * Receives RoCEv2 packets.
  *
- * One by one they come through the UDP socket.  Batches of a sender on this machine
- * (GSO packets that were never split) would be split by UDP before they reach a
- * socket like ours, so they are taken by a netfilter hook that is the last at
- * LOCAL_IN: the firewall has had its say, and the socket owns the port.
+ * Single packets come through the UDP socket. Batches of a local sender are
+ * unsplit GSO packets, which UDP would split before they reach such a socket.
+ * So a netfilter hook takes them, the last one at LOCAL_IN. By then the
+ * firewall has accepted them, and the socket owns the port.
  */
 #include "udp.h"
 
@@ -32,8 +32,8 @@
 #include "../queue/rx.h"
 
 /*
- * A packet is accepted only with the plain header that the ICRC is defined
- * over: no IPv4 options, no IPv6 extension headers.
+ * Accepts only the plain header for which the ICRC is defined: no IPv4 options,
+ * no IPv6 extension headers.
  */
 static bool shca_plain_ip(const struct sk_buff *skb)
 {
@@ -63,10 +63,10 @@ int shca_udp_rcv(struct sock *sk, struct sk_buff *skb)
 }
 
 /*
- * The first packet of a connection that is being tracked has to come to the end
- * of the hooks, where it is confirmed; else each batch would be the first one,
- * for ever.  Conntrack confirms at our own priority, and which of two hooks of
- * the same is called first depends on which was registered last.
+ * Is this the first packet of a tracked connection? It must reach the end of
+ * the hooks, where conntrack confirms it. Otherwise each batch would be the
+ * first one forever. Conntrack confirms at our own priority, so the order of the
+ * two hooks depends on their registration.
  */
 static bool shca_is_unconfirmed(const struct sk_buff *skb)
 {
@@ -80,7 +80,7 @@ static bool shca_is_unconfirmed(const struct sk_buff *skb)
 #endif
 }
 
-/* Is there a program that gives packets to sockets as it likes (BPF_SK_LOOKUP)? */
+/* Is there a BPF program that selects sockets (BPF_SK_LOOKUP)? */
 static bool shca_sockets_are_picked(const struct net *net)
 {
 #ifdef CONFIG_BPF_SYSCALL
@@ -91,14 +91,16 @@ static bool shca_sockets_are_picked(const struct net *net)
 }
 
 /*
- * Would our socket get the packets of this batch?  UDP splits it, and asks of each
- * packet what is asked here of all: they have the same addresses.  What is not
- * certain is left to UDP, which refuses, counts, and answers as it should.
+ * Would our socket get the packets of this batch? UDP splits it and checks each
+ * packet. The checks here cover all of them, since they have the same
+ * addresses. Uncertain cases are left to UDP, which refuses, counts and answers
+ * as it should.
  *
- * Netfilter and the routing table have been asked.  A socket's filter, BPF of its
- * cgroup and security_sock_rcv_skb() are not asked by UDP either: it has them behind
- * encap_rcv(), which takes everything.  Our sockets, which no process holds, are
- * bound to no netdev and have no policy of their own; no other one can have the port.
+ * Netfilter and the routing table have decided already. UDP does not ask a
+ * socket's filter, the BPF of its cgroup or security_sock_rcv_skb():
+ * encap_rcv() is before them and takes everything. No process holds our
+ * sockets. They are bound to no netdev and have no policy of their own. No
+ * other socket can have the port.
  */
 static bool shca_udp_would_take(const struct shca_net *snet, struct sk_buff *skb)
 {
@@ -118,7 +120,7 @@ static bool shca_udp_would_take(const struct shca_net *snet, struct sk_buff *skb
 	       xfrm6_policy_check(NULL, XFRM_POLICY_IN, skb);
 }
 
-/* A batch of packets of our port, whose headers and lengths are what they seem. */
+/* Is this a batch of packets to our port, with consistent headers and lengths? */
 static bool shca_is_batch(struct sk_buff *skb)
 {
 	const struct skb_shared_info *info = skb_shinfo(skb);
@@ -148,12 +150,12 @@ unsigned int shca_nf_rcv(void *priv, struct sk_buff *skb,
 	seg_len = skb_shinfo(skb)->gso_size;
 	__skb_pull(skb, skb_transport_offset(skb));
 	/*
-	 * A packet that a process had in a queue of netfilter (NFQUEUE) goes on
-	 * from the system call of its verdict, and only okfn() is called with
-	 * bottom halves off.
+	 * A packet from a netfilter queue (NFQUEUE) continues in the system
+	 * call of its verdict. There only okfn() is called with bottom halves
+	 * off.
 	 */
 	local_bh_disable();
-	/* Its maker chose the length: do not look at each of 64k bytes. */
+	/* The sender chose the length; do not examine 64k segments of a byte each. */
 	if (seg_len < SHCA_BTH_BYTES + SHCA_ICRC_BYTES) {
 		shca_rx_stray(snet, skb, SHCA_CNT_RX_SHORT);
 		consume_skb(skb);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
-/* From the network stack to the queues: RoCEv2 over UDP. */
+/* RoCEv2 over UDP: hands packets from the network stack to the queues. */
 #ifndef SHCA_UDP_H
 #define SHCA_UDP_H
 
@@ -15,8 +15,8 @@ int shca_udp_rcv(struct sock *sk, struct sk_buff *skb);
  * @priv:	the struct shca_net
  *
  * Context: softirq, or a process that gives a verdict on a packet (NFQUEUE).
- * Return: NF_STOLEN, or NF_ACCEPT for what is not a batch of RoCEv2, or one that is
- * for UDP to judge.
+ * Return: NF_STOLEN; or NF_ACCEPT if it is no batch of RoCEv2, or UDP must
+ * decide.
  */
 unsigned int shca_nf_rcv(void *priv, struct sk_buff *skb,
 			 const struct nf_hook_state *state);
