@@ -1,16 +1,17 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 /*
- * The device: its table of operations (the index of this driver), creation by
- * `rdma link add`, and removal, whichever way it comes:
+ * The device: its table of operations (the index of this driver), its creation
+ * by `rdma link add`, and its removal. There are three ways of removal:
  *
  *   rdma link delete   the RDMA core unregisters and calls dealloc_driver
  *   netdev removed     our notifier queues the same
- *   rmmod              ib_unregister_driver() does it for all
+ *   rmmod              ib_unregister_driver() does it for all devices
  *
- * Each way ends the contexts of all processes (disassociate_ucontext), which
- * destroys their objects, so nothing of ours is in use afterwards and no
- * process can delay it.  A process that does nothing but poll would never learn
- * of it; so what it has outstanding is flushed, see shca_destroy_qp().
+ * Each of them disassociates the contexts of all processes
+ * (disassociate_ucontext), which destroys their objects. So none of our objects
+ * is in use afterwards, and no process can delay the removal. A process that
+ * only polls would never notice, so its outstanding requests are flushed; see
+ * shca_destroy_qp().
  */
 #define pr_fmt(fmt) KBUILD_MODNAME ": " fmt
 
@@ -72,10 +73,10 @@ static atomic64_t shca_dev_ids;
 
 /* ---- attributes -------------------------------------------------------------- */
 
-/* Told by queries and by sysfs. */
+/* Shown by query_device and sysfs. */
 #define SHCA_HW_VER	1
 
-/* The module's version, as `rdma dev` shows it: ibv_devinfo takes it from numbers. */
+/* Encodes the module's version so that `rdma dev` and ibv_devinfo show it. */
 static u64 shca_fw_ver(void)
 {
 	unsigned int major = 0, minor = 0, patch = 0;
@@ -171,7 +172,7 @@ static int shca_query_pkey(struct ib_device *ibdev, u32 port, u16 index,
 	return 0;
 }
 
-/* The default partition is that of QP1 and of rdma_cm: it stays (annex A16.5). */
+/* QP1 and rdma_cm use the default partition, so it is permanent (annex A16.5). */
 int shca_dev_set_pkey(struct shca_dev *dev, u32 index, u16 pkey)
 {
 	struct ib_event ev = {
@@ -208,7 +209,7 @@ static void shca_fw_str(struct ib_device *ibdev, char *str)
 	strscpy(str, THIS_MODULE->version ?: "in-tree", IB_FW_VERSION_NAME_MAX);
 }
 
-/* As adapters have them; ibstat and monitoring read these. */
+/* The sysfs attributes of adapters, which ibstat and monitoring read. */
 static ssize_t hca_type_show(struct device *device,
 			     struct device_attribute *attr, char *buf)
 {
@@ -256,7 +257,7 @@ static int shca_alloc_ucontext(struct ib_ucontext *ibuc, struct ib_udata *udata)
 	return shca_udata_out(udata, &resp, sizeof(resp));
 }
 
-/* What this driver adds to uverbs. */
+/* uverbs methods and attributes of this driver */
 static const struct uapi_definition shca_uverbs_defs[] = {
 	UAPI_DEF_CHAIN(shca_doorbell_defs),
 	UAPI_DEF_CHAIN(shca_dm_defs),
@@ -270,9 +271,9 @@ static void shca_dealloc_ucontext(struct ib_ucontext *uctx)
 }
 
 /*
- * That this exists lets the core take a device away from a process.  There is
- * nothing to do: mappings keep their pages (buf.c), objects are destroyed by
- * the core.
+ * Its existence lets the RDMA core take a device away from a process. There is
+ * nothing to do: mappings keep their pages (buf.c), and the core destroys the
+ * objects.
  */
 static void shca_disassociate_ucontext(struct ib_ucontext *uctx)
 {
@@ -297,8 +298,9 @@ static int shca_dealloc_pd(struct ib_pd *pd, struct ib_udata *udata)
 /* ---- lifetime -------------------------------------------------------------------- */
 
 /*
- * All objects have gone before the device.  A count that is not back at 0 was left
- * behind by a way out of an error, and would refuse objects one day (shca_limit_get()).
+ * All objects are destroyed before the device. If a count is not 0, an error
+ * path has forgotten an object, and shca_limit_get() would refuse objects one
+ * day.
  */
 static void shca_dev_check_counts(const struct shca_dev *dev)
 {
@@ -315,8 +317,8 @@ static void shca_dev_check_counts(const struct shca_dev *dev)
 }
 
 /*
- * The last thing that happens to a device, registered or half-built: from
- * ib_dealloc_device(), or by the core after unregistration.
+ * The end of a device, registered or not. ib_dealloc_device() calls it, or the
+ * RDMA core after unregistration.
  */
 static void shca_dealloc_driver(struct ib_device *ibdev)
 {
@@ -336,8 +338,8 @@ static void shca_dealloc_driver(struct ib_device *ibdev)
 	shca_xrc_table_destroy(dev);
 	shca_flow_exit_dev(dev);
 	shca_counters_exit(dev);
-	/* Requests of others may still look at it: they have found a QP of this
-	 * device before that was unpublished, and do not sleep.
+	/* Requests of other devices may still read it, if they have found a QP
+	 * of this device before. They do not sleep.
 	 */
 	trust = rcu_replace_pointer(dev->trust, NULL, true);
 	if (trust)
@@ -445,7 +447,7 @@ static const struct ib_device_ops shca_dev_ops = {
 	INIT_RDMA_OBJ_SIZE(ib_ucontext, shca_ucontext, ibuc),
 	INIT_RDMA_OBJ_SIZE(ib_xrcd, shca_xrcd, ibxrcd),
 #ifdef HAVE_ALLOC_DMAH
-	/* nothing of ours beside the core's */
+	/* the RDMA core's part only */
 	.size_ib_dmah = sizeof(struct ib_dmah),
 	.alloc_dmah = shca_alloc_dmah,
 	.dealloc_dmah = shca_dealloc_dmah,
@@ -459,7 +461,7 @@ static const struct ib_device_ops shca_dev_ops = {
 #endif
 };
 
-/* Refusals have no extack (the RDMA core passes none): errno and one line. */
+/* The RDMA core passes no extack, so a refusal is an errno and a line in the log. */
 static int shca_check_netdev(const char *name, struct net_device *ndev)
 {
 	const char *why = NULL;
@@ -475,7 +477,7 @@ static int shca_check_netdev(const char *name, struct net_device *ndev)
 	return -EINVAL;
 }
 
-/* Under RTNL, so that no NETDEV_UNREGISTER is missed from here on. */
+/* RTNL ensures that no NETDEV_UNREGISTER is missed from here on. */
 static int shca_dev_publish(struct shca_dev *dev)
 {
 	int err = 0;
@@ -502,15 +504,16 @@ static void shca_dev_init_attrs(struct shca_dev *dev)
 	addrconf_addr_eui48((unsigned char *)&ibdev->node_guid,
 			    dev->ndev->dev_addr);
 	ibdev->driver_def = shca_uverbs_defs;
-	/* The doorbell of providers that do not know ours. */
+	/* The doorbell of providers that do not know the newer one. */
 	ibdev->uverbs_cmd_mask |= BIT_ULL(IB_USER_VERBS_CMD_POST_SEND);
 	ib_set_device_ops(ibdev, &shca_dev_ops);
 }
 
 /*
- * The netdev may have gone while we registered; nobody else removes us then.
- * But once registered, the device may also have been removed by somebody, and
- * freed: @dev is touched only if the list still has it, and with a reference.
+ * The netdev may have gone during registration; then nobody else unregisters
+ * the device. But a registered device may also have been removed and freed
+ * meanwhile. So @dev is used only if the list still has it, and with a
+ * reference.
  */
 static int shca_dev_check_gone(struct shca_dev *dev)
 {
@@ -531,7 +534,7 @@ static int shca_dev_check_gone(struct shca_dev *dev)
 		shca_port_update(found);
 	rtnl_unlock();
 	if (!found)
-		return 0;	/* it was there, and was removed */
+		return 0;	/* already removed */
 	if (!gone) {
 		ib_device_put(&found->ibdev);
 		return 0;
@@ -586,7 +589,7 @@ int shca_newlink(const char *name, struct net_device *ndev)
 	if (err)
 		goto err_dealloc;
 	err = ib_register_device(&dev->ibdev, name, NULL);
-	if (err == -ENFILE) {	/* the core's word for a name that is taken */
+	if (err == -ENFILE) {	/* the RDMA core's error for a name in use */
 		err = -EEXIST;
 		pr_err_ratelimited("%s: an RDMA device has this name already, maybe in another network namespace\n",
 				   name);
@@ -609,9 +612,9 @@ struct shca_dev *shca_dev_find(const char *name)
 	mutex_lock(&shca_dev_lock);
 	list_for_each_entry(dev, &shca_dev_list, node) {
 		/*
-		 * Not dev_name(): a device can be renamed at any time, which
-		 * frees that string.  The core's copy changes in place.  (The
-		 * core's own look-up by name is gone from newer kernels.)
+		 * Not dev_name(): a rename frees that string at any time.
+		 * ibdev.name changes in place. Newer kernels have no look-up by
+		 * name in the RDMA core.
 		 */
 		if (!strncmp(dev->ibdev.name, name, sizeof(dev->ibdev.name)) &&
 		    ib_device_try_get(&dev->ibdev)) {
@@ -660,7 +663,7 @@ static void shca_netdev_event(struct shca_dev *dev, unsigned long event)
 {
 	lockdep_assert_held(&shca_dev_lock);
 	if (!ib_device_try_get(&dev->ibdev)) {
-		/* Not registered yet, or no longer. */
+		/* not registered yet, or unregistered already */
 		if (event == NETDEV_UNREGISTER)
 			dev->gone = true;
 		return;
@@ -672,7 +675,7 @@ static void shca_netdev_event(struct shca_dev *dev, unsigned long event)
 	case NETDEV_UP:
 	case NETDEV_DOWN:
 	case NETDEV_CHANGE:
-	case NETDEV_CHANGEMTU:	/* one that is too small is no link */
+	case NETDEV_CHANGEMTU:	/* an MTU that is too small takes the port down */
 		shca_port_update(dev);
 		break;
 	}
@@ -693,7 +696,7 @@ static int shca_netdev_notify(struct notifier_block *nb, unsigned long event,
 	switch (event) {
 	case NETDEV_UNREGISTER:
 	case NETDEV_UP:
-	case NETDEV_CHANGEMTU:	/* a small one has no IPv6 */
+	case NETDEV_CHANGEMTU:	/* a netdev with a small MTU has no IPv6 */
 	case NETDEV_CHANGEUPPER:
 		shca_mcast_refresh(dev_net(ndev));
 		break;
@@ -705,18 +708,18 @@ static struct notifier_block shca_netdev_nb = {
 	.notifier_call = shca_netdev_notify,
 };
 
-/* ---- consumers lose the device -------------------------------------------- */
+/* ---- device removal ------------------------------------------------------- */
 
 /*
- * A client of our own devices.  Clients lose a device in the reverse order of
- * registration, and ib_uverbs, on which this module depends, has registered
- * before us: so we know before the objects of processes are destroyed.
+ * A client of our own devices. Clients lose a device in the reverse order of
+ * registration. ib_uverbs, on which this module depends, has registered before
+ * us. So this client is called before the objects of processes are destroyed.
  */
 static int shca_client_add(struct ib_device *ibdev)
 {
 	if (ibdev->ops.dealloc_driver != shca_dealloc_driver)
 		return -EOPNOTSUPP;	/* another driver's; not an error */
-	/* It may also come back, in another network namespace. */
+	/* The device may also come back, in another network namespace. */
 	WRITE_ONCE(to_shca_dev(ibdev)->removing, false);
 	return 0;
 }

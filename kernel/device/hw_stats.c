@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 /*
- * Counters shown as hw_counters of the port, and sets of their own for QPs that are
+ * Counters shown as hw_counters of the port, and separate sets for QPs that are
  * bound to a counter of the RDMA core.
  */
 #include "hw_stats.h"
@@ -24,7 +24,7 @@ static const struct rdma_stat_desc shca_counter_descs[] = {
 #undef X
 };
 
-/* The core serialises, and asks only for a change. */
+/* The RDMA core serialises calls, and calls for changes only. */
 int shca_modify_hw_stat(struct ib_device *ibdev, u32 port, unsigned int index,
 			bool enable)
 {
@@ -71,18 +71,18 @@ int shca_get_hw_stats(struct ib_device *ibdev, struct rdma_hw_stats *stats,
 
 	if (!port)
 		return 0;
-	/* (the core adds those of its counters, see rdma_counter.h) */
+	/* The RDMA core adds those of bound counters, see rdma_counter.h. */
 	for (i = 0; i < SHCA_CNT_NR; i++)
 		stats->value[i] = shca_counter_sum(dev->counters, i);
 	return SHCA_CNT_NR;
 }
 
-/* ---- bound to QPs ------------------------------------------------------------ */
+/* ---- counters bound to QPs --------------------------------------------------- */
 
 #ifdef HAVE_SIZE_RDMA_COUNTER
 /*
- * A driver that says how long its struct rdma_counter is fills in what it has there
- * beside the core's part.  We have nothing, but the core calls this unasked.
+ * A driver that declares the size of its struct rdma_counter initialises its
+ * part. Ours is empty, but the RDMA core calls this without a check.
  */
 void shca_counter_init(struct rdma_counter *counter)
 {
@@ -99,7 +99,7 @@ int shca_counter_update_stats(struct rdma_counter *counter)
 	struct shca_bound *bound;
 	int i;
 
-	/* It stays while the core has the counter. */
+	/* The set exists while the RDMA core has the counter. */
 	bound = xa_load(&to_shca_dev(counter->device)->bound, counter->id);
 	if (!bound)
 		return -EINVAL;
@@ -128,7 +128,7 @@ err_free:
 	return NULL;
 }
 
-/* The first bind makes the set: its number is the counter's. */
+/* The first bind makes the set, under the counter's number. */
 #ifdef HAVE_COUNTER_BIND_QP_PORT
 int shca_counter_bind_qp(struct rdma_counter *counter, struct ib_qp *ibqp,
 			 u32 port)
@@ -140,7 +140,7 @@ int shca_counter_bind_qp(struct rdma_counter *counter, struct ib_qp *ibqp)
 	struct shca_qp *qp = shca_qp_get(ibqp);
 	struct shca_bound *bound;
 
-	/* Bound by its number, it may be on its way to destruction. */
+	/* Found by its number, the QP may be on its way to destruction. */
 	if (!qp)
 		return -EINVAL;
 	if (counter->id)
@@ -163,7 +163,7 @@ int shca_counter_unbind_qp(struct ib_qp *ibqp)
 {
 	struct shca_qp *qp = shca_qp_get(ibqp);
 
-	/* It counts until it has ended, so it keeps the counter. */
+	/* The QP counts until its end, so it keeps the counter. */
 	if (!qp)
 		return -EINVAL;
 	WRITE_ONCE(qp->counters, qp->dev->counters);
@@ -180,7 +180,7 @@ static void shca_bound_free(struct rcu_head *rcu)
 	kfree(bound);
 }
 
-/* What it has counted stays in the total (the core keeps its own history). */
+/* Its counts stay in the device's total (the RDMA core keeps a history of its own). */
 int shca_counter_dealloc(struct rdma_counter *counter)
 {
 	struct shca_dev *dev = to_shca_dev(counter->device);

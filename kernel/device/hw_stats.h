@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
-/* Counters as the RDMA core shows them: hw_counters of the port, and of QPs. */
+/* Counters for the RDMA core: hw_counters of the port, and counters of QPs. */
 #ifndef SHCA_HW_STATS_H
 #define SHCA_HW_STATS_H
 
@@ -10,7 +10,7 @@ struct ib_qp;
 struct rdma_counter;
 struct rdma_hw_stats;
 
-/* struct ib_device_ops */
+/* operations in struct ib_device_ops */
 int shca_modify_hw_stat(struct ib_device *ibdev, u32 port, unsigned int index,
 			bool enable);
 #ifdef HAVE_COUNTER_BIND_QP_PORT

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 /*
- * What a process asks when it imports a context, of which it has got the file,
- * and its objects: methods of uverbs' ioctl interface.
+ * Queries of a process that imports a context by its file, and the context's
+ * objects. They are methods of uverbs' ioctl interface.
  */
 #include "import.h"
 
@@ -11,7 +11,7 @@
 #include "../../uapi/softhca-abi.h"
 #include "../base/dev.h"
 
-/* Names that are pasted must not be macros. */
+/* An enum, because names that are pasted must not be macros. */
 enum {
 	shca_attr_context_resp = SHCA_ATTR_CONTEXT_RESP,
 	shca_method_pd_query = SHCA_METHOD_PD_QUERY,
@@ -40,7 +40,7 @@ ADD_UVERBS_ATTRIBUTES_SIMPLE(
 					       reserved),
 			    UA_MANDATORY));
 
-/* Is there such a protection domain?  That the look-up succeeds is the answer. */
+/* Does the protection domain exist? The uverbs look-up before this answers. */
 static int UVERBS_HANDLER(shca_method_pd_query)(struct uverbs_attr_bundle *attrs)
 {
 	return PTR_ERR_OR_ZERO(uverbs_attr_get_obj(attrs, shca_attr_pd_handle));

@@ -7,10 +7,10 @@
 
 #include <rdma/uverbs_ioctl.h>
 
-/** shca_import_defs - what this driver adds to uverbs for that */
+/** shca_import_defs - uverbs methods for import */
 extern const struct uapi_definition shca_import_defs[];
 
-/* struct ib_device_ops */
+/* operations in struct ib_device_ops */
 int shca_query_ucontext(struct ib_ucontext *uctx,
 			struct uverbs_attr_bundle *attrs);
 

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 /*
- * GIDs of a device on a loopback netdev.  The RDMA core follows address changes
- * of Ethernet netdevs only, so for `lo` we ask it to look again.  It adds what
- * is new; an address removed from `lo` keeps its GID until the device goes.
+ * GIDs of a device on a loopback netdev. The RDMA core follows address changes
+ * of Ethernet netdevs only, so we make it rescan `lo`. A rescan adds new GIDs.
+ * An address removed from `lo` keeps its GID until the device goes.
  */
 #include "lo.h"
 
@@ -23,7 +23,7 @@ static void shca_lo_rescan(struct work_struct *work)
 	ib_device_put(&dev->ibdev);	/* shca_lo_schedule() */
 }
 
-/* Not here and now: the notifier runs under RTNL, which rescanning takes. */
+/* Deferred: the notifier runs under RTNL, which a rescan takes. */
 static int shca_lo_schedule(struct shca_dev *dev, int idx, void *arg)
 {
 	if ((arg && dev->ndev != arg) || dev->ndev->type != ARPHRD_LOOPBACK ||
@@ -53,7 +53,7 @@ static struct notifier_block shca_lo_inetaddr_nb = {
 	.notifier_call = shca_lo_inetaddr,
 };
 
-/* Any of them: which one is no longer certain by the time this runs. */
+/* Rescans all of them: the netdev of the event may be gone by now. */
 static void shca_lo_walk(struct work_struct *work)
 {
 	shca_dev_walk(0, shca_lo_schedule, NULL);
@@ -83,7 +83,7 @@ void shca_lo_init_dev(struct shca_dev *dev)
 
 void shca_lo_exit_dev(struct shca_dev *dev)
 {
-	/* It dropped its reference to the device, but may not have returned. */
+	/* The work has dropped its reference to the device, but may not have returned. */
 	cancel_work_sync(&dev->rescan);
 }
 

@@ -5,15 +5,15 @@
 
 struct shca_dev;
 
-/** shca_lo_init_dev() - before registration of the device */
+/** shca_lo_init_dev() - prepare a device before its registration */
 void shca_lo_init_dev(struct shca_dev *dev);
-/** shca_lo_exit_dev() - the device is unregistered; may sleep */
+/** shca_lo_exit_dev() - undo it after unregistration; may sleep */
 void shca_lo_exit_dev(struct shca_dev *dev);
 
 /**
  * shca_lo_init() - follow the addresses of loopback netdevs
  *
- * Context: may sleep.  Return: 0 or errno.  Undone by shca_lo_exit().
+ * Context: may sleep. Return: 0 or errno. Undone by shca_lo_exit().
  */
 int shca_lo_init(void);
 void shca_lo_exit(void);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
-/* Loading and unloading: a ladder up, the same ladder down. */
+/* Module init, and module exit in the reverse order. */
 #include <linux/module.h>
 #include <rdma/rdma_netlink.h>
 
@@ -71,7 +71,7 @@ static void __exit shca_exit(void)
 	shca_rps_exit();
 	shca_tx_exit();
 	shca_icrc_exit();
-	/* kfree_rcu() needs none of our code, but call_rcu() users would. */
+	/* Waits for call_rcu() callbacks, which are code of this module. */
 	rcu_barrier();
 }
 

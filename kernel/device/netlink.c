@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 /*
- * Knobs of a device over generic netlink.  A new knob is an attribute in
- * uapi/softhca-netlink.h, a row in the policy, and a line in fill and set.
- * A device is visible and settable from the network namespace of its netdev;
- * setting needs CAP_NET_ADMIN there.  Sets come one at a time (genl_mutex).
+ * Settings of a device over generic netlink.
+ *
+ * A new setting is an attribute in uapi/softhca-netlink.h, a row in the policy,
+ * and a line each to fill and to set. A device is visible and settable in the
+ * network namespace of its netdev. Setting needs CAP_NET_ADMIN there.
+ * genl_mutex serialises set requests.
  */
 #include "netlink.h"
 
@@ -36,19 +38,19 @@ static const struct nla_policy shca_dev_policy[SHCA_A_MAX + 1] = {
 	[SHCA_A_RESV8A] = NLA_POLICY_MAX(NLA_U8, SHCA_RESV8A_MAX),
 };
 
-/* An answer about devices. */
+/* state of a reply about devices */
 struct shca_fill {
 	struct sk_buff *msg;
-	struct sk_buff *request;	/* says what its sender may know */
+	struct sk_buff *request;	/* its sender's rights decide what is visible */
 	struct net *net;		/* of the sender */
-	struct shca_dev *only;		/* NULL: all of @net */
+	struct shca_dev *only;		/* NULL for all devices of @net */
 	u32 portid;
 	u32 seq;
 	int flags;
-	long *next;			/* what the next part of a dump begins with */
+	long *next;			/* start of the next part of a dump */
 };
 
-/* The network namespace whose view of the RDMA devices the sender has. */
+/* The network namespace that limits which RDMA devices the sender sees, or NULL. */
 static struct net *shca_genl_view(struct sk_buff *request, struct net *net)
 {
 	return netlink_capable(request, CAP_NET_ADMIN) ? NULL : net;
@@ -62,7 +64,7 @@ static int shca_fill_peers(const struct shca_fill *fill, struct shca_dev *dev)
 	const char *name;
 	u32 i;
 
-	/* (after the names of devices that are gone nothing may remain) */
+	/* The nest may stay empty: the named devices may be gone. */
 	nest = nla_nest_start(fill->msg, SHCA_A_PEERS);
 	if (!nest)
 		return -EMSGSIZE;
@@ -103,7 +105,10 @@ static int shca_dev_fill(const struct shca_fill *fill, struct shca_dev *dev)
 	return 0;
 }
 
-/* The device a request names, visible to its sender; ib_device_put() it. */
+/*
+ * Finds the device that a request names, if its sender may see it; put:
+ * ib_device_put().
+ */
 static struct shca_dev *shca_genl_dev(struct genl_info *info)
 {
 	struct shca_dev *dev;
@@ -182,7 +187,7 @@ static int shca_dev_get_dumpit(struct sk_buff *skb, struct netlink_callback *cb)
 
 /* ---- setting ------------------------------------------------------------------ */
 
-/* The id of a device that @attr names. Return: 0 or an error, which is told. */
+/* Finds the id of the device in @attr. Return: 0, or an errno with an extack message. */
 static int shca_genl_peer(struct sk_buff *skb, struct genl_info *info,
 			  const struct shca_dev *dev, struct nlattr *attr,
 			  u64 *id)
@@ -191,7 +196,7 @@ static int shca_genl_peer(struct sk_buff *skb, struct genl_info *info,
 	struct shca_dev *peer = shca_dev_find(nla_data(attr));
 	int err = 0;
 
-	/* One that the sender may not know of is none. */
+	/* A device that the sender may not see does not exist for it. */
 	if (peer && view && !rdma_dev_access_netns(&peer->ibdev, view)) {
 		ib_device_put(&peer->ibdev);
 		peer = NULL;
@@ -241,7 +246,7 @@ static struct shca_trust *shca_genl_trust(struct sk_buff *skb,
 	return trust;
 }
 
-/* What belongs to path host. Return: 0 or an error, which is told. */
+/* Sets the trust for path host. Return: 0, or an errno with an extack message. */
 static int shca_genl_set_trust(struct sk_buff *skb, struct genl_info *info,
 			       struct shca_dev *dev)
 {
@@ -257,7 +262,7 @@ static int shca_genl_set_trust(struct sk_buff *skb, struct genl_info *info,
 	trust = shca_genl_trust(skb, info, dev);
 	if (IS_ERR(trust))
 		return PTR_ERR(trust);
-	/* (one at a time, as said above) */
+	/* genl_mutex serialises this, see the top of the file. */
 	trust = rcu_replace_pointer(dev->trust, trust, true);
 	if (trust)
 		kfree_rcu(trust, rcu);
@@ -274,7 +279,7 @@ static int shca_genl_set_path(struct sk_buff *skb, struct genl_info *info,
 	if (err)
 		return err;
 	WRITE_ONCE(dev->path, path);
-	/* Who it is that requests may go to: remembered no longer. */
+	/* Cached decisions about direct paths are invalid now. */
 	shca_net_note_change();
 	return 0;
 }

@@ -3,7 +3,7 @@
 #ifndef SHCA_NETLINK_H
 #define SHCA_NETLINK_H
 
-/** shca_netlink_init() - undone by shca_netlink_exit().  Return: 0 or errno. */
+/** shca_netlink_init() - register the family. Return: 0 or errno. */
 int shca_netlink_init(void);
 void shca_netlink_exit(void);
 

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 /*
- * The performance management agent, as far as the RDMA core asks it for
- * /sys/class/infiniband/<device>/ports/1/counters (IBTA 16.1.3).  Nobody on the
- * network is answered: a RoCE port has no subnet manager that would ask, and the
- * counters are no stranger's business.
+ * The performance management agent, for the RDMA core: it reads
+ * /sys/class/infiniband/<device>/ports/1/counters from it (IBTA 16.1.3). It
+ * answers nobody on the network: a RoCE port has no subnet manager, and the
+ * counters are private.
  */
 #include "pma.h"
 
@@ -14,7 +14,7 @@
 #include "../base/counters.h"
 #include "../base/dev.h"
 
-/* Where the attribute begins in the data of a performance MAD. */
+/* Offset of the attribute in the data of a performance MAD. */
 #define SHCA_PMA_DATA	40
 
 static u64 shca_port_rcv_errors(struct shca_dev *dev)
@@ -40,7 +40,7 @@ static void shca_pma_class(struct shca_dev *dev, void *data)
 	info->capability_mask = IB_PMA_CLASS_CAP_EXT_WIDTH;
 }
 
-/* These stick at their ends (16.1.3.5); data in words of four bytes. */
+/* These counters stick at their maximum (16.1.3.5) and count data in words of 4 bytes. */
 static void shca_pma_counters(struct shca_dev *dev, void *data)
 {
 	struct ib_pma_portcounters *c = data;
@@ -85,7 +85,7 @@ int shca_process_mad(struct ib_device *ibdev, int flags, u32 port,
 	struct shca_dev *dev = to_shca_dev(ibdev);
 	void *data = out->data + SHCA_PMA_DATA;
 
-	/* (a MAD from the network has a completion: it is others' to consume) */
+	/* A MAD from the network has a completion; other consumers handle it. */
 	if (wc || port != 1 ||
 	    in->mad_hdr.mgmt_class != IB_MGMT_CLASS_PERF_MGMT ||
 	    in->mad_hdr.method != IB_MGMT_METHOD_GET)

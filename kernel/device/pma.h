@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
-/* The performance management agent: the counters of an adapter's port. */
+/* The performance management agent: standard counters of the port. */
 #ifndef SHCA_PMA_H
 #define SHCA_PMA_H
 
@@ -10,7 +10,7 @@ struct ib_grh;
 struct ib_mad;
 struct ib_wc;
 
-/* struct ib_device_ops */
+/* operations in struct ib_device_ops */
 int shca_process_mad(struct ib_device *ibdev, int flags, u32 port,
 		     const struct ib_wc *wc, const struct ib_grh *grh,
 		     const struct ib_mad *in, struct ib_mad *out,

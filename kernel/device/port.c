@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 /*
- * The port: its attributes, computed from the netdev whenever asked, and the
- * one function that notices a change of state and tells the consumers.
+ * The port. Queries compute its attributes from the netdev. One function
+ * detects a change of state and tells the consumers.
  */
 #include "port.h"
 
@@ -15,7 +15,7 @@
 #include "../base/dev.h"
 #include "../link/link.h"
 
-/* A netdev whose MTU has no room for a packet of the least path MTU is no link. */
+/* A netdev whose MTU is below the smallest path MTU is no link. */
 static bool shca_port_is_up(const struct shca_dev *dev)
 {
 	return netif_running(dev->ndev) && netif_carrier_ok(dev->ndev) &&
@@ -23,9 +23,9 @@ static bool shca_port_is_up(const struct shca_dev *dev)
 }
 
 /*
- * Speed and width.  The core translates them, but it writes to the log each
- * time it meets a netdev without a speed (dummy, lo, ...), and makes an error of
- * one that is going away; so those are told from the others here.
+ * Speed and width. The RDMA core translates them from ethtool. But it logs a
+ * line for each netdev without a speed (dummy, lo, ...), and fails for one that
+ * is being removed. So these cases are handled here.
  */
 static void shca_port_speed(struct shca_dev *dev, u32 port,
 			    struct ib_port_attr *attr)
@@ -51,7 +51,7 @@ int shca_query_port(struct ib_device *ibdev, u32 port,
 	struct shca_dev *dev = to_shca_dev(ibdev);
 	bool up = shca_port_is_up(dev);
 
-	/* Zeroed by the caller. */
+	/* The caller has zeroed the other members. */
 	attr->state = up ? IB_PORT_ACTIVE : IB_PORT_DOWN;
 	attr->phys_state = up ? IB_PORT_PHYS_STATE_LINK_UP :
 				IB_PORT_PHYS_STATE_DISABLED;
@@ -75,7 +75,7 @@ int shca_query_port(struct ib_device *ibdev, u32 port,
 }
 
 #ifdef HAVE_QUERY_PORT_SPEED
-/* In units of 100 Mbit/s: what the port's speed and width come to. */
+/* Speed in units of 100 Mbit/s: the product of the port's speed and width. */
 int shca_query_port_speed(struct ib_device *ibdev, u32 port, u64 *speed)
 {
 	struct ib_port_speed_info info;
@@ -91,8 +91,8 @@ int shca_query_port_speed(struct ib_device *ibdev, u32 port, u64 *speed)
 #endif
 
 /*
- * Called under RTNL by the netdev notifier (device.c) and once after
- * registration.
+ * Context: RTNL held. The netdev notifier (device.c) calls it, and registration
+ * once.
  */
 void shca_port_update(struct shca_dev *dev)
 {

@@ -16,7 +16,7 @@ struct shca_dev;
  */
 void shca_port_update(struct shca_dev *dev);
 
-/* struct ib_device_ops */
+/* operations in struct ib_device_ops */
 int shca_query_port_speed(struct ib_device *ibdev, u32 port, u64 *speed);
 int shca_query_port(struct ib_device *ibdev, u32 port,
 		    struct ib_port_attr *attr);

@@ -1,13 +1,14 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 /*
- * Details of objects for `rdma resource show -dd`, and all of it for `-r`.  The
- * former is shown to everybody, so it has no keys (the core neither shows them).
+ * Details of objects for `rdma resource show -dd`, and raw dumps for `-r`. All
+ * users see the details, so they have no keys (the RDMA core hides keys, too).
  *
- * The core holds the object.  But on kernels before rdma_restrack_begin_del() it
- * may meanwhile be on its way to destruction, rings first, or destroyed but for the
- * core's part: so of CQs and SRQs only what lies in the object itself is read here,
- * and of a QP, which is not in it, what a reference keeps.  MRs, contexts and
- * counters leave the core's table before they are destroyed.
+ * The RDMA core holds the object. But before rdma_restrack_begin_del() existed,
+ * the object could be in destruction meanwhile: its rings are freed first, its
+ * RDMA core part last. So for CQs and SRQs this file reads only what is in the
+ * object itself. For a QP, which is a separate allocation, it reads what a
+ * reference keeps. MRs, contexts and counters leave the RDMA core's table
+ * before they are destroyed.
  */
 #include "restrack.h"
 
@@ -27,7 +28,7 @@ struct shca_detail {
 	u32 value;
 };
 
-/* In a nest of their own, as the tool wants them. */
+/* The tool expects driver details in a nest of their own. */
 static int shca_put_details(struct sk_buff *msg, const struct shca_detail *d,
 			    int nr)
 {
@@ -83,7 +84,7 @@ static void shca_dump_qp_locked(const struct shca_qp *qp,
 
 	dump->state = qp->state;
 	dump->flags = shca_dump_qp_flags(qp);
-	/* (a process's own word; nothing follows from it) */
+	/* The process has set it; nothing depends on it. */
 	if (qp->index)
 		dump->sq_posted = READ_ONCE(qp->index->sq_prod);
 	dump->sq_fetched = qp->sq.fetched;
@@ -101,7 +102,7 @@ static void shca_dump_qp_locked(const struct shca_qp *qp,
 	dump->msn = resp->msn;
 }
 
-/* Return: 0, or EAGAIN: it is being destroyed, and the core leaves it out. */
+/* Return: 0, or -EAGAIN if it is being destroyed; the RDMA core then leaves it out. */
 static int shca_dump_qp(struct ib_qp *ibqp, struct shca_dump_qp *dump)
 {
 	struct shca_qp *qp = shca_qp_get(ibqp);
@@ -126,7 +127,7 @@ static int shca_dump_qp(struct ib_qp *ibqp, struct shca_dump_qp *dump)
 	return 0;
 }
 
-/* How far its traffic is, which comes last, is not for everybody. */
+/* The last details show the progress of traffic, which needs privilege. */
 #define SHCA_QP_LIVE_DETAILS	2
 
 static int shca_put_qp(struct sk_buff *msg, const struct shca_dump_qp *dump,
@@ -162,7 +163,7 @@ int shca_fill_res_qp_entry(struct sk_buff *msg, struct ib_qp *ibqp)
 	return shca_put_qp(msg, &dump, shca_qp_may_watch(ibqp));
 }
 
-/* (the core asks for CAP_NET_ADMIN) */
+/* The RDMA core checks CAP_NET_ADMIN. */
 int shca_fill_res_qp_entry_raw(struct sk_buff *msg, struct ib_qp *ibqp)
 {
 	struct shca_dump_qp dump;
@@ -217,12 +218,12 @@ int shca_fill_res_cq_entry_raw(struct sk_buff *msg, struct ib_cq *ibcq)
 
 /* ---- memory regions ------------------------------------------------------------ */
 
-/* The core no longer shows it when it is deregistered. */
+/* The RDMA core does not show a deregistered region. */
 static void shca_dump_mr(const struct shca_mr *mr, struct shca_dump_mr *dump)
 {
 	memset(dump, 0, sizeof(*dump));
 	dump->size = sizeof(*dump);
-	/* A work request may change these of some; half of each is no harm. */
+	/* A work request may change these members; a mixed reading is harmless. */
 	dump->type = mr->type;
 	dump->access = data_race(mr->access);
 	dump->block_shift = data_race(mr->block_shift);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
-/* What `rdma resource show` tells of objects beyond what the RDMA core knows. */
+/* Details of objects for `rdma resource show`, beyond those of the RDMA core. */
 #ifndef SHCA_RESTRACK_H
 #define SHCA_RESTRACK_H
 
@@ -9,7 +9,7 @@ struct ib_qp;
 struct ib_srq;
 struct sk_buff;
 
-/* struct ib_device_ops; those _raw: uapi/softhca-dump.h */
+/* operations in struct ib_device_ops; for *_raw see uapi/softhca-dump.h */
 int shca_fill_res_cq_entry(struct sk_buff *msg, struct ib_cq *ibcq);
 int shca_fill_res_cq_entry_raw(struct sk_buff *msg, struct ib_cq *ibcq);
 int shca_fill_res_mr_entry(struct sk_buff *msg, struct ib_mr *ibmr);
