@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 /*
- * Completion queues: create, poll, arm, resize, destroy.  The kernel writes the
- * completions into pages that this process cannot write; polling and arming
+ * Completion queues: create, poll, arm, resize, destroy. The kernel writes
+ * completions into pages that this process cannot write. Polling and arming
  * make no system call.
  */
 #include "softhca.h"
@@ -20,7 +20,7 @@ static void shca_cq_unmap(struct shca_cq *cq, size_t page_size)
 	munmap(cq->index, page_size);
 }
 
-/* Return: 0 or an errno; nothing is mapped in case of an error. */
+/* Return: 0 or an errno; nothing is mapped after an error. */
 static int shca_cq_map(struct shca_cq *cq, struct shca_context *ctx,
 		       const struct shca_create_cq_resp *resp)
 {
@@ -46,7 +46,7 @@ static int shca_cq_map(struct shca_cq *cq, struct shca_context *ctx,
 	return 0;
 }
 
-/* @flags: SHCA_CQ_*; @unlocked: one thread at a time has been promised. */
+/* @flags: SHCA_CQ_*; @unlocked: the program promises to use one thread at a time. */
 static struct shca_cq *shca_cq_create(struct ibv_context *ibctx, int cqe,
 				      struct ibv_comp_channel *channel,
 				      int comp_vector, uint64_t flags,
@@ -98,7 +98,7 @@ struct ibv_cq *shca_create_cq(struct ibv_context *ibctx, int cqe,
 	return cq ? &cq->vcq.cq : NULL;
 }
 
-/* Return: 0 or an errno: what is asked for cannot be had. */
+/* Return: 0, or an errno if the request is not supported. */
 static int shca_cq_check_attr(const struct ibv_cq_init_attr_ex *attr)
 {
 	if (!check_comp_mask(attr->comp_mask, IBV_CQ_INIT_ATTR_MASK_FLAGS |
@@ -156,7 +156,7 @@ struct ibv_cq_ex *shca_create_cq_ex(struct ibv_context *ibctx,
 	return &cq->vcq.cq_ex;
 }
 
-/* The kernel has moved to this ring.  Return: 0 or an errno: it cannot be had. */
+/* Maps the ring that the kernel has moved to. Return: 0 or an errno. */
 static int shca_cq_remap(struct shca_cq *cq,
 			 const struct shca_resize_cq_resp *resp)
 {
@@ -187,8 +187,8 @@ static int shca_cq_remap(struct shca_cq *cq,
 }
 
 /*
- * The lock is held across the command: what has not been polled is moved to the
- * new ring meanwhile.
+ * The lock is held across the command, because the kernel moves unpolled
+ * completions to the new ring meanwhile.
  */
 int shca_resize_cq(struct ibv_cq *ibcq, int cqe)
 {
@@ -237,7 +237,7 @@ static inline void shca_wc_fill(struct ibv_wc *wc, const struct shca_cqe *cqe)
 	wc->opcode = cqe->opcode;
 	wc->vendor_err = cqe->vendor_err;
 	wc->byte_len = cqe->byte_len;
-	wc->imm_data = cqe->imm_data;	/* or invalidated_rkey, same place */
+	wc->imm_data = cqe->imm_data;	/* or invalidated_rkey, which shares its place */
 	wc->qp_num = cqe->qp_num;
 	wc->src_qp = cqe->src_qp;
 	wc->wc_flags = cqe->wc_flags;
@@ -281,10 +281,10 @@ int shca_poll_cq(struct ibv_cq *ibcq, int num_entries, struct ibv_wc *wc)
 }
 
 /*
- * A request for any completion is not weakened by a later one for solicited
- * completions (IBTA 11.4.2.2).  Whether the first has fired is known for sure
- * only when its event has been read; until then the stronger request is
- * repeated, which costs at most an event too many.
+ * A request for solicited completions does not weaken an earlier one for any
+ * completion (IBTA 11.4.2.2). Whether the earlier one has fired is certain only
+ * when its event has been read. Until then the stronger request is repeated. It
+ * costs at most one extra event.
  */
 int shca_req_notify_cq(struct ibv_cq *ibcq, int solicited_only)
 {
@@ -302,7 +302,7 @@ int shca_req_notify_cq(struct ibv_cq *ibcq, int solicited_only)
 	return 0;
 }
 
-/* Called by ibv_get_cq_event() when it has read an event of this CQ. */
+/* ibv_get_cq_event() calls this after it has read an event of this CQ. */
 void shca_cq_event(struct ibv_cq *ibcq)
 {
 	struct shca_cq *cq = to_shca_cq(ibcq);
@@ -314,14 +314,14 @@ void shca_cq_event(struct ibv_cq *ibcq)
 
 /**
  * shca_cq_purge() - drop the completions of a QP that was reset or destroyed
- * @ibcq:	its CQ; NULL is allowed
- * @qp_num:	the QP, which produces none any more
+ * @ibcq:	its CQ; may be NULL
+ * @qp_num:	number of the QP, which completes nothing more
  *
  * A program that reuses the QP, or gets a new QP of the same number, must not
- * meet completions of the old life.  Providers of hardware take them out of
- * the ring; ours is not writable here, so the slots are marked and polling
- * passes over them.  Dead completions at the head are retired at once, the
- * others hold their slot until they are passed.
+ * see old completions. Providers of hardware remove them from the ring. Our
+ * ring is read-only, so the slots are marked and polling skips them. Dead
+ * completions at the head are retired at once; others keep their slots until
+ * polling passes them.
  */
 void shca_cq_purge(struct ibv_cq *ibcq, uint32_t qp_num)
 {
@@ -334,7 +334,7 @@ void shca_cq_purge(struct ibv_cq *ibcq, uint32_t qp_num)
 	cq = to_shca_cq(ibcq);
 	shca_lock(&cq->lock);
 	if (unlikely(cq->lost))
-		goto out;	/* they stay in the ring that is out of reach */
+		goto out;	/* the completions stay in the ring that cannot be mapped */
 	for (i = cq->cons; i - cq->cons <= cq->mask; i++) {
 		cqe = shca_cq_peek(cq, i);
 		if (!cqe)

@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
 /*
- * What the two ways of polling share: the slot of a completion, and the marks of
- * those that are not to be returned.  Called with cq->lock held.
+ * Shared by both ways of polling: the slot of a completion, and the marks of
+ * dead completions. Context: cq->lock held.
  */
 #ifndef SOFTHCA_CQ_H
 #define SOFTHCA_CQ_H
 
 #include "ring.h"
 
-/* The completion @index, or NULL: not there yet. */
+/* The completion @index, or NULL if the kernel has not written it. */
 static inline const struct shca_cqe *shca_cq_peek(const struct shca_cq *cq,
 						  uint32_t index)
 {
@@ -17,7 +17,7 @@ static inline const struct shca_cqe *shca_cq_peek(const struct shca_cq *cq,
 	return shca_cqe_is_valid(cqe, index) ? cqe : NULL;
 }
 
-/* Is it of tag matching?  Then it has a tag in place of a path. */
+/* Is it a completion of tag matching? Then it has a tag in place of a path. */
 static inline bool shca_cqe_is_tm(const struct shca_cqe *cqe)
 {
 	return cqe->opcode >= IBV_WC_TM_ADD && cqe->opcode <= IBV_WC_TM_NO_TAG;

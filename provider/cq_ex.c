@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 /*
  * Polling by iterator: ibv_start_poll(), ibv_next_poll(), ibv_end_poll(), and
- * the fields of the completion that the iterator stands on.
+ * the fields of the current completion.
  *
- * Fields are read where the kernel wrote them: the slot is not reused before
- * ibv_end_poll() publishes the index.  cq.lock is held from start to end.
+ * Fields are read in place. The kernel does not reuse the slot before
+ * ibv_end_poll() publishes the index. cq.lock is held from start to end.
  */
 #include "softhca.h"
 
@@ -20,7 +20,7 @@ static inline struct shca_cq *to_shca_cq_ex(struct ibv_cq_ex *cqx)
 	return container_of(cqx, struct shca_cq, vcq.cq_ex);
 }
 
-/* Return: 0: on the next completion that counts; ENOENT: there is none. */
+/* Return: 0 at the next live completion; ENOENT if there is none. */
 static int shca_cq_step(struct shca_cq *cq)
 {
 	const struct shca_cqe *cqe;
@@ -51,9 +51,9 @@ static int64_t shca_ns(clockid_t clock)
 }
 
 /*
- * How far the wall clock is ahead of the completions' clock.  Once per batch, so
- * that the order of completions is that of their times.  The two cannot be read
- * at once; of a few tries the one that was interrupted least counts.
+ * Offset of the wall clock from the completions' clock. It is sampled once per
+ * batch, so that timestamps keep the order of completions. The clocks cannot be
+ * read at the same time, so the least interrupted of a few tries counts.
  */
 static void shca_cq_sample_wallclock(struct shca_cq *cq)
 {
@@ -83,7 +83,7 @@ static int shca_start_poll(struct ibv_cq_ex *cqx, struct ibv_poll_cq_attr *attr)
 	cons = cq->cons;
 	err = unlikely(cq->lost) ? cq->lost : shca_cq_step(cq);
 	if (unlikely(err)) {
-		if (cons != cq->cons)	/* dead ones, passed over */
+		if (cons != cq->cons)	/* polling has skipped dead ones */
 			shca_cq_publish_cons(cq->index, cq->cons);
 		shca_unlock(&cq->lock);
 		return err;
@@ -130,7 +130,7 @@ static uint32_t shca_read_byte_len(struct ibv_cq_ex *cqx)
 	return to_shca_cq_ex(cqx)->cur->byte_len;
 }
 
-/* Or the key that was invalidated: ibv_wc_read_invalidated_rkey() is this, too. */
+/* Also ibv_wc_read_invalidated_rkey(): the key has the same place. */
 static __be32 shca_read_imm_data(struct ibv_cq_ex *cqx)
 {
 	return (__force __be32)to_shca_cq_ex(cqx)->cur->imm_data;
@@ -184,7 +184,7 @@ static uint64_t shca_read_completion_wallclock_ns(struct ibv_cq_ex *cqx)
 	return cq->cur->timestamp + cq->wall_offset;
 }
 
-/* Zero where there is no tag. */
+/* Zero without a tag. */
 static uint16_t shca_read_cvlan(struct ibv_cq_ex *cqx)
 {
 	const struct shca_cqe *cqe = to_shca_cq_ex(cqx)->cur;
@@ -194,7 +194,7 @@ static uint16_t shca_read_cvlan(struct ibv_cq_ex *cqx)
 	return cqe->vlan;
 }
 
-/* Zero where the message got no tagged buffer: its header is in the buffer then. */
+/* Zero if the message got no tagged buffer; its header is in the buffer then. */
 static void shca_read_tm_info(struct ibv_cq_ex *cqx,
 			      struct ibv_wc_tm_info *info)
 {
@@ -210,8 +210,9 @@ static void shca_read_tm_info(struct ibv_cq_ex *cqx,
 /* ---- creation ------------------------------------------------------------ */
 
 /**
- * shca_cq_ex_init() - give a CQ the iterator and the fields that it is to have
- * @wc_flags:	enum ibv_create_cq_wc_flags, all among SHCA_CQ_EX_WC_FLAGS
+ * shca_cq_ex_init() - set up a CQ's iterator and the fields that the program
+ * wants
+ * @wc_flags:	enum ibv_create_cq_wc_flags, a subset of SHCA_CQ_EX_WC_FLAGS
  */
 void shca_cq_ex_init(struct shca_cq *cq, uint64_t wc_flags)
 {
@@ -251,9 +252,9 @@ void shca_cq_ex_init(struct shca_cq *cq, uint64_t wc_flags)
 }
 
 /**
- * shca_query_rt_values() - the clock of completions, now
+ * shca_query_rt_values() - read the clock of completions
  *
- * In the device's units, as ibv_wc_read_completion_ts() gives them.
+ * The unit is the device's, as in ibv_wc_read_completion_ts().
  */
 int shca_query_rt_values(struct ibv_context *ibctx,
 			 struct ibv_values_ex *values)

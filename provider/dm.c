@@ -1,7 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
-/*
- * Device memory: a mapping by which it is copied, its import, and its regions.
- */
+/* Device memory: its mapping for copies, its import, and its regions. */
 #include "softhca.h"
 
 #include <errno.h>
@@ -12,7 +10,7 @@
 #include <infiniband/cmd_ioctl.h>
 #include <rdma/ib_user_ioctl_cmds.h>
 
-/* Adapters copy words only; a program that is right here is right there. */
+/* Adapters copy whole words only; a program that works here works there. */
 #define SHCA_DM_WORD	4
 
 static inline struct shca_dm *to_shca_dm(struct ibv_dm *ibdm)
@@ -143,7 +141,7 @@ struct ibv_dm *shca_import_dm(struct ibv_context *ibctx, uint32_t handle)
 	return &dm->vdm.dm;
 }
 
-/* The memory stays. */
+/* The memory itself stays. */
 void shca_unimport_dm(struct ibv_dm *ibdm)
 {
 	shca_dm_unmap(to_shca_dm(ibdm));

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 /*
- * DMA handles, where libibverbs has them.  What makes a handle valid is the kernel's to
- * say; regions take one by ibv_reg_mr_ex() (mr.c).
+ * DMA handles, if libibverbs has them. The kernel checks a handle.
+ * ibv_reg_mr_ex() registers a region with one (mr.c).
  */
 #include "softhca.h"
 

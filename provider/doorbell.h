@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
 /*
- * The doorbell: tells the kernel that a QP has requests to be looked at.  The
- * only system call of the data path, and the only place that knows how it is
- * made: as a method of this driver, or, with a kernel that has none, as the
- * uverbs command POST_SEND with no request in it.
+ * The doorbell: makes the kernel read the requests of a QP.
+ *
+ * It is the only system call of the data path. Only this file knows its form: a
+ * method of this driver, or POST_SEND with an empty list on kernels without
+ * that method.
  */
 #ifndef SOFTHCA_DOORBELL_H
 #define SOFTHCA_DOORBELL_H
@@ -16,10 +17,10 @@
 #include "softhca.h"
 
 /**
- * shca_doorbell_init() - prepare what is the same in each call
- * @number:	of the QP or WQ
+ * shca_doorbell_init() - prepare the constant command
+ * @number:	number of the QP or WQ
  *
- * Threads share the result, which nobody changes.
+ * Threads share the command, and nobody changes it.
  */
 static inline void shca_doorbell_init(union shca_doorbell *doorbell, uint32_t number)
 {
@@ -57,9 +58,9 @@ static inline int shca_doorbell_write(const struct ibv_qp *ibqp)
 }
 
 /**
- * shca_doorbell_ring() - have the kernel look at the rings of @qp
+ * shca_doorbell_ring() - make the kernel read the rings of @qp
  *
- * Return: 0; else an errno, EIO once the device is gone.
+ * Return: 0 or an errno; EIO once the device is gone.
  */
 static inline int shca_doorbell_ring(const struct shca_qp *qp)
 {
@@ -72,7 +73,7 @@ static inline int shca_doorbell_ring(const struct shca_qp *qp)
 	       errno : 0;
 }
 
-/** shca_doorbell_ring_wq() - the same of a WQ, for which there is no command */
+/** shca_doorbell_ring_wq() - the same for a WQ, which has no POST_SEND */
 static inline int shca_doorbell_ring_wq(const struct shca_rwq *rwq)
 {
 	return ioctl(rwq->wq.context->cmd_fd, RDMA_VERBS_IOCTL, &rwq->doorbell) ?

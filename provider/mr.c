@@ -1,7 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
-/*
- * Memory regions: registration and its change.
- */
+/* Memory regions: registration and re-registration. */
 #include "softhca.h"
 
 #include <errno.h>
@@ -32,7 +30,7 @@ struct ibv_mr *shca_reg_mr(struct ibv_pd *pd, void *addr, size_t length,
 	return shca_reg(pd, addr, length, iova, access, 0);
 }
 
-/* A key of its own, so that it is its PD's, and one for local use only. */
+/* A region of its own: its key belongs to this PD, and is for local use only. */
 struct ibv_mr *shca_alloc_null_mr(struct ibv_pd *pd)
 {
 	struct ibv_mr *mr;
@@ -72,8 +70,8 @@ int shca_advise_mr(struct ibv_pd *pd, enum ibv_advise_mr_advice advice,
 }
 
 /*
- * The kernel changes the region at once or not at all; what libibverbs says of
- * an error, that the region may be lost, is never so here.
+ * The kernel changes the region completely or not at all. So the region is
+ * never lost, although libibverbs says that an error may lose it.
  */
 int shca_rereg_mr(struct verbs_mr *vmr, int flags, struct ibv_pd *pd,
 		  void *addr, size_t length, int access)
@@ -96,7 +94,7 @@ int shca_dereg_mr(struct verbs_mr *vmr)
 }
 
 #ifndef LIBIBVERBS_LACKS_DMAH
-/* libibverbs makes an address of a buffer (IBV_REG_MR_MASK_BUF). */
+/* libibverbs computes an address from a buffer (IBV_REG_MR_MASK_BUF). */
 #define SHCA_REG_MR_ATTRS \
 	(IBV_REG_MR_MASK_IOVA | IBV_REG_MR_MASK_ADDR | IBV_REG_MR_MASK_FD | \
 	 IBV_REG_MR_MASK_FD_OFFSET | IBV_REG_MR_MASK_DMAH)

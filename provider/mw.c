@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 /*
- * Memory windows.  A window is opened by a request in the send ring, also one of
- * type 1, for which the next key is chosen here.
+ * Memory windows. A request in the send ring opens a window, also one of type
+ * 1. For type 1 this file chooses the next key.
  */
 #include "softhca.h"
 
@@ -37,7 +37,7 @@ int shca_dealloc_mw(struct ibv_mw *mw)
 	return err;
 }
 
-/* The program keeps @mw to itself meanwhile: two binds at a time are its fault. */
+/* The program must not bind @mw from two threads at a time. */
 int shca_bind_mw(struct ibv_qp *qp, struct ibv_mw *mw,
 		 struct ibv_mw_bind *mw_bind)
 {

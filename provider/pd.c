@@ -2,10 +2,10 @@
 /*
  * Protection domains, thread domains, and parent domains, which join the two.
  *
- * To the kernel a parent domain is its protection domain: it has that one's
- * handle.  What it adds is here: objects made in one with a thread domain take
- * no locks.  Its allocators are kept and never called, for the rings of queues are
- * memory of the kernel's, which it maps into the process (see uapi).
+ * The kernel sees a parent domain as its protection domain: both have the same
+ * handle. The rest is done here: objects of a parent domain with a thread
+ * domain take no locks. Its allocators are stored but never called, because
+ * rings are kernel memory that the process maps (see uapi).
  */
 #include "softhca.h"
 
@@ -50,7 +50,7 @@ struct ibv_pd *shca_import_pd(struct ibv_context *ibctx, uint32_t handle)
 	return &pd->pd;
 }
 
-/* The domain stays. Nothing that was made in this one may be left (ibv_import_pd). */
+/* The domain itself stays. No object of the imported one may be left (ibv_import_pd). */
 void shca_unimport_pd(struct ibv_pd *ibpd)
 {
 	free(to_shca_pd(ibpd));
@@ -83,8 +83,8 @@ int shca_dealloc_td(struct ibv_td *ibtd)
 }
 
 /*
- * ..._ALLOW_CC_UNPROTECTED_ALLOC of rdma-core 65: memory that is shared with the
- * host will do.  It is never needed, for this device is in the guest itself.
+ * ..._ALLOW_CC_UNPROTECTED_ALLOC of rdma-core 65: permits memory that the host
+ * can read. It has no effect, because this device is in the guest itself.
  */
 #define SHCA_PARENT_DOMAIN_CC	(1 << 2)
 
@@ -103,7 +103,7 @@ struct ibv_pd *shca_alloc_parent_domain(struct ibv_context *ibctx,
 		errno = EINVAL;
 		return NULL;
 	}
-	/* Of a parent domain none is made. */
+	/* A parent domain of a parent domain is refused. */
 	if (to_shca_pd(attr->pd)->base) {
 		errno = EINVAL;
 		return NULL;

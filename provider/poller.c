@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 /*
- * The poller; see poller.h.  It looks at its slots in turn, rings for those that
- * are dirty, and once it has found nothing for a while it sleeps: then who posts
- * rings for himself, and now and then wakes it up, so that it comes back where
- * much is posted and stays away where little is.
+ * The poller; see poller.h. It polls its slots and rings the doorbell for dirty
+ * ones. It sleeps when it has found nothing for a while. Then posts ring the
+ * doorbell themselves, and some of them wake the poller. So it runs while there
+ * are many posts, and sleeps while there are few.
  */
 #include "poller.h"
 
@@ -16,9 +16,9 @@
 #include <time.h>
 #include <unistd.h>
 
-/* Rounds between two looks at the clock. */
+/* Rounds between two readings of the clock. */
 #define SHCA_POLLER_ROUNDS	64
-/* More than a second is a mistake, not a wish. */
+/* More than a second must be a mistake. */
 #define SHCA_POLLER_MAX_US	1000000
 
 static uint64_t shca_poller_now(void)
@@ -29,7 +29,7 @@ static uint64_t shca_poller_now(void)
 	return t.tv_sec * 1000000000ull + t.tv_nsec;
 }
 
-/* What the other thread of a core may use meanwhile. */
+/* Leaves the core's resources to its other hardware thread. */
 static inline void shca_poller_relax(void)
 {
 #if defined(__x86_64__) || defined(__i386__)
@@ -42,11 +42,12 @@ static inline void shca_poller_relax(void)
 }
 
 /*
- * One round.  Dirty is taken away before the doorbell is rung: what is published from
- * then on makes the slot dirty again.  Acquire pairs with the release of who set
- * it, so that the kernel sees his sq_prod.
+ * One round over the slots. Dirty is cleared before the doorbell: a request
+ * published after that makes the slot dirty again. The acquire pairs with the
+ * release that set dirty, so that the kernel sees the new sq_prod.
  *
- * Return: 1: something was rung for; 0: nothing; else a negative errno, for good.
+ * Return: 1 if a doorbell was rung; 0 if not; or a negative errno, which ends
+ * the poller.
  */
 static int shca_poller_look(struct shca_poller *poller, union shca_doorbell *doorbell)
 {
@@ -61,7 +62,7 @@ static int shca_poller_look(struct shca_poller *poller, union shca_doorbell *doo
 		found = 1;
 		doorbell->hdr.attrs[0].data = __atomic_load_n(&slot->qpn,
 							  __ATOMIC_RELAXED);
-		/* EINVAL: the QP went meanwhile. */
+		/* EINVAL: the QP was destroyed meanwhile. */
 		if (ioctl(poller->cmd_fd, RDMA_VERBS_IOCTL, doorbell) &&
 		    errno != EINVAL && errno != EINTR)
 			return -errno;
@@ -69,7 +70,7 @@ static int shca_poller_look(struct shca_poller *poller, union shca_doorbell *doo
 	return found;
 }
 
-/* Until nothing was found for a while.  Return: 0, or a negative errno. */
+/* Polls until it has found nothing for a while. Return: 0 or a negative errno. */
 static int shca_poller_spin(struct shca_poller *poller, union shca_doorbell *doorbell)
 {
 	uint64_t since = 0;
@@ -110,7 +111,7 @@ static void *shca_poller_run(void *arg)
 	prctl(PR_SET_NAME, "softhca-poller");
 	shca_doorbell_init(&doorbell, 0);
 	for (;;) {
-		/* Before @stop is looked at: a kick after that is not slept over. */
+		/* Read before @stop, so that a later kick ends the sleep. */
 		kicks = __atomic_load_n(&poller->kicks, __ATOMIC_ACQUIRE);
 		if (__atomic_load_n(&poller->stop, __ATOMIC_ACQUIRE))
 			return NULL;
@@ -128,7 +129,7 @@ static void *shca_poller_run(void *arg)
 				}
 			}
 		}
-		/* After an error for ever: who posts is to be told of it. */
+		/* After a final error, posts ring and learn of it. */
 		if (err == -EIO)
 			__atomic_store_n(&poller->gone, 1, __ATOMIC_RELAXED);
 		shca_poller_futex(poller, FUTEX_WAIT, kicks);
@@ -150,7 +151,7 @@ void shca_poller_kick(struct shca_poller *poller)
 
 /* ---- lifetime ------------------------------------------------------------ */
 
-/* Microseconds, or 0: none. */
+/* Microseconds, or 0 for no poller. */
 static uint64_t shca_poller_wanted(void)
 {
 	const char *text = getenv("SOFTHCA_POLLER");
@@ -176,7 +177,7 @@ void shca_poller_start(struct shca_context *ctx)
 		      MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 	if (poller == MAP_FAILED)
 		return;
-	/* A child would wait for a thread that it does not have. */
+	/* Otherwise a child would wait for a thread that it does not have. */
 	if (madvise(poller, sizeof(*poller), MADV_WIPEONFORK)) {
 		munmap(poller, sizeof(*poller));
 		return;
@@ -184,7 +185,7 @@ void shca_poller_start(struct shca_context *ctx)
 	poller->cmd_fd = ctx->vctx.context.cmd_fd;
 	poller->spin_ns = spin_us * 1000;
 	pthread_mutex_init(&poller->lock, NULL);
-	/* Signals are for the threads of the program. */
+	/* The program's own threads handle signals. */
 	sigfillset(&all);
 	pthread_sigmask(SIG_SETMASK, &all, &before);
 	err = pthread_create(&poller->thread, NULL, shca_poller_run, poller);

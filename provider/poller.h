@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
 /*
  * The poller: a thread of the process that rings the doorbell in place of the
- * threads that post, so that these make no system call.  Only where it was asked
- * for (SOFTHCA_POLLER).
+ * posting threads. So posts make no system call. It exists only on request
+ * (SOFTHCA_POLLER).
  *
- * A thread of the process and not one of the kernel: what it costs is the
- * process's in its cgroup, at its priority and on its CPUs; it ends with the
- * process, and is in the kernel no longer than one doorbell takes, so that it delays
- * neither the destruction of a QP nor the removal of a device.
+ * It is a thread of the process and not of the kernel. Its cost belongs to the
+ * process: its cgroup, its priority, its CPUs. It ends with the process. It is
+ * in the kernel for one doorbell at most. So it delays neither the destruction
+ * of a QP nor the removal of a device.
  */
 #ifndef SOFTHCA_POLLER_H
 #define SOFTHCA_POLLER_H
@@ -16,15 +16,15 @@
 #include "ring.h"
 #include "softhca.h"
 
-/* QPs of a context that it looks after; the others ring for themselves. */
+/* Slots of a context; posts to further QPs ring themselves. */
 #define SHCA_POLLER_QPS		128
-/* While it sleeps, one post in so many wakes it up. */
+/* While the poller sleeps, one in this many posts wakes it. */
 #define SHCA_POLLER_WAKE	32
 
 /**
  * struct shca_poller_slot - a QP, alone in its cache line
- * @dirty:	it has requests that no doorbell was rung for
- * @qpn:	0: no QP
+ * @dirty:	it has requests without a doorbell
+ * @qpn:	number of the QP, or 0
  */
 struct shca_poller_slot {
 	uint32_t dirty;
@@ -33,18 +33,21 @@ struct shca_poller_slot {
 };
 
 /**
- * struct shca_poller - memory of its own, which a child finds full of zeros: so
- * it has no poller, and no thread to wait for
- * @awake:	who has set @dirty need not ring; the thread alone writes it
- * @gone:	the device is: who posts is to be told, though the thread may be awake
- *		and not know it yet
- * @kicks:	what it sleeps on; each change wakes it up
- * @stop:	it has to end
+ * struct shca_poller - state of the poller
+ *
+ * It has pages of its own, which a child finds full of zeros. So a child has no
+ * poller, and no thread to wait for.
+ * @awake:	a post that has set @dirty need not ring; only the thread writes
+ *		it
+ * @gone:	the device is gone: posts report it, although the poller may be
+ *		awake and not know it yet
+ * @kicks:	the thread sleeps on it; each change wakes it
+ * @stop:	the thread must end
  * @runs:	@thread exists
- * @spin_ns:	how long it looks at rings in vain
- * @asleep_posts: how often somebody had to ring
- * @lock:	of @qpn of the slots, and @nr_slots
- * @nr_slots:	slots from here on were never used
+ * @spin_ns:	how long it polls in vain before it sleeps
+ * @asleep_posts:	number of posts that rang themselves
+ * @lock:	protects @qpn of the slots, and @nr_slots
+ * @nr_slots:	number of slots used so far
  */
 struct shca_poller {
 	uint32_t awake;
@@ -63,20 +66,20 @@ struct shca_poller {
 };
 
 /**
- * shca_poller_start() - if the process asks for it
+ * shca_poller_start() - start the poller if the process asks for it
  *
- * Without one, for whatever reason, posts ring for themselves.
+ * Without a poller, for whatever reason, posts ring the doorbell themselves.
  */
 void shca_poller_start(struct shca_context *ctx);
-/** shca_poller_stop() - the context is closed */
+/** shca_poller_stop() - end the poller when the context is closed */
 void shca_poller_stop(struct shca_context *ctx);
 
 /** shca_poller_add() - from here on posts to @qp need not ring */
 void shca_poller_add(struct shca_context *ctx, struct shca_qp *qp);
-/** shca_poller_del() - @qp is gone: its number may soon be another's */
+/** shca_poller_del() - forget @qp, whose number may soon be another's */
 void shca_poller_del(struct shca_context *ctx, struct shca_qp *qp);
 
-/** shca_poller_kick() - somebody had to ring; see SHCA_POLLER_WAKE */
+/** shca_poller_kick() - count a post that rang itself; see SHCA_POLLER_WAKE */
 void shca_poller_kick(struct shca_poller *poller);
 
 static inline bool shca_poller_serves(const struct shca_poller *poller)
@@ -95,7 +98,7 @@ static inline int shca_poller_ring_self(struct shca_poller *poller,
 	return err;
 }
 
-/* Is a doorbell due for requests up to @prod, if there is no poller? */
+/* Does a post of requests up to @prod have to ring, without a poller? */
 static inline bool shca_post_must_ring(const struct shca_qp *qp, uint32_t prod,
 				       bool urgent)
 {
@@ -107,8 +110,8 @@ static inline int shca_post_ring_self(struct shca_qp *qp)
 {
 	int err = shca_doorbell_ring(qp);
 
-	/* Whoever posts from now on is told, too: the kernel takes sq_doorbell back
-	 * only when it comes to this queue pair.
+	/* Later posts report it, too: the kernel only takes sq_doorbell back
+	 * when it comes to this QP.
 	 */
 	if (unlikely(err == EIO))
 		__atomic_store_n(&qp->streams, false, __ATOMIC_RELAXED);
@@ -116,15 +119,17 @@ static inline int shca_post_ring_self(struct shca_qp *qp)
 }
 
 /**
- * shca_post_ring() - have the kernel look at what has been published to @qp
- * @prod:	so many requests
- * @urgent:	there are some among the last that somebody waits for
+ * shca_post_ring() - tell the kernel or the poller about published requests of
+ * @qp
+ * @prod:	number of published requests
+ * @urgent:	a program may wait for some of the last ones
  *
- * Full barrier: sq_prod and dirty are stored before awake is read.  Pairs with
- * that of the poller between storing awake = 0 and its last look at the slots:
- * either it sees the slot dirty, or we see that it sleeps.
+ * Full barrier: sq_prod and dirty are stored before awake is read. It pairs
+ * with the poller's barrier between storing awake = 0 and its last look at the
+ * slots. Either the poller sees the dirty slot, or this post sees that the
+ * poller sleeps.
  *
- * Return: 0; else an errno, EIO once the device is gone.
+ * Return: 0 or an errno; EIO once the device is gone.
  */
 static inline int shca_post_ring(struct shca_qp *qp, uint32_t prod,
 				 bool urgent)
@@ -146,11 +151,11 @@ static inline int shca_post_ring(struct shca_qp *qp, uint32_t prod,
 }
 
 /**
- * shca_post_full() - why there is no room
+ * shca_post_full() - report why there is no room
  *
- * Where posts ring, one tells that the device is gone; the kernel makes room for the
- * few that did not.  Requests that only the
- * poller would have rung for may have filled the ring since.
+ * If posts ring, a doorbell tells whether the device is gone, and the kernel
+ * retires requests of a stream. If the poller rings, the ring may be full of
+ * requests that it has not seen yet.
  */
 static inline int shca_post_full(struct shca_qp *qp)
 {

@@ -2,9 +2,9 @@
 /*
  * Queue pairs: create, modify, query, destroy, and the posting of requests.
  *
- * A request is checked here as far as the program can be told at once (type
- * of QP, number of segments, inline length, room); the kernel checks all of it
- * again, since the ring is ours to scribble on.
+ * The provider checks what a program must learn at once: type of QP, number of
+ * segments, inline length, room. The kernel checks everything again, because
+ * the process can write the ring.
  */
 #include "softhca.h"
 
@@ -21,7 +21,7 @@
 
 #define SHCA_OP(name)	(1u << SHCA_WR_##name)
 
-/* Send opcodes that a QP takes, by type (IBTA table 49 and its like). */
+/* Send opcodes by type of QP (IBTA table 49). */
 static uint32_t shca_opcodes(enum ibv_qp_type type)
 {
 	const uint32_t ud = SHCA_OP(SEND) | SHCA_OP(SEND_WITH_IMM);
@@ -48,7 +48,7 @@ static uint32_t shca_opcodes(enum ibv_qp_type type)
 	}
 }
 
-/* Operations that struct ibv_send_wr has no place for: only by ibv_wr_*. */
+/* Operations that struct ibv_send_wr cannot express; only ibv_wr_* posts them. */
 static uint32_t shca_ex_opcodes(const struct shca_context *ctx,
 				enum ibv_qp_type type)
 {
@@ -66,7 +66,7 @@ static uint32_t shca_ex_opcodes(const struct shca_context *ctx,
 #define SHCA_SEND_FLAGS	(IBV_SEND_FENCE | IBV_SEND_SIGNALED | \
 			 IBV_SEND_SOLICITED | IBV_SEND_INLINE)
 
-/* Bits of struct ibv_qp_init_attr_ex. */
+/* supported bits of ibv_qp_init_attr_ex.comp_mask */
 #define SHCA_QP_INIT_ATTRS \
 	(IBV_QP_INIT_ATTR_PD | IBV_QP_INIT_ATTR_XRCD | \
 	 IBV_QP_INIT_ATTR_CREATE_FLAGS | \
@@ -75,7 +75,7 @@ static uint32_t shca_ex_opcodes(const struct shca_context *ctx,
 
 /* ---- objects ------------------------------------------------------------ */
 
-/* Return: 0 or an errno; nothing is mapped in case of an error. */
+/* Return: 0 or an errno; nothing is mapped after an error. */
 static int shca_qp_map(struct shca_qp *qp, struct shca_context *ctx,
 		       const struct shca_create_qp_resp *resp)
 {
@@ -148,8 +148,8 @@ struct shca_qp *shca_qp_alloc(bool unlocked)
 }
 
 /*
- * By the one that takes create_flags; which of them, the kernel knows.  In v65 of
- * rdma-core it takes a driver's attributes as well.
+ * Uses the command that takes create_flags; the kernel checks them. In
+ * rdma-core 65 it takes driver attributes as well.
  */
 static int shca_cmd_create_qp(struct ibv_context *ibctx, struct shca_qp *qp,
 			      struct ibv_qp_init_attr_ex *attr,
@@ -168,8 +168,8 @@ static int shca_cmd_create_qp(struct ibv_context *ibctx, struct shca_qp *qp,
 }
 
 /*
- * What spreads packets over work queues; the kernel knows what may be asked for.
- * Return: 0 or an errno.
+ * The hash that spreads packets over work queues; the kernel checks it. Return:
+ * 0 or an errno.
  */
 static int shca_fill_rx_hash(const struct ibv_qp_init_attr_ex *attr,
 			     struct shca_rx_hash *hash)
@@ -228,7 +228,7 @@ static struct shca_qp *shca_qp_create(struct ibv_context *ibctx,
 	if (attr->comp_mask & IBV_QP_INIT_ATTR_PD)
 		qp->domain = shca_domain_get(attr->pd);
 	if (!resp.drv_payload.ring_len)
-		return qp;	/* without rings: of XRC, or with work queues */
+		return qp;	/* a QP of XRC or with work queues has no rings */
 	err = shca_qp_map(qp, ctx, &resp.drv_payload);
 	if (err)
 		goto err_destroy;
@@ -286,7 +286,7 @@ struct ibv_qp *shca_create_qp_ex(struct ibv_context *ibctx,
 	return qp ? &qp->vqp.qp : NULL;
 }
 
-/* Completions of the life that ended; see shca_cq_purge(). */
+/* Drops old completions; see shca_cq_purge(). */
 static void shca_qp_purge_cqs(struct ibv_qp *ibqp, uint32_t qp_num)
 {
 	shca_cq_purge(ibqp->recv_cq, qp_num);
@@ -294,7 +294,7 @@ static void shca_qp_purge_cqs(struct ibv_qp *ibqp, uint32_t qp_num)
 		shca_cq_purge(ibqp->send_cq, qp_num);
 }
 
-/* The ring is empty wherever the kernel stands. Nobody reads it in RESET. */
+/* Empties the ring, wherever the kernel stands. Nobody reads it in RESET. */
 static void shca_qp_restart_rings(struct shca_qp *qp)
 {
 	shca_lock(&qp->sq.lock);
@@ -320,7 +320,7 @@ int shca_modify_qp(struct ibv_qp *ibqp, struct ibv_qp_attr *attr, int mask)
 	struct ibv_modify_qp cmd = {};
 	int err;
 
-	/* Only the extended command has the limit, and a driver's part. */
+	/* Only the extended command has a rate limit and a driver's part. */
 	if (mask & IBV_QP_RATE_LIMIT || cmd_ex.drv_payload.peer_ece)
 		err = ibv_cmd_modify_qp_ex(ibqp, attr, mask, &cmd_ex.ibv_cmd,
 					   sizeof(cmd_ex), &resp, sizeof(resp));
@@ -337,7 +337,7 @@ int shca_modify_qp(struct ibv_qp *ibqp, struct ibv_qp_attr *attr, int mask)
 	return 0;
 }
 
-/* The kernel's interface has only the rate of the limit's attributes. */
+/* The kernel's command has only the rate. */
 int shca_modify_qp_rate_limit(struct ibv_qp *ibqp,
 			      struct ibv_qp_rate_limit_attr *attr)
 {
@@ -363,10 +363,9 @@ int shca_query_qp(struct ibv_qp *ibqp, struct ibv_qp_attr *attr, int mask,
 }
 
 /*
- * The number is free for another QP once the command returns, and only then
- * are the completions dropped.  That a new QP gets the number and completes
- * something in between is excluded by the kernel, which does not hand out
- * numbers that were freed lately.
+ * The number is free for another QP once the command returns, and completions
+ * are dropped only then. A new QP cannot get the number and complete something
+ * in between: the kernel does not hand out numbers that were freed lately.
  */
 int shca_destroy_qp(struct ibv_qp *ibqp)
 {
@@ -386,8 +385,8 @@ int shca_destroy_qp(struct ibv_qp *ibqp)
 }
 
 /*
- * What this end offers; once the other end's offer has been set, what both have, which
- * is the answer to it.
+ * Returns the offer of this end. Once the other end's offer is set, returns the
+ * common options, which are the answer to it.
  */
 int shca_query_ece(struct ibv_qp *ibqp, struct ibv_ece *ece)
 {
@@ -401,10 +400,10 @@ int shca_query_ece(struct ibv_qp *ibqp, struct ibv_ece *ece)
 }
 
 /*
- * The other end's offer, or its answer.  The kernel is told with the next change of the
- * QP's attributes.  What is accepted is returned: options of a later softhca that this
- * one lacks are left out, and those of others, which mean nothing here, are all left
- * out.  That is no error: the QP works without them.
+ * Sets the other end's offer or its answer. The next modify passes it to the
+ * kernel. Options that both ends share are returned. Options of a later softhca
+ * that this one lacks are dropped, as are all options of other vendors. That is
+ * no error: the QP works without them.
  */
 int shca_set_ece(struct ibv_qp *ibqp, struct ibv_ece *ece)
 {
@@ -446,7 +445,7 @@ static void shca_copy_inline(void *data, const struct ibv_sge *sge, int num_sge)
 	}
 }
 
-/* Return: 0 or EINVAL: a window of type 2 opens on something. */
+/* Return: 0, or EINVAL if a window of type 2 would be bound to nothing. */
 static int shca_check_bind(const struct ibv_send_wr *wr)
 {
 	const struct ibv_mw_bind_info *info = &wr->bind_mw.bind_info;
@@ -458,7 +457,7 @@ static int shca_check_bind(const struct ibv_send_wr *wr)
 	return info->mr ? 0 : EINVAL;
 }
 
-/* Return: 0 or EINVAL; see the head of the file. */
+/* Return: 0 or EINVAL; see the top of the file. */
 static int shca_check_send(const struct shca_qp *qp,
 			   const struct ibv_send_wr *wr)
 {
@@ -472,7 +471,7 @@ static int shca_check_send(const struct shca_qp *qp,
 		return EINVAL;
 	if (!(wr->send_flags & IBV_SEND_INLINE))
 		return 0;
-	/* Without data it means nothing. */
+	/* Inline has no meaning without outgoing data. */
 	if (!shca_op_may_inline(wr->opcode))
 		return wr->num_sge ? EINVAL : 0;
 	if (shca_sge_length(wr->sg_list, wr->num_sge) > qp->max_inline)
@@ -491,7 +490,7 @@ static void shca_fill_bind(struct shca_send_wqe *wqe, const struct ibv_mw *mw,
 	wqe->bind.access = info->mw_access_flags;
 }
 
-/* The part of the request that depends on the type of QP and the opcode. */
+/* Fills in the part that depends on the type of QP and the opcode. */
 static void shca_fill_remote(const struct shca_qp *qp,
 			     struct shca_send_wqe *wqe,
 			     const struct ibv_send_wr *wr)
@@ -531,10 +530,10 @@ static void shca_fill_send(const struct shca_qp *qp, struct shca_send_wqe *wqe,
 {
 	wqe->wr_id = wr->wr_id;
 	wqe->opcode = wr->opcode;
-	/* As other adapters do, flags without a meaning here are ignored. */
+	/* Flags without a meaning here are ignored, as by other adapters. */
 	wqe->flags = (wr->send_flags & SHCA_SEND_FLAGS) |
 		     (qp->sig_all ? IBV_SEND_SIGNALED : 0);
-	/* Or invalidate_rkey, same place; BIND_MW has neither. */
+	/* or invalidate_rkey, which shares its place; BIND_MW has neither */
 	wqe->imm_data = wr->opcode == IBV_WR_BIND_MW ? 0 : wr->imm_data;
 	wqe->xrc_srqn = qp->vqp.qp.qp_type == IBV_QPT_XRC_SEND ?
 			wr->qp_type.xrc.remote_srqn : 0;
@@ -556,9 +555,9 @@ static void shca_fill_send(const struct shca_qp *qp, struct shca_send_wqe *wqe,
 }
 
 /*
- * Should the doorbell fail, the device is gone or the kernel is out of memory;
- * the requests then stay in the ring, since the kernel may have seen them, and
- * the first of them is reported.
+ * A failed doorbell means that the device is gone, or the kernel has no memory.
+ * The requests stay in the ring, because the kernel may have read them. The
+ * first of them is reported.
  */
 int shca_post_send(struct ibv_qp *ibqp, struct ibv_send_wr *wr,
 		   struct ibv_send_wr **bad_wr)
@@ -620,8 +619,8 @@ int shca_post_recv(struct ibv_qp *ibqp, struct ibv_recv_wr *wr,
 	bool posted;
 	int err = 0;
 
-	/* IBTA 10.3.1: an immediate error in RESET; no ring beside an SRQ, none
-	 * of XRC.
+	/* IBTA 10.3.1: an immediate error in RESET. A QP with an SRQ, or of
+	 * XRC, has no receive ring.
 	 */
 	if (unlikely(ibqp->state == IBV_QPS_RESET || !rq->max_wr)) {
 		*bad_wr = wr;

@@ -3,13 +3,13 @@
  * The work request interface: ibv_wr_start(), builders and setters,
  * ibv_wr_complete() or ibv_wr_abort().
  *
- * A builder writes its request straight to the next slot of the send ring, and
- * setters complete it there.  The kernel learns of the slots when the whole
- * section is complete and sq_prod moves over them, so to abort is to forget.
+ * A builder writes its request to the next slot of the send ring, and setters
+ * complete it there. ibv_wr_complete() moves sq_prod over all slots of the
+ * section, which shows them to the kernel. So an abort only forgets them.
  * sq.lock is held from start to complete or abort.
  *
- * What is wrong is remembered, and told by ibv_wr_complete(); from the first
- * error on there is no current request, and nothing is written any more.
+ * ibv_wr_complete() reports the first error. After an error there is no current
+ * request, and nothing more is written.
  */
 #include "softhca.h"
 
@@ -21,7 +21,7 @@
 #include "poller.h"
 #include "ring.h"
 
-/* A bit of send_ops_flags, and the opcode that it lets one post. */
+/* Bits of send_ops_flags, with the opcode that each permits. */
 static const struct {
 	uint32_t flag;
 	uint8_t opcode;
@@ -43,8 +43,8 @@ static const struct {
 };
 
 /*
- * As IBV_SEND_INLINE is said by the setter, it is ignored among the flags, as
- * those are that mean nothing here: other adapters ignore them.
+ * The setter decides about IBV_SEND_INLINE, so the flag is ignored. Flags
+ * without a meaning here are ignored, too, as by other adapters.
  */
 #define SHCA_EX_FLAGS	(IBV_SEND_FENCE | IBV_SEND_SIGNALED | \
 			 IBV_SEND_SOLICITED)
@@ -54,7 +54,7 @@ static inline struct shca_qp *to_shca_qp_ex(struct ibv_qp_ex *qpx)
 	return container_of(qpx, struct shca_qp, vqp.qp_ex);
 }
 
-/* No request from here on; the first error is the one that is told. */
+/* From here on there is no current request; the first error counts. */
 static void shca_ex_fail(struct shca_qp *qp, int err)
 {
 	if (!qp->ex.err)
@@ -102,7 +102,7 @@ static void shca_wr_abort(struct ibv_qp_ex *qpx)
 
 /* ---- builders ------------------------------------------------------------ */
 
-/* Return: the slot of a new request, or NULL: an error, now or before. */
+/* Return: the slot of a new request, or NULL after an error. */
 static struct shca_send_wqe *shca_ex_begin(struct shca_qp *qp, uint8_t opcode)
 {
 	const struct ibv_qp_ex *qpx = &qp->vqp.qp_ex;
@@ -230,7 +230,7 @@ static void shca_wr_bind_mw(struct ibv_qp_ex *qpx, struct ibv_mw *mw,
 	wqe->bind.access = bind_info->mw_access_flags;
 }
 
-/* The eight bytes stand in the request; there is no other way to give them. */
+/* The request itself carries the eight bytes, always. */
 static void shca_wr_atomic_write(struct ibv_qp_ex *qpx, uint32_t rkey,
 				 uint64_t remote_addr, const void *atomic_wr)
 {
@@ -355,8 +355,8 @@ static void shca_wr_set_inline_data(struct ibv_qp_ex *qpx, void *addr,
 /* ---- creation ------------------------------------------------------------ */
 
 /**
- * shca_qp_ex_check() - can a QP post all that is asked for?
- * @opcodes:	what its type posts, one bit each
+ * shca_qp_ex_check() - can a QP post all requested operations?
+ * @opcodes:	opcodes of its type, one bit each
  * @flags:	enum ibv_qp_create_send_ops_flags
  *
  * Return: 0 or EOPNOTSUPP.
@@ -373,11 +373,11 @@ int shca_qp_ex_check(uint32_t opcodes, uint64_t flags)
 }
 
 /**
- * shca_qp_ex_init() - give a QP that interface
- * @flags:	enum ibv_qp_create_send_ops_flags: the builders that it gets
+ * shca_qp_ex_init() - set up the work request interface of a QP
+ * @flags:	enum ibv_qp_create_send_ops_flags of the requested builders
  *
- * A builder that was not asked for stays NULL, and a setter that the QP's type
- * has no use for: programs choose a method by what is there.
+ * Other builders stay NULL, as do setters without a use for this type of QP.
+ * Programs choose a method by what is not NULL.
  */
 void shca_qp_ex_init(struct shca_qp *qp, uint64_t flags)
 {

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
 /*
- * Words shared with the kernel, and the order in which they are touched.
- * Every access to a shared index, flag or sequence is one of these functions;
- * each names why it is ordered and the place in the kernel it pairs with, so
- * no bare barrier stands anywhere else in the provider.
+ * Words shared with the kernel, and the order of accesses to them. Each access
+ * to a shared index, flag or sequence is one of these functions. Each function
+ * names the reason for its order, and the place in the kernel that it pairs
+ * with. The provider has no other barriers on these words.
  *
  *	word		writer		ordered by
  *	cqe.seq		kernel		shca_cqe_is_valid()
@@ -36,8 +36,8 @@ static inline void shca_store_release(__u32 *word, uint32_t value)
 /**
  * shca_cqe_is_valid() - has the kernel written the completion @index?
  *
- * Acquire: the fields of the completion are read after its sequence.  Pairs
- * with the release store of seq by which the kernel ends a completion.
+ * Acquire: the fields of the completion are read after its sequence. Pairs with
+ * the release store of seq that ends the kernel's writing.
  */
 static inline bool shca_cqe_is_valid(const struct shca_cqe *cqe, uint32_t index)
 {
@@ -47,9 +47,9 @@ static inline bool shca_cqe_is_valid(const struct shca_cqe *cqe, uint32_t index)
 /**
  * shca_cq_publish_cons() - slots below @cons may be overwritten
  *
- * Release: the completions have been copied out before the kernel sees that
- * it may reuse them.  Pairs with the kernel's control dependency: it writes a
- * slot only after cons, as it read it, has shown that there is room.
+ * Release: the completions are copied before the kernel may reuse their slots.
+ * Pairs with the kernel's control dependency: it writes a slot only if the
+ * value of cons that it has read shows room.
  */
 static inline void shca_cq_publish_cons(struct shca_cq_index *index,
 					uint32_t cons)
@@ -60,9 +60,9 @@ static inline void shca_cq_publish_cons(struct shca_cq_index *index,
 /**
  * shca_cq_publish_arm() - ask for an event
  *
- * Full: the program polls once more after this, and either that poll sees the
- * completion or the kernel sees the request.  Pairs with the full barrier of
- * the kernel between storing a completion and reading arm.
+ * Full: the program polls once more after this. Either that poll sees the
+ * completion, or the kernel sees the request. Pairs with the kernel's full
+ * barrier between storing a completion and reading arm.
  */
 static inline void shca_cq_publish_arm(struct shca_cq_index *index,
 				       uint32_t arm)
@@ -74,16 +74,16 @@ static inline void shca_cq_publish_arm(struct shca_cq_index *index,
 /**
  * shca_sq_publish() - send requests below @prod are complete
  *
- * Release: slots are written before the index.  Pairs with the kernel's
- * acquire of sq_prod.  A doorbell, which is a system call, follows unless
- * shca_sq_must_ring() tells that none is due.
+ * Release: slots are written before the index. Pairs with the kernel's acquire
+ * of sq_prod. A doorbell follows, unless shca_sq_must_ring() says that none is
+ * due.
  */
 static inline void shca_sq_publish(struct shca_qp_index *index, uint32_t prod)
 {
 	shca_store_release(&index->sq_prod, prod);
 }
 
-/* More bytes than these are worth a doorbell. */
+/* A request with more bytes is worth a doorbell. */
 #define SHCA_FEW_BYTES	512
 
 /** shca_send_is_urgent() - does a request need a doorbell, whatever sq_doorbell is? */
@@ -108,15 +108,16 @@ static inline bool shca_send_is_urgent(const struct shca_send_wqe *wqe)
 /**
  * shca_sq_must_ring() - is a doorbell due for requests up to @prod?
  *
- * Call after shca_sq_publish().  Full: either the kernel, which moves sq_doorbell back,
- * executes a full barrier and looks at the ring (at once, or by the timer that was
- * due anyway), sees the new sq_prod, or the new sq_doorbell is seen here.
+ * Call after shca_sq_publish(). Full: the kernel moves sq_doorbell back,
+ * executes a full barrier and reads the ring, at once or by the timer that is
+ * due anyway. Either the kernel sees the new sq_prod, or this function sees the
+ * new sq_doorbell.
  */
 static inline bool shca_sq_must_ring(const struct shca_qp *qp, uint32_t prod)
 {
 	const __u32 *doorbell = &qp->status->sq_doorbell;
 
-	/* (Most often it is, and no barrier is needed to find that out.) */
+	/* Mostly a doorbell is due, and finding that out needs no barrier. */
 	if (__atomic_load_n(doorbell, __ATOMIC_RELAXED) - prod - 1 > qp->sq.mask)
 		return true;
 	__atomic_thread_fence(__ATOMIC_SEQ_CST);
@@ -130,11 +131,11 @@ static inline void shca_rq_publish(struct shca_qp_index *index, uint32_t prod)
 }
 
 /**
- * shca_rq_must_ring() - did the QP fail, so that nobody looks at its ring?
+ * shca_rq_must_ring() - has the QP failed, so that nobody reads its ring?
  *
- * Call after shca_rq_publish().  Full: either the kernel, which sets the flag,
- * executes a full barrier and flushes what it finds in the ring, sees the new
- * rq_prod, or the flag is seen here.
+ * Call after shca_rq_publish(). Full: the kernel sets the flag, executes a full
+ * barrier and flushes the ring. Either it sees the new rq_prod, or this
+ * function sees the flag.
  */
 static inline bool shca_rq_must_ring(const struct shca_qp_status *status)
 {
@@ -144,27 +145,27 @@ static inline bool shca_rq_must_ring(const struct shca_qp_status *status)
 }
 
 /**
- * shca_wq_read_cons() - slots below it may be written again
+ * shca_wq_read_cons() - slots below this index may be written again
  *
- * Acquire: a slot is not written before the kernel said that it has fetched
- * it.  Pairs with the kernel's release store of sq_cons or rq_cons.
+ * Acquire: a slot is written only after the kernel has fetched it. Pairs with
+ * the kernel's release store of sq_cons or rq_cons.
  */
 static inline uint32_t shca_wq_read_cons(const __u32 *cons)
 {
 	return shca_load_acquire(cons);
 }
 
-/** shca_wq_slot() - where the request @index stands */
+/** shca_wq_slot() - slot of the request @index */
 static inline void *shca_wq_slot(const struct shca_wq *wq, uint32_t index)
 {
 	return wq->slots + (size_t)(index & wq->mask) * wq->stride;
 }
 
 /**
- * shca_wq_is_full() - may no further request be written at @prod?
+ * shca_wq_is_full() - is there no room for a request at @prod?
  *
- * Reads the kernel's index only when the last known value does not suffice.
- * Called with wq->lock held.
+ * Reads the kernel's index only if the cached one shows no room. Context:
+ * wq->lock held.
  */
 static inline bool shca_wq_is_full(struct shca_wq *wq, uint32_t prod,
 				   const __u32 *cons)
@@ -175,7 +176,7 @@ static inline bool shca_wq_is_full(struct shca_wq *wq, uint32_t prod,
 	return prod - wq->cons >= wq->max_wr;
 }
 
-/** shca_wq_check_recv() - EINVAL for a receive request with too many segments */
+/** shca_wq_check_recv() - EINVAL if a receive request has too many segments */
 static inline int shca_wq_check_recv(const struct shca_wq *wq,
 				     const struct ibv_recv_wr *wr)
 {

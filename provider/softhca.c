@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 /*
- * Device and context: how libibverbs finds softhca and what it calls.  The
- * verbs themselves are in the files named by object.
+ * Device and context: how libibverbs finds softhca, and its operations. The
+ * verbs are in files named after their objects.
  */
 #include "softhca.h"
 #include "poller.h"
@@ -98,7 +98,7 @@ static const struct verbs_context_ops shca_context_ops = {
 	.unimport_pd = shca_unimport_pd,
 };
 
-/* From v57 of rdma-core on, a list of file descriptors stands before resp. */
+/* From rdma-core v57 on, a list of file descriptors comes before resp. */
 static int shca_cmd_context(struct verbs_context *vctx,
 			    struct shca_cmd_get_context *cmd,
 			    struct shca_cmd_get_context_resp *resp)
@@ -113,10 +113,10 @@ static int shca_cmd_context(struct verbs_context *vctx,
 }
 
 /*
- * What to ask the kernel for.  SOFTHCA_DOORBELL=write does without its newer
- * doorbell, as kernels do that have none: for tests of that way, and for comparison.
- * With that, or "each", no post goes without a doorbell.  SOFTHCA_BELL is the former
- * name, which works for one release.
+ * Features to request from the kernel. SOFTHCA_DOORBELL=write does not request
+ * the doorbell method, so POST_SEND is used, as on kernels without the method:
+ * for tests and comparison. With "write" or "each", each post rings.
+ * SOFTHCA_BELL is the former name, which works for one release.
  */
 static uint64_t shca_features(void)
 {
@@ -176,7 +176,7 @@ static struct verbs_context *shca_alloc_context(struct ibv_device *ibdev,
 	return shca_start_context(ctx, &resp.drv_payload);
 }
 
-/* A context that another process, or this one, has opened; its file is here. */
+/* Takes the file of a context that another process, or this one, has opened. */
 static struct verbs_context *shca_import_context(struct ibv_device *ibdev,
 						 int cmd_fd)
 {
@@ -213,7 +213,7 @@ static void shca_uninit_device(struct verbs_device *vdev)
 	free(container_of(vdev, struct shca_device, vdev));
 }
 
-/* By id and never by name: the user chose the name. */
+/* Matches by id and not by name: the user chooses the name. */
 static const struct verbs_match_ent shca_match_table[] = {
 	VERBS_DRIVER_ID(SHCA_DRIVER_ID),
 	{},

@@ -1,11 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
 /*
- * Objects of the provider, and its functions grouped by the file that has
- * them.
+ * Objects of the provider, and its functions, grouped by file.
  *
- * Locks: sq.lock and rq.lock of a QP guard posting, cq.lock guards polling and
- * arming.  No two are held together, and none over a system call, but for the
- * lock of an SRQ while its size changes.
+ * Locks: sq.lock and rq.lock of a QP protect posting, cq.lock protects polling
+ * and arming. No two are held together. None is held over a system call, except
+ * the lock of a CQ or SRQ while its size changes.
  */
 #ifndef SOFTHCA_H
 #define SOFTHCA_H
@@ -24,7 +23,7 @@
 
 /**
  * struct shca_lock - a spinlock, or none
- * @unused:	one thread at a time has promised to be here, see
+ * @unused:	the program has promised to use one thread at a time, see
  *		ibv_alloc_parent_domain() and IBV_CREATE_CQ_ATTR_SINGLE_THREADED
  */
 struct shca_lock {
@@ -61,9 +60,9 @@ struct shca_device {
 
 /**
  * struct shca_context - an open device
- * @page_size:	length of the pages that hold indices and status
- * @features:	granted by the kernel
- * @poller:	rings for those who post (poller.h), or NULL
+ * @page_size:	size of the pages with indices and status
+ * @features:	features granted by the kernel
+ * @poller:	rings the doorbell in place of posts (poller.h), or NULL
  */
 struct shca_context {
 	struct verbs_context vctx;
@@ -72,7 +71,7 @@ struct shca_context {
 	struct shca_poller *poller;
 };
 
-/** struct shca_td - a thread domain; @users: parent domains that have it */
+/** struct shca_td - a thread domain; @users: parent domains that use it */
 struct shca_td {
 	struct ibv_td td;
 	atomic_int users;
@@ -80,10 +79,10 @@ struct shca_td {
 
 /**
  * struct shca_pd - a protection domain, or a parent domain
- * @base:	of a parent domain: the protection domain; else NULL
- * @td:		of a parent domain: its thread domain, or NULL
- * @users:	parent domains of this protection domain; queues made in this
- *		parent domain (the kernel counts the others)
+ * @base:	parent domain: its protection domain; otherwise NULL
+ * @td:		parent domain: its thread domain, or NULL
+ * @users:	protection domain: its parent domains; parent domain: its queues
+ *		(the kernel counts the others)
  */
 struct shca_pd {
 	struct ibv_pd pd;
@@ -99,17 +98,17 @@ struct shca_ah {
 
 /**
  * struct shca_cq - a completion queue
- * @ring:	completions, written by the kernel, mapped read-only
- * @index:	what the kernel reads of ours
- * @cons:	next to be polled; @index->cons is its published copy
+ * @ring:	completions that the kernel writes; mapped read-only
+ * @index:	indices that the kernel reads
+ * @cons:	next completion to poll; @index->cons is its published copy
  * @arm:	last value stored to @index->arm
- * @next_armed:	SHCA_CQ_ARM_NEXT was asked for and its event not yet read
+ * @next_armed:	SHCA_CQ_ARM_NEXT was requested, and its event was not read yet
  * @cur: @wallclock: @wall_offset: polling by iterator, see cq_ex.c
- * @domain:	the parent domain it was made in, or NULL
- * @lost:	errno of the mapping of a new ring that failed: until another
- *		change of size succeeds nothing can be polled
- * @dead:	one bit per slot: a completion not to be returned, see
- *		shca_cq_purge(); @nr_dead of them are set
+ * @domain:	parent domain in which it was created, or NULL
+ * @lost:	errno if mapping a new ring failed; polling then fails until
+ *		another resize succeeds
+ * @dead:	bitmap of slots whose completions polling skips, see
+ *		shca_cq_purge(); @nr_dead bits are set
  */
 struct shca_cq {
 	struct verbs_cq vcq;
@@ -118,7 +117,7 @@ struct shca_cq {
 	size_t ring_len;
 	struct shca_cq_index *index;
 	uint32_t mask;
-	uint32_t cons;		/* protected by lock, as all below */
+	uint32_t cons;		/* lock protects it and all below */
 	uint32_t arm;
 	bool next_armed;
 	bool wallclock;
@@ -131,11 +130,11 @@ struct shca_cq {
 };
 
 /**
- * struct shca_wq - a ring of requests: of a QP's sends or receives, an SRQ, a WQ
+ * struct shca_wq - a ring of requests: sends or receives of a QP, an SRQ, a WQ
  * @slots:	@mask + 1 slots of @stride bytes
  * @max_wr:	requests that may be outstanding, at most @mask + 1
- * @prod:	next slot to be written
- * @cons:	retired by the kernel as last seen
+ * @prod:	next slot to write
+ * @cons:	retired by the kernel, cached value
  */
 struct shca_wq {
 	struct shca_lock lock;
@@ -148,7 +147,7 @@ struct shca_wq {
 	uint32_t cons;		/* protected by lock */
 };
 
-/** union shca_doorbell - the command of the doorbell, with its one attribute */
+/** union shca_doorbell - the doorbell's command, with its one attribute */
 union shca_doorbell {
 	struct ib_uverbs_ioctl_hdr hdr;
 	uint8_t room[sizeof(struct ib_uverbs_ioctl_hdr) +
@@ -158,13 +157,14 @@ union shca_doorbell {
 /**
  * struct shca_qp - a queue pair
  * @index:	head of the request region, read-write; the slots follow
- * @status:	what the kernel tells, mapped read-only; it and @index are NULL of
- *		those without rings: the responder of XRC, QPs with work queues
- * @domain:	the parent domain it was made in, or NULL
+ * @status:	state written by the kernel, mapped read-only. @status and
+ *		@index are NULL if there are no rings: XRC responders, QPs with
+ *		work queues
+ * @domain:	parent domain in which it was created, or NULL
  * @opcodes:	send opcodes of this type of QP, one bit each
- * @ex:	the section between ibv_wr_start() and its end: the request being
- *		built, the next slot, the first error; under sq.lock
- * @slot:	what the poller looks at; NULL: it does not look after this one
+ * @ex:		section from ibv_wr_start() to its end: current request, next
+ *		slot, first error; under sq.lock
+ * @slot:	its slot of the poller, or NULL if the poller does not serve it
  */
 struct shca_qp {
 	struct verbs_qp vqp;
@@ -190,8 +190,8 @@ struct shca_qp {
 };
 
 /**
- * struct shca_rwq - a work queue, in fields as struct shca_qp
- * @ring:	of receive requests
+ * struct shca_rwq - a work queue; members as in struct shca_qp
+ * @ring:	ring of receive requests
  */
 struct shca_rwq {
 	struct ibv_wq wq;
@@ -205,11 +205,11 @@ struct shca_rwq {
 
 /**
  * struct shca_srq - a shared receive queue
- * @wq:		its ring, in the region that @status names
+ * @wq:		its ring, mapped at the offset in @status
  * @index:	head of the request region, read-write
- * @start:	where the slots begin in it
- * @lost:	errno of the mapping of a new ring that failed: until another
- *		change of size succeeds nothing can be posted
+ * @start:	offset of the slots
+ * @lost:	errno if mapping a new ring failed; posting then fails until
+ *		another resize succeeds
  */
 struct shca_srq {
 	struct verbs_srq vsrq;
@@ -224,7 +224,7 @@ struct shca_srq {
 
 /**
  * struct shca_dm - device memory
- * @map: @map_len: its mapping, @length bytes of which are device memory
+ * @map: @map_len: its mapping; the first @length bytes are device memory
  */
 struct shca_dm {
 	struct verbs_dm vdm;
@@ -243,7 +243,7 @@ static inline struct shca_pd *to_shca_pd(struct ibv_pd *pd)
 	return container_of(pd, struct shca_pd, pd);
 }
 
-/** shca_domain_get() - a queue is made in @pd, if that is a parent domain */
+/** shca_domain_get() - count a new queue of @pd, if that is a parent domain */
 static inline struct shca_pd *shca_domain_get(struct ibv_pd *ibpd)
 {
 	struct shca_pd *pd = ibpd ? to_shca_pd(ibpd) : NULL;
@@ -254,7 +254,7 @@ static inline struct shca_pd *shca_domain_get(struct ibv_pd *ibpd)
 	return pd;
 }
 
-/** shca_domain_put() - it is gone; NULL is fine */
+/** shca_domain_put() - undo it; @domain may be NULL */
 static inline void shca_domain_put(struct shca_pd *domain)
 {
 	if (domain)
@@ -286,7 +286,7 @@ static inline struct shca_srq *to_shca_srq(struct ibv_srq *srq)
 	return container_of(srq, struct shca_srq, vsrq.srq);
 }
 
-/** shca_op_may_inline() - its data goes out, so it may stand in the request */
+/** shca_op_may_inline() - does it send data, which the request may then carry? */
 static inline bool shca_op_may_inline(unsigned int opcode)
 {
 	const uint32_t ops = 1u << SHCA_WR_SEND | 1u << SHCA_WR_SEND_WITH_IMM |

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
 /*
  * The commands of softhca as rdma-core sends them: the common part of
- * libibverbs followed by the driver's part, which is defined once, in
- * softhca-abi.h.  The driver's part is reached as .drv_payload, so nothing
- * depends on the headers that rdma-core generates from kernel-headers.
+ * libibverbs, then the driver's part. softhca-abi.h defines the driver's part
+ * once. It is accessed as .drv_payload, so nothing depends on the headers that
+ * rdma-core generates.
  */
 #ifndef SOFTHCA_ABI_DRV_H
 #define SOFTHCA_ABI_DRV_H
@@ -16,7 +16,7 @@
 #include <softhca-abi.h>
 #endif
 
-/* What DECLARE_DRV_CMD would add to let members be named without payload. */
+/* DECLARE_DRV_CMD would add these so that members need no .drv_payload. */
 #define _STRUCT_shca_alloc_ucontext_req		struct {}
 #define _STRUCT_shca_alloc_ucontext_resp	struct {}
 #define _STRUCT_shca_create_cq_req		struct {}
@@ -54,8 +54,8 @@ DECLARE_DRV_CMD(shca_cmd_create_wq, IB_USER_VERBS_EX_CMD_CREATE_WQ,
 		shca_create_wq_req, shca_create_wq_resp);
 
 /*
- * The common part of this one is 4 bytes long, so the driver's part, which is
- * 8-byte aligned elsewhere, begins at an offset of 4.
+ * The common part of this response is 4 bytes long. So the driver's part begins
+ * at offset 4; elsewhere it is 8-byte aligned.
  */
 struct shca_cmd_create_ah_resp {
 	struct ib_uverbs_create_ah_resp ibv_resp;
@@ -65,7 +65,7 @@ struct shca_cmd_create_ah_resp {
 static_assert(offsetof(struct shca_cmd_create_ah_resp, drv_payload) ==
 	      sizeof(struct ib_uverbs_create_ah_resp), "create_ah_resp");
 
-/* Segments and flags are copied as they come from the program. */
+/* Segments and flags are copied unchanged. */
 static_assert(sizeof(struct shca_sge) == sizeof(struct ibv_sge), "sge");
 static_assert(offsetof(struct shca_sge, addr) ==
 	      offsetof(struct ibv_sge, addr), "sge.addr");

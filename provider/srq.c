@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 /*
- * Shared receive queues.  Where the ring is, and how long, stands in the status
- * page; a change of size replaces the ring, so posting is held off meanwhile.
+ * Shared receive queues. The status page has the offset and the length of the
+ * ring. A resize replaces the ring, and holds off posting meanwhile.
  */
 #include "softhca.h"
 
@@ -15,7 +15,7 @@
 
 #include "ring.h"
 
-/* Map the ring that the status page names. Return: 0 or an errno. */
+/* Maps the ring that the status page names. Return: 0 or an errno. */
 static int shca_srq_map_ring(struct shca_srq *srq, int fd)
 {
 	uint64_t len = srq->status->ring_len;
@@ -109,8 +109,8 @@ struct ibv_srq *shca_create_srq(struct ibv_pd *pd,
 }
 
 /*
- * The lock is held across the command: the kernel moves what is posted to the
- * new ring, and nothing may be posted to the old one behind its back.
+ * The lock is held across the command: the kernel moves posted requests to the
+ * new ring, so nothing may be posted to the old one.
  */
 int shca_modify_srq(struct ibv_srq *ibsrq, struct ibv_srq_attr *attr, int mask)
 {
@@ -126,7 +126,7 @@ int shca_modify_srq(struct ibv_srq *ibsrq, struct ibv_srq_attr *attr, int mask)
 	shca_lock(&srq->wq.lock);
 	err = ibv_cmd_modify_srq(ibsrq, attr, mask, &cmd, sizeof(cmd));
 	if (!err) {
-		/* The kernel has left the old ring, mapped or not. */
+		/* The kernel uses the new ring, even if mapping it fails. */
 		err = shca_srq_map_ring(srq, ibsrq->context->cmd_fd);
 		srq->lost = err;
 		if (!err) {
@@ -195,7 +195,7 @@ int shca_post_srq_recv(struct ibv_srq *ibsrq, struct ibv_recv_wr *wr,
 
 /* ---- tag matching ------------------------------------------------------- */
 
-/* Return: 0 or an errno: it is malformed. */
+/* Return: 0, or an errno if the request is malformed. */
 static int shca_srq_fill_op(struct shca_srq_op *op, const struct ibv_ops_wr *wr)
 {
 	*op = (struct shca_srq_op){
@@ -219,7 +219,10 @@ static int shca_srq_fill_op(struct shca_srq_op *op, const struct ibv_ops_wr *wr)
 	return 0;
 }
 
-/* The kernel has the list of tags, so each is a call, and done when that returns. */
+/*
+ * The kernel has the list of tags. So each operation is a system call, complete
+ * on return.
+ */
 int shca_post_srq_ops(struct ibv_srq *ibsrq, struct ibv_ops_wr *wr,
 		      struct ibv_ops_wr **bad_wr)
 {

@@ -1,8 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
-/*
- * Verbs that only talk to the kernel: queries and address handles.  No data path
- * here.
- */
+/* Verbs that only call the kernel: queries and address handles. No data path. */
 #include "softhca.h"
 
 #include <errno.h>
@@ -27,7 +24,7 @@ int shca_query_device_ex(struct ibv_context *ibctx,
 		 "%u.%u.%u", (unsigned int)(fw_ver >> 32) & 0xffff,
 		 (unsigned int)(fw_ver >> 16) & 0xffff,
 		 (unsigned int)fw_ver & 0xffff);
-	/* Not in the common response. */
+	/* The common response does not have these. */
 	if (attr_size >= offsetof(struct ibv_device_attr_ex,
 				  packet_pacing_caps) +
 			 sizeof(attr->packet_pacing_caps)) {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 /*
- * Work queues and indirection tables.  A work queue is to its process what the
- * receive queue of a QP is (qp.c), with a number of its own.
+ * Work queues and indirection tables. A work queue is used like the receive
+ * queue of a QP (qp.c), with a number of its own.
  */
 #include "softhca.h"
 
@@ -12,7 +12,7 @@
 #include "doorbell.h"
 #include "ring.h"
 
-/* What the command has room for; the device may have less. */
+/* The command's maximum; the device's may be lower. */
 #define SHCA_MAX_LOG_IND_TBL	13
 
 /* ---- posting ------------------------------------------------------------ */
@@ -128,7 +128,7 @@ err_free:
 	return NULL;
 }
 
-/* As with a QP: nothing of the life that ended is met in the next. */
+/* As for a QP: old completions are dropped. */
 int shca_modify_wq(struct ibv_wq *ibwq, struct ibv_wq_attr *attr)
 {
 	struct shca_rwq *rwq = to_shca_rwq(ibwq);
