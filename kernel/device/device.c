@@ -591,7 +591,7 @@ int shca_newlink(const char *name, struct net_device *ndev)
 	err = ib_register_device(&dev->ibdev, name, NULL);
 	if (err == -ENFILE) {	/* the RDMA core's error for a name in use */
 		err = -EEXIST;
-		pr_err_ratelimited("%s: an RDMA device has this name already, maybe in another network namespace\n",
+		pr_err_ratelimited("%s: the name is in use by another RDMA device, maybe in another network namespace\n",
 				   name);
 	}
 	if (err)

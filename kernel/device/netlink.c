@@ -123,7 +123,7 @@ static struct shca_dev *shca_genl_dev(struct genl_info *info)
 	if (!dev) {
 		NL_SET_ERR_MSG_ATTR(info->extack,
 				    info->attrs[SHCA_A_DEV_NAME],
-				    "no softhca device of this name has its netdev in this network namespace");
+				    "no softhca device of this name with its netdev in this network namespace");
 		return ERR_PTR(-ENODEV);
 	}
 	return dev;
@@ -208,7 +208,7 @@ static int shca_genl_peer(struct sk_buff *skb, struct genl_info *info,
 	}
 	if (peer->snet == dev->snet) {
 		NL_SET_ERR_MSG_ATTR(info->extack, attr,
-				    "peer: this device is in the same network namespace, where requests go directly anyway");
+				    "peer: this device is in the same network namespace, so requests go directly anyway");
 		err = -EINVAL;
 	}
 	*id = peer->id;
@@ -229,7 +229,7 @@ static struct shca_trust *shca_genl_trust(struct sk_buff *skb,
 		nr++;
 	if (!nr || nr > SHCA_LIM_TRUSTED) {
 		NL_SET_ERR_MSG_ATTR(info->extack, peers,
-				    "peer: one to 64 devices can be named");
+				    "peer: name 1 to 64 devices");
 		return ERR_PTR(-EINVAL);
 	}
 	trust = kzalloc(struct_size(trust, ids, nr), GFP_KERNEL_ACCOUNT);
@@ -256,7 +256,7 @@ static int shca_genl_set_trust(struct sk_buff *skb, struct genl_info *info,
 		if (rcu_access_pointer(dev->trust))
 			return 0;
 		NL_SET_ERR_MSG(info->extack,
-			       "path host: name the devices in other network namespaces that are trusted: path host peer DEVICE,...");
+			       "path host: name the trusted devices of other network namespaces: path host peer DEVICE,...");
 		return -EINVAL;
 	}
 	trust = shca_genl_trust(skb, info, dev);
@@ -297,17 +297,17 @@ static int shca_dev_set_doit(struct sk_buff *skb, struct genl_info *info)
 	pkey = info->attrs[SHCA_A_PKEY];
 	resv8a = info->attrs[SHCA_A_RESV8A];
 	if (!path && !pkey && !index && !resv8a && !info->attrs[SHCA_A_PEERS]) {
-		NL_SET_ERR_MSG(info->extack, "nothing to set: no knob given");
+		NL_SET_ERR_MSG(info->extack, "no setting given");
 		err = -EINVAL;
 	} else if (!pkey != !index) {
 		NL_SET_ERR_MSG(info->extack,
-			       "a P_Key needs the index of its entry, and an index a P_Key");
+			       "a P_Key and its index must be given together");
 		err = -EINVAL;
 	}
 	if (!err && info->attrs[SHCA_A_PEERS] &&
 	    (!path || nla_get_u8(path) != SHCA_PATH_HOST)) {
 		NL_SET_ERR_MSG_ATTR(info->extack, info->attrs[SHCA_A_PEERS],
-				    "peers are named with path host alone");
+				    "only path host has peers");
 		err = -EINVAL;
 	}
 	if (!err && path)

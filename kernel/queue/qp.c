@@ -192,7 +192,7 @@ static const char *shca_qp_cap_wrong(const struct ib_qp_cap *cap)
 	    cap->max_recv_sge > SHCA_LIM_SGE)
 		return "max_send_sge or max_recv_sge is larger than max_sge of the device";
 	if (cap->max_inline_data > SHCA_LIM_INLINE)
-		return "max_inline_data is larger than a request has room for";
+		return "max_inline_data is larger than the room in a request";
 	return NULL;
 }
 
@@ -203,10 +203,10 @@ static int shca_qp_check_init(struct shca_dev *dev,
 
 	if (!shca_qp_has_type(init->qp_type, is_user))
 		return shca_refuse(dev, 0, -EOPNOTSUPP,
-				   "the device has no queue pairs of this type");
+				   "the device does not support this QP type");
 	if (init->create_flags)
 		return shca_refuse(dev, 0, -EOPNOTSUPP,
-				   "the device knows none of these create_flags");
+				   "the device does not support these create_flags");
 	if (init->srq && init->srq->srq_type == IB_SRQT_TM &&
 	    init->qp_type != IB_QPT_RC)
 		return shca_refuse(dev, 0, -EINVAL,
@@ -217,7 +217,7 @@ static int shca_qp_check_init(struct shca_dev *dev,
 	    !init->send_cq || (init->qp_type != IB_QPT_XRC_INI &&
 			       !init->recv_cq))
 		return shca_refuse(dev, 0, -EINVAL,
-				   "send_cq or recv_cq is missing, or the xrcd of an XRC target");
+				   "send_cq, recv_cq or the xrcd of an XRC target is missing");
 	why = shca_qp_cap_wrong(&init->cap);
 	return why ? shca_refuse(dev, 0, -EINVAL, why) : 0;
 }

@@ -32,12 +32,12 @@ static const char *shca_path_wrong(const struct shca_qp *qp,
 				   const struct ib_qp_attr *attr, int mask)
 {
 	if ((mask & IB_QP_PORT) && attr->port_num != 1)
-		return "port_num is not 1, the only port there is";
+		return "port_num is not 1, the only port";
 	if ((mask & IB_QP_PKEY_INDEX) && attr->pkey_index >= SHCA_LIM_PKEYS)
 		return "pkey_index is beyond the P_Key table";
 	if ((mask & IB_QP_PATH_MTU) &&
 	    (attr->path_mtu < IB_MTU_256 || attr->path_mtu > IB_MTU_4096))
-		return "path_mtu is none of IBV_MTU_256 to IBV_MTU_4096";
+		return "path_mtu is not one of IBV_MTU_256 to IBV_MTU_4096";
 	if ((mask & IB_QP_PATH_MTU) &&
 	    ib_mtu_enum_to_int(attr->path_mtu) > shca_link_mtu(qp->dev))
 		return "path_mtu is larger than the port's active_mtu, which follows from the netdev's MTU";
@@ -336,7 +336,7 @@ static int shca_modify_locked(struct shca_qp *qp, struct ib_qp_attr *attr,
 
 	if ((mask & IB_QP_CUR_STATE) && attr->cur_qp_state != cur)
 		return shca_refuse(qp->dev, qp->qpn, -EINVAL,
-				   "cur_qp_state is not the state that the QP is in");
+				   "cur_qp_state is not the current state of the QP");
 	if (mask & IB_QP_STATE)
 		next = attr->qp_state;
 	if (qp->rss && qp->type == IB_QPT_RAW_PACKET)
@@ -346,7 +346,7 @@ static int shca_modify_locked(struct shca_qp *qp, struct ib_qp_attr *attr,
 		return -EINVAL;
 	if (!ib_modify_qp_is_ok(cur, next, qp->type, mask))
 		return shca_refuse(qp->dev, qp->qpn, -EINVAL,
-				   "no such change of state, or an attribute of it is missing or too many");
+				   "invalid state transition, or an attribute is missing or not allowed");
 	err = shca_qp_check(qp, attr, mask);
 	if (err)
 		return err;

@@ -38,8 +38,8 @@ check without_privilege refused 1 'Operation not permitted' \
 	in_a setpriv --reuid=65534 --clear-groups softhca dev set shca_a path wire
 check unprivileged_may_look in_a setpriv --reuid=65534 --clear-groups softhca dev show shca_a
 check nothing_was_changed path_is auto
-check wrong_value_is_a_usage_error refused 2 "'sideways' is none of the values here: auto, wire or host" in_a softhca dev set shca_a path sideways
-check wrong_setting_is_a_usage_error refused 2 "'colour' is not known here (expected: path, pkey, resv8a)" in_a softhca dev set shca_a colour red
+check wrong_value_is_a_usage_error refused 2 "invalid value 'sideways' (expected: auto, wire or host)" in_a softhca dev set shca_a path sideways
+check wrong_setting_is_a_usage_error refused 2 "unknown word 'colour' (expected: path, pkey, resv8a)" in_a softhca dev set shca_a colour red
 
 # resv8a
 check resv8a_auto_is_the_default resv8a_is auto
@@ -48,19 +48,19 @@ for mode in on off auto; do
 	check "resv8a.$mode.is_kept" resv8a_is $mode
 done
 check resv8a_is_in_json json_resv8a auto
-check resv8a_of_no_kind refused 2 "'ON' is none of the values here: off, auto or on" in_a softhca dev set shca_a resv8a ON
+check resv8a_of_no_kind refused 2 "invalid value 'ON' (expected: off, auto or on)" in_a softhca dev set shca_a resv8a ON
 
 # path host: whom it trusts is named, and kept
 json_peers() { in_a softhca dev show shca_a --json | python3 -c "import json, sys; d = json.load(sys.stdin)
 sys.exit(d[0].get('peers', []) != sys.argv[1:])" "$@"; }
-check host_without_names refused 1 'path host: name the devices .* that are trusted' in_a softhca dev set shca_a path host
+check host_without_names refused 1 'path host: name the trusted devices' in_a softhca dev set shca_a path host
 check host_of_no_device refused 1 'peer: no softhca device has this name.*No such device' \
 	in_a softhca dev set shca_a path host peer shca_b,nonesuch
 check host_of_itself refused 1 'same network namespace' in_a softhca dev set shca_a path host peer shca_a
 check host_refused_is_not_set path_is auto
 check nobody_is_trusted_at_first json_peers
-check peers_of_wire_is_a_usage_error refused 2 'peers are of path host' in_a softhca dev set shca_a path wire peer shca_b
-check peer_without_names_is_a_usage_error refused 2 'too few words (next: DEVICE,...)' in_a softhca dev set shca_a path host peer
+check peers_of_wire_is_a_usage_error refused 2 'only path host has' in_a softhca dev set shca_a path wire peer shca_b
+check peer_without_names_is_a_usage_error refused 2 'incomplete command (expected: DEVICE,...)' in_a softhca dev set shca_a path host peer
 check host in_a softhca dev set shca_a path host peer shca_b
 check host_is_shown path_is 'host peer shca_b'
 check host_is_in_json json_peers shca_b

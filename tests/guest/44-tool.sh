@@ -78,29 +78,29 @@ refused() {
 	[ "$status" = "$want" ] && [ ! -s /tmp/refused ] && [[ $said == "softhca: $text"* ]] &&
 		[[ -z $hint || $hint == "Try 'softhca "*"--help'." ]]
 }
-check error.command refused 2 "unknown command 'dve' (known: dev)" dve set nonesuch path sideways
-check error.second_word refused 2 "unknown command 'dev ste' (known: show, set)" dev ste nonesuch path sideways
-check error.word_missing refused 2 "dev: a word is missing (known: show, set)" dev
+check error.command refused 2 "unknown command 'dve' (expected: dev)" dve set nonesuch path sideways
+check error.second_word refused 2 "unknown command 'dev ste' (expected: show, set)" dev ste nonesuch path sideways
+check error.word_missing refused 2 "dev: incomplete command (expected: show, set)" dev
 check error.no_command eval '! softhca 2>/tmp/refused && grep -q "^usage: softhca" /tmp/refused'
 check error.option refused 2 "dev show: unknown option '--jsno'" dev show --jsno nonesuch
 check error.letter refused 2 "dev show: unknown option '-x'" dev show -xy nonesuch
 check error.option_with_value refused 2 "dev show: unknown option '--json=yes'" dev show --json=yes
 check error.tool_letter refused 2 "unknown option '-x'" -x
 check error.tool_option refused 2 "unknown option '--jsno'" --jsno
-check error.setting refused 2 "dev set: 'paht' is not known here (expected: path, pkey, resv8a)" dev set nonesuch paht sideways
-check error.too_few refused 2 "dev set: too few words (next: path, pkey, resv8a)" dev set nonesuch
-check error.value_missing refused 2 "dev set: too few words (next: auto|wire|host)" dev set shca_a path
-check error.too_many refused 2 "dev show: 'shca_b' is too much" dev show shca_a shca_b
-check error.too_many_of_one_form refused 2 "dev set: '3' is too much" dev set shca_a pkey 1 2 3
+check error.setting refused 2 "dev set: unknown word 'paht' (expected: path, pkey, resv8a)" dev set nonesuch paht sideways
+check error.too_few refused 2 "dev set: incomplete command (expected: path, pkey, resv8a)" dev set nonesuch
+check error.value_missing refused 2 "dev set: incomplete command (expected: auto|wire|host)" dev set shca_a path
+check error.too_many refused 2 "dev show: unexpected word 'shca_b'" dev show shca_a shca_b
+check error.too_many_of_one_form refused 2 "dev set: unexpected word '3'" dev set shca_a pkey 1 2 3
 check error.device refused 1 'nonesuch: ' dev set nonesuch path sideways
 check error.device_of_pkey refused 1 'nonesuch: ' dev set nonesuch pkey 99 1
-check error.value refused 2 "dev set: 'sideways' is none of the values here: auto, wire or host" dev set shca_a path sideways
-check error.part_of_a_value refused 2 "dev set: 'aut' is none of" dev set shca_a path aut
+check error.value refused 2 "dev set: invalid value 'sideways' (expected: auto, wire or host)" dev set shca_a path sideways
+check error.part_of_a_value refused 2 "dev set: invalid value 'aut' (expected: auto" dev set shca_a path aut
 for index in 0 16 70000 -1 seven 1x ''; do
-	check "range.index.$index" refused 2 "dev set: INDEX is a number from 1 to 15, not '$index'" dev set shca_a pkey -- "$index" 1
+	check "range.index.$index" refused 2 "dev set: INDEX must be 1 to 15, not '$index'" dev set shca_a pkey -- "$index" 1
 done
 for pkey in 0x10000 99999999999999999999 seven 0x; do
-	check "range.pkey.$pkey" refused 2 "dev set: P_KEY is a number from 0 to 0xffff, not '$pkey'" dev set shca_a pkey 1 "$pkey"
+	check "range.pkey.$pkey" refused 2 "dev set: P_KEY must be 0 to 0xffff, not '$pkey'" dev set shca_a pkey 1 "$pkey"
 done
 accepted() { softhca dev set shca_a pkey "$1" "$2" && softhca dev show shca_a | grep -q "$1:$3"; }
 check range.last accepted 15 0xffff 0xffff
@@ -109,15 +109,15 @@ check range.first accepted 1 010 0x000a
 # ---- names of devices
 
 long=$(printf 'x%.0s' {1..64})
-check name.empty refused 2 'a device name is empty: 1 to 63 characters' dev show ''
-check name.too_long refused 2 "device name 'xxxxxxxxxxxxxxxxxxxx...' has 64 characters: 1 to 63 are allowed" dev show "$long"
+check name.empty refused 2 'empty device name (expected: 1 to 63 characters)' dev show ''
+check name.too_long refused 2 "device name 'xxxxxxxxxxxxxxxxxxxx...' has 64 characters (expected: 1 to 63)" dev show "$long"
 check name.longest refused 1 "${long:1}: " dev show "${long:1}"
 for name in 'a b' $'a\tb' a/b a%b $'a\nb'; do
 	check "name.$(printf %q "$name")" refused 2 "device name '" dev set "$name" path sideways
 done
-check name.control_characters_are_not_shown refused 2 "device name 'a??[1mb': blanks" dev show $'a\n\e[1mb'
+check name.control_characters_are_not_shown refused 2 "device name 'a??[1mb' has a blank, a control character" dev show $'a\n\e[1mb'
 check name.of_a_peer refused 2 "device name 'a/b'" dev set shca_a path host peer shca_b,a/b
-check name.of_no_peer refused 2 'a device name is empty' dev set shca_a path host peer shca_b,
+check name.of_no_peer refused 2 'empty device name' dev set shca_a path host peer shca_b,
 check nothing_was_changed eval 'softhca dev show shca_a | grep -q "path auto"'
 run rdma link add "${long:1}" type softhca netdev dummy_a
 at_exit rdma link delete "${long:1}"

@@ -69,7 +69,7 @@ END
 cat /tmp/refusals
 says() { grep "^$1: .*$2" /tmp/refusals; }
 check trace.path_mtu says mtu active_mtu
-check trace.change_of_state says state 'no such change of state'
+check trace.change_of_state says state 'invalid state transition'
 check trace.ring_too_long says requests max_qp_wr
 check trace.too_many_segments says segments max_sge
 if [ -e /proc/dynamic_debug/control ]; then
@@ -86,7 +86,7 @@ refused() {
 run ip link add shca_v type veth peer name shca_w
 at_exit ip link del shca_v
 run ip link add link shca_v name shca_v.5 type vlan id 5
-check log.name_is_taken refused shca_a shca_v 'has this name already'
+check log.name_is_taken refused shca_a shca_v 'the name is in use'
 check log.vlan refused shca_x shca_v.5 'attach to its parent'
 modprobe tun && run ip tuntap add shca_tun mode tun && at_exit ip tuntap del shca_tun mode tun
 check log.no_ethernet refused shca_x shca_tun 'not an Ethernet device'

@@ -160,7 +160,7 @@ void command_help(FILE *out)
 	      "\ncommands:\n",
 	      out);
 	help_of(out, "", false);
-	fputs("\nexit status: 0 done; 1 refused or failed, the reason is printed; 2 wrong command line\n"
+	fputs("\nexit status: 0 success; 1 failure, with the reason; 2 wrong command line\n"
 	      "see also: softhca(8), softhca(7), rdma-link(8)\n",
 	      out);
 }
@@ -208,13 +208,13 @@ static int unknown_command(int argc, char **argv)
 			words_add(&second, c->name + length + 1);
 	}
 	if (!second.nr) {
-		complain("unknown command '%s' (known: %s)", argv[0], first.text);
+		complain("unknown command '%s' (expected: %s)", argv[0], first.text);
 		return hint("");
 	}
 	if (argc < 2)
-		complain("%s: a word is missing (known: %s)", argv[0], second.text);
+		complain("%s: incomplete command (expected: %s)", argv[0], second.text);
 	else
-		complain("unknown command '%s %s' (known: %s)", argv[0], argv[1],
+		complain("unknown command '%s %s' (expected: %s)", argv[0], argv[1],
 			 second.text);
 	return hint(argv[0]);
 }
@@ -234,12 +234,12 @@ static int wrong_words(const char *name, int fits, int nr, char **word)
 			words_add(&expected, p.token[fits]);
 	}
 	if (fits == nr)
-		complain("%s: too few words (next: %s)", name, expected.text);
+		complain("%s: incomplete command (expected: %s)", name, expected.text);
 	else if (expected.nr)
-		complain("%s: '%s' is not known here (expected: %s)", name,
+		complain("%s: unknown word '%s' (expected: %s)", name,
 			 word[fits], expected.text);
 	else
-		complain("%s: '%s' is too much", name, word[fits]);
+		complain("%s: unexpected word '%s'", name, word[fits]);
 	return hint(name);
 }
 
@@ -280,7 +280,7 @@ static int check_values(const struct call *call, const struct pattern *p)
 		    choice_index(p->token[i], call->word[i]) >= 0)
 			continue;
 		print_choices(choices, sizeof(choices), p->token[i]);
-		complain("%s: '%s' is none of the values here: %s",
+		complain("%s: invalid value '%s' (expected: %s)",
 			 call->command->name, call->word[i], choices);
 		return hint(call->command->name);
 	}

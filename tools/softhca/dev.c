@@ -165,10 +165,10 @@ int device_check_name(const char *name)
 	bool right = true;
 
 	if (!length)
-		return complain("a device name is empty: 1 to %d characters are allowed",
+		return complain("empty device name (expected: 1 to %d characters)",
 				NAME_SIZE - 1);
 	if (length >= NAME_SIZE)
-		return complain("device name '%.20s...' has %zu characters: 1 to %d are allowed",
+		return complain("device name '%.20s...' has %zu characters (expected: 1 to %d)",
 				name, length, NAME_SIZE - 1);
 	/* (what is refused here is not sent to the terminal either) */
 	for (i = 0; i <= length; i++) {
@@ -178,7 +178,7 @@ int device_check_name(const char *name)
 		if (name[i] && (control || strchr(" /%", name[i])))
 			right = false;
 	}
-	return right ? 0 : complain("device name '%s': blanks, control characters, '/' and '%%' are not allowed",
+	return right ? 0 : complain("device name '%s' has a blank, a control character, '/' or '%%'",
 				    shown);
 }
 
@@ -300,7 +300,7 @@ static int dev_set_path(const struct call *call)
 	struct nl_msg *msg;
 
 	if (call->nr > 3 && path != SHCA_PATH_HOST)
-		return complain("dev set: peers are of path host, not of path %s",
+		return complain("dev set: path %s has no peers, only path host has",
 				call->word[2]);
 	msg = set_request(call);
 	nla_put_u8(msg, SHCA_A_PATH, path);
@@ -332,10 +332,10 @@ static int dev_set_pkey(const struct call *call)
 	if (status)
 		return status;
 	if (!parse_number(call->word[2], 1, device.nr_pkeys - 1, &index))
-		return complain("dev set: INDEX is a number from 1 to %d, not '%s' (entry 0 is the default partition's)",
+		return complain("dev set: INDEX must be 1 to %d, not '%s' (entry 0 is the default partition)",
 				device.nr_pkeys - 1, call->word[2]);
 	if (!parse_number(call->word[3], 0, UINT16_MAX, &pkey))
-		return complain("dev set: P_KEY is a number from 0 to 0xffff, not '%s'",
+		return complain("dev set: P_KEY must be 0 to 0xffff, not '%s'",
 				call->word[3]);
 	msg = set_request(call);
 	nla_put_u16(msg, SHCA_A_PKEY_INDEX, index);
@@ -347,33 +347,34 @@ const struct command dev_commands[] = {
 	{
 		.name = "dev show",
 		.pattern = "[DEVICE]",
-		.summary = "show one device or all: network device and settings",
+		.summary = "show the network device and the settings of one device or all",
 		.option = { { "json", "print a JSON array of objects" } },
 		.run = dev_show,
 	},
 	{
 		.name = "dev set",
 		.pattern = "DEVICE path " PATHS " [peer DEVICE,...]",
-		.summary = "how requests of connected queue pairs travel",
-		.details = "auto: directly where the peer is in the same network namespace, else as packets\n"
+		.summary = "set how requests of connected queue pairs travel",
+		.details = "auto: directly if the peer is in the same network namespace, otherwise as packets\n"
 			   "wire: always as packets\n"
-			   "host: as auto, and directly to the named devices in other network namespaces",
+			   "host: as auto, and directly to the named devices of other network namespaces",
 		.run = dev_set_path,
 	},
 	{
 		.name = "dev set",
 		.pattern = "DEVICE pkey INDEX P_KEY",
 		.summary = "set an entry of the P_Key table",
-		.details = "INDEX: from 1 on, for entry 0 is always the default partition\n"
+		.details = "INDEX: 1 or more; entry 0 is always the default partition\n"
 			   "P_KEY: 0 to 0xffff; 0 empties the entry",
 		.run = dev_set_pkey,
 	},
 	{
 		.name = "dev set",
 		.pattern = "DEVICE resv8a " RESV8A,
-		.summary = "how softhcas on two machines may know each other without ECE",
-		.details = "auto: packets to a peer that has marked its own are marked, in reserved bits of the BTH\n"
-			   "on: all packets of RC and XRC are marked; off: none, and no mark is looked for",
+		.summary = "set how softhca devices on two machines recognise each other without ECE",
+		.details = "off: mark no packets, ignore marks; a mark is in reserved bits of the BTH\n"
+			   "auto: mark packets to a peer that has marked its own\n"
+			   "on: mark all packets of RC and XRC",
 		.run = dev_set_resv8a,
 	},
 	{}
