@@ -2,38 +2,39 @@
 /*
  * The binary interface between softhca.ko and its rdma-core provider.
  *
- * Three users: the kernel module, the provider, the tests.  Rules:
+ * It has three users: the kernel module, the provider, the tests. Rules:
  *
- * - Every struct is 8-byte aligned and a multiple of 8 bytes long; fields are
- *   fixed-width; padding is explicit; there are no pointers and no enums.
- * - A struct is only ever appended to.  Requests carry comp_mask; bits that
- *   the kernel does not know, and reserved fields that are not zero, are
- *   refused with EINVAL.  Responses are zero-extended.
+ * - Every struct is 8-byte aligned, and its size is a multiple of 8 bytes.
+ *   Fields have a fixed width, and padding is explicit. There are no pointers
+ *   and no enums.
+ * - A struct only grows at its end. Requests carry comp_mask. The kernel
+ *   refuses unknown bits and reserved fields that are not zero with EINVAL.
+ *   Responses are zero-extended.
  * - Sizes and offsets are asserted below, so both sides agree or do not build.
  *
- * Rings.  A send or receive ring holds requests only; the process writes them
- * and the kernel fetches each slot once, by a bounded copy, into memory of its
- * own.  Completions are written by the kernel into pages that the process has
- * mapped read-only.  Index words live apart from the slots, and each has one
- * writer.  All indices run freely through 32 bits; slot = index & (entries-1).
+ * Rings. A send or receive ring has requests only. The process writes them, and
+ * the kernel fetches each slot once, by a bounded copy, into private memory.
+ * The kernel writes completions into pages that the process has mapped
+ * read-only. Index words are separate from the slots, and each has one writer.
+ * All indices use all 32 bits; slot = index & (entries-1).
  */
 #ifndef SOFTHCA_ABI_H
 #define SOFTHCA_ABI_H
 
 #include <linux/types.h>
 
-/** SHCA_ABI_VERSION - ib_device.uverbs_abi_ver; changes only on a break. */
+/** SHCA_ABI_VERSION - ib_device.uverbs_abi_ver; only an incompatible change alters it. */
 #define SHCA_ABI_VERSION	1
 
-/** SHCA_DRIVER_ID - private rdma_driver_id ('SHCA'), far above assigned ones. */
+/** SHCA_DRIVER_ID - private rdma_driver_id ('SHCA'), far above the assigned ones. */
 #define SHCA_DRIVER_ID		0x53484341
 
-/** SHCA_VENDOR_ID - as the device's and that of its ECE; nobody's OUI. */
+/** SHCA_VENDOR_ID - vendor of the device and of its ECE options; nobody's OUI. */
 #define SHCA_VENDOR_ID		0xffffff
 
 /* ---- requests ---------------------------------------------------------- */
 
-/** struct shca_sge - one data segment; @length in bytes, 0 allowed. */
+/** struct shca_sge - one data segment; @length in bytes, 0 is allowed. */
 struct shca_sge {
 	__aligned_u64 addr;
 	__u32 length;
@@ -54,15 +55,15 @@ struct shca_sge {
 #define SHCA_WR_FLUSH			14
 #define SHCA_WR_ATOMIC_WRITE		15
 
-/* Bits of shca_send_wqe.flush.type, and values of its level: enum ib_placement_type,
- * ib_selectivity_level.
+/* Bits of shca_send_wqe.flush.type, and values of its level. Equal to enum
+ * ib_placement_type and enum ib_selectivity_level.
  */
 #define SHCA_FLUSH_GLOBAL	(1u << 0)
 #define SHCA_FLUSH_PERSISTENT	(1u << 1)
 #define SHCA_FLUSH_LEVEL_RANGE	0
 #define SHCA_FLUSH_LEVEL_MR	1
 
-/* Bits of shca_send_wqe.flags; the low four equal enum ibv_send_flags. */
+/* Bits of shca_send_wqe.flags; the low four are equal to enum ibv_send_flags. */
 #define SHCA_SEND_FENCE		(1u << 0)
 #define SHCA_SEND_SIGNALED	(1u << 1)
 #define SHCA_SEND_SOLICITED	(1u << 2)
@@ -70,22 +71,23 @@ struct shca_sge {
 
 /**
  * struct shca_send_wqe - one slot of a send ring
- * @wr_id:	returned in the completion, never interpreted
+ * @wr_id:	returned in the completion, not interpreted
  * @opcode:	SHCA_WR_*
  * @num_sge:	data segments that follow; 0 with SHCA_SEND_INLINE
- * @flags:	SHCA_SEND_*; unknown bits complete with LOC_QP_OP_ERR
+ * @flags:	SHCA_SEND_*; a request with unknown bits completes with
+ *		LOC_QP_OP_ERR
  * @imm_data:	immediate data as on the wire (big endian), or the rkey to
  *		invalidate (host order) for SEND_WITH_INV and LOCAL_INV
  * @inline_len:	bytes of inline data that follow (SHCA_SEND_INLINE only)
  * @rdma:	RDMA and atomic operations
  * @ud:		UD; @ah is the handle from shca_create_ah_resp
- * @bind:	BIND_MW, no segments; @mw_handle an rkey that the window has had,
- *		@mw_key the new one, whose low byte alone is looked at;
- *		@length 0 closes a window of type 1
- * @flush:	FLUSH; no segments; @length of level MR is not looked at
+ * @bind:	BIND_MW, without segments. @mw_handle is an earlier rkey of the
+ *		window. @mw_key is the new rkey, of which only the low byte is
+ *		used. @length 0 closes a window of type 1
+ * @flush:	FLUSH, without segments; level MR ignores @length
  *
- * Then @num_sge times struct shca_sge, or @inline_len bytes of data.  The
- * stride of a ring is told by shca_create_qp_resp.
+ * Then come @num_sge times struct shca_sge, or @inline_len bytes of data.
+ * shca_create_qp_resp has the stride of the ring.
  */
 struct shca_send_wqe {
 	__aligned_u64 wr_id;
@@ -153,13 +155,14 @@ struct shca_recv_wqe {
 #define SHCA_WC_TM_DATA_VALID	(1u << 6)
 
 /**
- * struct shca_cqe - one completion, written by the kernel
+ * struct shca_cqe - a completion that the kernel writes
  * @wr_id:	of the work request
- * @timestamp:	nanoseconds, CLOCK_MONOTONIC_RAW; of a CQ that was made with
- *		SHCA_CQ_TIMESTAMPS, for the clock costs more than the rest
+ * @timestamp:	nanoseconds, CLOCK_MONOTONIC_RAW; only for a CQ with
+ *		SHCA_CQ_TIMESTAMPS, because reading the clock costs more than
+ *		the rest
  * @status:	enum ibv_wc_status
  * @opcode:	enum ibv_wc_opcode
- * @vendor_err:	detail of an error, SHCA_VERR_*, else 0
+ * @vendor_err:	detail of an error, SHCA_VERR_*, or 0
  * @byte_len:	bytes received (UD: counts the 40 bytes of the GRH), or read
  * @imm_data:	big endian, or the invalidated rkey in host order
  * @qp_num:	local QP number
@@ -167,10 +170,11 @@ struct shca_recv_wqe {
  * @wc_flags:	SHCA_WC_*
  * @slid: @sl: @dlid_path_bits: @pkey_index: @port: path of a UD receive
  * @smac: @vlan: Ethernet source and VLAN tag (0xffff: none) of a UD receive
- * @tm_tag_lo: @tm_tag_hi: @tm_priv: of an opcode of tag matching, in place of
- *		these: tag and user data of the message that got a tagged buffer
- * @seq:	written last, with release order: index of this completion plus
- *		one.  A slot is valid for consumer index i iff seq == i + 1.
+ * @tm_tag_lo: @tm_tag_hi: @tm_priv:	in place of these for an opcode of tag
+ *		matching: tag and user data of the message that got a tagged
+ *		buffer
+ * @seq:	index of this completion plus one; written last, with release. A
+ *		slot is valid for consumer index i iff seq == i + 1
  */
 struct shca_cqe {
 	__aligned_u64 wr_id;
@@ -204,12 +208,12 @@ struct shca_cqe {
 };
 
 /**
- * struct shca_cq_index - the page of a CQ that the process writes
+ * struct shca_cq_index - page of a CQ that the process writes
  * @cons:	completions consumed
- * @arm:	what the process wants to be told: SHCA_CQ_ARM_*; the upper bits
- *		count the requests, so that each fires once.  The process stores
- *		@arm, then executes a full barrier, then polls; the kernel
- *		stores a completion, then a full barrier, then reads @arm.
+ * @arm:	requested event: SHCA_CQ_ARM_*. The upper bits count the
+ *		requests, so that each fires once. The process stores @arm,
+ *		executes a full barrier, then polls. The kernel stores a
+ *		completion, executes a full barrier, then reads @arm
  */
 struct shca_cq_index {
 	__u32 cons;
@@ -218,15 +222,15 @@ struct shca_cq_index {
 	__u32 reserved1[15];
 };
 
-#define SHCA_CQ_ARM_NEXT	1u	/* any completion */
-#define SHCA_CQ_ARM_SOLICITED	2u	/* solicited or in error */
+#define SHCA_CQ_ARM_NEXT	1u	/* next completion */
+#define SHCA_CQ_ARM_SOLICITED	2u	/* next completion that is solicited or in error */
 #define SHCA_CQ_ARM_KIND	3u	/* mask of the two */
-#define SHCA_CQ_ARM_SEQ		4u	/* one request */
+#define SHCA_CQ_ARM_SEQ		4u	/* increment per request */
 
 /**
  * struct shca_qp_index - head of a QP's request region, written by the process
- * @sq_prod:	send requests written (store with release, then ring the doorbell if
- *		it is due, see shca_qp_status.sq_doorbell)
+ * @sq_prod:	send requests written. Store with release, then ring the
+ *		doorbell if due, see shca_qp_status.sq_doorbell
  * @rq_prod:	receive requests written (store with release)
  */
 struct shca_qp_index {
@@ -238,22 +242,22 @@ struct shca_qp_index {
 
 /**
  * struct shca_qp_status - page of a QP that only the kernel writes
- * @sq_cons:	send requests retired; a slot below it may be reused.  Advanced
- *		before the completion of the request is published.
- * @rq_cons:	receive requests fetched; likewise
+ * @sq_cons:	send requests retired; slots below it may be reused. It advances
+ *		before the completion of the request is published
+ * @rq_cons:	receive requests fetched; slots below it may be reused
  * @flags:	SHCA_QPS_*
- * @sq_doorbell:	with SHCA_FEATURE_DOORBELL_INDEX: the sq_prod from which on a
- *		doorbell is due.
- *		While sq_prod is behind it, by the entries of the ring at most, none
- *		is: the kernel looks at the ring by itself, in 250 us or what its
- *		timers take beside.  Read after sq_prod was stored and a full
- *		barrier.  The doorbell is rung all the same for requests that somebody
- *		waits for: signalled or solicited ones, fenced ones, and others than
- *		SENDs and WRITEs of a few hundred bytes.  Follows each doorbell on every
- *		QP with a send ring.
+ * @sq_doorbell:	with SHCA_FEATURE_DOORBELL_INDEX, the sq_prod from which
+ *		on a doorbell is due. No doorbell is due while sq_prod is behind
+ *		it, by at most the entries of the ring. The kernel then polls
+ *		the ring, within 250 us plus timer latency. Read it after
+ *		sq_prod was stored and after a full barrier. Some requests need
+ *		a doorbell anyway, because a program may wait for them. These
+ *		are signalled, solicited and fenced requests, and all but SENDs
+ *		and WRITEs of a few hundred bytes. On each QP with a send ring,
+ *		each doorbell updates it
  *
- * A change to RESET drops what is posted and sets all indices of the QP to 0;
- * no completion of its former life is written after it has returned.
+ * A change to RESET drops posted requests and sets all indices of the QP to 0.
+ * No earlier completion is written after it has returned.
  */
 struct shca_qp_status {
 	__u32 sq_cons;
@@ -266,12 +270,13 @@ struct shca_qp_status {
 /**
  * struct shca_srq_status - page of an SRQ that only the kernel writes
  * @cons:	receive requests fetched
- * @entries:	of the ring now in use, a power of two
- * @ring_off: @ring_len: mmap offset of the request region now in use.  A
- *		change of the size by modify_srq replaces the region, keeping
- *		indices and what is posted; read these after it has returned.
+ * @entries:	entries of the current ring, a power of two
+ * @ring_off: @ring_len:	mmap offset and length of the current request
+ *		region. A resize by modify_srq replaces the region, and keeps
+ *		indices and posted requests. Read these after it has returned
  *
- * The request region begins with struct shca_qp_index, of which rq_prod counts.
+ * The request region begins with struct shca_qp_index, of which only rq_prod is
+ * used.
  */
 struct shca_srq_status {
 	__u32 cons;
@@ -281,16 +286,16 @@ struct shca_srq_status {
 	__u32 reserved[10];
 };
 
-/* The QP is in error: posting a receive must ring the doorbell to be flushed. */
+/* The QP is in error: a posted receive needs a doorbell to be flushed. */
 #define SHCA_QPS_ERR		(1u << 0)
 
 /* ---- commands ---------------------------------------------------------- */
 
 /**
- * struct shca_alloc_ucontext_req - @features: what the provider can use,
- * SHCA_FEATURE_*
+ * struct shca_alloc_ucontext_req - open a context
+ * @features:	SHCA_FEATURE_* that the provider can use
  *
- * Unknown bits are ignored, since the response tells which were granted.
+ * Unknown bits are ignored; the response has the granted ones.
  */
 struct shca_alloc_ucontext_req {
 	__aligned_u64 comp_mask;
@@ -306,12 +311,12 @@ struct shca_alloc_ucontext_resp {
 
 /* Bits of shca_create_cq_req.flags */
 #define SHCA_CQ_TIMESTAMPS	(1u << 0)
-/* A completion that does not fit is lost; the CQ and its QPs go on. */
+/* Drop a completion that does not fit; CQ and QPs continue. */
 #define SHCA_CQ_IGNORE_OVERRUN	(1u << 1)
 
 struct shca_create_cq_req {
 	__aligned_u64 comp_mask;
-	__aligned_u64 flags;		/* SHCA_CQ_*, others are refused */
+	__aligned_u64 flags;		/* SHCA_CQ_*; other bits are refused */
 };
 
 /**
@@ -331,12 +336,12 @@ struct shca_create_cq_resp {
 };
 
 /**
- * struct shca_resize_cq_resp - the ring that replaces that of a CQ
+ * struct shca_resize_cq_resp - the new ring of a CQ
  * @ring_off: @ring_len: @entries: as in struct shca_create_cq_resp
  *
- * Indices go on, the index page stays, and what had not been consumed stands in
- * the new ring; the former mapping gets no further completions.  The process
- * consumes nothing from the call on until it has mapped the new ring.
+ * Indices continue, and the index page stays. Unconsumed completions are in the
+ * new ring; the old one gets no more. From the call until it has mapped the new
+ * ring, the process must not consume.
  */
 struct shca_resize_cq_resp {
 	__aligned_u64 comp_mask;
@@ -362,18 +367,17 @@ struct shca_resize_cq_resp {
 #define SHCA_RX_HASH_KEY_LEN		40
 
 /**
- * struct shca_rx_hash - how packets are spread over the work queues of a table
- * @fields:	SHCA_RX_HASH_*: of IPv4 or of IPv6, of TCP or of UDP; none: the
+ * struct shca_rx_hash - spreads packets over the work queues of a table
+ * @fields:	SHCA_RX_HASH_* of IPv4 or IPv6, of TCP or UDP; none only if the
  *		table has one entry
  * @function:	SHCA_RX_HASH_TOEPLITZ
  * @key_len:	SHCA_RX_HASH_KEY_LEN
  * @reserved:	must be zero
- * @key:	of the hash
+ * @key:	key of the hash
  *
- * What is hashed are those of the fields that a packet has, in the order source
- * address, destination address, source port, destination port; the ports of a
- * fragment are none.  The hash, modulo the size of the table, is the entry; that
- * of nothing is 0.
+ * The hash covers the fields that a packet has, in this order: source address,
+ * destination address, source port, destination port. A fragment has no ports.
+ * The entry is the hash modulo the size of the table. The hash of nothing is 0.
  */
 struct shca_rx_hash {
 	__aligned_u64 fields;
@@ -383,10 +387,10 @@ struct shca_rx_hash {
 	__u8 key[SHCA_RX_HASH_KEY_LEN];
 };
 
-/** struct shca_create_qp_req - @rx_hash: of a QP with an indirection table; else 0 */
+/** struct shca_create_qp_req - @rx_hash: for a QP with an indirection table; else 0 */
 struct shca_create_qp_req {
 	__aligned_u64 comp_mask;
-	__aligned_u64 flags;		/* none defined: zero */
+	__aligned_u64 flags;		/* none defined; zero */
 	struct shca_rx_hash rx_hash;
 };
 
@@ -395,12 +399,12 @@ struct shca_create_qp_req {
  * @ring_off:	mmap offset of the request region, read-write
  * @ring_len:	bytes
  * @status_off:	mmap offset of struct shca_qp_status, one page, read-only
- * @sq_start: @rq_start: where the slots begin inside the request region; it
- *		starts with struct shca_qp_index
- * @sq_entries: @rq_entries: powers of two; 0: no such ring; if both are, nothing
- *		can be mapped
- * @sq_stride: @rq_stride: bytes from slot to slot
- * @max_inline: @max_send_sge: @max_recv_sge: granted
+ * @sq_start: @rq_start:	offsets of the slots in the request region,
+ *		which begins with struct shca_qp_index
+ * @sq_entries: @rq_entries:	powers of two; 0 without such a ring; without
+ *		both rings there is nothing to map
+ * @sq_stride: @rq_stride:	bytes per slot
+ * @max_inline: @max_send_sge: @max_recv_sge:	granted limits
  */
 struct shca_create_qp_resp {
 	__aligned_u64 comp_mask;
@@ -420,20 +424,21 @@ struct shca_create_qp_resp {
 };
 
 /*
- * Options of ECE (enhanced connection establishment), with SHCA_VENDOR_ID.  Since
- * that is nobody's, the upper half says that the lower one is ours.
+ * Options of ECE (enhanced connection establishment), with SHCA_VENDOR_ID.
+ * Nobody owns that ID, so the upper half is a signature that marks the lower
+ * half as ours.
  */
 #define SHCA_ECE_SIGNATURE	0x53480000u	/* "SH" */
 #define SHCA_ECE_SIGNATURE_MASK	0xffff0000u
-/* Before a QP ends it acknowledges what it has executed, asked or not. */
-#define SHCA_ECE_FLUSHES_ACKS		(1u << 0)
-#define SHCA_ECE_OPTIONS	(SHCA_ECE_SIGNATURE | SHCA_ECE_FLUSHES_ACKS)
+/* Before a QP ends, it acknowledges all executed requests, without AckReq, too. */
+#define SHCA_ECE_PARTS		(1u << 0)
+#define SHCA_ECE_OPTIONS	(SHCA_ECE_SIGNATURE | SHCA_ECE_PARTS)
 
 /**
- * struct shca_modify_qp_req - @peer_ece: options that the peer has told of, 0: none
+ * struct shca_modify_qp_req - @peer_ece: ECE options of the peer; 0 for none
  *
- * Counts from the change to RTS on, up to that to RESET.  Bits that the kernel does
- * not know, and another signature, are ignored.
+ * They apply from the change to RTS until the change to RESET. Unknown bits are
+ * ignored, as is another signature.
  */
 struct shca_modify_qp_req {
 	__aligned_u64 comp_mask;
@@ -446,21 +451,21 @@ struct shca_modify_qp_req {
 
 struct shca_reg_mr_req {
 	__aligned_u64 comp_mask;
-	__aligned_u64 flags;		/* SHCA_REG_MR_*, others are refused */
+	__aligned_u64 flags;		/* SHCA_REG_MR_*; other bits are refused */
 };
 
 struct shca_create_srq_req {
 	__aligned_u64 comp_mask;
-	__aligned_u64 flags;		/* none defined: zero */
+	__aligned_u64 flags;		/* none defined; zero */
 };
 
 /**
  * struct shca_create_srq_resp - where to map an SRQ
- * @status_off:	mmap offset of struct shca_srq_status, one page, read-only,
- *		which tells the rest
- * @start:	where the slots begin inside the request region
- * @stride:	bytes from slot to slot
- * @max_sge:	granted
+ * @status_off:	mmap offset of struct shca_srq_status, one page, read-only; it
+ *		has the ring's size and offset
+ * @start:	offset of the slots in the request region
+ * @stride:	bytes per slot
+ * @max_sge:	granted limit
  */
 struct shca_create_srq_resp {
 	__aligned_u64 comp_mask;
@@ -473,23 +478,23 @@ struct shca_create_srq_resp {
 
 struct shca_create_wq_req {
 	__aligned_u64 comp_mask;
-	__aligned_u64 flags;		/* none defined: zero */
+	__aligned_u64 flags;		/* none defined; zero */
 };
 
 /**
  * struct shca_create_wq_resp - where to map a work queue
- * @ring_off:	mmap offset of the request region, read-write; it starts with
- *		struct shca_qp_index, of which rq_prod counts
+ * @ring_off:	mmap offset of the request region, read-write; it begins with
+ *		struct shca_qp_index, of which only rq_prod is used
  * @ring_len:	bytes
- * @status_off:	mmap offset of struct shca_qp_status, one page, read-only, of which
- *		rq_cons and flags count
- * @start:	where the slots begin inside the request region
+ * @status_off:	mmap offset of struct shca_qp_status, one page, read-only; only
+ *		rq_cons and flags are used
+ * @start:	offset of the slots in the request region
  * @entries:	a power of two
- * @stride:	bytes from slot to slot
- * @max_sge:	granted
+ * @stride:	bytes per slot
+ * @max_sge:	granted limit
  *
- * Where SHCA_QPS_ERR asks for it the doorbell is rung with the number of the WQ (by
- * the method RING: any kernel that has work queues has it).
+ * If SHCA_QPS_ERR is set, the provider rings the doorbell with the number of
+ * the WQ. It uses the method RING, which all kernels with work queues have.
  */
 struct shca_create_wq_resp {
 	__aligned_u64 comp_mask;
@@ -502,7 +507,7 @@ struct shca_create_wq_resp {
 	__u32 max_sge;
 };
 
-/* Follows a 4-byte core response, hence two 4-byte fields. */
+/* Follows a 4-byte response of the RDMA core, hence two 4-byte fields. */
 struct shca_create_ah_resp {
 	__u32 comp_mask;
 	__u32 handle;			/* for shca_send_wqe.ud.ah */
@@ -511,33 +516,34 @@ struct shca_create_ah_resp {
 /* ---- the doorbell ---------------------------------------------------------- */
 
 /*
- * "Look at the rings of this QP", after sq_prod was stored.  Where it is granted
- * (SHCA_FEATURE_DOORBELL), a method of uverbs' ioctl interface on the context's file,
- * which allocates nothing and takes no lock of uverbs' objects.  The other form is
- * the uverbs command POST_SEND without a request in it, which every version takes.
+ * The doorbell makes the kernel read the rings of a QP, after sq_prod was
+ * stored. With SHCA_FEATURE_DOORBELL it is a method of uverbs' ioctl interface
+ * on the context's file. That method allocates nothing and takes no lock of
+ * uverbs' objects. The other form is the uverbs command POST_SEND without a
+ * request, which every version accepts.
  *
- * Returns 0, and the requests have been looked at; EINVAL: no QP or WQ of this
- * context has the number; EIO: the device is gone.
+ * It returns 0 after the kernel has read the rings. EINVAL: no QP or WQ of this
+ * context has the number. EIO: the device is gone.
  */
 #define SHCA_FEATURE_DOORBELL	(1ull << 0)
-/* SHCA_WR_ATOMIC_WRITE: eight bytes, inline or not; SHCA_WR_FLUSH */
+/* SHCA_WR_ATOMIC_WRITE of eight bytes, inline or not; SHCA_WR_FLUSH */
 #define SHCA_FEATURE_ATOMIC_WRITE	(1ull << 1)
 #define SHCA_FEATURE_FLUSH	(1ull << 2)
-/* shca_qp_status.sq_doorbell: not each post needs a doorbell */
+/* shca_qp_status.sq_doorbell: some posts need no doorbell */
 #define SHCA_FEATURE_DOORBELL_INDEX	(1ull << 3)
 
-/* In the name space of drivers (1 << UVERBS_ID_NS_SHIFT), one of each. */
+/* IDs in the name space of drivers (1 << UVERBS_ID_NS_SHIFT). */
 #define SHCA_OBJECT_DOORBELL	0x1000
 #define SHCA_METHOD_RING	0x1000
-#define SHCA_ATTR_RING_QPN	0x1000	/* __u32, in place */
+#define SHCA_ATTR_RING_QPN	0x1000	/* __u32, in the attribute itself */
 
 /* ---- import ------------------------------------------------------------- */
 
 /*
- * For a context that another process has opened: UVERBS_METHOD_QUERY_CONTEXT has one
- * attribute more, a struct shca_alloc_ucontext_resp with what was granted then.
- * PD_QUERY, a method of UVERBS_OBJECT_PD, succeeds where there is a protection
- * domain of that handle, ENOENT where there is none.
+ * For a context that another process has opened. UVERBS_METHOD_QUERY_CONTEXT
+ * has one more attribute: a struct shca_alloc_ucontext_resp with the features
+ * granted to that context. PD_QUERY, a method of UVERBS_OBJECT_PD, succeeds if
+ * the protection domain exists, and otherwise returns ENOENT.
  */
 #define SHCA_ATTR_CONTEXT_RESP	0x1000
 #define SHCA_METHOD_PD_QUERY	0x1000
@@ -545,7 +551,7 @@ struct shca_create_ah_resp {
 
 /* ---- tag matching -------------------------------------------------------- */
 
-/* Values of shca_srq_op.opcode. Equal to enum ibv_ops_wr_opcode. */
+/* Values of shca_srq_op.opcode; equal to enum ibv_ops_wr_opcode. */
 #define SHCA_OP_TAG_ADD		0
 #define SHCA_OP_TAG_DEL		1
 #define SHCA_OP_TAG_SYNC	2
@@ -554,16 +560,19 @@ struct shca_create_ah_resp {
 #define SHCA_OP_SIGNALED	(1u << 0)
 #define SHCA_OP_TM_SYNC		(1u << 1)
 
-/* Operations that a program may ask to have outstanding; they never are. */
+/*
+ * Limit of outstanding operations that a program may request; none is ever
+ * outstanding.
+ */
 #define SHCA_TM_MAX_OPS		16384
 
 /**
  * struct shca_srq_op - an operation on the tags of an SRQ
- * @wr_id:	of its completion, if it is signalled
- * @recv_wr_id:	ADD: of the receive
- * @tag: @mask:	ADD: fits a message whose tag, masked, equals @tag
- * @sge:	ADD: the buffer; of length 0: none
- * @handle:	DEL: what ADD gave
+ * @wr_id:	wr_id of its completion, if it is signalled
+ * @recv_wr_id:	ADD: wr_id of the receive
+ * @tag: @mask:	ADD: matches a message whose tag & @mask equals @tag
+ * @sge:	ADD: the buffer; none if its length is 0
+ * @handle:	DEL: handle that ADD returned
  * @unexpected_cnt: with SHCA_OP_TM_SYNC: unexpected messages handled so far
  */
 struct shca_srq_op {
@@ -579,9 +588,9 @@ struct shca_srq_op {
 };
 
 /*
- * SRQ_OP, a method of UVERBS_OBJECT_SRQ, executes one, and returns for ADD the
- * handle.  ENOMEM: as many tags as the SRQ may have are in use; EINVAL: the SRQ is
- * of another type, or the operation is malformed.
+ * SRQ_OP, a method of UVERBS_OBJECT_SRQ, executes an operation. ADD returns the
+ * handle. ENOMEM: all tags of the SRQ are in use. EINVAL: the SRQ is of another
+ * type, or the operation is malformed.
  */
 #define SHCA_METHOD_SRQ_OP	0x1000
 #define SHCA_ATTR_SRQ_OP_SRQ	0x1000
@@ -591,9 +600,9 @@ struct shca_srq_op {
 /* ---- device memory ------------------------------------------------------ */
 
 /*
- * UVERBS_METHOD_DM_ALLOC has an attribute more, and DM_QUERY, a method of
- * UVERBS_OBJECT_DM, gives the same of device memory that there is already: a struct
- * shca_dm_resp.
+ * UVERBS_METHOD_DM_ALLOC has one more attribute, a struct shca_dm_resp.
+ * DM_QUERY, a method of UVERBS_OBJECT_DM, returns the same for existing device
+ * memory.
  */
 #define SHCA_ATTR_ALLOC_DM_RESP	0x1000
 #define SHCA_METHOD_DM_QUERY	0x1000
@@ -603,7 +612,7 @@ struct shca_srq_op {
 /**
  * struct shca_dm_resp - where to map device memory
  * @map_off: @map_len: mmap offset and bytes, whole pages, read-write
- * @length:	bytes of it that are device memory, from the beginning
+ * @length:	bytes of device memory at its beginning
  */
 struct shca_dm_resp {
 	__aligned_u64 comp_mask;
@@ -612,7 +621,7 @@ struct shca_dm_resp {
 	__aligned_u64 length;
 };
 
-/* Values of shca_cqe.vendor_err: which check refused (see docs/verbs.md). */
+/* Values of shca_cqe.vendor_err: the check that failed (see docs/verbs.md). */
 #define SHCA_VERR_NONE		0
 #define SHCA_VERR_WQE		1	/* malformed request in the ring */
 #define SHCA_VERR_KEY		2	/* no such key, or another PD's */
@@ -625,7 +634,7 @@ struct shca_dm_resp {
 #define SHCA_VERR_NAK		9	/* the responder refused */
 #define SHCA_VERR_RESPONSE	10	/* unexpected or malformed response */
 
-#ifndef __cplusplus	/* where it is spelled another way */
+#ifndef __cplusplus	/* C11 or C++ spelling */
 #define SHCA_ABI_SIZE(type, size) \
 	_Static_assert(sizeof(struct type) == (size), #type " is ABI")
 

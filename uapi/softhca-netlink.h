@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: ((GPL-2.0 WITH Linux-syscall-note) OR BSD-2-Clause) */
 /*
- * The one generic-netlink family through which every knob of softhca is set:
- * `rdma link add` carries no attributes, and the rdma netlink family takes
- * none from drivers.  Used by the module and by tools/softhca.
+ * The generic-netlink family for all settings of softhca. `rdma link add`
+ * carries no attributes, and the rdma netlink family takes none from drivers.
+ * The module and tools/softhca use it.
  */
 #ifndef SOFTHCA_NETLINK_H
 #define SOFTHCA_NETLINK_H
@@ -26,10 +26,11 @@ enum shca_genl_attr {
 	SHCA_A_NETDEV_NAME,	/* string; get only */
 	SHCA_A_PATH,		/* u8: enum shca_path */
 	SHCA_A_PKEYS,		/* binary: the P_Key table, u16 each; get only */
-	SHCA_A_PKEY_INDEX,	/* u16: set entry 1 or later of it ... */
-	SHCA_A_PKEY,		/* u16: ... to this, in host order; 0: none */
-	SHCA_A_PEERS,		/* nested: a SHCA_A_DEV_NAME for each device that is
-				 * trusted with SHCA_PATH_HOST; set with that alone */
+	SHCA_A_PKEY_INDEX,	/* u16: entry of the table to set, from 1 on */
+	SHCA_A_PKEY,		/* u16: its new P_Key, in host order; 0 empties it */
+	SHCA_A_PEERS,		/* nested: SHCA_A_DEV_NAME of each trusted
+				 * device; set with SHCA_PATH_HOST only
+				 */
 	SHCA_A_RESV8A,		/* u8: enum shca_resv8a */
 	__SHCA_A_MAX,
 	SHCA_A_MAX = __SHCA_A_MAX - 1
@@ -37,13 +38,13 @@ enum shca_genl_attr {
 
 /**
  * enum shca_path - how work requests travel
- * @SHCA_PATH_AUTO:	directly where the peer is a QP of this kernel and the
- *			route is local, as packets otherwise
+ * @SHCA_PATH_AUTO:	directly if the peer is a QP of this kernel and the
+ *		route is local, otherwise as packets
  * @SHCA_PATH_WIRE:	always as packets (teaching, captures, fault tests)
- * @SHCA_PATH_HOST:	as auto, and also directly to those devices in other network
- *			namespaces of this kernel that are named by SHCA_A_PEERS, if
- *			they are set to this, too, and name this one.  Without that
- *			attribute those that were named last
+ * @SHCA_PATH_HOST:	as auto, and also directly to the devices of other
+ *		network namespaces in SHCA_A_PEERS. They must have this path,
+ *		too, and name this device. Without SHCA_A_PEERS, the devices
+ *		named last are kept
  */
 enum shca_path {
 	SHCA_PATH_AUTO,
@@ -54,13 +55,15 @@ enum shca_path {
 };
 
 /**
- * enum shca_resv8a - how softhcas on different machines may know each other where no
- * ECE is exchanged: by a mark in the bits that the BTH reserves beside FECN and BECN
- * @SHCA_RESV8A_OFF:	no packet carries it, and none is looked at for it
- * @SHCA_RESV8A_AUTO:	those to a peer carry it that has sent it before
- * @SHCA_RESV8A_ON:	all of RC and XRC carry it
+ * enum shca_resv8a - mark by which softhca devices on different machines
+ *		recognise each other without ECE
+ * @SHCA_RESV8A_OFF:	mark no packet, ignore marks
+ * @SHCA_RESV8A_AUTO:	mark packets to a peer that has marked its own
+ * @SHCA_RESV8A_ON:	mark all packets of RC and XRC
  *
- * Taken over by a queue pair on its way to RTR (its answers) and to RTS (its requests).
+ * The mark is in the bits that the BTH reserves beside FECN and BECN. A QP takes
+ * the setting over when it goes to RTR (for its answers) and to RTS (for its
+ * requests).
  */
 enum shca_resv8a {
 	SHCA_RESV8A_OFF,

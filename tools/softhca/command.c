@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 /*
- * The table of commands at work: which row was typed, what is wrong with it, help
- * texts, completion.  Errors come in the order in which they help: the command's own
- * words, then how many words there are, then the device, then the values.
+ * Matches the command line with the table of commands, and prints errors, help
+ * texts and completions.
+ *
+ * Errors are checked in the order that helps most: the command's name, its
+ * words, the device, the values.
  */
 #include "softhca.h"
 
@@ -11,15 +13,18 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* A pattern, taken apart. */
+/* a row's pattern, split into tokens */
 struct pattern {
 	char text[256];
 	char *token[MAX_WORDS];
-	bool may_end[MAX_WORDS + 1];	/* after so many tokens */
+	bool may_end[MAX_WORDS + 1];	/* after this many tokens */
 	int nr;
 };
 
-/* The row behind @c in the whole table, the first one for NULL; NULL at its end. */
+/*
+ * The row after @c in the whole table. The first row for NULL; NULL after the
+ * last row.
+ */
 static const struct command *command_next(const struct command *c)
 {
 	const struct command *const *group, *row;
@@ -43,7 +48,7 @@ static void pattern_parse(struct pattern *p, const char *text)
 
 	memset(p, 0, sizeof(*p));
 	snprintf(p->text, sizeof(p->text), "%s", text);
-	/* Where the part in brackets begins, and at the end, a line may end. */
+	/* A command line may end before the part in brackets, and at the end. */
 	while ((token = strsep(&rest, " ")) && p->nr < MAX_WORDS) {
 		if (!*token)
 			continue;
@@ -59,13 +64,13 @@ static void pattern_parse(struct pattern *p, const char *text)
 	p->may_end[p->nr] = true;
 }
 
-/* Words of a command, as opposed to values: typed as they are. */
+/* Is the token a word to type as it is, and not a value? */
 static bool is_keyword(const char *token)
 {
 	return islower((unsigned char)*token) && !strchr(token, '|');
 }
 
-/* How many of @nr words fit the row, and what is expected where they end. */
+/* Return: how many of @nr words fit the row. */
 static int pattern_match(const struct pattern *p, char **word, int nr)
 {
 	int i;
@@ -76,7 +81,7 @@ static int pattern_match(const struct pattern *p, char **word, int nr)
 	return i;
 }
 
-/* How many of the words are the row's name; 0: it is another. */
+/* Return: how many words of the command line are the row's name; 0 if it is another. */
 static int name_match(const struct command *c, int argc, char **argv)
 {
 	const char *space = strchr(c->name, ' ');
@@ -165,9 +170,9 @@ void command_help(FILE *out)
 	      out);
 }
 
-/* ---- what is wrong ---------------------------------------------------------- */
+/* ---- errors ----------------------------------------------------------------- */
 
-/* A list of words, each once. */
+/* a list of words without duplicates */
 struct words {
 	char text[512];
 	int nr;
@@ -192,7 +197,7 @@ static int hint(const char *words)
 	return EXIT_USAGE;
 }
 
-/* No row has this name: which of its words is the misspelt one? */
+/* No row has this name. Finds the misspelt word. */
 static int unknown_command(int argc, char **argv)
 {
 	const struct command *c;
@@ -219,7 +224,7 @@ static int unknown_command(int argc, char **argv)
 	return hint(argv[0]);
 }
 
-/* The rows of @name fit the first @fits words at most. */
+/* No row of @name fits; @fits is the number of words that fit the best row. */
 static int wrong_words(const char *name, int fits, int nr, char **word)
 {
 	const struct command *c;
@@ -260,7 +265,7 @@ static void print_choices(char *text, size_t size, const char *choices)
 	}
 }
 
-/* Values, by the kinds that the pattern names: devices first. */
+/* Checks values by the kinds in the pattern: devices first. */
 static int check_values(const struct call *call, const struct pattern *p)
 {
 	char choices[256];
@@ -293,7 +298,7 @@ const char *unknown_option(char **argv)
 {
 	static char letter[3] = "-";
 
-	/* (in a cluster of letters optind does not tell yet) */
+	/* Within a cluster of letters, optind has not advanced yet. */
 	if (optopt <= 0 || optopt >= 256)
 		return argv[optind - 1];
 	letter[1] = optopt;
@@ -301,8 +306,8 @@ const char *unknown_option(char **argv)
 }
 
 /*
- * Options may stand anywhere behind the name.  All rows of a command take the same
- * options.  Return: 0, or the exit status, or -1 after --help.
+ * Options may stand anywhere after the name. All rows of a command take the
+ * same options. Return: 0, an exit status, or -1 after --help.
  */
 static int parse_options(struct call *call, int argc, char **argv)
 {
@@ -327,7 +332,7 @@ static int parse_options(struct call *call, int argc, char **argv)
 	return 0;
 }
 
-/* Whether --help is all that is asked of a group or command. */
+/* Is --help all that the user asks of a group or command? */
 static bool asks_help(int argc, char **argv, int at)
 {
 	return argc > at &&
@@ -355,7 +360,7 @@ int command_run(int argc, char **argv)
 		return unknown_command(argc, argv);
 	named = name_match(best, argc, argv);
 	call.command = best;
-	/* (getopt_long() takes the last word of the name for the program's) */
+	/* getopt_long() takes the last word of the name for the program's name. */
 	status = parse_options(&call, argc - named + 1, argv + named - 1);
 	if (status < 0) {
 		help_of(stdout, best->name, true);
@@ -386,10 +391,10 @@ int command_run(int argc, char **argv)
 
 /* ---- completion ------------------------------------------------------------- */
 
-/* What has been printed, so that a word comes once. */
+/* candidates printed so far, so that each is printed once */
 struct completion {
 	const char *word;	/* incomplete */
-	const char *prefix;	/* names with commas that stand before it */
+	const char *prefix;	/* the names before it, with commas */
 	char printed[32][64];
 	int nr;
 };
@@ -481,7 +486,7 @@ int command_complete(int argc, char **argv)
 				offer_token(p.token[nr], &x);
 			continue;
 		}
-		/* the name itself */
+		/* a word of the name itself */
 		snprintf(name, sizeof(name), "%.*s", (int)first, c->name);
 		if (argc == 1)
 			offer(name, &x);

@@ -1,7 +1,7 @@
 #compdef softhca
 # SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 #
-# Completion of softhca(8): the tool itself tells from its table of commands what fits.
+# Completion of softhca(8): the tool prints the candidates from its table of commands.
 
 local -a candidates
 candidates=(${(f)"$(${words[1]} --complete "${(@)words[2,CURRENT]}" 2>/dev/null)"})

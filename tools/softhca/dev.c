@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 /*
- * Group "dev": devices and their settings.  Its rows of the table stand at the end.
+ * Group "dev": devices and their settings. Its rows of the table are at the
+ * end.
  */
 #include "softhca.h"
 
@@ -10,10 +11,10 @@
 
 #include <linux/netlink.h>
 
-/* What the kernel takes: with the zero at the end (IB_DEVICE_NAME_MAX). */
+/* The kernel's limit with the terminating zero (IB_DEVICE_NAME_MAX). */
 #define NAME_SIZE	64
 
-/* In the order of enum shca_path. */
+/* in the order of enum shca_path */
 #define PATHS		"auto|wire|host"
 
 static const char *const path_names[] = {
@@ -25,7 +26,7 @@ static const char *const path_names[] = {
 _Static_assert(sizeof(path_names) / sizeof(*path_names) == __SHCA_PATH_MAX,
 	       "a name for each path");
 
-/* In the order of enum shca_resv8a. */
+/* in the order of enum shca_resv8a */
 #define RESV8A		"off|auto|on"
 
 static const char *const resv8a_names[] = {
@@ -37,13 +38,13 @@ static const char *const resv8a_names[] = {
 _Static_assert(sizeof(resv8a_names) / sizeof(*resv8a_names) == __SHCA_RESV8A_MAX,
 	       "a name for each mode");
 
-/* How devices are printed, and how many have been. */
+/* output format, and number of devices printed so far */
 struct listing {
 	bool json;
 	int nr;
 };
 
-/* Names come from users: print them so that they cannot break the syntax. */
+/* Users choose names, so print them in a way that cannot break the syntax. */
 static void print_json_string(const char *s)
 {
 	putchar('"');
@@ -63,7 +64,7 @@ static const char *path_name(uint8_t path)
 	return path < __SHCA_PATH_MAX ? path_names[path] : "?";
 }
 
-/* NULL: nothing is to be said of it (a module without it, or a value of a later one). */
+/* Return: NULL if the module does not have the setting, or its value is unknown. */
 static const char *resv8a_name(struct nlattr **attrs)
 {
 	uint8_t mode = __SHCA_RESV8A_MAX;
@@ -73,7 +74,7 @@ static const char *resv8a_name(struct nlattr **attrs)
 	return mode < __SHCA_RESV8A_MAX ? resv8a_names[mode] : NULL;
 }
 
-/* Entries that are in use, as INDEX:P_KEY. */
+/* Prints used entries as INDEX:P_KEY. */
 static void print_pkeys(struct nlattr *attr, bool json)
 {
 	const uint16_t *pkeys = nla_data(attr);
@@ -90,7 +91,7 @@ static void print_pkeys(struct nlattr *attr, bool json)
 		putchar('}');
 }
 
-/* Devices that are trusted with path host; nothing where there are none. */
+/* Prints the trusted devices of path host, if there are any. */
 static void print_peers(struct nlattr *attr, bool json)
 {
 	struct nlattr *peer;
@@ -170,7 +171,7 @@ int device_check_name(const char *name)
 	if (length >= NAME_SIZE)
 		return complain("device name '%.20s...' has %zu characters (expected: 1 to %d)",
 				name, length, NAME_SIZE - 1);
-	/* (what is refused here is not sent to the terminal either) */
+	/* An invalid name must not send control characters to the terminal. */
 	for (i = 0; i <= length; i++) {
 		bool control = (unsigned char)name[i] < ' ' || name[i] == 0x7f;
 
@@ -190,13 +191,13 @@ static void read_device(struct nlattr **attrs, void *arg)
 		device->nr_pkeys = nla_len(attrs[SHCA_A_PKEYS]) / sizeof(uint16_t);
 }
 
-/* A request about one device, or about all. */
+/* Makes a request about one device, or about all. */
 static struct nl_msg *get_request(const char *name)
 {
 	struct nl_msg *msg = genl_request(SHCA_CMD_DEV_GET,
 					  name ? 0 : NLM_F_DUMP);
 
-	/* (an empty message has room for the longest name) */
+	/* An empty message has room for the longest name. */
 	if (name)
 		nla_put_string(msg, SHCA_A_DEV_NAME, name);
 	return msg;
@@ -210,7 +211,7 @@ int device_find(const char *name, struct device *device)
 	return status ?: genl_send(get_request(name), name, read_device, device);
 }
 
-/* Where device_names() hands a name on. */
+/* passes device_names()'s arguments to the callback */
 struct names {
 	void (*each)(const char *name, void *arg);
 	void *arg;
@@ -228,7 +229,7 @@ void device_names(void (*each)(const char *name, void *arg), void *arg)
 {
 	struct names names = { each, arg };
 
-	/* (of completions: an error message would come between the typed words) */
+	/* Quiet: an error message would appear between the typed words. */
 	if (!genl_open(true))
 		genl_send(get_request(NULL), NULL, read_name, &names);
 }
@@ -252,7 +253,7 @@ static int dev_show(const struct call *call)
 	return status;
 }
 
-/* Return: whether @text is a number, decimal or hexadecimal, from @min to @max. */
+/* Return: whether @text is a decimal or hexadecimal number from @min to @max. */
 static bool parse_number(const char *text, unsigned int min, unsigned int max,
 			 unsigned int *value)
 {
@@ -266,7 +267,7 @@ static bool parse_number(const char *text, unsigned int min, unsigned int max,
 	return !*end && number >= min && number <= max;
 }
 
-/* Names, with commas between them.  Return: 0, or the exit status. */
+/* Adds names separated by commas. Return: 0, or an exit status. */
 static int put_peers(struct nl_msg *msg, char *names)
 {
 	struct nlattr *nest = nla_nest_start(msg, SHCA_A_PEERS | NLA_F_NESTED);
@@ -284,7 +285,7 @@ static int put_peers(struct nl_msg *msg, char *names)
 	return status;
 }
 
-/* A request to set something of the device that the command names. */
+/* Makes a request that sets something of the command's device. */
 static struct nl_msg *set_request(const struct call *call)
 {
 	struct nl_msg *msg = genl_request(SHCA_CMD_DEV_SET, 0);

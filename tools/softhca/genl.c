@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 /*
- * Generic netlink with the softhca family: one request, its replies, and the
- * kernel's own words when it refuses (extended acknowledgement).
+ * Generic netlink with the softhca family: a request, its replies, and the
+ * kernel's message if it refuses (extended acknowledgement).
  */
 #include "softhca.h"
 
@@ -18,13 +18,13 @@
 static struct nl_sock *sock;
 static int family;
 
-/* State of one exchange. */
+/* state of one request */
 struct exchange {
 	genl_reply_fn *reply;
 	void *arg;
 	bool done;
-	int error;		/* positive errno */
-	char text[256];		/* the kernel's explanation, or empty */
+	int error;		/* positive */
+	char text[256];		/* the kernel's message, or empty */
 };
 
 static const struct nla_policy policy[SHCA_A_MAX + 1] = {
@@ -55,7 +55,7 @@ int genl_open(bool quiet)
 
 struct nl_msg *genl_request(enum shca_genl_cmd cmd, int flags)
 {
-	/* (room for all names behind 'peer') */
+	/* Has room for the maximum number of names after 'peer'. */
 	struct nl_msg *msg = nlmsg_alloc_size(8192);
 
 	if (!msg || !genlmsg_put(msg, NL_AUTO_PORT, NL_AUTO_SEQ, family, 0,
@@ -78,7 +78,7 @@ static int on_valid(struct nl_msg *msg, void *arg)
 	return NL_OK;
 }
 
-/* An attribute of an acknowledgement follows the message that it quotes. */
+/* The attributes of an acknowledgement follow the message that it quotes. */
 static void read_ext_ack(const struct nlmsghdr *hdr, struct exchange *x)
 {
 	const struct nlmsgerr *err = nlmsg_data(hdr);

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 /*
- * Entry of the softhca tool: options of the tool itself; all else is command.c's.
+ * Entry of the softhca tool. It handles the tool's own options; command.c does
+ * the rest.
  */
 #include "softhca.h"
 #include "version.h"
@@ -10,7 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Each group is a file; a new one has a row here. */
+/* Each group is a file and has a row here. */
 const struct command *const command_groups[] = {
 	dev_commands,
 	NULL
@@ -43,7 +44,7 @@ int complain(const char *format, ...)
 	return EXIT_USAGE;
 }
 
-/* The tool's version, and the module's, for whoever reports something. */
+/* Prints the versions of tool and module, for bug reports. */
 static int print_version(void)
 {
 	char module[64] = "not loaded";
@@ -63,7 +64,7 @@ static int run(int argc, char **argv)
 	static const struct option options[] = {
 		{ "help", no_argument, NULL, 'h' },
 		{ "version", no_argument, NULL, 'V' },
-		/* of the completions; all that follows are words, whatever they are */
+		/* For completion scripts; all following arguments are words. */
 		{ "complete", no_argument, NULL, 'c' },
 		{}
 	};
@@ -93,7 +94,7 @@ int main(int argc, char **argv)
 {
 	int status = run(argc, argv);
 
-	/* A full disk or a closed pipe is not success. */
+	/* A full disk or a closed pipe is a failure. */
 	if (fflush(stdout) || ferror(stdout))
 		return fail("cannot write the output");
 	return status;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
 /*
- * The user's tool: a file per group of commands (dev.c), each with its rows of the
- * one table; command.c parses, helps and completes by these rows alone; genl.c talks
- * to the kernel.
+ * The user's tool. A file per group of commands (dev.c) has the group's rows of
+ * the table. command.c parses, helps and completes from these rows only. genl.c
+ * talks to the kernel.
  */
 #ifndef SOFTHCA_TOOL_H
 #define SOFTHCA_TOOL_H
@@ -17,10 +17,10 @@
 
 #include <softhca-netlink.h>
 
-/* Exit status of a wrong command line; EXIT_FAILURE: of what was refused or failed. */
+/* Exit status of a wrong command line. EXIT_FAILURE is for a refusal or failure. */
 #define EXIT_USAGE	2
 
-/* At most as many options in a row, and words behind a command. */
+/* Maximum options of a row, and maximum words after a command. */
 #define MAX_OPTIONS	8
 #define MAX_WORDS	16
 
@@ -35,11 +35,11 @@ struct option_row {
 };
 
 /**
- * struct call - what was typed, as the row of the table has it
- * @command:	that row
- * @word:	the words behind the command, one for each of its pattern
- * @nr:		how many; a part in brackets may be absent
- * @option:	whether each of the row's options was given
+ * struct call - a command line, matched with a row of the table
+ * @command:	the row
+ * @word:	words after the command, one for each token of the pattern
+ * @nr:		number of words; the part in brackets may be absent
+ * @option:	which of the row's options were given
  */
 struct call {
 	const struct command *command;
@@ -51,15 +51,15 @@ struct call {
 /**
  * struct command - a row of the table: one form of a command
  * @name:	its one or two words; rows with the same name are forms of one command
- * @pattern:	what follows: "word" is typed as it is, "one|other" is a value that is
- *		one of these, "UPPER" any value, "DEVICE" the name of a softhca device,
- *		"DEVICE,..." names with commas between them.  What is in brackets at the
- *		end may be left out
+ * @pattern:	words after the name. "word" is typed as it is, "one|other" is
+ *		one of these values, "UPPER" is any value, "DEVICE" is the name
+ *		of a softhca device. "DEVICE,..." is several names with commas.
+ *		The part in brackets at the end is optional
  * @summary:	one line of the help text
- * @details:	more lines for the command's own help text, or NULL
+ * @details:	more lines for the help text of the command alone, or NULL
  * @option:	ends with an empty row
- * @run:	returns an exit status; devices are known to exist, values of a choice are
- *		of it
+ * @run:	returns an exit status. Devices exist, and values of a choice
+ *		are valid
  */
 struct command {
 	const char *name;
@@ -70,44 +70,44 @@ struct command {
 	int (*run)(const struct call *call);
 };
 
-/* The table: an array of rows for each group, each ends with an empty row. */
+/* The table: an array of rows per group; an empty row ends each. */
 extern const struct command *const command_groups[];
 extern const struct command dev_commands[];
 
 /* command.c */
 
-/** command_run() - parse a command line by the table, and do it; an exit status */
+/** command_run() - match a command line with the table and run it; an exit status */
 int command_run(int argc, char **argv);
 
 /**
- * command_complete() - print what the last of the words may become, a line each
- * @argv:	what was typed behind "softhca"; the last is incomplete or empty
+ * command_complete() - print the candidates for the last word, one per line
+ * @argv:	words after "softhca"; the last is incomplete or empty
  */
 int command_complete(int argc, char **argv);
 
 /** command_help() - print the help text of the tool */
 void command_help(FILE *out);
 
-/** unknown_option() - the option that getopt_long() has just refused, as typed */
+/** unknown_option() - the option that getopt_long() has refused, as typed */
 const char *unknown_option(char **argv);
 
-/** choice_index() - the number of @word in "one|other"; -1: it is none of them */
+/** choice_index() - index of @word in "one|other", or -1 */
 int choice_index(const char *choices, const char *word);
 
 /* main.c */
 
-/** fail() - print "softhca: " and the text; returns EXIT_FAILURE */
+/** fail() - print "softhca: " and a message; returns EXIT_FAILURE */
 int fail(const char *format, ...)
 	__attribute__((format(printf, 1, 2)));
 
-/** complain() - as fail(), but for a wrong command line; returns EXIT_USAGE */
+/** complain() - as fail(), for a wrong command line; returns EXIT_USAGE */
 int complain(const char *format, ...)
 	__attribute__((format(printf, 1, 2)));
 
 /* dev.c */
 
 /**
- * struct device - what a command has to know of a device
+ * struct device - properties of a device
  * @nr_pkeys:	entries of its P_Key table
  */
 struct device {
@@ -117,11 +117,11 @@ struct device {
 /**
  * device_find() - ask the kernel for a device
  *
- * Return: 0; else an exit status, the reason is printed.
+ * Return: 0, or an exit status after a message.
  */
 int device_find(const char *name, struct device *device);
 
-/** device_check_name() - 0, or the exit status of a name that no device can have */
+/** device_check_name() - 0, or an exit status if no device can have this name */
 int device_check_name(const char *name);
 
 /** device_names() - call @each for every device of this network namespace */
@@ -134,14 +134,14 @@ typedef void genl_reply_fn(struct nlattr **attrs, void *arg);
 
 /**
  * genl_open() - connect to the softhca family, once
- * @quiet:	say nothing where it is not there
+ * @quiet:	print no message if there is no such family
  *
- * Return: 0; else an exit status, the reason is printed.
+ * Return: 0, or an exit status after a message.
  */
 int genl_open(bool quiet);
 
 /**
- * genl_request() - a request of the family, to be filled and sent
+ * genl_request() - allocate a request of the family
  * @flags:	NLM_F_DUMP or 0
  *
  * Return: never NULL (exits when out of memory).
@@ -149,11 +149,12 @@ int genl_open(bool quiet);
 struct nl_msg *genl_request(enum shca_genl_cmd cmd, int flags);
 
 /**
- * genl_send() - send @msg, wait for the answer, free @msg
- * @what:	the subject of an error message, such as a device name; NULL: say nothing
+ * genl_send() - send @msg, wait for the reply, free @msg
+ * @what:	subject of an error message, such as a device name; NULL for no
+ *		message
  * @reply:	may be NULL
  *
- * Return: 0; else an exit status, the kernel's reason is printed.
+ * Return: 0, or an exit status after the kernel's message.
  */
 int genl_send(struct nl_msg *msg, const char *what, genl_reply_fn *reply,
 	      void *arg);
