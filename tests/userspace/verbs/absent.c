@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 /*
- * Packets that wait for memory whose page fault does not end: a file of a file
- * system in user space (FUSE), which this process serves itself, and whose READs it
- * answers when the test says so.  What waits must not keep anything else waiting.
- * Needs root, for the mount, and packets (path wire).
+ * Packets that wait for memory whose page fault does not end. The memory is a
+ * file of a file system in user space (FUSE). This process serves it, and
+ * answers READs only when the test says so. Packets that wait must not delay
+ * anything else. The program needs root for the mount, and packets (path wire).
  */
 #define _GNU_SOURCE
 #include <fcntl.h>
@@ -20,14 +20,14 @@
 #define PAGE	4096
 #define PART	64u
 #define NODE	2
-/* When a page comes at last, if the test has not asked for it before. */
+/* Time after which a page comes anyway. */
 #define PATIENCE_MS	(10000u * slow_factor())
 
 static struct end a, b;
 
 /* ---- the file system ------------------------------------------------------ */
 
-/* @read: a READ waits; @answered: it does no longer.  @lock guards all. */
+/* @read: a READ waits; @answered: it has been answered. @lock protects all. */
 static struct {
 	pthread_mutex_t lock;
 	pthread_cond_t changed;
@@ -53,7 +53,7 @@ static void reply(uint64_t unique, int error, const void *data, size_t len)
 		{ (void *)data, len },
 	};
 
-	/* (who asked may have gone) */
+	/* The requester may be gone. */
 	if (writev(fs.fd, iov, len ? 2 : 1) < 0 && errno != ENOENT)
 		FAIL("reply: errno %d", errno);
 }
@@ -69,7 +69,7 @@ static struct fuse_attr attr_of(uint64_t node)
 	};
 }
 
-/* Answer the READ that waits, if one does; @fs.lock held. */
+/* Answers the pending READ, if there is one. Context: @fs.lock held. */
 static void answer(void)
 {
 	static const uint8_t zeros[PAGE];
@@ -129,7 +129,7 @@ static void serve_one(const struct fuse_in_header *in)
 	case FUSE_FORGET:
 	case FUSE_BATCH_FORGET:
 	case FUSE_INTERRUPT:
-		break;	/* have no answer */
+		break;	/* need no answer */
 	default:
 		reply(in->unique, ENOSYS, NULL, 0);
 	}
@@ -146,7 +146,7 @@ static void *serve(void *arg)
 	return NULL;
 }
 
-/* A page of memory that is not there before answer(). */
+/* Maps a page of memory that is absent until answer(). */
 static uint8_t *map_absent(void)
 {
 	char dir[] = "/tmp/absent.XXXXXX", path[64], options_[64];
@@ -169,12 +169,15 @@ static uint8_t *map_absent(void)
 	REQUIRE(fd >= 0);
 	p = mmap(NULL, PAGE, PROT_READ | PROT_WRITE, MAP_PRIVATE, fd, 0);
 	REQUIRE(p != MAP_FAILED);
-	/* (at its end there would be nobody to answer to that) */
+	/* At the end of the process nobody would answer a FLUSH. */
 	REQUIRE_EQ(close(fd), 0);
-	/* It goes with this process, whatever comes. */
+	/* The mount goes with this process, whatever happens. */
 	REQUIRE_EQ(umount2(dir, MNT_DETACH), 0);
 	rmdir(dir);
-	/* While a fault is under way nothing can be mapped, no stack either. */
+	/*
+	 * A pending fault blocks all mappings, also of a stack, so create the
+	 * thread now.
+	 */
 	REQUIRE_EQ(pthread_create(&thread, NULL, answer_late, NULL), 0);
 	return p;
 }
@@ -190,9 +193,9 @@ static void wait_for_read(void)
 /* ---- tests ---------------------------------------------------------------- */
 
 /*
- * A receive of three segments: pinned memory, a page that is fetched at once, the
- * page that does not come.  When the packet waits for the latter it has been looked
- * at twice, and the pinned region can be deregistered all the same.
+ * A receive of three segments: pinned memory, a page that is fetched at once, a
+ * page that does not come. When the packet waits for the last one, it has been
+ * checked twice. The pinned region can be deregistered nevertheless.
  */
 static void a_segment_can_be_deregistered(void)
 {
@@ -231,12 +234,12 @@ static void a_segment_can_be_deregistered(void)
 		FAIL("it waited for a page of another region");
 	answer();
 	pthread_mutex_unlock(&fs.lock);
-	/* and now that key is none */
+	/* now that key is invalid */
 	wait_status(b.rcq, 1, IBV_WC_LOC_PROT_ERR);
 	wait_status(a.scq, 2, IBV_WC_REM_OP_ERR);
 }
 
-/* What the device says it has counted. */
+/* Reads a counter of the device. */
 static long counted(const char *name)
 {
 	char path[200];
@@ -254,7 +257,7 @@ static long counted(const char *name)
 	return value;
 }
 
-/* Until no more packets have come for a while. */
+/* Waits until no more packets have come for a while. */
 static void wait_for_last_packet(void)
 {
 	long before, now = counted("rx_packets");
@@ -283,7 +286,7 @@ static long free_bytes(void)
 enum { PAIRS = 48, WRITES = 256 };
 static struct end from[PAIRS], to[PAIRS];
 
-/* From each WRITES times the page @src to @va. */
+/* Each QP writes the page @src WRITES times to @va. */
 static void write_from_all(const struct buf *src, uint64_t va, uint32_t rkey)
 {
 	struct ibv_sge sge = sge_of(src, 0, PAGE);
@@ -302,15 +305,15 @@ static void write_from_all(const struct buf *src, uint64_t va, uint32_t rkey)
 }
 
 /*
- * Many queue pairs send to the page that does not come, without asking, as UC does.
- * Their packets wait in the kernel's memory: in so much of it, and the rest is lost
- * and counted.  Once the page is there those that waited are executed, and all that
- * memory is free again.
+ * Many UC queue pairs send to the page that does not come. Their packets wait
+ * in kernel memory up to a limit. Further packets are lost and counted. Once
+ * the page is there, the waiting packets are executed, and all that memory is
+ * free again.
  */
 static void bytes_that_wait_are_bounded(void)
 {
 	struct config config = config_default;
-	/* (SLACK: what else goes on in the machine meanwhile) */
+	/* SLACK allows for other activity of the machine meanwhile. */
 	enum { SEED = 7, BOUND = 16 * MIB, SLACK = 8 * MIB };
 	long sent, lost, kept, mtu, before, used;
 	struct buf src, there;
@@ -329,7 +332,7 @@ static void bytes_that_wait_are_bounded(void)
 	src = buf_make(from[0].nic->pd, PAGE, ACCESS_ALL);
 	there = buf_make(b.nic->pd, PAGE, ACCESS_ALL);
 	fill(src.p, PAGE, SEED);
-	/* What is allocated for any traffic has been. */
+	/* Allocations of ordinary traffic have been made. */
 	write_from_all(&src, (uintptr_t)there.p, there.mr->rkey);
 	wait_for_last_packet();
 	p = map_absent();
@@ -352,12 +355,12 @@ static void bytes_that_wait_are_bounded(void)
 	pthread_mutex_lock(&fs.lock);
 	if (fs.answered)
 		FAIL("the page came meanwhile");
-	/* (else it was not what was to be shown) */
+	/* Otherwise the test would show nothing. */
 	REQUIRE(sent * mtu > 2 * BOUND);
 	REQUIRE(kept > 0);
 	if (kept > BOUND)
 		FAIL("%ld KiB of payload wait", kept / 1024);
-	/* (checkers keep what has been freed, and records) */
+	/* Checkers keep freed memory, and records of it. */
 	if (!has_checkers() && used > BOUND + SLACK)
 		FAIL("they take %ld KiB", used / 1024);
 	answer();

@@ -1,10 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 /*
- * Atomics against the CPU and across devices (IBV_ATOMIC_GLOB): one word is
- * worked on at once by threads with the CPU's own atomic operations and by two
- * queue pairs, one that ends at the first device and one that ends at the peer;
- * the peer may be in another namespace, so that one comes by packets and the
- * other by the direct path.
+ * Atomics against the CPU and across devices (IBV_ATOMIC_GLOB). Threads use the
+ * CPU's atomic operations on a word, while two queue pairs use it, too. One
+ * ends at the first device, and one at the peer. The peer may be in another
+ * namespace: then one uses packets, and the other the direct path.
  */
 #include "util.h"
 
@@ -12,14 +11,14 @@
 #include <sched.h>
 
 #define DEPTH		16
-#define FETCH_ADDS	2000	/* by each queue pair */
-#define TURNS		300	/* with the lock held, by each queue pair */
+#define FETCH_ADDS	2000	/* of each queue pair */
+#define TURNS		300	/* with the lock held, of each queue pair */
 #define REQUESTERS	2
 #define CPUS		2
 
 /* Alone in its cache line, and registered with both devices. */
 static uint64_t *word;
-/* What the lock guards: loaded and stored, but not in one go. */
+/* The lock protects it: load and store are separate. */
 static uint64_t guarded;
 static bool done;
 
@@ -142,7 +141,7 @@ static void *requester_adds(void *arg)
 			post_atomic(r, posted++, IBV_WR_ATOMIC_FETCH_AND_ADD,
 				    1, 0);
 		old = wait_old(r, waited, IBV_WC_FETCH_ADD);
-		/* in order: each finds more than the one before it left */
+		/* in order: each finds more than the one before */
 		REQUIRE(!waited || old > last);
 		last = old;
 		waited++;
@@ -161,7 +160,7 @@ static void fetch_add_sums_up_with_the_cpu(void)
 
 /* ---- compare and swap: a lock ----------------------------------------------- */
 
-/* Only its holder is here, or the sum does not come out. */
+/* Only the holder of the lock runs this, or the sum is wrong. */
 static void with_the_lock(void)
 {
 	uint64_t before = __atomic_load_n(&guarded, __ATOMIC_RELAXED);
@@ -188,7 +187,7 @@ static void *cpu_locks(void *arg)
 							    __ATOMIC_SEQ_CST,
 							    __ATOMIC_SEQ_CST));
 		}
-		/* leave it to the others for a while */
+		/* let the others run for a while */
 		sched_yield();
 		sched_yield();
 	}

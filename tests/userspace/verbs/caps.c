@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 /*
- * What a device says of itself, one "NAME VALUE" a line, for
- * tests/guest/69-reported.sh, which compares it with docs/verbs.md.  A limit of 0
- * and a flag that is not set are what the device has not: they are not printed.
+ * Prints what a device advertises, one "NAME VALUE" per line.
+ * tests/guest/69-reported.sh compares it with docs/verbs.md. A limit of 0 and a
+ * clear flag mean that the device lacks the feature, so they are not printed.
  *
  *	caps DEVICE
  */
@@ -32,7 +32,7 @@ static const struct flag device_flags[] = {
 	FLAG(IBV_DEVICE_MEM_MGT_EXTENSIONS), FLAG(IBV_DEVICE_MEM_WINDOW_TYPE_2A),
 	FLAG(IBV_DEVICE_MEM_WINDOW_TYPE_2B), FLAG(IBV_DEVICE_RC_IP_CSUM),
 	FLAG(IBV_DEVICE_RAW_IP_CSUM), FLAG(IBV_DEVICE_MANAGED_FLOW_STEERING),
-	/* of the kernel's, which no header of users' has */
+	/* kernel flags that no user header has */
 	{ 1ull << 38, "IB_UVERBS_DEVICE_FLUSH_GLOBAL" },
 	{ 1ull << 39, "IB_UVERBS_DEVICE_FLUSH_PERSISTENT" },
 	{ 1ull << 40, "IB_UVERBS_DEVICE_ATOMIC_WRITE" },
@@ -48,7 +48,7 @@ static const struct flag odp_ops[] = {
 	{ IBV_ODP_SUPPORT_WRITE, "WRITE" }, { IBV_ODP_SUPPORT_READ, "READ" },
 	{ IBV_ODP_SUPPORT_ATOMIC, "ATOMIC" },
 	{ IBV_ODP_SUPPORT_SRQ_RECV, "SRQ_RECV" },
-	/* (which older headers lack) */
+	/* Older headers lack these. */
 	{ 1 << 6, "FLUSH" }, { 1 << 7, "ATOMIC_WRITE" }, { 0 }
 };
 
@@ -81,7 +81,7 @@ static const struct flag port_flags[] = {
 	FLAG(IBV_PORT_VENDOR_CLASS_SUP), FLAG(IBV_PORT_IP_BASED_GIDS), { 0 }
 };
 
-/* Those set, by name; bits that have none in @flags as one number. */
+/* Prints the set flags by name; unnamed bits as one number. */
 static void print_flags(const char *name, const struct flag *flags,
 			unsigned long long value)
 {
@@ -139,7 +139,7 @@ static void print_device(const struct ibv_device_attr *attr)
 
 static void print_extended(const struct ibv_device_attr_ex *attr)
 {
-	/* (the upper half has bits of its own) */
+	/* The upper half has bits of its own. */
 	print_flags("", device_flags, attr->orig_attr.device_cap_flags |
 		    (attr->device_cap_flags_ex & ~0xffffffffull));
 	print_flags("odp", odp_flags, attr->odp_caps.general_caps);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 /*
- * Completion events: one for each request to be told, never one that was not
- * asked for, and none lost however polling, arming and completing interleave.
+ * Completion events: each request gets one, no event comes without a request,
+ * and none is lost, in any order of polling, arming and completing.
  */
 #include "util.h"
 
@@ -34,7 +34,7 @@ static bool event_within(struct end *end, int ms)
 	return n > 0;
 }
 
-/* An event of @cq comes; it is read and acknowledged. */
+/* Waits for an event of @cq, reads and acknowledges it. */
 static void expect_event(struct end *end, struct ibv_cq *cq)
 {
 	struct ibv_cq *from;
@@ -53,7 +53,7 @@ static void expect_no_event(struct end *end)
 		FAIL("a completion event that nobody asked for");
 }
 
-/* One message from a to b, received; the completion at b is left in the CQ. */
+/* Sends one message from a to b, which receives it; b's completion stays in the CQ. */
 static void message(uint64_t id, unsigned int flags)
 {
 	struct ibv_sge sge = sge_of(&mem_a, 0, 64);
@@ -92,7 +92,7 @@ static void a_cq_not_armed_is_silent(void)
 	wait_ok(b.rcq, 2, IBV_WC_RECV);
 }
 
-/* Asking twice is asking once. */
+/* Arming twice has the effect of arming once. */
 static void arming_twice_fires_once(void)
 {
 	set_up();
@@ -104,14 +104,14 @@ static void arming_twice_fires_once(void)
 	expect_no_event(&b);
 }
 
-/* What was completed before the request is not announced. */
+/* Arming does not announce earlier completions. */
 static void arming_does_not_look_back(void)
 {
 	set_up();
 	message(1, 0);
 	REQUIRE_EQ(wait_ok(b.rcq, 1, IBV_WC_RECV).byte_len, 64);
 	message(2, 0);
-	/* in the CQ when it is armed: seen by the poll that must follow */
+	/* in the CQ when it is armed: the poll that must follow finds it */
 	message(3, 0);
 	wait_ok(b.rcq, 2, IBV_WC_RECV);
 	wait_ok(b.rcq, 3, IBV_WC_RECV);
@@ -137,7 +137,7 @@ static void solicited_only_wakes_for_solicited(void)
 	expect_event(&b, b.rcq);
 }
 
-/* WRITE with immediate can ask for an event as well. */
+/* A WRITE with immediate can be solicited, too. */
 static void solicited_write_imm_wakes(void)
 {
 	struct ibv_sge sge;
@@ -169,7 +169,7 @@ static void errors_wake_solicited_only(void)
 	wait_status(b.rcq, 1, IBV_WC_WR_FLUSH_ERR);
 }
 
-/* A request for solicited ones does not take back one for any. */
+/* A request for solicited completions does not cancel one for any. */
 static void solicited_does_not_weaken_any(void)
 {
 	set_up();
@@ -177,7 +177,7 @@ static void solicited_does_not_weaken_any(void)
 	REQUIRE_EQ(ibv_req_notify_cq(b.rcq, 1), 0);
 	message(1, 0);
 	expect_event(&b, b.rcq);
-	/* that one is over; now solicited only is what was asked for */
+	/* that event has come; now only solicited completions are requested */
 	REQUIRE_EQ(ibv_req_notify_cq(b.rcq, 1), 0);
 	message(2, 0);
 	expect_no_event(&b);
@@ -226,7 +226,7 @@ static void events_name_their_cq(void)
 	ibv_ack_cq_events(second, 1);
 }
 
-/* Events that were never read do not keep a CQ from being destroyed. */
+/* Unread events do not prevent the destruction of a CQ. */
 static void destroy_with_unread_events(void)
 {
 	set_up();
@@ -236,7 +236,7 @@ static void destroy_with_unread_events(void)
 	end_destroy(&b);
 }
 
-/* More completions than the CQ holds: said, never silent; the QP is lost. */
+/* A CQ overflow is announced, and the QP fails. */
 static void overflow_is_announced(void)
 {
 	struct config config = config_default;
@@ -251,7 +251,7 @@ static void overflow_is_announced(void)
 		post_recv(&b, i, NULL, 0);
 	REQUIRE_EQ(end_to(&b, IBV_QPS_ERR), 0);
 	wait_event(b.nic->ctx, IBV_EVENT_CQ_ERR);
-	/* what did fit is still there */
+	/* the completions that did fit are still there */
 	for (i = 0; i < b.rcq->cqe; i++)
 		wait_status(b.rcq, i, IBV_WC_WR_FLUSH_ERR);
 }
@@ -268,7 +268,7 @@ static void *stress_sender(void *arg)
 
 	(void)arg;
 	while (done < STRESS_MESSAGES) {
-		/* irregular bursts, so that arming falls everywhere */
+		/* irregular bursts, so that arming meets all phases */
 		while (posted < STRESS_MESSAGES &&
 		       posted - done < 1 + posted * 7 % STRESS_DEPTH) {
 			wr = wr_send(posted++, NULL, 0);

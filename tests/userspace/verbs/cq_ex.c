@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 /*
- * ibv_create_cq_ex(): polling by iterator, each field, time stamps, and what is
+ * ibv_create_cq_ex(): polling by iterator, each field, timestamps, and what is
  * refused.
  */
 #include "util.h"
@@ -34,7 +34,7 @@ static void set_up(uint64_t wc_flags, uint32_t flags)
 	rcq = (struct ibv_cq_ex *)b.rcq;
 }
 
-/* The iterator stands on the next completion, which comes within 10 seconds. */
+/* Starts the iterator on the next completion, which must come within 10 seconds. */
 static void start(struct ibv_cq_ex *cqx)
 {
 	uint64_t end = millis() + 10000 * slow_factor();
@@ -50,7 +50,7 @@ static void expect_empty(struct ibv_cq_ex *cqx)
 	REQUIRE_EQ(ibv_start_poll(cqx, &poll_attr), ENOENT);
 }
 
-/* One message from a to b, polled at a in the old way. */
+/* Sends one message from a to b; polls a by ibv_poll_cq(). */
 static void message(uint64_t id, size_t len)
 {
 	struct ibv_sge from = sge_of(&mem_a, 0, len);
@@ -104,7 +104,7 @@ static void fields_of_an_error(void)
 	ibv_end_poll(scq);
 }
 
-/* Many in one batch, more than the ring holds in all; the two ways mix. */
+/* Batches longer than the ring, in total; both ways of polling mix. */
 static void batches(void)
 {
 	uint64_t next = 0;
@@ -123,7 +123,7 @@ static void batches(void)
 		}
 		REQUIRE_EQ(err, 0);
 		REQUIRE_EQ(rcq->wr_id, next++);
-		ibv_end_poll(rcq);	/* and the one it stood on is taken */
+		ibv_end_poll(rcq);	/* also consumes the current completion */
 		wait_ok(b.rcq, next++, IBV_WC_RECV);
 		start(rcq);
 		do
@@ -135,7 +135,7 @@ static void batches(void)
 	}
 }
 
-/* What comes after the iterator's ENOENT is found by it as well. */
+/* ibv_next_poll() finds completions that came after its ENOENT. */
 static void next_poll_goes_on(void)
 {
 	set_up(FIELDS, 0);
@@ -149,7 +149,7 @@ static void next_poll_goes_on(void)
 	expect_empty(rcq);
 }
 
-/* Completions of a QP that was reset are passed over by the iterator, too. */
+/* The iterator skips completions of a QP that was reset. */
 static void reset_discards_the_past(void)
 {
 	set_up(FIELDS, 0);
@@ -170,7 +170,7 @@ static void single_threaded(void)
 	wait_ok(b.rcq, 2, IBV_WC_RECV);
 }
 
-/* Without the promise that it does not happen: CQ_ERR, see cq_events. */
+/* Without this flag an overflow gives CQ_ERR, see cq_events. */
 static void ignored_overrun(void)
 {
 	const struct ibv_cq_init_attr_ex attr = {
@@ -197,7 +197,7 @@ static void ignored_overrun(void)
 		post(&a, &wr);
 		wait_ok(a.scq, i, IBV_WC_SEND);
 	}
-	/* Those that had room are there, and the queue serves on. */
+	/* The completions that had room are there, and the CQ works on. */
 	for (i = 0; i < entries - 1; i++)
 		wait_ok(b.rcq, i, IBV_WC_RECV);
 	while (wait_wc(b.rcq).wr_id != 100) {
@@ -241,7 +241,7 @@ static void time_stamps(void)
 	khz = attr.hca_core_clock;
 	REQUIRE(khz);
 
-	/* The clock runs as fast as it says. */
+	/* The clock has the advertised frequency. */
 	begin = now_ns(CLOCK_MONOTONIC_RAW);
 	before = raw_clock(b.nic->ctx);
 	ns = now_ns(CLOCK_MONOTONIC_RAW);
@@ -252,7 +252,7 @@ static void time_stamps(void)
 	REQUIRE((after - before) * 1000000 / khz >= 20000000);
 	REQUIRE((after - before) * 1000000 / khz <= ns);
 
-	/* Each completion lies between its post and its poll, in order. */
+	/* Each timestamp is between post and poll, in order. */
 	for (i = 0; i < 10; i++) {
 		before = raw_clock(b.nic->ctx);
 		message(i, 8);
@@ -280,7 +280,7 @@ static void wall_clock(void)
 		after = now_ns(CLOCK_REALTIME);
 		start(rcq);
 		ts = ibv_wc_read_completion_wallclock_ns(rcq);
-		/* two clocks cannot be read at once: a millisecond apart, here */
+		/* the clocks cannot be read at once: a millisecond of tolerance */
 		REQUIRE(before <= ts + 1000000 && ts <= after + 1000000);
 		REQUIRE_EQ(ibv_next_poll(rcq), 0);
 		last = ibv_wc_read_completion_wallclock_ns(rcq);
@@ -323,7 +323,7 @@ static void refusals(void)
 	attr.flags = 0;
 	attr.comp_mask = 1 << 9;
 	REQUIRE_EQ(try_create(attr), EINVAL);
-	/* a protection domain is no parent domain */
+	/* a protection domain that is no parent domain */
 	attr.comp_mask = IBV_CQ_INIT_ATTR_MASK_PD;
 	attr.parent_domain = nic_a()->pd;
 	REQUIRE_EQ(try_create(attr), EINVAL);

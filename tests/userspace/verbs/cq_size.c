@@ -1,8 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
-/*
- * CQs that change their size, with what is in them and under traffic, and CQs
- * whose events are moderated.
- */
+/* CQ resize with completions in the CQ and under traffic, and event moderation. */
 #include "util.h"
 
 #include <poll.h>
@@ -23,7 +20,7 @@ static void set_up(int cqe, bool events)
 	mem_b = buf_make(b.nic->pd, 4 * KIB, ACCESS_ALL);
 }
 
-/* One message from a to b; the completion at b is left in the CQ. */
+/* Sends one message from a to b; b's completion stays in the CQ. */
 static void message(uint64_t id)
 {
 	struct ibv_sge from = sge_of(&mem_a, 0, 8);
@@ -44,7 +41,7 @@ static void resize_keeps_what_is_in_it(void)
 
 	set_up(256, false);
 	for (i = 0; i < ARRAY_SIZE(sizes); i++) {
-		/* of different positions in the ring */
+		/* at different positions in the ring */
 		while (id - next < 40 && id - next < (uint64_t)sizes[i] &&
 		       id - next < (uint64_t)b.rcq->cqe)
 			message(id++);
@@ -55,7 +52,7 @@ static void resize_keeps_what_is_in_it(void)
 			wait_ok(b.rcq, next++, IBV_WC_RECV);
 	}
 	require_no_wc(b.rcq);
-	/* Exactly as many as it says fit. */
+	/* Exactly as many as the CQ reports fit. */
 	for (i = 0; i < (unsigned int)b.rcq->cqe; i++)
 		message(id++);
 	while (next != id)
@@ -91,7 +88,7 @@ static void wrong_sizes_are_refused(void)
 	wait_ok(b.rcq, 2, IBV_WC_RECV);
 }
 
-/* What was discarded is not back in the new ring. */
+/* Discarded completions do not come back in the new ring. */
 static void resize_after_reset(void)
 {
 	struct end c, d;
@@ -100,7 +97,7 @@ static void resize_after_reset(void)
 	unsigned int i;
 
 	set_up(64, false);
-	/* a second pair completes to the same CQ, between those of the first */
+	/* a second pair uses the same CQ, between completions of the first */
 	c = end_make(a.nic, &config_default);
 	d = end_make(b.nic, &config_default);
 	REQUIRE_EQ(ibv_destroy_qp(d.qp), 0);
@@ -161,7 +158,7 @@ static void *receive_all(void *arg)
 
 	(void)arg;
 	for (id = 0; id < MESSAGES; id++) {
-		wait_ok(b.rcq, id, IBV_WC_RECV);	/* in this order */
+		wait_ok(b.rcq, id, IBV_WC_RECV);	/* checks the order */
 		if (id + WINDOW < MESSAGES)
 			post_recv(&b, id + WINDOW, &to, 1);
 		__atomic_store_n(&received, id + 1, __ATOMIC_RELEASE);
@@ -170,8 +167,8 @@ static void *receive_all(void *arg)
 }
 
 /*
- * One thread sends, one receives, this one changes the size of the CQ: now and
- * then, for without a pause it would have the CQ's lock nearly for itself.
+ * One thread sends, one receives, and this one resizes the CQ now and then.
+ * Without pauses it would hold the CQ's lock nearly all the time.
  */
 static void resize_under_traffic(void)
 {
@@ -235,7 +232,7 @@ static void drain(unsigned int n)
 		wait_wc(b.rcq);
 }
 
-/* So many completions make an event; the period is far away. */
+/* This many completions make an event; the period is far longer. */
 static void moderation_by_count(void)
 {
 	unsigned int i;
@@ -250,7 +247,7 @@ static void moderation_by_count(void)
 	REQUIRE(event_within(10000));
 	take_event();
 	drain(5);
-	/* None held back: as without moderation. */
+	/* Moderation is off again. */
 	REQUIRE_EQ(moderate(b.rcq, 0, 0), 0);
 	REQUIRE_EQ(ibv_req_notify_cq(b.rcq, 0), 0);
 	message(9);
@@ -272,10 +269,10 @@ static void moderation_by_time(void)
 	REQUIRE(millis() - begin >= 49);
 	take_event();
 	drain(2);
-	REQUIRE(!event_within(100));	/* once */
+	REQUIRE(!event_within(100));	/* one event only */
 }
 
-/* One of the two: each completion makes an event. */
+/* With only one of the two, each completion makes an event. */
 static void moderation_needs_count_and_period(void)
 {
 	set_up(64, true);

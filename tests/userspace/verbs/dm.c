@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 /*
- * Device memory: how it is copied to and from, its regions under every operation,
- * its bounds, what is refused, and what becomes of it with its region, with another
- * process, and with the device.
+ * Device memory: copies to and from it, regions under each operation, bounds,
+ * refusals. Also the end of its region, use by another process, and removal of
+ * the device.
  */
 #include "util.h"
 
@@ -12,7 +12,7 @@
 #define LEN	(64 * KIB)
 #define ALL	(ACCESS_ALL | IBV_ACCESS_REMOTE_ATOMIC | IBV_ACCESS_ZERO_BASED)
 
-/* Bits of device_cap_flags_ex, which no header of users' names. */
+/* Bits of device_cap_flags_ex that no user header names. */
 #define CAP_FLUSH_GLOBAL	(1ull << 38)
 
 static struct end a, b;
@@ -35,7 +35,7 @@ static struct ibv_device_attr_ex query(void)
 	return attr;
 }
 
-/* Memory of b's device, a region of it, and as much ordinary memory of a's. */
+/* Allocates device memory and a region of it at b, and ordinary memory at a. */
 static void set_up_with(const struct config *config, int access)
 {
 	b = end_make(nic_b(), config);
@@ -93,7 +93,7 @@ static void atomic(enum ibv_wr_opcode opcode, uint64_t addr, uint32_t rkey,
 		reconnect();
 }
 
-/* [@off, @off + @len) of the device's memory, which is multiples of four. */
+/* Reads [@off, @off + @len) of the device memory; both are multiples of four. */
 static uint8_t *content(uint64_t off, size_t len)
 {
 	static uint8_t copy[LEN];
@@ -117,7 +117,7 @@ static void copies_in_and_out(void)
 
 	dm = alloc_dm(nic_b()->ctx, 10000);
 	REQUIRE(dm);
-	/* nothing of who had it before */
+	/* no data of the previous owner */
 	check_bytes(content(0, 10000), 10000, 0);
 	fill(data, sizeof(data), 3);
 	REQUIRE_EQ(ibv_memcpy_to_dm(dm, 1808, data, sizeof(data)), 0);
@@ -126,13 +126,13 @@ static void copies_in_and_out(void)
 	REQUIRE(!memcmp(data, back, sizeof(data)));
 	check_bytes(content(0, 1808), 1808, 0);
 	REQUIRE_EQ(ibv_memcpy_from_dm(back, dm, 10000, 0), 0);
-	/* beyond its length, though within its last page */
+	/* beyond its length, although within its last page */
 	REQUIRE_EQ(ibv_memcpy_to_dm(dm, 1812, data, sizeof(data)), EFAULT);
 	REQUIRE_EQ(ibv_memcpy_from_dm(back, dm, 1812, sizeof(back)), EFAULT);
 	REQUIRE_EQ(ibv_memcpy_to_dm(dm, 10000, data, 4), EFAULT);
 	REQUIRE_EQ(ibv_memcpy_to_dm(dm, UINT64_MAX - 3, data, 8), EFAULT);
 	REQUIRE_EQ(ibv_memcpy_to_dm(dm, 0, data, SIZE_MAX - 3), EFAULT);
-	/* words, as adapters have it */
+	/* only whole words, as with adapters */
 	REQUIRE_EQ(ibv_memcpy_to_dm(dm, 2, data, 4), EINVAL);
 	REQUIRE_EQ(ibv_memcpy_from_dm(back, dm, 4, 6), EINVAL);
 	REQUIRE_EQ(ibv_free_dm(dm), 0);
@@ -169,7 +169,7 @@ static void wrong_regions_are_refused(void)
 
 	set_up(ALL);
 	pd = b.nic->pd;
-	/* addresses begin with zero, always */
+	/* addresses always begin with zero */
 	REQUIRE_ERRNO(ibv_reg_dm_mr(pd, dm, 0, LEN, ACCESS_ALL), EINVAL);
 	REQUIRE_ERRNO(ibv_reg_dm_mr(pd, dm, 0, LEN + 1, ALL), EINVAL);
 	REQUIRE_ERRNO(ibv_reg_dm_mr(pd, dm, 1, LEN, ALL), EINVAL);
@@ -184,7 +184,7 @@ static void wrong_regions_are_refused(void)
 		      EOPNOTSUPP);
 	mr = ibv_reg_dm_mr(pd, dm, 0, LEN, ALL | IBV_ACCESS_RELAXED_ORDERING);
 	REQUIRE(mr);
-	/* It is what it is. */
+	/* Such a region cannot be changed. */
 	REQUIRE_EQ(ibv_rereg_mr(mr, IBV_REREG_MR_CHANGE_ACCESS, NULL, NULL, 0,
 				IBV_ACCESS_LOCAL_WRITE), IBV_REREG_MR_ERR_CMD);
 	REQUIRE_EQ(errno, EINVAL);
@@ -238,7 +238,7 @@ static void sent_from_and_received_into(void)
 	REQUIRE(!memcmp(mem.p, content(0, LEN) + 333, 20000));
 }
 
-/* Of a region that begins in the middle of it, and ends before its end. */
+/* For a region in the middle of the device memory. */
 static void bounds_are_those_of_the_region(void)
 {
 	struct ibv_sge sge = { .length = 101 };
@@ -319,7 +319,7 @@ static void atomics_on_it(void)
 	REQUIRE_EQ(got, 77);
 	atomic(IBV_WR_ATOMIC_FETCH_AND_ADD, 4100, mr->rkey, 1, 0,
 	       IBV_WC_REM_INV_REQ_ERR);
-	/* Aligned to who asks, and not where it is: in two words, or two pages. */
+	/* Aligned for the requester, but not in memory: in two words, or two pages. */
 	odd = ibv_reg_dm_mr(b.nic->pd, dm, 4092, LEN - 4092, ALL);
 	REQUIRE(odd);
 	atomic(IBV_WR_ATOMIC_FETCH_AND_ADD, 0, odd->rkey, 1, 0,
@@ -330,7 +330,7 @@ static void atomics_on_it(void)
 	REQUIRE_EQ(got, 77);
 }
 
-/* What an atomic returns, and what is READ, can be put there. */
+/* READ data and results of atomics can go to device memory. */
 static void results_into_it(void)
 {
 	struct ibv_sge sge = { .addr = 4000, .length = 5000 };
@@ -394,7 +394,7 @@ static void flushed(void)
 #endif
 }
 
-/* A region of no length is one, of which there is nothing to be had. */
+/* A region of length 0 is valid, but grants access to nothing. */
 static void region_of_no_length(void)
 {
 	struct ibv_mr *none;
@@ -452,7 +452,7 @@ static void stays_while_it_has_regions(void)
 	REQUIRE_EQ(ibv_free_dm(dm), EBUSY);
 	REQUIRE_EQ(ibv_dereg_mr(more), 0);
 	REQUIRE_EQ(ibv_free_dm(dm), 0);
-	/* Nothing of it is counted any more. */
+	/* Its size no longer counts against the limit. */
 	dm = alloc_dm(b.nic->ctx, query().max_dm_size);
 	REQUIRE(dm);
 }
@@ -465,7 +465,7 @@ static void child_imports(int fd)
 
 	REQUIRE(ctx);
 	REQUIRE_ERRNO(ibv_import_dm(ctx, 0x7fffffff), ENOENT);
-	/* an object of another kind */
+	/* a handle of another kind of object */
 	REQUIRE(b.nic->pd->handle != dm->handle);
 	REQUIRE(!ibv_import_dm(ctx, b.nic->pd->handle));
 	imported = ibv_import_dm(ctx, dm->handle);
@@ -500,7 +500,7 @@ static void import_in_another_process(void)
 	REQUIRE_EQ(waitpid(pid, &status, 0), pid);
 	REQUIRE(WIFEXITED(status));
 	REQUIRE_EQ(WEXITSTATUS(status), EXIT_SUCCESS);
-	/* What was imported has gone; the memory has not. */
+	/* The imported object is gone; the memory is not. */
 	memcpy(&word, content(104, 4), 4);
 	REQUIRE_EQ(word, 0x87654321);
 	rdma(IBV_WR_RDMA_WRITE, 0, LEN, mr->rkey, IBV_WC_SUCCESS);
@@ -508,8 +508,8 @@ static void import_in_another_process(void)
 }
 
 /*
- * The device is taken away (12-device-memory.sh) while a peer writes to the memory: it can
- * be copied as before, though nobody else sees it.
+ * The device is removed (12-device-memory.sh) while a peer writes to the
+ * memory. Copies still work, although nobody else sees the memory.
  */
 static void outlives_the_device(void)
 {
@@ -523,7 +523,7 @@ static void outlives_the_device(void)
 	sge = sge_of(&mem, 0, LEN);
 	do {
 		wr = wr_rdma(5, IBV_WR_RDMA_WRITE, &sge, 1, 0, mr->rkey);
-		/* (the call itself fails where it comes late) */
+		/* The call itself fails after the removal. */
 		if (ibv_post_send(a.qp, &wr, &(struct ibv_send_wr *){ NULL }))
 			break;
 		wc = wait_wc(a.scq);

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 /*
- * Memory regions made of dma-bufs.  EXPORTER says whose: udmabuf (pages of a memfd),
- * heap (the system heap), or module (tests/kernel/exporter.c), which also has those
- * that must be refused.
+ * Memory regions made of dma-bufs. EXPORTER selects the exporter: udmabuf
+ * (pages of a memfd), heap (the system heap), or module
+ * (tests/kernel/exporter.c). The module also exports dma-bufs that must be
+ * refused.
  */
 #define _GNU_SOURCE	/* memfd_create() */
 #include "util.h"
@@ -19,13 +20,13 @@
 #define LEN	(64 * KIB)
 #define HUGE	(2 * MIB)
 #define ALL	(ACCESS_ALL | IBV_ACCESS_REMOTE_ATOMIC)
-/* Where requests find it; its offset in a page is that in the dma-buf. */
+/* Address for requests; its offset in a page is that in the dma-buf. */
 #define IOVA	0x700000000000ull
 
 /* Commands of tests/kernel/exporter.c */
 enum { KIND_PLAIN = 0x5300, KIND_NO_VMAP, KIND_IOMEM, KIND_NO_ACCESS };
 
-/* A dma-buf, mapped; @fd: of it. */
+/* A dma-buf and its mapping; @fd is its file. */
 struct dmabuf {
 	int fd;
 	uint8_t *p;
@@ -56,7 +57,7 @@ static int open_exporter(const char *path)
 	return fd;
 }
 
-/* @len bytes from @off on of a memfd made with @flags */
+/* Exports @len bytes from @off on of a memfd with @flags. */
 static int export_udmabuf(size_t off, size_t len, unsigned int flags)
 {
 	int fd, dev = open_exporter("/dev/udmabuf");
@@ -73,7 +74,7 @@ static int export_udmabuf(size_t off, size_t len, unsigned int flags)
 	return fd;
 }
 
-/* @mode: O_RDWR and its like */
+/* @mode: O_RDWR and the like */
 static int export_heap(size_t len, int mode)
 {
 	struct dma_heap_allocation_data data = {
@@ -123,7 +124,7 @@ static struct ibv_mr *reg(uint64_t offset, size_t len, int access)
 				 access);
 }
 
-/* All of a dma-buf is a region of b's, and a has as much memory of its own. */
+/* Registers a whole dma-buf at b; a gets ordinary memory of the same size. */
 static void set_up(int access)
 {
 	struct config config = config_default;
@@ -264,8 +265,8 @@ static void bounds_and_rights(void)
 }
 
 /*
- * Right, or no region at all: udmabuf of Linux 6.12 maps such pages for the kernel
- * in a way that nothing can be done with.
+ * The data must be correct, or the registration must fail: udmabuf of Linux
+ * 6.12 maps such pages for the kernel in an unusable way.
  */
 static void huge_page_part(size_t off, size_t len)
 {
@@ -319,7 +320,7 @@ static void wrong_registrations_are_refused(void)
 	REQUIRE_ERRNO(reg(2 * LEN, 1, ALL), EINVAL);
 	REQUIRE_ERRNO(reg(-PAGE, 2 * PAGE, ALL), EINVAL);
 	REQUIRE_ERRNO(reg(0, SIZE_MAX, ALL), EINVAL);
-	/* addresses that wrap, or that lie otherwise in their page */
+	/* addresses that wrap, or have another offset in their page */
 	REQUIRE_ERRNO(ibv_reg_dmabuf_mr(pd, 0, LEN, -PAGE, buf.fd, ALL),
 		      EINVAL);
 	REQUIRE_ERRNO(ibv_reg_dmabuf_mr(pd, 1, PAGE, 0, buf.fd, ALL), EINVAL);
@@ -330,7 +331,7 @@ static void wrong_registrations_are_refused(void)
 	REQUIRE_EQ(ibv_rereg_mr(mr, IBV_REREG_MR_CHANGE_ACCESS, NULL, NULL, 0,
 				IBV_ACCESS_LOCAL_WRITE),
 		   IBV_REREG_MR_ERR_INPUT);
-	/* and the last word of it may be had */
+	/* the last word alone can be registered */
 	mr = ibv_reg_dmabuf_mr(pd, LEN - 4, 4, LEN - 4, buf.fd, ALL |
 			       IBV_ACCESS_RELAXED_ORDERING);
 	REQUIRE(mr);
@@ -339,7 +340,7 @@ static void wrong_registrations_are_refused(void)
 	check_fill(buf.p + LEN - 4, 4, 1);
 }
 
-/* A region gives no more than a mapping of the file would. */
+/* A region grants no more than a mapping of the file does. */
 static void file_modes_are_respected(void)
 {
 	static const int writes[] = {
@@ -356,7 +357,7 @@ static void file_modes_are_respected(void)
 	REQUIRE(p == MAP_FAILED && errno == EACCES);
 	for (i = 0; i < ARRAY_SIZE(writes); i++)
 		REQUIRE_ERRNO(reg(0, LEN, writes[i]), EACCES);
-	/* (zeros, as the heap gives them) */
+	/* the heap zeroes its memory */
 	mr = reg(0, LEN, IBV_ACCESS_REMOTE_READ);
 	REQUIRE(mr);
 	rdma(IBV_WR_RDMA_READ, IOVA, LEN, mr->rkey, IBV_WC_SUCCESS);
@@ -386,7 +387,7 @@ static void exporters_that_are_refused(void)
 
 /* ---- lifetimes --------------------------------------------------------------- */
 
-/* The region has all that it needs: file, mapping and memfd may go. */
+/* The region holds all that it needs: file, mapping and memfd may be closed. */
 static void file_is_closed_early(void)
 {
 	set_up(ALL);
@@ -418,7 +419,7 @@ static void several_regions_of_one(void)
 	REQUIRE(mr);
 }
 
-/* It is shared memory: with the child, too. */
+/* The child shares the memory. */
 static void shared_after_fork(void)
 {
 	int status;
@@ -437,7 +438,7 @@ static void shared_after_fork(void)
 	check_bytes(mem.p, PAGE, 7);
 }
 
-/* The device is taken away (12-device-memory.sh) while a peer writes to the memory. */
+/* The device is removed (12-device-memory.sh) while a peer writes to the memory. */
 static void outlives_the_device(void)
 {
 	struct ibv_send_wr wr;
@@ -449,7 +450,7 @@ static void outlives_the_device(void)
 	sge = sge_of(&mem, 0, LEN);
 	do {
 		wr = wr_rdma(5, IBV_WR_RDMA_WRITE, &sge, 1, IOVA, mr->rkey);
-		/* (the call itself fails where it comes late) */
+		/* The call itself fails after the removal. */
 		if (ibv_post_send(a.qp, &wr, &(struct ibv_send_wr *){ NULL }))
 			break;
 		wc = wait_wc(a.scq);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 /*
- * DMA handles, and the speed of a port: what kernels and libibverbs have since
- * 2025.  What is done with a region that has a handle is in rdma-core's suite.
+ * DMA handles, and the speed of a port: new in kernels and libibverbs since
+ * 2025. rdma-core's own suite tests what a region with a handle does.
  */
 #define _GNU_SOURCE	/* cpu_set_t */
 #include "util.h"
@@ -38,7 +38,7 @@ static struct ibv_mr *region(struct ibv_dmah *dmah, void *p, int access)
 	return ibv_reg_mr_ex(nic_a()->pd, &attr);
 }
 
-/* The first CPU that this process may run on. */
+/* The first CPU on which this process may run. */
 static uint32_t own_cpu(void)
 {
 	cpu_set_t set;
@@ -66,7 +66,7 @@ static void wrong_handles_are_refused(void)
 	REQUIRE(!make(IBV_DMAH_INIT_ATTR_MASK_PH, cpu, 4));
 	REQUIRE_ERRNO(make(1 << 20, cpu, 0), EOPNOTSUPP);
 
-	/* (with one CPU there is no other) */
+	/* This part needs a second CPU. */
 	REQUIRE_EQ(sched_getaffinity(0, sizeof(set), &set), 0);
 	if (CPU_COUNT(&set) > 1) {
 		one = set;
@@ -109,7 +109,7 @@ static void speed_of_the_port(void)
 	struct ibv_context *ctx = nic_a()->ctx;
 	uint64_t speed = 0;
 
-	/* a veth says 10 Gbit/s */
+	/* a veth reports 10 Gbit/s */
 	REQUIRE_EQ(ibv_query_port_speed(ctx, 1, &speed), 0);
 	REQUIRE_EQ(speed, 100);
 	REQUIRE(ibv_query_port_speed(ctx, 2, &speed));

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 /*
- * Thread domains and parent domains: traffic through queues that are made in
- * them, and who may go before whom.
+ * Thread domains and parent domains: traffic through queues that use them, and
+ * the order of their destruction.
  */
 #include "util.h"
 
@@ -35,7 +35,7 @@ static struct ibv_td *make_td(struct nic *nic)
 	return ibv_alloc_td(nic->ctx, &(struct ibv_td_init_attr){});
 }
 
-/* Queues, region and SRQ of the one end are made in a parent domain. */
+/* One end has its queues, region and SRQ in a parent domain. */
 static void traffic_in(struct ibv_pd *parent)
 {
 	struct ibv_cq_init_attr_ex cq_attr = {
@@ -68,7 +68,7 @@ static void traffic_in(struct ibv_pd *parent)
 		wait_ok(b.rcq, i, IBV_WC_RECV);
 	}
 	check_fill(mem_b.p, 20000, 3);
-	/* It is in use. */
+	/* The parent domain is in use. */
 	REQUIRE_EQ(ibv_dealloc_pd(parent), EBUSY);
 	buf_free(&mem_a);
 	end_destroy(&a);
@@ -93,7 +93,7 @@ static void with_a_thread_domain(void)
 	parent = make_parent(nic_a(), td, 0);
 	REQUIRE(parent);
 	traffic_in(parent);
-	/* The thread domain goes after the parent domain. */
+	/* The parent domain must be deallocated before the thread domain. */
 	REQUIRE_EQ(ibv_dealloc_td(td), EBUSY);
 	REQUIRE_EQ(ibv_dealloc_pd(parent), 0);
 	REQUIRE_EQ(ibv_dealloc_td(td), 0);

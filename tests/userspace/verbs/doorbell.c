@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 /*
- * The doorbell of softhca, rung by hand: whose QPs it rings, what it answers to
- * those who may not or write nonsense, and that it may be rung at any moment of a
- * QP's life.  Other devices have none, so these tests are for softhca alone.
+ * softhca's doorbell, rung directly. The tests check which QPs it rings, and
+ * what it returns without permission or for malformed calls. It may be rung at
+ * any time of a QP's life. Other devices have no doorbell, so these tests are
+ * for softhca only.
  *
  *   doorbell [-d DEVICE] [TEST]...
- *   doorbell [-d DEVICE] removed	prints "ready", then waits for the doorbell to fail
- *				with EIO, which it must for good
+ *   doorbell [-d DEVICE] removed	prints "ready", then waits until the doorbell
+ *				fails with EIO, which must be permanent
  */
 #include "util.h"
 
@@ -79,7 +80,7 @@ static void in_every_state(void)
 	REQUIRE_EQ(ring(nic_a()->ctx, qpn), EINVAL);
 }
 
-/* A number that was never given, and one beyond what numbers are. */
+/* A number that no QP has, and one beyond 24 bits. */
 static void of_no_one(void)
 {
 	struct nic *nic = nic_a();
@@ -90,7 +91,7 @@ static void of_no_one(void)
 	REQUIRE_EQ(ring(nic->ctx, 0xffffffff), EINVAL);
 }
 
-/* A QP of another context is none, though it exists and is this process's. */
+/* A QP of another context is refused, although it belongs to this process. */
 static void of_another(void)
 {
 	struct nic *other = nic_open(options.device);
@@ -121,12 +122,12 @@ static void malformed(void)
 	cmd.hdr.num_attrs = 0;
 	cmd.hdr.length = sizeof(cmd.hdr);
 	REQUIRE_EQ(give(fd, &cmd), EINVAL);
-	cmd = good;	/* twice */
+	cmd = good;	/* a duplicate attribute */
 	cmd.hdr.num_attrs = 2;
 	cmd.hdr.attrs[1] = cmd.hdr.attrs[0];
 	cmd.hdr.length = sizeof(cmd);
 	REQUIRE_EQ(give(fd, &cmd), EINVAL);
-	cmd = good;	/* another driver's */
+	cmd = good;	/* a method of another driver */
 	cmd.hdr.driver_id = 1;
 	REQUIRE_EQ(give(fd, &cmd), EINVAL);
 	cmd = good;
@@ -136,7 +137,7 @@ static void malformed(void)
 	REQUIRE_EQ(give(-1, &good), EBADF);
 }
 
-/* A file on which no context was made yet: opened and nothing else. */
+/* A file without a context: opened only. */
 static void without_a_context(void)
 {
 	struct end end = end_make(nic_a(), &config);
@@ -146,7 +147,7 @@ static void without_a_context(void)
 	int fd;
 
 	snprintf(path, sizeof(path), "/proc/self/fd/%d", end.nic->ctx->cmd_fd);
-	file = fopen(path, "r+");	/* opens the device anew */
+	file = fopen(path, "r+");	/* opens the file again */
 	REQUIRE(file);
 	fd = fileno(file);
 	REQUIRE(fd != end.nic->ctx->cmd_fd);
@@ -165,7 +166,7 @@ static void send_one(struct end *a, struct end *b, struct buf *m, uint64_t id)
 	wait_ok(b->rcq, id, IBV_WC_RECV);
 }
 
-/* The child has the parent's file: it may ring, and close, and harms nothing. */
+/* A child has the parent's file: it may ring and close it, without harm. */
 static void in_a_child(void)
 {
 	struct end a, b;
@@ -193,7 +194,7 @@ static void in_a_child(void)
 
 /* ---- at any moment ---------------------------------------------------------- */
 
-static uint32_t now_ringing;	/* a QP number, 0: end; atomic */
+static uint32_t now_ringing;	/* QP number to ring, or 0 to end; atomic */
 static uint64_t answers[2];	/* success, EINVAL */
 
 static void *ring_for_ever(void *arg)
@@ -210,7 +211,7 @@ static void *ring_for_ever(void *arg)
 	return arg;
 }
 
-/* QPs are made, used and destroyed while two threads ring for them. */
+/* Creates, uses and destroys QPs while two threads ring for them. */
 static void while_it_goes(void)
 {
 	uint64_t end_at = millis() + 1500, seen;

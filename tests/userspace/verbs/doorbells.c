@@ -14,7 +14,7 @@
 __thread uint32_t my_doorbells;
 uint32_t all_doorbells;
 
-/* In place of the C library's, for this program and all that it loads. */
+/* Replaces the C library's, for this program and all libraries. */
 int ioctl(int fd, unsigned long request, ...)
 {
 	const struct ib_uverbs_ioctl_hdr *hdr;

@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 /*
- * What `rdma resource show` reads of objects, and how far: by the RDMA core's netlink,
- * without the tool, which takes a second to start.  Each kind is listed, plain, with
- * the driver's details and raw, also while objects of all kinds come and go; and
- * those who may not know where the traffic of a QP is are not told.
+ * What `rdma resource show` reads of objects, and with which privilege. It uses
+ * the RDMA core's netlink without the tool, which takes a second to start. Each
+ * kind is listed plain, with the driver's details, and raw, also while objects
+ * of all kinds come and go. Processes without privilege must not see the
+ * progress of a QP's traffic.
  *
- * That a dump does not touch what has gone shows where freed memory is poisoned: a
- * kernel with KASAN, or one started with slub_debug=FZP.
+ * A dump that reads freed memory is seen only if freed memory is poisoned: on a
+ * kernel with KASAN, or with slub_debug=FZP.
  */
 #define _GNU_SOURCE	/* SCHED_IDLE, O_TMPFILE */
 #include "util.h"
@@ -25,15 +26,15 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-/* Of 6.3; older ones say EINVAL. */
+/* since 6.3; older kernels return EINVAL */
 #define RES_SRQ_GET_RAW	25
 
 /* ---- netlink ------------------------------------------------------------------- */
 
 /**
- * struct kind - of object that the core lists
- * @cmd: @raw:	what asks for it, and for the driver's raw dumps; 0: has none
- * @table: @entry: attributes that the answer has: a table, of entries
+ * struct kind - a kind of object that the RDMA core lists
+ * @cmd: @raw:	commands for a list, and for raw dumps of the driver; 0 for none
+ * @table: @entry:	attributes of the reply: a table, its entries
  */
 struct kind {
 	const char *name;
@@ -110,7 +111,7 @@ static const void *attr_data(const struct nlattr *attr)
 	return (const uint8_t *)attr + NLA_HDRLEN;
 }
 
-/* The attributes in @p, one after the other; NULL: no more. */
+/* The attributes in @p, one after the other; NULL at the end. */
 static const struct nlattr *attr_next(const void *p, size_t len,
 				      const struct nlattr *attr)
 {
@@ -136,7 +137,7 @@ static const struct nlattr *attr_find(const struct nlattr *in, int type)
 	return NULL;
 }
 
-/* Return: whether it is there. */
+/* Return: whether the attribute exists. */
 static bool attr_u32(const struct nlattr *in, int type, uint32_t *value)
 {
 	const struct nlattr *attr = attr_find(in, type);
@@ -148,7 +149,7 @@ static bool attr_u32(const struct nlattr *in, int type, uint32_t *value)
 	return true;
 }
 
-/* A number that the driver gives, by its name. Return: whether it is there. */
+/* Finds a number of the driver by its name. Return: whether it exists. */
 static bool driver_u32(const struct nlattr *entry, const char *name,
 		       uint32_t *value)
 {
@@ -204,7 +205,7 @@ static void ask(int fd, uint32_t index, const struct kind *kind, int form)
 		struct nlmsghdr hdr;
 		uint8_t attrs[64];
 	} req = { .hdr = {
-		/* (the macro has no parentheses around what it is given) */
+		/* The macro has no parentheses around its arguments. */
 		.nlmsg_type = RDMA_NL_GET_TYPE(RDMA_NL_NLDEV, cmd),
 		.nlmsg_flags = NLM_F_REQUEST | NLM_F_DUMP,
 	} };
@@ -220,7 +221,7 @@ static void ask(int fd, uint32_t index, const struct kind *kind, int form)
 	REQUIRE(send(fd, &req, req.hdr.nlmsg_len, 0) == req.hdr.nlmsg_len);
 }
 
-/* Return: 0, or the errno that it ends with. */
+/* Return: 0, or the errno at its end. */
 static int dump(int fd, uint32_t index, const struct kind *kind, int form,
 		each_fn *each, void *arg)
 {
@@ -246,10 +247,10 @@ static int dump(int fd, uint32_t index, const struct kind *kind, int form,
 	}
 }
 
-/* ---- one QP, as dumps show it --------------------------------------------------- */
+/* ---- dumps of one QP ---------------------------------------------------------- */
 
 struct seen {
-	uint32_t qpn;		/* wanted */
+	uint32_t qpn;		/* the QP to find */
 	unsigned int times;
 	bool has_rq_psn, has_sq_psn, has_epsn, has_msn, has_entries;
 	uint32_t rq_psn, sq_psn, epsn, msn, entries, state;
@@ -263,7 +264,7 @@ static void see_qp(const struct nlattr *entry, void *arg)
 	uint32_t qpn;
 
 	if (raw) {
-		/* (size and number come first) */
+		/* size and number come first */
 		REQUIRE(attr_len(raw) >= 8);
 		memcpy(&qpn, (const uint8_t *)attr_data(raw) + 4, sizeof(qpn));
 		if (qpn == seen->qpn)
@@ -293,9 +294,9 @@ static struct seen look(uint32_t qpn, int form)
 	return seen;
 }
 
-/* ---- who is told what ------------------------------------------------------------- */
+/* ---- privilege -------------------------------------------------------------------- */
 
-enum { START = 0xfffff0, SENT = 100 };	/* across the end of the numbers */
+enum { START = 0xfffff0, SENT = 100 };	/* the PSN wraps */
 
 static struct end tx, rx;
 
@@ -339,7 +340,7 @@ static uint32_t query_sq_psn(struct ibv_qp *qp, int mask)
 	return attr.sq_psn;
 }
 
-/* In another process: by root, or by one that has no privilege. */
+/* Runs @fn in another process, as root or without privilege. */
 static void in_child(bool is_root, void (*fn)(void))
 {
 	int status;
@@ -354,7 +355,7 @@ static void in_child(bool is_root, void (*fn)(void))
 		_exit(EXIT_SUCCESS);
 	}
 	REQUIRE(waitpid(pid, &status, 0) == pid);
-	/* (it has said why) */
+	/* it has printed the reason */
 	if (status)
 		_exit(WIFEXITED(status) ? WEXITSTATUS(status) : EXIT_FAILURE);
 }
@@ -376,7 +377,7 @@ static void nobody_looks(void)
 	receiver = look(rx.qp->qp_num, DETAILS);
 	REQUIRE_EQ(sender.times, 1);
 	REQUIRE_EQ(receiver.times, 1);
-	/* What it was given, no more; the rest of the details are there. */
+	/* Only the PSNs that it was given; other details are there. */
 	REQUIRE(sender.has_sq_psn && receiver.has_rq_psn);
 	REQUIRE_EQ(sender.sq_psn, START);
 	REQUIRE_EQ(receiver.rq_psn, START);
@@ -420,7 +421,7 @@ static void progress_is_for_the_administrator(void)
 	in_child(true, root_looks);
 }
 
-/* Here the owner itself has no privilege; it knows its own. */
+/* The owner without privilege sees its own QPs. */
 static void owner_asks(void)
 {
 	struct seen seen;
@@ -440,9 +441,9 @@ static void progress_is_for_the_owner(void)
 	in_child(false, owner_asks);
 }
 
-/* ---- one of each kind --------------------------------------------------------------- */
+/* ---- an object of each kind ------------------------------------------------------------ */
 
-/** struct zoo - an object of each kind that is listed */
+/** struct zoo - an object of each listed kind */
 struct zoo {
 	struct ibv_context *ctx;
 	struct ibv_pd *pd;
@@ -490,7 +491,7 @@ static struct ibv_qp *zoo_qp(struct zoo *zoo, enum ibv_qp_type type)
 	return qp;
 }
 
-/* So that it is bound to a counter where that is asked for. */
+/* The QP can then be bound to a counter. */
 static void zoo_init_qp(struct ibv_qp *qp)
 {
 	struct ibv_qp_attr attr = { .qp_state = IBV_QPS_INIT, .port_num = 1 };
@@ -509,7 +510,7 @@ static int cm_write(struct zoo *zoo, int cmd, void *body, size_t len, int out)
 	return write(zoo->cm, msg, sizeof(hdr) + len) < 0 ? errno : 0;
 }
 
-/* Bound to the device's address, and so to the device. */
+/* Bound to the device's address, so to the device. */
 static void zoo_cm_open(struct zoo *zoo)
 {
 	struct rdma_ucm_create_id_resp made;
@@ -606,7 +607,7 @@ static void count_entry(const struct nlattr *entry, void *arg)
 	++*(unsigned int *)arg;
 }
 
-/* @form of @kind. Return: entries, or -1: this kernel has no such dump. */
+/* Lists @kind in @form. Return: entries, or -1 if the kernel has no such dump. */
 static int count(int fd, uint32_t index, const struct kind *kind, int form)
 {
 	unsigned int nr = 0;
@@ -649,7 +650,7 @@ static void each_kind_is_listed(void)
 
 /* ---- objects that come and go --------------------------------------------------------- */
 
-/* Until the test's own process ends it. */
+/* Runs until the test's own process ends it. */
 static void come_and_go(void)
 {
 	struct zoo zoo;
@@ -670,7 +671,7 @@ static void come_and_go(void)
 	}
 }
 
-/* Bind QPs to counters by numbers that are listed: they may be gone by then. */
+/* Binds QPs to counters by listed numbers; the QPs may be gone by then. */
 static void bind_entry(const struct nlattr *entry, void *arg)
 {
 	struct {
@@ -695,11 +696,11 @@ static void bind_entry(const struct nlattr *entry, void *arg)
 	p += nl_put_u32(p, RDMA_NLDEV_ATTR_RES_LQPN, qpn);
 	req.hdr.nlmsg_len = p - (uint8_t *)&req;
 	REQUIRE(send(to[0], &req, req.hdr.nlmsg_len, 0) == req.hdr.nlmsg_len);
-	/* (a number, or why not) */
+	/* a number, or the reason for its lack */
 	REQUIRE(recv(to[0], answer, sizeof(answer), 0) > 0);
 }
 
-/* Every other process comes first, so it is interrupted wherever that can be. */
+/* All other processes have priority, so it is interrupted wherever possible. */
 static void go_last(void)
 {
 	const struct sched_param param = {};
@@ -709,7 +710,7 @@ static void go_last(void)
 
 static uint32_t standing;	/* a QP that stays */
 
-/* Dump for @seconds, all that there is. Return: dumps of QPs. */
+/* Dumps everything for @seconds. Return: number of QP dumps. */
 static unsigned int dump_all(int seconds, bool bind)
 {
 	uint64_t end = millis() + seconds * 1000;
@@ -763,7 +764,7 @@ static pid_t start(void (*fn)(void))
 	return pid;
 }
 
-/* Half of the processes make QPs and what belongs to them, half of them look. */
+/* Half of the processes create QPs and related objects, the other half lists them. */
 static void objects_come_and_go(void)
 {
 	static void (*const fns[])(void) = {
@@ -781,7 +782,7 @@ static void objects_come_and_go(void)
 		pids[i] = start(fns[i]);
 	dump_all(seconds, false);
 	for (i = 0; i < ARRAY_SIZE(fns); i++) {
-		/* (one that has ended met something that is wrong) */
+		/* A process that has ended has found an error. */
 		REQUIRE_EQ(waitpid(pids[i], &status, WNOHANG), 0);
 		kill(pids[i], SIGKILL);
 		REQUIRE(waitpid(pids[i], &status, 0) == pids[i]);

@@ -23,8 +23,8 @@ static void arm(int nth)
 }
 
 /*
- * Return: whether something has failed.  What fails last may be this very look: the
- * verb had no more to fail.
+ * Return: whether something has failed. The last failure may be in this read
+ * itself, when the verb had nothing left to fail.
  */
 static bool disarm(void)
 {

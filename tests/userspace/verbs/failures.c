@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 /*
- * Each verb with its first allocation, or copy from or to the process, failing, then
- * with its second, and so on until none is left to fail (failing.h); after each verb
- * the device works.  That nothing leaks, is for kmemleak to tell.
+ * Calls each verb with its first allocation, or copy from or to the process,
+ * failing. Repeats that with its second one, and so on until none is left
+ * (failing.h). The device must work after each verb. kmemleak checks that
+ * nothing leaks.
  */
 #define _GNU_SOURCE
 #include "util.h"
@@ -20,7 +21,7 @@
 static struct end a, b;
 static struct buf buf;
 
-/* A message arrives. */
+/* Sends a message, which must arrive. */
 static void device_works(void)
 {
 	struct ibv_sge sge;
@@ -81,7 +82,7 @@ ENDING(end_table, struct ibv_rwq_ind_table, ibv_destroy_rwq_ind_table(p))
 ENDING(end_dm, struct ibv_dm, ibv_free_dm(p))
 ENDING(end_flow, struct ibv_flow, ibv_destroy_flow(p))
 
-/* libibverbs tells of the last of the ways that it has tried. */
+/* libibverbs reports the errno of its last attempt. */
 static void *make_context(void)
 {
 	struct ibv_context *ctx = ibv_open_device(nic_a()->ctx->device);
@@ -219,7 +220,7 @@ static void create_xrc_recv(void)
 
 static struct end changing;
 
-/* From RESET to RTS, of which each step may fail and is then begun anew. */
+/* Moves a QP from RESET to RTS; a failed step is repeated. */
 static void *connect_qp(void)
 {
 	struct address peer = end_address(&changing);
@@ -347,7 +348,7 @@ static void *make_ah(void)
 	};
 	struct ibv_ah *ah = ibv_create_ah(nic_a()->pd, &attr);
 
-	/* the word of neighbour entries, which the core passes on */
+	/* the errno of neighbour entries, which the RDMA core passes on */
 	if (!ah && errno == ENOBUFS)
 		errno = ENOMEM;
 	return ah;
@@ -505,8 +506,8 @@ static void *change_wq(void)
 
 static void *make_table(void)
 {
-	/* (one alone is padded, and that the padding is 0 is looked up by the core,
-	 * to which a failure there means that it is not)
+	/* A list of one is padded. The RDMA core checks that the padding is 0,
+	 * and treats a failure there as wrong padding.
 	 */
 	struct ibv_wq *wqs[] = { wq, wq };
 	struct ibv_rwq_ind_table_init_attr init = { .log_ind_tbl_size = 1,
@@ -603,8 +604,8 @@ static void drain(struct ibv_cq *cq)
 }
 
 /*
- * A message, with the doorbell and all that is allocated to send it.  Where only the
- * doorbell has failed, the request goes with the next one.
+ * Exchanges a message, with the doorbell and all allocations of sending it. If
+ * only the doorbell failed, the next one sends the request.
  */
 static void *exchange(void)
 {

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 /*
- * What is asked by netlink, with its first failure, its second, and so on (failing.h):
- * devices are made and removed, settings told and changed.
+ * Netlink requests with their first failure, their second, and so on
+ * (failing.h): devices are created and removed, settings are read and set.
  *
  *   [NETDEV=NAME] failures_netlink [-d DEVICE] [TEST]...
  *
- * NETDEV: add_link makes and removes a device there.  settings is run in the network
- * namespace of the device.
+ * add_link creates and removes a device on NETDEV. settings must run in the
+ * network namespace of the device.
  */
 #include "util.h"
 
@@ -48,7 +48,7 @@ static void put(struct request *req, int type, const void *data, int len)
 	req->hdr.nlmsg_len += NLA_ALIGN(attr->nla_len);
 }
 
-/* Return: 0 or an errno, the answer's. */
+/* Return: 0 or the errno of the reply. */
 static int ask(const struct request *req)
 {
 	static struct {
@@ -90,7 +90,7 @@ static int end_link(void *object)
 	FILE *file;
 
 	(void)object;
-	/* The core counts devices; the index is in no file but this name. */
+	/* The RDMA core numbers devices; only this command shows the index. */
 	file = popen("rdma dev show " LINK_NAME, "r");
 	REQUIRE(file && fscanf(file, "%u", &index) == 1);
 	pclose(file);
@@ -98,7 +98,7 @@ static int end_link(void *object)
 	return ask(&req);
 }
 
-/* Only what our own code does is made to fail: the script has set that up. */
+/* The script has limited the failures to our own code. */
 static void add_link(void)
 {
 	int failures;
@@ -127,7 +127,7 @@ static struct request settings_of(int type, int command)
 	return req;
 }
 
-/* Return: 0 or an errno; the first message that came is in @buf. */
+/* Return: 0 or an errno; @buf gets the first message. */
 static int ask_settings(const struct request *req, void *buf, size_t len)
 {
 	struct nlmsghdr *hdr = buf;
@@ -136,9 +136,9 @@ static int ask_settings(const struct request *req, void *buf, size_t len)
 	if (send(settings_fd, req, req->hdr.nlmsg_len, 0) < 0)
 		return errno == ENOBUFS ? ENOMEM : errno;
 	got = recv(settings_fd, buf, len, MSG_DONTWAIT);
-	if (got < 0)	/* no memory for the answer: it is lost, and the socket says so */
+	if (got < 0)	/* no memory for the reply: it is lost, and the socket reports that */
 		return errno == EAGAIN || errno == ENOBUFS ? ENOMEM : errno;
-	/* the acknowledgement behind an answer */
+	/* the acknowledgement after a reply */
 	while (recv(settings_fd, (uint8_t *)buf + len / 2, len / 2,
 		    MSG_DONTWAIT) > 0)
 		;
@@ -196,7 +196,7 @@ static void *set_setting(void)
 	return setting(SHCA_CMD_DEV_SET, 0);
 }
 
-/* Run it in the device's network namespace. */
+/* Must run in the device's network namespace. */
 static void settings(void)
 {
 	int get, dump, set;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 /*
  * ATOMIC WRITE and FLUSH (IBTA annex A19): what they do, and what is refused.
- * No persistent memory is at hand, so none of it may be promised.
+ * There is no persistent memory, so the device must not promise any.
  */
 #include "util.h"
 
@@ -15,7 +15,7 @@
 		 IBV_QP_EX_WITH_FLUSH | IBV_QP_EX_WITH_ATOMIC_WRITE | \
 		 IBV_QP_EX_WITH_ATOMIC_FETCH_AND_ADD)
 
-/* Bits of device_cap_flags_ex, which no header of users' names. */
+/* Bits of device_cap_flags_ex that no user header names. */
 #define CAP_FLUSH_GLOBAL	(1ull << 38)
 #define CAP_FLUSH_PERSISTENT	(1ull << 39)
 #define CAP_ATOMIC_WRITE	(1ull << 40)
@@ -91,7 +91,7 @@ static void atomic_write_stores_the_word(void)
 	require_no_wc(b.rcq);	/* the peer is not told */
 }
 
-/* The words that a reader sees are words that were written, and in order. */
+/* A reader only sees words that were written, and in order. */
 static bool reader_ends;
 
 static void *reader(void *arg)
@@ -122,7 +122,7 @@ static void atomic_write_is_one_piece(void)
 	pthread_join(thread, NULL);
 }
 
-/* Data, FLUSH, then the word that says so: who sees the word has the data. */
+/* Data, FLUSH, then the word that announces it: a reader of the word finds the data. */
 static void write_flush_atomic_write_in_order(void)
 {
 	uint64_t word = 0, i, end = millis() + 10000 * slow_factor();
@@ -163,12 +163,12 @@ static void flush_of_range_and_region(void)
 	wait_ok(a.scq, 2, IBV_WC_FLUSH);
 	flush(3, 0, 0, IBV_FLUSH_GLOBAL, IBV_FLUSH_RANGE);
 	wait_ok(a.scq, 3, IBV_WC_FLUSH);
-	/* The region is meant, whatever the range is. */
+	/* Level MR means the whole region, whatever the range. */
 	flush(4, LEN + 5000, 12345678, IBV_FLUSH_GLOBAL, IBV_FLUSH_MR);
 	wait_ok(a.scq, 4, IBV_WC_FLUSH);
 }
 
-/* More at a time than the peer keeps records of. */
+/* More at a time than the peer has records for. */
 static void many_at_a_time(void)
 {
 	uint64_t i, one = 1;
@@ -236,7 +236,7 @@ static void flush_refused(void)
 	refused(5, IBV_WC_REM_ACCESS_ERR);
 }
 
-/* Of a region that counts from 0 and begins at an odd place: across two pages. */
+/* In a zero-based region at an odd offset: a word across two pages. */
 static void word_in_two_pages(void)
 {
 	unsigned int atomic;
@@ -264,7 +264,7 @@ static void word_in_two_pages(void)
 	}
 }
 
-/* Refused here already: neither a type nor a level, or too much. */
+/* Refused by the requester: no type, no level, or too long. */
 static void malformed_flush(void)
 {
 	set_up();

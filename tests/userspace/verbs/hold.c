@@ -1,18 +1,18 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 /*
- * Holds a device and keeps it busy until it is taken away: for tests that
- * remove devices under traffic.  Prints a line for each phase, so that a script
- * can wait for it:
+ * Holds a device and keeps it busy until it is removed: for tests that remove
+ * devices under traffic. It prints a line per phase, so that a script can wait
+ * for it:
  *
  *	traffic			requests of all kinds complete, in a loop
  *	alive			after SIGUSR1: many more requests have completed
- *	silent N ms		so long no request had succeeded when it ended
+ *	silent N ms		time without a successful request before the end
  *	longest silence N ms	between two successes, when nothing ended it
- *	ended: REASON		an event, a completion or a call said so
+ *	ended: REASON		an event, a completion or a failed call
  *
- * and then keeps the device open until it gets SIGTERM (or at once leaves, with
- * --leave), closes it and exits with 0.  Wrong data, or an end that cannot come
- * from a removal, give 1.
+ * Then it keeps the device open until SIGTERM (or leaves at once with --leave),
+ * closes it and exits with 0. Wrong data, or an end that no removal explains,
+ * give 1.
  *
  *	hold -d DEVICE [-p PEER] [-f 4|6] [-u TIMEOUT] [--idle] [--leave]
  *	hold -d DEVICE --listen PORT | --connect HOST:PORT ...
@@ -59,7 +59,7 @@ static void on_usr1(int sig)
 	asked = 1;
 }
 
-/* Why it is over; called once. Never returns. */
+/* Prints the reason for the end; called once. Never returns. */
 static void finish(struct end *end, const char *why)
 {
 	sigset_t mask, old;
@@ -72,7 +72,7 @@ static void finish(struct end *end, const char *why)
 	sigprocmask(SIG_BLOCK, &mask, &old);
 	while (!leave && !terminated)
 		sigsuspend(&old);
-	/* What the device had is gone; closing must work nevertheless. */
+	/* The device is gone; closing must work nevertheless. */
 	ibv_destroy_qp(end->qp);
 	REQUIRE_EQ(ibv_close_device(end->nic->ctx), 0);
 	printf("closed\n");
@@ -105,9 +105,9 @@ static void look_for_event(struct end *end, int wait_ms)
 }
 
 /*
- * Statuses that a removal explains.  The regions of a process may go before its
- * queue pairs, here and at the peer, so requests can still meet a key that is
- * not valid any more.
+ * Statuses that a removal explains. The regions of a process may go before its
+ * queue pairs, here and at the peer. So requests may still use a key that is no
+ * longer valid.
  */
 static bool is_explained(enum ibv_wc_status status)
 {
@@ -163,7 +163,7 @@ static void success(void)
 	last_success = now;
 }
 
-/* What is flushed on one CQ failed on the other, perhaps after we looked there. */
+/* A request flushed on one CQ has its cause on the other CQ, maybe after we polled it. */
 static enum ibv_wc_status cause(struct stream *s, enum ibv_wc_status status)
 {
 	struct ibv_wc wc;
@@ -288,9 +288,9 @@ static void two_processes(void)
 	int fd;
 
 	/*
-	 * The kernel takes the newest objects of a dead process away first: while
-	 * there is a queue pair, its regions are there, too.  So a peer meets no
-	 * region that is gone, only silence.
+	 * The kernel destroys the newest objects of a dead process first. While
+	 * there is a queue pair, its regions exist, too. So a peer only sees
+	 * silence, and no missing region.
 	 */
 	mem = memory_make(nic_a());
 	end = end_make(nic_a(), &config);
@@ -310,7 +310,7 @@ static void two_processes(void)
 	receives(&s);
 	REQUIRE_EQ(end_to_rtr(&end, &s.peer), 0);
 	REQUIRE_EQ(end_to_rts(&end), 0);
-	/* Both are ready before one begins. */
+	/* Neither begins before both are ready. */
 	swap_addresses(fd, &mine);
 	run_traffic(&s, 1);
 }

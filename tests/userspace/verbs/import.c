@@ -1,8 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
-/*
- * Import of a context and of its objects, and what a device or a QP says of
- * itself.
- */
+/* Import of a context and its objects, and attributes of a device or QP. */
 #include "util.h"
 
 #include <sys/mman.h>
@@ -22,7 +19,7 @@ static struct ibv_context *import_context(const struct ibv_context *ctx)
 	return imported;
 }
 
-/* The same device as @nic, in an imported context with an imported domain. */
+/* Opens the device of @nic again, as an imported context with an imported domain. */
 static struct nic import_nic(const struct nic *nic)
 {
 	struct nic imported = *nic;
@@ -33,7 +30,7 @@ static struct nic import_nic(const struct nic *nic)
 	return imported;
 }
 
-/* WRITE from the first half of @mem to the second, between two QPs of @nic. */
+/* Writes the first half of @mem to the second half, between two QPs of @nic. */
 static void write_within(struct nic *nic, const struct buf *mem, uint64_t seed)
 {
 	struct end a = end_make(nic, &config_default);
@@ -68,7 +65,7 @@ static void import_all(void)
 	write_within(&imported, &mem_i, 5);
 	check_fill(mem.p + LEN / 2, LEN / 2, 5);
 
-	/* What was imported goes; what it was imported from stays. */
+	/* The imported objects go; the originals stay. */
 	ibv_unimport_mr(mem_i.mr);
 	ibv_unimport_pd(imported.pd);
 	REQUIRE_EQ(ibv_close_device(imported.ctx), 0);
@@ -77,7 +74,7 @@ static void import_all(void)
 	REQUIRE_EQ(ibv_dereg_mr(mem.mr), 0);
 }
 
-/* Another process works with the region of this one, in its domain. */
+/* Another process uses the region of this one, in its domain. */
 static void import_in_another_process(void)
 {
 	struct nic *nic = nic_a(), imported;
@@ -122,7 +119,7 @@ static void import_of_nothing(void)
 	REQUIRE(!ibv_import_device(STDIN_FILENO));
 }
 
-/* Data may become visible in any order within a message; nothing is promised. */
+/* Within a message, data may become visible in any order. */
 static void no_order_within_data(void)
 {
 	struct end a = end_make(nic_a(), &config_default);
@@ -134,7 +131,7 @@ static void no_order_within_data(void)
 #endif
 }
 
-/* Both ends are of one kind, which is what the options tell. */
+/* The ECE options say that both ends are softhca. */
 static void connection_options(void)
 {
 	struct end a = end_make(nic_a(), &config_default);
@@ -146,13 +143,13 @@ static void connection_options(void)
 	REQUIRE_EQ(ece.options, 0x53480001);
 	REQUIRE_EQ(ece.comp_mask, 0);
 	offer = ece.options;
-	/* of a later release, which has one more: the answer leaves it out */
+	/* options of a later release with one more: the answer drops it */
 	ece.options = offer | 1 << 15;
 	REQUIRE_EQ(ibv_set_ece(a.qp, &ece), 0);
 	REQUIRE_EQ(ece.options, offer);
 	REQUIRE_EQ(ibv_query_ece(a.qp, &ece), 0);
 	REQUIRE_EQ(ece.options, offer);
-	/* another vendor's mean something else: none of them is accepted */
+	/* another vendor's options: none is accepted */
 	ece.vendor_id = 0x15b3;
 	REQUIRE_EQ(ibv_set_ece(a.qp, &ece), 0);
 	REQUIRE_EQ(ece.vendor_id, 0x15b3);
@@ -160,7 +157,7 @@ static void connection_options(void)
 	REQUIRE_EQ(ibv_query_ece(a.qp, &ece), 0);
 	REQUIRE_EQ(ece.vendor_id, 0xffffff);
 	REQUIRE_EQ(ece.options, 0);
-	/* as does nobody's, from somebody else */
+	/* nor options without the vendor */
 	ece.options = 1;
 	REQUIRE_EQ(ibv_set_ece(a.qp, &ece), 0);
 	REQUIRE_EQ(ece.options, 0);
@@ -169,7 +166,7 @@ static void connection_options(void)
 	REQUIRE_EQ(ibv_set_ece(a.qp, &ece), EINVAL);
 }
 
-/* The two queries say the same, and nothing is claimed that is not there. */
+/* Both queries agree, and advertise nothing that is missing. */
 static void device_attributes(void)
 {
 	struct nic *nic = nic_a();

@@ -1,20 +1,20 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 /*
- * Objects made, used and destroyed at random, by several threads of several
- * processes at once: what each verb returns, and which completions there may be,
- * is compared with a model.  A third of the processes cleans up, a third just
- * leaves, a third is killed; the device serves as before afterwards.
+ * Several threads of several processes create, use and destroy objects at
+ * random. A model checks the result of each verb, and the completions. A third
+ * of the processes cleans up, a third just leaves, a third is killed. The
+ * device must work as before afterwards.
  *
  *	LIFECYCLE_SEED=N	default 1.  With one thread of one process the same
  *				seed gives the same calls; with more each thread's own
  *	LIFECYCLE_OPS=N		in all (default 600)
  *	LIFECYCLE_PROCESSES=N LIFECYCLE_THREADS=N	default 3 and 3
  *
- * Each object has a lock, which a thread has while it uses the object; it only
- * tries to take them, so none waits for another.  Objects that others are made of
- * are locked to make and to destroy those, so the model of their number is exact.
- * What the model does not know is when a QP fails: from RTR on it may be in ERR or,
- * an unreliable one, in SQE.
+ * A thread holds the lock of an object while it uses it. It only tries to take
+ * locks, so no thread waits for another. Creation and destruction hold the
+ * locks of the parent objects, so the model of their reference counts is exact.
+ * The model does not know when a QP fails: from RTR on, it may be in ERR, or in
+ * SQE if it is unreliable.
  */
 #define _GNU_SOURCE	/* memfd_create() */
 #include "util.h"
@@ -30,7 +30,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-/* HASH: a QP of UD that spreads over work queues what it receives. */
+/* HASH: a UD QP that spreads received datagrams over work queues. */
 enum kind { PD, CQ, SRQ, DM, MR, AH, WQ, TABLE, HASH, QP, KINDS };
 
 static const int slots_of[KINDS] = { 2, 8, 4, 4, 12, 4, 6, 3, 3, 18 };
@@ -38,7 +38,7 @@ static const char *const kind_names[KINDS] = {
 	"PD", "CQ", "SRQ", "DM", "MR", "AH", "WQ", "table of WQs", "QP with WQs", "QP"
 };
 
-#define SLOTS		64	/* the sum */
+#define SLOTS		64	/* their sum */
 #define MR_LEN		(64 * KIB)
 #define MAX_MSG		(16 * KIB)
 #define QP_WR		16	/* also of a WQ */
@@ -47,8 +47,8 @@ static const char *const kind_names[KINDS] = {
 #define PARENTS		4
 
 /*
- * A number of 64 bits names a request: who posted it, in which of its lives, and
- * the how-manieth it was.
+ * A number of 64 bits names a request: the object that posted it, the life of
+ * that object, and a sequence number.
  */
 #define ID_SEQ		0xffffffull
 #define ID_GEN_SHIFT	24
@@ -58,18 +58,19 @@ static const char *const kind_names[KINDS] = {
 #define ID_SEND		(1ull << 60)
 
 /**
- * struct obj - a slot, empty where @p is NULL
- * @refs:	objects made of this one
- * @life:	how often the slot has been filled
- * @parents:	what it was made of; fixed while it exists
- * @state: @type: QP; the state that the model knows
- * @wq_state:	WQ, the same
- * @number:	HASH, its QP number, also after its end
- * @sent: @received: requests posted, ever; @send_done: @recv_done: the last
- *		completed; below @send_mark, @recv_mark: before the last RESET
- * @lkey: @rkey: @base: MR, its keys and its first address, also after its end:
- *		requests with stale keys are wanted
- * @mem: @fd:	MR, memory for it, and the same as a dma-buf, or -1
+ * struct obj - a slot; empty if @p is NULL
+ * @refs:	objects that use this one
+ * @life:	how often the slot was filled
+ * @parents:	objects that it uses; constant while it exists
+ * @state: @type:	QP: type, and the state that the model knows
+ * @wq_state:	WQ: the same
+ * @number:	HASH: its QP number, also after its destruction
+ * @sent: @received:	number of requests posted so far
+ * @send_done: @recv_done:	last completed request
+ * @send_mark: @recv_mark:	requests below are from before the last RESET
+ * @lkey: @rkey: @base:	MR: its keys and its first address, also after its end,
+ *		because requests with stale keys are wanted
+ * @mem: @fd:	MR: memory for it, and the same memory as a dma-buf, or -1
  */
 struct obj {
 	pthread_mutex_t lock;
@@ -105,7 +106,7 @@ static struct ibv_comp_channel *channel;
 static atomic_bool stopping;
 static atomic_long completions, successes, spread;
 
-/* ---- chance --------------------------------------------------------------- */
+/* ---- random numbers --------------------------------------------------------- */
 
 static uint64_t draw(struct worker *w)
 {
@@ -157,7 +158,7 @@ static void unlock_all(struct worker *w)
 		pthread_mutex_unlock(&w->locked[--w->nr_locked]->lock);
 }
 
-/* An object of that kind that exists (or a slot for one), locked; or NULL. */
+/* Finds and locks an object of this kind, or a free slot; or returns NULL. */
 static struct obj *pick(struct worker *w, enum kind kind, bool exists)
 {
 	int nr = slots_of[kind], first = below(w, nr), i;
@@ -170,7 +171,7 @@ static struct obj *pick(struct worker *w, enum kind kind, bool exists)
 			continue;
 		if (!!obj->p == exists)
 			return obj;
-		/* (not one that this thread has had before) */
+		/* Not an object that this thread has locked already. */
 		if (w->nr_locked > before)
 			pthread_mutex_unlock(&w->locked[--w->nr_locked]->lock);
 	}
@@ -252,7 +253,7 @@ static void *make_qp(struct worker *w, struct obj *obj, struct obj *parents[])
 	return ibv_create_qp(parents[0]->p, &attr);
 }
 
-/* Of a process's memory, of device memory, or of a dma-buf. */
+/* Registers memory of the process, device memory, or a dma-buf. */
 static void *make_mr(struct worker *w, struct obj *obj, struct obj *parents[])
 {
 	static const int rights[] = {
@@ -303,7 +304,7 @@ static void *make_wq(struct worker *w, struct obj *obj, struct obj *parents[])
 	return ibv_create_wq(nic->ctx, &attr);
 }
 
-/* Of one, two or four entries, which may be of the same WQ. */
+/* One, two or four entries, which may name the same WQ. */
 static bool make_table(struct worker *w, struct obj *parents[], void **table)
 {
 	struct ibv_wq *entries[PARENTS];
@@ -334,7 +335,7 @@ static void *make_hash(struct worker *w, struct obj *obj, struct obj *parents[])
 			.rx_hash_function = IBV_RX_HASH_FUNC_TOEPLITZ,
 			.rx_hash_key_len = sizeof(key),
 			.rx_hash_key = key,
-			/* (which is chosen from the numbers of both QPs) */
+			/* The port is derived from the numbers of both QPs. */
 			.rx_hash_fields_mask = IBV_RX_HASH_SRC_PORT_UDP,
 		},
 	};
@@ -481,7 +482,7 @@ static int modify(struct obj *qp, enum ibv_qp_state to, uint32_t dest)
 		.max_dest_rd_atomic = 4,
 		.max_rd_atomic = 4,
 		.min_rnr_timer = 1,
-		/* (a peer that is gone is noticed within milliseconds) */
+		/* A missing peer is noticed within milliseconds. */
 		.timeout = 8,
 		.retry_cnt = 2,
 		.rnr_retry = 2,
@@ -510,7 +511,7 @@ static int modify(struct obj *qp, enum ibv_qp_state to, uint32_t dest)
 				IBV_QP_MIN_RNR_TIMER;
 		break;
 	case IBV_QPS_RTS:
-		/* From SQD and SQE there is nothing to be given anew. */
+		/* From SQD and SQE no attributes are needed. */
 		if (qp->state == IBV_QPS_SQD || qp->state == IBV_QPS_SQE ||
 		    qp->state == IBV_QPS_RTS)
 			break;
@@ -546,7 +547,7 @@ static bool is_legal(const struct obj *qp, enum ibv_qp_state to)
 	}
 }
 
-/* May the QP have come to @state without the model? */
+/* Can the QP have reached @state without the model's knowledge? */
 static bool may_have_failed(const struct obj *qp, enum ibv_qp_state state)
 {
 	if (qp->state != IBV_QPS_RTR && qp->state != IBV_QPS_RTS &&
@@ -556,7 +557,7 @@ static bool may_have_failed(const struct obj *qp, enum ibv_qp_state state)
 	       (state == IBV_QPS_SQE && qp->type != IBV_QPT_RC);
 }
 
-/* Its state; the model follows where it has failed. */
+/* Queries the state; the model follows if the QP has failed. */
 static void query(struct obj *qp)
 {
 	struct ibv_qp_init_attr init;
@@ -576,7 +577,7 @@ static void to_state(struct obj *qp, enum ibv_qp_state to, uint32_t dest)
 	int err = modify(qp, to, dest);
 
 	if (err == EINVAL && legal) {
-		/* it has failed meanwhile? */
+		/* has it failed meanwhile? */
 		query(qp);
 		legal = is_legal(qp, to);
 	}
@@ -592,7 +593,10 @@ static void to_state(struct obj *qp, enum ibv_qp_state to, uint32_t dest)
 	qp->state = to;
 }
 
-/* Anything, also what is refused. RESET discards completions: with the CQs. */
+/*
+ * Any change of state, allowed or not. RESET discards completions, so the CQs
+ * are locked.
+ */
 static void op_modify(struct worker *w)
 {
 	static const enum ibv_qp_state states[] = {
@@ -606,7 +610,7 @@ static void op_modify(struct worker *w)
 			 ((struct ibv_qp *)qp->p)->qp_num);
 }
 
-/* Two of a kind, or one with itself: from the beginning to RTS. */
+/* Connects two QPs of a type, or one with itself: from RESET to RTS. */
 static bool connect_two(struct worker *w, struct obj *ends[2])
 {
 	struct obj *a = pick(w, QP, true), *b;
@@ -641,7 +645,7 @@ static void op_connect(struct worker *w)
 
 /* ---- requests --------------------------------------------------------------------- */
 
-/* A region in a protection domain. */
+/* Finds a region in a protection domain. */
 static struct obj *region_of(struct worker *w, const struct obj *pd)
 {
 	int first = below(w, slots_of[MR]), i;
@@ -660,7 +664,7 @@ static struct obj *region_of(struct worker *w, const struct obj *pd)
 	return NULL;
 }
 
-/* Memory of @mr or, if that is NULL, of any, by a key that it has, or had. */
+/* A segment of @mr, or of any memory if that is NULL, with a current or stale key. */
 static struct ibv_sge any_sge(struct worker *w, const struct obj *mr,
 			      uint32_t max)
 {
@@ -681,7 +685,7 @@ static uint64_t id_of(const struct obj *obj, uint32_t seq)
 	       (obj->life & ID_GEN) << ID_GEN_SHIFT | (seq & ID_SEQ);
 }
 
-/* From @local to @remote, a region or a QP with WQs; NULL: whatever that leads to. */
+/* Posts a send from @local to @remote, a region or a QP with WQs. NULL: to anything. */
 static void post_one_send(struct worker *w, struct obj *qp,
 			  const struct obj *local, const struct obj *remote)
 {
@@ -717,7 +721,7 @@ static void post_one_send(struct worker *w, struct obj *qp,
 			return;
 		wr.wr.ud.ah = ah->p;
 		wr.wr.ud.remote_qkey = 0x11111111;
-		/* (whoever that is: some number that may have been one) */
+		/* Otherwise some number that may have been a QP's. */
 		wr.wr.ud.remote_qpn = to == qp ?
 			((struct ibv_qp *)qp->p)->qp_num : below(w, 1 << 24);
 		if (remote && remote->kind == HASH)
@@ -730,13 +734,13 @@ static void post_one_send(struct worker *w, struct obj *qp,
 		wr.wr.rdma.remote_addr = mr->base + below(w, 4096);
 		wr.wr.rdma.rkey = mr->rkey;
 	}
-	/* Counted before it can complete. */
+	/* counted before it can complete */
 	wr.wr_id = ID_SEND | id_of(qp, ++qp->sent);
 	err = ibv_post_send(qp->p, &wr, &bad);
 	may_post = qp->state != IBV_QPS_RESET && qp->state != IBV_QPS_INIT &&
 		   qp->state != IBV_QPS_RTR;
 	if (qp->state == IBV_QPS_RTR && !err) {
-		query(qp);	/* it has failed: posting is flushing */
+		query(qp);	/* it has failed, so posts are flushed */
 		may_post = qp->state == IBV_QPS_ERR;
 	}
 	if (may_post ? err && err != ENOMEM : err != EINVAL)
@@ -793,7 +797,7 @@ static void wq_to_state(struct obj *wq, enum ibv_wq_state to)
 	int err = ibv_modify_wq(wq->p, &attr);
 	bool legal;
 
-	/* It may have failed, which only this tells. */
+	/* It may have failed, and only this result shows that. */
 	if (err == EINVAL && to == IBV_WQS_RDY && wq->wq_state == IBV_WQS_RDY)
 		wq->wq_state = IBV_WQS_ERR;
 	legal = to == IBV_WQS_RESET ||
@@ -808,7 +812,7 @@ static void wq_to_state(struct obj *wq, enum ibv_wq_state to)
 	wq->wq_state = to;
 }
 
-/* Whatever it was before: ready, with receives that are good. */
+/* Makes the WQ ready, with valid receives, from any state. */
 static bool make_ready(struct worker *w, struct obj *wq)
 {
 	struct obj *region;
@@ -826,7 +830,7 @@ static bool make_ready(struct worker *w, struct obj *wq)
 	return true;
 }
 
-/* To any state, also what is refused; or made ready; or other receives. */
+/* Changes the state, allowed or not; or makes the WQ ready; or posts other receives. */
 static void op_wq(struct worker *w)
 {
 	static const enum ibv_wq_state states[] = {
@@ -855,7 +859,7 @@ static void op_recv(struct worker *w)
 		post_one_recv(w, qp, NULL);
 }
 
-/* Requests that succeed, unless somebody takes something away meanwhile. */
+/* Requests that succeed, unless another thread destroys something meanwhile. */
 static void op_exchange(struct worker *w)
 {
 	struct obj *ends[2], *regions[2];
@@ -894,7 +898,7 @@ static struct obj *pick_ud(struct worker *w)
 	return NULL;
 }
 
-/* Datagrams to a QP with work queues that are ready for them. */
+/* Sends datagrams to a QP whose work queues are ready for them. */
 static void op_spread(struct worker *w)
 {
 	struct obj *hash = pick(w, HASH, true), *qp = pick_ud(w), *region;
@@ -937,7 +941,7 @@ static bool is_status(const struct ibv_wc *wc, bool is_send)
 	case IBV_WC_RNR_RETRY_EXC_ERR:
 		return is_send;
 	case IBV_WC_LOC_ACCESS_ERR:
-		/* the receive of a WRITE with immediate data and a stale key */
+		/* the receive of a WRITE with immediate and a stale key */
 		return !is_send;
 	default:
 		return false;
@@ -945,8 +949,9 @@ static bool is_status(const struct ibv_wc *wc, bool is_send)
 }
 
 /*
- * Of a QP of this CQ that exists (destroy and RESET discard, and were done with the
- * CQ locked), after the last one, before what was posted.
+ * The completion must be of an existing QP of this CQ: destroy and RESET
+ * discard others, with the CQ locked. It must follow the last completion, and
+ * its request must have been posted.
  */
 static void check_wc(struct obj *cq, const struct ibv_wc *wc)
 {
@@ -1037,7 +1042,7 @@ static void op_srq(struct worker *w)
 		FAIL("SRQ: %s, %u requests", strerror(err), attr.max_wr);
 }
 
-/* While others may write to it. */
+/* Copies device memory, while others may write to it. */
 static void op_dm(struct worker *w)
 {
 	struct obj *dm = pick(w, DM, true);
@@ -1089,7 +1094,7 @@ static void one(struct worker *w)
 	unlock_all(w);
 }
 
-/* So that there is something to be used from the beginning. */
+/* Creates some objects, so that there is something to use from the beginning. */
 static void populate(struct worker *w)
 {
 	static const int nr[KINDS] = { 1, 2, 1, 2, 8, 2, 4, 2, 2, 8 };
@@ -1118,7 +1123,7 @@ static void *work(void *arg)
 	return NULL;
 }
 
-/* Takes events as they come: destroy waits until they have been acknowledged. */
+/* Reads and acknowledges events, because destroy waits for that. */
 static void *watch(void *arg)
 {
 	struct pollfd fds[] = {
@@ -1145,7 +1150,7 @@ static void set_nonblocking(int fd)
 	REQUIRE(!fcntl(fd, F_SETFL, fcntl(fd, F_GETFL) | O_NONBLOCK));
 }
 
-/* All of it, those first that are made of others. */
+/* Destroys all objects, in reverse order of their dependencies. */
 static void clean_up(void)
 {
 	int slot, err;
@@ -1168,7 +1173,7 @@ static long setting(const char *name, long otherwise)
 	return value && *value ? atol(value) : otherwise;
 }
 
-/* What regions are made of; a dma-buf, too, where the kernel has udmabuf. */
+/* Allocates memory for regions; also as a dma-buf if the kernel has udmabuf. */
 static void make_memory(struct obj *obj, bool dmabuf)
 {
 	int dev = dmabuf ? open("/dev/udmabuf", O_RDWR) : -1;
@@ -1272,11 +1277,11 @@ static void random_life(void)
 		if (WIFSIGNALED(status))
 			FAIL("process %d: signal %d", i, WTERMSIG(status));
 		if (WEXITSTATUS(status))
-			_exit(EXIT_FAILURE);	/* it has said why */
+			_exit(EXIT_FAILURE);	/* it has printed the reason */
 	}
 }
 
-/* The device does for others what it did before. */
+/* The device must work for others as before. */
 static void serves_as_before(void)
 {
 	struct end a, b;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 /*
- * What the device advertises can be had by one process, and nothing beyond it:
- * the one too many is refused with ENOMEM, and can be had once another has gone.
+ * One process can have all that the device advertises, and no more. One object
+ * too many is refused with ENOMEM, and succeeds once another is destroyed.
  * Nobody else may use the device meanwhile.
  */
 #include "util.h"
@@ -9,7 +9,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-/* More than a test has as a rule: hundreds of thousands of calls. */
+/* Longer than usual for a test: it makes hundreds of thousands of calls. */
 enum { LONG_SECONDS = 1500 };
 
 static struct ibv_cq *cq;
@@ -19,9 +19,9 @@ static uint8_t *page;
 
 /**
  * struct kind - a kind of object
- * @make: @end:	one of them; NULL, with errno, where it is refused
- * @max:	how many there may be
- * @before:	how many this program has already
+ * @make: @end:	create and destroy one; NULL with errno if refused
+ * @max:	limit
+ * @before:	number that this program has already
  */
 struct kind {
 	void *(*make)(void);
@@ -90,8 +90,8 @@ static void max_ah(void)
 }
 
 /*
- * The first ones, timed: 59-limits.sh compares drivers.  What takes the time is the
- * RDMA core, which resolves the peer's address for each.
+ * Times the first ones: 59-limits.sh compares drivers. The RDMA core takes most
+ * of the time, because it resolves the peer's address for each.
  */
 static void first_ahs(void)
 {
@@ -200,7 +200,7 @@ static void max_srq(void)
 
 /* ---- sizes --------------------------------------------------------------------------- */
 
-/* As many requests of as many segments as are said can be posted, and no more. */
+/* As many requests and segments as advertised can be posted, and no more. */
 static void max_srq_wr(void)
 {
 	int max_wr = nic_a()->attr.max_srq_wr, max_sge = nic_a()->attr.max_srq_sge;
@@ -226,7 +226,7 @@ static void max_srq_wr(void)
 	REQUIRE_ERRNO(ibv_create_srq(nic_a()->pd, &init), EINVAL);
 }
 
-/* So many READs are answered; one more cannot even be asked for. */
+/* The advertised number of READs is answered; one more cannot even be requested. */
 static void max_rd_atom(void)
 {
 	struct config config = config_default;
@@ -288,7 +288,7 @@ static int attach(struct ibv_qp *qp, int nr)
 	return ibv_attach_mcast(qp, &mgid, 0);
 }
 
-/* Groups, and attachments in all of them together. */
+/* Groups, and attachments to all groups. */
 static void max_mcast(void)
 {
 	int groups = nic_a()->attr.max_mcast_grp, nr, g;
@@ -311,7 +311,7 @@ static void max_mcast(void)
 	       (int)(millis() - start));
 }
 
-/* Bytes, in whole pages; of a context, and so of several ones. */
+/* Counts bytes in whole pages; a context has a limit, so it takes several. */
 static void *make_dm(void)
 {
 	struct ibv_alloc_dm_attr attr = { .length = 4 };
@@ -375,7 +375,7 @@ static int end_rwq_table(void *table)
 	return ibv_destroy_rwq_ind_table(table);
 }
 
-/* And of tables, which need one. */
+/* Also of tables, each of which needs a WQ. */
 static void max_wq(void)
 {
 	struct ibv_device_attr_ex ex;
@@ -393,12 +393,12 @@ static void max_wq(void)
 /* ---- memory ------------------------------------------------------------------------------ */
 
 /*
- * In a memory cgroup that has less than max_cq such CQs need (64-cgroup.sh):
- * refused, and what there is remains usable.
+ * In a memory cgroup with less memory than max_cq such CQs need (64-cgroup.sh).
+ * Creation is refused, and existing CQs work on.
  */
 static void full_cgroup_refuses(void)
 {
-	enum { MAX = 200, CQE = 65535 };	/* of 4 MiB each */
+	enum { MAX = 200, CQE = 65535 };	/* of 4 MiB */
 	struct ibv_cq *cqs[MAX];
 	int nr = 0;
 

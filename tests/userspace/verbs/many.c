@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 /*
- * Many objects at once: queue pairs that are connected and carry data, memory regions
- * that are found by their keys, and all of them gone afterwards.
+ * Many objects at once: connected queue pairs with traffic, and memory regions
+ * found by their keys. All must be gone afterwards.
  *
  *   many [-d DEVICE] [TEST]...
- *   many -d DEVICE hold	has them all, prints "ready", and waits for its end
+ *   many -d DEVICE hold	creates all, prints "ready", and waits to be killed
  *
- * MANY_QPS (default 500) and MANY_MRS (default 2,000): how many.
+ * MANY_QPS (default 500) and MANY_MRS (default 2,000) are their numbers.
  */
 #include "util.h"
 
@@ -78,7 +78,7 @@ static void connect_qp(struct nic *nic, struct ibv_qp *qp, uint32_t peer)
 				 IBV_QP_RNR_RETRY | IBV_QP_MAX_QP_RD_ATOMIC), 0);
 }
 
-/* Each to its neighbour, and back; every one writes where its number says. */
+/* Each sends to its neighbour, and back; each writes to the place of its number. */
 static void queue_pairs(void)
 {
 	uint32_t nr = number("MANY_QPS", 500) & ~1u, i;
@@ -126,7 +126,7 @@ static void queue_pairs(void)
 	tell("destroyed", nr, start);
 }
 
-/* Regions of the same memory, which others reach by each of the keys. */
+/* Regions of the same memory; peers use each of the keys. */
 static void memory_regions(void)
 {
 	uint32_t nr = number("MANY_MRS", 2000), i;

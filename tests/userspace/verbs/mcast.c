@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 /*
- * Multicast groups: who is attached gets each message once, whoever sends it;
- * who is not gets none; what the verbs refuse.  With the only argument "member"
- * it attaches a QP to the group of tests/guest, says so, and waits for the end of
- * its input.
+ * Multicast groups: each attached QP gets each message once, whoever sends it;
+ * other QPs get none. Also tests what the verbs refuse. With the argument
+ * "member", it attaches a QP to the group of tests/guest, prints that, and
+ * waits for the end of its input.
  */
 #include "util.h"
 
@@ -70,7 +70,7 @@ static bool is_v4(const union ibv_gid *gid)
 	return !memcmp(gid->raw, mapped, sizeof(mapped));
 }
 
-/* Groups of the family of our own GID. */
+/* A group of the address family of our GID. */
 static union ibv_gid group(uint16_t nr)
 {
 	union ibv_gid gid;
@@ -120,7 +120,7 @@ static void send_to(struct side *from, union ibv_gid mgid, uint64_t wr_id,
 	REQUIRE_EQ(ibv_destroy_ah(ah), 0);
 }
 
-/* Where IP headers say that the datagram came from and went to. */
+/* Checks source and destination in the IP header. */
 static void check_grh(const uint8_t *grh, const struct side *from,
 		      union ibv_gid mgid)
 {
@@ -151,7 +151,7 @@ static void check_received(struct side *side, uint64_t wr_id, size_t off,
 	buf_check_guards(&side->mem);
 }
 
-/* ---- the way of a message ----------------------------------------------------- */
+/* ---- delivery ----------------------------------------------------------------- */
 
 static void members_get_each_message_once(void)
 {
@@ -180,7 +180,7 @@ static void members_get_each_message_once(void)
 	require_quiet(other.rcq);
 }
 
-/* IBTA 10.5.2.2 knows no exception for the QP that sends. */
+/* IBTA 10.5.2.2 makes no exception for the sending QP. */
 static void sender_gets_its_own(void)
 {
 	struct side a = side_make(nic_a()), same = side_make(nic_a());
@@ -197,7 +197,7 @@ static void sender_gets_its_own(void)
 	require_quiet(a.rcq);
 }
 
-/* Also of members that come after the first message. */
+/* Members that join after the first message get later ones. */
 static void later_member_is_a_member(void)
 {
 	struct side a = side_make(nic_a()), late = side_make(nic_a());
@@ -243,7 +243,7 @@ static void groups_are_distinct(void)
 	require_quiet(b.rcq);
 }
 
-/* Each member takes it or not on its own. */
+/* Each member accepts or drops a message by itself. */
 static void one_member_is_no_others_business(void)
 {
 	struct side a = side_make(nic_a()), in_error = side_make(nic_b()),
@@ -263,12 +263,15 @@ static void one_member_is_no_others_business(void)
 	REQUIRE_EQ(ibv_post_recv(small.qp, &wr, &bad), 0);
 	recv_into(&good, 2, 0);
 	fill(a.mem.p, 10, 1);
-	send_to(&a, mgid, 1, 10, QKEY + 1);	/* nobody has this Q_Key */
+	send_to(&a, mgid, 1, 10, QKEY + 1);	/* no QP has this Q_Key */
 	send_to(&a, mgid, 2, 10, QKEY);
 	check_received(&good, 2, 0, &a, mgid, 2, 10, 1);
 	require_no_wc(without.rcq);
 	require_no_wc(in_error.rcq);
-	/* the small one is told, and its next receive serves the next message */
+	/*
+	 * the short receive completes with an error, and the next one gets the
+	 * next message
+	 */
 	wait_status(small.rcq, 1, IBV_WC_LOC_LEN_ERR);
 	wr.wr_id = 3;
 	REQUIRE_EQ(ibv_post_recv(small.qp, &wr, &bad), 0);
@@ -290,7 +293,7 @@ static void only_groups_and_only_ud(void)
 	REQUIRE_EQ(ibv_detach_mcast(a.qp, &mgid, 0), EINVAL);
 	attach(&a, mgid);
 	REQUIRE_EQ(ibv_destroy_qp(a.qp), EBUSY);
-	/* once more is nothing more */
+	/* attaching again has no effect */
 	attach(&a, mgid);
 	detach(&a, mgid);
 	REQUIRE_EQ(ibv_detach_mcast(a.qp, &mgid, 0), EINVAL);
@@ -308,7 +311,7 @@ static void connection_to_a_group_is_refused(void)
 	REQUIRE_EQ(end_state(&a), IBV_QPS_INIT);
 }
 
-/* So many QPs of a group are served, and the one too many is refused. */
+/* The maximum number of QPs per group is served, and one more is refused. */
 static void group_has_a_limit(void)
 {
 	int max = nic_b()->attr.max_mcast_qp_attach, i;

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 /*
- * A FUSE file system with one file, "file", which can be opened and mapped, and
- * whose contents never come: a page fault there ends when the file system does.
+ * A FUSE file system with one file, "file", which can be opened and mapped. Its
+ * contents never come: a page fault in it ends when the file system does.
  *
  *	neverfs FOLDER [N]
  *
- * With N the first N pages that are read are answered, and then no more.  Prints
- * "mounted", and "reading" when somebody has begun to wait.  Ends, and with it all
- * that waits, on SIGTERM.
+ * With N, the first N reads of a page are answered, and no more. Prints
+ * "mounted", and "reading" when a process waits. SIGTERM ends it, and all that
+ * wait.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -31,7 +31,7 @@ static int dev, nr_answers;
 static void end(int sig)
 {
 	(void)sig;
-	close(dev);	/* whoever waits gets an error */
+	close(dev);	/* all that wait get an error */
 	umount2(folder, MNT_DETACH);
 	_exit(0);
 }
@@ -49,7 +49,7 @@ static void respond(const struct fuse_in_header *in, int error, const void *p,
 		{ (void *)p, len },
 	};
 
-	/* It may have been interrupted meanwhile. */
+	/* The reader may have been interrupted meanwhile. */
 	if (writev(dev, iov, 2) < 0 && errno != ENOENT)
 		perror("neverfs: writev");
 }
@@ -84,7 +84,7 @@ static void serve(const struct fuse_in_header *in)
 	};
 	static const uint8_t page[4096];
 	const struct fuse_read_in *read_in = (const void *)(in + 1);
-	/* Else the next open waits for the pages that somebody reads. */
+	/* Otherwise the next open waits for the pages that are being read. */
 	struct fuse_open_out opened = { .open_flags = FOPEN_KEEP_CACHE };
 
 	switch (in->opcode) {
@@ -104,7 +104,7 @@ static void serve(const struct fuse_in_header *in)
 		respond(in, 0, &opened, sizeof(opened));
 		break;
 	case FUSE_READ:
-		/* (a page at a time: nothing is read ahead) */
+		/* A page at a time: there is no read-ahead. */
 		if (nr_answers > 0 && read_in->size <= sizeof(page)) {
 			nr_answers--;
 			respond(in, 0, page, read_in->size);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 /*
- * Objects: what creating and destroying them accepts and refuses, and with
- * which errno; that the limits a device tells can be reached.
+ * Objects: what their creation and destruction accept and refuse, with which
+ * errno, and that advertised limits can be reached.
  */
 #include "util.h"
 
@@ -106,7 +106,7 @@ static void channel_in_use_is_busy(void)
 	end_destroy(&a);
 }
 
-/* A destroy that was refused has harmed nothing. */
+/* A refused destroy changes nothing. */
 static void refused_destroy_leaves_all_intact(void)
 {
 	struct ibv_send_wr wr;
@@ -160,7 +160,7 @@ static struct ibv_qp_init_attr small_qp(void)
 	return init;
 }
 
-/* QP_REFUSED(field, value): an otherwise good QP with that one value. */
+/* QP_REFUSED(field, value): creating a valid QP fails with this one value. */
 #define QP_REFUSED(field, value)					\
 	do {								\
 		struct ibv_qp_init_attr init_ = small_qp();		\
@@ -186,7 +186,7 @@ static void qp_parameters(void)
 	QP_REFUSED(cap.max_inline_data, 1u << 20);
 	QP_REFUSED(cap.max_inline_data, UINT32_MAX);
 
-	/* what is granted is at least what was asked for */
+	/* the granted limits are at least the requested ones */
 	init = small_qp();
 	init.cap.max_send_wr = 33;
 	init.cap.max_recv_wr = 65;
@@ -230,7 +230,7 @@ static void qp_without_queues(void)
 	}
 }
 
-/* Requests that can be seen to be wrong are refused when they are posted. */
+/* Posting refuses requests that are evidently wrong. */
 static void posts_that_are_refused(void)
 {
 	struct ibv_send_wr wr[2], *bad = NULL;
@@ -262,7 +262,7 @@ static void posts_that_are_refused(void)
 	REQUIRE_EQ(ibv_post_recv(b.qp, &recv, &bad_recv), EINVAL);
 	REQUIRE(bad_recv == &recv);
 
-	/* the good ones before a bad one are posted */
+	/* valid requests before an invalid one are posted */
 	wr[0] = wr_send(1, NULL, 0);
 	wr[1] = wr_send(2, sge, a.cap.max_send_sge + 1);
 	wr[0].next = &wr[1];
@@ -294,13 +294,13 @@ static void mr_parameters(void)
 	REQUIRE_ERRNO(ibv_reg_mr(pd, p, PAGE, IBV_ACCESS_REMOTE_WRITE), EINVAL);
 	REQUIRE_ERRNO(ibv_reg_mr(pd, p, PAGE, IBV_ACCESS_REMOTE_ATOMIC),
 		      EINVAL);
-	/* memory that is not there, wholly or in part */
+	/* memory that is not mapped, completely or partly */
 	munmap(p + 2 * PAGE, 2 * PAGE);
 	REQUIRE_ERRNO(ibv_reg_mr(pd, p + 2 * PAGE, PAGE, ACCESS_ALL), EFAULT);
 	REQUIRE_ERRNO(ibv_reg_mr(pd, p, 3 * PAGE, ACCESS_ALL), EFAULT);
 	/* the address space ends before the region does */
 	REQUIRE_ERRNO(ibv_reg_mr(pd, p, SIZE_MAX - 100, ACCESS_ALL), EINVAL);
-	/* memory that may not be written */
+	/* read-only memory */
 	REQUIRE_ERRNO(ibv_reg_mr(pd, ro, PAGE, IBV_ACCESS_LOCAL_WRITE), EFAULT);
 	mr = ibv_reg_mr(pd, ro, PAGE, IBV_ACCESS_REMOTE_READ);
 	REQUIRE(mr);
@@ -315,7 +315,7 @@ static void mr_parameters(void)
 	REQUIRE(mr);
 	REQUIRE(mr->addr == p + PAGE - 1 && mr->length == 1);
 	REQUIRE_EQ(ibv_dereg_mr(mr), 0);
-	/* the page of the region and that of its address must agree */
+	/* the page offsets of the memory and of the address must agree */
 	REQUIRE_ERRNO(ibv_reg_mr_iova(pd, p, PAGE, (uintptr_t)p + 1,
 				      ACCESS_ALL), EINVAL);
 }
@@ -350,9 +350,9 @@ static void require_distinct(uint32_t *value, size_t num)
 }
 
 /*
- * Keys are distinct, also without their low byte, which consumers may change, and
- * cannot be guessed from the one before.  Of so many, random 24 bits would meet
- * again.
+ * Keys are distinct, also without their low byte, which consumers may change.
+ * They cannot be derived from the one before: with so many of them, random 24
+ * bits would collide.
  */
 static void many_mrs(void)
 {
@@ -400,7 +400,7 @@ static void many_qps_and_cqs(void)
 }
 
 /*
- * Random 24 bits meet again among 10,000 in 19 of 20 runs, among the 2,000 of
+ * Random 24 bits collide among 10,000 in 19 of 20 runs, and among the 2,000 of
  * the short form in one of 9.
  */
 static void numbers_are_distinct(void)
@@ -425,7 +425,7 @@ static void numbers_are_distinct(void)
 	free(numbers);
 }
 
-/* One at a time, often; a number just freed does not come again at once. */
+/* Creates and destroys one QP many times; its number must not come back at once. */
 static void create_and_destroy_again(void)
 {
 	struct ibv_qp_init_attr init;
@@ -443,7 +443,7 @@ static void create_and_destroy_again(void)
 	}
 }
 
-/* A process may have the device open several times. */
+/* A process may open the device several times. */
 static void several_contexts(void)
 {
 	struct nic *nics[20];
@@ -460,9 +460,9 @@ static void several_contexts(void)
 	}
 }
 
-/* ---- limits that can be reached --------------------------------------------------------- */
+/* ---- limits ----------------------------------------------------------------------------- */
 
-/* As many sends outstanding as the device says; all are executed. */
+/* The advertised number of outstanding sends can be posted, and all are executed. */
 static void max_qp_wr_is_true(void)
 {
 	struct config config = config_default;
@@ -477,7 +477,7 @@ static void max_qp_wr_is_true(void)
 	config.max_recv_wr = num;
 	config.cqe = num;
 	pair_make(&a, &b, &config);
-	/* held back by the lack of receives */
+	/* without receives they stay outstanding */
 	for (i = 0; i < num; i++) {
 		wr = wr_send(i, NULL, 0);
 		post(&a, &wr);
@@ -496,7 +496,7 @@ static void max_qp_wr_is_true(void)
 	}
 }
 
-/* A CQ of the largest size holds as many completions, none polled before. */
+/* A CQ of the maximum size holds that many completions without a poll. */
 static void max_cqe_is_true(void)
 {
 	enum { CHAIN = 256 };
@@ -527,7 +527,7 @@ static void max_cqe_is_true(void)
 				.wr_id = posted + i,
 				.next = i < n - 1 ? &wr[i + 1] : NULL,
 			};
-		/* full until those before are flushed */
+		/* full until the earlier ones are flushed */
 		err = ibv_post_recv(a.qp, wr, &bad);
 		REQUIRE(!err || err == ENOMEM);
 		posted += err ? bad - wr : n;
@@ -541,7 +541,7 @@ static void max_cqe_is_true(void)
 	require_no_wc(cq);
 }
 
-/* The longest inline data that can be had really goes. */
+/* The maximum inline data is sent. */
 static void max_inline_is_true(void)
 {
 	struct config config = config_default;
@@ -613,7 +613,7 @@ static void srq_serve(struct end *from, struct end *to, uint64_t first, int num)
 	}
 }
 
-/* mlx5 makes it; Soft-RoCE refuses it. */
+/* mlx5 accepts it; Soft-RoCE refuses it. */
 static void srq_of_no_requests(void)
 {
 	struct ibv_srq_init_attr init = { .attr = { .max_wr = 0, .max_sge = 1 } };
@@ -626,7 +626,7 @@ static void srq_of_no_requests(void)
 	REQUIRE_EQ(ibv_destroy_srq(srq), 0);
 }
 
-/* What is posted stays, wherever in the old ring; room is made and taken. */
+/* Posted receives survive a resize, at each position in the ring. */
 static void srq_changes_size(void)
 {
 	struct ibv_srq_init_attr init = { .attr = { .max_wr = 8, .max_sge = 1 } };
@@ -662,7 +662,7 @@ static void srq_changes_size(void)
 	srq_post(srq, 33, 4);
 	srq_serve(&from, &to, 33, 4);
 
-	/* never below what is to be told */
+	/* never below the limit that is armed */
 	REQUIRE_EQ(srq_resize(srq, 16), 0);
 	srq_post(srq, 37, 10);
 	REQUIRE_EQ(ibv_modify_srq(srq, &limit, IBV_SRQ_LIMIT), 0);
@@ -672,7 +672,7 @@ static void srq_changes_size(void)
 	REQUIRE_EQ(ibv_destroy_srq(srq), 0);
 }
 
-/* Keys of receive requests are of the SRQ's domain (IBTA 10.2.9). */
+/* Keys of receive requests belong to the SRQ's PD (IBTA 10.2.9). */
 static void srq_of_another_domain(void)
 {
 	struct ibv_srq_init_attr init = { .attr = { .max_wr = 8, .max_sge = 1 } };
@@ -709,7 +709,7 @@ static void srq_of_another_domain(void)
 
 	for (i = 0; i < 4; i++) {
 		memset(dst.p, 0, 64);
-		/* The last one is the QP's own domain. */
+		/* The last one uses the QP's own PD. */
 		sge = sge_of(i < 3 ? &dst : &other, 0, 64);
 		recv = (struct ibv_recv_wr){
 			.wr_id = i,

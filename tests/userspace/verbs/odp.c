@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 /*
- * On-demand paging: every operation on memory that is not there yet, that the
- * kernel takes away, that moves, or that never comes; ibv_advise_mr(); all of it
- * with explicit regions and with an implicit one.
+ * On-demand paging: each operation on memory that is absent, reclaimed, moved,
+ * or never comes; and ibv_advise_mr(). Each with explicit regions and with an
+ * implicit one.
  */
 #define _GNU_SOURCE
 #include <fcntl.h>
@@ -19,7 +19,7 @@
 
 static struct end a, b;
 static struct buf mem_a;	/* pinned */
-static uint8_t *p;		/* LEN bytes of b's, on demand */
+static uint8_t *p;		/* LEN bytes of b, on demand */
 static struct ibv_mr *mr;
 static bool implicit;
 
@@ -85,7 +85,7 @@ static struct ibv_sge odp_sge(size_t off, size_t len)
 	};
 }
 
-/* The kernel forgets the contents: what is read next are zeros. */
+/* Makes the kernel drop the contents: the next read finds zeros. */
 static void drop(void)
 {
 	REQUIRE_EQ(madvise(p, LEN, MADV_DONTNEED), 0);
@@ -104,7 +104,7 @@ static void rdma(enum ibv_wr_opcode opcode, size_t off, size_t len,
 
 static const size_t lengths[] = { 1, 100, PAGE, PAGE + 1, 50000, LEN };
 
-/* How many of them the command line allows. */
+/* Number of lengths that the command line allows. */
 static unsigned int nr_lengths(void)
 {
 	unsigned int nr = 0;
@@ -143,7 +143,7 @@ static void send_from(void)
 
 	set_up(IBV_ODP_SUPPORT_SEND);
 	for (i = 0; i < nr_lengths(); i++) {
-		/* once from what is not there, once from what is */
+		/* once from absent memory, once from present memory */
 		drop();
 		if (i & 1)
 			fill(p, LEN, i);
@@ -173,14 +173,14 @@ static void write_to(void)
 		check_fill(p, lengths[i], 1);
 		check_bytes(p + lengths[i], LEN - lengths[i], 0);
 	}
-	/* what was read may be shared still: it is the process's own now */
+	/* pages read before may still be shared: a write makes them the process's own */
 	drop();
 	check_bytes(p, LEN, 0);
 	rdma(IBV_WR_RDMA_WRITE, 0, LEN, IBV_WC_SUCCESS);
 	check_fill(p, LEN, 1);
 }
 
-/* Both ways: the responder's memory, and the reader's own. */
+/* The responder's memory, and the requester's, are on demand. */
 static void read_from_and_into(void)
 {
 	struct ibv_sge into;
@@ -269,7 +269,7 @@ static void many_segments(void)
 	}
 }
 
-/* Many messages, each into memory that is not there, all posted at once. */
+/* Many messages, each into absent memory, all posted at once. */
 static void messages_stay_in_order(void)
 {
 	struct ibv_send_wr wr;
@@ -297,7 +297,7 @@ static void messages_stay_in_order(void)
 	}
 }
 
-/* A region of 1 TiB, of which a little is ever used. */
+/* A region of 1 TiB, of which little is ever used. */
 static void most_of_it_is_never_there(void)
 {
 	const size_t len = 1ull << 40;
@@ -323,7 +323,7 @@ static void most_of_it_is_never_there(void)
 	REQUIRE_EQ(ibv_dereg_mr(mr), 0);
 }
 
-/* ---- what is not the process's ------------------------------------------- */
+/* ---- memory without access ----------------------------------------------- */
 
 static void memory_that_never_comes(void)
 {
@@ -356,7 +356,7 @@ static void memory_that_never_comes(void)
 	post(&a, &wr);
 	wait_status(a.scq, 8, IBV_WC_REM_OP_ERR);
 	wait_status(b.rcq, 7, IBV_WC_LOC_PROT_ERR);
-	/* and then it does come */
+	/* and later it does come */
 	REQUIRE_EQ(end_to(&a, IBV_QPS_RESET), 0);
 	REQUIRE_EQ(end_to(&b, IBV_QPS_RESET), 0);
 	pair_connect(&a, &b);
@@ -365,7 +365,7 @@ static void memory_that_never_comes(void)
 	rdma(IBV_WR_RDMA_WRITE, PAGE, 100, IBV_WC_SUCCESS);
 }
 
-/* What the process may not write, its adapter may not either. */
+/* The adapter may not write where the process may not. */
 static void memory_that_may_not_be_written(void)
 {
 	set_up(IBV_ODP_SUPPORT_WRITE);
@@ -379,7 +379,7 @@ static void memory_that_may_not_be_written(void)
 	check_fill(p, LEN, 1);
 }
 
-/* Both ends, both directions: as where nothing is mapped. */
+/* At both ends, in both directions: as for unmapped memory. */
 static void never_comes(size_t off)
 {
 	struct ibv_sge sge = odp_sge(off, 100);
@@ -425,12 +425,12 @@ static void secret_memory(void)
 	REQUIRE_EQ(end_to(&a, IBV_QPS_RESET), 0);
 	REQUIRE_EQ(end_to(&b, IBV_QPS_RESET), 0);
 	pair_connect(&a, &b);
-	/* The page before is like any other. */
+	/* The page before is ordinary memory. */
 	rdma(IBV_WR_RDMA_WRITE, 0, PAGE, IBV_WC_SUCCESS);
 	check_fill(p, PAGE, 1);
 }
 
-/* Where a process has pages that are no memory: of the kernel's time keeping. */
+/* A process has pages that are no memory: those of the kernel's time keeping (vvar). */
 static void no_memory(void)
 {
 	char line[300];
@@ -464,7 +464,7 @@ static void range_and_rights_of_the_region(void)
 	rdma(IBV_WR_RDMA_WRITE, 101, 5000, IBV_WC_REM_ACCESS_ERR);
 }
 
-/* ---- what becomes of memory meanwhile ------------------------------------ */
+/* ---- changes of memory meanwhile ----------------------------------------- */
 
 static void remapped_memory_is_followed(void)
 {
@@ -475,7 +475,7 @@ static void remapped_memory_is_followed(void)
 	for (i = 0; i < 10; i++) {
 		rdma(IBV_WR_RDMA_WRITE, 0, LEN, IBV_WC_SUCCESS);
 		check_fill(p, LEN, 1);
-		/* other memory comes to the same addresses, the old one moves */
+		/* new memory comes to the same addresses, and the old memory moves */
 		q = map(LEN);
 		REQUIRE(mremap(p, LEN, LEN, MREMAP_MAYMOVE | MREMAP_FIXED, q) ==
 			q);
@@ -491,7 +491,7 @@ static void remapped_memory_is_followed(void)
 	}
 }
 
-/* The child has what was there at that time; what arrives is the parent's. */
+/* The child has the memory of that moment; new data goes to the parent. */
 static void fork_divides_memory(void)
 {
 	int pipes[2], status, i;
@@ -522,7 +522,7 @@ static void fork_divides_memory(void)
 	}
 }
 
-/* What is written through the adapter reaches the file. */
+/* Data written through the adapter reaches the file. */
 static void shared_file(void)
 {
 	char name[] = "/tmp/odp.XXXXXX", page[PAGE];
@@ -559,8 +559,8 @@ static void *writer_back(void *arg)
 }
 
 /*
- * What was written while the kernel wrote the file back, and dropped what it thought
- * was clean, is in the file.
+ * Data written while the kernel writes the file back, and drops pages that seem
+ * clean, is in the file.
  */
 static void written_pages_are_dirty(void)
 {
@@ -634,8 +634,8 @@ static void *disturber(void *arg)
 }
 
 /*
- * Data verified while pages are taken, write-protected, copied and split; a write
- * that is refused since it met mprotect() is repeated.
+ * Verifies data while pages are unmapped, write-protected, copied and split. A
+ * write that mprotect() refuses is repeated.
  */
 static void races_with_invalidation(void)
 {
@@ -693,7 +693,7 @@ static void races_with_invalidation(void)
 	REQUIRE((intptr_t)rounds > 10);
 }
 
-/* The process goes on while its regions and queue pairs go. */
+/* The process lives on while its regions and queue pairs are destroyed. */
 static void end_while_faulting(void)
 {
 	struct ibv_send_wr wr;
@@ -764,7 +764,7 @@ static void rereg(void)
 	p = q;
 	rdma(IBV_WR_RDMA_WRITE, 0, LEN, IBV_WC_SUCCESS);
 	check_fill(q, LEN, 1);
-	/* Pinned memory it does not become. */
+	/* It cannot become pinned memory. */
 	REQUIRE_EQ(ibv_rereg_mr(mr, IBV_REREG_MR_CHANGE_ACCESS, NULL, NULL, 0,
 				ACCESS_ALL), IBV_REREG_MR_ERR_CMD);
 	rdma(IBV_WR_RDMA_WRITE, 0, LEN, IBV_WC_SUCCESS);
@@ -838,7 +838,7 @@ static void wrong_advice_is_refused(void)
 	REQUIRE_EQ(advise(fetch, PAGE, PAGE, flush), EFAULT);
 	REQUIRE_EQ(advise(IBV_ADVISE_MR_ADVICE_PREFETCH_NO_FAULT, 0, LEN,
 			  flush), 0);
-	/* not on demand, nobody's, another PD's */
+	/* not on demand, an invalid key, another PD's */
 	sge = sge_of(&mem_a, 0, 100);
 	REQUIRE_EQ(ibv_advise_mr(a.nic->pd, fetch, flush, &sge, 1), EINVAL);
 	sge = odp_sge(0, PAGE);

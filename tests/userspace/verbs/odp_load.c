@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 /*
- * One thing at a time that a process may do to on-demand paging, and what another
- * one still gets: for a script that takes devices, processes and modules away.
- * Prints a line for each phase.
+ * Each mode does one thing that a process may do to on-demand paging. Scripts
+ * check what others still get, and remove devices, processes and modules.
+ * Prints a line per phase.
  *
  *	odp_load DEVICE fault FILE	WRITE into a mapping of FILE: "faulting",
  *					"completed STATUS" if it ever does
@@ -14,8 +14,8 @@
  *	odp_load DEVICE flood N		N calls with advice of 4,000 times 1 GiB:
  *					"flooded"
  *	odp_load DEVICE sparse N	WRITE into N pages 16 MiB apart: "written"
- *	odp_load DEVICE rate MS		WRITE into pages that are not there, one after
- *					the other: "rate N" of the best of 4 parts
+ *	odp_load DEVICE rate MS		WRITE into absent pages, one after the other:
+ *					"rate N" of the best of 4 parts
  *
  * All but the last then wait to be killed.
  */
@@ -82,7 +82,7 @@ static void *map_file(const char *name)
 	return map(MIB, MAP_SHARED, fd);
 }
 
-/* @first: so many pages are there, the @nr behind them not all. */
+/* @first: number of pages that come; some of the @nr pages after them do not. */
 static void fault(const char *file, unsigned int first, unsigned int nr)
 {
 	uint8_t *p = map_file(file);
@@ -101,7 +101,7 @@ static void fault(const char *file, unsigned int first, unsigned int nr)
 	printf("completed %s\n", ibv_wc_status_str(wc.status));
 }
 
-/* @nr times @len bytes, @step apart. */
+/* Advises @nr times @len bytes, @step apart. */
 static int advise(const struct ibv_mr *mr, uint8_t *p, size_t step, uint32_t len,
 		  unsigned int nr, uint32_t flags)
 {
@@ -147,7 +147,7 @@ static void sparse(unsigned int nr)
 	struct ibv_mr *mr = reg(NULL, 0);
 	uint8_t *p = map_large();
 
-	/* Small pages: large ones would not fit into the memory cgroup. */
+	/* Small pages, because huge pages would not fit into the memory cgroup. */
 	REQUIRE_EQ(madvise(p, SEGMENTS * GIB, MADV_NOHUGEPAGE), 0);
 	connect_pair();
 	for (; nr; nr--, p += STRIDE) {

@@ -1,13 +1,15 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 /*
- * On-demand regions while the kernel moves their memory: it is swapped out, put into
- * huge pages and taken apart, merged with equal pages and written again.  What an RDMA
- * WRITE placed, a READ or the CPU finds, and nothing else.
+ * On-demand regions while the kernel moves their memory. It swaps pages out,
+ * collapses them into huge pages and splits these, merges equal pages and
+ * copies them on write. A READ and the CPU must find what an RDMA WRITE has
+ * placed.
  *
  *   odp_pressure [-d DEVICE] [-p PEER] [-f 4|6] [-m BYTES]
  *
- * ODP_SECONDS: how long (default 10).  -m: of memory, default 32 MiB.  What else
- * presses (swap, compaction) is the caller's: tests/guest/85-memory-pressure.sh.
+ * ODP_SECONDS is the duration (default 10), -m the amount of memory (default 32
+ * MiB). The caller makes other pressure (swap, compaction):
+ * tests/guest/85-memory-pressure.sh.
  */
 #define _GNU_SOURCE
 #include <sys/mman.h>
@@ -16,7 +18,7 @@
 #include "util.h"
 
 #define CHUNK	(16 * KIB)
-/* A huge page of the machines that this runs on. */
+/* size of a huge page here */
 #define HUGE	(2 * MIB)
 
 #ifndef MADV_COLLAPSE
@@ -28,7 +30,7 @@ static struct buf mem_a;
 static uint8_t *p;
 static struct ibv_mr *mr;
 static uint32_t nr_chunks;
-/* What each chunk holds: fill() of this; equal numbers are equal pages. */
+/* Seeds of fill() per chunk; equal seeds make equal pages. */
 static uint32_t *version;
 static uint64_t random_state = 1;
 
@@ -51,7 +53,7 @@ static void rdma(enum ibv_wr_opcode opcode, uint32_t chunk)
 
 static void write_chunk(uint32_t chunk)
 {
-	/* one in four has the contents of others, for KSM */
+	/* one in four has the contents of another, for KSM */
 	version[chunk] = draw(4) ? draw(1u << 30) : 7;
 	fill(mem_a.p, CHUNK, version[chunk]);
 	rdma(IBV_WR_RDMA_WRITE, chunk);
@@ -75,7 +77,7 @@ static void write_by_cpu(uint32_t chunk)
 	fill(p + chunk * (size_t)CHUNK, CHUNK, version[chunk]);
 }
 
-/* The kernel is told to do something with some of it; it may decline. */
+/* Asks the kernel to do something with a part of the memory; it may decline. */
 static void disturb(void)
 {
 	static const int advice[] = {

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 /*
- * The P_Key table.  tests/guest/70-pkeys.sh has set these entries on each device,
- * and passes in SHCA_CHANGE_PKEY a command that changes entry 4 of the first:
+ * The P_Key table. tests/guest/70-pkeys.sh has set these entries on each
+ * device. SHCA_CHANGE_PKEY has a command that changes entry 4 of the first
+ * device:
  *
  *	0: 0xffff	1: 0x8001	2: 0x0001 (limited)	3: 0x8002	4: empty
  */
@@ -172,7 +173,7 @@ static void index_beyond_the_table(void)
 	REQUIRE_EQ(end_state(&end), IBV_QPS_RESET);
 }
 
-/* A QP has what stands in its entry, whenever that was written. */
+/* A QP uses the current P_Key of its entry, whenever it was written. */
 static void change_is_told_and_counts(void)
 {
 	const char *command = getenv("SHCA_CHANGE_PKEY");

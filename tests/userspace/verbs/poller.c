@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 /*
- * The poller of softhca's provider (SOFTHCA_POLLER): that posting makes no system
- * call while it is awake, that nothing is lost when it falls asleep, and that it is
- * gone when its context, its process or the device is.  Which thread rings the
- * doorbell is seen by counting (doorbells.h).
+ * The poller of softhca's provider (SOFTHCA_POLLER). Posting makes no system
+ * call while the poller is awake. Nothing is lost when it falls asleep. It ends
+ * with its context, its process and the device. Counting doorbells per thread
+ * (doorbells.h) shows which thread rings.
  *
  *   poller [-d DEVICE] [TEST]...
  *   poller [-d DEVICE] removed	prints "ready", then posts until that fails with
- *				EIO, which it must for good
+ *				EIO, which must be permanent
  */
 #define _GNU_SOURCE	/* pthread_tryjoin_np() */
 #include "util.h"
@@ -20,14 +20,14 @@
 #include <time.h>
 #include <unistd.h>
 
-/* More QPs than a poller looks after (128). */
+/* more QPs than a poller serves (128) */
 #define MANY		140
 
 /* ---- traffic ------------------------------------------------------------------ */
 
 static struct config config;
 
-/* Before the device is opened: for how long it looks in vain, in microseconds. */
+/* Call before the device is opened: how long it polls in vain, in microseconds. */
 static void poller_spins(const char *us)
 {
 	REQUIRE_EQ(setenv("SOFTHCA_POLLER", us, 1), 0);
@@ -72,7 +72,7 @@ static void posts_without_system_calls(void)
 	poller_spins("1000000");
 	pair_make(&a, &b, &config);
 	m = buf_make(a.nic->pd, 128, ACCESS_ALL);
-	/* It is awake when a post did not have to ring. */
+	/* The poller is awake when a post did not ring. */
 	for (i = 0; my_doorbells == i; i++) {
 		REQUIRE(i < 10000);
 		send_one(&a, &b, &m, i);
@@ -102,7 +102,7 @@ static void rings_while_it_sleeps(void)
 	REQUIRE(my_doorbells >= 50);
 }
 
-/* Every post comes at another moment of its falling asleep. */
+/* Each post comes at another phase of its falling asleep. */
 static void loses_no_post(void)
 {
 	uint32_t i, n = getenv("SHCA_SOAK") ? 200000 : 4000;
@@ -113,14 +113,14 @@ static void loses_no_post(void)
 	poller_spins("20");
 	pair_make(&a, &b, &config);
 	m = buf_make(a.nic->pd, 128, ACCESS_ALL);
-	/* On a busy machine it may wake up too late for each of many posts. */
+	/* On a busy machine it may wake too late for many posts. */
 	for (i = 0; i < n || (my_doorbells == i && i < 30 * n); i++) {
 		send_one(&a, &b, &m, i);
 		until = micros() + i * 7 % 97;
 		while (micros() < until)
 			;
 	}
-	/* Else it did not fall asleep, or did nothing else. */
+	/* Otherwise it did not fall asleep, or always slept. */
 	REQUIRE(my_doorbells > 0);
 	REQUIRE(my_doorbells < i);
 }
@@ -141,7 +141,7 @@ static void *make_and_destroy(void *arg)
 	return NULL;
 }
 
-/* Slots are used again while others post. */
+/* Slots are reused while other threads post. */
 static void while_queue_pairs_go(void)
 {
 	pthread_t thread;
@@ -170,7 +170,7 @@ static void many_queue_pairs(void)
 		pair_make(&ends[i], &ends[i + 1], &config);
 	for (i = 0; i < MANY; i++)
 		send_one(&ends[i], &ends[i ^ 1], &m, i);
-	/* It has no room for the last ones. */
+	/* It has no slots for the last ones. */
 	my_doorbells = 0;
 	send_one(&ends[MANY - 1], &ends[MANY - 2], &m, 0);
 	REQUIRE_EQ(my_doorbells, 1);
@@ -203,10 +203,10 @@ static void ends_with_the_context(void)
 		ctx = nic->ctx;
 		REQUIRE_EQ(threads(), 2);
 		if (i % 2)
-			nap(5000);	/* asleep; else it is awake */
+			nap(5000);	/* asleep; otherwise it is awake */
 		REQUIRE_EQ(ibv_dealloc_pd(nic->pd), 0);
 		REQUIRE_EQ(ibv_close_device(ctx), 0);
-		/* One that was joined is counted until it has left the kernel. */
+		/* A joined thread is counted until it has left the kernel. */
 		for (until = millis() + 10000; threads() > 1; nap(1000))
 			REQUIRE(millis() < until);
 	}
@@ -229,7 +229,7 @@ static void only_where_it_is_wanted(void)
 	}
 }
 
-/* The thread is not the child's: it waits for none. */
+/* A child does not have the thread, and must not wait for it. */
 static void closed_by_a_child(void)
 {
 	struct end a, b;
@@ -252,7 +252,7 @@ static void closed_by_a_child(void)
 	send_one(&a, &b, &m, 0);
 }
 
-/* Signals find another thread. */
+/* Other threads get the signals. */
 static uint32_t signals;
 
 static void on_signal(int number)
@@ -291,7 +291,7 @@ static int removed(void)
 	printf("ready\n");
 	fflush(stdout);
 	do {
-		/* Of nothing to nowhere: no key is looked at. */
+		/* The length is 0, so no key is checked. */
 		wr = wr_rdma(0, IBV_WR_RDMA_WRITE, NULL, 0, 0, 0);
 		err = ibv_post_send(a.qp, &wr, &bad);
 		while (ibv_poll_cq(a.scq, 1, &wc) > 0)

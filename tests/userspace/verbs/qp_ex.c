@@ -126,7 +126,7 @@ static void inline_data(void)
 	ibv_wr_rdma_write(qx, mem_b.mr->rkey, (uintptr_t)mem_b.p);
 	memcpy(data, text, sizeof(data));
 	ibv_wr_set_inline_data(qx, data, sizeof(data));
-	memset(data, 0, sizeof(data));	/* copied when it was set */
+	memset(data, 0, sizeof(data));	/* the setter has copied it */
 	qx->wr_id = 2;
 	ibv_wr_rdma_write(qx, mem_b.mr->rkey, (uintptr_t)mem_b.p + 100);
 	ibv_wr_set_inline_data_list(qx, 3, list);
@@ -162,7 +162,7 @@ static void atomics(void)
 	REQUIRE_EQ(*word, 7);
 }
 
-/* A region is its owner's, so this is how one sees that the key arrived. */
+/* A peer cannot invalidate a region, and the refusal shows that the key arrived. */
 static void send_inv(void)
 {
 	struct ibv_sge to;
@@ -194,7 +194,7 @@ static void ud_to_rts(struct ibv_qp *qp)
 	REQUIRE_EQ(ibv_modify_qp(qp, &attr, IBV_QP_STATE | IBV_QP_SQ_PSN), 0);
 }
 
-/* To itself: with an address; without one the request is in error. */
+/* It sends to itself; a request without an address is in error. */
 static void ud_address(void)
 {
 	struct nic *nic = nic_a();
@@ -281,7 +281,7 @@ static void unsignalled_and_sig_all(void)
 	wait_ok(a.scq, 3, IBV_WC_RDMA_WRITE);
 }
 
-/* Nothing of an aborted section is executed, and its room is free again. */
+/* An aborted section executes nothing, and its slots are free again. */
 static void abort_leaves_nothing(void)
 {
 	unsigned int round, i;
@@ -306,7 +306,7 @@ static void abort_leaves_nothing(void)
 	require_no_wc(a.scq);
 }
 
-/* After an empty section, with and without an end, posting goes on. */
+/* After an empty section, completed or aborted, posting works. */
 static void empty_section(void)
 {
 	struct ibv_sge from;
@@ -318,7 +318,7 @@ static void empty_section(void)
 	from = sge_of(&mem_a, 0, 100);
 	wr = wr_rdma(1, IBV_WR_RDMA_WRITE, &from, 1, (uintptr_t)mem_b.p,
 		     mem_b.mr->rkey);
-	post(&a, &wr);	/* the two ways of posting take turns */
+	post(&a, &wr);	/* the two ways of posting alternate */
 	wait_ok(a.scq, 1, IBV_WC_RDMA_WRITE);
 	start(2);
 	ibv_wr_rdma_write(qx, mem_b.mr->rkey, (uintptr_t)mem_b.p);
@@ -334,7 +334,7 @@ static void one_write(uint64_t wr_id, uint64_t off)
 	set_sge(0, 100);
 }
 
-/* One request that cannot be built: the whole section is refused. */
+/* One request that cannot be built fails the whole section. */
 static void errors_abort_the_section(void)
 {
 	struct ibv_sge list[64];
@@ -352,7 +352,7 @@ static void errors_abort_the_section(void)
 		one_write(i, off);
 	REQUIRE_EQ(ibv_wr_complete(qx), ENOMEM);
 
-	/* inline data too long, also the sum of a list */
+	/* inline data that is too long, also the sum of a list */
 	ibv_wr_start(qx);
 	one_write(1, off);
 	ibv_wr_rdma_write(qx, mem_b.mr->rkey, (uintptr_t)mem_b.p);
@@ -366,7 +366,7 @@ static void errors_abort_the_section(void)
 		{ data, a.cap.max_inline_data }, { data, 1 } });
 	REQUIRE_EQ(ibv_wr_complete(qx), EINVAL);
 
-	/* too many segments; then the setter of a request that is none */
+	/* too many segments; then a setter without a request */
 	ibv_wr_start(qx);
 	ibv_wr_rdma_write(qx, mem_b.mr->rkey, (uintptr_t)mem_b.p);
 	ibv_wr_set_sge_list(qx, a.cap.max_send_sge + 1, list);
@@ -379,7 +379,7 @@ static void errors_abort_the_section(void)
 	ibv_wr_set_inline_data(qx, data, 8);
 	REQUIRE_EQ(ibv_wr_complete(qx), EINVAL);
 
-	/* None of it was executed. */
+	/* Nothing of it was executed. */
 	ibv_wr_start(qx);
 	one_write(50, 1000);
 	complete();
@@ -417,7 +417,7 @@ static void bad_keys_complete_with_errors(void)
 	wait_status(a.scq, 2, IBV_WC_WR_FLUSH_ERR);
 }
 
-/* Return: the errno of creating a QP with these operations. */
+/* Return: errno of creating a QP with these operations. */
 static int try_create(enum ibv_qp_type type, uint64_t ops)
 {
 	struct ibv_qp_init_attr_ex attr = {
@@ -443,7 +443,7 @@ static int try_create(enum ibv_qp_type type, uint64_t ops)
 	return 0;
 }
 
-/* Programs choose a method by which builders there are. */
+/* Programs choose a method by the builders that are not NULL. */
 static void only_what_was_asked_for_is_there(void)
 {
 	set_up(IBV_QP_EX_WITH_RDMA_WRITE | IBV_QP_EX_WITH_SEND_WITH_IMM, 0);
@@ -458,7 +458,7 @@ static void only_what_was_asked_for_is_there(void)
 	REQUIRE(!qx->wr_set_ud_addr && !qx->wr_set_xrc_srqn);
 }
 
-/* As on other adapters; also by ibv_post_send(). */
+/* Other adapters ignore them, too, as does ibv_post_send(). */
 static void flags_without_a_meaning_are_ignored(void)
 {
 	struct ibv_send_wr wr;

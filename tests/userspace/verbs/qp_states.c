@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 /*
- * The life of an RC queue pair: which changes of state there are, what each
- * needs, which values are refused, what may be posted when.
+ * The life of an RC queue pair: valid state transitions, the attributes that
+ * each needs, refused values, and when requests may be posted.
  */
 #include "util.h"
 
@@ -16,7 +16,7 @@ static const char *const state_names[] = {
 	"RESET", "INIT", "RTR", "RTS", "SQD", "SQE", "ERR",
 };
 
-/* Attributes of each step; everything that is required, nothing else. */
+/* Attributes of each step: all that are required, and no others. */
 #define INIT_MASK	(IBV_QP_STATE | IBV_QP_PKEY_INDEX | IBV_QP_PORT | \
 			 IBV_QP_ACCESS_FLAGS)
 #define RTR_MASK	(IBV_QP_STATE | IBV_QP_AV | IBV_QP_PATH_MTU | \
@@ -80,7 +80,7 @@ static int step(enum ibv_qp_state from, enum ibv_qp_state to)
 	return ibv_modify_qp(qp.qp, &attr, mask_of(from, to));
 }
 
-/* RTS to SQD, until nothing is under way. */
+/* Moves from RTS to SQD, and waits until it is drained. */
 static void drain(void)
 {
 	struct ibv_qp_attr attr = {
@@ -94,7 +94,7 @@ static void drain(void)
 	REQUIRE_EQ(end_state(&qp), IBV_QPS_SQD);
 }
 
-/* A new QP in @state. */
+/* Creates a QP in @state. */
 static void bring_to(enum ibv_qp_state state)
 {
 	static const enum ibv_qp_state way[] = {
@@ -114,7 +114,7 @@ static void bring_to(enum ibv_qp_state state)
 	REQUIRE_EQ(end_state(&qp), state);
 }
 
-/* IBTA 10.3.1 and 11.2.5.2: what RC has; the rest is refused. */
+/* IBTA 10.3.1 and 11.2.5.2: transitions of RC; others are refused. */
 static bool is_legal(enum ibv_qp_state from, enum ibv_qp_state to)
 {
 	switch (to) {
@@ -144,7 +144,7 @@ static void only_legal_transitions(void)
 
 	for (i = 0; i < ARRAY_SIZE(all_states); i++) {
 		from = all_states[i];
-		if (from == IBV_QPS_SQE)	/* never of RC */
+		if (from == IBV_QPS_SQE)	/* not for RC */
 			continue;
 		for (j = 0; j < ARRAY_SIZE(all_states); j++) {
 			to = all_states[j];
@@ -159,7 +159,7 @@ static void only_legal_transitions(void)
 	}
 }
 
-/* Each required attribute, left out. */
+/* Leaves out each required attribute. */
 static void missing_attributes_are_refused(void)
 {
 	static const struct {
@@ -190,7 +190,7 @@ static void missing_attributes_are_refused(void)
 	}
 }
 
-/* Attributes that this step does not take. */
+/* Adds attributes that this step does not allow. */
 static void superfluous_attributes_are_refused(void)
 {
 	struct ibv_qp_attr attr;
@@ -214,7 +214,7 @@ static void superfluous_attributes_are_refused(void)
 	REQUIRE_EQ(ibv_modify_qp(qp.qp, &attr, RTS_MASK), 0);
 }
 
-/* REFUSED(to, field, value): a step with that one wrong value. */
+/* REFUSED(to, field, value): a step with this one wrong value must fail. */
 #define REFUSED(to, field, value)					\
 	do {								\
 		struct ibv_qp_attr attr_ = good_attr(to);		\
@@ -261,7 +261,7 @@ static void wrong_values_are_refused(void)
 			limit->max_qp_init_rd_atom + 1);
 }
 
-/* As adapters have it: the bits above are ignored. */
+/* Adapters ignore the upper bits, too. */
 static void number_of_the_peer_has_24_bits(void)
 {
 	struct ibv_qp_attr attr = good_attr(IBV_QPS_RTR), got;
@@ -355,7 +355,7 @@ static void what_may_be_posted_when(void)
 	}
 }
 
-/* Receives posted in INIT serve; the first packet is announced. */
+/* Receives posted in INIT are used; the first packet raises COMM_EST. */
 static void rtr_receives_and_tells_so(void)
 {
 	struct address to_qp, to_other;
@@ -376,7 +376,7 @@ static void rtr_receives_and_tells_so(void)
 	wait_event(qp.nic->ctx, IBV_EVENT_COMM_EST);
 	REQUIRE_EQ(end_state(&qp), IBV_QPS_RTR);
 
-	/* and goes on to RTS and answers */
+	/* then it goes on to RTS and answers */
 	REQUIRE_EQ(end_to_rts(&qp), 0);
 	post_recv(&other, 3, NULL, 0);
 	wr = wr_send(4, NULL, 0);
@@ -385,7 +385,7 @@ static void rtr_receives_and_tells_so(void)
 	wait_ok(qp.scq, 4, IBV_WC_SEND);
 }
 
-/* SQD lets what is under way end, and starts nothing new until RTS. */
+/* SQD completes requests in progress, and starts no new ones until RTS. */
 static void sqd_drains_and_holds(void)
 {
 	struct ibv_send_wr wr;
@@ -415,7 +415,7 @@ static void sqd_drains_and_holds(void)
 	wait_ok(qp.scq, 10, IBV_WC_SEND);
 }
 
-/* A responder that kept one READ keeps sixteen from here on. */
+/* A responder for one READ becomes one for sixteen here. */
 static void sqd_changes_what_the_responder_keeps(void)
 {
 	struct config few = config_default, many = config_default;
@@ -452,7 +452,7 @@ static void sqd_changes_what_the_responder_keeps(void)
 	check_fill(to.p, to.len, 1);
 }
 
-/* Around and around, with data in each round. */
+/* Many cycles of states, with data in each. */
 static void many_lives(void)
 {
 	struct ibv_send_wr wr;

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 /*
- * Asynchronous events of queues: what a CQ that overflows, or a ring whose
- * producer index is broken, does to QPs of each type; limit, error and last
- * request of a shared receive queue.
+ * Asynchronous events of queues: a CQ that overflows, and a ring with an
+ * invalid producer index, for QPs of each type. Also the limit, the error and
+ * the last request of a shared receive queue.
  *
- * Indices are broken where the provider keeps them, so the layout of shared
- * memory is taken from the driver; nothing else of it is used.
+ * The test corrupts indices in the provider's mappings, so it takes their
+ * layout from the driver's header; nothing else of it is used.
  */
 #include "util.h"
 
@@ -140,7 +140,7 @@ static bool next_event(int ms, struct ibv_async_event *event)
 	return true;
 }
 
-/* Each of @mask once, in whatever order, and then nothing else. */
+/* Expects each event of @mask once, in any order, and no other. */
 static void expect_events(uint32_t mask)
 {
 	struct ibv_async_event event;
@@ -159,10 +159,10 @@ static void expect_events(uint32_t mask)
 
 /* ---- a CQ that is full ---------------------------------------------------------- */
 
-/* More than a CQ takes that was asked for few: it may be somewhat larger. */
+/* More than fit into a CQ created for few, which may be somewhat larger. */
 enum { FEW = 2, MANY = 20 };
 
-/* Successful completions in order, then none: how many. */
+/* Return: number of successful completions, which must be in order. */
 static int in_order(struct ibv_cq *full)
 {
 	struct ibv_wc wc;
@@ -207,7 +207,7 @@ static void uc_send_cq_overflow_is_fatal(void)
 	send_cq_overflows(IBV_QPT_UC);
 }
 
-/* Not SQE: from there a consumer would go on with a CQ that tells nothing. */
+/* Not SQE: from there a consumer would continue with a CQ that loses completions. */
 static void ud_send_cq_overflow_is_fatal(void)
 {
 	send_cq_overflows(IBV_QPT_UD);
@@ -227,7 +227,10 @@ static void recv_cq_overflows(enum ibv_qp_type type)
 		receive(peer, i);
 	for (i = 0; i < MANY; i++) {
 		send_to(qp, peer, i);
-		/* of a reliable connection, the one that did not fit fails */
+		/*
+		 * a request on a reliable connection fails if its completion
+		 * did not fit
+		 */
 		if (wait_wc(cq).status != IBV_WC_SUCCESS)
 			break;
 	}
@@ -247,7 +250,7 @@ static void ud_recv_cq_overflow_is_fatal(void)
 	recv_cq_overflows(IBV_QPT_UD);
 }
 
-/* ---- a producer index that cannot be ------------------------------------------------ */
+/* ---- an invalid producer index --------------------------------------------------------- */
 
 enum { MAX_MAPS = 64 };
 
@@ -256,7 +259,7 @@ struct maps {
 	int nr;
 };
 
-/* Writable memory of the uverbs file. */
+/* Finds writable mappings of the uverbs file. */
 static struct maps find_maps(void)
 {
 	FILE *file = fopen("/proc/self/maps", "r");
@@ -276,7 +279,7 @@ static struct maps find_maps(void)
 	return maps;
 }
 
-/* The one region that has come since. */
+/* Finds the one new mapping. */
 static struct shca_qp_index *new_region(const struct maps *before)
 {
 	struct maps now = find_maps();
@@ -317,7 +320,7 @@ static void sq_index_breaks(enum ibv_qp_type type)
 	wait_ok(rcq, 1, IBV_WC_RECV);
 	REQUIRE_EQ(index->sq_prod, 1);
 	__atomic_store_n(&index->sq_prod, 0x40000000, __ATOMIC_RELEASE);
-	/* to RTS once more: that makes the kernel look at the ring */
+	/* another change to RTS makes the kernel read the ring */
 	while (state_of(qp) == IBV_QPS_RTS) {
 		struct ibv_qp_attr attr = { .qp_state = IBV_QPS_RTS };
 
@@ -341,7 +344,7 @@ static void ud_broken_send_index_is_fatal(void)
 	sq_index_breaks(IBV_QPT_UD);
 }
 
-/* What had been posted is flushed, and nothing that never was completes. */
+/* Posted requests are flushed, and nothing else completes. */
 static void rq_index_breaks(enum ibv_qp_type type)
 {
 	struct shca_qp_index *index;
@@ -441,7 +444,7 @@ static uint32_t armed(void)
 	return attr.srq_limit;
 }
 
-/* When fewer are posted, once; then it is disarmed, and can be armed again. */
+/* The event comes once when fewer are posted; then it can be armed again. */
 static void srq_limit_fires_once(void)
 {
 	struct ibv_async_event event;
@@ -468,7 +471,7 @@ static void srq_limit_fires_once(void)
 	REQUIRE_EQ(armed(), 0);
 }
 
-/* Armed with fewer posted than that: nothing would ever tell, but for this. */
+/* Armed above the number of posted receives: the event comes at once. */
 static void srq_limit_above_the_level_fires_at_once(void)
 {
 	set_up_srq();
@@ -484,7 +487,7 @@ static void srq_limit_above_the_level_fires_at_once(void)
 	expect_events(0);
 }
 
-/* A QP in error takes nothing from its SRQ any more, and says so once. */
+/* A QP in error takes nothing more from its SRQ, and reports that once. */
 static void last_wqe_is_announced(void)
 {
 	struct ibv_qp_attr attr = { .qp_state = IBV_QPS_ERR };
@@ -498,7 +501,7 @@ static void last_wqe_is_announced(void)
 	require_no_wc(rcq);
 }
 
-/* The SRQ's error, and that of the QP that could not receive. */
+/* The SRQ reports its error, and the QP that could not receive reports one, too. */
 static void broken_srq_index_is_announced(void)
 {
 	set_up_srq();
@@ -516,7 +519,10 @@ static void broken_srq_index_is_announced(void)
 
 /* ---- a work queue ---------------------------------------------------------------- */
 
-/* Of UD, whose packets come whole; a WQ has no send ring, whatever index says. */
+/*
+ * For UD, whose messages are single packets; a WQ has no send ring, whatever
+ * its index.
+ */
 static void broken_wq_index_is_announced(void)
 {
 	uint8_t hash_key[40] = {};

@@ -1,10 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 /*
- * RAW_PACKET QPs and flow steering: a frame goes, byte by byte, to those whose
- * rule it fits, by priority; what else is sent, and what is refused.  The frames
- * are made up, so that no host stack knows what to do with them.  With the last
- * argument "take" or "sniff" it does so until the end of its input, for
- * tests/guest.
+ * RAW_PACKET QPs and flow steering. A frame goes unchanged to the QPs whose
+ * rules it matches, by priority. Also: frames without a rule, and what is
+ * refused. Host stacks do not know these made-up frames. With the last argument
+ * "take" or "sniff" it does that until the end of its input, for tests/guest.
  */
 #include "util.h"
 
@@ -65,7 +64,7 @@ static struct side side_make(struct nic *nic)
 	return side;
 }
 
-/* A receive at the slot of its number. */
+/* Posts a receive at the slot of its number. */
 static void receive(struct side *side, uint32_t len)
 {
 	struct ibv_sge sge = sge_of(&side->mem, side->posted % DEPTH * SLOT, len);
@@ -87,7 +86,7 @@ static struct side receiver(struct nic *nic)
 
 /* ---- frames ---------------------------------------------------------------------- */
 
-/* UDP over IPv4 with the options that rules ask for. */
+/* UDP over IPv4 with the options that rules match. */
 static const uint8_t frame4[] = {
 	0x45, 0x28, 0, FRAME - L3, 0, 1, 0x40, 0, 33, IPPROTO_UDP, 0, 0,
 	192, 0, 2, 1, 198, 51, 100, 7,
@@ -235,13 +234,13 @@ static void frame_arrives_as_it_was_sent(void)
 	REQUIRE_EQ(ibv_destroy_qp(b.qp), 0);
 }
 
-/* Fields of the specifications: a rule, and the byte that makes a frame differ. */
+/* A field of a specification: a rule, and a byte that makes a frame differ. */
 struct field {
 	const char *name;
 	enum ibv_flow_spec_type type;
 	bool v6;
-	size_t size;		/* of the field */
-	size_t in_spec;		/* from the beginning of val */
+	size_t size;		/* size of the field */
+	size_t in_spec;		/* offset in val */
 	size_t in_frame;
 };
 
@@ -390,7 +389,7 @@ static void dont_trap_copies(void)
 	check_frame(&later, frame, FRAME);
 }
 
-/* Of two sniffers each gets all, also what a rule takes. */
+/* Each of two sniffers gets all frames, including those that a rule takes. */
 static void sniffer_gets_a_copy(void)
 {
 	struct side a = side_make(nic_a()), b = receiver(nic_b()),
@@ -402,7 +401,7 @@ static void sniffer_gets_a_copy(void)
 	make6(frame);
 	send_frame(&a, frame, FRAME);
 	check_frame(&b, frame, FRAME);
-	for (;;) {	/* the host's own frames are there, too */
+	for (;;) {	/* the host's own frames come, too */
 		struct ibv_wc wc = wait_wc(sniffer.rcq);
 
 		REQUIRE_EQ(wc.status, IBV_WC_SUCCESS);
@@ -436,7 +435,7 @@ static void default_rule_gets_what_nobody_wants(void)
 	require_no_wc(group.rcq);
 }
 
-/* As the switch of an adapter does. */
+/* As in the switch of an adapter. */
 static void frame_to_a_rule_of_the_same_device(void)
 {
 	struct side a = side_make(nic_a()), own = receiver(nic_a()),
@@ -451,7 +450,7 @@ static void frame_to_a_rule_of_the_same_device(void)
 	send_frame(&a, frame, FRAME);
 	check_frame(&own, frame, FRAME);
 	require_quiet(b.rcq);
-	/* a group is everywhere */
+	/* a group frame goes everywhere */
 	memcpy(frame, mac_group, 6);
 	add(&own, rule_to_mac(0, mac_group));
 	add(&b, rule_to_mac(0, mac_group));
@@ -469,7 +468,7 @@ static void receive_that_is_short_is_kept(void)
 
 	add(&b, rule_to_mac(0, mac_to));
 	make4(frame);
-	send_frame(&a, frame, FRAME);	/* no receive at all */
+	send_frame(&a, frame, FRAME);	/* without a receive */
 	receive(&b, 100);
 	send_frame(&a, frame, FRAME);
 	send_frame(&a, frame, 100);
@@ -510,7 +509,7 @@ static void refuse(struct side *side, struct rule rule, int err)
 	REQUIRE_ERRNO(ibv_create_flow(side->qp, &rule.attr), err);
 }
 
-/* In the room of the longest there is some for two of the shortest. */
+/* The room for the longest specification has room for two of the shortest. */
 static_assert(sizeof(((struct rule *)0)->spec) >=
 	      2 * sizeof(struct ibv_flow_spec_eth), "twice");
 
@@ -564,7 +563,7 @@ static void without_privilege(void)
 
 /* ---- memory ------------------------------------------------------------------------ */
 
-/* Nothing of which has been looked up yet. */
+/* No page of it has been looked up. */
 static void on_demand(struct side *side)
 {
 	REQUIRE_EQ(ibv_dereg_mr(side->mem.mr), 0);
@@ -573,7 +572,7 @@ static void on_demand(struct side *side)
 	REQUIRE(side->mem.mr);
 }
 
-/* A frame waits for its memory, at both ends, and so do those behind it. */
+/* A frame waits for its memory, at both ends, as do those after it. */
 static void memory_on_demand(void)
 {
 	enum { NR = DEPTH / 2 };
@@ -671,7 +670,7 @@ static const struct test tests[] = {
 
 /* ---- for tests/guest ------------------------------------------------------------------ */
 
-/* Receives until the end of the input; then tells how many, and the longest. */
+/* Receives until the end of the input; prints the number and the longest. */
 static void count_frames(struct side *side)
 {
 	struct pollfd in = { .fd = STDIN_FILENO, .events = POLLIN };
@@ -684,7 +683,7 @@ static void count_frames(struct side *side)
 	while (!poll(&in, 1, 1)) {
 		while (ibv_poll_cq(side->rcq, 1, &wc) == 1) {
 			if (wc.status == IBV_WC_WR_FLUSH_ERR)
-				goto gone;	/* the device is */
+				goto gone;	/* the device is gone */
 			REQUIRE_EQ(wc.status, IBV_WC_SUCCESS);
 			nr++;
 			if (wc.byte_len > longest)

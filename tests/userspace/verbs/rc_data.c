@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 /*
- * Data over RC, or with -q uc over UC: every operation, size and shape of request arrives byte for
- * byte where it was sent and nowhere else, and completes once and in order.
+ * Data over RC, or with -q uc over UC. Requests of each operation, size and
+ * shape arrive unchanged at their place and nowhere else. They complete once
+ * and in order.
  */
 #include "util.h"
 
@@ -11,7 +12,7 @@
 #define BIG		(8 * MIB)
 #define UNTOUCHED	0xa5
 
-/* Both ends, and at each a region to send from and one to receive into. */
+/* Both ends; each has a region to send from and one to receive into. */
 static struct end a, b;
 static struct buf src_a, src_b, dst_a, dst_b;
 
@@ -33,8 +34,8 @@ static void check_all_guards(void)
 }
 
 /*
- * Sizes around the packet boundaries of @mtu, around pages, and large; the
- * longest is BIG, or what the command line allows.  Return: how many.
+ * Sizes around the packet boundaries of @mtu, around pages, and large ones, up
+ * to BIG or the command line's limit. Return: their number.
  */
 static int sizes(uint32_t mtu, uint32_t *out)
 {
@@ -54,7 +55,7 @@ static int sizes(uint32_t mtu, uint32_t *out)
 
 #define MAX_SIZES	40
 
-/* The bytes of @buf around [@off, @off + @len) were not touched. */
+/* The bytes of @buf around [@off, @off + @len) must be unchanged. */
 static void check_around(const struct buf *buf, size_t off, size_t len)
 {
 	size_t from = off > 4096 ? off - 4096 : 0;
@@ -65,7 +66,7 @@ static void check_around(const struct buf *buf, size_t off, size_t len)
 	buf_check_guards(buf);
 }
 
-/* UC completes what has left; nothing says that a WRITE has arrived. */
+/* UC completes what has left; nothing shows that a WRITE has arrived. */
 static void wait_equal(const void *p, const void *q, size_t len)
 {
 	uint64_t until = millis() + 10000;
@@ -74,12 +75,12 @@ static void wait_equal(const void *p, const void *q, size_t len)
 		sched_yield();
 }
 
-/* One message of @len bytes, from @from's region to @to's. */
+/* Sends one message of @len bytes from @from's region to @to's. */
 static void one_message(enum ibv_wr_opcode opcode, struct end *from,
 			struct buf *src, struct end *to, struct buf *dst,
 			uint32_t len, uint64_t seed)
 {
-	/* odd places, as far as the region allows */
+	/* odd offsets, if the region has room for them */
 	size_t src_off = len < src->len - 16 ? seed % 13 : 0;
 	size_t dst_off = len < dst->len - 16 ? seed % 7 : 0;
 	struct ibv_sge from_sge = sge_of(src, src_off, len);
@@ -107,7 +108,7 @@ static void one_message(enum ibv_wr_opcode opcode, struct end *from,
 		REQUIRE_EQ(!!(wc.wc_flags & IBV_WC_WITH_IMM), has_imm);
 		if (has_imm)
 			REQUIRE_EQ(wc.imm_data, (uint32_t)(seed * 0x01010101u));
-		/* it is here before the sender knows */
+		/* data arrives before the sender's completion */
 		check_fill(dst->p + dst_off, len, seed);
 	}
 	wc = wait_ok(from->scq, seed, is_send ? IBV_WC_SEND :
@@ -120,7 +121,7 @@ static void one_message(enum ibv_wr_opcode opcode, struct end *from,
 	check_around(dst, dst_off, len);
 }
 
-/* One READ of @len bytes by @from out of @to's region. */
+/* Reads @len bytes of @to's region. */
 static void one_read(struct end *from, struct buf *dst, struct end *to,
 		     struct buf *src, uint32_t len, uint64_t seed)
 {
@@ -176,7 +177,7 @@ static enum ibv_mtu full_mtu(void)
 	return of_a < of_b ? of_a : of_b;
 }
 
-/* Many small packets, and as few as the netdev allows. */
+/* Many small packets, or as few as the netdev allows. */
 #define ALL_SIZES(name, opcode)						\
 	static void name##_of_all_sizes_at_mtu_256(void)		\
 	{								\
@@ -215,7 +216,7 @@ static struct ibv_send_wr wr_atomic(uint64_t wr_id, enum ibv_wr_opcode opcode,
 	return wr;
 }
 
-/* One request; what was there comes to an odd place of @back. */
+/* Executes one atomic; the old value goes to an odd place of @back. */
 static void one_atomic(struct end *from, struct buf *back, const uint64_t *word,
 		       struct buf *target, enum ibv_wr_opcode opcode,
 		       uint64_t compare_add, uint64_t swap, uint64_t seed)
@@ -241,7 +242,7 @@ static void one_atomic(struct end *from, struct buf *back, const uint64_t *word,
 	check_around(back, 8 + seed % 9, 8);
 }
 
-/* The word counts in the byte order of the CPU; its neighbours stay. */
+/* The word has the CPU's byte order; its neighbours do not change. */
 static void atomics_both_ways(void)
 {
 	static const uint64_t values[] = {
@@ -284,8 +285,8 @@ static void atomics_both_ways(void)
 }
 
 /*
- * More of them posted at once than may be outstanding, among READs and WRITEs
- * of the same word: each sees what those before it did.
+ * Posts more of them than may be outstanding, among READs and WRITEs of the
+ * same word. Each sees the effect of those before it.
  */
 static void chain_of_atomics(void)
 {
@@ -312,7 +313,7 @@ static void chain_of_atomics(void)
 						(uintptr_t)word,
 						target.mr->rkey);
 			else if (i % 4 == 3)
-				/* never what is there: nothing is swapped */
+				/* never the current value, so nothing is swapped */
 				wr[i] = wr_atomic(i, IBV_WR_ATOMIC_CMP_AND_SWP,
 						  &sge[i], word, &target,
 						  UINT64_MAX, 5);
@@ -336,7 +337,7 @@ static void chain_of_atomics(void)
 	buf_check_guards(&target);
 }
 
-/* Inline data is taken at once, whatever lkey stands there. */
+/* The post copies inline data, and ignores the lkey. */
 static void inline_data_is_copied_by_the_post(void)
 {
 	struct config config = config_default;
@@ -398,8 +399,9 @@ static void inline_of_several_segments(void)
 }
 
 /*
- * @total bytes cut into @num pieces of uneven length, some of them empty, with
- * gaps between them; even seeds begin with a small piece, odd with an empty.
+ * Cuts @total bytes into @num pieces of uneven length with gaps between them.
+ * Some pieces are empty. Even seeds begin with a small piece, odd ones with an
+ * empty piece.
  */
 static void cut(struct ibv_sge *sge, int num, const struct buf *buf,
 		uint32_t total, uint32_t seed)
@@ -489,7 +491,7 @@ static void gather_and_scatter(void)
 			wait_ok(a.scq, seed, IBV_WC_SEND);
 			check_cut(&dst_b, to, max + 1 - num, seed, totals[t]);
 
-			/* the same pieces read back by a READ */
+			/* READ the same pieces back */
 			fill(src_b.p, totals[t], seed + 7);
 			memset(dst_a.p, UNTOUCHED, dst_a.len);
 			cut(to, num, &dst_a, totals[t], seed);
@@ -503,7 +505,7 @@ static void gather_and_scatter(void)
 	check_all_guards();
 }
 
-/* Only the last of each ten asks for a completion, and only it gets one. */
+/* Only the last of ten requests a completion, and only it gets one. */
 static void unsignalled_sends_complete_silently(void)
 {
 	struct ibv_sge from, to;
@@ -550,7 +552,7 @@ static void sig_all_signals_all(void)
 		wait_ok(a.scq, i, IBV_WC_SEND);
 }
 
-/* One post of many requests of all kinds: completed once each, in order. */
+/* One post of many requests of all kinds: each completes once, in order. */
 static void chain_of_mixed_requests(void)
 {
 	enum { NUM = 60, LEN = 5000 };
@@ -605,7 +607,7 @@ static void chain_of_mixed_requests(void)
 	check_all_guards();
 }
 
-/* A ring of few slots goes round and round; so do the CQs. */
+/* A ring with few slots wraps many times, as do the CQs. */
 static void small_rings_wrap(void)
 {
 	enum { ROUNDS = 3000 };
@@ -631,7 +633,7 @@ static void small_rings_wrap(void)
 	}
 }
 
-/* The peer has no receive posted, so nothing leaves the send queue. */
+/* The peer has posted no receive, so nothing leaves the send queue. */
 static void full_send_queue_refuses(void)
 {
 	struct ibv_send_wr wr[4], *bad = NULL;
@@ -650,7 +652,7 @@ static void full_send_queue_refuses(void)
 	REQUIRE_EQ(ibv_post_send(a.qp, wr, &bad), ENOMEM);
 	REQUIRE(bad == wr);
 
-	/* All that were accepted complete, and there is room again. */
+	/* All accepted requests complete, and there is room again. */
 	for (i = 0; i < posted; i++) {
 		post_recv(&b, i, &to, 1);
 		wait_ok(b.rcq, i, IBV_WC_RECV);
@@ -661,7 +663,7 @@ static void full_send_queue_refuses(void)
 		post(&a, wr);
 	}
 
-	/* Of a chain, those that fit are taken; bad_wr is the first that not. */
+	/* The requests of a chain that fit are accepted; bad_wr is the next one. */
 	for (i = 0; i < 4; i++) {
 		wr[i] = wr_send(1000 + i, &from, 1);
 		wr[i].next = i < 3 ? &wr[i + 1] : NULL;
@@ -694,7 +696,7 @@ static void full_receive_queue_refuses(void)
 	post_recv(&b, 0, &to, 1);
 }
 
-/* A SEND with the fence sends what the READ before it has fetched. */
+/* A fenced SEND sends the data that the READ before it has fetched. */
 static void fence_waits_for_reads(void)
 {
 	enum { LEN = 100000 };
@@ -721,7 +723,7 @@ static void fence_waits_for_reads(void)
 	}
 }
 
-/* What was written before a SEND is there when the SEND is received. */
+/* Data written before a SEND is there when the SEND is received. */
 static void writes_precede_the_send(void)
 {
 	enum { LEN = 50000 };
@@ -752,7 +754,7 @@ static void writes_precede_the_send(void)
 	}
 }
 
-/* IBTA C9-88: a key is not looked at when no byte is moved. */
+/* IBTA C9-88: without data the key is not checked. */
 static void zero_length_rdma_ignores_the_rkey(void)
 {
 	struct ibv_send_wr wr;
@@ -771,7 +773,7 @@ static void zero_length_rdma_ignores_the_rkey(void)
 	wait_ok(a.scq, 3, IBV_WC_RDMA_WRITE);
 }
 
-/* More READs than may be outstanding: the queue waits, nothing is refused. */
+/* More READs than may be outstanding: the queue waits, and nothing is refused. */
 static void more_reads_than_outstanding(void)
 {
 	enum { NUM = 48, LEN = 9001 };
@@ -800,7 +802,7 @@ static void more_reads_than_outstanding(void)
 	}
 }
 
-/* The address in the region may be another than in the process. */
+/* The region's address may differ from the process's. */
 static void region_with_an_own_base_address(void)
 {
 	const uint64_t iova = 0x7000000000000ull;
@@ -855,7 +857,7 @@ static void qp_connected_to_itself(void)
 	wait_ok(a.rcq, 9, IBV_WC_RECV);
 }
 
-/* Completions of many queue pairs in one CQ say whose they are. */
+/* Completions of many queue pairs in one CQ name their QP. */
 static void many_qps_share_a_cq(void)
 {
 	enum { QPS = 16, EACH = 20 };
@@ -916,7 +918,7 @@ static void many_qps_share_a_cq(void)
 	require_no_wc(cq);
 }
 
-/* Immediate data came with a receive: neither a send nor a plain one has it. */
+/* Only a receive with immediate data has it: no send, and no plain receive. */
 static void only_receives_carry_immediate_data(void)
 {
 	struct ibv_send_wr wr;
@@ -941,7 +943,7 @@ static void only_receives_carry_immediate_data(void)
 	REQUIRE_EQ(wc.wc_flags, 0);
 }
 
-/* Both ends send and receive at once, as much as a window allows. */
+/* Both ends send and receive at the same time, as much as the window allows. */
 static void both_ways_at_once(void)
 {
 	enum { NUM = 400, SLOT = 20000, DEPTH = 16 };
@@ -994,10 +996,10 @@ static void both_ways_at_once(void)
 }
 
 /*
- * A peer that sees the last request, and ends, has executed it: it is not sent again
- * to nobody until the retries are used up, whether it was signalled or not.  The first
- * request is there to let the second come without a pause.  A peer in software may have
- * written, and be stopped before it says so: that is not counted, if it is seldom.
+ * A peer that sees the last request and ends has executed it. The requester
+ * must not resend it until the retries are used up, signalled or not. The first
+ * request lets the second come without a pause. A peer in software may be
+ * stopped between its write and its ACK. That is tolerated if it is rare.
  */
 static void last_words_of_a_peer(void)
 {
@@ -1069,7 +1071,7 @@ static const struct test tests[] = {
 	{}
 };
 
-/* Those without READ, atomics and a peer that is waited for. */
+/* Tests without READ, atomics, and a wait for the peer. */
 static const struct test uc_tests[] = {
 	TEST(send_of_all_sizes_at_mtu_256),
 	TEST(send_of_all_sizes_at_full_mtu),

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 /*
- * Errors over RC: each kind of wrong request ends with the status that the
- * specification asks for (IBTA 9.9, 11.6.2), at the end that it asks for; all
- * behind it is flushed in order, and no byte goes where it must not.  With -q uc
- * those of UC, where the requester learns of its own errors only.
+ * Errors over RC. Each kind of wrong request ends with the status that the
+ * specification requires (IBTA 9.9, 11.6.2), at the right end. All requests
+ * after it are flushed in order, and no byte goes to a wrong place. With -q uc:
+ * errors of UC, where the requester only learns of its own.
  */
 #include "util.h"
 
@@ -34,7 +34,7 @@ static void set_up_for_atomics(void)
 	memset(mem_b.p, UNTOUCHED, LEN);
 }
 
-/* It would change the word whatever it is. */
+/* It would change the word, whatever its value. */
 static struct ibv_send_wr wr_atomic(int swap, struct ibv_sge *sge, uint64_t va,
 				    uint32_t rkey)
 {
@@ -49,7 +49,7 @@ static struct ibv_send_wr wr_atomic(int swap, struct ibv_sge *sge, uint64_t va,
 	return wr;
 }
 
-/* Each posted receive is flushed, in order; nothing else is in the CQ. */
+/* Each posted receive is flushed, in order; the CQ has nothing else. */
 static void expect_flushed_receives(struct end *end, uint64_t first, int num)
 {
 	int i;
@@ -59,7 +59,7 @@ static void expect_flushed_receives(struct end *end, uint64_t first, int num)
 	require_no_wc(end->rcq);
 }
 
-/* IBTA 10.3.1.7: only the send queue has stopped, and can begin anew. */
+/* IBTA 10.3.1.7: only the send queue has stopped, and can be restarted. */
 static void expect_sqe(void)
 {
 	struct ibv_sge sge = sge_of(&mem_a, 0, 8);
@@ -77,9 +77,9 @@ static void expect_sqe(void)
 }
 
 /*
- * @bad between good requests: those before it succeed, it gets @status, those
- * behind it are flushed, signalled or not, and so are receives of this side,
- * except on UC.
+ * Posts @bad between valid requests: those before it succeed, and it gets
+ * @status. Those after it are flushed, signalled or not. So are receives of
+ * this side, except on UC.
  */
 static void expect_send_error(struct ibv_send_wr *bad,
 			      enum ibv_wc_status status)
@@ -116,7 +116,7 @@ static void expect_send_error(struct ibv_send_wr *bad,
 
 /* ---- the requester's own memory ------------------------------------------ */
 
-/* A segment that is refused for each of the reasons there are. */
+/* reasons to refuse a segment */
 enum bad_segment {
 	SEG_UNKNOWN_KEY,
 	SEG_FOREIGN_PD,
@@ -124,7 +124,7 @@ enum bad_segment {
 	SEG_PAST_END,
 	SEG_BEFORE_START,
 	SEG_WRAPS,
-	SEG_NO_RIGHT,		/* of a region without local write */
+	SEG_NO_RIGHT,		/* in a region without local write */
 	NR_BAD_SEGMENTS
 };
 
@@ -174,7 +174,7 @@ static struct ibv_sge bad_segment(enum bad_segment kind, struct nic *nic)
 	return sge_of(&other, 0, 64);
 }
 
-/* Every reason (a new pair for each), as the only or as the second segment. */
+/* Each reason (a new pair for each), in the first or the second segment. */
 static void local_segment_errors(enum ibv_wr_opcode opcode, int num_kinds)
 {
 	struct ibv_sge sge[2];
@@ -192,7 +192,7 @@ static void local_segment_errors(enum ibv_wr_opcode opcode, int num_kinds)
 				     (uintptr_t)mem_b.p + 64, mem_b.mr->rkey);
 			post_recv(&b, 1, NULL, 0);
 			expect_send_error(&wr, IBV_WC_LOC_PROT_ERR);
-			/* the peer has seen nothing wrong */
+			/* the peer has noticed nothing */
 			REQUIRE_EQ(end_state(&b), IBV_QPS_RTS);
 			require_no_wc(b.rcq);
 			end_destroy(&a);
@@ -211,13 +211,13 @@ static void write_from_bad_local_memory(void)
 	local_segment_errors(IBV_WR_RDMA_WRITE, SEG_NO_RIGHT);
 }
 
-/* A READ also needs the right to write locally. */
+/* A READ also needs local write access. */
 static void read_into_bad_local_memory(void)
 {
 	local_segment_errors(IBV_WR_RDMA_READ, NR_BAD_SEGMENTS);
 }
 
-/* The word that an atomic brings back has one place: a segment of its own. */
+/* The old value of an atomic needs exactly one segment. */
 static void atomic_into_bad_local_memory(void)
 {
 	struct ibv_sge sge;
@@ -267,7 +267,7 @@ static void receive_into_bad_memory(void)
 	}
 }
 
-/* The receive buffer is shorter by one byte, or has no byte at all. */
+/* The receive buffer is too short by one byte, or has length 0. */
 static void send_longer_than_the_receive_buffer(void)
 {
 	static const struct { uint32_t sent, room; } cases[] = {
@@ -346,7 +346,7 @@ static struct target bad_target(enum bad_target kind, struct nic *nic,
 		REQUIRE_EQ(ibv_dereg_mr(other.mr), 0);
 		break;
 	case TARGET_PAST_END:
-		/* an atomic must be aligned; 99 of 100 bytes otherwise */
+		/* an atomic must be aligned; otherwise 99 of 100 bytes */
 		target.va += is_atomic ? LEN : LEN - 99;
 		break;
 	case TARGET_BEFORE_START:
@@ -383,10 +383,10 @@ static void remote_access_errors(enum ibv_wr_opcode opcode)
 		post_recv(&b, 1, NULL, 0);
 		post_recv(&b, 2, NULL, 0);
 		expect_send_error(&wr, IBV_WC_REM_ACCESS_ERR);
-		/* a READ has placed nothing */
+		/* a READ has placed no data */
 		check_fill(mem_a.p, LEN, 1);
 		wait_event(b.nic->ctx, IBV_EVENT_QP_ACCESS_ERR);
-		/* the receive that it would have completed tells of it */
+		/* the receive that it would have completed reports the error */
 		if (opcode == IBV_WR_RDMA_WRITE_WITH_IMM)
 			wait_status(b.rcq, 1, IBV_WC_LOC_ACCESS_ERR);
 		else
@@ -444,7 +444,7 @@ static void atomic_at_an_odd_address(void)
 	}
 }
 
-/* A WRITE of several packets that leaves its region: not one byte of it. */
+/* A WRITE of several packets beyond its region: no byte is written. */
 static void long_write_past_the_end_writes_nothing(void)
 {
 	struct ibv_send_wr wr;
@@ -458,7 +458,7 @@ static void long_write_past_the_end_writes_nothing(void)
 	check_bytes(mem_b.p + 64, LEN - 64, UNTOUCHED);
 }
 
-/* The region would allow it, the queue pair does not. */
+/* The region allows it, the queue pair does not. */
 static void qp_without_the_right(void)
 {
 	static const struct {
@@ -492,7 +492,7 @@ static void qp_without_the_right(void)
 				       mem_b.mr->rkey);
 		}
 		post(&a, &wr);
-		/* HCAs differ here: both are remote refusals */
+		/* HCAs differ here: both statuses mean that the remote end refused */
 		wc = wait_wc(a.scq);
 		REQUIRE(wc.status == IBV_WC_REM_INV_REQ_ERR ||
 			wc.status == IBV_WC_REM_ACCESS_ERR);
@@ -541,7 +541,7 @@ static void write_imm_without_a_receive(void)
 	receiver_not_ready(IBV_WR_RDMA_WRITE_WITH_IMM);
 }
 
-/* rnr_retry 7 waits for ever: here, until a receive comes after a while. */
+/* rnr_retry 7 waits forever: here, until a receive is posted after a while. */
 static void rnr_retry_7_waits_for_the_receive(void)
 {
 	struct ibv_send_wr wr;
@@ -561,7 +561,7 @@ static void rnr_retry_7_waits_for_the_receive(void)
 	check_fill(mem_b.p, 9000, 1);
 }
 
-/* Code 10 is 4.194 ms; the responder that does not exist is asked again. */
+/* Code 10 is 4.194 ms; the requester retries with a responder that does not exist. */
 static void no_such_peer(enum ibv_wr_opcode opcode, int retry_cnt)
 {
 	struct config config = config_default;
@@ -589,7 +589,7 @@ static void no_such_peer(enum ibv_wr_opcode opcode, int retry_cnt)
 	took = millis() - start;
 	printf("# retry_cnt %d: %llu ms\n", retry_cnt,
 	       (unsigned long long)took);
-	/* The clock here is cut to milliseconds. IBTA: up to four times each. */
+	/* This clock counts whole milliseconds. IBTA: up to four times each. */
 	REQUIRE(took + 1 >= (retry_cnt + 1) * 4u);
 	REQUIRE(took < 2000);
 	wait_status(a.scq, 2, IBV_WC_WR_FLUSH_ERR);
@@ -606,7 +606,7 @@ static void peer_that_does_not_exist(void)
 	no_such_peer(IBV_WR_SEND, 7);
 }
 
-/* A peer that is there but does not receive: RESET, INIT, ERR. */
+/* A peer that does not receive: in RESET, INIT, ERR. */
 static void peer_that_does_not_answer(void)
 {
 	static const enum ibv_qp_state states[] = {
@@ -637,7 +637,7 @@ static void peer_that_does_not_answer(void)
 	}
 }
 
-/* The peer is destroyed while data flows towards it. */
+/* The peer is destroyed while it gets data. */
 static void peer_destroyed_under_traffic(void)
 {
 	struct config config = config_default;
@@ -671,8 +671,8 @@ static void peer_destroyed_under_traffic(void)
 }
 
 /*
- * The last messages did not ask for an acknowledgement, and their receiver leaves as
- * soon as it has them, in each way: what it has executed has not failed.
+ * The last messages did not request an ACK. Their receiver ends, in each
+ * possible way, as soon as it has them. The executed messages must not fail.
  */
 static void peer_that_leaves_has_acknowledged(void)
 {
@@ -715,7 +715,7 @@ static void peer_that_leaves_has_acknowledged(void)
 
 /* ---- the error state ------------------------------------------------------------ */
 
-/* Sends that wait for receives of the peer; modify to ERR flushes them all. */
+/* Sends wait for receives of the peer; a change to ERR flushes them all. */
 static void modify_to_error_flushes_in_order(void)
 {
 	struct ibv_send_wr wr;
@@ -738,7 +738,7 @@ static void modify_to_error_flushes_in_order(void)
 	REQUIRE_EQ(end_state(&b), IBV_QPS_RTS);
 }
 
-/* One by one and in chains; both queues; from INIT as well as from RTS. */
+/* Single posts and chains; both queues; from INIT and from RTS. */
 static void posts_after_error_are_flushed(void)
 {
 	struct ibv_send_wr wr[3];
@@ -769,7 +769,7 @@ static void posts_after_error_are_flushed(void)
 	expect_flushed_receives(&a, 2, 1);
 }
 
-/* The first life's completions, not polled, must not appear in the second. */
+/* Unpolled completions of the first life must not appear in the second. */
 static void reset_discards_the_past(void)
 {
 	struct ibv_sge from, to;
@@ -813,7 +813,7 @@ static void destroy_discards_unpolled_completions(void)
 	struct ibv_send_wr wr;
 	int i;
 
-	/* two pairs on the same CQs, completions of both interleaved */
+	/* two pairs on the same CQs, with interleaved completions */
 	set_up(&config_default);
 	other_a = a;
 	other_b = b;
@@ -838,11 +838,11 @@ static void destroy_discards_unpolled_completions(void)
 	require_quiet(a.scq);
 }
 
-/* ---- UC: what the responder does not take ---------------------------------------- */
+/* ---- UC: errors of the responder -------------------------------------------------- */
 
 /*
- * IBTA 9.8.2: the message is dropped, as if it had been lost.  @wr succeeds; the
- * receive of the other side serves the next message.
+ * IBTA 9.8.2: the message is dropped, as if it had been lost. @wr succeeds; the
+ * next message uses the receive.
  */
 static void expect_dropped(struct ibv_send_wr *wr)
 {
@@ -869,7 +869,7 @@ static void expect_dropped(struct ibv_send_wr *wr)
 	end_destroy(&b);
 }
 
-/* IBTA 11.6.2: the receive completes with LOC_LEN_ERR; the next message finds another. */
+/* IBTA 11.6.2: the receive completes with LOC_LEN_ERR; the next message uses another. */
 static void message_longer_than_the_receive_is_told(void)
 {
 	static const uint32_t lens[] = { 65, 5000, LEN };
@@ -938,7 +938,7 @@ static void write_without_the_right_of_the_qp_is_dropped(void)
 	expect_dropped(&wr);
 }
 
-/* A message that finds no receive is lost whole; the next one is not. */
+/* A message without a receive is lost completely; the next one is not. */
 static void message_without_a_receive_is_dropped(void)
 {
 	static const uint32_t lens[] = { 4, 5000, LEN };

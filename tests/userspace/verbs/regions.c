@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 /*
- * Memory regions: how they are addressed, what becomes of them by
- * ibv_rereg_mr(), also while packets are in flight, and what fork() does.
+ * Memory regions: their addressing, ibv_rereg_mr(), also while packets are in
+ * flight, and fork().
  */
 #include <pthread.h>
 #include <sys/mman.h>
@@ -107,7 +107,7 @@ static void zero_based_region_counts_from_its_start(void)
 	}
 }
 
-/* Hints; of the optional ones none may be refused. */
+/* Hints; none of the optional ones may be refused. */
 static void hints_change_nothing(void)
 {
 	static const unsigned int hints[] = {
@@ -142,7 +142,7 @@ static void wrong_registrations_are_refused(void)
 	REQUIRE_ERRNO(ibv_reg_mr(nic->pd, p, LEN, ACCESS_ALL), EFAULT);
 }
 
-/* Where a message is not wanted, or not there. */
+/* For unwanted or missing parts of a message. */
 static void null_region(void)
 {
 	struct ibv_sge from[2], to;
@@ -152,7 +152,7 @@ static void null_region(void)
 	set_up(ACCESS_ALL);
 	null = ibv_alloc_null_mr(b.nic->pd);
 	REQUIRE(null);
-	/* b drops the first 5000 bytes of what comes ... */
+	/* b drops the first 5000 bytes of the message ... */
 	from[0] = (struct ibv_sge){ .length = 5000, .lkey = null->lkey };
 	from[1] = sge_of(&mem_b, 0, 5000);
 	post_recv(&b, 1, from, 2);
@@ -163,7 +163,7 @@ static void null_region(void)
 	wait_ok(a.scq, 2, IBV_WC_SEND);
 	REQUIRE(!memcmp(mem_b.p, mem_a.p + 5000, 5000));
 	check_bytes(mem_b.p + 5000, LEN - 5000, 0);
-	/* ... and sends zeros in front of them. */
+	/* ... and sends zeros before its data. */
 	memset(mem_a.p, 0xff, LEN);
 	post_recv(&a, 3, &to, 1);
 	wr = wr_send(4, from, 2);
@@ -172,7 +172,7 @@ static void null_region(void)
 	wait_ok(b.scq, 4, IBV_WC_SEND);
 	check_bytes(mem_a.p, 5000, 0);
 	REQUIRE(!memcmp(mem_b.p, mem_a.p + 5000, 5000));
-	/* Nor is anything kept of what fits into one packet, or is read. */
+	/* It also drops messages of one packet, and READ data. */
 	from[0].length = 100;
 	post_recv(&b, 5, from, 1);
 	to = sge_of(&mem_a, 5000, 100);
@@ -190,12 +190,12 @@ static void null_region(void)
 	post(&b, &wr);
 	wait_ok(b.scq, 8, IBV_WC_RDMA_WRITE);
 	check_bytes(mem_a.p, 100, 0);
-	/* Peers have nothing of it. */
+	/* Peers have no access to it. */
 	rdma(IBV_WR_RDMA_WRITE, 0, 100, null->lkey, IBV_WC_REM_ACCESS_ERR);
 	REQUIRE_EQ(ibv_dereg_mr(null), 0);
 }
 
-/* Pages of a gigantic or a huge size, and regions that begin within one. */
+/* Gigantic and huge pages, and regions that begin inside one. */
 static void huge_pages(void)
 {
 	const size_t size = 2 * MIB;
@@ -261,8 +261,8 @@ static void rereg_access(void)
 }
 
 /*
- * Pages of a file that were pinned for reading: to be written they have to
- * become the process's own, and the file must not change.
+ * Pages of a file that were pinned for reading. A write must go to private
+ * copies, and the file must not change.
  */
 static void rereg_access_to_pages_of_a_file(void)
 {
@@ -313,14 +313,14 @@ static void rereg_pd(void)
 				NULL, 0, 0), 0);
 	write_to(mem_b.p, IBV_WC_SUCCESS);
 	REQUIRE_EQ(ibv_dealloc_pd(pd), 0);
-	/* The same again is no change. */
+	/* The same change again has no effect. */
 	REQUIRE_EQ(ibv_rereg_mr(mem_b.mr, IBV_REREG_MR_CHANGE_PD, b.nic->pd,
 				NULL, 0, 0), 0);
 	write_to(mem_b.p, IBV_WC_SUCCESS);
 	REQUIRE_EQ(ibv_dereg_mr(mem_b.mr), 0);
 }
 
-/* All at once, each twice, so that it also goes back. */
+/* All changes at once, each twice, so that it also reverts. */
 static void rereg_combinations(void)
 {
 	uint8_t *other = map(LEN), *p;
@@ -382,9 +382,9 @@ static void rereg_that_fails_changes_nothing(void)
 }
 
 /*
- * WRITEs while the region moves to and fro between two buffers, under the same
- * addresses: none of them fails, and each is found in the one, in the other, or
- * at an edge of packets divided between both.
+ * WRITEs while the region alternates between two buffers under the same
+ * addresses. None of them fails. Each is found in one buffer, in the other, or
+ * divided between both at a packet boundary.
  */
 #define ZERO_BASED	(ACCESS_ALL | IBV_ACCESS_ZERO_BASED)
 
@@ -441,7 +441,7 @@ static void rereg_while_packets_are_in_flight(void)
 	       (long long)(intptr_t)moves);
 }
 
-/* ---- no bytes --------------------------------------------------------------- */
+/* ---- length 0 --------------------------------------------------------------- */
 
 static struct ibv_mr *reg_no_bytes(const struct end *end, void *p)
 {
@@ -466,7 +466,7 @@ static void post_from(struct ibv_sge *sge, enum ibv_wr_opcode opcode,
 		reconnect();
 }
 
-/* Messages of no bytes name it and pass; one byte is beyond its end. */
+/* Messages of length 0 may use it; one byte is beyond its end. */
 static void use_region_of_no_bytes(void *p)
 {
 	struct ibv_mr *from = reg_no_bytes(&a, p), *to = reg_no_bytes(&b, p);
@@ -482,7 +482,7 @@ static void use_region_of_no_bytes(void *p)
 	sge.length = 1;
 	post_from(&sge, IBV_WR_RDMA_WRITE, mem_b.mr, IBV_WC_LOC_PROT_ERR);
 
-	/* It becomes one of some bytes (not back: libibverbs knows none of 0). */
+	/* It gets a length (not the reverse: libibverbs does not allow length 0). */
 	REQUIRE_EQ(ibv_rereg_mr(from, IBV_REREG_MR_CHANGE_TRANSLATION, NULL,
 				p, 1, 0), 0);
 	post_from(&sge, IBV_WR_RDMA_WRITE, mem_b.mr, IBV_WC_SUCCESS);
@@ -502,8 +502,8 @@ static void region_of_no_bytes(void)
 /* ---- fork() -------------------------------------------------------------- */
 
 /*
- * The child writes over all of its memory; what arrives meanwhile arrives at the
- * parent, in the pages that it has.
+ * The child overwrites all of its memory. Data that arrives meanwhile goes to
+ * the parent's pages.
  */
 static void memory_stays_the_parents_after_fork(void)
 {
@@ -517,7 +517,7 @@ static void memory_stays_the_parents_after_fork(void)
 		if (!pid) {
 			if (!ibv_is_fork_initialized())
 				_exit(1);
-			/* Not there at all where ibv_fork_init() was called. */
+			/* Without effect if ibv_fork_init() was called. */
 			if (ibv_is_fork_initialized() == IBV_FORK_UNNEEDED)
 				memset(mem_b.p, 0xee, LEN);
 			_exit(0);

@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 /*
- * A sender on this machine that rewrites its packets while they are received: the
- * pages of a super-packet that was made by splice() stay its own.  Runs where the
- * first device's addresses are, in its network namespace, with -f 6 (an IPv4 header
- * has an identifier, which splice() leaves to chance, and which the ICRC covers).
+ * A sender on this machine rewrites its packets while they are received: a
+ * super-packet made by splice() keeps the sender's pages. The program runs in
+ * the network namespace of the first device, with -f 6. An IPv4 header has an
+ * identifier that splice() leaves to chance and that the ICRC covers.
  *
- * The message is four packets of UC SEND: FIRST, two MIDDLE, LAST.  The second
- * MIDDLE has a P_Key that must be refused, so the message is never complete;
- * whatever the first MIDDLE turns into after it has been looked at.  Both lie in one
- * piece of memory: only there is a header compared with the one before it.
+ * The message has four packets of UC SEND: FIRST, two MIDDLE, LAST. The second
+ * MIDDLE has a P_Key that must be refused. So the message is never complete,
+ * whatever the first MIDDLE becomes after its check. Both are in one piece of
+ * memory, because only there a header is compared with the one before it.
  */
 #define _GNU_SOURCE
 #include <arpa/inet.h>
@@ -31,10 +31,13 @@
 #define SEG		(BTH + MTU + ICRC)
 #define SEGS		4u
 #define PSN		77u
-/* Where headers are compared in place, one in some thousands lets a packet through. */
+/* If headers were compared in place, one in some thousands would let a packet through. */
 #define ROUNDS		(has_checkers() ? 3000 : 30000)
 #define PAGE		4096u
-/* From here on in a page, all but the FIRST lie in the next, each in one piece. */
+/*
+ * From this offset in a page, all packets but FIRST are in the next page, in
+ * one piece.
+ */
 #define OFFSET		(PAGE - SEG / 2)
 
 #ifndef UDP_SEGMENT
@@ -69,7 +72,7 @@ static void put_icrc(uint8_t *bth)
 	uint8_t head[8 + 40 + 8], copy[BTH];
 	uint32_t crc;
 
-	/* What changes on the way counts as ones: IBTA A17.3.3. */
+	/* Fields that change on the way count as ones: IBTA A17.3.3. */
 	memset(head, 0xff, sizeof(head));
 	head[8] = 0x6f;
 	memcpy(head + 12, &len, 2);
@@ -114,7 +117,7 @@ static void make_batch(uint16_t second_pkey)
 	make_packet(3, 0x22, 0xffff);		/* LAST */
 }
 
-/* The batch from its own pages. */
+/* Sends the batch from its own pages. */
 static void send_batch(void)
 {
 	struct iovec iov = { batch, SEGS * SEG };
@@ -157,7 +160,7 @@ static void set_up(void)
 
 /* ---- tests ---------------------------------------------------------------- */
 
-/* What is made here is what a device would send. */
+/* The packets made here are those of a device. */
 static void a_batch_is_received(void)
 {
 	struct ibv_wc wc;
@@ -178,7 +181,7 @@ static void a_wrong_partition_is_refused(void)
 	require_quiet(b.rcq);
 }
 
-/* The first MIDDLE becomes like the second and back, at all moments. */
+/* Changes the first MIDDLE into the second and back, at all phases. */
 static void *rewrite(void *arg)
 {
 	volatile uint8_t *pkey = packet(1) + 3;
@@ -214,7 +217,7 @@ static void a_rewritten_header_lets_nothing_through(void)
 	}
 	stop = true;
 	REQUIRE_EQ(pthread_join(thread, NULL), 0);
-	/* it still can: nothing else was in the way */
+	/* a valid batch is still received: nothing else was in the way */
 	make_batch(0xffff);
 	send_batch();
 	wait_ok(b.rcq, 1, IBV_WC_RECV);

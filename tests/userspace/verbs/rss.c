@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 /*
- * Work queues, indirection tables and the QPs that spread what they receive over
- * them: frames of RAW_PACKET and datagrams of UD go to the work queue that a hash
- * computed here, in another way than the device's, says; states, flushing, events;
- * what is refused; a process that is killed with all of it.
+ * Work queues, indirection tables and the QPs that use them for RSS. Frames of
+ * RAW_PACKET and datagrams of UD must go to the right work queue, by a hash
+ * computed here in another way than the device's. Also: states, flushing,
+ * events, refusals, and the death of a process with all these objects.
  */
 #include "util.h"
 
@@ -24,7 +24,7 @@ enum {
 	FRAME = 120, L3 = 14, GRH = 40, KEY = 40, QKEY = 0x1234
 };
 
-/* The key of the examples that Microsoft gives for this hash. */
+/* The key of Microsoft's examples for this hash. */
 static const uint8_t key[KEY] = {
 	0x6d, 0x5a, 0x56, 0xda, 0x25, 0x5b, 0x0e, 0xc2,
 	0x41, 0x67, 0x25, 0x3d, 0x43, 0xa3, 0x8f, 0xb0,
@@ -42,7 +42,7 @@ static const uint8_t mac_from[6] = { 0x02, 0x5c, 0xa0, 0, 0, 2 };
 
 /* ---- the hash ---------------------------------------------------------------- */
 
-/* What is hashed, field after field. */
+/* The input of the hash, field after field. */
 struct input {
 	uint8_t bytes[36];
 	unsigned int len;
@@ -61,7 +61,7 @@ static bool key_bit(unsigned int i)
 	return key[i / 8] & (0x80 >> i % 8);
 }
 
-/* By the definition: each bit of the input adds the 32 bits of the key behind it. */
+/* The definition: each set bit of the input adds (XOR) the next 32 bits of the key. */
 static uint32_t toeplitz(const struct input *input)
 {
 	uint32_t hash = 0, word;
@@ -77,7 +77,7 @@ static uint32_t toeplitz(const struct input *input)
 	return hash;
 }
 
-/* Of the frame that follows an Ethernet header. */
+/* Hash of a frame; @l3 follows its Ethernet header. */
 static uint32_t hash_of(const uint8_t *l3, bool v6, uint64_t fields, bool fragment)
 {
 	const uint8_t *l4 = l3 + (v6 ? 40 : 20);
@@ -100,7 +100,7 @@ static uint32_t hash_of(const uint8_t *l3, bool v6, uint64_t fields, bool fragme
 	return toeplitz(&input);
 }
 
-/* So that the test does not believe itself alone. */
+/* Checks the test's own hash against published examples. */
 static void hash_is_that_of_the_examples(void)
 {
 	static const uint8_t l3[24] = {
@@ -114,7 +114,7 @@ static void hash_is_that_of_the_examples(void)
 
 /* ---- objects ------------------------------------------------------------------ */
 
-/* The receiving side: work queues, of which each stands in several entries. */
+/* The receiving side: work queues, each in several entries of the table. */
 struct spread {
 	struct nic *nic;
 	struct ibv_cq *cq[WQS];
@@ -193,7 +193,7 @@ static struct ibv_qp *qp_make(struct nic *nic, enum ibv_qp_type type,
 	return qp;
 }
 
-/* A receive at the slot of its number. */
+/* Posts a receive at the slot of its number. */
 static int try_receive(struct spread *s, int i, uint64_t wr_id)
 {
 	struct ibv_sge sge = sge_of(&s->mem[i], wr_id % DEPTH * SLOT, SLOT);
@@ -207,7 +207,7 @@ static void receive(struct spread *s, int i)
 	REQUIRE_EQ(try_receive(s, i, s->posted[i]++), 0);
 }
 
-/* Work queues in RDY with receives, and a table of them; no QP yet. */
+/* Makes work queues in RDY with receives, and a table of them; no QP yet. */
 static struct spread spread_make(struct nic *nic, int access)
 {
 	struct spread s = { .nic = nic };
@@ -268,7 +268,7 @@ static struct side sender(struct nic *nic, enum ibv_qp_type type)
 
 /* ---- frames ---------------------------------------------------------------------- */
 
-/* What of a frame is drawn by lot comes from @nr. */
+/* @nr seeds the random parts of a frame. */
 static void make_frame(uint8_t *p, bool v6, uint8_t proto, unsigned int nr)
 {
 	uint8_t *l3 = p + L3;
@@ -283,7 +283,7 @@ static void make_frame(uint8_t *p, bool v6, uint8_t proto, unsigned int nr)
 		l3[6] = proto;
 		return;
 	}
-	l3[6] = l3[7] = 0;	/* no fragment */
+	l3[6] = l3[7] = 0;	/* not a fragment */
 	l3[9] = proto;
 }
 
@@ -316,7 +316,7 @@ static struct ibv_flow *take_frames(struct ibv_qp *qp)
 	return flow;
 }
 
-/* It comes to the work queue of that entry, and to its next receive. */
+/* The frame must come to the work queue of that entry, to its next receive. */
 static const uint8_t *expect(struct spread *s, uint32_t hash, uint32_t len)
 {
 	int i = hash % TABLE % WQS;
@@ -362,7 +362,7 @@ static const struct {
 	{ "IPv6 source, UDP destination", IBV_RX_HASH_SRC_IPV6 | IBV_RX_HASH_DST_PORT_UDP,
 	  IPPROTO_UDP, true },
 	{ "IPv6, TCP", IPV6 | TCP, IPPROTO_TCP, true },
-	/* fields that the frames have not */
+	/* fields that the frames do not have */
 	{ "IPv4, TCP, of UDP", IPV4 | TCP, IPPROTO_UDP, false },
 	{ "IPv4, of IPv6", IPV4, IPPROTO_TCP, true },
 };
@@ -407,18 +407,18 @@ static void fragments_have_no_ports(void)
 	for (nr = 0; nr < 16; nr++) {
 		make_frame(frame, false, IPPROTO_UDP, nr);
 		if (nr & 1)
-			frame[L3 + 6] = 0x20;	/* the first one */
+			frame[L3 + 6] = 0x20;	/* the first fragment */
 		else
-			frame[L3 + 7] = 8;	/* a later one */
+			frame[L3 + 7] = 8;	/* a later fragment */
 		send_frame(&a, frame);
 		expect_frame(&s, frame, hash_of(frame + L3, false, IPV4 | UDP, true));
 	}
-	/* not even IP: of nothing the hash is 0 */
+	/* not even IP: the hash of nothing is 0 */
 	frame[12] = 0x88;
 	frame[13] = 0xb5;
 	send_frame(&a, frame);
 	expect_frame(&s, frame, 0);
-	/* behind a VLAN tag */
+	/* after a VLAN tag */
 	make_frame(frame, false, IPPROTO_UDP, nr);
 	memmove(frame + 16, frame + 12, FRAME - 16);
 	memcpy(frame + 12, "\x81\x00\x00\x05", 4);
@@ -427,7 +427,7 @@ static void fragments_have_no_ports(void)
 	require_no_more(&s);
 }
 
-/* Without fields there is one queue, which gets all; memory is not there yet. */
+/* Without hash fields, one queue gets everything; its memory is not present yet. */
 static void memory_on_demand(void)
 {
 	struct side a = sender(nic_a(), IBV_QPT_RAW_PACKET);
@@ -481,7 +481,7 @@ static void send_datagram(struct side *a, struct ibv_ah *ah, uint32_t qpn, uint3
 	wait_ok(a->cq, 7, IBV_WC_SEND);
 }
 
-/* The UDP source port is made of the flow label, as the specification has it. */
+/* The UDP source port comes from the flow label, as specified. */
 static void datagrams_go_where_their_hash_says(void)
 {
 	struct side a = sender(nic_a(), IBV_QPT_UD);
@@ -546,7 +546,7 @@ static void states_of_a_work_queue(void)
 	REQUIRE_EQ(try_receive(&s, 0, 1), ENOMEM);	/* full */
 	send_frame(&a, frame);
 	expect_frame(&s, frame, 0);
-	/* error: all is flushed in order, also what comes later; frames are lost */
+	/* error: everything is flushed in order, also later posts; frames are lost */
 	REQUIRE_EQ(wq_to(wq, IBV_WQS_ERR), 0);
 	for (i = 0; i < DEPTH; i++)
 		REQUIRE_EQ(wait_status(s.cq[0], s.done[0]++, IBV_WC_WR_FLUSH_ERR).qp_num,
@@ -562,7 +562,7 @@ static void states_of_a_work_queue(void)
 	REQUIRE_EQ(try_receive(&s, 0, 1), EINVAL);
 	REQUIRE_EQ(wq_to(wq, IBV_WQS_ERR), EINVAL);
 	send_frame(&a, frame);
-	/* a new life */
+	/* it works again */
 	REQUIRE_EQ(wq_to(wq, IBV_WQS_RDY), 0);
 	s.done[0] = s.posted[0];
 	for (i = 0; i < DEPTH; i++)
@@ -593,11 +593,11 @@ static void receive_into_bad_memory(void)
 	wait_status(s.cq[0], 0, IBV_WC_LOC_PROT_ERR);
 	for (i = 1; i < DEPTH; i++)
 		wait_status(s.cq[0], i, IBV_WC_WR_FLUSH_ERR);
-	/* it alone: the others of the table go on */
+	/* only this one: the others of the table continue */
 	REQUIRE_EQ(try_receive(&s, 1, 0), ENOMEM);
 }
 
-/* No completion can tell of this error, so an event does. */
+/* No completion can report this error, so an event does. */
 static void full_cq_is_fatal(void)
 {
 	struct side a = sender(nic_a(), IBV_QPT_RAW_PACKET);
@@ -619,7 +619,7 @@ static void full_cq_is_fatal(void)
 	make_frame(frame, false, IPPROTO_UDP, 1);
 	for (i = 0; i < s.cq[0]->cqe + 2; i++)
 		send_frame(&a, frame);
-	while (!cq_err || !wq_fatal) {	/* or the alarm ends it */
+	while (!cq_err || !wq_fatal) {	/* otherwise the alarm ends it */
 		REQUIRE_EQ(ibv_get_async_event(s.nic->ctx, &event), 0);
 		if (event.event_type == IBV_EVENT_CQ_ERR) {
 			REQUIRE(event.element.cq == s.cq[0]);
@@ -701,7 +701,7 @@ static void hashes_that_are_refused(void)
 	init.rx_hash_conf.rx_hash_key = long_key;
 	init.rx_hash_conf.rx_hash_key_len = sizeof(long_key);
 	refuse(init, EINVAL);
-	/* one without the other */
+	/* only one of the two */
 	init = good;
 	init.comp_mask &= ~IBV_QP_INIT_ATTR_RX_HASH;
 	refuse(init, EINVAL);
@@ -719,7 +719,7 @@ static void hashes_that_are_refused(void)
 	init = good;
 	init.qp_type = IBV_QPT_RC;
 	refuse(init, EOPNOTSUPP);
-	/* and what is right is taken */
+	/* the valid attributes are accepted */
 	REQUIRE(ibv_create_qp_ex(s.nic->ctx, &good));
 }
 
@@ -781,7 +781,7 @@ static void qp_with_work_queues_has_no_others(void)
 
 /* ---- the end of a process ------------------------------------------------------------ */
 
-/* With frames on their way; of so many tables none may be left. */
+/* With frames in flight; no table may remain of so many. */
 static void killed_with_all_of_it(void)
 {
 	enum { ROUNDS = 5 };
@@ -824,8 +824,8 @@ static void killed_with_all_of_it(void)
 }
 
 /*
- * The ioctl() of the RDMA core takes no CQ for an answer, and hands an error to the
- * driver in its place.  Nothing but this driver looks at it.
+ * The RDMA core's ioctl() method accepts a missing CQ, and passes an error
+ * pointer to the driver. Only the driver can check it.
  */
 static void queue_without_cq(void)
 {

@@ -1,14 +1,15 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 /*
- * A process that does not keep to the rules: it makes CQs, SRQs, WQs and QPs through
- * the provider, and then writes what it likes into all memory that it shares
- * with the kernel, while doorbells are rung and states change.  It may harm itself;
- * what must not happen is seen from outside (tests/guest/49-ring-scribbler.sh).
+ * A malicious process. It creates CQs, SRQs, WQs and QPs through the provider.
+ * Then it writes anything into all memory that it shares with the kernel, while
+ * it rings doorbells and changes states. It may harm itself;
+ * tests/guest/49-ring-scribbler.sh checks from outside that it harms nobody
+ * else.
  *
  *   scribble [-d DEVICE] [-f 4|6] [-s SEED] [-t SECONDS] [MODE]...
  *
- * Modes, each in processes of its own for its share of the time; default: all.
- * Output follows from the seed as far as threads allow.
+ * Each mode runs in processes of its own for its share of the time; default:
+ * all. The output follows from the seed as far as threads allow.
  */
 #include "util.h"
 
@@ -24,15 +25,15 @@
 
 #include <rdma/ib_user_verbs.h>
 
-/* The layout of what is scribbled on; nothing else of the driver is used. */
+/* The layout of the shared memory; nothing else of the driver is used. */
 #include "../../../uapi/softhca-abi.h"
 
 #define MAX_MAPS	128
-#define ROUND_SECONDS	4	/* of one process; then a fresh one */
+#define ROUND_SECONDS	4	/* per process; then a new one */
 #define RING		64	/* requests of each ring */
-#define HANG_SECONDS	60	/* times slow_factor(): a call that lasts longer never ends */
+#define HANG_SECONDS	60	/* times slow_factor(): a longer call never ends */
 
-/* Memory shared with the kernel. */
+/* memory shared with the kernel */
 struct map {
 	uint8_t *p;
 	size_t len;
@@ -53,7 +54,7 @@ static struct ibv_ah *ah;
 static int nr_qps;
 static _Atomic bool done;
 
-/* A region that was replaced meanwhile is no reason to end. */
+/* A region that was replaced meanwhile must not end the process. */
 static __thread sigjmp_buf gone;
 static __thread volatile sig_atomic_t may_go;
 
@@ -87,7 +88,7 @@ static bool one_in(uint32_t n)
 	return !below(n);
 }
 
-/* A number of the kind that breaks things. */
+/* A number that is likely to break things. */
 static uint64_t odd_number(void)
 {
 	static const uint64_t list[] = {
@@ -151,7 +152,7 @@ static void qp_to_rts(struct ibv_qp *qp, uint32_t dest)
 	ibv_modify_qp(qp, &attr, mask);
 }
 
-/* To its neighbour of the same type, so that they harm each other. */
+/* Connects a QP to its neighbour of the same type, so that they harm each other. */
 static void qp_restart(int i)
 {
 	struct ibv_qp_attr attr = { .qp_state = IBV_QPS_RESET };
@@ -172,7 +173,7 @@ static void wq_restart(int i)
 	ibv_modify_wq(wqs[i], &attr);
 }
 
-/* A datagram QP that receives into work queues. */
+/* Makes a UD QP that receives into work queues. */
 static void make_wqs(void)
 {
 	static uint8_t key[SHCA_RX_HASH_KEY_LEN] = { 1, 2, 3 };
@@ -257,7 +258,7 @@ static void make_objects(void)
 		qp_restart(i);
 }
 
-/* What the provider has mapped: everything that belongs to a uverbs file. */
+/* Finds all mappings of the provider: those of uverbs files. */
 static void find_maps(void)
 {
 	FILE *file = fopen("/proc/self/maps", "r");
@@ -277,7 +278,7 @@ static void find_maps(void)
 		};
 	}
 	fclose(file);
-	nr_maps = n;	/* others look at it meanwhile */
+	nr_maps = n;	/* other threads read it meanwhile */
 }
 
 /* ---- scribbling -------------------------------------------------------------- */
@@ -302,7 +303,7 @@ static void random_bytes(const struct map *map)
 		map->p[off++] = rnd();
 }
 
-/* The indices: of a CQ "cons" and "arm", of a QP "sq_prod" and "rq_prod". */
+/* Writes the indices: "cons" and "arm" of a CQ, "sq_prod" and "rq_prod" of a QP. */
 static void random_index(const struct map *map)
 {
 	uint32_t *word = (uint32_t *)(map->p + (one_in(2) ? 64 : 0));
@@ -343,7 +344,7 @@ static struct shca_sge random_sge(void)
 	return sge;
 }
 
-/* Something that looks like a request, where one may stand. */
+/* Writes something similar to a request, where one may be. */
 static void random_request(const struct map *map)
 {
 	static const uint8_t opcodes[] = { 0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 14, 15 };
@@ -414,9 +415,9 @@ static void *scribbler(void *arg)
 	return NULL;
 }
 
-/* ---- the rest of a bad program ------------------------------------------------- */
+/* ---- other misuse --------------------------------------------------------------- */
 
-/* The provider's doorbell, with any handle and any count, right or wrong. */
+/* The provider's doorbell with any handle and any count, right or wrong. */
 static void ring(uint32_t handle)
 {
 	struct ib_uverbs_post_send_resp resp;
@@ -439,7 +440,7 @@ static void ring(uint32_t handle)
 	if (one_in(64))
 		msg.cmd.wqe_size = odd_number();
 	if (write(nic->ctx->cmd_fd, &msg, sizeof(msg)) < 0)
-		return;	/* refused: just as well */
+		return;	/* a refusal is fine */
 }
 
 static void poll_some(void)
@@ -493,7 +494,7 @@ static void change_state(int i)
 		ibv_modify_qp(qps[i], &attr, IBV_QP_STATE);
 		break;
 	case 1:
-		/* its memory is replaced */
+		/* replaces its memory */
 		ibv_modify_srq(srqs[below(2)], &srq,
 			       one_in(2) ? IBV_SRQ_MAX_WR : IBV_SRQ_LIMIT);
 		find_maps();
@@ -511,7 +512,7 @@ static void change_state(int i)
 	drain_events();
 }
 
-/* Two threads scribble, this one uses what they spoil. */
+/* Two threads scribble, and this one uses the objects. */
 static void mode_everything(uint64_t seed, uint64_t until)
 {
 	pthread_t threads[2];
@@ -537,7 +538,7 @@ static void mode_everything(uint64_t seed, uint64_t until)
 	printf("# everything: %llu doorbells\n", (unsigned long long)n);
 }
 
-/* Alone, so that a seed gives the same run. */
+/* With one thread, so that a seed gives the same run. */
 static void mode_alone(uint64_t seed, uint64_t until)
 {
 	uint64_t n = 0;
@@ -558,16 +559,19 @@ static void mode_alone(uint64_t seed, uint64_t until)
 	printf("# alone: %llu doorbells\n", (unsigned long long)n);
 }
 
-/* A failed QP's indices in memory: what we write, what the kernel tells. */
+/*
+ * Indices of a failed QP in memory: the one that we write, the one that the
+ * kernel writes.
+ */
 struct wheel {
 	uint32_t *prod;
 	const uint32_t *cons;
 };
 
 /*
- * A failed QP flushes what its ring holds; this says that there is always a bit
- * more, and never so much that it is refused.  The doorbell must return all the
- * same, and its CPU serve others.
+ * A failed QP flushes the requests in its ring. This thread always announces
+ * some more, but never too many. The doorbell must return nevertheless, and its
+ * CPU must serve others.
  */
 static void *feeder(void *arg)
 {
@@ -580,7 +584,7 @@ static void *feeder(void *arg)
 	return NULL;
 }
 
-/* The word at @off that has just grown by one, in a map that is @writable. */
+/* Finds the word at @off that has just grown by one, in a mapping that is @writable. */
 static uint32_t *grown(const uint32_t *before, size_t off, bool writable)
 {
 	uint32_t *word;
@@ -638,7 +642,7 @@ static void mode_endless(uint64_t seed, uint64_t until)
 	       (unsigned long long)longest);
 }
 
-/* What is read-only stays so, and nothing else can be mapped. */
+/* Read-only mappings stay read-only, and nothing else can be mapped. */
 static void mode_mappings(uint64_t seed, uint64_t until)
 {
 	size_t page = sysconf(_SC_PAGESIZE);
@@ -663,7 +667,7 @@ static void mode_mappings(uint64_t seed, uint64_t until)
 			 off);
 		if (p == MAP_FAILED)
 			continue;
-		/* ours already, then; let go of it only */
+		/* an existing one of ours; only unmap it */
 		munmap(p, page);
 	}
 	printf("# mappings: %llu tried\n", (unsigned long long)n);
@@ -701,11 +705,11 @@ static void child(const struct mode *mode, uint64_t seed, unsigned int ms)
 	mode->run(seed, millis() + ms);
 	buf_check_guards(&memory);
 	fflush(NULL);
-	/* The kernel cleans up, with all that was left lying about. */
+	/* The kernel cleans up the remaining objects. */
 	_exit(EXIT_SUCCESS);
 }
 
-/* Return: whether it ended as it may. */
+/* Return: whether it ended in an allowed way. */
 static bool run_child(const struct mode *mode, uint64_t seed, unsigned int ms)
 {
 	int status;
@@ -720,7 +724,7 @@ static bool run_child(const struct mode *mode, uint64_t seed, unsigned int ms)
 		;
 	if (WIFEXITED(status) && !WEXITSTATUS(status))
 		return true;
-	/* It may well trip over what it wrote itself. */
+	/* It may crash on its own garbage. */
 	if (WIFSIGNALED(status) && WTERMSIG(status) != SIGALRM) {
 		printf("# %s: seed %llu: ended by its own signal %d\n",
 		       mode->name, (unsigned long long)seed, WTERMSIG(status));

@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 /*
- * Queue pairs whose process sleeps: what they wait for may never come, and then the
- * CPU belongs to others.  Two judges: how often the device acts for them in a second,
- * which no other load changes; and, with SHCA_SOAK in the environment, a bystander that
- * shares a CPU with all of their timers and counts as fast as one on another CPU.
+ * Queue pairs whose process sleeps: they may wait forever, and must leave the
+ * CPU to others. One test counts how often per second the device acts for them,
+ * which no other load changes. With SHCA_SOAK, another test measures a
+ * bystander that shares a CPU with all of their timers. It must count as fast
+ * as one on another CPU.
  *
  *   sleepers [-d DEVICE] [TEST]...
  */
@@ -21,15 +22,15 @@
 #include <unistd.h>
 
 #define MANY		4000
-/* Each of these occupies a page, and whoever fetches it. */
+/* Each of these occupies a page and the worker that fetches it. */
 #define SOME		100
 #define ROUND_NS	300000000ull
 #define ROUNDS		20
 #define SHARE		90	/* percent */
-/* More, and it was the other CPU that has been taken away. */
+/* Above this, the other CPU was busy with something else. */
 #define SHARE_MOST	130
 #define PAGE		4096u
-/* Softirqs a second of a machine that does nothing, with much room: CPUs, tick, network. */
+/* Softirqs per second of an idle machine, with much tolerance: CPUs, tick, network. */
 #define QUIET_RATE	4000
 
 static struct ibv_qp *qps[MANY];
@@ -53,7 +54,7 @@ static void a_while(uint64_t ms)
 
 /* ---- the bystander --------------------------------------------------------- */
 
-/* The timers of a QP are on the CPU that posts. */
+/* Pins the process: the timers of a QP are on the CPU that posts. */
 static void stay_here(void)
 {
 	cpu_set_t set;
@@ -63,12 +64,12 @@ static void stay_here(void)
 	REQUIRE_EQ(sched_setaffinity(0, sizeof(set), &set), 0);
 }
 
-/* On cache lines of their own. */
+/* on separate cache lines */
 static volatile uint64_t here __attribute__((aligned(128)));
 static volatile uint64_t elsewhere __attribute__((aligned(128)));
 static volatile bool stop;
 
-/* On the other CPU, for comparison: what else this machine does slows both. */
+/* Counts on the other CPU, for comparison: other activity of the machine slows both. */
 static void *count_elsewhere(void *arg)
 {
 	cpu_set_t set;
@@ -83,12 +84,12 @@ static void *count_elsewhere(void *arg)
 	return NULL;
 }
 
-/* How fast it counts here, as a part of there. */
+/* Return: the speed of counting here, relative to the other CPU. */
 static double progress(void)
 {
 	uint64_t end = nanos() + ROUND_NS, from = elsewhere, n;
 
-	/* As the other does, but for a look at the clock now and then. */
+	/* The same loop, with a reading of the clock now and then. */
 	for (n = 0; n % 4096 || nanos() < end; n++)
 		here = n;
 	return (double)n / (elsewhere - from);
@@ -117,7 +118,7 @@ static int compare(const void *a, const void *b)
 	return (*x > *y) - (*x < *y);
 }
 
-/* progress() while nobody sleeps: the two loops are not equally fast everywhere. */
+/* progress() while nobody sleeps: the two loops differ in speed on some machines. */
 static double usual;
 
 static void find_usual(void)
@@ -140,8 +141,8 @@ static void find_usual(void)
 }
 
 /*
- * The best of some rounds: either CPU may have been taken away by others for a while,
- * but timers that take most of it do so all the time.
+ * The best of some rounds counts. Other programs may take either CPU for a
+ * while, but timers that take most of it do so always.
  */
 static void gets_on(void)
 {
@@ -166,9 +167,9 @@ static void gets_on(void)
 		     best, SHARE);
 }
 
-/* ---- how often the device acts ---------------------------------------------- */
+/* ---- activity of the device --------------------------------------------------- */
 
-/* RNR NAKs that the device's requesters have received. */
+/* RNR NAKs received by the device's requesters. */
 static uint64_t refusals(struct nic *nic)
 {
 	unsigned long long n;
@@ -213,7 +214,7 @@ static uint64_t softirqs(struct nic *nic)
 	return sum;
 }
 
-/* At most @most a second, once the first attempts are over. */
+/* At most @most per second, after the first attempts. */
 static void acts_rarely(struct nic *nic, uint64_t (*count)(struct nic *nic),
 			double most)
 {
@@ -229,7 +230,7 @@ static void acts_rarely(struct nic *nic, uint64_t (*count)(struct nic *nic),
 
 /* ---- the sleepers ---------------------------------------------------------- */
 
-/* Each is its own peer. */
+/* Makes a QP that is its own peer. */
 static struct ibv_qp *make_qp(struct nic *nic)
 {
 	struct ibv_qp_init_attr init = {
@@ -262,7 +263,7 @@ static struct ibv_qp *make_qp(struct nic *nic)
 				 IBV_QP_MIN_RNR_TIMER), 0);
 	attr = (struct ibv_qp_attr){
 		.qp_state = IBV_QPS_RTS, .sq_psn = 7,
-		/* A minute, so that nothing but what is tested ends it. */
+		/* A minute, so that only the tested condition ends it. */
 		.timeout = 24, .retry_cnt = 7, .rnr_retry = 7,
 		.max_rd_atomic = 1,
 	};
@@ -282,7 +283,7 @@ static void make_qps(struct nic *nic, int nr)
 		qps[i] = make_qp(nic);
 }
 
-/* @nr completions, all of them successes. */
+/* Expects @nr completions, all successful. */
 static void all_succeed(int nr, uint64_t limit_ms)
 {
 	uint64_t end = millis() + limit_ms * slow_factor();
@@ -302,7 +303,7 @@ static void all_succeed(int nr, uint64_t limit_ms)
 
 /* ---- tests ------------------------------------------------------------------ */
 
-/* No receive is posted, and 10 us are all that the peer asks to wait for. */
+/* No receive is posted, and the peer asks for a wait of only 10 us. */
 static void refused_for_ever(void)
 {
 	struct ibv_send_wr wr = { .opcode = IBV_WR_SEND }, *bad;
@@ -315,19 +316,22 @@ static void refused_for_ever(void)
 	make_qps(nic, MANY);
 	for (i = 0; i < MANY; i++)
 		REQUIRE_EQ(ibv_post_send(qps[i], &wr, &bad), 0);
-	/* The first attempts are as quick as the peer allows. */
+	/* The first attempts are as frequent as the peer allows. */
 	a_while(2000 * slow_factor());
-	/* Each once a second, and half of that for those that are not as far yet. */
+	/*
+	 * Each once per second, and half more for those that have not backed
+	 * off so far.
+	 */
 	acts_rarely(nic, refusals, 1.5 * MANY);
 	gets_on();
 	REQUIRE_EQ(ibv_poll_cq(cq, 1, &wc), 0);
-	/* They wait, and have not given up. */
+	/* They still wait, and have not given up. */
 	for (i = 0; i < MANY; i += MANY / 20)
 		REQUIRE_EQ(ibv_post_recv(qps[i], &recv, &bad_recv), 0);
 	all_succeed(2 * 20, 60000);
 }
 
-/* A lone one is refused for half a second, and then is not kept waiting. */
+/* A single one is refused for half a second, and must be served soon after. */
 static void refused_for_a_while(void)
 {
 	struct ibv_send_wr wr = { .opcode = IBV_WR_SEND }, *bad;
@@ -340,13 +344,13 @@ static void refused_for_a_while(void)
 	REQUIRE_EQ(ibv_post_recv(qps[0], &recv, &bad_recv), 0);
 	from = millis();
 	all_succeed(2, 10000);
-	/* 10 ms, and what a busy machine adds */
+	/* 10 ms, plus what a busy machine adds */
 	if (millis() - from > 500u * slow_factor())
 		FAIL("served after %llu ms",
 		     (unsigned long long)(millis() - from));
 }
 
-/* Memory of which no page is there, and none comes before it is given. */
+/* Maps memory without a page; none comes until the test gives it. */
 static uint8_t *absent(int *uffd, size_t len)
 {
 	struct uffdio_api api = { .api = UFFD_API };
@@ -365,7 +369,7 @@ static uint8_t *absent(int *uffd, size_t len)
 	return p;
 }
 
-/* @near: the memory that is not there is that of who posts. */
+/* @near: the absent memory is the requester's. */
 static void waits_for_a_page(enum ibv_wr_opcode opcode, bool near)
 {
 	size_t len = SOME * PAGE;
@@ -400,10 +404,10 @@ static void waits_for_a_page(enum ibv_wr_opcode opcode, bool near)
 		REQUIRE_EQ(ibv_post_send(qps[i], &wr, &bad), 0);
 	}
 	a_while(500 * slow_factor());
-	/* (such a page cannot be waited for with a kernel whose faults do not retry) */
+	/* A kernel whose faults do not retry cannot wait for such a page. */
 	if (ibv_poll_cq(cq, 1, &wc) && wc.status != IBV_WC_SUCCESS)
 		test_skip("a page that never comes is an error at once");
-	/* No timer of ours: what remains are the machine's own. */
+	/* No timer of ours: only the machine's own remain. */
 	acts_rarely(nic, softirqs, QUIET_RATE);
 	gets_on();
 	REQUIRE_EQ(ibv_poll_cq(cq, 1, &wc), 0);

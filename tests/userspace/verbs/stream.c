@@ -1,13 +1,14 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 /*
- * Streams of softhca: who posts one small request after the other, and waits for
- * none of them, rings few doorbells (shca_qp_status.sq_doorbell).  Nothing may be lost by
- * that, nor wait for long, whatever becomes of the queue pair; and who waits for an
- * answer is not served later than he would be.
+ * Streams of softhca. A program that posts small requests one at a time and
+ * waits for none of them rings few doorbells (shca_qp_status.sq_doorbell). No
+ * request may be lost or delayed for long by that, whatever happens to the
+ * queue pair. A program that waits for an answer must not wait longer than
+ * without streams.
  *
  *   stream [-d DEVICE] [-p PEER] [TEST]...
  *   stream [-d DEVICE] removed	prints "ready", then posts until that fails with
- *				EIO, which it must for good
+ *				EIO, which must be permanent
  */
 #include "util.h"
 
@@ -17,7 +18,7 @@
 
 #include "doorbells.h"
 
-/* Enough to be a stream, in the slowest of guests. */
+/* enough for a stream in the slowest guest */
 #define MANY		2000u
 #define SLOTS		4096u
 #define LEN		(SLOTS * 8)
@@ -51,7 +52,7 @@ static bool has_arrived(uint64_t n)
 	return __atomic_load_n(word_of_b(n), __ATOMIC_ACQUIRE) == n;
 }
 
-/* Within a second, or what that is on this machine. */
+/* Waits at most a second, scaled by slow_factor(). */
 static void wait_word(uint64_t n)
 {
 	uint64_t limit = millis() + 1000 * slow_factor();
@@ -62,7 +63,7 @@ static void wait_word(uint64_t n)
 			     (unsigned long long)n);
 }
 
-/* Write @n to its place in @mem_b, unless the queue is full.  Return: an errno. */
+/* Writes @n to its place in @mem_b, unless the queue is full. Return: an errno. */
 static int put(uint64_t n, int flags)
 {
 	struct ibv_sge sge = { .addr = (uintptr_t)&n, .length = 8 };
@@ -75,10 +76,10 @@ static int put(uint64_t n, int flags)
 	return ibv_post_send(a.qp, &wr, &bad);
 }
 
-/* Called after each post of put_all(), by the number of the request. */
+/* put_all() calls it after each post, with the number of the request. */
 static void (*on_post)(uint64_t n);
 
-/* Requests @from to @to - 1, each posted alone; what the queue cannot take waits. */
+/* Posts requests @from to @to - 1 one at a time; waits while the queue is full. */
 static void put_all(uint64_t from, uint64_t to)
 {
 	uint64_t n, limit = millis() + 20000 * slow_factor();
@@ -105,11 +106,11 @@ static void check_words(uint64_t from, uint64_t to)
 /* ---- tests -------------------------------------------------------------------- */
 
 /*
- * Of a stream one post in BATCH rings, neither more nor fewer. Where a machine is
- * busy, who posts has to pause now and then, which ends a stream: that costs the
- * posts until the next one is under way, some 50, and is no fault. So it is not the
- * doorbells of a lucky round that are judged but all posts of all rounds: most of them
- * come between two doorbells that are exactly a batch apart.
+ * In a stream, exactly one post in BATCH rings. On a busy machine the posting
+ * thread is interrupted now and then, which ends a stream. That costs the posts
+ * until the next stream begins, some 50, and is no fault. So the test does not
+ * judge the doorbells of a lucky round, but all posts of all rounds. Most of
+ * them must be between two doorbells that are exactly a batch apart.
  */
 #define BATCH		32u
 #define ROUNDS		10
@@ -146,7 +147,7 @@ static void require_few_doorbells(void (*post_round)(void))
 	}
 	printf("# %u posts, %u doorbells, %u posts in batches of %u\n",
 	       ROUNDS * (MANY - 1), doorbells, in_batches, BATCH);
-	/* With all checkers on a post takes longer than a stream may. */
+	/* With all checkers on, a post takes longer than the maximum gap of a stream. */
 	if (!has_checkers())
 		REQUIRE(in_batches > ROUNDS * MANY / 2);
 }
@@ -187,7 +188,7 @@ static void every_request_rings_when_told_so(void)
 	REQUIRE(my_doorbells >= 499);
 }
 
-/* A stream is going on, and a post comes that is waited for. */
+/* During a stream, a request is posted that a program waits for. */
 static void urgent_ones_ring(void)
 {
 	struct ibv_send_wr wr;
@@ -216,7 +217,7 @@ static void urgent_ones_ring(void)
 			wr.opcode = IBV_WR_RDMA_READ;
 			break;
 		case 3:
-			break;	/* long */
+			break;	/* too long */
 		default:
 			wr.opcode = IBV_WR_SEND;
 			wr.send_flags = IBV_SEND_SOLICITED;
@@ -230,7 +231,7 @@ static void urgent_ones_ring(void)
 	wait_status(a.scq, 501, IBV_WC_SUCCESS);
 }
 
-/* Both ends answer each other, many times, and none of it is signalled. */
+/* Both ends answer each other many times, without signalled requests. */
 static void answers_ring(void)
 {
 	struct end *ends[2] = { &a, &b };
@@ -248,7 +249,7 @@ static void answers_ring(void)
 	REQUIRE(my_doorbells >= 490);
 }
 
-/* Now and then one is no stream. */
+/* Rare posts make no stream. */
 static void lone_ones_ring(void)
 {
 	uint64_t n;
@@ -262,9 +263,9 @@ static void lone_ones_ring(void)
 }
 
 /*
- * Eight, and the next eight once the last one has arrived: what brings the answer is
- * not the queue pair's.  To wait for a ring that is not full would cost each round
- * the time of the kernel's timer.
+ * Eight posts, and the next eight once the last one has arrived. The queue pair
+ * does not see what tells the program. A wait for a full batch would cost each
+ * round the time of the kernel's timer.
  */
 static void rounds_of_few_ring(void)
 {
@@ -300,7 +301,7 @@ static void two_threads(void)
 	check_words(from, from + 1000);
 }
 
-/* By the other way to post. */
+/* By the work request interface. */
 static void wr_round(void)
 {
 	struct ibv_qp_ex *qpx = ibv_qp_to_qp_ex(a.qp);
@@ -329,7 +330,7 @@ static void by_ibv_wr(void)
 	require_few_doorbells(wr_round);
 }
 
-/* The owner ends it, in each way, without a pause: it was posted, and is done. */
+/* The owner ends it at once, in each way: posted requests must be executed. */
 static void then_the_queue_pair_goes(void)
 {
 	uint64_t from = 1;
@@ -352,7 +353,7 @@ static void then_the_queue_pair_goes(void)
 	}
 }
 
-/* The peer's end fails; all that is posted from then on is flushed, in order. */
+/* The peer fails; all later posts are flushed, in order. */
 static void then_the_queue_pair_fails(void)
 {
 	uint64_t n, limit;
@@ -380,7 +381,7 @@ static void then_the_queue_pair_fails(void)
 			REQUIRE_EQ(wc.status, IBV_WC_WR_FLUSH_ERR);
 			REQUIRE_EQ(wc.wr_id, ++n);
 		}
-	/* each with a doorbell again */
+	/* each rings again */
 	REQUIRE_EQ(put(n + 1, 0), 0);
 	wait_status(a.scq, n + 1, IBV_WC_WR_FLUSH_ERR);
 }
@@ -402,7 +403,7 @@ static int removed(void)
 		while (ibv_poll_cq(a.scq, 1, &wc) > 0)
 			;
 	} while ((!err || err == ENOMEM) && millis() < limit);
-	/* (What was refused stays in the ring, which has more room than that.) */
+	/* Refused requests stay in the ring, which has room for these. */
 	for (i = 0; i < 50 && err == EIO; i++)
 		err = put(n, 0);
 	printf("%s after %llu, %u doorbells\n", err ? strerror(err) : "still there",

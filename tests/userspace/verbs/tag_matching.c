@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 /*
- * Tag matching (IBV_SRQT_TM): which buffer a message gets, what completions say of
- * it, the counts of unexpected messages, and rendezvous, in which the adapter itself
- * reads the data; and what becomes of each when it goes wrong.
+ * Tag matching (IBV_SRQT_TM): which buffer a message gets, fields of
+ * completions, counts of unexpected messages. Rendezvous, in which the adapter
+ * itself reads the data. And the failures of each.
  */
 #include "util.h"
 
@@ -18,10 +18,10 @@
 
 enum {
 	DEPTH = 64,
-	SLOT = 32768,		/* of a receive, and of a tag: some packets */
+	SLOT = 32768,		/* size of a receive, and of a tag's buffer: some packets */
 	HDR = sizeof(struct ibv_tmh),
 	RNDV_HDR = sizeof(struct ibv_tmh) + sizeof(struct ibv_rvh),
-	RECV_ID = 1000,		/* wr_ids by kind, from there on */
+	RECV_ID = 1000,		/* first wr_id of each kind */
 	TAG_ID = 2000,
 	OP_ID = 3000,
 	PRIV = 0x12345678,
@@ -34,7 +34,7 @@ static struct ibv_pd *srq_pd;	/* of the SRQ, its memory and its tags */
 static struct ibv_cq_ex *tm_cq;
 static struct ibv_srq *srq;
 static struct end rx, tx;
-static struct buf to, from, plain;	/* tags, what is sent, receives */
+static struct buf to, from, plain;	/* buffers of tags, of sends, of receives */
 static uint32_t handled;	/* unexpected messages */
 
 /* ---- objects ------------------------------------------------------------------- */
@@ -80,7 +80,7 @@ static void make_srq(void)
 	REQUIRE(srq);
 }
 
-/* The receiver's CQs of its own are smaller than what tag matching completes. */
+/* The receiver's own CQs are smaller than the number of tag completions. */
 static void make_rx(void)
 {
 	struct ibv_qp_init_attr init = {
@@ -98,7 +98,7 @@ static void make_rx(void)
 	rx.qp = ibv_create_qp(nic_a()->pd, &init);
 	REQUIRE(rx.qp);
 	rx.cap = init.cap;
-	rx.psn = 0xfffff0;	/* around the end of the numbers */
+	rx.psn = 0xfffff0;	/* the PSN wraps */
 }
 
 static void make_memory(int access)
@@ -139,7 +139,7 @@ static struct ibv_ops_wr op_add(uint64_t tag, uint64_t mask, struct ibv_sge *sge
 	};
 }
 
-/* Unsignalled.  Return: its handle. */
+/* Adds a tag, unsignalled. Return: its handle. */
 static uint32_t add_mask(uint64_t tag, uint64_t mask, size_t off, size_t len)
 {
 	struct ibv_sge sge = sge_of(&to, off, len);
@@ -183,7 +183,7 @@ static bool poll_tm(struct tm_wc *wc)
 		.imm = ibv_wc_read_imm_data(tm_cq),
 	};
 	ibv_wc_read_tm_info(tm_cq, &wc->info);
-	/* A tag is not taken for a path. */
+	/* Tag fields are not taken for a path. */
 	REQUIRE_EQ(ibv_wc_read_slid(tm_cq), 0);
 	REQUIRE_EQ(ibv_wc_read_sl(tm_cq), 0);
 	ibv_end_poll(tm_cq);
@@ -213,7 +213,7 @@ static struct tm_wc expect(uint64_t wr_id, enum ibv_wc_opcode opcode,
 	return wc;
 }
 
-/* A message met the tag that was added with @wr_id. */
+/* A message has matched the tag added with @wr_id. */
 static void expect_tag(uint64_t wr_id, uint64_t tag)
 {
 	struct tm_wc wc = expect(wr_id, IBV_WC_TM_RECV, MATCH | VALID);
@@ -269,7 +269,7 @@ static void write_tmh(void *p, enum ibv_tmh_op op, uint64_t tag)
 	memcpy(p, &tmh, sizeof(tmh));
 }
 
-/* Post a message at @off of @from, header and @len bytes of fill(seed = @tag). */
+/* Posts a message at @off of @from: header and @len bytes of fill(seed = @tag). */
 static void post_msg(enum ibv_tmh_op op, uint64_t tag, size_t off, size_t len)
 {
 	struct ibv_sge sge = sge_of(&from, off, HDR + len);
@@ -286,7 +286,7 @@ static void send_msg(enum ibv_tmh_op op, uint64_t tag, size_t len)
 	wait_ok(tx.scq, tag, IBV_WC_SEND);
 }
 
-/* The whole message is in a receive. */
+/* The whole message is in a receive buffer. */
 static void check_plain(unsigned int slot, enum ibv_tmh_op op, uint64_t tag,
 			size_t len)
 {
@@ -318,7 +318,7 @@ static void expect_unexpected(unsigned int slot, uint64_t tag, size_t len)
 	handled++;
 }
 
-/* A request for a rendezvous about @len bytes at @off, from a place of its own. */
+/* Posts a rendezvous request about @len bytes at @off, from memory of its own. */
 static void post_rndv(uint64_t tag, size_t hdr_off, size_t hdr_len, size_t off,
 		      uint32_t len, uint32_t rkey)
 {
@@ -355,7 +355,7 @@ static void expect_rndv_data(uint64_t tag, size_t off, uint32_t len)
 	check_fill(to.p + off, len, tag);
 }
 
-/* The sender is told that its data was read. */
+/* The sender learns that its data was read. */
 static void post_fin(uint64_t wr_id)
 {
 	struct ibv_sge sge = sge_of(&from, 2 * MIB + wr_id * 64, 64);
@@ -392,7 +392,7 @@ static void limits_are_checked(void)
 	REQUIRE_EQ(ibv_destroy_cq(ibv_cq_ex_to_cq(tm_cq)), 0);
 }
 
-/* As many as advertised, and the SRQ goes with all of them in it. */
+/* As many tags as advertised; the SRQ is destroyed with all of them. */
 static void list_can_be_full(void)
 {
 	struct ibv_ops_wr wr = op_add(1, 1, NULL), del;
@@ -416,7 +416,10 @@ static void list_can_be_full(void)
 	REQUIRE_EQ(ibv_destroy_srq(srq), 0);
 }
 
-/* As the provider does it, but for where the handle goes. Return: 0 or an errno. */
+/*
+ * Calls the method as the provider does, but @handle may be invalid. Return: 0
+ * or an errno.
+ */
 static int raw_op(const struct shca_srq_op *op, void *handle)
 {
 	union {
@@ -452,7 +455,7 @@ static int raw_op(const struct shca_srq_op *op, void *handle)
 	return ioctl(nic_a()->ctx->cmd_fd, RDMA_VERBS_IOCTL, &cmd) ? errno : 0;
 }
 
-/* Neither the tag is in the list then nor is there a completion. */
+/* The tag is then not in the list, and there is no completion. */
 static void handle_that_cannot_be_told_adds_nothing(void)
 {
 	struct shca_srq_op op = { .wr_id = 1, .flags = SHCA_OP_SIGNALED };
@@ -472,7 +475,7 @@ static void handle_that_cannot_be_told_adds_nothing(void)
 	REQUIRE(page != MAP_FAILED);
 	for (i = 0; i < 4; i++)
 		REQUIRE_EQ(raw_op(&op, page), EFAULT);
-	/* A deletion that fails so has deleted nothing. */
+	/* A deletion that fails in this way has no effect. */
 	del.handle = handle;
 	REQUIRE_EQ(raw_op(&del, page), EFAULT);
 	REQUIRE_EQ(munmap(page, 4096), 0);
@@ -510,7 +513,7 @@ static void malformed_operations_are_refused(void)
 	wr.opcode = IBV_WR_TAG_ADD;
 	REQUIRE_EQ(try_op(&wr), EINVAL);
 	REQUIRE(!poll_tm(&wc));
-	/* The first of a list that is wrong is told, those before are done. */
+	/* The first invalid operation of a list is reported; those before it are done. */
 	{
 		struct ibv_ops_wr second = { .opcode = 77 }, *bad = NULL;
 		struct ibv_ops_wr first = op_add(2, 1, NULL);
@@ -564,7 +567,7 @@ static void deleted_tag_matches_nothing(void)
 	sync_count();
 	send_msg(IBV_TMH_EAGER, 6, 100);
 	expect_matched(6, SLOT, 100);
-	/* Neither twice, nor what a message has got, nor what never was ... */
+	/* Not twice, not a matched tag, not one that never existed ... */
 	REQUIRE_EQ(try_op(&del), 0);
 	expect_error(OP_ID, IBV_WC_TM_ERR);
 	del.tm.handle = taken;
@@ -573,7 +576,7 @@ static void deleted_tag_matches_nothing(void)
 	del.tm.handle = 0xffffffff;
 	REQUIRE_EQ(try_op(&del), 0);
 	expect_error(OP_ID, IBV_WC_TM_ERR);
-	/* ... nor who came after it: unsignalled, nothing is told. */
+	/* ... nor the next user of its slot. Unsignalled, nothing is reported. */
 	add(7, SLOT, SLOT);
 	add(8, 0, SLOT);
 	del.flags = 0;
@@ -588,7 +591,7 @@ static void deleted_tag_matches_nothing(void)
 	expect_none();
 }
 
-/* ---- messages that carry their data ------------------------------------------------ */
+/* ---- eager messages ------------------------------------------------------------------- */
 
 static void each_message_gets_its_tag(void)
 {
@@ -598,7 +601,7 @@ static void each_message_gets_its_tag(void)
 	set_up();
 	for (i = 0; i < n; i++)
 		add(i, i * SLOT, lens[i]);
-	/* In another order than that of the list; none needs a receive. */
+	/* In another order than the list's; none needs a receive. */
 	for (i = n; i--;) {
 		send_msg(IBV_TMH_EAGER, i, lens[i]);
 		expect_matched(i, i * SLOT, lens[i]);
@@ -608,7 +611,7 @@ static void each_message_gets_its_tag(void)
 	require_no_wc(rx.rcq);
 }
 
-/* Header and data of a message may be anywhere. */
+/* Header and data of a message may be in any segments. */
 static void message_of_segments(void)
 {
 	struct ibv_sge sge[4];
@@ -654,7 +657,7 @@ static void first_that_fits_is_taken(void)
 	check_fill(to.p + 2 * SLOT, 50, 0x123);
 }
 
-/* Whole, with what may be their header. */
+/* Whole messages, including what may be their header. */
 static void messages_without_a_tag_are_received(void)
 {
 	struct ibv_send_wr wr;
@@ -662,7 +665,7 @@ static void messages_without_a_tag_are_received(void)
 	unsigned int i;
 
 	set_up();
-	add_mask(0, 0, 0, SLOT);	/* not even by this one */
+	add_mask(0, 0, 0, SLOT);	/* not even this one matches */
 	for (i = 0; i < 3; i++)
 		receive(i);
 	send_msg(IBV_TMH_NO_TAG, 5, 10000);
@@ -671,18 +674,18 @@ static void messages_without_a_tag_are_received(void)
 	send_msg(IBV_TMH_FIN, 5, 0);
 	expect(RECV_ID + 1, IBV_WC_TM_NO_TAG, 0);
 	check_plain(1, IBV_TMH_FIN, 5, 0);
-	/* Shorter than a header. */
+	/* shorter than a header */
 	sge = sge_of(&from, 0, 5);
 	wr = wr_send(5, &sge, 1);
 	post(&tx, &wr);
 	REQUIRE_EQ(expect(RECV_ID + 2, IBV_WC_TM_NO_TAG, 0).byte_len, 5);
 	wait_ok(tx.scq, 5, IBV_WC_SEND);
-	/* They do not count. */
+	/* They do not count as unexpected. */
 	send_msg(IBV_TMH_EAGER, 0, 10);
 	expect_matched(0, 0, 10);
 }
 
-/* A tag may be for a message that is on its way to the poster already. */
+/* A message for a new tag may be on its way already. */
 static void tags_wait_until_counts_agree(void)
 {
 	struct ibv_ops_wr wr;
@@ -699,7 +702,7 @@ static void tags_wait_until_counts_agree(void)
 	wr.flags = IBV_OPS_SIGNALED;
 	REQUIRE_EQ(try_op(&wr), 0);
 	expect(wr.wr_id, IBV_WC_TM_ADD, IBV_WC_TM_SYNC_REQ);
-	/* One that was there before is not concerned. */
+	/* An older tag is not concerned. */
 	send_msg(IBV_TMH_EAGER, 1, 100);
 	expect_matched(1, 0, 100);
 	send_msg(IBV_TMH_EAGER, 2, 200);
@@ -707,7 +710,7 @@ static void tags_wait_until_counts_agree(void)
 	sync_count();
 	send_msg(IBV_TMH_EAGER, 2, 300);
 	expect_matched(2, SLOT, 300);
-	/* The count may come with an operation. */
+	/* An operation may carry the count. */
 	receive(2);
 	send_msg(IBV_TMH_EAGER, 3, 20);
 	expect_unexpected(2, 3, 20);
@@ -720,7 +723,7 @@ static void tags_wait_until_counts_agree(void)
 	expect_matched(3, SLOT, 30);
 }
 
-/* A message that finds neither waits, and looks again. */
+/* A message without tag and receive waits, and is matched again. */
 static void message_waits_for_a_tag(void)
 {
 	set_up();
@@ -771,11 +774,11 @@ static void rendezvous(void)
 		expect_fin(i, i);
 	}
 	buf_check_guards(&to);
-	expect_none();	/* nor do they complete to the receiver's send CQ */
+	expect_none();	/* nor are there completions in the receiver's send CQ */
 	require_no_wc(rx.rcq);
 }
 
-/* More than READs may be outstanding, and more than the QP has send requests. */
+/* More than the outstanding READs, and more than the QP's send requests. */
 static void many_rendezvous(void)
 {
 	enum { NR = 48, LEN = 20000 };
@@ -818,7 +821,7 @@ static void many_rendezvous(void)
 		add(i, 0, 1);
 }
 
-/* The receiver's own requests go on, and its ring is not mistaken. */
+/* The receiver's own requests continue, and their ring stays correct. */
 static void rendezvous_among_own_requests(void)
 {
 	enum { ROUNDS = 40 };
@@ -858,7 +861,7 @@ static void unexpected_rendezvous_is_received(void)
 	expect_none();
 }
 
-/* Its receive belongs to the SRQ. */
+/* The receive belongs to the SRQ, and so do its keys. */
 static void keys_are_of_the_srqs_domain(void)
 {
 	srq_pd = ibv_alloc_pd(nic_a()->ctx);
@@ -891,7 +894,7 @@ static void tags_on_demand(void)
 	pair_connect(&rx, &tx);
 	make_memory(ACCESS_ALL | IBV_ACCESS_ON_DEMAND);
 	post_fin(0);
-	/* Pages that nobody has touched. */
+	/* untouched pages */
 	add(1, 1 * MIB, SLOT);
 	add(2, 2 * MIB, 1 * MIB);
 	send_msg(IBV_TMH_EAGER, 1, 30000);
@@ -946,7 +949,7 @@ static void tag_with_a_bad_key(void)
 	refused(1, IBV_WC_REM_OP_ERR);
 }
 
-/* The first completion stands, the second says that there is no data. */
+/* The first completion is valid, and the second reports that there is no data. */
 static void rendezvous_fails(void)
 {
 	expect_rndv_begin(1);
@@ -1003,7 +1006,7 @@ static void long_request_for_a_rendezvous_is_refused(void)
 	expect_none();
 }
 
-/* The receiver in RTR has been asked for a rendezvous, which it cannot begin. */
+/* A receiver in RTR gets a rendezvous request, which it cannot begin. */
 static void set_up_begun(void)
 {
 	struct address a, b;

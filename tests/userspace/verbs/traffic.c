@@ -1,16 +1,16 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 /*
- * Verified traffic that goes on while something else happens to its device: RC,
- * UC and UD pairs between two devices, every operation, every byte checked.
+ * Verified traffic while something else happens to its devices: RC, UC and UD
+ * pairs between two devices, each operation, each byte checked.
  *
  *   traffic [-d DEVICE] [-p PEER] [-f 4|6] [-q rc|uc|ud] [-u TIMEOUT] [-n ROUNDS]
  *
- * First line: "ready" and "TYPE QPN PSN PEER-QPN PEER-PSN QKEY" for each pair;
- * then it runs until it is told to end by SIGTERM (status 0), has done ROUNDS, or
- * something is wrong (status 1, with the reason).  TIMEOUT is the local ACK
- * timeout of RC as in IBTA, default 17 (0.5 s: the machine may be busy).    What UC and UD lose is sent again, and
- * counted: their messages may be lost, but never changed, and an RC message is
- * never lost.
+ * It prints "ready", and "TYPE QPN PSN PEER-QPN PEER-PSN QKEY" for each pair.
+ * It runs until SIGTERM (status 0), for ROUNDS, or until an error (status 1,
+ * with the reason). TIMEOUT is the local ACK timeout of RC as in IBTA, default
+ * 17 (0.5 s: the machine may be busy). Messages of UC and UD may be lost, but
+ * never changed; lost ones are counted and sent again. An RC message is never
+ * lost.
  */
 #include "util.h"
 
@@ -19,7 +19,7 @@
 #include <signal.h>
 #include <sys/random.h>
 
-#define LEN		3000	/* some packets of any MTU that a veth has */
+#define LEN		3000	/* some packets of any MTU of a veth */
 #define GRH		40
 #define LOST_MS		1000
 /* A link that loses more than this is not what the test is about. */
@@ -168,7 +168,7 @@ static void check_guards(const struct flow *flow)
 	buf_check_guards(&flow->back);
 }
 
-/* The next completion; false: none within @ms, which only UC and UD may have. */
+/* Waits for the next completion. False: none within @ms, allowed for UC and UD only. */
 static bool next_wc(const struct flow *flow, struct ibv_cq *cq,
 		    struct ibv_wc *wc, unsigned int ms)
 {
@@ -203,10 +203,10 @@ static void request(struct flow *flow, enum ibv_wr_opcode opcode,
 		wr.wr.ud.remote_qkey = flow->qkey;
 	} else if (opcode == IBV_WR_ATOMIC_FETCH_AND_ADD ||
 		   opcode == IBV_WR_ATOMIC_CMP_AND_SWP) {
-		/* the region begins at a multiple of eight */
+		/* the region's address is a multiple of eight */
 		wr.wr.atomic.remote_addr = (uintptr_t)flow->dst.p;
 		wr.wr.atomic.rkey = flow->dst.mr->rkey;
-		/* adds up to all ones, which the other finds and swaps */
+		/* the sum is all ones, which the other atomic finds and swaps */
 		wr.wr.atomic.compare_add = flow->rounds;
 		if (opcode == IBV_WR_ATOMIC_CMP_AND_SWP)
 			wr.wr.atomic.compare_add = UINT64_MAX;
@@ -214,14 +214,14 @@ static void request(struct flow *flow, enum ibv_wr_opcode opcode,
 	}
 	wr.imm_data = flow->rounds;
 	REQUIRE_EQ(ibv_post_send(flow->a, &wr, &bad), 0);
-	/* 30 s: RC tries again for some seconds. */
+	/* 30 s: RC retries for some seconds. */
 	if (!next_wc(flow, flow->cq_a, &wc, 30000))
 		FAIL("%s: round %llu: no completion", flow->name,
 		     (unsigned long long)flow->rounds);
 	REQUIRE_EQ(wc.wr_id, flow->rounds);
 }
 
-/* A message that takes a receive; what is lost is sent again. */
+/* A message that needs a receive; it is resent if lost. */
 static void message(struct flow *flow, enum ibv_wr_opcode opcode, uint32_t len)
 {
 	uint32_t head = flow->type == IBV_QPT_UD ? GRH : 0;
@@ -256,7 +256,7 @@ static void message(struct flow *flow, enum ibv_wr_opcode opcode, uint32_t len)
 	check_fill(flow->dst.p + head, len, flow->rounds);
 }
 
-/* UC completes a WRITE that has left; what is lost is sent again. */
+/* UC completes a WRITE that has left; a lost one is resent. */
 static void plain_write(struct flow *flow, uint32_t len)
 {
 	struct ibv_sge sge = sge_of(&flow->src, 0, len);

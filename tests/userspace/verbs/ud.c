@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 /*
- * Datagrams: what the receiver is told of the sender, answers made from nothing
- * but that (ibv_create_ah_from_wc), and the errors of UD.  -g and -G name the
- * GIDs of device and peer, where the family alone does not: of a VLAN, of an
- * address that is not a neighbour's.
+ * Datagrams: what the receiver learns about the sender, answers made only from
+ * that (ibv_create_ah_from_wc), and the errors of UD. -g and -G select the GIDs
+ * of device and peer if the family is not enough. Examples are a VLAN's, and
+ * that of an address that is no neighbour's.
  */
 #include "util.h"
 
@@ -129,8 +129,9 @@ static bool is_v4(const union ibv_gid *gid)
 }
 
 /*
- * IBTA A17.4.5.2: the IP header, an IPv4 one in the last 20 of the 40 bytes.  The
- * hop limit is the route's, whatever the handle says: so the RDMA core has it.
+ * IBTA A17.4.5.2: the IP header; an IPv4 header is in the last 20 of the 40
+ * bytes. The RDMA core takes the hop limit from the route, and not from the
+ * handle.
  */
 static void check_grh(const uint8_t *grh, const struct side *from,
 		      const struct side *to, uint32_t len, bool has_imm)
@@ -163,9 +164,9 @@ static void check_grh(const uint8_t *grh, const struct side *from,
 	}
 }
 
-/* ---- the receiver knows the sender ---------------------------------------- */
+/* ---- answers -------------------------------------------------------------- */
 
-/* What comes goes back to where it came from, by what its completion says. */
+/* The answer goes back to the sender, by the fields of the completion. */
 static void answer_from_the_completion(void)
 {
 	static const uint32_t lens[] = { 0, 1, 3, 100, 511, 1024 };
@@ -228,9 +229,9 @@ static void answer_from_the_completion(void)
 	buf_check_guards(&b.mem);
 }
 
-/* ---- what is not received --------------------------------------------------- */
+/* ---- dropped datagrams ------------------------------------------------------ */
 
-/* Each is lost without a trace at either queue; the receive serves the next. */
+/* Each is lost without a completion in either queue; the next one uses the receive. */
 static void dropped_without_a_completion(void)
 {
 	enum { WRONG_QKEY, NOBODY, NR };
@@ -271,8 +272,9 @@ static void dropped_without_a_completion(void)
 }
 
 /*
- * IBTA 11.6.2: a receive that is too short completes with LOC_LEN_ERR, most often for
- * want of the 40 bytes in front; the sender hears nothing, and the QP goes on.
+ * IBTA 11.6.2: a receive that is too short completes with LOC_LEN_ERR, mostly
+ * because of the 40 bytes at its beginning. The sender does not learn of it,
+ * and the QP continues.
  */
 static void receive_too_short_is_told(void)
 {
@@ -312,8 +314,8 @@ static void receive_too_short_is_told(void)
 /* ---- errors of the send queue ------------------------------------------------- */
 
 /*
- * IBTA 10.3.1.7: a request that fails stops the send queue (SQE); behind it all is
- * flushed; receives go on; from SQE the queue goes back to RTS.
+ * IBTA 10.3.1.7: a request that fails stops the send queue (SQE), and all later
+ * ones are flushed. Receives continue. The queue goes from SQE back to RTS.
  */
 static void send_errors_stop_the_send_queue(void)
 {
@@ -347,7 +349,10 @@ static void send_errors_stop_the_send_queue(void)
 		next = wr_ud(2, &good, to_b, &b);
 		wr.next = &next;
 		err = ibv_post_send(a.qp, &wr, &bad);
-		/* its length can be refused at once, like other impossible posts */
+		/*
+		 * its length may be refused by the post, like other impossible
+		 * requests
+		 */
 		if (err && cases[i].status == IBV_WC_LOC_LEN_ERR) {
 			REQUIRE_EQ(err, EINVAL);
 			REQUIRE(bad == &wr);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
-/* Datagrams: what arrives with each of them. */
+/* Datagrams: the header delivered with each of them. */
 #include "util.h"
 
 #include <arpa/inet.h>
@@ -7,7 +7,7 @@
 enum { BATCH = 24, SIZE = 100, LAST = 42, SLOT = 256 };
 enum { GRH = 40, QKEY = 0x11111111 };
 
-/* BTH, DETH and ICRC; and the UDP header in front of them. */
+/* BTH, DETH and ICRC; the UDP header before them. */
 enum { OVERHEAD = 12 + 8 + 4, UDP = 8 };
 
 static struct ibv_cq *cq;
@@ -54,7 +54,7 @@ static int size_of(int i)
 	return i == BATCH - 1 ? LAST : SIZE;
 }
 
-/* All in one call, so that they may travel as one batch. */
+/* All in one call, so that they can travel as one batch. */
 static void send_batch(void)
 {
 	struct ibv_send_wr wr[BATCH], *bad_send;
@@ -85,7 +85,7 @@ static uint16_t be16(const uint8_t *p)
 	return p[0] << 8 | p[1];
 }
 
-/* RFC 791: the sum of a good header, with its checksum, is all ones. */
+/* RFC 791: the sum of a valid header with its checksum is all ones. */
 static bool sum_is_good(const uint8_t *ip)
 {
 	uint32_t sum = 0;
@@ -98,7 +98,7 @@ static bool sum_is_good(const uint8_t *ip)
 	return sum == 0xffff;
 }
 
-/* The lower header in front of the data is that of this packet (A17.4.5.2). */
+/* The lower header before the data is that of this packet (A17.4.5.2). */
 static void check_header(const uint8_t *grh, int len, int *in_batches)
 {
 	int udp_len = UDP + OVERHEAD + (len + 3) / 4 * 4;

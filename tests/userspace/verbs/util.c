@@ -17,7 +17,7 @@
 #include <unistd.h>
 
 #define EXIT_SKIP	77
-/* both times slow_factor() */
+/* both are multiplied by slow_factor() */
 #define TEST_SECONDS	60
 #define WAIT_MS		10000
 #define QUIET_MS	50
@@ -27,7 +27,7 @@ struct options options = { .gid = { -1, -1 } };
 
 /* ---- the runner --------------------------------------------------------- */
 
-/* Why the test in the child ended, told to the parent. */
+/* The child's reason to end the test, for the parent. */
 static char *reason;
 #define REASON_LEN	1024
 
@@ -92,7 +92,7 @@ static int wait_ms(void)
 	return WAIT_MS * slow_factor();
 }
 
-/* Return: false: not ok. */
+/* Return: false if the test failed. */
 static bool run_test(const struct test *test)
 {
 	int status;
@@ -140,7 +140,7 @@ static bool is_wanted(const struct test *test, int argc, char **argv)
 	return argc == 0;
 }
 
-/* Whether a test is among those that -x leaves out, by its whole name. */
+/* Is the test, by its full name, among those that -x leaves out? */
 static bool is_left_out(const struct test *test, const char *names)
 {
 	size_t len = strlen(test->name);
@@ -223,7 +223,7 @@ int util_main_rc_uc(const struct test *tests, const struct test *uc_tests,
 			usage(tests);
 		tests = uc_tests;
 	}
-	/* Lines of a test must not be lost with the process that it runs in. */
+	/* Lines of a test must survive the process of the test. */
 	setvbuf(stdout, NULL, _IOLBF, 0);
 	reason = mmap(NULL, REASON_LEN, PROT_READ | PROT_WRITE,
 		      MAP_SHARED | MAP_ANONYMOUS, -1, 0);
@@ -284,7 +284,7 @@ static bool is_v4(const union ibv_gid *gid)
 	return !memcmp(gid->raw, mapped, sizeof(mapped));
 }
 
-/* An IPv6 link-local GID is taken only where there is no other. */
+/* Takes an IPv6 link-local GID only if there is no other. */
 static bool find_gid(struct nic *nic, bool link_local)
 {
 	struct ibv_gid_entry entry;
@@ -321,7 +321,7 @@ struct nic *nic_open(const char *name)
 	return nic;
 }
 
-/* @gid: the index of another GID than the first, unless negative */
+/* @gid: index of a GID, or negative for the first */
 static struct nic *nic_open_gid(const char *name, int gid)
 {
 	struct nic *nic = nic_open(name);
@@ -524,7 +524,7 @@ struct end end_make(struct nic *nic, const struct config *config)
 		init.comp_mask |= IBV_QP_INIT_ATTR_SEND_OPS_FLAGS;
 		init.send_ops_flags = config->ops;
 	}
-	/* A device without extended QPs has ibv_create_qp() behind this. */
+	/* Without extended QPs in a device, this calls ibv_create_qp(). */
 	end.qp = ibv_create_qp_ex(nic->ctx, &init);
 	REQUIRE(end.qp);
 	end.cap = init.cap;
@@ -637,7 +637,7 @@ void pair_connect(struct end *a, struct end *b)
 {
 	struct address to_a = end_address(a), to_b = end_address(b);
 
-	/* Both can receive before one can send. */
+	/* Both must be able to receive before one can send. */
 	REQUIRE_EQ(end_to_init(a), 0);
 	REQUIRE_EQ(end_to_init(b), 0);
 	REQUIRE_EQ(end_to_rtr(a, &to_b), 0);
@@ -735,7 +735,7 @@ static bool poll_until(struct ibv_cq *cq, struct ibv_wc *wc, uint64_t until)
 		REQUIRE(n >= 0);
 		if (n)
 			return true;
-		/* Two pollers must not starve whoever does the work. */
+		/* Two pollers must not starve the sender. */
 		sched_yield();
 	} while (millis() < until);
 	return false;
@@ -791,7 +791,7 @@ void require_quiet(struct ibv_cq *cq)
 		     (long long)wc.wr_id, ibv_wc_status_str(wc.status));
 }
 
-/* Events of the port come when they come, and say nothing about a test. */
+/* Port events may come at any time and concern no test. */
 static bool is_of_port(enum ibv_event_type type)
 {
 	return type == IBV_EVENT_PORT_ACTIVE || type == IBV_EVENT_PORT_ERR ||

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
 /*
- * What the programs of this folder share: a runner of named tests, devices,
+ * Shared by the programs of this folder: a runner of named tests, devices,
  * connected pairs of queue pairs, patterns in memory, waiting for completions.
  *
- * Each test runs in a process of its own, under a time limit, and ends at the
- * first thing that is wrong; the kernel cleans up after it.  So tests neither
- * pass errors upwards nor free what they made, unless that is what they test.
+ * Each test runs in a process of its own, under a time limit. It ends at the
+ * first failure, and the kernel cleans up after it. So tests neither pass
+ * errors upwards nor free what they made, unless they test that.
  */
 #ifndef UTIL_H
 #define UTIL_H
@@ -34,11 +34,11 @@ struct test {
 
 /**
  * struct options - the command line
- * @device:	the first device, default: the only one there is
+ * @device:	the first device; default: the only one
  * @peer:	the second device, default: the first
- * @family:	of GIDs: 4, 6, or 0: whatever there is
- * @max_len:	longest message of tests that try many lengths, 0: as they like
- * @gid:	index of the GID of each device, -1: the first of the family
+ * @family:	address family of GIDs: 4, 6, or 0 for any
+ * @max_len:	longest message of tests that try many lengths; 0 for no limit
+ * @gid:	GID index of each device; -1 for the first of the family
  * @is_uc:	queue pairs are UC, not RC
  */
 struct options {
@@ -52,33 +52,33 @@ struct options {
 extern struct options options;
 
 /**
- * slow_factor() - how many times as long this machine may take (SHCA_SLOW)
+ * slow_factor() - how many times slower than usual this machine is (SHCA_SLOW)
  *
- * For waits that only guard against waiting for ever: it is measured, and says
- * nothing about what is right.
+ * It only scales waits that guard against waiting forever. It is measured, and
+ * no verdict depends on it.
  */
 int slow_factor(void);
-/** has_checkers() - is this a kernel with checkers, many times as slow? (SHCA_CHECKERS) */
+/** has_checkers() - does the kernel have checkers, which make it slow? (SHCA_CHECKERS) */
 bool has_checkers(void);
 
 /** util_main() - run the tests that the command line names, or all */
 int util_main(const struct test *tests, int argc, char **argv);
 
-/** util_main_rc_uc() - the same; with -q uc those of another table */
+/** util_main_rc_uc() - the same; with -q uc the tests of the second table */
 int util_main_rc_uc(const struct test *tests, const struct test *uc_tests,
 		    int argc, char **argv);
 
-/** test_fail() - end this test: not ok, for the reason given */
+/** test_fail() - end this test: not ok, for the given reason */
 void test_fail(const char *file, int line, const char *format, ...)
 	__attribute__((format(printf, 3, 4), noreturn));
 
-/** test_skip() - end this test: it cannot be done here, for the reason given */
+/** test_skip() - end this test: it cannot run here, for the given reason */
 void test_skip(const char *format, ...)
 	__attribute__((format(printf, 1, 2), noreturn));
 
 #define FAIL(...)	test_fail(__FILE__, __LINE__, __VA_ARGS__)
 
-/* REQUIRE(condition): the test fails where it does not hold. */
+/* REQUIRE(condition): the test fails if it does not hold. */
 #define REQUIRE(cond)							\
 	do {								\
 		if (!(cond))						\
@@ -106,14 +106,14 @@ void test_skip(const char *format, ...)
 			     strerror(errno), strerror(error));		\
 	} while (0)
 
-/** millis() - a clock for bounds */
+/** millis() - a clock for time limits */
 uint64_t millis(void);
 
 /* ---- devices ------------------------------------------------------------ */
 
 /**
  * struct nic - an open device with a protection domain
- * @gid: @gid_index: a RoCEv2 GID of the family asked for
+ * @gid: @gid_index: a RoCEv2 GID of the requested family
  */
 struct nic {
 	struct ibv_context *ctx;
@@ -124,10 +124,10 @@ struct nic {
 	int gid_index;
 };
 
-/** nic_open() - @name NULL: the only device there is */
+/** nic_open() - open a device; the only one if @name is NULL */
 struct nic *nic_open(const char *name);
 
-/** nic_a() nic_b() - the devices of the command line, opened once each */
+/** nic_a() nic_b() - the devices of the command line, each opened once */
 struct nic *nic_a(void);
 struct nic *nic_b(void);
 
@@ -139,7 +139,7 @@ uint32_t mtu_bytes(enum ibv_mtu mtu);
 /**
  * struct buf - registered memory between two guard zones
  *
- * The guards are outside of the region but beside it, filled with a pattern.
+ * The guards are outside of the region and next to it. They have a pattern.
  */
 struct buf {
 	uint8_t *p;
@@ -154,19 +154,19 @@ struct buf {
 
 struct buf buf_make(struct ibv_pd *pd, size_t len, int access);
 
-/** buf_free() - deregister and unmap, for tests that need a lot */
+/** buf_free() - deregister and unmap, for tests that need much memory */
 void buf_free(struct buf *buf);
 
-/** buf_check_guards() - the bytes around the region are as they were */
+/** buf_check_guards() - fail unless the bytes around the region are unchanged */
 void buf_check_guards(const struct buf *buf);
 
-/** fill() - a pattern that depends on @seed and on the position */
+/** fill() - write a pattern that depends on @seed and on the position */
 void fill(void *p, size_t len, uint64_t seed);
 
-/** check_fill() - fails the test where @p is not fill(@p, @len, @seed) */
+/** check_fill() - fail unless @p has the pattern fill(@p, @len, @seed) */
 void check_fill(const void *p, size_t len, uint64_t seed);
 
-/** check_bytes() - fails the test unless all bytes are @value */
+/** check_bytes() - fail unless all bytes are @value */
 void check_bytes(const void *p, size_t len, uint8_t value);
 
 struct ibv_sge sge_of(const struct buf *buf, size_t off, size_t len);
@@ -174,16 +174,16 @@ struct ibv_sge sge_of(const struct buf *buf, size_t off, size_t len);
 /* ---- queue pairs -------------------------------------------------------- */
 
 /**
- * struct config - how an end is made; start from config_default
- * @cqe:	completions that each CQ can hold
+ * struct config - attributes of an end; start from config_default
+ * @cqe:	size of each CQ
  * @events:	give the CQs a completion channel
- * @one_cq:	both directions complete to one CQ
- * @cq_ex:	not NULL: the CQs are extended ones, with these attributes (but
- *		for cqe and channel)
+ * @one_cq:	both directions use one CQ
+ * @cq_ex:	not NULL: the CQs are extended ones with these attributes
+ *		(except cqe and channel)
  * @ops:	not 0: the QP is an extended one, with these operations
- * @pd:		not NULL: a domain other than that of the device
+ * @pd:		not NULL: another domain than the device's
  * @qp_access:	remote rights of the QP
- * @mtu:	0: the lesser active MTU of the two ports
+ * @mtu:	0 for the smaller active MTU of the two ports
  */
 struct config {
 	uint32_t max_send_wr;
@@ -209,7 +209,7 @@ struct config {
 };
 extern const struct config config_default;
 
-/** struct end - a queue pair (RC, or UC with -q uc) with its completion queues */
+/** struct end - a queue pair (RC, or UC with -q uc) and its completion queues */
 struct end {
 	struct nic *nic;
 	struct config config;
@@ -221,7 +221,7 @@ struct end {
 	uint32_t psn;
 };
 
-/** struct address - what one end must know of the other */
+/** struct address - what one end must know about the other */
 struct address {
 	union ibv_gid gid;
 	uint32_t qpn;
@@ -231,29 +231,29 @@ struct address {
 	uint64_t va;
 };
 
-/** end_make() - a QP in RESET */
+/** end_make() - create a QP in RESET */
 struct end end_make(struct nic *nic, const struct config *config);
 void end_destroy(struct end *end);
 struct address end_address(const struct end *end);
 
-/* Each returns what ibv_modify_qp() returned. */
+/* Each returns the result of ibv_modify_qp(). */
 int end_to_init(struct end *end);
 int end_to_rtr(struct end *end, const struct address *peer);
 int end_to_rts(struct end *end);
 int end_to(struct end *end, enum ibv_qp_state state);
 
-/** end_connect() - RESET to RTS, towards @peer */
+/** end_connect() - move a QP from RESET to RTS, connected to @peer */
 void end_connect(struct end *end, const struct address *peer);
 
-/** pair_make() - two ends, on device and peer, connected with each other */
+/** pair_make() - create two connected ends, on device and peer */
 void pair_make(struct end *a, struct end *b, const struct config *config);
 
-/** pair_connect() - two ends in RESET */
+/** pair_connect() - connect two ends in RESET */
 void pair_connect(struct end *a, struct end *b);
 
 enum ibv_qp_state end_state(const struct end *end);
 
-/** end_wait_state() - until the QP is in @state, at most 10 seconds */
+/** end_wait_state() - wait until the QP is in @state, at most 10 seconds */
 void end_wait_state(const struct end *end, enum ibv_qp_state state);
 
 /* ---- posting ------------------------------------------------------------ */
@@ -266,43 +266,43 @@ struct ibv_send_wr wr_rdma(uint64_t wr_id, enum ibv_wr_opcode opcode,
 			   struct ibv_sge *sge, int num, uint64_t remote_addr,
 			   uint32_t rkey);
 
-/** post() - must succeed */
+/** post() - post, which must succeed */
 void post(struct end *end, struct ibv_send_wr *wr);
 
-/** post_recv() - must succeed */
+/** post_recv() - post a receive, which must succeed */
 void post_recv(struct end *end, uint64_t wr_id, struct ibv_sge *sge, int num);
 
 /* ---- completions -------------------------------------------------------- */
 
-/** wait_wc() - the next completion, within 10 seconds */
+/** wait_wc() - wait for the next completion, at most 10 seconds */
 struct ibv_wc wait_wc(struct ibv_cq *cq);
 
-/** wait_ok() - the next completion: that request, successful */
+/** wait_ok() - the next completion must be that of this request, successful */
 struct ibv_wc wait_ok(struct ibv_cq *cq, uint64_t wr_id,
 		      enum ibv_wc_opcode opcode);
 
-/** wait_status() - the next completion: that request, with that status */
+/** wait_status() - the next completion must be that of this request, with this status */
 struct ibv_wc wait_status(struct ibv_cq *cq, uint64_t wr_id,
 			  enum ibv_wc_status status);
 
-/** require_no_wc() - the CQ is empty now */
+/** require_no_wc() - the CQ must be empty now */
 void require_no_wc(struct ibv_cq *cq);
 
-/** require_quiet() - the CQ stays empty for a moment (negative tests only) */
+/** require_quiet() - the CQ must stay empty for a moment (negative tests only) */
 void require_quiet(struct ibv_cq *cq);
 
-/** wait_event() - an async event of @ctx within 10 seconds, of that type */
+/** wait_event() - the next async event of @ctx, within 10 seconds, must have this type */
 void wait_event(struct ibv_context *ctx, enum ibv_event_type type);
-/** wait_event_of_object() - the next of @ctx within 10 seconds that is not of its port */
+/** wait_event_of_object() - the next of @ctx within 10 seconds that is no port event */
 struct ibv_async_event wait_event_of_object(struct ibv_context *ctx);
 
 /* ---- two processes ------------------------------------------------------ */
 
-/** tcp_listen() tcp_connect() - a connection; @port is a number */
+/** tcp_listen() tcp_connect() - open a connection; @port is a number */
 int tcp_listen(const char *port);
 int tcp_connect(const char *host, const char *port);
 
-/** swap_addresses() - send ours, receive theirs */
+/** swap_addresses() - send our address, receive the peer's */
 struct address swap_addresses(int fd, const struct address *mine);
 
 #endif

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 /*
- * Memory windows of type 1 and 2B (IBTA 10.6.7): what they open, for whom, and
- * for how long; SEND with invalidate, by which a peer closes one.
+ * Memory windows of type 1 and 2B (IBTA 10.6.7): the access that they grant,
+ * the QPs that have it, and how long. SEND with invalidate, by which a peer
+ * closes one.
  */
 #include "util.h"
 
@@ -48,7 +49,7 @@ static struct ibv_mw_bind_info bind_info(struct ibv_mr *mr, uint64_t addr,
 	};
 }
 
-/* From byte @off of b's memory on. */
+/* A bind from byte @off of b's memory on. */
 static struct ibv_mw_bind_info bind_at(size_t off, size_t len, int access)
 {
 	return bind_info(mem_b.mr, (uintptr_t)mem_b.p + off, len, access);
@@ -79,7 +80,7 @@ static struct ibv_send_wr wr_local_inv(uint64_t wr_id, uint32_t rkey)
 	};
 }
 
-/* Bind on @end, whichever type it is. */
+/* Binds on @end, for both types. */
 static void bind_on(struct end *end, struct ibv_mw *mw,
 		    struct ibv_mw_bind_info info)
 {
@@ -105,7 +106,7 @@ static uint32_t bind_window(struct ibv_mw *mw)
 	return mw->rkey;
 }
 
-/* WRITE or READ of @len bytes from @from's end; how it ends. */
+/* Executes a WRITE or READ of @len bytes from @from's end with this result. */
 static void rdma_from(struct end *from, enum ibv_wr_opcode opcode,
 		      uint64_t addr, size_t len, uint32_t rkey,
 		      enum ibv_wc_status status)
@@ -138,7 +139,7 @@ static void refused(enum ibv_wr_opcode opcode, size_t off, size_t len,
 	end_wait_state(&b, IBV_QPS_ERR);
 }
 
-/* After that a and b are as new, and are connected. */
+/* Then a and b are reset and connected again. */
 static void reconnect(void)
 {
 	REQUIRE_EQ(end_to(&a, IBV_QPS_RESET), 0);
@@ -146,7 +147,7 @@ static void reconnect(void)
 	pair_connect(&a, &b);
 }
 
-/* ---- what a window opens ------------------------------------------------- */
+/* ---- access through a window --------------------------------------------- */
 
 static void opens_for_its_range_only(enum ibv_mw_type type)
 {
@@ -256,7 +257,7 @@ static void zero_based_window_counts_from_its_start(void)
 	check_bytes(mem_b.p, LEN, 0);
 }
 
-/* A key for peers only. */
+/* The key is for peers only. */
 static void rkey_of_a_window_is_no_lkey(void)
 {
 	struct ibv_sge sge;
@@ -275,7 +276,7 @@ static void rkey_of_a_window_is_no_lkey(void)
 	wait_status(b.scq, 1, IBV_WC_LOC_PROT_ERR);
 }
 
-/* ---- for whom ------------------------------------------------------------ */
+/* ---- QPs with access ----------------------------------------------------- */
 
 static void type1_is_for_every_qp_of_its_pd(void)
 {
@@ -308,7 +309,7 @@ static void type2_is_for_the_qp_that_has_bound_it(void)
 	write_ok(mw, 0, 100);
 }
 
-/* The ends of @a2 and @b2 are of other PDs than those of a and b. */
+/* The PDs of @a2 and @b2 differ from those of a and b. */
 static void pair_of_other_pds(struct end *a2, struct end *b2)
 {
 	struct ibv_pd *pd_a = a.nic->pd, *pd_b = b.nic->pd;
@@ -348,7 +349,7 @@ static void other_pd_has_nothing_of_a_window(void)
 	write_ok(mw, 0, 100);
 }
 
-/* ---- for how long -------------------------------------------------------- */
+/* ---- lifetime ------------------------------------------------------------ */
 
 static void type1_is_moved_and_closed_by_binding(void)
 {
@@ -372,7 +373,7 @@ static void type1_is_moved_and_closed_by_binding(void)
 	bind_on(&b, mw, bind_at(0, 0, 0));
 	refused(IBV_WR_RDMA_WRITE, 2000, 100, mw->rkey);
 	reconnect();
-	/* Closing what is closed is no error. */
+	/* Closing a closed window is no error. */
 	bind_on(&b, mw, bind_info(NULL, 0, 0, 0));
 	bind_on(&b, mw, bind_at(0, LEN, IBV_ACCESS_REMOTE_WRITE));
 	write_ok(mw, 0, LEN);
@@ -396,7 +397,7 @@ static void type2_is_closed_by_local_inv(void)
 	refused(IBV_WR_RDMA_WRITE, 0, 100, old);
 }
 
-/* Requests without data: programs set the flag on all that they post. */
+/* Requests without data: programs set the flag on all their requests. */
 static void inline_means_nothing_without_data(void)
 {
 	struct ibv_send_wr wr;
@@ -438,7 +439,7 @@ static void dealloc_closes(void)
 	}
 }
 
-/* A list: what follows the bind may be about the window already. */
+/* A list: requests after the bind may already use the window. */
 static void bind_is_in_order_with_what_follows(void)
 {
 	struct ibv_sge sge, to;
@@ -490,7 +491,7 @@ static void region_under_a_window_cannot_go(void)
 	REQUIRE_EQ(ibv_dereg_mr(mem_b.mr), 0);
 }
 
-/* Its windows are nobody's, and hold their region until they go. */
+/* Its windows belong to nobody, and hold their region until they are deallocated. */
 static void windows_of_a_qp_that_is_gone(void)
 {
 	struct end c, d;
@@ -512,7 +513,7 @@ static void windows_of_a_qp_that_is_gone(void)
 
 /* ---- refusals ------------------------------------------------------------ */
 
-/* The bind fails, the queue is flushed, and the window is as it was. */
+/* The bind fails, the queue is flushed, and the window is unchanged. */
 static void bind_fails(struct ibv_mw *mw, struct ibv_mw_bind_info info)
 {
 	struct ibv_send_wr after = wr_send(2, NULL, 0);
@@ -544,10 +545,10 @@ static void what_cannot_be_bound(void)
 	info[nr++] = bind_info(mem_b.mr, addr - 1, 2, write);
 	info[nr++] = bind_info(mem_b.mr, addr, UINT64_MAX, write);
 	info[nr++] = bind_info(mem_b.mr, UINT64_MAX, 2, write);
-	/* of a region that cannot be bound to */
+	/* of a region without IBV_ACCESS_MW_BIND */
 	other = buf_make(b.nic->pd, LEN, ACCESS_ALL);
 	info[nr++] = bind_info(other.mr, (uintptr_t)other.p, LEN, write);
-	/* of one that cannot be written */
+	/* of one without local write */
 	other = buf_make(b.nic->pd, LEN, IBV_ACCESS_MW_BIND);
 	info[nr++] = bind_info(other.mr, (uintptr_t)other.p, LEN, write);
 	info[nr++] = bind_info(other.mr, (uintptr_t)other.p, LEN,
@@ -585,7 +586,7 @@ static void open_window_of_type_2_is_not_moved(void)
 	write_ok(mw, 0, LEN);
 }
 
-/* Neither a region nor a window of type 1, nor one of another QP. */
+/* Neither a region, nor a window of type 1, nor one of another QP. */
 static void local_inv_of_what_is_not_its_own(void)
 {
 	struct ibv_send_wr wr;
@@ -645,8 +646,8 @@ static void peer_cannot_close_what_is_not_its_own(void)
 }
 
 /*
- * The upper 24 bits are the device's: adapters take the low byte of the key that
- * a bind brings, and programs pass any number.
+ * The upper 24 bits belong to the device. Adapters use the low byte of the key
+ * in a bind, and programs pass any number.
  */
 static void low_byte_of_the_key_is_the_programs(void)
 {
@@ -669,7 +670,7 @@ static void low_byte_of_the_key_is_the_programs(void)
 	}
 }
 
-/* Adapters look at the rights of a peer and at nothing else. */
+/* Adapters read the rights of peers only. */
 static void other_flags_of_a_bind_are_ignored(void)
 {
 	struct ibv_mw *mw;
@@ -726,20 +727,20 @@ static void peer_invalidates_a_window(void)
 	mw = mw_make(IBV_MW_TYPE_2);
 	rkey = bind_window(mw);
 
-	/* The window is open: data comes through it. */
+	/* The window is open: data passes through it. */
 	from = sge_of(&mem_a, 0, 5000);
 	wr = wr_rdma(1, IBV_WR_RDMA_WRITE, &from, 1, (uintptr_t)mem_b.p, rkey);
 	post(&a, &wr);
 	wait_ok(a.scq, 1, IBV_WC_RDMA_WRITE);
 	check_fill(mem_b.p, 5000, 1);
 
-	/* A message of several packets closes it, and arrives itself. */
+	/* A message of several packets closes it, and arrives completely. */
 	to = sge_of(&mem_b, 8000, 5000);
 	post_recv(&b, 2, &to, 1);
 	wr = wr_send_inv(3, &from, rkey);
 	post(&a, &wr);
 	wc = wait_ok(b.rcq, 2, IBV_WC_RECV);
-	/* rxe says it with the kernel's bit, 1 << 2 */
+	/* rxe reports it with the kernel's bit, 1 << 2 */
 	REQUIRE(wc.wc_flags & (IBV_WC_WITH_INV | 1 << 2));
 	REQUIRE_EQ(wc.invalidated_rkey, rkey);
 	REQUIRE_EQ(wc.byte_len, 5000);
@@ -753,7 +754,7 @@ static void peer_invalidates_a_window(void)
 	check_bytes(mem_b.p, LEN, 0);
 }
 
-/* A region is its owner's: the request is refused, and the region stays. */
+/* A peer cannot invalidate a region: the request is refused, and the region stays. */
 static void peer_cannot_invalidate_a_region(void)
 {
 	struct end c, d;

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 /*
- * XRC: one responder serves all SRQs of its domain.  Each operation reaches the
- * SRQ that it names, by the rights of that SRQ's protection domain; what does not
- * exist, or is of another domain, is refused; domains and responders are shared
- * between processes, and outlive the one that made them.
+ * XRC: one responder serves all SRQs of its domain. Each operation reaches the
+ * SRQ that it names, with the rights of that SRQ's protection domain. SRQs that
+ * do not exist, or are of another domain, are refused. Processes share domains
+ * and responders, which outlive their creator.
  */
 #define _GNU_SOURCE	/* O_TMPFILE */
 #include "util.h"
@@ -18,7 +18,7 @@
 
 enum { SRQS = 2, SLOT = 4096, LEN = 3000, DEPTH = 64 };
 
-/* The side that receives: a domain, its SRQs, each with its own PD and CQ. */
+/* The receiving side: a domain and its SRQs, each with its own PD and CQ. */
 static struct ibv_xrcd *xrcd;
 static struct {
 	struct ibv_pd *pd;
@@ -29,10 +29,10 @@ static struct {
 } to[SRQS];
 static struct ibv_qp *tgt;
 
-/* Of all memory; a test may ask for more. */
+/* access flags of all memory; a test may set more */
 static int mem_access = ACCESS_ALL | IBV_ACCESS_REMOTE_ATOMIC;
 
-/* The side that sends. */
+/* the sending side */
 static struct ibv_cq *cq;
 static struct ibv_qp *ini;
 static struct buf mem;
@@ -119,7 +119,7 @@ static void connect_qp(struct ibv_qp *qp, struct nic *nic, struct nic *peer,
 		       uint32_t qpn)
 {
 	bool is_tgt = qp->qp_type == IBV_QPT_XRC_RECV;
-	/* Fetching takes its time, and who asks again meanwhile has to wait. */
+	/* Paging takes time, and repeated requests have to wait meanwhile. */
 	bool patient = mem_access & IBV_ACCESS_ON_DEMAND;
 	struct ibv_qp_attr attr = {
 		.qp_state = IBV_QPS_INIT,
@@ -226,7 +226,7 @@ static enum ibv_qp_state state_of(struct ibv_qp *qp)
 
 /* ---- operations ------------------------------------------------------------------ */
 
-/* As many messages as are asked for, to SRQs in turn, in order at each. */
+/* As many messages as requested, to the SRQs in turn, in order at each. */
 static void messages_to_each_srq_come_in_order(void)
 {
 	enum { NR = 24 };
@@ -237,7 +237,7 @@ static void messages_to_each_srq_come_in_order(void)
 	for (i = 0; i < SRQS; i++)
 		for (n = 0; n < NR / SRQS; n++)
 			recv_at(i, n, 0);
-	/* a number has 24 bits; adapters ignore the rest */
+	/* a number has 24 bits; adapters ignore the upper ones */
 	for (n = 0; n < NR; n++)
 		send_to(n, to[n % SRQS].num | (n < NR / 2 ? 0 : 0xab000000),
 			10 + n);
@@ -327,7 +327,7 @@ static void each_operation_moves_its_data(void)
 		buf_check_guards(&to[i].mem);
 }
 
-/* Nothing of it is known to the device before it is used, at either end. */
+/* The device knows no page of it before its use, at either end. */
 static void memory_on_demand(void)
 {
 	const uint32_t caps = IBV_ODP_SUPPORT_SEND | IBV_ODP_SUPPORT_SRQ_RECV |
@@ -350,14 +350,14 @@ struct expected {
 	enum ibv_event_type type;
 };
 
-/* From ibv_open_qp(), where a test has it. */
+/* from ibv_open_qp(), in some tests */
 static struct ibv_qp *opened;
 
 /*
- * Each of @nr once, in whatever order, and no other of an object.  Who has opened
- * a responder that is there already is told or not: the RDMA core (seen with 6.12)
- * drops those, for ib_uverbs_open_qp() gives them no file of events, and softhca
- * sees one QP.
+ * Expects each of @nr events once, in any order, and no other of an object. A
+ * process that has opened an existing responder may get its events or not: the
+ * RDMA core (6.12) drops them. ib_uverbs_open_qp() gives such QPs no event
+ * file, and softhca sees one QP.
  */
 static void expect_events(struct ibv_context *ctx, struct expected *expected, int nr)
 {
@@ -378,7 +378,7 @@ static void expect_events(struct ibv_context *ctx, struct expected *expected, in
 	}
 }
 
-/* The responder has failed, and takes nothing from an SRQ any more. */
+/* The responder has failed, and takes nothing more from an SRQ. */
 static void expect_failed(enum ibv_event_type type)
 {
 	struct expected expected[] = {
@@ -414,7 +414,7 @@ static void to_error(struct ibv_qp *qp)
 	REQUIRE_EQ(ibv_modify_qp(qp, &attr, IBV_QP_STATE), 0);
 }
 
-/* Once, whoever has ended it; a new life has an end of its own. */
+/* Once, whatever ends it; after a reset it can come again. */
 static void last_wqe_is_announced(void)
 {
 	struct ibv_qp_attr reset = { .qp_state = IBV_QPS_RESET };
@@ -425,7 +425,7 @@ static void last_wqe_is_announced(void)
 	opened = open_tgt(nic_b()->ctx, xrcd, tgt->qp_num);
 	for (life = 0; life < 3; life++) {
 		to_error(life % 2 ? opened : tgt);
-		to_error(tgt);	/* is there already: the next life would see it */
+		to_error(tgt);	/* the event is there already: it must not come after the reset */
 		expected = (struct expected){ tgt, IBV_EVENT_QP_LAST_WQE_REACHED };
 		expect_events(nic_b()->ctx, &expected, 1);
 		REQUIRE_EQ(ibv_modify_qp(tgt, &reset, IBV_QP_STATE), 0);
@@ -475,7 +475,7 @@ static void srq_that_is_gone_is_refused(void)
 	require_no_wc(to[1].cq);
 }
 
-/* A key is good for requests that name an SRQ of its protection domain. */
+/* A key is valid for requests that name an SRQ of its protection domain. */
 static void key_of_another_srqs_domain_is_refused(void)
 {
 	struct ibv_sge sge;
@@ -557,8 +557,8 @@ static void what_cannot_be_made(void)
 }
 
 /*
- * The SRQ of other QPs may have a protection domain of its own, too: receives are
- * of that one, what the peer reaches by its keys is of the QP's.
+ * An SRQ of other QPs may have a protection domain of its own, too. Its
+ * receives use that domain; keys of the peer are checked against the QP's.
  */
 static void basic_srq_has_a_domain_of_its_own(void)
 {
@@ -611,7 +611,10 @@ static void basic_srq_has_a_domain_of_its_own(void)
 
 /* ---- events, order of destruction ---------------------------------------------------- */
 
-/* Nor does the core: the SRQ can go first, and must not be looked at after that. */
+/*
+ * The RDMA core does not hold it: the SRQ may be destroyed first, and must not
+ * be used after that.
+ */
 static void srq_given_to_a_target_is_not_used(void)
 {
 	struct ibv_qp_init_attr_ex attr = {
@@ -685,14 +688,14 @@ static uint32_t hear(int fd)
 	return value;
 }
 
-/* Makes the responder in the domain of @file, and ends when told. */
+/* Creates the responder in the domain of @file, and ends on request. */
 static void other_process(int file, int in, int out)
 {
 	const char *name = ibv_get_device_name(nic_b()->ctx->device);
 	struct nic *nic = nic_open(name);
 	struct ibv_qp *qp;
 
-	/* Else it would wait on where the other has failed. */
+	/* Otherwise it would wait where the other process has failed. */
 	REQUIRE_EQ(prctl(PR_SET_PDEATHSIG, SIGKILL), 0);
 	nic->gid = nic_b()->gid;
 	nic->gid_index = nic_b()->gid_index;
@@ -741,7 +744,7 @@ static void end_other(bool with_event)
 	REQUIRE_EQ(status, 0);
 }
 
-/* Not here, where it was opened only: see expect_events(). */
+/* Its maker gets the event; a process that opened it may not: see expect_events(). */
 static void last_wqe_is_announced_to_its_maker(void)
 {
 	set_up_with_other();
@@ -767,16 +770,16 @@ static void responder_outlives_its_maker(void)
 	wait_ok(cq, 2, IBV_WC_SEND);
 	wait_ok(to[0].cq, 2, IBV_WC_RECV);
 	check_fill(to[0].mem.p, LEN, 9);
-	/* also queried, by the one who opened it */
+	/* a process that opened it can query it, too */
 	REQUIRE_EQ(ibv_query_qp(tgt, &qp_attr, IBV_QP_STATE, &init), 0);
 	REQUIRE_EQ(qp_attr.qp_state, IBV_QPS_RTS);
-	/* the last one who has it ends it */
+	/* its last user destroys it */
 	REQUIRE_EQ(ibv_destroy_qp(tgt), 0);
 	send_to(3, to[0].num, 10);
 	wait_status(cq, 3, IBV_WC_RETRY_EXC_ERR);
 }
 
-/* A context that has nothing else; offsets are handed out from the first on. */
+/* A context without rings; mmap offsets are assigned from 0 on. */
 static void nothing_is_mapped_where_no_ring_is(void)
 {
 	struct nic *nic = nic_open(options.device);
