@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
-"""The verbs' constants by their C names, whatever the version of pyverbs.
+"""The verbs' constants by their C names, in all versions of pyverbs.
 
-Up to rdma-core 56 they are names of pyverbs.enums, later members of one Enum
-class for each C enum.
+Up to rdma-core 56 they are names in pyverbs.enums. Later they are members of one
+Enum class per C enum.
 """
 try:
     from pyverbs.enums import *  # noqa: F401,F403

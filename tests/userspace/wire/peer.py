@@ -1,10 +1,9 @@
 # SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
-"""The other end of the cable: no RDMA device, only a packet socket.
+"""The other end of the cable: a packet socket, and no RDMA device.
 
-It lives in a network namespace of its own, whose IP stack answers ARP and
-neighbour solicitations, and sends and receives whole frames, so that it sees
-every bit and may set every bit. Each packet received has its ICRC verified; one
-that is wrong ends the run.
+It is in a network namespace of its own, whose IP stack answers ARP and neighbour
+solicitations. It sends and receives whole frames, so it sees and sets each bit. It
+verifies the ICRC of each received packet; a wrong one ends the run.
 """
 import contextlib
 import ctypes
@@ -27,7 +26,7 @@ UDP_SEGMENT, IP_MTU_DISCOVER, IP_PMTUDISC_DO = 103, 10, 2
 
 @contextlib.contextmanager
 def namespace(name):
-    """This thread in network namespace @name of ip-netns; None: stay."""
+    """Moves this thread to network namespace @name of ip-netns; None: stays."""
     if not name:
         yield
         return
@@ -57,7 +56,7 @@ class Peer:
     """The crafted peer on @netdev of namespace @netns, at @addresses.
 
     @addresses: its own {4: ..., 6: ...}; @target: those of the device.
-    @listen: False: it only sends, and the port may belong to a device there.
+    @listen: if False it only sends; then a device there may own the port.
     """
 
     def __init__(self, netns, netdev, addresses, target, target_mac,
@@ -65,11 +64,11 @@ class Peer:
         self.addresses, self.target = addresses, target
         with namespace(netns):
             mac = netdev_mac(netdev)
-            # One for each protocol: one for all would be a capture, which a
-            # device at the other end of a pair notices and sends no batches.
+            # One per protocol. One for all would count as a capture: a device
+            # at the other end of a veth pair would send no batches.
             self.socks = [self.packet_socket(netdev, protocol) for protocol in
                           ((ETH_P_IP, ETH_P_IPV6) if listen else (0,))]
-            # These keep the port, so that nobody says "port unreachable".
+            # These own the port, so that the stack sends no "port unreachable".
             self.sinks = [socket.socket(family, socket.SOCK_DGRAM)
                           for family in (socket.AF_INET, socket.AF_INET6)
                           if listen]
@@ -83,7 +82,7 @@ class Peer:
                 if version not in addresses:
                     continue
                 sender = socket.socket(family, socket.SOCK_DGRAM)
-                if version == 4:  # the identifiers then count from 0
+                if version == 4:  # then identifiers count from 0
                     sender.setsockopt(socket.IPPROTO_IP, IP_MTU_DISCOVER,
                                       IP_PMTUDISC_DO)
                 sender.bind((addresses[version], 0))
@@ -100,14 +99,14 @@ class Peer:
     def packet_socket(netdev, protocol):
         sock = socket.socket(socket.AF_PACKET, socket.SOCK_RAW, 0)
         sock.setsockopt(SOL_PACKET, PACKET_IGNORE_OUTGOING, 1)
-        # FORCE: net.core.rmem_max is less than some answers
+        # FORCE: some answers are longer than net.core.rmem_max
         sock.setsockopt(socket.SOL_SOCKET, SO_RCVBUFFORCE, 4 << 20)
         sock.bind((netdev, protocol))
         sock.setblocking(False)
         return sock
 
     def frame(self):
-        """The next frame that has come; None: none has."""
+        """Return: the next received frame, or None."""
         for sock in self.socks:
             try:
                 return sock.recv(65536)
@@ -125,7 +124,7 @@ class Peer:
         self.send_ip(raw)
 
     def send_batch(self, packets, version=4, spoil=None):
-        """Packets of one length, but for the last, as one super-packet.
+        """Sends packets of one length, except the last, as one super-packet.
 
         @spoil: {number of a packet: called with it, from BTH to ICRC}
         """
@@ -139,11 +138,11 @@ class Peer:
         sock.sendto(b"".join(parts), (dst, roce.UDP_PORT))
 
     def send_ip(self, raw):
-        """Sends an IP packet as it is."""
+        """Sends an IP packet unchanged."""
         self.socks[0].send(self.ether[raw[0] >> 4] + raw)
 
     def receive(self, timeout):
-        """The next RoCEv2 packet, verified; None: none in @timeout seconds."""
+        """Return: the next RoCEv2 packet, verified, or None after @timeout seconds."""
         end = time.monotonic() + timeout
         while True:
             raw = self.frame()
@@ -164,6 +163,6 @@ class Peer:
                 return packet
 
     def drain(self):
-        """Forgets what has been received."""
+        """Drops received packets."""
         while self.frame() is not None:
             pass

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 """RoCEv2 packets as bytes: transport headers, UDP, IP, and the invariant CRC.
 
-An implementation of its own, from the specification's figures, so that the
-kernel's is judged by another one. Plain struct and zlib: a packet costs little
-even in an emulated guest. Knows no sockets.
+It is independent of the kernel's implementation, and made from the specification's
+figures. It uses only struct and zlib, so a packet costs little even in an emulated
+guest. It knows no sockets.
 """
 import functools
 import ipaddress
@@ -54,7 +54,7 @@ def has_feth(op):
 
 
 def has_xrceth(op):
-    """Requests have it (IBTA A14)."""
+    """Does an opcode have an XRCETH? Requests do (IBTA A14)."""
     return op & 0xe0 == XRC and op & 0x1f not in RESPONSES
 
 
@@ -80,7 +80,7 @@ def psn_add(psn, n):
 
 
 class BadPacket(Exception):
-    """A received packet is not RoCEv2 as it should be."""
+    """A received packet is malformed RoCEv2."""
 
 
 class Packet:
@@ -231,7 +231,7 @@ def checksum(data):
 
 
 def udp_checksum(ip, udp, payload):
-    """Of UDP over the IP header @ip; never 0, which means "none"."""
+    """The UDP checksum with the IP header @ip; never 0, which means "none"."""
     if ip[0] >> 4 == 4:
         pseudo = ip[12:20] + struct.pack(">BBH", 0, 17, len(udp) + len(payload))
     else:
@@ -254,7 +254,7 @@ def ip_header(src, dst, length, tos=0, ttl=64, ident=0, df=True, label=0,
 
 
 class IpInfo:
-    """What a test may want to know of the headers below the BTH."""
+    """Fields of the headers below the BTH."""
 
     __slots__ = ("version", "src", "dst", "tos", "ttl", "ident", "df", "label",
                  "sport", "header")
@@ -293,9 +293,9 @@ def frame(src, dst, ib, sport=0xc123, checksum_xor=None, spoil=None,
           **ip_fields):
     """IP packet with UDP, @ib and its ICRC.
 
-    @checksum_xor: UDP has a checksum, the right one xor this; None: it has
-    none, as annex A17.3.1 permits. @spoil: called with the bytearray from the
-    BTH to the ICRC, to damage it.
+    @checksum_xor: XORed to the correct UDP checksum; None: no checksum, as annex
+    A17.3.1 permits. @spoil: called with the bytearray from the BTH to the ICRC, to
+    damage it.
     """
     length = 8 + len(ib) + 4
     ip = ip_header(src, dst, length, **ip_fields)

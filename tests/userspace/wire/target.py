@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
-"""The device under test, through libibverbs (pyverbs), and its one-line uses.
+"""The device under test, through libibverbs (pyverbs), with helpers for cases.
 
-A Rig is a device with its peer; a Conn is one QP of the device, connected to a
-QP number that only the crafted peer has, and the packets exchanged with it.
+A Rig is a device with its peer. A Conn is one QP of the device, connected to a QP
+number of the crafted peer, and the packets that both exchange.
 """
 import ctypes
 import errno
@@ -70,11 +70,11 @@ TRANSPORT = {"RC": roce.RC, "UC": roce.UC, "UD": roce.UD}
 
 
 class Wrong(Exception):
-    """The device did something else than the rule says."""
+    """The device has violated the rule."""
 
 
 class Skip(Exception):
-    """The device does not offer what the case is about."""
+    """The device lacks the feature of the case."""
 
 
 class Memory:
@@ -101,9 +101,9 @@ class Memory:
 
 
 class Userfault:
-    """Memory of this process: a page that is not there stays away until give().
+    """Memory of this process whose pages stay absent until give().
 
-    Closed, it is memory as any other.
+    After close() it is ordinary memory.
     """
     SYSCALL = {"x86_64": 323, "aarch64": 282}
     API, REGISTER, COPY = 0xc018aa3f, 0xc020aa00, 0xc028aa03
@@ -120,7 +120,7 @@ class Userfault:
                     struct.pack("=4Q", addr, length, self.MISSING, 0))
 
     def give(self, data):
-        """All of it, as @data; who waits for it goes on."""
+        """Fills all of it with @data, and ends all waits for it."""
         source = ctypes.create_string_buffer(data, self.length)
         fcntl.ioctl(self.fd, self.COPY, struct.pack(
             "=5Q", self.addr, ctypes.addressof(source), self.length, 0, 0))
@@ -138,7 +138,7 @@ def pattern_unit(seed):
 
 
 def pattern(length, seed=1):
-    """@length bytes that tell where they belong."""
+    """Return: @length bytes that show their position."""
     return (pattern_unit(seed) * (length // 251 + 1))[:length]
 
 
@@ -154,7 +154,7 @@ class Device:
         self.memory = Memory(self.pd, 64 << 10)
         self.counters = f"/sys/class/infiniband/{name}/ports/1/hw_counters"
         try:
-            # else values are up to 10 ms old
+            # otherwise values are up to 10 ms old
             with open(f"{self.counters}/lifespan", "w") as f:
                 f.write("0")
         except OSError:
@@ -162,7 +162,7 @@ class Device:
 
     @staticmethod
     def _find_async_fd(before):
-        """Of the context's events: pyverbs does not tell it."""
+        """Finds the descriptor of the context's events, which pyverbs hides."""
         for fd in set(os.listdir("/proc/self/fd")) - before:
             try:
                 if "infinibandevent" in os.readlink(f"/proc/self/fd/{fd}"):
@@ -172,7 +172,7 @@ class Device:
         return None
 
     def counter(self, name):
-        # The RDMA core tells again what it has read in the last 10 ms.
+        # The RDMA core caches values for 10 ms.
         time.sleep(0.015)
         try:
             with open(f"{self.counters}/{name}") as f:
@@ -181,7 +181,7 @@ class Device:
             raise Wrong(f"there is no counter {name}") from None
 
     def events(self, timeout=0):
-        """Names of the async events that have come, or come within @timeout."""
+        """Return: names of the async events until @timeout."""
         found = []
         while select.select([self.async_fd], [], [], 0 if found else timeout)[0]:
             event = self.ctx.get_async_event()
@@ -223,10 +223,10 @@ def gid_of(address):
 class Rig:
     """A device and its crafted peer.
 
-    @strangers: addresses of the peer's network that nobody is connected to
-    @is_softhca: it has softhca's counters
-    @patience: how long something that must come may take, in seconds
-    @quiet: how long nothing must come before that is believed
+    @strangers: addresses of the peer's network without a connection
+    @is_softhca: the device has softhca's counters
+    @patience: maximum time for a packet that must come, in seconds
+    @quiet: time without a packet that counts as silence, in seconds
     """
 
     def __init__(self, device, peer, strangers, is_softhca=True, patience=3.0,
@@ -235,7 +235,7 @@ class Rig:
         self.is_softhca = is_softhca
         slow = int(os.environ.get("SHCA_SLOW", 1))  # tests/guest/lib.sh
         self.patience = patience * slow
-        # (which each case that ends in silence takes)
+        # Each case that ends in silence takes this time.
         self.quiet = quiet * min(slow, 5)
         self.gid = {v: device.gid_index(a) for v, a in peer.target.items()}
         self.qpns = itertools.count(0x30001, 7)
@@ -248,7 +248,7 @@ class Rig:
         return conn
 
     def take_cq(self, cqe):
-        """A CQ; those of the usual size are used again."""
+        """Return: a CQ; those of the usual size are reused."""
         return self.cqs.pop() if cqe == CQE and self.cqs else CQ(self.dev.ctx,
                                                                  cqe)
 
@@ -259,7 +259,7 @@ class Rig:
             cq.close()
 
     def close(self):
-        """Ends a case: its QPs go, and with them what is on its way."""
+        """Ends a case: destroys its QPs, and drops packets in flight."""
         while self.conns:
             self.conns.pop().close()
         self.peer.drain()
@@ -277,9 +277,8 @@ class Rig:
 class Conn:
     """One QP of the device and the peer's end of it.
 
-    @psn is the next that the peer sends as a requester, @sq_psn the first
-    that the device sends; @ece is the vendor and the options that the peer is
-    said to have.
+    @psn: the next PSN of the peer as a requester; @sq_psn: the first PSN of the
+    device; @ece: vendor and options that the peer claims.
     """
 
     def __init__(self, rig, kind="RC", version=4, psn=0x100, sq_psn=0x200,
@@ -318,7 +317,7 @@ class Conn:
             self.rig.give_cq(cq, self.cqe)
 
     def tell_ece(self, vendor, options):
-        """As librdmacm does, which goes on where options mean nothing."""
+        """Sets the options as librdmacm does, which continues if they have no meaning."""
         try:
             self.qp.set_ece(ECE(vendor, options))
         except PyverbsRDMAError as error:
@@ -392,7 +391,7 @@ class Conn:
         return STATES[attr.qp_state]
 
     def expect_state(self, wanted):
-        """A QP may need a moment to fail."""
+        """Waits for this state: a QP may need a moment to fail."""
         end = time.monotonic() + self.rig.patience
         while True:
             state = self.state()
@@ -460,17 +459,17 @@ class Conn:
     # ---- the device's packets
 
     def rx(self, timeout=None):
-        """The device's next packet to this peer QP; None: none came."""
+        """Return: the device's next packet to this peer QP, or None."""
         end = time.monotonic() + (self.rig.patience if timeout is None
                                   else timeout)
         while True:
             packet = self.peer.receive(max(0, end - time.monotonic()))
-            # UD: any destination; others: not a leftover of another QP
+            # UD: any destination; others: no late packet of another QP
             if not packet or packet.dqpn == self.peer_qpn:
                 return packet
 
     def expect(self, op, timeout=None, **fields):
-        """The next packet, which has this opcode and these fields."""
+        """Return: the next packet, which must have this opcode and these fields."""
         packet = self.rx(timeout)
         if not packet:
             raise Wrong(f"nothing came, wanted {roce.name(op | self.transport)}")
@@ -507,7 +506,7 @@ class Conn:
             raise Wrong(f"got {packet}, wanted no answer")
 
     def expect_response(self, data, psn):
-        """A whole READ response that carries @data."""
+        """Expects a whole READ response with @data."""
         count = max(1, -(-len(data) // self.mtu))
         for i in range(count):
             part = data[i * self.mtu:(i + 1) * self.mtu]
@@ -541,7 +540,7 @@ class Conn:
     def post(self, opcode, length=0, offset=0, wr_id=0, va=0x1000, rkey=0x99,
              flags=0, imm=0, sge=None, compare=0, swap=0):
         """A send request of @length bytes at @offset of the memory."""
-        if opcode != WR.SEND_INV:  # that has a key in its place
+        if opcode != WR.SEND_INV:  # carries a key in its place
             imm = socket_order(imm)
         wr = SendWR(wr_id=wr_id, opcode=opcode, num_sge=1, imm_data=imm,
                     send_flags=flags | e.IBV_SEND_SIGNALED,
@@ -604,7 +603,7 @@ class Conn:
 
 
 def socket_order(value):
-    """The 32 bits @value, so that they lie big endian in memory."""
+    """Return: @value as a number that is big-endian in memory."""
     return struct.unpack("=I", struct.pack(">I", value))[0]
 
 

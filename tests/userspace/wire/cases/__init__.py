@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 """The cases: functions of a target.Rig, each with its name and its rule.
 
-A case that returns has found what the rule says; target.Wrong tells what it
-found instead. Names say the area first:
+A case returns if the device obeys the rule; otherwise it raises target.Wrong with
+the difference. A name begins with the area:
 
   pkt    what is common to all packets: validation, ICRC, fields sent
   resp   the responder of RC            req   the requester of RC

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
-"""Packets that arrive as one super-packet (UDP GSO), as those of a sender on the
-same machine do: each counts for itself, whatever the others are."""
+"""Packets that arrive as one super-packet (UDP GSO), as from a sender on the same
+machine. Each packet is judged alone, whatever the others are.
+"""
 import contextlib
 
 from pyverbs.wr import SGE
@@ -14,17 +15,17 @@ from .packets import counted, flip
 from .requester import request
 from .responder import same, split
 
-RUN = 60  # several times what is executed at once, less than a batch
+RUN = 60  # several times a run, less than a batch
 DATA = pattern((RUN + 2) * MTU)
 
 
 @contextlib.contextmanager
 def one_skb(rig):
-    """What is sent in the body arrives as one; else the case shows nothing."""
+    """In the body, packets must arrive as one skb; otherwise the case shows nothing."""
     before = rig.arrived()
     yield
     got = rig.arrived() - before
-    if got > 3:  # (a neighbour may say something meanwhile)
+    if got > 3:  # a neighbour may send something meanwhile
         raise Wrong(f"it arrived as {got} packets")
 
 

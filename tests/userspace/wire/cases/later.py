@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
-"""What cannot be done or answered at once, and what is said meanwhile."""
+"""Requests that cannot be executed or answered at once, and answers meanwhile."""
 import mmap
 import struct
 import time
@@ -83,7 +83,7 @@ def flush_reserved(rig, bits):
 
 
 def absent(rig):
-    """Memory on demand, no page of which is there."""
+    """Memory on demand without a present page."""
     try:
         return Memory(rig.dev.pd, 64 << 10, ALL_ACCESS | ON_DEMAND)
     except Exception:
@@ -98,7 +98,7 @@ def not_present(rig, kind):
     if not rig.is_softhca:
         raise Skip("what ConnectX does; others fail or wait")
     region = absent(rig)
-    # long: what else would be heard is the retry, and there is none
+    # long: otherwise the retry would come, and there is none
     c = rig.conn(rnr_timer=26)
     first = c.write(b"1")
     c.expect_ack(first.psn, msn=1)
@@ -154,7 +154,7 @@ def does_not_come(rig):
                  "RNR NAK")
         refused(26)
         c.expect_silence()
-        # four times as long each time, up to the longest but one
+        # each time four times as long, up to the second longest
         for timer in 30, 31:
             # the ACK probe of a requester, and a WRITE before a READ
             c.write(b"", psn=psn_add(waits.psn, -1))

@@ -37,7 +37,7 @@ def first_of(op):
 
 
 def packet(c, op, dmalen, **fields):
-    """A packet with @op that is valid but for its place."""
+    """A packet with @op that is valid except for its position."""
     size = 0 if operation(op) == "-" else 4 if ends(op) else MTU
     return c.tx(op, pattern(size), va=c.mem.addr, rkey=c.mem.rkey,
                 dmalen=8 if op == roce.READ_REQUEST else dmalen,
@@ -45,7 +45,7 @@ def packet(c, op, dmalen, **fields):
 
 
 def dmalen_of(ops):
-    """What a WRITE FIRST or ONLY at the end of @ops announces."""
+    """DMA length of a WRITE FIRST or ONLY at the end of @ops."""
     return MTU * sum(not ends(op) for op in ops) + 4
 
 
@@ -57,7 +57,7 @@ def follows(a, b):
 
 
 def wanted_answer(c, op, p):
-    """A legal request with AckReq is answered so."""
+    """Return: the answer to a valid request with AckReq."""
     if op == roce.READ_REQUEST:
         c.expect(roce.READ_ONLY, psn=p.psn)
     elif op in roce.HAS_ATOMIC:
@@ -128,7 +128,7 @@ def rc_first(rig, b):
 
 
 class UcModel:
-    """What a UC responder completes, by IBTA 9.8.2."""
+    """A model of a UC responder's completions, by IBTA 9.8.2."""
 
     def __init__(self):
         self.open, self.size = None, 0

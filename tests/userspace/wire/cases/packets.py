@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
-"""What is checked before any transport looks at a packet, and sent with all."""
+"""Checks before the transport, and fields of all sent packets."""
 import contextlib
 import struct
 import time
@@ -185,7 +185,7 @@ def congested(rig):
         c.post_recv(wr_id=i)
     for i in range(3):
         p = c.send(b"x", below={"tos": 3})
-        c.expect_ack(p.psn, msn=i + 1)  # (no CNP: nobody is told to be slower)
+        c.expect_ack(p.psn, msn=i + 1)  # no CNP: no peer must slow down
         c.recv_wc(i)
 
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
-"""What the address vector of a connected QP puts into the headers below."""
+"""Effects of a connected QP's address vector on the headers below the BTH."""
 import enums as e
 
 import roce
@@ -27,7 +27,7 @@ def requests_have_the_class(rig, version):
     c.mem[:600] = pattern(600)
     for kind in "SEND", "WRITE":
         c.post(getattr(WR, kind), 600, va=VA, rkey=RKEY, wr_id=1)
-        for _ in range(2):  # the second time since nobody answers the first
+        for _ in range(2):  # the second one, because the first gets no answer
             for place in "FIRST", "MIDDLE", "LAST":
                 p = c.expect(getattr(roce, f"{kind}_{place}"))
                 same_below(p, TCLASS, 0x12345, version)

@@ -57,7 +57,7 @@ def expect_request(c, kind, length=4, psn=None, timeout=None):
 
 
 def answer(c, kind, p, length=4, data=None):
-    """The right answer to a request whose last packet was @p."""
+    """Sends the correct answer to a request whose last packet was @p."""
     if kind in ("CAS", "FAA"):
         c.respond(roce.ATOMIC_ACK, p.psn, orig=77, msn=1)
     elif kind == "READ":
@@ -229,7 +229,7 @@ def local_key(rig, row):
             region.mr.close()
     request(c, kind, sge=sge, wr_id=1)
     request(c, "SEND", wr_id=2)
-    if kind in ("READ", "FAA"):  # looked at when there is something to place
+    if kind in ("READ", "FAA"):  # checked when there is data to place
         answer(c, kind, expect_request(c, kind), 8)
         c.expect(roce.SEND_ONLY)
     c.expect_silence()
@@ -450,12 +450,12 @@ def nak_within(rig, kind):
     c.sent_wc()
 
 
-# ---- requests that nobody waits for ------------------------------------------------------
+# ---- requests without a waiter ------------------------------------------------------
 
 
 def burst(c, kind, count, signalled=()):
-    """Posts @count requests at once, of which few are signalled; their packets."""
-    wrs = [None]  # (each is kept, for the next one has but a pointer to it)
+    """Posts @count requests at once, few signalled. Returns their packets."""
+    wrs = [None]  # keeps each: the next one only has a pointer to it
     for i in reversed(range(count)):
         wrs.append(SendWR(
             wr_id=i, opcode=getattr(WR, kind), num_sge=1,
@@ -469,14 +469,14 @@ def burst(c, kind, count, signalled=()):
 
 
 def to_softhca(rig, **fields):
-    """A connection to what says that it is a softhca, if the device may know."""
+    """A connection to a peer that claims to be softhca, if the device supports that."""
     if rig.is_softhca:
         fields["ece"] = SOFTHCA
     return rig.conn(sig_all=False, **fields)
 
 
 def left_behind(c, rig, kind="SEND"):
-    """Packets of requests, of which all but the first wait for an answer in vain."""
+    """Packets of requests of which only the first gets an answer."""
     c.mem[:300] = pattern(300)
     # (until something was acknowledged each asks)
     c.ack(burst(c, kind, 1)[0].psn)
@@ -490,8 +490,8 @@ def left_behind(c, rig, kind="SEND"):
     return packets
 
 
-def expect_probe(c, una):
-    """A duplicate that means nothing, whatever has been lost, and asks."""
+def expect_inquiry(c, una):
+    """Expects an ACK probe: a duplicate without effect, with AckReq."""
     p = c.expect(roce.WRITE_ONLY, psn=psn_add(una, -1), ackreq=1, dmalen=0)
     same(p.data, b"", "payload")
     return p
@@ -631,9 +631,9 @@ def lost_ack(rig, kind):
 
 
 def times_sent(c, status, reply=None):
-    """How often the first PSN is sent until its request (wr_id 1) fails so.
+    """Return: how often the first PSN is sent until its request (wr_id 1) fails so.
 
-    @reply: the syndrome with which each is answered; None: no answer.
+    @reply: syndrome of each answer; None: no answer.
     """
     count, end = 0, time.monotonic() + 10 * c.rig.patience
     while True:
@@ -803,7 +803,7 @@ def rnr_before(rig):
              for how in ("gap", "timeout") if (lost, how) != (3, "gap")})
 def partial_read(rig, row):
     lost, how = row
-    # the gap should tell without the timer, whose time comes later
+    # the gap should suffice, before the timer expires
     c = rig.conn(timeout=14 if how == "timeout" else 17)
     data = pattern(1000)
     c.mem.fill()
@@ -817,7 +817,7 @@ def partial_read(rig, row):
     q = c.expect(roce.READ_REQUEST)
     at = lost * MTU
     if q.psn == p.psn and not rig.is_softhca:
-        at = 0  # allowed by the letter: the whole READ again
+        at = 0  # the specification allows this: the whole READ again
     same(q.psn, psn_add(p.psn, at // MTU), "PSN of the repeated request")
     same((q.va, q.rkey, q.dmalen), (VA + at, RKEY, 1000 - at), "its RETH")
     c.no_wc()
@@ -868,7 +868,7 @@ def ack_of_a_read(rig, kind):
 
 
 def bad_response(c, status="BAD_RESP_ERR"):
-    """The request at the head fails so, and not successfully."""
+    """The first request must fail with this status."""
     c.sent_wc(1, status)
     c.expect_state("ERR")
 

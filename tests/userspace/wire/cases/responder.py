@@ -33,7 +33,7 @@ def flushed(c, wr_id=1):
 
 
 def failed(c, used):
-    """The QP is in error; the receive request says so, by whether it is used."""
+    """The QP is in error; the status of the receive shows whether it was used."""
     c.expect_state("ERR")
     c.recv_wc(1, "LOC_QP_OP_ERR" if used else "WR_FLUSH_ERR")
 
@@ -68,7 +68,7 @@ def message(c, data, kind, ackreq=1, psn=None, imm=0, inv=0, **reth):
 SIZES = (0, 1, 3, 4, 255, 256, 257, 512, 1001)
 
 
-# ---- what must work ---------------------------------------------------------
+# ---- valid requests ---------------------------------------------------------
 
 
 @case("resp.send", "IBTA 9.4.1: a SEND of any length is placed and completes "
@@ -211,7 +211,7 @@ def solicited(rig):
 
 
 def event_fds():
-    """Descriptors of event queues: pyverbs does not tell a channel's."""
+    """Finds descriptors of event queues, which pyverbs hides."""
     fds = set()
     for fd in os.listdir("/proc/self/fd"):
         try:
@@ -247,7 +247,7 @@ def order(rig):
     acked = set()
     for wanted in (a, b, d, f):
         if wanted in (a, d):
-            # a later answer says it as well
+            # a later answer acknowledges it, too
             continue
         while True:
             p = c.rx()
@@ -325,7 +325,7 @@ def ahead(rig, by):
     p = c.send(b"now")
     c.expect_ack(p.psn, msn=1)
     c.recv_wc(0, byte_len=3)
-    # the next gap is told of again
+    # the next gap draws a NAK again
     c.send(b"ahead", psn=psn_add(c.psn, 1))
     c.expect_nak(roce.NAK_SEQ, c.psn)
 
@@ -469,7 +469,7 @@ def too_long(rig, op):
     data = pattern(MTU) if op == roce.WRITE_FIRST else b""
     p = c.tx(op, data, va=c.mem.addr, rkey=c.mem.rkey, dmalen=0x80000001,
              ackreq=1)
-    # (the key covers less as well, and would not be looked at)
+    # the key covers less, too, and must not be checked
     c.expect_nak(roce.NAK_INVALID, p.psn)
     flushed(c)
 
@@ -503,7 +503,7 @@ def event_req_err(rig):
 
 
 def access_request(c, kind, **fields):
-    """One request that touches 8 bytes of remote memory."""
+    """One request that accesses 8 bytes of remote memory."""
     if kind == "WRITE":
         return c.write(bytes(8), **fields)
     if kind == "WRITE_IMM":
@@ -682,7 +682,7 @@ def more_reads(rig, agreed):
     c = rig.conn(dest_rd_atomic=agreed)
     data = pattern(c.mem.length)
     c.mem[:] = data
-    # as one, so that none is answered before all are there
+    # as one skb, so that none is answered before all have come
     reads = [c.packet(roce.READ_REQUEST, va=c.mem.addr + i * 8, rkey=c.mem.rkey,
                       dmalen=3 * MTU, psn=psn_add(c.psn, 3 * i))
              for i in range(agreed + 1)]
@@ -870,7 +870,7 @@ def repeated_atomics(rig):
     for i in (8, 9, 10, 11):
         c.atomic(roce.FETCH_ADD, psn=first[i].psn, swap=1)
         c.expect(roce.ATOMIC_ACK, psn=first[i].psn, orig=i)
-    # one that is no longer kept must not be executed again
+    # a result that is no longer kept: do not execute again
     c.atomic(roce.FETCH_ADD, psn=first[0].psn, swap=1)
     c.expect_silence()
     same(struct.unpack("=Q", c.mem[:8])[0], 12, "counter")
@@ -976,7 +976,7 @@ def cq_overrun(rig):
     c.expect_state("ERR")
     n, wcs = c.recv_cq.poll(room + 8)
     same([wc.wr_id for wc in wcs], list(range(n)), "completions")
-    # (the ring is a power of two, and one more than it says fits, as with mlx5)
+    # The ring is a power of two; one more than advertised fits, as with mlx5.
     if n != room + rig.is_softhca or any(wc.status for wc in wcs):
         raise Wrong(f"{n} completions in a CQ of {room}")
     c.no_wc()
@@ -989,10 +989,10 @@ def revoked(rig):
     c = rig.conn()
     region = Memory(rig.dev.pd, 64 << 20)
     p = c.read(region.length, va=region.addr, rkey=region.rkey)
-    c.expect(roce.READ_FIRST, psn=p.psn)  # the answer is on its way
+    c.expect(roce.READ_FIRST, psn=p.psn)  # the answer is in flight
     region.mr.close()
     c.expect_state("ERR")
-    # What comes next may have been lost on its way to who reads it so slowly.
+    # The next packets may be lost, because this reader is so slow.
     answer, last = c.rx(), psn_add(p.psn, region.length // MTU - 1)
     while answer and answer.op == roce.READ_MIDDLE:
         answer = c.rx()

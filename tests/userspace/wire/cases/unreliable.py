@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
-"""UC and UD: nothing is answered, and nothing but the message is lost."""
+"""UC and UD: no answers, and an error loses only its message."""
 
 
 import enums as e
