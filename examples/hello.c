@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 /*
  * A first program: two queue pairs, one SEND. Both ends are in this process, so
- * that nothing but verbs is to be seen; programs on two machines tell each other
- * QPN and GID over a socket.
+ * it shows verbs only. Programs on two machines exchange QPN and GID over a
+ * socket.
  *
  *   cc -o hello hello.c -libverbs
  *   ./hello DEVICE [PEER]      PEER: another device (default: DEVICE itself)
@@ -15,7 +15,7 @@
 
 static const char text[] = "hello, world";
 
-/* What one end has. */
+/* the objects of one end */
 struct end {
 	struct ibv_context *device;
 	struct ibv_pd *pd;
@@ -34,7 +34,7 @@ static void check(int bad, const char *what)
 	exit(1);
 }
 
-/* Opens a device by name and makes what a queue pair needs, and the pair. */
+/* Opens a device by name, and creates the objects of a queue pair, and the pair. */
 static void make_end(struct end *end, const char *name)
 {
 	struct ibv_qp_init_attr init = {
@@ -90,7 +90,7 @@ static void connect_to(struct end *end, const struct end *peer)
 				    IBV_QP_RETRY_CNT | IBV_QP_RNR_RETRY | IBV_QP_MAX_QP_RD_ATOMIC), "to RTS");
 }
 
-/* Waits for the one completion that is due. */
+/* Waits for the next completion, which must be successful. */
 static void complete(struct end *end, const char *what)
 {
 	struct ibv_wc wc;

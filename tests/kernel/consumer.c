@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 /*
- * A kernel consumer of verbs: what no process can see.  Loading runs the tests,
- * one line in the log for each, on the device and GID that parameters name; it
- * uses nothing but the RDMA core, so that it judges any RDMA device.
+ * A kernel consumer of verbs: tests what no process can see. Loading the module
+ * runs the tests on the device and GID of its parameters, with one line in the
+ * log each. It uses only the RDMA core, so it tests any RDMA device.
  */
 #define pr_fmt(fmt) KBUILD_MODNAME ": " fmt
 
@@ -27,7 +27,7 @@ MODULE_PARM_DESC(gid_index, "a RoCEv2 GID of it");
 #define WAIT_MS		10000
 #define ROUNDS		200
 
-/* REQUIRE(): the test ends here, not ok, where it does not hold. */
+/* REQUIRE(): the test fails and ends here if the condition does not hold. */
 #define REQUIRE(cond)							\
 	do {								\
 		if (!(cond)) {						\
@@ -37,14 +37,14 @@ MODULE_PARM_DESC(gid_index, "a RoCEv2 GID of it");
 	} while (0)
 
 /**
- * struct end - a QP with its queues, and what its event handler saw
+ * struct end - a QP with its queues, and results of its event handler
  * @cq:	for both directions
  * @qp:	the queue pair
  * @srq:	its SRQ, or NULL
  * @events:	bits IB_EVENT_*
  * @came:	completed by each event
- * @gone:	the QP has been destroyed: no event may come any more
- * @within:	events that came in the stack of our own call of a verb
+ * @gone:	the QP was destroyed: no more events may come
+ * @within:	events raised inside our own call of a verb
  * @late:	events that came after the end
  */
 struct end {
@@ -63,7 +63,7 @@ static struct ib_pd *pd;
 static union ib_gid gid;
 static struct end a, b;
 
-/* Whoever calls a verb holds this, as consumers hold locks of theirs. */
+/* The task that calls a verb, as a consumer would hold a lock. */
 static struct task_struct *caller;
 
 #define IN_CALL(call)							\
@@ -78,7 +78,7 @@ static struct task_struct *caller;
 
 static void saw(struct end *end, enum ib_event_type event)
 {
-	/* A softirq that interrupts the call is not within it. */
+	/* A softirq that interrupts the call is not inside it. */
 	if (in_task() && READ_ONCE(caller) == current)
 		end->within++;
 	if (READ_ONCE(end->gone))
@@ -201,7 +201,7 @@ static int to_state(struct end *end, enum ib_qp_state state,
 	return IN_CALL(ib_modify_qp(end->qp, &attr, mask));
 }
 
-/* a is in RTS, b in RTR, so that the first packet is an event at b. */
+/* a goes to RTS, and b to RTR, so that the first packet raises an event at b. */
 static int pair_make(bool with_srq)
 {
 	REQUIRE(!end_make(&a, false) && !end_make(&b, with_srq));
@@ -228,7 +228,7 @@ static int post_recv(struct end *end)
 			  ib_post_recv(end->qp, &wr, &bad);
 }
 
-/* The status of the next completion, or -ETIMEDOUT. */
+/* Return: status of the next completion, or -ETIMEDOUT. */
 static int completion(struct end *end)
 {
 	unsigned long until = jiffies + msecs_to_jiffies(WAIT_MS);
@@ -277,7 +277,7 @@ static int srq_events_come_outside_of_calls(void)
 	return 0;
 }
 
-/* Destroyed while an event is on its way: told before, or never. */
+/* Destroys a QP while an event is in flight: it comes before the end, or never. */
 static int no_event_after_destruction(void)
 {
 	struct ib_send_wr wr = { .opcode = IB_WR_SEND };
@@ -301,7 +301,7 @@ static struct scatterlist *sg;
 static int nr_mapped;
 static struct page *page;
 
-/* All @nr segments are the same page: it is the list that is tested. */
+/* All @nr segments are the same page, because only the list is tested. */
 static int memory_make(int nr)
 {
 	int i;
@@ -330,7 +330,7 @@ static void memory_free(void)
 	page = NULL;
 }
 
-/* Post and wait: the status of the completion. */
+/* Posts and waits. Return: status of the completion. */
 static int do_reg(u32 key)
 {
 	struct ib_reg_wr wr = {
@@ -386,7 +386,7 @@ static int region_make(int nr)
 	return 0;
 }
 
-/* The longest list of pages that is advertised is registered and reached. */
+/* The longest advertised page list is registered and accessed. */
 static int fast_registration_of_most_pages(void)
 {
 	int max = dev->attrs.max_fast_reg_page_list_len;
@@ -409,7 +409,7 @@ static int fast_registration_of_most_pages(void)
 	return 0;
 }
 
-/* IBTA 11.6.2: what fails is a memory management operation, not the queue. */
+/* IBTA 11.6.2: a memory management operation fails, not the queue. */
 static int failed_registration_is_bind_error(void)
 {
 	REQUIRE(!pair_make(false) && !region_make(2));
@@ -447,7 +447,7 @@ static int atomic_write_writes_one_word(void)
 	return 0;
 }
 
-/* No struct of the core says what is to be flushed, so nothing is. */
+/* The RDMA core has no struct for what to flush, so FLUSH is refused. */
 static int flush_is_refused(void)
 {
 	struct ib_rdma_wr wr = { .wr.opcode = IB_WR_FLUSH };
@@ -497,7 +497,7 @@ static int run_tests(void)
 	return failed ? -EINVAL : 0;
 }
 
-/* By a client, for from Linux 7.2 on devices cannot be looked up by name. */
+/* A client, because devices cannot be looked up by name from Linux 7.2 on. */
 static int consumer_add(struct ib_device *ibdev)
 {
 	if (!strcmp(dev_name(&ibdev->dev), device) && ib_device_try_get(ibdev))

@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 /*
- * An exporter of dma-bufs for tests/userspace/verbs/dmabuf.c: of ordinary memory,
- * where the kernel has neither udmabuf nor a heap, and of buffers that an importer
- * must refuse.  What is in use can be read from the parameters.
+ * An exporter of dma-bufs for tests/userspace/verbs/dmabuf.c. It exports
+ * ordinary memory, for kernels with neither udmabuf nor a heap, and buffers
+ * that an importer must refuse. The parameters show which are in use.
  *
- * A buffer is made by ioctl() on /dev/softhca_exporter: the command is one of
- * KIND, the argument the number of pages, the result a file descriptor.
+ * An ioctl() on /dev/softhca_exporter makes a buffer. The command is one of
+ * KIND, the argument is the number of pages, and the result is a file
+ * descriptor.
  */
 #define pr_fmt(fmt) KBUILD_MODNAME ": " fmt
 
@@ -18,7 +19,7 @@
 #include <linux/slab.h>
 #include <linux/vmalloc.h>
 
-/* Commands, not among those that every file has; dmabuf.c has them, too. */
+/* Commands that differ from those of all files; dmabuf.c has the same. */
 enum kind {
 	KIND_PLAIN = 0x5300,
 	KIND_NO_VMAP,		/* cannot be mapped for the kernel */
@@ -188,5 +189,5 @@ module_misc_device(exporter);
 MODULE_AUTHOR("The softhca developers");
 MODULE_DESCRIPTION("An exporter of dma-bufs, for tests of their importers");
 MODULE_LICENSE("Dual BSD/GPL");
-/* MODULE_IMPORT_NS() takes a string on new kernels and a word on others. */
+/* MODULE_IMPORT_NS() takes a string on new kernels and an identifier on old ones. */
 MODULE_INFO(import_ns, "DMA_BUF");

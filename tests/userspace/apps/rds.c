@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 /*
- * RDS over the RDMA transport: datagrams of many sizes both ways, and RDMA WRITE and
- * READ between the two sockets' memory; every byte is compared.
+ * RDS over the RDMA transport: datagrams of many sizes in both directions, and
+ * RDMA WRITE and READ between the two sockets' memory. Each byte is compared.
  *
  *   rds ADDRESS ADDRESS     two addresses of this machine (or one, twice)
  *
- * Prints "ok NAME", or at the first that fails "not ok NAME # why", and ends.
+ * Prints "ok NAME", or "not ok NAME # why" at the first failure, and ends.
  */
 #include <arpa/inet.h>
 #include <errno.h>
@@ -34,7 +34,7 @@
 struct end {
 	int fd;
 	struct sockaddr_in address;
-	uint8_t *buffer;	/* LARGEST, with a guard on each side */
+	uint8_t *buffer;	/* LARGEST bytes, with a guard on each side */
 };
 
 static void verdict(const char *name, size_t size, const char *why)
@@ -46,7 +46,7 @@ static void verdict(const char *name, size_t size, const char *why)
 		printf("ok %s\n", text);
 		return;
 	}
-	/* what comes after it would wait for as long */
+	/* later tests would wait as long */
 	printf("not ok %s # %s (%s)\n", text, why, strerror(errno));
 	exit(1);
 }
@@ -61,7 +61,7 @@ static void fill(uint8_t *bytes, size_t size, unsigned int seed)
 	}
 }
 
-/* How long a thing may take: it guards against waiting for ever. */
+/* Maximum wait in ms; it only guards against waiting forever. */
 static int patience(void)
 {
 	const char *slow = getenv("SHCA_SLOW");
@@ -88,7 +88,7 @@ static void make_end(struct end *end, const char *address, int port)
 	end->address = (struct sockaddr_in){ .sin_family = AF_INET, .sin_port = htons(port) };
 	end->buffer = mmap(NULL, LARGEST + 2 * GUARD, PROT_READ | PROT_WRITE,
 			   MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-	/* (never TCP instead) */
+	/* RDS must not use TCP instead. */
 	if (end->fd < 0 || end->buffer == MAP_FAILED ||
 	    inet_pton(AF_INET, address, &end->address.sin_addr) != 1 ||
 	    setsockopt(end->fd, SOL_RDS, SO_RDS_TRANSPORT, &transport, sizeof(transport)) ||
@@ -105,7 +105,7 @@ static bool ready(int fd, int events)
 	return poll(&p, 1, patience()) == 1;
 }
 
-/* Return: NULL, or what is wrong. */
+/* Return: NULL, or the error. */
 static const char *datagram(struct end *from, struct end *to, size_t size)
 {
 	struct sockaddr_in source = {};
@@ -160,7 +160,7 @@ static const char *stream(struct end *from, struct end *to)
 	return NULL;
 }
 
-/* The end of an RDMA operation. Return: NULL, or what is wrong. */
+/* Reads the notification of an RDMA operation. Return: NULL, or the error. */
 static const char *notified(int fd, uint64_t token)
 {
 	char control[256];
@@ -180,7 +180,7 @@ static const char *notified(int fd, uint64_t token)
 	return "a message without the notification";
 }
 
-/* A datagram with a control message. Return: whether it has left. */
+/* Sends a datagram with a control message. Return: whether it was sent. */
 static bool send_control(struct end *from, struct end *to, int type, const void *data, size_t size)
 {
 	char control[256] = {}, note[] = "note";
@@ -202,7 +202,7 @@ static bool send_control(struct end *from, struct end *to, int type, const void 
 	return sendmsg(from->fd, &msg, 0) == sizeof(note);
 }
 
-/* The memory that a datagram of send_control() gives access to. */
+/* Reads the memory cookie from a datagram of send_control(). */
 static bool receive_cookie(int fd, rds_rdma_cookie_t *cookie)
 {
 	char control[256], note[16];
@@ -226,8 +226,9 @@ static bool receive_cookie(int fd, rds_rdma_cookie_t *cookie)
 }
 
 /*
- * @write: the initiator's bytes to the owner's memory; else from there. (Fast registration
- * belongs to a connection, so the memory is made known by a datagram: RDS_GET_MR is refused.)
+ * @write:	the initiator writes to the owner's memory; otherwise it reads.
+ *		Fast registration belongs to a connection. So a datagram
+ *		announces the memory, and RDS_GET_MR is refused.
  */
 static const char *rdma(struct end *initiator, struct end *owner, size_t size, bool write)
 {
@@ -261,7 +262,7 @@ static const char *rdma(struct end *initiator, struct end *owner, size_t size, b
 	why = notified(initiator->fd, size);
 	if (why)
 		return why;
-	/* the datagram that went with it */
+	/* the datagram that came with it */
 	if (!ready(owner->fd, POLLIN) || recv(owner->fd, note, sizeof(note), 0) <= 0)
 		return "no datagram";
 	if (!is_right(sink->buffer + GUARD, size, size + write) ||

@@ -1,12 +1,14 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 /*
- * SMC-R: a TCP connection whose data go over RDMA. The distribution has no smc-tools.
+ * SMC-R: a TCP connection whose data uses RDMA. The distribution has no
+ * smc-tools.
  *
- *   smc pnet PNETID NETDEV DEVICE   network and RDMA device belong together; "-" for
- *                                   neither (RDMA devices in the initial namespace only)
- *   smc eid EID                     a peer with the same one may use SMC-R version 2
- *   smc server PORT                 echoes what one connection sends, until it ends
- *   smc client ADDRESS PORT BYTES   sends, compares what comes back; fails where the
+ *   smc pnet PNETID NETDEV DEVICE   assigns network and RDMA device to each other;
+ *                                   "-" for neither (RDMA devices in the initial
+ *                                   namespace only)
+ *   smc eid EID                     a peer with the same EID may use SMC-R version 2
+ *   smc server PORT                 echoes the data of one connection until it ends
+ *   smc client ADDRESS PORT BYTES   sends, and compares the echo; fails if the
  *                                   connection fell back to TCP
  */
 #include <arpa/inet.h>
@@ -91,9 +93,9 @@ static int set_eid(const char *eid)
 	return answer(msg);
 }
 
-/* ---- which way a connection goes --------------------------------------------- */
+/* ---- mode of a connection ----------------------------------------------------- */
 
-/* The mode of the connected SMC socket with this local port; -1: there is none. */
+/* Return: mode of the connected SMC socket with this local port, or -1. */
 static int mode_of(int port, uint32_t *reason)
 {
 	struct {
@@ -185,7 +187,7 @@ static int client(const char *host, int port, uint64_t bytes)
 		if (poll(&p, 1, 60000) != 1)
 			die("poll");
 		if (p.revents & POLLOUT) {
-			/* sizes of all kinds */
+			/* various sizes */
 			size_t size = 1 + sent * 7 % sizeof(buffer);
 
 			if (size > bytes - sent)

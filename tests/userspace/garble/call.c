@@ -5,7 +5,7 @@
 #include <sys/uio.h>
 #include <unistd.h>
 
-/* Memory of the program, which may have made a mistake on purpose. */
+/* Reads memory of the program, whose address may be invalid on purpose. */
 static bool peek(void *to, uint64_t from, size_t len)
 {
 	struct iovec local = { to, len };
@@ -57,8 +57,8 @@ bool call_of_ioctl(struct call *call, const void *arg)
 	    !peek(hdr, (uintptr_t)arg, hdr->length))
 		return false;
 	call->len = hdr->length;
-	/* An attribute of 8 bytes or less has its input in place; an output never
-	 * is.  So a pointer is what looks like one.
+	/* An attribute of 8 bytes or less has its input in place; an output
+	 * never does. So a value is a pointer if it looks like one.
 	 */
 	for (i = 0; i < hdr->num_attrs; i++) {
 		const struct ib_uverbs_attr *attr = &hdr->attrs[i];
@@ -100,7 +100,7 @@ bool call_of_write(struct call *call, const void *buf, size_t len)
 	return !out || add_payload(call, sizeof(hdr), response, out);
 }
 
-/* The input or output of an attribute, or NULL. */
+/* Finds the input or output of an attribute, or NULL. */
 static const struct ib_uverbs_attr *attr_of(const struct call *call, uint16_t id,
 					    const uint8_t **bytes)
 {
@@ -187,7 +187,7 @@ bool call_to_write(struct call *call)
 	if (is_ex)
 		memcpy(call->bytes + sizeof(hdr), &ex, sizeof(ex));
 	memcpy(call->bytes + at, body, len[0] + len[1]);
-	/* In both forms the response's address comes first. */
+	/* In both forms the address of the response comes first. */
 	call->nr_payloads = 0;
 	if (len[2] + len[3]) {
 		call->payload[0].at = sizeof(hdr);

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 /*
- * Shows defects of the RDMA core that are none of softhca's, one at a time, as a
- * process without privileges can.  Each harms the kernel, so this is for a guest of
- * its own; tests/README.md says what is seen.
+ * Shows defects of the RDMA core, which are not softhca's, one at a time, as an
+ * unprivileged process can. Each harms the kernel, so use a guest of its own.
+ * tests/README.md describes the effects.
  *
  *   core_defects DEVICE modify_wq	WARNING when the file closes
  *   core_defects DEVICE open_qp	WARNING, with CONFIG_DEBUG_MUTEXES
@@ -35,8 +35,8 @@ static struct ibv_context *open_device(const char *name)
 }
 
 /*
- * ib_uverbs_ex_modify_wq() returns between the look-up of the WQ, which locks it, and
- * its release, where a state that is asked for is none.
+ * ib_uverbs_ex_modify_wq() looks the WQ up, which locks it. For an invalid
+ * state it returns before it releases the WQ.
  */
 static int modify_wq(struct ibv_context *ctx)
 {
@@ -60,7 +60,7 @@ static int modify_wq(struct ibv_context *ctx)
 	return 0;
 }
 
-/* ib_uverbs_open_qp() leaves mcast_lock as it was allocated. */
+/* ib_uverbs_open_qp() does not initialise mcast_lock. */
 static int open_qp(struct ibv_context *ctx)
 {
 	struct ibv_xrcd_init_attr domain = {
@@ -97,9 +97,9 @@ static int open_qp(struct ibv_context *ctx)
 }
 
 /*
- * A request that asks iw_cm for a dump of HELLO: the callback answers by a message to
- * the sender's port, which the RDMA netlink takes for a request of the same kind and
- * executes at once, waiting for the lock that it holds.
+ * Asks iw_cm for a dump of HELLO. The callback answers with a message to the
+ * sender's port. The RDMA netlink takes that for a request of the same kind and
+ * executes it at once. Then it waits for the lock that it holds.
  */
 static int iwpm_hello(void)
 {

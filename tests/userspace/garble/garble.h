@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
 /*
- * What the parts of the fuzzer of uverbs traffic share.  The parts are:
+ * Shared by the parts of the fuzzer of uverbs calls:
  *
  *   call.c	a call of the uverbs file as bytes, with the buffers it points to
- *   mutate.c	garbles one
- *   spare.c	steps around defects that are known
- *   send.c	puts one into memory, good or bad, and executes it
- *   preload.c	stands between a program and its C library, and has the rest
- *		garble copies of what the program does
+ *   mutate.c	garbles a call
+ *   spare.c	avoids known defects of the RDMA core
+ *   send.c	puts a call into memory, good or bad, and executes it
+ *   preload.c	intercepts the C library calls of a program, and executes garbled
+ *		copies of them
  */
 #ifndef GARBLE_H
 #define GARBLE_H
@@ -26,7 +26,7 @@
 
 /* ---- randomness ------------------------------------------------------------- */
 
-/** struct rng - all that is drawn follows from its first state (splitmix64) */
+/** struct rng - random numbers; all follow from the first state (splitmix64) */
 struct rng {
 	uint64_t state;
 };
@@ -56,9 +56,9 @@ static inline bool one_in(struct rng *rng, uint32_t n)
 
 /**
  * struct payload - memory that a call points to
- * @at:	where in the bytes of the call the pointer stands
+ * @at:		offset of the pointer in the bytes of the call
  *
- * Whether the kernel reads or writes there is not known; it is both, therefore.
+ * It is treated as both input and output, because that is not known.
  */
 struct payload {
 	uint32_t at;
@@ -68,7 +68,7 @@ struct payload {
 
 /**
  * struct call - one ioctl() or write()
- * @bytes: @len: what is handed over: header and attributes, or the buffer
+ * @bytes: @len: the call: header and attributes, or the buffer
  */
 struct call {
 	bool is_write;
@@ -78,33 +78,33 @@ struct call {
 	struct payload payload[MAX_ATTRS];
 };
 
-/** call_copy() - without what is not in use */
+/** call_copy() - copy the used parts */
 void call_copy(struct call *to, const struct call *from);
 
-/** call_of_ioctl() - a copy of a program's; false: it cannot be one */
+/** call_of_ioctl() - copy a program's call; false if it is malformed */
 bool call_of_ioctl(struct call *call, const void *arg);
 
-/** call_of_write() - a copy of a program's; false: it cannot be one */
+/** call_of_write() - copy a program's call; false if it is malformed */
 bool call_of_write(struct call *call, const void *buf, size_t len);
 
-/** call_to_write() - the write() that stands for an ioctl() of INVOKE_WRITE */
+/** call_to_write() - convert an INVOKE_WRITE ioctl() to write() */
 bool call_to_write(struct call *call);
 
-/** call_command() - the command of the older interface that it is, else 0 */
+/** call_command() - command of the older interface, or 0 */
 uint32_t call_command(const struct call *call);
 
-/* What call_spare_the_core() says of a call. */
+/* results of call_spare_the_core() */
 enum spare {
 	SPARE_NOTHING,
-	SPARE_EXACT,	/* what the kernel sees must be these very bytes */
-	SPARE_SKIP,	/* it must not be executed */
+	SPARE_EXACT,	/* the kernel must see exactly these bytes */
+	SPARE_SKIP,	/* do not execute it */
 };
 
 /**
- * call_spare_the_core() - step around defects of the RDMA core of this kernel
+ * call_spare_the_core() - avoid known defects of this kernel's RDMA core
  *
- * They would end each run; tests/README.md has them.  Only calls that could show
- * such a defect are changed.
+ * They would end each run; tests/README.md lists them. Only calls that could
+ * trigger one are changed.
  */
 enum spare call_spare_the_core(struct call *call);
 
@@ -124,7 +124,7 @@ struct arena {
 	bool can_flip;
 };
 
-/** arena_make() - false: there is no memory */
+/** arena_make() - allocate; false if there is no memory */
 bool arena_make(struct arena *arena);
 
 /** arena_flip() - change a byte of an arena that another thread uses */
@@ -132,18 +132,18 @@ void arena_flip(struct rng *rng, struct arena *arena);
 
 /**
  * send_call() - execute @call on @fd
- * @rng: NULL: in good memory, as it is
+ * @rng: NULL: in good memory, unchanged
  */
 void send_call(struct rng *rng, struct arena *arena, int fd,
 	       const struct call *call);
 
-/** send_log() - tell of each call in the file @fd before it is executed */
+/** send_log() - log each call to the file @fd before its execution */
 void send_log(int fd);
 
-/** send_count() - count calls in the file @fd: all, done, refused by errno */
+/** send_count() - count calls in the file @fd: all, successful, failed by errno */
 void send_count(int fd);
 
-/** note_mapping() - memory that the kernel shares, as a target of pointers */
+/** note_mapping() - add memory shared with the kernel as a target of pointers */
 void note_mapping(void *addr, size_t len);
 
 #endif

@@ -3,7 +3,7 @@
 
 #include <string.h>
 
-/* Handles count from 0, file descriptors nearly. */
+/* Handles count from 0; file descriptors nearly do. */
 static uint64_t some_handle(struct rng *rng)
 {
 	static const uint64_t odd[] = { UINT32_MAX, 1ull << 31, 1ull << 32,
@@ -53,7 +53,7 @@ static void flip_bit(struct rng *rng, uint8_t *bytes, uint32_t len)
 		bytes[below(rng, len)] ^= 1 << below(rng, 8);
 }
 
-/* A field of 1, 2, 4 or 8 bytes at its own alignment becomes something else. */
+/* Changes an aligned field of 1, 2, 4 or 8 bytes. */
 static void set_field(struct rng *rng, uint8_t *bytes, uint32_t len)
 {
 	uint32_t size = 1u << below(rng, 4);
@@ -106,7 +106,7 @@ static void drop_attr(struct rng *rng, struct call *call)
 
 	if (!nr)
 		return;
-	/* The last takes its place; of its memory only the address is left. */
+	/* The last one replaces it; only the address of its memory is left. */
 	i = below(rng, nr);
 	hdr->attrs[i] = hdr->attrs[nr - 1];
 	set_nr_attrs(call, nr - 1);
@@ -183,7 +183,7 @@ static void change_header(struct rng *rng, struct ib_uverbs_ioctl_hdr *hdr)
 	}
 }
 
-/* The same bytes to another command, where structures differ. */
+/* Sends the same bytes to another command with another structure. */
 static void change_command(struct rng *rng, struct call *call)
 {
 	struct ib_uverbs_ioctl_hdr *hdr = (void *)call->bytes;
@@ -255,7 +255,7 @@ static void garble_write(struct rng *rng, struct call *call)
 		hdr.out_words = some_length(rng, hdr.out_words);
 		memcpy(call->bytes, &hdr, sizeof(hdr));
 		break;
-	case 4:	/* longer or shorter, and says so */
+	case 4:	/* longer or shorter, with a matching length */
 		call->len = some_length(rng, call->len) & 0xffc;
 		if (call->len < sizeof(hdr))
 			call->len = sizeof(hdr);

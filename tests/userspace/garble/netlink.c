@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 /*
- * Garbled requests to the two netlink families that know of RDMA devices: softhca's
- * own generic one, and the RDMA core's, of which the dumps reach the driver.
+ * Garbled requests to the two netlink families for RDMA devices: softhca's
+ * generic one, and the RDMA core's, whose dumps reach the driver.
  *
  *   garble_netlink -s SEED -t SECONDS [-d DEVICE]
  *
- * Meant to run without privileges, beside programs that make and destroy objects;
- * what needs them is asked for all the same.
+ * It runs without privileges, beside programs that create and destroy objects.
+ * It also sends requests that need privileges.
  */
 #include "garble.h"
 
@@ -27,7 +27,7 @@
 
 /**
  * struct message - a request as bytes
- * @len:	so many; what the header says may be something else
+ * @len:	its true length; the header may have another
  */
 struct message {
 	uint32_t len;
@@ -83,7 +83,7 @@ static int open_socket(int protocol)
 		exit(1);
 	}
 	setsockopt(fd, SOL_NETLINK, NETLINK_EXT_ACK, &on, sizeof(on));
-	/* With strict checks some dumps parse their attributes. */
+	/* With strict checks, some dumps parse their attributes. */
 	if (one_in(&rng, 2))
 		setsockopt(fd, SOL_NETLINK, NETLINK_GET_STRICT_CHK, &on,
 			   sizeof(on));
@@ -97,7 +97,7 @@ static int open_socket(int protocol)
 
 static unsigned long answers, errors;
 
-/* Not always to the end: dumps that nobody reads are freed with the socket. */
+/* Not always to the end: closing the socket frees unread dumps. */
 static void drain(int fd)
 {
 	static uint8_t buf[32768];
@@ -170,8 +170,9 @@ static void make_rdma(struct message *msg)
 	uint32_t op = below(&rng, RDMA_NLDEV_NUM_OPS + 1), i;
 	uint32_t client = one_in(&rng, 32) ? below(&rng, 8) : RDMA_NL_NLDEV;
 
-	/* A HELLO to iw_cm that asks for a dump waits for itself for ever, and all
-	 * of the socket with it: the core's, see tests/README.md.
+	/* A HELLO to iw_cm that requests a dump deadlocks, and blocks the
+	 * socket forever. That is a defect of the RDMA core, see
+	 * tests/README.md.
 	 */
 	if (client == RDMA_NL_IWCM && !getenv("GARBLE_DEFECTS"))
 		client = RDMA_NL_NLDEV;
@@ -182,7 +183,7 @@ static void make_rdma(struct message *msg)
 		put_u32(msg, RDMA_NLDEV_ATTR_DEV_INDEX, below(&rng, 4));
 	if (!one_in(&rng, 3))
 		put_u32(msg, RDMA_NLDEV_ATTR_PORT_INDEX, below(&rng, 3));
-	/* What names an object of the one kind or the other. */
+	/* Attributes that name an object of one kind or another. */
 	for (i = below(&rng, 4); i; i--) {
 		static const uint16_t ids[] = {
 			RDMA_NLDEV_ATTR_RES_LQPN, RDMA_NLDEV_ATTR_RES_CQN,

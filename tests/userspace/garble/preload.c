@@ -1,22 +1,22 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 /*
- * A library for LD_PRELOAD.  Whatever a program asks of an uverbs file it gets;
- * besides,
+ * A library for LD_PRELOAD. The program's calls of an uverbs file work as
+ * usual. In addition,
  *
  * - garbled copies of its calls are executed, before or after the call;
- * - a second thread executes copies, garbled or as they were, at the same time,
- *   maps what can be mapped and what cannot, and repeats all that the program has
- *   done so far on a file of its own, where handles have the same numbers;
- * - now and then a child process does this, whose memory is another.
+ * - a second thread executes garbled and exact copies at the same time. It maps
+ *   what can be mapped and what cannot. It repeats all earlier calls on a file
+ *   of its own, where handles have the same numbers;
+ * - now and then a child process does this, with other memory.
  *
- * How much of each, follows from the seed, so that some processes get far.  What
- * becomes of the program is no matter.  Environment:
+ * The seed decides how much of each, so that some processes get far. The fate
+ * of the program does not matter. Environment:
  *
  *   GARBLE_SEED=N	all follows from it, as far as threads allow
- *   GARBLE_LOG=FILE	each call is told there before it is executed
+ *   GARBLE_LOG=FILE	each call is logged there before its execution
  *   GARBLE_COUNT=FILE	calls are counted there (struct stats in send.c)
  *   GARBLE_ALONE=1	no second thread
- *   GARBLE_DEFECTS=1	do not step around the known defects of the RDMA core
+ *   GARBLE_DEFECTS=1	do not avoid the known defects of the RDMA core
  */
 #include "garble.h"
 
@@ -42,7 +42,7 @@
 /* UVERBS_ID_DRIVER_NS, which headers of 6.1 do not have */
 #define DRIVER_NS	(1u << UVERBS_ID_NS_SHIFT)
 
-/* What the program has done; the first calls are kept, later ones take turns. */
+/* Calls of the program: the first ones are kept, later ones replace each other. */
 #define CORPUS		160
 #define CORPUS_FIRST	96
 
@@ -55,9 +55,9 @@ static struct {
 static struct {
 	uint64_t seed;
 	bool on, alone;
-	uint32_t copies_in;	/* a call of the program has a copy once in so many */
-	bool gentle;		/* the program's own file is left alone by the thread */
-	bool by_write;		/* the program thinks that there is no ioctl() */
+	uint32_t copies_in;	/* one in this many calls of the program has a copy */
+	bool gentle;		/* the thread does not use the program's own file */
+	bool by_write;		/* ioctl() fails for the program, so it uses write() */
 } plan;
 
 static struct rng main_rng;
@@ -227,7 +227,7 @@ static void storm_once(struct rng *rng, int fd)
 	send_call(rng, &storm_arena, fd, &call);
 }
 
-/* All that the program did, on a file of our own, garbled here and there. */
+/* Repeats all calls of the program on a file of our own, partly garbled. */
 static void repeat(struct rng *rng)
 {
 	uint32_t until = 1 + below(rng, CORPUS), garbled_in, i;
@@ -365,7 +365,7 @@ int ioctl(int fd, unsigned long request, ...)
 	if (request != RDMA_VERBS_IOCTL || !is_uverbs(fd))
 		return syscall(SYS_ioctl, fd, request, arg);
 	hdr = arg;
-	/* What has an older form is asked for again, by write(). */
+	/* Fails calls that have an older form, so that the program uses write(). */
 	if (plan.by_write && hdr->object_id < DRIVER_NS &&
 	    hdr->method_id < DRIVER_NS) {
 		errno = ENOTTY;

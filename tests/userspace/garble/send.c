@@ -10,7 +10,7 @@
 #include <sys/uio.h>
 #include <unistd.h>
 
-/* Each piece of a call has two pages, and behind them one that is absent. */
+/* Each piece of a call has two pages, followed by an absent one. */
 #define SLOT		(3 * PAGE)
 #define SLOT_ROOM	(2 * PAGE)
 #define SLOTS		(1 + MAX_ATTRS)
@@ -78,7 +78,7 @@ void arena_flip(struct rng *rng, struct arena *arena)
 	uint8_t *p = arena->base + below(rng, 4) * SLOT + below(rng, 128);
 	struct iovec local = { &bit, 1 }, remote = { p, 1 };
 
-	/* It may have become read-only, which must not end this process. */
+	/* The page may be read-only by now, which must not end this process. */
 	if (__atomic_load_n(&arena->can_flip, __ATOMIC_RELAXED))
 		process_vm_writev(getpid(), &local, 1, &remote, 1, 0);
 }
@@ -103,7 +103,7 @@ struct place {
 	bool read_only;
 };
 
-/* Mostly good, for else nothing would get further than the first copy. */
+/* Mostly good memory, because otherwise nothing gets further than the first copy. */
 static struct place place(struct rng *rng, struct arena *arena, uint32_t slot,
 			  const uint8_t *bytes, uint32_t len, bool may_be_wild)
 {
@@ -128,7 +128,7 @@ static struct place place(struct rng *rng, struct arena *arena, uint32_t slot,
 			at = base + below(rng, 16);
 			break;
 		default:
-			if (one_in(rng, 2))	/* not a byte behind it */
+			if (one_in(rng, 2))	/* ends at the end of the mapping */
 				at = base + SLOT_ROOM - len;
 		}
 	}
@@ -204,7 +204,7 @@ void send_call(struct rng *rng, struct arena *arena, int fd,
 	places[0] = place(rng, arena, 0, call.bytes, call.len, true);
 	__atomic_store_n(&arena->can_flip, rng && !call_command(&call),
 			 __ATOMIC_RELAXED);
-	/* Not those of the C library, which have been taken over. */
+	/* The system calls, because the C library's functions are intercepted. */
 	if (call.is_write)
 		result = syscall(SYS_write, fd, places[0].addr, (size_t)call.len);
 	else

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 /*
- * Defects of the RDMA core that this fuzzer has found, each of which ends a guest
- * with panic_on_warn.  They are none of a driver's; tests/README.md has how they
- * are shown.  A call is changed here only where it is exactly such a one.
+ * Defects of the RDMA core that this fuzzer has found. Each ends a guest with
+ * panic_on_warn. They are not softhca's; tests/README.md says how to show them.
+ * Only a call that triggers one is changed here.
  */
 #include "garble.h"
 
@@ -16,9 +16,8 @@
 #define NR_WQ_STATES	(IBV_WQS_ERR + 1)
 
 /*
- * ib_uverbs_ex_modify_wq() leaves the WQ locked, and referenced for ever, where a
- * state that is asked for is none: WARNING in __uverbs_cleanup_ufile() when the
- * file closes.
+ * ib_uverbs_ex_modify_wq() leaves the WQ locked and referenced after an invalid
+ * state: WARNING in __uverbs_cleanup_ufile() when the file closes.
  */
 static void spare_modify_wq(uint8_t *bytes)
 {
@@ -32,7 +31,7 @@ static void spare_modify_wq(uint8_t *bytes)
 	memcpy(bytes, &cmd, sizeof(cmd));
 }
 
-/* The input of an INVOKE_WRITE; without memory of its own it gets no length. */
+/* Finds the input of an INVOKE_WRITE; without memory of its own it has length 0. */
 static uint8_t *core_in(struct call *call)
 {
 	struct ib_uverbs_ioctl_hdr *hdr = (void *)call->bytes;
@@ -54,8 +53,8 @@ static uint8_t *core_in(struct call *call)
 
 /*
  * ib_uverbs_open_qp() does not initialise the mutex that ATTACH_MCAST and
- * DETACH_MCAST take of any QP.  Which handles are those of opened QPs, is not known
- * here; so none of the two is executed in a process that has opened one.
+ * DETACH_MCAST take for any QP. The handles of opened QPs are not known here.
+ * So neither is executed in a process that has opened one.
  */
 static bool has_opened_qp;
 

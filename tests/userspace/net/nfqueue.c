@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 /*
- * A firewall in user space that lets everything through: takes the packets of a
- * queue of netfilter, super-packets (GSO) unsplit, and gives each back.  What comes
- * behind the queue then runs in this process's system call.
+ * A firewall in user space that accepts everything. It takes the packets of a
+ * netfilter queue, super-packets (GSO) unsplit, and accepts each. Code after
+ * the queue then runs in this process's system call.
  *
  *   nfqueue QUEUE
  *
@@ -21,7 +21,7 @@
 #include <libnetfilter_queue/libnetfilter_queue.h>
 
 #define QUEUE_LEN	4096
-/* The kernel's messages, without the packets' contents. */
+/* Room for the kernel's messages, without packet contents. */
 #define RCVBUF		(8 * 1024 * 1024)
 
 static volatile sig_atomic_t stop;
@@ -56,7 +56,7 @@ static int on_packet(struct nfq_q_handle *queue, struct nfgenmsg *msg,
 
 int main(int argc, char **argv)
 {
-	/* No SA_RESTART: the signal ends recv(). */
+	/* No SA_RESTART, so that the signal ends recv(). */
 	struct sigaction term = { .sa_handler = on_term };
 	struct nfq_q_handle *queue;
 	struct nfq_handle *nfq;
