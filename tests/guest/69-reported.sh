@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 #
-# What a device says of itself is the table of docs/verbs.md, no more and no less.
+# docs/verbs.md has exactly what a device advertises.
 # About 3 s.
 . "$(dirname "$0")/lib.sh"
 
@@ -12,7 +12,7 @@ add_device shca_a lo $ns_a
 
 # shellcheck disable=SC2016 # backticks of the table
 documented() {
-	sed -n '/^## What a device says of itself/,/^## [^W]/p' "$test_programs/docs/verbs.md" |
+	sed -n '/^## What a device advertises/,/^## [^W]/p' "$test_programs/docs/verbs.md" |
 		grep -v "not on Linux $(uname -r | cut -d . -f 1,2)\b" |
 		sed -n 's/^| `\([^`]*\)` | \([^|]*[^ |]\) *|.*/\1 \2/p' | sort
 }
