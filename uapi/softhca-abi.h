@@ -431,8 +431,8 @@ struct shca_create_qp_resp {
 #define SHCA_ECE_SIGNATURE	0x53480000u	/* "SH" */
 #define SHCA_ECE_SIGNATURE_MASK	0xffff0000u
 /* Before a QP ends, it acknowledges all executed requests, without AckReq, too. */
-#define SHCA_ECE_PARTS		(1u << 0)
-#define SHCA_ECE_OPTIONS	(SHCA_ECE_SIGNATURE | SHCA_ECE_PARTS)
+#define SHCA_ECE_FLUSHES_ACKS		(1u << 0)
+#define SHCA_ECE_OPTIONS	(SHCA_ECE_SIGNATURE | SHCA_ECE_FLUSHES_ACKS)
 
 /**
  * struct shca_modify_qp_req - @peer_ece: ECE options of the peer; 0 for none

@@ -490,7 +490,7 @@ def left_behind(c, rig, kind="SEND"):
     return packets
 
 
-def expect_inquiry(c, una):
+def expect_probe(c, una):
     """Expects an ACK probe: a duplicate without effect, with AckReq."""
     p = c.expect(roce.WRITE_ONLY, psn=psn_add(una, -1), ackreq=1, dmalen=0)
     same(p.data, b"", "payload")
