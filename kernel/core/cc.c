@@ -3,30 +3,159 @@
  * Congestion control (cc.h).  A new algorithm is a number in enum shca_cc_algorithm and
  * a case where an event means something to it.
  *
- * SHCA_CC_LOSS.  To go back costs up to a window, so the window follows the path: each
- * time a quarter less, and an eighth more for each window that is acknowledged.  Where a
- * queue on the way is shorter than the window, it settles at that.  Marks and round trips
- * mean nothing to it.
+ * Losses.  To go back costs up to a window, so the window follows the path: each time a
+ * quarter less, and an eighth more for each window that is acknowledged.  Where a queue
+ * on the way is shorter than the window, it settles at that.
+ *
+ * Pace.  A window of less than AckReq needs, and a rate, are kept by a pace.  So that not
+ * each packet needs a timer, what leaves may be ahead of it by a burst; then nothing
+ * leaves until the path has carried all.
  */
 #include "cc.h"
 
-void shca_cc_start(struct shca_cc *cc)
+/* A burst: as long as the path carries it. */
+#define BURST_NS	1000000ull
+/* What has left is measured over as much at least. */
+#define MEASURE_NS	2000000ull
+#define NS_PER_S	1000000000ull
+
+static u32 cc_least(const struct shca_cc *cc)
 {
-	cc->cwnd = cc->window;
+	return min_t(u32, cc->window, SHCA_CC_WINDOW_MIN);
+}
+
+static bool cc_has_window(const struct shca_cc *cc)
+{
+	return cc->attr.algorithm == SHCA_CC_MARKS ||
+	       cc->attr.algorithm == SHCA_CC_DELAY;
+}
+
+/* Is the window so small that a pace has to keep it? */
+static bool cc_is_small(const struct shca_cc *cc)
+{
+	return cc_has_window(cc) &&
+	       cc->win.cwnd >> SHCA_WIN_SHIFT < cc_least(cc);
+}
+
+/* What the requester obeys, made of what the algorithms say. */
+static void cc_apply(struct shca_cc *cc)
+{
+	u32 cwnd = cc->lossy;
+
+	if (cc_has_window(cc)) {
+		cwnd = min_t(u32, cwnd, cc->win.cwnd >> SHCA_WIN_SHIFT);
+		cc->watches = cc_is_small(cc);
+		cc->burst = cc->watches ? 1 : SHCA_CC_NO_BURST;
+	}
+	cc->cwnd = max_t(u32, cwnd, cc_least(cc));
+}
+
+void shca_cc_start(struct shca_cc *cc, const struct shca_cc_attr *attr, u32 mtu)
+{
+	u32 window = cc->window;
+
+	memset(cc, 0, sizeof(*cc));
+	cc->attr = *attr;
+	cc->mtu = mtu;
+	cc->window = window;
+	cc->lossy = window;
+	cc->burst = SHCA_CC_NO_BURST;
+	if (cc_has_window(cc))
+		shca_window_start(&cc->win, window);
+	if (attr->algorithm == SHCA_CC_DCQCN) {
+		shca_dcqcn_start(&cc->dcqcn, attr->line);
+		cc->watches = true;
+	}
+	cc_apply(cc);
 }
 
 void shca_cc_grow(struct shca_cc *cc, u32 nr_psn)
 {
+	if (cc_has_window(cc) && shca_window_limits(&cc->win))
+		shca_window_ack(&cc->win, nr_psn);
 	cc->acked += nr_psn;
-	if (cc->acked < cc->cwnd)
-		return;
-	cc->acked = 0;
-	cc->cwnd = min_t(u32, cc->cwnd + cc->cwnd / 8, cc->window);
+	if (cc->acked >= cc->lossy) {
+		cc->acked = 0;
+		cc->lossy = min_t(u32, cc->lossy + cc->lossy / 8, cc->window);
+	}
+	cc_apply(cc);
 }
 
 void shca_cc_on_loss(struct shca_cc *cc)
 {
-	cc->cwnd = max_t(u32, cc->cwnd - cc->cwnd / 4,
-			 min_t(u32, cc->window, SHCA_CC_WINDOW_MIN));
+	cc->lossy = max_t(u32, cc->lossy - cc->lossy / 4, cc_least(cc));
 	cc->acked = 0;
+	cc_apply(cc);
+}
+
+void shca_cc_on_cnp(struct shca_cc *cc, u64 rtt_ns, u64 now)
+{
+	switch ((enum shca_cc_algorithm)cc->attr.algorithm) {
+	case SHCA_CC_LOSS:
+		return;
+	case SHCA_CC_MARKS:
+	case SHCA_CC_DELAY:
+		shca_window_cnp(&cc->win);
+		break;
+	case SHCA_CC_DCQCN:
+		shca_dcqcn_cnp(&cc->dcqcn, cc->attr.params, cc->measured,
+			       rtt_ns, now);
+		break;
+	}
+	cc_apply(cc);
+}
+
+void shca_cc_on_rtt(struct shca_cc *cc, u64 rtt_ns, u64 now)
+{
+	u64 target = 0;
+
+	if (!cc_has_window(cc))
+		return;
+	if (cc->attr.algorithm == SHCA_CC_DELAY)
+		target = cc->attr.params->delay_target * 1000ull;
+	shca_window_rtt(&cc->win, rtt_ns, target, now);
+	cc_apply(cc);
+}
+
+/* ---- pace ------------------------------------------------------------------ */
+
+static void cc_measure(struct shca_cc *cc, u32 bytes, u64 now)
+{
+	u64 span = now - cc->since;
+
+	if (span >= MEASURE_NS) {
+		cc->measured = div64_u64(cc->bytes * NS_PER_S, span);
+		cc->since = now;
+		cc->bytes = 0;
+	}
+	cc->bytes += bytes;
+}
+
+/* Nanoseconds that the path takes for @nr_psn packets; 0: there is no limit. */
+static u64 cc_cost(struct shca_cc *cc, u32 nr_psn, u64 rtt_ns, u64 now)
+{
+	u64 bytes = (u64)nr_psn * cc->mtu;
+
+	if (cc_has_window(cc))
+		return div64_u64(nr_psn * rtt_ns << SHCA_WIN_SHIFT,
+				 cc->win.cwnd);
+	cc_measure(cc, bytes, now);
+	if (cc->dcqcn.rate)
+		shca_dcqcn_sent(&cc->dcqcn, cc->attr.params, bytes, now);
+	cc->burst = SHCA_CC_NO_BURST;
+	if (!cc->dcqcn.rate)
+		return 0;
+	cc->burst = 1 + div64_u64(cc->dcqcn.rate * (BURST_NS >> 10),
+				  (NS_PER_S >> 10) * cc->mtu);
+	return div64_u64(bytes * NS_PER_S, cc->dcqcn.rate);
+}
+
+u64 shca_cc_pace(struct shca_cc *cc, u32 nr_psn, u64 rtt_ns, u64 now)
+{
+	u64 cost = cc_cost(cc, nr_psn, rtt_ns, now);
+
+	if (!cost)
+		return 0;
+	cc->due_ns = max_t(u64, cc->due_ns, now) + cost;
+	return cc->due_ns - now > BURST_NS ? cc->due_ns : 0;
 }

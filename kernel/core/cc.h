@@ -1,50 +1,96 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
 /*
  * Congestion control: how many packets may be outstanding, and when the next one may
- * leave.  The completer and recovery.c tell what happens on the path by the functions
- * below.  The requester obeys @cwnd.  A pace is given by shca_req_pace(): it is not the
- * same as a stall by the link or a static rate (struct shca_req_gate).
+ * leave.  The requester, the completer and recovery.c tell what happens on the path by
+ * the functions below.  The requester obeys @cwnd, @burst and the pace that
+ * shca_cc_on_sent() returns.  A pace is not the same as a stall by the link or a static
+ * rate (struct shca_req_gate).
  */
 #ifndef SHCA_CORE_CC_H
 #define SHCA_CORE_CC_H
 
+#include "dcqcn.h"
 #include "os.h"
+#include "window.h"
 
 /* Packets of the largest window, unless shca_cc.window is changed. */
 #define SHCA_CC_WINDOW		128
 /* However much is lost, so many may be outstanding; AckReq needs four. */
 #define SHCA_CC_WINDOW_MIN	8
+/* shca_cc.burst: any number. */
+#define SHCA_CC_NO_BURST	(~0u)
 
 /**
  * enum shca_cc_algorithm - what makes of events a window and a pace
  * @SHCA_CC_LOSS:	a loss makes the window smaller by a quarter, and a window that is
- *			acknowledged makes it larger by an eighth; no pace
+ *			acknowledged makes it larger by an eighth; no pace.  The rest is
+ *			beside it: the smaller window counts
+ * @SHCA_CC_MARKS:	a window by CNPs (window.h)
+ * @SHCA_CC_DELAY:	a window by CNPs and round trips (window.h)
+ * @SHCA_CC_DCQCN:	a rate by CNPs (dcqcn.h)
  *
  * An algorithm is a number, so that the default costs no indirect call per packet.
  */
 enum shca_cc_algorithm {
 	SHCA_CC_LOSS,
+	SHCA_CC_MARKS,
+	SHCA_CC_DELAY,
+	SHCA_CC_DCQCN,
+};
+
+/**
+ * struct shca_cc_attr - fixed while the requester runs
+ * @algorithm:	enum shca_cc_algorithm
+ * @params:	of the device; needed by all but LOSS
+ * @line:	bytes a second of the port
+ */
+struct shca_cc_attr {
+	u8 algorithm;
+	const struct shca_cc_params *params;
+	u64 line;
 };
 
 /**
  * struct shca_cc - the congestion control of a requester
  * @window:	packets that may be outstanding on a path without losses
  * @cwnd:	congestion window: how many of them at present
- * @acked:	PSNs acknowledged since @cwnd has changed
- * @algorithm:	enum shca_cc_algorithm
+ * @burst:	packets that may leave before shca_cc_on_sent() is asked
+ * @lossy:	the window that losses leave
+ * @acked:	PSNs acknowledged since @lossy has changed
+ * @watches:	shca_cc_on_sent() has something to do
+ * @mtu:	path MTU, bytes
+ * @due_ns:	when the path has carried what has left, at the present pace
+ * @win:	MARKS and DELAY
+ * @dcqcn:	DCQCN, and bytes a second @measured, which is made anew from the @bytes
+ *		that have left since @since
  */
 struct shca_cc {
 	u32 window;
 	u32 cwnd;
+	u32 burst;
+	u32 lossy;
 	u32 acked;
-	u8 algorithm;
+	bool watches;
+	u32 mtu;
+	u64 due_ns;
+	struct shca_cc_attr attr;
+	union {
+		struct shca_window win;
+		struct {
+			struct shca_dcqcn dcqcn;
+			u64 measured;
+			u64 bytes;
+			u64 since;
+		};
+	};
 };
 
 /** shca_cc_start() - the connection is new: nothing is known of the path */
-void shca_cc_start(struct shca_cc *cc);
+void shca_cc_start(struct shca_cc *cc, const struct shca_cc_attr *attr, u32 mtu);
 
-/* Part of shca_cc_on_ack(). */
+/* Parts of what follows. */
 void shca_cc_grow(struct shca_cc *cc, u32 nr_psn);
+u64 shca_cc_pace(struct shca_cc *cc, u32 nr_psn, u64 rtt_ns, u64 now);
 
 /** shca_cc_on_ack() - @nr_psn PSNs more have come through */
 static inline void shca_cc_on_ack(struct shca_cc *cc, u32 nr_psn)
@@ -53,25 +99,29 @@ static inline void shca_cc_on_ack(struct shca_cc *cc, u32 nr_psn)
 		shca_cc_grow(cc, nr_psn);
 }
 
+/**
+ * shca_cc_on_sent() - packets leave
+ * @nr_psn:	of them, or of the responses that they ask for
+ * @rtt_ns:	smoothed round trip
+ *
+ * Return: nothing more before that time; 0: at once.
+ */
+static inline u64 shca_cc_on_sent(struct shca_cc *cc, u32 nr_psn, u64 rtt_ns,
+				  u64 now)
+{
+	return unlikely(cc->watches) ? shca_cc_pace(cc, nr_psn, rtt_ns, now) : 0;
+}
+
 /** shca_cc_on_loss() - something is sent again, because it was lost */
 void shca_cc_on_loss(struct shca_cc *cc);
 
-/** shca_cc_on_cnp() - the peer has received packets that were marked on the way */
-static inline void shca_cc_on_cnp(struct shca_cc *cc, u64 now)
-{
-	switch ((enum shca_cc_algorithm)cc->algorithm) {
-	case SHCA_CC_LOSS:
-		break;
-	}
-}
+/**
+ * shca_cc_on_cnp() - packets were marked on the way: the peer says so, or a response is
+ * @rtt_ns:	smoothed round trip, 0: unknown
+ */
+void shca_cc_on_cnp(struct shca_cc *cc, u64 rtt_ns, u64 now);
 
 /** shca_cc_on_rtt() - a packet and its answer took @rtt_ns */
-static inline void shca_cc_on_rtt(struct shca_cc *cc, u64 rtt_ns, u64 now)
-{
-	switch ((enum shca_cc_algorithm)cc->algorithm) {
-	case SHCA_CC_LOSS:
-		break;
-	}
-}
+void shca_cc_on_rtt(struct shca_cc *cc, u64 rtt_ns, u64 now);
 
 #endif

@@ -317,7 +317,7 @@ static enum shca_verdict req_rx(struct shca_req *req, const struct shca_pkt *pkt
 	u32 off = shca_psn_off(pkt->psn, req->psn.una);
 
 	if (pkt->opcode == SHCA_OPCODE_CNP) {
-		shca_cc_on_cnp(&req->cc, now);
+		shca_cc_on_cnp(&req->cc, req->recovery.rtt_ns, now);
 		return SHCA_RX_CNP;
 	}
 	if (req->state != SHCA_SIDE_READY)
@@ -381,6 +381,9 @@ enum shca_verdict shca_req_rx(struct shca_req *req, const struct shca_pkt *pkt,
 	/* (one that answers nothing may be anybody's) */
 	if (unlikely(shca_is_marked(pkt)) && rx == SHCA_RX_OK)
 		req_learn(req, pkt);
+	/* Of READ responses it is our requests that make them so many. */
+	if (unlikely(pkt->path.ecn_ce) && pkt->paylen)
+		shca_cc_on_cnp(&req->cc, req->recovery.rtt_ns, now);
 	req->stats.rx[rx]++;
 	return rx;
 }

@@ -11,6 +11,7 @@
 
 #include <linux/build_bug.h>
 #include <linux/kernel.h>
+#include <linux/math64.h>
 #include <linux/minmax.h>
 #include <linux/string.h>
 #include <linux/types.h>
@@ -43,6 +44,7 @@ typedef int64_t s64;
 #endif
 #define fallthrough		__attribute__((__fallthrough__))
 #define DIV_ROUND_UP(n, d)	(((n) + (d) - 1) / (d))
+#define div64_u64(n, d)		((u64)(n) / (u64)(d))
 
 #endif
 #endif

@@ -46,6 +46,7 @@ void shca_req_init(struct shca_req *req, void *ring, u32 entries, u32 stride,
 	req->mem = mem;
 	req->mem_ctx = mem_ctx;
 	req->cc.window = SHCA_CC_WINDOW;
+	req->cc.burst = SHCA_CC_NO_BURST;
 	req->psn.reach = 1;
 	req->credits = SHCA_AETH_CREDIT_NONE;
 	shca_req_release(req);
@@ -77,7 +78,7 @@ void shca_req_start(struct shca_req *req, const struct shca_req_attr *attr)
 	req->ackreq.psn = req->psn.next;
 	req->recovery.retry_left = attr->retry_cnt;
 	req->recovery.rnr_left = attr->rnr_retry;
-	shca_cc_start(&req->cc);
+	shca_cc_start(&req->cc, &attr->cc, 1u << min_t(u32, req->psn.mtu_shift, 12));
 	req->marks = req_is_rc(req) ? shca_marks(attr->marking) : 0;
 	req->state = SHCA_SIDE_READY;
 }
@@ -371,6 +372,7 @@ static u32 req_burst(const struct shca_req *req, const struct shca_send_wr *wr)
 	if (!req_is_rc(req))
 		return nr;
 	nr = min_t(u32, nr, req->cc.cwnd - (ahead - req->psn.nr_rd_psns));
+	nr = min_t(u32, nr, req->cc.burst);
 	nr = min_t(u32, nr, SHCA_REQ_SPAN - ahead);
 	if (req->ackreq.nr_since >= req->cc.cwnd / 4)
 		return 1;
@@ -562,7 +564,12 @@ static void req_sent(struct shca_req *req, struct shca_send_wr *wr,
 		     u32 end_psn, u64 now)
 {
 	bool is_new = req->psn.next == req->psn.max;
+	u64 pace_ns = shca_cc_on_sent(&req->cc,
+				      shca_psn_off(end_psn, req->psn.next),
+				      req->recovery.rtt_ns, now);
 
+	if (unlikely(pace_ns))
+		shca_req_pace(req, pace_ns);
 	if (is_new) {
 		req->psn.max = end_psn;
 	} else {

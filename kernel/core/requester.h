@@ -69,6 +69,7 @@
  * @max_rd_atomic: READs and atomics outstanding, 0: none may be posted
  * @peer:	SHCA_PEER_*; bits join while it runs
  * @marking:	enum shca_marking
+ * @cc:		congestion control of RC and XRC
  */
 struct shca_req_attr {
 	u32 mtu;
@@ -84,6 +85,7 @@ struct shca_req_attr {
 	u16 max_rd_atomic;
 	u8 marking;
 	u32 peer;
+	struct shca_cc_attr cc;
 };
 
 /* Which of them: shca_req_modify(). */

@@ -22,8 +22,6 @@
 #include "opcode.h"
 #include "resp_internal.h"
 
-/* Least time between two CNPs of one QP (annex A17.9.3 leaves it to us). */
-#define CNP_INTERVAL_NS		50000
 
 void shca_resp_init(struct shca_resp *resp, struct shca_rd *rd, u32 rd_entries,
 		    const struct shca_mem_ops *mem, void *mem_ctx)
@@ -245,7 +243,7 @@ static void resp_congestion(struct shca_resp *resp, u64 now)
 	if (!resp->attr.cnp || now < resp->cnp_ns)
 		return;
 	resp->cnp_due = true;
-	resp->cnp_ns = now + CNP_INTERVAL_NS;
+	resp->cnp_ns = now + resp->attr.cnp_interval_ns;
 }
 
 static bool resp_answers(const struct shca_resp *resp)

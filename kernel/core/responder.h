@@ -23,7 +23,8 @@
  * @qkey:	UD: the only one accepted
  * @min_rnr_timer: code, 0 .. 31
  * @max_dest_rd_atomic: READs and atomics held for replay, 0 .. ring size
- * @cnp:	answer CE marks with CNPs (RoCEv2, annex A17.9)
+ * @cnp: @cnp_interval_ns: answer CE marks with CNPs (RoCEv2, annex A17.9, which leaves
+ *		the time between two of them to us)
  * @shared:	UC: receive requests come from an SRQ
  * @tells_short: UC, UD: one that is too short completes in error
  * @tm:		RC: SENDs begin with the header of tag matching (tm.h)
@@ -40,6 +41,7 @@ struct shca_resp_attr {
 	u8 min_rnr_timer;
 	u16 max_dest_rd_atomic;
 	bool cnp;
+	u64 cnp_interval_ns;
 	bool shared;
 	bool tells_short;
 	bool tm;

@@ -17,6 +17,8 @@
 #include "../../kernel/core/executor.c"
 #include "../../kernel/core/answers.c"
 #include "../../kernel/core/control.c"
+#include "../../kernel/core/dcqcn.c"
+#include "../../kernel/core/window.c"
 #include "../../kernel/core/cc.c"
 #include "../../kernel/core/fast.c"
 #include "../../kernel/core/tm.c"

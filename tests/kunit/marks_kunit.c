@@ -154,6 +154,7 @@ static void only_connections_that_answer_are_marked(struct kunit *test)
 	fx_resp_attr(&attr);
 	attr.marking = SHCA_MARKING_ON;
 	attr.cnp = true;
+	attr.cnp_interval_ns = 50000;
 	fx_resp_start(fx, &attr);
 	fx_request(&pkt, SHCA_OP_SEND_ONLY, P0, 1);
 	pkt.path.ecn_ce = true;

@@ -236,6 +236,7 @@ static void resp_cnp_is_due_after_50_us_and_not_before(struct kunit *test)
 
 	fx_resp_attr(&attr);
 	attr.cnp = true;
+	attr.cnp_interval_ns = 50000;
 	fx_resp_start(fx, &attr);
 	for (i = 0; i < ARRAY_SIZE(after); i++) {
 		fx->now += after[i];
@@ -352,6 +353,7 @@ static void resp_cnp_that_could_not_leave_keeps_responses(struct kunit *test)
 
 	fx_resp_attr(&attr);
 	attr.cnp = true;
+	attr.cnp_interval_ns = 50000;
 	attr.rq_psn = 0;
 	fx_resp_start(fx, &attr);
 	fx_rx_op(fx, SHCA_OP_READ_REQUEST, 0, 8);
@@ -478,6 +480,7 @@ static void resp_fail_owes_nothing(struct kunit *test)
 
 	fx_resp_attr(&attr);
 	attr.cnp = true;
+	attr.cnp_interval_ns = 50000;
 	fx_resp_start(fx, &attr);
 	fx->resp.hold = &hold;
 	fx_request(&pkt, SHCA_OP_READ_REQUEST, P0, 8);

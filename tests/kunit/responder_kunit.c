@@ -1275,6 +1275,7 @@ static void resp_ce_mark_draws_cnp_at_most_each_50_us(struct kunit *test)
 
 	fx_resp_attr(&attr);
 	attr.cnp = true;
+	attr.cnp_interval_ns = 50000;
 	fx_resp_start(fx, &attr);
 	for (i = 0; i < 100; i++) {
 		fx_request(&pkt, SHCA_OP_SEND_ONLY, P0 + i, 1);

@@ -528,6 +528,9 @@ static void pick_attr(struct sim_node *n)
 	a->max_rd_atomic = prng_below(rng, 9);
 	a->peer = prng_chance(rng, 500) ? SHCA_PEER_FLUSHES_ACKS : 0;
 	a->marking = prng_below(rng, 3);
+	a->cc.algorithm = prng_below(rng, SHCA_CC_DCQCN + 1);
+	a->cc.params = &shca_cc_presets;
+	a->cc.line = 125000ull << prng_below(rng, 17);
 	/* 2.1 ms to 0.27 s, beyond any delay here */
 	a->timeout_ns = shca_timeout_ns(prng_range(rng, 9, 16));
 	if (f->strict) {
@@ -575,6 +578,7 @@ static void start_node(struct sim_node *n)
 		a->max_dest_rd_atomic =
 			prng_range(rng, 1, n->peer->req_attr.max_rd_atomic);
 	a->cnp = n->w->f.ecn;
+	a->cnp_interval_ns = 50000;
 	a->marking = n->req_attr.marking;
 	a->tells_short = prng_chance(rng, 700);
 	a->shared = n->supply == n->peer->supply && !sim_is_rc(n->w);

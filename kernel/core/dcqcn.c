@@ -1,0 +1,176 @@
+// SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
+/* DCQCN, reaction point (dcqcn.h); names of QCN, IEEE 802.1Qau. */
+#include "dcqcn.h"
+
+#define NS_PER_US	1000ull
+/* A sender that has been idle for longer has made up for all that it can. */
+#define MAX_STAGES	100
+
+const struct shca_cc_params shca_cc_presets = {
+#define SHCA_CC_PARAM(name, preset, least, most) .name = preset,
+	SHCA_CC_PARAMS(SHCA_CC_PARAM)
+#undef SHCA_CC_PARAM
+};
+
+void shca_dcqcn_start(struct shca_dcqcn *dc, u64 line)
+{
+	memset(dc, 0, sizeof(*dc));
+	dc->line = line;
+}
+
+/* ---- alpha ----------------------------------------------------------------- */
+
+/* @value * (@g / 1024)^@n, by squares. */
+static u32 dcqcn_decay(u32 value, u32 g, u64 n)
+{
+	u64 result = value, power = (u64)g << (SHCA_DCQCN_ALPHA_SHIFT - 10);
+
+	for (; n && result; n >>= 1) {
+		if (n & 1)
+			result = result * power >> SHCA_DCQCN_ALPHA_SHIFT;
+		power = power * power >> SHCA_DCQCN_ALPHA_SHIFT;
+	}
+	return result;
+}
+
+/* Periods that have passed: a CNP, if one came, came in the first. */
+static void dcqcn_alpha(struct shca_dcqcn *dc,
+			const struct shca_cc_params *params, u64 now)
+{
+	u64 period = params->rp_dce_tcp_rtt * NS_PER_US;
+	u32 g = params->rp_dce_tcp_g;
+	u64 n;
+
+	if (now < dc->alpha_at)
+		return;
+	n = div64_u64(now - dc->alpha_at, period);
+	dc->alpha = dcqcn_decay(dc->alpha, g, 1);
+	if (dc->marked)
+		dc->alpha += (1024 - g) << (SHCA_DCQCN_ALPHA_SHIFT - 10);
+	dc->marked = false;
+	dc->alpha = dcqcn_decay(dc->alpha, g, n);
+	dc->alpha_at = now + period;
+}
+
+/* ---- rising ---------------------------------------------------------------- */
+
+static u64 dcqcn_most(const struct shca_dcqcn *dc,
+		      const struct shca_cc_params *params)
+{
+	u64 most = (u64)params->rp_max_rate * SHCA_CC_MBIT;
+
+	return most ? min_t(u64, most, dc->line) : dc->line;
+}
+
+/* A stage has ended without a CNP. */
+static void dcqcn_rise(struct shca_dcqcn *dc,
+		       const struct shca_cc_params *params)
+{
+	u32 more = max_t(u32, dc->by_time, dc->by_bytes);
+	u32 less = min_t(u32, dc->by_time, dc->by_bytes);
+	u64 most = dcqcn_most(dc, params);
+
+	if (less > params->rp_threshold)
+		dc->target += (u64)(less - params->rp_threshold) *
+			      params->rp_hai_rate * SHCA_CC_MBIT;
+	else if (more >= params->rp_threshold)
+		dc->target += (u64)params->rp_ai_rate * SHCA_CC_MBIT;
+	dc->target = min_t(u64, dc->target, most);
+	dc->rate = (dc->rate + dc->target) / 2;
+	/* The port is the limit again, unless there is a lower one. */
+	if (dc->rate + dc->rate / 64 >= dc->line)
+		dc->rate = 0;
+}
+
+static void dcqcn_stage(u8 *stage)
+{
+	if (*stage < 255)
+		++*stage;
+}
+
+static void dcqcn_by_time(struct shca_dcqcn *dc,
+			  const struct shca_cc_params *params, u64 now)
+{
+	u64 period = params->rp_time_reset * NS_PER_US;
+	u32 stages = 0;
+
+	while (dc->rate && now >= dc->rise_at && stages++ < MAX_STAGES) {
+		dcqcn_stage(&dc->by_time);
+		dcqcn_rise(dc, params);
+		dc->rise_at += period;
+	}
+	if (now >= dc->rise_at)
+		dc->rise_at = now + period;
+}
+
+void shca_dcqcn_sent(struct shca_dcqcn *dc, const struct shca_cc_params *params,
+		     u32 bytes, u64 now)
+{
+	dcqcn_alpha(dc, params, now);
+	dcqcn_by_time(dc, params, now);
+	dc->bytes += bytes;
+	if (!dc->rate || !params->rp_byte_reset ||
+	    dc->bytes < params->rp_byte_reset)
+		return;
+	/* One stage, however many bytes: a batch is one event. */
+	dc->bytes = 0;
+	dcqcn_stage(&dc->by_bytes);
+	dcqcn_rise(dc, params);
+}
+
+/* ---- falling --------------------------------------------------------------- */
+
+/* The first one: until now there was no limit. */
+static void dcqcn_first(struct shca_dcqcn *dc,
+			const struct shca_cc_params *params, u64 measured,
+			u64 now)
+{
+	u64 rate = (u64)params->rp_rate_to_set_on_first_cnp * SHCA_CC_MBIT;
+
+	if (!rate)
+		rate = measured;
+	dc->rate = rate ? min_t(u64, rate, dcqcn_most(dc, params)) :
+		   dcqcn_most(dc, params);
+	dc->target = dc->rate;
+	dc->alpha = params->rp_initial_alpha_value <<
+		    (SHCA_DCQCN_ALPHA_SHIFT - 10);
+	dc->alpha_at = now + params->rp_dce_tcp_rtt * NS_PER_US;
+}
+
+static void dcqcn_cut(struct shca_dcqcn *dc,
+		      const struct shca_cc_params *params)
+{
+	/* alpha has ten bits more here than in the parameters */
+	u64 share = (u64)dc->alpha >> (SHCA_DCQCN_ALPHA_SHIFT - 10);
+	u64 least = div64_u64(dc->rate * params->rp_min_dec_fac, 100);
+	u64 rate = dc->rate - (dc->rate * share >> params->rp_gd);
+
+	rate = max_t(u64, rate, least);
+	dc->rate = max_t(u64, rate, (u64)params->rp_min_rate * SHCA_CC_MBIT);
+}
+
+void shca_dcqcn_cnp(struct shca_dcqcn *dc, const struct shca_cc_params *params,
+		    u64 measured, u64 rtt_ns, u64 now)
+{
+	if (dc->rate) {
+		dcqcn_alpha(dc, params, now);
+		dcqcn_by_time(dc, params, now);
+	}
+	dc->marked = true;
+	if (now < dc->cut_at)
+		return;
+	if (!dc->rate)
+		dcqcn_first(dc, params, measured, now);
+	else if (params->rp_clamp_tgt_rate ||
+		 (params->rp_clamp_tgt_rate_ati && dc->by_time))
+		dc->target = dc->rate;
+	dcqcn_cut(dc, params);
+	dc->by_time = 0;
+	dc->by_bytes = 0;
+	dc->bytes = 0;
+	dc->rise_at = now + params->rp_time_reset * NS_PER_US;
+	/* What it has sent before the cut draws CNPs for a round trip. */
+	dc->cut_at = now + max_t(u64, rtt_ns,
+				 params->rp_rate_reduce_monitor_period *
+				 NS_PER_US);
+}

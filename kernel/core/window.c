@@ -1,0 +1,102 @@
+// SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
+/* A congestion window by marks and by delay (window.h). */
+#include "window.h"
+
+/* The least round trip is forgotten after twice that: paths change. */
+#define BASE_NS		5000000000ull
+/* Weight of a round with a CNP, or without, in alpha: 1/16 (RFC 8257). */
+#define ALPHA_SHIFT	4
+
+void shca_window_start(struct shca_window *win, u32 most)
+{
+	memset(win, 0, sizeof(*win));
+	win->most = most;
+	win->cwnd = most << SHCA_WIN_SHIFT;
+	/* The first CNP finds a window that nobody has sized. */
+	win->alpha = SHCA_WIN_ALPHA;
+}
+
+static void win_set(struct shca_window *win, u64 cwnd)
+{
+	cwnd = max_t(u64, cwnd, SHCA_WIN_LEAST);
+	win->cwnd = min_t(u64, cwnd, (u64)win->most << SHCA_WIN_SHIFT);
+}
+
+/* Packets of a round: those that may be outstanding. */
+static u32 win_round(const struct shca_window *win)
+{
+	return max_t(u32, win->cwnd >> SHCA_WIN_SHIFT, 1);
+}
+
+/* Less the @num / @den of it, once for the packets that are outstanding. */
+static void win_cut(struct shca_window *win, u64 num, u64 den)
+{
+	if (win->cut_left)
+		return;
+	win->cut_left = win_round(win);
+	win_set(win, win->cwnd - div64_u64(win->cwnd * num, den));
+}
+
+/* @nr packets of this round have arrived: did it have a CNP? */
+static void win_alpha(struct shca_window *win, u32 nr)
+{
+	if (nr < win->round_left) {
+		win->round_left -= nr;
+		return;
+	}
+	win->round_left = win_round(win);
+	win->alpha -= win->alpha >> ALPHA_SHIFT;
+	if (win->marked)
+		win->alpha += SHCA_WIN_ALPHA >> ALPHA_SHIFT;
+	win->marked = false;
+}
+
+void shca_window_ack(struct shca_window *win, u32 nr)
+{
+	u64 one = 1u << SHCA_WIN_SHIFT, more = nr * one;
+
+	win_alpha(win, nr);
+	/* What was sent before a cut says nothing about the window since. */
+	if (win->cut_left) {
+		win->cut_left -= min_t(u32, win->cut_left, nr);
+		return;
+	}
+	/* By a packet a round: 1 / cwnd for each, and never more than 1. */
+	if (win->cwnd > one)
+		more = max_t(u64, 1, div64_u64(more * one, win->cwnd));
+	win_set(win, win->cwnd + more);
+}
+
+static void win_base(struct shca_window *win, u64 rtt_ns, u64 now)
+{
+	if (now >= win->base_at) {
+		win->base_ns = win->next_ns;
+		win->next_ns = 0;
+		win->base_at = now + BASE_NS;
+	}
+	if (!win->next_ns || rtt_ns < win->next_ns)
+		win->next_ns = rtt_ns;
+	if (!win->base_ns || rtt_ns < win->base_ns)
+		win->base_ns = rtt_ns;
+}
+
+void shca_window_rtt(struct shca_window *win, u64 rtt_ns, u64 target_ns,
+		     u64 now)
+{
+	u64 most;
+
+	rtt_ns = max_t(u64, rtt_ns, 1);
+	win->rtt_ns = win->rtt_ns ? win->rtt_ns - win->rtt_ns / 8 + rtt_ns / 8 :
+		      rtt_ns;
+	win_base(win, rtt_ns, now);
+	most = win->base_ns + target_ns;
+	/* Swift: by the share of the delay above the target, a half at most. */
+	if (target_ns && rtt_ns > most)
+		win_cut(win, min_t(u64, rtt_ns - most, rtt_ns / 2), rtt_ns);
+}
+
+void shca_window_cnp(struct shca_window *win)
+{
+	win->marked = true;
+	win_cut(win, win->alpha, 2 * SHCA_WIN_ALPHA);
+}

@@ -1,0 +1,77 @@
+/* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
+/*
+ * A congestion window in the manner of DCTCP and of Swift: it grows by one packet a
+ * round, and shrinks once a round at most.  A round is a window of packets.
+ *
+ * By marks: a CNP takes half of alpha of the window, where alpha is the share of rounds
+ * that had a CNP.  By delay: a round trip longer than the target takes a share of the
+ * window that follows the excess.  Both scale with the path without a parameter, as
+ * acknowledgements are their clock.
+ *
+ * A window may be less than the packets that AckReq needs, and less than one packet.
+ * The sender then keeps that minimum, and is paced.
+ */
+#ifndef SHCA_CORE_WINDOW_H
+#define SHCA_CORE_WINDOW_H
+
+#include "own.h"
+#include "os.h"
+
+/* Packets are counted in 256ths. */
+#define SHCA_WIN_SHIFT		8
+/* The least window: a sixteenth of a packet a round trip. */
+#define SHCA_WIN_LEAST		(1u << (SHCA_WIN_SHIFT - 4))
+
+/**
+ * struct shca_window - the state of a sender
+ * @cwnd:	packets in 256ths
+ * @most:	packets of the largest window
+ * @alpha:	of SHCA_WIN_ALPHA: share of rounds with a CNP
+ * @marked:	this round had a CNP
+ * @rtt_ns:	smoothed round trip; 0: unknown
+ * @base_ns:	the least round trip of the last ten seconds
+ * @next_ns:	of those since @base_at
+ * @base_at:	when @next_ns begins to replace @base_ns
+ * @round_left:	packets to arrive until this round ends
+ * @cut_left:	packets to arrive until the window may shrink again
+ */
+struct shca_window {
+	SHCA_OWN struct {
+		u32 cwnd;
+		u32 most;
+		u16 alpha;
+		bool marked;
+		u64 rtt_ns;
+		u64 base_ns;
+		u64 next_ns;
+		u64 base_at;
+		u32 round_left;
+		u32 cut_left;
+	};
+};
+
+#define SHCA_WIN_ALPHA		1024u
+
+/** shca_window_start() - nothing is known of the path; @most: packets */
+void shca_window_start(struct shca_window *win, u32 most);
+
+/** shca_window_ack() - @nr packets more have arrived, of a window that limits */
+void shca_window_ack(struct shca_window *win, u32 nr);
+
+/**
+ * shca_window_rtt() - a round trip was measured
+ * @target_ns:	what it may have more than the least one; 0: delay does not matter
+ */
+void shca_window_rtt(struct shca_window *win, u64 rtt_ns, u64 target_ns,
+		     u64 now);
+
+/** shca_window_cnp() - the peer has received packets that were marked */
+void shca_window_cnp(struct shca_window *win);
+
+/** shca_window_limits() - is the window less than it may be? */
+static inline bool shca_window_limits(const struct shca_window *win)
+{
+	return win->cwnd < win->most << SHCA_WIN_SHIFT;
+}
+
+#endif

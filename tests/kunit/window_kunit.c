@@ -1,0 +1,182 @@
+// SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
+/* A congestion window by marks and by delay: core/window.h. */
+#include "fixture.h"
+
+#include "../../kernel/core/window.h"
+
+#define MOST	128u
+#define PKT	(1u << SHCA_WIN_SHIFT)
+#define RTT	(1 * FX_MS)
+
+/* A window whose path takes RTT, at time RTT. */
+static void win_make(struct shca_window *win)
+{
+	shca_window_start(win, MOST);
+	shca_window_rtt(win, RTT, 0, RTT);
+}
+
+static void window_begins_at_its_most(struct kunit *test)
+{
+	struct shca_window win;
+
+	shca_window_start(&win, MOST);
+	KUNIT_EXPECT_EQ(test, win.cwnd, MOST * PKT);
+	KUNIT_EXPECT_FALSE(test, shca_window_limits(&win));
+	shca_window_ack(&win, 1000);
+	KUNIT_EXPECT_EQ(test, win.cwnd, MOST * PKT);
+}
+
+/* The first takes a half: nobody has sized the window. Then once a window of packets. */
+static void window_falls_once_a_round(struct kunit *test)
+{
+	struct shca_window win;
+
+	win_make(&win);
+	shca_window_cnp(&win);
+	KUNIT_EXPECT_EQ(test, win.cwnd, MOST / 2 * PKT);
+	KUNIT_EXPECT_TRUE(test, shca_window_limits(&win));
+	shca_window_cnp(&win);
+	shca_window_ack(&win, MOST - 1);
+	shca_window_cnp(&win);
+	KUNIT_EXPECT_EQ(test, win.cwnd, MOST / 2 * PKT);
+	shca_window_ack(&win, 1);
+	KUNIT_EXPECT_EQ(test, win.cwnd, MOST / 2 * PKT);
+	shca_window_cnp(&win);
+	KUNIT_EXPECT_TRUE(test, win.cwnd <= MOST / 2 * PKT * 17 / 32);
+	KUNIT_EXPECT_TRUE(test, win.cwnd >= MOST / 4 * PKT);
+}
+
+/* alpha: a sixteenth of the difference in each round (RFC 8257). */
+static void window_falls_by_the_share_of_marked_rounds(struct kunit *test)
+{
+	struct shca_window win;
+	u32 before;
+	int i;
+
+	win_make(&win);
+	for (i = 0; i < 64; i++)
+		shca_window_ack(&win, MOST);
+	/* (15/16)^64 is 1.6 percent */
+	KUNIT_EXPECT_TRUE(test, win.alpha < SHCA_WIN_ALPHA / 32);
+	before = win.cwnd;
+	shca_window_cnp(&win);
+	KUNIT_EXPECT_TRUE(test, win.cwnd < before);
+	KUNIT_EXPECT_TRUE(test, win.cwnd > before - before / 32);
+	for (i = 0; i < 64; i++) {
+		shca_window_ack(&win, MOST);
+		shca_window_cnp(&win);
+	}
+	KUNIT_EXPECT_TRUE(test, win.alpha > SHCA_WIN_ALPHA * 9 / 10);
+	KUNIT_EXPECT_TRUE(test, win.alpha <= SHCA_WIN_ALPHA);
+}
+
+/* By a packet for each window that arrives, and not in the round of a cut. */
+static void window_grows_by_a_packet_a_round(struct kunit *test)
+{
+	struct shca_window win;
+	u32 i;
+
+	win_make(&win);
+	shca_window_cnp(&win);
+	shca_window_ack(&win, MOST);
+	KUNIT_EXPECT_EQ(test, win.cwnd, 64 * PKT);
+	shca_window_ack(&win, 64);
+	KUNIT_EXPECT_EQ(test, win.cwnd, 65 * PKT);
+	for (i = 0; i < 10000; i++)
+		shca_window_ack(&win, 64);
+	KUNIT_EXPECT_EQ(test, win.cwnd, MOST * PKT);
+}
+
+static void window_below_a_packet_grows_by_packets(struct kunit *test)
+{
+	struct shca_window win;
+	int i;
+
+	win_make(&win);
+	win.cwnd = SHCA_WIN_LEAST;
+	shca_window_cnp(&win);
+	KUNIT_EXPECT_EQ(test, win.cwnd, SHCA_WIN_LEAST);
+	/* one packet is the round of the cut */
+	for (i = 0; i < 2; i++)
+		shca_window_ack(&win, 1);
+	KUNIT_EXPECT_EQ(test, win.cwnd, SHCA_WIN_LEAST + PKT);
+}
+
+struct delay_row {
+	const char *name;
+	u64 rtt;
+	u64 target;
+	u32 cwnd;	/* after it */
+};
+
+static const struct delay_row delay_rows[] = {
+	{ "no target", 50 * RTT, 0, MOST * PKT },
+	{ "at the target", 2 * RTT, RTT, MOST * PKT },
+	{ "a fifth above", 5 * RTT, 3 * RTT, MOST * PKT - MOST * PKT / 5 },
+	{ "a half at most", 50 * RTT, RTT, MOST * PKT / 2 },
+};
+
+static void delay_desc(const struct delay_row *row, char *desc)
+{
+	snprintf(desc, KUNIT_PARAM_DESC_SIZE, "%s", row->name);
+}
+
+KUNIT_ARRAY_PARAM(delay, delay_rows, delay_desc);
+
+/* By its share of the round trip. */
+static void window_falls_by_the_delay_above_the_target(struct kunit *test)
+{
+	const struct delay_row *row = test->param_value;
+	struct shca_window win;
+
+	win_make(&win);
+	shca_window_rtt(&win, row->rtt, row->target, 100 * RTT);
+	KUNIT_EXPECT_EQ(test, win.cwnd, row->cwnd);
+	KUNIT_EXPECT_EQ(test, win.base_ns, RTT);
+}
+
+/* A path may become longer: the least round trip is of the last ten seconds. */
+static void window_forgets_the_least_round_trip(struct kunit *test)
+{
+	struct shca_window win;
+	u64 now;
+
+	win_make(&win);
+	shca_window_rtt(&win, 3 * RTT, 0, 4000 * FX_MS);
+	KUNIT_EXPECT_EQ(test, win.base_ns, RTT);
+	for (now = 4000 * FX_MS; now < 15000 * FX_MS; now += 1000 * FX_MS)
+		shca_window_rtt(&win, 3 * RTT, 0, now);
+	KUNIT_EXPECT_EQ(test, win.base_ns, 3 * RTT);
+	shca_window_rtt(&win, 2 * RTT, 0, now);
+	KUNIT_EXPECT_EQ(test, win.base_ns, 2 * RTT);
+}
+
+static void window_smooths_the_round_trip(struct kunit *test)
+{
+	struct shca_window win;
+
+	win_make(&win);
+	KUNIT_EXPECT_EQ(test, win.rtt_ns, RTT);
+	shca_window_rtt(&win, 9 * RTT, 0, 2 * RTT);
+	KUNIT_EXPECT_EQ(test, win.rtt_ns, 2 * RTT);
+}
+
+static struct kunit_case window_cases[] = {
+	KUNIT_CASE(window_begins_at_its_most),
+	KUNIT_CASE(window_falls_once_a_round),
+	KUNIT_CASE(window_falls_by_the_share_of_marked_rounds),
+	KUNIT_CASE(window_grows_by_a_packet_a_round),
+	KUNIT_CASE(window_below_a_packet_grows_by_packets),
+	KUNIT_CASE_PARAM(window_falls_by_the_delay_above_the_target,
+			 delay_gen_params),
+	KUNIT_CASE(window_forgets_the_least_round_trip),
+	KUNIT_CASE(window_smooths_the_round_trip),
+	{}
+};
+
+static struct kunit_suite window_suite = {
+	.name = "softhca_window",
+	.test_cases = window_cases,
+};
+
+kunit_test_suites(&window_suite);
