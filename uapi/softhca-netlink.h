@@ -32,6 +32,8 @@ enum shca_genl_attr {
 				 * device; set with SHCA_PATH_HOST only
 				 */
 	SHCA_A_RESV8A,		/* u8: enum shca_resv8a */
+	SHCA_A_CC,		/* u8: enum shca_cc_mode */
+	SHCA_A_CC_ALGORITHM,	/* u8: enum shca_cc_algo */
 	__SHCA_A_MAX,
 	SHCA_A_MAX = __SHCA_A_MAX - 1
 };
@@ -71,6 +73,42 @@ enum shca_resv8a {
 	SHCA_RESV8A_ON,
 	__SHCA_RESV8A_MAX,
 	SHCA_RESV8A_MAX = __SHCA_RESV8A_MAX - 1
+};
+
+/**
+ * enum shca_cc_mode - congestion control of RC and XRC (RoCEv2, annex A17.9)
+ * @SHCA_CC_MODE_OFF:	packets are not ECN-capable, marks draw no CNP, and CNPs are
+ *			counted only; a loss makes the window smaller all the same
+ * @SHCA_CC_MODE_AUTO:	packets to another softhca are ECN-capable; marks draw CNPs, and
+ *			CNPs slow their sender down
+ * @SHCA_CC_MODE_ON:	the same, and packets to all others are ECN-capable, too: for
+ *			peers that answer marks with CNPs, as adapters do
+ *
+ * Taken over by a queue pair as SHCA_A_RESV8A is.
+ */
+enum shca_cc_mode {
+	SHCA_CC_MODE_OFF,
+	SHCA_CC_MODE_AUTO,
+	SHCA_CC_MODE_ON,
+	__SHCA_CC_MODE_MAX,
+	SHCA_CC_MODE_MAX = __SHCA_CC_MODE_MAX - 1
+};
+
+/**
+ * enum shca_cc_algo - what a queue pair does about congestion
+ * @SHCA_CC_ALGO_WINDOW: a congestion window that follows CNPs, as DCTCP does
+ * @SHCA_CC_ALGO_DELAY:	the same, which also follows the round trip, as Swift does
+ * @SHCA_CC_ALGO_DCQCN:	a rate, as adapters have it; its parameters are in sysfs,
+ *			ports/1/cc_params
+ *
+ * Taken over by a queue pair on its way to RTS.
+ */
+enum shca_cc_algo {
+	SHCA_CC_ALGO_WINDOW,
+	SHCA_CC_ALGO_DELAY,
+	SHCA_CC_ALGO_DCQCN,
+	__SHCA_CC_ALGO_MAX,
+	SHCA_CC_ALGO_MAX = __SHCA_CC_ALGO_MAX - 1
 };
 
 #endif

@@ -80,6 +80,7 @@ static void shca_count_optional(const struct shca_dev *dev,
 void __shca_count_ce(const struct shca_dev *dev,
 		     struct shca_counters __percpu *counters)
 {
+	this_cpu_inc(counters->v[SHCA_CNT_RX_ECN_MARKED]);
 	shca_count_optional(dev, counters, SHCA_CNT_RX_CE);
 }
 

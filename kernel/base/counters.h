@@ -45,6 +45,8 @@
 	X(RX_LOST_RESPONSE,	"implied_nak_seq_err")		\
 	X(RX_LOCAL_ERR,		"req_local_errors")		\
 	X(RX_CNP,		"rp_cnp_handled")		\
+	X(RX_ECN_MARKED,	"np_ecn_marked_roce_packets")	\
+	X(TX_CNP,		"np_cnp_sent")			\
 	X(RX_DROPPED,		"rx_dropped_messages")		\
 	X(RX_QKEY,		"rx_qkey_mismatch")		\
 	X(RX_STEERED,		"rx_steered")			\
@@ -119,11 +121,8 @@ DECLARE_STATIC_KEY_FALSE(shca_optional_counters);
  */
 #define shca_count_rx(qp, verdict) \
 	__shca_count_rx(READ_ONCE((qp)->counters), verdict)
-#define shca_count_ce(qp)						\
-do {									\
-	if (static_branch_unlikely(&shca_optional_counters))		\
-		__shca_count_ce((qp)->dev, READ_ONCE((qp)->counters));	\
-} while (0)
+#define shca_count_ce(qp) \
+	__shca_count_ce((qp)->dev, READ_ONCE((qp)->counters))
 #define shca_count_request(qp, opcode)					\
 do {									\
 	if (static_branch_unlikely(&shca_optional_counters))		\

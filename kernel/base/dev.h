@@ -17,6 +17,7 @@
 #include <linux/xarray.h>
 #include <rdma/ib_verbs.h>
 
+#include "../core/dcqcn.h"
 #include "../../uapi/softhca-abi.h"
 #include "../../uapi/softhca-netlink.h"
 #include "bh.h"
@@ -75,6 +76,8 @@ struct shca_trust;
  * @xrc_srqs: @next_xrc_srq: SRQs of XRC domains, struct shca_xrc_target by number
  * @path:	enum shca_path; read without a lock for each packet
  * @resv8a:	enum shca_resv8a; read without a lock as a QP is connected
+ * @cc_mode: @cc_algo: enum shca_cc_mode, enum shca_cc_algo; likewise
+ * @cc_params:	parameters of congestion control; read without a lock at each use
  * @id:		unique; never used again
  * @trust:	devices trusted with path host (trust.h), or NULL; read under
  *		RCU; written by the netlink family, one request at a time
@@ -117,6 +120,9 @@ struct shca_dev {
 	u32 next_xrc_srq;
 	u8 path;
 	u8 resv8a;
+	u8 cc_mode;
+	u8 cc_algo;
+	struct shca_cc_params cc_params;
 	u64 id;
 	struct shca_trust __rcu *trust;
 	struct list_head node;

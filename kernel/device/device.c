@@ -57,6 +57,7 @@
 #include "../queue/tm.h"
 #include "../queue/wq.h"
 #include "../queue/xrc.h"
+#include "cc_params.h"
 #include "device.h"
 #include "hw_stats.h"
 #include "import.h"
@@ -414,6 +415,7 @@ static const struct ib_device_ops shca_dev_ops = {
 	.modify_qp = shca_modify_qp,
 	.modify_srq = shca_modify_srq,
 	.modify_wq = shca_modify_wq,
+	.port_groups = shca_port_groups,
 	.poll_cq = shca_poll_cq,
 	.post_recv = shca_post_recv,
 	.post_send = shca_post_send,
@@ -562,6 +564,9 @@ int shca_newlink(const char *name, struct net_device *ndev)
 	dev->id = atomic64_inc_return(&shca_dev_ids);
 	dev->pkeys[0] = IB_DEFAULT_PKEY_FULL;
 	dev->resv8a = SHCA_RESV8A_AUTO;
+	dev->cc_mode = SHCA_CC_MODE_AUTO;
+	dev->cc_algo = SHCA_CC_ALGO_WINDOW;
+	dev->cc_params = shca_cc_presets;
 	shca_dev_init_attrs(dev);
 	shca_ah_table_init(dev);
 	shca_xrc_table_init(dev);

@@ -36,6 +36,8 @@ static const struct nla_policy shca_dev_policy[SHCA_A_MAX + 1] = {
 	[SHCA_A_PKEY] = { .type = NLA_U16 },
 	[SHCA_A_PEERS] = NLA_POLICY_NESTED(shca_peer_policy),
 	[SHCA_A_RESV8A] = NLA_POLICY_MAX(NLA_U8, SHCA_RESV8A_MAX),
+	[SHCA_A_CC] = NLA_POLICY_MAX(NLA_U8, SHCA_CC_MODE_MAX),
+	[SHCA_A_CC_ALGORITHM] = NLA_POLICY_MAX(NLA_U8, SHCA_CC_ALGO_MAX),
 };
 
 /* state of a reply about devices */
@@ -96,6 +98,8 @@ static int shca_dev_fill(const struct shca_fill *fill, struct shca_dev *dev)
 	    nla_put_string(msg, SHCA_A_NETDEV_NAME, dev->ndev->name) ||
 	    nla_put_u8(msg, SHCA_A_PATH, READ_ONCE(dev->path)) ||
 	    nla_put_u8(msg, SHCA_A_RESV8A, READ_ONCE(dev->resv8a)) ||
+	    nla_put_u8(msg, SHCA_A_CC, READ_ONCE(dev->cc_mode)) ||
+	    nla_put_u8(msg, SHCA_A_CC_ALGORITHM, READ_ONCE(dev->cc_algo)) ||
 	    nla_put(msg, SHCA_A_PKEYS, sizeof(dev->pkeys), dev->pkeys) ||
 	    shca_fill_peers(fill, dev)) {
 		genlmsg_cancel(msg, hdr);
@@ -284,10 +288,31 @@ static int shca_genl_set_path(struct sk_buff *skb, struct genl_info *info,
 	return 0;
 }
 
+/* Settings of one byte that the policy has checked, and that may change at any time. */
+static bool shca_genl_has_mode(const struct genl_info *info)
+{
+	return info->attrs[SHCA_A_RESV8A] || info->attrs[SHCA_A_CC] ||
+	       info->attrs[SHCA_A_CC_ALGORITHM];
+}
+
+static void shca_genl_set_mode(const struct nlattr *attr, u8 *mode)
+{
+	if (attr)
+		WRITE_ONCE(*mode, nla_get_u8(attr));
+}
+
+static void shca_genl_set_modes(const struct genl_info *info,
+				struct shca_dev *dev)
+{
+	shca_genl_set_mode(info->attrs[SHCA_A_RESV8A], &dev->resv8a);
+	shca_genl_set_mode(info->attrs[SHCA_A_CC], &dev->cc_mode);
+	shca_genl_set_mode(info->attrs[SHCA_A_CC_ALGORITHM], &dev->cc_algo);
+}
+
 static int shca_dev_set_doit(struct sk_buff *skb, struct genl_info *info)
 {
 	struct shca_dev *dev = shca_genl_dev(info);
-	struct nlattr *path, *index, *pkey, *resv8a;
+	struct nlattr *path, *index, *pkey;
 	int err = 0;
 
 	if (IS_ERR(dev))
@@ -295,8 +320,8 @@ static int shca_dev_set_doit(struct sk_buff *skb, struct genl_info *info)
 	path = info->attrs[SHCA_A_PATH];
 	index = info->attrs[SHCA_A_PKEY_INDEX];
 	pkey = info->attrs[SHCA_A_PKEY];
-	resv8a = info->attrs[SHCA_A_RESV8A];
-	if (!path && !pkey && !index && !resv8a && !info->attrs[SHCA_A_PEERS]) {
+	if (!path && !pkey && !index && !info->attrs[SHCA_A_PEERS] &&
+	    !shca_genl_has_mode(info)) {
 		NL_SET_ERR_MSG(info->extack, "no setting given");
 		err = -EINVAL;
 	} else if (!pkey != !index) {
@@ -312,8 +337,8 @@ static int shca_dev_set_doit(struct sk_buff *skb, struct genl_info *info)
 	}
 	if (!err && path)
 		err = shca_genl_set_path(skb, info, dev, nla_get_u8(path));
-	if (!err && resv8a)
-		WRITE_ONCE(dev->resv8a, nla_get_u8(resv8a));
+	if (!err)
+		shca_genl_set_modes(info, dev);
 	if (!err && pkey)
 		err = shca_dev_set_pkey(dev, nla_get_u16(index),
 					nla_get_u16(pkey));

@@ -31,8 +31,8 @@ enum shca_link_type {
  * @tag:	0 for the peer of a connected QP, otherwise unique per address
  *		handle of a device. It tells whether a cached route belongs to
  *		this vector
- * @roce:	IPv4 addresses are IPv6-mapped; @sport is in host order. @oif is
- *		the netdev with the source address: the device's own, or a VLAN
+ * @roce:	@ecn is ORed into @tclass. IPv4 addresses are IPv6-mapped;
+ *		@sport is in host order. @oif is the netdev with the source address: the device's own, or a VLAN
  *		on it, whose packets leave tagged. @dmac is the next hop's
  */
 struct shca_av {
@@ -43,6 +43,7 @@ struct shca_av {
 		struct {
 			bool ipv4;
 			u8 tclass;
+			u8 ecn;
 			u8 hop_limit;
 			u16 sport;
 			int oif;
@@ -111,6 +112,8 @@ struct shca_rx_skb {
  *		to ICRC, the last may be shorter. Returns 0; -EBUSY if the queue
  *		below is full, so that the sender can wait; or an error that
  *		counts as loss
+ * @ecn:	say whether packets to @av are ECN-capable from now on. ECN bits of the
+ *		traffic class take precedence. Others may be sending to @av
  * @local:	does the route of @av end in the sender's namespace?
  * @mirrors:	do two address vectors lead to each other?
  * @check:	does a received packet come from the peer of @av, to the address
@@ -147,6 +150,7 @@ struct shca_link_ops {
 	int (*xmit)(struct shca_dev *dev, const struct shca_av *av,
 		    struct shca_route *route, struct sk_buff *skb,
 		    unsigned int segs, u32 seg_len);
+	void (*ecn)(struct shca_av *av, bool capable);
 	bool (*local)(struct shca_dev *dev, const struct shca_av *av,
 		      struct shca_route *route);
 	bool (*mirrors)(const struct shca_av *av, const struct shca_av *peer);

@@ -324,11 +324,24 @@ static void shca_fill_udp(const struct shca_av *av, struct udphdr *udp, u32 len)
 	udp->check = 0;	/* the ICRC protects; allowed for IPv6 by A17.3.1 */
 }
 
+/* (both sides of a QP send to its vector, and each under a lock of its own) */
+static void shca_roce_ecn(struct shca_av *av, bool capable)
+{
+	if (av->roce.tclass & INET_ECN_MASK)
+		return;
+	WRITE_ONCE(av->roce.ecn, capable ? INET_ECN_ECT_0 : INET_ECN_NOT_ECT);
+}
+
+static u8 shca_tos(const struct shca_av *av)
+{
+	return av->roce.tclass | READ_ONCE(av->roce.ecn);
+}
+
 static void shca_fill_ip4(const struct shca_av *av, struct iphdr *ip, u32 len)
 {
 	ip->version = 4;
 	ip->ihl = 5;
-	ip->tos = av->roce.tclass;
+	ip->tos = shca_tos(av);
 	ip->tot_len = htons(len);
 	ip->id = 0;	/* never fragmented (RFC 6864, 4.1) */
 	ip->frag_off = htons(IP_DF);
@@ -341,7 +354,7 @@ static void shca_fill_ip4(const struct shca_av *av, struct iphdr *ip, u32 len)
 
 static void shca_fill_ip6(const struct shca_av *av, struct ipv6hdr *ip, u32 len)
 {
-	ip6_flow_hdr(ip, av->roce.tclass, htonl(av->roce.flow_label));
+	ip6_flow_hdr(ip, shca_tos(av), htonl(av->roce.flow_label));
 	ip->payload_len = htons(len - sizeof(*ip));
 	ip->nexthdr = IPPROTO_UDP;
 	ip->hop_limit = av->roce.hop_limit;
@@ -778,6 +791,7 @@ const struct shca_link_ops shca_roce_ops = {
 	.icrc = shca_roce_icrc,
 	.max_batch = shca_roce_max_batch,
 	.xmit = shca_roce_xmit,
+	.ecn = shca_roce_ecn,
 	.local = shca_roce_local,
 	.mirrors = shca_roce_mirrors,
 	.check = shca_roce_check,

@@ -3,6 +3,7 @@
 #include "peer.h"
 
 #include "../../uapi/softhca-abi.h"
+#include "../../uapi/softhca-netlink.h"
 
 /*
  * So often a QP of this kernel is looked for that may be the peer.  It is there
@@ -23,6 +24,21 @@ u32 shca_peer_told(u32 ece_options)
 	return peer;
 }
 
+/*
+ * Marks that nobody answers would let a queue grow that drops what is not ECN-capable.
+ * So packets are, by default, where the peer is known to answer.
+ */
+void shca_peer_ecn(struct shca_qp *qp)
+{
+	struct shca_sq *sq = &qp->sq;
+
+	lockdep_assert_held(&sq->lock);
+	sq->ecn_peer = sq->req.attr.peer;
+	qp->link->ecn(&qp->av, sq->cc_mode == SHCA_CC_MODE_ON ||
+			       (sq->cc_mode == SHCA_CC_MODE_AUTO &&
+				sq->ecn_peer));
+}
+
 void shca_peer_start(struct shca_qp *qp)
 {
 	struct shca_sq *sq = &qp->sq;
@@ -30,8 +46,11 @@ void shca_peer_start(struct shca_qp *qp)
 
 	lockdep_assert_held(&sq->lock);
 	sq->peer_looks = 0;
+	sq->cc_mode = SHCA_CC_MODE_OFF;
 	if (!shca_qp_is_reliable(qp))
 		return;
+	sq->cc_mode = READ_ONCE(qp->dev->cc_mode);
+	shca_peer_ecn(qp);
 	attr.peer = shca_peer_told(qp->peer_ece);
 	shca_req_modify(&sq->req, &attr, SHCA_REQ_PEER);
 	if (sq->req.attr.peer & SHCA_PEER_FLUSHES_ACKS)

@@ -28,6 +28,9 @@ u32 shca_peer_told(u32 ece_options);
 /** shca_peer_start() - the requester has started; sq.lock held */
 void shca_peer_start(struct shca_qp *qp);
 
+/** shca_peer_ecn() - what is known of the peer has changed; sq.lock held */
+void shca_peer_ecn(struct shca_qp *qp);
+
 /* Look for it among the QPs of this kernel. */
 void shca_peer_look(struct shca_qp *qp, u64 now);
 
@@ -40,6 +43,8 @@ static inline void shca_peer_learn(struct shca_qp *qp, u64 now)
 {
 	if (unlikely(qp->sq.peer_looks) && now >= qp->sq.peer_ns)
 		shca_peer_look(qp, now);
+	if (unlikely(qp->sq.ecn_peer != qp->sq.req.attr.peer))
+		shca_peer_ecn(qp);
 }
 
 #endif

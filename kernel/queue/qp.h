@@ -103,6 +103,8 @@ struct shca_park {
  * @far_waits:	direct requests in a row whose peer waited for its memory
  * @peer_looks: @peer_ns: @peer_changes: how often the peer is still looked for among
  *		the QPs of this kernel, when, and what it was like last (peer.c)
+ * @cc_mode: @ecn_peer: enum shca_cc_mode, and what was known of the peer when that was
+ *		asked whether packets are ECN-capable (peer.c)
  * @rate_kbps: @rate_ns: RAW_PACKET: its limit, 0: none; when what has left is over
  * @prod:	kernel consumer: requests written
  */
@@ -139,6 +141,8 @@ struct shca_sq {
 	u32 peer_looks;
 	u64 peer_ns;
 	u64 peer_changes;
+	u32 ecn_peer;
+	u8 cc_mode;
 	struct shca_route route;
 	struct shca_cq *cq;
 	spinlock_t post_lock;

@@ -164,6 +164,10 @@ static void shca_start_responder(struct shca_qp *qp)
 		.tells_short = qp->is_user,
 		.tm = shca_qp_tm(qp),
 		.marking = READ_ONCE(qp->dev->resv8a),
+		.cnp = READ_ONCE(qp->dev->cc_mode) != SHCA_CC_MODE_OFF,
+		.cnp_interval_ns =
+			READ_ONCE(qp->dev->cc_params.np_min_time_between_cnps) *
+			  NSEC_PER_USEC,
 	};
 
 	shca_resp_start(&qp->rq.resp, &attr);
@@ -178,6 +182,29 @@ static u64 shca_ack_timeout_ns(u8 code)
 	u64 ns = shca_timeout_ns(code);
 
 	return ns + (ns >> 4);
+}
+
+/*
+ * Bytes a second that the rate of DCQCN ends at, 100 Gbit/s: what a netdev says of its
+ * speed is under RTNL, and of veth an invention.
+ */
+#define SHCA_CC_LINE	12500000000ull
+
+static const u8 shca_cc_algorithms[] = {
+	[SHCA_CC_ALGO_WINDOW] = SHCA_CC_MARKS,
+	[SHCA_CC_ALGO_DELAY] = SHCA_CC_DELAY,
+	[SHCA_CC_ALGO_DCQCN] = SHCA_CC_DCQCN,
+};
+
+static_assert(ARRAY_SIZE(shca_cc_algorithms) == __SHCA_CC_ALGO_MAX);
+
+/* The algorithm of a queue pair; none where the device's is off, and for datagrams. */
+static u8 shca_qp_cc(const struct shca_qp *qp)
+{
+	if (!shca_qp_is_reliable(qp) ||
+	    READ_ONCE(qp->dev->cc_mode) == SHCA_CC_MODE_OFF)
+		return SHCA_CC_LOSS;
+	return shca_cc_algorithms[READ_ONCE(qp->dev->cc_algo)];
 }
 
 static void shca_start_requester(struct shca_qp *qp)
@@ -195,6 +222,11 @@ static void shca_start_requester(struct shca_qp *qp)
 		.rnr_retry = qp->attr.rnr_retry,
 		.max_rd_atomic = qp->attr.max_rd_atomic,
 		.marking = READ_ONCE(qp->dev->resv8a),
+		.cc = {
+			.algorithm = shca_qp_cc(qp),
+			.params = &qp->dev->cc_params,
+			.line = SHCA_CC_LINE,
+		},
 	};
 
 	shca_req_start(&qp->sq.req, &attr);

@@ -155,6 +155,8 @@ static bool shca_rq_respond(struct shca_qp *qp, u64 now,
 			break;
 		budget -= min(pkt.span + 1, budget);
 		pkt.pkey = pkey;
+		if (unlikely(pkt.opcode == SHCA_OPCODE_CNP))
+			shca_count(qp, TX_CNP);
 		status = shca_tx_add(&batch, &pkt, &failed);
 		if (likely(status == SHCA_MEM_OK))
 			continue;

@@ -38,6 +38,47 @@ static const char *const resv8a_names[] = {
 _Static_assert(sizeof(resv8a_names) / sizeof(*resv8a_names) == __SHCA_RESV8A_MAX,
 	       "a name for each mode");
 
+/* In the order of enum shca_cc_mode. */
+#define CC		"off|auto|on"
+/* In the order of enum shca_cc_algo. */
+#define CC_ALGORITHMS	"window|delay|dcqcn"
+
+static const char *const cc_names[] = {
+	[SHCA_CC_MODE_OFF] = "off",
+	[SHCA_CC_MODE_AUTO] = "auto",
+	[SHCA_CC_MODE_ON] = "on",
+};
+
+_Static_assert(sizeof(cc_names) / sizeof(*cc_names) == __SHCA_CC_MODE_MAX,
+	       "a name for each mode");
+
+static const char *const cc_algorithm_names[] = {
+	[SHCA_CC_ALGO_WINDOW] = "window",
+	[SHCA_CC_ALGO_DELAY] = "delay",
+	[SHCA_CC_ALGO_DCQCN] = "dcqcn",
+};
+
+_Static_assert(sizeof(cc_algorithm_names) / sizeof(*cc_algorithm_names) ==
+	       __SHCA_CC_ALGO_MAX, "a name for each algorithm");
+
+/*
+ * A setting that has a name for each value.
+ * @key: in JSON and in text
+ */
+struct mode {
+	int attr;
+	const char *key;
+	const char *const *names;
+	uint8_t nr;
+};
+
+static const struct mode modes[] = {
+	{ SHCA_A_RESV8A, "resv8a", resv8a_names, __SHCA_RESV8A_MAX },
+	{ SHCA_A_CC, "cc", cc_names, __SHCA_CC_MODE_MAX },
+	{ SHCA_A_CC_ALGORITHM, "cc_algorithm", cc_algorithm_names,
+	  __SHCA_CC_ALGO_MAX },
+};
+
 /* output format, and number of devices printed so far */
 struct listing {
 	bool json;
@@ -64,14 +105,20 @@ static const char *path_name(uint8_t path)
 	return path < __SHCA_PATH_MAX ? path_names[path] : "?";
 }
 
-/* Return: NULL if the module does not have the setting, or its value is unknown. */
-static const char *resv8a_name(struct nlattr **attrs)
+/* Settings that the module has, if their values are known. */
+static void print_modes(struct nlattr **attrs, bool json)
 {
-	uint8_t mode = __SHCA_RESV8A_MAX;
+	const struct mode *mode;
+	uint8_t value;
 
-	if (attrs[SHCA_A_RESV8A])
-		mode = nla_get_u8(attrs[SHCA_A_RESV8A]);
-	return mode < __SHCA_RESV8A_MAX ? resv8a_names[mode] : NULL;
+	for (mode = modes; mode < modes + sizeof(modes) / sizeof(*modes); mode++) {
+		if (!attrs[mode->attr])
+			continue;
+		value = nla_get_u8(attrs[mode->attr]);
+		if (value < mode->nr)
+			printf(json ? ", \"%s\": \"%s\"" : " %s %s", mode->key,
+			       mode->names[value]);
+	}
 }
 
 /* Prints used entries as INDEX:P_KEY. */
@@ -114,7 +161,7 @@ static void print_peers(struct nlattr *attr, bool json)
 static void print_dev(struct nlattr **attrs, void *arg)
 {
 	struct listing *list = arg;
-	const char *name = "?", *netdev = NULL, *resv8a = resv8a_name(attrs);
+	const char *name = "?", *netdev = NULL;
 	uint32_t ifindex = 0;
 	uint8_t path = __SHCA_PATH_MAX;
 
@@ -132,8 +179,7 @@ static void print_dev(struct nlattr **attrs, void *arg)
 		       path_name(path));
 		if (attrs[SHCA_A_PEERS])
 			print_peers(attrs[SHCA_A_PEERS], false);
-		if (resv8a)
-			printf(" resv8a %s", resv8a);
+		print_modes(attrs, false);
 		if (attrs[SHCA_A_PKEYS])
 			print_pkeys(attrs[SHCA_A_PKEYS], false);
 		putchar('\n');
@@ -150,8 +196,7 @@ static void print_dev(struct nlattr **attrs, void *arg)
 	printf(", \"path\": \"%s\"", path_name(path));
 	if (attrs[SHCA_A_PEERS])
 		print_peers(attrs[SHCA_A_PEERS], true);
-	if (resv8a)
-		printf(", \"resv8a\": \"%s\"", resv8a);
+	print_modes(attrs, true);
 	if (attrs[SHCA_A_PKEYS])
 		print_pkeys(attrs[SHCA_A_PKEYS], true);
 	putchar('}');
@@ -322,6 +367,25 @@ static int dev_set_resv8a(const struct call *call)
 	return genl_send(msg, call->word[0], NULL, NULL);
 }
 
+/* DEVICE cc MODE */
+static int dev_set_cc(const struct call *call)
+{
+	struct nl_msg *msg = set_request(call);
+
+	nla_put_u8(msg, SHCA_A_CC, choice_index(CC, call->word[2]));
+	return genl_send(msg, call->word[0], NULL, NULL);
+}
+
+/* DEVICE cc_algorithm NAME */
+static int dev_set_cc_algorithm(const struct call *call)
+{
+	struct nl_msg *msg = set_request(call);
+
+	nla_put_u8(msg, SHCA_A_CC_ALGORITHM,
+		   choice_index(CC_ALGORITHMS, call->word[2]));
+	return genl_send(msg, call->word[0], NULL, NULL);
+}
+
 /* DEVICE pkey INDEX P_KEY */
 static int dev_set_pkey(const struct call *call)
 {
@@ -377,6 +441,23 @@ const struct command dev_commands[] = {
 			   "auto: mark packets to a peer that has marked its own\n"
 			   "on: mark all packets of RC and XRC",
 		.run = dev_set_resv8a,
+	},
+	{
+		.name = "dev set",
+		.pattern = "DEVICE cc " CC,
+		.summary = "congestion control of RC and XRC by ECN",
+		.details = "auto: packets to another softhca are ECN-capable, and CNPs slow their sender down\n"
+			   "on: packets to all peers are ECN-capable; off: none are, and CNPs are ignored",
+		.run = dev_set_cc,
+	},
+	{
+		.name = "dev set",
+		.pattern = "DEVICE cc_algorithm " CC_ALGORITHMS,
+		.summary = "what a queue pair does about congestion",
+		.details = "window: a congestion window that follows CNPs\n"
+			   "delay: the same, which follows the round trip, too\n"
+			   "dcqcn: a rate; its parameters are in /sys/class/infiniband/DEVICE/ports/1/cc_params",
+		.run = dev_set_cc_algorithm,
 	},
 	{}
 };
