@@ -107,13 +107,8 @@ void shca_cc_on_cnp(struct shca_cc *cc, u64 rtt_ns, u64 now)
 
 void shca_cc_on_rtt(struct shca_cc *cc, u64 rtt_ns, u64 now)
 {
-	u64 target = 0;
-
-	if (!cc_has_window(cc))
-		return;
-	if (cc->attr.algorithm == SHCA_CC_DELAY)
-		target = cc->attr.params->delay_target * 1000ull;
-	shca_window_rtt(&cc->win, rtt_ns, target, now);
+	shca_window_rtt(&cc->win, rtt_ns, cc->attr.params->delay_target * 1000ull,
+			now);
 	cc_apply(cc);
 }
 
@@ -150,7 +145,7 @@ static u64 cc_cost(struct shca_cc *cc, u32 nr_psn, u64 rtt_ns, u64 now)
 	return div64_u64(bytes * NS_PER_S, cc->dcqcn.rate);
 }
 
-u64 shca_cc_pace(struct shca_cc *cc, u32 nr_psn, u64 rtt_ns, u64 now)
+u64 shca_cc_on_sent(struct shca_cc *cc, u32 nr_psn, u64 rtt_ns, u64 now)
 {
 	u64 cost = cc_cost(cc, nr_psn, rtt_ns, now);
 

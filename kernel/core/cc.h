@@ -54,7 +54,7 @@ struct shca_cc_attr {
  * struct shca_cc - the congestion control of a requester
  * @window:	packets that may be outstanding on a path without losses
  * @cwnd:	congestion window: how many of them at present
- * @burst:	packets that may leave before shca_cc_on_sent() is asked
+ * @burst:	packets that may leave before shca_cc_on_sent() is asked, if @watches
  * @lossy:	the window that losses leave
  * @acked:	PSNs acknowledged since @lossy has changed
  * @watches:	shca_cc_on_sent() has something to do
@@ -88,9 +88,8 @@ struct shca_cc {
 /** shca_cc_start() - the connection is new: nothing is known of the path */
 void shca_cc_start(struct shca_cc *cc, const struct shca_cc_attr *attr, u32 mtu);
 
-/* Parts of what follows. */
+/* Part of what follows. */
 void shca_cc_grow(struct shca_cc *cc, u32 nr_psn);
-u64 shca_cc_pace(struct shca_cc *cc, u32 nr_psn, u64 rtt_ns, u64 now);
 
 /** shca_cc_on_ack() - @nr_psn PSNs more have come through */
 static inline void shca_cc_on_ack(struct shca_cc *cc, u32 nr_psn)
@@ -100,17 +99,13 @@ static inline void shca_cc_on_ack(struct shca_cc *cc, u32 nr_psn)
 }
 
 /**
- * shca_cc_on_sent() - packets leave
+ * shca_cc_on_sent() - packets have left, and shca_cc.watches
  * @nr_psn:	of them, or of the responses that they ask for
  * @rtt_ns:	smoothed round trip
  *
  * Return: nothing more before that time; 0: at once.
  */
-static inline u64 shca_cc_on_sent(struct shca_cc *cc, u32 nr_psn, u64 rtt_ns,
-				  u64 now)
-{
-	return unlikely(cc->watches) ? shca_cc_pace(cc, nr_psn, rtt_ns, now) : 0;
-}
+u64 shca_cc_on_sent(struct shca_cc *cc, u32 nr_psn, u64 rtt_ns, u64 now);
 
 /** shca_cc_on_loss() - something is sent again, because it was lost */
 void shca_cc_on_loss(struct shca_cc *cc);
@@ -121,7 +116,7 @@ void shca_cc_on_loss(struct shca_cc *cc);
  */
 void shca_cc_on_cnp(struct shca_cc *cc, u64 rtt_ns, u64 now);
 
-/** shca_cc_on_rtt() - a packet and its answer took @rtt_ns */
+/** shca_cc_on_rtt() - a packet and its answer took @rtt_ns; DELAY alone */
 void shca_cc_on_rtt(struct shca_cc *cc, u64 rtt_ns, u64 now);
 
 #endif

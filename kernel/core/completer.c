@@ -14,6 +14,13 @@
 #include "opcode.h"
 #include "req_internal.h"
 
+/* Something of ours was marked on the way. */
+static noinline void req_congested(struct shca_req *req, u64 now)
+{
+	shca_cc_on_cnp(&req->cc, req->recovery.rtt_ns, now);
+	shca_req_watch(req);
+}
+
 /* ---- progress ----------------------------------------------------------- */
 
 static void req_sample_rtt(struct shca_req *req, u64 now)
@@ -23,7 +30,10 @@ static void req_sample_rtt(struct shca_req *req, u64 now)
 	if (!req->recovery.rtt_valid || shca_psn_diff(req->psn.una, req->recovery.rtt_psn) <= 0)
 		return;
 	req->recovery.rtt_valid = false;
-	shca_cc_on_rtt(&req->cc, rtt, now);
+	if (unlikely(req->cc.attr.algorithm == SHCA_CC_DELAY)) {
+		shca_cc_on_rtt(&req->cc, rtt, now);
+		shca_req_watch(req);
+	}
 	/* Follow a rise at once and a fall slowly: too short costs traffic. */
 	if (rtt >= req->recovery.rtt_ns)
 		req->recovery.rtt_ns = rtt;
@@ -317,7 +327,7 @@ static enum shca_verdict req_rx(struct shca_req *req, const struct shca_pkt *pkt
 	u32 off = shca_psn_off(pkt->psn, req->psn.una);
 
 	if (pkt->opcode == SHCA_OPCODE_CNP) {
-		shca_cc_on_cnp(&req->cc, req->recovery.rtt_ns, now);
+		req_congested(req, now);
 		return SHCA_RX_CNP;
 	}
 	if (req->state != SHCA_SIDE_READY)
@@ -339,6 +349,9 @@ static enum shca_verdict req_rx(struct shca_req *req, const struct shca_pkt *pkt
 	case SHCA_OP_READ_RESP_MIDDLE:
 	case SHCA_OP_READ_RESP_LAST:
 	case SHCA_OP_READ_RESP_ONLY:
+		/* It is our requests that make them so many. */
+		if (unlikely(pkt->path.ecn_ce))
+			req_congested(req, now);
 		return req_rx_read(req, pkt, off, now);
 	case SHCA_OP_ATOMIC_ACK:
 		return req_rx_atomic(req, pkt, off, now);
@@ -381,9 +394,6 @@ enum shca_verdict shca_req_rx(struct shca_req *req, const struct shca_pkt *pkt,
 	/* (one that answers nothing may be anybody's) */
 	if (unlikely(shca_is_marked(pkt)) && rx == SHCA_RX_OK)
 		req_learn(req, pkt);
-	/* Of READ responses it is our requests that make them so many. */
-	if (unlikely(pkt->path.ecn_ce) && pkt->paylen)
-		shca_cc_on_cnp(&req->cc, req->recovery.rtt_ns, now);
 	req->stats.rx[rx]++;
 	return rx;
 }

@@ -293,7 +293,7 @@ u64 shca_req_deadline(const struct shca_req *req)
 		return 0;
 	if (req->ackreq.probe_ns && (!at || req->ackreq.probe_ns < at))
 		at = req->ackreq.probe_ns;
-	if (!earliest || req->recovery.rnr_wait || !shca_req_may_send(req))
+	if (earliest <= SHCA_GATE_OPEN || req->recovery.rnr_wait || !shca_req_may_send(req))
 		return at;
 	return at ? min_t(u64, at, earliest) : earliest;
 }

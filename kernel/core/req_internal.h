@@ -30,6 +30,15 @@ static inline struct shca_send_wr *req_wr(const struct shca_req *req, u32 idx)
 			req->ring.stride);
 }
 
+/* From here on what leaves is to be paced, if congestion control says so. */
+static inline void shca_req_watch(struct shca_req *req)
+{
+	if (!req->cc.watches || req->gate.until)
+		return;
+	req->gate.psn = req->psn.next;
+	req->gate.until = SHCA_GATE_OPEN;
+}
+
 static inline bool req_is_read(const struct shca_send_wr *wr)
 {
 	return wr->opcode == SHCA_WR_RDMA_READ;

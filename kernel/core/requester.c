@@ -79,6 +79,7 @@ void shca_req_start(struct shca_req *req, const struct shca_req_attr *attr)
 	req->recovery.retry_left = attr->retry_cnt;
 	req->recovery.rnr_left = attr->rnr_retry;
 	shca_cc_start(&req->cc, &attr->cc, 1u << min_t(u32, req->psn.mtu_shift, 12));
+	shca_req_watch(req);
 	req->marks = req_is_rc(req) ? shca_marks(attr->marking) : 0;
 	req->state = SHCA_SIDE_READY;
 }
@@ -372,7 +373,8 @@ static u32 req_burst(const struct shca_req *req, const struct shca_send_wr *wr)
 	if (!req_is_rc(req))
 		return nr;
 	nr = min_t(u32, nr, req->cc.cwnd - (ahead - req->psn.nr_rd_psns));
-	nr = min_t(u32, nr, req->cc.burst);
+	if (unlikely(req->cc.watches))
+		nr = min_t(u32, nr, req->cc.burst);
 	nr = min_t(u32, nr, SHCA_REQ_SPAN - ahead);
 	if (req->ackreq.nr_since >= req->cc.cwnd / 4)
 		return 1;
@@ -564,12 +566,7 @@ static void req_sent(struct shca_req *req, struct shca_send_wr *wr,
 		     u32 end_psn, u64 now)
 {
 	bool is_new = req->psn.next == req->psn.max;
-	u64 pace_ns = shca_cc_on_sent(&req->cc,
-				      shca_psn_off(end_psn, req->psn.next),
-				      req->recovery.rtt_ns, now);
 
-	if (unlikely(pace_ns))
-		shca_req_pace(req, pace_ns);
 	if (is_new) {
 		req->psn.max = end_psn;
 	} else {
@@ -657,6 +654,29 @@ static void req_confirm(struct shca_req *req)
 				      req->psn.next;
 }
 
+/*
+ * May the next packet leave?  A pace is kept here, and not as packets leave, so that
+ * requesters without one pay nothing for it: shca_req_watch().
+ */
+static noinline bool req_pass_gate(struct shca_req *req, u64 now)
+{
+	s32 nr_psn = shca_psn_diff(req->psn.next, req->gate.psn);
+	u64 until = 0;
+
+	if (now < req->gate.until)
+		return false;
+	memset(&req->gate, 0, sizeof(req->gate));
+	if (!req->cc.watches)
+		return true;
+	shca_req_watch(req);
+	if (nr_psn > 0)
+		until = shca_cc_on_sent(&req->cc, nr_psn,
+					req->recovery.rtt_ns, now);
+	if (until)
+		shca_req_pace(req, until);
+	return !until;
+}
+
 bool shca_req_next(struct shca_req *req, u64 now, struct shca_pkt *pkt)
 {
 	u32 end_psn, nr_psn, nr_pkts;
@@ -666,11 +686,8 @@ bool shca_req_next(struct shca_req *req, u64 now, struct shca_pkt *pkt)
 	shca_req_settle(req);
 	if (req->state != SHCA_SIDE_READY || req->recovery.rnr_wait)
 		return false;
-	if (unlikely(req->gate.until)) {
-		if (now < req->gate.until)
-			return false;
-		memset(&req->gate, 0, sizeof(req->gate));
-	}
+	if (unlikely(req->gate.until) && !req_pass_gate(req, now))
+		return false;
 	wr = req_pick(req);
 	if (!wr)
 		return req->ackreq.psn != req->psn.max &&

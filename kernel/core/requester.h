@@ -187,18 +187,24 @@ struct shca_req_ackreq {
 	bool heard;
 };
 
+/* struct shca_req_gate.until: a time that has passed, but is looked at. */
+#define SHCA_GATE_OPEN		1
+
 /**
- * struct shca_req_gate - nothing leaves before; 0: at once
+ * struct shca_req_gate - nothing leaves before; 0: at once, and SHCA_GATE_OPEN, too
  * @until:	the latest of what follows
  * @stall_ns:	the link takes no more, or there is nobody to ask for memory
  * @rate_ns:	so that a static rate is kept
  * @pace_ns:	so that the path is not overrun: congestion control
+ * @psn:	what is before it has been paced, where that is needed (shca_cc.watches);
+ *		@until is SHCA_GATE_OPEN at least then
  */
 struct shca_req_gate {
 	u64 until;
 	u64 stall_ns;
 	u64 rate_ns;
 	u64 pace_ns;
+	u32 psn;
 };
 
 /**

@@ -86,12 +86,10 @@ void shca_window_rtt(struct shca_window *win, u64 rtt_ns, u64 target_ns,
 	u64 most;
 
 	rtt_ns = max_t(u64, rtt_ns, 1);
-	win->rtt_ns = win->rtt_ns ? win->rtt_ns - win->rtt_ns / 8 + rtt_ns / 8 :
-		      rtt_ns;
 	win_base(win, rtt_ns, now);
 	most = win->base_ns + target_ns;
 	/* Swift: by the share of the delay above the target, a half at most. */
-	if (target_ns && rtt_ns > most)
+	if (rtt_ns > most)
 		win_cut(win, min_t(u64, rtt_ns - most, rtt_ns / 2), rtt_ns);
 }
 

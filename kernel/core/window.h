@@ -28,7 +28,6 @@
  * @most:	packets of the largest window
  * @alpha:	of SHCA_WIN_ALPHA: share of rounds with a CNP
  * @marked:	this round had a CNP
- * @rtt_ns:	smoothed round trip; 0: unknown
  * @base_ns:	the least round trip of the last ten seconds
  * @next_ns:	of those since @base_at
  * @base_at:	when @next_ns begins to replace @base_ns
@@ -41,7 +40,6 @@ struct shca_window {
 		u32 most;
 		u16 alpha;
 		bool marked;
-		u64 rtt_ns;
 		u64 base_ns;
 		u64 next_ns;
 		u64 base_at;
@@ -60,7 +58,7 @@ void shca_window_ack(struct shca_window *win, u32 nr);
 
 /**
  * shca_window_rtt() - a round trip was measured
- * @target_ns:	what it may have more than the least one; 0: delay does not matter
+ * @target_ns:	what it may have more than the least one
  */
 void shca_window_rtt(struct shca_window *win, u64 rtt_ns, u64 target_ns,
 		     u64 now);

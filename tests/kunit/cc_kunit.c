@@ -1,0 +1,251 @@
+// SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
+/* Congestion control of a requester: what algorithms say, and how it is kept (core/cc.h). */
+#include "fixture.h"
+
+#define W	SHCA_CC_WINDOW
+#define MTU	1024u
+#define RTT	(8 * FX_MS)
+
+static void cc_make(struct shca_cc *cc, u8 algorithm)
+{
+	const struct shca_cc_attr attr = {
+		.algorithm = algorithm,
+		.params = &shca_cc_presets,
+		.line = 10000ull * SHCA_CC_MBIT,
+	};
+
+	memset(cc, 0, sizeof(*cc));
+	cc->window = W;
+	shca_cc_start(cc, &attr, MTU);
+}
+
+static void cc_begins_with_its_window(struct kunit *test)
+{
+	struct shca_cc cc;
+	u8 algorithm;
+
+	for (algorithm = SHCA_CC_LOSS; algorithm <= SHCA_CC_DCQCN; algorithm++) {
+		cc_make(&cc, algorithm);
+		KUNIT_EXPECT_EQ(test, cc.window, W);
+		KUNIT_EXPECT_EQ(test, cc.cwnd, W);
+		KUNIT_EXPECT_EQ(test, cc.watches, algorithm == SHCA_CC_DCQCN);
+		KUNIT_EXPECT_EQ(test, cc.burst, SHCA_CC_NO_BURST);
+	}
+}
+
+static void cc_window_follows_cnps_where_it_is_asked_to(struct kunit *test)
+{
+	struct shca_cc cc;
+
+	cc_make(&cc, SHCA_CC_LOSS);
+	shca_cc_on_cnp(&cc, RTT, FX_MS);
+	KUNIT_EXPECT_EQ(test, cc.cwnd, W);
+	cc_make(&cc, SHCA_CC_DCQCN);
+	shca_cc_on_cnp(&cc, RTT, FX_MS);
+	KUNIT_EXPECT_EQ(test, cc.cwnd, W);
+	cc_make(&cc, SHCA_CC_MARKS);
+	shca_cc_on_cnp(&cc, RTT, FX_MS);
+	KUNIT_EXPECT_EQ(test, cc.cwnd, W / 2);
+	cc_make(&cc, SHCA_CC_DELAY);
+	shca_cc_on_cnp(&cc, RTT, FX_MS);
+	KUNIT_EXPECT_EQ(test, cc.cwnd, W / 2);
+}
+
+/* A round trip that is a quarter above the target, and the least one. */
+static void cc_window_follows_the_delay(struct kunit *test)
+{
+	u64 target = shca_cc_presets.delay_target * 1000ull;
+	struct shca_cc cc;
+
+	cc_make(&cc, SHCA_CC_DELAY);
+	shca_cc_on_rtt(&cc, target, FX_MS);
+	shca_cc_on_rtt(&cc, 2 * target, FX_MS);
+	KUNIT_EXPECT_EQ(test, cc.cwnd, W);
+	shca_cc_on_rtt(&cc, 4 * target, FX_MS);
+	KUNIT_EXPECT_EQ(test, cc.cwnd, W / 2);
+}
+
+static void cc_smaller_window_counts(struct kunit *test)
+{
+	struct shca_cc cc;
+
+	cc_make(&cc, SHCA_CC_MARKS);
+	shca_cc_on_loss(&cc);
+	KUNIT_EXPECT_EQ(test, cc.cwnd, W * 3 / 4);
+	shca_cc_on_cnp(&cc, RTT, FX_MS);
+	KUNIT_EXPECT_EQ(test, cc.cwnd, W / 2);
+	shca_cc_on_loss(&cc);
+	shca_cc_on_loss(&cc);
+	KUNIT_EXPECT_EQ(test, cc.cwnd, 54u);
+	KUNIT_EXPECT_EQ(test, cc.lossy, 54u);
+}
+
+/* An eighth for each window of what losses have left, a packet for CNPs'. */
+static void cc_windows_grow_at_their_own_pace(struct kunit *test)
+{
+	struct shca_cc cc;
+
+	cc_make(&cc, SHCA_CC_MARKS);
+	shca_cc_on_loss(&cc);
+	shca_cc_on_ack(&cc, W * 3 / 4 - 1);
+	KUNIT_EXPECT_EQ(test, cc.cwnd, W * 3 / 4);
+	shca_cc_on_ack(&cc, 1);
+	KUNIT_EXPECT_EQ(test, cc.cwnd, W * 3 / 4 + W * 3 / 32);
+	cc_make(&cc, SHCA_CC_MARKS);
+	shca_cc_on_cnp(&cc, RTT, FX_MS);
+	shca_cc_on_ack(&cc, W);		/* was on its way */
+	shca_cc_on_ack(&cc, W / 2);
+	KUNIT_EXPECT_EQ(test, cc.cwnd, W / 2 + 1);
+	while (cc.cwnd < W)
+		shca_cc_on_ack(&cc, W);
+	shca_cc_on_ack(&cc, 100 * W);
+	KUNIT_EXPECT_EQ(test, cc.cwnd, W);
+}
+
+/* Until it is below the least one: CNPs for each window. */
+static void cc_make_small(struct shca_cc *cc)
+{
+	cc_make(cc, SHCA_CC_MARKS);
+	while (!cc->watches) {
+		shca_cc_on_cnp(cc, RTT, FX_MS);
+		shca_cc_on_ack(cc, cc->cwnd);
+	}
+}
+
+/* A window of 4 packets a round trip of 8 ms: 2 ms for each. */
+static void cc_small_window_is_kept_by_a_pace(struct kunit *test)
+{
+	u64 now = 1000 * FX_MS;
+	struct shca_cc cc;
+
+	cc_make_small(&cc);
+	KUNIT_EXPECT_TRUE(test, cc.win.cwnd < SHCA_CC_WINDOW_MIN << SHCA_WIN_SHIFT);
+	KUNIT_EXPECT_EQ(test, cc.cwnd, SHCA_CC_WINDOW_MIN);
+	KUNIT_EXPECT_EQ(test, cc.burst, 1u);
+	cc.win.cwnd = 4 << SHCA_WIN_SHIFT;
+	KUNIT_EXPECT_EQ(test, shca_cc_on_sent(&cc, 1, RTT, now), now + RTT / 4);
+	KUNIT_EXPECT_EQ(test, shca_cc_on_sent(&cc, 2, RTT, now),
+			now + RTT * 3 / 4);
+	/* time that has passed is no credit */
+	now += 10 * RTT;
+	KUNIT_EXPECT_EQ(test, shca_cc_on_sent(&cc, 1, RTT, now), now + RTT / 4);
+	/* a millisecond may go ahead */
+	now += 10 * RTT;
+	KUNIT_EXPECT_EQ(test, shca_cc_on_sent(&cc, 1, 4 * FX_MS, now), 0ull);
+	KUNIT_EXPECT_EQ(test, shca_cc_on_sent(&cc, 1, 4 * FX_MS, now),
+			now + 2 * FX_MS);
+}
+
+static void cc_window_that_grows_needs_no_pace(struct kunit *test)
+{
+	struct shca_cc cc;
+	u32 i;
+
+	cc_make_small(&cc);
+	for (i = 0; i < 1000 && cc.watches; i++)
+		shca_cc_on_ack(&cc, SHCA_CC_WINDOW_MIN);
+	KUNIT_EXPECT_FALSE(test, cc.watches);
+	KUNIT_EXPECT_EQ(test, cc.burst, SHCA_CC_NO_BURST);
+	KUNIT_EXPECT_EQ(test, cc.win.cwnd >> SHCA_WIN_SHIFT, SHCA_CC_WINDOW_MIN);
+}
+
+/* 10 MB in 10 ms before a CNP: half of that rate is 500 bytes a microsecond. */
+static void cc_rate_is_kept_by_a_pace(struct kunit *test)
+{
+	u64 now = 1000 * FX_MS, rate;
+	struct shca_cc cc;
+	u32 i;
+
+	cc_make(&cc, SHCA_CC_DCQCN);
+	for (i = 0; i < 10; i++, now += FX_MS)
+		KUNIT_EXPECT_EQ(test, shca_cc_on_sent(&cc, 1000, RTT, now), 0ull);
+	KUNIT_EXPECT_TRUE(test, cc.measured > 1000ull * MTU * 900);
+	KUNIT_EXPECT_TRUE(test, cc.measured < 1000ull * MTU * 1600);
+	shca_cc_on_cnp(&cc, RTT, now);
+	rate = cc.dcqcn.rate;
+	KUNIT_EXPECT_TRUE(test, rate >= cc.measured / 2);
+	KUNIT_EXPECT_TRUE(test, rate <= cc.measured * 51 / 100);
+	/* (no stage has ended, so the rate is the same) */
+	KUNIT_EXPECT_EQ(test, shca_cc_on_sent(&cc, 20, RTT, now), 0ull);
+	KUNIT_EXPECT_TRUE(test, cc.burst > 1);
+	KUNIT_EXPECT_TRUE(test, (u64)(cc.burst - 1) * MTU * 1000 <= rate);
+	KUNIT_EXPECT_TRUE(test, (u64)(cc.burst + 1) * MTU * 1000 >= rate);
+	KUNIT_EXPECT_TRUE(test, shca_cc_on_sent(&cc, 10000, RTT, now) > now);
+}
+
+/* ---- the requester ----------------------------------------------------------- */
+
+static void cc_requester_keeps_the_pace(struct kunit *test)
+{
+	struct shca_cc_params params = shca_cc_presets;
+	struct fx *fx = test->priv;
+	struct shca_req_attr attr;
+	u64 at;
+
+	params.rp_time_reset = 100000;	/* nothing rises meanwhile */
+	params.rp_byte_reset = 0;
+
+	fx_req_attr(&attr);
+	attr.cc.algorithm = SHCA_CC_DCQCN;
+	attr.cc.params = &params;
+	attr.cc.line = SHCA_CC_MBIT;
+	fx_req_start(fx, &attr);
+	fx_post(fx, SHCA_WR_RDMA_WRITE, 3 * FX_MTU);
+	KUNIT_ASSERT_TRUE(test, fx_next(fx));
+	KUNIT_EXPECT_EQ(test, fx->req.gate.until, (u64)SHCA_GATE_OPEN);
+	shca_cc_on_cnp(&fx->req.cc, 0, fx->now);
+	/* what has left is counted as the next one wants to: 2 ms at 1 Mbit/s */
+	KUNIT_EXPECT_FALSE(test, fx_next(fx));
+	at = fx->req.gate.until;
+	KUNIT_EXPECT_TRUE(test, at >= fx->now + 2 * FX_MS);
+	fx->now = at - 1;
+	KUNIT_EXPECT_FALSE(test, fx_next(fx));
+	fx->now = at;
+	KUNIT_EXPECT_TRUE(test, fx_next(fx));
+	KUNIT_EXPECT_FALSE(test, fx_next(fx));
+}
+
+/* Of what was sent before it, a marked READ response says as much as a CNP. */
+static void cc_marked_response_is_a_cnp(struct kunit *test)
+{
+	struct fx *fx = test->priv;
+	struct shca_req_attr attr;
+	struct shca_pkt pkt;
+
+	fx_req_attr(&attr);
+	attr.cc.algorithm = SHCA_CC_MARKS;
+	attr.cc.params = &shca_cc_presets;
+	fx_req_start(fx, &attr);
+	fx_post(fx, SHCA_WR_RDMA_READ, 8);
+	KUNIT_ASSERT_TRUE(test, fx_next(fx));
+	memset(&pkt, 0, sizeof(pkt));
+	pkt.opcode = SHCA_OP_READ_RESP_ONLY;
+	pkt.psn = FX_SQ_PSN;
+	pkt.paylen = 8;
+	pkt.aeth.syndrome = ACK;
+	pkt.path.ecn_ce = true;
+	KUNIT_EXPECT_EQ(test, shca_req_rx(&fx->req, &pkt, fx->now), SHCA_RX_OK);
+	KUNIT_EXPECT_EQ(test, fx->req.cc.cwnd, SHCA_CC_WINDOW / 2);
+}
+
+static struct kunit_case cc_cases[] = {
+	KUNIT_CASE(cc_begins_with_its_window),
+	KUNIT_CASE(cc_window_follows_cnps_where_it_is_asked_to),
+	KUNIT_CASE(cc_window_follows_the_delay),
+	KUNIT_CASE(cc_smaller_window_counts),
+	KUNIT_CASE(cc_windows_grow_at_their_own_pace),
+	KUNIT_CASE(cc_small_window_is_kept_by_a_pace),
+	KUNIT_CASE(cc_window_that_grows_needs_no_pace),
+	KUNIT_CASE(cc_rate_is_kept_by_a_pace),
+	KUNIT_CASE(cc_requester_keeps_the_pace),
+	KUNIT_CASE(cc_marked_response_is_a_cnp),
+	{}
+};
+
+static struct kunit_suite cc_suite = {
+	.name = "softhca_cc",
+	.init = fx_init,
+	.test_cases = cc_cases,
+};
+
+kunit_test_suites(&cc_suite);
