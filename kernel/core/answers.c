@@ -2,11 +2,11 @@
 /*
  * The answers of a responder (IBTA 9.7.5.1): acknowledgements, NAKs, responses
  * of READs and atomics, and congestion notifications, in the order of the
- * requests.  Called by the glue under the lock of the receive side.
+ * requests. The glue calls it under the lock of the receive side.
  *
- * What could not leave is owed again.  A request that fails after it was
- * accepted (memory gone before the READ response was built) turns into a NAK at
- * that PSN.
+ * An answer that could not leave is owed again. A request may fail after it was
+ * accepted, if memory goes before the READ response is built. It then becomes a
+ * NAK at that PSN.
  */
 #include "answers.h"
 #include "opcode.h"

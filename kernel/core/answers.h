@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
 /*
- * What a responder owes its peer: an acknowledgement or a NAK, and the records of
- * READs and atomics.  responder.c and executor.c enter it, answers.c hands it out.
+ * Answers that a responder owes its peer: an acknowledgement or a NAK, and the
+ * records of READs and atomics. responder.c and executor.c enter them, and
+ * answers.c hands them out.
  */
 #ifndef SHCA_CORE_ANSWERS_H
 #define SHCA_CORE_ANSWERS_H

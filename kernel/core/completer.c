@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 /*
- * The completer: last part of the requester (IBTA 9.7.5).  Takes
- * acknowledgements, READ responses and atomic results, places what they carry,
- * and moves @una and @psn.una of struct shca_req.  Called by the glue under the
+ * The completer: last part of the requester (IBTA 9.7.5). It takes
+ * acknowledgements, READ responses and atomic results, and stores their data.
+ * It moves @una and @psn.una of struct shca_req. The glue calls it under the
  * lock of the send side.
  *
- * Operation.  A response acknowledges all PSNs before its own, with one
- * exception: a READ or atomic is completed only by its own response.  When
- * something later is answered, that response is lost, and so is a middle part
- * of a READ when a later part arrives: sending goes back to the first PSN that
- * is missing (the implied NAK of IBTA 9.7.5).
+ * Operation. A response acknowledges all PSNs before its own, with one
+ * exception: only its own response completes a READ or atomic. If a later
+ * request is answered first, that response is lost. A middle part of a READ is
+ * lost if a later part arrives. Then sending goes back to the first missing PSN
+ * (the implied NAK of IBTA 9.7.5).
  */
 #include "opcode.h"
 #include "req_internal.h"

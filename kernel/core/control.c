@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 /*
- * What a running requester or responder is told from outside: attributes that change,
- * how much may be handed out at once, and that nothing can leave for a while.  No file
- * outside of the core writes a member of theirs (own.h).
+ * Control of a running requester or responder: attribute changes, limits of
+ * what is handed out at once, and stalls. No file outside of the core writes
+ * their members (own.h).
  */
 #include "requester.h"
 #include "responder.h"

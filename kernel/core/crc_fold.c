@@ -1,19 +1,19 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 /*
- * CRC-32 by folding along a sparse multiple of its generator (the idea is that
- * of "Chorba", arXiv 2412.16398).
+ * CRC-32 by folding along a sparse multiple of its generator (the idea of
+ * "Chorba", arXiv 2412.16398).
  *
  * The generator of CRC-32 divides
  *
  *	x^300 + x^155 + x^117 + x^89 + 1
  *
- * the one of its multiples with five terms that has the lowest degree.  So a bit
- * of the data may be taken away, if those 145, 183, 211 and 300 places behind it
- * are flipped: the remainder is the same.  A word of 64 bits is added, by shifts,
- * to the second, third, fourth and fifth one behind it, and these are all in
- * registers.  That is one load for eight bytes, where tables need eight more.
+ * This is its multiple with five terms that has the lowest degree. So a data
+ * bit may be removed if the bits 145, 183, 211 and 300 places after it are
+ * flipped: the remainder is the same. Shifts add a word of 64 bits to the
+ * second, third, fourth and fifth word after it, which are all in registers.
+ * That is one load per eight bytes; tables need eight more.
  *
- * Bits are numbered as CRC-32 does: the lowest of a byte first.
+ * Bits are numbered as in CRC-32: the lowest bit of a byte first.
  */
 #include "crc_fold.h"
 

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
 /*
  * CRC-32 without tables and without carry-less multiplication, for machines
- * that have no better: long data is shortened to a few bytes with the same CRC.
+ * without a better method. It shortens long data to a few bytes with the same
+ * CRC.
  */
 #ifndef SHCA_CORE_CRC_FOLD_H
 #define SHCA_CORE_CRC_FOLD_H

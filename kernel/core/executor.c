@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 /*
- * The executor: the part of the responder that takes the request which is expected
- * (IBTA 9.7.4).  It checks the sequence of opcodes, the rights of the QP, lengths
- * and keys, changes memory and completes receives.  Entered through
- * shca_resp_rx(), under the lock of the receive side.
+ * The executor: the part of the responder that executes the expected request
+ * (IBTA 9.7.4). It checks the sequence of opcodes, the rights of the QP,
+ * lengths and keys. It changes memory and completes receives. shca_resp_rx()
+ * enters it under the lock of the receive side.
  *
- * Each check that fails has one exit, resp_refuse(), which owes the NAK and moves
- * the side to SHCA_SIDE_ERR.
+ * Each failed check ends in resp_refuse(), which owes the NAK and moves the
+ * side to SHCA_SIDE_ERR.
  */
 #include "answers.h"
 #include "opcode.h"

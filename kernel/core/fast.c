@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 /*
- * The fast path of a small message: see fast.h.  It knows of both machines what
- * an undisturbed exchange does to them and nothing else; a unit test compares
- * each field with what packets make of it (tests/kunit/fast_kunit.c).
+ * The fast path of a small message: see fast.h. It knows what an undisturbed
+ * exchange changes in both state machines, and nothing else. A unit test
+ * compares each field with the result of packets (tests/kunit/fast_kunit.c).
  */
 #include "fast.h"
 

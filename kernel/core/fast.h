@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
 /*
- * The fast path: a message of one packet between a requester and a responder
- * that are held at the same time and both at rest.  What its request packet and
- * the answer would change in them is changed at once, without either.
+ * The fast path: a message of one packet between a requester and a responder,
+ * both locked and both at rest. It applies the changes of the request packet
+ * and the answer at once, without either packet.
  *
  * Caller, both sides' locks held:
- *	if (!shca_fast_ready(req, resp)) the usual way
+ *	if (!shca_fast_ready(req, resp)) use packets
  *	while ((wr = shca_fast_next(req, resp)))
- *		check keys, and where shca_fast_takes_recv(wr) call
- *			shca_fast_recv(); anything amiss: the usual way, which
- *			finds it again and knows what follows from it
+ *		check keys, and if shca_fast_takes_recv(wr) call
+ *			shca_fast_recv(); on any error use packets, which find
+ *			it again and know its consequences
  *		move the payload
  *		shca_fast_resp_done(), write its completion
  *		shca_fast_req_done()

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 /*
  * Codec of the transport headers: bytes on the wire to struct shca_pkt and
- * back.  Called by the links, which know where the BTH begins; must not know
- * what a packet is good for.  The only file that converts byte order.
+ * back. The links call it, because they know where the BTH begins. It must not
+ * know the purpose of a packet. It is the only file that converts byte order.
  *
- * Fields are moved byte by byte: headers have no alignment on the wire, and
- * compilers make one load and one swap of it.
+ * Fields are moved byte by byte: headers have no alignment on the wire.
+ * Compilers make one load and one swap of it.
  */
 #include "headers.h"
 #include "opcode.h"

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
 /*
- * Transport headers on the wire (IBTA 9.2 to 9.6): the only file that
- * converts their byte order.
+ * Transport headers on the wire (IBTA 9.2 to 9.6). Only headers.c converts
+ * their byte order.
  */
 #ifndef SHCA_CORE_HEADERS_H
 #define SHCA_CORE_HEADERS_H

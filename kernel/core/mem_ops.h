@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
 /*
- * The one way from the core to memory.  Called where rights decide the reply;
- * outgoing payload is gathered by the caller of the core, not through here.
+ * The core's only access to memory. The core calls it where access rights
+ * decide the reply. The caller of the core gathers outgoing payload, without
+ * these operations.
  */
 #ifndef SHCA_CORE_MEM_OPS_H
 #define SHCA_CORE_MEM_OPS_H

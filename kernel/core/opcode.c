@@ -2,10 +2,10 @@
 /*
  * The table of transport opcodes (IBTA 9.2.1, table 38) as data.
  *
- * Everybody who needs to know what an opcode carries or means asks this table,
- * so that no other file lists opcodes twice.  Transports that the driver does
- * not speak (RD) have no flags, exactly like a reserved opcode: their headers are
- * not decoded, and the responder refuses them as invalid requests.
+ * It is the only place that lists opcodes: all other files ask it for the
+ * headers and the meaning of an opcode. Transports that the driver does not
+ * support (RD) have no flags, like a reserved opcode. Their headers are not
+ * decoded, and the responder refuses them as invalid requests.
  */
 #include "opcode.h"
 #include "headers.h"

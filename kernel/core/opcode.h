@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
 /*
- * The opcodes of the base transport header as data (IBTA table 38): which
- * headers follow, which part of a message a packet is, who receives it.
+ * The opcodes of the base transport header as data (IBTA table 38). Each row
+ * has the headers that follow, the position in a message, and the side that
+ * receives the packet.
  */
 #ifndef SHCA_CORE_OPCODE_H
 #define SHCA_CORE_OPCODE_H

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
 /*
- * The few things that the core needs from its surroundings, so that the same
- * sources build into the module, into KUnit and into a user process.  Nothing
- * that allocates, sleeps, locks or tells the time belongs here.
+ * The environment of the core, so that the same sources build into the module,
+ * into KUnit and into a user process. It must not have functions that allocate,
+ * sleep, lock or tell the time.
  */
 #ifndef SHCA_CORE_OS_H
 #define SHCA_CORE_OS_H

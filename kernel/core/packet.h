@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
 /*
- * The packet descriptor: what the link layer and the header codec know of a
- * packet, in host byte order, and where its payload is.  Requester and
- * responder see nothing else of a packet; IP, UDP and Ethernet are unknown
- * here.
+ * The packet descriptor: what the link layer and the header codec know about a
+ * packet, in host byte order, and where its payload is. Requester and responder
+ * see nothing else of a packet. IP, UDP and Ethernet are unknown here.
  */
 #ifndef SHCA_CORE_PACKET_H
 #define SHCA_CORE_PACKET_H

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 /*
- * Posting: work requests into the requester's ring, each checked against what its
- * transport allows.  One that is refused is posted all the same: requests complete
- * in order, so it fails in its turn (requester.c, "Errors").  Called by the glue
- * under the lock of the send side.
+ * Posting: puts work requests into the requester's ring, and checks each
+ * against the rules of its transport. A refused request is posted, too.
+ * Requests complete in order, so it fails in its turn (requester.c, "Errors").
+ * The glue calls it under the lock of the send side.
  */
 #include "req_internal.h"
 

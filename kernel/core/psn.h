@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
 /*
  * Packet and message sequence numbers: 24 bits, compared modulo 2^24 with a
- * window of 2^23 (IBTA 9.7.2).  The only place that knows the mask.
+ * window of 2^23 (IBTA 9.7.2). No other file knows the mask.
  */
 #ifndef SHCA_CORE_PSN_H
 #define SHCA_CORE_PSN_H

@@ -1,22 +1,24 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 /*
- * Recovery: what the requester sends again, and when.  The completer (completer.c)
- * calls it for refusals and gaps, the glue for time-outs and for packets that could
- * not be transmitted.
+ * Recovery: what the requester resends, and when. The completer (completer.c)
+ * calls it for NAKs and gaps. The glue calls it for time-outs, and for packets
+ * that could not be transmitted.
  *
- * It is go-back-N: after a sequence NAK, a time-out, a gap among the
- * responses or an RNR wait, sending continues at the oldest unacknowledged
- * PSN, wherever in a message that is.  A READ of which a part arrived is asked
- * for the rest, at the PSN of the first missing packet.
+ * Recovery is go-back-N. It follows a sequence NAK, a time-out, a gap among the
+ * responses and an RNR wait. Sending continues at the oldest unacknowledged
+ * PSN, anywhere in a message. A partly answered READ requests the rest, at the
+ * PSN of the first missing packet.
  *
- * Packets that were sent before going back are still on their way, and their
- * answers show more gaps, which are being repaired already.  To go back for
- * each would multiply traffic.  So it is done once per missing PSN (@recovery.went_back:
- * if that repair is lost too, time-outs serve until there is progress; were each
- * of them followed by a gap and a retry more, retry_cnt would last half as long
- * where small packets pass and large ones do not) and once per round trip
- * (@recovery.hold_ns): what comes in between is remembered (@recovery.recheck), and
- * acted upon at the end of the round trip unless there was progress.
+ * Packets sent before going back are still in flight. Their answers show more
+ * gaps, whose repair has begun already. Going back for each would multiply
+ * traffic. So it goes back once per missing PSN (@recovery.went_back). If that
+ * repair is lost, too, time-outs serve until there is progress. Otherwise a gap
+ * and a retry would follow each time-out. If small packets pass and large ones
+ * do not, retry_cnt would last half as long.
+ *
+ * It also goes back only once per round trip (@recovery.hold_ns). A cause in
+ * between is remembered (@recovery.recheck). At the end of the round trip it
+ * takes effect, unless there was progress.
  */
 #include "opcode.h"
 #include "req_internal.h"

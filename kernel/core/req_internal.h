@@ -1,16 +1,16 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
 /*
- * What post.c, requester.c, completer.c and recovery.c share of struct shca_req;
- * private to them.
+ * The part of struct shca_req that post.c, requester.c, completer.c and
+ * recovery.c share; private to them.
  *
  * Invariants, between any two calls from outside and in SHCA_SIDE_READY:
  *
  *   head <= una <= nxt <= prod, as free-running indices
  *   @psn.una lies in the request at @ring.una, or is @psn.max
- *   @psn.next lies in [@psn.una, @psn.max]; behind @psn.max means sending again
+ *   @psn.next lies in [@psn.una, @psn.max]; below @psn.max means resending
  *   requests with PSNs (SHCA_WRF_STARTED) are @ring.una up to the one of @psn.max
- *   @psn.nr_rd and @psn.nr_rd_psns count READs, atomics and their like among those, and
- *   what of their PSNs is at or after @psn.una
+ *   @psn.nr_rd and @psn.nr_rd_psns count READs, atomics and their like among those,
+ *   and their PSNs from @psn.una on
  */
 #ifndef SHCA_CORE_REQ_INTERNAL_H
 #define SHCA_CORE_REQ_INTERNAL_H

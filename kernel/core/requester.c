@@ -1,36 +1,42 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 /*
- * The requester of the reliable connected transport, middle part: request packets
- * out, completions out.  Work requests come in by post.c, responses by completer.c;
- * what is sent again, and when, is decided in recovery.c.  Called by the glue under
- * the lock of the send side; knows no sockets, timers or memory.
+ * The requester of the reliable connected transport, middle part: request
+ * packets out, completions out. Work requests come in through post.c, responses
+ * through completer.c. recovery.c decides what is resent, and when. The glue
+ * calls it under the lock of the send side. It knows no sockets, timers or
+ * memory.
  *
- * Operation.  Requests wait in a ring.  Each takes its PSNs when its first
- * packet is built: one per packet, and for a READ one per packet of its
- * response (IBTA 9.7.3.1).  What is sent and not acknowledged is bounded by a
- * window of packets, by max_rd_atomic and by a span of PSNs.
+ * Operation. Requests wait in a ring. Each takes its PSNs when its first packet
+ * is built: one per packet, and for a READ one per packet of its response (IBTA
+ * 9.7.3.1). Three limits bound the unacknowledged packets: the congestion
+ * window, max_rd_atomic, and a span of PSNs.
  *
- * Acknowledgements.  A packet asks for one (AckReq) when somebody waits for it: the
- * last of a signalled request, and one in between often enough that neither the
- * window nor the ring closes without an answer being due.  Most small requests
- * are not signalled, and an answer to each would cost nearly what they do.  A peer
- * of which nothing is known is asked with the last one of a post all the same: it may
- * execute that and end, and nobody would be left to tell.  One that says so before it
- * ends (SHCA_PEER_FLUSHES_ACKS) is not.  A
- * sender that pauses may leave some behind that never asked, and then probes:
- * it repeats, without payload, the PSN before the oldest of them, which the peer
- * has executed long ago and acknowledges, as every duplicate, by the last one that
- * it has (C9-105).  Until something was acknowledged there is no such PSN: the one
- * before the first is of a former life of the peer's QP, if any.  So each request
- * asks until then.  That needs no memory, which the process may have given back
- * meanwhile, tells whether something is missing and what, and is no time-out: the
+ * Acknowledgements. A packet requests one (AckReq) if a program waits for it:
+ * the last packet of a signalled request. Others request one often enough that
+ * an answer is due before the window or the ring is full. Most small requests
+ * are not signalled, and an answer to each would cost nearly as much as the
+ * requests. If nothing is known of the peer, the last request of a post has
+ * AckReq nevertheless. Such a peer may execute the request and end, and then
+ * nobody acknowledges it. A peer that acknowledges before its end
+ * (SHCA_PEER_FLUSHES_ACKS) needs no such AckReq.
+ *
+ * A program that pauses may leave requests without AckReq behind. The requester
+ * then sends an ACK probe. The probe repeats, without payload, the PSN before
+ * the oldest of these requests. The peer has executed that PSN long ago. It
+ * acknowledges it, as any duplicate, by the last PSN that it has (C9-105). That
+ * shows whether something is missing, and from where. The probe needs no
+ * memory, which the process may have freed meanwhile. It is no time-out: the
  * transport timer runs while an answer is due.
  *
- * Errors.  Requests complete in order, so an error found ahead (payload that
- * cannot be gathered, a malformed request) stops sending there and waits until
- * all before it is acknowledged.  Then, as for an error of the oldest request,
- * the side enters SHCA_SIDE_ERR, that request completes with its status and
- * all later ones with WR_FLUSH_ERR.
+ * Before the first acknowledgement there is no such PSN. The one before the
+ * first may belong to an earlier life of the peer's QP. So each request has
+ * AckReq until then.
+ *
+ * Errors. Requests complete in order. An error found ahead (payload that cannot
+ * be gathered, a malformed request) stops sending there, and waits until all
+ * requests before it are acknowledged. Then, as for an error of the oldest
+ * request, the side enters SHCA_SIDE_ERR. That request completes with its
+ * status, and all later ones with WR_FLUSH_ERR.
  */
 #include "headers.h"
 #include "opcode.h"

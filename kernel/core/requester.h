@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
 /*
- * The requester: sends requests, takes their answers, completes them (transport.h).
+ * The requester: sends requests, receives their responses, completes them
+ * (transport.h).
  *
  * Caller's loop after any event (post, rx, timer):
  *	while (budget && shca_req_next(req, now, &pkt))
  *		gather payload (on failure shca_req_gather_failed()), transmit
- *	while (shca_req_pop(req, &wc))	(UC, UD: what was handed out has left)
+ *	while (shca_req_pop(req, &wc))	(UC, UD: after transmission)
  *		write wc to the send CQ
  *	if (req->state == SHCA_SIDE_ERR) the QP goes to the error state
  *	arm the timer for shca_req_deadline()

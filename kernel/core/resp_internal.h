@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
-/* What responder.c, executor.c and unreliable.c share of struct shca_resp. */
+/* The part of struct shca_resp that responder.c, executor.c and unreliable.c share. */
 #ifndef SHCA_CORE_RESP_INTERNAL_H
 #define SHCA_CORE_RESP_INTERNAL_H
 

@@ -1,22 +1,23 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 /*
  * The responder of the reliable connected transport (IBTA 9.7.4, 9.7.5.1):
- * request packets in, memory changed, receive completions, acknowledgements
- * and READ responses out.  Called by the glue under the lock of the receive
- * side; knows no sockets and touches memory through struct shca_mem_ops only.
+ * request packets in; memory changes, receive completions, acknowledgements and
+ * READ responses out. The glue calls it under the lock of the receive side. It
+ * knows no sockets, and accesses memory through struct shca_mem_ops only.
  *
- * Operation.  shca_resp_rx() sorts a packet by its PSN.  The expected one is
- * checked and executed (executor.c).  What is ahead of the expected PSN was
- * overtaken or follows a loss: one sequence NAK per gap, then silence.  What is
- * behind is a duplicate: SENDs and WRITEs are acknowledged again and never
- * executed again, READs and atomics are answered again from a ring of records.
+ * Operation. shca_resp_rx() sorts a packet by its PSN. The expected one is
+ * checked and executed (executor.c). A packet ahead of the expected PSN was
+ * reordered or follows a loss: it draws one sequence NAK per gap, then nothing.
+ * A packet before the expected PSN is a duplicate. Duplicate SENDs and WRITEs
+ * are acknowledged again, and never executed again. READs and atomics are
+ * answered again from a ring of records.
  *
- * Answers are owed, not sent: answers.c hands them out.  One acknowledgement
- * stands for all before it, so a batch of requests costs one.
+ * Answers are owed, not sent: answers.c hands them out. One acknowledgement
+ * covers all requests before it, so a batch of requests costs one.
  *
- * Error handling.  Responses and NAKs that the side owed when it entered
- * SHCA_SIDE_ERR by itself still leave, so the peer learns the cause; after
- * shca_resp_fail() nothing does.
+ * Errors. When the side enters SHCA_SIDE_ERR by itself, responses and NAKs that
+ * it owes still leave, so the peer learns the cause. After shca_resp_fail()
+ * nothing leaves.
  */
 #include "answers.h"
 #include "opcode.h"

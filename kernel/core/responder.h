@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
 /*
- * The responder: takes requests, executes and answers them (transport.h).
+ * The responder: receives requests, executes and answers them (transport.h).
  *
  * Caller's loop after any event (rx, memory, room below):
  *	while (budget && shca_resp_next(resp, now, &pkt))

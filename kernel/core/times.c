@@ -1,7 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
-/*
- * Time codes of the wire in nanoseconds.
- */
+/* Converts time codes of the wire to nanoseconds. */
 #include "transport.h"
 
 /* IBTA table 45, in units of 10 us; code 0 is the longest. */

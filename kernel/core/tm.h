@@ -1,19 +1,20 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
 /*
- * Tag matching: the list of tagged buffers of an SRQ, and the headers of messages.
+ * Tag matching: the list of tagged buffers of an SRQ, and the headers of
+ * messages.
  *
- * The list has the order of posting, and a message gets the first entry that fits.
- * The poster of tags also sees the messages that fitted none ("unexpected") and
- * matches these itself.  The two must not both decide about one message: a tag that is
- * added while unexpected messages are still on their way to its poster might be
- * meant for one of them.  So both count unexpected messages, and entries that were
- * added while the counts differed wait, at the end of the list, until the poster has
- * caught up.
+ * The list has the order of posting, and a message gets the first matching
+ * entry. The program that posts tags also sees the messages without a matching
+ * entry ("unexpected"), and matches them itself. The two must not both decide
+ * about one message. A tag may be added while unexpected messages are still in
+ * flight to the program, and be meant for one of them. So both count unexpected
+ * messages. An entry that was added while the counts differ waits at the end of
+ * the list, until the program has caught up.
  *
- * An entry costs nothing but its slot; a handle also has the number of times that
- * its slot was used, so that it names no entry but its own.
+ * An entry costs its slot only. A handle has a use count of its slot, so it
+ * never names a later entry.
  *
- * All calls under a lock of the caller's.
+ * Context: a lock of the caller's.
  */
 #ifndef SHCA_CORE_TM_H
 #define SHCA_CORE_TM_H

@@ -1,18 +1,18 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
 /*
- * What the two state machines of a transport share: states, verdicts, syndromes, marks,
- * times.  The reliable connected transport (IBTA 9.7) and XRC have
+ * Shared by the two state machines of a transport: states, verdicts, syndromes,
+ * marks, times. The reliable connected transport (IBTA 9.7) and XRC have
  *
  *   requester  work requests in, request packets out, responses in (its
  *              second half is called completer), completions out: requester.h
  *   responder  request packets in, completions out, acknowledgements and
  *              READ responses out: responder.h
  *
- * UC, UD and RAW_PACKET have the same two, without answers.  The two share nothing; each
- * is guarded by one lock of its caller's, so post and receive do not contend.  Everything
- * is pulled: the caller asks for the next packet (when its link may send), the next
- * completion, the next deadline.  Time is in nanoseconds of a monotonic clock, always
- * passed in.
+ * UC, UD and RAW_PACKET have the same two, without answers. The two share no
+ * state. A lock of the caller's protects each, so post and receive do not
+ * contend. The caller pulls everything: the next packet (when its link may
+ * send), the next completion, the next deadline. Time is in nanoseconds of a
+ * monotonic clock, and always an argument.
  */
 #ifndef SHCA_CORE_TRANSPORT_H
 #define SHCA_CORE_TRANSPORT_H

@@ -1,23 +1,23 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 /*
- * The responders of the unreliable transports: UC (IBTA 9.8.2), UD (9.8.3)
- * and RAW_PACKET, which knows nothing but the length of a frame.
- * Entered through shca_resp_rx(), under the lock of the receive side.
+ * The responders of the unreliable transports: UC (IBTA 9.8.2), UD (9.8.3) and
+ * RAW_PACKET, which only knows the length of a frame. shca_resp_rx() enters it
+ * under the lock of the receive side.
  *
- * Operation.  Nothing is answered: a packet is executed or dropped.  UC keeps
- * the expected PSN; a gap, or an opcode that does not follow, drops the message
- * in progress and everything up to the next one that begins, whatever its PSN.
- * The receive request of a dropped message stays and serves the next one; that of
- * an SRQ would be kept from other QPs, maybe for ever, so it completes with
- * REM_ABORT_ERR (class E of the specification's responder errors, 11.6.2).
+ * Operation. Nothing is answered: a packet is executed or dropped. UC keeps the
+ * expected PSN. A gap, or an opcode that does not follow, drops the message in
+ * progress. It also drops all packets up to the next message, whatever its PSN.
+ * The receive request of a dropped message serves the next one. A receive of an
+ * SRQ would be kept from other QPs, maybe forever. So it completes with
+ * REM_ABORT_ERR (class E of the responder errors in IBTA 11.6.2).
  *
- * Error handling.  A receive request that is too short for its message completes
- * with LOC_LEN_ERR (11.6.2), which tells its owner of the 40 bytes that a datagram
- * brings along.  The message is dropped and the QP goes on: a sender whom it does
- * not know must not end it.  A consumer in the kernel takes such a completion for
- * the end of its QP (ib_mad does not post again), so it keeps the request.  Receive requests that are malformed or name memory
- * that may not be written are the consumer's fault: they complete in error, and
- * the QP fails.
+ * Errors. A receive request that is too short for its message completes with
+ * LOC_LEN_ERR (11.6.2). That reminds its owner of the 40 bytes before a
+ * datagram. The message is dropped and the QP continues, because an unknown
+ * sender must not end it. A kernel consumer takes such a completion for the end
+ * of its QP (ib_mad does not post again), so it keeps the request. A receive
+ * request that is malformed, or names memory without write access, is the
+ * consumer's fault. It completes in error, and the QP fails.
  */
 #include "opcode.h"
 #include "resp_internal.h"

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
 /*
- * Work requests and completions as the core sees them: private copies that no
- * process can rewrite, with the progress of their execution.
+ * Work requests and completions in the core: private copies that no process can
+ * change, with the progress of their execution.
  */
 #ifndef SHCA_CORE_WR_H
 #define SHCA_CORE_WR_H
