@@ -14,8 +14,9 @@
 #define NAK_SEQ_SYNDROME	(SHCA_AETH_NAK | SHCA_NAK_PSN_SEQ)
 
 /*
- * @msn: messages up to @psn, or of a NAK up to the PSN before.  A READ counts from
- * its first PSN on, and not before (C9-148): a requester may go by the count.
+ * @msn:	messages completed up to @psn; for a NAK, up to the PSN before.
+ *		A READ counts from its first PSN on, and not before (C9-148),
+ *		because a requester may rely on the count.
  */
 static inline void resp_owe_ack(struct shca_resp *resp, u32 psn, u32 msn)
 {
@@ -47,7 +48,7 @@ static inline struct shca_rd *resp_rd(struct shca_resp *resp, u32 idx)
 	return &resp->rd[idx & resp->rd_mask];
 }
 
-/* Send the response of record @idx, or what of it starts at packet @start. */
+/* Sends the response of record @idx, from packet @start on. */
 static inline void resp_rd_send(struct shca_resp *resp, u32 idx, u32 start)
 {
 	struct shca_rd *rd = resp_rd(resp, idx);
@@ -59,7 +60,7 @@ static inline void resp_rd_send(struct shca_resp *resp, u32 idx, u32 start)
 		resp->rd_send = idx;
 }
 
-/* The record that @psn belongs to; false: none, or no longer kept. */
+/* Finds the record that @psn belongs to; false if there is none any more. */
 static inline bool resp_rd_find(struct shca_resp *resp, u32 psn, u32 *idx)
 {
 	const struct shca_rd *rd;

@@ -9,25 +9,25 @@
 
 #include "os.h"
 
-/* What long data is shortened to; it is consumed in pieces of so many bytes. */
+/* Long data is shortened to this many bytes, and consumed in pieces of this size. */
 #define SHCA_FOLD_BYTES	40u
 
 /**
  * struct shca_fold - data that has been shortened
- * @w:	to be added to the five words (little endian, of 64 bits) that follow;
- *	the CRC of what was before is @w[0] at the beginning.  Bits beyond the
- *	32 of a CRC flip those of the data.
+ * @w:		to be added to the next five words (64 bits, little endian).
+ *		Initially, @w[0] is the CRC of the data before. Its bits above
+ *		the 32 of the CRC flip bits of the data
  */
 struct shca_fold {
 	u64 w[SHCA_FOLD_BYTES / 8];
 };
 
-/** shca_fold() - go on with @len bytes, a multiple of SHCA_FOLD_BYTES */
+/** shca_fold() - consume @len bytes, a multiple of SHCA_FOLD_BYTES */
 void shca_fold(struct shca_fold *fold, const u8 *data, u32 len);
 
 /**
- * shca_fold_end() - the last SHCA_FOLD_BYTES at @data
- * @rest:	has, begun with 0, the CRC of everything
+ * shca_fold_end() - consume the last SHCA_FOLD_BYTES at @data
+ * @rest:	result; its CRC, started with 0, is the CRC of all data
  */
 void shca_fold_end(const struct shca_fold *fold, const u8 *data,
 		   u8 rest[SHCA_FOLD_BYTES]);

@@ -20,13 +20,13 @@
 #include "requester.h"
 #include "responder.h"
 
-/** shca_fast_ready() - are both at rest?  They remain so after each fast path. */
+/** shca_fast_ready() - are both sides at rest? They remain so after each fast path. */
 bool shca_fast_ready(const struct shca_req *req, const struct shca_resp *resp);
 
 /**
- * shca_fast_next() - the next request to be sent, if it may take the fast path
+ * shca_fast_next() - the next request, if it may take the fast path
  *
- * It is a SEND, WRITE (with immediate data or without) or READ of one PSN that
+ * It is a SEND, WRITE (with or without immediate data) or READ of one PSN that
  * the responder permits.
  */
 const struct shca_send_wr *shca_fast_next(const struct shca_req *req,
@@ -40,23 +40,22 @@ static inline bool shca_fast_takes_recv(const struct shca_send_wr *wr)
 }
 
 /**
- * shca_fast_recv() - take a receive request: it is in @resp->wr
+ * shca_fast_recv() - take a receive request into @resp->wr
  *
- * One that is taken and then not used is that of the next message, whichever way
- * that takes.
+ * If it is not used, the next message uses it, on either path.
  *
- * Return: false: there is none, or it is malformed.
+ * Return: false if there is none, or it is malformed.
  */
 bool shca_fast_recv(struct shca_resp *resp);
 
 /**
- * shca_fast_resp_done() - @wr has arrived and is answered
+ * shca_fast_resp_done() - @wr was executed and answered
  * @wc:		the receive completion, if shca_fast_takes_recv()
  */
 void shca_fast_resp_done(struct shca_resp *resp, const struct shca_send_wr *wr,
 			  struct shca_wc *wc);
 
-/** shca_fast_req_done() - @wr, from shca_fast_next(), has been answered */
+/** shca_fast_req_done() - @wr, from shca_fast_next(), was answered */
 void shca_fast_req_done(struct shca_req *req, const struct shca_send_wr *wr);
 
 #endif

@@ -11,7 +11,7 @@
 #include "tm.h"
 #include "wr.h"
 
-/* Rights; values equal enum ib_access_flags. */
+/* Access rights; values equal enum ib_access_flags. */
 #define SHCA_ACCESS_LOCAL_WRITE		(1u << 0)
 #define SHCA_ACCESS_REMOTE_WRITE	(1u << 1)
 #define SHCA_ACCESS_REMOTE_READ		(1u << 2)
@@ -19,16 +19,16 @@
 #define SHCA_ACCESS_FLUSH_GLOBAL	(1u << 8)
 #define SHCA_ACCESS_FLUSH_PERSISTENT	(1u << 9)
 
-/** enum shca_mem_status - verdict of the access to memory, in checking order */
+/** enum shca_mem_status - result of an access check, in the order of checks */
 enum shca_mem_status {
 	SHCA_MEM_OK,
 	SHCA_MEM_KEY,		/* no such key, wrong state, or another PD's */
 	SHCA_MEM_ACCESS,	/* right not granted */
 	SHCA_MEM_RANGE,		/* outside of the region */
-	SHCA_MEM_RETRY,		/* page not present: come back later */
+	SHCA_MEM_RETRY,		/* page not present: try later */
 };
 
-/** shca_mem_verr() - SHCA_VERR_* that tells which check refused */
+/** shca_mem_verr() - SHCA_VERR_* of the check that failed */
 static inline u16 shca_mem_verr(enum shca_mem_status status)
 {
 	switch (status) {
@@ -45,52 +45,53 @@ static inline u16 shca_mem_verr(enum shca_mem_status status)
 	return SHCA_VERR_NONE;
 }
 
-/* Bytes in front of a UD message; byte_len counts them (IBTA 11.4.1.2). */
+/* Bytes before a UD message; byte_len counts them (IBTA 11.4.1.2). */
 #define SHCA_GRH_BYTES 40
 
-/** enum shca_recv_status - verdict of taking a receive request */
+/** enum shca_recv_status - result of taking a receive request */
 enum shca_recv_status {
 	SHCA_RECV_OK,
 	SHCA_RECV_EMPTY,	/* none posted: RNR */
-	SHCA_RECV_BAD,		/* malformed, but for its wr_id */
-	SHCA_RECV_BROKEN,	/* the queue itself is: no request was taken */
+	SHCA_RECV_BAD,		/* malformed, except for its wr_id */
+	SHCA_RECV_BROKEN,	/* the queue is malformed: no request was taken */
 };
 
 /**
- * struct shca_mem_ops - how the core reaches memory
+ * struct shca_mem_ops - operations by which the core accesses memory
  *
- * @ctx is what the side was initialised with.  All are called with the lock of
- * the side held by the caller of the core, in softirq or with bottom halves
- * off: they do not sleep.  A length of zero is never passed to them.
+ * @ctx is what the side was initialised with. The length is never 0.
  *
- * @remote_check: may [@va, @va + @len) be reached through @rkey with
- *	@access?  Called once per message or READ request, before any byte.
- * @remote_write: place the whole payload of @pkt at @va; checks again, since
- *	the region may be gone by now.
- * @remote_atomic: CMP_SWAP or FETCH_ADD of @pkt (8 bytes, aligned, checked by
- *	the core), value before into @orig; atomic to CPUs (GLOB).
- * @remote_atomic_write: store the eight bytes that are the payload of @pkt, at
- *	its aligned address, in one piece and after all that was placed before.
- * @remote_flush: FLUSH of @pkt, whose range may be of no length: what was placed
- *	is visible to all, and where asked for persistent, on return.
- * @local_scatter: place the payload of @pkt at byte @off of the segment list
- *	(receive buffers, READ responses); needs SHCA_ACCESS_LOCAL_WRITE.
- * @local_store: same for a value that the core made (atomic results).
- * @grh_store: write the SHCA_GRH_BYTES in front of a UD message, made from
- *	@pkt, to the start of the segment list.
+ * @remote_check: may the peer access [@va, @va + @len) by @rkey with @access?
+ *	Called once per message or READ request, before any byte.
+ * @remote_write: store the whole payload of @pkt at @va. Checks access again,
+ *	because the region may be gone by now.
+ * @remote_atomic: execute CMP_SWAP or FETCH_ADD of @pkt (8 bytes, aligned,
+ *	checked by the core). @orig gets the value before. Atomic to CPUs (GLOB).
+ * @remote_atomic_write: store the eight bytes of payload of @pkt at its aligned
+ *	address, in one piece, after all earlier data.
+ * @remote_flush: execute FLUSH of @pkt, whose range may have length 0. On
+ *	return, earlier data is visible to all, and persistent on request.
+ * @local_scatter: store the payload of @pkt at byte @off of the segment list
+ *	(receive buffers, READ responses). Needs SHCA_ACCESS_LOCAL_WRITE.
+ * @local_store: the same for a value of the core (atomic results).
+ * @grh_store: make the SHCA_GRH_BYTES before a UD message from @pkt, and write
+ *	them to the start of the segment list.
  * @recv_get: take the next receive request, fetched once and bounded.
- * @tm_get: of a queue with tag matching: the buffer for @msg, a tagged one
- *		(@matched) or the next receive request.  A rendezvous that is matched
- *		is the callee's to carry out, if shca_resp_out.rndv says so.
- * @tm_undo:	a message that was not matched has broken off
- * @payload:	the first @len bytes of the payload of @pkt
- * @xrc_select:	XRC: what is asked for from here on is for this SRQ: its receive
- *		requests, and regions and windows of its protection domain.  Returns
- *		false: the QP's XRC domain has no such SRQ.
- * @invalidate: the peer's SEND with invalidate: false: no such region or
- *	window, or it may not be invalidated from remote.
- * @local_op: execute a local request (LOCAL_INV, BIND_MW, REG_MR); returns the
- *	status that it completes with.
+ * @tm_get: take the buffer for @msg from a queue with tag matching: a tagged one
+ *	(@matched) or the next receive request. The callee executes a matched
+ *	rendezvous if shca_resp_out.rndv is set.
+ * @tm_undo: a message without a matching tag is incomplete.
+ * @payload: the first @len bytes of the payload of @pkt.
+ * @xrc_select: XRC: use this SRQ from here on: its receive requests, and regions
+ *	and windows of its protection domain. Returns false if the QP's XRC
+ *	domain has no such SRQ.
+ * @invalidate: the peer's SEND with invalidate. Returns false if there is no
+ *	such region or window, or the peer may not invalidate it.
+ * @local_op: execute a local request (LOCAL_INV, BIND_MW, REG_MR). Returns the
+ *	status of its completion.
+ *
+ * Context: softirq or bottom halves off; the caller of the core holds the lock
+ * of the side. They do not sleep.
  */
 struct shca_mem_ops {
 	enum shca_mem_status (*remote_check)(void *ctx, u32 rkey, u64 va,

@@ -14,12 +14,12 @@ struct shca_send_wr;
 #define SHCA_VLAN_NONE 0xffff
 
 /**
- * struct shca_path_info - L2 and L3, filled by the link of the port
+ * struct shca_path_info - L2 and L3 fields, filled in by the link of the port
+ * @pkey_index:	QP1: index of the P_Key that the packet matched
  *
- * @pkey_index: QP1: the entry that the packet's P_Key matched.
- * RoCE fills zeros, grh_present, @vlan of a datagram's destination address
- * (SHCA_VLAN_NONE: untagged), and @sl (link.h).  @ecn_ce is the congestion-experienced
- * mark of a received packet.
+ * RoCE fills in zeros, grh_present, and @sl (link.h). @vlan is that of a
+ * datagram's destination address, or SHCA_VLAN_NONE. @ecn_ce is the congestion
+ * mark (CE) of a received packet.
  */
 struct shca_path_info {
 	u16 slid;
@@ -33,7 +33,7 @@ struct shca_path_info {
 	bool ecn_ce;
 };
 
-/** enum shca_payload_kind - where the payload of an outgoing packet lies */
+/** enum shca_payload_kind - location of an outgoing packet's payload */
 enum shca_payload_kind {
 	SHCA_PAY_NONE,
 	SHCA_PAY_WR,		/* the send WR's segments or inline data, at @off */
@@ -49,8 +49,8 @@ enum shca_payload_kind {
  * @tver:	transport header version, 0 is valid
  * @resv8a:	BTH: the six bits beside FECN and BECN, see SHCA_MARK in transport.h
  * @pkey: @dqpn: @psn: BTH fields
- * @xrc_srqn:	XRC: number of the SRQ of a request; of a READ response that is going
- *		out, that of its request
+ * @xrc_srqn:	XRC: SRQ number of a request; in an outgoing READ response, that
+ *		of its request
  * @deth:	UD: Q_Key and source QP number
  * @feth:	FLUSH: SHCA_FLUSH_*, SHCA_FLUSH_LEVEL_*
  * @reth:	address, rkey and DMA length
@@ -60,19 +60,20 @@ enum shca_payload_kind {
  * @imm:	immediate data, as on the wire (big endian, opaque)
  * @inv_rkey:	IETH
  * @paylen:	payload bytes, without padding
- * @again:	outgoing: a request packet that was sent before
- * @span:	PSNs after @psn that it stands for as well: more than 0 where both QPs
- *		are on this machine and a packet need not fit a path MTU, and of
- *		middle packets of a message, which differ in nothing else
- * @unit:	payload bytes of each of those
- * @stride:	received: and from one payload to the next
- * @out_seq:	outgoing: in which order the responder handed it out
+ * @again:	outgoing: a request packet that is resent
+ * @span:	further PSNs that this descriptor stands for. More than 0 for
+ *		middle packets of a message, which differ in nothing else. Also
+ *		between QPs of this machine, where a packet may exceed the path
+ *		MTU
+ * @unit:	payload bytes per PSN
+ * @stride:	received: distance from one payload to the next
+ * @out_seq:	outgoing: sequence number of the responder's packets
  * @data:	received: opaque to the core, handed back to struct shca_mem_ops
  * @data_off:	received: offset of the payload in @data, for the memory ops
- * @kind: @wr: @off: @va: @rkey: outgoing: where the payload comes from; NONE
- *		for what was received from a link
- * @rest:	outgoing: bytes of the message after this packet, a hint by which
- *		a link can batch
+ * @kind: @wr: @off: @va: @rkey:	outgoing: location of the payload; NONE
+ *		in a received packet
+ * @rest:	outgoing: bytes of the message after this packet, a hint for a
+ *		link that batches
  */
 struct shca_pkt {
 	struct shca_path_info path;
@@ -94,7 +95,10 @@ struct shca_pkt {
 		u32 qkey;
 		u32 sqpn;
 	} deth;
-	/* A packet has headers of one of these only: struct shca_rx_walk holds a run of them on the stack. */
+	/*
+	 * Only one of these headers exists per packet: struct shca_rx_walk
+	 * holds a run of packets on the stack.
+	 */
 	union {
 		struct {
 			struct {
@@ -139,7 +143,7 @@ struct shca_pkt {
 	u32 rest;
 };
 
-/** shca_pkt_part() - number @i, from 0 on, of the packets that @pkt stands for */
+/** shca_pkt_part() - packet number @i, from 0 on, of those in @pkt */
 static inline struct shca_pkt shca_pkt_part(const struct shca_pkt *pkt, u32 i)
 {
 	struct shca_pkt part = *pkt;

@@ -22,7 +22,7 @@
 /* struct shca_send_wr.flags_core */
 #define SHCA_WRF_STARTED	(1u << 0)	/* has PSNs, was sent in part */
 /* for a local request: was executed */
-#define SHCA_WRF_RETRIED	(1u << 1)	/* sent again, in part or whole */
+#define SHCA_WRF_RETRIED	(1u << 1)	/* resent, partly or completely */
 
 static inline struct shca_send_wr *req_wr(const struct shca_req *req, u32 idx)
 {
@@ -50,14 +50,14 @@ static inline bool req_is_atomic(const struct shca_send_wr *wr)
 	       wr->opcode == SHCA_WR_ATOMIC_FETCH_AND_ADD;
 }
 
-/* Answered by a READ response that carries nothing. */
+/* answered by a READ response without data */
 static inline bool req_is_bare(const struct shca_send_wr *wr)
 {
 	return wr->opcode == SHCA_WR_FLUSH ||
 	       wr->opcode == SHCA_WR_ATOMIC_WRITE;
 }
 
-/* Executed here, in its turn; takes no PSN. */
+/* executed by the requester itself, in its turn; takes no PSN */
 static inline bool req_is_local(const struct shca_send_wr *wr)
 {
 	return wr->opcode == SHCA_WR_LOCAL_INV ||
@@ -65,13 +65,13 @@ static inline bool req_is_local(const struct shca_send_wr *wr)
 	       wr->opcode == SHCA_WR_REG_MR;
 }
 
-/* Has a response of its own; an acknowledgement does not complete it. */
+/* has a response of its own; an acknowledgement does not complete it */
 static inline bool req_is_rd(const struct shca_send_wr *wr)
 {
 	return req_is_read(wr) || req_is_atomic(wr) || req_is_bare(wr);
 }
 
-/* Reliable: RC, or XRC, which is the same to a requester but for a header. */
+/* Reliable: RC, or XRC, which differs by a header only for a requester. */
 static inline bool req_is_rc(const struct shca_req *req)
 {
 	return req->attr.transport == SHCA_TRANSPORT_RC ||
@@ -87,48 +87,53 @@ static inline u32 req_span(const struct shca_req *req)
 /**
  * shca_req_seek() - continue sending at the oldest unacknowledged PSN
  *
- * Goes back after a loss, and forward when an acknowledgement overtakes the
- * packets that are being sent again.
+ * It goes back after a loss. It goes forward when an acknowledgement covers
+ * packets that are being resent.
  */
 void shca_req_seek(struct shca_req *req);
 
-/** shca_req_retry() - go back and count it, or fail the oldest request */
+/** shca_req_retry() - go back and use up a retry, or fail the oldest request */
 void shca_req_retry(struct shca_req *req, u16 vendor_err);
 
 /**
- * shca_req_go_back() - the peer, or a gap in its answers, shows that @psn.una must be
- * sent again: a retry, now or at the end of the round trip
+ * shca_req_go_back() - resend @psn.una, because of a NAK or a gap in the
+ * answers
+ *
+ * It is a retry, now or at the end of the round trip.
  */
 void shca_req_go_back(struct shca_req *req, u16 vendor_err, u64 now);
 
 /**
- * shca_req_missing() - the answer to an ACK probe leaves something out
+ * shca_req_missing() - resend what the answer to an ACK probe leaves out
  *
- * It never came, or is overtaken.  It is no retry, of which there may be none to
- * spend: what is sent again asks, so there is no second ACK probe about it.
+ * The packet was lost or reordered. It is no retry, because there may be none
+ * left. The resent packet has AckReq, so no second ACK probe follows.
  */
 void shca_req_missing(struct shca_req *req, u64 now);
 
-/** shca_req_wait_rnr() - the peer has no receive and asks to wait for @asked ns */
+/** shca_req_wait_rnr() - the peer has no receive and asks for a wait of @asked ns */
 void shca_req_wait_rnr(struct shca_req *req, u64 asked, u64 now);
 
 /**
- * shca_req_fail_at() - note an error ahead, of request @idx
+ * shca_req_fail_at() - remember an error of request @idx, ahead of @una
  *
- * If there are two, that of the earlier request counts.
+ * If there are two errors, the one of the earlier request counts.
  */
 void shca_req_fail_at(struct shca_req *req, u32 idx, u8 status, u16 vendor_err);
 
-/** shca_req_fail_una() - the oldest request failed: to SHCA_SIDE_ERR */
+/** shca_req_fail_una() - the oldest request fails: go to SHCA_SIDE_ERR */
 void shca_req_fail_una(struct shca_req *req, u8 status, u16 vendor_err);
 
-/** shca_req_skip_local() - local requests at @una that were executed are done */
+/** shca_req_skip_local() - complete executed local requests at @una */
 void shca_req_skip_local(struct shca_req *req);
 
-/** shca_req_quiet_time() - how long after a packet who has not asked probes */
+/** shca_req_quiet_time() - delay before an idle requester probes for missing ACKs */
 u64 shca_req_quiet_time(const struct shca_req *req);
 
-/** shca_req_settle() - take up an error once all before it is acknowledged */
+/**
+ * shca_req_settle() - act on an error ahead once all requests before it are
+ * acknowledged
+ */
 void shca_req_settle(struct shca_req *req);
 
 #endif

@@ -7,9 +7,9 @@
 #include "responder.h"
 
 /**
- * shca_resp_rx_uc() - a packet of the unreliable connection; @out is clear
- * shca_resp_rx_ud() - a datagram
- * shca_resp_rx_raw() - an Ethernet frame
+ * shca_resp_rx_uc() - process a packet of UC; @out is clear
+ * shca_resp_rx_ud() - process a datagram
+ * shca_resp_rx_raw() - process an Ethernet frame
  *
  * Context: that of shca_resp_rx(), which calls them.
  */
@@ -22,7 +22,7 @@ enum shca_verdict shca_resp_rx_raw(struct shca_resp *resp,
 				   struct shca_resp_out *out);
 
 /**
- * shca_resp_execute() - the packet that is expected; @out has no completion yet
+ * shca_resp_execute() - execute the expected packet; @out has no completion yet
  *
  * Context: that of shca_resp_rx(), which calls it.
  */
@@ -31,12 +31,12 @@ enum shca_verdict shca_resp_execute(struct shca_resp *resp,
 				    struct shca_resp_out *out);
 
 /**
- * shca_resp_tm_fill() - what a completion says of a message by tag matching
- * @wc:	otherwise complete
+ * shca_resp_tm_fill() - add the fields of tag matching to a completion
+ * @wc:		complete otherwise
  */
 void shca_resp_tm_fill(const struct shca_resp *resp, struct shca_wc *wc);
 
-/* The message in progress never ends: who counts unexpected ones must know. */
+/* The message in progress never ends: count it if it is unexpected. */
 static inline void resp_tm_break(struct shca_resp *resp)
 {
 	if (unlikely(resp->wr_valid && resp->tm_kind == SHCA_TM_UNEXPECTED))
@@ -44,8 +44,8 @@ static inline void resp_tm_break(struct shca_resp *resp)
 }
 
 /**
- * shca_resp_paylen_fits() - may the payload of @pkt be that long, by its place
- * in the message (IBTA 9.7.4.1.6)?
+ * shca_resp_paylen_fits() - is the payload length of @pkt valid for its
+ * position in the message (IBTA 9.7.4.1.6)?
  */
 bool shca_resp_paylen_fits(const struct shca_resp *resp,
 			   const struct shca_pkt *pkt, u32 flags);

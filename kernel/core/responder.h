@@ -18,15 +18,15 @@
 /**
  * struct shca_resp_attr - what a responder is started with (INIT to RTR)
  * @access:	SHCA_ACCESS_REMOTE_* of the QP
- * @transport:	SHCA_TRANSPORT_RC, _XRC, _UC, _UD or _RAW; of these the last
- *		three answer nothing
- * @qkey:	UD: the only one accepted
+ * @transport:	SHCA_TRANSPORT_RC, _XRC, _UC, _UD or _RAW; the last three answer
+ *		nothing
+ * @qkey:	UD: the accepted Q_Key
  * @min_rnr_timer: code, 0 .. 31
  * @max_dest_rd_atomic: READs and atomics held for replay, 0 .. ring size
  * @cnp: @cnp_interval_ns: answer CE marks with CNPs (RoCEv2, annex A17.9, which leaves
  *		the time between two of them to us)
  * @shared:	UC: receive requests come from an SRQ
- * @tells_short: UC, UD: one that is too short completes in error
+ * @tells_short:	UC, UD: a receive that is too short completes in error
  * @tm:		RC: SENDs begin with the header of tag matching (tm.h)
  * @marking:	enum shca_marking
  */
@@ -48,28 +48,29 @@ struct shca_resp_attr {
 	u8 marking;
 };
 
-/* Which of them: shca_resp_modify(). */
+/* attributes for shca_resp_modify() */
 #define SHCA_RESP_ACCESS	(1u << 0)
 #define SHCA_RESP_QKEY		(1u << 1)
 #define SHCA_RESP_MIN_RNR_TIMER	(1u << 2)
 #define SHCA_RESP_MAX_DEST_RD_ATOMIC (1u << 3)
-#define SHCA_RESP_TRANSPORT	(1u << 4)	/* a work queue's, which has no QP */
+#define SHCA_RESP_TRANSPORT	(1u << 4)	/* for a work queue, which has no QP */
 
 /**
- * struct shca_rd - a READ, or what is answered like one, kept for its response
- * and for replay
- * @first_psn: @nr_psn: PSNs of the response
- * @send_start:	packet at which the response being sent began
- * @send_idx:	packet to be sent next; @nr_psn: none
- * @out_seq:	of the last packet of the response that was handed out
- * @va: @rkey: @len: READ, as first requested
- * @xrc_srqn:	XRC: by whose rights it was requested
+ * struct shca_rd - record of a READ, or of a request that is answered like one
+ *
+ * It is kept for the response and for replay.
+ * @first_psn: @nr_psn:	PSNs of the response
+ * @send_start:	first packet of the response that is being sent
+ * @send_idx:	next packet to send; @nr_psn for none
+ * @out_seq:	sequence number of the response's last packet handed out
+ * @va: @rkey: @len:	READ, as first requested
+ * @xrc_srqn:	XRC: SRQ whose protection domain the request uses
  * @value:	atomic: value before the operation
- * @bare:	FLUSH or ATOMIC WRITE: which, SHCA_OPF_*; the response is one of a
- *		READ of nothing; else 0
+ * @bare:	FLUSH or ATOMIC WRITE: its SHCA_OPF_*, and the response is a
+ *		READ response without data; otherwise 0
  * @msn:	MSN of the response's AETH
- * @answered:	the response was sent to its end; from then on the record is
- *		kept for replay only and may be overwritten
+ * @answered:	the response was sent completely; the record is kept for replay
+ *		only, and may be overwritten
  * @replay:	the response being sent is not the first one
  */
 struct shca_rd {
@@ -97,13 +98,13 @@ enum shca_ack_kind {
 	SHCA_ACK_NAK,		/* any NAK or RNR NAK */
 };
 
-/** enum shca_tm_kind - of a message, what tag matching makes of it */
+/** enum shca_tm_kind - result of tag matching for a message */
 enum shca_tm_kind {
-	SHCA_TM_NONE,		/* no part of it */
+	SHCA_TM_NONE,		/* not used */
 	SHCA_TM_NO_TAG,
 	SHCA_TM_UNEXPECTED,
 	SHCA_TM_MATCHED,
-	SHCA_TM_RNDV,		/* matched, and its data is to be read */
+	SHCA_TM_RNDV,		/* matched, and its data must be read */
 };
 
 struct shca_resp_stats {
@@ -119,33 +120,34 @@ struct shca_resp_stats {
  * struct shca_resp - a responder
  * @epsn:	expected PSN
  * @msn:	messages completed
- * @op:		opcode class of the message in progress, 0: none
+ * @op:		opcode class of the message in progress, or 0
  * @wr: @wr_valid: receive request of the message in progress
- * @wr_ahead:	what became of a receive request taken ahead of its message
- *		(fast.h), unless that is SHCA_RECV_OK: then it is @wr
- * @off:	bytes of the message that have arrived
+ * @wr_ahead:	result of taking a receive request before its message (fast.h);
+ *		if it is SHCA_RECV_OK, the request is @wr
+ * @off:	received bytes of the message
  * @va: @rkey: @left: WRITE in progress
  * @nak_sent:	a sequence NAK stands until @epsn arrives (IBTA 9.7.5.1.2)
- * @drop_psn:	with @nak_sent: the furthest that was dropped
- * @rnr_sent:	an RNR NAK stands: what is ahead of @epsn is dropped silently
- * @not_yet_psn: @not_yet: packet that waits for its memory; how often that was said
- * @unsaid:	what was executed last has not asked for an answer
- * @ack: @ack_psn: @ack_msn: @ack_syndrome: what is owed; sent after responses
- *		of earlier READs
- * @ack_sent: @ack_seq: the one handed out last, and when
- * @out_seq:	packets handed out
+ * @drop_psn:	with @nak_sent: the highest dropped PSN
+ * @rnr_sent:	an RNR NAK stands: packets ahead of @epsn are dropped silently
+ * @not_yet_psn: @not_yet:	packet that waits for its memory; number of RNR
+ *		NAKs for it
+ * @unsaid:	the last executed request had no AckReq
+ * @ack: @ack_psn: @ack_msn: @ack_syndrome:	the answer that is owed; sent
+ *		after responses of earlier READs
+ * @ack_sent: @ack_seq:	the last answer handed out, and its sequence number
+ * @out_seq:	number of packets handed out
  * @rd: @rd_mask: @rd_head: @rd_tail: ring of READs and atomics, storage by
  *		the caller; oldest kept and next free, free-running
- * @rd_send:	the one whose response is being sent
- * @reach:	PSNs that one response may stand for: 1 on a wire
- * @burst:	packets in the middle of a response, as of struct shca_req
+ * @rd_send:	record whose response is being sent
+ * @reach:	maximum PSNs of a response packet: 1 on a wire
+ * @burst:	middle packets of a response, as struct shca_req_psn.burst
  * @xrc_srqn:	XRC: SRQ of the message in progress
- * @skip:	UC: packets up to the next message that begins are dropped
+ * @skip:	UC: packets are dropped until the next message begins
  * @cnp_due:	a CE mark came: a CNP is owed
- * @cnp_ns:	none is owed again before
- * @hold:	out-of-order buffer of the caller's (later), NULL: none
- * @tm_kind: @tm_msg: what tag matching has made of the message in progress, as long
- *		as @wr_valid
+ * @cnp_ns:	time before which no further CNP is owed
+ * @hold:	out-of-order buffer of the caller (for later), or NULL
+ * @tm_kind: @tm_msg:	result of tag matching for the message in progress,
+ *		while @wr_valid
  */
 struct shca_resp {
 	SHCA_OWN struct {
@@ -200,12 +202,13 @@ struct shca_resp {
 };
 
 /**
- * struct shca_resp_out - what a received packet led to, besides packets
+ * struct shca_resp_out - results of a received packet, other than packets
  * @events:	SHCA_EV_*
  * @has_wc:	@wc is to be written to the receive CQ
- * @rndv:	after that the rendezvous that shca_mem_ops.tm_get has matched begins
+ * @rndv:	after @wc, the rendezvous that shca_mem_ops.tm_get has matched
+ *		begins
  *
- * When the side went to SHCA_SIDE_ERR the caller moves the QP to error.
+ * If the side went to SHCA_SIDE_ERR, the caller moves the QP to ERR.
  */
 struct shca_resp_out {
 	u32 events;
@@ -214,89 +217,89 @@ struct shca_resp_out {
 	struct shca_wc wc;
 };
 
-/** shca_resp_init() - @rd: storage for @rd_entries (power of two) */
+/** shca_resp_init() - initialise; @rd: storage for @rd_entries (power of two) */
 void shca_resp_init(struct shca_resp *resp, struct shca_rd *rd, u32 rd_entries,
 		    const struct shca_mem_ops *mem, void *mem_ctx);
 
 /**
- * shca_resp_move_rd() - go on with a larger ring of READs and atomics
- * @rd:		storage for @rd_entries (power of two), not fewer than before
+ * shca_resp_move_rd() - replace the ring of READs and atomics by a larger one
+ * @rd:		storage for @rd_entries (power of two), at least as many as
+ *		before
  */
 void shca_resp_move_rd(struct shca_resp *resp, struct shca_rd *rd,
 		       u32 rd_entries);
 
-/** shca_resp_start() - to SHCA_SIDE_READY: receive requests from here on */
+/** shca_resp_start() - go to SHCA_SIDE_READY: receive requests from here on */
 void shca_resp_start(struct shca_resp *resp, const struct shca_resp_attr *attr);
 
 /* shca_resp.burst, as shca_req_set_burst() */
 void shca_resp_set_burst(struct shca_resp *resp, u32 burst);
 
 /**
- * shca_resp_modify() - attributes that may change while it runs
- * @mask:	SHCA_RESP_*: those that are taken from @attr
+ * shca_resp_modify() - change attributes at run time
+ * @mask:	SHCA_RESP_* of the members of @attr to use
  */
 void shca_resp_modify(struct shca_resp *resp,
 		      const struct shca_resp_attr *attr, u32 mask);
-/** shca_resp_reset() - as after shca_resp_init(), counters excepted */
+/** shca_resp_reset() - as after shca_resp_init(), except the counters */
 void shca_resp_reset(struct shca_resp *resp);
 
 /**
- * shca_resp_flush_acks() - the side is about to end by its owner's will
+ * shca_resp_flush_acks() - send owed ACKs before destroy or reset
  *
- * What was executed and did not ask for an acknowledgement is acknowledged, as its
- * requester would find out by an ACK probe, which nobody will answer from now on.
- * Return: whether there is something to send, which reads no memory.
+ * It acknowledges executed requests without AckReq. Their requester would learn
+ * that by an ACK probe, which nobody answers after the end.
+ * Return: whether there is something to send; sending it reads no memory.
  */
 bool shca_resp_flush_acks(struct shca_resp *resp);
 
-/** shca_resp_fail() - to SHCA_SIDE_ERR from outside */
+/** shca_resp_fail() - go to SHCA_SIDE_ERR from outside */
 void shca_resp_fail(struct shca_resp *resp);
 
-/** shca_resp_rx() - a request packet; @out is overwritten */
+/** shca_resp_rx() - process a request packet; @out is overwritten */
 enum shca_verdict shca_resp_rx(struct shca_resp *resp, const struct shca_pkt *pkt,
 			       u64 now, struct shca_resp_out *out);
 
 /**
- * shca_resp_takes_run() - may middle packets of a message be fed as one?
+ * shca_resp_takes_run() - can middle packets of a message be processed as one?
  * @pkt:	with a span
  *
- * They are expected, of the right length, and there is room for all of them, so that
- * none would be refused for what it is. Else feed its parts.
+ * They must be expected, have the right length, and have room, so that none
+ * would be refused. Otherwise process its parts.
  */
 bool shca_resp_takes_run(const struct shca_resp *resp,
 			 const struct shca_pkt *pkt);
 
 /**
  * shca_resp_not_yet() - a packet waits for its memory (SHCA_RX_RETRY)
- * @psn:	it is expected, or that of a READ that came again
+ * @psn:	the expected one, or that of a repeated READ
  *
- * To be called when it begins to wait, and each time that it comes again.  The peer
- * is told so by an RNR NAK, lest it takes us for dead; the longer it lasts, the
- * longer it is to wait (the QP's timer is the least, IBTA 9.7.5.2.8).  When the
- * packet has been executed, that is acknowledged, asked for or not.
+ * Call it when the wait begins, and each time that the packet comes again. It
+ * owes an RNR NAK, so that the peer does not time out. The longer the wait
+ * lasts, the longer the peer is asked to wait (the QP's timer is the minimum,
+ * IBTA 9.7.5.2.8). The executed packet is acknowledged, with or without AckReq.
  */
 void shca_resp_not_yet(struct shca_resp *resp, u32 psn);
 
 /**
- * shca_resp_has_room() - would what had to wait for an answer to leave
- * (SHCA_RX_BUSY) go on?
+ * shca_resp_has_room() - can a request continue that waited for an answer to
+ * leave (SHCA_RX_BUSY)?
  */
 bool shca_resp_has_room(const struct shca_resp *resp);
 
 /**
- * shca_resp_next() - the next response packet: READ responses in order of
- * their requests, then the acknowledgement, CNPs first
+ * shca_resp_next() - return the next response packet
  *
- * A NAK that is owed is still sent when the side is in SHCA_SIDE_ERR.
+ * CNPs come first, then READ responses in the order of their requests, then the
+ * acknowledgement. A NAK that is owed leaves even in SHCA_SIDE_ERR.
  */
 bool shca_resp_next(struct shca_resp *resp, u64 now, struct shca_pkt *pkt);
 
 /**
  * shca_resp_gather_failed() - a packet could not be transmitted
  * @pkt:	from shca_resp_next(); it is not transmitted
- * @status:	KEY, ACCESS, RANGE: the peer gets a NAK; RETRY: neither @pkt nor
- *		what was handed out after it was transmitted; all of it comes
- *		again
+ * @status:	KEY, ACCESS, RANGE: the peer gets a NAK. RETRY: neither @pkt nor
+ *		later packets were transmitted; all of them come again
  */
 void shca_resp_gather_failed(struct shca_resp *resp, const struct shca_pkt *pkt,
 			     enum shca_mem_status status,
@@ -304,13 +307,13 @@ void shca_resp_gather_failed(struct shca_resp *resp, const struct shca_pkt *pkt,
 
 /**
  * shca_resp_link_full() - a queue below has no room for a packet
- * @pkt:	from shca_resp_next(); neither it nor what was handed out after it was
- *		transmitted: all of it comes again
+ * @pkt:	from shca_resp_next(); neither it nor later packets were
+ *		transmitted, and all of them come again
  */
 void shca_resp_link_full(struct shca_resp *resp, const struct shca_pkt *pkt);
 
 /**
- * shca_resp_flush() - the receive request in progress, when in error
+ * shca_resp_flush() - return the receive request in progress, when in error
  *
  * The caller flushes the rest of its ring itself.
  */

@@ -23,13 +23,13 @@
 #include "os.h"
 #include "../../uapi/softhca-abi.h"
 
-/* Headers at the beginning of a message, as on the wire. */
+/* size of the header at the beginning of a message, as on the wire */
 #define SHCA_TMH_BYTES		16
 #define SHCA_RVH_BYTES		16
-/* Longest request for a rendezvous. */
+/* maximum length of a rendezvous request */
 #define SHCA_TM_RNDV_MAX	64
 
-/** enum shca_tmh_op - what a message is; values as on the wire */
+/** enum shca_tmh_op - kind of a message; values as on the wire */
 enum shca_tmh_op {
 	SHCA_TMH_NO_TAG,
 	SHCA_TMH_RNDV,
@@ -37,47 +37,47 @@ enum shca_tmh_op {
 	SHCA_TMH_EAGER,
 };
 
-/** struct shca_tmh - the header of a message; @app_ctx: opaque */
+/** struct shca_tmh - header of a message; @app_ctx is opaque */
 struct shca_tmh {
 	u64 tag;
 	u32 app_ctx;
 	u8 opcode;
 };
 
-/** struct shca_rvh - of a rendezvous: where the data is, at the sender */
+/** struct shca_rvh - header of a rendezvous: location of the data at the sender */
 struct shca_rvh {
 	u64 va;
 	u32 rkey;
 	u32 len;
 };
 
-/** struct shca_tm_msg - a message, and if that is SHCA_TMH_RNDV where its data is */
+/** struct shca_tm_msg - headers of a message; @rvh is valid for SHCA_TMH_RNDV */
 struct shca_tm_msg {
 	struct shca_tmh tmh;
 	struct shca_rvh rvh;
 };
 
 /**
- * shca_tm_parse() - the headers at the beginning of a message
- * @len:	bytes of @p; fewer than a header are a message without a tag, and a
- *		request for a rendezvous that is too short has an @rvh of zeros
+ * shca_tm_parse() - parse the headers at the beginning of a message
+ * @len:	bytes of @p. Fewer than a header make a message without a tag. A
+ *		rendezvous request that is too short has an @rvh of zeros
  */
 void shca_tm_parse(const u8 *p, u32 len, struct shca_tm_msg *msg);
 
-/** shca_tmh_build() - into @p, SHCA_TMH_BYTES of it */
+/** shca_tmh_build() - write SHCA_TMH_BYTES to @p */
 void shca_tmh_build(const struct shca_tmh *tmh, u8 *p);
 
-/* No entry; also bounds the number of them. */
+/* no entry; also limits their number */
 #define SHCA_TM_NIL		0xffff
 
 /**
  * struct shca_tm_entry - a tagged buffer
- * @tag: @mask:	fits a message whose tag, masked, equals @tag
- * @wr_id:	of the receive
- * @sge:	the buffer; of length 0: none
- * @next: @prev: in the list, or in that of free slots
- * @uses:	of this slot
- * @posted:	it is in the list
+ * @tag: @mask:	matches a message whose tag & @mask equals @tag
+ * @wr_id:	wr_id of the receive
+ * @sge:	the buffer; none if its length is 0
+ * @next: @prev:	in the list of tags, or of free slots
+ * @uses:	number of uses of this slot
+ * @posted:	in the list of tags
  */
 struct shca_tm_entry {
 	u64 tag;
@@ -92,12 +92,12 @@ struct shca_tm_entry {
 
 /**
  * struct shca_tm - a list of tags
- * @slots: @nr:	storage of the caller's
+ * @slots: @nr:	storage of the caller
  * @first: @last: the list
- * @waiting:	first of those that wait for the counts to be equal, or NIL
+ * @waiting:	first entry that waits for equal counts, or NIL
  * @free:	free slots
- * @unexpected:	messages so far that no entry fitted
- * @handled:	of these, as the poster says
+ * @unexpected:	number of messages without a matching entry
+ * @handled:	number of these that the poster has handled
  */
 struct shca_tm {
 	SHCA_OWN struct {
@@ -112,10 +112,10 @@ struct shca_tm {
 	};
 };
 
-/** shca_tm_init() - an empty list; @slots: @nr of them, fewer than SHCA_TM_NIL */
+/** shca_tm_init() - make an empty list; @slots: @nr of them, fewer than SHCA_TM_NIL */
 void shca_tm_init(struct shca_tm *tm, struct shca_tm_entry *slots, u32 nr);
 
-/** shca_tm_missed() - a message has come that no entry fitted */
+/** shca_tm_missed() - count a message without a matching entry */
 void shca_tm_missed(struct shca_tm *tm);
 
 /** shca_tm_in_sync() - has the poster handled all unexpected messages? */
@@ -125,34 +125,34 @@ static inline bool shca_tm_in_sync(const struct shca_tm *tm)
 }
 
 /**
- * shca_tm_take() - a slot for an entry, which nothing finds before shca_tm_post()
+ * shca_tm_take() - reserve a slot, which no message finds before shca_tm_post()
  *
- * Return: false: none is free.  Else post it, or shca_tm_free(@handle).
+ * Return: false if none is free. Otherwise post it, or shca_tm_free(@handle).
  */
 bool shca_tm_take(struct shca_tm *tm, u32 *handle);
 
-/** shca_tm_post() - append @entry, in the slot that was taken for it */
+/** shca_tm_post() - append @entry in its reserved slot */
 void shca_tm_post(struct shca_tm *tm, const struct shca_tm_entry *entry,
 		  u32 handle);
 
 /**
- * shca_tm_add() - append an entry: the two above in one
- * @entry:	@tag, @mask, @wr_id and @sge of it
+ * shca_tm_add() - append an entry: shca_tm_take() and shca_tm_post()
+ * @entry:	its @tag, @mask, @wr_id and @sge
  * @handle:	for shca_tm_del()
  *
- * Return: false: no slot is free.
+ * Return: false if no slot is free.
  */
 bool shca_tm_add(struct shca_tm *tm, const struct shca_tm_entry *entry,
 		 u32 *handle);
 
 /**
- * shca_tm_del() - take an entry back
+ * shca_tm_del() - remove an entry
  *
- * Return: false: there is none of that handle; a message may have got it.
+ * Return: false if the handle names no entry; a message may have matched it.
  */
 bool shca_tm_del(struct shca_tm *tm, u32 handle);
 
-/** shca_tm_sync() - the poster has handled so many unexpected messages, ever */
+/** shca_tm_sync() - the poster has handled @handled unexpected messages in total */
 void shca_tm_sync(struct shca_tm *tm, u32 handled);
 
 /** shca_tm_undo() - an unexpected message broke off: its poster never gets it */
