@@ -468,8 +468,12 @@ int shca_modify_qp(struct ib_qp *ibqp, struct ib_qp_attr *attr, int mask,
 		if (req.comp_mask || req.reserved)
 			return -EINVAL;
 	}
-	/* A number has 24 bits; the rest is ignored, as adapters do. */
+	/* A number has 24 bits; the rest is ignored, as adapters do.  None
+	 * outstanding is one on ConnectX, which keeps the logarithm.
+	 */
 	attr->dest_qp_num &= 0xffffff;
+	if (mask & IB_QP_MAX_QP_RD_ATOMIC && !attr->max_rd_atomic)
+		attr->max_rd_atomic = 1;
 	mutex_lock(&qp->attr_lock);
 	/* Before the state that it is for, and forgotten by a change to RESET. */
 	if (req.peer_ece)

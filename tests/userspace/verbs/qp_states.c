@@ -261,6 +261,20 @@ static void wrong_values_are_refused(void)
 			limit->max_qp_init_rd_atom + 1);
 }
 
+/* There is one path; to say that it is the one in use changes nothing. */
+static void there_are_no_alternate_paths(void)
+{
+	struct ibv_qp_attr attr = good_attr(IBV_QPS_RTS);
+
+	bring_to(IBV_QPS_RTR);
+	attr.path_mig_state = IBV_MIG_REARM;
+	REQUIRE_EQ(ibv_modify_qp(qp.qp, &attr, RTS_MASK |
+				 IBV_QP_PATH_MIG_STATE), EINVAL);
+	attr.path_mig_state = IBV_MIG_MIGRATED;
+	REQUIRE_EQ(ibv_modify_qp(qp.qp, &attr, RTS_MASK |
+				 IBV_QP_PATH_MIG_STATE), 0);
+}
+
 /* Adapters ignore the upper bits, too. */
 static void number_of_the_peer_has_24_bits(void)
 {
@@ -452,6 +466,38 @@ static void sqd_changes_what_the_responder_keeps(void)
 	check_fill(to.p, to.len, 1);
 }
 
+/*
+ * As ConnectX has it, a QP that may have none outstanding has one, and says so: READs
+ * work, one after the other.
+ */
+static void max_rd_atomic_of_zero_is_one(void)
+{
+	struct config none = config_default;
+	struct ibv_qp_init_attr init;
+	struct buf words, result;
+	struct ibv_qp_attr got;
+	struct ibv_send_wr wr;
+	struct ibv_sge sge;
+	int i;
+
+	none.max_rd_atomic = 0;
+	pair_make(&qp, &other, &none);
+	REQUIRE_EQ(ibv_query_qp(qp.qp, &got, IBV_QP_MAX_QP_RD_ATOMIC, &init), 0);
+	REQUIRE_EQ(got.max_rd_atomic, 1);
+	words = buf_make(nic_b()->pd, 4096, ACCESS_ALL);
+	result = buf_make(nic_a()->pd, 4096, ACCESS_ALL);
+	fill(words.p, words.len, 1);
+	for (i = 0; i < 4; i++) {
+		sge = sge_of(&result, i * 1024, 1024);
+		wr = wr_rdma(i, IBV_WR_RDMA_READ, &sge, 1,
+			     (uintptr_t)words.p + i * 1024, words.mr->rkey);
+		post(&qp, &wr);
+	}
+	for (i = 0; i < 4; i++)
+		wait_ok(qp.scq, i, IBV_WC_RDMA_READ);
+	check_fill(result.p, result.len, 1);
+}
+
 /* Many cycles of states, with data in each. */
 static void many_lives(void)
 {
@@ -477,6 +523,7 @@ static const struct test tests[] = {
 	TEST(missing_attributes_are_refused),
 	TEST(superfluous_attributes_are_refused),
 	TEST(wrong_values_are_refused),
+	TEST(there_are_no_alternate_paths),
 	TEST(number_of_the_peer_has_24_bits),
 	TEST(wrong_current_state_is_refused),
 	TEST(query_tells_what_was_set),
@@ -484,6 +531,7 @@ static const struct test tests[] = {
 	TEST(rtr_receives_and_tells_so),
 	TEST(sqd_drains_and_holds),
 	TEST(sqd_changes_what_the_responder_keeps),
+	TEST(max_rd_atomic_of_zero_is_one),
 	TEST(many_lives),
 	{}
 };

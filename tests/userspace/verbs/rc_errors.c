@@ -418,6 +418,32 @@ static void atomic_on_bad_remote_memory(void)
 	remote_access_errors(IBV_WR_ATOMIC_FETCH_AND_ADD);
 }
 
+/* The eight bytes that it brings back must have room; more room than that is fine. */
+static void atomic_with_a_short_result(void)
+{
+	struct ibv_send_wr wr;
+	struct ibv_sge sge;
+	int op;
+
+	for (op = 0; op < 2; op++) {
+		set_up_for_atomics();
+		sge = sge_of(&mem_a, 64, 16);
+		wr = wr_atomic(op, &sge, (uintptr_t)mem_b.p + 64,
+			       mem_b.mr->rkey);
+		post(&a, &wr);
+		wait_ok(a.scq, 0, op ? IBV_WC_COMP_SWAP : IBV_WC_FETCH_ADD);
+		check_bytes(mem_a.p + 64, 8, UNTOUCHED);
+		memset(mem_b.p, UNTOUCHED, LEN);
+		sge.length = 7;
+		wr = wr_atomic(op, &sge, (uintptr_t)mem_b.p + 64,
+			       mem_b.mr->rkey);
+		expect_send_error(&wr, IBV_WC_LOC_LEN_ERR);
+		check_bytes(mem_b.p + 64, LEN - 64, UNTOUCHED);
+		end_destroy(&a);
+		end_destroy(&b);
+	}
+}
+
 /* IBTA 9.4.5: the address of an atomic is a multiple of eight. */
 static void atomic_at_an_odd_address(void)
 {
@@ -1002,6 +1028,7 @@ static const struct test tests[] = {
 	TEST(write_imm_to_bad_remote_memory),
 	TEST(read_from_bad_remote_memory),
 	TEST(atomic_on_bad_remote_memory),
+	TEST(atomic_with_a_short_result),
 	TEST(atomic_at_an_odd_address),
 	TEST(long_write_past_the_end_writes_nothing),
 	TEST(qp_without_the_right),
