@@ -108,11 +108,13 @@ verbs from_rxe windows -d rxe_b -p shca_a peer_invalidates_a_window peer_cannot_
 	peer_cannot_close
 # ATOMIC WRITE.  Not FLUSH: rxe's table gives it no place for a payload, so that its
 # ICRC has the headers twice, and neither end takes what the other sends.
-words="atomic_write_stores_the_word atomic_write_is_one_piece"
-# shellcheck disable=SC2086 # several names
-verbs to_rxe flush -d shca_a -p rxe_b $words
-# shellcheck disable=SC2086
-verbs from_rxe flush -d rxe_b -p shca_a $words
+if [[ $(uname -r) != 6.1.* ]]; then # which has neither
+	words="atomic_write_stores_the_word atomic_write_is_one_piece"
+	# shellcheck disable=SC2086 # several names
+	verbs to_rxe flush -d shca_a -p rxe_b $words
+	# shellcheck disable=SC2086
+	verbs from_rxe flush -d rxe_b -p shca_a $words
+fi
 both write ib_write_bw 4 -s 65536 -n 50
 both read ib_read_bw 4 -s 65536 -n 50
 both atomic ib_atomic_bw 6 -n 50
