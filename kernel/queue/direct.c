@@ -130,10 +130,10 @@ static struct shca_qp *shca_direct_peer(struct shca_qp *qp)
 	if ((!shca_qp_is_reliable(qp) && qp->type != IB_QPT_UC) ||
 	    path == SHCA_PATH_WIRE || !shca_direct_may_begin(qp))
 		return NULL;
-	if (qp->link->local(dev, &qp->av, &qp->sq.route))
+	if (qp->link->local(dev, &qp->av, &qp->sq.side.route))
 		return shca_net_peek_qp(dev->snet, dqpn, &qp->sq.peer);
 	/* Without a route packets would not get there either. */
-	if (path != SHCA_PATH_HOST || !qp->sq.route.dst)
+	if (path != SHCA_PATH_HOST || !qp->sq.side.route.dst)
 		return NULL;
 	return shca_net_peek_other(qp, dqpn, shca_direct_guess, &qp->sq.peer);
 }
@@ -157,7 +157,7 @@ struct shca_direct {
 	int budget;
 	bool wait;
 	bool owed;
-	struct shca_rq_news *news;
+	struct shca_side_news *news;
 	struct shca_pieces pieces;
 };
 
@@ -220,7 +220,7 @@ static noinline_for_stack void shca_direct_requests(struct shca_direct *d)
 		d->budget -= 1 + (pkt.paylen >> PAGE_SHIFT);
 		if (unlikely(!pkt.wr))
 			shca_count(d->qp, TX_ACK_PROBE);
-		status = shca_mem_hold(&d->qp->sq.mem, &pkt, &d->pieces);
+		status = shca_mem_hold(&d->qp->sq.side.mem, &pkt, &d->pieces);
 		if (status != SHCA_MEM_OK) {
 			shca_direct_refused(d, &pkt, status);
 			continue;
@@ -248,7 +248,7 @@ static noinline_for_stack bool shca_direct_answers(struct shca_direct *d)
 	while (d->budget > 0 && !d->wait &&
 	       shca_resp_next(&d->peer->rq.resp, d->now, &pkt)) {
 		d->budget -= 1 + (pkt.paylen >> PAGE_SHIFT);
-		status = shca_mem_hold(&d->peer->rq.mem, &pkt, &d->pieces);
+		status = shca_mem_hold(&d->peer->rq.side.mem, &pkt, &d->pieces);
 		if (status != SHCA_MEM_OK) {
 			shca_rq_refused(d->peer, &pkt, status, d->news);
 			d->wait = status == SHCA_MEM_RETRY;

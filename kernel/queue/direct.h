@@ -7,6 +7,7 @@
 #define SHCA_DIRECT_H
 
 #include "rq.h"
+#include "side.h"
 
 /** enum shca_direct_end - why shca_direct_transmit() returned */
 enum shca_direct_end {
@@ -21,7 +22,7 @@ enum shca_direct_end {
  */
 struct shca_direct_news {
 	struct shca_qp *peer;
-	struct shca_rq_news rq;
+	struct shca_side_news rq;
 };
 
 /**

@@ -127,8 +127,8 @@ void shca_qp_set_error_locked(struct shca_qp *qp)
 	 * One of the two sees the other.  Likewise sq_doorbell and sq_prod.
 	 */
 	smp_mb();
-	shca_bh_schedule(&qp->sq.bh);
-	shca_bh_schedule(&qp->rq.bh);
+	shca_bh_schedule(&qp->sq.side.bh);
+	shca_bh_schedule(&qp->rq.side.bh);
 }
 
 /*
@@ -145,7 +145,7 @@ static void shca_qp_send_failed_locked(struct shca_qp *qp, bool fatal)
 	}
 	trace_shca_state(qp->qpn, qp->state, IB_QPS_SQE);
 	WRITE_ONCE(qp->state, IB_QPS_SQE);
-	shca_bh_schedule(&qp->sq.bh);
+	shca_bh_schedule(&qp->sq.side.bh);
 }
 
 void shca_qp_enter_error(struct shca_qp *qp, bool fatal)
@@ -311,8 +311,8 @@ static int shca_qp_alloc_rings(struct shca_qp *qp)
 	ring->user_prod = &qp->index->rq_prod;
 	ring->user_cons = &qp->status->rq_cons;
 	shca_req_init(&sq->req, sq->wrs, window, stride, &shca_mem_ops,
-		      &sq->mem);
-	shca_resp_init(&qp->rq.resp, NULL, 0, &shca_mem_ops, &qp->rq.mem);
+		      &sq->side.mem);
+	shca_resp_init(&qp->rq.resp, NULL, 0, &shca_mem_ops, &qp->rq.side.mem);
 	return 0;
 }
 
@@ -575,8 +575,8 @@ void shca_qp_end(struct shca_qp *qp)
 	shca_req_reset(&qp->sq.req);
 	shca_resp_reset(&qp->rq.resp);
 	shca_tm_reset(qp);
-	shca_park_purge(&qp->sq.park);
-	shca_park_purge(&qp->rq.park);
+	shca_park_purge(&qp->sq.side.park);
+	shca_park_purge(&qp->rq.side.park);
 	spin_unlock(&qp->rq.lock);
 	spin_unlock_bh(&qp->sq.lock);
 	/* ... what was started ends ... */
@@ -588,8 +588,8 @@ void shca_qp_end(struct shca_qp *qp)
 	shca_bh_cancel(&qp->event_bh);
 	shca_qp_purge_cqs(qp);
 	/* A packet may have looked up a route after the stop. */
-	shca_route_drop(&qp->sq.route);
-	shca_route_drop(&qp->rq.route);
+	shca_route_drop(&qp->sq.side.route);
+	shca_route_drop(&qp->rq.side.route);
 	shca_qp_free(qp);
 }
 

@@ -79,6 +79,27 @@ struct shca_park {
 };
 
 /**
+ * struct shca_side - what both sides of a QP have, under the lock of each (side.h)
+ * @mem: @park:	memory, and received packets that wait for it
+ * @bh:		continues when a budget is used up, and flushes
+ * @continuing:	it will: nobody else transmits until then
+ * @fatal:	failed so that no completion can tell: QP_FATAL is due
+ * @timer:	sq.c: the requester's deadlines; rq.c: waits for a full queue below
+ * @rps:	where packets for it are received
+ * @route:	to the peer
+ */
+struct shca_side {
+	struct shca_mem_ctx mem;
+	struct shca_park park;
+	struct shca_bh bh;
+	bool continuing;
+	bool fatal;
+	struct hrtimer timer;
+	struct shca_rps rps;
+	struct shca_route route;
+};
+
+/**
  * struct shca_sq - send side of a QP
  * @lock:	everything here but what @post_lock guards
  * @req:	the requester
@@ -87,18 +108,14 @@ struct shca_park {
  *		consumers under @post_lock)
  * @fetched:	requests taken from the ring, free-running
  * @seen:	requests that were in the ring when it was looked at last
- * @fatal:	failed so that no completion can tell: QP_FATAL is due
- * @timer: @armed: one lazy timer: it is never re-armed to later, and on expiry
+ * @side:	what it shares with the other; it continues on the CPU that transmitted
+ *		last, for packets of two CPUs overtake each other
+ * @armed:	one lazy timer: it is never re-armed to later, and on expiry
  *		looks at the requester's deadline, and at the ring; ns, 0: not armed
  * @direct:	the last requests went to the peer directly (direct.c)
  * @peer:	the QP that they went to
  * @direct_more: and a budget ended that: answers may be owed
- * @mem: @park:	memory, and responses that wait for it
- * @bh:		continues when a budget is used up, and flushes
- * @continuing:	it will, on the CPU that transmitted last: nobody else transmits
- *		until then, for packets of two CPUs overtake each other
- * @tx_cpu:	the one that transmitted last; -1: none yet
- * @rps:	where responses are received
+ * @tx_cpu:	the CPU that transmitted last; -1: none yet
  * @stream:	posts that need no doorbell
  * @far_waits:	direct requests in a row whose peer waited for its memory
  * @peer_looks: @peer_ns: @peer_changes: how often the peer is still looked for among
@@ -121,21 +138,15 @@ struct shca_sq {
 	u32 fetched;
 	u32 seen;
 	bool sig_all;
-	bool fatal;
 	bool drain_event;
 	bool direct;
 	bool direct_more;
-	struct shca_mem_ctx mem;
-	struct shca_park park;
+	struct shca_side side;
 	struct shca_qp_hint peer;
 	u64 armed;
-	struct hrtimer timer;
-	struct shca_bh bh;
-	bool continuing;
 	int tx_cpu;
 	u32 rate_kbps;
 	u64 rate_ns;
-	struct shca_rps rps;
 	struct shca_stream stream;
 	u32 far_waits;
 	u32 peer_looks;
@@ -143,7 +154,6 @@ struct shca_sq {
 	u64 peer_changes;
 	u32 ecn_peer;
 	u8 cc_mode;
-	struct shca_route route;
 	struct shca_cq *cq;
 	spinlock_t post_lock;
 	u32 prod;
@@ -152,13 +162,12 @@ struct shca_sq {
 /**
  * struct shca_rq - receive side of a QP; fields as in struct shca_sq
  * @ring:	its receive requests, unless @srq has them
- * @timer:	waits for a full queue below
  * @xrc:	XRC: the SRQ of the request being executed
- * @mem: @park:	memory, and requests that wait
- * @behind:	the first of @park waits for an answer to leave, and not for memory
+ * @behind:	the first packet that waits does so for an answer to leave, and not for
+ *		memory
  * @held:	payload of the request being executed, where it came directly;
  *		given back before a key is invalidated, which may be its own
- * @far_waits:	a requester on the direct path waits for what @mem fetches
+ * @far_waits:	a requester on the direct path waits for what @side fetches
  * @last_wqe:	LAST_WQE_REACHED has been raised since the QP was reset
  */
 struct shca_rq {
@@ -166,21 +175,14 @@ struct shca_rq {
 	struct shca_resp resp;
 	struct shca_rd *rd;
 	struct shca_recv_ring ring;
-	struct shca_mem_ctx mem;
-	struct shca_park park;
-	struct shca_bh bh;
-	bool continuing;
+	struct shca_side side;
 	bool behind;
-	struct hrtimer timer;
-	struct shca_rps rps;
-	struct shca_route route;
 	struct shca_cq *cq;
 	struct shca_srq *srq;
 	struct shca_xrc_target *xrc;
 	struct shca_pieces *held;
 	bool far_waits;
 	bool last_wqe;
-	bool fatal;
 	spinlock_t post_lock;
 };
 

@@ -242,11 +242,11 @@ void shca_qp_reset_locked(struct shca_qp *qp)
 	shca_req_reset(&qp->sq.req);
 	shca_resp_reset(&qp->rq.resp);
 	shca_tm_reset(qp);
-	shca_park_purge(&qp->sq.park);
-	shca_park_purge(&qp->rq.park);
+	shca_park_purge(&qp->sq.side.park);
+	shca_park_purge(&qp->rq.side.park);
 	qp->rq.behind = false;
-	shca_route_drop(&qp->sq.route);
-	shca_route_drop(&qp->rq.route);
+	shca_route_drop(&qp->sq.side.route);
+	shca_route_drop(&qp->rq.side.route);
 	shca_recv_ring_reset(&qp->rq.ring);
 	qp->rq.last_wqe = false;
 	qp->sq.rate_kbps = 0;
@@ -421,15 +421,15 @@ static int shca_modify_locked(struct shca_qp *qp, struct ib_qp_attr *attr,
 	}
 	if (mask & IB_QP_AV) {
 		qp->av = av;
-		shca_route_drop(&qp->sq.route);
-		shca_route_drop(&qp->rq.route);
+		shca_route_drop(&qp->sq.side.route);
+		shca_route_drop(&qp->rq.side.route);
 	}
 	if (rd) {
 		old_rd = qp->rq.rd;
 		qp->rq.rd = rd;
 		if (cur == IB_QPS_INIT)
 			shca_resp_init(&qp->rq.resp, rd, rd_entries,
-				       &shca_mem_ops, &qp->rq.mem);
+				       &shca_mem_ops, &qp->rq.side.mem);
 		else
 			shca_resp_move_rd(&qp->rq.resp, rd, rd_entries);
 	}

@@ -72,7 +72,7 @@ static enum shca_mem_status shca_raw_send(struct shca_qp *qp,
 		return SHCA_MEM_OK;
 	}
 	skb_reserve(skb, room);
-	status = shca_mem_gather(&qp->sq.mem, pkt,
+	status = shca_mem_gather(&qp->sq.side.mem, pkt,
 				 skb_put(skb, pkt->paylen), &kept);
 	shca_mem_forget(&kept);
 	if (status != SHCA_MEM_OK) {

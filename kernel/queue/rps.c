@@ -95,7 +95,7 @@ static struct shca_rps_cb *shca_rps_cb(struct sk_buff *skb)
 
 static struct shca_rps *shca_rps_of(struct shca_qp *qp, bool response)
 {
-	return response ? &qp->sq.rps : &qp->rq.rps;
+	return response ? &qp->sq.side.rps : &qp->rq.side.rps;
 }
 
 /* ---- where to ---------------------------------------------------------------- */

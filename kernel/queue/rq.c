@@ -15,9 +15,9 @@
 #include "cq.h"
 #include "page_wait.h"
 #include "payload.h"
+#include "side.h"
 #include "sq.h"
 #include "srq.h"
-#include "tx.h"
 #include "xrc.h"
 
 /* Requests flushed per hold of the lock. */
@@ -75,9 +75,7 @@ bool shca_rq_complete(struct shca_qp *qp, const struct shca_wc *wc)
 	if (likely(ok))
 		return true;
 	shca_resp_fail(&qp->rq.resp);
-	/* Told once: what is flushed after that does not fit either. */
-	if (qp->state != IB_QPS_ERR)
-		qp->rq.fatal = true;
+	shca_side_fatal(qp, &qp->rq.side);
 	return false;
 }
 
@@ -89,13 +87,13 @@ static void shca_rq_wait(struct shca_qp *qp)
 	lockdep_assert_held(&qp->rq.lock);
 	if (qp->dead)
 		return;
-	at = shca_tx_busy_until(&qp->rq.route, ktime_get_ns());
-	hrtimer_start(&qp->rq.timer, ns_to_ktime(at),
+	at = shca_tx_busy_until(&qp->rq.side.route, ktime_get_ns());
+	hrtimer_start(&qp->rq.side.timer, ns_to_ktime(at),
 		      HRTIMER_MODE_ABS_SOFT);
 }
 
 void shca_rq_refused(struct shca_qp *qp, const struct shca_pkt *pkt,
-		     enum shca_mem_status status, struct shca_rq_news *news)
+		     enum shca_mem_status status, struct shca_side_news *news)
 {
 	struct shca_resp_out out;
 
@@ -112,7 +110,7 @@ void shca_rq_refused(struct shca_qp *qp, const struct shca_pkt *pkt,
 static void shca_rq_failed(struct shca_qp *qp, const struct shca_batch *batch,
 			   const struct shca_pkt *pkt,
 			   enum shca_mem_status status,
-			   struct shca_rq_news *news)
+			   struct shca_side_news *news)
 {
 	if (shca_tx_found_full(batch, pkt)) {
 		shca_resp_link_full(&qp->rq.resp, pkt);
@@ -120,7 +118,7 @@ static void shca_rq_failed(struct shca_qp *qp, const struct shca_batch *batch,
 		return;
 	}
 	shca_rq_refused(qp, pkt, status, news);
-	if (status == SHCA_MEM_RETRY && qp->rq.mem.starved)
+	if (status == SHCA_MEM_RETRY && qp->rq.side.mem.starved)
 		shca_rq_wait(qp);
 }
 
@@ -134,53 +132,33 @@ static void shca_rq_xrc_drop(struct shca_rq *rq)
 	rq->xrc = NULL;
 }
 
+static bool shca_rq_next(struct shca_qp *qp, u32 burst, u64 now,
+			 struct shca_pkt *pkt)
+{
+	struct shca_resp *resp = &qp->rq.resp;
+
+	shca_resp_set_burst(resp, burst);
+	if (!shca_resp_next(resp, now, pkt))
+		return false;
+	if (unlikely(pkt->opcode == SHCA_OPCODE_CNP))
+		shca_count(qp, TX_CNP);
+	return true;
+}
+
+static const struct shca_side_ops shca_rq_ops;
+
 /* Transmit what the responder owes. Return: whether the budget ended it. */
 static bool shca_rq_respond(struct shca_qp *qp, u64 now,
-			    struct shca_rq_news *news)
+			    struct shca_side_news *news)
 {
-	struct shca_batch batch __uninitialized;
-	struct shca_pkt pkt __uninitialized;
-	unsigned int budget = SHCA_TX_PKTS;
-	struct shca_rq *rq = &qp->rq;
-	const struct shca_pkt *failed;
-	enum shca_mem_status status;
-	u16 pkey = shca_qp_pkey(qp);
-	bool wait = false;
-
-	lockdep_assert_held(&rq->lock);
-	shca_tx_begin(&batch, &rq->mem, &rq->route);
-	while (budget && batch.handed < SHCA_TX_SKBS) {
-		shca_resp_set_burst(&rq->resp, shca_tx_burst(&batch));
-		if (!shca_resp_next(&rq->resp, now, &pkt))
-			break;
-		budget -= min(pkt.span + 1, budget);
-		pkt.pkey = pkey;
-		if (unlikely(pkt.opcode == SHCA_OPCODE_CNP))
-			shca_count(qp, TX_CNP);
-		status = shca_tx_add(&batch, &pkt, &failed);
-		if (likely(status == SHCA_MEM_OK))
-			continue;
-		shca_rq_failed(qp, &batch, failed, status, news);
-		wait = status == SHCA_MEM_RETRY;
-		if (wait)
-			break;
-	}
-	/* What was built before the packet that has to wait leaves. */
-	status = shca_tx_end(&batch, &failed);
-	if (status != SHCA_MEM_OK) {
-		shca_rq_failed(qp, &batch, failed, status, news);
-		wait = true;
-	}
-	return !wait && (!budget || batch.handed >= SHCA_TX_SKBS);
+	lockdep_assert_held(&qp->rq.lock);
+	return shca_side_transmit(qp, &qp->rq.side, &shca_rq_ops, now, news);
 }
 
 static void shca_rq_queue(struct shca_qp *qp)
 {
 	lockdep_assert_held(&qp->rq.lock);
-	if (qp->dead)
-		return;
-	qp->rq.continuing = true;
-	shca_bh_schedule(&qp->rq.bh);
+	shca_side_queue(qp, &qp->rq.side, smp_processor_id());
 }
 
 bool shca_rq_xrc_select(void *ctx, u32 srqn)
@@ -194,7 +172,7 @@ bool shca_rq_xrc_select(void *ctx, u32 srqn)
 }
 
 enum shca_verdict shca_rq_accept(struct shca_qp *qp, const struct shca_pkt *pkt,
-				 u64 now, struct shca_rq_news *news)
+				 u64 now, struct shca_side_news *news)
 {
 	struct shca_resp_out out __uninitialized;
 	enum shca_verdict verdict;
@@ -224,21 +202,22 @@ enum shca_verdict shca_rq_accept(struct shca_qp *qp, const struct shca_pkt *pkt,
 	return verdict;
 }
 
-/* Return: whether @pkt, which was not waiting, has to. */
-static bool shca_rq_is_later(struct shca_rq *rq, enum shca_verdict verdict)
+static void shca_rq_later(struct shca_qp *qp, const struct shca_pkt *pkt,
+			  enum shca_verdict verdict, bool again)
 {
-	if (likely(!shca_rx_is_later(verdict)))
-		return false;
+	struct shca_rq *rq = &qp->rq;
+
 	/* Nobody comes back to it but who sends the answers: shca_rq_settle(). */
 	rq->behind = verdict == SHCA_RX_BUSY;
-	return true;
+	if (!rq->behind && !again)
+		shca_resp_not_yet(&rq->resp, pkt->psn);
 }
 
 /* Others wait already. Return: whether @pkt, too, has to. */
 static bool shca_rq_must_wait(struct shca_qp *qp, const struct shca_pkt *pkt,
-			      u64 now, struct shca_rq_news *news)
+			      u64 now, struct shca_side_news *news)
 {
-	struct shca_park *park = &qp->rq.park;
+	struct shca_park *park = &qp->rq.side.park;
 	s32 behind;
 
 	if (!shca_qp_is_reliable(qp) ||
@@ -253,118 +232,60 @@ static bool shca_rq_must_wait(struct shca_qp *qp, const struct shca_pkt *pkt,
 	return false;
 }
 
-/*
- * A packet from the wire waits for memory that is not present, or for an answer to
- * leave.  (Inline where it
- * is called twice: most are small, and go the way of those.)
- */
-static __always_inline void
-shca_rq_take(struct shca_qp *qp, const struct shca_pkt *pkt, u64 now,
-	     struct shca_rq_news *news)
+static bool shca_rq_takes_run(const struct shca_qp *qp,
+			      const struct shca_pkt *pkt)
 {
-	struct shca_rq *rq = &qp->rq;
-
-	if (likely(!rq->park.nr)) {
-		if (likely(!shca_rq_is_later(rq, shca_rq_accept(qp, pkt, now,
-								news))))
-			return;
-		if (!rq->behind)
-			shca_resp_not_yet(&rq->resp, pkt->psn);
-	} else if (!shca_rq_must_wait(qp, pkt, now, news)) {
-		return;
-	}
-	if (!shca_park_add(&rq->mem, &rq->park, pkt))
-		shca_count(qp, RX_BACKLOG);
+	return shca_resp_takes_run(&qp->rq.resp, pkt);
 }
 
-/*
- * Packets that differ in their PSN only, as one where all of them are as expected
- * and their memory is there.
- */
 static noinline void
 shca_rq_take_run(struct shca_qp *qp, const struct shca_pkt *pkt, u64 now,
-		 struct shca_rq_news *news)
+		 struct shca_side_news *news)
 {
-	struct shca_rq *rq = &qp->rq;
-	struct shca_pkt part;
-	u32 i;
-
-	if (likely(!rq->park.nr && shca_resp_takes_run(&rq->resp, pkt)) &&
-	    likely(!shca_rx_is_later(shca_rq_accept(qp, pkt, now, news))))
-		return;
-	for (i = 0; i <= pkt->span; i++) {
-		part = shca_pkt_part(pkt, i);
-		shca_rq_take(qp, &part, now, news);
-	}
+	shca_side_take_run(qp, &qp->rq.side, &shca_rq_ops, pkt, now, news);
 }
 
-/* Return: whether the budget ended it. */
-static bool shca_rq_unpark(struct shca_qp *qp, u64 now,
-			   struct shca_rq_news *news)
-{
-	unsigned int budget = SHCA_UNPARK_BUDGET;
-	struct shca_rq *rq = &qp->rq;
-	const struct shca_pkt *pkt;
+static const struct shca_side_ops shca_rq_ops = {
+	.next = shca_rq_next,
+	.failed = shca_rq_failed,
+	.accept = shca_rq_accept,
+	.takes_run = shca_rq_takes_run,
+	.take_run = shca_rq_take_run,
+	.later = shca_rq_later,
+	.must_wait = shca_rq_must_wait,
+};
 
-	lockdep_assert_held(&rq->lock);
-	rq->behind = false;
-	while (budget && (pkt = shca_park_first(&rq->park))) {
-		if (shca_rq_is_later(rq, shca_rq_accept(qp, pkt, now, news)))
-			return false;
-		shca_park_drop(&rq->park);
-		budget--;
-	}
-	return !budget;
-}
-
-void shca_rq_settle(struct shca_qp *qp, struct shca_rq_news *news)
+void shca_rq_settle(struct shca_qp *qp, struct shca_side_news *news)
 {
 	lockdep_assert_held(&qp->rq.lock);
 	/* The answer that the first parked packet waits for has left. */
 	if (unlikely(qp->rq.behind) && shca_resp_has_room(&qp->rq.resp))
 		shca_rq_queue(qp);
-	if (qp->rq.resp.state == SHCA_SIDE_ERR && qp->state != IB_QPS_ERR)
-		news->failed = true;
-	if (qp->rq.fatal)
-		news->events |= SHCA_EV_FATAL;
-	qp->rq.fatal = false;
+	shca_side_settle(&qp->rq.side, qp->rq.resp.state == SHCA_SIDE_ERR &&
+				       qp->state != IB_QPS_ERR, news);
 	/* The specification has it between RTR and RTS only. */
 	if (qp->state != IB_QPS_RTR)
 		news->events &= ~SHCA_EV_COMM_EST;
 }
 
-void shca_rq_report(struct shca_qp *qp, const struct shca_rq_news *news)
+void shca_rq_report(struct shca_qp *qp, const struct shca_side_news *news)
 {
 	if (qp->rq.srq)
 		shca_srq_report(qp->rq.srq);
-	if (news->events & SHCA_EV_COMM_EST)
-		shca_qp_event(qp, IB_EVENT_COMM_EST);
-	if (news->failed)
-		shca_qp_enter_error(qp, false);
-	if (news->events & SHCA_EV_REQ_ERR)
-		shca_qp_event(qp, IB_EVENT_QP_REQ_ERR);
-	if (news->events & SHCA_EV_ACCESS_ERR)
-		shca_qp_event(qp, IB_EVENT_QP_ACCESS_ERR);
-	if (news->events & SHCA_EV_FATAL)
-		shca_qp_event(qp, IB_EVENT_QP_FATAL);
+	shca_side_report(qp, news);
 }
 
 void shca_rq_rx(struct shca_qp *qp, const struct shca_pkt *pkt, unsigned int nr,
 		bool answer)
 {
-	struct shca_rq_news news = {};
+	struct shca_side_news news = {};
 	struct shca_rq *rq = &qp->rq;
 	u64 now;
 
 	spin_lock(&rq->lock);
 	now = ktime_get_ns();
-	for (; nr; nr--, pkt++) {
-		if (pkt->span)
-			shca_rq_take_run(qp, pkt, now, &news);
-		else
-			shca_rq_take(qp, pkt, now, &news);
-	}
-	if (answer && !rq->continuing && shca_rq_respond(qp, now, &news))
+	shca_side_take_all(qp, &rq->side, &shca_rq_ops, pkt, nr, now, &news);
+	if (answer && !rq->side.continuing && shca_rq_respond(qp, now, &news))
 		shca_rq_queue(qp);
 	shca_rq_settle(qp, &news);
 	spin_unlock(&rq->lock);
@@ -373,7 +294,7 @@ void shca_rq_rx(struct shca_qp *qp, const struct shca_pkt *pkt, unsigned int nr,
 
 void shca_rq_flush_acks(struct shca_qp *qp)
 {
-	struct shca_rq_news news = {};
+	struct shca_side_news news = {};
 
 	spin_lock_bh(&qp->rq.lock);
 	/* One packet without payload: there can be no news. */
@@ -399,7 +320,7 @@ static bool shca_rq_flush(struct shca_qp *qp)
 	if (!rq->ring.entries)
 		return false;	/* what is posted elsewhere is not this QP's */
 	for (i = 0; i < SHCA_FLUSH_BUDGET; i++) {
-		status = shca_rq_fetch(&rq->mem, &wr);
+		status = shca_rq_fetch(&rq->side.mem, &wr);
 		if (status == SHCA_RECV_EMPTY)
 			return false;
 		if (status == SHCA_RECV_BROKEN)
@@ -432,19 +353,21 @@ void shca_rq_flush_all(struct shca_qp *qp)
 
 SHCA_BH_HANDLER(shca_rq_continue)
 {
-	struct shca_qp *qp = container_of(bh, struct shca_qp, rq.bh);
+	struct shca_qp *qp = container_of(bh, struct shca_qp, rq.side.bh);
 	struct shca_rq *rq = &qp->rq;
-	struct shca_rq_news news = {};
+	struct shca_side_news news = {};
 	u64 now = ktime_get_ns();
-	bool more, last_wqe;
+	bool more;
 
 	spin_lock_bh(&rq->lock);
 	if (qp->dead) {
 		spin_unlock_bh(&rq->lock);
 		return;
 	}
-	rq->continuing = false;
-	more = shca_rq_unpark(qp, now, &news);
+	rq->side.continuing = false;
+	rq->behind = false;
+	more = shca_side_unpark(qp, &rq->side, &shca_rq_ops, SHCA_UNPARK_BUDGET,
+				now, &news);
 	more |= shca_rq_respond(qp, now, &news);
 	if (qp->state == IB_QPS_ERR)
 		more |= shca_rq_flush(qp);
@@ -454,18 +377,18 @@ SHCA_BH_HANDLER(shca_rq_continue)
 	/* In error it takes nothing from the SRQ any more (IBTA 11.6.3.2), nor, as
 	 * a responder of XRC, from any of its domain.
 	 */
-	last_wqe = (rq->srq || qp->type == IB_QPT_XRC_TGT) &&
-		   qp->state == IB_QPS_ERR && !rq->last_wqe;
-	rq->last_wqe |= last_wqe;
+	if ((rq->srq || qp->type == IB_QPT_XRC_TGT) &&
+	    qp->state == IB_QPS_ERR && !rq->last_wqe) {
+		rq->last_wqe = true;
+		news.events |= SHCA_EV_LAST_WQE;
+	}
 	spin_unlock_bh(&rq->lock);
 	shca_rq_report(qp, &news);
-	if (last_wqe)
-		shca_qp_event(qp, IB_EVENT_QP_LAST_WQE_REACHED);
 }
 
 static enum hrtimer_restart shca_rq_timer(struct hrtimer *timer)
 {
-	shca_rq_kick(container_of(timer, struct shca_qp, rq.timer));
+	shca_rq_kick(container_of(timer, struct shca_qp, rq.side.timer));
 	return HRTIMER_NORESTART;
 }
 
@@ -473,7 +396,7 @@ void shca_rq_kick(struct shca_qp *qp)
 {
 	spin_lock_bh(&qp->rq.lock);
 	if (!qp->dead)
-		shca_bh_schedule(&qp->rq.bh);
+		shca_bh_schedule(&qp->rq.side.bh);
 	spin_unlock_bh(&qp->rq.lock);
 }
 
@@ -521,7 +444,7 @@ int shca_post_recv(struct ib_qp *ibqp, const struct ib_recv_wr *wr,
 	 */
 	smp_mb();
 	if (READ_ONCE(qp->status->flags) & SHCA_QPS_ERR)
-		shca_bh_schedule(&rq->bh);
+		shca_bh_schedule(&rq->side.bh);
 	return err;
 }
 
@@ -530,19 +453,14 @@ int shca_post_recv(struct ib_qp *ibqp, const struct ib_recv_wr *wr,
 void shca_rq_init(struct shca_qp *qp)
 {
 	spin_lock_init(&qp->rq.lock);
-	qp->rq.rps.cpu = -1;
 	spin_lock_init(&qp->rq.post_lock);
-	shca_bh_init(&qp->rq.bh, shca_rq_continue);
-	shca_mem_ctx_init(&qp->rq.mem, qp, shca_rq_resume);
-	hrtimer_setup(&qp->rq.timer, shca_rq_timer, CLOCK_MONOTONIC,
+	shca_bh_init(&qp->rq.side.bh, shca_rq_continue);
+	shca_side_init(&qp->rq.side, qp, shca_rq_resume);
+	hrtimer_setup(&qp->rq.side.timer, shca_rq_timer, CLOCK_MONOTONIC,
 		      HRTIMER_MODE_ABS_SOFT);
 }
 
 void shca_rq_stop(struct shca_qp *qp)
 {
-	/* @dead is set: none is started again once cancelled. */
-	shca_mem_ctx_stop(&qp->rq.mem);
-	hrtimer_cancel(&qp->rq.timer);
-	shca_bh_cancel(&qp->rq.bh);
-	shca_route_drop(&qp->rq.route);
+	shca_side_stop(&qp->rq.side);
 }

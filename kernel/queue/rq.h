@@ -6,7 +6,7 @@
 #ifndef SHCA_RQ_H
 #define SHCA_RQ_H
 
-#include "qp.h"
+#include "side.h"
 
 /**
  * shca_rq_rx() - @nr request packets arrived
@@ -19,16 +19,6 @@ void shca_rq_rx(struct shca_qp *qp, const struct shca_pkt *pkt,
 		unsigned int nr, bool answer);
 
 /**
- * struct shca_rq_news - what the outside must be told once rq.lock is released
- * @events:	SHCA_EV_*
- * @failed:	the QP must enter the error state
- */
-struct shca_rq_news {
-	u32 events;
-	bool failed;
-};
-
-/**
  * shca_rq_accept() - a request packet to the responder
  * shca_rq_refused() - a response packet of the responder's could not be had
  * shca_rq_settle() - the last of these calls in a hold of the lock
@@ -38,11 +28,11 @@ struct shca_rq_news {
  * Return: the verdict; SHCA_RX_RETRY: give @pkt again later.
  */
 enum shca_verdict shca_rq_accept(struct shca_qp *qp, const struct shca_pkt *pkt,
-				 u64 now, struct shca_rq_news *news);
+				 u64 now, struct shca_side_news *news);
 void shca_rq_refused(struct shca_qp *qp, const struct shca_pkt *pkt,
-		     enum shca_mem_status status, struct shca_rq_news *news);
-void shca_rq_settle(struct shca_qp *qp, struct shca_rq_news *news);
-void shca_rq_report(struct shca_qp *qp, const struct shca_rq_news *news);
+		     enum shca_mem_status status, struct shca_side_news *news);
+void shca_rq_settle(struct shca_qp *qp, struct shca_side_news *news);
+void shca_rq_report(struct shca_qp *qp, const struct shca_side_news *news);
 
 /**
  * shca_rq_complete() - a receive completion

@@ -27,8 +27,8 @@
 #include "peer.h"
 #include "raw.h"
 #include "rq.h"
+#include "side.h"
 #include "tm.h"
-#include "tx.h"
 
 /* Holds of the lock in one post; the rest is the continuation's. */
 #define SHCA_SQ_ROUNDS	16
@@ -159,9 +159,7 @@ static void shca_sq_fatal(struct shca_qp *qp)
 {
 	lockdep_assert_held(&qp->sq.lock);
 	shca_req_fail(&qp->sq.req);
-	/* Told once: what is flushed after that does not fit either. */
-	if (qp->state != IB_QPS_ERR)
-		qp->sq.fatal = true;
+	shca_side_fatal(qp, &qp->sq.side);
 }
 
 /*
@@ -231,7 +229,7 @@ static void shca_sq_arm(struct shca_qp *qp)
 	if (!deadline || qp->dead || (sq->armed && sq->armed <= deadline))
 		return;
 	sq->armed = deadline;
-	hrtimer_start(&sq->timer, ns_to_ktime(deadline),
+	hrtimer_start(&sq->side.timer, ns_to_ktime(deadline),
 		      HRTIMER_MODE_ABS_PINNED_SOFT);
 }
 
@@ -271,14 +269,15 @@ static int shca_sq_complete(struct shca_qp *qp)
  */
 static void shca_sq_failed(struct shca_qp *qp, const struct shca_batch *batch,
 			   const struct shca_pkt *pkt,
-			   enum shca_mem_status status)
+			   enum shca_mem_status status,
+			   struct shca_side_news *news)
 {
 	struct shca_sq *sq = &qp->sq;
 
 	lockdep_assert_held(&sq->lock);
 	if (shca_tx_found_full(batch, pkt)) {
 		shca_req_link_full(&sq->req, pkt,
-				   shca_tx_busy_until(&sq->route,
+				   shca_tx_busy_until(&sq->side.route,
 						      ktime_get_ns()));
 		return;
 	}
@@ -287,62 +286,46 @@ static void shca_sq_failed(struct shca_qp *qp, const struct shca_batch *batch,
 		shca_sq_hold(sq);
 }
 
-/* Return: whether the budget ended it. */
-static bool shca_sq_transmit(struct shca_qp *qp)
+static bool shca_sq_next(struct shca_qp *qp, u32 burst, u64 now,
+			 struct shca_pkt *pkt)
 {
-	struct shca_batch batch __uninitialized;
-	struct shca_pkt pkt __uninitialized;
-	unsigned int budget = SHCA_TX_PKTS;
+	struct shca_req *req = &qp->sq.req;
+
+	shca_req_set_burst(req, burst);
+	if (!shca_req_next(req, now, pkt))
+		return false;
+	if (unlikely(!pkt->wr))
+		shca_count(qp, TX_ACK_PROBE);
+	return true;
+}
+
+static const struct shca_side_ops shca_sq_ops;
+
+/* Return: whether the budget ended it. */
+static bool shca_sq_transmit(struct shca_qp *qp, struct shca_side_news *news)
+{
 	struct shca_sq *sq = &qp->sq;
-	const struct shca_pkt *failed;
-	enum shca_mem_status status;
 	u64 now = ktime_get_ns();	/* of all: the budget is short */
-	u16 pkey = shca_qp_pkey(qp);
-	bool wait = false;
 
 	WRITE_ONCE(sq->tx_cpu, smp_processor_id());
 	shca_peer_learn(qp, now);
-	shca_tx_begin(&batch, &sq->mem, &sq->route);
-	while (budget && batch.handed < SHCA_TX_SKBS) {
-		shca_req_set_burst(&sq->req, shca_tx_burst(&batch));
-		if (!shca_req_next(&sq->req, now, &pkt))
-			break;
-		budget -= min(pkt.span + 1, budget);
-		pkt.pkey = pkey;
-		if (unlikely(!pkt.wr))
-			shca_count(qp, TX_ACK_PROBE);
-		status = shca_tx_add(&batch, &pkt, &failed);
-		if (likely(status == SHCA_MEM_OK))
-			continue;
-		shca_sq_failed(qp, &batch, failed, status);
-		wait = status == SHCA_MEM_RETRY;
-		if (wait)
-			break;
-	}
-	/* What was built before the packet that has to wait leaves. */
-	status = shca_tx_end(&batch, &failed);
-	if (status != SHCA_MEM_OK) {
-		shca_sq_failed(qp, &batch, failed, status);
-		wait = true;
-	}
-	return !wait && (!budget || batch.handed >= SHCA_TX_SKBS);
+	return shca_side_transmit(qp, &sq->side, &shca_sq_ops, now, news);
 }
 
-/* Collected under the lock, told once it is released. */
+/**
+ * struct shca_sq_news - collected under the lock, told once it is released
+ * @side:	of this QP
+ * @direct:	of its peer on the direct path
+ */
 struct shca_sq_news {
-	bool failed;
-	bool fatal;
-	bool drained;
+	struct shca_side_news side;
 	struct shca_direct_news direct;
 };
 
 static void shca_sq_queue_on(struct shca_qp *qp, int cpu)
 {
 	lockdep_assert_held(&qp->sq.lock);
-	if (qp->dead)
-		return;
-	qp->sq.continuing = true;
-	shca_bh_schedule_on(cpu, &qp->sq.bh);
+	shca_side_queue(qp, &qp->sq.side, cpu);
 }
 
 static void shca_sq_queue(struct shca_qp *qp)
@@ -357,7 +340,7 @@ static void shca_sq_queue(struct shca_qp *qp)
  */
 static bool shca_sq_elsewhere(const struct shca_sq *sq)
 {
-	return READ_ONCE(sq->rps.cpu) >= 0 && in_serving_softirq() &&
+	return READ_ONCE(sq->side.rps.cpu) >= 0 && in_serving_softirq() &&
 	       sq->req.psn.una != sq->req.psn.max &&
 	       sq->tx_cpu >= 0 && sq->tx_cpu != smp_processor_id() &&
 	       cpu_online(sq->tx_cpu);
@@ -369,7 +352,7 @@ static bool shca_sq_send(struct shca_qp *qp, struct shca_sq_news *news)
 	struct shca_sq *sq = &qp->sq;
 	enum shca_direct_end end;
 
-	if (sq->continuing ||
+	if (sq->side.continuing ||
 	    (!shca_req_may_send(&sq->req) && !sq->direct_more))
 		return false;
 	if (unlikely(shca_sq_elsewhere(sq))) {
@@ -381,7 +364,7 @@ static bool shca_sq_send(struct shca_qp *qp, struct shca_sq_news *news)
 	end = shca_direct_transmit(qp, &news->direct);
 	if (end != SHCA_DIRECT_NO)
 		return end == SHCA_DIRECT_MORE;
-	return shca_sq_transmit(qp);
+	return shca_sq_transmit(qp, &news->side);
 }
 
 /* Return: whether the budget ended it. */
@@ -415,24 +398,18 @@ static void shca_sq_settle(struct shca_qp *qp, struct shca_sq_news *news)
 	struct shca_sq *sq = &qp->sq;
 
 	lockdep_assert_held(&sq->lock);
-	news->fatal = sq->fatal;
-	sq->fatal = false;
-	news->failed = news->fatal || (sq->req.state == SHCA_SIDE_ERR &&
-				       qp->state < IB_QPS_SQE);
-	news->drained = sq->drain_event && shca_req_idle(&sq->req);
-	if (news->drained)
+	shca_side_settle(&sq->side, sq->req.state == SHCA_SIDE_ERR &&
+				    qp->state < IB_QPS_SQE, &news->side);
+	if (unlikely(sq->drain_event) && shca_req_idle(&sq->req)) {
 		sq->drain_event = false;
+		news->side.events |= SHCA_EV_SQ_DRAINED;
+	}
 }
 
 /* Called without a lock. */
 static void shca_sq_report(struct shca_qp *qp, const struct shca_sq_news *news)
 {
-	if (news->failed)
-		shca_qp_enter_error(qp, news->fatal);
-	if (news->fatal)
-		shca_qp_event(qp, IB_EVENT_QP_FATAL);
-	if (news->drained)
-		shca_qp_event(qp, IB_EVENT_SQ_DRAINED);
+	shca_side_report(qp, &news->side);
 	shca_direct_report(&news->direct);
 }
 
@@ -459,7 +436,7 @@ static bool shca_sq_round(struct shca_qp *qp, enum shca_sq_turn turn)
 		return false;
 	}
 	if (turn == SHCA_TURN_CONTINUE)
-		sq->continuing = false;
+		sq->side.continuing = false;
 	if (turn == SHCA_TURN_TIMER) {
 		now = ktime_get_ns();
 		sq->armed = 0;
@@ -470,7 +447,7 @@ static bool shca_sq_round(struct shca_qp *qp, enum shca_sq_turn turn)
 		 * A time-out may be a few microseconds, and the wait for ever: so
 		 * this is looked at now and then.
 		 */
-		if (sq->park.nr || sq->direct_more)
+		if (sq->side.park.nr || sq->direct_more)
 			shca_req_answer_waits(&sq->req, now +
 				max_t(u64, SHCA_PARK_LOOK_NS,
 				      sq->req.attr.timeout_ns));
@@ -521,13 +498,13 @@ void shca_sq_flush_all(struct shca_qp *qp)
 
 SHCA_BH_HANDLER(shca_sq_continue)
 {
-	shca_sq_round(container_of(bh, struct shca_qp, sq.bh),
+	shca_sq_round(container_of(bh, struct shca_qp, sq.side.bh),
 		      SHCA_TURN_CONTINUE);
 }
 
 static enum hrtimer_restart shca_sq_timer(struct hrtimer *timer)
 {
-	shca_sq_round(container_of(timer, struct shca_qp, sq.timer),
+	shca_sq_round(container_of(timer, struct shca_qp, sq.side.timer),
 		      SHCA_TURN_TIMER);
 	return HRTIMER_NORESTART;
 }
@@ -546,35 +523,35 @@ enum shca_verdict shca_sq_accept(struct shca_qp *qp, const struct shca_pkt *pkt,
 	return verdict;
 }
 
-/* A packet from the wire waits for memory that is not present. */
-static __always_inline void
-shca_sq_take(struct shca_qp *qp, const struct shca_pkt *pkt, u64 now)
+/* A response has no event. */
+static enum shca_verdict shca_sq_offer(struct shca_qp *qp,
+				       const struct shca_pkt *pkt, u64 now,
+				       struct shca_side_news *news)
 {
-	struct shca_sq *sq = &qp->sq;
-
-	if (likely(!sq->park.nr) &&
-	    likely(shca_sq_accept(qp, pkt, now) != SHCA_RX_RETRY))
-		return;
-	if (!shca_park_add(&sq->mem, &sq->park, pkt))
-		shca_count(qp, RX_BACKLOG);
+	return shca_sq_accept(qp, pkt, now);
 }
 
-/* Packets that differ in their PSN only, as in rq.c. */
+static bool shca_sq_takes_run(const struct shca_qp *qp,
+			      const struct shca_pkt *pkt)
+{
+	return shca_req_takes_run(&qp->sq.req, pkt);
+}
+
 static noinline void
-shca_sq_take_run(struct shca_qp *qp, const struct shca_pkt *pkt, u64 now)
+shca_sq_take_run(struct shca_qp *qp, const struct shca_pkt *pkt, u64 now,
+		 struct shca_side_news *news)
 {
-	struct shca_sq *sq = &qp->sq;
-	struct shca_pkt part;
-	u32 i;
-
-	if (likely(!sq->park.nr && shca_req_takes_run(&sq->req, pkt)) &&
-	    likely(shca_sq_accept(qp, pkt, now) != SHCA_RX_RETRY))
-		return;
-	for (i = 0; i <= pkt->span; i++) {
-		part = shca_pkt_part(pkt, i);
-		shca_sq_take(qp, &part, now);
-	}
+	shca_side_take_run(qp, &qp->sq.side, &shca_sq_ops, pkt, now, news);
 }
+
+/* A response waits for memory only, and shca_sq_resume() comes. */
+static const struct shca_side_ops shca_sq_ops = {
+	.next = shca_sq_next,
+	.failed = shca_sq_failed,
+	.accept = shca_sq_offer,
+	.takes_run = shca_sq_takes_run,
+	.take_run = shca_sq_take_run,
+};
 
 void shca_sq_rx(struct shca_qp *qp, const struct shca_pkt *pkt, unsigned int nr)
 {
@@ -584,12 +561,8 @@ void shca_sq_rx(struct shca_qp *qp, const struct shca_pkt *pkt, unsigned int nr)
 
 	spin_lock(&sq->lock);
 	now = ktime_get_ns();
-	for (; nr; nr--, pkt++) {
-		if (pkt->span)
-			shca_sq_take_run(qp, pkt, now);
-		else
-			shca_sq_take(qp, pkt, now);
-	}
+	shca_side_take_all(qp, &sq->side, &shca_sq_ops, pkt, nr, now,
+			   &news.side);
 	if (!qp->dead) {
 		if (shca_sq_step(qp, &news))
 			shca_sq_queue(qp);
@@ -602,17 +575,12 @@ void shca_sq_rx(struct shca_qp *qp, const struct shca_pkt *pkt, unsigned int nr)
 
 void shca_sq_resume(struct shca_qp *qp)
 {
+	struct shca_side_news news = {};	/* shca_sq_run() has them */
 	struct shca_sq *sq = &qp->sq;
-	const struct shca_pkt *pkt;
-	u64 now;
 
 	spin_lock_bh(&sq->lock);
-	now = ktime_get_ns();
-	while ((pkt = shca_park_first(&sq->park))) {
-		if (shca_sq_accept(qp, pkt, now) == SHCA_RX_RETRY)
-			break;
-		shca_park_drop(&sq->park);
-	}
+	shca_side_unpark(qp, &sq->side, &shca_sq_ops, UINT_MAX, ktime_get_ns(),
+			 &news);
 	shca_req_release(&sq->req);
 	spin_unlock_bh(&sq->lock);
 	shca_sq_run(qp);
@@ -796,7 +764,7 @@ int shca_post_send(struct ib_qp *ibqp, const struct ib_send_wr *wr,
 	err = shca_post_kernel(qp, wr, bad_wr);
 	/* Kernel consumers post from any context, the lock is a softirq's. */
 	if (in_hardirq() || irqs_disabled())
-		shca_bh_schedule(&qp->sq.bh);
+		shca_bh_schedule(&qp->sq.side.bh);
 	else
 		shca_sq_run(qp);
 	return err;
@@ -808,20 +776,15 @@ void shca_sq_init(struct shca_qp *qp)
 {
 	spin_lock_init(&qp->sq.lock);
 	qp->sq.tx_cpu = -1;
-	qp->sq.rps.cpu = -1;
 	spin_lock_init(&qp->sq.post_lock);
-	shca_bh_init(&qp->sq.bh, shca_sq_continue);
-	shca_mem_ctx_init(&qp->sq.mem, qp, shca_sq_resume);
+	shca_bh_init(&qp->sq.side.bh, shca_sq_continue);
+	shca_side_init(&qp->sq.side, qp, shca_sq_resume);
 	/* Pinned: packets of two CPUs overtake each other. */
-	hrtimer_setup(&qp->sq.timer, shca_sq_timer, CLOCK_MONOTONIC,
+	hrtimer_setup(&qp->sq.side.timer, shca_sq_timer, CLOCK_MONOTONIC,
 		      HRTIMER_MODE_ABS_PINNED_SOFT);
 }
 
 void shca_sq_stop(struct shca_qp *qp)
 {
-	/* @dead is set: none is started again once cancelled. */
-	shca_mem_ctx_stop(&qp->sq.mem);
-	hrtimer_cancel(&qp->sq.timer);
-	shca_bh_cancel(&qp->sq.bh);
-	shca_route_drop(&qp->sq.route);
+	shca_side_stop(&qp->sq.side);
 }

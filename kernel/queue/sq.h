@@ -8,8 +8,7 @@
 
 #include <linux/ktime.h>
 
-#include "qp.h"
-#include "tx.h"
+#include "side.h"
 
 /**
  * shca_sq_run() - do what the send side has to do now
@@ -77,7 +76,7 @@ int shca_post_send(struct ib_qp *ibqp, const struct ib_send_wr *wr,
  */
 static inline void shca_sq_hold(struct shca_sq *sq)
 {
-	if (unlikely(sq->mem.starved))
+	if (unlikely(sq->side.mem.starved))
 		shca_req_stall(&sq->req, ktime_get_ns() +
 			       (SHCA_BUSY_NS << SHCA_BUSY_DOUBLINGS));
 	else

@@ -175,7 +175,7 @@ void shca_tm_begin(struct shca_qp *qp, bool rndv)
 	spin_unlock(&tm->lock);
 	/* By the send side, whose lock is not ours to take here. */
 	if (rndv && !qp->dead)
-		shca_bh_schedule(&qp->sq.bh);
+		shca_bh_schedule(&qp->sq.side.bh);
 }
 
 /* ---- rendezvous ------------------------------------------------------------- */

@@ -1,0 +1,268 @@
+/* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
+/*
+ * What both sides of a QP do in the same way.  They send packets.  They take received
+ * packets, which may have to wait.  They continue in softirq when a budget is used up.
+ * They report events and failures once the lock is released.  A struct shca_side_ops
+ * says where the sides differ; sq.c and rq.c have one each.
+ *
+ * The functions are inline, and the operations of a side are constants of its file.
+ * So the compiler calls them directly: this costs what two copies would.
+ */
+#ifndef SHCA_SIDE_H
+#define SHCA_SIDE_H
+
+#include "../base/counters.h"
+#include "page_wait.h"
+#include "qp.h"
+#include "tx.h"
+
+/* Events of the sides, beside SHCA_EV_* of the core */
+#define SHCA_EV_SQ_DRAINED	(1u << 16)
+#define SHCA_EV_LAST_WQE	(1u << 17)
+
+/**
+ * struct shca_side_news - what the outside must be told once the lock is released
+ * @events:	SHCA_EV_*
+ * @failed:	the QP must enter the error state
+ */
+struct shca_side_news {
+	u32 events;
+	bool failed;
+};
+
+/**
+ * struct shca_side_ops - a side, for the functions below; all with its lock held
+ * @next:	the next packet to send, of @burst PSNs at most; false: none now
+ * @failed:	@pkt, where sending resumes, could not leave: SHCA_MEM_RETRY: now
+ * @accept:	a packet from the wire to the core
+ * @takes_run:	would the core take @pkt, which stands for several?
+ * @take_run:	shca_side_take_run() of this side, and not inline
+ * @later:	the core wants @pkt again later; @again: it has waited.  NULL: that is
+ *		nothing to the side
+ * @must_wait:	others wait: must @pkt, too?  NULL: always
+ */
+struct shca_side_ops {
+	bool (*next)(struct shca_qp *qp, u32 burst, u64 now,
+		     struct shca_pkt *pkt);
+	void (*failed)(struct shca_qp *qp, const struct shca_batch *batch,
+		       const struct shca_pkt *pkt, enum shca_mem_status status,
+		       struct shca_side_news *news);
+	enum shca_verdict (*accept)(struct shca_qp *qp,
+				    const struct shca_pkt *pkt, u64 now,
+				    struct shca_side_news *news);
+	bool (*takes_run)(const struct shca_qp *qp, const struct shca_pkt *pkt);
+	void (*take_run)(struct shca_qp *qp, const struct shca_pkt *pkt,
+			 u64 now, struct shca_side_news *news);
+	void (*later)(struct shca_qp *qp, const struct shca_pkt *pkt,
+		      enum shca_verdict verdict, bool again);
+	bool (*must_wait)(struct shca_qp *qp, const struct shca_pkt *pkt,
+			  u64 now, struct shca_side_news *news);
+};
+
+/* ---- to the wire --------------------------------------------------------- */
+
+/**
+ * shca_side_transmit() - send what the side has to send
+ *
+ * Context: softirq or bottom halves off, the side's lock held.
+ * Return: whether the budget ended it.
+ */
+static __always_inline bool
+shca_side_transmit(struct shca_qp *qp, struct shca_side *side,
+		   const struct shca_side_ops *ops, u64 now,
+		   struct shca_side_news *news)
+{
+	struct shca_batch batch __uninitialized;
+	struct shca_pkt pkt __uninitialized;
+	unsigned int budget = SHCA_TX_PKTS;
+	const struct shca_pkt *failed;
+	enum shca_mem_status status;
+	u16 pkey = shca_qp_pkey(qp);
+	bool wait = false;
+
+	shca_tx_begin(&batch, &side->mem, &side->route);
+	while (budget && batch.handed < SHCA_TX_SKBS &&
+	       ops->next(qp, shca_tx_burst(&batch), now, &pkt)) {
+		budget -= min(pkt.span + 1, budget);
+		pkt.pkey = pkey;
+		status = shca_tx_add(&batch, &pkt, &failed);
+		if (likely(status == SHCA_MEM_OK))
+			continue;
+		ops->failed(qp, &batch, failed, status, news);
+		wait = status == SHCA_MEM_RETRY;
+		if (wait)
+			break;
+	}
+	/* What was built before the packet that has to wait leaves. */
+	status = shca_tx_end(&batch, &failed);
+	if (status != SHCA_MEM_OK) {
+		ops->failed(qp, &batch, failed, status, news);
+		wait = true;
+	}
+	return !wait && (!budget || batch.handed >= SHCA_TX_SKBS);
+}
+
+/**
+ * shca_side_queue() - the rest is for the continuation, on @cpu
+ *
+ * Context: the side's lock held.
+ */
+static inline void shca_side_queue(struct shca_qp *qp, struct shca_side *side,
+				   int cpu)
+{
+	if (qp->dead)
+		return;
+	side->continuing = true;
+	shca_bh_schedule_on(cpu, &side->bh);
+}
+
+/* ---- from the wire ------------------------------------------------------- */
+
+/*
+ * A packet from the wire; it waits for memory that is not present, or for an answer
+ * to leave.  (Inline where it is called twice: most are small, and go the way of
+ * those.)
+ */
+static __always_inline void
+shca_side_take(struct shca_qp *qp, struct shca_side *side,
+	       const struct shca_side_ops *ops, const struct shca_pkt *pkt,
+	       u64 now, struct shca_side_news *news)
+{
+	enum shca_verdict verdict;
+
+	if (likely(!side->park.nr)) {
+		verdict = ops->accept(qp, pkt, now, news);
+		if (likely(!shca_rx_is_later(verdict)))
+			return;
+		if (ops->later)
+			ops->later(qp, pkt, verdict, false);
+	} else if (ops->must_wait && !ops->must_wait(qp, pkt, now, news)) {
+		return;
+	}
+	if (!shca_park_add(&side->mem, &side->park, pkt))
+		shca_count(qp, RX_BACKLOG);
+}
+
+/**
+ * shca_side_take_run() - packets that differ in their PSN only
+ *
+ * As one, where all of them are as expected and their memory is there.
+ */
+static __always_inline void
+shca_side_take_run(struct shca_qp *qp, struct shca_side *side,
+		   const struct shca_side_ops *ops, const struct shca_pkt *pkt,
+		   u64 now, struct shca_side_news *news)
+{
+	struct shca_pkt part;
+	u32 i;
+
+	if (likely(!side->park.nr && ops->takes_run(qp, pkt)) &&
+	    likely(!shca_rx_is_later(ops->accept(qp, pkt, now, news))))
+		return;
+	for (i = 0; i <= pkt->span; i++) {
+		part = shca_pkt_part(pkt, i);
+		shca_side_take(qp, side, ops, &part, now, news);
+	}
+}
+
+/**
+ * shca_side_take_all() - @nr packets from the wire
+ *
+ * Context: softirq, the side's lock held.
+ */
+static __always_inline void
+shca_side_take_all(struct shca_qp *qp, struct shca_side *side,
+		   const struct shca_side_ops *ops, const struct shca_pkt *pkt,
+		   unsigned int nr, u64 now, struct shca_side_news *news)
+{
+	for (; nr; nr--, pkt++) {
+		if (pkt->span)
+			ops->take_run(qp, pkt, now, news);
+		else
+			shca_side_take(qp, side, ops, pkt, now, news);
+	}
+}
+
+/**
+ * shca_side_unpark() - packets that have waited, @budget of them at most
+ *
+ * Context: softirq or bottom halves off, the side's lock held.
+ * Return: whether the budget ended it.
+ */
+static __always_inline bool
+shca_side_unpark(struct shca_qp *qp, struct shca_side *side,
+		 const struct shca_side_ops *ops, unsigned int budget, u64 now,
+		 struct shca_side_news *news)
+{
+	const struct shca_pkt *pkt;
+	enum shca_verdict verdict;
+
+	while (budget && (pkt = shca_park_first(&side->park))) {
+		verdict = ops->accept(qp, pkt, now, news);
+		if (shca_rx_is_later(verdict)) {
+			if (ops->later)
+				ops->later(qp, pkt, verdict, true);
+			return false;
+		}
+		shca_park_drop(&side->park);
+		budget--;
+	}
+	return !budget;
+}
+
+/* ---- the end of a hold of the lock --------------------------------------- */
+
+/**
+ * shca_side_fatal() - the side has failed, and no completion can tell
+ *
+ * Told once: what is flushed after that does not fit either.
+ * Context: the side's lock held.
+ */
+static inline void shca_side_fatal(const struct shca_qp *qp,
+				   struct shca_side *side)
+{
+	if (qp->state != IB_QPS_ERR)
+		side->fatal = true;
+}
+
+/**
+ * shca_side_settle() - the last of these in a hold of the lock
+ * @failed:	the core has failed, and the QP does not know it yet
+ */
+static __always_inline void shca_side_settle(struct shca_side *side,
+					     bool failed,
+					     struct shca_side_news *news)
+{
+	if (unlikely(side->fatal)) {
+		side->fatal = false;
+		news->events |= SHCA_EV_FATAL;
+		failed = true;
+	}
+	if (unlikely(failed))
+		news->failed = true;
+}
+
+/* The rest of shca_side_report(). */
+void shca_side_tell(struct shca_qp *qp, const struct shca_side_news *news);
+
+/** shca_side_report() - after that, without any lock of a QP */
+static inline void shca_side_report(struct shca_qp *qp,
+				    const struct shca_side_news *news)
+{
+	if (unlikely(news->events || news->failed))
+		shca_side_tell(qp, news);
+}
+
+/* ---- lifetime ------------------------------------------------------------ */
+
+/**
+ * shca_side_init() - all but the timer and the continuation, which the side sets
+ * @resume:	memory that was waited for is there, or cannot be had; context process,
+ *		no lock; the QP may be dead
+ */
+void shca_side_init(struct shca_side *side, struct shca_qp *qp,
+		    void (*resume)(struct shca_qp *qp));
+/** shca_side_stop() - no timer and no continuation any more; the QP is dead */
+void shca_side_stop(struct shca_side *side);
+
+#endif
