@@ -613,45 +613,23 @@ int shca_post_recv(struct ibv_qp *ibqp, struct ibv_recv_wr *wr,
 		   struct ibv_recv_wr **bad_wr)
 {
 	struct shca_qp *qp = to_shca_qp(ibqp);
-	struct ibv_recv_wr *first = wr;
-	struct shca_wq *rq = &qp->rq;
-	uint32_t prod;
-	bool posted;
-	int err = 0;
+	int err, doorbell_err;
+	bool must_ring;
 
 	/* IBTA 10.3.1: an immediate error in RESET. A QP with an SRQ, or of
 	 * XRC, has no receive ring.
 	 */
-	if (unlikely(ibqp->state == IBV_QPS_RESET || !rq->max_wr)) {
+	if (unlikely(ibqp->state == IBV_QPS_RESET || !qp->rq.max_wr)) {
 		*bad_wr = wr;
 		return EINVAL;
 	}
-	shca_lock(&rq->lock);
-	for (prod = rq->prod; wr; wr = wr->next, prod++) {
-		if (unlikely(shca_wq_is_full(rq, prod, &qp->status->rq_cons)))
-			err = ENOMEM;
-		else
-			err = shca_wq_check_recv(rq, wr);
-		if (unlikely(err)) {
-			*bad_wr = wr;
-			break;
-		}
-		shca_wq_fill_recv(shca_wq_slot(rq, prod), wr);
-	}
-	posted = prod != rq->prod;
-	if (posted) {
-		rq->prod = prod;
-		shca_rq_publish(qp->index, prod);
-	}
-	shca_unlock(&rq->lock);
-
-	if (posted && unlikely(shca_rq_must_ring(qp->status))) {
-		int doorbell_err = shca_doorbell_ring(qp);
-
-		if (unlikely(doorbell_err)) {
-			*bad_wr = first;
-			return doorbell_err;
-		}
-	}
-	return err;
+	err = shca_rq_post(&qp->rq, qp->index, qp->status, wr, bad_wr,
+			   &must_ring);
+	if (likely(!must_ring))
+		return err;
+	doorbell_err = shca_doorbell_ring(qp);
+	if (likely(!doorbell_err))
+		return err;
+	*bad_wr = wr;
+	return doorbell_err;
 }

@@ -195,4 +195,59 @@ static inline void shca_wq_fill_recv(struct shca_recv_wqe *wqe,
 	memcpy(wqe + 1, wr->sg_list, wr->num_sge * sizeof(*wr->sg_list));
 }
 
+/**
+ * shca_wq_write_recv() - post a list of receive requests, of a QP, an SRQ or a WQ
+ * @index: @cons: the words of this ring
+ *
+ * Called with wq->lock held.
+ * Return: 0; ENOMEM (full) or EINVAL with @bad_wr set: those before it are posted.
+ */
+static inline int shca_wq_write_recv(struct shca_wq *wq,
+				     struct shca_qp_index *index,
+				     const __u32 *cons, struct ibv_recv_wr *wr,
+				     struct ibv_recv_wr **bad_wr)
+{
+	uint32_t prod = wq->prod;
+	int err = 0;
+
+	for (; wr; wr = wr->next, prod++) {
+		if (unlikely(shca_wq_is_full(wq, prod, cons)))
+			err = ENOMEM;
+		else
+			err = shca_wq_check_recv(wq, wr);
+		if (unlikely(err)) {
+			*bad_wr = wr;
+			break;
+		}
+		shca_wq_fill_recv(shca_wq_slot(wq, prod), wr);
+	}
+	if (prod != wq->prod) {
+		wq->prod = prod;
+		shca_rq_publish(index, prod);
+	}
+	return err;
+}
+
+/**
+ * shca_rq_post() - the same for a QP or a WQ, which may have failed
+ * @must_ring:	a doorbell is due
+ */
+static inline int shca_rq_post(struct shca_wq *rq, struct shca_qp_index *index,
+			       const struct shca_qp_status *status,
+			       struct ibv_recv_wr *wr,
+			       struct ibv_recv_wr **bad_wr, bool *must_ring)
+{
+	uint32_t prod;
+	bool posted;
+	int err;
+
+	shca_lock(&rq->lock);
+	prod = rq->prod;
+	err = shca_wq_write_recv(rq, index, &status->rq_cons, wr, bad_wr);
+	posted = rq->prod != prod;
+	shca_unlock(&rq->lock);
+	*must_ring = posted && shca_rq_must_ring(status);
+	return err;
+}
+
 #endif

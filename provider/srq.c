@@ -166,30 +166,16 @@ int shca_post_srq_recv(struct ibv_srq *ibsrq, struct ibv_recv_wr *wr,
 		       struct ibv_recv_wr **bad_wr)
 {
 	struct shca_srq *srq = to_shca_srq(ibsrq);
-	struct shca_wq *wq = &srq->wq;
-	uint32_t prod;
-	int err = 0;
+	int err;
 
-	shca_lock(&wq->lock);
-	for (prod = wq->prod; wr; wr = wr->next, prod++) {
-		if (unlikely(srq->lost))
-			err = srq->lost;
-		else if (unlikely(shca_wq_is_full(wq, prod,
-						  &srq->status->cons)))
-			err = ENOMEM;
-		else
-			err = shca_wq_check_recv(wq, wr);
-		if (unlikely(err)) {
-			*bad_wr = wr;
-			break;
-		}
-		shca_wq_fill_recv(shca_wq_slot(wq, prod), wr);
-	}
-	if (prod != wq->prod) {
-		wq->prod = prod;
-		shca_rq_publish(srq->index, prod);
-	}
-	shca_unlock(&wq->lock);
+	shca_lock(&srq->wq.lock);
+	err = srq->lost;
+	if (likely(!err))
+		err = shca_wq_write_recv(&srq->wq, srq->index,
+					 &srq->status->cons, wr, bad_wr);
+	else
+		*bad_wr = wr;
+	shca_unlock(&srq->wq.lock);
 	return err;
 }
 

@@ -21,45 +21,22 @@ static int shca_post_wq_recv(struct ibv_wq *ibwq, struct ibv_recv_wr *wr,
 			     struct ibv_recv_wr **bad_wr)
 {
 	struct shca_rwq *rwq = to_shca_rwq(ibwq);
-	struct ibv_recv_wr *first = wr;
-	struct shca_wq *ring = &rwq->ring;
-	uint32_t prod;
-	bool posted;
-	int err = 0;
+	int err, doorbell_err;
+	bool must_ring;
 
 	if (unlikely(ibwq->state == IBV_WQS_RESET)) {
 		*bad_wr = wr;
 		return EINVAL;
 	}
-	shca_lock(&ring->lock);
-	for (prod = ring->prod; wr; wr = wr->next, prod++) {
-		if (unlikely(shca_wq_is_full(ring, prod,
-					     &rwq->status->rq_cons)))
-			err = ENOMEM;
-		else
-			err = shca_wq_check_recv(ring, wr);
-		if (unlikely(err)) {
-			*bad_wr = wr;
-			break;
-		}
-		shca_wq_fill_recv(shca_wq_slot(ring, prod), wr);
-	}
-	posted = prod != ring->prod;
-	if (posted) {
-		ring->prod = prod;
-		shca_rq_publish(rwq->index, prod);
-	}
-	shca_unlock(&ring->lock);
-
-	if (posted && unlikely(shca_rq_must_ring(rwq->status))) {
-		int doorbell_err = shca_doorbell_ring_wq(rwq);
-
-		if (unlikely(doorbell_err)) {
-			*bad_wr = first;
-			return doorbell_err;
-		}
-	}
-	return err;
+	err = shca_rq_post(&rwq->ring, rwq->index, rwq->status, wr, bad_wr,
+			   &must_ring);
+	if (likely(!must_ring))
+		return err;
+	doorbell_err = shca_doorbell_ring_wq(rwq);
+	if (likely(!doorbell_err))
+		return err;
+	*bad_wr = wr;
+	return doorbell_err;
 }
 
 /* ---- objects ------------------------------------------------------------ */

@@ -90,12 +90,14 @@ static int shca_recv_write_one(struct shca_recv_ring *ring,
 	return 0;
 }
 
-int shca_recv_ring_write(struct shca_recv_ring *ring,
-			 const struct ib_recv_wr *wr,
-			 const struct ib_recv_wr **bad_wr)
+int shca_recv_ring_post(struct shca_recv_ring *ring, spinlock_t *lock,
+			const struct ib_recv_wr *wr,
+			const struct ib_recv_wr **bad_wr)
 {
+	unsigned long flags;
 	int err = 0;
 
+	spin_lock_irqsave(lock, flags);
 	for (; wr; wr = wr->next) {
 		err = shca_recv_write_one(ring, wr);
 		if (err) {
@@ -105,6 +107,7 @@ int shca_recv_ring_write(struct shca_recv_ring *ring,
 	}
 	/* Pairs with the acquire in shca_recv_ring_fetch(). */
 	smp_store_release(ring->user_prod, ring->prod);
+	spin_unlock_irqrestore(lock, flags);
 	return err;
 }
 

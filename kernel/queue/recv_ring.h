@@ -69,14 +69,15 @@ enum shca_recv_status shca_recv_ring_fetch(struct shca_dev *dev,
 u32 shca_recv_ring_count(const struct shca_recv_ring *ring);
 
 /**
- * shca_recv_ring_write() - post a list of requests of a kernel consumer
+ * shca_recv_ring_post() - post a list of requests of a kernel consumer
+ * @lock:	the owner's post lock
  *
- * Context: any, the owner's post lock held.
+ * Context: any; takes @lock.
  * Return: 0; ENOMEM (full) or EINVAL with @bad_wr set.
  */
-int shca_recv_ring_write(struct shca_recv_ring *ring,
-			 const struct ib_recv_wr *wr,
-			 const struct ib_recv_wr **bad_wr);
+int shca_recv_ring_post(struct shca_recv_ring *ring, spinlock_t *lock,
+			const struct ib_recv_wr *wr,
+			const struct ib_recv_wr **bad_wr);
 
 /** shca_recv_ring_reset() - drop what is posted, all indices to 0 */
 void shca_recv_ring_reset(struct shca_recv_ring *ring);

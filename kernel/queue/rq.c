@@ -429,16 +429,13 @@ int shca_post_recv(struct ib_qp *ibqp, const struct ib_recv_wr *wr,
 {
 	struct shca_qp *qp = to_shca_qp(ibqp);
 	struct shca_rq *rq = &qp->rq;
-	unsigned long flags;
 	int err;
 
 	if (qp->is_user || rq->srq || READ_ONCE(qp->state) == IB_QPS_RESET) {
 		*bad_wr = wr;
 		return -EINVAL;
 	}
-	spin_lock_irqsave(&rq->post_lock, flags);
-	err = shca_recv_ring_write(&rq->ring, wr, bad_wr);
-	spin_unlock_irqrestore(&rq->post_lock, flags);
+	err = shca_recv_ring_post(&rq->ring, &rq->post_lock, wr, bad_wr);
 	/* Pairs with shca_qp_enter_error(): the flag set before it looks at
 	 * rq_prod, rq_prod stored before we look at the flag.
 	 */

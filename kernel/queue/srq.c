@@ -392,15 +392,10 @@ int shca_post_srq_recv(struct ib_srq *ibsrq, const struct ib_recv_wr *wr,
 		       const struct ib_recv_wr **bad_wr)
 {
 	struct shca_srq *srq = to_shca_srq(ibsrq);
-	unsigned long flags;
-	int err;
 
 	if (srq->is_user) {
 		*bad_wr = wr;
 		return -EINVAL;
 	}
-	spin_lock_irqsave(&srq->post_lock, flags);
-	err = shca_recv_ring_write(&srq->ring, wr, bad_wr);
-	spin_unlock_irqrestore(&srq->post_lock, flags);
-	return err;
+	return shca_recv_ring_post(&srq->ring, &srq->post_lock, wr, bad_wr);
 }
