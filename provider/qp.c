@@ -19,48 +19,49 @@
 #include "poller.h"
 #include "ring.h"
 
-#define SHCA_OP(name)	(1u << SHCA_WR_##name)
+/* The bit of an operation on a transport of @wanted: if it was always there, ... */
+#define SHCA_OP_BIT(name, verb, feature, on, form, length, answer, ...)		\
+	| (!(feature) && SHCA_ON_##on & wanted ? 1u << SHCA_WR_##name : 0)
+
+/* ... and if it is one of @features. */
+#define SHCA_EX_OP_BIT(name, verb, feature, on, form, length, answer, ...)	\
+	| (features & (feature) && SHCA_ON_##on & wanted ?			\
+	   1u << SHCA_WR_##name : 0)
+
+/* SHCA_ON_* of a type of QP. */
+static uint32_t shca_transport(enum ibv_qp_type type)
+{
+	switch (type) {
+	case IBV_QPT_RC:
+	case IBV_QPT_XRC_SEND:
+		return SHCA_ON_RC;
+	case IBV_QPT_UC:
+		return SHCA_ON_UC;
+	case IBV_QPT_RAW_PACKET:
+		return SHCA_ON_RAW;
+	case IBV_QPT_UD:
+		return SHCA_ON_UD;
+	default:
+		return 0;
+	}
+}
 
 /* Send opcodes by type of QP (IBTA table 49). */
 static uint32_t shca_opcodes(enum ibv_qp_type type)
 {
-	const uint32_t ud = SHCA_OP(SEND) | SHCA_OP(SEND_WITH_IMM);
-	const uint32_t uc = ud | SHCA_OP(RDMA_WRITE) |
-			    SHCA_OP(RDMA_WRITE_WITH_IMM) |
-			    SHCA_OP(BIND_MW) | SHCA_OP(LOCAL_INV);
-	const uint32_t rc = uc | SHCA_OP(RDMA_READ) |
-			    SHCA_OP(ATOMIC_CMP_AND_SWP) |
-			    SHCA_OP(ATOMIC_FETCH_AND_ADD) |
-			    SHCA_OP(SEND_WITH_INV);
+	uint32_t wanted = shca_transport(type);
 
-	switch (type) {
-	case IBV_QPT_RC:
-	case IBV_QPT_XRC_SEND:
-		return rc;
-	case IBV_QPT_UC:
-		return uc;
-	case IBV_QPT_RAW_PACKET:
-		return SHCA_OP(SEND);
-	case IBV_QPT_UD:
-		return ud;
-	default:
-		return 0;
-	}
+	return 0 SHCA_SEND_OPS(SHCA_OP_BIT);
 }
 
 /* Operations that struct ibv_send_wr cannot express; only ibv_wr_* posts them. */
 static uint32_t shca_ex_opcodes(const struct shca_context *ctx,
 				enum ibv_qp_type type)
 {
-	uint32_t ops = 0;
+	uint32_t wanted = shca_transport(type);
+	uint64_t features = ctx->features;
 
-	if (type != IBV_QPT_RC && type != IBV_QPT_XRC_SEND)
-		return 0;
-	if (ctx->features & SHCA_FEATURE_FLUSH)
-		ops |= SHCA_OP(FLUSH);
-	if (ctx->features & SHCA_FEATURE_ATOMIC_WRITE)
-		ops |= SHCA_OP(ATOMIC_WRITE);
-	return ops;
+	return 0 SHCA_SEND_OPS(SHCA_EX_OP_BIT);
 }
 
 #define SHCA_SEND_FLAGS	(IBV_SEND_FENCE | IBV_SEND_SIGNALED | \

@@ -16,31 +16,15 @@
 #include <errno.h>
 #include <string.h>
 
-#include <ccan/array_size.h>
-
 #include "poller.h"
 #include "ring.h"
 
-/* Bits of send_ops_flags, with the opcode that each permits. */
-static const struct {
-	uint32_t flag;
-	uint8_t opcode;
-} shca_ex_ops[] = {
-	{ IBV_QP_EX_WITH_RDMA_WRITE, SHCA_WR_RDMA_WRITE },
-	{ IBV_QP_EX_WITH_RDMA_WRITE_WITH_IMM, SHCA_WR_RDMA_WRITE_WITH_IMM },
-	{ IBV_QP_EX_WITH_SEND, SHCA_WR_SEND },
-	{ IBV_QP_EX_WITH_SEND_WITH_IMM, SHCA_WR_SEND_WITH_IMM },
-	{ IBV_QP_EX_WITH_RDMA_READ, SHCA_WR_RDMA_READ },
-	{ IBV_QP_EX_WITH_ATOMIC_CMP_AND_SWP, SHCA_WR_ATOMIC_CMP_AND_SWP },
-	{ IBV_QP_EX_WITH_ATOMIC_FETCH_AND_ADD, SHCA_WR_ATOMIC_FETCH_AND_ADD },
-	{ IBV_QP_EX_WITH_LOCAL_INV, SHCA_WR_LOCAL_INV },
-	{ IBV_QP_EX_WITH_BIND_MW, SHCA_WR_BIND_MW },
-	{ IBV_QP_EX_WITH_SEND_WITH_INV, SHCA_WR_SEND_WITH_INV },
-#ifndef LIBIBVERBS_LACKS_FLUSH
-	{ IBV_QP_EX_WITH_FLUSH, SHCA_WR_FLUSH },
+/* What this libibverbs has. */
+#ifdef LIBIBVERBS_LACKS_FLUSH
+#define SHCA_EX_OPS(X)	SHCA_SEND_OPS_BUT_FLUSH(X)
+#else
+#define SHCA_EX_OPS(X)	SHCA_SEND_OPS(X)
 #endif
-	{ IBV_QP_EX_WITH_ATOMIC_WRITE, SHCA_WR_ATOMIC_WRITE },
-};
 
 /*
  * The setter decides about IBV_SEND_INLINE, so the flag is ignored. Flags
@@ -363,12 +347,11 @@ static void shca_wr_set_inline_data(struct ibv_qp_ex *qpx, void *addr,
  */
 int shca_qp_ex_check(uint32_t opcodes, uint64_t flags)
 {
-	uint64_t known = 0;
-	size_t i;
+#define SHCA_EX_FLAG(name, ...) \
+	| (opcodes & 1u << SHCA_WR_##name ? IBV_QP_EX_WITH_##name : 0)
+	uint64_t known = 0 SHCA_EX_OPS(SHCA_EX_FLAG);
+#undef SHCA_EX_FLAG
 
-	for (i = 0; i < ARRAY_SIZE(shca_ex_ops); i++)
-		if (opcodes & (1u << shca_ex_ops[i].opcode))
-			known |= shca_ex_ops[i].flag;
 	return flags & ~known ? EOPNOTSUPP : 0;
 }
 
@@ -388,22 +371,9 @@ void shca_qp_ex_init(struct shca_qp *qp, uint64_t flags)
 	qpx->wr_complete = shca_wr_complete;
 	qpx->wr_abort = shca_wr_abort;
 
-#define SHCA_EX_BUILDER(flag, name) \
-	(qpx->wr_##name = flags & IBV_QP_EX_WITH_##flag ? shca_wr_##name : NULL)
-	SHCA_EX_BUILDER(ATOMIC_CMP_AND_SWP, atomic_cmp_swp);
-	SHCA_EX_BUILDER(ATOMIC_FETCH_AND_ADD, atomic_fetch_add);
-	SHCA_EX_BUILDER(ATOMIC_WRITE, atomic_write);
-	SHCA_EX_BUILDER(BIND_MW, bind_mw);
-#ifndef LIBIBVERBS_LACKS_FLUSH
-	SHCA_EX_BUILDER(FLUSH, flush);
-#endif
-	SHCA_EX_BUILDER(LOCAL_INV, local_inv);
-	SHCA_EX_BUILDER(RDMA_READ, rdma_read);
-	SHCA_EX_BUILDER(RDMA_WRITE, rdma_write);
-	SHCA_EX_BUILDER(RDMA_WRITE_WITH_IMM, rdma_write_imm);
-	SHCA_EX_BUILDER(SEND, send);
-	SHCA_EX_BUILDER(SEND_WITH_IMM, send_imm);
-	SHCA_EX_BUILDER(SEND_WITH_INV, send_inv);
+#define SHCA_EX_BUILDER(name, verb, ...) \
+	qpx->wr_##verb = flags & IBV_QP_EX_WITH_##name ? shca_wr_##verb : NULL;
+	SHCA_EX_OPS(SHCA_EX_BUILDER)
 #undef SHCA_EX_BUILDER
 
 	qpx->wr_set_inline_data = shca_wr_set_inline_data;

@@ -120,7 +120,7 @@ static int shca_cmd_context(struct verbs_context *vctx,
  */
 static uint64_t shca_features(void)
 {
-	uint64_t features = SHCA_FEATURE_ATOMIC_WRITE | SHCA_FEATURE_FLUSH;
+	uint64_t features = SHCA_OPS_FEATURES;
 	const char *doorbell = getenv("SOFTHCA_DOORBELL");
 
 	if (!doorbell)

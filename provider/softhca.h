@@ -289,11 +289,10 @@ static inline struct shca_srq *to_shca_srq(struct ibv_srq *srq)
 /** shca_op_may_inline() - does it send data, which the request may then carry? */
 static inline bool shca_op_may_inline(unsigned int opcode)
 {
-	const uint32_t ops = 1u << SHCA_WR_SEND | 1u << SHCA_WR_SEND_WITH_IMM |
-			     1u << SHCA_WR_SEND_WITH_INV |
-			     1u << SHCA_WR_RDMA_WRITE |
-			     1u << SHCA_WR_RDMA_WRITE_WITH_IMM |
-			     1u << SHCA_WR_ATOMIC_WRITE;
+#define SHCA_OP_INLINE(name, verb, feature, on, form, length, answer, flags, ...) \
+	| (SHCA_OPS_INLINE & (flags) ? 1u << SHCA_WR_##name : 0)
+	const uint32_t ops = 0 SHCA_SEND_OPS(SHCA_OP_INLINE);
+#undef SHCA_OP_INLINE
 
 	return ops & (1u << opcode);
 }

@@ -12,8 +12,10 @@
 
 #if __has_include(<rdma/softhca-abi.h>)
 #include <rdma/softhca-abi.h>
+#include <rdma/softhca-ops.h>
 #else
 #include <softhca-abi.h>
+#include <softhca-ops.h>
 #endif
 
 /* DECLARE_DRV_CMD would add these so that members need no .drv_payload. */
@@ -77,17 +79,10 @@ static_assert(SHCA_SEND_FENCE == IBV_SEND_FENCE, "flags");
 static_assert(SHCA_SEND_SIGNALED == IBV_SEND_SIGNALED, "flags");
 static_assert(SHCA_SEND_SOLICITED == IBV_SEND_SOLICITED, "flags");
 static_assert(SHCA_SEND_INLINE == IBV_SEND_INLINE, "flags");
-static_assert(SHCA_WR_RDMA_WRITE == IBV_WR_RDMA_WRITE, "opcode");
-static_assert(SHCA_WR_RDMA_WRITE_WITH_IMM == IBV_WR_RDMA_WRITE_WITH_IMM,
-	      "opcode");
-static_assert(SHCA_WR_SEND == IBV_WR_SEND, "opcode");
-static_assert(SHCA_WR_SEND_WITH_IMM == IBV_WR_SEND_WITH_IMM, "opcode");
-static_assert(SHCA_WR_RDMA_READ == IBV_WR_RDMA_READ, "opcode");
-static_assert(SHCA_WR_ATOMIC_CMP_AND_SWP == IBV_WR_ATOMIC_CMP_AND_SWP,
-	      "opcode");
-static_assert(SHCA_WR_ATOMIC_FETCH_AND_ADD == IBV_WR_ATOMIC_FETCH_AND_ADD,
-	      "opcode");
-static_assert(SHCA_WR_SEND_WITH_INV == IBV_WR_SEND_WITH_INV, "opcode");
+#define SHCA_IS_SAME(name, ...) \
+	static_assert(SHCA_WR_##name == IBV_WR_##name, "opcode");
+SHCA_SEND_OPS_BUT_FLUSH(SHCA_IS_SAME)
+#undef SHCA_IS_SAME
 static_assert(offsetof(struct shca_cmd_resize_cq_resp, drv_payload) ==
 	      sizeof(struct ib_uverbs_resize_cq_resp), "resize_cq_resp");
 #define SHCA_VLAN_NONE 0xffff	/* struct shca_cqe.vlan */

@@ -111,9 +111,9 @@ static inline void shca_sock_set_mc_loop(struct sock *sk)
  * flushed.
  */
 #ifdef HAVE_IB_FLUSH
-#define SHCA_FEATURES_BY_CORE	SHCA_FEATURE_FLUSH
+#define SHCA_FEATURES_LACKED	0
 #else
-#define SHCA_FEATURES_BY_CORE	0
+#define SHCA_FEATURES_LACKED	SHCA_FEATURE_FLUSH
 #define IB_DEVICE_FLUSH_GLOBAL	0
 #define IB_DEVICE_ATOMIC_WRITE	0
 #endif

@@ -49,7 +49,7 @@ TRACE_EVENT(shca_post,
 	),
 	TP_printk("qpn=%#x wr_id=%#llx opcode=%s flags=%#x length=%u preset=%s",
 		  __entry->qpn, __entry->wr_id,
-		  SHCA_TRACE_NAME(WR_OPCODES, __entry->opcode),
+		  SHCA_TRACE_WR_OPCODE(__entry->opcode),
 		  __entry->flags, __entry->length,
 		  SHCA_TRACE_NAME(STATUSES, __entry->preset))
 );

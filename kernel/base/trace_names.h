@@ -10,6 +10,8 @@
 #ifndef SHCA_TRACE_NAMES_H
 #define SHCA_TRACE_NAMES_H
 
+#include "../../uapi/softhca-ops.h"
+
 /* enum shca_op of transport @t: operations of UC, then those that RC and XRC add */
 #define SHCA_TRACE_UC_OPS(X, t) \
 	X(t, SEND_FIRST) \
@@ -160,21 +162,10 @@
 	X(IB_EVENT_GID_CHANGE, "GID_CHANGE") \
 	E(IB_EVENT_WQ_FATAL, "WQ_FATAL")
 
-/* SHCA_WR_*: macros, so their values need no export */
+/* SHCA_WR_*: macros, so their values need no export; X and E get their rows */
 #define SHCA_TRACE_WR_OPCODES(X, E) \
-	X(SHCA_WR_RDMA_WRITE, "RDMA_WRITE") \
-	X(SHCA_WR_RDMA_WRITE_WITH_IMM, "RDMA_WRITE_WITH_IMM") \
-	X(SHCA_WR_SEND, "SEND") \
-	X(SHCA_WR_SEND_WITH_IMM, "SEND_WITH_IMM") \
-	X(SHCA_WR_RDMA_READ, "RDMA_READ") \
-	X(SHCA_WR_ATOMIC_CMP_AND_SWP, "ATOMIC_CMP_AND_SWP") \
-	X(SHCA_WR_ATOMIC_FETCH_AND_ADD, "ATOMIC_FETCH_AND_ADD") \
-	X(SHCA_WR_LOCAL_INV, "LOCAL_INV") \
-	X(SHCA_WR_BIND_MW, "BIND_MW") \
-	X(SHCA_WR_SEND_WITH_INV, "SEND_WITH_INV") \
-	X(SHCA_WR_FLUSH, "FLUSH") \
-	X(SHCA_WR_ATOMIC_WRITE, "ATOMIC_WRITE") \
-	E(SHCA_WR_REG_MR, "REG_MR")
+	SHCA_SEND_OPS(X) \
+	E(REG_MR)
 
 /* ---- export of the values ----------------------------------------------------- */
 
@@ -191,6 +182,11 @@
 #define SHCA_TRACE_NAME(list, value) \
 	__print_symbolic(value, \
 			 SHCA_TRACE_##list(SHCA_TRACE_ROW, SHCA_TRACE_LAST))
+#define SHCA_TRACE_ROW_WR(name, ...)	{ SHCA_WR_##name, #name },
+#define SHCA_TRACE_LAST_WR(name)	{ SHCA_WR_##name, #name }
+#define SHCA_TRACE_WR_OPCODE(value) \
+	__print_symbolic(value, SHCA_TRACE_WR_OPCODES(SHCA_TRACE_ROW_WR, \
+						      SHCA_TRACE_LAST_WR))
 #define SHCA_TRACE_OPCODE(value) \
 	__print_symbolic(value, SHCA_TRACE_OPCODES(SHCA_TRACE_ROW_OP) \
 			 { SHCA_OPCODE_CNP, "CNP" })

@@ -21,33 +21,27 @@ static void req_refuse(struct shca_send_wr *wr, u8 status, u16 vendor_err)
 	wr->vendor_err = vendor_err;
 }
 
-/* What UD allows: one packet (IBTA 9.8.3). */
-static void req_validate_ud(const struct shca_req *req, struct shca_send_wr *wr)
+/* A message that @op can be?  (More than there ever is, is told later.) */
+static bool req_length_fits(const struct shca_req *req,
+			    const struct shca_wr_op *op,
+			    const struct shca_send_wr *wr)
 {
-	if (wr->opcode != SHCA_WR_SEND && wr->opcode != SHCA_WR_SEND_WITH_IMM)
-		req_refuse(wr, SHCA_WC_LOC_QP_OP_ERR, SHCA_VERR_WQE);
-	else if (wr->length > 1u << req->psn.mtu_shift)
-		req_refuse(wr, SHCA_WC_LOC_LEN_ERR, SHCA_VERR_LENGTH);
-}
-
-/* What RAW_PACKET allows: a frame, with its Ethernet header. */
-static void req_validate_raw(const struct shca_req *req,
-			     struct shca_send_wr *wr)
-{
-	if (wr->opcode != SHCA_WR_SEND)
-		req_refuse(wr, SHCA_WC_LOC_QP_OP_ERR, SHCA_VERR_WQE);
-	else if (wr->length < SHCA_RAW_MIN || wr->length > req->attr.mtu)
-		req_refuse(wr, SHCA_WC_LOC_LEN_ERR, SHCA_VERR_LENGTH);
-}
-
-/* What UC allows: SENDs and WRITEs. */
-static bool req_op_of_uc(u8 opcode)
-{
-	return opcode == SHCA_WR_SEND || opcode == SHCA_WR_SEND_WITH_IMM ||
-	       opcode == SHCA_WR_RDMA_WRITE ||
-	       opcode == SHCA_WR_RDMA_WRITE_WITH_IMM ||
-	       opcode == SHCA_WR_LOCAL_INV || opcode == SHCA_WR_BIND_MW ||
-	       opcode == SHCA_WR_REG_MR;
+	/* UD: one packet (IBTA 9.8.3); RAW_PACKET: a frame, with its header. */
+	if (req->attr.transport == SHCA_TRANSPORT_UD)
+		return wr->length <= 1u << req->psn.mtu_shift;
+	if (req->attr.transport == SHCA_TRANSPORT_RAW)
+		return wr->length >= SHCA_RAW_MIN &&
+		       wr->length <= req->attr.mtu;
+	if (likely(op->length == SHCA_LENGTH_ANY))
+		return true;
+	switch (op->length) {
+	case SHCA_LENGTH_8:
+		return wr->length == sizeof(u64);
+	case SHCA_LENGTH_8_UP:
+		return wr->length >= sizeof(u64);
+	default:	/* SHCA_LENGTH_RANGE */
+		return wr->swap <= SHCA_MAX_MSG;
+	}
 }
 
 /* What it flushes is named by a range, a type and a level. */
@@ -55,76 +49,38 @@ static bool req_flush_fits(const struct shca_send_wr *wr)
 {
 	u32 type = wr->imm & 0xff, level = wr->imm >> 8;
 
-	return !wr->length && !(wr->flags & SHCA_SEND_INLINE) && type &&
+	return !wr->length && type &&
 	       !(type & ~(SHCA_FLUSH_GLOBAL | SHCA_FLUSH_PERSISTENT)) &&
 	       level <= SHCA_FLUSH_LEVEL_MR;
+}
+
+/* May this QP execute it?  (Of a local one no data is sent, inline or not.) */
+static bool req_op_fits(const struct shca_req *req, const struct shca_wr_op *op,
+			const struct shca_send_wr *wr)
+{
+	if (op->answer == SHCA_ANSWER_ACK || op->answer == SHCA_ANSWER_LOCAL)
+		return true;
+	if (wr->flags & SHCA_SEND_INLINE && !(op->flags & SHCA_OPS_INLINE))
+		return false;
+	if (op->form == SHCA_FORM_FLUSH && !req_flush_fits(wr))
+		return false;
+	return req->attr.max_rd_atomic;
 }
 
 /* What the transport allows; the glue has seen to the segments. */
 static void req_validate(const struct shca_req *req, struct shca_send_wr *wr)
 {
+	const struct shca_wr_op *op = shca_wr_op(wr->opcode);
+
 	if (wr->flags & ~(SHCA_SEND_FENCE | SHCA_SEND_SIGNALED |
-			  SHCA_SEND_SOLICITED | SHCA_SEND_INLINE)) {
+			  SHCA_SEND_SOLICITED | SHCA_SEND_INLINE) ||
+	    !shca_wr_op_is_on(op, req->attr.transport))
 		req_refuse(wr, SHCA_WC_LOC_QP_OP_ERR, SHCA_VERR_WQE);
-		return;
-	}
-	if (req->attr.transport == SHCA_TRANSPORT_UD) {
-		req_validate_ud(req, wr);
-		return;
-	}
-	if (req->attr.transport == SHCA_TRANSPORT_RAW) {
-		req_validate_raw(req, wr);
-		return;
-	}
-	if (req->attr.transport == SHCA_TRANSPORT_UC &&
-	    !req_op_of_uc(wr->opcode)) {
+	else if (!req_length_fits(req, op, wr))
+		req_refuse(wr, SHCA_WC_LOC_LEN_ERR, SHCA_VERR_LENGTH);
+	else if (!req_op_fits(req, op, wr))
 		req_refuse(wr, SHCA_WC_LOC_QP_OP_ERR, SHCA_VERR_WQE);
-		return;
-	}
-	switch (wr->opcode) {
-	case SHCA_WR_SEND:
-	case SHCA_WR_SEND_WITH_IMM:
-	case SHCA_WR_SEND_WITH_INV:
-	case SHCA_WR_RDMA_WRITE:
-	case SHCA_WR_RDMA_WRITE_WITH_IMM:
-	case SHCA_WR_LOCAL_INV:
-	case SHCA_WR_BIND_MW:
-	case SHCA_WR_REG_MR:
-		break;
-	case SHCA_WR_ATOMIC_WRITE:
-		if (wr->length != sizeof(u64)) {
-			req_refuse(wr, SHCA_WC_LOC_LEN_ERR, SHCA_VERR_LENGTH);
-			return;
-		}
-		if (req->attr.max_rd_atomic)
-			break;
-		req_refuse(wr, SHCA_WC_LOC_QP_OP_ERR, SHCA_VERR_WQE);
-		return;
-	case SHCA_WR_FLUSH:
-		if (wr->swap > SHCA_MAX_MSG) {
-			req_refuse(wr, SHCA_WC_LOC_LEN_ERR, SHCA_VERR_LENGTH);
-			return;
-		}
-		if (req_flush_fits(wr) && req->attr.max_rd_atomic)
-			break;
-		req_refuse(wr, SHCA_WC_LOC_QP_OP_ERR, SHCA_VERR_WQE);
-		return;
-	case SHCA_WR_ATOMIC_CMP_AND_SWP:
-	case SHCA_WR_ATOMIC_FETCH_AND_ADD:
-		if (wr->length < sizeof(u64)) {
-			req_refuse(wr, SHCA_WC_LOC_LEN_ERR, SHCA_VERR_LENGTH);
-			return;
-		}
-		fallthrough;
-	case SHCA_WR_RDMA_READ:
-		if (!(wr->flags & SHCA_SEND_INLINE) && req->attr.max_rd_atomic)
-			break;
-		fallthrough;
-	default:
-		req_refuse(wr, SHCA_WC_LOC_QP_OP_ERR, SHCA_VERR_WQE);
-		return;
-	}
-	if (wr->length > SHCA_MAX_MSG)
+	else if (wr->length > SHCA_MAX_MSG)
 		req_refuse(wr, SHCA_WC_LOC_LEN_ERR, SHCA_VERR_LENGTH);
 }
 

@@ -18,6 +18,7 @@
 #include "opcode.h"
 #include "psn.h"
 #include "requester.h"
+#include "wr_op.h"
 
 /* struct shca_send_wr.flags_core */
 #define SHCA_WRF_STARTED	(1u << 0)	/* has PSNs, was sent in part */
@@ -39,36 +40,46 @@ static inline void shca_req_watch(struct shca_req *req)
 	req->gate.until = SHCA_GATE_OPEN;
 }
 
+/* What completes it, SHCA_ANSWER_*. */
+static inline u8 req_answer(const struct shca_send_wr *wr)
+{
+	return shca_wr_op(wr->opcode)->answer;
+}
+
 static inline bool req_is_read(const struct shca_send_wr *wr)
 {
-	return wr->opcode == SHCA_WR_RDMA_READ;
+	return req_answer(wr) == SHCA_ANSWER_READ;
 }
 
 static inline bool req_is_atomic(const struct shca_send_wr *wr)
 {
-	return wr->opcode == SHCA_WR_ATOMIC_CMP_AND_SWP ||
-	       wr->opcode == SHCA_WR_ATOMIC_FETCH_AND_ADD;
+	return req_answer(wr) == SHCA_ANSWER_ATOMIC;
 }
 
 /* answered by a READ response without data */
 static inline bool req_is_bare(const struct shca_send_wr *wr)
 {
-	return wr->opcode == SHCA_WR_FLUSH ||
-	       wr->opcode == SHCA_WR_ATOMIC_WRITE;
+	return req_answer(wr) == SHCA_ANSWER_BARE;
 }
 
 /* executed by the requester itself, in its turn; takes no PSN */
 static inline bool req_is_local(const struct shca_send_wr *wr)
 {
-	return wr->opcode == SHCA_WR_LOCAL_INV ||
-	       wr->opcode == SHCA_WR_BIND_MW ||
-	       wr->opcode == SHCA_WR_REG_MR;
+	return req_answer(wr) == SHCA_ANSWER_LOCAL;
 }
 
 /* has a response of its own; an acknowledgement does not complete it */
 static inline bool req_is_rd(const struct shca_send_wr *wr)
 {
-	return req_is_read(wr) || req_is_atomic(wr) || req_is_bare(wr);
+	u8 answer = req_answer(wr);
+
+	return answer != SHCA_ANSWER_ACK && answer != SHCA_ANSWER_LOCAL;
+}
+
+/* Begins when all before it is done. */
+static inline bool req_waits_for_all(const struct shca_send_wr *wr)
+{
+	return shca_wr_op(wr->opcode)->flags & SHCA_OPS_WAITS;
 }
 
 /* Reliable: RC, or XRC, which differs by a header only for a requester. */

@@ -252,7 +252,7 @@ static bool req_execute_local(struct shca_req *req, struct shca_send_wr *wr)
 	if (!(wr->flags_core & SHCA_WRF_STARTED)) {
 		if (req->draining || (wr->flags & SHCA_SEND_FENCE && req->psn.nr_rd))
 			return false;
-		if (wr->opcode == SHCA_WR_LOCAL_INV && req->ring.una != req->ring.nxt)
+		if (req_waits_for_all(wr) && req->ring.una != req->ring.nxt)
 			return false;
 		status = req->mem->local_op(req->mem_ctx, wr);
 		if (status != SHCA_WC_SUCCESS) {
@@ -318,50 +318,6 @@ static struct shca_send_wr *req_pick(struct shca_req *req)
 		req_start_wr(req, wr, nr_psn);
 	}
 	return wr;
-}
-
-static u8 req_opcode(const struct shca_send_wr *wr, bool first, bool last)
-{
-	static const u8 inv[2][2] = {
-		{ SHCA_OP_SEND_MIDDLE, SHCA_OP_SEND_LAST_INV },
-		{ SHCA_OP_SEND_FIRST, SHCA_OP_SEND_ONLY_INV },
-	};
-	/* [with immediate][first][last] */
-	static const u8 send[2][2][2] = {
-		{ { SHCA_OP_SEND_MIDDLE, SHCA_OP_SEND_LAST },
-		  { SHCA_OP_SEND_FIRST, SHCA_OP_SEND_ONLY } },
-		{ { SHCA_OP_SEND_MIDDLE, SHCA_OP_SEND_LAST_IMM },
-		  { SHCA_OP_SEND_FIRST, SHCA_OP_SEND_ONLY_IMM } },
-	};
-	static const u8 write[2][2][2] = {
-		{ { SHCA_OP_WRITE_MIDDLE, SHCA_OP_WRITE_LAST },
-		  { SHCA_OP_WRITE_FIRST, SHCA_OP_WRITE_ONLY } },
-		{ { SHCA_OP_WRITE_MIDDLE, SHCA_OP_WRITE_LAST_IMM },
-		  { SHCA_OP_WRITE_FIRST, SHCA_OP_WRITE_ONLY_IMM } },
-	};
-
-	switch (wr->opcode) {
-	case SHCA_WR_SEND:
-		return send[0][first][last];
-	case SHCA_WR_SEND_WITH_IMM:
-		return send[1][first][last];
-	case SHCA_WR_SEND_WITH_INV:
-		return inv[first][last];
-	case SHCA_WR_RDMA_WRITE:
-		return write[0][first][last];
-	case SHCA_WR_RDMA_WRITE_WITH_IMM:
-		return write[1][first][last];
-	case SHCA_WR_RDMA_READ:
-		return SHCA_OP_READ_REQUEST;
-	case SHCA_WR_ATOMIC_CMP_AND_SWP:
-		return SHCA_OP_CMP_SWAP;
-	case SHCA_WR_ATOMIC_WRITE:
-		return SHCA_OP_ATOMIC_WRITE;
-	case SHCA_WR_FLUSH:
-		return SHCA_OP_FLUSH;
-	default:
-		return SHCA_OP_FETCH_ADD;
-	}
 }
 
 /*
@@ -448,7 +404,7 @@ static void req_build(const struct shca_req *req, const struct shca_send_wr *wr,
 
 	memset(pkt, 0, sizeof(*pkt));
 	pkt->opcode = req->attr.transport |
-		      req_opcode(wr, !req->ring.pkt_idx, last);
+		      shca_wr_packets[wr->opcode][!req->ring.pkt_idx][last];
 	pkt->mig = true;	/* the only state without APM (IBTA 17.2.8) */
 	pkt->pkey = req->attr.pkey;
 	pkt->dqpn = req->attr.dqpn;
@@ -462,7 +418,7 @@ static void req_build(const struct shca_req *req, const struct shca_send_wr *wr,
 		pkt->reth.va = wr->remote_addr + off;
 		pkt->reth.rkey = wr->rkey;
 		pkt->reth.len = wr->length - off;
-	} else if (wr->opcode == SHCA_WR_FLUSH) {
+	} else if (shca_wr_op(wr->opcode)->form == SHCA_FORM_FLUSH) {
 		pkt->feth.type = wr->imm;
 		pkt->feth.level = wr->imm >> 8;
 		pkt->reth.va = wr->remote_addr;
@@ -497,7 +453,7 @@ static bool req_next_waits(const struct shca_req *req)
 	if (req->ring.nxt + 1 == req->ring.prod)
 		return false;
 	wr = req_wr(req, req->ring.nxt + 1);
-	return req_is_local(wr) && (wr->opcode == SHCA_WR_LOCAL_INV ||
+	return req_is_local(wr) && (req_waits_for_all(wr) ||
 				    wr->flags & SHCA_SEND_SIGNALED);
 }
 
@@ -715,40 +671,13 @@ bool shca_req_next(struct shca_req *req, u64 now, struct shca_pkt *pkt)
 
 /* ---- completions -------------------------------------------------------- */
 
-static u8 req_wc_opcode(u8 opcode)
-{
-	switch (opcode) {
-	case SHCA_WR_RDMA_WRITE:
-	case SHCA_WR_RDMA_WRITE_WITH_IMM:
-		return SHCA_WC_RDMA_WRITE;
-	case SHCA_WR_RDMA_READ:
-		return SHCA_WC_RDMA_READ;
-	case SHCA_WR_ATOMIC_CMP_AND_SWP:
-		return SHCA_WC_COMP_SWAP;
-	case SHCA_WR_ATOMIC_FETCH_AND_ADD:
-		return SHCA_WC_FETCH_ADD;
-	case SHCA_WR_LOCAL_INV:
-		return SHCA_WC_LOCAL_INV;
-	case SHCA_WR_REG_MR:
-		return SHCA_WC_REG_MR;
-	case SHCA_WR_BIND_MW:
-		return SHCA_WC_BIND_MW;
-	case SHCA_WR_FLUSH:
-		return SHCA_WC_FLUSH;
-	case SHCA_WR_ATOMIC_WRITE:
-		return SHCA_WC_ATOMIC_WRITE;
-	default:
-		return SHCA_WC_SEND;
-	}
-}
-
 static void req_fill_wc(struct shca_req *req, const struct shca_send_wr *wr,
 			u8 status, struct shca_wc *wc)
 {
 	memset(wc, 0, sizeof(*wc));
 	wc->wr_id = wr->wr_id;
 	wc->status = status;
-	wc->opcode = req_wc_opcode(wr->opcode);
+	wc->opcode = shca_wr_op(wr->opcode)->completion;
 	if (unlikely(wr->own)) {
 		req->ring.own++;
 		wc->own = wr->own;

@@ -30,6 +30,7 @@
 #include <rdma/rdma_counter.h>
 #include <rdma/uverbs_ioctl.h>
 
+#include "../../uapi/softhca-ops.h"
 #include "../base/compat.h"
 #include "../base/trust.h"
 #include "../base/udata.h"
@@ -252,8 +253,8 @@ static int shca_alloc_ucontext(struct ib_ucontext *ibuc, struct ib_udata *udata)
 		return -EINVAL;
 	uctx->features = req.features & (SHCA_FEATURE_DOORBELL |
 					 SHCA_FEATURE_DOORBELL_INDEX |
-					 SHCA_FEATURE_ATOMIC_WRITE |
-					 SHCA_FEATURES_BY_CORE);
+					 (SHCA_OPS_FEATURES &
+					  ~SHCA_FEATURES_LACKED));
 	shca_ucontext_resp(uctx, &resp);
 	return shca_udata_out(udata, &resp, sizeof(resp));
 }

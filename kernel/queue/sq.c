@@ -19,6 +19,7 @@
 #include "../base/counters.h"
 #include "../base/dev.h"
 #include "../base/trace.h"
+#include "../core/wr_op.h"
 #include "../link/ah.h"
 #include "cq.h"
 #include "direct.h"
@@ -588,25 +589,8 @@ void shca_sq_resume(struct shca_qp *qp)
 
 /* ---- posting ------------------------------------------------------------- */
 
-/* Operations whose data goes out, and so may be inline. */
-static bool shca_op_may_inline(enum ib_wr_opcode opcode)
-{
-	switch (opcode) {
-	case IB_WR_SEND:
-	case IB_WR_SEND_WITH_IMM:
-	case IB_WR_SEND_WITH_INV:
-	case IB_WR_RDMA_WRITE:
-	case IB_WR_RDMA_WRITE_WITH_IMM:
-#ifdef HAVE_IB_FLUSH
-	case IB_WR_ATOMIC_WRITE:
-#endif
-		return true;
-	default:
-		return false;
-	}
-}
-
 static int shca_sq_check_inline(const struct shca_sq *sq,
+				const struct shca_wr_op *op,
 				const struct ib_send_wr *wr)
 {
 	u64 length = 0;
@@ -616,7 +600,7 @@ static int shca_sq_check_inline(const struct shca_sq *sq,
 		return 0;
 	for (i = 0; i < wr->num_sge; i++)
 		length += wr->sg_list[i].length;
-	return shca_op_may_inline(wr->opcode) && length <= sq->max_inline ?
+	return op->flags & SHCA_OPS_INLINE && length <= sq->max_inline ?
 	       0 : -EINVAL;
 }
 
@@ -636,10 +620,57 @@ static void shca_sq_copy_inline(struct shca_send_wqe *wqe,
 	}
 }
 
+/* That of verbs, but for those that no process has; 255: none. */
+static u8 shca_sq_opcode(enum ib_wr_opcode opcode)
+{
+	if (opcode == IB_WR_REG_MR)
+		return SHCA_WR_REG_MR;
+	return opcode < SHCA_WR_KERNEL ? opcode : 255;
+}
+
+/* The part that differs by operation. Return: false: no kernel consumer has it. */
+static bool shca_sq_write_remote(const struct shca_qp *qp,
+				 const struct shca_wr_op *op,
+				 struct shca_send_wqe *wqe,
+				 const struct ib_send_wr *wr)
+{
+	switch (op->form) {
+	case SHCA_FORM_RDMA:
+		wqe->rdma.remote_addr = rdma_wr(wr)->remote_addr;
+		wqe->rdma.rkey = rdma_wr(wr)->rkey;
+		return true;
+	case SHCA_FORM_SEND:
+		if (shca_qp_transport(qp->type) != SHCA_TRANSPORT_UD)
+			return true;
+		wqe->ud.ah = to_shca_ah(ud_wr(wr)->ah)->handle;
+		wqe->ud.remote_qpn = ud_wr(wr)->remote_qpn;
+		wqe->ud.remote_qkey = ud_wr(wr)->remote_qkey;
+		return true;
+	case SHCA_FORM_INV:
+		wqe->imm_data = wr->ex.invalidate_rkey;
+		return true;
+	case SHCA_FORM_REG:
+		wqe->rdma.compare_add = reg_wr(wr)->mr->rkey;
+		wqe->rdma.rkey = reg_wr(wr)->key;
+		wqe->rdma.swap = reg_wr(wr)->access;
+		return true;
+	case SHCA_FORM_ATOMIC:
+		wqe->rdma.remote_addr = atomic_wr(wr)->remote_addr;
+		wqe->rdma.compare_add = atomic_wr(wr)->compare_add;
+		wqe->rdma.swap = atomic_wr(wr)->swap;
+		wqe->rdma.rkey = atomic_wr(wr)->rkey;
+		return true;
+	default:
+		/* FLUSH, BIND_MW: no struct of the core has a place for them. */
+		return false;
+	}
+}
+
 static int shca_sq_write(struct shca_qp *qp, const struct ib_send_wr *wr,
 			 u32 cons)
 {
-	bool is_ud = shca_qp_transport(qp->type) == SHCA_TRANSPORT_UD;
+	u8 opcode = shca_sq_opcode(wr->opcode);
+	const struct shca_wr_op *op = shca_wr_op(opcode);
 	struct shca_sq *sq = &qp->sq;
 	struct shca_send_wqe *wqe;
 	struct shca_sge *sge;
@@ -649,58 +680,18 @@ static int shca_sq_write(struct shca_qp *qp, const struct ib_send_wr *wr,
 		return -ENOMEM;
 	if (wr->num_sge > sq->max_sge || wr->num_sge < 0)
 		return -EINVAL;
-	err = shca_sq_check_inline(sq, wr);
+	err = shca_sq_check_inline(sq, op, wr);
 	if (err)
 		return err;
 	wqe = sq->slots + (size_t)(sq->prod & (sq->entries - 1)) * sq->stride;
 	memset(wqe, 0, sizeof(*wqe));
 	wqe->wr_id = wr->wr_id;
+	wqe->opcode = opcode;
 	wqe->flags = wr->send_flags & SHCA_SEND_FLAGS;
 	wqe->num_sge = wr->num_sge;
 	wqe->imm_data = (__force u32)wr->ex.imm_data;
-	switch (wr->opcode) {
-	/* (FLUSH is none of these: no struct of the core has a place for its type
-	 * and level.)
-	 */
-#ifdef HAVE_IB_FLUSH
-	case IB_WR_ATOMIC_WRITE:
-#endif
-	case IB_WR_RDMA_WRITE:
-	case IB_WR_RDMA_WRITE_WITH_IMM:
-	case IB_WR_RDMA_READ:
-		wqe->rdma.remote_addr = rdma_wr(wr)->remote_addr;
-		wqe->rdma.rkey = rdma_wr(wr)->rkey;
-		break;
-	case IB_WR_SEND:
-	case IB_WR_SEND_WITH_IMM:
-		if (!is_ud)
-			break;
-		wqe->ud.ah = to_shca_ah(ud_wr(wr)->ah)->handle;
-		wqe->ud.remote_qpn = ud_wr(wr)->remote_qpn;
-		wqe->ud.remote_qkey = ud_wr(wr)->remote_qkey;
-		break;
-	case IB_WR_SEND_WITH_INV:
-	case IB_WR_LOCAL_INV:
-		wqe->imm_data = wr->ex.invalidate_rkey;
-		break;
-	case IB_WR_REG_MR:
-		wqe->rdma.compare_add = reg_wr(wr)->mr->rkey;
-		wqe->rdma.rkey = reg_wr(wr)->key;
-		wqe->rdma.swap = reg_wr(wr)->access;
-		wqe->opcode = SHCA_WR_REG_MR;
-		break;
-	case IB_WR_ATOMIC_CMP_AND_SWP:
-	case IB_WR_ATOMIC_FETCH_AND_ADD:
-		wqe->rdma.remote_addr = atomic_wr(wr)->remote_addr;
-		wqe->rdma.compare_add = atomic_wr(wr)->compare_add;
-		wqe->rdma.swap = atomic_wr(wr)->swap;
-		wqe->rdma.rkey = atomic_wr(wr)->rkey;
-		break;
-	default:
+	if (!op->on || !shca_sq_write_remote(qp, op, wqe, wr))
 		return -EINVAL;
-	}
-	if (wr->opcode != IB_WR_REG_MR)
-		wqe->opcode = wr->opcode;
 	sq->prod++;
 	if (wr->send_flags & IB_SEND_INLINE) {
 		shca_sq_copy_inline(wqe, wr);

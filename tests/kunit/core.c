@@ -8,6 +8,8 @@
 #include "../../kernel/core/crc_fold.c"
 #include "../../kernel/core/opcode.c"
 #include "../../kernel/core/headers.c"
+#undef ROW	/* opcode.c's */
+#include "../../kernel/core/wr_op.c"
 #include "../../kernel/core/times.c"
 #include "../../kernel/core/post.c"
 #include "../../kernel/core/requester.c"

@@ -89,6 +89,7 @@ static const struct post_row post_rows[] = {
 	{ RC, SHCA_WR_ATOMIC_WRITE, INLINE, 8, 0, 0, 0, OK },
 	{ RC, SHCA_WR_RDMA_READ, INLINE, 8, 0, 0, 0, NO_OP },
 	{ RC, SHCA_WR_ATOMIC_FETCH_AND_ADD, INLINE, 8, 0, 0, 0, NO_OP },
+	{ RC, SHCA_WR_ATOMIC_CMP_AND_SWP, INLINE, 8, 0, 0, 0, NO_OP },
 	{ RC, SHCA_WR_SEND, 1 << 4, 8, 0, 0, 0, NO_OP },
 	{ RC, SHCA_WR_SEND, 1 << 15, 8, 0, 0, 0, NO_OP },
 	/* lengths, 9.7.6 */

@@ -106,9 +106,10 @@ class Worker:
         shutil.rmtree(self.dir, ignore_errors=True)
         self.core = self.dir / "kernel" / "core"
         self.core.mkdir(parents=True)
-        (self.dir / "uapi").symlink_to(UAPI)
-        for path in CORE.iterdir():
-            (self.core / path.name).symlink_to(path)
+        (self.dir / "uapi").mkdir()
+        for source, copy in (CORE, self.core), (UAPI, self.dir / "uapi"):
+            for path in source.iterdir():
+                (copy / path.name).symlink_to(path)
 
     def verdict(self, mutant):
         path = self.core / mutant.file
@@ -121,8 +122,9 @@ class Worker:
             path.symlink_to(CORE / mutant.file)
 
     def judge(self, mutant):
-        # a header is part of every object
+        # a header is part of every object, but the rows are of one
         changed = [mutant.file] if mutant.file.endswith(".c") else \
+            ["wr_op.c"] if mutant.kind == "row" else \
             sorted(p.name for p in CORE.glob("*.c"))
         objects = self.compile(changed, self.engine.plain)
         if not objects:

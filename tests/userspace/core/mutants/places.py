@@ -365,6 +365,52 @@ def ends_operand(token):
         token.spelling in (")", "]")
 
 
+# The rows of the operations, of which core/wr_op.c makes a table.
+OPS = "../../uapi/softhca-ops.h"
+OPS_ROW = re.compile(r"\bX\(([A-Z]\w*), (\w+), ([^()]*)\)")
+COLUMNS = ("feature", "on", "form", "length", "answer", "flags", "completion",
+           "first", "middle", "last", "only")
+
+
+def wrong(column, word, row):
+    """What @word of @column may be taken for; None: the core cannot tell."""
+    data = row["answer"] not in ("ACK", "LOCAL")
+    alone = len({row[c] for c in COLUMNS[-4:]}) == 1
+    if column == "on":
+        return {"RC": "CONNECTED", "CONNECTED": "RC", "MESSAGES": "ALL", "ALL": "MESSAGES"}[word]
+    if column == "form":
+        return "SEND" if word == "FLUSH" else "FLUSH" if data else None
+    if column == "length":
+        return {"ANY": "8_UP", "8_UP": "ANY", "8": "8_UP", "RANGE": "ANY"}[word]
+    if column == "answer":
+        return {"ACK": "LOCAL", "LOCAL": "ACK", "READ": "BARE", "BARE": "READ", "ATOMIC": "BARE"}[word]
+    if column == "flags":
+        return "SHCA_OPS_WAITS" if word != "SHCA_OPS_WAITS" and row["answer"] == "LOCAL" else \
+            "0" if word == "SHCA_OPS_WAITS" or (data and word != "0") else \
+            "SHCA_OPS_INLINE" if data else None
+    if column == "completion":
+        return "RDMA_READ" if word != "RDMA_READ" else "SEND"
+    if column == "feature" or row["answer"] == "LOCAL" or \
+            (alone and column not in ("only", "last" if row["answer"] == "READ" else "only")):
+        return None
+    return "READ_REQUEST" if word != "READ_REQUEST" else "FETCH_ADD"
+
+
+def mutants_of_rows(core):
+    """Each column of each operation, as far as the core looks at it."""
+    text = (core / OPS).read_text()
+    plain = text.replace("\\", " ").replace("\n", " ").replace("\t", " ")
+    for match in OPS_ROW.finditer(plain):
+        words = [(m.group(), match.start(3) + m.start())
+                 for m in re.finditer(r"[^\s,]+", match.group(3))]
+        row = dict(zip(COLUMNS, (word for word, _ in words)))
+        for column, (word, at) in zip(COLUMNS, words):
+            new = wrong(column, word, row)
+            if new:
+                yield Mutant(OPS, text.count("\n", 0, at) + 1, at, at + len(word), new, "row",
+                             f"{match.group(1)}: {column} [[{word} => {new}]]")
+
+
 def mutants(core):
     """All mutants of the folder @core, in the order of its files."""
     paths = sorted(p for p in core.iterdir() if p.suffix in (".c", ".h"))
@@ -375,4 +421,4 @@ def mutants(core):
         if path.name == "os.h":         # not the core, but what it stands on
             continue
         result += Source(path, known).mutants(seen)
-    return result
+    return result + list(mutants_of_rows(core))

@@ -1,0 +1,46 @@
+/* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
+/*
+ * The operations of a send queue as data: uapi/softhca-ops.h has the rows, and says
+ * what each column means.
+ */
+#ifndef SHCA_CORE_WR_OP_H
+#define SHCA_CORE_WR_OP_H
+
+#include "../../uapi/softhca-ops.h"
+#include "wr.h"
+
+/**
+ * struct shca_wr_op - one row
+ * @on:		SHCA_ON_*; 0: there is no such operation
+ * @form: @length: @answer: @flags: @completion: the columns of these names
+ * @unused:	makes rows that an index of the processor reaches
+ */
+struct shca_wr_op {
+	u8 on;
+	u8 form;
+	u8 length;
+	u8 answer;
+	u8 flags;
+	u8 completion;
+	u8 unused[2];
+};
+
+/* The table: use shca_wr_op(). */
+extern const struct shca_wr_op shca_wr_ops[256];
+
+/* Packets, enum shca_op: of an opcode, [begins the message][ends it]. */
+extern const u8 shca_wr_packets[256][2][2];
+
+/** shca_wr_op() - the row of SHCA_WR_* @opcode */
+static inline const struct shca_wr_op *shca_wr_op(u8 opcode)
+{
+	return &shca_wr_ops[opcode];
+}
+
+/** shca_wr_op_is_on() - has the transport SHCA_TRANSPORT_* that operation? */
+static inline bool shca_wr_op_is_on(const struct shca_wr_op *op, u8 transport)
+{
+	return op->on >> (transport >> 5) & 1;
+}
+
+#endif
