@@ -40,18 +40,18 @@ static bool req_length_fits(const struct shca_req *req,
 	case SHCA_LENGTH_8_UP:
 		return wr->length >= sizeof(u64);
 	default:	/* SHCA_LENGTH_RANGE */
-		return wr->swap <= SHCA_MAX_MSG;
+		return wr->flush.length <= SHCA_MAX_MSG;
 	}
 }
 
 /* What it flushes is named by a range, a type and a level. */
 static bool req_flush_fits(const struct shca_send_wr *wr)
 {
-	u32 type = wr->imm & 0xff, level = wr->imm >> 8;
+	u32 type = wr->flush.type;
 
 	return !wr->length && type &&
 	       !(type & ~(SHCA_FLUSH_GLOBAL | SHCA_FLUSH_PERSISTENT)) &&
-	       level <= SHCA_FLUSH_LEVEL_MR;
+	       wr->flush.level <= SHCA_FLUSH_LEVEL_MR;
 }
 
 /* May this QP execute it?  (Of a local one no data is sent, inline or not.) */

@@ -377,20 +377,20 @@ static void req_build_data(const struct shca_req *req,
 	pkt->kind = pkt->paylen ? SHCA_PAY_WR : SHCA_PAY_NONE;
 	pkt->off = off;
 	if (flags & SHCA_OPF_RETH) {
-		pkt->reth.va = wr->remote_addr;
-		pkt->reth.rkey = wr->rkey;
+		pkt->reth.va = wr->rdma.remote_addr;
+		pkt->reth.rkey = wr->rdma.rkey;
 		pkt->reth.len = wr->length;
 	}
 	if (flags & SHCA_OPF_IMM)
 		pkt->imm = wr->imm;
 	if (flags & SHCA_OPF_INV)
-		pkt->inv_rkey = wr->imm;
+		pkt->inv_rkey = wr->inv_rkey;
 	if (flags & SHCA_OPF_DETH) {
-		pkt->dqpn = wr->remote_qpn;
+		pkt->dqpn = wr->ud.remote_qpn;
 		pkt->deth.sqpn = req->attr.sqpn;
 		/* IBTA 10.2.5: only the QP's own may be a privileged one. */
-		pkt->deth.qkey = wr->remote_qkey & 0x80000000u ?
-				 req->attr.qkey : wr->remote_qkey;
+		pkt->deth.qkey = wr->ud.remote_qkey & 0x80000000u ?
+				 req->attr.qkey : wr->ud.remote_qkey;
 	}
 	/* Only where a receive request completes can there be an event. */
 	if (flags & SHCA_OPF_END && flags & (SHCA_OPF_SEND | SHCA_OPF_IMM))
@@ -415,22 +415,22 @@ static void req_build(const struct shca_req *req, const struct shca_send_wr *wr,
 		pkt->xrc_srqn = wr->xrc_srqn;
 
 	if (req_is_read(wr)) {
-		pkt->reth.va = wr->remote_addr + off;
-		pkt->reth.rkey = wr->rkey;
+		pkt->reth.va = wr->rdma.remote_addr + off;
+		pkt->reth.rkey = wr->rdma.rkey;
 		pkt->reth.len = wr->length - off;
 	} else if (shca_wr_op(wr->opcode)->form == SHCA_FORM_FLUSH) {
-		pkt->feth.type = wr->imm;
-		pkt->feth.level = wr->imm >> 8;
-		pkt->reth.va = wr->remote_addr;
-		pkt->reth.rkey = wr->rkey;
-		pkt->reth.len = wr->swap;
+		pkt->feth.type = wr->flush.type;
+		pkt->feth.level = wr->flush.level;
+		pkt->reth.va = wr->flush.remote_addr;
+		pkt->reth.rkey = wr->flush.rkey;
+		pkt->reth.len = wr->flush.length;
 	} else if (req_is_atomic(wr)) {
-		pkt->atomic.va = wr->remote_addr;
-		pkt->atomic.rkey = wr->rkey;
-		pkt->atomic.swap_add = wr->compare_add;
+		pkt->atomic.va = wr->atomic.remote_addr;
+		pkt->atomic.rkey = wr->atomic.rkey;
+		pkt->atomic.swap_add = wr->atomic.compare_add;
 		if (wr->opcode == SHCA_WR_ATOMIC_CMP_AND_SWP) {
-			pkt->atomic.swap_add = wr->swap;
-			pkt->atomic.compare = wr->compare_add;
+			pkt->atomic.swap_add = wr->atomic.swap;
+			pkt->atomic.compare = wr->atomic.compare_add;
 		}
 	} else {
 		pkt->span = nr_psn - 1;

@@ -71,8 +71,6 @@ enum shca_wc_opcode {
 /*
  * Operations of kernel consumers, which have no encoding in a process's ring:
  * opcodes above those of the ABI.
- * REG_MR: @compare_add the key by which to find the region, @rkey the new key,
- * @swap the rights.
  */
 #define SHCA_WR_KERNEL		0x80
 #define SHCA_WR_REG_MR		(SHCA_WR_KERNEL | 0)
@@ -80,18 +78,18 @@ enum shca_wc_opcode {
 /**
  * struct shca_send_wr - private copy of a send request
  * @wr_id: @opcode: @num_sge: @flags: as in struct shca_send_wqe
- * @imm:	immediate data (big endian, opaque) or rkey to invalidate
+ * @imm:	immediate data (big endian, opaque)
+ * @inv_rkey:	the rkey to invalidate
  * @length:	bytes of the message: sum of the segments, or inline length
- * @remote_addr: @rkey: @compare_add: @swap: RDMA and atomics.
- *		FLUSH: @swap bytes, @imm the type and, above eight bits, the level.
- *		BIND_MW: @rkey the window's handle with the low byte of its new
- *		key, @imm the lkey of the region, @compare_add bytes from
- *		@remote_addr on, @swap the rights
+ * @xrc_srqn:	XRC: the peer's SRQ
+ * @rdma: @atomic: @flush: @bind: @reg: @ud: one of these; the form of the operation
+ *		says which (wr_op.h).  @rdma, @atomic and @flush begin alike
+ * @bind:	@key is the window's handle with the low byte of its new key; @mr_lkey
+ *		names the region
+ * @reg:	@key finds the region, which gets @new_key
  * @inline_data: where inline data lies, opaque to the core; NULL: segments
  * @priv:	the glue's, opaque to the core (UD: the address handle)
  * @own:	the glue's; not NULL: a request of the adapter's own, not of the ring
- * @remote_qpn: @remote_qkey: UD
- * @xrc_srqn:	XRC: the peer's SRQ
  * @preset:	not SUCCESS: complete with this status, never execute
  * @vendor_err:	detail of @preset, then of @status
  * @first_psn: @nr_psn: PSNs taken, valid from the first packet on
@@ -107,20 +105,50 @@ struct shca_send_wr {
 	u8 opcode;
 	u8 num_sge;
 	u16 flags;
-	u32 imm;
+	union {
+		u32 imm;
+		u32 inv_rkey;
+	};
 	u32 length;
-	u32 rkey;
-	u64 remote_addr;
-	u64 compare_add;
-	u64 swap;
+	u32 xrc_srqn;
+	union {
+		struct {
+			u64 remote_addr;
+			u32 rkey;
+		} rdma;
+		struct {
+			u64 remote_addr;
+			u32 rkey;
+			u64 compare_add;
+			u64 swap;
+		} atomic;
+		struct {
+			u64 remote_addr;
+			u32 rkey;
+			u32 type;
+			u64 length;
+			u32 level;
+		} flush;
+		struct {
+			u64 addr;
+			u64 length;
+			u32 key;
+			u32 mr_lkey;
+			u32 access;
+		} bind;
+		struct {
+			u32 key;
+			u32 new_key;
+			u32 access;
+		} reg;
+		struct {
+			u32 remote_qpn;
+			u32 remote_qkey;
+		} ud;
+	};
 	void *inline_data;
 	void *priv;
 	void *own;
-	union {
-		u32 remote_qpn;
-		u32 xrc_srqn;
-	};
-	u32 remote_qkey;
 	u8 preset;
 	/* progress */
 	u8 status;

@@ -320,13 +320,13 @@ static enum shca_mem_status shca_fast_far(struct shca_direct *d,
 	case SHCA_WR_RDMA_WRITE:
 	case SHCA_WR_RDMA_WRITE_WITH_IMM:
 		access = IB_ACCESS_REMOTE_WRITE;
-		key = wr->rkey;
-		*va = wr->remote_addr;
+		key = wr->rdma.rkey;
+		*va = wr->rdma.remote_addr;
 		break;
 	case SHCA_WR_RDMA_READ:
 		access = IB_ACCESS_REMOTE_READ;
-		key = wr->rkey;
-		*va = wr->remote_addr;
+		key = wr->rdma.rkey;
+		*va = wr->rdma.remote_addr;
 		break;
 	default:
 		if (recv->num_sge != 1 || recv->sge[0].length < wr->length)

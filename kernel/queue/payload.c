@@ -493,17 +493,17 @@ static enum shca_wc_status shca_local_op(void *ctx,
 	bool ok = false;
 
 	if (wr->opcode == SHCA_WR_LOCAL_INV)
-		ok = shca_mr_invalidate(&qp->who, wr->imm);
+		ok = shca_mr_invalidate(&qp->who, wr->inv_rkey);
 	else if (wr->opcode == SHCA_WR_REG_MR)
-		ok = shca_mr_register(&qp->who, wr->compare_add, wr->rkey,
-				      wr->swap);
+		ok = shca_mr_register(&qp->who, wr->reg.key, wr->reg.new_key,
+				      wr->reg.access);
 	else if (wr->opcode == SHCA_WR_BIND_MW)
 		ok = shca_mw_bind(&qp->who, &(struct shca_mw_bind){
-			.key = wr->rkey,
-			.mr_key = wr->imm,
-			.addr = wr->remote_addr,
-			.length = wr->compare_add,
-			.access = wr->swap,
+			.key = wr->bind.key,
+			.mr_key = wr->bind.mr_lkey,
+			.addr = wr->bind.addr,
+			.length = wr->bind.length,
+			.access = wr->bind.access,
 		});
 	/* "Memory management operation error", as IBTA 11.6.2 calls it. */
 	return ok ? SHCA_WC_SUCCESS : SHCA_WC_MW_BIND_ERR;

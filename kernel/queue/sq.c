@@ -53,57 +53,85 @@ static bool shca_sq_parse_flush(const struct shca_send_wqe *wqe,
 	if (wqe->flush.reserved || wqe->flush.type > 0xff ||
 	    wqe->flush.level > 0xff || wqe->imm_data)
 		return false;
-	wr->remote_addr = wqe->flush.remote_addr;
-	wr->rkey = wqe->flush.rkey;
-	wr->imm = wqe->flush.type | wqe->flush.level << 8;
+	wr->flush.remote_addr = wqe->flush.remote_addr;
+	wr->flush.rkey = wqe->flush.rkey;
+	wr->flush.type = wqe->flush.type;
+	wr->flush.level = wqe->flush.level;
 	if (wqe->flush.level != SHCA_FLUSH_LEVEL_MR)
-		wr->swap = wqe->flush.length;
+		wr->flush.length = wqe->flush.length;
 	return true;
 }
 
-/* The part that differs by transport. Return: false: malformed. */
+/* Return: false: malformed. */
+static bool shca_sq_parse_bind(const struct shca_send_wqe *wqe,
+			       struct shca_send_wr *wr)
+{
+	if (wqe->imm_data || wqe->num_sge || wqe->flags & SHCA_SEND_INLINE)
+		return false;
+	wr->bind.addr = wqe->bind.addr;
+	wr->bind.length = wqe->bind.length;
+	/* The consumer owns the low byte of a key, the device the rest
+	 * (IBTA 10.6.3.3): adapters look at no more of the new key.
+	 */
+	wr->bind.key = (wqe->bind.mw_handle & ~0xffu) |
+		       (wqe->bind.mw_key & 0xff);
+	wr->bind.mr_lkey = wqe->bind.mr_lkey;
+	wr->bind.access = wqe->bind.access;
+	return true;
+}
+
+/* UD: where it goes. Return: false: malformed. */
+static bool shca_sq_parse_ud(struct shca_qp *qp,
+			     const struct shca_send_wqe *wqe,
+			     struct shca_send_wr *wr)
+{
+	if (memchr_inv(wqe->ud.reserved, 0, sizeof(wqe->ud.reserved)))
+		return false;
+	wr->ud.remote_qpn = wqe->ud.remote_qpn & 0xffffff;
+	wr->ud.remote_qkey = wqe->ud.remote_qkey;
+	/* Behind the segments, see shca_qp_alloc_rings(). */
+	wr->priv = (void *)wr + shca_req_stride(qp->sq.max_sge);
+	return shca_ah_find(qp->dev, qp->pd, wqe->ud.ah, wr->priv);
+}
+
+/* The part that differs by transport and operation. Return: false: malformed. */
 static bool shca_sq_parse_remote(struct shca_qp *qp,
 				 const struct shca_send_wqe *wqe,
 				 struct shca_send_wr *wr)
 {
+	u8 form = shca_wr_op(wr->opcode)->form;
+
 	/* Of numbers with 24 bits the rest is ignored, as adapters do. */
 	if (qp->type == IB_QPT_XRC_INI)
 		wr->xrc_srqn = wqe->xrc_srqn & 0xffffff;
 	else if (wqe->xrc_srqn)
 		return false;
-	if (wqe->opcode == SHCA_WR_BIND_MW) {
-		if (wqe->imm_data || wqe->num_sge ||
-		    wqe->flags & SHCA_SEND_INLINE)
-			return false;
-		wr->remote_addr = wqe->bind.addr;
-		wr->compare_add = wqe->bind.length;
-		/* The consumer owns the low byte of a key, the device the rest
-		 * (IBTA 10.6.3.3): adapters look at no more of the new key.
-		 */
-		wr->rkey = (wqe->bind.mw_handle & ~0xffu) |
-			   (wqe->bind.mw_key & 0xff);
-		wr->imm = wqe->bind.mr_lkey;
-		wr->swap = wqe->bind.access;
-		return true;
-	}
-	if (shca_qp_transport(qp->type) != SHCA_TRANSPORT_UD) {
-		if (wqe->opcode == SHCA_WR_FLUSH)
-			return shca_sq_parse_flush(wqe, wr);
-		if (wqe->rdma.reserved)
-			return false;
-		wr->remote_addr = wqe->rdma.remote_addr;
-		wr->compare_add = wqe->rdma.compare_add;
-		wr->swap = wqe->rdma.swap;
-		wr->rkey = wqe->rdma.rkey;
-		return true;
-	}
-	if (memchr_inv(wqe->ud.reserved, 0, sizeof(wqe->ud.reserved)))
+	if (form == SHCA_FORM_BIND)
+		return shca_sq_parse_bind(wqe, wr);
+	if (shca_qp_transport(qp->type) == SHCA_TRANSPORT_UD)
+		return shca_sq_parse_ud(qp, wqe, wr);
+	if (form == SHCA_FORM_FLUSH)
+		return shca_sq_parse_flush(wqe, wr);
+	if (wqe->rdma.reserved)
 		return false;
-	wr->remote_qpn = wqe->ud.remote_qpn & 0xffffff;
-	wr->remote_qkey = wqe->ud.remote_qkey;
-	/* Behind the segments, see shca_qp_alloc_rings(). */
-	wr->priv = (void *)wr + shca_req_stride(qp->sq.max_sge);
-	return shca_ah_find(qp->dev, qp->pd, wqe->ud.ah, wr->priv);
+	switch (form) {
+	case SHCA_FORM_RDMA:
+		wr->rdma.remote_addr = wqe->rdma.remote_addr;
+		wr->rdma.rkey = wqe->rdma.rkey;
+		break;
+	case SHCA_FORM_ATOMIC:
+		wr->atomic.remote_addr = wqe->rdma.remote_addr;
+		wr->atomic.rkey = wqe->rdma.rkey;
+		wr->atomic.compare_add = wqe->rdma.compare_add;
+		wr->atomic.swap = wqe->rdma.swap;
+		break;
+	case SHCA_FORM_REG:
+		wr->reg.key = wqe->rdma.compare_add;
+		wr->reg.new_key = wqe->rdma.rkey;
+		wr->reg.access = wqe->rdma.swap;
+		break;
+	}
+	return true;
 }
 
 /* Check the private copy @wqe, complete @wr from it and its slot. */

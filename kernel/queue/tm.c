@@ -203,8 +203,8 @@ bool shca_tm_next(struct shca_qp *qp, struct shca_send_wr *wr)
 	wr->flags = SHCA_SEND_SIGNALED;
 	if (job->step++ == SHCA_TM_READ) {
 		wr->opcode = SHCA_WR_RDMA_READ;
-		wr->remote_addr = job->rvh.va;
-		wr->rkey = job->rvh.rkey;
+		wr->rdma.remote_addr = job->rvh.va;
+		wr->rdma.rkey = job->rvh.rkey;
 		wr->length = job->rvh.len;
 		wr->num_sge = 1;
 		wr->sge[0] = job->sge;

@@ -256,8 +256,8 @@ struct shca_send_wr *fx_post_flags(struct fx *fx, u8 opcode, u32 len,
 	wr->flags = flags;
 	wr->imm = 0xaabbccdd;
 	wr->length = len;
-	wr->rkey = 0x1234;
-	wr->remote_addr = 0x10000;
+	wr->rdma.rkey = 0x1234;	/* and of all that begin like it */
+	wr->rdma.remote_addr = 0x10000;
 	wr->sge[0].length = len;
 	shca_req_post(&fx->req);
 	return wr;

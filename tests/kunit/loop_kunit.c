@@ -265,10 +265,10 @@ static void lp_post(struct lp_side *s)
 		wr->num_sge = 1;
 		wr->sge[0].addr = (unsigned long)(s->local + i * SLOT);
 		wr->sge[0].length = s->len[i];
-		wr->compare_add = 1;
-		wr->remote_addr = i * SLOT;
 		if (wr->opcode == SHCA_WR_ATOMIC_FETCH_AND_ADD)
-			wr->remote_addr = 0;
+			wr->atomic.compare_add = 1;
+		else
+			wr->rdma.remote_addr = i * SLOT;
 		shca_req_post(&s->req);
 	}
 }

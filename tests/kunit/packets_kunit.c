@@ -75,14 +75,22 @@ static struct shca_send_wr *post(struct fx *fx, const struct field_row *row)
 	wr->opcode = row->opcode;
 	wr->num_sge = 1;
 	wr->flags = SHCA_SEND_SIGNALED | SHCA_SEND_SOLICITED;
-	wr->imm = row->opcode == SHCA_WR_FLUSH ? SHCA_FLUSH_GLOBAL : 0xaabbccdd;
+	wr->imm = 0xaabbccdd;
 	wr->length = row->len;
-	wr->rkey = 0x1234;
-	wr->remote_addr = 0x10000;
-	wr->compare_add = 0x1111;
-	wr->swap = 0x2222;
-	wr->remote_qkey = 0x3333;
-	wr->xrc_srqn = 0x5555;		/* UD: of the peer's QP */
+	wr->xrc_srqn = 0x5555;
+	wr->rdma.rkey = 0x1234;		/* and of all that begin like it */
+	wr->rdma.remote_addr = 0x10000;
+	if (row->opcode == SHCA_WR_FLUSH) {
+		wr->flush.type = SHCA_FLUSH_GLOBAL;
+		wr->flush.length = 0x2222;
+	} else {
+		wr->atomic.compare_add = 0x1111;
+		wr->atomic.swap = 0x2222;
+	}
+	if (row->transport == UD) {
+		wr->ud.remote_qpn = 0x5555;
+		wr->ud.remote_qkey = 0x3333;
+	}
 	wr->sge[0].length = row->len;
 	shca_req_post(&fx->req);
 	return wr;
@@ -251,10 +259,10 @@ static void datagram_with_privileged_qkey_has_the_own_one(struct kunit *test)
 	struct fx *fx = test->priv;
 
 	start(fx, UD);
-	post(fx, &row)->remote_qkey = 0x80000000u;
+	post(fx, &row)->ud.remote_qkey = 0x80000000u;
 	KUNIT_ASSERT_TRUE(test, fx_next(fx));
 	KUNIT_EXPECT_EQ(test, fx->pkt.deth.qkey, 0x80000001u);
-	post(fx, &row)->remote_qkey = 0x7fffffffu;
+	post(fx, &row)->ud.remote_qkey = 0x7fffffffu;
 	KUNIT_ASSERT_TRUE(test, fx_next(fx));
 	KUNIT_EXPECT_EQ(test, fx->pkt.deth.qkey, 0x7fffffffu);
 }

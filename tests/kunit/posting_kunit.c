@@ -33,7 +33,7 @@ struct post_row {
 	u16 flags;
 	u32 length;
 	u32 imm;	/* FLUSH: type and level */
-	u64 swap;	/* FLUSH: bytes */
+	u64 range;	/* FLUSH: bytes */
 	bool no_rd;	/* no READs and atomics at all */
 	enum end end;
 };
@@ -143,9 +143,9 @@ static const struct post_row post_rows[] = {
 static void post_desc(const struct post_row *row, char *desc)
 {
 	snprintf(desc, KUNIT_PARAM_DESC_SIZE,
-		 "%02x op %02x flags %x length %x imm %x swap %llx%s",
+		 "%02x op %02x flags %x length %x imm %x range %llx%s",
 		 row->transport, row->opcode, row->flags, row->length, row->imm,
-		 (unsigned long long)row->swap, row->no_rd ? " no READs" : "");
+		 (unsigned long long)row->range, row->no_rd ? " no READs" : "");
 }
 
 KUNIT_ARRAY_PARAM(post, post_rows, post_desc);
@@ -170,7 +170,11 @@ static void req_post_is_judged_by_transport_operation_length(struct kunit *test)
 	wr->flags = row->flags | SHCA_SEND_SIGNALED;
 	wr->length = row->length;
 	wr->imm = row->imm;
-	wr->swap = row->swap;
+	if (row->opcode == SHCA_WR_FLUSH) {
+		wr->flush.type = row->imm & 0xff;
+		wr->flush.level = row->imm >> 8;
+		wr->flush.length = row->range;
+	}
 	shca_req_post(&fx->req);
 	KUNIT_EXPECT_EQ(test, wr->preset, status);
 	KUNIT_EXPECT_EQ(test, wr->vendor_err, vendor_err);

@@ -89,7 +89,8 @@ static void post_own(struct fx *fx, const struct own_row *row)
 	memset(wr, 0, FX_STRIDE);
 	wr->opcode = row->opcode;
 	wr->flags = SHCA_SEND_SIGNALED;
-	wr->imm = SHCA_FLUSH_GLOBAL;
+	if (row->opcode == SHCA_WR_FLUSH)
+		wr->flush.type = SHCA_FLUSH_GLOBAL;
 	wr->length = row->len;
 	shca_req_post(&fx->req);
 }

@@ -93,13 +93,13 @@ static void req_next_of_compare_swap_orders_operands(struct kunit *test)
 	struct fx *fx = test->priv;
 	struct shca_send_wr *wr = fx_post(fx, SHCA_WR_ATOMIC_CMP_AND_SWP, 8);
 
-	wr->compare_add = 1;
-	wr->swap = 2;
+	wr->atomic.compare_add = 1;
+	wr->atomic.swap = 2;
 	KUNIT_ASSERT_TRUE(test, fx_next(fx));
 	KUNIT_EXPECT_EQ(test, fx->pkt.atomic.compare, 1ull);
 	KUNIT_EXPECT_EQ(test, fx->pkt.atomic.swap_add, 2ull);
 	wr = fx_post(fx, SHCA_WR_ATOMIC_FETCH_AND_ADD, 8);
-	wr->compare_add = 3;
+	wr->atomic.compare_add = 3;
 	KUNIT_ASSERT_TRUE(test, fx_next(fx));
 	KUNIT_EXPECT_EQ(test, fx->pkt.atomic.swap_add, 3ull);
 }
@@ -113,10 +113,11 @@ static struct shca_send_wr *post_flush(struct fx *fx, u32 imm, u64 len)
 	wr->wr_id = fx->req.ring.prod;
 	wr->opcode = SHCA_WR_FLUSH;
 	wr->flags = SHCA_SEND_SIGNALED;
-	wr->imm = imm;
-	wr->swap = len;
-	wr->rkey = 0x1234;
-	wr->remote_addr = 0x10000;
+	wr->flush.type = imm & 0xff;
+	wr->flush.level = imm >> 8;
+	wr->flush.length = len;
+	wr->flush.rkey = 0x1234;
+	wr->flush.remote_addr = 0x10000;
 	shca_req_post(&fx->req);
 	return wr;
 }

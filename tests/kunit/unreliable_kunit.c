@@ -75,8 +75,8 @@ static void ud_send_carries_deth_of_request(struct kunit *test)
 
 	start(fx, SHCA_TRANSPORT_UD);
 	wr = fx_post(fx, SHCA_WR_SEND_WITH_IMM, FX_MTU);
-	wr->remote_qpn = 0x123;
-	wr->remote_qkey = QKEY;
+	wr->ud.remote_qpn = 0x123;
+	wr->ud.remote_qkey = QKEY;
 	KUNIT_ASSERT_TRUE(test, fx_next(fx));
 	KUNIT_EXPECT_EQ(test, fx->pkt.opcode, UD(SEND_ONLY_IMM));
 	KUNIT_EXPECT_EQ(test, fx->pkt.dqpn, 0x123u);
@@ -95,7 +95,7 @@ static void ud_send_with_privileged_qkey_uses_own(struct kunit *test)
 
 	start(fx, SHCA_TRANSPORT_UD);
 	wr = fx_post(fx, SHCA_WR_SEND, 1);
-	wr->remote_qkey = 0xffffffff;
+	wr->ud.remote_qkey = 0xffffffff;
 	KUNIT_ASSERT_TRUE(test, fx_next(fx));
 	KUNIT_EXPECT_EQ(test, fx->pkt.deth.qkey, OWN_QKEY);
 }

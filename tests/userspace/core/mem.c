@@ -353,10 +353,10 @@ static u8 *fast_far(struct sim_node *n, const struct shca_send_wr *wr,
 {
 	struct sim_region *r = &n->peer->rem;
 
-	if (region_check(r, wr->rkey, wr->remote_addr, wr->length, access) !=
-	    SHCA_MEM_OK)
+	if (region_check(r, wr->rdma.rkey, wr->rdma.remote_addr, wr->length,
+			 access) != SHCA_MEM_OK)
 		return NULL;
-	return r->mem + (wr->remote_addr - r->base);
+	return r->mem + (wr->rdma.remote_addr - r->base);
 }
 
 /* To the receive that is taken for it. */

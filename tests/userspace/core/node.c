@@ -438,6 +438,32 @@ void sim_node_pump(struct sim_node *n)
 
 /* ---- posting -------------------------------------------------------------- */
 
+/* What the operation has beside its data. */
+static void fill_wr_remote(struct sim_node *n, const struct sim_op *op,
+			   struct shca_send_wr *wr)
+{
+	u32 bad = op->fault == SIM_BAD_RKEY ? 0x100 : 0;
+
+	memset(&wr->atomic, 0, sizeof(wr->atomic));
+	if (sim_is_ud(n->w)) {
+		wr->ud.remote_qpn = op->target ? op->target->qpn : 0;
+		wr->ud.remote_qkey = op->qkey;
+		return;
+	}
+	/* All that reach the peer's memory begin alike. */
+	wr->rdma.rkey = n->peer->rem.key ^ bad;
+	wr->rdma.remote_addr = op->rem_va;
+	if (op->opcode == SHCA_WR_FLUSH) {
+		wr->flush.type = op->imm & 0xff;
+		wr->flush.level = op->imm >> 8;
+		wr->flush.length = op->swap;
+	} else if (op->opcode == SHCA_WR_ATOMIC_CMP_AND_SWP ||
+		   op->opcode == SHCA_WR_ATOMIC_FETCH_AND_ADD) {
+		wr->atomic.compare_add = op->compare_add;
+		wr->atomic.swap = op->swap;
+	}
+}
+
 static void fill_wr(struct sim_node *n, const struct sim_op *op,
 		    struct shca_send_wr *wr)
 {
@@ -446,22 +472,14 @@ static void fill_wr(struct sim_node *n, const struct sim_op *op,
 	wr->flags = op->flags;
 	wr->imm = op->imm;
 	wr->length = op->len;
-	wr->rkey = n->peer->rem.key;
-	wr->remote_addr = op->rem_va;
-	wr->compare_add = op->compare_add;
-	wr->swap = op->swap;
+	wr->xrc_srqn = sim_is_xrc(n->w) ? sim_srqn(n->w, op) : 0;
+	fill_wr_remote(n, op, wr);
 	wr->inline_data = op->inline_data;
 	wr->priv = NULL;
 	wr->own = NULL;
 	wr->preset = SHCA_WC_SUCCESS;
 	wr->num_sge = op->inline_data ? 0 : op->nr_sge;
 	memcpy(wr->sge, op->sge, wr->num_sge * sizeof(op->sge[0]));
-	wr->remote_qpn = op->target ? op->target->qpn : 0;
-	if (sim_is_xrc(n->w))
-		wr->xrc_srqn = sim_srqn(n->w, op);
-	wr->remote_qkey = op->qkey;
-	if (op->fault == SIM_BAD_RKEY)
-		wr->rkey ^= 0x100;
 	if (op->fault == SIM_BAD_WR && op->id & 1)
 		wr->flags |= 1u << 9;
 	else if (op->fault == SIM_BAD_WR)

@@ -238,10 +238,15 @@ bool fuzz_end_post(struct fuzz_end *end, struct fuzz_in *in)
 		wr->inline_data = end->inline_data;
 		wr->length = in_u8(in);
 	}
-	wr->remote_addr = end->memory.rem_base + in_u16(in) % (FUZZ_MEM + 9);
-	wr->rkey = in_near(in, end->memory.rkey);
-	wr->remote_qpn = 7;
-	wr->remote_qkey = in_u8(in) & 1 ? 1 : 0x80000000;
+	wr->rdma.remote_addr = end->memory.rem_base + in_u16(in) % (FUZZ_MEM + 9);
+	wr->rdma.rkey = in_near(in, end->memory.rkey);
+	b = in_u8(in);
+	if (wr->opcode == SHCA_WR_FLUSH)
+		wr->flush.type = wr->imm;
+	if (end->req_attr.transport == SHCA_TRANSPORT_UD) {
+		wr->ud.remote_qpn = 7;
+		wr->ud.remote_qkey = b & 1 ? 1 : 0x80000000;
+	}
 	if (in_u8(in) == 0xff)
 		wr->preset = SHCA_WC_LOC_QP_OP_ERR;
 	end->signaled[end->posted] = wr->flags & SHCA_SEND_SIGNALED;
