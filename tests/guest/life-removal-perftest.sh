@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 #
-# As 30-removal, under programs that only look at their completion queues and
+# As life-removal, under programs that only look at their completion queues and
 # never at events of the device: they end with an error, too.
 #
 # Takes about 25 s.

@@ -19,7 +19,7 @@ perf() {
 	client_gid=$(gid_index shca_a "$6")
 	# Enough of each size; more would time this machine, not test it. -a begins with
 	# two bytes; the one byte is a padded packet, whatever the MTU, and of the direct
-	# path in 23-direct-path.
+	# path in path-direct.
 	{ [ "$how" = on_itself ] || [ "$mtu" = 9000 ]; } && [ -z "${SHCA_SOAK-}" ] || sizes+=("-s 1 -n 20")
 	for size in "${sizes[@]}"; do
 		# shellcheck disable=SC2086 # several words

@@ -100,7 +100,7 @@ if [ -z "${SHCA_SOAK-}" ]; then
 else
 	for family in 4 6; do verified '' $family rc_data -m 400000 -x $of_rxe; done
 fi
-# windows of either, opened to and closed by the other (12-memory has the rest, where
+# windows of either, opened to and closed by the other (mem-regions has the rest, where
 # queue pairs are connected anew with the same numbers many times over, which a late
 # packet of rxe can spoil)
 verbs to_rxe windows -d shca_a -p rxe_b peer_invalidates_a_window

@@ -4,7 +4,7 @@
 # kernels: debug
 #
 # Each verb with each of its allocations and copies failing, one at a time
-# (tests/userspace/verbs/failures, failures_netlink), then at random under garbled calls (49), and
+# (tests/userspace/verbs/failures, failures_netlink), then at random under garbled calls (hostile-garbled-calls), and
 # nothing leaks but what the RDMA core is known to leak. SHCA_SOAK: half an hour of the second.
 . "$(dirname "$0")/lib.sh"
 . "$(dirname "$0")/scenario"

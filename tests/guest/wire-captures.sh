@@ -5,7 +5,7 @@
 # What softhca sends, as others see it: tshark finds nothing malformed, and
 # scapy's implementation of the ICRC, which is neither ours nor the kernel's,
 # finds each one right. Captured: the requests and answers that the crafted
-# packets of 46-wire-conformance draw, and ordinary programs. With `path auto`,
+# packets of wire-conformance draw, and ordinary programs. With `path auto`,
 # where batches leave, a capture at either end shows packets too.
 . "$(dirname "$0")/lib.sh"
 . "$(dirname "$0")/scenario"

@@ -32,7 +32,7 @@ for family in 4 6; do
 	}
 done
 check rping_large cm_pair $ns_b rping -s -V -C 3 -S 60000 -a $ip4_b -- rping -c -V -C 3 -S 60000 -a $ip4_b
-# (as XRC: 68-xrc)
+# (as XRC: verbs-xrc)
 check rdma_xclient cm_pair $ns_b rdma_xserver -p 7471 -c r -- rdma_xclient -s $ip4_b -p 7471 -c r
 
 # sockets over RDMA: inline, WRITE with immediate, credits by SEND; riostream

@@ -5,7 +5,7 @@
 # them: nothing waits for those processes, they learn of it, and what they still
 # do afterwards fails in an orderly way; a peer that stays gets RETRY_EXC_ERR. Each
 # way is gone several times: ROUNDS, 20 in make soak. (The peer of a module that is
-# removed is on another machine: tests/nodes/80-module-remove.sh.)
+# removed is on another machine: tests/nodes/life-module-remove.sh.)
 #
 # timeout: 600
 . "$(dirname "$0")/lib.sh"
