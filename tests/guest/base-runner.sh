@@ -14,25 +14,41 @@ test_is() {
 	shift
 	printf '%s\n' "$@" >"$folder/$name.sh"
 }
-# run_says EXPECTED DEADLINE NAME... : these lines, but for the times
+# run_says EXPECTED DEADLINE NAME... : these lines after the version, but for the times
 run_says() {
 	local expected=$1 deadline=$2 said
 	shift 2
-	said=$(SHCA_DEADLINE=$deadline "$test_programs/guest/run" --in $folder "$@" | grep -v '^# ')
+	said=$(SHCA_DEADLINE=$deadline "$test_programs/guest/run" --in $folder "$@" |
+		grep -v -E '^# ([a-z_]+: [0-9]+ s|the machine takes .*)$')
 	echo "  ${said//$'\n'/, }"
-	[ "${said//$'\n'/, }" = "$expected" ]
+	[ "${said//$'\n'/, }" = "KTAP version 1, 1..$#, $expected" ]
 }
 test_is good true
 test_is bad 'exit 3'
 test_is skipped 'echo no reason' 'exit 77'
-test_is parts 'echo "ok one"' 'echo "not ok two"'
+test_is parts 'echo "ok one"' 'echo "not ok two # why"' 'echo "skip three # reason"'
+test_is right 'echo "ok one"'
+test_is ends 'echo "ok one"' 'exit 3'
 test_is long 'sleep 2.1'
-check run.good run_says "begin good, ok good" '' good
-check run.bad run_says "begin bad, not ok bad # exit status 3" '' bad
-check run.skipped run_says "begin skipped, skip skipped # no reason" '' skipped
-check run.parts run_says "begin parts, ok parts: one, not ok parts: two" '' parts
-check run.nothing_begins_after_the_deadline run_says "begin long, ok long, left out: good, left out: bad" 2 long good bad
-check run.no_such_test run_says "not ok nobody # no such test" '' nobody
+head_of() { echo "# begin $1,     KTAP version 1,     # Subtest: $1,     1..$2"; }
+check run.good run_says "# begin good, ok 1 good" '' good
+check run.bad run_says "# begin bad, not ok 1 bad # exit status 3" '' bad
+check run.skipped run_says "# begin skipped, ok 1 skipped # SKIP no reason" '' skipped
+check run.parts run_says "$(head_of parts 3),     ok 1 one,     not ok 2 two # why,     ok 3 three # SKIP reason, not ok 1 parts, # ok one, # not ok two # why, # skip three # reason" '' parts
+check run.all_parts_are_right run_says "$(head_of right 1),     ok 1 one, ok 1 right" '' right
+check run.parts_and_the_end run_says "$(head_of ends 2),     ok 1 one,     not ok 2 end # exit status 3, not ok 1 ends, # ok one" '' ends
+check run.numbers run_says "# begin good, ok 1 good, $(head_of right 1),     ok 1 one, ok 2 right" '' good right
+check run.nothing_begins_after_the_deadline run_says "# begin long, ok 1 long, ok 2 good # SKIP left out for want of time, ok 3 bad # SKIP left out for want of time" 2 long good bad
+check run.no_such_test run_says "not ok 1 nobody # no such test" '' nobody
+# A test's own way of ending: 1 where one failed.
+ends_with() {
+	local expected=$1 status=0
+	shift
+	"$test_programs/guest/run" --in $folder "$@" >/dev/null || status=$?
+	[ "$status" = "$expected" ]
+}
+check run.status_of_success ends_with 0 good right skipped
+check run.status_of_a_failed_part ends_with 1 parts good
 
 # ---- programs of the verbs (one that needs no device: there is none)
 
