@@ -18,24 +18,7 @@ is_over() { ! kill -0 "$1" 2>/dev/null; }
 # blip NAMESPACE NETDEV SECONDS down | MTU : so long it is down or has this MTU.
 # One process that has started: starting one takes longer than that here.
 blip() {
-	ip netns exec "$1" python3 - "$2" "$3" "$4" <<-'END'
-		import fcntl, socket, struct, sys, time
-		name, seconds, what = sys.argv[1:]
-		sock = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
-		def ask(code, form, value=0):
-		    data = struct.pack("16s" + form, name.encode(), value).ljust(40, b"\0")
-		    return struct.unpack_from(form, fcntl.ioctl(sock, code, data), 16)[0]
-		if what == "down":
-		    was = ask(0x8913, "h")                # SIOCGIFFLAGS
-		    ask(0x8914, "h", was & ~1)            # SIOCSIFFLAGS, IFF_UP
-		    time.sleep(float(seconds))
-		    ask(0x8914, "h", was | 1)
-		else:
-		    was = ask(0x8921, "i")                # SIOCGIFMTU
-		    ask(0x8922, "i", int(what))           # SIOCSIFMTU
-		    time.sleep(float(seconds))
-		    ask(0x8922, "i", was)
-	END
+	ip netns exec "$1" "$test_programs/guest/helpers/netdev-blip.py" "$2" "$3" "$4"
 }
 
 # perf_flap SECONDS OPTION... : so many messages that the flap comes amid them;

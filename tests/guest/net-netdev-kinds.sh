@@ -180,22 +180,7 @@ run rdma link delete shca_a
 run in_a ip link del dummy_a
 
 # ---- two taps, and a program that carries frames from one to the other
-python3 - <<-'END' &
-	import fcntl, os, select, struct
-	taps = {}
-	for name in "tap_a", "tap_b":
-	    fd = os.open("/dev/net/tun", os.O_RDWR)
-	    fcntl.ioctl(fd, 0x400454ca, struct.pack("16sH22x", name.encode(), 0x1002))  # TUNSETIFF: TAP, NO_PI
-	    taps[name] = fd
-	other = {taps["tap_a"]: taps["tap_b"], taps["tap_b"]: taps["tap_a"]}
-	while True:
-	    for fd in select.select(list(other), [], [])[0]:
-	        frame = os.read(fd, 65536)
-	        try:
-	            os.write(other[fd], frame)
-	        except OSError:
-	            pass   # the other one is down
-END
+"$test_programs/guest/helpers/tap-pair.py" tap_a tap_b &
 at_exit kill $!
 taps=$!
 run wait_for 10 test -e /sys/class/net/tap_b

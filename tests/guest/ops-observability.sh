@@ -35,17 +35,7 @@ check details.mr details mr type access block_shift
 raw() {
 	rdma -j -r resource show "$1" >/tmp/raw
 	head -c 300 /tmp/raw && echo
-	python3 - "$2" <<-'END_PYTHON'
-		import json, struct, sys
-		dumps = [d["data"] for d in json.load(open("/tmp/raw")) if "data" in d]
-		print("dumps:", len(dumps))
-		assert dumps
-		for dump in dumps:
-		    data = bytes(byte & 0xff for byte in dump)
-		    assert len(data) == int(sys.argv[1]), len(data)
-		    # each says its length first
-		    assert struct.unpack_from("=I", data)[0] == len(data)
-	END_PYTHON
+	"$test_programs/guest/helpers/raw-dumps.py" /tmp/raw "$2"
 }
 check raw.qp raw qp 88
 check raw.cq raw cq 16

@@ -75,40 +75,7 @@ check auto_again in_a softhca dev set shca_a path auto
 
 # What the tool would never send, sent by hand: name, attributes as hex.
 raw() {
-	in_a python3 - "$@" <<-'END'
-		import socket, struct, sys
-		def attr(kind, data):
-		    return struct.pack("HH", 4 + len(data), kind) + data + bytes(-len(data) % 4)
-		s = socket.socket(socket.AF_NETLINK, socket.SOCK_RAW, 16)
-		s.setsockopt(270, 11, 1)   # SOL_NETLINK, NETLINK_EXT_ACK
-		s.bind((0, 0))
-		def ask(kind, cmd, flags, body):
-		    s.send(struct.pack("IHHII", 20 + len(body), kind, flags, 1, 0) +
-		           struct.pack("BBH", cmd, 1, 0) + body)
-		    return s.recv(65536)
-		reply = ask(16, 3, 5, attr(2, b"softhca\0"))     # CTRL_CMD_GETFAMILY
-		family, at = None, 20
-		while at < struct.unpack_from("I", reply)[0]:
-		    length, kind = struct.unpack_from("HH", reply, at)
-		    if kind == 1:
-		        family = struct.unpack_from("H", reply, at + 4)[0]
-		    at += (length + 3) & ~3
-		s.recv(65536)
-		body = b"".join(attr(int(k), bytes.fromhex(v)) for k, v in (a.split("=") for a in sys.argv[2:]))
-		reply = ask(family, int(sys.argv[1]), 5, body)
-		length, kind, flags = struct.unpack_from("IHH", reply)
-		error = -struct.unpack_from("i", reply, 16)[0] if kind == 2 else 0
-		at, text = 20 + (16 if flags & 0x100 else (struct.unpack_from("I", reply, 20)[0] + 3) & ~3), ""
-		while flags & 0x200 and at < length:
-		    size, kind = struct.unpack_from("HH", reply, at)
-		    if kind & 0x3fff == 1:       # NLMSGERR_ATTR_MSG
-		        text = reply[at + 4:at + size].rstrip(b"\0").decode()
-		    if kind & 0x3fff == 5:       # NLMSGERR_ATTR_MISS_TYPE
-		        text = "attribute missing: %d" % struct.unpack_from("I", reply, at + 4)
-		    at += (size + 3) & ~3
-		print("errno", error, "text", repr(text))
-		sys.exit(0 if error and text else 1)
-	END
+	in_a "$test_programs/guest/helpers/softhca-netlink.py" "$@"
 }
 hex() { printf '%s\0' "$1" | od -An -v -tx1 | tr -d ' \n'; }
 

@@ -52,58 +52,7 @@ for event in "$events"/*/; do
 done
 
 sane() {
-	python3 - /tmp/trace /tmp/traffic.lossy <<-'END'
-		import collections, re, sys
-		number, hexa = r"(\d+)", r"(0x[0-9a-f]+|0)"
-		opcode, word = "opcode=((RC|UC|UD|XRC)_[A-Z_]+|CNP)", "([A-Z_]+)"
-		packet = f"qpn={hexa} dqpn={hexa} psn={number} {opcode} ackreq=[01] syndrome={hexa} msn={number} len={number}"
-		states = "(RESET|INIT|RTR|RTS|SQD|SQE|ERR)"
-		forms = {
-		    "shca_post": f"qpn={hexa} wr_id={hexa} opcode={word} flags={hexa} length={number} preset=SUCCESS",
-		    "shca_tx": packet, "shca_rx": packet,
-		    "shca_rx_verdict": f"qpn={hexa} psn={number} {opcode} verdict=([a-z-]+)",
-		    "shca_rx_refused": f"qpn={hexa} psn={number} {opcode} reason=(path|transport|icrc|pkey)",
-		    "shca_timeout": f"qpn={hexa} psn={number} retries_left=[0-7] failed=0",
-		    "shca_complete": f"qpn={hexa} wr_id={hexa} status={word} opcode={word} vendor_err={number} byte_len={number}",
-		    "shca_state": f"qpn={hexa} from={states} to={states}",
-		    "shca_refused": f"qpn={hexa} errno={number} why=.+",
-		    "shca_event": f"qpn={hexa} event={word}",
-		}
-		words, counts, wrong = collections.Counter(), collections.Counter(), 0
-		qpns = set()
-		for line in open(sys.argv[2]):
-		    fields = line.split()
-		    for i, word in enumerate(fields):
-		        if fields[0] == "ready" and word in ("rc", "uc", "ud"):
-		            qpns |= {int(fields[i + 1], 0), int(fields[i + 3], 0)}
-		for line in open(sys.argv[1], errors="replace"):
-		    found = re.search(r" (shca_\w+): (.*)$", line)
-		    if not found:
-		        continue
-		    name, text = found.groups()
-		    counts[name] += 1
-		    match = re.fullmatch(forms.get(name, "no such event"), text)
-		    bad = not match
-		    psn = re.search(r"\bpsn=(\d+)", text)
-		    bad |= bool(psn) and int(psn[1]) >= 1 << 24
-		    qpn = int(re.search(r"\bqpn=(\S+)", text)[1], 0)
-		    bad |= not 0 < qpn < 1 << 24 and name != "shca_refused"
-		    if name in ("shca_tx", "shca_rx") and match:
-		        bad |= int(match[8]) > 1500
-		    if name in ("shca_tx", "shca_timeout"):
-		        bad |= qpn not in qpns and qpn != 1
-		    if name in ("shca_rx_verdict", "shca_rx_refused") and match:
-		        words[match[5]] += 1
-		    if bad:
-		        wrong += 1
-		        if wrong < 10:
-		            print("wrong:", line.rstrip())
-		print(dict(counts), dict(words))
-		missing = {"ok", "icrc", "out-of-sequence", "nak-sequence"} - set(words)
-		if missing:
-		    print("never:", missing)
-		sys.exit(bool(wrong or missing or not qpns))
-	END
+	"$test_programs/guest/helpers/trace-fields.py" /tmp/trace /tmp/traffic.lossy
 }
 check fields_are_sane sane
 
