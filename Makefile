@@ -8,7 +8,7 @@
 #   make check         every test; TESTS=pattern runs some, KERNELS="6.1 7.2 debug kcsan",
 #                      BUILDS=all also builds for every kernel and tests the packages
 #   make soak          the tests that take long
-#   make style         prose, codespell, checkpatch, sparse, clang-format, shellcheck
+#   make style         prose, codespell, pyflakes, shellcheck, clang-format, checkpatch, sparse
 #   make deb           packages: the module for DKMS, the provider and the tool
 #   make bench         how fast, beside Soft-RoCE; BENCH=pattern, BENCH_REPS=n, BENCH_QUICK=1
 #   make install       module, provider and tool for this machine; make uninstall
@@ -49,6 +49,7 @@ check:
 	@TESTS='$(TESTS)' KERNELS='$(KERNELS)' BUILDS='$(BUILDS)' scripts/check
 
 style:
+	@scripts/setup-host --style
 	@scripts/style
 
 deb:

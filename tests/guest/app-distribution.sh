@@ -106,7 +106,7 @@ qperf_measures() {
 		grep -qE "${2-=  *[1-9][0-9.]*}" /tmp/qperf.client && [ "$(packets)" -gt $((before + 10)) ]
 }
 for test in rc_bw ${more:+rc_bi_bw rc_lat rc_rdma_write_bw} rc_rdma_read_bw rc_rdma_write_lat rc_fetch_add_mr; do
-	check "qperf.$test" qperf_measures $test
+	check "qperf.$test" qperf_measures "$test"
 done
 for test in ver_rc_compare_swap ver_rc_fetch_add; do check "qperf.$test" qperf_measures $test "^$test:"; done
 kill $qperf

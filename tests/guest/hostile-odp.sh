@@ -60,7 +60,7 @@ now_beside() {
 	for _ in 1 2 3; do
 		now=$(timeout $((20 * slow)) "$load" shca_a rate 2000 | sed -n 's/^rate //p')
 		echo "rate: $idle idle, ${now:-none} beside"
-		[ "${now:-0}" -le $beside ] || beside=$now
+		[ "${now:-0}" -le "$beside" ] || beside=$now
 		[ $((beside * 2)) -lt "$idle" ] || return 0
 	done
 }
@@ -182,7 +182,7 @@ if grep -qw memory $root/cgroup.controllers; then
 	at_exit rmdir $group
 	echo $((60 << 20)) >$group/memory.max
 	echo 0 >$group/memory.swap.max 2>/dev/null
-	unreclaimable() { echo $(($(sed -n 's/^SUnreclaim: *\([0-9]*\) kB/\1/p' /proc/meminfo) - $(sed -n 's/^slab_unreclaimable //p' $group/memory.stat) / 1024)); }
+	unreclaimable() { echo $(($(sed -n 's/^SUnreclaim: *\([0-9]*\) kB/\1/p' /proc/meminfo) - $(sed -n 's/^slab_unreclaimable //p' "$group/memory.stat") / 1024)); }
 	in_group() {
 		# shellcheck disable=SC2016 # the inner shell's
 		bash -c 'echo $$ >"$1/cgroup.procs" && shift && exec "$@"' - $group "$load" shca_a sparse 1000 >/tmp/odp.sparse 2>&1 &
@@ -191,7 +191,7 @@ if grep -qw memory $root/cgroup.controllers; then
 	}
 	nobodys() {
 		local kb=$(($(unreclaimable) - before))
-		echo "charged to nobody: $kb KB of $(($(sed -n 's/^slab_unreclaimable //p' $group/memory.stat) / 1024)) KB"
+		echo "charged to nobody: $kb KB of $(($(sed -n 's/^slab_unreclaimable //p' "$group/memory.stat") / 1024)) KB"
 		[ $kb -le 1024 ]
 	}
 	rate >/dev/null # (what is made once)
@@ -199,8 +199,8 @@ if grep -qw memory $root/cgroup.controllers; then
 	in_group
 	check memory.sparse told sparse written
 	# (checkers keep records of every allocation, which are nobody's)
-	[ $slow != 1 ] || check memory.is_the_process_s nobodys
-	nobody_killed() { grep -q '^oom_kill 0' $group/memory.events; }
+	[ "$slow" != 1 ] || check memory.is_the_process_s nobodys
+	nobody_killed() { grep -q '^oom_kill 0' "$group/memory.events"; }
 	check memory.nobody_is_killed nobody_killed
 	killed sparse
 else

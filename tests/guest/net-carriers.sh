@@ -26,7 +26,8 @@ carrier() {
 	add_device shca_b "$netdev_b" $ns_b
 	run wait_for 20 gid_index shca_a $ip4_a
 	run wait_for 20 gid_index shca_b $ip4_b
-	run wait_for 20 in_a ${in_vrf-} ping -q -c 1 -W 1 $ip4_b
+	# shellcheck disable=SC2086 # several words, or none
+	run wait_for 20 in_a ${in_vrf-} ping -q -c 1 -W 1 "$ip4_b"
 	start_traffic "$name" shca_a shca_b -f 4 -u 18
 	end=$((SECONDS + seconds))
 	while [ $SECONDS -lt $end ] && traffic_is_alive "$name"; do
@@ -113,12 +114,12 @@ ipsec() {
 	for end in a b; do
 		for way in "$ip4_a $ip4_b 0x100" "$ip4_b $ip4_a 0x200"; do
 			read -r from to spi <<<"$way"
-			ip -n shca-$end xfrm state add src $from dst $to proto esp spi $spi mode transport \
+			ip -n shca-$end xfrm state add src "$from" dst "$to" proto esp spi "$spi" mode transport \
 				auth 'hmac(sha256)' "$auth_key" enc 'cbc(aes)' "$enc_key" || return
 			dir=in
 			case $end.$from in "a.$ip4_a" | "b.$ip4_b") dir=out ;; esac
-			ip -n shca-$end xfrm policy add src $from dst $to dir $dir \
-				tmpl src $from dst $to proto esp mode transport || return
+			ip -n shca-$end xfrm policy add src "$from" dst "$to" dir "$dir" \
+				tmpl src "$from" dst "$to" proto esp mode transport || return
 		done
 	done
 }

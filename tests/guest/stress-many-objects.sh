@@ -34,5 +34,4 @@ begin_many link_delete
 check link_delete within $((removal_seconds * 1000 + MANY_QPS / 2)) "rdma link show" rdma link delete shca_a
 check link_delete.nothing_left wait_for 60 nothing_left
 kill -KILL $pid
-wait $pid
-exit 0	# (not its)
+wait $pid || true	# (its status is not that of this test)

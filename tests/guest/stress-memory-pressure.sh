@@ -55,11 +55,11 @@ pid=$!
 while kill -0 $pid 2>/dev/null; do
 	sleep 1
 	[ ! -r $mm/ksm/pages_sharing ] || now=$(<$mm/ksm/pages_sharing)
-	[ "${now-0}" -le $merged ] || merged=$now
+	[ "${now-0}" -le "$merged" ] || merged=$now
 done
 wait $pid
 # that it was there what was to be tested
 echo "swapped out $(($(counter pswpout) - out)), in $(($(counter pswpin) - back)), merged at most $merged, split $(($(counter thp_split_page) - split))"
 check pressure.swapped_out [ "$(counter pswpout)" -gt "$out" ]
 check pressure.swapped_in [ "$(counter pswpin)" -gt "$back" ]
-[ ! -r $mm/ksm/run ] || check pressure.merged [ $merged -gt 0 ]
+[ ! -r $mm/ksm/run ] || check pressure.merged [ "$merged" -gt 0 ]

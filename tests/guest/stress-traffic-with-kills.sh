@@ -44,7 +44,7 @@ while [ $SECONDS -lt $end ] || [ $kills -lt 10 ]; do
 	kill_one $i
 	begin_one $i
 	kills=$((kills + 1))
-	traffic_is_alive wire && traffic_is_alive itself && traffic_is_alive ipv6 || break
+	if ! traffic_is_alive wire || ! traffic_is_alive itself || ! traffic_is_alive ipv6; then break; fi
 done
 for i in "${!victims[@]}"; do kill_one "$i"; done
 echo "$kills killed"

@@ -20,6 +20,7 @@
 #include <rdma/ib_user_verbs.h>
 #include <rdma/rdma_user_ioctl_cmds.h>
 
+#define ARRAY_SIZE(a)	(sizeof(a) / sizeof((a)[0]))
 #define PAGE		4096u
 #define MAX_ATTRS	32
 #define MAX_PAYLOAD	PAGE

@@ -10,7 +10,7 @@ static uint64_t some_handle(struct rng *rng)
 					UINT64_MAX, 1000, 1ull << 63 };
 
 	if (one_in(rng, 6))
-		return odd[below(rng, sizeof(odd) / sizeof(odd[0]))];
+		return odd[below(rng, ARRAY_SIZE(odd))];
 	return below(rng, one_in(rng, 3) ? 64 : 8);
 }
 
@@ -39,7 +39,7 @@ static uint32_t some_length(struct rng *rng, uint32_t len)
 
 	switch (below(rng, 3)) {
 	case 0:
-		return odd[below(rng, sizeof(odd) / sizeof(odd[0]))];
+		return odd[below(rng, ARRAY_SIZE(odd))];
 	case 1:
 		return len + below(rng, 17) - 8;
 	default:

@@ -195,7 +195,7 @@ static void make_rdma(struct message *msg)
 			RDMA_NLDEV_ATTR_STAT_AUTO_MODE_MASK,
 		};
 
-		put_u32(msg, ids[below(&rng, sizeof(ids) / sizeof(ids[0]))],
+		put_u32(msg, ids[below(&rng, ARRAY_SIZE(ids))],
 			below(&rng, one_in(&rng, 4) ? 1 << 24 : 32));
 	}
 	if (one_in(&rng, 8))

@@ -95,7 +95,7 @@ static uint64_t wild_pointer(struct rng *rng)
 
 	if (mapping.addr && one_in(rng, 2))
 		return (uintptr_t)mapping.addr + below(rng, mapping.len);
-	return wild[below(rng, sizeof(wild) / sizeof(wild[0]))];
+	return wild[below(rng, ARRAY_SIZE(wild))];
 }
 
 struct place {
