@@ -2,6 +2,9 @@
 /*
  * Completion queues: creation, writing completions, waking consumers, and the
  * kernel consumer's poll.
+ *
+ * Timer: shca_cq.mod_timer, for moderation.  The first completion that is held back
+ * arms it (shca_cq_hold()), and shca_cq_mod_timer() tells of those held.  Softirq.
  */
 #include "cq.h"
 

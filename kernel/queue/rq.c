@@ -2,6 +2,9 @@
 /*
  * The receive side: requests of the peer through the responder, its responses
  * to the wire, receive requests from the ring, and their flushing.
+ *
+ * Timer: shca_rq.timer, for a full queue below.  shca_rq_wait() arms it for when that
+ * has room again, and shca_rq_timer() lets the responder go on.  Softirq.
  */
 #include "rq.h"
 

@@ -9,6 +9,12 @@
  *
  * Every event (doorbell, response, timer) ends in shca_sq_run(): fetch, transmit,
  * complete, arm the timer.
+ *
+ * Timer: shca_sq.timer, one of a QP, for what comes first of the requester's deadline
+ * (shca_req_deadline(): time-out, RNR wait, ACK probe, rate, full queue below) and the
+ * next look at a ring without doorbells (stream.h).  shca_sq_arm() arms it and never to
+ * later, so shca_sq_timer() may come early and looks at both.  Softirq, on the CPU that
+ * armed it.
  */
 #include "sq.h"
 
