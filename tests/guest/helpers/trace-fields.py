@@ -21,7 +21,8 @@ forms = {
     "shca_post": f"qpn={hexa} wr_id={hexa} opcode={word} flags={hexa} length={number} preset=SUCCESS",
     "shca_tx": packet, "shca_rx": packet,
     "shca_rx_verdict": f"qpn={hexa} psn={number} {opcode} verdict=([a-z-]+)",
-    "shca_rx_refused": f"qpn={hexa} psn={number} {opcode} reason=(path|transport|icrc|pkey)",
+    # (of a packet that the link has spoiled the opcode may be any)
+    "shca_rx_refused": f"qpn={hexa} psn={number} {opcode[:-1]}|0x[0-9a-f]+) reason=(path|transport|icrc|pkey)",
     "shca_timeout": f"qpn={hexa} psn={number} retries_left=[0-7] failed=0",
     "shca_complete": f"qpn={hexa} wr_id={hexa} status={word} opcode={word} vendor_err={number} byte_len={number}",
     "shca_state": f"qpn={hexa} from={states} to={states}",
