@@ -10,7 +10,8 @@
 #   make soak          the tests that take long
 #   make style         prose, codespell, pyflakes, shellcheck, clang-format, checkpatch, sparse
 #   make deb           packages: the module for DKMS, the provider and the tool
-#   make bench         how fast, beside Soft-RoCE; BENCH=pattern, BENCH_REPS=n, BENCH_QUICK=1
+#   make bench         how fast, beside Soft-RoCE; BENCH=pattern, BENCH_REPS=n, BENCH_QUICK=1;
+#                      over networks that lose, delay, reorder: BENCH=badnet, BENCH_JUDGE=1
 #   make install       module, provider and tool for this machine; make uninstall
 #   make clean         removes what was built, keeps what was downloaded
 #   make distclean     removes build/
@@ -62,7 +63,7 @@ bench:
 	@scripts/bench
 
 clean:
-	rm -rf build/module build/provider build/programs build/guest-install build/core build/fuzz build/run build/log build/check build/deb build/bench
+	rm -rf build/module build/provider build/programs build/guest-install build/core build/fuzz build/run build/log build/check build/deb build/bench build/ns3/out
 
 distclean: clean
 	@scripts/build/host distclean
