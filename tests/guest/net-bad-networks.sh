@@ -38,13 +38,14 @@ sum() { awk '{ sum += $1 } END { print sum + 0 }'; }
 # stream OPERATION LEAST : at least LEAST thousandths of what it had on a good network
 declare -A good
 stream() {
-	local out bytes status=0
+	local out bytes rate status=0
 	out=$("$test_programs/bench/goodput" -o "$1" -t $seconds shca_a "$gid_a" shca_b "$gid_b") || status=$?
 	bytes=$(sed -n 's/^{"bytes": \([0-9]*\),.*/\1/p' <<<"$out")
-	[ "$2" != 1000 ] || good[$1]=$bytes
-	echo "$out: $((1000 * ${bytes:-0} / (${good[$1]:-0} + 1))) of 1000"
-	[ $status = 0 ] && grep -q '"wrong": 0, "error": ""' <<<"$out" && [ "${bytes:-0}" -gt 0 ] &&
-		[ $((1000 * bytes)) -ge $(($2 * good[$1])) ]
+	rate=$((${bytes:-0} / seconds))
+	[ "$2" != 1000 ] || good[$1]=$rate
+	echo "$out: $((1000 * rate / (${good[$1]:-0} + 1))) of 1000"
+	[ $status = 0 ] && grep -q '"wrong": 0, "error": ""' <<<"$out" && [ "$rate" -gt 0 ] &&
+		[ $((1000 * rate)) -ge $(($2 * good[$1])) ]
 }
 # (in this shell, which remembers)
 streams() {
