@@ -463,7 +463,7 @@ def main():
     parser.add_argument("--judge", action="store_true", help="compare with the bars; status 1 where one is missed")
     parser.add_argument("--report", metavar="JSON", help="print what an earlier run has written, of part of it too")
     parser.add_argument("--out", default="badnet.json")
-    parser.add_argument("--control", default="softhca dev set {device} congestion {value}",
+    parser.add_argument("--control", default="softhca dev set {device} cc {value}",
                         help="the command that turns the control of congestion on and off")
     parser.add_argument("patterns", nargs="*", help="only the rows whose name contains one (as in a shell)")
     args = parser.parse_args()

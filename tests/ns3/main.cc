@@ -48,9 +48,25 @@ static struct {
 	uint32_t seed = 1;
 	std::string queue = "red";
 	std::string op = "WRITE";
-	std::string dcqcn = "off";
+	std::string control = "off";
 	bool bars = false;
 } setting;
+
+static node_control control()
+{
+	const std::string &name = setting.control;
+	node_control c{};
+
+	if (name == "window")
+		c.kind = NODE_WINDOW;
+	else if (name == "delay")
+		c.kind = NODE_DELAY;
+	else if (sscanf(name.c_str(), "%u/%u/%u", &c.time_reset_us, &c.ai_mbps, &c.hai_mbps) == 3)
+		c.kind = NODE_DCQCN;
+	else if (name != "off")
+		NS_FATAL_ERROR("--control is off, window, delay or TIME_RESET/AI/HAI, not " << name);
+	return c;
+}
 
 /* The core takes 0 for "never". */
 static uint64_t now()
@@ -100,7 +116,7 @@ public:
 		qp->peer = peer;
 		qp->flow = flow;
 		qp->tx = socket(FIRST_PORT + qpn);
-		if (config.control.on)
+		if (config.control.kind != NODE_OFF)
 			qp->tx->SetIpTos(ECT_0);
 		m_qps.push_back(std::move(qp));
 		return m_qps.back()->node;
@@ -254,10 +270,7 @@ struct Run {
 		config.timeout_ns = setting.timeout ? 4096ull << setting.timeout : 0;
 		config.depth = setting.depth;
 		config.line_mbps = fabric->rate() / 1000000;
-		config.control.on = setting.dcqcn != "off";
-		if (config.control.on && sscanf(setting.dcqcn.c_str(), "%u/%u/%u", &config.control.time_reset_us,
-						&config.control.ai_mbps, &config.control.hai_mbps) != 3)
-			NS_FATAL_ERROR("--dcqcn is off or TIME_RESET/AI/HAI, not " << setting.dcqcn);
+		config.control = control();
 		flow->messages = messages;
 		flow->requester = hosts[asks]->connect(config, b, fabric->address(answers), flow.get());
 		flow->responder = hosts[answers]->connect(config, a, fabric->address(asks), nullptr);
@@ -525,7 +538,8 @@ int main(int argc, char **argv)
 	cmd.AddValue("timeout", "code of the acknowledgement time-out", setting.timeout);
 	cmd.AddValue("queue", "of switches: red, which marks, or fifo", setting.queue);
 	cmd.AddValue("op", "WRITE, READ or SEND", setting.op);
-	cmd.AddValue("dcqcn", "off, or rp_time_reset/rp_ai_rate/rp_hai_rate", setting.dcqcn);
+	cmd.AddValue("control", "of congestion: off, window, delay, or DCQCN by rp_time_reset/rp_ai_rate/rp_hai_rate",
+		     setting.control);
 	/* ns-3 takes words without dashes for its own: they are ours */
 	std::vector<char *> options{argv[0]};
 	std::vector<std::string> names;
@@ -537,10 +551,6 @@ int main(int argc, char **argv)
 			names.push_back(argv[i]);
 	}
 	cmd.Parse(options.size(), options.data());
-	if (setting.dcqcn != "off" && !node_has_control()) {
-		fprintf(stderr, "this core has no control of congestion\n");
-		return 2;
-	}
 	for (const Scenario &scenario : scenarios) {
 		bool wanted = names.empty() || std::find(names.begin(), names.end(), scenario.name) != names.end();
 

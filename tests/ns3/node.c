@@ -76,10 +76,31 @@ static const struct shca_mem_ops ops = {
 
 /* -------------------------------------------------------------------------- */
 
-/* core/cc.c only knows losses yet; node_new() will choose what it has. */
-bool node_has_control(void)
+static const u8 algorithms[] = {
+	[NODE_OFF] = SHCA_CC_LOSS,
+	[NODE_WINDOW] = SHCA_CC_MARKS,
+	[NODE_DELAY] = SHCA_CC_DELAY,
+	[NODE_DCQCN] = SHCA_CC_DCQCN,
+};
+
+/* Parameters of all nodes: a run has one configuration. */
+static struct shca_cc_params params;
+
+static struct shca_cc_attr control_of(const struct node_config *config)
 {
-	return false;
+	struct shca_cc_attr attr = {
+		.algorithm = algorithms[config->control.kind],
+		.params = &params,
+		.line = (u64)config->line_mbps * SHCA_CC_MBIT,
+	};
+
+	params = shca_cc_presets;
+	if (config->control.kind == NODE_DCQCN) {
+		params.rp_time_reset = config->control.time_reset_us;
+		params.rp_ai_rate = config->control.ai_mbps;
+		params.rp_hai_rate = config->control.hai_mbps;
+	}
+	return attr;
 }
 
 struct node *node_new(const struct node_config *config, uint32_t qpn,
@@ -96,6 +117,7 @@ struct node *node_new(const struct node_config *config, uint32_t qpn,
 		.rnr_retry = 7,
 		.max_rd_atomic = RD_RING,
 		.peer = SHCA_PEER_FLUSHES_ACKS,
+		.cc = control_of(config),
 	};
 	const struct shca_resp_attr resp_attr = {
 		.mtu = config->mtu,
@@ -104,7 +126,8 @@ struct node *node_new(const struct node_config *config, uint32_t qpn,
 		.access = SHCA_ACCESS_REMOTE_WRITE | SHCA_ACCESS_REMOTE_READ,
 		.transport = SHCA_TRANSPORT_RC,
 		.max_dest_rd_atomic = RD_RING,
-		.cnp = config->control.on,
+		.cnp = config->control.kind != NODE_OFF,
+		.cnp_interval_ns = shca_cc_presets.np_min_time_between_cnps * 1000ull,
 	};
 	u32 stride = shca_req_stride(1);
 	struct node *node = calloc(1, sizeof(*node));

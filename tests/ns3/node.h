@@ -24,13 +24,15 @@ extern "C" {
 /** enum node_op - what a requester posts */
 enum node_op { NODE_WRITE, NODE_READ, NODE_SEND };
 
+/** enum node_control_kind - algorithms of the core; with all but OFF packets are ECN-capable */
+enum node_control_kind { NODE_OFF, NODE_WINDOW, NODE_DELAY, NODE_DCQCN };
+
 /**
  * struct node_control - control of congestion, by the names of mlx5's parameters
- * @on:		the core controls, and packets are ECN-capable
- * @time_reset_us: rp_time_reset; @ai_mbps: rp_ai_rate; @hai_mbps: rp_hai_rate
+ * @time_reset_us: rp_time_reset; @ai_mbps: rp_ai_rate; @hai_mbps: rp_hai_rate: DCQCN
  */
 struct node_control {
-	bool on;
+	enum node_control_kind kind;
 	uint32_t time_reset_us;
 	uint32_t ai_mbps;
 	uint32_t hai_mbps;
@@ -73,8 +75,6 @@ struct node_packet {
 
 struct node;
 
-/** node_has_control() - can this core control congestion? */
-bool node_has_control(void);
 
 /** node_new() - a queue pair, connected with number @peer_qpn of another host */
 struct node *node_new(const struct node_config *config, uint32_t qpn,
