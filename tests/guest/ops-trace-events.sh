@@ -15,8 +15,15 @@ events=$tracing/events/softhca
 make_pair 1500
 for end in a b; do
 	run ip netns exec shca-$end softhca dev set shca_$end path wire
-	run ip netns exec shca-$end tc qdisc add dev veth_$end root netem loss 2% corrupt 2%
 done
+# (not before connections are made: a lost ARP reply would be one that cannot be)
+network() {
+	local end
+	for end in a b; do
+		tc -n shca-$end qdisc del dev veth_$end root 2>/dev/null
+		[ $# = 0 ] || run tc -n shca-$end qdisc add dev veth_$end root netem "$@"
+	done
+}
 check events_are_there [ -d $events ]
 at_exit eval "echo 0 >$events/enable; echo 1408 >$tracing/buffer_size_kb; echo >$tracing/trace"
 echo 24000 >$tracing/buffer_size_kb
@@ -34,6 +41,7 @@ run eval "echo 1 >$events/enable"
 
 # (one message at a time, of few packets: what is lost last waits for the time-out)
 start_traffic lossy shca_a shca_b -u 13
+network loss 2% corrupt 2%
 seen() { grep -q "$1" $signs/trace; }
 for sign in ' shca_timeout: ' reason=icrc verdict=out-of-sequence verdict=nak-sequence; do
 	run wait_for 60 seen "$sign"
@@ -57,6 +65,8 @@ sane() {
 check fields_are_sane sane
 
 # As the tools show them: these know of an enumerator only what the format tells.
+# Nothing is lost meanwhile: without its NAK the request would end in RETRY_EXC_ERR.
+network
 a_refused_write() {
 	"$test_programs/rc_errors" -d shca_a -p shca_b -f 4 write_to_bad_remote
 }
