@@ -25,8 +25,8 @@
  * shca_cq_disarm().
  *
  * A process: its arm word counts requests; each value fires once.  The barrier
- * pairs with the provider's between storing arm and polling: either we see the
- * new arm word here, or the process sees our completion when it polls.
+ * pairs with the provider's between storing arm and polling. Either we see the new
+ * arm word here, or the process sees our completion when it polls.
  */
 static u32 shca_cq_armed(struct shca_cq *cq, u32 *arm)
 {
@@ -134,8 +134,9 @@ static void shca_cq_fill(struct shca_cqe *cqe, u32 qpn,
 }
 
 /*
- * A process's completions are written by its QPs alone, in softirq or with bottom
- * halves off; only kernel consumers poll and arm, anywhere, and so need more.
+ * Only QPs write the completions of a process, in softirq or with bottom halves
+ * off. Kernel consumers also poll and arm, in any context, so their lock disables
+ * interrupts.
  */
 static unsigned long shca_cq_lock(struct shca_cq *cq)
 	__acquires(&cq->lock)
@@ -376,9 +377,9 @@ int shca_destroy_cq(struct ib_cq *ibcq, struct ib_udata *udata)
 #define SHCA_CQ_MOVE_PASSES	64
 
 /*
- * Copy completions @from to @to.  Each is complete, and stays as it is until it
- * has been consumed; one that was consumed meanwhile, and may be written anew, is
- * copied for nothing.
+ * Copy completions @from to @to.  Each is complete and does not change until it is
+ * consumed. One that is consumed meanwhile may be overwritten; its copy is never
+ * read.
  */
 static void shca_cq_move(const struct shca_cq *cq, struct shca_cqe *ring,
 			 u32 entries, u32 from, u32 to)

@@ -5,23 +5,25 @@
  * each to trust the other (SHCA_PATH_HOST, trust.h), that may be another namespace
  * of this kernel.
  *
- * The same requester and responder do the work, so the rules are those of the
- * wire: PSNs, RNR, NAKs, retries, fences, SRQs, events.  What differs is between
- * them: a "packet" is handed over in the posting call, stands for as many PSNs as
- * fit into SHCA_DIRECT_BYTES, and its payload is the memory that it lies in,
- * which the memory operations copy once, page to page.  Answers are handed back
- * before the lock is released.
+ * The same requester and responder do the work, so the rules are those of the wire:
+ * PSNs, RNR, NAKs, retries, fences, SRQs, events.  Only the way between them
+ * differs.
+ *
+ * A "packet" is handed over in the posting call and stands for as many PSNs as fit
+ * into SHCA_DIRECT_BYTES.  Its payload is the memory that it lies in, which the
+ * memory operations copy once, page to page.  Answers are handed back before the
+ * lock is released.
  *
  * Locks: sq.lock of the one, inside it rq.lock of the other, inside that CQ and
  * SRQ locks.  No path takes an sq.lock while it holds an rq.lock, so any number
  * of QPs may do this to each other, and one to itself.
  *
  * A small message between two QPs at rest takes a fast path (core/fast.h), which
- * skips the packets too.  Whatever is unusual about it is left to them.
+ * skips the packets too.  Any unusual message goes by packets.
  *
- * Changing between direct path and wire: a request must not overtake packets
- * that are on their way, so the direct path begins when nothing is outstanding,
- * or at the oldest packet when sending went back there; what is on its way then
+ * Changing between direct path and wire: a request must not overtake packets that
+ * are on their way.  So the direct path begins when nothing is outstanding. It also
+ * begins at the oldest packet when sending went back there; what is on its way then
  * are duplicates.  The wire may take over at any time.
  */
 #include "direct.h"

@@ -2,14 +2,15 @@
 /*
  * The doorbell as a method of uverbs' ioctl interface.
  *
- * A file of our own would cost less per call, but an open file keeps the module
- * that has its operations, and this module goes while processes hold it.  Here
- * uverbs does what that takes: it has no handler any more once the device is
- * disassociated (EIO), and removal waits for the calls under way, each of which
- * is bounded (sq.c).  What the command POST_SEND does beside that is not needed
- * for an empty list of requests: no memory is allocated, no response written,
- * and the QP is found by its number under RCU and not by its handle under the
- * locks of uverbs' objects.
+ * A file of our own would cost less per call. But an open file pins the module that
+ * has its operations, and this module can be removed while processes hold it.
+ *
+ * uverbs solves that: it has no handler any more once the device is disassociated
+ * (EIO). Removal waits for the calls under way, each of which is bounded (sq.c).
+ *
+ * An empty list of requests does not need the rest of POST_SEND: no memory is
+ * allocated and no response is written. The QP is found by its number under RCU,
+ * not by its handle under the locks of uverbs' objects.
  *
  * So destroy_qp may run meanwhile.  The reference keeps the QP until we are done,
  * and shca_sq_run() does nothing for one that is dead.

@@ -1,27 +1,29 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 /*
- * What becomes of a packet whose memory is not present (odp.c).
+ * Packets whose memory is not present (odp.c).
  *
- * One that is being sent is not: the side goes back to it, as when the queue
- * below is full.  One that was received waits, and so does what comes behind it
- * for that side, in order, unless there are too many: the rest is lost, as on a
- * wire.  A peer of RC is told by an RNR NAK when the first one begins to wait, and
- * each time that it comes again; what is older is answered as ever.  A requester of
- * ours that has an answer waiting is not impatient.  Between two QPs of this
- * machine the sender goes back.
+ * A packet that is being sent does not wait: the side goes back to it, as when the
+ * queue below is full.
  *
- * Meanwhile a worker fetches.  Each side of a QP executes in order, so it wants
- * one thing at a time.  That it cannot be had is told to the side when it asks
- * for the same again.
+ * A received packet waits, and so does what comes behind it for that side, in
+ * order.  Beyond the bounds below packets are lost, as on a wire.  A peer of RC
+ * gets an RNR NAK when its first packet begins to wait, and each time that it comes
+ * again.  Older packets are answered as usual.  A requester of ours that has an
+ * answer waiting does not time out.  Between two QPs of this machine the sender
+ * goes back.
  *
- * Lifetime.  A fetch may last for ever (pager.h), and a QP goes without waiting for
- * it: the fetch is an object of its own, made when a side asks for the first time,
- * which the side and the worker each have a reference to.  The worker looks whether
- * the side is still there once it has the memory, or not.
+ * Meanwhile a worker fetches.  Each side of a QP executes in order, so it wants one
+ * thing at a time.  When the fetch fails, the side learns that as it asks for the
+ * same memory again.
  *
- * Bounds.  Packets wait in the kernel's memory.  A side keeps so many, and of the
- * bytes that the device has for this a share of what is still free, so that many
- * sides, none of which goes on, leave room for one that does.
+ * Lifetime.  A fetch may last for ever (pager.h), and a QP is destroyed without
+ * waiting for it.  So the fetch is an object of its own, made when a side asks for
+ * the first time.  The side and the worker each hold a reference to it.  When the
+ * worker has the memory, or has failed, it checks that the side still exists.
+ *
+ * Bounds.  Packets wait in the kernel's memory.  A side keeps a limited number of
+ * packets.  Their bytes are limited to a share of what is still free of the
+ * device's total. So many sides that make no progress leave room for one that does.
  */
 #include "page_wait.h"
 

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 /*
- * Bytes from packets into regions and back.  Each access goes through the access check
- * (shca_mr_get()) anew and holds the region only while it copies: a region can
- * be deregistered between any two packets, and then the access fails.
+ * Bytes from packets into regions and back.  Each access goes through the access
+ * check (shca_mr_get()) anew and holds the region only while it copies. A region
+ * can be deregistered between any two packets, and then the access fails.
  */
 #include "payload.h"
 
@@ -22,8 +22,8 @@
 
 /*
  * Where a copy comes from: an skb's payload, a buffer, or pieces.
- * @stride: the payloads of several packets, which begin so far apart, the first
- *	of them at @off; @unit bytes each, of which @left are still to be read
+ * @stride: distance between the payloads of several packets, the first of them at
+ *	@off; @unit bytes each, of which @left are still to be read
  */
 struct shca_src {
 	struct shca_rx_skb *rx;
@@ -41,8 +41,8 @@ static struct shca_mr **shca_src_kept(const struct shca_src *src)
 }
 
 /*
- * The packet waits for memory that is not present, for as long as somebody likes:
- * until it is looked at again it holds no region, whose deregistration would wait.
+ * The packet waits for memory that is not present, and the wait has no bound. So it
+ * holds no region until it is looked at again: deregistration would wait for it.
  */
 static void shca_src_waits(const struct shca_src *src)
 {
@@ -352,8 +352,9 @@ shca_remote_atomic_write(void *ctx, const struct shca_pkt *pkt)
 	shca_src_read(&src, &value, sizeof(value));
 	p = shca_mr_word(mr, pkt->reth.va);
 	if (p)
-		/* Who sees it sees what was placed before: pairs with the
-		 * acquire of who looks for it.
+		/*
+		 * A reader that sees @value sees what was placed before: pairs with
+		 * the acquire of that reader.
 		 */
 		smp_store_release(p, value);
 	else
@@ -363,9 +364,9 @@ shca_remote_atomic_write(void *ctx, const struct shca_pkt *pkt)
 }
 
 /*
- * Bytes are placed by the CPU, so the others see them in this order; a barrier
- * is all that is left to do, also where nothing is present: what was written there
- * has been.  No region has the right to be persistent.
+ * Bytes are placed by the CPU, so others see them in this order. Only a barrier is
+ * left to do. Where memory is not present nothing is missing: what was written
+ * there is done.  No region has the right to be persistent.
  */
 static enum shca_mem_status shca_remote_flush(void *ctx,
 					      const struct shca_pkt *pkt)

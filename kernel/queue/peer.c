@@ -6,9 +6,9 @@
 #include "../../uapi/softhca-netlink.h"
 
 /*
- * So often a QP of this kernel is looked for that may be the peer.  It is there
- * before the first request in all but a few programs; each time that it is not the
- * next one comes twice as late, from this on.
+ * Number of attempts to find a QP of this kernel that may be the peer, and the
+ * delay before the second one.  In all but a few programs the peer is there before
+ * the first request. Each failed attempt doubles the delay.
  */
 #define SHCA_PEER_LOOKS		12
 #define SHCA_PEER_LOOK_NS	50000
@@ -68,9 +68,9 @@ static enum ib_qp_type shca_peer_type(const struct shca_qp *qp)
 }
 
 /*
- * Is @peer connected back?  Without its lock, since nothing depends on it but what is
- * asked for: a wrong guess about a QP that is changing at this very moment costs an
- * ACK probe, as a right one about a stranger would have cost an acknowledgement.
+ * Is @peer connected back?  It is read without its lock, since only AckReq depends
+ * on the result. A wrong guess about a QP that is changing right now costs one ACK
+ * probe. A correct guess about a stranger would have cost one acknowledgement.
  */
 static bool shca_peer_fits(const struct shca_qp *qp, const struct shca_qp *peer)
 {

@@ -509,8 +509,10 @@ int shca_create_qp(struct ib_qp *ibqp, struct ib_qp_init_attr *init,
 	err = shca_net_add_qp(dev->snet, qp);
 	if (err)
 		goto err_free;
-	/* Of its PD, which an XRC responder lacks, `rdma resource show` would tell
-	 * the number (fill_res_qp_entry() of 6.12): so it is not shown.
+	/*
+	 * `rdma resource show` would print the number of the QP's PD
+	 * (fill_res_qp_entry() of 6.12). An XRC responder has none, so it is not
+	 * shown.
 	 */
 	if (init->qp_type == IB_QPT_XRC_TGT)
 		rdma_restrack_no_track(&ibqp->res);
@@ -597,8 +599,10 @@ int shca_destroy_qp(struct ib_qp *ibqp, struct ib_udata *udata)
 {
 	struct shca_qp *qp = to_shca_qp(ibqp);
 
-	/* Before the first reference goes and the grace period begins that ends
-	 * with its memory: a dump that does not see this has a reference by then.
+	/*
+	 * This comes before the first reference is dropped, and before the grace
+	 * period that ends with freeing the memory. A dump that does not see NULL
+	 * already holds a reference.
 	 */
 	RCU_INIT_POINTER(container_of(ibqp, struct shca_ibqp, ibqp)->qp, NULL);
 	shca_qp_end(qp);
@@ -617,9 +621,9 @@ bool shca_qp_may_watch(const struct ib_qp *ibqp)
 }
 
 /*
- * Without a @mask the core asks, for a dump that anybody may have: where the PSNs
- * are is what an attacker lacks (docs/security.md), so that shows where they began.
- * The dump leaves out what says EAGAIN.
+ * Without a @mask the core asks, for a dump that any user may request. The current
+ * PSNs are what an attacker lacks (docs/security.md), so the dump shows the initial
+ * ones. The dump leaves out a QP whose query returns -EAGAIN.
  */
 int shca_query_qp(struct ib_qp *ibqp, struct ib_qp_attr *attr, int mask,
 		  struct ib_qp_init_attr *init)

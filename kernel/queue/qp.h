@@ -2,18 +2,20 @@
 /*
  * Queue pairs: the object, its two sides and its state.
  *
- * A QP is two independent halves, each with a lock: the send side (requester)
- * and the receive side (responder).  Work runs to completion in whichever
- * context raises it: a post, a received packet, a timer; a continuation in
- * softirq (bh.h) takes over when a budget is used up.
+ * A QP is two independent halves, each with a lock: the send side (requester) and
+ * the receive side (responder).  Work runs to completion in whichever context
+ * raises it: a post, a received packet, a timer.  When a budget is used up, a
+ * continuation in softirq (bh.h) takes over.
  *
- * Lifetime.  struct ib_qp is allocated and freed by the RDMA core; struct
- * shca_qp is ours and is found through RCU by the receive path, so it is freed
- * after a grace period.  @ref counts the object itself, each packet being
- * received and each look of a dump.  Destruction (qp.c): unpublish, mark dead
- * under both locks so that nothing arms a timer or continues any more, cancel
- * those, drop the first reference, wait for the rest (they are short), cancel the
- * events that these may have raised, free.
+ * Lifetime.  struct ib_qp is allocated and freed by the RDMA core.  struct shca_qp
+ * is ours. The receive path finds it through RCU, so it is freed after a grace
+ * period.  @ref counts the object itself, each packet being received and each look
+ * of a dump.
+ *
+ * Destruction (qp.c) takes these steps.  Unpublish.  Mark dead under both locks, so
+ * that nothing arms a timer or continues any more.  Cancel those. Drop the first
+ * reference and wait for the rest (they are short).  Cancel the events that these
+ * may have raised.  Free.
  */
 #ifndef SHCA_QP_H
 #define SHCA_QP_H
@@ -195,8 +197,8 @@ struct shca_rq {
  * @uctx:	the process's context that may ring the doorbell; NULL: a kernel
  *		consumer's QP, or one without rings
  * @pkey_index: written under both locks, read without
- * @wq:		the work queue that it is the receive half of (wq.h); it then has no
- *		@ibqp, nothing is ever sent, and no packet finds it by its number
+ * @wq:		the work queue that it is the receive half of (wq.h).  It then has no
+ *		@ibqp, sends nothing, and no packet finds it by its number
  * @rss:	it has work queues in place of a receive side (rss.h); fixed
  * @pd: @xrcd:	the responder of XRC has a domain, and of each request the PD
  * @attr:	what query_qp reports; under @attr_lock

@@ -185,8 +185,8 @@ static u64 shca_ack_timeout_ns(u8 code)
 }
 
 /*
- * Bytes a second that the rate of DCQCN ends at, 100 Gbit/s: what a netdev says of its
- * speed is under RTNL, and of veth an invention.
+ * Upper bound of the rate of DCQCN in bytes a second: 100 Gbit/s.  The speed of a
+ * netdev is under RTNL, and veth reports an invented one.
  */
 #define SHCA_CC_LINE	12500000000ull
 

@@ -99,7 +99,7 @@ int shca_net_add_qp(struct shca_net *snet, struct shca_qp *qp)
 			return err;
 		}
 		rhashtable_remove_fast(&snet->qps, &qp->node, shca_qp_params);
-		/* Who has found it must not remember it. */
+		/* A reader that has found it must not cache it. */
 		shca_net_note_change();
 	}
 	return -ENOSPC;

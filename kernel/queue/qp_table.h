@@ -23,8 +23,10 @@ void shca_qp_table_exit(struct shca_net *snet);
 /**
  * shca_net_add_qp() - give a QP an unpredictable number that is free
  *
- * And was not freed just now: packets for the QP that had it may still be under
- * way, and the provider has yet to drop its completions.
+ * The number was not freed just now either: packets for the QP that had it may
+ * still be under way.  The provider, too, has yet to drop the completions of that
+ * QP.
+ *
  * Context: may sleep.
  */
 int shca_net_add_qp(struct shca_net *snet, struct shca_qp *qp);

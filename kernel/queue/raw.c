@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 /*
- * The send queue of RAW_PACKET: each request is a frame, handed to the netdev as
- * it is, or to a QP of this very device where a rule says so (net/flow.c).  Requests
- * are validated, completed and flushed by the requester of the core, which knows
- * this as a transport without headers.
+ * The send queue of RAW_PACKET.  Each request is a frame, handed to the netdev as
+ * it is, or to a QP of this device if a rule says so (net/flow.c).  Requests are
+ * validated, completed and flushed by the requester of the core. For the core this
+ * is a transport without headers.
  */
 #include "raw.h"
 

@@ -57,8 +57,8 @@ void shca_recv_ring_size(struct shca_recv_ring *ring, u32 *max_wr,
  * shca_recv_ring_fetch() - take the next request, copied once and bounded
  *
  * A malformed request is SHCA_RECV_BAD.  A producer index beyond the ring is
- * SHCA_RECV_BROKEN; it is set back to what it was when it was good, so that it
- * is not found twice, and what had been posted by then can be flushed.
+ * SHCA_RECV_BROKEN. The index is set back to its last good value. So it is not
+ * found twice, and the requests posted by then can be flushed.
  * Context: any, the owner's lock held.
  */
 enum shca_recv_status shca_recv_ring_fetch(struct shca_dev *dev,

@@ -2,21 +2,21 @@
 /*
  * Receive packet steering (RPS): received batches go to another CPU.
  *
- * It is for senders on this machine only, where transmission and reception would
- * share one CPU: a batch whose sender is on another one (a NIC's interrupt, RPS)
- * is received where it is.  And what answers such a batch comes back to the CPU
- * that transmits for the QP, or the two would wait for each other's lock, and
- * packets sent from two CPUs overtake each other.
+ * It serves senders on this machine only, where transmission and reception would
+ * share one CPU.  A batch whose sender is on another one (a NIC's interrupt, RPS)
+ * is received where it is.  The answer to such a batch comes back to the CPU that
+ * transmits for the QP.  Otherwise the two CPUs would wait for each other's lock,
+ * and packets sent from two CPUs would overtake each other.
  *
- * Order: a side's packets stay on a CPU while any waits there, as RPS flow
- * steering does it.  Memory: a queue has an end, beyond which packets are lost.
- * An skb in a queue holds its QP, so a QP's destruction waits for it; its netdev
- * it holds not, and has forgotten it.
+ * Order: a side's packets stay on a CPU while any waits there, as RPS flow steering
+ * does it.  Memory: each queue has a limit, beyond which packets are lost. An skb
+ * in a queue holds its QP, so a QP's destruction waits for it.  The skb holds no
+ * reference to its netdev, and its pointer to the netdev is cleared.
  *
- * Only idle CPUs are made use of.  One that has been found at work is left alone
- * for a while, for to take time from it gains nothing; and longer one that came
- * later than the batch would have been received here, as a virtual CPU does whose
- * host has others to run.
+ * Only idle CPUs are used.  A CPU that was found at work is left alone for a while,
+ * since taking time from it gains nothing.  A CPU is left alone for longer if it
+ * took the batch later than this CPU would have received it. A virtual CPU whose
+ * host has others to run does that.
  */
 #include "rps.h"
 
@@ -184,7 +184,7 @@ static void shca_rps_one(struct sk_buff *skb)
 	struct shca_rps *rps = shca_rps_of(cb.qp, cb.response);
 
 	shca_rx_steered(cb.qp, skb, cb.seg_len);
-	/* Who finds none pending has all before it behind him. */
+	/* pending == 0: every earlier packet has been processed. */
 	smp_mb__before_atomic();
 	atomic_dec(&rps->pending);
 	shca_qp_put(cb.qp);

@@ -2,10 +2,10 @@
 /*
  * The receiving half of large batches on a CPU of its own.
  *
- * What a sender on this machine transmits is received, by default, in softirq
- * on the sender's own CPU, within its posting call: one CPU then copies and sums
- * up everything twice.  Batches are large enough for the other half of the work
- * to be worth handing over; small packets stay where they are.
+ * By default, packets of a sender on this machine are received in softirq on the
+ * sender's own CPU, within its posting call.  One CPU then copies and sums up
+ * everything twice.  Batches are large enough for handing over half of the work to
+ * pay; small packets stay where they are.
  */
 #ifndef SHCA_RPS_H
 #define SHCA_RPS_H

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 /*
  * Receive side scaling.  Frames of RAW_PACKET come from net/flow.c, datagrams of UD
- * from rx.c.  The QP judges what is its own to judge (state, Q_Key); the rest is
- * the work queue's, whose lock is the only one that is taken, so CPUs that receive
- * for different work queues are not in each other's way.
+ * from rx.c.  The QP checks its own attributes (state, Q_Key).  The work queue does
+ * the rest, and only its lock is taken.  So CPUs that receive for different work
+ * queues do not contend.
  */
 #include "rss.h"
 
@@ -186,7 +186,7 @@ static enum shca_verdict shca_rss_judge(struct shca_qp *qp,
 {
 	if (READ_ONCE(qp->state) != IB_QPS_RTR)
 		return SHCA_RX_STATE;
-	/* Who modifies the QP may see either key used, as ever. */
+	/* A packet that races with modify_qp may be checked against either key. */
 	return pkt->deth.qkey == data_race(qp->rq.resp.attr.qkey) ?
 	       SHCA_RX_OK : SHCA_RX_QKEY;
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
 /*
- * Receive side scaling: a QP that has no receive queue of its own but spreads
- * what it receives over work queues, by a hash of the packet's addresses.
+ * Receive side scaling: a QP without a receive queue of its own.  It spreads what
+ * it receives over work queues, by a hash of the packet's addresses.
  */
 #ifndef SHCA_RSS_H
 #define SHCA_RSS_H

@@ -78,10 +78,10 @@ struct shca_rx_walk {
  * @len:	from BTH to ICRC
  * @bth:	where it is; NULL: not in one piece of memory
  *
- * What lies in pages may be rewritten by its sender at any time, if that is on this
- * machine (splice()): so no byte of a header is read there twice.  The ICRC and the
- * payload are read after the header has been copied, each for itself: a payload that
- * changes meanwhile is one that its sender might have sent.
+ * A sender on this machine may rewrite payload in pages at any time (splice()). So
+ * no byte of a header is read there twice.  The ICRC and the payload are read after
+ * the header has been copied, each on its own.  A payload that changes meanwhile is
+ * one that its sender might have sent.
  */
 struct shca_rx_seg {
 	unsigned int idx;
@@ -153,9 +153,10 @@ static void shca_rx_flush(struct shca_rx_walk *rx, bool last)
 		shca_rss_rx(rx->qp, rx->run, nr);
 	} else {
 		/*
-		 * An answer is a packet through the stack again: small messages
-		 * share one, which leaves when the last of them has been looked
-		 * at (shca_rx_turn()).  Who sends much is not kept waiting.
+		 * An answer is a packet through the stack again.  So small messages
+		 * share one, which leaves when the last of them has been looked at
+		 * (shca_rx_turn()).  After SHCA_RX_ANSWER bytes the answer is not
+		 * delayed further.
 		 */
 		rx->unanswered += rx->bytes;
 		rx->owes = !last && rx->unanswered < SHCA_RX_ANSWER;
@@ -193,8 +194,8 @@ static void shca_rx_turn(struct shca_rx_walk *rx, struct shca_qp *qp)
 
 /*
  * From the peer of a connected QP, or to an address of the device.  The address
- * vector is written under both side locks before the QP can receive; a packet
- * that races with modify may be judged by the old one, as if it came earlier.
+ * vector is written under both side locks before the QP can receive.  A packet that
+ * races with modify may be judged by the old one, as if it came earlier.
  */
 static bool shca_path_ok(struct shca_rx_walk *rx, u16 *vlan)
 {

@@ -2,19 +2,19 @@
 /*
  * The send side.
  *
- * A request is fetched from the ring once, by a bounded copy into the private
- * ring of the requester; after that only the private copy counts.  Inline data
- * stays in its slot, which the process may not reuse before the request has
- * retired; if it does, it sends what it wrote.
+ * A request is fetched from the ring once, by a bounded copy into the private ring
+ * of the requester.  After that only the private copy counts.  Inline data stays in
+ * its slot, which the process may not reuse before the request has retired; if it
+ * does, it sends what it wrote.
  *
  * Every event (doorbell, response, timer) ends in shca_sq_run(): fetch, transmit,
  * complete, arm the timer.
  *
- * Timer: shca_sq.timer, one of a QP, for what comes first of the requester's deadline
- * (shca_req_deadline(): time-out, RNR wait, ACK probe, rate, full queue below) and the
- * next look at a ring without doorbells (stream.h).  shca_sq_arm() arms it and never to
- * later, so shca_sq_timer() may come early and looks at both.  Softirq, on the CPU that
- * armed it.
+ * Timer: shca_sq.timer, one of a QP.  It serves the earlier of two times.  One is
+ * the requester's deadline (shca_req_deadline(): time-out, RNR wait, ACK probe,
+ * rate, full queue below).  The other is the next look at a ring without doorbells
+ * (stream.h). shca_sq_arm() never postpones it, so shca_sq_timer() may come early
+ * and checks both. It runs in softirq, on the CPU that armed it.
  */
 #include "sq.h"
 
@@ -107,7 +107,7 @@ static bool shca_sq_parse_remote(struct shca_qp *qp,
 {
 	u8 form = shca_wr_op(wr->opcode)->form;
 
-	/* Of numbers with 24 bits the rest is ignored, as adapters do. */
+	/* Only 24 bits of an SRQ number count, as in adapters. */
 	if (qp->type == IB_QPT_XRC_INI)
 		wr->xrc_srqn = wqe->xrc_srqn & 0xffffff;
 	else if (wqe->xrc_srqn)
@@ -198,9 +198,9 @@ static void shca_sq_fatal(struct shca_qp *qp)
 }
 
 /*
- * Take requests from the ring while the requester has room.  The producer
- * index is the process's: it is read once, and one that is ahead by more than
- * the ring is a fatal error of the QP, not something to loop over.
+ * Take requests from the ring while the requester has room.  The process writes the
+ * producer index, so it is read once.  An index that is ahead by more than the ring
+ * is a fatal error of the QP, not something to loop over.
  *
  * Return: requests taken, or -EINVAL for a broken index.
  */
@@ -298,9 +298,10 @@ static int shca_sq_complete(struct shca_qp *qp)
 }
 
 /*
- * The requester resumes at @pkt: a bit later, when the queue below is full; when its
- * memory is there, after shca_sq_resume(), which comes, since it needs the lock that
- * is held from the moment that the memory was asked for.
+ * The requester resumes at @pkt.  If the queue below is full, it resumes a bit
+ * later. If memory is not present, it resumes when shca_sq_resume() tells that it
+ * is there.  That call cannot come too early: it needs the lock, which is held
+ * since the memory was asked for.
  */
 static void shca_sq_failed(struct shca_qp *qp, const struct shca_batch *batch,
 			   const struct shca_pkt *pkt,

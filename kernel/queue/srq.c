@@ -3,9 +3,9 @@
  * Shared receive queues: creation, change of size and limit, events.
  *
  * The request region can be replaced while QPs consume from it.  The producer
- * stands still meanwhile (the provider holds its lock across modify_srq, kernel
- * consumers are held by post_lock), consumers are excluded by the lock, and
- * indices keep their values, so nothing posted is lost or taken twice.
+ * stands still meanwhile: the provider holds its lock across modify_srq, and
+ * post_lock holds back kernel consumers.  The lock excludes consumers, and indices
+ * keep their values.  So nothing posted is lost or taken twice.
  */
 #include "srq.h"
 
@@ -258,11 +258,11 @@ static u32 shca_srq_posted(struct shca_srq *srq, u32 *first)
 }
 
 /*
- * What is posted may be megabytes, so it is copied before the locks are taken:
- * a request does not change until it is fetched, and one that was fetched in
- * the meantime is of no interest in either ring.  Under the locks follows what
- * kernel consumers have posted since.  A process stands still, see above; what
- * one posts nevertheless is lost to it.
+ * The ring may hold megabytes, so it is copied before the locks are taken. A
+ * request does not change until it is fetched, and neither ring needs one that was
+ * fetched meanwhile.  Requests that kernel consumers have posted since are copied
+ * under the locks. A process stands still, see above; what one posts nevertheless
+ * is lost to it.
  */
 static int shca_srq_resize(struct shca_srq *srq, struct ib_ucontext *uctx,
 			   u32 max_wr)

@@ -23,9 +23,9 @@
 /* Longer between two of them, on average, and it is none. */
 #define SHCA_STREAM_GAP_NS	50000
 /*
- * A post waits as long as two batches take (the first of which may still be on its
- * way up the receiver's stack, on this CPU), but no longer than MOST nor than that
- * part of the stream's age, unless that is less than a timer is worth.
+ * A post waits as long as two batches take; the first may still be on its way up
+ * the receiver's stack, on this CPU.  It waits at most MOST and at most that part
+ * of the stream's age, but at least LEAST: a shorter timer does not pay.
  */
 #define SHCA_STREAM_PART	2
 #define SHCA_STREAM_MOST_NS	250000
@@ -66,8 +66,9 @@ void shca_stream_stop(struct shca_qp *qp)
 	stream->until = 0;
 	shca_stream_set(qp, qp->sq.seen);
 	/*
-	 * Pairs with the barrier of who posts between sq_prod and sq_doorbell: either he
-	 * sees that a doorbell is due, or whoever looks at the ring next sees his post.
+	 * Pairs with the barrier of the posting process between sq_prod and
+	 * sq_doorbell. Either the process sees that a doorbell is due, or the next
+	 * look at the ring sees its post.
 	 */
 	smp_mb();
 }

@@ -2,22 +2,24 @@
 /*
  * Streams: posts without a doorbell.
  *
- * A process that posts one small request after the other pays most for the system call of the
- * doorbell.  While that goes on and nobody waits for the requests (they are not
- * signalled, see shca_qp_status.sq_doorbell for what the process has to see to), the
- * doorbell is not needed for each: the kernel says from which index on it is, and looks
- * at the ring by itself after a while.
+ * A process that posts small requests one at a time spends most of its time on the
+ * system call of the doorbell.  While that goes on and nobody waits for the
+ * requests, not each of them needs the doorbell.  (They are not signalled;
+ * shca_qp_status.sq_doorbell tells the duties of the process.) The kernel publishes
+ * the index from which a doorbell is needed, and looks at the ring by itself after
+ * a while.
  *
- * A stream is found by what it is not: a QP that answers its peer (a request of the
- * peer came since the last doorbell) and one that posts now and then.  It ends where its
- * next batch is not full in time (stream.c), and where it has not filled one the next
- * row of posts has to be twice as long: whoever posts a few and waits for what they
- * bring about, through another QP or in memory, has waited for that a few times.
+ * Two kinds of QP have no stream.  One answers its peer (a request of the peer came
+ * since the last doorbell), the other posts now and then.  A stream ends where its
+ * next batch is not full in time (stream.c).  If it has filled no batch, the next
+ * row of posts must be twice as long before a stream begins.  A process may post a
+ * few requests and wait for their effect, through another QP or in memory.  It pays
+ * the delay only a few times.
  *
- * Invariant: wherever sq_doorbell is ahead of shca_sq.seen, @until is not 0 and the timer
- * of the send side is armed for it or for earlier, or runs.  It is never cancelled
- * nor put off while the QP lives, so it looks at the ring once more after a stream has
- * been stopped by a doorbell.
+ * Invariant: wherever sq_doorbell is ahead of shca_sq.seen, @until is not 0.  The
+ * timer of the send side is then armed for @until or earlier, or runs.  It is never
+ * cancelled nor put off while the QP lives.  So it looks at the ring once more
+ * after a doorbell has stopped a stream.
  */
 #ifndef SHCA_STREAM_H
 #define SHCA_STREAM_H
@@ -70,8 +72,9 @@ void shca_stream_timer(struct shca_qp *qp, u64 now);
 /**
  * shca_stream_stop() - each post needs a doorbell again
  *
- * Some of the posts under way may not know yet: a look at the ring has to follow, or
- * the timer, which stays armed, has one.  Full barrier.
+ * Some of the posts under way may not know yet.  So a look at the ring has to
+ * follow; if not, the timer looks, which stays armed.  Full barrier.
+ *
  * Context: sq.lock held.
  */
 void shca_stream_stop(struct shca_qp *qp);

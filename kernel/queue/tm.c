@@ -116,8 +116,8 @@ static struct shca_tm_job *shca_tm_make_job(struct shca_srq_tm *tm, u16 slot,
 }
 
 /*
- * Under one hold of the lock, so that no tag is added between the look at the list
- * and the count of what was not found in it.
+ * One hold of the lock covers the look at the list and the count of what was not
+ * found in it.  So no tag is added between the two.
  */
 enum shca_recv_status shca_tm_get(void *ctx, const struct shca_tm_msg *msg,
 				  struct shca_recv_wr *wr, bool *matched)
@@ -182,7 +182,7 @@ void shca_tm_begin(struct shca_qp *qp, bool rndv)
 
 bool shca_tm_is_due(const struct shca_qp *qp)
 {
-	/* Who adds one schedules the send side after that. */
+	/* The CPU that adds one schedules the send side after that. */
 	return data_race(!list_empty(&qp->tm.due));
 }
 
@@ -325,8 +325,8 @@ static void shca_tm_op(struct shca_srq *srq, const struct shca_srq_op *op,
 }
 
 /*
- * The process has the handle before anything happens: a tag may have its message,
- * and the CQ the completion, at once, and neither could be taken back.
+ * The process has the handle before anything happens.  A tag may get its message,
+ * and the CQ the completion, at once; neither could be taken back.
  */
 static int UVERBS_HANDLER(shca_method_srq_op)(struct uverbs_attr_bundle *attrs)
 {

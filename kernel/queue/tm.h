@@ -4,14 +4,14 @@
  *
  * The list of tags (core/tm.h) is the SRQ's; a process changes it by a method of
  * uverbs' ioctl interface.  A message that is matched with a tag leaves the list at
- * once.  If it asks for a rendezvous, its slot stays in use and is a job: the QP
- * that received it reads the data and then tells the sender so (FIN).  These are
- * requests of the QP's requester that are in no ring: they are posted before what
- * the process has posted and not yet been fetched.
+ * once.  If it asks for a rendezvous, its slot stays in use and is a job.  The QP
+ * that received it reads the data and then tells the sender so (FIN).  The QP's
+ * requester sends these requests, which are in no ring.  They go before the
+ * requests that the process has posted and that are not yet fetched.
  *
- * A job belongs to the QP, on one of its lists, from its match to the end of the
- * FIN, to the reset of the QP or to its destruction.  An SRQ outlives its QPs, so it
- * has no jobs when it goes.
+ * A job belongs to the QP, on one of its lists.  It lasts from its match to the end
+ * of the FIN, or to the reset or destruction of the QP.  An SRQ outlives its QPs,
+ * so it has no jobs when it goes.
  *
  * Locks: struct shca_srq_tm.lock inside either side's lock of a QP; inside it those
  * of the SRQ and of its CQ.

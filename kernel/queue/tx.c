@@ -4,10 +4,10 @@
  * summed up while it is in the cache, lower headers by the link.  Called by
  * both sides of a QP under their lock; knows no IP.
  *
- * A packet whose message continues, or one of a list of small requests, opens a
- * batch with room for what follows; packets of the same length join it, and a
- * shorter one closes it.  Large batches lie in page fragments, so that they are
- * neither copied nor need one long piece of memory.
+ * A batch has room for what follows.  It is opened by a packet whose message
+ * continues, or by one of a list of small requests.  Packets of the same length
+ * join it, and a shorter one closes it.  Large batches lie in page fragments, so
+ * that they are neither copied nor need one long piece of memory.
  */
 #include "tx.h"
 
@@ -177,10 +177,12 @@ static bool shca_batch_find_frag(struct shca_batch *batch, u32 len)
 
 /*
  * A page stays as long as any part of it is in use.  So a batch states the whole of
- * each page that it has a part of: who limits what is queued by truesize (qdiscs,
- * neighbours, sockets) limits what that pins.  A packet of its own states its part,
- * as the parts of a batch do when it is split, and what sockets send from their
- * sk_page_frag(): with more than that a receiver's buffer would be full too early.
+ * each page that it has a part of.  A limit on queued truesize (qdiscs, neighbours,
+ * sockets) thus limits what the queue pins.
+ *
+ * A packet of its own states its part only.  So do the parts of a batch when it is
+ * split, and what sockets send from their sk_page_frag().  If they stated more, a
+ * receiver's buffer would be full too early.
  */
 static void shca_batch_commit_frag(struct shca_batch *batch, u32 len)
 {

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
 /*
  * Packets from their descriptors to the link, several at a time where that is
- * possible: a run of packets of one length to one peer crosses the IP stack as
- * one (see struct shca_link_ops.max_batch).
+ * possible.  A run of packets of one length to one peer crosses the IP stack as one
+ * (see struct shca_link_ops.max_batch).
  */
 #ifndef SHCA_TX_H
 #define SHCA_TX_H
@@ -25,8 +25,8 @@ struct shca_qp;
 #define SHCA_BUSY_MAX		96
 
 /*
- * What one hold of a side's lock may send: packets, for the sake of who waits
- * for the lock, and skbs, for the sake of the backlog of a receiver on this
+ * Limits of one hold of a side's lock.  The limit on packets bounds the wait of
+ * others for the lock.  The limit on skbs bounds the backlog of a receiver on this
  * machine, from which softirq takes something between two holds.
  */
 #define SHCA_TX_PKTS	128
@@ -100,11 +100,11 @@ enum shca_mem_status shca_tx_run(struct shca_batch *batch,
  * @pkt:	from shca_req_next() or shca_resp_next()
  * @failed:	the packet at which the sender must resume, unless OK
  *
- * No memory, no route, and a queue below that stays full are counted and are
- * loss, as on a wire: only the protocol's retry limits may end a QP.  While the
- * queue is full for a moment (a burst of READ responses into a backlog) the
- * caller is asked to wait until shca_tx_busy_until(), and to resume at @failed, which
- * is then not @pkt nor a part of it.
+ * No memory, no route, and a queue below that stays full are counted and are loss,
+ * as on a wire.  Only the protocol's retry limits may end a QP.  The queue may be
+ * full for a moment (a burst of READ responses into a backlog).  The caller is then
+ * asked to wait until shca_tx_busy_until(), and to resume at @failed, which is not
+ * @pkt nor a part of it.
  *
  * Context: softirq or bottom halves off.
  * Return: SHCA_MEM_OK; SHCA_MEM_RETRY: resume later; or why the payload of @pkt

@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 /*
- * Work queues: each is the receive half of a QP that has nothing else, so that
- * rings, memory on demand, completions, flushing and destruction are what they are
- * for QPs.  Its number is one of QPs, lest completions of two queues look alike;
- * packets from the wire that name it are refused as those to any RAW_PACKET QP.
+ * Work queues: each is the receive half of a QP that has nothing else.  So rings,
+ * memory on demand, completions, flushing and destruction are the same as for QPs.
+ * Its number is taken from those of QPs, lest completions of two queues look alike.
+ * Packets from the wire that name it are refused as those to any RAW_PACKET QP.
  *
  * The states of a QP stand for those of the WQ: RESET, RTR for RDY, ERR.
  *
- * Lifetime.  The core counts: a WQ stays while a table has it, a table while a QP
- * has that, and such a QP does not go before all packets that found it.
+ * Lifetime.  The core counts: a WQ stays while a table has it, and a table stays
+ * while a QP has it.  Such a QP does not go before all packets that found it.
  */
 #include "wq.h"
 
