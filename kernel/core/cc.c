@@ -3,13 +3,14 @@
  * Congestion control (cc.h).  A new algorithm is a number in enum shca_cc_algorithm and
  * a case where an event means something to it.
  *
- * Losses.  To go back costs up to a window, so the window follows the path: each time a
- * quarter less, and an eighth more for each window that is acknowledged.  Where a queue
- * on the way is shorter than the window, it settles at that.
+ * Losses.  Going back costs up to a window, so the window follows the path.  It
+ * shrinks by a quarter on each loss, and grows by an eighth for each window that is
+ * acknowledged. If a queue on the way is shorter than the window, the window
+ * settles at that length.
  *
- * Pace.  A window of less than AckReq needs, and a rate, are kept by a pace.  So that not
- * each packet needs a timer, what leaves may be ahead of it by a burst; then nothing
- * leaves until the path has carried all.
+ * Pace.  A pace keeps a rate, and a window of less than AckReq needs.  What leaves
+ * may be ahead of the pace by a burst, so that not each packet needs a timer.  Then
+ * nothing leaves until the path has carried all.
  */
 #include "cc.h"
 

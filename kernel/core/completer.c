@@ -165,8 +165,9 @@ static enum shca_verdict req_rx_rnr(struct shca_req *req, const struct shca_pkt 
 }
 
 /*
- * @behind: an answer before it is missing.  Who refuses for good is in error and
- * answers nothing more, so that the oldest request ends as that one.
+ * @behind: an answer before it is missing.  A responder that sends a fatal NAK is
+ * in error and answers nothing more.  So the oldest request ends with the status of
+ * that NAK.
  */
 static enum shca_verdict req_rx_nak(struct shca_req *req, u8 code, bool behind,
 				    u64 now)

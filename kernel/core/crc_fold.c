@@ -40,9 +40,9 @@ static __always_inline void fold_store(u8 *p, u64 v)
 }
 
 /*
- * One word.  @w0 is to be added to it, @w2 to the second one behind it, and so
- * on; @w0 becomes what is to be added to the fifth, so that names move up by one
- * with each word and come round after five.
+ * One word.  @w0 is to be added to it, @w2 to the second one behind it, and so on.
+ * @w0 becomes what is to be added to the fifth.  So names move up by one with each
+ * word and come round after five.
  */
 #define FOLD_WORD(i, w0, w2, w3, w4)					\
 	do {								\

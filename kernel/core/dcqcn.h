@@ -2,11 +2,11 @@
 /*
  * DCQCN, reaction point: the rate of a sender whose peer reports marked packets (CNPs).
  *
- * The rate falls with each CNP by a share that follows how often CNPs come (alpha).  It
- * rises by stages, each a time or a number of bytes without a CNP: first half of the
- * way back to where it was (fast recovery), then by a constant (additive increase), then
- * by multiples of a larger one (hyper increase).  Parameters have the names and units of
- * mlx5 (debugfs cc_params).
+ * The rate falls with each CNP by a share that follows how often CNPs come (alpha).
+ * It rises by stages, each a time or a number of bytes without a CNP.  The first
+ * stages go half of the way back to the former rate (fast recovery).  The next add
+ * a constant (additive increase), the last add multiples of a larger one (hyper
+ * increase).  Parameters have the names and units of mlx5 (debugfs cc_params).
  *
  * What differs from an adapter: round trips of software are long, so the rate falls once
  * in a smoothed round trip at most.  It would otherwise fall many times for one full

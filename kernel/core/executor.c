@@ -181,8 +181,8 @@ static u32 resp_flush_access(const struct shca_pkt *pkt)
 
 /*
  * Is the operation offered?  One that the QP does not permit counts as not
- * supported, so it draws an invalid request NAK and not an access error, which
- * is about keys (IBTA 9.7.5.2.4).
+ * supported. So it draws an invalid request NAK; an access error is about keys
+ * (IBTA 9.7.5.2.4).
  */
 static bool resp_op_permitted(const struct shca_resp *resp,
 			      const struct shca_pkt *pkt, u32 flags)
@@ -245,7 +245,7 @@ static void resp_void_nak(struct shca_resp *resp, u32 psn, u32 msn)
 	}
 }
 
-/* Its memory was not present: who was told to come back waits for nothing now. */
+/* Its memory was not present: the requester that was told to wait need not now. */
 static bool resp_waited(const struct shca_resp *resp, u32 psn)
 {
 	return unlikely(resp->rnr_sent) && resp->not_yet &&
@@ -366,9 +366,10 @@ static enum shca_verdict resp_send_body(struct shca_resp *resp,
 				   out);
 
 	/*
-	 * After the data is placed and before the completion shows.  It is done before
-	 * the SEND is acknowledged, so that a refusal is one that the requester hears
-	 * of: a NAK (IBTA 9.4.1.1), and not the silent end of class J (9.9.6.3).
+	 * This comes after the data is placed and before the completion shows.  It
+	 * also comes before the SEND is acknowledged, so that the requester hears
+	 * of a refusal. That is a NAK (IBTA 9.4.1.1), and not the silent end of
+	 * class J (9.9.6.3).
 	 */
 	if (flags & SHCA_OPF_INV &&
 	    !resp->mem->invalidate(resp->mem_ctx, pkt->inv_rkey))
@@ -469,7 +470,7 @@ static noinline enum shca_verdict resp_send_tm(struct shca_resp *resp,
 		return resp_rndv(resp, pkt, flags, out);
 	if (resp->tm_kind != SHCA_TM_MATCHED)
 		return resp_send_body(resp, pkt, pkt, flags, out);
-	/* Who repeats a packet with less in it than before is no requester. */
+	/* No requester repeats a packet with less in it than before. */
 	if (pkt->paylen < SHCA_TMH_BYTES)
 		return resp_refuse_invalid(resp, pkt, out);
 	body = *pkt;
@@ -497,8 +498,9 @@ static enum shca_verdict resp_send(struct shca_resp *resp,
 
 /*
  * A WRITE with immediate data was refused for its key.  The receive request that it
- * would have completed tells of that (LOC_ACCESS_ERR, IBTA 11.6.2), if there is one
- * and the packet is the message's only one: of a first one nobody knows how it ends.
+ * would have completed reports that (LOC_ACCESS_ERR, IBTA 11.6.2), if there is one.
+ * The packet must be the only one of its message: after a first one nobody knows
+ * how the message ends.
  */
 static void resp_take_wr_of_refused(struct shca_resp *resp, u32 flags)
 {

@@ -54,7 +54,7 @@ static bool req_flush_fits(const struct shca_send_wr *wr)
 	       wr->flush.level <= SHCA_FLUSH_LEVEL_MR;
 }
 
-/* May this QP execute it?  (Of a local one no data is sent, inline or not.) */
+/* May this QP execute it?  (A local request sends no data, inline or not.) */
 static bool req_op_fits(const struct shca_req *req, const struct shca_wr_op *op,
 			const struct shca_send_wr *wr)
 {

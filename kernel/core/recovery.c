@@ -97,10 +97,10 @@ void shca_req_missing(struct shca_req *req, u64 now)
 
 /*
  * How long to wait where the peer asks for @asked.  That is a minimum (IBTA
- * 9.7.5.2.8), and a peer which refuses for ever may ask for 10 us: so a request that is
- * refused again and again comes less and less often.  It waits for about as long again
- * as it has waited already, at most.  A count of retries is used up at the pace of the
- * peer.
+ * 9.7.5.2.8), and a peer that refuses for ever may ask for 10 us.  So a request
+ * that is refused again and again comes less and less often.  It waits at most for
+ * about as long again as it has waited already.  A count of retries is used up at
+ * the pace of the peer.
  */
 static u64 req_rnr_wait_ns(struct shca_req *req, u64 asked)
 {
@@ -189,7 +189,10 @@ static void req_unask(struct shca_req *req, u32 psn)
 {
 	if (shca_psn_diff(req->ackreq.psn, psn) <= 0)
 		return;
-	/* Who did before is known of the last one only, or of all. */
+	/*
+	 * Only the previous AckReq is kept; until the first answer every packet
+	 * carries one.
+	 */
 	req->ackreq.psn = req->ackreq.heard ? req->ackreq.before :
 			 req_wr(req, req->ring.nxt)->first_psn;
 	if (shca_psn_diff(req->ackreq.psn, psn) > 0 ||
@@ -219,7 +222,10 @@ static void req_unsend(struct shca_req *req, u32 idx,
 	if (!pkt->again)
 		req_unsend_new(req, idx, psn);
 	req_unask(req, psn);
-	/* Of a run only the last packet asks, and the first ones may have left. */
+	/*
+	 * Only the last packet of a run carries AckReq; its first ones may have
+	 * left.
+	 */
 	req->ackreq.nr_since = shca_psn_off(psn, req->ackreq.psn);
 }
 

@@ -192,8 +192,8 @@ static bool req_may_start(const struct shca_req *req,
 
 /*
  * Would a packet of a SEND or WRITE at @psn be outside of the window?  Where it is
- * sent again, all PSNs before it count: how many of them are those of READ
- * responses is known of the whole span only.
+ * sent again, all PSNs before it count.  The number of PSNs of READ responses is
+ * known of the whole span only.
  */
 static bool req_window_full(const struct shca_req *req, u32 psn)
 {
@@ -467,8 +467,8 @@ static bool req_may_be_last_word(const struct shca_req *req)
 /*
  * Does somebody wait for the end of @wr, whose last packet this is?  After a pause
  * the next one may be as long: an answer at once is cheaper than an ACK probe.  Where
- * requests are handed over (@reach) an answer costs next to nothing, and who is at
- * rest takes the fast path.
+ * requests are handed over (@reach) an answer costs next to nothing, and a requester
+ * at rest takes the fast path.
  */
 static bool req_is_awaited(const struct shca_req *req,
 			   const struct shca_send_wr *wr, u64 now)
@@ -490,9 +490,9 @@ static bool req_is_asking_due(const struct shca_req *req, u32 nr_pkts,
 }
 
 /*
- * Ask for an acknowledgement with this packet?  If somebody waits for it; and with
- * the last one of a message or of a run that is sent again, and of a window: after
- * each of these the peer may have nothing else to answer, and only the timer
+ * Ask for an acknowledgement with this packet?  Yes if somebody waits for it.  Also
+ * with the last packet of a message, of a run that is sent again, and of a window.
+ * After each of these the peer may have nothing else to answer, and only the timer
  * would help.
  */
 static bool req_wants_ack(const struct shca_req *req,
@@ -576,8 +576,9 @@ bool shca_req_must_probe(const struct shca_req *req)
 }
 
 /*
- * Nothing else may be sent: repeat the packet before the oldest outstanding one, as
- * a WRITE of nothing, since a responder looks no further than at the PSN.
+ * Nothing else may be sent: repeat the packet before the oldest outstanding one.
+ * It becomes a WRITE of nothing, since a responder looks no further than at the
+ * PSN.
  */
 static bool req_probe(struct shca_req *req, u64 now, struct shca_pkt *pkt)
 {

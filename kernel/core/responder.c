@@ -127,9 +127,9 @@ static bool resp_same_read(const struct shca_resp *resp,
 }
 
 /*
- * A READ again.  If it is not on record, or if its key was revoked meanwhile,
- * it is dropped and not refused: it may be a ghost, whose requester long has
- * what it asked for.
+ * A READ again.  If it is not on record, or if its key was revoked meanwhile, it is
+ * dropped and not refused.  It may be a ghost, whose requester has long had the
+ * response.
  */
 static enum shca_verdict resp_dup_read(struct shca_resp *resp,
 				       const struct shca_pkt *pkt)
@@ -181,10 +181,10 @@ static void resp_dup_atomic(struct shca_resp *resp, const struct shca_pkt *pkt)
 }
 
 /*
- * A SEND or WRITE again: acknowledge the latest state (C9-105), yet not beyond
- * a later READ or atomic, for that would tell the requester that the response
- * is lost while it may be on its way.  Who repeats another request than the READ at
- * its PSN has had that response (and probes, see requester.c).
+ * A SEND or WRITE again: acknowledge the latest state (C9-105), yet not beyond a
+ * later READ or atomic.  An ACK beyond that would tell the requester that the
+ * response is lost while it may be on its way.  A requester that repeats another request than the
+ * READ at its PSN has had that response (and probes, see requester.c).
  */
 static void resp_dup_ack(struct shca_resp *resp, u32 psn)
 {
