@@ -74,7 +74,7 @@ static inline struct shca_cq *to_shca_cq(struct ib_cq *ibcq)
 }
 
 /**
- * shca_cq_post() - write one completion and wake who waits for it
+ * shca_cq_post() - write one completion and wake its waiters
  * @qp:		the consumer's QP, of which @wc is a completion
  * @qpn:	its number
  *

@@ -414,7 +414,7 @@ static void shca_fast_count(const struct shca_qp *qp, unsigned int nr,
 	shca_count_n(qp, RX_BYTES, in);
 }
 
-/* Those who trace, or count by opcode, want to see packets. */
+/* Trace events and counters by opcode need packets. */
 static bool shca_fast_watched(void)
 {
 	return trace_shca_tx_enabled() || trace_shca_rx_enabled() ||

@@ -101,7 +101,7 @@ void shca_qp_event(struct shca_qp *qp, enum ib_event_type event)
 	if (!qp->ibqp->event_handler)
 		return;
 	if (qp->is_user) {
-		/* Only wakes up who reads events: fine in any context. */
+		/* Only wakes up the readers of events: fine in any context. */
 		shca_qp_tell(qp, event);
 		return;
 	}

@@ -271,7 +271,7 @@ static inline struct shca_qp *to_shca_qp(struct ib_qp *ibqp)
 }
 
 /**
- * shca_qp_get() - a reference for one who only keeps @ibqp: dumps, counters
+ * shca_qp_get() - a reference for callers that only keep @ibqp: dumps, counters
  *
  * Its destruction waits for shca_qp_put().
  * Context: any.
@@ -282,7 +282,7 @@ struct shca_qp *shca_qp_get(struct ib_qp *ibqp);
 /**
  * shca_qp_may_watch() - may this process see how far the QP's traffic is?
  *
- * Its owner may, and who has CAP_NET_ADMIN.
+ * Its owner may, and a process with CAP_NET_ADMIN.
  * Context: process.
  */
 bool shca_qp_may_watch(const struct ib_qp *ibqp);

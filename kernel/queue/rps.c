@@ -157,7 +157,7 @@ static int shca_rps_where(struct shca_qp *qp, bool response,
 	sender = shca_sender_cpu(skb);
 	if (skb_is_gso(skb) && skb->len >= SHCA_RPS_BYTES)
 		return sender == self ? shca_rps_other(rps, qp->qpn) : -1;
-	/* An answer goes to who waits for it. */
+	/* An answer goes to the CPU that waits for it. */
 	if (response && sender == self) {
 		sender = READ_ONCE(qp->sq.tx_cpu);
 		if (shca_rps_may(sender, self))

@@ -125,7 +125,7 @@ static void shca_rq_failed(struct shca_qp *qp, const struct shca_batch *batch,
 		shca_rq_wait(qp);
 }
 
-/* A process's SRQ, whose events only wake up who reads them. */
+/* A process's SRQ, whose events only wake up their readers. */
 static void shca_rq_xrc_drop(struct shca_rq *rq)
 {
 	if (!rq->xrc)
@@ -210,7 +210,7 @@ static void shca_rq_later(struct shca_qp *qp, const struct shca_pkt *pkt,
 {
 	struct shca_rq *rq = &qp->rq;
 
-	/* Nobody comes back to it but who sends the answers: shca_rq_settle(). */
+	/* Only the code that sends the answers comes back to it: shca_rq_settle(). */
 	rq->behind = verdict == SHCA_RX_BUSY;
 	if (!rq->behind && !again)
 		shca_resp_not_yet(&rq->resp, pkt->psn);

@@ -228,8 +228,8 @@ static bool shca_rx_is_watched(void)
 
 /*
  * The middle packets of a message differ in their PSN only, and so do all but the
- * first of a batch, as a rule.  They are checked one by one, and handed on as one;
- * unless somebody watches, who is to see each.
+ * first of a batch, as a rule.  They are checked one by one, and handed on as one.
+ * With a trace event enabled they are handed on one by one.
  */
 static void shca_rx_may_be_joined(struct shca_rx_walk *rx,
 				  const struct shca_rx_seg *seg,

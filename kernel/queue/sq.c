@@ -281,7 +281,7 @@ static int shca_sq_complete(struct shca_qp *qp)
 			continue;
 		}
 		/* First the slot (release: our reads of it are done), then the
-		 * completion: who polled it can post.
+		 * completion: the poller can then post.
 		 */
 		smp_store_release(&qp->status->sq_cons,
 				  sq->req.ring.head - sq->req.ring.own);
@@ -290,7 +290,7 @@ static int shca_sq_complete(struct shca_qp *qp)
 	}
 	if (head != sq->req.ring.head)
 		/* Requests that retired without a completion; pairs with the
-		 * acquire of who posts.
+		 * acquire of the posting side.
 		 */
 		smp_store_release(&qp->status->sq_cons,
 				  sq->req.ring.head - sq->req.ring.own);
@@ -755,7 +755,7 @@ static int shca_post_kernel(struct shca_qp *qp, const struct ib_send_wr *wr,
 				    smp_load_acquire(&qp->status->sq_cons));
 	if (err)
 		*bad_wr = wr;
-	/* Pairs with the acquire of who fetches. */
+	/* Pairs with the acquire of the fetching side. */
 	smp_store_release(&qp->index->sq_prod, sq->prod);
 	spin_unlock_irqrestore(&sq->post_lock, flags);
 	return err;

@@ -127,7 +127,7 @@ void shca_stream_timer(struct shca_qp *qp, u64 now)
 	const struct shca_stream *stream = &qp->sq.stream;
 
 	lockdep_assert_held(&qp->sq.lock);
-	/* A batch is not full in twice its time: who posts has paused. */
+	/* A batch is not full in twice its time: the process has paused. */
 	if (stream->until && now >= stream->until)
 		shca_stream_stop(qp);
 }

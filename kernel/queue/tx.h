@@ -37,7 +37,7 @@ struct shca_qp;
 
 /**
  * struct shca_batch - packets that have not been handed to the link yet
- * @qp: @mem: @route: who sends; the lock of its side is held while a batch lives
+ * @qp: @mem: @route: the sending side; the lock of its side is held while a batch lives
  * @av:		where all of them go
  * @skb:	NULL: the batch is empty
  * @first:	the first packet, at which a sender resumes when none could leave

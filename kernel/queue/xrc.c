@@ -80,7 +80,7 @@ void shca_xrc_put(struct shca_xrc_target *target)
 	rcu_read_unlock();
 }
 
-/* A domain is a name: the core counts who uses it and shares it by inode. */
+/* A domain is a name: the core counts its users and shares it by inode. */
 int shca_alloc_xrcd(struct ib_xrcd *xrcd, struct ib_udata *udata)
 {
 	return 0;

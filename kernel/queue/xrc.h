@@ -18,7 +18,7 @@ struct shca_srq;
 
 /**
  * struct shca_xrc_target - an SRQ of an XRC domain
- * @ref: @unused: of who found it, see shca_xrc_find()
+ * @ref: @unused: references of those that found it, see shca_xrc_find()
  */
 struct shca_xrc_target {
 	struct rcu_head rcu;
