@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 /*
- * The layout of uapi/softhca-abi.h, field by field, written out a second time:
- * a change of the header that moves a field fails here and not in a process
- * that was built before.  And the numbers that must equal those of the verbs.
+ * The layout of uapi/softhca-abi.h, field by field, written out a second time.  A
+ * change of the header that moves a field fails here, not in a process that was
+ * built before.  The numbers that must equal those of the verbs are here too.
  */
 #include "fixture.h"
 

@@ -27,7 +27,8 @@ static const u8 bare_ops[] = { SHCA_OP_FLUSH, SHCA_OP_ATOMIC_WRITE };
 
 /*
  * Some requesters do not count FLUSH and ATOMIC WRITE among what max_rd_atomic
- * bounds (A19.4 does, rxe does not): not to be refused, and not to be forgotten.
+ * bounds (A19.4 does, rxe does not).  Such a request is neither refused nor
+ * forgotten.
  */
 static void resp_bare_without_a_record_waits_for_an_answer(struct kunit *test)
 {
@@ -56,7 +57,7 @@ static void resp_bare_without_a_record_waits_for_an_answer(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, fx->nr_atomic_write, MAX_RD + 1u);
 }
 
-/* Those who do not count these count READs and atomics still. */
+/* Requesters that do not count these still count READs and atomics. */
 static void resp_read_behind_bare_waits_for_an_answer(struct kunit *test)
 {
 	static const u8 ops[] = { SHCA_OP_READ_REQUEST, SHCA_OP_FETCH_ADD };
@@ -120,7 +121,7 @@ static void resp_not_yet_tells_to_come_back_ever_later(struct kunit *test)
 		/* said once, however often asked, and what is behind waits */
 		fx_rx_op(fx, SHCA_OP_WRITE_ONLY, P0 + k + 1, 8);
 		fx_expect_silence(test);
-		/* who was told to wait hears when that is over */
+		/* a requester that was told to wait hears when that is over */
 		fx->check = SHCA_MEM_OK;
 		KUNIT_EXPECT_EQ(test, fx_rx_op(fx, SHCA_OP_WRITE_ONLY, P0 + k, 8),
 				SHCA_RX_OK);
@@ -128,7 +129,7 @@ static void resp_not_yet_tells_to_come_back_ever_later(struct kunit *test)
 	}
 }
 
-/* That is for memory: who had no receive posted is answered as asked. */
+/* Only for memory: after a missing receive it answers as asked. */
 static void resp_after_rnr_of_no_receive_only_asked_is_answered(struct kunit *test)
 {
 	struct fx *fx = test->priv;
@@ -183,8 +184,8 @@ static void resp_not_yet_of_repeated_read_is_about_it(struct kunit *test)
 
 /*
  * An answer at a PSN counts the messages up to there.  An acknowledgement that
- * stops before a READ must not count that READ, or who goes by the count takes
- * it for done.
+ * stops before a READ must not count that READ.  A requester that goes by the
+ * count would take it for done.
  */
 static void resp_ack_before_read_does_not_count_it(struct kunit *test)
 {
@@ -242,7 +243,7 @@ static void resp_nak_in_place_of_response_does_not_count_it(struct kunit *test)
 	fx_expect_silence(test);
 }
 
-/* Of a response that had begun: the first packet has counted the READ. */
+/* The response had begun: its first packet has counted the READ. */
 static void resp_nak_in_mid_response_counts_as_its_beginning(struct kunit *test)
 {
 	struct fx *fx = test->priv;

@@ -256,7 +256,10 @@ static void req_quiet_time_is_not_put_off(struct kunit *test)
 	expect_probe(test, P0 - 1);
 }
 
-/* Of several questions the first one is timed, or the time would be the last one's. */
+/*
+ * The first of several AckReqs is timed; the RTT would otherwise be that of the
+ * last one.
+ */
 static void req_rtt_is_of_the_first_question(struct kunit *test)
 {
 	struct fx *fx = test->priv;
@@ -524,8 +527,8 @@ static void req_rtt_of_what_could_not_leave_is_not_measured(struct kunit *test)
 }
 
 /*
- * The only question has not left.  Who has not asked is probed; who has, by a
- * question of before, is not asked again.
+ * The only AckReq has not left.  A requester that has not asked sends an ACK probe.
+ * One that has asked, by an earlier AckReq, does not ask again.
  */
 static void req_question_that_could_not_leave_is_asked_anew(struct kunit *test)
 {
@@ -556,7 +559,7 @@ static void req_question_that_could_not_leave_is_asked_anew(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, fx->req.recovery.deadline, fx->now + FX_TIMEOUT);
 }
 
-/* Who asked before is known of one only: of two that have not left none counts. */
+/* Only the previous AckReq is kept: of two that have not left, none counts. */
 static void req_questions_that_could_not_leave_count_for_nothing(struct kunit *test)
 {
 	struct fx *fx = test->priv;
@@ -668,7 +671,10 @@ static void req_deadline_is_the_first_of_all(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, shca_req_deadline(&fx->req), 0ull);
 }
 
-/* Who has nothing to send is not kept from it by the rate; an ACK probe is something. */
+/*
+ * The rate does not hold back a requester with nothing to send; an ACK probe is
+ * something.
+ */
 static void req_rate_is_of_who_has_something_to_send(struct kunit *test)
 {
 	struct fx *fx = test->priv;
@@ -742,8 +748,9 @@ static void req_rnr_wait_that_is_over_is_forgotten(struct kunit *test)
 }
 
 /*
- * A gap within the round trip of the one before is looked at again behind it, counts
- * as a retry and not as a time-out, and is the last such look until something moves.
+ * A gap within the round trip of the one before is looked at again when that is
+ * over.  It counts as a retry, not as a time-out.  It is the last such look until
+ * something moves.
  */
 static void req_second_look_goes_back_once(struct kunit *test)
 {

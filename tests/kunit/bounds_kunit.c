@@ -539,7 +539,7 @@ static void wait_desc(const struct wait_row *row, char *desc)
 
 KUNIT_ARRAY_PARAM(wait, wait_rows, wait_desc);
 
-/* Who comes back before its memory is there is told to wait longer. */
+/* A requester that comes back before its memory is there is told to wait longer. */
 static void resp_not_yet_again_takes_longer(struct kunit *test)
 {
 	const struct wait_row *row = test->param_value;
@@ -582,8 +582,8 @@ static void resp_not_yet_of_another_psn_is_nothing(struct kunit *test)
 }
 
 /*
- * Who was told to wait for a receive is acknowledged as it has asked: only of memory
- * the requester cannot know when it has come.
+ * After a wait for a receive request, acknowledge as the requester has asked.  Only
+ * for memory the requester cannot know when it has come.
  */
 static void resp_rnr_for_a_receive_is_acknowledged_as_asked(struct kunit *test)
 {

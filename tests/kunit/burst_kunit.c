@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 /*
- * Middle packets of a message as one: what is handed out for a link to take apart,
- * its parts, and how a link finds that what it has received may be put together.
+ * Middle packets of a message as one.  The requester hands out a burst, and a link
+ * takes it apart into its packets.  A link also finds which received packets may be
+ * put together.
  */
 #include "fixture.h"
 

@@ -205,7 +205,7 @@ static void cc_requester_keeps_the_pace(struct kunit *test)
 	KUNIT_EXPECT_FALSE(test, fx_next(fx));
 }
 
-/* Of what was sent before it, a marked READ response says as much as a CNP. */
+/* A marked READ response stands for what was sent before it, as a CNP does. */
 static void cc_marked_response_is_a_cnp(struct kunit *test)
 {
 	struct fx *fx = test->priv;

@@ -155,8 +155,8 @@ static void req_rx_of_nak_acknowledges_what_is_before(struct kunit *test)
 }
 
 /*
- * IBTA 9.9.2: who refuses for good is in error, and never repeats an answer that is
- * lost.  So there is nothing to wait for.
+ * IBTA 9.9.2: a responder that refuses for good is in error, and never repeats an
+ * answer that is lost.  So there is nothing to wait for.
  */
 static void req_rx_of_fatal_nak_behind_read_ends_it_as_told(struct kunit *test)
 {
@@ -251,8 +251,8 @@ static void req_rx_of_same_gap_again_leaves_time_outs(struct kunit *test)
 }
 
 /*
- * A second gap within the round trip: the repair may be on its way, so sending
- * goes back at the end of the round trip, and not if there was progress.
+ * A second gap within the round trip: the repair may be on its way.  So sending
+ * goes back at the end of the round trip, unless there was progress.
  */
 static void req_rx_of_second_nak_waits_a_round_trip(struct kunit *test)
 {

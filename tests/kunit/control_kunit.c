@@ -44,7 +44,7 @@ static void row_desc(const struct req_row *row, char *desc)
 KUNIT_ARRAY_PARAM(req, req_rows, row_desc);
 KUNIT_ARRAY_PARAM(resp, resp_rows, row_desc);
 
-/* Of all bytes only those of the attribute have become 0x5a. */
+/* Only the bytes of the attribute have become 0x5a. */
 static void expect_only(struct kunit *test, const struct req_row *row,
 			const u8 *attr, u32 len)
 {

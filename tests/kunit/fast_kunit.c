@@ -94,8 +94,8 @@ static void forget_req(struct shca_req *req)
 }
 
 /*
- * The message that has ended, and records of READs: they serve those who repeat
- * a request, and here nobody has lost an answer.
+ * The message that has ended, and records of READs: they serve requesters that repeat
+ * a request, and here no answer is lost.
  */
 static void forget_resp(struct shca_resp *resp)
 {

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 /*
- * The codec, both ways: each extension header from bytes written down by the
- * figures of IBTA 9.2 to 9.6, decoded, compared field by field, encoded again
- * and compared with the bytes.
+ * The codec, both ways, for each extension header.  Bytes follow the figures of
+ * IBTA 9.2 to 9.6.  They are decoded, compared field by field, encoded again and
+ * compared with the bytes.
  */
 #include "fixture.h"
 
@@ -208,7 +208,7 @@ static void hdr_parse_of_reserved_bth_bits_ignores_them(struct kunit *test)
 	}
 }
 
-/* Of no more bytes than there are; KASAN and its like see the rest. */
+/* It parses no more bytes than there are; KASAN and its like see the rest. */
 static void hdr_parse_reads_only_what_there_is(struct kunit *test)
 {
 	const struct hdr_row *row = test->param_value;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 /*
- * The pages of on-demand regions: each of a range is in one batch, each batch in one
- * chunk, and within the region, for pages of 4, 16 and 64 KiB.
+ * The pages of on-demand regions.  Each page of a range is in one batch.  Each
+ * batch is in one chunk and within the region.  Pages have 4, 16 and 64 KiB.
  */
 #include "fixture.h"
 #include "../../kernel/mem/odp_pages.h"

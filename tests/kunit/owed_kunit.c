@@ -110,7 +110,7 @@ static void late_desc(const struct late_row *row, char *desc)
 
 KUNIT_ARRAY_PARAM(late, late_rows, late_desc);
 
-/* Of all that was dropped the furthest counts: up to there something is missing. */
+/* The furthest dropped packet counts: up to there something is missing. */
 static void resp_nak_that_is_void_moves_on_to_what_is_missing(struct kunit *test)
 {
 	const struct late_row *row = test->param_value;
@@ -168,7 +168,7 @@ static void resp_duplicate_acknowledges_between_reads(struct kunit *test)
 	fx_expect_ack(test, P0 + 1, ACK);
 	fx_rx_asking(fx, SHCA_OP_SEND_ONLY, P0 + 3, 8);
 	fx_expect_ack(test, P0 + 3, ACK);
-	/* at the PSN of a READ: who repeats something else there has its answer */
+	/* at the PSN of a READ: a requester that repeats something else has its answer */
 	fx_rx_asking(fx, SHCA_OP_SEND_ONLY, P0, 8);
 	fx_expect_ack(test, P0 + 1, ACK);
 }

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 /*
- * What request packets carry and how many PSNs each stands for: fields against the
- * headers of its opcode, runs against window and span, packets that are handed over.
+ * What request packets carry and how many PSNs each stands for.  Fields are
+ * compared with the headers of the opcode, runs with window and span.  Some packets
+ * are handed over.
  */
 #include "fixture.h"
 

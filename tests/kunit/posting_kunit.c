@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 /*
- * What may be posted on which transport, and as what it ends if it may not: each
- * operation, each flag, each length; of two faults the one that is looked at first.
+ * What may be posted on which transport, and the completion status if it may not:
+ * each operation, each flag, each length.  If there are two faults, the one that is
+ * checked first counts.
  */
 #include "fixture.h"
 
@@ -11,7 +12,7 @@
 #define XRC	SHCA_TRANSPORT_XRC
 #define RAW	SHCA_TRANSPORT_RAW
 
-/* what becomes of a request */
+/* the result of a request */
 enum end { OK, NO_OP, NO_LEN };
 
 static const struct {

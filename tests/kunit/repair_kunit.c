@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 /*
- * How the completer repairs: when sending goes back and when not yet, answers to
- * ACK probes, receivers that are not ready, and responses that cannot be.
+ * How the completer repairs.  Cases: when sending goes back and when not yet,
+ * answers to ACK probes, receivers that are not ready, and impossible responses.
  */
 #include "fixture.h"
 

@@ -754,8 +754,8 @@ static void req_gather_retry_of_batch_leaves_nothing_outstanding(struct kunit *t
 }
 
 /*
- * The memory of a packet that was sent once is gone when it is sent again: its
- * first transmission may be acknowledged yet, and then all is well.
+ * The memory of a packet that was sent once is gone when it is sent again.  The
+ * first transmission may be acknowledged yet; then all is well.
  */
 static void req_gather_failed_of_repetition_yields_to_ack(struct kunit *test)
 {
@@ -906,8 +906,9 @@ static void req_local_of_earlier_lap_does_not_count(struct kunit *test)
 }
 
 /*
- * What is sent again is acknowledged up to local requests that were executed: their
- * slots are free, and what is posted there next is not what is sent next.
+ * A repetition is acknowledged up to local requests that were executed.  Their
+ * slots are free, and a request that is posted there next is not the next one to
+ * send.
  */
 static void req_local_is_stepped_over_when_sent_again(struct kunit *test)
 {
@@ -1238,8 +1239,8 @@ static void req_start_of_life(struct fx *fx)
 }
 
 /*
- * The PSN before the first is none that the peer has executed, but maybe one of a
- * former life of its QP, which a peer may answer by what it had then.
+ * The peer has not executed the PSN before the first one.  It may be one of a
+ * former life of its QP, and the peer may answer it from that life.
  */
 static void req_next_asks_until_something_was_acknowledged(struct kunit *test)
 {
@@ -1342,7 +1343,7 @@ static void req_local_behind_makes_ask(struct kunit *test)
 	expect_probe(test);
 }
 
-/* The packet that asks has not left: somebody must. */
+/* The packet that asks has not left: another one must ask. */
 static void req_gather_retry_of_asking_packet_asks_again(struct kunit *test)
 {
 	struct fx *fx = test->priv;

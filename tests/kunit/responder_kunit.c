@@ -687,7 +687,7 @@ static void resp_acks_of_batch_are_one(struct kunit *test)
 	fx_expect_silence(test);
 }
 
-/* Who did not ask would probe, and find nobody. */
+/* A requester that did not ask would probe, and the QP would be gone. */
 static void resp_flush_acks_acknowledges_what_did_not_ask(struct kunit *test)
 {
 	struct fx *fx = test->priv;
@@ -973,7 +973,7 @@ static void resp_reads_once_answered_make_room(struct kunit *test)
 	fx_expect_silence(test);
 }
 
-/* Of a ring of four, when its indices have wrapped and answers are owed. */
+/* A ring of four grows after its indices have wrapped, while answers are owed. */
 static void resp_larger_ring_keeps_what_is_on_record(struct kunit *test)
 {
 	struct shca_rd *small, *large;

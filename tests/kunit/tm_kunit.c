@@ -595,7 +595,7 @@ static const u8 tm_bytes[SHCA_TMH_BYTES + SHCA_RVH_BYTES] = {
 	0xa1, 0xa2, 0xa3, 0xa4, 0xb1, 0xb2, 0xb3, 0xb4,
 };
 
-/* Of each length: all of the headers that it has, and zeros for what it has not. */
+/* Each length has all headers that fit into it, and zeros for the others. */
 static void tm_header_of_each_length_is_parsed(struct kunit *test)
 {
 	struct shca_tm_msg msg, want;

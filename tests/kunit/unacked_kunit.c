@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 /*
- * What is received and not acknowledged (UC, UD, RAW_PACKET): each field of its
- * completion, each way in which memory or a receive request can fail, and what
- * becomes of a UC message whose packets are not what they should be.
+ * What is received and not acknowledged (UC, UD, RAW_PACKET).  Rows cover each
+ * field of its completion, and each way in which memory or a receive request can
+ * fail.  They also cover the fate of a UC message with wrong packets.
  */
 #include "fixture.h"
 
@@ -579,8 +579,8 @@ static void uc_receive_of_srq_is_given_up_in_full(struct kunit *test)
 }
 
 /*
- * A WRITE in place of the rest of a SEND: it needs no receive, and the one that the SEND
- * has taken may be waited for at the SRQ's other QPs.
+ * A WRITE in place of the rest of a SEND needs no receive.  The SRQ's other QPs may
+ * wait for the receive that the SEND has taken.
  */
 static void uc_write_in_place_of_the_rest_gives_up_receive_of_srq(struct kunit *test)
 {
