@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
 /*
- * The part of KUnit that the suites in tests/kunit use, for a user process: the
- * same sources run in the kernel and, in milliseconds and under the sanitizers,
- * here.  Results are lines "ok SUITE.CASE" and "not ok SUITE.CASE # why".
+ * The part of KUnit that the suites in tests/kunit use, for a user process.  The
+ * same sources run in the kernel and here, in milliseconds and under the
+ * sanitizers.  Results are lines "ok SUITE.CASE" and "not ok SUITE.CASE # why".
  */
 #ifndef SHCA_KUNIT_SHIM_H
 #define SHCA_KUNIT_SHIM_H

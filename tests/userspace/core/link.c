@@ -82,8 +82,8 @@ static struct sim_node *requester_of(struct sim_node *from, u8 opcode)
 }
 
 /*
- * May one more packet be lost?  In a strict world only so many since the last
- * progress that the retry limit cannot be reached: a loss costs at most a NAK
+ * May one more packet be lost?  A strict world bounds the losses since the last
+ * progress, so that the retry limit cannot be reached.  A loss costs at most a NAK
  * and a time-out, each counted.
  */
 static bool may_lose(struct sim_node *req)

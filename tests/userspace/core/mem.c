@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 /*
- * Simulated memory and its access check, which looks at what a real one does,
- * and also what the core promised about its calls: no length of zero, nothing
- * beyond the segments, no WRITE outside of what was checked before.
+ * Simulated memory and its access check, which looks at what a real one does.  It also
+ * checks the calls of the core: no length of zero, nothing beyond the segments, no
+ * WRITE outside of what was checked before.
  */
 #include "../../../kernel/core/fast.h"
 #include "sim.h"
@@ -70,7 +70,7 @@ static enum shca_mem_status region_check(const struct sim_region *r, u32 key,
 	return SHCA_MEM_OK;
 }
 
-/* Who asks is told when it is there: sim_park_take(). */
+/* A side that asks is told when the memory is there: sim_park_take(). */
 static bool comes_later(struct sim_node *n)
 {
 	if (!prng_chance(&n->w->rng, n->w->f.mem_retry))

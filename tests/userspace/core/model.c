@@ -625,8 +625,8 @@ static void check_repetition(struct sim_node *n, struct sim_op *op,
 }
 
 /*
- * A request of which nobody knows: nothing is in it, and its PSN is one that the
- * peer has executed, so that whatever was lost meanwhile it changes nothing.  A
+ * An ACK probe belongs to no request.  It carries nothing, and its PSN is one that
+ * the peer has executed.  So it changes nothing, whatever was lost meanwhile.  A
  * PSN before the first one is of another life of the peer's QP.
  */
 static void check_probe(struct sim_node *n, const struct shca_pkt *pkt)
@@ -645,7 +645,9 @@ static void check_probe(struct sim_node *n, const struct shca_pkt *pkt)
 		  pkt->psn);
 }
 
-/* Who waits has asked, and so has one of a few who do not. */
+/*
+ * A requester that waits has asked; one of a few packets asks even if nobody waits.
+ */
 static void check_asks(struct sim_node *n, const struct sim_op *op,
 		       const struct shca_pkt *pkt, u32 flags)
 {
@@ -886,7 +888,7 @@ static void cover_remote(struct sim_node *n, u8 *cover)
 	memset(cover + (r->counter_va - n->rem.base), 1, 8);
 }
 
-/* Outside of all that anybody was told to write nothing has changed. */
+/* No byte has changed outside of what a request was told to write. */
 void sim_check_rest(struct sim_node *n, struct sim_region *r, const u8 *cover)
 {
 	u32 i;
@@ -920,9 +922,10 @@ static void check_counter(struct sim_node *n)
 }
 
 /*
- * Traffic is in proportion: what the plan needs, and for each thing that went
- * wrong at most twice what can be outstanding: the repair, and the repair of
- * what had not been repaired when the round trip was over; with their NAKs.
+ * Traffic is in proportion.  The plan needs its packets.  Each thing that went
+ * wrong adds at most twice what can be outstanding, with the NAKs.  The first time
+ * is the repair.  The second time repairs what was still missing when the round
+ * trip was over.
  */
 static void check_storm(struct sim_node *n)
 {

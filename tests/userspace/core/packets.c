@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 /*
  * What each packet must say.  The plan alone gives the PSNs of every operation, the
- * opcode and the headers of each of its packets, and the MSN that belongs to a PSN;
- * so requests and answers are compared with that as they leave.  Verdicts tell what
- * the responder has executed, and with it which answers are possible.
+ * opcode and headers of each of its packets, and the MSN of a PSN.  Requests and
+ * answers are compared with that as they leave.  Verdicts tell what the responder
+ * has executed, and with it which answers are possible.
  */
 #include "sim.h"
 
@@ -109,8 +109,9 @@ bool sim_may_mark(const struct sim_node *n)
 }
 
 /*
- * All packets of a node that is set to it are marked; where it is not, but may be, those
- * from the first that it has received on; and none to a stranger.
+ * A node that is set to marking marks all packets.  A node that is not, but may
+ * mark, does so from the first marked packet that it has received on.  No packet to
+ * a stranger is marked.
  */
 void sim_packet_mark(struct sim_node *n, const struct shca_pkt *pkt)
 {
@@ -281,9 +282,9 @@ static void check_window(struct sim_node *n, const struct sim_op *op,
 }
 
 /*
- * PSNs follow each other.  To go back takes a cause, each time: a NAK, a gap, a
- * time-out, the end of an RNR wait, an ACK probe's answer, a link that was busy.  To
- * go forward takes an acknowledgement of what is left out.
+ * PSNs follow each other.  Each step back needs a cause.  Causes are a NAK, a gap,
+ * a time-out, the end of an RNR wait, an ACK probe's answer, and a link that was
+ * busy.  To go forward takes an acknowledgement of what is left out.
  */
 void sim_packet_order(struct sim_node *n, const struct sim_op *op,
 		      const struct shca_pkt *pkt)
@@ -420,7 +421,7 @@ static void check_ack(struct sim_node *n, const struct shca_pkt *pkt)
 		check_nak(n, pkt);
 		return;
 	}
-	/* (who was told to wait for memory is told that the wait has ended) */
+	/* (a requester that waits for memory is told that the wait has ended) */
 	sim_check(n->w, shca_psn_diff(pkt->psn, n->exp_psn) < 0 &&
 		  (n->ack_due || n->w->f.mem_retry),
 		  "node %u: acknowledges %06x, expected is %06x", n->idx,

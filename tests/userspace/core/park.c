@@ -2,8 +2,8 @@
 /*
  * Packets that wait for memory which is not present, as those of the product do
  * (kernel/queue/page_wait.c, called by rq.c and sq.c).  One waits, and so does all
- * that comes behind it for that side; what was asked for is told of later, and
- * then they go on in order.  Nobody else comes back to them.
+ * that comes behind it for that side.  The memory is reported later, and then they
+ * go on in order.  Nobody else comes back to them.
  */
 #include "sim.h"
 
@@ -17,8 +17,8 @@ struct sim_parked {
 };
 
 /*
- * As long as it takes to read a page, and now and then from a slow disk, behind which
- * a peer could think that nobody is there.
+ * The time to read a page.  Now and then the disk is so slow that a peer could
+ * think that nobody is there.
  */
 static u64 fetch_time(struct sim_node *n)
 {

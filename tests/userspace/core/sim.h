@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
 /*
- * A simulated world for the protocol core: endpoints, each one requester and
- * one responder, joined by a link that loses, copies, reorders, delays and
- * corrupts, in virtual time.  Everything follows from one seed.
+ * A simulated world for the protocol core, in virtual time.  Each endpoint is one
+ * requester and one responder.  The link that joins them loses, copies, reorders,
+ * delays and corrupts.  Everything follows from one seed.
  *
  *   sim.c    seeds, processes, the command line
  *   world.c  what happens when: the scenario of a seed and its event queue

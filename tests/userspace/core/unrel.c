@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 /*
- * What must be true of UC and UD (IBTA 9.8.2, 9.8.3).  Their rules are short
- * enough to be told again in another form, so that the model says of each
- * packet that arrives what has to come of it.
+ * What must be true of UC and UD (IBTA 9.8.2, 9.8.3).  Their rules are short enough
+ * to be told again in another form.  So the model predicts the result of each
+ * packet that arrives.
  *
- * The simulated wire remembers which packet of which operation it carries, and
- * the model goes by that: it looks at no opcode and no PSN.  A UC message is
- * delivered if its packets arrive one directly after the other, from first to
- * last, each of them acceptable; else not at all.  A datagram is delivered as
- * often as it arrives.
+ * The simulated wire remembers which packet of which operation it carries, and the
+ * model goes by that: it looks at no opcode and no PSN.  A UC message is delivered
+ * if its packets arrive one directly after the other, from first to last.  Each of
+ * them must be acceptable; otherwise the message is not delivered at all.  A
+ * datagram is delivered as often as it arrives.
  */
 #include "sim.h"
 
@@ -335,8 +335,8 @@ static void judge_uc_send(struct sim_node *n, const struct sim_wire *wire,
 }
 
 /*
- * A message is lost, or a WRITE has come in its place, which needs no receive: of an SRQ
- * it does not wait for the next one.
+ * A message is lost, or a WRITE has come in its place, which needs no receive.  A
+ * receive of an SRQ is not kept for the next message.
  */
 static void judge_broken(struct sim_node *n, const struct sim_wire *wire,
 			 int held, u32 taken, struct verdict *v)
@@ -487,7 +487,7 @@ static void check_verdict(struct sim_node *n, const struct sim_wire *wire,
 		check_delivery(n, wire, &out->wc, &n->supply->recv[v->recv]);
 }
 
-/* Who holds what: true whatever arrives. */
+/* Tracks which receive the QP holds; this is true whatever arrives. */
 static void follow_recv(struct sim_node *n, const struct shca_resp_out *out)
 {
 	struct sim_recv *recv;

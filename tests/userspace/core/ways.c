@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 /*
- * The other ways of a packet: several middle packets of a message, received as one
- * (shca_resp_takes_run()), and the fast path of a message between two QPs that are
- * held at the same time (fast.h).  Both must come to the same as packets do, so
- * the model is told what packets would have told it.
+ * The other ways of a packet.  One is several middle packets of a message, received
+ * as one (shca_resp_takes_run()).  The other is the fast path of a message between
+ * two QPs that are held at the same time (fast.h).  Both must come to the same as
+ * packets do, so the model is told what packets would have told it.
  */
 #include "../../../kernel/core/fast.h"
 #include "sim.h"
@@ -37,8 +37,9 @@ static bool is_middle(const struct sim_wire *wire)
 }
 
 /*
- * What has arrived at @n, and what stands next in line for it if that goes on with
- * it: one packet with a payload for each, which lie apart.
+ * Joins the packet that has arrived at @n with the next ones in line, if they
+ * continue it.  The result is one packet with a payload for each; the payloads lie
+ * apart.
  */
 struct sim_wire *sim_run_join(struct sim_node *n, struct sim_wire *first)
 {

@@ -3,9 +3,9 @@
  * What happens when: the scenario that a seed stands for, and the queue of
  * events in virtual time.
  *
- * A seed has one or two connections; each lives for one or more epochs.  An
- * epoch is a fresh start of both QPs with a plan of operations for each, and
- * ends when both plans are complete or both QPs in error, or by a reset.
+ * A seed has one or two connections; each lives for one or more epochs.  An epoch
+ * is a fresh start of both QPs with a plan of operations for each.  It ends when
+ * both plans are complete or both QPs in error, or by a reset.
  */
 #include "sim.h"
 
@@ -453,8 +453,8 @@ static bool plans_fault(struct sim_world *w, bool chosen)
 }
 
 /*
- * So many answers are not kept for who loses one, and does not count them: only
- * where nothing is lost.
+ * A responder does not keep that many answers for a requester that loses one and
+ * does not count them.  So this needs a link that loses nothing.
  */
 static bool may_be_greedy(const struct sim_node *n)
 {

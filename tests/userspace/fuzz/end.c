@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 /*
- * One QP around the core, as requester.h and responder.h tell their caller to do it, with
- * what must be true after every step: the invariants of req_internal.h, every request and
- * every receive request completed once and in order, packets that are well formed.
+ * One QP around the core, used as requester.h and responder.h tell their caller.
+ * After every step it checks what must be true: the invariants of req_internal.h
+ * and well formed packets.  Every request and every receive request completes once
+ * and in order.
  */
 #include "fuzz.h"
 #include "../../../kernel/core/req_internal.h"

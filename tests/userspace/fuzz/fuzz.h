@@ -11,8 +11,8 @@
  *   memory.c      memory with a guard at both ends, and its access check
  *   main.c      stands in for libFuzzer where there is none
  *
- * Input bytes are a program: they choose steps, and the fields of what is
- * posted or received, mostly near to what the QP expects, at times anything.
+ * Input bytes are a program.  They choose steps, and the fields of what is posted
+ * or received.  Fields are mostly near to what the QP expects, at times anything.
  */
 #ifndef SHCA_FUZZ_H
 #define SHCA_FUZZ_H

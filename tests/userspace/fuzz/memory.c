@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 /*
- * Memory and its access check, which looks at what a real one does, and what
- * the core has promised of its calls: no length of zero, nothing beyond the
- * segments, no WRITE outside of what was checked before.
+ * Memory and its access check, which looks at what a real one does.  It also
+ * checks the calls of the core: no length of zero, nothing beyond the segments, no
+ * WRITE outside of what was checked before.
  */
 #include <stdarg.h>
 

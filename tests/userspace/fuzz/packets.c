@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 /*
- * One QP, whatever its owner does with it, and a peer that sends what it likes:
- * packets near to what the QP expects or waits for, with any field wrong, and
- * plain bytes.
+ * One QP, whatever its owner does with it, and a peer that sends what it likes.
+ * Packets are near to what the QP expects or waits for, with any field wrong, or
+ * are plain bytes.
  */
 #include "fuzz.h"
 

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 /*
- * Two QPs joined by a link that loses, copies and reorders as the input says;
- * their owners post any work requests, as a process may write them to its ring.
- * In the end the link is perfect: everything posted must complete, and what a
+ * Two QPs joined by a link that loses, copies and reorders as the input says.
+ * Their owners post any work requests, as a process may write them to its ring.  In
+ * the end the link is perfect.  Everything posted must complete, and what a
  * requester was told is done must have been done.
  */
 #include "fuzz.h"
@@ -117,7 +117,7 @@ static void settle(struct fuzz_in *in)
 		fuzz_check(rounds++ < 20000, "endless: %u and %u posted",
 			   ends[0].posted, ends[1].posted);
 		for (i = 0; i < 2; i++) {
-			/* a receive for who waits for one; length in its time */
+			/* a receive for a side that waits; length in its time */
 			if (ends[i].resp.rnr_sent &&
 			    ends[i].memory.posted == ends[i].memory.taken)
 				fuzz_memory_post(&ends[i].memory, in);
