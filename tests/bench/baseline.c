@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 /*
- * What an RDMA device is compared with by `make bench`: the same bytes moved by
- * memcpy(), by TCP, and by the cheapest datagrams that carry as much as RoCEv2
- * does.  Prints MiB/s as the receiver saw them.
+ * The baselines of an RDMA device in `make bench`: the same bytes moved by
+ * memcpy(), by TCP and by datagrams.  These are the cheapest ones that carry as
+ * much as RoCEv2 does.  Prints MiB/s as the receiver saw them.
  *
  *   baseline copy SIZE SECONDS
  *   baseline turns MICROSECONDS COUNT
@@ -13,9 +13,9 @@
  * bytes is used in turn at both ends, as perftest does.
  *
  * "ceiling": one packet is a header, PATH_MTU bytes and a CRC over both.  As many
- * as fit into 64 KiB leave in one call (UDP GSO) and arrive in one (UDP GRO); the
+ * as fit into 64 KiB leave in one call (UDP GSO) and arrive in one (UDP GRO).  The
  * kernel copies once at each end, and each end runs the CRC once.  A window with
- * rare acknowledgements keeps the receiver's buffer from overflowing; a packet
+ * rare acknowledgements keeps the receiver's buffer from overflowing.  A packet
  * that is lost or wrong ends the run with an error.
  *
  * "turns": two processes hand each other a word in shared memory and compute for

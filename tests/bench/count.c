@@ -6,13 +6,15 @@
  *
  *   count DEVICE GID-INDEX PEER GID-INDEX OPERATION SIZE MTU OBJECTS REPETITIONS
  *
- * prints one figure per repetition.  OBJECTS is how many there are: of queue pairs
- * (QP_WRITE: each in its turn; QP_LIFE: one more is made, connected, used and
- * destroyed; QP_BYTES: memory of one that is idle, not instructions), of regions
- * (MR_LIFE: one more is registered, used and deregistered).  Nobody spins here, for
- * that would be counted: who has nothing to do sleeps on a completion channel.  The
- * clock skips the time in which nobody has anything to do, so such time appears as
- * instructions; there is none as long as nobody waits for a timer.
+ * prints one figure per repetition.  OBJECTS is the number of queue pairs or
+ * regions. QP_WRITE uses the queue pairs in turn.  QP_LIFE makes one more,
+ * connects, uses and destroys it.  QP_BYTES is the memory of one idle queue pair,
+ * not instructions.  MR_LIFE registers one more region, uses and deregisters it.
+ *
+ * Nobody spins here, for that would be counted: a thread with nothing to do sleeps
+ * on a completion channel.  The clock skips the time in which nobody has anything
+ * to do, so such time appears as instructions.  There is none as long as nobody
+ * waits for a timer.
  */
 #include <pthread.h>
 #include <sys/mman.h>
@@ -320,10 +322,11 @@ static double qp_write(struct scale *s)
 }
 
 /*
- * Each queue pair maps its rings, and what a mapping costs depends on the others of
- * the process: where the node of the kernel's tree of them is full, each one splits
- * it and each unmapping joins it again (a third of a life). Three more mappings give
- * the tree another shape, so that one of some repetitions shows the cost without.
+ * Each queue pair maps its rings, and the cost of a mapping depends on the others of
+ * the process.  The node of the kernel's tree of mappings may be full.  Then each
+ * mapping splits it and each unmapping joins it again (a third of a life).  Three
+ * more mappings give the tree another shape, so that one of some repetitions shows
+ * the cost without.
  */
 static void another_shape(void)
 {
@@ -366,7 +369,7 @@ static double mr_life(struct scale *s)
 	return (double)(now() - start) / LIVES;
 }
 
-/* Of the whole machine, so that nothing is forgotten; in bytes. */
+/* In bytes, and of the whole machine, so that nothing is forgotten. */
 static long free_memory(void)
 {
 	char line[100];

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 /*
- * What a stream brings to its destination over a network that loses, delays or
- * reorders, and whether every byte of it is right; or how long round trips take.
+ * Measures what a stream brings to its destination over a network that loses,
+ * delays or reorders.  Checks that every byte of it is right.  Alternatively
+ * measures how long round trips take.
  *
  *   goodput [OPTION]... DEVICE GID-INDEX PEER GID-INDEX
  *
@@ -12,12 +13,12 @@
  *   -n MESSAGES                no longer than this takes, of each queue pair; round trips
  *   -T CODE                    of the acknowledgement time-out (14: 67 ms)
  *
- * prints one line of JSON.  "bytes" are those of whole messages, counted where the data
- * is wanted: at the requester of a WRITE (acknowledged) and of a READ, at the receiver
- * of a SEND.  Each message is a piece of one random text, and begins elsewhere in it
- * than the message that was in the same memory before; each is compared with what it
- * should be, and "wrong" counts those that differ.  A completion in error ends its queue
- * pair, and "error" names it.
+ * prints one line of JSON.  "bytes" are those of whole messages, counted where the
+ * data is wanted.  That is the requester of a WRITE (acknowledged) and of a READ,
+ * and the receiver of a SEND.  Each message is a piece of one random text.  It
+ * begins elsewhere in it than the message that was in the same memory before.  Each
+ * is compared with what it should be, and "wrong" counts those that differ.  A
+ * completion in error ends its queue pair, and "error" names it.
  *
  * Everybody sleeps on completion channels, so that the CPUs are there for the packets.
  * "median_us" and "p99_us" are of half a round trip, as perftest has them.

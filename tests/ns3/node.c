@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 /*
- * The glue around one requester and one responder of the core (kernel/core), without
- * memory: payload is only counted, for the simulator of tests/userspace/core is what
- * judges bytes.
+ * The glue around one requester and one responder of the core (kernel/core),
+ * without memory.  Payload is only counted: the simulator of tests/userspace/core
+ * checks bytes.
  */
 #include <stdio.h>
 #include <stdlib.h>
