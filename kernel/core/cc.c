@@ -16,7 +16,7 @@
 
 /* A burst: as long as the path carries it. */
 #define BURST_NS	1000000ull
-/* What has left is measured over as much at least. */
+/* Shortest time over which the outgoing rate is measured. */
 #define MEASURE_NS	2000000ull
 #define NS_PER_S	1000000000ull
 
@@ -38,7 +38,7 @@ static bool cc_is_small(const struct shca_cc *cc)
 	       cc->win.cwnd >> SHCA_WIN_SHIFT < cc_least(cc);
 }
 
-/* What the requester obeys, made of what the algorithms say. */
+/* Combine the results of the algorithms into the limits that the requester obeys. */
 static void cc_apply(struct shca_cc *cc)
 {
 	u32 cwnd = cc->lossy;

@@ -169,7 +169,7 @@ void shca_dcqcn_cnp(struct shca_dcqcn *dc, const struct shca_cc_params *params,
 	dc->by_bytes = 0;
 	dc->bytes = 0;
 	dc->rise_at = now + params->rp_time_reset * NS_PER_US;
-	/* What it has sent before the cut draws CNPs for a round trip. */
+	/* Packets sent before the cut draw CNPs for a round trip. */
 	dc->cut_at = now + max_t(u64, rtt_ns,
 				 params->rp_rate_reduce_monitor_period *
 				 NS_PER_US);

@@ -44,7 +44,7 @@ static bool req_length_fits(const struct shca_req *req,
 	}
 }
 
-/* What it flushes is named by a range, a type and a level. */
+/* A range, a type and a level name the memory to flush. */
 static bool req_flush_fits(const struct shca_send_wr *wr)
 {
 	u32 type = wr->flush.type;
@@ -67,7 +67,7 @@ static bool req_op_fits(const struct shca_req *req, const struct shca_wr_op *op,
 	return req->attr.max_rd_atomic;
 }
 
-/* What the transport allows; the glue has seen to the segments. */
+/* Check against the rules of the transport; the glue has checked the segments. */
 static void req_validate(const struct shca_req *req, struct shca_send_wr *wr)
 {
 	const struct shca_wr_op *op = shca_wr_op(wr->opcode);

@@ -35,7 +35,7 @@ void shca_req_seek(struct shca_req *req)
 	req->ring.nxt = req->ring.una;
 	req->psn.next = req->psn.una;
 	req->ring.pkt_idx = 0;
-	/* What is sent again asks with its end, whatever asked before. */
+	/* The end of a repetition carries AckReq, whatever asked before. */
 	req->ackreq.nr_since = 0;
 	req->ackreq.psn = req->psn.una;
 	req->ackreq.probed = false;
@@ -184,7 +184,7 @@ static void req_unsend_new(struct shca_req *req, u32 idx, u32 psn)
 	}
 }
 
-/* What was handed out at @psn or after it has not left, and so has not asked. */
+/* Packets from @psn on have not left, so their AckReqs do not count. */
 static void req_unask(struct shca_req *req, u32 psn)
 {
 	if (shca_psn_diff(req->ackreq.psn, psn) <= 0)

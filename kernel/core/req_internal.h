@@ -40,7 +40,7 @@ static inline void shca_req_watch(struct shca_req *req)
 	req->gate.until = SHCA_GATE_OPEN;
 }
 
-/* What completes it, SHCA_ANSWER_*. */
+/* Type of the answer that completes it, SHCA_ANSWER_*. */
 static inline u8 req_answer(const struct shca_send_wr *wr)
 {
 	return shca_wr_op(wr->opcode)->answer;

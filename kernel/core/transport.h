@@ -112,7 +112,7 @@ enum shca_marking {
 	SHCA_MARKING_ON,
 };
 
-/* What a side's packets carry before it has heard anything. */
+/* Marks of a side's packets before it has received any. */
 static inline u8 shca_marks(u8 marking)
 {
 	return marking == SHCA_MARKING_ON ? SHCA_MARK | SHCA_MARK_FLUSHES_ACKS : 0;

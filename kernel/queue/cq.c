@@ -201,7 +201,7 @@ bool shca_cq_post(struct shca_cq *cq, struct ib_qp *qp, u32 qpn,
 	return true;
 }
 
-/* Those held back have waited long enough. */
+/* The moderation period of the completions held back is over. */
 static enum hrtimer_restart shca_cq_mod_timer(struct hrtimer *timer)
 {
 	struct shca_cq *cq = container_of(timer, struct shca_cq, mod_timer);
@@ -393,7 +393,7 @@ static void shca_cq_move(const struct shca_cq *cq, struct shca_cqe *ring,
 	}
 }
 
-/* What a resize prepares, and in the end has to free: the former ring. */
+/* The ring that a resize prepares; in the end the former ring, which it frees. */
 struct shca_cq_ring {
 	struct shca_buf *buf;
 	struct rdma_user_mmap_entry *mmap;
@@ -513,7 +513,7 @@ int shca_modify_cq(struct ib_cq *ibcq, u16 count, u16 period_us)
 
 	local_bh_disable();
 	flags = shca_cq_lock(cq);
-	/* What is held back already waits for the former period, no longer. */
+	/* A completion already held back waits for the former period at most. */
 	cq->mod_count = count;
 	cq->mod_period_us = count > 1 ? period_us : 0;
 	shca_cq_unlock(cq, flags);

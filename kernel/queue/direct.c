@@ -46,7 +46,7 @@
 
 /* Bytes of one hand-over: some tens of microseconds with bottom halves off. */
 #define SHCA_DIRECT_BYTES	(256u << 10)
-/* What one hold of the locks may cost, in pages and hand-overs. */
+/* Budget of one hold of the locks, in pages and hand-overs. */
 #define SHCA_DIRECT_BUDGET	128
 /* A peer that waits for memory is looked at every SHCA_BUSY_NS, so often doubled. */
 #define SHCA_BUSY_FAR		8
@@ -62,7 +62,7 @@ static bool shca_direct_may_begin(const struct shca_qp *qp)
 	return req->psn.next == req->psn.una;
 }
 
-/* What a peer is: the two sides of XRC are QPs of different types. */
+/* Type of the peer: the two sides of XRC are QPs of different types. */
 static enum ib_qp_type shca_direct_type(const struct shca_qp *qp)
 {
 	return qp->type == IB_QPT_XRC_INI ? IB_QPT_XRC_TGT : qp->type;

@@ -216,7 +216,7 @@ static struct shca_parked *shca_park_at(struct list_head *node)
 	return list_entry(node, struct shca_parked, node);
 }
 
-/* What one more packet takes. */
+/* Bytes that one more packet takes. */
 static u32 shca_park_bytes(const struct shca_park *park,
 			   const struct sk_buff *skb)
 {

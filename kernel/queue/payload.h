@@ -14,9 +14,9 @@ struct shca_qp;
 struct sk_buff;
 
 /**
- * shca_sq_pd() - by whose rights a send request reaches its own memory
+ * shca_sq_pd() - PD that a send request's lkeys are checked against
  *
- * One of the adapter's own is about a receive, whose domain is the SRQ's.
+ * A request of the adapter's own is about a receive, whose PD is the SRQ's.
  */
 struct ib_pd *shca_sq_pd(const struct shca_qp *qp,
 			 const struct shca_send_wr *wr);

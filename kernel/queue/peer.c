@@ -25,8 +25,8 @@ u32 shca_peer_told(u32 ece_options)
 }
 
 /*
- * Marks that nobody answers would let a queue grow that drops what is not ECN-capable.
- * So packets are, by default, where the peer is known to answer.
+ * A queue would grow if the peer did not answer marks, and would drop packets that are
+ * not ECN-capable.  So by default packets are ECN-capable if the peer is known to answer.
  */
 void shca_peer_ecn(struct shca_qp *qp)
 {

@@ -10,12 +10,12 @@
  *   ECE		librdmacm and others carry it from process to process, and
  *			ibv_set_ece() brings it here (shca_peer_told())
  *   Resv8a		a mark in reserved bits of its packets (SHCA_MARK in core/transport.h):
- *			what is left between machines whose programs exchange no ECE.
- *			Nobody begins but by an administrator's order (enum shca_resv8a)
+ *			for machines whose programs exchange no ECE.  A QP begins only
+ *			on an administrator's order (enum shca_resv8a)
  *
  * It may be wrong: the addresses of two namespaces may be the same, and a process may
  * lie about its own peer.  That costs what softhca does for strangers, and no more:
- * nothing here is a matter of rights.
+ * no access right depends on it.
  */
 #ifndef SHCA_PEER_H
 #define SHCA_PEER_H

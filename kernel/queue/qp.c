@@ -37,7 +37,7 @@ struct shca_qp *shca_qp_get(struct ib_qp *ibqp)
 
 	rcu_read_lock();
 	qp = rcu_dereference(container_of(ibqp, struct shca_ibqp, ibqp)->qp);
-	/* One that was withdrawn after this look stays for a grace period, but
+	/* A QP that is withdrawn after this look stays for a grace period, but
 	 * may give no new reference.
 	 */
 	if (qp && !refcount_inc_not_zero(&qp->ref))
@@ -336,7 +336,7 @@ int shca_qp_share(struct shca_qp *qp, struct ib_ucontext *uctx)
 	return 0;
 }
 
-/* One without rings has nothing to be mapped, and no doorbell. */
+/* A QP without rings has nothing to be mapped, and no doorbell. */
 static int shca_qp_map_user(struct shca_qp *qp, struct ib_udata *udata)
 {
 	struct shca_ucontext *uctx = rdma_udata_to_drv_context(udata,
@@ -547,7 +547,7 @@ static void shca_qp_flush_all(struct shca_qp *qp)
 
 void shca_qp_flush_acks(struct shca_qp *qp)
 {
-	/* What was posted without a doorbell, as if it had been rung. */
+	/* Run requests posted without a doorbell, as if it had been rung. */
 	if (qp->sq.stream.batch)
 		shca_sq_run(qp);
 	shca_rq_flush_acks(qp);

@@ -364,14 +364,13 @@ void shca_qp_enter_error(struct shca_qp *qp, bool fatal);
 /** shca_qp_set_error_locked() - the same for any reason, both locks held */
 void shca_qp_set_error_locked(struct shca_qp *qp);
 
-/** shca_qp_purge_cqs() - its life has ended: nobody meets its completions */
+/** shca_qp_purge_cqs() - drop the completions of a QP whose life has ended */
 void shca_qp_purge_cqs(struct shca_qp *qp);
 
 /**
- * shca_qp_flush_acks() - the owner is about to end or reset the QP
+ * shca_qp_flush_acks() - send owed ACKs before destroy or reset
  *
- * What it has posted without a doorbell begins, and what its peer has sent is
- * acknowledged.
+ * It also starts requests that were posted without a doorbell.
  * Context: process; takes both locks, one after the other.
  */
 void shca_qp_flush_acks(struct shca_qp *qp);

@@ -264,7 +264,7 @@ void shca_qp_reset_locked(struct shca_qp *qp)
 	WRITE_ONCE(qp->status->flags, 0);
 }
 
-/* What may change while the sides run; more of it in SQD, when nothing is on its way. */
+/* Attributes that may change while the sides run; more in SQD, with nothing on its way. */
 static void shca_modify_sides(struct shca_qp *qp, int mask, bool in_sqd)
 {
 	const struct shca_req_attr req = {

@@ -89,8 +89,9 @@ struct shca_qp *shca_net_find_qp(struct shca_net *snet, u32 qpn);
 /**
  * shca_net_find_gsi() - the QP1 that a management packet is for, or NULL
  *
- * That of the device which has the destination address; of several on one
- * netdev the oldest, and when it goes the next inherits.
+ * It is the QP1 of the device which has the destination address.  If several
+ * devices share a netdev, it is that of the oldest; when that goes, the next
+ * inherits.
  * Context: softirq.  The reference is the caller's.
  */
 struct shca_qp *shca_net_find_gsi(struct shca_net *snet,

@@ -20,7 +20,7 @@
 #include "sq.h"
 #include "tx.h"
 
-/* What a rate may be ahead of its time: fewer timers than frames. */
+/* How far frames may be ahead of their rate: fewer timers than frames. */
 #define SHCA_RATE_BURST_NS	100000
 
 u32 shca_raw_max_len(const struct shca_dev *dev)

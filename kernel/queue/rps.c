@@ -44,10 +44,10 @@
 #define SHCA_RPS_LIMIT	1000u
 /* skbs taken from it before other softirqs have their turn. */
 #define SHCA_RPS_BUDGET	16
-/* How long a CPU is left alone that was at work, or that came late. */
+/* How long a CPU is left alone after it was at work, or came late. */
 #define SHCA_RPS_BUSY		(HZ / 10)
 #define SHCA_RPS_LATE		HZ
-/* What is late. */
+/* A CPU that comes after this time is late. */
 #define SHCA_RPS_LATE_NS	(500 * NSEC_PER_USEC)
 
 /* Off: it has not been measured yet on a machine that is otherwise idle. */
@@ -80,7 +80,7 @@ struct shca_rps_queue {
 
 static DEFINE_PER_CPU_ALIGNED(struct shca_rps_queue, shca_rps_queues);
 
-/* What an skb remembers while it waits. */
+/* State of an skb while it waits. */
 struct shca_rps_cb {
 	struct shca_qp *qp;
 	u32 seg_len;
@@ -243,7 +243,7 @@ bool shca_rps(struct shca_qp *qp, bool response, struct sk_buff *skb,
 	cpu = shca_rps_where(qp, response, skb);
 	if (likely(cpu < 0))
 		return false;
-	/* Nobody but its peer makes another CPU work for a QP; see rx.c. */
+	/* Only its peer makes another CPU work for a QP; see rx.c. */
 	if (!data_race(qp->link->check(&qp->av, skb)))
 		return false;
 	queue = per_cpu_ptr(&shca_rps_queues, cpu);

@@ -226,7 +226,7 @@ static bool shca_rq_must_wait(struct shca_qp *qp, const struct shca_pkt *pkt,
 	if (!shca_qp_is_reliable(qp) ||
 	    shca_psn_diff(pkt->psn, shca_park_last(park)->psn) > 0)
 		return true;
-	/* It does, or has been executed: the peer has sent it again, or probes. */
+	/* It is parked or executed: the peer has sent it again, or probes. */
 	behind = shca_psn_diff(pkt->psn, shca_park_first(park)->psn);
 	if (!behind)
 		shca_resp_not_yet(&qp->rq.resp, pkt->psn);
@@ -345,7 +345,7 @@ void shca_rq_flush_all(struct shca_qp *qp)
 	u32 rounds = qp->rq.ring.entries / SHCA_FLUSH_BUDGET + 1;
 	bool more = true;
 
-	/* So often at most: a process may go on posting. */
+	/* The number of rounds is bounded: a process may go on posting. */
 	while (more && rounds--) {
 		spin_lock_bh(&qp->rq.lock);
 		more = shca_rq_flush(qp);
@@ -416,7 +416,7 @@ static void shca_rq_resume(struct shca_qp *qp)
 	qpn = qp->rq.resp.attr.dqpn;
 	spin_unlock_bh(&qp->rq.lock);
 	shca_rq_kick(qp);
-	/* One in another namespace, or of a later life, is not the one: no harm. */
+	/* A QP of another namespace, or of a later life, may be found: no harm. */
 	if (far)
 		peer = shca_net_find_qp(qp->dev->snet, qpn);
 	if (!peer)

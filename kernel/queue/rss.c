@@ -154,7 +154,7 @@ struct shca_qp *shca_rss_select(const struct shca_rss *rss,
 
 /* ---- datagrams ------------------------------------------------------------------- */
 
-/* Those of a batch differ in nothing that is hashed. */
+/* The packets of a batch have the same hash. */
 static struct shca_qp *shca_rss_of_skb(const struct shca_rss *rss,
 				       const struct sk_buff *skb)
 {

@@ -23,11 +23,11 @@
 #include "sq.h"
 #include "rps.h"
 
-/* What is handed on together: so many descriptions of packets, bytes, or packets. */
+/* Limits of a run that is handed on: descriptions of packets, bytes, packets. */
 #define SHCA_RX_RUN		8
 #define SHCA_RX_RUN_BYTES	32768
 #define SHCA_RX_RUN_PKTS	128
-/* So many bytes of requests are answered while more are looked at. */
+/* After this many bytes of requests they are answered while more are looked at. */
 #define SHCA_RX_ANSWER	16384
 
 /**

@@ -34,8 +34,8 @@ void shca_rx(const struct shca_link_ops *link, struct shca_net *snet,
 /**
  * shca_rx_stray() - count a packet that no QP takes, at the device of its address
  *
- * That is the device of the QP1 there.  One to a group came to no device's address,
- * and may be the business of other members that this host has.
+ * That is the device of the QP1 there.  A packet to a group came to no device's
+ * address, and other members on this host may take it.
  * Context: softirq or bottom halves off.
  */
 void shca_rx_stray(struct shca_net *snet, const struct sk_buff *skb,

@@ -18,7 +18,7 @@ void shca_side_tell(struct shca_qp *qp, const struct shca_side_news *news)
 
 	if (news->events & SHCA_EV_COMM_EST)
 		shca_qp_event(qp, IB_EVENT_COMM_EST);
-	/* Those below find the QP in the state that they are about. */
+	/* The events below come after the change of state that they report. */
 	if (news->failed)
 		shca_qp_enter_error(qp, news->events & SHCA_EV_FATAL);
 	for (i = 0; i < ARRAY_SIZE(rows); i++)

@@ -527,7 +527,7 @@ void shca_sq_flush_all(struct shca_qp *qp)
 {
 	u32 rounds = qp->sq.entries / SHCA_SQ_WINDOW + 1;
 
-	/* So often at most: a process may go on posting. */
+	/* The number of rounds is bounded: a process may go on posting. */
 	while (rounds-- && shca_sq_round(qp, SHCA_TURN_POST))
 		cond_resched();
 }
@@ -655,7 +655,7 @@ static void shca_sq_copy_inline(struct shca_send_wqe *wqe,
 	}
 }
 
-/* That of verbs, but for those that no process has; 255: none. */
+/* The opcode of verbs, or one of those that no process has; 255: none. */
 static u8 shca_sq_opcode(enum ib_wr_opcode opcode)
 {
 	if (opcode == IB_WR_REG_MR)

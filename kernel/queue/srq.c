@@ -175,7 +175,7 @@ int shca_create_srq(struct ib_srq *ibsrq, struct ib_srq_init_attr *init,
 	default:
 		return -EOPNOTSUPP;
 	}
-	/* One without requests gets room for one: what it has is returned. */
+	/* A size of 0 becomes 1; the real size is returned. */
 	init->attr.max_wr = max(init->attr.max_wr, 1u);
 	if (init->attr.max_wr > SHCA_LIM_SRQ_WR ||
 	    init->attr.max_sge > SHCA_LIM_SGE)

@@ -9,8 +9,8 @@
 #include "qp.h"
 
 /*
- * A doorbell costs less than 32 posts do.  Fewer where the ring is
- * short: it must not be full before the doorbell is due.
+ * Posts per doorbell in a stream.  A doorbell costs less than 32 posts do.  A short
+ * ring has fewer: it must not be full before the doorbell is due.
  */
 #define SHCA_STREAM_BATCH	32
 #define SHCA_STREAM_OF_RING	4
@@ -18,9 +18,9 @@
 /* Posts in a row that make a stream, at first and at most. */
 #define SHCA_STREAM_MIN		16
 #define SHCA_STREAM_MAX		4096
-/* So many doorbells in a row for one post each, and the stream saves nothing. */
+/* After this many one-post doorbells in a row, streaming no longer pays. */
 #define SHCA_STREAM_ALONE	8
-/* Longer between two of them, on average, and it is none. */
+/* Maximum average gap between two posts of a stream. */
 #define SHCA_STREAM_GAP_NS	50000
 /*
  * A post waits as long as two batches take; the first may still be on its way up

@@ -278,7 +278,7 @@ static void shca_tm_complete(struct shca_srq *srq, const struct shca_srq_op *op,
 		return;
 	if (!shca_tm_in_sync(&srq->tm->tags))
 		wc.wc_flags = SHCA_WC_TM_SYNC_REQ;
-	/* One that is lost is the CQ's error, and no QP's. */
+	/* A lost completion is an error of the CQ, not of a QP. */
 	shca_cq_post(to_shca_cq(srq->ibsrq.ext.cq), NULL, 0, &wc);
 }
 

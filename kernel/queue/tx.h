@@ -78,7 +78,7 @@ void shca_tx_begin(struct shca_batch *batch, struct shca_mem_ctx *mem,
 /**
  * shca_tx_burst() - PSNs that the next packet may stand for
  *
- * What could not leave in batches last is given packet by packet, so that
+ * If packets could not leave in batches last time, it is one packet, so that
  * SHCA_TX_SKBS holds.
  */
 static inline u32 shca_tx_burst(const struct shca_batch *batch)

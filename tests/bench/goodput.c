@@ -20,7 +20,7 @@
  * is compared with what it should be, and "wrong" counts those that differ.  A
  * completion in error ends its queue pair, and "error" names it.
  *
- * Everybody sleeps on completion channels, so that the CPUs are there for the packets.
+ * All threads sleep on completion channels, so that the CPUs are there for the packets.
  * "median_us" and "p99_us" are of half a round trip, as perftest has them.
  */
 #include <fcntl.h>
@@ -39,7 +39,7 @@
 #define POLL_BATCH	16
 /* Nothing comes for so long: look at the clock. */
 #define NAP_MS		50
-/* What is outstanding at the end has so long. */
+/* Time limit of the requests that are outstanding at the end. */
 #define DRAIN_SECONDS	2
 #define MAX_SAMPLES	2000000
 

@@ -580,7 +580,7 @@ static void req_questions_that_could_not_leave_count_for_nothing(struct kunit *t
 	KUNIT_EXPECT_FALSE(test, fx->req.ackreq.probe_due);
 }
 
-/* What comes again has a timer from its first packet on, and keeps it. */
+/* A repetition has a timer from its first packet on, and keeps it. */
 static void req_repetition_that_could_not_leave_keeps_its_timer(struct kunit *test)
 {
 	struct fx *fx = test->priv;
@@ -691,7 +691,7 @@ static void req_rate_is_of_who_has_something_to_send(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, shca_req_deadline(&fx->req), fx->now + 10);
 }
 
-/* What is over is not waited for again. */
+/* A rate limit that is over is not waited for again. */
 static void req_rate_that_is_over_is_forgotten(struct kunit *test)
 {
 	struct fx *fx = test->priv;

@@ -156,7 +156,7 @@ static void resp_start_bounds_records_by_their_ring(struct kunit *test)
 				       8), SHCA_RX_INVALID);
 }
 
-/* What a record was used for before does not make it one that may go. */
+/* The former use of a record does not make it one that may go. */
 static void resp_record_used_again_is_a_new_one(struct kunit *test)
 {
 	const struct none_row *row = test->param_value;

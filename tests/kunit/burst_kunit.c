@@ -101,7 +101,7 @@ static void burst_that_ends_early_resumes_at_its_part(struct kunit *test)
 	KUNIT_EXPECT_LE(test, since, SHCA_CC_WINDOW / 4);
 }
 
-/* What asked has not left: nobody will answer, and so nothing is late. */
+/* The AckReq has not left: no answer will come, so nothing is late. */
 static void burst_that_has_not_left_is_not_late(struct kunit *test)
 {
 	struct fx *fx = begin(test, SHCA_WR_SEND, 2 * SHCA_CC_WINDOW);

@@ -81,7 +81,7 @@ static bool by_fast_path(struct fx *fx)
 	return true;
 }
 
-/* What of a requester at rest means nothing, or is about another round trip. */
+/* Members that mean nothing at rest, or are about another round trip. */
 static void forget_req(struct shca_req *req)
 {
 	req->ring.base = NULL;

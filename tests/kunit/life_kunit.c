@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 /*
  * A requester from one life to the next.  A reset, an error and a resumption each
- * leave a defined part of the life before.  One of several errors ahead counts.
+ * leave a defined part of the life before.  If several errors lie ahead, one counts.
  */
 #include "fixture.h"
 

@@ -366,7 +366,7 @@ static void probe_is_answered_by_an_ack_alone(struct kunit *test)
 	KUNIT_EXPECT_TRUE(test, shca_req_idle(&fx->req));
 }
 
-/* What an ACK probe that was lost was about is no reason to send twice. */
+/* A lost ACK probe is no reason to send its packets twice. */
 static void probe_that_was_lost_is_forgotten(struct kunit *test)
 {
 	struct fx *fx = test->priv;

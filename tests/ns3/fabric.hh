@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
 /*
- * Hosts, switches and links of ns-3: IPv4 over point-to-point links, a queue discipline at
- * each port of a switch, and next hops by a hash over addresses and ports, so that what
- * belongs to one queue pair takes one way.
+ * Hosts, switches and links of ns-3: IPv4 over point-to-point links, and a queue
+ * discipline at each port of a switch.  A hash over addresses and ports chooses the next
+ * hop, so that the packets of one queue pair take one way.
  */
 #ifndef SHCA_NS3_FABRIC_HH
 #define SHCA_NS3_FABRIC_HH

@@ -6,11 +6,10 @@
  *
  *   scale [OPTION]... SCENARIO...     scale --list
  *
- * prints per scenario what came out, and "ok NAME" or "not ok NAME # why": whether each
- * flow has come to its end within the time that the scenario has, either with all of its
- * bytes placed or with its retries exhausted, since nothing keeps a core without control
- * of congestion from that.  With --bars none may be exhausted, and what the scenario
- * demands is met.
+ * prints the results of each scenario, and "ok NAME" or "not ok NAME # why".  Each flow
+ * must end within the time of the scenario.  It ends with all of its bytes placed or with
+ * its retries exhausted, which can happen to a core without control of congestion.  With
+ * --bars no flow may exhaust them, and the results must meet the bars of the scenario.
  */
 #include <algorithm>
 #include <cmath>
@@ -330,7 +329,7 @@ static void pairs(Run &run, uint32_t nr, double loss, uint32_t messages)
 }
 
 /*
- * A fat tree of switches with @k ports: k pods, k^3/4 hosts; each host sends to one, each
+ * A fat tree of switches with @k ports: k pods, k^3/4 hosts.  Each host sends to one and
  * receives from one, in no order.
  */
 static void fatTree(Run &run, uint32_t k, uint32_t messages)

@@ -340,8 +340,8 @@ void sim_model_send_wc(struct sim_node *n, const struct shca_wc *wc)
 }
 
 /*
- * What is not signalled ends without a completion, when all before it and itself
- * has been acknowledged; of the last ones only this tells.
+ * An unsignalled request ends without a completion, when it and all before it have
+ * been acknowledged.  For the last ones this is the only sign.
  */
 void sim_model_retired(struct sim_node *n)
 {
