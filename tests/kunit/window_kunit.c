@@ -6,6 +6,7 @@
 
 #define MOST	128u
 #define PKT	(1u << SHCA_WIN_SHIFT)
+#define WHOLE	(MOST << SHCA_WIN_SHIFT)
 #define RTT	(1 * FX_MS)
 
 /* A window whose path takes RTT, at time RTT. */
@@ -110,10 +111,10 @@ struct delay_row {
 };
 
 static const struct delay_row delay_rows[] = {
-	{ "below the target", RTT, RTT, MOST * PKT },
-	{ "at the target", 2 * RTT, RTT, MOST * PKT },
-	{ "a fifth above", 5 * RTT, 3 * RTT, MOST * PKT - MOST * PKT / 5 },
-	{ "a half at most", 50 * RTT, RTT, MOST * PKT / 2 },
+	{ "below the target", RTT, RTT, WHOLE },
+	{ "at the target", 2 * RTT, RTT, WHOLE },
+	{ "a fifth above", 5 * RTT, 3 * RTT, WHOLE - WHOLE / 5 },
+	{ "a half at most", 50 * RTT, RTT, WHOLE / 2 },
 };
 
 static void delay_desc(const struct delay_row *row, char *desc)
