@@ -16,6 +16,11 @@
 
 /* A burst: as long as the path carries it. */
 #define BURST_NS	1000000ull
+/*
+ * Longest wait: a large READ at a small window would wait for minutes, while rate, window
+ * and round trip of now are soon others.
+ */
+#define WAIT_NS		100000000ull
 /* Shortest time over which the outgoing rate is measured. */
 #define MEASURE_NS	2000000ull
 #define NS_PER_S	1000000000ull
@@ -108,8 +113,9 @@ void shca_cc_on_cnp(struct shca_cc *cc, u64 rtt_ns, u64 now)
 
 void shca_cc_on_rtt(struct shca_cc *cc, u64 rtt_ns, u64 now)
 {
-	shca_window_rtt(&cc->win, rtt_ns, cc->attr.params->delay_target * 1000ull,
-			now);
+	u32 target_us = READ_ONCE(cc->attr.params->delay_target);
+
+	shca_window_rtt(&cc->win, rtt_ns, target_us * 1000ull, now);
 	cc_apply(cc);
 }
 
@@ -152,6 +158,7 @@ u64 shca_cc_on_sent(struct shca_cc *cc, u32 nr_psn, u64 rtt_ns, u64 now)
 
 	if (!cost)
 		return 0;
-	cc->due_ns = max_t(u64, cc->due_ns, now) + cost;
+	cc->due_ns = min_t(u64, max_t(u64, cc->due_ns, now) + cost,
+			   now + WAIT_NS);
 	return cc->due_ns - now > BURST_NS ? cc->due_ns : 0;
 }

@@ -70,6 +70,8 @@ static void req_gate(struct shca_req *req)
 {
 	req->gate.until = max_t(u64, req->gate.stall_ns, req->gate.rate_ns);
 	req->gate.until = max_t(u64, req->gate.until, req->gate.pace_ns);
+	if (req->gate.paces)
+		req->gate.until = max_t(u64, req->gate.until, SHCA_GATE_OPEN);
 }
 
 void shca_req_stall(struct shca_req *req, u64 until)

@@ -37,8 +37,8 @@ static u32 dcqcn_decay(u32 value, u32 g, u64 n)
 static void dcqcn_alpha(struct shca_dcqcn *dc,
 			const struct shca_cc_params *params, u64 now)
 {
-	u64 period = params->rp_dce_tcp_rtt * NS_PER_US;
-	u32 g = params->rp_dce_tcp_g;
+	u64 period = READ_ONCE(params->rp_dce_tcp_rtt) * NS_PER_US;
+	u32 g = READ_ONCE(params->rp_dce_tcp_g);
 	u64 n;
 
 	if (now < dc->alpha_at)
@@ -57,7 +57,7 @@ static void dcqcn_alpha(struct shca_dcqcn *dc,
 static u64 dcqcn_most(const struct shca_dcqcn *dc,
 		      const struct shca_cc_params *params)
 {
-	u64 most = (u64)params->rp_max_rate * SHCA_CC_MBIT;
+	u64 most = (u64)READ_ONCE(params->rp_max_rate) * SHCA_CC_MBIT;
 
 	return most ? min_t(u64, most, dc->line) : dc->line;
 }
@@ -68,13 +68,14 @@ static void dcqcn_rise(struct shca_dcqcn *dc,
 {
 	u32 more = max_t(u32, dc->by_time, dc->by_bytes);
 	u32 less = min_t(u32, dc->by_time, dc->by_bytes);
+	u32 threshold = READ_ONCE(params->rp_threshold);
 	u64 most = dcqcn_most(dc, params);
 
-	if (less > params->rp_threshold)
-		dc->target += (u64)(less - params->rp_threshold) *
-			      params->rp_hai_rate * SHCA_CC_MBIT;
-	else if (more >= params->rp_threshold)
-		dc->target += (u64)params->rp_ai_rate * SHCA_CC_MBIT;
+	if (less > threshold)
+		dc->target += (u64)(less - threshold) *
+			      READ_ONCE(params->rp_hai_rate) * SHCA_CC_MBIT;
+	else if (more >= threshold)
+		dc->target += (u64)READ_ONCE(params->rp_ai_rate) * SHCA_CC_MBIT;
 	dc->target = min_t(u64, dc->target, most);
 	dc->rate = (dc->rate + dc->target) / 2;
 	/* The port is the limit again, unless there is a lower one. */
@@ -91,7 +92,7 @@ static void dcqcn_stage(u8 *stage)
 static void dcqcn_by_time(struct shca_dcqcn *dc,
 			  const struct shca_cc_params *params, u64 now)
 {
-	u64 period = params->rp_time_reset * NS_PER_US;
+	u64 period = READ_ONCE(params->rp_time_reset) * NS_PER_US;
 	u32 stages = 0;
 
 	while (dc->rate && now >= dc->rise_at && stages++ < MAX_STAGES) {
@@ -106,11 +107,12 @@ static void dcqcn_by_time(struct shca_dcqcn *dc,
 void shca_dcqcn_sent(struct shca_dcqcn *dc, const struct shca_cc_params *params,
 		     u32 bytes, u64 now)
 {
+	u32 stage = READ_ONCE(params->rp_byte_reset);
+
 	dcqcn_alpha(dc, params, now);
 	dcqcn_by_time(dc, params, now);
 	dc->bytes += bytes;
-	if (!dc->rate || !params->rp_byte_reset ||
-	    dc->bytes < params->rp_byte_reset)
+	if (!dc->rate || !stage || dc->bytes < stage)
 		return;
 	/* One stage, however many bytes: a batch is one event. */
 	dc->bytes = 0;
@@ -125,16 +127,15 @@ static void dcqcn_first(struct shca_dcqcn *dc,
 			const struct shca_cc_params *params, u64 measured,
 			u64 now)
 {
-	u64 rate = (u64)params->rp_rate_to_set_on_first_cnp * SHCA_CC_MBIT;
+	u64 rate = READ_ONCE(params->rp_rate_to_set_on_first_cnp);
 
-	if (!rate)
-		rate = measured;
+	rate = rate ? rate * SHCA_CC_MBIT : measured;
 	dc->rate = rate ? min_t(u64, rate, dcqcn_most(dc, params)) :
 		   dcqcn_most(dc, params);
 	dc->target = dc->rate;
-	dc->alpha = params->rp_initial_alpha_value <<
+	dc->alpha = READ_ONCE(params->rp_initial_alpha_value) <<
 		    (SHCA_DCQCN_ALPHA_SHIFT - 10);
-	dc->alpha_at = now + params->rp_dce_tcp_rtt * NS_PER_US;
+	dc->alpha_at = now + READ_ONCE(params->rp_dce_tcp_rtt) * NS_PER_US;
 }
 
 static void dcqcn_cut(struct shca_dcqcn *dc,
@@ -142,11 +143,11 @@ static void dcqcn_cut(struct shca_dcqcn *dc,
 {
 	/* alpha has ten bits more here than in the parameters */
 	u64 share = (u64)dc->alpha >> (SHCA_DCQCN_ALPHA_SHIFT - 10);
-	u64 least = div64_u64(dc->rate * params->rp_min_dec_fac, 100);
-	u64 rate = dc->rate - (dc->rate * share >> params->rp_gd);
+	u64 least = div64_u64(dc->rate * READ_ONCE(params->rp_min_dec_fac), 100);
+	u64 floor = (u64)READ_ONCE(params->rp_min_rate) * SHCA_CC_MBIT;
+	u64 rate = dc->rate - (dc->rate * share >> READ_ONCE(params->rp_gd));
 
-	rate = max_t(u64, rate, least);
-	dc->rate = max_t(u64, rate, (u64)params->rp_min_rate * SHCA_CC_MBIT);
+	dc->rate = max_t(u64, max_t(u64, rate, least), floor);
 }
 
 void shca_dcqcn_cnp(struct shca_dcqcn *dc, const struct shca_cc_params *params,
@@ -161,16 +162,16 @@ void shca_dcqcn_cnp(struct shca_dcqcn *dc, const struct shca_cc_params *params,
 		return;
 	if (!dc->rate)
 		dcqcn_first(dc, params, measured, now);
-	else if (params->rp_clamp_tgt_rate ||
-		 (params->rp_clamp_tgt_rate_ati && dc->by_time))
+	else if (READ_ONCE(params->rp_clamp_tgt_rate) ||
+		 (READ_ONCE(params->rp_clamp_tgt_rate_ati) && dc->by_time))
 		dc->target = dc->rate;
 	dcqcn_cut(dc, params);
 	dc->by_time = 0;
 	dc->by_bytes = 0;
 	dc->bytes = 0;
-	dc->rise_at = now + params->rp_time_reset * NS_PER_US;
+	dc->rise_at = now + READ_ONCE(params->rp_time_reset) * NS_PER_US;
 	/* Packets sent before the cut draw CNPs for a round trip. */
 	dc->cut_at = now + max_t(u64, rtt_ns,
-				 params->rp_rate_reduce_monitor_period *
+				 READ_ONCE(params->rp_rate_reduce_monitor_period) *
 				 NS_PER_US);
 }

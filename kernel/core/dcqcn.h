@@ -70,7 +70,7 @@
 	X(np_min_time_between_cnps,	50, 0, 4095)		\
 	X(delay_target,			1000, 1, 1000000)
 
-/** struct shca_cc_params - of a device; its owner may change them at any time */
+/** struct shca_cc_params - of a device; may change at any time, so READ_ONCE() */
 struct shca_cc_params {
 #define SHCA_CC_PARAM(name, preset, least, most) u32 name;
 	SHCA_CC_PARAMS(SHCA_CC_PARAM)

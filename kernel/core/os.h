@@ -43,6 +43,7 @@ typedef int64_t s64;
 #define static_assert(e, ...)	_Static_assert(e, #e)
 #endif
 #define fallthrough		__attribute__((__fallthrough__))
+#define READ_ONCE(x)		(*(const volatile __typeof__(x) *)&(x))
 #define DIV_ROUND_UP(n, d)	(((n) + (d) - 1) / (d))
 #define div64_u64(n, d)		((u64)(n) / (u64)(d))
 

@@ -34,10 +34,11 @@ static inline struct shca_send_wr *req_wr(const struct shca_req *req, u32 idx)
 /* From here on what leaves is to be paced, if congestion control says so. */
 static inline void shca_req_watch(struct shca_req *req)
 {
-	if (!req->cc.watches || req->gate.until)
+	if (!req->cc.watches || req->gate.paces)
 		return;
+	req->gate.paces = true;
 	req->gate.psn = req->psn.next;
-	req->gate.until = SHCA_GATE_OPEN;
+	req->gate.until = max_t(u64, req->gate.until, SHCA_GATE_OPEN);
 }
 
 /* Type of the answer that completes it, SHCA_ANSWER_*. */

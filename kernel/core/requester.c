@@ -623,7 +623,8 @@ static void req_confirm(struct shca_req *req)
  */
 static noinline bool req_pass_gate(struct shca_req *req, u64 now)
 {
-	s32 nr_psn = shca_psn_diff(req->psn.next, req->gate.psn);
+	s32 nr_psn = req->gate.paces ?
+		     shca_psn_diff(req->psn.next, req->gate.psn) : 0;
 	u64 until = 0;
 
 	if (now < req->gate.until)

@@ -202,8 +202,8 @@ struct shca_req_ackreq {
  * @stall_ns:	the link is full, or a peer's memory is absent
  * @rate_ns:	static rate of the QP
  * @pace_ns:	pace of the congestion control
- * @psn:	PSNs before it are paced; counts if shca_cc.watches, with @until at least
- *		SHCA_GATE_OPEN
+ * @paces:	what leaves is paced: @until is at least SHCA_GATE_OPEN
+ * @psn:	with @paces: PSNs before it have been paced
  */
 struct shca_req_gate {
 	u64 until;
@@ -211,6 +211,7 @@ struct shca_req_gate {
 	u64 rate_ns;
 	u64 pace_ns;
 	u32 psn;
+	bool paces;
 };
 
 /**

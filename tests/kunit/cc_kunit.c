@@ -175,6 +175,16 @@ static void cc_rate_is_kept_by_a_pace(struct kunit *test)
 
 /* ---- the requester ----------------------------------------------------------- */
 
+static enum shca_verdict fx_cnp(struct fx *fx)
+{
+	struct shca_pkt pkt;
+
+	memset(&pkt, 0, sizeof(pkt));
+	pkt.opcode = SHCA_OPCODE_CNP;
+	pkt.becn = true;
+	return shca_req_rx(&fx->req, &pkt, fx->now);
+}
+
 static void cc_requester_keeps_the_pace(struct kunit *test)
 {
 	struct shca_cc_params params = shca_cc_presets;
@@ -203,6 +213,51 @@ static void cc_requester_keeps_the_pace(struct kunit *test)
 	fx->now = at;
 	KUNIT_EXPECT_TRUE(test, fx_next(fx));
 	KUNIT_EXPECT_FALSE(test, fx_next(fx));
+}
+
+/*
+ * A pace does not count packets that left before it was needed.  That holds as well if a
+ * full queue stalls the requester when the pace begins.  The end of a stall keeps a pace.
+ */
+static void cc_pace_may_begin_in_a_stall(struct kunit *test)
+{
+	struct fx *fx = test->priv;
+	struct shca_req_attr attr;
+
+	fx_req_attr(&attr);
+	attr.cc.algorithm = SHCA_CC_MARKS;
+	attr.cc.params = &shca_cc_presets;
+	fx_req_start(fx, &attr);
+	fx_post(fx, SHCA_WR_RDMA_WRITE, 5 * FX_MTU);
+	KUNIT_ASSERT_TRUE(test, fx_next(fx));
+	shca_req_stall(&fx->req, fx->now + FX_MS);
+	fx->req.cc.win.cwnd = SHCA_WIN_LEAST;
+	KUNIT_ASSERT_EQ(test, fx_cnp(fx), SHCA_RX_CNP);
+	KUNIT_ASSERT_TRUE(test, fx->req.cc.watches);
+	fx->req.recovery.rtt_ns = FX_MS;
+	fx->now += FX_MS;
+	KUNIT_EXPECT_TRUE(test, fx_next(fx));
+	/* a packet of a window of a sixteenth: 16 round trips */
+	KUNIT_EXPECT_FALSE(test, fx_next(fx));
+	KUNIT_EXPECT_EQ(test, fx->req.gate.until, fx->now + 16 * FX_MS);
+	fx->now += 16 * FX_MS;
+	KUNIT_EXPECT_TRUE(test, fx_next(fx));
+	shca_req_stall(&fx->req, 0);
+	KUNIT_EXPECT_FALSE(test, fx_next(fx));
+}
+
+/* A READ of many packets at the least window: no wait is longer than 100 ms. */
+static void cc_no_wait_outlives_its_reason(struct kunit *test)
+{
+	u64 now = 1000 * FX_MS;
+	struct shca_cc cc;
+	int i;
+
+	cc_make_small(&cc);
+	cc.win.cwnd = SHCA_WIN_LEAST;
+	for (i = 0; i < 3; i++)
+		KUNIT_EXPECT_EQ(test, shca_cc_on_sent(&cc, 1024, RTT, now),
+				now + 100 * FX_MS);
 }
 
 /* A marked READ response stands for what was sent before it, as a CNP does. */
@@ -238,6 +293,8 @@ static struct kunit_case cc_cases[] = {
 	KUNIT_CASE(cc_window_that_grows_needs_no_pace),
 	KUNIT_CASE(cc_rate_is_kept_by_a_pace),
 	KUNIT_CASE(cc_requester_keeps_the_pace),
+	KUNIT_CASE(cc_pace_may_begin_in_a_stall),
+	KUNIT_CASE(cc_no_wait_outlives_its_reason),
 	KUNIT_CASE(cc_marked_response_is_a_cnp),
 	{}
 };
