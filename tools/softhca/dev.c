@@ -358,31 +358,18 @@ static int dev_set_path(const struct call *call)
 	return genl_send(msg, call->word[0], NULL, NULL);
 }
 
-/* DEVICE resv8a MODE */
-static int dev_set_resv8a(const struct call *call)
+/* DEVICE KEY VALUE, for a row of modes[]; the pattern has checked the words */
+static int dev_set_mode(const struct call *call)
 {
 	struct nl_msg *msg = set_request(call);
+	const struct mode *mode = modes;
+	uint8_t value = 0;
 
-	nla_put_u8(msg, SHCA_A_RESV8A, choice_index(RESV8A, call->word[2]));
-	return genl_send(msg, call->word[0], NULL, NULL);
-}
-
-/* DEVICE cc MODE */
-static int dev_set_cc(const struct call *call)
-{
-	struct nl_msg *msg = set_request(call);
-
-	nla_put_u8(msg, SHCA_A_CC, choice_index(CC, call->word[2]));
-	return genl_send(msg, call->word[0], NULL, NULL);
-}
-
-/* DEVICE cc_algorithm NAME */
-static int dev_set_cc_algorithm(const struct call *call)
-{
-	struct nl_msg *msg = set_request(call);
-
-	nla_put_u8(msg, SHCA_A_CC_ALGORITHM,
-		   choice_index(CC_ALGORITHMS, call->word[2]));
+	while (strcmp(mode->key, call->word[1]))
+		mode++;
+	while (strcmp(mode->names[value], call->word[2]))
+		value++;
+	nla_put_u8(msg, mode->attr, value);
 	return genl_send(msg, call->word[0], NULL, NULL);
 }
 
@@ -440,7 +427,7 @@ const struct command dev_commands[] = {
 		.details = "off: mark no packets, ignore marks; a mark is in reserved bits of the BTH\n"
 			   "auto: mark packets to a peer that has marked its own\n"
 			   "on: mark all packets of RC and XRC",
-		.run = dev_set_resv8a,
+		.run = dev_set_mode,
 	},
 	{
 		.name = "dev set",
@@ -448,7 +435,7 @@ const struct command dev_commands[] = {
 		.summary = "congestion control of RC and XRC by ECN",
 		.details = "auto: packets to another softhca are ECN-capable, and CNPs slow their sender down\n"
 			   "on: packets to all peers are ECN-capable; off: none are, and CNPs are ignored",
-		.run = dev_set_cc,
+		.run = dev_set_mode,
 	},
 	{
 		.name = "dev set",
@@ -457,7 +444,7 @@ const struct command dev_commands[] = {
 		.details = "window: a congestion window that follows CNPs\n"
 			   "delay: the same, which follows the round trip, too\n"
 			   "dcqcn: a rate; its parameters are in /sys/class/infiniband/DEVICE/ports/1/cc_params",
-		.run = dev_set_cc_algorithm,
+		.run = dev_set_mode,
 	},
 	{}
 };
