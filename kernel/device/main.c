@@ -14,7 +14,7 @@
 #include "lo.h"
 #include "netlink.h"
 
-static struct rdma_link_ops shca_link_ops = {
+static struct rdma_link_ops shca_rdma_link_ops = {
 	.type = "softhca",
 	.newlink = shca_newlink,
 };
@@ -43,7 +43,7 @@ static int __init shca_init(void)
 	err = shca_netlink_init();
 	if (err)
 		goto err_lo;
-	rdma_link_register(&shca_link_ops);
+	rdma_link_register(&shca_rdma_link_ops);
 	return 0;
 
 err_lo:
@@ -61,7 +61,7 @@ err_icrc:
 
 static void __exit shca_exit(void)
 {
-	rdma_link_unregister(&shca_link_ops);
+	rdma_link_unregister(&shca_rdma_link_ops);
 	ib_unregister_driver((enum rdma_driver_id)SHCA_DRIVER_ID);
 	shca_netlink_exit();
 	shca_lo_exit();
