@@ -190,11 +190,12 @@ static void req_unask(struct shca_req *req, u32 psn)
 	if (shca_psn_diff(req->ackreq.psn, psn) <= 0)
 		return;
 	/*
-	 * Only the previous AckReq is kept; until the first answer every packet
-	 * carries one.
+	 * Only the previous AckReq is kept, and it may not have left either. Until
+	 * the first answer the last packet of each request carries one.
 	 */
-	req->ackreq.psn = req->ackreq.heard ? req->ackreq.before :
-			 req_wr(req, req->ring.nxt)->first_psn;
+	req->ackreq.psn = req->ackreq.before;
+	if (shca_psn_diff(req->ackreq.psn, psn) > 0 && !req->ackreq.heard)
+		req->ackreq.psn = req_wr(req, req->ring.nxt)->first_psn;
 	if (shca_psn_diff(req->ackreq.psn, psn) > 0 ||
 	    shca_psn_diff(req->ackreq.psn, req->psn.una) < 0)
 		req->ackreq.psn = req->psn.una;

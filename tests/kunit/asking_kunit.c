@@ -439,6 +439,33 @@ static void req_middle_packet_that_could_not_leave_goes_on(struct kunit *test)
 	KUNIT_EXPECT_TRUE(test, fx_pop(fx));
 }
 
+/* Before the first answer, too: the AckReq of the packet before it has left and counts. */
+static void req_packet_that_could_not_leave_voids_its_own_ackreq(struct kunit *test)
+{
+	struct fx *fx = test->priv;
+	struct shca_pkt last;
+	u32 i;
+
+	fx->req.ackreq.heard = false;
+	fx->req.cc.cwnd = 3;	/* so small that each packet asks */
+	fx_post(fx, OP_WRITE, 3 * FX_MTU);
+	for (i = 0; i < 3; i++) {
+		KUNIT_ASSERT_TRUE(test, fx_next(fx));
+		KUNIT_EXPECT_TRUE(test, fx->pkt.ackreq);
+	}
+	last = fx->pkt;
+	shca_req_gather_failed(&fx->req, &last, SHCA_MEM_RETRY);
+	KUNIT_EXPECT_EQ(test, fx->req.ackreq.psn, P0 + 2);
+	shca_req_stall(&fx->req, fx->now + 1000);
+	KUNIT_EXPECT_EQ(test, fx_ack(fx, P0, ACK), SHCA_RX_OK);
+	KUNIT_EXPECT_FALSE(test, fx_next(fx));
+	shca_req_release(&fx->req);
+	KUNIT_ASSERT_TRUE(test, fx_next(fx));
+	KUNIT_EXPECT_EQ(test, fx->pkt.psn, P0 + 2);
+	KUNIT_EXPECT_FALSE(test, fx->pkt.again);
+	KUNIT_EXPECT_EQ(test, fx->req.stats.probes, 0ull);
+}
+
 /* It was sent before, was answered meanwhile, and so whatever befell the copy is void. */
 static void req_copy_that_could_not_leave_after_its_answer_is_void(struct kunit *test)
 {
@@ -814,6 +841,7 @@ static struct kunit_case asking_cases[] = {
 	KUNIT_CASE(req_probe_that_could_not_leave_comes_again),
 	KUNIT_CASE(req_first_packet_that_could_not_leave_has_no_psn),
 	KUNIT_CASE(req_middle_packet_that_could_not_leave_goes_on),
+	KUNIT_CASE(req_packet_that_could_not_leave_voids_its_own_ackreq),
 	KUNIT_CASE(req_copy_that_could_not_leave_after_its_answer_is_void),
 	KUNIT_CASE(req_copy_of_what_is_acknowledged_in_part_is_void),
 	KUNIT_CASE(req_packet_that_could_not_leave_after_the_end_is_void),
