@@ -63,8 +63,9 @@ static void req_progress(struct shca_req *req, u64 now)
 		req->ackreq.probe_due = false;
 	else if (req->ackreq.psn == req->psn.una && req->psn.next == req->psn.max)
 		req->ackreq.probe_ns = now + shca_req_quiet_time(req);
-	else if (req->attr.timeout_ns)
+	else if (req->attr.timeout_ns && req->psn.next != req->psn.una)
 		req->recovery.deadline = now + req->attr.timeout_ns;
+	/* (else all that is left waits to be resent, and that arms the timer) */
 }
 
 /* The first @n PSNs of what is outstanding of the request at @una are done. */

@@ -165,6 +165,31 @@ static void req_next_obeys_the_pace(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, fx->req.gate.pace_ns, 0ull);
 }
 
+/* What waits here to be resent is not late: the timer runs from when it has left. */
+static void req_wait_of_our_own_is_no_timeout(struct kunit *test)
+{
+	struct fx *fx = test->priv;
+	struct shca_req *req = &fx->req;
+
+	fx_post(fx, SHCA_WR_SEND, 1);
+	fx_post(fx, SHCA_WR_SEND, 1);
+	KUNIT_EXPECT_EQ(test, fx_drain(fx), 2u);
+	KUNIT_EXPECT_EQ(test, fx_ack(fx, FX_SQ_PSN, RNR(1)), SHCA_RX_NAK_RNR);
+	fx_timeout(fx);
+	KUNIT_ASSERT_TRUE(test, fx_next(fx));
+	shca_req_pace(req, fx->now + 3 * FX_TIMEOUT);
+	KUNIT_EXPECT_EQ(test, fx_ack(fx, FX_SQ_PSN, ACK), SHCA_RX_OK);
+	fx_timeout(fx);
+	KUNIT_EXPECT_EQ(test, req->stats.timeouts, 0ull);
+	KUNIT_EXPECT_EQ(test, req->recovery.retry_left, req->attr.retry_cnt);
+	/* the wait is over: resent, and the timer is armed */
+	KUNIT_ASSERT_TRUE(test, fx_next(fx));
+	KUNIT_EXPECT_EQ(test, fx->pkt.psn, FX_SQ_PSN + 1);
+	KUNIT_EXPECT_TRUE(test, fx->pkt.again);
+	fx_timeout(fx);
+	KUNIT_EXPECT_EQ(test, req->stats.timeouts, 1ull);
+}
+
 /* What could not leave is sent for the first time, a moment later; no retry is used. */
 static void req_full_link_is_no_loss(struct kunit *test)
 {
@@ -274,6 +299,7 @@ static struct kunit_case control_cases[] = {
 	KUNIT_CASE(req_release_ends_stall_and_not_rate),
 	KUNIT_CASE(req_next_waits_for_the_later_of_stall_and_rate),
 	KUNIT_CASE(req_next_obeys_the_pace),
+	KUNIT_CASE(req_wait_of_our_own_is_no_timeout),
 	KUNIT_CASE(req_full_link_is_no_loss),
 	KUNIT_CASE(resp_full_link_in_reset_owes_nothing),
 	KUNIT_CASE(req_hold_keeps_a_packet_until_release),
