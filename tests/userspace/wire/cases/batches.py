@@ -97,7 +97,7 @@ def segments(rig):
         same(c.mem[2 * a:a + b], DATA[a:b], f"bytes from {a} on")
 
 
-@case("batch.asks", "who asks in the midst of a batch is answered")
+@case("batch.asks", "an AckReq in the middle of a batch is answered")
 def asks(rig):
     c = setup(rig)
     first = begin(c, "WRITE")
@@ -132,7 +132,7 @@ def spoilt(rig, bad):
     same(c.mem[:len(DATA)], DATA, "data")
 
 
-@case("batch.gap", "of a batch with a gap what is before it is executed")
+@case("batch.gap", "of a batch with a gap, the packets before the gap are executed")
 def gap(rig):
     c = setup(rig)
     first = begin(c, "WRITE")
@@ -143,8 +143,8 @@ def gap(rig):
     same(c.mem[:9 * MTU + 4], DATA[:9 * MTU] + b"ZZZZ", "what came before")
 
 
-@case("batch.half_new", "of a batch that begins with duplicates the rest is "
-      "executed, and the duplicates are not", table={"send": "SEND", "write": "WRITE"})
+@case("batch.half_new", "of a batch that begins with duplicates, only the new packets "
+      "are executed", table={"send": "SEND", "write": "WRITE"})
 def half_new(rig, kind):
     c = setup(rig, kind)
     first = begin(c, kind)
@@ -184,8 +184,9 @@ def too_long(rig):
     same(c.mem[:at * MTU + 4], DATA[:at * MTU] + b"ZZZZ", "what is within it")
 
 
-@case("batch.longer_than_the_receive", "IBTA 9.7.4.1.6: of a SEND what fits into the "
-      "receive is placed, and the packet that does not is refused")
+@case("batch.longer_than_the_receive", "IBTA 9.7.4.1.6: packets of a SEND are placed "
+      "as long as they fit into the receive, and the first one that does not fit is "
+      "refused")
 def longer_than_receive(rig):
     c = rig.conn()
     c.mem.fill()
@@ -263,8 +264,8 @@ def response(rig, lost):
     same(c.mem[:len(DATA) + 4], DATA + b"ZZZZ", "data")
 
 
-@case("batch.response_half_new", "of a batch of responses that begins with some that "
-      "came before, the rest is placed, and those are not")
+@case("batch.response_half_new", "of a batch of responses that begins with "
+      "duplicates, only the new ones are placed")
 def response_half_new(rig):
     c = rig.conn(timeout=20)  # 4 s: not before a slow peer has sent all
     c.mem.fill()

@@ -128,10 +128,10 @@ def not_present(rig, kind):
     region.mr.close()
 
 
-@case("resp.memory_does_not_come", "IBTA 9.7.5.1.4, 9.7.5.1.5, C9-105: while a request "
-      "waits for its memory, who asks again about what is before it is answered, "
-      "ACK probes, READs and atomics; the request itself draws an RNR NAK again, and "
-      "what is behind it nothing")
+@case("resp.memory_does_not_come", "IBTA 9.7.5.1.4, 9.7.5.1.5, C9-105: while a "
+      "request waits for its memory, ACK probes and repeated READs and atomics before "
+      "it are answered; the request itself draws an RNR NAK again; what is behind it "
+      "draws nothing")
 def does_not_come(rig):
     region = absent(rig)
     with Userfault(region.addr, mmap.PAGESIZE) as page:
@@ -182,8 +182,9 @@ def does_not_come(rig):
     region.mr.close()
 
 
-@case("req.nak_behind_a_read", "IBTA 9.9.2: who refuses for good answers nothing more: "
-      "a READ before it whose response is lost ends at once, as told",
+@case("req.nak_behind_a_read", "IBTA 9.9.2: after a fatal NAK the responder answers "
+      "nothing more: an earlier READ whose response is lost ends at once, with the "
+      "status of the NAK",
       table={"access": (roce.NAK_ACCESS, "REM_ACCESS_ERR", "READ"),
              "invalid": (roce.NAK_INVALID, "REM_INV_REQ_ERR", "FAA"),
              "operation": (roce.NAK_OPERATION, "REM_OP_ERR", "READ")})
@@ -220,8 +221,8 @@ def rnr_and_retries(rig):
 
 
 @case("req.asks_until_acknowledged", "softhca: until something was acknowledged each "
-      "request asks, and none is probed: the PSN before the first is of "
-      "another life of the peer's QP")
+      "request asks, and none is probed: the PSN before the first one belongs to an "
+      "earlier connection of the peer's QP")
 def asks(rig):
     c = rig.conn(sig_all=False)
     if not rig.is_softhca:

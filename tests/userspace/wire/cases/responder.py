@@ -189,8 +189,8 @@ def atomics(rig):
         same(value(), after, "value after")
 
 
-@case("resp.solicited", "IBTA 9.2, 11.4.2.2: the solicited bit wakes who waits "
-      "for it, other messages do not")
+@case("resp.solicited", "IBTA 9.2, 11.4.2.2: a message with the solicited bit wakes a "
+      "waiter for solicited events, another one does not")
 def solicited(rig):
     before = event_fds()
     channel = CompChannel(rig.dev.ctx)
