@@ -290,6 +290,11 @@ void shca_req_timer(struct shca_req *req, u64 now)
 		shca_req_retry(req, SHCA_VERR_SEQ_NAK);
 		return;
 	}
+	/* The packet that asks waits here. When one leaves, it arms the timer. */
+	if (now < req->gate.until && req->ackreq.psn == req->psn.una) {
+		req->recovery.deadline = 0;
+		return;
+	}
 	req->stats.timeouts++;
 	shca_req_retry(req, SHCA_VERR_TIMEOUT);
 }

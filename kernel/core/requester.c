@@ -514,12 +514,15 @@ static bool req_wants_ack(const struct shca_req *req,
 /* An answer is due from now on for all up to @end_psn. */
 static void req_asked(struct shca_req *req, u32 end_psn, u64 now)
 {
+	bool first = req->ackreq.psn == req->psn.una && !req->recovery.recheck;
+
 	req->ackreq.before = req->ackreq.psn;
 	req->ackreq.psn = end_psn;
 	req->ackreq.nr_since = 0;
 	req->ackreq.probe_due = false;
 	req->ackreq.probe_ns = 0;
-	if (!req->recovery.deadline && req->attr.timeout_ns)
+	/* (what was resent without AckReq may have armed the timer before) */
+	if ((first || !req->recovery.deadline) && req->attr.timeout_ns)
 		req->recovery.deadline = now + req->attr.timeout_ns;
 }
 

@@ -190,6 +190,39 @@ static void req_wait_of_our_own_is_no_timeout(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, req->stats.timeouts, 1ull);
 }
 
+/* Resent at a pace slower than the time-out: the timer runs from the packet that asks. */
+static void req_slow_pace_is_no_timeout(struct kunit *test)
+{
+	struct fx *fx = test->priv;
+	struct shca_req *req = &fx->req;
+	u64 asked;
+
+	fx_post(fx, SHCA_WR_SEND, 2 * FX_MTU);
+	KUNIT_EXPECT_EQ(test, fx_drain(fx), 2u);
+	fx_timeout(fx);
+	KUNIT_EXPECT_EQ(test, req->stats.timeouts, 1ull);
+	KUNIT_ASSERT_TRUE(test, fx_next(fx));
+	KUNIT_ASSERT_FALSE(test, fx->pkt.ackreq);
+	shca_req_pace(req, fx->now + 3 * FX_TIMEOUT / 2);
+	fx_timeout(fx);
+	KUNIT_EXPECT_EQ(test, req->stats.timeouts, 1ull);
+	fx_timeout(fx);	/* the end of the pace */
+	KUNIT_ASSERT_TRUE(test, fx_next(fx));
+	KUNIT_EXPECT_EQ(test, fx->pkt.psn, FX_SQ_PSN + 1);
+	KUNIT_EXPECT_TRUE(test, fx->pkt.ackreq);
+	asked = fx->now;
+	fx_timeout(fx);
+	KUNIT_EXPECT_EQ(test, req->stats.timeouts, 2ull);
+	KUNIT_EXPECT_EQ(test, fx->now, asked + FX_TIMEOUT);
+	/* a shorter pace: what was resent without AckReq has armed it before */
+	KUNIT_ASSERT_TRUE(test, fx_next(fx));
+	shca_req_pace(req, fx->now + FX_TIMEOUT / 2);
+	fx->now += FX_TIMEOUT / 2;
+	KUNIT_ASSERT_TRUE(test, fx_next(fx));
+	KUNIT_EXPECT_TRUE(test, fx->pkt.ackreq);
+	KUNIT_EXPECT_EQ(test, shca_req_deadline(req), fx->now + FX_TIMEOUT);
+}
+
 /* What could not leave is sent for the first time, a moment later; no retry is used. */
 static void req_full_link_is_no_loss(struct kunit *test)
 {
@@ -300,6 +333,7 @@ static struct kunit_case control_cases[] = {
 	KUNIT_CASE(req_next_waits_for_the_later_of_stall_and_rate),
 	KUNIT_CASE(req_next_obeys_the_pace),
 	KUNIT_CASE(req_wait_of_our_own_is_no_timeout),
+	KUNIT_CASE(req_slow_pace_is_no_timeout),
 	KUNIT_CASE(req_full_link_is_no_loss),
 	KUNIT_CASE(resp_full_link_in_reset_owes_nothing),
 	KUNIT_CASE(req_hold_keeps_a_packet_until_release),
