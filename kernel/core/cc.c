@@ -30,16 +30,10 @@ static u32 cc_least(const struct shca_cc *cc)
 	return min_t(u32, cc->window, SHCA_CC_WINDOW_MIN);
 }
 
-static bool cc_has_window(const struct shca_cc *cc)
-{
-	return cc->attr.algorithm == SHCA_CC_MARKS ||
-	       cc->attr.algorithm == SHCA_CC_DELAY;
-}
-
 /* Is the window so small that a pace has to keep it? */
 static bool cc_is_small(const struct shca_cc *cc)
 {
-	return cc_has_window(cc) &&
+	return shca_cc_has_window(cc) &&
 	       cc->win.cwnd >> SHCA_WIN_SHIFT < cc_least(cc);
 }
 
@@ -48,7 +42,7 @@ static void cc_apply(struct shca_cc *cc)
 {
 	u32 cwnd = cc->lossy;
 
-	if (cc_has_window(cc)) {
+	if (shca_cc_has_window(cc)) {
 		cwnd = min_t(u32, cwnd, cc->win.cwnd >> SHCA_WIN_SHIFT);
 		cc->watches = cc_is_small(cc);
 		cc->burst = cc->watches ? 1 : SHCA_CC_NO_BURST;
@@ -66,7 +60,7 @@ void shca_cc_start(struct shca_cc *cc, const struct shca_cc_attr *attr, u32 mtu)
 	cc->window = window;
 	cc->lossy = window;
 	cc->burst = SHCA_CC_NO_BURST;
-	if (cc_has_window(cc))
+	if (shca_cc_has_window(cc))
 		shca_window_start(&cc->win, window);
 	if (attr->algorithm == SHCA_CC_DCQCN) {
 		shca_dcqcn_start(&cc->dcqcn, attr->line);
@@ -77,7 +71,7 @@ void shca_cc_start(struct shca_cc *cc, const struct shca_cc_attr *attr, u32 mtu)
 
 void shca_cc_grow(struct shca_cc *cc, u32 nr_psn)
 {
-	if (cc_has_window(cc) && shca_window_limits(&cc->win))
+	if (shca_cc_has_window(cc) && shca_window_limits(&cc->win))
 		shca_window_ack(&cc->win, nr_psn);
 	cc->acked += nr_psn;
 	if (cc->acked >= cc->lossy) {
@@ -113,8 +107,13 @@ void shca_cc_on_cnp(struct shca_cc *cc, u64 rtt_ns, u64 now)
 
 void shca_cc_on_rtt(struct shca_cc *cc, u64 rtt_ns, u64 now)
 {
-	u32 target_us = READ_ONCE(cc->attr.params->delay_target);
+	u32 target_us;
 
+	if (cc->attr.algorithm == SHCA_CC_MARKS) {
+		shca_window_path(&cc->win, rtt_ns, now);
+		return;
+	}
+	target_us = READ_ONCE(cc->attr.params->delay_target);
 	shca_window_rtt(&cc->win, rtt_ns, target_us * 1000ull, now);
 	cc_apply(cc);
 }
@@ -138,7 +137,7 @@ static u64 cc_cost(struct shca_cc *cc, u32 nr_psn, u64 rtt_ns, u64 now)
 {
 	u64 bytes = (u64)nr_psn * cc->mtu;
 
-	if (cc_has_window(cc))
+	if (shca_cc_has_window(cc))
 		return div64_u64(nr_psn * rtt_ns << SHCA_WIN_SHIFT,
 				 cc->win.cwnd);
 	cc_measure(cc, bytes, now);

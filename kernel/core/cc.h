@@ -116,7 +116,14 @@ void shca_cc_on_loss(struct shca_cc *cc);
  */
 void shca_cc_on_cnp(struct shca_cc *cc, u64 rtt_ns, u64 now);
 
-/** shca_cc_on_rtt() - a packet and its answer took @rtt_ns; DELAY alone */
+/** shca_cc_has_window() - does the algorithm keep a congestion window? */
+static inline bool shca_cc_has_window(const struct shca_cc *cc)
+{
+	return cc->attr.algorithm == SHCA_CC_MARKS ||
+	       cc->attr.algorithm == SHCA_CC_DELAY;
+}
+
+/** shca_cc_on_rtt() - a packet and its answer took @rtt_ns; of windows alone */
 void shca_cc_on_rtt(struct shca_cc *cc, u64 rtt_ns, u64 now);
 
 #endif

@@ -30,7 +30,7 @@ static void req_sample_rtt(struct shca_req *req, u64 now)
 	if (!req->recovery.rtt_valid || shca_psn_diff(req->psn.una, req->recovery.rtt_psn) <= 0)
 		return;
 	req->recovery.rtt_valid = false;
-	if (unlikely(req->cc.attr.algorithm == SHCA_CC_DELAY)) {
+	if (shca_cc_has_window(&req->cc)) {
 		shca_cc_on_rtt(&req->cc, rtt, now);
 		shca_req_watch(req);
 	}

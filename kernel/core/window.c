@@ -6,6 +6,8 @@
 #define BASE_NS		5000000000ull
 /* Weight of a round with a CNP, or without, in alpha: 1/16 (RFC 8257). */
 #define ALPHA_SHIFT	4
+/* Growth without a queue. */
+#define GROWTH		256u
 
 void shca_window_start(struct shca_window *win, u32 most)
 {
@@ -51,6 +53,20 @@ static void win_alpha(struct shca_window *win, u32 nr)
 	win->marked = false;
 }
 
+/*
+ * Of GROWTH, behind a queue less: by the square, since rounds are longer there, too.
+ * The floor makes senders equal that found a queue of different length.
+ */
+static u32 win_growth(const struct shca_window *win)
+{
+	u32 part;
+
+	if (win->rtt_ns <= win->base_ns)
+		return GROWTH;
+	part = div64_u64(win->base_ns * GROWTH, win->rtt_ns);
+	return max_t(u32, part * part / GROWTH, GROWTH / 32);
+}
+
 void shca_window_ack(struct shca_window *win, u32 nr)
 {
 	u64 one = 1u << SHCA_WIN_SHIFT, more = nr * one;
@@ -63,14 +79,19 @@ void shca_window_ack(struct shca_window *win, u32 nr)
 	}
 	/* By a packet a round: 1 / cwnd for each, and never more than 1. */
 	if (win->cwnd > one)
-		more = max_t(u64, 1, div64_u64(more * one, win->cwnd));
-	win_set(win, win->cwnd + more);
+		more = div64_u64(more * one, win->cwnd) * win_growth(win) /
+		       GROWTH;
+	win_set(win, win->cwnd + max_t(u64, 1, more));
 }
 
-static void win_base(struct shca_window *win, u64 rtt_ns, u64 now)
+void shca_window_path(struct shca_window *win, u64 rtt_ns, u64 now)
 {
+	rtt_ns = max_t(u64, rtt_ns, 1);
+	win->rtt_ns = rtt_ns;
 	if (now >= win->base_at) {
-		win->base_ns = win->next_ns;
+		if (!win->queued)
+			win->base_ns = win->next_ns;
+		win->queued = false;
 		win->next_ns = 0;
 		win->base_at = now + BASE_NS;
 	}
@@ -85,16 +106,30 @@ void shca_window_rtt(struct shca_window *win, u64 rtt_ns, u64 target_ns,
 {
 	u64 most;
 
-	rtt_ns = max_t(u64, rtt_ns, 1);
-	win_base(win, rtt_ns, now);
+	shca_window_path(win, rtt_ns, now);
+	rtt_ns = win->rtt_ns;
 	most = win->base_ns + target_ns;
 	/* Swift: by the share of the delay above the target, a half at most. */
 	if (rtt_ns > most)
 		win_cut(win, min_t(u64, rtt_ns - most, rtt_ns / 2), rtt_ns);
 }
 
+/* What stands in the queue, of SHCA_WIN_ALPHA of the window; a half at most. */
+static u32 win_queued(const struct shca_window *win)
+{
+	u64 queued = win->rtt_ns - win->base_ns;
+
+	if (!queued)	/* or nothing was measured */
+		return 0;
+	if (queued >= win->rtt_ns / 2)
+		return SHCA_WIN_ALPHA / 2;
+	return div64_u64(queued * SHCA_WIN_ALPHA, win->rtt_ns);
+}
+
 void shca_window_cnp(struct shca_window *win)
 {
 	win->marked = true;
-	win_cut(win, win->alpha, 2 * SHCA_WIN_ALPHA);
+	win->queued = true;
+	win_cut(win, max_t(u32, win->alpha / 2, win_queued(win)),
+		SHCA_WIN_ALPHA);
 }

@@ -4,9 +4,14 @@
  * round, and shrinks once a round at most.  A round is a window of packets.
  *
  * By marks: a CNP takes half of alpha of the window, where alpha is the share of rounds
- * that had a CNP.  By delay: a round trip longer than the target takes a share of the
- * window that follows the excess.  Both scale with the path without a parameter, as
- * acknowledgements are their clock.
+ * that had a CNP.  It takes what stands in the queue, if that is more, and at most half.
+ * By delay: a round trip longer than the target takes a share of the window that follows
+ * the excess.  Both scale with the path without a parameter, as acknowledgements are
+ * their clock.
+ *
+ * A queue that makes the round trip n times as long makes the growth n * n times slower,
+ * 32 times at most. Otherwise many senders whose packets are rarely marked would keep
+ * that queue long.
  *
  * A window may be less than the packets that AckReq needs, and less than one packet.
  * The sender then keeps that minimum, and is paced.
@@ -28,7 +33,9 @@
  * @most:	packets of the largest window
  * @alpha:	of SHCA_WIN_ALPHA: share of rounds with a CNP
  * @marked:	this round had a CNP
- * @base_ns:	the least round trip of the last ten seconds
+ * @queued:	so had the last five seconds: their round trips had a queue in them
+ * @rtt_ns:	the last round trip
+ * @base_ns:	the least one of the last ten seconds, and of all that had a queue
  * @next_ns:	of those since @base_at
  * @base_at:	when @next_ns begins to replace @base_ns
  * @round_left:	packets to arrive until this round ends
@@ -40,6 +47,8 @@ struct shca_window {
 		u32 most;
 		u16 alpha;
 		bool marked;
+		bool queued;
+		u64 rtt_ns;
 		u64 base_ns;
 		u64 next_ns;
 		u64 base_at;
@@ -56,8 +65,11 @@ void shca_window_start(struct shca_window *win, u32 most);
 /** shca_window_ack() - @nr packets more have arrived, of a window that limits */
 void shca_window_ack(struct shca_window *win, u32 nr);
 
+/** shca_window_path() - a round trip was measured: how long is the path, and its queue? */
+void shca_window_path(struct shca_window *win, u64 rtt_ns, u64 now);
+
 /**
- * shca_window_rtt() - a round trip was measured
+ * shca_window_rtt() - a round trip was measured, and the window follows it
  * @target_ns:	what it may have more than the least one
  */
 void shca_window_rtt(struct shca_window *win, u64 rtt_ns, u64 target_ns,

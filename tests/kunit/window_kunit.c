@@ -152,6 +152,83 @@ static void window_forgets_the_least_round_trip(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, win.base_ns, 2 * RTT);
 }
 
+/* A queue makes the round trip four times as long: a sixteenth of a packet a round. */
+static void window_grows_slower_behind_a_queue(struct kunit *test)
+{
+	struct shca_window win;
+
+	win_make(&win);
+	shca_window_cnp(&win);
+	shca_window_ack(&win, MOST);
+	shca_window_path(&win, 4 * RTT, 2 * RTT);
+	shca_window_ack(&win, 64);
+	KUNIT_EXPECT_EQ(test, win.cwnd, 64 * PKT + PKT / 16);
+	shca_window_path(&win, RTT, 3 * RTT);
+	shca_window_ack(&win, 64);
+	KUNIT_EXPECT_TRUE(test, win.cwnd >= 65 * PKT);
+	/* a 32nd at least, and whatever arrives counts */
+	win.cwnd = 64 * PKT;
+	shca_window_path(&win, 1000000 * RTT, 4 * RTT);
+	shca_window_ack(&win, 64);
+	KUNIT_EXPECT_EQ(test, win.cwnd, 64 * PKT + PKT / 32);
+	shca_window_ack(&win, 1);
+	KUNIT_EXPECT_EQ(test, win.cwnd, 64 * PKT + PKT / 32 + 1);
+}
+
+struct queue_row {
+	const char *name;
+	u64 rtt;
+	u32 part;	/* that a CNP takes, of 16 */
+};
+
+static const struct queue_row queue_rows[] = {
+	{ "no queue", RTT, 0 },
+	{ "a quarter", RTT * 4 / 3 + 1, 4 },
+	{ "a half", 2 * RTT, 8 },
+	{ "a half at most", 50 * RTT, 8 },
+};
+
+static void queue_desc(const struct queue_row *row, char *desc)
+{
+	snprintf(desc, KUNIT_PARAM_DESC_SIZE, "%s", row->name);
+}
+
+KUNIT_ARRAY_PARAM(queue, queue_rows, queue_desc);
+
+/* A CNP takes what stands in the queue, if nearly no round had a CNP. */
+static void window_falls_by_what_is_queued(struct kunit *test)
+{
+	const struct queue_row *row = test->param_value;
+	struct shca_window win;
+	u32 cut;
+
+	win_make(&win);
+	win.alpha = 0;
+	shca_window_path(&win, row->rtt, 2 * RTT);
+	shca_window_cnp(&win);
+	cut = WHOLE - win.cwnd;
+	KUNIT_EXPECT_TRUE(test, cut <= WHOLE / 16 * row->part);
+	KUNIT_EXPECT_TRUE(test, cut + PKT >= WHOLE / 16 * row->part);
+}
+
+/* A queue that stays is not the path: the least round trip before it counts. */
+static void window_remembers_the_path_before_its_queue(struct kunit *test)
+{
+	struct shca_window win;
+	u64 now;
+
+	win_make(&win);
+	for (now = 1000 * FX_MS; now < 60000 * FX_MS; now += 1000 * FX_MS) {
+		shca_window_cnp(&win);
+		shca_window_path(&win, 3 * RTT, now);
+	}
+	KUNIT_EXPECT_EQ(test, win.base_ns, RTT);
+	/* no CNP any more: the path is that long */
+	for (; now < 75000 * FX_MS; now += 1000 * FX_MS)
+		shca_window_path(&win, 3 * RTT, now);
+	KUNIT_EXPECT_EQ(test, win.base_ns, 3 * RTT);
+}
+
 static struct kunit_case window_cases[] = {
 	KUNIT_CASE(window_begins_at_its_most),
 	KUNIT_CASE(window_falls_once_a_round),
@@ -161,6 +238,9 @@ static struct kunit_case window_cases[] = {
 	KUNIT_CASE_PARAM(window_falls_by_the_delay_above_the_target,
 			 delay_gen_params),
 	KUNIT_CASE(window_forgets_the_least_round_trip),
+	KUNIT_CASE(window_grows_slower_behind_a_queue),
+	KUNIT_CASE_PARAM(window_falls_by_what_is_queued, queue_gen_params),
+	KUNIT_CASE(window_remembers_the_path_before_its_queue),
 	{}
 };
 
