@@ -281,6 +281,12 @@ bool shca_resp_takes_run(const struct shca_resp *resp,
  */
 void shca_resp_not_yet(struct shca_resp *resp, u32 psn);
 
+/** shca_resp_told_not_yet() - does the peer know that the packet @psn waits? */
+static inline bool shca_resp_told_not_yet(const struct shca_resp *resp, u32 psn)
+{
+	return resp->not_yet && resp->not_yet_psn == psn;
+}
+
 /**
  * shca_resp_has_room() - can a request continue that waited for an answer to
  * leave (SHCA_RX_BUSY)?

@@ -212,7 +212,9 @@ static void shca_rq_later(struct shca_qp *qp, const struct shca_pkt *pkt,
 
 	/* Only the code that sends the answers comes back to it: shca_rq_settle(). */
 	rq->behind = verdict == SHCA_RX_BUSY;
-	if (!rq->behind && !again)
+	/* One that waited behind another has not been refused yet. */
+	if (!rq->behind &&
+	    (!again || !shca_resp_told_not_yet(&rq->resp, pkt->psn)))
 		shca_resp_not_yet(&rq->resp, pkt->psn);
 }
 

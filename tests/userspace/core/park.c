@@ -120,12 +120,17 @@ static void unpark(struct sim_node *n, bool is_response)
 
 	park->behind = false;
 	while (park->nr) {
-		sim_log(n->w, "node %u: psn %06x has waited", n->idx,
-			park->first->pkt.psn);
+		u32 psn = park->first->pkt.psn;
+
+		sim_log(n->w, "node %u: psn %06x has waited", n->idx, psn);
 		if (has_to_wait(n, park, sim_node_accept(n, &park->first->pkt,
 							 is_response),
-				is_response))
+				is_response)) {
+			if (!is_response && !park->behind &&
+			    !shca_resp_told_not_yet(&n->resp, psn))
+				shca_resp_not_yet(&n->resp, psn);
 			return;
+		}
 		park_drop(park);
 	}
 }

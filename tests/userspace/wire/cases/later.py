@@ -128,6 +128,28 @@ def not_present(rig, kind):
     region.mr.close()
 
 
+@case("resp.memory_not_present_behind_another", "IBTA 9.7.5.2.8: a request that waits "
+      "behind another draws an RNR NAK of its own, once it is its turn and its own "
+      "memory is not present")
+def not_present_behind(rig):
+    region = absent(rig)
+    with Userfault(region.addr, mmap.PAGESIZE) as one, \
+            Userfault(region.addr + mmap.PAGESIZE, mmap.PAGESIZE) as other:
+        c = rig.conn(rnr_timer=26)
+        first = c.write(b"data", va=region.addr, rkey=region.rkey)
+        second = c.write(b"more", va=other.addr, rkey=region.rkey)
+        for done, page, write in (0, one, first), (1, other, second):
+            nak = c.expect(roce.ACK)
+            if done and nak.psn == first.psn:   # its acknowledgement
+                nak = c.expect(roce.ACK)
+            same((nak.syndrome, nak.psn, nak.msn), (0x20 | 26, write.psn, done), "RNR NAK")
+            page.give(b"given")
+        c.expect_ack(second.psn, msn=2)
+        c.expect_silence()
+        same(region[:5] + region[mmap.PAGESIZE:][:5], b"datanmoren", "memory")
+    region.mr.close()
+
+
 @case("resp.memory_does_not_come", "IBTA 9.7.5.1.4, 9.7.5.1.5, C9-105: while a "
       "request waits for its memory, ACK probes and repeated READs and atomics before "
       "it are answered; the request itself draws an RNR NAK again; what is behind it "
