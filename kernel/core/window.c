@@ -54,8 +54,8 @@ static void win_alpha(struct shca_window *win, u32 nr)
 }
 
 /*
- * Of GROWTH, behind a queue less: by the square, since rounds are longer there, too.
- * The floor makes senders equal that found a queue of different length.
+ * A part of GROWTH: less behind a queue, by the square, since rounds are longer there,
+ * too.  The floor makes senders equal that found a queue of different length.
  */
 static u32 win_growth(const struct shca_window *win)
 {

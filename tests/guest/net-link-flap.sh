@@ -27,10 +27,10 @@ perf_flap() {
 	local seconds=$1 server client status=0
 	shift
 	before=$(tx_packets)
-	ip netns exec $ns_b ib_write_bw -F -d shca_b -x "$gid_b" -s 65536 -n 3000 "$@" >/tmp/flap.b 2>&1 &
+	ip netns exec $ns_b ib_write_bw -F -d shca_b -x "$gid_b" -s 65536 -n 8000 "$@" >/tmp/flap.b 2>&1 &
 	server=$!
 	wait_for 20 listening $ns_b 18515 || return
-	ip netns exec $ns_a ib_write_bw -F -d shca_a -x "$gid_a" -s 65536 -n 3000 "$@" $ip4_b >/tmp/flap.a 2>&1 &
+	ip netns exec $ns_a ib_write_bw -F -d shca_a -x "$gid_a" -s 65536 -n 8000 "$@" $ip4_b >/tmp/flap.a 2>&1 &
 	client=$!
 	wait_for 20 moving || status=1
 	blip $ns_a veth_a "$seconds" down || status=1
@@ -40,7 +40,7 @@ perf_flap() {
 	wait $client || status=1
 	wait $server || status=1
 	cat /tmp/flap.a
-	grep -qE '^ *65536 +3000 ' /tmp/flap.a && return $status
+	grep -qE '^ *65536 +8000 ' /tmp/flap.a && return $status
 }
 
 # lives NAME COMMAND... : COMMAND happens under the holder, which goes on

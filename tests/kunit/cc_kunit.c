@@ -246,6 +246,18 @@ static void cc_pace_may_begin_in_a_stall(struct kunit *test)
 	KUNIT_EXPECT_FALSE(test, fx_next(fx));
 }
 
+/* By marks, too, the path is measured: a CNP takes what stands in the queue. */
+static void cc_window_by_marks_knows_the_queue(struct kunit *test)
+{
+	struct shca_cc cc;
+
+	cc_make_small(&cc);
+	shca_cc_on_rtt(&cc, FX_MS, FX_MS);
+	shca_cc_on_rtt(&cc, 4 * FX_MS, 2 * FX_MS);
+	KUNIT_EXPECT_EQ(test, cc.win.base_ns, FX_MS);
+	KUNIT_EXPECT_EQ(test, cc.win.rtt_ns, 4 * FX_MS);
+}
+
 /* A READ of many packets at the least window: no wait is longer than 100 ms. */
 static void cc_no_wait_outlives_its_reason(struct kunit *test)
 {
@@ -294,6 +306,7 @@ static struct kunit_case cc_cases[] = {
 	KUNIT_CASE(cc_rate_is_kept_by_a_pace),
 	KUNIT_CASE(cc_requester_keeps_the_pace),
 	KUNIT_CASE(cc_pace_may_begin_in_a_stall),
+	KUNIT_CASE(cc_window_by_marks_knows_the_queue),
 	KUNIT_CASE(cc_no_wait_outlives_its_reason),
 	KUNIT_CASE(cc_marked_response_is_a_cnp),
 	{}
