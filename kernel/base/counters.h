@@ -53,6 +53,7 @@
 	X(RX_BACKLOG,		"rx_backlog_drops")		\
 	X(TIMEOUT,		"local_ack_timeout_err")	\
 	X(TX_ACK_PROBE,		"tx_ack_probes")		\
+	X(TX_EARLY,		"tx_early_retransmits")		\
 	X(RX_NO_MEM,		"rx_no_memory")			\
 	X(TX_NO_ROUTE,		"tx_no_route")			\
 	X(TX_NO_MEM,		"tx_no_memory")			\

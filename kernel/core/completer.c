@@ -30,6 +30,13 @@ static void req_sample_rtt(struct shca_req *req, u64 now)
 	if (!req->recovery.rtt_valid || shca_psn_diff(req->psn.una, req->recovery.rtt_psn) <= 0)
 		return;
 	req->recovery.rtt_valid = false;
+	/*
+	 * The answer may be that of the first copy or of the one sent early.  What comes
+	 * within half a round trip of the second is that of the first.
+	 */
+	if (unlikely(req->recovery.early_ns > req->recovery.rtt_start) &&
+	    now - req->recovery.early_ns >= req->recovery.rtt_ns / 2)
+		return;
 	if (shca_cc_has_window(&req->cc)) {
 		shca_cc_on_rtt(&req->cc, rtt, now);
 		shca_req_watch(req);
@@ -52,6 +59,7 @@ static void req_progress(struct shca_req *req, u64 now)
 	req->recovery.rnr_again = false;
 	req->ackreq.heard = true;
 	req->recovery.rnr_row = 0;
+	req->recovery.early_row = 0;
 	req_sample_rtt(req, now);
 
 	/* The refused packet is the oldest, so a copy of it was accepted. */

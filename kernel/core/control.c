@@ -105,6 +105,9 @@ void shca_req_release(struct shca_req *req)
 
 void shca_req_answer_waits(struct shca_req *req, u64 until)
 {
-	if (req->recovery.deadline && !req->recovery.rnr_wait)
-		req->recovery.deadline = until;
+	if (!req->recovery.deadline || req->recovery.rnr_wait)
+		return;
+	req->recovery.deadline = until;
+	/* Nothing is resent early either: the answer is here. */
+	req->recovery.early_row = SHCA_REQ_EARLY_NEVER;
 }

@@ -25,6 +25,11 @@
 
 /* Used until the first round trip was measured and no time-out tells more. */
 #define RTT_GUESS_NS	1000000ull
+/*
+ * A packet is sent early after two round trips and this. The wait doubles each time
+ * until there is progress.
+ */
+#define EARLY_LEAST_NS	500000ull
 
 /* ---- where sending continues ---------------------------------------------- */
 
@@ -269,16 +274,58 @@ void shca_req_gather_failed(struct shca_req *req, const struct shca_pkt *pkt,
 
 /* ---- time --------------------------------------------------------------- */
 
+/*
+ * When the oldest packet is sent once more, before its time-out, because its answer is
+ * overdue by measured round trips.  It may be the last packet of all: then no later one
+ * shows a gap.  Or what was resent is lost again.
+ *
+ * Return: 0 if no round trip is known, or if the time-out is as soon.
+ */
+static u64 req_early_at(const struct shca_req *req)
+{
+	const struct shca_req_recovery *r = &req->recovery;
+	u64 wait;
+
+	if (!r->deadline || !r->rtt_ns || r->rnr_wait || r->recheck ||
+	    r->early_row >= SHCA_REQ_EARLY_NEVER)
+		return 0;
+	wait = (2 * r->rtt_ns + EARLY_LEAST_NS) << r->early_row;
+	/* The deadline was set when the answer became due. */
+	return wait < req->attr.timeout_ns ?
+	       r->deadline - req->attr.timeout_ns + wait : 0;
+}
+
+/*
+ * It is one packet, with AckReq.  If it was lost, the answer shows what else was.  If
+ * not, the answer is for all.  It uses up no retry, and its time-out stays the same.
+ */
+static void req_send_early(struct shca_req *req, u64 now)
+{
+	req->recovery.early_row++;
+	req->recovery.early_ns = now;
+	req->recovery.one_packet = true;
+	req->stats.early++;
+	shca_req_seek(req);
+}
+
 void shca_req_timer(struct shca_req *req, u64 now)
 {
+	u64 early;
+
 	if (req->state != SHCA_SIDE_READY)
 		return;
 	if (req->ackreq.probe_ns && now >= req->ackreq.probe_ns) {
 		req->ackreq.probe_ns = 0;
 		req->ackreq.probe_due = true;
 	}
-	if (!req->recovery.deadline || now < req->recovery.deadline)
+	if (!req->recovery.deadline)
 		return;
+	if (now < req->recovery.deadline) {
+		early = req_early_at(req);
+		if (early && now >= early)
+			req_send_early(req, now);
+		return;
+	}
 	if (req->recovery.rnr_wait) {
 		req->recovery.rnr_wait = false;
 		req->recovery.deadline = 0;
@@ -302,9 +349,12 @@ void shca_req_timer(struct shca_req *req, u64 now)
 u64 shca_req_deadline(const struct shca_req *req)
 {
 	u64 at = req->recovery.deadline, earliest = req->gate.until;
+	u64 early = req_early_at(req);
 
 	if (req->state != SHCA_SIDE_READY)
 		return 0;
+	if (early)
+		at = early;
 	if (req->ackreq.probe_ns && (!at || req->ackreq.probe_ns < at))
 		at = req->ackreq.probe_ns;
 	if (earliest <= SHCA_GATE_OPEN || req->recovery.rnr_wait || !shca_req_may_send(req))

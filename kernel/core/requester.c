@@ -514,7 +514,9 @@ static bool req_wants_ack(const struct shca_req *req,
 /* An answer is due from now on for all up to @end_psn. */
 static void req_asked(struct shca_req *req, u32 end_psn, u64 now)
 {
-	bool first = req->ackreq.psn == req->psn.una && !req->recovery.recheck;
+	/* (one that is sent early leaves the time as it is) */
+	bool first = req->ackreq.psn == req->psn.una && !req->recovery.recheck &&
+		     !req->recovery.one_packet;
 
 	req->ackreq.before = req->ackreq.psn;
 	req->ackreq.psn = end_psn;

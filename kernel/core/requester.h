@@ -48,6 +48,9 @@
 #define SHCA_REQ_RNR_PATIENCE	8
 #define SHCA_REQ_RNR_MOST_NS	1000000000ull
 
+/* So many early retransmissions mean none: the time-out comes before. */
+#define SHCA_REQ_EARLY_NEVER	32
+
 /* no PSN is held */
 #define SHCA_REQ_NOT_HELD	0xffffffffu
 
@@ -108,6 +111,7 @@ struct shca_req_stats {
 	u64 retransmits;	/* resent packets */
 	u64 timeouts;
 	u64 probes;
+	u64 early;		/* packets resent before their time-out */
 	u64 rx[SHCA_RX_NR];
 };
 
@@ -229,12 +233,16 @@ struct shca_req_gate {
  * @rnr_again:	no progress since the last RNR NAK
  * @rnr_row:	RNR NAKs since the last progress; stops at 255
  * @retry_left: @rnr_left: retries left
+ * @early_ns:	time of the last early retransmission
+ * @early_row:	early retransmissions since the last progress; there is none from
+ *		SHCA_REQ_EARLY_NEVER on
  */
 struct shca_req_recovery {
 	u64 deadline;
 	u64 hold_ns;
 	u64 rtt_ns;
 	u64 rtt_start;
+	u64 early_ns;
 	u32 rtt_psn;
 	bool rtt_valid;
 	bool recheck;
@@ -245,6 +253,7 @@ struct shca_req_recovery {
 	u8 rnr_row;
 	u8 retry_left;
 	u8 rnr_left;
+	u8 early_row;
 };
 
 /** struct shca_req_fail - an error ahead, of request @idx, if @valid */

@@ -463,7 +463,7 @@ static bool shca_sq_round(struct shca_qp *qp, enum shca_sq_turn turn)
 {
 	struct shca_sq *sq = &qp->sq;
 	struct shca_sq_news news = {};
-	u64 timeouts, now;
+	u64 timeouts, early, now;
 	bool more;
 
 	spin_lock_bh(&sq->lock);
@@ -478,6 +478,7 @@ static bool shca_sq_round(struct shca_qp *qp, enum shca_sq_turn turn)
 		sq->armed = 0;
 		shca_stream_timer(qp, now);
 		timeouts = sq->req.stats.timeouts;
+		early = sq->req.stats.early;
 		/*
 		 * The answer is here, and waits for memory; shca_sq_resume() comes.
 		 * A time-out may be a few microseconds, and the wait for ever: so
@@ -490,6 +491,7 @@ static bool shca_sq_round(struct shca_qp *qp, enum shca_sq_turn turn)
 		shca_req_timer(&sq->req, now);
 		timeouts = sq->req.stats.timeouts - timeouts;
 		shca_count_n(qp, TIMEOUT, timeouts);
+		shca_count_n(qp, TX_EARLY, sq->req.stats.early - early);
 		if (timeouts)
 			trace_shca_timeout(qp->qpn, &sq->req);
 	}

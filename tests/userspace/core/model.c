@@ -933,6 +933,12 @@ static void check_storm(struct sim_node *n)
 	u64 sent = n->tx_req + n->peer->tx_resp - n->peer->cnps;
 	u64 each = 2 * (min_t(u64, n->needed, 160) + 1);
 
+	/* An answer that is late is asked for again, less and less often. */
+	sim_check(n->w, n->early <= 16 * (n->nr_ops + faults),
+		  "node %u: %llu times early", n->idx,
+		  (unsigned long long)n->early);
+	faults += n->early;
+
 	/* Each with its answer, about what was left behind by some request. */
 	sim_check(n->w, n->tx_probes <= n->nr_ops + faults * each,
 		  "node %u: %llu ACK probes", n->idx,

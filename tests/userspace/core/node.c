@@ -138,17 +138,20 @@ void sim_node_rx(struct sim_node *n, struct shca_pkt *pkt, bool is_response)
 void sim_node_timer(struct sim_node *n)
 {
 	u64 before = n->req.stats.timeouts;
+	u64 early = n->req.stats.early;
 	bool waits = n->req.recovery.rnr_wait || n->req.recovery.recheck;
 
 	/* The answer is here, and waits for memory (kernel/queue/sq.c). */
-	if (n->park[1].nr && n->req.recovery.deadline && !n->req.recovery.rnr_wait)
-		n->req.recovery.deadline = n->w->now + n->req.attr.timeout_ns;
+	if (n->park[1].nr)
+		shca_req_answer_waits(&n->req, n->w->now + n->req.attr.timeout_ns);
 	shca_req_timer(&n->req, n->w->now);
 	sim_packet_timer(n, n->req.stats.timeouts != before ||
 			 (waits && !n->req.recovery.rnr_wait && !n->req.recovery.recheck),
 			 n->req.stats.timeouts != before);
 	if (!n->req.recovery.rnr_wait)
 		n->quiet_until = 0;
+	n->may_go_back |= n->req.stats.early != early;
+	n->early += n->req.stats.early - early;
 	n->faults += n->req.stats.timeouts - before;
 	sim_node_pump(n);
 }

@@ -217,6 +217,7 @@ struct sim_node {
 	u64 tx_req;
 	u64 tx_resp;
 	u64 tx_probes;
+	u64 early;		/* sent again before a time-out */
 	u32 rnrs;		/* in a row */
 	u32 held_psn;		/* where memory is waited for, if @is_held */
 	bool is_held;

@@ -644,6 +644,7 @@ static void wipe_node(struct sim_node *n)
 	n->tx_req = 0;
 	n->tx_resp = 0;
 	n->tx_probes = 0;
+	n->early = 0;
 	n->rnrs = 0;
 	n->is_held = false;
 	n->unasked = 0;

@@ -246,6 +246,7 @@ def response(rig, lost):
     request(c, "READ", len(DATA), wr_id=1)
     p = c.expect(roce.READ_REQUEST)
     parts, at = split(DATA), 0
+    c.answer_slowly()
     if lost:
         c.respond(roce.READ_FIRST, p.psn, parts[0], msn=1)
         batch(c, [c.packet(roce.READ_MIDDLE, parts[i], psn=psn_add(p.psn, i))
@@ -272,6 +273,7 @@ def response_half_new(rig):
     request(c, "READ", len(DATA), wr_id=1)
     p = c.expect(roce.READ_REQUEST)
     parts, other = split(DATA), bytes(MTU)
+    c.answer_slowly()
     c.respond(roce.READ_FIRST, p.psn, parts[0], msn=1)
     for first, last in (1, 8), (4, RUN):
         batch(c, [c.packet(roce.READ_MIDDLE,

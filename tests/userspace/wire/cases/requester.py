@@ -479,7 +479,9 @@ def left_behind(c, rig, kind="SEND"):
     """Packets of requests of which only the first gets an answer."""
     c.mem[:300] = pattern(300)
     # (until something was acknowledged each asks)
-    c.ack(burst(c, kind, 1)[0].psn)
+    p = burst(c, kind, 1)[0]
+    c.answer_slowly()
+    c.ack(p.psn)
     c.sq_psn = psn_add(c.sq_psn, 1)
     packets = burst(c, kind, 4)
     if packets[-1].ackreq and not rig.is_softhca:
@@ -526,7 +528,9 @@ def last_word(rig, row):
         raise Skip("each request asks for its acknowledgement")
     c = rig.conn(sig_all=False, timeout=19, ece=ece)
     # (until something was acknowledged each asks)
-    c.ack(burst(c, "WRITE", 1)[0].psn)
+    p = burst(c, "WRITE", 1)[0]
+    c.answer_slowly()
+    c.ack(p.psn)
     c.sq_psn = psn_add(c.sq_psn, 1)
     packets = burst(c, "WRITE", 4)
     # (the first comes after a pause)
@@ -573,11 +577,17 @@ def quiet(rig, row):
 @case("req.quiet_and_unanswered", "IBTA 9.7.6.1: from the ACK probe on an answer is "
       "due: without one all is sent again")
 def quiet_unanswered(rig):
-    c = to_softhca(rig, timeout=14, retry_cnt=1)  # 67 ms
+    c = to_softhca(rig, timeout=19, retry_cnt=1)  # 2 s
     packets = left_behind(c, rig)
     expect_probe(c, packets[1].psn)
-    for q in packets[1:]:
-        p = c.expect(q.op, psn=q.psn)
+    # (the first one comes alone, as it is overdue; then the others)
+    p = c.expect(packets[1].op, psn=packets[1].psn)
+    c.ack(p.psn)
+    for q in packets[2:]:
+        p = c.expect(q.op)
+        while p.psn == packets[1].psn:
+            p = c.expect(q.op)
+        same(p.psn, q.psn, "psn")
     c.ack(p.psn)
     c.expect_silence()
     c.no_wc()
@@ -628,6 +638,33 @@ def lost_ack(rig, kind):
     c.sent_wc(1)
     c.modify("STATE", qp_state=e.IBV_QPS_ERR)
     c.no_wc()
+
+
+@case("req.early", "softhca: a request whose answer is overdue by two round trips is "
+      "sent again, the same and alone, long before its time-out; that is no time-out and "
+      "no retry", table={kind.lower(): kind for kind in KINDS})
+def early(rig, kind):
+    if not rig.is_softhca:
+        raise Skip("each request waits for its time-out")
+    c = rig.conn(timeout=20, retry_cnt=0)  # 4 s
+    before = rig.dev.counter("local_ack_timeout_err")
+    sent = rig.dev.counter("tx_early_retransmits")
+    request(c, "SEND", wr_id=1)
+    c.ack(c.expect(roce.SEND_ONLY).psn)
+    c.sent_wc(1)
+    c.sq_psn = psn_add(c.sq_psn, 1)
+    request(c, kind, 8, wr_id=2, imm=7)
+    first = c.expect(request_ops(kind, 8)[0])
+    again = c.expect(first.op, psn=first.psn, ackreq=1)
+    if again.at - first.at > 2:
+        raise Wrong(f"sent again after {again.at - first.at:.3f} s")
+    if first.build() != again.build():
+        raise Wrong(f"{again} is not {first}")
+    answer(c, kind, again, 8)
+    c.sent_wc(2)
+    same(rig.dev.counter("local_ack_timeout_err"), before, "time-outs")
+    if rig.dev.counter("tx_early_retransmits") == sent:
+        raise Wrong("not counted")
 
 
 def times_sent(c, status, reply=None):

@@ -1,0 +1,254 @@
+// SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
+/*
+ * What is sent again before its time-out, since its answer is overdue by the round trips
+ * that were measured: core/recovery.c.
+ */
+#include "fixture.h"
+
+#define P0	FX_SQ_PSN
+#define RTT	10000ull
+#define WAIT	(2 * RTT + 500000)
+
+/* A first message tells how long a round trip takes. */
+static int early_init(struct kunit *test)
+{
+	int err = fx_init(test);
+	struct fx *fx = test->priv;
+
+	if (err)
+		return err;
+	fx_post(fx, SHCA_WR_SEND, 8);
+	if (!fx_next(fx))
+		return -1;
+	fx->now += RTT;
+	fx_ack(fx, P0, ACK);
+	return fx->req.recovery.rtt_ns == RTT && fx_pop(fx) ? 0 : -1;
+}
+
+/* @nr messages leave, of which the answers do not come. */
+static void send(struct kunit *test, u32 nr)
+{
+	struct fx *fx = test->priv;
+
+	while (nr--) {
+		fx_post(fx, SHCA_WR_SEND, 8);
+		KUNIT_ASSERT_TRUE(test, fx_next(fx));
+	}
+}
+
+/* By what the last answer has told. */
+static u64 wait_now(const struct fx *fx)
+{
+	return 2 * fx->req.recovery.rtt_ns + 500000;
+}
+
+static void wait_for_timer(struct fx *fx)
+{
+	fx->now = shca_req_deadline(&fx->req);
+	shca_req_timer(&fx->req, fx->now);
+}
+
+static void expect_again(struct kunit *test, u32 psn)
+{
+	struct fx *fx = test->priv;
+
+	KUNIT_ASSERT_TRUE(test, fx_next(fx));
+	KUNIT_EXPECT_EQ(test, fx->pkt.psn, psn);
+	KUNIT_EXPECT_TRUE(test, fx->pkt.again);
+}
+
+static void early_is_one_packet_that_asks(struct kunit *test)
+{
+	struct fx *fx = test->priv;
+	u32 cwnd = fx->req.cc.cwnd;
+	u64 start = fx->now;
+
+	send(test, 3);
+	KUNIT_EXPECT_EQ(test, shca_req_deadline(&fx->req), start + WAIT);
+	shca_req_timer(&fx->req, start + WAIT - 1);
+	KUNIT_EXPECT_FALSE(test, fx_next(fx));
+	wait_for_timer(fx);
+	expect_again(test, P0 + 1);
+	KUNIT_EXPECT_TRUE(test, fx->pkt.ackreq);
+	KUNIT_EXPECT_FALSE(test, fx_next(fx));
+	KUNIT_EXPECT_EQ(test, fx->req.stats.early, 1ull);
+	KUNIT_EXPECT_EQ(test, fx->req.stats.timeouts, 0ull);
+	KUNIT_EXPECT_EQ(test, fx->req.recovery.retry_left, 3);
+	KUNIT_EXPECT_EQ(test, fx->req.cc.cwnd, cwnd);
+}
+
+/* The peer dropped what was behind it. */
+static void early_answer_to_it_alone_sends_the_rest(struct kunit *test)
+{
+	struct fx *fx = test->priv;
+
+	send(test, 3);
+	wait_for_timer(fx);
+	expect_again(test, P0 + 1);
+	fx_ack(fx, P0 + 1, ACK);
+	expect_again(test, P0 + 2);
+	expect_again(test, P0 + 3);
+	KUNIT_EXPECT_FALSE(test, fx_next(fx));
+}
+
+/* Only the answer was lost, or late. */
+static void early_answer_to_all_sends_nothing(struct kunit *test)
+{
+	struct fx *fx = test->priv;
+
+	send(test, 3);
+	wait_for_timer(fx);
+	expect_again(test, P0 + 1);
+	fx_ack(fx, P0 + 3, ACK);
+	KUNIT_EXPECT_FALSE(test, fx_next(fx));
+	KUNIT_EXPECT_TRUE(test, shca_req_idle(&fx->req));
+	send(test, 1);
+	KUNIT_EXPECT_FALSE(test, fx->pkt.again);
+}
+
+/* Each time later, and the time-out is where it was. */
+static void early_comes_less_often_and_then_the_time_out(struct kunit *test)
+{
+	struct fx *fx = test->priv;
+	u64 start = fx->now;
+	u32 i;
+
+	send(test, 1);
+	for (i = 0; WAIT << i < FX_TIMEOUT; i++) {
+		KUNIT_EXPECT_EQ(test, shca_req_deadline(&fx->req),
+				start + (WAIT << i));
+		wait_for_timer(fx);
+		expect_again(test, P0 + 1);
+	}
+	KUNIT_EXPECT_GT(test, i, 3u);
+	KUNIT_EXPECT_EQ(test, shca_req_deadline(&fx->req), start + FX_TIMEOUT);
+	KUNIT_EXPECT_EQ(test, fx->req.recovery.retry_left, 3);
+	wait_for_timer(fx);
+	KUNIT_EXPECT_EQ(test, fx->req.stats.timeouts, 1ull);
+	KUNIT_EXPECT_EQ(test, fx->req.recovery.retry_left, 2);
+	expect_again(test, P0 + 1);
+	/* of the next one, too, unless something moves */
+	KUNIT_EXPECT_EQ(test, shca_req_deadline(&fx->req), fx->now + FX_TIMEOUT);
+	fx_ack(fx, P0 + 1, ACK);
+	send(test, 1);
+	KUNIT_EXPECT_EQ(test, shca_req_deadline(&fx->req), fx->now + WAIT);
+}
+
+/* An answer that comes too soon for the second is that of the first. */
+static void early_round_trip_is_of_the_first_or_of_none(struct kunit *test)
+{
+	struct fx *fx = test->priv;
+	u64 start = fx->now;
+
+	send(test, 1);
+	wait_for_timer(fx);
+	expect_again(test, P0 + 1);
+	fx->now += RTT / 2;
+	fx_ack(fx, P0 + 1, ACK);
+	KUNIT_EXPECT_EQ(test, fx->req.recovery.rtt_ns, RTT);
+
+	start = fx->now;
+	send(test, 1);
+	wait_for_timer(fx);
+	expect_again(test, P0 + 2);
+	fx->now += RTT / 2 - 1;
+	fx_ack(fx, P0 + 2, ACK);
+	KUNIT_EXPECT_EQ(test, fx->req.recovery.rtt_ns, fx->now - start);
+}
+
+static void early_is_not_before_a_round_trip_is_known(struct kunit *test)
+{
+	struct fx *fx = test->priv;
+
+	fx->req.recovery.rtt_ns = 0;
+	send(test, 1);
+	KUNIT_EXPECT_EQ(test, shca_req_deadline(&fx->req), fx->now + FX_TIMEOUT);
+	shca_req_timer(&fx->req, fx->now + FX_TIMEOUT - 1);
+	KUNIT_EXPECT_FALSE(test, fx_next(fx));
+}
+
+static void early_is_not_after_the_time_out(struct kunit *test)
+{
+	struct fx *fx = test->priv;
+
+	fx->req.recovery.rtt_ns = FX_TIMEOUT / 2;
+	send(test, 1);
+	KUNIT_EXPECT_EQ(test, shca_req_deadline(&fx->req), fx->now + FX_TIMEOUT);
+}
+
+/* It is here, and waits for memory. */
+static void early_is_not_for_an_answer_that_waits(struct kunit *test)
+{
+	struct fx *fx = test->priv;
+
+	send(test, 1);
+	shca_req_answer_waits(&fx->req, fx->now + 3 * FX_TIMEOUT);
+	KUNIT_EXPECT_EQ(test, shca_req_deadline(&fx->req),
+			fx->now + 3 * FX_TIMEOUT);
+	fx_ack(fx, P0 + 1, ACK);
+	send(test, 1);
+	KUNIT_EXPECT_EQ(test, shca_req_deadline(&fx->req), fx->now + wait_now(fx));
+}
+
+/* A peer that asks to wait is alive. */
+static void early_is_not_while_the_peer_is_not_ready(struct kunit *test)
+{
+	struct fx *fx = test->priv;
+
+	send(test, 1);
+	fx_ack(fx, P0 + 1, SHCA_AETH_RNR | 13);
+	KUNIT_EXPECT_EQ(test, shca_req_deadline(&fx->req),
+			fx->now + shca_rnr_ns(13));
+	shca_req_timer(&fx->req, fx->now + WAIT);
+	KUNIT_EXPECT_TRUE(test, fx->req.recovery.rnr_wait ||
+			  shca_rnr_ns(13) <= WAIT);
+	KUNIT_EXPECT_EQ(test, fx->req.stats.early, 0ull);
+}
+
+/* Nor while a gap is repaired at the end of the round trip. */
+static void early_is_not_before_a_second_look(struct kunit *test)
+{
+	struct fx *fx = test->priv;
+
+	send(test, 2);
+	fx->req.recovery.hold_ns = fx->now + 2 * WAIT;
+	fx_ack(fx, P0 + 1, SHCA_AETH_NAK | SHCA_NAK_PSN_SEQ);
+	KUNIT_EXPECT_TRUE(test, fx->req.recovery.recheck);
+	KUNIT_EXPECT_EQ(test, shca_req_deadline(&fx->req), fx->now + 2 * WAIT);
+}
+
+static void early_read_asks_for_the_rest(struct kunit *test)
+{
+	struct fx *fx = test->priv;
+
+	fx_post(fx, SHCA_WR_RDMA_READ, 3 * FX_MTU);
+	KUNIT_ASSERT_TRUE(test, fx_next(fx));
+	fx_read_resp(fx, SHCA_OP_READ_RESP_FIRST, P0 + 1, FX_MTU);
+	KUNIT_EXPECT_EQ(test, shca_req_deadline(&fx->req), fx->now + wait_now(fx));
+	wait_for_timer(fx);
+	expect_again(test, P0 + 2);
+	KUNIT_EXPECT_EQ(test, fx->pkt.reth.len, 2u * FX_MTU);
+}
+
+static struct kunit_case early_cases[] = {
+	KUNIT_CASE(early_is_one_packet_that_asks),
+	KUNIT_CASE(early_answer_to_it_alone_sends_the_rest),
+	KUNIT_CASE(early_answer_to_all_sends_nothing),
+	KUNIT_CASE(early_comes_less_often_and_then_the_time_out),
+	KUNIT_CASE(early_round_trip_is_of_the_first_or_of_none),
+	KUNIT_CASE(early_is_not_before_a_round_trip_is_known),
+	KUNIT_CASE(early_is_not_after_the_time_out),
+	KUNIT_CASE(early_is_not_for_an_answer_that_waits),
+	KUNIT_CASE(early_is_not_while_the_peer_is_not_ready),
+	KUNIT_CASE(early_is_not_before_a_second_look),
+	KUNIT_CASE(early_read_asks_for_the_rest),
+	{}
+};
+
+static struct kunit_suite early_suite = {
+	.name = "softhca_early",
+	.init = early_init,
+	.test_cases = early_cases,
+};
+
+kunit_test_suites(&early_suite);
