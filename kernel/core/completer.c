@@ -26,6 +26,7 @@ static noinline void req_congested(struct shca_req *req, u64 now)
 static void req_sample_rtt(struct shca_req *req, u64 now)
 {
 	u64 rtt = now - req->recovery.rtt_start;
+	bool guess = req->recovery.rtt_again;
 
 	if (!req->recovery.rtt_valid || shca_psn_diff(req->psn.una, req->recovery.rtt_psn) <= 0)
 		return;
@@ -37,15 +38,23 @@ static void req_sample_rtt(struct shca_req *req, u64 now)
 	if (unlikely(req->recovery.early_ns > req->recovery.rtt_start) &&
 	    now - req->recovery.early_ns >= req->recovery.rtt_ns / 2)
 		return;
-	if (shca_cc_has_window(&req->cc)) {
+	if (shca_cc_has_window(&req->cc) && !guess) {
 		shca_cc_on_rtt(&req->cc, rtt, now);
 		shca_req_watch(req);
 	}
-	/* Follow a rise at once and a fall slowly: too short costs traffic. */
-	if (rtt >= req->recovery.rtt_ns)
+	/*
+	 * Follow a rise at once and a fall slowly: too short costs traffic.  A guess ends
+	 * with the first packet that was sent once.
+	 */
+	if (rtt >= req->recovery.rtt_ns || unlikely(req->recovery.rtt_guess && !guess))
 		req->recovery.rtt_ns = rtt;
 	else
 		req->recovery.rtt_ns -= (req->recovery.rtt_ns - rtt) >> 3;
+	req->recovery.rtt_guess = guess;
+	/* Most paths are far quicker than the time-out. */
+	if (unlikely(2 * req->recovery.rtt_ns > req->attr.timeout_ns ||
+		     req->recovery.timeout_ns != req->attr.timeout_ns))
+		shca_req_set_timeout(req);
 }
 
 /* @psn.una has moved: counters start afresh, the timer serves what is left. */
@@ -71,8 +80,8 @@ static void req_progress(struct shca_req *req, u64 now)
 		req->ackreq.probe_due = false;
 	else if (req->ackreq.psn == req->psn.una && req->psn.next == req->psn.max)
 		req->ackreq.probe_ns = now + shca_req_quiet_time(req);
-	else if (req->attr.timeout_ns && req->psn.next != req->psn.una)
-		req->recovery.deadline = now + req->attr.timeout_ns;
+	else if (req->recovery.timeout_ns && req->psn.next != req->psn.una)
+		req->recovery.deadline = now + req->recovery.timeout_ns;
 	/* (else all that is left waits to be resent, and that arms the timer) */
 }
 

@@ -4,7 +4,7 @@
  * what is handed out at once, and stalls. No file outside of the core writes
  * their members (own.h).
  */
-#include "requester.h"
+#include "req_internal.h"
 #include "responder.h"
 
 /* ---- attributes --------------------------------------------------------- */
@@ -16,6 +16,7 @@ void shca_req_modify(struct shca_req *req, const struct shca_req_attr *attr,
 		req->attr.qkey = attr->qkey;
 	if (mask & SHCA_REQ_TIMEOUT)
 		req->attr.timeout_ns = attr->timeout_ns;
+	shca_req_set_timeout(req);
 	if (mask & SHCA_REQ_RETRY_CNT)
 		req->attr.retry_cnt = attr->retry_cnt;
 	if (mask & SHCA_REQ_RNR_RETRY)

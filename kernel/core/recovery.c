@@ -291,8 +291,7 @@ static u64 req_early_at(const struct shca_req *req)
 		return 0;
 	wait = (2 * r->rtt_ns + EARLY_LEAST_NS) << r->early_row;
 	/* The deadline was set when the answer became due. */
-	return wait < req->attr.timeout_ns ?
-	       r->deadline - req->attr.timeout_ns + wait : 0;
+	return wait < r->timeout_ns ? r->deadline - r->timeout_ns + wait : 0;
 }
 
 /*
@@ -310,6 +309,7 @@ static void req_send_early(struct shca_req *req, u64 now)
 
 void shca_req_timer(struct shca_req *req, u64 now)
 {
+	bool timed;
 	u64 early;
 
 	if (req->state != SHCA_SIDE_READY)
@@ -343,7 +343,19 @@ void shca_req_timer(struct shca_req *req, u64 now)
 		return;
 	}
 	req->stats.timeouts++;
+	/* The packet stays timed. Otherwise a path slower than the time-out stays unknown. */
+	timed = req->recovery.rtt_valid;
 	shca_req_retry(req, SHCA_VERR_TIMEOUT);
+	req->recovery.rtt_valid = timed;
+	req->recovery.rtt_again = timed;
+}
+
+void shca_req_set_timeout(struct shca_req *req)
+{
+	u64 least = req->attr.timeout_ns;
+
+	req->recovery.timeout_ns =
+		max_t(u64, least, min_t(u64, 2 * req->recovery.rtt_ns, 4 * least));
 }
 
 u64 shca_req_deadline(const struct shca_req *req)

@@ -123,6 +123,9 @@ void shca_req_go_back(struct shca_req *req, u16 vendor_err, u64 now);
  */
 void shca_req_missing(struct shca_req *req, u64 now);
 
+/** shca_req_set_timeout() - after a change of the attributes or of the round trip */
+void shca_req_set_timeout(struct shca_req *req);
+
 /** shca_req_wait_rnr() - the peer has no receive and asks for a wait of @asked ns */
 void shca_req_wait_rnr(struct shca_req *req, u64 asked, u64 now);
 

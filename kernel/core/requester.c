@@ -84,6 +84,7 @@ void shca_req_start(struct shca_req *req, const struct shca_req_attr *attr)
 	req->ackreq.psn = req->psn.next;
 	req->recovery.retry_left = attr->retry_cnt;
 	req->recovery.rnr_left = attr->rnr_retry;
+	shca_req_set_timeout(req);
 	shca_cc_start(&req->cc, &attr->cc, 1u << min_t(u32, req->psn.mtu_shift, 12));
 	shca_req_watch(req);
 	req->marks = req_is_rc(req) ? shca_marks(attr->marking) : 0;
@@ -524,8 +525,8 @@ static void req_asked(struct shca_req *req, u32 end_psn, u64 now)
 	req->ackreq.probe_due = false;
 	req->ackreq.probe_ns = 0;
 	/* (what was resent without AckReq may have armed the timer before) */
-	if ((first || !req->recovery.deadline) && req->attr.timeout_ns)
-		req->recovery.deadline = now + req->attr.timeout_ns;
+	if ((first || !req->recovery.deadline) && req->recovery.timeout_ns)
+		req->recovery.deadline = now + req->recovery.timeout_ns;
 }
 
 static void req_sent(struct shca_req *req, struct shca_send_wr *wr,
@@ -542,6 +543,7 @@ static void req_sent(struct shca_req *req, struct shca_send_wr *wr,
 	}
 	if (is_new && pkt->ackreq && !req->recovery.rtt_valid) {
 		req->recovery.rtt_valid = true;
+		req->recovery.rtt_again = false;
 		req->recovery.rtt_psn = shca_psn_add(pkt->psn, pkt->span);
 		req->recovery.rtt_start = now;
 	}
@@ -556,8 +558,9 @@ static void req_sent(struct shca_req *req, struct shca_send_wr *wr,
 		req_asked(req, end_psn, now);
 	} else if (req_is_rc(req)) {
 		req->ackreq.nr_since += nr_pkts;
-		if (!is_new && !req->recovery.deadline && req->attr.timeout_ns)
-			req->recovery.deadline = now + req->attr.timeout_ns;
+		if (!is_new && !req->recovery.deadline &&
+		    req->recovery.timeout_ns)
+			req->recovery.deadline = now + req->recovery.timeout_ns;
 		else if (is_new && !req->ackreq.probe_ns &&
 			 req->ackreq.psn == req->psn.una)
 			req->ackreq.probe_ns = now + shca_req_quiet_time(req);

@@ -221,11 +221,15 @@ struct shca_req_gate {
 /**
  * struct shca_req_recovery - what is resent, and when (recovery.c)
  * @deadline:	retransmission or RNR time-out, 0: none
+ * @timeout_ns:	time-out in use: that of the attributes, or two round trips if those are
+ *		longer, but at most four times the former (IBTA 9.7.6.1)
  * @hold_ns:	NAKs and gaps before this time concern packets sent before going
  *		back
  * @rtt_ns: @rtt_start: @rtt_psn:	smoothed round-trip time; start and PSN
  *		of the timed packet
  * @rtt_valid:	a packet is being timed
+ * @rtt_again:	and was resent after a time-out meanwhile
+ * @rtt_guess:	@rtt_ns is of such a packet, so it may contain a time-out
  * @recheck:	@deadline is @hold_ns: go back then, unless there was progress
  * @went_back:	has gone back to the oldest PSN already, after a NAK or a gap
  * @one_packet:	send the oldest packet only
@@ -239,12 +243,15 @@ struct shca_req_gate {
  */
 struct shca_req_recovery {
 	u64 deadline;
+	u64 timeout_ns;
 	u64 hold_ns;
 	u64 rtt_ns;
 	u64 rtt_start;
 	u64 early_ns;
 	u32 rtt_psn;
 	bool rtt_valid;
+	bool rtt_again;
+	bool rtt_guess;
 	bool recheck;
 	bool went_back;
 	bool one_packet;

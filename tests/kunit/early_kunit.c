@@ -230,6 +230,38 @@ static void early_read_asks_for_the_rest(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, fx->pkt.reth.len, 2u * FX_MTU);
 }
 
+/* The time-out is shorter than the path is long: it becomes two round trips. */
+static void early_time_out_follows_a_slow_path(struct kunit *test)
+{
+	struct fx *fx = test->priv;
+	u64 start = fx->now;
+
+	fx->req.recovery.rtt_ns = 0;
+	send(test, 1);
+	wait_for_timer(fx);
+	KUNIT_EXPECT_EQ(test, fx->req.stats.timeouts, 1ull);
+	expect_again(test, P0 + 1);
+	fx->now = start + FX_TIMEOUT + FX_TIMEOUT / 2;
+	fx_ack(fx, P0 + 1, ACK);
+	KUNIT_EXPECT_EQ(test, fx->req.recovery.rtt_ns,
+			FX_TIMEOUT + FX_TIMEOUT / 2);
+	send(test, 1);
+	KUNIT_EXPECT_EQ(test, shca_req_deadline(&fx->req),
+			fx->now + 3 * FX_TIMEOUT);
+	/* A time-out may be part of it; the next packet, sent once, tells. */
+	fx->now += RTT;
+	fx_ack(fx, P0 + 2, ACK);
+	KUNIT_EXPECT_EQ(test, fx->req.recovery.rtt_ns, RTT);
+	KUNIT_EXPECT_EQ(test, fx->req.recovery.timeout_ns, (u64)FX_TIMEOUT);
+	/* no longer than four times what the QP was told */
+	fx->req.recovery.rtt_ns = 9 * FX_TIMEOUT;
+	shca_req_modify(&fx->req, &fx->req.attr, 0);
+	KUNIT_EXPECT_EQ(test, fx->req.recovery.timeout_ns, 4ull * FX_TIMEOUT);
+	fx->req.attr.timeout_ns = 0;
+	shca_req_modify(&fx->req, &fx->req.attr, 0);
+	KUNIT_EXPECT_EQ(test, fx->req.recovery.timeout_ns, 0ull);
+}
+
 static struct kunit_case early_cases[] = {
 	KUNIT_CASE(early_is_one_packet_that_asks),
 	KUNIT_CASE(early_answer_to_it_alone_sends_the_rest),
@@ -242,6 +274,7 @@ static struct kunit_case early_cases[] = {
 	KUNIT_CASE(early_is_not_while_the_peer_is_not_ready),
 	KUNIT_CASE(early_is_not_before_a_second_look),
 	KUNIT_CASE(early_read_asks_for_the_rest),
+	KUNIT_CASE(early_time_out_follows_a_slow_path),
 	{}
 };
 
