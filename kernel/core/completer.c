@@ -105,7 +105,7 @@ static void req_take(struct shca_req *req, u32 n)
 		shca_req_skip_local(req);
 	}
 	if (lead < n)
-		shca_req_seek(req);
+		shca_req_overtaken(req);
 }
 
 /*
@@ -235,6 +235,13 @@ static enum shca_verdict req_rx_ack(struct shca_req *req, const struct shca_pkt 
 		if (req_ack(req, off, now))
 			return req_gap(req, now);
 		return req_rx_rnr(req, pkt, now);
+	case SHCA_AETH_MISSING:
+		if (!(req->attr.peer & SHCA_PEER_HOLDS))
+			return SHCA_RX_STALE_ACK;
+		if (req_ack(req, off, now))
+			return req_gap(req, now);
+		shca_req_resend(req, code + 1);
+		return SHCA_RX_NAK_SEQ;
 	case SHCA_AETH_NAK:
 		if (code > SHCA_NAK_OPERATION)
 			return SHCA_RX_STALE_ACK;

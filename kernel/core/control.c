@@ -40,6 +40,8 @@ void shca_resp_modify(struct shca_resp *resp,
 		resp->attr.max_dest_rd_atomic = attr->max_dest_rd_atomic;
 	if (mask & SHCA_RESP_TRANSPORT)
 		resp->attr.transport = attr->transport;
+	if (mask & SHCA_RESP_PEER)
+		resp->attr.peer |= attr->peer;
 }
 
 void shca_req_drain(struct shca_req *req, bool draining)

@@ -4,17 +4,20 @@
  * calls it for NAKs and gaps. The glue calls it for time-outs, and for packets
  * that could not be transmitted.
  *
- * Recovery is go-back-N. It follows a sequence NAK, a time-out, a gap among the
- * responses and an RNR wait. Sending continues at the oldest unacknowledged
- * PSN, anywhere in a message. A partly answered READ requests the rest, at the
- * PSN of the first missing packet.
+ * A peer that keeps what comes out of order (SHCA_PEER_HOLDS) says what is missing.
+ * Only that is resent, and then sending continues at new packets (shca_req_resend()).
+ *
+ * With any other peer recovery is go-back-N. It follows a sequence NAK, a time-out, a
+ * gap among the responses and an RNR wait. Sending continues at the oldest
+ * unacknowledged PSN, anywhere in a message. A partly answered READ requests the rest,
+ * at the PSN of the first missing packet.
  *
  * Packets sent before going back are still in flight. Their answers show more
  * gaps, whose repair has begun already. Going back for each would multiply
  * traffic. So it goes back once per missing PSN (@recovery.went_back). If that
- * repair is lost, too, time-outs serve until there is progress. Otherwise a gap
- * and a retry would follow each time-out. If small packets pass and large ones
- * do not, retry_cnt would last half as long.
+ * repair is lost, too, early retransmissions and time-outs serve until there is
+ * progress. Otherwise a gap and a retry would follow each time-out. If small packets
+ * pass and large ones do not, retry_cnt would last half as long.
  *
  * It also goes back only once per round trip (@recovery.hold_ns). A cause in
  * between is remembered (@recovery.recheck). At the end of the round trip it
@@ -45,8 +48,61 @@ void shca_req_seek(struct shca_req *req)
 	req->ackreq.psn = req->psn.una;
 	req->ackreq.probed = false;
 	req->ackreq.probe_ns = 0;
+	req->recovery.resend_end = SHCA_REQ_NOT_HELD;
+	req->recovery.resend_max = SHCA_REQ_NOT_HELD;
 	if (req->ring.una != req->ring.prod && wr->flags_core & SHCA_WRF_STARTED)
 		req->ring.pkt_idx = shca_psn_off(req->psn.una, wr->first_psn);
+}
+
+/* Resend from the oldest packet up to @end, then continue at new packets. */
+static void req_resend(struct shca_req *req, u32 end)
+{
+	u32 asked = req->ackreq.psn;
+
+	if (req->recovery.resend_end != SHCA_REQ_NOT_HELD)
+		asked = req->recovery.resend_asked;
+	shca_req_seek(req);
+	req->recovery.resend_end = end;
+	req->recovery.resend_asked = asked;
+}
+
+void shca_req_resend_done(struct shca_req *req)
+{
+	const struct shca_send_wr *wr;
+	u32 i;
+
+	req->recovery.resend_end = SHCA_REQ_NOT_HELD;
+	for (i = req->ring.nxt; i != req->ring.prod; i++) {
+		wr = req_wr(req, i);
+		if (!(wr->flags_core & SHCA_WRF_STARTED) ||
+		    shca_psn_diff(shca_psn_add(wr->first_psn, wr->nr_psn),
+				  req->psn.max) > 0)
+			break;
+	}
+	req->ring.nxt = i;
+	req->ring.pkt_idx = 0;
+	if (i != req->ring.prod && wr->flags_core & SHCA_WRF_STARTED)
+		req->ring.pkt_idx = shca_psn_off(req->psn.max, wr->first_psn);
+	req->psn.next = req->psn.max;
+	req->recovery.resend_max = req->psn.max;
+	/* Earlier AckReqs are still to be answered. */
+	if (shca_psn_diff(req->recovery.resend_asked, req->ackreq.psn) > 0)
+		req->ackreq.psn = req->recovery.resend_asked;
+}
+
+void shca_req_overtaken(struct shca_req *req)
+{
+	u32 end = req->recovery.resend_end;
+	u32 asked = req->recovery.resend_asked;
+
+	shca_req_seek(req);
+	if (end == SHCA_REQ_NOT_HELD)
+		return;
+	req->recovery.resend_asked = asked;
+	if (shca_psn_diff(req->psn.una, end) >= 0)
+		shca_req_resend_done(req);
+	else
+		req->recovery.resend_end = end;
 }
 
 void shca_req_retry(struct shca_req *req, u16 vendor_err)
@@ -87,6 +143,21 @@ void shca_req_go_back(struct shca_req *req, u16 vendor_err, u64 now)
 	req->recovery.hold_ns = now + req_round_trip(req);
 	req->recovery.went_back = true;
 	shca_req_retry(req, vendor_err);
+}
+
+void shca_req_resend(struct shca_req *req, u32 nr)
+{
+	if (req->recovery.rnr_wait || req->recovery.went_back)
+		return;
+	/* Losses of one window say once that it is too large. */
+	if (shca_psn_diff(req->psn.una, req->recovery.loss_psn) >= 0) {
+		shca_cc_on_loss(&req->cc);
+		req->recovery.loss_psn = req->psn.max;
+	}
+	req->recovery.went_back = true;
+	req->recovery.rtt_valid = false;
+	req->recovery.deadline = 0;	/* armed by the first packet sent again */
+	req_resend(req, shca_psn_add(req->psn.una, nr));
 }
 
 void shca_req_missing(struct shca_req *req, u64 now)
@@ -219,7 +290,7 @@ static void req_unask(struct shca_req *req, u32 psn)
 static void req_unsend(struct shca_req *req, u32 idx,
 		       const struct shca_pkt *pkt)
 {
-	u32 psn = pkt->psn;
+	u32 psn = pkt->psn, first_new;
 
 	req->recovery.rtt_valid = false;
 	req->ring.nxt = idx;
@@ -227,6 +298,10 @@ static void req_unsend(struct shca_req *req, u32 idx,
 	req->ring.pkt_idx = shca_psn_off(psn, req_wr(req, idx)->first_psn);
 	if (!pkt->again)
 		req_unsend_new(req, idx, psn);
+	else if (req->recovery.resend_max != SHCA_REQ_NOT_HELD &&
+		 req_find(req, req->recovery.resend_max, &first_new))
+		/* New packets followed the resent ones. */
+		req_unsend_new(req, first_new, req->recovery.resend_max);
 	req_unask(req, psn);
 	/*
 	 * Only the last packet of a run carries AckReq; its first ones may have
@@ -304,7 +379,10 @@ static void req_send_early(struct shca_req *req, u64 now)
 	req->recovery.early_ns = now;
 	req->recovery.one_packet = true;
 	req->stats.early++;
-	shca_req_seek(req);
+	if (req->attr.peer & SHCA_PEER_HOLDS)
+		req_resend(req, shca_psn_add(req->psn.una, 1));
+	else
+		shca_req_seek(req);
 }
 
 void shca_req_timer(struct shca_req *req, u64 now)

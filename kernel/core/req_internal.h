@@ -123,6 +123,15 @@ void shca_req_go_back(struct shca_req *req, u16 vendor_err, u64 now);
  */
 void shca_req_missing(struct shca_req *req, u64 now);
 
+/** shca_req_resend() - the peer has all but @nr packets from the oldest one on */
+void shca_req_resend(struct shca_req *req, u32 nr);
+
+/** shca_req_resend_done() - the missing packets were resent: continue at new ones */
+void shca_req_resend_done(struct shca_req *req);
+
+/** shca_req_overtaken() - the packet to be sent next is acknowledged */
+void shca_req_overtaken(struct shca_req *req);
+
 /** shca_req_set_timeout() - after a change of the attributes or of the round trip */
 void shca_req_set_timeout(struct shca_req *req);
 

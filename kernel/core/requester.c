@@ -55,6 +55,8 @@ void shca_req_init(struct shca_req *req, void *ring, u32 entries, u32 stride,
 	req->cc.burst = SHCA_CC_NO_BURST;
 	req->psn.reach = 1;
 	req->credits = SHCA_AETH_CREDIT_NONE;
+	req->recovery.resend_end = SHCA_REQ_NOT_HELD;
+	req->recovery.resend_max = SHCA_REQ_NOT_HELD;
 	shca_req_release(req);
 }
 
@@ -82,6 +84,7 @@ void shca_req_start(struct shca_req *req, const struct shca_req_attr *attr)
 	req->psn.max = req->psn.next;
 	req->psn.una = req->psn.next;
 	req->ackreq.psn = req->psn.next;
+	req->recovery.loss_psn = req->psn.next;
 	req->recovery.retry_left = attr->retry_cnt;
 	req->recovery.rnr_left = attr->rnr_retry;
 	shca_req_set_timeout(req);
@@ -509,23 +512,33 @@ static bool req_wants_ack(const struct shca_req *req,
 	    (last && (!is_new || req_is_awaited(req, wr, now))))
 		return true;
 	/* (of a run that is sent again; a new one ends behind max_psn) */
-	return end_psn == req->psn.max || req_window_full(req, end_psn);
+	return end_psn == req->psn.max ||
+	       end_psn == req->recovery.resend_end ||
+	       req_window_full(req, end_psn);
+}
+
+/*
+ * Did nothing ask before the last packet, which has?  One that is sent early, or because
+ * of a gap, leaves the time as it is.
+ */
+static bool req_asks_first(const struct shca_req *req)
+{
+	return req->ackreq.before == req->psn.una && !req->recovery.recheck &&
+	       !req->recovery.one_packet &&
+	       req->recovery.resend_end == SHCA_REQ_NOT_HELD;
 }
 
 /* An answer is due from now on for all up to @end_psn. */
 static void req_asked(struct shca_req *req, u32 end_psn, u64 now)
 {
-	/* (one that is sent early leaves the time as it is) */
-	bool first = req->ackreq.psn == req->psn.una && !req->recovery.recheck &&
-		     !req->recovery.one_packet;
-
 	req->ackreq.before = req->ackreq.psn;
 	req->ackreq.psn = end_psn;
 	req->ackreq.nr_since = 0;
 	req->ackreq.probe_due = false;
 	req->ackreq.probe_ns = 0;
 	/* (what was resent without AckReq may have armed the timer before) */
-	if ((first || !req->recovery.deadline) && req->recovery.timeout_ns)
+	if (req->recovery.timeout_ns &&
+	    (!req->recovery.deadline || req_asks_first(req)))
 		req->recovery.deadline = now + req->recovery.timeout_ns;
 }
 
@@ -676,6 +689,9 @@ bool shca_req_next(struct shca_req *req, u64 now, struct shca_pkt *pkt)
 	pkt->ackreq = req_wants_ack(req, wr, nr_pkts, last, end_psn, now);
 	pkt->again = req->psn.next != req->psn.max;
 	req_sent(req, wr, pkt, nr_pkts, last, end_psn, now);
+	if (unlikely(req->recovery.resend_end != SHCA_REQ_NOT_HELD) &&
+	    shca_psn_diff(end_psn, req->recovery.resend_end) >= 0)
+		shca_req_resend_done(req);
 	return true;
 }
 

@@ -54,14 +54,6 @@
 /* no PSN is held */
 #define SHCA_REQ_NOT_HELD	0xffffffffu
 
-/*
- * Properties of a peer (shca_req_attr.peer) beyond the specification. The
- * caller finds them out, and sets bits at any time. Only a new connection
- * clears them.
- */
-/* Acknowledges all executed requests before its end: shca_resp_flush_acks(). */
-#define SHCA_PEER_FLUSHES_ACKS		(1u << 0)
-
 /**
  * struct shca_req_attr - what a requester is started with (RTR to RTS)
  * @mtu:	path MTU in bytes: 256 .. 4096; RAW: length of the longest frame
@@ -237,6 +229,11 @@ struct shca_req_gate {
  * @rnr_again:	no progress since the last RNR NAK
  * @rnr_row:	RNR NAKs since the last progress; stops at 255
  * @retry_left: @rnr_left: retries left
+ * @resend_end:	resending ends here, and continues at new packets;
+ *		SHCA_REQ_NOT_HELD: at new packets
+ * @resend_asked: shca_req_ackreq.psn when that began
+ * @resend_max:	first new PSN since; SHCA_REQ_NOT_HELD: not yet, or no longer
+ * @loss_psn:	losses before it belong to the window that was made smaller already
  * @early_ns:	time of the last early retransmission
  * @early_row:	early retransmissions since the last progress; there is none from
  *		SHCA_REQ_EARLY_NEVER on
@@ -249,6 +246,10 @@ struct shca_req_recovery {
 	u64 rtt_start;
 	u64 early_ns;
 	u32 rtt_psn;
+	u32 resend_end;
+	u32 resend_asked;
+	u32 resend_max;
+	u32 loss_psn;
 	bool rtt_valid;
 	bool rtt_again;
 	bool rtt_guess;

@@ -8,6 +8,7 @@
  * Operation. shca_resp_rx() sorts a packet by its PSN. The expected one is
  * checked and executed (executor.c). A packet ahead of the expected PSN was
  * reordered or follows a loss: it draws one sequence NAK per gap, then nothing.
+ * Or the caller keeps it, and tells the peer once what is missing (shca_resp_gap()).
  * A packet before the expected PSN is a duplicate. Duplicate SENDs and WRITEs
  * are acknowledged again, and never executed again. READs and atomics are
  * answered again from a ring of records.
@@ -50,13 +51,11 @@ void shca_resp_move_rd(struct shca_resp *resp, struct shca_rd *rd,
 void shca_resp_reset(struct shca_resp *resp)
 {
 	struct shca_resp_stats stats = resp->stats;
-	void *hold = resp->hold;
 
 	resp_tm_break(resp);
 	shca_resp_init(resp, resp->rd, resp->rd_mask + 1, resp->mem,
 		       resp->mem_ctx);
 	resp->stats = stats;
-	resp->hold = hold;
 }
 
 void shca_resp_start(struct shca_resp *resp, const struct shca_resp_attr *attr)
@@ -97,7 +96,8 @@ void shca_resp_fail(struct shca_resp *resp)
 /* Ahead: one NAK per gap; none while an RNR NAK stands (IBTA 9.7.5.1.2). */
 static enum shca_verdict resp_ahead(struct shca_resp *resp, u32 psn)
 {
-	if (resp->rnr_sent)
+	/* If it is kept, the peer is told what is missing: shca_resp_gap(). */
+	if (resp->rnr_sent || resp->attr.peer & SHCA_PEER_HOLDS)
 		return SHCA_RX_OUT_OF_SEQ;
 	if (!resp->nak_sent) {
 		resp->nak_sent = true;
@@ -237,6 +237,36 @@ static enum shca_verdict resp_duplicate(struct shca_resp *resp,
 	else if (pkt->ackreq || resp_is_half_new(resp, pkt))
 		resp_dup_ack(resp, pkt->psn);
 	return SHCA_RX_DUPLICATE;
+}
+
+bool shca_resp_may_hold(const struct shca_resp *resp, const struct shca_pkt *pkt)
+{
+	s32 ahead = shca_psn_diff(pkt->psn, resp->epsn);
+
+	return resp->attr.peer & SHCA_PEER_HOLDS &&
+	       resp->state == SHCA_SIDE_READY && !resp->rnr_sent &&
+	       ahead > 0 && ahead <= SHCA_HOLD_PSNS &&
+	       shca_opcode_info(pkt->opcode)->flags & SHCA_OPF_REQUEST;
+}
+
+void shca_resp_gap(struct shca_resp *resp, u32 psn, bool again)
+{
+	u32 nr = shca_psn_off(psn, resp->epsn);
+
+	if (resp->state != SHCA_SIDE_READY || resp->rnr_sent)
+		return;
+	if (!nr) {
+		resp->gap_told = false;
+		return;
+	}
+	/* What the peer was told of is on its way. */
+	if (resp->gap_told && !again &&
+	    shca_psn_diff(resp->gap_end, resp->epsn) > 0)
+		return;
+	nr = min_t(u32, nr, SHCA_AETH_VALUE + 1);
+	resp->gap_told = true;
+	resp->gap_end = shca_psn_add(resp->epsn, nr);
+	resp_owe_nak(resp, resp->epsn, resp->msn, SHCA_AETH_MISSING | (nr - 1));
 }
 
 static void resp_congestion(struct shca_resp *resp, u64 now)

@@ -29,6 +29,7 @@
  * @tells_short:	UC, UD: a receive that is too short completes in error
  * @tm:		RC: SENDs begin with the header of tag matching (tm.h)
  * @marking:	enum shca_marking
+ * @peer:	SHCA_PEER_*; bits join while it runs
  */
 struct shca_resp_attr {
 	u32 mtu;
@@ -46,6 +47,7 @@ struct shca_resp_attr {
 	bool tells_short;
 	bool tm;
 	u8 marking;
+	u32 peer;
 };
 
 /* attributes for shca_resp_modify() */
@@ -54,6 +56,10 @@ struct shca_resp_attr {
 #define SHCA_RESP_MIN_RNR_TIMER	(1u << 2)
 #define SHCA_RESP_MAX_DEST_RD_ATOMIC (1u << 3)
 #define SHCA_RESP_TRANSPORT	(1u << 4)	/* for a work queue, which has no QP */
+#define SHCA_RESP_PEER		(1u << 5)	/* adds bits */
+
+/* Packets are kept up to so many PSNs ahead of the expected one. */
+#define SHCA_HOLD_PSNS		256
 
 /**
  * struct shca_rd - record of a READ, or of a request that is answered like one
@@ -145,7 +151,7 @@ struct shca_resp_stats {
  * @skip:	UC: packets are dropped until the next message begins
  * @cnp_due:	a CE mark came: a CNP is owed
  * @cnp_ns:	time before which no further CNP is owed
- * @hold:	out-of-order buffer of the caller (for later), or NULL
+ * @gap_end: @gap_told:	the peer was told of missing packets up to here
  * @tm_kind: @tm_msg:	result of tag matching for the message in progress,
  *		while @wr_valid
  */
@@ -164,11 +170,13 @@ struct shca_resp {
 		u32 burst;
 		u32 xrc_srqn;
 		u32 drop_psn;
+		u32 gap_end;
 		u32 not_yet_psn;
 		u32 not_yet;
 		enum shca_recv_status wr_ahead;
 		bool wr_valid;
 		bool nak_sent;
+		bool gap_told;
 		bool rnr_sent;
 		bool unsaid;
 		bool comm_est;
@@ -193,7 +201,6 @@ struct shca_resp {
 		u32 rd_head;
 		u32 rd_tail;
 		u32 rd_send;
-		void *hold;
 		struct shca_resp_stats stats;
 		struct shca_recv_wr wr;
 		enum shca_tm_kind tm_kind;
@@ -255,6 +262,21 @@ bool shca_resp_flush_acks(struct shca_resp *resp);
 
 /** shca_resp_fail() - go to SHCA_SIDE_ERR from outside */
 void shca_resp_fail(struct shca_resp *resp);
+
+/**
+ * shca_resp_may_hold() - may a packet that is out of order (SHCA_RX_OUT_OF_SEQ) be kept?
+ *
+ * The caller keeps it, and feeds it when its PSN is expected. It calls shca_resp_gap()
+ * to tell the peer what is missing.
+ */
+bool shca_resp_may_hold(const struct shca_resp *resp, const struct shca_pkt *pkt);
+
+/**
+ * shca_resp_gap() - the packets before @psn are missing
+ * @psn:	the first kept packet; if none is kept, the expected PSN
+ * @again:	tell also what the peer was told
+ */
+void shca_resp_gap(struct shca_resp *resp, u32 psn, bool again);
 
 /** shca_resp_rx() - process a request packet; @out is overwritten */
 enum shca_verdict shca_resp_rx(struct shca_resp *resp, const struct shca_pkt *pkt,

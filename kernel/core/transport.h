@@ -73,6 +73,12 @@ static inline bool shca_rx_is_later(enum shca_verdict rx)
 #define SHCA_AETH_NAK		0x60
 #define SHCA_AETH_VALUE		0x1f
 #define SHCA_AETH_CREDIT_NONE	0x1f	/* credit count invalid: no flow control */
+/*
+ * A reserved type, used only between peers that keep what comes out of order
+ * (SHCA_PEER_HOLDS). It is a sequence NAK of as many packets as the value, and one
+ * more. The packet behind those has come.
+ */
+#define SHCA_AETH_MISSING	0x40
 #define SHCA_NAK_PSN_SEQ	0
 #define SHCA_NAK_INVALID	1
 #define SHCA_NAK_ACCESS		2
@@ -84,6 +90,18 @@ static inline bool shca_rx_is_later(enum shca_verdict rx)
 #define SHCA_EV_REQ_ERR		(1u << 1)	/* invalid request on this QP */
 #define SHCA_EV_ACCESS_ERR	(1u << 2)	/* access violation on this QP */
 #define SHCA_EV_FATAL		(1u << 3)	/* local failure without a WR */
+
+/* ---- peers ----------------------------------------------------------------- */
+
+/*
+ * Properties of a peer (shca_req_attr.peer, shca_resp_attr.peer) beyond the
+ * specification. The caller finds them out, and sets bits at any time. Only a new
+ * connection clears them.
+ */
+/* Acknowledges all executed requests before its end: shca_resp_flush_acks(). */
+#define SHCA_PEER_FLUSHES_ACKS	(1u << 0)
+/* Keeps packets that come out of order, and says which are missing. */
+#define SHCA_PEER_HOLDS		(1u << 1)
 
 /* ---- marks -------------------------------------------------------------- */
 

@@ -231,6 +231,9 @@ static noinline_for_stack void shca_direct_requests(struct shca_direct *d)
 		d->peer->rq.held = &d->pieces;
 		verdict = shca_rq_accept(d->peer, &pkt, d->now, d->news);
 		d->peer->rq.held = NULL;
+		/* Nothing is kept here: the peer hears what is missing, and all comes again. */
+		if (unlikely(verdict == SHCA_RX_OUT_OF_SEQ))
+			shca_rq_missing(d->peer, pkt.psn, true, d->now);
 		if (unlikely(shca_rx_is_later(verdict)))
 			shca_direct_put_off(d, &pkt);
 		else

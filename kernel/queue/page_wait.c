@@ -33,6 +33,7 @@
 #include <linux/skbuff.h>
 #include <linux/slab.h>
 
+#include "../core/psn.h"
 #include "rx.h"
 
 /* Packets of one side that wait: two windows of ours. */
@@ -216,11 +217,19 @@ static struct shca_parked *shca_park_at(struct list_head *node)
 	return list_entry(node, struct shca_parked, node);
 }
 
-/* Bytes that one more packet takes. */
-static u32 shca_park_bytes(const struct shca_park *park,
-			   const struct sk_buff *skb)
+/* Is @node, which may be the head of the list, a packet in @skb? */
+static bool shca_park_is_in(const struct shca_park *park,
+			    struct list_head *node, const struct sk_buff *skb)
 {
-	if (park->nr && shca_park_at(park->list.prev)->in.skb == skb)
+	return park->nr && node != &park->list &&
+	       shca_park_at(node)->in.skb == skb;
+}
+
+/* Bytes that one more packet takes, behind @before. */
+static u32 shca_park_bytes(const struct shca_park *park,
+			   struct list_head *before, const struct sk_buff *skb)
+{
+	if (shca_park_is_in(park, before, skb))
 		return sizeof(struct shca_parked);
 	return sizeof(struct shca_parked) + skb->truesize;
 }
@@ -240,15 +249,17 @@ static void shca_park_account(struct shca_park *park, long bytes)
 	atomic_long_add(bytes, park->total);
 }
 
-bool shca_park_add(struct shca_mem_ctx *mem, struct shca_park *park,
-		   const struct shca_pkt *pkt)
+/* Adds @pkt behind @before. Return: false: it is lost. */
+static bool shca_park_insert(struct shca_mem_ctx *mem, struct shca_park *park,
+			     struct list_head *before,
+			     const struct shca_pkt *pkt)
 {
 	const struct shca_rx_skb *in = pkt->data;
-	struct shca_parked *p;
+	struct shca_parked *p, *next;
 	u32 bytes;
 
 	park->total = &mem->qp->dev->parked;
-	bytes = shca_park_bytes(park, in->skb);
+	bytes = shca_park_bytes(park, before, in->skb);
 	if (mem->starved || !shca_park_has_room(park, bytes))
 		return false;
 	p = kmalloc(sizeof(*p), GFP_ATOMIC | __GFP_NOWARN);
@@ -267,8 +278,47 @@ bool shca_park_add(struct shca_mem_ctx *mem, struct shca_park *park,
 	shca_park_account(park, bytes);
 	if (!park->nr++)
 		INIT_LIST_HEAD(&park->list);
-	list_add_tail(&p->node, &park->list);
+	list_add(&p->node, before);
+	if (list_is_last(&p->node, &park->list))
+		return true;
+	/* Two of one skb that are no longer beside each other: it counts for both. */
+	next = shca_park_at(p->node.next);
+	if (next->in.skb != in->skb &&
+	    shca_park_is_in(park, before, next->in.skb)) {
+		next->bytes += next->in.skb->truesize;
+		shca_park_account(park, next->in.skb->truesize);
+	}
 	return true;
+}
+
+bool shca_park_add(struct shca_mem_ctx *mem, struct shca_park *park,
+		   const struct shca_pkt *pkt)
+{
+	return shca_park_insert(mem, park,
+				park->nr ? park->list.prev : &park->list, pkt);
+}
+
+bool shca_park_hold(struct shca_mem_ctx *mem, struct shca_park *park,
+		    const struct shca_pkt *pkt)
+{
+	struct list_head *before;
+	struct shca_parked *at;
+	s32 ahead;
+
+	if (!park->nr)
+		return shca_park_add(mem, park, pkt);
+	/* Most of them come in order among themselves. */
+	before = &park->list;
+	list_for_each_entry_reverse(at, &park->list, node) {
+		ahead = shca_psn_diff(pkt->psn, at->pkt.psn);
+		if (!ahead)
+			return true;
+		if (ahead > 0) {
+			before = &at->node;
+			break;
+		}
+	}
+	return shca_park_insert(mem, park, before, pkt);
 }
 
 const struct shca_pkt *shca_park_first(struct shca_park *park)

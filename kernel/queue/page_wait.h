@@ -40,6 +40,15 @@ enum shca_mem_status shca_page_wait(struct shca_mem_ctx *mem,
  */
 bool shca_park_add(struct shca_mem_ctx *mem, struct shca_park *park,
 		   const struct shca_pkt *pkt);
+/**
+ * shca_park_hold() - keep a received packet that is out of order
+ * @park:	of such packets only, ordered by PSN
+ *
+ * Context: the side's lock held.
+ * Return: as shca_park_add(); true also if it is kept already.
+ */
+bool shca_park_hold(struct shca_mem_ctx *mem, struct shca_park *park,
+		    const struct shca_pkt *pkt);
 /** shca_park_first() - the oldest parked packet; NULL: none is parked */
 const struct shca_pkt *shca_park_first(struct shca_park *park);
 /** shca_park_last() - the newest parked packet; at least one is parked */

@@ -53,9 +53,10 @@ void shca_peer_start(struct shca_qp *qp)
 	shca_peer_ecn(qp);
 	attr.peer = shca_peer_told(qp->peer_ece);
 	shca_req_modify(&sq->req, &attr, SHCA_REQ_PEER);
-	if (sq->req.attr.peer & SHCA_PEER_FLUSHES_ACKS)
-		return;
-	/* (the third way, by marks, is the core's) */
+	/*
+	 * ECE does not tell everything, so this kernel is searched in any case.  (The third
+	 * way, by marks, is the core's.)
+	 */
 	sq->peer_looks = SHCA_PEER_LOOKS;
 	sq->peer_ns = 0;
 	sq->peer_changes = 0;
@@ -92,7 +93,8 @@ void shca_peer_look(struct shca_qp *qp, u64 now)
 		return;
 	sq->peer_changes = changes;
 	if (shca_net_has_qp(qp, sq->req.attr.dqpn, shca_peer_fits)) {
-		const struct shca_req_attr attr = { .peer = SHCA_PEER_FLUSHES_ACKS };
+		const struct shca_req_attr attr = { .peer = SHCA_PEER_FLUSHES_ACKS |
+							   SHCA_PEER_HOLDS };
 
 		shca_req_modify(&sq->req, &attr, SHCA_REQ_PEER);
 		sq->peer_looks = 0;
@@ -101,4 +103,26 @@ void shca_peer_look(struct shca_qp *qp, u64 now)
 	sq->peer_looks--;
 	sq->peer_ns = now + (SHCA_PEER_LOOK_NS <<
 			     (SHCA_PEER_LOOKS - sq->peer_looks));
+}
+
+/* Does it know that this side holds packets?  Otherwise it would ignore what is missing. */
+static bool shca_peer_fits_ahead(const struct shca_qp *qp,
+				 const struct shca_qp *peer)
+{
+	return shca_peer_fits(qp, peer) &&
+	       data_race(peer->sq.req.attr.peer & SHCA_PEER_HOLDS);
+}
+
+void shca_peer_look_ahead(struct shca_qp *qp, u64 now)
+{
+	const struct shca_resp_attr attr = { .peer = SHCA_PEER_HOLDS };
+	struct shca_rq *rq = &qp->rq;
+
+	lockdep_assert_held(&rq->lock);
+	if (!shca_qp_is_reliable(qp) || now < rq->peer_ns ||
+	    rq->peer_looks == SHCA_PEER_LOOKS)
+		return;
+	rq->peer_ns = now + (SHCA_PEER_LOOK_NS << rq->peer_looks++);
+	if (shca_net_has_qp(qp, rq->resp.attr.dqpn, shca_peer_fits_ahead))
+		shca_resp_modify(&rq->resp, &attr, SHCA_RESP_PEER);
 }

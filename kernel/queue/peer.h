@@ -35,6 +35,15 @@ void shca_peer_ecn(struct shca_qp *qp);
 void shca_peer_look(struct shca_qp *qp, u64 now);
 
 /**
+ * shca_peer_look_ahead() - a packet came out of order: may its sender be told what is
+ * missing (SHCA_PEER_HOLDS)?
+ *
+ * Only a QP of this kernel that knows the same of this one.
+ * Context: rq.lock held, bottom halves off.
+ */
+void shca_peer_look_ahead(struct shca_qp *qp, u64 now);
+
+/**
  * shca_peer_learn() - packets are about to leave for the peer
  *
  * Context: sq.lock held, bottom halves off.

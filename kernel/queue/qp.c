@@ -119,6 +119,9 @@ void shca_qp_set_error_locked(struct shca_qp *qp)
 	WRITE_ONCE(qp->state, IB_QPS_ERR);
 	shca_req_fail(&qp->sq.req);
 	shca_resp_fail(&qp->rq.resp);
+	/* Nobody will take what is kept. */
+	shca_park_purge(&qp->sq.side.ahead);
+	shca_park_purge(&qp->rq.side.ahead);
 	qp->sq.drain_event = false;
 	WRITE_ONCE(qp->status->flags, SHCA_QPS_ERR);
 	shca_stream_stop(qp);
@@ -577,8 +580,8 @@ void shca_qp_end(struct shca_qp *qp)
 	shca_req_reset(&qp->sq.req);
 	shca_resp_reset(&qp->rq.resp);
 	shca_tm_reset(qp);
-	shca_park_purge(&qp->sq.side.park);
-	shca_park_purge(&qp->rq.side.park);
+	shca_side_purge(&qp->sq.side);
+	shca_side_purge(&qp->rq.side);
 	spin_unlock(&qp->rq.lock);
 	spin_unlock_bh(&qp->sq.lock);
 	/* ... what was started ends ... */

@@ -83,6 +83,7 @@ struct shca_park {
 /**
  * struct shca_side - what both sides of a QP have, under the lock of each (side.h)
  * @mem: @park:	memory, and received packets that wait for it
+ * @ahead:	received packets that came out of order, by PSN; earlier ones are missing
  * @bh:		continues when a budget is used up, and flushes
  * @continuing:	it will: nobody else transmits until then
  * @fatal:	failed so that no completion can tell: QP_FATAL is due
@@ -93,6 +94,7 @@ struct shca_park {
 struct shca_side {
 	struct shca_mem_ctx mem;
 	struct shca_park park;
+	struct shca_park ahead;
 	struct shca_bh bh;
 	bool continuing;
 	bool fatal;
@@ -165,6 +167,8 @@ struct shca_sq {
  * struct shca_rq - receive side of a QP; fields as in struct shca_sq
  * @ring:	its receive requests, unless @srq has them
  * @xrc:	XRC: the SRQ of the request being executed
+ * @peer_looks: @peer_ns:	attempts to find out whether the peer understands what is
+ *		missing (peer.c), and when the next one is
  * @behind:	the first packet that waits does so for an answer to leave, and not for
  *		memory
  * @held:	payload of the request being executed, where it came directly;
@@ -178,6 +182,8 @@ struct shca_rq {
 	struct shca_rd *rd;
 	struct shca_recv_ring ring;
 	struct shca_side side;
+	u64 peer_ns;
+	u8 peer_looks;
 	bool behind;
 	struct shca_cq *cq;
 	struct shca_srq *srq;

@@ -242,8 +242,10 @@ void shca_qp_reset_locked(struct shca_qp *qp)
 	shca_req_reset(&qp->sq.req);
 	shca_resp_reset(&qp->rq.resp);
 	shca_tm_reset(qp);
-	shca_park_purge(&qp->sq.side.park);
-	shca_park_purge(&qp->rq.side.park);
+	shca_side_purge(&qp->sq.side);
+	shca_side_purge(&qp->rq.side);
+	qp->rq.peer_looks = 0;
+	qp->rq.peer_ns = 0;
 	qp->rq.behind = false;
 	shca_route_drop(&qp->sq.side.route);
 	shca_route_drop(&qp->rq.side.route);

@@ -17,6 +17,7 @@
 #include "../core/psn.h"
 #include "cq.h"
 #include "page_wait.h"
+#include "peer.h"
 #include "payload.h"
 #include "side.h"
 #include "sq.h"
@@ -243,6 +244,36 @@ static bool shca_rq_takes_run(const struct shca_qp *qp,
 	return shca_resp_takes_run(&qp->rq.resp, pkt);
 }
 
+static u32 shca_rq_expected(const struct shca_qp *qp)
+{
+	return qp->rq.resp.epsn;
+}
+
+static bool shca_rq_may_hold(struct shca_qp *qp, const struct shca_pkt *pkt,
+			     u64 now)
+{
+	const struct shca_resp *resp = &qp->rq.resp;
+
+	if (!(resp->attr.peer & SHCA_PEER_HOLDS))
+		shca_peer_look_ahead(qp, now);
+	return shca_resp_may_hold(resp, pkt);
+}
+
+void shca_rq_missing(struct shca_qp *qp, u32 psn, bool again, u64 now)
+{
+	struct shca_resp *resp = &qp->rq.resp;
+
+	if (resp->attr.peer & SHCA_PEER_HOLDS)
+		shca_resp_gap(resp, psn, again);
+}
+
+static noinline void
+shca_rq_hold(struct shca_qp *qp, const struct shca_pkt *pkt,
+	     enum shca_verdict verdict, u64 now, struct shca_side_news *news)
+{
+	shca_side_hold(qp, &qp->rq.side, &shca_rq_ops, pkt, verdict, now, news);
+}
+
 static noinline void
 shca_rq_take_run(struct shca_qp *qp, const struct shca_pkt *pkt, u64 now,
 		 struct shca_side_news *news)
@@ -258,6 +289,11 @@ static const struct shca_side_ops shca_rq_ops = {
 	.take_run = shca_rq_take_run,
 	.later = shca_rq_later,
 	.must_wait = shca_rq_must_wait,
+	.ahead = SHCA_RX_OUT_OF_SEQ,
+	.hold = shca_rq_hold,
+	.may_hold = shca_rq_may_hold,
+	.expected = shca_rq_expected,
+	.missing = shca_rq_missing,
 };
 
 void shca_rq_settle(struct shca_qp *qp, struct shca_side_news *news)

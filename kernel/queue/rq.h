@@ -35,6 +35,14 @@ void shca_rq_settle(struct shca_qp *qp, struct shca_side_news *news);
 void shca_rq_report(struct shca_qp *qp, const struct shca_side_news *news);
 
 /**
+ * shca_rq_missing() - tell a peer that understands it: requests before @psn are missing
+ * @again:	also if it was told before
+ *
+ * Context: as above.
+ */
+void shca_rq_missing(struct shca_qp *qp, u32 psn, bool again, u64 now);
+
+/**
  * shca_rq_complete() - a receive completion
  *
  * Context: softirq or bottom halves off; rq.lock held.

@@ -33,6 +33,12 @@ void shca_side_init(struct shca_side *side, struct shca_qp *qp,
 	shca_mem_ctx_init(&side->mem, qp, resume);
 }
 
+void shca_side_purge(struct shca_side *side)
+{
+	shca_park_purge(&side->park);
+	shca_park_purge(&side->ahead);
+}
+
 void shca_side_stop(struct shca_side *side)
 {
 	/* @dead is set: none is started again once cancelled. */

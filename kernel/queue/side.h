@@ -12,6 +12,7 @@
 #define SHCA_SIDE_H
 
 #include "../base/counters.h"
+#include "../core/psn.h"
 #include "page_wait.h"
 #include "qp.h"
 #include "tx.h"
@@ -40,6 +41,12 @@ struct shca_side_news {
  * @later:	the core wants @pkt again later; @again: it has waited.  NULL: that is
  *		nothing to the side
  * @must_wait:	others wait: must @pkt, too?  NULL: always
+ * @hold:	shca_side_hold() of this side, and not inline; NULL: a packet that is out
+ *		of order is lost
+ * @ahead:	the verdict of such a packet
+ * @may_hold:	may it be kept?
+ * @expected:	the PSN that is due next
+ * @missing:	all before @psn is missing; @again: also if that was told before
  */
 struct shca_side_ops {
 	bool (*next)(struct shca_qp *qp, u32 burst, u64 now,
@@ -57,6 +64,14 @@ struct shca_side_ops {
 		      enum shca_verdict verdict, bool again);
 	bool (*must_wait)(struct shca_qp *qp, const struct shca_pkt *pkt,
 			  u64 now, struct shca_side_news *news);
+	void (*hold)(struct shca_qp *qp, const struct shca_pkt *pkt,
+		     enum shca_verdict verdict, u64 now,
+		     struct shca_side_news *news);
+	enum shca_verdict ahead;
+	bool (*may_hold)(struct shca_qp *qp, const struct shca_pkt *pkt,
+			 u64 now);
+	u32 (*expected)(const struct shca_qp *qp);
+	void (*missing)(struct shca_qp *qp, u32 psn, bool again, u64 now);
 };
 
 /* ---- to the wire --------------------------------------------------------- */
@@ -132,8 +147,12 @@ shca_side_take(struct shca_qp *qp, struct shca_side *side,
 
 	if (likely(!side->park.nr)) {
 		verdict = ops->accept(qp, pkt, now, news);
-		if (likely(!shca_rx_is_later(verdict)))
+		if (likely(!shca_rx_is_later(verdict))) {
+			if (ops->hold && unlikely(verdict == ops->ahead ||
+						  side->ahead.nr))
+				ops->hold(qp, pkt, verdict, now, news);
 			return;
+		}
 		if (ops->later)
 			ops->later(qp, pkt, verdict, false);
 	} else if (ops->must_wait && !ops->must_wait(qp, pkt, now, news)) {
@@ -157,8 +176,11 @@ shca_side_take_run(struct shca_qp *qp, struct shca_side *side,
 	u32 i;
 
 	if (likely(!side->park.nr && ops->takes_run(qp, pkt)) &&
-	    likely(!shca_rx_is_later(ops->accept(qp, pkt, now, news))))
+	    likely(!shca_rx_is_later(ops->accept(qp, pkt, now, news)))) {
+		if (ops->hold && unlikely(side->ahead.nr))
+			ops->hold(qp, pkt, SHCA_RX_OK, now, news);
 		return;
+	}
 	for (i = 0; i <= pkt->span; i++) {
 		part = shca_pkt_part(pkt, i);
 		shca_side_take(qp, side, ops, &part, now, news);
@@ -183,6 +205,64 @@ shca_side_take_all(struct shca_qp *qp, struct shca_side *side,
 	}
 }
 
+/* A packet that is out of order is kept, if it may be. */
+static __always_inline void
+shca_side_keep(struct shca_qp *qp, struct shca_side *side,
+	       const struct shca_side_ops *ops, const struct shca_pkt *pkt,
+	       u64 now)
+{
+	if (ops->may_hold(qp, pkt, now) &&
+	    !shca_park_hold(&side->mem, &side->ahead, pkt))
+		shca_count(qp, RX_BACKLOG);
+}
+
+/**
+ * shca_side_hold() - keep packets that are out of order, and feed them in order
+ * @pkt:	was fed with this @verdict, and joins them if it is out of order
+ *
+ * At most as many packets are fed as shca_park_hold() keeps.
+ * Context: softirq or bottom halves off, the side's lock held.
+ */
+static __always_inline void
+shca_side_hold(struct shca_qp *qp, struct shca_side *side,
+	       const struct shca_side_ops *ops, const struct shca_pkt *pkt,
+	       enum shca_verdict verdict, u64 now, struct shca_side_news *news)
+{
+	/* The end of a repair asks, so what is still missing was lost again. */
+	bool again = verdict == SHCA_RX_OK && pkt->ackreq;
+	bool is_ahead = verdict == ops->ahead;
+	const struct shca_pkt *next;
+	u32 psn = pkt->psn;
+	s32 ahead;
+
+	if (is_ahead)
+		shca_side_keep(qp, side, ops, pkt, now);
+	while (!side->park.nr && (next = shca_park_first(&side->ahead))) {
+		ahead = shca_psn_diff(next->psn, ops->expected(qp));
+		if (ahead > 0)
+			break;
+		/* (what is behind came again meanwhile) */
+		if (!ahead) {
+			verdict = ops->accept(qp, next, now, news);
+			if (shca_rx_is_later(verdict)) {
+				if (ops->later)
+					ops->later(qp, next, verdict, false);
+				if (!shca_park_add(&side->mem, &side->park, next))
+					shca_count(qp, RX_BACKLOG);
+			}
+		}
+		shca_park_drop(&side->ahead);
+	}
+	if (side->park.nr)
+		return;
+	next = shca_park_first(&side->ahead);
+	if (next)
+		psn = next->psn;
+	else if (!is_ahead)	/* (one that could not be kept tells as much) */
+		psn = ops->expected(qp);
+	ops->missing(qp, psn, again, now);
+}
+
 /**
  * shca_side_unpark() - packets that have waited, @budget of them at most
  *
@@ -204,9 +284,14 @@ shca_side_unpark(struct shca_qp *qp, struct shca_side *side,
 				ops->later(qp, pkt, verdict, true);
 			return false;
 		}
+		if (ops->hold && verdict == ops->ahead)
+			shca_side_keep(qp, side, ops, pkt, now);
 		shca_park_drop(&side->park);
 		budget--;
 	}
+	if (ops->hold && unlikely(side->ahead.nr))
+		ops->hold(qp, shca_park_first(&side->ahead), SHCA_RX_DUPLICATE,
+			  now, news);
 	return !budget;
 }
 
@@ -262,6 +347,8 @@ static inline void shca_side_report(struct shca_qp *qp,
  */
 void shca_side_init(struct shca_side *side, struct shca_qp *qp,
 		    void (*resume)(struct shca_qp *qp));
+/** shca_side_purge() - drop packets that wait or are kept; the side's lock held */
+void shca_side_purge(struct shca_side *side);
 /** shca_side_stop() - no timer and no continuation any more; the QP is dead */
 void shca_side_stop(struct shca_side *side);
 

@@ -99,6 +99,7 @@ static void note_fault(struct sim_node *req, bool is_loss)
 {
 	req->faults++;
 	req->w->stat_faults++;
+	req->w->stat_lost += is_loss;
 	if (is_loss)
 		req->drops++;
 }

@@ -954,6 +954,8 @@ void sim_model_epoch_end(struct sim_node *n)
 {
 	u8 *cover;
 
+	n->w->stat_again += n->req.stats.retransmits;
+
 	sim_packet_counts_end(n);
 	if (!sim_is_rc(n->w)) {
 		sim_unrel_epoch_end(n);

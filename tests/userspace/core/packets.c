@@ -77,6 +77,7 @@ void sim_packets_start(struct sim_node *n)
 	memset(n->seen, 0, sizeof(n->seen));
 	n->gave_back = false;
 	n->tx_next = psn;
+	n->tx_max = psn;
 	n->exp_psn = n->peer->req_attr.sq_psn;
 	n->has_nak = false;
 	n->has_gap = false;
@@ -298,7 +299,9 @@ void sim_packet_order(struct sim_node *n, const struct sim_op *op,
 			  pkt->psn);
 		n->may_go_back = false;
 	} else if (ahead > 0) {
-		sim_check(n->w, pkt->psn == n->req.psn.una,
+		/* The peer has what is behind a gap: on to what is new. */
+		sim_check(n->w, pkt->psn == n->req.psn.una ||
+			  (n->w->f.holds && pkt->psn == n->tx_max),
 			  "node %u: psn %06x, %d left out", n->idx, pkt->psn,
 			  ahead);
 	}
@@ -308,6 +311,8 @@ void sim_packet_order(struct sim_node *n, const struct sim_op *op,
 			  "node %u: READ resumed at %06x", n->idx, pkt->psn);
 	n->tx_next = is_rd(op) ? shca_psn_add(last_psn(op), 1) :
 				 shca_psn_add(pkt->psn, pkt->span + 1);
+	if (shca_psn_diff(n->tx_next, n->tx_max) > 0)
+		n->tx_max = n->tx_next;
 	if (!pkt->again)
 		check_window(n, op, pkt);
 }
@@ -404,6 +409,10 @@ static void check_nak(struct sim_node *n, const struct shca_pkt *pkt)
 			  (n->w->f.mem_retry && shca_rnr_ns(code) >
 			   shca_rnr_ns(n->resp_attr.min_rnr_timer)),
 			  "node %u: RNR timer %u", n->idx, code);
+	} else if ((syndrome & ~SHCA_AETH_VALUE) == SHCA_AETH_MISSING) {
+		sim_check(n->w, n->w->f.holds && n->has_gap,
+			  "node %u: %u of %06x are missing, without a gap", n->idx,
+			  code + 1, pkt->psn);
 	} else if (syndrome == (SHCA_AETH_NAK | SHCA_NAK_PSN_SEQ)) {
 		sim_check(n->w, n->has_gap && !n->has_nak,
 			  "node %u: NAK of %06x, without a gap or once more",
@@ -421,9 +430,12 @@ static void check_ack(struct sim_node *n, const struct shca_pkt *pkt)
 		check_nak(n, pkt);
 		return;
 	}
-	/* (a requester that waits for memory is told that the wait has ended) */
+	/*
+	 * A requester that waits for memory is told that the wait has ended.  Packets of a
+	 * gap that come before the requester is told of it are acknowledged.
+	 */
 	sim_check(n->w, shca_psn_diff(pkt->psn, n->exp_psn) < 0 &&
-		  (n->ack_due || n->w->f.mem_retry),
+		  (n->ack_due || n->w->f.mem_retry || n->w->f.holds),
 		  "node %u: acknowledges %06x, expected is %06x", n->idx,
 		  pkt->psn, n->exp_psn);
 	n->ack_due = false;
@@ -527,7 +539,7 @@ void sim_packet_count(struct sim_node *n, const struct shca_pkt *pkt)
 	} else if (pkt->opcode == (n->w->transport | SHCA_OP_ACK)) {
 		c->acks += type == SHCA_AETH_ACK;
 		c->rnrs += type == SHCA_AETH_RNR;
-		c->naks += type == SHCA_AETH_NAK;
+		c->naks += type == SHCA_AETH_NAK || type == SHCA_AETH_MISSING;
 	}
 }
 

@@ -61,6 +61,28 @@ static void park_drop(struct sim_park *park)
 	free(p);
 }
 
+/* ---- out of order ------------------------------------------------------------ */
+
+/* shca_park_hold() */
+static void hold_add(struct sim_node *n, const struct shca_pkt *pkt)
+{
+	const struct sim_wire *wire = pkt->data;
+	struct sim_parked **at = &n->kept.first, *p;
+
+	while (*at && shca_psn_diff((*at)->pkt.psn, pkt->psn) < 0)
+		at = &(*at)->next;
+	if (*at && (*at)->pkt.psn == pkt->psn)
+		return;
+	p = calloc(1, sizeof(*p));
+	p->wire = sim_wire_copy(wire, wire->len);
+	p->pkt = *pkt;
+	p->pkt.data = p->wire;
+	p->next = *at;
+	*at = p;
+	n->kept.nr++;
+	n->w->stat_held++;
+}
+
 /* It was fed and has to wait: for memory that was asked for, or for an answer. */
 static bool has_to_wait(struct sim_node *n, struct sim_park *park,
 			enum shca_verdict rx, bool is_response)
@@ -77,6 +99,44 @@ static bool has_to_wait(struct sim_node *n, struct sim_park *park,
 			 n->idx, n->qpn, NULL);
 	}
 	return true;
+}
+
+/* As shca_side_hold(): @pkt was fed, and this became of it. */
+static void feed_held(struct sim_node *n, const struct shca_pkt *pkt,
+		      enum shca_verdict rx)
+{
+	bool again = rx == SHCA_RX_OK && pkt->ackreq;
+	bool is_ahead = rx == SHCA_RX_OUT_OF_SEQ;
+	struct sim_park *held = &n->kept;
+	struct shca_pkt *next;
+	u32 psn = pkt->psn;
+	s32 ahead = 0;
+
+	if (is_ahead && shca_resp_may_hold(&n->resp, pkt))
+		hold_add(n, pkt);
+	while (held->nr && !n->park[0].nr) {
+		next = &held->first->pkt;
+		ahead = shca_psn_diff(next->psn, n->resp.epsn);
+		if (ahead > 0)
+			break;
+		if (!ahead) {
+			sim_log(n->w, "node %u: psn %06x was held", n->idx,
+				next->psn);
+			rx = sim_node_accept(n, next, false);
+			if (has_to_wait(n, &n->park[0], rx, false)) {
+				if (!n->park[0].behind)
+					shca_resp_not_yet(&n->resp, next->psn);
+				park_add(n, &n->park[0], next);
+			}
+		}
+		park_drop(held);
+	}
+	if (held->nr)
+		psn = held->first->pkt.psn;
+	else if (!is_ahead)
+		psn = n->resp.epsn;
+	if (!n->park[0].nr)
+		shca_resp_gap(&n->resp, psn, again);
 }
 
 /* shca_rq_must_wait() */
@@ -100,11 +160,15 @@ static bool must_wait(struct sim_node *n, const struct sim_park *park,
 void sim_park_take(struct sim_node *n, struct shca_pkt *pkt, bool is_response)
 {
 	struct sim_park *park = &n->park[is_response];
+	enum shca_verdict rx;
 
 	if (!park->nr) {
-		if (!has_to_wait(n, park, sim_node_accept(n, pkt, is_response),
-				 is_response))
+		rx = sim_node_accept(n, pkt, is_response);
+		if (!has_to_wait(n, park, rx, is_response)) {
+			if (!is_response && n->w->f.holds)
+				feed_held(n, pkt, rx);
 			return;
+		}
 		if (!is_response && !park->behind)
 			shca_resp_not_yet(&n->resp, pkt->psn);
 	} else if (!is_response && !must_wait(n, park, pkt)) {
@@ -117,22 +181,27 @@ void sim_park_take(struct sim_node *n, struct shca_pkt *pkt, bool is_response)
 static void unpark(struct sim_node *n, bool is_response)
 {
 	struct sim_park *park = &n->park[is_response];
+	enum shca_verdict rx;
 
 	park->behind = false;
 	while (park->nr) {
 		u32 psn = park->first->pkt.psn;
 
 		sim_log(n->w, "node %u: psn %06x has waited", n->idx, psn);
-		if (has_to_wait(n, park, sim_node_accept(n, &park->first->pkt,
-							 is_response),
-				is_response)) {
+		rx = sim_node_accept(n, &park->first->pkt, is_response);
+		if (has_to_wait(n, park, rx, is_response)) {
 			if (!is_response && !park->behind &&
 			    !shca_resp_told_not_yet(&n->resp, psn))
 				shca_resp_not_yet(&n->resp, psn);
 			return;
 		}
+		if (!is_response && rx == SHCA_RX_OUT_OF_SEQ &&
+		    shca_resp_may_hold(&n->resp, &park->first->pkt))
+			hold_add(n, &park->first->pkt);
 		park_drop(park);
 	}
+	if (!is_response && n->kept.nr)
+		feed_held(n, &n->kept.first->pkt, SHCA_RX_DUPLICATE);
 }
 
 void sim_park_fetched(struct sim_node *n, bool is_response)
@@ -155,6 +224,8 @@ void sim_park_purge(struct sim_node *n)
 {
 	u32 i;
 
+	while (n->kept.nr)
+		park_drop(&n->kept);
 	for (i = 0; i < 2; i++) {
 		while (n->park[i].nr)
 			park_drop(&n->park[i]);

@@ -72,6 +72,9 @@ struct totals {
 	uint64_t mixed;
 	uint64_t runs;
 	uint64_t fast;
+	uint64_t held;
+	uint64_t lost[2];		/* and repaired, without and with holding */
+	uint64_t again[2];
 	uint64_t seeds[3];		/* RC, UC, UD */
 };
 
@@ -86,6 +89,11 @@ static void add(struct totals *sum, const struct totals *part)
 	sum->mixed += part->mixed;
 	sum->runs += part->runs;
 	sum->fast += part->fast;
+	sum->held += part->held;
+	for (i = 0; i < 2; i++) {
+		sum->lost[i] += part->lost[i];
+		sum->again[i] += part->again[i];
+	}
 	for (i = 0; i < 3; i++)
 		sum->seeds[i] += part->seeds[i];
 }
@@ -106,6 +114,13 @@ static void run_seed(uint64_t seed, bool verbose, struct totals *sum)
 	sum->mixed += w->stat_mixed;
 	sum->runs += w->stat_runs;
 	sum->fast += w->stat_fast;
+	sum->held += w->stat_held;
+	/* what else delays packets makes them come again, too */
+	if (sim_is_rc(w) && w->f.strict && w->reach == 1 && !w->f.dup &&
+	    !w->f.reorder && !w->f.mem_retry && !w->f.link_busy && !w->f.jitter_ns) {
+		sum->lost[w->f.holds] += w->stat_lost;
+		sum->again[w->f.holds] += w->stat_again;
+	}
 	sum->seeds[sim_is_rc(w) ? 0 : sim_is_ud(w) ? 2 : 1]++;
 	free(w);
 }
@@ -149,12 +164,21 @@ static int run_many(uint64_t first, uint64_t nr, unsigned int jobs)
 	       sum.packets, sum.faults, sum.events);
 	printf("# seeds of RC %" PRIu64 ", UC %" PRIu64 ", UD %" PRIu64
 	       "; batches refused %" PRIu64 ", half repeated %" PRIu64
-	       "; runs received %" PRIu64 ", fast paths %" PRIu64 "\n",
+	       "; runs received %" PRIu64 ", fast paths %" PRIu64
+	       "; held out of order %" PRIu64 "\n",
 	       sum.seeds[0], sum.seeds[1], sum.seeds[2], sum.refused,
-	       sum.mixed, sum.runs, sum.fast);
+	       sum.mixed, sum.runs, sum.fast, sum.held);
+	printf("# sent again per loss: %.2f, and %.2f where packets are held\n",
+	       (double)sum.again[0] / (sum.lost[0] ? sum.lost[0] : 1),
+	       (double)sum.again[1] / (sum.lost[1] ? sum.lost[1] : 1));
+	if (!bad && nr >= ENOUGH &&
+	    4 * sum.again[1] * sum.lost[0] > 3 * sum.again[0] * sum.lost[1]) {
+		printf("not ok sim repair # what is held comes again\n");
+		return 1;
+	}
 	if (!bad && nr >= ENOUGH && (!sum.seeds[0] || !sum.seeds[1] ||
 				     !sum.seeds[2] || !sum.mixed ||
-				     !sum.runs || !sum.fast)) {
+				     !sum.runs || !sum.fast || !sum.held)) {
 		printf("not ok sim coverage # something was never tried\n");
 		return 1;
 	}

@@ -267,6 +267,8 @@ struct sim_node {
 	enum shca_mem_status access; /* worst answer during this packet */
 	bool asked;		/* the access check has sent for memory */
 	struct sim_park park[2]; /* of the responder, of the requester */
+	struct sim_park kept;	/* requests that came out of order, by PSN */
+	u32 tx_max;		/* first PSN that never left */
 	bool heard;		/* a packet came */
 	bool is_sqe;		/* send queue in error, all else alive */
 	u32 first_live;		/* operation after the last resumption */
@@ -340,6 +342,7 @@ struct sim_faults {
 	bool is_clean;
 	bool strict;
 	bool hostile;
+	bool holds;		/* both ends keep what comes out of order */
 	u32 loss;
 	u32 dup;
 	u32 reorder;
@@ -386,6 +389,9 @@ struct sim_world {
 	u64 stat_mixed;		/* of these with new and repeated packets */
 	u64 stat_runs;
 	u64 stat_fast;
+	u64 stat_held;
+	u64 stat_lost;		/* requests and responses, where they are lost and no worse */
+	u64 stat_again;		/* requests sent again for it */
 	u8 scratch[SIM_RUN_MAX * 4096];
 };
 

@@ -527,6 +527,8 @@ static void pick_attr(struct sim_node *n)
 	a->rnr_retry = prng_below(rng, 8);
 	a->max_rd_atomic = prng_below(rng, 9);
 	a->peer = prng_chance(rng, 500) ? SHCA_PEER_FLUSHES_ACKS : 0;
+	if (f->holds)
+		a->peer |= SHCA_PEER_HOLDS;
 	a->marking = prng_below(rng, 3);
 	a->cc.algorithm = prng_below(rng, SHCA_CC_DCQCN + 1);
 	a->cc.params = &shca_cc_presets;
@@ -580,6 +582,7 @@ static void start_node(struct sim_node *n)
 	a->cnp = n->w->f.ecn;
 	a->cnp_interval_ns = 50000;
 	a->marking = n->req_attr.marking;
+	a->peer = n->w->f.holds ? SHCA_PEER_HOLDS : 0;
 	a->tells_short = prng_chance(rng, 700);
 	a->shared = n->supply == n->peer->supply && !sim_is_rc(n->w);
 	if (!n->w->f.strict && !n->w->f.is_clean && prng_chance(rng, 60))
@@ -963,6 +966,8 @@ static void pick_world(struct sim_world *w)
 	f->runs = sometimes(rng, 500, 1000);
 	f->ecn = sometimes(rng, 100, 1000);
 	f->together = sometimes(rng, 300, 900);
+	/* (no draw of its own: the rest of the world is as it was) */
+	f->holds = sim_is_rc(w) && w->reach == 1 && w->seed / 2 % 2;
 	f->is_clean = kind < 3;
 	if (f->is_clean)
 		return;

@@ -73,6 +73,11 @@ void fuzz_end_init(struct fuzz_end *end, struct fuzz_in *in)
 
 void fuzz_end_start(struct fuzz_end *end)
 {
+	/* (by what the input has chosen already) */
+	if (end->req.cc.window & 1)
+		end->req_attr.peer = SHCA_PEER_HOLDS;
+	if (end->req.cc.window & 2)
+		end->resp_attr.peer = SHCA_PEER_HOLDS;
 	shca_resp_start(&end->resp, &end->resp_attr);
 	shca_req_start(&end->req, &end->req_attr);
 }
@@ -264,6 +269,7 @@ bool fuzz_end_post(struct fuzz_end *end, struct fuzz_in *in)
 /* As the glue sorts them. */
 void fuzz_end_rx(struct fuzz_end *end, const struct fuzz_wire *wire)
 {
+	enum shca_verdict rx;
 	struct shca_pkt pkt = { .path = { .port = 1, .grh_present = true } };
 	struct shca_resp_out out;
 	enum shca_parse parse;
@@ -282,9 +288,13 @@ void fuzz_end_rx(struct fuzz_end *end, const struct fuzz_wire *wire)
 	if (flags & SHCA_OPF_RESPONSE) {
 		shca_req_rx(&end->req, &pkt, end->now);
 	} else {
-		if (shca_resp_rx(&end->resp, &pkt, end->now, &out) ==
-		    SHCA_RX_RETRY)
+		rx = shca_resp_rx(&end->resp, &pkt, end->now, &out);
+		if (rx == SHCA_RX_RETRY)
 			shca_resp_not_yet(&end->resp, pkt.psn);
+		/* nothing is kept, whatever the peer is told */
+		if (rx == SHCA_RX_OUT_OF_SEQ &&
+		    shca_resp_may_hold(&end->resp, &pkt))
+			shca_resp_gap(&end->resp, pkt.psn, pkt.ackreq);
 		if (out.has_wc)
 			recv_wc(end, &out.wc);
 	}

@@ -330,6 +330,25 @@ def ahead(rig, by):
     c.expect_nak(roce.NAK_SEQ, c.psn)
 
 
+@case("resp.kept_for_none", "IBTA 9.7.5.1.2: a peer that another kernel has, also a "
+      "softhca, gets the sequence NAK: what is ahead is dropped, and executed when it "
+      "comes again", table={"stranger": None, "softhca": (0xffffff, 0x53480001)})
+def kept_for_none(rig, ece):
+    c = rig.conn(ece=ece)
+    for i in range(4):
+        c.post_recv(wr_id=i)
+    expected = c.psn
+    for i in 1, 2:
+        c.send(b"ahead", psn=psn_add(expected, i))
+    c.expect_nak(roce.NAK_SEQ, expected)
+    c.expect_ack(c.send(b"now").psn, msn=1)
+    c.recv_wc(0, byte_len=3)
+    c.expect_silence()
+    c.no_wc()
+    c.expect_ack(c.send(b"again").psn, msn=2)
+    c.recv_wc(1, byte_len=5)
+
+
 @case("resp.psn_behind", "IBTA 9.7.1, C9-105: PSNs from -1 to -2^23 are "
       "duplicates: not executed; acknowledged if asked to",
       table={f"{n}_{kind.lower()}": (d, kind)

@@ -1,0 +1,528 @@
+// SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
+/*
+ * Packets out of order between two ends that know of each other that they keep them. The
+ * responder says which are missing, and the requester sends those again and no other.
+ */
+#include "fixture.h"
+#include "../../kernel/core/resp_internal.h"
+
+#define P0	FX_SQ_PSN
+#define R0	FX_RQ_PSN
+#define SEQ(n)	(SHCA_AETH_MISSING - 1 + (n))
+
+static int hold_init(struct kunit *test)
+{
+	struct shca_req_attr req;
+	struct shca_resp_attr resp;
+	int err = fx_init(test);
+	struct fx *fx = test->priv;
+
+	if (err)
+		return err;
+	fx_req_attr(&req);
+	req.peer |= SHCA_PEER_HOLDS;
+	fx_req_start(fx, &req);
+	fx_resp_attr(&resp);
+	resp.peer = SHCA_PEER_HOLDS;
+	fx_resp_start(fx, &resp);
+	return 0;
+}
+
+/* ---- the responder ---------------------------------------------------------------- */
+
+static bool may_hold(struct fx *fx, u8 opcode, u32 psn)
+{
+	struct shca_pkt pkt;
+
+	fx_request(&pkt, opcode, psn, 8);
+	return shca_resp_may_hold(&fx->resp, &pkt);
+}
+
+static void expect_told(struct kunit *test, u32 psn, u32 nr)
+{
+	struct fx *fx = test->priv;
+
+	KUNIT_ASSERT_TRUE(test, fx_answer(fx));
+	KUNIT_EXPECT_EQ(test, fx->pkt.opcode, SHCA_OP_ACK);
+	KUNIT_EXPECT_EQ(test, fx->pkt.psn, psn);
+	KUNIT_EXPECT_EQ(test, fx->pkt.aeth.syndrome, SEQ(nr));
+	KUNIT_EXPECT_EQ(test, fx->pkt.aeth.msn, fx->resp.msn);
+	KUNIT_EXPECT_FALSE(test, fx_answer(fx));
+}
+
+static void resp_tells_what_is_missing_once(struct kunit *test)
+{
+	struct fx *fx = test->priv;
+
+	KUNIT_EXPECT_EQ(test, fx_rx_op(fx, SHCA_OP_SEND_ONLY, R0 + 3, 8),
+			SHCA_RX_OUT_OF_SEQ);
+	KUNIT_EXPECT_FALSE(test, fx_answer(fx));
+	shca_resp_gap(&fx->resp, R0 + 3, false);
+	expect_told(test, R0, 3);
+	fx_rx_op(fx, SHCA_OP_SEND_ONLY, R0 + 4, 8);
+	shca_resp_gap(&fx->resp, R0 + 3, false);
+	KUNIT_EXPECT_FALSE(test, fx_answer(fx));
+	/* a part of it has come, and the rest is on its way */
+	KUNIT_EXPECT_EQ(test, fx_rx_op(fx, SHCA_OP_SEND_ONLY, R0, 8), SHCA_RX_OK);
+	shca_resp_gap(&fx->resp, R0 + 3, false);
+	KUNIT_EXPECT_FALSE(test, fx_answer(fx));
+	/* or is not */
+	shca_resp_gap(&fx->resp, R0 + 3, true);
+	expect_told(test, R0 + 1, 2);
+}
+
+static void resp_tells_the_next_gap(struct kunit *test)
+{
+	struct fx *fx = test->priv;
+
+	shca_resp_gap(&fx->resp, R0 + 1, false);
+	expect_told(test, R0, 1);
+	fx_rx_op(fx, SHCA_OP_SEND_ONLY, R0, 8);
+	fx_rx_op(fx, SHCA_OP_SEND_ONLY, R0 + 1, 8);
+	shca_resp_gap(&fx->resp, R0 + 4, false);
+	expect_told(test, R0 + 2, 2);
+}
+
+/* As many as a syndrome can say, and then the rest. */
+static void resp_tells_a_long_gap_in_parts(struct kunit *test)
+{
+	struct fx *fx = test->priv;
+	u32 i;
+
+	shca_resp_gap(&fx->resp, R0 + 33, false);
+	expect_told(test, R0, 32);
+	for (i = 0; i < 31; i++)
+		fx_rx_op(fx, SHCA_OP_WRITE_ONLY, R0 + i, 0);
+	shca_resp_gap(&fx->resp, R0 + 33, false);
+	KUNIT_EXPECT_FALSE(test, fx_answer(fx));
+	fx_rx_op(fx, SHCA_OP_WRITE_ONLY, R0 + 31, 0);
+	shca_resp_gap(&fx->resp, R0 + 33, false);
+	expect_told(test, R0 + 32, 1);
+}
+
+/* After a gap is closed the next one is told, wherever it ends. */
+static void resp_forgets_a_gap_that_is_closed(struct kunit *test)
+{
+	struct fx *fx = test->priv;
+
+	shca_resp_gap(&fx->resp, R0 + 8, false);
+	expect_told(test, R0, 8);
+	shca_resp_gap(&fx->resp, R0, false);
+	KUNIT_EXPECT_FALSE(test, fx_answer(fx));
+	shca_resp_gap(&fx->resp, R0 + 2, false);
+	expect_told(test, R0, 2);
+}
+
+/* It was not said yet, and came: then that is said. */
+static void resp_gap_that_closes_in_time_is_acknowledged(struct kunit *test)
+{
+	struct fx *fx = test->priv;
+
+	shca_resp_gap(&fx->resp, R0 + 1, false);
+	fx_rx_op(fx, SHCA_OP_SEND_ONLY, R0, 8);
+	KUNIT_ASSERT_TRUE(test, fx_answer(fx));
+	KUNIT_EXPECT_EQ(test, fx->pkt.psn, R0);
+	KUNIT_EXPECT_EQ(test, fx->pkt.aeth.syndrome,
+			SHCA_AETH_ACK | SHCA_AETH_CREDIT_NONE);
+}
+
+static void resp_holds_requests_within_reach(struct kunit *test)
+{
+	struct fx *fx = test->priv;
+
+	KUNIT_EXPECT_FALSE(test, may_hold(fx, SHCA_OP_SEND_ONLY, R0 - 1));
+	KUNIT_EXPECT_FALSE(test, may_hold(fx, SHCA_OP_SEND_ONLY, R0));
+	KUNIT_EXPECT_TRUE(test, may_hold(fx, SHCA_OP_SEND_ONLY, R0 + 1));
+	KUNIT_EXPECT_TRUE(test, may_hold(fx, SHCA_OP_READ_REQUEST, R0 + 1));
+	KUNIT_EXPECT_TRUE(test, may_hold(fx, SHCA_OP_SEND_ONLY, R0 + 256));
+	KUNIT_EXPECT_FALSE(test, may_hold(fx, SHCA_OP_SEND_ONLY, R0 + 257));
+	KUNIT_EXPECT_FALSE(test, may_hold(fx, SHCA_OP_ACK, R0 + 1));
+	fx->resp.rnr_sent = true;
+	KUNIT_EXPECT_FALSE(test, may_hold(fx, SHCA_OP_SEND_ONLY, R0 + 1));
+	shca_resp_gap(&fx->resp, R0 + 1, true);
+	KUNIT_EXPECT_FALSE(test, fx_answer(fx));
+	fx->resp.rnr_sent = false;
+	shca_resp_fail(&fx->resp);
+	KUNIT_EXPECT_FALSE(test, may_hold(fx, SHCA_OP_SEND_ONLY, R0 + 1));
+	shca_resp_gap(&fx->resp, R0 + 1, true);
+	KUNIT_EXPECT_FALSE(test, fx_answer(fx));
+}
+
+/* To a stranger it is a sequence NAK, and what is behind is dropped. */
+static void resp_holds_nothing_of_a_stranger(struct kunit *test)
+{
+	struct fx *fx = test->priv;
+	struct shca_resp_attr attr;
+
+	fx_resp_attr(&attr);
+	fx_resp_start(fx, &attr);
+	KUNIT_EXPECT_FALSE(test, may_hold(fx, SHCA_OP_SEND_ONLY, R0 + 1));
+	fx_rx_op(fx, SHCA_OP_SEND_ONLY, R0 + 1, 8);
+	KUNIT_ASSERT_TRUE(test, fx_answer(fx));
+	KUNIT_EXPECT_EQ(test, fx->pkt.aeth.syndrome,
+			SHCA_AETH_NAK | SHCA_NAK_PSN_SEQ);
+	attr.peer = SHCA_PEER_HOLDS;
+	shca_resp_modify(&fx->resp, &attr, SHCA_RESP_PEER);
+	KUNIT_EXPECT_TRUE(test, may_hold(fx, SHCA_OP_SEND_ONLY, R0 + 1));
+	attr.peer = 0;
+	shca_resp_modify(&fx->resp, &attr, SHCA_RESP_PEER);
+	KUNIT_EXPECT_TRUE(test, may_hold(fx, SHCA_OP_SEND_ONLY, R0 + 1));
+}
+
+/* ---- the requester ---------------------------------------------------------------- */
+
+/* @nr messages leave. */
+static void send(struct kunit *test, u32 nr)
+{
+	struct fx *fx = test->priv;
+
+	while (nr--) {
+		fx_post(fx, SHCA_WR_SEND, 8);
+		KUNIT_ASSERT_TRUE(test, fx_next(fx));
+	}
+}
+
+static void expect_next(struct kunit *test, u32 psn, bool again)
+{
+	struct fx *fx = test->priv;
+
+	KUNIT_ASSERT_TRUE(test, fx_next(fx));
+	KUNIT_ASSERT_NOT_NULL(test, fx->pkt.wr);
+	KUNIT_EXPECT_EQ(test, fx->pkt.psn, psn);
+	KUNIT_EXPECT_EQ(test, fx->pkt.again, again);
+}
+
+static void req_sends_again_what_is_missing(struct kunit *test)
+{
+	struct fx *fx = test->priv;
+
+	send(test, 6);
+	fx_post(fx, SHCA_WR_SEND, 8);
+	KUNIT_EXPECT_EQ(test, fx_ack(fx, P0 + 2, SEQ(2)), SHCA_RX_NAK_SEQ);
+	KUNIT_EXPECT_EQ(test, fx->req.psn.una, P0 + 2);
+	expect_next(test, P0 + 2, true);
+	expect_next(test, P0 + 3, true);
+	KUNIT_EXPECT_TRUE(test, fx->pkt.ackreq);
+	expect_next(test, P0 + 6, false);
+	KUNIT_EXPECT_FALSE(test, fx_next(fx));
+	KUNIT_EXPECT_EQ(test, fx->req.stats.retransmits, 2ull);
+	KUNIT_EXPECT_EQ(test, fx->req.recovery.retry_left,
+			fx->req.attr.retry_cnt);
+	fx_ack(fx, P0 + 6, ACK);
+	KUNIT_EXPECT_TRUE(test, shca_req_idle(&fx->req));
+}
+
+/* In the middle of a message, and up to one that has not been sent to its end. */
+static void req_sends_again_within_a_message(struct kunit *test)
+{
+	struct fx *fx = test->priv;
+	u32 i;
+
+	fx_post(fx, SHCA_WR_RDMA_WRITE, 4 * FX_MTU);
+	fx_post(fx, SHCA_WR_RDMA_WRITE, 4 * FX_MTU);
+	for (i = 0; i < 6; i++)
+		KUNIT_ASSERT_TRUE(test, fx_next(fx));
+	fx_ack(fx, P0 + 1, SEQ(1));
+	expect_next(test, P0 + 1, true);
+	KUNIT_EXPECT_EQ(test, fx->pkt.opcode, SHCA_OP_WRITE_MIDDLE);
+	KUNIT_EXPECT_EQ(test, fx->pkt.off, (u32)FX_MTU);
+	KUNIT_EXPECT_TRUE(test, fx->pkt.ackreq);
+	expect_next(test, P0 + 6, false);
+	KUNIT_EXPECT_EQ(test, fx->pkt.opcode, SHCA_OP_WRITE_MIDDLE);
+	KUNIT_EXPECT_EQ(test, fx->pkt.off, 2u * FX_MTU);
+	expect_next(test, P0 + 7, false);
+	KUNIT_EXPECT_EQ(test, fx->pkt.opcode, SHCA_OP_WRITE_LAST);
+}
+
+/* Nobody but who holds may say so: the type is a reserved one. */
+static void req_takes_it_from_no_stranger(struct kunit *test)
+{
+	struct fx *fx = test->priv;
+
+	fx->req.attr.peer = SHCA_PEER_FLUSHES_ACKS;
+	send(test, 3);
+	KUNIT_EXPECT_EQ(test, fx_ack(fx, P0 + 1, SEQ(1)), SHCA_RX_STALE_ACK);
+	KUNIT_EXPECT_EQ(test, fx->req.psn.una, P0);
+	KUNIT_EXPECT_FALSE(test, fx_next(fx));
+}
+
+static void req_missing_behind_a_read_is_its_response(struct kunit *test)
+{
+	struct fx *fx = test->priv;
+
+	fx_post(fx, SHCA_WR_RDMA_READ, 8);
+	KUNIT_ASSERT_TRUE(test, fx_next(fx));
+	send(test, 2);
+	KUNIT_EXPECT_EQ(test, fx_ack(fx, P0 + 1, SEQ(1)), SHCA_RX_LOST_RESPONSE);
+	expect_next(test, P0, true);
+}
+
+static void req_copy_of_it_is_void(struct kunit *test)
+{
+	struct fx *fx = test->priv;
+
+	send(test, 4);
+	fx_ack(fx, P0 + 1, SEQ(1));
+	expect_next(test, P0 + 1, true);
+	fx_ack(fx, P0 + 1, SEQ(1));
+	KUNIT_EXPECT_FALSE(test, fx_next(fx));
+	/* what is told after progress counts */
+	fx_ack(fx, P0 + 2, SEQ(1));
+	expect_next(test, P0 + 2, true);
+	KUNIT_EXPECT_FALSE(test, fx_next(fx));
+}
+
+static void req_missing_while_not_ready_is_void(struct kunit *test)
+{
+	struct fx *fx = test->priv;
+
+	send(test, 2);
+	fx_ack(fx, P0, SHCA_AETH_RNR | 14);
+	fx_ack(fx, P0, SEQ(1));
+	KUNIT_EXPECT_EQ(test, fx->req.recovery.deadline,
+			fx->now + shca_rnr_ns(14));
+	KUNIT_EXPECT_FALSE(test, fx_next(fx));
+	KUNIT_EXPECT_TRUE(test, fx->req.recovery.rnr_wait);
+}
+
+/* All of what is outstanding: as far as it goes, and no jump. */
+static void req_all_that_is_missing_comes_again(struct kunit *test)
+{
+	struct fx *fx = test->priv;
+
+	send(test, 2);
+	fx_post(fx, SHCA_WR_SEND, 8);
+	fx_ack(fx, P0, SEQ(9));
+	expect_next(test, P0, true);
+	expect_next(test, P0 + 1, true);
+	expect_next(test, P0 + 2, false);
+}
+
+static void req_window_shrinks_once_for_its_losses(struct kunit *test)
+{
+	const u32 less = SHCA_CC_WINDOW - SHCA_CC_WINDOW / 4;
+	struct fx *fx = test->priv;
+
+	send(test, 6);
+	fx_ack(fx, P0 + 1, SEQ(1));
+	KUNIT_EXPECT_EQ(test, fx->req.cc.cwnd, less);
+	expect_next(test, P0 + 1, true);
+	fx_ack(fx, P0 + 5, SEQ(1));
+	KUNIT_EXPECT_EQ(test, fx->req.cc.cwnd, less);
+	expect_next(test, P0 + 5, true);
+	fx_ack(fx, P0 + 5, ACK);
+	send(test, 2);
+	fx_ack(fx, P0 + 6, SEQ(1));
+	KUNIT_EXPECT_EQ(test, fx->req.cc.cwnd, less - less / 4);
+}
+
+/* A copy that was late after all: what is new goes on, and nothing comes again. */
+static void req_missing_that_has_come_is_not_sent(struct kunit *test)
+{
+	struct fx *fx = test->priv;
+
+	send(test, 8);
+	fx_post(fx, SHCA_WR_SEND, 8);
+	fx_ack(fx, P0 + 1, SEQ(4));
+	expect_next(test, P0 + 1, true);
+	fx_ack(fx, P0 + 2, ACK);
+	expect_next(test, P0 + 3, true);
+	fx_ack(fx, P0 + 4, ACK);
+	expect_next(test, P0 + 8, false);
+	KUNIT_EXPECT_FALSE(test, fx_next(fx));
+}
+
+/* What had asked for an answer before is still to have it. */
+static void req_answer_stays_due_after_a_repair(struct kunit *test)
+{
+	struct fx *fx = test->priv;
+
+	fx->req.attr.timeout_ns = FX_TIMEOUT;
+	send(test, 3);
+	KUNIT_ASSERT_EQ(test, fx->req.ackreq.psn, P0 + 3);
+	fx->now += 100;
+	fx_ack(fx, P0 + 1, SEQ(1));
+	expect_next(test, P0 + 1, true);
+	KUNIT_EXPECT_EQ(test, fx->req.ackreq.psn, P0 + 3);
+	KUNIT_EXPECT_EQ(test, fx->req.recovery.deadline, fx->now + FX_TIMEOUT);
+	fx->now += 100;
+	fx_ack(fx, P0 + 1, ACK);
+	KUNIT_EXPECT_EQ(test, fx->req.ackreq.probe_ns, 0ull);
+	KUNIT_EXPECT_EQ(test, fx->req.recovery.deadline, fx->now + FX_TIMEOUT);
+}
+
+/* Also where it is told of another gap before it has sent what was missing. */
+static void req_answer_stays_due_after_two_repairs(struct kunit *test)
+{
+	struct fx *fx = test->priv;
+
+	send(test, 6);
+	fx_ack(fx, P0 + 1, SEQ(3));
+	expect_next(test, P0 + 1, true);
+	fx_ack(fx, P0 + 3, SEQ(1));
+	expect_next(test, P0 + 3, true);
+	KUNIT_EXPECT_EQ(test, fx->req.ackreq.psn, P0 + 6);
+	KUNIT_EXPECT_FALSE(test, fx_next(fx));
+}
+
+/* A packet that did not ask does so when it is sent again. */
+static void req_repair_asks(struct kunit *test)
+{
+	struct fx *fx = test->priv;
+	u32 i;
+
+	for (i = 0; i < 3; i++) {
+		fx_post_flags(fx, SHCA_WR_SEND, 8, 0);
+		KUNIT_ASSERT_TRUE(test, fx_next(fx));
+		KUNIT_ASSERT_FALSE(test, fx->pkt.ackreq);
+	}
+	KUNIT_ASSERT_EQ(test, fx->req.ackreq.psn, P0);
+	fx_ack(fx, P0, SEQ(2));
+	expect_next(test, P0, true);
+	expect_next(test, P0 + 1, true);
+	KUNIT_EXPECT_EQ(test, fx->req.ackreq.psn, P0 + 2);
+}
+
+/* What waited for a repair tells nothing of round trips. */
+static void req_repair_is_not_timed(struct kunit *test)
+{
+	struct fx *fx = test->priv;
+
+	send(test, 4);
+	fx->now += 500;
+	fx_ack(fx, P0, SEQ(1));
+	expect_next(test, P0, true);
+	/* its answer is due from now on */
+	KUNIT_EXPECT_EQ(test, fx->req.recovery.deadline, fx->now + FX_TIMEOUT);
+	fx->now += 500;
+	fx_ack(fx, P0 + 3, ACK);
+	KUNIT_EXPECT_EQ(test, fx->req.recovery.rtt_ns, 0ull);
+}
+
+/* A time-out before it has sent what was missing. */
+static void req_time_out_ends_a_repair(struct kunit *test)
+{
+	struct fx *fx = test->priv;
+
+	send(test, 4);
+	fx_ack(fx, P0 + 1, SEQ(2));
+	expect_next(test, P0 + 1, true);
+	fx->now = fx->req.recovery.deadline;
+	shca_req_timer(&fx->req, fx->now);
+	expect_next(test, P0 + 1, true);
+	expect_next(test, P0 + 2, true);
+	expect_next(test, P0 + 3, true);
+	KUNIT_EXPECT_FALSE(test, fx_next(fx));
+}
+
+/* After one packet that was sent early the peer has what is behind it. */
+static void req_early_is_one_packet_and_no_more(struct kunit *test)
+{
+	struct fx *fx = test->priv;
+
+	send(test, 1);
+	fx->now += 1000;
+	fx_ack(fx, P0, ACK);
+	send(test, 3);
+	fx_post(fx, SHCA_WR_SEND, 8);
+	fx->now = shca_req_deadline(&fx->req);
+	shca_req_timer(&fx->req, fx->now);
+	expect_next(test, P0 + 1, true);
+	KUNIT_EXPECT_FALSE(test, fx_next(fx));
+	fx_ack(fx, P0 + 1, ACK);
+	expect_next(test, P0 + 4, false);
+	KUNIT_EXPECT_FALSE(test, fx_next(fx));
+}
+
+/* A time-out trusts nothing: all of it comes again. */
+static void req_time_out_sends_all_again(struct kunit *test)
+{
+	struct fx *fx = test->priv;
+
+	send(test, 4);
+	fx_ack(fx, P0 + 1, SEQ(1));
+	expect_next(test, P0 + 1, true);
+	fx->now = fx->req.recovery.deadline;
+	shca_req_timer(&fx->req, fx->now);
+	expect_next(test, P0 + 1, true);
+	expect_next(test, P0 + 2, true);
+	expect_next(test, P0 + 3, true);
+	KUNIT_EXPECT_FALSE(test, fx_next(fx));
+}
+
+/* What is new and could not leave, behind what is sent again, is new the next time. */
+static void req_full_link_keeps_what_is_new(struct kunit *test)
+{
+	struct fx *fx = test->priv;
+	struct shca_pkt pkt;
+
+	send(test, 4);
+	fx_post(fx, SHCA_WR_SEND, 8);
+	fx_post(fx, SHCA_WR_SEND, 8);
+	fx_ack(fx, P0 + 1, SEQ(1));
+	expect_next(test, P0 + 1, true);
+	pkt = fx->pkt;
+	expect_next(test, P0 + 4, false);
+	shca_req_link_full(&fx->req, &pkt, 0);
+	KUNIT_EXPECT_EQ(test, fx->req.psn.max, P0 + 4);
+	expect_next(test, P0 + 1, true);
+	expect_next(test, P0 + 2, true);
+	expect_next(test, P0 + 3, true);
+	expect_next(test, P0 + 4, false);
+	expect_next(test, P0 + 5, false);
+}
+
+/* Local requests between them have been executed, and are passed over. */
+static void req_repair_passes_over_local_requests(struct kunit *test)
+{
+	struct fx *fx = test->priv;
+
+	send(test, 2);
+	fx_post_flags(fx, SHCA_WR_REG_MR, 0, 0);
+	send(test, 2);
+	fx_post(fx, SHCA_WR_SEND, 8);
+	KUNIT_EXPECT_EQ(test, fx->nr_local, 1u);
+	fx_ack(fx, P0 + 1, SEQ(1));
+	expect_next(test, P0 + 1, true);
+	expect_next(test, P0 + 4, false);
+	KUNIT_EXPECT_EQ(test, fx->nr_local, 1u);
+	fx_ack(fx, P0 + 4, ACK);
+	KUNIT_EXPECT_TRUE(test, shca_req_idle(&fx->req));
+}
+
+static struct kunit_case hold_cases[] = {
+	KUNIT_CASE(resp_tells_what_is_missing_once),
+	KUNIT_CASE(resp_tells_the_next_gap),
+	KUNIT_CASE(resp_tells_a_long_gap_in_parts),
+	KUNIT_CASE(resp_forgets_a_gap_that_is_closed),
+	KUNIT_CASE(resp_gap_that_closes_in_time_is_acknowledged),
+	KUNIT_CASE(resp_holds_requests_within_reach),
+	KUNIT_CASE(resp_holds_nothing_of_a_stranger),
+	KUNIT_CASE(req_sends_again_what_is_missing),
+	KUNIT_CASE(req_sends_again_within_a_message),
+	KUNIT_CASE(req_takes_it_from_no_stranger),
+	KUNIT_CASE(req_missing_behind_a_read_is_its_response),
+	KUNIT_CASE(req_copy_of_it_is_void),
+	KUNIT_CASE(req_missing_while_not_ready_is_void),
+	KUNIT_CASE(req_all_that_is_missing_comes_again),
+	KUNIT_CASE(req_window_shrinks_once_for_its_losses),
+	KUNIT_CASE(req_missing_that_has_come_is_not_sent),
+	KUNIT_CASE(req_answer_stays_due_after_a_repair),
+	KUNIT_CASE(req_answer_stays_due_after_two_repairs),
+	KUNIT_CASE(req_repair_asks),
+	KUNIT_CASE(req_repair_is_not_timed),
+	KUNIT_CASE(req_time_out_ends_a_repair),
+	KUNIT_CASE(req_early_is_one_packet_and_no_more),
+	KUNIT_CASE(req_time_out_sends_all_again),
+	KUNIT_CASE(req_full_link_keeps_what_is_new),
+	KUNIT_CASE(req_repair_passes_over_local_requests),
+	{}
+};
+
+static struct kunit_suite hold_suite = {
+	.name = "softhca_hold",
+	.init = hold_init,
+	.test_cases = hold_cases,
+};
+
+kunit_test_suites(&hold_suite);
