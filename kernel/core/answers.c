@@ -25,7 +25,7 @@ static void resp_header(const struct shca_resp *resp, u8 opcode, u32 psn,
 
 static u8 resp_read_opcode(const struct shca_rd *rd, u32 nr_psn)
 {
-	bool last = rd->send_idx + nr_psn == rd->nr_psn;
+	bool last = rd->send_idx + nr_psn == rd->send_end;
 
 	if (rd->send_idx == rd->send_start)
 		return last ? SHCA_OP_READ_RESP_ONLY : SHCA_OP_READ_RESP_FIRST;
@@ -35,7 +35,7 @@ static u8 resp_read_opcode(const struct shca_rd *rd, u32 nr_psn)
 /* PSNs of the next packet of a response. */
 static u32 resp_reach(const struct shca_resp *resp, const struct shca_rd *rd)
 {
-	u32 left = rd->nr_psn - rd->send_idx;
+	u32 left = rd->send_end - rd->send_idx;
 
 	if (resp->reach > 1)
 		return min_t(u32, resp->reach, left);
@@ -74,7 +74,7 @@ static void resp_build_rd(struct shca_resp *resp, struct shca_rd *rd,
 		pkt->rkey = rd->rkey;
 	}
 	rd->send_idx += nr_psn;
-	if (rd->send_idx == rd->nr_psn)
+	if (rd->send_idx == rd->send_end)
 		rd->answered = true;
 }
 
@@ -108,7 +108,7 @@ static bool resp_build(struct shca_resp *resp, struct shca_pkt *pkt)
 	}
 	for (; resp->rd_send != resp->rd_tail; resp->rd_send++) {
 		rd = resp_rd(resp, resp->rd_send);
-		if (rd->send_idx < rd->nr_psn)
+		if (rd->send_idx < rd->send_end)
 			break;
 		rd = NULL;
 	}
@@ -151,6 +151,16 @@ static void resp_nak_response(struct shca_resp *resp, const struct shca_rd *rd,
 	out->events = SHCA_EV_ACCESS_ERR;
 }
 
+/* Packet @off has not left; it may be of an earlier part than the one being sent. */
+static void resp_rd_unsend(struct shca_rd *rd, u32 off)
+{
+	rd->send_idx = off;
+	if (off < rd->send_start || off >= rd->send_end) {
+		rd->send_start = off;
+		rd->send_end = rd->nr_psn;
+	}
+}
+
 /*
  * Neither @pkt nor what was handed out after it has left; all of it is owed
  * again.  A CNP is not: another will come if need be.  It may lie between the
@@ -167,7 +177,7 @@ static void resp_unsend(struct shca_resp *resp, const struct shca_pkt *pkt)
 		rd = resp_rd(resp, i);
 		off = shca_psn_off(pkt->psn, rd->first_psn);
 		if (is_rd && off < rd->nr_psn)
-			rd->send_idx = off;
+			resp_rd_unsend(rd, off);
 		else if (rd->send_idx != rd->send_start &&
 			 rd->out_seq >= pkt->out_seq)
 			rd->send_idx = rd->send_start;
@@ -207,7 +217,7 @@ void shca_resp_gather_failed(struct shca_resp *resp, const struct shca_pkt *pkt,
 		return;
 	rd = resp_rd(resp, idx);
 	if (rd->replay)
-		rd->send_idx = rd->nr_psn;	/* as in resp_dup_read() */
+		rd->send_idx = rd->send_end;	/* as in resp_dup_read() */
 	else
 		resp_nak_response(resp, rd, pkt->psn, out);
 }

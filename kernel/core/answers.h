@@ -48,13 +48,15 @@ static inline struct shca_rd *resp_rd(struct shca_resp *resp, u32 idx)
 	return &resp->rd[idx & resp->rd_mask];
 }
 
-/* Sends the response of record @idx, from packet @start on. */
-static inline void resp_rd_send(struct shca_resp *resp, u32 idx, u32 start)
+/* Sends the response of record @idx, packets @start up to @end. */
+static inline void resp_rd_send(struct shca_resp *resp, u32 idx, u32 start,
+				u32 end)
 {
 	struct shca_rd *rd = resp_rd(resp, idx);
 
 	rd->replay = rd->answered;
 	rd->send_start = start;
+	rd->send_end = end;
 	rd->send_idx = start;
 	if ((s32)(idx - resp->rd_send) < 0)
 		resp->rd_send = idx;

@@ -143,7 +143,31 @@ static enum shca_verdict req_bad(struct shca_req *req, u8 status, u16 vendor_err
 	return SHCA_RX_BAD_RESPONSE;
 }
 
-/* A response is missing at @psn.una, since a later one is here. */
+/*
+ * A response is missing at @psn.una, since a later one is here.  The caller may keep
+ * that one, and says what is missing.
+ */
+static enum shca_verdict req_ahead(struct shca_req *req, u64 now)
+{
+	if (!req->attr.keeps)
+		shca_req_go_back(req, SHCA_VERR_RESPONSE, now);
+	return SHCA_RX_LOST_RESPONSE;
+}
+
+/* The same, and the later one is an acknowledgement of @psn: it counts once that is here. */
+static enum shca_verdict req_ack_ahead(struct shca_req *req, u32 psn, u64 now)
+{
+	const struct shca_send_wr *wr = req_wr(req, req->ring.una);
+
+	if (!req->attr.keeps)
+		return req_ahead(req, now);
+	req->recovery.acked = true;
+	req->recovery.acked_psn = psn;
+	shca_req_gap(req, shca_psn_add(wr->first_psn, wr->nr_psn), now);
+	return SHCA_RX_LOST_RESPONSE;
+}
+
+/* The same, and the later one tells of more than that. */
 static enum shca_verdict req_gap(struct shca_req *req, u64 now)
 {
 	shca_req_go_back(req, SHCA_VERR_RESPONSE, now);
@@ -226,7 +250,8 @@ static enum shca_verdict req_rx_ack(struct shca_req *req, const struct shca_pkt 
 		req->credits = code;
 		probed = req->ackreq.probed;
 		if (req_ack(req, off + 1, now))
-			return req_gap(req, now);
+			return req_ack_ahead(req, pkt->psn, now);
+		req->recovery.acked = false;
 		if (probed &&
 		    shca_psn_diff(req->ackreq.probe_end, req->psn.una) > 0)
 			shca_req_missing(req, now);
@@ -255,20 +280,31 @@ static enum shca_verdict req_rx_ack(struct shca_req *req, const struct shca_pkt 
 
 /*
  * May a response with the table entry @flags be packet @idx of @wr's READ, or
- * @nr of them from there on?  FIRST and ONLY begin a response, so they may stand in the middle only if the
- * request was repeated from there.
+ * @nr of them from there on?  FIRST and ONLY begin a response, LAST and ONLY end
+ * it. So they may stand in the middle only if a part was requested again.
  */
 static bool req_read_opcode_fits(const struct shca_send_wr *wr, u32 idx,
 				 u32 nr, u32 flags)
 {
+	bool again = wr->flags_core & SHCA_WRF_RETRIED;
 	bool begins = flags & SHCA_OPF_START;
 	bool ends = flags & SHCA_OPF_END;
 
-	if (idx + nr > wr->nr_psn || ends != (idx + nr == wr->nr_psn))
+	if (idx + nr > wr->nr_psn || (!ends && idx + nr == wr->nr_psn) ||
+	    (ends && idx + nr != wr->nr_psn && !again))
 		return false;
 	if (begins)
-		return !idx || wr->flags_core & SHCA_WRF_RETRIED;
+		return !idx || again;
 	return idx;
+}
+
+/* A response is here that an acknowledgement had to wait for. */
+static void req_ack_now(struct shca_req *req, u64 now)
+{
+	u32 off = shca_psn_off(req->recovery.acked_psn, req->psn.una);
+
+	if (off >= req_span(req) || !req_ack(req, off + 1, now))
+		req->recovery.acked = false;
 }
 
 static enum shca_verdict req_placed(struct shca_req *req,
@@ -284,6 +320,8 @@ static enum shca_verdict req_placed(struct shca_req *req,
 	}
 	req_take(req, nr_psn);
 	req_progress(req, now);
+	if (unlikely(req->recovery.acked))
+		req_ack_now(req, now);
 	return SHCA_RX_OK;
 }
 
@@ -308,7 +346,7 @@ static enum shca_verdict req_rx_read(struct shca_req *req,
 	u32 idx, byte, want;
 
 	if (req_ack(req, off, now))
-		return req_gap(req, now);
+		return req_ahead(req, now);
 	wr = req_wr(req, req->ring.una);
 	if (req_is_bare(wr))
 		return req_rx_bare(req, pkt, now);
@@ -335,7 +373,7 @@ static enum shca_verdict req_rx_atomic(struct shca_req *req,
 	const struct shca_send_wr *wr;
 
 	if (req_ack(req, off, now))
-		return req_gap(req, now);
+		return req_ahead(req, now);
 	wr = req_wr(req, req->ring.una);
 	if (!req_is_atomic(wr) || pkt->paylen ||
 	    (pkt->aeth.syndrome & ~SHCA_AETH_VALUE) != SHCA_AETH_ACK)
@@ -397,6 +435,17 @@ static void req_learn(struct shca_req *req, const struct shca_pkt *pkt)
 	req->marks = SHCA_MARK | SHCA_MARK_FLUSHES_ACKS;
 	if (pkt->resv8a & SHCA_MARK_FLUSHES_ACKS)
 		req->attr.peer |= SHCA_PEER_FLUSHES_ACKS;
+}
+
+bool shca_req_may_hold(const struct shca_req *req, const struct shca_pkt *pkt)
+{
+	u32 flags = shca_opcode_info(pkt->opcode)->flags;
+
+	return req->attr.keeps && req->state == SHCA_SIDE_READY &&
+	       (pkt->opcode & SHCA_TRANSPORT_MASK) == req->attr.transport &&
+	       flags & SHCA_OPF_RESPONSE &&
+	       flags & (SHCA_OPF_READ | SHCA_OPF_ATOMIC) &&
+	       shca_psn_off(pkt->psn, req->psn.una) < req_span(req);
 }
 
 bool shca_req_takes_run(const struct shca_req *req, const struct shca_pkt *pkt)

@@ -611,7 +611,7 @@ static enum shca_verdict resp_read(struct shca_resp *resp,
 	rd->len = len;
 	rd->xrc_srqn = pkt->xrc_srqn;
 	rd->msn = resp->msn;
-	resp_rd_send(resp, resp->rd_tail, 0);
+	resp_rd_send(resp, resp->rd_tail, 0, rd->nr_psn);
 	resp->rd_tail++;
 	return SHCA_RX_OK;
 }
@@ -643,7 +643,7 @@ static enum shca_verdict resp_atomic(struct shca_resp *resp,
 	rd->value = value;
 	rd->msn = resp->msn;
 	rd->is_atomic = true;
-	resp_rd_send(resp, resp->rd_tail, 0);
+	resp_rd_send(resp, resp->rd_tail, 0, rd->nr_psn);
 	resp->rd_tail++;
 	return SHCA_RX_OK;
 }
@@ -674,7 +674,7 @@ static enum shca_verdict resp_bare_done(struct shca_resp *resp,
 	rd->nr_psn = 1;
 	rd->msn = resp->msn;
 	rd->bare = flags & (SHCA_OPF_FLUSH | SHCA_OPF_ATOMIC_WRITE);
-	resp_rd_send(resp, resp->rd_tail, 0);
+	resp_rd_send(resp, resp->rd_tail, 0, rd->nr_psn);
 	resp->rd_tail++;
 	return SHCA_RX_OK;
 }

@@ -50,6 +50,7 @@ void shca_req_seek(struct shca_req *req)
 	req->ackreq.probe_ns = 0;
 	req->recovery.resend_end = SHCA_REQ_NOT_HELD;
 	req->recovery.resend_max = SHCA_REQ_NOT_HELD;
+	req->recovery.resend_part = false;
 	if (req->ring.una != req->ring.prod && wr->flags_core & SHCA_WRF_STARTED)
 		req->ring.pkt_idx = shca_psn_off(req->psn.una, wr->first_psn);
 }
@@ -72,6 +73,7 @@ void shca_req_resend_done(struct shca_req *req)
 	u32 i;
 
 	req->recovery.resend_end = SHCA_REQ_NOT_HELD;
+	req->recovery.resend_part = false;
 	for (i = req->ring.nxt; i != req->ring.prod; i++) {
 		wr = req_wr(req, i);
 		if (!(wr->flags_core & SHCA_WRF_STARTED) ||
@@ -94,6 +96,7 @@ void shca_req_overtaken(struct shca_req *req)
 {
 	u32 end = req->recovery.resend_end;
 	u32 asked = req->recovery.resend_asked;
+	bool part = req->recovery.resend_part;
 
 	shca_req_seek(req);
 	if (end == SHCA_REQ_NOT_HELD)
@@ -103,6 +106,8 @@ void shca_req_overtaken(struct shca_req *req)
 		shca_req_resend_done(req);
 	else
 		req->recovery.resend_end = end;
+	req->recovery.resend_part = part &&
+				    req->recovery.resend_end != SHCA_REQ_NOT_HELD;
 }
 
 void shca_req_retry(struct shca_req *req, u16 vendor_err)
@@ -145,19 +150,55 @@ void shca_req_go_back(struct shca_req *req, u16 vendor_err, u64 now)
 	shca_req_retry(req, vendor_err);
 }
 
+/* Losses of one window say once that it is too large. */
+static void req_lost(struct shca_req *req)
+{
+	if (shca_psn_diff(req->psn.una, req->recovery.loss_psn) < 0)
+		return;
+	shca_cc_on_loss(&req->cc);
+	req->recovery.loss_psn = req->psn.max;
+}
+
 void shca_req_resend(struct shca_req *req, u32 nr)
 {
 	if (req->recovery.rnr_wait || req->recovery.went_back)
 		return;
-	/* Losses of one window say once that it is too large. */
-	if (shca_psn_diff(req->psn.una, req->recovery.loss_psn) >= 0) {
-		shca_cc_on_loss(&req->cc);
-		req->recovery.loss_psn = req->psn.max;
-	}
+	req_lost(req);
 	req->recovery.went_back = true;
 	req->recovery.rtt_valid = false;
 	req->recovery.deadline = 0;	/* armed by the first packet sent again */
 	req_resend(req, shca_psn_add(req->psn.una, nr));
+}
+
+/*
+ * What was asked for again comes in order.  So if a later part of it is here and an
+ * earlier one is not, that is lost once more.
+ */
+void shca_req_gap(struct shca_req *req, u32 psn, u64 now)
+{
+	const struct shca_send_wr *wr = req_wr(req, req->ring.una);
+	s32 told = shca_psn_diff(req->recovery.gap_end, req->psn.una);
+	u32 nr = shca_psn_off(psn, req->psn.una);
+
+	/* (while something is sent again it is not known what is missing) */
+	if (req->state != SHCA_SIDE_READY || req->recovery.rnr_wait ||
+	    req->psn.next != req->psn.max || !nr || nr > req_span(req))
+		return;
+	if (told > 0 && (nr >= (u32)told ||
+			 now - req->recovery.gap_ns < req->recovery.rtt_ns / 2))
+		return;
+	/* What is behind this request may have been acknowledged. */
+	nr = min_t(u32, nr, wr->nr_psn -
+			    shca_psn_off(req->psn.una, wr->first_psn));
+	req_lost(req);
+	req->recovery.rtt_valid = false;
+	/* Not without progress, or time-outs would never come. */
+	if (told <= 0)
+		req->recovery.deadline = 0;
+	req->recovery.gap_end = shca_psn_add(req->psn.una, nr);
+	req->recovery.gap_ns = now;
+	req_resend(req, req->recovery.gap_end);
+	req->recovery.resend_part = true;
 }
 
 void shca_req_missing(struct shca_req *req, u64 now)
@@ -370,19 +411,44 @@ static u64 req_early_at(const struct shca_req *req)
 }
 
 /*
+ * Is the oldest request a READ that the peer has executed?  Then that part of it which is
+ * missing, up to @end, is asked for.
+ */
+static bool req_early_part(const struct shca_req *req, u32 *end)
+{
+	const struct shca_send_wr *wr = req_wr(req, req->ring.una);
+	bool told = shca_psn_diff(req->recovery.gap_end, req->psn.una) > 0;
+
+	if (!req->attr.keeps || !req_is_read(wr) ||
+	    (!told && req->psn.una == wr->first_psn))
+		return false;
+	*end = told ? req->recovery.gap_end :
+		      shca_psn_add(wr->first_psn, wr->nr_psn);
+	return true;
+}
+
+/*
  * It is one packet, with AckReq.  If it was lost, the answer shows what else was.  If
  * not, the answer is for all.  It uses up no retry, and its time-out stays the same.
  */
 static void req_send_early(struct shca_req *req, u64 now)
 {
+	u32 end;
+
 	req->recovery.early_row++;
 	req->recovery.early_ns = now;
 	req->recovery.one_packet = true;
 	req->stats.early++;
-	if (req->attr.peer & SHCA_PEER_HOLDS)
+	if (req_early_part(req, &end)) {
+		req_resend(req, end);
+		req->recovery.resend_part = true;
+		req->recovery.gap_end = end;
+		req->recovery.gap_ns = now;
+	} else if (req->attr.peer & SHCA_PEER_HOLDS) {
 		req_resend(req, shca_psn_add(req->psn.una, 1));
-	else
+	} else {
 		shca_req_seek(req);
+	}
 }
 
 void shca_req_timer(struct shca_req *req, u64 now)

@@ -85,6 +85,7 @@ void shca_req_start(struct shca_req *req, const struct shca_req_attr *attr)
 	req->psn.una = req->psn.next;
 	req->ackreq.psn = req->psn.next;
 	req->recovery.loss_psn = req->psn.next;
+	req->recovery.gap_end = req->psn.next;
 	req->recovery.retry_left = attr->retry_cnt;
 	req->recovery.rnr_left = attr->rnr_retry;
 	shca_req_set_timeout(req);
@@ -100,6 +101,7 @@ static void req_enter_err(struct shca_req *req)
 {
 	req->state = SHCA_SIDE_ERR;
 	req->fail.valid = false;
+	req->recovery.acked = false;
 	req->recovery.rnr_wait = false;
 	req->recovery.recheck = false;
 	req->recovery.deadline = 0;
@@ -401,6 +403,27 @@ static void req_build_data(const struct shca_req *req,
 		pkt->se = wr->flags & SHCA_SEND_SOLICITED;
 }
 
+/* Where a request for a READ or an atomic ends; a repeated one may be for a part. */
+static u32 req_read_end(const struct shca_req *req,
+			const struct shca_send_wr *wr)
+{
+	u32 end = shca_psn_add(wr->first_psn, wr->nr_psn);
+
+	if (unlikely(req->recovery.resend_part) &&
+	    shca_psn_diff(req->recovery.resend_end, end) < 0)
+		return req->recovery.resend_end;
+	return end;
+}
+
+/* Bytes of such a request, which begins at byte @off. */
+static u32 req_read_left(const struct shca_req *req,
+			 const struct shca_send_wr *wr, u32 off)
+{
+	u32 nr_psn = shca_psn_off(req_read_end(req, wr), req->psn.next);
+
+	return min_t(u64, wr->length - off, (u64)nr_psn << req->psn.mtu_shift);
+}
+
 static void req_build(const struct shca_req *req, const struct shca_send_wr *wr,
 		      u32 nr_psn, bool last, struct shca_pkt *pkt)
 {
@@ -421,7 +444,7 @@ static void req_build(const struct shca_req *req, const struct shca_send_wr *wr,
 	if (req_is_read(wr)) {
 		pkt->reth.va = wr->rdma.remote_addr + off;
 		pkt->reth.rkey = wr->rdma.rkey;
-		pkt->reth.len = wr->length - off;
+		pkt->reth.len = req_read_left(req, wr, off);
 	} else if (shca_wr_op(wr->opcode)->form == SHCA_FORM_FLUSH) {
 		pkt->feth.type = wr->flush.type;
 		pkt->feth.level = wr->flush.level;
@@ -682,7 +705,7 @@ bool shca_req_next(struct shca_req *req, u64 now, struct shca_pkt *pkt)
 	nr_pkts = req->psn.reach > 1 ? 1 : nr_psn;
 	last = req_is_rd(wr) || req->ring.pkt_idx + nr_psn == wr->nr_psn;
 	if (req_is_rd(wr))
-		end_psn = shca_psn_add(wr->first_psn, wr->nr_psn);
+		end_psn = req_read_end(req, wr);
 	else
 		end_psn = shca_psn_add(req->psn.next, nr_psn);
 	req_build(req, wr, nr_psn, last, pkt);

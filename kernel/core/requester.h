@@ -69,6 +69,7 @@
  * @max_rd_atomic: READs and atomics outstanding, 0: none may be posted
  * @peer:	SHCA_PEER_*; bits may be added at any time
  * @marking:	enum shca_marking
+ * @keeps:	the caller keeps responses that are out of order: shca_req_may_hold()
  * @cc:		congestion control of RC and XRC
  */
 struct shca_req_attr {
@@ -84,6 +85,7 @@ struct shca_req_attr {
 	u8 rnr_retry;
 	u16 max_rd_atomic;
 	u8 marking;
+	bool keeps;
 	u32 peer;
 	struct shca_cc_attr cc;
 };
@@ -233,6 +235,10 @@ struct shca_req_gate {
  *		SHCA_REQ_NOT_HELD: at new packets
  * @resend_asked: shca_req_ackreq.psn when that began
  * @resend_max:	first new PSN since; SHCA_REQ_NOT_HELD: not yet, or no longer
+ * @resend_part:	a READ is asked for up to @resend_end only
+ * @gap_end: @gap_ns:	missing responses before it were asked for again, and when
+ * @acked: @acked_psn:	acknowledged up to here, while the response of a READ or an atomic
+ *		before it is missing
  * @loss_psn:	losses before it belong to the window that was made smaller already
  * @early_ns:	time of the last early retransmission
  * @early_row:	early retransmissions since the last progress; there is none from
@@ -250,6 +256,11 @@ struct shca_req_recovery {
 	u32 resend_asked;
 	u32 resend_max;
 	u32 loss_psn;
+	u32 gap_end;
+	u64 gap_ns;
+	u32 acked_psn;
+	bool acked;
+	bool resend_part;
 	bool rtt_valid;
 	bool rtt_again;
 	bool rtt_guess;
@@ -422,6 +433,24 @@ void shca_req_set_burst(struct shca_req *req, u32 burst);
 /** shca_req_rx() - process a response packet (ACK, READ response, atomic ACK, CNP) */
 enum shca_verdict shca_req_rx(struct shca_req *req, const struct shca_pkt *pkt,
 			      u64 now);
+
+/**
+ * shca_req_may_hold() - may a response that is out of order (SHCA_RX_LOST_RESPONSE) be
+ * kept?
+ *
+ * The caller keeps it, and feeds it when its PSN is the oldest outstanding one. It calls
+ * shca_req_gap() to have the missing ones sent again.
+ */
+bool shca_req_may_hold(const struct shca_req *req, const struct shca_pkt *pkt);
+
+/**
+ * shca_req_gap() - responses from the oldest outstanding PSN up to @psn are missing
+ * @psn:	of a response that has come
+ *
+ * So the peer has executed all requests before @psn. Only the missing part of a READ is
+ * asked for again.
+ */
+void shca_req_gap(struct shca_req *req, u32 psn, u64 now);
 
 /**
  * shca_req_takes_run() - can middle packets of a response be processed as one?

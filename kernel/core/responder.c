@@ -110,8 +110,8 @@ static enum shca_verdict resp_ahead(struct shca_resp *resp, u32 psn)
 }
 
 /*
- * Is it the READ on record, in whole or from one of its packets on?  A repeated
- * request ends where the first one ended.
+ * Is it the READ on record, or a part of it?  A part begins at one of its packets, and
+ * ends at one.
  */
 static bool resp_same_read(const struct shca_resp *resp,
 			   const struct shca_rd *rd, const struct shca_pkt *pkt)
@@ -119,8 +119,11 @@ static bool resp_same_read(const struct shca_resp *resp,
 	u32 byte = shca_psn_off(pkt->psn, rd->first_psn) * resp->attr.mtu;
 
 	if (rd->is_atomic || rd->bare || pkt->paylen ||
-	    pkt->xrc_srqn != rd->xrc_srqn ||
-	    pkt->reth.len != rd->len - byte)
+	    pkt->xrc_srqn != rd->xrc_srqn)
+		return false;
+	if (pkt->reth.len != rd->len - byte &&
+	    (!pkt->reth.len || pkt->reth.len > rd->len - byte ||
+	     pkt->reth.len % resp->attr.mtu))
 		return false;
 	return !rd->len || (pkt->reth.va == rd->va + byte &&
 			    pkt->reth.rkey == rd->rkey);
@@ -136,17 +139,21 @@ static enum shca_verdict resp_dup_read(struct shca_resp *resp,
 {
 	enum shca_mem_status status = SHCA_MEM_OK;
 	const struct shca_rd *rd;
-	u32 idx, start;
+	u32 idx, start, end;
 
 	if (!resp_rd_find(resp, pkt->psn, &idx))
 		return SHCA_RX_DUPLICATE;
 	rd = resp_rd(resp, idx);
 	if (!resp_same_read(resp, rd, pkt))
 		return SHCA_RX_DUPLICATE;
-	/* Still to come in the response that is being sent? */
 	start = shca_psn_off(pkt->psn, rd->first_psn);
-	if (start >= rd->send_idx)
+	end = start + max_t(u32, 1, DIV_ROUND_UP(pkt->reth.len, resp->attr.mtu));
+	/* Still to come in the response that is being sent? */
+	if (start >= rd->send_idx && end <= rd->send_end)
 		return SHCA_RX_DUPLICATE;
+	/* (what is being sent is sent to its end, too) */
+	if (rd->send_idx < rd->send_end)
+		end = max_t(u32, end, rd->send_end);
 	if (resp->attr.transport == SHCA_TRANSPORT_XRC &&
 	    !resp->mem->xrc_select(resp->mem_ctx, pkt->xrc_srqn))
 		return SHCA_RX_DUPLICATE;
@@ -157,7 +164,7 @@ static enum shca_verdict resp_dup_read(struct shca_resp *resp,
 	if (status == SHCA_MEM_RETRY)
 		return SHCA_RX_RETRY;
 	if (status == SHCA_MEM_OK)
-		resp_rd_send(resp, idx, start);
+		resp_rd_send(resp, idx, start, end);
 	return SHCA_RX_DUPLICATE;
 }
 
@@ -169,7 +176,7 @@ static void resp_dup_bare(struct shca_resp *resp, const struct shca_pkt *pkt,
 
 	if (resp_rd_find(resp, pkt->psn, &idx) &&
 	    resp_rd(resp, idx)->bare & flags)
-		resp_rd_send(resp, idx, 0);
+		resp_rd_send(resp, idx, 0, 1);
 }
 
 static void resp_dup_atomic(struct shca_resp *resp, const struct shca_pkt *pkt)
@@ -177,7 +184,7 @@ static void resp_dup_atomic(struct shca_resp *resp, const struct shca_pkt *pkt)
 	u32 idx;
 
 	if (resp_rd_find(resp, pkt->psn, &idx) && resp_rd(resp, idx)->is_atomic)
-		resp_rd_send(resp, idx, 0);
+		resp_rd_send(resp, idx, 0, 1);
 }
 
 /*

@@ -66,8 +66,9 @@ struct shca_resp_attr {
  *
  * It is kept for the response and for replay.
  * @first_psn: @nr_psn:	PSNs of the response
- * @send_start:	first packet of the response that is being sent
- * @send_idx:	next packet to send; @nr_psn for none
+ * @send_start: @send_end:	first packet of the response that is being sent, and the one
+ *		behind its last: a requester may ask again for a part
+ * @send_idx:	next packet to send; @send_end for none
  * @out_seq:	sequence number of the response's last packet handed out
  * @va: @rkey: @len:	READ, as first requested
  * @xrc_srqn:	XRC: SRQ whose protection domain the request uses
@@ -83,6 +84,7 @@ struct shca_rd {
 	u32 first_psn;
 	u32 nr_psn;
 	u32 send_start;
+	u32 send_end;
 	u32 send_idx;
 	u64 out_seq;
 	u64 va;

@@ -261,6 +261,9 @@ static noinline_for_stack bool shca_direct_answers(struct shca_direct *d)
 		}
 		shca_direct_arrive(d, &pkt, d->peer, d->qp);
 		verdict = shca_sq_accept(d->qp, &pkt, d->now);
+		/* Nothing is kept here: it comes again. */
+		if (unlikely(verdict == SHCA_RX_LOST_RESPONSE))
+			shca_req_gap(&d->qp->sq.req, pkt.psn, d->now);
 		shca_mem_release(&d->pieces);
 		if (verdict == SHCA_RX_RETRY) {
 			shca_rq_refused(d->peer, &pkt, SHCA_MEM_RETRY, d->news);

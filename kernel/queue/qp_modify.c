@@ -222,6 +222,7 @@ static void shca_start_requester(struct shca_qp *qp)
 		.rnr_retry = qp->attr.rnr_retry,
 		.max_rd_atomic = qp->attr.max_rd_atomic,
 		.marking = READ_ONCE(qp->dev->resv8a),
+		.keeps = true,
 		.cc = {
 			.algorithm = shca_qp_cc(qp),
 			.params = &qp->dev->cc_params,

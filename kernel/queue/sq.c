@@ -569,6 +569,30 @@ static enum shca_verdict shca_sq_offer(struct shca_qp *qp,
 	return shca_sq_accept(qp, pkt, now);
 }
 
+static u32 shca_sq_expected(const struct shca_qp *qp)
+{
+	return qp->sq.req.psn.una;
+}
+
+static bool shca_sq_may_hold(struct shca_qp *qp, const struct shca_pkt *pkt,
+			     u64 now)
+{
+	return shca_req_may_hold(&qp->sq.req, pkt);
+}
+
+static void shca_sq_missing(struct shca_qp *qp, u32 psn, bool again, u64 now)
+{
+	shca_req_gap(&qp->sq.req, psn, now);
+}
+
+static noinline void
+shca_sq_hold_ahead(struct shca_qp *qp, const struct shca_pkt *pkt,
+		   enum shca_verdict verdict, u64 now,
+		   struct shca_side_news *news)
+{
+	shca_side_hold(qp, &qp->sq.side, &shca_sq_ops, pkt, verdict, now, news);
+}
+
 static bool shca_sq_takes_run(const struct shca_qp *qp,
 			      const struct shca_pkt *pkt)
 {
@@ -588,6 +612,11 @@ static const struct shca_side_ops shca_sq_ops = {
 	.failed = shca_sq_failed,
 	.accept = shca_sq_offer,
 	.takes_run = shca_sq_takes_run,
+	.ahead = SHCA_RX_LOST_RESPONSE,
+	.hold = shca_sq_hold_ahead,
+	.may_hold = shca_sq_may_hold,
+	.expected = shca_sq_expected,
+	.missing = shca_sq_missing,
 	.take_run = shca_sq_take_run,
 };
 

@@ -159,7 +159,7 @@ static u8 request_opcode(const struct sim_op *op, bool first, bool last)
 static void check_remote(struct sim_node *n, const struct sim_op *op,
 			 const struct shca_pkt *pkt, u32 part)
 {
-	u32 key = n->peer->rem.key ^ (op->fault == SIM_BAD_RKEY ? 0x100 : 0);
+	u32 left, key = n->peer->rem.key ^ (op->fault == SIM_BAD_RKEY ? 0x100 : 0);
 	u32 off = part * n->w->mtu;
 
 	if (is_atomic(op)) {
@@ -180,7 +180,13 @@ static void check_remote(struct sim_node *n, const struct sim_op *op,
 		check(pkt->feth.type, op->imm & 0xff);
 		check(pkt->feth.level, op->imm >> 8 & 0xff);
 	} else {
-		check(pkt->reth.len, op->len - (is_read(op) ? off : 0));
+		left = op->len - (is_read(op) ? off : 0);
+		/* a part, up to where a packet of the response ends */
+		if (is_read(op) && n->w->f.keeps && pkt->again &&
+		    pkt->reth.len && pkt->reth.len < left &&
+		    pkt->reth.len % n->w->mtu == 0)
+			left = pkt->reth.len;
+		check(pkt->reth.len, left);
 	}
 }
 
@@ -301,7 +307,8 @@ void sim_packet_order(struct sim_node *n, const struct sim_op *op,
 	} else if (ahead > 0) {
 		/* The peer has what is behind a gap: on to what is new. */
 		sim_check(n->w, pkt->psn == n->req.psn.una ||
-			  (n->w->f.holds && pkt->psn == n->tx_max),
+			  ((n->w->f.holds || n->w->f.keeps) &&
+			   pkt->psn == n->tx_max),
 			  "node %u: psn %06x, %d left out", n->idx, pkt->psn,
 			  ahead);
 	}
@@ -309,7 +316,9 @@ void sim_packet_order(struct sim_node *n, const struct sim_op *op,
 		sim_check(n->w, pkt->psn == op->first_psn ||
 			  pkt->psn == n->req.psn.una,
 			  "node %u: READ resumed at %06x", n->idx, pkt->psn);
-	n->tx_next = is_rd(op) ? shca_psn_add(last_psn(op), 1) :
+	n->tx_next = is_read(op) && pkt->reth.len ?
+		     shca_psn_add(pkt->psn, DIV_ROUND_UP(pkt->reth.len, n->w->mtu)) :
+		     is_rd(op) ? shca_psn_add(last_psn(op), 1) :
 				 shca_psn_add(pkt->psn, pkt->span + 1);
 	if (shca_psn_diff(n->tx_next, n->tx_max) > 0)
 		n->tx_max = n->tx_next;
@@ -325,7 +334,7 @@ void sim_packet_executed(struct sim_node *n, const struct shca_pkt *pkt,
 {
 	s32 ahead = shca_psn_diff(pkt->psn, n->exp_psn);
 	struct sim_op *op = op_at(n->peer, pkt->psn);
-	u32 part;
+	u32 part, end;
 
 	if (n->w->f.hostile)
 		return;
@@ -347,6 +356,9 @@ void sim_packet_executed(struct sim_node *n, const struct shca_pkt *pkt,
 	part = shca_psn_off(pkt->psn, op->first_psn);
 	if (is_read(op) && part < 8 * sizeof(op->asked))
 		op->asked[part / 8] |= 1u << part % 8;
+	end = part + DIV_ROUND_UP(pkt->reth.len, n->w->mtu) - 1;
+	if (is_read(op) && end < 8 * sizeof(op->asked_end))
+		op->asked_end[end / 8] |= 1u << end % 8;
 	if (rx != SHCA_RX_OK)
 		return;
 	n->exp_psn = is_rd(op) ? shca_psn_add(last_psn(op), 1) :
@@ -457,8 +469,14 @@ static void check_response(struct sim_node *n, const struct shca_pkt *pkt,
 	bool begins = opcode == SHCA_OP_READ_RESP_FIRST ||
 		      opcode == SHCA_OP_READ_RESP_ONLY;
 	u32 len = is_read(op) ? op->len : 0;
+	u32 last = part + pkt->span;
 	u32 off = part * n->w->mtu;
 
+	/* the end of a part that was asked for */
+	if (last < 8 * sizeof(op->asked_end) &&
+	    op->asked_end[last / 8] & 1u << last % 8)
+		ends |= opcode == SHCA_OP_READ_RESP_ONLY ||
+			opcode == SHCA_OP_READ_RESP_LAST;
 	sim_check(n->w, shca_psn_diff(pkt->psn, n->exp_psn) < 0 &&
 		  part + pkt->span < op->nr_psn,
 		  "node %u: answer %06x to nothing", n->idx, pkt->psn);

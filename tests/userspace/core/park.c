@@ -64,10 +64,11 @@ static void park_drop(struct sim_park *park)
 /* ---- out of order ------------------------------------------------------------ */
 
 /* shca_park_hold() */
-static void hold_add(struct sim_node *n, const struct shca_pkt *pkt)
+static void hold_add(struct sim_node *n, struct sim_park *kept,
+		     const struct shca_pkt *pkt)
 {
 	const struct sim_wire *wire = pkt->data;
-	struct sim_parked **at = &n->kept.first, *p;
+	struct sim_parked **at = &kept->first, *p;
 
 	while (*at && shca_psn_diff((*at)->pkt.psn, pkt->psn) < 0)
 		at = &(*at)->next;
@@ -79,7 +80,7 @@ static void hold_add(struct sim_node *n, const struct shca_pkt *pkt)
 	p->pkt.data = p->wire;
 	p->next = *at;
 	*at = p;
-	n->kept.nr++;
+	kept->nr++;
 	n->w->stat_held++;
 }
 
@@ -101,32 +102,52 @@ static bool has_to_wait(struct sim_node *n, struct sim_park *park,
 	return true;
 }
 
+static bool is_out_of_order(enum shca_verdict rx, bool is_response)
+{
+	return rx == (is_response ? SHCA_RX_LOST_RESPONSE : SHCA_RX_OUT_OF_SEQ);
+}
+
+static bool may_hold(const struct sim_node *n, const struct shca_pkt *pkt,
+		     bool is_response)
+{
+	return is_response ? shca_req_may_hold(&n->req, pkt) :
+			     shca_resp_may_hold(&n->resp, pkt);
+}
+
+/* Does this side of @n keep what is out of order? */
+static bool keeps(const struct sim_node *n, bool is_response)
+{
+	return is_response ? n->w->f.keeps : n->w->f.holds;
+}
+
 /* As shca_side_hold(): @pkt was fed, and this became of it. */
 static void feed_held(struct sim_node *n, const struct shca_pkt *pkt,
-		      enum shca_verdict rx)
+		      enum shca_verdict rx, bool is_response)
 {
+	const u32 *expected = is_response ? &n->req.psn.una : &n->resp.epsn;
+	struct sim_park *held = &n->kept[is_response];
+	struct sim_park *park = &n->park[is_response];
 	bool again = rx == SHCA_RX_OK && pkt->ackreq;
-	bool is_ahead = rx == SHCA_RX_OUT_OF_SEQ;
-	struct sim_park *held = &n->kept;
+	bool is_ahead = is_out_of_order(rx, is_response);
 	struct shca_pkt *next;
 	u32 psn = pkt->psn;
 	s32 ahead = 0;
 
-	if (is_ahead && shca_resp_may_hold(&n->resp, pkt))
-		hold_add(n, pkt);
-	while (held->nr && !n->park[0].nr) {
+	if (is_ahead && may_hold(n, pkt, is_response))
+		hold_add(n, held, pkt);
+	while (held->nr && !park->nr) {
 		next = &held->first->pkt;
-		ahead = shca_psn_diff(next->psn, n->resp.epsn);
+		ahead = shca_psn_diff(next->psn, *expected);
 		if (ahead > 0)
 			break;
 		if (!ahead) {
 			sim_log(n->w, "node %u: psn %06x was held", n->idx,
 				next->psn);
-			rx = sim_node_accept(n, next, false);
-			if (has_to_wait(n, &n->park[0], rx, false)) {
-				if (!n->park[0].behind)
+			rx = sim_node_accept(n, next, is_response);
+			if (has_to_wait(n, park, rx, is_response)) {
+				if (!is_response && !park->behind)
 					shca_resp_not_yet(&n->resp, next->psn);
-				park_add(n, &n->park[0], next);
+				park_add(n, park, next);
 			}
 		}
 		park_drop(held);
@@ -134,9 +155,15 @@ static void feed_held(struct sim_node *n, const struct shca_pkt *pkt,
 	if (held->nr)
 		psn = held->first->pkt.psn;
 	else if (!is_ahead)
-		psn = n->resp.epsn;
-	if (!n->park[0].nr)
+		psn = *expected;
+	if (park->nr)
+		return;
+	if (!is_response) {
 		shca_resp_gap(&n->resp, psn, again);
+		return;
+	}
+	shca_req_gap(&n->req, psn, n->w->now);
+	n->may_go_back |= n->req.psn.next != n->req.psn.max;
 }
 
 /* shca_rq_must_wait() */
@@ -165,8 +192,8 @@ void sim_park_take(struct sim_node *n, struct shca_pkt *pkt, bool is_response)
 	if (!park->nr) {
 		rx = sim_node_accept(n, pkt, is_response);
 		if (!has_to_wait(n, park, rx, is_response)) {
-			if (!is_response && n->w->f.holds)
-				feed_held(n, pkt, rx);
+			if (keeps(n, is_response))
+				feed_held(n, pkt, rx, is_response);
 			return;
 		}
 		if (!is_response && !park->behind)
@@ -195,13 +222,14 @@ static void unpark(struct sim_node *n, bool is_response)
 				shca_resp_not_yet(&n->resp, psn);
 			return;
 		}
-		if (!is_response && rx == SHCA_RX_OUT_OF_SEQ &&
-		    shca_resp_may_hold(&n->resp, &park->first->pkt))
-			hold_add(n, &park->first->pkt);
+		if (is_out_of_order(rx, is_response) &&
+		    may_hold(n, &park->first->pkt, is_response))
+			hold_add(n, &n->kept[is_response], &park->first->pkt);
 		park_drop(park);
 	}
-	if (!is_response && n->kept.nr)
-		feed_held(n, &n->kept.first->pkt, SHCA_RX_DUPLICATE);
+	if (n->kept[is_response].nr)
+		feed_held(n, &n->kept[is_response].first->pkt,
+			  SHCA_RX_DUPLICATE, is_response);
 }
 
 void sim_park_fetched(struct sim_node *n, bool is_response)
@@ -224,9 +252,9 @@ void sim_park_purge(struct sim_node *n)
 {
 	u32 i;
 
-	while (n->kept.nr)
-		park_drop(&n->kept);
 	for (i = 0; i < 2; i++) {
+		while (n->kept[i].nr)
+			park_drop(&n->kept[i]);
 		while (n->park[i].nr)
 			park_drop(&n->park[i]);
 		n->park[i].fetching = false;

@@ -104,6 +104,7 @@ struct sim_op {
 	u32 nr_psn;
 	u32 nr_answered;	/* parts of its response that have left */
 	u8 asked[32];		/* parts at which a READ was asked for */
+	u8 asked_end[32];	/* and up to which */
 	struct sim_node *target; /* UD */
 	u32 qkey;		/* UD, as posted */
 	bool posted;
@@ -267,7 +268,7 @@ struct sim_node {
 	enum shca_mem_status access; /* worst answer during this packet */
 	bool asked;		/* the access check has sent for memory */
 	struct sim_park park[2]; /* of the responder, of the requester */
-	struct sim_park kept;	/* requests that came out of order, by PSN */
+	struct sim_park kept[2]; /* what came out of order, by PSN: requests, responses */
 	u32 tx_max;		/* first PSN that never left */
 	bool heard;		/* a packet came */
 	bool is_sqe;		/* send queue in error, all else alive */
@@ -342,7 +343,8 @@ struct sim_faults {
 	bool is_clean;
 	bool strict;
 	bool hostile;
-	bool holds;		/* both ends keep what comes out of order */
+	bool holds;		/* both ends keep requests that come out of order */
+	bool keeps;		/* and responses */
 	u32 loss;
 	u32 dup;
 	u32 reorder;

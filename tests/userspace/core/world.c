@@ -529,6 +529,7 @@ static void pick_attr(struct sim_node *n)
 	a->peer = prng_chance(rng, 500) ? SHCA_PEER_FLUSHES_ACKS : 0;
 	if (f->holds)
 		a->peer |= SHCA_PEER_HOLDS;
+	a->keeps = f->keeps;
 	a->marking = prng_below(rng, 3);
 	a->cc.algorithm = prng_below(rng, SHCA_CC_DCQCN + 1);
 	a->cc.params = &shca_cc_presets;
@@ -968,6 +969,7 @@ static void pick_world(struct sim_world *w)
 	f->together = sometimes(rng, 300, 900);
 	/* (no draw of its own: the rest of the world is as it was) */
 	f->holds = sim_is_rc(w) && w->reach == 1 && w->seed / 2 % 2;
+	f->keeps = sim_is_rc(w) && w->reach == 1 && w->seed / 4 % 2;
 	f->is_clean = kind < 3;
 	if (f->is_clean)
 		return;

@@ -1,0 +1,319 @@
+// SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
+/*
+ * READ responses that come out of order: what the requester asks for again if its caller
+ * keeps the others (shca_req_attr.keeps). And how a responder answers a part.
+ */
+#include "fixture.h"
+
+#define P0	FX_SQ_PSN
+#define NR	6
+#define FIRST	SHCA_OP_READ_RESP_FIRST
+#define MIDDLE	SHCA_OP_READ_RESP_MIDDLE
+#define LAST	SHCA_OP_READ_RESP_LAST
+#define ONLY	SHCA_OP_READ_RESP_ONLY
+
+/* A READ of NR packets has left, by a requester whose caller keeps responses. */
+static int keep_init(struct kunit *test)
+{
+	int err = fx_init(test);
+	struct fx *fx = test->priv;
+
+	if (err)
+		return err;
+	fx->req.attr.keeps = true;
+	fx_post(fx, SHCA_WR_RDMA_READ, NR * FX_MTU);
+	return fx_next(fx) && fx->pkt.reth.len == NR * FX_MTU ? 0 : -1;
+}
+
+static void expect_part(struct kunit *test, u32 psn, u32 nr)
+{
+	struct fx *fx = test->priv;
+
+	KUNIT_ASSERT_TRUE(test, fx_next(fx));
+	KUNIT_EXPECT_EQ(test, fx->pkt.psn, psn);
+	KUNIT_EXPECT_EQ(test, fx->pkt.reth.len, nr * FX_MTU);
+	KUNIT_EXPECT_TRUE(test, fx->pkt.again);
+	KUNIT_EXPECT_TRUE(test, fx->pkt.ackreq);
+	KUNIT_EXPECT_FALSE(test, fx_next(fx));
+	KUNIT_EXPECT_EQ(test, fx->req.psn.next, fx->req.psn.max);
+}
+
+static void respond(struct kunit *test, u8 opcode, u32 i, enum shca_verdict want)
+{
+	KUNIT_EXPECT_EQ(test, fx_read_resp(test->priv, opcode, P0 + i, FX_MTU), want);
+}
+
+static bool may_hold(struct fx *fx, u8 opcode, u32 psn)
+{
+	struct shca_pkt pkt = { .opcode = opcode, .psn = psn };
+
+	return shca_req_may_hold(&fx->req, &pkt);
+}
+
+static void keep_asks_for_the_missing_part(struct kunit *test)
+{
+	struct fx *fx = test->priv;
+
+	respond(test, FIRST, 0, SHCA_RX_OK);
+	respond(test, MIDDLE, 3, SHCA_RX_LOST_RESPONSE);
+	KUNIT_EXPECT_FALSE(test, fx_next(fx));
+	KUNIT_EXPECT_TRUE(test, may_hold(fx, MIDDLE, P0 + 3));
+	shca_req_gap(&fx->req, P0 + 3, fx->now);
+	expect_part(test, P0 + 1, 2);
+	KUNIT_EXPECT_EQ(test, fx->req.recovery.retry_left, 3);
+	KUNIT_EXPECT_LT(test, fx->req.cc.cwnd, fx->req.cc.window);
+	/* once */
+	shca_req_gap(&fx->req, P0 + 3, fx->now + FX_MS);
+	KUNIT_EXPECT_FALSE(test, fx_next(fx));
+	/* the end of the part is no end of the message */
+	respond(test, FIRST, 1, SHCA_RX_OK);
+	shca_req_gap(&fx->req, P0 + 3, fx->now);
+	KUNIT_EXPECT_FALSE(test, fx_next(fx));
+	respond(test, LAST, 2, SHCA_RX_OK);
+	respond(test, MIDDLE, 3, SHCA_RX_OK);
+	respond(test, MIDDLE, 4, SHCA_RX_OK);
+	KUNIT_EXPECT_FALSE(test, fx_pop(fx));
+	respond(test, LAST, 5, SHCA_RX_OK);
+	KUNIT_EXPECT_TRUE(test, fx_pop(fx));
+	KUNIT_EXPECT_EQ(test, fx->wc.status, SHCA_WC_SUCCESS);
+}
+
+/* A later part of what was asked for again is here: the earlier one is lost once more. */
+static void keep_asks_again_for_what_is_lost_again(struct kunit *test)
+{
+	struct fx *fx = test->priv;
+
+	respond(test, FIRST, 0, SHCA_RX_OK);
+	fx->req.recovery.rtt_ns = FX_MS;
+	shca_req_gap(&fx->req, P0 + 4, fx->now);
+	expect_part(test, P0 + 1, 3);
+	shca_req_gap(&fx->req, P0 + 2, fx->now + FX_MS / 2 - 1);
+	KUNIT_EXPECT_FALSE(test, fx_next(fx));
+	shca_req_gap(&fx->req, P0 + 2, fx->now + FX_MS / 2);
+	expect_part(test, P0 + 1, 1);
+	/* then there is another gap */
+	respond(test, ONLY, 1, SHCA_RX_OK);
+	respond(test, MIDDLE, 2, SHCA_RX_OK);
+	shca_req_gap(&fx->req, P0 + 4, fx->now);
+	expect_part(test, P0 + 3, 1);
+}
+
+/* No progress, no new time: or a time-out would never come. */
+static void keep_lets_the_time_run(struct kunit *test)
+{
+	struct fx *fx = test->priv;
+	u64 deadline;
+
+	respond(test, FIRST, 0, SHCA_RX_OK);
+	fx->now += FX_MS;
+	shca_req_gap(&fx->req, P0 + 4, fx->now);
+	expect_part(test, P0 + 1, 3);
+	deadline = fx->req.recovery.deadline;
+	KUNIT_EXPECT_EQ(test, deadline, fx->now + FX_TIMEOUT);
+	fx->now += FX_MS;
+	shca_req_gap(&fx->req, P0 + 2, fx->now);
+	expect_part(test, P0 + 1, 1);
+	KUNIT_EXPECT_EQ(test, fx->req.recovery.deadline, deadline);
+}
+
+static void keep_asks_only_where_something_is_missing(struct kunit *test)
+{
+	struct fx *fx = test->priv;
+
+	respond(test, FIRST, 0, SHCA_RX_OK);
+	shca_req_gap(&fx->req, P0 + 1, fx->now);
+	shca_req_gap(&fx->req, P0 + NR + 1, fx->now);
+	KUNIT_EXPECT_FALSE(test, fx_next(fx));
+	fx->req.recovery.rnr_wait = true;
+	shca_req_gap(&fx->req, P0 + 3, fx->now);
+	KUNIT_EXPECT_EQ(test, fx->req.psn.next, fx->req.psn.max);
+	fx->req.recovery.rnr_wait = false;
+	/* up to all of it, and while that waits to leave nothing else */
+	shca_req_gap(&fx->req, P0 + NR, fx->now);
+	KUNIT_EXPECT_EQ(test, fx->req.psn.next, P0 + 1);
+	shca_req_gap(&fx->req, P0 + 3, fx->now);
+	expect_part(test, P0 + 1, NR - 1);
+	shca_req_fail(&fx->req);
+	shca_req_gap(&fx->req, P0 + 3, fx->now);
+	KUNIT_EXPECT_FALSE(test, may_hold(fx, MIDDLE, P0 + 3));
+	KUNIT_EXPECT_FALSE(test, fx_next(fx));
+}
+
+static void keep_is_of_outstanding_responses(struct kunit *test)
+{
+	struct fx *fx = test->priv;
+
+	KUNIT_EXPECT_TRUE(test, may_hold(fx, LAST, P0 + NR - 1));
+	KUNIT_EXPECT_TRUE(test, may_hold(fx, SHCA_OP_ATOMIC_ACK, P0 + 1));
+	KUNIT_EXPECT_FALSE(test, may_hold(fx, LAST, P0 + NR));
+	KUNIT_EXPECT_FALSE(test, may_hold(fx, LAST, P0 - 1));
+	KUNIT_EXPECT_FALSE(test, may_hold(fx, SHCA_OP_ACK, P0 + 1));
+	KUNIT_EXPECT_FALSE(test, may_hold(fx, SHCA_OP_READ_REQUEST, P0 + 1));
+	KUNIT_EXPECT_FALSE(test, may_hold(fx, SHCA_TRANSPORT_XRC | LAST, P0 + 1));
+	fx->req.attr.keeps = false;
+	KUNIT_EXPECT_FALSE(test, may_hold(fx, LAST, P0 + NR - 1));
+	/* then all of it comes again */
+	respond(test, MIDDLE, 3, SHCA_RX_LOST_RESPONSE);
+	KUNIT_ASSERT_TRUE(test, fx_next(fx));
+	KUNIT_EXPECT_EQ(test, fx->pkt.reth.len, NR * FX_MTU);
+}
+
+/* A later SEND is acknowledged first: that counts when the response is there. */
+static void keep_remembers_an_acknowledgement(struct kunit *test)
+{
+	struct fx *fx = test->priv;
+
+	fx_post(fx, SHCA_WR_SEND, 8);
+	fx_post(fx, SHCA_WR_SEND, 8);
+	KUNIT_ASSERT_EQ(test, fx_drain(fx), 2u);
+	respond(test, FIRST, 0, SHCA_RX_OK);
+	KUNIT_EXPECT_EQ(test, fx_ack(fx, P0 + NR, ACK), SHCA_RX_LOST_RESPONSE);
+	expect_part(test, P0 + 1, NR - 1);
+	KUNIT_EXPECT_EQ(test, fx_read_resp(fx, FIRST, P0 + 1, FX_MTU), SHCA_RX_OK);
+	respond(test, MIDDLE, 2, SHCA_RX_OK);
+	respond(test, MIDDLE, 3, SHCA_RX_OK);
+	respond(test, MIDDLE, 4, SHCA_RX_OK);
+	KUNIT_EXPECT_EQ(test, fx->req.psn.una, P0 + 5);
+	respond(test, LAST, 5, SHCA_RX_OK);
+	KUNIT_EXPECT_EQ(test, fx->req.psn.una, P0 + NR + 1);
+	KUNIT_EXPECT_FALSE(test, fx->req.recovery.acked);
+	KUNIT_EXPECT_TRUE(test, fx_pop(fx));
+	KUNIT_EXPECT_TRUE(test, fx_pop(fx));
+	KUNIT_EXPECT_FALSE(test, fx_pop(fx));
+}
+
+/* The next acknowledgement says as much. */
+static void keep_forgets_an_acknowledgement(struct kunit *test)
+{
+	struct fx *fx = test->priv;
+
+	fx_post(fx, SHCA_WR_SEND, 8);
+	KUNIT_ASSERT_EQ(test, fx_drain(fx), 1u);
+	KUNIT_EXPECT_EQ(test, fx_ack(fx, P0, ACK), SHCA_RX_LOST_RESPONSE);
+	KUNIT_EXPECT_TRUE(test, fx->req.recovery.acked);
+	expect_part(test, P0, NR);
+	shca_req_fail(&fx->req);
+	KUNIT_EXPECT_FALSE(test, fx->req.recovery.acked);
+}
+
+static void keep_early_asks_for_the_missing_part(struct kunit *test)
+{
+	struct fx *fx = test->priv;
+
+	respond(test, FIRST, 0, SHCA_RX_OK);
+	shca_req_gap(&fx->req, P0 + 3, fx->now);
+	expect_part(test, P0 + 1, 2);
+	fx->req.recovery.rtt_ns = FX_MS;
+	fx->now = shca_req_deadline(&fx->req);
+	shca_req_timer(&fx->req, fx->now);
+	KUNIT_EXPECT_EQ(test, fx->req.stats.early, 1ull);
+	expect_part(test, P0 + 1, 2);
+}
+
+/* ---- the responder ------------------------------------------------------- */
+
+static void expect_answer(struct kunit *test, u8 opcode, u32 psn)
+{
+	struct fx *fx = test->priv;
+
+	KUNIT_ASSERT_TRUE(test, fx_answer(fx));
+	KUNIT_EXPECT_EQ(test, fx->pkt.opcode, opcode);
+	KUNIT_EXPECT_EQ(test, fx->pkt.psn, psn);
+	KUNIT_EXPECT_EQ(test, fx->pkt.paylen, (u32)FX_MTU);
+}
+
+static void ask(struct kunit *test, u32 i, u32 len, enum shca_verdict want)
+{
+	struct fx *fx = test->priv;
+	struct shca_pkt pkt;
+
+	fx_request(&pkt, SHCA_OP_READ_REQUEST, FX_RQ_PSN + i, len);
+	pkt.reth.va += i * FX_MTU;
+	KUNIT_EXPECT_EQ(test, fx_rx(fx, &pkt), want);
+}
+
+static void resp_answers_a_part(struct kunit *test)
+{
+	struct fx *fx = test->priv;
+	u32 i;
+
+	ask(test, 0, NR * FX_MTU, SHCA_RX_OK);
+	for (i = 0; i < NR; i++)
+		KUNIT_ASSERT_TRUE(test, fx_answer(fx));
+	ask(test, 2, 2 * FX_MTU, SHCA_RX_DUPLICATE);
+	expect_answer(test, FIRST, FX_RQ_PSN + 2);
+	expect_answer(test, LAST, FX_RQ_PSN + 3);
+	fx_expect_silence(test);
+	ask(test, 1, FX_MTU, SHCA_RX_DUPLICATE);
+	expect_answer(test, ONLY, FX_RQ_PSN + 1);
+	fx_expect_silence(test);
+	/* behind what was sent last */
+	ask(test, 4, FX_MTU, SHCA_RX_DUPLICATE);
+	expect_answer(test, ONLY, FX_RQ_PSN + 4);
+	fx_expect_silence(test);
+	/* not of whole packets, beyond the end, or of nothing */
+	ask(test, 1, FX_MTU + 1, SHCA_RX_DUPLICATE);
+	ask(test, 2, (NR - 1) * FX_MTU, SHCA_RX_DUPLICATE);
+	ask(test, 2, 0, SHCA_RX_DUPLICATE);
+	fx_expect_silence(test);
+}
+
+static void resp_part_goes_on_to_what_is_being_sent(struct kunit *test)
+{
+	ask(test, 0, NR * FX_MTU, SHCA_RX_OK);
+	expect_answer(test, FIRST, FX_RQ_PSN);
+	expect_answer(test, MIDDLE, FX_RQ_PSN + 1);
+	expect_answer(test, MIDDLE, FX_RQ_PSN + 2);
+	ask(test, 3, FX_MTU, SHCA_RX_DUPLICATE);
+	ask(test, 1, FX_MTU, SHCA_RX_DUPLICATE);
+	expect_answer(test, FIRST, FX_RQ_PSN + 1);
+	expect_answer(test, MIDDLE, FX_RQ_PSN + 2);
+	expect_answer(test, MIDDLE, FX_RQ_PSN + 3);
+	expect_answer(test, MIDDLE, FX_RQ_PSN + 4);
+	expect_answer(test, LAST, FX_RQ_PSN + 5);
+	fx_expect_silence(test);
+}
+
+/* A packet of an earlier part has not left: all from there on comes again. */
+static void resp_part_that_did_not_leave(struct kunit *test)
+{
+	struct fx *fx = test->priv;
+	struct shca_pkt pkt;
+	u32 i;
+
+	ask(test, 0, NR * FX_MTU, SHCA_RX_OK);
+	for (i = 0; i < NR; i++)
+		KUNIT_ASSERT_TRUE(test, fx_answer(fx));
+	ask(test, 4, FX_MTU, SHCA_RX_DUPLICATE);
+	expect_answer(test, ONLY, FX_RQ_PSN + 4);
+	pkt = fx->pkt;
+	ask(test, 1, FX_MTU, SHCA_RX_DUPLICATE);
+	expect_answer(test, ONLY, FX_RQ_PSN + 1);
+	shca_resp_link_full(&fx->resp, &pkt);
+	expect_answer(test, FIRST, FX_RQ_PSN + 4);
+	expect_answer(test, LAST, FX_RQ_PSN + 5);
+	fx_expect_silence(test);
+}
+
+static struct kunit_case keep_cases[] = {
+	KUNIT_CASE(keep_asks_for_the_missing_part),
+	KUNIT_CASE(keep_asks_again_for_what_is_lost_again),
+	KUNIT_CASE(keep_lets_the_time_run),
+	KUNIT_CASE(keep_asks_only_where_something_is_missing),
+	KUNIT_CASE(keep_is_of_outstanding_responses),
+	KUNIT_CASE(keep_remembers_an_acknowledgement),
+	KUNIT_CASE(keep_forgets_an_acknowledgement),
+	KUNIT_CASE(keep_early_asks_for_the_missing_part),
+	KUNIT_CASE(resp_answers_a_part),
+	KUNIT_CASE(resp_part_goes_on_to_what_is_being_sent),
+	KUNIT_CASE(resp_part_that_did_not_leave),
+	{}
+};
+
+static struct kunit_suite keep_suite = {
+	.name = "softhca_keep",
+	.init = keep_init,
+	.test_cases = keep_cases,
+};
+
+kunit_test_suites(&keep_suite);
