@@ -83,8 +83,15 @@ void shca_cc_grow(struct shca_cc *cc, u32 nr_psn)
 
 void shca_cc_on_loss(struct shca_cc *cc)
 {
+	cc->undo = cc->lossy;
 	cc->lossy = max_t(u32, cc->lossy - cc->lossy / 4, cc_least(cc));
 	cc->acked = 0;
+	cc_apply(cc);
+}
+
+void shca_cc_on_undo(struct shca_cc *cc)
+{
+	cc->lossy = max_t(u32, cc->lossy, cc->undo);
 	cc_apply(cc);
 }
 

@@ -56,6 +56,7 @@ struct shca_cc_attr {
  * @cwnd:	congestion window: how many of them at present
  * @burst:	packets that may leave before shca_cc_on_sent() is asked, if @watches
  * @lossy:	the window that losses leave
+ * @undo:	@lossy before the last loss
  * @acked:	PSNs acknowledged since @lossy has changed
  * @watches:	shca_cc_on_sent() has something to do
  * @mtu:	path MTU, bytes
@@ -69,6 +70,7 @@ struct shca_cc {
 	u32 cwnd;
 	u32 burst;
 	u32 lossy;
+	u32 undo;
 	u32 acked;
 	bool watches;
 	u32 mtu;
@@ -109,6 +111,9 @@ u64 shca_cc_on_sent(struct shca_cc *cc, u32 nr_psn, u64 rtt_ns, u64 now);
 
 /** shca_cc_on_loss() - something is sent again, because it was lost */
 void shca_cc_on_loss(struct shca_cc *cc);
+
+/** shca_cc_on_undo() - what was sent again last was not lost */
+void shca_cc_on_undo(struct shca_cc *cc);
 
 /**
  * shca_cc_on_cnp() - packets were marked on the way: the peer says so, or a response is

@@ -28,8 +28,6 @@ static void req_sample_rtt(struct shca_req *req, u64 now)
 	u64 rtt = now - req->recovery.rtt_start;
 	bool guess = req->recovery.rtt_again;
 
-	if (!req->recovery.rtt_valid || shca_psn_diff(req->psn.una, req->recovery.rtt_psn) <= 0)
-		return;
 	req->recovery.rtt_valid = false;
 	/*
 	 * The answer may be that of the first copy or of the one sent early.  What comes
@@ -57,6 +55,8 @@ static void req_sample_rtt(struct shca_req *req, u64 now)
 		shca_req_set_timeout(req);
 }
 
+static void req_repaired(struct shca_req *req, u64 now);
+
 /* @psn.una has moved: counters start afresh, the timer serves what is left. */
 static void req_progress(struct shca_req *req, u64 now)
 {
@@ -69,7 +69,9 @@ static void req_progress(struct shca_req *req, u64 now)
 	req->ackreq.heard = true;
 	req->recovery.rnr_row = 0;
 	req->recovery.early_row = 0;
-	req_sample_rtt(req, now);
+	if (req->recovery.rtt_valid &&
+	    shca_psn_diff(req->psn.una, req->recovery.rtt_psn) > 0)
+		req_sample_rtt(req, now);
 
 	/* The refused packet is the oldest, so a copy of it was accepted. */
 	req->recovery.rnr_wait = false;
@@ -83,6 +85,8 @@ static void req_progress(struct shca_req *req, u64 now)
 	else if (req->recovery.timeout_ns && req->psn.next != req->psn.una)
 		req->recovery.deadline = now + req->recovery.timeout_ns;
 	/* (else all that is left waits to be resent, and that arms the timer) */
+	if (unlikely(req->recovery.repairs))
+		req_repaired(req, now);
 }
 
 /* The first @n PSNs of what is outstanding of the request at @una are done. */
@@ -135,6 +139,22 @@ static u32 req_ack(struct shca_req *req, u32 n, u64 now)
 	return n;
 }
 
+/* A response is here that an acknowledgement had to wait for. */
+static void req_ack_now(struct shca_req *req, u64 now)
+{
+	u32 off = shca_psn_off(req->recovery.acked_psn, req->psn.una);
+
+	if (off >= req_span(req) || !req_ack(req, off + 1, now))
+		req->recovery.acked = false;
+}
+
+static noinline void req_repaired(struct shca_req *req, u64 now)
+{
+	shca_req_repaired(req, now);
+	if (req->recovery.acked)
+		req_ack_now(req, now);
+}
+
 /* ---- refusals ----------------------------------------------------------- */
 
 static enum shca_verdict req_bad(struct shca_req *req, u8 status, u16 vendor_err)
@@ -162,6 +182,7 @@ static enum shca_verdict req_ack_ahead(struct shca_req *req, u32 psn, u64 now)
 	if (!req->attr.keeps)
 		return req_ahead(req, now);
 	req->recovery.acked = true;
+	req->recovery.repairs = true;
 	req->recovery.acked_psn = psn;
 	shca_req_gap(req, shca_psn_add(wr->first_psn, wr->nr_psn), now);
 	return SHCA_RX_LOST_RESPONSE;
@@ -265,7 +286,7 @@ static enum shca_verdict req_rx_ack(struct shca_req *req, const struct shca_pkt 
 			return SHCA_RX_STALE_ACK;
 		if (req_ack(req, off, now))
 			return req_gap(req, now);
-		shca_req_resend(req, code + 1);
+		shca_req_resend(req, code + 1, now);
 		return SHCA_RX_NAK_SEQ;
 	case SHCA_AETH_NAK:
 		if (code > SHCA_NAK_OPERATION)
@@ -286,28 +307,20 @@ static enum shca_verdict req_rx_ack(struct shca_req *req, const struct shca_pkt 
 static bool req_read_opcode_fits(const struct shca_send_wr *wr, u32 idx,
 				 u32 nr, u32 flags)
 {
-	bool again = wr->flags_core & SHCA_WRF_RETRIED;
+	u32 again = wr->flags_core & SHCA_WRF_RETRIED;
 	bool begins = flags & SHCA_OPF_START;
 	bool ends = flags & SHCA_OPF_END;
 
-	if (idx + nr > wr->nr_psn || (!ends && idx + nr == wr->nr_psn) ||
-	    (ends && idx + nr != wr->nr_psn && !again))
+	if (idx + nr > wr->nr_psn)
+		return false;
+	if (unlikely(ends != (idx + nr == wr->nr_psn)) && !(ends && again))
 		return false;
 	if (begins)
 		return !idx || again;
 	return idx;
 }
 
-/* A response is here that an acknowledgement had to wait for. */
-static void req_ack_now(struct shca_req *req, u64 now)
-{
-	u32 off = shca_psn_off(req->recovery.acked_psn, req->psn.una);
-
-	if (off >= req_span(req) || !req_ack(req, off + 1, now))
-		req->recovery.acked = false;
-}
-
-static enum shca_verdict req_placed(struct shca_req *req,
+static __always_inline enum shca_verdict req_placed(struct shca_req *req,
 				    enum shca_mem_status status, u32 nr_psn,
 				    u64 now)
 {
@@ -320,8 +333,6 @@ static enum shca_verdict req_placed(struct shca_req *req,
 	}
 	req_take(req, nr_psn);
 	req_progress(req, now);
-	if (unlikely(req->recovery.acked))
-		req_ack_now(req, now);
 	return SHCA_RX_OK;
 }
 

@@ -51,6 +51,7 @@ void shca_req_seek(struct shca_req *req)
 	req->recovery.resend_end = SHCA_REQ_NOT_HELD;
 	req->recovery.resend_max = SHCA_REQ_NOT_HELD;
 	req->recovery.resend_part = false;
+	req->recovery.late_ns = 0;
 	if (req->ring.una != req->ring.prod && wr->flags_core & SHCA_WRF_STARTED)
 		req->ring.pkt_idx = shca_psn_off(req->psn.una, wr->first_psn);
 }
@@ -135,6 +136,12 @@ static u64 req_round_trip(const struct shca_req *req)
 	return RTT_GUESS_NS;
 }
 
+/* Sooner after a packet was sent again, no answer to that copy comes. */
+static u64 req_too_soon(const struct shca_req *req)
+{
+	return (req->recovery.rtt_ns ?: req_round_trip(req)) / 2;
+}
+
 void shca_req_go_back(struct shca_req *req, u16 vendor_err, u64 now)
 {
 	if (req->recovery.rnr_wait || req->recovery.went_back)
@@ -159,15 +166,96 @@ static void req_lost(struct shca_req *req)
 	req->recovery.loss_psn = req->psn.max;
 }
 
-void shca_req_resend(struct shca_req *req, u32 nr)
+/* Send packets again from the oldest one up to @end, because of a gap. */
+static void req_repair(struct shca_req *req, u32 end, bool part, u64 now)
 {
-	if (req->recovery.rnr_wait || req->recovery.went_back)
-		return;
+	bool anew = part ? shca_psn_diff(req->recovery.gap_end, req->psn.una) <= 0 :
+			   !req->recovery.went_back;
+
 	req_lost(req);
-	req->recovery.went_back = true;
+	req->recovery.went_back = !part;
 	req->recovery.rtt_valid = false;
-	req->recovery.deadline = 0;	/* armed by the first packet sent again */
-	req_resend(req, shca_psn_add(req->psn.una, nr));
+	/*
+	 * Armed by the first packet sent again.  Without progress the time goes on, or a
+	 * time-out would never come.
+	 */
+	if (anew)
+		req->recovery.deadline = 0;
+	req_resend(req, end);
+	if (part) {
+		req->recovery.resend_part = true;
+		req->recovery.gap_end = end;
+		req->recovery.gap_ns = now;
+	}
+	req->recovery.repair_ns = now;
+	req->recovery.repairs = true;
+}
+
+/*
+ * A gap, where packets were reordered not long ago: it may fill by itself.
+ *
+ * Return: whether to wait for that.
+ */
+static bool req_may_be_late(struct shca_req *req, u32 end, bool part, u64 now)
+{
+	if (!req->recovery.reorders || !req->recovery.rtt_ns)
+		return false;
+	if (req->recovery.late_ns && req->recovery.late_psn == req->psn.una)
+		return true;
+	req->recovery.late_ns = now + req->recovery.rtt_ns;
+	req->recovery.late_psn = req->psn.una;
+	req->recovery.late_end = end;
+	req->recovery.late_part = part;
+	req->recovery.repairs = true;
+	return true;
+}
+
+void shca_req_resend(struct shca_req *req, u32 nr, u64 now)
+{
+	u32 end = shca_psn_add(req->psn.una, nr);
+
+	/* Again, about what was sent again: lost once more, or an answer from before. */
+	if (req->recovery.went_back &&
+	    (!req->recovery.repair_ns || req->psn.next != req->psn.max ||
+	     now - req->recovery.repair_ns < req_too_soon(req)))
+		return;
+	if (req->recovery.rnr_wait)
+		return;
+	if (!req_may_be_late(req, end, false, now))
+		req_repair(req, end, false, now);
+}
+
+/* The packets that were waited for have not come. */
+static void req_is_late(struct shca_req *req, u64 now)
+{
+	req->recovery.late_ns = 0;
+	if (req->recovery.rnr_wait || req->psn.next != req->psn.max)
+		return;
+	req->recovery.reorders--;
+	req_repair(req, req->recovery.late_end, req->recovery.late_part, now);
+}
+
+/*
+ * The oldest packet has arrived.  Was it reordered?  It came while it was waited for, or
+ * sooner after it was sent again than that copy can have come.
+ */
+void shca_req_repaired(struct shca_req *req, u64 now)
+{
+	u64 since = now - req->recovery.repair_ns;
+
+	if (req->recovery.late_ns) {
+		req->recovery.reorders = SHCA_REQ_REORDERS;
+		req->recovery.late_psn = req->psn.una;
+		if (shca_psn_diff(req->psn.una, req->recovery.late_end) >= 0)
+			req->recovery.late_ns = 0;
+	}
+	if (req->recovery.repair_ns && since < req->recovery.rtt_ns / 2) {
+		req->recovery.reorders = SHCA_REQ_REORDERS;
+		shca_cc_on_undo(&req->cc);
+		req->recovery.loss_psn = req->psn.una;
+	}
+	req->recovery.repair_ns = 0;
+	req->recovery.repairs = req->recovery.late_ns || req->recovery.acked;
 }
 
 /*
@@ -185,20 +273,14 @@ void shca_req_gap(struct shca_req *req, u32 psn, u64 now)
 	    req->psn.next != req->psn.max || !nr || nr > req_span(req))
 		return;
 	if (told > 0 && (nr >= (u32)told ||
-			 now - req->recovery.gap_ns < req->recovery.rtt_ns / 2))
+			 now - req->recovery.gap_ns < req_too_soon(req)))
 		return;
 	/* What is behind this request may have been acknowledged. */
 	nr = min_t(u32, nr, wr->nr_psn -
 			    shca_psn_off(req->psn.una, wr->first_psn));
-	req_lost(req);
-	req->recovery.rtt_valid = false;
-	/* Not without progress, or time-outs would never come. */
-	if (told <= 0)
-		req->recovery.deadline = 0;
-	req->recovery.gap_end = shca_psn_add(req->psn.una, nr);
-	req->recovery.gap_ns = now;
-	req_resend(req, req->recovery.gap_end);
-	req->recovery.resend_part = true;
+	nr = shca_psn_add(req->psn.una, nr);
+	if (!req_may_be_late(req, nr, true, now))
+		req_repair(req, nr, true, now);
 }
 
 void shca_req_missing(struct shca_req *req, u64 now)
@@ -462,6 +544,10 @@ void shca_req_timer(struct shca_req *req, u64 now)
 		req->ackreq.probe_ns = 0;
 		req->ackreq.probe_due = true;
 	}
+	if (req->recovery.late_ns && now >= req->recovery.late_ns) {
+		req_is_late(req, now);
+		return;
+	}
 	if (!req->recovery.deadline)
 		return;
 	if (now < req->recovery.deadline) {
@@ -513,6 +599,8 @@ u64 shca_req_deadline(const struct shca_req *req)
 		at = early;
 	if (req->ackreq.probe_ns && (!at || req->ackreq.probe_ns < at))
 		at = req->ackreq.probe_ns;
+	if (req->recovery.late_ns && (!at || req->recovery.late_ns < at))
+		at = req->recovery.late_ns;
 	if (earliest <= SHCA_GATE_OPEN || req->recovery.rnr_wait || !shca_req_may_send(req))
 		return at;
 	return at ? min_t(u64, at, earliest) : earliest;

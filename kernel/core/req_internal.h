@@ -124,7 +124,10 @@ void shca_req_go_back(struct shca_req *req, u16 vendor_err, u64 now);
 void shca_req_missing(struct shca_req *req, u64 now);
 
 /** shca_req_resend() - the peer has all but @nr packets from the oldest one on */
-void shca_req_resend(struct shca_req *req, u32 nr);
+void shca_req_resend(struct shca_req *req, u32 nr, u64 now);
+
+/** shca_req_repaired() - with shca_req_recovery.repairs, there was progress */
+void shca_req_repaired(struct shca_req *req, u64 now);
 
 /** shca_req_resend_done() - the missing packets were resent: continue at new ones */
 void shca_req_resend_done(struct shca_req *req);

@@ -48,6 +48,9 @@
 #define SHCA_REQ_RNR_PATIENCE	8
 #define SHCA_REQ_RNR_MOST_NS	1000000000ull
 
+/* So many losses follow a reordered packet until a gap is repaired at once again. */
+#define SHCA_REQ_REORDERS	16
+
 /* So many early retransmissions mean none: the time-out comes before. */
 #define SHCA_REQ_EARLY_NEVER	32
 
@@ -239,6 +242,12 @@ struct shca_req_gate {
  * @gap_end: @gap_ns:	missing responses before it were asked for again, and when
  * @acked: @acked_psn:	acknowledged up to here, while the response of a READ or an atomic
  *		before it is missing
+ * @late_ns: @late_psn: @late_end: @late_part:	unless they come before @late_ns, packets
+ *		from @late_psn, which is the oldest, up to @late_end are sent again; 0: none
+ * @repair_ns:	when the oldest packet was sent again because of a gap; 0: it was not
+ * @repairs:	one of @late_ns, @repair_ns and @acked is not 0
+ * @reorders:	so many more gaps are repaired a round trip later, because packets were
+ *		reordered
  * @loss_psn:	losses before it belong to the window that was made smaller already
  * @early_ns:	time of the last early retransmission
  * @early_row:	early retransmissions since the last progress; there is none from
@@ -261,6 +270,13 @@ struct shca_req_recovery {
 	u32 acked_psn;
 	bool acked;
 	bool resend_part;
+	u64 late_ns;
+	u64 repair_ns;
+	u32 late_psn;
+	u32 late_end;
+	bool late_part;
+	bool repairs;
+	u8 reorders;
 	bool rtt_valid;
 	bool rtt_again;
 	bool rtt_guess;

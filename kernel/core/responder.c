@@ -266,9 +266,13 @@ void shca_resp_gap(struct shca_resp *resp, u32 psn, bool again)
 		resp->gap_told = false;
 		return;
 	}
-	/* What the peer was told of is on its way. */
+	/*
+	 * The packets that the peer was told of are on their way, in order.  If a later one
+	 * of them is here, the earlier ones are lost again.
+	 */
 	if (resp->gap_told && !again &&
-	    shca_psn_diff(resp->gap_end, resp->epsn) > 0)
+	    shca_psn_diff(resp->gap_end, resp->epsn) > 0 &&
+	    shca_psn_diff(psn, resp->gap_end) >= 0)
 		return;
 	nr = min_t(u32, nr, SHCA_AETH_VALUE + 1);
 	resp->gap_told = true;

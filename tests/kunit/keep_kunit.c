@@ -105,6 +105,7 @@ static void keep_lets_the_time_run(struct kunit *test)
 	u64 deadline;
 
 	respond(test, FIRST, 0, SHCA_RX_OK);
+	fx->req.recovery.rtt_ns = FX_MS;
 	fx->now += FX_MS;
 	shca_req_gap(&fx->req, P0 + 4, fx->now);
 	expect_part(test, P0 + 1, 3);

@@ -150,7 +150,8 @@ void sim_node_timer(struct sim_node *n)
 			 n->req.stats.timeouts != before);
 	if (!n->req.recovery.rnr_wait)
 		n->quiet_until = 0;
-	n->may_go_back |= n->req.stats.early != early;
+	n->may_go_back |= n->req.stats.early != early ||
+			  n->req.recovery.repair_ns == n->w->now;
 	n->early += n->req.stats.early - early;
 	n->faults += n->req.stats.timeouts - before;
 	sim_node_pump(n);
