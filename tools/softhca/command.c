@@ -59,6 +59,9 @@ static void pattern_parse(struct pattern *p, const char *text)
 		end = strchr(token, ']');
 		if (end)
 			*end = '\0';
+		/* getopt_long() takes it. */
+		if (!strcmp(token, "--"))
+			continue;
 		p->token[p->nr++] = token;
 	}
 	p->may_end[p->nr] = true;
@@ -70,13 +73,35 @@ static bool is_keyword(const char *token)
 	return islower((unsigned char)*token) && !strchr(token, '|');
 }
 
+/* Are the token and all words that follow a program and its arguments? */
+static bool is_program(const char *token)
+{
+	return !strcmp(token, "COMMAND...");
+}
+
+/* Does the row take a program and its arguments? */
+static bool has_program(const struct command *c)
+{
+	return strstr(c->pattern, "COMMAND...");
+}
+
+/* May a command line that fits the row end after @nr words? */
+static bool pattern_may_end(const struct pattern *p, int nr)
+{
+	if (p->nr && nr >= p->nr && is_program(p->token[p->nr - 1]))
+		return true;
+	return nr <= p->nr && p->may_end[nr];
+}
+
 /* Return: how many of @nr words fit the row. */
 static int pattern_match(const struct pattern *p, char **word, int nr)
 {
 	int i;
 
 	for (i = 0; i < nr && i < p->nr; i++)
-		if (is_keyword(p->token[i]) && strcmp(p->token[i], word[i]))
+		if (is_program(p->token[i]))
+			return nr;
+		else if (is_keyword(p->token[i]) && strcmp(p->token[i], word[i]))
 			break;
 	return i;
 }
@@ -117,11 +142,27 @@ static void print_usage(FILE *out, const struct command *c)
 {
 	const struct option_row *o;
 
-	fprintf(out, "softhca %s%s%s", c->name, *c->pattern ? " " : "",
-		c->pattern);
+	const char *words = c->pattern;
+
+	fprintf(out, "softhca %s", c->name);
+	if (!has_program(c) && *words)
+		fprintf(out, " %s", words);
 	for (o = c->option; o->name; o++)
-		fprintf(out, " [--%s]", o->name);
+		fprintf(out, o->value ? " [--%s %s]" : " [--%s]", o->name, o->value);
+	if (has_program(c))
+		fprintf(out, " %s", words);
 	fputc('\n', out);
+}
+
+static void print_option(FILE *out, const struct option_row *o)
+{
+	fputs("      ", out);
+	if (o->letter)
+		fprintf(out, "-%c, ", o->letter);
+	fprintf(out, "--%s", o->name);
+	if (o->value)
+		fprintf(out, " %s", o->value);
+	fprintf(out, "  %s\n", o->summary);
 }
 
 static void print_lines(FILE *out, const char *indent, const char *text)
@@ -153,7 +194,7 @@ static void help_of(FILE *out, const char *words, bool details)
 		if (c->details)
 			print_lines(out, "      ", c->details);
 		for (o = c->option; o->name; o++)
-			fprintf(out, "      --%s  %s\n", o->name, o->summary);
+			print_option(out, o);
 	}
 }
 
@@ -272,7 +313,7 @@ static int check_values(const struct call *call, const struct pattern *p)
 	struct device device;
 	int i, status;
 
-	for (i = 0; i < call->nr; i++) {
+	for (i = 0; i < call->nr && i < p->nr; i++) {
 		if (strcmp(p->token[i], "DEVICE"))
 			continue;
 		status = device_check_name(call->word[i]) ?:
@@ -280,7 +321,7 @@ static int check_values(const struct call *call, const struct pattern *p)
 		if (status)
 			return status;
 	}
-	for (i = 0; i < call->nr; i++) {
+	for (i = 0; i < call->nr && i < p->nr; i++) {
 		if (!strchr(p->token[i], '|') ||
 		    choice_index(p->token[i], call->word[i]) >= 0)
 			continue;
@@ -305,29 +346,60 @@ const char *unknown_option(char **argv)
 	return letter;
 }
 
+/* Takes the value of an option. Return: 0, or an exit status. */
+static int take_value(struct call *call, int nr, const char *value)
+{
+	const struct option_row *o = &call->command->option[nr];
+	char choices[256];
+
+	call->option[nr] = true;
+	call->value[nr] = value;
+	if (!o->value || !strchr(o->value, '|') ||
+	    choice_index(o->value, value) >= 0)
+		return 0;
+	print_choices(choices, sizeof(choices), o->value);
+	complain("%s: invalid value '%s' of --%s (expected: %s)",
+		 call->command->name, value, o->name, choices);
+	return hint(call->command->name);
+}
+
 /*
- * Options may stand anywhere after the name. All rows of a command take the
- * same options. Return: 0, an exit status, or -1 after --help.
+ * Options may stand anywhere after the name, but before a program, which has
+ * its own. All rows of a command take the same options. Return: 0, an exit
+ * status, or -1 after --help.
  */
 static int parse_options(struct call *call, int argc, char **argv)
 {
 	const struct option_row *o = call->command->option;
 	struct option options[MAX_OPTIONS + 2] = {};
-	int c, i;
+	char letters[2 * MAX_OPTIONS + 4];
+	int c, i, status, used;
 
-	for (i = 0; o[i].name; i++)
-		options[i] = (struct option){ o[i].name, no_argument, NULL, 256 + i };
+	used = sprintf(letters, "%s:h", has_program(call->command) ? "+" : "");
+	for (i = 0; o[i].name; i++) {
+		options[i] = (struct option){ o[i].name,
+			o[i].value ? required_argument : no_argument, NULL, 256 + i };
+		if (o[i].letter)
+			used += sprintf(letters + used, "%c%s", o[i].letter,
+					o[i].value ? ":" : "");
+	}
 	options[i] = (struct option){ "help", no_argument, NULL, 'h' };
 	optind = 0;
-	while ((c = getopt_long(argc, argv, "h", options, NULL)) >= 0) {
+	while ((c = getopt_long(argc, argv, letters, options, NULL)) >= 0) {
 		if (c == 'h')
 			return -1;
-		if (c < 256) {
-			complain("%s: unknown option '%s'", call->command->name,
-				 unknown_option(argv));
+		if (c == '?' || c == ':') {
+			complain(c == ':' ? "%s: option '%s' needs a value" :
+					    "%s: unknown option '%s'",
+				 call->command->name, unknown_option(argv));
 			return hint(call->command->name);
 		}
-		call->option[c - 256] = true;
+		for (i = 0; c < 256; i++)
+			if (o[i].letter == c)
+				c = 256 + i;
+		status = take_value(call, c - 256, optarg);
+		if (status)
+			return status;
 	}
 	return 0;
 }
@@ -378,7 +450,7 @@ int command_run(int argc, char **argv)
 			continue;
 		pattern_parse(&p, c->pattern);
 		matched = pattern_match(&p, call.word, call.nr);
-		if (matched == call.nr && p.may_end[matched] && !row)
+		if (matched == call.nr && pattern_may_end(&p, matched) && !row)
 			row = c;
 		fits = matched > fits ? matched : fits;
 	}
@@ -414,6 +486,17 @@ static void offer(const char *candidate, void *arg)
 	printf("%s%s\n", x->prefix, candidate);
 }
 
+static void offer_choices(const char *choices, struct completion *x)
+{
+	char words[256], *word, *rest = words;
+
+	if (!strchr(choices, '|'))
+		return;
+	snprintf(words, sizeof(words), "%s", choices);
+	while ((word = strsep(&rest, "|")))
+		offer(word, x);
+}
+
 static void offer_token(const char *token, struct completion *x)
 {
 	char prefix[1024];
@@ -431,14 +514,24 @@ static void offer_token(const char *token, struct completion *x)
 		device_names(offer, x);
 		x->prefix = "";
 	} else if (strchr(token, '|')) {
-		char words[256], *word, *rest = words;
-
-		snprintf(words, sizeof(words), "%s", token);
-		while ((word = strsep(&rest, "|")))
-			offer(word, x);
+		offer_choices(token, x);
 	} else if (is_keyword(token)) {
 		offer(token, x);
 	}
+}
+
+/* Return: the option that takes the word after @word as its value, or NULL. */
+static const struct option_row *takes_value(const struct command *c,
+					    const char *word)
+{
+	const struct option_row *o;
+
+	for (o = c->option; o->name; o++)
+		if (o->value && *word == '-' &&
+		    (word[1] == '-' ? !strcmp(word + 2, o->name) :
+				      word[1] == o->letter && !word[2]))
+			return o;
+	return NULL;
 }
 
 static void offer_options(const struct command *c, struct completion *x)
@@ -471,6 +564,11 @@ int command_complete(int argc, char **argv)
 		size_t first = strcspn(c->name, " ");
 
 		named = name_match(c, argc - 1, argv);
+		if (named && argc - 1 > named &&
+		    takes_value(c, argv[argc - 2])) {
+			offer_choices(takes_value(c, argv[argc - 2])->value, &x);
+			continue;
+		}
 		if (named && *x.word == '-') {
 			offer_options(c, &x);
 			continue;
@@ -480,7 +578,9 @@ int command_complete(int argc, char **argv)
 
 			pattern_parse(&p, c->pattern);
 			for (i = named, nr = 0; i < argc - 1 && nr < MAX_WORDS; i++)
-				if (*argv[i] != '-')
+				if (takes_value(c, argv[i]))
+					i++;
+				else if (*argv[i] != '-')
 					word[nr++] = argv[i];
 			if (nr < p.nr && pattern_match(&p, word, nr) == nr)
 				offer_token(p.token[nr], &x);

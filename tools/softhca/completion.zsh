@@ -4,5 +4,13 @@
 # Completion of softhca(8): the tool prints the candidates from its table of commands.
 
 local -a candidates
+integer at=${words[(i)--]}
+# Behind "softhca run ... --" is another program with its own completion.
+if [[ ${words[2]} == run ]] && ((at < CURRENT)); then
+	shift $at words
+	((CURRENT -= at))
+	_normal
+	return
+fi
 candidates=(${(f)"$(${words[1]} --complete "${(@)words[2,CURRENT]}" 2>/dev/null)"})
 compadd -a candidates

@@ -86,7 +86,7 @@ struct listing {
 };
 
 /* Users choose names, so print them in a way that cannot break the syntax. */
-static void print_json_string(const char *s)
+void print_json_string(const char *s)
 {
 	putchar('"');
 	for (; *s; s++) {
@@ -277,6 +277,31 @@ void device_names(void (*each)(const char *name, void *arg), void *arg)
 	/* Quiet: an error message would appear between the typed words. */
 	if (!genl_open(true))
 		genl_send(get_request(NULL), NULL, read_name, &names);
+}
+
+/* passes device_netdevs()'s arguments to the callback */
+struct netdevs {
+	void (*each)(const char *name, const char *netdev, void *arg);
+	void *arg;
+};
+
+static void read_netdev(struct nlattr **attrs, void *arg)
+{
+	const struct netdevs *netdevs = arg;
+
+	if (attrs[SHCA_A_DEV_NAME] && attrs[SHCA_A_NETDEV_NAME])
+		netdevs->each(nla_get_string(attrs[SHCA_A_DEV_NAME]),
+			      nla_get_string(attrs[SHCA_A_NETDEV_NAME]),
+			      netdevs->arg);
+}
+
+void device_netdevs(void (*each)(const char *name, const char *netdev, void *arg),
+		    void *arg)
+{
+	struct netdevs netdevs = { each, arg };
+
+	if (!genl_open(true))
+		genl_send(get_request(NULL), NULL, read_netdev, &netdevs);
 }
 
 /* ---- commands ----------------------------------------------------------------- */

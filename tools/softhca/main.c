@@ -14,6 +14,8 @@
 /* Each group is a file and has a row here. */
 const struct command *const command_groups[] = {
 	dev_commands,
+	lab_commands,
+	doctor_commands,
 	NULL
 };
 

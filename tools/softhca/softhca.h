@@ -25,13 +25,17 @@
 #define MAX_WORDS	16
 
 /**
- * struct option_row - an option of a command, without a value
+ * struct option_row - an option of a command
  * @name:	without the dashes
  * @summary:	for the help text
+ * @value:	its value, as a word of a pattern; NULL: it has none
+ * @letter:	its short form, or 0
  */
 struct option_row {
 	const char *name;
 	const char *summary;
+	const char *value;
+	char letter;
 };
 
 /**
@@ -40,12 +44,14 @@ struct option_row {
  * @word:	words after the command, one for each token of the pattern
  * @nr:		number of words; the part in brackets may be absent
  * @option:	which of the row's options were given
+ * @value:	and their values
  */
 struct call {
 	const struct command *command;
 	char **word;
 	int nr;
 	bool option[MAX_OPTIONS];
+	const char *value[MAX_OPTIONS];
 };
 
 /**
@@ -54,7 +60,8 @@ struct call {
  * @pattern:	words after the name. "word" is typed as it is, "one|other" is
  *		one of these values, "UPPER" is any value, "DEVICE" is the name
  *		of a softhca device. "DEVICE,..." is several names with commas.
- *		The part in brackets at the end is optional
+ *		"COMMAND..." is a program and its arguments: options must come
+ *		before it, and "--" may. The part in brackets at the end is optional
  * @summary:	one line of the help text
  * @details:	more lines for the help text of the command alone, or NULL
  * @option:	ends with an empty row
@@ -73,6 +80,8 @@ struct command {
 /* The table: an array of rows per group; an empty row ends each. */
 extern const struct command *const command_groups[];
 extern const struct command dev_commands[];
+extern const struct command doctor_commands[];
+extern const struct command lab_commands[];
 
 /* command.c */
 
@@ -123,6 +132,13 @@ int device_find(const char *name, struct device *device);
 
 /** device_check_name() - 0, or an exit status if no device can have this name */
 int device_check_name(const char *name);
+
+/** device_netdevs() - call @each for every device of this network namespace; no message */
+void device_netdevs(void (*each)(const char *name, const char *netdev, void *arg),
+		    void *arg);
+
+/** print_json_string() - @s in quotes, whatever it contains */
+void print_json_string(const char *s);
 
 /** device_names() - call @each for every device of this network namespace */
 void device_names(void (*each)(const char *name, void *arg), void *arg);

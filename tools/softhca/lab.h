@@ -1,0 +1,72 @@
+/* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
+/* What `softhca up`, `down`, `run` and `doctor` share. */
+#ifndef SOFTHCA_LAB_H
+#define SOFTHCA_LAB_H
+
+#include "softhca.h"
+
+/* The namespaces that `softhca up` makes */
+#define LAB_NAMES	"a|b"
+
+/* rtnl.c: each returns 0 or a negative errno, in the network namespace of the caller. */
+
+/** link_set() - bring a network device up if @up; set its alias unless NULL */
+int link_set(const char *name, bool up, const char *alias);
+int link_delete(const char *name);
+/** link_alias() - read the alias of a network device; "" if it has none */
+int link_alias(const char *name, char *alias, size_t size);
+/** link_add_veth() - join this namespace with @peer_netns, a file descriptor */
+int link_add_veth(const char *name, const char *peer, int peer_netns);
+/** address_add() - @address in network byte order; succeeds if it is there */
+int address_add(const char *name, uint32_t address, int prefix);
+int rdma_link_add(const char *name, const char *netdev);
+int rdma_link_delete(const char *name);
+/**
+ * rdma_counter() - a counter of the device's port; 0 if there is none
+ *
+ * sysfs has them in the namespace of the RDMA device only.
+ */
+uint64_t rdma_counter(const char *device, const char *counter);
+/** rdma_is_exclusive() - does each RDMA device belong to one network namespace? */
+bool rdma_is_exclusive(void);
+/** rdma_set_netns() - move an RDMA device to @netns, a file descriptor */
+int rdma_set_netns(const char *name, int netns);
+
+/* netns.c */
+
+/**
+ * enum netns_owner - of the network namespace with a name
+ * @NETNS_NONE:	there is none
+ * @NETNS_OURS:	`softhca up` has made it
+ * @NETNS_OTHER: another has
+ */
+enum netns_owner {
+	NETNS_NONE,
+	NETNS_OURS,
+	NETNS_OTHER,
+};
+
+/** netns_owner() - on NETNS_OURS, @fd is open: the namespace; the caller closes it */
+enum netns_owner netns_owner(const char *name, int *fd);
+
+/**
+ * netns_make() - make a network namespace, marked as ours, with a name as ip-netns(8)
+ *
+ * Return: its file descriptor, or a negative errno.
+ */
+int netns_make(const char *name);
+
+/** netns_remove() - remove the name; the namespace ends with its last process */
+void netns_remove(const char *name);
+
+/** netns_call() - run @fn in a child process in the namespace; its exit status */
+int netns_call(int fd, int (*fn)(const void *arg), const void *arg);
+
+/**
+ * netns_enter() - move this process into the namespace, with /sys of it
+ *
+ * Return: 0 or a negative errno.
+ */
+int netns_enter(int fd);
+
+#endif

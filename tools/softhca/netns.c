@@ -1,0 +1,181 @@
+// SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
+/*
+ * Network namespaces with names, as ip-netns(8) has them: files in /run/netns.
+ * Those that this tool makes have a mark, the alias of their loopback device,
+ * which exists as long as the namespace. So the tool never takes another's
+ * namespace for its own, even if that has the same name or the same number.
+ */
+#define _GNU_SOURCE
+#include "lab.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <sched.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mount.h>
+#include <sys/stat.h>
+#include <sys/vfs.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <linux/magic.h>
+
+#define FOLDER	"/run/netns"
+#define MARK	"made by softhca up"
+
+static void path_of(const char *name, char *path, size_t size)
+{
+	snprintf(path, size, FOLDER "/%s", name);
+}
+
+int netns_call(int fd, int (*fn)(const void *arg), const void *arg)
+{
+	int status;
+	pid_t child;
+
+	fflush(NULL);
+	child = fork();
+	if (child < 0)
+		return fail("cannot start a process: %s", strerror(errno));
+	if (!child) {
+		if (setns(fd, CLONE_NEWNET))
+			_exit(fail("cannot enter the network namespace: %s",
+				   strerror(errno)));
+		status = fn(arg);
+		fflush(NULL);
+		_exit(status);
+	}
+	while (waitpid(child, &status, 0) < 0 && errno == EINTR)
+		;
+	return WIFEXITED(status) ? WEXITSTATUS(status) : EXIT_FAILURE;
+}
+
+static int has_mark(const void *arg)
+{
+	char alias[sizeof(MARK) + 1];
+
+	(void)arg;
+	return link_alias("lo", alias, sizeof(alias)) || strcmp(alias, MARK);
+}
+
+enum netns_owner netns_owner(const char *name, int *fd)
+{
+	char path[64];
+	struct statfs fs;
+
+	path_of(name, path, sizeof(path));
+	*fd = open(path, O_RDONLY | O_CLOEXEC);
+	if (*fd < 0)
+		return errno == ENOENT ? NETNS_NONE : NETNS_OTHER;
+	/* Without privilege nobody can look for the mark. */
+	if (!fstatfs(*fd, &fs) && fs.f_type == NSFS_MAGIC && !geteuid() &&
+	    !netns_call(*fd, has_mark, NULL))
+		return NETNS_OURS;
+	close(*fd);
+	*fd = -1;
+	return NETNS_OTHER;
+}
+
+/*
+ * A mount in the folder must reach all mount namespaces, and an unmount, too:
+ * otherwise the namespace stays where it is still mounted.
+ */
+static int share_folder(void)
+{
+	if (mkdir(FOLDER, 0755) && errno != EEXIST)
+		return -errno;
+	if (!mount("", FOLDER, "none", MS_SHARED | MS_REC, NULL))
+		return 0;
+	/* It is not a mount point yet. */
+	if (errno != EINVAL || mount(FOLDER, FOLDER, "none", MS_BIND | MS_REC, NULL) ||
+	    mount("", FOLDER, "none", MS_SHARED | MS_REC, NULL))
+		return -errno;
+	return 0;
+}
+
+/* In a child: the parent stays in its namespace. */
+static int make_marked(const char *path)
+{
+	int err;
+
+	if (unshare(CLONE_NEWNET))
+		return errno;
+	err = link_set("lo", true, MARK);
+	if (err)
+		return -err;
+	return mount("/proc/self/ns/net", path, "none", MS_BIND, NULL) ? errno : 0;
+}
+
+int netns_make(const char *name)
+{
+	char path[64];
+	int fd, status = 0, err = share_folder();
+	pid_t child;
+
+	if (err)
+		return err;
+	path_of(name, path, sizeof(path));
+	fd = open(path, O_RDONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0);
+	if (fd < 0)
+		return -errno;
+	close(fd);
+	fflush(NULL);
+	child = fork();
+	if (!child)
+		_exit(make_marked(path));
+	if (child < 0)
+		err = -errno;
+	while (child > 0 && waitpid(child, &status, 0) < 0 && errno == EINTR)
+		;
+	if (!err && status)
+		err = WIFEXITED(status) ? -WEXITSTATUS(status) : -EINTR;
+	fd = err ? -1 : open(path, O_RDONLY | O_CLOEXEC);
+	if (fd >= 0)
+		return fd;
+	err = err ?: -errno;
+	netns_remove(name);
+	return err;
+}
+
+void netns_remove(const char *name)
+{
+	char path[64];
+
+	path_of(name, path, sizeof(path));
+	umount2(path, MNT_DETACH);
+	unlink(path);
+}
+
+/* Mounts below /sys that belong to the machine, not to a network namespace */
+static const char *const kept[] = {
+	"/sys/fs/cgroup", "/sys/fs/bpf", "/sys/kernel/debug",
+	"/sys/kernel/security", "/sys/kernel/tracing",
+};
+
+#define NR_KEPT	((int)(sizeof(kept) / sizeof(*kept)))
+
+int netns_enter(int fd)
+{
+	int tree[NR_KEPT], i;
+
+	if (setns(fd, CLONE_NEWNET) || unshare(CLONE_NEWNS) ||
+	    mount("", "/", "none", MS_SLAVE | MS_REC, NULL))
+		return -errno;
+	/* /sys/class/net shows the namespace in which sysfs was mounted. */
+	for (i = 0; i < NR_KEPT; i++)
+		tree[i] = open_tree(AT_FDCWD, kept[i],
+				    OPEN_TREE_CLONE | OPEN_TREE_CLOEXEC |
+				    AT_RECURSIVE);
+	umount2("/sys", MNT_DETACH);
+	if (mount("sysfs", "/sys", "sysfs", 0, NULL))
+		return -errno;
+	for (i = 0; i < NR_KEPT; i++) {
+		if (tree[i] < 0)
+			continue;
+		/* What is missing there is missing outside, too. */
+		move_mount(tree[i], "", AT_FDCWD, kept[i], MOVE_MOUNT_F_EMPTY_PATH);
+		close(tree[i]);
+	}
+	return 0;
+}

@@ -1,0 +1,302 @@
+// SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
+/*
+ * The kernel's own netlink families: network devices and addresses (rtnetlink),
+ * and RDMA devices. A request is answered by an errno, which libnl would
+ * translate to fewer values; so messages are sent and received here.
+ */
+#include "lab.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include <linux/if_addr.h>
+#include <linux/if_link.h>
+#include <linux/netlink.h>
+#include <linux/rtnetlink.h>
+#include <linux/veth.h>
+#include <net/if.h>
+#include <rdma/rdma_netlink.h>
+
+#define RDMA_TYPE(op)	RDMA_NL_GET_TYPE(RDMA_NL_NLDEV, op)
+
+/* ---- a request and its answer ------------------------------------------------ */
+
+static struct nl_msg *request(int type, int flags, const void *header, int size)
+{
+	struct nl_msg *msg = nlmsg_alloc_simple(type, NLM_F_REQUEST | flags);
+
+	if (!msg || (header && nlmsg_append(msg, (void *)header, size, NLMSG_ALIGNTO) < 0)) {
+		fail("out of memory");
+		exit(EXIT_FAILURE);
+	}
+	return msg;
+}
+
+/* called for each message of an answer */
+typedef void answer_fn(struct nlmsghdr *hdr, void *arg);
+
+/* Return: whether that was the last message; its errno is in @err. */
+static bool read_answer(struct nlmsghdr *hdr, int left, answer_fn *answer,
+			void *arg, int *err)
+{
+	for (; nlmsg_ok(hdr, left); hdr = nlmsg_next(hdr, &left)) {
+		if (hdr->nlmsg_type == NLMSG_ERROR) {
+			*err = ((struct nlmsgerr *)nlmsg_data(hdr))->error;
+			return true;
+		}
+		if (hdr->nlmsg_type == NLMSG_DONE)
+			return true;
+		if (answer)
+			answer(hdr, arg);
+		if (!(hdr->nlmsg_flags & NLM_F_MULTI) && answer)
+			return true;
+	}
+	return false;
+}
+
+/* Sends and frees @msg. Return: 0 or a negative errno. */
+static int talk(int protocol, struct nl_msg *msg, answer_fn *answer, void *arg)
+{
+	/* A buffer of the kernel's largest message */
+	static char buffer[65536] __attribute__((aligned(NLMSG_ALIGNTO)));
+	struct sockaddr_nl kernel = { .nl_family = AF_NETLINK };
+	struct nlmsghdr *hdr = nlmsg_hdr(msg);
+	int fd = socket(AF_NETLINK, SOCK_RAW | SOCK_CLOEXEC, protocol);
+	ssize_t length;
+	int err = 0;
+
+	if (fd < 0) {
+		nlmsg_free(msg);
+		return -errno;
+	}
+	if (!answer)
+		hdr->nlmsg_flags |= NLM_F_ACK;
+	if (sendto(fd, hdr, hdr->nlmsg_len, 0, (struct sockaddr *)&kernel,
+		   sizeof(kernel)) < 0)
+		err = -errno;
+	while (!err) {
+		length = recv(fd, buffer, sizeof(buffer), 0);
+		if (length < 0)
+			err = -errno;
+		else if (read_answer((struct nlmsghdr *)buffer, length, answer, arg,
+				     &err))
+			break;
+	}
+	nlmsg_free(msg);
+	close(fd);
+	return err;
+}
+
+/* ---- network devices --------------------------------------------------------- */
+
+int link_set(const char *name, bool up, const char *alias)
+{
+	struct ifinfomsg info = {
+		.ifi_flags = up ? IFF_UP : 0,
+		.ifi_change = up ? IFF_UP : 0,
+	};
+	struct nl_msg *msg = request(RTM_NEWLINK, 0, &info, sizeof(info));
+
+	nla_put_string(msg, IFLA_IFNAME, name);
+	if (alias)
+		nla_put(msg, IFLA_IFALIAS, strlen(alias), alias);
+	return talk(NETLINK_ROUTE, msg, NULL, NULL);
+}
+
+int link_delete(const char *name)
+{
+	struct ifinfomsg info = {};
+	struct nl_msg *msg = request(RTM_DELLINK, 0, &info, sizeof(info));
+
+	nla_put_string(msg, IFLA_IFNAME, name);
+	return talk(NETLINK_ROUTE, msg, NULL, NULL);
+}
+
+/* an attribute to look for, and room for it */
+struct wanted {
+	int attr;
+	char *text;
+	size_t size;
+};
+
+static void read_link(struct nlmsghdr *hdr, void *arg)
+{
+	struct wanted *wanted = arg;
+	struct nlattr *attr = nlmsg_find_attr(hdr, sizeof(struct ifinfomsg),
+					      wanted->attr);
+
+	if (attr)
+		nla_strlcpy(wanted->text, attr, wanted->size);
+}
+
+int link_alias(const char *name, char *alias, size_t size)
+{
+	struct wanted wanted = { IFLA_IFALIAS, alias, size };
+	struct ifinfomsg info = {};
+	struct nl_msg *msg = request(RTM_GETLINK, 0, &info, sizeof(info));
+
+	*alias = '\0';
+	nla_put_string(msg, IFLA_IFNAME, name);
+	return talk(NETLINK_ROUTE, msg, read_link, &wanted);
+}
+
+int link_add_veth(const char *name, const char *peer, int peer_netns)
+{
+	struct ifinfomsg info = {};
+	struct nl_msg *msg = request(RTM_NEWLINK, NLM_F_CREATE | NLM_F_EXCL, &info,
+				     sizeof(info));
+	struct nlattr *linkinfo, *data, *end;
+
+	nla_put_string(msg, IFLA_IFNAME, name);
+	linkinfo = nla_nest_start(msg, IFLA_LINKINFO);
+	nla_put_string(msg, IFLA_INFO_KIND, "veth");
+	data = nla_nest_start(msg, IFLA_INFO_DATA);
+	end = nla_nest_start(msg, VETH_INFO_PEER);
+	nlmsg_append(msg, &info, sizeof(info), NLMSG_ALIGNTO);
+	nla_put_string(msg, IFLA_IFNAME, peer);
+	nla_put_u32(msg, IFLA_NET_NS_FD, peer_netns);
+	nla_nest_end(msg, end);
+	nla_nest_end(msg, data);
+	nla_nest_end(msg, linkinfo);
+	return talk(NETLINK_ROUTE, msg, NULL, NULL);
+}
+
+int address_add(const char *name, uint32_t address, int prefix)
+{
+	struct ifaddrmsg info = {
+		.ifa_family = AF_INET,
+		.ifa_prefixlen = prefix,
+		.ifa_index = if_nametoindex(name),
+	};
+	struct nl_msg *msg = request(RTM_NEWADDR, NLM_F_CREATE | NLM_F_EXCL, &info,
+				     sizeof(info));
+	int err;
+
+	nla_put_u32(msg, IFA_LOCAL, address);
+	nla_put_u32(msg, IFA_ADDRESS, address);
+	err = talk(NETLINK_ROUTE, msg, NULL, NULL);
+	return err == -EEXIST ? 0 : err;
+}
+
+/* ---- RDMA devices ------------------------------------------------------------ */
+
+int rdma_link_add(const char *name, const char *netdev)
+{
+	struct nl_msg *msg = request(RDMA_TYPE(RDMA_NLDEV_CMD_NEWLINK), 0, NULL, 0);
+
+	nla_put_string(msg, RDMA_NLDEV_ATTR_DEV_NAME, name);
+	nla_put_string(msg, RDMA_NLDEV_ATTR_LINK_TYPE, "softhca");
+	nla_put_string(msg, RDMA_NLDEV_ATTR_NDEV_NAME, netdev);
+	return talk(NETLINK_RDMA, msg, NULL, NULL);
+}
+
+/* an RDMA device to look for */
+struct rdma_wanted {
+	const char *name;
+	int index;
+};
+
+static void read_rdma_device(struct nlmsghdr *hdr, void *arg)
+{
+	struct nlattr *name = nlmsg_find_attr(hdr, 0, RDMA_NLDEV_ATTR_DEV_NAME);
+	struct nlattr *index = nlmsg_find_attr(hdr, 0, RDMA_NLDEV_ATTR_DEV_INDEX);
+	struct rdma_wanted *wanted = arg;
+
+	if (name && index && !strcmp(nla_get_string(name), wanted->name))
+		wanted->index = nla_get_u32(index);
+}
+
+int rdma_link_delete(const char *name)
+{
+	struct rdma_wanted wanted = { name, -1 };
+	struct nl_msg *msg = request(RDMA_TYPE(RDMA_NLDEV_CMD_GET), NLM_F_DUMP, NULL,
+				     0);
+	int err = talk(NETLINK_RDMA, msg, read_rdma_device, &wanted);
+
+	if (err)
+		return err;
+	if (wanted.index < 0)
+		return -ENODEV;
+	msg = request(RDMA_TYPE(RDMA_NLDEV_CMD_DELLINK), 0, NULL, 0);
+	nla_put_u32(msg, RDMA_NLDEV_ATTR_DEV_INDEX, wanted.index);
+	return talk(NETLINK_RDMA, msg, NULL, NULL);
+}
+
+/* a counter to look for */
+struct counter_wanted {
+	const char *name;
+	uint64_t value;
+};
+
+static void read_counters(struct nlmsghdr *hdr, void *arg)
+{
+	struct nlattr *all = nlmsg_find_attr(hdr, 0, RDMA_NLDEV_ATTR_STAT_HWCOUNTERS);
+	struct nlattr *entry, *name, *value;
+	struct counter_wanted *wanted = arg;
+	int rem;
+
+	if (!all)
+		return;
+	nla_for_each_nested(entry, all, rem) {
+		name = nla_find(nla_data(entry), nla_len(entry),
+				RDMA_NLDEV_ATTR_STAT_HWCOUNTER_ENTRY_NAME);
+		value = nla_find(nla_data(entry), nla_len(entry),
+				 RDMA_NLDEV_ATTR_STAT_HWCOUNTER_ENTRY_VALUE);
+		if (name && value && !strcmp(nla_get_string(name), wanted->name))
+			wanted->value = nla_get_u64(value);
+	}
+}
+
+uint64_t rdma_counter(const char *device, const char *counter)
+{
+	struct counter_wanted wanted = { counter, 0 };
+	struct rdma_wanted found = { device, -1 };
+	struct nl_msg *msg = request(RDMA_TYPE(RDMA_NLDEV_CMD_GET), NLM_F_DUMP, NULL,
+				     0);
+
+	if (talk(NETLINK_RDMA, msg, read_rdma_device, &found) || found.index < 0)
+		return 0;
+	msg = request(RDMA_TYPE(RDMA_NLDEV_CMD_STAT_GET), 0, NULL, 0);
+	nla_put_u32(msg, RDMA_NLDEV_ATTR_DEV_INDEX, found.index);
+	nla_put_u32(msg, RDMA_NLDEV_ATTR_PORT_INDEX, 1);
+	talk(NETLINK_RDMA, msg, read_counters, &wanted);
+	return wanted.value;
+}
+
+static void read_mode(struct nlmsghdr *hdr, void *arg)
+{
+	struct nlattr *mode = nlmsg_find_attr(hdr, 0,
+					      RDMA_NLDEV_SYS_ATTR_NETNS_MODE);
+
+	if (mode)
+		*(int *)arg = nla_get_u8(mode);
+}
+
+bool rdma_is_exclusive(void)
+{
+	int shared = 1;
+
+	talk(NETLINK_RDMA, request(RDMA_TYPE(RDMA_NLDEV_CMD_SYS_GET), 0, NULL, 0),
+	     read_mode, &shared);
+	return !shared;
+}
+
+int rdma_set_netns(const char *name, int netns)
+{
+	struct rdma_wanted wanted = { name, -1 };
+	struct nl_msg *msg = request(RDMA_TYPE(RDMA_NLDEV_CMD_GET), NLM_F_DUMP, NULL,
+				     0);
+	int err = talk(NETLINK_RDMA, msg, read_rdma_device, &wanted);
+
+	if (err)
+		return err;
+	if (wanted.index < 0)
+		return -ENODEV;
+	msg = request(RDMA_TYPE(RDMA_NLDEV_CMD_SET), 0, NULL, 0);
+	nla_put_u32(msg, RDMA_NLDEV_ATTR_DEV_INDEX, wanted.index);
+	nla_put_u32(msg, RDMA_NLDEV_NET_NS_FD, netns);
+	return talk(NETLINK_RDMA, msg, NULL, NULL);
+}
