@@ -90,4 +90,88 @@ struct shca_dump_srq {
 	__u32 reserved;
 };
 
+/* What went wrong last: shca_dump_error.what */
+#define SHCA_ERROR_NONE		0
+#define SHCA_ERROR_COMPLETION	1	/* a request completed with an error */
+#define SHCA_ERROR_PACKET	2	/* a packet of the peer was refused */
+#define SHCA_ERROR_RING		3	/* the process wrote an impossible index */
+#define SHCA_ERROR_CQ		4	/* a completion found its CQ full */
+
+/* Why a packet was refused: shca_dump_error.reason */
+#define SHCA_REASON_INVALID	1	/* invalid request: answered by a NAK */
+#define SHCA_REASON_ACCESS	2	/* key, rights or range: answered by a NAK */
+#define SHCA_REASON_OPERATION	3	/* failed here: answered by a NAK */
+#define SHCA_REASON_RNR		4	/* no receive request */
+#define SHCA_REASON_QKEY	5	/* UD: another Q_Key; dropped, as all below */
+#define SHCA_REASON_MESSAGE	6	/* UC, UD: a broken message, or too long */
+#define SHCA_REASON_STATE	7	/* the QP is not ready to receive */
+#define SHCA_REASON_RESPONSE	8	/* a response that cannot be */
+#define SHCA_REASON_PATH	9	/* not from the peer's address to ours */
+#define SHCA_REASON_TRANSPORT	10	/* an opcode of another transport */
+#define SHCA_REASON_ICRC	11	/* damaged */
+#define SHCA_REASON_PKEY	12	/* another partition */
+
+/**
+ * struct shca_dump_error - what went wrong last with a side of a QP
+ * @when:	nanoseconds of CLOCK_BOOTTIME
+ * @wr_id: @status: @vendor_err:	of the completion, if there was one
+ * @psn:	of the packet; of a send request: of the oldest packet without
+ *		acknowledgement
+ * @count:	errors since the QP left RESET
+ * @what:	SHCA_ERROR_*
+ * @opcode:	of the packet (BTH), or of the completion (enum ibv_wc_opcode)
+ * @reason:	SHCA_REASON_*; 0 unless a packet was refused
+ */
+struct shca_dump_error {
+	__aligned_u64 when;
+	__aligned_u64 wr_id;
+	__u32 psn;
+	__u32 count;
+	__u8 what;
+	__u8 opcode;
+	__u8 status;
+	__u8 reason;
+	__u16 vendor_err;
+	__u16 reserved;
+};
+
+/* shca_dump_fate.flags */
+#define SHCA_FATE_DESTROYED	(1u << 0)	/* the QP is gone; this is what is known of it */
+#define SHCA_FATE_USER		(1u << 1)	/* belongs to a process */
+#define SHCA_FATE_RNR_WAIT	(1u << 2)	/* waits for the peer to post a receive */
+#define SHCA_FATE_SRQ		(1u << 3)	/* receives from an SRQ or from work queues */
+
+/**
+ * struct shca_dump_fate - a queue pair and what went wrong with it (SHCA_A_FATE)
+ * @size: @qpn: @type: @state: IB_QPT_*, IB_QPS_*
+ * @flags:	SHCA_FATE_*
+ * @pid:	its process; 0: not known in this PID namespace
+ * @dest_qpn: @dest:	the peer of a connected QP; IPv4 addresses are IPv6-mapped
+ * @unfinished:	send requests posted and not completed
+ * @rq_posted:	receive requests posted and not taken; 0 with SHCA_FATE_SRQ
+ * @retry_left: @rnr_left:	retries left for the oldest request
+ * @send: @recv:	the last error of each side
+ * @dropped:	the last packet dropped before it reached a side
+ *
+ * It has neither keys nor addresses of memory. It only grows at its end.
+ */
+struct shca_dump_fate {
+	__u32 size;
+	__u32 qpn;
+	__u32 type;
+	__u32 state;
+	__u32 flags;
+	__u32 pid;
+	__u32 dest_qpn;
+	__u32 unfinished;
+	__u32 rq_posted;
+	__u32 retry_left;
+	__u32 rnr_left;
+	__u32 reserved;
+	__u8 dest[16];
+	struct shca_dump_error send;
+	struct shca_dump_error recv;
+	struct shca_dump_error dropped;
+};
+
 #endif

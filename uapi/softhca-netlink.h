@@ -14,6 +14,9 @@ enum shca_genl_cmd {
 	SHCA_CMD_UNSPEC,
 	SHCA_CMD_DEV_GET,	/* one device by name, or a dump of all */
 	SHCA_CMD_DEV_SET,	/* needs CAP_NET_ADMIN over the netdev's namespace */
+	SHCA_CMD_FATE_GET,	/* dump: each QP that the sender may watch, and
+				 * the last ones destroyed after an error
+				 */
 	__SHCA_CMD_MAX,
 	SHCA_CMD_MAX = __SHCA_CMD_MAX - 1
 };
@@ -34,6 +37,7 @@ enum shca_genl_attr {
 	SHCA_A_RESV8A,		/* u8: enum shca_resv8a */
 	SHCA_A_CC,		/* u8: enum shca_cc_mode */
 	SHCA_A_CC_ALGORITHM,	/* u8: enum shca_cc_algo */
+	SHCA_A_FATE,		/* binary: struct shca_dump_fate, softhca-dump.h */
 	__SHCA_A_MAX,
 	SHCA_A_MAX = __SHCA_A_MAX - 1
 };

@@ -61,6 +61,7 @@
 #define SHCA_LIM_MCAST_QP	240
 #define SHCA_LIM_MCAST_TOTAL	16384
 
+struct shca_history;
 struct shca_link_ops;
 struct shca_net;
 struct shca_trust;
@@ -106,6 +107,7 @@ struct shca_trust;
  * @bound: @retired:	struct shca_bound by RDMA core counter number; sums of
  *		deleted ones, under the lock of @bound
  * @optional:	bitmap of enabled optional counters, from SHCA_CNT_OPTIONAL on
+ * @history:	what went wrong with QPs that are gone (queue/fate.c)
  * @rescan:	work that makes the core rescan a loopback netdev's GIDs (lo.c)
  */
 struct shca_dev {
@@ -154,6 +156,7 @@ struct shca_dev {
 	u32 nr_attached;
 	atomic64_t qp_serial;
 	struct shca_counters __percpu *counters;
+	struct shca_history *history;
 	struct xarray bound;
 	u64 retired[SHCA_CNT_NR];
 	unsigned long optional;

@@ -49,6 +49,7 @@ static enum shca_verdict resp_refuse(struct shca_resp *resp, u32 psn, u8 nak,
 {
 	resp_owe_nak(resp, psn, resp->msn, SHCA_AETH_NAK | nak);
 	resp->state = SHCA_SIDE_ERR;
+	out->wc.vendor_err = vendor_err;
 	if (resp->wr_valid) {
 		resp_tm_break(resp);
 		resp->wr_valid = false;
@@ -58,7 +59,6 @@ static enum shca_verdict resp_refuse(struct shca_resp *resp, u32 psn, u8 nak,
 		out->wc.opcode = SHCA_WC_RECV;
 		out->wc.status = wc_status;
 		out->wc.xrc_srqn = resp->xrc_srqn;
-		out->wc.vendor_err = vendor_err;
 		if (unlikely(resp->attr.tm))
 			shca_resp_tm_fill(resp, &out->wc);
 	}

@@ -214,6 +214,7 @@ struct shca_resp {
  * struct shca_resp_out - results of a received packet, other than packets
  * @events:	SHCA_EV_*
  * @has_wc:	@wc is to be written to the receive CQ
+ * @wc:		without @has_wc, @wc.vendor_err of a request that RC refuses
  * @rndv:	after @wc, the rendezvous that shca_mem_ops.tm_get has matched
  *		begins
  *

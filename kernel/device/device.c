@@ -50,6 +50,7 @@
 #include "../net/net.h"
 #include "../queue/doorbell.h"
 #include "../queue/cq.h"
+#include "../queue/fate.h"
 #include "../queue/qp.h"
 #include "../queue/qp_modify.h"
 #include "../queue/rq.h"
@@ -340,6 +341,7 @@ static void shca_dealloc_driver(struct ib_device *ibdev)
 	shca_xrc_table_destroy(dev);
 	shca_flow_exit_dev(dev);
 	shca_counters_exit(dev);
+	shca_history_exit(dev);
 	/* Requests of other devices may still read it, if they have found a QP
 	 * of this device before. They do not sleep.
 	 */
@@ -575,7 +577,7 @@ int shca_newlink(const char *name, struct net_device *ndev)
 	shca_lo_init_dev(dev);
 	ib_mark_name_assigned_by_user(&dev->ibdev);
 	err = -ENOMEM;
-	if (shca_counters_init(dev))
+	if (shca_counters_init(dev) || shca_history_init(dev))
 		goto err_dealloc;
 	snet = shca_net_get(dev_net(ndev));
 	if (IS_ERR(snet)) {

@@ -10,6 +10,8 @@
 #include "netlink.h"
 
 #include <linux/overflow.h>
+#include <linux/pid_namespace.h>
+#include <linux/sched.h>
 #include <linux/slab.h>
 #include <net/genetlink.h>
 #include <net/net_namespace.h>
@@ -18,6 +20,7 @@
 #include "../../uapi/softhca-netlink.h"
 #include "../base/netns.h"
 #include "../base/trust.h"
+#include "../queue/fate.h"
 #include "../queue/qp_table.h"
 #include "device.h"
 
@@ -346,6 +349,78 @@ static int shca_dev_set_doit(struct sk_buff *skb, struct genl_info *info)
 	return err;
 }
 
+/* ---- what went wrong with queue pairs -------------------------------------------- */
+
+/* state of a dump of fates */
+struct shca_fate_fill {
+	struct sk_buff *msg;
+	struct netlink_callback *cb;
+	const struct shca_dev *dev;
+};
+
+static int shca_fate_fill(const struct shca_dump_fate *fate, void *arg)
+{
+	const struct shca_fate_fill *fill = arg;
+	struct sk_buff *msg = fill->msg;
+	struct nlattr *attr;
+	void *hdr;
+
+	hdr = genlmsg_put(msg, NETLINK_CB(fill->cb->skb).portid,
+			  fill->cb->nlh->nlmsg_seq, &shca_genl_family,
+			  NLM_F_MULTI, SHCA_CMD_FATE_GET);
+	if (!hdr)
+		return -EMSGSIZE;
+	if (nla_put_string(msg, SHCA_A_DEV_NAME, fill->dev->ibdev.name))
+		goto err_cancel;
+	attr = nla_reserve_64bit(msg, SHCA_A_FATE, sizeof(*fate), SHCA_A_PAD);
+	if (!attr)
+		goto err_cancel;
+	memcpy(nla_data(attr), fate, sizeof(*fate));
+	/* A number in another PID namespace says nothing. */
+	if (task_active_pid_ns(current) != &init_pid_ns)
+		((struct shca_dump_fate *)nla_data(attr))->pid = 0;
+	genlmsg_end(msg, hdr);
+	/* How many of this device the sender has */
+	fill->cb->args[1]++;
+	return 0;
+
+err_cancel:
+	genlmsg_cancel(msg, hdr);
+	return -EMSGSIZE;
+}
+
+static int shca_fate_fill_dev(struct shca_dev *dev, int idx, void *arg)
+{
+	struct shca_fate_fill *fill = arg;
+	struct netlink_callback *cb = fill->cb;
+	kuid_t uid = NETLINK_CB(cb->skb).creds.uid;
+	int err = 0;
+
+	fill->dev = dev;
+	if (idx != cb->args[0])
+		cb->args[1] = 0;
+	cb->args[0] = idx;
+	/* As in shca_qp_may_watch(): a user's own, or all with the capability. */
+	if (netlink_capable(cb->skb, CAP_NET_ADMIN))
+		uid = INVALID_UID;
+	if (net_eq(dev_net(dev->ndev), sock_net(cb->skb->sk)))
+		err = shca_fate_walk(dev, cb->args[1], uid, shca_fate_fill,
+				     fill);
+	if (err)
+		return err;
+	cb->args[0] = idx + 1;
+	cb->args[1] = 0;
+	return 0;
+}
+
+static int shca_fate_get_dumpit(struct sk_buff *skb, struct netlink_callback *cb)
+{
+	struct shca_fate_fill fill = { .msg = skb, .cb = cb };
+
+	shca_dev_walk(cb->args[0], shca_fate_fill_dev, &fill);
+	return skb->len;
+}
+
 static const struct genl_ops shca_genl_ops[] = {
 	{
 		.cmd = SHCA_CMD_DEV_GET,
@@ -356,6 +431,10 @@ static const struct genl_ops shca_genl_ops[] = {
 		.cmd = SHCA_CMD_DEV_SET,
 		.flags = GENL_UNS_ADMIN_PERM,
 		.doit = shca_dev_set_doit,
+	},
+	{
+		.cmd = SHCA_CMD_FATE_GET,
+		.dumpit = shca_fate_get_dumpit,
 	},
 };
 

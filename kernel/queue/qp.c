@@ -6,6 +6,7 @@
 #include "qp.h"
 
 #include <linux/capability.h>
+#include <linux/cred.h>
 #include <linux/overflow.h>
 #include <linux/sched/signal.h>
 #include <linux/slab.h>
@@ -17,6 +18,7 @@
 #include "../base/trace.h"
 #include "../base/udata.h"
 #include "cq.h"
+#include "fate.h"
 #include "page_wait.h"
 #include "payload.h"
 #include "qp_table.h"
@@ -415,6 +417,8 @@ static struct shca_qp *shca_qp_alloc(struct shca_dev *dev, struct ib_pd *pd,
 	qp->link = dev->link;
 	qp->type = init->qp_type;
 	qp->is_user = is_user;
+	qp->uid = current_euid();
+	qp->pid = is_user ? task_tgid_nr(current) : 0;
 	qp->state = IB_QPS_RESET;
 	qp->xrcd = init->xrcd;
 	qp->sq.cq = init->send_cq ? to_shca_cq(init->send_cq) : NULL;
@@ -571,6 +575,7 @@ void shca_qp_end(struct shca_qp *qp)
 		shca_qp_flush_all(qp);
 	else
 		shca_qp_flush_acks(qp);
+	shca_fate_bury(qp);
 	/* No packet finds it any longer ... */
 	shca_net_del_qp(qp->dev->snet, qp);
 	/* ... those that found it start nothing that lasts ... */

@@ -38,6 +38,7 @@
 #include "../mem/buf.h"
 #include "../mem/mr.h"
 #include "../mem/odp.h"
+#include "../../uapi/softhca-dump.h"
 #include "qp_table.h"
 #include "recv_ring.h"
 #include "rps.h"
@@ -90,6 +91,7 @@ struct shca_park {
  * @timer:	sq.c: the requester's deadlines; rq.c: waits for a full queue below
  * @rps:	where packets for it are received
  * @route:	to the peer
+ * @error:	what went wrong last (fate.c)
  */
 struct shca_side {
 	struct shca_mem_ctx mem;
@@ -101,6 +103,7 @@ struct shca_side {
 	struct hrtimer timer;
 	struct shca_rps rps;
 	struct shca_route route;
+	struct shca_dump_error error;
 };
 
 /**
@@ -209,6 +212,9 @@ struct shca_rq {
  * @pd: @xrcd:	the responder of XRC has a domain, and of each request the PD
  * @attr:	what query_qp reports; under @attr_lock
  * @av:	peer; written under both locks
+ * @uid: @pid:	of the process that made it
+ * @dropped:	the last packet dropped before it reached a side; written without a
+ *		lock, so its members may be of two packets
  * @peer_ece:	options that its end has told of by ECE, 0: none; under @attr_lock
  * @index:	indices that the process writes; NULL never
  * @status:	indices that only the kernel writes
@@ -241,6 +247,9 @@ struct shca_qp {
 	struct shca_rss *rss;
 	struct shca_av av;
 	u32 peer_ece;
+	kuid_t uid;
+	pid_t pid;
+	struct shca_dump_error dropped;
 
 	struct mutex attr_lock;
 	struct ib_qp_attr attr;

@@ -17,6 +17,7 @@
 #include "../base/udata.h"
 #include "../core/psn.h"
 #include "cq.h"
+#include "fate.h"
 #include "page_wait.h"
 #include "payload.h"
 #include "peer.h"
@@ -338,6 +339,9 @@ static void shca_apply_state(struct shca_qp *qp, enum ib_qp_state cur,
 		shca_qp_set_error_locked(qp);
 		break;
 	case IB_QPS_INIT:
+		if (cur == IB_QPS_RESET)
+			shca_fate_clear(qp);
+		break;
 	case IB_QPS_SQE:
 		break;
 	}

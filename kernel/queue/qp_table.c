@@ -224,6 +224,27 @@ bool shca_net_has_qp(const struct shca_qp *qp, u32 qpn,
 	return found;
 }
 
+int shca_net_walk_qps(struct shca_net *snet,
+		      int (*fn)(struct shca_qp *qp, void *arg), void *arg)
+{
+	struct rhashtable_iter iter;
+	struct shca_qp *qp;
+	int err = 0;
+
+	rhashtable_walk_enter(&snet->qps, &iter);
+	rhashtable_walk_start(&iter);
+	while (!err && (qp = rhashtable_walk_next(&iter))) {
+		/* EAGAIN: the table was resized, and the walk goes on. */
+		if (IS_ERR(qp) || !refcount_inc_not_zero(&qp->ref))
+			continue;
+		err = fn(qp, arg);
+		shca_qp_put(qp);
+	}
+	rhashtable_walk_stop(&iter);
+	rhashtable_walk_exit(&iter);
+	return err;
+}
+
 int shca_qp_table_init(struct shca_net *snet)
 {
 	int err;

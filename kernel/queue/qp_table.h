@@ -87,6 +87,17 @@ bool shca_net_has_qp(const struct shca_qp *qp, u32 qpn,
 struct shca_qp *shca_net_find_qp(struct shca_net *snet, u32 qpn);
 
 /**
+ * shca_net_walk_qps() - call @fn for each QP of a namespace, QP1s apart
+ * @fn:		returns 0, or an error that ends the walk. It holds no lock; the QP is
+ *		kept meanwhile
+ *
+ * A QP may be visited twice, or not at all, if the table grows or shrinks meanwhile.
+ * Context: process.
+ */
+int shca_net_walk_qps(struct shca_net *snet,
+		      int (*fn)(struct shca_qp *qp, void *arg), void *arg);
+
+/**
  * shca_net_find_gsi() - the QP1 that a management packet is for, or NULL
  *
  * It is the QP1 of the device which has the destination address.  If several

@@ -16,6 +16,7 @@
 #include "../base/trace.h"
 #include "../core/psn.h"
 #include "cq.h"
+#include "fate.h"
 #include "page_wait.h"
 #include "peer.h"
 #include "payload.h"
@@ -76,8 +77,11 @@ bool shca_rq_complete(struct shca_qp *qp, const struct shca_wc *wc)
 		  shca_rq_post_xrc(qp, wc) :
 		  shca_cq_post(qp->rq.cq, qp->ibqp, qp->qpn, wc);
 
+	if (unlikely(wc->status) && wc->status != SHCA_WC_WR_FLUSH_ERR)
+		shca_fate_wc(&qp->rq.side, wc, qp->rq.resp.epsn);
 	if (likely(ok))
 		return true;
+	shca_fate_queue(&qp->rq.side, SHCA_ERROR_CQ);
 	shca_resp_fail(&qp->rq.resp);
 	shca_side_fatal(qp, &qp->rq.side);
 	return false;
@@ -105,6 +109,9 @@ void shca_rq_refused(struct shca_qp *qp, const struct shca_pkt *pkt,
 	news->events |= out.events;
 	if (out.has_wc)
 		shca_rq_complete(qp, &out.wc);
+	else if (status != SHCA_MEM_RETRY)
+		shca_fate_packet(&qp->rq.side, pkt, SHCA_RX_ACCESS,
+				 shca_mem_verr(status));
 }
 
 /*
@@ -202,6 +209,9 @@ enum shca_verdict shca_rq_accept(struct shca_qp *qp, const struct shca_pkt *pkt,
 	shca_count_rx(qp, verdict);
 	if (verdict == SHCA_RX_OK)
 		shca_count_request(qp, pkt->opcode);
+	else if (!out.has_wc)	/* whose completion says more */
+		shca_fate_packet(&qp->rq.side, pkt, verdict,
+				 out.wc.vendor_err);
 	trace_shca_rx_verdict(qp->qpn, pkt, verdict);
 	return verdict;
 }

@@ -14,6 +14,7 @@
 #include "../base/trace.h"
 #include "../core/headers.h"
 #include "../core/opcode.h"
+#include "fate.h"
 #include "group.h"
 #include "payload.h"
 #include "qp.h"
@@ -219,6 +220,7 @@ static void shca_rx_refuse(struct shca_qp *qp, const struct shca_pkt *pkt,
 {
 	this_cpu_inc(READ_ONCE(qp->counters)->v[id]);
 	trace_shca_rx_refused(qp->qpn, pkt, id);
+	shca_fate_dropped(qp, pkt, id);
 }
 
 static bool shca_rx_is_watched(void)

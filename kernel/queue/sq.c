@@ -29,6 +29,7 @@
 #include "../link/ah.h"
 #include "cq.h"
 #include "direct.h"
+#include "fate.h"
 #include "page_wait.h"
 #include "payload.h"
 #include "peer.h"
@@ -189,10 +190,11 @@ bad:
 	wr->vendor_err = SHCA_VERR_WQE;
 }
 
-/* The queue itself has failed, so no completion can tell. */
-static void shca_sq_fatal(struct shca_qp *qp)
+/* The queue itself has failed (SHCA_ERROR_*), so no completion can tell. */
+static void shca_sq_fatal(struct shca_qp *qp, u8 what)
 {
 	lockdep_assert_held(&qp->sq.lock);
+	shca_fate_queue(&qp->sq.side, what);
 	shca_req_fail(&qp->sq.req);
 	shca_side_fatal(qp, &qp->sq.side);
 }
@@ -277,16 +279,18 @@ static int shca_sq_complete(struct shca_qp *qp)
 	while (shca_req_pop(&sq->req, &wc)) {
 		if (unlikely(wc.own)) {
 			if (!shca_tm_done(qp, &wc))
-				shca_sq_fatal(qp);
+				shca_sq_fatal(qp, SHCA_ERROR_CQ);
 			continue;
 		}
+		if (unlikely(wc.status) && wc.status != SHCA_WC_WR_FLUSH_ERR)
+			shca_fate_wc(&sq->side, &wc, sq->req.psn.una);
 		/* First the slot (release: our reads of it are done), then the
 		 * completion: the poller can then post.
 		 */
 		smp_store_release(&qp->status->sq_cons,
 				  sq->req.ring.head - sq->req.ring.own);
 		if (!shca_cq_post(sq->cq, qp->ibqp, qp->qpn, &wc))
-			shca_sq_fatal(qp);
+			shca_sq_fatal(qp, SHCA_ERROR_CQ);
 	}
 	if (head != sq->req.ring.head)
 		/* Requests that retired without a completion; pairs with the
@@ -419,7 +423,7 @@ static bool shca_sq_step(struct shca_qp *qp, struct shca_sq_news *news)
 	do {
 		shca_sq_fetch_own(qp);
 		if (shca_sq_fetch(qp) < 0)
-			shca_sq_fatal(qp);
+			shca_sq_fatal(qp, SHCA_ERROR_RING);
 		more = shca_sq_send(qp, news) || ++passes == SHCA_SQ_PASSES;
 		retired = shca_sq_complete(qp);
 	} while (!more && retired && (sq->fetched != sq->seen ||
@@ -556,6 +560,9 @@ enum shca_verdict shca_sq_accept(struct shca_qp *qp, const struct shca_pkt *pkt,
 
 	lockdep_assert_held(&qp->sq.lock);
 	verdict = shca_req_rx(&qp->sq.req, pkt, now);
+	if (unlikely(verdict == SHCA_RX_BAD_RESPONSE))
+		shca_fate_packet(&qp->sq.side, pkt, verdict,
+				 SHCA_VERR_RESPONSE);
 	shca_count_rx(qp, verdict);
 	trace_shca_rx_verdict(qp->qpn, pkt, verdict);
 	return verdict;

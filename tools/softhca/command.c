@@ -502,7 +502,7 @@ static void offer_token(const char *token, struct completion *x)
 	char prefix[1024];
 	const char *comma;
 
-	if (!strcmp(token, "DEVICE")) {
+	if (!strcmp(token, "DEVICE") || !strcmp(token, "DEVICE/QPN")) {
 		device_names(offer, x);
 	} else if (!strcmp(token, "DEVICE,...")) {
 		comma = strrchr(x->word, ',');

@@ -16,6 +16,7 @@ const struct command *const command_groups[] = {
 	dev_commands,
 	lab_commands,
 	doctor_commands,
+	explain_commands,
 	NULL
 };
 

@@ -81,6 +81,7 @@ struct command {
 extern const struct command *const command_groups[];
 extern const struct command dev_commands[];
 extern const struct command doctor_commands[];
+extern const struct command explain_commands[];
 extern const struct command lab_commands[];
 
 /* command.c */

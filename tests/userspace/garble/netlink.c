@@ -145,7 +145,7 @@ static int find_family(int fd)
 static void make_genl(struct message *msg, int family)
 {
 	struct genlmsghdr genl = {
-		.cmd = one_in(&rng, 8) ? below(&rng, 256) : 1 + below(&rng, 2),
+		.cmd = one_in(&rng, 8) ? below(&rng, 256) : 1 + below(&rng, SHCA_CMD_MAX),
 		.version = SHCA_GENL_VERSION,
 	};
 	uint16_t u16 = below(&rng, 130);

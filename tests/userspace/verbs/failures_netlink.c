@@ -191,6 +191,11 @@ static void *dump_settings(void)
 	return setting(SHCA_CMD_DEV_GET, NLM_F_DUMP);
 }
 
+static void *dump_fates(void)
+{
+	return setting(SHCA_CMD_FATE_GET, NLM_F_DUMP);
+}
+
 static void *set_setting(void)
 {
 	return setting(SHCA_CMD_DEV_SET, 0);
@@ -199,14 +204,15 @@ static void *set_setting(void)
 /* Must run in the device's network namespace. */
 static void settings(void)
 {
-	int get, dump, set;
+	int get, dump, fates, set;
 
 	find_family();
 	get = fail_make(&(struct verb){ get_setting, NULL });
 	dump = fail_make(&(struct verb){ dump_settings, NULL });
+	fates = fail_make(&(struct verb){ dump_fates, NULL });
 	set = fail_make(&(struct verb){ set_setting, NULL });
-	printf("# %d, %d and %d failures\n", get, dump, set);
-	REQUIRE(get > 2 && dump > 2 && set > 2);
+	printf("# %d, %d, %d and %d failures\n", get, dump, fates, set);
+	REQUIRE(get > 2 && dump > 2 && fates > 2 && set > 2);
 }
 
 static const struct test tests[] = {

@@ -1,0 +1,335 @@
+// SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
+/*
+ * What went wrong last with a QP.
+ *
+ * A side's error is a copy of what its completion or its answer said, so that it
+ * is known after the process has dropped it. A serious error is not replaced by
+ * one that a retry cures, such as a missing receive request, until the QP is reset.
+ */
+#include "fate.h"
+
+#include <linux/rcupdate.h>
+#include <linux/slab.h>
+#include <linux/timekeeping.h>
+#include <net/ipv6.h>
+
+#include "../core/wr.h"
+#include "qp_table.h"
+
+/* QPs that a device remembers after their destruction; the oldest one goes. */
+#define SHCA_HISTORY	64
+
+/* a QP that is gone */
+struct shca_past {
+	kuid_t uid;
+	bool is_user;
+	struct shca_dump_fate fate;
+};
+
+/**
+ * struct shca_history - QPs that were destroyed after an error
+ * @lock:	all of it; process context, alone
+ * @nr:		how many there have been
+ * @past:	the last of them; a ring
+ */
+struct shca_history {
+	spinlock_t lock;
+	u32 nr;
+	struct shca_past past[SHCA_HISTORY];
+};
+
+/* ---- writing ---------------------------------------------------------------- */
+
+/* Does the QP fail for it, or does a retry cure it? */
+static bool shca_reason_is_serious(u8 reason)
+{
+	return reason == SHCA_REASON_INVALID || reason == SHCA_REASON_ACCESS ||
+	       reason == SHCA_REASON_OPERATION ||
+	       reason == SHCA_REASON_RESPONSE;
+}
+
+static bool shca_error_is_serious(const struct shca_dump_error *error)
+{
+	switch (error->what) {
+	case SHCA_ERROR_NONE:
+		return false;
+	case SHCA_ERROR_PACKET:
+		return shca_reason_is_serious(error->reason);
+	default:
+		return true;
+	}
+}
+
+void shca_fate_wc(struct shca_side *side, const struct shca_wc *wc, u32 psn)
+{
+	struct shca_dump_error *error = &side->error;
+
+	error->when = ktime_get_coarse_boottime_ns();
+	error->wr_id = wc->wr_id;
+	error->psn = psn;
+	error->count++;
+	error->what = SHCA_ERROR_COMPLETION;
+	error->opcode = wc->opcode;
+	error->status = wc->status;
+	error->reason = 0;
+	error->vendor_err = wc->vendor_err;
+}
+
+static u8 shca_verdict_reason(enum shca_verdict verdict)
+{
+	switch (verdict) {
+	case SHCA_RX_INVALID:
+		return SHCA_REASON_INVALID;
+	case SHCA_RX_ACCESS:
+		return SHCA_REASON_ACCESS;
+	case SHCA_RX_OPERATION:
+		return SHCA_REASON_OPERATION;
+	case SHCA_RX_RNR:
+		return SHCA_REASON_RNR;
+	case SHCA_RX_QKEY:
+		return SHCA_REASON_QKEY;
+	case SHCA_RX_DROPPED:
+		return SHCA_REASON_MESSAGE;
+	case SHCA_RX_STATE:
+		return SHCA_REASON_STATE;
+	case SHCA_RX_BAD_RESPONSE:
+		return SHCA_REASON_RESPONSE;
+	default:
+		return 0;
+	}
+}
+
+void shca_fate_packet(struct shca_side *side, const struct shca_pkt *pkt,
+		      enum shca_verdict verdict, u16 vendor_err)
+{
+	struct shca_dump_error *error = &side->error;
+	u8 reason = shca_verdict_reason(verdict);
+
+	if (!reason)
+		return;
+	error->count++;
+	if (shca_error_is_serious(error))
+		return;
+	error->when = ktime_get_coarse_boottime_ns();
+	error->psn = pkt->psn;
+	error->what = SHCA_ERROR_PACKET;
+	error->opcode = pkt->opcode;
+	error->reason = reason;
+	error->vendor_err = vendor_err;
+}
+
+void shca_fate_queue(struct shca_side *side, u8 what)
+{
+	struct shca_dump_error *error = &side->error;
+
+	error->count++;
+	/* What is flushed after the first failure does not fit either. */
+	if (shca_error_is_serious(error))
+		return;
+	error->when = ktime_get_coarse_boottime_ns();
+	error->what = what;
+}
+
+void shca_fate_dropped(struct shca_qp *qp, const struct shca_pkt *pkt,
+		       enum shca_counter id)
+{
+	struct shca_dump_error *error = &qp->dropped;
+	u8 reason;
+
+	switch (id) {
+	case SHCA_CNT_RX_PATH:
+		/* Without a peer, no path is right. */
+		reason = READ_ONCE(qp->state) < IB_QPS_RTR ?
+			 SHCA_REASON_STATE : SHCA_REASON_PATH;
+		break;
+	case SHCA_CNT_RX_TRANSPORT:
+		reason = SHCA_REASON_TRANSPORT;
+		break;
+	case SHCA_CNT_RX_ICRC:
+		reason = SHCA_REASON_ICRC;
+		break;
+	case SHCA_CNT_RX_PKEY:
+		reason = SHCA_REASON_PKEY;
+		break;
+	default:
+		return;
+	}
+	/* Several CPUs may write: a mixture of two packets does no harm. */
+	WRITE_ONCE(error->when, ktime_get_coarse_boottime_ns());
+	WRITE_ONCE(error->psn, pkt->psn);
+	WRITE_ONCE(error->count, READ_ONCE(error->count) + 1);
+	WRITE_ONCE(error->opcode, pkt->opcode);
+	WRITE_ONCE(error->reason, reason);
+	WRITE_ONCE(error->what, SHCA_ERROR_PACKET);
+}
+
+void shca_fate_clear(struct shca_qp *qp)
+{
+	lockdep_assert_held(&qp->sq.lock);
+	lockdep_assert_held(&qp->rq.lock);
+	memset(&qp->sq.side.error, 0, sizeof(qp->sq.side.error));
+	memset(&qp->rq.side.error, 0, sizeof(qp->rq.side.error));
+	WRITE_ONCE(qp->dropped.what, SHCA_ERROR_NONE);
+	WRITE_ONCE(qp->dropped.count, 0);
+}
+
+/* ---- reading ---------------------------------------------------------------- */
+
+static void shca_fate_read_dropped(const struct shca_qp *qp,
+				   struct shca_dump_error *error)
+{
+	error->what = READ_ONCE(qp->dropped.what);
+	error->when = READ_ONCE(qp->dropped.when);
+	error->psn = READ_ONCE(qp->dropped.psn);
+	error->count = READ_ONCE(qp->dropped.count);
+	error->opcode = READ_ONCE(qp->dropped.opcode);
+	error->reason = READ_ONCE(qp->dropped.reason);
+}
+
+static void shca_fate_read_locked(const struct shca_qp *qp,
+				  struct shca_dump_fate *fate)
+{
+	const struct shca_recv_ring *ring = &qp->rq.ring;
+	const struct shca_req *req = &qp->sq.req;
+
+	fate->state = qp->state;
+	if (qp->rq.srq || qp->rss || qp->type == IB_QPT_XRC_TGT)
+		fate->flags |= SHCA_FATE_SRQ;
+	if (req->recovery.rnr_wait)
+		fate->flags |= SHCA_FATE_RNR_WAIT;
+	if (qp->type != IB_QPT_UD && qp->type != IB_QPT_GSI &&
+	    qp->type != IB_QPT_RAW_PACKET && qp->state >= IB_QPS_RTR) {
+		fate->dest_qpn = qp->rq.resp.attr.dqpn;
+		memcpy(fate->dest, &qp->av.roce.daddr, sizeof(fate->dest));
+	}
+	/* The process has set it; nothing depends on it. */
+	if (qp->index && qp->sq.entries)
+		fate->unfinished = READ_ONCE(qp->index->sq_prod) -
+				   (req->ring.head - req->ring.own);
+	if (ring->entries && ring->user_prod)
+		fate->rq_posted = shca_recv_ring_count(ring);
+	fate->retry_left = req->recovery.retry_left;
+	fate->rnr_left = req->recovery.rnr_left;
+	fate->send = qp->sq.side.error;
+	fate->recv = qp->rq.side.error;
+}
+
+static void shca_fate_read(struct shca_qp *qp, struct shca_dump_fate *fate)
+{
+	memset(fate, 0, sizeof(*fate));
+	fate->size = sizeof(*fate);
+	fate->qpn = qp->qpn;
+	fate->type = qp->type;
+	fate->pid = qp->pid;
+	if (qp->is_user)
+		fate->flags |= SHCA_FATE_USER;
+	shca_fate_read_dropped(qp, &fate->dropped);
+	spin_lock_bh(&qp->sq.lock);
+	spin_lock(&qp->rq.lock);
+	shca_fate_read_locked(qp, fate);
+	spin_unlock(&qp->rq.lock);
+	spin_unlock_bh(&qp->sq.lock);
+}
+
+void shca_fate_bury(struct shca_qp *qp)
+{
+	struct shca_history *history = qp->dev->history;
+	struct shca_past past = { .uid = qp->uid, .is_user = qp->is_user };
+
+	/* A work queue has no number that anybody knows. */
+	if (qp->wq)
+		return;
+	shca_fate_read(qp, &past.fate);
+	if (!past.fate.send.what && !past.fate.recv.what &&
+	    !past.fate.dropped.what)
+		return;
+	past.fate.flags |= SHCA_FATE_DESTROYED;
+	spin_lock(&history->lock);
+	history->past[history->nr++ % SHCA_HISTORY] = past;
+	spin_unlock(&history->lock);
+}
+
+/* Arguments of shca_fate_walk(); @pass: how many QPs are still to be passed over */
+struct shca_fate_walk {
+	const struct shca_dev *dev;
+	long pass;
+	kuid_t uid;
+	int (*fn)(const struct shca_dump_fate *fate, void *arg);
+	void *arg;
+};
+
+static bool shca_fate_is_for(const struct shca_fate_walk *walk, kuid_t uid,
+			     bool is_user)
+{
+	return !uid_valid(walk->uid) || (is_user && uid_eq(walk->uid, uid));
+}
+
+static int shca_fate_visit(struct shca_qp *qp, void *arg)
+{
+	struct shca_fate_walk *walk = arg;
+	struct shca_dump_fate fate;
+
+	if (qp->dev != walk->dev || !shca_fate_is_for(walk, qp->uid, qp->is_user))
+		return 0;
+	if (walk->pass) {
+		walk->pass--;
+		return 0;
+	}
+	shca_fate_read(qp, &fate);
+	return walk->fn(&fate, walk->arg);
+}
+
+/* Return: false: there is none. */
+static bool shca_history_get(struct shca_history *history, u32 i,
+			     struct shca_past *past)
+{
+	bool found;
+
+	spin_lock(&history->lock);
+	found = i < min_t(u32, history->nr, SHCA_HISTORY);
+	if (found)
+		/* The oldest one first */
+		*past = history->past[(history->nr <= SHCA_HISTORY ? i :
+				       history->nr + i) % SHCA_HISTORY];
+	spin_unlock(&history->lock);
+	return found;
+}
+
+int shca_fate_walk(struct shca_dev *dev, long from, kuid_t uid,
+		   int (*fn)(const struct shca_dump_fate *fate, void *arg),
+		   void *arg)
+{
+	struct shca_fate_walk walk = {
+		.dev = dev, .pass = from, .uid = uid, .fn = fn, .arg = arg,
+	};
+	struct shca_past past;
+	int err;
+	u32 i;
+
+	err = shca_net_walk_qps(dev->snet, shca_fate_visit, &walk);
+	for (i = 0; !err && shca_history_get(dev->history, i, &past); i++) {
+		if (!shca_fate_is_for(&walk, past.uid, past.is_user))
+			continue;
+		if (walk.pass)
+			walk.pass--;
+		else
+			err = fn(&past.fate, arg);
+	}
+	return err;
+}
+
+/* ---- a device's --------------------------------------------------------------- */
+
+int shca_history_init(struct shca_dev *dev)
+{
+	dev->history = kzalloc(sizeof(*dev->history), GFP_KERNEL);
+	if (!dev->history)
+		return -ENOMEM;
+	spin_lock_init(&dev->history->lock);
+	return 0;
+}
+
+void shca_history_exit(struct shca_dev *dev)
+{
+	kfree(dev->history);
+}
