@@ -49,7 +49,7 @@ void shca_req_seek(struct shca_req *req)
 	req->ackreq.probed = false;
 	req->ackreq.probe_ns = 0;
 	req->recovery.resend_end = SHCA_REQ_NOT_HELD;
-	req->recovery.resend_max = SHCA_REQ_NOT_HELD;
+	req->recovery.resend_max = req->psn.max;
 	req->recovery.resend_part = false;
 	req->recovery.late_ns = 0;
 	if (req->ring.una != req->ring.prod && wr->flags_core & SHCA_WRF_STARTED)
@@ -421,8 +421,7 @@ static void req_unsend(struct shca_req *req, u32 idx,
 	req->ring.pkt_idx = shca_psn_off(psn, req_wr(req, idx)->first_psn);
 	if (!pkt->again)
 		req_unsend_new(req, idx, psn);
-	else if (req->recovery.resend_max != SHCA_REQ_NOT_HELD &&
-		 req_find(req, req->recovery.resend_max, &first_new))
+	else if (req_find(req, req->recovery.resend_max, &first_new))
 		/* New packets followed the resent ones. */
 		req_unsend_new(req, first_new, req->recovery.resend_max);
 	req_unask(req, psn);

@@ -56,7 +56,6 @@ void shca_req_init(struct shca_req *req, void *ring, u32 entries, u32 stride,
 	req->psn.reach = 1;
 	req->credits = SHCA_AETH_CREDIT_NONE;
 	req->recovery.resend_end = SHCA_REQ_NOT_HELD;
-	req->recovery.resend_max = SHCA_REQ_NOT_HELD;
 	shca_req_release(req);
 }
 

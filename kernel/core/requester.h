@@ -237,7 +237,7 @@ struct shca_req_gate {
  * @resend_end:	resending ends here, and continues at new packets;
  *		SHCA_REQ_NOT_HELD: at new packets
  * @resend_asked: shca_req_ackreq.psn when that began
- * @resend_max:	first new PSN since; SHCA_REQ_NOT_HELD: not yet, or no longer
+ * @resend_max:	first PSN that was new when sending went back, or on from there
  * @resend_part:	a READ is asked for up to @resend_end only
  * @gap_end: @gap_ns:	missing responses before it were asked for again, and when
  * @acked: @acked_psn:	acknowledged up to here, while the response of a READ or an atomic

@@ -472,6 +472,27 @@ static void req_full_link_keeps_what_is_new(struct kunit *test)
 	expect_next(test, P0 + 5, false);
 }
 
+/* The same behind all that a time-out sends again: it is not left out afterwards. */
+static void req_full_link_after_a_timeout_keeps_what_is_new(struct kunit *test)
+{
+	struct fx *fx = test->priv;
+	struct shca_pkt pkt;
+
+	send(test, 2);
+	fx_post(fx, SHCA_WR_SEND, 8);
+	fx->now = fx->req.recovery.deadline;
+	shca_req_timer(&fx->req, fx->now);
+	expect_next(test, P0, true);
+	pkt = fx->pkt;
+	expect_next(test, P0 + 1, true);
+	expect_next(test, P0 + 2, false);
+	shca_req_link_full(&fx->req, &pkt, 0);
+	KUNIT_EXPECT_EQ(test, fx->req.psn.max, P0 + 2);
+	fx_ack(fx, P0, SEQ(1));
+	expect_next(test, P0, true);
+	expect_next(test, P0 + 2, false);
+}
+
 /* Local requests between them have been executed, and are passed over. */
 static void req_repair_passes_over_local_requests(struct kunit *test)
 {
@@ -515,6 +536,7 @@ static struct kunit_case hold_cases[] = {
 	KUNIT_CASE(req_early_is_one_packet_and_no_more),
 	KUNIT_CASE(req_time_out_sends_all_again),
 	KUNIT_CASE(req_full_link_keeps_what_is_new),
+	KUNIT_CASE(req_full_link_after_a_timeout_keeps_what_is_new),
 	KUNIT_CASE(req_repair_passes_over_local_requests),
 	{}
 };

@@ -29,7 +29,6 @@ static void req_init_is_at_rest(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, req->state, SHCA_SIDE_RESET);
 	KUNIT_EXPECT_EQ(test, req->cc.window, (u32)SHCA_CC_WINDOW);
 	KUNIT_EXPECT_EQ(test, req->recovery.resend_end, SHCA_REQ_NOT_HELD);
-	KUNIT_EXPECT_EQ(test, req->recovery.resend_max, SHCA_REQ_NOT_HELD);
 	KUNIT_EXPECT_EQ(test, req->psn.reach, 1u);
 	KUNIT_EXPECT_EQ(test, req->ring.mask, FX_ENTRIES - 1u);
 	/* no credits until a peer counts them (9.7.7.2) */
