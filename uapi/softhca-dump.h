@@ -140,6 +140,7 @@ struct shca_dump_error {
 #define SHCA_FATE_USER		(1u << 1)	/* belongs to a process */
 #define SHCA_FATE_RNR_WAIT	(1u << 2)	/* waits for the peer to post a receive */
 #define SHCA_FATE_SRQ		(1u << 3)	/* receives from an SRQ or from work queues */
+#define SHCA_FATE_NO_PSN	(1u << 4)	/* PSNs are 0: the reader may not see them */
 
 /**
  * struct shca_dump_fate - a queue pair and what went wrong with it (SHCA_A_FATE)

@@ -356,12 +356,23 @@ struct shca_fate_fill {
 	struct sk_buff *msg;
 	struct netlink_callback *cb;
 	const struct shca_dev *dev;
+	bool all;
 };
+
+/* Only an administrator sees how far a live QP is: what an attacker lacks (docs/security.md). */
+static void shca_fate_hide(struct shca_dump_fate *fate)
+{
+	fate->flags |= SHCA_FATE_NO_PSN;
+	fate->send.psn = 0;
+	fate->recv.psn = 0;
+	fate->dropped.psn = 0;
+}
 
 static int shca_fate_fill(const struct shca_dump_fate *fate, void *arg)
 {
 	const struct shca_fate_fill *fill = arg;
 	struct sk_buff *msg = fill->msg;
+	struct shca_dump_fate *told;
 	struct nlattr *attr;
 	void *hdr;
 
@@ -375,10 +386,13 @@ static int shca_fate_fill(const struct shca_dump_fate *fate, void *arg)
 	attr = nla_reserve_64bit(msg, SHCA_A_FATE, sizeof(*fate), SHCA_A_PAD);
 	if (!attr)
 		goto err_cancel;
-	memcpy(nla_data(attr), fate, sizeof(*fate));
+	told = nla_data(attr);
+	*told = *fate;
 	/* A number in another PID namespace says nothing. */
 	if (task_active_pid_ns(current) != &init_pid_ns)
-		((struct shca_dump_fate *)nla_data(attr))->pid = 0;
+		told->pid = 0;
+	if (!fill->all && !(fate->flags & SHCA_FATE_DESTROYED))
+		shca_fate_hide(told);
 	genlmsg_end(msg, hdr);
 	/* How many of this device the sender has */
 	fill->cb->args[1]++;
@@ -400,8 +414,9 @@ static int shca_fate_fill_dev(struct shca_dev *dev, int idx, void *arg)
 	if (idx != cb->args[0])
 		cb->args[1] = 0;
 	cb->args[0] = idx;
-	/* As in shca_qp_may_watch(): a user's own, or all with the capability. */
-	if (netlink_capable(cb->skb, CAP_NET_ADMIN))
+	/* A user's own, or all with the capability. */
+	fill->all = netlink_capable(cb->skb, CAP_NET_ADMIN);
+	if (fill->all)
 		uid = INVALID_UID;
 	if (net_eq(dev_net(dev->ndev), sock_net(cb->skb->sk)))
 		err = shca_fate_walk(dev, cb->args[1], uid, shca_fate_fill,

@@ -88,8 +88,8 @@ struct shca_qp *shca_net_find_qp(struct shca_net *snet, u32 qpn);
 
 /**
  * shca_net_walk_qps() - call @fn for each QP of a namespace, QP1s apart
- * @fn:		returns 0, or an error that ends the walk. It holds no lock; the QP is
- *		kept meanwhile
+ * @fn:		returns 0, or an error that ends the walk. Context: RCU read side; the
+ *		QP is kept meanwhile
  *
  * A QP may be visited twice, or not at all, if the table grows or shrinks meanwhile.
  * Context: process.

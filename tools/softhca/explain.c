@@ -63,7 +63,8 @@ static void print_list(const char *title, const char *lines)
 }
 
 /* The fact itself: "the WRITE with wr_id 0x7 completed with REM_ACCESS_ERR" */
-static void print_fact(const struct shca_dump_error *error, bool sends)
+static void print_fact(const struct shca_dump_error *error, bool sends,
+		       bool psn)
 {
 	switch (error->what) {
 	case SHCA_ERROR_COMPLETION:
@@ -73,8 +74,10 @@ static void print_fact(const struct shca_dump_error *error, bool sends)
 		       status_name(error->status));
 		break;
 	case SHCA_ERROR_PACKET:
-		printf("the packet %s, PSN %u, was refused",
-		       packet_name(error->opcode), error->psn);
+		printf("the packet %s", packet_name(error->opcode));
+		if (psn)
+			printf(", PSN %u,", error->psn);
+		printf(" was refused");
 		break;
 	default:
 		printf("the %s queue failed", sends ? "send" : "receive");
@@ -82,12 +85,12 @@ static void print_fact(const struct shca_dump_error *error, bool sends)
 }
 
 static void print_error(const struct shca_dump_error *error, const char *side,
-			bool sends)
+			bool sends, bool psn)
 {
 	const struct explanation *text = explain_error(error, sends);
 
 	printf("  %s: %.1f s ago ", side, seconds_since(error->when));
-	print_fact(error, sends);
+	print_fact(error, sends, psn);
 	if (error->count > 1)
 		printf("; %u times in all", error->count);
 	printf(".\n    %s\n", text->happened);
@@ -96,7 +99,7 @@ static void print_error(const struct shca_dump_error *error, const char *side,
 }
 
 static void print_error_json(const struct shca_dump_error *error,
-			     const char *side, bool sends, int *nr)
+			     const char *side, bool sends, bool psn, int *nr)
 {
 	const struct explanation *text = explain_error(error, sends);
 
@@ -109,7 +112,9 @@ static void print_error_json(const struct shca_dump_error *error,
 	if (error->what == SHCA_ERROR_PACKET)
 		printf(", \"opcode\": \"%s\", \"reason\": \"%s\"",
 		       packet_name(error->opcode), reason_name(error->reason));
-	printf(", \"psn\": %u, \"check\": \"%s\", \"happened\": ", error->psn,
+	if (psn)
+		printf(", \"psn\": %u", error->psn);
+	printf(", \"check\": \"%s\", \"happened\": ",
 	       check_name(error->vendor_err));
 	print_json_string(text->happened);
 	printf(", \"causes\": ");
@@ -160,6 +165,7 @@ static void clean(char *text)
 static void print_fate(const char *device, const struct shca_dump_fate *fate)
 {
 	bool gone = fate->flags & SHCA_FATE_DESTROYED;
+	bool psn = !(fate->flags & SHCA_FATE_NO_PSN);
 	char comm[32], address[INET6_ADDRSTRLEN];
 
 	printf("%s/%#x: %s, %s", device, fate->qpn, qp_type_name(fate->type),
@@ -180,11 +186,11 @@ static void print_fate(const char *device, const struct shca_dump_fate *fate)
 	if (!gone)
 		printf("  %s\n", explain_state(fate));
 	if (fate->send.what)
-		print_error(&fate->send, "send", true);
+		print_error(&fate->send, "send", true, psn);
 	if (fate->recv.what)
-		print_error(&fate->recv, "receive", false);
+		print_error(&fate->recv, "receive", false, psn);
 	if (fate->dropped.what)
-		print_error(&fate->dropped, "dropped", false);
+		print_error(&fate->dropped, "dropped", false, psn);
 	if (!gone && qp_state_name(fate->state)[0] == 'E' && !fate->send.what &&
 	    !fate->recv.what)
 		puts("  No request of it has failed: its program moved it to ERR (ibv_modify_qp(), rdma_disconnect()).");
@@ -194,6 +200,7 @@ static void print_fate_json(const char *device,
 			    const struct shca_dump_fate *fate, bool first)
 {
 	bool gone = fate->flags & SHCA_FATE_DESTROYED;
+	bool psn = !(fate->flags & SHCA_FATE_NO_PSN);
 	char comm[32], address[INET6_ADDRSTRLEN];
 	int nr = 0;
 
@@ -222,11 +229,11 @@ static void print_fate_json(const char *device,
 	}
 	printf(", \"errors\": [");
 	if (fate->send.what)
-		print_error_json(&fate->send, "send", true, &nr);
+		print_error_json(&fate->send, "send", true, psn, &nr);
 	if (fate->recv.what)
-		print_error_json(&fate->recv, "receive", false, &nr);
+		print_error_json(&fate->recv, "receive", false, psn, &nr);
 	if (fate->dropped.what)
-		print_error_json(&fate->dropped, "dropped", false, &nr);
+		print_error_json(&fate->dropped, "dropped", false, psn, &nr);
 	printf("]}");
 }
 

@@ -6,6 +6,7 @@
 #include "util.h"
 
 #include <sys/wait.h>
+#include <unistd.h>
 
 #define LEN	(16 * KIB)
 #define QKEY	0x11111111
@@ -81,7 +82,7 @@ static void remote_key(void)
 	explains(&a, "The peer refused access to its memory.");
 	explains(&a, "- the rkey is wrong");
 	explains(&b, "The rkey of a request of the peer is not one of a memory region");
-	explains(&b, "the packet WRITE, PSN ");
+	explains(&b, "the packet WRITE");
 }
 
 static void remote_right(void)
@@ -512,6 +513,23 @@ static void of_another_user(void)
 	}
 }
 
+/* A user sees no PSN of a live QP, not of an own one either: another process may be it. */
+static void psn_is_hidden(void)
+{
+	char said[16384];
+
+	REQUIRE_EQ(seteuid(65534), 0);
+	connect_with(&config_default);
+	write_to((uintptr_t)mem_b.p, mem_b.mr->rkey ^ 0x5a5a5a00,
+		 IBV_WC_REM_ACCESS_ERR);
+	REQUIRE_EQ(seteuid(0), 0);
+	explains(&b, "the packet WRITE, PSN ");
+	REQUIRE_EQ(ask("setpriv --reuid 65534 --regid 65534 --clear-groups", &b,
+		       b.qp->qp_num, said, sizeof(said)), 0);
+	REQUIRE(strstr(said, "the packet WRITE was refused"));
+	REQUIRE(!strstr(said, "PSN"));
+}
+
 static const struct test tests[] = {
 	{ "remote_key", remote_key },
 	{ "remote_right", remote_right },
@@ -534,6 +552,7 @@ static const struct test tests[] = {
 	{ "reset_forgets", reset_forgets },
 	{ "history", history },
 	{ "of_another_user", of_another_user },
+	{ "psn_is_hidden", psn_is_hidden },
 	/* packets only, and as ops-explain.sh sets them up */
 	{ "transport", transport },
 	{ "partition", partition },
