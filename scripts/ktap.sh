@@ -3,7 +3,7 @@
 #
 # What scripts/check prints, and counts (sourced, never run). A stage is a function that
 # prints lines "ok NAME", "not ok NAME # why", "skip NAME # why", "left out: NAME" and
-# "# detail"; its other output goes to $logs/STAGE.log. The output is KTAP: a result for
+# "# detail" ("# failed once: NAME: PART..." is told again at the end); its other output goes to $logs/STAGE.log. The output is KTAP: a result for
 # each stage, before it those of its tests, whose names begin with STAGE/.
 # tests/check/ktap tests it. Who sources this sets
 #   top      the project's root
@@ -32,6 +32,11 @@ note() {
 		'not ok '*) word='not ok ' ;;
 		'skip '*) word='skip ' ;;
 		'left out: '*) word='left out: ' ;;
+		'# failed once: '*)
+			printf 'failed once: %s/%s\n' "$stage" "${line#\# failed once: }" >>"$results"
+			printf '    %s\n' "$line"
+			continue
+			;;
 		'# '* | '#') printf '    %s\n' "$line"; continue ;;
 		*) printf '%s\n' "$line" >>"$logs/$stage.log"; continue ;;
 		esac
@@ -84,6 +89,10 @@ total() {
 	if [ "$failed" != 0 ]; then
 		echo "== failed:"
 		sed -n 's/^not ok /# &/p' "$results"
+	fi
+	if grep -q '^failed once: ' "$results"; then
+		echo "== failed once, and passed when run again:"
+		sed -n 's/^failed once: /# /p' "$results"
 	fi
 	[ "$left" = 0 ] || echo "== $left_out: $left"
 	echo "$(count ok) passed, $failed failed, $(count skip) skipped"

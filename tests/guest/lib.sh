@@ -151,6 +151,17 @@ add_device() {
 	at_exit rdma link delete "$1"
 	run "${at[@]}" rdma link add "$1" type softhca netdev "$2"
 	run wait_for 10 port_active "$1"
+	run wait_for 10 has_node "$1"
+}
+
+# has_node DEVICE : programs can open it. Where a device of that name has just gone, udev
+# may take some time to see to both nodes in /dev.
+has_node() {
+	local device name
+	for device in /sys/class/infiniband_verbs/uverbs*; do
+		read -r name <"$device/ibdev" && [ "$name" = "$1" ] && [ -c "/dev/infiniband/${device##*/}" ] && return
+	done 2>/dev/null
+	return 1
 }
 
 port_active() { grep -q ACTIVE "/sys/class/infiniband/$1/ports/1/state"; }

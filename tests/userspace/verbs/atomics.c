@@ -123,7 +123,7 @@ static void *cpu_adds(void *arg)
 	struct worker *w = arg;
 	int i;
 
-	while (!__atomic_load_n(&done, __ATOMIC_SEQ_CST)) {
+	while (!__atomic_load_n(&done, __ATOMIC_SEQ_CST) || !w->count) {
 		for (i = 0; i < 100; i++, w->count++)
 			__atomic_fetch_add(word, 1, __ATOMIC_SEQ_CST);
 		sched_yield();
@@ -174,7 +174,8 @@ static void *cpu_locks(void *arg)
 	struct worker *w = arg;
 	uint64_t expected;
 
-	while (!__atomic_load_n(&done, __ATOMIC_SEQ_CST)) {
+	/* On a busy machine one may have to wait for its first turn. */
+	while (!__atomic_load_n(&done, __ATOMIC_SEQ_CST) || !w->count) {
 		expected = 0;
 		if (__atomic_compare_exchange_n(word, &expected, w->id, false,
 						__ATOMIC_SEQ_CST,
