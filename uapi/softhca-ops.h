@@ -55,6 +55,7 @@
 
 #define SHCA_OPS_INLINE		(1u << 0)	/* its data goes out: it may be inline */
 #define SHCA_OPS_WAITS		(1u << 1)	/* begins when all before it is done */
+#define SHCA_OPS_RECV		(1u << 2)	/* takes a receive request of the peer */
 
 /* What struct ibv_qp_ex of every supported libibverbs has. */
 #define SHCA_SEND_OPS_BUT_FLUSH(X) \
@@ -62,13 +63,13 @@
 	  SHCA_OPS_INLINE, RDMA_WRITE, \
 	  WRITE_FIRST, WRITE_MIDDLE, WRITE_LAST, WRITE_ONLY) \
 	X(RDMA_WRITE_WITH_IMM, rdma_write_imm, 0, CONNECTED, RDMA, ANY, ACK, \
-	  SHCA_OPS_INLINE, RDMA_WRITE, \
+	  SHCA_OPS_INLINE | SHCA_OPS_RECV, RDMA_WRITE, \
 	  WRITE_FIRST, WRITE_MIDDLE, WRITE_LAST_IMM, WRITE_ONLY_IMM) \
 	X(SEND, send, 0, ALL, SEND, ANY, ACK, \
-	  SHCA_OPS_INLINE, SEND, \
+	  SHCA_OPS_INLINE | SHCA_OPS_RECV, SEND, \
 	  SEND_FIRST, SEND_MIDDLE, SEND_LAST, SEND_ONLY) \
 	X(SEND_WITH_IMM, send_imm, 0, MESSAGES, SEND, ANY, ACK, \
-	  SHCA_OPS_INLINE, SEND, \
+	  SHCA_OPS_INLINE | SHCA_OPS_RECV, SEND, \
 	  SEND_FIRST, SEND_MIDDLE, SEND_LAST_IMM, SEND_ONLY_IMM) \
 	X(RDMA_READ, rdma_read, 0, RC, RDMA, ANY, READ, \
 	  0, RDMA_READ, \
@@ -86,7 +87,7 @@
 	  0, BIND_MW, \
 	  SEND_ONLY, SEND_ONLY, SEND_ONLY, SEND_ONLY) \
 	X(SEND_WITH_INV, send_inv, 0, RC, INV, ANY, ACK, \
-	  SHCA_OPS_INLINE, SEND, \
+	  SHCA_OPS_INLINE | SHCA_OPS_RECV, SEND, \
 	  SEND_FIRST, SEND_MIDDLE, SEND_LAST_INV, SEND_ONLY_INV) \
 	X(ATOMIC_WRITE, atomic_write, SHCA_FEATURE_ATOMIC_WRITE, RC, RDMA, 8, BARE, \
 	  SHCA_OPS_INLINE, ATOMIC_WRITE, \

@@ -9,6 +9,7 @@
  * NAK at that PSN.
  */
 #include "answers.h"
+#include "credit.h"
 #include "opcode.h"
 
 static void resp_header(const struct shca_resp *resp, u8 opcode, u32 psn,
@@ -52,13 +53,15 @@ static void resp_build_rd(struct shca_resp *resp, struct shca_rd *rd,
 	u32 nr_psn = resp_reach(resp, rd);
 	u32 mtu = resp->attr.mtu;
 	u32 off;
+	u8 op;
 
 	rd->out_seq = resp->out_seq;
-	resp_header(resp, rd->is_atomic ? SHCA_OP_ATOMIC_ACK :
-					  resp_read_opcode(rd, nr_psn),
-		    psn, pkt);
+	op = rd->is_atomic ? SHCA_OP_ATOMIC_ACK : resp_read_opcode(rd, nr_psn);
+	resp_header(resp, op, psn, pkt);
 	pkt->span = nr_psn - 1;
-	pkt->aeth.syndrome = ACK_SYNDROME;
+	/* (a middle packet has no AETH) */
+	if (op != SHCA_OP_READ_RESP_MIDDLE)
+		pkt->aeth.syndrome = SHCA_AETH_ACK | shca_resp_credit(resp);
 	pkt->aeth.msn = rd->msn;
 	if (rd->is_atomic) {
 		pkt->atomic_ack = rd->value;
@@ -85,12 +88,14 @@ static void resp_build_ack(struct shca_resp *resp, struct shca_pkt *pkt)
 	resp_header(resp, SHCA_OP_ACK, resp->ack_psn, pkt);
 	pkt->aeth.syndrome = resp->ack_syndrome;
 	pkt->aeth.msn = resp->ack_msn;
-	if (resp->ack == SHCA_ACK_ACK)
+	if (resp->ack == SHCA_ACK_ACK) {
+		pkt->aeth.syndrome = SHCA_AETH_ACK | shca_resp_credit(resp);
 		resp->stats.acks_sent++;
-	else if ((resp->ack_syndrome & ~SHCA_AETH_VALUE) == SHCA_AETH_RNR)
+	} else if ((resp->ack_syndrome & ~SHCA_AETH_VALUE) == SHCA_AETH_RNR) {
 		resp->stats.rnr_naks_sent++;
-	else
+	} else {
 		resp->stats.naks_sent++;
+	}
 	resp->ack = SHCA_ACK_NONE;
 }
 

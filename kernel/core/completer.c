@@ -11,6 +11,7 @@
  * lost if a later part arrives. Then sending goes back to the first missing PSN
  * (the implied NAK of IBTA 9.7.5).
  */
+#include "credit.h"
 #include "opcode.h"
 #include "req_internal.h"
 
@@ -144,8 +145,12 @@ static void req_ack_now(struct shca_req *req, u64 now)
 {
 	u32 off = shca_psn_off(req->recovery.acked_psn, req->psn.una);
 
-	if (off >= req_span(req) || !req_ack(req, off + 1, now))
-		req->recovery.acked = false;
+	if (off < req_span(req)) {
+		if (req_ack(req, off + 1, now))
+			return;
+		shca_req_credit(req, req->recovery.acked_syndrome);
+	}
+	req->recovery.acked = false;
 }
 
 static noinline void req_repaired(struct shca_req *req, u64 now)
@@ -174,8 +179,9 @@ static enum shca_verdict req_ahead(struct shca_req *req, u64 now)
 	return SHCA_RX_LOST_RESPONSE;
 }
 
-/* The same, and the later one is an acknowledgement of @psn: it counts once that is here. */
-static enum shca_verdict req_ack_ahead(struct shca_req *req, u32 psn, u64 now)
+/* The same, and the later one is an acknowledgement: it counts once that is here. */
+static enum shca_verdict req_ack_ahead(struct shca_req *req,
+				       const struct shca_pkt *pkt, u64 now)
 {
 	const struct shca_send_wr *wr = req_wr(req, req->ring.una);
 
@@ -183,7 +189,8 @@ static enum shca_verdict req_ack_ahead(struct shca_req *req, u32 psn, u64 now)
 		return req_ahead(req, now);
 	req->recovery.acked = true;
 	req->recovery.repairs = true;
-	req->recovery.acked_psn = psn;
+	req->recovery.acked_psn = pkt->psn;
+	req->recovery.acked_syndrome = pkt->aeth.syndrome;
 	shca_req_gap(req, shca_psn_add(wr->first_psn, wr->nr_psn), now);
 	return SHCA_RX_LOST_RESPONSE;
 }
@@ -207,6 +214,18 @@ static bool req_is_nothing(const struct shca_req *req,
 	       pkt->opcode == (req->attr.transport | SHCA_OP_ACK) &&
 	       (pkt->aeth.syndrome & ~SHCA_AETH_VALUE) == SHCA_AETH_ACK &&
 	       shca_psn_diff(pkt->psn, req->psn.una) < 0;
+}
+
+/* The last acknowledgement again, with more credits: IBTA 9.7.7.2. */
+static bool req_is_unasked_credit(struct shca_req *req,
+				  const struct shca_pkt *pkt)
+{
+	return req->credit.valid && !pkt->paylen &&
+	       pkt->opcode == (req->attr.transport | SHCA_OP_ACK) &&
+	       (pkt->aeth.syndrome & ~SHCA_AETH_VALUE) == SHCA_AETH_ACK &&
+	       pkt->aeth.syndrome != (SHCA_AETH_ACK | SHCA_AETH_CREDIT_NONE) &&
+	       pkt->psn == shca_psn_add(req->psn.una, -1) &&
+	       shca_req_credit(req, pkt->aeth.syndrome);
 }
 
 /* ---- acknowledgements --------------------------------------------------- */
@@ -268,11 +287,11 @@ static enum shca_verdict req_rx_ack(struct shca_req *req, const struct shca_pkt 
 
 	switch (pkt->aeth.syndrome & ~SHCA_AETH_VALUE) {
 	case SHCA_AETH_ACK:
-		req->credits = code;
 		probed = req->ackreq.probed;
 		if (req_ack(req, off + 1, now))
-			return req_ack_ahead(req, pkt->psn, now);
+			return req_ack_ahead(req, pkt, now);
 		req->recovery.acked = false;
+		shca_req_credit(req, pkt->aeth.syndrome);
 		if (probed &&
 		    shca_psn_diff(req->ackreq.probe_end, req->psn.una) > 0)
 			shca_req_missing(req, now);
@@ -320,9 +339,14 @@ static bool req_read_opcode_fits(const struct shca_send_wr *wr, u32 idx,
 	return idx;
 }
 
+/*
+ * @tells: @pkt has an AETH.  Its credits are those of this response, so they count before
+ * what an acknowledgement ahead of it has covered.
+ */
 static __always_inline enum shca_verdict req_placed(struct shca_req *req,
-				    enum shca_mem_status status, u32 nr_psn,
-				    u64 now)
+				    enum shca_mem_status status,
+				    const struct shca_pkt *pkt, u32 nr_psn,
+				    bool tells, u64 now)
 {
 	if (status == SHCA_MEM_RETRY)
 		return SHCA_RX_RETRY;
@@ -332,6 +356,8 @@ static __always_inline enum shca_verdict req_placed(struct shca_req *req,
 		return SHCA_RX_LOCAL_ERR;
 	}
 	req_take(req, nr_psn);
+	if (tells)
+		shca_req_credit(req, pkt->aeth.syndrome);
 	req_progress(req, now);
 	return SHCA_RX_OK;
 }
@@ -344,7 +370,7 @@ static enum shca_verdict req_rx_bare(struct shca_req *req,
 	    pkt->paylen ||
 	    (pkt->aeth.syndrome & ~SHCA_AETH_VALUE) != SHCA_AETH_ACK)
 		return req_bad(req, SHCA_WC_BAD_RESP_ERR, SHCA_VERR_RESPONSE);
-	return req_placed(req, SHCA_MEM_OK, 1, now);
+	return req_placed(req, SHCA_MEM_OK, pkt, 1, true, now);
 }
 
 static enum shca_verdict req_rx_read(struct shca_req *req,
@@ -375,7 +401,7 @@ static enum shca_verdict req_rx_read(struct shca_req *req,
 	if (want)
 		status = req->mem->local_scatter(req->mem_ctx, wr->sge,
 						 wr->num_sge, byte, pkt);
-	return req_placed(req, status, nr_psn, now);
+	return req_placed(req, status, pkt, nr_psn, flags & SHCA_OPF_AETH, now);
 }
 
 static enum shca_verdict req_rx_atomic(struct shca_req *req,
@@ -393,7 +419,7 @@ static enum shca_verdict req_rx_atomic(struct shca_req *req,
 			  req->mem->local_store(req->mem_ctx, wr->sge,
 						wr->num_sge, &pkt->atomic_ack,
 						sizeof(pkt->atomic_ack)),
-			  1, now);
+			  pkt, 1, true, now);
 }
 
 static enum shca_verdict req_rx(struct shca_req *req, const struct shca_pkt *pkt,
@@ -409,9 +435,10 @@ static enum shca_verdict req_rx(struct shca_req *req, const struct shca_pkt *pkt
 		return SHCA_RX_STATE;
 	/* Ghosts, duplicates, and PSNs never sent: dropped (IBTA 9.7.5). */
 	if (off >= req_span(req)) {
-		if (!req_is_nothing(req, pkt))
+		if (req_is_nothing(req, pkt))
+			shca_req_missing(req, now);
+		else if (!req_is_unasked_credit(req, pkt))
 			return SHCA_RX_STALE_ACK;
-		shca_req_missing(req, now);
 		return SHCA_RX_OK;
 	}
 

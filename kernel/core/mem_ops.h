@@ -77,6 +77,7 @@ enum shca_recv_status {
  * @grh_store: make the SHCA_GRH_BYTES before a UD message from @pkt, and write
  *	them to the start of the segment list.
  * @recv_get: take the next receive request, fetched once and bounded.
+ * @recv_count: receive requests that are posted, and not taken.
  * @tm_get: take the buffer for @msg from a queue with tag matching: a tagged one
  *	(@matched) or the next receive request. The callee executes a matched
  *	rendezvous if shca_resp_out.rndv is set.
@@ -115,6 +116,7 @@ struct shca_mem_ops {
 	enum shca_mem_status (*grh_store)(void *ctx, const struct shca_sge *sge,
 					  u32 nr, const struct shca_pkt *pkt);
 	enum shca_recv_status (*recv_get)(void *ctx, struct shca_recv_wr *wr);
+	u32 (*recv_count)(void *ctx);
 	enum shca_recv_status (*tm_get)(void *ctx,
 					const struct shca_tm_msg *msg,
 					struct shca_recv_wr *wr, bool *matched);

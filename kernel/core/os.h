@@ -9,6 +9,7 @@
 
 #ifdef __KERNEL__
 
+#include <linux/bitops.h>
 #include <linux/build_bug.h>
 #include <linux/kernel.h>
 #include <linux/math64.h>
@@ -45,6 +46,7 @@ typedef int64_t s64;
 #define fallthrough		__attribute__((__fallthrough__))
 #define READ_ONCE(x)		(*(const volatile __typeof__(x) *)&(x))
 #define DIV_ROUND_UP(n, d)	(((n) + (d) - 1) / (d))
+#define fls(x)			((x) ? 32 - __builtin_clz(x) : 0)
 #define div64_u64(n, d)		((u64)(n) / (u64)(d))
 
 #endif

@@ -83,6 +83,12 @@ static inline bool req_waits_for_all(const struct shca_send_wr *wr)
 	return shca_wr_op(wr->opcode)->flags & SHCA_OPS_WAITS;
 }
 
+/* Takes a receive request of the peer. */
+static inline bool req_takes_recv(const struct shca_send_wr *wr)
+{
+	return shca_wr_op(wr->opcode)->flags & SHCA_OPS_RECV;
+}
+
 /* Reliable: RC, or XRC, which differs by a header only for a requester. */
 static inline bool req_is_rc(const struct shca_req *req)
 {

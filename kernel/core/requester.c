@@ -9,7 +9,8 @@
  * Operation. Requests wait in a ring. Each takes its PSNs when its first packet
  * is built: one per packet, and for a READ one per packet of its response (IBTA
  * 9.7.3.1). Three limits bound the unacknowledged packets: the congestion
- * window, max_rd_atomic, and a span of PSNs.
+ * window, max_rd_atomic, and a span of PSNs. The peer's receive requests bound the
+ * messages that need one (credit.c).
  *
  * Acknowledgements. A packet requests one (AckReq) if a program waits for it:
  * the last packet of a signalled request. Others request one often enough that
@@ -38,6 +39,7 @@
  * request, the side enters SHCA_SIDE_ERR. That request completes with its
  * status, and all later ones with WR_FLUSH_ERR.
  */
+#include "credit.h"
 #include "headers.h"
 #include "opcode.h"
 #include "req_internal.h"
@@ -54,8 +56,8 @@ void shca_req_init(struct shca_req *req, void *ring, u32 entries, u32 stride,
 	req->cc.window = SHCA_CC_WINDOW;
 	req->cc.burst = SHCA_CC_NO_BURST;
 	req->psn.reach = 1;
-	req->credits = SHCA_AETH_CREDIT_NONE;
 	req->recovery.resend_end = SHCA_REQ_NOT_HELD;
+	req->credit.psn = SHCA_REQ_NOT_HELD;
 	shca_req_release(req);
 }
 
@@ -174,7 +176,7 @@ static u32 req_nr_psn(const struct shca_req *req, const struct shca_send_wr *wr)
 }
 
 /* May this request, new to the wire, take its PSNs now? */
-static bool req_may_start(const struct shca_req *req,
+static bool req_may_start(struct shca_req *req,
 			  const struct shca_send_wr *wr, u32 nr_psn)
 {
 	u32 span = req_span(req);
@@ -185,7 +187,7 @@ static bool req_may_start(const struct shca_req *req,
 	if (wr->flags & SHCA_SEND_FENCE && req->psn.nr_rd)
 		return false;
 	if (!req_is_rd(wr))
-		return true;
+		return shca_req_credit_allows(req, wr, nr_psn);
 	if (req->psn.nr_rd >= req->attr.max_rd_atomic)
 		return false;
 	/* Room for responses: what a loss makes come again is bounded. */
@@ -312,7 +314,7 @@ static struct shca_send_wr *req_pick(struct shca_req *req)
 		return NULL;
 	if (req->recovery.one_packet && req->psn.next != req->psn.una)
 		return NULL;
-	if (unlikely(req->psn.next == req->psn.held))
+	if (unlikely(req->psn.next == req->psn.held) || shca_req_credit_waits(req))
 		return NULL;
 	if (req_is_rc(req) && !req_is_rd(wr) && req_window_full(req, req->psn.next))
 		return NULL;
@@ -501,7 +503,7 @@ static bool req_is_awaited(const struct shca_req *req,
 {
 	return wr->flags & SHCA_SEND_SIGNALED || req_is_rd(wr) ||
 	       !req->ackreq.heard || req->psn.reach > 1 || req_next_waits(req) ||
-	       req_may_be_last_word(req) ||
+	       req_may_be_last_word(req) || shca_req_credit_asks(req, wr) ||
 	       now - req->ackreq.sent_ns >= shca_req_quiet_time(req) / 4;
 }
 
@@ -534,7 +536,7 @@ static bool req_wants_ack(const struct shca_req *req,
 	    (last && (!is_new || req_is_awaited(req, wr, now))))
 		return true;
 	/* (of a run that is sent again; a new one ends behind max_psn) */
-	return end_psn == req->psn.max ||
+	return end_psn == req->psn.max || end_psn == req->credit.psn ||
 	       end_psn == req->recovery.resend_end ||
 	       req_window_full(req, end_psn);
 }

@@ -240,8 +240,8 @@ struct shca_req_gate {
  * @resend_max:	first PSN that was new when sending went back, or on from there
  * @resend_part:	a READ is asked for up to @resend_end only
  * @gap_end: @gap_ns:	missing responses before it were asked for again, and when
- * @acked: @acked_psn:	acknowledged up to here, while the response of a READ or an atomic
- *		before it is missing
+ * @acked: @acked_psn: @acked_syndrome:	acknowledged up to here, with these credits, while
+ *		the response of a READ or an atomic before it is missing
  * @late_ns: @late_psn: @late_end: @late_part:	unless they come before @late_ns, packets
  *		from @late_psn, which is the oldest, up to @late_end are sent again; 0: none
  * @repair_ns:	when the oldest packet was sent again because of a gap; 0: it was not
@@ -269,6 +269,7 @@ struct shca_req_recovery {
 	u64 gap_ns;
 	u32 acked_psn;
 	bool acked;
+	u8 acked_syndrome;
 	bool resend_part;
 	u64 late_ns;
 	u64 repair_ns;
@@ -291,6 +292,26 @@ struct shca_req_recovery {
 	u8 early_row;
 };
 
+/**
+ * struct shca_req_credit - how many messages the peer has receive requests for
+ * @valid:	the peer counts them; else only @psn has a meaning
+ * @code: @nr:	what it has told last
+ * @limit:	first request beyond them
+ * @ask:	request that asks for an acknowledgement, with new credits
+ * @psn:	where a message without credit waits for the answer to its first
+ *		packet; or SHCA_REQ_NOT_HELD
+ *
+ * Requests by their index in the ring: credit.c
+ */
+struct shca_req_credit {
+	bool valid;
+	u8 code;
+	u32 nr;
+	u32 limit;
+	u32 ask;
+	u32 psn;
+};
+
 /** struct shca_req_fail - an error ahead, of request @idx, if @valid */
 struct shca_req_fail {
 	u32 idx;
@@ -305,7 +326,6 @@ struct shca_req_fail {
  * @state:	the side itself or shca_req_fail() enters ERR
  * @draining:	SQD: start no further request
  * @marks:	shca_pkt.resv8a of its packets
- * @credits:	end-to-end credits, or SHCA_AETH_CREDIT_NONE
  * @mem: @mem_ctx:	memory operations
  */
 struct shca_req {
@@ -314,13 +334,13 @@ struct shca_req {
 		enum shca_side_state state;
 		bool draining;
 		u8 marks;
-		u8 credits;
 		const struct shca_mem_ops *mem;
 		void *mem_ctx;
 
 		struct shca_req_ring ring;
 		struct shca_req_psn psn;
 		struct shca_cc cc;
+		struct shca_req_credit credit;
 		struct shca_req_fail fail;
 		struct shca_req_ackreq ackreq;
 		struct shca_req_gate gate;

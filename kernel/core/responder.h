@@ -30,6 +30,8 @@
  * @tm:		RC: SENDs begin with the header of tag matching (tm.h)
  * @marking:	enum shca_marking
  * @peer:	SHCA_PEER_*; bits join while it runs
+ * @credits:	RC: answers say how many receive requests are posted; they must not
+ *		come from an SRQ
  */
 struct shca_resp_attr {
 	u32 mtu;
@@ -48,6 +50,7 @@ struct shca_resp_attr {
 	bool tm;
 	u8 marking;
 	u32 peer;
+	bool credits;
 };
 
 /* attributes for shca_resp_modify() */

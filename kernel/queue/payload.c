@@ -520,6 +520,7 @@ const struct shca_mem_ops shca_mem_ops = {
 	.local_store = shca_local_store,
 	.grh_store = shca_grh_store,
 	.recv_get = shca_rq_fetch,
+	.recv_count = shca_rq_count,
 	.tm_get = shca_tm_get,
 	.tm_undo = shca_tm_broke_off,
 	.payload = shca_payload,

@@ -44,6 +44,13 @@ enum shca_recv_status shca_rq_fetch(void *ctx, struct shca_recv_wr *wr)
 	return shca_recv_ring_fetch(qp->dev, &qp->rq.ring, wr);
 }
 
+u32 shca_rq_count(void *ctx)
+{
+	const struct shca_mem_ctx *mem = ctx;
+
+	return shca_recv_ring_count(&mem->qp->rq.ring);
+}
+
 struct ib_pd *shca_rq_pd(const struct shca_qp *qp)
 {
 	if (qp->rq.xrc)

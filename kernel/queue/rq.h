@@ -53,6 +53,9 @@ bool shca_rq_complete(struct shca_qp *qp, const struct shca_wc *wc);
 /** shca_rq_fetch() - the next receive request; struct shca_mem_ops.recv_get */
 enum shca_recv_status shca_rq_fetch(void *ctx, struct shca_recv_wr *wr);
 
+/** shca_rq_count() - receive requests left; struct shca_mem_ops.recv_count */
+u32 shca_rq_count(void *ctx);
+
 /** shca_rq_pd() - that of receive requests: an SRQ may be of another than the QP */
 struct ib_pd *shca_rq_pd(const struct shca_qp *qp);
 

@@ -15,6 +15,7 @@
 #include "../../kernel/core/requester.c"
 #include "../../kernel/core/completer.c"
 #include "../../kernel/core/recovery.c"
+#include "../../kernel/core/credit.c"
 #include "../../kernel/core/responder.c"
 #include "../../kernel/core/executor.c"
 #include "../../kernel/core/answers.c"

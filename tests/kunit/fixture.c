@@ -100,6 +100,11 @@ static enum shca_recv_status fx_recv_get(void *ctx, struct shca_recv_wr *wr)
 	return fx->recv;
 }
 
+static u32 fx_recv_count(void *ctx)
+{
+	return ((struct fx *)ctx)->recvs;
+}
+
 static enum shca_recv_status fx_tm_get(void *ctx, const struct shca_tm_msg *msg,
 				       struct shca_recv_wr *wr, bool *matched)
 {
@@ -186,6 +191,7 @@ static const struct shca_mem_ops fx_mem_ops = {
 	.local_store = fx_local_store,
 	.grh_store = fx_grh_store,
 	.recv_get = fx_recv_get,
+	.recv_count = fx_recv_count,
 	.tm_get = fx_tm_get,
 	.tm_undo = fx_tm_undo,
 	.payload = fx_payload,

@@ -603,18 +603,6 @@ static void run_is_of_a_read_that_has_begun(struct kunit *test)
 	}
 }
 
-/* IBTA 9.7.7.2: the credits are those of the last acknowledgement. */
-static void ack_tells_its_credits(struct kunit *test)
-{
-	struct fx *fx = test->priv;
-
-	post_and_drain(fx, 2);
-	fx_ack(fx, P0, SHCA_AETH_ACK | 5);
-	KUNIT_EXPECT_EQ(test, fx->req.credits, 5);
-	fx_ack(fx, P0 + 1, ACK);
-	KUNIT_EXPECT_EQ(test, fx->req.credits, SHCA_AETH_CREDIT_NONE);
-}
-
 static struct kunit_case repair_cases[] = {
 	KUNIT_CASE_PARAM(request_with_a_response_is_not_acknowledged,
 			 own_gen_params),
@@ -642,7 +630,6 @@ static struct kunit_case repair_cases[] = {
 	KUNIT_CASE(middle_of_a_read_has_no_aeth),
 	KUNIT_CASE(packet_that_is_no_response_is_dropped),
 	KUNIT_CASE(run_is_of_a_read_that_has_begun),
-	KUNIT_CASE(ack_tells_its_credits),
 	{}
 };
 

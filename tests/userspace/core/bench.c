@@ -131,6 +131,11 @@ static enum shca_recv_status recv_get(void *ctx, struct shca_recv_wr *wr)
 	return SHCA_RECV_OK;
 }
 
+static u32 recv_count(void *ctx)
+{
+	return 512;
+}
+
 static const struct shca_mem_ops ops = {
 	.remote_check = remote_check,
 	.remote_write = remote_write,
@@ -139,6 +144,7 @@ static const struct shca_mem_ops ops = {
 	.local_store = local_store,
 	.grh_store = grh_store,
 	.recv_get = recv_get,
+	.recv_count = recv_count,
 };
 
 /* ---- one round ------------------------------------------------------------- */
@@ -214,6 +220,7 @@ static void start(const struct bench *b)
 	const struct shca_resp_attr resp_attr = {
 		.mtu = b->mtu, .transport = b->transport, .access = 0xf,
 		.max_dest_rd_atomic = 16,
+		.credits = b->transport == SHCA_TRANSPORT_RC,
 	};
 
 	shca_req_reset(&req);

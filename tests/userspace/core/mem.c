@@ -478,6 +478,13 @@ static enum shca_recv_status door_recv_get(void *ctx, struct shca_recv_wr *wr)
 	return SHCA_RECV_OK;
 }
 
+static u32 door_recv_count(void *ctx)
+{
+	struct sim_node *n = ctx;
+
+	return n->recv_posted - n->recv_taken;
+}
+
 static bool door_xrc_select(void *ctx, u32 srqn)
 {
 	struct sim_node *n = ctx;
@@ -507,6 +514,7 @@ const struct shca_mem_ops sim_mem_ops = {
 	.local_store = door_local_store,
 	.grh_store = door_grh_store,
 	.recv_get = door_recv_get,
+	.recv_count = door_recv_count,
 	.xrc_select = door_xrc_select,
 	.invalidate = door_invalidate,
 	.local_op = door_local_op,

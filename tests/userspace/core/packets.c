@@ -7,8 +7,6 @@
  */
 #include "sim.h"
 
-#define ACK		(SHCA_AETH_ACK | SHCA_AETH_CREDIT_NONE)
-
 static bool is_read(const struct sim_op *op)
 {
 	return op->opcode == SHCA_WR_RDMA_READ;
@@ -88,6 +86,7 @@ void sim_packets_start(struct sim_node *n)
 	n->rnr_seen = 0;
 	n->tries = 0;
 	n->timeouts = 0;
+	n->has_credit = false;
 	for (i = 0; i < n->nr_ops; i++) {
 		op = &n->ops[i];
 		op->first_psn = psn;
@@ -293,7 +292,7 @@ static void check_window(struct sim_node *n, const struct sim_op *op,
  * a time-out, the end of an RNR wait, an ACK probe's answer, and a link that was
  * busy.  To go forward takes an acknowledgement of what is left out.
  */
-void sim_packet_order(struct sim_node *n, const struct sim_op *op,
+void sim_packet_order(struct sim_node *n, struct sim_op *op,
 		      const struct shca_pkt *pkt)
 {
 	s32 ahead = shca_psn_diff(pkt->psn, n->tx_next);
@@ -322,8 +321,10 @@ void sim_packet_order(struct sim_node *n, const struct sim_op *op,
 				 shca_psn_add(pkt->psn, pkt->span + 1);
 	if (shca_psn_diff(n->tx_next, n->tx_max) > 0)
 		n->tx_max = n->tx_next;
-	if (!pkt->again)
+	if (!pkt->again) {
 		check_window(n, op, pkt);
+		sim_credit_used(n, op, pkt);
+	}
 }
 
 /* ---- what the responder does ------------------------------------------------- */
@@ -433,15 +434,25 @@ static void check_nak(struct sim_node *n, const struct shca_pkt *pkt)
 	}
 }
 
+static void check_credits(struct sim_node *n, const struct shca_pkt *pkt)
+{
+	/* (the plan does not count the request with which the side has failed) */
+	sim_check(n->w, pkt->aeth.syndrome == sim_credit_syndrome(n) ||
+		  n->resp.state == SHCA_SIDE_ERR,
+		  "node %u: answer %06x: %02x with %u receives", n->idx,
+		  pkt->psn, pkt->aeth.syndrome, n->recv_posted - n->recv_done);
+}
+
 static void check_ack(struct sim_node *n, const struct shca_pkt *pkt)
 {
 	u32 next = shca_psn_add(pkt->psn, 1);
 	const struct sim_op *at;
 
-	if (pkt->aeth.syndrome != ACK) {
+	if ((pkt->aeth.syndrome & ~SHCA_AETH_VALUE) != SHCA_AETH_ACK) {
 		check_nak(n, pkt);
 		return;
 	}
+	check_credits(n, pkt);
 	/*
 	 * A requester that waits for memory is told that the wait has ended.  Packets of a
 	 * gap that come before the requester is told of it are acknowledged.
@@ -505,8 +516,8 @@ static void check_response(struct sim_node *n, const struct shca_pkt *pkt,
 			  "node %u: answer %06x of %u bytes", n->idx, pkt->psn,
 			  pkt->paylen);
 	}
-	sim_check(n->w, pkt->aeth.syndrome == ACK, "node %u: answer %06x: %02x",
-		  n->idx, pkt->psn, pkt->aeth.syndrome);
+	if (shca_opcode_info(pkt->opcode)->flags & SHCA_OPF_AETH)
+		check_credits(n, pkt);
 	check_msn(n, pkt, last_psn(op));
 	op->nr_answered = max_t(u32, op->nr_answered, part + pkt->span + 1);
 }
@@ -617,6 +628,10 @@ void sim_packet_answered(struct sim_node *n, const struct shca_pkt *pkt,
 	const struct shca_req *req = &n->req;
 
 	check_progress(n, una);
+	/* (an acknowledgement ahead of a response that is kept for counts when that is here) */
+	if (rx == SHCA_RX_OK ||
+	    (rx == SHCA_RX_LOST_RESPONSE && n->req_attr.keeps))
+		sim_credit_told(n, pkt);
 	if (rx == SHCA_RX_OK && n->probes_out) {
 		n->probes_out--;
 		n->may_go_back = true;

@@ -13,6 +13,7 @@
  *   mem.c    regions, and the access check that the core is given
  *   model.c  what must be true, found out independently of the core
  *   packets.c what each packet must say, from the plan alone
+ *   credits.c end-to-end credits, likewise
  *   unrel.c  the same for UC and UD
  */
 #ifndef SHCA_SIM_H
@@ -112,6 +113,7 @@ struct sim_op {
 	bool failed;		/* its payload could not be gathered */
 	bool done;		/* known to be complete, successfully */
 	bool recv_done;
+	bool is_limited;	/* began without credit */
 };
 
 /* ---- receives of UC and UD ----------------------------------------------- */
@@ -257,6 +259,9 @@ struct sim_node {
 	bool has_nak;
 	bool ack_due;
 	bool ce_seen;
+	/* credits.c, as requester */
+	bool has_credit;
+	u32 credit;		/* messages with a receive that it was told of */
 
 	/* UC and UD */
 	struct sim_supply own_supply;
@@ -394,6 +399,7 @@ struct sim_world {
 	u64 stat_held;
 	u64 stat_lost;		/* requests and responses, where they are lost and no worse */
 	u64 stat_again;		/* requests sent again for it */
+	u64 stat_limited;	/* messages that began without credit */
 	u8 scratch[SIM_RUN_MAX * 4096];
 };
 
@@ -538,7 +544,7 @@ void sim_bury(struct sim_node *n, struct sim_region *r,
 void sim_packets_start(struct sim_node *n);
 void sim_packet_request(struct sim_node *n, const struct sim_op *op,
 			const struct shca_pkt *pkt);
-void sim_packet_order(struct sim_node *n, const struct sim_op *op,
+void sim_packet_order(struct sim_node *n, struct sim_op *op,
 		      const struct shca_pkt *pkt);
 void sim_packet_executed(struct sim_node *n, const struct shca_pkt *pkt,
 			 enum shca_verdict rx);
@@ -552,6 +558,13 @@ void sim_packet_answered(struct sim_node *n, const struct shca_pkt *pkt,
 void sim_packet_timer(struct sim_node *n, bool back, bool timeout);
 void sim_packet_fast(struct sim_node *n, const struct shca_send_wr *wr);
 void sim_packet_gave_up(struct sim_node *n);
+
+/* ---- credits.c ----------------------------------------------------------- */
+
+u8 sim_credit_syndrome(const struct sim_node *n);
+void sim_credit_told(struct sim_node *n, const struct shca_pkt *pkt);
+void sim_credit_used(struct sim_node *n, struct sim_op *op,
+		     const struct shca_pkt *pkt);
 
 /* ---- unrel.c ------------------------------------------------------------- */
 

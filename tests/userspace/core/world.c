@@ -584,6 +584,9 @@ static void start_node(struct sim_node *n)
 	a->cnp_interval_ns = 50000;
 	a->marking = n->req_attr.marking;
 	a->peer = n->w->f.holds ? SHCA_PEER_HOLDS : 0;
+	/* (of the seed alone: what is drawn stays as it was) */
+	a->credits = n->w->transport == SHCA_TRANSPORT_RC &&
+		     (n->w->seed ^ n->idx) & 1;
 	a->tells_short = prng_chance(rng, 700);
 	a->shared = n->supply == n->peer->supply && !sim_is_rc(n->w);
 	if (!n->w->f.strict && !n->w->f.is_clean && prng_chance(rng, 60))

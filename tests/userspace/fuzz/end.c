@@ -47,6 +47,7 @@ static void pick_attr(struct fuzz_end *end, struct fuzz_in *in)
 	resp->cnp = b & 0x10;
 	resp->tm = b & 0x20 && resp->transport == SHCA_TRANSPORT_RC;
 	resp->shared = b & 0x40;
+	resp->credits = b & 0x40 && resp->transport == SHCA_TRANSPORT_RC;
 	resp->tells_short = b & 0x80;
 	resp->min_rnr_timer = b >> 3;
 	resp->max_dest_rd_atomic = in_u8(in) % 9;

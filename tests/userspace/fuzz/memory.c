@@ -311,6 +311,13 @@ static enum shca_recv_status door_recv(void *ctx, struct shca_recv_wr *wr)
 	return whim(memory) == SHCA_MEM_KEY ? SHCA_RECV_BAD : SHCA_RECV_OK;
 }
 
+static u32 door_recv_count(void *ctx)
+{
+	struct fuzz_memory *memory = ctx;
+
+	return memory->posted - memory->taken;
+}
+
 /* A tag, or the counts, or a tag taken back. */
 void fuzz_memory_tag(struct fuzz_memory *memory, struct fuzz_in *in)
 {
@@ -412,6 +419,7 @@ const struct shca_mem_ops fuzz_mem_ops = {
 	.local_store = door_store,
 	.grh_store = door_grh,
 	.recv_get = door_recv,
+	.recv_count = door_recv_count,
 	.tm_get = door_tm_get,
 	.tm_undo = door_tm_undo,
 	.payload = door_payload,

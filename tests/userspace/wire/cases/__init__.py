@@ -33,4 +33,4 @@ def case(name, rule, table=None, long=False):
 
 
 from . import (packets, responder, matrix, requester,  # noqa: E402,F401
-               unreliable, paths, batches, later)
+               unreliable, paths, batches, later, credits)
