@@ -813,6 +813,34 @@ def rnr_wait_of(rig, code):
         c.sent_wc(i)
 
 
+@case("req.rnr_wait_of_more", "IBTA 9.7.5.2.8: nothing is sent during an RNR wait, "
+      "whatever was outstanding or is posted, and no sequence NAK of what followed "
+      "ends it")
+def rnr_wait_of_more(rig):
+    c = rig.conn(rd_atomic=4)
+    kinds = ("SEND", "SEND", "WRITE", "READ")
+    for i, kind in enumerate(kinds):
+        request(c, kind, wr_id=i)
+    psns = [expect_request(c, kind).psn for kind in kinds]
+    start = time.monotonic()
+    c.ack(psns[0], 0x20 | 24)
+    c.ack(psns[0], roce.NAK_SEQ)
+    c.ack(psns[0], 0x21)
+    request(c, "WRITE", wr_id=4)
+    p = c.expect(roce.SEND_ONLY, psn=psns[0])
+    waited = (p.at - start) * 1e6
+    if waited < RNR_US[24]:
+        raise Wrong(f"sent again after {waited:.0f} us, not {RNR_US[24]}")
+    for kind, psn in zip(kinds[1:], psns[1:]):
+        expect_request(c, kind, psn=psn)
+    p = c.expect(roce.WRITE_ONLY)
+    c.ack(psns[2], msn=3)
+    c.respond(roce.READ_ONLY, psns[3], b"data", msn=4)
+    c.ack(p.psn, msn=5)
+    for i in range(5):
+        c.sent_wc(i)
+
+
 @case("req.rnr_acknowledges_before", "IBTA 9.7.5.2.8: an RNR NAK acknowledges "
       "what is before its PSN; sending continues at it")
 def rnr_before(rig):
