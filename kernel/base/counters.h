@@ -58,6 +58,7 @@
 	X(TX_NO_ROUTE,		"tx_no_route")			\
 	X(TX_NO_MEM,		"tx_no_memory")			\
 	X(TX_DROP,		"tx_dropped_locally")		\
+	X(TX_FULL,		"tx_queue_full")		\
 	X(CQ_OVERFLOW,		"cq_overflow")			\
 	X(BAD_RING,		"malformed_rings")
 

@@ -455,6 +455,9 @@ void shca_req_link_full(struct shca_req *req, const struct shca_pkt *pkt,
 	u32 idx;
 
 	req_take_back(req, pkt, &idx);
+	if (shca_req_is_awaiting(req))
+		req->recovery.deadline = max_t(u64, req->recovery.deadline,
+					       until + req->attr.timeout_ns);
 	shca_req_stall(req, until);
 }
 
@@ -495,6 +498,13 @@ static u64 req_early_at(const struct shca_req *req)
  * Is the oldest request a READ that the peer has executed?  Then that part of it which is
  * missing, up to @end, is asked for.
  */
+bool shca_req_is_early(const struct shca_req *req, u64 now)
+{
+	u64 at = req_early_at(req);
+
+	return at && now >= at;
+}
+
 static bool req_early_part(const struct shca_req *req, u32 *end)
 {
 	const struct shca_send_wr *wr = req_wr(req, req->ring.una);
@@ -535,7 +545,6 @@ static void req_send_early(struct shca_req *req, u64 now)
 void shca_req_timer(struct shca_req *req, u64 now)
 {
 	bool timed;
-	u64 early;
 
 	if (req->state != SHCA_SIDE_READY)
 		return;
@@ -550,8 +559,7 @@ void shca_req_timer(struct shca_req *req, u64 now)
 	if (!req->recovery.deadline)
 		return;
 	if (now < req->recovery.deadline) {
-		early = req_early_at(req);
-		if (early && now >= early)
+		if (shca_req_is_early(req, now))
 			req_send_early(req, now);
 		return;
 	}

@@ -423,7 +423,8 @@ void shca_req_gather_failed(struct shca_req *req, const struct shca_pkt *pkt,
  * @until:	time before which nothing leaves
  *
  * It is no failure and no loss. A packet handed out for the first time comes
- * again as a new one, and no retry is used.
+ * again as a new one, and no retry is used. What was sent before may be in that
+ * queue, so its time-out begins anew at @until.
  */
 void shca_req_link_full(struct shca_req *req, const struct shca_pkt *pkt, u64 until);
 
@@ -454,11 +455,28 @@ void shca_req_rate(struct shca_req *req, u64 until);
 void shca_req_pace(struct shca_req *req, u64 until);
 
 /**
- * shca_req_answer_waits() - an answer has arrived; shca_req_rx() gets it later
+ * shca_req_answer_waits() - an answer has arrived, and shca_req_rx() gets it later;
+ * or the request has not left
  *
  * The transport timer does not expire before @until.
  */
 void shca_req_answer_waits(struct shca_req *req, u64 until);
+
+/** shca_req_is_awaiting() - does the transport timer run? */
+static inline bool shca_req_is_awaiting(const struct shca_req *req)
+{
+	return req->recovery.deadline && !req->recovery.rnr_wait &&
+	       !req->recovery.recheck;
+}
+
+/** shca_req_is_overdue() - has it expired? */
+static inline bool shca_req_is_overdue(const struct shca_req *req, u64 now)
+{
+	return shca_req_is_awaiting(req) && now >= req->recovery.deadline;
+}
+
+/** shca_req_is_early() - is an answer overdue by measured round trips? */
+bool shca_req_is_early(const struct shca_req *req, u64 now);
 
 /** shca_req_drain() - SQD: start no further request; or continue */
 void shca_req_drain(struct shca_req *req, bool draining);

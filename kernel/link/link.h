@@ -58,6 +58,9 @@ struct shca_av {
 /**
  * struct shca_route - cached route of one address vector
  * @busy:	consecutive transmissions that found the queue below full
+ * @looked_ns: @left:	when it was looked at last (shca_tx_look()), and how many packets
+ *		had left it by then
+ * @stopped:	and it was stopped then
  *
  * The lock of the side that owns it protects it. It is validated again for each
  * packet.
@@ -67,6 +70,9 @@ struct shca_route {
 	u32 cookie;
 	u32 tag;
 	u32 busy;
+	u64 looked_ns;
+	u64 left;
+	bool stopped;
 };
 
 /**
@@ -112,6 +118,8 @@ struct shca_rx_skb {
  *		to ICRC, the last may be shorter. Returns 0; -EBUSY if the queue
  *		below is full, so that the sender can wait; or an error that
  *		counts as loss
+ * @holds:	does a queue below have packets that have not left? @left: how many
+ *		have left
  * @ecn:	say whether packets to @av are ECN-capable from now on. ECN bits of the
  *		traffic class take precedence. Others may be sending to @av
  * @local:	does the route of @av end in the sender's namespace?
@@ -150,6 +158,7 @@ struct shca_link_ops {
 	int (*xmit)(struct shca_dev *dev, const struct shca_av *av,
 		    struct shca_route *route, struct sk_buff *skb,
 		    unsigned int segs, u32 seg_len);
+	bool (*holds)(const struct shca_route *route, u64 *left);
 	void (*ecn)(struct shca_av *av, bool capable);
 	bool (*local)(struct shca_dev *dev, const struct shca_av *av,
 		      struct shca_route *route);

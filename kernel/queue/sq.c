@@ -463,6 +463,35 @@ enum shca_sq_turn {
 };
 
 /* Return: whether the budget ended it. */
+/*
+ * An answer is overdue.  As long as the queue below is stopped, what was sent may not
+ * have left it: nothing is sent again, and there is no time-out.  Once it goes again,
+ * the time begins anew.
+ */
+static void shca_sq_look_below(struct shca_qp *qp, u64 now)
+{
+	struct shca_req *req = &qp->sq.req;
+	bool overdue = shca_req_is_overdue(req, now);
+
+	if (!overdue && !shca_req_is_early(req, now))
+		return;
+	switch (shca_tx_look(qp->link, &qp->sq.side.route, now)) {
+	case SHCA_QUEUE_GOES:
+		break;
+	case SHCA_QUEUE_HOLDS:
+		if (overdue)
+			shca_req_answer_waits(req, now + SHCA_STOPPED_NS);
+		break;
+	case SHCA_QUEUE_STOPPED:
+		shca_req_answer_waits(req, overdue ? now + SHCA_STOPPED_NS :
+						     req->recovery.deadline);
+		break;
+	case SHCA_QUEUE_RESUMED:
+		shca_req_answer_waits(req, now + req->attr.timeout_ns);
+		break;
+	}
+}
+
 static bool shca_sq_round(struct shca_qp *qp, enum shca_sq_turn turn)
 {
 	struct shca_sq *sq = &qp->sq;
@@ -492,6 +521,8 @@ static bool shca_sq_round(struct shca_qp *qp, enum shca_sq_turn turn)
 			shca_req_answer_waits(&sq->req, now +
 				max_t(u64, SHCA_PARK_LOOK_NS,
 				      sq->req.attr.timeout_ns));
+		else
+			shca_sq_look_below(qp, now);
 		shca_req_timer(&sq->req, now);
 		timeouts = sq->req.stats.timeouts - timeouts;
 		shca_count_n(qp, TIMEOUT, timeouts);

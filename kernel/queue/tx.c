@@ -11,6 +11,7 @@
  */
 #include "tx.h"
 
+#include <linux/ktime.h>
 #include <linux/skbuff.h>
 
 #include "../base/counters.h"
@@ -41,7 +42,53 @@ u64 shca_tx_busy_until(const struct shca_route *route, u64 now)
 {
 	u32 steps = route->busy / SHCA_BUSY_STEP;
 
+	if (unlikely(route->busy >= SHCA_BUSY_MAX))
+		return now + SHCA_STOPPED_NS;
 	return now + (SHCA_BUSY_NS << min_t(u32, steps, SHCA_BUSY_DOUBLINGS));
+}
+
+enum shca_queue shca_tx_look(const struct shca_link_ops *link,
+			     struct shca_route *route, u64 now)
+{
+	bool again = now - route->looked_ns < 10 * SHCA_STOPPED_NS;
+	bool was_stopped = again && route->stopped;
+	u64 left = route->left;
+	bool holds;
+
+	route->looked_ns = now;
+	holds = link->holds(route, &route->left);
+	route->stopped = holds && again && route->left == left;
+	if (route->stopped)
+		return SHCA_QUEUE_STOPPED;
+	if (was_stopped)
+		return SHCA_QUEUE_RESUMED;
+	return holds && !again ? SHCA_QUEUE_HOLDS : SHCA_QUEUE_GOES;
+}
+
+static bool shca_tx_may_be_stopped(struct shca_batch *batch)
+{
+	enum shca_queue queue = shca_tx_look(batch->qp->link, batch->route,
+					     ktime_get_ns());
+
+	return queue == SHCA_QUEUE_HOLDS || queue == SHCA_QUEUE_STOPPED;
+}
+
+/* The queue below was full: does its sender wait? */
+static noinline bool shca_tx_waits(struct shca_batch *batch)
+{
+	struct shca_route *route = batch->route;
+
+	shca_count(batch->qp, TX_FULL);
+	if (++route->busy < SHCA_BUSY_MAX - 1)
+		return true;
+	/* The first look is one wait before what it is for. */
+	if (shca_tx_may_be_stopped(batch))
+		route->busy = min_t(u32, route->busy, SHCA_BUSY_MAX);
+	else if (route->busy == SHCA_BUSY_MAX)
+		return false;
+	else if (route->busy > SHCA_BUSY_MAX)
+		route->busy = 0;	/* it was stopped, and goes on */
+	return true;
 }
 
 enum shca_mem_status shca_tx_end(struct shca_batch *batch,
@@ -60,9 +107,12 @@ enum shca_mem_status shca_tx_end(struct shca_batch *batch,
 	shca_count_n(qp, TX_BYTES, skb->len);
 	err = qp->link->xmit(qp->dev, batch->av, batch->route, skb,
 			     batch->segs, batch->seg_len);
-	if (err == -EBUSY && ++batch->route->busy < SHCA_BUSY_MAX) {
-		*failed = &batch->first;
-		return SHCA_MEM_RETRY;
+	if (unlikely(err == -EBUSY)) {
+		if (shca_tx_waits(batch)) {
+			*failed = &batch->first;
+			return SHCA_MEM_RETRY;
+		}
+		shca_count_n(qp, TX_DROP, batch->segs);
 	}
 	batch->route->busy = 0;
 	return SHCA_MEM_OK;

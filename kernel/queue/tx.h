@@ -15,14 +15,16 @@ struct shca_mr;
 struct shca_qp;
 
 /*
- * How long to wait for a full queue, and how often before it is loss, which is after
- * a tenth of a second.  Most queues are full for a moment; one that still is after
- * some waits is looked at less and less often.
+ * How long to wait for a full queue.  Most queues are full for a moment; one that still
+ * is after some waits is looked at less and less often.  After SHCA_BUSY_MAX waits,
+ * a tenth of a second, what it refuses is lost, unless it is stopped.  Then nothing
+ * leaves it, so it refuses others as well, and its sender waits for as long as it takes.
  */
 #define SHCA_BUSY_NS		50000
 #define SHCA_BUSY_STEP		8
 #define SHCA_BUSY_DOUBLINGS	5
 #define SHCA_BUSY_MAX		96
+#define SHCA_STOPPED_NS		(10 * NSEC_PER_MSEC)
 
 /*
  * Limits of one hold of a side's lock.  The limit on packets bounds the wait of
@@ -100,10 +102,10 @@ enum shca_mem_status shca_tx_run(struct shca_batch *batch,
  * @pkt:	from shca_req_next() or shca_resp_next()
  * @failed:	the packet at which the sender must resume, unless OK
  *
- * No memory, no route, and a queue below that stays full are counted and are loss,
- * as on a wire.  Only the protocol's retry limits may end a QP.  The queue may be
- * full for a moment (a burst of READ responses into a backlog).  The caller is then
- * asked to wait until shca_tx_busy_until(), and to resume at @failed, which is not
+ * No memory, no route, and a queue below that refuses for long are counted and are
+ * loss, as on a wire.  Only the protocol's retry limits may end a QP.  The queue may be
+ * full for a moment (a burst of READ responses into a backlog), or stopped (a peer
+ * that pauses the link).  The caller is then asked to wait until shca_tx_busy_until(), and to resume at @failed, which is not
  * @pkt nor a part of it.
  *
  * Context: softirq or bottom halves off.
@@ -125,6 +127,29 @@ static inline bool shca_tx_found_full(const struct shca_batch *batch,
 {
 	return failed == &batch->first;
 }
+
+/**
+ * enum shca_queue - how the queue below was found
+ * @SHCA_QUEUE_GOES:	it is empty, or packets leave it
+ * @SHCA_QUEUE_HOLDS:	it has packets; the next look tells whether they leave
+ * @SHCA_QUEUE_STOPPED:	it has packets, and none has left since the last look
+ * @SHCA_QUEUE_RESUMED:	it goes, and was stopped at the last look
+ */
+enum shca_queue {
+	SHCA_QUEUE_GOES,
+	SHCA_QUEUE_HOLDS,
+	SHCA_QUEUE_STOPPED,
+	SHCA_QUEUE_RESUMED,
+};
+
+/**
+ * shca_tx_look() - look at the queue below
+ *
+ * Looks that are more than a tenth of a second apart have nothing to do with each other.
+ * Context: the side's lock held.
+ */
+enum shca_queue shca_tx_look(const struct shca_link_ops *link,
+			     struct shca_route *route, u64 now);
 
 /**
  * shca_tx_busy_until() - when to look again at the queue that was full, ns

@@ -247,6 +247,35 @@ static void req_full_link_is_no_loss(struct kunit *test)
 			fx->req.attr.retry_cnt);
 }
 
+/* What was sent before may be in the queue that is full: its time-out begins anew. */
+static void req_full_link_restarts_the_time_out(struct kunit *test)
+{
+	struct fx *fx = test->priv;
+	u64 sent = fx->now;
+
+	fx_post(fx, SHCA_WR_SEND, 1);
+	fx_post(fx, SHCA_WR_SEND, 1);
+	KUNIT_ASSERT_TRUE(test, fx_next(fx));
+	KUNIT_EXPECT_EQ(test, fx->req.recovery.deadline, sent + FX_TIMEOUT);
+	KUNIT_EXPECT_FALSE(test, shca_req_is_overdue(&fx->req, sent));
+	fx->now += FX_TIMEOUT - 1;
+	KUNIT_ASSERT_TRUE(test, fx_next(fx));
+	shca_req_link_full(&fx->req, &fx->pkt, fx->now + 250);
+	KUNIT_EXPECT_EQ(test, fx->req.recovery.deadline,
+			fx->now + 250 + FX_TIMEOUT);
+	fx->now += 250;
+	shca_req_timer(&fx->req, fx->now);
+	KUNIT_EXPECT_EQ(test, fx->req.stats.timeouts, 0ull);
+	KUNIT_EXPECT_FALSE(test, shca_req_is_overdue(&fx->req, fx->now));
+	fx->now += FX_TIMEOUT;
+	KUNIT_EXPECT_TRUE(test, shca_req_is_overdue(&fx->req, fx->now));
+	/* never earlier than it was */
+	shca_req_stall(&fx->req, 0);
+	KUNIT_ASSERT_TRUE(test, fx_next(fx));
+	shca_req_link_full(&fx->req, &fx->pkt, 0);
+	KUNIT_EXPECT_EQ(test, fx->req.recovery.deadline, fx->now);
+}
+
 /* In RESET nothing was handed out, and nothing is owed again. */
 static void resp_full_link_in_reset_owes_nothing(struct kunit *test)
 {
@@ -335,6 +364,7 @@ static struct kunit_case control_cases[] = {
 	KUNIT_CASE(req_wait_of_our_own_is_no_timeout),
 	KUNIT_CASE(req_slow_pace_is_no_timeout),
 	KUNIT_CASE(req_full_link_is_no_loss),
+	KUNIT_CASE(req_full_link_restarts_the_time_out),
 	KUNIT_CASE(resp_full_link_in_reset_owes_nothing),
 	KUNIT_CASE(req_hold_keeps_a_packet_until_release),
 	KUNIT_CASE(req_answer_that_waits_moves_the_time_out),
