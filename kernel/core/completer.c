@@ -63,19 +63,19 @@ static void req_progress(struct shca_req *req, u64 now)
 {
 	req->recovery.retry_left = req->attr.retry_cnt;
 	req->recovery.rnr_left = req->attr.rnr_retry;
-	req->recovery.went_back = false;
 	req->recovery.recheck = false;
+	req->recovery.went_back = false;
 	req->recovery.one_packet = false;
+	/* The refused packet is the oldest, so a copy of it was accepted. */
+	req->recovery.rnr_wait = false;
 	req->recovery.rnr_again = false;
-	req->ackreq.heard = true;
 	req->recovery.rnr_row = 0;
 	req->recovery.early_row = 0;
+	req->ackreq.heard = true;
 	if (req->recovery.rtt_valid &&
 	    shca_psn_diff(req->psn.una, req->recovery.rtt_psn) > 0)
 		req_sample_rtt(req, now);
 
-	/* The refused packet is the oldest, so a copy of it was accepted. */
-	req->recovery.rnr_wait = false;
 	req->recovery.deadline = 0;
 	req->ackreq.probe_ns = 0;
 	req->ackreq.probed = false;

@@ -281,14 +281,15 @@ struct shca_req_recovery {
 	bool rtt_valid;
 	bool rtt_again;
 	bool rtt_guess;
+	u8 retry_left;
+	u8 rnr_left;
+	/* (beside each other: progress clears them at once) */
 	bool recheck;
 	bool went_back;
 	bool one_packet;
 	bool rnr_wait;
 	bool rnr_again;
 	u8 rnr_row;
-	u8 retry_left;
-	u8 rnr_left;
 	u8 early_row;
 };
 
