@@ -2,62 +2,15 @@
 /*
  * Codec of the transport headers: bytes on the wire to struct shca_pkt and
  * back. The links call it, because they know where the BTH begins. It must not
- * know the purpose of a packet. It is the only file that converts byte order.
- *
- * Fields are moved byte by byte: headers have no alignment on the wire.
- * Compilers make one load and one swap of it.
+ * know the purpose of a packet. Only it and ib_wire.c convert byte order.
  */
+#include "be.h"
 #include "headers.h"
 #include "opcode.h"
 
 static_assert(SHCA_BTH_BYTES + SHCA_CNP_BYTES <= SHCA_HDR_MAX);
 static_assert(SHCA_BTH_BYTES + SHCA_XRCETH_BYTES + SHCA_RETH_BYTES +
 	      SHCA_IMM_BYTES <= SHCA_HDR_MAX);
-
-static u32 get_be16(const u8 *p)
-{
-	return (u32)p[0] << 8 | p[1];
-}
-
-static u32 get_be24(const u8 *p)
-{
-	return (u32)p[0] << 16 | (u32)p[1] << 8 | p[2];
-}
-
-static u32 get_be32(const u8 *p)
-{
-	return (u32)p[0] << 24 | get_be24(p + 1);
-}
-
-static u64 get_be64(const u8 *p)
-{
-	return (u64)get_be32(p) << 32 | get_be32(p + 4);
-}
-
-static void put_be16(u8 *p, u32 v)
-{
-	p[0] = v >> 8;
-	p[1] = v;
-}
-
-static void put_be24(u8 *p, u32 v)
-{
-	p[0] = v >> 16;
-	p[1] = v >> 8;
-	p[2] = v;
-}
-
-static void put_be32(u8 *p, u32 v)
-{
-	p[0] = v >> 24;
-	put_be24(p + 1, v);
-}
-
-static void put_be64(u8 *p, u64 v)
-{
-	put_be32(p, v >> 32);
-	put_be32(p + 4, v);
-}
 
 /*
  * BTH (IBTA 9.2): opcode; SE, M, pad count, version; P_Key; FECN, BECN

@@ -9,6 +9,8 @@
 #include "../../kernel/core/opcode.c"
 #include "../../kernel/core/headers.c"
 #undef ROW	/* opcode.c's */
+#include "../../kernel/core/ib_wire.c"
+#include "../../kernel/core/ib_hello.c"
 #include "../../kernel/core/wr_op.c"
 #include "../../kernel/core/times.c"
 #include "../../kernel/core/post.c"

@@ -3,6 +3,7 @@
  * Fuzzing of the protocol core in a user process: what the targets share.
  *
  *   headers.c   any bytes through the header codec
+ *   ib.c        frames of an InfiniBand link, and its hello protocol
  *   packets.c   one QP, and a peer that sends what it likes
  *   requests.c  two QPs, any work requests, a link that loses and reorders
  *

@@ -1,0 +1,145 @@
+/* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
+/*
+ * The hello protocol: how an InfiniBand port on an Ethernet netdev finds the port at
+ * the other end, and notices that it has gone (docs/infiniband.md). It takes the
+ * part of link training (IBTA 5.10). A state machine without time, memory and
+ * locks: the caller has those.
+ */
+#ifndef SHCA_CORE_IB_HELLO_H
+#define SHCA_CORE_IB_HELLO_H
+
+#include "ib_wire.h"
+
+#define SHCA_IB_HELLO_BYTES	16
+/* From hello to hello, if nothing changes. */
+#define SHCA_IB_HELLO_NS	100000000ull
+/* Without a hello for so long, the peer has gone. */
+#define SHCA_IB_HELLO_LOST_NS	(10 * SHCA_IB_HELLO_NS)
+/* Least distance of two hellos, whatever is received. */
+#define SHCA_IB_HELLO_GAP_NS	10000000ull
+
+/** enum shca_ib_phys - PortPhysicalState of PortInfo (IBTA 14.2.5.6) */
+enum shca_ib_phys {
+	SHCA_IB_PHYS_POLLING = 2,
+	SHCA_IB_PHYS_DISABLED = 3,
+	SHCA_IB_PHYS_TRAINING = 4,
+	SHCA_IB_PHYS_LINK_UP = 5,
+};
+
+/**
+ * struct shca_ib_hello - what a hello says
+ * @session:	of the sender; in the shim
+ * @guid:	port GUID of the sender
+ * @heard:	session of the port that the sender takes for its peer; 0: none
+ * @mtu:	largest path MTU of the sender in bytes
+ * @bye:	the sender goes away; its other fields but @session are not looked at
+ */
+struct shca_ib_hello {
+	u32 session;
+	u64 guid;
+	u32 heard;
+	u16 mtu;
+	bool bye;
+};
+
+/**
+ * shca_ib_hello_parse() - decode what follows the shim of a hello
+ * @body:	@shim->len bytes
+ *
+ * Context: any.
+ */
+enum shca_ib_parse shca_ib_hello_parse(struct shca_ib_hello *hello,
+				       const struct shca_ib_shim *shim,
+				       const u8 *body);
+
+/** shca_ib_hello_build() - encode shim and body. Return: bytes written. */
+u32 shca_ib_hello_build(const struct shca_ib_hello *hello, u8 *frame);
+
+/* ---- the state machine ------------------------------------------------------ */
+
+#define SHCA_IB_MAC_BYTES	6
+
+/* What the caller has to tell: bits that these functions return. */
+#define SHCA_IB_EV_UP		(1u << 0)	/* physical state became LinkUp */
+#define SHCA_IB_EV_DOWN		(1u << 1)	/* it was LinkUp */
+
+/**
+ * struct shca_ib_port - physical layer of a port, as far as frames show it
+ * @guid: @session: @mtu:	as in struct shca_ib_hello
+ * @phys:	enum shca_ib_phys
+ * @carrier:	the netdev is up and has a carrier
+ * @disabled:	by management
+ * @has_peer:	the fields from @peer_mac on are valid
+ * @peer_mac: @peer:	source address and last hello of the peer
+ * @heard_at:	when that was
+ * @tx_at:	time of the last hello; valid if @has_sent
+ * @due:	when the next one is to leave
+ * @downed:	times that the link went down (LinkDownedCounter); saturates
+ * @strangers:	hellos of others than the peer
+ */
+struct shca_ib_port {
+	u64 guid;
+	u32 session;
+	u16 mtu;
+	u8 phys;
+	bool carrier;
+	bool disabled;
+	bool has_sent;
+	bool has_peer;
+	u8 peer_mac[SHCA_IB_MAC_BYTES];
+	struct shca_ib_hello peer;
+	u64 heard_at;
+	u64 tx_at;
+	u64 due;
+	u32 downed;
+	u32 strangers;
+};
+
+/** shca_ib_port_init() - a port without a carrier; @session is random, not 0 */
+void shca_ib_port_init(struct shca_ib_port *port, u64 guid, u32 session,
+		       u16 mtu);
+
+/** shca_ib_port_carrier() - the netdev went up or down. Return: SHCA_IB_EV_* */
+u32 shca_ib_port_carrier(struct shca_ib_port *port, bool carrier, u64 now);
+
+/** shca_ib_port_disable() - disable or enable. Return: SHCA_IB_EV_* */
+u32 shca_ib_port_disable(struct shca_ib_port *port, bool disabled, u64 now);
+
+/**
+ * shca_ib_port_rx() - a hello was received
+ * @mac:	source address of its frame
+ *
+ * Return: SHCA_IB_EV_*
+ */
+u32 shca_ib_port_rx(struct shca_ib_port *port, const struct shca_ib_hello *hello,
+		    const u8 *mac, u64 now);
+
+/**
+ * shca_ib_port_tick() - the deadline may have passed. Return: SHCA_IB_EV_*
+ *
+ * Followed by shca_ib_port_tx().
+ */
+u32 shca_ib_port_tick(struct shca_ib_port *port, u64 now);
+
+/** shca_ib_port_tx() - is a hello to be sent now? Fills in @hello if so. */
+bool shca_ib_port_tx(struct shca_ib_port *port, struct shca_ib_hello *hello,
+		     u64 now);
+
+/** shca_ib_port_bye() - the hello with which a port goes away */
+struct shca_ib_hello shca_ib_port_bye(const struct shca_ib_port *port);
+
+/** shca_ib_port_deadline() - when to call shca_ib_port_tick(); ~0: never */
+u64 shca_ib_port_deadline(const struct shca_ib_port *port);
+
+/**
+ * shca_ib_port_is_peer() - is a frame with data from the peer, with the link up?
+ * @session:	that of its shim
+ */
+static inline bool shca_ib_port_is_peer(const struct shca_ib_port *port,
+					u32 session)
+{
+	return port->phys == SHCA_IB_PHYS_LINK_UP &&
+	       port->peer.session == session;
+}
+
+#endif

@@ -1,0 +1,189 @@
+/* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
+/*
+ * Packets of an InfiniBand link on the wire: routing headers, masks of the invariant
+ * CRC, the variant CRC (IBTA 7.7, 7.8, 8.3). A shim carries them in Ethernet frames
+ * (docs/infiniband.md). The transport headers in them are those of headers.h.
+ */
+#ifndef SHCA_CORE_IB_WIRE_H
+#define SHCA_CORE_IB_WIRE_H
+
+#include "headers.h"
+
+/* From the Experimental range of IEEE 802: local experiments, not registered. */
+#define SHCA_IB_ETHERTYPE	0x88b5
+
+#define SHCA_IB_SHIM_BYTES	8
+#define SHCA_IB_LRH_BYTES	8
+#define SHCA_IB_GRH_BYTES	40
+#define SHCA_IB_LOWER_MAX	(SHCA_IB_LRH_BYTES + SHCA_IB_GRH_BYTES)
+#define SHCA_IB_VCRC_BYTES	2
+/* IBTA 7.7.8: most that a packet adds to its payload, from LRH to VCRC. */
+#define SHCA_IB_OVERHEAD	126
+
+/* Smallest and largest path MTU, in bytes. */
+#define SHCA_IB_MTU_MIN		256u
+#define SHCA_IB_MTU_MAX		4096u
+
+/* ---- the shim --------------------------------------------------------------- */
+
+/** enum shca_ib_frame - what a frame carries behind its shim */
+enum shca_ib_frame {
+	SHCA_IB_FRAME_DATA = 1,		/* a packet, from LRH to VCRC */
+	SHCA_IB_FRAME_HELLO = 2,	/* struct shca_ib_hello */
+};
+
+/**
+ * struct shca_ib_shim - first header of a frame
+ * @type:	enum shca_ib_frame
+ * @len:	bytes that follow the shim; Ethernet pads short frames
+ * @session:	number that the sender has drawn as it came up; not 0
+ */
+struct shca_ib_shim {
+	u8 type;
+	u16 len;
+	u32 session;
+};
+
+/** enum shca_ib_parse - why a frame is refused before any QP is looked up */
+enum shca_ib_parse {
+	SHCA_IB_OK,
+	SHCA_IB_SHORT,		/* shorter than its headers, or than it says */
+	SHCA_IB_VERSION,	/* another version of the shim, or of the LRH */
+	SHCA_IB_TYPE,		/* unknown type of frame, or no session */
+	SHCA_IB_RAW,		/* LNH: raw packet, without a BTH */
+	SHCA_IB_LENGTH,		/* PktLen or PayLen is not the packet's length */
+	SHCA_IB_GRH,		/* IP version or next header of the GRH */
+};
+
+/**
+ * shca_ib_shim_parse() - decode the shim
+ * @frame:	@len bytes behind the Ethernet header, padding included
+ *
+ * Context: any.
+ */
+enum shca_ib_parse shca_ib_shim_parse(struct shca_ib_shim *shim,
+				      const u8 *frame, u32 len);
+
+/** shca_ib_shim_build() - encode SHCA_IB_SHIM_BYTES */
+void shca_ib_shim_build(const struct shca_ib_shim *shim, u8 *frame);
+
+/* ---- LRH and GRH ------------------------------------------------------------ */
+
+#define SHCA_IB_LID_PERMISSIVE	0xffffu
+#define SHCA_IB_LID_MCAST	0xc000u
+#define SHCA_IB_VL_MGMT		15
+
+/**
+ * struct shca_ib_lower - the headers below the BTH
+ * @len:	bytes from the LRH to the ICRC, both included; a multiple of 4
+ * @has_grh:	the fields from @tclass on are valid
+ */
+struct shca_ib_lower {
+	u8 vl;
+	u8 sl;
+	u16 dlid;
+	u16 slid;
+	u32 len;
+	bool has_grh;
+	u8 tclass;
+	u8 hop_limit;
+	u32 flow_label;
+	u8 sgid[16];
+	u8 dgid[16];
+};
+
+/** shca_ib_lower_bytes() - length of the headers below the BTH */
+static inline u32 shca_ib_lower_bytes(const struct shca_ib_lower *lower)
+{
+	return lower->has_grh ? SHCA_IB_LOWER_MAX : SHCA_IB_LRH_BYTES;
+}
+
+/**
+ * shca_ib_lower_parse() - decode LRH and GRH
+ * @pkt:	contiguous headers
+ * @avail:	bytes readable at @pkt, at most @len
+ * @len:	bytes from the LRH to the VCRC, both included
+ *
+ * A packet that is accepted has room for a BTH and an ICRC.
+ *
+ * Context: any.
+ */
+enum shca_ib_parse shca_ib_lower_parse(struct shca_ib_lower *lower,
+				       const u8 *pkt, u32 avail, u32 len);
+
+/**
+ * shca_ib_lower_build() - encode LRH and GRH
+ * @pkt:	at least SHCA_IB_LOWER_MAX bytes
+ *
+ * Context: any.
+ * Return: bytes written.
+ */
+u32 shca_ib_lower_build(const struct shca_ib_lower *lower, u8 *pkt);
+
+/* ---- CRCs ------------------------------------------------------------------- */
+
+/**
+ * shca_ib_icrc_mask() - copy LRH and GRH as the invariant CRC sees them
+ * @lower:	LRH, and GRH if the LRH says so
+ * @masked:	result, at least SHCA_IB_LOWER_MAX bytes
+ *
+ * What switches and routers change counts as ones (IBTA 7.8.1). The BTH has such
+ * bits, too, which are those of RoCE.
+ *
+ * Context: any.
+ * Return: bytes written, which come before the BTH in the CRC.
+ */
+u32 shca_ib_icrc_mask(const u8 *lower, u8 *masked);
+
+/**
+ * struct shca_ib_vcrc - tables of the variant CRC
+ * @by:		[n][b]: the CRC of byte @b followed by @n zeros
+ */
+struct shca_ib_vcrc {
+	u16 by[8][256];
+};
+
+/** shca_ib_vcrc_init() - compute the tables */
+void shca_ib_vcrc_init(struct shca_ib_vcrc *tables);
+
+/* The state before the first byte. The VCRC is the complement of the last state. */
+#define SHCA_IB_VCRC_SEED	0xffffu
+
+/**
+ * shca_ib_vcrc() - continue a variant CRC
+ *
+ * Context: any.
+ * Return: the state. shca_ib_vcrc_put() puts its complement on the wire.
+ */
+u16 shca_ib_vcrc(const struct shca_ib_vcrc *tables, u16 state, const u8 *data,
+		 u32 len);
+
+/** shca_ib_vcrc_put() - append the VCRC of what led to @state */
+static inline void shca_ib_vcrc_put(u16 state, u8 *vcrc)
+{
+	vcrc[0] = (u8)~state;
+	vcrc[1] = (u8)(~state >> 8);
+}
+
+/** shca_ib_vcrc_ok() - is @vcrc that of what led to @state? */
+static inline bool shca_ib_vcrc_ok(u16 state, const u8 *vcrc)
+{
+	return (u16)~state == (vcrc[0] | vcrc[1] << 8);
+}
+
+/* ---- MTU -------------------------------------------------------------------- */
+
+/** shca_ib_frame_mtu() - MTU that a netdev needs for a path MTU of @mtu bytes */
+static inline u32 shca_ib_frame_mtu(u32 mtu)
+{
+	return SHCA_IB_SHIM_BYTES + SHCA_IB_OVERHEAD + mtu;
+}
+
+/**
+ * shca_ib_mtu() - largest path MTU through a netdev with an MTU of @frame bytes
+ *
+ * Return: bytes; 0 if not even SHCA_IB_MTU_MIN.
+ */
+u32 shca_ib_mtu(u32 frame);
+
+#endif

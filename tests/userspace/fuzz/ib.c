@@ -1,0 +1,164 @@
+// SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
+/*
+ * Frames of an InfiniBand link. Inputs that begin with an even byte are a frame: what
+ * the codec accepts it builds again. The others are a program: hellos, times and
+ * switches for one port, whose state stays one that may be.
+ */
+#include "../../../kernel/core/ib_hello.h"
+#include "fuzz.h"
+
+/* ---- a frame ---------------------------------------------------------------- */
+
+static void check_hello(const struct shca_ib_shim *shim, const u8 *frame)
+{
+	u8 built[SHCA_IB_SHIM_BYTES + SHCA_IB_HELLO_BYTES];
+	struct shca_ib_hello hello;
+
+	if (shca_ib_hello_parse(&hello, shim, frame + SHCA_IB_SHIM_BYTES))
+		return;
+	fuzz_check(shca_ib_hello_build(&hello, built) == sizeof(built), "length");
+	fuzz_check(!memcmp(built + 4, frame + 4, 18), "hello differs");
+	fuzz_check(built[22] == (frame[22] & 1), "flags differ");
+}
+
+static void check_data(const u8 *pkt, u32 len)
+{
+	u8 built[SHCA_IB_LOWER_MAX], masked[SHCA_IB_LOWER_MAX], *head;
+	struct shca_ib_lower lower;
+	static struct shca_ib_vcrc tables;
+	struct shca_pkt parsed = { .opcode = 0 };
+	u32 avail = min_t(u32, len, SHCA_IB_LOWER_MAX), bytes;
+	u8 vcrc[SHCA_IB_VCRC_BYTES];
+	u16 state;
+
+	/* exactly what may be read is there */
+	head = malloc(avail ?: 1);
+	memcpy(head, pkt, avail);
+	if (shca_ib_lower_parse(&lower, head, avail, len)) {
+		free(head);
+		return;
+	}
+	bytes = shca_ib_lower_bytes(&lower);
+	fuzz_check(bytes <= avail, "longer than what was there");
+	fuzz_check(lower.len + SHCA_IB_VCRC_BYTES == len, "length");
+	fuzz_check(bytes + SHCA_BTH_BYTES + SHCA_ICRC_BYTES <= lower.len, "room");
+	fuzz_check(shca_ib_lower_build(&lower, built) == bytes, "bytes");
+	fuzz_check(shca_ib_icrc_mask(head, masked) == bytes, "mask");
+	head[1] &= 0xf3;
+	head[4] &= 0x07;
+	fuzz_check(!memcmp(built, head, bytes), "lower headers differ");
+	free(head);
+	shca_hdr_parse(&parsed, pkt + bytes,
+		       min_t(u32, lower.len - bytes, SHCA_HDR_MAX),
+		       lower.len - bytes);
+
+	if (!tables.by[0][1])
+		shca_ib_vcrc_init(&tables);
+	state = shca_ib_vcrc(&tables, SHCA_IB_VCRC_SEED, pkt, lower.len);
+	shca_ib_vcrc_put(state, vcrc);
+	fuzz_check(shca_ib_vcrc_ok(state, vcrc), "vcrc");
+	fuzz_check(shca_ib_vcrc(&tables, state, vcrc, 2) ==
+		   shca_ib_vcrc(&tables, 0, (const u8 *)"\xff\xff", 2), "residue");
+}
+
+static void frame(const u8 *data, u32 len)
+{
+	struct shca_ib_shim shim;
+	u8 *copy = malloc(len ?: 1);
+
+	memcpy(copy, data, len);
+	if (!shca_ib_shim_parse(&shim, copy, len)) {
+		fuzz_check(shim.len <= len - SHCA_IB_SHIM_BYTES, "shim");
+		if (shim.type == SHCA_IB_FRAME_HELLO)
+			check_hello(&shim, copy);
+		else
+			check_data(copy + SHCA_IB_SHIM_BYTES, shim.len);
+	}
+	free(copy);
+}
+
+/* ---- a port ----------------------------------------------------------------- */
+
+static void check_port(const struct shca_ib_port *port, bool *up, u32 events)
+{
+	bool off = port->disabled || !port->carrier;
+
+	if (events & SHCA_IB_EV_DOWN) {
+		fuzz_check(*up, "went down twice");
+		*up = false;
+	}
+	if (events & SHCA_IB_EV_UP) {
+		fuzz_check(!*up, "came up twice");
+		*up = true;
+	}
+	fuzz_check(*up == (port->phys == SHCA_IB_PHYS_LINK_UP), "no event");
+	fuzz_check(!off || !port->has_peer, "a peer, and no carrier");
+	fuzz_check((port->phys == SHCA_IB_PHYS_DISABLED) == port->disabled,
+		   "disabled");
+	fuzz_check(!*up || (port->has_peer && port->peer.heard == port->session),
+		   "up without a peer");
+	fuzz_check(!port->has_peer || port->peer.session != port->session,
+		   "its own peer");
+}
+
+static void program(struct fuzz_in *in)
+{
+	struct shca_ib_hello hello, out;
+	u8 mac[SHCA_IB_MAC_BYTES] = { 2 };
+	struct shca_ib_port port;
+	u64 now = in_u16(in), sent = 0;
+	bool up = false, has_sent = false;
+	u32 events;
+
+	shca_ib_port_init(&port, 7, 8, 1024);
+	while (in_more(in)) {
+		events = 0;
+		switch (in_u8(in) & 7) {
+		case 0:
+			events = shca_ib_port_carrier(&port, in_u8(in) & 1, now);
+			break;
+		case 1:
+			events = shca_ib_port_disable(&port, !(in_u8(in) & 3), now);
+			break;
+		case 2:
+			now += (u64)in_u16(in) << 14;
+			break;
+		case 3:
+			if (shca_ib_port_deadline(&port) != ~0ull)
+				now = max_t(u64, now,
+					    shca_ib_port_deadline(&port));
+			break;
+		default:
+			mac[5] = in_u8(in) & 3;
+			hello = (struct shca_ib_hello){
+				.session = 1 + (in_u8(in) & 7),
+				.guid = in_u8(in) & 7,
+				.heard = in_u8(in) & 0x10 ? 8 : in_u8(in) & 7,
+				.bye = !(in_u8(in) & 0xf),
+			};
+			events = shca_ib_port_rx(&port, &hello, mac, now);
+		}
+		check_port(&port, &up, events);
+		check_port(&port, &up, shca_ib_port_tick(&port, now));
+		if (shca_ib_port_tx(&port, &out, now)) {
+			fuzz_check(!has_sent || now - sent >= SHCA_IB_HELLO_GAP_NS,
+				   "too early");
+			has_sent = true;
+			sent = now;
+		}
+		fuzz_check(shca_ib_port_deadline(&port) > now, "would spin");
+	}
+}
+
+int LLVMFuzzerTestOneInput(const u8 *data, size_t size)
+{
+	struct fuzz_in in = { data + 1, data + size };
+
+	if (!size || size > FUZZ_WIRE_MAX)
+		return 0;
+	if (*data & 1)
+		program(&in);
+	else
+		frame(data + 1, size - 1);
+	return 0;
+}
