@@ -17,6 +17,14 @@ enum shca_genl_cmd {
 	SHCA_CMD_FATE_GET,	/* dump: each QP that the sender may watch, and
 				 * the last ones destroyed after an error
 				 */
+	SHCA_CMD_FAULT_ADD,	/* a rule: SHCA_A_DEV_NAME, SHCA_A_FAULT; likewise. Answers with
+				 * the same command and SHCA_FA_ID
+				 */
+	SHCA_CMD_FAULT_GET,	/* a dump of all rules of this network namespace */
+	SHCA_CMD_FAULT_DEL,	/* the rule SHCA_FA_ID in SHCA_A_FAULT, or all rules of
+				 * SHCA_A_DEV_NAME, or of this network namespace; needs
+				 * CAP_NET_ADMIN
+				 */
 	__SHCA_CMD_MAX,
 	SHCA_CMD_MAX = __SHCA_CMD_MAX - 1
 };
@@ -38,6 +46,7 @@ enum shca_genl_attr {
 	SHCA_A_CC,		/* u8: enum shca_cc_mode */
 	SHCA_A_CC_ALGORITHM,	/* u8: enum shca_cc_algo */
 	SHCA_A_FATE,		/* binary: struct shca_dump_fate, softhca-dump.h */
+	SHCA_A_FAULT,		/* nested: enum shca_fault_attr */
 	__SHCA_A_MAX,
 	SHCA_A_MAX = __SHCA_A_MAX - 1
 };
@@ -113,6 +122,150 @@ enum shca_cc_algo {
 	SHCA_CC_ALGO_DCQCN,
 	__SHCA_CC_ALGO_MAX,
 	SHCA_CC_ALGO_MAX = __SHCA_CC_ALGO_MAX - 1
+};
+
+/* ---- faults ------------------------------------------------------------------- */
+
+/* Rules of one device at most. */
+#define SHCA_FAULT_RULES	256
+/* SHCA_FA_PROBABILITY: always. */
+#define SHCA_FAULT_ALWAYS	1000000
+/* A packet waits no longer: SHCA_FA_DELAY in nanoseconds, SHCA_FA_DISTANCE in packets. */
+#define SHCA_FAULT_DELAY_MAX	5000000000ull
+#define SHCA_FAULT_DISTANCE_MAX	64
+
+/**
+ * enum shca_fault_attr - a rule of fault injection
+ *
+ * What happens is SHCA_FA_WHAT. Where it happens is said by the attributes up to
+ * SHCA_FA_PID; an absent one fits everything. When it happens is said by the next
+ * ones, which count what fits.
+ */
+enum shca_fault_attr {
+	SHCA_FA_UNSPEC,
+	SHCA_FA_PAD,
+	SHCA_FA_ID,		/* u32: number of the rule; get and delete */
+	SHCA_FA_WHAT,		/* u8: enum shca_fault_what */
+	SHCA_FA_RX,		/* flag: packets that are received, not those sent */
+	SHCA_FA_QPN,		/* u32: number of the device's QP */
+	SHCA_FA_OPCODE,		/* u8: opcode of the BTH */
+	SHCA_FA_TYPE,		/* u8: enum shca_fault_type */
+	SHCA_FA_PSN,		/* u32: first PSN of a range */
+	SHCA_FA_PSN_LAST,	/* u32: last one */
+	SHCA_FA_WR_ID,		/* u64: of a work request */
+	SHCA_FA_PID,		/* u32: process, in the sender's PID namespace */
+	SHCA_FA_PROBABILITY,	/* u32: parts of a million */
+	SHCA_FA_SEED,		/* u64: of the rule's random numbers */
+	SHCA_FA_EVERY,		/* u32: each n-th of those that fit */
+	SHCA_FA_NTH,		/* u32: not before the n-th of those that fit, from 1 on */
+	SHCA_FA_COUNT,		/* u32: so many times at most */
+	SHCA_FA_AFTER,		/* u64: ns from the rule's creation, not before */
+	SHCA_FA_FOR,		/* u64: ns from then on, not after */
+	SHCA_FA_DELAY,		/* u64: ns that a packet waits */
+	SHCA_FA_JITTER,		/* u64: ns, a random part more at most */
+	SHCA_FA_DISTANCE,	/* u32: packets of its QP that overtake a packet */
+	SHCA_FA_STATUS,		/* u8: enum ibv_wc_status of a completion */
+	SHCA_FA_NAK,		/* u8: enum shca_fault_nak */
+	SHCA_FA_VERB,		/* u8: enum shca_fault_verb */
+	SHCA_FA_ERRNO,		/* u32: positive */
+	SHCA_FA_EVENT,		/* u8: enum ibv_event_type */
+	SHCA_FA_SEEN,		/* u64: how many fitted; get only */
+	SHCA_FA_HITS,		/* u64: how often the fault happened; get only */
+	__SHCA_FA_MAX,
+	SHCA_FA_MAX = __SHCA_FA_MAX - 1
+};
+
+/* enum shca_fault_what, with the name in the tool and in trace events */
+#define SHCA_FAULT_WHATS(X)				\
+	X(DROP, "drop")					\
+	X(DUPLICATE, "duplicate")			\
+	X(DELAY, "delay")				\
+	X(REORDER, "reorder")				\
+	X(CORRUPT_PAYLOAD, "corrupt-payload")		\
+	X(CORRUPT_HEADER, "corrupt-header")		\
+	X(CORRUPT_ICRC, "corrupt-icrc")			\
+	X(ECN, "ecn")					\
+	X(NAK, "nak")					\
+	X(COMPLETE, "complete")				\
+	X(QP_FATAL, "qp-fatal")				\
+	X(CQ_OVERRUN, "cq-overrun")			\
+	X(FAIL, "fail")					\
+	X(EVENT, "event")
+
+enum shca_fault_what {
+#define X(id, name) SHCA_FAULT_##id,
+	SHCA_FAULT_WHATS(X)
+#undef X
+	SHCA_FAULT_NR
+};
+
+/* enum shca_fault_type, kinds of packets */
+#define SHCA_FAULT_TYPES(X)				\
+	X(ANY, "any")					\
+	X(REQUEST, "request")				\
+	X(RESPONSE, "response")				\
+	X(SEND, "send")					\
+	X(WRITE, "write")				\
+	X(READ, "read")					\
+	X(READ_RESPONSE, "read-response")		\
+	X(ATOMIC, "atomic")				\
+	X(ATOMIC_ACK, "atomic-ack")			\
+	X(ACK, "ack")					\
+	X(NAK, "nak")					\
+	X(CNP, "cnp")
+
+enum shca_fault_type {
+#define X(id, name) SHCA_FAULT_TYPE_##id,
+	SHCA_FAULT_TYPES(X)
+#undef X
+	SHCA_FAULT_TYPE_NR
+};
+
+/* enum shca_fault_nak, what a responder says instead of executing a request */
+#define SHCA_FAULT_NAKS(X)				\
+	X(RNR, "rnr")					\
+	X(INVALID, "invalid-request")			\
+	X(ACCESS, "access-error")			\
+	X(OPERATION, "operation-error")
+
+enum shca_fault_nak {
+#define X(id, name) SHCA_FAULT_NAK_##id,
+	SHCA_FAULT_NAKS(X)
+#undef X
+	SHCA_FAULT_NAK_NR
+};
+
+/*
+ * enum shca_fault_verb, verbs that may fail. None of them destroys, and none opens a
+ * device: there an error of a driver is a warning or a leak in the RDMA core.
+ */
+#define SHCA_FAULT_VERBS(X)				\
+	X(QUERY_PORT, "query_port")			\
+	X(ALLOC_PD, "alloc_pd")				\
+	X(REG_MR, "reg_mr")				\
+	X(REREG_MR, "rereg_mr")				\
+	X(ALLOC_MW, "alloc_mw")				\
+	X(CREATE_CQ, "create_cq")			\
+	X(RESIZE_CQ, "resize_cq")			\
+	X(CREATE_SRQ, "create_srq")			\
+	X(MODIFY_SRQ, "modify_srq")			\
+	X(QUERY_SRQ, "query_srq")			\
+	X(CREATE_QP, "create_qp")			\
+	X(MODIFY_QP, "modify_qp")			\
+	X(QUERY_QP, "query_qp")				\
+	X(CREATE_AH, "create_ah")			\
+	X(ATTACH_MCAST, "attach_mcast")			\
+	X(ALLOC_DM, "alloc_dm")				\
+	X(OPEN_XRCD, "open_xrcd")			\
+	X(CREATE_WQ, "create_wq")			\
+	X(CREATE_FLOW, "create_flow")			\
+	X(ADVISE_MR, "advise_mr")
+
+enum shca_fault_verb {
+#define X(id, name) SHCA_FAULT_VERB_##id,
+	SHCA_FAULT_VERBS(X)
+#undef X
+	SHCA_FAULT_VERB_NR
 };
 
 #endif

@@ -60,7 +60,8 @@
 	X(TX_DROP,		"tx_dropped_locally")		\
 	X(TX_FULL,		"tx_queue_full")		\
 	X(CQ_OVERFLOW,		"cq_overflow")			\
-	X(BAD_RING,		"malformed_rings")
+	X(BAD_RING,		"malformed_rings")		\
+	X(FAULT,		"injected_faults")
 
 /* Optional counters: count only after `rdma statistic set`. */
 #define SHCA_OPTIONAL_LIST(X)					\

@@ -8,6 +8,7 @@
 #ifndef SHCA_DEV_H
 #define SHCA_DEV_H
 
+#include <linux/hrtimer.h>
 #include <linux/list.h>
 #include <linux/netfilter.h>
 #include <linux/rhashtable.h>
@@ -61,6 +62,30 @@
 #define SHCA_LIM_MCAST_QP	240
 #define SHCA_LIM_MCAST_TOTAL	16384
 
+/**
+ * struct shca_faults - fault injection of a device
+ * @rules:	struct shca_fault; read under RCU. The netlink family changes them, one
+ *		request at a time, and the end of the device
+ * @nr:		number of rules
+ * @stages:	bit per enum shca_fault_stage that a rule applies to; read without a
+ *		lock for each packet
+ * @lock:	protects the members below
+ * @held:	packets that wait, by time
+ * @nr_held:	number of them
+ * @timer:	for the first of them
+ * @stopped:	the device is being removed, so nothing waits any more
+ */
+struct shca_faults {
+	struct list_head rules;
+	u32 nr;
+	unsigned long stages;
+	spinlock_t lock;
+	struct list_head held;
+	u32 nr_held;
+	struct hrtimer timer;
+	bool stopped;
+};
+
 struct shca_history;
 struct shca_link_ops;
 struct shca_net;
@@ -108,6 +133,7 @@ struct shca_trust;
  *		deleted ones, under the lock of @bound
  * @optional:	bitmap of enabled optional counters, from SHCA_CNT_OPTIONAL on
  * @history:	what went wrong with QPs that are gone (queue/fate.c)
+ * @faults:	see fault.h and queue/fault.c
  * @rescan:	work that makes the core rescan a loopback netdev's GIDs (lo.c)
  */
 struct shca_dev {
@@ -160,6 +186,7 @@ struct shca_dev {
 	struct xarray bound;
 	u64 retired[SHCA_CNT_NR];
 	unsigned long optional;
+	struct shca_faults faults;
 };
 
 static inline struct shca_dev *to_shca_dev(struct ib_device *ibdev)

@@ -12,6 +12,7 @@
 #include <linux/tracepoint.h>
 #include <rdma/ib_verbs.h>
 
+#include "../core/fault.h"
 #include "../core/opcode.h"
 #include "../core/packet.h"
 #include "../core/requester.h"
@@ -27,6 +28,7 @@ SHCA_TRACE_STATUSES(SHCA_TRACE_TELL, SHCA_TRACE_TELL)
 SHCA_TRACE_WC_OPCODES(SHCA_TRACE_TELL, SHCA_TRACE_TELL)
 SHCA_TRACE_STATES(SHCA_TRACE_TELL, SHCA_TRACE_TELL)
 SHCA_TRACE_EVENTS(SHCA_TRACE_TELL, SHCA_TRACE_TELL)
+SHCA_TRACE_FAULTS(SHCA_TRACE_TELL, SHCA_TRACE_TELL)
 
 TRACE_EVENT(shca_post,
 	TP_PROTO(u32 qpn, const struct shca_send_wr *wr),
@@ -215,6 +217,38 @@ TRACE_EVENT(shca_event,
 	),
 	TP_printk("qpn=%#x event=%s", __entry->qpn,
 		  SHCA_TRACE_NAME(EVENTS, __entry->event))
+);
+
+/*
+ * A rule makes a fault happen. @hit counts those of the rule. What has no packet has no
+ * PSN and no opcode.
+ */
+TRACE_EVENT(shca_fault,
+	TP_PROTO(const struct shca_fault_at *at, u32 rule, u8 what, u64 hit),
+	TP_ARGS(at, rule, what, hit),
+	TP_STRUCT__entry(
+		__field(u32, qpn)
+		__field(u32, rule)
+		__field(u64, hit)
+		__field(u64, wr_id)
+		__field(u32, psn)
+		__field(u8, what)
+		__field(u8, opcode)
+	),
+	TP_fast_assign(
+		__entry->qpn = at->qpn;
+		__entry->rule = rule;
+		__entry->hit = hit;
+		__entry->wr_id = at->wr_id;
+		__entry->psn = at->pkt ? at->pkt->psn : 0;
+		__entry->what = what;
+		__entry->opcode = at->pkt ? at->pkt->opcode : 0xff;
+	),
+	TP_printk("qpn=%#x rule=%u what=%s hit=%llu psn=%u opcode=%s wr_id=%#llx",
+		  __entry->qpn, __entry->rule,
+		  SHCA_TRACE_NAME(FAULTS, __entry->what), __entry->hit,
+		  __entry->psn, SHCA_TRACE_OPCODE(__entry->opcode),
+		  __entry->wr_id)
 );
 
 /* A verb is refused; @qpn is 0 if there is no QP yet. */

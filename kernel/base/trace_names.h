@@ -162,6 +162,23 @@
 	X(IB_EVENT_GID_CHANGE, "GID_CHANGE") \
 	E(IB_EVENT_WQ_FATAL, "WQ_FATAL")
 
+/* enum shca_fault_what */
+#define SHCA_TRACE_FAULTS(X, E) \
+	X(SHCA_FAULT_DROP, "drop") \
+	X(SHCA_FAULT_DUPLICATE, "duplicate") \
+	X(SHCA_FAULT_DELAY, "delay") \
+	X(SHCA_FAULT_REORDER, "reorder") \
+	X(SHCA_FAULT_CORRUPT_PAYLOAD, "corrupt-payload") \
+	X(SHCA_FAULT_CORRUPT_HEADER, "corrupt-header") \
+	X(SHCA_FAULT_CORRUPT_ICRC, "corrupt-icrc") \
+	X(SHCA_FAULT_ECN, "ecn") \
+	X(SHCA_FAULT_NAK, "nak") \
+	X(SHCA_FAULT_COMPLETE, "complete") \
+	X(SHCA_FAULT_QP_FATAL, "qp-fatal") \
+	X(SHCA_FAULT_CQ_OVERRUN, "cq-overrun") \
+	X(SHCA_FAULT_FAIL, "fail") \
+	E(SHCA_FAULT_EVENT, "event")
+
 /* SHCA_WR_*: macros, so their values need no export; X and E get their rows */
 #define SHCA_TRACE_WR_OPCODES(X, E) \
 	SHCA_SEND_OPS(X) \

@@ -9,6 +9,7 @@
  * side to SHCA_SIDE_ERR.
  */
 #include "answers.h"
+#include "fault.h"
 #include "opcode.h"
 
 void shca_resp_tm_fill(const struct shca_resp *resp, struct shca_wc *wc)
@@ -740,4 +741,45 @@ enum shca_verdict shca_resp_execute(struct shca_resp *resp,
 	if (flags & (SHCA_OPF_FLUSH | SHCA_OPF_ATOMIC_WRITE))
 		return resp_bare(resp, pkt, flags, out);
 	return resp_atomic(resp, pkt, flags, out);
+}
+
+/* ---- faults ------------------------------------------------------------- */
+
+bool shca_resp_expects(const struct shca_resp *resp, const struct shca_pkt *pkt)
+{
+	u32 flags = shca_opcode_info(pkt->opcode)->flags;
+
+	return resp->state == SHCA_SIDE_READY && pkt->psn == resp->epsn &&
+	       (resp->attr.transport == SHCA_TRANSPORT_RC ||
+		resp->attr.transport == SHCA_TRANSPORT_XRC) &&
+	       (pkt->opcode & SHCA_TRANSPORT_MASK) == resp->attr.transport &&
+	       flags & SHCA_OPF_REQUEST && flags & SHCA_OPF_START;
+}
+
+enum shca_verdict shca_resp_forge(struct shca_resp *resp,
+				  const struct shca_pkt *pkt, u8 nak, u8 status,
+				  struct shca_resp_out *out)
+{
+	u32 flags = shca_opcode_info(pkt->opcode)->flags;
+	enum shca_verdict verdict;
+
+	memset(out, 0, sizeof(*out));
+	if (nak == SHCA_FAULT_NAK_RNR) {
+		verdict = resp_rnr(resp, pkt->psn);
+	} else if (flags & SHCA_OPF_SEND &&
+		   resp->attr.transport == SHCA_TRANSPORT_RC &&
+		   !resp_take_wr(resp, pkt, out, &verdict)) {
+		/* It had no receive request to fail with: an RNR NAK, or worse. */
+	} else {
+		static const u8 naks[] = {
+			[SHCA_FAULT_NAK_INVALID] = SHCA_NAK_INVALID,
+			[SHCA_FAULT_NAK_ACCESS] = SHCA_NAK_ACCESS,
+			[SHCA_FAULT_NAK_OPERATION] = SHCA_NAK_OPERATION,
+		};
+
+		verdict = resp_refuse(resp, pkt->psn, naks[nak], status,
+				      SHCA_VERR_NONE, out);
+	}
+	resp->stats.rx[verdict]++;
+	return verdict;
 }

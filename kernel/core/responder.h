@@ -298,6 +298,20 @@ enum shca_verdict shca_resp_rx(struct shca_resp *resp, const struct shca_pkt *pk
 bool shca_resp_takes_run(const struct shca_resp *resp,
 			 const struct shca_pkt *pkt);
 
+/** shca_resp_expects() - is @pkt the request that would be executed next? RC, XRC */
+bool shca_resp_expects(const struct shca_resp *resp, const struct shca_pkt *pkt);
+
+/**
+ * shca_resp_forge() - refuse the expected request in place of shca_resp_rx()
+ * @nak:	enum shca_fault_nak
+ * @status:	enum shca_wc_status of the receive request that it takes, if any
+ *
+ * All that follows a NAK follows: with one that is fatal the side is in error.
+ */
+enum shca_verdict shca_resp_forge(struct shca_resp *resp,
+				  const struct shca_pkt *pkt, u8 nak, u8 status,
+				  struct shca_resp_out *out);
+
 /**
  * shca_resp_not_yet() - a packet waits for its memory (SHCA_RX_RETRY)
  * @psn:	the expected one, or that of a repeated READ

@@ -32,6 +32,7 @@
 
 #include "../../uapi/softhca-ops.h"
 #include "../base/compat.h"
+#include "../base/fault.h"
 #include "../base/trust.h"
 #include "../base/udata.h"
 #include "../link/ah.h"
@@ -49,6 +50,7 @@
 #include "../net/mcast.h"
 #include "../net/net.h"
 #include "../queue/doorbell.h"
+#include "../queue/fault.h"
 #include "../queue/cq.h"
 #include "../queue/fate.h"
 #include "../queue/qp.h"
@@ -285,7 +287,10 @@ static void shca_disassociate_ucontext(struct ib_ucontext *uctx)
 static int shca_alloc_pd(struct ib_pd *pd, struct ib_udata *udata)
 {
 	struct shca_pd *spd = container_of(pd, struct shca_pd, ibpd);
+	int err = shca_fault_verb(pd->device, SHCA_FAULT_VERB_ALLOC_PD);
 
+	if (err)
+		return err;
 	spd->is_user = udata;
 	return shca_limit_get(&to_shca_dev(pd->device)->nr_pd, SHCA_LIM_PD,
 			      spd->is_user) ? 0 : -ENOMEM;
@@ -333,6 +338,8 @@ static void shca_dealloc_driver(struct ib_device *ibdev)
 	mutex_unlock(&shca_dev_lock);
 	shca_dev_check_counts(dev);
 	shca_lo_exit_dev(dev);
+	shca_fault_stop_dev(dev);
+	shca_fault_del(dev, 0);
 	if (dev->snet) {
 		shca_mr_table_destroy(dev);
 		shca_net_put(dev->snet);
@@ -574,6 +581,7 @@ int shca_newlink(const char *name, struct net_device *ndev)
 	shca_ah_table_init(dev);
 	shca_xrc_table_init(dev);
 	shca_flow_init_dev(dev);
+	shca_fault_init_dev(dev);
 	shca_lo_init_dev(dev);
 	ib_mark_name_assigned_by_user(&dev->ibdev);
 	err = -ENOMEM;
@@ -729,12 +737,14 @@ static int shca_client_add(struct ib_device *ibdev)
 		return -EOPNOTSUPP;	/* another driver's; not an error */
 	/* The device may also come back, in another network namespace. */
 	WRITE_ONCE(to_shca_dev(ibdev)->removing, false);
+	shca_fault_start_dev(to_shca_dev(ibdev));
 	return 0;
 }
 
 static void shca_client_remove(struct ib_device *ibdev, void *data)
 {
 	WRITE_ONCE(to_shca_dev(ibdev)->removing, true);
+	shca_fault_stop_dev(to_shca_dev(ibdev));
 }
 
 static struct ib_client shca_client = {

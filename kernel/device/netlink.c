@@ -23,8 +23,7 @@
 #include "../queue/fate.h"
 #include "../queue/qp_table.h"
 #include "device.h"
-
-static struct genl_family shca_genl_family;
+#include "fault.h"
 
 static const struct nla_policy shca_peer_policy[SHCA_A_DEV_NAME + 1] = {
 	[SHCA_A_DEV_NAME] = { .type = NLA_NUL_STRING,
@@ -41,6 +40,7 @@ static const struct nla_policy shca_dev_policy[SHCA_A_MAX + 1] = {
 	[SHCA_A_RESV8A] = NLA_POLICY_MAX(NLA_U8, SHCA_RESV8A_MAX),
 	[SHCA_A_CC] = NLA_POLICY_MAX(NLA_U8, SHCA_CC_MODE_MAX),
 	[SHCA_A_CC_ALGORITHM] = NLA_POLICY_MAX(NLA_U8, SHCA_CC_ALGO_MAX),
+	[SHCA_A_FAULT] = { .type = NLA_NESTED },
 };
 
 /* state of a reply about devices */
@@ -112,11 +112,7 @@ static int shca_dev_fill(const struct shca_fill *fill, struct shca_dev *dev)
 	return 0;
 }
 
-/*
- * Finds the device that a request names, if its sender may see it; put:
- * ib_device_put().
- */
-static struct shca_dev *shca_genl_dev(struct genl_info *info)
+struct shca_dev *shca_genl_dev(struct genl_info *info)
 {
 	struct shca_dev *dev;
 
@@ -451,9 +447,23 @@ static const struct genl_ops shca_genl_ops[] = {
 		.cmd = SHCA_CMD_FATE_GET,
 		.dumpit = shca_fate_get_dumpit,
 	},
+	{
+		.cmd = SHCA_CMD_FAULT_ADD,
+		.flags = GENL_UNS_ADMIN_PERM,
+		.doit = shca_fault_add_doit,
+	},
+	{
+		.cmd = SHCA_CMD_FAULT_GET,
+		.dumpit = shca_fault_get_dumpit,
+	},
+	{
+		.cmd = SHCA_CMD_FAULT_DEL,
+		.flags = GENL_UNS_ADMIN_PERM,
+		.doit = shca_fault_del_doit,
+	},
 };
 
-static struct genl_family shca_genl_family = {
+struct genl_family shca_genl_family = {
 	.name = SHCA_GENL_NAME,
 	.version = SHCA_GENL_VERSION,
 	.maxattr = SHCA_A_MAX,

@@ -13,6 +13,7 @@
 #include <rdma/ib_verbs.h>
 
 #include "../base/dev.h"
+#include "../base/fault.h"
 #include "../link/link.h"
 
 /* A netdev whose MTU is below the smallest path MTU is no link. */
@@ -50,7 +51,10 @@ int shca_query_port(struct ib_device *ibdev, u32 port,
 {
 	struct shca_dev *dev = to_shca_dev(ibdev);
 	bool up = shca_port_is_up(dev);
+	int err = shca_fault_verb(ibdev, SHCA_FAULT_VERB_QUERY_PORT);
 
+	if (err)
+		return err;
 	/* The caller has zeroed the other members. */
 	attr->state = up ? IB_PORT_ACTIVE : IB_PORT_DOWN;
 	attr->phys_state = up ? IB_PORT_PHYS_STATE_LINK_UP :

@@ -10,6 +10,7 @@
 
 #include "../../uapi/softhca-abi.h"
 #include "../base/dev.h"
+#include "../base/fault.h"
 #include "../base/refuse.h"
 #include "../base/udata.h"
 
@@ -76,6 +77,9 @@ int shca_create_ah(struct ib_ah *ibah, struct rdma_ah_init_attr *init,
 	unsigned long flags;
 	int err;
 
+	err = shca_fault_verb(ibah->device, SHCA_FAULT_VERB_CREATE_AH);
+	if (err)
+		return err;
 	ah->is_user = udata;
 	if (!shca_limit_get(&dev->nr_ah, SHCA_LIM_AH, ah->is_user))
 		return -ENOMEM;

@@ -122,6 +122,7 @@ struct shca_rx_skb {
  *		have left
  * @ecn:	say whether packets to @av are ECN-capable from now on. ECN bits of the
  *		traffic class take precedence. Others may be sending to @av
+ * @mark:	packets to @av have met congestion (CE)
  * @local:	does the route of @av end in the sender's namespace?
  * @mirrors:	do two address vectors lead to each other?
  * @check:	does a received packet come from the peer of @av, to the address
@@ -160,6 +161,7 @@ struct shca_link_ops {
 		    unsigned int segs, u32 seg_len);
 	bool (*holds)(const struct shca_route *route, u64 *left);
 	void (*ecn)(struct shca_av *av, bool capable);
+	void (*mark)(struct shca_av *av);
 	bool (*local)(struct shca_dev *dev, const struct shca_av *av,
 		      struct shca_route *route);
 	bool (*mirrors)(const struct shca_av *av, const struct shca_av *peer);

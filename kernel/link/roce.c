@@ -333,6 +333,11 @@ static void shca_roce_ecn(struct shca_av *av, bool capable)
 	WRITE_ONCE(av->roce.ecn, capable ? INET_ECN_ECT_0 : INET_ECN_NOT_ECT);
 }
 
+static void shca_roce_mark(struct shca_av *av)
+{
+	av->roce.ecn = INET_ECN_CE;
+}
+
 static u8 shca_tos(const struct shca_av *av)
 {
 	return av->roce.tclass | READ_ONCE(av->roce.ecn);
@@ -860,6 +865,7 @@ const struct shca_link_ops shca_roce_ops = {
 	.xmit = shca_roce_xmit,
 	.holds = shca_roce_holds,
 	.ecn = shca_roce_ecn,
+	.mark = shca_roce_mark,
 	.local = shca_roce_local,
 	.mirrors = shca_roce_mirrors,
 	.check = shca_roce_check,

@@ -24,6 +24,7 @@
 #include <linux/slab.h>
 
 #include "../base/dev.h"
+#include "../base/fault.h"
 #include "mr.h"
 #include "odp.h"
 #include "pager.h"
@@ -287,6 +288,9 @@ int shca_advise_mr(struct ib_pd *ibpd, enum ib_uverbs_advise_mr_advice advice,
 	u32 i;
 	int err;
 
+	err = shca_fault_verb(ibpd->device, SHCA_FAULT_VERB_ADVISE_MR);
+	if (err)
+		return err;
 	if (advice != IB_UVERBS_ADVISE_MR_ADVICE_PREFETCH &&
 	    advice != IB_UVERBS_ADVISE_MR_ADVICE_PREFETCH_WRITE &&
 	    advice != IB_UVERBS_ADVISE_MR_ADVICE_PREFETCH_NO_FAULT)

@@ -20,6 +20,7 @@
 
 #include "../../uapi/softhca-abi.h"
 #include "../base/dev.h"
+#include "../base/fault.h"
 #include "buf.h"
 #include "user_mr.h"
 
@@ -142,6 +143,9 @@ struct ib_dm *shca_alloc_dm(struct ib_device *ibdev, struct ib_ucontext *ibuc,
 	struct shca_dm *dm;
 	int err;
 
+	err = shca_fault_verb(ibdev, SHCA_FAULT_VERB_ALLOC_DM);
+	if (err)
+		return ERR_PTR(err);
 	/* Device memory is page-aligned. */
 	if (!attr->length || attr->alignment > PAGE_SHIFT)
 		return ERR_PTR(-EINVAL);

@@ -20,6 +20,7 @@
 #include <rdma/uverbs_ioctl.h>
 
 #include "../base/dev.h"
+#include "../base/fault.h"
 #include "mr.h"
 
 #define SHCA_MW_RIGHTS (IB_ACCESS_REMOTE_WRITE | IB_ACCESS_REMOTE_READ | \
@@ -115,6 +116,9 @@ int shca_alloc_mw(struct ib_mw *ibmw, struct ib_udata *udata)
 	struct shca_mr *window;
 	int err;
 
+	err = shca_fault_verb(ibmw->device, SHCA_FAULT_VERB_ALLOC_MW);
+	if (err)
+		return err;
 	if (!ib_is_udata_cleared(udata, 0, udata->inlen))
 		return -EINVAL;
 	window = shca_mr_alloc(ibmw->pd, SHCA_MR_WINDOW);

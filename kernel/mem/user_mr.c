@@ -16,6 +16,7 @@
 
 #include "../base/compat.h"
 #include "../base/dev.h"
+#include "../base/fault.h"
 #include "../base/udata.h"
 #include "mr.h"
 #include "odp.h"
@@ -138,6 +139,9 @@ static struct ib_mr *shca_user_mr(struct ib_pd *ibpd, u64 start, u64 length,
 	struct shca_mr *mr;
 	int err, type;
 
+	err = shca_fault_verb(ibpd->device, SHCA_FAULT_VERB_REG_MR);
+	if (err)
+		return ERR_PTR(err);
 	err = shca_udata_in(udata, &req, sizeof(req));
 	if (err)
 		return ERR_PTR(err);
@@ -257,6 +261,9 @@ struct ib_mr *shca_rereg_user_mr(struct ib_mr *ibmr, int flags, u64 start,
 	struct shca_mr *next;
 	int err;
 
+	err = shca_fault_verb(ibmr->device, SHCA_FAULT_VERB_REREG_MR);
+	if (err)
+		return ERR_PTR(err);
 	if (!ib_is_udata_cleared(udata, 0, udata->inlen))
 		return ERR_PTR(-EINVAL);
 	if (!(flags & IB_MR_REREG_ACCESS))

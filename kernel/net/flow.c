@@ -42,6 +42,7 @@
 #include "../base/compat.h"
 #include "../base/counters.h"
 #include "../base/dev.h"
+#include "../base/fault.h"
 #include "../core/opcode.h"
 #include "../queue/payload.h"
 #include "../queue/qp.h"
@@ -729,6 +730,9 @@ struct ib_flow *shca_create_flow(struct ib_qp *ibqp, struct ib_flow_attr *attr,
 	struct shca_flow *flow;
 	int err;
 
+	err = shca_fault_verb(ibqp->device, SHCA_FAULT_VERB_CREATE_FLOW);
+	if (err)
+		return ERR_PTR(err);
 	/* UD finds datagrams by QP number. */
 	if (qp->type != IB_QPT_RAW_PACKET)
 		return ERR_PTR(-EOPNOTSUPP);

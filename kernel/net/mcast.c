@@ -30,6 +30,7 @@
 #include <rdma/ib_addr.h>
 
 #include "../base/dev.h"
+#include "../base/fault.h"
 #include "../queue/group.h"
 #include "../queue/qp.h"
 #include "net.h"
@@ -252,6 +253,9 @@ int shca_attach_mcast(struct ib_qp *ibqp, union ib_gid *mgid, u16 mlid)
 	struct in6_addr addr;
 	int err;
 
+	err = shca_fault_verb(ibqp->device, SHCA_FAULT_VERB_ATTACH_MCAST);
+	if (err)
+		return err;
 	memcpy(&addr, mgid, sizeof(addr));
 	if (!qp->dev->snet->sk6 && !ipv6_addr_v4mapped(&addr))
 		return -EAFNOSUPPORT;

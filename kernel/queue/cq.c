@@ -17,6 +17,7 @@
 #include "../base/dev.h"
 #include "../base/trace.h"
 #include "../base/udata.h"
+#include "fault.h"
 
 /* ---- arming ---------------------------------------------------------------- */
 
@@ -170,7 +171,9 @@ bool shca_cq_post(struct shca_cq *cq, struct ib_qp *qp, u32 qpn,
 	flags = shca_cq_lock(cq);
 	cons = cq->is_user ? READ_ONCE(cq->index->cons) : cq->cons;
 	/* A process may write anything there: all it can do is overflow. */
-	if (cq->overflow || cq->prod - cons >= cq->entries) {
+	if (cq->overflow || cq->prod - cons >= cq->entries ||
+	    (shca_fault_is_on(to_shca_dev(cq->ibcq.device), BIT(SHCA_FAULT_CQ)) &&
+	     shca_fault_overruns(to_shca_dev(cq->ibcq.device), qpn, wc))) {
 		if (cq->ignore_overrun) {
 			shca_cq_unlock(cq, flags);
 			shca_count(to_shca_dev(cq->ibcq.device), CQ_OVERFLOW);
@@ -286,8 +289,11 @@ static int shca_cq_setup(struct shca_cq *cq, const struct ib_cq_init_attr *attr,
 			 struct ib_udata *udata)
 {
 	struct shca_dev *dev = to_shca_dev(cq->ibcq.device);
-	int err = -ENOMEM;
+	int err = shca_fault_verb(cq->ibcq.device, SHCA_FAULT_VERB_CREATE_CQ);
 
+	if (err)
+		return err;
+	err = -ENOMEM;
 	if (attr->flags & ~(IB_UVERBS_CQ_FLAGS_TIMESTAMP_COMPLETION |
 			    IB_UVERBS_CQ_FLAGS_IGNORE_OVERRUN))
 		return -EOPNOTSUPP;
@@ -494,8 +500,10 @@ int shca_resize_cq(struct ib_cq *ibcq, int cqe, struct ib_udata *udata)
 #endif
 {
 	struct shca_cq *cq = to_shca_cq(ibcq);
-	int err;
+	int err = shca_fault_verb(ibcq->device, SHCA_FAULT_VERB_RESIZE_CQ);
 
+	if (err)
+		return err;
 	if (!cq->is_user || !udata)
 		return -EOPNOTSUPP;
 	if (!cqe || (u32)cqe > SHCA_LIM_CQE)

@@ -39,6 +39,7 @@
 #include "../core/psn.h"
 #include "../core/fast.h"
 #include "../mem/mr.h"
+#include "fault.h"
 #include "payload.h"
 #include "qp_table.h"
 #include "sq.h"
@@ -74,6 +75,9 @@ static bool shca_direct_may_meet(const struct shca_dev *dev,
 {
 	u8 path = READ_ONCE(peer->path);
 
+	/* What befalls packets needs packets. */
+	if (shca_fault_is_on(peer, SHCA_FAULT_PACKETS))
+		return false;
 	if (likely(dev->snet == peer->snet))
 		return path != SHCA_PATH_WIRE;
 	return path == SHCA_PATH_HOST &&
@@ -130,7 +134,8 @@ static struct shca_qp *shca_direct_peer(struct shca_qp *qp)
 
 	lockdep_assert_held(&qp->sq.lock);
 	if ((!shca_qp_is_reliable(qp) && qp->type != IB_QPT_UC) ||
-	    path == SHCA_PATH_WIRE || !shca_direct_may_begin(qp))
+	    path == SHCA_PATH_WIRE || !shca_direct_may_begin(qp) ||
+	    shca_fault_is_on(dev, SHCA_FAULT_PACKETS))
 		return NULL;
 	if (qp->link->local(dev, &qp->av, &qp->sq.side.route))
 		return shca_net_peek_qp(dev->snet, dqpn, &qp->sq.peer);
@@ -436,7 +441,8 @@ static noinline_for_stack bool shca_direct_short(struct shca_direct *d)
 	const struct shca_send_wr *wr;
 	struct shca_fast_run s = {};
 
-	if (!shca_fast_ready(req, resp) || shca_fast_watched())
+	if (!shca_fast_ready(req, resp) || shca_fast_watched() ||
+	    shca_fault_is_on(d->peer->dev, BIT(SHCA_FAULT_RESPOND)))
 		return false;
 	while (d->budget > 0 && (wr = shca_fast_next(req, resp))) {
 		if (!shca_fast_one(d, wr, &s))

@@ -14,6 +14,7 @@
 #include <rdma/uverbs_ioctl.h>
 
 #include "../base/dev.h"
+#include "../base/fault.h"
 #include "../base/refuse.h"
 #include "../base/trace.h"
 #include "../base/udata.h"
@@ -489,6 +490,9 @@ int shca_create_qp(struct ib_qp *ibqp, struct ib_qp_init_attr *init,
 	struct shca_qp *qp;
 	int err;
 
+	err = shca_fault_verb(ibqp->device, SHCA_FAULT_VERB_CREATE_QP);
+	if (err)
+		return err;
 	err = shca_qp_check_init(dev, init, udata);
 	if (err)
 		return err;
@@ -636,8 +640,12 @@ bool shca_qp_may_watch(const struct ib_qp *ibqp)
 int shca_query_qp(struct ib_qp *ibqp, struct ib_qp_attr *attr, int mask,
 		  struct ib_qp_init_attr *init)
 {
-	struct shca_qp *qp = shca_qp_get(ibqp);
+	int err = shca_fault_verb(ibqp->device, SHCA_FAULT_VERB_QUERY_QP);
+	struct shca_qp *qp;
 
+	if (err)
+		return err;
+	qp = shca_qp_get(ibqp);
 	if (!qp)
 		return -EAGAIN;
 	mutex_lock(&qp->attr_lock);

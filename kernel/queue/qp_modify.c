@@ -12,6 +12,7 @@
 
 #include "../../uapi/softhca-abi.h"
 #include "../base/dev.h"
+#include "../base/fault.h"
 #include "../base/refuse.h"
 #include "../base/trace.h"
 #include "../base/udata.h"
@@ -470,6 +471,9 @@ int shca_modify_qp(struct ib_qp *ibqp, struct ib_qp_attr *attr, int mask,
 	struct shca_qp *qp = to_shca_qp(ibqp);
 	int err;
 
+	err = shca_fault_verb(ibqp->device, SHCA_FAULT_VERB_MODIFY_QP);
+	if (err)
+		return err;
 	if (udata) {
 		err = shca_udata_in(udata, &req, sizeof(req));
 		if (err)

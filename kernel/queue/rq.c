@@ -17,6 +17,7 @@
 #include "../core/psn.h"
 #include "cq.h"
 #include "fate.h"
+#include "fault.h"
 #include "page_wait.h"
 #include "peer.h"
 #include "payload.h"
@@ -206,7 +207,9 @@ enum shca_verdict shca_rq_accept(struct shca_qp *qp, const struct shca_pkt *pkt,
 		shca_resp_modify(&qp->rq.resp, &attr,
 				 SHCA_RESP_TRANSPORT | SHCA_RESP_QKEY);
 	}
-	verdict = shca_resp_rx(&qp->rq.resp, pkt, now, &out);
+	if (!shca_fault_is_on(qp->dev, BIT(SHCA_FAULT_RESPOND)) ||
+	    !shca_fault_respond(qp, pkt, &out, &verdict))
+		verdict = shca_resp_rx(&qp->rq.resp, pkt, now, &out);
 	if (out.has_wc)
 		shca_rq_complete(qp, &out.wc);
 	if (unlikely(qp->tm.matched))
@@ -258,7 +261,8 @@ static bool shca_rq_must_wait(struct shca_qp *qp, const struct shca_pkt *pkt,
 static bool shca_rq_takes_run(const struct shca_qp *qp,
 			      const struct shca_pkt *pkt)
 {
-	return shca_resp_takes_run(&qp->rq.resp, pkt);
+	return shca_resp_takes_run(&qp->rq.resp, pkt) &&
+	       !shca_fault_is_on(qp->dev, BIT(SHCA_FAULT_RESPOND));
 }
 
 static u32 shca_rq_expected(const struct shca_qp *qp)

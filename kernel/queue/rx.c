@@ -7,6 +7,7 @@
 #include "rx.h"
 
 #include <linux/skbuff.h>
+#include <linux/slab.h>
 #include <rdma/ib_verbs.h>
 
 #include "../base/counters.h"
@@ -15,6 +16,7 @@
 #include "../core/headers.h"
 #include "../core/opcode.h"
 #include "fate.h"
+#include "fault.h"
 #include "group.h"
 #include "payload.h"
 #include "qp.h"
@@ -472,6 +474,176 @@ static void shca_rx_one(struct shca_rx_walk *rx, struct shca_rx_seg *seg)
 	}
 }
 
+/* ---- faults ------------------------------------------------------------------ */
+
+static __always_inline void shca_rx_walk_init(struct shca_rx_walk *rx,
+					      const struct shca_link_ops *link,
+					      struct shca_net *snet,
+					      struct sk_buff *skb)
+{
+	rx->link = link;
+	rx->snet = snet;
+	rx->in = (struct shca_rx_skb){ .skb = skb };
+	link->marks(skb, &rx->ce, &rx->sl);
+	rx->path_ok = false;
+	rx->response = false;
+	rx->owes = false;
+	rx->unanswered = 0;
+	rx->joins = false;
+	rx->nr = 0;
+	rx->pkts = 0;
+	rx->bytes = 0;
+}
+
+/* Another skb from here on. Return: the one so far. */
+static struct sk_buff *shca_rx_swap(struct shca_rx_walk *rx,
+				    struct sk_buff *skb)
+{
+	struct sk_buff *before = rx->in.skb;
+
+	shca_rx_flush(rx, false);
+	rx->joins = false;
+	rx->path_ok = false;
+	shca_mem_forget(&rx->in.mr);
+	rx->in = (struct shca_rx_skb){ .skb = skb };
+	rx->link->marks(skb, &rx->ce, &rx->sl);
+	return before;
+}
+
+/* The packet waits; a clone keeps the batch that it is part of. */
+static void shca_rx_hold(struct shca_rx_walk *rx, const struct shca_rx_seg *seg,
+			 struct shca_qp *qp, const struct shca_fault_hit *hit)
+{
+	struct shca_held *held = kmalloc(sizeof(*held), GFP_ATOMIC | __GFP_NOWARN);
+	struct sk_buff *skb = skb_clone(rx->in.skb, GFP_ATOMIC | __GFP_NOWARN);
+
+	if (!held || !skb) {
+		kfree(held);
+		kfree_skb(skb);
+		return;
+	}
+	/* It may outlive its netdev, and the route it has come by. */
+	skb_dst_drop(skb);
+	nf_reset_ct(skb);
+	skb->dev = NULL;
+	held->skb = skb;
+	held->dev = qp->dev;
+	held->qpn = qp->qpn;
+	held->rx = true;
+	held->idx = seg->idx;
+	held->off = seg->off;
+	held->len = seg->len;
+	shca_fault_hold(held, hit);
+}
+
+/* A packet that has waited goes on within this walk; frees @held. */
+static void shca_rx_late(struct shca_rx_walk *rx, struct shca_held *held)
+{
+	struct shca_rx_seg seg = {
+		.idx = held->idx,
+		.off = held->off,
+		.len = held->len,
+	};
+	struct sk_buff *skb = shca_rx_swap(rx, held->skb);
+
+	shca_rx_one(rx, &seg);
+	consume_skb(shca_rx_swap(rx, skb));
+	kfree(held);
+}
+
+static void shca_rx_damage(struct shca_rx_walk *rx, const struct shca_rx_seg *seg,
+			   u32 hdr_len, const struct shca_fault_hit *hit)
+{
+	/* Others may read the bytes: a capture, or their sender. */
+	struct sk_buff *copy = skb_copy(rx->in.skb, GFP_ATOMIC | __GFP_NOWARN);
+
+	if (!copy)
+		return;
+	consume_skb(shca_rx_swap(rx, copy));
+	shca_fault_damage(copy, seg->off, hdr_len, seg->len, hit);
+}
+
+static void shca_rx_befall(struct shca_rx_walk *rx, struct shca_rx_seg *seg,
+			   struct shca_qp *qp, const struct shca_pkt *pkt,
+			   const struct shca_fault_hit *hit)
+{
+	bool ce = rx->ce;
+
+	switch (hit->rule.what) {
+	case SHCA_FAULT_DROP:
+		return;
+	case SHCA_FAULT_DELAY:
+	case SHCA_FAULT_REORDER:
+		shca_rx_hold(rx, seg, qp, hit);
+		return;
+	case SHCA_FAULT_DUPLICATE:
+		shca_rx_one(rx, seg);
+		break;
+	case SHCA_FAULT_ECN:
+		rx->joins = false;
+		rx->ce = true;
+		break;
+	default:
+		shca_rx_damage(rx, seg, shca_opcode_info(pkt->opcode)->hdr_len,
+			       hit);
+		break;
+	}
+	shca_rx_one(rx, seg);
+	rx->ce = ce;
+}
+
+/* One packet, where some device has rules. */
+static noinline void shca_rx_watched(struct shca_rx_walk *rx,
+				     struct shca_rx_seg *seg)
+{
+	u32 avail = min_t(u32, seg->len, SHCA_HDR_MAX);
+	struct shca_pkt pkt = {};
+	struct shca_fault_hit hit;
+	struct shca_held *held;
+	struct shca_qp *qp = NULL;
+	u8 buf[SHCA_HDR_MAX];
+	bool passes = true;
+
+	if (seg->len >= SHCA_BTH_BYTES + SHCA_ICRC_BYTES &&
+	    !skb_copy_bits(rx->in.skb, seg->off, buf, avail) &&
+	    shca_hdr_parse(&pkt, buf, avail, seg->len) == SHCA_PARSE_OK)
+		qp = shca_rx_find(rx, &pkt);
+	if (!qp || !shca_fault_is_on(qp->dev, BIT(SHCA_FAULT_RX))) {
+		shca_rx_one(rx, seg);
+	} else {
+		if (shca_fault_packet(qp->dev, SHCA_FAULT_RX, qp->qpn, &pkt,
+				      &hit)) {
+			shca_rx_befall(rx, seg, qp, &pkt, &hit);
+			passes = shca_fault_passes(&hit);
+		} else {
+			shca_rx_one(rx, seg);
+		}
+		held = shca_fault_passed(qp->dev, qp->qpn, true, passes);
+		for (; held;
+		     held = shca_fault_passed(qp->dev, qp->qpn, true, false))
+			shca_rx_late(rx, held);
+	}
+	if (qp)
+		shca_qp_put(qp);
+}
+
+void shca_rx_again(struct shca_held *held)
+{
+	struct shca_rx_walk rx __uninitialized;
+	struct shca_rx_seg seg = {
+		.idx = held->idx,
+		.off = held->off,
+		.len = held->len,
+	};
+
+	shca_rx_walk_init(&rx, held->dev->link, held->dev->snet, held->skb);
+	rx.qp = NULL;
+	shca_rx_one(&rx, &seg);
+	shca_rx_turn(&rx, NULL);
+	consume_skb(held->skb);
+	kfree(held);
+}
+
 /*
  * All packets of @skb; frees it.  @qp: that of the first one, with a reference that
  * is taken over; or NULL.
@@ -482,28 +654,21 @@ static void shca_rx_packets(const struct shca_link_ops *link,
 {
 	struct shca_rx_walk rx __uninitialized;
 	struct shca_rx_seg seg = {};
+	u32 total = skb->len;
 
-	rx.link = link;
-	rx.snet = snet;
-	rx.in = (struct shca_rx_skb){ .skb = skb };
-	link->marks(skb, &rx.ce, &rx.sl);
+	shca_rx_walk_init(&rx, link, snet, skb);
 	rx.qp = qp;
-	rx.path_ok = false;
-	rx.response = false;
-	rx.owes = false;
-	rx.unanswered = 0;
-	rx.joins = false;
-	rx.nr = 0;
-	rx.pkts = 0;
-	rx.bytes = 0;
 	do {	/* at least once, to count one that is empty */
-		seg.len = min(seg_len, skb->len - seg.off);
-		shca_rx_one(&rx, &seg);
+		seg.len = min(seg_len, total - seg.off);
+		if (static_branch_unlikely(&shca_faults_on))
+			shca_rx_watched(&rx, &seg);
+		else
+			shca_rx_one(&rx, &seg);
 		seg.off += seg_len;
 		seg.idx++;
-	} while (seg.off < skb->len);
+	} while (seg.off < total);
 	shca_rx_turn(&rx, NULL);
-	consume_skb(skb);
+	consume_skb(rx.in.skb);	/* a fault may have exchanged it for a copy */
 }
 
 /* The opcode of the first packet, and the QP that it is for, or NULL. */

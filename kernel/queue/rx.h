@@ -6,6 +6,7 @@
 #include "../base/counters.h"
 #include "../link/link.h"
 
+struct shca_held;
 struct shca_net;
 struct shca_qp;
 struct sk_buff;
@@ -49,5 +50,12 @@ void shca_rx_stray(struct shca_net *snet, const struct sk_buff *skb,
  * Context: softirq; consumes @skb.
  */
 void shca_rx_steered(struct shca_qp *qp, struct sk_buff *skb, u32 seg_len);
+
+/**
+ * shca_rx_again() - receive a packet that a fault has delayed (fault.h)
+ *
+ * Context: softirq, under RCU; frees @held.
+ */
+void shca_rx_again(struct shca_held *held);
 
 #endif

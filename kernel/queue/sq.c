@@ -30,6 +30,7 @@
 #include "cq.h"
 #include "direct.h"
 #include "fate.h"
+#include "fault.h"
 #include "page_wait.h"
 #include "payload.h"
 #include "peer.h"
@@ -204,7 +205,7 @@ static void shca_sq_fatal(struct shca_qp *qp, u8 what)
  * producer index, so it is read once.  An index that is ahead by more than the ring
  * is a fatal error of the QP, not something to loop over.
  *
- * Return: requests taken, or -EINVAL for a broken index.
+ * Return: requests taken, or -EINVAL for a broken index or an injected failure.
  */
 static int shca_sq_fetch(struct shca_qp *qp)
 {
@@ -213,6 +214,7 @@ static int shca_sq_fetch(struct shca_qp *qp)
 	struct shca_send_wr *wr;
 	const void *slot;
 	int taken = 0;
+	bool fails;
 	u32 prod;
 
 	if (sq->req.state == SHCA_SIDE_RESET || !sq->entries)
@@ -232,10 +234,14 @@ static int shca_sq_fetch(struct shca_qp *qp)
 		memcpy(&wqe, slot, sizeof(wqe));
 		barrier();	/* @wqe is a copy, not re-read from the slot */
 		shca_sq_parse(qp, &wqe, slot, wr);
+		fails = shca_fault_is_on(qp->dev, BIT(SHCA_FAULT_SEND)) &&
+			!shca_fault_send(qp, wr);
 		trace_shca_post(qp->qpn, wr);
 		shca_req_post(&sq->req);
 		sq->fetched++;
 		taken++;
+		if (unlikely(fails))
+			return -EINVAL;
 	}
 	return taken;
 }

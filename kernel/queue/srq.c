@@ -14,6 +14,7 @@
 #include <rdma/uverbs_ioctl.h>
 
 #include "../base/dev.h"
+#include "../base/fault.h"
 #include "../base/udata.h"
 #include "xrc.h"
 
@@ -162,8 +163,11 @@ int shca_create_srq(struct ib_srq *ibsrq, struct ib_srq_init_attr *init,
 	struct shca_dev *dev = to_shca_dev(ibsrq->device);
 	struct shca_srq *srq = to_shca_srq(ibsrq);
 	struct ib_ucontext *uctx = NULL;
-	int err = -ENOMEM;
+	int err = shca_fault_verb(ibsrq->device, SHCA_FAULT_VERB_CREATE_SRQ);
 
+	if (err)
+		return err;
+	err = -ENOMEM;
 	switch (init->srq_type) {
 	case IB_SRQT_BASIC:
 		break;
@@ -325,8 +329,10 @@ int shca_modify_srq(struct ib_srq *ibsrq, struct ib_srq_attr *attr,
 {
 	struct shca_srq *srq = to_shca_srq(ibsrq);
 	struct ib_ucontext *uctx = NULL;
-	int err = 0;
+	int err = shca_fault_verb(ibsrq->device, SHCA_FAULT_VERB_MODIFY_SRQ);
 
+	if (err)
+		return err;
 	if (mask & ~(IB_SRQ_MAX_WR | IB_SRQ_LIMIT))
 		return -EINVAL;
 	if (srq->is_user)
@@ -361,7 +367,10 @@ int shca_modify_srq(struct ib_srq *ibsrq, struct ib_srq_attr *attr,
 int shca_query_srq(struct ib_srq *ibsrq, struct ib_srq_attr *attr)
 {
 	struct shca_srq *srq = to_shca_srq(ibsrq);
+	int err = shca_fault_verb(ibsrq->device, SHCA_FAULT_VERB_QUERY_SRQ);
 
+	if (err)
+		return err;
 	mutex_lock(&srq->resize);
 	attr->max_wr = srq->ring.max_wr;
 	attr->max_sge = srq->ring.max_sge;

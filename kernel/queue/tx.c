@@ -19,6 +19,7 @@
 #include "../base/trace.h"
 #include "../core/headers.h"
 #include "../core/opcode.h"
+#include "fault.h"
 #include "payload.h"
 #include "qp.h"
 
@@ -36,6 +37,7 @@ void shca_tx_begin(struct shca_batch *batch, struct shca_mem_ctx *mem,
 	batch->handed = 0;
 	batch->max_segs = 0;
 	batch->mr = NULL;
+	batch->hit = NULL;
 }
 
 u64 shca_tx_busy_until(const struct shca_route *route, u64 now)
@@ -105,8 +107,13 @@ enum shca_mem_status shca_tx_end(struct shca_batch *batch,
 	batch->handed++;
 	shca_count_n(qp, TX_PKTS, batch->segs);
 	shca_count_n(qp, TX_BYTES, skb->len);
-	err = qp->link->xmit(qp->dev, batch->av, batch->route, skb,
-			     batch->segs, batch->seg_len);
+	if (static_branch_unlikely(&shca_faults_on) && batch->hit)
+		err = shca_fault_xmit(qp, batch->av, batch->route, skb,
+				      shca_opcode_info(batch->first.opcode)->hdr_len,
+				      batch->hit);
+	else
+		err = qp->link->xmit(qp->dev, batch->av, batch->route, skb,
+				     batch->segs, batch->seg_len);
 	if (unlikely(err == -EBUSY)) {
 		if (shca_tx_waits(batch)) {
 			*failed = &batch->first;
@@ -301,6 +308,9 @@ static bool shca_batch_open(struct shca_batch *batch,
 	struct shca_qp *qp = batch->qp;
 	u32 expect = shca_batch_expect(qp, pkt);
 
+	/* Something may befall each of them. */
+	if (shca_fault_is_on(qp->dev, BIT(SHCA_FAULT_TX)))
+		expect = 1;
 	batch->max_bytes = len;
 	batch->max_segs = 1;
 	if (expect > 1) {
@@ -376,9 +386,10 @@ static enum shca_mem_status shca_build(struct shca_batch *batch,
 	return SHCA_MEM_OK;
 }
 
-enum shca_mem_status shca_tx_one(struct shca_batch *batch,
-				 const struct shca_pkt *pkt,
-				 const struct shca_pkt **failed)
+/* One packet, after or into what the batch has. */
+static __always_inline enum shca_mem_status
+shca_tx_join(struct shca_batch *batch, const struct shca_pkt *pkt,
+	     const struct shca_pkt **failed)
 {
 	u32 hdr_len = shca_opcode_info(pkt->opcode)->hdr_len;
 	u32 len = hdr_len + pkt->paylen + pkt->pad + SHCA_ICRC_BYTES;
@@ -424,6 +435,44 @@ enum shca_mem_status shca_tx_one(struct shca_batch *batch,
 	if (len < batch->seg_len || batch->segs == batch->max_segs)
 		return shca_tx_end(batch, failed);
 	return SHCA_MEM_OK;
+}
+
+/* Where rules look at each packet (fault.h). */
+static noinline enum shca_mem_status
+shca_tx_watched(struct shca_batch *batch, const struct shca_pkt *pkt,
+		const struct shca_pkt **failed)
+{
+	struct shca_qp *qp = batch->qp;
+	enum shca_mem_status status;
+	struct shca_fault_hit hit;
+	struct shca_held *held;
+	bool passes = true;
+
+	/* What was built before the rule was made leaves first. */
+	status = shca_tx_end(batch, failed);
+	if (status != SHCA_MEM_OK)
+		return status;
+	if (shca_fault_packet(qp->dev, SHCA_FAULT_TX, qp->qpn, pkt, &hit)) {
+		batch->hit = &hit;
+		passes = shca_fault_passes(&hit);
+	}
+	status = shca_tx_join(batch, pkt, failed);
+	if (status == SHCA_MEM_OK)
+		status = shca_tx_end(batch, failed);
+	batch->hit = NULL;
+	held = shca_fault_passed(qp->dev, qp->qpn, false, passes);
+	for (; held; held = shca_fault_passed(qp->dev, qp->qpn, false, false))
+		shca_fault_leave(held);
+	return status;
+}
+
+enum shca_mem_status shca_tx_one(struct shca_batch *batch,
+				 const struct shca_pkt *pkt,
+				 const struct shca_pkt **failed)
+{
+	if (shca_fault_is_on(batch->qp->dev, BIT(SHCA_FAULT_TX)))
+		return shca_tx_watched(batch, pkt, failed);
+	return shca_tx_join(batch, pkt, failed);
 }
 
 enum shca_mem_status shca_tx_run(struct shca_batch *batch,

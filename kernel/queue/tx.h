@@ -10,6 +10,7 @@
 #include "../core/mem_ops.h"
 #include "../link/link.h"
 
+struct shca_fault_hit;
 struct shca_mem_ctx;
 struct shca_mr;
 struct shca_qp;
@@ -51,6 +52,7 @@ struct shca_qp;
  * @tail: @room: where the next packet goes, and what there is at least
  * @seed:	of the ICRCs of packets to @av
  * @mr:		a region that has been reached, kept for the next packet
+ * @hit:	what befalls the one packet of this batch, or NULL
  */
 struct shca_batch {
 	struct shca_qp *qp;
@@ -71,6 +73,7 @@ struct shca_batch {
 	u32 room;
 	struct shca_seed seed;
 	struct shca_mr *mr;
+	const struct shca_fault_hit *hit;
 };
 
 /** shca_tx_begin() - an empty batch; no cost until a packet is added */

@@ -16,6 +16,7 @@
 #include <rdma/uverbs_ioctl.h>
 
 #include "../base/dev.h"
+#include "../base/fault.h"
 #include "../base/trace.h"
 #include "../base/udata.h"
 #include "cq.h"
@@ -101,6 +102,9 @@ struct ib_wq *shca_create_wq(struct ib_pd *pd, struct ib_wq_init_attr *init,
 
 	if (!udata)	/* no kernel consumer has work queues */
 		return ERR_PTR(-EOPNOTSUPP);
+	err = shca_fault_verb(pd->device, SHCA_FAULT_VERB_CREATE_WQ);
+	if (err)
+		return ERR_PTR(err);
 	err = shca_wq_check_init(init);
 	if (err)
 		return ERR_PTR(err);

@@ -6,6 +6,7 @@
 #include <linux/xarray.h>
 
 #include "../base/dev.h"
+#include "../base/fault.h"
 #include "srq.h"
 
 /* Numbers are 24 bits; not used again before all others were. */
@@ -83,7 +84,7 @@ void shca_xrc_put(struct shca_xrc_target *target)
 /* A domain is a name: the core counts its users and shares it by inode. */
 int shca_alloc_xrcd(struct ib_xrcd *xrcd, struct ib_udata *udata)
 {
-	return 0;
+	return shca_fault_verb(xrcd->device, SHCA_FAULT_VERB_OPEN_XRCD);
 }
 
 int shca_dealloc_xrcd(struct ib_xrcd *xrcd, struct ib_udata *udata)

@@ -26,6 +26,7 @@
 #include "../../kernel/core/window.c"
 #include "../../kernel/core/cc.c"
 #include "../../kernel/core/fast.c"
+#include "../../kernel/core/fault.c"
 #include "../../kernel/core/tm.c"
 #include "../../kernel/core/unreliable.c"
 

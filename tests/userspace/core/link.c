@@ -157,6 +157,20 @@ static struct sim_node *target_of(struct sim_node *from,
 	return pkt->dqpn == from->qpn ? from : from->peer;
 }
 
+/* A rule of fault injection decides, as softhca fault would. */
+static bool is_lost(struct sim_node *from, const struct shca_pkt *pkt)
+{
+	const struct shca_fault_at at = {
+		.stage = SHCA_FAULT_TX,
+		.qpn = from->qpn,
+		.pkt = pkt,
+	};
+	struct sim_world *w = from->w;
+
+	return w->f.loss && shca_fault_fits(&w->loss_rule, &at) &&
+	       shca_fault_due(&w->loss_rule, &w->loss, w->now);
+}
+
 void sim_link_tx(struct sim_node *from, const struct shca_pkt *pkt,
 		 const u8 *payload)
 {
@@ -188,7 +202,7 @@ void sim_link_tx(struct sim_node *from, const struct shca_pkt *pkt,
 					  true), true);
 		note_fault(req, false);
 	}
-	if (prng_chance(rng, w->f.loss) && may_lose(req)) {
+	if (is_lost(from, pkt) && may_lose(req)) {
 		note_fault(req, true);
 		sim_log(w, "node %u lost psn %06x", from->idx, pkt->psn);
 		free(wire);

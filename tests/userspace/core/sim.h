@@ -22,6 +22,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "../../../kernel/core/fault.h"
 #include "../../../kernel/core/headers.h"
 #include "../../../kernel/core/opcode.h"
 #include "../../../kernel/core/psn.h"
@@ -381,6 +382,9 @@ struct sim_world {
 	u32 max_ev;
 	u64 nr_events;
 	struct sim_faults f;
+	/* Losses are decided as in the kernel, see sim_link_tx(). */
+	struct shca_fault_rule loss_rule;
+	struct shca_fault_state loss;
 	u32 nr_conns;
 	u32 mtu;
 	u8 transport;		/* SHCA_TRANSPORT_RC, _XRC, _UC or _UD */

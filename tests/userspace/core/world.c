@@ -941,6 +941,29 @@ static u32 sometimes(struct prng *rng, u32 permille, u32 max)
 	return prng_chance(rng, permille) ? prng_range(rng, 1, max) : 0;
 }
 
+/* At random, as a rule, or each n-th packet; of one kind of packets now and then. */
+static void pick_loss(struct sim_world *w)
+{
+	struct prng *rng = &w->rng;
+	struct shca_fault_rule *rule = &w->loss_rule;
+
+	*rule = (struct shca_fault_rule){
+		.what = SHCA_FAULT_DROP,
+		.stage = SHCA_FAULT_TX,
+		.opcode = SHCA_FAULT_ANY_OPCODE,
+		.probability = SHCA_FAULT_ALWAYS / 1000 * w->f.loss,
+		.seed = prng_next(rng),
+	};
+	if (prng_chance(rng, 200)) {
+		rule->probability = SHCA_FAULT_ALWAYS;
+		rule->every = DIV_ROUND_UP(1000, w->f.loss);
+		rule->nth = 1 + prng_below(rng, rule->every);
+	}
+	if (prng_chance(rng, 200))
+		rule->type = prng_below(rng, SHCA_FAULT_TYPE_NR);
+	shca_fault_start(rule, &w->loss, w->now);
+}
+
 /*
  * Four kinds of worlds: nothing goes wrong but operations that were planned
  * so; much goes wrong, yet all must succeed; anything goes; and enemies.
@@ -991,6 +1014,8 @@ static void pick_world(struct sim_world *w)
 	f->vanish = f->strict ? 0 : sometimes(rng, 200, 20);
 	if (f->hostile)
 		f->mutate = prng_range(rng, 1, 200);
+	if (f->loss)
+		pick_loss(w);
 }
 
 static void init_node(struct sim_world *w, u32 idx)

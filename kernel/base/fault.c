@@ -1,0 +1,136 @@
+// SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
+/* A device's rules of fault injection. */
+#include "fault.h"
+
+#include <linux/ktime.h>
+#include <linux/pid.h>
+#include <linux/rculist.h>
+#include <linux/sched/signal.h>
+#include <linux/slab.h>
+
+#include "counters.h"
+#include "trace.h"
+
+/* On while any device has a rule. */
+DEFINE_STATIC_KEY_FALSE(shca_faults_on);
+
+static bool shca_fault_is_of_caller(const struct shca_fault *fault)
+{
+	return !fault->pid ||
+	       (!in_interrupt() && task_tgid(current) == fault->pid);
+}
+
+/* Return: the number of the hit, or 0. */
+static u64 shca_fault_decide(struct shca_fault *fault,
+			     struct shca_fault_hit *hit)
+{
+	struct shca_fault_state *state = &fault->state;
+	unsigned long flags;
+	u64 nr = 0;
+
+	spin_lock_irqsave(&fault->lock, flags);
+	if (shca_fault_due(&fault->rule, state, ktime_get_ns())) {
+		nr = state->hits;
+		hit->random = shca_fault_random(state, U32_MAX);
+		hit->delay_ns = fault->rule.delay_ns;
+		/* In steps of a microsecond, whose number fits. */
+		if (fault->rule.jitter_ns)
+			hit->delay_ns += NSEC_PER_USEC *
+				shca_fault_random(state,
+						  div_u64(fault->rule.jitter_ns,
+							  NSEC_PER_USEC) + 1);
+	}
+	spin_unlock_irqrestore(&fault->lock, flags);
+	return nr;
+}
+
+bool shca_fault_ask(struct shca_dev *dev, const struct shca_fault_at *at,
+		    struct shca_fault_hit *hit)
+{
+	struct shca_fault *fault;
+	u64 nr = 0;
+
+	rcu_read_lock();
+	list_for_each_entry_rcu(fault, &dev->faults.rules, node) {
+		if (!shca_fault_fits(&fault->rule, at) ||
+		    !shca_fault_is_of_caller(fault))
+			continue;
+		nr = shca_fault_decide(fault, hit);
+		if (!nr)
+			continue;
+		hit->rule = fault->rule;
+		this_cpu_inc(dev->counters->v[SHCA_CNT_FAULT]);
+		trace_shca_fault(at, fault->id, fault->rule.what, nr);
+		break;
+	}
+	rcu_read_unlock();
+	return nr;
+}
+
+int shca_fault_fail(struct shca_dev *dev, enum shca_fault_verb verb)
+{
+	const struct shca_fault_at at = {
+		.stage = SHCA_FAULT_VERB,
+		.verb = verb,
+	};
+	struct shca_fault_hit hit;
+
+	return shca_fault_ask(dev, &at, &hit) ? -(int)hit.rule.err : 0;
+}
+
+/* ---- the list ------------------------------------------------------------------ */
+
+static void shca_fault_update(struct shca_faults *faults)
+{
+	const struct shca_fault *fault;
+	unsigned long stages = 0;
+
+	list_for_each_entry(fault, &faults->rules, node)
+		stages |= BIT(fault->rule.stage);
+	WRITE_ONCE(faults->stages, stages);
+}
+
+int shca_fault_add(struct shca_dev *dev, struct shca_fault *fault)
+{
+	struct shca_faults *faults = &dev->faults;
+
+	if (faults->nr >= SHCA_FAULT_RULES)
+		return -ENOSPC;
+	faults->nr++;
+	spin_lock_init(&fault->lock);
+	shca_fault_start(&fault->rule, &fault->state, ktime_get_ns());
+	list_add_tail_rcu(&fault->node, &faults->rules);
+	shca_fault_update(faults);
+	static_branch_inc(&shca_faults_on);
+	return 0;
+}
+
+void shca_fault_free(struct shca_fault *fault)
+{
+	put_pid(fault->pid);
+	kfree(fault);
+}
+
+static void shca_fault_free_rcu(struct rcu_head *rcu)
+{
+	shca_fault_free(container_of(rcu, struct shca_fault, rcu));
+}
+
+u32 shca_fault_del(struct shca_dev *dev, u32 id)
+{
+	struct shca_faults *faults = &dev->faults;
+	struct shca_fault *fault, *next;
+	u32 nr = 0;
+
+	list_for_each_entry_safe(fault, next, &faults->rules, node) {
+		if (id && fault->id != id)
+			continue;
+		list_del_rcu(&fault->node);
+		faults->nr--;
+		nr++;
+		call_rcu(&fault->rcu, shca_fault_free_rcu);
+		static_branch_dec(&shca_faults_on);
+	}
+	shca_fault_update(faults);
+	return nr;
+}

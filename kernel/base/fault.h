@@ -1,0 +1,91 @@
+/* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
+/*
+ * A device's rules of fault injection (core/fault.h). Without any rule in the module,
+ * asking is a patched-out branch.
+ */
+#ifndef SHCA_FAULT_H
+#define SHCA_FAULT_H
+
+#include <linux/jump_label.h>
+#include <linux/rcupdate.h>
+#include <linux/spinlock.h>
+
+#include "../core/fault.h"
+#include "dev.h"
+
+struct pid;
+
+/**
+ * struct shca_fault - a rule of a device
+ * @id:		unique in the module
+ * @pid:	calls of this process only; NULL: of all
+ * @rule:	constant
+ * @lock:	protects @state; any context, interrupts off; alone
+ */
+struct shca_fault {
+	struct list_head node;
+	struct rcu_head rcu;
+	u32 id;
+	struct pid *pid;
+	struct shca_fault_rule rule;
+	spinlock_t lock;
+	struct shca_fault_state state;
+};
+
+/**
+ * struct shca_fault_hit - a fault that happens now
+ * @rule:	a copy, since the rule may be deleted
+ * @delay_ns:	with its random part
+ * @random:	for what the rule leaves open
+ */
+struct shca_fault_hit {
+	struct shca_fault_rule rule;
+	u64 delay_ns;
+	u32 random;
+};
+
+DECLARE_STATIC_KEY_FALSE(shca_faults_on);
+
+/** shca_fault_is_on() - has @dev rules of one of these stages? Bits of them */
+static __always_inline bool shca_fault_is_on(const struct shca_dev *dev,
+					     unsigned long stages)
+{
+	return static_branch_unlikely(&shca_faults_on) &&
+	       READ_ONCE(dev->faults.stages) & stages;
+}
+
+/**
+ * shca_fault_ask() - does a fault happen here and now?
+ *
+ * The first rule that says so decides. It is counted and traced.
+ * Context: any.
+ */
+bool shca_fault_ask(struct shca_dev *dev, const struct shca_fault_at *at,
+		    struct shca_fault_hit *hit);
+
+/* The rest of shca_fault_verb(). */
+int shca_fault_fail(struct shca_dev *dev, enum shca_fault_verb verb);
+
+/** shca_fault_verb() - 0, or the errno with which a verb fails now; context process */
+static __always_inline int shca_fault_verb(struct ib_device *ibdev,
+					   enum shca_fault_verb verb)
+{
+	struct shca_dev *dev = to_shca_dev(ibdev);
+
+	return shca_fault_is_on(dev, BIT(SHCA_FAULT_VERB)) ?
+	       shca_fault_fail(dev, verb) : 0;
+}
+
+/**
+ * shca_fault_add() - add a rule; takes @fault over, and the reference of its pid
+ *
+ * Context: process, as shca_fault_del(); the caller serialises.
+ * Return: 0, or -ENOSPC with SHCA_FAULT_RULES rules; then @fault stays the caller's.
+ */
+int shca_fault_add(struct shca_dev *dev, struct shca_fault *fault);
+/** shca_fault_del() - delete rule @id, or with 0 all; returns how many */
+u32 shca_fault_del(struct shca_dev *dev, u32 id);
+/** shca_fault_free() - free a rule that was never added */
+void shca_fault_free(struct shca_fault *fault);
+
+#endif

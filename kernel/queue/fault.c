@@ -1,0 +1,327 @@
+// SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
+/*
+ * Faults of packets and work requests.
+ *
+ * Timer: shca_faults.timer, one of a device, armed for the first packet that waits.
+ * It runs in softirq.
+ */
+#include "fault.h"
+
+#include <linux/ktime.h>
+#include <linux/skbuff.h>
+#include <linux/slab.h>
+
+#include "../base/compat.h"
+#include "../base/counters.h"
+#include "../core/headers.h"
+#include "../core/packet.h"
+#include "../core/wr.h"
+#include "qp.h"
+#include "rx.h"
+
+/* A packet that others should overtake goes on after this time without them. */
+#define SHCA_FAULT_REORDER_NS	(20 * NSEC_PER_MSEC)
+
+bool shca_fault_packet(struct shca_dev *dev, enum shca_fault_stage stage,
+		       u32 qpn, const struct shca_pkt *pkt,
+		       struct shca_fault_hit *hit)
+{
+	const struct shca_fault_at at = {
+		.stage = stage,
+		.qpn = qpn,
+		.pkt = pkt,
+	};
+
+	return shca_fault_ask(dev, &at, hit);
+}
+
+void shca_fault_damage(struct sk_buff *skb, u32 off, u32 hdr_len, u32 len,
+		       const struct shca_fault_hit *hit)
+{
+	u32 random = hit->random, at;
+	u8 byte;
+
+	switch (hit->rule.what) {
+	case SHCA_FAULT_CORRUPT_PAYLOAD:
+		at = hdr_len + random % (len - hdr_len - SHCA_ICRC_BYTES);
+		break;
+	case SHCA_FAULT_CORRUPT_HEADER:
+		/* The PSN: the packet still reaches its QP, which counts it. */
+		at = 9 + random % 3;
+		break;
+	default:
+		at = len - 1 - random % SHCA_ICRC_BYTES;
+		break;
+	}
+	if (skb_copy_bits(skb, off + at, &byte, 1))
+		return;
+	byte ^= 1 << (random >> 29);
+	skb_store_bits(skb, off + at, &byte, 1);
+}
+
+/* ---- packets that wait ----------------------------------------------------------- */
+
+/* The lock is held. */
+static void shca_fault_arm(struct shca_faults *faults)
+{
+	struct shca_held *first;
+
+	lockdep_assert_held(&faults->lock);
+	first = list_first_entry_or_null(&faults->held, struct shca_held, node);
+	if (first)
+		hrtimer_start(&faults->timer, ns_to_ktime(first->due),
+			      HRTIMER_MODE_ABS_SOFT);
+}
+
+static void shca_held_free(struct shca_held *held)
+{
+	kfree_skb(held->skb);
+	kfree(held);
+}
+
+void shca_fault_hold(struct shca_held *held, const struct shca_fault_hit *hit)
+{
+	struct shca_faults *faults = &held->dev->faults;
+	struct shca_held *before;
+	bool ok;
+
+	held->ahead = 0;
+	held->due = ktime_get_ns();
+	if (hit->rule.what == SHCA_FAULT_REORDER) {
+		held->ahead = hit->rule.distance;
+		held->due += SHCA_FAULT_REORDER_NS;
+	} else {
+		held->due += hit->delay_ns;
+	}
+	spin_lock_bh(&faults->lock);
+	ok = !faults->stopped && faults->nr_held < SHCA_FAULT_HELD;
+	if (ok) {
+		list_for_each_entry_reverse(before, &faults->held, node)
+			if (before->due <= held->due)
+				break;
+		list_add(&held->node, &before->node);
+		faults->nr_held++;
+		shca_fault_arm(faults);
+	}
+	spin_unlock_bh(&faults->lock);
+	if (!ok)
+		shca_held_free(held);
+}
+
+void shca_fault_leave(struct shca_held *held)
+{
+	struct shca_route route = {};
+	u32 len = held->skb->len;
+
+	/* As any loss: nobody can be told any more. */
+	held->dev->link->xmit(held->dev, &held->av, &route, held->skb, 1, len);
+	shca_route_drop(&route);
+	kfree(held);
+}
+
+static void shca_fault_go_on(struct shca_held *held)
+{
+	if (!held->rx) {
+		shca_fault_leave(held);
+		return;
+	}
+	shca_rx_again(held);
+}
+
+struct shca_held *shca_fault_passed(struct shca_dev *dev, u32 qpn, bool rx,
+				    bool count)
+{
+	struct shca_faults *faults = &dev->faults;
+	struct shca_held *held, *found = NULL;
+
+	if (!READ_ONCE(faults->nr_held))
+		return NULL;
+	spin_lock_bh(&faults->lock);
+	list_for_each_entry(held, &faults->held, node) {
+		if (held->qpn != qpn || held->rx != rx)
+			continue;
+		if (count && held->ahead)
+			/* It is found below, or asked for again. */
+			held->ahead = held->ahead > 1 ? held->ahead - 1 :
+							U32_MAX;
+		if (held->ahead == U32_MAX && !found)
+			found = held;
+	}
+	if (found) {
+		list_del(&found->node);
+		faults->nr_held--;
+	}
+	spin_unlock_bh(&faults->lock);
+	return found;
+}
+
+static struct shca_held *shca_fault_first_due(struct shca_faults *faults)
+{
+	struct shca_held *held;
+
+	spin_lock_bh(&faults->lock);
+	held = list_first_entry_or_null(&faults->held, struct shca_held, node);
+	if (held && !faults->stopped && held->due <= ktime_get_ns()) {
+		list_del(&held->node);
+		faults->nr_held--;
+	} else {
+		if (!faults->stopped)
+			shca_fault_arm(faults);
+		held = NULL;
+	}
+	spin_unlock_bh(&faults->lock);
+	return held;
+}
+
+static enum hrtimer_restart shca_fault_timer(struct hrtimer *timer)
+{
+	struct shca_faults *faults = container_of(timer, struct shca_faults,
+						  timer);
+	struct shca_held *held;
+
+	rcu_read_lock();
+	while ((held = shca_fault_first_due(faults)))
+		shca_fault_go_on(held);
+	rcu_read_unlock();
+	return HRTIMER_NORESTART;
+}
+
+/* ---- packets that leave ------------------------------------------------------------ */
+
+static int shca_fault_put_off(struct shca_qp *qp, const struct shca_av *av,
+			      struct sk_buff *skb,
+			      const struct shca_fault_hit *hit)
+{
+	struct shca_held *held = kmalloc(sizeof(*held), GFP_ATOMIC | __GFP_NOWARN);
+
+	if (!held) {
+		kfree_skb(skb);
+		shca_count(qp, TX_NO_MEM);
+		return 0;
+	}
+	held->skb = skb;
+	held->dev = qp->dev;
+	held->qpn = qp->qpn;
+	held->rx = false;
+	held->av = *av;
+	shca_fault_hold(held, hit);
+	return 0;
+}
+
+int shca_fault_xmit(struct shca_qp *qp, const struct shca_av *av,
+		    struct shca_route *route, struct sk_buff *skb, u32 hdr_len,
+		    const struct shca_fault_hit *hit)
+{
+	u32 len = skb->len;
+	struct shca_av marked;
+	struct sk_buff *twin;
+
+	switch (hit->rule.what) {
+	case SHCA_FAULT_DROP:
+		kfree_skb(skb);
+		return 0;
+	case SHCA_FAULT_DELAY:
+	case SHCA_FAULT_REORDER:
+		return shca_fault_put_off(qp, av, skb, hit);
+	case SHCA_FAULT_DUPLICATE:
+		twin = skb_copy(skb, GFP_ATOMIC | __GFP_NOWARN);
+		if (twin)
+			qp->link->xmit(qp->dev, av, route, twin, 1, len);
+		else
+			shca_count(qp, TX_NO_MEM);
+		break;
+	case SHCA_FAULT_ECN:
+		marked = *av;
+		qp->link->mark(&marked);
+		return qp->link->xmit(qp->dev, &marked, route, skb, 1, len);
+	default:
+		shca_fault_damage(skb, 0, hdr_len, len, hit);
+		break;
+	}
+	return qp->link->xmit(qp->dev, av, route, skb, 1, len);
+}
+
+/* ---- work requests ----------------------------------------------------------------- */
+
+bool shca_fault_send(struct shca_qp *qp, struct shca_send_wr *wr)
+{
+	const struct shca_fault_at at = {
+		.stage = SHCA_FAULT_SEND,
+		.qpn = qp->qpn,
+		.wr_id = wr->wr_id,
+	};
+	struct shca_fault_hit hit;
+
+	if (!shca_fault_ask(qp->dev, &at, &hit))
+		return true;
+	if (hit.rule.what == SHCA_FAULT_QP_FATAL)
+		return false;
+	wr->preset = hit.rule.status;
+	wr->vendor_err = SHCA_VERR_NONE;
+	return true;
+}
+
+bool shca_fault_overruns(struct shca_dev *dev, u32 qpn, const struct shca_wc *wc)
+{
+	const struct shca_fault_at at = {
+		.stage = SHCA_FAULT_CQ,
+		.qpn = qpn,
+		.wr_id = wc->wr_id,
+	};
+	struct shca_fault_hit hit;
+
+	return shca_fault_ask(dev, &at, &hit);
+}
+
+/* ---- the responder ----------------------------------------------------------------- */
+
+bool shca_fault_respond(struct shca_qp *qp, const struct shca_pkt *pkt,
+			struct shca_resp_out *out, enum shca_verdict *verdict)
+{
+	struct shca_fault_hit hit;
+
+	/* Duplicates and what is ahead are not executed anyway. */
+	if (!shca_resp_expects(&qp->rq.resp, pkt) ||
+	    !shca_fault_packet(qp->dev, SHCA_FAULT_RESPOND, qp->qpn, pkt, &hit))
+		return false;
+	*verdict = shca_resp_forge(&qp->rq.resp, pkt, hit.rule.nak,
+				   hit.rule.status, out);
+	return true;
+}
+
+/* ---- lifetime ------------------------------------------------------------------------ */
+
+void shca_fault_init_dev(struct shca_dev *dev)
+{
+	struct shca_faults *faults = &dev->faults;
+
+	INIT_LIST_HEAD(&faults->rules);
+	INIT_LIST_HEAD(&faults->held);
+	spin_lock_init(&faults->lock);
+	hrtimer_setup(&faults->timer, shca_fault_timer, CLOCK_MONOTONIC,
+		      HRTIMER_MODE_ABS_SOFT);
+}
+
+void shca_fault_start_dev(struct shca_dev *dev)
+{
+	spin_lock_bh(&dev->faults.lock);
+	dev->faults.stopped = false;
+	spin_unlock_bh(&dev->faults.lock);
+}
+
+void shca_fault_stop_dev(struct shca_dev *dev)
+{
+	struct shca_faults *faults = &dev->faults;
+	struct shca_held *held, *next;
+	LIST_HEAD(held_list);
+
+	spin_lock_bh(&faults->lock);
+	faults->stopped = true;
+	list_splice_init(&faults->held, &held_list);
+	faults->nr_held = 0;
+	spin_unlock_bh(&faults->lock);
+	/* It is not armed again once @stopped is set. */
+	hrtimer_cancel(&faults->timer);
+	list_for_each_entry_safe(held, next, &held_list, node)
+		shca_held_free(held);
+}

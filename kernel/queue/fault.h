@@ -1,0 +1,119 @@
+/* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
+/*
+ * Faults of packets and work requests, by the rules of base/fault.h.
+ *
+ * Packets of a device with such rules leave one by one. A delayed or overtaken packet
+ * waits in a list of the device. The list has SHCA_FAULT_HELD packets at most. More are
+ * lost, as in a full queue of a network.
+ */
+#ifndef SHCA_QUEUE_FAULT_H
+#define SHCA_QUEUE_FAULT_H
+
+#include "../base/fault.h"
+#include "../core/responder.h"
+#include "../link/link.h"
+
+struct shca_qp;
+struct shca_pkt;
+struct shca_send_wr;
+
+/* Packets that wait, of one device. */
+#define SHCA_FAULT_HELD		1024
+
+/**
+ * struct shca_held - a packet that waits
+ * @due:	when it goes on, ktime in ns
+ * @ahead:	packets that overtake it before that; 0: nothing but time counts
+ * @qpn:	of those
+ * @rx:		it was received, otherwise it is to leave
+ * @av:		where to, if it leaves
+ * @idx: @off: @len:	of a received batch, see shca_rx_again()
+ */
+struct shca_held {
+	struct list_head node;
+	struct sk_buff *skb;
+	struct shca_dev *dev;
+	u64 due;
+	u32 qpn;
+	u32 ahead;
+	bool rx;
+	union {
+		struct shca_av av;
+		struct {
+			unsigned int idx;
+			u32 off;
+			u32 len;
+		};
+	};
+};
+
+/**
+ * shca_fault_packet() - does something befall a packet?
+ * @stage:	SHCA_FAULT_TX or SHCA_FAULT_RX
+ *
+ * Context: softirq or bottom halves off.
+ */
+bool shca_fault_packet(struct shca_dev *dev, enum shca_fault_stage stage,
+		       u32 qpn, const struct shca_pkt *pkt,
+		       struct shca_fault_hit *hit);
+
+/**
+ * shca_fault_xmit() - as shca_link_ops.xmit, of one packet that a fault befalls
+ * @skb:	begins with the BTH; consumed
+ * @hdr_len:	bytes before the payload
+ */
+int shca_fault_xmit(struct shca_qp *qp, const struct shca_av *av,
+		    struct shca_route *route, struct sk_buff *skb, u32 hdr_len,
+		    const struct shca_fault_hit *hit);
+
+/** shca_fault_hold() - a packet waits; takes @held and its skb over */
+void shca_fault_hold(struct shca_held *held, const struct shca_fault_hit *hit);
+
+/** shca_fault_damage() - change a bit of a packet at @off; nobody else reads @skb */
+void shca_fault_damage(struct sk_buff *skb, u32 off, u32 hdr_len, u32 len,
+		       const struct shca_fault_hit *hit);
+
+/** shca_fault_passes() - does a packet that this befalls overtake those that wait? */
+static inline bool shca_fault_passes(const struct shca_fault_hit *hit)
+{
+	return hit->rule.what != SHCA_FAULT_DROP &&
+	       hit->rule.what != SHCA_FAULT_DELAY &&
+	       hit->rule.what != SHCA_FAULT_REORDER;
+}
+
+/**
+ * shca_fault_passed() - a packet of @qpn has passed
+ * @count:	it is a new one
+ *
+ * Return: the packet that was to be overtaken by so many, whose owner is the caller; or
+ * NULL. Ask again until it is NULL, with @count false.
+ */
+struct shca_held *shca_fault_passed(struct shca_dev *dev, u32 qpn, bool rx,
+				    bool count);
+
+/** shca_fault_leave() - a packet that has waited leaves, and @held is freed */
+void shca_fault_leave(struct shca_held *held);
+
+/** shca_fault_send() - a fault of a request; false: the queue fails without a completion */
+bool shca_fault_send(struct shca_qp *qp, struct shca_send_wr *wr);
+
+/**
+ * shca_fault_respond() - does the responder refuse the expected request?
+ * @out: @verdict: then as of shca_resp_rx()
+ *
+ * Context: rq.lock held.
+ */
+bool shca_fault_respond(struct shca_qp *qp, const struct shca_pkt *pkt,
+			struct shca_resp_out *out, enum shca_verdict *verdict);
+
+/** shca_fault_overruns() - does a CQ overflow with this completion? Context: any */
+bool shca_fault_overruns(struct shca_dev *dev, u32 qpn, const struct shca_wc *wc);
+
+/** shca_fault_init_dev() - before the device can be found */
+void shca_fault_init_dev(struct shca_dev *dev);
+/** shca_fault_start_dev() - packets may wait, if it was stopped */
+void shca_fault_start_dev(struct shca_dev *dev);
+/** shca_fault_stop_dev() - the device is removed: packets that wait are dropped */
+void shca_fault_stop_dev(struct shca_dev *dev);
+
+#endif

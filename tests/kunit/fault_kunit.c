@@ -1,0 +1,415 @@
+// SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
+/* Rules of fault injection, which decide alike here, in the kernel and in the simulator. */
+#include "fixture.h"
+
+#include "../../kernel/core/fault.h"
+#include "../../kernel/core/opcode.h"
+
+#define T0	(1000 * FX_MS)
+
+static struct shca_fault_rule fault_rule(void)
+{
+	return (struct shca_fault_rule){
+		.what = SHCA_FAULT_DROP,
+		.stage = SHCA_FAULT_TX,
+		.verb = SHCA_FAULT_ANY_VERB,
+		.opcode = SHCA_FAULT_ANY_OPCODE,
+		.probability = SHCA_FAULT_ALWAYS,
+	};
+}
+
+/* Bit i: what the rule decides about number i + 1, of @nr, one a millisecond. */
+static u64 fault_run(const struct shca_fault_rule *rule, int nr)
+{
+	struct shca_fault_state state;
+	u64 bits = 0;
+	int i;
+
+	shca_fault_start(rule, &state, T0);
+	for (i = 0; i < nr; i++)
+		if (shca_fault_due(rule, &state, T0 + i * FX_MS))
+			bits |= 1ull << i;
+	return bits;
+}
+
+struct when_row {
+	const char *name;
+	u32 every;
+	u32 nth;
+	u32 count;
+	u64 after_ns;
+	u64 for_ns;
+	u64 bits;	/* of ten */
+};
+
+static const struct when_row when_rows[] = {
+	{ "all", 0, 0, 0, 0, 0, 0x3ff },
+	{ "each third", 3, 0, 0, 0, 0, 0x124 },
+	{ "the first", 0, 1, 0, 0, 0, 0x001 },
+	{ "the fourth", 0, 4, 0, 0, 0, 0x008 },
+	{ "from the fourth on, twice", 0, 4, 2, 0, 0, 0x018 },
+	{ "once", 0, 0, 1, 0, 0, 0x001 },
+	{ "from the second on each third", 3, 2, 0, 0, 0, 0x092 },
+	{ "from the second on each third, twice", 3, 2, 2, 0, 0, 0x012 },
+	{ "after a time", 0, 0, 0, 3 * FX_MS, 0, 0x3f8 },
+	{ "for a time", 0, 0, 0, 0, 2 * FX_MS, 0x003 },
+	{ "after a time for a time", 0, 0, 0, 3 * FX_MS, 2 * FX_MS, 0x018 },
+	{ "the first after a time", 0, 1, 0, 3 * FX_MS, 0, 0x008 },
+};
+
+static void when_desc(const struct when_row *row, char *desc)
+{
+	snprintf(desc, KUNIT_PARAM_DESC_SIZE, "%s", row->name);
+}
+
+KUNIT_ARRAY_PARAM(when, when_rows, when_desc);
+
+static void fault_happens_when_due(struct kunit *test)
+{
+	const struct when_row *row = test->param_value;
+	struct shca_fault_rule rule = fault_rule();
+
+	rule.every = row->every;
+	rule.nth = row->nth;
+	rule.count = row->count;
+	rule.after_ns = row->after_ns;
+	rule.for_ns = row->for_ns;
+	KUNIT_EXPECT_EQ(test, fault_run(&rule, 10), row->bits);
+}
+
+static void fault_counts_what_it_saw(struct kunit *test)
+{
+	struct shca_fault_rule rule = fault_rule();
+	struct shca_fault_state state;
+	int i;
+
+	rule.every = 2;
+	rule.after_ns = FX_MS;
+	shca_fault_start(&rule, &state, T0);
+	for (i = 0; i < 6; i++)
+		shca_fault_due(&rule, &state, T0 + i * FX_MS);
+	KUNIT_EXPECT_EQ(test, state.seen, 5);
+	KUNIT_EXPECT_EQ(test, state.hits, 2);
+}
+
+/* Same seed, same decisions; another seed, others; and about as many as asked for. */
+static void fault_has_its_probability(struct kunit *test)
+{
+	struct shca_fault_rule rule = fault_rule();
+	struct shca_fault_state state;
+	int i;
+
+	rule.probability = SHCA_FAULT_ALWAYS / 2;
+	KUNIT_EXPECT_EQ(test, fault_run(&rule, 64), 0x6133cefb8c850576ull);
+	rule.seed = 1;
+	KUNIT_EXPECT_EQ(test, fault_run(&rule, 64), 0x22dcc40713f0d518ull);
+	rule.probability = SHCA_FAULT_ALWAYS / 100;
+	shca_fault_start(&rule, &state, T0);
+	for (i = 0; i < 100000; i++)
+		shca_fault_due(&rule, &state, T0);
+	KUNIT_EXPECT_TRUE(test, state.hits > 900 && state.hits < 1100);
+}
+
+static void fault_random_is_below_its_limit(struct kunit *test)
+{
+	struct shca_fault_state state = {};
+	u32 seen = 0;
+	int i;
+
+	for (i = 0; i < 100; i++) {
+		u32 random = shca_fault_random(&state, 5);
+
+		KUNIT_EXPECT_TRUE(test, random < 5);
+		seen |= 1u << random;
+	}
+	KUNIT_EXPECT_EQ(test, seen, 0x1f);
+	KUNIT_EXPECT_EQ(test, shca_fault_random(&state, 0), 0);
+}
+
+/* ---- where ---------------------------------------------------------------- */
+
+#define RC(op)	(SHCA_TRANSPORT_RC + SHCA_OP_##op)
+
+struct type_row {
+	u8 opcode;
+	u8 syndrome;
+	u32 types;	/* bits of enum shca_fault_type, without ANY */
+};
+
+#define OF(type)	(1u << SHCA_FAULT_TYPE_##type)
+
+static const struct type_row type_rows[] = {
+	{ RC(SEND_ONLY), 0, OF(REQUEST) | OF(SEND) },
+	{ RC(SEND_LAST_INV), 0, OF(REQUEST) | OF(SEND) },
+	{ RC(WRITE_FIRST), 0, OF(REQUEST) | OF(WRITE) },
+	{ RC(READ_REQUEST), 0, OF(REQUEST) | OF(READ) },
+	{ RC(READ_RESP_MIDDLE), 0, OF(RESPONSE) | OF(READ_RESPONSE) },
+	{ RC(READ_RESP_ONLY), 0, OF(RESPONSE) | OF(READ_RESPONSE) },
+	{ RC(CMP_SWAP), 0, OF(REQUEST) | OF(ATOMIC) },
+	{ RC(ATOMIC_ACK), 0, OF(RESPONSE) | OF(ATOMIC_ACK) },
+	{ RC(ACK), 0x1f, OF(RESPONSE) | OF(ACK) },
+	{ RC(ACK), 0x60, OF(RESPONSE) | OF(NAK) },
+	{ RC(ACK), 0x21, OF(RESPONSE) | OF(NAK) },
+	{ SHCA_OPCODE_CNP, 0, OF(RESPONSE) | OF(CNP) },
+	{ 0xff, 0, 0 },
+};
+
+static void fault_knows_packets_by_type(struct kunit *test)
+{
+	struct shca_fault_rule rule = fault_rule();
+	size_t i;
+	u32 type;
+
+	for (i = 0; i < ARRAY_SIZE(type_rows); i++) {
+		struct shca_pkt pkt = { .opcode = type_rows[i].opcode };
+		struct shca_fault_at at = { .stage = SHCA_FAULT_TX, .pkt = &pkt };
+
+		pkt.aeth.syndrome = type_rows[i].syndrome;
+		rule.type = SHCA_FAULT_TYPE_ANY;
+		KUNIT_EXPECT_TRUE(test, shca_fault_fits(&rule, &at));
+		for (type = 1; type < SHCA_FAULT_TYPE_NR; type++) {
+			rule.type = type;
+			KUNIT_EXPECT_EQ(test, shca_fault_fits(&rule, &at),
+					!!(type_rows[i].types & 1u << type));
+		}
+	}
+}
+
+static void fault_fits_where_it_says(struct kunit *test)
+{
+	struct shca_pkt pkt = { .opcode = RC(SEND_ONLY), .psn = 5 };
+	struct shca_fault_at at = {
+		.stage = SHCA_FAULT_TX,
+		.qpn = 17,
+		.pkt = &pkt,
+	};
+	struct shca_fault_rule rule = fault_rule();
+
+	rule.qpn = 17;
+	KUNIT_EXPECT_TRUE(test, shca_fault_fits(&rule, &at));
+	rule.qpn = 18;
+	KUNIT_EXPECT_FALSE(test, shca_fault_fits(&rule, &at));
+	rule.qpn = 0;
+	rule.stage = SHCA_FAULT_RX;
+	KUNIT_EXPECT_FALSE(test, shca_fault_fits(&rule, &at));
+	rule.stage = SHCA_FAULT_TX;
+	rule.opcode = RC(SEND_ONLY);
+	KUNIT_EXPECT_TRUE(test, shca_fault_fits(&rule, &at));
+	rule.opcode = RC(SEND_FIRST);
+	KUNIT_EXPECT_FALSE(test, shca_fault_fits(&rule, &at));
+	rule.opcode = SHCA_FAULT_ANY_OPCODE;
+	/* There is nothing to corrupt. */
+	rule.what = SHCA_FAULT_CORRUPT_PAYLOAD;
+	KUNIT_EXPECT_FALSE(test, shca_fault_fits(&rule, &at));
+	pkt.paylen = 1;
+	KUNIT_EXPECT_TRUE(test, shca_fault_fits(&rule, &at));
+}
+
+static void fault_range_of_psns_may_wrap(struct kunit *test)
+{
+	static const struct {
+		u32 psn;
+		bool fits;
+	} rows[] = {
+		{ 0xfffffd, false }, { 0xfffffe, true }, { 0xffffff, true },
+		{ 0, true }, { 1, true }, { 2, false },
+	};
+	struct shca_fault_rule rule = fault_rule();
+	struct shca_pkt pkt = { .opcode = RC(SEND_ONLY) };
+	struct shca_fault_at at = { .stage = SHCA_FAULT_TX, .pkt = &pkt };
+	size_t i;
+
+	rule.has_psn = true;
+	rule.psn = 0xfffffe;
+	rule.psn_last = 1;
+	for (i = 0; i < ARRAY_SIZE(rows); i++) {
+		pkt.psn = rows[i].psn;
+		KUNIT_EXPECT_EQ(test, shca_fault_fits(&rule, &at), rows[i].fits);
+	}
+}
+
+static void fault_fits_calls_and_requests(struct kunit *test)
+{
+	struct shca_fault_at call = {
+		.stage = SHCA_FAULT_VERB,
+		.verb = SHCA_FAULT_VERB_REG_MR,
+	};
+	struct shca_fault_at wr = { .stage = SHCA_FAULT_SEND, .wr_id = 7 };
+	struct shca_fault_rule rule = fault_rule();
+
+	rule.stage = SHCA_FAULT_VERB;
+	KUNIT_EXPECT_TRUE(test, shca_fault_fits(&rule, &call));
+	rule.verb = SHCA_FAULT_VERB_REG_MR;
+	KUNIT_EXPECT_TRUE(test, shca_fault_fits(&rule, &call));
+	rule.verb = SHCA_FAULT_VERB_CREATE_CQ;
+	KUNIT_EXPECT_FALSE(test, shca_fault_fits(&rule, &call));
+	rule.stage = SHCA_FAULT_SEND;
+	KUNIT_EXPECT_TRUE(test, shca_fault_fits(&rule, &wr));
+	rule.has_wr_id = true;
+	rule.wr_id = 7;
+	KUNIT_EXPECT_TRUE(test, shca_fault_fits(&rule, &wr));
+	rule.wr_id = 8;
+	KUNIT_EXPECT_FALSE(test, shca_fault_fits(&rule, &wr));
+}
+
+static void fault_has_a_stage(struct kunit *test)
+{
+	static const u8 stages[SHCA_FAULT_NR] = {
+		[SHCA_FAULT_NAK] = SHCA_FAULT_RESPOND,
+		[SHCA_FAULT_COMPLETE] = SHCA_FAULT_SEND,
+		[SHCA_FAULT_QP_FATAL] = SHCA_FAULT_SEND,
+		[SHCA_FAULT_CQ_OVERRUN] = SHCA_FAULT_CQ,
+		[SHCA_FAULT_FAIL] = SHCA_FAULT_VERB,
+		[SHCA_FAULT_EVENT] = SHCA_FAULT_NOW,
+	};
+	u8 what;
+
+	/* All others are those of packets: 0 is SHCA_FAULT_TX. */
+	for (what = 0; what < SHCA_FAULT_NR; what++) {
+		KUNIT_EXPECT_EQ(test, shca_fault_stage_of(what, false),
+				stages[what]);
+		KUNIT_EXPECT_EQ(test, shca_fault_stage_of(what, true),
+				stages[what] ? stages[what] : SHCA_FAULT_RX);
+	}
+}
+
+/* ---- the responder that refuses ------------------------------------------- */
+
+struct forge_row {
+	const char *name;
+	u8 opcode;
+	u8 nak;
+	u8 syndrome;
+	enum shca_verdict verdict;
+	u32 events;
+	bool takes_recv;
+	bool fails;
+};
+
+static const struct forge_row forge_rows[] = {
+	{ "SEND: RNR", SHCA_OP_SEND_ONLY, SHCA_FAULT_NAK_RNR, 0x2c,
+	  SHCA_RX_RNR, 0, false, false },
+	{ "SEND: invalid request", SHCA_OP_SEND_ONLY, SHCA_FAULT_NAK_INVALID,
+	  0x61, SHCA_RX_INVALID, SHCA_EV_REQ_ERR, true, true },
+	{ "SEND: access error", SHCA_OP_SEND_ONLY, SHCA_FAULT_NAK_ACCESS,
+	  0x62, SHCA_RX_ACCESS, SHCA_EV_ACCESS_ERR, true, true },
+	{ "SEND: operation error", SHCA_OP_SEND_ONLY,
+	  SHCA_FAULT_NAK_OPERATION, 0x63, SHCA_RX_OPERATION, 0, true, true },
+	{ "WRITE: access error", SHCA_OP_WRITE_ONLY, SHCA_FAULT_NAK_ACCESS,
+	  0x62, SHCA_RX_ACCESS, SHCA_EV_ACCESS_ERR, false, true },
+	{ "READ: operation error", SHCA_OP_READ_REQUEST,
+	  SHCA_FAULT_NAK_OPERATION, 0x63, SHCA_RX_OPERATION, SHCA_EV_FATAL,
+	  false, true },
+};
+
+static void forge_desc(const struct forge_row *row, char *desc)
+{
+	snprintf(desc, KUNIT_PARAM_DESC_SIZE, "%s", row->name);
+}
+
+KUNIT_ARRAY_PARAM(forge, forge_rows, forge_desc);
+
+static void fault_responder_refuses(struct kunit *test)
+{
+	const struct forge_row *row = test->param_value;
+	struct fx *fx = test->priv;
+	struct shca_resp_attr attr;
+	struct shca_resp_out out;
+	struct shca_pkt pkt;
+
+	fx_resp_attr(&attr);
+	attr.min_rnr_timer = 12;
+	fx_resp_start(fx, &attr);
+	fx->recvs = 1;
+	fx_request(&pkt, row->opcode, FX_RQ_PSN, 8);
+	KUNIT_ASSERT_TRUE(test, shca_resp_expects(&fx->resp, &pkt));
+	KUNIT_EXPECT_EQ(test, shca_resp_forge(&fx->resp, &pkt, row->nak,
+					      SHCA_WC_LOC_PROT_ERR, &out),
+			row->verdict);
+	KUNIT_EXPECT_EQ(test, fx->resp.stats.rx[row->verdict], 1);
+	KUNIT_EXPECT_EQ(test, out.events, row->events);
+	KUNIT_EXPECT_EQ(test, out.has_wc, row->takes_recv);
+	if (out.has_wc)
+		KUNIT_EXPECT_EQ(test, out.wc.status, SHCA_WC_LOC_PROT_ERR);
+	KUNIT_EXPECT_EQ(test, fx->nr_recv, row->takes_recv);
+	fx_expect_ack(test, FX_RQ_PSN, row->syndrome);
+	KUNIT_EXPECT_EQ(test, fx->resp.state,
+			row->fails ? SHCA_SIDE_ERR : SHCA_SIDE_READY);
+	/* After an RNR NAK it comes again, and is executed. */
+	if (!row->fails)
+		KUNIT_EXPECT_EQ(test, fx_rx(fx, &pkt), SHCA_RX_OK);
+}
+
+/* A SEND that is to fail its receive request draws an RNR NAK where there is none. */
+static void fault_without_a_receive_is_rnr(struct kunit *test)
+{
+	struct fx *fx = test->priv;
+	struct shca_resp_attr attr;
+	struct shca_resp_out out;
+	struct shca_pkt pkt;
+
+	fx_resp_attr(&attr);
+	fx_resp_start(fx, &attr);
+	fx->recv = SHCA_RECV_EMPTY;
+	fx_request(&pkt, SHCA_OP_SEND_ONLY, FX_RQ_PSN, 8);
+	KUNIT_EXPECT_EQ(test, shca_resp_forge(&fx->resp, &pkt,
+					      SHCA_FAULT_NAK_OPERATION,
+					      SHCA_WC_LOC_PROT_ERR, &out),
+			SHCA_RX_RNR);
+	KUNIT_EXPECT_EQ(test, fx->resp.state, SHCA_SIDE_READY);
+}
+
+static void fault_responder_expects(struct kunit *test)
+{
+	struct fx *fx = test->priv;
+	struct shca_resp_attr attr;
+	struct shca_pkt pkt;
+
+	fx_request(&pkt, SHCA_OP_SEND_FIRST, FX_RQ_PSN, FX_MTU);
+	shca_resp_reset(&fx->resp);
+	KUNIT_EXPECT_FALSE(test, shca_resp_expects(&fx->resp, &pkt));
+	fx_resp_attr(&attr);
+	fx_resp_start(fx, &attr);
+	KUNIT_EXPECT_TRUE(test, shca_resp_expects(&fx->resp, &pkt));
+	pkt.psn = FX_RQ_PSN + 1;
+	KUNIT_EXPECT_FALSE(test, shca_resp_expects(&fx->resp, &pkt));
+	pkt.psn = FX_RQ_PSN;
+	/* It begins no message, it is no request, it is another transport's. */
+	pkt.opcode = SHCA_OP_SEND_MIDDLE;
+	KUNIT_EXPECT_FALSE(test, shca_resp_expects(&fx->resp, &pkt));
+	pkt.opcode = SHCA_OP_ACK;
+	KUNIT_EXPECT_FALSE(test, shca_resp_expects(&fx->resp, &pkt));
+	pkt.opcode = SHCA_TRANSPORT_XRC | SHCA_OP_SEND_ONLY;
+	KUNIT_EXPECT_FALSE(test, shca_resp_expects(&fx->resp, &pkt));
+	attr.transport = SHCA_TRANSPORT_XRC;
+	fx_resp_start(fx, &attr);
+	KUNIT_EXPECT_TRUE(test, shca_resp_expects(&fx->resp, &pkt));
+	attr.transport = SHCA_TRANSPORT_UC;
+	pkt.opcode = SHCA_TRANSPORT_UC | SHCA_OP_SEND_ONLY;
+	fx_resp_start(fx, &attr);
+	KUNIT_EXPECT_FALSE(test, shca_resp_expects(&fx->resp, &pkt));
+}
+
+static struct kunit_case fault_cases[] = {
+	KUNIT_CASE_PARAM(fault_happens_when_due, when_gen_params),
+	KUNIT_CASE(fault_counts_what_it_saw),
+	KUNIT_CASE(fault_has_its_probability),
+	KUNIT_CASE(fault_random_is_below_its_limit),
+	KUNIT_CASE(fault_knows_packets_by_type),
+	KUNIT_CASE(fault_fits_where_it_says),
+	KUNIT_CASE(fault_range_of_psns_may_wrap),
+	KUNIT_CASE(fault_fits_calls_and_requests),
+	KUNIT_CASE(fault_has_a_stage),
+	KUNIT_CASE_PARAM(fault_responder_refuses, forge_gen_params),
+	KUNIT_CASE(fault_without_a_receive_is_rnr),
+	KUNIT_CASE(fault_responder_expects),
+	{}
+};
+
+static struct kunit_suite fault_suite = {
+	.name = "softhca_fault",
+	.init = fx_init,
+	.test_cases = fault_cases,
+};
+
+kunit_test_suites(&fault_suite);
