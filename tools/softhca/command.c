@@ -79,6 +79,12 @@ static bool is_program(const char *token)
 	return !strcmp(token, "COMMAND...");
 }
 
+/* Do the token and all words that follow it make a rule of fault injection? */
+static bool is_rule(const char *token)
+{
+	return !strcmp(token, "KEY=VALUE...");
+}
+
 /* Does the row take a program and its arguments? */
 static bool has_program(const struct command *c)
 {
@@ -90,6 +96,8 @@ static bool pattern_may_end(const struct pattern *p, int nr)
 {
 	if (p->nr && nr >= p->nr && is_program(p->token[p->nr - 1]))
 		return true;
+	if (p->nr && nr >= p->nr && is_rule(p->token[p->nr - 1]))
+		return true;
 	return nr <= p->nr && p->may_end[nr];
 }
 
@@ -99,7 +107,7 @@ static int pattern_match(const struct pattern *p, char **word, int nr)
 	int i;
 
 	for (i = 0; i < nr && i < p->nr; i++)
-		if (is_program(p->token[i]))
+		if (is_program(p->token[i]) || is_rule(p->token[i]))
 			return nr;
 		else if (is_keyword(p->token[i]) && strcmp(p->token[i], word[i]))
 			break;
@@ -497,6 +505,19 @@ static void offer_choices(const char *choices, struct completion *x)
 		offer(word, x);
 }
 
+/* A key, a name after it, or a device after "dev=". */
+static void offer_rule(struct completion *x)
+{
+	fault_complete(x->word, offer, x);
+	if (strncmp(x->word, "dev=", 4))
+		return;
+	x->prefix = "dev=";
+	x->word += 4;
+	device_names(offer, x);
+	x->prefix = "";
+	x->word -= 4;
+}
+
 static void offer_token(const char *token, struct completion *x)
 {
 	char prefix[1024];
@@ -504,6 +525,8 @@ static void offer_token(const char *token, struct completion *x)
 
 	if (!strcmp(token, "DEVICE") || !strcmp(token, "DEVICE/QPN")) {
 		device_names(offer, x);
+	} else if (is_rule(token)) {
+		offer_rule(x);
 	} else if (!strcmp(token, "DEVICE,...")) {
 		comma = strrchr(x->word, ',');
 		snprintf(prefix, sizeof(prefix), "%.*s",
@@ -582,6 +605,8 @@ int command_complete(int argc, char **argv)
 					i++;
 				else if (*argv[i] != '-')
 					word[nr++] = argv[i];
+			if (p.nr && is_rule(p.token[p.nr - 1]) && nr >= p.nr)
+				nr = p.nr - 1;
 			if (nr < p.nr && pattern_match(&p, word, nr) == nr)
 				offer_token(p.token[nr], &x);
 			continue;

@@ -4,7 +4,7 @@
 # Completion of softhca(8): the tool prints the candidates from its table of commands.
 
 _softhca() {
-	local word at
+	local word at prefix='' words=("${COMP_WORDS[@]:1:COMP_CWORD}")
 	COMPREPLY=()
 	# Behind "softhca run ... --" is another program with its own completion.
 	for ((at = 2; at < COMP_CWORD; at++)); do
@@ -16,9 +16,19 @@ _softhca() {
 		fi
 		return
 	done
+	# bash takes KEY=VALUE apart, and replaces only what follows the "=".
+	if [ "${words[0]}" = fault ] && [[ " ${words[*]} " == *' = '* ]]; then
+		read -ra words <<<"${COMP_LINE:0:COMP_POINT}"
+		[[ ${COMP_LINE:0:COMP_POINT} != *' ' ]] || words+=('')
+		words=("${words[@]:1}")
+		word=${words[-1]}
+		[[ $word != *=* ]] || prefix=${word%%=*}=
+	fi
 	while IFS= read -r word; do
 		# Users choose device names, so quote them.
-		printf -v word %q "$word"
+		[[ $word != *= ]] || compopt -o nospace 2>/dev/null
+		word=${word#"$prefix"}
+		[[ $word == *= ]] || printf -v word %q "$word"
 		COMPREPLY+=("$word")
-	done < <("${COMP_WORDS[0]}" --complete "${COMP_WORDS[@]:1:COMP_CWORD}" 2>/dev/null)
+	done < <("${COMP_WORDS[0]}" --complete "${words[@]}" 2>/dev/null)
 } && complete -F _softhca softhca

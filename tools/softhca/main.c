@@ -17,6 +17,7 @@ const struct command *const command_groups[] = {
 	lab_commands,
 	doctor_commands,
 	explain_commands,
+	fault_commands,
 	NULL
 };
 

@@ -61,7 +61,9 @@ struct call {
  *		one of these values, "UPPER" is any value, "DEVICE" is the name
  *		of a softhca device. "DEVICE,..." is several names with commas.
  *		"COMMAND..." is a program and its arguments: options must come
- *		before it, and "--" may. The part in brackets at the end is optional
+ *		before it, and "--" may. "KEY=VALUE..." is a rule of fault
+ *		injection: all words that follow. The part in brackets
+ *		at the end is optional
  * @summary:	one line of the help text
  * @details:	more lines for the help text of the command alone, or NULL
  * @option:	ends with an empty row
@@ -83,6 +85,7 @@ extern const struct command dev_commands[];
 extern const struct command doctor_commands[];
 extern const struct command explain_commands[];
 extern const struct command lab_commands[];
+extern const struct command fault_commands[];
 
 /* command.c */
 
@@ -143,6 +146,15 @@ void print_json_string(const char *s);
 
 /** device_names() - call @each for every device of this network namespace */
 void device_names(void (*each)(const char *name, void *arg), void *arg);
+
+/** print_json_string() - print @s as a JSON string; users choose names */
+void print_json_string(const char *s);
+
+/* fault.c */
+
+/** fault_complete() - call @offer for what may complete a word KEY=VALUE */
+void fault_complete(const char *word, void (*offer)(const char *, void *),
+		    void *arg);
 
 /* genl.c */
 
