@@ -46,6 +46,10 @@ seen() { grep -q "$1" $signs/trace; }
 for sign in ' shca_timeout: ' reason=icrc verdict=out-of-sequence verdict=nak-sequence; do
 	run wait_for 60 seen "$sign"
 done
+# (a copy of a packet does no harm)
+run in_a softhca fault add dev=shca_a do=duplicate count=1
+run wait_for 60 eval "in_a softhca fault list | grep -q 'hits 1'"
+run in_a softhca fault del all
 echo "+ an asynchronous event"
 "$test_programs/queue_events" -d shca_a -f 4 last_wqe_is_announced | sed 's/^/  /'
 echo "+ refusals"

@@ -27,6 +27,7 @@ forms = {
     "shca_complete": f"qpn={hexa} wr_id={hexa} status={word} opcode={word} vendor_err={number} byte_len={number}",
     "shca_state": f"qpn={hexa} from={states} to={states}",
     "shca_refused": f"qpn={hexa} errno={number} why=.+",
+    "shca_fault": f"qpn={hexa} rule={number} what=([a-z-]+) hit={number} psn={number} {opcode} wr_id={hexa}",
     "shca_event": f"qpn={hexa} event={word}",
 }
 words, counts, wrong = collections.Counter(), collections.Counter(), 0

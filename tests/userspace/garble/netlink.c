@@ -3,10 +3,11 @@
  * Garbled requests to the two netlink families for RDMA devices: softhca's
  * generic one, and the RDMA core's, whose dumps reach the driver.
  *
- *   garble_netlink -s SEED -t SECONDS [-d DEVICE]
+ *   garble_netlink -s SEED -t SECONDS [-d DEVICE] [-r]
  *
  * It runs without privileges, beside programs that create and destroy objects.
- * It also sends requests that need privileges.
+ * It also sends requests that need privileges. With -r it has CAP_NET_ADMIN, and sends
+ * rules of fault injection only.
  */
 #include "garble.h"
 
@@ -142,10 +143,44 @@ static int find_family(int fd)
 
 /* ---- requests ---------------------------------------------------------------------------- */
 
+/* A rule of plausible attributes; without CAP_NET_ADMIN it is refused late or early. */
+static void put_rule(struct message *msg)
+{
+	struct message nest = {};
+	uint64_t value;
+	uint32_t i;
+	/* Lengths of the attributes, by enum shca_fault_attr; 0: a flag */
+	static const uint8_t lengths[SHCA_FA_MAX + 1] = {
+		[SHCA_FA_ID] = 4, [SHCA_FA_WHAT] = 1, [SHCA_FA_RX] = 0,
+		[SHCA_FA_QPN] = 4, [SHCA_FA_OPCODE] = 1, [SHCA_FA_TYPE] = 1,
+		[SHCA_FA_PSN] = 4, [SHCA_FA_PSN_LAST] = 4, [SHCA_FA_WR_ID] = 8,
+		[SHCA_FA_PID] = 4, [SHCA_FA_PROBABILITY] = 4, [SHCA_FA_SEED] = 8,
+		[SHCA_FA_EVERY] = 4, [SHCA_FA_NTH] = 4, [SHCA_FA_COUNT] = 4,
+		[SHCA_FA_AFTER] = 8, [SHCA_FA_FOR] = 8, [SHCA_FA_DELAY] = 8,
+		[SHCA_FA_JITTER] = 8, [SHCA_FA_DISTANCE] = 4,
+		[SHCA_FA_STATUS] = 1, [SHCA_FA_NAK] = 1, [SHCA_FA_VERB] = 1,
+		[SHCA_FA_ERRNO] = 4, [SHCA_FA_EVENT] = 1, [SHCA_FA_SEEN] = 8,
+		[SHCA_FA_HITS] = 8,
+	};
+
+	value = below(&rng, SHCA_FAULT_NR + 1);
+	put(&nest, SHCA_FA_WHAT, &value, 1);
+	for (i = below(&rng, 5); i; i--) {
+		uint16_t attr = 1 + below(&rng, SHCA_FA_MAX + 1);
+
+		value = one_in(&rng, 3) ? rng_next(&rng) : below(&rng, 64);
+		put(&nest, attr, &value,
+		    attr <= SHCA_FA_MAX && !one_in(&rng, 8) ? lengths[attr] :
+		    below(&rng, 9));
+	}
+	put(msg, SHCA_A_FAULT | NLA_F_NESTED, nest.bytes, nest.len);
+}
+
 static void make_genl(struct message *msg, int family)
 {
 	struct genlmsghdr genl = {
-		.cmd = one_in(&rng, 8) ? below(&rng, 256) : 1 + below(&rng, SHCA_CMD_MAX),
+		.cmd = one_in(&rng, 8) ? below(&rng, 256) :
+					 1 + below(&rng, SHCA_CMD_MAX),
 		.version = SHCA_GENL_VERSION,
 	};
 	uint16_t u16 = below(&rng, 130);
@@ -160,8 +195,29 @@ static void make_genl(struct message *msg, int family)
 		put(msg, SHCA_A_PATH, &u8, sizeof(u8));
 	if (one_in(&rng, 2))
 		put(msg, SHCA_A_PKEY_INDEX, &u16, sizeof(u16));
+	if (!one_in(&rng, 3))
+		put_rule(msg);
 	if (one_in(&rng, 2))
 		put(msg, SHCA_A_PKEY, &u16, sizeof(u16));
+	finish(msg);
+}
+
+/* Rules only, of one who may make them: some of them are good. */
+static void make_rule(struct message *msg, int family)
+{
+	struct genlmsghdr genl = {
+		.cmd = one_in(&rng, 20) ? SHCA_CMD_FAULT_DEL :
+		       one_in(&rng, 20) ? SHCA_CMD_FAULT_GET : SHCA_CMD_FAULT_ADD,
+		.version = SHCA_GENL_VERSION,
+	};
+
+	begin(msg, family, genl.cmd == SHCA_CMD_FAULT_GET ? NLM_F_DUMP : NLM_F_ACK);
+	memcpy(msg->bytes + msg->len, &genl, sizeof(genl));
+	msg->len += sizeof(genl);
+	if (genl.cmd == SHCA_CMD_FAULT_ADD || one_in(&rng, 2))
+		put(msg, SHCA_A_DEV_NAME, device, strlen(device) + 1);
+	if (genl.cmd == SHCA_CMD_FAULT_ADD)
+		put_rule(msg);
 	finish(msg);
 }
 
@@ -234,9 +290,10 @@ int main(int argc, char **argv)
 	unsigned long sent = 0;
 	int seconds = 10, opt, family, genl, rdma;
 	struct message msg;
+	bool rules = false;
 	time_t end;
 
-	while ((opt = getopt(argc, argv, "s:t:d:")) > 0) {
+	while ((opt = getopt(argc, argv, "s:t:d:r")) > 0) {
 		switch (opt) {
 		case 's':
 			rng.state = strtoull(optarg, NULL, 0);
@@ -247,6 +304,9 @@ int main(int argc, char **argv)
 		case 'd':
 			device = optarg;
 			break;
+		case 'r':
+			rules = true;
+			break;
 		default:
 			return 2;
 		}
@@ -255,13 +315,16 @@ int main(int argc, char **argv)
 	rdma = open_socket(NETLINK_RDMA);
 	family = find_family(genl);
 	for (end = time(NULL) + seconds; time(NULL) < end; sent++) {
-		int fd = family && one_in(&rng, 3) ? genl : rdma;
+		int fd = rules || (family && one_in(&rng, 3)) ? genl : rdma;
 
-		if (fd == genl)
+		if (rules)
+			make_rule(&msg, family);
+		else if (fd == genl)
 			make_genl(&msg, family);
 		else
 			make_rdma(&msg);
-		garble_message(&msg);
+		if (!rules || one_in(&rng, 4))
+			garble_message(&msg);
 		send(fd, msg.bytes, msg.len, 0);
 		drain(fd);
 		if (one_in(&rng, 200)) {

@@ -167,6 +167,8 @@ static void usage(const struct test *tests)
 	exit(2);
 }
 
+const char *test_name;
+
 int util_main(const struct test *tests, int argc, char **argv)
 {
 	return util_main_rc_uc(tests, NULL, argc, argv);
@@ -233,6 +235,7 @@ int util_main_rc_uc(const struct test *tests, const struct test *uc_tests,
 		if (!is_wanted(tests, argc - optind, argv + optind) ||
 		    is_left_out(tests, left_out))
 			continue;
+		test_name = tests->name;
 		ran++;
 		if (!run_test(tests))
 			failed++;

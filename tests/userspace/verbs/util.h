@@ -61,6 +61,9 @@ int slow_factor(void);
 /** has_checkers() - does the kernel have checkers, which make it slow? (SHCA_CHECKERS) */
 bool has_checkers(void);
 
+/** test_name - of the test that runs */
+extern const char *test_name;
+
 /** util_main() - run the tests that the command line names, or all */
 int util_main(const struct test *tests, int argc, char **argv);
 

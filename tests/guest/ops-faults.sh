@@ -1,0 +1,152 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
+#
+# Fault injection: rules are made, listed, counted and deleted; wrong ones are refused
+# with the word that is wrong; each row of docs/faults.md does what it says. About 60 s.
+# timeout: 600
+. "$(dirname "$0")/lib.sh"
+. "$(dirname "$0")/scenario"
+
+make_pair 1500
+
+# refused STATUS TEXT COMMAND... : it fails so, and says so
+refused() {
+	local status=0 want=$1 text=$2
+	shift 2
+	"$@" >/tmp/refused 2>&1 || status=$?
+	cat /tmp/refused
+	[ "$status" = "$want" ] && grep -qF -- "$text" /tmp/refused
+}
+fault() { in_a softhca fault "$@"; }
+lists() {
+	fault list >/tmp/faults || return
+	cat /tmp/faults
+	sed 's/^[0-9]*: //' /tmp/faults | grep -qxF -- "$1"
+}
+is_empty() { [ -z "$(fault list)" ]; }
+
+# ---- the rules
+
+check none_at_first is_empty
+check add fault add dev=shca_a do=drop type=request nth=3
+check list lists 'dev=shca_a do=drop type=request nth=3 seen 0 hits 0'
+json() { fault list --json | python3 -c "import json, sys; d = json.load(sys.stdin)
+sys.exit(not (len(d) == 1 and d[0]['dev'] == 'shca_a' and d[0]['do'] == 'drop' and d[0]['hits'] == 0))"; }
+check list_is_json json
+check stats_are_json eval 'fault stats --json | python3 -m json.tool'
+id=$(fault list | cut -d: -f1)
+check another_namespace_sees_none eval '[ -z "$(in_b softhca fault list)" ]'
+check another_namespace_deletes_none refused 1 'ID: no rule has this number here' in_b softhca fault del "$id"
+check another_namespace_adds_none refused 1 'no softhca device of this name' in_b softhca fault add dev=shca_a do=drop
+check without_privilege.add refused 1 'Operation not permitted' \
+	in_a setpriv --reuid=65534 --clear-groups softhca fault add dev=shca_a do=drop
+check without_privilege.del refused 1 'Operation not permitted' \
+	in_a setpriv --reuid=65534 --clear-groups softhca fault del all
+check del fault del "$id"
+check del_again refused 1 'ID: no rule has this number here' in_a softhca fault del "$id"
+check empty_again is_empty
+
+# What list prints can be given again.
+round_trip() {
+	local words
+	for words in 'do=delay dir=rx qpn=17 opcode=0x04 psn=5-16777215 prob=0.1% seed=7 every=2 nth=3 count=4 after=1ms for=2s delay=1500us jitter=3ms' \
+		'do=reorder type=ack by=3' 'do=complete wr_id=9 status=RETRY_EXC_ERR' \
+		'do=nak status=LOC_QP_OP_ERR nak=operation-error' 'do=fail verb=create_qp errno=EHWPOISON' \
+		'do=fail pid=1 verb=reg_mr errno=ENOMEM' 'do=corrupt-icrc' 'do=ecn'; do
+		# shellcheck disable=SC2086 # words
+		fault add dev=shca_a $words >/dev/null && lists "dev=shca_a $words seen 0 hits 0" || return
+		fault del all
+	done
+}
+check round_trip round_trip
+printf '# a scenario\n\ndev=shca_a do=drop nth=5 # the fifth\n\tdev=shca_a  do=ecn every=2\n' >/tmp/rules
+check file fault add --file /tmp/rules
+check file.rules eval '[ "$(fault list | wc -l)" = 2 ]'
+echo 'dev=shca_a do=drup' >>/tmp/rules
+check file.line refused 2 "/tmp/rules line 5: invalid value 'drup' of do (expected: drop, " in_a softhca fault add --file /tmp/rules
+check file.none refused 1 'nonesuch: No such file' in_a softhca fault add --file nonesuch
+run fault del all
+many() {
+	local i
+	for ((i = 0; i < 256; i++)); do
+		echo 'dev=shca_a do=drop qpn=16777215'
+	done | fault add --file - >/dev/null && [ "$(fault list | wc -l)" = 256 ]
+}
+check many many
+check too_many refused 1 'the device has 256 rules, which is the maximum' in_a softhca fault add dev=shca_a do=drop
+run fault del all
+
+# ---- what is wrong with a rule
+
+wrong() { # NAME STATUS TEXT WORD...
+	local name=$1 status=$2 text=$3
+	shift 3
+	check "wrong.$name" refused "$status" "$text" in_a softhca fault add "$@"
+}
+wrong key 2 "unknown word 'drop'" dev=shca_a drop
+wrong key_of_none 2 "unknown word 'dp=drop'" dev=shca_a dp=drop
+wrong no_device 2 'dev: missing' do=drop
+wrong device 1 'no softhca device of this name' dev=nonesuch do=drop
+wrong nothing 1 'do: missing' dev=shca_a nth=3
+wrong twice 2 'do: given twice' dev=shca_a do=drop do=drop
+wrong what 2 "invalid value 'explode' of do (expected: drop, duplicate" dev=shca_a do=explode
+wrong qpn 2 "invalid value '0' of qpn (expected: 1 to 16777215)" dev=shca_a do=drop qpn=0
+wrong psn 2 "invalid value '5-' of psn" dev=shca_a do=drop psn=5-
+wrong prob 2 "invalid value '101%' of prob" dev=shca_a do=drop prob=101%
+wrong time 2 "invalid value '5' of after (expected: a number with ns, us, ms or s)" dev=shca_a do=drop after=5
+wrong delay 2 "invalid value '6s' of delay" dev=shca_a do=delay delay=6s
+wrong delay_and_jitter 1 'delay: more than 5 seconds' dev=shca_a do=delay delay=4s jitter=4s
+wrong delay_missing 1 'delay: missing, this do= needs it' dev=shca_a do=delay
+wrong delay_alien 1 'delay: not with this do=' dev=shca_a do=drop delay=1ms
+wrong dir 1 'dir: not with this do=' dev=shca_a do=complete dir=rx status=RETRY_EXC_ERR
+wrong status 1 'status: missing' dev=shca_a do=complete
+wrong success 2 "invalid value 'SUCCESS' of status" dev=shca_a do=complete status=SUCCESS
+wrong verb 2 "invalid value 'destroy_qp' of verb" dev=shca_a do=fail verb=destroy_qp errno=EIO
+wrong errno 2 "invalid value '5' of errno (expected: a name such as ENOMEM)" dev=shca_a do=fail verb=reg_mr errno=5
+wrong pid 1 'pid: not with this do=' dev=shca_a do=drop pid=1
+wrong event 1 'qpn: missing, this event concerns a QP' dev=shca_a do=event event=QP_FATAL
+wrong event_qpn 1 'qpn: the device has no such QP' dev=shca_a do=event event=QP_FATAL qpn=1234567
+wrong event_of_the_core 1 'event: not to be had so' dev=shca_a do=event event=GID_CHANGE
+wrong event_when 1 'nth: not with this do=' dev=shca_a do=event event=PORT_ERR nth=2
+check nothing_was_added is_empty
+
+# ---- the recipes
+
+# shellcheck disable=SC2016 # backticks of the table
+documented() { sed -n 's/^| `\([a-z0-9-]*\)` | `\(softhca [^`]*\)` |.*/\1: \2/p' "$test_programs/docs/faults.md"; }
+same() { documented >/tmp/documented && fault recipes >/tmp/recipes && [ -s /tmp/recipes ] && diff /tmp/documented /tmp/recipes; }
+check document_has_the_recipes same
+each_is_tested() { diff <(fault recipes | cut -d: -f1 | sort) <("$test_programs/faults" -? 2>&1 | sed -n 's/^  //p' | sort); }
+check each_recipe_is_tested each_is_tested
+export SHCA_TOOL="ip netns exec $ns_a softhca"
+verbs recipe faults -d shca_a -f 4
+
+# ---- random rules, while there is traffic, and while another device comes and goes
+
+random_rules() {
+	local i
+	# (what becomes of it does not matter, so it does not wait long)
+	SHCA_SLOW=1 "$test_programs/rc_data" -d shca_a -p shca_b -f 4 -m 20000 send_of_all_sizes_at_full_mtu >/tmp/befallen 2>&1 &
+	for i in 1 2 3; do
+		in_b rdma link add shca_c type softhca netdev lo
+		in_b "$test_programs/garble_netlink" -r -s "$i" -t 1 -d shca_c &
+		in_a "$test_programs/garble_netlink" -r -s "$i$RANDOM" -t 2 -d shca_a || return
+		in_b rdma link delete shca_c
+	done
+	fault del all && in_b softhca fault del all || return
+	wait
+}
+if [ -x "$test_programs/garble_netlink" ]; then
+	check random_rules random_rules
+	check none_is_left is_empty
+	verbs after_random_rules rc_data -d shca_a -p shca_b -f 4 -m 20000 send_of_all_sizes_at_full_mtu
+else
+	echo "skip random_rules # no garble_netlink"
+fi
+
+# ---- a rule survives its maker, and goes with its device
+
+run fault add dev=shca_a do=drop
+check stays lists 'dev=shca_a do=drop seen 0 hits 0'
+run in_a rdma link delete shca_a
+check gone_with_the_device is_empty
