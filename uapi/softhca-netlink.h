@@ -128,6 +128,8 @@ enum shca_cc_algo {
 
 /* Rules of one device at most. */
 #define SHCA_FAULT_RULES	256
+/* A rule remembers its first hits, and may be told as many. */
+#define SHCA_FAULT_LOG		512
 /* SHCA_FA_PROBABILITY: always. */
 #define SHCA_FAULT_ALWAYS	1000000
 /* A packet waits no longer: SHCA_FA_DELAY in nanoseconds, SHCA_FA_DISTANCE in packets. */
@@ -171,6 +173,13 @@ enum shca_fault_attr {
 	SHCA_FA_EVENT,		/* u8: enum ibv_event_type */
 	SHCA_FA_SEEN,		/* u64: how many fitted; get only */
 	SHCA_FA_HITS,		/* u64: how often the fault happened; get only */
+	SHCA_FA_AT,		/* binary: u32 each, rising: just these of those that fit, from
+				 * 1 on; instead of SHCA_FA_PROBABILITY to SHCA_FA_FOR but the
+				 * seed
+				 */
+	SHCA_FA_LOG,		/* binary: u32 each: which were hit, SHCA_FAULT_LOG at most, to
+				 * be given as SHCA_FA_AT; get only
+				 */
 	__SHCA_FA_MAX,
 	SHCA_FA_MAX = __SHCA_FA_MAX - 1
 };

@@ -31,6 +31,8 @@ static u64 shca_fault_decide(struct shca_fault *fault,
 	spin_lock_irqsave(&fault->lock, flags);
 	if (shca_fault_due(&fault->rule, state, ktime_get_ns())) {
 		nr = state->hits;
+		if (fault->nr_log < SHCA_FAULT_LOG && state->fitted <= U32_MAX)
+			fault->log[fault->nr_log++] = state->fitted;
 		hit->random = shca_fault_random(state, U32_MAX);
 		hit->delay_ns = fault->rule.delay_ns;
 		/* In steps of a microsecond, whose number fits. */
@@ -59,6 +61,7 @@ bool shca_fault_ask(struct shca_dev *dev, const struct shca_fault_at *at,
 		if (!nr)
 			continue;
 		hit->rule = fault->rule;
+		hit->rule.at = NULL;
 		this_cpu_inc(dev->counters->v[SHCA_CNT_FAULT]);
 		trace_shca_fault(at, fault->id, fault->rule.what, nr);
 		break;
@@ -98,7 +101,7 @@ int shca_fault_add(struct shca_dev *dev, struct shca_fault *fault)
 		return -ENOSPC;
 	faults->nr++;
 	spin_lock_init(&fault->lock);
-	shca_fault_start(&fault->rule, &fault->state, ktime_get_ns());
+	shca_fault_start(&fault->state, ktime_get_ns());
 	list_add_tail_rcu(&fault->node, &faults->rules);
 	shca_fault_update(faults);
 	static_branch_inc(&shca_faults_on);

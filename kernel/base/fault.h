@@ -20,7 +20,9 @@ struct pid;
  * @id:		unique in the module
  * @pid:	calls of this process only; NULL: of all
  * @rule:	constant
- * @lock:	protects @state; any context, interrupts off; alone
+ * @lock:	protects what follows; any context, interrupts off; alone
+ * @log:	the first @nr_log hits: which of those that fitted, from 1 on
+ * @at:	of @rule, if it has a list
  */
 struct shca_fault {
 	struct list_head node;
@@ -30,11 +32,14 @@ struct shca_fault {
 	struct shca_fault_rule rule;
 	spinlock_t lock;
 	struct shca_fault_state state;
+	u32 nr_log;
+	u32 log[SHCA_FAULT_LOG];
+	u32 at[];
 };
 
 /**
  * struct shca_fault_hit - a fault that happens now
- * @rule:	a copy, since the rule may be deleted
+ * @rule:	a copy without its list, since the rule may be deleted
  * @delay_ns:	with its random part
  * @random:	for what the rule leaves open
  */

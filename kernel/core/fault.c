@@ -26,9 +26,13 @@ u8 shca_fault_stage_of(u8 what, bool rx)
 }
 
 /* splitmix64: any seed will do, 0 included. */
+#define FAULT_STEP	0x9e3779b97f4a7c15ull
+/* Random numbers of one fault: shca_fault_due() takes one, its caller some more. */
+#define FAULT_DRAWS	4
+
 static u64 fault_next(struct shca_fault_state *state)
 {
-	u64 z = state->rng += 0x9e3779b97f4a7c15ull;
+	u64 z = state->rng += FAULT_STEP;
 
 	z = (z ^ z >> 30) * 0xbf58476d1ce4e5b9ull;
 	z = (z ^ z >> 27) * 0x94d049bb133111ebull;
@@ -40,10 +44,9 @@ u32 shca_fault_random(struct shca_fault_state *state, u32 limit)
 	return (fault_next(state) >> 32) * limit >> 32;
 }
 
-void shca_fault_start(const struct shca_fault_rule *rule,
-		      struct shca_fault_state *state, u64 now)
+void shca_fault_start(struct shca_fault_state *state, u64 now)
 {
-	*state = (struct shca_fault_state){ .rng = rule->seed, .since = now };
+	*state = (struct shca_fault_state){ .since = now };
 }
 
 /* An acknowledgement and nothing else. */
@@ -122,30 +125,40 @@ bool shca_fault_fits(const struct shca_fault_rule *rule,
 /* @seen counts what fits, from 1 on. */
 static bool fault_counts(const struct shca_fault_rule *rule, u64 seen)
 {
-	u64 first = rule->nth ?: 1;
-
-	if (seen < first)
+	if (seen < rule->nth)
 		return false;
 	if (rule->every)
-		return !((rule->nth ? seen - first : seen) % rule->every);
+		return !((seen - rule->nth) % rule->every);
 	/* An n-th one alone is one. */
-	return !rule->nth || rule->count || seen == first;
+	return !rule->nth || rule->count || seen == rule->nth;
+}
+
+static bool fault_is_listed(const struct shca_fault_rule *rule,
+			    struct shca_fault_state *state)
+{
+	if (state->listed == rule->nr_at ||
+	    rule->at[state->listed] != state->fitted)
+		return false;
+	state->listed++;
+	return true;
 }
 
 bool shca_fault_due(const struct shca_fault_rule *rule,
 		    struct shca_fault_state *state, u64 now)
 {
 	u64 age = now - state->since;
+	u32 random;
 
+	state->fitted++;
+	state->rng = rule->seed + state->fitted * FAULT_DRAWS * FAULT_STEP;
+	random = shca_fault_random(state, SHCA_FAULT_ALWAYS);
 	if (age < rule->after_ns ||
 	    (rule->for_ns && age - rule->after_ns >= rule->for_ns))
 		return false;
 	state->seen++;
 	if ((rule->count && state->hits >= rule->count) ||
-	    !fault_counts(rule, state->seen))
-		return false;
-	if (rule->probability < SHCA_FAULT_ALWAYS &&
-	    shca_fault_random(state, SHCA_FAULT_ALWAYS) >= rule->probability)
+	    !fault_counts(rule, state->seen) || random >= rule->probability ||
+	    (rule->at && !fault_is_listed(rule, state)))
 		return false;
 	state->hits++;
 	return true;

@@ -47,6 +47,7 @@ enum shca_fault_stage {
  * @wr_id:	if @has_wr_id
  * @verb:	enum shca_fault_verb, or SHCA_FAULT_ANY_VERB
  * @probability: @seed: @every: @nth: @count: @after_ns: @for_ns: when; 0 is no limit
+ * @at: @nr_at:	instead of these but @seed: a list of which ones, rising; or NULL and 0
  * @delay_ns: @jitter_ns: @distance: @status: @nak: @err: @event: details of @what
  */
 struct shca_fault_rule {
@@ -68,6 +69,8 @@ struct shca_fault_rule {
 	u64 seed;
 	u64 after_ns;
 	u64 for_ns;
+	const u32 *at;
+	u32 nr_at;
 	u64 delay_ns;
 	u64 jitter_ns;
 	u32 distance;
@@ -79,16 +82,21 @@ struct shca_fault_rule {
 
 /**
  * struct shca_fault_state - what a rule has come across; its user has a lock for it
- * @rng:	state of its random numbers
- * @seen:	how many fitted
+ * @rng:	state of its random numbers. They follow from the seed and @fitted, so a list
+ *		of what was hit gives the same faults again
+ * @fitted:	how many fitted
+ * @seen:	how many of them within its time
  * @hits:	how often it happened
+ * @listed:	how many of its list are past
  * @since:	its creation, in ns
  */
 struct shca_fault_state {
 	u64 rng;
+	u64 fitted;
 	u64 seen;
 	u64 hits;
 	u64 since;
+	u32 listed;
 };
 
 /**
@@ -107,8 +115,7 @@ struct shca_fault_at {
 u8 shca_fault_stage_of(u8 what, bool rx);
 
 /** shca_fault_start() - a rule begins at @now */
-void shca_fault_start(const struct shca_fault_rule *rule,
-		      struct shca_fault_state *state, u64 now);
+void shca_fault_start(struct shca_fault_state *state, u64 now);
 
 /** shca_fault_fits() - is @at where the rule applies? */
 bool shca_fault_fits(const struct shca_fault_rule *rule,

@@ -7,6 +7,7 @@
 #include "fault.h"
 
 #include <linux/errno.h>
+#include <linux/overflow.h>
 #include <linux/pid.h>
 #include <linux/slab.h>
 #include <net/genetlink.h>
@@ -53,6 +54,8 @@ const struct nla_policy shca_fault_policy[SHCA_FA_MAX + 1] = {
 	[SHCA_FA_VERB] = NLA_POLICY_MAX(NLA_U8, SHCA_FAULT_VERB_NR - 1),
 	[SHCA_FA_ERRNO] = NLA_POLICY_RANGE(NLA_U32, 1, SHCA_ERRNO_MAX),
 	[SHCA_FA_EVENT] = NLA_POLICY_MAX(NLA_U8, IB_EVENT_GID_CHANGE),
+	[SHCA_FA_AT] = { .type = NLA_BINARY,
+			 .len = SHCA_FAULT_LOG * sizeof(u32) },
 };
 
 /* ---- which words go together ------------------------------------------------------ */
@@ -102,6 +105,7 @@ static const struct shca_fault_word shca_fault_words[] = {
 	SHCA_WORD(COUNT, SHCA_OF_RULES, "count"),
 	SHCA_WORD(AFTER, SHCA_OF_RULES, "after"),
 	SHCA_WORD(FOR, SHCA_OF_RULES, "for"),
+	SHCA_WORD(AT, SHCA_OF_RULES, "at"),
 	SHCA_NEEDED(DELAY, SHCA_OF(DELAY), SHCA_OF(DELAY), "delay"),
 	SHCA_WORD(JITTER, SHCA_OF(DELAY), "jitter"),
 	SHCA_NEEDED(DISTANCE, SHCA_OF(REORDER), SHCA_OF(REORDER), "by"),
@@ -235,6 +239,45 @@ static int shca_fault_check(struct nlattr **tb, const struct shca_fault_rule *ru
 	return 0;
 }
 
+/* Words that say when, which a list says, too. */
+static bool shca_fault_has_when(struct nlattr **tb)
+{
+	return tb[SHCA_FA_PROBABILITY] || tb[SHCA_FA_EVERY] ||
+	       tb[SHCA_FA_NTH] || tb[SHCA_FA_COUNT] || tb[SHCA_FA_AFTER] ||
+	       tb[SHCA_FA_FOR];
+}
+
+/* Takes the list of a rule over, which has room for it. */
+static int shca_fault_read_list(struct nlattr **tb, struct shca_fault *fault,
+				struct netlink_ext_ack *extack)
+{
+	struct nlattr *attr = tb[SHCA_FA_AT];
+	u32 nr, i, last = 0;
+
+	if (!attr)
+		return 0;
+	nr = nla_len(attr) / sizeof(u32);
+	if (shca_fault_has_when(tb)) {
+		NL_SET_ERR_MSG_ATTR(extack, attr,
+				    "at: not with prob, every, nth, count, after or for");
+		return -EINVAL;
+	}
+	nla_memcpy(fault->at, attr, nr * sizeof(u32));
+	for (i = 0; i < nr; i++) {
+		if (fault->at[i] <= last)
+			break;
+		last = fault->at[i];
+	}
+	if (!nr || i < nr || nla_len(attr) % sizeof(u32)) {
+		NL_SET_ERR_MSG_ATTR(extack, attr,
+				    "at: 1 to 512 rising numbers, from 1 on");
+		return -EINVAL;
+	}
+	fault->rule.at = fault->at;
+	fault->rule.nr_at = nr;
+	return 0;
+}
+
 /* ---- events ------------------------------------------------------------------------ */
 
 /* Events that concern a QP; the others concern the port or the device. */
@@ -328,15 +371,19 @@ static int shca_fault_reply(struct genl_info *info, u32 id)
 static struct shca_fault *shca_fault_make(struct nlattr **tb,
 					  struct netlink_ext_ack *extack)
 {
+	struct nlattr *list = tb[SHCA_FA_AT];
 	struct shca_fault *fault;
 	int err;
 
 	/* Charged to the caller, although the device keeps it. */
-	fault = kzalloc(sizeof(*fault), GFP_KERNEL_ACCOUNT);
+	fault = kzalloc(struct_size(fault, at,
+				    list ? nla_len(list) / sizeof(u32) : 0),
+			GFP_KERNEL_ACCOUNT);
 	if (!fault)
 		return ERR_PTR(-ENOMEM);
 	shca_fault_parse(tb, &fault->rule);
-	err = shca_fault_check(tb, &fault->rule, extack);
+	err = shca_fault_check(tb, &fault->rule, extack) ?:
+	      shca_fault_read_list(tb, fault, extack);
 	if (!err && tb[SHCA_FA_PID]) {
 		/* The number counts in the caller's PID namespace, so it names
 		 * no process outside of it.
@@ -506,7 +553,9 @@ static int shca_fault_put_when(struct sk_buff *msg,
 	       shca_fault_put_u32(msg, SHCA_FA_NTH, rule->nth) ||
 	       shca_fault_put_u32(msg, SHCA_FA_COUNT, rule->count) ||
 	       shca_fault_put_u64(msg, SHCA_FA_AFTER, rule->after_ns) ||
-	       shca_fault_put_u64(msg, SHCA_FA_FOR, rule->for_ns);
+	       shca_fault_put_u64(msg, SHCA_FA_FOR, rule->for_ns) ||
+	       (rule->at && nla_put(msg, SHCA_FA_AT,
+				    rule->nr_at * sizeof(u32), rule->at));
 }
 
 static int shca_fault_put_what(struct sk_buff *msg,
@@ -528,13 +577,18 @@ static int shca_fault_put_what(struct sk_buff *msg,
 
 static int shca_fault_put_counts(struct sk_buff *msg, struct shca_fault *fault)
 {
-	struct shca_fault_state state;
+	int err;
 
 	spin_lock_irq(&fault->lock);
-	state = fault->state;
+	err = nla_put_u64_64bit(msg, SHCA_FA_SEEN, fault->state.seen,
+				SHCA_FA_PAD) ||
+	      nla_put_u64_64bit(msg, SHCA_FA_HITS, fault->state.hits,
+				SHCA_FA_PAD) ||
+	      (fault->nr_log &&
+	       nla_put(msg, SHCA_FA_LOG, fault->nr_log * sizeof(u32),
+		       fault->log));
 	spin_unlock_irq(&fault->lock);
-	return nla_put_u64_64bit(msg, SHCA_FA_SEEN, state.seen, SHCA_FA_PAD) ||
-	       nla_put_u64_64bit(msg, SHCA_FA_HITS, state.hits, SHCA_FA_PAD);
+	return err;
 }
 
 /* State of a dump; it goes on at @device and @rule, which are indexes. */
@@ -599,6 +653,13 @@ static int shca_fault_dump_dev(struct shca_dev *dev, int idx, void *arg)
 	}
 	rcu_read_unlock();
 	return err;
+}
+
+int shca_fault_get_start(struct netlink_callback *cb)
+{
+	/* A rule with all its lists is in one message. */
+	cb->min_dump_alloc = 2 * SHCA_FAULT_LOG * sizeof(u32) + 1024;
+	return 0;
 }
 
 int shca_fault_get_dumpit(struct sk_buff *skb, struct netlink_callback *cb)

@@ -14,6 +14,7 @@ extern const struct nla_policy shca_fault_policy[];
 /* SHCA_CMD_FAULT_ADD, SHCA_CMD_FAULT_DEL, SHCA_CMD_FAULT_GET */
 int shca_fault_add_doit(struct sk_buff *skb, struct genl_info *info);
 int shca_fault_del_doit(struct sk_buff *skb, struct genl_info *info);
+int shca_fault_get_start(struct netlink_callback *cb);
 int shca_fault_get_dumpit(struct sk_buff *skb, struct netlink_callback *cb);
 
 #endif

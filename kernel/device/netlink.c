@@ -454,6 +454,7 @@ static const struct genl_ops shca_genl_ops[] = {
 	},
 	{
 		.cmd = SHCA_CMD_FAULT_GET,
+		.start = shca_fault_get_start,
 		.dumpit = shca_fault_get_dumpit,
 	},
 	{

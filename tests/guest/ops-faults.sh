@@ -2,7 +2,8 @@
 # SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 #
 # Fault injection: rules are made, listed, counted and deleted; wrong ones are refused
-# with the word that is wrong; each row of docs/faults.md does what it says. About 60 s.
+# with the word that is wrong; the faults of a run are saved and replayed; each row of
+# docs/faults.md does what it says. SHCA_SOAK: 10,000 random rules. About 60 s.
 # timeout: 600
 . "$(dirname "$0")/lib.sh"
 . "$(dirname "$0")/scenario"
@@ -17,7 +18,8 @@ refused() {
 	cat /tmp/refused
 	[ "$status" = "$want" ] && grep -qF -- "$text" /tmp/refused
 }
-fault() { in_a softhca fault "$@"; }
+# (nsenter starts faster than ip netns)
+fault() { nsenter --net="/run/netns/$ns_a" softhca fault "$@"; }
 lists() {
 	fault list >/tmp/faults || return
 	cat /tmp/faults
@@ -52,7 +54,7 @@ round_trip() {
 	for words in 'do=delay dir=rx qpn=17 opcode=0x04 psn=5-16777215 prob=0.1% seed=7 every=2 nth=3 count=4 after=1ms for=2s delay=1500us jitter=3ms' \
 		'do=reorder type=ack by=3' 'do=complete wr_id=9 status=RETRY_EXC_ERR' \
 		'do=nak status=LOC_QP_OP_ERR nak=operation-error' 'do=fail verb=create_qp errno=EHWPOISON' \
-		'do=fail pid=1 verb=reg_mr errno=ENOMEM' 'do=corrupt-icrc' 'do=ecn'; do
+		'do=drop seed=7 at=1,3-5,9,4294967295' 'do=fail pid=1 verb=reg_mr errno=ENOMEM' 'do=corrupt-icrc' 'do=ecn'; do
 		# shellcheck disable=SC2086 # words
 		fault add dev=shca_a $words >/dev/null && lists "dev=shca_a $words seen 0 hits 0" || return
 		fault del all
@@ -103,12 +105,48 @@ wrong status 1 'status: missing' dev=shca_a do=complete
 wrong success 2 "invalid value 'SUCCESS' of status" dev=shca_a do=complete status=SUCCESS
 wrong verb 2 "invalid value 'destroy_qp' of verb" dev=shca_a do=fail verb=destroy_qp errno=EIO
 wrong errno 2 "invalid value '5' of errno (expected: a name such as ENOMEM)" dev=shca_a do=fail verb=reg_mr errno=5
+wrong at 2 "invalid value '3,2' of at (expected: at most 512 rising numbers, such as 3,7-9)" dev=shca_a do=drop at=3,2
+wrong at_none 2 "invalid value '0' of at" dev=shca_a do=drop at=0
+wrong at_many 2 "invalid value '1-513' of at" dev=shca_a do=drop at=1-513
+wrong at_and_nth 1 'at: not with prob, every, nth, count, after or for' dev=shca_a do=drop at=3 nth=3
+wrong at_of_event 1 'at: not with this do=' dev=shca_a do=event event=PORT_ERR at=1
 wrong pid 1 'pid: not with this do=' dev=shca_a do=drop pid=1
 wrong event 1 'qpn: missing, this event concerns a QP' dev=shca_a do=event event=QP_FATAL
 wrong event_qpn 1 'qpn: the device has no such QP' dev=shca_a do=event event=QP_FATAL qpn=1234567
 wrong event_of_the_core 1 'event: not to be had so' dev=shca_a do=event event=GID_CHANGE
 wrong event_when 1 'nth: not with this do=' dev=shca_a do=event event=PORT_ERR nth=2
 check nothing_was_added is_empty
+
+# ---- a run is saved and replayed
+
+pingpong() {
+	between_pair ibv_rc_pingpong -d shca_b -g "$gid_b" -s 64 -n 700 -- \
+		ibv_rc_pingpong -d shca_a -g "$gid_a" -s 64 -n 700 ADDRESS >/dev/null
+}
+gid_a=$(gid_index shca_a "$ip4_a") gid_b=$(gid_index shca_b "$ip4_b")
+hits_of() { fault list | sed -n "s/.* do=$1 .* hits //p"; }
+run fault add dev=shca_a do=duplicate type=send prob=30% seed=5 count=100 for=600s
+check save.without_hits eval '[[ $(fault save) == "# no hit: dev=shca_a do=duplicate "* ]]'
+run fault add dev=shca_a do=ecn type=send for=600s
+check save.traffic pingpong
+check save.hits eval '[ "$(hits_of duplicate)" = 100 ] && [ "$(hits_of ecn)" -ge 600 ]'
+check save.too_many refused 1 'times; with after= or for= at most 512 can be saved' in_a softhca fault save
+save() { fault save 2>/dev/null | grep do=duplicate; }
+save >/tmp/saved
+cat /tmp/saved
+check save.list grep -q '^dev=shca_a do=duplicate type=send seed=5 at=[0-9,-]*$' /tmp/saved
+check replay.file_missing refused 1 'nonesuch: No such file' in_a softhca fault replay nonesuch
+check replay.keeps_rules_then eval '[ "$(fault list | wc -l)" = 2 ]'
+check replay fault replay /tmp/saved
+check replay.traffic pingpong
+check replay.same_hits eval 'save | diff /tmp/saved -'
+check replay.all_of_them eval '[ "$(hits_of duplicate)" = 100 ]'
+run fault del all
+# Without a limit of time the words decide alike each time, however many are hit.
+run fault add dev=shca_a do=ecn type=send
+check save.words.traffic pingpong
+check save.words eval '[ "$(fault save)" = "dev=shca_a do=ecn type=send" ]'
+run fault del all
 
 # ---- the recipes
 
@@ -118,23 +156,27 @@ same() { documented >/tmp/documented && fault recipes >/tmp/recipes && [ -s /tmp
 check document_has_the_recipes same
 each_is_tested() { diff <(fault recipes | cut -d: -f1 | sort) <("$test_programs/faults" -? 2>&1 | sed -n 's/^  //p' | sort); }
 check each_recipe_is_tested each_is_tested
-export SHCA_TOOL="ip netns exec $ns_a softhca"
+export SHCA_NETNS=/run/netns/$ns_a
 verbs recipe faults -d shca_a -f 4
 
 # ---- random rules, while there is traffic, and while another device comes and goes
 
+# What becomes of the traffic does not matter, and it ends in the middle of it.
+traffic() { while :; do "$test_programs/rc_data" -d shca_a -p shca_b -f 4 -m 20000 send_of_all_sizes_at_full_mtu; done; }
 random_rules() {
-	local i
-	# (what becomes of it does not matter, so it does not wait long)
-	SHCA_SLOW=1 "$test_programs/rc_data" -d shca_a -p shca_b -f 4 -m 20000 send_of_all_sizes_at_full_mtu >/tmp/befallen 2>&1 &
+	local i pid rules=${SHCA_SOAK:+3000}
+	export -f traffic
+	test_programs=$test_programs setsid bash -c traffic >/tmp/befallen 2>&1 &
+	pid=$!
 	for i in 1 2 3; do
 		in_b rdma link add shca_c type softhca netdev lo
 		in_b "$test_programs/garble_netlink" -r -s "$i" -t 1 -d shca_c &
-		in_a "$test_programs/garble_netlink" -r -s "$i$RANDOM" -t 2 -d shca_a || return
+		in_a "$test_programs/garble_netlink" -r -s "$i${SHCA_SOAK:+$RANDOM}" -t 2000 -n "${rules:-150}" -d shca_a || return
 		in_b rdma link delete shca_c
 	done
-	fault del all && in_b softhca fault del all || return
+	kill -- -"$pid"
 	wait
+	fault del all && in_b softhca fault del all
 }
 if [ -x "$test_programs/garble_netlink" ]; then
 	check random_rules random_rules

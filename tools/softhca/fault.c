@@ -11,13 +11,14 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include <linux/netlink.h>
 
 /* Numbers of Linux; EHWPOISON is the last one. */
 #define ERRNO_MAX	133
 /* Longest line of a file. */
-#define LINE_SIZE	1024
+#define LINE_SIZE	8192
 
 enum kind {
 	KIND_DEVICE,
@@ -30,6 +31,7 @@ enum kind {
 	KIND_TIME,	/* u64, ns: a number with ns, us, ms or s */
 	KIND_PROB,	/* u32, parts of a million: a number with % or without */
 	KIND_ERRNO,
+	KIND_LIST,	/* u32 each: rising numbers and ranges, with commas */
 };
 
 #define X(id, name) name,
@@ -92,6 +94,7 @@ static const struct key keys[] = {
 	{ "count", KIND_U32, SHCA_FA_COUNT, NULL, 1, UINT32_MAX },
 	{ "after", KIND_TIME, SHCA_FA_AFTER, NULL, 0, UINT64_MAX },
 	{ "for", KIND_TIME, SHCA_FA_FOR, NULL, 1, UINT64_MAX },
+	{ "at", KIND_LIST, SHCA_FA_AT, NULL, 0, 0 },
 	{ "delay", KIND_TIME, SHCA_FA_DELAY, NULL, 0, SHCA_FAULT_DELAY_MAX },
 	{ "jitter", KIND_TIME, SHCA_FA_JITTER, NULL, 0, SHCA_FAULT_DELAY_MAX },
 	{ "by", KIND_U32, SHCA_FA_DISTANCE, NULL, 1, SHCA_FAULT_DISTANCE_MAX },
@@ -210,6 +213,9 @@ static int wrong_value(const char *where, const struct key *key,
 	case KIND_ERRNO:
 		return complain("%s: invalid value '%s' of %s (expected: a name such as ENOMEM)",
 				where, value, key->name);
+	case KIND_LIST:
+		return complain("%s: invalid value '%s' of %s (expected: at most %d rising numbers, such as 3,7-9)",
+				where, value, key->name, SHCA_FAULT_LOG);
 	case KIND_PSN:
 		return complain("%s: invalid value '%s' of %s (expected: PSN or FIRST-LAST, 0 to 0xffffff)",
 				where, value, key->name);
@@ -240,6 +246,32 @@ static bool put_psn(struct nl_msg *msg, const char *value)
 }
 
 /* Return: false: wrong. */
+static bool put_list(struct nl_msg *msg, const char *value)
+{
+	uint32_t list[SHCA_FAULT_LOG], nr = 0;
+	uint64_t first, last = 0;
+	const char *at = value;
+	char *end;
+
+	do {
+		uint64_t before = last;
+
+		if (!read_number(at, &first, &end) || first <= before)
+			return false;
+		last = first;
+		if (*end == '-' &&
+		    (!read_number(end + 1, &last, &end) || last < first))
+			return false;
+		if (last > UINT32_MAX || last - first >= SHCA_FAULT_LOG - nr)
+			return false;
+		while (first <= last)
+			list[nr++] = first++;
+		at = end + 1;
+	} while (*end == ',');
+	return !*end && !nla_put(msg, SHCA_FA_AT, nr * sizeof(*list), list);
+}
+
+/* Return: false: wrong. */
 static bool put_value(struct nl_msg *msg, const struct key *key,
 		      const char *value)
 {
@@ -257,6 +289,8 @@ static bool put_value(struct nl_msg *msg, const struct key *key,
 		return name == 0 || (name > 0 && !nla_put_flag(msg, key->attr));
 	case KIND_PSN:
 		return put_psn(msg, value);
+	case KIND_LIST:
+		return put_list(msg, value);
 	case KIND_PROB:
 		return read_probability(value, &number) &&
 		       !nla_put_u32(msg, key->attr, number);
@@ -301,20 +335,17 @@ static int wrong_key(const char *where, const char *word)
 			where, word, text);
 }
 
-static void print_added(struct nlattr **attrs, void *arg)
+/* @arg: where the number of the new rule goes */
+static void read_added(struct nlattr **attrs, void *arg)
 {
 	struct nlattr *tb[SHCA_FA_MAX + 1];
-	uint32_t id;
+	uint32_t *id = arg;
 
-	(void)arg;
 	if (!attrs[SHCA_A_FAULT] ||
 	    nla_parse_nested(tb, SHCA_FA_MAX, attrs[SHCA_A_FAULT], NULL) ||
 	    !tb[SHCA_FA_ID])
 		return;
-	/* An event has happened, and is no rule. */
-	id = nla_get_u32(tb[SHCA_FA_ID]);
-	if (id)
-		printf("%u\n", id);
+	*id = nla_get_u32(tb[SHCA_FA_ID]);
 }
 
 /* Writes the words of a rule into @msg. @where: for messages. */
@@ -353,7 +384,7 @@ static int put_rule(const char *where, struct nl_msg *msg, char **word, int nr)
 }
 
 /* One rule. What is wrong with its words is said first. */
-static int add_rule(const char *where, char **word, int nr)
+static int make_rule(const char *where, char **word, int nr, uint32_t *id)
 {
 	const char *device = NULL;
 	struct nl_msg *msg;
@@ -376,14 +407,37 @@ static int add_rule(const char *where, char **word, int nr)
 	/* Only now is the family's number known, which a request begins with. */
 	msg = genl_request(SHCA_CMD_FAULT_ADD, 0);
 	put_rule(where, msg, word, nr);
-	return genl_send(msg, where, print_added, NULL);
+	return genl_send(msg, where, read_added, id);
+}
+
+static int add_rule(const char *where, char **word, int nr)
+{
+	uint32_t id = 0;
+	int status = make_rule(where, word, nr, &id);
+
+	/* An event has happened, and is no rule. */
+	if (!status && id)
+		printf("%u\n", id);
+	return status;
+}
+
+/* Return: how many words @line has; it is taken apart. */
+static int split(char *line, char **word, int max)
+{
+	char *rest = line, *w;
+	int nr = 0;
+
+	while ((w = strsep(&rest, " \t")))
+		if (*w && nr < max)
+			word[nr++] = w;
+	return nr;
 }
 
 /* A rule a line; '#' begins a comment. */
 static int add_file(const char *name)
 {
 	FILE *file = strcmp(name, "-") ? fopen(name, "r") : stdin;
-	char line[LINE_SIZE], where[320], *word[MAX_WORDS * 2], *rest, *w;
+	char line[LINE_SIZE], where[320], *word[MAX_WORDS * 2];
 	int nr, number = 0, status = 0;
 
 	if (!file)
@@ -396,9 +450,7 @@ static int add_file(const char *name)
 			break;
 		}
 		line[strcspn(line, "#\n")] = '\0';
-		for (nr = 0, rest = line; (w = strsep(&rest, " \t"));)
-			if (*w && nr < MAX_WORDS * 2)
-				word[nr++] = w;
+		nr = split(line, word, MAX_WORDS * 2);
 		if (nr)
 			status = add_rule(where, word, nr);
 	}
@@ -437,6 +489,26 @@ static const char *name_of(const char *const *names, unsigned int index)
 		index--;
 	}
 	return *names ? *names : "?";
+}
+
+/* Numbers, and ranges of them. */
+static void format_list(char *text, size_t size, const struct nlattr *attr)
+{
+	const uint32_t *list = nla_data(attr);
+	int nr = nla_len(attr) / sizeof(*list), i, first;
+	size_t used = 0;
+
+	*text = '\0';
+	for (i = 0; i < nr && used < size; i++) {
+		first = i;
+		while (i + 1 < nr && list[i + 1] == list[i] + 1)
+			i++;
+		used += snprintf(text + used, size - used, "%s%u",
+				 first ? "," : "", list[first]);
+		if (i > first && used < size)
+			used += snprintf(text + used, size - used, "%c%u",
+					 i > first + 1 ? '-' : ',', list[i]);
+	}
 }
 
 static void format_value(char *text, size_t size, const struct key *key,
@@ -480,6 +552,9 @@ static void format_value(char *text, size_t size, const struct key *key,
 		else
 			snprintf(text, size, "%u", nla_get_u32(attr));
 		break;
+	case KIND_LIST:
+		format_list(text, size, attr);
+		break;
 	case KIND_DEVICE:
 		break;
 	}
@@ -501,7 +576,7 @@ static void print_rule(struct nlattr **attrs, void *arg)
 	struct listing *list = arg;
 	const struct key *key;
 	const char *device;
-	char text[64];
+	char text[LINE_SIZE];
 	uint32_t id;
 
 	if (!attrs[SHCA_A_FAULT] || !attrs[SHCA_A_DEV_NAME] ||
@@ -544,6 +619,103 @@ static int fault_list(const struct call *call)
 		printf("%s]\n", list.nr ? "\n" : "");
 	return status;
 }
+
+/* ---- saving and replaying ------------------------------------------------------------ */
+
+/* Does the word say when, among what fits? */
+static bool says_when(const struct key *key)
+{
+	switch (key->attr) {
+	case SHCA_FA_PROBABILITY:
+	case SHCA_FA_EVERY:
+	case SHCA_FA_NTH:
+	case SHCA_FA_COUNT:
+	case SHCA_FA_AFTER:
+	case SHCA_FA_FOR:
+	case SHCA_FA_AT:
+		return true;
+	}
+	return false;
+}
+
+/*
+ * A rule that hits just what this one has hit. One that has hit more than the kernel
+ * remembers is saved as it is, unless time decides.
+ */
+static void save_rule(struct nlattr **attrs, void *arg)
+{
+	struct nlattr *tb[SHCA_FA_MAX + 1];
+	char text[LINE_SIZE];
+	const struct key *key;
+	int *status = arg;
+	uint64_t hits;
+	bool all;
+
+	if (!attrs[SHCA_A_FAULT] || !attrs[SHCA_A_DEV_NAME] ||
+	    nla_parse_nested(tb, SHCA_FA_MAX, attrs[SHCA_A_FAULT], NULL) ||
+	    !tb[SHCA_FA_ID] || !tb[SHCA_FA_WHAT])
+		return;
+	hits = get_u64(tb[SHCA_FA_HITS]);
+	all = tb[SHCA_FA_LOG] &&
+	      nla_len(tb[SHCA_FA_LOG]) / sizeof(uint32_t) == hits;
+	if (hits && !all && (tb[SHCA_FA_AFTER] || tb[SHCA_FA_FOR]))
+		*status = fail("fault save: rule %u has hit %llu times; with after= or for= at most %d can be saved",
+			       nla_get_u32(tb[SHCA_FA_ID]),
+			       (unsigned long long)hits, SHCA_FAULT_LOG);
+	printf("%sdev=%s", hits ? "" : "# no hit: ",
+	       nla_get_string(attrs[SHCA_A_DEV_NAME]));
+	for (key = keys + 1; key->name; key++) {
+		if (!tb[key->attr] || (all && says_when(key)))
+			continue;
+		format_value(text, sizeof(text), key, tb);
+		printf(" %s=%s", key->name, text);
+	}
+	if (all) {
+		format_list(text, sizeof(text), tb[SHCA_FA_LOG]);
+		printf(" at=%s", text);
+	}
+	putchar('\n');
+}
+
+static int fault_save(const struct call *call)
+{
+	int saved = 0, status = genl_open(false);
+
+	(void)call;
+	if (!status)
+		status = genl_send(genl_request(SHCA_CMD_FAULT_GET, NLM_F_DUMP),
+				   "fault save", save_rule, &saved);
+	return status ? status : saved;
+}
+
+/* Deletes a rule, or with 0 all of this network namespace. */
+static int delete_rule(uint32_t id)
+{
+	struct nl_msg *msg = genl_request(SHCA_CMD_FAULT_DEL, 0);
+	struct nlattr *nest;
+
+	if (id) {
+		nest = nla_nest_start(msg, SHCA_A_FAULT | NLA_F_NESTED);
+		nla_put_u32(msg, SHCA_FA_ID, id);
+		nla_nest_end(msg, nest);
+	}
+	return genl_send(msg, "fault del", NULL, NULL);
+}
+
+static int fault_replay(const struct call *call)
+{
+	const char *name = call->word[0];
+	int status;
+
+	if (strcmp(name, "-") && access(name, R_OK))
+		return fail("fault replay: %s: %s", name, strerror(errno));
+	status = genl_open(false);
+	if (!status)
+		status = delete_rule(0);
+	return status ? status : add_file(name);
+}
+
+/* ---- sums ---------------------------------------------------------------------------- */
 
 /* What happened, by device and kind. */
 struct stats {
@@ -593,8 +765,6 @@ static int fault_del(const struct call *call)
 {
 	const char *word = call->word[0];
 	uint64_t id = 0;
-	struct nlattr *nest;
-	struct nl_msg *msg;
 	char *end;
 	int status;
 
@@ -603,15 +773,7 @@ static int fault_del(const struct call *call)
 		return complain("fault del: ID must be a number of 'fault list' or 'all', not '%s'",
 				word);
 	status = genl_open(false);
-	if (status)
-		return status;
-	msg = genl_request(SHCA_CMD_FAULT_DEL, 0);
-	if (id) {
-		nest = nla_nest_start(msg, SHCA_A_FAULT | NLA_F_NESTED);
-		nla_put_u32(msg, SHCA_FA_ID, id);
-		nla_nest_end(msg, nest);
-	}
-	return genl_send(msg, "fault del", NULL, NULL);
+	return status ? status : delete_rule(id);
 }
 
 /* ---- recipes ------------------------------------------------------------------------- */
@@ -623,6 +785,12 @@ static const struct recipe {
 } recipes[] = {
 #include "recipes.h"
 };
+
+static int unknown_recipe(const char *name)
+{
+	return complain("fault recipes: unknown recipe '%s' ('softhca fault recipes' lists them)",
+			name);
+}
 
 static int fault_recipes(const struct call *call)
 {
@@ -636,8 +804,7 @@ static int fault_recipes(const struct call *call)
 		nr++;
 	}
 	if (!nr)
-		return complain("fault recipes: unknown recipe '%s' ('softhca fault recipes' lists them)",
-				call->word[0]);
+		return unknown_recipe(call->word[0]);
 	return 0;
 }
 
@@ -669,7 +836,7 @@ const struct command fault_commands[] = {
 		.pattern = "KEY=VALUE...",
 		.summary = "make a rule of fault injection; print its number",
 		.details = "where: dev dir=tx|rx qpn opcode type psn wr_id pid\n"
-			   "when: prob seed every nth count after for\n"
+			   "when: prob seed every nth count after for, or at (a list)\n"
 			   "what: do=, and the details that it needs: delay jitter by status nak verb errno event\n"
 			   "with --file, KEY=VALUE is the name of a file that has a rule a line; - is standard input",
 		.option = { { "file", "take the rules from a file" } },
@@ -687,6 +854,19 @@ const struct command fault_commands[] = {
 		.pattern = "ID",
 		.summary = "delete a rule by its number, or with 'all' all rules",
 		.run = fault_del,
+	},
+	{
+		.name = "fault save",
+		.pattern = "",
+		.summary = "print rules that hit once more just what the rules have hit",
+		.run = fault_save,
+	},
+	{
+		.name = "fault replay",
+		.pattern = "FILE",
+		.summary = "delete all rules, and make those that 'fault save' has printed",
+		.details = "FILE is - for standard input",
+		.run = fault_replay,
 	},
 	{
 		.name = "fault stats",

@@ -147,9 +147,6 @@ void print_json_string(const char *s);
 /** device_names() - call @each for every device of this network namespace */
 void device_names(void (*each)(const char *name, void *arg), void *arg);
 
-/** print_json_string() - print @s as a JSON string; users choose names */
-void print_json_string(const char *s);
-
 /* fault.c */
 
 /** fault_complete() - call @offer for what may complete a word KEY=VALUE */

@@ -961,7 +961,7 @@ static void pick_loss(struct sim_world *w)
 	}
 	if (prng_chance(rng, 200))
 		rule->type = prng_below(rng, SHCA_FAULT_TYPE_NR);
-	shca_fault_start(rule, &w->loss, w->now);
+	shca_fault_start(&w->loss, w->now);
 }
 
 /*

@@ -3,11 +3,11 @@
  * Garbled requests to the two netlink families for RDMA devices: softhca's
  * generic one, and the RDMA core's, whose dumps reach the driver.
  *
- *   garble_netlink -s SEED -t SECONDS [-d DEVICE] [-r]
+ *   garble_netlink -s SEED -t SECONDS [-d DEVICE] [-r] [-n RULES]
  *
  * It runs without privileges, beside programs that create and destroy objects.
  * It also sends requests that need privileges. With -r it has CAP_NET_ADMIN, and sends
- * rules of fault injection only.
+ * rules of fault injection only; -n ends it after so many have been made.
  */
 #include "garble.h"
 
@@ -36,6 +36,7 @@ struct message {
 };
 
 static struct rng rng;
+static bool rules;
 static const char *device = "shca_a";
 
 static void begin(struct message *msg, uint16_t type, uint16_t flags)
@@ -96,7 +97,7 @@ static int open_socket(int protocol)
 	return fd;
 }
 
-static unsigned long answers, errors;
+static unsigned long answers, errors, made;
 
 /* Not always to the end: closing the socket frees unread dumps. */
 static void drain(int fd)
@@ -104,13 +105,19 @@ static void drain(int fd)
 	static uint8_t buf[32768];
 	ssize_t len;
 
-	while (!one_in(&rng, 64) && (len = recv(fd, buf, sizeof(buf), 0)) > 0) {
+	/* (rules are counted, so all answers to them are read) */
+	while ((rules || !one_in(&rng, 64)) && (len = recv(fd, buf, sizeof(buf), 0)) > 0) {
 		const struct nlmsghdr *hdr = (void *)buf;
+
+		const struct genlmsghdr *genl = (void *)(hdr + 1);
 
 		if (hdr->nlmsg_type == NLMSG_ERROR)
 			errors++;
 		else
 			answers++;
+		if (hdr->nlmsg_type >= NLMSG_MIN_TYPE &&
+		    genl->cmd == SHCA_CMD_FAULT_ADD)
+			made++;
 	}
 }
 
@@ -143,6 +150,47 @@ static int find_family(int fd)
 
 /* ---- requests ---------------------------------------------------------------------------- */
 
+/* What a kind of fault needs, if it needs anything, with a value that is good. */
+static void put_needed(struct message *nest, uint64_t what)
+{
+	uint64_t delay = below(&rng, 3000000);
+	uint32_t distance = 1 + below(&rng, 64), error = 1 + below(&rng, 133);
+	uint8_t status = 1 + below(&rng, 21), nak = below(&rng, SHCA_FAULT_NAK_NR);
+	uint8_t verb = below(&rng, SHCA_FAULT_VERB_NR), event = below(&rng, 19);
+
+	switch (what) {
+	case SHCA_FAULT_DELAY:
+		put(nest, SHCA_FA_DELAY, &delay, sizeof(delay));
+		break;
+	case SHCA_FAULT_REORDER:
+		put_u32(nest, SHCA_FA_DISTANCE, distance);
+		break;
+	case SHCA_FAULT_NAK:
+		put(nest, SHCA_FA_NAK, &nak, 1);
+		break;
+	case SHCA_FAULT_COMPLETE:
+		put(nest, SHCA_FA_STATUS, &status, 1);
+		break;
+	case SHCA_FAULT_FAIL:
+		put(nest, SHCA_FA_VERB, &verb, 1);
+		put_u32(nest, SHCA_FA_ERRNO, error);
+		break;
+	case SHCA_FAULT_EVENT:
+		put(nest, SHCA_FA_EVENT, &event, 1);
+		break;
+	}
+}
+
+/* Numbers that mostly rise. */
+static void put_at(struct message *nest)
+{
+	uint32_t list[80], nr = below(&rng, ARRAY_SIZE(list)), i, last = 0;
+
+	for (i = 0; i < nr; i++)
+		list[i] = last += below(&rng, 64) + !one_in(&rng, 64);
+	put(nest, SHCA_FA_AT, list, nr * sizeof(*list));
+}
+
 /* A rule of plausible attributes; without CAP_NET_ADMIN it is refused late or early. */
 static void put_rule(struct message *msg)
 {
@@ -160,12 +208,16 @@ static void put_rule(struct message *msg)
 		[SHCA_FA_JITTER] = 8, [SHCA_FA_DISTANCE] = 4,
 		[SHCA_FA_STATUS] = 1, [SHCA_FA_NAK] = 1, [SHCA_FA_VERB] = 1,
 		[SHCA_FA_ERRNO] = 4, [SHCA_FA_EVENT] = 1, [SHCA_FA_SEEN] = 8,
-		[SHCA_FA_HITS] = 8,
+		[SHCA_FA_HITS] = 8, [SHCA_FA_AT] = 8, [SHCA_FA_LOG] = 8,
 	};
 
-	value = below(&rng, SHCA_FAULT_NR + 1);
+	value = one_in(&rng, 16) ? SHCA_FAULT_NR : below(&rng, SHCA_FAULT_NR);
 	put(&nest, SHCA_FA_WHAT, &value, 1);
-	for (i = below(&rng, 5); i; i--) {
+	if (!one_in(&rng, 8))
+		put_needed(&nest, value);
+	if (one_in(&rng, 6))
+		put_at(&nest);
+	for (i = one_in(&rng, 2) ? 0 : below(&rng, 5); i; i--) {
 		uint16_t attr = 1 + below(&rng, SHCA_FA_MAX + 1);
 
 		value = one_in(&rng, 3) ? rng_next(&rng) : below(&rng, 64);
@@ -287,13 +339,12 @@ static void garble_message(struct message *msg)
 
 int main(int argc, char **argv)
 {
-	unsigned long sent = 0;
+	unsigned long sent = 0, enough = ~0ul;
 	int seconds = 10, opt, family, genl, rdma;
 	struct message msg;
-	bool rules = false;
 	time_t end;
 
-	while ((opt = getopt(argc, argv, "s:t:d:r")) > 0) {
+	while ((opt = getopt(argc, argv, "s:t:d:rn:")) > 0) {
 		switch (opt) {
 		case 's':
 			rng.state = strtoull(optarg, NULL, 0);
@@ -307,6 +358,9 @@ int main(int argc, char **argv)
 		case 'r':
 			rules = true;
 			break;
+		case 'n':
+			enough = strtoul(optarg, NULL, 0);
+			break;
 		default:
 			return 2;
 		}
@@ -314,7 +368,8 @@ int main(int argc, char **argv)
 	genl = open_socket(NETLINK_GENERIC);
 	rdma = open_socket(NETLINK_RDMA);
 	family = find_family(genl);
-	for (end = time(NULL) + seconds; time(NULL) < end; sent++) {
+	for (end = time(NULL) + seconds; time(NULL) < end && made < enough;
+	     sent++) {
 		int fd = rules || (family && one_in(&rng, 3)) ? genl : rdma;
 
 		if (rules)
@@ -334,7 +389,7 @@ int main(int argc, char **argv)
 			rdma = open_socket(NETLINK_RDMA);
 		}
 	}
-	printf("garble_netlink: family %d, %lu requests, %lu answers, %lu refusals\n",
-	       family, sent, answers, errors);
-	return answers ? 0 : 1;
+	printf("garble_netlink: family %d, %lu requests, %lu answers, %lu refusals, %lu rules\n",
+	       family, sent, answers, errors, made);
+	return answers && (enough == ~0ul || made >= enough) ? 0 : 1;
 }

@@ -4,10 +4,12 @@
  * it, something provokes it, and what docs/faults.md promises must be seen. It needs
  * CAP_NET_ADMIN and a softhca device whose rules are nobody else's.
  */
+#define _GNU_SOURCE	/* setns() */
 #include "util.h"
 
 #include <fcntl.h>
 #include <poll.h>
+#include <sched.h>
 #include <unistd.h>
 
 #define LEN	4000u
@@ -18,10 +20,16 @@ static struct buf mem_a, mem_b;
 
 /* ---- the tool -------------------------------------------------------------- */
 
-/* The tool, maybe in another network namespace: that of the device. */
-static const char *tool(void)
+/* Rules are made in the network namespace of the device: SHCA_NETNS, if it is another. */
+static void enter_netns(void)
 {
-	return getenv("SHCA_TOOL") ?: "softhca";
+	const char *name = getenv("SHCA_NETNS");
+	int fd = name ? open(name, O_RDONLY) : -1;
+
+	if (name && (fd < 0 || setns(fd, CLONE_NEWNET))) {
+		perror(name);
+		exit(1);
+	}
 }
 
 /* Runs the tool. */
@@ -29,7 +37,7 @@ static void run_tool(const char *words)
 {
 	char command[1024];
 
-	snprintf(command, sizeof(command), "%s %s >/dev/null", tool(), words);
+	snprintf(command, sizeof(command), "exec softhca %s >/dev/null", words);
 	REQUIRE_EQ(system(command), 0);
 }
 
@@ -39,7 +47,7 @@ static void ask_tool(const char *words, char *line, size_t size)
 	char command[1024];
 	FILE *out;
 
-	snprintf(command, sizeof(command), "%s %s", tool(), words);
+	snprintf(command, sizeof(command), "exec softhca %s", words);
 	out = popen(command, "r");
 	REQUIRE(out);
 	if (!fgets(line, size, out))
@@ -55,12 +63,9 @@ static char recipes[MAX_RECIPES][256];
 /* All recipes, once: a process takes its time in an emulated guest. */
 static void read_recipes(void)
 {
-	char command[1024];
-	FILE *out;
+	FILE *out = popen("exec softhca fault recipes", "r");
 	int nr = 0;
 
-	snprintf(command, sizeof(command), "%s fault recipes", tool());
-	out = popen(command, "r");
 	while (out && nr < MAX_RECIPES &&
 	       fgets(recipes[nr], sizeof(recipes[nr]), out)) {
 		recipes[nr][strcspn(recipes[nr], "\n")] = '\0';
@@ -724,6 +729,7 @@ static const struct test tests[] = {
 
 int main(int argc, char **argv)
 {
+	enter_netns();
 	read_recipes();
 	return util_main(tests, argc, argv);
 }
