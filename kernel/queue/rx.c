@@ -181,7 +181,7 @@ static struct shca_pkt *shca_rx_first(struct shca_rx_walk *rx,
 }
 
 /* What comes next is for @qp, whose reference is taken over. */
-static void shca_rx_turn(struct shca_rx_walk *rx, struct shca_qp *qp)
+static __always_inline void shca_rx_turn(struct shca_rx_walk *rx, struct shca_qp *qp)
 {
 	shca_rx_flush(rx, true);
 	if (rx->owes)
@@ -474,40 +474,81 @@ static void shca_rx_one(struct shca_rx_walk *rx, struct shca_rx_seg *seg)
 	}
 }
 
-/* ---- faults ------------------------------------------------------------------ */
+/**
+ * struct shca_rx_alone - one packet of an skb that is received on its own
+ * @idx:	its number in a batch
+ * @off:	of its BTH, from skb->data
+ * @len:	from BTH to ICRC
+ * @ce:	it is to be marked as having met congestion
+ */
+struct shca_rx_alone {
+	unsigned int idx;
+	u32 off;
+	u32 len;
+	bool ce;
+};
 
-static __always_inline void shca_rx_walk_init(struct shca_rx_walk *rx,
-					      const struct shca_link_ops *link,
-					      struct shca_net *snet,
-					      struct sk_buff *skb)
+static bool shca_rx_watched(struct shca_rx_walk *rx,
+			    const struct shca_rx_seg *seg);
+
+/*
+ * All packets of @skb, or @alone of them, which no fault befalls any more; frees the
+ * skb. @qp: that of the first one, with a reference that is taken over; or NULL.
+ */
+static noinline void shca_rx_packets(const struct shca_link_ops *link,
+				     struct shca_net *snet, struct shca_qp *qp,
+				     struct sk_buff *skb, u32 seg_len,
+				     const struct shca_rx_alone *alone)
 {
-	rx->link = link;
-	rx->snet = snet;
-	rx->in = (struct shca_rx_skb){ .skb = skb };
-	link->marks(skb, &rx->ce, &rx->sl);
-	rx->path_ok = false;
-	rx->response = false;
-	rx->owes = false;
-	rx->unanswered = 0;
-	rx->joins = false;
-	rx->nr = 0;
-	rx->pkts = 0;
-	rx->bytes = 0;
+	struct shca_rx_walk rx __uninitialized;
+	struct shca_rx_seg seg = {};
+	u32 end = skb->len;
+
+	rx.link = link;
+	rx.snet = snet;
+	rx.in = (struct shca_rx_skb){ .skb = skb };
+	link->marks(skb, &rx.ce, &rx.sl);
+	rx.path_ok = false;
+	rx.response = false;
+	rx.owes = false;
+	rx.unanswered = 0;
+	rx.joins = false;
+	rx.nr = 0;
+	rx.pkts = 0;
+	rx.bytes = 0;
+	rx.qp = qp;
+	if (unlikely(alone)) {
+		seg.idx = alone->idx;
+		seg.off = alone->off;
+		end = alone->off + alone->len;
+		rx.ce |= alone->ce;
+	}
+	do {	/* at least once, to count one that is empty */
+		seg.len = min(seg_len, end - seg.off);
+		if (!static_branch_unlikely(&shca_faults_on) || alone ||
+		    !shca_rx_watched(&rx, &seg))
+			shca_rx_one(&rx, &seg);
+		seg.off += seg_len;
+		seg.idx++;
+	} while (seg.off < end);
+	shca_rx_turn(&rx, NULL);
+	consume_skb(skb);
 }
 
-/* Another skb from here on. Return: the one so far. */
-static struct sk_buff *shca_rx_swap(struct shca_rx_walk *rx,
-				    struct sk_buff *skb)
-{
-	struct sk_buff *before = rx->in.skb;
+/* ---- faults ------------------------------------------------------------------ */
 
-	shca_rx_flush(rx, false);
-	rx->joins = false;
-	rx->path_ok = false;
-	shca_mem_forget(&rx->in.mr);
-	rx->in = (struct shca_rx_skb){ .skb = skb };
-	rx->link->marks(skb, &rx->ce, &rx->sl);
-	return before;
+/* One packet of @skb now; frees it. */
+static void shca_rx_pass(struct shca_rx_walk *rx, struct sk_buff *skb,
+			 const struct shca_rx_seg *seg, bool ce)
+{
+	const struct shca_rx_alone alone = {
+		.idx = seg->idx,
+		.off = seg->off,
+		.len = seg->len,
+		.ce = ce,
+	};
+
+	shca_rx_packets(rx->link, rx->snet, NULL, skb, seg->len, &alone);
 }
 
 /* The packet waits; a clone keeps the batch that it is part of. */
@@ -536,38 +577,24 @@ static void shca_rx_hold(struct shca_rx_walk *rx, const struct shca_rx_seg *seg,
 	shca_fault_hold(held, hit);
 }
 
-/* A packet that has waited goes on within this walk; frees @held. */
-static void shca_rx_late(struct shca_rx_walk *rx, struct shca_held *held)
+void shca_rx_again(struct shca_held *held)
 {
-	struct shca_rx_seg seg = {
+	const struct shca_rx_alone alone = {
 		.idx = held->idx,
 		.off = held->off,
 		.len = held->len,
 	};
-	struct sk_buff *skb = shca_rx_swap(rx, held->skb);
 
-	shca_rx_one(rx, &seg);
-	consume_skb(shca_rx_swap(rx, skb));
+	shca_rx_packets(held->dev->link, held->dev->snet, NULL, held->skb,
+			held->len, &alone);
 	kfree(held);
 }
 
-static void shca_rx_damage(struct shca_rx_walk *rx, const struct shca_rx_seg *seg,
-			   u32 hdr_len, const struct shca_fault_hit *hit)
-{
-	/* Others may read the bytes: a capture, or their sender. */
-	struct sk_buff *copy = skb_copy(rx->in.skb, GFP_ATOMIC | __GFP_NOWARN);
-
-	if (!copy)
-		return;
-	consume_skb(shca_rx_swap(rx, copy));
-	shca_fault_damage(copy, seg->off, hdr_len, seg->len, hit);
-}
-
-static void shca_rx_befall(struct shca_rx_walk *rx, struct shca_rx_seg *seg,
+static void shca_rx_befall(struct shca_rx_walk *rx, const struct shca_rx_seg *seg,
 			   struct shca_qp *qp, const struct shca_pkt *pkt,
 			   const struct shca_fault_hit *hit)
 {
-	bool ce = rx->ce;
+	struct sk_buff *skb = rx->in.skb;
 
 	switch (hit->rule.what) {
 	case SHCA_FAULT_DROP:
@@ -577,24 +604,31 @@ static void shca_rx_befall(struct shca_rx_walk *rx, struct shca_rx_seg *seg,
 		shca_rx_hold(rx, seg, qp, hit);
 		return;
 	case SHCA_FAULT_DUPLICATE:
-		shca_rx_one(rx, seg);
-		break;
+		shca_rx_pass(rx, skb_get(skb), seg, false);
+		shca_rx_pass(rx, skb_get(skb), seg, false);
+		return;
 	case SHCA_FAULT_ECN:
-		rx->joins = false;
-		rx->ce = true;
-		break;
+		shca_rx_pass(rx, skb_get(skb), seg, true);
+		return;
 	default:
-		shca_rx_damage(rx, seg, shca_opcode_info(pkt->opcode)->hdr_len,
-			       hit);
-		break;
+		/* Others may read the bytes: a capture, or their sender. */
+		skb = skb_copy(skb, GFP_ATOMIC | __GFP_NOWARN);
+		if (!skb)
+			return;
+		shca_fault_damage(skb, seg->off,
+				  shca_opcode_info(pkt->opcode)->hdr_len,
+				  seg->len, hit);
+		shca_rx_pass(rx, skb, seg, false);
 	}
-	shca_rx_one(rx, seg);
-	rx->ce = ce;
 }
 
-/* One packet, where some device has rules. */
-static noinline void shca_rx_watched(struct shca_rx_walk *rx,
-				     struct shca_rx_seg *seg)
+/*
+ * One packet, where some device has rules. Those of a device with rules for what
+ * arrives are received one by one.
+ * Return: whether that has been done.
+ */
+static noinline bool shca_rx_watched(struct shca_rx_walk *rx,
+				     const struct shca_rx_seg *seg)
 {
 	u32 avail = min_t(u32, seg->len, SHCA_HDR_MAX);
 	struct shca_pkt pkt = {};
@@ -608,67 +642,26 @@ static noinline void shca_rx_watched(struct shca_rx_walk *rx,
 	    !skb_copy_bits(rx->in.skb, seg->off, buf, avail) &&
 	    shca_hdr_parse(&pkt, buf, avail, seg->len) == SHCA_PARSE_OK)
 		qp = shca_rx_find(rx, &pkt);
-	if (!qp || !shca_fault_is_on(qp->dev, BIT(SHCA_FAULT_RX))) {
-		shca_rx_one(rx, seg);
-	} else {
-		if (shca_fault_packet(qp->dev, SHCA_FAULT_RX, qp->qpn, &pkt,
-				      &hit)) {
-			shca_rx_befall(rx, seg, qp, &pkt, &hit);
-			passes = shca_fault_passes(&hit);
-		} else {
-			shca_rx_one(rx, seg);
-		}
-		held = shca_fault_passed(qp->dev, qp->qpn, true, passes);
-		for (; held;
-		     held = shca_fault_passed(qp->dev, qp->qpn, true, false))
-			shca_rx_late(rx, held);
-	}
-	if (qp)
+	if (!qp)
+		return false;
+	if (!shca_fault_is_on(qp->dev, BIT(SHCA_FAULT_RX))) {
 		shca_qp_put(qp);
-}
-
-void shca_rx_again(struct shca_held *held)
-{
-	struct shca_rx_walk rx __uninitialized;
-	struct shca_rx_seg seg = {
-		.idx = held->idx,
-		.off = held->off,
-		.len = held->len,
-	};
-
-	shca_rx_walk_init(&rx, held->dev->link, held->dev->snet, held->skb);
-	rx.qp = NULL;
-	shca_rx_one(&rx, &seg);
-	shca_rx_turn(&rx, NULL);
-	consume_skb(held->skb);
-	kfree(held);
-}
-
-/*
- * All packets of @skb; frees it.  @qp: that of the first one, with a reference that
- * is taken over; or NULL.
- */
-static void shca_rx_packets(const struct shca_link_ops *link,
-			    struct shca_net *snet, struct shca_qp *qp,
-			    struct sk_buff *skb, u32 seg_len)
-{
-	struct shca_rx_walk rx __uninitialized;
-	struct shca_rx_seg seg = {};
-	u32 total = skb->len;
-
-	shca_rx_walk_init(&rx, link, snet, skb);
-	rx.qp = qp;
-	do {	/* at least once, to count one that is empty */
-		seg.len = min(seg_len, total - seg.off);
-		if (static_branch_unlikely(&shca_faults_on))
-			shca_rx_watched(&rx, &seg);
-		else
-			shca_rx_one(&rx, &seg);
-		seg.off += seg_len;
-		seg.idx++;
-	} while (seg.off < total);
-	shca_rx_turn(&rx, NULL);
-	consume_skb(rx.in.skb);	/* a fault may have exchanged it for a copy */
+		return false;
+	}
+	/* What came before it was there first. */
+	shca_rx_turn(rx, NULL);
+	rx->joins = false;
+	if (shca_fault_packet(qp->dev, SHCA_FAULT_RX, qp->qpn, &pkt, &hit)) {
+		shca_rx_befall(rx, seg, qp, &pkt, &hit);
+		passes = shca_fault_passes(&hit);
+	} else {
+		shca_rx_pass(rx, skb_get(rx->in.skb), seg, false);
+	}
+	held = shca_fault_passed(qp->dev, qp->qpn, true, passes);
+	for (; held; held = shca_fault_passed(qp->dev, qp->qpn, true, false))
+		shca_rx_again(held);
+	shca_qp_put(qp);
+	return true;
 }
 
 /* The opcode of the first packet, and the QP that it is for, or NULL. */
@@ -703,12 +696,12 @@ void shca_rx(const struct shca_link_ops *link, struct shca_net *snet,
 			return;
 		}
 	}
-	shca_rx_packets(link, snet, qp, skb, seg_len);
+	shca_rx_packets(link, snet, qp, skb, seg_len, NULL);
 }
 
 void shca_rx_steered(struct shca_qp *qp, struct sk_buff *skb, u32 seg_len)
 {
 	/* The caller keeps his reference. */
 	refcount_inc(&qp->ref);
-	shca_rx_packets(qp->link, qp->dev->snet, qp, skb, seg_len);
+	shca_rx_packets(qp->link, qp->dev->snet, qp, skb, seg_len, NULL);
 }

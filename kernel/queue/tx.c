@@ -38,6 +38,7 @@ void shca_tx_begin(struct shca_batch *batch, struct shca_mem_ctx *mem,
 	batch->max_segs = 0;
 	batch->mr = NULL;
 	batch->hit = NULL;
+	batch->judged = false;
 }
 
 u64 shca_tx_busy_until(const struct shca_route *route, u64 now)
@@ -93,6 +94,14 @@ static noinline bool shca_tx_waits(struct shca_batch *batch)
 	return true;
 }
 
+static noinline int shca_tx_befallen(const struct shca_batch *batch,
+				     struct sk_buff *skb)
+{
+	return shca_fault_xmit(batch->qp, batch->av, batch->route, skb,
+			       shca_opcode_info(batch->first.opcode)->hdr_len,
+			       batch->hit);
+}
+
 enum shca_mem_status shca_tx_end(struct shca_batch *batch,
 				 const struct shca_pkt **failed)
 {
@@ -108,9 +117,7 @@ enum shca_mem_status shca_tx_end(struct shca_batch *batch,
 	shca_count_n(qp, TX_PKTS, batch->segs);
 	shca_count_n(qp, TX_BYTES, skb->len);
 	if (static_branch_unlikely(&shca_faults_on) && batch->hit)
-		err = shca_fault_xmit(qp, batch->av, batch->route, skb,
-				      shca_opcode_info(batch->first.opcode)->hdr_len,
-				      batch->hit);
+		err = shca_tx_befallen(batch, skb);
 	else
 		err = qp->link->xmit(qp->dev, batch->av, batch->route, skb,
 				     batch->segs, batch->seg_len);
@@ -386,10 +393,43 @@ static enum shca_mem_status shca_build(struct shca_batch *batch,
 	return SHCA_MEM_OK;
 }
 
-/* One packet, after or into what the batch has. */
-static __always_inline enum shca_mem_status
-shca_tx_join(struct shca_batch *batch, const struct shca_pkt *pkt,
-	     const struct shca_pkt **failed)
+/*
+ * Where rules look at each packet (fault.h). It goes through shca_tx_one() again, which
+ * has the only copy of what is done for all packets.
+ */
+static noinline enum shca_mem_status
+shca_tx_watched(struct shca_batch *batch, const struct shca_pkt *pkt,
+		const struct shca_pkt **failed)
+{
+	struct shca_qp *qp = batch->qp;
+	enum shca_mem_status status;
+	struct shca_fault_hit hit;
+	struct shca_held *held;
+	bool passes = true;
+
+	/* What was built before the rule was made leaves first. */
+	status = shca_tx_end(batch, failed);
+	if (status != SHCA_MEM_OK)
+		return status;
+	if (shca_fault_packet(qp->dev, SHCA_FAULT_TX, qp->qpn, pkt, &hit)) {
+		batch->hit = &hit;
+		passes = shca_fault_passes(&hit);
+	}
+	batch->judged = true;
+	status = shca_tx_one(batch, pkt, failed);
+	if (status == SHCA_MEM_OK)
+		status = shca_tx_end(batch, failed);
+	batch->judged = false;
+	batch->hit = NULL;
+	held = shca_fault_passed(qp->dev, qp->qpn, false, passes);
+	for (; held; held = shca_fault_passed(qp->dev, qp->qpn, false, false))
+		shca_fault_leave(held);
+	return status;
+}
+
+enum shca_mem_status shca_tx_one(struct shca_batch *batch,
+				 const struct shca_pkt *pkt,
+				 const struct shca_pkt **failed)
 {
 	u32 hdr_len = shca_opcode_info(pkt->opcode)->hdr_len;
 	u32 len = hdr_len + pkt->paylen + pkt->pad + SHCA_ICRC_BYTES;
@@ -397,6 +437,8 @@ shca_tx_join(struct shca_batch *batch, const struct shca_pkt *pkt,
 	enum shca_mem_status status;
 	const struct shca_av *av;
 
+	if (shca_fault_is_on(qp->dev, BIT(SHCA_FAULT_TX)) && !batch->judged)
+		return shca_tx_watched(batch, pkt, failed);
 	/* UD: the address vector came with the request. */
 	av = pkt->wr && pkt->wr->priv ? pkt->wr->priv : &qp->av;
 	if (batch->skb && !shca_batch_fits(batch, av, len)) {
@@ -435,44 +477,6 @@ shca_tx_join(struct shca_batch *batch, const struct shca_pkt *pkt,
 	if (len < batch->seg_len || batch->segs == batch->max_segs)
 		return shca_tx_end(batch, failed);
 	return SHCA_MEM_OK;
-}
-
-/* Where rules look at each packet (fault.h). */
-static noinline enum shca_mem_status
-shca_tx_watched(struct shca_batch *batch, const struct shca_pkt *pkt,
-		const struct shca_pkt **failed)
-{
-	struct shca_qp *qp = batch->qp;
-	enum shca_mem_status status;
-	struct shca_fault_hit hit;
-	struct shca_held *held;
-	bool passes = true;
-
-	/* What was built before the rule was made leaves first. */
-	status = shca_tx_end(batch, failed);
-	if (status != SHCA_MEM_OK)
-		return status;
-	if (shca_fault_packet(qp->dev, SHCA_FAULT_TX, qp->qpn, pkt, &hit)) {
-		batch->hit = &hit;
-		passes = shca_fault_passes(&hit);
-	}
-	status = shca_tx_join(batch, pkt, failed);
-	if (status == SHCA_MEM_OK)
-		status = shca_tx_end(batch, failed);
-	batch->hit = NULL;
-	held = shca_fault_passed(qp->dev, qp->qpn, false, passes);
-	for (; held; held = shca_fault_passed(qp->dev, qp->qpn, false, false))
-		shca_fault_leave(held);
-	return status;
-}
-
-enum shca_mem_status shca_tx_one(struct shca_batch *batch,
-				 const struct shca_pkt *pkt,
-				 const struct shca_pkt **failed)
-{
-	if (shca_fault_is_on(batch->qp->dev, BIT(SHCA_FAULT_TX)))
-		return shca_tx_watched(batch, pkt, failed);
-	return shca_tx_join(batch, pkt, failed);
 }
 
 enum shca_mem_status shca_tx_run(struct shca_batch *batch,

@@ -53,6 +53,7 @@ struct shca_qp;
  * @seed:	of the ICRCs of packets to @av
  * @mr:		a region that has been reached, kept for the next packet
  * @hit:	what befalls the one packet of this batch, or NULL
+ * @judged:	rules have been asked about the packet that is being added
  */
 struct shca_batch {
 	struct shca_qp *qp;
@@ -74,6 +75,7 @@ struct shca_batch {
 	struct shca_seed seed;
 	struct shca_mr *mr;
 	const struct shca_fault_hit *hit;
+	bool judged;
 };
 
 /** shca_tx_begin() - an empty batch; no cost until a packet is added */
