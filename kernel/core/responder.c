@@ -129,6 +129,40 @@ static bool resp_same_read(const struct shca_resp *resp,
 			    pkt->reth.rkey == rd->rkey);
 }
 
+/* Twice the time of code @n is that of @n + 2; code 0 is the longest. */
+static u8 resp_not_yet_code(struct shca_resp *resp, u32 psn)
+{
+	u8 code = resp->attr.min_rnr_timer & 31;
+
+	if (psn != resp->not_yet_psn)
+		resp->not_yet = 0;
+	resp->not_yet_psn = psn;
+	/* four times as long each time */
+	code = code ? min_t(u32, code + 4 * resp->not_yet, 31) : 0;
+	resp->not_yet = min_t(u32, resp->not_yet + 1, 31);
+	return code;
+}
+
+/*
+ * The repeated @psn, of @rd, waits for its memory.  What was answered stands, and so does
+ * what came after.
+ *
+ * Return: whether the peer is told.
+ */
+static bool resp_dup_not_yet(struct shca_resp *resp, const struct shca_rd *rd,
+			     u32 psn)
+{
+	u8 code;
+
+	if (resp->ack != SHCA_ACK_NONE)
+		return false;
+	code = resp_not_yet_code(resp, psn);
+	resp_owe_nak(resp, psn,
+		     shca_psn_add(rd->msn, (psn != rd->first_psn) - 1),
+		     SHCA_AETH_RNR | code);
+	return true;
+}
+
 /*
  * A READ again.  If it is not on record, or if its key was revoked meanwhile, it is
  * dropped and not refused.  It may be a ghost, whose requester has long had the
@@ -161,7 +195,11 @@ static enum shca_verdict resp_dup_read(struct shca_resp *resp,
 		status = resp->mem->remote_check(resp->mem_ctx, pkt->reth.rkey,
 						 pkt->reth.va, pkt->reth.len,
 						 SHCA_ACCESS_REMOTE_READ);
-	if (status == SHCA_MEM_RETRY)
+	/*
+	 * Nothing is held behind it: the peer may have the answer already, and sends it
+	 * again if not.
+	 */
+	if (status == SHCA_MEM_RETRY && !resp_dup_not_yet(resp, rd, pkt->psn))
 		return SHCA_RX_RETRY;
 	if (status == SHCA_MEM_OK)
 		resp_rd_send(resp, idx, start, end);
@@ -359,23 +397,8 @@ bool shca_resp_takes_run(const struct shca_resp *resp,
 	return resp->wr_valid && pkt->paylen <= resp->wr.length - resp->off;
 }
 
-/* Twice the time of code @n is that of @n + 2; code 0 is the longest. */
-static u8 resp_not_yet_code(struct shca_resp *resp, u32 psn)
-{
-	u8 code = resp->attr.min_rnr_timer & 31;
-
-	if (psn != resp->not_yet_psn)
-		resp->not_yet = 0;
-	resp->not_yet_psn = psn;
-	/* four times as long each time */
-	code = code ? min_t(u32, code + 4 * resp->not_yet, 31) : 0;
-	resp->not_yet = min_t(u32, resp->not_yet + 1, 31);
-	return code;
-}
-
 void shca_resp_not_yet(struct shca_resp *resp, u32 psn)
 {
-	const struct shca_rd *rd;
 	u32 idx;
 	u8 code;
 
@@ -388,14 +411,8 @@ void shca_resp_not_yet(struct shca_resp *resp, u32 psn)
 		resp->ack_syndrome = SHCA_AETH_RNR | code;
 		return;
 	}
-	/* It repeats what was answered: that stands, and so does what came after. */
-	if (resp->ack != SHCA_ACK_NONE || !resp_rd_find(resp, psn, &idx))
-		return;
-	rd = resp_rd(resp, idx);
-	code = resp_not_yet_code(resp, psn);
-	resp_owe_nak(resp, psn,
-		     shca_psn_add(rd->msn, (psn != rd->first_psn) - 1),
-		     SHCA_AETH_RNR | code);
+	if (resp_rd_find(resp, psn, &idx))
+		resp_dup_not_yet(resp, resp_rd(resp, idx), psn);
 }
 
 bool shca_resp_flush(struct shca_resp *resp, struct shca_wc *wc)

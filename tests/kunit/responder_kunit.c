@@ -911,7 +911,11 @@ static void resp_read_again_with_other_fields_is_dropped(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, fx->resp.state, SHCA_SIDE_READY);
 }
 
-static void resp_read_again_with_page_absent_is_retried(struct kunit *test)
+/*
+ * The peer may have the answer already, so nothing is held behind the request: it is told
+ * to come again.
+ */
+static void resp_read_again_with_page_absent_comes_again(struct kunit *test)
 {
 	struct fx *fx = test->priv;
 
@@ -919,8 +923,15 @@ static void resp_read_again_with_page_absent_is_retried(struct kunit *test)
 	fx_answer(fx);
 	fx->check = SHCA_MEM_RETRY;
 	KUNIT_EXPECT_EQ(test, fx_rx_op(fx, SHCA_OP_READ_REQUEST, P0, 1),
-			SHCA_RX_RETRY);
+			SHCA_RX_DUPLICATE);
+	fx_expect_ack(test, P0, RNR(fx->resp.attr.min_rnr_timer));
 	fx_expect_silence(test);
+	KUNIT_EXPECT_EQ(test, fx_rx_asking(fx, SHCA_OP_SEND_ONLY, P0 + 1, 8),
+			SHCA_RX_OK);
+	/* which cannot be told in place of what is owed: then it waits */
+	KUNIT_EXPECT_EQ(test, fx_rx_op(fx, SHCA_OP_READ_REQUEST, P0, 1),
+			SHCA_RX_RETRY);
+	fx_expect_ack(test, P0 + 1, ACK);
 	fx->check = SHCA_MEM_OK;
 	KUNIT_EXPECT_EQ(test, fx_rx_op(fx, SHCA_OP_READ_REQUEST, P0, 1),
 			SHCA_RX_DUPLICATE);
@@ -1395,7 +1406,7 @@ static struct kunit_case responder_cases[] = {
 	KUNIT_CASE(resp_read_again_before_answer_is_not_doubled),
 	KUNIT_CASE_PARAM(resp_read_again_with_other_fields_is_dropped,
 			 other_gen_params),
-	KUNIT_CASE(resp_read_again_with_page_absent_is_retried),
+	KUNIT_CASE(resp_read_again_with_page_absent_comes_again),
 	KUNIT_CASE(resp_reads_beyond_max_dest_rd_atomic_are_refused),
 	KUNIT_CASE(resp_larger_ring_keeps_what_is_on_record),
 	KUNIT_CASE(resp_reads_once_answered_make_room),

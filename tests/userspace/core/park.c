@@ -196,8 +196,15 @@ void sim_park_take(struct sim_node *n, struct shca_pkt *pkt, bool is_response)
 				feed_held(n, pkt, rx, is_response);
 			return;
 		}
-		if (!is_response && !park->behind)
+		if (!is_response && !park->behind) {
+			/* A repeated one holds nothing, unless it cannot be told now. */
+			sim_check(n->w, !sim_is_rc(n->w) ||
+				  shca_psn_diff(pkt->psn, n->resp.epsn) >= 0 ||
+				  n->resp.ack != SHCA_ACK_NONE,
+				  "node %u: repeated psn %06x holds what is behind it",
+				  n->idx, pkt->psn);
 			shca_resp_not_yet(&n->resp, pkt->psn);
+		}
 	} else if (!is_response && !must_wait(n, park, pkt)) {
 		return;
 	}
