@@ -162,6 +162,22 @@ static void no_credits_limit_nothing(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, fx_drain(fx), 7);
 }
 
+/* If it counts again, what it tells then is the limit. */
+static void credits_return(struct kunit *test)
+{
+	struct fx *fx = test->priv;
+
+	told(test, 6);
+	post(fx, OP_SEND, 1);
+	KUNIT_EXPECT_EQ(test, fx_drain(fx), 1);
+	fx_ack(fx, P0 + 1, ACK);
+	post(fx, OP_SEND, 1);
+	KUNIT_EXPECT_EQ(test, fx_drain(fx), 1);
+	fx_ack(fx, P0 + 2, CREDIT(0));
+	post(fx, OP_SEND, 4);
+	KUNIT_EXPECT_EQ(test, fx_drain(fx), 1);
+}
+
 static void only_what_takes_a_receive_counts(struct kunit *test)
 {
 	struct fx *fx = test->priv;
@@ -441,6 +457,7 @@ static struct kunit_case credit_cases[] = {
 	KUNIT_CASE(others_tell_none),
 	KUNIT_CASE_PARAM(sends_as_many_and_one, code_gen_params),
 	KUNIT_CASE(no_credits_limit_nothing),
+	KUNIT_CASE(credits_return),
 	KUNIT_CASE(only_what_takes_a_receive_counts),
 	KUNIT_CASE(credits_are_not_taken_back),
 	KUNIT_CASE(first_packet_asks),
