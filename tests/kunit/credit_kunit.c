@@ -350,6 +350,14 @@ static void half_way_asks(struct kunit *test)
 	fx_post_flags(fx, OP_SEND, 8, 0);
 	KUNIT_ASSERT_TRUE(test, fx_next(fx));
 	KUNIT_EXPECT_TRUE(test, fx->pkt.ackreq);
+	/* and again with the last one that has credit */
+	for (i = 0, asked = 0; i < 4; i++) {
+		fx->req.ackreq.sent_ns = fx->now;
+		fx_post_flags(fx, OP_SEND, 8, 0);
+		KUNIT_ASSERT_TRUE(test, fx_next(fx));
+		asked |= fx->pkt.ackreq << i;
+	}
+	KUNIT_EXPECT_EQ(test, asked, 8);
 }
 
 /* WRITEs use no receive request up: they do not ask for its sake. */
