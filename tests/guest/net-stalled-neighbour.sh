@@ -24,8 +24,7 @@ stream() {
 streams() { stream && stream && stream; }
 # half each is what two that share it would have; a machine that is busy gets more time
 keeps_its_rate() {
-	local n
-	for n in 1 2 3 4 5; do
+	for _ in 1 2 3 4 5; do
 		echo "$bytes, alone $alone"
 		[ $((10 * bytes)) -lt $((7 * alone)) ] || return 0
 		stream || return
