@@ -151,9 +151,17 @@ static struct verbs_context *
 shca_start_context(struct shca_context *ctx,
 		   const struct shca_alloc_ucontext_resp *resp)
 {
+	int err;
+
 	ctx->page_size = sysconf(_SC_PAGESIZE);
 	ctx->features = resp->features;
 	verbs_set_ops(&ctx->vctx, &shca_context_ops);
+	err = shca_fault_start(ctx);
+	if (err) {
+		shca_uninit_context(ctx);
+		errno = err;
+		return NULL;
+	}
 	shca_poller_start(ctx);
 	return &ctx->vctx;
 }

@@ -330,6 +330,15 @@ struct ibv_mr *shca_reg_dm_mr(struct ibv_pd *pd, struct ibv_dm *ibdm,
 			      uint64_t offset, size_t length,
 			      unsigned int access);
 
+/* fault.c */
+
+/**
+ * shca_fault_start() - verbs of @ctx fail by the rules of SOFTHCA_FAULTS, if it is set
+ *
+ * Return: 0, or an errno after a message on stderr: the file or a rule is wrong.
+ */
+int shca_fault_start(struct shca_context *ctx);
+
 /* pd.c */
 struct ibv_pd *shca_alloc_pd(struct ibv_context *ibctx);
 struct ibv_td *shca_alloc_td(struct ibv_context *ibctx,
