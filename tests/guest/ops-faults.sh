@@ -159,6 +159,67 @@ check each_recipe_is_tested each_is_tested
 export SHCA_NETNS=/run/netns/$ns_a
 verbs recipe faults -d shca_a -f 4
 
+# ---- recipes that run on their own
+
+run fault del all
+# runs NAME PATTERN... : so does the recipe, and its output has these
+runs() {
+	local name=$1 pattern
+	shift
+	fault recipes "$name" shca_a --run >/tmp/run 2>&1 || { cat /tmp/run; return 1; }
+	cat /tmp/run
+	for pattern; do grep -qE -- "$pattern" /tmp/run || { echo "no $pattern"; return 1; }; done
+}
+check run.loss-of-one runs loss-of-one 'sent: 8 messages' '^send completions: 8 SUCCESS$' '^receive completions: 8 SUCCESS$' \
+	'QP [0-9]+ is in RTS, QP [0-9]+ in RTS' '^faults: 1$' ' out_of_sequence \+'
+check run.dead-peer runs dead-peer '^send completions: 7 WR_FLUSH_ERR 1 RETRY_EXC_ERR$' '^receive completions:$' 'is in ERR, QP [0-9]+ in RTS'
+check run.remote-access-error runs remote-access-error '^send completions: .*1 REM_ACCESS_ERR' '^receive completions: .*1 LOC_ACCESS_ERR' \
+	'is in ERR, QP [0-9]+ in ERR'
+check run.qp-fatal runs qp-fatal '^event: QP_FATAL$' 'is in ERR'
+check run.event-qp-access-err runs event-qp-access-err '^event: QP_ACCESS_ERR$' 'is in RTS$'
+check run.fail-create-cq runs fail-create-cq '^call: ibv_create_cq\(\): Cannot allocate memory$' '^next call: ibv_create_cq\(\): success$' '^faults: 1$'
+check run.first_device eval 'fault recipes event-port-err --run | grep -q "^rule: dev=shca_a "'
+check run.unknown refused 2 "unknown recipe 'nonesuch'" in_a softhca fault recipes nonesuch --run
+check run.no_name refused 2 '--run needs the NAME of a recipe' in_a softhca fault recipes --run
+check run.leaves_no_rule is_empty
+
+# ---- a process that makes its own verbs fail
+
+# own RULE COMMAND... : without privilege, by rules of its own
+own() {
+	printf '%s\n' "$1" >/tmp/own
+	shift
+	setpriv --reuid=65534 --regid=65534 --clear-groups env SOFTHCA_FAULTS=/tmp/own "$@"
+}
+own_says() { # TEXT RULE COMMAND...
+	local text=$1 out
+	shift
+	out=$(own "$@" 2>&1)
+	echo "$out"
+	[[ $out == *"$text"* ]]
+}
+pingpong_fails() { # TEXT RULE : at the end of the client
+	local text=$1
+	printf '%s\n' "$2" >/tmp/own
+	refused 1 "$text" between_pair ibv_rc_pingpong -d shca_b -g "$gid_b" -s 64 -n 10 -- \
+		env SOFTHCA_FAULTS=/tmp/own ibv_rc_pingpong -d shca_a -g "$gid_a" -s 64 -n 10 ADDRESS
+}
+check own.create own_says "Couldn't create CQ" 'do=fail verb=create_cq errno=ENOMEM' ibv_rc_pingpong -d shca_a -g "$gid_a"
+check own.second_call own_says "Couldn't create QP" $'# the first is not hit\ndo=fail verb=alloc_pd errno=EIO nth=2\n\ndo=fail verb=create_qp errno=EIO count=1' \
+	ibv_rc_pingpong -d shca_a -g "$gid_a"
+check own.destroy pingpong_fails "Couldn't destroy QP" 'do=fail verb=destroy_qp errno=EBUSY dev=shca_a'
+check own.query own_says 'Failed to query port 1' 'do=fail verb=query_port errno=EIO' ibv_devinfo -d shca_a
+check own.another_device own_says 'PORT_ACTIVE' 'do=fail verb=query_port errno=EIO dev=shca_b' ibv_devinfo -d shca_a
+check own.wrong_word own_says '/tmp/own line 2: nth=0: wrong' $'\ndo=fail verb=query_port errno=EIO nth=0' ibv_devinfo -d shca_a
+check own.wrong_verb own_says 'line 1: verb=explode: wrong' 'do=fail verb=explode errno=EIO' ibv_devinfo -d shca_a
+check own.no_errno own_says 'line 1: errno: missing' 'do=fail verb=query_qp' ibv_devinfo -d shca_a
+check own.not_opened own_says 'Failed to open device' 'do=drop' ibv_devinfo -d shca_a
+check own.no_file eval 'SOFTHCA_FAULTS=/nonesuch ibv_devinfo -d shca_a 2>&1 | grep -q "SOFTHCA_FAULTS: /nonesuch: No such file"'
+# A program with more rights than its caller does not read the caller's file.
+install -m 4755 "$(command -v ibv_devinfo)" /var/tmp/devinfo
+at_exit rm -f /var/tmp/devinfo
+check own.not_with_more_rights own_says 'PORT_ACTIVE' 'do=fail verb=query_port errno=EIO' /var/tmp/devinfo -d shca_a
+
 # ---- random rules, while there is traffic, and while another device comes and goes
 
 # What becomes of the traffic does not matter, and it ends in the middle of it.

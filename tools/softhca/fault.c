@@ -433,6 +433,15 @@ static int split(char *line, char **word, int max)
 	return nr;
 }
 
+int fault_make(const char *device, const char *words, uint32_t *id)
+{
+	char line[512], *word[MAX_WORDS];
+
+	snprintf(line, sizeof(line), "dev=%s %s", device, words);
+	*id = 0;
+	return make_rule("fault recipes", word, split(line, word, MAX_WORDS), id);
+}
+
 /* A rule a line; '#' begins a comment. */
 static int add_file(const char *name)
 {
@@ -688,20 +697,6 @@ static int fault_save(const struct call *call)
 	return status ? status : saved;
 }
 
-/* Deletes a rule, or with 0 all of this network namespace. */
-static int delete_rule(uint32_t id)
-{
-	struct nl_msg *msg = genl_request(SHCA_CMD_FAULT_DEL, 0);
-	struct nlattr *nest;
-
-	if (id) {
-		nest = nla_nest_start(msg, SHCA_A_FAULT | NLA_F_NESTED);
-		nla_put_u32(msg, SHCA_FA_ID, id);
-		nla_nest_end(msg, nest);
-	}
-	return genl_send(msg, "fault del", NULL, NULL);
-}
-
 static int fault_replay(const struct call *call)
 {
 	const char *name = call->word[0];
@@ -711,7 +706,7 @@ static int fault_replay(const struct call *call)
 		return fail("fault replay: %s: %s", name, strerror(errno));
 	status = genl_open(false);
 	if (!status)
-		status = delete_rule(0);
+		status = fault_end(0);
 	return status ? status : add_file(name);
 }
 
@@ -761,6 +756,19 @@ static int fault_stats(const struct call *call)
 	return 0;
 }
 
+int fault_end(uint32_t id)
+{
+	struct nl_msg *msg = genl_request(SHCA_CMD_FAULT_DEL, 0);
+	struct nlattr *nest;
+
+	if (id) {
+		nest = nla_nest_start(msg, SHCA_A_FAULT | NLA_F_NESTED);
+		nla_put_u32(msg, SHCA_FA_ID, id);
+		nla_nest_end(msg, nest);
+	}
+	return genl_send(msg, "fault del", NULL, NULL);
+}
+
 static int fault_del(const struct call *call)
 {
 	const char *word = call->word[0];
@@ -773,39 +781,43 @@ static int fault_del(const struct call *call)
 		return complain("fault del: ID must be a number of 'fault list' or 'all', not '%s'",
 				word);
 	status = genl_open(false);
-	return status ? status : delete_rule(id);
+	return status ? status : fault_end(id);
 }
 
-/* ---- recipes ------------------------------------------------------------------------- */
-
-/* docs/faults.md says what each is for. */
-static const struct recipe {
-	const char *name;
-	const char *words;
-} recipes[] = {
-#include "recipes.h"
+/* A rule whose hits are asked for. */
+struct wanted {
+	uint32_t id;
+	uint64_t hits;
 };
 
-static int unknown_recipe(const char *name)
+static void read_hits(struct nlattr **attrs, void *arg)
 {
-	return complain("fault recipes: unknown recipe '%s' ('softhca fault recipes' lists them)",
-			name);
+	struct nlattr *tb[SHCA_FA_MAX + 1];
+	struct wanted *wanted = arg;
+
+	if (attrs[SHCA_A_FAULT] &&
+	    !nla_parse_nested(tb, SHCA_FA_MAX, attrs[SHCA_A_FAULT], NULL) &&
+	    tb[SHCA_FA_ID] && nla_get_u32(tb[SHCA_FA_ID]) == wanted->id)
+		wanted->hits = get_u64(tb[SHCA_FA_HITS]);
 }
 
-static int fault_recipes(const struct call *call)
+uint64_t fault_hits(uint32_t id)
 {
-	size_t i, nr = 0;
+	struct wanted wanted = { .id = id };
 
-	for (i = 0; i < sizeof(recipes) / sizeof(*recipes); i++) {
-		if (call->nr && strcmp(call->word[0], recipes[i].name))
-			continue;
-		printf("%s: softhca fault add dev=DEV %s\n", recipes[i].name,
-		       recipes[i].words);
-		nr++;
-	}
-	if (!nr)
-		return unknown_recipe(call->word[0]);
-	return 0;
+	genl_send(genl_request(SHCA_CMD_FAULT_GET, NLM_F_DUMP), "fault list",
+		  read_hits, &wanted);
+	return wanted.hits;
+}
+
+const char *fault_status_name(unsigned int status)
+{
+	return name_of(status_names, status);
+}
+
+const char *fault_event_name(unsigned int event)
+{
+	return name_of(event_names, event);
 }
 
 /* ---- completion ------------------------------------------------------------------------ */
@@ -877,8 +889,10 @@ const struct command fault_commands[] = {
 	},
 	{
 		.name = "fault recipes",
-		.pattern = "[NAME]",
+		.pattern = "[NAME] [DEVICE]",
 		.summary = "show rules to copy; docs/faults.md says what each provokes",
+		.details = "with --run, DEVICE is the first one of this network namespace if it is not named",
+		.option = { { "run", "make the rule, provoke the fault with traffic of its own, and say what is seen" } },
 		.run = fault_recipes,
 	},
 	{}

@@ -153,6 +153,24 @@ void device_names(void (*each)(const char *name, void *arg), void *arg);
 void fault_complete(const char *word, void (*offer)(const char *, void *),
 		    void *arg);
 
+/** fault_make() - make a rule of @words for @device; an exit status. @id: 0 of an event */
+int fault_make(const char *device, const char *words, uint32_t *id);
+
+/** fault_hits() - how often a rule has hit */
+uint64_t fault_hits(uint32_t id);
+/** fault_end() - delete a rule, or with 0 all of this network namespace; an exit status */
+int fault_end(uint32_t id);
+
+/** fault_status_name() - of a completion, as a rule has it */
+const char *fault_status_name(unsigned int status);
+/** fault_event_name() - of an asynchronous event */
+const char *fault_event_name(unsigned int event);
+
+/* provoke.c */
+
+/** fault_recipes() - print the recipes, or run one; an exit status */
+int fault_recipes(const struct call *call);
+
 /* genl.c */
 
 /** genl_reply_fn - called for each message of a reply */
