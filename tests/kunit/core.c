@@ -11,6 +11,7 @@
 #undef ROW	/* opcode.c's */
 #include "../../kernel/core/ib_wire.c"
 #include "../../kernel/core/ib_hello.c"
+#include "../../kernel/core/ib_sma.c"
 #include "../../kernel/core/wr_op.c"
 #include "../../kernel/core/times.c"
 #include "../../kernel/core/post.c"

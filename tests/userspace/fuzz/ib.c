@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 /*
- * Frames of an InfiniBand link. Inputs that begin with an even byte are a frame: what
- * the codec accepts it builds again. The others are a program: hellos, times and
- * switches for one port, whose state stays one that may be.
+ * An InfiniBand link. Two bits of the first byte choose: a frame, which the codec builds
+ * again if it accepts it; a program of hellos, times and switches for one port; or
+ * subnet management packets for its agent. States stay such as may be.
  */
 #include "../../../kernel/core/ib_hello.h"
+#include "../../../kernel/core/ib_sma.h"
 #include "fuzz.h"
 
 /* ---- a frame ---------------------------------------------------------------- */
@@ -150,6 +151,59 @@ static void program(struct fuzz_in *in)
 	}
 }
 
+/* ---- its agent -------------------------------------------------------------- */
+
+static void agent(struct fuzz_in *in)
+{
+	u8 smp[SHCA_IB_MAD_BYTES], out[SHCA_IB_MAD_BYTES];
+	bool active = false, up = false;
+	struct shca_ib_sma sma;
+	u32 what, i;
+	u8 how;
+
+	shca_ib_sma_init(&sma, 5, 1 + (in_u8(in) & 3));
+	sma.mkey = in_u8(in) & 1;
+	sma.mkey_prot = in_u8(in) & 3;
+	while (in_more(in)) {
+		how = in_u8(in);
+		if (how & 0x80) {
+			up = !up;
+			what = shca_ib_sma_link(&sma, up ? SHCA_IB_PHYS_LINK_UP :
+						SHCA_IB_PHYS_POLLING, up);
+		} else {
+			memset(smp, 0, sizeof(smp));
+			smp[0] = how & 0x40 ? in_u8(in) : 1;
+			smp[1] = how & 1 ? 0x81 : 1;
+			smp[2] = 1;
+			smp[3] = how & 0x20 ? in_u8(in) : how & 2 ? 2 : 1;
+			smp[17] = how & 4 ? in_u8(in) : 0x15;
+			smp[23] = how & 8 ? in_u8(in) : 1;
+			smp[31] = sma.mkey ^ !!(how & 0x10);
+			for (i = 64; i < 128; i++)
+				smp[i] = in_u8(in);
+			what = shca_ib_smp(&sma, smp, out, !(in_u8(in) & 7));
+		}
+		fuzz_check(!(what & SHCA_IB_SMA_REPLY) ||
+			   (what & SHCA_IB_SMA_CONSUMED && out[3] == 0x81 &&
+			    !memcmp(out + 6, smp + 6, 58)), "reply");
+		if (what & SHCA_IB_SMA_ACTIVE) {
+			fuzz_check(!active, "active twice");
+			active = true;
+		}
+		if (what & SHCA_IB_SMA_INACTIVE) {
+			fuzz_check(active, "was not active");
+			active = false;
+		}
+		fuzz_check(active == (sma.state == SHCA_IB_STATE_ACTIVE), "event");
+		fuzz_check(up == (sma.state >= SHCA_IB_STATE_INIT) &&
+			   sma.state >= SHCA_IB_STATE_DOWN &&
+			   sma.state <= SHCA_IB_STATE_ACTIVE, "state");
+		fuzz_check(sma.lid < SHCA_IB_LID_MCAST && sma.lmc < 8 &&
+			   sma.sm_lid < SHCA_IB_LID_MCAST && sma.sm_sl < 16 &&
+			   sma.neighbor_mtu <= sma.mtu_cap, "fields");
+	}
+}
+
 int LLVMFuzzerTestOneInput(const u8 *data, size_t size)
 {
 	struct fuzz_in in = { data + 1, data + size };
@@ -158,6 +212,8 @@ int LLVMFuzzerTestOneInput(const u8 *data, size_t size)
 		return 0;
 	if (*data & 1)
 		program(&in);
+	else if (*data & 2)
+		agent(&in);
 	else
 		frame(data + 1, size - 1);
 	return 0;

@@ -1,0 +1,299 @@
+// SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
+/*
+ * The subnet management agent. An attribute is 64 bytes of a MAD; each has a function
+ * that writes it, and maybe one that sets what it may.
+ */
+#include "be.h"
+#include "ib_hello.h"
+#include "ib_sma.h"
+
+/* The MAD (IBTA 14.2.1). */
+#define MAD_BASE_VERSION	0
+#define MAD_CLASS		1
+#define MAD_CLASS_VERSION	2
+#define MAD_METHOD		3
+#define MAD_STATUS		4
+#define MAD_ATTR		16
+#define MAD_ATTR_MOD		20
+#define SMP_MKEY		24
+#define SMP_DATA		64
+#define SMP_DATA_BYTES		64
+
+#define CLASS_LID_ROUTED	0x01
+#define CLASS_DIRECTED		0x81
+#define METHOD_GET		0x01
+#define METHOD_SET		0x02
+#define METHOD_RESPONSE		0x80
+#define METHOD_TRAP		0x05
+#define METHOD_TRAP_REPRESS	0x07
+#define METHOD_REPORT		0x06
+
+#define STATUS_VERSION		0x0004
+#define STATUS_METHOD		0x0008
+#define STATUS_ATTR		0x000c
+#define STATUS_FIELD		0x001c
+/* A directed SMP on its way back. */
+#define STATUS_RETURNS		0x8000
+
+#define ATTR_NODE_DESC		0x0010
+#define ATTR_NODE_INFO		0x0011
+#define ATTR_PORT_INFO		0x0015
+#define ATTR_SM_INFO		0x0020
+
+#define CAP_IS_SM		(1u << 1)
+
+/* Link width 4x, link speed 2.5 Gbit/s, one data lane. */
+#define WIDTH			2
+#define SPEED			1
+#define VL_CAP			1
+#define GUID_CAP		8
+#define RESP_TIME		16	/* 4.096 us * 2^16 */
+#define LID_MCAST		0xc000
+#define NODE_CA			1
+#define PORT			1
+#define PREFIX			0xfe80000000000000ull
+
+void shca_ib_sma_init(struct shca_ib_sma *sma, u64 guid, u8 mtu_cap)
+{
+	memset(sma, 0, sizeof(*sma));
+	sma->port_guid = guid;
+	sma->state = SHCA_IB_STATE_DOWN;
+	sma->phys = SHCA_IB_PHYS_POLLING;
+	sma->mtu_cap = mtu_cap;
+	sma->neighbor_mtu = mtu_cap;
+	sma->gid_prefix = PREFIX;
+	sma->down_default = SHCA_IB_PHYS_POLLING;
+}
+
+static u32 sma_set_state(struct shca_ib_sma *sma, u8 state)
+{
+	u8 was = sma->state;
+
+	sma->state = state;
+	if (was == state)
+		return 0;
+	if (was == SHCA_IB_STATE_ACTIVE)
+		return SHCA_IB_SMA_INACTIVE;
+	return state == SHCA_IB_STATE_ACTIVE ? SHCA_IB_SMA_ACTIVE : 0;
+}
+
+u32 shca_ib_sma_link(struct shca_ib_sma *sma, u8 phys, bool up)
+{
+	sma->phys = phys;
+	if (!up)
+		return sma_set_state(sma, SHCA_IB_STATE_DOWN);
+	/* What a subnet manager computes, it finds (OpenSM resets the link else). */
+	sma->neighbor_mtu = sma->mtu_cap;
+	return sma_set_state(sma, SHCA_IB_STATE_INIT);
+}
+
+/* ---- attributes ------------------------------------------------------------- */
+
+static void node_info(const struct shca_ib_sma *sma, u8 *data)
+{
+	data[0] = 1;	/* versions of the management framework, of the class */
+	data[1] = 1;
+	data[2] = NODE_CA;
+	data[3] = 1;	/* ports */
+	put_be64(data + 4, sma->port_guid);
+	put_be64(data + 12, sma->port_guid);
+	put_be64(data + 20, sma->port_guid);
+	put_be16(data + 28, sma->partitions);
+	put_be16(data + 30, sma->device);
+	put_be32(data + 32, sma->revision);
+	data[36] = PORT;
+	put_be24(data + 37, sma->vendor);
+}
+
+/* @with_mkey: who asks may know it */
+static void port_info(const struct shca_ib_sma *sma, u8 *data, bool with_mkey)
+{
+	put_be64(data, with_mkey ? sma->mkey : 0);
+	put_be64(data + 8, sma->gid_prefix);
+	put_be16(data + 16, sma->lid);
+	put_be16(data + 18, sma->sm_lid);
+	put_be32(data + 20, sma->cap_mask);
+	put_be16(data + 26, sma->mkey_lease);
+	data[28] = PORT;
+	data[29] = WIDTH;	/* enabled, supported, active */
+	data[30] = WIDTH;
+	data[31] = WIDTH;
+	data[32] = SPEED << 4 | sma->state;
+	data[33] = sma->phys << 4 | sma->down_default;
+	data[34] = sma->mkey_prot << 6 | sma->lmc;
+	data[35] = SPEED << 4 | SPEED;	/* active, enabled */
+	data[36] = sma->neighbor_mtu << 4 | sma->sm_sl;
+	data[37] = VL_CAP << 4;
+	data[41] = sma->mtu_cap;
+	data[42] = sma->hoq_life;
+	data[43] = VL_CAP << 4;	/* operational */
+	put_be16(data + 44, sma->mkey_violations);
+	data[50] = GUID_CAP;
+	data[51] = sma->subnet_timeout;
+	data[52] = RESP_TIME;
+}
+
+/* May a subnet manager ask for this state now? */
+static bool port_state_ok(const struct shca_ib_sma *sma, u8 state, u8 phys)
+{
+	switch (state) {
+	case SHCA_IB_STATE_NOP:
+	case SHCA_IB_STATE_DOWN:
+		return phys == 0 || phys == SHCA_IB_PHYS_POLLING ||
+		       phys == SHCA_IB_PHYS_DISABLED;
+	case SHCA_IB_STATE_ARMED:
+		return !phys && (sma->state == SHCA_IB_STATE_INIT ||
+				 sma->state == SHCA_IB_STATE_ARMED);
+	case SHCA_IB_STATE_ACTIVE:
+		return !phys && (sma->state == SHCA_IB_STATE_ARMED ||
+				 sma->state == SHCA_IB_STATE_ACTIVE);
+	default:
+		return false;
+	}
+}
+
+/* A field of 0 changes nothing; WIDTH and SPEED have one value, and "all supported". */
+static bool port_info_ok(const struct shca_ib_sma *sma, const u8 *data)
+{
+	u32 lid = get_be16(data + 16), sm_lid = get_be16(data + 18);
+	u8 mtu = data[36] >> 4, vls = data[43] >> 4;
+
+	return lid < LID_MCAST && sm_lid < LID_MCAST &&
+	       (!data[29] || data[29] == WIDTH || data[29] == 0xff) &&
+	       (!(data[35] & 0xf) || (data[35] & 0xf) == SPEED ||
+		(data[35] & 0xf) == 0xf) &&
+	       (data[33] & 0xf) <= SHCA_IB_PHYS_POLLING &&
+	       mtu <= sma->mtu_cap && vls <= VL_CAP &&
+	       port_state_ok(sma, data[32] & 0xf, data[33] >> 4);
+}
+
+static u32 port_apply_state(struct shca_ib_sma *sma, u8 state, u8 phys)
+{
+	if (phys == SHCA_IB_PHYS_DISABLED)
+		return SHCA_IB_SMA_DISABLE;
+	if (phys || state == SHCA_IB_STATE_DOWN)
+		return SHCA_IB_SMA_POLL;
+	if (state == SHCA_IB_STATE_NOP)
+		return 0;
+	return sma_set_state(sma, state);
+}
+
+static u32 set_port_info(struct shca_ib_sma *sma, const u8 *data)
+{
+	u32 lid = get_be16(data + 16), sm_lid = get_be16(data + 18);
+	u8 lmc = data[34] & 7, sm_sl = data[36] & 0xf;
+	u64 prefix = get_be64(data + 8);
+	u32 what = 0;
+
+	if (lid != sma->lid || lmc != sma->lmc)
+		what |= SHCA_IB_SMA_LID;
+	if (sm_lid != sma->sm_lid || sm_sl != sma->sm_sl)
+		what |= SHCA_IB_SMA_SM;
+	if (prefix != sma->gid_prefix)
+		what |= SHCA_IB_SMA_GID;
+	if (data[51] & 0x80)
+		what |= SHCA_IB_SMA_REREGISTER;
+	sma->mkey = get_be64(data);
+	sma->gid_prefix = prefix;
+	sma->lid = lid;
+	sma->lmc = lmc;
+	sma->sm_lid = sm_lid;
+	sma->sm_sl = sm_sl;
+	sma->mkey_lease = get_be16(data + 26);
+	sma->mkey_prot = data[34] >> 6;
+	sma->hoq_life = data[42] & 0x1f;
+	sma->subnet_timeout = data[51] & 0x1f;
+	if (data[33] & 0xf)
+		sma->down_default = data[33] & 0xf;
+	if (data[36] >> 4)
+		sma->neighbor_mtu = data[36] >> 4;
+	/* Any value resets the counter (IBTA 14.2.5.6). */
+	sma->mkey_violations = get_be16(data + 44);
+	return what | port_apply_state(sma, data[32] & 0xf, data[33] >> 4);
+}
+
+/* ---- the packet ------------------------------------------------------------- */
+
+/* IBTA 14.2.4.1: with protection 0 and 1, everybody reads. */
+static bool mkey_ok(const struct shca_ib_sma *sma, u8 method, u64 mkey)
+{
+	return !sma->mkey || mkey == sma->mkey ||
+	       (method == METHOD_GET && sma->mkey_prot < 2);
+}
+
+static void reply(u8 *out, u32 status)
+{
+	u32 direction = out[MAD_CLASS] == CLASS_DIRECTED ? STATUS_RETURNS : 0;
+
+	out[MAD_METHOD] = METHOD_RESPONSE | METHOD_GET;
+	put_be16(out + MAD_STATUS, status | direction);
+}
+
+/* Return: the status; @what is added to. */
+static u32 attribute(struct shca_ib_sma *sma, const u8 *in, u8 *out,
+		     bool with_mkey, u32 *what)
+{
+	bool set = in[MAD_METHOD] == METHOD_SET;
+	u32 mod = get_be32(in + MAD_ATTR_MOD);
+	u8 *data = out + SMP_DATA;
+
+	switch (get_be16(in + MAD_ATTR)) {
+	case ATTR_NODE_DESC:
+		if (set)
+			return STATUS_ATTR;
+		if (mod)
+			return STATUS_FIELD;
+		memcpy(data, sma->desc, sizeof(sma->desc));
+		return 0;
+	case ATTR_NODE_INFO:
+		if (set)
+			return STATUS_ATTR;
+		if (mod)
+			return STATUS_FIELD;
+		memset(data, 0, SMP_DATA_BYTES);
+		node_info(sma, data);
+		return 0;
+	case ATTR_PORT_INFO:
+		if (mod > PORT || (set && !port_info_ok(sma, data)))
+			return STATUS_FIELD;
+		if (set)
+			*what |= set_port_info(sma, data);
+		memset(data, 0, SMP_DATA_BYTES);
+		port_info(sma, data, with_mkey);
+		return 0;
+	default:
+		return STATUS_ATTR;
+	}
+}
+
+u32 shca_ib_smp(struct shca_ib_sma *sma, const u8 *in, u8 *out, bool trusted)
+{
+	u8 class = in[MAD_CLASS], method = in[MAD_METHOD];
+	u64 mkey = get_be64(in + SMP_MKEY);
+	u32 status, what = SHCA_IB_SMA_REPLY | SHCA_IB_SMA_CONSUMED;
+
+	/* Responses, traps and their like are for those who asked, or for a manager. */
+	if ((sma->cap_mask & CAP_IS_SM && get_be16(in + MAD_ATTR) == ATTR_SM_INFO) ||
+	    (class != CLASS_LID_ROUTED && class != CLASS_DIRECTED) ||
+	    method & METHOD_RESPONSE || method == METHOD_TRAP ||
+	    method == METHOD_TRAP_REPRESS || method == METHOD_REPORT)
+		return 0;
+	memcpy(out, in, SHCA_IB_MAD_BYTES);
+	if (in[MAD_BASE_VERSION] != 1 || in[MAD_CLASS_VERSION] != 1)
+		status = STATUS_VERSION;
+	else if (method != METHOD_GET && method != METHOD_SET)
+		status = STATUS_METHOD;
+	else if (!trusted && !mkey_ok(sma, method, mkey))
+		goto violation;
+	else
+		status = attribute(sma, in, out,
+				   trusted || mkey == sma->mkey ||
+				   !sma->mkey_prot, &what);
+	reply(out, status);
+	return what;
+
+violation:
+	if (sma->mkey_violations != 0xffff)
+		sma->mkey_violations++;
+	return SHCA_IB_SMA_CONSUMED;
+}

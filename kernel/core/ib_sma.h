@@ -1,0 +1,97 @@
+/* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
+/*
+ * The subnet management agent of a channel adapter with one port (IBTA 14.2): what a
+ * subnet manager reads and sets by SMPs. Without the packets that carry them, and
+ * without locks.
+ */
+#ifndef SHCA_CORE_IB_SMA_H
+#define SHCA_CORE_IB_SMA_H
+
+#include "os.h"
+
+#define SHCA_IB_MAD_BYTES	256
+#define SHCA_IB_DESC_BYTES	64
+
+/** enum shca_ib_state - PortState of PortInfo (IBTA 14.2.5.6) */
+enum shca_ib_state {
+	SHCA_IB_STATE_NOP,
+	SHCA_IB_STATE_DOWN,
+	SHCA_IB_STATE_INIT,
+	SHCA_IB_STATE_ARMED,
+	SHCA_IB_STATE_ACTIVE,
+};
+
+/**
+ * struct shca_ib_sma - attributes of node and port
+ * @desc:	NodeDescription
+ * @port_guid:	also the GUID of node and system
+ * @vendor: @device: @revision:	NodeInfo
+ * @partitions:	size of the P_Key table
+ * @cap_mask:	CapabilityMask
+ * @state:	enum shca_ib_state
+ * @phys:	enum shca_ib_phys, of ib_hello.h
+ * @mtu_cap: @neighbor_mtu:	codes 1 (256) to 5 (4096)
+ * @mkey: @mkey_prot: @mkey_lease: @mkey_violations:	protection; the lease is kept,
+ *		and does not run yet
+ * @gid_prefix:	of the subnet
+ * @lid: @lmc: @sm_lid: @sm_sl:	0: none assigned
+ * @subnet_timeout: @hoq_life: @down_default:	kept for the subnet manager
+ */
+struct shca_ib_sma {
+	u8 desc[SHCA_IB_DESC_BYTES];
+	u64 port_guid;
+	u32 vendor;
+	u16 device;
+	u32 revision;
+	u16 partitions;
+	u32 cap_mask;
+	u8 state;
+	u8 phys;
+	u8 mtu_cap;
+	u8 neighbor_mtu;
+	u64 mkey;
+	u8 mkey_prot;
+	u16 mkey_lease;
+	u16 mkey_violations;
+	u64 gid_prefix;
+	u16 lid;
+	u16 sm_lid;
+	u8 lmc;
+	u8 sm_sl;
+	u8 subnet_timeout;
+	u8 hoq_life;
+	u8 down_default;
+};
+
+/* What the caller does after an SMP, or tells. */
+#define SHCA_IB_SMA_REPLY	(1u << 0)	/* @out is to be sent back */
+#define SHCA_IB_SMA_CONSUMED	(1u << 1)	/* nobody else gets it */
+#define SHCA_IB_SMA_ACTIVE	(1u << 2)	/* the port became active */
+#define SHCA_IB_SMA_INACTIVE	(1u << 3)	/* it was active */
+#define SHCA_IB_SMA_LID		(1u << 4)	/* LID or LMC changed */
+#define SHCA_IB_SMA_SM		(1u << 5)	/* LID or SL of the master SM changed */
+#define SHCA_IB_SMA_GID		(1u << 6)	/* the subnet prefix changed */
+#define SHCA_IB_SMA_REREGISTER	(1u << 7)	/* clients shall register again */
+#define SHCA_IB_SMA_DISABLE	(1u << 8)	/* disable the physical port */
+#define SHCA_IB_SMA_POLL	(1u << 9)	/* enable it, and train the link again */
+
+/** shca_ib_sma_init() - a port that is down, in the default subnet */
+void shca_ib_sma_init(struct shca_ib_sma *sma, u64 guid, u8 mtu_cap);
+
+/**
+ * shca_ib_sma_link() - the physical state has changed
+ *
+ * Return: SHCA_IB_SMA_INACTIVE or 0.
+ */
+u32 shca_ib_sma_link(struct shca_ib_sma *sma, u8 phys, bool up);
+
+/**
+ * shca_ib_smp() - process a subnet management packet
+ * @in: @out:	SHCA_IB_MAD_BYTES each
+ * @trusted:	from this machine, so the M_Key does not matter
+ *
+ * Return: SHCA_IB_SMA_*; 0: not for the agent.
+ */
+u32 shca_ib_smp(struct shca_ib_sma *sma, const u8 *in, u8 *out, bool trusted);
+
+#endif

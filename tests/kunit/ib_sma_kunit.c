@@ -1,0 +1,454 @@
+// SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
+/* The subnet management agent: attributes read and set, states, and protection. */
+#include "fixture.h"
+
+#include "../../kernel/core/ib_hello.h"
+#include "../../kernel/core/ib_sma.h"
+
+#define GUID	0x0002030405060708ull
+#define KEY	0x1122334455667788ull
+#define LID_ROUTED	0x01
+#define DIRECTED	0x81
+#define GET	0x01
+#define SET	0x02
+#define DESC	0x10
+#define NODE	0x11
+#define PORTINFO	0x15
+#define SM_INFO	0x20
+#define ANSWERED	(SHCA_IB_SMA_REPLY | SHCA_IB_SMA_CONSUMED)
+
+struct fx_sma {
+	struct shca_ib_sma sma;
+	u8 in[SHCA_IB_MAD_BYTES];
+	u8 out[SHCA_IB_MAD_BYTES];
+	bool trusted;
+};
+
+static struct fx_sma *fx_sma(struct kunit *test)
+{
+	struct fx_sma *fx = kunit_kzalloc(test, sizeof(*fx), GFP_KERNEL);
+
+	memset(&fx->sma, 0xff, sizeof(fx->sma));
+	shca_ib_sma_init(&fx->sma, GUID, 3);
+	memset(fx->in, 0xdd, sizeof(fx->in));	/* paths, which come back */
+	memcpy(fx->sma.desc, "softhca of a test", 18);
+	fx->sma.vendor = 0x123456;
+	fx->sma.device = 0x789a;
+	fx->sma.revision = 0xbcdef012;
+	fx->sma.partitions = 16;
+	fx->sma.cap_mask = 0x02010800;
+	return fx;
+}
+
+/* A request with the data of the last reply. */
+static void prepare(struct fx_sma *fx, u8 class, u8 method, u8 attr, u32 mod)
+{
+	u8 *in = fx->in;
+
+	memset(in, 0, 64);
+	memcpy(in + 64, fx->out + 64, 64);
+	in[0] = 1;
+	in[1] = class;
+	in[2] = 1;
+	in[3] = method;
+	in[15] = 0x77;		/* TID */
+	in[17] = attr;
+	in[20] = mod >> 24;
+	in[23] = mod;
+	memset(fx->out, 0xee, sizeof(fx->out));
+}
+
+static void set_key(struct fx_sma *fx, u64 key)
+{
+	u32 i;
+
+	for (i = 0; i < 8; i++)
+		fx->in[24 + i] = key >> (56 - 8 * i);
+}
+
+static u32 send(struct fx_sma *fx)
+{
+	return shca_ib_smp(&fx->sma, fx->in, fx->out, fx->trusted);
+}
+
+static u32 status(const struct fx_sma *fx)
+{
+	return fx->out[4] << 8 | fx->out[5];
+}
+
+static u32 get(struct fx_sma *fx, u8 attr)
+{
+	prepare(fx, LID_ROUTED, GET, attr, 0);
+	/* Data of a request to read is not looked at. */
+	memset(fx->in + 64, 0xee, 64);
+	return send(fx);
+}
+
+/* Reads PortInfo; what is then changed in @fx->in is set by send(). */
+static u8 *begin_set(struct kunit *test, struct fx_sma *fx)
+{
+	KUNIT_EXPECT_EQ(test, get(fx, PORTINFO), ANSWERED);
+	prepare(fx, LID_ROUTED, SET, PORTINFO, 1);
+	fx->in[64 + 32] &= 0xf0;	/* state: no change */
+	fx->in[64 + 33] &= 0x0f;
+	return fx->in + 64;
+}
+
+static void node_desc_is_read(struct kunit *test)
+{
+	struct fx_sma *fx = fx_sma(test);
+
+	KUNIT_EXPECT_EQ(test, get(fx, DESC), ANSWERED);
+	KUNIT_EXPECT_EQ(test, status(fx), 0u);
+	KUNIT_EXPECT_EQ(test, memcmp(fx->out + 64, fx->sma.desc, 64), 0);
+	/* The rest is that of the request. */
+	KUNIT_EXPECT_EQ(test, fx->out[3], 0x81);
+	KUNIT_EXPECT_EQ(test, memcmp(fx->out + 6, fx->in + 6, 58), 0);
+	KUNIT_EXPECT_EQ(test, memcmp(fx->out + 128, fx->in + 128, 128), 0);
+}
+
+static void node_info_is_read(struct kunit *test)
+{
+	static const u8 wanted[64] = {
+		1, 1, 1, 1, 0, 2, 3, 4, 5, 6, 7, 8, 0, 2, 3, 4, 5, 6, 7, 8,
+		0, 2, 3, 4, 5, 6, 7, 8, 0, 16, 0x78, 0x9a, 0xbc, 0xde, 0xf0, 0x12,
+		1, 0x12, 0x34, 0x56,
+	};
+	struct fx_sma *fx = fx_sma(test);
+
+	KUNIT_EXPECT_EQ(test, get(fx, NODE), ANSWERED);
+	KUNIT_EXPECT_EQ(test, memcmp(fx->out + 64, wanted, 64), 0);
+	KUNIT_EXPECT_EQ(test, memcmp(fx->out + 128, fx->in + 128, 128), 0);
+}
+
+static void port_info_is_read(struct kunit *test)
+{
+	static const u8 wanted[64] = {
+		[8] = 0xfe, 0x80, [20] = 0x02, 0x01, 0x08, 0x00,
+		[28] = 1, 2, 2, 2, 0x11, 0x22, [35] = 0x11, 0x30, 0x10,
+		[41] = 3, [43] = 0x10, [50] = 8, 0, 16,
+	};
+	struct fx_sma *fx = fx_sma(test);
+
+	KUNIT_EXPECT_EQ(test, get(fx, PORTINFO), ANSWERED);
+	KUNIT_EXPECT_EQ(test, status(fx), 0u);
+	KUNIT_EXPECT_EQ(test, memcmp(fx->out + 64, wanted, 64), 0);
+	KUNIT_EXPECT_EQ(test, memcmp(fx->out + 128, fx->in + 128, 128), 0);
+	KUNIT_EXPECT_EQ(test, shca_ib_sma_link(&fx->sma, SHCA_IB_PHYS_LINK_UP, true), 0u);
+	get(fx, PORTINFO);
+	KUNIT_EXPECT_EQ(test, fx->out[64 + 32], 0x12);
+	KUNIT_EXPECT_EQ(test, fx->out[64 + 33], 0x52);
+	prepare(fx, LID_ROUTED, GET, PORTINFO, 2);
+	KUNIT_EXPECT_EQ(test, send(fx), ANSWERED);
+	KUNIT_EXPECT_EQ(test, status(fx), 0x1cu);
+}
+
+/* A directed one goes back the way it came. */
+static void directed_reply_says_so(struct kunit *test)
+{
+	struct fx_sma *fx = fx_sma(test);
+
+	prepare(fx, DIRECTED, GET, NODE, 0);
+	KUNIT_EXPECT_EQ(test, send(fx), ANSWERED);
+	KUNIT_EXPECT_EQ(test, status(fx), 0x8000u);
+	prepare(fx, DIRECTED, GET, 0x99, 0);
+	KUNIT_EXPECT_EQ(test, send(fx), ANSWERED);
+	KUNIT_EXPECT_EQ(test, status(fx), 0x800cu);
+}
+
+static void not_for_the_agent(struct kunit *test)
+{
+	static const u8 methods[] = { 0x81, 0x82, 0x05, 0x06, 0x07, 0xff };
+	struct fx_sma *fx = fx_sma(test);
+	u32 i;
+
+	for (i = 0; i < ARRAY_SIZE(methods); i++) {
+		prepare(fx, LID_ROUTED, methods[i], NODE, 0);
+		KUNIT_EXPECT_EQ(test, send(fx), 0u);
+	}
+	prepare(fx, 0x03, GET, NODE, 0);
+	KUNIT_EXPECT_EQ(test, send(fx), 0u);
+	/* A subnet manager here answers for itself, and for nothing else. */
+	KUNIT_EXPECT_EQ(test, get(fx, SM_INFO), ANSWERED);
+	KUNIT_EXPECT_EQ(test, status(fx), 0xcu);
+	fx->sma.cap_mask |= 2;
+	KUNIT_EXPECT_EQ(test, get(fx, SM_INFO), 0u);
+	KUNIT_EXPECT_EQ(test, get(fx, NODE), ANSWERED);
+}
+
+static void what_is_wrong_is_said(struct kunit *test)
+{
+	struct fx_sma *fx = fx_sma(test);
+	static const struct {
+		u8 at, value;
+		u16 status;
+	} rows[] = {
+		{ 0, 2, 0x04 }, { 2, 2, 0x04 }, { 3, 0x03, 0x08 },
+		{ 3, 0x20, 0x08 }, { 17, 0x12, 0x0c }, { 16, 0x01, 0x0c },
+		{ 23, 1, 0x1c }, { 20, 1, 0x1c }, { 3, SET, 0x0c },
+	};
+	static const u8 attrs[] = { NODE, DESC };
+	u32 i, j;
+
+	for (j = 0; j < 2; j++)
+		for (i = 0; i < ARRAY_SIZE(rows); i++) {
+			prepare(fx, LID_ROUTED, GET, attrs[j], 0);
+			fx->in[rows[i].at] = rows[i].value;
+			KUNIT_EXPECT_EQ(test, send(fx), ANSWERED);
+			KUNIT_EXPECT_EQ(test, status(fx), rows[i].status);
+		}
+}
+
+static void port_info_is_set(struct kunit *test)
+{
+	struct fx_sma *fx = fx_sma(test);
+	u8 *data = begin_set(test, fx);
+	u8 sent[64];
+
+	data[8] = 0xfd;			/* prefix */
+	data[16] = 0x12, data[17] = 0x34;	/* LID */
+	data[18] = 0x23, data[19] = 0x45;	/* SM's */
+	data[26] = 0x01, data[27] = 0x02;	/* lease */
+	data[29] = 0xff;		/* width: all */
+	data[33] = 0x01;		/* sleep by default */
+	data[34] = 0x45;		/* protection 1, LMC 5 */
+	data[35] = 0x1f;		/* speed: all */
+	data[36] = 0x19;		/* MTU 256, SL 9 */
+	data[42] = 0xf3;		/* HOQ life */
+	data[44] = 0x0a, data[45] = 0x0b;
+	data[51] = 0x93;		/* reregister, timeout 19 */
+	memcpy(sent, data, sizeof(sent));
+	KUNIT_EXPECT_EQ(test, send(fx),
+			ANSWERED | SHCA_IB_SMA_LID | SHCA_IB_SMA_SM |
+			SHCA_IB_SMA_GID | SHCA_IB_SMA_REREGISTER);
+	KUNIT_EXPECT_EQ(test, status(fx), 0u);
+	KUNIT_EXPECT_EQ(test, fx->sma.lid, 0x1234);
+	KUNIT_EXPECT_EQ(test, fx->sma.lmc, 5);
+	KUNIT_EXPECT_EQ(test, fx->sma.sm_lid, 0x2345);
+	KUNIT_EXPECT_EQ(test, fx->sma.sm_sl, 9);
+	KUNIT_EXPECT_EQ(test, fx->sma.gid_prefix, 0xfd80000000000000ull);
+	/* The reply is what is now; so is a later read. */
+	sent[29] = 2;
+	sent[32] = 0x11;
+	sent[33] = 0x21;
+	sent[35] = 0x11;
+	sent[42] = 0x13;
+	sent[51] = 0x13;
+	KUNIT_EXPECT_EQ(test, memcmp(fx->out + 64, sent, sizeof(sent)), 0);
+	get(fx, PORTINFO);
+	KUNIT_EXPECT_EQ(test, memcmp(fx->out + 64, sent, sizeof(sent)), 0);
+	/* The same once more is no change. */
+	begin_set(test, fx);
+	KUNIT_EXPECT_EQ(test, send(fx), ANSWERED);
+	/* Zero leaves these as they are. */
+	data = begin_set(test, fx);
+	data[29] = 0;
+	data[33] = 0;
+	data[35] = 0x10;
+	data[36] = 0x09;
+	data[43] = 0;
+	KUNIT_EXPECT_EQ(test, send(fx), ANSWERED);
+	KUNIT_EXPECT_EQ(test, memcmp(fx->out + 64, sent, sizeof(sent)), 0);
+}
+
+/* Each change alone is told. */
+static void changes_are_told_one_by_one(struct kunit *test)
+{
+	static const struct {
+		u8 at, value;
+		u32 what;
+	} rows[] = {
+		{ 17, 5, SHCA_IB_SMA_LID }, { 34, 1, SHCA_IB_SMA_LID },
+		{ 19, 5, SHCA_IB_SMA_SM }, { 36, 0x31, SHCA_IB_SMA_SM },
+		{ 15, 9, SHCA_IB_SMA_GID },
+		{ 51, 0x80, SHCA_IB_SMA_REREGISTER },
+		{ 51, 0x13, 0 }, { 42, 3, 0 },
+	};
+	struct fx_sma *fx = fx_sma(test);
+	u32 i;
+
+	for (i = 0; i < ARRAY_SIZE(rows); i++) {
+		begin_set(test, fx)[rows[i].at] = rows[i].value;
+		KUNIT_EXPECT_EQ(test, send(fx), ANSWERED | rows[i].what);
+	}
+}
+
+static void bad_fields_change_nothing(struct kunit *test)
+{
+	static const struct {
+		u8 at, value;
+	} rows[] = {
+		{ 16, 0xc0 }, { 18, 0xc0 }, { 29, 1 }, { 29, 3 }, { 29, 0xfe },
+		{ 35, 0x12 }, { 35, 0x1e }, { 33, 0x03 }, { 36, 0x40 },
+		{ 43, 0x20 }, { 32, 0x13 }, { 32, 0x14 }, { 32, 0x12 },
+		{ 32, 0x15 }, { 33, 0x12 }, { 33, 0x42 }, { 33, 0x52 },
+	};
+	struct fx_sma *fx = fx_sma(test);
+	struct shca_ib_sma was = fx->sma;
+	u8 *data;
+	u32 i;
+
+	for (i = 0; i < ARRAY_SIZE(rows); i++) {
+		data = begin_set(test, fx);
+		data[17] = 7;		/* would be good */
+		data[rows[i].at] = rows[i].value;
+		KUNIT_EXPECT_EQ(test, send(fx), ANSWERED);
+		KUNIT_EXPECT_EQ(test, status(fx), 0x1cu);
+		KUNIT_EXPECT_EQ(test, memcmp(&was, &fx->sma, sizeof(was)), 0);
+	}
+	/* the first bad LID of each, the last good ones */
+	data = begin_set(test, fx);
+	data[16] = 0xc0;
+	KUNIT_EXPECT_EQ(test, send(fx), ANSWERED);
+	KUNIT_EXPECT_EQ(test, status(fx), 0x1cu);
+	data = begin_set(test, fx);
+	data[18] = 0xc0;
+	KUNIT_EXPECT_EQ(test, send(fx), ANSWERED);
+	KUNIT_EXPECT_EQ(test, status(fx), 0x1cu);
+	data = begin_set(test, fx);
+	data[16] = 0xbf, data[17] = 0xff;
+	data[18] = 0xbf, data[19] = 0xff;
+	data[36] = 0x30;
+	data[43] = 0x10;
+	KUNIT_EXPECT_EQ(test, send(fx),
+			ANSWERED | SHCA_IB_SMA_LID | SHCA_IB_SMA_SM);
+}
+
+/* @state: upper half a physical state, lower half a port state */
+static u32 ask(struct kunit *test, struct fx_sma *fx, u8 state)
+{
+	u8 *data = begin_set(test, fx);
+
+	data[32] |= state & 0xf;
+	data[33] |= state & 0xf0;
+	return send(fx);
+}
+
+static void states_follow_each_other(struct kunit *test)
+{
+	struct fx_sma *fx = fx_sma(test);
+
+	KUNIT_EXPECT_EQ(test, fx->sma.state, SHCA_IB_STATE_DOWN);
+	fx->sma.neighbor_mtu = 1;
+	KUNIT_EXPECT_EQ(test, shca_ib_sma_link(&fx->sma, SHCA_IB_PHYS_LINK_UP, true), 0u);
+	KUNIT_EXPECT_EQ(test, fx->sma.state, SHCA_IB_STATE_INIT);
+	KUNIT_EXPECT_EQ(test, fx->sma.neighbor_mtu, 3);
+	/* not yet */
+	ask(test, fx, SHCA_IB_STATE_ACTIVE);
+	KUNIT_EXPECT_EQ(test, status(fx), 0x1cu);
+	KUNIT_EXPECT_EQ(test, ask(test, fx, SHCA_IB_STATE_ARMED), ANSWERED);
+	KUNIT_EXPECT_EQ(test, status(fx), 0u);
+	KUNIT_EXPECT_EQ(test, fx->out[64 + 32], 0x13);
+	KUNIT_EXPECT_EQ(test, ask(test, fx, SHCA_IB_STATE_ARMED), ANSWERED);
+	KUNIT_EXPECT_EQ(test, status(fx), 0u);
+	/* a physical state with it makes no sense */
+	ask(test, fx, 0x20 | SHCA_IB_STATE_ACTIVE);
+	KUNIT_EXPECT_EQ(test, status(fx), 0x1cu);
+	ask(test, fx, 0x30 | SHCA_IB_STATE_ARMED);
+	KUNIT_EXPECT_EQ(test, status(fx), 0x1cu);
+	KUNIT_EXPECT_EQ(test, ask(test, fx, SHCA_IB_STATE_ACTIVE),
+			ANSWERED | SHCA_IB_SMA_ACTIVE);
+	KUNIT_EXPECT_EQ(test, fx->out[64 + 32], 0x14);
+	KUNIT_EXPECT_EQ(test, ask(test, fx, SHCA_IB_STATE_ACTIVE), ANSWERED);
+	KUNIT_EXPECT_EQ(test, status(fx), 0u);
+	KUNIT_EXPECT_EQ(test, ask(test, fx, SHCA_IB_STATE_NOP), ANSWERED);
+	KUNIT_EXPECT_EQ(test, fx->sma.state, SHCA_IB_STATE_ACTIVE);
+	/* back to ARMED is no way */
+	ask(test, fx, SHCA_IB_STATE_ARMED);
+	KUNIT_EXPECT_EQ(test, status(fx), 0x1cu);
+	KUNIT_EXPECT_EQ(test, shca_ib_sma_link(&fx->sma, SHCA_IB_PHYS_POLLING, false),
+			SHCA_IB_SMA_INACTIVE);
+	KUNIT_EXPECT_EQ(test, fx->sma.state, SHCA_IB_STATE_DOWN);
+	KUNIT_EXPECT_EQ(test, fx->sma.phys, SHCA_IB_PHYS_POLLING);
+	KUNIT_EXPECT_EQ(test, shca_ib_sma_link(&fx->sma, SHCA_IB_PHYS_POLLING, false), 0u);
+}
+
+static void link_is_disabled_and_trained(struct kunit *test)
+{
+	struct fx_sma *fx = fx_sma(test);
+
+	KUNIT_EXPECT_EQ(test, ask(test, fx, 0x30), ANSWERED | SHCA_IB_SMA_DISABLE);
+	KUNIT_EXPECT_EQ(test, status(fx), 0u);
+	KUNIT_EXPECT_EQ(test, ask(test, fx, 0x31), ANSWERED | SHCA_IB_SMA_DISABLE);
+	KUNIT_EXPECT_EQ(test, ask(test, fx, 0x20), ANSWERED | SHCA_IB_SMA_POLL);
+	KUNIT_EXPECT_EQ(test, ask(test, fx, 0x21), ANSWERED | SHCA_IB_SMA_POLL);
+	KUNIT_EXPECT_EQ(test, ask(test, fx, SHCA_IB_STATE_DOWN),
+			ANSWERED | SHCA_IB_SMA_POLL);
+}
+
+/* M_Key: reading is free up to protection 1, and the key shows up to 0. */
+static void key_protects(struct kunit *test)
+{
+	struct fx_sma *fx = fx_sma(test);
+	u32 prot, good;
+
+	for (prot = 0; prot < 4; prot++)
+		for (good = 0; good < 2; good++) {
+			bool readable = good || prot < 2;
+
+			fx->sma.mkey = KEY;
+			fx->sma.mkey_prot = prot;
+			fx->sma.mkey_violations = 0;
+			prepare(fx, LID_ROUTED, GET, PORTINFO, 0);
+			set_key(fx, good ? KEY : 5);
+			KUNIT_EXPECT_EQ(test, send(fx), readable ? ANSWERED :
+					SHCA_IB_SMA_CONSUMED);
+			KUNIT_EXPECT_EQ(test, fx->sma.mkey_violations, !readable);
+			if (readable)
+				KUNIT_EXPECT_EQ(test, fx->out[64 + 7],
+						good || !prot ? KEY & 0xff : 0);
+			prepare(fx, LID_ROUTED, SET, PORTINFO, 0);
+			memset(fx->in + 64, 0, 64);
+			fx->in[64 + 17] = 1;
+			set_key(fx, good ? KEY : 5);
+			fx->sma.lid = 0;
+			KUNIT_EXPECT_EQ(test, send(fx), good ?
+					ANSWERED | SHCA_IB_SMA_LID | SHCA_IB_SMA_GID :
+					SHCA_IB_SMA_CONSUMED);
+			KUNIT_EXPECT_EQ(test, fx->sma.lid, good);
+			fx->sma.gid_prefix = 1;
+		}
+	/* A port without a key takes any, and a Set gives it one. */
+	fx->sma.mkey = 0;
+	fx->sma.mkey_prot = 3;
+	prepare(fx, LID_ROUTED, SET, PORTINFO, 0);
+	memset(fx->in + 64, 0, 64);
+	fx->in[64 + 7] = 9;
+	fx->in[64 + 17] = 1;
+	set_key(fx, 5);
+	send(fx);
+	KUNIT_EXPECT_EQ(test, fx->sma.mkey, 9ull);
+	/* from this machine, with another key */
+	fx->sma.mkey = KEY;
+	fx->sma.mkey_prot = 3;
+	fx->trusted = true;
+	KUNIT_EXPECT_EQ(test, get(fx, PORTINFO), ANSWERED);
+	KUNIT_EXPECT_EQ(test, fx->out[64 + 7], KEY & 0xff);
+	fx->trusted = false;
+	fx->sma.mkey_violations = 0xffff;
+	KUNIT_EXPECT_EQ(test, get(fx, NODE), SHCA_IB_SMA_CONSUMED);
+	KUNIT_EXPECT_EQ(test, fx->sma.mkey_violations, 0xffff);
+}
+
+static struct kunit_case ib_sma_cases[] = {
+	KUNIT_CASE(node_desc_is_read),
+	KUNIT_CASE(node_info_is_read),
+	KUNIT_CASE(port_info_is_read),
+	KUNIT_CASE(directed_reply_says_so),
+	KUNIT_CASE(not_for_the_agent),
+	KUNIT_CASE(what_is_wrong_is_said),
+	KUNIT_CASE(port_info_is_set),
+	KUNIT_CASE(changes_are_told_one_by_one),
+	KUNIT_CASE(bad_fields_change_nothing),
+	KUNIT_CASE(states_follow_each_other),
+	KUNIT_CASE(link_is_disabled_and_trained),
+	KUNIT_CASE(key_protects),
+	{}
+};
+
+static struct kunit_suite ib_sma_suite = {
+	.name = "softhca_ib_sma",
+	.test_cases = ib_sma_cases,
+};
+
+kunit_test_suites(&ib_sma_suite);
