@@ -6,7 +6,8 @@
  * Losses.  Going back costs up to a window, so the window follows the path.  It
  * shrinks by a quarter on each loss, and grows by an eighth for each window that is
  * acknowledged. If a queue on the way is shorter than the window, the window
- * settles at that length.
+ * settles at that length.  Where only what is lost comes again, a loss costs little. So
+ * only many losses in a window make it smaller (LOSS_SHARE).
  *
  * Pace.  A pace keeps a rate, and a window of less than AckReq needs.  What leaves
  * may be ahead of the pace by a burst, so that not each packet needs a timer.  Then
@@ -24,6 +25,8 @@
 /* Shortest time over which the outgoing rate is measured. */
 #define MEASURE_NS	2000000ull
 #define NS_PER_S	1000000000ull
+/* Bad wires lose a packet in twenty.  If more than one in so many is lost, a queue is full. */
+#define LOSS_SHARE	8
 
 static u32 cc_least(const struct shca_cc *cc)
 {
@@ -87,6 +90,20 @@ void shca_cc_on_loss(struct shca_cc *cc)
 	cc->lossy = max_t(u32, cc->lossy - cc->lossy / 4, cc_least(cc));
 	cc->acked = 0;
 	cc_apply(cc);
+}
+
+void shca_cc_on_gap(struct shca_cc *cc, u32 nr, u32 of)
+{
+	if (of) {
+		cc->lost = 0;
+		cc->lost_of = max_t(u32, of, cc->lossy);
+		cc->undo = 0;
+	}
+	cc->lost += nr;
+	if (cc->lost * LOSS_SHARE <= cc->lost_of || !cc->lost_of)
+		return;
+	cc->lost_of = 0;
+	shca_cc_on_loss(cc);
 }
 
 void shca_cc_on_undo(struct shca_cc *cc)

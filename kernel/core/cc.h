@@ -57,6 +57,8 @@ struct shca_cc_attr {
  * @burst:	packets that may leave before shca_cc_on_sent() is asked, if @watches
  * @lossy:	the window that losses leave
  * @undo:	@lossy before the last loss
+ * @lost: @lost_of:	packets of a window that were lost, and all of it; @lost_of is 0 when
+ *		they have made the window smaller
  * @acked:	PSNs acknowledged since @lossy has changed
  * @watches:	shca_cc_on_sent() has something to do
  * @mtu:	path MTU, bytes
@@ -71,6 +73,8 @@ struct shca_cc {
 	u32 burst;
 	u32 lossy;
 	u32 undo;
+	u32 lost;
+	u32 lost_of;
 	u32 acked;
 	bool watches;
 	u32 mtu;
@@ -111,6 +115,14 @@ u64 shca_cc_on_sent(struct shca_cc *cc, u32 nr_psn, u64 rtt_ns, u64 now);
 
 /** shca_cc_on_loss() - something is sent again, because it was lost */
 void shca_cc_on_loss(struct shca_cc *cc);
+
+/**
+ * shca_cc_on_gap() - packets are sent again, and no others
+ * @nr:		of them
+ * @of:		so many are outstanding, of which these are the first that were lost; 0: of
+ *		the same as the last time
+ */
+void shca_cc_on_gap(struct shca_cc *cc, u32 nr, u32 of);
 
 /** shca_cc_on_undo() - what was sent again last was not lost */
 void shca_cc_on_undo(struct shca_cc *cc);

@@ -30,13 +30,6 @@ static void req_sample_rtt(struct shca_req *req, u64 now)
 	bool guess = req->recovery.rtt_again;
 
 	req->recovery.rtt_valid = false;
-	/*
-	 * The answer may be that of the first copy or of the one sent early.  What comes
-	 * within half a round trip of the second is that of the first.
-	 */
-	if (unlikely(req->recovery.early_ns > req->recovery.rtt_start) &&
-	    now - req->recovery.early_ns >= req->recovery.rtt_ns / 2)
-		return;
 	if (shca_cc_has_window(&req->cc) && !guess) {
 		shca_cc_on_rtt(&req->cc, rtt, now);
 		shca_req_watch(req);
@@ -54,6 +47,28 @@ static void req_sample_rtt(struct shca_req *req, u64 now)
 	if (unlikely(2 * req->recovery.rtt_ns > req->attr.timeout_ns ||
 		     req->recovery.timeout_ns != req->attr.timeout_ns))
 		shca_req_set_timeout(req);
+}
+
+/*
+ * Something was sent again since the timed packet, and all before that is acknowledged now.
+ * The answer may be that of the first copy or of the second, or of the end of a repair.
+ * What comes within half a round trip of the second copy is that of the first.
+ */
+static void req_sample_in_order(struct shca_req *req, u64 now)
+{
+	if (unlikely(req->recovery.again_ns > req->recovery.rtt_start) &&
+	    now - req->recovery.again_ns >= req->recovery.rtt_ns / 2)
+		req->recovery.rtt_valid = false;
+	else
+		req_sample_rtt(req, now);
+}
+
+void shca_req_time(struct shca_req *req, u32 psn, u64 now)
+{
+	req->recovery.told_ns = now;
+	if (req->recovery.rtt_valid &&
+	    shca_psn_diff(psn, req->recovery.rtt_psn) >= 0)
+		req_sample_rtt(req, now);
 }
 
 static void req_repaired(struct shca_req *req, u64 now);
@@ -74,7 +89,7 @@ static void req_progress(struct shca_req *req, u64 now)
 	req->ackreq.heard = true;
 	if (req->recovery.rtt_valid &&
 	    shca_psn_diff(req->psn.una, req->recovery.rtt_psn) > 0)
-		req_sample_rtt(req, now);
+		req_sample_in_order(req, now);
 
 	req->recovery.deadline = 0;
 	req->ackreq.probe_ns = 0;
@@ -155,7 +170,7 @@ static void req_ack_now(struct shca_req *req, u64 now)
 
 static noinline void req_repaired(struct shca_req *req, u64 now)
 {
-	shca_req_repaired(req, now);
+	shca_req_repaired(req);
 	if (req->recovery.acked)
 		req_ack_now(req, now);
 }
@@ -191,7 +206,8 @@ static enum shca_verdict req_ack_ahead(struct shca_req *req,
 	req->recovery.repairs = true;
 	req->recovery.acked_psn = pkt->psn;
 	req->recovery.acked_syndrome = pkt->aeth.syndrome;
-	shca_req_gap(req, shca_psn_add(wr->first_psn, wr->nr_psn), now);
+	shca_req_gap(req, shca_psn_add(wr->first_psn, wr->nr_psn), pkt->psn,
+		     now);
 	return SHCA_RX_LOST_RESPONSE;
 }
 
@@ -305,7 +321,7 @@ static enum shca_verdict req_rx_ack(struct shca_req *req, const struct shca_pkt 
 			return SHCA_RX_STALE_ACK;
 		if (req_ack(req, off, now))
 			return req_gap(req, now);
-		shca_req_resend(req, code + 1, now);
+		shca_req_resend(req, code + 1, pkt->aeth.msn, now);
 		return SHCA_RX_NAK_SEQ;
 	case SHCA_AETH_NAK:
 		if (code > SHCA_NAK_OPERATION)
@@ -422,6 +438,15 @@ static enum shca_verdict req_rx_atomic(struct shca_req *req,
 			  pkt, 1, true, now);
 }
 
+static noinline enum shca_verdict
+req_stale(struct shca_req *req, const struct shca_pkt *pkt, u64 now)
+{
+	if ((pkt->opcode & SHCA_TRANSPORT_MASK) == req->attr.transport &&
+	    shca_psn_diff(pkt->psn, req->psn.una) < 0)
+		shca_req_stale(req, pkt->psn, now);
+	return SHCA_RX_STALE_ACK;
+}
+
 static enum shca_verdict req_rx(struct shca_req *req, const struct shca_pkt *pkt,
 				u64 now)
 {
@@ -438,7 +463,7 @@ static enum shca_verdict req_rx(struct shca_req *req, const struct shca_pkt *pkt
 		if (req_is_nothing(req, pkt))
 			shca_req_missing(req, now);
 		else if (!req_is_unasked_credit(req, pkt))
-			return SHCA_RX_STALE_ACK;
+			return req_stale(req, pkt, now);
 		return SHCA_RX_OK;
 	}
 

@@ -121,6 +121,7 @@ void shca_req_retry(struct shca_req *req, u16 vendor_err)
 	shca_cc_on_loss(&req->cc);
 	req->recovery.deadline = 0;	/* armed by the first packet sent again */
 	req->recovery.rtt_valid = false;
+	req->recovery.gap_end = req->psn.una;
 	shca_req_seek(req);
 }
 
@@ -157,36 +158,46 @@ void shca_req_go_back(struct shca_req *req, u16 vendor_err, u64 now)
 	shca_req_retry(req, vendor_err);
 }
 
-/* Losses of one window say once that it is too large. */
-static void req_lost(struct shca_req *req)
+/* @nr packets of a window are lost. */
+static void req_lost(struct shca_req *req, u32 nr)
 {
-	if (shca_psn_diff(req->psn.una, req->recovery.loss_psn) < 0)
-		return;
-	shca_cc_on_loss(&req->cc);
-	req->recovery.loss_psn = req->psn.max;
+	u32 of = 0;
+
+	if (shca_psn_diff(req->psn.una, req->recovery.loss_psn) >= 0) {
+		req->recovery.loss_psn = req->psn.max;
+		of = req_span(req);
+	}
+	shca_cc_on_gap(&req->cc, nr, of);
+}
+
+/* From the oldest packet up to @end it is sent again now. */
+static void req_gap_is(struct shca_req *req, u32 end, bool part, u64 now)
+{
+	req->recovery.gap_part = part;
+	req->recovery.gap_shown = !req->recovery.one_packet;
+	req->recovery.gap_psn = req->psn.una;
+	req->recovery.gap_end = end;
+	req->recovery.gap_max = req->psn.max;
+	req->recovery.gap_ns = now;
+	req->recovery.again_ns = now;
 }
 
 /* Send packets again from the oldest one up to @end, because of a gap. */
 static void req_repair(struct shca_req *req, u32 end, bool part, u64 now)
 {
-	bool anew = part ? shca_psn_diff(req->recovery.gap_end, req->psn.una) <= 0 :
-			   !req->recovery.went_back;
+	bool anew = shca_psn_diff(req->recovery.gap_end, req->psn.una) <= 0;
 
-	req_lost(req);
+	req_lost(req, shca_psn_off(end, req->psn.una));
 	req->recovery.went_back = !part;
-	req->recovery.rtt_valid = false;
 	/*
 	 * Armed by the first packet sent again.  Without progress the time goes on, or a
 	 * time-out would never come.
 	 */
 	if (anew)
 		req->recovery.deadline = 0;
+	req_gap_is(req, end, part, now);
 	req_resend(req, end);
-	if (part) {
-		req->recovery.resend_part = true;
-		req->recovery.gap_end = end;
-		req->recovery.gap_ns = now;
-	}
+	req->recovery.resend_part = part;
 	req->recovery.repair_ns = now;
 	req->recovery.repairs = true;
 }
@@ -210,16 +221,35 @@ static bool req_may_be_late(struct shca_req *req, u32 end, bool part, u64 now)
 	return true;
 }
 
-void shca_req_resend(struct shca_req *req, u32 nr, u64 now)
+/*
+ * Packets from the oldest one up to @end are missing, as @cause shows, which has arrived.
+ * Were they sent again, and may they be on their way?  Not if @cause was sent after them,
+ * or if a later one of them is here.
+ */
+static bool req_is_under_way(const struct shca_req *req, u32 end, u32 cause, u64 now)
+{
+	const struct shca_req_recovery *r = &req->recovery;
+
+	if (shca_psn_diff(r->gap_end, req->psn.una) <= 0)
+		return false;
+	if (req->psn.next != req->psn.max)
+		return true;
+	if (shca_psn_diff(cause, r->gap_max) >= 0)
+		return false;
+	if (shca_psn_diff(end, r->gap_end) < 0)
+		return now - r->gap_ns < req_too_soon(req);
+	return now - r->gap_ns < 2 * req_round_trip(req);
+}
+
+void shca_req_resend(struct shca_req *req, u32 nr, u32 cause, u64 now)
 {
 	u32 end = shca_psn_add(req->psn.una, nr);
 
-	/* Again, about what was sent again: lost once more, or an answer from before. */
-	if (req->recovery.went_back &&
-	    (!req->recovery.repair_ns || req->psn.next != req->psn.max ||
-	     now - req->recovery.repair_ns < req_too_soon(req)))
-		return;
-	if (req->recovery.rnr_wait)
+	shca_req_time(req, cause, now);
+	/* (gone back to another peer's way: all of it is sent again) */
+	if (req->recovery.rnr_wait ||
+	    (req->recovery.went_back && !req->recovery.repair_ns) ||
+	    req_is_under_way(req, end, cause, now))
 		return;
 	if (!req_may_be_late(req, end, false, now))
 		req_repair(req, end, false, now);
@@ -235,45 +265,50 @@ static void req_is_late(struct shca_req *req, u64 now)
 	req_repair(req, req->recovery.late_end, req->recovery.late_part, now);
 }
 
-/*
- * The oldest packet has arrived.  Was it reordered?  It came while it was waited for, or
- * sooner after it was sent again than that copy can have come.
- */
-void shca_req_repaired(struct shca_req *req, u64 now)
+/* Gaps fill by themselves. */
+static void req_reordered(struct shca_req *req)
 {
-	u64 since = now - req->recovery.repair_ns;
+	req->recovery.reorders = SHCA_REQ_REORDERS;
+	shca_cc_on_undo(&req->cc);
+	req->recovery.loss_psn = req->psn.una;
+}
 
+/* The oldest packet has arrived.  If it was waited for, it was reordered. */
+void shca_req_repaired(struct shca_req *req)
+{
 	if (req->recovery.late_ns) {
 		req->recovery.reorders = SHCA_REQ_REORDERS;
 		req->recovery.late_psn = req->psn.una;
 		if (shca_psn_diff(req->psn.una, req->recovery.late_end) >= 0)
 			req->recovery.late_ns = 0;
 	}
-	if (req->recovery.repair_ns && since < req->recovery.rtt_ns / 2) {
-		req->recovery.reorders = SHCA_REQ_REORDERS;
-		shca_cc_on_undo(&req->cc);
-		req->recovery.loss_psn = req->psn.una;
-	}
 	req->recovery.repair_ns = 0;
 	req->recovery.repairs = req->recovery.late_ns || req->recovery.acked;
 }
 
-/*
- * What was asked for again comes in order.  So if a later part of it is here and an
- * earlier one is not, that is lost once more.
- */
-void shca_req_gap(struct shca_req *req, u32 psn, u64 now)
+void shca_req_stale(struct shca_req *req, u32 psn, u64 now)
+{
+	struct shca_req_recovery *r = &req->recovery;
+
+	if (!r->gap_shown || shca_psn_diff(req->psn.una, r->gap_end) < 0 ||
+	    shca_psn_diff(psn, r->gap_psn) < 0 ||
+	    now - r->gap_ns > 2 * req_round_trip(req))
+		return;
+	r->gap_shown = false;
+	req_reordered(req);
+}
+
+void shca_req_gap(struct shca_req *req, u32 psn, u32 cause, u64 now)
 {
 	const struct shca_send_wr *wr = req_wr(req, req->ring.una);
-	s32 told = shca_psn_diff(req->recovery.gap_end, req->psn.una);
 	u32 nr = shca_psn_off(psn, req->psn.una);
 
 	/* (while something is sent again it is not known what is missing) */
 	if (req->state != SHCA_SIDE_READY || req->recovery.rnr_wait ||
 	    req->psn.next != req->psn.max || !nr || nr > req_span(req))
 		return;
-	if (told > 0 && (nr >= (u32)told ||
-			 now - req->recovery.gap_ns < req_too_soon(req)))
+	shca_req_time(req, cause, now);
+	if (req_is_under_way(req, psn, cause, now))
 		return;
 	/* What is behind this request may have been acknowledged. */
 	nr = min_t(u32, nr, wr->nr_psn -
@@ -479,19 +514,25 @@ void shca_req_gather_failed(struct shca_req *req, const struct shca_pkt *pkt,
  * overdue by measured round trips.  It may be the last packet of all: then no later one
  * shows a gap.  Or what was resent is lost again.
  *
- * Return: 0 if no round trip is known, or if the time-out is as soon.
+ * Return: 0 if too little is known, or if the time-out is as soon.
  */
 static u64 req_early_at(const struct shca_req *req)
 {
 	const struct shca_req_recovery *r = &req->recovery;
-	u64 wait;
+	u64 wait = r->rtt_ns;
 
-	if (!r->deadline || !r->rtt_ns || r->rnr_wait || r->recheck ||
+	if (!r->deadline || r->rnr_wait || r->recheck ||
 	    r->early_row >= SHCA_REQ_EARLY_NEVER)
 		return 0;
-	wait = (2 * r->rtt_ns + EARLY_LEAST_NS) << r->early_row;
-	/* The deadline was set when the answer became due. */
-	return wait < r->timeout_ns ? r->deadline - r->timeout_ns + wait : 0;
+	/* One that keeps packets loses little by one too many, so it need not be measured. */
+	if (!wait && req->attr.peer & SHCA_PEER_HOLDS)
+		wait = r->timeout_ns >> 3;
+	if (!wait)
+		return 0;
+	wait = (2 * wait + EARLY_LEAST_NS) << r->early_row;
+	/* The deadline was set when the answer became due; the peer may have told more since. */
+	wait += max_t(u64, r->deadline - r->timeout_ns, r->told_ns);
+	return wait < r->deadline ? wait : 0;
 }
 
 /*
@@ -508,7 +549,8 @@ bool shca_req_is_early(const struct shca_req *req, u64 now)
 static bool req_early_part(const struct shca_req *req, u32 *end)
 {
 	const struct shca_send_wr *wr = req_wr(req, req->ring.una);
-	bool told = shca_psn_diff(req->recovery.gap_end, req->psn.una) > 0;
+	bool told = req->recovery.gap_part &&
+		    shca_psn_diff(req->recovery.gap_end, req->psn.una) > 0;
 
 	if (!req->attr.keeps || !req_is_read(wr) ||
 	    (!told && req->psn.una == wr->first_psn))
@@ -527,16 +569,17 @@ static void req_send_early(struct shca_req *req, u64 now)
 	u32 end;
 
 	req->recovery.early_row++;
-	req->recovery.early_ns = now;
+	req->recovery.again_ns = now;
 	req->recovery.one_packet = true;
 	req->stats.early++;
 	if (req_early_part(req, &end)) {
+		req_gap_is(req, end, true, now);
 		req_resend(req, end);
 		req->recovery.resend_part = true;
-		req->recovery.gap_end = end;
-		req->recovery.gap_ns = now;
 	} else if (req->attr.peer & SHCA_PEER_HOLDS) {
-		req_resend(req, shca_psn_add(req->psn.una, 1));
+		end = shca_psn_add(req->psn.una, 1);
+		req_gap_is(req, end, false, now);
+		req_resend(req, end);
 	} else {
 		shca_req_seek(req);
 	}

@@ -129,11 +129,24 @@ void shca_req_go_back(struct shca_req *req, u16 vendor_err, u64 now);
  */
 void shca_req_missing(struct shca_req *req, u64 now);
 
-/** shca_req_resend() - the peer has all but @nr packets from the oldest one on */
-void shca_req_resend(struct shca_req *req, u32 nr, u64 now);
+/**
+ * shca_req_resend() - the peer lacks @nr packets from the oldest one on, and has the next one
+ * @cause:	PSN of the packet by which it knows
+ */
+void shca_req_resend(struct shca_req *req, u32 nr, u32 cause, u64 now);
+
+/** shca_req_time() - the peer has the packet at @psn, in order or not: is it the timed one? */
+void shca_req_time(struct shca_req *req, u32 psn, u64 now);
 
 /** shca_req_repaired() - with shca_req_recovery.repairs, there was progress */
-void shca_req_repaired(struct shca_req *req, u64 now);
+void shca_req_repaired(struct shca_req *req);
+
+/**
+ * shca_req_stale() - an answer at @psn says nothing new
+ *
+ * After a repair, and of it: then both copies have come, and the first one was late only.
+ */
+void shca_req_stale(struct shca_req *req, u32 psn, u64 now);
 
 /** shca_req_resend_done() - the missing packets were resent: continue at new ones */
 void shca_req_resend_done(struct shca_req *req);

@@ -175,6 +175,16 @@ static u32 req_nr_psn(const struct shca_req *req, const struct shca_send_wr *wr)
 	return ((wr->length - 1) >> req->psn.mtu_shift) + 1;
 }
 
+/*
+ * Room for responses: what a loss makes come again is bounded.  So is what stands before
+ * the response of a repair, and that is kept until it is here.
+ */
+static u32 req_read_room(const struct shca_req *req)
+{
+	return req->cc.cwnd * (req->attr.keeps ? SHCA_REQ_READ_KEPT :
+						 SHCA_REQ_READ_FACTOR);
+}
+
 /* May this request, new to the wire, take its PSNs now? */
 static bool req_may_start(struct shca_req *req,
 			  const struct shca_send_wr *wr, u32 nr_psn)
@@ -190,9 +200,7 @@ static bool req_may_start(struct shca_req *req,
 		return shca_req_credit_allows(req, wr, nr_psn);
 	if (req->psn.nr_rd >= req->attr.max_rd_atomic)
 		return false;
-	/* Room for responses: what a loss makes come again is bounded. */
-	if (req->psn.nr_rd &&
-	    req->psn.nr_rd_psns + nr_psn > req->cc.cwnd * SHCA_REQ_READ_FACTOR)
+	if (req->psn.nr_rd && req->psn.nr_rd_psns + nr_psn > req_read_room(req))
 		return false;
 	return !span || span + nr_psn <= SHCA_REQ_SPAN;
 }

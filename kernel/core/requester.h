@@ -35,10 +35,11 @@
  */
 #define SHCA_REQ_QUIET_NS	1000000ull
 /*
- * Outstanding PSNs of READ responses per packet of the window; one READ alone
- * may take more.
+ * Outstanding PSNs of READ responses per packet of the window, and where those out of
+ * order are kept; one READ alone may take more.
  */
 #define SHCA_REQ_READ_FACTOR	8
+#define SHCA_REQ_READ_KEPT	2
 /*
  * A request refused by RNR, maybe forever (rnr_retry 7), waits this many times
  * for the time that the peer asks for, which is a minimum. After that, each
@@ -49,7 +50,7 @@
 #define SHCA_REQ_RNR_MOST_NS	1000000000ull
 
 /* So many losses follow a reordered packet until a gap is repaired at once again. */
-#define SHCA_REQ_REORDERS	16
+#define SHCA_REQ_REORDERS	4
 
 /* So many early retransmissions mean none: the time-out comes before. */
 #define SHCA_REQ_EARLY_NEVER	32
@@ -239,7 +240,11 @@ struct shca_req_gate {
  * @resend_asked: shca_req_ackreq.psn when that began
  * @resend_max:	first PSN that was new when sending went back, or on from there
  * @resend_part:	a READ is asked for up to @resend_end only
- * @gap_end: @gap_ns:	missing responses before it were asked for again, and when
+ * @gap_end: @gap_max: @gap_ns:	what is missing before it was sent or asked for again, the
+ *		first PSN that was new then, and when
+ * @gap_part:	it is the missing part of a READ that was executed
+ * @gap_psn: @gap_shown:	where that began; it was sent again since a later one has come, and
+ *		nothing has come twice yet
  * @acked: @acked_psn: @acked_syndrome:	acknowledged up to here, with these credits, while
  *		the response of a READ or an atomic before it is missing
  * @late_ns: @late_psn: @late_end: @late_part:	unless they come before @late_ns, packets
@@ -249,7 +254,8 @@ struct shca_req_gate {
  * @reorders:	so many more gaps are repaired a round trip later, because packets were
  *		reordered
  * @loss_psn:	losses before it belong to the window that was made smaller already
- * @early_ns:	time of the last early retransmission
+ * @again_ns:	time of the last packet sent again early or because of a gap
+ * @told_ns:	when the peer was last found to have something behind the oldest packet
  * @early_row:	early retransmissions since the last progress; there is none from
  *		SHCA_REQ_EARLY_NEVER on
  */
@@ -259,18 +265,23 @@ struct shca_req_recovery {
 	u64 hold_ns;
 	u64 rtt_ns;
 	u64 rtt_start;
-	u64 early_ns;
+	u64 again_ns;
+	u64 told_ns;
 	u32 rtt_psn;
 	u32 resend_end;
 	u32 resend_asked;
 	u32 resend_max;
 	u32 loss_psn;
 	u32 gap_end;
+	u32 gap_max;
+	u32 gap_psn;
 	u64 gap_ns;
 	u32 acked_psn;
 	bool acked;
 	u8 acked_syndrome;
 	bool resend_part;
+	bool gap_part;
+	bool gap_shown;
 	u64 late_ns;
 	u64 repair_ns;
 	u32 late_psn;
@@ -500,12 +511,13 @@ bool shca_req_may_hold(const struct shca_req *req, const struct shca_pkt *pkt);
 
 /**
  * shca_req_gap() - responses from the oldest outstanding PSN up to @psn are missing
- * @psn:	of a response that has come
+ * @psn:	of the first response that has come
+ * @cause:	of the last one
  *
  * So the peer has executed all requests before @psn. Only the missing part of a READ is
  * asked for again.
  */
-void shca_req_gap(struct shca_req *req, u32 psn, u64 now);
+void shca_req_gap(struct shca_req *req, u32 psn, u32 cause, u64 now);
 
 /**
  * shca_req_takes_run() - can middle packets of a response be processed as one?

@@ -8,7 +8,7 @@
  * Operation. shca_resp_rx() sorts a packet by its PSN. The expected one is
  * checked and executed (executor.c). A packet ahead of the expected PSN was
  * reordered or follows a loss: it draws one sequence NAK per gap, then nothing.
- * Or the caller keeps it, and tells the peer once what is missing (shca_resp_gap()).
+ * Or the caller keeps it, and tells the peer what is missing (shca_resp_gap()).
  * A packet before the expected PSN is a duplicate. Duplicate SENDs and WRITEs
  * are acknowledged again, and never executed again. READs and atomics are
  * answered again from a ring of records.
@@ -294,9 +294,10 @@ bool shca_resp_may_hold(const struct shca_resp *resp, const struct shca_pkt *pkt
 	       shca_opcode_info(pkt->opcode)->flags & SHCA_OPF_REQUEST;
 }
 
-void shca_resp_gap(struct shca_resp *resp, u32 psn, bool again)
+void shca_resp_gap(struct shca_resp *resp, u32 psn, u32 cause, bool asks)
 {
 	u32 nr = shca_psn_off(psn, resp->epsn);
+	u8 syndrome;
 
 	if (resp->state != SHCA_SIDE_READY || resp->rnr_sent)
 		return;
@@ -308,14 +309,20 @@ void shca_resp_gap(struct shca_resp *resp, u32 psn, bool again)
 	 * The packets that the peer was told of are on their way, in order.  If a later one
 	 * of them is here, the earlier ones are lost again.
 	 */
-	if (resp->gap_told && !again &&
+	if (resp->gap_told && !asks &&
 	    shca_psn_diff(resp->gap_end, resp->epsn) > 0 &&
 	    shca_psn_diff(psn, resp->gap_end) >= 0)
 		return;
 	nr = min_t(u32, nr, SHCA_AETH_VALUE + 1);
 	resp->gap_told = true;
 	resp->gap_end = shca_psn_add(resp->epsn, nr);
-	resp_owe_nak(resp, resp->epsn, resp->msn, SHCA_AETH_MISSING | (nr - 1));
+	syndrome = SHCA_AETH_MISSING | (nr - 1);
+	/* The latest cause tells most. */
+	if (resp->ack == SHCA_ACK_NAK && resp->ack_psn == resp->epsn &&
+	    resp->ack_syndrome == syndrome &&
+	    shca_psn_diff(resp->ack_msn, cause) > 0)
+		return;
+	resp_owe_nak(resp, resp->epsn, cause, syndrome);
 }
 
 static void resp_congestion(struct shca_resp *resp, u64 now)

@@ -61,8 +61,11 @@ struct shca_resp_attr {
 #define SHCA_RESP_TRANSPORT	(1u << 4)	/* for a work queue, which has no QP */
 #define SHCA_RESP_PEER		(1u << 5)	/* adds bits */
 
-/* Packets are kept up to so many PSNs ahead of the expected one. */
-#define SHCA_HOLD_PSNS		256
+/*
+ * Packets are kept up to so many PSNs ahead of the expected one. A requester has fewer
+ * outstanding, though one packet may ask for many. Their number has a bound of its own.
+ */
+#define SHCA_HOLD_PSNS		8192
 
 /**
  * struct shca_rd - record of a READ, or of a request that is answered like one
@@ -280,9 +283,10 @@ bool shca_resp_may_hold(const struct shca_resp *resp, const struct shca_pkt *pkt
 /**
  * shca_resp_gap() - the packets before @psn are missing
  * @psn:	the first kept packet; if none is kept, the expected PSN
- * @again:	tell also what the peer was told
+ * @cause:	of the packet that came
+ * @asks:	it asks for an answer: tell also what the peer was told
  */
-void shca_resp_gap(struct shca_resp *resp, u32 psn, bool again);
+void shca_resp_gap(struct shca_resp *resp, u32 psn, u32 cause, bool asks);
 
 /** shca_resp_rx() - process a request packet; @out is overwritten */
 enum shca_verdict shca_resp_rx(struct shca_resp *resp, const struct shca_pkt *pkt,

@@ -76,7 +76,8 @@ static inline bool shca_rx_is_later(enum shca_verdict rx)
 /*
  * A reserved type, used only between peers that keep what comes out of order
  * (SHCA_PEER_HOLDS). It is a sequence NAK of as many packets as the value, and one
- * more. The packet behind those has come.
+ * more. The packet behind those has come. In place of the MSN it says which packet is the
+ * cause of the answer. So the requester knows whether what it sent again was to be there.
  */
 #define SHCA_AETH_MISSING	0x40
 #define SHCA_NAK_PSN_SEQ	0

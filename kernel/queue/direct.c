@@ -238,7 +238,7 @@ static noinline_for_stack void shca_direct_requests(struct shca_direct *d)
 		d->peer->rq.held = NULL;
 		/* Nothing is kept here: the peer hears what is missing, and all comes again. */
 		if (unlikely(verdict == SHCA_RX_OUT_OF_SEQ))
-			shca_rq_missing(d->peer, pkt.psn, true, d->now);
+			shca_rq_missing(d->peer, pkt.psn, pkt.psn, true, d->now);
 		if (unlikely(shca_rx_is_later(verdict)))
 			shca_direct_put_off(d, &pkt);
 		else
@@ -268,7 +268,8 @@ static noinline_for_stack bool shca_direct_answers(struct shca_direct *d)
 		verdict = shca_sq_accept(d->qp, &pkt, d->now);
 		/* Nothing is kept here: it comes again. */
 		if (unlikely(verdict == SHCA_RX_LOST_RESPONSE))
-			shca_req_gap(&d->qp->sq.req, pkt.psn, d->now);
+			shca_req_gap(&d->qp->sq.req, pkt.psn, pkt.psn,
+				     d->now);
 		shca_mem_release(&d->pieces);
 		if (verdict == SHCA_RX_RETRY) {
 			shca_rq_refused(d->peer, &pkt, SHCA_MEM_RETRY, d->news);

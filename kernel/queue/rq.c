@@ -280,12 +280,12 @@ static bool shca_rq_may_hold(struct shca_qp *qp, const struct shca_pkt *pkt,
 	return shca_resp_may_hold(resp, pkt);
 }
 
-void shca_rq_missing(struct shca_qp *qp, u32 psn, bool again, u64 now)
+void shca_rq_missing(struct shca_qp *qp, u32 psn, u32 cause, bool asks, u64 now)
 {
 	struct shca_resp *resp = &qp->rq.resp;
 
 	if (resp->attr.peer & SHCA_PEER_HOLDS)
-		shca_resp_gap(resp, psn, again);
+		shca_resp_gap(resp, psn, cause, asks);
 }
 
 static noinline void

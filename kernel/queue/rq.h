@@ -40,7 +40,7 @@ void shca_rq_report(struct shca_qp *qp, const struct shca_side_news *news);
  *
  * Context: as above.
  */
-void shca_rq_missing(struct shca_qp *qp, u32 psn, bool again, u64 now);
+void shca_rq_missing(struct shca_qp *qp, u32 psn, u32 cause, bool asks, u64 now);
 
 /**
  * shca_rq_complete() - a receive completion

@@ -46,7 +46,8 @@ struct shca_side_news {
  * @ahead:	the verdict of such a packet
  * @may_hold:	may it be kept?
  * @expected:	the PSN that is due next
- * @missing:	all before @psn is missing; @again: also if that was told before
+ * @missing:	all before @psn is missing.  @cause is of the packet that came, and it asks
+ *		for an answer: @asks
  */
 struct shca_side_ops {
 	bool (*next)(struct shca_qp *qp, u32 burst, u64 now,
@@ -71,7 +72,8 @@ struct shca_side_ops {
 	bool (*may_hold)(struct shca_qp *qp, const struct shca_pkt *pkt,
 			 u64 now);
 	u32 (*expected)(const struct shca_qp *qp);
-	void (*missing)(struct shca_qp *qp, u32 psn, bool again, u64 now);
+	void (*missing)(struct shca_qp *qp, u32 psn, u32 cause, bool asks,
+			u64 now);
 };
 
 /* ---- to the wire --------------------------------------------------------- */
@@ -228,9 +230,9 @@ shca_side_hold(struct shca_qp *qp, struct shca_side *side,
 	       const struct shca_side_ops *ops, const struct shca_pkt *pkt,
 	       enum shca_verdict verdict, u64 now, struct shca_side_news *news)
 {
-	/* The end of a repair asks, so what is still missing was lost again. */
-	bool again = verdict == SHCA_RX_OK && pkt->ackreq;
 	bool is_ahead = verdict == ops->ahead;
+	bool asks = pkt->ackreq && (is_ahead || verdict == SHCA_RX_OK);
+	u32 cause = shca_psn_add(pkt->psn, pkt->span);
 	const struct shca_pkt *next;
 	u32 psn = pkt->psn;
 	s32 ahead;
@@ -260,7 +262,7 @@ shca_side_hold(struct shca_qp *qp, struct shca_side *side,
 		psn = next->psn;
 	else if (!is_ahead)	/* (one that could not be kept tells as much) */
 		psn = ops->expected(qp);
-	ops->missing(qp, psn, again, now);
+	ops->missing(qp, psn, cause, asks, now);
 }
 
 /**

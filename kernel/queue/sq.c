@@ -624,9 +624,10 @@ static bool shca_sq_may_hold(struct shca_qp *qp, const struct shca_pkt *pkt,
 	return shca_req_may_hold(&qp->sq.req, pkt);
 }
 
-static void shca_sq_missing(struct shca_qp *qp, u32 psn, bool again, u64 now)
+static void shca_sq_missing(struct shca_qp *qp, u32 psn, u32 cause, bool asks,
+			    u64 now)
 {
-	shca_req_gap(&qp->sq.req, psn, now);
+	shca_req_gap(&qp->sq.req, psn, cause, now);
 }
 
 static noinline void

@@ -33,6 +33,31 @@ static void cc_begins_with_its_window(struct kunit *test)
 	}
 }
 
+/* More than one in eight of what is outstanding, of the window at least. */
+static void cc_many_losses_are_a_queue(struct kunit *test)
+{
+	struct shca_cc cc;
+
+	cc_make(&cc, SHCA_CC_LOSS);
+	shca_cc_on_gap(&cc, W / 8, W / 2);
+	KUNIT_EXPECT_EQ(test, cc.cwnd, W);
+	shca_cc_on_gap(&cc, 1, 0);
+	KUNIT_EXPECT_EQ(test, cc.cwnd, W - W / 4);
+	shca_cc_on_gap(&cc, W, 0);
+	KUNIT_EXPECT_EQ(test, cc.cwnd, W - W / 4);
+	shca_cc_on_undo(&cc);
+	KUNIT_EXPECT_EQ(test, cc.cwnd, W);
+	/* READs have more of them outstanding */
+	shca_cc_on_gap(&cc, W / 4, 2 * W);
+	KUNIT_EXPECT_EQ(test, cc.cwnd, W);
+	shca_cc_on_gap(&cc, 1, 0);
+	KUNIT_EXPECT_EQ(test, cc.cwnd, W - W / 4);
+	/* what these have not made smaller is not undone */
+	shca_cc_on_gap(&cc, 1, W);
+	shca_cc_on_undo(&cc);
+	KUNIT_EXPECT_EQ(test, cc.cwnd, W - W / 4);
+}
+
 static void cc_window_follows_cnps_where_it_is_asked_to(struct kunit *test)
 {
 	struct shca_cc cc;
@@ -297,6 +322,7 @@ static void cc_marked_response_is_a_cnp(struct kunit *test)
 
 static struct kunit_case cc_cases[] = {
 	KUNIT_CASE(cc_begins_with_its_window),
+	KUNIT_CASE(cc_many_losses_are_a_queue),
 	KUNIT_CASE(cc_window_follows_cnps_where_it_is_asked_to),
 	KUNIT_CASE(cc_window_follows_the_delay),
 	KUNIT_CASE(cc_smaller_window_counts),

@@ -4,6 +4,7 @@
  * that were measured: core/recovery.c.
  */
 #include "fixture.h"
+#include "../../kernel/core/req_internal.h"
 
 #define P0	FX_SQ_PSN
 #define RTT	10000ull
@@ -55,6 +56,40 @@ static void expect_again(struct kunit *test, u32 psn)
 	KUNIT_ASSERT_TRUE(test, fx_next(fx));
 	KUNIT_EXPECT_EQ(test, fx->pkt.psn, psn);
 	KUNIT_EXPECT_TRUE(test, fx->pkt.again);
+}
+
+/* One that keeps packets is sent a copy, of whatever path; others wait for the time-out. */
+static void early_needs_no_round_trip_of_a_friend(struct kunit *test)
+{
+	struct fx *fx = test->priv;
+	u64 start = fx->now;
+
+	fx->req.recovery.rtt_ns = 0;
+	send(test, 1);
+	KUNIT_EXPECT_EQ(test, shca_req_deadline(&fx->req), start + FX_TIMEOUT);
+	fx->req.attr.peer |= SHCA_PEER_HOLDS;
+	KUNIT_EXPECT_EQ(test, shca_req_deadline(&fx->req),
+			start + FX_TIMEOUT / 4 + 500000);
+	wait_for_timer(fx);
+	expect_again(test, P0 + 1);
+	KUNIT_EXPECT_EQ(test, fx->req.stats.early, 1ull);
+}
+
+/* The peer tells of packets behind the oldest: what is on its way has its time. */
+static void early_waits_from_the_last_word_on(struct kunit *test)
+{
+	struct fx *fx = test->priv;
+	u64 start = fx->now;
+
+	send(test, 3);
+	fx->req.recovery.rtt_valid = false;
+	shca_req_time(&fx->req, P0 + 2, start + RTT);
+	KUNIT_EXPECT_EQ(test, shca_req_deadline(&fx->req), start + RTT + WAIT);
+	/* but never past the time-out */
+	shca_req_time(&fx->req, P0 + 2, start + FX_TIMEOUT - WAIT);
+	KUNIT_EXPECT_EQ(test, shca_req_deadline(&fx->req), start + FX_TIMEOUT);
+	shca_req_time(&fx->req, P0 + 2, start + FX_TIMEOUT - WAIT - 1);
+	KUNIT_EXPECT_EQ(test, shca_req_deadline(&fx->req), start + FX_TIMEOUT - 1);
 }
 
 static void early_is_one_packet_that_asks(struct kunit *test)
@@ -263,6 +298,8 @@ static void early_time_out_follows_a_slow_path(struct kunit *test)
 }
 
 static struct kunit_case early_cases[] = {
+	KUNIT_CASE(early_needs_no_round_trip_of_a_friend),
+	KUNIT_CASE(early_waits_from_the_last_word_on),
 	KUNIT_CASE(early_is_one_packet_that_asks),
 	KUNIT_CASE(early_answer_to_it_alone_sends_the_rest),
 	KUNIT_CASE(early_answer_to_all_sends_nothing),

@@ -301,6 +301,8 @@ enum shca_verdict fx_ack(struct fx *fx, u32 psn, u8 syndrome)
 	pkt.opcode = SHCA_OP_ACK;
 	pkt.psn = psn & SHCA_PSN_MASK;
 	pkt.aeth.syndrome = syndrome;
+	/* a number of messages, or the cause of the answer: none that is outstanding */
+	pkt.aeth.msn = (psn - 1) & SHCA_PSN_MASK;
 	return shca_req_rx(&fx->req, &pkt, fx->now);
 }
 

@@ -46,7 +46,6 @@ static void expect_told(struct kunit *test, u32 psn, u32 nr)
 	KUNIT_EXPECT_EQ(test, fx->pkt.opcode, SHCA_OP_ACK);
 	KUNIT_EXPECT_EQ(test, fx->pkt.psn, psn);
 	KUNIT_EXPECT_EQ(test, fx->pkt.aeth.syndrome, SEQ(nr));
-	KUNIT_EXPECT_EQ(test, fx->pkt.aeth.msn, fx->resp.msn);
 	KUNIT_EXPECT_FALSE(test, fx_answer(fx));
 }
 
@@ -57,29 +56,53 @@ static void resp_tells_what_is_missing_once(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, fx_rx_op(fx, SHCA_OP_SEND_ONLY, R0 + 3, 8),
 			SHCA_RX_OUT_OF_SEQ);
 	KUNIT_EXPECT_FALSE(test, fx_answer(fx));
-	shca_resp_gap(&fx->resp, R0 + 3, false);
+	shca_resp_gap(&fx->resp, R0 + 3, R0 + 3, false);
 	expect_told(test, R0, 3);
+	KUNIT_EXPECT_EQ(test, fx->pkt.aeth.msn, R0 + 3);
 	fx_rx_op(fx, SHCA_OP_SEND_ONLY, R0 + 4, 8);
-	shca_resp_gap(&fx->resp, R0 + 3, false);
+	shca_resp_gap(&fx->resp, R0 + 3, R0 + 3, false);
 	KUNIT_EXPECT_FALSE(test, fx_answer(fx));
 	/* a part of it has come, and the rest is on its way */
 	KUNIT_EXPECT_EQ(test, fx_rx_op(fx, SHCA_OP_SEND_ONLY, R0, 8), SHCA_RX_OK);
-	shca_resp_gap(&fx->resp, R0 + 3, false);
+	shca_resp_gap(&fx->resp, R0 + 3, R0 + 3, false);
 	KUNIT_EXPECT_FALSE(test, fx_answer(fx));
 	/* or is not */
-	shca_resp_gap(&fx->resp, R0 + 3, true);
+	shca_resp_gap(&fx->resp, R0 + 3, R0 + 5, true);
 	expect_told(test, R0 + 1, 2);
+	KUNIT_EXPECT_EQ(test, fx->pkt.aeth.msn, R0 + 5);
+}
+
+/* Several packets before the answer leaves: it names the latest one. */
+static void resp_names_the_latest_cause(struct kunit *test)
+{
+	struct fx *fx = test->priv;
+
+	shca_resp_gap(&fx->resp, R0 + 1, R0 + 7, true);
+	shca_resp_gap(&fx->resp, R0 + 1, R0 + 4, true);
+	expect_told(test, R0, 1);
+	KUNIT_EXPECT_EQ(test, fx->pkt.aeth.msn, R0 + 7);
+	shca_resp_gap(&fx->resp, R0 + 1, R0 + 4, true);
+	shca_resp_gap(&fx->resp, R0 + 1, R0 + 5, true);
+	expect_told(test, R0, 1);
+	KUNIT_EXPECT_EQ(test, fx->pkt.aeth.msn, R0 + 5);
+	/* of another gap it says nothing */
+	shca_resp_gap(&fx->resp, R0 + 1, R0 + 9, true);
+	fx_rx_op(fx, SHCA_OP_SEND_ONLY, R0, 8);
+	fx_answer(fx);
+	shca_resp_gap(&fx->resp, R0 + 3, R0 + 3, false);
+	expect_told(test, R0 + 1, 2);
+	KUNIT_EXPECT_EQ(test, fx->pkt.aeth.msn, R0 + 3);
 }
 
 static void resp_tells_the_next_gap(struct kunit *test)
 {
 	struct fx *fx = test->priv;
 
-	shca_resp_gap(&fx->resp, R0 + 1, false);
+	shca_resp_gap(&fx->resp, R0 + 1, R0 + 1, false);
 	expect_told(test, R0, 1);
 	fx_rx_op(fx, SHCA_OP_SEND_ONLY, R0, 8);
 	fx_rx_op(fx, SHCA_OP_SEND_ONLY, R0 + 1, 8);
-	shca_resp_gap(&fx->resp, R0 + 4, false);
+	shca_resp_gap(&fx->resp, R0 + 4, R0 + 4, false);
 	expect_told(test, R0 + 2, 2);
 }
 
@@ -89,14 +112,14 @@ static void resp_tells_a_long_gap_in_parts(struct kunit *test)
 	struct fx *fx = test->priv;
 	u32 i;
 
-	shca_resp_gap(&fx->resp, R0 + 33, false);
+	shca_resp_gap(&fx->resp, R0 + 33, R0 + 33, false);
 	expect_told(test, R0, 32);
 	for (i = 0; i < 31; i++)
 		fx_rx_op(fx, SHCA_OP_WRITE_ONLY, R0 + i, 0);
-	shca_resp_gap(&fx->resp, R0 + 33, false);
+	shca_resp_gap(&fx->resp, R0 + 33, R0 + 33, false);
 	KUNIT_EXPECT_FALSE(test, fx_answer(fx));
 	fx_rx_op(fx, SHCA_OP_WRITE_ONLY, R0 + 31, 0);
-	shca_resp_gap(&fx->resp, R0 + 33, false);
+	shca_resp_gap(&fx->resp, R0 + 33, R0 + 33, false);
 	expect_told(test, R0 + 32, 1);
 }
 
@@ -105,11 +128,11 @@ static void resp_forgets_a_gap_that_is_closed(struct kunit *test)
 {
 	struct fx *fx = test->priv;
 
-	shca_resp_gap(&fx->resp, R0 + 8, false);
+	shca_resp_gap(&fx->resp, R0 + 8, R0 + 8, false);
 	expect_told(test, R0, 8);
-	shca_resp_gap(&fx->resp, R0, false);
+	shca_resp_gap(&fx->resp, R0, R0, false);
 	KUNIT_EXPECT_FALSE(test, fx_answer(fx));
-	shca_resp_gap(&fx->resp, R0 + 2, false);
+	shca_resp_gap(&fx->resp, R0 + 2, R0 + 2, false);
 	expect_told(test, R0, 2);
 }
 
@@ -118,7 +141,7 @@ static void resp_gap_that_closes_in_time_is_acknowledged(struct kunit *test)
 {
 	struct fx *fx = test->priv;
 
-	shca_resp_gap(&fx->resp, R0 + 1, false);
+	shca_resp_gap(&fx->resp, R0 + 1, R0 + 1, false);
 	fx_rx_op(fx, SHCA_OP_SEND_ONLY, R0, 8);
 	KUNIT_ASSERT_TRUE(test, fx_answer(fx));
 	KUNIT_EXPECT_EQ(test, fx->pkt.psn, R0);
@@ -134,17 +157,20 @@ static void resp_holds_requests_within_reach(struct kunit *test)
 	KUNIT_EXPECT_FALSE(test, may_hold(fx, SHCA_OP_SEND_ONLY, R0));
 	KUNIT_EXPECT_TRUE(test, may_hold(fx, SHCA_OP_SEND_ONLY, R0 + 1));
 	KUNIT_EXPECT_TRUE(test, may_hold(fx, SHCA_OP_READ_REQUEST, R0 + 1));
-	KUNIT_EXPECT_TRUE(test, may_hold(fx, SHCA_OP_SEND_ONLY, R0 + 256));
-	KUNIT_EXPECT_FALSE(test, may_hold(fx, SHCA_OP_SEND_ONLY, R0 + 257));
+	KUNIT_EXPECT_TRUE(test, may_hold(fx, SHCA_OP_SEND_ONLY, R0 + SHCA_HOLD_PSNS));
+	KUNIT_EXPECT_FALSE(test, may_hold(fx, SHCA_OP_SEND_ONLY, R0 + SHCA_HOLD_PSNS + 1));
+	/* a window of requests and all READs that may be outstanding with them */
+	KUNIT_EXPECT_GT(test, SHCA_HOLD_PSNS,
+			SHCA_CC_WINDOW * (1 + SHCA_REQ_READ_FACTOR));
 	KUNIT_EXPECT_FALSE(test, may_hold(fx, SHCA_OP_ACK, R0 + 1));
 	fx->resp.rnr_sent = true;
 	KUNIT_EXPECT_FALSE(test, may_hold(fx, SHCA_OP_SEND_ONLY, R0 + 1));
-	shca_resp_gap(&fx->resp, R0 + 1, true);
+	shca_resp_gap(&fx->resp, R0 + 1, R0 + 1, true);
 	KUNIT_EXPECT_FALSE(test, fx_answer(fx));
 	fx->resp.rnr_sent = false;
 	shca_resp_fail(&fx->resp);
 	KUNIT_EXPECT_FALSE(test, may_hold(fx, SHCA_OP_SEND_ONLY, R0 + 1));
-	shca_resp_gap(&fx->resp, R0 + 1, true);
+	shca_resp_gap(&fx->resp, R0 + 1, R0 + 1, true);
 	KUNIT_EXPECT_FALSE(test, fx_answer(fx));
 }
 
@@ -272,6 +298,101 @@ static void req_copy_of_it_is_void(struct kunit *test)
 	KUNIT_EXPECT_FALSE(test, fx_next(fx));
 }
 
+/* An answer with the packet that caused it. */
+static void missing(struct fx *fx, u32 psn, u32 nr, u32 cause)
+{
+	struct shca_pkt pkt = {
+		.opcode = SHCA_OP_ACK,
+		.psn = psn,
+		.aeth = { .syndrome = SEQ(nr), .msn = cause },
+	};
+
+	shca_req_rx(&fx->req, &pkt, fx->now);
+}
+
+/* What left after a repair has come, and what was sent again has not. */
+static void req_repair_that_is_lost_comes_again(struct kunit *test)
+{
+	struct fx *fx = test->priv;
+
+	send(test, 8);
+	missing(fx, P0 + 1, 2, P0 + 3);
+	expect_next(test, P0 + 1, true);
+	expect_next(test, P0 + 2, true);
+	/* from before */
+	missing(fx, P0 + 1, 2, P0 + 7);
+	KUNIT_EXPECT_FALSE(test, fx_next(fx));
+	send(test, 1);
+	missing(fx, P0 + 1, 2, P0 + 8);
+	expect_next(test, P0 + 1, true);
+	expect_next(test, P0 + 2, true);
+	KUNIT_EXPECT_FALSE(test, fx_next(fx));
+	/* and so again */
+	missing(fx, P0 + 1, 2, P0 + 8);
+	KUNIT_EXPECT_FALSE(test, fx_next(fx));
+	send(test, 1);
+	missing(fx, P0 + 1, 2, P0 + 9);
+	expect_next(test, P0 + 1, true);
+	KUNIT_EXPECT_EQ(test, fx->req.recovery.retry_left,
+			fx->req.attr.retry_cnt);
+}
+
+/* A part of the repair has come, the end of it too. */
+static void req_repair_that_is_lost_in_part_comes_again(struct kunit *test)
+{
+	struct fx *fx = test->priv;
+
+	send(test, 8);
+	fx->req.recovery.rtt_ns = FX_MS;
+	missing(fx, P0 + 1, 3, P0 + 4);
+	KUNIT_EXPECT_EQ(test, fx_drain(fx), 3u);
+	fx->now += FX_MS;
+	/* the first one is here, and the rest is on its way */
+	missing(fx, P0 + 2, 2, P0 + 7);
+	KUNIT_EXPECT_FALSE(test, fx_next(fx));
+	missing(fx, P0 + 2, 1, P0 + 3);
+	expect_next(test, P0 + 2, true);
+	KUNIT_EXPECT_FALSE(test, fx_next(fx));
+}
+
+/* Nothing new can leave, so nothing shows it; but it is overdue. */
+static void req_repair_that_is_overdue_comes_again(struct kunit *test)
+{
+	struct fx *fx = test->priv;
+
+	send(test, 4);
+	fx->req.recovery.rtt_ns = FX_MS;
+	missing(fx, P0, 1, P0 + 1);
+	expect_next(test, P0, true);
+	fx->req.recovery.rtt_ns = FX_MS;
+	fx->now += 2 * FX_MS + FX_MS / 2 - 1;
+	missing(fx, P0, 1, P0 + 3);
+	KUNIT_EXPECT_FALSE(test, fx_next(fx));
+	fx->now++;
+	missing(fx, P0, 1, P0 + 3);
+	expect_next(test, P0, true);
+}
+
+/* The timed packet is named as the cause: it is there, behind a gap. */
+static void req_packet_behind_a_gap_is_timed(struct kunit *test)
+{
+	struct fx *fx = test->priv;
+
+	send(test, 4);
+	KUNIT_ASSERT_EQ(test, fx->req.recovery.rtt_psn, P0);
+	fx_ack(fx, P0, ACK);
+	fx->now += 5 * FX_MS;
+	send(test, 1);
+	KUNIT_ASSERT_EQ(test, fx->req.recovery.rtt_psn, P0 + 4);
+	fx->now += 300;
+	missing(fx, P0 + 1, 1, P0 + 3);
+	KUNIT_EXPECT_TRUE(test, fx->req.recovery.rtt_valid);
+	fx->now += 300;
+	missing(fx, P0 + 1, 1, P0 + 4);
+	KUNIT_EXPECT_FALSE(test, fx->req.recovery.rtt_valid);
+	KUNIT_EXPECT_EQ(test, fx->req.recovery.rtt_ns, 600ull);
+}
+
 static void req_missing_while_not_ready_is_void(struct kunit *test)
 {
 	struct fx *fx = test->priv;
@@ -298,22 +419,33 @@ static void req_all_that_is_missing_comes_again(struct kunit *test)
 	expect_next(test, P0 + 2, false);
 }
 
+/* A few losses are the path's, and more than one in eight are of a window too large. */
 static void req_window_shrinks_once_for_its_losses(struct kunit *test)
 {
-	const u32 less = SHCA_CC_WINDOW - SHCA_CC_WINDOW / 4;
 	struct fx *fx = test->priv;
 
-	send(test, 6);
-	fx_ack(fx, P0 + 1, SEQ(1));
-	KUNIT_EXPECT_EQ(test, fx->req.cc.cwnd, less);
-	expect_next(test, P0 + 1, true);
-	fx_ack(fx, P0 + 5, SEQ(1));
-	KUNIT_EXPECT_EQ(test, fx->req.cc.cwnd, less);
-	expect_next(test, P0 + 5, true);
-	fx_ack(fx, P0 + 5, ACK);
-	send(test, 2);
-	fx_ack(fx, P0 + 6, SEQ(1));
-	KUNIT_EXPECT_EQ(test, fx->req.cc.cwnd, less - less / 4);
+	fx->req.cc.lossy = 16;
+	fx->req.cc.cwnd = 16;
+	send(test, 15);
+	fx_ack(fx, P0 + 1, SEQ(2));
+	KUNIT_EXPECT_EQ(test, fx_drain(fx), 2u);
+	KUNIT_EXPECT_EQ(test, fx->req.cc.cwnd, 16u);
+	fx_ack(fx, P0 + 4, SEQ(1));
+	KUNIT_EXPECT_EQ(test, fx->req.cc.cwnd, 12u);
+	expect_next(test, P0 + 4, true);
+	/* once */
+	fx_ack(fx, P0 + 6, SEQ(8));
+	KUNIT_EXPECT_EQ(test, fx_drain(fx), 8u);
+	KUNIT_EXPECT_EQ(test, fx->req.cc.cwnd, 12u);
+	/* and those of the next window */
+	fx_ack(fx, P0 + 14, ACK);
+	while (fx_pop(fx))
+		;
+	fx->req.cc.cwnd = 12;
+	fx->req.cc.lossy = 12;
+	send(test, 4);
+	fx_ack(fx, P0 + 15, SEQ(2));
+	KUNIT_EXPECT_EQ(test, fx->req.cc.cwnd, 9u);
 }
 
 /* A copy that was late after all: what is new goes on, and nothing comes again. */
@@ -513,6 +645,7 @@ static void req_repair_passes_over_local_requests(struct kunit *test)
 
 static struct kunit_case hold_cases[] = {
 	KUNIT_CASE(resp_tells_what_is_missing_once),
+	KUNIT_CASE(resp_names_the_latest_cause),
 	KUNIT_CASE(resp_tells_the_next_gap),
 	KUNIT_CASE(resp_tells_a_long_gap_in_parts),
 	KUNIT_CASE(resp_forgets_a_gap_that_is_closed),
@@ -524,6 +657,10 @@ static struct kunit_case hold_cases[] = {
 	KUNIT_CASE(req_takes_it_from_no_stranger),
 	KUNIT_CASE(req_missing_behind_a_read_is_its_response),
 	KUNIT_CASE(req_copy_of_it_is_void),
+	KUNIT_CASE(req_repair_that_is_lost_comes_again),
+	KUNIT_CASE(req_repair_that_is_lost_in_part_comes_again),
+	KUNIT_CASE(req_repair_that_is_overdue_comes_again),
+	KUNIT_CASE(req_packet_behind_a_gap_is_timed),
 	KUNIT_CASE(req_missing_while_not_ready_is_void),
 	KUNIT_CASE(req_all_that_is_missing_comes_again),
 	KUNIT_CASE(req_window_shrinks_once_for_its_losses),

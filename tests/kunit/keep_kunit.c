@@ -58,16 +58,16 @@ static void keep_asks_for_the_missing_part(struct kunit *test)
 	respond(test, MIDDLE, 3, SHCA_RX_LOST_RESPONSE);
 	KUNIT_EXPECT_FALSE(test, fx_next(fx));
 	KUNIT_EXPECT_TRUE(test, may_hold(fx, MIDDLE, P0 + 3));
-	shca_req_gap(&fx->req, P0 + 3, fx->now);
+	shca_req_gap(&fx->req, P0 + 3, P0 + 3, fx->now);
 	expect_part(test, P0 + 1, 2);
 	KUNIT_EXPECT_EQ(test, fx->req.recovery.retry_left, 3);
-	KUNIT_EXPECT_LT(test, fx->req.cc.cwnd, fx->req.cc.window);
+	KUNIT_EXPECT_EQ(test, fx->req.cc.cwnd, fx->req.cc.window);
 	/* once */
-	shca_req_gap(&fx->req, P0 + 3, fx->now + FX_MS);
+	shca_req_gap(&fx->req, P0 + 3, P0 + 3, fx->now + FX_MS);
 	KUNIT_EXPECT_FALSE(test, fx_next(fx));
 	/* the end of the part is no end of the message */
 	respond(test, FIRST, 1, SHCA_RX_OK);
-	shca_req_gap(&fx->req, P0 + 3, fx->now);
+	shca_req_gap(&fx->req, P0 + 3, P0 + 3, fx->now);
 	KUNIT_EXPECT_FALSE(test, fx_next(fx));
 	respond(test, LAST, 2, SHCA_RX_OK);
 	respond(test, MIDDLE, 3, SHCA_RX_OK);
@@ -85,17 +85,70 @@ static void keep_asks_again_for_what_is_lost_again(struct kunit *test)
 
 	respond(test, FIRST, 0, SHCA_RX_OK);
 	fx->req.recovery.rtt_ns = FX_MS;
-	shca_req_gap(&fx->req, P0 + 4, fx->now);
+	shca_req_gap(&fx->req, P0 + 4, P0 + 4, fx->now);
 	expect_part(test, P0 + 1, 3);
-	shca_req_gap(&fx->req, P0 + 2, fx->now + FX_MS / 2 - 1);
+	shca_req_gap(&fx->req, P0 + 2, P0 + 2, fx->now + FX_MS / 2 - 1);
 	KUNIT_EXPECT_FALSE(test, fx_next(fx));
-	shca_req_gap(&fx->req, P0 + 2, fx->now + FX_MS / 2);
+	shca_req_gap(&fx->req, P0 + 2, P0 + 2, fx->now + FX_MS / 2);
 	expect_part(test, P0 + 1, 1);
 	/* then there is another gap */
 	respond(test, ONLY, 1, SHCA_RX_OK);
 	respond(test, MIDDLE, 2, SHCA_RX_OK);
-	shca_req_gap(&fx->req, P0 + 4, fx->now);
+	shca_req_gap(&fx->req, P0 + 4, P0 + 4, fx->now);
 	expect_part(test, P0 + 3, 1);
+}
+
+/* The response of a request that left after it is here, and the part is not. */
+static void keep_asks_again_where_a_later_answer_comes_first(struct kunit *test)
+{
+	struct fx *fx = test->priv;
+
+	respond(test, FIRST, 0, SHCA_RX_OK);
+	shca_req_gap(&fx->req, P0 + 3, P0 + 3, fx->now);
+	expect_part(test, P0 + 1, 2);
+	fx_post(fx, SHCA_WR_RDMA_READ, 2 * FX_MTU);
+	KUNIT_ASSERT_TRUE(test, fx_next(fx));
+	shca_req_gap(&fx->req, P0 + 3, P0 + NR - 1, fx->now);
+	KUNIT_EXPECT_FALSE(test, fx_next(fx));
+	shca_req_gap(&fx->req, P0 + 3, P0 + NR, fx->now);
+	expect_part(test, P0 + 1, 2);
+	/* it is overdue */
+	fx->req.recovery.rtt_ns = FX_MS;
+	fx->now += 2 * FX_MS + FX_MS / 2 - 1;
+	shca_req_gap(&fx->req, P0 + 3, P0 + NR + 1, fx->now);
+	KUNIT_EXPECT_FALSE(test, fx_next(fx));
+	fx->now++;
+	shca_req_gap(&fx->req, P0 + 3, P0 + NR + 1, fx->now);
+	expect_part(test, P0 + 1, 2);
+}
+
+/* As many responses are outstanding as are kept. */
+static void keep_has_a_smaller_window(struct kunit *test)
+{
+	u32 most = SHCA_CC_WINDOW * SHCA_REQ_READ_KEPT;
+	struct fx *fx = test->priv;
+
+	fx_post(fx, SHCA_WR_RDMA_READ, (most - NR) * FX_MTU);
+	fx_post(fx, SHCA_WR_RDMA_READ, 8);
+	KUNIT_EXPECT_EQ(test, fx_drain(fx), 1u);
+	respond(test, FIRST, 0, SHCA_RX_OK);
+	KUNIT_EXPECT_EQ(test, fx_drain(fx), 1u);
+}
+
+/* A request that was lost is asked for as it was, though it is sent early twice. */
+static void keep_early_is_no_part_of_what_was_never_answered(struct kunit *test)
+{
+	struct fx *fx = test->priv;
+	u32 i;
+
+	fx->req.attr.peer |= SHCA_PEER_HOLDS;
+	fx->req.recovery.rtt_ns = FX_MS;
+	for (i = 0; i < 2; i++) {
+		fx->now = shca_req_deadline(&fx->req);
+		shca_req_timer(&fx->req, fx->now);
+		expect_part(test, P0, NR);
+	}
+	KUNIT_EXPECT_EQ(test, fx->req.stats.early, 2ull);
 }
 
 /* No progress, no new time: or a time-out would never come. */
@@ -107,12 +160,12 @@ static void keep_lets_the_time_run(struct kunit *test)
 	respond(test, FIRST, 0, SHCA_RX_OK);
 	fx->req.recovery.rtt_ns = FX_MS;
 	fx->now += FX_MS;
-	shca_req_gap(&fx->req, P0 + 4, fx->now);
+	shca_req_gap(&fx->req, P0 + 4, P0 + 4, fx->now);
 	expect_part(test, P0 + 1, 3);
 	deadline = fx->req.recovery.deadline;
 	KUNIT_EXPECT_EQ(test, deadline, fx->now + FX_TIMEOUT);
 	fx->now += FX_MS;
-	shca_req_gap(&fx->req, P0 + 2, fx->now);
+	shca_req_gap(&fx->req, P0 + 2, P0 + 2, fx->now);
 	expect_part(test, P0 + 1, 1);
 	KUNIT_EXPECT_EQ(test, fx->req.recovery.deadline, deadline);
 }
@@ -122,20 +175,20 @@ static void keep_asks_only_where_something_is_missing(struct kunit *test)
 	struct fx *fx = test->priv;
 
 	respond(test, FIRST, 0, SHCA_RX_OK);
-	shca_req_gap(&fx->req, P0 + 1, fx->now);
-	shca_req_gap(&fx->req, P0 + NR + 1, fx->now);
+	shca_req_gap(&fx->req, P0 + 1, P0 + 1, fx->now);
+	shca_req_gap(&fx->req, P0 + NR + 1, P0 + NR + 1, fx->now);
 	KUNIT_EXPECT_FALSE(test, fx_next(fx));
 	fx->req.recovery.rnr_wait = true;
-	shca_req_gap(&fx->req, P0 + 3, fx->now);
+	shca_req_gap(&fx->req, P0 + 3, P0 + 3, fx->now);
 	KUNIT_EXPECT_EQ(test, fx->req.psn.next, fx->req.psn.max);
 	fx->req.recovery.rnr_wait = false;
 	/* up to all of it, and while that waits to leave nothing else */
-	shca_req_gap(&fx->req, P0 + NR, fx->now);
+	shca_req_gap(&fx->req, P0 + NR, P0 + NR, fx->now);
 	KUNIT_EXPECT_EQ(test, fx->req.psn.next, P0 + 1);
-	shca_req_gap(&fx->req, P0 + 3, fx->now);
+	shca_req_gap(&fx->req, P0 + 3, P0 + 3, fx->now);
 	expect_part(test, P0 + 1, NR - 1);
 	shca_req_fail(&fx->req);
-	shca_req_gap(&fx->req, P0 + 3, fx->now);
+	shca_req_gap(&fx->req, P0 + 3, P0 + 3, fx->now);
 	KUNIT_EXPECT_FALSE(test, may_hold(fx, MIDDLE, P0 + 3));
 	KUNIT_EXPECT_FALSE(test, fx_next(fx));
 }
@@ -202,7 +255,7 @@ static void keep_early_asks_for_the_missing_part(struct kunit *test)
 	struct fx *fx = test->priv;
 
 	respond(test, FIRST, 0, SHCA_RX_OK);
-	shca_req_gap(&fx->req, P0 + 3, fx->now);
+	shca_req_gap(&fx->req, P0 + 3, P0 + 3, fx->now);
 	expect_part(test, P0 + 1, 2);
 	fx->req.recovery.rtt_ns = FX_MS;
 	fx->now = shca_req_deadline(&fx->req);
@@ -299,6 +352,9 @@ static void resp_part_that_did_not_leave(struct kunit *test)
 static struct kunit_case keep_cases[] = {
 	KUNIT_CASE(keep_asks_for_the_missing_part),
 	KUNIT_CASE(keep_asks_again_for_what_is_lost_again),
+	KUNIT_CASE(keep_asks_again_where_a_later_answer_comes_first),
+	KUNIT_CASE(keep_has_a_smaller_window),
+	KUNIT_CASE(keep_early_is_no_part_of_what_was_never_answered),
 	KUNIT_CASE(keep_lets_the_time_run),
 	KUNIT_CASE(keep_asks_only_where_something_is_missing),
 	KUNIT_CASE(keep_is_of_outstanding_responses),

@@ -127,8 +127,9 @@ static void feed_held(struct sim_node *n, const struct shca_pkt *pkt,
 	const u32 *expected = is_response ? &n->req.psn.una : &n->resp.epsn;
 	struct sim_park *held = &n->kept[is_response];
 	struct sim_park *park = &n->park[is_response];
-	bool again = rx == SHCA_RX_OK && pkt->ackreq;
 	bool is_ahead = is_out_of_order(rx, is_response);
+	bool asks = pkt->ackreq && (is_ahead || rx == SHCA_RX_OK);
+	u32 cause = shca_psn_add(pkt->psn, pkt->span);
 	struct shca_pkt *next;
 	u32 psn = pkt->psn;
 	s32 ahead = 0;
@@ -159,10 +160,10 @@ static void feed_held(struct sim_node *n, const struct shca_pkt *pkt,
 	if (park->nr)
 		return;
 	if (!is_response) {
-		shca_resp_gap(&n->resp, psn, again);
+		shca_resp_gap(&n->resp, psn, cause, asks);
 		return;
 	}
-	shca_req_gap(&n->req, psn, n->w->now);
+	shca_req_gap(&n->req, psn, cause, n->w->now);
 	n->may_go_back |= n->req.psn.next != n->req.psn.max;
 }
 

@@ -295,7 +295,8 @@ void fuzz_end_rx(struct fuzz_end *end, const struct fuzz_wire *wire)
 		/* nothing is kept, whatever the peer is told */
 		if (rx == SHCA_RX_OUT_OF_SEQ &&
 		    shca_resp_may_hold(&end->resp, &pkt))
-			shca_resp_gap(&end->resp, pkt.psn, pkt.ackreq);
+			shca_resp_gap(&end->resp, pkt.psn, pkt.psn,
+				      pkt.ackreq);
 		if (out.has_wc)
 			recv_wc(end, &out.wc);
 	}
