@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 /*
- * An InfiniBand link. Two bits of the first byte choose: a frame, which the codec builds
- * again if it accepts it; a program of hellos, times and switches for one port; or
- * subnet management packets for its agent. States stay such as may be.
+ * An InfiniBand link. Two bits of the first byte choose what follows. It may be a frame,
+ * which the codec builds again if it accepts it. It may be a program of hellos, times
+ * and switches for one port. Or it is subnet management packets for its agent. States
+ * stay such as may be.
  */
 #include "../../../kernel/core/ib_hello.h"
 #include "../../../kernel/core/ib_sma.h"
