@@ -68,6 +68,7 @@ DECLARE_EVENT_CLASS(shca_packet,
 		__field(u8, syndrome)
 		__field(u32, msn)
 		__field(u32, paylen)
+		__field(u32, packets)
 	),
 	TP_fast_assign(
 		bool aeth = shca_opcode_info(pkt->opcode)->flags &
@@ -81,12 +82,13 @@ DECLARE_EVENT_CLASS(shca_packet,
 		__entry->syndrome = aeth ? pkt->aeth.syndrome : 0;
 		__entry->msn = aeth ? pkt->aeth.msn : 0;
 		__entry->paylen = pkt->paylen;
+		__entry->packets = pkt->span + 1;
 	),
-	TP_printk("qpn=%#x dqpn=%#x psn=%u opcode=%s ackreq=%d syndrome=%#x msn=%u len=%u",
+	TP_printk("qpn=%#x dqpn=%#x psn=%u opcode=%s ackreq=%d syndrome=%#x msn=%u len=%u packets=%u",
 		  __entry->qpn, __entry->dqpn, __entry->psn,
 		  SHCA_TRACE_OPCODE(__entry->opcode),
 		  __entry->ackreq, __entry->syndrome, __entry->msn,
-		  __entry->paylen)
+		  __entry->paylen, __entry->packets)
 );
 
 DEFINE_EVENT(shca_packet, shca_tx,
@@ -187,21 +189,25 @@ TRACE_EVENT(shca_complete,
 );
 
 TRACE_EVENT(shca_state,
-	TP_PROTO(u32 qpn, enum ib_qp_state from, enum ib_qp_state to),
-	TP_ARGS(qpn, from, to),
+	TP_PROTO(const struct ib_device *dev, u32 qpn, enum ib_qp_state from,
+		 enum ib_qp_state to),
+	TP_ARGS(dev, qpn, from, to),
 	TP_STRUCT__entry(
 		__field(u32, qpn)
 		__field(u8, from)
 		__field(u8, to)
+		__array(char, dev, IB_DEVICE_NAME_MAX)
 	),
 	TP_fast_assign(
+		strscpy(__entry->dev, dev_name(&dev->dev),
+			sizeof(__entry->dev));
 		__entry->qpn = qpn;
 		__entry->from = from;
 		__entry->to = to;
 	),
-	TP_printk("qpn=%#x from=%s to=%s", __entry->qpn,
+	TP_printk("qpn=%#x from=%s to=%s dev=%s", __entry->qpn,
 		  SHCA_TRACE_NAME(STATES, __entry->from),
-		  SHCA_TRACE_NAME(STATES, __entry->to))
+		  SHCA_TRACE_NAME(STATES, __entry->to), __entry->dev)
 );
 
 TRACE_EVENT(shca_event,

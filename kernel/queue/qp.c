@@ -118,7 +118,7 @@ void shca_qp_set_error_locked(struct shca_qp *qp)
 	lockdep_assert_held(&qp->rq.lock);
 	if (qp->dead || qp->state == IB_QPS_ERR)
 		return;
-	trace_shca_state(qp->qpn, qp->state, IB_QPS_ERR);
+	trace_shca_state(&qp->dev->ibdev, qp->qpn, qp->state, IB_QPS_ERR);
 	WRITE_ONCE(qp->state, IB_QPS_ERR);
 	shca_req_fail(&qp->sq.req);
 	shca_resp_fail(&qp->rq.resp);
@@ -149,7 +149,7 @@ static void shca_qp_send_failed_locked(struct shca_qp *qp, bool fatal)
 			shca_qp_set_error_locked(qp);
 		return;
 	}
-	trace_shca_state(qp->qpn, qp->state, IB_QPS_SQE);
+	trace_shca_state(&qp->dev->ibdev, qp->qpn, qp->state, IB_QPS_SQE);
 	WRITE_ONCE(qp->state, IB_QPS_SQE);
 	shca_bh_schedule(&qp->sq.side.bh);
 }
@@ -530,7 +530,7 @@ int shca_create_qp(struct ib_qp *ibqp, struct ib_qp_init_attr *init,
 	/* It is complete: pairs with rcu_dereference() in shca_qp_get(). */
 	rcu_assign_pointer(container_of(ibqp, struct shca_ibqp, ibqp)->qp, qp);
 	ibqp->qp_num = qp->qpn;
-	trace_shca_state(qp->qpn, IB_QPS_RESET, qp->state);
+	trace_shca_state(&qp->dev->ibdev, qp->qpn, IB_QPS_RESET, qp->state);
 	return 0;
 
 err_free:

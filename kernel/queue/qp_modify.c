@@ -449,7 +449,7 @@ static int shca_modify_locked(struct shca_qp *qp, struct ib_qp_attr *attr,
 		qp->sq.drain_event = (mask & IB_QP_EN_SQD_ASYNC_NOTIFY) &&
 				     attr->en_sqd_async_notify;
 	if (next != IB_QPS_ERR && next != cur) {
-		trace_shca_state(qp->qpn, cur, next);
+		trace_shca_state(&qp->dev->ibdev, qp->qpn, cur, next);
 		WRITE_ONCE(qp->state, next);
 	}
 	spin_unlock(&qp->rq.lock);

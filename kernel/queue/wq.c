@@ -172,7 +172,7 @@ static void shca_wq_become(struct shca_wq *wq, enum ib_wq_state next)
 		shca_qp_reset_locked(qp);
 	else
 		shca_resp_start(&qp->rq.resp, &attr);
-	trace_shca_state(qp->qpn, qp->state,
+	trace_shca_state(&qp->dev->ibdev, qp->qpn, qp->state,
 			 next == IB_WQS_RDY ? IB_QPS_RTR : IB_QPS_RESET);
 	WRITE_ONCE(qp->state, next == IB_WQS_RDY ? IB_QPS_RTR : IB_QPS_RESET);
 }

@@ -15,7 +15,7 @@ import sys
 
 number, hexa = r"(\d+)", r"(0x[0-9a-f]+|0)"
 opcode, word = "opcode=((RC|UC|UD|XRC)_[A-Z_]+|CNP)", "([A-Z_]+)"
-packet = f"qpn={hexa} dqpn={hexa} psn={number} {opcode} ackreq=[01] syndrome={hexa} msn={number} len={number}"
+packet = f"qpn={hexa} dqpn={hexa} psn={number} {opcode} ackreq=[01] syndrome={hexa} msn={number} len={number} packets={number}"
 states = "(RESET|INIT|RTR|RTS|SQD|SQE|ERR)"
 forms = {
     "shca_post": f"qpn={hexa} wr_id={hexa} opcode={word} flags={hexa} length={number} preset=SUCCESS",
@@ -25,7 +25,7 @@ forms = {
     "shca_rx_refused": f"qpn={hexa} psn={number} {opcode[:-1]}|0x[0-9a-f]+) reason=(path|transport|icrc|pkey)",
     "shca_timeout": f"qpn={hexa} psn={number} retries_left=[0-7] failed=0",
     "shca_complete": f"qpn={hexa} wr_id={hexa} status={word} opcode={word} vendor_err={number} byte_len={number}",
-    "shca_state": f"qpn={hexa} from={states} to={states}",
+    "shca_state": f"qpn={hexa} from={states} to={states} dev=shca_[ab]",
     "shca_refused": f"qpn={hexa} errno={number} why=.+",
     "shca_fault": f"qpn={hexa} rule={number} what=([a-z-]+) hit={number} psn={number} {opcode} wr_id={hexa}",
     "shca_event": f"qpn={hexa} event={word}",
