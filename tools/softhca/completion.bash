@@ -6,9 +6,10 @@
 _softhca() {
 	local word at prefix='' words=("${COMP_WORDS[@]:1:COMP_CWORD}")
 	COMPREPLY=()
-	# Behind "softhca run ... --" is another program with its own completion.
+	# Behind "softhca run ... --" and "softhca trace record ... --" is another program with
+	# its own completion.
 	for ((at = 2; at < COMP_CWORD; at++)); do
-		[ "${COMP_WORDS[1]} ${COMP_WORDS[at]}" = 'run --' ] || continue
+		[[ ${COMP_WORDS[at]} == -- && ${COMP_WORDS[1]} =~ ^(run|trace)$ ]] || continue
 		if declare -F _comp_command_offset >/dev/null; then
 			_comp_command_offset $((at + 1))
 		else

@@ -5,8 +5,9 @@
 
 local -a candidates
 integer at=${words[(i)--]}
-# Behind "softhca run ... --" is another program with its own completion.
-if [[ ${words[2]} == run ]] && ((at < CURRENT)); then
+# Behind "softhca run ... --" and "softhca trace record ... --" is another program with its
+# own completion.
+if [[ ${words[2]} == (run|trace) ]] && ((at < CURRENT)); then
 	shift $at words
 	((CURRENT -= at))
 	_normal

@@ -27,6 +27,14 @@ int rdma_link_delete(const char *name);
  * sysfs has them in the namespace of the RDMA device only.
  */
 uint64_t rdma_counter(const char *device, const char *counter);
+/** rdma_devices() - call @each for every RDMA device, of any driver. 0 or a negative errno */
+int rdma_devices(void (*each)(const char *name, uint32_t index, void *arg), void *arg);
+/** rdma_counters() - call @each for every counter of the device's port */
+int rdma_counters(uint32_t index, void (*each)(const char *name, uint64_t value, void *arg),
+		  void *arg);
+/** rdma_qps() - call @each with the attributes of every QP; @raw: the driver's dump */
+int rdma_qps(uint32_t index, bool raw, void (*each)(struct nlattr *entry, void *arg),
+	     void *arg);
 /** rdma_is_exclusive() - does each RDMA device belong to one network namespace? */
 bool rdma_is_exclusive(void);
 /** rdma_set_netns() - move an RDMA device to @netns, a file descriptor */

@@ -18,6 +18,8 @@ const struct command *const command_groups[] = {
 	doctor_commands,
 	explain_commands,
 	fault_commands,
+	trace_commands,
+	top_commands,
 	NULL
 };
 

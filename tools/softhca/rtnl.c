@@ -225,17 +225,41 @@ int rdma_link_delete(const char *name)
 	return talk(NETLINK_RDMA, msg, NULL, NULL);
 }
 
-/* a counter to look for */
-struct counter_wanted {
-	const char *name;
-	uint64_t value;
+/* passes rdma_devices()'s arguments on */
+struct each_device {
+	void (*each)(const char *name, uint32_t index, void *arg);
+	void *arg;
+};
+
+static void read_each_device(struct nlmsghdr *hdr, void *arg)
+{
+	struct nlattr *name = nlmsg_find_attr(hdr, 0, RDMA_NLDEV_ATTR_DEV_NAME);
+	struct nlattr *index = nlmsg_find_attr(hdr, 0, RDMA_NLDEV_ATTR_DEV_INDEX);
+	const struct each_device *x = arg;
+
+	if (name && index)
+		x->each(nla_get_string(name), nla_get_u32(index), x->arg);
+}
+
+int rdma_devices(void (*each)(const char *name, uint32_t index, void *arg), void *arg)
+{
+	struct each_device x = { each, arg };
+
+	return talk(NETLINK_RDMA, request(RDMA_TYPE(RDMA_NLDEV_CMD_GET), NLM_F_DUMP, NULL, 0),
+		    read_each_device, &x);
+}
+
+/* passes rdma_counters()'s arguments on */
+struct each_counter {
+	void (*each)(const char *name, uint64_t value, void *arg);
+	void *arg;
 };
 
 static void read_counters(struct nlmsghdr *hdr, void *arg)
 {
 	struct nlattr *all = nlmsg_find_attr(hdr, 0, RDMA_NLDEV_ATTR_STAT_HWCOUNTERS);
 	struct nlattr *entry, *name, *value;
-	struct counter_wanted *wanted = arg;
+	const struct each_counter *x = arg;
 	int rem;
 
 	if (!all)
@@ -245,9 +269,34 @@ static void read_counters(struct nlmsghdr *hdr, void *arg)
 				RDMA_NLDEV_ATTR_STAT_HWCOUNTER_ENTRY_NAME);
 		value = nla_find(nla_data(entry), nla_len(entry),
 				 RDMA_NLDEV_ATTR_STAT_HWCOUNTER_ENTRY_VALUE);
-		if (name && value && !strcmp(nla_get_string(name), wanted->name))
-			wanted->value = nla_get_u64(value);
+		if (name && value)
+			x->each(nla_get_string(name), nla_get_u64(value), x->arg);
 	}
+}
+
+int rdma_counters(uint32_t index, void (*each)(const char *name, uint64_t value, void *arg),
+		  void *arg)
+{
+	struct nl_msg *msg = request(RDMA_TYPE(RDMA_NLDEV_CMD_STAT_GET), 0, NULL, 0);
+	struct each_counter x = { each, arg };
+
+	nla_put_u32(msg, RDMA_NLDEV_ATTR_DEV_INDEX, index);
+	nla_put_u32(msg, RDMA_NLDEV_ATTR_PORT_INDEX, 1);
+	return talk(NETLINK_RDMA, msg, read_counters, &x);
+}
+
+/* a counter to look for */
+struct counter_wanted {
+	const char *name;
+	uint64_t value;
+};
+
+static void find_counter(const char *name, uint64_t value, void *arg)
+{
+	struct counter_wanted *wanted = arg;
+
+	if (!strcmp(name, wanted->name))
+		wanted->value = value;
 }
 
 uint64_t rdma_counter(const char *device, const char *counter)
@@ -259,11 +308,37 @@ uint64_t rdma_counter(const char *device, const char *counter)
 
 	if (talk(NETLINK_RDMA, msg, read_rdma_device, &found) || found.index < 0)
 		return 0;
-	msg = request(RDMA_TYPE(RDMA_NLDEV_CMD_STAT_GET), 0, NULL, 0);
-	nla_put_u32(msg, RDMA_NLDEV_ATTR_DEV_INDEX, found.index);
-	nla_put_u32(msg, RDMA_NLDEV_ATTR_PORT_INDEX, 1);
-	talk(NETLINK_RDMA, msg, read_counters, &wanted);
+	rdma_counters(found.index, find_counter, &wanted);
 	return wanted.value;
+}
+
+/* passes rdma_qps()'s arguments on */
+struct each_qp {
+	void (*each)(struct nlattr *entry, void *arg);
+	void *arg;
+};
+
+static void read_qps(struct nlmsghdr *hdr, void *arg)
+{
+	struct nlattr *all = nlmsg_find_attr(hdr, 0, RDMA_NLDEV_ATTR_RES_QP), *entry;
+	const struct each_qp *x = arg;
+	int rem;
+
+	if (!all)
+		return;
+	nla_for_each_nested(entry, all, rem)
+		x->each(entry, x->arg);
+}
+
+int rdma_qps(uint32_t index, bool raw, void (*each)(struct nlattr *entry, void *arg),
+	     void *arg)
+{
+	int command = raw ? RDMA_NLDEV_CMD_RES_QP_GET_RAW : RDMA_NLDEV_CMD_RES_QP_GET;
+	struct nl_msg *msg = request(RDMA_TYPE(command), NLM_F_DUMP, NULL, 0);
+	struct each_qp x = { each, arg };
+
+	nla_put_u32(msg, RDMA_NLDEV_ATTR_DEV_INDEX, index);
+	return talk(NETLINK_RDMA, msg, read_qps, &x);
 }
 
 static void read_mode(struct nlmsghdr *hdr, void *arg)

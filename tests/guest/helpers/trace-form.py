@@ -1,0 +1,93 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
+"""Checks a drawing of a recording: it is well-formed, and has all that the recording has.
+
+  trace-form.py RECORDING DRAWING      by the end of DRAWING's name
+
+Used by ops-trace-record.sh, on a recording with losses. What was sent and lost is found out here in
+another way: packets that are in shca_tx more often than in shca_rx.
+"""
+
+import collections
+import html.parser
+import json
+import re
+import subprocess
+import sys
+import xml.etree.ElementTree
+
+recording, drawing = sys.argv[1:]
+report = subprocess.run(["trace-cmd", "report", "-q", recording], capture_output=True, text=True, check=True).stdout
+events = re.findall(r" (shca_\w+): +(.*)", report)
+sent, arrived = collections.Counter(), collections.Counter()
+for name, text in events:
+    fields = dict(re.findall(r"(\w+)=(\S+)", text))
+    if name == "shca_tx":
+        sent[fields["dqpn"], fields["psn"], fields["opcode"]] += 1
+    if name == "shca_rx":
+        arrived[fields["qpn"], fields["psn"], fields["opcode"]] += 1
+lost = sum((sent - arrived).values())
+nr_sent = sum(sent.values())
+posts = sum(name == "shca_post" for name, _ in events)
+complete = sum(name == "shca_complete" for name, _ in events)
+text = open(drawing, "rb").read()
+wrong = []
+
+
+def want(what, got, expected):
+    if got != expected:
+        wrong.append(f"{what}: {got}, not {expected}")
+
+
+def is_page(page):
+    """One page that asks for nothing else, with all events"""
+    class Tags(html.parser.HTMLParser):
+        def handle_starttag(self, tag, attrs):
+            for name, value in attrs:
+                if name in ("src", "href", "srcset", "data", "action") or tag in ("link", "iframe", "img", "base"):
+                    wrong.append(f"<{tag} {name}={value}>")
+    Tags().feed(page)
+    if re.search(r"https?://|@import|url\(|fetch\(|XMLHttpRequest|WebSocket", page):
+        wrong.append("the page has an address")
+    data = page[page.index("const R={") + 8:page.index("};\n") + 1]
+    data = json.loads(re.sub(r"([{,]\n?)(\w+):", r'\1"\2":', re.sub(r'"(?:[^"\\]|\\.)*"', lambda s: s[0].replace(":", "\\u003a"), data)))
+    want("events", len(data["events"]), len(events))
+    want("requests", len(data["wrs"]), posts)
+    want("lost", sum(bool(e[2] & 2) for e in data["events"]), lost)
+    want("packets sent", sum(e[1] == 1 for e in data["events"]), nr_sent)
+    if not any(e[2] & 1 for e in data["events"]):
+        wrong.append("nothing was sent again")
+    bare = sum(e[1] == 1 and e[8] < 0 for e in data["events"])
+    if bare > nr_sent // 100:
+        wrong.append(f"{bare} of {nr_sent} packets without a request")
+    unfinished = [wr for wr in data["wrs"] if wr[3] not in ("SUCCESS", "")]
+    want("requests that failed", unfinished, [])
+
+
+if drawing.endswith(".txt"):
+    page = text.decode()
+    want("lost", len(re.findall(r"^ *[0-9.]+  lost | lost *$", page, re.M)), lost)
+    want("posts", page.count(" post "), posts)
+elif drawing.endswith(".html"):
+    is_page(text.decode())
+elif drawing.endswith(".svg"):
+    tree = xml.etree.ElementTree.fromstring(text)
+    if not tree.tag.endswith("svg") or len(tree.findall(".//{*}path[@class='ask']")) < 10:
+        wrong.append("no drawing")
+elif drawing.endswith(".json"):
+    list_ = json.loads(text)["traceEvents"]
+    cats = collections.Counter(e.get("cat", "").split(",")[0] for e in list_ if e["ph"] == "X")
+    want("packets sent", cats["tx"], nr_sent)
+    starts = {e["id"] for e in list_ if e["ph"] == "s"}
+    want("arrows", starts, {e["id"] for e in list_ if e["ph"] == "f"})
+    want("instants", sum(e["ph"] == "i" and e["tid"] == 4 for e in list_) >= complete // 2, True)
+else:
+    out = subprocess.run(["tshark", "-r", drawing, "--disable-protocol", "rpcordma", "-T", "fields", "-e", "infiniband.bth.psn", "-e", "infiniband.bth.destqp",
+                          "-e", "frame.comment", "-e", "_ws.malformed"], capture_output=True, text=True, check=True).stdout
+    rows = [row.split("\t") for row in out.splitlines()]
+    want("packets", len(rows), nr_sent)
+    want("lost", sum("receiver: lost" in row[2] for row in rows), lost)
+    want("PSNs", collections.Counter(row[0] for row in rows if row[0]), collections.Counter(psn for _, psn, _ in sent.elements()))
+    want("malformed", [row for row in rows if row[3]][:3], [])
+print(f"{len(events)} events, {nr_sent} packets, {lost} lost, {posts} requests; wrong: {wrong[:8]}")
+sys.exit(bool(wrong) or not lost or not posts)

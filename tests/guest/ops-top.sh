@@ -1,0 +1,57 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
+#
+# softhca top: rates of devices, queue pairs and processes are those of the traffic, a user sees
+# what a user may, and the window on a terminal shows the same. About 20 s.
+. "$(dirname "$0")/lib.sh"
+. "$(dirname "$0")/scenario"
+
+says() { # STATUS TEXT COMMAND...
+	local want=$1 text=$2 status=0
+	shift 2
+	"$@" >/tmp/top.said 2>&1 || status=$?
+	head -n 20 /tmp/top.said
+	[ "$status" = "$want" ] && grep -q -F -e "$text" /tmp/top.said
+}
+run modprobe softhca
+check no_device says 0 '0 devices, 0 queue pairs' softhca top --once -i 0.1
+check refused.interval says 2 'SECONDS must be 0.1 to 3600' softhca top --once -i 0
+check refused.json says 2 'add --once' softhca top --json
+check refused.no_terminal says 2 'add --once' softhca top
+
+make_pair 1500
+start_traffic top shca_a shca_b -f 4 -u 14
+softhca top --once --json -i 2 >/tmp/top.json || fail 'no JSON'
+softhca top --once >/tmp/top.text
+cat /tmp/top.text
+sees() {
+	python3 - <<-END
+		import json
+		top = json.load(open("/tmp/top.json"))
+		devices = {d["device"]: d for d in top["devices"]}
+		assert set(devices) == {"shca_a", "shca_b"}, devices
+		for d in devices.values():
+		    assert d["tx_packets_per_s"] > 0 and d["rx_bytes_per_s"] > 0 and d["tx_packets"] > 0, d
+		qps = [q for q in top["queue_pairs"] if q["type"] == "RC" and q["state"] == "RTS"]
+		busy = [q for q in qps if q["requests_per_s"] > 0]
+		assert busy and all(q["comm"] == "traffic" and q["pid"] > 0 for q in busy), qps
+		assert {q["peer_qpn"] for q in busy} <= {q["qpn"] for q in top["queue_pairs"]}, qps
+		of_it = [q for q in top["queue_pairs"] if q["comm"] == "traffic"]
+		whole = sum(p["requests_per_s"] for p in top["processes"] if p["comm"] == "traffic")
+		assert abs(whole - sum(q["requests_per_s"] for q in of_it)) < 1, top
+	END
+}
+check rates_are_there sees
+check text grep -q '^shca_a/0x.* RC  *RTS .* traffic' /tmp/top.text
+a_user_sees() {
+	setpriv --reuid 65534 --regid 65534 --clear-groups softhca top --once -i 0.2 >/tmp/top.user && cat /tmp/top.user &&
+		grep -q 'CAP_NET_ADMIN shows' /tmp/top.user && grep -q '^shca_a ' /tmp/top.user
+}
+check a_user_sees_devices a_user_sees
+window() {
+	(sleep $((2 * slow)); printf q) | timeout $((60 * slow)) script -qec 'env TERM=xterm softhca top -i 0.3' /tmp/top.window
+	grep -aq 'QUEUE PAIR' /tmp/top.window && grep -aq traffic /tmp/top.window
+}
+check window_ends_with_q window
+check traffic_is_right end_traffic top
+check after_the_traffic eval '! softhca top --once -i 0.2 | grep traffic'

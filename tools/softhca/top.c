@@ -1,0 +1,316 @@
+// SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
+/*
+ * `softhca top`: what devices, queue pairs and processes do, now and again. With
+ * --once it prints one look as text or JSON.
+ */
+#define _GNU_SOURCE
+#include "explain.h"
+#include "top.h"
+
+#include <curses.h>
+#include <errno.h>
+#include <locale.h>
+#include <stdarg.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+#define DEFAULT_SECONDS	1.0
+
+/* Where lines go: the terminal's window, or standard output */
+struct page {
+	bool screen;
+	int line;
+};
+
+static void put_line(struct page *page, int attr, const char *format, ...)
+	__attribute__((format(printf, 3, 4)));
+
+static void put_line(struct page *page, int attr, const char *format, ...)
+{
+	char text[512];
+	va_list args;
+
+	va_start(args, format);
+	vsnprintf(text, sizeof(text), format, args);
+	va_end(args);
+	if (!page->screen) {
+		puts(text);
+		return;
+	}
+	if (page->line >= LINES)
+		return;
+	attron(attr);
+	mvaddnstr(page->line++, 0, text, COLS);
+	clrtoeol();
+	attroff(attr);
+}
+
+/* "12.3k" of 12345: five characters at most */
+static const char *number(double n, char *text)
+{
+	static const char units[] = " kMGT";
+	int unit = 0;
+
+	while (n >= 9999.5 && unit < 4) {
+		n /= 1000;
+		unit++;
+	}
+	if (unit)
+		sprintf(text, "%.*f%c", n < 99.95 ? 1 : 0, n, units[unit]);
+	else
+		sprintf(text, n < 9.95 && n > 0 ? "%.1f" : "%.0f", n);
+	return text;
+}
+
+static const char *process_name(int pid, const char *comm, char *text, size_t size)
+{
+	if (!pid)
+		snprintf(text, size, "%s", *comm ? comm : "-");
+	else if (*comm)
+		snprintf(text, size, "%s (%d)", comm, pid);
+	else
+		snprintf(text, size, "%d", pid);
+	return text;
+}
+
+static void put_device(struct page *page, const struct top_device *d)
+{
+	char n[8][16];
+	const double *r = d->rate;
+	int bad = (r[TOP_TIMEOUTS] > 0 || r[TOP_ERRORS] > 0) ? A_BOLD : 0;
+
+	put_line(page, bad, "%-16.16s %7s %7s %8.1f %8.1f %6.0f%% %8s %7s %7s %7s", d->name,
+		 number(r[TOP_TX_PACKETS], n[0]), number(r[TOP_RX_PACKETS], n[1]),
+		 r[TOP_TX_BYTES] / 1e6, r[TOP_RX_BYTES] / 1e6,
+		 r[TOP_TX_PACKETS] > 0 ? 100 * r[TOP_DIRECT] / r[TOP_TX_PACKETS] : 0,
+		 number(r[TOP_TIMEOUTS], n[2]), number(r[TOP_AGAIN], n[3]),
+		 number(r[TOP_RNR], n[4]), number(r[TOP_ERRORS], n[5]));
+}
+
+static void put_qp(struct page *page, const struct top_qp *qp)
+{
+	char n[4][16], id[80], process[64];
+
+	snprintf(id, sizeof(id), "%.11s/%#x", qp->device, qp->qpn);
+	process_name(qp->pid, qp->comm, process, sizeof(process));
+	if (!qp->known) {
+		put_line(page, 0, "%-20s %-4s %-5s %6s %6s %6s %6s %6s %5s %.24s", id,
+			 qp_type_name(qp->type), qp_state_name(qp->state), "-", "-", "-", "-",
+			 "-", "-", process);
+		return;
+	}
+	put_line(page, 0, "%-20s %-4s %-5s %6s %6s %6s %6u %6u %5u %.24s%s%s", id,
+		 qp_type_name(qp->type), qp_state_name(qp->state), number(qp->done_rate, n[0]),
+		 number(qp->message_rate, n[1]), number(qp->packet_rate, n[2]), qp->waiting,
+		 qp->in_flight, qp->retry_left, process, qp->direct ? " direct" : "",
+		 qp->rnr_wait ? " RNR" : "");
+}
+
+static void put_page(struct page *page, const struct top *top, double seconds)
+{
+	char name[64], n[4][16];
+	int i;
+
+	put_line(page, A_BOLD, "softhca top: %d device%s, %d queue pair%s, %d process%s, over %.1f s%s",
+		 top->nr_devices, top->nr_devices == 1 ? "" : "s", top->nr_qps,
+		 top->nr_qps == 1 ? "" : "s", top->nr_processes,
+		 top->nr_processes == 1 ? "" : "es", seconds, page->screen ? "; q ends" : "");
+	put_line(page, 0, "%s", "");
+	put_line(page, A_REVERSE, "%-16s %7s %7s %8s %8s %7s %8s %7s %7s %7s", "DEVICE",
+		 "TX/s", "RX/s", "TX MB/s", "RX MB/s", "DIRECT", "TIMEOUT", "AGAIN", "RNR",
+		 "ERRORS");
+	for (i = 0; i < top->nr_devices; i++)
+		put_device(page, &top->device[i]);
+	put_line(page, 0, "%s", "");
+	put_line(page, A_REVERSE, "%-20s %-4s %-5s %6s %6s %6s %6s %6s %5s %-20s", "QUEUE PAIR",
+		 "TYPE", "STATE", "DONE/s", "MSGS/s", "PSNS/s", "POSTED", "FLIGHT", "RETRY",
+		 "PROCESS");
+	for (i = 0; i < top->nr_qps && (!page->screen || page->line < LINES - 4); i++)
+		put_qp(page, &top->qp[i]);
+	if (top->partly)
+		put_line(page, A_BOLD, "(CAP_NET_ADMIN shows what queue pairs do: try sudo)");
+	put_line(page, 0, "%s", "");
+	put_line(page, A_REVERSE, "%-30s %5s %7s %7s %7s %7s", "PROCESS", "QPS", "DONE/s",
+		 "MSGS/s", "PSNS/s", "POSTED");
+	for (i = 0; i < top->nr_processes; i++)
+		put_line(page, 0, "%-30.30s %5d %7s %7s %7s %7u",
+			 process_name(top->process[i].pid, top->process[i].comm, name, sizeof(name)),
+			 top->process[i].nr_qps, number(top->process[i].done_rate, n[0]),
+			 number(top->process[i].message_rate, n[1]),
+			 number(top->process[i].packet_rate, n[2]), top->process[i].waiting);
+}
+
+/* ---- JSON ------------------------------------------------------------------------- */
+
+static void print_json_device(const struct top_device *d)
+{
+	static const char *const names[TOP_NR_COUNTERS] = {
+		"tx_packets", "tx_bytes", "rx_packets", "rx_bytes", "direct_packets",
+		"timeouts", "sent_again", "rnr", "errors",
+	};
+	int i;
+
+	printf("{\"device\": ");
+	print_json_string(d->name);
+	for (i = 0; i < TOP_NR_COUNTERS; i++)
+		printf(", \"%s\": %llu, \"%s_per_s\": %.1f", names[i],
+		       (unsigned long long)d->value[i], names[i], d->rate[i]);
+	putchar('}');
+}
+
+static void print_json_qp(const struct top_qp *qp)
+{
+	printf("{\"device\": ");
+	print_json_string(qp->device);
+	printf(", \"qpn\": %u, \"peer_qpn\": %u, \"type\": \"%s\", \"state\": \"%s\", \"pid\": %d, \"comm\": ",
+	       qp->qpn, qp->peer, qp_type_name(qp->type), qp_state_name(qp->state), qp->pid);
+	print_json_string(qp->comm);
+	if (qp->known)
+		printf(", \"requests_per_s\": %.1f, \"messages_per_s\": %.1f, \"psns_per_s\": %.1f, \"posted\": %u, \"in_flight\": %u, \"retry_left\": %u, \"direct\": %s, \"rnr_wait\": %s",
+		       qp->done_rate, qp->message_rate, qp->packet_rate, qp->waiting,
+		       qp->in_flight, qp->retry_left, qp->direct ? "true" : "false",
+		       qp->rnr_wait ? "true" : "false");
+	putchar('}');
+}
+
+static void print_json_process(const struct top_process *p)
+{
+	printf("{\"pid\": %d, \"comm\": ", p->pid);
+	print_json_string(p->comm);
+	printf(", \"qps\": %d, \"requests_per_s\": %.1f, \"messages_per_s\": %.1f, \"psns_per_s\": %.1f, \"posted\": %u}",
+	       p->nr_qps, p->done_rate, p->message_rate, p->packet_rate, p->waiting);
+}
+
+static void print_json(const struct top *top, double seconds)
+{
+	int i;
+
+	printf("{\"seconds\": %.3f, \"devices\": [", seconds);
+	for (i = 0; i < top->nr_devices; i++) {
+		fputs(i ? ",\n  " : "\n  ", stdout);
+		print_json_device(&top->device[i]);
+	}
+	printf("],\n\"queue_pairs\": [");
+	for (i = 0; i < top->nr_qps; i++) {
+		fputs(i ? ",\n  " : "\n  ", stdout);
+		print_json_qp(&top->qp[i]);
+	}
+	printf("],\n\"processes\": [");
+	for (i = 0; i < top->nr_processes; i++) {
+		fputs(i ? ",\n  " : "\n  ", stdout);
+		print_json_process(&top->process[i]);
+	}
+	puts("]}");
+}
+
+/* ---- the command -------------------------------------------------------------------- */
+
+static int look(struct top *top, const struct top *before)
+{
+	int err = top_look(top, before);
+
+	return err ? fail("top: the kernel does not tell of RDMA devices: %s", strerror(-err)) : 0;
+}
+
+static void pause_for(double seconds)
+{
+	struct timespec t = { .tv_sec = seconds };
+
+	t.tv_nsec = (seconds - t.tv_sec) * 1e9;
+	nanosleep(&t, NULL);
+}
+
+static int once(double seconds, bool json)
+{
+	struct page page = {};
+	struct top before, after;
+	int status = look(&before, NULL);
+
+	if (status)
+		return status;
+	pause_for(seconds);
+	status = look(&after, &before);
+	if (!status && json)
+		print_json(&after, after.when - before.when);
+	else if (!status)
+		put_page(&page, &after, after.when - before.when);
+	top_free(&before);
+	top_free(&after);
+	return status;
+}
+
+static int watch(double seconds)
+{
+	struct top before = {}, after;
+	struct page page = { .screen = true };
+	int status = look(&before, NULL), key;
+
+	if (status)
+		return status;
+	setlocale(LC_CTYPE, "");
+	if (!newterm(NULL, stdout, stdin)) {
+		top_free(&before);
+		return fail("top: this terminal ($TERM) is not known ('softhca top --once' needs none)");
+	}
+	cbreak();
+	noecho();
+	keypad(stdscr, TRUE);
+	curs_set(0);
+	for (key = 0; key != 'q' && key != 'Q' && key != 27;) {
+		status = look(&after, before.when > 0 ? &before : NULL);
+		if (status)
+			break;
+		page.line = 0;
+		put_page(&page, &after, after.when - before.when);
+		clrtobot();
+		refresh();
+		top_free(&before);
+		before = after;
+		timeout((int)(seconds * 1000));
+		key = getch();
+	}
+	endwin();
+	top_free(&before);
+	return status;
+}
+
+static int top_run(const struct call *call)
+{
+	bool single = call->option[0], json = call->option[1];
+	double seconds = DEFAULT_SECONDS;
+	char *end;
+
+	if (call->option[2]) {
+		seconds = strtod(call->value[2], &end);
+		if (end == call->value[2] || *end || !(seconds >= 0.1 && seconds <= 3600))
+			return complain("top: SECONDS must be 0.1 to 3600, not '%s'", call->value[2]);
+	}
+	if (json && !single)
+		return complain("top: --json prints one look (add --once)");
+	if (single)
+		return once(seconds, json);
+	if (!isatty(STDOUT_FILENO) || !isatty(STDIN_FILENO))
+		return complain("top: this is no terminal (add --once)");
+	return watch(seconds);
+}
+
+const struct command top_commands[] = {
+	{
+		.name = "top",
+		.pattern = "",
+		.summary = "show live what devices, queue pairs and processes do: rates, repeats, errors",
+		.details = "TX/s, RX/s: packets; DIRECT: those that took the direct path; AGAIN: occasions to send again;\n"
+			   "DONE/s: requests completed; MSGS/s: messages received; FLIGHT: packets not acknowledged.\n"
+			   "What queue pairs do needs CAP_NET_ADMIN. The key q ends it.\n"
+			   "Example: softhca top --once --json",
+		.option = {
+			{ "once", "look for one interval, print that, and end", NULL, 0 },
+			{ "json", "with --once: print a JSON object", NULL, 0 },
+			{ "interval", "time between looks, 0.1 to 3600; 1 if not given", "SECONDS", 'i' },
+		},
+		.run = top_run,
+	},
+	{}
+};

@@ -1,0 +1,322 @@
+// SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
+/*
+ * What `softhca top` shows, from rdma netlink: counters of devices, and the driver's
+ * dump of each queue pair. Devices and queue pairs may go at any time between two
+ * questions.
+ */
+#define _GNU_SOURCE
+#include "lab.h"
+#include "top.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include <netlink/attr.h>
+#include <rdma/rdma_netlink.h>
+#include <softhca-dump.h>
+
+static const struct {
+	const char *name;
+	enum top_counter to;
+} counters[] = {
+	{ "tx_packets", TOP_TX_PACKETS },
+	{ "tx_bytes", TOP_TX_BYTES },
+	{ "rx_packets", TOP_RX_PACKETS },
+	{ "rx_bytes", TOP_RX_BYTES },
+	{ "tx_direct_packets", TOP_DIRECT },
+	{ "local_ack_timeout_err", TOP_TIMEOUTS },
+	{ "local_ack_timeout_err", TOP_AGAIN },
+	{ "tx_early_retransmits", TOP_AGAIN },
+	{ "packet_seq_err", TOP_AGAIN },
+	{ "implied_nak_seq_err", TOP_AGAIN },
+	{ "rnr_nak_retry_err", TOP_AGAIN },
+	{ "rnr_nak_retry_err", TOP_RNR },
+	{ "out_of_buffer", TOP_RNR },
+	{ "rx_truncated", TOP_ERRORS },
+	{ "rx_malformed", TOP_ERRORS },
+	{ "rx_icrc_errors", TOP_ERRORS },
+	{ "rx_path_mismatch", TOP_ERRORS },
+	{ "rx_pkey_mismatch", TOP_ERRORS },
+	{ "rx_transport_mismatch", TOP_ERRORS },
+	{ "rx_qkey_mismatch", TOP_ERRORS },
+	{ "resp_local_invalid_request", TOP_ERRORS },
+	{ "resp_remote_access_errors", TOP_ERRORS },
+	{ "resp_local_operation_errors", TOP_ERRORS },
+	{ "req_remote_errors", TOP_ERRORS },
+	{ "req_bad_responses", TOP_ERRORS },
+	{ "req_local_errors", TOP_ERRORS },
+	{ "rx_dropped_messages", TOP_ERRORS },
+	{ "rx_backlog_drops", TOP_ERRORS },
+	{ "tx_no_route", TOP_ERRORS },
+	{ "tx_no_memory", TOP_ERRORS },
+	{ "tx_dropped_locally", TOP_ERRORS },
+	{ "cq_overflow", TOP_ERRORS },
+	{ "malformed_rings", TOP_ERRORS },
+};
+
+static void *grow(void *array, int nr, size_t size)
+{
+	array = realloc(array, (nr + 1) * size);
+	if (!array)
+		exit(fail("top: out of memory"));
+	memset((char *)array + nr * size, 0, size);
+	return array;
+}
+
+static double now(void)
+{
+	struct timespec t;
+
+	clock_gettime(CLOCK_MONOTONIC, &t);
+	return t.tv_sec + t.tv_nsec / 1e9;
+}
+
+/* ---- devices ------------------------------------------------------------------ */
+
+static void take_device(const char *name, uint32_t index, void *arg)
+{
+	struct top *top = arg;
+	struct top_device *d;
+
+	top->device = grow(top->device, top->nr_devices, sizeof(*d));
+	d = &top->device[top->nr_devices++];
+	snprintf(d->name, sizeof(d->name), "%s", name);
+	d->index = index;
+}
+
+static void take_counter(const char *name, uint64_t value, void *arg)
+{
+	struct top_device *d = arg;
+	size_t i;
+
+	for (i = 0; i < sizeof(counters) / sizeof(*counters); i++)
+		if (!strcmp(counters[i].name, name))
+			d->value[counters[i].to] += value;
+	/* Other drivers have no counter of this name. */
+	d->ours |= !strcmp(name, "tx_direct_packets");
+}
+
+static void keep_ours(struct top *top)
+{
+	int i, nr = 0;
+
+	for (i = 0; i < top->nr_devices; i++)
+		if (top->device[i].ours)
+			top->device[nr++] = top->device[i];
+	top->nr_devices = nr;
+}
+
+/* ---- queue pairs ---------------------------------------------------------------- */
+
+/* the dump that is being read */
+struct qps {
+	struct top *top;
+	const struct top_device *device;
+};
+
+static void read_comm(struct top_qp *qp)
+{
+	char path[64];
+	FILE *file;
+	size_t i;
+
+	snprintf(path, sizeof(path), "/proc/%d/comm", qp->pid);
+	file = qp->pid ? fopen(path, "r") : NULL;
+	if (!file)
+		return;
+	if (!fgets(qp->comm, sizeof(qp->comm), file))
+		*qp->comm = '\0';
+	fclose(file);
+	/* Programs choose their names: no control character reaches the terminal. */
+	qp->comm[strcspn(qp->comm, "\n")] = '\0';
+	for (i = 0; qp->comm[i]; i++)
+		if ((unsigned char)qp->comm[i] < ' ' || qp->comm[i] == 0x7f)
+			qp->comm[i] = '?';
+}
+
+static uint32_t get_u32(struct nlattr *entry, int attr)
+{
+	struct nlattr *found = nla_find(nla_data(entry), nla_len(entry), attr);
+
+	return found ? nla_get_u32(found) : 0;
+}
+
+static unsigned int get_u8(struct nlattr *entry, int attr)
+{
+	struct nlattr *found = nla_find(nla_data(entry), nla_len(entry), attr);
+
+	return found ? nla_get_u8(found) : 0;
+}
+
+static void take_qp(struct nlattr *entry, void *arg)
+{
+	const struct qps *qps = arg;
+	struct top *top = qps->top;
+	struct nlattr *kernel;
+	struct top_qp *qp;
+
+	top->qp = grow(top->qp, top->nr_qps, sizeof(*qp));
+	qp = &top->qp[top->nr_qps++];
+	qp->device = qps->device->name;
+	qp->device_index = qps->device->index;
+	qp->qpn = get_u32(entry, RDMA_NLDEV_ATTR_RES_LQPN);
+	qp->peer = get_u32(entry, RDMA_NLDEV_ATTR_RES_RQPN);
+	qp->type = get_u8(entry, RDMA_NLDEV_ATTR_RES_TYPE);
+	qp->state = get_u8(entry, RDMA_NLDEV_ATTR_RES_STATE);
+	qp->pid = get_u32(entry, RDMA_NLDEV_ATTR_RES_PID);
+	kernel = nla_find(nla_data(entry), nla_len(entry), RDMA_NLDEV_ATTR_RES_KERN_NAME);
+	if (kernel)
+		snprintf(qp->comm, sizeof(qp->comm), "[%.24s]", nla_get_string(kernel));
+	read_comm(qp);
+}
+
+static void take_dump(struct nlattr *entry, void *arg)
+{
+	struct nlattr *raw = nla_find(nla_data(entry), nla_len(entry),
+				      RDMA_NLDEV_ATTR_RES_RAW);
+	const struct qps *qps = arg;
+	struct top *top = qps->top;
+	struct shca_dump_qp dump = {};
+	struct top_qp *qp;
+	int i;
+
+	if (!raw)
+		return;
+	/* Another version's may be shorter or longer. */
+	memcpy(&dump, nla_data(raw), nla_len(raw) < (int)sizeof(dump) ?
+	       (size_t)nla_len(raw) : sizeof(dump));
+	for (i = 0; i < top->nr_qps; i++) {
+		qp = &top->qp[i];
+		if (qp->qpn != dump.qpn || qp->device_index != qps->device->index)
+			continue;
+		qp->known = true;
+		qp->waiting = dump.sq_posted - dump.sq_fetched + dump.req_end - dump.req_una;
+		qp->done = dump.sq_posted - qp->waiting;
+		qp->psn = dump.max_psn;
+		qp->msn = dump.msn;
+		qp->in_flight = (dump.psn - dump.una_psn) & 0xffffff;
+		qp->retry_left = dump.retry_left;
+		qp->direct = dump.flags & SHCA_DUMP_QP_DIRECT;
+		qp->rnr_wait = dump.flags & SHCA_DUMP_QP_RNR_WAIT;
+		return;
+	}
+}
+
+/* ---- rates and sums --------------------------------------------------------------- */
+
+static void find_rates(struct top *top, const struct top *before)
+{
+	double seconds = top->when - before->when;
+	const struct top_device *old;
+	const struct top_qp *was;
+	struct top_device *d;
+	struct top_qp *qp;
+	int i, j, k;
+
+	if (seconds <= 0)
+		return;
+	for (i = 0; i < top->nr_devices; i++)
+		for (d = &top->device[i], j = 0; j < before->nr_devices; j++) {
+			old = &before->device[j];
+			if (old->index != d->index || strcmp(old->name, d->name))
+				continue;
+			for (k = 0; k < TOP_NR_COUNTERS; k++)
+				d->rate[k] = (d->value[k] - old->value[k]) / seconds;
+		}
+	for (i = 0; i < top->nr_qps; i++)
+		for (qp = &top->qp[i], j = 0; j < before->nr_qps; j++) {
+			was = &before->qp[j];
+			if (was->qpn != qp->qpn || was->device_index != qp->device_index ||
+			    !was->known || !qp->known)
+				continue;
+			qp->done_rate = (uint32_t)(qp->done - was->done) / seconds;
+			qp->packet_rate = ((qp->psn - was->psn) & 0xffffff) / seconds;
+			qp->message_rate = ((qp->msn - was->msn) & 0xffffff) / seconds;
+		}
+}
+
+static void sum_processes(struct top *top)
+{
+	const struct top_qp *qp;
+	struct top_process *p;
+	int i, j;
+
+	for (i = 0; i < top->nr_qps; i++) {
+		qp = &top->qp[i];
+		for (j = 0; j < top->nr_processes; j++)
+			if (top->process[j].pid == qp->pid &&
+			    !strcmp(top->process[j].comm, qp->comm))
+				break;
+		if (j == top->nr_processes) {
+			top->process = grow(top->process, j, sizeof(*p));
+			top->process[j].pid = qp->pid;
+			snprintf(top->process[j].comm, sizeof(p->comm), "%s", qp->comm);
+			top->nr_processes++;
+		}
+		p = &top->process[j];
+		p->nr_qps++;
+		p->waiting += qp->waiting;
+		p->done_rate += qp->done_rate;
+		p->packet_rate += qp->packet_rate;
+		p->message_rate += qp->message_rate;
+	}
+}
+
+static int busier_qp(const void *a, const void *b)
+{
+	const struct top_qp *x = a, *y = b;
+	double p = x->done_rate + x->message_rate, q = y->done_rate + y->message_rate;
+
+	if (p == q)
+		return x->qpn < y->qpn ? -1 : x->qpn > y->qpn;
+	return p < q ? 1 : -1;
+}
+
+static int busier_process(const void *a, const void *b)
+{
+	const struct top_process *x = a, *y = b;
+	double p = x->done_rate + x->message_rate, q = y->done_rate + y->message_rate;
+
+	if (p == q)
+		return x->pid < y->pid ? -1 : x->pid > y->pid;
+	return p < q ? 1 : -1;
+}
+
+int top_look(struct top *top, const struct top *before)
+{
+	struct qps qps = { .top = top };
+	int i, err;
+
+	memset(top, 0, sizeof(*top));
+	err = rdma_devices(take_device, top);
+	if (err)
+		return err;
+	for (i = 0; i < top->nr_devices; i++)
+		rdma_counters(top->device[i].index, take_counter, &top->device[i]);
+	keep_ours(top);
+	top->when = now();
+	for (i = 0; i < top->nr_devices; i++) {
+		qps.device = &top->device[i];
+		rdma_qps(top->device[i].index, false, take_qp, &qps);
+		if (rdma_qps(top->device[i].index, true, take_dump, &qps) == -EPERM)
+			top->partly = true;
+	}
+	if (before)
+		find_rates(top, before);
+	sum_processes(top);
+	if (top->nr_qps)
+		qsort(top->qp, top->nr_qps, sizeof(*top->qp), busier_qp);
+	if (top->nr_processes)
+		qsort(top->process, top->nr_processes, sizeof(*top->process), busier_process);
+	return 0;
+}
+
+void top_free(struct top *top)
+{
+	free(top->device);
+	free(top->qp);
+	free(top->process);
+	memset(top, 0, sizeof(*top));
+}

@@ -1,0 +1,332 @@
+// SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
+/*
+ * A recording for other programs: JSON for Perfetto and chrome://tracing, pcapng for
+ * Wireshark and tshark.
+ */
+#include "trace.h"
+
+#include <arpa/inet.h>
+#include <string.h>
+
+/* ---- JSON: the Trace Event Format --------------------------------------------- */
+
+/* Threads of a connection, in the order of the ladder's lanes */
+enum track {
+	TRACK_WR = 1,
+	TRACK_LEFT,
+	TRACK_RIGHT,
+	TRACK_CQ,
+	NR_TRACKS
+};
+
+/* what is written so far */
+struct json {
+	FILE *out;
+	const struct trace *trace;
+	int nr;
+};
+
+/* Begins an event; the caller adds fields and the brace. */
+static void json_begin(struct json *j, const char *phase, const struct trace_event *e,
+		       int track, const char *name)
+{
+	fprintf(j->out, "%s\n{\"ph\": \"%s\", \"pid\": %d, \"tid\": %d, \"ts\": %.3f, \"name\": ",
+		j->nr++ ? "," : "", phase, e->conn + 2, track, e->ns / 1e3);
+	trace_json_string(j->out, name);
+}
+
+static void json_name(struct json *j, int conn, int track, const char *what, const char *name)
+{
+	fprintf(j->out, "%s\n{\"ph\": \"M\", \"pid\": %d, \"tid\": %d, \"name\": \"%s\", \"args\": {\"name\": ",
+		j->nr++ ? "," : "", conn + 2, track, what);
+	trace_json_string(j->out, name);
+	fputs("}}", j->out);
+}
+
+static void json_args(struct json *j, const struct trace_event *e)
+{
+	const char *fate = e->kind == TRACE_TX || e->kind == TRACE_RX ?
+			   trace_packet_text(j->trace, e) : "";
+
+	fputs(", \"args\": {\"fields\": ", j->out);
+	trace_json_string(j->out, e->info);
+	if (*fate) {
+		fputs(", \"outcome\": ", j->out);
+		trace_json_string(j->out, fate);
+	}
+	if (e->flags & TRACE_RETRANS)
+		fputs(", \"retransmission\": true", j->out);
+	fputs("}}", j->out);
+}
+
+static void json_names(struct json *j, const struct trace_choice *choice)
+{
+	const struct trace *t = j->trace;
+	char left[96], right[96], text[224];
+	int i;
+
+	json_name(j, -1, 0, "process_name", "not of a connection");
+	for (i = 0; i < t->nr_conns; i++) {
+		if (choice->qpn && t->conn[i].left != choice->qpn &&
+		    t->conn[i].right != choice->qpn)
+			continue;
+		trace_qp_name(t, t->conn[i].left, left, sizeof(left));
+		trace_qp_name(t, t->conn[i].right, right, sizeof(right));
+		snprintf(text, sizeof(text), "%s - %s", left, right);
+		json_name(j, i, 0, "process_name", text);
+		json_name(j, i, TRACK_WR, "thread_name", "work requests");
+		json_name(j, i, TRACK_LEFT, "thread_name", left);
+		json_name(j, i, TRACK_RIGHT, "thread_name", right);
+		json_name(j, i, TRACK_CQ, "thread_name", "CQ");
+	}
+}
+
+static void json_wr(struct json *j, const struct trace_event *e, const char *phase)
+{
+	const struct trace_wr *wr = &j->trace->wr[e->wr];
+	char name[96];
+
+	snprintf(name, sizeof(name), "%s wr %#llx", wr->word, (unsigned long long)wr->wr_id);
+	json_begin(j, phase, e, TRACK_WR, name);
+	fprintf(j->out, ", \"cat\": \"wr\", \"id\": %d", e->wr);
+	json_args(j, e);
+}
+
+/* A packet: a slice at each end, with an arrow between them */
+static void json_packet(struct json *j, const struct trace_event *e, int at)
+{
+	int track = e->right ? TRACK_RIGHT : TRACK_LEFT;
+	bool sent = e->kind == TRACE_TX;
+
+	json_begin(j, "X", e, track, e->word);
+	fprintf(j->out, ", \"cat\": \"%s%s\", \"dur\": 0.2", sent ? "tx" : "rx",
+		e->flags & TRACE_FAULT || e->flags & TRACE_LOST ? ",fault" : "");
+	json_args(j, e);
+	if (e->mate < 0)
+		return;
+	json_begin(j, sent ? "s" : "f", e, track, "wire");
+	fprintf(j->out, ", \"cat\": \"wire\", \"id\": %d%s}", sent ? at : e->mate,
+		sent ? "" : ", \"bp\": \"e\"");
+}
+
+void trace_to_json(FILE *out, const struct trace *t, const struct trace_choice *choice)
+{
+	struct json j = { .out = out, .trace = t };
+	const struct trace_event *e;
+	int i, track;
+
+	fputs("{\"displayTimeUnit\": \"ns\", \"traceEvents\": [", out);
+	json_names(&j, choice);
+	for (i = 0; i < t->nr_events; i++) {
+		e = &t->event[i];
+		if (!trace_is_wanted(t, e, choice) || (e->kind == TRACE_VERDICT && e->mate >= 0))
+			continue;
+		if (e->kind == TRACE_TX || e->kind == TRACE_RX) {
+			json_packet(&j, e, i);
+			continue;
+		}
+		if (e->kind == TRACE_POST && t->wr[e->wr].done >= 0)
+			json_wr(&j, e, "b");
+		if (e->kind == TRACE_COMPLETE && e->wr >= 0 && t->wr[e->wr].done == i)
+			json_wr(&j, e, "e");
+		track = e->kind == TRACE_COMPLETE ? TRACK_CQ : e->right ? TRACK_RIGHT : TRACK_LEFT;
+		json_begin(&j, "i", e, track, e->kind == TRACE_TIMEOUT ? "time-out" : e->word);
+		fputs(", \"s\": \"t\"", out);
+		json_args(&j, e);
+	}
+	fputs("\n]}\n", out);
+}
+
+/* ---- pcapng --------------------------------------------------------------------- */
+
+#define BLOCK_SECTION	0x0a0d0d0a
+#define BLOCK_INTERFACE	1
+#define BLOCK_PACKET	6
+#define OPTION_END	0
+#define OPTION_COMMENT	1
+#define OPTION_IF_NAME	2
+#define OPTION_TSRESOL	9
+#define LINKTYPE_RAW	101
+#define IP_BYTES	20
+#define UDP_BYTES	8
+#define BTH_BYTES	12
+#define AETH_BYTES	4
+#define ICRC_BYTES	4
+#define ROCE_PORT	4791
+#define IP_MAX		65535
+
+/* a block that grows */
+struct block {
+	unsigned char data[IP_MAX + 2048];
+	size_t length;
+};
+
+static void block_add(struct block *b, const void *data, size_t size)
+{
+	if (b->length + size + 4 > sizeof(b->data))
+		return;
+	memcpy(b->data + b->length, data, size);
+	b->length += size;
+	while (b->length % 4)
+		b->data[b->length++] = 0;
+}
+
+static void block_u32(struct block *b, uint32_t n) { block_add(b, &n, sizeof(n)); }
+
+static void block_option(struct block *b, uint16_t code, const void *data, uint16_t size)
+{
+	uint16_t head[2] = { code, size };
+
+	block_add(b, head, sizeof(head));
+	block_add(b, data, size);
+}
+
+static void block_write(struct block *b, FILE *out, uint32_t type)
+{
+	uint32_t total = b->length + 12;
+
+	fwrite(&type, 4, 1, out);
+	fwrite(&total, 4, 1, out);
+	fwrite(b->data, 1, b->length, out);
+	fwrite(&total, 4, 1, out);
+	b->length = 0;
+}
+
+static void put_be16(unsigned char *p, uint32_t n) { p[0] = n >> 8; p[1] = n; }
+static void put_be24(unsigned char *p, uint32_t n) { p[0] = n >> 16; put_be16(p + 1, n); }
+
+/* Bytes of the headers after the BTH, which events do not hold but for the AETH */
+static unsigned int extended_bytes(unsigned int opcode)
+{
+	static const unsigned char bytes[32] = {
+		[3] = 4, [5] = 4, [6] = 16, [9] = 4, [10] = 16, [11] = 20, [12] = 16,
+		[13] = 4, [15] = 4, [16] = 4, [17] = 4, [18] = 12, [19] = 28, [20] = 28,
+		[22] = 4, [23] = 4, [28] = 20, [29] = 16,
+	};
+	unsigned int transport = opcode >> 5, size = bytes[opcode & 31];
+
+	if (opcode == 0x81)
+		return 16;
+	if (transport == 3)
+		return size + 8;
+	/* the XRCETH of requests */
+	return size + (transport == 5 && ((opcode & 31) < 13 || (opcode & 31) > 18) ? 4 : 0);
+}
+
+/* Return: bytes that are known. Behind them are zeros. */
+static size_t packet_headers(unsigned char *p, const struct trace_event *e, uint32_t from,
+			     uint32_t to, uint32_t length)
+{
+	unsigned int op = e->number & 31, sum = 0, i;
+	bool aeth = (e->number >> 5 == 0 || e->number >> 5 == 5) && e->number != 0x81 &&
+		    op >= 13 && op <= 18 && op != 14;
+	unsigned char *bth = p + IP_BYTES + UDP_BYTES;
+
+	memset(p, 0, length);
+	p[0] = 0x45;
+	put_be16(p + 2, length);
+	p[6] = 0x40;
+	p[8] = 64;
+	p[9] = IPPROTO_UDP;
+	/* An address that tells the QP: 127 and its number */
+	p[12] = p[16] = 127;
+	put_be24(p + 13, from);
+	put_be24(p + 17, to);
+	for (i = 0; i < IP_BYTES; i += 2)
+		sum += p[i] << 8 | p[i + 1];
+	sum = (sum & 0xffff) + (sum >> 16);
+	put_be16(p + 10, ~(sum + (sum >> 16)));
+	put_be16(p + IP_BYTES, 0xc000 | (from & 0x3fff));
+	put_be16(p + IP_BYTES + 2, ROCE_PORT);
+	put_be16(p + IP_BYTES + 4, length - IP_BYTES);
+	bth[0] = e->number;
+	bth[1] = 0x40 | (-e->length & 3) << 4;
+	put_be16(bth + 2, 0xffff);
+	put_be24(bth + 5, to);
+	bth[8] = e->ackreq ? 0x80 : 0;
+	put_be24(bth + 9, e->psn);
+	if (!aeth)
+		return IP_BYTES + UDP_BYTES + BTH_BYTES;
+	bth[BTH_BYTES] = e->syndrome;
+	put_be24(bth + BTH_BYTES + 1, e->msn);
+	return IP_BYTES + UDP_BYTES + BTH_BYTES + AETH_BYTES;
+}
+
+static void pcap_packet(FILE *out, const struct trace *t, const struct trace_event *e)
+{
+	bool sent = e->kind == TRACE_TX;
+	uint32_t peer = 0, to = sent ? e->dqpn : e->qpn, length;
+	const char *fate = trace_packet_text(t, e);
+	const struct trace_wr *wr = e->wr < 0 ? NULL : &t->wr[e->wr];
+	static unsigned char bytes[IP_MAX + 1];
+	uint64_t when = t->start_ns + e->ns;
+	static struct block b;
+	char comment[512];
+	size_t known, used;
+
+	if (!sent && e->conn >= 0)
+		peer = t->conn[e->conn].left == e->qpn ? t->conn[e->conn].right :
+							 t->conn[e->conn].left;
+	length = IP_BYTES + UDP_BYTES + BTH_BYTES + extended_bytes(e->number) + e->length +
+		 (-e->length & 3) + ICRC_BYTES;
+	/* a run on the direct path may be longer than a packet can be */
+	if (length > IP_MAX)
+		length = IP_MAX;
+	known = packet_headers(bytes, e, sent ? e->qpn : peer, to, length);
+	used = snprintf(comment, sizeof(comment), "%s", sent ? "sent" : "received, the sender was not recorded");
+	if (e->flags & TRACE_RETRANS)
+		used += snprintf(comment + used, sizeof(comment) - used, ", again");
+	if (e->packets > 1)
+		used += snprintf(comment + used, sizeof(comment) - used,
+				 "; stands for %u PSNs", e->packets);
+	if (*fate)
+		used += snprintf(comment + used, sizeof(comment) - used, "; the receiver: %s", fate);
+	if (known < length)
+		used += snprintf(comment + used, sizeof(comment) - used,
+				 "; %zu bytes are not recorded: zeros", length - known);
+	if (wr)
+		snprintf(comment + used, sizeof(comment) - used, "; for %s wr_id %#llx of %#x",
+			 wr->word, (unsigned long long)wr->wr_id, wr->qpn);
+	block_u32(&b, 0);
+	block_u32(&b, when >> 32);
+	block_u32(&b, when);
+	block_u32(&b, length);
+	block_u32(&b, length);
+	block_add(&b, bytes, length);
+	block_option(&b, OPTION_COMMENT, comment, strlen(comment));
+	block_u32(&b, OPTION_END);
+	block_write(&b, out, BLOCK_PACKET);
+}
+
+void trace_to_pcapng(FILE *out, const struct trace *t, const struct trace_choice *choice)
+{
+	static const char said[] =
+		"Made from trace events of softhca, which hold BTH and AETH and no other bytes.\n"
+		"Zeros stand for the rest: further headers, payload, ICRC.\n"
+		"IP addresses are made up: 127 and the QP number.\n"
+		"P_Key and the solicited bit are not known.";
+	const unsigned char nanoseconds = 9;
+	const uint64_t unknown = ~0ull;
+	const struct trace_event *e;
+	static struct block b;
+	int i;
+
+	block_u32(&b, 0x1a2b3c4d);
+	block_u32(&b, 1);
+	block_add(&b, &unknown, sizeof(unknown));
+	block_option(&b, OPTION_COMMENT, said, strlen(said));
+	block_u32(&b, OPTION_END);
+	block_write(&b, out, BLOCK_SECTION);
+	block_u32(&b, LINKTYPE_RAW);
+	block_u32(&b, 0);
+	block_option(&b, OPTION_IF_NAME, "softhca", strlen("softhca"));
+	block_option(&b, OPTION_TSRESOL, &nanoseconds, 1);
+	block_u32(&b, OPTION_END);
+	block_write(&b, out, BLOCK_INTERFACE);
+	for (i = 0; i < t->nr_events; i++) {
+		e = &t->event[i];
+		if ((e->kind == TRACE_TX || (e->kind == TRACE_RX && e->mate < 0)) &&
+		    e->number >> 5 != 7 && trace_is_wanted(t, e, choice))
+			pcap_packet(out, t, e);
+	}
+}
