@@ -78,7 +78,7 @@ refused() {
 	[ "$status" = "$want" ] && [ ! -s /tmp/refused ] && [[ $said == "softhca: $text"* ]] &&
 		[[ -z $hint || $hint == "Try 'softhca "*"--help'." ]]
 }
-check error.command refused 2 "unknown command 'dve' (expected: dev, up, down, run, doctor, explain, fault, trace, top)" dve set nonesuch path sideways
+check error.command refused 2 "unknown command 'dve' (expected: dev, up, down, run, learn, doctor, explain, fault, trace, top)" dve set nonesuch path sideways
 check error.second_word refused 2 "unknown command 'dev ste' (expected: show, set)" dev ste nonesuch path sideways
 check error.word_missing refused 2 "dev: incomplete command (expected: show, set)" dev
 check error.no_command eval '! softhca 2>/tmp/refused && grep -q "^usage: softhca" /tmp/refused'

@@ -334,10 +334,10 @@ static void print_ends_json(void)
 
 static void take_down(struct end *e);
 
-static int lab_up(const struct call *call)
+int lab_make(const char *command)
 {
 	struct end *e;
-	int status = need_root("up") ?: take_lock("up");
+	int status = need_root(command) ?: take_lock(command);
 
 	if (status)
 		return status;
@@ -347,12 +347,20 @@ static int lab_up(const struct call *call)
 			return fail("up: a network namespace '%s' exists that 'softhca up' has not made (see 'ip netns'); nothing was changed",
 				    e->name);
 	status = load_modules() ?: make_all();
-	if (status) {
-		for_each_end(e)
-			if (e->made)
-				take_down(e);
+	if (!status)
+		return 0;
+	for_each_end(e)
+		if (e->made)
+			take_down(e);
+	return status;
+}
+
+static int lab_up(const struct call *call)
+{
+	int status = lab_make("up");
+
+	if (status)
 		return status;
-	}
 	if (call->option[0])
 		print_ends_json();
 	else

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
-/* What `softhca up`, `down`, `run` and `doctor` share. */
+/* What `softhca up`, `down`, `run`, `learn` and `doctor` share. */
 #ifndef SOFTHCA_LAB_H
 #define SOFTHCA_LAB_H
 
@@ -7,6 +7,18 @@
 
 /* The namespaces that `softhca up` makes */
 #define LAB_NAMES	"a|b"
+
+/* lab.c */
+
+/**
+ * lab_make() - what `softhca up` does, without its output; what exists stays
+ * @command:	which command a message names
+ *
+ * The lock of the lab is held until the process ends.
+ *
+ * Return: 0, or an exit status after a message.
+ */
+int lab_make(const char *command);
 
 /* rtnl.c: each returns 0 or a negative errno, in the network namespace of the caller. */
 

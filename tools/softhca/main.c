@@ -15,6 +15,7 @@
 const struct command *const command_groups[] = {
 	dev_commands,
 	lab_commands,
+	learn_commands,
 	doctor_commands,
 	explain_commands,
 	fault_commands,

@@ -86,6 +86,7 @@ extern const struct command doctor_commands[];
 extern const struct command explain_commands[];
 extern const struct command lab_commands[];
 extern const struct command fault_commands[];
+extern const struct command learn_commands[];
 extern const struct command top_commands[];
 extern const struct command trace_commands[];
 
