@@ -49,7 +49,7 @@ a_user_sees() {
 }
 check a_user_sees_devices a_user_sees
 window() {
-	(sleep $((2 * slow)); printf q) | timeout $((60 * slow)) script -qec 'env TERM=xterm softhca top -i 0.3' /tmp/top.window
+	(sleep $((2 * slow)); printf q) | timeout $((60 * slow)) script -qec 'env TERM=xterm softhca top -i 0.3' /tmp/top.window >/dev/null
 	grep -aq 'QUEUE PAIR' /tmp/top.window && grep -aq traffic /tmp/top.window
 }
 check window_ends_with_q window
