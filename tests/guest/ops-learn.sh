@@ -78,6 +78,17 @@ wire() {
 }
 check wire wire
 
+# the ladder of lesson 4, but for times, numbers of queue pairs, and who is first of those
+# that two threads tell of
+shape() { grep -E '──|✓|post' | sed -E 's/^ *[0-9.]+ +//; s/\+[0-9.]+ us/T/; s/0x[0-9a-f]+/N/g; s/ +/ /g; s/ $//' | sort; }
+ladder() {
+	softhca trace record -o /tmp/learn.dat -- softhca learn 4 >/tmp/learn.out 2>&1 || { cat /tmp/learn.out; return 1; }
+	softhca trace show /tmp/learn.dat | shape >/tmp/learn.ladder
+	# shellcheck disable=SC2016 # backticks of the text
+	[ -s /tmp/learn.ladder ] && sed -n '/^```ladder$/,/^```$/p' $learn/04-write-read.md | shape | diff - /tmp/learn.ladder
+}
+check ladder ladder
+
 # What is slow or marked shows in the counters, on a machine with any load.
 counted() { sed -n "s/^$1 ~\([0-9]*\).*/\1/p" /tmp/learn.out; }
 more_than_none() { local n; n=$(counted "$1"); echo "$1 $n"; [ "${n:-0}" -gt 0 ]; }

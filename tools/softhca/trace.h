@@ -44,8 +44,8 @@ enum trace_kind {
  * @ns:		since the first event
  * @number:	the opcode of a packet
  * @packets:	PSNs that a packet stands for
- * @word:	opcode, as the kernel names it; of an asynchronous event and a refused
- *		verb: what it says; of a state: "RTS to ERR"; of an injected fault: which
+ * @word:	opcode, as the kernel names it; what an asynchronous event or a refused
+ *		verb says; "RTS to ERR"; the name of an injected fault
  * @verdict:	verdict, status or reason; "" if there is none
  * @info:	all fields as text
  * @mate:	tx: the rx of the same packet, and the other way round; verdict: its rx; or -1
