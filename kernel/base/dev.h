@@ -87,6 +87,7 @@ struct shca_faults {
 };
 
 struct shca_history;
+struct shca_ib_link;
 struct shca_link_ops;
 struct shca_net;
 struct shca_trust;
@@ -96,6 +97,7 @@ struct shca_trust;
  * @ndev:	its netdev; the RDMA core holds a reference until the device is
  *		unregistered, and no QP exists after that
  * @link:	operations below the transport header; constant
+ * @ib:		the port of an InfiniBand link (link/ib.h), or NULL; constant
  * @snet:	sockets and QP numbers of the netdev's network namespace
  * @mrs:	memory regions by key index
  * @ahs: @next_ah: @av_tag: address handles by handle
@@ -140,6 +142,7 @@ struct shca_dev {
 	struct ib_device ibdev;
 	struct net_device *ndev;
 	const struct shca_link_ops *link;
+	struct shca_ib_link *ib;
 	struct shca_net *snet;
 	struct rhashtable mrs;
 	struct xarray ahs;

@@ -28,7 +28,7 @@ struct socket;
  * struct shca_net - state of one network namespace
  * @node:	in the list of all namespaces, read under RCU
  * @lock:	protects @users and the sockets
- * @users:	number of devices; the sockets are open while it is not 0
+ * @users:	number of RoCE devices; the sockets are open while it is not 0
  * @sk4: @sk6:	UDP sockets; @sk6 is NULL if IPv6 is off
  * @hooks:	netfilter hooks that take batches at LOCAL_IN (net/udp.c)
  * @qps:	struct shca_qp by number; read under RCU

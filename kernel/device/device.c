@@ -36,6 +36,7 @@
 #include "../base/trust.h"
 #include "../base/udata.h"
 #include "../link/ah.h"
+#include "../link/ib.h"
 #include "../link/roce.h"
 #include "../mem/advice.h"
 #include "../mem/buf.h"
@@ -64,6 +65,7 @@
 #include "cc_params.h"
 #include "device.h"
 #include "hw_stats.h"
+#include "ib_port.h"
 #include "import.h"
 #include "lo.h"
 #include "pma.h"
@@ -164,6 +166,8 @@ static int shca_query_device(struct ib_device *ibdev,
 	attr->rss_caps.supported_qpts = BIT(IB_QPT_RAW_PACKET) | BIT(IB_QPT_UD);
 	attr->rss_caps.max_rwq_indirection_tables = SHCA_LIM_RWQ_TBL;
 	attr->rss_caps.max_rwq_indirection_table_size = SHCA_LIM_RWQ_TBL_SIZE;
+	if (dev->ib)
+		shca_ib_limit_device(attr);
 	ibdev_dbg(&dev->ibdev, "queried\n");
 	return 0;
 }
@@ -342,8 +346,9 @@ static void shca_dealloc_driver(struct ib_device *ibdev)
 	shca_fault_del(dev, 0);
 	if (dev->snet) {
 		shca_mr_table_destroy(dev);
-		shca_net_put(dev->snet);
+		shca_net_put(dev->snet, !dev->ib);
 	}
+	shca_ib_exit_dev(dev);
 	shca_ah_table_destroy(dev);
 	shca_xrc_table_destroy(dev);
 	shca_flow_exit_dev(dev);
@@ -473,6 +478,38 @@ static const struct ib_device_ops shca_dev_ops = {
 #endif
 };
 
+/* What an InfiniBand port has instead. The first table that has an operation wins. */
+static const struct ib_device_ops shca_ib_dev_ops = {
+	.get_link_layer = shca_ib_link_layer,
+	.get_port_immutable = shca_ib_port_immutable,
+	.modify_device = shca_ib_modify_device,
+	.modify_port = shca_ib_modify_port,
+	.process_mad = shca_ib_process_mad,
+	.query_gid = shca_ib_query_gid,
+	.query_port = shca_ib_query_port,
+#ifdef HAVE_QUERY_PORT_SPEED
+	.query_port_speed = shca_ib_query_port_speed,
+#endif
+};
+
+/* An InfiniBand port has another one at the end of its cable, and frames of a size. */
+static int shca_check_ib_netdev(const char *name, struct net_device *ndev)
+{
+	u32 mtu = READ_ONCE(ndev->mtu);
+
+	if (ndev->type == ARPHRD_LOOPBACK) {
+		pr_err_ratelimited("%s: cannot use netdev %s: a loopback device has no other end\n",
+				   name, ndev->name);
+		return -EINVAL;
+	}
+	if (shca_ib_mtu(mtu))
+		return 0;
+	pr_err_ratelimited("%s: cannot use netdev %s: its MTU is %u, and the smallest InfiniBand MTU, 256, takes %u\n",
+			   name, ndev->name, mtu,
+			   shca_ib_frame_mtu(SHCA_IB_MTU_MIN));
+	return -EINVAL;
+}
+
 /* The RDMA core passes no extack, so a refusal is an errno and a line in the log. */
 static int shca_check_netdev(const char *name, struct net_device *ndev)
 {
@@ -518,6 +555,8 @@ static void shca_dev_init_attrs(struct shca_dev *dev)
 	ibdev->driver_def = shca_uverbs_defs;
 	/* The doorbell of providers that do not know the newer one. */
 	ibdev->uverbs_cmd_mask |= BIT_ULL(IB_USER_VERBS_CMD_POST_SEND);
+	if (dev->link == &shca_ib_ops)
+		ib_set_device_ops(ibdev, &shca_ib_dev_ops);
 	ib_set_device_ops(ibdev, &shca_dev_ops);
 }
 
@@ -555,8 +594,10 @@ static int shca_dev_check_gone(struct shca_dev *dev)
 	return -ENODEV;
 }
 
-int shca_newlink(const char *name, struct net_device *ndev)
+static int shca_dev_new(const char *name, struct net_device *ndev,
+			const struct shca_link_ops *link)
 {
+	bool ib = link == &shca_ib_ops;
 	struct shca_dev *dev;
 	struct shca_net *snet;
 	int err;
@@ -570,7 +611,7 @@ int shca_newlink(const char *name, struct net_device *ndev)
 	INIT_LIST_HEAD(&dev->node);
 	xa_init_flags(&dev->bound, XA_FLAGS_ALLOC1);
 	dev->ndev = ndev;
-	dev->link = &shca_roce_ops;
+	dev->link = link;
 	dev->id = atomic64_inc_return(&shca_dev_ids);
 	dev->pkeys[0] = IB_DEFAULT_PKEY_FULL;
 	dev->resv8a = SHCA_RESV8A_AUTO;
@@ -585,16 +626,17 @@ int shca_newlink(const char *name, struct net_device *ndev)
 	shca_lo_init_dev(dev);
 	ib_mark_name_assigned_by_user(&dev->ibdev);
 	err = -ENOMEM;
-	if (shca_counters_init(dev) || shca_history_init(dev))
+	if (shca_counters_init(dev) || shca_history_init(dev) ||
+	    (ib && shca_ib_init_dev(dev)))
 		goto err_dealloc;
-	snet = shca_net_get(dev_net(ndev));
+	snet = shca_net_get(dev_net(ndev), !ib);
 	if (IS_ERR(snet)) {
 		err = PTR_ERR(snet);
 		goto err_dealloc;
 	}
 	err = shca_mr_table_init(dev);
 	if (err) {
-		shca_net_put(snet);
+		shca_net_put(snet, !ib);
 		goto err_dealloc;
 	}
 	dev->snet = snet;
@@ -617,6 +659,19 @@ int shca_newlink(const char *name, struct net_device *ndev)
 err_dealloc:
 	ib_dealloc_device(&dev->ibdev);	/* shca_dealloc_driver() */
 	return err;
+}
+
+int shca_newlink(const char *name, struct net_device *ndev)
+{
+	return shca_dev_new(name, ndev, &shca_roce_ops);
+}
+
+int shca_newlink_ib(const char *name, struct net_device *ndev)
+{
+	int err = shca_check_netdev(name, ndev) ?:
+		  shca_check_ib_netdev(name, ndev);
+
+	return err ?: shca_dev_new(name, ndev, &shca_ib_ops);
 }
 
 /* ---- finding devices -------------------------------------------------------------- */
@@ -738,6 +793,7 @@ static int shca_client_add(struct ib_device *ibdev)
 	/* The device may also come back, in another network namespace. */
 	WRITE_ONCE(to_shca_dev(ibdev)->removing, false);
 	shca_fault_start_dev(to_shca_dev(ibdev));
+	shca_ib_start(to_shca_dev(ibdev));
 	return 0;
 }
 
@@ -745,6 +801,7 @@ static void shca_client_remove(struct ib_device *ibdev, void *data)
 {
 	WRITE_ONCE(to_shca_dev(ibdev)->removing, true);
 	shca_fault_stop_dev(to_shca_dev(ibdev));
+	shca_ib_stop(to_shca_dev(ibdev));
 }
 
 static struct ib_client shca_client = {

@@ -23,6 +23,14 @@ int shca_dev_set_pkey(struct shca_dev *dev, u32 index, u16 pkey);
  */
 int shca_newlink(const char *name, struct net_device *ndev);
 
+/**
+ * shca_newlink_ib() - the same for a device with an InfiniBand port
+ *
+ * Return: as shca_newlink(), without EADDRINUSE. EINVAL: also, the netdev's MTU is
+ * too small.
+ */
+int shca_newlink_ib(const char *name, struct net_device *ndev);
+
 /** shca_dev_find() - find a registered device by name, or NULL; put: ib_device_put() */
 struct shca_dev *shca_dev_find(const char *name);
 

@@ -19,6 +19,11 @@ static struct rdma_link_ops shca_rdma_link_ops = {
 	.newlink = shca_newlink,
 };
 
+static struct rdma_link_ops shca_rdma_link_ib_ops = {
+	.type = "softhca_ib",
+	.newlink = shca_newlink_ib,
+};
+
 static int __init shca_init(void)
 {
 	int err;
@@ -44,6 +49,7 @@ static int __init shca_init(void)
 	if (err)
 		goto err_lo;
 	rdma_link_register(&shca_rdma_link_ops);
+	rdma_link_register(&shca_rdma_link_ib_ops);
 	return 0;
 
 err_lo:
@@ -61,6 +67,7 @@ err_icrc:
 
 static void __exit shca_exit(void)
 {
+	rdma_link_unregister(&shca_rdma_link_ib_ops);
 	rdma_link_unregister(&shca_rdma_link_ops);
 	ib_unregister_driver((enum rdma_driver_id)SHCA_DRIVER_ID);
 	shca_netlink_exit();
@@ -83,4 +90,5 @@ MODULE_DESCRIPTION("Software RDMA host channel adapter over Ethernet (RoCEv2)");
 MODULE_LICENSE("Dual BSD/GPL");
 MODULE_VERSION("0.1.0");
 MODULE_ALIAS_RDMA_LINK("softhca");
+MODULE_ALIAS_RDMA_LINK("softhca_ib");
 MODULE_SOFTDEP("pre: crc32");

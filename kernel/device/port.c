@@ -14,6 +14,7 @@
 
 #include "../base/dev.h"
 #include "../base/fault.h"
+#include "../link/ib.h"
 #include "../link/link.h"
 
 /* A netdev whose MTU is below the smallest path MTU is no link. */
@@ -107,6 +108,10 @@ void shca_port_update(struct shca_dev *dev)
 		.event = up ? IB_EVENT_PORT_ACTIVE : IB_EVENT_PORT_ERR,
 	};
 
+	if (dev->ib) {
+		shca_ib_carrier(dev);
+		return;
+	}
 	if (up == dev->port_up)
 		return;
 	dev->port_up = up;

@@ -2,8 +2,9 @@
 /*
  * The link of a port, as a table of operations: everything below the base
  * transport header. Requester, responder and engines know no IP, UDP or
- * neighbour. RoCEv2 over UDP is the only link so far (roce.c). A device keeps
- * the link that it was created with (struct shca_dev.link).
+ * neighbour. There are RoCEv2 over UDP (roce.c) and InfiniBand over Ethernet
+ * (ib.c). A device keeps the link that it was created with (struct
+ * shca_dev.link).
  */
 #ifndef SHCA_LINK_H
 #define SHCA_LINK_H
@@ -24,6 +25,7 @@ struct shca_mr;
 /** enum shca_link_type - tag of an address vector */
 enum shca_link_type {
 	SHCA_LINK_ROCE,
+	SHCA_LINK_IB,
 };
 
 /**
@@ -34,6 +36,7 @@ enum shca_link_type {
  * @roce:	@ecn is ORed into @tclass. IPv4 addresses are IPv6-mapped;
  *		@sport is in host order. @oif is the netdev with the source address: the device's own, or a VLAN
  *		on it, whose packets leave tagged. @dmac is the next hop's
+ * @ib:		@path_bits are added to the LID of the port
  */
 struct shca_av {
 	enum shca_link_type link;
@@ -52,6 +55,16 @@ struct shca_av {
 			struct in6_addr daddr;
 			u8 dmac[ETH_ALEN];
 		} roce;
+		struct {
+			u16 dlid;
+			u8 path_bits;
+			bool has_grh;
+			u8 tclass;
+			u8 hop_limit;
+			u8 sgid_index;
+			u32 flow_label;
+			struct in6_addr dgid;
+		} ib;
 	};
 };
 

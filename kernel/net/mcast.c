@@ -31,6 +31,7 @@
 
 #include "../base/dev.h"
 #include "../base/fault.h"
+#include "../base/refuse.h"
 #include "../queue/group.h"
 #include "../queue/qp.h"
 #include "net.h"
@@ -256,6 +257,9 @@ int shca_attach_mcast(struct ib_qp *ibqp, union ib_gid *mgid, u16 mlid)
 	err = shca_fault_verb(ibqp->device, SHCA_FAULT_VERB_ATTACH_MCAST);
 	if (err)
 		return err;
+	if (qp->dev->ib)
+		return shca_refuse(qp->dev, qp->qpn, -EOPNOTSUPP,
+				   "an InfiniBand port has no multicast groups yet");
 	memcpy(&addr, mgid, sizeof(addr));
 	if (!qp->dev->snet->sk6 && !ipv6_addr_v4mapped(&addr))
 		return -EAFNOSUPPORT;

@@ -132,12 +132,14 @@ struct shca_net *shca_net_of(struct net *net)
 	return net_generic(net, shca_net_id);
 }
 
-struct shca_net *shca_net_get(struct net *net)
+struct shca_net *shca_net_get(struct net *net, bool udp)
 {
 	struct shca_net *snet = shca_net_of(net);
 	int err = 0;
 
 	atomic_inc(&snet->refs);
+	if (!udp)
+		return snet;
 	mutex_lock(&snet->lock);
 	if (!snet->users)
 		err = shca_open_sockets(snet);
@@ -150,12 +152,14 @@ struct shca_net *shca_net_get(struct net *net)
 	return ERR_PTR(err);
 }
 
-void shca_net_put(struct shca_net *snet)
+void shca_net_put(struct shca_net *snet, bool udp)
 {
-	mutex_lock(&snet->lock);
-	if (!--snet->users)
-		shca_close_sockets(snet);
-	mutex_unlock(&snet->lock);
+	if (udp) {
+		mutex_lock(&snet->lock);
+		if (!--snet->users)
+			shca_close_sockets(snet);
+		mutex_unlock(&snet->lock);
+	}
 	shca_net_release(snet);
 }
 

@@ -9,15 +9,20 @@
 struct shca_net *shca_net_of(struct net *net);
 
 /**
- * shca_net_get() - use a namespace; opens its sockets for the first device
+ * shca_net_get() - use a namespace; opens its sockets for the first RoCE device
+ * @udp:	a device whose packets come by UDP
  *
  * Context: may sleep.
  * Return: the namespace's state, or ERR_PTR(-EADDRINUSE) if another owner has
  * UDP port 4791, which is also logged.
  */
-struct shca_net *shca_net_get(struct net *net);
-/** shca_net_put() - end the use; closes the sockets after the last device; may sleep */
-void shca_net_put(struct shca_net *snet);
+struct shca_net *shca_net_get(struct net *net, bool udp);
+/**
+ * shca_net_put() - end the use; closes the sockets after the last RoCE device
+ *
+ * Context: may sleep.
+ */
+void shca_net_put(struct shca_net *snet, bool udp);
 
 /**
  * shca_net_init() - register for network namespaces; undone by shca_net_exit()

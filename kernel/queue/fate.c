@@ -198,9 +198,12 @@ static void shca_fate_read_locked(const struct shca_qp *qp,
 	if (req->recovery.rnr_wait)
 		fate->flags |= SHCA_FATE_RNR_WAIT;
 	if (qp->type != IB_QPT_UD && qp->type != IB_QPT_GSI &&
+	    qp->type != IB_QPT_SMI &&
 	    qp->type != IB_QPT_RAW_PACKET && qp->state >= IB_QPS_RTR) {
 		fate->dest_qpn = qp->rq.resp.attr.dqpn;
-		memcpy(fate->dest, &qp->av.roce.daddr, sizeof(fate->dest));
+		if (qp->av.link == SHCA_LINK_ROCE)
+			memcpy(fate->dest, &qp->av.roce.daddr,
+			       sizeof(fate->dest));
 	}
 	/* The process has set it; nothing depends on it. */
 	if (qp->index && qp->sq.entries)

@@ -170,7 +170,8 @@ void shca_qp_enter_error(struct shca_qp *qp, bool fatal)
 /* ---- creation -------------------------------------------------------------- */
 
 /* Return: does a QP of this type exist, for a process or a kernel consumer? */
-static bool shca_qp_has_type(enum ib_qp_type type, bool is_user)
+static bool shca_qp_has_type(const struct shca_dev *dev, enum ib_qp_type type,
+			     bool is_user)
 {
 	switch (type) {
 	case IB_QPT_RC:
@@ -179,10 +180,13 @@ static bool shca_qp_has_type(enum ib_qp_type type, bool is_user)
 	case IB_QPT_XRC_TGT:	/* a process's, but the core owns it */
 		return true;
 	case IB_QPT_RAW_PACKET:	/* of processes whose CAP_NET_RAW the core has seen */
+		return is_user && !dev->ib;
 	case IB_QPT_XRC_INI:	/* no kernel consumer uses XRC */
 		return is_user;
 	case IB_QPT_GSI:
 		return !is_user;
+	case IB_QPT_SMI:
+		return !is_user && dev->ib;
 	default:
 		return false;
 	}
@@ -207,7 +211,7 @@ static int shca_qp_check_init(struct shca_dev *dev,
 {
 	const char *why;
 
-	if (!shca_qp_has_type(init->qp_type, is_user))
+	if (!shca_qp_has_type(dev, init->qp_type, is_user))
 		return shca_refuse(dev, 0, -EOPNOTSUPP,
 				   "the device does not support this QP type");
 	if (init->create_flags)

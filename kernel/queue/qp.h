@@ -324,6 +324,7 @@ static inline u8 shca_qp_transport(enum ib_qp_type type)
 		return SHCA_TRANSPORT_UC;
 	case IB_QPT_UD:
 	case IB_QPT_GSI:
+	case IB_QPT_SMI:
 		return SHCA_TRANSPORT_UD;
 	case IB_QPT_RAW_PACKET:
 		return SHCA_TRANSPORT_RAW;

@@ -78,6 +78,11 @@ int shca_net_add_qp(struct shca_net *snet, struct shca_qp *qp)
 {
 	int tries, err;
 
+	/* Each port has its own, and no packet of a namespace is for it. */
+	if (qp->type == IB_QPT_SMI) {
+		qp->qpn = 0;
+		return 0;
+	}
 	if (qp->type == IB_QPT_GSI) {
 		qp->qpn = 1;
 		spin_lock_bh(&snet->gsi_lock);
@@ -107,6 +112,8 @@ int shca_net_add_qp(struct shca_net *snet, struct shca_qp *qp)
 
 void shca_net_del_qp(struct shca_net *snet, struct shca_qp *qp)
 {
+	if (qp->type == IB_QPT_SMI)
+		return;
 	if (qp->type == IB_QPT_GSI) {
 		spin_lock_bh(&snet->gsi_lock);
 		list_del_rcu(&qp->gsi_node);
