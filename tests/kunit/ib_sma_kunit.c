@@ -206,16 +206,20 @@ static void port_info_is_set(struct kunit *test)
 	u8 sent[64];
 
 	data[8] = 0xfd;			/* prefix */
-	data[16] = 0x12, data[17] = 0x34;	/* LID */
-	data[18] = 0x23, data[19] = 0x45;	/* SM's */
-	data[26] = 0x01, data[27] = 0x02;	/* lease */
+	data[16] = 0x12;
+	data[17] = 0x34;	/* LID */
+	data[18] = 0x23;
+	data[19] = 0x45;	/* SM's */
+	data[26] = 0x01;
+	data[27] = 0x02;	/* lease */
 	data[29] = 0xff;		/* width: all */
 	data[33] = 0x01;		/* sleep by default */
 	data[34] = 0x45;		/* protection 1, LMC 5 */
 	data[35] = 0x1f;		/* speed: all */
 	data[36] = 0x19;		/* MTU 256, SL 9 */
 	data[42] = 0xf3;		/* HOQ life */
-	data[44] = 0x0a, data[45] = 0x0b;
+	data[44] = 0x0a;
+	data[45] = 0x0b;
 	data[51] = 0x93;		/* reregister, timeout 19 */
 	memcpy(sent, data, sizeof(sent));
 	KUNIT_EXPECT_EQ(test, send(fx),
@@ -306,8 +310,10 @@ static void bad_fields_change_nothing(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, send(fx), ANSWERED);
 	KUNIT_EXPECT_EQ(test, status(fx), 0x1cu);
 	data = begin_set(test, fx);
-	data[16] = 0xbf, data[17] = 0xff;
-	data[18] = 0xbf, data[19] = 0xff;
+	data[16] = 0xbf;
+	data[17] = 0xff;
+	data[18] = 0xbf;
+	data[19] = 0xff;
 	data[36] = 0x30;
 	data[43] = 0x10;
 	KUNIT_EXPECT_EQ(test, send(fx),
