@@ -36,7 +36,16 @@ as_nobody() {
 	nobody[$name]=$!
 	at_exit kill -KILL $!
 }
-told() { wait_for 20 grep -q "^$2" "/tmp/odp.$1" || { cat "/tmp/odp.$1"; return 1; }; }
+told() { wait_for 20 grep -q "^$2" "/tmp/odp.$1" || { cat "/tmp/odp.$1"; state_of_devices; return 1; }; }
+# What libibverbs says of a device that it cannot open hides the error of the open itself.
+state_of_devices() {
+	rdma dev
+	grep -H . /sys/class/infiniband_verbs/uverbs*/{ibdev,dev}
+	ls -l /dev/infiniband
+	local node
+	for node in /dev/infiniband/uverbs*; do (exec 3<>"$node") && echo "$node opens"; done
+	grep softhca /proc/modules
+}
 killed() { kill -KILL "${nobody[$1]}"; wait "${nobody[$1]}" 2>/dev/null; unset "nobody[$1]"; }
 # ends KILLED : in time, but for what another one takes that asks for nothing
 ends() {
