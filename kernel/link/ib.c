@@ -403,7 +403,18 @@ static int shca_ib_xmit(struct shca_dev *dev, const struct shca_av *av,
 	return -ENETUNREACH;
 }
 
+/* No packet is given to the netdev, so its queues hold none of them. */
+static bool shca_ib_holds(const struct shca_route *route, u64 *left)
+{
+	*left = 0;
+	return false;
+}
+
 static void shca_ib_ecn(struct shca_av *av, bool capable)
+{
+}
+
+static void shca_ib_mark(struct shca_av *av)
 {
 }
 
@@ -468,7 +479,9 @@ const struct shca_link_ops shca_ib_ops = {
 	.icrc = shca_ib_icrc,
 	.max_batch = shca_ib_max_batch,
 	.xmit = shca_ib_xmit,
+	.holds = shca_ib_holds,
 	.ecn = shca_ib_ecn,
+	.mark = shca_ib_mark,
 	.local = shca_ib_local,
 	.mirrors = shca_ib_mirrors,
 	.check = shca_ib_check,

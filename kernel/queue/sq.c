@@ -468,7 +468,6 @@ enum shca_sq_turn {
 	SHCA_TURN_TIMER,
 };
 
-/* Return: whether the budget ended it. */
 /*
  * An answer is overdue.  As long as the queue below is stopped, what was sent may not
  * have left it: nothing is sent again, and there is no time-out.  Once it goes again,
@@ -498,6 +497,7 @@ static void shca_sq_look_below(struct shca_qp *qp, u64 now)
 	}
 }
 
+/* Return: whether the budget ended it. */
 static bool shca_sq_round(struct shca_qp *qp, enum shca_sq_turn turn)
 {
 	struct shca_sq *sq = &qp->sq;
