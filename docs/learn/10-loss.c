@@ -7,23 +7,6 @@
 
 static struct end a, b;
 
-/* A counter of the device; 0 where it has none of this name */
-static long counter(struct end *e, const char *name)
-{
-	char path[512];
-	long value = 0;
-	FILE *file;
-
-	snprintf(path, sizeof(path), "%s/ports/1/hw_counters/%s", e->device->device->ibdev_path, name);
-	file = fopen(path, "r");
-	if (!file)
-		return 0;
-	if (fscanf(file, "%ld", &value) != 1)
-		value = 0;
-	fclose(file);
-	return value;
-}
-
 static double now_ms(void)
 {
 	struct timespec t;

@@ -6,22 +6,6 @@
 #define PAIRS	8
 #define SECONDS	3
 
-static long counter(struct end *e, const char *name)
-{
-	char path[512];
-	long value = 0;
-	FILE *file;
-
-	snprintf(path, sizeof(path), "%s/ports/1/hw_counters/%s", e->device->device->ibdev_path, name);
-	file = fopen(path, "r");
-	if (!file)
-		return 0;
-	if (fscanf(file, "%ld", &value) != 1)
-		value = 0;
-	fclose(file);
-	return value;
-}
-
 int main(int argc, char **argv)
 {
 	static const char *const name[] = { "np_ecn_marked_roce_packets", "np_cnp_sent", "rp_cnp_handled" };

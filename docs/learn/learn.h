@@ -137,6 +137,23 @@ static inline void post_receive(struct end *e, int at, int length, uint64_t wr_i
 	check(errno = ibv_post_recv(e->qp, &wr, &bad), "ibv_post_recv");
 }
 
+/* A counter of the device; 0 where it has none of this name */
+static inline long counter(struct end *e, const char *name)
+{
+	char path[512];
+	long value = 0;
+	FILE *file;
+
+	snprintf(path, sizeof(path), "%s/ports/1/hw_counters/%s", e->device->device->ibdev_path, name);
+	file = fopen(path, "r");
+	if (!file)
+		return 0;
+	if (fscanf(file, "%ld", &value) != 1)
+		value = 0;
+	fclose(file);
+	return value;
+}
+
 /* Waits for the next completion. */
 static inline struct ibv_wc completion(struct end *e)
 {

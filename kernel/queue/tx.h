@@ -110,8 +110,8 @@ enum shca_mem_status shca_tx_run(struct shca_batch *batch,
  * No memory, no route, and a queue below that refuses for long are counted and are
  * loss, as on a wire.  Only the protocol's retry limits may end a QP.  The queue may be
  * full for a moment (a burst of READ responses into a backlog), or stopped (a peer
- * that pauses the link).  The caller is then asked to wait until shca_tx_busy_until(), and to resume at @failed, which is not
- * @pkt nor a part of it.
+ * that pauses the link).  The caller is then asked to wait until shca_tx_busy_until(),
+ * and to resume at @failed, which is not @pkt nor a part of it.
  *
  * Context: softirq or bottom halves off.
  * Return: SHCA_MEM_OK; SHCA_MEM_RETRY: resume later; or why the payload of @pkt
