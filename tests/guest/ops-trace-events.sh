@@ -42,9 +42,11 @@ run eval "echo 1 >$events/enable"
 # (one message at a time, of few packets: what is lost last waits for the time-out)
 start_traffic lossy shca_a shca_b -u 13
 network loss 2% corrupt 2%
-seen() { grep -q "$1" $signs/trace; }
+# seen SIGN : or there is no traffic any more, which will show none
+seen() { grep -q "$1" $signs/trace || ! traffic_is_alive lossy; }
 for sign in ' shca_timeout: ' reason=icrc verdict=out-of-sequence verdict=nak-sequence; do
 	run wait_for 60 seen "$sign"
+	traffic_is_alive lossy || fail "traffic has ended: $(tail -n 1 /tmp/traffic.lossy)"
 done
 # (a copy of a packet does no harm)
 run in_a softhca fault add dev=shca_a do=duplicate count=1

@@ -21,7 +21,7 @@
 
 #define LEN		3000	/* some packets of any MTU of a veth */
 #define GRH		40
-#define LOST_MS		1000
+#define LOST_MS		1000	/* times slow_factor() */
 /* A link that loses more than this is not what the test is about. */
 #define MAX_LOST	1000
 
@@ -188,6 +188,12 @@ static bool next_wc(const struct flow *flow, struct ibv_cq *cq,
 	return true;
 }
 
+/* After that a message is lost, and not late: a second one in its place would be one too many. */
+static int lost_ms(void)
+{
+	return LOST_MS * slow_factor();
+}
+
 static void request(struct flow *flow, enum ibv_wr_opcode opcode,
 		    struct ibv_sge *sge)
 {
@@ -238,7 +244,7 @@ static void message(struct flow *flow, enum ibv_wr_opcode opcode, uint32_t len)
 	for (;;) {
 		request(flow, opcode, &from);
 		if (next_wc(flow, flow->cq_b, &wc,
-			    flow->type == IBV_QPT_RC ? 10000 : LOST_MS))
+			    flow->type == IBV_QPT_RC ? 10000 : lost_ms()))
 			break;
 		if (flow->type == IBV_QPT_RC || ++flow->lost > MAX_LOST)
 			FAIL("%s: %llu messages were lost", flow->name,
@@ -266,7 +272,7 @@ static void plain_write(struct flow *flow, uint32_t len)
 	memset(flow->dst.p, 0, LEN);
 	do {
 		request(flow, IBV_WR_RDMA_WRITE, &sge);
-		until = millis() + LOST_MS;
+		until = millis() + lost_ms();
 		while (flow->type == IBV_QPT_UC && millis() < until &&
 		       memcmp(flow->dst.p, flow->src.p, len))
 			sched_yield();
