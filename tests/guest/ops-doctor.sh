@@ -103,9 +103,11 @@ check file.mode finds file "only root can open $uverbs" "chmod 666 $uverbs "
 check file.mode_cured cured
 cannot_open() { chmod 600 "$uverbs"; finds provider 'libibverbs finds the device, and cannot open it' 'ls -l /dev/infiniband' setpriv --reuid 65534 --regid 65534 --clear-groups; local status=$?; chmod 666 "$uverbs"; return $status; }
 check provider.open cannot_open
-# while_away FILE CHECK TEXT CURE : the problem where this file is missing
+# while_away FILE CHECK TEXT CURE : the problem where this file is missing. (It stays in its
+# file system: the kernel takes a node in /dev away with its device only if it is its own,
+# and not a copy. A program that opened the copy once was led to the device before.)
 while_away() {
-	local file=$1 away=/tmp/doctor.away status=0
+	local file=$1 away=${1/libibverbs.d\//}.away status=0
 	shift
 	mv "$file" "$away" && { finds "$@" || status=1; } && mv "$away" "$file"
 	return "$status"
