@@ -1,0 +1,77 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
+#
+# Annotated captures: what programs of each operation and each error send is written with
+# a comment at each packet, and tshark reads each packet as the comments' author does. With
+# CAPTURES=DIR each test of these programs gets a file of its own there (scripts/captures).
+# About 15 s.
+#
+# timeout: 300
+. "$(dirname "$0")/lib.sh"
+# shellcheck source=tests/guest/scenario
+. "$(dirname "$0")/scenario"
+
+for program in tcpdump tshark; do
+	command -v $program >/dev/null || skip "$program is not installed"
+done
+make_pair 1500
+annotate=$test_programs/wire/annotate
+
+# captured NAME PROGRAM ARGUMENT... : its packets, with comments, are NAME.pcapng
+captured() {
+	local name=$1 program=$2
+	shift 2
+	rm -f /tmp/annotated.pcap
+	capture /tmp/annotated.pcap '-i veth_a' "$test_programs/$program" -d shca_a -p shca_b "$@" >/tmp/annotated.log 2>&1 ||
+		{ cat /tmp/annotated.log; return 1; }
+	"$annotate" --check /tmp/annotated.pcap "$name.pcapng"
+}
+# comments NAME TEXT... : each of them is in a comment of it
+comments() {
+	local text
+	tshark -r "$1.pcapng" -T fields -e frame.comment 2>/dev/null >/tmp/annotated.txt
+	shift
+	for text; do
+		grep -q -F -e "$text" /tmp/annotated.txt || { echo "no comment says: $text"; return 1; }
+	done
+}
+
+# tests PROGRAM ARGUMENT... : names of its tests
+tests() {
+	local program=$1
+	shift
+	"$test_programs/$program" -d shca_a -p shca_b "$@" | sed -n 's/^ok \([^ ]*\).*/\1/p'
+}
+
+if [ -n "${CAPTURES-}" ]; then
+	unset SHCA_SOAK	# (for the limit of time only)
+	mkdir -p "$CAPTURES"
+	for program in rc_data rc_errors atomics windows xrc ud; do
+		for name in $(tests $program); do
+			check "$program.$name" captured "$CAPTURES/$program.$name" $program "$name"
+		done
+	done
+	exit
+fi
+
+check errors captured /tmp/errors rc_errors send_longer write_to_bad_remote_memory send_without_a_receive
+check errors.comments comments /tmp/errors 'RNR NAK: no receive request' 'remote access error' 'invalid request'
+check windows captured /tmp/windows windows atomic_through_a_window peer_invalidates_a_window
+check windows.comments comments /tmp/windows "Invalidates the responder's key" 'adds' 'The old value was'
+check datagrams captured /tmp/datagrams ud
+check datagrams.comments comments /tmp/datagrams 'A datagram of queue pair'
+
+# What is lost is seen as a gap and sent again. The responder says what is missing.
+run in_a ip link set dev veth_a gso_max_segs 1
+run in_b ip link set dev veth_b gso_max_segs 1
+run in_b tc qdisc add dev veth_b root netem loss 5%
+run in_a tc qdisc add dev veth_a root netem loss 5%
+gid_a=$(gid_index shca_a "$ip4_a") gid_b=$(gid_index shca_b "$ip4_b")
+lossy() {
+	capture /tmp/lossy.pcap '-i veth_a' between_pair ibv_rc_pingpong -d shca_b -g "$gid_b" -s 4096 -n 100 -- \
+		ibv_rc_pingpong -d shca_a -g "$gid_a" -s 4096 -n 100 ADDRESS >/tmp/annotated.log 2>&1 ||
+		{ cat /tmp/annotated.log; return 1; }
+	"$annotate" --check /tmp/lossy.pcap /tmp/lossy.pcapng
+}
+check loss lossy
+check loss.comments comments /tmp/lossy 'A gap: PSN' "softhca's own: 1 packet is missing" 'was lost before it was captured'
