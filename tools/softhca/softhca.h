@@ -152,10 +152,6 @@ void device_names(void (*each)(const char *name, void *arg), void *arg);
 
 /* fault.c */
 
-/** fault_complete() - call @offer for what may complete a word KEY=VALUE */
-void fault_complete(const char *word, void (*offer)(const char *, void *),
-		    void *arg);
-
 /** fault_make() - make a rule of @words for @device; an exit status. @id: 0 of an event */
 int fault_make(const char *device, const char *words, uint32_t *id);
 
@@ -163,6 +159,12 @@ int fault_make(const char *device, const char *words, uint32_t *id);
 uint64_t fault_hits(uint32_t id);
 /** fault_end() - delete a rule, or with 0 all of this network namespace; an exit status */
 int fault_end(uint32_t id);
+
+/* fault_rule.c */
+
+/** fault_complete() - call @offer for what may complete a word KEY=VALUE */
+void fault_complete(const char *word, void (*offer)(const char *, void *),
+		    void *arg);
 
 /** fault_status_name() - of a completion, as a rule has it */
 const char *fault_status_name(unsigned int status);
