@@ -130,6 +130,7 @@ struct shca_trust;
  * @port_up:	last port state dispatched; written under RTNL only
  * @port_up_at:	jiffies of the last change to up, or 0; written under RTNL only,
  *		read without a lock for each packet
+ * @link_downed:	how often it went down, as the port's counters tell; any context
  * @counters:	counters of the device and of its unbound QPs
  * @bound: @retired:	struct shca_bound by RDMA core counter number; sums of
  *		deleted ones, under the lock of @bound
@@ -161,6 +162,7 @@ struct shca_dev {
 	bool removing;
 	bool port_up;
 	unsigned long port_up_at;
+	atomic_t link_downed;
 	struct work_struct rescan;
 	atomic_t nr_pd;
 	atomic_t nr_cq;

@@ -46,6 +46,8 @@ static void shca_pma_counters(struct shca_dev *dev, void *data)
 	struct ib_pma_portcounters *c = data;
 
 	c->port_select = 1;
+	c->link_downed_counter =
+		min_t(u32, atomic_read(&dev->link_downed), U8_MAX);
 	c->port_rcv_errors =
 		cpu_to_be16(min_t(u64, shca_port_rcv_errors(dev), U16_MAX));
 	c->port_xmit_discards =

@@ -117,5 +117,7 @@ void shca_port_update(struct shca_dev *dev)
 	dev->port_up = up;
 	if (up)
 		WRITE_ONCE(dev->port_up_at, jiffies ?: 1);
+	else
+		atomic_inc(&dev->link_downed);
 	ib_dispatch_event(&ev);
 }

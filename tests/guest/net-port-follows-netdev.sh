@@ -19,6 +19,7 @@ at_exit kill $!
 wait_for 10 test -s /tmp/events
 
 check active_at_first becomes shca_a state ACTIVE
+check not_downed becomes shca_a counters/link_downed '^0$'
 run in_a ip link set veth_a down
 check down_when_set_down becomes shca_a state DOWN
 check event_port_error event IBV_EVENT_PORT_ERR
@@ -27,6 +28,8 @@ check active_when_set_up becomes shca_a state ACTIVE
 check event_port_active event IBV_EVENT_PORT_ACTIVE
 run in_b ip link set veth_b down
 check down_without_carrier becomes shca_a state DOWN
+# (the kernel tells of a carrier somewhat later)
+check downed_twice becomes shca_a counters/link_downed '^2$'
 run in_b ip link set veth_b up
 check active_with_carrier becomes shca_a state ACTIVE
 
