@@ -170,7 +170,9 @@ enum shca_fault_attr {
 	SHCA_FA_NAK,		/* u8: enum shca_fault_nak */
 	SHCA_FA_VERB,		/* u8: enum shca_fault_verb */
 	SHCA_FA_ERRNO,		/* u32: positive */
-	SHCA_FA_EVENT,		/* u8: enum ibv_event_type */
+	SHCA_FA_EVENT,		/* u8: enum ibv_event_type. It happens at once, unless another
+				 * attribute says with which packets, 512 at most
+				 */
 	SHCA_FA_SEEN,		/* u64: how many fitted; get only */
 	SHCA_FA_HITS,		/* u64: how often the fault happened; get only */
 	SHCA_FA_AT,		/* binary: u32 each, rising: just these of those that fit, from

@@ -111,7 +111,7 @@ struct shca_fault_at {
 	const struct shca_pkt *pkt;
 };
 
-/** shca_fault_stage_of() - the stage at which a rule applies */
+/** shca_fault_stage_of() - the stage at which a rule applies; an event may wait for a packet */
 u8 shca_fault_stage_of(u8 what, bool rx);
 
 /** shca_fault_start() - a rule begins at @now */

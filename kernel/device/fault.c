@@ -19,6 +19,7 @@
 #include "../base/trace.h"
 #include "../core/psn.h"
 #include "../core/wr.h"
+#include "../queue/fault.h"
 #include "../queue/qp.h"
 #include "../queue/qp_table.h"
 #include "device.h"
@@ -68,7 +69,8 @@ const struct nla_policy shca_fault_policy[SHCA_FA_MAX + 1] = {
 #define SHCA_OF_WRS	(SHCA_OF(COMPLETE) | SHCA_OF(QP_FATAL) | \
 			 SHCA_OF(CQ_OVERRUN))
 #define SHCA_OF_ALL	(BIT(SHCA_FAULT_NR) - 1)
-#define SHCA_OF_RULES	(SHCA_OF_ALL & ~SHCA_OF(EVENT))
+/* An event of the port may wait for a packet. */
+#define SHCA_OF_MOMENTS	(SHCA_OF_PACKETS | SHCA_OF(EVENT))
 
 /*
  * An attribute, and bits of the faults (enum shca_fault_what) that may have it and that
@@ -90,22 +92,22 @@ struct shca_fault_word {
 	  .missing = word ": missing, this do= needs it" }
 
 static const struct shca_fault_word shca_fault_words[] = {
-	SHCA_WORD(RX, SHCA_OF_PACKETS, "dir"),
+	SHCA_WORD(RX, SHCA_OF_MOMENTS, "dir"),
 	SHCA_WORD(QPN, SHCA_OF_ALL & ~SHCA_OF(FAIL), "qpn"),
-	SHCA_WORD(OPCODE, SHCA_OF_PACKETS | SHCA_OF(NAK), "opcode"),
-	SHCA_WORD(TYPE, SHCA_OF_PACKETS | SHCA_OF(NAK), "type"),
-	SHCA_WORD(PSN, SHCA_OF_PACKETS | SHCA_OF(NAK), "psn"),
-	SHCA_WORD(PSN_LAST, SHCA_OF_PACKETS | SHCA_OF(NAK), "psn"),
+	SHCA_WORD(OPCODE, SHCA_OF_MOMENTS | SHCA_OF(NAK), "opcode"),
+	SHCA_WORD(TYPE, SHCA_OF_MOMENTS | SHCA_OF(NAK), "type"),
+	SHCA_WORD(PSN, SHCA_OF_MOMENTS | SHCA_OF(NAK), "psn"),
+	SHCA_WORD(PSN_LAST, SHCA_OF_MOMENTS | SHCA_OF(NAK), "psn"),
 	SHCA_WORD(WR_ID, SHCA_OF_WRS, "wr_id"),
 	SHCA_WORD(PID, SHCA_OF(FAIL), "pid"),
-	SHCA_WORD(PROBABILITY, SHCA_OF_RULES, "prob"),
-	SHCA_WORD(SEED, SHCA_OF_RULES, "seed"),
-	SHCA_WORD(EVERY, SHCA_OF_RULES, "every"),
-	SHCA_WORD(NTH, SHCA_OF_RULES, "nth"),
-	SHCA_WORD(COUNT, SHCA_OF_RULES, "count"),
-	SHCA_WORD(AFTER, SHCA_OF_RULES, "after"),
-	SHCA_WORD(FOR, SHCA_OF_RULES, "for"),
-	SHCA_WORD(AT, SHCA_OF_RULES, "at"),
+	SHCA_WORD(PROBABILITY, SHCA_OF_ALL, "prob"),
+	SHCA_WORD(SEED, SHCA_OF_ALL, "seed"),
+	SHCA_WORD(EVERY, SHCA_OF_ALL, "every"),
+	SHCA_WORD(NTH, SHCA_OF_ALL, "nth"),
+	SHCA_WORD(COUNT, SHCA_OF_ALL, "count"),
+	SHCA_WORD(AFTER, SHCA_OF_ALL, "after"),
+	SHCA_WORD(FOR, SHCA_OF_ALL, "for"),
+	SHCA_WORD(AT, SHCA_OF_ALL, "at"),
 	SHCA_NEEDED(DELAY, SHCA_OF(DELAY), SHCA_OF(DELAY), "delay"),
 	SHCA_WORD(JITTER, SHCA_OF(DELAY), "jitter"),
 	SHCA_NEEDED(DISTANCE, SHCA_OF(REORDER), SHCA_OF(REORDER), "by"),
@@ -173,10 +175,28 @@ static u8 shca_fault_recv_status(u8 nak)
 	}
 }
 
+/* Words that say when, which a list says, too. */
+static bool shca_fault_has_when(struct nlattr **tb)
+{
+	return tb[SHCA_FA_PROBABILITY] || tb[SHCA_FA_EVERY] ||
+	       tb[SHCA_FA_NTH] || tb[SHCA_FA_COUNT] || tb[SHCA_FA_AFTER] ||
+	       tb[SHCA_FA_FOR];
+}
+
+/* Is it an event that does not happen at once, but with a packet? */
+static bool shca_fault_waits(struct nlattr **tb)
+{
+	return nla_get_u8(tb[SHCA_FA_WHAT]) == SHCA_FAULT_EVENT &&
+	       (shca_fault_has_when(tb) || tb[SHCA_FA_AT] || tb[SHCA_FA_RX] ||
+		tb[SHCA_FA_TYPE] || tb[SHCA_FA_OPCODE] || tb[SHCA_FA_PSN]);
+}
+
 static void shca_fault_parse(struct nlattr **tb, struct shca_fault_rule *rule)
 {
 	rule->what = nla_get_u8(tb[SHCA_FA_WHAT]);
 	rule->stage = shca_fault_stage_of(rule->what, tb[SHCA_FA_RX]);
+	if (shca_fault_waits(tb))
+		rule->stage = tb[SHCA_FA_RX] ? SHCA_FAULT_RX : SHCA_FAULT_TX;
 	rule->type = shca_fa_u8(tb[SHCA_FA_TYPE], SHCA_FAULT_TYPE_ANY);
 	rule->verb = shca_fa_u8(tb[SHCA_FA_VERB], SHCA_FAULT_ANY_VERB);
 	rule->opcode = tb[SHCA_FA_OPCODE] ? nla_get_u8(tb[SHCA_FA_OPCODE]) :
@@ -239,14 +259,6 @@ static int shca_fault_check(struct nlattr **tb, const struct shca_fault_rule *ru
 	return 0;
 }
 
-/* Words that say when, which a list says, too. */
-static bool shca_fault_has_when(struct nlattr **tb)
-{
-	return tb[SHCA_FA_PROBABILITY] || tb[SHCA_FA_EVERY] ||
-	       tb[SHCA_FA_NTH] || tb[SHCA_FA_COUNT] || tb[SHCA_FA_AFTER] ||
-	       tb[SHCA_FA_FOR];
-}
-
 /* Takes the list of a rule over, which has room for it. */
 static int shca_fault_read_list(struct nlattr **tb, struct shca_fault *fault,
 				struct netlink_ext_ack *extack)
@@ -298,16 +310,18 @@ static bool shca_fault_is_qp_event(u8 event)
 	}
 }
 
-static int shca_fault_event(struct shca_dev *dev,
-			    const struct shca_fault_rule *rule,
-			    struct netlink_ext_ack *extack)
+/* Each event costs memory until somebody takes it, and packets are many. */
+static bool shca_fault_ends(const struct shca_fault_rule *rule)
 {
-	struct ib_event ev = {
-		.device = &dev->ibdev,
-		.element.port_num = 1,
-		.event = rule->event,
-	};
-	struct shca_qp *qp;
+	if (rule->at || (rule->nth && !rule->every && !rule->count))
+		return true;
+	return rule->count && rule->count <= SHCA_FAULT_LOG;
+}
+
+static int shca_fault_check_event(const struct shca_fault_rule *rule,
+				  struct netlink_ext_ack *extack)
+{
+	bool of_qp = shca_fault_is_qp_event(rule->event);
 
 	switch (rule->event) {
 	case IB_EVENT_CQ_ERR:
@@ -318,17 +332,36 @@ static int shca_fault_event(struct shca_dev *dev,
 			       "event: not to be had so; do=cq-overrun makes CQ_ERR, a low SRQ makes SRQ_LIMIT_REACHED, a new address makes GID_CHANGE");
 		return -EOPNOTSUPP;
 	}
-	if (!shca_fault_is_qp_event(rule->event)) {
-		if (rule->qpn) {
-			NL_SET_ERR_MSG(extack, "qpn: this event concerns no QP");
-			return -EINVAL;
-		}
-		ib_dispatch_event(&ev);
-		return 0;
+	if (of_qp && rule->stage != SHCA_FAULT_NOW) {
+		NL_SET_ERR_MSG(extack,
+			       "event: one that concerns a QP happens at once, without a word that says when");
+		return -EINVAL;
 	}
-	if (!rule->qpn) {
+	if (rule->stage != SHCA_FAULT_NOW && !shca_fault_ends(rule)) {
+		NL_SET_ERR_MSG(extack,
+			       "count: from 1 to 512, or nth or at: events that come with packets must end");
+		return -EINVAL;
+	}
+	if (of_qp && !rule->qpn) {
 		NL_SET_ERR_MSG(extack, "qpn: missing, this event concerns a QP");
 		return -EINVAL;
+	}
+	if (!of_qp && rule->qpn && rule->stage == SHCA_FAULT_NOW) {
+		NL_SET_ERR_MSG(extack, "qpn: this event concerns no QP");
+		return -EINVAL;
+	}
+	return 0;
+}
+
+static int shca_fault_event_now(struct shca_dev *dev,
+				const struct shca_fault_rule *rule,
+				struct netlink_ext_ack *extack)
+{
+	struct shca_qp *qp;
+
+	if (!shca_fault_is_qp_event(rule->event)) {
+		shca_fault_port_event(dev, rule->event);
+		return 0;
 	}
 	qp = shca_net_find_qp(dev->snet, rule->qpn);
 	if (qp && qp->dev != dev) {
@@ -413,8 +446,12 @@ static int shca_fault_add_to(struct shca_dev *dev, struct nlattr **tb,
 
 	if (IS_ERR(fault))
 		return PTR_ERR(fault);
-	if (fault->rule.stage == SHCA_FAULT_NOW) {
-		err = shca_fault_event(dev, &fault->rule, info->extack);
+	err = fault->rule.what == SHCA_FAULT_EVENT ?
+	      shca_fault_check_event(&fault->rule, info->extack) : 0;
+	if (err) {
+		shca_fault_free(fault);
+	} else if (fault->rule.stage == SHCA_FAULT_NOW) {
+		err = shca_fault_event_now(dev, &fault->rule, info->extack);
 		shca_fault_free(fault);
 	} else {
 		/* No number twice at a time: they come around after 2^32. */
@@ -570,6 +607,8 @@ static int shca_fault_put_what(struct sk_buff *msg,
 	       ((rule->what == SHCA_FAULT_COMPLETE || nak) &&
 		nla_put_u8(msg, SHCA_FA_STATUS, rule->status)) ||
 	       (nak && nla_put_u8(msg, SHCA_FA_NAK, rule->nak)) ||
+	       (rule->what == SHCA_FAULT_EVENT &&
+		nla_put_u8(msg, SHCA_FA_EVENT, rule->event)) ||
 	       (rule->what == SHCA_FAULT_FAIL &&
 		(nla_put_u8(msg, SHCA_FA_VERB, rule->verb) ||
 		 nla_put_u32(msg, SHCA_FA_ERRNO, rule->err)));

@@ -10,6 +10,7 @@
 #include <linux/ktime.h>
 #include <linux/skbuff.h>
 #include <linux/slab.h>
+#include <rdma/ib_verbs.h>
 
 #include "../base/compat.h"
 #include "../base/counters.h"
@@ -22,6 +23,19 @@
 /* A packet that others should overtake goes on after this time without them. */
 #define SHCA_FAULT_REORDER_NS	(20 * NSEC_PER_MSEC)
 
+void shca_fault_port_event(struct shca_dev *dev, u8 event)
+{
+	struct ib_event ev = {
+		.device = &dev->ibdev,
+		.element.port_num = 1,
+		.event = event,
+	};
+
+	if (event == IB_EVENT_PORT_ERR)
+		atomic_inc(&dev->link_downed);
+	ib_dispatch_event(&ev);
+}
+
 bool shca_fault_packet(struct shca_dev *dev, enum shca_fault_stage stage,
 		       u32 qpn, const struct shca_pkt *pkt,
 		       struct shca_fault_hit *hit)
@@ -32,7 +46,13 @@ bool shca_fault_packet(struct shca_dev *dev, enum shca_fault_stage stage,
 		.pkt = pkt,
 	};
 
-	return shca_fault_ask(dev, &at, hit);
+	if (!shca_fault_ask(dev, &at, hit))
+		return false;
+	if (hit->rule.what != SHCA_FAULT_EVENT)
+		return true;
+	/* It is about the port. The packet only says when. */
+	shca_fault_port_event(dev, hit->rule.event);
+	return false;
 }
 
 void shca_fault_damage(struct sk_buff *skb, u32 off, u32 hdr_len, u32 len,

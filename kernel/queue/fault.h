@@ -48,9 +48,17 @@ struct shca_held {
 };
 
 /**
- * shca_fault_packet() - does something befall a packet?
- * @stage:	SHCA_FAULT_TX or SHCA_FAULT_RX
+ * shca_fault_port_event() - an event of the port or of the device; its state stays
  *
+ * Context: any. The event of a port that goes down counts as one.
+ */
+void shca_fault_port_event(struct shca_dev *dev, u8 event);
+
+/**
+ * shca_fault_packet() - does something befall a packet?
+ * @stage:	SHCA_FAULT_TX, SHCA_FAULT_RX or SHCA_FAULT_RESPOND
+ *
+ * An event that is due with the packet befalls the port, and not the packet.
  * Context: softirq or bottom halves off.
  */
 bool shca_fault_packet(struct shca_dev *dev, enum shca_fault_stage stage,

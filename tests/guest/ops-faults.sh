@@ -3,7 +3,8 @@
 #
 # Fault injection: rules are made, listed, counted and deleted; wrong ones are refused
 # with the word that is wrong; the faults of a run are saved and replayed; each row of
-# docs/faults.md does what it says. SHCA_SOAK: 10,000 random rules. About 60 s.
+# docs/faults.md and each profile does what it says. SHCA_SOAK: 10,000 random rules. About
+# 75 s.
 # timeout: 600
 . "$(dirname "$0")/lib.sh"
 . "$(dirname "$0")/scenario"
@@ -54,7 +55,8 @@ round_trip() {
 	for words in 'do=delay dir=rx qpn=17 opcode=0x04 psn=5-16777215 prob=0.1% seed=7 every=2 nth=3 count=4 after=1ms for=2s delay=1500us jitter=3ms' \
 		'do=reorder type=ack by=3' 'do=complete wr_id=9 status=RETRY_EXC_ERR' \
 		'do=nak status=LOC_QP_OP_ERR nak=operation-error' 'do=fail verb=create_qp errno=EHWPOISON' \
-		'do=drop seed=7 at=1,3-5,9,4294967295' 'do=fail pid=1 verb=reg_mr errno=ENOMEM' 'do=corrupt-icrc' 'do=ecn'; do
+		'do=drop seed=7 at=1,3-5,9,4294967295' 'do=fail pid=1 verb=reg_mr errno=ENOMEM' \
+		'do=event dir=rx type=send nth=2 event=PORT_ERR' 'do=event count=512 after=1s event=PORT_ACTIVE' 'do=corrupt-icrc' 'do=ecn'; do
 		# shellcheck disable=SC2086 # words
 		fault add dev=shca_a $words >/dev/null && lists "dev=shca_a $words seen 0 hits 0" || return
 		fault del all
@@ -109,12 +111,15 @@ wrong at 2 "invalid value '3,2' of at (expected: at most 512 rising numbers, suc
 wrong at_none 2 "invalid value '0' of at" dev=shca_a do=drop at=0
 wrong at_many 2 "invalid value '1-513' of at" dev=shca_a do=drop at=1-513
 wrong at_and_nth 1 'at: not with prob, every, nth, count, after or for' dev=shca_a do=drop at=3 nth=3
-wrong at_of_event 1 'at: not with this do=' dev=shca_a do=event event=PORT_ERR at=1
+wrong at_of_event 1 'event: one that concerns a QP happens at once' dev=shca_a do=event event=QP_FATAL qpn=17 at=1
 wrong pid 1 'pid: not with this do=' dev=shca_a do=drop pid=1
 wrong event 1 'qpn: missing, this event concerns a QP' dev=shca_a do=event event=QP_FATAL
 wrong event_qpn 1 'qpn: the device has no such QP' dev=shca_a do=event event=QP_FATAL qpn=1234567
 wrong event_of_the_core 1 'event: not to be had so' dev=shca_a do=event event=GID_CHANGE
-wrong event_when 1 'nth: not with this do=' dev=shca_a do=event event=PORT_ERR nth=2
+wrong event_when 1 'event: one that concerns a QP happens at once' dev=shca_a do=event event=QP_FATAL qpn=17 nth=2
+wrong event_for_ever 1 'count: from 1 to 512' dev=shca_a do=event event=PORT_ERR every=2
+wrong event_too_often 1 'count: from 1 to 512' dev=shca_a do=event event=PORT_ERR count=513
+wrong event_of_requests 1 'wr_id: not with this do=' dev=shca_a do=event event=PORT_ERR count=1 wr_id=1
 check nothing_was_added is_empty
 
 # ---- a run is saved and replayed
@@ -146,6 +151,57 @@ run fault del all
 run fault add dev=shca_a do=ecn type=send
 check save.words.traffic pingpong
 check save.words eval '[ "$(fault save)" = "dev=shca_a do=ecn type=send" ]'
+run fault del all
+
+# ---- profiles: files that come with the tool
+
+# count DEVICE NAME : a counter of its port
+count() { cat "/sys/class/infiniband/$1/ports/1/counters/$2"; }
+check profile.more_words refused 2 'wan line 8: unknown word' in_a softhca fault add --file wan dev=shca_a drop
+check profile.no_file refused 2 "--file needs the name of a file before 'dev=shca_a'" in_a softhca fault add --file dev=shca_a
+check profile.path refused 1 './wan: No such file' in_a softhca fault add --file ./wan dev=shca_a
+run fault del all
+
+stdbuf -oL ibv_asyncwatch -d shca_a >/tmp/events 2>&1 &
+watcher=$!
+at_exit kill $watcher
+run wait_for 10 test -s /tmp/events
+downed=$(count shca_a link_downed) errors_a=$(count shca_a port_rcv_errors) errors_b=$(count shca_b port_rcv_errors)
+check bad_cable fault add --file bad-cable dev=shca_a
+flapped() { [ "$(fault list | grep -c 'event=PORT_ACTIVE seen [0-9]* hits 1$')" = 3 ]; }
+damaged() { [ "$(count shca_a port_rcv_errors)" -gt "$errors_a" ] && [ "$(count shca_b port_rcv_errors)" -gt "$errors_b" ]; }
+# Messages arrive all the same: the QPs' retries last longer than the link is down.
+bad_cable() {
+	local i
+	for ((i = 0; i < 100; i++)); do
+		pingpong || return
+		! flapped || ! damaged || return 0
+	done
+	fault list
+	return 1
+}
+check bad_cable.traffic bad_cable
+thrice() { [ $(($(count shca_a link_downed) - downed)) = 3 ]; }
+check bad_cable.link_downed thrice
+events() { sed -n 's/.*event_type IBV_EVENT_\([A-Z_]*\).*/\1/p' /tmp/events | paste -sd ' '; }
+told() { [ "$(events)" = "PORT_ERR PORT_ACTIVE PORT_ERR PORT_ACTIVE PORT_ERR PORT_ACTIVE" ]; }
+check bad_cable.events wait_for 10 told
+events
+check bad_cable.port_stays port_active shca_a
+run fault del all
+kill $watcher
+
+# 20 ms there and 20 ms back
+check wan fault add --file wan dev=shca_a
+wan() {
+	local us
+	between_pair ibv_rc_pingpong -d shca_b -g "$gid_b" -s 64 -n 20 -- \
+		ibv_rc_pingpong -d shca_a -g "$gid_a" -s 64 -n 20 ADDRESS >/tmp/wan || return
+	us=$(sed -n 's/.* = \([0-9]*\)\.[0-9]* usec\/iter/\1/p' /tmp/wan)
+	cat /tmp/wan
+	[ "${us:-0}" -ge 40000 ]
+}
+check wan.traffic wan
 run fault del all
 
 # ---- the recipes

@@ -83,15 +83,27 @@ int fault_make(const char *device, const char *words, uint32_t *id)
 	return make_rule("fault recipes", word, split(line, word, MAX_WORDS), id);
 }
 
-/* A rule a line; '#' begins a comment. */
-static int add_file(const char *name)
+/* A file by its name, or if there is none one that came with the tool */
+static FILE *open_file(const char *name)
 {
+	char path[512];
 	FILE *file = strcmp(name, "-") ? fopen(name, "r") : stdin;
-	char line[RULE_SIZE], where[320], *word[MAX_WORDS * 2];
+
+	if (file || errno != ENOENT || strchr(name, '/'))
+		return file;
+	snprintf(path, sizeof(path), "%s/%s", PROFILES_DIR, name);
+	return fopen(path, "r");
+}
+
+/* A rule a line; '#' begins a comment. @more: @nr_more words of each rule */
+static int add_file(const char *command, const char *name, char **more, int nr_more)
+{
+	char line[RULE_SIZE], where[320], *word[MAX_WORDS * 3];
 	int nr, number = 0, status = 0;
+	FILE *file = open_file(name);
 
 	if (!file)
-		return fail("fault add: %s: %s", name, strerror(errno));
+		return fail("%s: %s: %s", command, name, strerror(errno));
 	while (!status && fgets(line, sizeof(line), file)) {
 		snprintf(where, sizeof(where), "%.255s line %d", name, ++number);
 		if (!strchr(line, '\n') && !feof(file)) {
@@ -101,8 +113,10 @@ static int add_file(const char *name)
 		}
 		line[strcspn(line, "#\n")] = '\0';
 		nr = split(line, word, MAX_WORDS * 2);
-		if (nr)
-			status = add_rule(where, word, nr);
+		if (!nr)
+			continue;
+		memcpy(word + nr, more, nr_more * sizeof(*word));
+		status = add_rule(where, word, nr + nr_more);
 	}
 	if (file != stdin)
 		fclose(file);
@@ -113,9 +127,10 @@ static int fault_add(const struct call *call)
 {
 	if (!call->option[0])
 		return add_rule("fault add", call->word, call->nr);
-	if (call->nr != 1)
-		return complain("fault add: --file takes one file");
-	return add_file(call->word[0]);
+	if (strchr(call->word[0], '='))
+		return complain("fault add: --file needs the name of a file before '%s'",
+				call->word[0]);
+	return add_file("fault add", call->word[0], call->word + 1, call->nr - 1);
 }
 
 /* ---- what there is ------------------------------------------------------------------ */
@@ -228,7 +243,7 @@ static int fault_replay(const struct call *call)
 	status = genl_open(false);
 	if (!status)
 		status = fault_end(0);
-	return status ? status : add_file(name);
+	return status ? status : add_file("fault replay", name, NULL, 0);
 }
 
 /* ---- sums ---------------------------------------------------------------------------- */
@@ -339,7 +354,8 @@ const struct command fault_commands[] = {
 		.details = "where: dev dir=tx|rx qpn opcode type psn wr_id pid\n"
 			   "when: prob seed every nth count after for, or at (a list)\n"
 			   "what: do=, and the details that it needs: delay jitter by status nak verb errno event\n"
-			   "with --file, KEY=VALUE is the name of a file that has a rule a line; - is standard input",
+			   "with --file, the first word is the name of a file that has a rule a line, - is standard input;\n"
+			   "words after it are part of each rule. bad-cable and wan come with the tool",
 		.option = { { "file", "take the rules from a file" } },
 		.run = fault_add,
 	},
