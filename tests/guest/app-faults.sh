@@ -57,3 +57,19 @@ check qp_fatal recovers 'dev=shca0 do=qp-fatal nth=100' 'event: local work queue
 check qp_fatal.often recovers 'dev=shca0 do=qp-fatal every=90' \
 	'500 messages in order, [0-9]+ of them twice, ([5-9]|[1-9][0-9]+) recoveries'
 check qp_fatal.none recovers 'dev=shca0 do=ecn nth=1' '500 messages in order, 0 of them twice, 0 recoveries'
+
+# ---- the plugin of pytest, which works without it, too
+
+python_tests() {
+	example "$@"
+	grep -c -E '^(ok test_| *test_[a-z_]* PASSED|.*::test_[a-z_]* PASSED)' /tmp/example | grep -qx 3 && return
+	cat /tmp/example
+	return 1
+}
+export PYTHONDONTWRITEBYTECODE=1 PYTHONPATH=$examples
+check python python_tests $examples/test_faults.py
+if python3 -c 'import pytest' 2>/dev/null; then
+	check pytest python_tests python3 -m pytest -v -p softhca_test -p no:cacheprovider $examples/test_faults.py
+else
+	echo "skip pytest # it is not installed (scripts/qemu/vm --install)"
+fi
