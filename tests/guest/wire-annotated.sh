@@ -26,13 +26,12 @@ captured() {
 		{ cat /tmp/annotated.log; return 1; }
 	"$annotate" --check /tmp/annotated.pcap "$name.pcapng"
 }
-# comments NAME TEXT... : each of them is in a comment of it
+# comments NAME TEXT... : each of them is in a comment of it (which tshark reads alike)
 comments() {
-	local text
-	tshark -r "$1.pcapng" -T fields -e frame.comment 2>/dev/null >/tmp/annotated.txt
+	local file=$1.pcapng text
 	shift
 	for text; do
-		grep -q -F -e "$text" /tmp/annotated.txt || { echo "no comment says: $text"; return 1; }
+		grep -a -q -F -e "$text" "$file" || { echo "no comment says: $text"; return 1; }
 	done
 }
 
@@ -46,9 +45,10 @@ tests() {
 if [ -n "${CAPTURES-}" ]; then
 	unset SHCA_SOAK	# (for the limit of time only)
 	mkdir -p "$CAPTURES"
+	# (of messages of all sizes up to a few packets)
 	for program in rc_data rc_errors atomics windows xrc ud; do
-		for name in $(tests $program); do
-			check "$program.$name" captured "$CAPTURES/$program.$name" $program "$name"
+		for name in $(tests $program -m 9000); do
+			check "$program.$name" captured "$CAPTURES/$program.$name" $program -m 9000 "$name"
 		done
 	done
 	exit
