@@ -33,8 +33,8 @@ struct socket;
  * @hooks:	netfilter hooks that take batches at LOCAL_IN (net/udp.c)
  * @qps:	struct shca_qp by number; read under RCU
  * @freed: @nr_freed:	QP numbers freed lately; under @freed_lock
- * @gsi:	QP1 of each device, oldest first; changed under @gsi_lock, read
- *		under RCU
+ * @mgmt:	QP0 and QP1 of each device, oldest first; changed under @mgmt_lock,
+ *		read under RCU
  * @groups:	struct shca_mcast_group by MGID; see group.c
  * @refs:	calls and devices that use this struct; the namespace waits for
  *		them before it frees it. @lock cannot serve for that: a task
@@ -53,8 +53,8 @@ struct shca_net {
 	spinlock_t freed_lock;
 	u32 freed[SHCA_FREED_QPNS];
 	u32 nr_freed;
-	spinlock_t gsi_lock;
-	struct list_head gsi;
+	spinlock_t mgmt_lock;
+	struct list_head mgmt;
 	struct hlist_head groups[SHCA_MCAST_CHAINS];
 	atomic_t refs;
 };

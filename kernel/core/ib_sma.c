@@ -37,7 +37,9 @@
 
 #define ATTR_NODE_DESC		0x0010
 #define ATTR_NODE_INFO		0x0011
+#define ATTR_GUID_INFO		0x0014
 #define ATTR_PORT_INFO		0x0015
+#define ATTR_PKEY_TABLE		0x0016
 #define ATTR_SM_INFO		0x0020
 
 #define CAP_IS_SM		(1u << 1)
@@ -46,17 +48,19 @@
 #define WIDTH			2
 #define SPEED			1
 #define VL_CAP			1
-#define GUID_CAP		8
 #define RESP_TIME		16	/* 4.096 us * 2^16 */
 #define LID_MCAST		0xc000
 #define NODE_CA			1
 #define PORT			1
 #define PREFIX			0xfe80000000000000ull
+#define PKEY_DEFAULT		0xffff
 
 void shca_ib_sma_init(struct shca_ib_sma *sma, u64 guid, u8 mtu_cap)
 {
 	memset(sma, 0, sizeof(*sma));
 	sma->port_guid = guid;
+	sma->guids[0] = guid;
+	sma->pkeys[0] = PKEY_DEFAULT;
 	sma->state = SHCA_IB_STATE_DOWN;
 	sma->phys = SHCA_IB_PHYS_POLLING;
 	sma->mtu_cap = mtu_cap;
@@ -128,7 +132,7 @@ static void port_info(const struct shca_ib_sma *sma, u8 *data, bool with_mkey)
 	data[42] = sma->hoq_life;
 	data[43] = VL_CAP << 4;	/* operational */
 	put_be16(data + 44, sma->mkey_violations);
-	data[50] = GUID_CAP;
+	data[50] = SHCA_IB_GUIDS;
 	data[51] = sma->subnet_timeout;
 	data[52] = RESP_TIME;
 }
@@ -212,6 +216,51 @@ static u32 set_port_info(struct shca_ib_sma *sma, const u8 *data)
 	return what | port_apply_state(sma, data[32] & 0xf, data[33] >> 4);
 }
 
+static void guid_info(const struct shca_ib_sma *sma, u8 *data)
+{
+	u32 i;
+
+	for (i = 0; i < SHCA_IB_GUIDS; i++)
+		put_be64(data + 8 * i, sma->guids[i]);
+}
+
+/* The first one is the port's own, and stays (IBTA 14.2.5.5). */
+static u32 set_guid_info(struct shca_ib_sma *sma, const u8 *data)
+{
+	u32 i, what = 0;
+	u64 guid;
+
+	for (i = 1; i < SHCA_IB_GUIDS; i++) {
+		guid = get_be64(data + 8 * i);
+		if (guid != sma->guids[i])
+			what = SHCA_IB_SMA_GID;
+		sma->guids[i] = guid;
+	}
+	return what;
+}
+
+static void pkey_table(const struct shca_ib_sma *sma, u8 *data)
+{
+	u32 i;
+
+	for (i = 0; i < SHCA_IB_PKEYS; i++)
+		put_be16(data + 2 * i, sma->pkeys[i]);
+}
+
+/* What is beyond the table is ignored. */
+static u32 set_pkey_table(struct shca_ib_sma *sma, const u8 *data)
+{
+	u32 i, pkey, what = 0;
+
+	for (i = 0; i < sma->partitions && i < SHCA_IB_PKEYS; i++) {
+		pkey = get_be16(data + 2 * i);
+		if (pkey != sma->pkeys[i])
+			what = SHCA_IB_SMA_PKEYS;
+		sma->pkeys[i] = pkey;
+	}
+	return what;
+}
+
 /* ---- the packet ------------------------------------------------------------- */
 
 /* IBTA 14.2.4.1: with protection 0 and 1, everybody reads. */
@@ -260,6 +309,20 @@ static u32 attribute(struct shca_ib_sma *sma, const u8 *in, u8 *out,
 			*what |= set_port_info(sma, data);
 		memset(data, 0, SMP_DATA_BYTES);
 		port_info(sma, data, with_mkey);
+		return 0;
+	case ATTR_GUID_INFO:
+		if (mod)	/* number of the block */
+			return STATUS_FIELD;
+		if (set)
+			*what |= set_guid_info(sma, data);
+		guid_info(sma, data);
+		return 0;
+	case ATTR_PKEY_TABLE:
+		if (mod & 0xffff)	/* likewise; a switch has ports above it */
+			return STATUS_FIELD;
+		if (set)
+			*what |= set_pkey_table(sma, data);
+		pkey_table(sma, data);
 		return 0;
 	default:
 		return STATUS_ATTR;

@@ -11,6 +11,9 @@
 
 #define SHCA_IB_MAD_BYTES	256
 #define SHCA_IB_DESC_BYTES	64
+/* One block of GUIDInfo, and one of P_KeyTable (IBTA 14.2.5.5, 14.2.5.7). */
+#define SHCA_IB_GUIDS		8
+#define SHCA_IB_PKEYS		32
 
 /** enum shca_ib_state - PortState of PortInfo (IBTA 14.2.5.6) */
 enum shca_ib_state {
@@ -26,7 +29,9 @@ enum shca_ib_state {
  * @desc:	NodeDescription
  * @port_guid:	also the GUID of node and system
  * @vendor: @device: @revision:	NodeInfo
- * @partitions:	size of the P_Key table
+ * @partitions:	size of the P_Key table, at most SHCA_IB_PKEYS
+ * @pkeys:	the table; the entries from @partitions on are 0
+ * @guids:	GUIDInfo; entry 0 is @port_guid
  * @cap_mask:	CapabilityMask
  * @state:	enum shca_ib_state
  * @phys:	enum shca_ib_phys, of ib_hello.h
@@ -44,6 +49,8 @@ struct shca_ib_sma {
 	u16 device;
 	u32 revision;
 	u16 partitions;
+	u16 pkeys[SHCA_IB_PKEYS];
+	u64 guids[SHCA_IB_GUIDS];
 	u32 cap_mask;
 	u8 state;
 	u8 phys;
@@ -70,10 +77,11 @@ struct shca_ib_sma {
 #define SHCA_IB_SMA_INACTIVE	(1u << 3)	/* it was active */
 #define SHCA_IB_SMA_LID		(1u << 4)	/* LID or LMC changed */
 #define SHCA_IB_SMA_SM		(1u << 5)	/* LID or SL of the master SM changed */
-#define SHCA_IB_SMA_GID		(1u << 6)	/* the subnet prefix changed */
+#define SHCA_IB_SMA_GID		(1u << 6)	/* the subnet prefix or a GUID changed */
 #define SHCA_IB_SMA_REREGISTER	(1u << 7)	/* clients shall register again */
 #define SHCA_IB_SMA_DISABLE	(1u << 8)	/* disable the physical port */
 #define SHCA_IB_SMA_POLL	(1u << 9)	/* enable it, and train the link again */
+#define SHCA_IB_SMA_PKEYS	(1u << 10)	/* the P_Key table changed */
 
 /** shca_ib_sma_init() - a port that is down, in the default subnet */
 void shca_ib_sma_init(struct shca_ib_sma *sma, u64 guid, u8 mtu_cap);

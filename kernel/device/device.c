@@ -48,6 +48,7 @@
 #include "../mem/odp.h"
 #include "../mem/user_mr.h"
 #include "../net/flow.h"
+#include "../net/ib.h"
 #include "../net/mcast.h"
 #include "../net/net.h"
 #include "../queue/doorbell.h"
@@ -190,6 +191,8 @@ int shca_dev_set_pkey(struct shca_dev *dev, u32 index, u16 pkey)
 		.event = IB_EVENT_PKEY_CHANGE,
 	};
 
+	if (dev->ib)	/* the subnet manager's */
+		return -EOPNOTSUPP;
 	if (!index || index >= SHCA_LIM_PKEYS)
 		return -EINVAL;
 	if (xchg(&dev->pkeys[index], pkey) != pkey)
@@ -627,7 +630,7 @@ static int shca_dev_new(const char *name, struct net_device *ndev,
 	ib_mark_name_assigned_by_user(&dev->ibdev);
 	err = -ENOMEM;
 	if (shca_counters_init(dev) || shca_history_init(dev) ||
-	    (ib && shca_ib_init_dev(dev)))
+	    (ib && shca_ib_init_dev(dev, shca_ib_rcv)))
 		goto err_dealloc;
 	snet = shca_net_get(dev_net(ndev), !ib);
 	if (IS_ERR(snet)) {

@@ -15,8 +15,8 @@
 static_assert(sizeof(struct ib_mad) == SHCA_IB_MAD_BYTES);
 static_assert(IB_DEVICE_NODE_DESC_MAX == SHCA_IB_DESC_BYTES);
 
-/* One block of GUIDInfo (IBTA 14.2.5.5). Entry 0 is the port's own GUID. */
-#define SHCA_IB_GIDS	8
+/* Entry 0 is the port's own GUID. */
+#define SHCA_IB_GIDS	SHCA_IB_GUIDS
 /* Speed and width are not those of the netdev: 10 Gbit/s, as OpenSM's groups want. */
 #define SHCA_IB_SPEED	IB_SPEED_SDR
 #define SHCA_IB_WIDTH	IB_WIDTH_4X
@@ -56,8 +56,8 @@ int shca_ib_query_gid(struct ib_device *ibdev, u32 port, int index,
 		return -EINVAL;
 	spin_lock_bh(&link->lock);
 	gid->global.subnet_prefix = cpu_to_be64(link->sma.gid_prefix);
+	gid->global.interface_id = cpu_to_be64(link->sma.guids[index]);
 	spin_unlock_bh(&link->lock);
-	gid->global.interface_id = index ? 0 : ibdev->node_guid;
 	return 0;
 }
 
@@ -153,7 +153,8 @@ int shca_ib_process_mad(struct ib_device *ibdev, int flags, u32 port,
 
 	if (in->mad_hdr.mgmt_class != IB_MGMT_CLASS_SUBN_LID_ROUTED &&
 	    in->mad_hdr.mgmt_class != IB_MGMT_CLASS_SUBN_DIRECTED_ROUTE)
-		return shca_process_mad(ibdev, flags, port, wc, grh, in, out,
+		/* Others of the subnet may read the counters, too. */
+		return shca_process_mad(ibdev, flags, port, NULL, grh, in, out,
 					out_size, out_pkey_index);
 	what = shca_ib_process_smp(to_shca_dev(ibdev), in, out,
 				   flags & IB_MAD_IGNORE_MKEY);

@@ -4,6 +4,7 @@
 #include <rdma/rdma_netlink.h>
 
 #include "../../uapi/softhca-abi.h"
+#include "../link/ib.h"
 #include "../link/icrc.h"
 #include "../link/roce.h"
 #include "../mem/odp.h"
@@ -32,6 +33,7 @@ static int __init shca_init(void)
 	if (err)
 		return err;
 	shca_roce_init();
+	shca_ib_init();
 	shca_rps_init();
 	err = shca_odp_module_init();
 	if (err)

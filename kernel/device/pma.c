@@ -21,7 +21,8 @@ static u64 shca_port_rcv_errors(struct shca_dev *dev)
 {
 	return shca_counter_total(dev, SHCA_CNT_RX_SHORT) +
 	       shca_counter_total(dev, SHCA_CNT_RX_HEADER) +
-	       shca_counter_total(dev, SHCA_CNT_RX_ICRC);
+	       shca_counter_total(dev, SHCA_CNT_RX_ICRC) +
+	       shca_counter_total(dev, SHCA_CNT_RX_VCRC);
 }
 
 static u64 shca_port_xmit_discards(struct shca_dev *dev)

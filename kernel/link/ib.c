@@ -1,11 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 /*
- * The InfiniBand link over Ethernet. Frames come from a packet handler of the netdev,
- * and hellos leave from a work item. The state machine is the core's
- * (core/ib_hello.c); this file has the time, the lock, and the frames.
- *
- * Packets other than hellos are not carried yet. A port that no subnet manager has
- * made active carries none on an adapter, too, except management packets.
+ * The state of an InfiniBand port: hellos leave from a work item, and subnet
+ * management packets come from the RDMA core. The state machines are the core's
+ * (core/ib_hello.c, core/ib_sma.c); this file has the time, the lock, and the events.
  */
 #define pr_fmt(fmt) KBUILD_MODNAME ": " fmt
 
@@ -20,8 +17,7 @@
 #include <rdma/ib_mad.h>
 #include <rdma/ib_verbs.h>
 
-#include "../base/counters.h"
-#include "../core/ib_wire.h"
+static_assert(SHCA_LIM_PKEYS <= SHCA_IB_PKEYS);
 
 /* ---- state ------------------------------------------------------------------ */
 
@@ -40,6 +36,7 @@ static void shca_ib_tell(struct shca_ib_link *link, u32 what)
 	} events[] = {
 		{ SHCA_IB_SMA_INACTIVE, IB_EVENT_PORT_ERR },
 		{ SHCA_IB_SMA_GID, IB_EVENT_GID_CHANGE },
+		{ SHCA_IB_SMA_PKEYS, IB_EVENT_PKEY_CHANGE },
 		{ SHCA_IB_SMA_LID, IB_EVENT_LID_CHANGE },
 		{ SHCA_IB_SMA_SM, IB_EVENT_SM_CHANGE },
 		{ SHCA_IB_SMA_REREGISTER, IB_EVENT_CLIENT_REREGISTER },
@@ -57,6 +54,25 @@ static void shca_ib_tell(struct shca_ib_link *link, u32 what)
 		ev.event = events[i].type;
 		ib_dispatch_event(&ev);
 	}
+}
+
+/* Tells packets what has changed, and unlocks. */
+static void shca_ib_unlock(struct shca_ib_link *link)
+{
+	struct shca_ib_view view = {
+		.up = link->running && link->phy.phys == SHCA_IB_PHYS_LINK_UP,
+		.state = link->sma.state,
+		.lmc = link->sma.lmc,
+		.lid = link->sma.lid,
+		.gid_prefix = link->sma.gid_prefix,
+		.peer_session = link->phy.peer.session,
+	};
+
+	ether_addr_copy(view.peer_mac, link->phy.peer_mac);
+	write_seqcount_begin(&link->seq);
+	link->view = view;
+	write_seqcount_end(&link->seq);
+	spin_unlock_bh(&link->lock);
 }
 
 /* Under the lock. The subnet manager does the rest of what makes a port active. */
@@ -109,7 +125,7 @@ void shca_ib_carrier(struct shca_dev *dev)
 		shca_ib_check_carrier(link, now);
 		shca_ib_arm(link, now);
 	}
-	spin_unlock_bh(&link->lock);
+	shca_ib_unlock(link);
 }
 
 u32 shca_ib_process_smp(struct shca_dev *dev, const void *in, void *out,
@@ -117,17 +133,20 @@ u32 shca_ib_process_smp(struct shca_dev *dev, const void *in, void *out,
 {
 	struct shca_ib_link *link = dev->ib;
 	u64 now = ktime_get_ns();
-	u32 what;
+	u32 what, i;
 
 	spin_lock_bh(&link->lock);
 	what = shca_ib_smp(&link->sma, in, out, trusted);
+	if (what & SHCA_IB_SMA_PKEYS)
+		for (i = 0; i < SHCA_LIM_PKEYS; i++)
+			WRITE_ONCE(dev->pkeys[i], link->sma.pkeys[i]);
 	shca_ib_tell(link, what);
 	if (what & (SHCA_IB_SMA_DISABLE | SHCA_IB_SMA_POLL))
 		shca_ib_note(link, shca_ib_port_disable(&link->phy, true, now));
 	if (what & SHCA_IB_SMA_POLL)
 		shca_ib_note(link, shca_ib_port_disable(&link->phy, false, now));
 	shca_ib_arm(link, now);
-	spin_unlock_bh(&link->lock);
+	shca_ib_unlock(link);
 	return what;
 }
 
@@ -182,13 +201,13 @@ static void shca_ib_hello_work(struct work_struct *work)
 	send = shca_ib_port_tx(&link->phy, &hello, now);
 	shca_ib_hello_dest(link, dest);
 	shca_ib_arm(link, now);
-	spin_unlock_bh(&link->lock);
+	shca_ib_unlock(link);
 	if (send)
 		shca_ib_send_hello(link->dev, &hello, dest);
 }
 
-static void shca_ib_rcv_hello(struct shca_ib_link *link,
-			      const struct shca_ib_hello *hello, const u8 *mac)
+void shca_ib_rcv_hello(struct shca_ib_link *link,
+		       const struct shca_ib_hello *hello, const u8 *mac)
 {
 	u64 now = ktime_get_ns();
 
@@ -197,76 +216,15 @@ static void shca_ib_rcv_hello(struct shca_ib_link *link,
 		shca_ib_note(link, shca_ib_port_rx(&link->phy, hello, mac, now));
 		shca_ib_arm(link, now);
 	}
-	spin_unlock_bh(&link->lock);
-}
-
-/* ---- reception -------------------------------------------------------------- */
-
-/* Bytes that are copied out of a frame: its shim, and a hello or the lower headers. */
-#define SHCA_IB_HEAD	(SHCA_IB_SHIM_BYTES + SHCA_IB_LOWER_MAX)
-
-static_assert(SHCA_IB_HELLO_BYTES <= SHCA_IB_LOWER_MAX);
-
-/* Return: the counter of a frame that is dropped, or SHCA_CNT_NR. */
-static enum shca_counter shca_ib_rcv_frame(struct shca_ib_link *link,
-					   const struct sk_buff *skb,
-					   const u8 *mac)
-{
-	u32 avail = min_t(u32, skb->len, SHCA_IB_HEAD);
-	struct shca_ib_hello hello;
-	struct shca_ib_lower lower;
-	enum shca_ib_parse parse;
-	struct shca_ib_shim shim;
-	u8 head[SHCA_IB_HEAD];
-
-	if (skb_copy_bits(skb, 0, head, avail))
-		return SHCA_CNT_RX_SHORT;
-	parse = shca_ib_shim_parse(&shim, head, skb->len);
-	if (parse)
-		goto refused;
-	if (shim.type == SHCA_IB_FRAME_HELLO) {
-		parse = shca_ib_hello_parse(&hello, &shim,
-					    head + SHCA_IB_SHIM_BYTES);
-		if (parse)
-			goto refused;
-		shca_ib_rcv_hello(link, &hello, mac);
-		return SHCA_CNT_NR;
-	}
-	avail = min_t(u32, avail - SHCA_IB_SHIM_BYTES, shim.len);
-	parse = shca_ib_lower_parse(&lower, head + SHCA_IB_SHIM_BYTES, avail,
-				    shim.len);
-	/* No QP receives packets of this link yet. */
-	if (!parse)
-		return SHCA_CNT_RX_STATE;
-refused:
-	return parse == SHCA_IB_SHORT ? SHCA_CNT_RX_SHORT : SHCA_CNT_RX_HEADER;
-}
-
-static int shca_ib_rcv(struct sk_buff *skb, struct net_device *ndev,
-		       struct packet_type *ptype, struct net_device *orig)
-{
-	struct shca_ib_link *link = container_of(ptype, struct shca_ib_link,
-						 ptype);
-	enum shca_counter id = SHCA_CNT_NR;
-	u8 mac[ETH_ALEN] __aligned(2);
-
-	if (skb->pkt_type == PACKET_OTHERHOST)
-		goto out;
-	ether_addr_copy(mac, eth_hdr(skb)->h_source);
-	if (!is_valid_ether_addr(mac))
-		id = SHCA_CNT_RX_HEADER;
-	else
-		id = shca_ib_rcv_frame(link, skb, mac);
-	if (id != SHCA_CNT_NR)
-		this_cpu_inc(link->dev->counters->v[id]);
-out:
-	consume_skb(skb);
-	return NET_RX_SUCCESS;
+	shca_ib_unlock(link);
 }
 
 /* ---- life ------------------------------------------------------------------- */
 
-int shca_ib_init_dev(struct shca_dev *dev)
+int shca_ib_init_dev(struct shca_dev *dev,
+		     int (*rcv)(struct sk_buff *skb, struct net_device *ndev,
+				struct packet_type *ptype,
+				struct net_device *orig))
 {
 	u32 session, mtu = shca_ib_mtu(READ_ONCE(dev->ndev->mtu));
 	u64 guid = be64_to_cpu(dev->ibdev.node_guid);
@@ -276,11 +234,14 @@ int shca_ib_init_dev(struct shca_dev *dev)
 	if (!link)
 		return -ENOMEM;
 	link->dev = dev;
+	link->guid = guid;
 	spin_lock_init(&link->lock);
+	seqcount_spinlock_init(&link->seq, &link->lock);
 	INIT_DELAYED_WORK(&link->hello, shca_ib_hello_work);
 	do {
 		session = get_random_u32();
 	} while (!session);
+	link->session = session;
 	shca_ib_port_init(&link->phy, guid, session, mtu);
 	/* The netdev had a sufficient MTU a moment ago. */
 	shca_ib_sma_init(&link->sma, guid,
@@ -293,7 +254,7 @@ int shca_ib_init_dev(struct shca_dev *dev)
 	link->ptype = (struct packet_type){
 		.type = htons(SHCA_IB_ETHERTYPE),
 		.dev = dev->ndev,
-		.func = shca_ib_rcv,
+		.func = rcv,
 	};
 	dev->ib = link;
 	return 0;
@@ -334,161 +295,10 @@ void shca_ib_stop(struct shca_dev *dev)
 	shca_ib_hello_dest(link, dest);
 	shca_ib_note(link, shca_ib_port_carrier(&link->phy, false,
 						ktime_get_ns()));
-	spin_unlock_bh(&link->lock);
+	shca_ib_unlock(link);
 	/* Waits until no handler runs. */
 	dev_remove_pack(&link->ptype);
 	cancel_delayed_work_sync(&link->hello);
 	if (send)
 		shca_ib_send_hello(dev, &bye, dest);
 }
-
-/* ---- the data path ---------------------------------------------------------- */
-
-static enum ib_mtu shca_ib_link_mtu(const struct shca_dev *dev)
-{
-	u32 mtu = shca_ib_mtu(READ_ONCE(dev->ndev->mtu));
-
-	return mtu ? ib_mtu_int_to_enum(mtu) : 0;
-}
-
-static const char *shca_ib_av_init(struct shca_dev *dev,
-				   const struct rdma_ah_attr *attr,
-				   u32 sport_hash, struct shca_av *av)
-{
-	const struct ib_global_route *grh = rdma_ah_read_grh(attr);
-
-	if (attr->type != RDMA_AH_ATTR_TYPE_IB)
-		return "the path is not that of an InfiniBand port";
-	memset(av, 0, sizeof(*av));
-	av->link = SHCA_LINK_IB;
-	av->sl = rdma_ah_get_sl(attr);
-	av->ib.dlid = rdma_ah_get_dlid(attr);
-	av->ib.path_bits = rdma_ah_get_path_bits(attr);
-	av->ib.has_grh = rdma_ah_get_ah_flags(attr) & IB_AH_GRH;
-	/* IBTA 10.2.2.2: a multicast packet has one always. */
-	if (!av->ib.has_grh && av->ib.dlid >= SHCA_IB_LID_MCAST &&
-	    av->ib.dlid != SHCA_IB_LID_PERMISSIVE)
-		return "the path to a multicast LID has no GRH";
-	if (!av->ib.has_grh)
-		return NULL;
-	av->ib.tclass = grh->traffic_class;
-	av->ib.hop_limit = grh->hop_limit;
-	av->ib.sgid_index = grh->sgid_index;
-	av->ib.flow_label = grh->flow_label & 0xfffff;
-	memcpy(&av->ib.dgid, &grh->dgid, sizeof(av->ib.dgid));
-	return NULL;
-}
-
-/* The ICRC of a packet that does not leave. */
-static __le32 shca_ib_icrc(const struct shca_av *av, struct shca_seed *seed,
-			   unsigned int seg, const u8 *bth, u32 len)
-{
-	return 0;
-}
-
-static unsigned int shca_ib_max_batch(struct shca_dev *dev,
-				      const struct shca_av *av,
-				      struct shca_route *route, u32 *bytes)
-{
-	return 0;
-}
-
-/* Counted as a packet without a way to its destination, which is lost. */
-static int shca_ib_xmit(struct shca_dev *dev, const struct shca_av *av,
-			struct shca_route *route, struct sk_buff *skb,
-			unsigned int segs, u32 seg_len)
-{
-	shca_count_n(dev, TX_NO_ROUTE, segs);
-	kfree_skb(skb);
-	return -ENETUNREACH;
-}
-
-/* No packet is given to the netdev, so its queues hold none of them. */
-static bool shca_ib_holds(const struct shca_route *route, u64 *left)
-{
-	*left = 0;
-	return false;
-}
-
-static void shca_ib_ecn(struct shca_av *av, bool capable)
-{
-}
-
-static void shca_ib_mark(struct shca_av *av)
-{
-}
-
-static bool shca_ib_local(struct shca_dev *dev, const struct shca_av *av,
-			  struct shca_route *route)
-{
-	return false;
-}
-
-static bool shca_ib_mirrors(const struct shca_av *av, const struct shca_av *peer)
-{
-	return false;
-}
-
-/*
- * QPs of all links share their numbers. So RoCE packets may name one of an InfiniBand
- * port. It is not for it, whatever they contain.
- */
-static bool shca_ib_check(const struct shca_av *av, const struct sk_buff *skb)
-{
-	return false;
-}
-
-static bool shca_ib_serves(const struct shca_dev *dev, const struct sk_buff *skb,
-			   u16 *vlan)
-{
-	return false;
-}
-
-static void shca_ib_marks(const struct sk_buff *skb, bool *ce, u8 *sl)
-{
-	*ce = false;
-	*sl = 0;
-}
-
-static void shca_ib_mgid(const struct sk_buff *skb, struct in6_addr *mgid)
-{
-	memset(mgid, 0, sizeof(*mgid));
-}
-
-static bool shca_ib_arrived_at(const struct shca_dev *dev,
-			       const struct sk_buff *skb, u16 *vlan)
-{
-	return false;
-}
-
-static bool shca_ib_icrc_ok(struct shca_rx_skb *rx, unsigned int seg,
-			    const u8 *bth, u32 off, u32 len)
-{
-	return false;
-}
-
-static void shca_ib_grh(const struct sk_buff *skb, u32 off, u32 len, u8 *grh)
-{
-	memset(grh, 0, SHCA_IB_GRH_BYTES);
-}
-
-const struct shca_link_ops shca_ib_ops = {
-	.headroom = SHCA_IB_SHIM_BYTES + SHCA_IB_LOWER_MAX,
-	.mtu = shca_ib_link_mtu,
-	.av_init = shca_ib_av_init,
-	.icrc = shca_ib_icrc,
-	.max_batch = shca_ib_max_batch,
-	.xmit = shca_ib_xmit,
-	.holds = shca_ib_holds,
-	.ecn = shca_ib_ecn,
-	.mark = shca_ib_mark,
-	.local = shca_ib_local,
-	.mirrors = shca_ib_mirrors,
-	.check = shca_ib_check,
-	.serves = shca_ib_serves,
-	.marks = shca_ib_marks,
-	.mgid = shca_ib_mgid,
-	.arrived_at = shca_ib_arrived_at,
-	.icrc_ok = shca_ib_icrc_ok,
-	.grh = shca_ib_grh,
-};

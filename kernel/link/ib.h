@@ -7,41 +7,101 @@
 #define SHCA_IB_H
 
 #include <linux/netdevice.h>
+#include <linux/seqlock.h>
 #include <linux/spinlock.h>
 #include <linux/workqueue.h>
 
 #include "../base/dev.h"
 #include "../core/ib_hello.h"
 #include "../core/ib_sma.h"
+#include "../core/ib_wire.h"
 #include "link.h"
 
 extern const struct shca_link_ops shca_ib_ops;
 
 /**
+ * struct shca_ib_view - what packets need to know of the port
+ * @up:		physical state LinkUp; the fields from @peer_session on are valid
+ * @state:	enum shca_ib_state
+ * @lid: @lmc:	own LIDs; 0: none
+ * @gid_prefix:	of the subnet
+ * @peer_session: @peer_mac:	the other end
+ */
+struct shca_ib_view {
+	bool up;
+	u8 state;
+	u8 lmc;
+	u16 lid;
+	u64 gid_prefix;
+	u32 peer_session;
+	u8 peer_mac[ETH_ALEN];
+};
+
+/**
  * struct shca_ib_link - the port of an InfiniBand link
  * @ptype:	receives the netdev's frames while @running
+ * @session: @guid:	own session; port GUID; constant
  * @hello:	sends hellos and notices that none come
  * @lock:	protects all below; taken in softirq
  * @running:	frames are received and sent
  * @phy:	physical state
  * @sma:	state and other attributes, as a subnet manager sees them
+ * @seq: @view:	a copy of some of the above, read for each packet without @lock
  */
 struct shca_ib_link {
 	struct shca_dev *dev;
+	u32 session;
+	u64 guid;
 	struct packet_type ptype;
 	struct delayed_work hello;
 	spinlock_t lock;
 	bool running;
 	struct shca_ib_port phy;
 	struct shca_ib_sma sma;
+	seqcount_spinlock_t seq;
+	struct shca_ib_view view;
 };
+
+/** shca_ib_look() - copy the view; bottom halves off, or any context but interrupts */
+static inline void shca_ib_look(const struct shca_ib_link *link,
+				struct shca_ib_view *view)
+{
+	unsigned int seq;
+
+	do {
+		seq = read_seqcount_begin(&link->seq);
+		*view = link->view;
+	} while (read_seqcount_retry(&link->seq, seq));
+}
+
+/** shca_ib_is_own() - is a LID the port's? */
+static inline bool shca_ib_is_own(const struct shca_ib_view *view, u16 lid)
+{
+	return view->lid && lid >> view->lmc == view->lid >> view->lmc;
+}
+
+/** shca_ib_is_mlid() - is a LID that of a multicast group? */
+static inline bool shca_ib_is_mlid(u16 lid)
+{
+	return lid >= SHCA_IB_LID_MCAST && lid != SHCA_IB_LID_PERMISSIVE;
+}
+
+/** shca_ib_init() - compute the tables of the VCRC */
+void shca_ib_init(void);
+
+/** shca_ib_vcrc_skb() - state of the VCRC over @len bytes at @off of @skb */
+u16 shca_ib_vcrc_skb(struct sk_buff *skb, unsigned int off, unsigned int len);
 
 /**
  * shca_ib_init_dev() - make the port of an InfiniBand device
+ * @rcv:	receives frames; gives hellos to shca_ib_rcv_hello()
  *
  * Context: may sleep. Return: 0 or errno. Undone by shca_ib_exit_dev().
  */
-int shca_ib_init_dev(struct shca_dev *dev);
+int shca_ib_init_dev(struct shca_dev *dev,
+		     int (*rcv)(struct sk_buff *skb, struct net_device *ndev,
+				struct packet_type *ptype,
+				struct net_device *orig));
 void shca_ib_exit_dev(struct shca_dev *dev);
 
 /**
@@ -52,6 +112,10 @@ void shca_ib_exit_dev(struct shca_dev *dev);
  */
 void shca_ib_start(struct shca_dev *dev);
 void shca_ib_stop(struct shca_dev *dev);
+
+/** shca_ib_rcv_hello() - a hello has come from @mac; softirq */
+void shca_ib_rcv_hello(struct shca_ib_link *link,
+		       const struct shca_ib_hello *hello, const u8 *mac);
 
 /**
  * shca_ib_process_smp() - give a subnet management packet to the port's agent

@@ -18,8 +18,10 @@
 
 #include "../base/dev.h"
 #include "../core/mem_ops.h"
+#include "../core/packet.h"
 
 struct rdma_ah_attr;
+struct shca_ib_link;
 struct shca_mr;
 
 /** enum shca_link_type - tag of an address vector */
@@ -36,7 +38,7 @@ enum shca_link_type {
  * @roce:	@ecn is ORed into @tclass. IPv4 addresses are IPv6-mapped;
  *		@sport is in host order. @oif is the netdev with the source address: the device's own, or a VLAN
  *		on it, whose packets leave tagged. @dmac is the next hop's
- * @ib:		@path_bits are added to the LID of the port
+ * @ib:		@path_bits are added to the LID of the port @link
  */
 struct shca_av {
 	enum shca_link_type link;
@@ -56,6 +58,7 @@ struct shca_av {
 			u8 dmac[ETH_ALEN];
 		} roce;
 		struct {
+			const struct shca_ib_link *link;
 			u16 dlid;
 			u8 path_bits;
 			bool has_grh;
@@ -119,6 +122,7 @@ struct shca_rx_skb {
 /**
  * struct shca_link_ops - operations of a link
  * @headroom:	bytes to reserve before the BTH
+ * @tailroom:	bytes to reserve behind the ICRC; if there are any, packets are linear
  * @mtu:	largest path MTU that @dev can carry now; 0 if not even 256
  * @av_init:	make an address vector from verbs attributes; @sport_hash
  *		spreads flows. May sleep. Returns NULL, or the reason for EINVAL
@@ -142,8 +146,8 @@ struct shca_rx_skb {
  *		of @av?
  * @serves:	is a received packet for an address of this device, and in which
  *		VLAN is the address?
- * @marks:	congestion mark of a received packet's lower headers, and the SL
- *		for a datagram's completion
+ * @path:	what a received packet's lower headers say: its congestion mark, and
+ *		what is for a datagram's completion
  * @mgid:	multicast GID of a received packet; not a multicast GID if it
  *		has none
  * @arrived_at:	did a received packet arrive on this device's netdev, or on one
@@ -160,6 +164,7 @@ struct shca_rx_skb {
  */
 struct shca_link_ops {
 	unsigned int headroom;
+	unsigned int tailroom;
 	enum ib_mtu (*mtu)(const struct shca_dev *dev);
 	const char *(*av_init)(struct shca_dev *dev,
 			       const struct rdma_ah_attr *attr,
@@ -181,7 +186,7 @@ struct shca_link_ops {
 	bool (*check)(const struct shca_av *av, const struct sk_buff *skb);
 	bool (*serves)(const struct shca_dev *dev, const struct sk_buff *skb,
 		       u16 *vlan);
-	void (*marks)(const struct sk_buff *skb, bool *ce, u8 *sl);
+	void (*path)(const struct sk_buff *skb, struct shca_path_info *path);
 	void (*mgid)(const struct sk_buff *skb, struct in6_addr *mgid);
 	bool (*arrived_at)(const struct shca_dev *dev,
 			   const struct sk_buff *skb, u16 *vlan);

@@ -71,7 +71,7 @@ static const char *shca_roce_av_init(struct shca_dev *dev,
 	av->link = SHCA_LINK_ROCE;
 	/*
 	 * An SL has four bits, an Ethernet priority has three. The fourth bit
-	 * marks the SL of a completion (shca_roce_marks()), used for an answer.
+	 * marks the SL of a completion (shca_roce_path()), used for an answer.
 	 * Such an SL says nothing about priority.
 	 */
 	av->sl = rdma_ah_get_sl(attr);
@@ -802,14 +802,16 @@ static bool shca_roce_serves(const struct shca_dev *dev,
  * header, plus 1 for IPv6 or 2 for IPv4. UCX relies on it to find the
  * destination address in the first 40 bytes.
  */
-static void shca_roce_marks(const struct sk_buff *skb, bool *ce, u8 *sl)
+static void shca_roce_path(const struct sk_buff *skb,
+			   struct shca_path_info *path)
 {
+	*path = (struct shca_path_info){ .port = 1, .grh_present = true };
 	if (skb->protocol == htons(ETH_P_IP)) {
-		*ce = INET_ECN_is_ce(ip_hdr(skb)->tos);
-		*sl = 8 | 2;
+		path->ecn_ce = INET_ECN_is_ce(ip_hdr(skb)->tos);
+		path->sl = 8 | 2;
 	} else {
-		*ce = INET_ECN_is_ce(ipv6_get_dsfield(ipv6_hdr(skb)));
-		*sl = 8 | 1;
+		path->ecn_ce = INET_ECN_is_ce(ipv6_get_dsfield(ipv6_hdr(skb)));
+		path->sl = 8 | 1;
 	}
 }
 
@@ -870,7 +872,7 @@ const struct shca_link_ops shca_roce_ops = {
 	.mirrors = shca_roce_mirrors,
 	.check = shca_roce_check,
 	.serves = shca_roce_serves,
-	.marks = shca_roce_marks,
+	.path = shca_roce_path,
 	.mgid = shca_roce_mgid,
 	.arrived_at = shca_roce_arrived_at,
 	.grh = shca_roce_grh,

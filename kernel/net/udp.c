@@ -53,7 +53,7 @@ int shca_udp_rcv(struct sock *sk, struct sk_buff *skb)
 		return 0;
 	}
 	if (!shca_plain_ip(skb)) {
-		shca_rx_stray(snet, skb, SHCA_CNT_RX_HEADER);
+		shca_rx_stray(&shca_roce_ops, snet, skb, SHCA_CNT_RX_HEADER);
 		kfree_skb(skb);
 		return 0;
 	}
@@ -157,7 +157,7 @@ unsigned int shca_nf_rcv(void *priv, struct sk_buff *skb,
 	local_bh_disable();
 	/* The sender chose the length; do not examine 64k segments of a byte each. */
 	if (seg_len < SHCA_BTH_BYTES + SHCA_ICRC_BYTES) {
-		shca_rx_stray(snet, skb, SHCA_CNT_RX_SHORT);
+		shca_rx_stray(&shca_roce_ops, snet, skb, SHCA_CNT_RX_SHORT);
 		consume_skb(skb);
 	} else {
 		__skb_pull(skb, sizeof(struct udphdr));

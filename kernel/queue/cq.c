@@ -543,6 +543,7 @@ static int shca_kernel_wc_flags(u16 flags)
 
 int shca_poll_cq(struct ib_cq *ibcq, int nr, struct ib_wc *wc)
 {
+	bool ib = to_shca_dev(ibcq->device)->ib;
 	struct shca_cq *cq = to_shca_cq(ibcq);
 	const struct shca_cqe *cqe;
 	unsigned long flags;
@@ -566,8 +567,8 @@ int shca_poll_cq(struct ib_cq *ibcq, int nr, struct ib_wc *wc)
 		wc->wc_flags = shca_kernel_wc_flags(cqe->wc_flags);
 		wc->pkey_index = cqe->pkey_index;
 		wc->slid = cqe->slid;
-		/* (the kind of packet is for processes: shca_link_ops.marks) */
-		wc->sl = 0;
+		/* (the kind of packet is for processes: shca_roce_path()) */
+		wc->sl = ib ? cqe->sl : 0;
 		wc->dlid_path_bits = cqe->dlid_path_bits;
 		wc->port_num = cqe->port;
 		if (cqe->vlan != SHCA_VLAN_NONE) {

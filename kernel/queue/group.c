@@ -39,6 +39,7 @@ unsigned int shca_group_walk(const struct shca_link_ops *link,
 	rcu_read_lock();
 	hlist_for_each_entry_rcu(group, shca_group_chain(snet, &mgid), node)
 		if (ipv6_addr_equal(&group->mgid, &mgid) &&
+		    group->dev->link == link &&
 		    link->arrived_at(group->dev, skb, &vlan))
 			nr += shca_group_give(group, vlan, fn, arg);
 	rcu_read_unlock();

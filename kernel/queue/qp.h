@@ -224,7 +224,7 @@ struct shca_rq {
  */
 struct shca_qp {
 	struct rhash_head node;
-	struct list_head gsi_node;
+	struct list_head mgmt_node;
 	u32 qpn;
 	refcount_t ref;
 	struct completion unused;

@@ -52,7 +52,7 @@ static const char *shca_path_wrong(const struct shca_qp *qp,
 	if ((mask & IB_QP_ALT_PATH) ||
 	    (mask & IB_QP_PATH_MIG_STATE &&
 	     attr->path_mig_state != IB_MIG_MIGRATED))
-		return "RoCE has no alternate paths";
+		return "the device has no alternate paths";
 	return NULL;
 }
 

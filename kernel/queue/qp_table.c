@@ -78,16 +78,12 @@ int shca_net_add_qp(struct shca_net *snet, struct shca_qp *qp)
 {
 	int tries, err;
 
-	/* Each port has its own, and no packet of a namespace is for it. */
-	if (qp->type == IB_QPT_SMI) {
-		qp->qpn = 0;
-		return 0;
-	}
-	if (qp->type == IB_QPT_GSI) {
-		qp->qpn = 1;
-		spin_lock_bh(&snet->gsi_lock);
-		list_add_tail_rcu(&qp->gsi_node, &snet->gsi);
-		spin_unlock_bh(&snet->gsi_lock);
+	/* Each port has its own. */
+	if (qp->type == IB_QPT_SMI || qp->type == IB_QPT_GSI) {
+		qp->qpn = qp->type == IB_QPT_GSI;
+		spin_lock_bh(&snet->mgmt_lock);
+		list_add_tail_rcu(&qp->mgmt_node, &snet->mgmt);
+		spin_unlock_bh(&snet->mgmt_lock);
 		return 0;
 	}
 
@@ -112,12 +108,10 @@ int shca_net_add_qp(struct shca_net *snet, struct shca_qp *qp)
 
 void shca_net_del_qp(struct shca_net *snet, struct shca_qp *qp)
 {
-	if (qp->type == IB_QPT_SMI)
-		return;
-	if (qp->type == IB_QPT_GSI) {
-		spin_lock_bh(&snet->gsi_lock);
-		list_del_rcu(&qp->gsi_node);
-		spin_unlock_bh(&snet->gsi_lock);
+	if (qp->type == IB_QPT_SMI || qp->type == IB_QPT_GSI) {
+		spin_lock_bh(&snet->mgmt_lock);
+		list_del_rcu(&qp->mgmt_node);
+		spin_unlock_bh(&snet->mgmt_lock);
 		return;
 	}
 	shca_net_note_freed(snet, qp->qpn);
@@ -125,14 +119,16 @@ void shca_net_del_qp(struct shca_net *snet, struct shca_qp *qp)
 	shca_net_note_change();
 }
 
-struct shca_qp *shca_net_find_gsi(struct shca_net *snet,
-				  const struct sk_buff *skb, u16 *vlan)
+struct shca_qp *shca_net_find_mgmt(const struct shca_link_ops *link,
+				   struct shca_net *snet, u32 qpn,
+				   const struct sk_buff *skb, u16 *vlan)
 {
 	struct shca_qp *qp, *found = NULL;
 
 	rcu_read_lock();
-	list_for_each_entry_rcu(qp, &snet->gsi, gsi_node) {
-		if (qp->link->serves(qp->dev, skb, vlan) &&
+	list_for_each_entry_rcu(qp, &snet->mgmt, mgmt_node) {
+		if (qp->qpn == qpn && qp->link == link &&
+		    link->serves(qp->dev, skb, vlan) &&
 		    refcount_inc_not_zero(&qp->ref)) {
 			found = qp;
 			break;
@@ -257,8 +253,8 @@ int shca_qp_table_init(struct shca_net *snet)
 	int err;
 
 	spin_lock_init(&snet->freed_lock);
-	spin_lock_init(&snet->gsi_lock);
-	INIT_LIST_HEAD(&snet->gsi);
+	spin_lock_init(&snet->mgmt_lock);
+	INIT_LIST_HEAD(&snet->mgmt);
 	err = rhashtable_init(&snet->qps, &shca_qp_params);
 	if (err)
 		return err;

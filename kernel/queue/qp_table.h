@@ -5,6 +5,7 @@
 
 #include <linux/types.h>
 
+struct shca_link_ops;
 struct shca_net;
 struct shca_qp;
 struct sk_buff;
@@ -98,14 +99,17 @@ int shca_net_walk_qps(struct shca_net *snet,
 		      int (*fn)(struct shca_qp *qp, void *arg), void *arg);
 
 /**
- * shca_net_find_gsi() - the QP1 that a management packet is for, or NULL
+ * shca_net_find_mgmt() - the QP that a management packet is for, or NULL
+ * @link:	which the packet came by
+ * @qpn:	0 or 1
  *
- * It is the QP1 of the device which has the destination address.  If several
+ * It is the one of the device which has the destination address.  If several
  * devices share a netdev, it is that of the oldest; when that goes, the next
  * inherits.
  * Context: softirq.  The reference is the caller's.
  */
-struct shca_qp *shca_net_find_gsi(struct shca_net *snet,
-				  const struct sk_buff *skb, u16 *vlan);
+struct shca_qp *shca_net_find_mgmt(const struct shca_link_ops *link,
+				   struct shca_net *snet, u32 qpn,
+				   const struct sk_buff *skb, u16 *vlan);
 
 #endif

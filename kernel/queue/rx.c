@@ -38,8 +38,7 @@
  * @link:	which it came by
  * @snet:	where it arrived
  * @in:		the skb
- * @ce:		it is marked as having met congestion
- * @sl:		what a datagram's completion says (link.h)
+ * @path:	what its lower headers say
  * @qp:		for which the packet before was, with a reference; or NULL
  * @path_ok:	that one may receive it (connected QPs; others ask per packet)
  * @joins:	the next packet may be like the last of @run
@@ -58,8 +57,7 @@ struct shca_rx_walk {
 	const struct shca_link_ops *link;
 	struct shca_net *snet;
 	struct shca_rx_skb in;
-	bool ce;
-	u8 sl;
+	struct shca_path_info path;
 	struct shca_qp *qp;
 	bool path_ok;
 	bool response;
@@ -96,11 +94,16 @@ struct shca_rx_seg {
 /* IBTA 9.2.1.2: to all that are attached to the group. */
 #define SHCA_QPN_MULTICAST	0xffffff
 
-/* Management is for each partition that the port is in (IBTA 10.9.8). */
+/*
+ * Management is for each partition that the port is in (IBTA 10.9.8); that of the
+ * subnet has none (10.9.2).
+ */
 static bool shca_pkey_ok(const struct shca_qp *qp, struct shca_pkt *pkt)
 {
 	int index;
 
+	if (unlikely(qp->type == IB_QPT_SMI))
+		return true;
 	if (likely(qp->type != IB_QPT_GSI))
 		return shca_pkey_match(pkt->pkey, shca_qp_pkey(qp));
 	index = shca_pkey_find(qp->dev, pkt->pkey);
@@ -206,7 +209,10 @@ static bool shca_path_ok(struct shca_rx_walk *rx, u16 *vlan)
 
 	if (qp->type == IB_QPT_RAW_PACKET)
 		return false;	/* its frames come by net/flow.c */
-	if (qp->type == IB_QPT_GSI)
+	/* QPs of all links share their numbers. */
+	if (unlikely(qp->link != rx->link))
+		return false;
+	if (qp->type == IB_QPT_GSI || qp->type == IB_QPT_SMI)
 		return true;	/* it was found by the address */
 	if (qp->type == IB_QPT_UD)
 		return qp->link->serves(qp->dev, rx->in.skb, vlan);
@@ -244,7 +250,7 @@ static void shca_rx_may_be_joined(struct shca_rx_walk *rx,
 	if (!(info->flags & SHCA_OPF_PAYLOAD) ||
 	    info->flags & (SHCA_OPF_START | SHCA_OPF_END) ||
 	    info->hdr_len != SHCA_BTH_BYTES || !pkt->paylen || pkt->pad ||
-	    pkt->ackreq || !seg->bth || rx->ce || shca_rx_is_watched())
+	    pkt->ackreq || !seg->bth || rx->path.ecn_ce || shca_rx_is_watched())
 		return;
 	pkt->unit = pkt->paylen;
 	pkt->stride = seg->len;
@@ -385,13 +391,13 @@ static bool shca_rx_group(struct shca_rx_walk *rx, const struct shca_rx_seg *seg
 			       shca_rx_to_member, &copies);
 }
 
-void shca_rx_stray(struct shca_net *snet, const struct sk_buff *skb,
-		   enum shca_counter id)
+void shca_rx_stray(const struct shca_link_ops *link, struct shca_net *snet,
+		   const struct sk_buff *skb, enum shca_counter id)
 {
 	struct shca_qp *qp;
 	u16 vlan;
 
-	qp = shca_net_find_gsi(snet, skb, &vlan);
+	qp = shca_net_find_mgmt(link, snet, 1, skb, &vlan);
 	if (!qp)
 		return;
 	this_cpu_inc(qp->dev->counters->v[id]);
@@ -402,7 +408,7 @@ void shca_rx_stray(struct shca_net *snet, const struct sk_buff *skb,
 static bool shca_rx_same_qp(const struct shca_rx_walk *rx,
 			    const struct shca_pkt *pkt)
 {
-	return rx->qp && rx->qp->qpn == pkt->dqpn && pkt->dqpn != 1;
+	return rx->qp && rx->qp->qpn == pkt->dqpn && pkt->dqpn > 1;
 }
 
 static struct shca_qp *shca_rx_find(struct shca_rx_walk *rx,
@@ -410,8 +416,9 @@ static struct shca_qp *shca_rx_find(struct shca_rx_walk *rx,
 {
 	if (pkt->dqpn == SHCA_QPN_MULTICAST)
 		return NULL;
-	if (pkt->dqpn == 1)
-		return shca_net_find_gsi(rx->snet, rx->in.skb, &pkt->path.vlan);
+	if (pkt->dqpn <= 1)
+		return shca_net_find_mgmt(rx->link, rx->snet, pkt->dqpn,
+					  rx->in.skb, &pkt->path.vlan);
 	return shca_net_find_qp(rx->snet, pkt->dqpn);
 }
 
@@ -438,31 +445,29 @@ static void shca_rx_one(struct shca_rx_walk *rx, struct shca_rx_seg *seg)
 		hdr = buf;
 	}
 	if (!hdr || seg->len < SHCA_BTH_BYTES + SHCA_ICRC_BYTES) {
-		shca_rx_stray(rx->snet, rx->in.skb, SHCA_CNT_RX_SHORT);
+		shca_rx_stray(rx->link, rx->snet, rx->in.skb,
+			      SHCA_CNT_RX_SHORT);
 		return;
 	}
-	*pkt = (struct shca_pkt){
-		.path = { .port = 1, .grh_present = true, .sl = rx->sl },
-	};
+	*pkt = (struct shca_pkt){ .path = rx->path };
 	parse = shca_hdr_parse(pkt, hdr, avail, seg->len);
 	if (unlikely(!shca_rx_same_qp(rx, pkt))) {
 		shca_rx_turn(rx, shca_rx_find(rx, pkt));
 		pkt = shca_rx_first(rx, pkt);
 	}
 	if (pkt->dqpn == SHCA_QPN_MULTICAST && parse == SHCA_PARSE_OK) {
-		pkt->path.ecn_ce = rx->ce;
 		pkt->data = &rx->in;
 		pkt->data_off += seg->off;
 		if (shca_rx_group(rx, seg, pkt))
 			return;
 	}
 	if (!rx->qp) {
-		shca_rx_stray(rx->snet, rx->in.skb, SHCA_CNT_RX_NO_QP);
+		shca_rx_stray(rx->link, rx->snet, rx->in.skb,
+			      SHCA_CNT_RX_NO_QP);
 		return;
 	}
 	if (likely(parse == SHCA_PARSE_OK || parse == SHCA_PARSE_OPCODE)) {
-		pkt->path.ecn_ce = rx->ce;
-		if (rx->ce)
+		if (rx->path.ecn_ce)
 			shca_count_ce(rx->qp);
 		pkt->data = &rx->in;
 		pkt->data_off += seg->off;
@@ -507,7 +512,7 @@ static noinline void shca_rx_packets(const struct shca_link_ops *link,
 	rx.link = link;
 	rx.snet = snet;
 	rx.in = (struct shca_rx_skb){ .skb = skb };
-	link->marks(skb, &rx.ce, &rx.sl);
+	link->path(skb, &rx.path);
 	rx.path_ok = false;
 	rx.response = false;
 	rx.owes = false;
@@ -521,7 +526,7 @@ static noinline void shca_rx_packets(const struct shca_link_ops *link,
 		seg.idx = alone->idx;
 		seg.off = alone->off;
 		end = alone->off + alone->len;
-		rx.ce |= alone->ce;
+		rx.path.ecn_ce |= alone->ce;
 	}
 	do {	/* at least once, to count one that is empty */
 		seg.len = min(seg_len, end - seg.off);
@@ -677,7 +682,7 @@ static struct shca_qp *shca_rx_peek(struct shca_net *snet,
 		return NULL;
 	*opcode = bth[0];
 	qpn = shca_bth_dqpn(bth);
-	return qpn == 1 ? NULL : shca_net_find_qp(snet, qpn);
+	return qpn <= 1 ? NULL : shca_net_find_qp(snet, qpn);
 }
 
 void shca_rx(const struct shca_link_ops *link, struct shca_net *snet,

@@ -39,8 +39,8 @@ void shca_rx(const struct shca_link_ops *link, struct shca_net *snet,
  * address, and other members on this host may take it.
  * Context: softirq or bottom halves off.
  */
-void shca_rx_stray(struct shca_net *snet, const struct sk_buff *skb,
-		   enum shca_counter id);
+void shca_rx_stray(const struct shca_link_ops *link, struct shca_net *snet,
+		   const struct sk_buff *skb, enum shca_counter id);
 
 /**
  * shca_rx_steered() - the rest of the way of an skb that has changed CPUs

@@ -331,12 +331,13 @@ static bool shca_batch_open(struct shca_batch *batch,
 	}
 	if (batch->max_segs == 1)
 		batch->max_bytes = len;
-	batch->linear = batch->max_bytes <= SHCA_LINEAR_BYTES;
+	batch->linear = batch->max_bytes <= SHCA_LINEAR_BYTES ||
+			qp->link->tailroom;
 	batch->room = batch->linear ? batch->max_bytes : 0;
 	if (!batch->linear)
 		shca_frag_align();
-	batch->skb = alloc_skb(qp->link->headroom + batch->room,
-			       GFP_ATOMIC | __GFP_NOWARN);
+	batch->skb = alloc_skb(qp->link->headroom + batch->room +
+			       qp->link->tailroom, GFP_ATOMIC | __GFP_NOWARN);
 	if (!batch->skb)
 		return false;
 	skb_reserve(batch->skb, qp->link->headroom);

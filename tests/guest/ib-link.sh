@@ -93,7 +93,7 @@ done <<-END
 	raw_packet rx_malformed 1100001a000000010090ffff00060000$(printf '%036d' 0)
 	other_lrh_version rx_malformed 1100001a000000010192ffff00060000$(printf '%036d' 0)
 	wrong_length rx_malformed 1100001a000000010092ffff00070000$(printf '%036d' 0)
-	data_without_a_qp rx_qp_not_ready 1100001a000000010092ffff00060000$(printf '%036d' 0)
+	other_session rx_path_mismatch 1100001a000000010092ffff00060000$(printf '%036d' 0)
 END
 check still_up is_up shib_a
 

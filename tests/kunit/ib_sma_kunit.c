@@ -13,7 +13,9 @@
 #define SET	0x02
 #define DESC	0x10
 #define NODE	0x11
+#define GUIDINFO	0x14
 #define PORTINFO	0x15
+#define PKEYS	0x16
 #define SM_INFO	0x20
 #define ANSWERED	(SHCA_IB_SMA_REPLY | SHCA_IB_SMA_CONSUMED)
 
@@ -320,6 +322,68 @@ static void bad_fields_change_nothing(struct kunit *test)
 			ANSWERED | SHCA_IB_SMA_LID | SHCA_IB_SMA_SM);
 }
 
+/* Reads a table, and changes @at of the copy that send() sets. */
+static void change_table(struct kunit *test, struct fx_sma *fx, u8 attr, u8 at,
+			 u8 value)
+{
+	KUNIT_EXPECT_EQ(test, get(fx, attr), ANSWERED);
+	KUNIT_EXPECT_EQ(test, status(fx), 0u);
+	prepare(fx, LID_ROUTED, SET, attr, 0);
+	fx->in[64 + at] = value;
+}
+
+static void guids_are_read_and_set(struct kunit *test)
+{
+	static const u8 own[64] = { 0, 2, 3, 4, 5, 6, 7, 8 };
+	struct fx_sma *fx = fx_sma(test);
+
+	KUNIT_EXPECT_EQ(test, get(fx, GUIDINFO), ANSWERED);
+	KUNIT_EXPECT_EQ(test, memcmp(fx->out + 64, own, 64), 0);
+	KUNIT_EXPECT_EQ(test, memcmp(fx->out + 128, fx->in + 128, 128), 0);
+	/* The port's own stays, and that is no change. */
+	change_table(test, fx, GUIDINFO, 7, 9);
+	KUNIT_EXPECT_EQ(test, send(fx), ANSWERED);
+	KUNIT_EXPECT_EQ(test, memcmp(fx->out + 64, own, 64), 0);
+	change_table(test, fx, GUIDINFO, 15, 9);
+	KUNIT_EXPECT_EQ(test, send(fx), ANSWERED | SHCA_IB_SMA_GID);
+	KUNIT_EXPECT_EQ(test, fx->sma.guids[1], 9ull);
+	change_table(test, fx, GUIDINFO, 56, 0x80);
+	KUNIT_EXPECT_EQ(test, send(fx), ANSWERED | SHCA_IB_SMA_GID);
+	KUNIT_EXPECT_EQ(test, fx->sma.guids[7], 1ull << 63);
+	KUNIT_EXPECT_EQ(test, fx->out[64 + 56], 0x80);
+	prepare(fx, LID_ROUTED, GET, GUIDINFO, 1);
+	KUNIT_EXPECT_EQ(test, send(fx), ANSWERED);
+	KUNIT_EXPECT_EQ(test, status(fx), 0x1cu);
+}
+
+static void pkeys_are_read_and_set(struct kunit *test)
+{
+	static const u8 first[64] = { 0xff, 0xff };
+	struct fx_sma *fx = fx_sma(test);
+
+	KUNIT_EXPECT_EQ(test, get(fx, PKEYS), ANSWERED);
+	KUNIT_EXPECT_EQ(test, memcmp(fx->out + 64, first, 64), 0);
+	change_table(test, fx, PKEYS, 1, 0xff);
+	KUNIT_EXPECT_EQ(test, send(fx), ANSWERED);
+	change_table(test, fx, PKEYS, 0, 0x7f);
+	KUNIT_EXPECT_EQ(test, send(fx), ANSWERED | SHCA_IB_SMA_PKEYS);
+	KUNIT_EXPECT_EQ(test, fx->sma.pkeys[0], 0x7fff);
+	/* the last of 16, and the first that is none */
+	change_table(test, fx, PKEYS, 31, 5);
+	KUNIT_EXPECT_EQ(test, send(fx), ANSWERED | SHCA_IB_SMA_PKEYS);
+	KUNIT_EXPECT_EQ(test, fx->sma.pkeys[15], 5);
+	change_table(test, fx, PKEYS, 33, 5);
+	KUNIT_EXPECT_EQ(test, send(fx), ANSWERED);
+	KUNIT_EXPECT_EQ(test, fx->out[64 + 33], 0);
+	/* A switch has ports above the block. */
+	prepare(fx, LID_ROUTED, GET, PKEYS, 1u << 24);
+	KUNIT_EXPECT_EQ(test, send(fx), ANSWERED);
+	KUNIT_EXPECT_EQ(test, status(fx), 0u);
+	prepare(fx, LID_ROUTED, GET, PKEYS, 1);
+	KUNIT_EXPECT_EQ(test, send(fx), ANSWERED);
+	KUNIT_EXPECT_EQ(test, status(fx), 0x1cu);
+}
+
 /* @state: upper half a physical state, lower half a port state */
 static u32 ask(struct kunit *test, struct fx_sma *fx, u8 state)
 {
@@ -444,6 +508,8 @@ static struct kunit_case ib_sma_cases[] = {
 	KUNIT_CASE(not_for_the_agent),
 	KUNIT_CASE(what_is_wrong_is_said),
 	KUNIT_CASE(port_info_is_set),
+	KUNIT_CASE(guids_are_read_and_set),
+	KUNIT_CASE(pkeys_are_read_and_set),
 	KUNIT_CASE(changes_are_told_one_by_one),
 	KUNIT_CASE(bad_fields_change_nothing),
 	KUNIT_CASE(states_follow_each_other),

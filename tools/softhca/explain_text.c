@@ -347,6 +347,7 @@ static const struct {
 	{ "rx_qkey_mismatch", "datagrams with another Q_Key" },
 	{ "rx_transport_mismatch", "packets of another transport: the ends have queue pairs of different types" },
 	{ "rx_icrc_errors", "packets that were damaged on the way" },
+	{ "rx_vcrc_errors", "packets that were damaged on the way" },
 	{ "tx_no_route", "packets that found no route to the peer" },
 	{ "cq_overflow", "completions that found their queue full" },
 	{ "malformed_rings", "impossible indices in the queues of programs" },

@@ -37,6 +37,7 @@ static const struct {
 	{ "rx_truncated", TOP_ERRORS },
 	{ "rx_malformed", TOP_ERRORS },
 	{ "rx_icrc_errors", TOP_ERRORS },
+	{ "rx_vcrc_errors", TOP_ERRORS },
 	{ "rx_path_mismatch", TOP_ERRORS },
 	{ "rx_pkey_mismatch", TOP_ERRORS },
 	{ "rx_transport_mismatch", TOP_ERRORS },

@@ -163,6 +163,7 @@ static void agent(struct fuzz_in *in)
 	u8 how;
 
 	shca_ib_sma_init(&sma, 5, 1 + (in_u8(in) & 3));
+	sma.partitions = in_u8(in) & 63;
 	sma.mkey = in_u8(in) & 1;
 	sma.mkey_prot = in_u8(in) & 3;
 	while (in_more(in)) {
@@ -202,6 +203,9 @@ static void agent(struct fuzz_in *in)
 		fuzz_check(sma.lid < SHCA_IB_LID_MCAST && sma.lmc < 8 &&
 			   sma.sm_lid < SHCA_IB_LID_MCAST && sma.sm_sl < 16 &&
 			   sma.neighbor_mtu <= sma.mtu_cap, "fields");
+		fuzz_check(sma.guids[0] == sma.port_guid, "own GUID");
+		for (i = max_t(u32, sma.partitions, 1); i < SHCA_IB_PKEYS; i++)
+			fuzz_check(!sma.pkeys[i], "P_Key");
 	}
 }
 

@@ -1,0 +1,455 @@
+// SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
+/*
+ * The data path of an InfiniBand link: address vectors with LIDs, routing headers,
+ * the CRCs. docs/infiniband.md has the frames. Packets leave by the netdev of the
+ * port. Those to a LID of the port itself come back without leaving.
+ */
+#include "ib.h"
+
+#include <linux/etherdevice.h>
+#include <linux/pkt_sched.h>
+#include <linux/skbuff.h>
+#include <rdma/ib_verbs.h>
+
+#include "../base/compat.h"
+#include "../base/counters.h"
+#include "../core/be.h"
+#include "../core/headers.h"
+#include "../core/opcode.h"
+#include "icrc.h"
+
+static struct shca_ib_vcrc shca_ib_vcrc_tables __ro_after_init;
+
+void __init shca_ib_init(void)
+{
+	shca_ib_vcrc_init(&shca_ib_vcrc_tables);
+}
+
+u16 shca_ib_vcrc_skb(struct sk_buff *skb, unsigned int off, unsigned int len)
+{
+	u16 crc = SHCA_IB_VCRC_SEED;
+	struct skb_seq_state state;
+	unsigned int done = 0, n;
+	const u8 *data;
+
+	if (likely(off + len <= skb_headlen(skb)))
+		return shca_ib_vcrc(&shca_ib_vcrc_tables, crc, skb->data + off,
+				    len);
+	skb_prepare_seq_read(skb, off, off + len, &state);
+	while ((n = skb_seq_read(done, &data, &state))) {
+		n = min(n, len - done);
+		crc = shca_ib_vcrc(&shca_ib_vcrc_tables, crc, data, n);
+		done += n;
+		if (done == len) {
+			skb_abort_seq_read(&state);
+			break;
+		}
+	}
+	return crc;
+}
+
+/* ---- address vectors -------------------------------------------------------- */
+
+static enum ib_mtu shca_ib_link_mtu(const struct shca_dev *dev)
+{
+	u32 mtu = shca_ib_mtu(READ_ONCE(dev->ndev->mtu));
+
+	return mtu ? ib_mtu_int_to_enum(mtu) : 0;
+}
+
+static const char *shca_ib_av_init(struct shca_dev *dev,
+				   const struct rdma_ah_attr *attr,
+				   u32 sport_hash, struct shca_av *av)
+{
+	const struct ib_global_route *grh = rdma_ah_read_grh(attr);
+
+	if (attr->type != RDMA_AH_ATTR_TYPE_IB)
+		return "the path is not that of an InfiniBand port";
+	memset(av, 0, sizeof(*av));
+	av->link = SHCA_LINK_IB;
+	av->sl = rdma_ah_get_sl(attr) & 0xf;
+	av->ib.link = dev->ib;
+	av->ib.dlid = rdma_ah_get_dlid(attr);
+	av->ib.path_bits = rdma_ah_get_path_bits(attr);
+	av->ib.has_grh = rdma_ah_get_ah_flags(attr) & IB_AH_GRH;
+	/* IBTA 10.2.2.2: a multicast packet has one always. */
+	if (!av->ib.has_grh && shca_ib_is_mlid(av->ib.dlid))
+		return "the path to a multicast LID has no GRH";
+	if (!av->ib.has_grh)
+		return NULL;
+	av->ib.tclass = grh->traffic_class;
+	av->ib.hop_limit = grh->hop_limit;
+	av->ib.sgid_index = grh->sgid_index;
+	av->ib.flow_label = grh->flow_label & 0xfffff;
+	memcpy(&av->ib.dgid, &grh->dgid, sizeof(av->ib.dgid));
+	return NULL;
+}
+
+/* The LID of the port by which packets to @av leave. */
+static u16 shca_ib_slid(const struct shca_ib_view *view,
+			const struct shca_av *av)
+{
+	return view->lid | (av->ib.path_bits & ((1u << view->lmc) - 1));
+}
+
+/* Entry 0 of the GID table is the port's; the others are empty. */
+static void shca_ib_sgid(const struct shca_ib_link *link,
+			 const struct shca_ib_view *view, u8 *gid)
+{
+	put_be64(gid, view->gid_prefix);
+	put_be64(gid + 8, link->guid);
+}
+
+/* ---- transmission ----------------------------------------------------------- */
+
+/* Subnet management is for QP0 of a port, and QP0 sends nothing else. */
+static bool shca_ib_is_smp(const u8 *bth)
+{
+	return !shca_bth_dqpn(bth);
+}
+
+/* @len: from BTH to ICRC */
+static void shca_ib_fill(const struct shca_av *av,
+			 const struct shca_ib_view *view, const u8 *bth,
+			 u32 len, struct shca_ib_lower *lower)
+{
+	bool smp = shca_ib_is_smp(bth);
+
+	lower->vl = smp ? SHCA_IB_VL_MGMT : 0;
+	lower->sl = av->sl;
+	lower->dlid = av->ib.dlid;
+	/* A port without a LID, and a directed route from end to end. */
+	if (!view->lid || av->ib.dlid == SHCA_IB_LID_PERMISSIVE)
+		lower->slid = SHCA_IB_LID_PERMISSIVE;
+	else
+		lower->slid = shca_ib_slid(view, av);
+	lower->has_grh = av->ib.has_grh;
+	lower->len = shca_ib_lower_bytes(lower) + len;
+	if (!lower->has_grh)
+		return;
+	lower->tclass = av->ib.tclass;
+	lower->hop_limit = av->ib.hop_limit;
+	lower->flow_label = av->ib.flow_label;
+	shca_ib_sgid(av->ib.link, view, lower->sgid);
+	memcpy(lower->dgid, &av->ib.dgid, sizeof(lower->dgid));
+}
+
+/*
+ * The LID of the port may change before the packet leaves. Then the ICRC is wrong, and
+ * the packet is lost, as are others with the old LID.
+ */
+static __le32 shca_ib_icrc(const struct shca_av *av, struct shca_seed *seed,
+			   unsigned int seg, const u8 *bth, u32 len)
+{
+	u8 pkt[SHCA_IB_LOWER_MAX], masked[SHCA_IB_LOWER_MAX];
+	struct shca_ib_lower lower;
+	struct shca_ib_view view;
+	u32 crc;
+
+	shca_ib_look(av->ib.link, &view);
+	shca_ib_fill(av, &view, bth, len + SHCA_ICRC_BYTES, &lower);
+	shca_ib_lower_build(&lower, pkt);
+	crc = shca_crc32(~0u, masked, shca_ib_icrc_mask(pkt, masked));
+	return cpu_to_le32(~shca_crc32_bth(crc, bth, len));
+}
+
+/* Packets leave one by one: nothing splits a batch. */
+static unsigned int shca_ib_max_batch(struct shca_dev *dev,
+				      const struct shca_av *av,
+				      struct shca_route *route, u32 *bytes)
+{
+	return 0;
+}
+
+/*
+ * QP0 sends as soon as there is a link, and only it sends to a QP0, or to whoever is
+ * there. All else waits for the subnet manager.
+ */
+static bool shca_ib_may_send(const struct shca_ib_view *view,
+			     const struct shca_av *av, const struct sk_buff *skb)
+{
+	const u8 *bth = skb->data;
+	u16 dlid = av->ib.dlid;
+
+	if (!view->up || !dlid)
+		return false;
+	if (!shca_ib_is_smp(bth))
+		return view->state == SHCA_IB_STATE_ACTIVE &&
+		       dlid != SHCA_IB_LID_PERMISSIVE;
+	/* The DETH ends with the number of the sending QP. */
+	return shca_opcode_info(bth[0])->flags & SHCA_OPF_DETH &&
+	       !shca_ib_is_mlid(dlid) &&
+	       skb_headlen(skb) >= SHCA_BTH_BYTES + SHCA_DETH_BYTES &&
+	       !get_be24(bth + SHCA_BTH_BYTES + SHCA_DETH_BYTES - 3);
+}
+
+/* All headers and the VCRC; the Ethernet header comes from the netdev. */
+static void shca_ib_push(const struct shca_ib_link *link,
+			 const struct shca_ib_lower *lower, struct sk_buff *skb)
+{
+	const struct shca_ib_shim shim = {
+		.type = SHCA_IB_FRAME_DATA,
+		.len = lower->len + SHCA_IB_VCRC_BYTES,
+		.session = link->session,
+	};
+	u16 vcrc;
+
+	shca_ib_lower_build(lower, skb_push(skb, shca_ib_lower_bytes(lower)));
+	vcrc = shca_ib_vcrc_skb(skb, 0, skb->len);
+	shca_ib_vcrc_put(vcrc, skb_put(skb, SHCA_IB_VCRC_BYTES));
+	shca_ib_shim_build(&shim, skb_push(skb, SHCA_IB_SHIM_BYTES));
+	skb_reset_network_header(skb);
+	skb->dev = link->dev->ndev;
+	skb->protocol = htons(SHCA_IB_ETHERTYPE);
+	skb->priority = lower->vl == SHCA_IB_VL_MGMT ? TC_PRIO_CONTROL :
+						       lower->sl;
+}
+
+/* To the port itself: no capture sees it, as none would on a cable. */
+static int shca_ib_loop(struct sk_buff *skb)
+{
+	const u8 *mac = skb->dev->dev_addr;
+
+	if (dev_hard_header(skb, skb->dev, SHCA_IB_ETHERTYPE, mac, mac,
+			    skb->len) < 0) {
+		kfree_skb(skb);
+		return -EINVAL;
+	}
+	skb_reset_mac_header(skb);
+	skb_pull(skb, ETH_HLEN);
+	skb->pkt_type = PACKET_LOOPBACK;
+	return netif_rx(skb) == NET_RX_SUCCESS ? 0 : -EBUSY;
+}
+
+static int shca_ib_leave(struct shca_dev *dev, const struct shca_ib_view *view,
+			 struct sk_buff *skb)
+{
+	struct net_device *ndev = skb->dev;
+	int err;
+
+	/* The MTU has shrunk: a lost packet, as on any link. */
+	if (skb->len > READ_ONCE(ndev->mtu) ||
+	    dev_hard_header(skb, ndev, SHCA_IB_ETHERTYPE, view->peer_mac, NULL,
+			    skb->len) < 0) {
+		shca_count_n(dev, TX_DROP, 1);
+		kfree_skb(skb);
+		return -EMSGSIZE;
+	}
+	err = dev_queue_xmit(skb);
+	if (likely(!net_xmit_eval(err)))
+		return 0;
+	/* A full queue drains. A link that is down is loss. */
+	if (err == NET_XMIT_DROP && netif_carrier_ok(ndev))
+		return -EBUSY;
+	shca_count_n(dev, TX_DROP, 1);
+	return err;
+}
+
+static int shca_ib_xmit(struct shca_dev *dev, const struct shca_av *av,
+			struct shca_route *route, struct sk_buff *skb,
+			unsigned int segs, u32 seg_len)
+{
+	struct shca_ib_lower lower;
+	struct shca_ib_view view;
+	bool loop;
+
+	shca_ib_look(dev->ib, &view);
+	if (unlikely(!shca_ib_may_send(&view, av, skb))) {
+		shca_count_n(dev, TX_NO_ROUTE, 1);
+		kfree_skb(skb);
+		return -ENETUNREACH;
+	}
+	/* It is one of tx.c, or a copy of one. */
+	if (unlikely(skb_tailroom(skb) < SHCA_IB_VCRC_BYTES)) {
+		shca_count_n(dev, TX_NO_MEM, 1);
+		kfree_skb(skb);
+		return -ENOMEM;
+	}
+	loop = shca_ib_is_own(&view, av->ib.dlid);
+	shca_ib_fill(av, &view, skb->data, skb->len, &lower);
+	shca_ib_push(dev->ib, &lower, skb);
+	return loop ? shca_ib_loop(skb) : shca_ib_leave(dev, &view, skb);
+}
+
+/* Queues below are not looked at: one that stays full for long is loss. */
+static bool shca_ib_holds(const struct shca_route *route, u64 *left)
+{
+	*left = 0;
+	return false;
+}
+
+/* No congestion control: an InfiniBand link has credits for that. */
+static void shca_ib_ecn(struct shca_av *av, bool capable)
+{
+}
+
+static void shca_ib_mark(struct shca_av *av)
+{
+}
+
+/* Memory of QPs on this machine is reached by packets only. */
+static bool shca_ib_local(struct shca_dev *dev, const struct shca_av *av,
+			  struct shca_route *route)
+{
+	return false;
+}
+
+static bool shca_ib_mirrors(const struct shca_av *av, const struct shca_av *peer)
+{
+	return false;
+}
+
+/* ---- reception -------------------------------------------------------------- */
+
+/* The routing headers of a received packet, which net/ib.c has checked. */
+static const u8 *shca_ib_lrh(const struct sk_buff *skb)
+{
+	return skb_network_header(skb);
+}
+
+static bool shca_ib_has_grh(const struct sk_buff *skb)
+{
+	return skb_network_offset(skb) == -SHCA_IB_LOWER_MAX;
+}
+
+/*
+ * Did the packet come by the link of this port? Several ports of a network namespace
+ * share their QP numbers, so a packet may name a QP of another one.
+ */
+static bool shca_ib_came_by(const struct shca_ib_link *link,
+			    const struct shca_ib_view *view,
+			    const struct sk_buff *skb)
+{
+	struct shca_ib_shim shim;
+
+	if (skb->protocol != htons(SHCA_IB_ETHERTYPE) ||
+	    shca_ib_shim_parse(&shim, shca_ib_lrh(skb) - SHCA_IB_SHIM_BYTES,
+			       U16_MAX))
+		return false;
+	return shim.session == (skb->pkt_type == PACKET_LOOPBACK ?
+				link->session : view->peer_session);
+}
+
+/* IBTA 9.6.1.5: both LIDs are those of the connection; so are GIDs, if it has them. */
+static bool shca_ib_check(const struct shca_av *av, const struct sk_buff *skb)
+{
+	const struct shca_ib_link *link = av->ib.link;
+	const u8 *lrh = shca_ib_lrh(skb), *grh = lrh + SHCA_IB_LRH_BYTES;
+	struct shca_ib_view view;
+	u8 gid[16];
+
+	if (av->link != SHCA_LINK_IB)
+		return false;
+	shca_ib_look(link, &view);
+	if (!shca_ib_came_by(link, &view, skb) ||
+	    get_be16(lrh + 6) != av->ib.dlid ||
+	    get_be16(lrh + 2) != shca_ib_slid(&view, av) ||
+	    shca_ib_has_grh(skb) != av->ib.has_grh)
+		return false;
+	if (!av->ib.has_grh)
+		return true;
+	shca_ib_sgid(link, &view, gid);
+	return !memcmp(grh + 8, &av->ib.dgid, sizeof(gid)) &&
+	       !memcmp(grh + 24, gid, sizeof(gid));
+}
+
+static bool shca_ib_serves(const struct shca_dev *dev, const struct sk_buff *skb,
+			   u16 *vlan)
+{
+	struct shca_ib_view view;
+	u16 dlid;
+
+	*vlan = SHCA_VLAN_NONE;
+	shca_ib_look(dev->ib, &view);
+	if (!shca_ib_came_by(dev->ib, &view, skb))
+		return false;
+	dlid = get_be16(shca_ib_lrh(skb) + 2);
+	return dlid == SHCA_IB_LID_PERMISSIVE || shca_ib_is_own(&view, dlid);
+}
+
+static void shca_ib_path_of(const struct sk_buff *skb,
+			    struct shca_path_info *path)
+{
+	const u8 *lrh = shca_ib_lrh(skb);
+	u16 dlid = get_be16(lrh + 2);
+
+	*path = (struct shca_path_info){
+		.port = 1,
+		.slid = get_be16(lrh + 6),
+		.dlid = dlid,
+		.sl = lrh[1] >> 4,
+		/* The lowest bits, as ConnectX has them; the LMC tells how many. */
+		.dlid_path_bits = dlid < SHCA_IB_LID_MCAST ? dlid & 0x7f : 0,
+		.grh_present = shca_ib_has_grh(skb),
+	};
+}
+
+static void shca_ib_mgid(const struct sk_buff *skb, struct in6_addr *mgid)
+{
+	memset(mgid, 0, sizeof(*mgid));
+	if (shca_ib_has_grh(skb))
+		memcpy(mgid, shca_ib_lrh(skb) + SHCA_IB_LRH_BYTES + 24,
+		       sizeof(*mgid));
+}
+
+static bool shca_ib_arrived_at(const struct shca_dev *dev,
+			       const struct sk_buff *skb, u16 *vlan)
+{
+	struct shca_ib_view view;
+
+	*vlan = SHCA_VLAN_NONE;
+	shca_ib_look(dev->ib, &view);
+	return shca_ib_came_by(dev->ib, &view, skb);
+}
+
+static bool shca_ib_icrc_ok(struct shca_rx_skb *rx, unsigned int seg,
+			    const u8 *bth, u32 off, u32 len)
+{
+	u32 crc, covered = len - SHCA_ICRC_BYTES;
+	u8 masked[SHCA_IB_LOWER_MAX];
+	__le32 icrc;
+
+	crc = shca_ib_icrc_mask(shca_ib_lrh(rx->skb), masked);
+	crc = shca_crc32(~0u, masked, crc);
+	if (likely(bth)) {
+		crc = shca_crc32_bth(crc, bth, covered);
+		memcpy(&icrc, bth + covered, sizeof(icrc));
+	} else {
+		crc = shca_crc32_bth_skb(crc, rx->skb, off, covered);
+		if (skb_copy_bits(rx->skb, off + covered, &icrc, sizeof(icrc)))
+			return false;
+	}
+	return icrc == cpu_to_le32(~crc);
+}
+
+/* Without a GRH, the bytes are undefined (IBTA 11.4.1.2); zeros tell nothing. */
+static void shca_ib_grh(const struct sk_buff *skb, u32 off, u32 len, u8 *grh)
+{
+	if (shca_ib_has_grh(skb))
+		memcpy(grh, shca_ib_lrh(skb) + SHCA_IB_LRH_BYTES,
+		       SHCA_IB_GRH_BYTES);
+	else
+		memset(grh, 0, SHCA_IB_GRH_BYTES);
+}
+
+const struct shca_link_ops shca_ib_ops = {
+	.headroom = LL_MAX_HEADER + SHCA_IB_SHIM_BYTES + SHCA_IB_LOWER_MAX,
+	.tailroom = SHCA_IB_VCRC_BYTES,
+	.mtu = shca_ib_link_mtu,
+	.av_init = shca_ib_av_init,
+	.icrc = shca_ib_icrc,
+	.max_batch = shca_ib_max_batch,
+	.xmit = shca_ib_xmit,
+	.holds = shca_ib_holds,
+	.ecn = shca_ib_ecn,
+	.mark = shca_ib_mark,
+	.local = shca_ib_local,
+	.mirrors = shca_ib_mirrors,
+	.check = shca_ib_check,
+	.serves = shca_ib_serves,
+	.path = shca_ib_path_of,
+	.mgid = shca_ib_mgid,
+	.arrived_at = shca_ib_arrived_at,
+	.icrc_ok = shca_ib_icrc_ok,
+	.grh = shca_ib_grh,
+};
