@@ -283,20 +283,36 @@ static void shca_batch_commit(struct shca_batch *batch, u32 len)
 	batch->segs++;
 }
 
+/* READs and atomics that may be on their way at once, beside those that are. */
+static u32 shca_batch_rd_room(const struct shca_req *req)
+{
+	return req->attr.max_rd_atomic - min_t(u32, req->attr.max_rd_atomic,
+					       req->psn.nr_rd);
+}
+
 /* How many packets like this are likely to follow it at once. */
 static u32 shca_batch_expect(const struct shca_qp *qp,
 			     const struct shca_pkt *pkt)
 {
-	u32 hdr_len = shca_opcode_info(pkt->opcode)->hdr_len;
+	const struct shca_opcode_info *info = shca_opcode_info(pkt->opcode);
+	const struct shca_resp *resp = &qp->rq.resp;
 	const struct shca_req *req = &qp->sq.req;
+	bool is_rd = info->flags & (SHCA_OPF_READ | SHCA_OPF_ATOMIC);
+	u32 waiting;
 
 	/* A first packet is longer than the next by an extension header. */
 	if (pkt->rest)
-		return hdr_len > SHCA_BTH_BYTES ? 1 :
+		return info->hdr_len > SHCA_BTH_BYTES ? 1 :
 		       1 + DIV_ROUND_UP(pkt->rest, pkt->paylen);
 	/* Small requests that wait behind this one; a guess is enough. */
-	if (pkt->kind == SHCA_PAY_WR && pkt->wr)
-		return 1 + req->ring.prod - req->ring.nxt;
+	if (pkt->wr) {
+		waiting = req->ring.prod - req->ring.nxt;
+		return 1 + (is_rd ? min(waiting, shca_batch_rd_room(req)) :
+				    waiting);
+	}
+	/* Responses, of which this is one; the other side's, under its lock. */
+	if (is_rd)
+		return max(1u, resp->rd_tail - resp->rd_send);
 	return 1;
 }
 
