@@ -98,6 +98,9 @@ static inline bool shca_send_is_urgent(const struct shca_send_wqe *wqe)
 	case SHCA_WR_SEND_WITH_IMM:
 	case SHCA_WR_RDMA_WRITE:
 	case SHCA_WR_RDMA_WRITE_WITH_IMM:
+	case SHCA_WR_RDMA_READ:
+	case SHCA_WR_ATOMIC_CMP_AND_SWP:
+	case SHCA_WR_ATOMIC_FETCH_AND_ADD:
 		return wqe->inline_len > SHCA_FEW_BYTES || wqe->num_sge > 1 ||
 		       (wqe->num_sge && sge->length > SHCA_FEW_BYTES);
 	default:

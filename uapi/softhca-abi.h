@@ -249,12 +249,13 @@ struct shca_qp_index {
  * @sq_doorbell:	with SHCA_FEATURE_DOORBELL_INDEX, the sq_prod from which
  *		on a doorbell is due. No doorbell is due while sq_prod is behind
  *		it, by at most the entries of the ring. The kernel then polls
- *		the ring, within 250 us plus timer latency. Read it after
+ *		the ring, within 250 us plus timer latency. On a slow machine
+ *		it is the time of 25 doorbells, 10 ms at most. Read it after
  *		sq_prod was stored and after a full barrier. Some requests need
  *		a doorbell anyway, because a program may wait for them. These
- *		are signalled, solicited and fenced requests, and all but SENDs
- *		and WRITEs of a few hundred bytes. On each QP with a send ring,
- *		each doorbell updates it
+ *		are signalled, solicited and fenced requests, and all but
+ *		SENDs, WRITEs, READs and atomics of a few hundred bytes. On
+ *		each QP with a send ring, each doorbell updates it
  *
  * A change to RESET drops posted requests and sets all indices of the QP to 0.
  * No earlier completion is written after it has returned.

@@ -676,6 +676,7 @@ void shca_sq_rx(struct shca_qp *qp, const struct shca_pkt *pkt, unsigned int nr)
 	shca_side_take_all(qp, &sq->side, &shca_sq_ops, pkt, nr, now,
 			   &news.side);
 	if (!qp->dead) {
+		shca_stream_looked(&sq->stream, now);
 		if (shca_sq_step(qp, &news))
 			shca_sq_queue(qp);
 		shca_sq_arm(qp);
@@ -839,7 +840,12 @@ static int shca_post_kernel(struct shca_qp *qp, const struct ib_send_wr *wr,
 
 void shca_sq_ring(struct shca_qp *qp)
 {
+	u64 begun = shca_stream_begin(qp);
+
 	shca_sq_rounds(qp, SHCA_TURN_DOORBELL);
+	/* With what softirqs did behind the lock: that is the receiver, as a rule. */
+	if (unlikely(begun))
+		shca_stream_end(qp, begun);
 	if (READ_ONCE(qp->status->flags) & SHCA_QPS_ERR)
 		shca_rq_kick(qp);
 }

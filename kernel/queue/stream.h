@@ -16,6 +16,9 @@
  * few requests and wait for their effect, through another QP or in memory.  It pays
  * the delay only a few times.
  *
+ * The first doorbells of a row are timed. What is long, for a post or between two of
+ * them, is told by what a doorbell takes: a machine may be slow, or shared.
+ *
  * Invariant: wherever sq_doorbell is ahead of shca_sq.seen, @until is not 0.  The
  * timer of the send side is then armed for @until or earlier, or runs.  It is never
  * cancelled nor put off while the QP lives.  So it looks at the ring once more
@@ -36,8 +39,11 @@ struct shca_qp;
  * @epsn:	PSN expected of the peer then
  * @full:	this stream has filled a batch
  * @alone:	doorbells in a row for one post each, as it was waited for
+ * @timed:	doorbells of this row that were timed
+ * @bell:	the least time of these, ns
  * @posts:	so many came in a row
  * @since:	when the row began, ns
+ * @hold:	of a stream: how long after a look at the ring the next one is due, ns
  * @until:	when the ring is looked at next, ns; 0: no stream
  */
 struct shca_stream {
@@ -47,8 +53,11 @@ struct shca_stream {
 	u32 epsn;
 	bool full;
 	u8 alone;
+	u8 timed;
+	u32 bell;
 	u64 posts;
 	u64 since;
+	u64 hold;
 	u64 until;
 };
 
@@ -61,6 +70,30 @@ void shca_stream_init(struct shca_qp *qp);
  * Context: sq.lock held.
  */
 void shca_stream_doorbell(struct shca_qp *qp);
+
+/**
+ * shca_stream_begin() - a doorbell begins
+ *
+ * Return: the time for shca_stream_end() behind the doorbell, or 0: it is not timed.
+ */
+u64 shca_stream_begin(const struct shca_qp *qp);
+
+/** shca_stream_end() - a doorbell that is timed ends. Context: no lock held */
+void shca_stream_end(struct shca_qp *qp, u64 begun);
+
+/**
+ * shca_stream_looked() - a response has come, and the ring is looked at
+ *
+ * The peer answers what the last doorbell has sent. Until then the process may not
+ * have this CPU, and each answer looks at the ring.
+ *
+ * Context: sq.lock held.
+ */
+static inline void shca_stream_looked(struct shca_stream *stream, u64 now)
+{
+	if (stream->until)
+		stream->until = now + stream->hold;
+}
 
 /**
  * shca_stream_timer() - time has passed; the ring is looked at after this
