@@ -9,6 +9,8 @@
  * settles at that length.  Where only what is lost comes again, a loss costs little. So
  * only many losses in a window make it smaller (LOSS_SHARE).
  *
+ * Width.  A long path needs a wide window (cc_widen).
+ *
  * Pace.  A pace keeps a rate, and a window of less than AckReq needs.  What leaves
  * may be ahead of the pace by a burst, so that not each packet needs a timer.  Then
  * nothing leaves until the path has carried all.
@@ -61,6 +63,7 @@ void shca_cc_start(struct shca_cc *cc, const struct shca_cc_attr *attr, u32 mtu)
 	cc->attr = *attr;
 	cc->mtu = mtu;
 	cc->window = window;
+	cc->wide = window;
 	cc->lossy = window;
 	cc->burst = SHCA_CC_NO_BURST;
 	if (shca_cc_has_window(cc))
@@ -79,7 +82,7 @@ void shca_cc_grow(struct shca_cc *cc, u32 nr_psn)
 	cc->acked += nr_psn;
 	if (cc->acked >= cc->lossy) {
 		cc->acked = 0;
-		cc->lossy = min_t(u32, cc->lossy + cc->lossy / 8, cc->window);
+		cc->lossy = min_t(u32, cc->lossy + cc->lossy / 8, cc->wide);
 	}
 	cc_apply(cc);
 }
@@ -129,10 +132,34 @@ void shca_cc_on_cnp(struct shca_cc *cc, u64 rtt_ns, u64 now)
 	cc_apply(cc);
 }
 
+/*
+ * Without a queue on the way, a window that holds something back has not filled the path.
+ * A wider one does no harm then.  With a queue it would only be longer.  The least round
+ * trip is that of the whole connection: one that is forgotten would let each standing queue
+ * be taken for the path.
+ */
+static void cc_widen(struct shca_cc *cc, u64 rtt_ns)
+{
+	bool limited = cc->limits;
+
+	if (!cc->least_ns || rtt_ns < cc->least_ns)
+		cc->least_ns = rtt_ns;
+	cc->limits = false;
+	/* What made the window smaller is the limit, and no missing width. */
+	if (!limited || cc->cwnd < cc->wide || cc->wide >= SHCA_CC_WIDEST ||
+	    rtt_ns > cc->least_ns + cc->least_ns / 2)
+		return;
+	cc->wide = min_t(u32, cc->wide + cc->wide / 2, SHCA_CC_WIDEST);
+	cc->lossy = cc->wide;
+	shca_window_widen(&cc->win, cc->wide);
+	cc_apply(cc);
+}
+
 void shca_cc_on_rtt(struct shca_cc *cc, u64 rtt_ns, u64 now)
 {
 	u32 target_us;
 
+	cc_widen(cc, rtt_ns);
 	if (cc->attr.algorithm == SHCA_CC_MARKS) {
 		shca_window_path(&cc->win, rtt_ns, now);
 		return;

@@ -13,8 +13,13 @@
 #include "os.h"
 #include "window.h"
 
-/* Packets of the largest window, unless shca_cc.window is changed. */
+/* Packets of the window of a new connection, unless shca_cc.window is changed. */
 #define SHCA_CC_WINDOW		128
+/*
+ * Packets of the widest window.  A peer of ours keeps as many behind a gap.  What it drops
+ * comes again, and with a wider window that would be most of it.
+ */
+#define SHCA_CC_WIDEST		256
 /* However much is lost, so many may be outstanding; AckReq needs four. */
 #define SHCA_CC_WINDOW_MIN	8
 /* shca_cc.burst: any number. */
@@ -52,7 +57,10 @@ struct shca_cc_attr {
 
 /**
  * struct shca_cc - the congestion control of a requester
- * @window:	packets that may be outstanding on a path without losses
+ * @window:	packets that may be outstanding at first, on a path without losses
+ * @wide:	so many on this path: more than @window if that did not fill it
+ * @limits:	@cwnd has held something back since the last round trip was measured
+ * @least_ns:	the least round trip of this connection
  * @cwnd:	congestion window: how many of them at present
  * @burst:	packets that may leave before shca_cc_on_sent() is asked, if @watches
  * @lossy:	the window that losses leave
@@ -69,6 +77,7 @@ struct shca_cc_attr {
  */
 struct shca_cc {
 	u32 window;
+	u32 wide;
 	u32 cwnd;
 	u32 burst;
 	u32 lossy;
@@ -77,7 +86,9 @@ struct shca_cc {
 	u32 lost_of;
 	u32 acked;
 	bool watches;
+	bool limits;
 	u32 mtu;
+	u64 least_ns;
 	u64 due_ns;
 	struct shca_cc_attr attr;
 	union {
@@ -100,7 +111,7 @@ void shca_cc_grow(struct shca_cc *cc, u32 nr_psn);
 /** shca_cc_on_ack() - @nr_psn PSNs more have come through */
 static inline void shca_cc_on_ack(struct shca_cc *cc, u32 nr_psn)
 {
-	if (unlikely(cc->cwnd < cc->window))
+	if (unlikely(cc->cwnd < cc->wide))
 		shca_cc_grow(cc, nr_psn);
 }
 
@@ -132,6 +143,16 @@ void shca_cc_on_undo(struct shca_cc *cc);
  * @rtt_ns:	smoothed round trip, 0: unknown
  */
 void shca_cc_on_cnp(struct shca_cc *cc, u64 rtt_ns, u64 now);
+
+/**
+ * shca_cc_ask_after() - packets after which one asks for an acknowledgement
+ *
+ * It is a part of the window, and of a wide one no more: the acknowledgements are its clock.
+ */
+static inline u32 shca_cc_ask_after(const struct shca_cc *cc)
+{
+	return min_t(u32, cc->cwnd, SHCA_CC_WINDOW) / 4;
+}
 
 /** shca_cc_has_window() - does the algorithm keep a congestion window? */
 static inline bool shca_cc_has_window(const struct shca_cc *cc)

@@ -181,8 +181,9 @@ static u32 req_nr_psn(const struct shca_req *req, const struct shca_send_wr *wr)
  */
 static u32 req_read_room(const struct shca_req *req)
 {
-	return req->cc.cwnd * (req->attr.keeps ? SHCA_REQ_READ_KEPT :
-						 SHCA_REQ_READ_FACTOR);
+	if (req->attr.keeps)
+		return min_t(u32, req->cc.cwnd * SHCA_REQ_READ_KEPT, SHCA_CC_WIDEST);
+	return req->cc.cwnd * SHCA_REQ_READ_FACTOR;
 }
 
 /* May this request, new to the wire, take its PSNs now? */
@@ -200,8 +201,10 @@ static bool req_may_start(struct shca_req *req,
 		return shca_req_credit_allows(req, wr, nr_psn);
 	if (req->psn.nr_rd >= req->attr.max_rd_atomic)
 		return false;
-	if (req->psn.nr_rd && req->psn.nr_rd_psns + nr_psn > req_read_room(req))
+	if (req->psn.nr_rd && req->psn.nr_rd_psns + nr_psn > req_read_room(req)) {
+		req->cc.limits = true;
 		return false;
+	}
 	return !span || span + nr_psn <= SHCA_REQ_SPAN;
 }
 
@@ -324,8 +327,10 @@ static struct shca_send_wr *req_pick(struct shca_req *req)
 		return NULL;
 	if (unlikely(req->psn.next == req->psn.held) || shca_req_credit_waits(req))
 		return NULL;
-	if (req_is_rc(req) && !req_is_rd(wr) && req_window_full(req, req->psn.next))
+	if (req_is_rc(req) && !req_is_rd(wr) && req_window_full(req, req->psn.next)) {
+		req->cc.limits = true;
 		return NULL;
+	}
 	if (!(wr->flags_core & SHCA_WRF_STARTED)) {
 		nr_psn = req_nr_psn(req, wr);
 		if (!req_may_start(req, wr, nr_psn))
@@ -343,6 +348,7 @@ static u32 req_burst(const struct shca_req *req, const struct shca_send_wr *wr)
 {
 	u32 nr = min_t(u32, req->psn.burst, wr->nr_psn - req->ring.pkt_idx - 1);
 	u32 ahead = shca_psn_off(req->psn.next, req->psn.una);
+	u32 ask;
 
 	if (nr < 2 || !req->ring.pkt_idx || req_is_rd(wr) || req->recovery.one_packet ||
 	    req->psn.next != req->psn.max)
@@ -353,9 +359,10 @@ static u32 req_burst(const struct shca_req *req, const struct shca_send_wr *wr)
 	if (unlikely(req->cc.watches))
 		nr = min_t(u32, nr, req->cc.burst);
 	nr = min_t(u32, nr, SHCA_REQ_SPAN - ahead);
-	if (req->ackreq.nr_since >= req->cc.cwnd / 4)
+	ask = shca_cc_ask_after(&req->cc);
+	if (req->ackreq.nr_since >= ask)
 		return 1;
-	return min_t(u32, nr, req->cc.cwnd / 4 - req->ackreq.nr_since);
+	return min_t(u32, nr, ask - req->ackreq.nr_since);
 }
 
 /*
@@ -521,7 +528,7 @@ static bool req_is_asking_due(const struct shca_req *req, u32 nr_pkts,
 {
 	u32 nr = req->ackreq.nr_since + nr_pkts;
 
-	return nr >= req->cc.cwnd / 4 ||
+	return nr >= shca_cc_ask_after(&req->cc) ||
 	       (last && nr >= (req->ring.mask + 1) / 4);
 }
 

@@ -18,6 +18,12 @@ void shca_window_start(struct shca_window *win, u32 most)
 	win->alpha = SHCA_WIN_ALPHA;
 }
 
+void shca_window_widen(struct shca_window *win, u32 most)
+{
+	win->most = most;
+	win->cwnd = most << SHCA_WIN_SHIFT;
+}
+
 static void win_set(struct shca_window *win, u64 cwnd)
 {
 	cwnd = max_t(u64, cwnd, SHCA_WIN_LEAST);

@@ -62,6 +62,9 @@ struct shca_window {
 /** shca_window_start() - nothing is known of the path; @most: packets */
 void shca_window_start(struct shca_window *win, u32 most);
 
+/** shca_window_widen() - as wide as it may be, it may be wider: @most packets */
+void shca_window_widen(struct shca_window *win, u32 most);
+
 /** shca_window_ack() - @nr packets more have arrived, of a window that limits */
 void shca_window_ack(struct shca_window *win, u32 nr);
 

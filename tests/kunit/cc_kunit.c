@@ -320,6 +320,125 @@ static void cc_marked_response_is_a_cnp(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, fx->req.cc.cwnd, SHCA_CC_WINDOW / 2);
 }
 
+/* A round trip of @rtt, in which the window has held something back. */
+static void cc_round(struct shca_cc *cc, u64 rtt, u64 now)
+{
+	cc->limits = true;
+	shca_cc_on_rtt(cc, rtt, now);
+}
+
+/* A window that holds something back, where no queue is, gets wider by a half. */
+static void cc_long_path_gets_a_wide_window(struct kunit *test)
+{
+	u8 algorithm;
+	struct shca_cc cc;
+
+	for (algorithm = SHCA_CC_MARKS; algorithm <= SHCA_CC_DELAY; algorithm++) {
+		cc_make(&cc, algorithm);
+		shca_cc_on_rtt(&cc, RTT, FX_MS);
+		KUNIT_EXPECT_EQ(test, cc.cwnd, W);
+		cc_round(&cc, RTT, FX_MS);
+		KUNIT_EXPECT_EQ(test, cc.cwnd, W * 3 / 2);
+		KUNIT_EXPECT_FALSE(test, cc.limits);
+		/* once a round trip, if it holds something back again */
+		shca_cc_on_rtt(&cc, RTT, FX_MS);
+		KUNIT_EXPECT_EQ(test, cc.cwnd, W * 3 / 2);
+		while (cc.cwnd < SHCA_CC_WIDEST)
+			cc_round(&cc, RTT, FX_MS);
+		cc_round(&cc, RTT, FX_MS);
+		KUNIT_EXPECT_EQ(test, cc.cwnd, SHCA_CC_WIDEST);
+		/* another connection knows nothing of it */
+		cc_make(&cc, algorithm);
+		KUNIT_EXPECT_EQ(test, cc.wide, W);
+	}
+}
+
+/* Half of the least round trip is a queue, also after a minute of it. */
+static void cc_queue_keeps_the_window(struct kunit *test)
+{
+	struct shca_cc cc;
+	u32 s;
+
+	cc_make(&cc, SHCA_CC_MARKS);
+	cc_round(&cc, RTT + RTT / 2, FX_MS);
+	KUNIT_EXPECT_EQ(test, cc.wide, W * 3 / 2);
+	shca_cc_on_rtt(&cc, RTT, FX_MS);
+	for (s = 0; s < 60; s++)
+		cc_round(&cc, RTT + RTT / 2 + 1, s * 1000 * FX_MS);
+	KUNIT_EXPECT_EQ(test, cc.wide, W * 3 / 2);
+	cc_round(&cc, RTT + RTT / 2, FX_MS);
+	KUNIT_EXPECT_EQ(test, cc.wide, SHCA_CC_WIDEST);
+}
+
+/* What made it smaller is the limit then: losses and marks. It comes back to its width. */
+static void cc_smaller_window_gets_no_wider(struct kunit *test)
+{
+	struct shca_cc cc;
+
+	cc_make(&cc, SHCA_CC_MARKS);
+	cc_round(&cc, RTT, FX_MS);
+	shca_cc_on_loss(&cc);
+	cc_round(&cc, RTT, FX_MS);
+	KUNIT_EXPECT_EQ(test, cc.wide, W * 3 / 2);
+	while (cc.cwnd < W * 3 / 2)
+		shca_cc_on_ack(&cc, W);
+	shca_cc_on_cnp(&cc, RTT, FX_MS);
+	KUNIT_EXPECT_EQ(test, cc.cwnd, W * 3 / 4);
+	cc_round(&cc, RTT, FX_MS);
+	KUNIT_EXPECT_EQ(test, cc.wide, W * 3 / 2);
+	cc.win.cwnd = (cc.wide << SHCA_WIN_SHIFT) - 1;
+	while (cc.cwnd < cc.wide)
+		shca_cc_on_ack(&cc, W);
+	cc_round(&cc, RTT, FX_MS);
+	KUNIT_EXPECT_EQ(test, cc.wide, SHCA_CC_WIDEST);
+}
+
+/* It asks as often as before: what the answers let go is not a quarter of it at once. */
+static void cc_wide_window_asks_as_often(struct kunit *test)
+{
+	struct fx *fx = test->priv;
+	u32 i, since = 0, longest = 0;
+
+	fx->req.cc.cwnd = 8 * W;
+	fx_post(fx, SHCA_WR_RDMA_WRITE, 1 << 20);
+	fx_post(fx, SHCA_WR_RDMA_WRITE, 1 << 20);
+	for (i = 0; fx_next(fx); i++) {
+		since = fx->pkt.ackreq ? 0 : since + 1;
+		longest = max_t(u32, longest, since);
+		KUNIT_EXPECT_FALSE(test, fx->req.cc.limits);
+	}
+	KUNIT_EXPECT_EQ(test, i, 8 * W);
+	KUNIT_EXPECT_EQ(test, longest, W / 4 - 1);
+	KUNIT_EXPECT_TRUE(test, fx->req.cc.limits);
+}
+
+/* Of READs, too, a requester keeps no more than that behind a gap. */
+static void cc_reads_of_a_wide_window_are_kept(struct kunit *test)
+{
+	struct fx *fx = test->priv;
+
+	fx->req.cc.cwnd = SHCA_CC_WIDEST;
+	fx->req.attr.keeps = true;
+	fx_post(fx, SHCA_WR_RDMA_READ, (SHCA_CC_WIDEST - 1) * FX_MTU);
+	fx_post(fx, SHCA_WR_RDMA_READ, FX_MTU);
+	KUNIT_EXPECT_EQ(test, fx_drain(fx), 2u);
+	fx_post(fx, SHCA_WR_RDMA_READ, 8);
+	KUNIT_EXPECT_EQ(test, fx_drain(fx), 0u);
+}
+
+/* So it is with READs, whose responses are the packets. */
+static void cc_reads_tell_of_the_limit(struct kunit *test)
+{
+	struct fx *fx = test->priv;
+
+	fx_post(fx, SHCA_WR_RDMA_READ, W * SHCA_REQ_READ_FACTOR * FX_MTU);
+	KUNIT_EXPECT_EQ(test, fx_drain(fx), 1u);
+	KUNIT_EXPECT_FALSE(test, fx->req.cc.limits);
+	fx_post(fx, SHCA_WR_RDMA_READ, 8);
+	KUNIT_EXPECT_EQ(test, fx_drain(fx), 0u);
+	KUNIT_EXPECT_TRUE(test, fx->req.cc.limits);
+}
+
 static struct kunit_case cc_cases[] = {
 	KUNIT_CASE(cc_begins_with_its_window),
 	KUNIT_CASE(cc_many_losses_are_a_queue),
@@ -335,6 +454,12 @@ static struct kunit_case cc_cases[] = {
 	KUNIT_CASE(cc_window_by_marks_knows_the_queue),
 	KUNIT_CASE(cc_no_wait_outlives_its_reason),
 	KUNIT_CASE(cc_marked_response_is_a_cnp),
+	KUNIT_CASE(cc_long_path_gets_a_wide_window),
+	KUNIT_CASE(cc_queue_keeps_the_window),
+	KUNIT_CASE(cc_smaller_window_gets_no_wider),
+	KUNIT_CASE(cc_wide_window_asks_as_often),
+	KUNIT_CASE(cc_reads_tell_of_the_limit),
+	KUNIT_CASE(cc_reads_of_a_wide_window_are_kept),
 	{}
 };
 

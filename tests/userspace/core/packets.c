@@ -275,14 +275,14 @@ static void check_window(struct sim_node *n, const struct sim_op *op,
 
 	if (is_rd(op)) {
 		sim_check(n->w, !nr || nr + op->nr_psn <=
-			  n->req.cc.window * SHCA_REQ_READ_FACTOR,
+			  n->req.cc.wide * SHCA_REQ_READ_FACTOR,
 			  "node %u: READ of %u with %u outstanding", n->idx,
 			  op->nr_psn, nr);
 		return;
 	}
 	off = shca_psn_diff(n->req.psn.una, op->first_psn);
 	nr += shca_psn_off(pkt->psn, off > 0 ? n->req.psn.una : op->first_psn);
-	sim_check(n->w, nr + pkt->span < n->req.cc.window + n->w->reach - 1,
+	sim_check(n->w, nr + pkt->span < n->req.cc.wide + n->w->reach - 1,
 		  "node %u: %u packets outstanding", n->idx,
 		  nr + pkt->span + 1);
 }
