@@ -104,7 +104,9 @@ frames all
 check rc.after_frames between shib_a shib_b ibv_rc_pingpong -n 50
 
 # Up to here nothing was wrong. What follows are errors for OpenSM, too.
-no_errors() { ! grep -E ' ERR |\] 0x01 ->' /tmp/opensm.log; }
+# (On a slow machine a query of the RDMA core comes again before its answer has left. Of
+# two equal answers the kernel refuses the second, ERR 5430 and 4C04.)
+no_errors() { ! grep -E ' ERR |\] 0x01 ->' /tmp/opensm.log | grep -Ev 'ERR (5430|4C04)'; }
 check opensm_has_no_errors no_errors
 
 # a cable that is pulled, and one that is plugged in again
