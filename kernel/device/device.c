@@ -37,6 +37,7 @@
 #include "../base/udata.h"
 #include "../link/ah.h"
 #include "../link/ib.h"
+#include "../link/ib_path.h"
 #include "../link/roce.h"
 #include "../mem/advice.h"
 #include "../mem/buf.h"

@@ -4,7 +4,7 @@
 #include <rdma/rdma_netlink.h>
 
 #include "../../uapi/softhca-abi.h"
-#include "../link/ib.h"
+#include "../link/ib_path.h"
 #include "../link/icrc.h"
 #include "../link/roce.h"
 #include "../mem/odp.h"

@@ -17,8 +17,6 @@
 #include "../core/ib_wire.h"
 #include "link.h"
 
-extern const struct shca_link_ops shca_ib_ops;
-
 /**
  * struct shca_ib_view - what packets need to know of the port
  * @up:		physical state LinkUp; the fields from @peer_session on are valid
@@ -85,12 +83,6 @@ static inline bool shca_ib_is_mlid(u16 lid)
 {
 	return lid >= SHCA_IB_LID_MCAST && lid != SHCA_IB_LID_PERMISSIVE;
 }
-
-/** shca_ib_init() - compute the tables of the VCRC */
-void shca_ib_init(void);
-
-/** shca_ib_vcrc_skb() - state of the VCRC over @len bytes at @off of @skb */
-u16 shca_ib_vcrc_skb(struct sk_buff *skb, unsigned int off, unsigned int len);
 
 /**
  * shca_ib_init_dev() - make the port of an InfiniBand device

@@ -4,7 +4,7 @@
  * the CRCs. docs/infiniband.md has the frames. Packets leave by the netdev of the
  * port. Those to a LID of the port itself come back without leaving.
  */
-#include "ib.h"
+#include "ib_path.h"
 
 #include <linux/etherdevice.h>
 #include <linux/pkt_sched.h>
@@ -16,6 +16,7 @@
 #include "../core/be.h"
 #include "../core/headers.h"
 #include "../core/opcode.h"
+#include "ib.h"
 #include "icrc.h"
 
 static struct shca_ib_vcrc shca_ib_vcrc_tables __ro_after_init;

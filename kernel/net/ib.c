@@ -13,6 +13,7 @@
 #include "../base/counters.h"
 #include "../core/headers.h"
 #include "../link/ib.h"
+#include "../link/ib_path.h"
 #include "../queue/rx.h"
 
 /* Longest subnet management packet: no GRH, one MAD. */
