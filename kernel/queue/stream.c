@@ -75,10 +75,10 @@ void shca_stream_stop(struct shca_qp *qp)
 	stream->full = false;
 	stream->alone = 0;
 	stream->posts = 0;
-	stream->timed = 0;
+	WRITE_ONCE(stream->timed, 0);
 	stream->bell = SHCA_STREAM_BELL_MAX_NS;
 	stream->until = 0;
-	/* Read without the lock by shca_stream_begin(). */
+	/* This and @timed are read without the lock by shca_stream_begin(). */
 	WRITE_ONCE(stream->since, 0);
 	shca_stream_set(qp, qp->sq.seen);
 	/*
