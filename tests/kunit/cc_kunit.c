@@ -412,7 +412,7 @@ static void cc_wide_window_asks_as_often(struct kunit *test)
 	KUNIT_EXPECT_TRUE(test, fx->req.cc.limits);
 }
 
-/* Of READs, too, a requester keeps no more than that behind a gap. */
+/* A requester keeps as many responses to READs behind a gap, and no more. */
 static void cc_reads_of_a_wide_window_are_kept(struct kunit *test)
 {
 	struct fx *fx = test->priv;
