@@ -114,7 +114,7 @@ struct shca_trust;
  * @dm_bytes:	device memory allocated by processes
  * @parked:	bytes of received packets that wait for memory (page_wait.c)
  * @nr_groups: @nr_attached:	multicast groups, and QPs attached to all of
- *		them; under RTNL
+ *		them; under the namespace's @groups_lock
  * @pkeys:	P_Key table, read for each packet; entry 0 is always the default
  *		P_Key
  * @flows: @nr_flows: @flow_hook: rules of flow steering; see net/flow.c

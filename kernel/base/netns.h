@@ -35,7 +35,7 @@ struct socket;
  * @freed: @nr_freed:	QP numbers freed lately; under @freed_lock
  * @mgmt:	QP0 and QP1 of each device, oldest first; changed under @mgmt_lock,
  *		read under RCU
- * @groups:	struct shca_mcast_group by MGID; see group.c
+ * @groups:	struct shca_group by MGID; changed under @groups_lock, read under RCU
  * @refs:	calls and devices that use this struct; the namespace waits for
  *		them before it frees it. @lock cannot serve for that: a task
  *		that unlocks a mutex may still read it when the next owner holds
@@ -55,6 +55,7 @@ struct shca_net {
 	u32 nr_freed;
 	spinlock_t mgmt_lock;
 	struct list_head mgmt;
+	struct mutex groups_lock;
 	struct hlist_head groups[SHCA_MCAST_CHAINS];
 	atomic_t refs;
 };

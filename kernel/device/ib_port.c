@@ -24,12 +24,9 @@ static_assert(IB_DEVICE_NODE_DESC_MAX == SHCA_IB_DESC_BYTES);
 
 void shca_ib_limit_device(struct ib_device_attr *attr)
 {
-	/* no RAW_PACKET, no multicast */
+	/* no RAW_PACKET */
 	attr->device_cap_flags &= ~IB_DEVICE_MANAGED_FLOW_STEERING;
 	attr->rss_caps.supported_qpts = BIT(IB_QPT_UD);
-	attr->max_mcast_grp = 0;
-	attr->max_mcast_qp_attach = 0;
-	attr->max_total_mcast_qp_attach = 0;
 }
 
 enum rdma_link_layer shca_ib_link_layer(struct ib_device *ibdev, u32 port)

@@ -206,7 +206,10 @@ static void shca_ib_push(const struct shca_ib_link *link,
 						       lower->sl;
 }
 
-/* To the port itself: no capture sees it, as none would on a cable. */
+/*
+ * To the port itself: no capture sees it, as none would on a cable. A netdev that is
+ * down takes none.
+ */
 static int shca_ib_loop(struct sk_buff *skb)
 {
 	const u8 *mac = skb->dev->dev_addr;
@@ -246,6 +249,18 @@ static int shca_ib_leave(struct shca_dev *dev, const struct shca_ib_view *view,
 	return err;
 }
 
+/* QPs of the port that are attached to the group get a packet to it, too. */
+static void shca_ib_loop_group(struct shca_dev *dev, const struct sk_buff *skb)
+{
+	struct sk_buff *copy;
+
+	if (!READ_ONCE(dev->nr_groups))
+		return;
+	copy = skb_copy(skb, GFP_ATOMIC | __GFP_NOWARN);
+	if (!copy || shca_ib_loop(copy))
+		shca_count_n(dev, TX_DROP, 1);
+}
+
 static int shca_ib_xmit(struct shca_dev *dev, const struct shca_av *av,
 			struct shca_route *route, struct sk_buff *skb,
 			unsigned int segs, u32 seg_len)
@@ -269,6 +284,8 @@ static int shca_ib_xmit(struct shca_dev *dev, const struct shca_av *av,
 	loop = shca_ib_is_own(&view, av->ib.dlid);
 	shca_ib_fill(av, &view, skb->data, skb->len, &lower);
 	shca_ib_push(dev->ib, &lower, skb);
+	if (unlikely(shca_ib_is_mlid(lower.dlid)))
+		shca_ib_loop_group(dev, skb);
 	return loop ? shca_ib_loop(skb) : shca_ib_leave(dev, &view, skb);
 }
 

@@ -14,7 +14,11 @@
  * memberships (igmp_max_memberships) than an adapter has groups. If the device
  * is in a bond or bridge, that one has the IP addresses, so it joins.
  *
- * Groups are changed under RTNL, which memberships need anyway. They are read
+ * An InfiniBand port joins nothing: consumers ask the subnet manager for that. The port
+ * takes what is for a group to which a QP is attached, and returns its own packets.
+ *
+ * Groups are changed under a mutex, inside RTNL where memberships need that. IPoIB
+ * detaches its QPs under RTNL, so an InfiniBand port must do without it. They are read
  * under RCU.
  */
 #include "mcast.h"
@@ -81,9 +85,12 @@ static void shca_mcast_leave(struct shca_group *group)
 /* Return: 0, also if joining is impossible now; shca_mcast_refresh() tries again. */
 static int shca_mcast_join(struct shca_group *group)
 {
-	struct net_device *ndev = shca_mcast_ndev(group->dev);
+	struct net_device *ndev;
 	int err;
 
+	if (group->dev->ib)
+		return 0;
+	ndev = shca_mcast_ndev(group->dev);
 	if (!ndev)
 		return 0;
 	if (shca_mcast_is_ipv4(group)) {
@@ -110,8 +117,11 @@ static int shca_mcast_join(struct shca_group *group)
 
 static bool shca_mcast_is_joined(const struct shca_group *group)
 {
-	struct net_device *ndev = shca_mcast_ndev(group->dev);
+	struct net_device *ndev;
 
+	if (group->dev->ib)
+		return true;
+	ndev = shca_mcast_ndev(group->dev);
 	if (!ndev)
 		return !group->in_dev && !group->idev;
 	if (shca_mcast_is_ipv4(group))
@@ -126,6 +136,7 @@ void shca_mcast_refresh(struct net *net)
 	int i;
 
 	ASSERT_RTNL();
+	mutex_lock(&snet->groups_lock);
 	for (i = 0; i < SHCA_MCAST_CHAINS; i++)
 		hlist_for_each_entry(group, &snet->groups[i], node) {
 			if (shca_mcast_is_joined(group))
@@ -134,9 +145,24 @@ void shca_mcast_refresh(struct net *net)
 			/* If there is no memory, the next change tries again. */
 			shca_mcast_join(group);
 		}
+	mutex_unlock(&snet->groups_lock);
 }
 
 /* ---- attach and detach ------------------------------------------------------ */
+
+static void shca_mcast_lock(struct shca_dev *dev)
+{
+	if (!dev->ib)
+		rtnl_lock();
+	mutex_lock(&dev->snet->groups_lock);
+}
+
+static void shca_mcast_unlock(struct shca_dev *dev)
+{
+	mutex_unlock(&dev->snet->groups_lock);
+	if (!dev->ib)
+		rtnl_unlock();
+}
 
 static struct shca_group *shca_mcast_find(struct shca_dev *dev,
 					  const struct in6_addr *mgid)
@@ -180,7 +206,7 @@ static struct shca_group *shca_mcast_create(struct shca_dev *dev,
 		kfree(group);
 		return ERR_PTR(err);
 	}
-	dev->nr_groups++;
+	WRITE_ONCE(dev->nr_groups, dev->nr_groups + 1);
 	return group;
 }
 
@@ -190,7 +216,7 @@ static void shca_mcast_remove_if_empty(struct shca_group *group)
 		return;
 	hlist_del_rcu(&group->node);
 	shca_mcast_leave(group);
-	group->dev->nr_groups--;
+	WRITE_ONCE(group->dev->nr_groups, group->dev->nr_groups - 1);
 	kfree_rcu(group, rcu);
 }
 
@@ -200,7 +226,7 @@ static int shca_mcast_attach(struct shca_qp *qp, const struct in6_addr *mgid)
 	struct shca_group *group;
 	struct shca_dev *dev = qp->dev;
 
-	ASSERT_RTNL();
+	lockdep_assert_held(&dev->snet->groups_lock);
 	group = shca_mcast_find(dev, mgid);
 	/* uverbs answers a process that attaches twice from its own list. */
 	if (group && shca_mcast_find_member(group, qp))
@@ -234,7 +260,7 @@ static int shca_mcast_detach(struct shca_qp *qp, const struct in6_addr *mgid)
 	struct shca_group_member *member;
 	struct shca_group *group;
 
-	ASSERT_RTNL();
+	lockdep_assert_held(&qp->dev->snet->groups_lock);
 	group = shca_mcast_find(qp->dev, mgid);
 	member = group ? shca_mcast_find_member(group, qp) : NULL;
 	if (!member)
@@ -257,26 +283,24 @@ int shca_attach_mcast(struct ib_qp *ibqp, union ib_gid *mgid, u16 mlid)
 	err = shca_fault_verb(ibqp->device, SHCA_FAULT_VERB_ATTACH_MCAST);
 	if (err)
 		return err;
-	if (qp->dev->ib)
-		return shca_refuse(qp->dev, qp->qpn, -EOPNOTSUPP,
-				   "an InfiniBand port has no multicast groups yet");
 	memcpy(&addr, mgid, sizeof(addr));
-	if (!qp->dev->snet->sk6 && !ipv6_addr_v4mapped(&addr))
+	if (!qp->dev->ib && !qp->dev->snet->sk6 && !ipv6_addr_v4mapped(&addr))
 		return -EAFNOSUPPORT;
-	rtnl_lock();
+	shca_mcast_lock(qp->dev);
 	err = shca_mcast_attach(qp, &addr);
-	rtnl_unlock();
+	shca_mcast_unlock(qp->dev);
 	return err;
 }
 
 int shca_detach_mcast(struct ib_qp *ibqp, union ib_gid *mgid, u16 mlid)
 {
+	struct shca_qp *qp = to_shca_qp(ibqp);
 	struct in6_addr addr;
 	int err;
 
 	memcpy(&addr, mgid, sizeof(addr));
-	rtnl_lock();
-	err = shca_mcast_detach(to_shca_qp(ibqp), &addr);
-	rtnl_unlock();
+	shca_mcast_lock(qp->dev);
+	err = shca_mcast_detach(qp, &addr);
+	shca_mcast_unlock(qp->dev);
 	return err;
 }

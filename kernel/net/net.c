@@ -169,6 +169,7 @@ static int __net_init shca_net_init_one(struct net *net)
 
 	snet->net = net;
 	mutex_init(&snet->lock);
+	mutex_init(&snet->groups_lock);
 	atomic_set(&snet->refs, 0);
 	return shca_qp_table_init(snet);
 }

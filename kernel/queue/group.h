@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
 /*
  * The multicast groups of a network namespace: which QPs are attached to which.  They
- * are changed by net/mcast.c, under RTNL, and read under RCU.
+ * are changed by net/mcast.c, under a mutex, and read under RCU.
  */
 #ifndef SHCA_GROUP_H
 #define SHCA_GROUP_H
@@ -29,8 +29,8 @@ struct shca_group_member {
 
 /*
  * A group in which a device has QPs, at least one.  @in_dev or @idev is the IP
- * part of the netdev that has joined, with a reference; both are NULL while there
- * is none that could.
+ * part of the netdev that has joined, with a reference; they change under RTNL.
+ * Both are NULL while there is none that could, and on an InfiniBand port.
  */
 struct shca_group {
 	struct hlist_node node;
