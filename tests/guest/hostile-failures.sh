@@ -105,7 +105,8 @@ check leaks_are_looked_for leaks_are_looked_for
 check device_goes rdma link delete shca_a
 
 # The RDMA core leaks, when it has no memory, one of the two arrays of
-# flow_resources_alloc(), and what GET_CONTEXT holds of a context that cannot be made.
+# flow_resources_alloc(), and what GET_CONTEXT holds of a context that cannot be made: also
+# the process, with its credentials.
 # Records of kmemleak that are not of these are told; if there are none, the rest is
 # forgotten, so that it does not fail the guest's end.
 leaks=$debug/kmemleak
@@ -115,7 +116,7 @@ nothing_else_leaks() {
 	echo scan >$leaks
 	sleep 6
 	echo scan >$leaks
-	others=$(awk -v RS='unreferenced object' 'NR > 1 && !/flow_resources_alloc|ib_uverbs_get_context|UVERBS_HANDLER_UVERBS_METHOD_GET_CONTEXT/' $leaks)
+	others=$(awk -v RS='unreferenced object' 'NR > 1 && !/flow_resources_alloc|ib_uverbs_get_context|UVERBS_HANDLER_UVERBS_METHOD_GET_CONTEXT|copy_process|prepare_creds/' $leaks)
 	printf '%s' "$others" | head -n 60
 	[ -z "$others" ] && echo clear >$leaks
 }
