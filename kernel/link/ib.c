@@ -80,8 +80,10 @@ static void shca_ib_note(struct shca_ib_link *link, u32 events)
 {
 	u8 phys = link->phy.phys;
 
-	if (events & SHCA_IB_EV_DOWN)
+	if (events & SHCA_IB_EV_DOWN) {
+		atomic_inc(&link->dev->link_downed);
 		shca_ib_tell(link, shca_ib_sma_link(&link->sma, phys, false));
+	}
 	if (events & SHCA_IB_EV_UP)
 		shca_ib_tell(link, shca_ib_sma_link(&link->sma, phys, true));
 	link->sma.phys = phys;

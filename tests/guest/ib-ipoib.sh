@@ -5,15 +5,12 @@
 # multicast and the subnet administrator, datagrams go by LIDs, and rdma_cm connects
 # by IP addresses. A port is removed under traffic.
 . "$(dirname "$0")/lib.sh"
+. "$(dirname "$0")/scenario"
+. "$(dirname "$0")/subnet"
 
 command -v opensm >/dev/null || skip "this guest has no opensm"
 modprobe -a ib_umad ib_ipoib || skip "this kernel has no ib_ipoib"
 
-has() { grep -q "$3" "/sys/class/infiniband/$1/ports/1/$2"; }
-add_ib() { ip netns exec "$1" rdma link add "$2" type softhca_ib netdev "$3"; }
-has_umad() { grep -qx "$1" /sys/class/infiniband_mad/umad*/ibdev; }
-is_gone() { [ ! -e "/sys/class/infiniband/$1" ]; }
-guid() { tr -d : <"/sys/class/infiniband/$1/node_guid"; }
 
 # ipoib DEVICE : name of its netdev, whose address ends with the port's GUID
 ipoib() {
@@ -68,7 +65,7 @@ in_a ping -q -i 0.002 -s 1000 10.78.0.2 >/tmp/ping 2>&1 &
 at_exit kill $!
 sleep 1
 run rdma link delete shib_b
-check removed is_gone shib_b
+check removed device_is_gone shib_b
 run add_ib "$ns_b" shib_b veth_b
 check active_again wait_for 30 has shib_b state ACTIVE
 enter "$ns_b" shib_b 10.78.0.2

@@ -4,16 +4,12 @@
 # InfiniBand ports: two of them at the ends of a veth find each other, lose each
 # other, and go, in each way there is. Frames that are none are counted.
 . "$(dirname "$0")/lib.sh"
+. "$(dirname "$0")/scenario"
+. "$(dirname "$0")/subnet"
 
-attribute() { cat "/sys/class/infiniband/$1/ports/1/$2"; }
-has() { attribute "$1" "$2" | grep -q "$3"; }
-becomes() { wait_for 10 has "$@" || { attribute "$1" "$2"; return 1; }; }
 is_up() { becomes "$1" phys_state LinkUp && becomes "$1" state INIT; }
 is_polling() { becomes "$1" phys_state Polling && becomes "$1" state DOWN; }
 counter() { cat "/sys/class/infiniband/$1/ports/1/hw_counters/$2"; }
-is_gone() { [ ! -e "/sys/class/infiniband/$1" ]; }
-refused() { ! "$@"; }
-add_ib() { ip netns exec "$1" rdma link add "$2" type softhca_ib netdev "$3"; }
 mtu_is() { ibv_devinfo -d "$1" | grep -Eq "active_mtu:[[:space:]]+$2 "; }
 mtu_becomes() { wait_for 10 mtu_is "$@" || { ibv_devinfo -d "$1"; return 1; }; }
 
@@ -52,8 +48,10 @@ check too_small_is_down is_polling shib_b
 run in_b ip link set veth_b mtu 1500
 check large_again is_up shib_b
 
+downed=$(attribute shib_a counters/link_downed)
 run in_a ip link set veth_a down
 check down_here is_polling shib_a
+check down_is_counted becomes shib_a counters/link_downed "^$((downed + 1))\$"
 check down_there is_polling shib_b
 run in_a ip link set veth_a up
 check up_again_here is_up shib_a
@@ -62,6 +60,7 @@ check up_again_there is_up shib_b
 # The carrier stays, but no frame comes.
 run in_b tc qdisc add dev veth_b root netem loss 100%
 check silent_peer_is_lost is_polling shib_a
+check loss_is_counted becomes shib_a counters/link_downed "^$((downed + 2))\$"
 check peer_hears_of_it becomes shib_b phys_state Training
 run in_b tc qdisc del dev veth_b root
 check heard_again is_up shib_a
@@ -113,7 +112,7 @@ run wait_for 10 test -s /tmp/watch.killed
 run wait_for 10 test -s /tmp/watch.left
 kill -9 $killed
 run rdma link delete shib_a
-check removed_while_held is_gone shib_a
+check removed_while_held device_is_gone shib_a
 check holder_hears_of_it wait_for 10 grep -q DEVICE_FATAL /tmp/watch.left
 run kill $left
 check peer_polls is_polling shib_b
@@ -121,8 +120,8 @@ run add_ib "$ns_a" shib_a veth_a
 check both_up_again is_up shib_b
 
 run in_a ip link del veth_a
-check gone_with_its_netdev wait_for 10 is_gone shib_a
-check gone_with_the_other_end wait_for 10 is_gone shib_b
+check gone_with_its_netdev wait_for 10 device_is_gone shib_a
+check gone_with_the_other_end wait_for 10 device_is_gone shib_b
 
 run ip link add veth_a netns "$ns_a" type veth peer name veth_b netns "$ns_b"
 run in_a ip link set veth_a up
@@ -131,4 +130,4 @@ run add_ib "$ns_a" shib_a veth_a
 run add_ib "$ns_b" shib_b veth_b
 check up_in_new_netdevs is_up shib_a
 run ip netns del "$ns_b"
-check gone_with_its_namespace wait_for 10 is_gone shib_b
+check gone_with_its_namespace wait_for 10 device_is_gone shib_b

@@ -7,19 +7,13 @@
 #
 # timeout: 900
 . "$(dirname "$0")/lib.sh"
+. "$(dirname "$0")/scenario"
+. "$(dirname "$0")/subnet"
 
 command -v opensm >/dev/null || skip "this guest has no opensm"
 modprobe ib_umad || skip "this kernel has no ib_umad"
 
-attribute() { cat "/sys/class/infiniband/$1/ports/1/$2"; }
-has() { attribute "$1" "$2" | grep -q "$3"; }
-becomes() { wait_for 10 has "$@" || { attribute "$1" "$2"; return 1; }; }
 is_active() { wait_for 30 has "$1" state ACTIVE || { tail /tmp/opensm.log; return 1; }; }
-is_gone() { [ ! -e "/sys/class/infiniband/$1" ]; }
-refused() { ! "$@"; }
-add_ib() { ip netns exec "$1" rdma link add "$2" type softhca_ib netdev "$3"; }
-has_umad() { grep -qx "$1" /sys/class/infiniband_mad/umad*/ibdev; }
-guid() { tr -d : <"/sys/class/infiniband/$1/node_guid"; }
 listens() { ss -Hltn "sport = :18515" | grep -q .; }
 # (not in_b, for which /sys has no device)
 frames() {
@@ -130,7 +124,7 @@ flows() { [ "$(attribute shib_b hw_counters/rx_packets)" -gt $((before + 1000)) 
 before=$(attribute shib_b hw_counters/rx_packets)
 check traffic wait_for 20 flows
 run rdma link delete shib_b
-check removed is_gone shib_b
+check removed device_is_gone shib_b
 ended() { ! kill -0 "$1" 2>/dev/null; }
 check client_ends wait_for 60 ended $client
 kill $server 2>/dev/null

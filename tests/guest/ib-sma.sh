@@ -4,15 +4,11 @@
 # The subnet management agent of an InfiniBand port, asked on its own machine by the
 # tools of infiniband-diags: NodeDesc, NodeInfo, PortInfo; a LID is set, and states.
 . "$(dirname "$0")/lib.sh"
+. "$(dirname "$0")/subnet"
 
 command -v smpquery >/dev/null || skip "this guest has no infiniband-diags"
 modprobe ib_umad || skip "this kernel has no ib_umad"
 
-attribute() { cat "/sys/class/infiniband/$1/ports/1/$2"; }
-has() { attribute "$1" "$2" | grep -q "$3"; }
-becomes() { wait_for 10 has "$@" || { attribute "$1" "$2"; return 1; }; }
-add_ib() { ip netns exec "$1" rdma link add "$2" type softhca_ib netdev "$3"; }
-has_umad() { grep -qx "$1" /sys/class/infiniband_mad/umad*/ibdev; }
 query() { smpquery -C shib_a -P 1 -D "$1" 0 | tee /tmp/smp; }
 says() { grep -Eq "$1" /tmp/smp; }
 set_port() { ibportstate -C shib_a -P 1 -D 0 1 "$@"; }
@@ -26,7 +22,7 @@ run add_ib "$ns_b" shib_b veth_b
 run becomes shib_a state INIT
 run wait_for 10 has_umad shib_a
 run wait_for 10 has_node shib_a
-guid=$(tr -d : </sys/class/infiniband/shib_a/node_guid)
+guid=$(guid shib_a)
 
 check node_desc query nodedesc
 check node_desc.text says "$(cat /sys/class/infiniband/shib_a/node_desc)"
