@@ -42,8 +42,9 @@ run eval "echo 1 >$events/enable"
 # (one message at a time, of few packets: what is lost last waits for the time-out)
 start_traffic lossy shca_a shca_b -u 13
 network loss 2% corrupt 2%
-# (an acknowledgement that nothing follows: the link alone may be lucky for long)
-run in_b softhca fault add dev=shca_b do=drop type=ack count=3
+# (Before a time-out a request is sent again early, at most seven times in 33 ms: a
+# time-out needs all their acknowledgements lost, which the link alone does not do.)
+run in_b softhca fault add dev=shca_b do=drop type=ack count=10
 # seen SIGN : or there is no traffic any more, which will show none
 seen() { grep -q "$1" $signs/trace || ! traffic_is_alive lossy; }
 for sign in ' shca_timeout: ' reason=icrc verdict=out-of-sequence verdict=nak-sequence; do
