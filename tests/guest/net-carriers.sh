@@ -2,9 +2,8 @@
 # SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 #
 # Every carrier that RoCE is used on, with verified traffic, and what disturbs it: a bond
-# that fails over, a bridge that learns anew, macvlan, VRF, vxlan, IPsec, XDP. Then NAT,
-# which changes addresses that the ICRC covers: packets are refused, and counted.
-# (Not team: teamnl sets its mode and active port, but then no packet arrived; why is open.)
+# and a team that fail over, a bridge that learns anew, macvlan, VRF, vxlan, IPsec, XDP.
+# Then NAT, which changes addresses that the ICRC covers: packets are refused, and counted.
 #
 # CARRIER_SECONDS (make soak: 60, else 4) of each; CARRIERS="bond vrf": only these
 # timeout: 400
@@ -41,6 +40,7 @@ carrier() {
 tear_down() {
 	rdma link delete shca_a 2>/dev/null
 	rdma link delete shca_b 2>/dev/null
+	[ ! -e /run/teamd/team_a.pid ] || teamd --kill --team-dev team_a
 	ip netns del $ns_a
 	ip netns del $ns_b
 	in_vrf=''
@@ -65,11 +65,16 @@ bridge() {
 }
 bridge_forgets() { in_a bridge fdb flush dev br_a 2>/dev/null; in_a ip link set veth_a nomaster && in_a ip link set veth_a master br_a; }
 
-bond() {
+# two cables, with a bridge at their other end
+two_cables() {
 	two_namespaces
 	ip link add veth_a2 netns $ns_a type veth peer name veth_b2 netns $ns_b
 	in_b ip link add br_b type bridge && in_b ip link set veth_b master br_b && in_b ip link set veth_b2 master br_b &&
-		in_b ip link set veth_b2 up && moves b br_b || return
+		in_b ip link set veth_b2 up && moves b br_b
+}
+
+bond() {
+	two_cables || return
 	in_a ip link add bond_a type bond mode active-backup miimon 20
 	in_a ip link set veth_a down
 	in_a ip link set veth_a master bond_a && in_a ip link set veth_a2 master bond_a && moves a bond_a
@@ -78,6 +83,20 @@ bond_fails_over() {
 	local slave
 	slave=$(in_a cat /sys/class/net/bond_a/bonding/active_slave)
 	in_a ip link set "$slave" down && sleep 0.2 && in_a ip link set "$slave" up
+}
+
+# (The kernel's part alone leaves a port its MAC address in this mode: teamd sets the team's.)
+team() {
+	two_cables || return
+	in_a ip link set veth_a down
+	in_a teamd --daemonize --team-dev team_a --config '{"runner": {"name": "activebackup"},
+		"link_watch": {"name": "ethtool"}, "ports": {"veth_a": {}, "veth_a2": {}}}' &&
+		moves a team_a
+}
+team_fails_over() {
+	local port
+	port=$(in_a teamdctl team_a state item get runner.active_port)
+	in_a ip link set "$port" down && sleep 0.2 && in_a ip link set "$port" up
 }
 
 macvlan() {
@@ -136,10 +155,11 @@ xdp_comes_and_goes() {
 }
 xdp_generic_comes_and_goes() { xdp_comes_and_goes xdpgeneric; }
 
-modprobe -a softhca bonding macvlan vrf vxlan esp4 xfrm_user dummy 2>/dev/null
+modprobe -a softhca bonding team_mode_activebackup macvlan vrf vxlan esp4 xfrm_user dummy 2>/dev/null
 carrier veth two_namespaces nothing
 carrier bridge bridge bridge_forgets
 carrier bond bond bond_fails_over
+carrier team team team_fails_over
 carrier macvlan macvlan nothing
 carrier vrf vrf nothing
 carrier vxlan vxlan nothing
