@@ -433,7 +433,10 @@ struct shca_create_qp_resp {
 #define SHCA_ECE_SIGNATURE_MASK	0xffff0000u
 /* Before a QP ends, it acknowledges all executed requests, without AckReq, too. */
 #define SHCA_ECE_FLUSHES_ACKS		(1u << 0)
-#define SHCA_ECE_OPTIONS	(SHCA_ECE_SIGNATURE | SHCA_ECE_FLUSHES_ACKS)
+/* Keeps packets that come out of order, says which are missing, and understands this. */
+#define SHCA_ECE_HOLDS			(1u << 1)
+#define SHCA_ECE_OPTIONS \
+	(SHCA_ECE_SIGNATURE | SHCA_ECE_FLUSHES_ACKS | SHCA_ECE_HOLDS)
 
 /**
  * struct shca_modify_qp_req - @peer_ece: ECE options of the peer; 0 for none

@@ -263,6 +263,18 @@ static enum shca_verdict req_rx_rnr(struct shca_req *req, const struct shca_pkt 
 }
 
 /*
+ * A marked answer says what the peer does.  The peer knows of us by our requests, if
+ * they were marked, and otherwise by those that follow.
+ */
+static void req_learn(struct shca_req *req, const struct shca_pkt *pkt)
+{
+	if (!req->attr.marking)
+		return;
+	req->marks = SHCA_MARK_OURS;
+	req->attr.peer |= shca_marked_peer(pkt);
+}
+
+/*
  * @behind: an answer before it is missing.  A responder that sends a fatal NAK is
  * in error and answers nothing more.  So the oldest request ends with the status of
  * that NAK.
@@ -317,6 +329,9 @@ static enum shca_verdict req_rx_ack(struct shca_req *req, const struct shca_pkt 
 			return req_gap(req, now);
 		return req_rx_rnr(req, pkt, now);
 	case SHCA_AETH_MISSING:
+		/* It may be the first answer of a peer that is known by its mark alone. */
+		if (unlikely(shca_is_marked(pkt)))
+			req_learn(req, pkt);
 		if (!(req->attr.peer & SHCA_PEER_HOLDS))
 			return SHCA_RX_STALE_ACK;
 		if (req_ack(req, off, now))
@@ -485,19 +500,6 @@ static enum shca_verdict req_rx(struct shca_req *req, const struct shca_pkt *pkt
 	default:
 		return SHCA_RX_STATE;	/* not for this side */
 	}
-}
-
-/*
- * A marked answer says what the peer does.  The peer knows of us by our requests, if
- * they were marked, and otherwise by those that follow.
- */
-static void req_learn(struct shca_req *req, const struct shca_pkt *pkt)
-{
-	if (!req->attr.marking)
-		return;
-	req->marks = SHCA_MARK | SHCA_MARK_FLUSHES_ACKS;
-	if (pkt->resv8a & SHCA_MARK_FLUSHES_ACKS)
-		req->attr.peer |= SHCA_PEER_FLUSHES_ACKS;
 }
 
 bool shca_req_may_hold(const struct shca_req *req, const struct shca_pkt *pkt)

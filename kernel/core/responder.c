@@ -383,8 +383,14 @@ enum shca_verdict shca_resp_rx(struct shca_resp *resp, const struct shca_pkt *pk
 	rx = resp_rx(resp, pkt, now, out);
 	/* (one that is not the next may be anybody's) */
 	if (unlikely(shca_is_marked(pkt)) && rx == SHCA_RX_OK &&
-	    resp->attr.marking && resp_answers(resp))
-		resp->marks = SHCA_MARK | SHCA_MARK_FLUSHES_ACKS;
+	    resp->attr.marking && resp_answers(resp)) {
+		resp->marks = SHCA_MARK_OURS;
+		/*
+		 * The requester may not have heard of us yet. It will by the mark of the
+		 * answer that tells it what is missing.
+		 */
+		resp->attr.peer |= shca_marked_peer(pkt);
+	}
 	resp->stats.rx[rx]++;
 	return rx;
 }

@@ -115,6 +115,8 @@ static inline bool shca_rx_is_later(enum shca_verdict rx)
 #define SHCA_MARK		0x28
 #define SHCA_MARK_SIGNATURE	0x3c
 #define SHCA_MARK_FLUSHES_ACKS		0x01	/* SHCA_PEER_FLUSHES_ACKS */
+#define SHCA_MARK_HOLDS			0x02	/* SHCA_PEER_HOLDS */
+#define SHCA_MARK_OURS		(SHCA_MARK | SHCA_MARK_FLUSHES_ACKS | SHCA_MARK_HOLDS)
 
 /**
  * enum shca_marking - which packets of a connection carry SHCA_MARK
@@ -134,12 +136,19 @@ enum shca_marking {
 /* Marks of a side's packets before it has received any. */
 static inline u8 shca_marks(u8 marking)
 {
-	return marking == SHCA_MARKING_ON ? SHCA_MARK | SHCA_MARK_FLUSHES_ACKS : 0;
+	return marking == SHCA_MARKING_ON ? SHCA_MARK_OURS : 0;
 }
 
 static inline bool shca_is_marked(const struct shca_pkt *pkt)
 {
 	return (pkt->resv8a & SHCA_MARK_SIGNATURE) == SHCA_MARK;
+}
+
+/* SHCA_PEER_* that the mark of @pkt stands for */
+static inline u32 shca_marked_peer(const struct shca_pkt *pkt)
+{
+	return (pkt->resv8a & SHCA_MARK_FLUSHES_ACKS ? SHCA_PEER_FLUSHES_ACKS : 0) |
+	       (pkt->resv8a & SHCA_MARK_HOLDS ? SHCA_PEER_HOLDS : 0);
 }
 
 /* ---- times -------------------------------------------------------------- */

@@ -21,6 +21,8 @@ u32 shca_peer_told(u32 ece_options)
 		return 0;
 	if (ece_options & SHCA_ECE_FLUSHES_ACKS)
 		peer |= SHCA_PEER_FLUSHES_ACKS;
+	if (ece_options & SHCA_ECE_HOLDS)
+		peer |= SHCA_PEER_HOLDS;
 	return peer;
 }
 

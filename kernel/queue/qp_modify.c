@@ -166,6 +166,8 @@ static void shca_start_responder(struct shca_qp *qp)
 		.tells_short = qp->is_user,
 		.tm = shca_qp_tm(qp),
 		.marking = READ_ONCE(qp->dev->resv8a),
+		/* Its requester has been told of us by then: rdma_cm brings ECE before RTR. */
+		.peer = shca_peer_told(qp->peer_ece) & SHCA_PEER_HOLDS,
 		/* An SRQ's requests may all be taken by others (IBTA 9.7.7.2). */
 		.credits = qp->type == IB_QPT_RC && qp->rq.ring.entries,
 		.cnp = READ_ONCE(qp->dev->cc_mode) != SHCA_CC_MODE_OFF,

@@ -157,7 +157,7 @@ pingpongs() {
 # marked ADDRESS FILE : prints how many packets from there have it
 marked() {
 	# shellcheck disable=SC2016 # of tcpdump
-	tcpdump -nr "$2" "src host $1 and udp dst port 4791 and udp[12] & 0x3f = 0x29" 2>/dev/null | wc -l
+	tcpdump -nr "$2" "src host $1 and udp dst port 4791 and udp[12] & 0x3f = 0x2b" 2>/dev/null | wc -l
 }
 # marks FILE OF-A OF-B : at least so many from each; 0: none
 marks() {

@@ -5,8 +5,8 @@
 #define P0	FX_RQ_PSN
 #define S0	FX_SQ_PSN
 #define ACK	(SHCA_AETH_ACK | SHCA_AETH_CREDIT_NONE)
-/* signature 1010 and the bit of SHCA_PEER_FLUSHES_ACKS, in the lower six bits */
-#define MARKED	0x29
+/* signature 1010, SHCA_PEER_HOLDS and SHCA_PEER_FLUSHES_ACKS, in the lower six bits */
+#define MARKED	0x2b
 
 /* ---- the header -------------------------------------------------------------- */
 
@@ -37,20 +37,23 @@ struct mark_row {
 	u8 before;	/* its own mark, and after it has heard @heard */
 	u8 heard;
 	u8 after;
-	bool known;
+	u32 peer;	/* what is known by it */
 };
 
+#define FLUSHES	SHCA_PEER_FLUSHES_ACKS
+#define HOLDS	SHCA_PEER_HOLDS
+
 static const struct mark_row mark_rows[] = {
-	{ "off hears a mark", SHCA_MARKING_OFF, 0, MARKED, 0, false },
-	{ "auto hears nothing", SHCA_MARKING_AUTO, 0, 0, 0, false },
-	{ "auto hears a mark", SHCA_MARKING_AUTO, 0, MARKED, MARKED, true },
-	{ "auto hears all ones", SHCA_MARKING_AUTO, 0, 0x3f, 0, false },
-	{ "auto hears another signature", SHCA_MARKING_AUTO, 0, 0x21, 0,
-	  false },
-	{ "auto hears one that does less", SHCA_MARKING_AUTO, 0, 0x28, MARKED,
-	  false },
-	{ "on hears nothing", SHCA_MARKING_ON, MARKED, 0, MARKED, false },
-	{ "on hears a mark", SHCA_MARKING_ON, MARKED, MARKED, MARKED, true },
+	{ "off hears a mark", SHCA_MARKING_OFF, 0, MARKED, 0, 0 },
+	{ "auto hears nothing", SHCA_MARKING_AUTO, 0, 0, 0, 0 },
+	{ "auto hears a mark", SHCA_MARKING_AUTO, 0, MARKED, MARKED, FLUSHES | HOLDS },
+	{ "auto hears all ones", SHCA_MARKING_AUTO, 0, 0x3f, 0, 0 },
+	{ "auto hears another signature", SHCA_MARKING_AUTO, 0, 0x23, 0, 0 },
+	{ "auto hears one that does neither", SHCA_MARKING_AUTO, 0, 0x28, MARKED, 0 },
+	{ "auto hears one that flushes", SHCA_MARKING_AUTO, 0, 0x29, MARKED, FLUSHES },
+	{ "auto hears one that holds", SHCA_MARKING_AUTO, 0, 0x2a, MARKED, HOLDS },
+	{ "on hears nothing", SHCA_MARKING_ON, MARKED, 0, MARKED, 0 },
+	{ "on hears a mark", SHCA_MARKING_ON, MARKED, MARKED, MARKED, FLUSHES | HOLDS },
 };
 
 static void mark_desc(const struct mark_row *row, char *desc)
@@ -89,13 +92,12 @@ static void req_rx_learns_from_marked_answers(struct kunit *test)
 	ack.resv8a = row->heard;
 	KUNIT_EXPECT_EQ(test, shca_req_rx(&fx->req, &ack, fx->now),
 			SHCA_RX_OK);
-	KUNIT_EXPECT_EQ(test, !!(fx->req.attr.peer & SHCA_PEER_FLUSHES_ACKS),
-			row->known);
+	KUNIT_EXPECT_EQ(test, fx->req.attr.peer, row->peer);
 	/* unsignalled, and the last of its post: a stranger is asked */
 	fx_post_flags(fx, SHCA_WR_RDMA_WRITE, 1, 0);
 	KUNIT_ASSERT_TRUE(test, fx_next(fx));
 	KUNIT_EXPECT_EQ(test, fx->pkt.resv8a, row->after);
-	KUNIT_EXPECT_EQ(test, fx->pkt.ackreq, !row->known);
+	KUNIT_EXPECT_EQ(test, fx->pkt.ackreq, !(row->peer & FLUSHES));
 }
 
 static void resp_rx_answers_marks_with_marks(struct kunit *test)
@@ -119,6 +121,36 @@ static void resp_rx_answers_marks_with_marks(struct kunit *test)
 	KUNIT_ASSERT_TRUE(test, fx_answer(fx));
 	KUNIT_EXPECT_EQ(test, fx->pkt.opcode, SHCA_OP_READ_RESP_ONLY);
 	KUNIT_EXPECT_EQ(test, fx->pkt.resv8a, row->after);
+	KUNIT_EXPECT_EQ(test, fx->resp.attr.peer, row->peer);
+}
+
+/* The first answer that it hears may be that a packet is missing. */
+static void req_rx_knows_by_its_mark_who_misses_a_packet(struct kunit *test)
+{
+	static const struct mark_row on = { .marking = SHCA_MARKING_ON };
+	struct fx *fx = test->priv;
+	struct shca_pkt nak;
+
+	start_requester(fx, &on, SHCA_TRANSPORT_RC);
+	fx_post(fx, SHCA_WR_SEND, 1);
+	fx_post(fx, SHCA_WR_SEND, 1);
+	fx_post(fx, SHCA_WR_SEND, 1);
+	KUNIT_ASSERT_TRUE(test, fx_next(fx));
+	KUNIT_ASSERT_TRUE(test, fx_next(fx));
+	KUNIT_ASSERT_TRUE(test, fx_next(fx));
+	memset(&nak, 0, sizeof(nak));
+	nak.opcode = SHCA_OP_ACK;
+	nak.psn = S0;
+	nak.aeth.syndrome = SHCA_AETH_MISSING;	/* one packet */
+	nak.aeth.msn = S0 + 1;
+	KUNIT_EXPECT_EQ(test, shca_req_rx(&fx->req, &nak, fx->now),
+			SHCA_RX_STALE_ACK);
+	nak.resv8a = MARKED;
+	KUNIT_EXPECT_EQ(test, shca_req_rx(&fx->req, &nak, fx->now),
+			SHCA_RX_NAK_SEQ);
+	KUNIT_ASSERT_TRUE(test, fx_next(fx));
+	KUNIT_EXPECT_EQ(test, fx->pkt.psn, S0);
+	KUNIT_EXPECT_TRUE(test, fx->pkt.again);
 }
 
 /* An ACK probe is a request as any other. */
@@ -224,7 +256,7 @@ static void mark_of_an_answer_to_nothing_is_not_learned(struct kunit *test)
 		KUNIT_EXPECT_EQ(test, fx->req.marks,
 				rows[i].learns ? MARKED : 0);
 		KUNIT_EXPECT_EQ(test, fx->req.attr.peer,
-				rows[i].learns ? SHCA_PEER_FLUSHES_ACKS : 0);
+				rows[i].learns ? FLUSHES | HOLDS : 0);
 	}
 }
 
@@ -248,6 +280,7 @@ static void mark_of_a_request_out_of_turn_is_not_answered(struct kunit *test)
 static struct kunit_case marks_cases[] = {
 	KUNIT_CASE(mark_is_in_the_bits_beside_fecn_and_becn),
 	KUNIT_CASE_PARAM(req_rx_learns_from_marked_answers, mark_gen_params),
+	KUNIT_CASE(req_rx_knows_by_its_mark_who_misses_a_packet),
 	KUNIT_CASE_PARAM(resp_rx_answers_marks_with_marks, mark_gen_params),
 	KUNIT_CASE(req_probe_is_marked),
 	KUNIT_CASE(only_connections_that_answer_are_marked),

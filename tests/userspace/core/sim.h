@@ -350,6 +350,7 @@ struct sim_faults {
 	bool strict;
 	bool hostile;
 	bool holds;		/* both ends keep requests that come out of order */
+	bool tells;		/* each tells the other so by its marks only */
 	bool keeps;		/* and responses */
 	u32 loss;
 	u32 dup;

@@ -527,10 +527,12 @@ static void pick_attr(struct sim_node *n)
 	a->rnr_retry = prng_below(rng, 8);
 	a->max_rd_atomic = prng_below(rng, 9);
 	a->peer = prng_chance(rng, 500) ? SHCA_PEER_FLUSHES_ACKS : 0;
-	if (f->holds)
+	if (f->holds && !f->tells)
 		a->peer |= SHCA_PEER_HOLDS;
 	a->keeps = f->keeps;
 	a->marking = prng_below(rng, 3);
+	if (f->tells)
+		a->marking = SHCA_MARKING_ON;
 	a->cc.algorithm = prng_below(rng, SHCA_CC_DCQCN + 1);
 	a->cc.params = &shca_cc_presets;
 	a->cc.line = 125000ull << prng_below(rng, 17);
@@ -583,7 +585,7 @@ static void start_node(struct sim_node *n)
 	a->cnp = n->w->f.ecn;
 	a->cnp_interval_ns = 50000;
 	a->marking = n->req_attr.marking;
-	a->peer = n->w->f.holds ? SHCA_PEER_HOLDS : 0;
+	a->peer = n->w->f.holds && !n->w->f.tells ? SHCA_PEER_HOLDS : 0;
 	/* (of the seed alone: what is drawn stays as it was) */
 	a->credits = n->w->transport == SHCA_TRANSPORT_RC &&
 		     (n->w->seed ^ n->idx) & 1;
@@ -996,6 +998,7 @@ static void pick_world(struct sim_world *w)
 	/* (no draw of its own: the rest of the world is as it was) */
 	f->holds = sim_is_rc(w) && w->reach == 1 && w->seed / 2 % 2;
 	f->keeps = sim_is_rc(w) && w->reach == 1 && w->seed / 4 % 2;
+	f->tells = f->holds && w->seed / 8 % 4 == 0;
 	f->is_clean = kind < 3;
 	if (f->is_clean)
 		return;

@@ -140,7 +140,7 @@ static void connection_options(void)
 
 	REQUIRE_EQ(ibv_query_ece(a.qp, &ece), 0);
 	REQUIRE_EQ(ece.vendor_id, 0xffffff);
-	REQUIRE_EQ(ece.options, 0x53480001);
+	REQUIRE_EQ(ece.options, 0x53480003);
 	REQUIRE_EQ(ece.comp_mask, 0);
 	offer = ece.options;
 	/* options of a later release with one more: the answer drops it */
