@@ -176,13 +176,14 @@ SHCA_FAULT_CALLS(P, I)
 #undef P
 #undef I
 
-static const struct verbs_context_ops shca_fault_ops = {
-#define P(name, type, ctx, params, args) .name = shca_fault_##name,
-#define I(name, ctx, params, args) .name = shca_fault_##name,
+static void shca_fault_set_ops(struct verbs_context_ops *ops)
+{
+#define P(name, type, ctx, params, args) ops->name = shca_fault_##name;
+#define I(name, ctx, params, args) ops->name = shca_fault_##name;
 	SHCA_FAULT_CALLS(P, I)
 #undef P
 #undef I
-};
+}
 
 /* ---- the file -------------------------------------------------------------------- */
 
@@ -336,7 +337,7 @@ static int shca_fault_read(const char *name)
 	return err;
 }
 
-int shca_fault_start(struct shca_context *ctx)
+int shca_fault_start(struct verbs_context_ops *ops)
 {
 	/* Not from one who starts a program with more rights than his own. */
 	const char *name = secure_getenv("SOFTHCA_FAULTS");
@@ -350,6 +351,6 @@ int shca_fault_start(struct shca_context *ctx)
 	pthread_mutex_unlock(&shca_faults_lock);
 	if (shca_faults_err)
 		return shca_faults_err;
-	verbs_set_ops(&ctx->vctx, &shca_fault_ops);
+	shca_fault_set_ops(ops);
 	return 0;
 }

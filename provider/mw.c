@@ -55,7 +55,7 @@ int shca_bind_mw(struct ibv_qp *qp, struct ibv_mw *mw,
 
 	if (mw->type != IBV_MW_TYPE_1)
 		return EINVAL;
-	err = shca_post_send(qp, &wr, &bad_wr);
+	err = ibv_post_send(qp, &wr, &bad_wr);
 	if (!err)
 		mw->rkey = wr.bind_mw.rkey;
 	return err;

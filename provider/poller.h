@@ -131,8 +131,8 @@ static inline int shca_post_ring_self(struct shca_qp *qp)
  *
  * Return: 0 or an errno; EIO once the device is gone.
  */
-static inline int shca_post_ring(struct shca_qp *qp, uint32_t prod,
-				 bool urgent)
+static SHCA_ALWAYS_INLINE int shca_post_ring(struct shca_qp *qp, uint32_t prod,
+					     bool urgent)
 {
 	struct shca_poller *poller;
 

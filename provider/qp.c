@@ -459,8 +459,8 @@ static int shca_check_bind(const struct ibv_send_wr *wr)
 }
 
 /* Return: 0 or EINVAL; see the top of the file. */
-static int shca_check_send(const struct shca_qp *qp,
-			   const struct ibv_send_wr *wr)
+static SHCA_ALWAYS_INLINE int shca_check_send(const struct shca_qp *qp,
+					      const struct ibv_send_wr *wr)
 {
 	if (unlikely((unsigned int)wr->opcode >= 32 ||
 		     !(qp->opcodes & (1u << wr->opcode))))
@@ -492,9 +492,9 @@ static void shca_fill_bind(struct shca_send_wqe *wqe, const struct ibv_mw *mw,
 }
 
 /* Fills in the part that depends on the type of QP and the opcode. */
-static void shca_fill_remote(const struct shca_qp *qp,
-			     struct shca_send_wqe *wqe,
-			     const struct ibv_send_wr *wr)
+static SHCA_ALWAYS_INLINE void shca_fill_remote(const struct shca_qp *qp,
+						struct shca_send_wqe *wqe,
+						const struct ibv_send_wr *wr)
 {
 	memset(wqe->room, 0, sizeof(wqe->room));
 	if (qp->vqp.qp.qp_type == IBV_QPT_UD) {
@@ -526,8 +526,9 @@ static void shca_fill_remote(const struct shca_qp *qp,
 	}
 }
 
-static void shca_fill_send(const struct shca_qp *qp, struct shca_send_wqe *wqe,
-			   const struct ibv_send_wr *wr)
+static SHCA_ALWAYS_INLINE void shca_fill_send(const struct shca_qp *qp,
+					      struct shca_send_wqe *wqe,
+					      const struct ibv_send_wr *wr)
 {
 	wqe->wr_id = wr->wr_id;
 	wqe->opcode = wr->opcode;
@@ -560,8 +561,9 @@ static void shca_fill_send(const struct shca_qp *qp, struct shca_send_wqe *wqe,
  * The requests stay in the ring, because the kernel may have read them. The
  * first of them is reported.
  */
-int shca_post_send(struct ibv_qp *ibqp, struct ibv_send_wr *wr,
-		   struct ibv_send_wr **bad_wr)
+static SHCA_ALWAYS_INLINE int shca_send(struct ibv_qp *ibqp, struct ibv_send_wr *wr,
+				   struct ibv_send_wr **bad_wr,
+				   shca_watch_fn *watch)
 {
 	struct shca_qp *qp = to_shca_qp(ibqp);
 	struct ibv_send_wr *first = wr;
@@ -592,6 +594,8 @@ int shca_post_send(struct ibv_qp *ibqp, struct ibv_send_wr *wr,
 	}
 	posted = prod != sq->prod;
 	if (posted) {
+		if (watch)
+			watch(sq, prod);
 		sq->prod = prod;
 		shca_sq_publish(qp->index, prod);
 	}
@@ -610,8 +614,21 @@ int shca_post_send(struct ibv_qp *ibqp, struct ibv_send_wr *wr,
 	return err;
 }
 
-int shca_post_recv(struct ibv_qp *ibqp, struct ibv_recv_wr *wr,
-		   struct ibv_recv_wr **bad_wr)
+int shca_post_send(struct ibv_qp *ibqp, struct ibv_send_wr *wr,
+		   struct ibv_send_wr **bad_wr)
+{
+	return shca_send(ibqp, wr, bad_wr, NULL);
+}
+
+int shca_lint_post_send(struct ibv_qp *ibqp, struct ibv_send_wr *wr,
+			struct ibv_send_wr **bad_wr)
+{
+	return shca_send(ibqp, wr, bad_wr, shca_lint_posted);
+}
+
+static SHCA_ALWAYS_INLINE int shca_recv(struct ibv_qp *ibqp, struct ibv_recv_wr *wr,
+				   struct ibv_recv_wr **bad_wr,
+				   shca_watch_fn *watch)
 {
 	struct shca_qp *qp = to_shca_qp(ibqp);
 	int err, doorbell_err;
@@ -625,7 +642,7 @@ int shca_post_recv(struct ibv_qp *ibqp, struct ibv_recv_wr *wr,
 		return EINVAL;
 	}
 	err = shca_rq_post(&qp->rq, qp->index, qp->status, wr, bad_wr,
-			   &must_ring);
+			   &must_ring, watch);
 	if (likely(!must_ring))
 		return err;
 	doorbell_err = shca_doorbell_ring(qp);
@@ -633,4 +650,16 @@ int shca_post_recv(struct ibv_qp *ibqp, struct ibv_recv_wr *wr,
 		return err;
 	*bad_wr = wr;
 	return doorbell_err;
+}
+
+int shca_post_recv(struct ibv_qp *ibqp, struct ibv_recv_wr *wr,
+		   struct ibv_recv_wr **bad_wr)
+{
+	return shca_recv(ibqp, wr, bad_wr, NULL);
+}
+
+int shca_lint_post_recv(struct ibv_qp *ibqp, struct ibv_recv_wr *wr,
+			struct ibv_recv_wr **bad_wr)
+{
+	return shca_recv(ibqp, wr, bad_wr, shca_lint_posted);
 }

@@ -201,14 +201,15 @@ static inline void shca_wq_fill_recv(struct shca_recv_wqe *wqe,
 /**
  * shca_wq_write_recv() - post a list of receive requests, of a QP, an SRQ or a WQ
  * @index: @cons: the words of this ring
+ * @watch:	see shca_watch_fn
  *
  * Called with wq->lock held.
  * Return: 0; ENOMEM (full) or EINVAL with @bad_wr set: those before it are posted.
  */
-static inline int shca_wq_write_recv(struct shca_wq *wq,
-				     struct shca_qp_index *index,
-				     const __u32 *cons, struct ibv_recv_wr *wr,
-				     struct ibv_recv_wr **bad_wr)
+static SHCA_ALWAYS_INLINE int
+shca_wq_write_recv(struct shca_wq *wq, struct shca_qp_index *index,
+		   const __u32 *cons, struct ibv_recv_wr *wr,
+		   struct ibv_recv_wr **bad_wr, shca_watch_fn *watch)
 {
 	uint32_t prod = wq->prod;
 	int err = 0;
@@ -225,6 +226,8 @@ static inline int shca_wq_write_recv(struct shca_wq *wq,
 		shca_wq_fill_recv(shca_wq_slot(wq, prod), wr);
 	}
 	if (prod != wq->prod) {
+		if (watch)
+			watch(wq, prod);
 		wq->prod = prod;
 		shca_rq_publish(index, prod);
 	}
@@ -235,10 +238,10 @@ static inline int shca_wq_write_recv(struct shca_wq *wq,
  * shca_rq_post() - the same for a QP or a WQ, which may have failed
  * @must_ring:	a doorbell is due
  */
-static inline int shca_rq_post(struct shca_wq *rq, struct shca_qp_index *index,
-			       const struct shca_qp_status *status,
-			       struct ibv_recv_wr *wr,
-			       struct ibv_recv_wr **bad_wr, bool *must_ring)
+static SHCA_ALWAYS_INLINE int
+shca_rq_post(struct shca_wq *rq, struct shca_qp_index *index,
+	     const struct shca_qp_status *status, struct ibv_recv_wr *wr,
+	     struct ibv_recv_wr **bad_wr, bool *must_ring, shca_watch_fn *watch)
 {
 	uint32_t prod;
 	bool posted;
@@ -246,7 +249,8 @@ static inline int shca_rq_post(struct shca_wq *rq, struct shca_qp_index *index,
 
 	shca_lock(&rq->lock);
 	prod = rq->prod;
-	err = shca_wq_write_recv(rq, index, &status->rq_cons, wr, bad_wr);
+	err = shca_wq_write_recv(rq, index, &status->rq_cons, wr, bad_wr,
+				 watch);
 	posted = rq->prod != prod;
 	shca_unlock(&rq->lock);
 	*must_ring = posted && shca_rq_must_ring(status);

@@ -151,17 +151,20 @@ static struct verbs_context *
 shca_start_context(struct shca_context *ctx,
 		   const struct shca_alloc_ucontext_resp *resp)
 {
+	struct verbs_context_ops ops = shca_context_ops;
 	int err;
 
 	ctx->page_size = sysconf(_SC_PAGESIZE);
 	ctx->features = resp->features;
-	verbs_set_ops(&ctx->vctx, &shca_context_ops);
-	err = shca_fault_start(ctx);
+	err = shca_fault_start(&ops);
+	if (!err)
+		err = shca_lint_start(ctx, &ops);
 	if (err) {
 		shca_uninit_context(ctx);
 		errno = err;
 		return NULL;
 	}
+	verbs_set_ops(&ctx->vctx, &ops);
 	shca_poller_start(ctx);
 	return &ctx->vctx;
 }
@@ -206,6 +209,7 @@ static struct verbs_context *shca_import_context(struct ibv_device *ibdev,
 static void shca_free_context(struct ibv_context *ibctx)
 {
 	shca_poller_stop(to_shca_context(ibctx));
+	shca_lint_stop(to_shca_context(ibctx));
 	shca_uninit_context(to_shca_context(ibctx));
 }
 

@@ -21,6 +21,8 @@
 
 #include "softhca_abi_drv.h"
 
+#define SHCA_ALWAYS_INLINE	inline __attribute__((always_inline))
+
 /**
  * struct shca_lock - a spinlock, or none
  * @unused:	the program has promised to use one thread at a time, see
@@ -63,12 +65,14 @@ struct shca_device {
  * @page_size:	size of the pages with indices and status
  * @features:	features granted by the kernel
  * @poller:	rings the doorbell in place of posts (poller.h), or NULL
+ * @lint:	what the sanitizer knows (lint.h), or NULL
  */
 struct shca_context {
 	struct verbs_context vctx;
 	size_t page_size;
 	uint64_t features;
 	struct shca_poller *poller;
+	struct shca_lint *lint;
 };
 
 /** struct shca_td - a thread domain; @users: parent domains that use it */
@@ -109,6 +113,7 @@ struct shca_ah {
  *		another resize succeeds
  * @dead:	bitmap of slots whose completions polling skips, see
  *		shca_cq_purge(); @nr_dead bits are set
+ * @lint:	what the sanitizer knows of it, or NULL
  */
 struct shca_cq {
 	struct verbs_cq vcq;
@@ -127,6 +132,7 @@ struct shca_cq {
 	struct shca_pd *domain;
 	uint32_t nr_dead;
 	uint8_t *dead;
+	struct shca_lint_cq *lint;
 };
 
 /**
@@ -135,6 +141,7 @@ struct shca_cq {
  * @max_wr:	requests that may be outstanding, at most @mask + 1
  * @prod:	next slot to write
  * @cons:	retired by the kernel, cached value
+ * @lint:	what the sanitizer knows of it; only lint_*.c use it
  */
 struct shca_wq {
 	struct shca_lock lock;
@@ -145,7 +152,17 @@ struct shca_wq {
 	uint32_t max_sge;
 	uint32_t prod;		/* protected by lock */
 	uint32_t cons;		/* protected by lock */
+	struct shca_lint_queue *lint;
 };
+
+/**
+ * shca_watch_fn - called when the requests up to @prod are in the ring, and the kernel
+ * does not see them yet
+ *
+ * Functions that post have it as a constant argument, so NULL costs nothing. Context:
+ * wq->lock held.
+ */
+typedef void shca_watch_fn(struct shca_wq *wq, uint32_t prod);
 
 /** union shca_doorbell - the doorbell's command, with its one attribute */
 union shca_doorbell {
@@ -333,11 +350,29 @@ struct ibv_mr *shca_reg_dm_mr(struct ibv_pd *pd, struct ibv_dm *ibdm,
 /* fault.c */
 
 /**
- * shca_fault_start() - verbs of @ctx fail by the rules of SOFTHCA_FAULTS, if it is set
+ * shca_fault_start() - verbs of a context fail by the rules of SOFTHCA_FAULTS, if it is set
+ * @ops:	the operations, to be replaced
  *
  * Return: 0, or an errno after a message on stderr: the file or a rule is wrong.
  */
-int shca_fault_start(struct shca_context *ctx);
+int shca_fault_start(struct verbs_context_ops *ops);
+
+/* lint.c */
+
+/**
+ * shca_lint_start() - watch the use of @ctx, if SOFTHCA_LINT is set
+ * @ops:	the operations, to be replaced
+ *
+ * Return: 0, or an errno, after a message on stderr if a word is wrong.
+ */
+int shca_lint_start(struct shca_context *ctx, struct verbs_context_ops *ops);
+void shca_lint_stop(struct shca_context *ctx);
+
+/* lint_queue.c */
+shca_watch_fn shca_lint_posted;
+
+/* lint_verbs.c */
+void shca_lint_set_ops(struct verbs_context_ops *ops);
 
 /* pd.c */
 struct ibv_pd *shca_alloc_pd(struct ibv_context *ibctx);
@@ -366,6 +401,11 @@ int shca_post_send(struct ibv_qp *ibqp, struct ibv_send_wr *wr,
 		   struct ibv_send_wr **bad_wr);
 int shca_post_recv(struct ibv_qp *ibqp, struct ibv_recv_wr *wr,
 		   struct ibv_recv_wr **bad_wr);
+/* The same, watched by the sanitizer. */
+int shca_lint_post_send(struct ibv_qp *ibqp, struct ibv_send_wr *wr,
+			struct ibv_send_wr **bad_wr);
+int shca_lint_post_recv(struct ibv_qp *ibqp, struct ibv_recv_wr *wr,
+			struct ibv_recv_wr **bad_wr);
 
 /* qp_ex.c */
 int shca_qp_ex_check(uint32_t opcodes, uint64_t flags);
@@ -415,6 +455,8 @@ int shca_post_srq_ops(struct ibv_srq *ibsrq, struct ibv_ops_wr *wr,
 		      struct ibv_ops_wr **bad_wr);
 int shca_post_srq_recv(struct ibv_srq *ibsrq, struct ibv_recv_wr *wr,
 		       struct ibv_recv_wr **bad_wr);
+int shca_lint_post_srq_recv(struct ibv_srq *ibsrq, struct ibv_recv_wr *wr,
+			    struct ibv_recv_wr **bad_wr);
 
 /* wq.c */
 struct ibv_wq *shca_create_wq(struct ibv_context *ibctx,

@@ -162,8 +162,10 @@ int shca_destroy_srq(struct ibv_srq *ibsrq)
 	return 0;
 }
 
-int shca_post_srq_recv(struct ibv_srq *ibsrq, struct ibv_recv_wr *wr,
-		       struct ibv_recv_wr **bad_wr)
+static SHCA_ALWAYS_INLINE int shca_srq_post(struct ibv_srq *ibsrq,
+				       struct ibv_recv_wr *wr,
+				       struct ibv_recv_wr **bad_wr,
+				       shca_watch_fn *watch)
 {
 	struct shca_srq *srq = to_shca_srq(ibsrq);
 	int err;
@@ -172,11 +174,23 @@ int shca_post_srq_recv(struct ibv_srq *ibsrq, struct ibv_recv_wr *wr,
 	err = srq->lost;
 	if (likely(!err))
 		err = shca_wq_write_recv(&srq->wq, srq->index,
-					 &srq->status->cons, wr, bad_wr);
+					 &srq->status->cons, wr, bad_wr, watch);
 	else
 		*bad_wr = wr;
 	shca_unlock(&srq->wq.lock);
 	return err;
+}
+
+int shca_post_srq_recv(struct ibv_srq *ibsrq, struct ibv_recv_wr *wr,
+		       struct ibv_recv_wr **bad_wr)
+{
+	return shca_srq_post(ibsrq, wr, bad_wr, NULL);
+}
+
+int shca_lint_post_srq_recv(struct ibv_srq *ibsrq, struct ibv_recv_wr *wr,
+			    struct ibv_recv_wr **bad_wr)
+{
+	return shca_srq_post(ibsrq, wr, bad_wr, shca_lint_posted);
 }
 
 /* ---- tag matching ------------------------------------------------------- */

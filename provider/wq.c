@@ -29,7 +29,7 @@ static int shca_post_wq_recv(struct ibv_wq *ibwq, struct ibv_recv_wr *wr,
 		return EINVAL;
 	}
 	err = shca_rq_post(&rwq->ring, rwq->index, rwq->status, wr, bad_wr,
-			   &must_ring);
+			   &must_ring, NULL);
 	if (likely(!must_ring))
 		return err;
 	doorbell_err = shca_doorbell_ring_wq(rwq);
