@@ -112,7 +112,8 @@ struct shca_trust;
  * @nr_pd: @nr_cq: @nr_qp: @nr_srq: @nr_wq: @nr_rwq_tbl: @nr_mr: @nr_mw: @nr_ah:
  *		existing objects of processes; compared with the limits above
  * @dm_bytes:	device memory allocated by processes
- * @parked:	bytes of received packets that wait for memory (page_wait.c)
+ * @parked: @held: bytes of received packets that wait for memory, and for packets before
+ *		them (park.c)
  * @nr_groups: @nr_attached:	multicast groups, and QPs attached to all of
  *		them; under the namespace's @groups_lock
  * @pkeys:	P_Key table, read for each packet; entry 0 is always the default
@@ -174,6 +175,7 @@ struct shca_dev {
 	atomic_t nr_mw;
 	atomic_t nr_ah;
 	atomic_long_t parked;
+	atomic_long_t held;
 	atomic_t dm_bytes;
 	atomic_t av_tag;
 	u16 pkeys[SHCA_LIM_PKEYS];

@@ -147,7 +147,7 @@ static void cc_widen(struct shca_cc *cc, u64 rtt_ns)
 	cc->limits = false;
 	/* What made the window smaller is the limit, and no missing width. */
 	if (!limited || cc->cwnd < cc->wide || cc->wide >= SHCA_CC_WIDEST ||
-	    rtt_ns > cc->least_ns + cc->least_ns / 2)
+	    rtt_ns > cc->least_ns + cc->least_ns / 4)
 		return;
 	cc->wide = min_t(u32, cc->wide + cc->wide / 2, SHCA_CC_WIDEST);
 	cc->lossy = cc->wide;

@@ -15,11 +15,13 @@
 
 /* Packets of the window of a new connection, unless shca_cc.window is changed. */
 #define SHCA_CC_WINDOW		128
+/* Packets of the widest window.  A peer of ours keeps as many behind a gap. */
+#define SHCA_CC_WIDEST		4096
 /*
- * Packets of the widest window.  A peer of ours keeps as many behind a gap.  What it drops
- * comes again, and with a wider window that would be most of it.
+ * If a peer keeps nothing behind a gap, all of the window comes again: it gets no wider
+ * from here on.
  */
-#define SHCA_CC_WIDEST		256
+#define SHCA_CC_WIDE_ENOUGH	256
 /* However much is lost, so many may be outstanding; AckReq needs four. */
 #define SHCA_CC_WINDOW_MIN	8
 /* shca_cc.burst: any number. */

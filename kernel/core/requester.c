@@ -175,6 +175,12 @@ static u32 req_nr_psn(const struct shca_req *req, const struct shca_send_wr *wr)
 	return ((wr->length - 1) >> req->psn.mtu_shift) + 1;
 }
 
+/* Does the peer keep what is behind a gap?  Then a loss makes little come again. */
+static bool req_is_held(const struct shca_req *req)
+{
+	return req->attr.peer & SHCA_PEER_HOLDS;
+}
+
 /*
  * Room for responses: what a loss makes come again is bounded.  So is what stands before
  * the response of a repair, and that is kept until it is here.
@@ -182,7 +188,8 @@ static u32 req_nr_psn(const struct shca_req *req, const struct shca_send_wr *wr)
 static u32 req_read_room(const struct shca_req *req)
 {
 	if (req->attr.keeps)
-		return min_t(u32, req->cc.cwnd * SHCA_REQ_READ_KEPT, SHCA_CC_WIDEST);
+		return min_t(u32, req->cc.cwnd * SHCA_REQ_READ_KEPT,
+			     req_is_held(req) ? SHCA_CC_WIDEST : SHCA_CC_WIDE_ENOUGH);
 	return req->cc.cwnd * SHCA_REQ_READ_FACTOR;
 }
 
@@ -328,7 +335,8 @@ static struct shca_send_wr *req_pick(struct shca_req *req)
 	if (unlikely(req->psn.next == req->psn.held) || shca_req_credit_waits(req))
 		return NULL;
 	if (req_is_rc(req) && !req_is_rd(wr) && req_window_full(req, req->psn.next)) {
-		req->cc.limits = true;
+		if (req_is_held(req) || req->cc.wide < SHCA_CC_WIDE_ENOUGH)
+			req->cc.limits = true;
 		return NULL;
 	}
 	if (!(wr->flags_core & SHCA_WRF_STARTED)) {

@@ -5,12 +5,7 @@
  * A packet that is being sent does not wait: the side goes back to it, as when the
  * queue below is full.
  *
- * A received packet waits, and so does what comes behind it for that side, in
- * order.  Beyond the bounds below packets are lost, as on a wire.  A peer of RC
- * gets an RNR NAK when its first packet begins to wait, and each time that it comes
- * again.  Older packets are answered as usual.  A requester of ours that has an
- * answer waiting does not time out.  Between two QPs of this machine the sender
- * goes back.
+ * A received packet waits (park.c), and so does what comes behind it for that side.
  *
  * Meanwhile a worker fetches.  Each side of a QP executes in order, so it wants one
  * thing at a time.  When the fetch fails, the side learns that as it asks for the
@@ -20,29 +15,12 @@
  * waiting for it.  So the fetch is an object of its own, made when a side asks for
  * the first time.  The side and the worker each hold a reference to it.  When the
  * worker has the memory, or has failed, it checks that the side still exists.
- *
- * Bounds.  Packets wait in the kernel's memory.  A side keeps a limited number of
- * packets.  Their bytes are limited to a share of what is still free of the
- * device's total. So many sides that make no progress leave room for one that does.
  */
 #include "page_wait.h"
 
 #include <linux/mutex.h>
-#include <linux/netfilter.h>
 #include <linux/refcount.h>
-#include <linux/skbuff.h>
 #include <linux/slab.h>
-
-#include "../core/psn.h"
-#include "rx.h"
-
-/* Packets of one side that wait: two windows of ours. */
-#define SHCA_PARK_MAX	256
-/* Bytes of a device that wait, and what part of those left a side may have. */
-#define SHCA_PARK_BYTES	(16l << 20)
-#define SHCA_PARK_SHARE	8
-
-/* ---- fetching ------------------------------------------------------------ */
 
 /* enum shca_fetch_state - memory that a side has asked for */
 enum shca_fetch_state {
@@ -196,164 +174,4 @@ void shca_mem_ctx_stop(struct shca_mem_ctx *mem)
 		shca_fetch_done(fetch, fetch->aim.odp);
 	mem->fetch = NULL;
 	shca_fetch_put(fetch);
-}
-
-/* ---- waiting ------------------------------------------------------------- */
-
-/*
- * struct shca_parked - a packet that waits
- * @in:	the skb that it is in, with a reference; @pkt.data points here
- * @bytes: what it takes; those of an skb count for the first packet in it
- */
-struct shca_parked {
-	struct list_head node;
-	struct shca_rx_skb in;
-	struct shca_pkt pkt;
-	u32 bytes;
-};
-
-static struct shca_parked *shca_park_at(struct list_head *node)
-{
-	return list_entry(node, struct shca_parked, node);
-}
-
-/* Is @node, which may be the head of the list, a packet in @skb? */
-static bool shca_park_is_in(const struct shca_park *park,
-			    struct list_head *node, const struct sk_buff *skb)
-{
-	return park->nr && node != &park->list &&
-	       shca_park_at(node)->in.skb == skb;
-}
-
-/* Bytes that one more packet takes, behind @before. */
-static u32 shca_park_bytes(const struct shca_park *park,
-			   struct list_head *before, const struct sk_buff *skb)
-{
-	if (shca_park_is_in(park, before, skb))
-		return sizeof(struct shca_parked);
-	return sizeof(struct shca_parked) + skb->truesize;
-}
-
-/* Sides of many CPUs look and add: a little more than the bound may wait. */
-static bool shca_park_has_room(const struct shca_park *park, u32 bytes)
-{
-	long left = SHCA_PARK_BYTES - atomic_long_read(park->total);
-
-	return park->nr < SHCA_PARK_MAX &&
-	       (long)(park->bytes + bytes) <= left / SHCA_PARK_SHARE;
-}
-
-static void shca_park_account(struct shca_park *park, long bytes)
-{
-	park->bytes += bytes;
-	atomic_long_add(bytes, park->total);
-}
-
-/* Adds @pkt behind @before. Return: false: it is lost. */
-static bool shca_park_insert(struct shca_mem_ctx *mem, struct shca_park *park,
-			     struct list_head *before,
-			     const struct shca_pkt *pkt)
-{
-	const struct shca_rx_skb *in = pkt->data;
-	struct shca_parked *p, *next;
-	u32 bytes;
-
-	park->total = &mem->qp->dev->parked;
-	bytes = shca_park_bytes(park, before, in->skb);
-	if (mem->starved || !shca_park_has_room(park, bytes))
-		return false;
-	p = kmalloc(sizeof(*p), GFP_ATOMIC | __GFP_NOWARN);
-	if (!p)
-		return false;
-	/* As when it changes CPUs (rps.c): nothing of others' is kept. (What
-	 * RAW_PACKET gets is a clone of the host's, see net/flow.c.)
-	 */
-	skb_orphan(in->skb);
-	skb_dst_drop(in->skb);
-	nf_reset_ct(in->skb);
-	p->in = (struct shca_rx_skb){ .skb = skb_get(in->skb) };
-	p->pkt = *pkt;
-	p->pkt.data = &p->in;
-	p->bytes = bytes;
-	shca_park_account(park, bytes);
-	if (!park->nr++)
-		INIT_LIST_HEAD(&park->list);
-	list_add(&p->node, before);
-	if (list_is_last(&p->node, &park->list))
-		return true;
-	/* Two of one skb that are no longer beside each other: it counts for both. */
-	next = shca_park_at(p->node.next);
-	if (next->in.skb != in->skb &&
-	    shca_park_is_in(park, before, next->in.skb)) {
-		next->bytes += next->in.skb->truesize;
-		shca_park_account(park, next->in.skb->truesize);
-	}
-	return true;
-}
-
-bool shca_park_add(struct shca_mem_ctx *mem, struct shca_park *park,
-		   const struct shca_pkt *pkt)
-{
-	return shca_park_insert(mem, park,
-				park->nr ? park->list.prev : &park->list, pkt);
-}
-
-bool shca_park_hold(struct shca_mem_ctx *mem, struct shca_park *park,
-		    const struct shca_pkt *pkt)
-{
-	struct list_head *before;
-	struct shca_parked *at;
-	s32 ahead;
-
-	if (!park->nr)
-		return shca_park_add(mem, park, pkt);
-	/* Most of them come in order among themselves. */
-	before = &park->list;
-	list_for_each_entry_reverse(at, &park->list, node) {
-		ahead = shca_psn_diff(pkt->psn, at->pkt.psn);
-		if (!ahead)
-			return true;
-		if (ahead > 0) {
-			before = &at->node;
-			break;
-		}
-	}
-	return shca_park_insert(mem, park, before, pkt);
-}
-
-const struct shca_pkt *shca_park_first(struct shca_park *park)
-{
-	if (!park->nr)
-		return NULL;
-	return &list_first_entry(&park->list, struct shca_parked, node)->pkt;
-}
-
-const struct shca_pkt *shca_park_last(const struct shca_park *park)
-{
-	return &list_last_entry(&park->list, struct shca_parked, node)->pkt;
-}
-
-void shca_park_drop(struct shca_park *park)
-{
-	struct shca_parked *p = shca_park_at(park->list.next), *next;
-	u32 shared = p->bytes - sizeof(*p);
-
-	shca_mem_forget(&p->in.mr);
-	list_del(&p->node);
-	shca_park_account(park, -(long)p->bytes);
-	if (--park->nr) {
-		next = shca_park_at(park->list.next);
-		if (next->in.skb == p->in.skb) {
-			next->bytes += shared;
-			shca_park_account(park, shared);
-		}
-	}
-	consume_skb(p->in.skb);
-	kfree(p);
-}
-
-void shca_park_purge(struct shca_park *park)
-{
-	while (park->nr)
-		shca_park_drop(park);
 }

@@ -20,7 +20,7 @@
 #include "../base/udata.h"
 #include "cq.h"
 #include "fate.h"
-#include "page_wait.h"
+#include "park.h"
 #include "payload.h"
 #include "qp_table.h"
 #include "rq.h"

@@ -23,6 +23,7 @@
 #include <linux/completion.h>
 #include <linux/hrtimer.h>
 #include <linux/mutex.h>
+#include <linux/rbtree.h>
 #include <linux/refcount.h>
 #include <linux/rhashtable-types.h>
 #include <linux/spinlock.h>
@@ -71,11 +72,13 @@ struct shca_mem_ctx {
 };
 
 /**
- * struct shca_park - received packets of a side that wait, in order
- * @bytes: @total: what they take, and those of all sides (struct shca_dev.parked)
+ * struct shca_park - received packets of a side that wait, in order (park.c)
+ * @by_psn:	the same, if they are out of order
+ * @bytes: @total: what they take, and those of all sides (struct shca_dev.parked, @held)
  */
 struct shca_park {
 	struct list_head list;
+	struct rb_root by_psn;
 	unsigned int nr;
 	u32 bytes;
 	atomic_long_t *total;
@@ -87,6 +90,7 @@ struct shca_park {
  * @ahead:	received packets that came out of order, by PSN; earlier ones are missing
  * @bh:		continues when a budget is used up, and flushes
  * @continuing:	it will: nobody else transmits until then
+ * @feeds:	it will, and feeds more of @ahead: nobody else does until then
  * @fatal:	failed so that no completion can tell: QP_FATAL is due
  * @timer:	sq.c: the requester's deadlines; rq.c: waits for a full queue below
  * @rps:	where packets for it are received
@@ -99,6 +103,7 @@ struct shca_side {
 	struct shca_park ahead;
 	struct shca_bh bh;
 	bool continuing;
+	bool feeds;
 	bool fatal;
 	struct hrtimer timer;
 	struct shca_rps rps;

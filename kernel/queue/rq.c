@@ -18,7 +18,6 @@
 #include "cq.h"
 #include "fate.h"
 #include "fault.h"
-#include "page_wait.h"
 #include "peer.h"
 #include "payload.h"
 #include "side.h"
@@ -322,6 +321,8 @@ void shca_rq_settle(struct shca_qp *qp, struct shca_side_news *news)
 	lockdep_assert_held(&qp->rq.lock);
 	/* The answer that the first parked packet waits for has left. */
 	if (unlikely(qp->rq.behind) && shca_resp_has_room(&qp->rq.resp))
+		shca_rq_queue(qp);
+	if (unlikely(qp->rq.side.feeds))
 		shca_rq_queue(qp);
 	shca_side_settle(&qp->rq.side, qp->rq.resp.state == SHCA_SIDE_ERR &&
 				       qp->state != IB_QPS_ERR, news);

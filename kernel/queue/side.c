@@ -37,6 +37,7 @@ void shca_side_purge(struct shca_side *side)
 {
 	shca_park_purge(&side->park);
 	shca_park_purge(&side->ahead);
+	side->feeds = false;
 }
 
 void shca_side_stop(struct shca_side *side)

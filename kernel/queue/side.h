@@ -14,6 +14,7 @@
 #include "../base/counters.h"
 #include "../core/psn.h"
 #include "page_wait.h"
+#include "park.h"
 #include "qp.h"
 #include "tx.h"
 
@@ -207,6 +208,9 @@ shca_side_take_all(struct shca_qp *qp, struct shca_side *side,
 	}
 }
 
+/* Packets that were out of order and are fed in a hold of the lock. */
+#define SHCA_FEED_BUDGET	256
+
 /* A packet that is out of order is kept, if it may be. */
 static __always_inline void
 shca_side_keep(struct shca_qp *qp, struct shca_side *side,
@@ -222,7 +226,8 @@ shca_side_keep(struct shca_qp *qp, struct shca_side *side,
  * shca_side_hold() - keep packets that are out of order, and feed them in order
  * @pkt:	was fed with this @verdict, and joins them if it is out of order
  *
- * At most as many packets are fed as shca_park_hold() keeps.
+ * After SHCA_FEED_BUDGET packets the rest is for the continuation (shca_side.feeds), and
+ * what comes until then joins it.
  * Context: softirq or bottom halves off, the side's lock held.
  */
 static __always_inline void
@@ -233,16 +238,22 @@ shca_side_hold(struct shca_qp *qp, struct shca_side *side,
 	bool is_ahead = verdict == ops->ahead;
 	bool asks = pkt->ackreq && (is_ahead || verdict == SHCA_RX_OK);
 	u32 cause = shca_psn_add(pkt->psn, pkt->span);
+	unsigned int budget = SHCA_FEED_BUDGET;
 	const struct shca_pkt *next;
 	u32 psn = pkt->psn;
 	s32 ahead;
 
 	if (is_ahead)
 		shca_side_keep(qp, side, ops, pkt, now);
+	if (side->feeds)
+		return;
 	while (!side->park.nr && (next = shca_park_first(&side->ahead))) {
 		ahead = shca_psn_diff(next->psn, ops->expected(qp));
 		if (ahead > 0)
 			break;
+		side->feeds = !budget--;
+		if (side->feeds)
+			return;
 		/* (what is behind came again meanwhile) */
 		if (!ahead) {
 			verdict = ops->accept(qp, next, now, news);
@@ -266,7 +277,8 @@ shca_side_hold(struct shca_qp *qp, struct shca_side *side,
 }
 
 /**
- * shca_side_unpark() - packets that have waited, @budget of them at most
+ * shca_side_unpark() - packets that have waited, @budget of them at most; then those that
+ * were out of order (shca_side_hold())
  *
  * Context: softirq or bottom halves off, the side's lock held.
  * Return: whether the budget ended it.
@@ -279,6 +291,7 @@ shca_side_unpark(struct shca_qp *qp, struct shca_side *side,
 	const struct shca_pkt *pkt;
 	enum shca_verdict verdict;
 
+	side->feeds = false;
 	while (budget && (pkt = shca_park_first(&side->park))) {
 		verdict = ops->accept(qp, pkt, now, news);
 		if (shca_rx_is_later(verdict)) {

@@ -31,7 +31,6 @@
 #include "direct.h"
 #include "fate.h"
 #include "fault.h"
-#include "page_wait.h"
 #include "payload.h"
 #include "peer.h"
 #include "raw.h"
@@ -41,10 +40,7 @@
 
 /* Holds of the lock in one post; the rest is the continuation's. */
 #define SHCA_SQ_ROUNDS	16
-/*
- * Passes of one hold, each with a window of requests and a budget of packets at
- * most.  A process that moves its index meanwhile would go on for ever.
- */
+/* Passes of one hold: a process that moves its index meanwhile would go on for ever. */
 #define SHCA_SQ_PASSES	4
 /* How often a side is looked at, at least, whose answers wait for memory. */
 #define SHCA_PARK_LOOK_NS	(100 * NSEC_PER_MSEC)
@@ -380,9 +376,8 @@ static void shca_sq_queue(struct shca_qp *qp)
 }
 
 /*
- * Must another CPU transmit what is to follow?  Responses may be received on
- * another CPU than the one that transmits (rps.c), whose packets may not have
- * arrived yet.
+ * Must another CPU transmit what is to follow?  Responses may be received on another CPU
+ * than the one that transmits (rps.c), whose packets may not have arrived yet.
  */
 static bool shca_sq_elsewhere(const struct shca_sq *sq)
 {
@@ -422,9 +417,8 @@ static bool shca_sq_step(struct shca_qp *qp, struct shca_sq_news *news)
 
 	lockdep_assert_held(&sq->lock);
 	/*
-	 * Again where what has retired made room for what is in the ring, or was
-	 * waited for by what is not sent yet.  What is posted from now on has a
-	 * doorbell of its own, or the timer.
+	 * Again where what has retired made room in the ring, or was waited for.  What is
+	 * posted from now on has a doorbell of its own, or the timer.
 	 */
 	do {
 		shca_sq_fetch_own(qp);
@@ -444,6 +438,8 @@ static void shca_sq_settle(struct shca_qp *qp, struct shca_sq_news *news)
 	struct shca_sq *sq = &qp->sq;
 
 	lockdep_assert_held(&sq->lock);
+	if (unlikely(sq->side.feeds))
+		shca_sq_queue(qp);
 	shca_side_settle(&sq->side, sq->req.state == SHCA_SIDE_ERR &&
 				    qp->state < IB_QPS_SQE, &news->side);
 	if (unlikely(sq->drain_event) && shca_req_idle(&sq->req)) {
@@ -469,9 +465,8 @@ enum shca_sq_turn {
 };
 
 /*
- * An answer is overdue.  As long as the queue below is stopped, what was sent may not
- * have left it: nothing is sent again, and there is no time-out.  Once it goes again,
- * the time begins anew.
+ * An answer is overdue.  While the queue below is stopped, what was sent may not have
+ * left: nothing is sent again, without a time-out.  The time begins anew when it goes.
  */
 static void shca_sq_look_below(struct shca_qp *qp, u64 now)
 {
@@ -497,6 +492,14 @@ static void shca_sq_look_below(struct shca_qp *qp, u64 now)
 	}
 }
 
+/* Responses that wait are taken, as far as they can be. */
+static void shca_sq_unpark(struct shca_qp *qp)
+{
+	struct shca_side_news news = {};	/* a response has none */
+
+	shca_side_unpark(qp, &qp->sq.side, &shca_sq_ops, UINT_MAX, ktime_get_ns(), &news);
+}
+
 /* Return: whether the budget ended it. */
 static bool shca_sq_round(struct shca_qp *qp, enum shca_sq_turn turn)
 {
@@ -510,8 +513,11 @@ static bool shca_sq_round(struct shca_qp *qp, enum shca_sq_turn turn)
 		spin_unlock_bh(&sq->lock);
 		return false;
 	}
-	if (turn == SHCA_TURN_CONTINUE)
+	if (turn == SHCA_TURN_CONTINUE) {
 		sq->side.continuing = false;
+		if (unlikely(sq->side.feeds))
+			shca_sq_unpark(qp);
+	}
 	if (turn == SHCA_TURN_TIMER) {
 		now = ktime_get_ns();
 		sq->armed = 0;
@@ -519,9 +525,8 @@ static bool shca_sq_round(struct shca_qp *qp, enum shca_sq_turn turn)
 		timeouts = sq->req.stats.timeouts;
 		early = sq->req.stats.early;
 		/*
-		 * The answer is here, and waits for memory; shca_sq_resume() comes.
-		 * A time-out may be a few microseconds, and the wait for ever: so
-		 * this is looked at now and then.
+		 * The answer is here, and waits for memory; shca_sq_resume() comes, or
+		 * never.  So this is looked at now and then.
 		 */
 		if (sq->side.park.nr || sq->direct_more)
 			shca_req_answer_waits(&sq->req, now +
@@ -688,14 +693,10 @@ void shca_sq_rx(struct shca_qp *qp, const struct shca_pkt *pkt, unsigned int nr)
 
 void shca_sq_resume(struct shca_qp *qp)
 {
-	struct shca_side_news news = {};	/* shca_sq_run() has them */
-	struct shca_sq *sq = &qp->sq;
-
-	spin_lock_bh(&sq->lock);
-	shca_side_unpark(qp, &sq->side, &shca_sq_ops, UINT_MAX, ktime_get_ns(),
-			 &news);
-	shca_req_release(&sq->req);
-	spin_unlock_bh(&sq->lock);
+	spin_lock_bh(&qp->sq.lock);
+	shca_sq_unpark(qp);
+	shca_req_release(&qp->sq.req);
+	spin_unlock_bh(&qp->sq.lock);
 	shca_sq_run(qp);
 }
 

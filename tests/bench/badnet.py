@@ -286,6 +286,14 @@ class Badnet:
                    "-T", str(network.timeout), client[2], self.machine.gid(client), server[2], self.machine.gid(server)]
         return subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
 
+    @staticmethod
+    def show_state(end):
+        """Of an end that does not come to its end: queue pairs, counters, the queue below."""
+        inside = ["ip", "netns", "exec", end[0]] if end[0] else []
+        for words in ("rdma -dd resource show qp", f"rdma -p statistic show link {end[2]}",
+                      f"tc -s qdisc show dev {end[1]}"):
+            subprocess.run([*inside, *words.split()], check=False, stdout=sys.stderr)
+
     def run(self, row, network, who):
         ends = ENDS[row.path][who]
         counts = Counts(network, ends)
@@ -294,6 +302,8 @@ class Badnet:
         try:
             out, err = process.communicate(timeout=10 * (network.seconds + network.warm) + LIMIT)
         except subprocess.TimeoutExpired:
+            for end in ends:
+                self.show_state(end)
             process.kill()
             process.communicate()
             raise bench.Failed("not done in time") from None

@@ -353,21 +353,21 @@ static void cc_long_path_gets_a_wide_window(struct kunit *test)
 	}
 }
 
-/* Half of the least round trip is a queue, also after a minute of it. */
+/* A quarter of the least round trip is a queue, also after a minute of it. */
 static void cc_queue_keeps_the_window(struct kunit *test)
 {
 	struct shca_cc cc;
 	u32 s;
 
 	cc_make(&cc, SHCA_CC_MARKS);
-	cc_round(&cc, RTT + RTT / 2, FX_MS);
+	cc_round(&cc, RTT + RTT / 4, FX_MS);
 	KUNIT_EXPECT_EQ(test, cc.wide, W * 3 / 2);
 	shca_cc_on_rtt(&cc, RTT, FX_MS);
 	for (s = 0; s < 60; s++)
-		cc_round(&cc, RTT + RTT / 2 + 1, s * 1000 * FX_MS);
+		cc_round(&cc, RTT + RTT / 4 + 1, s * 1000 * FX_MS);
 	KUNIT_EXPECT_EQ(test, cc.wide, W * 3 / 2);
-	cc_round(&cc, RTT + RTT / 2, FX_MS);
-	KUNIT_EXPECT_EQ(test, cc.wide, SHCA_CC_WIDEST);
+	cc_round(&cc, RTT + RTT / 4, FX_MS);
+	KUNIT_EXPECT_EQ(test, cc.wide, W * 9 / 4);
 }
 
 /* What made it smaller is the limit then: losses and marks. It comes back to its width. */
@@ -390,7 +390,7 @@ static void cc_smaller_window_gets_no_wider(struct kunit *test)
 	while (cc.cwnd < cc.wide)
 		shca_cc_on_ack(&cc, W);
 	cc_round(&cc, RTT, FX_MS);
-	KUNIT_EXPECT_EQ(test, cc.wide, SHCA_CC_WIDEST);
+	KUNIT_EXPECT_EQ(test, cc.wide, W * 9 / 4);
 }
 
 /* It asks as often as before: what the answers let go is not a quarter of it at once. */
@@ -412,18 +412,54 @@ static void cc_wide_window_asks_as_often(struct kunit *test)
 	KUNIT_EXPECT_TRUE(test, fx->req.cc.limits);
 }
 
+/* What a stranger drops behind a gap is all of the window. */
+static void cc_stranger_gets_no_window_of_thousands(struct kunit *test)
+{
+	static const struct {
+		u32 peer, wide;
+		bool limits;
+	} rows[] = {
+		{ 0, 255, true },
+		{ 0, 256, false },
+		{ SHCA_PEER_FLUSHES_ACKS, 256, false },
+		{ SHCA_PEER_HOLDS, 256, true },
+		{ SHCA_PEER_HOLDS, 4095, true },
+	};
+	struct fx *fx = test->priv;
+	struct shca_req_attr attr;
+	u32 i;
+
+	for (i = 0; i < ARRAY_SIZE(rows); i++) {
+		fx_req_attr(&attr);
+		attr.peer = rows[i].peer;
+		fx_req_start(fx, &attr);
+		fx->req.cc.wide = rows[i].wide;
+		fx_post(fx, SHCA_WR_RDMA_WRITE, (W + 1) * FX_MTU);
+		KUNIT_EXPECT_EQ(test, fx_drain(fx), W);
+		KUNIT_EXPECT_EQ(test, fx->req.cc.limits, rows[i].limits);
+	}
+}
+
 /* A requester keeps as many responses to READs behind a gap, and no more. */
 static void cc_reads_of_a_wide_window_are_kept(struct kunit *test)
 {
+	static const u32 most[] = { SHCA_CC_WIDE_ENOUGH, SHCA_CC_WIDEST };
 	struct fx *fx = test->priv;
+	struct shca_req_attr attr;
+	u32 i;
 
-	fx->req.cc.cwnd = SHCA_CC_WIDEST;
-	fx->req.attr.keeps = true;
-	fx_post(fx, SHCA_WR_RDMA_READ, (SHCA_CC_WIDEST - 1) * FX_MTU);
-	fx_post(fx, SHCA_WR_RDMA_READ, FX_MTU);
-	KUNIT_EXPECT_EQ(test, fx_drain(fx), 2u);
-	fx_post(fx, SHCA_WR_RDMA_READ, 8);
-	KUNIT_EXPECT_EQ(test, fx_drain(fx), 0u);
+	for (i = 0; i < ARRAY_SIZE(most); i++) {
+		fx_req_attr(&attr);
+		attr.keeps = true;
+		attr.peer = i ? SHCA_PEER_HOLDS : 0;
+		fx_req_start(fx, &attr);
+		fx->req.cc.cwnd = SHCA_CC_WIDEST;
+		fx_post(fx, SHCA_WR_RDMA_READ, (most[i] - 1) * FX_MTU);
+		fx_post(fx, SHCA_WR_RDMA_READ, FX_MTU);
+		KUNIT_EXPECT_EQ(test, fx_drain(fx), 2u);
+		fx_post(fx, SHCA_WR_RDMA_READ, 8);
+		KUNIT_EXPECT_EQ(test, fx_drain(fx), 0u);
+	}
 }
 
 /* So it is with READs, whose responses are the packets. */
@@ -459,6 +495,7 @@ static struct kunit_case cc_cases[] = {
 	KUNIT_CASE(cc_smaller_window_gets_no_wider),
 	KUNIT_CASE(cc_wide_window_asks_as_often),
 	KUNIT_CASE(cc_reads_tell_of_the_limit),
+	KUNIT_CASE(cc_stranger_gets_no_window_of_thousands),
 	KUNIT_CASE(cc_reads_of_a_wide_window_are_kept),
 	{}
 };
