@@ -42,12 +42,20 @@ run eval "echo 1 >$events/enable"
 # (one message at a time, of few packets: what is lost last waits for the time-out)
 start_traffic lossy shca_a shca_b -u 13
 network loss 2% corrupt 2%
-# (Before a time-out a request is sent again early, at most seven times in 33 ms: a
-# time-out needs all their acknowledgements lost, which the link alone does not do.)
-run in_b softhca fault add dev=shca_b do=drop type=ack count=10
 # seen SIGN : or there is no traffic any more, which will show none
 seen() { grep -q "$1" $signs/trace || ! traffic_is_alive lossy; }
-for sign in ' shca_timeout: ' reason=icrc verdict=out-of-sequence verdict=nak-sequence; do
+# A request whose answer is late is sent again early, and several times: a time-out needs
+# all their acknowledgements lost. 100 ms are three times the time-out, whatever the
+# machine, and the retries last longer.
+answers_are_lost() {
+	in_b softhca fault del all
+	in_b softhca fault add dev=shca_b do=drop type=ack for=100ms
+	sleep 0.5
+	seen ' shca_timeout: '
+}
+run wait_for 60 answers_are_lost
+run in_b softhca fault del all
+for sign in reason=icrc verdict=out-of-sequence verdict=nak-sequence; do
 	run wait_for 60 seen "$sign"
 	traffic_is_alive lossy || fail "traffic has ended: $(tail -n 1 /tmp/traffic.lossy)"
 done
