@@ -35,7 +35,8 @@ static const struct {
 static pthread_mutex_t shca_lint_lock = PTHREAD_MUTEX_INITIALIZER;
 static enum shca_lint_level shca_lint_level;
 static int shca_lint_fd = STDERR_FILENO;
-/* What SOFTHCA_LINT was like, once it has been read: 0, or an errno. */
+static bool shca_lint_off;
+/* How reading SOFTHCA_LINT went: 0, or an errno; -1: it has not been read. */
 static int shca_lint_err = -1;
 static pid_t shca_lint_pid;
 static unsigned int shca_lint_errors, shca_lint_hints, shca_lint_repeated;
@@ -228,6 +229,10 @@ static int shca_lint_word(const char *word)
 {
 	int fd;
 
+	if (!strcmp(word, "off")) {
+		shca_lint_off = true;
+		return 0;
+	}
 	if (!strcmp(word, "on") || !strcmp(word, "errors")) {
 		if (shca_lint_level < SHCA_LINT_ERROR)
 			shca_lint_level = SHCA_LINT_ERROR;
@@ -238,7 +243,7 @@ static int shca_lint_word(const char *word)
 		return 0;
 	}
 	if (strncmp(word, "file=", 5))
-		return shca_lint_wrong(word, "wrong (expected: on, errors, hints or file=PATH, separated by commas)");
+		return shca_lint_wrong(word, "wrong (expected: off, on, errors, hints or file=PATH, separated by commas)");
 	fd = open(word + 5, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0644);
 	if (fd < 0)
 		return shca_lint_wrong(word, strerror(errno));
@@ -250,7 +255,6 @@ static int shca_lint_word(const char *word)
 static int shca_lint_read(const char *value)
 {
 	char *words = strdup(value), *rest = words, *word;
-	struct shca_lint_stack stack;
 	int err = 0;
 
 	if (!words)
@@ -259,10 +263,27 @@ static int shca_lint_read(const char *value)
 		if (*word)
 			err = shca_lint_word(word);
 	free(words);
-	if (err)
-		return err;
-	if (shca_lint_level == SHCA_LINT_OFF)
+	return err;
+}
+
+/* What the process asks for, or else the device's administrator. */
+static int shca_lint_ask(uint64_t features)
+{
+	/* Not from one who starts a program with more rights than his own. */
+	const char *value = secure_getenv("SOFTHCA_LINT");
+	struct shca_lint_stack stack;
+
+	if (value && *value && shca_lint_err < 0)
+		shca_lint_err = shca_lint_read(value);
+	if (shca_lint_err > 0 || shca_lint_off)
+		return shca_lint_err;
+	if (features & SHCA_FEATURE_LINT_HINTS)
+		shca_lint_level = SHCA_LINT_HINT;
+	else if (shca_lint_level == SHCA_LINT_OFF &&
+		 (features & SHCA_FEATURE_LINT || (value && *value)))
 		shca_lint_level = SHCA_LINT_ERROR;
+	if (shca_lint_level == SHCA_LINT_OFF || shca_lint_pid)
+		return 0;
 	shca_lint_pid = getpid();
 	/* The first one loads a library. */
 	shca_lint_stack_get(&stack);
@@ -271,19 +292,17 @@ static int shca_lint_read(const char *value)
 
 int shca_lint_start(struct shca_context *ctx, struct verbs_context_ops *ops)
 {
-	/* Not from one who starts a program with more rights than his own. */
 	const char *value = secure_getenv("SOFTHCA_LINT");
 	struct shca_lint *lint;
-	int i;
+	int err, i;
 
-	if (!value || !*value)
+	if ((!value || !*value) && !(ctx->features & SHCA_FEATURE_LINT))
 		return 0;
 	pthread_mutex_lock(&shca_lint_lock);
-	if (shca_lint_err < 0)
-		shca_lint_err = shca_lint_read(value);
+	err = shca_lint_ask(ctx->features);
 	pthread_mutex_unlock(&shca_lint_lock);
-	if (shca_lint_err)
-		return shca_lint_err;
+	if (err || shca_lint_off)
+		return err;
 	lint = calloc(1, sizeof(*lint));
 	if (!lint)
 		return ENOMEM;

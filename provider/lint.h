@@ -43,7 +43,8 @@
 	F(NO_READ_DEPTH, ERROR, "no-read-depth")			\
 	F(READ_DEPTH, HINT, "read-depth")				\
 	F(NO_TIMEOUT, ERROR, "no-timeout")				\
-	F(NO_RETRY, HINT, "no-retry")
+	F(NO_RETRY, HINT, "no-retry")					\
+	F(FIRST_PSN, ERROR, "first-psn")
 
 enum shca_lint_finding {
 #define F(id, level, name) SHCA_LINT_##id,
@@ -98,7 +99,7 @@ struct shca_lint_sge {
  * @counted:	it is one of @outstanding of its CQ
  * @checked:	its buffers were compared; they may change from here on
  * @ordered:	a fence is before it, so earlier requests may change its buffers
- * @mw: @mr_lkey: @ah:	keys and handle of what it uses, or 0; SHCA_LINT_AH is in @ah
+ * @mw: @mr_lkey: @ah:	keys and handle of what it uses, or 0. @ah has SHCA_LINT_AH
  * @again_*:	receives: the part of its buffer in which an earlier receive has
  *		completed. Address, length, and checksum of what the program saw
  */
@@ -164,6 +165,9 @@ struct shca_lint_srq {
  * struct shca_lint_qp - a QP
  * @ending:	its real one is being destroyed
  * @self:	its peer is on this port
+ * @rq_psn:	what the program has set
+ * @psn_at:	since when requests have come, but none with @rq_psn, in ms; 0: no
+ * @psn_said:	that was reported
  */
 struct shca_lint_qp {
 	struct list_node entry;
@@ -176,14 +180,22 @@ struct shca_lint_qp {
 	bool self;
 	bool has_read_depth;
 	uint8_t read_depth;
+	uint32_t rq_psn;
+	uint64_t psn_at;
+	bool psn_said;
 	int (*wr_complete)(struct ibv_qp_ex *qpx);
 };
 
-/** struct shca_lint - what is known of a context; @next: the real operations */
+/**
+ * struct shca_lint - what is known of a context
+ * @next:	the real operations
+ * @psn_checked:	when first PSNs were looked at, in ms
+ */
 struct shca_lint {
 	pthread_mutex_t lock;
 	struct ibv_context *ibctx;
 	struct verbs_context_ops next;
+	uint64_t psn_checked;
 	struct list_head qps[SHCA_LINT_BUCKETS];
 	struct list_head mrs[SHCA_LINT_BUCKETS];
 	struct list_head srqs;

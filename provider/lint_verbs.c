@@ -8,6 +8,7 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 
 #define SHCA_LINT_GIDS	1024
 
@@ -160,6 +161,56 @@ static inline struct shca_cq *to_shca_cq_ex(struct ibv_cq_ex *cqx)
 	return container_of(cqx, struct shca_cq, vcq.cq_ex);
 }
 
+/* Requests come, but not the one with rq_psn: a lost one comes again within this time. */
+#define SHCA_LINT_PSN_MS	1000
+#define SHCA_LINT_CHECK_MS	100
+
+/*
+ * Is sq_psn of the peer another PSN than rq_psn? @ending: no more will come, so it is
+ * not waited for. Context: lint->lock held.
+ */
+static void shca_lint_check_psn(struct shca_lint *lint, struct shca_lint_qp *qp,
+				uint64_t now, bool ending)
+{
+	uint32_t first = __atomic_load_n(&qp->qp->status->first_psn, __ATOMIC_RELAXED);
+	struct shca_lint_stack stack;
+
+	if (!first) {
+		qp->psn_at = 0;
+		return;
+	}
+	if (!qp->psn_at)
+		qp->psn_at = now;
+	if (qp->psn_said || (!ending && now - qp->psn_at < SHCA_LINT_PSN_MS))
+		return;
+	qp->psn_said = true;
+	shca_lint_stack_get(&stack);
+	shca_lint_say(lint, SHCA_LINT_FIRST_PSN, &qp->recv, NULL, &stack,
+		      "the first request has PSN %u, but rq_psn is %u, and no request with it has come",
+		      first & ~SHCA_QPS_FIRST_PSN, qp->rq_psn);
+}
+
+/* A program that waits for a message polls an empty CQ. */
+static void shca_lint_check_psns(struct shca_lint *lint)
+{
+	struct shca_lint_qp *qp;
+	struct timespec ts;
+	uint64_t now;
+	int i;
+
+	clock_gettime(CLOCK_MONOTONIC_COARSE, &ts);
+	now = ts.tv_sec * 1000ull + ts.tv_nsec / 1000000;
+	pthread_mutex_lock(&lint->lock);
+	if (now - lint->psn_checked >= SHCA_LINT_CHECK_MS) {
+		lint->psn_checked = now;
+		for (i = 0; i < SHCA_LINT_BUCKETS; i++)
+			list_for_each(&lint->qps[i], qp, entry)
+				if (!qp->ending)
+					shca_lint_check_psn(lint, qp, now, false);
+	}
+	pthread_mutex_unlock(&lint->lock);
+}
+
 static int shca_lint_poll_cq(struct ibv_cq *ibcq, int num_entries,
 			     struct ibv_wc *wc)
 {
@@ -169,6 +220,8 @@ static int shca_lint_poll_cq(struct ibv_cq *ibcq, int num_entries,
 	for (i = 0; i < n; i++)
 		shca_lint_completed(lint, wc[i].wr_id, wc[i].status, wc[i].opcode,
 				    wc[i].qp_num, wc[i].byte_len);
+	if (!n)
+		shca_lint_check_psns(lint);
 	return n;
 }
 
@@ -188,6 +241,8 @@ static int shca_lint_start_poll(struct ibv_cq_ex *cqx,
 
 	if (!err)
 		shca_lint_see(cq);
+	else if (err == ENOENT)
+		shca_lint_check_psns(shca_lint_of(cq->vcq.cq.context));
 	return err;
 }
 
@@ -402,6 +457,7 @@ static int shca_lint_destroy_qp(struct ibv_qp *ibqp)
 	if (!qp)
 		return lint->next.destroy_qp(ibqp);
 	pthread_mutex_lock(&lint->lock);
+	shca_lint_check_psn(lint, qp, 0, true);
 	qp->ending = true;
 	pthread_mutex_unlock(&lint->lock);
 	err = lint->next.destroy_qp(ibqp);
@@ -462,9 +518,18 @@ static int shca_lint_modify_qp(struct ibv_qp *ibqp, struct ibv_qp_attr *attr,
 {
 	struct shca_lint *lint = shca_lint_of(ibqp->context);
 	struct shca_lint_qp *qp = shca_lint_qp_of(ibqp);
-	int err = lint->next.modify_qp(ibqp, attr, mask);
+	int err;
 
-	if (err || !qp)
+	if (!qp)
+		return lint->next.modify_qp(ibqp, attr, mask);
+	if (mask & IBV_QP_STATE &&
+	    (attr->qp_state == IBV_QPS_RESET || attr->qp_state == IBV_QPS_ERR)) {
+		pthread_mutex_lock(&lint->lock);
+		shca_lint_check_psn(lint, qp, 0, true);
+		pthread_mutex_unlock(&lint->lock);
+	}
+	err = lint->next.modify_qp(ibqp, attr, mask);
+	if (err)
 		return err;
 	if (mask & IBV_QP_AV)
 		qp->self = shca_lint_is_self(ibqp->context, &attr->ah_attr);
@@ -473,10 +538,14 @@ static int shca_lint_modify_qp(struct ibv_qp *ibqp, struct ibv_qp_attr *attr,
 		qp->has_read_depth = true;
 		qp->read_depth = attr->max_rd_atomic;
 	}
+	if (mask & IBV_QP_RQ_PSN)
+		qp->rq_psn = attr->rq_psn & 0xffffff;
 	if (mask & IBV_QP_STATE && attr->qp_state == IBV_QPS_RESET) {
 		shca_lint_queue_clear(&qp->send);
 		shca_lint_queue_clear(&qp->recv);
 		qp->has_read_depth = false;
+		qp->psn_at = 0;
+		qp->psn_said = false;
 	}
 	pthread_mutex_unlock(&lint->lock);
 	shca_lint_check_path(lint, qp, attr, mask);

@@ -120,7 +120,8 @@ static int shca_cmd_context(struct verbs_context *vctx,
  */
 static uint64_t shca_features(void)
 {
-	uint64_t features = SHCA_OPS_FEATURES;
+	uint64_t features = SHCA_OPS_FEATURES | SHCA_FEATURE_LINT |
+			    SHCA_FEATURE_LINT_HINTS;
 	const char *doorbell = getenv("SOFTHCA_DOORBELL");
 
 	if (!doorbell)

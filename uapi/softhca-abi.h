@@ -256,6 +256,8 @@ struct shca_qp_index {
  *		are signalled, solicited and fenced requests, and all but
  *		SENDs, WRITEs, READs and atomics of a few hundred bytes. On
  *		each QP with a send ring, each doorbell updates it
+ * @first_psn:	RC, XRC: PSN of the first request, and SHCA_QPS_FIRST_PSN, if it has
+ *		another PSN than rq_psn and none with rq_psn has come; or 0
  *
  * A change to RESET drops posted requests and sets all indices of the QP to 0.
  * No earlier completion is written after it has returned.
@@ -265,7 +267,8 @@ struct shca_qp_status {
 	__u32 rq_cons;
 	__u32 flags;
 	__u32 sq_doorbell;
-	__u32 reserved[12];
+	__u32 first_psn;
+	__u32 reserved[11];
 };
 
 /**
@@ -289,6 +292,8 @@ struct shca_srq_status {
 
 /* The QP is in error: a posted receive needs a doorbell to be flushed. */
 #define SHCA_QPS_ERR		(1u << 0)
+/* shca_qp_status.first_psn has a PSN. */
+#define SHCA_QPS_FIRST_PSN	(1u << 31)
 
 /* ---- commands ---------------------------------------------------------- */
 
@@ -535,6 +540,9 @@ struct shca_create_ah_resp {
 #define SHCA_FEATURE_FLUSH	(1ull << 2)
 /* shca_qp_status.sq_doorbell: some posts need no doorbell */
 #define SHCA_FEATURE_DOORBELL_INDEX	(1ull << 3)
+/* The provider is to report wrong use of the verbs, with the second also hints. */
+#define SHCA_FEATURE_LINT	(1ull << 4)
+#define SHCA_FEATURE_LINT_HINTS	(1ull << 5)
 
 /* IDs in the name space of drivers (1 << UVERBS_ID_NS_SHIFT). */
 #define SHCA_OBJECT_DOORBELL	0x1000

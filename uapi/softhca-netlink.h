@@ -47,6 +47,7 @@ enum shca_genl_attr {
 	SHCA_A_CC_ALGORITHM,	/* u8: enum shca_cc_algo */
 	SHCA_A_FATE,		/* binary: struct shca_dump_fate, softhca-dump.h */
 	SHCA_A_FAULT,		/* nested: enum shca_fault_attr */
+	SHCA_A_LINT,		/* u8: enum shca_lint_mode */
 	__SHCA_A_MAX,
 	SHCA_A_MAX = __SHCA_A_MAX - 1
 };
@@ -122,6 +123,22 @@ enum shca_cc_algo {
 	SHCA_CC_ALGO_DCQCN,
 	__SHCA_CC_ALGO_MAX,
 	SHCA_CC_ALGO_MAX = __SHCA_CC_ALGO_MAX - 1
+};
+
+/**
+ * enum shca_lint_mode - the verbs sanitizer of processes (docs/lint.md)
+ * @SHCA_LINT_MODE_OFF:	as each process asks by SOFTHCA_LINT
+ * @SHCA_LINT_MODE_ON:	report errors
+ * @SHCA_LINT_MODE_HINTS: report hints, too
+ *
+ * Taken over by a process when it opens the device.
+ */
+enum shca_lint_mode {
+	SHCA_LINT_MODE_OFF,
+	SHCA_LINT_MODE_ON,
+	SHCA_LINT_MODE_HINTS,
+	__SHCA_LINT_MODE_MAX,
+	SHCA_LINT_MODE_MAX = __SHCA_LINT_MODE_MAX - 1
 };
 
 /* ---- faults ------------------------------------------------------------------- */

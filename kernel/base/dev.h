@@ -105,6 +105,7 @@ struct shca_trust;
  * @path:	enum shca_path; read without a lock for each packet
  * @resv8a:	enum shca_resv8a; read without a lock as a QP is connected
  * @cc_mode: @cc_algo: enum shca_cc_mode, enum shca_cc_algo; likewise
+ * @lint:	enum shca_lint_mode; read without a lock as a context is made
  * @cc_params:	parameters of congestion control; read without a lock at each use
  * @id:		unique; never used again
  * @trust:	devices trusted with path host (trust.h), or NULL; read under
@@ -155,6 +156,7 @@ struct shca_dev {
 	u8 resv8a;
 	u8 cc_mode;
 	u8 cc_algo;
+	u8 lint;
 	struct shca_cc_params cc_params;
 	u64 id;
 	struct shca_trust __rcu *trust;

@@ -350,6 +350,22 @@ static enum shca_verdict resp_rx_unreliable(struct shca_resp *resp,
 	return shca_resp_rx_uc(resp, pkt, out);
 }
 
+/* Until the first packet with the expected PSN. */
+static void resp_establish(struct shca_resp *resp, u32 psn, s32 diff,
+			   struct shca_resp_out *out)
+{
+	if (!resp->heard) {
+		resp->heard = true;
+		resp->first_psn = psn;
+		out->events |= SHCA_EV_COMM_EST;
+		if (diff)
+			out->events |= SHCA_EV_PSN;
+	} else if (!diff) {
+		out->events |= SHCA_EV_PSN;
+	}
+	resp->comm_est = !diff;
+}
+
 static enum shca_verdict resp_rx(struct shca_resp *resp, const struct shca_pkt *pkt,
 				 u64 now, struct shca_resp_out *out)
 {
@@ -363,10 +379,8 @@ static enum shca_verdict resp_rx(struct shca_resp *resp, const struct shca_pkt *
 		return resp_rx_unreliable(resp, pkt, out);
 	if (pkt->path.ecn_ce)
 		resp_congestion(resp, now);
-	if (!resp->comm_est) {
-		resp->comm_est = true;
-		out->events |= SHCA_EV_COMM_EST;
-	}
+	if (!resp->comm_est)
+		resp_establish(resp, pkt->psn, diff, out);
 	if (diff > 0)
 		return resp_ahead(resp, pkt->psn);
 	if (diff < 0)

@@ -156,6 +156,8 @@ struct shca_resp_stats {
  * @reach:	maximum PSNs of a response packet: 1 on a wire
  * @burst:	middle packets of a response, as struct shca_req_psn.burst
  * @xrc_srqn:	XRC: SRQ of the message in progress
+ * @heard: @first_psn: @comm_est:	a packet has come, with this PSN; RC, XRC: one with the
+ *		expected PSN has come
  * @skip:	UC: packets are dropped until the next message begins
  * @cnp_due:	a CE mark came: a CNP is owed
  * @cnp_ns:	time before which no further CNP is owed
@@ -181,12 +183,14 @@ struct shca_resp {
 		u32 gap_end;
 		u32 not_yet_psn;
 		u32 not_yet;
+		u32 first_psn;
 		enum shca_recv_status wr_ahead;
 		bool wr_valid;
 		bool nak_sent;
 		bool gap_told;
 		bool rnr_sent;
 		bool unsaid;
+		bool heard;
 		bool comm_est;
 		bool skip;
 		bool cnp_due;

@@ -91,6 +91,8 @@ static inline bool shca_rx_is_later(enum shca_verdict rx)
 #define SHCA_EV_REQ_ERR		(1u << 1)	/* invalid request on this QP */
 #define SHCA_EV_ACCESS_ERR	(1u << 2)	/* access violation on this QP */
 #define SHCA_EV_FATAL		(1u << 3)	/* local failure without a WR */
+/* No event: requests with another PSN than the first expected one have begun, or ended. */
+#define SHCA_EV_PSN		(1u << 4)
 
 /* ---- peers ----------------------------------------------------------------- */
 

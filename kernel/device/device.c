@@ -249,6 +249,19 @@ static const struct attribute_group shca_sysfs_group = {
 
 /* ---- contexts and protection domains ------------------------------------------ */
 
+/* SHCA_FEATURE_* by which the administrator asks for the sanitizer. */
+static u64 shca_lint_features(const struct shca_dev *dev)
+{
+	switch (READ_ONCE(dev->lint)) {
+	case SHCA_LINT_MODE_ON:
+		return SHCA_FEATURE_LINT;
+	case SHCA_LINT_MODE_HINTS:
+		return SHCA_FEATURE_LINT | SHCA_FEATURE_LINT_HINTS;
+	default:
+		return 0;
+	}
+}
+
 static int shca_alloc_ucontext(struct ib_ucontext *ibuc, struct ib_udata *udata)
 {
 	struct shca_ucontext *uctx = container_of(ibuc, struct shca_ucontext,
@@ -264,6 +277,7 @@ static int shca_alloc_ucontext(struct ib_ucontext *ibuc, struct ib_udata *udata)
 		return -EINVAL;
 	uctx->features = req.features & (SHCA_FEATURE_DOORBELL |
 					 SHCA_FEATURE_DOORBELL_INDEX |
+					 shca_lint_features(to_shca_dev(ibuc->device)) |
 					 (SHCA_OPS_FEATURES &
 					  ~SHCA_FEATURES_LACKED));
 	shca_ucontext_resp(uctx, &resp);

@@ -41,6 +41,7 @@ static const struct nla_policy shca_dev_policy[SHCA_A_MAX + 1] = {
 	[SHCA_A_CC] = NLA_POLICY_MAX(NLA_U8, SHCA_CC_MODE_MAX),
 	[SHCA_A_CC_ALGORITHM] = NLA_POLICY_MAX(NLA_U8, SHCA_CC_ALGO_MAX),
 	[SHCA_A_FAULT] = { .type = NLA_NESTED },
+	[SHCA_A_LINT] = NLA_POLICY_MAX(NLA_U8, SHCA_LINT_MODE_MAX),
 };
 
 /* state of a reply about devices */
@@ -103,6 +104,7 @@ static int shca_dev_fill(const struct shca_fill *fill, struct shca_dev *dev)
 	    nla_put_u8(msg, SHCA_A_RESV8A, READ_ONCE(dev->resv8a)) ||
 	    nla_put_u8(msg, SHCA_A_CC, READ_ONCE(dev->cc_mode)) ||
 	    nla_put_u8(msg, SHCA_A_CC_ALGORITHM, READ_ONCE(dev->cc_algo)) ||
+	    nla_put_u8(msg, SHCA_A_LINT, READ_ONCE(dev->lint)) ||
 	    nla_put(msg, SHCA_A_PKEYS, sizeof(dev->pkeys), dev->pkeys) ||
 	    shca_fill_peers(fill, dev)) {
 		genlmsg_cancel(msg, hdr);
@@ -291,7 +293,7 @@ static int shca_genl_set_path(struct sk_buff *skb, struct genl_info *info,
 static bool shca_genl_has_mode(const struct genl_info *info)
 {
 	return info->attrs[SHCA_A_RESV8A] || info->attrs[SHCA_A_CC] ||
-	       info->attrs[SHCA_A_CC_ALGORITHM];
+	       info->attrs[SHCA_A_CC_ALGORITHM] || info->attrs[SHCA_A_LINT];
 }
 
 static void shca_genl_set_mode(const struct nlattr *attr, u8 *mode)
@@ -306,6 +308,7 @@ static void shca_genl_set_modes(const struct genl_info *info,
 	shca_genl_set_mode(info->attrs[SHCA_A_RESV8A], &dev->resv8a);
 	shca_genl_set_mode(info->attrs[SHCA_A_CC], &dev->cc_mode);
 	shca_genl_set_mode(info->attrs[SHCA_A_CC_ALGORITHM], &dev->cc_algo);
+	shca_genl_set_mode(info->attrs[SHCA_A_LINT], &dev->lint);
 }
 
 static int shca_dev_set_doit(struct sk_buff *skb, struct genl_info *info)

@@ -271,6 +271,7 @@ void shca_qp_reset_locked(struct shca_qp *qp)
 	WRITE_ONCE(qp->index->sq_prod, 0);
 	WRITE_ONCE(qp->status->sq_cons, 0);
 	WRITE_ONCE(qp->status->flags, 0);
+	WRITE_ONCE(qp->status->first_psn, 0);
 }
 
 /* Attributes that may change while the sides run; more in SQD, with nothing on its way. */

@@ -316,6 +316,22 @@ static const struct shca_side_ops shca_rq_ops = {
 	.missing = shca_rq_missing,
 };
 
+/*
+ * The first request has come. If it has another PSN than rq_psn, that is told until one with
+ * rq_psn comes, for a process that watches itself for wrong use (SOFTHCA_LINT).
+ */
+static noinline void shca_rq_established(struct shca_qp *qp, struct shca_side_news *news)
+{
+	const struct shca_resp *resp = &qp->rq.resp;
+
+	if (news->events & SHCA_EV_PSN)
+		WRITE_ONCE(qp->status->first_psn,
+			   resp->comm_est ? 0 : resp->first_psn | SHCA_QPS_FIRST_PSN);
+	/* The specification has the event between RTR and RTS only. */
+	if (qp->state != IB_QPS_RTR)
+		news->events &= ~SHCA_EV_COMM_EST;
+}
+
 void shca_rq_settle(struct shca_qp *qp, struct shca_side_news *news)
 {
 	lockdep_assert_held(&qp->rq.lock);
@@ -326,9 +342,8 @@ void shca_rq_settle(struct shca_qp *qp, struct shca_side_news *news)
 		shca_rq_queue(qp);
 	shca_side_settle(&qp->rq.side, qp->rq.resp.state == SHCA_SIDE_ERR &&
 				       qp->state != IB_QPS_ERR, news);
-	/* The specification has it between RTR and RTS only. */
-	if (qp->state != IB_QPS_RTR)
-		news->events &= ~SHCA_EV_COMM_EST;
+	if (unlikely(news->events & (SHCA_EV_COMM_EST | SHCA_EV_PSN)))
+		shca_rq_established(qp, news);
 }
 
 void shca_rq_report(struct shca_qp *qp, const struct shca_side_news *news)

@@ -30,8 +30,9 @@ check env.stderr says "$nothing_found" env SOFTHCA_LINT=on ibv_devinfo -d shca_a
 check env.two_words says "$nothing_found" env SOFTHCA_LINT=errors,hints ibv_devinfo -d shca_a
 in_file() { rm -f /tmp/lint.file; SOFTHCA_LINT=file=/tmp/lint.file ibv_devinfo -d shca_a >/dev/null && cat /tmp/lint.file && [ "$(</tmp/lint.file)" = "$nothing_found" ]; }
 check env.file in_file
-check env.off eval '! ibv_devinfo -d shca_a 2>&1 | grep lint'
-check env.wrong says 'softhca: SOFTHCA_LINT: error: wrong (expected: on, errors, hints or file=PATH, separated by commas)' \
+check env.off eval '! SOFTHCA_LINT=off ibv_devinfo -d shca_a 2>&1 | grep lint'
+check env.unset eval '! ibv_devinfo -d shca_a 2>&1 | grep lint'
+check env.wrong says 'softhca: SOFTHCA_LINT: error: wrong (expected: off, on, errors, hints or file=PATH, separated by commas)' \
 	env SOFTHCA_LINT=error ibv_devinfo -d shca_a
 check env.not_opened grep -q 'Failed to open device' /tmp/lint.out
 check env.no_file says 'softhca: SOFTHCA_LINT: file=/nonesuch/lint: No such file or directory' \
@@ -44,6 +45,23 @@ install -m 4755 "$(command -v ibv_devinfo)" /var/tmp/devinfo
 at_exit rm -f /var/tmp/devinfo
 more_rights() { ! setpriv --reuid=65534 --regid=65534 --clear-groups env SOFTHCA_LINT=on /var/tmp/devinfo -d shca_a 2>&1 | grep lint; }
 check env.not_with_more_rights more_rights
+
+# ---- softhca dev set DEV lint
+
+run in_a softhca dev set shca_a lint on
+check device.on says "$nothing_found" ibv_devinfo -d shca_a
+check device.off_here eval '! SOFTHCA_LINT=off ibv_devinfo -d shca_a 2>&1 | grep lint'
+check device.not_another eval '! ibv_devinfo -d shca_b 2>&1 | grep lint'
+run in_a softhca dev set shca_a lint hints
+# ibv_rc_pingpong posts one buffer many times.
+hinted() {
+	between_pair ibv_rc_pingpong -d shca_b -g "$gid_b" -n 10 -- ibv_rc_pingpong -d shca_a -g "$gid_a" -n 10 ADDRESS >/tmp/lint.out 2>&1
+	cat /tmp/lint.out
+	grep -q '^softhca lint: hint: recv-overlap: shca_a QP' /tmp/lint.out && ! grep -q ': shca_b QP' /tmp/lint.out
+}
+check device.hints hinted
+run in_a softhca dev set shca_a lint off
+check device.off eval '! ibv_devinfo -d shca_a 2>&1 | grep lint'
 
 # ---- programs in order
 

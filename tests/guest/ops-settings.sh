@@ -39,7 +39,7 @@ check without_privilege refused 1 'Operation not permitted' \
 check unprivileged_may_look in_a setpriv --reuid=65534 --clear-groups softhca dev show shca_a
 check nothing_was_changed path_is auto
 check wrong_value_is_a_usage_error refused 2 "invalid value 'sideways' (expected: auto, wire or host)" in_a softhca dev set shca_a path sideways
-check wrong_setting_is_a_usage_error refused 2 "unknown word 'colour' (expected: path, pkey, resv8a, cc, cc_algorithm)" in_a softhca dev set shca_a colour red
+check wrong_setting_is_a_usage_error refused 2 "unknown word 'colour' (expected: path, pkey, resv8a, cc, cc_algorithm, lint)" in_a softhca dev set shca_a colour red
 
 # resv8a
 check resv8a_auto_is_the_default resv8a_is auto
@@ -49,6 +49,15 @@ for mode in on off auto; do
 done
 check resv8a_is_in_json json_resv8a auto
 check resv8a_of_no_kind refused 2 "invalid value 'ON' (expected: off, auto or on)" in_a softhca dev set shca_a resv8a ON
+
+# lint: ops-lint has what it does
+lint_is() { in_a softhca dev show shca_a | grep -q "lint $1 "; }
+check lint_off_is_the_default lint_is off
+for mode in on hints off; do
+	check "lint.$mode" in_a softhca dev set shca_a lint $mode
+	check "lint.$mode.is_kept" lint_is $mode
+done
+check lint_of_no_kind refused 2 "invalid value 'errors' (expected: off, on or hints)" in_a softhca dev set shca_a lint errors
 
 # path host: whom it trusts is named, and kept
 json_peers() { in_a softhca dev show shca_a --json | python3 -c "import json, sys; d = json.load(sys.stdin)

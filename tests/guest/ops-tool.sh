@@ -87,8 +87,8 @@ check error.letter refused 2 "dev show: unknown option '-x'" dev show -xy nonesu
 check error.option_with_value refused 2 "dev show: unknown option '--json=yes'" dev show --json=yes
 check error.tool_letter refused 2 "unknown option '-x'" -x
 check error.tool_option refused 2 "unknown option '--jsno'" --jsno
-check error.setting refused 2 "dev set: unknown word 'paht' (expected: path, pkey, resv8a, cc, cc_algorithm)" dev set nonesuch paht sideways
-check error.too_few refused 2 "dev set: incomplete command (expected: path, pkey, resv8a, cc, cc_algorithm)" dev set nonesuch
+check error.setting refused 2 "dev set: unknown word 'paht' (expected: path, pkey, resv8a, cc, cc_algorithm, lint)" dev set nonesuch paht sideways
+check error.too_few refused 2 "dev set: incomplete command (expected: path, pkey, resv8a, cc, cc_algorithm, lint)" dev set nonesuch
 check error.value_missing refused 2 "dev set: incomplete command (expected: auto|wire|host)" dev set shca_a path
 check error.too_many refused 2 "dev show: unexpected word 'shca_b'" dev show shca_a shca_b
 check error.too_many_of_one_form refused 2 "dev set: unexpected word '3'" dev set shca_a pkey 1 2 3

@@ -1324,6 +1324,25 @@ static void resp_first_packet_establishes_once(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, fx->out.events, 0u);
 }
 
+/* A first packet with another PSN is told, and so is the end of that. */
+static void resp_first_packet_with_another_psn_is_told(struct kunit *test)
+{
+	struct fx *fx = test->priv;
+
+	fx_rx_op(fx, SHCA_OP_SEND_ONLY, P0 + 7, 1);
+	KUNIT_EXPECT_EQ(test, fx->out.events, SHCA_EV_COMM_EST | SHCA_EV_PSN);
+	KUNIT_EXPECT_EQ(test, fx->resp.first_psn, P0 + 7u);
+	KUNIT_EXPECT_FALSE(test, fx->resp.comm_est);
+	fx_rx_op(fx, SHCA_OP_SEND_ONLY, P0 + 8, 1);
+	KUNIT_EXPECT_EQ(test, fx->out.events, 0u);
+	fx_rx_op(fx, SHCA_OP_SEND_ONLY, P0, 1);
+	KUNIT_EXPECT_EQ(test, fx->out.events, SHCA_EV_PSN);
+	KUNIT_EXPECT_TRUE(test, fx->resp.comm_est);
+	KUNIT_EXPECT_EQ(test, fx->resp.first_psn, P0 + 7u);
+	fx_rx_op(fx, SHCA_OP_SEND_ONLY, P0 + 1, 1);
+	KUNIT_EXPECT_EQ(test, fx->out.events, 0u);
+}
+
 static void resp_fail_silences_and_flushes_once(struct kunit *test)
 {
 	struct fx *fx = test->priv;
@@ -1426,6 +1445,7 @@ static struct kunit_case responder_cases[] = {
 	KUNIT_CASE(resp_ce_mark_draws_cnp_at_most_each_50_us),
 	KUNIT_CASE(resp_ce_mark_by_default_is_ignored),
 	KUNIT_CASE(resp_first_packet_establishes_once),
+	KUNIT_CASE(resp_first_packet_with_another_psn_is_told),
 	KUNIT_CASE(resp_fail_silences_and_flushes_once),
 	KUNIT_CASE(resp_fail_after_refusal_keeps_nak),
 	KUNIT_CASE(resp_rx_in_reset_is_dropped),

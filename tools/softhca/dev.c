@@ -61,6 +61,18 @@ static const char *const cc_algorithm_names[] = {
 _Static_assert(sizeof(cc_algorithm_names) / sizeof(*cc_algorithm_names) ==
 	       __SHCA_CC_ALGO_MAX, "a name for each algorithm");
 
+/* In the order of enum shca_lint_mode. */
+#define LINT		"off|on|hints"
+
+static const char *const lint_names[] = {
+	[SHCA_LINT_MODE_OFF] = "off",
+	[SHCA_LINT_MODE_ON] = "on",
+	[SHCA_LINT_MODE_HINTS] = "hints",
+};
+
+_Static_assert(sizeof(lint_names) / sizeof(*lint_names) == __SHCA_LINT_MODE_MAX,
+	       "a name for each mode");
+
 /*
  * A setting that has a name for each value.
  * @key: in JSON and in text
@@ -77,6 +89,7 @@ static const struct mode modes[] = {
 	{ SHCA_A_CC, "cc", cc_names, __SHCA_CC_MODE_MAX },
 	{ SHCA_A_CC_ALGORITHM, "cc_algorithm", cc_algorithm_names,
 	  __SHCA_CC_ALGO_MAX },
+	{ SHCA_A_LINT, "lint", lint_names, __SHCA_LINT_MODE_MAX },
 };
 
 /* output format, and number of devices printed so far */
@@ -469,6 +482,14 @@ const struct command dev_commands[] = {
 		.details = "window: a congestion window that follows CNPs\n"
 			   "delay: the same, which follows the round trip, too\n"
 			   "dcqcn: a rate; its parameters are in /sys/class/infiniband/DEVICE/ports/1/cc_params",
+		.run = dev_set_mode,
+	},
+	{
+		.name = "dev set",
+		.pattern = "DEVICE lint " LINT,
+		.summary = "report wrong use of the verbs by programs, on their standard error",
+		.details = "on: errors; hints: also what may be meant so; docs/lint.md has the list\n"
+			   "It holds for processes that open the device later. SOFTHCA_LINT asks for one process",
 		.run = dev_set_mode,
 	},
 	{}

@@ -36,6 +36,7 @@ static const struct nla_policy policy[SHCA_A_MAX + 1] = {
 	[SHCA_A_CC] = { .type = NLA_U8 },
 	[SHCA_A_CC_ALGORITHM] = { .type = NLA_U8 },
 	[SHCA_A_FAULT] = { .type = NLA_NESTED },
+	[SHCA_A_LINT] = { .type = NLA_U8 },
 };
 
 int genl_open(bool quiet)

@@ -4,6 +4,7 @@
  * exactly the expected reports; the last ones do nothing wrong. They need a softhca.
  */
 #include <sys/mman.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "util.h"
@@ -460,6 +461,70 @@ static void retry_0(void)
 	expect_nr(2, "no-retry", NULL, "retry_cnt is 0");
 }
 
+/* ---- first PSNs ---------------------------------------------------------------- */
+
+/* a's sq_psn is b's rq_psn and @by more. */
+static void set_up_psn(int by)
+{
+	struct config config = config_default;
+	struct address to_b;
+
+	config.timeout = 8;
+	config.retry_cnt = 1;
+	set_up_config("errors", &config);
+	to_b = end_address(&b);
+	a.psn = (a.psn + by) & 0xffffff;
+	REQUIRE_EQ(end_to(&a, IBV_QPS_RESET), 0);
+	end_connect(&a, &to_b);
+	receive(1);
+	post_send(7, IBV_SEND_SIGNALED);
+}
+
+static void expect_psn(int by)
+{
+	char has[100];
+
+	snprintf(has, sizeof(has), "the first request has PSN %u, but rq_psn is %u,",
+		 a.psn, (a.psn - by) & 0xffffff);
+	a.nic = b.nic;
+	expect("first-psn", NULL, has);
+}
+
+static bool is_reported(void)
+{
+	struct stat st;
+
+	REQUIRE_EQ(stat(path, &st), 0);
+	return st.st_size;
+}
+
+/* A program that waits for a message hears of it. */
+static void first_psn_too_high(void)
+{
+	uint64_t end;
+	struct ibv_wc wc;
+
+	set_up_psn(5);
+	for (end = millis() + 20000 * slow_factor(); !is_reported();) {
+		REQUIRE(millis() < end);
+		REQUIRE_EQ(ibv_poll_cq(b.rcq, 1, &wc), 0);
+	}
+	expect_psn(5);
+}
+
+/* Its requests look like old ones. It is reported at the latest as the QP ends. */
+static void first_psn_too_low(void)
+{
+	uint64_t end;
+	struct ibv_wc wc;
+
+	set_up_psn(-5);
+	for (end = millis() + 20000 * slow_factor(); !ibv_poll_cq(a.scq, 1, &wc);)
+		REQUIRE(millis() < end);
+	REQUIRE_EQ(ibv_destroy_qp(b.qp), 0);
+	expect_psn(-5);
+}
+
 /* ---- nothing is wrong ---------------------------------------------------------- */
 
 static void no_timeout_to_itself(void)
@@ -552,6 +617,8 @@ static const struct test tests[] = {
 	{ "more_reads_than_max_rd_atomic", more_reads_than_max_rd_atomic },
 	{ "timeout_0", timeout_0 },
 	{ "retry_0", retry_0 },
+	{ "first_psn_too_high", first_psn_too_high },
+	{ "first_psn_too_low", first_psn_too_low },
 	{ "no_timeout_to_itself", no_timeout_to_itself },
 	{ "hints_are_not_errors", hints_are_not_errors },
 	{ "buffer_of_a_fenced_send_changed", buffer_of_a_fenced_send_changed },
