@@ -4,10 +4,12 @@
 #
 # rdma-core's own test suite (pyverbs), that of the release in the guest: all but the
 # vendors' direct verbs, each test a line. rdma-core-suite/skips and not-yet say
-# which may skip, and why. About 60 s; in soak Soft-RoCE's totals beside.
+# which may skip, and why. About 60 s; in soak once more under the verbs
+# sanitizer, and Soft-RoCE's totals beside.
 #
 #   SUITE="test_cqex test_mr.MWTest"   only those whose names begin so
 #   SUITE_SEED=N                       what it draws lots with (soak: another each time)
+#   SUITE_LINT=1                       once more under SOFTHCA_LINT: no error but those on the list lint
 #   SUITE_RXE=1                        Soft-RoCE's totals, too
 . "$(dirname "$0")/lib.sh"
 
@@ -57,6 +59,18 @@ status=${PIPESTATUS[0]}
 # (1: some test said "not ok"; the totals say that it came to its end)
 if [ "$status" -gt 1 ] || ! grep -q '^# shca_a: [1-9][0-9]* pass, ' /tmp/suite.out; then
 	fail "the suite ended with status $status"
+fi
+
+# Findings by module, because each process reports a finding at its first test only.
+linted() { awk -F '[ .]' '/^test /{module = $2} /^softhca lint: error: /{print module, substr($4, 1, length($4) - 1)}' /tmp/suite.lint | sort -u; }
+nothing_but_the_list() {
+	grep -c '^test ' /tmp/suite.lint && linted &&
+		[ -z "$(linted | grep -vxF -f <(sed -n 's/ # .*//p' "$lists/lint"))" ]
+}
+if [ -n "${SUITE_LINT-${SHCA_SOAK-}}" ]; then
+	rm -f /tmp/suite.lint
+	on shca_a --lint /tmp/suite.lint --skips "$lists/skips" --not-yet "$lists/not-yet" >/tmp/suite.lint.out || tail /tmp/suite.lint.out
+	check lint nothing_but_the_list
 fi
 run rdma link delete shca_a
 
