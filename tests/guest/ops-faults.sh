@@ -281,7 +281,7 @@ check own.not_with_more_rights own_says 'PORT_ACTIVE' 'do=fail verb=query_port e
 # What becomes of the traffic does not matter, and it ends in the middle of it.
 traffic() { while :; do "$test_programs/rc_data" -d shca_a -p shca_b -f 4 -m 20000 send_of_all_sizes_at_full_mtu; done; }
 random_rules() {
-	local i pid rules=${SHCA_SOAK:+3000}
+	local i pid rules=${SHCA_SOAK:+3400}
 	export -f traffic
 	test_programs=$test_programs setsid bash -c traffic >/tmp/befallen 2>&1 &
 	pid=$!
