@@ -94,6 +94,22 @@ static void resp_names_the_latest_cause(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, fx->pkt.aeth.msn, R0 + 3);
 }
 
+/* A part of the gap has come before the answer leaves: what is missing counts, not the cause. */
+static void resp_tells_of_the_gap_as_it_is(struct kunit *test)
+{
+	struct fx *fx = test->priv;
+
+	shca_resp_gap(&fx->resp, R0 + 2, R0 + 9, true);
+	shca_resp_gap(&fx->resp, R0 + 1, R0 + 4, true);
+	expect_told(test, R0, 1);
+	KUNIT_EXPECT_EQ(test, fx->pkt.aeth.msn, R0 + 4);
+	/* a cause that is earlier by one is earlier */
+	shca_resp_gap(&fx->resp, R0 + 1, R0 + 5, true);
+	shca_resp_gap(&fx->resp, R0 + 1, R0 + 4, true);
+	expect_told(test, R0, 1);
+	KUNIT_EXPECT_EQ(test, fx->pkt.aeth.msn, R0 + 5);
+}
+
 static void resp_tells_the_next_gap(struct kunit *test)
 {
 	struct fx *fx = test->priv;
@@ -566,6 +582,23 @@ static void req_early_is_one_packet_and_no_more(struct kunit *test)
 	KUNIT_EXPECT_FALSE(test, fx_next(fx));
 }
 
+/* The peer tells of a gap before it has the early copy: that is on its way. */
+static void req_early_is_the_repair(struct kunit *test)
+{
+	struct fx *fx = test->priv;
+
+	send(test, 1);
+	fx->now += 1000;
+	fx_ack(fx, P0, ACK);
+	send(test, 3);
+	fx->now = shca_req_deadline(&fx->req);
+	shca_req_timer(&fx->req, fx->now);
+	expect_next(test, P0 + 1, true);
+	missing(fx, P0 + 1, 1, P0 + 3);
+	KUNIT_EXPECT_FALSE(test, fx_next(fx));
+	KUNIT_EXPECT_EQ(test, fx->req.stats.retransmits, 1ull);
+}
+
 /* A time-out trusts nothing: all of it comes again. */
 static void req_time_out_sends_all_again(struct kunit *test)
 {
@@ -646,6 +679,7 @@ static void req_repair_passes_over_local_requests(struct kunit *test)
 static struct kunit_case hold_cases[] = {
 	KUNIT_CASE(resp_tells_what_is_missing_once),
 	KUNIT_CASE(resp_names_the_latest_cause),
+	KUNIT_CASE(resp_tells_of_the_gap_as_it_is),
 	KUNIT_CASE(resp_tells_the_next_gap),
 	KUNIT_CASE(resp_tells_a_long_gap_in_parts),
 	KUNIT_CASE(resp_forgets_a_gap_that_is_closed),
@@ -671,6 +705,7 @@ static struct kunit_case hold_cases[] = {
 	KUNIT_CASE(req_repair_is_not_timed),
 	KUNIT_CASE(req_time_out_ends_a_repair),
 	KUNIT_CASE(req_early_is_one_packet_and_no_more),
+	KUNIT_CASE(req_early_is_the_repair),
 	KUNIT_CASE(req_time_out_sends_all_again),
 	KUNIT_CASE(req_full_link_keeps_what_is_new),
 	KUNIT_CASE(req_full_link_after_a_timeout_keeps_what_is_new),

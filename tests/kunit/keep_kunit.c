@@ -262,6 +262,14 @@ static void keep_early_asks_for_the_missing_part(struct kunit *test)
 	shca_req_timer(&fx->req, fx->now);
 	KUNIT_EXPECT_EQ(test, fx->req.stats.early, 1ull);
 	expect_part(test, P0 + 1, 2);
+	/* it is on its way, and what comes meanwhile does not ask for it */
+	shca_req_gap(&fx->req, P0 + 3, P0 + NR - 1, fx->now);
+	KUNIT_EXPECT_FALSE(test, fx_next(fx));
+	/* the next early one is for that part, too */
+	fx->now = shca_req_deadline(&fx->req);
+	shca_req_timer(&fx->req, fx->now);
+	KUNIT_EXPECT_EQ(test, fx->req.stats.early, 2ull);
+	expect_part(test, P0 + 1, 2);
 }
 
 /* ---- the responder ------------------------------------------------------- */
