@@ -139,6 +139,39 @@ static void resp_tells_a_long_gap_in_parts(struct kunit *test)
 	expect_told(test, R0 + 32, 1);
 }
 
+/* What was told is on its way in order: a later packet of it shows that the rest is lost. */
+static void resp_tells_again_of_what_is_lost_again(struct kunit *test)
+{
+	struct fx *fx = test->priv;
+
+	shca_resp_gap(&fx->resp, R0 + 3, R0 + 3, false);
+	expect_told(test, R0, 3);
+	shca_resp_gap(&fx->resp, R0 + 2, R0 + 2, false);
+	expect_told(test, R0, 2);
+	shca_resp_gap(&fx->resp, R0 + 2, R0 + 4, false);
+	KUNIT_EXPECT_FALSE(test, fx_answer(fx));
+}
+
+/* The first gap of a connection is told, wherever its PSNs begin. */
+static void resp_tells_the_first_gap(struct kunit *test)
+{
+	struct fx *fx = test->priv;
+	struct shca_resp_attr attr;
+	u32 closed;
+
+	for (closed = 0; closed < 2; closed++) {
+		shca_resp_reset(&fx->resp);
+		fx_resp_attr(&attr);
+		attr.peer = SHCA_PEER_HOLDS;
+		attr.rq_psn = SHCA_PSN_MASK;
+		fx_resp_start(fx, &attr);
+		if (closed)
+			shca_resp_gap(&fx->resp, SHCA_PSN_MASK, SHCA_PSN_MASK, false);
+		shca_resp_gap(&fx->resp, 3, 3, false);
+		expect_told(test, SHCA_PSN_MASK, 4);
+	}
+}
+
 /* After a gap is closed the next one is told, wherever it ends. */
 static void resp_forgets_a_gap_that_is_closed(struct kunit *test)
 {
@@ -682,6 +715,8 @@ static struct kunit_case hold_cases[] = {
 	KUNIT_CASE(resp_tells_of_the_gap_as_it_is),
 	KUNIT_CASE(resp_tells_the_next_gap),
 	KUNIT_CASE(resp_tells_a_long_gap_in_parts),
+	KUNIT_CASE(resp_tells_again_of_what_is_lost_again),
+	KUNIT_CASE(resp_tells_the_first_gap),
 	KUNIT_CASE(resp_forgets_a_gap_that_is_closed),
 	KUNIT_CASE(resp_gap_that_closes_in_time_is_acknowledged),
 	KUNIT_CASE(resp_holds_requests_within_reach),
