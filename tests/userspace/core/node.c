@@ -82,6 +82,7 @@ static void note_rnr(struct sim_node *n, const struct shca_pkt *pkt, bool was)
 	if (was && !moved)
 		return;
 	n->rnrs++;
+	n->w->stat_refusals++;
 	sim_check(n->w, wait >= asked && wait <= most,
 		  "node %u: waits %llu ns, asked for %llu", n->idx,
 		  (unsigned long long)wait, (unsigned long long)asked);

@@ -120,6 +120,20 @@ static bool keeps(const struct sim_node *n, bool is_response)
 	return is_response ? n->w->f.keeps : n->w->f.holds;
 }
 
+/* Has the turn ended?  Then an event feeds the rest, and what comes until then joins it. */
+static bool turn_ends(struct sim_node *n, u32 *fed, bool is_response)
+{
+	struct sim_world *w = n->w;
+
+	if (!w->f.turn || (*fed)++ < w->f.turn)
+		return false;
+	n->kept[is_response].feeds = true;
+	w->stat_turns++;
+	sim_push(w, w->now + prng_range(&w->rng, 1, w->f.pump_ns),
+		 is_response ? SIM_EV_FED_SQ : SIM_EV_FED_RQ, n->idx, n->qpn, NULL);
+	return true;
+}
+
 /* As shca_side_hold(): @pkt was fed, and this became of it. */
 static void feed_held(struct sim_node *n, const struct shca_pkt *pkt,
 		      enum shca_verdict rx, bool is_response)
@@ -131,16 +145,20 @@ static void feed_held(struct sim_node *n, const struct shca_pkt *pkt,
 	bool asks = pkt->ackreq && (is_ahead || rx == SHCA_RX_OK);
 	u32 cause = shca_psn_add(pkt->psn, pkt->span);
 	struct shca_pkt *next;
-	u32 psn = pkt->psn;
+	u32 psn = pkt->psn, fed = 0;
 	s32 ahead = 0;
 
 	if (is_ahead && may_hold(n, pkt, is_response))
 		hold_add(n, held, pkt);
+	if (held->feeds)
+		return;
 	while (held->nr && !park->nr) {
 		next = &held->first->pkt;
 		ahead = shca_psn_diff(next->psn, *expected);
 		if (ahead > 0)
 			break;
+		if (turn_ends(n, &fed, is_response))
+			return;
 		if (!ahead) {
 			sim_log(n->w, "node %u: psn %06x was held", n->idx,
 				next->psn);
@@ -219,6 +237,7 @@ static void unpark(struct sim_node *n, bool is_response)
 	enum shca_verdict rx;
 
 	park->behind = false;
+	n->kept[is_response].feeds = false;
 	while (park->nr) {
 		u32 psn = park->first->pkt.psn;
 
@@ -247,6 +266,16 @@ void sim_park_fetched(struct sim_node *n, bool is_response)
 	sim_node_pump(n);
 }
 
+/* As shca_rq_continue(), and shca_sq_round() in its turn. */
+void sim_park_fed(struct sim_node *n, bool is_response)
+{
+	/* (what waits for memory or an answer has an event of its own) */
+	n->kept[is_response].feeds = false;
+	if (!n->park[is_response].nr)
+		unpark(n, is_response);
+	sim_node_pump(n);
+}
+
 /* As shca_rq_settle(). Return: requests went on, and there may be answers. */
 bool sim_park_answered(struct sim_node *n)
 {
@@ -265,6 +294,7 @@ void sim_park_purge(struct sim_node *n)
 			park_drop(&n->kept[i]);
 		while (n->park[i].nr)
 			park_drop(&n->park[i]);
+		n->kept[i].feeds = false;
 		n->park[i].fetching = false;
 		n->park[i].behind = false;
 		/* the product's; few, so that it is full now and then */

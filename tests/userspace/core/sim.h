@@ -150,6 +150,7 @@ struct sim_supply {
  * struct sim_park - received packets of a side that wait, in order
  * @fetching:	memory has been asked for, and its event will come
  * @behind:	the first of them waits for an answer to leave
+ * @feeds:	of those out of order: the rest is fed by an event that will come
  */
 struct sim_park {
 	struct sim_parked *first;
@@ -158,6 +159,7 @@ struct sim_park {
 	u32 max;
 	bool fetching;
 	bool behind;
+	bool feeds;
 };
 
 enum sim_node_state {
@@ -327,6 +329,8 @@ enum sim_ev_kind {
 	SIM_EV_RESUME,		/* UC, UD: from SQE back to RTS */
 	SIM_EV_FETCHED_RQ,	/* memory that a responder has asked for */
 	SIM_EV_FETCHED_SQ,
+	SIM_EV_FED_RQ,		/* the continuation of what was out of order */
+	SIM_EV_FED_SQ,
 	SIM_EV_FETCHED,		/* memory of a request that is held */
 };
 
@@ -366,6 +370,7 @@ struct sim_faults {
 	u32 fast;		/* messages take the fast path */
 	u32 budget;		/* packets per pump, 0: no limit */
 	u32 together;		/* packets taken with the next one, before an answer */
+	u32 turn;		/* kept packets that are fed at once, 0: no limit */
 	u64 delay_ns;
 	u64 jitter_ns;
 	u64 byte_ns;
@@ -402,8 +407,10 @@ struct sim_world {
 	u64 stat_runs;
 	u64 stat_fast;
 	u64 stat_held;
+	u64 stat_turns;
 	u64 stat_lost;		/* requests and responses, where they are lost and no worse */
 	u64 stat_again;		/* requests sent again for it */
+	u64 stat_refusals;	/* by peers that were not ready */
 	u64 stat_limited;	/* messages that began without credit */
 	u8 scratch[SIM_RUN_MAX * 4096];
 };
@@ -464,6 +471,7 @@ enum shca_verdict sim_node_accept(struct sim_node *n, struct shca_pkt *pkt,
 
 void sim_park_take(struct sim_node *n, struct shca_pkt *pkt, bool is_response);
 void sim_park_fetched(struct sim_node *n, bool is_response);
+void sim_park_fed(struct sim_node *n, bool is_response);
 bool sim_park_answered(struct sim_node *n);
 void sim_park_purge(struct sim_node *n);
 

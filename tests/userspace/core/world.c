@@ -930,6 +930,10 @@ static void on_event(struct sim_world *w, struct sim_ev *ev)
 	case SIM_EV_FETCHED_SQ:
 		sim_park_fetched(n, ev->kind == SIM_EV_FETCHED_SQ);
 		return;
+	case SIM_EV_FED_RQ:
+	case SIM_EV_FED_SQ:
+		sim_park_fed(n, ev->kind == SIM_EV_FED_SQ);
+		return;
 	case SIM_EV_FORGE:
 		sim_link_forge(n);
 		if (prng_chance(rng, 950))
@@ -999,6 +1003,7 @@ static void pick_world(struct sim_world *w)
 	f->holds = sim_is_rc(w) && w->reach == 1 && w->seed / 2 % 2;
 	f->keeps = sim_is_rc(w) && w->reach == 1 && w->seed / 4 % 2;
 	f->tells = f->holds && w->seed / 8 % 4 == 0;
+	f->turn = w->seed / 32 % 2 ? 1 + w->seed / 64 % 4 : 0;
 	f->is_clean = kind < 3;
 	if (f->is_clean)
 		return;
