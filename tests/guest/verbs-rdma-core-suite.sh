@@ -62,10 +62,12 @@ if [ "$status" -gt 1 ] || ! grep -q '^# shca_a: [1-9][0-9]* pass, ' /tmp/suite.o
 fi
 
 # Findings by module, because each process reports a finding at its first test only.
+# shellcheck disable=SC2317 # called by check
 linted() { awk -F '[ .]' '/^test /{module = $2} /^softhca lint: error: /{print module, substr($4, 1, length($4) - 1)}' /tmp/suite.lint | sort -u; }
+# shellcheck disable=SC2317 # called by check
 nothing_but_the_list() {
 	grep -c '^test ' /tmp/suite.lint && linted &&
-		[ -z "$(linted | grep -vxF -f <(sed -n 's/ # .*//p' "$lists/lint"))" ]
+		! linted | grep -q -vxF -f <(sed -n 's/ # .*//p' "$lists/lint")
 }
 if [ -n "${SUITE_LINT-${SHCA_SOAK-}}" ]; then
 	rm -f /tmp/suite.lint
