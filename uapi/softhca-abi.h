@@ -446,8 +446,8 @@ struct shca_create_qp_resp {
 /**
  * struct shca_modify_qp_req - @peer_ece: ECE options of the peer; 0 for none
  *
- * They apply from the change to RTS until the change to RESET. Unknown bits are
- * ignored, as is another signature.
+ * They apply from the change to RTS, SHCA_ECE_HOLDS of the responder from that to RTR,
+ * until the change to RESET. Unknown bits are ignored, as is another signature.
  */
 struct shca_modify_qp_req {
 	__aligned_u64 comp_mask;

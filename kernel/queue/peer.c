@@ -56,8 +56,8 @@ void shca_peer_start(struct shca_qp *qp)
 	attr.peer = shca_peer_told(qp->peer_ece);
 	shca_req_modify(&sq->req, &attr, SHCA_REQ_PEER);
 	/*
-	 * ECE does not tell everything, so this kernel is searched in any case.  (The third
-	 * way, by marks, is the core's.)
+	 * ECE may have told nothing, or less, so this kernel is searched in any case.  (The
+	 * third way, by marks, is the core's.)
 	 */
 	sq->peer_looks = SHCA_PEER_LOOKS;
 	sq->peer_ns = 0;
