@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
 /*
- * Trace events, one per step of the data path. A packet prints its PSN state
- * and no pointers. QP numbers and wr_ids join the steps.
+ * Trace events, one per step of the data path. A packet prints its headers, without
+ * keys, and no pointers. QP numbers and wr_ids join the steps. Packets that differ in
+ * their PSN only are one event, as they are one struct shca_pkt.
  */
 #undef TRACE_SYSTEM
 #define TRACE_SYSTEM softhca
@@ -13,6 +14,7 @@
 #include <rdma/ib_verbs.h>
 
 #include "../core/fault.h"
+#include "../core/headers.h"
 #include "../core/opcode.h"
 #include "../core/packet.h"
 #include "../core/requester.h"
@@ -29,6 +31,17 @@ SHCA_TRACE_WC_OPCODES(SHCA_TRACE_TELL, SHCA_TRACE_TELL)
 SHCA_TRACE_STATES(SHCA_TRACE_TELL, SHCA_TRACE_TELL)
 SHCA_TRACE_EVENTS(SHCA_TRACE_TELL, SHCA_TRACE_TELL)
 SHCA_TRACE_FAULTS(SHCA_TRACE_TELL, SHCA_TRACE_TELL)
+
+#ifndef SHCA_TRACE_HDR
+#define SHCA_TRACE_HDR
+/**
+ * shca_trace_hdr() - the headers of a packet as on the wire, but for its keys
+ * @hdr:	SHCA_HDR_MAX bytes; zeros follow the headers
+ *
+ * Return: how long they are; 0 for a frame that has none (RAW_PACKET).
+ */
+u8 shca_trace_hdr(const struct shca_pkt *pkt, u8 *hdr);
+#endif
 
 TRACE_EVENT(shca_post,
 	TP_PROTO(u32 qpn, const struct shca_send_wr *wr),
@@ -69,6 +82,8 @@ DECLARE_EVENT_CLASS(shca_packet,
 		__field(u32, msn)
 		__field(u32, paylen)
 		__field(u32, packets)
+		__field(u8, hdr_len)
+		__array(u8, hdr, SHCA_HDR_MAX)
 	),
 	TP_fast_assign(
 		bool aeth = shca_opcode_info(pkt->opcode)->flags &
@@ -83,12 +98,14 @@ DECLARE_EVENT_CLASS(shca_packet,
 		__entry->msn = aeth ? pkt->aeth.msn : 0;
 		__entry->paylen = pkt->paylen;
 		__entry->packets = pkt->span + 1;
+		__entry->hdr_len = shca_trace_hdr(pkt, __entry->hdr);
 	),
-	TP_printk("qpn=%#x dqpn=%#x psn=%u opcode=%s ackreq=%d syndrome=%#x msn=%u len=%u packets=%u",
+	TP_printk("qpn=%#x dqpn=%#x psn=%u opcode=%s ackreq=%d syndrome=%#x msn=%u len=%u packets=%u hdr=%s",
 		  __entry->qpn, __entry->dqpn, __entry->psn,
 		  SHCA_TRACE_OPCODE(__entry->opcode),
 		  __entry->ackreq, __entry->syndrome, __entry->msn,
-		  __entry->paylen, __entry->packets)
+		  __entry->paylen, __entry->packets,
+		  __print_hex_str(__entry->hdr, __entry->hdr_len))
 );
 
 DEFINE_EVENT(shca_packet, shca_tx,
@@ -101,6 +118,12 @@ DEFINE_EVENT(shca_packet, shca_rx,
 	TP_ARGS(qpn, pkt)
 );
 
+/* On the direct path: it leaves and arrives in one. */
+DEFINE_EVENT(shca_packet, shca_direct,
+	TP_PROTO(u32 qpn, const struct shca_pkt *pkt),
+	TP_ARGS(qpn, pkt)
+);
+
 TRACE_EVENT(shca_rx_verdict,
 	TP_PROTO(u32 qpn, const struct shca_pkt *pkt, enum shca_verdict verdict),
 	TP_ARGS(qpn, pkt, verdict),
@@ -109,16 +132,20 @@ TRACE_EVENT(shca_rx_verdict,
 		__field(u32, psn)
 		__field(u8, opcode)
 		__field(u8, verdict)
+		__field(u32, packets)
 	),
 	TP_fast_assign(
 		__entry->qpn = qpn;
 		__entry->psn = pkt->psn;
 		__entry->opcode = pkt->opcode;
 		__entry->verdict = verdict;
+		__entry->packets = pkt->span + 1;
 	),
-	TP_printk("qpn=%#x psn=%u opcode=%s verdict=%s", __entry->qpn,
-		  __entry->psn, SHCA_TRACE_OPCODE(__entry->opcode),
-		  SHCA_TRACE_NAME(VERDICTS, __entry->verdict))
+	TP_printk("qpn=%#x psn=%u opcode=%s verdict=%s packets=%u",
+		  __entry->qpn, __entry->psn,
+		  SHCA_TRACE_OPCODE(__entry->opcode),
+		  SHCA_TRACE_NAME(VERDICTS, __entry->verdict),
+		  __entry->packets)
 );
 
 /* A packet is refused before it reaches its QP's transport. */

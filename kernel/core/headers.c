@@ -208,3 +208,26 @@ u32 shca_hdr_build(const struct shca_pkt *pkt, u8 *buf)
 	ext_build(pkt, buf + SHCA_BTH_BYTES, info->flags);
 	return info->hdr_len;
 }
+
+static void hide_key(u8 *p)
+{
+	p[1] = 0;
+	p[2] = 0;
+	p[3] = 0;
+}
+
+void shca_hdr_hide_keys(u8 *buf)
+{
+	u32 flags = shca_opcode_info(buf[0])->flags;
+	u8 *p = buf + SHCA_BTH_BYTES;
+
+	if (flags & SHCA_OPF_XRCETH)
+		p += SHCA_XRCETH_BYTES;
+	if (flags & SHCA_OPF_FETH)
+		p += SHCA_FETH_BYTES;
+	/* These and the DETH: no packet has two of them. */
+	if (flags & (SHCA_OPF_RETH | SHCA_OPF_ATOMICETH))
+		hide_key(p + 8);
+	if (flags & (SHCA_OPF_DETH | SHCA_OPF_INV))
+		hide_key(p);
+}

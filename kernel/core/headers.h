@@ -60,6 +60,17 @@ enum shca_parse shca_hdr_parse(struct shca_pkt *pkt, const u8 *buf,
  */
 u32 shca_hdr_build(const struct shca_pkt *pkt, u8 *buf);
 
+/**
+ * shca_hdr_hide_keys() - leave the upper byte of each key, for those who look on
+ * @buf:	headers that shca_hdr_build() has written
+ *
+ * Keys are those of memory (RETH, AtomicETH, IETH) and the Q_Key (DETH). A byte tells
+ * two keys apart, as a rule. It opens nothing: the 24 bits that are gone are random.
+ *
+ * Context: any.
+ */
+void shca_hdr_hide_keys(u8 *buf);
+
 /** shca_hdr_pad() - pad count for a payload of @paylen bytes */
 static inline u8 shca_hdr_pad(u32 paylen)
 {

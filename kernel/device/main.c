@@ -4,6 +4,7 @@
 #include <rdma/rdma_netlink.h>
 
 #include "../../uapi/softhca-abi.h"
+#include "../base/trace_payload.h"
 #include "../link/ib_path.h"
 #include "../link/icrc.h"
 #include "../link/roce.h"
@@ -32,6 +33,7 @@ static int __init shca_init(void)
 	err = shca_icrc_init();
 	if (err)
 		return err;
+	shca_payload_init();
 	shca_roce_init();
 	shca_ib_init();
 	shca_rps_init();

@@ -35,6 +35,7 @@
 #include "../base/counters.h"
 #include "../base/dev.h"
 #include "../base/trace.h"
+#include "../base/trace_payload.h"
 #include "../base/trust.h"
 #include "../core/psn.h"
 #include "../core/fast.h"
@@ -178,10 +179,11 @@ static void shca_direct_arrive(struct shca_direct *d, struct shca_pkt *pkt,
 	shca_count_n(from, TX_PKTS, pkt->span + 1);
 	shca_count_n(from, TX_BYTES, pkt->paylen);
 	shca_count_n(from, TX_DIRECT, pkt->span + 1);
-	trace_shca_tx(from->qpn, pkt);
 	shca_count_n(to, RX_PKTS, pkt->span + 1);
 	shca_count_n(to, RX_BYTES, pkt->paylen);
-	trace_shca_rx(to->qpn, pkt);
+	if (trace_shca_payload_enabled())
+		shca_payload_trace(from->qpn, pkt, true);
+	trace_shca_direct(from->qpn, pkt);
 }
 
 /* Sending goes back to @pkt; when its memory is being fetched, once it is there. */
@@ -429,8 +431,8 @@ static void shca_fast_count(const struct shca_qp *qp, unsigned int nr,
 /* Trace events and counters by opcode need packets. */
 static bool shca_fast_watched(void)
 {
-	return trace_shca_tx_enabled() || trace_shca_rx_enabled() ||
-	       trace_shca_rx_verdict_enabled() ||
+	return trace_shca_direct_enabled() || trace_shca_rx_verdict_enabled() ||
+	       trace_shca_payload_enabled() ||
 	       static_branch_unlikely(&shca_optional_counters);
 }
 

@@ -9,6 +9,7 @@
 #include <linux/skbuff.h>
 
 #include "../base/compat.h"
+#include "../base/trace_payload.h"
 #include "../core/headers.h"
 #include "../core/opcode.h"
 #include "../mem/mr.h"
@@ -174,6 +175,23 @@ static void shca_payload(void *ctx, const struct shca_pkt *pkt, void *buf, u32 l
 	struct shca_src src = shca_src_pkt(pkt);
 
 	shca_src_read(&src, buf, len);
+}
+
+void shca_payload_trace(u32 qpn, const struct shca_pkt *pkt, bool sent)
+{
+	/* A packet of the direct path is not taken apart: it has one payload. */
+	u32 nr = pkt->stride ? pkt->span + 1 : 1, i, len;
+	u8 buf[SHCA_TRACE_PAYLOAD];
+	struct shca_pkt part;
+
+	for (i = 0; i < nr; i++) {
+		part = nr > 1 ? shca_pkt_part(pkt, i) : *pkt;
+		len = min_t(u32, part.paylen, sizeof(buf));
+		if (!len)
+			continue;
+		shca_payload(NULL, &part, buf, len);
+		trace_shca_payload(qpn, &part, sent, buf, len);
+	}
 }
 
 static void shca_mr_fill(const struct shca_mr *mr, u64 va, u32 len,

@@ -79,6 +79,15 @@ enum shca_mem_status shca_mem_hold(struct shca_mem_ctx *mem,
 				   const struct shca_pkt *pkt,
 				   struct shca_pieces *pieces);
 
+/**
+ * shca_payload_trace() - the trace event of the payload of a packet, or of each of a run
+ * @pkt:	received, or on the direct path
+ * @sent:	the event is @qpn's, which has sent it
+ *
+ * Context: as the packet is received.
+ */
+void shca_payload_trace(u32 qpn, const struct shca_pkt *pkt, bool sent);
+
 /** shca_mem_release() - give back what is held, if anything still is */
 void shca_mem_release(struct shca_pieces *pieces);
 

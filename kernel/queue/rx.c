@@ -13,6 +13,7 @@
 #include "../base/counters.h"
 #include "../base/dev.h"
 #include "../base/trace.h"
+#include "../base/trace_payload.h"
 #include "../core/headers.h"
 #include "../core/opcode.h"
 #include "fate.h"
@@ -142,6 +143,18 @@ const u8 *shca_rx_flat(struct shca_rx_skb *rx, u32 off, u32 len)
 	return NULL;
 }
 
+static noinline void shca_rx_trace(const struct shca_rx_walk *rx,
+				   unsigned int nr)
+{
+	unsigned int i;
+
+	for (i = 0; i < nr; i++) {
+		if (trace_shca_payload_enabled())
+			shca_payload_trace(rx->qp->qpn, &rx->run[i], false);
+		trace_shca_rx(rx->qp->qpn, &rx->run[i]);
+	}
+}
+
 /* What has been checked goes to its side of the QP; @last: no more follows. */
 static void shca_rx_flush(struct shca_rx_walk *rx, bool last)
 {
@@ -151,6 +164,8 @@ static void shca_rx_flush(struct shca_rx_walk *rx, bool last)
 		return;
 	rx->nr = 0;
 	rx->joins = false;
+	if (trace_shca_rx_enabled())
+		shca_rx_trace(rx, nr);
 	shca_count_n(rx->qp, RX_PKTS, rx->pkts);
 	shca_count_n(rx->qp, RX_BYTES, rx->bytes);
 	if (rx->response) {
@@ -231,15 +246,9 @@ static void shca_rx_refuse(struct shca_qp *qp, const struct shca_pkt *pkt,
 	shca_fate_dropped(qp, pkt, id);
 }
 
-static bool shca_rx_is_watched(void)
-{
-	return trace_shca_rx_enabled() || trace_shca_rx_verdict_enabled();
-}
-
 /*
  * The middle packets of a message differ in their PSN only, and so do all but the
  * first of a batch, as a rule.  They are checked one by one, and handed on as one.
- * With a trace event enabled they are handed on one by one.
  */
 static void shca_rx_may_be_joined(struct shca_rx_walk *rx,
 				  const struct shca_rx_seg *seg,
@@ -250,7 +259,7 @@ static void shca_rx_may_be_joined(struct shca_rx_walk *rx,
 	if (!(info->flags & SHCA_OPF_PAYLOAD) ||
 	    info->flags & (SHCA_OPF_START | SHCA_OPF_END) ||
 	    info->hdr_len != SHCA_BTH_BYTES || !pkt->paylen || pkt->pad ||
-	    pkt->ackreq || !seg->bth || rx->path.ecn_ce || shca_rx_is_watched())
+	    pkt->ackreq || !seg->bth || rx->path.ecn_ce)
 		return;
 	pkt->unit = pkt->paylen;
 	pkt->stride = seg->len;
@@ -327,7 +336,6 @@ static void shca_rx_deliver(struct shca_rx_walk *rx, const struct shca_rx_seg *s
 		shca_rx_refuse(qp, pkt, SHCA_CNT_RX_PKEY);
 		return;
 	}
-	trace_shca_rx(qp->qpn, pkt);
 	if (rx->nr && rx->response != response) {
 		shca_rx_flush(rx, false);
 		pkt = shca_rx_first(rx, pkt);
@@ -362,6 +370,8 @@ static void shca_rx_to_member(struct shca_qp *qp, u16 vlan, void *arg)
 		return;
 	}
 	pkt->path.vlan = vlan;
+	if (trace_shca_payload_enabled())
+		shca_payload_trace(qp->qpn, pkt, false);
 	trace_shca_rx(qp->qpn, pkt);
 	shca_count(qp, RX_PKTS);
 	shca_count_n(qp, RX_BYTES, copies->len);

@@ -17,6 +17,7 @@
 #include "../base/counters.h"
 #include "../base/dev.h"
 #include "../base/trace.h"
+#include "../base/trace_payload.h"
 #include "../core/headers.h"
 #include "../core/opcode.h"
 #include "fault.h"
@@ -37,6 +38,7 @@ void shca_tx_begin(struct shca_batch *batch, struct shca_mem_ctx *mem,
 	batch->handed = 0;
 	batch->max_segs = 0;
 	batch->mr = NULL;
+	batch->run = NULL;
 	batch->hit = NULL;
 	batch->judged = false;
 }
@@ -94,6 +96,38 @@ static noinline bool shca_tx_waits(struct shca_batch *batch)
 	return true;
 }
 
+/*
+ * The trace tells of a burst as of one packet. It is told before any of it leaves, for
+ * a receiver on this machine is quick. @built and @traced begin with the burst.
+ */
+static noinline void shca_tx_trace_run(struct shca_batch *batch)
+{
+	const struct shca_pkt *run = batch->run;
+	struct shca_pkt pkt;
+
+	if (batch->traced == batch->built)
+		return;
+	pkt = shca_pkt_part(run, batch->traced);
+	pkt.span = batch->built - batch->traced - 1;
+	pkt.paylen = (pkt.span + 1) * run->unit;
+	pkt.ackreq = run->ackreq && batch->built > run->span;
+	batch->traced = batch->built;
+	trace_shca_tx(batch->qp->qpn, &pkt);
+}
+
+/* A packet has been built, with its payload at @data. */
+static noinline void shca_tx_trace(struct shca_batch *batch,
+				   const struct shca_pkt *pkt, const u8 *data)
+{
+	if (pkt->paylen && trace_shca_payload_enabled())
+		trace_shca_payload(batch->qp->qpn, pkt, true, data,
+				   pkt->paylen);
+	if (batch->run)
+		batch->built = shca_psn_diff(pkt->psn, batch->run->psn) + 1;
+	else
+		trace_shca_tx(batch->qp->qpn, pkt);
+}
+
 static noinline int shca_tx_befallen(const struct shca_batch *batch,
 				     struct sk_buff *skb)
 {
@@ -114,6 +148,8 @@ enum shca_mem_status shca_tx_end(struct shca_batch *batch,
 		return SHCA_MEM_OK;
 	batch->skb = NULL;
 	batch->handed++;
+	if (trace_shca_tx_enabled() && batch->run)
+		shca_tx_trace_run(batch);
 	shca_count_n(qp, TX_PKTS, batch->segs);
 	shca_count_n(qp, TX_BYTES, skb->len);
 	if (static_branch_unlikely(&shca_faults_on) && batch->hit)
@@ -406,7 +442,8 @@ static enum shca_mem_status shca_build(struct shca_batch *batch,
 			      len - SHCA_ICRC_BYTES);
 	memcpy(bth + len - SHCA_ICRC_BYTES, &icrc, sizeof(icrc));
 	shca_batch_commit(batch, len);
-	trace_shca_tx(qp->qpn, pkt);
+	if (trace_shca_tx_enabled())
+		shca_tx_trace(batch, pkt, bth + hdr_len);
 	return SHCA_MEM_OK;
 }
 
@@ -505,15 +542,23 @@ enum shca_mem_status shca_tx_run(struct shca_batch *batch,
 	u32 left = pkt->span;
 
 	*part = shca_pkt_part(pkt, 0);
+	batch->run = pkt;
+	batch->built = 0;
+	batch->traced = 0;
 	while (left--) {
 		status = shca_tx_one(batch, part, failed);
 		if (unlikely(status != SHCA_MEM_OK))
-			return status;
+			goto end;
 		part->psn = shca_psn_add(part->psn, 1);
 		part->off += pkt->unit;
 		part->va += pkt->unit;
 		part->rest -= pkt->unit;
 	}
 	part->ackreq = pkt->ackreq;
-	return shca_tx_one(batch, part, failed);
+	status = shca_tx_one(batch, part, failed);
+end:
+	if (trace_shca_tx_enabled())
+		shca_tx_trace_run(batch);
+	batch->run = NULL;
+	return status;
 }

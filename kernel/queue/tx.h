@@ -52,6 +52,8 @@ struct shca_qp;
  * @tail: @room: where the next packet goes, and what there is at least
  * @seed:	of the ICRCs of packets to @av
  * @mr:		a region that has been reached, kept for the next packet
+ * @run:	the burst that is being built, or NULL; @built: its packets so far, of
+ *		which @traced are in the trace
  * @hit:	what befalls the one packet of this batch, or NULL
  * @judged:	rules have been asked about the packet that is being added
  */
@@ -74,6 +76,9 @@ struct shca_batch {
 	u32 room;
 	struct shca_seed seed;
 	struct shca_mr *mr;
+	const struct shca_pkt *run;
+	u32 built;
+	u32 traced;
 	const struct shca_fault_hit *hit;
 	bool judged;
 };

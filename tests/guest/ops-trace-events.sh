@@ -65,6 +65,9 @@ run wait_for 60 eval "in_a softhca fault list | grep -q 'hits 1'"
 run in_a softhca fault del all
 echo "+ an asynchronous event"
 "$test_programs/queue_events" -d shca_a -f 4 last_wqe_is_announced | sed 's/^/  /'
+echo "+ the direct path"
+run in_b softhca dev set shca_b path auto
+"$test_programs/rc_data" -d shca_b -f 4 chain_of_mixed_requests | sed 's/^/  /'
 echo "+ refusals"
 "$test_programs/qp_states" -d shca_a -f 4 wrong_values_are_refused | sed 's/^/  /'
 run eval "echo 0 >$events/enable; echo 0 >$signs/events/enable"

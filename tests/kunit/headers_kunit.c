@@ -28,6 +28,9 @@ static const struct hdr_row hdr_rows[] = {
 	  { BTH(0x0b, 0x40), VA, KEY, LEN, 0x11, 0x22, 0x33, 0x44 } },
 	{ "FETH and RETH", 32,
 	  { BTH(0x1c, 0x40), 0x00, 0x00, 0x00, 0x12, VA, KEY, LEN } },
+	{ "XRCETH, FETH and RETH", 36,
+	  { BTH(0xbc, 0x40), 0x00, 0x65, 0x43, 0x21, 0x00, 0x00, 0x00, 0x12, VA,
+	    KEY, LEN } },
 	{ "immediate", 16, { BTH(0x05, 0xc0), 0x11, 0x22, 0x33, 0x44 } },
 	{ "IETH", 16, { BTH(0x17, 0x40), KEY } },
 	{ "AETH", 16, { BTH(0x11, 0x40), 0x6a, 0x00, 0x10, 0x02 } },
@@ -155,6 +158,23 @@ static void hdr_without_a_field_leaves_it(struct kunit *test)
 	KUNIT_ASSERT_EQ(test, shca_hdr_build(&pkt, out), row->len);
 	for (i = row->len; i < sizeof(out); i++)
 		KUNIT_EXPECT_EQ(test, out[i], 0xaa);
+}
+
+/* KEY is in the rows where a key is, and nowhere else: of each its upper byte is left. */
+static void hdr_hide_keys_leaves_the_upper_byte(struct kunit *test)
+{
+	static const u8 key[4] = { KEY };
+	const struct hdr_row *row = test->param_value;
+	u8 want[SHCA_HDR_MAX], out[SHCA_HDR_MAX];
+	u32 i;
+
+	memcpy(out, row->bytes, sizeof(out));
+	memcpy(want, row->bytes, sizeof(want));
+	for (i = SHCA_BTH_BYTES; i + sizeof(key) <= row->len; i++)
+		if (!memcmp(want + i, key, sizeof(key)))
+			memset(want + i + 1, 0, sizeof(key) - 1);
+	shca_hdr_hide_keys(out);
+	KUNIT_EXPECT_MEMEQ(test, out, want, sizeof(want));
 }
 
 /* A packet from a link stands for itself, whatever the descriptor held before. */
@@ -409,6 +429,7 @@ static void hdr_pad_fills_to_four(struct kunit *test)
 static struct kunit_case headers_cases[] = {
 	KUNIT_CASE_PARAM(hdr_of_wire_bytes_goes_both_ways, hdr_gen_params),
 	KUNIT_CASE_PARAM(hdr_without_a_field_leaves_it, hdr_gen_params),
+	KUNIT_CASE_PARAM(hdr_hide_keys_leaves_the_upper_byte, hdr_gen_params),
 	KUNIT_CASE(hdr_parse_forgets_the_packet_before),
 	KUNIT_CASE(hdr_parse_of_reserved_bth_bits_ignores_them),
 	KUNIT_CASE_PARAM(hdr_parse_reads_only_what_there_is, hdr_gen_params),

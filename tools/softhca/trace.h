@@ -43,7 +43,9 @@ enum trace_kind {
  * struct trace_event - an event of the recording, and what the model adds
  * @ns:		since the first event
  * @number:	the opcode of a packet
- * @packets:	PSNs that a packet stands for
+ * @packets:	PSNs that a packet stands for: more than 1 on the direct path
+ * @hdr:	its transport headers as on the wire, without keys; NULL: unknown
+ * @payload:	its first bytes, if these are recorded; or NULL
  * @word:	opcode, as the kernel names it; what an asynchronous event or a refused
  *		verb says; "RTS to ERR"; the name of an injected fault
  * @verdict:	verdict, status or reason; "" if there is none
@@ -65,6 +67,8 @@ struct trace_event {
 	const char *word;
 	const char *verdict;
 	const char *info;
+	unsigned char *hdr, *payload;
+	unsigned int hdr_len, payload_len;
 	int pid;
 	int mate, judged, wr, conn;
 	bool right;
@@ -98,6 +102,9 @@ struct trace_qp {
 	int conn;
 	uint32_t mtu;
 	bool local;
+	/* the reader's own: the latest packet of the direct path, of several PSNs */
+	bool has_direct;
+	uint32_t direct_psn;
 	/* the model's own */
 	bool sent;
 	uint32_t next_psn;
@@ -112,6 +119,7 @@ struct trace_conn {
 
 /**
  * struct trace - a recording
+ * @nr_records:	how many events the file has; one of several packets is several here
  * @lost:	events that the kernel had no room for
  */
 struct trace {
@@ -124,6 +132,7 @@ struct trace {
 	struct trace_conn *conn;
 	int nr_conns;
 	unsigned long long lost;
+	int nr_records;
 	uint64_t start_ns;
 };
 
@@ -131,12 +140,14 @@ struct trace {
  * struct trace_choice - which events are to be shown
  * @qpn:	0: of all queue pairs
  * @from_ns: @to_ns:	since the first event
+ * @snap:	bytes of a packet that pcapng has at most
  */
 struct trace_choice {
 	uint32_t qpn;
 	bool has_wr_id;
 	uint64_t wr_id;
 	uint64_t from_ns, to_ns;
+	unsigned int snap;
 };
 
 /* trace_record.c */
@@ -154,6 +165,18 @@ struct trace_qp *trace_qp(const struct trace *trace, uint32_t qpn);
 void *trace_grow(void *array, int nr, size_t size);
 /** trace_free() - forget it all */
 void trace_free(struct trace *trace);
+
+/* trace_packet.c */
+
+/* Bytes of the longest transport headers: BTH, XRCETH, AtomicETH */
+#define TRACE_HDR_MAX	44
+
+/** trace_ext_bytes() - bytes of the headers that follow the BTH of this opcode */
+unsigned int trace_ext_bytes(unsigned int opcode);
+/** trace_headers_text() - " va=0x1000 rkey=0x12??????": what @hdr has beyond the event's fields */
+const char *trace_headers_text(const struct trace_event *e, char *text, size_t size);
+/** trace_packet_info() - a packet's fields as text */
+const char *trace_packet_info(const struct trace_event *e, char *text, size_t size);
 
 /* trace_model.c */
 

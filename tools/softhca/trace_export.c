@@ -150,14 +150,15 @@ void trace_to_json(FILE *out, const struct trace *t, const struct trace_choice *
 #define IP_BYTES	20
 #define UDP_BYTES	8
 #define BTH_BYTES	12
-#define AETH_BYTES	4
 #define ICRC_BYTES	4
 #define ROCE_PORT	4791
 #define IP_MAX		65535
+/* What is kept of one: headers, payload (256 bytes at most), padding, ICRC */
+#define PACKET_MAX	512
 
 /* a block that grows */
 struct block {
-	unsigned char data[IP_MAX + 2048];
+	unsigned char data[PACKET_MAX + 2048];
 	size_t length;
 };
 
@@ -195,34 +196,13 @@ static void block_write(struct block *b, FILE *out, uint32_t type)
 static void put_be16(unsigned char *p, uint32_t n) { p[0] = n >> 8; p[1] = n; }
 static void put_be24(unsigned char *p, uint32_t n) { p[0] = n >> 16; put_be16(p + 1, n); }
 
-/* Bytes of the headers after the BTH, which events do not hold but for the AETH */
-static unsigned int extended_bytes(unsigned int opcode)
-{
-	static const unsigned char bytes[32] = {
-		[3] = 4, [5] = 4, [6] = 16, [9] = 4, [10] = 16, [11] = 20, [12] = 16,
-		[13] = 4, [15] = 4, [16] = 4, [17] = 4, [18] = 12, [19] = 28, [20] = 28,
-		[22] = 4, [23] = 4, [28] = 20, [29] = 16,
-	};
-	unsigned int transport = opcode >> 5, size = bytes[opcode & 31];
-
-	if (opcode == 0x81)
-		return 16;
-	if (transport == 3)
-		return size + 8;
-	/* the XRCETH of requests */
-	return size + (transport == 5 && ((opcode & 31) < 13 || (opcode & 31) > 18) ? 4 : 0);
-}
-
-/* Return: bytes that are known. Behind them are zeros. */
+/* The headers, as far as they are recorded. Return: their bytes. */
 static size_t packet_headers(unsigned char *p, const struct trace_event *e, uint32_t from,
 			     uint32_t to, uint32_t length)
 {
-	unsigned int op = e->number & 31, sum = 0, i;
-	bool aeth = (e->number >> 5 == 0 || e->number >> 5 == 5) && e->number != 0x81 &&
-		    op >= 13 && op <= 18 && op != 14;
 	unsigned char *bth = p + IP_BYTES + UDP_BYTES;
+	unsigned int sum = 0, i;
 
-	memset(p, 0, length);
 	p[0] = 0x45;
 	put_be16(p + 2, length);
 	p[6] = 0x40;
@@ -239,40 +219,64 @@ static size_t packet_headers(unsigned char *p, const struct trace_event *e, uint
 	put_be16(p + IP_BYTES, 0xc000 | (from & 0x3fff));
 	put_be16(p + IP_BYTES + 2, ROCE_PORT);
 	put_be16(p + IP_BYTES + 4, length - IP_BYTES);
+	if (e->hdr) {
+		memcpy(bth, e->hdr, e->hdr_len);
+		return IP_BYTES + UDP_BYTES + e->hdr_len;
+	}
+	/* another version's recording, of which the BTH can be made */
 	bth[0] = e->number;
 	bth[1] = 0x40 | (-e->length & 3) << 4;
 	put_be16(bth + 2, 0xffff);
 	put_be24(bth + 5, to);
 	bth[8] = e->ackreq ? 0x80 : 0;
 	put_be24(bth + 9, e->psn);
-	if (!aeth)
-		return IP_BYTES + UDP_BYTES + BTH_BYTES;
-	bth[BTH_BYTES] = e->syndrome;
-	put_be24(bth + BTH_BYTES + 1, e->msn);
-	return IP_BYTES + UDP_BYTES + BTH_BYTES + AETH_BYTES;
+	return IP_BYTES + UDP_BYTES + BTH_BYTES;
 }
 
-static void pcap_packet(FILE *out, const struct trace *t, const struct trace_event *e)
+/* The packet up to where it is not recorded. Return: bytes. */
+static size_t packet_bytes(unsigned char *p, const struct trace_event *e, uint32_t from,
+			   uint32_t to, uint32_t length)
+{
+	size_t size;
+
+	memset(p, 0, PACKET_MAX);
+	size = packet_headers(p, e, from, to, length);
+	if (size < IP_BYTES + UDP_BYTES + BTH_BYTES + trace_ext_bytes(e->number))
+		return size;
+	if (e->payload_len > PACKET_MAX - size - ICRC_BYTES)
+		return size;
+	if (e->payload_len)
+		memcpy(p + size, e->payload, e->payload_len);
+	size += e->payload_len;
+	/* Nothing but padding and ICRC follows, which are zeros here. */
+	return e->payload_len == e->length ? size + (-e->length & 3) + ICRC_BYTES : size;
+}
+
+static void pcap_packet(FILE *out, const struct trace *t, const struct trace_event *e,
+			const struct trace_choice *choice)
 {
 	bool sent = e->kind == TRACE_TX;
-	uint32_t peer = 0, to = sent ? e->dqpn : e->qpn, length;
+	uint32_t peer = 0, to = sent ? e->dqpn : e->qpn, length, whole;
 	const char *fate = trace_packet_text(t, e);
 	const struct trace_wr *wr = e->wr < 0 ? NULL : &t->wr[e->wr];
-	static unsigned char bytes[IP_MAX + 1];
+	static unsigned char bytes[PACKET_MAX];
 	uint64_t when = t->start_ns + e->ns;
 	static struct block b;
 	char comment[512];
 	size_t known, used;
+	bool cut;
 
 	if (!sent && e->conn >= 0)
 		peer = t->conn[e->conn].left == e->qpn ? t->conn[e->conn].right :
 							 t->conn[e->conn].left;
-	length = IP_BYTES + UDP_BYTES + BTH_BYTES + extended_bytes(e->number) + e->length +
-		 (-e->length & 3) + ICRC_BYTES;
-	/* a run on the direct path may be longer than a packet can be */
-	if (length > IP_MAX)
-		length = IP_MAX;
-	known = packet_headers(bytes, e, sent ? e->qpn : peer, to, length);
+	whole = IP_BYTES + UDP_BYTES + BTH_BYTES + trace_ext_bytes(e->number) + e->length +
+		(-e->length & 3) + ICRC_BYTES;
+	/* One of the direct path may be longer than a packet can be. */
+	length = whole < IP_MAX ? whole : IP_MAX;
+	known = packet_bytes(bytes, e, sent ? e->qpn : peer, to, length);
+	cut = known < length;
+	if (known > choice->snap)
+		known = choice->snap;
 	used = snprintf(comment, sizeof(comment), "%s", sent ? "sent" : "received, the sender was not recorded");
 	if (e->flags & TRACE_RETRANS)
 		used += snprintf(comment + used, sizeof(comment) - used, ", again");
@@ -281,18 +285,17 @@ static void pcap_packet(FILE *out, const struct trace *t, const struct trace_eve
 				 "; stands for %u PSNs", e->packets);
 	if (*fate)
 		used += snprintf(comment + used, sizeof(comment) - used, "; the receiver: %s", fate);
-	if (known < length)
-		used += snprintf(comment + used, sizeof(comment) - used,
-				 "; %zu bytes are not recorded: zeros", length - known);
+	if (cut)
+		used += snprintf(comment + used, sizeof(comment) - used, "; the rest is not recorded");
 	if (wr)
 		snprintf(comment + used, sizeof(comment) - used, "; for %s wr_id %#llx of %#x",
 			 wr->word, (unsigned long long)wr->wr_id, wr->qpn);
 	block_u32(&b, 0);
 	block_u32(&b, when >> 32);
 	block_u32(&b, when);
+	block_u32(&b, known);
 	block_u32(&b, length);
-	block_u32(&b, length);
-	block_add(&b, bytes, length);
+	block_add(&b, bytes, known);
 	block_option(&b, OPTION_COMMENT, comment, strlen(comment));
 	block_u32(&b, OPTION_END);
 	block_write(&b, out, BLOCK_PACKET);
@@ -301,10 +304,10 @@ static void pcap_packet(FILE *out, const struct trace *t, const struct trace_eve
 void trace_to_pcapng(FILE *out, const struct trace *t, const struct trace_choice *choice)
 {
 	static const char said[] =
-		"Made from trace events of softhca, which hold BTH and AETH and no other bytes.\n"
-		"Zeros stand for the rest: further headers, payload, ICRC.\n"
+		"Made from trace events of softhca. Transport headers are those of the packets.\n"
+		"Of R_Keys and Q_Keys only the upper byte is there; the rest is zeros, as is the ICRC.\n"
 		"IP addresses are made up: 127 and the QP number.\n"
-		"P_Key and the solicited bit are not known.";
+		"Payload is there if it was recorded with --payload.";
 	const unsigned char nanoseconds = 9;
 	const uint64_t unknown = ~0ull;
 	const struct trace_event *e;
@@ -327,6 +330,6 @@ void trace_to_pcapng(FILE *out, const struct trace *t, const struct trace_choice
 		e = &t->event[i];
 		if ((e->kind == TRACE_TX || (e->kind == TRACE_RX && e->mate < 0)) &&
 		    e->number >> 5 != 7 && trace_is_wanted(t, e, choice))
-			pcap_packet(out, t, e);
+			pcap_packet(out, t, e, choice);
 	}
 }

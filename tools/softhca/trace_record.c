@@ -27,6 +27,9 @@
 #include <tracefs.h>
 
 #define INSTANCE	"softhca-trace-"
+/* Systems of events; the second has the payload alone */
+#define EVENTS		"softhca"
+#define EVENTS_PAYLOAD	"softhca_payload"
 #define DEFAULT_MB	64
 #define MAX_MB		4096
 /* The kernel's ring of each CPU, which is emptied continuously */
@@ -52,6 +55,7 @@ struct recorder {
 	uint64_t *bytes;
 	uint64_t used, limit;
 	bool full;
+	bool payload;
 	char *page;
 	size_t page_size;
 };
@@ -250,19 +254,16 @@ static void put_file(struct recorder *r, const char *name)
 	free(text);
 }
 
-static void put_formats(struct recorder *r)
+/* The events of a system that the kernel has */
+static void put_system(struct recorder *r, const char *system)
 {
 	const char *skip = tracefs_tracing_dir();
 	char pattern[512];
 	glob_t found;
 	size_t i;
 
-	/* of ftrace's own events only that of the marks */
-	put_u32(r, 1);
-	put_file(r, "events/ftrace/print/format");
-	put_u32(r, 1);
-	put_name(r, "softhca");
-	snprintf(pattern, sizeof(pattern), "%s/events/softhca/*/format", skip);
+	put_name(r, system);
+	snprintf(pattern, sizeof(pattern), "%s/events/%s/*/format", skip, system);
 	if (glob(pattern, 0, NULL, &found)) {
 		put_u32(r, 0);
 		return;
@@ -271,6 +272,17 @@ static void put_formats(struct recorder *r)
 	for (i = 0; i < found.gl_pathc; i++)
 		put_file(r, found.gl_pathv[i] + strlen(skip) + 1);
 	globfree(&found);
+}
+
+static void put_formats(struct recorder *r)
+{
+	/* of ftrace's own events only that of the marks */
+	put_u32(r, 1);
+	put_file(r, "events/ftrace/print/format");
+	put_u32(r, r->payload ? 2 : 1);
+	put_system(r, EVENTS);
+	if (r->payload)
+		put_system(r, EVENTS_PAYLOAD);
 }
 
 static void put_option(struct recorder *r, int number, const char *text)
@@ -433,6 +445,19 @@ static void report(const struct recorder *r, unsigned long long lost)
 		(unsigned long long)r->used >> 10, r->path, r->path);
 }
 
+/* The kernel lets those have payload who may capture packets. */
+static int enable_events(struct recorder *r)
+{
+	if (r->payload && tracefs_event_enable(r->instance, EVENTS_PAYLOAD, "shca_payload")) {
+		if (errno == EPERM)
+			return fail("trace record: --payload needs CAP_NET_RAW, as a packet capture does");
+		return fail("trace record: cannot enable the event of payloads: %s", strerror(errno));
+	}
+	if (tracefs_event_enable(r->instance, EVENTS, NULL))
+		return fail("trace record: cannot enable the events: %s", strerror(errno));
+	return 0;
+}
+
 static int record_to_file(struct recorder *r, const struct call *call)
 {
 	unsigned long long lost;
@@ -452,8 +477,8 @@ static int record_to_file(struct recorder *r, const struct call *call)
 			return fail("trace record: cannot start a process: %s", strerror(errno));
 	}
 	mark_qps(r);
-	if (tracefs_event_enable(r->instance, "softhca", NULL)) {
-		status = fail("trace record: cannot enable the events: %s", strerror(errno));
+	status = enable_events(r);
+	if (status) {
 		if (child)
 			kill(child, SIGKILL);
 		return status;
@@ -463,7 +488,9 @@ static int record_to_file(struct recorder *r, const struct call *call)
 	if (gate >= 0)
 		close(gate);
 	status = record(r, child);
-	tracefs_event_disable(r->instance, "softhca", NULL);
+	tracefs_event_disable(r->instance, EVENTS, NULL);
+	if (r->payload)
+		tracefs_event_disable(r->instance, EVENTS_PAYLOAD, NULL);
 	lost = count_lost(r);
 	if (lost)
 		tracefs_printf(r->instance, TRACE_MARK_LOST "%llu\n", lost);
@@ -481,7 +508,10 @@ static int record_to_file(struct recorder *r, const struct call *call)
 int trace_record_run(const struct call *call)
 {
 	struct sigaction action = { .sa_handler = stop };
-	struct recorder r = { .path = call->value[0] ? call->value[0] : TRACE_FILE };
+	struct recorder r = {
+		.path = call->value[0] ? call->value[0] : TRACE_FILE,
+		.payload = call->option[2],
+	};
 	int i, status = parse_size(call->value[1], &r.limit);
 
 	if (status)

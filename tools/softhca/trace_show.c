@@ -17,6 +17,11 @@
 #define WIDTH_WIRE	40
 #define WIDTH_MEMORY	15
 
+/* Bytes of a packet in pcapng: at least the headers of each; 256 bytes of payload fit */
+#define MIN_SNAP	72
+#define DEFAULT_SNAP	128
+#define MAX_SNAP	65535
+
 enum colour {
 	PLAIN,
 	BOLD,
@@ -264,7 +269,7 @@ void trace_to_text(FILE *out, const struct trace *t, const struct trace_choice *
 		print_event(&pen, t, e);
 		printed++;
 	}
-	fprintf(out, "%d events, %d queue pairs, %d work requests", t->nr_events, t->nr_qps,
+	fprintf(out, "%d events, %d queue pairs, %d work requests", t->nr_records, t->nr_qps,
 		t->nr_wrs);
 	if (t->lost)
 		fprintf(out, "; %llu events are lost", t->lost);
@@ -315,7 +320,7 @@ static int parse_time(const char *text, const char *option, uint64_t *ns)
 
 static int parse_choice(const struct call *call, struct trace_choice *choice)
 {
-	const char *qp = call->value[1], *wr_id = call->value[2];
+	const char *qp = call->value[1], *wr_id = call->value[2], *snap = call->value[5];
 	unsigned long n;
 	char *end;
 
@@ -332,6 +337,13 @@ static int parse_choice(const struct call *call, struct trace_choice *choice)
 			return complain("trace show: ID must be a number, not '%s'", wr_id);
 		choice->has_wr_id = true;
 	}
+	if (snap) {
+		n = strtoul(snap, &end, 10);
+		if (!*snap || *end || n < MIN_SNAP || n > MAX_SNAP)
+			return complain("trace show: BYTES must be %d to %d, not '%s'", MIN_SNAP,
+					MAX_SNAP, snap);
+		choice->snap = n;
+	}
 	return parse_time(call->value[3], "from", &choice->from_ns) ?:
 		parse_time(call->value[4], "to", &choice->to_ns);
 }
@@ -340,7 +352,7 @@ static int trace_show_run(const struct call *call)
 {
 	const char *path = call->nr ? call->word[0] : TRACE_FILE, *to = call->value[0];
 	trace_writer *write = to ? find_form(to) : trace_to_text;
-	struct trace_choice choice = { .to_ns = UINT64_MAX };
+	struct trace_choice choice = { .to_ns = UINT64_MAX, .snap = DEFAULT_SNAP };
 	struct trace trace;
 	int status = parse_choice(call, &choice);
 	FILE *out = stdout;
@@ -372,10 +384,12 @@ const struct command trace_commands[] = {
 		.summary = "record what all devices do, until the program ends, or until Ctrl-C",
 		.details = "The file is a trace.dat, which trace-cmd and KernelShark read, too. Needs root.\n"
 			   "The exit status is that of the program. Other people's tracing is not disturbed.\n"
+			   "--payload needs CAP_NET_RAW, as a packet capture does.\n"
 			   "Example: softhca trace record -o pingpong.dat -- ./my-program",
 		.option = {
 			{ "output", "the file; trace.dat if not given", "FILE", 'o' },
 			{ "size", "how much to keep at most, 1 to 4096; 64 if not given", "MB", 0 },
+			{ "payload", "keep the first 256 bytes of each packet's payload, too", NULL, 0 },
 		},
 		.run = trace_record_run,
 	},
@@ -393,6 +407,7 @@ const struct command trace_commands[] = {
 			{ "wr-id", "follow work requests with this wr_id", "ID", 0 },
 			{ "from", "only from this time on, in microseconds", "US", 0 },
 			{ "to", "only up to this time, in microseconds", "US", 0 },
+			{ "snap", "bytes of a packet in a .pcapng, 72 to 65535; 128 if not given", "BYTES", 0 },
 		},
 		.run = trace_show_run,
 	},

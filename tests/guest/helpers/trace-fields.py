@@ -15,12 +15,12 @@ import sys
 
 number, hexa = r"(\d+)", r"(0x[0-9a-f]+|0)"
 opcode, word = "opcode=((RC|UC|UD|XRC)_[A-Z_]+|CNP)", "([A-Z_]+)"
-packet = f"qpn={hexa} dqpn={hexa} psn={number} {opcode} ackreq=[01] syndrome={hexa} msn={number} len={number} packets={number}"
+packet = f"qpn={hexa} dqpn={hexa} psn={number} {opcode} ackreq=[01] syndrome={hexa} msn={number} len={number} packets={number} hdr=([0-9a-f]{{24,88}})"
 states = "(RESET|INIT|RTR|RTS|SQD|SQE|ERR)"
 forms = {
     "shca_post": f"qpn={hexa} wr_id={hexa} opcode={word} flags={hexa} length={number} preset=SUCCESS",
-    "shca_tx": packet, "shca_rx": packet,
-    "shca_rx_verdict": f"qpn={hexa} psn={number} {opcode} verdict=([a-z-]+)",
+    "shca_tx": packet, "shca_rx": packet, "shca_direct": packet,
+    "shca_rx_verdict": f"qpn={hexa} psn={number} {opcode} verdict=([a-z-]+) packets={number}",
     # (of a packet that the link has spoiled the opcode may be any)
     "shca_rx_refused": f"qpn={hexa} psn={number} {opcode[:-1]}|0x[0-9a-f]+) reason=(path|transport|icrc|pkey)",
     "shca_timeout": f"qpn={hexa} psn={number} retries_left=[0-7] failed=0",
@@ -50,7 +50,10 @@ for line in open(sys.argv[1], errors="replace"):
     qpn = int(re.search(r"\bqpn=(\S+)", text)[1], 0)
     bad |= not 0 < qpn < 1 << 24 and name != "shca_refused"
     if name in ("shca_tx", "shca_rx") and match:
-        bad |= int(match[8]) > 1500
+        # (a run of packets is one event)
+        bad |= int(match[8]) > 1500 * int(match[9])
+    if name in ("shca_tx", "shca_rx", "shca_direct") and match:
+        bad |= int(match[10][10:16], 16) != int(match[2], 0) or int(match[10][18:24], 16) != int(match[3])
     if name in ("shca_tx", "shca_timeout"):
         bad |= qpn not in qpns and qpn != 1
     if name in ("shca_rx_verdict", "shca_rx_refused") and match:

@@ -20,12 +20,18 @@ recording, drawing = sys.argv[1:]
 report = subprocess.run(["trace-cmd", "report", "-q", recording], capture_output=True, text=True, check=True).stdout
 events = re.findall(r" (shca_\w+): +(.*)", report)
 sent, arrived = collections.Counter(), collections.Counter()
+nr_shown = len(events)
 for name, text in events:
     fields = dict(re.findall(r"(\w+)=(\S+)", text))
-    if name == "shca_tx":
-        sent[fields["dqpn"], fields["psn"], fields["opcode"]] += 1
-    if name == "shca_rx":
-        arrived[fields["qpn"], fields["psn"], fields["opcode"]] += 1
+    # An event may be of several packets, which are shown one by one.
+    packets = int(fields.get("packets", 1))
+    nr_shown += packets - 1
+    for i in range(packets):
+        psn = str((int(fields.get("psn", 0)) + i) & 0xffffff)
+        if name == "shca_tx":
+            sent[fields["dqpn"], psn, fields["opcode"]] += 1
+        if name == "shca_rx":
+            arrived[fields["qpn"], psn, fields["opcode"]] += 1
 lost = sum((sent - arrived).values())
 nr_sent = sum(sent.values())
 posts = sum(name == "shca_post" for name, _ in events)
@@ -51,7 +57,7 @@ def is_page(page):
         wrong.append("the page has an address")
     data = page[page.index("const R={") + 8:page.index("};\n") + 1]
     data = json.loads(re.sub(r"([{,]\n?)(\w+):", r'\1"\2":', re.sub(r'"(?:[^"\\]|\\.)*"', lambda s: s[0].replace(":", "\\u003a"), data)))
-    want("events", len(data["events"]), len(events))
+    want("events", len(data["events"]), nr_shown)
     want("requests", len(data["wrs"]), posts)
     want("lost", sum(bool(e[2] & 2) for e in data["events"]), lost)
     want("packets sent", sum(e[1] == 1 for e in data["events"]), nr_sent)
