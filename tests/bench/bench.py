@@ -19,6 +19,7 @@ way the data goes is decided by devices and GIDs alone.
 
 import argparse
 import collections
+import contextlib
 import dataclasses
 import fnmatch
 import json
@@ -33,6 +34,10 @@ HERE = os.path.dirname(os.path.abspath(__file__))
 NS_A, NS_B = "shca-a", "shca-b"
 LIMIT = 25          # seconds after which a run of one cell has failed
 LIMIT_PERCENT = 120 # of an operation's row in instructions.txt
+# Of an operation's instructions, with all trace events of softhca enabled; where this is a bar
+TRACED_PERCENT = 115
+TRACED_BAR = {("device", 1 << 16), ("veth9000", 1 << 16)}
+TRACED = "_TRACED"
 SECONDS = 0.35      # that a run should take, beside making its queue pairs
 
 # path -> who -> (server, client); an end is (namespace, netdev, device, address)
@@ -120,7 +125,7 @@ def operations():
     add(("WRITE_FROM_RXE", "bw"), "WRITE_FROM_RXE", "MiB/s", "ib_write_bw")
     add(("SEND_TO_RXE", "bw"), "SEND_TO_RXE", "MiB/s", "ib_send_bw")
     add(("SEND_FROM_RXE", "bw"), "SEND_FROM_RXE", "MiB/s", "ib_send_bw")
-    for name in (*COUNTED, *SCALED):
+    for name in (*COUNTED, *SCALED, *(name + TRACED for name in COUNTED_TRACED)):
         add((name, "count"), name, "bytes" if name == "QP_BYTES" else "instr/op", "count")
     add(("COPY", "bw"), "COPY", "MiB/s", "baseline")
     add(("STREAM", "bw"), "STREAM", "MiB/s", "baseline")
@@ -131,6 +136,12 @@ def operations():
 # operation -> sizes
 COUNTED = {"SEND_EVENT": (8,), "SEND": (8, 1 << 16), "WRITE": (8, 1 << 16), "READ": (8, 1 << 16),
            "SEND_LIST16": (8,), "WRITE_LIST16": (8,), "ATOMIC_FA": (8,)}
+# the same with tracing on: operation -> paths and sizes
+COUNTED_TRACED = {
+    "SEND": (("device", 1 << 16), ("veth9000", 1 << 16)),
+    "WRITE": (("device", 8), ("device", 1 << 16), ("veth9000", 8), ("veth9000", 1 << 16), ("veth1500", 1 << 16)),
+    "READ": (("device", 1 << 16), ("veth9000", 1 << 16)),
+}
 # operation -> numbers of objects, of which the first two are counted in each check
 SCALED = {"QP_WRITE": (1, 1000), "QP_LIFE": (1, 1000, 10000), "QP_BYTES": (1000,),
           "MR_LIFE": (1, 10000, 100000)}
@@ -184,6 +195,9 @@ def catalogue():
         for name, at in COUNTED.items():
             for size in at:
                 add(path, (name, "count"), size, default=full or size > 8, in_quick=full or size > 8)
+    for name, at in COUNTED_TRACED.items():
+        for path, size in at:
+            add(path, (name + TRACED, "count"), size, whos=("softhca",), default=True, in_quick=True)
     for name, numbers in SCALED.items():
         for number in numbers:
             add("device", (name, "count"), 8, number, whos=("softhca",), default=True,
@@ -227,6 +241,27 @@ def gid_index(device, address):
         except OSError:
             pass    # an entry without a GID has no type
     raise Failed(f"{device} has no GID for {address}")
+
+
+class Tracing:
+    """All trace events of softhca go into a ring of their own, which nobody reads."""
+    EVENTS = "/sys/kernel/tracing/instances/bench"
+
+    def __enter__(self):
+        if not os.path.isdir("/sys/kernel/tracing/instances"):
+            subprocess.run(["mount", "-t", "tracefs", "tracefs", "/sys/kernel/tracing"], check=True)
+        os.mkdir(self.EVENTS)
+        with open(f"{self.EVENTS}/events/softhca/enable", "w") as enable:
+            enable.write("1")
+
+    def __exit__(self, *_):
+        with open(f"{self.EVENTS}/events/softhca/enable", "w") as enable:
+            enable.write("0")
+        with open(f"{self.EVENTS}/per_cpu/cpu0/stats") as stats:
+            entries = int(re.search(r"entries: (\d+)", stats.read())[1])
+        os.rmdir(self.EVENTS)
+        if not entries:
+            raise Failed("no event was traced")
 
 
 class Machine:
@@ -420,12 +455,13 @@ class Bench:
                 self.results[(cell, who)].append(statistics.median(latency(said)) * 1000)
             return
         command = [f"{HERE}/count", source[2], self.machine.gid(source), to[2], self.machine.gid(to),
-                   cell.op.name, str(cell.size), str(PATH_MTU[cell.path]), str(cell.qps), str(self.reps)]
+                   cell.op.name.removesuffix(TRACED), str(cell.size), str(PATH_MTU[cell.path]), str(cell.qps), str(self.reps)]
         # The guest's clock skips the time in which it waits for the host (the program is
         # read from its disk), which a busy host makes long: so a second time counts.
         for last in False, True:
             try:
-                done = subprocess.run(command, capture_output=True, text=True, timeout=LIMIT * 4)
+                with Tracing() if cell.op.name.endswith(TRACED) else contextlib.nullcontext():
+                    done = subprocess.run(command, capture_output=True, text=True, timeout=LIMIT * 4)
                 break
             except subprocess.TimeoutExpired:
                 if last:
@@ -525,6 +561,21 @@ def compare(rows, path):
         ok = count <= was * LIMIT_PERCENT / 100
         well = well and ok
         print(f"{'ok' if ok else 'not ok'} {name} # {count}, row {was or 'missing'}", flush=True)
+    return compare_traced(rows) and well
+
+
+def compare_traced(rows):
+    """What tracing costs, against the same operation without it. Return: whether all is well."""
+    counts = {(row["path"], row["op"], row["size"]): row["min"] for row in rows if row["who"] == "softhca"}
+    well = True
+    for (path, op, size), count in counts.items():
+        plain = counts.get((path, op.removesuffix(TRACED), size))
+        if not op.endswith(TRACED) or not plain:
+            continue
+        ok = (path, size) not in TRACED_BAR or count <= plain * TRACED_PERCENT / 100
+        well = well and ok
+        print(f"{'ok' if ok else 'not ok'} tracing.{path}-{op.removesuffix(TRACED)}-{size} # "
+              f"{100 * count / plain - 100:+.1f}%: {count:.0f} of {plain:.0f}", flush=True)
     return well
 
 
