@@ -42,10 +42,44 @@ sees() {
 	END
 }
 check rates_are_there sees
+
+# ---- latencies: a delay moves them
+
+latencies() { # FILE CODE : of a look, with d and q of device shca_a and its busiest queue pair
+	python3 - "$@" <<-END
+		import json
+		import sys
+		top = json.load(open(sys.argv[1]))
+		d = next(d["latency"] for d in top["devices"] if d["device"] == "shca_a")
+		of_it = [q for q in top["queue_pairs"] if q["device"] == "shca_a" and q["comm"] == "traffic"]
+		q = max((q["latency"] for q in of_it), key=lambda of: of["requests"])
+		for of in d, q:
+		    buckets = of["buckets"]
+		    assert of["requests"] > 0 and sum(b["requests"] for b in buckets) == of["requests"], of
+		    assert buckets[0]["from_us"] <= of["p50_us"] <= of["p99_us"] <= buckets[-1]["to_us"], of
+		    for b in buckets:
+		        assert abs(b["to_us"] / b["from_us"] - 2) < 0.01, b
+		assert d["requests"] == sum(q["latency"]["requests"] for q in top["queue_pairs"] if q["device"] == "shca_a"), top
+		print(sys.argv[1], "p50", d["p50_us"], "p99", d["p99_us"], "of", d["requests"], "requests")
+		exec(sys.argv[2])
+	END
+}
+check latencies latencies /tmp/top.json ''
+check latencies.text eval 'grep -q -E "^shca_a  .* [0-9.]+(us|ms|s)  [|].*[.:=+*#-].*[|]$" /tmp/top.text'
+run in_a softhca fault add dev=shca_a do=delay delay=50ms
+sleep 0.5
+softhca top --once --json -i 2 >/tmp/top.delayed
+run in_a softhca fault del all
+check latencies.with_a_delay latencies /tmp/top.delayed '
+before = next(d["latency"] for d in json.load(open("/tmp/top.json"))["devices"] if d["device"] == "shca_a")
+assert d["p50_us"] >= 50000 and q["p50_us"] >= 50000 and d["p50_us"] > before["p50_us"] + 25000, (before, d)'
+instances() { ls -d /sys/kernel/tracing/instances/softhca-* 2>/dev/null; }
+check latencies.leave_no_trace eval '! instances'
 check text grep -q '^shca_a/0x.* RC  *RTS .* traffic' /tmp/top.text
 a_user_sees() {
 	setpriv --reuid 65534 --regid 65534 --clear-groups softhca top --once -i 0.2 >/tmp/top.user && cat /tmp/top.user &&
-		grep -q 'CAP_NET_ADMIN shows' /tmp/top.user && grep -q '^shca_a ' /tmp/top.user
+		grep -q 'CAP_NET_ADMIN shows' /tmp/top.user && grep -q '^shca_a ' /tmp/top.user &&
+		grep -q 'root sees latencies' /tmp/top.user
 }
 check a_user_sees_devices a_user_sees
 window() {
@@ -53,5 +87,24 @@ window() {
 	grep -aq 'QUEUE PAIR' /tmp/top.window && grep -aq traffic /tmp/top.window
 }
 check window_ends_with_q window
+ended_from_outside() {
+	timeout -s TERM $((2 * slow)) softhca top --once -i 60 >/dev/null
+	! instances
+}
+check ends_at_a_signal ended_from_outside
 check traffic_is_right end_traffic top
 check after_the_traffic eval '! softhca top --once -i 0.2 | grep traffic'
+
+# ---- devices that go while it looks
+
+start_traffic gone shca_a shca_b -f 4 -u 14
+goes_meanwhile() {
+	local pid
+	softhca top --once --json -i $((2 * slow)) >/tmp/top.gone &
+	pid=$!
+	sleep 1
+	rdma link delete shca_a && rdma link delete shca_b && wait $pid &&
+		python3 -c 'import json; assert not json.load(open("/tmp/top.gone"))["devices"]' && ! instances
+}
+check devices_go_meanwhile goes_meanwhile
+end_traffic gone >/dev/null || :	# (whose queue pairs have failed)

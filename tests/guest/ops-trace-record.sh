@@ -113,3 +113,21 @@ followed() {
 }
 check follows_a_request followed
 check removed_device eval 'rdma link delete shca_a && softhca trace show lossy.dat >again.txt && cmp again.txt lossy.txt'
+# (the program's queue pairs end in error)
+goes_meanwhile() {
+	local pid
+	run add_device shca_a veth_a "$ns_a"
+	run wait_for 10 gid_index shca_a "$ip4_a"
+	start_traffic gone shca_a shca_b -f 4 -u 14
+	softhca trace record -o gone.dat 2>gone.err &
+	pid=$!
+	wait_for 20 grep -q 'Ctrl-C' gone.err || return
+	sleep 0.5
+	rdma link delete shca_a
+	rdma link delete shca_b
+	sleep 0.5
+	kill -TERM $pid
+	wait $pid && softhca trace show gone.dat >gone.txt && grep -q ' RTS to ERR' gone.txt && ! ls -d $tracing/instances/softhca-trace-*
+}
+check device_goes_meanwhile goes_meanwhile
+end_traffic gone >/dev/null || :	# (whose queue pairs have failed)

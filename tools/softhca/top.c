@@ -10,6 +10,7 @@
 #include <curses.h>
 #include <errno.h>
 #include <locale.h>
+#include <signal.h>
 #include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
@@ -17,6 +18,11 @@
 #include <unistd.h>
 
 #define DEFAULT_SECONDS	1.0
+/* The kernel's rings of events are emptied so often. */
+#define READ_SECONDS	0.1
+/* The distribution as text: from 2^10 ns, a microsecond, to half a second and beyond */
+#define FIRST_OCTAVE	10
+#define LAST_OCTAVE	29
 
 /* Where lines go: the terminal's window, or standard output */
 struct page {
@@ -64,6 +70,44 @@ static const char *number(double n, char *text)
 	return text;
 }
 
+/* "850us" of 850: six characters at most */
+static const char *duration(double us, char *text)
+{
+	if (us < 999.5)
+		sprintf(text, us < 9.95 ? "%.1fus" : "%.0fus", us);
+	else if (us < 999500)
+		sprintf(text, us < 9950 ? "%.1fms" : "%.0fms", us / 1e3);
+	else
+		sprintf(text, "%.1fs", us / 1e6);
+	return text;
+}
+
+/* What @part of the requests did not take longer than; "-" if there was none */
+static const char *latency_text(const struct top_latency *latency, double part, char *text)
+{
+	if (!latency->nr)
+		return strcpy(text, "-");
+	return duration(latency_part(latency, part), text);
+}
+
+/* A character for each power of two; what is beyond the ends counts for these. */
+static void latency_bars(const struct top_latency *latency, char *text)
+{
+	static const char bars[] = " .:-=+*#";
+	uint64_t nr[LAST_OCTAVE + 1] = {}, most = 1;
+	int i, at;
+
+	for (i = 0; i < TOP_OCTAVES; i++) {
+		at = i < FIRST_OCTAVE ? FIRST_OCTAVE : i > LAST_OCTAVE ? LAST_OCTAVE : i;
+		nr[at] += latency_bucket(latency, i);
+		if (nr[at] > most)
+			most = nr[at];
+	}
+	for (i = FIRST_OCTAVE; i <= LAST_OCTAVE; i++)
+		*text++ = bars[nr[i] ? 1 + nr[i] * (sizeof(bars) - 3) / most : 0];
+	*text = '\0';
+}
+
 static const char *process_name(int pid, const char *comm, char *text, size_t size)
 {
 	if (!pid)
@@ -89,22 +133,32 @@ static void put_device(struct page *page, const struct top_device *d)
 		 number(r[TOP_RNR], n[4]), number(r[TOP_ERRORS], n[5]));
 }
 
+static void put_latency(struct page *page, const struct top_device *d)
+{
+	char n[3][16], bars[LAST_OCTAVE - FIRST_OCTAVE + 2];
+
+	latency_bars(&d->latency, bars);
+	put_line(page, 0, "%-16.16s %8s %7s %7s  |%s|", d->name, number(d->latency.nr, n[0]),
+		 latency_text(&d->latency, 0.5, n[1]), latency_text(&d->latency, 0.99, n[2]), bars);
+}
+
 static void put_qp(struct page *page, const struct top_qp *qp)
 {
-	char n[4][16], id[80], process[64];
+	char n[6][16], id[80], process[64];
 
 	snprintf(id, sizeof(id), "%.11s/%#x", qp->device, qp->qpn);
 	process_name(qp->pid, qp->comm, process, sizeof(process));
 	if (!qp->known) {
-		put_line(page, 0, "%-20s %-4s %-5s %6s %6s %6s %6s %6s %5s %.24s", id,
+		put_line(page, 0, "%-20s %-4s %-5s %6s %6s %6s %6s %6s %5s %6s %6s %.24s", id,
 			 qp_type_name(qp->type), qp_state_name(qp->state), "-", "-", "-", "-",
-			 "-", "-", process);
+			 "-", "-", "-", "-", process);
 		return;
 	}
-	put_line(page, 0, "%-20s %-4s %-5s %6s %6s %6s %6u %6u %5u %.24s%s%s", id,
+	put_line(page, 0, "%-20s %-4s %-5s %6s %6s %6s %6u %6u %5u %6s %6s %.24s%s%s", id,
 		 qp_type_name(qp->type), qp_state_name(qp->state), number(qp->done_rate, n[0]),
 		 number(qp->message_rate, n[1]), number(qp->packet_rate, n[2]), qp->waiting,
-		 qp->in_flight, qp->retry_left, process, qp->direct ? " direct" : "",
+		 qp->in_flight, qp->retry_left, latency_text(&qp->latency, 0.5, n[3]),
+		 latency_text(&qp->latency, 0.99, n[4]), process, qp->direct ? " direct" : "",
 		 qp->rnr_wait ? " RNR" : "");
 }
 
@@ -124,9 +178,15 @@ static void put_page(struct page *page, const struct top *top, double seconds)
 	for (i = 0; i < top->nr_devices; i++)
 		put_device(page, &top->device[i]);
 	put_line(page, 0, "%s", "");
-	put_line(page, A_REVERSE, "%-20s %-4s %-5s %6s %6s %6s %6s %6s %5s %-20s", "QUEUE PAIR",
-		 "TYPE", "STATE", "DONE/s", "MSGS/s", "PSNS/s", "POSTED", "FLIGHT", "RETRY",
-		 "PROCESS");
+	if (top->timed)
+		put_line(page, A_REVERSE, "%-16s %8s %7s %7s  %-22s", "LATENCY", "REQUESTS", "P50",
+			 "P99", "|1us  32us 1ms  32ms |");
+	for (i = 0; top->timed && i < top->nr_devices; i++)
+		put_latency(page, &top->device[i]);
+	put_line(page, 0, "%s", top->timed ? "" : "(root sees latencies: try sudo)");
+	put_line(page, A_REVERSE, "%-20s %-4s %-5s %6s %6s %6s %6s %6s %5s %6s %6s %-20s", "QUEUE PAIR",
+		 "TYPE", "STATE", "DONE/s", "MSGS/s", "PSNS/s", "POSTED", "FLIGHT", "RETRY", "P50",
+		 "P99", "PROCESS");
 	for (i = 0; i < top->nr_qps && (!page->screen || page->line < LINES - 4); i++)
 		put_qp(page, &top->qp[i]);
 	if (top->partly)
@@ -144,7 +204,37 @@ static void put_page(struct page *page, const struct top *top, double seconds)
 
 /* ---- JSON ------------------------------------------------------------------------- */
 
-static void print_json_device(const struct top_device *d)
+/* Buckets without a request before the first and behind the last one are left out. */
+static void print_json_latency(const struct top_latency *latency, bool timed)
+{
+	int i, first = TOP_OCTAVES, last = -1;
+
+	if (!timed) {
+		printf(", \"latency\": null");
+		return;
+	}
+	for (i = 0; i < TOP_OCTAVES; i++) {
+		if (!latency_bucket(latency, i))
+			continue;
+		first = i < first ? i : first;
+		last = i;
+	}
+	printf(", \"latency\": {\"requests\": %llu", (unsigned long long)latency->nr);
+	if (latency->nr)
+		printf(", \"p50_us\": %.3f, \"p99_us\": %.3f", latency_part(latency, 0.5),
+		       latency_part(latency, 0.99));
+	else
+		printf(", \"p50_us\": null, \"p99_us\": null");
+	printf(", \"buckets\": [");
+	for (i = first; i <= last; i++)
+		printf("%s{\"from_us\": %.3f, \"to_us\": %.3f, \"requests\": %llu}",
+		       i == first ? "" : ", ", i ? (double)(1ull << i) / 1e3 : 0,
+		       (double)(2ull << i) / 1e3,
+		       (unsigned long long)latency_bucket(latency, i));
+	printf("]}");
+}
+
+static void print_json_device(const struct top_device *d, bool timed)
 {
 	static const char *const names[TOP_NR_COUNTERS] = {
 		"tx_packets", "tx_bytes", "rx_packets", "rx_bytes", "direct_packets",
@@ -157,10 +247,11 @@ static void print_json_device(const struct top_device *d)
 	for (i = 0; i < TOP_NR_COUNTERS; i++)
 		printf(", \"%s\": %llu, \"%s_per_s\": %.1f", names[i],
 		       (unsigned long long)d->value[i], names[i], d->rate[i]);
+	print_json_latency(&d->latency, timed);
 	putchar('}');
 }
 
-static void print_json_qp(const struct top_qp *qp)
+static void print_json_qp(const struct top_qp *qp, bool timed)
 {
 	printf("{\"device\": ");
 	print_json_string(qp->device);
@@ -172,6 +263,7 @@ static void print_json_qp(const struct top_qp *qp)
 		       qp->done_rate, qp->message_rate, qp->packet_rate, qp->waiting,
 		       qp->in_flight, qp->retry_left, qp->direct ? "true" : "false",
 		       qp->rnr_wait ? "true" : "false");
+	print_json_latency(&qp->latency, timed);
 	putchar('}');
 }
 
@@ -190,12 +282,12 @@ static void print_json(const struct top *top, double seconds)
 	printf("{\"seconds\": %.3f, \"devices\": [", seconds);
 	for (i = 0; i < top->nr_devices; i++) {
 		fputs(i ? ",\n  " : "\n  ", stdout);
-		print_json_device(&top->device[i]);
+		print_json_device(&top->device[i], top->timed);
 	}
 	printf("],\n\"queue_pairs\": [");
 	for (i = 0; i < top->nr_qps; i++) {
 		fputs(i ? ",\n  " : "\n  ", stdout);
-		print_json_qp(&top->qp[i]);
+		print_json_qp(&top->qp[i], top->timed);
 	}
 	printf("],\n\"processes\": [");
 	for (i = 0; i < top->nr_processes; i++) {
@@ -207,19 +299,39 @@ static void print_json(const struct top *top, double seconds)
 
 /* ---- the command -------------------------------------------------------------------- */
 
+static volatile sig_atomic_t stopped;
+
+static void stop(int number)
+{
+	(void)number;
+	stopped = 1;
+}
+
 static int look(struct top *top, const struct top *before)
 {
 	int err = top_look(top, before);
 
+	if (!err)
+		top->timed = latency_take(top);
 	return err ? fail("top: the kernel does not tell of RDMA devices: %s", strerror(-err)) : 0;
+}
+
+/* How long to wait now, of what is left */
+static double step(double left)
+{
+	return left < READ_SECONDS ? left : READ_SECONDS;
 }
 
 static void pause_for(double seconds)
 {
-	struct timespec t = { .tv_sec = seconds };
+	double end = top_now() + seconds, left;
+	struct timespec t;
 
-	t.tv_nsec = (seconds - t.tv_sec) * 1e9;
-	nanosleep(&t, NULL);
+	while (!stopped && (left = end - top_now()) > 0) {
+		t = (struct timespec){ .tv_nsec = step(left) * 1e9 };
+		nanosleep(&t, NULL);
+		latency_read();
+	}
 }
 
 static int once(double seconds, bool json)
@@ -241,6 +353,20 @@ static int once(double seconds, bool json)
 	return status;
 }
 
+/* Return: a key, or ERR: none was pressed */
+static int key_within(double seconds)
+{
+	double end = top_now() + seconds, left;
+	int key = ERR;
+
+	while (!stopped && key == ERR && (left = end - top_now()) > 0) {
+		timeout(1 + (int)(step(left) * 1000));
+		key = getch();
+		latency_read();
+	}
+	return key;
+}
+
 static int watch(double seconds)
 {
 	struct top before = {}, after;
@@ -258,7 +384,7 @@ static int watch(double seconds)
 	noecho();
 	keypad(stdscr, TRUE);
 	curs_set(0);
-	for (key = 0; key != 'q' && key != 'Q' && key != 27;) {
+	for (key = 0; key != 'q' && key != 'Q' && key != 27 && !stopped;) {
 		status = look(&after, before.when > 0 ? &before : NULL);
 		if (status)
 			break;
@@ -268,8 +394,7 @@ static int watch(double seconds)
 		refresh();
 		top_free(&before);
 		before = after;
-		timeout((int)(seconds * 1000));
-		key = getch();
+		key = key_within(seconds);
 	}
 	endwin();
 	top_free(&before);
@@ -279,7 +404,9 @@ static int watch(double seconds)
 static int top_run(const struct call *call)
 {
 	bool single = call->option[0], json = call->option[1];
+	struct sigaction action = { .sa_handler = stop };
 	double seconds = DEFAULT_SECONDS;
+	int status;
 	char *end;
 
 	if (call->option[2]) {
@@ -289,11 +416,16 @@ static int top_run(const struct call *call)
 	}
 	if (json && !single)
 		return complain("top: --json prints one look (add --once)");
-	if (single)
-		return once(seconds, json);
-	if (!isatty(STDOUT_FILENO) || !isatty(STDIN_FILENO))
+	if (!single && (!isatty(STDOUT_FILENO) || !isatty(STDIN_FILENO)))
 		return complain("top: this is no terminal (add --once)");
-	return watch(seconds);
+	/* Tracing must not go on when it has ended. */
+	sigaction(SIGINT, &action, NULL);
+	sigaction(SIGTERM, &action, NULL);
+	sigaction(SIGHUP, &action, NULL);
+	latency_open();
+	status = single ? once(seconds, json) : watch(seconds);
+	latency_close();
+	return status;
 }
 
 const struct command top_commands[] = {
@@ -303,7 +435,8 @@ const struct command top_commands[] = {
 		.summary = "show live what devices, queue pairs and processes do: rates, repeats, errors",
 		.details = "TX/s, RX/s: packets; DIRECT: those that took the direct path; AGAIN: occasions to send again;\n"
 			   "DONE/s: requests completed; MSGS/s: messages received; FLIGHT: packets not acknowledged.\n"
-			   "What queue pairs do needs CAP_NET_ADMIN. The key q ends it.\n"
+			   "P50, P99: half, and 99 of 100, requests took no longer, from the ring to their completion.\n"
+			   "What queue pairs do needs CAP_NET_ADMIN, and latencies need root. The key q ends it.\n"
 			   "Example: softhca top --once --json",
 		.option = {
 			{ "once", "look for one interval, print that, and end", NULL, 0 },

@@ -19,6 +19,16 @@ enum top_counter {
 	TOP_NR_COUNTERS
 };
 
+/* Times up to 2^TOP_OCTAVES ns, 34 s, each power of two in eight slots */
+#define TOP_OCTAVES	35
+#define TOP_SLOTS	(8 * TOP_OCTAVES)
+
+/** struct top_latency - how long requests took; @nr: how many, @slot: of each length */
+struct top_latency {
+	uint64_t nr;
+	uint32_t slot[TOP_SLOTS];
+};
+
 /** struct top_device - @value: of each counter, and @rate: what it gains in a second */
 struct top_device {
 	char name[64];
@@ -26,6 +36,7 @@ struct top_device {
 	uint64_t value[TOP_NR_COUNTERS];
 	double rate[TOP_NR_COUNTERS];
 	bool ours;
+	struct top_latency latency;
 };
 
 /**
@@ -45,6 +56,7 @@ struct top_qp {
 	uint32_t done, psn, msn, waiting, in_flight, retry_left;
 	bool direct, rnr_wait;
 	double done_rate, packet_rate, message_rate;
+	struct top_latency latency;
 };
 
 /** struct top_process - a sum over its queue pairs */
@@ -64,10 +76,27 @@ struct top {
 	int nr_devices, nr_qps, nr_processes;
 	double when;
 	bool partly;	/* the kernel did not tell all: no privilege */
+	bool timed;	/* latencies are known */
 };
 
 /** top_look() - ask the kernel; rates are since @before, unless NULL. 0 or a negative errno */
 int top_look(struct top *top, const struct top *before);
 void top_free(struct top *top);
+/** top_now() - seconds */
+double top_now(void);
+
+/* top_latency.c */
+
+/** latency_open() - measure from now on. Return: false: only root can, or there is no tracing */
+bool latency_open(void);
+/** latency_read() - empty the kernel's rings, which is to happen several times a second */
+void latency_read(void);
+/** latency_take() - give devices and queue pairs what was measured since the last time */
+bool latency_take(struct top *top);
+/** latency_part() - what @part of the requests, 0 to 1, did not take longer than, in us */
+double latency_part(const struct top_latency *latency, double part);
+/** latency_bucket() - requests that took 2^@octave ns or more, up to twice that */
+uint64_t latency_bucket(const struct top_latency *latency, int octave);
+void latency_close(void);
 
 #endif

@@ -66,7 +66,7 @@ static void *grow(void *array, int nr, size_t size)
 	return array;
 }
 
-static double now(void)
+double top_now(void)
 {
 	struct timespec t;
 
@@ -297,7 +297,7 @@ int top_look(struct top *top, const struct top *before)
 	for (i = 0; i < top->nr_devices; i++)
 		rdma_counters(top->device[i].index, take_counter, &top->device[i]);
 	keep_ours(top);
-	top->when = now();
+	top->when = top_now();
 	for (i = 0; i < top->nr_devices; i++) {
 		qps.device = &top->device[i];
 		rdma_qps(top->device[i].index, false, take_qp, &qps);

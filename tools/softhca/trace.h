@@ -152,8 +152,18 @@ struct trace_choice {
 
 /* trace_record.c */
 
+struct tracefs_instance;
+
 /** trace_record_run() - `softhca trace record` */
 int trace_record_run(const struct call *call);
+/**
+ * trace_instance() - a tracing instance of this process, with a clock for all CPUs
+ *
+ * What a killed process has left is removed. Return: NULL if there can be none.
+ */
+struct tracefs_instance *trace_instance(void);
+/** trace_instance_end() - remove it; NULL is ignored */
+void trace_instance_end(struct tracefs_instance *instance);
 
 /* trace_file.c */
 

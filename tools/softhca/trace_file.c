@@ -15,8 +15,9 @@
 #include <trace-cmd.h>
 
 #define BTH_BYTES	12
-/* PSNs of one event at most: 256 KiB in packets of 256 bytes, and more than any run */
+/* PSNs of one event at most: 256 KiB in packets of 256 bytes; and of a run of packets */
 #define MAX_PACKETS	1024
+#define MAX_RUN		128
 
 /* Payloads whose packet has not come. They come just before it; on each CPU some may wait. */
 #define NR_PAYLOADS	1024
@@ -214,7 +215,10 @@ static unsigned char *bytes_of(struct tep_event *event, struct tep_record *recor
 	int size = 0;
 	void *raw = tep_get_field_raw(NULL, event, name, record, &size, 0);
 
-	if (!raw || !length || size < 0 || length > (unsigned int)size)
+	/* The file says where it is: it may be anybody's. */
+	if (!raw || !length || size < 0 || length > (unsigned int)size ||
+	    (char *)raw < (char *)record->data ||
+	    (char *)raw + length > (char *)record->data + record->size)
 		return NULL;
 	bytes = malloc(length);
 	if (!bytes)
@@ -351,7 +355,7 @@ static void add_packets(struct reader *r, struct trace_event *e)
 	if (e->kind == TRACE_RX)
 		qp->has_direct = false;
 	if ((e->kind != TRACE_TX && e->kind != TRACE_RX && e->kind != TRACE_VERDICT) ||
-	    e->packets == 1 ||
+	    e->packets == 1 || e->packets > MAX_RUN ||
 	    (e->kind == TRACE_VERDICT && qp->has_direct && qp->direct_psn == e->psn)) {
 		add_whole(r, e);
 		return;

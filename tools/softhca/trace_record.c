@@ -97,10 +97,35 @@ static void remove_stale(void)
 	globfree(&found);
 }
 
+struct tracefs_instance *trace_instance(void)
+{
+	struct tracefs_instance *instance;
+	char text[64];
+
+	remove_stale();
+	snprintf(text, sizeof(text), INSTANCE "%d", getpid());
+	instance = tracefs_instance_create(text);
+	if (!instance)
+		return NULL;
+	/* Events of different CPUs are to be compared. */
+	tracefs_instance_file_write(instance, "trace_clock", "mono");
+	snprintf(text, sizeof(text), "%d", RING_KB);
+	tracefs_instance_file_write(instance, "buffer_size_kb", text);
+	return instance;
+}
+
+void trace_instance_end(struct tracefs_instance *instance)
+{
+	if (!instance)
+		return;
+	tracefs_instance_destroy(instance);
+	tracefs_instance_free(instance);
+}
+
 static int instance_open(struct recorder *r)
 {
 	const char *dir = geteuid() ? NULL : tracefs_tracing_dir();
-	char name[64], path[512];
+	char path[512];
 
 	if (geteuid())
 		return fail("trace record: only root can trace, for the events are root's (try 'sudo softhca trace record ...')");
@@ -109,15 +134,9 @@ static int instance_open(struct recorder *r)
 	snprintf(path, sizeof(path), "%s/events/softhca", dir);
 	if (access(path, F_OK))
 		return fail("trace record: the softhca module is not loaded (try 'modprobe softhca')");
-	remove_stale();
-	snprintf(name, sizeof(name), INSTANCE "%d", getpid());
-	r->instance = tracefs_instance_create(name);
+	r->instance = trace_instance();
 	if (!r->instance)
 		return fail("trace record: cannot make a tracing instance: %s", strerror(errno));
-	/* Events of different CPUs are to be compared. */
-	tracefs_instance_file_write(r->instance, "trace_clock", "mono");
-	snprintf(path, sizeof(path), "%d", RING_KB);
-	tracefs_instance_file_write(r->instance, "buffer_size_kb", path);
 	return 0;
 }
 
@@ -131,8 +150,7 @@ static void instance_close(struct recorder *r)
 		if (r->ring[i] >= 0)
 			close(r->ring[i]);
 	tracefs_print_close(r->instance);
-	tracefs_instance_destroy(r->instance);
-	tracefs_instance_free(r->instance);
+	trace_instance_end(r->instance);
 	r->instance = NULL;
 }
 
