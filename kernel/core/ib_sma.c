@@ -6,27 +6,7 @@
 #include "be.h"
 #include "ib_hello.h"
 #include "ib_sma.h"
-
-/* The MAD (IBTA 14.2.1). */
-#define MAD_BASE_VERSION	0
-#define MAD_CLASS		1
-#define MAD_CLASS_VERSION	2
-#define MAD_METHOD		3
-#define MAD_STATUS		4
-#define MAD_ATTR		16
-#define MAD_ATTR_MOD		20
-#define SMP_MKEY		24
-#define SMP_DATA		64
-#define SMP_DATA_BYTES		64
-
-#define CLASS_LID_ROUTED	0x01
-#define CLASS_DIRECTED		0x81
-#define METHOD_GET		0x01
-#define METHOD_SET		0x02
-#define METHOD_RESPONSE		0x80
-#define METHOD_TRAP		0x05
-#define METHOD_TRAP_REPRESS	0x07
-#define METHOD_REPORT		0x06
+#include "ib_smp.h"
 
 #define STATUS_VERSION		0x0004
 #define STATUS_METHOD		0x0008
@@ -51,9 +31,10 @@
 #define RESP_TIME		16	/* 4.096 us * 2^16 */
 #define LID_MCAST		0xc000
 #define NODE_CA			1
-#define PORT			1
 #define PREFIX			0xfe80000000000000ull
 #define PKEY_DEFAULT		0xffff
+#define PHYS_LIMIT		8	/* OpenSM's, too */
+#define SECOND			1000000000ull
 
 void shca_ib_sma_init(struct shca_ib_sma *sma, u64 guid, u8 mtu_cap)
 {
@@ -67,6 +48,8 @@ void shca_ib_sma_init(struct shca_ib_sma *sma, u64 guid, u8 mtu_cap)
 	sma->neighbor_mtu = mtu_cap;
 	sma->gid_prefix = PREFIX;
 	sma->down_default = SHCA_IB_PHYS_POLLING;
+	sma->phys_limit = PHYS_LIMIT;
+	sma->overrun_limit = PHYS_LIMIT;
 }
 
 static u32 sma_set_state(struct shca_ib_sma *sma, u8 state)
@@ -76,8 +59,10 @@ static u32 sma_set_state(struct shca_ib_sma *sma, u8 state)
 	sma->state = state;
 	if (was == state)
 		return 0;
-	if (was == SHCA_IB_STATE_ACTIVE)
+	if (was == SHCA_IB_STATE_ACTIVE) {
+		shca_ib_trap_forget(&sma->traps);
 		return SHCA_IB_SMA_INACTIVE;
+	}
 	return state == SHCA_IB_STATE_ACTIVE ? SHCA_IB_SMA_ACTIVE : 0;
 }
 
@@ -132,9 +117,12 @@ static void port_info(const struct shca_ib_sma *sma, u8 *data, bool with_mkey)
 	data[42] = sma->hoq_life;
 	data[43] = VL_CAP << 4;	/* operational */
 	put_be16(data + 44, sma->mkey_violations);
+	put_be16(data + 46, shca_ib_tally(&sma->bad_pkeys));
+	put_be16(data + 48, shca_ib_tally(&sma->bad_qkeys));
 	data[50] = SHCA_IB_GUIDS;
 	data[51] = sma->subnet_timeout;
 	data[52] = RESP_TIME;
+	data[53] = sma->phys_limit << 4 | sma->overrun_limit;
 }
 
 /* May a subnet manager ask for this state now? */
@@ -211,8 +199,17 @@ static u32 set_port_info(struct shca_ib_sma *sma, const u8 *data)
 		sma->down_default = data[33] & 0xf;
 	if (data[36] >> 4)
 		sma->neighbor_mtu = data[36] >> 4;
-	/* Any value resets the counter (IBTA 14.2.5.6). */
-	sma->mkey_violations = get_be16(data + 44);
+	sma->phys_limit = data[53] >> 4;
+	sma->overrun_limit = data[53] & 0xf;
+	/* Zero resets a counter. Managers write back what they have read, too. */
+	if (!get_be16(data + 44))
+		sma->mkey_violations = 0;
+	if (!get_be16(data + 46))
+		sma->bad_pkeys.base = sma->bad_pkeys.seen;
+	if (!get_be16(data + 48))
+		sma->bad_qkeys.base = sma->bad_qkeys.seen;
+	/* The lease begins with the next violation. */
+	sma->lease_end = 0;
 	return what | port_apply_state(sma, data[32] & 0xf, data[33] >> 4);
 }
 
@@ -270,6 +267,36 @@ static bool mkey_ok(const struct shca_ib_sma *sma, u8 method, u64 mkey)
 	       (method == METHOD_GET && sma->mkey_prot < 2);
 }
 
+/*
+ * A manager that has lost the key must get in again: from the first violation it
+ * takes the time of the lease until everybody may read the key. One who has the key
+ * ends that by any packet (IBTA 14.2.4.2).
+ */
+static bool admit(struct shca_ib_sma *sma, const u8 *in,
+		  const struct shca_ib_smp_from *from, u32 *what)
+{
+	u64 mkey = get_be64(in + SMP_MKEY);
+
+	if (sma->lease_end && from->now >= sma->lease_end) {
+		sma->lease_end = 0;
+		sma->mkey_prot = 0;
+	}
+	if (from->trusted)
+		return true;
+	if (mkey == sma->mkey)
+		sma->lease_end = 0;
+	if (mkey_ok(sma, in[MAD_METHOD], mkey))
+		return true;
+	if (sma->mkey_violations != 0xffff)
+		sma->mkey_violations++;
+	if (!sma->lease_end && sma->mkey_lease)
+		sma->lease_end = from->now + sma->mkey_lease * SECOND;
+	if (sma->state == SHCA_IB_STATE_ACTIVE &&
+	    shca_ib_trap_mkey(&sma->traps, sma->lid, from->slid, in))
+		*what |= SHCA_IB_SMA_TRAP;
+	return false;
+}
+
 static void reply(u8 *out, u32 status)
 {
 	u32 direction = out[MAD_CLASS] == CLASS_DIRECTED ? STATUS_RETURNS : 0;
@@ -324,39 +351,115 @@ static u32 attribute(struct shca_ib_sma *sma, const u8 *in, u8 *out,
 			*what |= set_pkey_table(sma, data);
 		pkey_table(sma, data);
 		return 0;
+	case ATTR_NOTICE:
+		if (mod)
+			return STATUS_FIELD;
+		if (set)
+			shca_ib_notice_clear(&sma->traps, data);
+		shca_ib_notice_get(&sma->traps, data);
+		return 0;
 	default:
 		return STATUS_ATTR;
 	}
 }
 
-u32 shca_ib_smp(struct shca_ib_sma *sma, const u8 *in, u8 *out, bool trusted)
+/* Others send traps from this port, too, and hear of them. */
+static u32 trap_repress(struct shca_ib_sma *sma, const u8 *in,
+			const struct shca_ib_smp_from *from)
+{
+	u32 what = SHCA_IB_SMA_CONSUMED;
+	u64 tid = get_be64(in + MAD_TID);
+
+	if (!shca_ib_trap_is_own(&sma->traps, tid))
+		return 0;
+	if (admit(sma, in, from, &what))
+		shca_ib_trap_repress(&sma->traps, tid);
+	return what;
+}
+
+u32 shca_ib_smp(struct shca_ib_sma *sma, const u8 *in, u8 *out,
+		const struct shca_ib_smp_from *from)
 {
 	u8 class = in[MAD_CLASS], method = in[MAD_METHOD];
-	u64 mkey = get_be64(in + SMP_MKEY);
-	u32 status, what = SHCA_IB_SMA_REPLY | SHCA_IB_SMA_CONSUMED;
+	u32 status, what = SHCA_IB_SMA_CONSUMED;
+	bool with_mkey;
 
-	/* Responses, traps and their like are for those who asked, or for a manager. */
 	if ((sma->cap_mask & CAP_IS_SM && get_be16(in + MAD_ATTR) == ATTR_SM_INFO) ||
-	    (class != CLASS_LID_ROUTED && class != CLASS_DIRECTED) ||
-	    method & METHOD_RESPONSE || method == METHOD_TRAP ||
-	    method == METHOD_TRAP_REPRESS || method == METHOD_REPORT)
+	    (class != CLASS_LID_ROUTED && class != CLASS_DIRECTED))
+		return 0;
+	if (method == METHOD_TRAP_REPRESS)
+		return trap_repress(sma, in, from);
+	/* Responses, traps and their like are for those who asked, or for a manager. */
+	if (method & METHOD_RESPONSE || method == METHOD_TRAP ||
+	    method == METHOD_REPORT)
 		return 0;
 	memcpy(out, in, SHCA_IB_MAD_BYTES);
-	if (in[MAD_BASE_VERSION] != 1 || in[MAD_CLASS_VERSION] != 1)
+	if (in[MAD_BASE_VERSION] != 1 || in[MAD_CLASS_VERSION] != 1) {
 		status = STATUS_VERSION;
-	else if (method != METHOD_GET && method != METHOD_SET)
+	} else if (method != METHOD_GET && method != METHOD_SET) {
 		status = STATUS_METHOD;
-	else if (!trusted && !mkey_ok(sma, method, mkey))
-		goto violation;
-	else
-		status = attribute(sma, in, out,
-				   trusted || mkey == sma->mkey ||
-				   !sma->mkey_prot, &what);
+	} else {
+		if (!admit(sma, in, from, &what))
+			return what;
+		with_mkey = from->trusted || !sma->mkey_prot ||
+			    get_be64(in + SMP_MKEY) == sma->mkey;
+		status = attribute(sma, in, out, with_mkey, &what);
+	}
 	reply(out, status);
-	return what;
+	return what | SHCA_IB_SMA_REPLY;
+}
 
-violation:
-	if (sma->mkey_violations != 0xffff)
-		sma->mkey_violations++;
-	return SHCA_IB_SMA_CONSUMED;
+/* ---- what else happens ------------------------------------------------------ */
+
+static u32 change(struct shca_ib_sma *sma, bool desc)
+{
+	if (sma->state != SHCA_IB_STATE_ACTIVE)
+		return 0;
+	return shca_ib_trap_change(&sma->traps, sma->lid, sma->cap_mask, desc) ?
+	       SHCA_IB_SMA_TRAP : 0;
+}
+
+u32 shca_ib_sma_describe(struct shca_ib_sma *sma, const u8 *desc)
+{
+	if (!memcmp(sma->desc, desc, sizeof(sma->desc)))
+		return 0;
+	memcpy(sma->desc, desc, sizeof(sma->desc));
+	return change(sma, true);
+}
+
+u32 shca_ib_sma_caps(struct shca_ib_sma *sma, u32 cap_mask)
+{
+	if (sma->cap_mask == cap_mask)
+		return 0;
+	sma->cap_mask = cap_mask;
+	return change(sma, false);
+}
+
+u32 shca_ib_sma_bad_key(struct shca_ib_sma *sma, enum shca_ib_trap kind,
+			const struct shca_ib_bad_key *bad)
+{
+	return sma->state == SHCA_IB_STATE_ACTIVE &&
+	       shca_ib_trap_key(&sma->traps, kind, sma->lid, bad) ?
+	       SHCA_IB_SMA_TRAP : 0;
+}
+
+u32 shca_ib_sma_arrived(struct shca_ib_sma *sma, bool damaged)
+{
+	if (!damaged) {
+		sma->phys_errors -= !!sma->phys_errors;
+		return 0;
+	}
+	if (sma->phys_errors++ < sma->phys_limit)
+		return 0;
+	sma->phys_errors = 0;
+	if (sma->integrity != ~0u)
+		sma->integrity++;
+	return sma->state == SHCA_IB_STATE_ACTIVE &&
+	       shca_ib_trap_integrity(&sma->traps, sma->lid) ?
+	       SHCA_IB_SMA_TRAP : 0;
+}
+
+u64 shca_ib_sma_trap_gap(const struct shca_ib_sma *sma)
+{
+	return 4096ull << sma->subnet_timeout;
 }

@@ -7,9 +7,8 @@
 #ifndef SHCA_CORE_IB_SMA_H
 #define SHCA_CORE_IB_SMA_H
 
-#include "os.h"
+#include "ib_trap.h"
 
-#define SHCA_IB_MAD_BYTES	256
 #define SHCA_IB_DESC_BYTES	64
 /* One block of GUIDInfo, and one of P_KeyTable (IBTA 14.2.5.5, 14.2.5.7). */
 #define SHCA_IB_GUIDS		8
@@ -25,6 +24,22 @@ enum shca_ib_state {
 };
 
 /**
+ * struct shca_ib_tally - packets with a bad key
+ * @seen:	all; the caller brings it up to date before it asks for anything
+ * @base:	those that the subnet manager does not want to hear of any more
+ */
+struct shca_ib_tally {
+	u64 seen;
+	u64 base;
+};
+
+/** shca_ib_tally() - as PortInfo has it: it stays at its maximum */
+static inline u32 shca_ib_tally(const struct shca_ib_tally *tally)
+{
+	return min_t(u64, tally->seen - tally->base, 0xffff);
+}
+
+/**
  * struct shca_ib_sma - attributes of node and port
  * @desc:	NodeDescription
  * @port_guid:	also the GUID of node and system
@@ -36,11 +51,18 @@ enum shca_ib_state {
  * @state:	enum shca_ib_state
  * @phys:	enum shca_ib_phys, of ib_hello.h
  * @mtu_cap: @neighbor_mtu:	codes 1 (256) to 5 (4096)
- * @mkey: @mkey_prot: @mkey_lease: @mkey_violations:	protection; the lease is kept,
- *		and does not run yet
+ * @mkey: @mkey_prot: @mkey_lease: @mkey_violations:	protection; lease in seconds
+ * @lease_end:	when the protection ends, unless somebody shows that he knows
+ *		@mkey; 0: it does not
+ * @bad_pkeys: @bad_qkeys:	P_KeyViolations, Q_KeyViolations
+ * @phys_limit: @phys_errors:	LocalPhyErrors, and damaged packets that intact ones
+ *		have not made good
+ * @integrity:	how often these were too many (LocalLinkIntegrityErrors)
  * @gid_prefix:	of the subnet
  * @lid: @lmc: @sm_lid: @sm_sl:	0: none assigned
- * @subnet_timeout: @hoq_life: @down_default:	kept for the subnet manager
+ * @subnet_timeout:	traps keep a distance of 4.096 us * 2^this
+ * @hoq_life: @down_default: @overrun_limit:	kept for the subnet manager
+ * @traps:	what it is told unasked
  */
 struct shca_ib_sma {
 	u8 desc[SHCA_IB_DESC_BYTES];
@@ -60,6 +82,12 @@ struct shca_ib_sma {
 	u8 mkey_prot;
 	u16 mkey_lease;
 	u16 mkey_violations;
+	u64 lease_end;
+	struct shca_ib_tally bad_pkeys;
+	struct shca_ib_tally bad_qkeys;
+	u8 phys_limit;
+	u8 phys_errors;
+	u32 integrity;
 	u64 gid_prefix;
 	u16 lid;
 	u16 sm_lid;
@@ -68,6 +96,20 @@ struct shca_ib_sma {
 	u8 subnet_timeout;
 	u8 hoq_life;
 	u8 down_default;
+	u8 overrun_limit;
+	struct shca_ib_traps traps;
+};
+
+/**
+ * struct shca_ib_smp_from - what is not in a subnet management packet itself
+ * @slid:	its source
+ * @trusted:	from this machine, so the M_Key does not matter
+ * @now:	the time in ns
+ */
+struct shca_ib_smp_from {
+	u16 slid;
+	bool trusted;
+	u64 now;
 };
 
 /* What the caller does after an SMP, or tells. */
@@ -82,6 +124,7 @@ struct shca_ib_sma {
 #define SHCA_IB_SMA_DISABLE	(1u << 8)	/* disable the physical port */
 #define SHCA_IB_SMA_POLL	(1u << 9)	/* enable it, and train the link again */
 #define SHCA_IB_SMA_PKEYS	(1u << 10)	/* the P_Key table changed */
+#define SHCA_IB_SMA_TRAP	(1u << 11)	/* there is a trap to send */
 
 /** shca_ib_sma_init() - a port that is down, in the default subnet */
 void shca_ib_sma_init(struct shca_ib_sma *sma, u64 guid, u8 mtu_cap);
@@ -96,10 +139,35 @@ u32 shca_ib_sma_link(struct shca_ib_sma *sma, u8 phys, bool up);
 /**
  * shca_ib_smp() - process a subnet management packet
  * @in: @out:	SHCA_IB_MAD_BYTES each
- * @trusted:	from this machine, so the M_Key does not matter
  *
  * Return: SHCA_IB_SMA_*; 0: not for the agent.
  */
-u32 shca_ib_smp(struct shca_ib_sma *sma, const u8 *in, u8 *out, bool trusted);
+u32 shca_ib_smp(struct shca_ib_sma *sma, const u8 *in, u8 *out,
+		const struct shca_ib_smp_from *from);
+
+/*
+ * What else happens to a port. Return: SHCA_IB_SMA_TRAP or 0. Traps are of an active
+ * port (IBTA o14-3.2.1); what comes before, the subnet manager reads by itself.
+ */
+
+/** shca_ib_sma_describe() - another NodeDescription, SHCA_IB_DESC_BYTES */
+u32 shca_ib_sma_describe(struct shca_ib_sma *sma, const u8 *desc);
+
+/** shca_ib_sma_caps() - another CapabilityMask */
+u32 shca_ib_sma_caps(struct shca_ib_sma *sma, u32 cap_mask);
+
+/** shca_ib_sma_bad_key() - a packet was refused for its P_Key or Q_Key */
+u32 shca_ib_sma_bad_key(struct shca_ib_sma *sma, enum shca_ib_trap kind,
+			const struct shca_ib_bad_key *bad);
+
+/**
+ * shca_ib_sma_arrived() - a packet has arrived: @damaged, or intact
+ *
+ * An intact one makes good for a damaged one (IBTA 7.12.2).
+ */
+u32 shca_ib_sma_arrived(struct shca_ib_sma *sma, bool damaged);
+
+/** shca_ib_sma_trap_gap() - distance of traps that the subnet manager allows, in ns */
+u64 shca_ib_sma_trap_gap(const struct shca_ib_sma *sma);
 
 #endif

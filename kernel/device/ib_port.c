@@ -73,13 +73,12 @@ int shca_ib_query_port(struct ib_device *ibdev, u32 port,
 		       struct ib_port_attr *attr)
 {
 	int err = shca_fault_verb(ibdev, SHCA_FAULT_VERB_QUERY_PORT);
-	struct shca_dev *dev = to_shca_dev(ibdev);
-	struct shca_ib_link *link = dev->ib;
+	struct shca_ib_link *link = to_shca_dev(ibdev)->ib;
 
 	if (err)
 		return err;
 	/* The caller has zeroed the other members. */
-	spin_lock_bh(&link->lock);
+	shca_ib_lock_tallies(link);
 	attr->state = link->sma.state;
 	attr->phys_state = link->sma.phys;
 	attr->lid = link->sma.lid;
@@ -90,14 +89,12 @@ int shca_ib_query_port(struct ib_device *ibdev, u32 port,
 	attr->port_cap_flags = link->sma.cap_mask;
 	attr->max_mtu = link->sma.mtu_cap;
 	attr->active_mtu = shca_ib_active_mtu(link);
+	attr->bad_pkey_cntr = shca_ib_tally(&link->sma.bad_pkeys);
+	attr->qkey_viol_cntr = shca_ib_tally(&link->sma.bad_qkeys);
 	spin_unlock_bh(&link->lock);
 	attr->gid_tbl_len = SHCA_IB_GIDS;
 	attr->max_msg_sz = 1u << 31;
 	attr->pkey_tbl_len = SHCA_LIM_PKEYS;
-	attr->bad_pkey_cntr = min_t(u64, U16_MAX,
-				    shca_counter_total(dev, SHCA_CNT_RX_PKEY));
-	attr->qkey_viol_cntr = min_t(u64, U16_MAX,
-				     shca_counter_total(dev, SHCA_CNT_RX_QKEY));
 	attr->max_vl_num = 1;
 	attr->active_speed = SHCA_IB_SPEED;
 	attr->active_width = SHCA_IB_WIDTH;
@@ -109,16 +106,10 @@ int shca_ib_query_port(struct ib_device *ibdev, u32 port,
 int shca_ib_modify_device(struct ib_device *ibdev, int mask,
 			  struct ib_device_modify *modify)
 {
-	struct shca_ib_link *link = to_shca_dev(ibdev)->ib;
-
 	if (mask & ~IB_DEVICE_MODIFY_NODE_DESC)
 		return -EOPNOTSUPP;
-	if (!mask)
-		return 0;
-	spin_lock_bh(&link->lock);
-	memcpy(link->sma.desc, modify->node_desc, sizeof(link->sma.desc));
-	memcpy(ibdev->node_desc, modify->node_desc, sizeof(ibdev->node_desc));
-	spin_unlock_bh(&link->lock);
+	if (mask)
+		shca_ib_describe(to_shca_dev(ibdev), modify->node_desc);
 	return 0;
 }
 
@@ -129,15 +120,11 @@ int shca_ib_modify_device(struct ib_device *ibdev, int mask,
 int shca_ib_modify_port(struct ib_device *ibdev, u32 port, int mask,
 			struct ib_port_modify *modify)
 {
-	struct shca_ib_link *link = to_shca_dev(ibdev)->ib;
-
 	if (mask || (modify->set_port_cap_mask | modify->clr_port_cap_mask) &
 		    ~SHCA_IB_CAPS)
 		return -EOPNOTSUPP;
-	spin_lock_bh(&link->lock);
-	link->sma.cap_mask |= modify->set_port_cap_mask;
-	link->sma.cap_mask &= ~modify->clr_port_cap_mask;
-	spin_unlock_bh(&link->lock);
+	shca_ib_change_caps(to_shca_dev(ibdev), modify->set_port_cap_mask,
+			    modify->clr_port_cap_mask);
 	return 0;
 }
 
@@ -154,6 +141,7 @@ int shca_ib_process_mad(struct ib_device *ibdev, int flags, u32 port,
 		return shca_process_mad(ibdev, flags, port, NULL, grh, in, out,
 					out_size, out_pkey_index);
 	what = shca_ib_process_smp(to_shca_dev(ibdev), in, out,
+				   wc ? wc->slid : 0,
 				   flags & IB_MAD_IGNORE_MKEY);
 	if (what & SHCA_IB_SMA_REPLY)
 		return IB_MAD_RESULT_SUCCESS | IB_MAD_RESULT_REPLY;

@@ -17,6 +17,9 @@
 #include <rdma/ib_mad.h>
 #include <rdma/ib_verbs.h>
 
+#include "../base/counters.h"
+#include "ib_trap.h"
+
 static_assert(SHCA_LIM_PKEYS <= SHCA_IB_PKEYS);
 
 /* ---- state ------------------------------------------------------------------ */
@@ -130,15 +133,39 @@ void shca_ib_carrier(struct shca_dev *dev)
 	shca_ib_unlock(link);
 }
 
+/* Under the lock. @what: SHCA_IB_SMA_* */
+static void shca_ib_trapped(struct shca_ib_link *link, u32 what)
+{
+	if (what & SHCA_IB_SMA_TRAP)
+		shca_ib_trap_arm(link);
+}
+
+/* Sums take a lock of their own, so they are made before. */
+void shca_ib_lock_tallies(struct shca_ib_link *link)
+{
+	u64 pkeys = shca_counter_total(link->dev, SHCA_CNT_RX_PKEY);
+	u64 qkeys = shca_counter_total(link->dev, SHCA_CNT_RX_QKEY);
+
+	spin_lock_bh(&link->lock);
+	/* Another one may have looked later, and been faster. */
+	link->sma.bad_pkeys.seen = max(pkeys, link->sma.bad_pkeys.seen);
+	link->sma.bad_qkeys.seen = max(qkeys, link->sma.bad_qkeys.seen);
+}
+
 u32 shca_ib_process_smp(struct shca_dev *dev, const void *in, void *out,
-			bool trusted)
+			u16 slid, bool trusted)
 {
 	struct shca_ib_link *link = dev->ib;
 	u64 now = ktime_get_ns();
+	const struct shca_ib_smp_from from = {
+		.slid = slid,
+		.trusted = trusted,
+		.now = now,
+	};
 	u32 what, i;
 
-	spin_lock_bh(&link->lock);
-	what = shca_ib_smp(&link->sma, in, out, trusted);
+	shca_ib_lock_tallies(link);
+	what = shca_ib_smp(&link->sma, in, out, &from);
 	if (what & SHCA_IB_SMA_PKEYS)
 		for (i = 0; i < SHCA_LIM_PKEYS; i++)
 			WRITE_ONCE(dev->pkeys[i], link->sma.pkeys[i]);
@@ -147,9 +174,51 @@ u32 shca_ib_process_smp(struct shca_dev *dev, const void *in, void *out,
 		shca_ib_note(link, shca_ib_port_disable(&link->phy, true, now));
 	if (what & SHCA_IB_SMA_POLL)
 		shca_ib_note(link, shca_ib_port_disable(&link->phy, false, now));
+	shca_ib_trapped(link, what);
 	shca_ib_arm(link, now);
 	shca_ib_unlock(link);
 	return what;
+}
+
+void shca_ib_describe(struct shca_dev *dev, const void *desc)
+{
+	struct shca_ib_link *link = dev->ib;
+
+	spin_lock_bh(&link->lock);
+	shca_ib_trapped(link, shca_ib_sma_describe(&link->sma, desc));
+	memcpy(dev->ibdev.node_desc, desc, SHCA_IB_DESC_BYTES);
+	spin_unlock_bh(&link->lock);
+}
+
+void shca_ib_change_caps(struct shca_dev *dev, u32 set, u32 clear)
+{
+	struct shca_ib_link *link = dev->ib;
+
+	spin_lock_bh(&link->lock);
+	shca_ib_trapped(link, shca_ib_sma_caps(&link->sma,
+					       (link->sma.cap_mask | set) &
+					       ~clear));
+	spin_unlock_bh(&link->lock);
+}
+
+void shca_ib_arrived(struct shca_ib_link *link, bool damaged)
+{
+	if (likely(!damaged && !READ_ONCE(link->sma.phys_errors)))
+		return;
+	spin_lock(&link->lock);
+	shca_ib_trapped(link, shca_ib_sma_arrived(&link->sma, damaged));
+	spin_unlock(&link->lock);
+}
+
+void shca_ib_bad_key(struct shca_ib_link *link, enum shca_ib_trap kind,
+		     const struct shca_ib_bad_key *bad)
+{
+	/* Of a flood all but the first are cheap. One that races is one of them. */
+	if (data_race(link->sma.traps.pending) & BIT(kind))
+		return;
+	spin_lock(&link->lock);
+	shca_ib_trapped(link, shca_ib_sma_bad_key(&link->sma, kind, bad));
+	spin_unlock(&link->lock);
 }
 
 /* ---- hellos ----------------------------------------------------------------- */
@@ -252,7 +321,11 @@ int shca_ib_init_dev(struct shca_dev *dev,
 	link->sma.vendor = SHCA_VENDOR_ID;
 	link->sma.partitions = SHCA_LIM_PKEYS;
 	link->sma.cap_mask = IB_PORT_SYS_IMAGE_GUID_SUP | IB_PORT_CM_SUP |
-			     IB_PORT_CLIENT_REG_SUP;
+			     IB_PORT_CLIENT_REG_SUP | IB_PORT_NOTICE_SUP |
+			     IB_PORT_TRAP_SUP | IB_PORT_DR_NOTICE_SUP |
+			     IB_PORT_CAP_MASK_NOTICE_SUP |
+			     IB_PORT_OTHER_LOCAL_CHANGES_SUP;
+	shca_ib_trap_init_dev(link);
 	link->ptype = (struct packet_type){
 		.type = htons(SHCA_IB_ETHERTYPE),
 		.dev = dev->ndev,
@@ -278,6 +351,7 @@ void shca_ib_start(struct shca_dev *dev)
 	link->running = true;
 	spin_unlock_bh(&link->lock);
 	dev_add_pack(&link->ptype);
+	shca_ib_trap_start(link);
 	shca_ib_carrier(dev);
 }
 
@@ -301,6 +375,7 @@ void shca_ib_stop(struct shca_dev *dev)
 	/* Waits until no handler runs. */
 	dev_remove_pack(&link->ptype);
 	cancel_delayed_work_sync(&link->hello);
+	shca_ib_trap_stop(link);
 	if (send)
 		shca_ib_send_hello(dev, &bye, dest);
 }

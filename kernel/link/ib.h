@@ -40,6 +40,7 @@ struct shca_ib_view {
  * @ptype:	receives the netdev's frames while @running
  * @session: @guid:	own session; port GUID; constant
  * @hello:	sends hellos and notices that none come
+ * @trap: @agent:	send traps (ib_trap.c); there is no agent if the RDMA core gave none
  * @lock:	protects all below; taken in softirq
  * @running:	frames are received and sent
  * @phy:	physical state
@@ -52,6 +53,8 @@ struct shca_ib_link {
 	u64 guid;
 	struct packet_type ptype;
 	struct delayed_work hello;
+	struct delayed_work trap;
+	struct ib_mad_agent *agent;
 	spinlock_t lock;
 	bool running;
 	struct shca_ib_port phy;
@@ -112,11 +115,36 @@ void shca_ib_rcv_hello(struct shca_ib_link *link,
 /**
  * shca_ib_process_smp() - give a subnet management packet to the port's agent
  * @in: @out:	SHCA_IB_MAD_BYTES each
+ * @slid: @trusted:	as in struct shca_ib_smp_from
  *
- * Context: any. Return: as shca_ib_smp().
+ * Context: process or softirq. Return: as shca_ib_smp().
  */
 u32 shca_ib_process_smp(struct shca_dev *dev, const void *in, void *out,
-			bool trusted);
+			u16 slid, bool trusted);
+
+/**
+ * shca_ib_lock_tallies() - take the port's lock, and bring the tallies up to date
+ *
+ * Context: process or softirq. Undone by spin_unlock_bh().
+ */
+void shca_ib_lock_tallies(struct shca_ib_link *link);
+
+/** shca_ib_describe() - set the NodeDescription, SHCA_IB_DESC_BYTES; as above */
+void shca_ib_describe(struct shca_dev *dev, const void *desc);
+
+/** shca_ib_change_caps() - set bits of the CapabilityMask, then clear some; as above */
+void shca_ib_change_caps(struct shca_dev *dev, u32 set, u32 clear);
+
+/**
+ * shca_ib_arrived() - a packet from the peer was @damaged, or not; softirq
+ *
+ * The port is told of an intact one only if it has seen a damaged one.
+ */
+void shca_ib_arrived(struct shca_ib_link *link, bool damaged);
+
+/** shca_ib_bad_key() - a packet was refused for its P_Key or Q_Key; softirq */
+void shca_ib_bad_key(struct shca_ib_link *link, enum shca_ib_trap kind,
+		     const struct shca_ib_bad_key *bad);
 
 /** shca_ib_carrier() - the netdev may have changed: up, carrier, MTU; any context */
 void shca_ib_carrier(struct shca_dev *dev);

@@ -440,6 +440,27 @@ static bool shca_ib_icrc_ok(struct shca_rx_skb *rx, unsigned int seg,
 	return icrc == cpu_to_le32(~crc);
 }
 
+static void shca_ib_bad_key_of(const struct shca_dev *dev,
+			       const struct shca_pkt *pkt, bool is_qkey)
+{
+	/* There is no direct path here: it came as a packet. */
+	const struct shca_rx_skb *in = pkt->data;
+	const struct shca_ib_bad_key bad = {
+		.key = is_qkey ? pkt->deth.qkey : pkt->pkey,
+		.sl = pkt->path.sl,
+		.slid = pkt->path.slid,
+		.dlid = pkt->path.dlid,
+		.sqpn = shca_opcode_info(pkt->opcode)->flags & SHCA_OPF_DETH ?
+			pkt->deth.sqpn : 0,
+		.dqpn = pkt->dqpn,
+		.gids = shca_ib_has_grh(in->skb) ?
+			shca_ib_lrh(in->skb) + SHCA_IB_LRH_BYTES + 8 : NULL,
+	};
+
+	shca_ib_bad_key(dev->ib, is_qkey ? SHCA_IB_TRAP_QKEY : SHCA_IB_TRAP_PKEY,
+			&bad);
+}
+
 /* Without a GRH, the bytes are undefined (IBTA 11.4.1.2); zeros tell nothing. */
 static void shca_ib_grh(const struct sk_buff *skb, u32 off, u32 len, u8 *grh)
 {
@@ -469,5 +490,6 @@ const struct shca_link_ops shca_ib_ops = {
 	.mgid = shca_ib_mgid,
 	.arrived_at = shca_ib_arrived_at,
 	.icrc_ok = shca_ib_icrc_ok,
+	.bad_key = shca_ib_bad_key_of,
 	.grh = shca_ib_grh,
 };

@@ -155,6 +155,9 @@ struct shca_rx_skb {
  * @icrc_ok:	does received packet number @seg of a batch have a correct ICRC?
  *		It has @len bytes with the ICRC, at @off. @bth is their address,
  *		if they are contiguous
+ * @bad_key:	a received packet was refused for its P_Key, or its Q_Key: whoever
+ *		manages the network may want to know. @pkt->data is a struct
+ *		shca_rx_skb, but on the direct path (@mirrors)
  * @grh:	the SHCA_GRH_BYTES that UD delivers for a received packet. It
  *		has @len bytes at @off of @skb, from BTH to ICRC
  *
@@ -192,6 +195,8 @@ struct shca_link_ops {
 			   const struct sk_buff *skb, u16 *vlan);
 	bool (*icrc_ok)(struct shca_rx_skb *rx, unsigned int seg,
 			const u8 *bth, u32 off, u32 len);
+	void (*bad_key)(const struct shca_dev *dev, const struct shca_pkt *pkt,
+			bool is_qkey);
 	void (*grh)(const struct sk_buff *skb, u32 off, u32 len, u8 *grh);
 };
 

@@ -857,6 +857,12 @@ static void shca_roce_grh(const struct sk_buff *skb, u32 off, u32 len, u8 *grh)
 	}
 }
 
+/* A RoCE network has no subnet manager; a counter has it. */
+static void shca_roce_bad_key(const struct shca_dev *dev,
+			      const struct shca_pkt *pkt, bool is_qkey)
+{
+}
+
 const struct shca_link_ops shca_roce_ops = {
 	.headroom = LL_MAX_HEADER + sizeof(struct ipv6hdr) +
 		    sizeof(struct udphdr),
@@ -875,6 +881,7 @@ const struct shca_link_ops shca_roce_ops = {
 	.path = shca_roce_path,
 	.mgid = shca_roce_mgid,
 	.arrived_at = shca_roce_arrived_at,
+	.bad_key = shca_roce_bad_key,
 	.grh = shca_roce_grh,
 	.icrc_ok = shca_roce_icrc_ok,
 };

@@ -111,8 +111,11 @@ static enum shca_counter shca_ib_rcv_data(struct shca_ib_link *link,
 	if (skb_copy_bits(skb, SHCA_IB_SHIM_BYTES + lower.len, vcrc,
 			  sizeof(vcrc)) ||
 	    !shca_ib_vcrc_ok(shca_ib_vcrc_skb(skb, SHCA_IB_SHIM_BYTES,
-					      lower.len), vcrc))
+					      lower.len), vcrc)) {
+		shca_ib_arrived(link, true);
 		return SHCA_CNT_RX_VCRC;
+	}
+	shca_ib_arrived(link, false);
 	if (pskb_trim(skb, SHCA_IB_SHIM_BYTES + lower.len))
 		return SHCA_CNT_RX_NO_MEM;
 	bytes = SHCA_IB_SHIM_BYTES + shca_ib_lower_bytes(&lower);

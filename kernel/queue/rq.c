@@ -221,6 +221,8 @@ enum shca_verdict shca_rq_accept(struct shca_qp *qp, const struct shca_pkt *pkt,
 	else if (!out.has_wc)	/* whose completion says more */
 		shca_fate_packet(&qp->rq.side, pkt, verdict,
 				 out.wc.vendor_err);
+	if (unlikely(verdict == SHCA_RX_QKEY))
+		qp->link->bad_key(qp->dev, pkt, true);
 	trace_shca_rx_verdict(qp->qpn, pkt, verdict);
 	return verdict;
 }

@@ -246,6 +246,12 @@ static void shca_rx_refuse(struct shca_qp *qp, const struct shca_pkt *pkt,
 	shca_fate_dropped(qp, pkt, id);
 }
 
+static void shca_rx_refuse_pkey(struct shca_qp *qp, const struct shca_pkt *pkt)
+{
+	shca_rx_refuse(qp, pkt, SHCA_CNT_RX_PKEY);
+	qp->link->bad_key(qp->dev, pkt, false);
+}
+
 /*
  * The middle packets of a message differ in their PSN only, and so do all but the
  * first of a batch, as a rule.  They are checked one by one, and handed on as one.
@@ -333,7 +339,7 @@ static void shca_rx_deliver(struct shca_rx_walk *rx, const struct shca_rx_seg *s
 		return;
 	}
 	if (!shca_pkey_ok(qp, pkt)) {
-		shca_rx_refuse(qp, pkt, SHCA_CNT_RX_PKEY);
+		shca_rx_refuse_pkey(qp, pkt);
 		return;
 	}
 	if (rx->nr && rx->response != response) {
@@ -366,7 +372,7 @@ static void shca_rx_to_member(struct shca_qp *qp, u16 vlan, void *arg)
 	struct shca_pkt *pkt = copies->pkt;
 
 	if (!shca_pkey_ok(qp, pkt)) {
-		shca_rx_refuse(qp, pkt, SHCA_CNT_RX_PKEY);
+		shca_rx_refuse_pkey(qp, pkt);
 		return;
 	}
 	pkt->path.vlan = vlan;

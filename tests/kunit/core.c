@@ -12,6 +12,7 @@
 #include "../../kernel/core/ib_wire.c"
 #include "../../kernel/core/ib_hello.c"
 #include "../../kernel/core/ib_sma.c"
+#include "../../kernel/core/ib_trap.c"
 #include "../../kernel/core/wr_op.c"
 #include "../../kernel/core/times.c"
 #include "../../kernel/core/post.c"

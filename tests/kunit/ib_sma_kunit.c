@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
-/* The subnet management agent: attributes read and set, states, and protection. */
+/* The subnet management agent: attributes read and set, states, protection, traps. */
 #include "fixture.h"
 
 #include "../../kernel/core/ib_hello.h"
@@ -17,6 +17,8 @@
 #define PORTINFO	0x15
 #define PKEYS	0x16
 #define SM_INFO	0x20
+#define NOTICE	0x02
+#define SECOND	1000000000ull
 #define ANSWERED	(SHCA_IB_SMA_REPLY | SHCA_IB_SMA_CONSUMED)
 
 struct fx_sma {
@@ -24,6 +26,7 @@ struct fx_sma {
 	u8 in[SHCA_IB_MAD_BYTES];
 	u8 out[SHCA_IB_MAD_BYTES];
 	bool trusted;
+	u64 now;
 };
 
 static struct fx_sma *fx_sma(struct kunit *test)
@@ -70,7 +73,13 @@ static void set_key(struct fx_sma *fx, u64 key)
 
 static u32 send(struct fx_sma *fx)
 {
-	return shca_ib_smp(&fx->sma, fx->in, fx->out, fx->trusted);
+	const struct shca_ib_smp_from from = {
+		.slid = 0x55,
+		.trusted = fx->trusted,
+		.now = fx->now,
+	};
+
+	return shca_ib_smp(&fx->sma, fx->in, fx->out, &from);
 }
 
 static u32 status(const struct fx_sma *fx)
@@ -128,7 +137,7 @@ static void port_info_is_read(struct kunit *test)
 	static const u8 wanted[64] = {
 		[8] = 0xfe, 0x80, [20] = 0x02, 0x01, 0x08, 0x00,
 		[28] = 1, 2, 2, 2, 0x11, 0x22, [35] = 0x11, 0x30, 0x10,
-		[41] = 3, [43] = 0x10, [50] = 8, 0, 16,
+		[41] = 3, [43] = 0x10, [50] = 8, 0, 16, 0x88,
 	};
 	struct fx_sma *fx = fx_sma(test);
 
@@ -220,9 +229,8 @@ static void port_info_is_set(struct kunit *test)
 	data[35] = 0x1f;		/* speed: all */
 	data[36] = 0x19;		/* MTU 256, SL 9 */
 	data[42] = 0xf3;		/* HOQ life */
-	data[44] = 0x0a;
-	data[45] = 0x0b;
 	data[51] = 0x93;		/* reregister, timeout 19 */
+	data[53] = 0x97;		/* thresholds */
 	memcpy(sent, data, sizeof(sent));
 	KUNIT_EXPECT_EQ(test, send(fx),
 			ANSWERED | SHCA_IB_SMA_LID | SHCA_IB_SMA_SM |
@@ -500,6 +508,275 @@ static void key_protects(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, fx->sma.mkey_violations, 0xffff);
 }
 
+/* The lease of the key, in seconds: from the first violation, until one has the key. */
+static void lease_ends_protection(struct kunit *test)
+{
+	struct fx_sma *fx = fx_sma(test);
+	u32 i;
+
+	fx->sma.mkey = KEY;
+	fx->sma.mkey_prot = 3;
+	fx->sma.mkey_lease = 20;
+	fx->now = 7;
+	/* (nothing runs before the first violation) */
+	prepare(fx, LID_ROUTED, GET, PORTINFO, 0);
+	set_key(fx, KEY);
+	KUNIT_EXPECT_EQ(test, send(fx), ANSWERED);
+	fx->now += 100 * SECOND;
+	KUNIT_EXPECT_EQ(test, get(fx, PORTINFO), SHCA_IB_SMA_CONSUMED);
+	fx->now += 19 * SECOND;
+	/* one who has it begins the time anew; one on this machine does not */
+	fx->trusted = true;
+	KUNIT_EXPECT_EQ(test, get(fx, PORTINFO), ANSWERED);
+	fx->trusted = false;
+	KUNIT_EXPECT_NE(test, fx->sma.lease_end, 0ull);
+	prepare(fx, LID_ROUTED, GET, NODE, 0);
+	set_key(fx, KEY);
+	KUNIT_EXPECT_EQ(test, send(fx), ANSWERED);
+	KUNIT_EXPECT_EQ(test, fx->sma.lease_end, 0ull);
+	fx->now += 5 * SECOND;
+	/* later violations do not move the end */
+	for (i = 0; i < 2; i++) {
+		KUNIT_EXPECT_EQ(test, get(fx, PORTINFO), SHCA_IB_SMA_CONSUMED);
+		fx->now += 10 * SECOND - i;
+	}
+	KUNIT_EXPECT_EQ(test, get(fx, PORTINFO), SHCA_IB_SMA_CONSUMED);
+	fx->now++;
+	/* Now anybody can read the key, and sets with it. */
+	KUNIT_EXPECT_EQ(test, get(fx, PORTINFO), ANSWERED);
+	KUNIT_EXPECT_EQ(test, fx->out[64 + 7], KEY & 0xff);
+	KUNIT_EXPECT_EQ(test, fx->sma.mkey, KEY);
+	KUNIT_EXPECT_EQ(test, fx->sma.mkey_prot, 0);
+	KUNIT_EXPECT_EQ(test, fx->sma.lease_end, 0ull);
+	prepare(fx, LID_ROUTED, SET, PORTINFO, 0);
+	KUNIT_EXPECT_EQ(test, send(fx), SHCA_IB_SMA_CONSUMED);
+	KUNIT_EXPECT_EQ(test, fx->sma.lease_end, fx->now + 20 * SECOND);
+	/* A Set ends it, from this machine, too. */
+	fx->trusted = true;
+	begin_set(test, fx);
+	KUNIT_EXPECT_EQ(test, send(fx), ANSWERED);
+	fx->trusted = false;
+	KUNIT_EXPECT_EQ(test, fx->sma.lease_end, 0ull);
+	/* A lease of 0 is for ever. */
+	fx->sma.mkey_prot = 2;
+	fx->sma.mkey_lease = 0;
+	KUNIT_EXPECT_EQ(test, get(fx, PORTINFO), SHCA_IB_SMA_CONSUMED);
+	fx->now += 1ull << 50;
+	KUNIT_EXPECT_EQ(test, get(fx, PORTINFO), SHCA_IB_SMA_CONSUMED);
+}
+
+/* Zero resets; another value is what a manager has read, and changes nothing. */
+static void violations_are_counted(struct kunit *test)
+{
+	static const struct {
+		u64 seen;
+		u16 shown;
+	} rows[] = {
+		{ 3, 3 }, { 0xffff, 0xffff }, { 0x10000, 0xffff },
+		{ 1ull << 40, 0xffff },
+	};
+	struct fx_sma *fx = fx_sma(test);
+	u8 *data;
+	u32 i;
+
+	for (i = 0; i < ARRAY_SIZE(rows); i++) {
+		fx->sma.bad_pkeys.seen = rows[i].seen;
+		fx->sma.bad_qkeys.seen = rows[i].seen / 2;
+		get(fx, PORTINFO);
+		KUNIT_EXPECT_EQ(test, fx->out[64 + 46] << 8 | fx->out[64 + 47],
+				rows[i].shown);
+		KUNIT_EXPECT_EQ(test, fx->out[64 + 48] << 8 | fx->out[64 + 49],
+				(int)min_t(u64, rows[i].seen / 2, 0xffff));
+	}
+	fx->sma.mkey_violations = 0x0203;
+	data = begin_set(test, fx);
+	data[45] = 9;
+	data[47] = 9;
+	data[49] = 9;
+	KUNIT_EXPECT_EQ(test, send(fx), ANSWERED);
+	KUNIT_EXPECT_EQ(test, fx->sma.mkey_violations, 0x0203);
+	KUNIT_EXPECT_EQ(test, fx->out[64 + 44], 2);
+	KUNIT_EXPECT_EQ(test, fx->out[64 + 46], 0xff);
+	KUNIT_EXPECT_EQ(test, fx->out[64 + 48], 0xff);
+	for (i = 0; i < 3; i++) {
+		data = begin_set(test, fx);
+		memset(data + 44 + 2 * i, 0, 2);
+		KUNIT_EXPECT_EQ(test, send(fx), ANSWERED);
+		KUNIT_EXPECT_EQ(test, fx->out[64 + 45], 0);
+		KUNIT_EXPECT_EQ(test, fx->out[64 + 47], i < 1 ? 0xff : 0);
+		KUNIT_EXPECT_EQ(test, fx->out[64 + 49], i < 2 ? 0xff : 0);
+	}
+	fx->sma.bad_pkeys.seen += 5;
+	fx->sma.bad_qkeys.seen += 6;
+	get(fx, PORTINFO);
+	KUNIT_EXPECT_EQ(test, fx->out[64 + 47], 5);
+	KUNIT_EXPECT_EQ(test, fx->out[64 + 49], 6);
+}
+
+/* The trap that leaves now; its transaction is in the TrapRepress of repress(). */
+static u32 trap_now(struct fx_sma *fx)
+{
+	if (!shca_ib_trap_next(&fx->sma.traps, shca_ib_sma_trap_gap(&fx->sma),
+			       fx->now, fx->out))
+		return 0;
+	return fx->out[64 + 4] << 8 | fx->out[64 + 5];
+}
+
+static u32 repress(struct fx_sma *fx, u64 key)
+{
+	u8 trap[SHCA_IB_MAD_BYTES];
+
+	memcpy(trap, fx->out, sizeof(trap));
+	prepare(fx, LID_ROUTED, 0x07, NOTICE, 0);
+	memcpy(fx->in + 8, trap + 8, 8);
+	set_key(fx, key);
+	return send(fx);
+}
+
+static void active_port_traps(struct kunit *test)
+{
+	static const struct shca_ib_bad_key bad = { .key = 5 };
+	struct fx_sma *fx = fx_sma(test);
+	u8 desc[64] = "another";
+	u32 round, i;
+
+	fx->sma.lid = 0x21;
+	for (round = 0; round < 2; round++) {
+		bool active = round;
+
+		fx->sma.state = active ? SHCA_IB_STATE_ACTIVE :
+					 SHCA_IB_STATE_ARMED;
+		fx->sma.mkey = KEY;
+		fx->sma.mkey_prot = 2;
+		KUNIT_EXPECT_EQ(test, get(fx, NODE), SHCA_IB_SMA_CONSUMED |
+				(active ? SHCA_IB_SMA_TRAP : 0));
+		/* the same once more waits already */
+		KUNIT_EXPECT_EQ(test, get(fx, NODE), SHCA_IB_SMA_CONSUMED);
+		desc[0] = 'A' + round;
+		KUNIT_EXPECT_EQ(test, shca_ib_sma_describe(&fx->sma, desc),
+				active ? SHCA_IB_SMA_TRAP : 0);
+		KUNIT_EXPECT_EQ(test, shca_ib_sma_describe(&fx->sma, desc), 0u);
+		KUNIT_EXPECT_EQ(test, memcmp(fx->sma.desc, desc, 64), 0);
+		KUNIT_EXPECT_EQ(test, shca_ib_sma_bad_key(&fx->sma, SHCA_IB_TRAP_PKEY,
+							  &bad),
+				active ? SHCA_IB_SMA_TRAP : 0);
+		KUNIT_EXPECT_EQ(test, shca_ib_sma_bad_key(&fx->sma, SHCA_IB_TRAP_QKEY,
+							  &bad),
+				active ? SHCA_IB_SMA_TRAP : 0);
+		fx->sma.integrity = ~0u - 1;
+		for (i = 0; i < 8; i++)
+			KUNIT_EXPECT_EQ(test, shca_ib_sma_arrived(&fx->sma, true), 0u);
+		KUNIT_EXPECT_EQ(test, shca_ib_sma_arrived(&fx->sma, true),
+				active ? SHCA_IB_SMA_TRAP : 0);
+		KUNIT_EXPECT_EQ(test, fx->sma.integrity, ~0u);
+		for (i = 0; i < 9; i++)
+			KUNIT_EXPECT_EQ(test, shca_ib_sma_arrived(&fx->sma, true), 0u);
+		KUNIT_EXPECT_EQ(test, fx->sma.integrity, ~0u);
+		KUNIT_EXPECT_EQ(test, fx->sma.traps.pending, active ? 0x1fu : 0);
+	}
+	/* Each trap names the port. */
+	for (i = 0; i < 5; i++) {
+		fx->now += SECOND;
+		KUNIT_EXPECT_NE(test, trap_now(fx), 0u);
+		KUNIT_EXPECT_EQ(test, fx->out[64 + 7], 0x21);
+		KUNIT_EXPECT_EQ(test, repress(fx, KEY), SHCA_IB_SMA_CONSUMED);
+	}
+	KUNIT_EXPECT_EQ(test, fx->sma.traps.pending, 0u);
+	/* What is left when the link goes down is for nobody. */
+	KUNIT_EXPECT_EQ(test, shca_ib_sma_caps(&fx->sma, 7), SHCA_IB_SMA_TRAP);
+	KUNIT_EXPECT_EQ(test, fx->sma.cap_mask, 7u);
+	KUNIT_EXPECT_EQ(test, shca_ib_sma_caps(&fx->sma, 7), 0u);
+	shca_ib_sma_link(&fx->sma, SHCA_IB_PHYS_POLLING, false);
+	KUNIT_EXPECT_EQ(test, fx->sma.traps.pending, 0u);
+	KUNIT_EXPECT_EQ(test, shca_ib_sma_caps(&fx->sma, 8), 0u);
+	KUNIT_EXPECT_EQ(test, fx->sma.traps.pending, 0u);
+}
+
+/* Intact packets make good for damaged ones, one for one. */
+static void damage_is_made_good(struct kunit *test)
+{
+	struct fx_sma *fx = fx_sma(test);
+	u32 i;
+
+	fx->sma.phys_limit = 2;
+	for (i = 0; i < 50; i++) {
+		shca_ib_sma_arrived(&fx->sma, true);
+		KUNIT_EXPECT_EQ(test, fx->sma.phys_errors, 1);
+		shca_ib_sma_arrived(&fx->sma, false);
+		shca_ib_sma_arrived(&fx->sma, false);
+		KUNIT_EXPECT_EQ(test, fx->sma.phys_errors, 0);
+	}
+	KUNIT_EXPECT_EQ(test, fx->sma.integrity, 0u);
+	shca_ib_sma_arrived(&fx->sma, true);
+	shca_ib_sma_arrived(&fx->sma, true);
+	KUNIT_EXPECT_EQ(test, fx->sma.integrity, 0u);
+	shca_ib_sma_arrived(&fx->sma, true);
+	KUNIT_EXPECT_EQ(test, fx->sma.integrity, 1u);
+	KUNIT_EXPECT_EQ(test, fx->sma.phys_errors, 0);
+	/* each is too many */
+	fx->sma.phys_limit = 0;
+	shca_ib_sma_arrived(&fx->sma, true);
+	KUNIT_EXPECT_EQ(test, fx->sma.integrity, 2u);
+}
+
+static void trap_is_repressed(struct kunit *test)
+{
+	struct fx_sma *fx = fx_sma(test);
+
+	fx->sma.state = SHCA_IB_STATE_ACTIVE;
+	fx->sma.subnet_timeout = 18;
+	KUNIT_EXPECT_EQ(test, shca_ib_sma_trap_gap(&fx->sma), 1073741824ull);
+	KUNIT_EXPECT_EQ(test, shca_ib_sma_caps(&fx->sma, 1), SHCA_IB_SMA_TRAP);
+	KUNIT_EXPECT_EQ(test, trap_now(fx), 144u);
+	/* one that another agent of this machine waits for */
+	fx->out[8] ^= 1;
+	KUNIT_EXPECT_EQ(test, repress(fx, 0), 0u);
+	fx->now = 1073741823;
+	KUNIT_EXPECT_EQ(test, trap_now(fx), 0u);
+	fx->now++;
+	KUNIT_EXPECT_EQ(test, trap_now(fx), 144u);
+	/* one without the key is a violation, and does nothing */
+	fx->sma.mkey = KEY;
+	KUNIT_EXPECT_EQ(test, repress(fx, 5),
+			SHCA_IB_SMA_CONSUMED | SHCA_IB_SMA_TRAP);
+	KUNIT_EXPECT_EQ(test, fx->sma.mkey_violations, 1);
+	fx->now += 1073741824;
+	KUNIT_EXPECT_EQ(test, trap_now(fx), 256u);
+	KUNIT_EXPECT_EQ(test, fx->out[64 + 16], 7);	/* method */
+	KUNIT_EXPECT_EQ(test, fx->out[64 + 13], 0x55);	/* from */
+	KUNIT_EXPECT_EQ(test, repress(fx, KEY), SHCA_IB_SMA_CONSUMED);
+	fx->now += 1073741824;
+	KUNIT_EXPECT_EQ(test, trap_now(fx), 144u);
+	KUNIT_EXPECT_EQ(test, repress(fx, KEY), SHCA_IB_SMA_CONSUMED);
+	KUNIT_EXPECT_EQ(test, repress(fx, KEY), 0u);
+	fx->now += 1073741824;
+	KUNIT_EXPECT_EQ(test, trap_now(fx), 0u);
+}
+
+static void notices_are_read_and_cleared(struct kunit *test)
+{
+	struct fx_sma *fx = fx_sma(test);
+
+	fx->sma.state = SHCA_IB_STATE_ACTIVE;
+	shca_ib_sma_caps(&fx->sma, 1);
+	KUNIT_EXPECT_EQ(test, get(fx, NOTICE), ANSWERED);
+	KUNIT_EXPECT_EQ(test, status(fx), 0u);
+	KUNIT_EXPECT_EQ(test, fx->out[64 + 5], 144);
+	KUNIT_EXPECT_EQ(test, fx->out[64 + 9], 1);
+	/* the other toggle */
+	prepare(fx, LID_ROUTED, SET, NOTICE, 0);
+	fx->in[64 + 8] ^= 0x80;
+	KUNIT_EXPECT_EQ(test, send(fx), ANSWERED);
+	KUNIT_EXPECT_EQ(test, fx->out[64 + 9], 1);
+	prepare(fx, LID_ROUTED, SET, NOTICE, 0);
+	KUNIT_EXPECT_EQ(test, send(fx), ANSWERED);
+	KUNIT_EXPECT_EQ(test, fx->out[64 + 5], 0);
+	KUNIT_EXPECT_EQ(test, fx->out[64 + 9], 0);
+	prepare(fx, LID_ROUTED, GET, NOTICE, 1);
+	KUNIT_EXPECT_EQ(test, send(fx), ANSWERED);
+	KUNIT_EXPECT_EQ(test, status(fx), 0x1cu);
+}
+
 static struct kunit_case ib_sma_cases[] = {
 	KUNIT_CASE(node_desc_is_read),
 	KUNIT_CASE(node_info_is_read),
@@ -515,6 +792,12 @@ static struct kunit_case ib_sma_cases[] = {
 	KUNIT_CASE(states_follow_each_other),
 	KUNIT_CASE(link_is_disabled_and_trained),
 	KUNIT_CASE(key_protects),
+	KUNIT_CASE(lease_ends_protection),
+	KUNIT_CASE(violations_are_counted),
+	KUNIT_CASE(active_port_traps),
+	KUNIT_CASE(damage_is_made_good),
+	KUNIT_CASE(trap_is_repressed),
+	KUNIT_CASE(notices_are_read_and_cleared),
 	{}
 };
 

@@ -159,7 +159,10 @@ static void agent(struct fuzz_in *in)
 	u8 smp[SHCA_IB_MAD_BYTES], out[SHCA_IB_MAD_BYTES];
 	bool active = false, up = false;
 	struct shca_ib_sma sma;
+	struct shca_ib_smp_from from = {};
+	u8 trap[SHCA_IB_MAD_BYTES];
 	u32 what, i;
+	u64 last = 0;
 	u8 how;
 
 	shca_ib_sma_init(&sma, 5, 1 + (in_u8(in) & 3));
@@ -183,7 +186,15 @@ static void agent(struct fuzz_in *in)
 			smp[31] = sma.mkey ^ !!(how & 0x10);
 			for (i = 64; i < 128; i++)
 				smp[i] = in_u8(in);
-			what = shca_ib_smp(&sma, smp, out, !(in_u8(in) & 7));
+			from.trusted = !(in_u8(in) & 7);
+			from.now += (u64)in_u8(in) << (in_u8(in) & 31);
+			what = shca_ib_smp(&sma, smp, out, &from);
+		}
+		if (shca_ib_trap_next(&sma.traps, shca_ib_sma_trap_gap(&sma),
+				      from.now, trap)) {
+			fuzz_check(!last || from.now - last >= SHCA_IB_TRAP_GAP_NS,
+				   "flood of traps");
+			last = from.now;
 		}
 		fuzz_check(!(what & SHCA_IB_SMA_REPLY) ||
 			   (what & SHCA_IB_SMA_CONSUMED && out[3] == 0x81 &&

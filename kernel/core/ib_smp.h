@@ -1,0 +1,36 @@
+/* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
+/* Subnet management packets: offsets and numbers that the sources of the agent share. */
+#ifndef SHCA_CORE_IB_SMP_H
+#define SHCA_CORE_IB_SMP_H
+
+/* The MAD (IBTA 14.2.1). */
+#define MAD_BASE_VERSION	0
+#define MAD_CLASS		1
+#define MAD_CLASS_VERSION	2
+#define MAD_METHOD		3
+#define MAD_STATUS		4
+#define MAD_TID			8
+#define MAD_ATTR		16
+#define MAD_ATTR_MOD		20
+#define SMP_MKEY		24
+#define SMP_DATA		64
+#define SMP_DATA_BYTES		64
+/* A directed one: hops in all, source LID, the way back. */
+#define SMP_HOPS		7
+#define SMP_SLID		32
+#define SMP_RETURN		192
+
+#define CLASS_LID_ROUTED	0x01
+#define CLASS_DIRECTED		0x81
+#define METHOD_GET		0x01
+#define METHOD_SET		0x02
+#define METHOD_RESPONSE		0x80
+#define METHOD_TRAP		0x05
+#define METHOD_TRAP_REPRESS	0x07
+#define METHOD_REPORT		0x06
+#define ATTR_NOTICE		0x0002
+
+/* The one port of a node. */
+#define PORT			1
+
+#endif

@@ -1,0 +1,65 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
+#
+# What an InfiniBand port tells the subnet manager unasked: traps for bad keys, damaged
+# packets and changes, until they are repressed. M_Keys and their lease: against single
+# packets, and with the stock OpenSM.
+#
+# timeout: 600
+. "$(dirname "$0")/lib.sh"
+. "$(dirname "$0")/scenario"
+. "$(dirname "$0")/subnet"
+
+command -v opensm >/dev/null || skip "this guest has no opensm"
+modprobe ib_umad || skip "this kernel has no ib_umad"
+
+reads() { timeout $((20 * slow)) smpquery -C shib_b "$@" portinfo "$lid_a" 1 >/tmp/out 2>&1; }
+logged() { grep -q "$@" /tmp/opensm.log; }
+times() { grep -c "num:$1 " /tmp/opensm.log; }
+
+make_namespaces 1500
+at_exit rdma link delete shib_a
+at_exit rdma link delete shib_b
+run add_ib "$ns_a" shib_a veth_a
+run add_ib "$ns_b" shib_b veth_b
+run becomes shib_a state INIT
+run becomes shib_b state INIT
+run wait_for 10 has_umad shib_b
+
+# (not in_b, for which /sys has no device)
+nsenter --net="/run/netns/$ns_b" "$(dirname "$0")/helpers/ib-traps.py" veth_b shib_a ||
+	echo "not ok single_packets"
+
+# OpenSM, with a key that is read by nobody else
+cat >/tmp/opensm.conf <<-END
+	m_key 0x1234
+	m_key_lease_period 4
+	m_key_protection_level 2
+END
+opensm -F /tmp/opensm.conf -g "0x$(guid shib_b)" -s 2 -f /tmp/opensm.log >/tmp/opensm.out 2>&1 &
+manager=$!
+at_exit kill $manager
+check opensm.active wait_for 30 has shib_a state ACTIVE
+check opensm.active_peer wait_for 30 has shib_b state ACTIVE
+lid_a=$(attribute shib_a lid)
+lid_a=$((lid_a))
+run eval 'echo "softhca, renamed" >/sys/class/infiniband/shib_a/node_desc'
+check opensm.hears_of_a_name wait_for 20 logged 'num:144 '
+named() { smpquery -y 0x1234 -C shib_b nodedesc "$lid_a" | grep -q 'softhca, renamed'; }
+check opensm.name named
+check opensm.with_key reads -y 0x1234
+check opensm.without_key refused reads
+check opensm.hears_of_it wait_for 20 logged 'num:256 '
+# It represses what it has heard: the distance of traps is a second.
+before=$(times 256) changes=$(times 144)
+run sleep 5
+check opensm.represses [ "$(times 256)" -le $((before + 1)) ]
+check opensm.represses_change [ "$(times 144)" = "$changes" ]
+
+# Without OpenSM, nobody has the key, until its lease has run out.
+run kill -9 $manager
+wait $manager 2>/dev/null
+run refused reads
+check lease.runs_out wait_for 20 reads
+shows() { reads -K && grep -q "Mkey:\.*0x0*1234$" /tmp/out; }
+check lease.shows_the_key shows
