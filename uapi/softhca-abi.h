@@ -109,7 +109,8 @@ struct shca_send_wqe {
 			__u32 ah;
 			__u32 remote_qpn;
 			__u32 remote_qkey;
-			__u32 reserved[5];
+			__u32 pkey_index;	/* of QP1, in the kernel; else 0 */
+			__u32 reserved[4];
 		} ud;
 		struct {
 			__aligned_u64 addr;

@@ -56,7 +56,7 @@
 /* Bytes of device memory: of one context, of the whole device. */
 #define SHCA_LIM_DM		(1 << 20)
 #define SHCA_LIM_DM_TOTAL	(16 << 20)
-#define SHCA_LIM_PKEYS		16
+#define SHCA_LIM_PKEYS		32
 #define SHCA_LIM_FLOW		4096
 #define SHCA_LIM_MCAST_GRP	2048
 #define SHCA_LIM_MCAST_QP	240

@@ -35,6 +35,7 @@ enum shca_link_type {
  * @tag:	0 for the peer of a connected QP, otherwise unique per address
  *		handle of a device. It tells whether a cached route belongs to
  *		this vector
+ * @pkey_index:	of a request of QP1; other QPs have one for all requests
  * @roce:	@ecn is ORed into @tclass. IPv4 addresses are IPv6-mapped;
  *		@sport is in host order. @oif is the netdev with the source address: the device's own, or a VLAN
  *		on it, whose packets leave tagged. @dmac is the next hop's
@@ -43,6 +44,7 @@ enum shca_link_type {
 struct shca_av {
 	enum shca_link_type link;
 	u8 sl;
+	u16 pkey_index;
 	u32 tag;
 	union {
 		struct {

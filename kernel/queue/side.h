@@ -79,6 +79,15 @@ struct shca_side_ops {
 
 /* ---- to the wire --------------------------------------------------------- */
 
+/* What a packet of QP1 carries. */
+static inline u16 shca_side_pkey(const struct shca_qp *qp,
+				 const struct shca_pkt *pkt)
+{
+	const struct shca_av *av = pkt->wr ? pkt->wr->priv : NULL;
+
+	return READ_ONCE(qp->dev->pkeys[av ? av->pkey_index : 0]);
+}
+
 /**
  * shca_side_transmit() - send what the side has to send
  *
@@ -95,6 +104,7 @@ shca_side_transmit(struct shca_qp *qp, struct shca_side *side,
 	unsigned int budget = SHCA_TX_PKTS;
 	const struct shca_pkt *failed;
 	enum shca_mem_status status;
+	bool per_wr = qp->type == IB_QPT_GSI;
 	u16 pkey = shca_qp_pkey(qp);
 	bool wait = false;
 
@@ -103,6 +113,8 @@ shca_side_transmit(struct shca_qp *qp, struct shca_side *side,
 	       ops->next(qp, shca_tx_burst(&batch), now, &pkt)) {
 		budget -= min(pkt.span + 1, budget);
 		pkt.pkey = pkey;
+		if (unlikely(per_wr))
+			pkt.pkey = shca_side_pkey(qp, &pkt);
 		status = shca_tx_add(&batch, &pkt, &failed);
 		if (likely(status == SHCA_MEM_OK))
 			continue;

@@ -37,6 +37,7 @@
 #include "rq.h"
 #include "side.h"
 #include "tm.h"
+#include "wqe.h"
 
 /* Holds of the lock in one post; the rest is the continuation's. */
 #define SHCA_SQ_ROUNDS	16
@@ -44,9 +45,6 @@
 #define SHCA_SQ_PASSES	4
 /* How often a side is looked at, at least, whose answers wait for memory. */
 #define SHCA_PARK_LOOK_NS	(100 * NSEC_PER_MSEC)
-
-#define SHCA_SEND_FLAGS (SHCA_SEND_FENCE | SHCA_SEND_SIGNALED | \
-			 SHCA_SEND_SOLICITED | SHCA_SEND_INLINE)
 
 /* ---- from the ring to the requester -------------------------------------- */
 
@@ -89,13 +87,21 @@ static bool shca_sq_parse_ud(struct shca_qp *qp,
 			     const struct shca_send_wqe *wqe,
 			     struct shca_send_wr *wr)
 {
-	if (memchr_inv(wqe->ud.reserved, 0, sizeof(wqe->ud.reserved)))
+	struct shca_av *av;
+
+	/* No process has a QP1. */
+	if (memchr_inv(wqe->ud.reserved, 0, sizeof(wqe->ud.reserved)) ||
+	    (wqe->ud.pkey_index && qp->type != IB_QPT_GSI))
 		return false;
 	wr->ud.remote_qpn = wqe->ud.remote_qpn & 0xffffff;
 	wr->ud.remote_qkey = wqe->ud.remote_qkey;
 	/* Behind the segments, see shca_qp_alloc_rings(). */
-	wr->priv = (void *)wr + shca_req_stride(qp->sq.max_sge);
-	return shca_ah_find(qp->dev, qp->pd, wqe->ud.ah, wr->priv);
+	av = (void *)wr + shca_req_stride(qp->sq.max_sge);
+	wr->priv = av;
+	if (!shca_ah_find(qp->dev, qp->pd, wqe->ud.ah, av))
+		return false;
+	av->pkey_index = wqe->ud.pkey_index;
+	return true;
 }
 
 /* The part that differs by transport and operation. Return: false: malformed. */
@@ -702,143 +708,6 @@ void shca_sq_resume(struct shca_qp *qp)
 
 /* ---- posting ------------------------------------------------------------- */
 
-static int shca_sq_check_inline(const struct shca_sq *sq,
-				const struct shca_wr_op *op,
-				const struct ib_send_wr *wr)
-{
-	u64 length = 0;
-	int i;
-
-	if (!(wr->send_flags & IB_SEND_INLINE))
-		return 0;
-	for (i = 0; i < wr->num_sge; i++)
-		length += wr->sg_list[i].length;
-	return op->flags & SHCA_OPS_INLINE && length <= sq->max_inline ?
-	       0 : -EINVAL;
-}
-
-/* Segments of inline data name kernel memory by its address, without a key. */
-static void shca_sq_copy_inline(struct shca_send_wqe *wqe,
-				const struct ib_send_wr *wr)
-{
-	void *data = wqe + 1;
-	int i;
-
-	wqe->num_sge = 0;
-	for (i = 0; i < wr->num_sge; i++) {
-		memcpy(data + wqe->inline_len,
-		       (void *)(uintptr_t)wr->sg_list[i].addr,
-		       wr->sg_list[i].length);
-		wqe->inline_len += wr->sg_list[i].length;
-	}
-}
-
-/* The opcode of verbs, or one of those that no process has; 255: none. */
-static u8 shca_sq_opcode(enum ib_wr_opcode opcode)
-{
-	if (opcode == IB_WR_REG_MR)
-		return SHCA_WR_REG_MR;
-	return opcode < SHCA_WR_KERNEL ? opcode : 255;
-}
-
-/* The part that differs by operation. Return: false: no kernel consumer has it. */
-static bool shca_sq_write_remote(const struct shca_qp *qp,
-				 const struct shca_wr_op *op,
-				 struct shca_send_wqe *wqe,
-				 const struct ib_send_wr *wr)
-{
-	switch (op->form) {
-	case SHCA_FORM_RDMA:
-		wqe->rdma.remote_addr = rdma_wr(wr)->remote_addr;
-		wqe->rdma.rkey = rdma_wr(wr)->rkey;
-		return true;
-	case SHCA_FORM_SEND:
-		if (shca_qp_transport(qp->type) != SHCA_TRANSPORT_UD)
-			return true;
-		wqe->ud.ah = to_shca_ah(ud_wr(wr)->ah)->handle;
-		wqe->ud.remote_qpn = ud_wr(wr)->remote_qpn;
-		wqe->ud.remote_qkey = ud_wr(wr)->remote_qkey;
-		return true;
-	case SHCA_FORM_INV:
-		wqe->imm_data = wr->ex.invalidate_rkey;
-		return true;
-	case SHCA_FORM_REG:
-		wqe->rdma.compare_add = reg_wr(wr)->mr->rkey;
-		wqe->rdma.rkey = reg_wr(wr)->key;
-		wqe->rdma.swap = reg_wr(wr)->access;
-		return true;
-	case SHCA_FORM_ATOMIC:
-		wqe->rdma.remote_addr = atomic_wr(wr)->remote_addr;
-		wqe->rdma.compare_add = atomic_wr(wr)->compare_add;
-		wqe->rdma.swap = atomic_wr(wr)->swap;
-		wqe->rdma.rkey = atomic_wr(wr)->rkey;
-		return true;
-	default:
-		/* FLUSH, BIND_MW: no struct of the core has a place for them. */
-		return false;
-	}
-}
-
-static int shca_sq_write(struct shca_qp *qp, const struct ib_send_wr *wr,
-			 u32 cons)
-{
-	u8 opcode = shca_sq_opcode(wr->opcode);
-	const struct shca_wr_op *op = shca_wr_op(opcode);
-	struct shca_sq *sq = &qp->sq;
-	struct shca_send_wqe *wqe;
-	struct shca_sge *sge;
-	int i, err;
-
-	if (sq->prod - cons >= sq->max_wr)
-		return -ENOMEM;
-	if (wr->num_sge > sq->max_sge || wr->num_sge < 0)
-		return -EINVAL;
-	err = shca_sq_check_inline(sq, op, wr);
-	if (err)
-		return err;
-	wqe = sq->slots + (size_t)(sq->prod & (sq->entries - 1)) * sq->stride;
-	memset(wqe, 0, sizeof(*wqe));
-	wqe->wr_id = wr->wr_id;
-	wqe->opcode = opcode;
-	wqe->flags = wr->send_flags & SHCA_SEND_FLAGS;
-	wqe->num_sge = wr->num_sge;
-	wqe->imm_data = (__force u32)wr->ex.imm_data;
-	if (!op->on || !shca_sq_write_remote(qp, op, wqe, wr))
-		return -EINVAL;
-	sq->prod++;
-	if (wr->send_flags & IB_SEND_INLINE) {
-		shca_sq_copy_inline(wqe, wr);
-		return 0;
-	}
-	sge = (struct shca_sge *)(wqe + 1);
-	for (i = 0; i < wr->num_sge; i++, sge++) {
-		sge->addr = wr->sg_list[i].addr;
-		sge->length = wr->sg_list[i].length;
-		sge->lkey = wr->sg_list[i].lkey;
-	}
-	return 0;
-}
-
-static int shca_post_kernel(struct shca_qp *qp, const struct ib_send_wr *wr,
-			    const struct ib_send_wr **bad_wr)
-{
-	struct shca_sq *sq = &qp->sq;
-	unsigned long flags;
-	int err = 0;
-
-	spin_lock_irqsave(&sq->post_lock, flags);
-	for (; wr && !err; wr = err ? wr : wr->next)
-		/* Pairs with the release in shca_sq_complete(). */
-		err = shca_sq_write(qp, wr,
-				    smp_load_acquire(&qp->status->sq_cons));
-	if (err)
-		*bad_wr = wr;
-	/* Pairs with the acquire of the fetching side. */
-	smp_store_release(&qp->index->sq_prod, sq->prod);
-	spin_unlock_irqrestore(&sq->post_lock, flags);
-	return err;
-}
-
 void shca_sq_ring(struct shca_qp *qp)
 {
 	u64 begun = shca_stream_begin(qp);
@@ -870,7 +739,7 @@ int shca_post_send(struct ib_qp *ibqp, const struct ib_send_wr *wr,
 		*bad_wr = wr;
 		return -EINVAL;
 	}
-	err = shca_post_kernel(qp, wr, bad_wr);
+	err = shca_wqe_post(qp, wr, bad_wr);
 	/* Kernel consumers post from any context, the lock is a softirq's. */
 	if (in_hardirq() || irqs_disabled())
 		shca_bh_schedule(&qp->sq.side.bh);

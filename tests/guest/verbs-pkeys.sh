@@ -24,7 +24,7 @@ check json_shows_the_table eval 'in_a softhca dev show shca_a --json | python3 -
 sys.exit(json.load(sys.stdin)[0][\"pkeys\"] != {\"0\": 0xffff, \"1\": 0x8001, \"2\": 1, \"3\": 0x8002})"'
 refuse() { ! in_a softhca dev set shca_a pkey "$@"; }
 check default_partition_stays refuse 0 0x8001
-check index_beyond_the_table refuse 16 0x8001
+check index_beyond_the_table refuse 32 0x8001
 check value_is_too_large refuse 1 0x18001
 check value_is_no_number refuse 1 seven
 check without_privilege eval '! in_a setpriv --reuid=65534 --clear-groups softhca dev set shca_a pkey 1 0'
