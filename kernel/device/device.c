@@ -560,6 +560,21 @@ static int shca_dev_publish(struct shca_dev *dev)
 	return err;
 }
 
+/*
+ * From the MAC address of the netdev. A RoCE device may be on the same netdev, and
+ * management finds a port by its GUID. So an InfiniBand device has another one: with
+ * the FF-FF of IEEE's old mapping, which is out of use, instead of FF-FE.
+ */
+static __be64 shca_dev_guid(const struct shca_dev *dev)
+{
+	__be64 guid;
+
+	addrconf_addr_eui48((u8 *)&guid, dev->ndev->dev_addr);
+	if (dev->link == &shca_ib_ops)
+		((u8 *)&guid)[4] = 0xff;
+	return guid;
+}
+
 static void shca_dev_init_attrs(struct shca_dev *dev)
 {
 	struct ib_device *ibdev = &dev->ibdev;
@@ -568,8 +583,7 @@ static void shca_dev_init_attrs(struct shca_dev *dev)
 	ibdev->node_type = RDMA_NODE_IB_CA;
 	ibdev->phys_port_cnt = 1;
 	ibdev->num_comp_vectors = num_possible_cpus();
-	addrconf_addr_eui48((unsigned char *)&ibdev->node_guid,
-			    dev->ndev->dev_addr);
+	ibdev->node_guid = shca_dev_guid(dev);
 	ibdev->driver_def = shca_uverbs_defs;
 	/* The doorbell of providers that do not know the newer one. */
 	ibdev->uverbs_cmd_mask |= BIT_ULL(IB_USER_VERBS_CMD_POST_SEND);

@@ -47,8 +47,12 @@ make_namespaces 1500
 run ip link set lo up
 at_exit rdma link delete shib_a
 at_exit rdma link delete shib_b
+# A RoCE device on the same netdev, which OpenSM would find first, has another GUID.
+at_exit rdma link delete roce_a
+run ip netns exec "$ns_a" rdma link add roce_a type softhca netdev veth_a
 run add_ib "$ns_a" shib_a veth_a
 run add_ib "$ns_b" shib_b veth_b
+check guid_of_its_own [ "$(guid shib_a)" != "$(guid roce_a)" ]
 run becomes shib_a state INIT
 run becomes shib_b state INIT
 run wait_for 10 has_umad shib_a
