@@ -42,6 +42,7 @@ run add_ib "$ns_b" shib_b veth_b
 run wait_for 20 has shib_a state INIT
 run wait_for 20 has shib_b state INIT
 run wait_for 20 has_umad shib_a
+rm -f /tmp/opensm.log
 opensm -g "0x$(guid shib_a)" -s 2 -f /tmp/opensm.log >/tmp/opensm.out 2>&1 &
 at_exit kill $!
 check active wait_for 30 has shib_a state ACTIVE

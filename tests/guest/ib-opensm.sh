@@ -63,6 +63,7 @@ run wait_for 10 has_node shib_b
 check directed asks "PortGuid:\.*0x0*$(guid shib_b | sed 's/^0*//')" smpquery -C shib_a -D nodeinfo 0,1
 frames not-ready
 
+rm -f /tmp/opensm.log
 opensm -g "0x$(guid shib_a)" -s 2 -f /tmp/opensm.log >/tmp/opensm.out 2>&1 &
 at_exit kill $!
 check active is_active shib_a
@@ -109,7 +110,7 @@ check rc.after_frames between shib_a shib_b ibv_rc_pingpong -n 50
 heard() { grep -q "Received Generic Notice type:2 num:$1 " /tmp/opensm.log; }
 check opensm_hears_of_p_keys wait_for 20 heard 257
 check opensm_hears_of_q_keys wait_for 20 heard 258
-check opensm_has_no_other_errors no_errors '|Received Generic Notice type:2 num:25[78] '
+check opensm_has_no_other_errors no_errors '|log_trap_info: '
 # What follows are errors for OpenSM, too.
 
 # a cable that is pulled, and one that is plugged in again

@@ -70,6 +70,7 @@ run wait_for 10 has_node shib_a
 run wait_for 10 has_node shib_b
 a=0x$(guid shib_a) b=0x$(guid shib_b)
 partition_conf "$a=full, $b=full"
+rm -f /tmp/opensm.log
 opensm -g "$a" -s 0 -P /tmp/partitions.conf -f /tmp/opensm.log >/tmp/opensm.out 2>&1 &
 manager=$!
 at_exit kill $manager

@@ -36,6 +36,7 @@ cat >/tmp/opensm.conf <<-END
 	m_key_lease_period 4
 	m_key_protection_level 2
 END
+rm -f /tmp/opensm.log
 opensm -F /tmp/opensm.conf -g "0x$(guid shib_b)" -s 2 -f /tmp/opensm.log >/tmp/opensm.out 2>&1 &
 manager=$!
 at_exit kill $manager
