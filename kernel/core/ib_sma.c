@@ -268,9 +268,9 @@ static bool mkey_ok(const struct shca_ib_sma *sma, u8 method, u64 mkey)
 }
 
 /*
- * A manager that has lost the key must get in again: from the first violation it
- * takes the time of the lease until everybody may read the key. One who has the key
- * ends that by any packet (IBTA 14.2.4.2).
+ * A manager that has lost the key must get in again. So a lease after the first
+ * violation everybody may read the key, unless one who has it shows so before, by any
+ * packet (IBTA 14.2.4.2).
  */
 static bool admit(struct shca_ib_sma *sma, const u8 *in,
 		  const struct shca_ib_smp_from *from, u32 *what)

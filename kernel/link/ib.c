@@ -213,7 +213,7 @@ void shca_ib_arrived(struct shca_ib_link *link, bool damaged)
 void shca_ib_bad_key(struct shca_ib_link *link, enum shca_ib_trap kind,
 		     const struct shca_ib_bad_key *bad)
 {
-	/* Of a flood all but the first are cheap. One that races is one of them. */
+	/* All but the first packet of a flood are cheap. One that races is like them. */
 	if (data_race(link->sma.traps.pending) & BIT(kind))
 		return;
 	spin_lock(&link->lock);

@@ -140,10 +140,12 @@ int shca_wqe_post(struct shca_qp *qp, const struct ib_send_wr *wr,
 	int err = 0;
 
 	spin_lock_irqsave(&sq->post_lock, flags);
-	for (; wr && !err; wr = err ? wr : wr->next)
+	for (; wr && !err; wr = err ? wr : wr->next) {
 		/* Pairs with the release in shca_sq_complete(). */
-		err = shca_wqe_write(qp, wr,
-				     smp_load_acquire(&qp->status->sq_cons));
+		u32 cons = smp_load_acquire(&qp->status->sq_cons);
+
+		err = shca_wqe_write(qp, wr, cons);
+	}
 	if (err)
 		*bad_wr = wr;
 	/* Pairs with the acquire of the fetching side. */
