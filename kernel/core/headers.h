@@ -65,7 +65,8 @@ u32 shca_hdr_build(const struct shca_pkt *pkt, u8 *buf);
  * @buf:	headers that shca_hdr_build() has written
  *
  * Keys are those of memory (RETH, AtomicETH, IETH) and the Q_Key (DETH). A byte tells
- * two keys apart, as a rule. It opens nothing: the 24 bits that are gone are random.
+ * two keys apart, as a rule. It opens nothing: of a key of memory 16 random bits at
+ * least are gone.
  *
  * Context: any.
  */

@@ -11,7 +11,7 @@ make_pair 1500
 
 # documented KIND : the block of README.md; numbers of queue pairs differ each time
 documented() { sed -n "/^\`\`\`$1\$/,/^\`\`\`\$/{/^\`\`\`/d;p}" $examples/README.md | plain; }
-plain() { sed -E 's/^ *[0-9]+ +[0-9.]+ +[0-9.]+ → [0-9.]+ +//; s/0x[0-9a-f]+/N/g; s/ +/ /g; s/ $//'; }
+plain() { sed -E 's/^ *[0-9]+ +[0-9.]+ +[0-9.]+ → [0-9.]+ +//; s/(0x|hdr=)[0-9a-f]+/N/g; s/ +/ /g; s/ $//'; }
 
 run eval "capture /tmp/hello.pcap '-i veth_a' $examples/hello shca_a shca_b >/tmp/hello.out"
 check prints diff <(documented output) <(grep -E '^(send|receive|shca_a)' /tmp/hello.out)

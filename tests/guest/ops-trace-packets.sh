@@ -91,5 +91,16 @@ check bare.packets "$packets" bare.pcapng 128
 check bare.has_no_payload eval '! trace-cmd report -q bare.dat | grep -m 1 shca_payload'
 without() { setpriv --bounding-set=-net_raw "$@"; }
 check refused.payload says 1 'needs CAP_NET_RAW' without softhca trace record --payload -o no.dat -- true
+# (while somebody else has it on)
+by_perf() {
+	local status=0
+	echo 1 >$payload/enable || return
+	if without perf record -q -a -o perf.data -e softhca_payload:shca_payload -- true; then status=1; fi
+	perf record -q -a -o perf.data -e softhca_payload:shca_payload -- true || status=1
+	echo 0 >$payload/enable
+	return $status
+}
+payload=/sys/kernel/tracing/events/softhca_payload
+check refused.payload_by_perf by_perf
 check allowed.events says 0 'draws it' without softhca trace record -o no.dat -- true
 check refused.snap says 2 'BYTES must be 72 to 65535' softhca trace show bare.dat --snap 71
