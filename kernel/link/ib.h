@@ -17,6 +17,20 @@
 #include "../core/ib_wire.h"
 #include "link.h"
 
+/** enum shca_pma_counter - what performance management counts (device/pma.c) */
+enum shca_pma_counter {
+	SHCA_PMA_SYMBOL_ERRORS,
+	SHCA_PMA_LINK_DOWNED,
+	SHCA_PMA_RCV_ERRORS,
+	SHCA_PMA_XMIT_DISCARDS,
+	SHCA_PMA_INTEGRITY,
+	SHCA_PMA_XMIT_DATA,
+	SHCA_PMA_RCV_DATA,
+	SHCA_PMA_XMIT_PKTS,
+	SHCA_PMA_RCV_PKTS,
+	SHCA_PMA_NR,
+};
+
 /**
  * struct shca_ib_view - what packets need to know of the port
  * @up:		physical state LinkUp; the fields from @peer_session on are valid
@@ -39,6 +53,7 @@ struct shca_ib_view {
  * struct shca_ib_link - the port of an InfiniBand link
  * @ptype:	receives the netdev's frames while @running
  * @session: @guid:	own session; port GUID; constant
+ * @pma_base:	counters as they were when they were reset; without a lock
  * @hello:	sends hellos and notices that none come
  * @trap: @agent:	send traps (ib_trap.c); there is no agent if the RDMA core gave none
  * @lock:	protects all below; taken in softirq
@@ -52,6 +67,7 @@ struct shca_ib_link {
 	u32 session;
 	u64 guid;
 	struct packet_type ptype;
+	u64 pma_base[SHCA_PMA_NR];
 	struct delayed_work hello;
 	struct delayed_work trap;
 	struct ib_mad_agent *agent;

@@ -82,6 +82,19 @@ check ibnetdiscover asks "H-$(guid shib_a)" ibnetdiscover -C shib_b
 check sminfo asks SMINFO_MASTER sminfo -C shib_b
 check ibaddr asks 'LID start' ibaddr -C shib_b $((lid_a))
 check perfquery asks PortXmitPkts perfquery -C shib_b $((lid_a)) 1
+# Counters are reset, all or some, here for a while without traffic but this.
+value() { sed -n "s/^$1:\.*//p" /tmp/out; }
+has_few() { asks PortXmitPkts perfquery -C shib_b "$@" $((lid_a)) 1 && [ "$(value PortXmitPkts)" -lt 100 ]; }
+has_many() { refused has_few && asks PortXmitData perfquery -C shib_b $((lid_a)) 1 && [ "$(value PortXmitData)" -lt 7400 ]; }
+run eval 'ibping -C shib_a -S & pid=$!; sleep 1; timeout 20 ibping -C shib_b -f -c 200 $((lid_a)); kill $pid'
+check perf.before refused has_few
+check perf.reset_some perfquery -C shib_b -R $((lid_a)) 1 0x1000
+check perf.others_stay has_many
+check perf.reset asks PortXmitPkts perfquery -C shib_b -r $((lid_a)) 1
+check perf.is_reset has_few
+check perf.extended_is_reset has_few -x
+check perf.all_ports asks 'PortSelect:\.*255' perfquery -C shib_b -a $((lid_a))
+check perf.other_port refused asks PortXmitPkts perfquery -C shib_b $((lid_a)) 2
 check saquery asks "node_guid\.*0x0*$(guid shib_a | sed 's/^0*//')" saquery -C shib_b NR
 ibping -C shib_a -S &
 at_exit kill $!
