@@ -62,6 +62,31 @@ in_cm() { timeout $((20 * slow)) ip netns exec "$ns_b" rping -c -a 10.78.0.1 -C 
 check rdma_cm wait_for 20 in_cm
 check rdma_cm_server wait $cm_server
 
+# Connected mode: a connection of its own for each peer, and messages of 64 KiB.
+connected() {
+	local in
+	for in in in_a in_b; do
+		run $in bash -c 'echo connected >/sys/class/net/ip0/mode'
+		run $in ip link set ip0 mtu 65520
+	done
+}
+connected
+connects() { in_a ping -c 1 -W 2 -s 60000 -M 'do' 10.78.0.2; }
+check connected.ping wait_for 60 connects
+check connected.ping_back in_b ping -c 20 -i 0.05 -s 65000 -M 'do' 10.78.0.1
+in_b iperf3 -s -1 >/tmp/iperf3 2>&1 &
+iperf3=$!
+listens() { ip netns exec "$ns_b" ss -Hltn 'sport = :5201' | grep -q .; }
+if command -v iperf3 >/dev/null && wait_for 20 listens; then
+	check connected.tcp in_a iperf3 -c 10.78.0.2 -n 20M
+	check connected.tcp_server wait $iperf3
+fi
+for in in in_a in_b; do
+	run $in bash -c 'echo datagram >/sys/class/net/ip0/mode'
+	run $in ip link set ip0 mtu 2044
+done
+check datagram_again wait_for 30 in_a ping -c 1 -W 2 10.78.0.2
+
 in_a ping -q -i 0.002 -s 1000 10.78.0.2 >/tmp/ping 2>&1 &
 at_exit kill $!
 sleep 1
