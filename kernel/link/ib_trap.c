@@ -64,7 +64,7 @@ void shca_ib_trap_arm(struct shca_ib_link *link)
 					 shca_ib_sma_trap_gap(&link->sma));
 	if (deadline == ~0ull || !shca_ib_trap_can_go(link))
 		return;
-	mod_delayed_work(system_wq, &link->trap,
+	mod_delayed_work(system_highpri_wq, &link->trap,
 			 deadline > now ?
 			 nsecs_to_jiffies(deadline - now) + 1 : 0);
 }
