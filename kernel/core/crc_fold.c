@@ -17,27 +17,10 @@
  */
 #include "crc_fold.h"
 
+#include "le.h"
+
 static_assert(300 - 155 == 2 * 64 + 17 && 300 - 117 == 2 * 64 + 55 &&
 	      300 - 89 == 3 * 64 + 19 && 300 == 4 * 64 + 44);
-
-static __always_inline u64 fold_load(const u8 *p)
-{
-	u64 v;
-
-	memcpy(&v, p, sizeof(v));
-#if __BYTE_ORDER__ == __ORDER_BIG_ENDIAN__
-	v = __builtin_bswap64(v);
-#endif
-	return v;
-}
-
-static __always_inline void fold_store(u8 *p, u64 v)
-{
-#if __BYTE_ORDER__ == __ORDER_BIG_ENDIAN__
-	v = __builtin_bswap64(v);
-#endif
-	memcpy(p, &v, sizeof(v));
-}
 
 /*
  * One word.  @w0 is to be added to it, @w2 to the second one behind it, and so on.
@@ -46,7 +29,7 @@ static __always_inline void fold_store(u8 *p, u64 v)
  */
 #define FOLD_WORD(i, w0, w2, w3, w4)					\
 	do {								\
-		u64 v = fold_load(data + 8 * (i)) ^ w0;			\
+		u64 v = get_le64(data + 8 * (i)) ^ w0;			\
 									\
 		w2 ^= v << 17 ^ v << 55;				\
 		w3 ^= v >> 47 ^ v >> 9 ^ v << 19;			\
@@ -80,5 +63,5 @@ void shca_fold_end(const struct shca_fold *fold, const u8 *data,
 	u32 i;
 
 	for (i = 0; i < ARRAY_SIZE(fold->w); i++)
-		fold_store(rest + 8 * i, fold->w[i] ^ fold_load(data + 8 * i));
+		put_le64(rest + 8 * i, fold->w[i] ^ get_le64(data + 8 * i));
 }

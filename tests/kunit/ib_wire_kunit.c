@@ -342,21 +342,24 @@ static struct shca_ib_vcrc *vcrc_tables(struct kunit *test)
 	return tables;
 }
 
-#define VCRC_DATA 300
+/* More than ten times what is shortened at once, and a packet of the largest MTU. */
+#define VCRC_DATA 700
+#define VCRC_LONGEST 4222
 
 static void vcrc_is_the_serial_one(struct kunit *test)
 {
 	struct shca_ib_vcrc *tables = vcrc_tables(test);
 	u32 x = 2463534242u, len, off, i;
-	u8 data[VCRC_DATA + 8];
+	u8 *data = kunit_kzalloc(test, VCRC_LONGEST + 8, GFP_KERNEL);
 
-	for (i = 0; i < sizeof(data); i++) {
+	for (i = 0; i < VCRC_LONGEST + 8; i++) {
 		x ^= x << 13;
 		x ^= x >> 17;
 		x ^= x << 5;
 		data[i] = x;
 	}
-	for (len = 0; len <= VCRC_DATA; len++) {
+	for (len = 0; len <= VCRC_LONGEST;
+	     len += len < VCRC_DATA ? 1 : VCRC_LONGEST - VCRC_DATA) {
 		off = len % 8;
 		KUNIT_EXPECT_EQ(test, shca_ib_vcrc(tables, SHCA_IB_VCRC_SEED,
 						   data + off, len),
