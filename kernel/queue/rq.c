@@ -189,6 +189,14 @@ bool shca_rq_xrc_select(void *ctx, u32 srqn)
 	return qp->rq.xrc;
 }
 
+static void shca_rq_judged(struct shca_qp *qp, const struct shca_pkt *pkt,
+			   enum shca_verdict verdict, u16 vendor_err)
+{
+	shca_fate_packet(&qp->rq.side, pkt, verdict, vendor_err);
+	if (verdict == SHCA_RX_QKEY)
+		qp->link->bad_key(qp->dev, pkt, true);
+}
+
 enum shca_verdict shca_rq_accept(struct shca_qp *qp, const struct shca_pkt *pkt,
 				 u64 now, struct shca_side_news *news)
 {
@@ -219,10 +227,7 @@ enum shca_verdict shca_rq_accept(struct shca_qp *qp, const struct shca_pkt *pkt,
 	if (verdict == SHCA_RX_OK)
 		shca_count_request(qp, pkt->opcode);
 	else if (!out.has_wc)	/* whose completion says more */
-		shca_fate_packet(&qp->rq.side, pkt, verdict,
-				 out.wc.vendor_err);
-	if (unlikely(verdict == SHCA_RX_QKEY))
-		qp->link->bad_key(qp->dev, pkt, true);
+		shca_rq_judged(qp, pkt, verdict, out.wc.vendor_err);
 	trace_shca_rx_verdict(qp->qpn, pkt, verdict);
 	return verdict;
 }
