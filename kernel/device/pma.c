@@ -32,7 +32,7 @@
 
 /* ---- counters --------------------------------------------------------------- */
 
-/* Of the port, since it is there. */
+/* What the port has counted since it is there. */
 static u64 shca_pma_total(struct shca_dev *dev, enum shca_pma_counter counter)
 {
 	switch (counter) {
