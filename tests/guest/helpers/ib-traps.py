@@ -107,7 +107,12 @@ def heard(name, number, check_details, key=0):
     check(name, good)
     if found and not good:
         print("# ", found[0][1][64:128].hex())
-    check(name + ".repressed", not traps(4 * GAP, number))
+    check(name + ".repressed", quiet(number))
+
+
+def quiet(number=None):
+    """One may have left before the port heard that it is repressed."""
+    return len(traps(GAP, number)) <= 1 and not traps(4 * GAP, number)
 
 
 def word(data, at):
@@ -134,7 +139,7 @@ check("trap.comes_again", 4 <= len(found) <= 7)
 check("trap.of_one_transaction", len({mad[8:16] for _, mad in found}) == 1)
 check("trap.change", found[0][1][79] == 1 and word(found[0][1], 84) == 1)
 repress(found[0][1])
-check("trap.repressed", not traps(4 * GAP))
+check("trap.repressed", quiet())
 
 # A packet with a bad key: the trap says which, from whom, to whom.
 link.send(link.packet(pkey=CHANGED_PKEY, slid=OWN, sqpn=0x123456))
