@@ -10,21 +10,11 @@
 command -v opensm >/dev/null || skip "this guest has no opensm"
 modprobe ib_umad || skip "this kernel has no ib_umad"
 
-make_namespaces 1500
-at_exit rdma link delete shib_a
-at_exit rdma link delete shib_b
-run add_ib "$ns_a" shib_a veth_a
-run add_ib "$ns_b" shib_b veth_b
-run becomes shib_a state INIT
-run becomes shib_b state INIT
-run wait_for 10 has_umad shib_a
-run wait_for 10 has_node shib_a
-run wait_for 10 has_node shib_b
+two_ports 1500
 rm -f /tmp/opensm.log
 opensm -g "0x$(guid shib_a)" -l 3 -f /tmp/opensm.log >/tmp/opensm.out 2>&1 &
 at_exit kill $!
-check active wait_for 30 has shib_a state ACTIVE
-check active_peer wait_for 30 has shib_b state ACTIVE
+both_active
 check lmc has shib_b lid_mask_count '^3$'
 timeout $((120 * slow)) "$(dirname "$0")/helpers/ib-paths.py" shib_a shib_b || echo "not ok paths"
 lid=$(attribute shib_b lid)

@@ -57,25 +57,15 @@ mismatches() { attribute "$1" hw_counters/rx_pkey_mismatch; }
 violations() { smpquery -C shib_a portinfo "$lid_b" 1 | sed -n 's/^PkeyViolations:\.*//p'; }
 grows() { [ "$(mismatches "$1")" -gt "$2" ]; }
 
-make_namespaces 2200
+two_ports 2200
 run ip link set lo up
-at_exit rdma link delete shib_a
-at_exit rdma link delete shib_b
-run add_ib "$ns_a" shib_a veth_a
-run add_ib "$ns_b" shib_b veth_b
-run becomes shib_a state INIT
-run becomes shib_b state INIT
-run wait_for 10 has_umad shib_a
-run wait_for 10 has_node shib_a
-run wait_for 10 has_node shib_b
 a=0x$(guid shib_a) b=0x$(guid shib_b)
 partition_conf "$a=full, $b=full"
 rm -f /tmp/opensm.log
 opensm -g "$a" -s 0 -P /tmp/partitions.conf -f /tmp/opensm.log >/tmp/opensm.out 2>&1 &
 manager=$!
 at_exit kill $manager
-check active wait_for 30 has shib_a state ACTIVE
-check active_peer wait_for 30 has shib_b state ACTIVE
+both_active
 lid_b=$(attribute shib_b lid)
 lid_b=$((lid_b))
 

@@ -17,14 +17,7 @@ reads() { timeout $((20 * slow)) smpquery -C shib_b "$@" portinfo "$lid_a" 1 >/t
 logged() { grep -q "$@" /tmp/opensm.log; }
 times() { grep -c "num:$1 " /tmp/opensm.log; }
 
-make_namespaces 1500
-at_exit rdma link delete shib_a
-at_exit rdma link delete shib_b
-run add_ib "$ns_a" shib_a veth_a
-run add_ib "$ns_b" shib_b veth_b
-run becomes shib_a state INIT
-run becomes shib_b state INIT
-run wait_for 10 has_umad shib_b
+two_ports 1500
 
 # (not in_b, for which /sys has no device)
 nsenter --net="/run/netns/$ns_b" "$(dirname "$0")/helpers/ib-traps.py" veth_b shib_a ||
@@ -40,8 +33,7 @@ rm -f /tmp/opensm.log
 opensm -F /tmp/opensm.conf -g "0x$(guid shib_b)" -s 2 -f /tmp/opensm.log >/tmp/opensm.out 2>&1 &
 manager=$!
 at_exit kill $manager
-check opensm.active wait_for 30 has shib_a state ACTIVE
-check opensm.active_peer wait_for 30 has shib_b state ACTIVE
+both_active
 lid_a=$(attribute shib_a lid)
 lid_a=$((lid_a))
 run eval 'echo "softhca, renamed" >/sys/class/infiniband/shib_a/node_desc'
