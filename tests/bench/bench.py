@@ -55,11 +55,15 @@ ENDS = {
         "rxe": (("", "veth_rd", "rxe_d", "10.88.0.2"), ("", "veth_rc", "rxe_c", "10.88.0.1")),
     },
 }
+# An InfiniBand link over a veth pair; only counted, beside veth9000.
+IB_PATH = "ib9000"
+IB_COUNTED = (("WRITE", 1 << 16), ("SEND", 8))
+ENDS[IB_PATH] = {"softhca": (("shca-b", "veth_j", "shib_j", None), ("shca-a", "veth_i", "shib_i", None))}
 RXE_PEER = (("", "veth_rp", "rxe_p", "10.79.0.2"), (NS_A, "veth_p", "shca_p", "10.79.0.1"))
 # What two processes that only compute take for a turn, as long as softhca's median
 TURN_US = {"device": 6, "veth9000": 20}
 TURNS = 1000
-PATH_MTU = {"device": 4096, "veth9000": 4096, "veth1500": 1024}
+PATH_MTU = {"device": 4096, "veth9000": 4096, "veth1500": 1024, "ib9000": 4096}
 
 
 @dataclasses.dataclass(frozen=True)
@@ -163,6 +167,8 @@ def catalogue():
 
     sizes = sorted([1 << i for i in range(3, 24, 2)] + [1 << 16, 1 << 20])
     for path in ENDS:
+        if path == IB_PATH:
+            continue
         wire = path != "device"
         for size in sizes:
             barred = size in (1 << 16, 1 << 20)
@@ -205,6 +211,8 @@ def catalogue():
     for name in ("WRITE", "SEND"):
         for role in ("TO", "FROM"):
             add("veth9000", (f"{name}_{role}_RXE", "bw"), 1 << 16, whos=("softhca",), default=True)
+    for name, size in IB_COUNTED:
+        add(IB_PATH, (name, "count"), size, whos=("softhca",), default=True, in_quick=True)
     return cells, usual, quick
 
 
@@ -228,7 +236,9 @@ def end_of(text):
 
 
 def gid_index(device, address):
-    """Index of the RoCE v2 GID of an IPv4 address."""
+    """Index of the RoCE v2 GID of an IPv4 address; of an InfiniBand port the first."""
+    if address is None:
+        return 0
     wanted = bytes(10) + b"\xff\xff" + bytes(map(int, address.split(".")))
     port = f"/sys/class/infiniband/{device}/ports/1"
     for index in range(64):

@@ -287,6 +287,16 @@ static bool is_v4(const union ibv_gid *gid)
 	return !memcmp(gid->raw, mapped, sizeof(mapped));
 }
 
+static bool is_infiniband(const struct nic *nic)
+{
+	return nic->port.link_layer == IBV_LINK_LAYER_INFINIBAND;
+}
+
+static enum ibv_gid_type gid_type(const struct nic *nic)
+{
+	return is_infiniband(nic) ? IBV_GID_TYPE_IB : IBV_GID_TYPE_ROCE_V2;
+}
+
 /* Takes an IPv6 link-local GID only if there is no other. */
 static bool find_gid(struct nic *nic, bool link_local)
 {
@@ -296,7 +306,7 @@ static bool find_gid(struct nic *nic, bool link_local)
 	for (i = 0; i < nic->port.gid_tbl_len; i++) {
 		if (ibv_query_gid_ex(nic->ctx, 1, i, &entry, 0))
 			continue;
-		if (entry.gid_type != IBV_GID_TYPE_ROCE_V2)
+		if (entry.gid_type != gid_type(nic))
 			continue;
 		if (options.family && (options.family == 4) != is_v4(&entry.gid))
 			continue;
@@ -318,7 +328,7 @@ struct nic *nic_open(const char *name)
 	REQUIRE_EQ(ibv_query_device(nic->ctx, &nic->attr), 0);
 	REQUIRE_EQ(ibv_query_port(nic->ctx, 1, &nic->port), 0);
 	if (!find_gid(nic, false) && !find_gid(nic, true))
-		FAIL("no RoCEv2 GID of the family asked for");
+		FAIL("no GID of the family asked for");
 	nic->pd = ibv_alloc_pd(nic->ctx);
 	REQUIRE(nic->pd);
 	return nic;
@@ -333,7 +343,7 @@ static struct nic *nic_open_gid(const char *name, int gid)
 	if (gid < 0)
 		return nic;
 	REQUIRE_EQ(ibv_query_gid_ex(nic->ctx, 1, gid, &entry, 0), 0);
-	REQUIRE_EQ(entry.gid_type, IBV_GID_TYPE_ROCE_V2);
+	REQUIRE_EQ(entry.gid_type, gid_type(nic));
 	nic->gid = entry.gid;
 	nic->gid_index = gid;
 	return nic;
@@ -555,6 +565,7 @@ struct address end_address(const struct end *end)
 		.psn = end->psn,
 		.mtu = end->config.mtu ? end->config.mtu :
 					 end->nic->port.active_mtu,
+		.lid = end->nic->port.lid,
 	};
 
 	return address;
@@ -587,7 +598,8 @@ int end_to_rtr(struct end *end, const struct address *peer)
 		.max_dest_rd_atomic = end->config.max_dest_rd_atomic,
 		.min_rnr_timer = end->config.min_rnr_timer,
 		.ah_attr = {
-			.is_global = 1,
+			.is_global = !is_infiniband(end->nic),
+			.dlid = peer->lid,
 			.port_num = 1,
 			.grh.dgid = peer->gid,
 			.grh.sgid_index = end->nic->gid_index,

@@ -116,7 +116,7 @@ uint64_t millis(void);
 
 /**
  * struct nic - an open device with a protection domain
- * @gid: @gid_index: a RoCEv2 GID of the requested family
+ * @gid: @gid_index: a RoCEv2 GID of the requested family; of an InfiniBand port any
  */
 struct nic {
 	struct ibv_context *ctx;
@@ -229,7 +229,8 @@ struct address {
 	union ibv_gid gid;
 	uint32_t qpn;
 	uint32_t psn;
-	uint32_t mtu;
+	uint16_t mtu;
+	uint16_t lid;
 	uint32_t rkey;
 	uint64_t va;
 };
