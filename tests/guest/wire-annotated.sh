@@ -17,14 +17,19 @@ done
 make_pair 1500
 annotate=$test_programs/wire/annotate
 
-# captured NAME PROGRAM ARGUMENT... : its packets, with comments, are NAME.pcapng
-captured() {
+# raw NAME PROGRAM ARGUMENT... : its packets are NAME.pcap
+raw() {
 	local name=$1 program=$2
 	shift 2
-	rm -f /tmp/annotated.pcap
-	capture /tmp/annotated.pcap '-i veth_a' "$test_programs/$program" -d shca_a -p shca_b "$@" >/tmp/annotated.log 2>&1 ||
+	rm -f "$name.pcap"
+	capture "$name.pcap" '-i veth_a' "$test_programs/$program" -d shca_a -p shca_b "$@" >/tmp/annotated.log 2>&1 ||
 		{ cat /tmp/annotated.log; return 1; }
-	"$annotate" --check /tmp/annotated.pcap "$name.pcapng"
+	# (what is refused before anything is sent leaves the capture's head alone)
+	[ "$(stat -c %s "$name.pcap")" -gt 24 ] || { rm "$name.pcap"; return 77; }
+}
+# captured NAME PROGRAM ARGUMENT... : with comments they are NAME.pcapng
+captured() {
+	raw "$@" && "$annotate" --check "$1.pcap" "$1.pcapng"
 }
 # comments NAME TEXT... : each of them is in a comment of it (which tshark reads alike)
 comments() {
@@ -44,13 +49,24 @@ tests() {
 
 if [ -n "${CAPTURES-}" ]; then
 	unset SHCA_SOAK	# (for the limit of time only)
-	mkdir -p "$CAPTURES"
+	mkdir -p "$CAPTURES" /tmp/captures
 	# (of messages of all sizes up to a few packets)
-	for program in rc_data rc_errors atomics windows xrc ud; do
-		for name in $(tests $program -m 9000); do
-			check "$program.$name" captured "$CAPTURES/$program.$name" $program -m 9000 "$name"
+	for words in rc_data rc_errors 'rc_data -q uc' 'rc_errors -q uc' atomics windows flush xrc ud; do
+		# shellcheck disable=SC2086 # several words
+		set -- $words
+		program=$1 prefix=$1
+		shift
+		[ $# = 0 ] || prefix=uc_${program#rc_}
+		for name in $(tests "$program" "$@" -m 9000); do
+			check "$prefix.$name" raw "/tmp/captures/$prefix.$name" "$program" "$@" -m 9000 "$name"
 		done
 	done
+	pairs=()
+	for file in /tmp/captures/*.pcap; do
+		name=${file##*/}
+		pairs+=("$file" "$CAPTURES/${name}ng")
+	done
+	check all_as_tshark_reads_them "$annotate" --check "${pairs[@]}"
 	exit
 fi
 
