@@ -62,25 +62,13 @@ static int add_rule(const char *where, char **word, int nr)
 	return status;
 }
 
-/* Return: how many words @line has; it is taken apart. */
-static int split(char *line, char **word, int max)
-{
-	char *rest = line, *w;
-	int nr = 0;
-
-	while ((w = strsep(&rest, " \t")))
-		if (*w && nr < max)
-			word[nr++] = w;
-	return nr;
-}
-
 int fault_make(const char *device, const char *words, uint32_t *id)
 {
 	char line[512], *word[MAX_WORDS];
 
 	snprintf(line, sizeof(line), "dev=%s %s", device, words);
 	*id = 0;
-	return make_rule("fault recipes", word, split(line, word, MAX_WORDS), id);
+	return make_rule("fault recipes", word, fault_split(line, word, MAX_WORDS), id);
 }
 
 /* A file by its name, or if there is none one that came with the tool */
@@ -112,7 +100,7 @@ static int add_file(const char *command, const char *name, char **more, int nr_m
 			break;
 		}
 		line[strcspn(line, "#\n")] = '\0';
-		nr = split(line, word, MAX_WORDS * 2);
+		nr = fault_split(line, word, MAX_WORDS * 2);
 		if (!nr)
 			continue;
 		memcpy(word + nr, more, nr_more * sizeof(*word));
@@ -285,7 +273,7 @@ static int fault_stats(const struct call *call)
 	       (unsigned long long)stats.rules);
 	for (i = 0; i < SHCA_FAULT_NR; i++)
 		if (json || stats.hits[i])
-			printf(json ? ", \"%s\": %llu" : "%s %llu\n", rule_what_name(i),
+			printf(json ? ", \"%s\": %llu" : "%s %llu\n", fault_what_name(i),
 			       (unsigned long long)stats.hits[i]);
 	if (json)
 		puts("}");
@@ -313,7 +301,7 @@ static int fault_del(const struct call *call)
 	int status;
 
 	if (strcmp(word, "all") &&
-	    (!rule_number(word, &id, &end) || *end || !id || id > UINT32_MAX))
+	    (!fault_number(word, &id, &end) || *end || !id || id > UINT32_MAX))
 		return complain("fault del: ID must be a number of 'fault list' or 'all', not '%s'",
 				word);
 	status = genl_open(false);

@@ -5,6 +5,7 @@
  *
  * libibverbs is loaded as this runs, so the tool needs it for nothing else.
  */
+#include "fault_words.h"
 #include "softhca.h"
 
 #include <dirent.h>

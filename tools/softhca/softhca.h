@@ -166,11 +166,6 @@ int fault_end(uint32_t id);
 void fault_complete(const char *word, void (*offer)(const char *, void *),
 		    void *arg);
 
-/** fault_status_name() - of a completion, as a rule has it */
-const char *fault_status_name(unsigned int status);
-/** fault_event_name() - of an asynchronous event */
-const char *fault_event_name(unsigned int event);
-
 /* provoke.c */
 
 /** fault_recipes() - print the recipes, or run one; an exit status */
