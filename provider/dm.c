@@ -89,6 +89,9 @@ struct ibv_dm *shca_alloc_dm(struct ibv_context *ibctx,
 		return NULL;
 	fill_attr_out_ptr(cmd, SHCA_ATTR_ALLOC_DM_RESP, &resp);
 	err = ibv_cmd_alloc_dm(ibctx, attr, &dm->vdm, cmd);
+	/* The kernel's word for a method that a personality is without. */
+	if (err == EPROTONOSUPPORT)
+		err = EOPNOTSUPP;
 	if (err)
 		goto err_free;
 	err = shca_dm_map(dm, ibctx, &resp);

@@ -47,11 +47,16 @@ static uint32_t shca_transport(enum ibv_qp_type type)
 }
 
 /* Send opcodes by type of QP (IBTA table 49). */
-static uint32_t shca_opcodes(enum ibv_qp_type type)
+static uint32_t shca_opcodes(const struct shca_context *ctx,
+			     enum ibv_qp_type type)
 {
+	const uint32_t atomics = 1u << SHCA_WR_ATOMIC_CMP_AND_SWP |
+				 1u << SHCA_WR_ATOMIC_FETCH_AND_ADD;
 	uint32_t wanted = shca_transport(type);
+	uint32_t opcodes = 0 SHCA_SEND_OPS(SHCA_OP_BIT);
 
-	return 0 SHCA_SEND_OPS(SHCA_OP_BIT);
+	return ctx->features & SHCA_FEATURE_NO_ATOMICS ? opcodes & ~atomics :
+							 opcodes;
 }
 
 /* Operations that struct ibv_send_wr cannot express; only ibv_wr_* posts them. */
@@ -199,7 +204,7 @@ static struct shca_qp *shca_qp_create(struct ibv_context *ibctx,
 {
 	bool is_ex = attr->comp_mask & IBV_QP_INIT_ATTR_SEND_OPS_FLAGS;
 	struct shca_context *ctx = to_shca_context(ibctx);
-	uint32_t opcodes = shca_opcodes(attr->qp_type);
+	uint32_t opcodes = shca_opcodes(ctx, attr->qp_type);
 	struct shca_cmd_create_qp_resp resp = {};
 	struct shca_cmd_create_qp cmd = {};
 	struct shca_qp *qp;

@@ -48,6 +48,9 @@ enum shca_genl_attr {
 	SHCA_A_FATE,		/* binary: struct shca_dump_fate, softhca-dump.h */
 	SHCA_A_FAULT,		/* nested: enum shca_fault_attr */
 	SHCA_A_LINT,		/* u8: enum shca_lint_mode */
+	SHCA_A_PERSONALITY,	/* nested: enum shca_personality_attr; set: alone. The device is
+				 * made anew: EBUSY while anybody uses it
+				 */
 	__SHCA_A_MAX,
 	SHCA_A_MAX = __SHCA_A_MAX - 1
 };

@@ -64,17 +64,18 @@
 #include "../queue/tm.h"
 #include "../queue/wq.h"
 #include "../queue/xrc.h"
+#include "attr.h"
 #include "cc_params.h"
 #include "device.h"
 #include "hw_stats.h"
 #include "ib_port.h"
 #include "import.h"
 #include "lo.h"
+#include "personality.h"
 #include "pma.h"
 #include "port.h"
+#include "renew.h"
 #include "restrack.h"
-
-#define SHCA_GID_TBL_LEN	128
 
 static DEFINE_MUTEX(shca_dev_lock);
 static LIST_HEAD(shca_dev_list);	/* protected by shca_dev_lock */
@@ -82,102 +83,10 @@ static atomic64_t shca_dev_ids;
 
 /* ---- attributes -------------------------------------------------------------- */
 
-/* Shown by query_device and sysfs. */
-#define SHCA_HW_VER	1
-
-/* Encodes the module's version so that `rdma dev` and ibv_devinfo show it. */
-static u64 shca_fw_ver(void)
-{
-	unsigned int major = 0, minor = 0, patch = 0;
-
-	if (THIS_MODULE->version)
-		sscanf(THIS_MODULE->version, "%u.%u.%u", &major, &minor,
-		       &patch);
-	return (u64)major << 32 | minor << 16 | patch;
-}
-
-static int shca_query_device(struct ib_device *ibdev,
-			     struct ib_device_attr *attr,
-			     struct ib_udata *udata)
-{
-	struct shca_dev *dev = to_shca_dev(ibdev);
-
-	/* NULL or empty at registration, depending on the kernel. */
-	if (udata && (udata->inlen || udata->outlen))
-		return -EINVAL;
-	memset(attr, 0, sizeof(*attr));
-	attr->fw_ver = shca_fw_ver();
-	attr->sys_image_guid = ibdev->node_guid;
-	attr->max_mr_size = SHCA_LIM_MR_SIZE;
-	attr->page_size_cap = PAGE_MASK & 0xffffffff;
-	attr->vendor_id = SHCA_VENDOR_ID;
-	attr->hw_ver = SHCA_HW_VER;
-	attr->max_qp = SHCA_LIM_QP;
-	attr->max_qp_wr = SHCA_LIM_QP_WR;
-	attr->device_cap_flags = IB_DEVICE_CURR_QP_STATE_MOD |
-				 IB_DEVICE_RC_RNR_NAK_GEN |
-				 IB_DEVICE_SYS_IMAGE_GUID |
-				 IB_DEVICE_PORT_ACTIVE_EVENT |
-				 IB_DEVICE_SRQ_RESIZE |
-				 IB_DEVICE_XRC |
-				 IB_DEVICE_MANAGED_FLOW_STEERING |
-				 IB_DEVICE_FLUSH_GLOBAL |
-				 IB_DEVICE_ATOMIC_WRITE |
-				 IB_DEVICE_MEM_WINDOW |
-				 IB_DEVICE_MEM_WINDOW_TYPE_2B |
-				 IB_DEVICE_MEM_MGT_EXTENSIONS;
-	attr->kernel_cap_flags = IBK_ALLOW_USER_UNREG | SHCA_ODP_CAP;
-	shca_odp_caps(&attr->odp_caps);
-	attr->max_send_sge = SHCA_LIM_SGE;
-	attr->max_recv_sge = SHCA_LIM_SGE;
-	attr->max_sge_rd = SHCA_LIM_SGE;
-	attr->max_cq = SHCA_LIM_CQ;
-	attr->max_cqe = SHCA_LIM_CQE;
-	attr->max_mr = SHCA_LIM_MR;
-	attr->max_mw = SHCA_LIM_MW;
-	attr->max_pd = SHCA_LIM_PD;
-	attr->max_qp_rd_atom = SHCA_LIM_RD_ATOM;
-	attr->max_qp_init_rd_atom = SHCA_LIM_RD_ATOM;
-	attr->max_res_rd_atom = SHCA_LIM_RD_ATOM * SHCA_LIM_QP;
-	attr->atomic_cap = IB_ATOMIC_GLOB;
-	attr->max_ah = SHCA_LIM_AH;
-	attr->max_srq = SHCA_LIM_SRQ;
-	attr->max_srq_wr = SHCA_LIM_SRQ_WR;
-	attr->max_srq_sge = SHCA_LIM_SGE;
-	attr->max_pkeys = SHCA_LIM_PKEYS;
-	attr->max_mcast_grp = SHCA_LIM_MCAST_GRP;
-	attr->max_mcast_qp_attach = SHCA_LIM_MCAST_QP;
-	attr->max_total_mcast_qp_attach = SHCA_LIM_MCAST_TOTAL;
-	attr->max_fast_reg_page_list_len = SHCA_LIM_FAST_PAGES;
-	attr->local_ca_ack_delay = 15;
-	/* Completion timestamps are nanoseconds, CLOCK_MONOTONIC_RAW. */
-	attr->timestamp_mask = GENMASK_ULL(63, 0);
-	attr->hca_core_clock = USEC_PER_SEC;	/* kHz */
-	attr->max_dm_size = SHCA_LIM_DM;
-	attr->tm_caps = (struct ib_tm_caps){
-		.max_rndv_hdr_size = SHCA_TM_RNDV_MAX,
-		.max_num_tags = SHCA_LIM_TAGS,
-		.flags = IB_TM_CAP_RNDV_RC,
-		.max_ops = SHCA_TM_MAX_OPS,
-		.max_sge = 1,
-	};
-	attr->cq_caps.max_cq_moderation_count = U16_MAX;
-	attr->cq_caps.max_cq_moderation_period = U16_MAX;
-	attr->raw_packet_caps = 0;
-	attr->max_wq_type_rq = SHCA_LIM_WQ;
-	attr->rss_caps.supported_qpts = BIT(IB_QPT_RAW_PACKET) | BIT(IB_QPT_UD);
-	attr->rss_caps.max_rwq_indirection_tables = SHCA_LIM_RWQ_TBL;
-	attr->rss_caps.max_rwq_indirection_table_size = SHCA_LIM_RWQ_TBL_SIZE;
-	if (dev->ib)
-		shca_ib_limit_device(attr);
-	ibdev_dbg(&dev->ibdev, "queried\n");
-	return 0;
-}
-
 static int shca_query_pkey(struct ib_device *ibdev, u32 port, u16 index,
 			   u16 *pkey)
 {
-	if (index >= SHCA_LIM_PKEYS)
+	if (index >= shca_limit(to_shca_dev(ibdev), PKEYS))
 		return -EINVAL;
 	*pkey = READ_ONCE(to_shca_dev(ibdev)->pkeys[index]);
 	return 0;
@@ -194,7 +103,7 @@ int shca_dev_set_pkey(struct shca_dev *dev, u32 index, u16 pkey)
 
 	if (dev->ib)	/* the subnet manager's */
 		return -EOPNOTSUPP;
-	if (!index || index >= SHCA_LIM_PKEYS)
+	if (!index || index >= shca_limit(dev, PKEYS))
 		return -EINVAL;
 	if (xchg(&dev->pkeys[index], pkey) != pkey)
 		ib_dispatch_event(&ev);
@@ -207,19 +116,14 @@ static int shca_port_immutable(struct ib_device *ibdev, u32 port,
 	immutable->core_cap_flags = RDMA_CORE_PORT_IBA_ROCE_UDP_ENCAP |
 				    RDMA_CORE_PORT_RAW_PACKET;
 	immutable->max_mad_size = IB_MGMT_MAD_SIZE;
-	immutable->gid_tbl_len = SHCA_GID_TBL_LEN;
-	immutable->pkey_tbl_len = SHCA_LIM_PKEYS;
+	immutable->gid_tbl_len = shca_limit(to_shca_dev(ibdev), GIDS);
+	immutable->pkey_tbl_len = shca_limit(to_shca_dev(ibdev), PKEYS);
 	return 0;
 }
 
 static enum rdma_link_layer shca_link_layer(struct ib_device *ibdev, u32 port)
 {
 	return IB_LINK_LAYER_ETHERNET;
-}
-
-static void shca_fw_str(struct ib_device *ibdev, char *str)
-{
-	strscpy(str, THIS_MODULE->version ?: "in-tree", IB_FW_VERSION_NAME_MAX);
 }
 
 /* The sysfs attributes of adapters, which ibstat and monitoring read. */
@@ -266,6 +170,7 @@ static int shca_alloc_ucontext(struct ib_ucontext *ibuc, struct ib_udata *udata)
 {
 	struct shca_ucontext *uctx = container_of(ibuc, struct shca_ucontext,
 						  ibuc);
+	struct shca_dev *dev = to_shca_dev(ibuc->device);
 	struct shca_alloc_ucontext_resp resp;
 	struct shca_alloc_ucontext_req req;
 	int err;
@@ -275,13 +180,19 @@ static int shca_alloc_ucontext(struct ib_ucontext *ibuc, struct ib_udata *udata)
 		return err;
 	if (req.comp_mask)
 		return -EINVAL;
+	if (!shca_user_get(dev))
+		return -EBUSY;
 	uctx->features = req.features & (SHCA_FEATURE_DOORBELL |
 					 SHCA_FEATURE_DOORBELL_INDEX |
-					 shca_lint_features(to_shca_dev(ibuc->device)) |
+					 shca_lint_features(dev) |
 					 (SHCA_OPS_FEATURES &
 					  ~SHCA_FEATURES_LACKED));
+	shca_personality_features(dev, &uctx->features);
 	shca_ucontext_resp(uctx, &resp);
-	return shca_udata_out(udata, &resp, sizeof(resp));
+	err = shca_udata_out(udata, &resp, sizeof(resp));
+	if (err)
+		shca_user_put(dev);
+	return err;
 }
 
 /* uverbs methods and attributes of this driver */
@@ -295,6 +206,7 @@ static const struct uapi_definition shca_uverbs_defs[] = {
 
 static void shca_dealloc_ucontext(struct ib_ucontext *uctx)
 {
+	shca_user_put(to_shca_dev(uctx->device));
 }
 
 /*
@@ -310,18 +222,26 @@ static int shca_alloc_pd(struct ib_pd *pd, struct ib_udata *udata)
 {
 	struct shca_pd *spd = container_of(pd, struct shca_pd, ibpd);
 	int err = shca_fault_verb(pd->device, SHCA_FAULT_VERB_ALLOC_PD);
+	struct shca_dev *dev = to_shca_dev(pd->device);
 
 	if (err)
 		return err;
 	spd->is_user = udata;
-	return shca_limit_get(&to_shca_dev(pd->device)->nr_pd, SHCA_LIM_PD,
-			      spd->is_user) ? 0 : -ENOMEM;
+	/* A process's context is counted already. */
+	spd->is_counted = !udata && !shca_user_is_core(&pd->res);
+	if (spd->is_counted && !shca_user_get(dev))
+		return -EBUSY;
+	return shca_limit_get(&dev->nr_pd, shca_limit(dev, PD), spd->is_user) ?
+		       0 : -ENOMEM;
 }
 
 static int shca_dealloc_pd(struct ib_pd *pd, struct ib_udata *udata)
 {
-	shca_limit_put(&to_shca_dev(pd->device)->nr_pd,
-		       container_of(pd, struct shca_pd, ibpd)->is_user);
+	struct shca_pd *spd = container_of(pd, struct shca_pd, ibpd);
+
+	if (spd->is_counted)
+		shca_user_put(to_shca_dev(pd->device));
+	shca_limit_put(&to_shca_dev(pd->device)->nr_pd, spd->is_user);
 	return 0;
 }
 
@@ -361,6 +281,9 @@ static void shca_dealloc_driver(struct ib_device *ibdev)
 	shca_dev_check_counts(dev);
 	shca_lo_exit_dev(dev);
 	shca_fault_stop_dev(dev);
+	shca_renew_take(dev);
+	if (shca_personality_has_manners(&dev->personality))
+		static_branch_dec(&shca_manners_on);
 	shca_fault_del(dev, 0);
 	if (dev->snet) {
 		shca_mr_table_destroy(dev);
@@ -582,7 +505,8 @@ static void shca_dev_init_attrs(struct shca_dev *dev)
 	strscpy(ibdev->node_desc, "softhca", sizeof(ibdev->node_desc));
 	ibdev->node_type = RDMA_NODE_IB_CA;
 	ibdev->phys_port_cnt = 1;
-	ibdev->num_comp_vectors = num_possible_cpus();
+	ibdev->num_comp_vectors = min_t(u64, num_possible_cpus(),
+					shca_limit(dev, VECTORS));
 	ibdev->node_guid = shca_dev_guid(dev);
 	ibdev->driver_def = shca_uverbs_defs;
 	/* The doorbell of providers that do not know the newer one. */
@@ -590,6 +514,7 @@ static void shca_dev_init_attrs(struct shca_dev *dev)
 	if (dev->link == &shca_ib_ops)
 		ib_set_device_ops(ibdev, &shca_ib_dev_ops);
 	ib_set_device_ops(ibdev, &shca_dev_ops);
+	shca_personality_prune(&dev->personality, &ibdev->ops);
 }
 
 /*
@@ -626,20 +551,22 @@ static int shca_dev_check_gone(struct shca_dev *dev)
 	return -ENODEV;
 }
 
-static int shca_dev_new(const char *name, struct net_device *ndev,
-			const struct shca_link_ops *link)
+struct shca_dev *shca_dev_make(struct net_device *ndev,
+			       const struct shca_link_ops *link,
+			       const struct shca_personality *personality,
+			       const struct shca_dev *old)
 {
 	bool ib = link == &shca_ib_ops;
 	struct shca_dev *dev;
 	struct shca_net *snet;
 	int err;
 
-	err = shca_check_netdev(name, ndev);
-	if (err)
-		return err;
 	dev = ib_alloc_device(shca_dev, ibdev);
 	if (!dev)
-		return -ENOMEM;
+		return ERR_PTR(-ENOMEM);
+	dev->personality = *personality;
+	if (shca_personality_has_manners(personality))
+		static_branch_inc(&shca_manners_on);
 	INIT_LIST_HEAD(&dev->node);
 	xa_init_flags(&dev->bound, XA_FLAGS_ALLOC1);
 	dev->ndev = ndev;
@@ -651,6 +578,8 @@ static int shca_dev_new(const char *name, struct net_device *ndev,
 	dev->cc_algo = SHCA_CC_ALGO_WINDOW;
 	dev->cc_params = shca_cc_presets;
 	shca_dev_init_attrs(dev);
+	if (old)
+		dev->ibdev.node_guid = old->ibdev.node_guid;
 	shca_ah_table_init(dev);
 	shca_xrc_table_init(dev);
 	shca_flow_init_dev(dev);
@@ -678,19 +607,39 @@ static int shca_dev_new(const char *name, struct net_device *ndev,
 	err = ib_device_set_netdev(&dev->ibdev, ndev, 1);
 	if (err)
 		goto err_dealloc;
-	err = ib_register_device(&dev->ibdev, name, NULL);
+	return dev;
+
+err_dealloc:
+	ib_dealloc_device(&dev->ibdev);	/* shca_dealloc_driver() */
+	return ERR_PTR(err);
+}
+
+int shca_dev_register(struct shca_dev *dev, const char *name)
+{
+	int err = ib_register_device(&dev->ibdev, name, NULL);
+
 	if (err == -ENFILE) {	/* the RDMA core's error for a name in use */
 		err = -EEXIST;
 		pr_err_ratelimited("%s: the name is in use by another RDMA device, maybe in another network namespace\n",
 				   name);
 	}
-	if (err)
-		goto err_dealloc;
+	if (err) {
+		ib_dealloc_device(&dev->ibdev);	/* shca_dealloc_driver() */
+		return err;
+	}
 	return shca_dev_check_gone(dev);
+}
 
-err_dealloc:
-	ib_dealloc_device(&dev->ibdev);	/* shca_dealloc_driver() */
-	return err;
+static int shca_dev_new(const char *name, struct net_device *ndev,
+			const struct shca_link_ops *link)
+{
+	int err = shca_check_netdev(name, ndev);
+	struct shca_dev *dev;
+
+	if (err)
+		return err;
+	dev = shca_dev_make(ndev, link, &shca_native, NULL);
+	return IS_ERR(dev) ? PTR_ERR(dev) : shca_dev_register(dev, name);
 }
 
 int shca_newlink(const char *name, struct net_device *ndev)

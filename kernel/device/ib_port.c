@@ -40,7 +40,7 @@ int shca_ib_port_immutable(struct ib_device *ibdev, u32 port,
 	immutable->core_cap_flags = RDMA_CORE_PORT_IBA_IB;
 	immutable->max_mad_size = IB_MGMT_MAD_SIZE;
 	immutable->gid_tbl_len = SHCA_IB_GIDS;
-	immutable->pkey_tbl_len = SHCA_LIM_PKEYS;
+	immutable->pkey_tbl_len = shca_limit(to_shca_dev(ibdev), PKEYS);
 	return 0;
 }
 
@@ -94,7 +94,7 @@ int shca_ib_query_port(struct ib_device *ibdev, u32 port,
 	spin_unlock_bh(&link->lock);
 	attr->gid_tbl_len = SHCA_IB_GIDS;
 	attr->max_msg_sz = 1u << 31;
-	attr->pkey_tbl_len = SHCA_LIM_PKEYS;
+	attr->pkey_tbl_len = shca_limit(to_shca_dev(ibdev), PKEYS);
 	attr->max_vl_num = 1;
 	attr->active_speed = SHCA_IB_SPEED;
 	attr->active_width = SHCA_IB_WIDTH;

@@ -24,6 +24,7 @@
 #include "../queue/qp_table.h"
 #include "device.h"
 #include "fault.h"
+#include "personality.h"
 
 static const struct nla_policy shca_peer_policy[SHCA_A_DEV_NAME + 1] = {
 	[SHCA_A_DEV_NAME] = { .type = NLA_NUL_STRING,
@@ -42,6 +43,7 @@ static const struct nla_policy shca_dev_policy[SHCA_A_MAX + 1] = {
 	[SHCA_A_CC_ALGORITHM] = NLA_POLICY_MAX(NLA_U8, SHCA_CC_ALGO_MAX),
 	[SHCA_A_FAULT] = { .type = NLA_NESTED },
 	[SHCA_A_LINT] = NLA_POLICY_MAX(NLA_U8, SHCA_LINT_MODE_MAX),
+	[SHCA_A_PERSONALITY] = { .type = NLA_NESTED },
 };
 
 /* state of a reply about devices */
@@ -105,7 +107,9 @@ static int shca_dev_fill(const struct shca_fill *fill, struct shca_dev *dev)
 	    nla_put_u8(msg, SHCA_A_CC, READ_ONCE(dev->cc_mode)) ||
 	    nla_put_u8(msg, SHCA_A_CC_ALGORITHM, READ_ONCE(dev->cc_algo)) ||
 	    nla_put_u8(msg, SHCA_A_LINT, READ_ONCE(dev->lint)) ||
-	    nla_put(msg, SHCA_A_PKEYS, sizeof(dev->pkeys), dev->pkeys) ||
+	    nla_put(msg, SHCA_A_PKEYS,
+		    shca_limit(dev, PKEYS) * sizeof(*dev->pkeys), dev->pkeys) ||
+	    shca_personality_fill(msg, dev) ||
 	    shca_fill_peers(fill, dev)) {
 		genlmsg_cancel(msg, hdr);
 		return -EMSGSIZE;
@@ -319,6 +323,8 @@ static int shca_dev_set_doit(struct sk_buff *skb, struct genl_info *info)
 
 	if (IS_ERR(dev))
 		return PTR_ERR(dev);
+	if (info->attrs[SHCA_A_PERSONALITY])
+		return shca_personality_set(info, dev);
 	path = info->attrs[SHCA_A_PATH];
 	index = info->attrs[SHCA_A_PKEY_INDEX];
 	pkey = info->attrs[SHCA_A_PKEY];

@@ -69,7 +69,7 @@ int shca_query_port(struct ib_device *ibdev, u32 port,
 	attr->ip_gids = true;
 	attr->port_cap_flags = IB_UVERBS_PCF_CM_SUP;
 	attr->max_msg_sz = 1u << 31;
-	attr->pkey_tbl_len = SHCA_LIM_PKEYS;
+	attr->pkey_tbl_len = shca_limit(dev, PKEYS);
 	attr->bad_pkey_cntr = min_t(u64, U16_MAX,
 				    shca_counter_total(dev, SHCA_CNT_RX_PKEY));
 	attr->qkey_viol_cntr = min_t(u64, U16_MAX,

@@ -81,7 +81,7 @@ int shca_create_ah(struct ib_ah *ibah, struct rdma_ah_init_attr *init,
 	if (err)
 		return err;
 	ah->is_user = udata;
-	if (!shca_limit_get(&dev->nr_ah, SHCA_LIM_AH, ah->is_user))
+	if (!shca_limit_get(&dev->nr_ah, shca_limit(dev, AH), ah->is_user))
 		return -ENOMEM;
 	entry = shca_ah_entry_alloc(dev, ibah->pd, init->ah_attr, gfp);
 	if (IS_ERR(entry)) {

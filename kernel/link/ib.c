@@ -319,7 +319,7 @@ int shca_ib_init_dev(struct shca_dev *dev,
 			 mtu ? ib_mtu_int_to_enum(mtu) : IB_MTU_256);
 	strscpy(link->sma.desc, dev->ibdev.node_desc, sizeof(link->sma.desc));
 	link->sma.vendor = SHCA_VENDOR_ID;
-	link->sma.partitions = SHCA_LIM_PKEYS;
+	link->sma.partitions = shca_limit(dev, PKEYS);
 	link->sma.cap_mask = IB_PORT_SYS_IMAGE_GUID_SUP | IB_PORT_CM_SUP |
 			     IB_PORT_CLIENT_REG_SUP | IB_PORT_NOTICE_SUP |
 			     IB_PORT_TRAP_SUP | IB_PORT_DR_NOTICE_SUP |

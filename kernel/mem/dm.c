@@ -69,7 +69,8 @@ static bool shca_dm_take(atomic_t *bytes, int wanted, int limit)
 static bool shca_dm_charge(struct shca_dev *dev, struct shca_ucontext *uctx,
 			   int bytes)
 {
-	if (!shca_dm_take(&uctx->dm_bytes, bytes, SHCA_LIM_DM))
+	if (!shca_dm_take(&uctx->dm_bytes, bytes,
+			  shca_limit(dev, DM)))
 		return false;
 	if (shca_dm_take(&dev->dm_bytes, bytes, SHCA_LIM_DM_TOTAL))
 		return true;
@@ -149,7 +150,7 @@ struct ib_dm *shca_alloc_dm(struct ib_device *ibdev, struct ib_ucontext *ibuc,
 	/* Device memory is page-aligned. */
 	if (!attr->length || attr->alignment > PAGE_SHIFT)
 		return ERR_PTR(-EINVAL);
-	if (attr->length > SHCA_LIM_DM)
+	if (attr->length > shca_limit(dev, DM))
 		return ERR_PTR(-ENOMEM);
 	dm = shca_dm_make(dev, container_of(ibuc, struct shca_ucontext, ibuc),
 			  attr->length);

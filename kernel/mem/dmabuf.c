@@ -147,11 +147,13 @@ static void shca_dmabuf_put(void *backing)
 static struct ib_mr *shca_dmabuf_mr(struct ib_pd *ibpd, u64 offset, u64 length,
 				    u64 iova, int fd, int access)
 {
+	const struct shca_dev *dev = to_shca_dev(ibpd->device);
 	struct shca_dmabuf *db;
 
 	if (access & ~(SHCA_MR_RIGHTS | IB_ACCESS_OPTIONAL))
 		return ERR_PTR(-EOPNOTSUPP);
-	if (!length || length > SHCA_LIM_MR_SIZE || iova + length < iova)
+	if (!length || length > shca_limit(dev, MR_SIZE) ||
+	    iova + length < iova)
 		return ERR_PTR(-EINVAL);
 	db = shca_dmabuf_get(fd, offset, length, access);
 	if (IS_ERR(db))

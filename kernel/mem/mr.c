@@ -299,7 +299,9 @@ struct shca_mr *shca_mr_alloc(struct ib_pd *ibpd, enum shca_mr_type type)
 	bool is_user = shca_mr_is_user(type);
 	struct shca_mr *mr;
 
-	if (!shca_limit_get(shca_mr_count(dev, type), SHCA_LIM_MR, is_user))
+	if (!shca_limit_get(shca_mr_count(dev, type),
+			    type == SHCA_MR_WINDOW ? shca_limit(dev, MW) :
+						     shca_limit(dev, MR), is_user))
 		return ERR_PTR(-ENOMEM);
 	mr = shca_mr_alloc_uncounted(ibpd, type);
 	if (!mr) {
@@ -355,7 +357,7 @@ struct ib_mr *shca_alloc_mr(struct ib_pd *ibpd, enum ib_mr_type type,
 
 	if (type != IB_MR_TYPE_MEM_REG)
 		return ERR_PTR(-EOPNOTSUPP);
-	if (max_num_sg > SHCA_LIM_FAST_PAGES)
+	if (max_num_sg > shca_limit(dev, FAST_PAGES))
 		return ERR_PTR(-EINVAL);
 	mr = shca_mr_alloc(ibpd, SHCA_MR_FAST);
 	if (IS_ERR(mr))

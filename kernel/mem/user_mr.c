@@ -31,15 +31,19 @@ static bool shca_is_implicit(u64 start, u64 length, u64 iova, int access)
 	       length == U64_MAX;
 }
 
-static int shca_user_mr_check(u64 start, u64 length, u64 iova, int access)
+static int shca_user_mr_check(const struct shca_dev *dev, u64 start, u64 length,
+			      u64 iova, int access)
 {
-	if (access & ~SHCA_MR_ACCESS)
+	if (access & ~SHCA_MR_ACCESS ||
+	    (access & IB_ACCESS_ON_DEMAND && shca_lacks(dev, ODP)) ||
+	    (access & IB_ACCESS_MW_BIND && shca_lacks(dev, MW)) ||
+	    (access & IB_ACCESS_REMOTE_ATOMIC && shca_lacks(dev, ATOMICS)))
 		return -EOPNOTSUPP;
 	if (shca_is_implicit(start, length, iova, access))
 		return 0;
 	if (start + length < start)
 		return -EINVAL;
-	if (length > SHCA_LIM_MR_SIZE || iova + length < iova)
+	if (length > shca_limit(dev, MR_SIZE) || iova + length < iova)
 		return -EINVAL;
 	/* A region of length 0 is valid (messages of length 0 use it), but it
 	 * has no pages to look up on demand.
@@ -116,7 +120,8 @@ static void shca_null_mr_init(struct shca_mr *mr)
 	mr->ibmr.page_size = PAGE_SIZE;
 }
 
-static int shca_user_mr_type(u64 start, u64 length, u64 iova, int access,
+static int shca_user_mr_type(const struct shca_dev *dev, u64 start, u64 length,
+			     u64 iova, int access,
 			     const struct shca_reg_mr_req *req)
 {
 	int err;
@@ -125,7 +130,7 @@ static int shca_user_mr_type(u64 start, u64 length, u64 iova, int access,
 		return -EINVAL;
 	if (req->flags & SHCA_REG_MR_NULL)
 		return start || iova || access ? -EINVAL : SHCA_MR_NULL;
-	err = shca_user_mr_check(start, length, iova, access);
+	err = shca_user_mr_check(dev, start, length, iova, access);
 	if (err)
 		return err;
 	return access & IB_ACCESS_ON_DEMAND ? SHCA_MR_ODP : SHCA_MR_USER;
@@ -145,7 +150,8 @@ static struct ib_mr *shca_user_mr(struct ib_pd *ibpd, u64 start, u64 length,
 	err = shca_udata_in(udata, &req, sizeof(req));
 	if (err)
 		return ERR_PTR(err);
-	type = shca_user_mr_type(start, length, iova, access, &req);
+	type = shca_user_mr_type(to_shca_dev(ibpd->device), start, length,
+				 iova, access, &req);
 	if (type < 0)
 		return ERR_PTR(type);
 	mr = shca_mr_alloc(ibpd, type);
@@ -280,7 +286,8 @@ struct ib_mr *shca_rereg_user_mr(struct ib_mr *ibmr, int flags, u64 start,
 		iova = mr->reg_iova;
 		length = mr->length;
 	}
-	err = shca_user_mr_check(start, length, iova, access);
+	err = shca_user_mr_check(to_shca_dev(ibmr->device), start, length,
+				 iova, access);
 	if (err)
 		return ERR_PTR(err);
 	next = shca_mr_alloc_uncounted(pd, mr->type);

@@ -703,7 +703,7 @@ static int shca_flow_add(struct shca_dev *dev, struct shca_flow *flow)
 	int err;
 
 	ASSERT_RTNL();
-	if (dev->nr_flows == SHCA_LIM_FLOW)
+	if (dev->nr_flows >= shca_limit(dev, FLOW))
 		return -ENOMEM;
 	if (dev->ndev->reg_state != NETREG_REGISTERED)
 		return -ENODEV;

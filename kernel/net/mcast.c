@@ -193,7 +193,7 @@ static struct shca_group *shca_mcast_create(struct shca_dev *dev,
 	struct shca_group *group;
 	int err;
 
-	if (dev->nr_groups == SHCA_LIM_MCAST_GRP)
+	if (dev->nr_groups >= shca_limit(dev, MCAST_GRP))
 		return ERR_PTR(-ENOMEM);
 	group = kzalloc(sizeof(*group), GFP_KERNEL_ACCOUNT);
 	if (!group)
@@ -231,8 +231,8 @@ static int shca_mcast_attach(struct shca_qp *qp, const struct in6_addr *mgid)
 	/* uverbs answers a process that attaches twice from its own list. */
 	if (group && shca_mcast_find_member(group, qp))
 		return -EEXIST;
-	if (dev->nr_attached == SHCA_LIM_MCAST_TOTAL ||
-	    (group && group->nr_members == SHCA_LIM_MCAST_QP))
+	if (dev->nr_attached >= shca_limit(dev, MCAST_TOTAL) ||
+	    (group && group->nr_members >= shca_limit(dev, MCAST_QP)))
 		return -ENOMEM;
 	member = kzalloc(sizeof(*member), GFP_KERNEL_ACCOUNT);
 	if (!member)

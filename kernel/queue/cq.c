@@ -5,6 +5,8 @@
  *
  * Timer: shca_cq.mod_timer, for moderation.  The first completion that is held back
  * arms it (shca_cq_hold()), and shca_cq_mod_timer() tells of those held.  Softirq.
+ * Timer: shca_cq.burst_timer, for bursts.  The first completion that is not shown arms
+ * it (shca_cq_gather()), and shca_cq_burst_timer() shows those gathered.  Softirq.
  */
 #include "cq.h"
 
@@ -66,10 +68,14 @@ static bool shca_cq_hold(struct shca_cq *cq)
 	return true;
 }
 
-/* Whether this completion fires what the consumer armed. */
-static bool shca_cq_fires(struct shca_cq *cq, const struct shca_wc *wc)
+static bool shca_wc_is_solicited(const struct shca_wc *wc)
 {
-	bool solicited = wc->solicited || wc->status != SHCA_WC_SUCCESS;
+	return wc->solicited || wc->status != SHCA_WC_SUCCESS;
+}
+
+/* Whether a completion fires what the consumer armed. */
+static bool shca_cq_fires(struct shca_cq *cq, bool solicited)
+{
 	u32 arm, kind;
 
 	kind = shca_cq_armed(cq, &arm);
@@ -160,6 +166,63 @@ static void shca_cq_unlock(struct shca_cq *cq, unsigned long flags)
 		spin_unlock_irqrestore(&cq->lock, flags);
 }
 
+/*
+ * What waits becomes visible: the first one last, so that a process which polls sees all
+ * or none. Return: whether they fire what the consumer armed.
+ */
+static bool shca_cq_show_locked(struct shca_cq *cq)
+{
+	bool fires = !cq->told && shca_cq_fires(cq, cq->solicited);
+	u32 i;
+
+	lockdep_assert_held(&cq->lock);
+	for (i = cq->prod; i != cq->shown; i--)
+		/* As in shca_cq_publish() */
+		smp_store_release(&cq->ring[(i - 1) & (cq->entries - 1)].seq, i);
+	cq->shown = cq->prod;
+	cq->told = true;
+	cq->solicited = false;
+	return fires;
+}
+
+/* Takes one more into a burst. Return: as shca_cq_show_locked(), once it is full. */
+static noinline bool shca_cq_gather(struct shca_cq *cq, const struct shca_wc *wc)
+{
+	if (cq->told)
+		hrtimer_start(&cq->burst_timer,
+			      ns_to_ktime((u64)cq->burst_us * NSEC_PER_USEC),
+			      HRTIMER_MODE_REL_SOFT);
+	cq->told = false;
+	cq->solicited |= shca_wc_is_solicited(wc);
+	return cq->prod - cq->shown >= cq->burst && shca_cq_show_locked(cq);
+}
+
+static noinline void shca_cq_disguise(const struct shca_cq *cq,
+				      struct shca_cqe *cqe)
+{
+	const struct shca_personality *is =
+		&to_shca_dev(cq->ibcq.device)->personality;
+
+	if (cqe->status < SHCA_PERSONALITY_STATUSES &&
+	    is->statuses & BIT(cqe->status))
+		cqe->vendor_err = is->vendor_err[cqe->status];
+}
+
+/* The completion is written. Return: whether it fires what the consumer armed. */
+static bool shca_cq_publish(struct shca_cq *cq, struct shca_cqe *cqe,
+			    const struct shca_wc *wc)
+{
+	cq->prod++;
+	if (static_branch_unlikely(&shca_manners_on)) {
+		shca_cq_disguise(cq, cqe);
+		if (cq->burst > 1)
+			return shca_cq_gather(cq, wc);
+	}
+	/* Pairs with the acquire load of seq in the provider's poll. */
+	smp_store_release(&cqe->seq, cq->prod);
+	return shca_cq_fires(cq, shca_wc_is_solicited(wc));
+}
+
 bool shca_cq_post(struct shca_cq *cq, struct ib_qp *qp, u32 qpn,
 		  const struct shca_wc *wc)
 {
@@ -192,10 +255,7 @@ bool shca_cq_post(struct shca_cq *cq, struct ib_qp *qp, u32 qpn,
 	shca_cq_fill(cqe, qpn, wc, cq->timestamps);
 	if (cq->qps)
 		cq->qps[cq->prod & (cq->entries - 1)] = qp;
-	cq->prod++;
-	/* Pairs with the acquire load of seq in the provider's poll. */
-	smp_store_release(&cqe->seq, cq->prod);
-	fires = shca_cq_fires(cq, wc);
+	fires = shca_cq_publish(cq, cqe, wc);
 	shca_cq_unlock(cq, flags);
 
 	trace_shca_complete(qpn, wc);
@@ -221,6 +281,36 @@ static enum hrtimer_restart shca_cq_mod_timer(struct hrtimer *timer)
 	if (fires)
 		shca_cq_notify(cq);
 	return HRTIMER_NORESTART;
+}
+
+static enum hrtimer_restart shca_cq_burst_timer(struct hrtimer *timer)
+{
+	struct shca_cq *cq = container_of(timer, struct shca_cq, burst_timer);
+	unsigned long flags;
+	bool fires;
+
+	flags = shca_cq_lock(cq);
+	fires = shca_cq_show_locked(cq);
+	shca_cq_unlock(cq, flags);
+	if (fires)
+		shca_cq_notify(cq);
+	return HRTIMER_NORESTART;
+}
+
+void shca_cq_show(struct shca_cq *cq)
+{
+	unsigned long flags;
+	bool fires;
+
+	if (cq->burst < 2)
+		return;
+	local_bh_disable();
+	flags = shca_cq_lock(cq);
+	fires = shca_cq_show_locked(cq);
+	shca_cq_unlock(cq, flags);
+	if (fires)
+		shca_cq_notify(cq);
+	local_bh_enable();
 }
 
 SHCA_BH_HANDLER(shca_cq_err)
@@ -259,6 +349,9 @@ static int shca_cq_map_user(struct shca_cq *cq, struct ib_udata *udata)
 	if (req.comp_mask ||
 	    (req.flags & ~(SHCA_CQ_TIMESTAMPS | SHCA_CQ_IGNORE_OVERRUN)))
 		return -EINVAL;
+	if (req.flags & SHCA_CQ_TIMESTAMPS &&
+	    shca_lacks(to_shca_dev(uctx->device), TIMESTAMPS))
+		return -EOPNOTSUPP;
 	cq->timestamps |= req.flags & SHCA_CQ_TIMESTAMPS;
 	cq->ignore_overrun |= req.flags & SHCA_CQ_IGNORE_OVERRUN;
 	cq->ring_mmap = shca_mmap_insert(uctx, cq->ring_buf, false);
@@ -295,15 +388,21 @@ static int shca_cq_setup(struct shca_cq *cq, const struct ib_cq_init_attr *attr,
 		return err;
 	err = -ENOMEM;
 	if (attr->flags & ~(IB_UVERBS_CQ_FLAGS_TIMESTAMP_COMPLETION |
-			    IB_UVERBS_CQ_FLAGS_IGNORE_OVERRUN))
+			    IB_UVERBS_CQ_FLAGS_IGNORE_OVERRUN) ||
+	    (attr->flags & IB_UVERBS_CQ_FLAGS_TIMESTAMP_COMPLETION &&
+	     shca_lacks(dev, TIMESTAMPS)))
 		return -EOPNOTSUPP;
-	if (!attr->cqe || attr->cqe > SHCA_LIM_CQE ||
+	if (!attr->cqe || attr->cqe > shca_limit(dev, CQE) ||
 	    attr->comp_vector >= cq->ibcq.device->num_comp_vectors)
 		return -EINVAL;
 	cq->is_user = udata;
 	cq->timestamps = attr->flags & IB_UVERBS_CQ_FLAGS_TIMESTAMP_COMPLETION;
 	cq->ignore_overrun = attr->flags & IB_UVERBS_CQ_FLAGS_IGNORE_OVERRUN;
-	if (!shca_limit_get(&dev->nr_cq, SHCA_LIM_CQ, cq->is_user))
+	/* A process's context is counted already. */
+	cq->is_counted = !udata && !shca_user_is_core(&cq->ibcq.res);
+	if (cq->is_counted && !shca_user_get(dev))
+		return -EBUSY;
+	if (!shca_limit_get(&dev->nr_cq, shca_limit(dev, CQ), cq->is_user))
 		return -ENOMEM;
 	mutex_init(&cq->resize_lock);
 	if (cq->is_user)	/* two classes of lock, see shca_cq_lock() */
@@ -314,6 +413,11 @@ static int shca_cq_setup(struct shca_cq *cq, const struct ib_cq_init_attr *attr,
 	shca_bh_init(&cq->err_bh, shca_cq_err);
 	hrtimer_setup(&cq->mod_timer, shca_cq_mod_timer, CLOCK_MONOTONIC,
 		      HRTIMER_MODE_REL_SOFT);
+	hrtimer_setup(&cq->burst_timer, shca_cq_burst_timer, CLOCK_MONOTONIC,
+		      HRTIMER_MODE_REL_SOFT);
+	cq->burst = cq->is_user ? shca_limit(dev, BURST) : 1;
+	cq->burst_us = shca_limit(dev, BURST_US);
+	cq->told = true;
 	cq->entries = roundup_pow_of_two(attr->cqe + 1);
 	cq->ibcq.cqe = cq->entries - 1;
 	cq->ring_buf = shca_buf_alloc(array_size(cq->entries,
@@ -337,6 +441,8 @@ err_buf:
 	shca_buf_put(cq->index_buf);
 	shca_buf_put(cq->ring_buf);
 	shca_limit_put(&dev->nr_cq, cq->is_user);
+	if (cq->is_counted)
+		shca_user_put(dev);
 	return err;
 }
 
@@ -362,6 +468,8 @@ int shca_destroy_cq(struct ib_cq *ibcq, struct ib_udata *udata)
 	/* No QP uses it any longer (the core counts), so nothing schedules it
 	 * anew; a kernel consumer's handler may still be running.
 	 */
+	hrtimer_cancel(&cq->burst_timer);
+	shca_cq_show(cq);
 	hrtimer_cancel(&cq->mod_timer);
 	shca_bh_cancel(&cq->comp_bh);
 	shca_bh_cancel(&cq->err_bh);
@@ -372,6 +480,8 @@ int shca_destroy_cq(struct ib_cq *ibcq, struct ib_udata *udata)
 	shca_buf_put(cq->index_buf);
 	shca_buf_put(cq->ring_buf);
 	shca_limit_put(&to_shca_dev(ibcq->device)->nr_cq, cq->is_user);
+	if (cq->is_counted)
+		shca_user_put(to_shca_dev(ibcq->device));
 	return 0;
 }
 
@@ -417,6 +527,8 @@ static void shca_cq_swap(struct shca_cq *cq, struct shca_cq_ring *ring)
 	cq->entries = ring->entries;
 	cq->ring = ring->buf->va;
 	cq->ibcq.cqe = ring->entries - 1;
+	/* In the new ring each is complete. */
+	cq->shown = cq->prod;
 	*ring = old;
 }
 
@@ -506,7 +618,7 @@ int shca_resize_cq(struct ib_cq *ibcq, int cqe, struct ib_udata *udata)
 		return err;
 	if (!cq->is_user || !udata)
 		return -EOPNOTSUPP;
-	if (!cqe || (u32)cqe > SHCA_LIM_CQE)
+	if (!cqe || (u32)cqe > shca_limit(to_shca_dev(ibcq->device), CQE))
 		return -EINVAL;
 	mutex_lock(&cq->resize_lock);
 	err = shca_cq_resize(cq, cqe, udata);

@@ -23,6 +23,13 @@
  *		read once, never trusted
  * @entries:	power of two
  * @prod:	completions written
+ * @is_counted:	in shca_dev.users
+ * @burst: @burst_us:	of a process, if more than 1: so many completions are shown at a
+ *		time, or that long after the first of them (personality)
+ * @shown:	completions that the process can see; @prod unless some wait
+ * @told:	what waits, or was moved by a resize, has been told of
+ * @solicited:	one of those is for who armed for solicited ones only
+ * @burst_timer: ends @burst_us
  * @armed:	last value of index->arm that has fired
  * @cons:	kernel consumer: completions polled
  * @notify:	kernel consumer: SHCA_CQ_ARM_* or 0
@@ -54,6 +61,7 @@ struct shca_cq {
 	u32 cons;
 	u32 notify;
 	bool is_user;
+	bool is_counted;
 	bool timestamps;
 	bool ignore_overrun;
 	bool overflow;
@@ -64,6 +72,12 @@ struct shca_cq {
 	u16 mod_period_us;
 	u32 held;
 	struct hrtimer mod_timer;
+	u32 burst;
+	u32 burst_us;
+	u32 shown;
+	bool told;
+	bool solicited;
+	struct hrtimer burst_timer;
 	struct shca_bh comp_bh;
 	struct shca_bh err_bh;
 };
@@ -93,6 +107,13 @@ bool shca_cq_post(struct shca_cq *cq, struct ib_qp *qp, u32 qpn,
  * provider does it for itself, by QP number.
  */
 void shca_cq_purge(struct shca_cq *cq, const struct ib_qp *qp);
+
+/**
+ * shca_cq_show() - the completions that wait for a burst become visible
+ *
+ * Context: process. Before a process is told that a QP has ended.
+ */
+void shca_cq_show(struct shca_cq *cq);
 
 /* struct ib_device_ops */
 #ifdef HAVE_CREATE_CQ_ATTRS

@@ -14,6 +14,7 @@
 #include "../core/opcode.h"
 #include "../mem/mr.h"
 #include "../mem/mw.h"
+#include "late.h"
 #include "page_wait.h"
 #include "qp.h"
 #include "rq.h"
@@ -291,6 +292,17 @@ static enum shca_mem_status shca_remote_check(void *ctx, u32 rkey, u64 va,
 	return status;
 }
 
+/* Return: how many of the first bytes come later. */
+static noinline u32 shca_src_late(struct shca_src *src, struct shca_late *late,
+				  struct shca_mr *mr, u64 va, u32 len)
+{
+	u32 n = shca_late_hold(late, mr, va, len);
+
+	if (n)
+		shca_src_read(src, late->bytes, n);
+	return n;
+}
+
 static enum shca_mem_status shca_remote_write(void *ctx, u32 rkey, u64 va,
 					      const struct shca_pkt *pkt)
 {
@@ -298,6 +310,7 @@ static enum shca_mem_status shca_remote_write(void *ctx, u32 rkey, u64 va,
 	struct shca_mem_ctx *mem = ctx;
 	enum shca_mem_status status;
 	struct shca_mr *mr;
+	u32 late = 0;
 
 	status = shca_reach(mem, shca_remote_pd(mem->qp),
 			    shca_src_kept(&src), rkey,
@@ -307,7 +320,10 @@ static enum shca_mem_status shca_remote_write(void *ctx, u32 rkey, u64 va,
 		shca_src_waits(&src);
 	if (status != SHCA_MEM_OK)
 		return status;
-	shca_mr_fill(mr, va, pkt->paylen, &src);
+	if (static_branch_unlikely(&shca_manners_on) && mem->qp->rq.late)
+		late = shca_src_late(&src, mem->qp->rq.late, mr, va,
+				     pkt->paylen);
+	shca_mr_fill(mr, va + late, pkt->paylen - late, &src);
 	shca_mr_put_kept(shca_src_kept(&src), mr);
 	return SHCA_MEM_OK;
 }

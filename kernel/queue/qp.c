@@ -20,6 +20,7 @@
 #include "../base/udata.h"
 #include "cq.h"
 #include "fate.h"
+#include "late.h"
 #include "park.h"
 #include "payload.h"
 #include "qp_table.h"
@@ -175,14 +176,17 @@ static bool shca_qp_has_type(const struct shca_dev *dev, enum ib_qp_type type,
 {
 	switch (type) {
 	case IB_QPT_RC:
-	case IB_QPT_UC:
-	case IB_QPT_UD:
-	case IB_QPT_XRC_TGT:	/* a process's, but the core owns it */
 		return true;
+	case IB_QPT_UC:
+		return !shca_lacks(dev, UC);
+	case IB_QPT_UD:
+		return !shca_lacks(dev, UD);
+	case IB_QPT_XRC_TGT:	/* a process's, but the core owns it */
+		return !shca_lacks(dev, XRC);
 	case IB_QPT_RAW_PACKET:	/* of processes whose CAP_NET_RAW the core has seen */
-		return is_user && !dev->ib;
+		return is_user && !dev->ib && !shca_lacks(dev, RAW_PACKET);
 	case IB_QPT_XRC_INI:	/* no kernel consumer uses XRC */
-		return is_user;
+		return is_user && !shca_lacks(dev, XRC);
 	case IB_QPT_GSI:
 		return !is_user;
 	case IB_QPT_SMI:
@@ -193,15 +197,16 @@ static bool shca_qp_has_type(const struct shca_dev *dev, enum ib_qp_type type,
 }
 
 /* Return: NULL, or what of @cap is beyond the device's limits. */
-static const char *shca_qp_cap_wrong(const struct ib_qp_cap *cap)
+static const char *shca_qp_cap_wrong(const struct shca_personality *is,
+				     const struct ib_qp_cap *cap)
 {
-	if (cap->max_send_wr > SHCA_LIM_QP_WR ||
-	    cap->max_recv_wr > SHCA_LIM_QP_WR)
+	if (cap->max_send_wr > is->limit[SHCA_LIMIT_QP_WR] ||
+	    cap->max_recv_wr > is->limit[SHCA_LIMIT_QP_WR])
 		return "max_send_wr or max_recv_wr is larger than max_qp_wr of the device";
-	if (cap->max_send_sge > SHCA_LIM_SGE ||
-	    cap->max_recv_sge > SHCA_LIM_SGE)
+	if (cap->max_send_sge > is->limit[SHCA_LIMIT_SEND_SGE] ||
+	    cap->max_recv_sge > is->limit[SHCA_LIMIT_RECV_SGE])
 		return "max_send_sge or max_recv_sge is larger than max_sge of the device";
-	if (cap->max_inline_data > SHCA_LIM_INLINE)
+	if (cap->max_inline_data > is->limit[SHCA_LIMIT_INLINE])
 		return "max_inline_data is larger than the room in a request";
 	return NULL;
 }
@@ -228,7 +233,10 @@ static int shca_qp_check_init(struct shca_dev *dev,
 			       !init->recv_cq))
 		return shca_refuse(dev, 0, -EINVAL,
 				   "send_cq, recv_cq or the xrcd of an XRC target is missing");
-	why = shca_qp_cap_wrong(&init->cap);
+	/* Every device has the queue pairs of the RDMA core, which are of a fixed size. */
+	why = shca_qp_cap_wrong(init->qp_type == IB_QPT_GSI ||
+				init->qp_type == IB_QPT_SMI ?
+				&shca_native : &dev->personality, &init->cap);
 	return why ? shca_refuse(dev, 0, -EINVAL, why) : 0;
 }
 
@@ -264,7 +272,7 @@ static void shca_qp_size_sq(struct shca_qp *qp, struct ib_qp_cap *cap)
 	sq->stride = ALIGN(sizeof(struct shca_send_wqe) + data,
 			   SHCA_SLOT_ALIGN);
 	sq->max_inline = min_t(u32, sq->stride - sizeof(struct shca_send_wqe),
-			       SHCA_LIM_INLINE);
+			       shca_limit(qp->dev, INLINE));
 	sq->entries = roundup_pow_of_two(sq->max_wr);
 
 	cap->max_send_wr = sq->max_wr;
@@ -389,6 +397,7 @@ void shca_qp_free(struct shca_qp *qp)
 	shca_buf_put(qp->status_buf);
 	shca_buf_put(qp->ring_buf);
 	kvfree(qp->sq.wrs);
+	kfree(qp->rq.late);
 	kfree(qp->rq.rd);
 	kfree(qp->rss);
 	mutex_destroy(&qp->attr_lock);
@@ -403,7 +412,8 @@ static struct shca_qp *shca_qp_alloc(struct shca_dev *dev, struct ib_pd *pd,
 	struct shca_qp *qp;
 
 	if (!shca_limit_get(shca_qp_count(dev, wq),
-			    wq ? SHCA_LIM_WQ : SHCA_LIM_QP, is_user))
+			    wq ? shca_limit(dev, WQ) : shca_limit(dev, QP),
+			    is_user))
 		return NULL;
 	qp = kzalloc(sizeof(*qp), GFP_KERNEL_ACCOUNT);
 	if (!qp) {
@@ -457,7 +467,7 @@ struct shca_qp *shca_qp_make(struct shca_dev *dev, struct ib_pd *pd,
 		return ERR_PTR(-ENOMEM);
 	qp->rss = rss;
 	shca_qp_size_rings(qp, &init->cap);
-	err = shca_qp_alloc_rings(qp);
+	err = shca_qp_alloc_rings(qp) ?: shca_late_make(qp);
 	if (err) {
 		qp->rss = NULL;	/* is the caller's */
 		shca_qp_free(qp);
@@ -571,10 +581,14 @@ void shca_qp_flush_acks(struct shca_qp *qp)
 void shca_qp_purge_cqs(struct shca_qp *qp)
 {
 	/* Those of XRC are processes', which do that for themselves. */
-	if (qp->rq.cq)
+	if (qp->rq.cq) {
 		shca_cq_purge(qp->rq.cq, qp->ibqp);
-	if (qp->sq.cq && qp->sq.cq != qp->rq.cq)
+		shca_cq_show(qp->rq.cq);
+	}
+	if (qp->sq.cq && qp->sq.cq != qp->rq.cq) {
 		shca_cq_purge(qp->sq.cq, qp->ibqp);
+		shca_cq_show(qp->sq.cq);
+	}
 }
 
 void shca_qp_end(struct shca_qp *qp)

@@ -182,6 +182,7 @@ struct shca_sq {
  * @held:	payload of the request being executed, where it came directly;
  *		given back before a key is invalidated, which may be its own
  * @far_waits:	a requester on the direct path waits for what @side fetches
+ * @late:	data that is placed late (late.h), or NULL; constant
  * @last_wqe:	LAST_WQE_REACHED has been raised since the QP was reset
  */
 struct shca_rq {
@@ -200,6 +201,7 @@ struct shca_rq {
 	bool far_waits;
 	bool last_wqe;
 	spinlock_t post_lock;
+	struct shca_late *late;
 };
 
 /**

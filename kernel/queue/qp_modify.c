@@ -35,7 +35,8 @@ static const char *shca_path_wrong(const struct shca_qp *qp,
 {
 	if ((mask & IB_QP_PORT) && attr->port_num != 1)
 		return "port_num is not 1, the only port";
-	if ((mask & IB_QP_PKEY_INDEX) && attr->pkey_index >= SHCA_LIM_PKEYS)
+	if ((mask & IB_QP_PKEY_INDEX) && 
+	    attr->pkey_index >= shca_limit(qp->dev, PKEYS))
 		return "pkey_index is beyond the P_Key table";
 	if ((mask & IB_QP_PATH_MTU) &&
 	    (attr->path_mtu < IB_MTU_256 || attr->path_mtu > IB_MTU_4096))
@@ -59,13 +60,14 @@ static const char *shca_path_wrong(const struct shca_qp *qp,
 /* Return: NULL, or why an attribute cannot be had.  (Privileged Q_Keys are
  * refused by the core where they must be.)
  */
-static const char *shca_attr_wrong(const struct ib_qp_attr *attr, int mask)
+static const char *shca_attr_wrong(const struct shca_dev *dev,
+				   const struct ib_qp_attr *attr, int mask)
 {
 	if ((mask & IB_QP_MAX_QP_RD_ATOMIC) &&
-	    attr->max_rd_atomic > SHCA_LIM_RD_ATOM)
+	    attr->max_rd_atomic > shca_limit(dev, INIT_RD_ATOM))
 		return "max_rd_atomic is larger than max_qp_init_rd_atom of the device";
 	if ((mask & IB_QP_MAX_DEST_RD_ATOMIC) &&
-	    attr->max_dest_rd_atomic > SHCA_LIM_RD_ATOM)
+	    attr->max_dest_rd_atomic > shca_limit(dev, RD_ATOM))
 		return "max_dest_rd_atomic is larger than max_qp_rd_atom of the device";
 	if ((mask & IB_QP_TIMEOUT) && attr->timeout > 31)
 		return "timeout is larger than 31";
@@ -86,7 +88,7 @@ static int shca_qp_check(struct shca_qp *qp, const struct ib_qp_attr *attr,
 	if (mask & ~(IB_QP_ATTR_STANDARD_BITS | IB_QP_RATE_LIMIT))
 		return shca_refuse(qp->dev, qp->qpn, -EOPNOTSUPP,
 				   "the attribute mask has an unknown bit");
-	why = shca_path_wrong(qp, attr, mask) ?: shca_attr_wrong(attr, mask);
+	why = shca_path_wrong(qp, attr, mask) ?: shca_attr_wrong(qp->dev, attr, mask);
 	return why ? shca_refuse(qp->dev, qp->qpn, -EINVAL, why) : 0;
 }
 

@@ -18,6 +18,7 @@
 #include "cq.h"
 #include "fate.h"
 #include "fault.h"
+#include "late.h"
 #include "peer.h"
 #include "payload.h"
 #include "side.h"
@@ -80,10 +81,14 @@ static bool shca_rq_post_xrc(struct shca_qp *qp, const struct shca_wc *wc)
 
 bool shca_rq_complete(struct shca_qp *qp, const struct shca_wc *wc)
 {
-	bool ok = qp->type == IB_QPT_XRC_TGT ?
-		  shca_rq_post_xrc(qp, wc) :
-		  shca_cq_post(qp->rq.cq, qp->ibqp, qp->qpn, wc);
+	bool ok;
 
+	/* A receive says that all before it is in memory (IBTA o9-20). */
+	if (static_branch_unlikely(&shca_manners_on) && qp->rq.late)
+		shca_late_place(qp->rq.late);
+	ok = qp->type == IB_QPT_XRC_TGT ?
+	     shca_rq_post_xrc(qp, wc) :
+	     shca_cq_post(qp->rq.cq, qp->ibqp, qp->qpn, wc);
 	if (unlikely(wc->status) && wc->status != SHCA_WC_WR_FLUSH_ERR)
 		shca_fate_wc(&qp->rq.side, wc, qp->rq.resp.epsn);
 	if (likely(ok))
@@ -214,6 +219,8 @@ enum shca_verdict shca_rq_accept(struct shca_qp *qp, const struct shca_pkt *pkt,
 		shca_resp_modify(&qp->rq.resp, &attr,
 				 SHCA_RESP_TRANSPORT | SHCA_RESP_QKEY);
 	}
+	if (static_branch_unlikely(&shca_manners_on) && qp->rq.late)
+		shca_late_begin(qp->rq.late, pkt);
 	if (!shca_fault_is_on(qp->dev, BIT(SHCA_FAULT_RESPOND)) ||
 	    !shca_fault_respond(qp, pkt, &out, &verdict))
 		verdict = shca_resp_rx(&qp->rq.resp, pkt, now, &out);
@@ -545,4 +552,5 @@ void shca_rq_init(struct shca_qp *qp)
 void shca_rq_stop(struct shca_qp *qp)
 {
 	shca_side_stop(&qp->rq.side);
+	shca_late_end(qp);
 }

@@ -172,8 +172,11 @@ int shca_create_srq(struct ib_srq *ibsrq, struct ib_srq_init_attr *init,
 	case IB_SRQT_BASIC:
 		break;
 	case IB_SRQT_TM:
+		if (udata && !shca_lacks(dev, TM))
+			break;	/* no kernel consumer uses it, nor XRC */
+		return -EOPNOTSUPP;
 	case IB_SRQT_XRC:
-		if (udata)	/* no kernel consumer uses these */
+		if (udata && !shca_lacks(dev, XRC))
 			break;
 		fallthrough;
 	default:
@@ -181,15 +184,15 @@ int shca_create_srq(struct ib_srq *ibsrq, struct ib_srq_init_attr *init,
 	}
 	/* A size of 0 becomes 1; the real size is returned. */
 	init->attr.max_wr = max(init->attr.max_wr, 1u);
-	if (init->attr.max_wr > SHCA_LIM_SRQ_WR ||
-	    init->attr.max_sge > SHCA_LIM_SGE)
+	if (init->attr.max_wr > shca_limit(dev, SRQ_WR) ||
+	    init->attr.max_sge > shca_limit(dev, SRQ_SGE))
 		return -EINVAL;
 	if (init->srq_type == IB_SRQT_TM &&
 	    (!init->ext.tag_matching.max_num_tags ||
-	     init->ext.tag_matching.max_num_tags > SHCA_LIM_TAGS))
+	     init->ext.tag_matching.max_num_tags > shca_limit(dev, TAGS)))
 		return -EINVAL;
 	srq->is_user = udata;
-	if (!shca_limit_get(&dev->nr_srq, SHCA_LIM_SRQ, srq->is_user))
+	if (!shca_limit_get(&dev->nr_srq, shca_limit(dev, SRQ), srq->is_user))
 		return -ENOMEM;
 	if (udata)
 		uctx = &rdma_udata_to_drv_context(udata, struct shca_ucontext,
@@ -340,7 +343,7 @@ int shca_modify_srq(struct ib_srq *ibsrq, struct ib_srq_attr *attr,
 						  ibuc)->ibuc;
 	mutex_lock(&srq->resize);
 	if (mask & IB_SRQ_MAX_WR &&
-	    (!attr->max_wr || attr->max_wr > SHCA_LIM_SRQ_WR))
+	    (!attr->max_wr || attr->max_wr > shca_limit(to_shca_dev(ibsrq->device), SRQ_WR)))
 		err = -EINVAL;
 	if (mask & IB_SRQ_LIMIT &&
 	    attr->srq_limit > (mask & IB_SRQ_MAX_WR ? attr->max_wr :

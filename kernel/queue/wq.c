@@ -26,13 +26,15 @@
 
 /* ---- work queues --------------------------------------------------------------- */
 
-static int shca_wq_check_init(const struct ib_wq_init_attr *init)
+static int shca_wq_check_init(const struct shca_dev *dev,
+			      const struct ib_wq_init_attr *init)
 {
 	if (init->wq_type != IB_WQT_RQ || IS_ERR_OR_NULL(init->cq))
 		return -EINVAL;
 	if (init->create_flags)
 		return -EOPNOTSUPP;
-	if (init->max_wr > SHCA_LIM_QP_WR || init->max_sge > SHCA_LIM_SGE)
+	if (init->max_wr > shca_limit(dev, QP_WR) ||
+	    init->max_sge > shca_limit(dev, RECV_SGE))
 		return -EINVAL;
 	return 0;
 }
@@ -105,7 +107,7 @@ struct ib_wq *shca_create_wq(struct ib_pd *pd, struct ib_wq_init_attr *init,
 	err = shca_fault_verb(pd->device, SHCA_FAULT_VERB_CREATE_WQ);
 	if (err)
 		return ERR_PTR(err);
-	err = shca_wq_check_init(init);
+	err = shca_wq_check_init(to_shca_dev(pd->device), init);
 	if (err)
 		return ERR_PTR(err);
 	wq = kzalloc(sizeof(*wq), GFP_KERNEL_ACCOUNT);
@@ -217,12 +219,14 @@ int shca_create_rwq_ind_table(struct ib_rwq_ind_table *ibtbl,
 			      struct ib_rwq_ind_table_init_attr *init,
 			      struct ib_udata *udata)
 {
+	struct shca_dev *dev = to_shca_dev(ibtbl->device);
+
 	if (udata->inlen && !ib_is_udata_cleared(udata, 0, udata->inlen))
 		return -EINVAL;
-	if (init->log_ind_tbl_size > ilog2(SHCA_LIM_RWQ_TBL_SIZE))
+	if (init->log_ind_tbl_size > ilog2(shca_limit(dev, RWQ_TBL_SIZE)))
 		return -EINVAL;
-	return shca_limit_get(&to_shca_dev(ibtbl->device)->nr_rwq_tbl,
-			      SHCA_LIM_RWQ_TBL, true) ? 0 : -ENOMEM;
+	return shca_limit_get(&dev->nr_rwq_tbl, shca_limit(dev, RWQ_TBL),
+			      true) ? 0 : -ENOMEM;
 }
 
 int shca_destroy_rwq_ind_table(struct ib_rwq_ind_table *ibtbl)

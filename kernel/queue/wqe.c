@@ -64,7 +64,7 @@ static bool shca_wqe_write_remote(const struct shca_qp *qp,
 			return true;
 		/* QP1 is of all partitions; the consumer says of which this is. */
 		if (qp->type == IB_QPT_GSI) {
-			if (ud_wr(wr)->pkey_index >= SHCA_LIM_PKEYS)
+			if (ud_wr(wr)->pkey_index >= shca_limit(qp->dev, PKEYS))
 				return false;
 			wqe->ud.pkey_index = ud_wr(wr)->pkey_index;
 		}

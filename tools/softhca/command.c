@@ -13,6 +13,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "personality.h"
+
 /* a row's pattern, split into tokens */
 struct pattern {
 	char text[256];
@@ -527,6 +529,8 @@ static void offer_token(const char *token, struct completion *x)
 		device_names(offer, x);
 	} else if (is_rule(token)) {
 		offer_rule(x);
+	} else if (!strcmp(token, "PERSONALITY")) {
+		personality_names(offer, x);
 	} else if (!strcmp(token, "DEVICE,...")) {
 		comma = strrchr(x->word, ',');
 		snprintf(prefix, sizeof(prefix), "%.*s",

@@ -11,6 +11,10 @@
 
 #include <linux/netlink.h>
 
+#include <softhca-personality.h>
+
+#include "personality.h"
+
 /* The kernel's limit with the terminating zero (IB_DEVICE_NAME_MAX). */
 #define NAME_SIZE	64
 
@@ -171,6 +175,18 @@ static void print_peers(struct nlattr *attr, bool json)
 		putchar(']');
 }
 
+/* An older module has none. */
+static void print_personality(struct nlattr *attr, bool json)
+{
+	struct nlattr *tb[SHCA_PA_MAX + 1];
+
+	if (!attr || nla_parse_nested(tb, SHCA_PA_MAX, attr, NULL) ||
+	    !tb[SHCA_PA_NAME])
+		return;
+	printf(json ? ", \"personality\": \"%s\"" : " personality %s",
+	       nla_get_string(tb[SHCA_PA_NAME]));
+}
+
 static void print_dev(struct nlattr **attrs, void *arg)
 {
 	struct listing *list = arg;
@@ -193,6 +209,7 @@ static void print_dev(struct nlattr **attrs, void *arg)
 		if (attrs[SHCA_A_PEERS])
 			print_peers(attrs[SHCA_A_PEERS], false);
 		print_modes(attrs, false);
+		print_personality(attrs[SHCA_A_PERSONALITY], false);
 		if (attrs[SHCA_A_PKEYS])
 			print_pkeys(attrs[SHCA_A_PKEYS], false);
 		putchar('\n');
@@ -210,6 +227,7 @@ static void print_dev(struct nlattr **attrs, void *arg)
 	if (attrs[SHCA_A_PEERS])
 		print_peers(attrs[SHCA_A_PEERS], true);
 	print_modes(attrs, true);
+	print_personality(attrs[SHCA_A_PERSONALITY], true);
 	if (attrs[SHCA_A_PKEYS])
 		print_pkeys(attrs[SHCA_A_PKEYS], true);
 	putchar('}');
@@ -411,6 +429,24 @@ static int dev_set_mode(const struct call *call)
 	return genl_send(msg, call->word[0], NULL, NULL);
 }
 
+/* DEVICE personality NAME */
+static int dev_set_personality(const struct call *call)
+{
+	struct nl_msg *msg = set_request(call);
+	int status = personality_put(msg, call->word[2]);
+
+	if (status) {
+		nlmsg_free(msg);
+		return status;
+	}
+	return genl_send(msg, call->word[0], NULL, NULL);
+}
+
+static int dev_personalities(const struct call *call)
+{
+	return personality_list(call->option[0]);
+}
+
 /* DEVICE pkey INDEX P_KEY */
 static int dev_set_pkey(const struct call *call)
 {
@@ -491,6 +527,22 @@ const struct command dev_commands[] = {
 		.details = "on: errors; hints: also what may be meant so; docs/lint.md has the list\n"
 			   "It holds for processes that open the device later. SOFTHCA_LINT asks for one process",
 		.run = dev_set_mode,
+	},
+	{
+		.name = "dev set",
+		.pattern = "DEVICE personality PERSONALITY",
+		.summary = "make the device anew, with less than softhca has: as another adapter, or strict",
+		.details = "PERSONALITY: one of 'softhca dev personalities', or a path of your own with a '/'\n"
+			   "native: all that softhca has. No program and no kernel client may use the device;\n"
+			   "its name, GUID, settings and faults stay; docs/personalities.md has the words of a file",
+		.run = dev_set_personality,
+	},
+	{
+		.name = "dev personalities",
+		.pattern = "",
+		.summary = "list the personalities that came with the tool",
+		.option = { { "json", "print a JSON array of objects" } },
+		.run = dev_personalities,
 	},
 	{}
 };

@@ -62,7 +62,7 @@ struct call {
  *		of a softhca device. "DEVICE,..." is several names with commas.
  *		"COMMAND..." is a program and its arguments: options must come
  *		before it, and "--" may. "KEY=VALUE..." is a rule of fault
- *		injection: all words that follow. The part in brackets
+ *		injection: all words that follow. "PERSONALITY" is the name of one. The part in brackets
  *		at the end is optional
  * @summary:	one line of the help text
  * @details:	more lines for the help text of the command alone, or NULL

@@ -1,0 +1,151 @@
+// SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
+/* Personalities: what restricts a device. */
+#include "personality.h"
+
+#include "dev.h"
+
+DEFINE_STATIC_KEY_FALSE(shca_manners_on);
+
+#define X(id, name, min, max, native) [SHCA_LIMIT_##id] = (native),
+const struct shca_personality shca_native = {
+	.name = SHCA_PERSONALITY_NATIVE,
+	.limit = { SHCA_LIMITS(X) },
+};
+#undef X
+
+/* The lists for user space have numbers, so that tools need no other header. */
+#define X(id, name, min, max, native)						\
+	static_assert((min) <= (native) && (native) <= (max));			\
+	enum { SHCA_NATIVE_##id = (native) > INT_MAX ? -1 : (int)(native) };
+SHCA_LIMITS(X)
+#undef X
+static_assert(SHCA_NATIVE_QP == SHCA_LIM_QP);
+static_assert(SHCA_NATIVE_QP_WR == SHCA_LIM_QP_WR);
+static_assert(SHCA_NATIVE_SEND_SGE == SHCA_LIM_SGE);
+static_assert(SHCA_NATIVE_RECV_SGE == SHCA_LIM_SGE);
+static_assert(SHCA_NATIVE_INLINE == SHCA_LIM_INLINE);
+static_assert(SHCA_NATIVE_CQ == SHCA_LIM_CQ);
+static_assert(SHCA_NATIVE_CQE == SHCA_LIM_CQE);
+static_assert(SHCA_NATIVE_MR == SHCA_LIM_MR);
+static_assert(SHCA_NATIVE_MW == SHCA_LIM_MW);
+static_assert(SHCA_NATIVE_PD == SHCA_LIM_PD);
+static_assert(SHCA_NATIVE_RD_ATOM == SHCA_LIM_RD_ATOM);
+static_assert(SHCA_NATIVE_INIT_RD_ATOM == SHCA_LIM_RD_ATOM);
+static_assert(SHCA_NATIVE_AH == SHCA_LIM_AH);
+static_assert(SHCA_NATIVE_SRQ == SHCA_LIM_SRQ);
+static_assert(SHCA_NATIVE_SRQ_WR == SHCA_LIM_SRQ_WR);
+static_assert(SHCA_NATIVE_SRQ_SGE == SHCA_LIM_SGE);
+static_assert(SHCA_NATIVE_PKEYS == SHCA_LIM_PKEYS);
+static_assert(SHCA_NATIVE_MCAST_GRP == SHCA_LIM_MCAST_GRP);
+static_assert(SHCA_NATIVE_MCAST_QP == SHCA_LIM_MCAST_QP);
+static_assert(SHCA_NATIVE_MCAST_TOTAL == SHCA_LIM_MCAST_TOTAL);
+static_assert(SHCA_NATIVE_FAST_PAGES == SHCA_LIM_FAST_PAGES);
+static_assert(SHCA_NATIVE_DM == SHCA_LIM_DM);
+static_assert(SHCA_NATIVE_WQ == SHCA_LIM_WQ);
+static_assert(SHCA_NATIVE_RWQ_TBL == SHCA_LIM_RWQ_TBL);
+static_assert(SHCA_NATIVE_RWQ_TBL_SIZE == SHCA_LIM_RWQ_TBL_SIZE);
+static_assert(SHCA_NATIVE_TAGS == SHCA_LIM_TAGS);
+static_assert(SHCA_NATIVE_FLOW == SHCA_LIM_FLOW);
+
+bool shca_personality_has_manners(const struct shca_personality *personality)
+{
+	return personality->limit[SHCA_LIMIT_LATE_US] ||
+	       personality->limit[SHCA_LIMIT_BURST] > 1 ||
+	       personality->statuses;
+}
+
+void shca_personality_settle(struct shca_personality *personality)
+{
+	static const struct {
+		u8 lack;
+		u8 limit;
+	} pairs[] = {
+		{ SHCA_LACK_MW, SHCA_LIMIT_MW },
+		{ SHCA_LACK_SRQ, SHCA_LIMIT_SRQ },
+		{ SHCA_LACK_DM, SHCA_LIMIT_DM },
+		{ SHCA_LACK_WQ, SHCA_LIMIT_WQ },
+		{ SHCA_LACK_WQ, SHCA_LIMIT_RWQ_TBL },
+		{ SHCA_LACK_FLOW, SHCA_LIMIT_FLOW },
+		{ SHCA_LACK_MCAST, SHCA_LIMIT_MCAST_GRP },
+		{ SHCA_LACK_MCAST, SHCA_LIMIT_MCAST_QP },
+		{ SHCA_LACK_MCAST, SHCA_LIMIT_MCAST_TOTAL },
+		{ SHCA_LACK_ATOMICS, SHCA_LIMIT_ATOMIC_CAP },
+	};
+	u64 *limit = personality->limit;
+	int i;
+
+	for (i = 0; i < ARRAY_SIZE(pairs); i++)
+		if (!limit[pairs[i].limit])
+			personality->lacks |= BIT_ULL(pairs[i].lack);
+	/* Both are made of SRQs. */
+	if (personality->lacks & BIT_ULL(SHCA_LACK_SRQ))
+		personality->lacks |= BIT_ULL(SHCA_LACK_XRC) |
+				      BIT_ULL(SHCA_LACK_TM);
+	for (i = 0; i < ARRAY_SIZE(pairs); i++)
+		if (personality->lacks & BIT_ULL(pairs[i].lack))
+			limit[pairs[i].limit] = 0;
+	/* No single completion waits for others. */
+	if (limit[SHCA_LIMIT_BURST] < 2)
+		limit[SHCA_LIMIT_BURST] = 1;
+}
+
+/*
+ * The RDMA core takes an operation that is NULL for one that the device has not, and
+ * answers EOPNOTSUPP for it. Objects lose all of their operations.
+ */
+void shca_personality_prune(const struct shca_personality *personality,
+			    struct ib_device_ops *ops)
+{
+	const u64 lacks = personality->lacks;
+
+	if (lacks & BIT_ULL(SHCA_LACK_XRC)) {
+		ops->alloc_xrcd = NULL;
+		ops->dealloc_xrcd = NULL;
+	}
+	if (lacks & BIT_ULL(SHCA_LACK_FLOW)) {
+		ops->create_flow = NULL;
+		ops->destroy_flow = NULL;
+	}
+	if (lacks & BIT_ULL(SHCA_LACK_SRQ)) {
+		ops->create_srq = NULL;
+		ops->destroy_srq = NULL;
+		ops->modify_srq = NULL;
+		ops->query_srq = NULL;
+		ops->post_srq_recv = NULL;
+	}
+#ifdef HAVE_RESIZE_USER_CQ
+	if (lacks & BIT_ULL(SHCA_LACK_RESIZE_CQ))
+		ops->resize_user_cq = NULL;
+#else
+	if (lacks & BIT_ULL(SHCA_LACK_RESIZE_CQ))
+		ops->resize_cq = NULL;
+#endif
+	if (lacks & BIT_ULL(SHCA_LACK_MODIFY_CQ))
+		ops->modify_cq = NULL;
+	if (lacks & BIT_ULL(SHCA_LACK_REREG_MR))
+		ops->rereg_user_mr = NULL;
+	if (lacks & BIT_ULL(SHCA_LACK_MW)) {
+		ops->alloc_mw = NULL;
+		ops->dealloc_mw = NULL;
+	}
+	if (lacks & BIT_ULL(SHCA_LACK_ADVISE_MR))
+		ops->advise_mr = NULL;
+	if (lacks & BIT_ULL(SHCA_LACK_DMABUF))
+		ops->reg_user_mr_dmabuf = NULL;
+	if (lacks & BIT_ULL(SHCA_LACK_DM)) {
+		ops->alloc_dm = NULL;
+		ops->dealloc_dm = NULL;
+		ops->reg_dm_mr = NULL;
+	}
+	if (lacks & BIT_ULL(SHCA_LACK_MCAST)) {
+		ops->attach_mcast = NULL;
+		ops->detach_mcast = NULL;
+	}
+	if (lacks & BIT_ULL(SHCA_LACK_WQ)) {
+		ops->create_wq = NULL;
+		ops->destroy_wq = NULL;
+		ops->modify_wq = NULL;
+		ops->create_rwq_ind_table = NULL;
+		ops->destroy_rwq_ind_table = NULL;
+	}
+}

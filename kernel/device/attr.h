@@ -1,0 +1,16 @@
+/* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
+/* What a device says of itself: limits and capabilities. */
+#ifndef SHCA_ATTR_H
+#define SHCA_ATTR_H
+
+#include <rdma/ib_verbs.h>
+
+/* Shown by query_device and sysfs. */
+#define SHCA_HW_VER	1
+
+/* struct ib_device_ops */
+int shca_query_device(struct ib_device *ibdev, struct ib_device_attr *attr,
+		      struct ib_udata *udata);
+void shca_fw_str(struct ib_device *ibdev, char *str);
+
+#endif

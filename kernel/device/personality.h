@@ -1,0 +1,28 @@
+/* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
+/* Personalities as the netlink family sets them, and as programs see them. */
+#ifndef SHCA_DEVICE_PERSONALITY_H
+#define SHCA_DEVICE_PERSONALITY_H
+
+#include "../base/dev.h"
+
+struct genl_info;
+
+/** shca_personality_query() - take out of the attributes what the device is without */
+void shca_personality_query(const struct shca_dev *dev,
+			    struct ib_device_attr *attr);
+
+/** shca_personality_features() - SHCA_FEATURE_* of a context on this device */
+void shca_personality_features(const struct shca_dev *dev, u64 *features);
+
+/** shca_personality_fill() - add SHCA_A_PERSONALITY; 0 or -EMSGSIZE */
+int shca_personality_fill(struct sk_buff *msg, const struct shca_dev *dev);
+
+/**
+ * shca_personality_set() - make a device anew with SHCA_A_PERSONALITY of a request
+ * @dev:	takes the caller's reference over
+ *
+ * Return: 0; EBUSY, EINVAL, ENODEV, ENOMEM, with an extack message.
+ */
+int shca_personality_set(struct genl_info *info, struct shca_dev *dev);
+
+#endif

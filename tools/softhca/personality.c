@@ -1,0 +1,320 @@
+// SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
+/*
+ * Personalities of devices. A file has words KEY=VALUE, divided by blanks and ends of
+ * lines; '#' begins a comment. The first line of comment that is no licence is its summary.
+ * The names of keys are in uapi/softhca-personality.h.
+ */
+#include "personality.h"
+
+#include <ctype.h>
+#include <dirent.h>
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <softhca-personality.h>
+
+#include "fault_words.h"
+
+/* Longest line of a file. */
+#define LINE_SIZE	1024
+
+#define X(id, name, min, max, native) { name, min, max },
+static const struct {
+	const char *name;
+	uint64_t min;
+	uint64_t max;
+} limits[] = { SHCA_LIMITS(X) };
+#undef X
+
+#define X(id, name) name,
+static const char *const lacks[] = { SHCA_LACKS(X) };
+#undef X
+
+/* a file that is being read: what it says so far */
+struct personality {
+	bool has[SHCA_LIMIT_NR];
+	uint64_t limit[SHCA_LIMIT_NR];
+	bool has_lacks;
+	uint64_t lacks;
+	bool has_all;		/* vendor_err without a status */
+	bool has_err[SHCA_PERSONALITY_STATUSES];
+	uint32_t vendor_err[SHCA_PERSONALITY_STATUSES];
+};
+
+static bool read_number(const char *text, uint64_t min, uint64_t max,
+			uint64_t *value)
+{
+	char *end;
+
+	return fault_number(text, value, &end) && !*end && *value >= min &&
+	       *value <= max;
+}
+
+/* ---- words ----------------------------------------------------------------------- */
+
+static int wrong_key(const char *where, const char *word)
+{
+	char text[1024];
+	size_t used = 0;
+	int i;
+
+	for (i = 0; i < SHCA_LIMIT_NR; i++)
+		used += snprintf(text + used, sizeof(text) - used, "%s, ",
+				 limits[i].name);
+	return complain("%s: unknown word '%s' (expected KEY=VALUE, of: %swithout, vendor_err, vendor_err.STATUS)",
+			where, word, text);
+}
+
+static int given_twice(const char *where, const char *key)
+{
+	return complain("%s: %s: given twice", where, key);
+}
+
+/* without=NAME,... */
+static int read_lacks(const char *where, struct personality *p, char *names)
+{
+	char text[512], *name;
+	size_t used = 0;
+	int i;
+
+	if (p->has_lacks)
+		return given_twice(where, "without");
+	p->has_lacks = true;
+	while ((name = strsep(&names, ","))) {
+		for (i = 0; i < SHCA_LACK_NR && strcmp(lacks[i], name); i++)
+			;
+		if (i < SHCA_LACK_NR) {
+			p->lacks |= 1ull << i;
+			continue;
+		}
+		for (i = 0; i < SHCA_LACK_NR; i++)
+			used += snprintf(text + used, sizeof(text) - used,
+					 "%s%s", i ? ", " : "", lacks[i]);
+		return complain("%s: without: unknown name '%s' (expected: %s)",
+				where, name, text);
+	}
+	return 0;
+}
+
+/* @status: its name, or NULL: of all that are given no value of their own */
+static int read_vendor_err(const char *where, struct personality *p,
+			   const char *status, const char *text)
+{
+	uint64_t value;
+	int i;
+
+	if (!read_number(text, 0, UINT16_MAX, &value))
+		return complain("%s: vendor_err: invalid value '%s' (expected: 0 to 0xffff)",
+				where, text);
+	if (!status) {
+		if (p->has_all)
+			return given_twice(where, "vendor_err");
+		p->has_all = true;
+		for (i = 1; i < SHCA_PERSONALITY_STATUSES; i++)
+			if (!p->has_err[i])
+				p->vendor_err[i] = value;
+		return 0;
+	}
+	for (i = 1; i < SHCA_PERSONALITY_STATUSES; i++)
+		if (!strcmp(fault_status_name(i), status))
+			break;
+	if (i == SHCA_PERSONALITY_STATUSES)
+		return complain("%s: vendor_err: unknown status '%s' (expected: as RETRY_EXC_ERR)",
+				where, status);
+	if (p->has_err[i])
+		return given_twice(where, status);
+	p->has_err[i] = true;
+	p->vendor_err[i] = value;
+	return 0;
+}
+
+static int read_word(const char *where, struct personality *p, char *word)
+{
+	char *value = strchr(word, '=');
+	int i;
+
+	if (!value)
+		return wrong_key(where, word);
+	*value++ = '\0';
+	if (!strcmp(word, "without"))
+		return read_lacks(where, p, value);
+	if (!strcmp(word, "vendor_err"))
+		return read_vendor_err(where, p, NULL, value);
+	if (!strncmp(word, "vendor_err.", 11))
+		return read_vendor_err(where, p, word + 11, value);
+	for (i = 0; i < SHCA_LIMIT_NR && strcmp(limits[i].name, word); i++)
+		;
+	if (i == SHCA_LIMIT_NR)
+		return wrong_key(where, word);
+	if (p->has[i])
+		return given_twice(where, word);
+	p->has[i] = true;
+	if (!read_number(value, limits[i].min, limits[i].max, &p->limit[i]))
+		return complain("%s: %s: invalid value '%s' (expected: %llu to %llu)",
+				where, word, value,
+				(unsigned long long)limits[i].min,
+				(unsigned long long)limits[i].max);
+	return 0;
+}
+
+static int read_line(const char *where, struct personality *p, char *line)
+{
+	int status = 0;
+	char *word;
+
+	line[strcspn(line, "#\n")] = '\0';
+	while (!status && (word = strsep(&line, " \t")))
+		if (*word)
+			status = read_word(where, p, word);
+	return status;
+}
+
+/* ---- files ----------------------------------------------------------------------- */
+
+static FILE *open_file(const char *name)
+{
+	char path[512];
+
+	if (strchr(name, '/'))
+		return fopen(name, "r");
+	snprintf(path, sizeof(path), "%s/%s", PERSONALITIES_DIR, name);
+	return fopen(path, "r");
+}
+
+static int read_file(const char *name, struct personality *p)
+{
+	char line[LINE_SIZE], where[320];
+	int number = 0, status = 0;
+	FILE *file = open_file(name);
+
+	if (!file && errno == ENOENT && !strchr(name, '/'))
+		return complain("dev set: unknown personality '%s' ('softhca dev personalities' lists them; a file of your own needs a '/')",
+				name);
+	if (!file)
+		return fail("%s: %s", name, strerror(errno));
+	while (!status && fgets(line, sizeof(line), file)) {
+		snprintf(where, sizeof(where), "%.255s line %d", name, ++number);
+		status = strchr(line, '\n') || feof(file) ?
+				 read_line(where, p, line) :
+				 complain("%s: longer than %d characters", where,
+					  LINE_SIZE - 2);
+	}
+	if (!status && ferror(file))
+		status = fail("%s: cannot be read", name);
+	fclose(file);
+	return status;
+}
+
+/* What devices show: letters, digits, '-', '_' and '.', as the module wants it. */
+static int check_name(const char *name)
+{
+	const char *c = name;
+
+	while (isalnum((unsigned char)*c) || (*c && strchr("-_.", *c)))
+		c++;
+	if (*name && !*c && c - name < SHCA_PERSONALITY_NAME)
+		return 0;
+	return complain("dev set: a personality cannot be called '%.40s' (expected: 1 to %d letters, digits, '-', '_' and '.')",
+			name, SHCA_PERSONALITY_NAME - 1);
+}
+
+int personality_put(struct nl_msg *msg, const char *name)
+{
+	const char *slash = strrchr(name, '/');
+	struct nlattr *nest, *list;
+	struct personality p = {};
+	int status, i;
+
+	status = check_name(slash ? slash + 1 : name) ?: read_file(name, &p);
+	if (status)
+		return status;
+	nest = nla_nest_start(msg, SHCA_A_PERSONALITY | NLA_F_NESTED);
+	nla_put_string(msg, SHCA_PA_NAME, slash ? slash + 1 : name);
+	nla_put_u64(msg, SHCA_PA_LACKS, p.lacks);
+	list = nla_nest_start(msg, SHCA_PA_LIMITS | NLA_F_NESTED);
+	for (i = 0; i < SHCA_LIMIT_NR; i++)
+		if (p.has[i])
+			nla_put_u64(msg, i + 1, p.limit[i]);
+	nla_nest_end(msg, list);
+	list = nla_nest_start(msg, SHCA_PA_VENDOR_ERRS | NLA_F_NESTED);
+	for (i = 1; i < SHCA_PERSONALITY_STATUSES; i++)
+		if (p.has_all || p.has_err[i])
+			nla_put_u32(msg, i, p.vendor_err[i]);
+	nla_nest_end(msg, list);
+	/* An empty message has room for all of them. */
+	nla_nest_end(msg, nest);
+	return 0;
+}
+
+/* ---- what there is --------------------------------------------------------------- */
+
+static int is_visible(const struct dirent *entry)
+{
+	return *entry->d_name != '.';
+}
+
+void personality_names(void (*each)(const char *name, void *arg), void *arg)
+{
+	struct dirent **entry;
+	int i, nr = scandir(PERSONALITIES_DIR, &entry, is_visible, alphasort);
+
+	for (i = 0; i < nr; i++) {
+		each(entry[i]->d_name, arg);
+		free(entry[i]);
+	}
+	if (nr >= 0)
+		free(entry);
+}
+
+/* what is listed, and how many so far */
+struct listing {
+	bool json;
+	int nr;
+};
+
+/* The first comment after the licence, or an empty string */
+static void read_summary(const char *name, char *text, size_t size)
+{
+	FILE *file = open_file(name);
+	char line[LINE_SIZE];
+
+	*text = '\0';
+	while (file && !*text && fgets(line, sizeof(line), file)) {
+		line[strcspn(line, "\n")] = '\0';
+		if (!strncmp(line, "# ", 2) && !strstr(line, "SPDX-"))
+			snprintf(text, size, "%.*s", (int)size - 1, line + 2);
+	}
+	if (file)
+		fclose(file);
+}
+
+static void print_personality(const char *name, void *arg)
+{
+	struct listing *list = arg;
+	char summary[128];
+
+	read_summary(name, summary, sizeof(summary));
+	if (!list->json) {
+		printf("%s: %s\n", name, summary);
+	} else {
+		printf("%s\n  {\"name\": ", list->nr ? "," : "");
+		print_json_string(name);
+		printf(", \"summary\": ");
+		print_json_string(summary);
+		putchar('}');
+	}
+	list->nr++;
+}
+
+int personality_list(bool json)
+{
+	struct listing list = { .json = json };
+
+	if (json)
+		putchar('[');
+	personality_names(print_personality, &list);
+	if (json)
+		printf("%s]\n", list.nr ? "\n" : "");
+	return list.nr ? 0 : fail("no personalities in %s", PERSONALITIES_DIR);
+}

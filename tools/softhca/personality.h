@@ -1,0 +1,22 @@
+/* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
+/* Personalities: their files as netlink attributes. */
+#ifndef SOFTHCA_PERSONALITY_FILE_H
+#define SOFTHCA_PERSONALITY_FILE_H
+
+#include "softhca.h"
+
+/**
+ * personality_put() - read the personality @name and write it into @msg
+ * @name:	of a file that came with the tool, or a path with '/'
+ *
+ * Return: 0, or an exit status after a message about the first wrong word.
+ */
+int personality_put(struct nl_msg *msg, const char *name);
+
+/** personality_names() - call @each for every file that came with the tool */
+void personality_names(void (*each)(const char *name, void *arg), void *arg);
+
+/** personality_list() - print the files that came with the tool; an exit status */
+int personality_list(bool json);
+
+#endif
