@@ -135,10 +135,11 @@ static struct sim_wire *wire_mangle(struct sim_world *w, struct sim_wire *wire,
 	return out;
 }
 
-static void link_send(struct sim_node *to, struct sim_wire *wire, bool fifo)
+static void link_send_late(struct sim_node *to, struct sim_wire *wire, bool fifo,
+			   u64 late_ns)
 {
 	struct sim_world *w = to->w;
-	u64 at = w->now + w->f.delay_ns + wire->len * w->f.byte_ns;
+	u64 at = w->now + w->f.delay_ns + wire->len * w->f.byte_ns + late_ns;
 
 	if (w->f.jitter_ns)
 		at += prng_next(&w->rng) % w->f.jitter_ns;
@@ -148,6 +149,11 @@ static void link_send(struct sim_node *to, struct sim_wire *wire, bool fifo)
 		w->link_free[to->idx] = at;
 	}
 	sim_push(w, at, SIM_EV_PACKET, to->idx, 0, wire);
+}
+
+static void link_send(struct sim_node *to, struct sim_wire *wire, bool fifo)
+{
+	link_send_late(to, wire, fifo, 0);
 }
 
 /* A datagram's target is in its header; it may be its sender. */
@@ -169,6 +175,62 @@ static bool is_lost(struct sim_node *from, const struct shca_pkt *pkt)
 
 	return w->f.loss && shca_fault_fits(&w->loss_rule, &at) &&
 	       shca_fault_due(&w->loss_rule, &w->loss, w->now);
+}
+
+void sim_link_release(struct sim_node *from, bool passes)
+{
+	struct sim_wire *wire;
+	struct sim_node *to;
+
+	while ((wire = sim_rules_passed(from->w, from, passes, &to))) {
+		link_send(to, wire, false);
+		passes = false;
+	}
+}
+
+/* What a rule from a file does to a packet. Return: false: nothing, it goes its way. */
+static bool link_befall(struct sim_node *from, struct sim_node *to,
+			struct sim_node *req, const struct shca_pkt *pkt,
+			struct sim_wire *wire)
+{
+	const struct shca_fault_rule *rule;
+	u64 late_ns = 0;
+
+	rule = sim_rules_ask(from, to, pkt, &late_ns);
+	if (!rule)
+		return false;
+	switch (rule->what) {
+	case SHCA_FAULT_DUPLICATE:
+		note_fault(req, false);
+		link_send(to, sim_wire_copy(wire, wire->len), true);
+		return false;
+	case SHCA_FAULT_ECN:
+		wire->ecn_ce = true;
+		return false;
+	case SHCA_FAULT_DELAY:
+		note_fault(req, false);
+		link_send_late(to, wire, false, late_ns);
+		return true;
+	case SHCA_FAULT_REORDER:
+		if (!sim_rules_hold(from, to, wire, rule->distance))
+			return false;
+		note_fault(req, false);
+		return true;
+	case SHCA_FAULT_CORRUPT_PAYLOAD:
+	case SHCA_FAULT_CORRUPT_HEADER:
+	case SHCA_FAULT_CORRUPT_ICRC:
+		/* Wherever the bit is: the ICRC is wrong. */
+		note_fault(req, true);
+		wire->is_sound = false;
+		wire->buf[rule->what == SHCA_FAULT_CORRUPT_HEADER ? 0 :
+			  rule->what == SHCA_FAULT_CORRUPT_ICRC ? wire->len - 1 :
+			  wire->len - SHCA_ICRC_BYTES - 1] ^= 1;
+		return false;
+	default:
+		note_fault(req, true);
+		free(wire);
+		return true;
+	}
 }
 
 void sim_link_tx(struct sim_node *from, const struct shca_pkt *pkt,
@@ -200,6 +262,12 @@ void sim_link_tx(struct sim_node *from, const struct shca_pkt *pkt,
 	wire->from = from;
 	wire->from_qpn = from->qpn;
 
+	if (w->rules) {
+		if (!link_befall(from, to, req, pkt, wire))
+			link_send(to, wire, true);
+		sim_link_release(from, true);
+		return;
+	}
 	if (prng_chance(rng, w->f.mutate)) {
 		link_send(to, wire_mangle(w, sim_wire_copy(wire, wire->len),
 					  true), true);

@@ -209,7 +209,7 @@ static u32 refused_behind(const struct sim_node *n, const struct sim_op *op)
 	const struct sim_faults *f = &n->w->f;
 	u32 mask = 0;
 
-	if (!n->is_refused || !(f->loss || f->corrupt || f->reorder ||
+	if (!n->is_refused || !(f->rules || f->loss || f->corrupt || f->reorder ||
 				f->mem_retry) ||
 	    !(is_read(op) || is_atomic(op) || is_bare(op)))
 		return 0;

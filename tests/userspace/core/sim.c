@@ -200,7 +200,8 @@ static int usage(void)
 {
 	fprintf(stderr,
 		"sim --seeds N [--first N] [--jobs N]   run seeds\n"
-		"sim --seed N [--verbose]               run one, tell its story\n");
+		"sim --seed N [--verbose]               run one, tell its story\n"
+		"    --faults FILE                      the link's faults are these rules\n");
 	return 2;
 }
 
@@ -209,6 +210,7 @@ int main(int argc, char **argv)
 	uint64_t seeds = 1000, first = 1, seed = 0;
 	bool verbose = false, one = false;
 	struct totals sum = { 0 };
+	const char *rules = NULL;
 	unsigned int jobs = 2;
 	int i;
 
@@ -221,6 +223,8 @@ int main(int argc, char **argv)
 			seeds = strtoull(argv[++i], NULL, 0);
 		} else if (!strcmp(argv[i], "--first") && more) {
 			first = strtoull(argv[++i], NULL, 0);
+		} else if (!strcmp(argv[i], "--faults") && more) {
+			rules = argv[++i];
 		} else if (!strcmp(argv[i], "--jobs") && more) {
 			jobs = strtoul(argv[++i], NULL, 0);
 		} else if (!strcmp(argv[i], "--seed") && more) {
@@ -230,6 +234,8 @@ int main(int argc, char **argv)
 			return usage();
 		}
 	}
+	if (rules && sim_rules_read(rules))
+		return 2;
 	if (!one)
 		return run_many(first, seeds, jobs ? jobs : 1);
 	run_seed(seed, verbose, &sum);

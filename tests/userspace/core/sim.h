@@ -7,6 +7,7 @@
  *   sim.c    seeds, processes, the command line
  *   world.c  what happens when: the scenario of a seed and its event queue
  *   link.c   bytes on the wire and what befalls them
+ *   rules.c  rules of fault injection from a file
  *   ways.c   the other ways of a packet: runs of them, and the fast path
  *   node.c   the glue around the core, as small as it can be
  *   park.c   packets that wait for memory, as in kernel/queue/rq.c and sq.c
@@ -332,6 +333,7 @@ enum sim_ev_kind {
 	SIM_EV_FED_RQ,		/* the continuation of what was out of order */
 	SIM_EV_FED_SQ,
 	SIM_EV_FETCHED,		/* memory of a request that is held */
+	SIM_EV_HELD,		/* what others were to overtake has waited long enough */
 };
 
 struct sim_ev {
@@ -356,6 +358,7 @@ struct sim_faults {
 	bool holds;		/* both ends keep requests that come out of order */
 	bool tells;		/* each tells the other so by its marks only */
 	bool keeps;		/* and responses */
+	bool rules;		/* of a file befall packets, in place of the next four */
 	u32 loss;
 	u32 dup;
 	u32 reorder;
@@ -377,6 +380,20 @@ struct sim_faults {
 	u64 pump_ns;
 };
 
+#define SIM_HELD	64
+
+/**
+ * struct sim_held - a packet that @left others of its sender are to overtake
+ * @from: @to:	nodes
+ */
+struct sim_held {
+	struct sim_wire *wire;
+	u32 from;
+	u32 to;
+	u32 left;
+	u64 until;
+};
+
 struct sim_world {
 	u64 seed;
 	bool verbose;
@@ -391,6 +408,9 @@ struct sim_world {
 	/* Losses are decided as in the kernel, see sim_link_tx(). */
 	struct shca_fault_rule loss_rule;
 	struct shca_fault_state loss;
+	struct shca_fault_state *rules;	/* of rules from a file, or NULL */
+	struct sim_held held[SIM_HELD];
+	u32 nr_held;
 	u32 nr_conns;
 	u32 mtu;
 	u8 transport;		/* SHCA_TRANSPORT_RC, _XRC, _UC or _UD */
@@ -446,6 +466,31 @@ void sim_link_tx(struct sim_node *from, const struct shca_pkt *pkt,
 struct sim_wire *sim_wire_copy(const struct sim_wire *from, u32 len);
 void sim_link_rx(struct sim_node *to, struct sim_wire *wire);
 void sim_link_forge(struct sim_node *to);
+
+/* ---- rules from a file (rules.c) ------------------------------------------ */
+
+/** sim_rules_read() - of all worlds; an exit status, after a message */
+int sim_rules_read(const char *name);
+/** sim_rules_start() - the world that was chosen has these faults on its link, and no other */
+void sim_rules_start(struct sim_world *w);
+void sim_rules_end(struct sim_world *w);
+/** sim_rules_ask() - the rule that befalls a packet, or NULL; @delay_ns: of delay */
+const struct shca_fault_rule *sim_rules_ask(struct sim_node *from,
+					    struct sim_node *to,
+					    const struct shca_pkt *pkt,
+					    u64 *delay_ns);
+/** sim_rules_hold() - keep a packet until others have passed; false: too many wait */
+bool sim_rules_hold(struct sim_node *from, struct sim_node *to,
+		    struct sim_wire *wire, u32 distance);
+/**
+ * sim_rules_passed() - the next packet that need not wait any more, or NULL
+ * @passes:	one of @from has just passed
+ * @to:		result: where it goes
+ */
+struct sim_wire *sim_rules_passed(struct sim_world *w, const struct sim_node *from,
+				  bool passes, struct sim_node **to);
+/** sim_link_release() - send what need not wait any more */
+void sim_link_release(struct sim_node *from, bool passes);
 
 /* ---- ways.c -------------------------------------------------------------- */
 

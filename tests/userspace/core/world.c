@@ -461,7 +461,7 @@ static bool may_be_greedy(const struct sim_node *n)
 	const struct sim_faults *f = &n->w->f;
 
 	return sim_is_rc(n->w) && n->req_attr.max_rd_atomic > 1 &&
-	       !f->loss && !f->corrupt && !f->reorder && !f->hostile;
+	       !f->rules && !f->loss && !f->corrupt && !f->reorder && !f->hostile;
 }
 
 static void plan_ops(struct sim_node *n, bool has_fault)
@@ -615,7 +615,7 @@ static u32 world_excuses(const struct sim_node *n)
 
 	if (f->strict || !sim_is_rc(n->w))
 		return 0;
-	if (f->loss || f->corrupt || f->reorder || f->dup || f->mem_retry ||
+	if (f->rules || f->loss || f->corrupt || f->reorder || f->dup || f->mem_retry ||
 	    f->budget || f->link_busy || n->req_attr.timeout_ns < 5 * MS)
 		mask |= 1u << SHCA_WC_RETRY_EXC_ERR;
 	if (n->req_attr.rnr_retry != 7)
@@ -774,7 +774,7 @@ static void check_clean(struct sim_node *n)
 {
 	const struct sim_faults *f = &n->w->f;
 
-	if (f->loss || f->corrupt || f->reorder || f->dup || f->mem_retry || f->link_busy ||
+	if (f->rules || f->loss || f->corrupt || f->reorder || f->dup || f->mem_retry || f->link_busy ||
 	    f->jitter_ns || f->budget || f->hostile ||
 	    n->req_attr.timeout_ns < 100 * MS || n->state != SIM_NODE_RUN ||
 	    n->peer->resp.stats.rnr_naks_sent)
@@ -794,7 +794,7 @@ static void check_no_timeouts(struct sim_node *n)
 {
 	const struct sim_faults *f = &n->w->f;
 
-	if (f->loss || f->corrupt || f->reorder || f->dup || f->hostile ||
+	if (f->rules || f->loss || f->corrupt || f->reorder || f->dup || f->hostile ||
 	    (f->mem_retry && !f->strict) || n->req_attr.timeout_ns < 100 * MS ||
 	    n->state != SIM_NODE_RUN)
 		return;
@@ -934,6 +934,9 @@ static void on_event(struct sim_world *w, struct sim_ev *ev)
 	case SIM_EV_FED_SQ:
 		sim_park_fed(n, ev->kind == SIM_EV_FED_SQ);
 		return;
+	case SIM_EV_HELD:
+		sim_link_release(n, false);
+		return;
 	case SIM_EV_FORGE:
 		sim_link_forge(n);
 		if (prng_chance(rng, 950))
@@ -1060,6 +1063,7 @@ void sim_run(struct sim_world *w)
 
 	w->rng.state = w->seed * 0x9e3779b97f4a7c15ull + 1;
 	pick_world(w);
+	sim_rules_start(w);
 	for (i = 0; i < 2 * w->nr_conns; i++)
 		init_node(w, i);
 	for (i = 0; i < w->nr_conns; i++) {
@@ -1081,6 +1085,7 @@ void sim_run(struct sim_world *w)
 	while (w->nr_ev)
 		free(w->heap[--w->nr_ev].wire);
 	free(w->heap);
+	sim_rules_end(w);
 	for (i = 0; i < 2 * w->nr_conns; i++) {
 		wipe_node(&w->nodes[i]);
 		free(w->nodes[i].req_ring);
