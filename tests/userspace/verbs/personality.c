@@ -555,11 +555,11 @@ static void completions_in_bursts(void)
 	pair_make(&a, &b, &config);
 	from = buf_make(nic_a()->pd, LEN, ACCESS_ALL);
 	to = buf_make(nic_b()->pd, LEN, ACCESS_ALL);
-	/* The timer ends one early where a machine is slow. */
+	/* The timer ends one early where a machine is very slow. */
 	for (i = 0; i < 50; i++)
 		together += first_poll(burst) == burst;
 	printf("# %d of 50 bursts\n", together);
-	REQUIRE(together >= 5);
+	REQUIRE(together >= 25);
 	for (i = 1; i < burst; i++)
 		first_poll(i);
 	REQUIRE_EQ(ibv_req_notify_cq(a.scq, 0), 0);
