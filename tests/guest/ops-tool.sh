@@ -79,16 +79,16 @@ refused() {
 		[[ -z $hint || $hint == "Try 'softhca "*"--help'." ]]
 }
 check error.command refused 2 "unknown command 'dve' (expected: dev, up, down, run, learn, doctor, explain, fault, trace, top)" dve set nonesuch path sideways
-check error.second_word refused 2 "unknown command 'dev ste' (expected: show, set)" dev ste nonesuch path sideways
-check error.word_missing refused 2 "dev: incomplete command (expected: show, set)" dev
+check error.second_word refused 2 "unknown command 'dev ste' (expected: show, set, personalities)" dev ste nonesuch path sideways
+check error.word_missing refused 2 "dev: incomplete command (expected: show, set, personalities)" dev
 check error.no_command eval '! softhca 2>/tmp/refused && grep -q "^usage: softhca" /tmp/refused'
 check error.option refused 2 "dev show: unknown option '--jsno'" dev show --jsno nonesuch
 check error.letter refused 2 "dev show: unknown option '-x'" dev show -xy nonesuch
 check error.option_with_value refused 2 "dev show: unknown option '--json=yes'" dev show --json=yes
 check error.tool_letter refused 2 "unknown option '-x'" -x
 check error.tool_option refused 2 "unknown option '--jsno'" --jsno
-check error.setting refused 2 "dev set: unknown word 'paht' (expected: path, pkey, resv8a, cc, cc_algorithm, lint)" dev set nonesuch paht sideways
-check error.too_few refused 2 "dev set: incomplete command (expected: path, pkey, resv8a, cc, cc_algorithm, lint)" dev set nonesuch
+check error.setting refused 2 "dev set: unknown word 'paht' (expected: path, pkey, resv8a, cc, cc_algorithm, lint, personality)" dev set nonesuch paht sideways
+check error.too_few refused 2 "dev set: incomplete command (expected: path, pkey, resv8a, cc, cc_algorithm, lint, personality)" dev set nonesuch
 check error.value_missing refused 2 "dev set: incomplete command (expected: auto|wire|host)" dev set shca_a path
 check error.too_many refused 2 "dev show: unexpected word 'shca_b'" dev show shca_a shca_b
 check error.too_many_of_one_form refused 2 "dev set: unexpected word '3'" dev set shca_a pkey 1 2 3
@@ -96,8 +96,8 @@ check error.device refused 1 'nonesuch: ' dev set nonesuch path sideways
 check error.device_of_pkey refused 1 'nonesuch: ' dev set nonesuch pkey 99 1
 check error.value refused 2 "dev set: invalid value 'sideways' (expected: auto, wire or host)" dev set shca_a path sideways
 check error.part_of_a_value refused 2 "dev set: invalid value 'aut' (expected: auto" dev set shca_a path aut
-for index in 0 16 70000 -1 seven 1x ''; do
-	check "range.index.$index" refused 2 "dev set: INDEX must be 1 to 15, not '$index'" dev set shca_a pkey -- "$index" 1
+for index in 0 32 70000 -1 seven 1x ''; do
+	check "range.index.$index" refused 2 "dev set: INDEX must be 1 to 31, not '$index'" dev set shca_a pkey -- "$index" 1
 done
 for pkey in 0x10000 99999999999999999999 seven 0x; do
 	check "range.pkey.$pkey" refused 2 "dev set: P_KEY must be 0 to 0xffff, not '$pkey'" dev set shca_a pkey 1 "$pkey"
@@ -136,7 +136,8 @@ offers() { # EXPECTED WORD...
 check complete.devices offers shca_a dev show ''
 check complete.prefix offers shca_a dev set sh
 check complete.none offers '' dev set x
-check complete.settings offers 'path pkey' dev set shca_a p
+check complete.settings offers 'path personality pkey' dev set shca_a p
+check complete.personalities offers 'irdma mlx5 native siw-like strict' dev set shca_a personality ''
 check complete.values offers 'auto host wire' dev set shca_a path ''
 check complete.peer offers peer dev set shca_a path host ''
 check complete.first_peer offers shca_a dev set shca_a path host peer ''
@@ -165,7 +166,7 @@ bash_completes() { # LINE EXPECTED [more: another word begins]
 }
 if [ -f /usr/share/bash-completion/bash_completion ]; then
 	check bash.group bash_completes 'softhca de' dev
-	check bash.commands bash_completes 'softhca dev' 'set show' more
+	check bash.commands bash_completes 'softhca dev' 'personalities set show' more
 	check bash.devices bash_completes 'softhca dev set s' shca_a
 	check bash.values bash_completes 'softhca dev set shca_a path' 'auto host wire' more
 else
