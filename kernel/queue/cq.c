@@ -74,7 +74,7 @@ static bool shca_wc_is_solicited(const struct shca_wc *wc)
 }
 
 /* Whether a completion fires what the consumer armed. */
-static bool shca_cq_fires(struct shca_cq *cq, bool solicited)
+static __always_inline bool shca_cq_fires(struct shca_cq *cq, bool solicited)
 {
 	u32 arm, kind;
 
