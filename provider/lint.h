@@ -244,6 +244,9 @@ void shca_lint_queue_init(struct shca_lint_queue *queue, struct shca_lint *lint,
 			  struct shca_wq *wq, bool is_send);
 /** shca_lint_queue_clear() - forget what is posted; Context: lint->lock held */
 void shca_lint_queue_clear(struct shca_lint_queue *queue);
+/** shca_lint_queue_set_cq() - what is posted completes to @cq, or with NULL nowhere; likewise */
+void shca_lint_queue_set_cq(struct shca_lint_queue *queue,
+			    struct shca_lint_cq *cq);
 /** shca_lint_qp_find() - a QP by its number, or NULL; Context: lint->lock held */
 struct shca_lint_qp *shca_lint_qp_find(struct shca_lint *lint, uint32_t qp_num);
 /** shca_lint_completed() - the program is about to see a completion of @qp_num */

@@ -76,6 +76,21 @@ void shca_lint_queue_clear(struct shca_lint_queue *queue)
 		shca_lint_drop(queue, post);
 }
 
+void shca_lint_queue_set_cq(struct shca_lint_queue *queue,
+			    struct shca_lint_cq *cq)
+{
+	struct shca_lint_post *post;
+
+	list_for_each(&queue->posted, post, entry) {
+		if (post->counted)
+			queue->cq->outstanding--;
+		post->counted = post->signaled && cq;
+		if (post->counted)
+			cq->outstanding++;
+	}
+	queue->cq = cq;
+}
+
 /* ---- posting ------------------------------------------------------------- */
 
 static struct shca_lint_post *shca_lint_alloc(const struct shca_sge *sge,

@@ -452,6 +452,7 @@ static int shca_lint_destroy_qp(struct ibv_qp *ibqp)
 {
 	struct shca_lint *lint = shca_lint_of(ibqp->context);
 	struct shca_lint_qp *qp = shca_lint_qp_of(ibqp);
+	struct shca_lint_cq *send_cq, *recv_cq;
 	int err;
 
 	if (!qp)
@@ -459,6 +460,11 @@ static int shca_lint_destroy_qp(struct ibv_qp *ibqp)
 	pthread_mutex_lock(&lint->lock);
 	shca_lint_check_psn(lint, qp, 0, true);
 	qp->ending = true;
+	/* Once the real one is gone, another thread may destroy its CQs. */
+	send_cq = qp->send.cq;
+	recv_cq = qp->recv.cq;
+	shca_lint_queue_set_cq(&qp->send, NULL);
+	shca_lint_queue_set_cq(&qp->recv, NULL);
 	pthread_mutex_unlock(&lint->lock);
 	err = lint->next.destroy_qp(ibqp);
 	pthread_mutex_lock(&lint->lock);
@@ -467,6 +473,9 @@ static int shca_lint_destroy_qp(struct ibv_qp *ibqp)
 		list_del(&qp->entry);
 		shca_lint_queue_clear(&qp->send);
 		shca_lint_queue_clear(&qp->recv);
+	} else {
+		shca_lint_queue_set_cq(&qp->send, send_cq);
+		shca_lint_queue_set_cq(&qp->recv, recv_cq);
 	}
 	pthread_mutex_unlock(&lint->lock);
 	if (!err)
