@@ -273,6 +273,13 @@ void shca_resp_reset(struct shca_resp *resp);
  */
 bool shca_resp_flush_acks(struct shca_resp *resp);
 
+/** shca_resp_owes_ack() - is an acknowledgement owed, and nothing else? */
+static inline bool shca_resp_owes_ack(const struct shca_resp *resp)
+{
+	return resp->ack == SHCA_ACK_ACK && resp->rd_send == resp->rd_tail &&
+	       !resp->nak_sent && !resp->cnp_due && resp->state == SHCA_SIDE_READY;
+}
+
 /** shca_resp_fail() - go to SHCA_SIDE_ERR from outside */
 void shca_resp_fail(struct shca_resp *resp);
 

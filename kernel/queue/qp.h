@@ -205,6 +205,37 @@ struct shca_rq {
 };
 
 /**
+ * struct shca_reply - whether acknowledgements wait for replies (reply.h)
+ * @held:	an acknowledgement waits. Written under rq.lock; the send side looks at it
+ *		without, and then again under the lock
+ * @armed:	shca_rq.side.timer is armed for it, or for an earlier one; under rq.lock
+ * @psn:	of the last acknowledgement that waited or left; under rq.lock
+ * @due:	when it leaves alone, ns; under rq.lock
+ * @seen:	@replies when the last one had to leave alone; under rq.lock
+ * @wants:	so many replies since then make the next one likely; under rq.lock
+ * @answered:	when a request was executed to which no reply came yet, in units of 1,024
+ *		ns; 0: none. Written by both sides, each value is whole
+ * @turn:	what a reply takes on average, in these units; under sq.lock
+ * @replies:	so many came in time, free-running; under sq.lock
+ * @taken:	the send side has taken an acknowledgement, which may not have left;
+ *		under sq.lock
+ * @out_seq:	of this one
+ */
+struct shca_reply {
+	bool held;
+	bool armed;
+	u32 psn;
+	u64 due;
+	u32 seen;
+	u32 wants;
+	u32 answered;
+	u32 turn;
+	u32 replies;
+	bool taken;
+	u64 out_seq;
+};
+
+/**
  * struct shca_qp - a queue pair
  * @ref: @unused: see above
  * @state: @dead: written under both locks, read under either
@@ -226,6 +257,7 @@ struct shca_rq {
  * @index:	indices that the process writes; NULL never
  * @status:	indices that only the kernel writes
  * @tm:		rendezvous of tag matching, if its SRQ does that
+ * @reply:	what both sides know about replies
  * @event_bh: @events: kernel consumer: events (bits IB_EVENT_*) that its handler
  *		is to be told
  */
@@ -271,6 +303,7 @@ struct shca_qp {
 	struct shca_bh event_bh;
 	unsigned long events;
 
+	struct shca_reply reply ____cacheline_aligned_in_smp;
 	struct shca_sq sq ____cacheline_aligned_in_smp;
 	struct shca_rq rq ____cacheline_aligned_in_smp;
 };

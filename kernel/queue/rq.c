@@ -4,7 +4,8 @@
  * to the wire, receive requests from the ring, and their flushing.
  *
  * Timer: shca_rq.timer, for a full queue below.  shca_rq_wait() arms it for when that
- * has room again, and shca_rq_timer() lets the responder go on.  Softirq.
+ * has room again, and shca_rq_timer() lets the responder go on.  It is also for an
+ * acknowledgement that has waited for a reply for too long (reply.h).  Softirq.
  */
 #include "rq.h"
 
@@ -21,6 +22,7 @@
 #include "late.h"
 #include "peer.h"
 #include "payload.h"
+#include "reply.h"
 #include "side.h"
 #include "sq.h"
 #include "srq.h"
@@ -108,6 +110,7 @@ static void shca_rq_wait(struct shca_qp *qp)
 	if (qp->dead)
 		return;
 	at = shca_tx_busy_until(&qp->rq.side.route, ktime_get_ns());
+	qp->reply.armed = false;
 	hrtimer_start(&qp->rq.side.timer, ns_to_ktime(at),
 		      HRTIMER_MODE_ABS_SOFT);
 }
@@ -175,6 +178,7 @@ static bool shca_rq_respond(struct shca_qp *qp, u64 now,
 			    struct shca_side_news *news)
 {
 	lockdep_assert_held(&qp->rq.lock);
+	WRITE_ONCE(qp->reply.held, false);
 	return shca_side_transmit(qp, &qp->rq.side, &shca_rq_ops, now, news);
 }
 
@@ -377,7 +381,8 @@ void shca_rq_rx(struct shca_qp *qp, const struct shca_pkt *pkt, unsigned int nr,
 	spin_lock(&rq->lock);
 	now = ktime_get_ns();
 	shca_side_take_all(qp, &rq->side, &shca_rq_ops, pkt, nr, now, &news);
-	if (answer && !rq->side.continuing && shca_rq_respond(qp, now, &news))
+	if (answer && !rq->side.continuing && !shca_reply_awaits(qp, now) &&
+	    shca_rq_respond(qp, now, &news))
 		shca_rq_queue(qp);
 	shca_rq_settle(qp, &news);
 	spin_unlock(&rq->lock);
@@ -480,7 +485,10 @@ SHCA_BH_HANDLER(shca_rq_continue)
 
 static enum hrtimer_restart shca_rq_timer(struct hrtimer *timer)
 {
-	shca_rq_kick(container_of(timer, struct shca_qp, rq.side.timer));
+	struct shca_qp *qp = container_of(timer, struct shca_qp, rq.side.timer);
+
+	if (shca_reply_timer(qp))
+		shca_rq_kick(qp);
 	return HRTIMER_NORESTART;
 }
 
@@ -543,6 +551,7 @@ void shca_rq_init(struct shca_qp *qp)
 {
 	spin_lock_init(&qp->rq.lock);
 	spin_lock_init(&qp->rq.post_lock);
+	shca_reply_init(&qp->reply);
 	shca_bh_init(&qp->rq.side.bh, shca_rq_continue);
 	shca_side_init(&qp->rq.side, qp, shca_rq_resume);
 	hrtimer_setup(&qp->rq.side.timer, shca_rq_timer, CLOCK_MONOTONIC,

@@ -34,6 +34,7 @@
 #include "payload.h"
 #include "peer.h"
 #include "raw.h"
+#include "reply.h"
 #include "rq.h"
 #include "side.h"
 #include "tm.h"
@@ -310,10 +311,9 @@ static int shca_sq_complete(struct shca_qp *qp)
 }
 
 /*
- * The requester resumes at @pkt.  If the queue below is full, it resumes a bit
- * later. If memory is not present, it resumes when shca_sq_resume() tells that it
- * is there.  That call cannot come too early: it needs the lock, which is held
- * since the memory was asked for.
+ * The requester resumes at @pkt: a bit later, if the queue below is full. If its memory
+ * was not there, shca_sq_resume() tells when it is. This call cannot come too early: it
+ * needs the lock, which is held since the memory was asked for.
  */
 static void shca_sq_failed(struct shca_qp *qp, const struct shca_batch *batch,
 			   const struct shca_pkt *pkt,
@@ -323,6 +323,8 @@ static void shca_sq_failed(struct shca_qp *qp, const struct shca_batch *batch,
 	struct shca_sq *sq = &qp->sq;
 
 	lockdep_assert_held(&sq->lock);
+	if (shca_reply_return(qp, pkt))
+		return;
 	if (shca_tx_found_full(batch, pkt)) {
 		shca_req_link_full(&sq->req, pkt,
 				   shca_tx_busy_until(&sq->side.route,
@@ -341,7 +343,7 @@ static bool shca_sq_next(struct shca_qp *qp, u32 burst, u64 now,
 
 	shca_req_set_burst(req, burst);
 	if (!shca_req_next(req, now, pkt))
-		return false;
+		return shca_reply_take(qp, now, pkt);
 	if (unlikely(!pkt->wr))
 		shca_count(qp, TX_ACK_PROBE);
 	return true;
@@ -357,6 +359,7 @@ static bool shca_sq_transmit(struct shca_qp *qp, struct shca_side_news *news)
 
 	WRITE_ONCE(sq->tx_cpu, smp_processor_id());
 	shca_peer_learn(qp, now);
+	shca_reply_sent(qp, now);
 	return shca_side_transmit(qp, &sq->side, &shca_sq_ops, now, news);
 }
 
@@ -381,8 +384,7 @@ static void shca_sq_queue(struct shca_qp *qp)
 	shca_sq_queue_on(qp, smp_processor_id());
 }
 
-/*
- * Must another CPU transmit what is to follow?  Responses may be received on another CPU
+/* Must another CPU transmit what is to follow?  Responses may be received on another CPU
  * than the one that transmits (rps.c), whose packets may not have arrived yet.
  */
 static bool shca_sq_elsewhere(const struct shca_sq *sq)
@@ -422,9 +424,8 @@ static bool shca_sq_step(struct shca_qp *qp, struct shca_sq_news *news)
 	bool more;
 
 	lockdep_assert_held(&sq->lock);
-	/*
-	 * Again where what has retired made room in the ring, or was waited for.  What is
-	 * posted from now on has a doorbell of its own, or the timer.
+	/* Again where what has retired made room in the ring, or was waited for.  What
+	 * is posted from now on has a doorbell of its own, or the timer.
 	 */
 	do {
 		shca_sq_fetch_own(qp);
@@ -530,8 +531,7 @@ static bool shca_sq_round(struct shca_qp *qp, enum shca_sq_turn turn)
 		shca_stream_timer(qp, now);
 		timeouts = sq->req.stats.timeouts;
 		early = sq->req.stats.early;
-		/*
-		 * The answer is here, and waits for memory; shca_sq_resume() comes, or
+		/* The answer is here, and waits for memory; shca_sq_resume() comes, or
 		 * never.  So this is looked at now and then.
 		 */
 		if (sq->side.park.nr || sq->direct_more)

@@ -343,8 +343,9 @@ static u32 shca_batch_expect(const struct shca_qp *qp,
 	/* Small requests that wait behind this one; a guess is enough. */
 	if (pkt->wr) {
 		waiting = req->ring.prod - req->ring.nxt;
-		return 1 + (is_rd ? min(waiting, shca_batch_rd_room(req)) :
-				    waiting);
+		if (is_rd)
+			waiting = min(waiting, shca_batch_rd_room(req));
+		return 1 + waiting + READ_ONCE(qp->reply.held);
 	}
 	/* Responses, of which this is one; the other side's, under its lock. */
 	if (is_rd)
