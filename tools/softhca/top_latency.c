@@ -235,9 +235,7 @@ bool latency_open(void)
 	if (timer.tep && find_fields(&timer.post, "shca_post", true) &&
 	    find_fields(&timer.complete, "shca_complete", false)) {
 		timer.instance = trace_instance();
-		/* Names of processes would cost each switch between any two of them. */
 		if (timer.instance &&
-		    tracefs_instance_file_write(timer.instance, "options/record-cmd", "0") > 0 &&
 		    !tracefs_event_enable(timer.instance, "softhca", "shca_post") &&
 		    !tracefs_event_enable(timer.instance, "softhca", "shca_complete"))
 			return true;
