@@ -85,9 +85,10 @@ static const char *duration(double us, char *text)
 /* What @part of the requests did not take longer than; "-" if there was none */
 static const char *latency_text(const struct top_latency *latency, double part, char *text)
 {
-	if (!latency->nr)
-		return strcpy(text, "-");
-	return duration(latency_part(latency, part), text);
+	if (latency->nr)
+		return duration(latency_part(latency, part), text);
+	sprintf(text, "-");
+	return text;
 }
 
 /* A character for each power of two; what is beyond the ends counts for these. */
