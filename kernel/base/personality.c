@@ -14,11 +14,10 @@ const struct shca_personality shca_native = {
 #undef X
 
 /* The lists for user space have numbers, so that tools need no other header. */
-#define X(id, name, min, max, native)						\
-	static_assert((min) <= (native) && (native) <= (max));			\
-	enum { SHCA_NATIVE_##id = (native) > INT_MAX ? -1 : (int)(native) };
-SHCA_LIMITS(X)
+#define X(id, name, min, max, native) SHCA_NATIVE_##id = (u32)(native),
+enum { SHCA_LIMITS(X) };
 #undef X
+
 static_assert(SHCA_NATIVE_QP == SHCA_LIM_QP);
 static_assert(SHCA_NATIVE_QP_WR == SHCA_LIM_QP_WR);
 static_assert(SHCA_NATIVE_SEND_SGE == SHCA_LIM_SGE);

@@ -47,7 +47,8 @@ static u64 value_of(const void *data, size_t length)
 	u64 value = 0;
 
 	/* (of a machine whose first byte is the lowest, as those of the kernel's module) */
-	memcpy(&value, data, length);
+	if (length)
+		memcpy(&value, data, length);
 	return value;
 }
 
@@ -55,6 +56,7 @@ static bool take(int attr, const void *data, size_t length, void *arg)
 {
 	struct sim_rule *r = arg;
 	struct shca_fault_rule *rule = &r->rule;
+	u64 value;
 
 	r->given |= 1ull << attr;
 	if (attr == SHCA_FA_AT) {
@@ -62,28 +64,56 @@ static bool take(int attr, const void *data, size_t length, void *arg)
 		rule->nr_at = length / sizeof(*r->at);
 		return true;
 	}
+	value = value_of(data, length);
 	switch (attr) {
-#define TAKE(id, member)						\
-	case SHCA_FA_##id:						\
-		rule->member = value_of(data, length);			\
-		break
-	TAKE(WHAT, what);
-	TAKE(QPN, qpn);
-	TAKE(OPCODE, opcode);
-	TAKE(TYPE, type);
-	TAKE(PSN, psn);
-	TAKE(PSN_LAST, psn_last);
-	TAKE(PROBABILITY, probability);
-	TAKE(SEED, seed);
-	TAKE(EVERY, every);
-	TAKE(NTH, nth);
-	TAKE(COUNT, count);
-	TAKE(AFTER, after_ns);
-	TAKE(FOR, for_ns);
-	TAKE(DELAY, delay_ns);
-	TAKE(JITTER, jitter_ns);
-	TAKE(DISTANCE, distance);
-#undef TAKE
+	case SHCA_FA_WHAT:
+		rule->what = value;
+		break;
+	case SHCA_FA_QPN:
+		rule->qpn = value;
+		break;
+	case SHCA_FA_OPCODE:
+		rule->opcode = value;
+		break;
+	case SHCA_FA_TYPE:
+		rule->type = value;
+		break;
+	case SHCA_FA_PSN:
+		rule->psn = value;
+		break;
+	case SHCA_FA_PSN_LAST:
+		rule->psn_last = value;
+		break;
+	case SHCA_FA_PROBABILITY:
+		rule->probability = value;
+		break;
+	case SHCA_FA_SEED:
+		rule->seed = value;
+		break;
+	case SHCA_FA_EVERY:
+		rule->every = value;
+		break;
+	case SHCA_FA_NTH:
+		rule->nth = value;
+		break;
+	case SHCA_FA_COUNT:
+		rule->count = value;
+		break;
+	case SHCA_FA_AFTER:
+		rule->after_ns = value;
+		break;
+	case SHCA_FA_FOR:
+		rule->for_ns = value;
+		break;
+	case SHCA_FA_DELAY:
+		rule->delay_ns = value;
+		break;
+	case SHCA_FA_JITTER:
+		rule->jitter_ns = value;
+		break;
+	case SHCA_FA_DISTANCE:
+		rule->distance = value;
+		break;
 	}
 	return true;
 }
