@@ -4,6 +4,7 @@
 
 #include <linux/module.h>
 
+#include "../base/compat.h"
 #include "../base/dev.h"
 #include "../mem/odp.h"
 #include "../queue/tm.h"

@@ -6,6 +6,7 @@
 #include <net/genetlink.h>
 
 #include "../../uapi/softhca-netlink.h"
+#include "../base/compat.h"
 #include "renew.h"
 
 void shca_personality_query(const struct shca_dev *dev,
