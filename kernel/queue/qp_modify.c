@@ -35,7 +35,7 @@ static const char *shca_path_wrong(const struct shca_qp *qp,
 {
 	if ((mask & IB_QP_PORT) && attr->port_num != 1)
 		return "port_num is not 1, the only port";
-	if ((mask & IB_QP_PKEY_INDEX) && 
+	if ((mask & IB_QP_PKEY_INDEX) &&
 	    attr->pkey_index >= shca_limit(qp->dev, PKEYS))
 		return "pkey_index is beyond the P_Key table";
 	if ((mask & IB_QP_PATH_MTU) &&
