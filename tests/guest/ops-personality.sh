@@ -41,11 +41,11 @@ check all_are_listed_in_json lists_json
 check completion eval 'in_a softhca --complete dev set shca_a personality st | grep -qx strict'
 
 # ---- wrong files
-mkdir -p /tmp/own
-at_exit rm -rf /tmp/own
+own=$(mktemp -d)
+at_exit rm -rf "$own"
 wrong() {
-	printf '%s\n' "$2" >/tmp/own/wrong
-	check "wrong.$1" refused 2 "$3" set_a /tmp/own/wrong
+	printf '%s\n' "$2" >"$own"/wrong
+	check "wrong.$1" refused 2 "$3" set_a "$own"/wrong
 }
 wrong key $'max_qp=5\nmax_qps=7' "wrong line 2: unknown word 'max_qps' (expected KEY=VALUE, of: max_qp, "
 wrong no_value 'max_qp=5 strict' "line 1: unknown word 'strict'"
@@ -59,9 +59,9 @@ wrong status 'vendor_err.WRONG=1' "unknown status 'WRONG'"
 wrong vendor_err 'vendor_err=0x10000' "vendor_err: invalid value '0x10000'"
 wrong long "$(printf 'x%.0s' {1..2000})" 'line 1: longer than'
 check wrong.name refused 2 "unknown personality 'nonesuch'" set_a nonesuch
-check wrong.file refused 1 'No such file' set_a /tmp/own/nonesuch
-cp $files/strict '/tmp/own/a b'
-check wrong.called refused 2 "cannot be called 'a b'" set_a '/tmp/own/a b'
+check wrong.file refused 1 'No such file' set_a "$own"/nonesuch
+cp $files/strict "$own/a b"
+check wrong.called refused 2 "cannot be called 'a b'" set_a "$own/a b"
 check nothing_was_changed is_a native
 
 # By hand, what the tool would never send: 2 the name, 16 SHCA_A_PERSONALITY of
@@ -147,16 +147,16 @@ done
 verbs strict limits -d shca_a -f 4 max_srq_wr max_mcast max_srq max_cq max_qp max_pd max_ah max_mr max_mw
 verbs strict personality -d shca_a -f 4 last_byte_is_not_enough completions_bring_all deregistration_brings_all
 # Long enough for a machine that is slow.
-printf 'burst=8 burst_us=10000\n' >/tmp/own/burst
-check set.burst change /tmp/own/burst
+printf 'burst=8 burst_us=10000\n' >"$own"/burst
+check set.burst change "$own"/burst
 export EXPECT_BURST=8
 verbs burst personality -d shca_a -f 4 completions_in_bursts
 check set.native change native
 check told.native_again is_a native
 check settings_have_stayed eval 'in_a softhca dev show shca_a | grep -q "resv8a on cc off cc_algorithm delay .*3:0x8123"'
 verbs native personality -d shca_a -f 4 last_byte_is_enough completions_bring_all deregistration_brings_all
-printf '# of my own\nmax_qp=2 without=mw\n' >/tmp/own/mine.1
-check own_file change /tmp/own/mine.1
+printf '# of my own\nmax_qp=2 without=mw\n' >"$own"/mine.1
+check own_file change "$own"/mine.1
 check own_file_is_shown is_a mine.1
 verbs own personality -d shca_a -f 4 no_mw
 
@@ -201,7 +201,8 @@ opened_meanwhile() {
 check programs_open_it_meanwhile opened_meanwhile
 check afterwards_it_can_be_set change native
 
-# An InfiniBand port: its GUID stays, too.
+# An InfiniBand port: its GUID stays, too. (IPoIB would have objects on it.)
+modprobe -r ib_ipoib
 run ip -n $ns_a link set veth_a mtu 1500
 run in_a rdma link add shca_ib type softhca_ib netdev veth_a
 at_exit rdma link delete shca_ib
