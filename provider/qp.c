@@ -241,7 +241,10 @@ static struct shca_qp *shca_qp_create(struct ibv_context *ibctx,
 	shca_qp_init_rings(qp, &resp.drv_payload, &attr->cap);
 	qp->opcodes = opcodes;
 	qp->sig_all = attr->sq_sig_all;
-	qp->streams = ctx->features & SHCA_FEATURE_DOORBELL_INDEX;
+	/* UD: shca_destroy_ah() has no other doorbell. */
+	qp->streams = ctx->features & SHCA_FEATURE_DOORBELL_INDEX &&
+		      (attr->qp_type != IBV_QPT_UD ||
+		       ctx->features & SHCA_FEATURE_DOORBELL);
 	shca_doorbell_init(&qp->doorbell, qp->vqp.qp.qp_num);
 	shca_poller_add(ctx, qp);
 	if (is_ex)
@@ -497,12 +500,13 @@ static void shca_fill_bind(struct shca_send_wqe *wqe, const struct ibv_mw *mw,
 }
 
 /* Fills in the part that depends on the type of QP and the opcode. */
-static SHCA_ALWAYS_INLINE void shca_fill_remote(const struct shca_qp *qp,
+static SHCA_ALWAYS_INLINE void shca_fill_remote(struct shca_qp *qp,
 						struct shca_send_wqe *wqe,
 						const struct ibv_send_wr *wr)
 {
 	memset(wqe->room, 0, sizeof(wqe->room));
 	if (qp->vqp.qp.qp_type == IBV_QPT_UD) {
+		shca_ah_used(qp, to_shca_ah(wr->wr.ud.ah));
 		wqe->ud.ah = to_shca_ah(wr->wr.ud.ah)->handle;
 		wqe->ud.remote_qpn = wr->wr.ud.remote_qpn;
 		wqe->ud.remote_qkey = wr->wr.ud.remote_qkey;
@@ -531,7 +535,7 @@ static SHCA_ALWAYS_INLINE void shca_fill_remote(const struct shca_qp *qp,
 	}
 }
 
-static SHCA_ALWAYS_INLINE void shca_fill_send(const struct shca_qp *qp,
+static SHCA_ALWAYS_INLINE void shca_fill_send(struct shca_qp *qp,
 					      struct shca_send_wqe *wqe,
 					      const struct ibv_send_wr *wr)
 {

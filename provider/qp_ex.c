@@ -253,10 +253,12 @@ static void shca_wr_flush(struct ibv_qp_ex *qpx, uint32_t rkey,
 static void shca_wr_set_ud_addr(struct ibv_qp_ex *qpx, struct ibv_ah *ah,
 				uint32_t remote_qpn, uint32_t remote_qkey)
 {
-	struct shca_send_wqe *wqe = to_shca_qp_ex(qpx)->ex.wqe;
+	struct shca_qp *qp = to_shca_qp_ex(qpx);
+	struct shca_send_wqe *wqe = qp->ex.wqe;
 
 	if (unlikely(!wqe))
 		return;
+	shca_ah_used(qp, to_shca_ah(ah));
 	wqe->ud.ah = to_shca_ah(ah)->handle;
 	wqe->ud.remote_qpn = remote_qpn;
 	wqe->ud.remote_qkey = remote_qkey;

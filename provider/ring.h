@@ -84,7 +84,7 @@ static inline void shca_sq_publish(struct shca_qp_index *index, uint32_t prod)
 }
 
 /* A request with more bytes is worth a doorbell. */
-#define SHCA_FEW_BYTES	512
+#define SHCA_FEW_BYTES	1024
 
 /** shca_send_is_urgent() - does a request need a doorbell, whatever sq_doorbell is? */
 static inline bool shca_send_is_urgent(const struct shca_send_wqe *wqe)
@@ -106,6 +106,26 @@ static inline bool shca_send_is_urgent(const struct shca_send_wqe *wqe)
 	default:
 		return true;
 	}
+}
+
+/**
+ * shca_ah_used() - a datagram is posted to @ah
+ *
+ * A program may destroy the handle as soon as it has posted, because an adapter has a copy
+ * of the address by then. In a stream the kernel may not have read the request yet. So the
+ * handle knows the QP that streams to it, whose doorbell is rung before its end. Others
+ * that use it do not stream.
+ */
+static inline void shca_ah_used(struct shca_qp *qp, struct shca_ah *ah)
+{
+	uint32_t qpn = __atomic_load_n(&ah->qpn, __ATOMIC_RELAXED);
+
+	if (qpn == qp->vqp.qp.qp_num ||
+	    (!qpn && __atomic_compare_exchange_n(&ah->qpn, &qpn, qp->vqp.qp.qp_num,
+						 false, __ATOMIC_RELAXED,
+						 __ATOMIC_RELAXED)))
+		return;
+	__atomic_store_n(&qp->streams, false, __ATOMIC_RELAXED);
 }
 
 /**

@@ -95,9 +95,15 @@ struct shca_pd {
 	atomic_int users;
 };
 
+/**
+ * struct shca_ah - an address handle
+ * @handle:	for shca_send_wqe.ud.ah
+ * @qpn:	the QP that streams to it (shca_ah_used()), 0: none yet
+ */
 struct shca_ah {
 	struct ibv_ah ah;
-	uint32_t handle;	/* for shca_send_wqe.ud.ah */
+	uint32_t handle;
+	uint32_t qpn;
 };
 
 /**

@@ -6,6 +6,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "doorbell.h"
+
 int shca_query_device_ex(struct ibv_context *ibctx,
 			 const struct ibv_query_device_ex_input *input,
 			 struct ibv_device_attr_ex *attr, size_t attr_size)
@@ -117,9 +119,14 @@ struct ibv_ah *shca_create_ah(struct ibv_pd *pd, struct ibv_ah_attr *attr)
 
 int shca_destroy_ah(struct ibv_ah *ibah)
 {
-	int err = ibv_cmd_destroy_ah(ibah);
+	struct shca_ah *ah = to_shca_ah(ibah);
+	int err;
 
+	/* What was posted to it has left, as from an adapter: shca_ah_used(). */
+	if (ah->qpn)
+		shca_doorbell_ring_number(ibah->context, ah->qpn);
+	err = ibv_cmd_destroy_ah(ibah);
 	if (!err)
-		free(to_shca_ah(ibah));
+		free(ah);
 	return err;
 }

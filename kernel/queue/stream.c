@@ -52,8 +52,9 @@ void shca_stream_init(struct shca_qp *qp)
 {
 	struct shca_stream *stream = &qp->sq.stream;
 
-	/* The kinds whose peer's requests arrive at the same QP. */
-	if (qp->type != IB_QPT_RC && qp->type != IB_QPT_UC)
+	/* The kinds whose peers' requests arrive at the same QP. */
+	if (qp->type != IB_QPT_RC && qp->type != IB_QPT_UC &&
+	    qp->type != IB_QPT_UD)
 		return;
 	stream->patience = SHCA_STREAM_MIN;
 	stream->bell = SHCA_STREAM_BELL_MAX_NS;
@@ -134,21 +135,30 @@ static u64 shca_stream_hold(const struct shca_stream *stream, u64 now)
 					SHCA_STREAM_MOST_NS));
 }
 
+/*
+ * What the peers' requests move: a datagram has no expected PSN.  Written under the other
+ * lock: an old value is as good.
+ */
+static u32 shca_stream_heard(const struct shca_qp *qp)
+{
+	return READ_ONCE(*(qp->type == IB_QPT_UD ? &qp->rq.resp.msn :
+			   &qp->rq.resp.epsn));
+}
+
 void shca_stream_doorbell(struct shca_qp *qp)
 {
 	struct shca_stream *stream = &qp->sq.stream;
 	u32 posts = qp->sq.seen - stream->seen;
-	u32 epsn, gap;
+	u32 heard, gap;
 	u64 now;
 
 	lockdep_assert_held(&qp->sq.lock);
 	stream->seen = qp->sq.seen;
 	/* Unless there is a stream, and never left behind: indices wrap. */
 	shca_stream_set(qp, qp->sq.seen);
-	/* Written under the other lock: an old value is as good. */
-	epsn = READ_ONCE(qp->rq.resp.epsn);
-	if (!stream->batch || epsn != stream->epsn || qp->state != IB_QPS_RTS) {
-		stream->epsn = epsn;
+	heard = shca_stream_heard(qp);
+	if (!stream->batch || heard != stream->heard || qp->state != IB_QPS_RTS) {
+		stream->heard = heard;
 		if (stream->since)
 			shca_stream_stop(qp);
 		return;

@@ -9,7 +9,7 @@
  * the index from which a doorbell is needed, and looks at the ring by itself after
  * a while.
  *
- * Two kinds of QP have no stream.  One answers its peer (a request of the peer came
+ * Two kinds of QP have no stream.  One answers its peers (a request of theirs came
  * since the last doorbell), the other posts now and then.  A stream ends where its
  * next batch is not full in time (stream.c).  If it has filled no batch, the next
  * row of posts must be twice as long before a stream begins.  A process may post a
@@ -36,7 +36,7 @@ struct shca_qp;
  * @batch:	posts that need one doorbell; 0: each needs its own, for good
  * @patience:	posts that make a stream
  * @seen:	shca_sq.seen at the last doorbell
- * @epsn:	PSN expected of the peer then
+ * @heard:	what the peers had sent then (shca_stream_heard())
  * @full:	this stream has filled a batch
  * @alone:	doorbells in a row for one post each, as it was waited for
  * @timed:	doorbells of this row that were timed
@@ -50,7 +50,7 @@ struct shca_stream {
 	u32 batch;
 	u32 patience;
 	u32 seen;
-	u32 epsn;
+	u32 heard;
 	bool full;
 	u8 alone;
 	u8 timed;

@@ -139,7 +139,8 @@ def operations():
 
 # operation -> sizes
 COUNTED = {"SEND_EVENT": (8,), "SEND": (8, 1 << 16), "WRITE": (8, 1 << 16), "READ": (8, 1 << 16),
-           "SEND_LIST16": (8,), "WRITE_LIST16": (8,), "ATOMIC_FA": (8,)}
+           "SEND_LIST16": (8,), "WRITE_LIST16": (8,), "ATOMIC_FA": (8,),
+           "UD_SEND": (1024,)}
 # the same with tracing on: operation -> paths and sizes
 COUNTED_TRACED = {
     "SEND": (("device", 1 << 16), ("veth9000", 1 << 16)),

@@ -35,6 +35,7 @@ struct scale;
  * struct op - an operation
  * @list:	work requests in one post
  * @round_trip:	two threads send to each other, one message at a time
+ * @ud:		between UD queue pairs
  * @scale:	one of a number of objects; how many instructions, or bytes
  */
 struct op {
@@ -42,6 +43,7 @@ struct op {
 	enum ibv_wr_opcode opcode;
 	int list;
 	bool round_trip;
+	bool ud;
 	double (*scale)(struct scale *s);
 };
 
@@ -57,6 +59,7 @@ static const struct op ops[] = {
 	{ "WRITE_LIST16", IBV_WR_RDMA_WRITE, LIST, false },
 	{ "SEND_LIST16", IBV_WR_SEND, LIST, false },
 	{ "ATOMIC_FA", IBV_WR_ATOMIC_FETCH_AND_ADD, 1, false },
+	{ "UD_SEND", IBV_WR_SEND, 1, false, .ud = true },
 	{ "SEND_EVENT", IBV_WR_SEND, 1, true },
 	{ "QP_WRITE", .scale = qp_write },
 	{ "QP_LIFE", .scale = qp_life },
@@ -93,6 +96,51 @@ static void sleep_on(struct ibv_comp_channel *channel)
 	REQUIRE_EQ(ibv_get_cq_event(channel, &cq, &context), 0);
 	ibv_ack_cq_events(cq, 1);
 	REQUIRE_EQ(ibv_req_notify_cq(cq, 0), 0);
+}
+
+/* ---- datagrams ----------------------------------------------------------- */
+
+#define UD_QKEY		0x1234
+
+/* The queue pair of @end gives way to one of UD. */
+static void ud_make(struct end *end)
+{
+	struct ibv_qp_init_attr init = {
+		.qp_type = IBV_QPT_UD,
+		.send_cq = end->scq,
+		.recv_cq = end->rcq,
+		.cap = end->cap,
+	};
+	struct ibv_qp_attr attr = {
+		.qp_state = IBV_QPS_INIT,
+		.port_num = 1,
+		.qkey = UD_QKEY,
+	};
+
+	REQUIRE_EQ(ibv_destroy_qp(end->qp), 0);
+	end->qp = ibv_create_qp(end->nic->pd, &init);
+	REQUIRE(end->qp);
+	REQUIRE_EQ(ibv_modify_qp(end->qp, &attr, IBV_QP_STATE | IBV_QP_PKEY_INDEX |
+				 IBV_QP_PORT | IBV_QP_QKEY), 0);
+	attr.qp_state = IBV_QPS_RTR;
+	REQUIRE_EQ(ibv_modify_qp(end->qp, &attr, IBV_QP_STATE), 0);
+	attr.qp_state = IBV_QPS_RTS;
+	REQUIRE_EQ(ibv_modify_qp(end->qp, &attr, IBV_QP_STATE | IBV_QP_SQ_PSN), 0);
+}
+
+static struct ibv_ah *ud_path(struct nic *from, struct nic *to)
+{
+	struct ibv_ah_attr attr = {
+		.is_global = 1,
+		.grh.dgid = to->gid,
+		.grh.sgid_index = from->gid_index,
+		.grh.hop_limit = 64,
+		.port_num = 1,
+	};
+	struct ibv_ah *ah = ibv_create_ah(from->pd, &attr);
+
+	REQUIRE(ah);
+	return ah;
 }
 
 /* ---- one direction ------------------------------------------------------- */
@@ -173,6 +221,9 @@ static void stream_init(struct stream *s, const struct op *op, struct end *a,
 		.is_send = op->opcode == IBV_WR_SEND,
 		.each = op->list > 1 ? LIST : SIGNAL_EACH,
 	};
+	/* (in front of a datagram lies its GRH) */
+	if (op->ud)
+		s->recv_sge.length += 40;
 	s->left = s->each;
 	sge = sge_of(from, 0, size);
 	for (i = 0; i < op->list; i++) {
@@ -185,6 +236,11 @@ static void stream_init(struct stream *s, const struct op *op, struct end *a,
 			s->wr[i].wr.atomic.remote_addr = (uintptr_t)to->p;
 			s->wr[i].wr.atomic.rkey = to->mr->rkey;
 			s->wr[i].wr.atomic.compare_add = 1;
+		}
+		if (op->ud) {
+			s->wr[i].wr.ud.ah = ud_path(a->nic, b->nic);
+			s->wr[i].wr.ud.remote_qpn = b->qp->qp_num;
+			s->wr[i].wr.ud.remote_qkey = UD_QKEY;
 		}
 		s->wr[i].next = i + 1 < op->list ? &s->wr[i + 1] : NULL;
 	}
@@ -483,8 +539,12 @@ int main(int argc, char **argv)
 		return 0;
 	}
 	pair_make(&a, &b, &config);
+	if (op->ud) {
+		ud_make(&a);
+		ud_make(&b);
+	}
 	from = buf_make(a.nic->pd, 2 * size, ACCESS_ALL);
-	to = buf_make(b.nic->pd, 2 * size,
+	to = buf_make(b.nic->pd, 2 * size + 40,
 		      ACCESS_ALL | IBV_ACCESS_REMOTE_ATOMIC);
 
 	n = size > KIB ? 2 * SIGNAL_EACH : 16 * SIGNAL_EACH;

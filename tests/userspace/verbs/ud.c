@@ -5,6 +5,7 @@
  * of device and peer if the family is not enough. Examples are a VLAN's, and
  * that of an address that is no neighbour's.
  */
+#include "doorbells.h"
 #include "util.h"
 
 #include <arpa/inet.h>
@@ -27,6 +28,8 @@ struct side {
 };
 
 static struct side a, b;
+/* requests of a queue */
+static uint32_t depth = 16;
 
 static void to_rts(struct ibv_qp *qp, uint32_t qkey)
 {
@@ -48,12 +51,12 @@ static struct side side_make(struct nic *nic)
 	struct side side = { .nic = nic };
 	struct ibv_qp_init_attr init = {
 		.qp_type = IBV_QPT_UD,
-		.cap = { .max_send_wr = 16, .max_recv_wr = 16,
+		.cap = { .max_send_wr = depth, .max_recv_wr = depth,
 			 .max_send_sge = 2, .max_recv_sge = 2 },
 	};
 
-	side.scq = ibv_create_cq(nic->ctx, 64, NULL, NULL, 0);
-	side.rcq = ibv_create_cq(nic->ctx, 64, NULL, NULL, 0);
+	side.scq = ibv_create_cq(nic->ctx, 4 * depth, NULL, NULL, 0);
+	side.rcq = ibv_create_cq(nic->ctx, 4 * depth, NULL, NULL, 0);
 	REQUIRE(side.scq && side.rcq);
 	init.send_cq = side.scq;
 	init.recv_cq = side.rcq;
@@ -433,6 +436,78 @@ static void error_flushes_both_queues(void)
 	require_no_wc(a.rcq);
 }
 
+/* ---- streams -------------------------------------------------------------- */
+
+#define STREAM		512
+
+static void stream_round(struct ibv_ah *ah)
+{
+	struct ibv_sge sge = sge_of(&a.mem, 0, 64);
+	struct ibv_send_wr wr = wr_ud(0, &sge, ah, &b);
+	int i;
+
+	wr.send_flags = 0;
+	for (i = 0; i < STREAM; i++)
+		ud_recv(&b, i, 0, SLOT);
+	for (i = 0; i < STREAM; i++)
+		ud_post(&a, &wr);
+	REQUIRE_EQ(ibv_destroy_ah(ah), 0);
+	for (i = 0; i < STREAM; i++)
+		wait_ok(b.rcq, i, IBV_WC_RECV);
+	require_no_wc(a.scq);
+}
+
+/*
+ * Datagrams that nobody waits for need few doorbells. An adapter has a copy of the
+ * address when a post returns, so a program may destroy the handle then.
+ */
+static void streams_outlive_their_address(void)
+{
+	uint32_t before, least = STREAM;
+	int i;
+
+	depth = STREAM;
+	set_up();
+	/* Where this machine takes the CPU away, a stream ends. */
+	for (i = 0; i < 20; i++) {
+		before = my_doorbells;
+		stream_round(ah_to(&a, &b));
+		if (my_doorbells - before < least)
+			least = my_doorbells - before;
+	}
+	if (least > STREAM / 4)
+		FAIL("%u doorbells for %u datagrams", least, STREAM);
+}
+
+/* The address is shared: nobody streams, and each loses nothing by its end. */
+static void streams_of_two_to_one_address(void)
+{
+	struct side other;
+	struct ibv_ah *ah;
+	struct ibv_sge sge;
+	struct ibv_send_wr wr;
+	int i;
+
+	depth = STREAM;
+	set_up();
+	other = side_make(nic_a());
+	ah = ah_to(&a, &b);
+	sge = sge_of(&other.mem, 0, 64);
+	wr = wr_ud(0, &sge, ah, &b);
+	wr.send_flags = 0;
+	for (i = 0; i < STREAM; i++)
+		ud_recv(&b, i, 0, SLOT);
+	for (i = 0; i < STREAM / 2; i++) {
+		ud_post(&other, &wr);
+		sge = sge_of(&a.mem, 0, 64);
+		ud_post(&a, &wr);
+		sge = sge_of(&other.mem, 0, 64);
+	}
+	REQUIRE_EQ(ibv_destroy_ah(ah), 0);
+	for (i = 0; i < STREAM; i++)
+		wait_ok(b.rcq, i, IBV_WC_RECV);
+}
+
 static const struct test tests[] = {
 #define TEST(name) { #name, name }
 	TEST(answer_from_the_completion),
@@ -441,6 +516,8 @@ static const struct test tests[] = {
 	TEST(send_errors_stop_the_send_queue),
 	TEST(receive_into_bad_memory),
 	TEST(error_flushes_both_queues),
+	TEST(streams_outlive_their_address),
+	TEST(streams_of_two_to_one_address),
 	{}
 };
 
