@@ -44,10 +44,11 @@ static u64 shca_reply_wait(const struct shca_reply *reply)
 		     turn + SHCA_REPLY_MOST_NS);
 }
 
+/* A timer that runs is left alone: for a queue that is full, it sends all that waits. */
 static void shca_reply_arm(struct shca_qp *qp, u64 at)
 {
 	lockdep_assert_held(&qp->rq.lock);
-	if (qp->dead)
+	if (qp->dead || hrtimer_is_queued(&qp->rq.side.timer))
 		return;
 	qp->reply.armed = true;
 	hrtimer_start(&qp->rq.side.timer, ns_to_ktime(at), HRTIMER_MODE_ABS_SOFT);
@@ -74,8 +75,7 @@ bool __shca_reply_awaits(struct shca_qp *qp, u64 now)
 	reply->due = now + shca_reply_wait(reply);
 	WRITE_ONCE(reply->held, true);
 	/* A timer that comes too early is armed again: most never have to be. */
-	if (!reply->armed)
-		shca_reply_arm(qp, reply->due);
+	shca_reply_arm(qp, reply->due);
 	return true;
 }
 
