@@ -408,6 +408,9 @@ static u32 shca_seed_rx(struct shca_rx_skb *rx, unsigned int seg, u32 len)
 	u32 udp_len = sizeof(*udp) + len;
 	struct iphdr numbered;
 
+	/* packets of GRO whose identifiers were all the same */
+	if (skb_shinfo(skb)->gso_type & SKB_GSO_TCP_FIXEDID)
+		seg = 0;
 	if (skb->protocol != htons(ETH_P_IP)) {
 		if (rx->seed.len != len)
 			rx->seed.crc = shca_icrc_lower6(*ipv6_hdr(skb), *udp,
@@ -842,8 +845,9 @@ static void shca_roce_grh(const struct sk_buff *skb, u32 off, u32 len, u8 *grh)
 
 		if (skb_is_gso(skb)) {
 			ip.tot_len = htons(sizeof(ip) + udp_len);
-			ip.id = htons(ntohs(ip.id) +
-				      off / skb_shinfo(skb)->gso_size);
+			if (!(skb_shinfo(skb)->gso_type & SKB_GSO_TCP_FIXEDID))
+				ip.id = htons(ntohs(ip.id) +
+					      off / skb_shinfo(skb)->gso_size);
 			ip_send_check(&ip);
 		}
 		memset(grh, 0, SHCA_GRH_BYTES - sizeof(ip));

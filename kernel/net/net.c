@@ -18,6 +18,7 @@
 
 #include "../base/compat.h"
 #include "../queue/qp_table.h"
+#include "gro.h"
 #include "udp.h"
 
 static unsigned int shca_net_id;
@@ -27,6 +28,8 @@ static struct socket *shca_open_socket(struct net *net, bool ipv6)
 	struct udp_tunnel_sock_cfg tnl = {
 		.encap_type = 1,
 		.encap_rcv = shca_udp_rcv,
+		.gro_receive = shca_gro_receive,
+		.gro_complete = shca_gro_complete,
 	};
 	struct udp_port_cfg cfg = {
 		.family = ipv6 ? AF_INET6 : AF_INET,

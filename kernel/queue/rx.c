@@ -118,8 +118,10 @@ const u8 *shca_rx_flat(struct shca_rx_skb *rx, u32 off, u32 len)
 {
 	const struct skb_shared_info *info = skb_shinfo(rx->skb);
 	u32 size = skb_headlen(rx->skb);
+	const struct sk_buff *part;
 	const skb_frag_t *frag;
 	struct page *page;
+	u32 end;
 
 	if (off + len <= size)
 		return rx->skb->data + off;
@@ -139,6 +141,14 @@ const u8 *shca_rx_flat(struct shca_rx_skb *rx, u32 off, u32 len)
 			return NULL;
 		return page_address(page) + skb_frag_off(frag) + off -
 		       rx->frag_off;
+	}
+	/* GRO chains skbs whose packet is not in fragments alone. */
+	end = rx->frag_off;
+	skb_walk_frags(rx->skb, part) {
+		if (off < end + part->len)
+			return off + len <= end + skb_headlen(part) ?
+				       part->data + off - end : NULL;
+		end += part->len;
 	}
 	return NULL;
 }

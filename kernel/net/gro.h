@@ -1,0 +1,34 @@
+/* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
+/* RoCEv2 packets that arrive one by one become batches (generic receive offload). */
+#ifndef SHCA_GRO_H
+#define SHCA_GRO_H
+
+struct list_head;
+struct sk_buff;
+struct sock;
+
+/**
+ * shca_gro_receive() - gro_receive of the sockets: joins packets of one flow
+ * @sk:		the socket on port 4791
+ * @head:	packets that wait in this round of the netdev's NAPI
+ * @skb:	a packet, its UDP header pulled
+ *
+ * Packets are joined if GSO would make the same ones of the result: all lower
+ * headers are alike, IPv4 identifiers are consecutive or equal, and all but the
+ * last have one length. What their BTHs say does not matter, since reception
+ * looks at each packet of a batch.
+ *
+ * Context: NAPI, softirq. Return: the packet that waits no longer, or NULL.
+ */
+struct sk_buff *shca_gro_receive(struct sock *sk, struct list_head *head,
+				 struct sk_buff *skb);
+
+/**
+ * shca_gro_complete() - gro_complete of the sockets: makes a GSO packet
+ * @nhoff:	offset of the BTH from skb->data
+ *
+ * Context: NAPI, softirq. Return: 0.
+ */
+int shca_gro_complete(struct sock *sk, struct sk_buff *skb, int nhoff);
+
+#endif
