@@ -14,6 +14,7 @@
  */
 #include "gro.h"
 
+#include <linux/etherdevice.h>
 #include <linux/ip.h>
 #include <linux/ipv6.h>
 #include <linux/netdevice.h>
@@ -94,6 +95,30 @@ static unsigned int shca_gro_ip_len(const struct sock *sk)
 {
 	return shca_gro_is_ipv4(sk) ? sizeof(struct iphdr) :
 				      sizeof(struct ipv6hdr);
+}
+
+/*
+ * Does @p have a packet of the same flow, although UDP says no? UDP takes packets
+ * with and without a checksum for two flows. But the kernel of a sender without
+ * segmentation offload fills in the checksums of batches only. So one flow has
+ * both, and its order must stay.
+ */
+static bool shca_gro_is_other_kind(const struct sock *sk, struct sk_buff *p,
+				   const struct sk_buff *skb, const void *udp,
+				   unsigned int udp_off)
+{
+	unsigned int ip_len = shca_gro_ip_len(sk);
+	/* from the addresses on, which are at the end of the IP header, to the ports */
+	unsigned int len = (shca_gro_is_ipv4(sk) ? 8 : 32) + 4;
+
+	return p->protocol == skb->protocol &&
+	       skb_headlen(p) >= udp_off + sizeof(struct udphdr) &&
+	       !memcmp(p->data + udp_off + 4 - len, udp + 4 - len, len) &&
+	       !compare_ether_header(skb_mac_header(p), skb_mac_header(skb)) &&
+	       (shca_gro_is_ipv4(sk) ?
+			((struct iphdr *)(p->data + udp_off - ip_len))->protocol :
+			((struct ipv6hdr *)(p->data + udp_off - ip_len))->nexthdr) ==
+		       IPPROTO_UDP;
 }
 
 static bool shca_gro_follows(const struct sock *sk, struct sk_buff *p,
@@ -230,8 +255,11 @@ struct sk_buff *shca_gro_receive(struct sock *sk, struct list_head *head,
 		return NULL;
 	/* UDP has compared ports, and whether there are checksums. */
 	list_for_each_entry(p, head, list) {
-		if (!NAPI_GRO_CB(p)->same_flow)
+		if (!NAPI_GRO_CB(p)->same_flow) {
+			if (shca_gro_is_other_kind(sk, p, skb, udp, udp_off))
+				return p;
 			continue;
+		}
 		if (shca_gro_follows(sk, p, skb, udp, udp_off) &&
 		    shca_gro_join(p, skb))
 			return NULL;

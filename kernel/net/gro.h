@@ -13,10 +13,10 @@ struct sock;
  * @head:	packets that wait in this round of the netdev's NAPI
  * @skb:	a packet, its UDP header pulled
  *
- * Packets are joined if GSO would make the same ones of the result: all lower
- * headers are alike, IPv4 identifiers are consecutive or equal, and all but the
- * last have one length. What their BTHs say does not matter, since reception
- * looks at each packet of a batch.
+ * Packets are joined if GSO would make the same ones of the result. All lower
+ * headers must be alike, IPv4 identifiers consecutive or equal, and lengths equal
+ * but the last one. What their BTHs say does not matter, since reception looks
+ * at each packet of a batch.
  *
  * Context: NAPI, softirq. Return: the packet that waits no longer, or NULL.
  */
