@@ -17,7 +17,7 @@ static void resp_header(const struct shca_resp *resp, u8 opcode, u32 psn,
 {
 	memset(pkt, 0, sizeof(*pkt));
 	pkt->opcode = resp->attr.transport | opcode;
-	pkt->mig = true;	/* the only state without APM (IBTA 17.2.8) */
+	pkt->mig = resp->attr.apm == SHCA_APM_MIGRATED;
 	pkt->pkey = resp->attr.pkey;
 	pkt->dqpn = resp->attr.dqpn;
 	pkt->psn = psn;

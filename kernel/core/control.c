@@ -25,6 +25,11 @@ void shca_req_modify(struct shca_req *req, const struct shca_req_attr *attr,
 		req->attr.max_rd_atomic = attr->max_rd_atomic;
 	if (mask & SHCA_REQ_PEER)
 		req->attr.peer |= attr->peer;
+	if (mask & SHCA_REQ_APM) {
+		req->attr.apm = attr->apm;
+		req->migrates = false;
+		req->recovery.retry_left = req->attr.retry_cnt;
+	}
 }
 
 void shca_resp_modify(struct shca_resp *resp,
@@ -42,6 +47,8 @@ void shca_resp_modify(struct shca_resp *resp,
 		resp->attr.transport = attr->transport;
 	if (mask & SHCA_RESP_PEER)
 		resp->attr.peer |= attr->peer;
+	if (mask & SHCA_RESP_APM)
+		resp->attr.apm = attr->apm;
 }
 
 void shca_req_drain(struct shca_req *req, bool draining)

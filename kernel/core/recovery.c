@@ -111,13 +111,30 @@ void shca_req_overtaken(struct shca_req *req)
 				    req->recovery.resend_end != SHCA_REQ_NOT_HELD;
 }
 
+/*
+ * An armed requester goes on by its alternate path, once. It has all retries again, and
+ * the time-out that the caller sets as it exchanges the paths.
+ */
+static bool req_may_retry(struct shca_req *req)
+{
+	if (req->recovery.retry_left) {
+		req->recovery.retry_left--;
+		return true;
+	}
+	if (req->attr.apm != SHCA_APM_ARMED)
+		return false;
+	req->attr.apm = SHCA_APM_MIGRATED;
+	req->recovery.retry_left = req->attr.retry_cnt;
+	req->migrates = true;
+	return true;
+}
+
 void shca_req_retry(struct shca_req *req, u16 vendor_err)
 {
-	if (!req->recovery.retry_left) {
+	if (!req_may_retry(req)) {
 		shca_req_fail_una(req, SHCA_WC_RETRY_EXC_ERR, vendor_err);
 		return;
 	}
-	req->recovery.retry_left--;
 	shca_cc_on_loss(&req->cc);
 	req->recovery.deadline = 0;	/* armed by the first packet sent again */
 	req->recovery.rtt_valid = false;

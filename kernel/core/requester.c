@@ -456,7 +456,7 @@ static void req_build(const struct shca_req *req, const struct shca_send_wr *wr,
 	memset(pkt, 0, sizeof(*pkt));
 	pkt->opcode = req->attr.transport |
 		      shca_wr_packets[wr->opcode][!req->ring.pkt_idx][last];
-	pkt->mig = true;	/* the only state without APM (IBTA 17.2.8) */
+	pkt->mig = req->attr.apm == SHCA_APM_MIGRATED;
 	pkt->pkey = req->attr.pkey;
 	pkt->dqpn = req->attr.dqpn;
 	pkt->psn = req->psn.next;
@@ -654,7 +654,7 @@ static bool req_probe(struct shca_req *req, u64 now, struct shca_pkt *pkt)
 		return false;
 	memset(pkt, 0, sizeof(*pkt));
 	pkt->opcode = req->attr.transport | SHCA_OP_WRITE_ONLY;
-	pkt->mig = true;
+	pkt->mig = req->attr.apm == SHCA_APM_MIGRATED;
 	pkt->pkey = req->attr.pkey;
 	pkt->dqpn = req->attr.dqpn;
 	pkt->psn = shca_psn_add(req->psn.una, -1);

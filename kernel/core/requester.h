@@ -14,6 +14,7 @@
 #ifndef SHCA_CORE_REQUESTER_H
 #define SHCA_CORE_REQUESTER_H
 
+#include "apm.h"
 #include "cc.h"
 #include "mem_ops.h"
 #include "own.h"
@@ -73,6 +74,7 @@
  * @max_rd_atomic: READs and atomics outstanding, 0: none may be posted
  * @peer:	SHCA_PEER_*; bits may be added at any time
  * @marking:	enum shca_marking
+ * @apm:	enum shca_apm_state: MigReq, and whether exhausted retries mean migration
  * @keeps:	the caller keeps responses that are out of order: shca_req_may_hold()
  * @cc:		congestion control of RC and XRC
  */
@@ -89,6 +91,7 @@ struct shca_req_attr {
 	u8 rnr_retry;
 	u16 max_rd_atomic;
 	u8 marking;
+	u8 apm;
 	bool keeps;
 	u32 peer;
 	struct shca_cc_attr cc;
@@ -101,6 +104,7 @@ struct shca_req_attr {
 #define SHCA_REQ_RNR_RETRY	(1u << 3)
 #define SHCA_REQ_MAX_RD_ATOMIC	(1u << 4)
 #define SHCA_REQ_PEER		(1u << 5)	/* adds bits */
+#define SHCA_REQ_APM		(1u << 6)	/* ends shca_req.migrates; all retries are left */
 
 /** struct shca_req_stats - counters of the side, read without its lock */
 struct shca_req_stats {
@@ -337,6 +341,7 @@ struct shca_req_fail {
  * @attr:	attributes at the start
  * @state:	the side itself or shca_req_fail() enters ERR
  * @draining:	SQD: start no further request
+ * @migrates:	retries are exhausted, and the path is to be exchanged before the next packet
  * @marks:	shca_pkt.resv8a of its packets
  * @mem: @mem_ctx:	memory operations
  */
@@ -345,6 +350,7 @@ struct shca_req {
 		struct shca_req_attr attr;
 		enum shca_side_state state;
 		bool draining;
+		bool migrates;
 		u8 marks;
 		const struct shca_mem_ops *mem;
 		void *mem_ctx;

@@ -9,6 +9,7 @@
 #ifndef SHCA_CORE_RESPONDER_H
 #define SHCA_CORE_RESPONDER_H
 
+#include "apm.h"
 #include "mem_ops.h"
 #include "own.h"
 #include "packet.h"
@@ -29,6 +30,7 @@
  * @tells_short:	UC, UD: a receive that is too short completes in error
  * @tm:		RC: SENDs begin with the header of tag matching (tm.h)
  * @marking:	enum shca_marking
+ * @apm:	enum shca_apm_state: MigReq
  * @peer:	SHCA_PEER_*; bits join while it runs
  * @credits:	RC: answers say how many receive requests are posted; they must not
  *		come from an SRQ
@@ -49,6 +51,7 @@ struct shca_resp_attr {
 	bool tells_short;
 	bool tm;
 	u8 marking;
+	u8 apm;
 	u32 peer;
 	bool credits;
 };
@@ -60,6 +63,7 @@ struct shca_resp_attr {
 #define SHCA_RESP_MAX_DEST_RD_ATOMIC (1u << 3)
 #define SHCA_RESP_TRANSPORT	(1u << 4)	/* for a work queue, which has no QP */
 #define SHCA_RESP_PEER		(1u << 5)	/* adds bits */
+#define SHCA_RESP_APM		(1u << 6)
 
 /*
  * Packets are kept up to so many PSNs ahead of the expected one. A requester has fewer

@@ -26,6 +26,7 @@ void shca_ib_limit_device(struct ib_device_attr *attr)
 {
 	/* no RAW_PACKET */
 	attr->device_cap_flags &= ~IB_DEVICE_MANAGED_FLOW_STEERING;
+	attr->device_cap_flags |= IB_DEVICE_AUTO_PATH_MIG;
 	attr->rss_caps.supported_qpts = BIT(IB_QPT_UD);
 }
 

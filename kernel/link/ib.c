@@ -323,7 +323,7 @@ int shca_ib_init_dev(struct shca_dev *dev,
 	link->sma.cap_mask = IB_PORT_SYS_IMAGE_GUID_SUP | IB_PORT_CM_SUP |
 			     IB_PORT_CLIENT_REG_SUP | IB_PORT_NOTICE_SUP |
 			     IB_PORT_TRAP_SUP | IB_PORT_DR_NOTICE_SUP |
-			     IB_PORT_CAP_MASK_NOTICE_SUP |
+			     IB_PORT_AUTO_MIGR_SUP | IB_PORT_CAP_MASK_NOTICE_SUP |
 			     IB_PORT_OTHER_LOCAL_CHANGES_SUP;
 	shca_ib_trap_init_dev(link);
 	link->ptype = (struct packet_type){

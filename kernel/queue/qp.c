@@ -18,6 +18,7 @@
 #include "../base/refuse.h"
 #include "../base/trace.h"
 #include "../base/udata.h"
+#include "apm.h"
 #include "cq.h"
 #include "fate.h"
 #include "late.h"
@@ -671,9 +672,8 @@ int shca_query_qp(struct ib_qp *ibqp, struct ib_qp_attr *attr, int mask,
 		return -EAGAIN;
 	mutex_lock(&qp->attr_lock);
 	*attr = qp->attr;
-	mutex_unlock(&qp->attr_lock);
-
 	spin_lock_bh(&qp->sq.lock);
+	shca_apm_query_locked(qp, attr);
 	attr->qp_state = qp->state;
 	attr->cur_qp_state = qp->state;
 	if (mask || shca_qp_may_watch(ibqp))
@@ -681,6 +681,7 @@ int shca_query_qp(struct ib_qp *ibqp, struct ib_qp_attr *attr, int mask,
 	attr->sq_draining = qp->state == IB_QPS_SQD &&
 			    !shca_req_idle(&qp->sq.req);
 	spin_unlock_bh(&qp->sq.lock);
+	mutex_unlock(&qp->attr_lock);
 
 	init->event_handler = ibqp->event_handler;
 	init->qp_context = ibqp->qp_context;

@@ -32,6 +32,7 @@
 
 #include "../base/bh.h"
 #include "../base/dev.h"
+#include "../core/apm.h"
 #include "../core/opcode.h"
 #include "../core/requester.h"
 #include "../core/responder.h"
@@ -236,6 +237,23 @@ struct shca_reply {
 };
 
 /**
+ * struct shca_qp_apm - automatic path migration of a QP (apm.c)
+ * @is:		its state, and whether there is an alternate path
+ * @swapped:	the paths were exchanged since shca_qp.attr was written
+ * @pkey_index: @timeout_ns: @av:	the alternate path
+ *
+ * All is written under both locks. The state may be read without, by whoever looks again
+ * under them.
+ */
+struct shca_qp_apm {
+	struct shca_apm is;
+	bool swapped;
+	u16 pkey_index;
+	u64 timeout_ns;
+	struct shca_av av;
+};
+
+/**
  * struct shca_qp - a queue pair
  * @ref: @unused: see above
  * @state: @dead: written under both locks, read under either
@@ -248,8 +266,9 @@ struct shca_reply {
  *		@ibqp, sends nothing, and no packet finds it by its number
  * @rss:	it has work queues in place of a receive side (rss.h); fixed
  * @pd: @xrcd:	the responder of XRC has a domain, and of each request the PD
- * @attr:	what query_qp reports; under @attr_lock
+ * @attr:	what query_qp reports, but for @apm; under @attr_lock
  * @av:	peer; written under both locks
+ * @apm:	its alternate path
  * @uid: @pid:	of the process that made it
  * @dropped:	the last packet dropped before it reached a side; written without a
  *		lock, so its members may be of two packets
@@ -285,6 +304,7 @@ struct shca_qp {
 	struct shca_wq *wq;
 	struct shca_rss *rss;
 	struct shca_av av;
+	struct shca_qp_apm apm;
 	u32 peer_ece;
 	kuid_t uid;
 	pid_t pid;

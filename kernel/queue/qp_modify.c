@@ -17,6 +17,7 @@
 #include "../base/trace.h"
 #include "../base/udata.h"
 #include "../core/psn.h"
+#include "apm.h"
 #include "cq.h"
 #include "fate.h"
 #include "page_wait.h"
@@ -49,12 +50,7 @@ static const char *shca_path_wrong(const struct shca_qp *qp,
 	    rdma_is_multicast_addr((struct in6_addr *)
 				   rdma_ah_read_grh(&attr->ah_attr)->dgid.raw))
 		return "the path's dgid is a multicast address";
-	/* The RDMA core refuses alternate paths on RoCE ports; none is kept. */
-	if ((mask & IB_QP_ALT_PATH) ||
-	    (mask & IB_QP_PATH_MIG_STATE &&
-	     attr->path_mig_state != IB_MIG_MIGRATED))
-		return "the device has no alternate paths";
-	return NULL;
+	return shca_apm_attr_wrong(qp, attr, mask);
 }
 
 /* Return: NULL, or why an attribute cannot be had.  (Privileged Q_Keys are
@@ -136,6 +132,13 @@ static void shca_qp_save_attr(struct shca_qp *qp, const struct ib_qp_attr *attr,
 		/* The core holds the GID for the QP, we keep its bytes. */
 		a->ah_attr.grh.sgid_attr = NULL;
 	}
+	if (mask & IB_QP_ALT_PATH) {
+		a->alt_port_num = attr->alt_port_num;
+		a->alt_pkey_index = attr->alt_pkey_index;
+		a->alt_timeout = attr->alt_timeout;
+		a->alt_ah_attr = attr->alt_ah_attr;
+		a->alt_ah_attr.grh.sgid_attr = NULL;
+	}
 }
 
 /* Datagrams have no path MTU of their own: the port's at the time. */
@@ -168,6 +171,7 @@ static void shca_start_responder(struct shca_qp *qp)
 		.tells_short = qp->is_user,
 		.tm = shca_qp_tm(qp),
 		.marking = READ_ONCE(qp->dev->resv8a),
+		.apm = qp->apm.is.state,
 		/* Its requester has been told of us by then: rdma_cm brings ECE before RTR. */
 		.peer = shca_peer_told(qp->peer_ece) & SHCA_PEER_HOLDS,
 		/* An SRQ's requests may all be taken by others (IBTA 9.7.7.2). */
@@ -185,7 +189,7 @@ static void shca_start_responder(struct shca_qp *qp)
  * IBTA 9.7.6.1.3 lets a time-out T come between T and 4 T.  A bit after T, so
  * that whole retries never end earlier than retry_cnt + 1 of them would.
  */
-static u64 shca_ack_timeout_ns(u8 code)
+u64 shca_ack_timeout_ns(u8 code)
 {
 	u64 ns = shca_timeout_ns(code);
 
@@ -230,6 +234,7 @@ static void shca_start_requester(struct shca_qp *qp)
 		.rnr_retry = qp->attr.rnr_retry,
 		.max_rd_atomic = qp->attr.max_rd_atomic,
 		.marking = READ_ONCE(qp->dev->resv8a),
+		.apm = qp->apm.is.state,
 		.keeps = true,
 		.cc = {
 			.algorithm = shca_qp_cc(qp),
@@ -253,6 +258,7 @@ void shca_qp_reset_locked(struct shca_qp *qp)
 	shca_tm_reset(qp);
 	shca_side_purge(&qp->sq.side);
 	shca_side_purge(&qp->rq.side);
+	shca_apm_reset_locked(qp);
 	qp->rq.peer_looks = 0;
 	qp->rq.peer_ns = 0;
 	qp->rq.behind = false;
@@ -371,14 +377,32 @@ static int shca_qp_alloc_rd(struct shca_qp *qp, u32 depth,
 	return *rd ? 0 : -ENOMEM;
 }
 
+/* Return: NULL, or why a path cannot be had. */
+static const char *shca_qp_make_paths(struct shca_qp *qp,
+				      const struct ib_qp_attr *attr, int mask,
+				      struct shca_av *av, struct shca_av *alt)
+{
+	u32 rqpn = mask & IB_QP_DEST_QPN ? attr->dest_qp_num :
+					   qp->attr.dest_qp_num;
+	u32 hash = rdma_calc_flow_label(qp->qpn, rqpn);
+	const char *why = NULL;
+
+	if (mask & IB_QP_AV)
+		why = qp->link->av_init(qp->dev, &attr->ah_attr, hash, av);
+	if (!why && mask & IB_QP_ALT_PATH)
+		why = qp->link->av_init(qp->dev, &attr->alt_ah_attr, hash, alt);
+	return why;
+}
+
 static int shca_modify_locked(struct shca_qp *qp, struct ib_qp_attr *attr,
 			      int mask)
 {
 	enum ib_qp_state cur = READ_ONCE(qp->state), next = cur;
 	struct shca_rd *rd = NULL, *old_rd = NULL;
 	const char *why;
-	struct shca_av av;
+	struct shca_av av, alt;
 	u32 rd_entries = 0;
+	bool migrated;
 	int err;
 
 	if ((mask & IB_QP_CUR_STATE) && attr->cur_qp_state != cur)
@@ -397,16 +421,9 @@ static int shca_modify_locked(struct shca_qp *qp, struct ib_qp_attr *attr,
 	err = shca_qp_check(qp, attr, mask);
 	if (err)
 		return err;
-	if (mask & IB_QP_AV) {
-		u32 rqpn = mask & IB_QP_DEST_QPN ? attr->dest_qp_num :
-						   qp->attr.dest_qp_num;
-
-		why = qp->link->av_init(qp->dev, &attr->ah_attr,
-					rdma_calc_flow_label(qp->qpn, rqpn),
-					&av);
-		if (why)
-			return shca_refuse(qp->dev, qp->qpn, -EINVAL, why);
-	}
+	why = shca_qp_make_paths(qp, attr, mask, &av, &alt);
+	if (why)
+		return shca_refuse(qp->dev, qp->qpn, -EINVAL, why);
 	/* Changed in SQD, where READs may be on record: only to a larger ring. */
 	if (mask & IB_QP_MAX_DEST_RD_ATOMIC &&
 	    (cur == IB_QPS_INIT ||
@@ -448,7 +465,9 @@ static int shca_modify_locked(struct shca_qp *qp, struct ib_qp_attr *attr,
 		else
 			shca_resp_move_rd(&qp->rq.resp, rd, rd_entries);
 	}
+	shca_apm_fold_locked(qp);
 	shca_qp_save_attr(qp, attr, mask);
+	migrated = shca_apm_modify_locked(qp, &alt, mask);
 	shca_apply_state(qp, cur, next, mask);
 	if (next == IB_QPS_SQD && cur == IB_QPS_RTS)
 		qp->sq.drain_event = (mask & IB_QP_EN_SQD_ASYNC_NOTIFY) &&
@@ -460,6 +479,8 @@ static int shca_modify_locked(struct shca_qp *qp, struct ib_qp_attr *attr,
 	spin_unlock(&qp->rq.lock);
 	spin_unlock_bh(&qp->sq.lock);
 	kfree(old_rd);
+	if (migrated)
+		shca_qp_event(qp, IB_EVENT_PATH_MIG);
 
 	/* In RESET it produces none, and attr_lock keeps it there. */
 	if (next == IB_QPS_RESET)

@@ -3,9 +3,13 @@
 #ifndef SHCA_QP_MODIFY_H
 #define SHCA_QP_MODIFY_H
 
+#include <linux/types.h>
 #include <rdma/ib_verbs.h>
 
 struct shca_qp;
+
+/** shca_ack_timeout_ns() - the time-out of a requester, for that of verbs; 0: never */
+u64 shca_ack_timeout_ns(u8 code);
 
 /** shca_qp_reset_locked() - forget everything, both locks held */
 void shca_qp_reset_locked(struct shca_qp *qp);

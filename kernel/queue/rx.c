@@ -16,6 +16,7 @@
 #include "../base/trace_payload.h"
 #include "../core/headers.h"
 #include "../core/opcode.h"
+#include "apm.h"
 #include "fate.h"
 #include "fault.h"
 #include "group.h"
@@ -262,6 +263,28 @@ static void shca_rx_refuse_pkey(struct shca_qp *qp, const struct shca_pkt *pkt)
 	qp->link->bad_key(qp->dev, pkt, false);
 }
 
+static bool shca_rx_is_of(const struct shca_qp *qp, const struct shca_pkt *pkt)
+{
+	return pkt->opcode == SHCA_OPCODE_CNP ||
+	       (pkt->opcode & SHCA_TRANSPORT_MASK) == shca_qp_transport(qp->type);
+}
+
+/*
+ * By another path than the primary one. The peer may have migrated, and then the QP does,
+ * too; so the packet must be one that is taken in every other respect.
+ * Return: whether that has happened.
+ */
+static noinline bool shca_rx_migrates(struct shca_rx_walk *rx,
+				      const struct shca_rx_seg *seg,
+				      const struct shca_pkt *pkt)
+{
+	struct shca_qp *qp = rx->qp;
+
+	return qp->link == rx->link && pkt->mig && shca_rx_is_of(qp, pkt) &&
+	       qp->link->icrc_ok(&rx->in, seg->idx, seg->bth, seg->off, seg->len) &&
+	       shca_apm_follows(qp, rx->in.skb, pkt);
+}
+
 /*
  * The middle packets of a message differ in their PSN only, and so do all but the
  * first of a batch, as a rule.  They are checked one by one, and handed on as one.
@@ -334,12 +357,12 @@ static void shca_rx_deliver(struct shca_rx_walk *rx, const struct shca_rx_seg *s
 			pkt->opcode == SHCA_OPCODE_CNP;
 	struct shca_qp *qp = rx->qp;
 
-	if (!shca_path_ok(rx, &pkt->path.vlan)) {
+	if (!shca_path_ok(rx, &pkt->path.vlan) &&
+	    (!shca_apm_is_on(qp) || !shca_rx_migrates(rx, seg, pkt))) {
 		shca_rx_refuse(qp, pkt, SHCA_CNT_RX_PATH);
 		return;
 	}
-	if (pkt->opcode != SHCA_OPCODE_CNP &&
-	    (pkt->opcode & SHCA_TRANSPORT_MASK) != shca_qp_transport(qp->type)) {
+	if (!shca_rx_is_of(qp, pkt)) {
 		shca_rx_refuse(qp, pkt, SHCA_CNT_RX_TRANSPORT);
 		return;
 	}
@@ -352,6 +375,8 @@ static void shca_rx_deliver(struct shca_rx_walk *rx, const struct shca_rx_seg *s
 		shca_rx_refuse_pkey(qp, pkt);
 		return;
 	}
+	if (unlikely(shca_apm_is_on(qp)) && !pkt->mig)
+		shca_apm_agreed(qp);
 	if (rx->nr && rx->response != response) {
 		shca_rx_flush(rx, false);
 		pkt = shca_rx_first(rx, pkt);

@@ -13,6 +13,7 @@ void shca_side_tell(struct shca_qp *qp, const struct shca_side_news *news)
 		{ SHCA_EV_FATAL, IB_EVENT_QP_FATAL },
 		{ SHCA_EV_SQ_DRAINED, IB_EVENT_SQ_DRAINED },
 		{ SHCA_EV_LAST_WQE, IB_EVENT_QP_LAST_WQE_REACHED },
+		{ SHCA_EV_PATH_MIG, IB_EVENT_PATH_MIG },
 	};
 	int i;
 

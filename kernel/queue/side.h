@@ -21,6 +21,7 @@
 /* Events of the sides, beside SHCA_EV_* of the core */
 #define SHCA_EV_SQ_DRAINED	(1u << 16)
 #define SHCA_EV_LAST_WQE	(1u << 17)
+#define SHCA_EV_PATH_MIG	(1u << 18)
 
 /**
  * struct shca_side_news - what the outside must be told once the lock is released

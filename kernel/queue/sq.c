@@ -27,6 +27,7 @@
 #include "../base/trace.h"
 #include "../core/wr_op.h"
 #include "../link/ah.h"
+#include "apm.h"
 #include "cq.h"
 #include "direct.h"
 #include "fate.h"
@@ -408,6 +409,8 @@ static bool shca_sq_send(struct shca_qp *qp, struct shca_sq_news *news)
 		shca_sq_queue_on(qp, sq->tx_cpu);
 		return false;
 	}
+	if (unlikely(sq->req.migrates))
+		shca_apm_exhausted_locked(qp, &news->side);
 	if (qp->type == IB_QPT_RAW_PACKET)
 		return shca_raw_transmit(qp);
 	end = shca_direct_transmit(qp, &news->direct);

@@ -6,6 +6,7 @@
 #include <linux/module.h>
 
 #include "../../kernel/core/crc_fold.c"
+#include "../../kernel/core/apm.c"
 #include "../../kernel/core/opcode.c"
 #include "../../kernel/core/headers.c"
 #undef ROW	/* opcode.c's */

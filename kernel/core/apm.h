@@ -1,0 +1,90 @@
+/* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
+/*
+ * Automatic path migration (IBTA 17.2.8): when a connection leaves its path for the
+ * alternate one.
+ *
+ * Each end has a state, and the bit MigReq of the BTH tells the other end of it.
+ *
+ *   MIGRATED  packets have MigReq 1. The program loads an alternate path, and asks for
+ *   REARM     packets have MigReq 0. The first packet of the peer with MigReq 0 makes it
+ *   ARMED     packets have MigReq 0. It migrates when retries are exhausted, when the
+ *             program says so, or when a packet with MigReq 1 comes by the alternate path
+ *
+ * Migration exchanges the two paths. So the path that was left is the alternate one
+ * from then on, and the program may ask for REARM again without loading another.
+ *
+ * The caller keeps the paths, and compares packets with them.
+ */
+#ifndef SHCA_CORE_APM_H
+#define SHCA_CORE_APM_H
+
+#include "os.h"
+
+/** enum shca_apm_state - numbers of the verbs: enum ib_mig_state */
+enum shca_apm_state {
+	SHCA_APM_MIGRATED,
+	SHCA_APM_REARM,
+	SHCA_APM_ARMED,
+};
+
+/**
+ * enum shca_apm_path - the path that a received packet has come by
+ * @SHCA_APM_PEER:	neither of the two, but its source is that of one of them
+ * @SHCA_APM_STRANGE:	neither of the two
+ */
+enum shca_apm_path {
+	SHCA_APM_PRIMARY,
+	SHCA_APM_ALTERNATE,
+	SHCA_APM_PEER,
+	SHCA_APM_STRANGE,
+};
+
+/**
+ * enum shca_apm_step - what an event asks the caller for
+ * @SHCA_APM_ARM:	the state is another one: tell both sides
+ * @SHCA_APM_MIGRATE:	the same; exchange the paths, and raise PATH_MIG
+ * @SHCA_APM_REFUSE:	the peer has migrated to a path that is not the alternate one:
+ *			raise PATH_MIG_ERR
+ */
+enum shca_apm_step {
+	SHCA_APM_STAY,
+	SHCA_APM_ARM,
+	SHCA_APM_MIGRATE,
+	SHCA_APM_REFUSE,
+};
+
+/**
+ * struct shca_apm - one end of a connection
+ * @state:	enum shca_apm_state
+ * @loaded:	there is an alternate path
+ * @refused:	a migration of the peer was refused since the program asked for REARM
+ */
+struct shca_apm {
+	u8 state;
+	bool loaded;
+	bool refused;
+};
+
+/**
+ * shca_apm_wrong() - may a program ask for this state?
+ * @loads:	it loads an alternate path at the same time
+ *
+ * Return: NULL, or why not.
+ */
+const char *shca_apm_wrong(const struct shca_apm *apm, u8 to, bool loads);
+
+/** shca_apm_set() - a program asks for a state that shca_apm_wrong() lets pass */
+enum shca_apm_step shca_apm_set(struct shca_apm *apm, u8 to);
+
+/**
+ * shca_apm_rx() - a packet has come that is intact, with MigReq @mig
+ *
+ * Those by another than the primary path are lost, unless it migrates.
+ */
+enum shca_apm_step shca_apm_rx(struct shca_apm *apm, bool mig,
+			       enum shca_apm_path path);
+
+/** shca_apm_exhausted() - retries are exhausted; the requester has asked for it */
+enum shca_apm_step shca_apm_exhausted(struct shca_apm *apm);
+
+#endif
