@@ -176,29 +176,19 @@ void shca_ib_vcrc_init(struct shca_ib_vcrc *tables)
 }
 
 /*
- * By the idea of crc_fold.c: the generator divides x^469 + x^93 + 1. So a bit may be
- * removed if the bits 376 and 469 places after it are flipped. Shifts add a word of 64
- * bits to the fifth to the eighth word after it, which are all in registers. Tables take
- * twice as long.
+ * By the idea of crc_fold.c. The square of a polynomial over GF(2) has the squares of its
+ * terms. So the generator divides x^1024 + x^768 + x^192 + x^64 + 1, which is its 64th
+ * power. A word of 64 bits may be removed if it is added to the 4th, 13th, 15th and 16th
+ * word after it. Nothing is shifted: that is five loads and a store for eight bytes, while
+ * tables need eight loads more.
  */
-static_assert(469 - 93 == 5 * 64 + 56 && 469 == 7 * 64 + 21);
-
-/*
- * One word. @w0 is to be added to it, @w5 to the fifth one behind it, and so on. @w0
- * becomes what is to be added to the eighth. So names come round after eight words.
- */
-#define VCRC_WORD(i, w0, w5, w6, w7)					\
-	do {								\
-		u64 v = get_le64(data + 8 * (i)) ^ w0;			\
-									\
-		w5 ^= v << 56;						\
-		w6 ^= v >> 8;						\
-		w7 ^= v << 21;						\
-		w0 = v >> 43;						\
-	} while (0)
-
-#define VCRC_WORDS	8
+#define VCRC_WORDS	16
 #define VCRC_BLOCK	(8 * VCRC_WORDS)
+
+/* @w: the last 16 words, as they were removed; place @i has the oldest, and gets the next. */
+#define VCRC_WORD(i)							\
+	(w[i] ^= get_le64(data + 8 * (i)) ^ w[((i) + 12) % 16] ^	\
+		 w[((i) + 3) % 16] ^ w[((i) + 1) % 16])
 
 /*
  * Shorten @len bytes, a multiple of VCRC_BLOCK and not 0, to @rest. Its state, begun with
@@ -206,27 +196,39 @@ static_assert(469 - 93 == 5 * 64 + 56 && 469 == 7 * 64 + 21);
  */
 static void vcrc_fold(u16 state, const u8 *data, u32 len, u8 *rest)
 {
-	u64 a = state, b = 0, c = 0, d = 0, e = 0, f = 0, g = 0, h = 0;
+	u64 w[VCRC_WORDS] = { state }, v;
+	u32 i;
 
 	for (; len > VCRC_BLOCK; len -= VCRC_BLOCK) {
-		VCRC_WORD(0, a, f, g, h);
-		VCRC_WORD(1, b, g, h, a);
-		VCRC_WORD(2, c, h, a, b);
-		VCRC_WORD(3, d, a, b, c);
-		VCRC_WORD(4, e, b, c, d);
-		VCRC_WORD(5, f, c, d, e);
-		VCRC_WORD(6, g, d, e, f);
-		VCRC_WORD(7, h, e, f, g);
+		VCRC_WORD(0);
+		VCRC_WORD(1);
+		VCRC_WORD(2);
+		VCRC_WORD(3);
+		VCRC_WORD(4);
+		VCRC_WORD(5);
+		VCRC_WORD(6);
+		VCRC_WORD(7);
+		VCRC_WORD(8);
+		VCRC_WORD(9);
+		VCRC_WORD(10);
+		VCRC_WORD(11);
+		VCRC_WORD(12);
+		VCRC_WORD(13);
+		VCRC_WORD(14);
+		VCRC_WORD(15);
 		data += VCRC_BLOCK;
 	}
-	put_le64(rest, a ^ get_le64(data));
-	put_le64(rest + 8, b ^ get_le64(data + 8));
-	put_le64(rest + 16, c ^ get_le64(data + 16));
-	put_le64(rest + 24, d ^ get_le64(data + 24));
-	put_le64(rest + 32, e ^ get_le64(data + 32));
-	put_le64(rest + 40, f ^ get_le64(data + 40));
-	put_le64(rest + 48, g ^ get_le64(data + 48));
-	put_le64(rest + 56, h ^ get_le64(data + 56));
+	/* The last block stays, with what was to be added to it. */
+	for (i = 0; i < VCRC_WORDS; i++) {
+		v = get_le64(data + 8 * i) ^ w[i];
+		if (i < 15)
+			v ^= w[i + 1];
+		if (i < 13)
+			v ^= w[i + 3];
+		if (i < 4)
+			v ^= w[i + 12];
+		put_le64(rest + 8 * i, v);
+	}
 }
 
 /* The look-ups of eight bytes are independent; the state is in the first two. */

@@ -342,7 +342,7 @@ static struct shca_ib_vcrc *vcrc_tables(struct kunit *test)
 	return tables;
 }
 
-/* More than ten times what is shortened at once, and a packet of the largest MTU. */
+/* More than five times what is shortened at once, and a packet of the largest MTU. */
 #define VCRC_DATA 700
 #define VCRC_LONGEST 4222
 
