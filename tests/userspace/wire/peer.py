@@ -59,6 +59,8 @@ class Peer:
     @listen: if False it only sends; then a device there may own the port.
     """
 
+    ip = True
+
     def __init__(self, netns, netdev, addresses, target, target_mac,
                  listen=True):
         self.addresses, self.target = addresses, target
@@ -122,6 +124,11 @@ class Peer:
         if self.log is not None:
             self.log.append(f"> {ib.hex() if ib is packet else packet}")
         self.send_ip(raw)
+
+    def delivered(self, version, length, **fields):
+        """What UD delivers of the headers below @length bytes, from BTH to ICRC."""
+        return roce.ip_header(self.addresses[version], self.target[version],
+                              8 + length, **fields)
 
     def send_batch(self, packets, version=4, spoil=None):
         """Sends packets of one length, except the last, as one super-packet.

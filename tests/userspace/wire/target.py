@@ -227,17 +227,18 @@ class Rig:
     @is_softhca: the device has softhca's counters
     @patience: maximum time for a packet that must come, in seconds
     @quiet: time without a packet that counts as silence, in seconds
+    @gids: indexes of the device's GIDs by IP version, if they are not to be found
     """
 
     def __init__(self, device, peer, strangers, is_softhca=True, patience=3.0,
-                 quiet=0.02):
+                 quiet=0.02, gids=None):
         self.dev, self.peer, self.strangers = device, peer, strangers
         self.is_softhca = is_softhca
         slow = int(os.environ.get("SHCA_SLOW", 1))  # tests/guest/lib.sh
         self.patience = patience * slow
         # Each case that ends in silence takes this time.
         self.quiet = quiet * min(slow, 5)
-        self.gid = {v: device.gid_index(a) for v, a in peer.target.items()}
+        self.gid = gids or {v: device.gid_index(a) for v, a in peer.target.items()}
         self.qpns = itertools.count(0x30001, 7)
         self.conns = []
         self.cqs = []

@@ -251,9 +251,8 @@ def ud_receive(rig, version):
         at = 2048 * i
         same(c.mem[at + 40:at + 44 + size], pattern(size) + b"ZZZZ", "message")
         head = c.mem[at + 20:at + 40] if version == 4 else c.mem[at:at + 40]
-        wanted = roce.ip_header(
-            rig.peer.addresses[version], rig.peer.target[version],
-            8 + 12 + 8 + size + (-size & 3) + 4, ttl=17, tos=0x20)
+        wanted = rig.peer.delivered(version, 12 + 8 + size + (-size & 3) + 4,
+                                    ttl=17, tos=0x20)
         same(bytes(head), wanted, "IP header")
     c.expect_silence(0)
 
