@@ -289,6 +289,7 @@ static void shca_dealloc_driver(struct ib_device *ibdev)
 		shca_mr_table_destroy(dev);
 		shca_net_put(dev->snet, !dev->ib);
 	}
+	shca_pma_exit(dev);
 	shca_ib_exit_dev(dev);
 	shca_ah_table_destroy(dev);
 	shca_xrc_table_destroy(dev);
@@ -590,6 +591,7 @@ struct shca_dev *shca_dev_make(struct net_device *ndev,
 	if (shca_counters_init(dev) || shca_history_init(dev) ||
 	    (ib && shca_ib_init_dev(dev, shca_ib_rcv)))
 		goto err_dealloc;
+	shca_pma_init(dev);
 	snet = shca_net_get(dev_net(ndev), !ib);
 	if (IS_ERR(snet)) {
 		err = PTR_ERR(snet);

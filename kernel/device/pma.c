@@ -157,6 +157,86 @@ static void shca_pma_counters_ext(struct shca_dev *dev, void *data)
 	c->port_unicast_rcv_packets = c->port_rcv_packets;
 }
 
+/* ---- samples ---------------------------------------------------------------- */
+
+/* What CounterSelect of a sample selects. */
+static const enum shca_pma_counter shca_pma_sampled[] = {
+	[SHCA_IB_SAMPLE_XMIT_DATA] = SHCA_PMA_XMIT_DATA,
+	[SHCA_IB_SAMPLE_RCV_DATA] = SHCA_PMA_RCV_DATA,
+	[SHCA_IB_SAMPLE_XMIT_PKTS] = SHCA_PMA_XMIT_PKTS,
+	[SHCA_IB_SAMPLE_RCV_PKTS] = SHCA_PMA_RCV_PKTS,
+};
+
+static void shca_pma_wait(struct shca_ib_link *link, u32 us)
+{
+	queue_delayed_work(system_unbound_wq, &link->sampling,
+			   usecs_to_jiffies(us));
+}
+
+/* (the selection stays until the sample is done) */
+static void shca_pma_sampling(struct work_struct *work)
+{
+	struct shca_ib_link *link = container_of(work, struct shca_ib_link,
+						 sampling.work);
+	u64 now[SHCA_IB_SAMPLES] = {};
+	u16 what;
+	int i;
+
+	for (i = 0; i < SHCA_IB_SAMPLES; i++) {
+		what = READ_ONCE(link->sample.select[i]);
+		if (what != SHCA_IB_SAMPLE_NOTHING &&
+		    what < ARRAY_SIZE(shca_pma_sampled))
+			now[i] = shca_pma_total(link->dev, shca_pma_sampled[what]);
+	}
+	spin_lock(&link->sample_lock);
+	if (shca_ib_sample_step(&link->sample, now))
+		shca_pma_wait(link, link->sample.interval);
+	spin_unlock(&link->sample_lock);
+}
+
+/* Return: the status. */
+static __be16 shca_pma_control(struct shca_ib_link *link, const u8 *asked,
+			       u8 *data, bool set)
+{
+	if (asked[1] != SHCA_PMA_PORT && asked[1] != SHCA_PMA_ALL_PORTS)
+		return SHCA_MAD_FIELD;
+	spin_lock(&link->sample_lock);
+	if (set && shca_ib_sample_set(&link->sample, asked))
+		shca_pma_wait(link, link->sample.start);
+	shca_ib_sample_control(&link->sample, data);
+	spin_unlock(&link->sample_lock);
+	data[1] = asked[1];
+	return 0;
+}
+
+/* Return: the status. */
+static __be16 shca_pma_result(struct shca_ib_link *link, bool ext, u8 *data,
+			      bool set)
+{
+	if (set)
+		return SHCA_MAD_ATTR;
+	spin_lock(&link->sample_lock);
+	shca_ib_sample_result(&link->sample, ext, data);
+	spin_unlock(&link->sample_lock);
+	return 0;
+}
+
+void shca_pma_init(struct shca_dev *dev)
+{
+	if (!dev->ib)
+		return;
+	spin_lock_init(&dev->ib->sample_lock);
+	INIT_DELAYED_WORK(&dev->ib->sampling, shca_pma_sampling);
+}
+
+void shca_pma_exit(struct shca_dev *dev)
+{
+	if (dev->ib)
+		cancel_delayed_work_sync(&dev->ib->sampling);
+}
+
+/* ---- requests --------------------------------------------------------------- */
+
 /*
  * Both attributes begin alike: the port, and which counters a Set resets. They are two
  * views of the same counters.
@@ -210,6 +290,16 @@ static __be16 shca_pma_attr(struct shca_dev *dev, const struct ib_mad *in,
 		return shca_pma_port(dev, asked, data, set, false);
 	case IB_PMA_PORT_COUNTERS_EXT:
 		return shca_pma_port(dev, asked, data, set, true);
+	}
+	if (!dev->ib)
+		return SHCA_MAD_ATTR;
+	switch (in->mad_hdr.attr_id) {
+	case IB_PMA_PORT_SAMPLES_CONTROL:
+		return shca_pma_control(dev->ib, asked, data, set);
+	case IB_PMA_PORT_SAMPLES_RESULT:
+		return shca_pma_result(dev->ib, false, data, set);
+	case IB_PMA_PORT_SAMPLES_RESULT_EXT:
+		return shca_pma_result(dev->ib, true, data, set);
 	default:
 		return SHCA_MAD_ATTR;
 	}

@@ -9,6 +9,12 @@ struct ib_device;
 struct ib_grh;
 struct ib_mad;
 struct ib_wc;
+struct shca_dev;
+
+/** shca_pma_init() - once the port is made; nothing on a RoCE device */
+void shca_pma_init(struct shca_dev *dev);
+/** shca_pma_exit() - no sample is under way any more; nothing asks for one. May sleep */
+void shca_pma_exit(struct shca_dev *dev);
 
 /* operations in struct ib_device_ops */
 int shca_process_mad(struct ib_device *ibdev, int flags, u32 port,

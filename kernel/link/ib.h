@@ -13,6 +13,7 @@
 
 #include "../base/dev.h"
 #include "../core/ib_hello.h"
+#include "../core/ib_sample.h"
 #include "../core/ib_sma.h"
 #include "../core/ib_wire.h"
 #include "link.h"
@@ -54,6 +55,8 @@ struct shca_ib_view {
  * @ptype:	receives the netdev's frames while @running
  * @session: @guid:	own session; port GUID; constant
  * @pma_base:	counters as they were when they were reset; without a lock
+ * @sample_lock: @sample:	counters that are sampled; process context
+ * @sampling:	its next step
  * @hello:	sends hellos and notices that none come
  * @trap: @agent:	send traps (ib_trap.c); there is no agent if the RDMA core gave none
  * @lock:	protects all below; taken in softirq
@@ -68,6 +71,9 @@ struct shca_ib_link {
 	u64 guid;
 	struct packet_type ptype;
 	u64 pma_base[SHCA_PMA_NR];
+	spinlock_t sample_lock;
+	struct shca_ib_sample sample;
+	struct delayed_work sampling;
 	struct delayed_work hello;
 	struct delayed_work trap;
 	struct ib_mad_agent *agent;

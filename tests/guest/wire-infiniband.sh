@@ -14,12 +14,8 @@ python3 -c 'import pyverbs.qp' || skip "python3-pyverbs is not installed"
 command -v ibportstate >/dev/null || skip "this guest has no infiniband-diags"
 modprobe ib_umad || skip "this kernel has no ib_umad"
 
-set_port() { ibportstate -C shib_a -P 1 -D 0 1 "$@"; }
 two_ports 1500
-run set_port lid 17
-run set_port arm
-run set_port active
-run becomes shib_a state ACTIVE
+make_active shib_a 17
 
 more=(pkt resp.c resp.nak resp.send resp.write resp.read resp.atomic req.ack req.nak req.rnr req.read req.send uc ud)
 [ -z "${SHCA_SOAK-}" ] || more=(--long)
