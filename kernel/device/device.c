@@ -468,8 +468,22 @@ static int shca_check_netdev(const char *name, struct net_device *ndev)
 	return -EINVAL;
 }
 
+/* A second port of a netdev would have the same GUID, and hear itself. */
+static bool shca_dev_has_twin(const struct shca_dev *dev,
+			      const struct shca_dev *old)
+{
+	const struct shca_dev *other;
+
+	lockdep_assert_held(&shca_dev_lock);
+	list_for_each_entry(other, &shca_dev_list, node)
+		if (dev->ib && other->ib && other != old &&
+		    other->ndev == dev->ndev)
+			return true;
+	return false;
+}
+
 /* RTNL ensures that no NETDEV_UNREGISTER is missed from here on. */
-static int shca_dev_publish(struct shca_dev *dev)
+static int shca_dev_publish(struct shca_dev *dev, const struct shca_dev *old)
 {
 	int err = 0;
 
@@ -477,6 +491,8 @@ static int shca_dev_publish(struct shca_dev *dev)
 	mutex_lock(&shca_dev_lock);
 	if (dev->ndev->reg_state != NETREG_REGISTERED)
 		err = -ENODEV;
+	else if (shca_dev_has_twin(dev, old))
+		err = -EBUSY;
 	else
 		list_add_tail(&dev->node, &shca_dev_list);
 	mutex_unlock(&shca_dev_lock);
@@ -603,7 +619,7 @@ struct shca_dev *shca_dev_make(struct net_device *ndev,
 		goto err_dealloc;
 	}
 	dev->snet = snet;
-	err = shca_dev_publish(dev);
+	err = shca_dev_publish(dev, old);
 	if (err)
 		goto err_dealloc;
 	err = ib_device_set_netdev(&dev->ibdev, ndev, 1);
@@ -641,6 +657,9 @@ static int shca_dev_new(const char *name, struct net_device *ndev,
 	if (err)
 		return err;
 	dev = shca_dev_make(ndev, link, &shca_native, NULL);
+	if (PTR_ERR_OR_ZERO(dev) == -EBUSY)
+		pr_err_ratelimited("%s: cannot use netdev %s: it has an InfiniBand port already\n",
+				   name, ndev->name);
 	return IS_ERR(dev) ? PTR_ERR(dev) : shca_dev_register(dev, name);
 }
 

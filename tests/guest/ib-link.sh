@@ -27,6 +27,7 @@ run in_a ip link set veth_a mtu 1500
 
 check add add_ib "$ns_a" shib_a veth_a
 check is_infiniband has shib_a link_layer InfiniBand
+check second_is_refused refused add_ib "$ns_a" shib_2 veth_a
 check polls_alone is_polling shib_a
 # A RoCE device would have it.
 check no_udp_port refused eval "ip netns exec $ns_a ss -Huln 'sport = :4791' | grep -q ."
