@@ -18,7 +18,9 @@
 #include "../base/counters.h"
 #include "../base/dev.h"
 #include "../base/trace.h"
+#include "../core/ib_wire.h"
 #include "../core/packet.h"
+#include "../link/ib_path.h"
 #include "qp.h"
 #include "rq.h"
 #include "rx.h"
@@ -154,8 +156,29 @@ struct shca_qp *shca_rss_select(const struct shca_rss *rss,
 
 /* ---- datagrams ------------------------------------------------------------------- */
 
+/*
+ * An InfiniBand packet has no ports. GIDs are IPv6 addresses; without a GRH, nothing is
+ * left to tell flows by.
+ */
+static struct shca_qp *shca_rss_of_ib(const struct shca_rss *rss,
+				      const struct sk_buff *skb)
+{
+	const u8 *lrh = skb_network_header(skb);
+	struct shca_rss_flow flow = {
+		.src = lrh + SHCA_IB_LRH_BYTES + 8,
+		.dst = lrh + SHCA_IB_LRH_BYTES + 24,
+	};
+	struct shca_path_info path;
+
+	shca_ib_ops.path(skb, &path);
+	if (path.grh_present)
+		flow.addr_len = sizeof(struct in6_addr);
+	return shca_rss_select(rss, &flow);
+}
+
 /* The packets of a batch have the same hash. */
 static struct shca_qp *shca_rss_of_skb(const struct shca_rss *rss,
+				       const struct shca_link_ops *link,
 				       const struct sk_buff *skb)
 {
 	const struct udphdr *udp = udp_hdr(skb);
@@ -165,6 +188,8 @@ static struct shca_qp *shca_rss_of_skb(const struct shca_rss *rss,
 		.dst_port = udp->dest,
 	};
 
+	if (unlikely(link == &shca_ib_ops))
+		return shca_rss_of_ib(rss, skb);
 	if (skb->protocol == htons(ETH_P_IP)) {
 		flow.addr_len = sizeof(struct in_addr);
 		flow.src = &ip_hdr(skb)->saddr;
@@ -195,7 +220,7 @@ void shca_rss_rx(struct shca_qp *qp, const struct shca_pkt *pkt,
 		 unsigned int nr)
 {
 	const struct shca_rx_skb *in = pkt->data;
-	struct shca_qp *to = shca_rss_of_skb(qp->rss, in->skb);
+	struct shca_qp *to = shca_rss_of_skb(qp->rss, qp->link, in->skb);
 	enum shca_verdict verdict;
 
 	for (; nr; nr--, pkt++) {
