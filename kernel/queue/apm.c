@@ -127,6 +127,7 @@ void shca_apm_exhausted_locked(struct shca_qp *qp, struct shca_side_news *news)
 const char *shca_apm_attr_wrong(const struct shca_qp *qp,
 				const struct ib_qp_attr *attr, int mask)
 {
+	const struct ib_global_route *grh = rdma_ah_read_grh(&attr->alt_ah_attr);
 	bool loads = mask & IB_QP_ALT_PATH;
 
 	/* The RDMA core refuses alternate paths on RoCE ports; none is kept. */
@@ -140,9 +141,7 @@ const char *shca_apm_attr_wrong(const struct shca_qp *qp,
 		return "alt_pkey_index is beyond the P_Key table";
 	if (loads && attr->alt_timeout > 31)
 		return "alt_timeout is larger than 31";
-	if (loads &&
-	    rdma_is_multicast_addr((struct in6_addr *)
-				   rdma_ah_read_grh(&attr->alt_ah_attr)->dgid.raw))
+	if (loads && rdma_is_multicast_addr((struct in6_addr *)grh->dgid.raw))
 		return "the alternate path's dgid is a multicast address";
 	return mask & IB_QP_PATH_MIG_STATE ?
 	       shca_apm_wrong(&qp->apm.is, attr->path_mig_state, loads) : NULL;
