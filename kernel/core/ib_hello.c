@@ -11,8 +11,9 @@
 #include "be.h"
 #include "ib_hello.h"
 
-/* Body: port GUID, session heard, MTU, flags, reserved. */
+/* Body: port GUID, session heard, MTU, flags, lanes. */
 #define HELLO_BYE	0x01
+#define HELLO_LANES	0x0f
 
 enum shca_ib_parse shca_ib_hello_parse(struct shca_ib_hello *hello,
 				       const struct shca_ib_shim *shim,
@@ -25,6 +26,7 @@ enum shca_ib_parse shca_ib_hello_parse(struct shca_ib_hello *hello,
 	hello->heard = get_be32(body + 8);
 	hello->mtu = get_be16(body + 12);
 	hello->bye = body[14] & HELLO_BYE;
+	hello->lanes = body[15] & HELLO_LANES;
 	return SHCA_IB_OK;
 }
 
@@ -42,7 +44,7 @@ u32 shca_ib_hello_build(const struct shca_ib_hello *hello, u8 *frame)
 	put_be32(body + 8, hello->heard);
 	put_be16(body + 12, hello->mtu);
 	body[14] = hello->bye ? HELLO_BYE : 0;
-	body[15] = 0;
+	body[15] = hello->lanes & HELLO_LANES;
 	return SHCA_IB_SHIM_BYTES + SHCA_IB_HELLO_BYTES;
 }
 
@@ -198,6 +200,7 @@ bool shca_ib_port_tx(struct shca_ib_port *port, struct shca_ib_hello *hello,
 		.guid = port->guid,
 		.heard = port->has_peer ? port->peer.session : 0,
 		.mtu = port->mtu,
+		.lanes = port->lanes,
 	};
 	port->has_sent = true;
 	port->tx_at = now;
@@ -211,6 +214,7 @@ struct shca_ib_hello shca_ib_port_bye(const struct shca_ib_port *port)
 		.session = port->session,
 		.guid = port->guid,
 		.mtu = port->mtu,
+		.lanes = port->lanes,
 		.bye = true,
 	};
 }

@@ -32,6 +32,7 @@ enum shca_ib_phys {
  * @guid:	port GUID of the sender
  * @heard:	session of the port that the sender takes for its peer; 0: none
  * @mtu:	largest path MTU of the sender in bytes
+ * @lanes:	code of the data lanes that the sender has, each with credits; 0: one, without
  * @bye:	the sender goes away; its other fields but @session are not looked at
  */
 struct shca_ib_hello {
@@ -39,6 +40,7 @@ struct shca_ib_hello {
 	u64 guid;
 	u32 heard;
 	u16 mtu;
+	u8 lanes;
 	bool bye;
 };
 
@@ -65,7 +67,7 @@ u32 shca_ib_hello_build(const struct shca_ib_hello *hello, u8 *frame);
 
 /**
  * struct shca_ib_port - physical layer of a port, as far as frames show it
- * @guid: @session: @mtu:	as in struct shca_ib_hello
+ * @guid: @session: @mtu: @lanes:	as in struct shca_ib_hello
  * @phys:	enum shca_ib_phys
  * @carrier:	the netdev is up and has a carrier
  * @disabled:	by management
@@ -81,6 +83,7 @@ struct shca_ib_port {
 	u64 guid;
 	u32 session;
 	u16 mtu;
+	u8 lanes;
 	u8 phys;
 	bool carrier;
 	bool disabled;

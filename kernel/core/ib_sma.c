@@ -20,14 +20,15 @@
 #define ATTR_GUID_INFO		0x0014
 #define ATTR_PORT_INFO		0x0015
 #define ATTR_PKEY_TABLE		0x0016
+#define ATTR_SL_TO_VL		0x0017
+#define ATTR_VL_ARB		0x0018
 #define ATTR_SM_INFO		0x0020
 
 #define CAP_IS_SM		(1u << 1)
 
-/* Link width 4x, link speed 2.5 Gbit/s, one data lane. */
+/* Link width 4x, link speed 2.5 Gbit/s. */
 #define WIDTH			2
 #define SPEED			1
-#define VL_CAP			1
 #define RESP_TIME		16	/* 4.096 us * 2^16 */
 #define LID_MCAST		0xc000
 #define NODE_CA			1
@@ -50,6 +51,7 @@ void shca_ib_sma_init(struct shca_ib_sma *sma, u64 guid, u8 mtu_cap)
 	sma->down_default = SHCA_IB_PHYS_POLLING;
 	sma->phys_limit = PHYS_LIMIT;
 	sma->overrun_limit = PHYS_LIMIT;
+	shca_ib_lanes_init(&sma->lanes, SHCA_IB_VL_CAP);
 }
 
 static u32 sma_set_state(struct shca_ib_sma *sma, u8 state)
@@ -73,6 +75,8 @@ u32 shca_ib_sma_link(struct shca_ib_sma *sma, u8 phys, bool up)
 		return sma_set_state(sma, SHCA_IB_STATE_DOWN);
 	/* What a subnet manager computes, it finds (OpenSM resets the link else). */
 	sma->neighbor_mtu = sma->mtu_cap;
+	/* A peer without credits has one lane. */
+	sma->lanes.code = min_t(u8, sma->lanes.code, max_t(u8, sma->peer_lanes, 1));
 	return sma_set_state(sma, SHCA_IB_STATE_INIT);
 }
 
@@ -112,10 +116,13 @@ static void port_info(const struct shca_ib_sma *sma, u8 *data, bool with_mkey)
 	data[34] = sma->mkey_prot << 6 | sma->lmc;
 	data[35] = SPEED << 4 | SPEED;	/* active, enabled */
 	data[36] = sma->neighbor_mtu << 4 | sma->sm_sl;
-	data[37] = VL_CAP << 4;
+	data[37] = SHCA_IB_VL_CAP << 4;
+	data[38] = sma->lanes.high_limit;
+	data[39] = SHCA_IB_ARB_ENTRIES;
+	data[40] = SHCA_IB_ARB_ENTRIES;
 	data[41] = sma->mtu_cap;
-	data[42] = sma->hoq_life;
-	data[43] = VL_CAP << 4;	/* operational */
+	data[42] = sma->stall_count << 5 | sma->hoq_life;
+	data[43] = sma->lanes.code << 4;	/* operational */
 	put_be16(data + 44, sma->mkey_violations);
 	put_be16(data + 46, shca_ib_tally(&sma->bad_pkeys));
 	put_be16(data + 48, shca_ib_tally(&sma->bad_qkeys));
@@ -155,7 +162,7 @@ static bool port_info_ok(const struct shca_ib_sma *sma, const u8 *data)
 	       (!(data[35] & 0xf) || (data[35] & 0xf) == SPEED ||
 		(data[35] & 0xf) == 0xf) &&
 	       (data[33] & 0xf) <= SHCA_IB_PHYS_POLLING &&
-	       mtu <= sma->mtu_cap && vls <= VL_CAP &&
+	       mtu <= sma->mtu_cap && vls <= SHCA_IB_VL_CAP &&
 	       port_state_ok(sma, data[32] & 0xf, data[33] >> 4);
 }
 
@@ -174,6 +181,7 @@ static u32 set_port_info(struct shca_ib_sma *sma, const u8 *data)
 {
 	u32 lid = get_be16(data + 16), sm_lid = get_be16(data + 18);
 	u8 lmc = data[34] & 7, sm_sl = data[36] & 0xf;
+	u8 vls = data[43] >> 4;
 	u64 prefix = get_be64(data + 8);
 	u32 what = 0;
 
@@ -183,6 +191,9 @@ static u32 set_port_info(struct shca_ib_sma *sma, const u8 *data)
 		what |= SHCA_IB_SMA_SM;
 	if (prefix != sma->gid_prefix)
 		what |= SHCA_IB_SMA_GID;
+	if ((vls && vls != sma->lanes.code) ||
+	    data[38] != sma->lanes.high_limit)
+		what |= SHCA_IB_SMA_LANES;
 	if (data[51] & 0x80)
 		what |= SHCA_IB_SMA_REREGISTER;
 	sma->mkey = get_be64(data);
@@ -193,7 +204,11 @@ static u32 set_port_info(struct shca_ib_sma *sma, const u8 *data)
 	sma->sm_sl = sm_sl;
 	sma->mkey_lease = get_be16(data + 26);
 	sma->mkey_prot = data[34] >> 6;
+	sma->stall_count = data[42] >> 5;
 	sma->hoq_life = data[42] & 0x1f;
+	sma->lanes.high_limit = data[38];
+	if (vls)
+		sma->lanes.code = vls;
 	sma->subnet_timeout = data[51] & 0x1f;
 	if (data[33] & 0xf)
 		sma->down_default = data[33] & 0xf;
@@ -258,6 +273,62 @@ static u32 set_pkey_table(struct shca_ib_sma *sma, const u8 *data)
 	return what;
 }
 
+/* Sixteen of 4 bits (IBTA 14.2.5.8). */
+static void sl_to_vl(const struct shca_ib_sma *sma, u8 *data)
+{
+	u32 i;
+
+	for (i = 0; i < SHCA_IB_SLS; i += 2)
+		data[i / 2] = sma->lanes.sl2vl[i] << 4 |
+			      sma->lanes.sl2vl[i + 1];
+}
+
+static u32 set_sl_to_vl(struct shca_ib_sma *sma, const u8 *data)
+{
+	u32 i;
+
+	for (i = 0; i < SHCA_IB_SLS; i += 2) {
+		sma->lanes.sl2vl[i] = data[i / 2] >> 4;
+		sma->lanes.sl2vl[i + 1] = data[i / 2] & 0xf;
+	}
+	sma->lanes.is_mapped = true;
+	return SHCA_IB_SMA_LANES;
+}
+
+/* Return: a block of VLArbitrationTable, by its number; NULL: there is no such. */
+static struct shca_ib_arb_entry *arb_block(struct shca_ib_sma *sma, u32 block)
+{
+	switch (block) {
+	case 1:
+		return sma->lanes.arb[SHCA_IB_ARB_LOW];
+	case 3:
+		return sma->lanes.arb[SHCA_IB_ARB_HIGH];
+	default:
+		return NULL;
+	}
+}
+
+static void vl_arb(const struct shca_ib_arb_entry *entry, u8 *data)
+{
+	u32 i;
+
+	for (i = 0; i < SHCA_IB_ARB_ENTRIES; i++) {
+		data[2 * i] = entry[i].vl;
+		data[2 * i + 1] = entry[i].weight;
+	}
+}
+
+static u32 set_vl_arb(struct shca_ib_arb_entry *entry, const u8 *data)
+{
+	u32 i;
+
+	for (i = 0; i < SHCA_IB_ARB_ENTRIES; i++) {
+		entry[i].vl = data[2 * i] & 0xf;
+		entry[i].weight = data[2 * i + 1];
+	}
+	return SHCA_IB_SMA_LANES;
+}
+
 /* ---- the packet ------------------------------------------------------------- */
 
 /* IBTA 14.2.4.1: with protection 0 and 1, everybody reads. */
@@ -311,6 +382,7 @@ static u32 attribute(struct shca_ib_sma *sma, const u8 *in, u8 *out,
 {
 	bool set = in[MAD_METHOD] == METHOD_SET;
 	u32 mod = get_be32(in + MAD_ATTR_MOD);
+	struct shca_ib_arb_entry *arb;
 	u8 *data = out + SMP_DATA;
 
 	switch (get_be16(in + MAD_ATTR)) {
@@ -350,6 +422,20 @@ static u32 attribute(struct shca_ib_sma *sma, const u8 *in, u8 *out,
 		if (set)
 			*what |= set_pkey_table(sma, data);
 		pkey_table(sma, data);
+		return 0;
+	case ATTR_SL_TO_VL:	/* the modifier has ports, of a switch */
+		if (set)
+			*what |= set_sl_to_vl(sma, data);
+		memset(data, 0, SMP_DATA_BYTES);
+		sl_to_vl(sma, data);
+		return 0;
+	case ATTR_VL_ARB:
+		arb = arb_block(sma, mod >> 16);
+		if (!arb)
+			return STATUS_FIELD;
+		if (set)
+			*what |= set_vl_arb(arb, data);
+		vl_arb(arb, data);
 		return 0;
 	case ATTR_NOTICE:
 		if (mod)

@@ -7,12 +7,15 @@
 #ifndef SHCA_CORE_IB_SMA_H
 #define SHCA_CORE_IB_SMA_H
 
+#include "ib_lanes.h"
 #include "ib_trap.h"
 
 #define SHCA_IB_DESC_BYTES	64
 /* One block of GUIDInfo, and one of P_KeyTable (IBTA 14.2.5.5, 14.2.5.7). */
 #define SHCA_IB_GUIDS		8
 #define SHCA_IB_PKEYS		32
+/* VLCap of PortInfo: SHCA_IB_LANES data lanes. */
+#define SHCA_IB_VL_CAP		4
 
 /** enum shca_ib_state - PortState of PortInfo (IBTA 14.2.5.6) */
 enum shca_ib_state {
@@ -61,7 +64,9 @@ static inline u32 shca_ib_tally(const struct shca_ib_tally *tally)
  * @gid_prefix:	of the subnet
  * @lid: @lmc: @sm_lid: @sm_sl:	0: none assigned
  * @subnet_timeout:	traps keep a distance of 4.096 us * 2^this
- * @hoq_life: @down_default: @overrun_limit:	kept for the subnet manager
+ * @lanes: @peer_lanes:	those in use, and code of those that the peer has; 0: it has none
+ * @hoq_life:	4.096 us * 2^this is how long a packet waits as the first of its lane
+ * @down_default: @overrun_limit: @stall_count:	kept for the subnet manager
  * @traps:	what it is told unasked
  */
 struct shca_ib_sma {
@@ -94,9 +99,12 @@ struct shca_ib_sma {
 	u8 lmc;
 	u8 sm_sl;
 	u8 subnet_timeout;
+	struct shca_ib_lanes lanes;
+	u8 peer_lanes;
 	u8 hoq_life;
 	u8 down_default;
 	u8 overrun_limit;
+	u8 stall_count;
 	struct shca_ib_traps traps;
 };
 
@@ -125,6 +133,7 @@ struct shca_ib_smp_from {
 #define SHCA_IB_SMA_POLL	(1u << 9)	/* enable it, and train the link again */
 #define SHCA_IB_SMA_PKEYS	(1u << 10)	/* the P_Key table changed */
 #define SHCA_IB_SMA_TRAP	(1u << 11)	/* there is a trap to send */
+#define SHCA_IB_SMA_LANES	(1u << 12)	/* lanes, their weights or what they are for changed */
 
 /** shca_ib_sma_init() - a port that is down, in the default subnet */
 void shca_ib_sma_init(struct shca_ib_sma *sma, u64 guid, u8 mtu_cap);

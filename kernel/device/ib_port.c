@@ -96,7 +96,7 @@ int shca_ib_query_port(struct ib_device *ibdev, u32 port,
 	attr->gid_tbl_len = SHCA_IB_GIDS;
 	attr->max_msg_sz = 1u << 31;
 	attr->pkey_tbl_len = shca_limit(to_shca_dev(ibdev), PKEYS);
-	attr->max_vl_num = 1;
+	attr->max_vl_num = SHCA_IB_VL_CAP;
 	attr->active_speed = SHCA_IB_SPEED;
 	attr->active_width = SHCA_IB_WIDTH;
 	return 0;

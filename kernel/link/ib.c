@@ -66,11 +66,15 @@ static void shca_ib_unlock(struct shca_ib_link *link)
 		.up = link->running && link->phy.phys == SHCA_IB_PHYS_LINK_UP,
 		.state = link->sma.state,
 		.lmc = link->sma.lmc,
+		.lanes = shca_ib_lanes_nr(link->sma.lanes.code),
 		.lid = link->sma.lid,
 		.gid_prefix = link->sma.gid_prefix,
 		.peer_session = link->phy.peer.session,
 	};
+	u32 sl;
 
+	for (sl = 0; sl < SHCA_IB_SLS; sl++)
+		view.lane[sl] = shca_ib_lane_of(&link->sma.lanes, sl);
 	ether_addr_copy(view.peer_mac, link->phy.peer_mac);
 	write_seqcount_begin(&link->seq);
 	link->view = view;
@@ -87,6 +91,7 @@ static void shca_ib_note(struct shca_ib_link *link, u32 events)
 		atomic_inc(&link->dev->link_downed);
 		shca_ib_tell(link, shca_ib_sma_link(&link->sma, phys, false));
 	}
+	link->sma.peer_lanes = link->phy.peer.lanes;
 	if (events & SHCA_IB_EV_UP)
 		shca_ib_tell(link, shca_ib_sma_link(&link->sma, phys, true));
 	link->sma.phys = phys;
@@ -314,6 +319,7 @@ int shca_ib_init_dev(struct shca_dev *dev,
 	} while (!session);
 	link->session = session;
 	shca_ib_port_init(&link->phy, guid, session, mtu);
+	link->phy.lanes = SHCA_IB_VL_CAP;
 	/* The netdev had a sufficient MTU a moment ago. */
 	shca_ib_sma_init(&link->sma, guid,
 			 mtu ? ib_mtu_int_to_enum(mtu) : IB_MTU_256);
@@ -322,6 +328,7 @@ int shca_ib_init_dev(struct shca_dev *dev,
 	link->sma.partitions = shca_limit(dev, PKEYS);
 	link->sma.cap_mask = IB_PORT_SYS_IMAGE_GUID_SUP | IB_PORT_CM_SUP |
 			     IB_PORT_CLIENT_REG_SUP | IB_PORT_NOTICE_SUP |
+			     IB_PORT_SL_MAP_SUP |
 			     IB_PORT_TRAP_SUP | IB_PORT_DR_NOTICE_SUP |
 			     IB_PORT_AUTO_MIGR_SUP | IB_PORT_CAP_MASK_NOTICE_SUP |
 			     IB_PORT_OTHER_LOCAL_CHANGES_SUP;

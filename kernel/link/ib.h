@@ -37,6 +37,8 @@ enum shca_pma_counter {
  * @up:		physical state LinkUp; the fields from @peer_session on are valid
  * @state:	enum shca_ib_state
  * @lid: @lmc:	own LIDs; 0: none
+ * @lanes:	data lanes
+ * @lane:	that of each service level, or SHCA_IB_NO_LANE
  * @gid_prefix:	of the subnet
  * @peer_session: @peer_mac:	the other end
  */
@@ -44,6 +46,8 @@ struct shca_ib_view {
 	bool up;
 	u8 state;
 	u8 lmc;
+	u8 lanes;
+	u8 lane[SHCA_IB_SLS];
 	u16 lid;
 	u64 gid_prefix;
 	u32 peer_session;

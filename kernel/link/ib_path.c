@@ -116,7 +116,7 @@ static void shca_ib_fill(const struct shca_av *av,
 {
 	bool smp = shca_ib_is_smp(bth);
 
-	lower->vl = smp ? SHCA_IB_VL_MGMT : 0;
+	lower->vl = smp ? SHCA_IB_VL_MGMT : view->lane[av->sl];
 	lower->sl = av->sl;
 	lower->dlid = av->ib.dlid;
 	/* A port without a LID, and a directed route from end to end. */
@@ -176,7 +176,8 @@ static bool shca_ib_may_send(const struct shca_ib_view *view,
 		return false;
 	if (!shca_ib_is_smp(bth))
 		return view->state == SHCA_IB_STATE_ACTIVE &&
-		       dlid != SHCA_IB_LID_PERMISSIVE;
+		       dlid != SHCA_IB_LID_PERMISSIVE &&
+		       view->lane[av->sl] != SHCA_IB_NO_LANE;
 	/* The DETH ends with the number of the sending QP. */
 	return shca_opcode_info(bth[0])->flags & SHCA_OPF_DETH &&
 	       !shca_ib_is_mlid(dlid) &&

@@ -56,9 +56,9 @@ static enum shca_counter shca_ib_admit(const struct shca_ib_view *view,
 {
 	bool multicast = shca_ib_is_mlid(lower->dlid);
 
-	/* One data lane; IBTA 7.6.9: VL15 is for subnet management, and it for VL15. */
+	/* IBTA 7.6.9: VL15 is for subnet management, and it for VL15. */
 	if ((lower->vl == SHCA_IB_VL_MGMT) != !dqpn ||
-	    (lower->vl && lower->vl != SHCA_IB_VL_MGMT))
+	    (lower->vl >= view->lanes && lower->vl != SHCA_IB_VL_MGMT))
 		return SHCA_CNT_RX_HEADER;
 	if (!dqpn) {
 		if (lower->has_grh || lower->len > SHCA_IB_SMP_BYTES)

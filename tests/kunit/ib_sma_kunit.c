@@ -16,6 +16,8 @@
 #define GUIDINFO	0x14
 #define PORTINFO	0x15
 #define PKEYS	0x16
+#define SL2VL	0x17
+#define VLARB	0x18
 #define SM_INFO	0x20
 #define NOTICE	0x02
 #define SECOND	1000000000ull
@@ -137,7 +139,7 @@ static void port_info_is_read(struct kunit *test)
 	static const u8 wanted[64] = {
 		[8] = 0xfe, 0x80, [20] = 0x02, 0x01, 0x08, 0x00,
 		[28] = 1, 2, 2, 2, 0x11, 0x22, [35] = 0x11, 0x30, 0x10,
-		[41] = 3, [43] = 0x10, [50] = 8, 0, 16, 0x88,
+		[37] = 0x40, 0, 32, 32, [41] = 3, [43] = 0x40, [50] = 8, 0, 16, 0x88,
 	};
 	struct fx_sma *fx = fx_sma(test);
 
@@ -228,13 +230,16 @@ static void port_info_is_set(struct kunit *test)
 	data[34] = 0x45;		/* protection 1, LMC 5 */
 	data[35] = 0x1f;		/* speed: all */
 	data[36] = 0x19;		/* MTU 256, SL 9 */
-	data[42] = 0xf3;		/* HOQ life */
+	data[38] = 0x55;		/* limit of high priority */
+	data[42] = 0xf3;		/* stall count 7, HOQ life */
+	data[43] = 0x30;		/* four lanes */
 	data[51] = 0x93;		/* reregister, timeout 19 */
 	data[53] = 0x97;		/* thresholds */
 	memcpy(sent, data, sizeof(sent));
 	KUNIT_EXPECT_EQ(test, send(fx),
 			ANSWERED | SHCA_IB_SMA_LID | SHCA_IB_SMA_SM |
-			SHCA_IB_SMA_GID | SHCA_IB_SMA_REREGISTER);
+			SHCA_IB_SMA_GID | SHCA_IB_SMA_REREGISTER |
+			SHCA_IB_SMA_LANES);
 	KUNIT_EXPECT_EQ(test, status(fx), 0u);
 	KUNIT_EXPECT_EQ(test, fx->sma.lid, 0x1234);
 	KUNIT_EXPECT_EQ(test, fx->sma.lmc, 5);
@@ -246,7 +251,6 @@ static void port_info_is_set(struct kunit *test)
 	sent[32] = 0x11;
 	sent[33] = 0x21;
 	sent[35] = 0x11;
-	sent[42] = 0x13;
 	sent[51] = 0x13;
 	KUNIT_EXPECT_EQ(test, memcmp(fx->out + 64, sent, sizeof(sent)), 0);
 	get(fx, PORTINFO);
@@ -294,7 +298,7 @@ static void bad_fields_change_nothing(struct kunit *test)
 	} rows[] = {
 		{ 16, 0xc0 }, { 18, 0xc0 }, { 29, 1 }, { 29, 3 }, { 29, 0xfe },
 		{ 35, 0x12 }, { 35, 0x1e }, { 33, 0x03 }, { 36, 0x40 },
-		{ 43, 0x20 }, { 32, 0x13 }, { 32, 0x14 }, { 32, 0x12 },
+		{ 43, 0x50 }, { 32, 0x13 }, { 32, 0x14 }, { 32, 0x12 },
 		{ 32, 0x15 }, { 33, 0x12 }, { 33, 0x42 }, { 33, 0x52 },
 	};
 	struct fx_sma *fx = fx_sma(test);
@@ -325,9 +329,114 @@ static void bad_fields_change_nothing(struct kunit *test)
 	data[18] = 0xbf;
 	data[19] = 0xff;
 	data[36] = 0x30;
-	data[43] = 0x10;
+	data[43] = 0x40;
 	KUNIT_EXPECT_EQ(test, send(fx),
 			ANSWERED | SHCA_IB_SMA_LID | SHCA_IB_SMA_SM);
+	data = begin_set(test, fx);
+	data[43] = 0x50;	/* 15 lanes: more than there are */
+	KUNIT_EXPECT_EQ(test, send(fx), ANSWERED);
+	KUNIT_EXPECT_EQ(test, status(fx), 0x1cu);
+	KUNIT_EXPECT_EQ(test, fx->sma.lanes.code, 4);
+}
+
+/* The peer has fewer lanes, or none; what a manager has set stays below that. */
+static void lanes_are_those_of_both_ends(struct kunit *test)
+{
+	static const u8 rows[][3] = {	/* set, of the peer, operational */
+		{ 4, 4, 4 }, { 4, 2, 2 }, { 3, 4, 3 }, { 2, 0, 1 }, { 1, 15, 1 },
+	};
+	struct fx_sma *fx = fx_sma(test);
+	u32 i;
+
+	for (i = 0; i < ARRAY_SIZE(rows); i++) {
+		shca_ib_sma_link(&fx->sma, SHCA_IB_PHYS_POLLING, false);
+		fx->sma.lanes.code = rows[i][0];
+		fx->sma.peer_lanes = rows[i][1];
+		shca_ib_sma_link(&fx->sma, SHCA_IB_PHYS_LINK_UP, true);
+		get(fx, PORTINFO);
+		KUNIT_EXPECT_EQ(test, fx->out[64 + 43], rows[i][2] << 4);
+	}
+	/* The same number, or 0, is no change. */
+	begin_set(test, fx);
+	KUNIT_EXPECT_EQ(test, send(fx), ANSWERED);
+	begin_set(test, fx)[43] = 0;
+	KUNIT_EXPECT_EQ(test, send(fx), ANSWERED);
+	KUNIT_EXPECT_EQ(test, fx->out[64 + 43], 0x10);
+	begin_set(test, fx)[43] = 0x20;
+	KUNIT_EXPECT_EQ(test, send(fx), ANSWERED | SHCA_IB_SMA_LANES);
+	begin_set(test, fx)[38] = 1;
+	KUNIT_EXPECT_EQ(test, send(fx), ANSWERED | SHCA_IB_SMA_LANES);
+}
+
+static void sl_to_vl_is_read_and_set(struct kunit *test)
+{
+	static const u8 initial[64] = { 0x01, 0x23, 0x45, 0x67, 0x01, 0x23, 0x45, 0x67 };
+	struct fx_sma *fx = fx_sma(test);
+	u32 i;
+
+	KUNIT_EXPECT_EQ(test, get(fx, SL2VL), ANSWERED);
+	KUNIT_EXPECT_EQ(test, status(fx), 0u);
+	KUNIT_EXPECT_EQ(test, memcmp(fx->out + 64, initial, 64), 0);
+	for (i = 0; i < SHCA_IB_SLS; i++)
+		KUNIT_EXPECT_EQ(test, shca_ib_lane_of(&fx->sma.lanes, i), i % 8);
+	/* A modifier with ports is that of a switch. */
+	prepare(fx, LID_ROUTED, SET, SL2VL, 0x01000002);
+	fx->in[64] = 0x7f;
+	fx->in[65] = 0x80;
+	KUNIT_EXPECT_EQ(test, send(fx), ANSWERED | SHCA_IB_SMA_LANES);
+	KUNIT_EXPECT_EQ(test, status(fx), 0u);
+	KUNIT_EXPECT_EQ(test, shca_ib_lane_of(&fx->sma.lanes, 0), 7);
+	KUNIT_EXPECT_EQ(test, shca_ib_lane_of(&fx->sma.lanes, 1), SHCA_IB_NO_LANE);
+	KUNIT_EXPECT_EQ(test, shca_ib_lane_of(&fx->sma.lanes, 2), SHCA_IB_NO_LANE);
+	KUNIT_EXPECT_EQ(test, shca_ib_lane_of(&fx->sma.lanes, 3), 0);
+	get(fx, SL2VL);
+	KUNIT_EXPECT_EQ(test, fx->out[64], 0x7f);
+	KUNIT_EXPECT_EQ(test, fx->out[65], 0x80);
+	KUNIT_EXPECT_EQ(test, fx->out[66], 0x45);
+	/* Lanes that are no longer there are those of no service level. */
+	fx->sma.lanes.code = 3;
+	KUNIT_EXPECT_EQ(test, shca_ib_lane_of(&fx->sma.lanes, 0), SHCA_IB_NO_LANE);
+	KUNIT_EXPECT_EQ(test, shca_ib_lane_of(&fx->sma.lanes, 8), 0);
+	/* Before a manager has set any, there is one for each. */
+	shca_ib_lanes_init(&fx->sma.lanes, 2);
+	KUNIT_EXPECT_EQ(test, shca_ib_lane_of(&fx->sma.lanes, 15), 1);
+	fx->sma.lanes.code = 1;
+	KUNIT_EXPECT_EQ(test, shca_ib_lane_of(&fx->sma.lanes, 15), 0);
+}
+
+static void vl_arb_is_read_and_set(struct kunit *test)
+{
+	static const u8 blocks[] = { 1, 3 };
+	struct fx_sma *fx = fx_sma(test);
+	u32 i;
+
+	for (i = 0; i < 6; i++) {
+		prepare(fx, LID_ROUTED, GET, VLARB, 0);
+		fx->in[21] = i;
+		KUNIT_EXPECT_EQ(test, send(fx), ANSWERED);
+		KUNIT_EXPECT_EQ(test, status(fx), i == 1 || i == 3 ? 0u : 0x1cu);
+	}
+	for (i = 0; i < 2; i++) {
+		prepare(fx, LID_ROUTED, SET, VLARB, 1);
+		fx->in[21] = blocks[i];
+		memset(fx->in + 64, 0, 64);
+		fx->in[64] = 0xf3;
+		fx->in[65] = 0x80 + i;
+		fx->in[64 + 62] = 7;
+		fx->in[64 + 63] = 0xff;
+		KUNIT_EXPECT_EQ(test, send(fx), ANSWERED | SHCA_IB_SMA_LANES);
+		KUNIT_EXPECT_EQ(test, status(fx), 0u);
+	}
+	for (i = 0; i < 2; i++) {
+		prepare(fx, LID_ROUTED, GET, VLARB, 1);
+		fx->in[21] = blocks[i];
+		send(fx);
+		KUNIT_EXPECT_EQ(test, fx->out[64], 3);
+		KUNIT_EXPECT_EQ(test, fx->out[65], 0x80 + i);
+		KUNIT_EXPECT_EQ(test, fx->out[64 + 62], 7);
+		KUNIT_EXPECT_EQ(test, fx->out[64 + 63], 0xff);
+		KUNIT_EXPECT_EQ(test, fx->sma.lanes.arb[i][31].weight, 0xff);
+	}
 }
 
 /* Reads a table, and changes @at of the copy that send() sets. */
@@ -789,6 +898,9 @@ static struct kunit_case ib_sma_cases[] = {
 	KUNIT_CASE(pkeys_are_read_and_set),
 	KUNIT_CASE(changes_are_told_one_by_one),
 	KUNIT_CASE(bad_fields_change_nothing),
+	KUNIT_CASE(lanes_are_those_of_both_ends),
+	KUNIT_CASE(sl_to_vl_is_read_and_set),
+	KUNIT_CASE(vl_arb_is_read_and_set),
 	KUNIT_CASE(states_follow_each_other),
 	KUNIT_CASE(link_is_disabled_and_trained),
 	KUNIT_CASE(key_protects),
