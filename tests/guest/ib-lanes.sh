@@ -70,7 +70,8 @@ lane() {
 	sniffer=$!
 	wait_for 10 grep -q ready /tmp/lanes
 	between ib_write_bw -S "$1" -s 4096 -n 200 || { kill $sniffer; return 1; }
-	wait $sniffer && [ "$(tail -n 1 /tmp/lanes)" = "$2" ] || { cat /tmp/lanes; return 1; }
+	wait $sniffer || return
+	[ "$(tail -n 1 /tmp/lanes)" = "$2" ] || { cat /tmp/lanes; return 1; }
 }
 while read -r sl vl; do
 	check "lane_of_sl_$sl" lane "$sl" "$vl"

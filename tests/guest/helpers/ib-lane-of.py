@@ -23,7 +23,9 @@ print("ready", flush=True)
 lanes = set()
 while wanted:
     frame = sock.recv(64)
-    if frame[12:15] == struct.pack(">HB", ETHERTYPE, 1 << 4 | DATA) and frame[23] >> 4 == level:
-        lanes.add(frame[22] >> 4)
+    lane, sl = frame[22] >> 4, frame[23] >> 4
+    # (lane 15 is for management at each service level)
+    if frame[12:15] == struct.pack(">HB", ETHERTYPE, 1 << 4 | DATA) and sl == level and lane != 15:
+        lanes.add(lane)
         wanted -= 1
 print(*sorted(lanes))
