@@ -97,22 +97,22 @@ check crowd crowd $((${SHCA_SOAK:+60} + 10))
 check crowd.nothing_is_lost none_since "$losses"
 echo "# $(($(counter shib_a tx_credit_waits) - waited)) of $(counter shib_a tx_packets) packets waited for credit"
 
-# Datagrams of service level 1 stay in the receiver's buffer for a second each. Lane 1 stops;
+# UC packets of service level 1 stay in the receiver's buffer for three seconds each. Lane 1 stops;
 # lane 0 does not notice.
-run softhca fault add dev=shib_b do=delay dir=rx opcode=0x64 delay=1s
-timeout $((60 * slow)) ib_send_bw -c UD -d shib_b -S 1 -s 2048 -n 400 -p 18610 >/tmp/server 2>&1 &
+run softhca fault add dev=shib_b do=delay dir=rx opcode=0x24 delay=3s
+timeout $((60 * slow)) ib_send_bw -c UC -d shib_b -S 1 -s 2048 -n 200 -p 18610 >/tmp/server 2>&1 &
 slow_server=$!
 wait_for 20 listens 18610
 losses=$(lost)
-timeout $((60 * slow)) ib_send_bw -c UD -d shib_a -S 1 -s 2048 -n 400 -p 18610 127.0.0.1 >/tmp/slow 2>&1 &
+timeout $((60 * slow)) ib_send_bw -c UC -d shib_a -S 1 -s 2048 -n 200 -p 18610 127.0.0.1 >/tmp/slow 2>&1 &
 slow_client=$!
 waits() { [ "$(counter shib_a tx_credit_waits)" -gt "$waited" ]; }
 waited=$(counter shib_a tx_credit_waits)
 check slow_lane.waits wait_for 20 waits
-ib_write_bw -d shib_b -S 0 -s 65536 -n 300 -p 18611 >/tmp/server0 2>&1 &
+ib_write_bw -d shib_b -S 0 -s 65536 -n 40 -p 18611 >/tmp/server0 2>&1 &
 fast_server=$!
 wait_for 20 listens 18611
-check slow_lane.other_goes_on timeout $((20 * slow)) ib_write_bw -d shib_a -S 0 -s 65536 -n 300 -p 18611 127.0.0.1
+check slow_lane.other_goes_on timeout $((20 * slow)) ib_write_bw -d shib_a -S 0 -s 65536 -n 40 -p 18611 127.0.0.1
 check slow_lane.other_server wait $fast_server
 check slow_lane.is_still_slow kill -0 $slow_client
 check slow_lane.ends wait $slow_client

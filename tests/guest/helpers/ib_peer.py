@@ -11,6 +11,7 @@ import time
 from ib_link import DATA, ETHERTYPE, HELLO, vcrc
 
 CREDITS, LANES, GRANT, OVERHEAD = 3, 8, 2048, 15
+SO_RCVBUFFORCE = 33      # (which Python's module lacks)
 GUID, SESSION = 0x0002c90300000001, 0x7e57ab1e
 
 
@@ -19,6 +20,8 @@ class Peer:
 
     def __init__(self, netdev, credits=True):
         self.sock = socket.socket(socket.AF_PACKET, socket.SOCK_RAW, socket.htons(ETHERTYPE))
+        # (all that a port without credits sends at once)
+        self.sock.setsockopt(socket.SOL_SOCKET, SO_RCVBUFFORCE, 8 << 20)
         self.sock.bind((netdev, ETHERTYPE))
         self.mac = self.sock.getsockname()[4]
         self.lock = threading.Lock()
