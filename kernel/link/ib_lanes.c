@@ -12,11 +12,14 @@
  */
 #include "ib_lanes.h"
 
+#include <linux/cpumask.h>
 #include <linux/if_ether.h>
 #include <linux/jiffies.h>
 #include <linux/ktime.h>
 #include <linux/pkt_sched.h>
+#include <linux/smp.h>
 
+#include "../base/bh.h"
 #include "../base/counters.h"
 #include "ib.h"
 #include "ib_path.h"
@@ -24,16 +27,28 @@
 /* Frames of credits that nothing else has caused: after traffic, and without any. */
 #define SHCA_IB_TELL_MS		10
 #define SHCA_IB_TELL_IDLE_MS	100
-/* Packets that one sender takes from the queues before the work goes on with them. */
+/* Packets that one sender takes from the queues before others have their turn. */
 #define SHCA_IB_DRAIN		128
 /* The first packet of a lane waits so long, if HOQLife is 0: 4.096 us * 2^18, a second. */
 #define SHCA_IB_HOQ_DEFAULT	18
 /* From here on, HOQLife is infinite. */
 #define SHCA_IB_HOQ_INFINITE	20
 
-/* State of an skb while it waits. */
+/* Can the kernel schedule softirq work on another CPU (base/bh.h)? */
+#ifdef HAVE_WQ_BH
+#define SHCA_IB_ON_CPU		true
+#else
+#define SHCA_IB_ON_CPU		false
+#endif
+
+/*
+ * State of an skb while it waits. It leaves on the CPU that it came from: on another one,
+ * it could overtake those before it, which lie in queues of that CPU.
+ */
 struct shca_ib_wait {
 	u32 blocks;
+	u8 lane;
+	int cpu;
 };
 
 static struct shca_ib_wait *shca_ib_wait(struct sk_buff *skb)
@@ -106,7 +121,11 @@ static void shca_ib_enqueue(struct shca_ib_flow *flow, struct sk_buff *skb,
 	u64 now = ktime_get_ns();
 
 	lockdep_assert_held(&flow->lock);
-	shca_ib_wait(skb)->blocks = blocks;
+	*shca_ib_wait(skb) = (struct shca_ib_wait){
+		.blocks = blocks,
+		.lane = lane,
+		.cpu = smp_processor_id(),
+	};
 	if (skb_queue_empty(&queue->skbs))
 		queue->since = now;
 	if (!flow->waits++)
@@ -124,7 +143,7 @@ static void shca_ib_account_wait(struct shca_ib_flow *flow, u64 now)
 }
 
 /* The lock is held. Return: the packet that has its turn, accounted for, or NULL. */
-static struct sk_buff *shca_ib_dequeue(struct shca_ib_flow *flow)
+static struct sk_buff *shca_ib_choose(struct shca_ib_flow *flow)
 {
 	u32 blocks[SHCA_IB_LANES] = {};
 	struct shca_ib_queue *queue;
@@ -133,8 +152,6 @@ static struct sk_buff *shca_ib_dequeue(struct shca_ib_flow *flow)
 	u32 i;
 
 	lockdep_assert_held(&flow->lock);
-	if (!flow->waits)
-		return NULL;
 	for (i = 0; i < SHCA_IB_LANES; i++) {
 		skb = skb_peek(&flow->queue[i].skbs);
 		if (skb && shca_ib_credits_may(&flow->credits, i,
@@ -147,9 +164,36 @@ static struct sk_buff *shca_ib_dequeue(struct shca_ib_flow *flow)
 	queue = &flow->queue[lane];
 	skb = __skb_dequeue(&queue->skbs);
 	shca_ib_credits_take(&flow->credits, lane, shca_ib_wait(skb)->blocks);
-	queue->left++;
 	queue->since = ktime_get_ns();
-	shca_ib_account_wait(flow, queue->since);
+	return skb;
+}
+
+/*
+ * The lock is held. Return: the packet that has its turn, if it may leave on this CPU. A
+ * packet that may not is left to its own CPU, and no other one leaves before.
+ */
+static struct sk_buff *shca_ib_dequeue(struct shca_ib_flow *flow)
+{
+	struct sk_buff *skb = flow->turn;
+	int cpu;
+
+	lockdep_assert_held(&flow->lock);
+	if (!flow->waits)
+		return NULL;
+	if (!skb)
+		skb = shca_ib_choose(flow);
+	flow->turn = skb;
+	if (!skb)
+		return NULL;
+	cpu = shca_ib_wait(skb)->cpu;
+	if (SHCA_IB_ON_CPU && cpu != smp_processor_id() && cpu_online(cpu) &&
+	    flow->running) {
+		shca_bh_schedule_on(cpu, &flow->bh);
+		return NULL;
+	}
+	flow->turn = NULL;
+	flow->queue[shca_ib_wait(skb)->lane].left++;
+	shca_ib_account_wait(flow, ktime_get_ns());
 	flow->waits--;
 	return skb;
 }
@@ -179,9 +223,14 @@ static void shca_ib_drain(struct shca_ib_link *link)
 		spin_lock(&flow->lock);
 	}
 	flow->draining = false;
-	if (!budget && flow->running)
-		mod_delayed_work(system_highpri_wq, &flow->work, 0);
+	if (!budget && flow->waits && flow->running)
+		shca_bh_schedule(&flow->bh);
 	spin_unlock(&flow->lock);
+}
+
+SHCA_BH_HANDLER(shca_ib_flow_continue)
+{
+	shca_ib_drain(container_of(bh, struct shca_ib_link, flow.bh));
 }
 
 /* The lock is held. Return: packets that were lost. */
@@ -205,7 +254,7 @@ int shca_ib_flow_xmit(struct shca_ib_link *link, const struct shca_ib_view *view
 	int err;
 
 	spin_lock(&flow->lock);
-	if (likely(!flow->draining && skb_queue_empty(&queue->skbs) &&
+	if (likely(!flow->draining && !flow->turn && skb_queue_empty(&queue->skbs) &&
 		   shca_ib_credits_may(&flow->credits, lane, blocks))) {
 		shca_ib_credits_take(&flow->credits, lane, blocks);
 		spin_unlock(&flow->lock);
@@ -356,6 +405,7 @@ void shca_ib_flow_init(struct shca_ib_flow *flow)
 
 	spin_lock_init(&flow->lock);
 	INIT_DELAYED_WORK(&flow->work, shca_ib_flow_work);
+	shca_bh_init(&flow->bh, shca_ib_flow_continue);
 	for (i = 0; i < SHCA_IB_LANES; i++)
 		__skb_queue_head_init(&flow->queue[i].skbs);
 }
@@ -377,6 +427,12 @@ void shca_ib_flow_reset(struct shca_ib_link *link, bool on)
 	spin_lock(&flow->lock);
 	for (i = 0; i < SHCA_IB_LANES; i++)
 		lost += shca_ib_discard(flow, i);
+	if (flow->turn) {
+		kfree_skb(flow->turn);
+		flow->turn = NULL;
+		flow->waits--;
+		lost++;
+	}
 	shca_count_n(link->dev, TX_DROP, lost);
 	shca_ib_credits_init(&flow->credits, on);
 	flow->running = on;
@@ -393,4 +449,5 @@ void shca_ib_flow_stop(struct shca_ib_link *link)
 	shca_ib_flow_reset(link, false);
 	spin_unlock_bh(&link->lock);
 	cancel_delayed_work_sync(&link->flow.work);
+	shca_bh_cancel(&link->flow.bh);
 }

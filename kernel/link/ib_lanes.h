@@ -8,6 +8,7 @@
 #include <linux/spinlock.h>
 #include <linux/workqueue.h>
 
+#include "../base/bh.h"
 #include "../core/ib_credit.h"
 
 struct shca_ib_link;
@@ -33,23 +34,27 @@ struct shca_ib_queue {
  * struct shca_ib_flow - flow control of a port
  * @work:	sends frames of credits that nothing else has caused, and ends waits that
  *		are too long
+ * @bh:		goes on with the queues, on the CPU of the packet that has its turn
  * @lock:	protects all below. It is taken for each packet: what is counted here belongs to
  *		the link as a whole. It is never held while a packet leaves
- * @running:	@work may be queued
+ * @running:	@work and @bh may be queued
  * @idle:	@work comes seldom
  * @draining:	one sender empties the queues; others add to them meanwhile, so that
  *		packets of a QP stay in order
- * @waits:	packets in all queues
+ * @turn:	the packet that leaves next, out of its queue, once its CPU takes it; or NULL
+ * @waits:	packets in all queues, and @turn
  * @hoq_life:	of PortInfo
  * @since:	when packets began to wait, ns; if @waits
  * @waited:	time in which packets waited and none left, ns (PortXmitWait)
  */
 struct shca_ib_flow {
 	struct delayed_work work;
+	struct shca_bh bh;
 	spinlock_t lock;
 	bool running;
 	bool idle;
 	bool draining;
+	struct sk_buff *turn;
 	u32 waits;
 	u8 hoq_life;
 	u64 since;

@@ -65,8 +65,8 @@ check weights_are_set wait_for 20 weighted
 lost() {
 	local port
 	for port in shib_a shib_b; do
-		echo $(($(counter $port tx_dropped_locally) + $(counter $port rx_backlog_drops))) \
-			"$(counter $port out_of_sequence)" "$(counter $port packet_seq_err)"
+		counter $port tx_dropped_locally
+		counter $port rx_backlog_drops
 	done
 	ip -n "$ns_a" -s -j link show veth_a | grep -o '"dropped":[0-9]*'
 	ip -n "$ns_b" -s -j link show veth_b | grep -o '"dropped":[0-9]*'
@@ -96,10 +96,11 @@ waited=$(counter shib_a tx_credit_waits)
 check crowd crowd $((${SHCA_SOAK:+60} + 10))
 check crowd.nothing_is_lost none_since "$losses"
 echo "# $(($(counter shib_a tx_credit_waits) - waited)) of $(counter shib_a tx_packets) packets waited for credit"
+echo "# out of sequence: $(counter shib_a out_of_sequence), $(counter shib_b out_of_sequence)"
 
 # UC packets of service level 1 stay in the receiver's buffer for three seconds each. Lane 1 stops;
 # lane 0 does not notice.
-run softhca fault add dev=shib_b do=delay dir=rx opcode=0x24 delay=3s
+run in_b softhca fault add dev=shib_b do=delay dir=rx opcode=0x24 delay=3s
 timeout $((60 * slow)) ib_send_bw -c UC -d shib_b -S 1 -s 2048 -n 200 -p 18610 >/tmp/server 2>&1 &
 slow_server=$!
 wait_for 20 listens 18610
@@ -117,7 +118,7 @@ check slow_lane.other_server wait $fast_server
 check slow_lane.is_still_slow kill -0 $slow_client
 check slow_lane.ends wait $slow_client
 check slow_lane.server_has_all wait $slow_server
-run softhca fault del all
+run in_b softhca fault del all
 check slow_lane.nothing_is_lost none_since "$losses"
 xmit_waits() { [ "$(perfquery -C shib_a "$(attribute shib_a lid | xargs printf %d)" 1 | sed -n 's/^PortXmitWait:\.*//p')" -gt 0 ]; }
 check slow_lane.xmit_wait xmit_waits
