@@ -155,13 +155,15 @@ enum shca_lint_mode {
 /* A packet waits no longer: SHCA_FA_DELAY in nanoseconds, SHCA_FA_DISTANCE in packets. */
 #define SHCA_FAULT_DELAY_MAX	5000000000ull
 #define SHCA_FAULT_DISTANCE_MAX	64
+/* SHCA_FA_CGROUP, with its final 0. */
+#define SHCA_FAULT_CGROUP_MAX	256
 
 /**
  * enum shca_fault_attr - a rule of fault injection
  *
  * What happens is SHCA_FA_WHAT. Where it happens is said by the attributes up to
- * SHCA_FA_PID; an absent one fits everything. When it happens is said by the next
- * ones, which count what fits.
+ * SHCA_FA_PID, and by those marked "where"; an absent one fits everything. When it
+ * happens is said by the ones after SHCA_FA_PID, which count what fits.
  */
 enum shca_fault_attr {
 	SHCA_FA_UNSPEC,
@@ -202,6 +204,16 @@ enum shca_fault_attr {
 	SHCA_FA_LOG,		/* binary: u32 each: which were hit, SHCA_FAULT_LOG at most, to
 				 * be given as SHCA_FA_AT; get only
 				 */
+	SHCA_FA_MSG,		/* u32: where: number of a message of its QP, from 1 on: first */
+	SHCA_FA_MSG_LAST,	/* u32: last one */
+	SHCA_FA_VA,		/* u64: where: remote address of a request: first of a range */
+	SHCA_FA_VA_LAST,	/* u64: last one */
+	SHCA_FA_RKEY,		/* u32: where: key of a request for remote memory */
+	SHCA_FA_CQN,		/* u32: where: number of a CQ, as `rdma resource` has it */
+	SHCA_FA_CGROUP,		/* string: where: path of a cgroup (v2), in the sender's cgroup
+				 * namespace: its processes, and those of all below it
+				 */
+	SHCA_FA_DIST,		/* u8: enum shca_fault_dist: of SHCA_FA_JITTER */
 	__SHCA_FA_MAX,
 	SHCA_FA_MAX = __SHCA_FA_MAX - 1
 };
@@ -221,7 +233,11 @@ enum shca_fault_attr {
 	X(QP_FATAL, "qp-fatal")				\
 	X(CQ_OVERRUN, "cq-overrun")			\
 	X(FAIL, "fail")					\
-	X(EVENT, "event")
+	X(EVENT, "event")				\
+	X(REVOKE, "revoke")				\
+	X(LOSE_EVENT, "lose-event")			\
+	X(LOSE_DOORBELL, "lose-doorbell")		\
+	X(DELAY_DOORBELL, "delay-doorbell")
 
 enum shca_fault_what {
 #define X(id, name) SHCA_FAULT_##id,
@@ -250,6 +266,22 @@ enum shca_fault_type {
 	SHCA_FAULT_TYPES(X)
 #undef X
 	SHCA_FAULT_TYPE_NR
+};
+
+/*
+ * enum shca_fault_dist, how SHCA_FA_JITTER is distributed: evenly from 0 to it, or as a bell
+ * from 0 to it. Or it is the mean, and rare values are much longer.
+ */
+#define SHCA_FAULT_DISTS(X)				\
+	X(UNIFORM, "uniform")				\
+	X(NORMAL, "normal")				\
+	X(EXPONENTIAL, "exponential")
+
+enum shca_fault_dist {
+#define X(id, name) SHCA_FAULT_DIST_##id,
+	SHCA_FAULT_DISTS(X)
+#undef X
+	SHCA_FAULT_DIST_NR
 };
 
 /* enum shca_fault_nak, what a responder says instead of executing a request */

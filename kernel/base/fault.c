@@ -2,6 +2,7 @@
 /* A device's rules of fault injection. */
 #include "fault.h"
 
+#include <linux/cgroup.h>
 #include <linux/ktime.h>
 #include <linux/pid.h>
 #include <linux/rculist.h>
@@ -14,10 +15,25 @@
 /* On while any device has a rule. */
 DEFINE_STATIC_KEY_FALSE(shca_faults_on);
 
-static bool shca_fault_is_of_caller(const struct shca_fault *fault)
+/* Does it belong to the rule's process, or to one of its cgroup? RCU read lock held. */
+static bool shca_fault_is_of(const struct shca_fault *fault,
+			     const struct shca_fault_at *at)
 {
-	return !fault->pid ||
-	       (!in_interrupt() && task_tgid(current) == fault->pid);
+	/* Until the object is destroyed, the RDMA core has a reference of its maker. */
+	struct task_struct *task = (struct task_struct *)at->owner;
+
+	if (!fault->pid && !fault->cgroup)
+		return true;
+	if (at->stage == SHCA_FAULT_VERB)
+		task = in_interrupt() ? NULL : current;
+	if (!task || (fault->pid && task_tgid(task) != fault->pid))
+		return false;
+#ifdef CONFIG_CGROUPS
+	return !fault->cgroup ||
+	       task_under_cgroup_hierarchy(task, fault->cgroup);
+#else
+	return true;
+#endif
 }
 
 /* Return: the number of the hit, or 0. */
@@ -34,13 +50,7 @@ static u64 shca_fault_decide(struct shca_fault *fault,
 		if (fault->nr_log < SHCA_FAULT_LOG && state->fitted <= U32_MAX)
 			fault->log[fault->nr_log++] = state->fitted;
 		hit->random = shca_fault_random(state, U32_MAX);
-		hit->delay_ns = fault->rule.delay_ns;
-		/* In steps of a microsecond, whose number fits. */
-		if (fault->rule.jitter_ns)
-			hit->delay_ns += NSEC_PER_USEC *
-				shca_fault_random(state,
-						  div_u64(fault->rule.jitter_ns,
-							  NSEC_PER_USEC) + 1);
+		hit->delay_ns = shca_fault_wait(&fault->rule, state);
 	}
 	spin_unlock_irqrestore(&fault->lock, flags);
 	return nr;
@@ -55,7 +65,7 @@ bool shca_fault_ask(struct shca_dev *dev, const struct shca_fault_at *at,
 	rcu_read_lock();
 	list_for_each_entry_rcu(fault, &dev->faults.rules, node) {
 		if (!shca_fault_fits(&fault->rule, at) ||
-		    !shca_fault_is_of_caller(fault))
+		    !shca_fault_is_of(fault, at))
 			continue;
 		nr = shca_fault_decide(fault, hit);
 		if (!nr)
@@ -111,6 +121,11 @@ int shca_fault_add(struct shca_dev *dev, struct shca_fault *fault)
 void shca_fault_free(struct shca_fault *fault)
 {
 	put_pid(fault->pid);
+#ifdef CONFIG_CGROUPS
+	if (fault->cgroup)
+		cgroup_put(fault->cgroup);
+#endif
+	kfree(fault->cgroup_path);
 	kfree(fault);
 }
 

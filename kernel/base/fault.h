@@ -13,12 +13,15 @@
 #include "../core/fault.h"
 #include "dev.h"
 
+struct cgroup;
 struct pid;
+struct task_struct;
 
 /**
  * struct shca_fault - a rule of a device
  * @id:		unique in the module
- * @pid:	calls of this process only; NULL: of all
+ * @pid:	what belongs to this process only; NULL: to all
+ * @cgroup: @cgroup_path:	what belongs to processes of it only, and how it was named; NULL
  * @rule:	constant
  * @lock:	protects what follows; any context, interrupts off; alone
  * @log:	the first @nr_log hits: which of those that fitted, from 1 on
@@ -29,6 +32,8 @@ struct shca_fault {
 	struct rcu_head rcu;
 	u32 id;
 	struct pid *pid;
+	struct cgroup *cgroup;
+	char *cgroup_path;
 	struct shca_fault_rule rule;
 	spinlock_t lock;
 	struct shca_fault_state state;
@@ -61,6 +66,8 @@ static __always_inline bool shca_fault_is_on(const struct shca_dev *dev,
 
 /**
  * shca_fault_ask() - does a fault happen here and now?
+ * @at:		its @owner is a struct task_struct, or NULL: no process; ignored for a verb,
+ *		which is its caller's
  *
  * The first rule that says so decides. It is counted and traced.
  * Context: any.
@@ -82,7 +89,7 @@ static __always_inline int shca_fault_verb(struct ib_device *ibdev,
 }
 
 /**
- * shca_fault_add() - add a rule; takes @fault over, and the reference of its pid
+ * shca_fault_add() - add a rule; takes @fault over, and the references that it has
  *
  * Context: process, as shca_fault_del(); the caller serialises.
  * Return: 0, or -ENOSPC with SHCA_FAULT_RULES rules; then @fault stays the caller's.

@@ -177,7 +177,11 @@
 	X(SHCA_FAULT_QP_FATAL, "qp-fatal") \
 	X(SHCA_FAULT_CQ_OVERRUN, "cq-overrun") \
 	X(SHCA_FAULT_FAIL, "fail") \
-	E(SHCA_FAULT_EVENT, "event")
+	X(SHCA_FAULT_EVENT, "event") \
+	X(SHCA_FAULT_REVOKE, "revoke") \
+	X(SHCA_FAULT_LOSE_EVENT, "lose-event") \
+	X(SHCA_FAULT_LOSE_DOORBELL, "lose-doorbell") \
+	E(SHCA_FAULT_DELAY_DOORBELL, "delay-doorbell")
 
 /* SHCA_WR_*: macros, so their values need no export; X and E get their rows */
 #define SHCA_TRACE_WR_OPCODES(X, E) \

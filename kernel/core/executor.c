@@ -745,15 +745,19 @@ enum shca_verdict shca_resp_execute(struct shca_resp *resp,
 
 /* ---- faults ------------------------------------------------------------- */
 
-bool shca_resp_expects(const struct shca_resp *resp, const struct shca_pkt *pkt)
+bool shca_resp_is_next(const struct shca_resp *resp, const struct shca_pkt *pkt)
 {
-	u32 flags = shca_opcode_info(pkt->opcode)->flags;
-
 	return resp->state == SHCA_SIDE_READY && pkt->psn == resp->epsn &&
 	       (resp->attr.transport == SHCA_TRANSPORT_RC ||
 		resp->attr.transport == SHCA_TRANSPORT_XRC) &&
 	       (pkt->opcode & SHCA_TRANSPORT_MASK) == resp->attr.transport &&
-	       flags & SHCA_OPF_REQUEST && flags & SHCA_OPF_START;
+	       shca_opcode_info(pkt->opcode)->flags & SHCA_OPF_REQUEST;
+}
+
+bool shca_resp_expects(const struct shca_resp *resp, const struct shca_pkt *pkt)
+{
+	return shca_resp_is_next(resp, pkt) &&
+	       shca_opcode_info(pkt->opcode)->flags & SHCA_OPF_START;
 }
 
 enum shca_verdict shca_resp_forge(struct shca_resp *resp,

@@ -22,6 +22,8 @@ struct shca_pkt;
  * @SHCA_FAULT_RESPOND:	a responder is about to execute the expected request
  * @SHCA_FAULT_SEND:	a work request has been taken from a send queue
  * @SHCA_FAULT_CQ:	a completion is about to be written to a CQ
+ * @SHCA_FAULT_NOTIFY:	a process is about to be told of a completion
+ * @SHCA_FAULT_DOORBELL: a process has rung the doorbell of a QP
  * @SHCA_FAULT_VERB:	a verb has been called
  * @SHCA_FAULT_NOW:	nothing asks: it happens as the rule is made
  */
@@ -31,6 +33,8 @@ enum shca_fault_stage {
 	SHCA_FAULT_RESPOND,
 	SHCA_FAULT_SEND,
 	SHCA_FAULT_CQ,
+	SHCA_FAULT_NOTIFY,
+	SHCA_FAULT_DOORBELL,
 	SHCA_FAULT_VERB,
 	SHCA_FAULT_NOW,
 };
@@ -43,12 +47,16 @@ enum shca_fault_stage {
  * @what:	enum shca_fault_what
  * @stage:	enum shca_fault_stage
  * @opcode: @type: @psn: @psn_last: where, for packets. A range of PSNs may wrap
- * @qpn:	0: any
+ * @qpn: @cqn:	0: any
+ * @msg: @msg_last: messages by number, if @has_msg
+ * @va: @va_last: if @has_va: requests that reach one of these remote addresses
+ * @rkey:	if @has_rkey: requests that name this key
  * @wr_id:	if @has_wr_id
  * @verb:	enum shca_fault_verb, or SHCA_FAULT_ANY_VERB
  * @probability: @seed: @every: @nth: @count: @after_ns: @for_ns: when; 0 is no limit
  * @at: @nr_at:	instead of these but @seed: a list of which ones, rising; or NULL and 0
- * @delay_ns: @jitter_ns: @distance: @status: @nak: @err: @event: details of @what
+ * @delay_ns: @jitter_ns: @distance: @status: @nak: @err: @event: @dist:
+ *		details of @what
  */
 struct shca_fault_rule {
 	u8 what;
@@ -58,9 +66,18 @@ struct shca_fault_rule {
 	u16 opcode;
 	bool has_psn;
 	bool has_wr_id;
+	bool has_msg;
+	bool has_va;
+	bool has_rkey;
 	u32 psn;
 	u32 psn_last;
 	u32 qpn;
+	u32 cqn;
+	u32 msg;
+	u32 msg_last;
+	u32 rkey;
+	u64 va;
+	u64 va_last;
 	u64 wr_id;
 	u32 probability;
 	u32 every;
@@ -78,6 +95,7 @@ struct shca_fault_rule {
 	u8 status;
 	u8 nak;
 	u8 event;
+	u8 dist;
 };
 
 /**
@@ -101,14 +119,20 @@ struct shca_fault_state {
 
 /**
  * struct shca_fault_at - what a rule is compared with
+ * @msg:	number of the message in its QP, from 1 on; 0: not known
+ * @cqn:	number of the CQ, at the stages of requests and completions
  * @pkt:	at the stages of packets and requests, otherwise NULL
+ * @owner:	opaque to the core: the process that it belongs to
  */
 struct shca_fault_at {
 	u8 stage;
 	u8 verb;
 	u32 qpn;
+	u32 msg;
+	u32 cqn;
 	u64 wr_id;
 	const struct shca_pkt *pkt;
+	const void *owner;
 };
 
 /** shca_fault_stage_of() - the stage at which a rule applies; an event may wait for a packet */
@@ -124,6 +148,10 @@ bool shca_fault_fits(const struct shca_fault_rule *rule,
 /** shca_fault_due() - count what fits; does the fault happen now? */
 bool shca_fault_due(const struct shca_fault_rule *rule,
 		    struct shca_fault_state *state, u64 now);
+
+/** shca_fault_wait() - for how long, in ns, a fault that is due delays; draws once */
+u64 shca_fault_wait(const struct shca_fault_rule *rule,
+		    struct shca_fault_state *state);
 
 /** shca_fault_random() - the rule's next random number, below @limit; 0 if @limit is */
 u32 shca_fault_random(struct shca_fault_state *state, u32 limit);

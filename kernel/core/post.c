@@ -15,6 +15,13 @@ struct shca_send_wr *shca_req_slot(struct shca_req *req)
 	return req_wr(req, req->ring.prod);
 }
 
+u32 shca_req_number(const struct shca_req *req, const struct shca_send_wr *wr)
+{
+	u32 slot = div64_u64((const u8 *)wr - req->ring.base, req->ring.stride);
+
+	return req->ring.head + ((slot - req->ring.head) & req->ring.mask) + 1;
+}
+
 static void req_refuse(struct shca_send_wr *wr, u8 status, u16 vendor_err)
 {
 	wr->preset = status;

@@ -404,6 +404,12 @@ void shca_req_reset(struct shca_req *req);
  */
 void shca_req_fail(struct shca_req *req);
 
+/**
+ * shca_req_number() - the number of a request, from 1 on, since the ring was empty
+ * @wr:		in the ring, or from shca_req_slot()
+ */
+u32 shca_req_number(const struct shca_req *req, const struct shca_send_wr *wr);
+
 /** shca_req_slot() - slot of the next request; NULL if the ring is full */
 struct shca_send_wr *shca_req_slot(struct shca_req *req);
 

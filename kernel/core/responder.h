@@ -317,7 +317,10 @@ enum shca_verdict shca_resp_rx(struct shca_resp *resp, const struct shca_pkt *pk
 bool shca_resp_takes_run(const struct shca_resp *resp,
 			 const struct shca_pkt *pkt);
 
-/** shca_resp_expects() - is @pkt the request that would be executed next? RC, XRC */
+/** shca_resp_is_next() - is @pkt the request packet that would be executed next? RC, XRC */
+bool shca_resp_is_next(const struct shca_resp *resp, const struct shca_pkt *pkt);
+
+/** shca_resp_expects() - is it that, and does it begin a message? */
 bool shca_resp_expects(const struct shca_resp *resp, const struct shca_pkt *pkt);
 
 /**

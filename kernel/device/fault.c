@@ -6,6 +6,7 @@
  */
 #include "fault.h"
 
+#include <linux/cgroup.h>
 #include <linux/errno.h>
 #include <linux/overflow.h>
 #include <linux/pid.h>
@@ -22,6 +23,7 @@
 #include "../queue/fault.h"
 #include "../queue/qp.h"
 #include "../queue/qp_table.h"
+#include "../queue/srq.h"
 #include "device.h"
 #include "netlink.h"
 
@@ -57,6 +59,15 @@ const struct nla_policy shca_fault_policy[SHCA_FA_MAX + 1] = {
 	[SHCA_FA_EVENT] = NLA_POLICY_MAX(NLA_U8, IB_EVENT_GID_CHANGE),
 	[SHCA_FA_AT] = { .type = NLA_BINARY,
 			 .len = SHCA_FAULT_LOG * sizeof(u32) },
+	[SHCA_FA_MSG] = NLA_POLICY_MIN(NLA_U32, 1),
+	[SHCA_FA_MSG_LAST] = { .type = NLA_U32 },
+	[SHCA_FA_VA] = { .type = NLA_U64 },
+	[SHCA_FA_VA_LAST] = { .type = NLA_U64 },
+	[SHCA_FA_RKEY] = { .type = NLA_U32 },
+	[SHCA_FA_CQN] = NLA_POLICY_MIN(NLA_U32, 1),
+	[SHCA_FA_CGROUP] = { .type = NLA_NUL_STRING,
+			     .len = SHCA_FAULT_CGROUP_MAX - 1 },
+	[SHCA_FA_DIST] = NLA_POLICY_MAX(NLA_U8, SHCA_FAULT_DIST_NR - 1),
 };
 
 /* ---- which words go together ------------------------------------------------------ */
@@ -71,6 +82,10 @@ const struct nla_policy shca_fault_policy[SHCA_FA_MAX + 1] = {
 #define SHCA_OF_ALL	(BIT(SHCA_FAULT_NR) - 1)
 /* An event of the port may wait for a packet. */
 #define SHCA_OF_MOMENTS	(SHCA_OF_PACKETS | SHCA_OF(EVENT))
+/* The responder asks, for a request that it is to execute. */
+#define SHCA_OF_REQUESTS	(SHCA_OF(NAK) | SHCA_OF(REVOKE))
+#define SHCA_OF_DOORBELLS	(SHCA_OF(LOSE_DOORBELL) | SHCA_OF(DELAY_DOORBELL))
+#define SHCA_OF_DELAYS	(SHCA_OF(DELAY) | SHCA_OF(DELAY_DOORBELL))
 
 /*
  * An attribute, and bits of the faults (enum shca_fault_what) that may have it and that
@@ -93,13 +108,22 @@ struct shca_fault_word {
 
 static const struct shca_fault_word shca_fault_words[] = {
 	SHCA_WORD(RX, SHCA_OF_MOMENTS, "dir"),
-	SHCA_WORD(QPN, SHCA_OF_ALL & ~SHCA_OF(FAIL), "qpn"),
-	SHCA_WORD(OPCODE, SHCA_OF_MOMENTS | SHCA_OF(NAK), "opcode"),
-	SHCA_WORD(TYPE, SHCA_OF_MOMENTS | SHCA_OF(NAK), "type"),
-	SHCA_WORD(PSN, SHCA_OF_MOMENTS | SHCA_OF(NAK), "psn"),
-	SHCA_WORD(PSN_LAST, SHCA_OF_MOMENTS | SHCA_OF(NAK), "psn"),
+	SHCA_WORD(QPN, SHCA_OF_ALL & ~(SHCA_OF(FAIL) | SHCA_OF(LOSE_EVENT)), "qpn"),
+	SHCA_WORD(OPCODE, SHCA_OF_MOMENTS | SHCA_OF_REQUESTS, "opcode"),
+	SHCA_WORD(TYPE, SHCA_OF_MOMENTS | SHCA_OF_REQUESTS, "type"),
+	SHCA_WORD(PSN, SHCA_OF_MOMENTS | SHCA_OF_REQUESTS, "psn"),
+	SHCA_WORD(PSN_LAST, SHCA_OF_MOMENTS | SHCA_OF_REQUESTS, "psn"),
+	SHCA_WORD(MSG, SHCA_OF_PACKETS | SHCA_OF_REQUESTS | SHCA_OF(COMPLETE) |
+		       SHCA_OF(QP_FATAL), "msg"),
+	SHCA_WORD(MSG_LAST, SHCA_OF_PACKETS | SHCA_OF_REQUESTS | SHCA_OF(COMPLETE) |
+			    SHCA_OF(QP_FATAL), "msg"),
+	SHCA_WORD(VA, SHCA_OF_MOMENTS | SHCA_OF_REQUESTS, "va"),
+	SHCA_WORD(VA_LAST, SHCA_OF_MOMENTS | SHCA_OF_REQUESTS, "va"),
+	SHCA_WORD(RKEY, SHCA_OF_MOMENTS | SHCA_OF_REQUESTS, "rkey"),
 	SHCA_WORD(WR_ID, SHCA_OF_WRS, "wr_id"),
-	SHCA_WORD(PID, SHCA_OF(FAIL), "pid"),
+	SHCA_WORD(CQN, SHCA_OF_WRS | SHCA_OF(LOSE_EVENT), "cqn"),
+	SHCA_WORD(PID, SHCA_OF_ALL & ~SHCA_OF(EVENT), "pid"),
+	SHCA_WORD(CGROUP, SHCA_OF_ALL & ~SHCA_OF(EVENT), "cgroup"),
 	SHCA_WORD(PROBABILITY, SHCA_OF_ALL, "prob"),
 	SHCA_WORD(SEED, SHCA_OF_ALL, "seed"),
 	SHCA_WORD(EVERY, SHCA_OF_ALL, "every"),
@@ -108,8 +132,9 @@ static const struct shca_fault_word shca_fault_words[] = {
 	SHCA_WORD(AFTER, SHCA_OF_ALL, "after"),
 	SHCA_WORD(FOR, SHCA_OF_ALL, "for"),
 	SHCA_WORD(AT, SHCA_OF_ALL, "at"),
-	SHCA_NEEDED(DELAY, SHCA_OF(DELAY), SHCA_OF(DELAY), "delay"),
-	SHCA_WORD(JITTER, SHCA_OF(DELAY), "jitter"),
+	SHCA_NEEDED(DELAY, SHCA_OF_DELAYS, SHCA_OF_DELAYS, "delay"),
+	SHCA_WORD(JITTER, SHCA_OF_DELAYS, "jitter"),
+	SHCA_WORD(DIST, SHCA_OF_DELAYS, "dist"),
 	SHCA_NEEDED(DISTANCE, SHCA_OF(REORDER), SHCA_OF(REORDER), "by"),
 	SHCA_NEEDED(STATUS, SHCA_OF(COMPLETE) | SHCA_OF(NAK), SHCA_OF(COMPLETE),
 		    "status"),
@@ -188,7 +213,8 @@ static bool shca_fault_waits(struct nlattr **tb)
 {
 	return nla_get_u8(tb[SHCA_FA_WHAT]) == SHCA_FAULT_EVENT &&
 	       (shca_fault_has_when(tb) || tb[SHCA_FA_AT] || tb[SHCA_FA_RX] ||
-		tb[SHCA_FA_TYPE] || tb[SHCA_FA_OPCODE] || tb[SHCA_FA_PSN]);
+		tb[SHCA_FA_TYPE] || tb[SHCA_FA_OPCODE] || tb[SHCA_FA_PSN] ||
+		tb[SHCA_FA_VA] || tb[SHCA_FA_RKEY]);
 }
 
 static void shca_fault_parse(struct nlattr **tb, struct shca_fault_rule *rule)
@@ -204,6 +230,17 @@ static void shca_fault_parse(struct nlattr **tb, struct shca_fault_rule *rule)
 	rule->has_psn = tb[SHCA_FA_PSN];
 	rule->psn = shca_fa_u32(tb[SHCA_FA_PSN], 0);
 	rule->psn_last = shca_fa_u32(tb[SHCA_FA_PSN_LAST], rule->psn);
+	rule->has_msg = tb[SHCA_FA_MSG];
+	rule->msg = shca_fa_u32(tb[SHCA_FA_MSG], 0);
+	rule->msg_last = shca_fa_u32(tb[SHCA_FA_MSG_LAST], rule->msg);
+	rule->has_va = tb[SHCA_FA_VA];
+	rule->va = shca_fa_u64(tb[SHCA_FA_VA]);
+	rule->va_last = tb[SHCA_FA_VA_LAST] ? nla_get_u64(tb[SHCA_FA_VA_LAST]) :
+					      rule->va;
+	rule->has_rkey = tb[SHCA_FA_RKEY];
+	rule->rkey = shca_fa_u32(tb[SHCA_FA_RKEY], 0);
+	rule->cqn = shca_fa_u32(tb[SHCA_FA_CQN], 0);
+	rule->dist = shca_fa_u8(tb[SHCA_FA_DIST], SHCA_FAULT_DIST_UNIFORM);
 	rule->qpn = shca_fa_u32(tb[SHCA_FA_QPN], 0);
 	rule->has_wr_id = tb[SHCA_FA_WR_ID];
 	rule->wr_id = shca_fa_u64(tb[SHCA_FA_WR_ID]);
@@ -231,6 +268,26 @@ static int shca_fault_check(struct nlattr **tb, const struct shca_fault_rule *ru
 	if (tb[SHCA_FA_PSN_LAST] && !tb[SHCA_FA_PSN]) {
 		NL_SET_ERR_MSG_ATTR(extack, tb[SHCA_FA_PSN_LAST],
 				    "psn: a range needs its first PSN");
+		return -EINVAL;
+	}
+	if (rule->msg > rule->msg_last || rule->msg_last > SHCA_PSN_MASK) {
+		NL_SET_ERR_MSG_ATTR(extack, tb[SHCA_FA_MSG],
+				    "msg: numbers from 1 to 0xffffff, the first one first");
+		return -ERANGE;
+	}
+	if (rule->has_msg && tb[SHCA_FA_RX]) {
+		NL_SET_ERR_MSG_ATTR(extack, tb[SHCA_FA_MSG],
+				    "msg: not with dir=rx, where messages are not told apart yet");
+		return -EINVAL;
+	}
+	if (rule->va > rule->va_last) {
+		NL_SET_ERR_MSG_ATTR(extack, tb[SHCA_FA_VA],
+				    "va: the first address comes first");
+		return -ERANGE;
+	}
+	if (tb[SHCA_FA_DIST] && !rule->jitter_ns) {
+		NL_SET_ERR_MSG_ATTR(extack, tb[SHCA_FA_DIST],
+				    "jitter: missing, dist is about it");
 		return -EINVAL;
 	}
 	/* A limit in the policy has 16 bits only. */
@@ -304,6 +361,8 @@ static bool shca_fault_is_qp_event(u8 event)
 	case IB_EVENT_PATH_MIG:
 	case IB_EVENT_PATH_MIG_ERR:
 	case IB_EVENT_QP_LAST_WQE_REACHED:
+	case IB_EVENT_SRQ_ERR:		/* of its SRQ */
+	case IB_EVENT_SRQ_LIMIT_REACHED:
 		return true;
 	default:
 		return false;
@@ -325,11 +384,9 @@ static int shca_fault_check_event(const struct shca_fault_rule *rule,
 
 	switch (rule->event) {
 	case IB_EVENT_CQ_ERR:
-	case IB_EVENT_SRQ_ERR:
-	case IB_EVENT_SRQ_LIMIT_REACHED:
 	case IB_EVENT_GID_CHANGE:	/* the RDMA core passes none on */
 		NL_SET_ERR_MSG(extack,
-			       "event: not to be had so; do=cq-overrun makes CQ_ERR, a low SRQ makes SRQ_LIMIT_REACHED, a new address makes GID_CHANGE");
+			       "event: not to be had so; do=cq-overrun makes CQ_ERR, a new address makes GID_CHANGE");
 		return -EOPNOTSUPP;
 	}
 	if (of_qp && rule->stage != SHCA_FAULT_NOW) {
@@ -358,6 +415,8 @@ static int shca_fault_event_now(struct shca_dev *dev,
 				struct netlink_ext_ack *extack)
 {
 	struct shca_qp *qp;
+	bool of_srq;
+	int err = 0;
 
 	if (!shca_fault_is_qp_event(rule->event)) {
 		shca_fault_port_event(dev, rule->event);
@@ -372,11 +431,21 @@ static int shca_fault_event_now(struct shca_dev *dev,
 		NL_SET_ERR_MSG(extack, "qpn: the device has no such QP");
 		return -ENOENT;
 	}
-	local_bh_disable();
-	shca_qp_event(qp, rule->event);
-	local_bh_enable();
+	of_srq = rule->event == IB_EVENT_SRQ_ERR ||
+		 rule->event == IB_EVENT_SRQ_LIMIT_REACHED;
+	if (of_srq && !qp->rq.srq) {
+		NL_SET_ERR_MSG(extack, "qpn: this QP has no SRQ");
+		err = -EINVAL;
+	} else {
+		local_bh_disable();
+		if (of_srq)
+			shca_srq_event(qp->rq.srq, rule->event);
+		else
+			shca_qp_event(qp, rule->event);
+		local_bh_enable();
+	}
 	shca_qp_put(qp);
-	return 0;
+	return err;
 }
 
 /* ---- requests ------------------------------------------------------------------------ */
@@ -401,6 +470,40 @@ static int shca_fault_reply(struct genl_info *info, u32 id)
 	return genlmsg_reply(msg, info);
 }
 
+/* Whose faults they are, by words of the caller's namespaces. */
+static int shca_fault_find_owner(struct nlattr **tb, struct shca_fault *fault,
+				 struct netlink_ext_ack *extack)
+{
+	if (tb[SHCA_FA_PID]) {
+		/* It names no process outside of the caller's PID namespace. */
+		fault->pid = find_get_pid(nla_get_u32(tb[SHCA_FA_PID]));
+		if (!fault->pid) {
+			NL_SET_ERR_MSG_ATTR(extack, tb[SHCA_FA_PID],
+					    "pid: there is no such process");
+			return -ESRCH;
+		}
+	}
+	if (!tb[SHCA_FA_CGROUP])
+		return 0;
+#ifdef CONFIG_CGROUPS
+	fault->cgroup_path = nla_strdup(tb[SHCA_FA_CGROUP], GFP_KERNEL_ACCOUNT);
+	if (!fault->cgroup_path)
+		return -ENOMEM;
+	/* The path begins at the root of the caller's cgroup namespace. */
+	fault->cgroup = cgroup_get_from_path(fault->cgroup_path);
+	if (!IS_ERR(fault->cgroup))
+		return 0;
+	fault->cgroup = NULL;
+	NL_SET_ERR_MSG_ATTR(extack, tb[SHCA_FA_CGROUP],
+			    "cgroup: there is none at this path");
+	return -ENOENT;
+#else
+	NL_SET_ERR_MSG_ATTR(extack, tb[SHCA_FA_CGROUP],
+			    "cgroup: this kernel has none");
+	return -EOPNOTSUPP;
+#endif
+}
+
 static struct shca_fault *shca_fault_make(struct nlattr **tb,
 					  struct netlink_ext_ack *extack)
 {
@@ -415,19 +518,11 @@ static struct shca_fault *shca_fault_make(struct nlattr **tb,
 	if (!fault)
 		return ERR_PTR(-ENOMEM);
 	shca_fault_parse(tb, &fault->rule);
-	err = shca_fault_check(tb, &fault->rule, extack) ?:
-	      shca_fault_read_list(tb, fault, extack);
-	if (!err && tb[SHCA_FA_PID]) {
-		/* The number counts in the caller's PID namespace, so it names
-		 * no process outside of it.
-		 */
-		fault->pid = find_get_pid(nla_get_u32(tb[SHCA_FA_PID]));
-		if (!fault->pid) {
-			NL_SET_ERR_MSG_ATTR(extack, tb[SHCA_FA_PID],
-					    "pid: there is no such process");
-			err = -ESRCH;
-		}
-	}
+	err = shca_fault_check(tb, &fault->rule, extack);
+	if (!err)
+		err = shca_fault_read_list(tb, fault, extack);
+	if (!err)
+		err = shca_fault_find_owner(tb, fault, extack);
 	if (err) {
 		shca_fault_free(fault);
 		return ERR_PTR(err);
@@ -576,6 +671,17 @@ static int shca_fault_put_where(struct sk_buff *msg,
 	       (rule->has_wr_id &&
 		nla_put_u64_64bit(msg, SHCA_FA_WR_ID, rule->wr_id,
 				  SHCA_FA_PAD)) ||
+	       (rule->has_msg &&
+		(nla_put_u32(msg, SHCA_FA_MSG, rule->msg) ||
+		 nla_put_u32(msg, SHCA_FA_MSG_LAST, rule->msg_last))) ||
+	       (rule->has_va &&
+		(nla_put_u64_64bit(msg, SHCA_FA_VA, rule->va, SHCA_FA_PAD) ||
+		 nla_put_u64_64bit(msg, SHCA_FA_VA_LAST, rule->va_last,
+				   SHCA_FA_PAD))) ||
+	       (rule->has_rkey && nla_put_u32(msg, SHCA_FA_RKEY, rule->rkey)) ||
+	       shca_fault_put_u32(msg, SHCA_FA_CQN, rule->cqn) ||
+	       (fault->cgroup_path &&
+		nla_put_string(msg, SHCA_FA_CGROUP, fault->cgroup_path)) ||
 	       /* 0, and so nothing, for a process that the reader cannot see. */
 	       shca_fault_put_u32(msg, SHCA_FA_PID, pid_vnr(fault->pid));
 }
@@ -603,6 +709,7 @@ static int shca_fault_put_what(struct sk_buff *msg,
 	return nla_put_u8(msg, SHCA_FA_WHAT, rule->what) ||
 	       shca_fault_put_u64(msg, SHCA_FA_DELAY, rule->delay_ns) ||
 	       shca_fault_put_u64(msg, SHCA_FA_JITTER, rule->jitter_ns) ||
+	       (rule->dist && nla_put_u8(msg, SHCA_FA_DIST, rule->dist)) ||
 	       shca_fault_put_u32(msg, SHCA_FA_DISTANCE, rule->distance) ||
 	       ((rule->what == SHCA_FAULT_COMPLETE || nak) &&
 		nla_put_u8(msg, SHCA_FA_STATUS, rule->status)) ||
@@ -697,7 +804,8 @@ static int shca_fault_dump_dev(struct shca_dev *dev, int idx, void *arg)
 int shca_fault_get_start(struct netlink_callback *cb)
 {
 	/* A rule with all its lists is in one message. */
-	cb->min_dump_alloc = 2 * SHCA_FAULT_LOG * sizeof(u32) + 1024;
+	cb->min_dump_alloc = 2 * SHCA_FAULT_LOG * sizeof(u32) +
+			     SHCA_FAULT_CGROUP_MAX + 1024;
 	return 0;
 }
 

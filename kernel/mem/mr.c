@@ -514,3 +514,25 @@ bool shca_mr_invalidate(const struct shca_accessor *who, u32 key)
 	shca_mr_unref(mr);
 	return ok;
 }
+
+void shca_mr_revoke(struct shca_dev *dev, u32 key)
+{
+	struct shca_mr *mr = shca_mr_find(dev, key);
+
+	if (!mr)
+		return;
+	if (mr->type == SHCA_MR_WINDOW) {
+		/* No local access goes through a window, so its lock is not our own. */
+		write_lock_bh(&mr->lock);
+		if (mr->key == key)
+			shca_mr_unbind(mr);
+		write_unlock_bh(&mr->lock);
+	} else if (READ_ONCE(mr->key) == key && mr->type != SHCA_MR_DMA) {
+		/*
+		 * Without the lock: the request's payload may come from this region. An
+		 * access that has checked the key already ends its bounded copy.
+		 */
+		WRITE_ONCE(mr->valid, false);
+	}
+	shca_mr_unref(mr);
+}

@@ -49,7 +49,8 @@ struct shca_accessor {
  *		and for writing while a work request changes the region. So no
  *		access outlives an invalidation
  * @locked:	the region can change while it is registered. Otherwise all
- *		members below are constant after shca_mr_publish()
+ *		members below are constant after shca_mr_publish(), but for @valid,
+ *		which shca_mr_revoke() may clear
  * @valid:	region: registered and not invalidated; window: bound
  * @is_user:	belongs to a process, so it is counted
  * @replaced:	neither in the table nor counted, because it will replace
@@ -191,7 +192,8 @@ static inline bool shca_mr_in_range(const struct shca_mr *mr, u64 va, u64 len)
 static inline bool shca_mr_is_key(const struct shca_mr *mr,
 				  const struct ib_pd *pd, u64 serial, u32 key)
 {
-	return mr->key == key && mr->valid &&
+	/* (READ_ONCE: shca_mr_revoke() of a region that does not change otherwise) */
+	return mr->key == key && READ_ONCE(mr->valid) &&
 	       (mr->owner == (uintptr_t)pd || mr->owner == serial);
 }
 
@@ -303,6 +305,15 @@ static inline void *shca_mr_next(const struct shca_mr *mr, u64 va, u32 *len)
 bool shca_mr_register(const struct shca_accessor *who, u32 index_key,
 		      u32 new_key, u32 access);
 bool shca_mr_invalidate(const struct shca_accessor *who, u32 key);
+
+/**
+ * shca_mr_revoke() - the region or window that @key names has no valid key any more
+ *
+ * An injected fault. A region of a process keeps its memory until it is deregistered, and
+ * ibv_rereg_mr() makes it valid again. Context: softirq or bottom halves off; no region's
+ * lock held.
+ */
+void shca_mr_revoke(struct shca_dev *dev, u32 key);
 
 /* operations in struct ib_device_ops */
 struct ib_mr *shca_get_dma_mr(struct ib_pd *ibpd, int access);

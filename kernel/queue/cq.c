@@ -90,6 +90,10 @@ static __always_inline bool shca_cq_fires(struct shca_cq *cq, bool solicited)
 /* No lock held. */
 static void shca_cq_notify(struct shca_cq *cq)
 {
+	/* A kernel consumer that is not told would never end: it drains its queues. */
+	if (shca_fault_is_on(to_shca_dev(cq->ibcq.device), BIT(SHCA_FAULT_NOTIFY)) &&
+	    cq->is_user && shca_fault_is_silent(cq))
+		return;
 	if (cq->is_user)
 		/* Only wakes up readers of the channel: fine in any context. */
 		cq->ibcq.comp_handler(&cq->ibcq, cq->ibcq.cq_context);
@@ -236,7 +240,7 @@ bool shca_cq_post(struct shca_cq *cq, struct ib_qp *qp, u32 qpn,
 	/* A process may write anything there: all it can do is overflow. */
 	if (cq->overflow || cq->prod - cons >= cq->entries ||
 	    (shca_fault_is_on(to_shca_dev(cq->ibcq.device), BIT(SHCA_FAULT_CQ)) &&
-	     shca_fault_overruns(to_shca_dev(cq->ibcq.device), qpn, wc))) {
+	     shca_fault_overruns(cq, qpn, wc))) {
 		if (cq->ignore_overrun) {
 			shca_cq_unlock(cq, flags);
 			shca_count(to_shca_dev(cq->ibcq.device), CQ_OVERFLOW);

@@ -17,8 +17,11 @@
 #include "../core/headers.h"
 #include "../core/packet.h"
 #include "../core/wr.h"
+#include "../mem/mr.h"
+#include "cq.h"
 #include "qp.h"
 #include "rx.h"
+#include "sq.h"
 
 /* A packet that others should overtake goes on after this time without them. */
 #define SHCA_FAULT_REORDER_NS	(20 * NSEC_PER_MSEC)
@@ -36,15 +39,45 @@ void shca_fault_port_event(struct shca_dev *dev, u8 event)
 	ib_dispatch_event(&ev);
 }
 
-bool shca_fault_packet(struct shca_dev *dev, enum shca_fault_stage stage,
-		       u32 qpn, const struct shca_pkt *pkt,
-		       struct shca_fault_hit *hit)
+/* The process that made a QP or CQ; the RDMA core keeps it as long as that. */
+static const void *shca_fault_owner(const struct rdma_restrack_entry *res)
+{
+	return rdma_is_kernel_res(res) ? NULL : res->task;
+}
+
+static const void *shca_fault_qp_owner(const struct shca_qp *qp)
+{
+	/* (the RDMA core keeps no account of work queues) */
+	return qp->ibqp ? shca_fault_owner(&qp->ibqp->res) : NULL;
+}
+
+/*
+ * The number of a packet's message. What is answered has its own; a responder counts those
+ * that are complete.
+ */
+static u32 shca_fault_msg(const struct shca_qp *qp, enum shca_fault_stage stage,
+			  const struct shca_pkt *pkt)
+{
+	if (shca_opcode_info(pkt->opcode)->flags & SHCA_OPF_AETH)
+		return pkt->aeth.msn;
+	if (stage == SHCA_FAULT_RESPOND)
+		return shca_psn_add(qp->rq.resp.msn, 1);
+	if (stage == SHCA_FAULT_TX && pkt->wr)
+		return shca_req_number(&qp->sq.req, pkt->wr);
+	return 0;
+}
+
+bool shca_fault_packet(struct shca_qp *qp, enum shca_fault_stage stage,
+		       const struct shca_pkt *pkt, struct shca_fault_hit *hit)
 {
 	const struct shca_fault_at at = {
 		.stage = stage,
-		.qpn = qpn,
+		.qpn = qp->qpn,
+		.msg = shca_fault_msg(qp, stage, pkt),
 		.pkt = pkt,
+		.owner = shca_fault_qp_owner(qp),
 	};
+	struct shca_dev *dev = qp->dev;
 
 	if (!shca_fault_ask(dev, &at, hit))
 		return false;
@@ -270,7 +303,10 @@ bool shca_fault_send(struct shca_qp *qp, struct shca_send_wr *wr)
 	const struct shca_fault_at at = {
 		.stage = SHCA_FAULT_SEND,
 		.qpn = qp->qpn,
+		.msg = shca_req_number(&qp->sq.req, wr),
+		.cqn = qp->sq.cq->ibcq.res.id,
 		.wr_id = wr->wr_id,
+		.owner = shca_fault_qp_owner(qp),
 	};
 	struct shca_fault_hit hit;
 
@@ -283,19 +319,61 @@ bool shca_fault_send(struct shca_qp *qp, struct shca_send_wr *wr)
 	return true;
 }
 
-bool shca_fault_overruns(struct shca_dev *dev, u32 qpn, const struct shca_wc *wc)
+/* ---- completions and doorbells ----------------------------------------------------- */
+
+bool shca_fault_overruns(const struct shca_cq *cq, u32 qpn, const struct shca_wc *wc)
 {
 	const struct shca_fault_at at = {
 		.stage = SHCA_FAULT_CQ,
 		.qpn = qpn,
+		.cqn = cq->ibcq.res.id,
 		.wr_id = wc->wr_id,
+		.owner = shca_fault_owner(&cq->ibcq.res),
 	};
 	struct shca_fault_hit hit;
 
-	return shca_fault_ask(dev, &at, &hit);
+	return shca_fault_ask(to_shca_dev(cq->ibcq.device), &at, &hit);
+}
+
+bool shca_fault_is_silent(const struct shca_cq *cq)
+{
+	const struct shca_fault_at at = {
+		.stage = SHCA_FAULT_NOTIFY,
+		.cqn = cq->ibcq.res.id,
+		.owner = shca_fault_owner(&cq->ibcq.res),
+	};
+	struct shca_fault_hit hit;
+
+	return shca_fault_ask(to_shca_dev(cq->ibcq.device), &at, &hit);
+}
+
+bool shca_fault_doorbell(struct shca_qp *qp)
+{
+	const struct shca_fault_at at = {
+		.stage = SHCA_FAULT_DOORBELL,
+		.qpn = qp->qpn,
+		.owner = shca_fault_qp_owner(qp),
+	};
+	struct shca_fault_hit hit;
+
+	if (!shca_fault_ask(qp->dev, &at, &hit))
+		return false;
+	if (hit.rule.what == SHCA_FAULT_DELAY_DOORBELL)
+		shca_sq_ring_later(qp, hit.delay_ns);
+	return true;
 }
 
 /* ---- the responder ----------------------------------------------------------------- */
+
+/* The key of a request that has one, or goes on with that of its first packet. */
+static u32 shca_fault_key(const struct shca_qp *qp, const struct shca_pkt *pkt)
+{
+	u32 flags = shca_opcode_info(pkt->opcode)->flags;
+
+	if (flags & SHCA_OPF_RETH)
+		return pkt->reth.rkey;
+	return flags & SHCA_OPF_ATOMICETH ? pkt->atomic.rkey : qp->rq.resp.rkey;
+}
 
 bool shca_fault_respond(struct shca_qp *qp, const struct shca_pkt *pkt,
 			struct shca_resp_out *out, enum shca_verdict *verdict)
@@ -303,9 +381,13 @@ bool shca_fault_respond(struct shca_qp *qp, const struct shca_pkt *pkt,
 	struct shca_fault_hit hit;
 
 	/* Duplicates and what is ahead are not executed anyway. */
-	if (!shca_resp_expects(&qp->rq.resp, pkt) ||
-	    !shca_fault_packet(qp->dev, SHCA_FAULT_RESPOND, qp->qpn, pkt, &hit))
+	if (!shca_resp_is_next(&qp->rq.resp, pkt) ||
+	    !shca_fault_packet(qp, SHCA_FAULT_RESPOND, pkt, &hit))
 		return false;
+	if (hit.rule.what == SHCA_FAULT_REVOKE) {
+		shca_mr_revoke(qp->dev, shca_fault_key(qp, pkt));
+		return false;
+	}
 	*verdict = shca_resp_forge(&qp->rq.resp, pkt, hit.rule.nak,
 				   hit.rule.status, out);
 	return true;

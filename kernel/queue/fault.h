@@ -13,6 +13,7 @@
 #include "../core/responder.h"
 #include "../link/link.h"
 
+struct shca_cq;
 struct shca_qp;
 struct shca_pkt;
 struct shca_send_wr;
@@ -61,9 +62,8 @@ void shca_fault_port_event(struct shca_dev *dev, u8 event);
  * An event that is due with the packet befalls the port, and not the packet.
  * Context: softirq or bottom halves off.
  */
-bool shca_fault_packet(struct shca_dev *dev, enum shca_fault_stage stage,
-		       u32 qpn, const struct shca_pkt *pkt,
-		       struct shca_fault_hit *hit);
+bool shca_fault_packet(struct shca_qp *qp, enum shca_fault_stage stage,
+		       const struct shca_pkt *pkt, struct shca_fault_hit *hit);
 
 /**
  * shca_fault_xmit() - as shca_link_ops.xmit, of one packet that a fault befalls
@@ -109,13 +109,24 @@ bool shca_fault_send(struct shca_qp *qp, struct shca_send_wr *wr);
  * shca_fault_respond() - does the responder refuse the expected request?
  * @out: @verdict: then as of shca_resp_rx()
  *
+ * If its key is revoked, it is executed all the same, and so refused as any.
+ *
  * Context: rq.lock held.
  */
 bool shca_fault_respond(struct shca_qp *qp, const struct shca_pkt *pkt,
 			struct shca_resp_out *out, enum shca_verdict *verdict);
 
 /** shca_fault_overruns() - does a CQ overflow with this completion? Context: any */
-bool shca_fault_overruns(struct shca_dev *dev, u32 qpn, const struct shca_wc *wc);
+bool shca_fault_overruns(const struct shca_cq *cq, u32 qpn, const struct shca_wc *wc);
+/** shca_fault_is_silent() - is a process not told of a completion? Context: any */
+bool shca_fault_is_silent(const struct shca_cq *cq);
+
+/**
+ * shca_fault_doorbell() - a process rings; false: nothing befalls its doorbell
+ *
+ * Context: process. A slow one is rung by the QP's timer.
+ */
+bool shca_fault_doorbell(struct shca_qp *qp);
 
 /** shca_fault_init_dev() - before the device can be found */
 void shca_fault_init_dev(struct shca_dev *dev);

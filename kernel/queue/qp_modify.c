@@ -20,6 +20,7 @@
 #include "apm.h"
 #include "cq.h"
 #include "fate.h"
+#include "late.h"
 #include "page_wait.h"
 #include "payload.h"
 #include "peer.h"
@@ -253,6 +254,9 @@ void shca_qp_reset_locked(struct shca_qp *qp)
 	lockdep_assert_held(&qp->rq.lock);
 	qp->peer_ece = 0;
 	qp->sq.peer_looks = 0;
+	/* Nothing is written any more once the process knows of it. */
+	if (static_branch_unlikely(&shca_manners_on) && qp->rq.late)
+		shca_late_place(qp->rq.late);
 	shca_req_reset(&qp->sq.req);
 	shca_resp_reset(&qp->rq.resp);
 	shca_tm_reset(qp);

@@ -708,7 +708,7 @@ static noinline bool shca_rx_watched(struct shca_rx_walk *rx,
 	/* What came before it was there first. */
 	shca_rx_turn(rx, NULL);
 	rx->joins = false;
-	if (shca_fault_packet(qp->dev, SHCA_FAULT_RX, qp->qpn, &pkt, &hit)) {
+	if (shca_fault_packet(qp, SHCA_FAULT_RX, &pkt, &hit)) {
 		shca_rx_befall(rx, seg, qp, &pkt, &hit);
 		passes = shca_fault_passes(&hit);
 	} else {

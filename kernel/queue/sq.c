@@ -712,10 +712,29 @@ void shca_sq_resume(struct shca_qp *qp)
 
 /* ---- posting ------------------------------------------------------------- */
 
+void shca_sq_ring_later(struct shca_qp *qp, u64 ns)
+{
+	struct shca_sq *sq = &qp->sq;
+	u64 until = ktime_get_ns() + ns;
+
+	spin_lock_bh(&sq->lock);
+	/* Whoever comes earlier takes the requests: this is a timer like the others. */
+	if (!qp->dead && (!sq->armed || until < sq->armed)) {
+		sq->armed = until;
+		hrtimer_start(&sq->side.timer, ns_to_ktime(until),
+			      HRTIMER_MODE_ABS_PINNED_SOFT);
+	}
+	spin_unlock_bh(&sq->lock);
+}
+
 void shca_sq_ring(struct shca_qp *qp)
 {
-	u64 begun = shca_stream_begin(qp);
+	u64 begun;
 
+	if (shca_fault_is_on(qp->dev, BIT(SHCA_FAULT_DOORBELL)) &&
+	    shca_fault_doorbell(qp))
+		return;
+	begun = shca_stream_begin(qp);
 	shca_sq_rounds(qp, SHCA_TURN_DOORBELL);
 	/* With what softirqs did behind the lock: that is the receiver, as a rule. */
 	if (unlikely(begun))

@@ -33,6 +33,8 @@ void shca_sq_resume(struct shca_qp *qp);
  * Context: process; a reference to @qp held, which may be dead.
  */
 void shca_sq_ring(struct shca_qp *qp);
+/** shca_sq_ring_later() - the same after @ns, or with what the QP does before; process */
+void shca_sq_ring_later(struct shca_qp *qp, u64 ns);
 
 /**
  * shca_sq_rx() - @nr response packets arrived

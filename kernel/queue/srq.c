@@ -49,7 +49,7 @@ enum shca_recv_status shca_srq_fetch(struct shca_srq *srq,
 	return status;
 }
 
-static void shca_srq_event(struct shca_srq *srq, enum ib_event_type type)
+void shca_srq_event(struct shca_srq *srq, enum ib_event_type type)
 {
 	struct ib_event ev = {
 		.device = srq->ibsrq.device,

@@ -46,6 +46,9 @@ static inline struct shca_srq *to_shca_srq(struct ib_srq *ibsrq)
 	return container_of(ibsrq, struct shca_srq, ibsrq);
 }
 
+/** shca_srq_event() - tell the owner; context: softirq or bottom halves off */
+void shca_srq_event(struct shca_srq *srq, enum ib_event_type type);
+
 /**
  * shca_srq_fetch() - take the next request, for whichever QP needs it
  *

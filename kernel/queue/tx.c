@@ -464,7 +464,7 @@ shca_tx_watched(struct shca_batch *batch, const struct shca_pkt *pkt,
 	status = shca_tx_end(batch, failed);
 	if (status != SHCA_MEM_OK)
 		return status;
-	if (shca_fault_packet(qp->dev, SHCA_FAULT_TX, qp->qpn, pkt, &hit)) {
+	if (shca_fault_packet(qp, SHCA_FAULT_TX, pkt, &hit)) {
 		batch->hit = &hit;
 		passes = shca_fault_passes(&hit);
 	}

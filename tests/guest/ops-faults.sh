@@ -56,7 +56,10 @@ round_trip() {
 		'do=reorder type=ack by=3' 'do=complete wr_id=9 status=RETRY_EXC_ERR' \
 		'do=nak status=LOC_QP_OP_ERR nak=operation-error' 'do=fail verb=create_qp errno=EHWPOISON' \
 		'do=drop seed=7 at=1,3-5,9,4294967295' 'do=fail pid=1 verb=reg_mr errno=ENOMEM' \
-		'do=event dir=rx type=send nth=2 event=PORT_ERR' 'do=event count=512 after=1s event=PORT_ACTIVE' 'do=corrupt-icrc' 'do=ecn'; do
+		'do=event dir=rx type=send nth=2 event=PORT_ERR' 'do=drop msg=7-9' 'do=drop va=0x7f00-0xffffffffffffffff rkey=0x12ab' \
+		'do=revoke msg=3 va=0x10' 'do=lose-event cqn=4 pid=1 nth=2' 'do=lose-doorbell qpn=18 pid=1 cgroup=/' \
+		'do=delay-doorbell delay=1ms jitter=5ms dist=exponential' 'do=delay delay=1ms jitter=5ms dist=normal' \
+		'do=complete cqn=5 status=RETRY_EXC_ERR' 'do=event count=512 after=1s event=PORT_ACTIVE' 'do=corrupt-icrc' 'do=ecn'; do
 		# shellcheck disable=SC2086 # words
 		fault add dev=shca_a $words >/dev/null && lists "dev=shca_a $words seen 0 hits 0" || return
 		fault del all
@@ -112,7 +115,7 @@ wrong at_none 2 "invalid value '0' of at" dev=shca_a do=drop at=0
 wrong at_many 2 "invalid value '1-513' of at" dev=shca_a do=drop at=1-513
 wrong at_and_nth 1 'at: not with prob, every, nth, count, after or for' dev=shca_a do=drop at=3 nth=3
 wrong at_of_event 1 'event: one that concerns a QP happens at once' dev=shca_a do=event event=QP_FATAL qpn=17 at=1
-wrong pid 1 'pid: not with this do=' dev=shca_a do=drop pid=1
+wrong pid 1 'pid: not with this do=' dev=shca_a do=event event=PORT_ERR count=1 pid=1
 wrong event 1 'qpn: missing, this event concerns a QP' dev=shca_a do=event event=QP_FATAL
 wrong event_qpn 1 'qpn: the device has no such QP' dev=shca_a do=event event=QP_FATAL qpn=1234567
 wrong event_of_the_core 1 'event: not to be had so' dev=shca_a do=event event=GID_CHANGE
@@ -120,6 +123,20 @@ wrong event_when 1 'event: one that concerns a QP happens at once' dev=shca_a do
 wrong event_for_ever 1 'count: from 1 to 512' dev=shca_a do=event event=PORT_ERR every=2
 wrong event_too_often 1 'count: from 1 to 512' dev=shca_a do=event event=PORT_ERR count=513
 wrong event_of_requests 1 'wr_id: not with this do=' dev=shca_a do=event event=PORT_ERR count=1 wr_id=1
+wrong msg 2 "invalid value '0' of msg (expected: NUMBER or FIRST-LAST, 1 to 0xffffff)" dev=shca_a do=drop msg=0
+wrong msg_order 2 "invalid value '5-4' of msg" dev=shca_a do=drop msg=5-4
+wrong msg_rx 1 'msg: not with dir=rx' dev=shca_a do=drop dir=rx msg=5
+wrong va 2 "invalid value '2-1' of va (expected: ADDRESS or FIRST-LAST)" dev=shca_a do=drop va=2-1
+wrong rkey 2 "invalid value '0x100000000' of rkey" dev=shca_a do=drop rkey=0x100000000
+wrong cqn 1 'cqn: not with this do=' dev=shca_a do=drop cqn=3
+wrong cgroup 1 'cgroup: there is none at this path' dev=shca_a do=drop cgroup=/nonesuch
+wrong cgroup_empty 2 "invalid value '' of cgroup" dev=shca_a do=drop cgroup=
+wrong dist 2 "invalid value 'flat' of dist (expected: uniform, normal or exponential)" dev=shca_a do=delay delay=1ms dist=flat
+wrong dist_alone 1 'jitter: missing, dist is about it' dev=shca_a do=delay delay=1ms dist=normal
+wrong doorbell 1 'delay: missing, this do= needs it' dev=shca_a do=delay-doorbell
+wrong revoke_dir 1 'dir: not with this do=' dev=shca_a do=revoke dir=rx
+wrong lose_event_qpn 1 'qpn: not with this do=' dev=shca_a do=lose-event qpn=17
+wrong event_srq 1 'qpn: missing, this event concerns a QP' dev=shca_a do=event event=SRQ_ERR
 check nothing_was_added is_empty
 
 # ---- a run is saved and replayed
@@ -214,6 +231,16 @@ each_is_tested() { diff <(fault recipes | cut -d: -f1 | sort) <("$test_programs/
 check each_recipe_is_tested each_is_tested
 export SHCA_NETNS=/run/netns/$ns_a
 verbs recipe faults -d shca_a -f 4
+# A group of nobody, for the rule that names it.
+cgroups=$(mktemp -d)
+if mount -t cgroup2 none "$cgroups"; then
+	at_exit rmdir "$cgroups"
+	at_exit umount "$cgroups"
+	run mkdir "$cgroups"/nobody.here
+	at_exit rmdir "$cgroups"/nobody.here
+	export SHCA_CGROUP=/nobody.here
+fi
+verbs word fault_words -d shca_a -f 4
 
 # ---- recipes that run on their own
 
@@ -234,6 +261,11 @@ check run.remote-access-error runs remote-access-error '^send completions: .*1 R
 check run.qp-fatal runs qp-fatal '^event: QP_FATAL$' 'is in ERR'
 check run.event-qp-access-err runs event-qp-access-err '^event: QP_ACCESS_ERR$' 'is in RTS$'
 check run.fail-create-cq runs fail-create-cq '^call: ibv_create_cq\(\): Cannot allocate memory$' '^next call: ibv_create_cq\(\): success$' '^faults: 1$'
+check run.revoked-key runs revoked-key '^send completions: .*1 REM_ACCESS_ERR' 'is in ERR, QP [0-9]+ in ERR'
+check run.lost-completion-event runs lost-completion-event '^completion event: none$' '^send completions: 8 SUCCESS$'
+check run.lost-doorbell runs lost-doorbell '^send completions: 8 SUCCESS$' '^faults: 1$'
+check run.event-srq-err runs event-srq-err '^event: SRQ_ERR$'
+check run.fail-create-flow runs fail-create-flow '^call: ibv_create_flow\(\): Device or resource busy$' '^next call: ibv_create_flow\(\): success$'
 check run.first_device eval 'fault recipes event-port-err --run | grep -q "^rule: dev=shca_a "'
 check run.unknown refused 2 "unknown recipe 'nonesuch'" in_a softhca fault recipes nonesuch --run
 check run.no_name refused 2 '--run needs the NAME of a recipe' in_a softhca fault recipes --run

@@ -309,6 +309,207 @@ static void fault_range_of_psns_may_wrap(struct kunit *test)
 	}
 }
 
+struct memory_row {
+	const char *name;
+	u8 opcode;
+	u64 va;
+	u32 len;
+	bool has_va;
+	bool has_rkey;
+	u32 rkey;
+	bool fits;
+};
+
+/* The rule names 0x1000 to 0x1fff, and the packet key 0x77. */
+static const struct memory_row memory_rows[] = {
+	{ "within", SHCA_OP_WRITE_FIRST, 0x1100, 8, true, false, 0, true },
+	{ "its first byte", SHCA_OP_WRITE_ONLY, 0x1fff, 8, true, false, 0, true },
+	{ "its last byte", SHCA_OP_READ_REQUEST, 0xff0, 17, true, false, 0, true },
+	{ "before", SHCA_OP_READ_REQUEST, 0xff0, 16, true, false, 0, false },
+	{ "behind", SHCA_OP_WRITE_ONLY, 0x2000, 8, true, false, 0, false },
+	{ "around", SHCA_OP_WRITE_FIRST, 0, 0x3000, true, false, 0, true },
+	{ "a place", SHCA_OP_WRITE_ONLY, 0x1000, 0, true, false, 0, true },
+	{ "a place before", SHCA_OP_WRITE_ONLY, 0xfff, 0, true, false, 0, false },
+	{ "past the end of all", SHCA_OP_WRITE_ONLY, ~0ull, 8, true, false, 0, false },
+	{ "an atomic", SHCA_OP_FETCH_ADD, 0x1fff, 0, true, false, 0, true },
+	{ "an atomic, its last byte", SHCA_OP_CMP_SWAP, 0xff9, 0, true, false, 0, true },
+	{ "an atomic before", SHCA_OP_CMP_SWAP, 0xff8, 0, true, false, 0, false },
+	{ "key", SHCA_OP_WRITE_ONLY, 0, 8, false, true, 0x77, true },
+	{ "another key", SHCA_OP_WRITE_ONLY, 0, 8, false, true, 0x78, false },
+	{ "key of an atomic", SHCA_OP_FETCH_ADD, 0, 8, false, true, 0x77, true },
+	{ "key and another place", SHCA_OP_WRITE_ONLY, 0, 8, true, true, 0x77, false },
+	{ "it goes on", SHCA_OP_WRITE_MIDDLE, 0x1100, 8, true, false, 0, false },
+	{ "a SEND", SHCA_OP_SEND_ONLY, 0x1100, 8, false, true, 0x77, false },
+	{ "an answer", SHCA_OP_READ_RESP_ONLY, 0x1100, 8, true, false, 0, false },
+};
+
+static void memory_desc(const struct memory_row *row, char *desc)
+{
+	snprintf(desc, KUNIT_PARAM_DESC_SIZE, "%s", row->name);
+}
+
+KUNIT_ARRAY_PARAM(memory, memory_rows, memory_desc);
+
+static void fault_fits_remote_memory(struct kunit *test)
+{
+	const struct memory_row *row = test->param_value;
+	struct shca_fault_rule rule = fault_rule();
+	struct shca_pkt pkt = { .opcode = row->opcode };
+	struct shca_fault_at at = { .stage = SHCA_FAULT_TX, .pkt = &pkt };
+
+	if (row->opcode == SHCA_OP_FETCH_ADD || row->opcode == SHCA_OP_CMP_SWAP) {
+		pkt.atomic.va = row->va;
+		pkt.atomic.rkey = 0x77;
+	} else {
+		pkt.reth.va = row->va;
+		pkt.reth.len = row->len;
+		pkt.reth.rkey = 0x77;
+	}
+	rule.has_va = row->has_va;
+	rule.va = 0x1000;
+	rule.va_last = 0x1fff;
+	rule.has_rkey = row->has_rkey;
+	rule.rkey = row->rkey;
+	KUNIT_EXPECT_EQ(test, shca_fault_fits(&rule, &at), row->fits);
+}
+
+static void fault_fits_messages_by_number(struct kunit *test)
+{
+	struct shca_fault_at at = { .stage = SHCA_FAULT_SEND };
+	struct shca_fault_rule rule = fault_rule();
+	u32 fits = 0;
+
+	rule.stage = SHCA_FAULT_SEND;
+	rule.has_msg = true;
+	rule.msg = 2;
+	rule.msg_last = 3;
+	/* 0: it has no number */
+	for (at.msg = 0; at.msg < 6; at.msg++)
+		fits |= shca_fault_fits(&rule, &at) << at.msg;
+	KUNIT_EXPECT_EQ(test, fits, 0x0c);
+}
+
+static void fault_fits_completion_queues(struct kunit *test)
+{
+	struct shca_fault_at at = { .stage = SHCA_FAULT_NOTIFY, .cqn = 3 };
+	struct shca_fault_rule rule = fault_rule();
+
+	rule.stage = SHCA_FAULT_NOTIFY;
+	KUNIT_EXPECT_TRUE(test, shca_fault_fits(&rule, &at));
+	rule.cqn = 3;
+	KUNIT_EXPECT_TRUE(test, shca_fault_fits(&rule, &at));
+	rule.cqn = 4;
+	KUNIT_EXPECT_FALSE(test, shca_fault_fits(&rule, &at));
+}
+
+/* A message is refused at its beginning, and not within. */
+static void fault_refuses_messages(struct kunit *test)
+{
+	struct shca_fault_rule rule = fault_rule();
+	struct shca_pkt pkt = { .opcode = SHCA_OP_SEND_FIRST };
+	struct shca_fault_at at = { .stage = SHCA_FAULT_RESPOND, .pkt = &pkt };
+
+	rule.what = SHCA_FAULT_NAK;
+	rule.stage = SHCA_FAULT_RESPOND;
+	KUNIT_EXPECT_TRUE(test, shca_fault_fits(&rule, &at));
+	pkt.opcode = SHCA_OP_SEND_MIDDLE;
+	KUNIT_EXPECT_FALSE(test, shca_fault_fits(&rule, &at));
+	pkt.opcode = SHCA_OP_WRITE_ONLY;
+	KUNIT_EXPECT_TRUE(test, shca_fault_fits(&rule, &at));
+}
+
+/* Only what has a key, or goes on with one, can lose it. */
+static void fault_revokes_what_has_a_key(struct kunit *test)
+{
+	static const struct {
+		u8 opcode;
+		bool fits;
+	} rows[] = {
+		{ SHCA_OP_WRITE_FIRST, true }, { SHCA_OP_WRITE_MIDDLE, true },
+		{ SHCA_OP_WRITE_LAST_IMM, true }, { SHCA_OP_READ_REQUEST, true },
+		{ SHCA_OP_FETCH_ADD, true }, { SHCA_OP_FLUSH, true },
+		{ SHCA_OP_SEND_ONLY, false }, { SHCA_OP_SEND_ONLY_INV, false },
+	};
+	struct shca_fault_rule rule = fault_rule();
+	struct shca_pkt pkt = {};
+	struct shca_fault_at at = { .stage = SHCA_FAULT_RESPOND, .pkt = &pkt };
+	size_t i;
+
+	rule.what = SHCA_FAULT_REVOKE;
+	rule.stage = SHCA_FAULT_RESPOND;
+	for (i = 0; i < ARRAY_SIZE(rows); i++) {
+		pkt.opcode = rows[i].opcode;
+		KUNIT_EXPECT_EQ(test, shca_fault_fits(&rule, &at), rows[i].fits);
+	}
+}
+
+/* ---- how long it delays ------------------------------------------------------ */
+
+struct wait_row {
+	const char *name;
+	u8 dist;
+	u64 mean;	/* of the random part, in us: exact to a hundredth */
+	u64 below;	/* so many of 10,000 are less than 250 us ... */
+	u64 most;	/* ... and no random part is longer than this */
+};
+
+/*
+ * Jitter 1 ms. An even one: a quarter. A bell, the sum of four: (4 * 0.25)^4 / 24 of all.
+ * Exponential: 1 - e^-0.25.
+ */
+static const struct wait_row wait_rows[] = {
+	{ "uniform", SHCA_FAULT_DIST_UNIFORM, 500, 2500, 1000 },
+	{ "normal", SHCA_FAULT_DIST_NORMAL, 500, 417, 1000 },
+	{ "exponential", SHCA_FAULT_DIST_EXPONENTIAL, 1000, 2212, 22181 },
+};
+
+static void wait_desc(const struct wait_row *row, char *desc)
+{
+	snprintf(desc, KUNIT_PARAM_DESC_SIZE, "%s", row->name);
+}
+
+KUNIT_ARRAY_PARAM(wait, wait_rows, wait_desc);
+
+static void fault_waits_as_distributed(struct kunit *test)
+{
+	const struct wait_row *row = test->param_value;
+	struct shca_fault_rule rule = fault_rule();
+	struct shca_fault_state state = {};
+	u64 sum = 0, below = 0, most = 0, us;
+	int i;
+
+	rule.delay_ns = 5 * FX_MS;
+	rule.jitter_ns = FX_MS;
+	rule.dist = row->dist;
+	for (i = 0; i < 10000; i++) {
+		us = div64_u64(shca_fault_wait(&rule, &state) - rule.delay_ns, 1000);
+		sum += us;
+		below += us < 250;
+		most = max_t(u64, most, us);
+	}
+	KUNIT_EXPECT_TRUE(test, sum > row->mean * 9700 && sum < row->mean * 10500);
+	KUNIT_EXPECT_TRUE(test, below > row->below - 150 && below < row->below + 150);
+	KUNIT_EXPECT_TRUE(test, most <= row->most);
+	/* The tail is what it is for. */
+	KUNIT_EXPECT_EQ(test, most > 6 * FX_MS / 1000,
+			row->dist == SHCA_FAULT_DIST_EXPONENTIAL);
+}
+
+static void fault_waits_without_jitter(struct kunit *test)
+{
+	struct shca_fault_rule rule = fault_rule();
+	struct shca_fault_state state = {};
+
+	rule.delay_ns = 1234;
+	rule.dist = SHCA_FAULT_DIST_EXPONENTIAL;
+	KUNIT_EXPECT_EQ(test, shca_fault_wait(&rule, &state), 1234);
+	KUNIT_EXPECT_EQ(test, state.rng, 0);
+	/* Never longer than a packet may wait. */
+	rule.delay_ns = SHCA_FAULT_DELAY_MAX - 1000;
+	rule.jitter_ns = SHCA_FAULT_DELAY_MAX;
+	KUNIT_EXPECT_EQ(test, shca_fault_wait(&rule, &state), SHCA_FAULT_DELAY_MAX);
+}
+
 static void fault_fits_calls_and_requests(struct kunit *test)
 {
 	struct shca_fault_at call = {
@@ -342,6 +543,10 @@ static void fault_has_a_stage(struct kunit *test)
 		[SHCA_FAULT_CQ_OVERRUN] = SHCA_FAULT_CQ,
 		[SHCA_FAULT_FAIL] = SHCA_FAULT_VERB,
 		[SHCA_FAULT_EVENT] = SHCA_FAULT_NOW,
+		[SHCA_FAULT_REVOKE] = SHCA_FAULT_RESPOND,
+		[SHCA_FAULT_LOSE_EVENT] = SHCA_FAULT_NOTIFY,
+		[SHCA_FAULT_LOSE_DOORBELL] = SHCA_FAULT_DOORBELL,
+		[SHCA_FAULT_DELAY_DOORBELL] = SHCA_FAULT_DOORBELL,
 	};
 	u8 what;
 
@@ -457,6 +662,7 @@ static void fault_responder_expects(struct kunit *test)
 	pkt.psn = FX_RQ_PSN;
 	/* It begins no message, it is no request, it is another transport's. */
 	pkt.opcode = SHCA_OP_SEND_MIDDLE;
+	KUNIT_EXPECT_TRUE(test, shca_resp_is_next(&fx->resp, &pkt));
 	KUNIT_EXPECT_FALSE(test, shca_resp_expects(&fx->resp, &pkt));
 	pkt.opcode = SHCA_OP_ACK;
 	KUNIT_EXPECT_FALSE(test, shca_resp_expects(&fx->resp, &pkt));
@@ -483,6 +689,13 @@ static struct kunit_case fault_cases[] = {
 	KUNIT_CASE(fault_knows_packets_by_type),
 	KUNIT_CASE(fault_fits_where_it_says),
 	KUNIT_CASE(fault_range_of_psns_may_wrap),
+	KUNIT_CASE_PARAM(fault_fits_remote_memory, memory_gen_params),
+	KUNIT_CASE(fault_fits_messages_by_number),
+	KUNIT_CASE(fault_fits_completion_queues),
+	KUNIT_CASE(fault_refuses_messages),
+	KUNIT_CASE(fault_revokes_what_has_a_key),
+	KUNIT_CASE_PARAM(fault_waits_as_distributed, wait_gen_params),
+	KUNIT_CASE(fault_waits_without_jitter),
 	KUNIT_CASE(fault_fits_calls_and_requests),
 	KUNIT_CASE(fault_has_a_stage),
 	KUNIT_CASE_PARAM(fault_responder_refuses, forge_gen_params),

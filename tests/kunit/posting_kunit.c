@@ -231,11 +231,35 @@ static void req_post_keeps_what_was_found_before(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, fx->wc.vendor_err, SHCA_VERR_KEY);
 }
 
+/* From 1 on, in the second lap of the ring, too; the slot has the number of what comes next. */
+static void req_post_numbers_requests(struct kunit *test)
+{
+	struct fx *fx = test->priv;
+	struct shca_send_wr *wr, *first;
+	u32 i;
+
+	for (i = 1; i <= FX_ENTRIES + 3; i++) {
+		wr = shca_req_slot(&fx->req);
+		KUNIT_EXPECT_EQ(test, shca_req_number(&fx->req, wr), i);
+		first = fx_post(fx, SHCA_WR_LOCAL_INV, 0);
+		KUNIT_EXPECT_EQ(test, shca_req_number(&fx->req, first), i);
+		fx_next(fx);
+		KUNIT_ASSERT_TRUE(test, fx_pop(fx));
+	}
+	/* A whole ring of them: the oldest has its own number, too. */
+	first = fx_post(fx, SHCA_WR_SEND, 8);
+	for (i = 1; i < FX_ENTRIES; i++)
+		wr = fx_post(fx, SHCA_WR_SEND, 8);
+	KUNIT_EXPECT_EQ(test, shca_req_number(&fx->req, first), FX_ENTRIES + 4);
+	KUNIT_EXPECT_EQ(test, shca_req_number(&fx->req, wr), 2 * FX_ENTRIES + 3);
+}
+
 static struct kunit_case posting_cases[] = {
 	KUNIT_CASE_PARAM(req_post_is_judged_by_transport_operation_length,
 			 post_gen_params),
 	KUNIT_CASE(req_post_forgets_the_lap_before),
 	KUNIT_CASE(req_post_keeps_what_was_found_before),
+	KUNIT_CASE(req_post_numbers_requests),
 	{}
 };
 

@@ -72,6 +72,7 @@ static void format_value(char *text, size_t size, const struct fault_key *key,
 			 struct nlattr **tb)
 {
 	const struct nlattr *attr = tb[key->attr];
+	const struct nlattr *last = key->attr < SHCA_FA_MAX ? tb[key->attr + 1] : NULL;
 	const char *name;
 
 	switch (key->kind) {
@@ -102,12 +103,26 @@ static void format_value(char *text, size_t size, const struct fault_key *key,
 		snprintf(text, size, "%s", name ? name : "?");
 		break;
 	case KIND_PSN:
-		if (tb[SHCA_FA_PSN_LAST] &&
-		    nla_get_u32(tb[SHCA_FA_PSN_LAST]) != nla_get_u32(attr))
+		if (last && nla_get_u32(last) != nla_get_u32(attr))
 			snprintf(text, size, "%u-%u", nla_get_u32(attr),
-				 nla_get_u32(tb[SHCA_FA_PSN_LAST]));
+				 nla_get_u32(last));
 		else
 			snprintf(text, size, "%u", nla_get_u32(attr));
+		break;
+	case KIND_RANGE:
+		if (last && nla_get_u64(last) != nla_get_u64(attr))
+			snprintf(text, size, "%#llx-%#llx",
+				 (unsigned long long)nla_get_u64(attr),
+				 (unsigned long long)nla_get_u64(last));
+		else
+			snprintf(text, size, "%#llx",
+				 (unsigned long long)nla_get_u64(attr));
+		break;
+	case KIND_KEY:
+		snprintf(text, size, "%#x", nla_get_u32(attr));
+		break;
+	case KIND_TEXT:
+		snprintf(text, size, "%s", nla_get_string(attr));
 		break;
 	case KIND_LIST:
 		format_list(text, size, attr);

@@ -20,6 +20,7 @@
 static const char *const what_names[] = { SHCA_FAULT_WHATS(X) NULL };
 static const char *const type_names[] = { SHCA_FAULT_TYPES(X) NULL };
 static const char *const nak_names[] = { SHCA_FAULT_NAKS(X) NULL };
+static const char *const dist_names[] = { SHCA_FAULT_DISTS(X) NULL };
 static const char *const verb_names[] = { SHCA_FAULT_VERBS(X) NULL };
 #undef X
 static const char *const dir_names[] = { "tx", "rx", NULL };
@@ -52,8 +53,13 @@ const struct fault_key fault_keys[] = {
 	{ "opcode", KIND_U8, SHCA_FA_OPCODE, NULL, 0, 0xff },
 	{ "type", KIND_NAME, SHCA_FA_TYPE, type_names, 0, 0 },
 	{ "psn", KIND_PSN, SHCA_FA_PSN, NULL, 0, 0xffffff },
+	{ "msg", KIND_PSN, SHCA_FA_MSG, NULL, 1, 0xffffff },
+	{ "va", KIND_RANGE, SHCA_FA_VA, NULL, 0, UINT64_MAX },
+	{ "rkey", KIND_KEY, SHCA_FA_RKEY, NULL, 0, UINT32_MAX },
 	{ "wr_id", KIND_U64, SHCA_FA_WR_ID, NULL, 0, UINT64_MAX },
+	{ "cqn", KIND_U32, SHCA_FA_CQN, NULL, 1, UINT32_MAX },
 	{ "pid", KIND_U32, SHCA_FA_PID, NULL, 1, INT32_MAX },
+	{ "cgroup", KIND_TEXT, SHCA_FA_CGROUP, NULL, 1, SHCA_FAULT_CGROUP_MAX - 1 },
 	{ "prob", KIND_PROB, SHCA_FA_PROBABILITY, NULL, 0, 0 },
 	{ "seed", KIND_U64, SHCA_FA_SEED, NULL, 0, UINT64_MAX },
 	{ "every", KIND_U32, SHCA_FA_EVERY, NULL, 1, UINT32_MAX },
@@ -64,6 +70,7 @@ const struct fault_key fault_keys[] = {
 	{ "at", KIND_LIST, SHCA_FA_AT, NULL, 0, 0 },
 	{ "delay", KIND_TIME, SHCA_FA_DELAY, NULL, 0, SHCA_FAULT_DELAY_MAX },
 	{ "jitter", KIND_TIME, SHCA_FA_JITTER, NULL, 0, SHCA_FAULT_DELAY_MAX },
+	{ "dist", KIND_NAME, SHCA_FA_DIST, dist_names, 0, 0 },
 	{ "by", KIND_U32, SHCA_FA_DISTANCE, NULL, 1, SHCA_FAULT_DISTANCE_MAX },
 	{ "status", KIND_NAME, SHCA_FA_STATUS, status_names, 1, 0 },
 	{ "nak", KIND_NAME, SHCA_FA_NAK, nak_names, 0, 0 },
@@ -183,8 +190,17 @@ static int wrong_value(const char *where, const struct fault_key *key,
 		return complain("%s: invalid value '%s' of %s (expected: at most %d rising numbers, such as 3,7-9)",
 				where, value, key->name, SHCA_FAULT_LOG);
 	case KIND_PSN:
-		return complain("%s: invalid value '%s' of %s (expected: PSN or FIRST-LAST, 0 to 0xffffff)",
+		return complain("%s: invalid value '%s' of %s (expected: %s or FIRST-LAST, %llu to 0xffffff)",
+				where, value, key->name,
+				key->attr == SHCA_FA_PSN ? "PSN" : "NUMBER",
+				(unsigned long long)key->min);
+	case KIND_RANGE:
+		return complain("%s: invalid value '%s' of %s (expected: ADDRESS or FIRST-LAST)",
 				where, value, key->name);
+	case KIND_TEXT:
+		return complain("%s: invalid value '%s' of %s (expected: a path of at most %llu characters)",
+				where, value, key->name,
+				(unsigned long long)key->max);
 	default:
 		return complain("%s: invalid value '%s' of %s (expected: %llu to %llu)",
 				where, value, key->name,
@@ -214,21 +230,29 @@ static bool give_u64(const struct fault_sink *sink, int attr, uint64_t value)
 	return give(sink, attr, &value, sizeof(value));
 }
 
-/* Return: false: wrong. */
-static bool put_psn(const struct fault_sink *sink, const char *value)
+/* FIRST or FIRST-LAST; the attribute of LAST follows that of FIRST. Return: false: wrong. */
+static bool put_range(const struct fault_sink *sink, const struct fault_key *key,
+		      const char *value)
 {
 	uint64_t first, last;
 	char *end;
 
-	if (!fault_number(value, &first, &end) || first > 0xffffff)
+	if (!fault_number(value, &first, &end) || first < key->min ||
+	    first > key->max)
 		return false;
 	last = first;
 	if (*end == '-' && !fault_number(end + 1, &last, &end))
 		return false;
-	if (*end || last > 0xffffff)
+	if (*end || last > key->max)
 		return false;
-	return give_u32(sink, SHCA_FA_PSN, first) &&
-	       give_u32(sink, SHCA_FA_PSN_LAST, last);
+	/* PSNs come around. */
+	if (last < first && key->attr != SHCA_FA_PSN)
+		return false;
+	if (key->kind == KIND_RANGE)
+		return give_u64(sink, key->attr, first) &&
+		       give_u64(sink, key->attr + 1, last);
+	return give_u32(sink, key->attr, first) &&
+	       give_u32(sink, key->attr + 1, last);
 }
 
 /* Return: false: wrong. */
@@ -274,7 +298,11 @@ static bool put_value(const struct fault_sink *sink, const struct fault_key *key
 		name = find_name(key->names, value);
 		return name == 0 || (name > 0 && give(sink, key->attr, NULL, 0));
 	case KIND_PSN:
-		return put_psn(sink, value);
+	case KIND_RANGE:
+		return put_range(sink, key, value);
+	case KIND_TEXT:
+		return *value && strlen(value) <= key->max &&
+		       give(sink, key->attr, value, strlen(value) + 1);
 	case KIND_LIST:
 		return put_list(sink, value);
 	case KIND_PROB:
@@ -292,7 +320,7 @@ static bool put_value(const struct fault_sink *sink, const struct fault_key *key
 			return false;
 		if (key->kind == KIND_U8)
 			return give_u8(sink, key->attr, number);
-		if (key->kind == KIND_U32)
+		if (key->kind == KIND_U32 || key->kind == KIND_KEY)
 			return give_u32(sink, key->attr, number);
 		return give_u64(sink, key->attr, number);
 	}

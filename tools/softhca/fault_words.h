@@ -15,7 +15,7 @@
 /* Longest line of a file of rules, and longest text of one word. */
 #define RULE_SIZE	8192
 /* Rows of fault_keys[], and the empty one. */
-#define FAULT_KEYS	26
+#define FAULT_KEYS	32
 
 enum fault_kind {
 	KIND_DEVICE,
@@ -24,7 +24,10 @@ enum fault_kind {
 	KIND_U8,
 	KIND_U32,
 	KIND_U64,
-	KIND_PSN,	/* two u32: FIRST or FIRST-LAST */
+	KIND_PSN,	/* two u32: FIRST or FIRST-LAST; the second attribute is the next one */
+	KIND_RANGE,	/* two u64: likewise */
+	KIND_KEY,	/* u32, in hexadecimal */
+	KIND_TEXT,	/* a string */
 	KIND_TIME,	/* u64, ns: a number with ns, us, ms or s */
 	KIND_PROB,	/* u32, parts of a million: a number with % or without */
 	KIND_ERRNO,

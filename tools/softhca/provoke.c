@@ -44,7 +44,7 @@
 	X(ibv_create_cq) X(ibv_resize_cq) X(ibv_create_srq)		\
 	X(ibv_modify_srq) X(ibv_query_srq) X(ibv_create_qp)		\
 	X(ibv_modify_qp) X(ibv_query_qp) X(ibv_create_ah)		\
-	X(ibv_attach_mcast)
+	X(ibv_attach_mcast) X(ibv_create_comp_channel)
 
 static struct {
 #define X(name) __typeof__(&name) name;
@@ -73,7 +73,10 @@ static int load(void)
  * struct bed - all that a fault may befall
  * @a: @b:	connected with each other; @a sends
  * @a_cq: @b_cq: of each, for both of its queues
- * @ud:		for groups
+ * @ud: @on_srq:	for groups; with a shared receive queue
+ * @channel:	of @a_cq
+ * @armed:	its event is of interest
+ * @opcode:	what @a sends
  */
 struct bed {
 	const char *device;
@@ -85,7 +88,11 @@ struct bed {
 	struct ibv_qp *a;
 	struct ibv_qp *b;
 	struct ibv_qp *ud;
+	struct ibv_qp *on_srq;
 	struct ibv_srq *srq;
+	struct ibv_comp_channel *channel;
+	bool armed;
+	enum ibv_wr_opcode opcode;
 	union ibv_gid gid;
 	int gid_index;
 };
@@ -121,10 +128,10 @@ static int find_gid(struct bed *bed)
 }
 
 static struct ibv_qp *make_qp(struct bed *bed, struct ibv_cq *cq,
-			      enum ibv_qp_type type)
+			      enum ibv_qp_type type, struct ibv_srq *srq)
 {
 	struct ibv_qp_init_attr init = {
-		.send_cq = cq, .recv_cq = cq, .qp_type = type,
+		.send_cq = cq, .recv_cq = cq, .qp_type = type, .srq = srq,
 		.cap = { .max_send_wr = NUM, .max_recv_wr = NUM,
 			 .max_send_sge = 1, .max_recv_sge = 1 },
 	};
@@ -134,7 +141,10 @@ static struct ibv_qp *make_qp(struct bed *bed, struct ibv_cq *cq,
 
 static int to_init(struct ibv_qp *qp)
 {
-	struct ibv_qp_attr attr = { .qp_state = IBV_QPS_INIT, .port_num = 1 };
+	struct ibv_qp_attr attr = {
+		.qp_state = IBV_QPS_INIT, .port_num = 1,
+		.qp_access_flags = IBV_ACCESS_REMOTE_WRITE,
+	};
 
 	return v.ibv_modify_qp(qp, &attr, IBV_QP_STATE | IBV_QP_PKEY_INDEX |
 			       IBV_QP_PORT | IBV_QP_ACCESS_FLAGS);
@@ -194,21 +204,25 @@ static int make_bed(struct bed *bed)
 	if (!bed->pd)
 		return no("ibv_alloc_pd()");
 	bed->mr = v.ibv_reg_mr(bed->pd, buffer, sizeof(buffer),
-			       IBV_ACCESS_LOCAL_WRITE);
+			       IBV_ACCESS_LOCAL_WRITE | IBV_ACCESS_REMOTE_WRITE);
 	if (!bed->mr)
 		return no("ibv_reg_mr()");
-	bed->a_cq = v.ibv_create_cq(bed->ctx, 2 * NUM, NULL, NULL, 0);
+	bed->channel = v.ibv_create_comp_channel(bed->ctx);
+	if (!bed->channel)
+		return no("ibv_create_comp_channel()");
+	bed->a_cq = v.ibv_create_cq(bed->ctx, 2 * NUM, NULL, bed->channel, 0);
 	bed->b_cq = v.ibv_create_cq(bed->ctx, 2 * NUM, NULL, NULL, 0);
 	if (!bed->a_cq || !bed->b_cq)
 		return no("ibv_create_cq()");
-	bed->a = make_qp(bed, bed->a_cq, IBV_QPT_RC);
-	bed->b = make_qp(bed, bed->b_cq, IBV_QPT_RC);
-	bed->ud = make_qp(bed, bed->b_cq, IBV_QPT_UD);
-	if (!bed->a || !bed->b || !bed->ud)
-		return no("ibv_create_qp()");
 	bed->srq = v.ibv_create_srq(bed->pd, &srq);
 	if (!bed->srq)
 		return no("ibv_create_srq()");
+	bed->a = make_qp(bed, bed->a_cq, IBV_QPT_RC, NULL);
+	bed->b = make_qp(bed, bed->b_cq, IBV_QPT_RC, NULL);
+	bed->ud = make_qp(bed, bed->b_cq, IBV_QPT_UD, NULL);
+	bed->on_srq = make_qp(bed, bed->b_cq, IBV_QPT_RC, bed->srq);
+	if (!bed->a || !bed->b || !bed->ud || !bed->on_srq)
+		return no("ibv_create_qp()");
 	if (connect_qp(bed, bed->a, bed->b) || connect_qp(bed, bed->b, bed->a))
 		return no("ibv_modify_qp()");
 	return 0;
@@ -295,8 +309,9 @@ static int post(struct bed *bed)
 	struct ibv_sge sge = { .length = LEN, .lkey = bed->mr->lkey };
 	struct ibv_recv_wr recv = { .sg_list = &sge, .num_sge = 1 }, *bad_recv;
 	struct ibv_send_wr send = {
-		.sg_list = &sge, .num_sge = 1, .opcode = IBV_WR_SEND,
+		.sg_list = &sge, .num_sge = 1, .opcode = bed->opcode,
 		.send_flags = IBV_SEND_SIGNALED,
+		.wr.rdma.rkey = bed->mr->rkey,
 	}, *bad;
 	int i, err;
 
@@ -308,6 +323,7 @@ static int post(struct bed *bed)
 	}
 	for (i = 0; i < NUM; i++) {
 		sge.addr = (uintptr_t)buffer + i * LEN;
+		send.wr.rdma.remote_addr = (uintptr_t)buffer + (NUM + i) * LEN;
 		err = ibv_post_send(bed->a, &send, &bad);
 		if (err)
 			return err;
@@ -388,9 +404,12 @@ static const char *state_of(struct ibv_qp *qp)
 
 static int run_traffic(struct bed *bed, uint32_t rule)
 {
+	struct pollfd event = { .fd = bed->channel->fd, .events = POLLIN };
 	struct seen seen = {};
 	int round, err;
 
+	if (bed->armed)
+		ibv_req_notify_cq(bed->a_cq, 0);
 	for (round = 1; round <= ROUNDS; round++) {
 		err = post(bed);
 		if (err) {
@@ -406,6 +425,9 @@ static int run_traffic(struct bed *bed, uint32_t rule)
 	       LEN, bed->a->qp_num, bed->b->qp_num);
 	print_completions("send completions", seen.sends);
 	print_completions("receive completions", seen.recvs);
+	if (bed->armed)
+		printf("completion event: %s\n",
+		       poll(&event, 1, 0) == 1 ? "has come" : "none");
 	printf("state: QP %u is in %s, QP %u in %s\n", bed->a->qp_num,
 	       state_of(bed->a), bed->b->qp_num, state_of(bed->b));
 	return 0;
@@ -495,7 +517,7 @@ static int query_srq(struct bed *bed)
 
 static int create_qp(struct bed *bed)
 {
-	return of_pointer(make_qp(bed, bed->b_cq, IBV_QPT_UD));
+	return of_pointer(make_qp(bed, bed->b_cq, IBV_QPT_UD, NULL));
 }
 
 static int modify_qp(struct bed *bed)
@@ -547,6 +569,51 @@ static int open_xrcd(struct bed *bed)
 	return of_pointer(ibv_open_xrcd(bed->ctx, &attr));
 }
 
+static int create_wq(struct bed *bed)
+{
+	struct ibv_wq_init_attr init = {
+		.wq_type = IBV_WQT_RQ, .max_wr = 4, .max_sge = 1,
+		.pd = bed->pd, .cq = bed->b_cq,
+	};
+
+	return of_pointer(ibv_create_wq(bed->ctx, &init));
+}
+
+/* A frame that nobody sends goes to a queue pair, which only root may make. */
+static int create_flow(struct bed *bed)
+{
+	static struct ibv_qp *raw;
+	struct {
+		struct ibv_flow_attr attr;
+		struct ibv_flow_spec_eth eth;
+	} flow = {
+		.attr = { .type = IBV_FLOW_ATTR_NORMAL, .size = sizeof(flow),
+			  .num_of_specs = 1, .port = 1 },
+		.eth = { .type = IBV_FLOW_SPEC_ETH, .size = sizeof(flow.eth),
+			 .val.dst_mac = { 2, 0, 0, 0, 0, 7 },
+			 .mask.dst_mac = { 255, 255, 255, 255, 255, 255 } },
+	};
+
+	if (!raw)
+		raw = make_qp(bed, bed->b_cq, IBV_QPT_RAW_PACKET, NULL);
+	return raw ? of_pointer(ibv_create_flow(raw, &flow.attr)) : errno;
+}
+
+static int advise_mr(struct bed *bed)
+{
+	static struct ibv_mr *mr;
+	struct ibv_sge sge = { .addr = (uintptr_t)buffer, .length = LEN };
+
+	if (!mr)
+		mr = v.ibv_reg_mr(bed->pd, buffer, sizeof(buffer),
+				  IBV_ACCESS_LOCAL_WRITE | IBV_ACCESS_ON_DEMAND);
+	if (!mr)
+		return errno;
+	sge.lkey = mr->lkey;
+	return ibv_advise_mr(bed->pd, IBV_ADVISE_MR_ADVICE_PREFETCH,
+			     IBV_ADVISE_MR_FLAG_FLUSH, &sge, 1);
+}
+
 static const struct call_row {
 	const char *verb;
 	int (*call)(struct bed *bed);
@@ -556,7 +623,7 @@ static const struct call_row {
 	CALL(alloc_mw), CALL(create_cq), CALL(resize_cq), CALL(create_srq),
 	CALL(modify_srq), CALL(query_srq), CALL(create_qp), CALL(modify_qp),
 	CALL(query_qp), CALL(create_ah), CALL(attach_mcast), CALL(alloc_dm),
-	CALL(open_xrcd),
+	CALL(open_xrcd), CALL(create_wq), CALL(create_flow), CALL(advise_mr),
 };
 
 static int run_call(struct bed *bed, const char *words)
@@ -595,7 +662,13 @@ static void put_number(char *text, size_t size, const char *words, uint32_t qpn)
 static int provoke(const char *device, const char *words)
 {
 	struct counters before, after;
-	struct bed bed = { .device = device };
+	struct bed bed = {
+		.device = device,
+		.armed = strstr(words, "do=lose-event"),
+		/* Only what names a key can lose it; receives end, too. */
+		.opcode = strstr(words, "do=revoke") ?
+			  IBV_WR_RDMA_WRITE_WITH_IMM : IBV_WR_SEND,
+	};
 	sigset_t signals, old;
 	uint64_t hits = 0;
 	char text[512];
@@ -611,7 +684,8 @@ static int provoke(const char *device, const char *words)
 	sigfillset(&signals);
 	sigprocmask(SIG_BLOCK, &signals, &old);
 	read_counters(device, &before);
-	put_number(text, sizeof(text), words, bed.a->qp_num);
+	put_number(text, sizeof(text), words, strstr(words, "event=SRQ") ?
+		   bed.on_srq->qp_num : bed.a->qp_num);
 	printf("rule: dev=%s %s\n", device, text);
 	fflush(stdout);
 	status = fault_make(device, text, &rule);

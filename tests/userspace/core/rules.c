@@ -111,6 +111,18 @@ static bool take(int attr, const void *data, size_t length, void *arg)
 	case SHCA_FA_JITTER:
 		rule->jitter_ns = value;
 		break;
+	case SHCA_FA_DIST:
+		rule->dist = value;
+		break;
+	case SHCA_FA_VA:
+		rule->va = value;
+		break;
+	case SHCA_FA_VA_LAST:
+		rule->va_last = value;
+		break;
+	case SHCA_FA_RKEY:
+		rule->rkey = value;
+		break;
 	case SHCA_FA_DISTANCE:
 		rule->distance = value;
 		break;
@@ -125,8 +137,11 @@ static const char *strange_word(const struct sim_rule *r)
 
 	for (key = fault_keys; key->name; key++) {
 		switch (key->attr) {
+		case SHCA_FA_MSG:
 		case SHCA_FA_WR_ID:
+		case SHCA_FA_CQN:
 		case SHCA_FA_PID:
+		case SHCA_FA_CGROUP:
 		case SHCA_FA_STATUS:
 		case SHCA_FA_NAK:
 		case SHCA_FA_VERB:
@@ -164,6 +179,8 @@ static int settle(const char *where, struct sim_rule *r)
 		return complain("%s: by: missing", where);
 	rule->stage = shca_fault_stage_of(rule->what, has(r, SHCA_FA_RX));
 	rule->has_psn = has(r, SHCA_FA_PSN);
+	rule->has_va = has(r, SHCA_FA_VA);
+	rule->has_rkey = has(r, SHCA_FA_RKEY);
 	if (!has(r, SHCA_FA_OPCODE))
 		rule->opcode = SHCA_FAULT_ANY_OPCODE;
 	if (!has(r, SHCA_FA_PROBABILITY))
@@ -278,10 +295,7 @@ const struct shca_fault_rule *sim_rules_ask(struct sim_node *from,
 		rule = ask(w, SHCA_FAULT_RX, to->qpn, pkt, &which);
 	if (!rule)
 		return NULL;
-	*delay_ns = rule->delay_ns;
-	if (rule->jitter_ns)
-		*delay_ns += shca_fault_random(&w->rules[which],
-					       rule->jitter_ns / 1000 + 1) * 1000ull;
+	*delay_ns = shca_fault_wait(rule, &w->rules[which]);
 	return rule;
 }
 

@@ -160,6 +160,7 @@ static void put_needed(struct message *nest, uint64_t what)
 
 	switch (what) {
 	case SHCA_FAULT_DELAY:
+	case SHCA_FAULT_DELAY_DOORBELL:
 		put(nest, SHCA_FA_DELAY, &delay, sizeof(delay));
 		break;
 	case SHCA_FAULT_REORDER:
@@ -209,6 +210,9 @@ static void put_rule(struct message *msg)
 		[SHCA_FA_STATUS] = 1, [SHCA_FA_NAK] = 1, [SHCA_FA_VERB] = 1,
 		[SHCA_FA_ERRNO] = 4, [SHCA_FA_EVENT] = 1, [SHCA_FA_SEEN] = 8,
 		[SHCA_FA_HITS] = 8, [SHCA_FA_AT] = 8, [SHCA_FA_LOG] = 8,
+		[SHCA_FA_MSG] = 4, [SHCA_FA_MSG_LAST] = 4, [SHCA_FA_VA] = 8,
+		[SHCA_FA_VA_LAST] = 8, [SHCA_FA_RKEY] = 4, [SHCA_FA_CQN] = 4,
+		[SHCA_FA_CGROUP] = 2, [SHCA_FA_DIST] = 1,
 	};
 
 	value = one_in(&rng, 16) ? SHCA_FAULT_NR : below(&rng, SHCA_FAULT_NR);
@@ -221,6 +225,9 @@ static void put_rule(struct message *msg)
 		uint16_t attr = 1 + below(&rng, SHCA_FA_MAX + 1);
 
 		value = one_in(&rng, 3) ? rng_next(&rng) : below(&rng, 64);
+		/* (the root, which there is always) */
+		if (attr == SHCA_FA_CGROUP && one_in(&rng, 2))
+			value = '/';
 		put(&nest, attr, &value,
 		    attr <= SHCA_FA_MAX && !one_in(&rng, 8) ? lengths[attr] :
 		    below(&rng, 9));

@@ -4,13 +4,10 @@
  * it, something provokes it, and what docs/faults.md promises must be seen. It needs
  * CAP_NET_ADMIN and a softhca device whose rules are nobody else's.
  */
-#define _GNU_SOURCE	/* setns() */
-#include "util.h"
+#include "fault_tool.h"
 
 #include <fcntl.h>
 #include <poll.h>
-#include <sched.h>
-#include <unistd.h>
 
 #define LEN	4000u
 #define NUM	8
@@ -18,124 +15,30 @@
 static struct end a, b;
 static struct buf mem_a, mem_b;
 
-/* ---- the tool -------------------------------------------------------------- */
+/* ---- objects ---------------------------------------------------------------- */
 
-/* Rules are made in the network namespace of the device: SHCA_NETNS, if it is another. */
-static void enter_netns(void)
+static struct ibv_qp *make_alone(enum ibv_qp_type type, struct ibv_srq *srq)
 {
-	const char *name = getenv("SHCA_NETNS");
-	int fd = name ? open(name, O_RDONLY) : -1;
+	struct ibv_cq *cq = ibv_create_cq(nic_a()->ctx, 4, NULL, NULL, 0);
+	struct ibv_qp_init_attr init = {
+		.send_cq = cq, .recv_cq = cq, .qp_type = type, .srq = srq,
+		.cap = { .max_send_wr = 1, .max_recv_wr = 1, .max_send_sge = 1,
+			 .max_recv_sge = 1 },
+	};
 
-	if (name && (fd < 0 || setns(fd, CLONE_NEWNET))) {
-		perror(name);
-		exit(1);
-	}
+	return cq ? ibv_create_qp(nic_a()->pd, &init) : NULL;
 }
 
-/* Runs the tool. */
-static void run_tool(const char *words)
+static struct ibv_qp *make_ud(void)
 {
-	char command[1024];
-
-	snprintf(command, sizeof(command), "exec softhca %s >/dev/null", words);
-	REQUIRE_EQ(system(command), 0);
+	return make_alone(IBV_QPT_UD, NULL);
 }
 
-/* First line that the tool prints. */
-static void ask_tool(const char *words, char *line, size_t size)
+static struct ibv_srq *make_srq(void)
 {
-	char command[1024];
-	FILE *out;
+	struct ibv_srq_init_attr init = { .attr = { .max_wr = 4, .max_sge = 1 } };
 
-	snprintf(command, sizeof(command), "exec softhca %s", words);
-	out = popen(command, "r");
-	REQUIRE(out);
-	if (!fgets(line, size, out))
-		*line = '\0';
-	REQUIRE_EQ(pclose(out), 0);
-	line[strcspn(line, "\n")] = '\0';
-}
-
-#define MAX_RECIPES	256
-
-static char recipes[MAX_RECIPES][256];
-
-/* All recipes, once: a process takes its time in an emulated guest. */
-static void read_recipes(void)
-{
-	FILE *out = popen("exec softhca fault recipes", "r");
-	int nr = 0;
-
-	while (out && nr < MAX_RECIPES &&
-	       fgets(recipes[nr], sizeof(recipes[nr]), out)) {
-		recipes[nr][strcspn(recipes[nr], "\n")] = '\0';
-		nr++;
-	}
-	if (out)
-		pclose(out);
-}
-
-/* The words of the recipe that has the name of this test. */
-static char *find_recipe(void)
-{
-	size_t length = strlen(test_name);
-	static const char separator[] = ": softhca ";
-	int i;
-
-	for (i = 0; i < MAX_RECIPES && recipes[i][0]; i++)
-		if (!strncmp(recipes[i], test_name, length) &&
-		    !strncmp(recipes[i] + length, separator, strlen(separator)))
-			return recipes[i] + length + strlen(separator);
-	FAIL("no recipe has this name");
-}
-
-/* Makes the rule of the recipe, for the QP if it wants one. */
-static void make_rule(uint32_t qpn)
-{
-	const char *device = ibv_get_device_name(nic_a()->ctx->device);
-	char words[512], *rest = find_recipe(), *word;
-	size_t used;
-
-	run_tool("fault del all");
-	for (used = 0; (word = strsep(&rest, " "));) {
-		if (!strcmp(word, "dev=DEV"))
-			used += snprintf(words + used, sizeof(words) - used,
-					 "dev=%s ", device);
-		else if (!strcmp(word, "qpn=QPN"))
-			used += snprintf(words + used, sizeof(words) - used,
-					 "qpn=%u ", qpn);
-		else
-			used += snprintf(words + used, sizeof(words) - used,
-					 "%s ", word);
-	}
-	run_tool(words);
-}
-
-static unsigned long long hits(void)
-{
-	char line[512], *at;
-
-	ask_tool("fault list", line, sizeof(line));
-	at = strstr(line, " hits ");
-	REQUIRE(at);
-	return strtoull(at + 6, NULL, 10);
-}
-
-static unsigned long long counter(const char *name)
-{
-	char path[256], text[32] = "";
-	ssize_t len;
-	int fd;
-
-	snprintf(path, sizeof(path),
-		 "/sys/class/infiniband/%s/ports/1/hw_counters/%s",
-		 ibv_get_device_name(nic_a()->ctx->device), name);
-	fd = open(path, O_RDONLY);
-	REQUIRE(fd >= 0);
-	len = read(fd, text, sizeof(text) - 1);
-	REQUIRE(len > 0);
-	close(fd);
-	return strtoull(text, NULL, 10);
+	return ibv_create_srq(nic_a()->pd, &init);
 }
 
 /* ---- what goes well --------------------------------------------------------- */
@@ -185,23 +88,23 @@ static void survive(void)
 
 	config.timeout = 15;
 	set_up(&config);
-	make_rule(0);
+	fault_recipe(0);
 	send_all();
-	REQUIRE(hits() >= 1);
-	REQUIRE(counter("injected_faults") >= 1);
+	REQUIRE(fault_hits() >= 1);
+	REQUIRE(fault_counter("injected_faults") >= 1);
 }
 
 /* The same, and a counter tells. */
 static void survive_counted(const char *name)
 {
-	unsigned long long before = counter(name);
+	unsigned long long before = fault_counter(name);
 	int i;
 
 	survive();
 	/* The RDMA core keeps values of counters for a moment. */
-	for (i = 0; i < 1000 && counter(name) == before; i++)
+	for (i = 0; i < 1000 && fault_counter(name) == before; i++)
 		poll(NULL, 0, 10);
-	REQUIRE(counter(name) > before);
+	REQUIRE(fault_counter(name) > before);
 }
 
 static void lost_packet(void) { survive(); }
@@ -219,8 +122,8 @@ static void lossy(void)
 
 	config.timeout = 15;
 	set_up(&config);
-	make_rule(0);
-	for (i = 0; i < 40 && (i < 8 || !hits()); i++) {
+	fault_recipe(0);
+	for (i = 0; i < 40 && (i < 8 || !fault_hits()); i++) {
 		send_all();
 		for (j = 0; j < NUM; j++) {
 			struct ibv_sge sge = sge_of(&mem_b, j * LEN, LEN);
@@ -228,7 +131,7 @@ static void lossy(void)
 			post_recv(&b, j, &sge, 1);
 		}
 	}
-	REQUIRE(hits() >= 1);
+	REQUIRE(fault_hits() >= 1);
 }
 
 static void dead_for_a_while(void)
@@ -238,11 +141,11 @@ static void dead_for_a_while(void)
 
 	config.timeout = 17;
 	set_up(&config);
-	make_rule(0);
+	fault_recipe(0);
 	began = millis();
 	send_all();
 	REQUIRE(millis() - began < 60000);
-	REQUIRE(hits() >= 1);
+	REQUIRE(fault_hits() >= 1);
 }
 
 static void slow(void)
@@ -251,14 +154,14 @@ static void slow(void)
 	uint64_t began;
 
 	set_up(&config);
-	make_rule(0);
+	fault_recipe(0);
 	began = millis();
 	send_one(0);
 	wait_ok(a.scq, 0, IBV_WC_SEND);
 	wait_ok(b.rcq, 0, IBV_WC_RECV);
 	/* There and back. */
 	REQUIRE(millis() - began >= 3);
-	REQUIRE(hits() >= 2);
+	REQUIRE(fault_hits() >= 2);
 }
 
 /* ---- what goes wrong ---------------------------------------------------------- */
@@ -275,7 +178,7 @@ static void send_fails(enum ibv_wc_status status)
 		wait_status(a.scq, i, IBV_WC_WR_FLUSH_ERR);
 	require_no_wc(a.scq);
 	end_wait_state(&a, IBV_QPS_ERR);
-	REQUIRE(hits() >= 1);
+	REQUIRE(fault_hits() >= 1);
 }
 
 static struct config short_config(void)
@@ -294,7 +197,7 @@ static void dead_peer(void)
 	struct config config = short_config();
 
 	set_up(&config);
-	make_rule(0);
+	fault_recipe(0);
 	send_fails(IBV_WC_RETRY_EXC_ERR);
 	/* The peer has heard nothing. */
 	REQUIRE_EQ(end_state(&b), IBV_QPS_RTS);
@@ -306,7 +209,7 @@ static void rnr_for_ever(void)
 	struct config config = short_config();
 
 	set_up(&config);
-	make_rule(0);
+	fault_recipe(0);
 	send_fails(IBV_WC_RNR_RETRY_EXC_ERR);
 	REQUIRE_EQ(end_state(&b), IBV_QPS_RTS);
 	require_no_wc(b.rcq);
@@ -319,7 +222,7 @@ static void refused(enum ibv_wc_status here, enum ibv_wc_status there)
 	int i;
 
 	set_up(&config);
-	make_rule(0);
+	fault_recipe(0);
 	send_fails(here);
 	wait_status(b.rcq, 0, there);
 	for (i = 1; i < NUM; i++)
@@ -353,12 +256,19 @@ static void send_status(void)
 		{ "send-rem-abort-err", IBV_WC_REM_ABORT_ERR },
 		{ "send-fatal-err", IBV_WC_FATAL_ERR },
 		{ "send-general-err", IBV_WC_GENERAL_ERR },
+		{ "send-loc-eec-op-err", IBV_WC_LOC_EEC_OP_ERR },
+		{ "send-wr-flush-err", IBV_WC_WR_FLUSH_ERR },
+		{ "send-loc-rdd-viol-err", IBV_WC_LOC_RDD_VIOL_ERR },
+		{ "send-rem-inv-rd-req-err", IBV_WC_REM_INV_RD_REQ_ERR },
+		{ "send-inv-eecn-err", IBV_WC_INV_EECN_ERR },
+		{ "send-inv-eec-state-err", IBV_WC_INV_EEC_STATE_ERR },
+		{ "send-resp-timeout-err", IBV_WC_RESP_TIMEOUT_ERR },
 	};
 	struct config config = config_default;
 	size_t i;
 
 	set_up(&config);
-	make_rule(0);
+	fault_recipe(0);
 	for (i = 0; i < ARRAY_SIZE(rows); i++)
 		if (!strcmp(rows[i].name, test_name))
 			break;
@@ -368,13 +278,158 @@ static void send_status(void)
 	require_no_wc(b.rcq);
 }
 
+/* The send queue stops (SQE), and goes on after ibv_modify_qp() to RTS. */
+static void datagram_queue_error(void)
+{
+	struct ibv_qp_attr attr = {
+		.qp_state = IBV_QPS_INIT, .port_num = 1, .qkey = 0x1234,
+	};
+	struct ibv_ah_attr ah = {
+		.is_global = 1, .port_num = 1,
+		.grh = { .dgid = nic_a()->gid, .hop_limit = 1,
+			 .sgid_index = nic_a()->gid_index },
+	};
+	struct ibv_qp *qp = make_ud();
+	struct ibv_sge sge;
+	struct ibv_send_wr wr, *bad;
+
+	REQUIRE(qp);
+	REQUIRE_EQ(ibv_modify_qp(qp, &attr, IBV_QP_STATE | IBV_QP_PKEY_INDEX |
+				 IBV_QP_PORT | IBV_QP_QKEY), 0);
+	attr.qp_state = IBV_QPS_RTR;
+	REQUIRE_EQ(ibv_modify_qp(qp, &attr, IBV_QP_STATE), 0);
+	attr.qp_state = IBV_QPS_RTS;
+	REQUIRE_EQ(ibv_modify_qp(qp, &attr, IBV_QP_STATE | IBV_QP_SQ_PSN), 0);
+	mem_a = buf_make(nic_a()->pd, LEN, ACCESS_ALL);
+	sge = sge_of(&mem_a, 0, 64);
+	wr = wr_send(7, &sge, 1);
+	wr.wr.ud.ah = ibv_create_ah(nic_a()->pd, &ah);
+	wr.wr.ud.remote_qpn = qp->qp_num;
+	wr.wr.ud.remote_qkey = 0x1234;
+	REQUIRE(wr.wr.ud.ah);
+	fault_recipe(0);
+	REQUIRE_EQ(ibv_post_send(qp, &wr, &bad), 0);
+	wait_status(qp->send_cq, 7, IBV_WC_LOC_QP_OP_ERR);
+	REQUIRE_EQ(fault_hits(), 1);
+	a = (struct end){ .nic = nic_a(), .qp = qp };
+	end_wait_state(&a, IBV_QPS_SQE);
+	attr.qp_state = IBV_QPS_RTS;
+	REQUIRE_EQ(ibv_modify_qp(qp, &attr, IBV_QP_STATE), 0);
+	REQUIRE_EQ(ibv_post_send(qp, &wr, &bad), 0);
+	wait_ok(qp->send_cq, 7, IBV_WC_SEND);
+}
+
+/* ---- keys, completion events, doorbells ----------------------------------------- */
+
+/* The region is there, and its key is not: from the request on that was to use it. */
+static void revoked_key(void)
+{
+	struct config config = config_default;
+	struct ibv_send_wr wr;
+	struct ibv_sge sge;
+
+	set_up(&config);
+	sge = sge_of(&mem_a, 0, LEN);
+	wr = wr_rdma(1, IBV_WR_RDMA_WRITE, &sge, 1, (uintptr_t)mem_b.p, mem_b.mr->rkey);
+	post(&a, &wr);
+	wait_ok(a.scq, 1, IBV_WC_RDMA_WRITE);
+	fault_recipe(0);
+	memset(mem_b.p, 0x55, LEN);
+	post(&a, &wr);
+	wait_status(a.scq, 1, IBV_WC_REM_ACCESS_ERR);
+	check_bytes(mem_b.p, LEN, 0x55);
+	REQUIRE_EQ(fault_hits(), 1);
+	end_wait_state(&a, IBV_QPS_ERR);
+	end_wait_state(&b, IBV_QPS_ERR);
+	/* Registered again it has a key again, and it can be deregistered. */
+	REQUIRE_EQ(ibv_rereg_mr(mem_b.mr, IBV_REREG_MR_CHANGE_ACCESS, NULL, NULL,
+				0, ACCESS_ALL), 0);
+	pair_make(&a, &b, &config);
+	wr.wr.rdma.rkey = mem_b.mr->rkey;
+	post(&a, &wr);
+	wait_ok(a.scq, 1, IBV_WC_RDMA_WRITE);
+	check_fill(mem_b.p, LEN, 1);
+	buf_free(&mem_b);
+}
+
+static bool has_event(int timeout_ms)
+{
+	struct pollfd fd = { .fd = a.channel->fd, .events = POLLIN };
+
+	return poll(&fd, 1, timeout_ms) == 1;
+}
+
+/* The completion is in the queue, and nobody is told. */
+static void lost_event(void)
+{
+	struct config config = config_default;
+
+	config.events = true;
+	set_up(&config);
+	fault_recipe(0);
+	REQUIRE_EQ(ibv_req_notify_cq(a.scq, 0), 0);
+	send_one(0);
+	wait_ok(a.scq, 0, IBV_WC_SEND);
+	REQUIRE(!has_event(100));
+	REQUIRE_EQ(fault_hits(), 1);
+	/* The one after it comes, of a CQ that is armed again. */
+	REQUIRE_EQ(ibv_req_notify_cq(a.scq, 0), 0);
+	send_one(1);
+	REQUIRE(has_event(10000));
+	wait_ok(a.scq, 1, IBV_WC_SEND);
+}
+
+/* What was posted waits for the next doorbell. */
+static void lost_doorbell(void)
+{
+	struct config config = config_default;
+
+	set_up(&config);
+	fault_recipe(0);
+	send_one(0);
+	require_quiet(a.scq);
+	REQUIRE_EQ(fault_hits(), 1);
+	send_one(1);
+	wait_ok(a.scq, 0, IBV_WC_SEND);
+	wait_ok(a.scq, 1, IBV_WC_SEND);
+}
+
+static void slow_doorbell(void)
+{
+	struct config config = config_default;
+	uint64_t began;
+
+	set_up(&config);
+	fault_recipe(0);
+	began = millis();
+	send_one(0);
+	wait_ok(a.scq, 0, IBV_WC_SEND);
+	REQUIRE(millis() - began >= 45);
+	REQUIRE(fault_hits() >= 1);
+}
+
+/* Nothing is executed for so long, and then all is. */
+static void stalled_responder(void)
+{
+	struct config config = config_default;
+	uint64_t began;
+
+	config.timeout = 20;
+	set_up(&config);
+	fault_recipe(0);
+	began = millis();
+	send_all();
+	REQUIRE(millis() - began >= 290);
+	REQUIRE(fault_hits() >= NUM);
+}
+
 static void qp_fatal(void)
 {
 	struct config config = config_default;
 	struct ibv_async_event event;
 
 	set_up(&config);
-	make_rule(0);
+	fault_recipe(0);
 	send_one(0);
 	event = wait_event_of_object(a.nic->ctx);
 	REQUIRE_EQ(event.event_type, IBV_EVENT_QP_FATAL);
@@ -382,7 +437,7 @@ static void qp_fatal(void)
 	ibv_ack_async_event(&event);
 	wait_status(a.scq, 0, IBV_WC_WR_FLUSH_ERR);
 	end_wait_state(&a, IBV_QPS_ERR);
-	REQUIRE_EQ(hits(), 1);
+	REQUIRE_EQ(fault_hits(), 1);
 }
 
 static void cq_overrun(void)
@@ -392,7 +447,7 @@ static void cq_overrun(void)
 	int i;
 
 	set_up(&config);
-	make_rule(0);
+	fault_recipe(0);
 	send_one(0);
 	/* The QP whose completion found no room fails, too. */
 	for (i = 0; i < 3; i++) {
@@ -403,7 +458,7 @@ static void cq_overrun(void)
 		REQUIRE_EQ(event.event_type, IBV_EVENT_QP_FATAL);
 	}
 	REQUIRE_EQ(event.event_type, IBV_EVENT_CQ_ERR);
-	REQUIRE_EQ(hits(), 1);
+	REQUIRE_EQ(fault_hits(), 1);
 }
 
 /* ---- events ------------------------------------------------------------------- */
@@ -425,7 +480,7 @@ static void event_of_device(void)
 	size_t i;
 
 	nic_a();
-	make_rule(0);
+	fault_recipe(0);
 	for (i = 0; i < ARRAY_SIZE(rows); i++)
 		if (!strcmp(rows[i].name, test_name))
 			break;
@@ -452,7 +507,7 @@ static void event_of_qp(void)
 	size_t i;
 
 	set_up(&config);
-	make_rule(a.qp->qp_num);
+	fault_recipe(a.qp->qp_num);
 	for (i = 0; i < ARRAY_SIZE(rows); i++)
 		if (!strcmp(rows[i].name, test_name))
 			break;
@@ -465,42 +520,42 @@ static void event_of_qp(void)
 	REQUIRE_EQ(end_state(&a), IBV_QPS_RTS);
 }
 
+/* The QP says which queue: that which it shares. */
+static void event_of_srq(void)
+{
+	bool limit = !strcmp(test_name, "event-srq-limit-reached");
+	struct ibv_srq *srq = make_srq();
+	struct ibv_async_event event;
+	struct ibv_qp *qp;
+
+	REQUIRE(srq);
+	qp = make_alone(IBV_QPT_RC, srq);
+	REQUIRE(qp);
+	fault_recipe(qp->qp_num);
+	event = wait_event_of_object(nic_a()->ctx);
+	REQUIRE_EQ(event.event_type, limit ? IBV_EVENT_SRQ_LIMIT_REACHED :
+					     IBV_EVENT_SRQ_ERR);
+	REQUIRE(event.element.srq == srq);
+	ibv_ack_async_event(&event);
+}
+
 /* ---- verbs ---------------------------------------------------------------------- */
-
-static struct ibv_qp *make_ud(void)
-{
-	struct ibv_cq *cq = ibv_create_cq(nic_a()->ctx, 4, NULL, NULL, 0);
-	struct ibv_qp_init_attr init = {
-		.send_cq = cq, .recv_cq = cq, .qp_type = IBV_QPT_UD,
-		.cap = { .max_send_wr = 1, .max_recv_wr = 1, .max_send_sge = 1,
-			 .max_recv_sge = 1 },
-	};
-
-	return cq ? ibv_create_qp(nic_a()->pd, &init) : NULL;
-}
-
-static struct ibv_srq *make_srq(void)
-{
-	struct ibv_srq_init_attr init = { .attr = { .max_wr = 4, .max_sge = 1 } };
-
-	return ibv_create_srq(nic_a()->pd, &init);
-}
 
 /* The first call fails with @error; the next one does not. */
 #define FAILS_AS_POINTER(call, error)					\
 	do {								\
-		make_rule(0);					\
+		fault_recipe(0);					\
 		REQUIRE_ERRNO(call, error);				\
 		REQUIRE(call);						\
-		REQUIRE_EQ(hits(), 1);					\
+		REQUIRE_EQ(fault_hits(), 1);					\
 	} while (0)
 
 #define FAILS_AS_NUMBER(call, error)					\
 	do {								\
-		make_rule(0);					\
+		fault_recipe(0);					\
 		REQUIRE_EQ(call, error);				\
 		REQUIRE_EQ(call, 0);					\
-		REQUIRE_EQ(hits(), 1);					\
+		REQUIRE_EQ(fault_hits(), 1);					\
 	} while (0)
 
 static void fail_query_port(void)
@@ -529,10 +584,10 @@ static void fail_rereg_mr(void)
 	struct ibv_mr *mr = ibv_reg_mr(nic_a()->pd, page, 4096, 0);
 
 	REQUIRE(mr);
-	make_rule(0);
+	fault_recipe(0);
 	REQUIRE(ibv_rereg_mr(mr, IBV_REREG_MR_CHANGE_ACCESS, NULL, NULL, 0,
 			     IBV_ACCESS_LOCAL_WRITE));
-	REQUIRE_EQ(hits(), 1);
+	REQUIRE_EQ(fault_hits(), 1);
 	REQUIRE_EQ(ibv_rereg_mr(mr, IBV_REREG_MR_CHANGE_ACCESS, NULL, NULL, 0,
 				IBV_ACCESS_LOCAL_WRITE), 0);
 }
@@ -623,9 +678,9 @@ static void fail_attach_mcast(void)
 	struct ibv_qp *qp = make_ud();
 
 	REQUIRE(qp);
-	make_rule(0);
+	fault_recipe(0);
 	REQUIRE_EQ(ibv_attach_mcast(qp, &gid, 0), ENOMEM);
-	REQUIRE_EQ(hits(), 1);
+	REQUIRE_EQ(fault_hits(), 1);
 }
 
 static void fail_alloc_dm(void)
@@ -647,6 +702,61 @@ static void fail_open_xrcd(void)
 	FAILS_AS_POINTER(ibv_open_xrcd(nic_a()->ctx, &attr), ENOMEM);
 }
 
+static struct ibv_wq *make_wq(void)
+{
+	struct ibv_wq_init_attr init = {
+		.wq_type = IBV_WQT_RQ, .max_wr = 4, .max_sge = 1,
+		.pd = nic_a()->pd,
+		.cq = ibv_create_cq(nic_a()->ctx, 4, NULL, NULL, 0),
+	};
+
+	REQUIRE(init.cq);
+	return ibv_create_wq(nic_a()->ctx, &init);
+}
+
+static void fail_create_wq(void)
+{
+	nic_a();
+	FAILS_AS_POINTER(make_wq(), ENOMEM);
+}
+
+static struct ibv_flow *make_flow(struct ibv_qp *qp)
+{
+	struct {
+		struct ibv_flow_attr attr;
+		struct ibv_flow_spec_eth eth;
+	} flow = {
+		.attr = { .type = IBV_FLOW_ATTR_NORMAL, .size = sizeof(flow),
+			  .num_of_specs = 1, .port = 1 },
+		.eth = { .type = IBV_FLOW_SPEC_ETH, .size = sizeof(flow.eth),
+			 .val.dst_mac = { 2, 0, 0, 0, 0, 7 },
+			 .mask.dst_mac = { 255, 255, 255, 255, 255, 255 } },
+	};
+
+	return ibv_create_flow(qp, &flow.attr);
+}
+
+static void fail_create_flow(void)
+{
+	struct ibv_qp *qp = make_alone(IBV_QPT_RAW_PACKET, NULL);
+
+	REQUIRE(qp);
+	FAILS_AS_POINTER(make_flow(qp), EBUSY);
+}
+
+static void fail_advise_mr(void)
+{
+	struct ibv_mr *mr = ibv_reg_mr(nic_a()->pd, page, 4096,
+				       IBV_ACCESS_LOCAL_WRITE |
+				       IBV_ACCESS_ON_DEMAND);
+	struct ibv_sge sge = { .addr = (uintptr_t)page, .length = 4096 };
+
+	REQUIRE(mr);
+	sge.lkey = mr->lkey;
+	FAILS_AS_NUMBER(ibv_advise_mr(nic_a()->pd, IBV_ADVISE_MR_ADVICE_PREFETCH,
+				      IBV_ADVISE_MR_FLAG_FLUSH, &sge, 1), EFAULT);
+}
+
 /* ---- the table ------------------------------------------------------------------- */
 
 static const struct test tests[] = {
@@ -662,6 +772,8 @@ static const struct test tests[] = {
 	{ "slow-path", slow },
 	{ "slow-path-on-arrival", slow },
 	{ "jitter", lost_packet },
+	{ "long-tail", lost_packet },
+	{ "stalled-responder", stalled_responder },
 	{ "overtaken-request", out_of_sequence },
 	{ "overtaken-on-arrival", out_of_sequence },
 	{ "bad-payload", damaged },
@@ -691,6 +803,18 @@ static const struct test tests[] = {
 	{ "send-rem-abort-err", send_status },
 	{ "send-fatal-err", send_status },
 	{ "send-general-err", send_status },
+	{ "send-loc-eec-op-err", send_status },
+	{ "send-wr-flush-err", send_status },
+	{ "send-loc-rdd-viol-err", send_status },
+	{ "send-rem-inv-rd-req-err", send_status },
+	{ "send-inv-eecn-err", send_status },
+	{ "send-inv-eec-state-err", send_status },
+	{ "send-resp-timeout-err", send_status },
+	{ "datagram-queue-error", datagram_queue_error },
+	{ "revoked-key", revoked_key },
+	{ "lost-completion-event", lost_event },
+	{ "lost-doorbell", lost_doorbell },
+	{ "slow-doorbell", slow_doorbell },
 	{ "qp-fatal", qp_fatal },
 	{ "cq-overrun", cq_overrun },
 	{ "event-device-fatal", event_of_device },
@@ -707,6 +831,8 @@ static const struct test tests[] = {
 	{ "event-qp-req-err", event_of_qp },
 	{ "event-qp-access-err", event_of_qp },
 	{ "event-qp-last-wqe-reached", event_of_qp },
+	{ "event-srq-err", event_of_srq },
+	{ "event-srq-limit-reached", event_of_srq },
 	{ "fail-query-port", fail_query_port },
 	{ "fail-alloc-pd", fail_alloc_pd },
 	{ "fail-reg-mr", fail_reg_mr },
@@ -724,12 +850,15 @@ static const struct test tests[] = {
 	{ "fail-attach-mcast", fail_attach_mcast },
 	{ "fail-alloc-dm", fail_alloc_dm },
 	{ "fail-open-xrcd", fail_open_xrcd },
+	{ "fail-create-wq", fail_create_wq },
+	{ "fail-create-flow", fail_create_flow },
+	{ "fail-advise-mr", fail_advise_mr },
 	{}
 };
 
 int main(int argc, char **argv)
 {
-	enter_netns();
-	read_recipes();
+	fault_enter_netns();
+	fault_read_recipes();
 	return util_main(tests, argc, argv);
 }
