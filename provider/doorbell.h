@@ -89,4 +89,16 @@ static inline int shca_doorbell_ring_wq(const struct shca_rwq *rwq)
 	       errno : 0;
 }
 
+/** shca_doorbell_found() - the device counts a finding of the sanitizer; an older one does not */
+static inline void shca_doorbell_found(const struct ibv_context *ctx, bool hint)
+{
+	union shca_doorbell doorbell;
+
+	/* The form is the same: one attribute of 32 bits. */
+	shca_doorbell_init(&doorbell, hint);
+	doorbell.hdr.method_id = SHCA_METHOD_FOUND;
+	doorbell.hdr.attrs[0].attr_id = SHCA_ATTR_FOUND_HINT;
+	ioctl(ctx->cmd_fd, RDMA_VERBS_IOCTL, &doorbell);
+}
+
 #endif

@@ -6,6 +6,7 @@
  * reported once for each stack of callers; after that it is only counted.
  */
 #define _GNU_SOURCE	/* secure_getenv(), dladdr() */
+#include "doorbell.h"
 #include "lint.h"
 
 #include <dlfcn.h>
@@ -162,6 +163,7 @@ void shca_lint_say(struct shca_lint *lint, enum shca_lint_finding finding,
 	char *text = NULL;
 	size_t length;
 	va_list args;
+	int saved;
 	FILE *out;
 
 	if (!shca_lint_wants(finding))
@@ -175,6 +177,10 @@ void shca_lint_say(struct shca_lint *lint, enum shca_lint_finding finding,
 		shca_lint_errors++;
 	else
 		shca_lint_hints++;
+	/* (its errno is the program's) */
+	saved = errno;
+	shca_doorbell_found(lint->ibctx, !is_error);
+	errno = saved;
 	out = open_memstream(&text, &length);
 	if (!out)
 		goto out;

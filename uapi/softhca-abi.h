@@ -552,6 +552,13 @@ struct shca_create_ah_resp {
 #define SHCA_METHOD_RING	0x1000
 #define SHCA_ATTR_RING_QPN	0x1000	/* __u32, in the attribute itself */
 
+/*
+ * A second method of this object: the provider has reported a finding of the verbs
+ * sanitizer, which the device counts. Without the method, nothing is counted.
+ */
+#define SHCA_METHOD_FOUND	0x1001
+#define SHCA_ATTR_FOUND_HINT	0x1000	/* __u32, in the attribute itself: 0: an error, 1: a hint */
+
 /* ---- import ------------------------------------------------------------- */
 
 /*

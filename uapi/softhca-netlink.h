@@ -51,6 +51,8 @@ enum shca_genl_attr {
 	SHCA_A_PERSONALITY,	/* nested: enum shca_personality_attr; set: alone. The device is
 				 * made anew: EBUSY while anybody uses it
 				 */
+	SHCA_A_LINT_ERRORS,	/* u32: findings that processes have reported; get only */
+	SHCA_A_LINT_HINTS,	/* u32: likewise, hints */
 	__SHCA_A_MAX,
 	SHCA_A_MAX = __SHCA_A_MAX - 1
 };

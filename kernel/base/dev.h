@@ -111,6 +111,7 @@ struct shca_trust;
  * @resv8a:	enum shca_resv8a; read without a lock as a QP is connected
  * @cc_mode: @cc_algo: enum shca_cc_mode, enum shca_cc_algo; likewise
  * @lint:	enum shca_lint_mode; read without a lock as a context is made
+ * @lint_errors: @lint_hints: findings that processes have told of; they may come around
  * @personality: constant once the device is registered
  * @users:	contexts of processes, and PDs and CQs of kernel consumers; SHCA_DEV_CLOSED:
  *		the device is about to be made anew and gets no more
@@ -167,6 +168,8 @@ struct shca_dev {
 	u8 cc_mode;
 	u8 cc_algo;
 	u8 lint;
+	atomic_t lint_errors;
+	atomic_t lint_hints;
 	struct shca_personality personality;
 	atomic_t users;
 	struct shca_cc_params cc_params;

@@ -107,6 +107,8 @@ static int shca_dev_fill(const struct shca_fill *fill, struct shca_dev *dev)
 	    nla_put_u8(msg, SHCA_A_CC, READ_ONCE(dev->cc_mode)) ||
 	    nla_put_u8(msg, SHCA_A_CC_ALGORITHM, READ_ONCE(dev->cc_algo)) ||
 	    nla_put_u8(msg, SHCA_A_LINT, READ_ONCE(dev->lint)) ||
+	    nla_put_u32(msg, SHCA_A_LINT_ERRORS, atomic_read(&dev->lint_errors)) ||
+	    nla_put_u32(msg, SHCA_A_LINT_HINTS, atomic_read(&dev->lint_hints)) ||
 	    nla_put(msg, SHCA_A_PKEYS,
 		    shca_limit(dev, PKEYS) * sizeof(*dev->pkeys), dev->pkeys) ||
 	    shca_personality_fill(msg, dev) ||

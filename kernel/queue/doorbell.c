@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 /*
- * The doorbell as a method of uverbs' ioctl interface.
+ * The doorbell as a method of uverbs' ioctl interface, and what else is one.
  *
  * A file of our own would cost less per call. But an open file pins the module that
  * has its operations, and this module can be removed while processes hold it.
@@ -31,6 +31,8 @@ enum {
 	shca_object_doorbell = SHCA_OBJECT_DOORBELL,
 	shca_method_ring = SHCA_METHOD_RING,
 	shca_attr_qpn = SHCA_ATTR_RING_QPN,
+	shca_method_found = SHCA_METHOD_FOUND,
+	shca_attr_hint = SHCA_ATTR_FOUND_HINT,
 };
 
 static_assert(SHCA_OBJECT_DOORBELL == 1 << UVERBS_ID_NS_SHIFT);
@@ -61,13 +63,39 @@ static int UVERBS_HANDLER(shca_method_ring)(struct uverbs_attr_bundle *attrs)
 	return err;
 }
 
+/* A count that programs keep: what they say is believed. */
+static int UVERBS_HANDLER(shca_method_found)(struct uverbs_attr_bundle *attrs)
+{
+	struct ib_ucontext *uctx = ib_uverbs_get_ucontext(attrs);
+	struct shca_dev *dev;
+	u32 hint;
+	int err;
+
+	if (IS_ERR(uctx))
+		return PTR_ERR(uctx);
+	err = uverbs_copy_from(&hint, attrs, shca_attr_hint);
+	if (err)
+		return err;
+	if (hint > 1)
+		return -EINVAL;
+	dev = to_shca_dev(uctx->device);
+	atomic_inc(hint ? &dev->lint_hints : &dev->lint_errors);
+	return 0;
+}
+
+DECLARE_UVERBS_NAMED_METHOD(
+	shca_method_found,
+	UVERBS_ATTR_PTR_IN(shca_attr_hint, UVERBS_ATTR_TYPE(u32),
+			   UA_MANDATORY));
+
 DECLARE_UVERBS_NAMED_METHOD(
 	shca_method_ring,
 	UVERBS_ATTR_PTR_IN(shca_attr_qpn, UVERBS_ATTR_TYPE(u32),
 			   UA_MANDATORY));
 
 DECLARE_UVERBS_GLOBAL_METHODS(shca_object_doorbell,
-			      &UVERBS_METHOD(shca_method_ring));
+			      &UVERBS_METHOD(shca_method_ring),
+			      &UVERBS_METHOD(shca_method_found));
 
 const struct uapi_definition shca_doorbell_defs[] = {
 	UAPI_DEF_CHAIN_OBJ_TREE_NAMED(shca_object_doorbell),

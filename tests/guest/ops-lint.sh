@@ -14,6 +14,14 @@ gid_a=$(gid_index shca_a "$ip4_a") gid_b=$(gid_index shca_b "$ip4_b")
 # ---- the findings
 
 verbs findings lint -d shca_a -p shca_b -f 4
+# Each finding is counted once, by the device of the context that it is about.
+counts() { in_a softhca dev show shca_a --json | python3 -c 'import json, sys; d = json.load(sys.stdin)
+d = d if isinstance(d, dict) else d[0]
+print(d["lint_errors"], d["lint_hints"])'; }
+counts >/tmp/counts
+cat /tmp/counts
+check counted grep -q '^[1-9][0-9]* [1-9][0-9]*$' /tmp/counts
+check counted.shown eval 'in_a softhca dev show shca_a | grep -q " lint_errors [1-9][0-9]* lint_hints [1-9]"'
 
 # ---- SOFTHCA_LINT
 
@@ -60,6 +68,8 @@ hinted() {
 	grep -q '^softhca lint: hint: recv-overlap: shca_a QP' /tmp/lint.out && ! grep -q ': shca_b QP' /tmp/lint.out
 }
 check device.hints hinted
+more() { counts; counts | awk -v before="$(</tmp/counts)" '{ split(before, b); exit !($1 == b[1] && $2 > b[2] && $2 <= b[2] + 3) }'; }
+check device.hints_are_counted more
 run in_a softhca dev set shca_a lint off
 check device.off eval '! ibv_devinfo -d shca_a 2>&1 | grep lint'
 

@@ -138,6 +138,21 @@ static void print_modes(struct nlattr **attrs, bool json)
 	}
 }
 
+/* What the verbs sanitizer has found, if anything; --json says it always. */
+static void print_findings(struct nlattr **attrs, bool json)
+{
+	uint32_t errors, hints;
+
+	if (!attrs[SHCA_A_LINT_ERRORS] || !attrs[SHCA_A_LINT_HINTS])
+		return;
+	errors = nla_get_u32(attrs[SHCA_A_LINT_ERRORS]);
+	hints = nla_get_u32(attrs[SHCA_A_LINT_HINTS]);
+	if (json)
+		printf(", \"lint_errors\": %u, \"lint_hints\": %u", errors, hints);
+	else if (errors || hints)
+		printf(" lint_errors %u lint_hints %u", errors, hints);
+}
+
 /* Prints used entries as INDEX:P_KEY. */
 static void print_pkeys(struct nlattr *attr, bool json)
 {
@@ -209,6 +224,7 @@ static void print_dev(struct nlattr **attrs, void *arg)
 		if (attrs[SHCA_A_PEERS])
 			print_peers(attrs[SHCA_A_PEERS], false);
 		print_modes(attrs, false);
+		print_findings(attrs, false);
 		print_personality(attrs[SHCA_A_PERSONALITY], false);
 		if (attrs[SHCA_A_PKEYS])
 			print_pkeys(attrs[SHCA_A_PKEYS], false);
@@ -227,6 +243,7 @@ static void print_dev(struct nlattr **attrs, void *arg)
 	if (attrs[SHCA_A_PEERS])
 		print_peers(attrs[SHCA_A_PEERS], true);
 	print_modes(attrs, true);
+	print_findings(attrs, true);
 	print_personality(attrs[SHCA_A_PERSONALITY], true);
 	if (attrs[SHCA_A_PKEYS])
 		print_pkeys(attrs[SHCA_A_PKEYS], true);

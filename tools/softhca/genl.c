@@ -37,6 +37,8 @@ static const struct nla_policy policy[SHCA_A_MAX + 1] = {
 	[SHCA_A_CC_ALGORITHM] = { .type = NLA_U8 },
 	[SHCA_A_FAULT] = { .type = NLA_NESTED },
 	[SHCA_A_LINT] = { .type = NLA_U8 },
+	[SHCA_A_LINT_ERRORS] = { .type = NLA_U32 },
+	[SHCA_A_LINT_HINTS] = { .type = NLA_U32 },
 	[SHCA_A_PERSONALITY] = { .type = NLA_NESTED },
 };
 
