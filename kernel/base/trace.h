@@ -189,6 +189,29 @@ TRACE_EVENT(shca_timeout,
 		  __entry->psn, __entry->retries, __entry->failed)
 );
 
+/*
+ * A congestion window has become smaller: by a CNP, by a loss or by a longer round trip.
+ * Or a CNP came that did not change it.
+ */
+TRACE_EVENT(shca_congestion,
+	TP_PROTO(u32 qpn, const struct shca_cc *cc, bool cnp),
+	TP_ARGS(qpn, cc, cnp),
+	TP_STRUCT__entry(
+		__field(u32, qpn)
+		__field(u32, window)
+		__field(u32, widest)
+		__field(bool, cnp)
+	),
+	TP_fast_assign(
+		__entry->qpn = qpn;
+		__entry->window = cc->cwnd;
+		__entry->widest = max(cc->window, cc->wide);
+		__entry->cnp = cnp;
+	),
+	TP_printk("qpn=%#x window=%u widest=%u cnp=%d", __entry->qpn,
+		  __entry->window, __entry->widest, __entry->cnp)
+);
+
 TRACE_EVENT(shca_complete,
 	TP_PROTO(u32 qpn, const struct shca_wc *wc),
 	TP_ARGS(qpn, wc),

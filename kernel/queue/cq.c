@@ -18,6 +18,7 @@
 #include "../base/compat.h"
 #include "../base/dev.h"
 #include "../base/trace.h"
+#include "../base/trace_steps.h"
 #include "../base/udata.h"
 #include "fault.h"
 
@@ -254,6 +255,11 @@ bool shca_cq_post(struct shca_cq *cq, struct ib_qp *qp, u32 qpn,
 			shca_bh_schedule(&cq->err_bh);
 		}
 		return false;
+	}
+	if (trace_shca_poll_enabled() && cq->is_user && cons != cq->cons) {
+		/* (of a process, @cons is nobody's else) */
+		trace_shca_poll(cq->ibcq.res.id, cons - cq->cons);
+		cq->cons = cons;
 	}
 	cqe = &cq->ring[cq->prod & (cq->entries - 1)];
 	shca_cq_fill(cqe, qpn, wc, cq->timestamps);
@@ -694,6 +700,8 @@ int shca_poll_cq(struct ib_cq *ibcq, int nr, struct ib_wc *wc)
 		cq->cons++;
 	}
 	spin_unlock_irqrestore(&cq->lock, flags);
+	if (trace_shca_poll_enabled() && i)
+		trace_shca_poll(ibcq->res.id, i);
 	return i;
 }
 

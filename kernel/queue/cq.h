@@ -31,7 +31,8 @@
  * @solicited:	one of those is for who armed for solicited ones only
  * @burst_timer: ends @burst_us
  * @armed:	last value of index->arm that has fired
- * @cons:	kernel consumer: completions polled
+ * @cons:	kernel consumer: completions polled. A process: those that the trace event
+ *		shca_poll has told of
  * @notify:	kernel consumer: SHCA_CQ_ARM_* or 0
  * @timestamps:	the process reads struct shca_cqe.timestamp
  * @ignore_overrun: the consumer has promised that none happens: if one does, a

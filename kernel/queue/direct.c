@@ -36,6 +36,7 @@
 #include "../base/dev.h"
 #include "../base/trace.h"
 #include "../base/trace_payload.h"
+#include "../base/trace_steps.h"
 #include "../base/trust.h"
 #include "../core/psn.h"
 #include "../core/fast.h"
@@ -435,7 +436,7 @@ static void shca_fast_count(const struct shca_qp *qp, unsigned int nr,
 static bool shca_fast_watched(void)
 {
 	return trace_shca_direct_enabled() || trace_shca_rx_verdict_enabled() ||
-	       trace_shca_payload_enabled() ||
+	       trace_shca_payload_enabled() || trace_shca_place_enabled() ||
 	       static_branch_unlikely(&shca_optional_counters);
 }
 

@@ -10,6 +10,7 @@
 
 #include "../base/compat.h"
 #include "../base/trace_payload.h"
+#include "../base/trace_steps.h"
 #include "../core/headers.h"
 #include "../core/opcode.h"
 #include "../mem/mr.h"
@@ -325,6 +326,7 @@ static enum shca_mem_status shca_remote_write(void *ctx, u32 rkey, u64 va,
 				     pkt->paylen);
 	shca_mr_fill(mr, va + late, pkt->paylen - late, &src);
 	shca_mr_put_kept(shca_src_kept(&src), mr);
+	trace_shca_place(mem->qp->qpn, pkt, true);
 	return SHCA_MEM_OK;
 }
 
@@ -473,13 +475,16 @@ static enum shca_mem_status shca_local_scatter(void *ctx,
 	struct shca_src src = shca_src_pkt(pkt);
 	struct shca_mem_ctx *mem = ctx;
 	struct shca_qp *qp = mem->qp;
-
 	struct ib_pd *pd = shca_rq_pd(qp);
+	enum shca_mem_status status;
 
 	if (answer)
 		pd = shca_sq_pd(qp, container_of(sge, struct shca_send_wr,
 						 sge[0]));
-	return shca_scatter(mem, pd, sge, nr, off, pkt->paylen, &src);
+	status = shca_scatter(mem, pd, sge, nr, off, pkt->paylen, &src);
+	if (status == SHCA_MEM_OK)
+		trace_shca_place(qp->qpn, pkt, false);
+	return status;
 }
 
 static enum shca_mem_status shca_local_store(void *ctx,

@@ -25,6 +25,7 @@
 #include "../base/counters.h"
 #include "../base/dev.h"
 #include "../base/trace.h"
+#include "../base/trace_steps.h"
 #include "../core/wr_op.h"
 #include "../link/ah.h"
 #include "apm.h"
@@ -247,6 +248,8 @@ static int shca_sq_fetch(struct shca_qp *qp)
 		if (unlikely(fails))
 			return -EINVAL;
 	}
+	if (trace_shca_fetch_enabled() && taken)
+		trace_shca_fetch(qp->qpn, taken);
 	return taken;
 }
 
@@ -511,12 +514,23 @@ static void shca_sq_unpark(struct shca_qp *qp)
 	shca_side_unpark(qp, &qp->sq.side, &shca_sq_ops, UINT_MAX, ktime_get_ns(), &news);
 }
 
+/* @before: the window that it had. Without the event there is nothing to do. */
+static __always_inline void shca_sq_trace_congestion(const struct shca_qp *qp,
+						     u32 before, bool cnp)
+{
+	const struct shca_cc *cc = &qp->sq.req.cc;
+
+	if (trace_shca_congestion_enabled() && (cnp || cc->cwnd < before))
+		trace_shca_congestion(qp->qpn, cc, cnp);
+}
+
 /* Return: whether the budget ended it. */
 static bool shca_sq_round(struct shca_qp *qp, enum shca_sq_turn turn)
 {
 	struct shca_sq *sq = &qp->sq;
 	struct shca_sq_news news = {};
 	u64 timeouts, early, now;
+	u32 window;
 	bool more;
 
 	spin_lock_bh(&sq->lock);
@@ -544,7 +558,9 @@ static bool shca_sq_round(struct shca_qp *qp, enum shca_sq_turn turn)
 				      sq->req.attr.timeout_ns));
 		else
 			shca_sq_look_below(qp, now);
+		window = sq->req.cc.cwnd;
 		shca_req_timer(&sq->req, now);
+		shca_sq_trace_congestion(qp, window, false);
 		timeouts = sq->req.stats.timeouts - timeouts;
 		shca_count_n(qp, TIMEOUT, timeouts);
 		shca_count_n(qp, TX_EARLY, sq->req.stats.early - early);
@@ -608,10 +624,12 @@ static enum hrtimer_restart shca_sq_timer(struct hrtimer *timer)
 enum shca_verdict shca_sq_accept(struct shca_qp *qp, const struct shca_pkt *pkt,
 				 u64 now)
 {
+	u32 before = qp->sq.req.cc.cwnd;
 	enum shca_verdict verdict;
 
 	lockdep_assert_held(&qp->sq.lock);
 	verdict = shca_req_rx(&qp->sq.req, pkt, now);
+	shca_sq_trace_congestion(qp, before, verdict == SHCA_RX_CNP);
 	if (unlikely(verdict == SHCA_RX_BAD_RESPONSE))
 		shca_fate_packet(&qp->sq.side, pkt, verdict,
 				 SHCA_VERR_RESPONSE);
@@ -731,6 +749,10 @@ void shca_sq_ring(struct shca_qp *qp)
 {
 	u64 begun;
 
+	/* (what is in the ring now: the fetch reads both indices again, under the lock) */
+	if (trace_shca_doorbell_enabled() && qp->index)
+		trace_shca_doorbell(qp->qpn, READ_ONCE(qp->index->sq_prod) -
+					     READ_ONCE(qp->sq.fetched));
 	if (shca_fault_is_on(qp->dev, BIT(SHCA_FAULT_DOORBELL)) &&
 	    shca_fault_doorbell(qp))
 		return;

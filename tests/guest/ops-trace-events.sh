@@ -65,16 +65,21 @@ run wait_for 60 eval "in_a softhca fault list | grep -q 'hits 1'"
 run in_a softhca fault del all
 echo "+ an asynchronous event"
 "$test_programs/queue_events" -d shca_a -f 4 last_wqe_is_announced | sed 's/^/  /'
+echo "+ further steps, which are a system of their own"
+steps=$tracing/events/softhca_steps
+at_exit eval "echo 0 >$steps/enable"
+run eval "echo 1 >$steps/enable"
 echo "+ the direct path"
 run in_b softhca dev set shca_b path auto
 "$test_programs/rc_data" -d shca_b -f 4 chain_of_mixed_requests | sed 's/^/  /'
+run eval "echo 0 >$steps/enable"
 echo "+ refusals"
 "$test_programs/qp_states" -d shca_a -f 4 wrong_values_are_refused | sed 's/^/  /'
 run eval "echo 0 >$events/enable; echo 0 >$signs/events/enable"
 check traffic_is_right end_traffic lossy
 cat $tracing/trace $signs/trace >/tmp/trace
 
-for event in "$events"/*/; do
+for event in "$events"/*/ "$steps"/*/; do
 	event=${event%/}
 	check "seen.${event##*/}" grep -q -m 1 " ${event##*/}: " /tmp/trace
 done
@@ -83,6 +88,24 @@ sane() {
 	"$test_programs/guest/helpers/trace-fields.py" /tmp/trace /tmp/traffic.lossy
 }
 check fields_are_sane sane
+# Each request is fetched once, and what is placed is as long as the packets that carried it.
+steps_agree() { python3 - /tmp/trace <<'END'
+import re, sys
+text = open(sys.argv[1]).read()
+fetched = [int(n) for n in re.findall(r" shca_fetch: .* taken=(\d+)", text)]
+placed = re.findall(r" shca_place: qpn=(\S+) psn=(\d+) opcode=\S+ len=(\d+) remote=([01])", text)
+polled = [int(n) for n in re.findall(r" shca_poll: cqn=\d+ taken=(\d+)", text)]
+rung = re.findall(r" shca_doorbell: qpn=\S+ waiting=(\d+)", text)
+print(sum(fetched), "fetched,", len(placed), "placed,", sum(polled), "polled,", len(rung), "rung")
+lengths = {(q, p): int(n) for q, p, n in
+           re.findall(r" shca_direct: qpn=\S+ dqpn=(\S+) psn=(\d+) .* len=(\d+) packets", text)}
+common = [int(n) == lengths[q, p] for q, p, n, _ in placed if (q, p) in lengths]
+print(len(common), "placed packets of the direct path")
+sys.exit(not (fetched and min(fetched) > 0 and polled and min(polled) > 0 and rung and
+              {r for *_, r in placed} == {"0", "1"} and common and all(common)))
+END
+}
+check steps_agree steps_agree
 
 # As the tools show them: these know of an enumerator only what the format tells.
 # Nothing is lost meanwhile: without its NAK the request would end in RETRY_EXC_ERR.

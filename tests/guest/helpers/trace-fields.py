@@ -29,6 +29,11 @@ forms = {
     "shca_refused": f"qpn={hexa} errno={number} why=.+",
     "shca_fault": f"qpn={hexa} rule={number} what=([a-z-]+) hit={number} psn={number} {opcode} wr_id={hexa}",
     "shca_event": f"qpn={hexa} event={word}",
+    "shca_congestion": f"qpn={hexa} window={number} widest={number} cnp=[01]",
+    "shca_doorbell": f"qpn={hexa} waiting={number}",
+    "shca_fetch": f"qpn={hexa} taken={number}",
+    "shca_place": f"qpn={hexa} psn={number} opcode={hexa} len={number} remote=[01]",
+    "shca_poll": f"cqn={number} taken={number}",
 }
 words, counts, wrong = collections.Counter(), collections.Counter(), 0
 qpns = set()
@@ -47,7 +52,8 @@ for line in open(sys.argv[1], errors="replace"):
     bad = not match
     psn = re.search(r"\bpsn=(\d+)", text)
     bad |= bool(psn) and int(psn[1]) >= 1 << 24
-    qpn = int(re.search(r"\bqpn=(\S+)", text)[1], 0)
+    # (completions are a queue's, which has no number of this kind)
+    qpn = int(re.search(r"\bqpn=(\S+)", text)[1], 0) if name != "shca_poll" else 1
     bad |= not 0 < qpn < 1 << 24 and name != "shca_refused"
     if name in ("shca_tx", "shca_rx") and match:
         # (a run of packets is one event)
