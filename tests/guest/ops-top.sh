@@ -66,13 +66,16 @@ latencies() { # FILE CODE : of a look, with d and q of device shca_a and its bus
 }
 check latencies latencies /tmp/top.json ''
 check latencies.text eval 'grep -q -E "^shca_a  .* [0-9.]+(us|ms|s)  [|].*[.:=+*#-].*[|]$" /tmp/top.text'
-run in_a softhca fault add dev=shca_a do=delay delay=50ms
+# (datagrams complete without an answer, so they are as fast as before; 70 ms are in a bucket
+# from 67 ms on)
+run in_a softhca fault add dev=shca_a do=delay delay=70ms
 sleep 0.5
 softhca top --once --json -i 2 >/tmp/top.delayed
 run in_a softhca fault del all
 check latencies.with_a_delay latencies /tmp/top.delayed '
 before = next(d["latency"] for d in json.load(open("/tmp/top.json"))["devices"] if d["device"] == "shca_a")
-assert d["p50_us"] >= 50000 and q["p50_us"] >= 50000 and d["p50_us"] > before["p50_us"] + 25000, (before, d)'
+slowest = max(q["latency"]["p50_us"] for q in of_it if q["latency"]["requests"] >= 3)
+assert d["p99_us"] >= 67000 and slowest >= 67000 and d["p50_us"] > before["p50_us"], (before, slowest, d)'
 instances() { ls -d /sys/kernel/tracing/instances/softhca-* 2>/dev/null; }
 check latencies.leave_no_trace eval '! instances'
 check text grep -q '^shca_a/0x.* RC  *RTS .* traffic' /tmp/top.text
