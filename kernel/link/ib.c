@@ -315,6 +315,10 @@ int shca_ib_init_dev(struct shca_dev *dev,
 	link = kzalloc(sizeof(*link), GFP_KERNEL);
 	if (!link)
 		return -ENOMEM;
+	if (shca_ib_flow_init(link)) {
+		kfree(link);
+		return -ENOMEM;
+	}
 	link->dev = dev;
 	link->guid = guid;
 	spin_lock_init(&link->lock);
@@ -327,7 +331,6 @@ int shca_ib_init_dev(struct shca_dev *dev,
 	shca_ib_port_init(&link->phy, guid, session, mtu);
 	link->phy.lanes = SHCA_IB_VL_CAP;
 	link->phy.credits = true;
-	shca_ib_flow_init(&link->flow);
 	/* The netdev had a sufficient MTU a moment ago. */
 	shca_ib_sma_init(&link->sma, guid,
 			 mtu ? ib_mtu_int_to_enum(mtu) : IB_MTU_256);
@@ -352,6 +355,8 @@ int shca_ib_init_dev(struct shca_dev *dev,
 
 void shca_ib_exit_dev(struct shca_dev *dev)
 {
+	if (dev->ib)
+		shca_ib_flow_exit(dev->ib);
 	kfree(dev->ib);
 	dev->ib = NULL;
 }

@@ -188,7 +188,7 @@ static struct sk_buff *shca_ib_dequeue(struct shca_ib_flow *flow)
 	cpu = shca_ib_wait(skb)->cpu;
 	if (SHCA_IB_ON_CPU && cpu != smp_processor_id() && cpu_online(cpu) &&
 	    flow->running) {
-		shca_bh_schedule_on(cpu, &flow->bh);
+		shca_bh_schedule_on(cpu, &per_cpu_ptr(flow->turns, cpu)->bh);
 		return NULL;
 	}
 	flow->turn = NULL;
@@ -224,13 +224,13 @@ static void shca_ib_drain(struct shca_ib_link *link)
 	}
 	flow->draining = false;
 	if (!budget && flow->waits && flow->running)
-		shca_bh_schedule(&flow->bh);
+		shca_bh_schedule(&this_cpu_ptr(flow->turns)->bh);
 	spin_unlock(&flow->lock);
 }
 
 SHCA_BH_HANDLER(shca_ib_flow_continue)
 {
-	shca_ib_drain(container_of(bh, struct shca_ib_link, flow.bh));
+	shca_ib_drain(container_of(bh, struct shca_ib_turn, bh)->link);
 }
 
 /* The lock is held. Return: packets that were lost. */
@@ -399,15 +399,31 @@ u64 shca_ib_flow_waited(struct shca_ib_flow *flow)
 
 /* ---- life ------------------------------------------------------------------- */
 
-void shca_ib_flow_init(struct shca_ib_flow *flow)
+int shca_ib_flow_init(struct shca_ib_link *link)
 {
+	struct shca_ib_flow *flow = &link->flow;
+	struct shca_ib_turn *turn;
+	int cpu;
 	u32 i;
 
+	flow->turns = alloc_percpu(struct shca_ib_turn);
+	if (!flow->turns)
+		return -ENOMEM;
+	for_each_possible_cpu(cpu) {
+		turn = per_cpu_ptr(flow->turns, cpu);
+		turn->link = link;
+		shca_bh_init(&turn->bh, shca_ib_flow_continue);
+	}
 	spin_lock_init(&flow->lock);
 	INIT_DELAYED_WORK(&flow->work, shca_ib_flow_work);
-	shca_bh_init(&flow->bh, shca_ib_flow_continue);
 	for (i = 0; i < SHCA_IB_LANES; i++)
 		__skb_queue_head_init(&flow->queue[i].skbs);
+	return 0;
+}
+
+void shca_ib_flow_exit(struct shca_ib_link *link)
+{
+	free_percpu(link->flow.turns);
 }
 
 void shca_ib_flow_set(struct shca_ib_flow *flow, const struct shca_ib_sma *sma)
@@ -445,9 +461,12 @@ void shca_ib_flow_reset(struct shca_ib_link *link, bool on)
 
 void shca_ib_flow_stop(struct shca_ib_link *link)
 {
+	int cpu;
+
 	spin_lock_bh(&link->lock);
 	shca_ib_flow_reset(link, false);
 	spin_unlock_bh(&link->lock);
 	cancel_delayed_work_sync(&link->flow.work);
-	shca_bh_cancel(&link->flow.bh);
+	for_each_possible_cpu(cpu)
+		shca_bh_cancel(&per_cpu_ptr(link->flow.turns, cpu)->bh);
 }

@@ -4,6 +4,7 @@
 #define SHCA_LINK_IB_LANES_H
 
 #include <linux/netdevice.h>
+#include <linux/percpu.h>
 #include <linux/skbuff.h>
 #include <linux/spinlock.h>
 #include <linux/workqueue.h>
@@ -31,13 +32,24 @@ struct shca_ib_queue {
 };
 
 /**
+ * struct shca_ib_turn - goes on with the queues, on its CPU only
+ *
+ * One for all CPUs would not do: a work that is running on a CPU is queued there again,
+ * whatever CPU is asked for.
+ */
+struct shca_ib_turn {
+	struct shca_bh bh;
+	struct shca_ib_link *link;
+};
+
+/**
  * struct shca_ib_flow - flow control of a port
  * @work:	sends frames of credits that nothing else has caused, and ends waits that
  *		are too long
- * @bh:		goes on with the queues, on the CPU of the packet that has its turn
+ * @turns:	per CPU
  * @lock:	protects all below. It is taken for each packet: what is counted here belongs to
  *		the link as a whole. It is never held while a packet leaves
- * @running:	@work and @bh may be queued
+ * @running:	@work and @turns may be queued
  * @idle:	@work comes seldom
  * @draining:	one sender empties the queues; others add to them meanwhile, so that
  *		packets of a QP stay in order
@@ -49,7 +61,7 @@ struct shca_ib_queue {
  */
 struct shca_ib_flow {
 	struct delayed_work work;
-	struct shca_bh bh;
+	struct shca_ib_turn __percpu *turns;
 	spinlock_t lock;
 	bool running;
 	bool idle;
@@ -65,8 +77,9 @@ struct shca_ib_flow {
 	struct shca_ib_queue queue[SHCA_IB_LANES];
 };
 
-/** shca_ib_flow_init() - nothing may sleep in it; undone by shca_ib_flow_stop() */
-void shca_ib_flow_init(struct shca_ib_flow *flow);
+/** shca_ib_flow_init() - may sleep. Return: 0 or errno. Undone by shca_ib_flow_exit(). */
+int shca_ib_flow_init(struct shca_ib_link *link);
+void shca_ib_flow_exit(struct shca_ib_link *link);
 
 /**
  * shca_ib_flow_reset() - the link has come up, or gone down

@@ -136,15 +136,12 @@ def window(peer, sender):
 
 def weights(peer, senders):
     """Two lanes that always have something to send share as their weights do."""
-    for sender in senders:
-        sender.fill()
-    peer.window = 0
-    peer.tell()
-    time.sleep(0.3)
-    for sender in senders:
-        sender.fill()
+    first = peer.count()
     peer.window = 8 * (BLOCKS + 15)
-    time.sleep(0.3)
+    peer.tell()
+    done = sum(sender.posted for sender in senders)
+    for sender in senders:
+        sender.fill()
     start, end = peer.count(), time.monotonic() + 60 * SLOW
     while peer.count() - start < 1200 and time.monotonic() < end:
         peer.room = [2048] * 8
@@ -160,7 +157,9 @@ def weights(peer, senders):
     peer.window = 2048
     peer.room = [2048] * 8
     check("weights.nothing_is_lost",
-          wait(lambda: peer.tell() or all(s.poll() and s.done == s.posted for s in senders)))
+          wait(lambda: peer.tell() or peer.count() - first == sum(s.posted for s in senders) - done))
+    for sender in senders:
+        wait(lambda s=sender: s.poll() and s.done == s.posted)
 
 
 def starve(peer, sender):

@@ -75,12 +75,14 @@ class Peer:
             elif kind == 1 << 4 | CREDITS:
                 self._credits(body)
             elif kind == 1 << 4 | DATA and body[0] >> 4 != 15:
-                self._data(body[0] >> 4, length)
+                self._data(body[0] >> 4, length, body[13:16] == b"\0\0\x10")
 
-    def _data(self, lane, length):
+    def _data(self, lane, length, counts):
         with self.lock:
             blocks = (length + 63) // 64
-            self.order.append(lane)
+            # (and not what others send, from QP1)
+            if counts:
+                self.order.append(lane)
             self.abr[lane] += blocks
             self.room[lane] -= blocks
             self.received += blocks + OVERHEAD
