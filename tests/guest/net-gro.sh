@@ -39,7 +39,7 @@ traffic() {
 	echo "$packets packets in $skbs skbs"
 	return $status
 }
-least() { [ "$packets" -ge $((200003 / mtu * rounds)) ]; }
+least() { [ "$packets" -ge $((200003 * rounds / mtu)) ]; }
 joined() { traffic "$1" && least && [ $((skbs * 2)) -lt "$packets" ]; }
 alone() { traffic "$1" && [ "$skbs" -ge "$packets" ]; }
 

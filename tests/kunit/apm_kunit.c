@@ -61,7 +61,7 @@ static void packet_changes_the_state(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, apm.state, row->after);
 }
 
-static void refusal_is_told_once_for_each_rearm(struct kunit *test)
+static void refusal_is_told_once_until_rearm(struct kunit *test)
 {
 	struct shca_apm apm = { .state = ARMED, .loaded = true };
 
@@ -260,7 +260,7 @@ static void new_connection_has_migrated(struct kunit *test)
 
 static struct kunit_case apm_cases[] = {
 	KUNIT_CASE_PARAM(packet_changes_the_state, apm_rx_gen_params),
-	KUNIT_CASE(refusal_is_told_once_for_each_rearm),
+	KUNIT_CASE(refusal_is_told_once_until_rearm),
 	KUNIT_CASE(program_asks_for_rearm_and_migrated_only),
 	KUNIT_CASE(program_migrates_who_is_armed),
 	KUNIT_CASE(exhausted_retries_migrate_who_is_armed),
