@@ -7,7 +7,7 @@
  */
 #include "ib_lanes.h"
 
-/* The weight of each lane before a manager sets another: some packets. */
+/* Of each lane, before a manager says something else: some packets. */
 #define WEIGHT		128
 #define HIGH_UNIT	4096
 #define HIGH_ALL	255

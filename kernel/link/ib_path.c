@@ -19,7 +19,7 @@
 #include "ib.h"
 #include "icrc.h"
 
-struct shca_ib_vcrc shca_ib_vcrc_tables __ro_after_init;
+static struct shca_ib_vcrc shca_ib_vcrc_tables __ro_after_init;
 
 void __init shca_ib_init(void)
 {
@@ -226,8 +226,8 @@ static int shca_ib_loop(struct sk_buff *skb)
 	return netif_rx(skb) == NET_RX_SUCCESS ? 0 : -EBUSY;
 }
 
-int shca_ib_leave(struct shca_dev *dev, const struct shca_ib_view *view,
-		  struct sk_buff *skb)
+static int shca_ib_leave(struct shca_dev *dev, const struct shca_ib_view *view,
+			 struct sk_buff *skb)
 {
 	struct net_device *ndev = skb->dev;
 	int err;
@@ -287,22 +287,14 @@ static int shca_ib_xmit(struct shca_dev *dev, const struct shca_av *av,
 	shca_ib_push(dev->ib, &lower, skb);
 	if (unlikely(shca_ib_is_mlid(lower.dlid)))
 		shca_ib_loop_group(dev, skb);
-	if (loop)
-		return shca_ib_loop(skb);
-	if (lower.vl == SHCA_IB_VL_MGMT)
-		return shca_ib_leave(dev, &view, skb);
-	route->lane = lower.vl;
-	return shca_ib_flow_xmit(dev->ib, &view, skb, lower.vl);
+	return loop ? shca_ib_loop(skb) : shca_ib_leave(dev, &view, skb);
 }
 
-/*
- * The queue of the lane. Queues below it are not looked at: one that stays full for long
- * is loss.
- */
-static bool shca_ib_holds(struct shca_dev *dev, const struct shca_route *route,
-			  u64 *left)
+/* Queues below are not looked at: one that stays full for long is loss. */
+static bool shca_ib_holds(const struct shca_route *route, u64 *left)
 {
-	return shca_ib_flow_holds(dev->ib, route->lane, left);
+	*left = 0;
+	return false;
 }
 
 /* No congestion control: an InfiniBand link has credits for that. */
@@ -480,26 +472,9 @@ static void shca_ib_grh(const struct sk_buff *skb, u32 off, u32 len, u8 *grh)
 		memset(grh, 0, SHCA_IB_GRH_BYTES);
 }
 
-/* In the buffer of its lane; what came from the port itself had no credit. */
-static bool shca_ib_keep(struct shca_dev *dev, const struct sk_buff *skb,
-			 bool keeps)
-{
-	const u8 *lrh = shca_ib_lrh(skb);
-	u32 len = (get_be16(lrh + 4) & 0x7ff) * 4 + SHCA_IB_VCRC_BYTES;
-	u8 lane = lrh[0] >> 4;
-
-	if (lane >= SHCA_IB_LANES || skb->pkt_type == PACKET_LOOPBACK)
-		return true;
-	if (keeps)
-		return shca_ib_flow_keep(dev->ib, lane, len);
-	shca_ib_flow_free(dev->ib, lane, len);
-	return true;
-}
-
 const struct shca_link_ops shca_ib_ops = {
 	.headroom = LL_MAX_HEADER + SHCA_IB_SHIM_BYTES + SHCA_IB_LOWER_MAX,
 	.tailroom = SHCA_IB_VCRC_BYTES,
-	.is_lossless = true,
 	.mtu = shca_ib_link_mtu,
 	.av_init = shca_ib_av_init,
 	.icrc = shca_ib_icrc,
@@ -517,6 +492,5 @@ const struct shca_link_ops shca_ib_ops = {
 	.arrived_at = shca_ib_arrived_at,
 	.icrc_ok = shca_ib_icrc_ok,
 	.bad_key = shca_ib_bad_key_of,
-	.keep = shca_ib_keep,
 	.grh = shca_ib_grh,
 };

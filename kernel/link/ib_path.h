@@ -5,21 +5,9 @@
 
 #include <linux/skbuff.h>
 
-#include "../core/ib_wire.h"
 #include "link.h"
 
-struct shca_ib_view;
-
 extern const struct shca_link_ops shca_ib_ops;
-extern struct shca_ib_vcrc shca_ib_vcrc_tables;
-
-/**
- * shca_ib_leave() - hand a packet with all headers but Ethernet's to the netdev
- *
- * Context: softirq or bottom halves off. Return: as xmit of struct shca_link_ops.
- */
-int shca_ib_leave(struct shca_dev *dev, const struct shca_ib_view *view,
-		  struct sk_buff *skb);
 
 /** shca_ib_init() - compute the tables of the VCRC */
 void shca_ib_init(void);

@@ -49,31 +49,6 @@ static enum shca_counter shca_ib_rcv_hello_frame(struct shca_ib_link *link,
 	return SHCA_CNT_NR;
 }
 
-static enum shca_counter shca_ib_rcv_credits(struct shca_ib_link *link,
-					     struct sk_buff *skb,
-					     const struct shca_ib_shim *shim)
-{
-	struct shca_ib_credit_frame frame;
-	u8 body[SHCA_IB_CREDIT_BYTES];
-	enum shca_ib_parse parse;
-	struct shca_ib_view view;
-
-	if (skb_copy_bits(skb, SHCA_IB_SHIM_BYTES, body,
-			  min_t(u32, shim->len, sizeof(body))))
-		return SHCA_CNT_RX_SHORT;
-	parse = shca_ib_credit_parse(&frame, &shca_ib_vcrc_tables, shim, body);
-	if (parse)
-		return shca_ib_counter(parse);
-	shca_ib_look(link, &view);
-	/* (as other frames before the link is up; it comes again) */
-	if (!view.up)
-		return SHCA_CNT_NR;
-	if (frame.session != view.peer_session)
-		return SHCA_CNT_RX_PATH;
-	shca_ib_flow_hear(link, &frame);
-	return SHCA_CNT_NR;
-}
-
 /* Return: the counter of a packet that the port does not take, or SHCA_CNT_NR. */
 static enum shca_counter shca_ib_admit(const struct shca_ib_view *view,
 				       const struct shca_ib_lower *lower,
@@ -105,14 +80,10 @@ static enum shca_counter shca_ib_admit(const struct shca_ib_view *view,
 	return SHCA_CNT_NR;
 }
 
-/*
- * @skb: the shim and the packet; if it is taken, the packet from the BTH to the ICRC
- * @tell: the peer is to be told of credits
- */
+/* @skb: the shim and the packet; if it is taken, the packet from the BTH to the ICRC */
 static enum shca_counter shca_ib_rcv_data(struct shca_ib_link *link,
 					  struct sk_buff *skb,
-					  const struct shca_ib_shim *shim,
-					  bool *tell)
+					  const struct shca_ib_shim *shim)
 {
 	const u32 most = SHCA_IB_SHIM_BYTES + SHCA_IB_LOWER_MAX + SHCA_BTH_BYTES;
 	bool loop = skb->pkt_type == PACKET_LOOPBACK;
@@ -145,9 +116,6 @@ static enum shca_counter shca_ib_rcv_data(struct shca_ib_link *link,
 		return SHCA_CNT_RX_VCRC;
 	}
 	shca_ib_arrived(link, false);
-	/* It has had its credit, whatever becomes of it. */
-	if (lower.vl < SHCA_IB_LANES && !loop)
-		*tell = shca_ib_flow_arrived(link, lower.vl, shim->len);
 	if (pskb_trim(skb, SHCA_IB_SHIM_BYTES + lower.len))
 		return SHCA_CNT_RX_NO_MEM;
 	bytes = SHCA_IB_SHIM_BYTES + shca_ib_lower_bytes(&lower);
@@ -170,7 +138,6 @@ int shca_ib_rcv(struct sk_buff *skb, struct net_device *ndev,
 	enum shca_ib_parse parse;
 	struct shca_ib_shim shim;
 	enum shca_counter id;
-	bool tell = false;
 
 	if (skb->pkt_type == PACKET_OTHERHOST)
 		goto out;
@@ -191,17 +158,11 @@ int shca_ib_rcv(struct sk_buff *skb, struct net_device *ndev,
 		id = shca_ib_rcv_hello_frame(link, skb, &shim);
 		goto counted;
 	}
-	if (shim.type == SHCA_IB_FRAME_CREDITS) {
-		id = shca_ib_rcv_credits(link, skb, &shim);
-		goto counted;
-	}
-	id = shca_ib_rcv_data(link, skb, &shim, &tell);
+	id = shca_ib_rcv_data(link, skb, &shim);
 	if (id == SHCA_CNT_NR) {
 		shca_rx(&shca_ib_ops, dev->snet, skb, skb->len);
-		skb = NULL;
+		return NET_RX_SUCCESS;
 	}
-	if (tell)
-		shca_ib_flow_tell(link);
 counted:
 	if (id != SHCA_CNT_NR)
 		this_cpu_inc(dev->counters->v[id]);

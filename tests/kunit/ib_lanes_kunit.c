@@ -86,7 +86,7 @@ static void weights_share(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, fx->sent[1], 32u * 100);
 }
 
-/* A lane that has nothing to send, or no credit, does not keep others waiting. */
+/* Who has nothing to send, or no credit, does not keep others waiting. */
 static void lanes_that_wait_are_passed(struct kunit *test)
 {
 	struct fx_turns *fx = fx_turns(test);
