@@ -408,9 +408,6 @@ static u32 shca_seed_rx(struct shca_rx_skb *rx, unsigned int seg, u32 len)
 	u32 udp_len = sizeof(*udp) + len;
 	struct iphdr numbered;
 
-	/* packets of GRO whose identifiers were all the same */
-	if (skb_shinfo(skb)->gso_type & SKB_GSO_TCP_FIXEDID)
-		seg = 0;
 	if (skb->protocol != htons(ETH_P_IP)) {
 		if (rx->seed.len != len)
 			rx->seed.crc = shca_icrc_lower6(*ipv6_hdr(skb), *udp,
@@ -418,6 +415,9 @@ static u32 shca_seed_rx(struct shca_rx_skb *rx, unsigned int seg, u32 len)
 		rx->seed.len = len;
 		return rx->seed.crc;
 	}
+	/* packets of GRO whose identifiers were all the same */
+	if (unlikely(skb_shinfo(skb)->gso_type & SKB_GSO_TCP_FIXEDID))
+		seg = 0;
 	/* The number must not carry into other bits of the identifier. */
 	if (unlikely(ntohs(ip->id) % SHCA_SEED_SEGS || seg >= SHCA_SEED_SEGS)) {
 		numbered = *ip;

@@ -115,14 +115,28 @@ static bool shca_pkey_ok(const struct shca_qp *qp, struct shca_pkt *pkt)
 	return true;
 }
 
+/* GRO chains skbs whose packet is not in fragments alone. */
+static noinline const u8 *shca_rx_flat_chained(const struct shca_rx_skb *rx,
+					       u32 off, u32 len)
+{
+	const struct sk_buff *part;
+	u32 end = rx->frag_off;
+
+	skb_walk_frags(rx->skb, part) {
+		if (off < end + part->len)
+			return off + len <= end + skb_headlen(part) ?
+				       part->data + off - end : NULL;
+		end += part->len;
+	}
+	return NULL;
+}
+
 const u8 *shca_rx_flat(struct shca_rx_skb *rx, u32 off, u32 len)
 {
 	const struct skb_shared_info *info = skb_shinfo(rx->skb);
 	u32 size = skb_headlen(rx->skb);
-	const struct sk_buff *part;
 	const skb_frag_t *frag;
 	struct page *page;
-	u32 end;
 
 	if (off + len <= size)
 		return rx->skb->data + off;
@@ -143,15 +157,8 @@ const u8 *shca_rx_flat(struct shca_rx_skb *rx, u32 off, u32 len)
 		return page_address(page) + skb_frag_off(frag) + off -
 		       rx->frag_off;
 	}
-	/* GRO chains skbs whose packet is not in fragments alone. */
-	end = rx->frag_off;
-	skb_walk_frags(rx->skb, part) {
-		if (off < end + part->len)
-			return off + len <= end + skb_headlen(part) ?
-				       part->data + off - end : NULL;
-		end += part->len;
-	}
-	return NULL;
+	return unlikely(skb_has_frag_list(rx->skb)) ?
+		       shca_rx_flat_chained(rx, off, len) : NULL;
 }
 
 static noinline void shca_rx_trace(const struct shca_rx_walk *rx,
