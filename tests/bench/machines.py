@@ -139,6 +139,8 @@ def main():
     parser.add_argument("--out", default="machines.json")
     args = parser.parse_args()
     both(f"ip link set eth0 mtu {MTU}")
+    # (off in virtio-net even where the host has it)
+    both("ethtool -K eth0 tx-udp-segmentation on 2>/dev/null || true")
     has = offloads()
     print("eth0: " + ", ".join(f"{name} {'on' if on else 'off'}" for name, on in has.items()), flush=True)
     results, failed = {}, False

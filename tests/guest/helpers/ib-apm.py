@@ -158,7 +158,9 @@ def mig_bits(call):
         call()
         found = {True: set(), False: set()}
         qpns = {pair.qp[end].qp_num: end is b for end in (a, b)}
-        while select.select([tap], [], [], 0.2)[0]:
+        # (hellos never end)
+        end_time = time.monotonic() + 0.3
+        while time.monotonic() < end_time and select.select([tap], [], [], 0.1)[0]:
             bth = tap.recv(4096)[14 + 8 + 8:]
             dqpn = struct.unpack(">I", b"\0" + bth[5:8])[0] if len(bth) > 12 else 0
             if dqpn in qpns:
