@@ -130,8 +130,13 @@ static void malformed(void)
 	cmd = good;	/* a method of another driver */
 	cmd.hdr.driver_id = 1;
 	REQUIRE_EQ(give(fd, &cmd), EINVAL);
+	cmd = good;	/* the method beside it says only 0 or 1 */
+	cmd.hdr.method_id = SHCA_METHOD_FOUND;
+	cmd.hdr.attrs[0].attr_id = SHCA_ATTR_FOUND_HINT;
+	cmd.hdr.attrs[0].data = 2;
+	REQUIRE_EQ(give(fd, &cmd), EINVAL);
 	cmd = good;
-	cmd.hdr.method_id++;
+	cmd.hdr.method_id = SHCA_METHOD_FOUND + 1;
 	REQUIRE_EQ(give(fd, &cmd), EPROTONOSUPPORT);
 	REQUIRE_EQ(give(fd, NULL), EFAULT);
 	REQUIRE_EQ(give(-1, &good), EBADF);
