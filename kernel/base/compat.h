@@ -80,6 +80,14 @@ static inline unsigned int shca_gso_max_size4(const struct net_device *ndev)
 #endif
 }
 
+/* Fragments can be memory of a device (devmem TCP) since then. */
+#ifndef HAVE_SKB_FRAGS_READABLE
+static inline bool skb_frags_readable(const struct sk_buff *skb)
+{
+	return true;
+}
+#endif
+
 /* Older kernels have no flag against renaming by rdma-core's udev rule. That
  * rule does not rename a device without a parent anyway.
  */

@@ -75,7 +75,7 @@ u32 shca_ib_sma_link(struct shca_ib_sma *sma, u8 phys, bool up)
 		return sma_set_state(sma, SHCA_IB_STATE_DOWN);
 	/* What a subnet manager computes, it finds (OpenSM resets the link else). */
 	sma->neighbor_mtu = sma->mtu_cap;
-	/* A peer without credits has one lane. */
+	/* An older peer does not tell its lanes: it has one. */
 	sma->lanes.code = min_t(u8, sma->lanes.code, max_t(u8, sma->peer_lanes, 1));
 	return sma_set_state(sma, SHCA_IB_STATE_INIT);
 }

@@ -209,9 +209,10 @@ static bool shca_gro_append(struct sk_buff *p, struct sk_buff *skb)
 	unsigned int max = min_t(u32, READ_ONCE(p->dev->gro_max_size),
 				 GRO_LEGACY_MAX_SIZE);
 
-	/* Pages of a page pool must not mix with others. */
+	/* Pages of a page pool must not mix with others, nor a device's memory. */
 	if (p->len + len >= max || p->pp_recycle != skb->pp_recycle ||
 	    skb_zcopy(p) || skb_zcopy(skb) ||
+	    !skb_frags_readable(p) || !skb_frags_readable(skb) ||
 	    (off > skb_headlen(skb) &&
 	     skb_frag_size(&skb_shinfo(skb)->frags[0]) < off - skb_headlen(skb)))
 		return false;
@@ -263,7 +264,9 @@ struct sk_buff *shca_gro_receive(struct sock *sk, struct list_head *head,
 		if (shca_gro_follows(sk, p, skb, udp, udp_off) &&
 		    shca_gro_join(p, skb))
 			return NULL;
-		/* In its order: what waits goes first. */
+		/* In its order: what waits goes first. Alone, it is no GSO packet. */
+		if (NAPI_GRO_CB(p)->count == 1)
+			skb_shinfo(p)->gso_segs = 0;
 		return p;
 	}
 	return NULL;
