@@ -388,12 +388,14 @@ static void shca_sq_queue(struct shca_qp *qp)
 	shca_sq_queue_on(qp, smp_processor_id());
 }
 
-/* Must another CPU transmit what is to follow?  Responses may be received on another CPU
- * than the one that transmits (rps.c), whose packets may not have arrived yet.
+/*
+ * Must another CPU transmit what is to follow? Packets that the last one sent may wait
+ * there still, and would be overtaken. That happens where responses are received on
+ * another CPU (rps.c), and where the scheduler moves a process.
  */
 static bool shca_sq_elsewhere(const struct shca_sq *sq)
 {
-	return READ_ONCE(sq->side.rps.cpu) >= 0 && in_serving_softirq() &&
+	return READ_ONCE(sq->side.rps.cpu) >= 0 &&
 	       sq->req.psn.una != sq->req.psn.max &&
 	       sq->tx_cpu >= 0 && sq->tx_cpu != smp_processor_id() &&
 	       cpu_online(sq->tx_cpu);
