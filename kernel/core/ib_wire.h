@@ -120,6 +120,15 @@ enum shca_ib_parse shca_ib_lower_parse(struct shca_ib_lower *lower,
  */
 u32 shca_ib_lower_build(const struct shca_ib_lower *lower, u8 *pkt);
 
+/**
+ * shca_ib_lower_set_len() - the same headers for a packet of another length
+ * @lower:	LRH, and GRH if the LRH says so
+ * @len:	bytes from BTH to ICRC; a multiple of 4
+ *
+ * Context: any.
+ */
+void shca_ib_lower_set_len(u8 *lower, u32 len);
+
 /* ---- CRCs ------------------------------------------------------------------- */
 
 /**

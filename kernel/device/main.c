@@ -5,6 +5,7 @@
 
 #include "../../uapi/softhca-abi.h"
 #include "../base/trace_payload.h"
+#include "../link/ib_batch.h"
 #include "../link/ib_path.h"
 #include "../link/icrc.h"
 #include "../link/roce.h"
@@ -52,6 +53,7 @@ static int __init shca_init(void)
 	err = shca_netlink_init();
 	if (err)
 		goto err_lo;
+	shca_ib_batch_init();
 	rdma_link_register(&shca_rdma_link_ops);
 	rdma_link_register(&shca_rdma_link_ib_ops);
 	return 0;
@@ -78,6 +80,7 @@ static void __exit shca_exit(void)
 	ib_unregister_driver((enum rdma_driver_id)SHCA_DRIVER_ID);
 	shca_lo_exit();
 	shca_dev_exit();
+	shca_ib_batch_exit();
 	shca_net_exit();
 	shca_odp_module_exit();
 	shca_rps_exit();

@@ -16,7 +16,9 @@
 #include "../core/be.h"
 #include "../core/headers.h"
 #include "../core/opcode.h"
+#include "capture.h"
 #include "ib.h"
+#include "ib_batch.h"
 #include "icrc.h"
 
 static struct shca_ib_vcrc shca_ib_vcrc_tables __ro_after_init;
@@ -145,21 +147,33 @@ static __le32 shca_ib_icrc(const struct shca_av *av, struct shca_seed *seed,
 	u8 pkt[SHCA_IB_LOWER_MAX], masked[SHCA_IB_LOWER_MAX];
 	struct shca_ib_lower lower;
 	struct shca_ib_view view;
-	u32 crc;
 
-	shca_ib_look(av->ib.link, &view);
-	shca_ib_fill(av, &view, bth, len + SHCA_ICRC_BYTES, &lower);
-	shca_ib_lower_build(&lower, pkt);
-	crc = shca_crc32(~0u, masked, shca_ib_icrc_mask(pkt, masked));
-	return cpu_to_le32(~shca_crc32_bth(crc, bth, len));
+	if (seed->len != len) {
+		shca_ib_look(av->ib.link, &view);
+		shca_ib_fill(av, &view, bth, len + SHCA_ICRC_BYTES, &lower);
+		shca_ib_lower_build(&lower, pkt);
+		seed->crc = shca_crc32(~0u, masked,
+				       shca_ib_icrc_mask(pkt, masked));
+		seed->len = len;
+	}
+	return cpu_to_le32(~shca_crc32_bth(seed->crc, bth, len));
 }
 
-/* Packets leave one by one: nothing splits a batch. */
 static unsigned int shca_ib_max_batch(struct shca_dev *dev,
 				      const struct shca_av *av,
 				      struct shca_route *route, u32 *bytes)
 {
-	return 0;
+	struct net_device *ndev = dev->ndev;
+	u32 size = min_t(u32, READ_ONCE(ndev->gso_max_size), GSO_LEGACY_MAX_SIZE);
+
+	if (READ_ONCE(dev->path) == SHCA_PATH_WIRE ||
+	    shca_ib_is_mlid(av->ib.dlid) || !shca_ib_batch_passes(ndev) ||
+	    shca_is_captured(ndev))
+		return 0;
+	size -= min_t(u32, size, MAX_HEADER + SHCA_IB_SHIM_BYTES +
+				 SHCA_IB_LOWER_MAX);
+	*bytes = min(size, *bytes);
+	return min_t(u32, READ_ONCE(ndev->gso_max_segs), SHCA_BATCH_SEGS);
 }
 
 /*
@@ -167,9 +181,9 @@ static unsigned int shca_ib_max_batch(struct shca_dev *dev,
  * there. All else waits for the subnet manager.
  */
 static bool shca_ib_may_send(const struct shca_ib_view *view,
-			     const struct shca_av *av, const struct sk_buff *skb)
+			     const struct shca_av *av, const struct sk_buff *skb,
+			     const u8 *bth)
 {
-	const u8 *bth = skb->data;
 	u16 dlid = av->ib.dlid;
 
 	if (!view->up || !dlid)
@@ -185,9 +199,13 @@ static bool shca_ib_may_send(const struct shca_ib_view *view,
 	       !get_be24(bth + SHCA_BTH_BYTES + SHCA_DETH_BYTES - 3);
 }
 
-/* All headers and the VCRC; the Ethernet header comes from the netdev. */
+/*
+ * All headers, and the VCRC of a packet that leaves alone; the Ethernet header comes from
+ * the netdev. @skb: from the BTH on
+ */
 static void shca_ib_push(const struct shca_ib_link *link,
-			 const struct shca_ib_lower *lower, struct sk_buff *skb)
+			 const struct shca_ib_lower *lower, struct sk_buff *skb,
+			 unsigned int segs, u32 seg_len)
 {
 	const struct shca_ib_shim shim = {
 		.type = SHCA_IB_FRAME_DATA,
@@ -196,9 +214,14 @@ static void shca_ib_push(const struct shca_ib_link *link,
 	};
 	u16 vcrc;
 
+	skb_reset_transport_header(skb);
 	shca_ib_lower_build(lower, skb_push(skb, shca_ib_lower_bytes(lower)));
-	vcrc = shca_ib_vcrc_skb(skb, 0, skb->len);
-	shca_ib_vcrc_put(vcrc, skb_put(skb, SHCA_IB_VCRC_BYTES));
+	if (segs) {
+		shca_ib_batch_make(skb, segs, seg_len);
+	} else {
+		vcrc = shca_ib_vcrc_skb(skb, 0, skb->len);
+		shca_ib_vcrc_put(vcrc, skb_put(skb, SHCA_IB_VCRC_BYTES));
+	}
 	shca_ib_shim_build(&shim, skb_push(skb, SHCA_IB_SHIM_BYTES));
 	skb_reset_network_header(skb);
 	skb->dev = link->dev->ndev;
@@ -226,17 +249,18 @@ static int shca_ib_loop(struct sk_buff *skb)
 	return netif_rx(skb) == NET_RX_SUCCESS ? 0 : -EBUSY;
 }
 
+/* @segs: packets of @len bytes at most, from the shim to the VCRC */
 static int shca_ib_leave(struct shca_dev *dev, const struct shca_ib_view *view,
-			 struct sk_buff *skb)
+			 struct sk_buff *skb, unsigned int segs, u32 len)
 {
 	struct net_device *ndev = skb->dev;
 	int err;
 
 	/* The MTU has shrunk: a lost packet, as on any link. */
-	if (skb->len > READ_ONCE(ndev->mtu) ||
+	if (len > READ_ONCE(ndev->mtu) ||
 	    dev_hard_header(skb, ndev, SHCA_IB_ETHERTYPE, view->peer_mac, NULL,
 			    skb->len) < 0) {
-		shca_count_n(dev, TX_DROP, 1);
+		shca_count_n(dev, TX_DROP, segs);
 		kfree_skb(skb);
 		return -EMSGSIZE;
 	}
@@ -246,7 +270,7 @@ static int shca_ib_leave(struct shca_dev *dev, const struct shca_ib_view *view,
 	/* A full queue drains. A link that is down is loss. */
 	if (err == NET_XMIT_DROP && netif_carrier_ok(ndev))
 		return -EBUSY;
-	shca_count_n(dev, TX_DROP, 1);
+	shca_count_n(dev, TX_DROP, segs);
 	return err;
 }
 
@@ -266,28 +290,37 @@ static int shca_ib_xmit(struct shca_dev *dev, const struct shca_av *av,
 			struct shca_route *route, struct sk_buff *skb,
 			unsigned int segs, u32 seg_len)
 {
+	/* A batch of one has no room for a VCRC: its bytes are in pages. */
+	bool batch = skb_is_nonlinear(skb) || segs > 1;
+	u32 len = segs > 1 ? seg_len : skb->len;
 	struct shca_ib_lower lower;
 	struct shca_ib_view view;
+	u8 buf[SHCA_BTH_BYTES];
+	const u8 *bth;
 	bool loop;
 
+	bth = skb_header_pointer(skb, 0, sizeof(buf), buf);
 	shca_ib_look(dev->ib, &view);
-	if (unlikely(!shca_ib_may_send(&view, av, skb))) {
-		shca_count_n(dev, TX_NO_ROUTE, 1);
+	if (unlikely(!bth || !shca_ib_may_send(&view, av, skb, bth))) {
+		shca_count_n(dev, TX_NO_ROUTE, segs);
 		kfree_skb(skb);
 		return -ENETUNREACH;
 	}
 	/* It is one of tx.c, or a copy of one. */
-	if (unlikely(skb_tailroom(skb) < SHCA_IB_VCRC_BYTES)) {
+	if (unlikely(!batch && skb_tailroom(skb) < SHCA_IB_VCRC_BYTES)) {
 		shca_count_n(dev, TX_NO_MEM, 1);
 		kfree_skb(skb);
 		return -ENOMEM;
 	}
 	loop = shca_ib_is_own(&view, av->ib.dlid);
-	shca_ib_fill(av, &view, skb->data, skb->len, &lower);
-	shca_ib_push(dev->ib, &lower, skb);
+	shca_ib_fill(av, &view, bth, len, &lower);
+	shca_ib_push(dev->ib, &lower, skb, batch ? segs : 0, len);
 	if (unlikely(shca_ib_is_mlid(lower.dlid)))
 		shca_ib_loop_group(dev, skb);
-	return loop ? shca_ib_loop(skb) : shca_ib_leave(dev, &view, skb);
+	if (loop)
+		return shca_ib_loop(skb);
+	return shca_ib_leave(dev, &view, skb, segs,
+			     SHCA_IB_SHIM_BYTES + lower.len + SHCA_IB_VCRC_BYTES);
 }
 
 /* Queues below are not looked at: one that stays full for long is loss. */
@@ -421,15 +454,27 @@ static bool shca_ib_arrived_at(const struct shca_dev *dev,
 	return shca_ib_came_by(dev->ib, &view, skb);
 }
 
+/* The CRC over the routing headers of a packet of @len bytes from BTH to ICRC. */
+static u32 shca_ib_seed_rx(struct shca_rx_skb *rx, u32 len)
+{
+	u8 pkt[SHCA_IB_LOWER_MAX], masked[SHCA_IB_LOWER_MAX];
+	const struct sk_buff *skb = rx->skb;
+
+	if (rx->seed.len == len)
+		return rx->seed.crc;
+	memcpy(pkt, shca_ib_lrh(skb), -skb_network_offset(skb));
+	shca_ib_lower_set_len(pkt, len);
+	rx->seed.crc = shca_crc32(~0u, masked, shca_ib_icrc_mask(pkt, masked));
+	rx->seed.len = len;
+	return rx->seed.crc;
+}
+
 static bool shca_ib_icrc_ok(struct shca_rx_skb *rx, unsigned int seg,
 			    const u8 *bth, u32 off, u32 len)
 {
-	u32 crc, covered = len - SHCA_ICRC_BYTES;
-	u8 masked[SHCA_IB_LOWER_MAX];
+	u32 crc = shca_ib_seed_rx(rx, len), covered = len - SHCA_ICRC_BYTES;
 	__le32 icrc;
 
-	crc = shca_ib_icrc_mask(shca_ib_lrh(rx->skb), masked);
-	crc = shca_crc32(~0u, masked, crc);
 	if (likely(bth)) {
 		crc = shca_crc32_bth(crc, bth, covered);
 		memcpy(&icrc, bth + covered, sizeof(icrc));
@@ -465,11 +510,15 @@ static void shca_ib_bad_key_of(const struct shca_dev *dev,
 /* Without a GRH, the bytes are undefined (IBTA 11.4.1.2); zeros tell nothing. */
 static void shca_ib_grh(const struct sk_buff *skb, u32 off, u32 len, u8 *grh)
 {
-	if (shca_ib_has_grh(skb))
-		memcpy(grh, shca_ib_lrh(skb) + SHCA_IB_LRH_BYTES,
-		       SHCA_IB_GRH_BYTES);
-	else
+	u8 pkt[SHCA_IB_LOWER_MAX];
+
+	if (!shca_ib_has_grh(skb)) {
 		memset(grh, 0, SHCA_IB_GRH_BYTES);
+		return;
+	}
+	memcpy(pkt, shca_ib_lrh(skb), sizeof(pkt));
+	shca_ib_lower_set_len(pkt, len);
+	memcpy(grh, pkt + SHCA_IB_LRH_BYTES, SHCA_IB_GRH_BYTES);
 }
 
 const struct shca_link_ops shca_ib_ops = {

@@ -124,7 +124,8 @@ struct shca_rx_skb {
 /**
  * struct shca_link_ops - operations of a link
  * @headroom:	bytes to reserve before the BTH
- * @tailroom:	bytes to reserve behind the ICRC; if there are any, packets are linear
+ * @tailroom:	bytes to reserve behind the ICRC of a packet that leaves alone; if there
+ *		are any, it is linear
  * @mtu:	largest path MTU that @dev can carry now; 0 if not even 256
  * @av_init:	make an address vector from verbs attributes; @sport_hash
  *		spreads flows. May sleep. Returns NULL, or the reason for EINVAL

@@ -32,6 +32,7 @@
 #include "../base/dev.h"
 #include "../base/netns.h"
 #include "../core/headers.h"
+#include "capture.h"
 #include "icrc.h"
 #include "neigh.h"
 
@@ -449,51 +450,6 @@ static bool shca_roce_icrc_ok(struct shca_rx_skb *rx, unsigned int seg,
 }
 
 /* ---- transmit ----------------------------------------------------------- */
-
-static int shca_nit_walk(struct net_device *ndev,
-			 struct netdev_nested_priv *priv)
-{
-	return dev_nit_active(ndev);
-}
-
-/*
- * Is there a capture on @ndev? If it is one of a pair (veth, netkit), also
- * looks at the other end and the netdevs below that. The other end may be in
- * another namespace.
- */
-static int shca_captured_walk(struct net_device *ndev,
-			      struct netdev_nested_priv *priv)
-{
-	const struct net_device_ops *ops = ndev->netdev_ops;
-	struct net_device *peer;
-
-	if (dev_nit_active(ndev))
-		return true;
-	if (!ops->ndo_get_peer_dev)
-		return false;
-	peer = ops->ndo_get_peer_dev(ndev);
-	if (!peer)
-		return false;
-	return dev_nit_active(peer) ||
-	       (!list_empty(&peer->adj_list.upper) &&
-		netdev_walk_all_upper_dev_rcu(peer, shca_nit_walk, priv));
-}
-
-/* Is there a capture on @ndev or on the netdevs below it? */
-static bool shca_is_captured(struct net_device *ndev)
-{
-	struct netdev_nested_priv priv = {};
-	bool captured;
-
-	/* For peers of pairs and for lists of netdevs. */
-	rcu_read_lock();
-	captured = shca_captured_walk(ndev, &priv) ||
-		   (!list_empty(&ndev->adj_list.lower) &&
-		    netdev_walk_all_lower_dev_rcu(ndev, shca_captured_walk,
-						  &priv));
-	rcu_read_unlock();
-	return captured;
-}
 
 /*
  * Batches are GSO packets. Packets leave one by one in path mode "wire", and

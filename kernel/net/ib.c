@@ -13,6 +13,7 @@
 #include "../base/counters.h"
 #include "../core/headers.h"
 #include "../link/ib.h"
+#include "../link/ib_batch.h"
 #include "../link/ib_path.h"
 #include "../queue/rx.h"
 
@@ -80,22 +81,45 @@ static enum shca_counter shca_ib_admit(const struct shca_ib_view *view,
 	return SHCA_CNT_NR;
 }
 
-/* @skb: the shim and the packet; if it is taken, the packet from the BTH to the ICRC */
+/* @len: from LRH to ICRC. A VCRC that is right is cut off. */
+static enum shca_counter shca_ib_check_vcrc(struct shca_ib_link *link,
+					    struct sk_buff *skb, u32 len)
+{
+	u8 vcrc[SHCA_IB_VCRC_BYTES];
+
+	if (skb_copy_bits(skb, SHCA_IB_SHIM_BYTES + len, vcrc, sizeof(vcrc)) ||
+	    !shca_ib_vcrc_ok(shca_ib_vcrc_skb(skb, SHCA_IB_SHIM_BYTES, len),
+			     vcrc)) {
+		shca_ib_arrived(link, true);
+		return SHCA_CNT_RX_VCRC;
+	}
+	return pskb_trim(skb, SHCA_IB_SHIM_BYTES + len) ? SHCA_CNT_RX_NO_MEM :
+							  SHCA_CNT_NR;
+}
+
+/*
+ * @skb: the shim and the packet, or a batch; if it is taken, from the BTH to the ICRC.
+ * @unit: bytes of a batch's packets from BTH to ICRC, which have no VCRC; or 0
+ */
 static enum shca_counter shca_ib_rcv_data(struct shca_ib_link *link,
 					  struct sk_buff *skb,
-					  const struct shca_ib_shim *shim)
+					  const struct shca_ib_shim *shim,
+					  u32 unit)
 {
-	const u32 most = SHCA_IB_SHIM_BYTES + SHCA_IB_LOWER_MAX + SHCA_BTH_BYTES;
+	/* What is behind the headers of a batch stays in its pages. */
+	const u32 most = SHCA_IB_SHIM_BYTES +
+			 (unit ? SHCA_IB_LRH_BYTES : SHCA_IB_LOWER_MAX);
+	u8 buf[SHCA_BTH_BYTES];
+	const u8 *bth;
 	bool loop = skb->pkt_type == PACKET_LOOPBACK;
 	struct shca_ib_lower lower;
 	struct shca_ib_view view;
 	enum shca_counter id;
 	enum shca_ib_parse parse;
-	u8 vcrc[SHCA_IB_VCRC_BYTES];
 	u32 bytes;
 
 	/* Ethernet's padding ends here. */
-	if (pskb_trim(skb, SHCA_IB_SHIM_BYTES + shim->len) ||
+	if ((!unit && pskb_trim(skb, SHCA_IB_SHIM_BYTES + shim->len)) ||
 	    !pskb_may_pull(skb, min(skb->len, most)))
 		return SHCA_CNT_RX_NO_MEM;
 	parse = shca_ib_lower_parse(&lower, skb->data + SHCA_IB_SHIM_BYTES,
@@ -104,23 +128,24 @@ static enum shca_counter shca_ib_rcv_data(struct shca_ib_link *link,
 				    shim->len);
 	if (parse)
 		return shca_ib_counter(parse);
+	bytes = shca_ib_lower_bytes(&lower);
+	if (unit && lower.len != bytes + unit)
+		return SHCA_CNT_RX_HEADER;
+	bytes += SHCA_IB_SHIM_BYTES;
 	shca_ib_look(link, &view);
 	if (!view.up ||
 	    shim->session != (loop ? link->session : view.peer_session))
 		return SHCA_CNT_RX_PATH;
-	if (skb_copy_bits(skb, SHCA_IB_SHIM_BYTES + lower.len, vcrc,
-			  sizeof(vcrc)) ||
-	    !shca_ib_vcrc_ok(shca_ib_vcrc_skb(skb, SHCA_IB_SHIM_BYTES,
-					      lower.len), vcrc)) {
-		shca_ib_arrived(link, true);
-		return SHCA_CNT_RX_VCRC;
+	if (!unit) {
+		id = shca_ib_check_vcrc(link, skb, lower.len);
+		if (id != SHCA_CNT_NR)
+			return id;
 	}
 	shca_ib_arrived(link, false);
-	if (pskb_trim(skb, SHCA_IB_SHIM_BYTES + lower.len))
-		return SHCA_CNT_RX_NO_MEM;
-	bytes = SHCA_IB_SHIM_BYTES + shca_ib_lower_bytes(&lower);
-	/* (a packet that is parsed has a BTH, and it lies within @most) */
-	id = shca_ib_admit(&view, &lower, shca_bth_dqpn(skb->data + bytes));
+	bth = skb_header_pointer(skb, bytes, sizeof(buf), buf);
+	if (!bth)
+		return SHCA_CNT_RX_SHORT;
+	id = shca_ib_admit(&view, &lower, shca_bth_dqpn(bth));
 	if (id != SHCA_CNT_NR)
 		return id;
 	skb_set_network_header(skb, SHCA_IB_SHIM_BYTES);
@@ -138,6 +163,7 @@ int shca_ib_rcv(struct sk_buff *skb, struct net_device *ndev,
 	enum shca_ib_parse parse;
 	struct shca_ib_shim shim;
 	enum shca_counter id;
+	u32 unit;
 
 	if (skb->pkt_type == PACKET_OTHERHOST)
 		goto out;
@@ -150,7 +176,9 @@ int shca_ib_rcv(struct sk_buff *skb, struct net_device *ndev,
 	id = SHCA_CNT_RX_SHORT;
 	if (!pskb_may_pull(skb, SHCA_IB_SHIM_BYTES))
 		goto counted;
-	parse = shca_ib_shim_parse(&shim, skb->data, skb->len);
+	unit = shca_ib_batch_unit(skb);
+	/* (the shim of a batch of one counts a VCRC, too) */
+	parse = shca_ib_shim_parse(&shim, skb->data, unit ? U16_MAX : skb->len);
 	id = shca_ib_counter(parse);
 	if (parse)
 		goto counted;
@@ -158,9 +186,9 @@ int shca_ib_rcv(struct sk_buff *skb, struct net_device *ndev,
 		id = shca_ib_rcv_hello_frame(link, skb, &shim);
 		goto counted;
 	}
-	id = shca_ib_rcv_data(link, skb, &shim);
+	id = shca_ib_rcv_data(link, skb, &shim, unit);
 	if (id == SHCA_CNT_NR) {
-		shca_rx(&shca_ib_ops, dev->snet, skb, skb->len);
+		shca_rx(&shca_ib_ops, dev->snet, skb, unit ?: skb->len);
 		return NET_RX_SUCCESS;
 	}
 counted:

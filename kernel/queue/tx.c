@@ -385,7 +385,7 @@ static bool shca_batch_open(struct shca_batch *batch,
 	if (batch->max_segs == 1)
 		batch->max_bytes = len;
 	batch->linear = batch->max_bytes <= SHCA_LINEAR_BYTES ||
-			qp->link->tailroom;
+			(qp->link->tailroom && batch->max_segs == 1);
 	batch->room = batch->linear ? batch->max_bytes : 0;
 	if (!batch->linear)
 		shca_frag_align();

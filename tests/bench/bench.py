@@ -55,15 +55,16 @@ ENDS = {
         "rxe": (("", "veth_rd", "rxe_d", "10.88.0.2"), ("", "veth_rc", "rxe_c", "10.88.0.1")),
     },
 }
-# An InfiniBand link over a veth pair; only counted, beside veth9000.
-IB_PATH = "ib9000"
-IB_COUNTED = (("WRITE", 1 << 16), ("SEND", 8))
-ENDS[IB_PATH] = {"softhca": (("shca-b", "veth_j", "shib_j", None), ("shca-a", "veth_i", "shib_i", None))}
+# Only counted, beside veth9000: an InfiniBand link, and RoCE whose packets leave one by one
+ENDS["ib9000"] = {"softhca": (("shca-b", "veth_j", "shib_j", None), ("shca-a", "veth_i", "shib_i", None))}
+ENDS["wire9000"] = {"softhca": (("shca-b", "veth_f", "shca_f", "10.82.0.2"), ("shca-a", "veth_e", "shca_e", "10.82.0.1"))}
+ONLY_COUNTED = ("ib9000", "wire9000")
+ONLY_COUNTED_OPS = (("WRITE", 1 << 16), ("SEND", 8))
 RXE_PEER = (("", "veth_rp", "rxe_p", "10.79.0.2"), (NS_A, "veth_p", "shca_p", "10.79.0.1"))
 # What two processes that only compute take for a turn, as long as softhca's median
 TURN_US = {"device": 6, "veth9000": 20}
 TURNS = 1000
-PATH_MTU = {"device": 4096, "veth9000": 4096, "veth1500": 1024, "ib9000": 4096}
+PATH_MTU = {"device": 4096, "veth9000": 4096, "veth1500": 1024, "ib9000": 4096, "wire9000": 4096}
 
 
 @dataclasses.dataclass(frozen=True)
@@ -168,7 +169,7 @@ def catalogue():
 
     sizes = sorted([1 << i for i in range(3, 24, 2)] + [1 << 16, 1 << 20])
     for path in ENDS:
-        if path == IB_PATH:
+        if path in ONLY_COUNTED:
             continue
         wire = path != "device"
         for size in sizes:
@@ -212,8 +213,9 @@ def catalogue():
     for name in ("WRITE", "SEND"):
         for role in ("TO", "FROM"):
             add("veth9000", (f"{name}_{role}_RXE", "bw"), 1 << 16, whos=("softhca",), default=True)
-    for name, size in IB_COUNTED:
-        add(IB_PATH, (name, "count"), size, whos=("softhca",), default=True, in_quick=True)
+    for path in ONLY_COUNTED:
+        for name, size in ONLY_COUNTED_OPS:
+            add(path, (name, "count"), size, whos=("softhca",), default=True, in_quick=True)
     return cells, usual, quick
 
 

@@ -1,0 +1,84 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
+#
+# Batches of an InfiniBand link: they pass a veth whole, and packets leave one by one
+# where they must. A qdisc that wants packets gets them, each with its VCRC. About
+# 15 seconds.
+. "$(dirname "$0")/lib.sh"
+. "$(dirname "$0")/subnet"
+
+modprobe ib_umad || skip "this kernel has no ib_umad"
+
+counter() { attribute "$1" "hw_counters/$2"; }
+listens() { ss -Hltn "sport = :18515" | grep -q .; }
+# bandwidth SERVER PROGRAM OPTION... : to the device SERVER, from shib_a
+bandwidth() {
+	local to=$1 server status=0
+	shift
+	timeout $((60 * slow)) "$@" -F -u 18 -d "$to" >/tmp/server 2>&1 &
+	server=$!
+	wait_for 20 listens || return
+	timeout $((60 * slow)) "$@" -F -u 18 -d shib_a 127.0.0.1 >/tmp/client 2>&1 || status=$?
+	[ $status = 0 ] && wait $server && return
+	kill $server 2>/dev/null
+	cat /tmp/client
+	return 1
+}
+frames() { in_a cat /sys/class/net/veth_a/statistics/tx_packets; }
+damaged() { echo $(($(counter shib_a rx_vcrc_errors) + $(counter shib_b rx_vcrc_errors))); }
+disorder() { echo $(($(counter shib_b out_of_sequence) + $(counter shib_b rx_icrc_errors))); }
+# left LEAST MOST COMMAND... : it succeeds, with so many frames from veth_a, and none is
+# damaged or out of order
+left() {
+	local least=$1 most=$2 before bad
+	shift 2
+	before=$(frames) bad=$(($(damaged) + $(disorder)))
+	"$@" || return
+	[ $(($(damaged) + $(disorder))) = $bad ] || {
+		grep -H . /sys/class/infiniband/shib_?/ports/1/hw_counters/* | grep -v ':0$'
+		return 1
+	}
+	before=$(($(frames) - before))
+	[ $before -ge "$least" ] && [ $before -le "$most" ] || { echo "$before frames"; return 1; }
+}
+# 50 messages of 16 packets each; few at a time, so that no queue delays them for long
+whole() { left 50 400 "$@"; }
+split() { left 800 2000 "$@"; }
+write=(bandwidth shib_b ib_write_bw -s 65536 -n 50 -t 4)
+
+two_ports 4230
+run ip link set lo up
+make_active shib_a 1
+make_active shib_b 2
+
+check write whole "${write[@]}"
+check read left 1 400 bandwidth shib_b ib_read_bw -s 65536 -n 50
+check send whole bandwidth shib_b ib_send_bw -s 65536 -n 50
+check grh whole bandwidth shib_b ib_write_bw -s 65536 -n 50 -x 0
+# The last packet of a message is shorter; a list of small ones is a batch, too.
+check odd_length whole bandwidth shib_b ib_write_bw -s 61001 -n 50
+check list left 10 300 bandwidth shib_b ib_write_bw -s 8 -n 512 -l 16 -t 64
+check datagrams bandwidth shib_b ib_send_bw -c UD -s 1024 -n 500 -r 512
+check datagrams_grh bandwidth shib_b ib_send_bw -c UD -s 1024 -n 500 -r 512 -x 0
+# To itself nothing leaves but hellos.
+check itself left 0 200 bandwidth shib_a ib_write_bw -s 65536 -n 400
+
+# It takes what fits into its bucket: no batch does.
+run in_a tc qdisc add dev veth_a root tbf rate 800mbit burst 9000 limit 20m
+check split_by_qdisc split "${write[@]}"
+check split_grh split "${write[@]}" -x 0
+check split_odd_length split bandwidth shib_b ib_write_bw -s 61001 -n 50 -t 4
+run in_a tc qdisc del dev veth_a root
+
+run in_a ethtool -K veth_a tx-sctp-segmentation off
+check netdev_takes_none split "${write[@]}"
+run in_a ethtool -K veth_a tx-sctp-segmentation on
+run in_a softhca dev set shib_a path wire
+check path_wire split "${write[@]}"
+run in_a softhca dev set shib_a path auto
+in_b tcpdump -i veth_b -w /dev/null 2>/tmp/tcpdump &
+run wait_for 10 grep -q listening /tmp/tcpdump
+check captured split "${write[@]}"
+run pkill tcpdump
+wait
+check whole_again whole "${write[@]}"
