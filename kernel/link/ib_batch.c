@@ -142,7 +142,7 @@ static struct sk_buff *shca_ib_gso_segment(struct sk_buff *skb,
 	}
 	if (!first)
 		return ERR_PTR(-EINVAL);
-	/* Who takes a list wants to find its end there. */
+	/* Callers look for the end of the list there. */
 	first->prev = last;
 	return first;
 }

@@ -39,7 +39,10 @@ left() {
 		return 1
 	}
 	before=$(($(frames) - before))
-	[ $before -ge "$least" ] && [ $before -le "$most" ] || { echo "$before frames"; return 1; }
+	if [ $before -lt "$least" ] || [ $before -gt "$most" ]; then
+		echo "$before frames"
+		return 1
+	fi
 }
 # 50 messages of 16 packets each; few at a time, so that no queue delays them for long
 whole() { left 50 400 "$@"; }
