@@ -3,8 +3,8 @@
 #
 # Fault injection: rules are made, listed, counted and deleted; wrong ones are refused
 # with the word that is wrong; the faults of a run are saved and replayed; each row of
-# docs/faults.md and each profile does what it says. SHCA_SOAK: 10,000 random rules. About
-# 75 s.
+# docs/faults.md and each profile does what it says. (hostile-fault-rules has random rules.)
+# About 70 s.
 # timeout: 600
 . "$(dirname "$0")/lib.sh"
 . "$(dirname "$0")/scenario"
@@ -307,33 +307,6 @@ check own.no_file eval 'SOFTHCA_FAULTS=/nonesuch ibv_devinfo -d shca_a 2>&1 | gr
 install -m 4755 "$(command -v ibv_devinfo)" /var/tmp/devinfo
 at_exit rm -f /var/tmp/devinfo
 check own.not_with_more_rights own_says 'PORT_ACTIVE' 'do=fail verb=query_port errno=EIO' /var/tmp/devinfo -d shca_a
-
-# ---- random rules, while there is traffic, and while another device comes and goes
-
-# What becomes of the traffic does not matter, and it ends in the middle of it.
-traffic() { while :; do "$test_programs/rc_data" -d shca_a -p shca_b -f 4 -m 20000 send_of_all_sizes_at_full_mtu; done; }
-random_rules() {
-	local i pid rules=${SHCA_SOAK:+3400}
-	export -f traffic
-	test_programs=$test_programs setsid bash -c traffic >/tmp/befallen 2>&1 &
-	pid=$!
-	for i in 1 2 3; do
-		in_b rdma link add shca_c type softhca netdev lo
-		in_b "$test_programs/garble_netlink" -r -s "$i" -t 1 -d shca_c &
-		in_a "$test_programs/garble_netlink" -r -s "$i${SHCA_SOAK:+$RANDOM}" -t 2000 -n "${rules:-150}" -d shca_a || return
-		in_b rdma link delete shca_c
-	done
-	kill -- -"$pid"
-	wait
-	fault del all && in_b softhca fault del all
-}
-if [ -x "$test_programs/garble_netlink" ]; then
-	check random_rules random_rules
-	check none_is_left is_empty
-	verbs after_random_rules rc_data -d shca_a -p shca_b -f 4 -m 20000 send_of_all_sizes_at_full_mtu
-else
-	echo "skip random_rules # no garble_netlink"
-fi
 
 # ---- a rule survives its maker, and goes with its device
 

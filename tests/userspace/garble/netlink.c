@@ -3,11 +3,15 @@
  * Garbled requests to the two netlink families for RDMA devices: softhca's
  * generic one, and the RDMA core's, whose dumps reach the driver.
  *
- *   garble_netlink -s SEED -t SECONDS [-d DEVICE] [-r] [-n RULES]
+ *   garble_netlink -s SEED -t SECONDS [-d DEVICE] [-r] [-n RULES] [-b RULES] [-w MS]
  *
  * It runs without privileges, beside programs that create and destroy objects.
  * It also sends requests that need privileges. With -r it has CAP_NET_ADMIN, and sends
- * rules of fault injection only; -n ends it after so many have been made.
+ * rules of fault injection only; -n ends it after so many have been made. -b: so many are
+ * in force together for -w milliseconds, and are deleted then. Otherwise the first few
+ * that hit everything would keep the others from being asked.
+ *
+ * The same seed sends the same requests. "requests ...: HASH" at the end shows it.
  */
 #include "garble.h"
 
@@ -98,6 +102,22 @@ static int open_socket(int protocol)
 }
 
 static unsigned long answers, errors, made;
+
+/* FNV-1a. The number of softhca's family, which differs between boots, does not count. */
+static void hash_requests(uint64_t *hash, const struct message *msg, int family)
+{
+	struct nlmsghdr hdr;
+	uint32_t i;
+
+	memcpy(&hdr, msg->bytes, sizeof(hdr));
+	if (hdr.nlmsg_type == family)
+		hdr.nlmsg_type = 0;
+	for (i = 0; i < msg->len; i++) {
+		uint8_t byte = i < sizeof(hdr) ? ((uint8_t *)&hdr)[i] : msg->bytes[i];
+
+		*hash = (*hash ^ byte) * 0x100000001b3ull;
+	}
+}
 
 /* Not always to the end: closing the socket frees unread dumps. */
 static void drain(int fd)
@@ -221,6 +241,9 @@ static void put_rule(struct message *msg)
 		put_needed(&nest, value);
 	if (one_in(&rng, 6))
 		put_at(&nest);
+	/* Most end soon: the first of those that last decides for the others. */
+	if (!one_in(&rng, 8))
+		put_u32(&nest, SHCA_FA_COUNT, 1 + below(&rng, 16));
 	for (i = one_in(&rng, 2) ? 0 : below(&rng, 5); i; i--) {
 		uint16_t attr = 1 + below(&rng, SHCA_FA_MAX + 1);
 
@@ -278,6 +301,24 @@ static void make_rule(struct message *msg, int family)
 	if (genl.cmd == SHCA_CMD_FAULT_ADD)
 		put_rule(msg);
 	finish(msg);
+}
+
+/* All rules of the device go. */
+static void delete_rules(int fd, int family)
+{
+	struct genlmsghdr genl = {
+		.cmd = SHCA_CMD_FAULT_DEL,
+		.version = SHCA_GENL_VERSION,
+	};
+	struct message msg;
+
+	begin(&msg, family, NLM_F_ACK);
+	memcpy(msg.bytes + msg.len, &genl, sizeof(genl));
+	msg.len += sizeof(genl);
+	put(&msg, SHCA_A_DEV_NAME, device, strlen(device) + 1);
+	finish(&msg);
+	send(fd, msg.bytes, msg.len, 0);
+	drain(fd);
 }
 
 static void make_rdma(struct message *msg)
@@ -346,12 +387,13 @@ static void garble_message(struct message *msg)
 
 int main(int argc, char **argv)
 {
-	unsigned long sent = 0, enough = ~0ul;
-	int seconds = 10, opt, family, genl, rdma;
+	unsigned long sent = 0, enough = ~0ul, batch = ~0ul, begun = 0;
+	int seconds = 10, wait_ms = 0, opt, family, genl, rdma;
+	uint64_t hash = 0xcbf29ce484222325ull;
 	struct message msg;
 	time_t end;
 
-	while ((opt = getopt(argc, argv, "s:t:d:rn:")) > 0) {
+	while ((opt = getopt(argc, argv, "s:t:d:rn:b:w:")) > 0) {
 		switch (opt) {
 		case 's':
 			rng.state = strtoull(optarg, NULL, 0);
@@ -367,6 +409,12 @@ int main(int argc, char **argv)
 			break;
 		case 'n':
 			enough = strtoul(optarg, NULL, 0);
+			break;
+		case 'b':
+			batch = strtoul(optarg, NULL, 0);
+			break;
+		case 'w':
+			wait_ms = atoi(optarg);
 			break;
 		default:
 			return 2;
@@ -387,8 +435,14 @@ int main(int argc, char **argv)
 			make_rdma(&msg);
 		if (!rules || one_in(&rng, 4))
 			garble_message(&msg);
+		hash_requests(&hash, &msg, family);
 		send(fd, msg.bytes, msg.len, 0);
 		drain(fd);
+		if (made - begun >= batch) {
+			usleep(wait_ms * 1000);
+			delete_rules(genl, family);
+			begun = made;
+		}
 		if (one_in(&rng, 200)) {
 			close(genl);
 			close(rdma);
@@ -396,7 +450,8 @@ int main(int argc, char **argv)
 			rdma = open_socket(NETLINK_RDMA);
 		}
 	}
-	printf("garble_netlink: family %d, %lu requests, %lu answers, %lu refusals, %lu rules\n",
-	       family, sent, answers, errors, made);
+	printf("garble_netlink: family %d, %lu answers, %lu refusals, %lu rules\n",
+	       family, answers, errors, made);
+	printf("requests %lu: %016llx\n", sent, (unsigned long long)hash);
 	return answers && (enough == ~0ul || made >= enough) ? 0 : 1;
 }
