@@ -37,10 +37,12 @@ check seed_repeats_the_rules repeats
 
 # ---- under traffic
 
-# A rule that fits nothing stays meanwhile. So the first rule of each batch does not patch
-# the kernel's code while it runs, which old emulators may get wrong (emulator_broke in
-# scripts/qemu/vm).
-run in_b softhca fault add dev=shca_b do=drop qpn=16777214
+# A rule that fits nothing stays meanwhile, where no random request can delete it. So the
+# first rule of each batch does not patch the kernel's code while it runs, which old
+# emulators may get wrong (emulator_broke in scripts/qemu/vm).
+run rdma link add shca_d type softhca netdev lo
+at_exit rdma link delete shca_d
+run softhca fault add dev=shca_d do=drop qpn=16777214
 
 # What becomes of a program does not matter, and it ends in the middle of it.
 traffic() { # FIRST-PROGRAM
