@@ -49,7 +49,7 @@
 	X(ACK_DELAY, "local_ca_ack_delay", 0, 31, 15)				\
 	X(VENDOR_ID, "vendor_id", 0, 0xffffffff, 0xffffff)			\
 	X(VENDOR_PART_ID, "vendor_part_id", 0, 0xffffffff, 0)			\
-	X(LATE_US, "late_us", 0, 10000, 0)					\
+	X(LATE_US, "late_us", 0, 100000, 0)					\
 	X(BURST, "burst", 1, 64, 1)						\
 	X(BURST_US, "burst_us", 1, 10000, 100)
 

@@ -5,8 +5,9 @@
  *
  * Timer: shca_cq.mod_timer, for moderation.  The first completion that is held back
  * arms it (shca_cq_hold()), and shca_cq_mod_timer() tells of those held.  Softirq.
- * Timer: shca_cq.burst_timer, for bursts.  The first completion that is not shown arms
- * it (shca_cq_gather()), and shca_cq_burst_timer() shows those gathered.  Softirq.
+ * Timer: shca_cq.burst_timer, for bursts and late data.  The first completion that is not
+ * shown arms it (shca_cq_gather()), and so do the first late bytes (shca_cq_keep()).
+ * shca_cq_burst_timer() places those, and shows the completions.  Softirq.
  */
 #include "cq.h"
 
@@ -21,6 +22,7 @@
 #include "../base/trace_steps.h"
 #include "../base/udata.h"
 #include "fault.h"
+#include "late.h"
 
 /* ---- arming ---------------------------------------------------------------- */
 
@@ -181,6 +183,8 @@ static bool shca_cq_show_locked(struct shca_cq *cq)
 	u32 i;
 
 	lockdep_assert_held(&cq->lock);
+	if (cq->late)
+		shca_late_cq_place(cq->late);
 	for (i = cq->prod; i != cq->shown; i--)
 		/* As in shca_cq_publish() */
 		smp_store_release(&cq->ring[(i - 1) & (cq->entries - 1)].seq, i);
@@ -190,16 +194,39 @@ static bool shca_cq_show_locked(struct shca_cq *cq)
 	return fires;
 }
 
-/* Takes one more into a burst. Return: as shca_cq_show_locked(), once it is full. */
+static void shca_cq_start_burst_timer(struct shca_cq *cq, u32 us)
+{
+	hrtimer_start(&cq->burst_timer, ns_to_ktime((u64)us * NSEC_PER_USEC),
+		      HRTIMER_MODE_REL_SOFT);
+}
+
+/* A burst is full; or, without bursts, no data is late. */
+static bool shca_cq_has_waited(const struct shca_cq *cq)
+{
+	return cq->burst > 1 ? cq->prod - cq->shown >= cq->burst : !cq->late->nr;
+}
+
+/* One more waits. Return: as shca_cq_show_locked(), if none of them has to any more. */
 static noinline bool shca_cq_gather(struct shca_cq *cq, const struct shca_wc *wc)
 {
-	if (cq->told)
-		hrtimer_start(&cq->burst_timer,
-			      ns_to_ktime((u64)cq->burst_us * NSEC_PER_USEC),
-			      HRTIMER_MODE_REL_SOFT);
+	bool first = cq->told;
+
 	cq->told = false;
 	cq->solicited |= shca_wc_is_solicited(wc);
-	return cq->prod - cq->shown >= cq->burst && shca_cq_show_locked(cq);
+	if (shca_cq_has_waited(cq))
+		return shca_cq_show_locked(cq);
+	if (first)
+		shca_cq_start_burst_timer(cq, cq->wait_us);
+	return false;
+}
+
+/* Completions of a kernel consumer up to here can be polled. */
+static u32 shca_cq_visible(const struct shca_cq *cq)
+{
+	lockdep_assert_held(&cq->lock);
+	if (static_branch_unlikely(&shca_manners_on) && cq->waits)
+		return cq->shown;
+	return cq->prod;
 }
 
 static noinline void shca_cq_disguise(const struct shca_cq *cq,
@@ -220,7 +247,7 @@ static bool shca_cq_publish(struct shca_cq *cq, struct shca_cqe *cqe,
 	cq->prod++;
 	if (static_branch_unlikely(&shca_manners_on)) {
 		shca_cq_disguise(cq, cqe);
-		if (cq->burst > 1)
+		if (cq->waits)
 			return shca_cq_gather(cq, wc);
 	}
 	/* Pairs with the acquire load of seq in the provider's poll. */
@@ -312,7 +339,7 @@ void shca_cq_show(struct shca_cq *cq)
 	unsigned long flags;
 	bool fires;
 
-	if (cq->burst < 2)
+	if (!cq->waits)
 		return;
 	local_bh_disable();
 	flags = shca_cq_lock(cq);
@@ -321,6 +348,41 @@ void shca_cq_show(struct shca_cq *cq)
 	if (fires)
 		shca_cq_notify(cq);
 	local_bh_enable();
+}
+
+void shca_cq_keep(struct shca_cq *cq, struct shca_mr *mr, u64 va, const u8 *bytes,
+		  u32 len)
+{
+	unsigned long flags = shca_cq_lock(cq);
+
+	if (cq->late->nr == SHCA_LATE_MESSAGES)
+		shca_late_cq_place(cq->late);
+	shca_late_cq_add(cq->late, mr, va, bytes, len);
+	/* Without a completion, too, it comes: of a READ that is not signalled. */
+	if (!hrtimer_is_queued(&cq->burst_timer))
+		shca_cq_start_burst_timer(cq, cq->late_us);
+	shca_cq_unlock(cq, flags);
+}
+
+void shca_cq_place(struct shca_cq *cq)
+{
+	unsigned long flags;
+
+	if (!cq->late)
+		return;
+	flags = shca_cq_lock(cq);
+	shca_late_cq_place(cq->late);
+	shca_cq_unlock(cq, flags);
+}
+
+void shca_cq_keep_order(struct shca_cq *cq, const struct shca_sge *sge, u32 nr)
+{
+	unsigned long flags = shca_cq_lock(cq);
+
+	for (; nr; nr--, sge++)
+		if (shca_late_cq_meets(cq->late, sge->addr, sge->length))
+			shca_late_cq_place(cq->late);
+	shca_cq_unlock(cq, flags);
 }
 
 SHCA_BH_HANDLER(shca_cq_err)
@@ -425,15 +487,19 @@ static int shca_cq_setup(struct shca_cq *cq, const struct ib_cq_init_attr *attr,
 		      HRTIMER_MODE_REL_SOFT);
 	hrtimer_setup(&cq->burst_timer, shca_cq_burst_timer, CLOCK_MONOTONIC,
 		      HRTIMER_MODE_REL_SOFT);
-	cq->burst = cq->is_user ? shca_limit(dev, BURST) : 1;
-	cq->burst_us = shca_limit(dev, BURST_US);
+	cq->burst = shca_limit(dev, BURST);
+	cq->late_us = cq->is_user ? shca_limit(dev, LATE_US) : 0;
+	cq->wait_us = cq->burst > 1 ? shca_limit(dev, BURST_US) : cq->late_us;
+	cq->waits = cq->burst > 1 || cq->late_us;
 	cq->told = true;
+	if (cq->late_us)
+		cq->late = kzalloc(sizeof(*cq->late), GFP_KERNEL_ACCOUNT);
 	cq->entries = roundup_pow_of_two(attr->cqe + 1);
 	cq->ibcq.cqe = cq->entries - 1;
 	cq->ring_buf = shca_buf_alloc(array_size(cq->entries,
 						 sizeof(struct shca_cqe)));
 	cq->index_buf = shca_buf_alloc(sizeof(struct shca_cq_index));
-	if (!cq->ring_buf || !cq->index_buf)
+	if (!cq->ring_buf || !cq->index_buf || (cq->late_us && !cq->late))
 		goto err_buf;
 	cq->ring = cq->ring_buf->va;
 	cq->index = cq->index_buf->va;
@@ -448,6 +514,7 @@ static int shca_cq_setup(struct shca_cq *cq, const struct ib_cq_init_attr *attr,
 	return 0;
 
 err_buf:
+	kfree(cq->late);
 	shca_buf_put(cq->index_buf);
 	shca_buf_put(cq->ring_buf);
 	shca_limit_put(&dev->nr_cq, cq->is_user);
@@ -486,6 +553,7 @@ int shca_destroy_cq(struct ib_cq *ibcq, struct ib_udata *udata)
 	shca_mmap_remove(cq->index_mmap);
 	shca_mmap_remove(cq->ring_mmap);
 	kvfree(cq->qps);
+	kfree(cq->late);
 	mutex_destroy(&cq->resize_lock);
 	shca_buf_put(cq->index_buf);
 	shca_buf_put(cq->ring_buf);
@@ -538,6 +606,8 @@ static void shca_cq_swap(struct shca_cq *cq, struct shca_cq_ring *ring)
 	cq->ring = ring->buf->va;
 	cq->ibcq.cqe = ring->entries - 1;
 	/* In the new ring each is complete. */
+	if (cq->late)
+		shca_late_cq_place(cq->late);
 	cq->shown = cq->prod;
 	*ring = old;
 }
@@ -669,10 +739,12 @@ int shca_poll_cq(struct ib_cq *ibcq, int nr, struct ib_wc *wc)
 	struct shca_cq *cq = to_shca_cq(ibcq);
 	const struct shca_cqe *cqe;
 	unsigned long flags;
+	u32 end;
 	int i;
 
 	spin_lock_irqsave(&cq->lock, flags);
-	for (i = 0; i < nr && cq->cons != cq->prod; i++, wc++) {
+	end = shca_cq_visible(cq);
+	for (i = 0; i < nr && cq->cons != end; i++, wc++) {
 		cqe = &cq->ring[cq->cons & (cq->entries - 1)];
 		memset(wc, 0, sizeof(*wc));
 		wc->wr_id = cqe->wr_id;
@@ -709,10 +781,13 @@ void shca_cq_purge(struct shca_cq *cq, const struct ib_qp *qp)
 {
 	u32 mask = cq->entries - 1, from, to;
 	unsigned long flags;
+	bool fires = false;
 
 	if (cq->is_user)
 		return;
 	spin_lock_irqsave(&cq->lock, flags);
+	if (cq->waits)
+		fires = shca_cq_show_locked(cq);
 	for (from = to = cq->cons; from != cq->prod; from++) {
 		if (cq->qps[from & mask] == qp)
 			continue;
@@ -724,7 +799,10 @@ void shca_cq_purge(struct shca_cq *cq, const struct ib_qp *qp)
 		to++;
 	}
 	cq->prod = to;
+	cq->shown = to;
 	spin_unlock_irqrestore(&cq->lock, flags);
+	if (fires)
+		shca_cq_notify(cq);
 }
 
 int shca_req_notify_cq(struct ib_cq *ibcq, enum ib_cq_notify_flags flags)
@@ -741,7 +819,8 @@ int shca_req_notify_cq(struct ib_cq *ibcq, enum ib_cq_notify_flags flags)
 		cq->notify = SHCA_CQ_ARM_NEXT;
 	else if (!cq->notify)
 		cq->notify = SHCA_CQ_ARM_SOLICITED;
-	missed = (flags & IB_CQ_REPORT_MISSED_EVENTS) && cq->cons != cq->prod;
+	missed = (flags & IB_CQ_REPORT_MISSED_EVENTS) &&
+		 cq->cons != shca_cq_visible(cq);
 	spin_unlock_irqrestore(&cq->lock, irqflags);
 	return missed;
 }

@@ -14,6 +14,9 @@
 #include "../core/wr.h"
 #include "../mem/buf.h"
 
+struct shca_late_cq;
+struct shca_mr;
+
 /**
  * struct shca_cq - a completion queue
  * @lock:	everything below; a kernel consumer's is taken from any context
@@ -24,12 +27,15 @@
  * @entries:	power of two
  * @prod:	completions written
  * @is_counted:	in shca_dev.users
- * @burst: @burst_us:	of a process, if more than 1: so many completions are shown at a
- *		time, or that long after the first of them (personality)
- * @shown:	completions that the process can see; @prod unless some wait
+ * @waits:	completions may wait before they are shown, for one of the next two reasons
+ * @burst:	if more than 1: so many are shown at a time (personality)
+ * @late:	of a process, or NULL: what is placed before they are shown
+ * @late_us:	for so long at most (personality)
+ * @wait_us:	the first one that is not shown waits for so long at most
+ * @shown:	if @waits: completions that the consumer can see
  * @told:	what waits, or was moved by a resize, has been told of
  * @solicited:	one of those is for who armed for solicited ones only
- * @burst_timer: ends @burst_us
+ * @burst_timer: ends @wait_us and @late_us
  * @armed:	last value of index->arm that has fired
  * @cons:	kernel consumer: completions polled. A process: those that the trace event
  *		shca_poll has told of
@@ -73,8 +79,11 @@ struct shca_cq {
 	u16 mod_period_us;
 	u32 held;
 	struct hrtimer mod_timer;
+	bool waits;
 	u32 burst;
-	u32 burst_us;
+	struct shca_late_cq *late;
+	u32 late_us;
+	u32 wait_us;
 	u32 shown;
 	bool told;
 	bool solicited;
@@ -110,11 +119,25 @@ bool shca_cq_post(struct shca_cq *cq, struct ib_qp *qp, u32 qpn,
 void shca_cq_purge(struct shca_cq *cq, const struct ib_qp *qp);
 
 /**
- * shca_cq_show() - the completions that wait for a burst become visible
+ * shca_cq_show() - the completions that wait become visible, and late data is placed
  *
- * Context: process. Before a process is told that a QP has ended.
+ * Context: process. Before a consumer is told that a QP has ended.
  */
 void shca_cq_show(struct shca_cq *cq);
+
+/**
+ * shca_cq_keep() - the first @len bytes of a message, SHCA_LATE_BYTES at most, come late
+ * shca_cq_place() - what is late is placed now
+ * shca_cq_keep_order() - the same, if any of it belongs into these segments
+ *
+ * The CQ, which has @late, gets the message's completion. Those that are not shown yet
+ * stay so. shca_cq_place() is for any CQ of a process.
+ * Context: softirq or bottom halves off; a lock of a QP may be held.
+ */
+void shca_cq_keep(struct shca_cq *cq, struct shca_mr *mr, u64 va, const u8 *bytes,
+		  u32 len);
+void shca_cq_place(struct shca_cq *cq);
+void shca_cq_keep_order(struct shca_cq *cq, const struct shca_sge *sge, u32 nr);
 
 /* struct ib_device_ops */
 #ifdef HAVE_CREATE_CQ_ATTRS

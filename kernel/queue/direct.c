@@ -81,7 +81,8 @@ static bool shca_direct_may_meet(const struct shca_dev *dev,
 	if (shca_fault_is_on(peer, SHCA_FAULT_PACKETS))
 		return false;
 	/* One copy places all at once. */
-	if (static_branch_unlikely(&shca_manners_on) && shca_limit(peer, LATE_US))
+	if (static_branch_unlikely(&shca_manners_on) &&
+	    (shca_limit(peer, LATE_US) || shca_limit(dev, LATE_US)))
 		return false;
 	if (likely(dev->snet == peer->snet))
 		return path != SHCA_PATH_WIRE;

@@ -13,22 +13,31 @@
 #include "../core/opcode.h"
 #include "../core/packet.h"
 #include "../mem/mr.h"
+#include "cq.h"
 #include "qp.h"
 
-void shca_late_place(struct shca_late *late)
+/* To where they belong. The reference to @mr goes. */
+static void shca_late_copy(struct shca_mr *mr, u64 va, const u8 *bytes, u32 len)
 {
 	u32 run, done;
 	void *p;
 
+	for (done = 0; done < len; done += run) {
+		run = len - done;
+		p = shca_mr_next(mr, va + done, &run);
+		memcpy(p, bytes + done, run);
+	}
+	shca_mr_unref(mr);
+}
+
+/* ---- in a QP ----------------------------------------------------------------- */
+
+void shca_late_place(struct shca_late *late)
+{
 	lockdep_assert_held(&late->qp->rq.lock);
 	if (!late->mr)
 		return;
-	for (done = 0; done < late->len; done += run) {
-		run = late->len - done;
-		p = shca_mr_next(late->mr, late->va + done, &run);
-		memcpy(p, late->bytes + done, run);
-	}
-	shca_mr_unref(late->mr);
+	shca_late_copy(late->mr, late->va, late->bytes, late->len);
 	late->mr = NULL;
 }
 
@@ -38,6 +47,9 @@ void shca_late_begin(struct shca_late *late, const struct shca_pkt *pkt)
 		return;
 	shca_late_place(late);
 	late->begun = false;
+	/* What it writes or reads may be what an earlier SEND has brought. */
+	if (!(shca_opcode_info(pkt->opcode)->flags & SHCA_OPF_SEND) && late->qp->rq.cq)
+		shca_cq_place(late->qp->rq.cq);
 }
 
 u32 shca_late_hold(struct shca_late *late, struct shca_mr *mr, u64 va, u32 len)
@@ -50,7 +62,7 @@ u32 shca_late_hold(struct shca_late *late, struct shca_mr *mr, u64 va, u32 len)
 		return 0;
 	late->begun = true;
 	late->va = va;
-	late->len = min_t(u32, len - 1, SHCA_LATE_BYTES);
+	late->len = shca_late_bytes(len);
 	/* The caller has a reference for the time of the access only. */
 	refcount_inc(&mr->ref);
 	late->mr = mr;
@@ -99,4 +111,42 @@ void shca_late_end(struct shca_qp *qp)
 	spin_lock_bh(&qp->rq.lock);
 	shca_late_place(late);
 	spin_unlock_bh(&qp->rq.lock);
+}
+
+/* ---- in a CQ ----------------------------------------------------------------- */
+
+void shca_late_cq_add(struct shca_late_cq *late, struct shca_mr *mr, u64 va,
+		      const u8 *bytes, u32 len)
+{
+	struct shca_late_piece *piece = &late->piece[late->nr++];
+
+	/* The caller has a reference for the time of the access only. */
+	refcount_inc(&mr->ref);
+	piece->mr = mr;
+	piece->va = va;
+	piece->len = len;
+	memcpy(piece->bytes, bytes, len);
+}
+
+void shca_late_cq_place(struct shca_late_cq *late)
+{
+	u32 i;
+
+	for (i = 0; i < late->nr; i++)
+		shca_late_copy(late->piece[i].mr, late->piece[i].va,
+			       late->piece[i].bytes, late->piece[i].len);
+	late->nr = 0;
+}
+
+bool shca_late_cq_meets(const struct shca_late_cq *late, u64 va, u64 len)
+{
+	const struct shca_late_piece *piece;
+	u32 i;
+
+	for (i = 0; i < late->nr; i++) {
+		piece = &late->piece[i];
+		if (va - piece->va < piece->len || piece->va - va < len)
+			return true;
+	}
+	return false;
 }

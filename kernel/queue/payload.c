@@ -15,6 +15,7 @@
 #include "../core/opcode.h"
 #include "../mem/mr.h"
 #include "../mem/mw.h"
+#include "cq.h"
 #include "late.h"
 #include "page_wait.h"
 #include "qp.h"
@@ -466,6 +467,69 @@ static enum shca_mem_status shca_scatter(struct shca_mem_ctx *mem,
 	return len ? SHCA_MEM_RANGE : SHCA_MEM_OK;
 }
 
+/*
+ * The first bytes of a message, if it @begins, come with its completion, which is going to
+ * be in @cq. What is behind them is placed now.
+ */
+static noinline enum shca_mem_status
+shca_scatter_late(struct shca_mem_ctx *mem, struct shca_cq *cq, struct ib_pd *pd,
+		  const struct shca_sge *sge, u32 nr, u32 off, u32 len, bool begins,
+		  struct shca_src *src)
+{
+	enum shca_mem_status status;
+	u8 bytes[SHCA_LATE_BYTES];
+	struct shca_mr *mr;
+	u32 n = 0;
+
+	/* A buffer that is used twice has what came last. */
+	if (begins)
+		shca_cq_keep_order(cq, sge, nr);
+	for (; nr && off >= sge->length; nr--, sge++)
+		off -= sge->length;
+	if (nr && begins)
+		n = shca_late_bytes(min(len, sge->length - off));
+	if (n) {
+		status = shca_reach(mem, pd, shca_src_kept(src), sge->lkey,
+				    IB_ACCESS_LOCAL_WRITE, sge->addr + off, n,
+				    n, &mr);
+		if (unlikely(status == SHCA_MEM_RETRY))
+			shca_src_waits(src);
+		if (status != SHCA_MEM_OK)
+			return status;
+		/* As in shca_late_hold() */
+		if (mr->type == SHCA_MR_USER) {
+			shca_src_read(src, bytes, n);
+			shca_cq_keep(cq, mr, sge->addr + off, bytes, n);
+			off += n;
+			len -= n;
+		}
+		shca_mr_put_kept(shca_src_kept(src), mr);
+	}
+	return shca_scatter(mem, pd, sge, nr, off, len, src);
+}
+
+/*
+ * The CQ in which late data waits for the completion of what @pkt belongs to; or NULL.
+ * A rendezvous has its completion elsewhere. That of XRC is in the CQ of an SRQ, which may
+ * be another one for the next message.
+ */
+static struct shca_cq *shca_late_cq_of(const struct shca_qp *qp, bool answer,
+				       const struct shca_sge *sge)
+{
+	struct shca_cq *cq = answer ? qp->sq.cq : qp->rq.cq;
+
+	if (answer && container_of(sge, const struct shca_send_wr, sge[0])->own)
+		return NULL;
+	return cq && cq->late ? cq : NULL;
+}
+
+/* Is byte @off of the buffer the first one of a message? */
+static bool shca_begins(const struct shca_qp *qp, u32 off)
+{
+	return off == (shca_qp_transport(qp->type) == SHCA_TRANSPORT_UD ?
+		       SHCA_GRH_BYTES : 0);
+}
+
 static enum shca_mem_status shca_local_scatter(void *ctx,
 					       const struct shca_sge *sge,
 					       u32 nr, u32 off,
@@ -481,7 +545,13 @@ static enum shca_mem_status shca_local_scatter(void *ctx,
 	if (answer)
 		pd = shca_sq_pd(qp, container_of(sge, struct shca_send_wr,
 						 sge[0]));
-	status = shca_scatter(mem, pd, sge, nr, off, pkt->paylen, &src);
+	if (static_branch_unlikely(&shca_manners_on) &&
+	    shca_late_cq_of(qp, answer, sge))
+		status = shca_scatter_late(mem, shca_late_cq_of(qp, answer, sge),
+					   pd, sge, nr, off, pkt->paylen,
+					   shca_begins(qp, off), &src);
+	else
+		status = shca_scatter(mem, pd, sge, nr, off, pkt->paylen, &src);
 	if (status == SHCA_MEM_OK)
 		trace_shca_place(qp->qpn, pkt, false);
 	return status;
@@ -494,6 +564,9 @@ static enum shca_mem_status shca_local_store(void *ctx,
 	struct shca_src src = { .buf = buf };
 	struct shca_mem_ctx *mem = ctx;
 
+	if (static_branch_unlikely(&shca_manners_on) && mem->qp->sq.cq->late)
+		return shca_scatter_late(mem, mem->qp->sq.cq, mem->qp->pd, sge,
+					 nr, 0, len, true, &src);
 	return shca_scatter(mem, mem->qp->pd, sge, nr, 0, len, &src);
 }
 
@@ -705,6 +778,14 @@ static enum shca_mem_status shca_gather_sge(struct shca_mem_ctx *mem,
 	return SHCA_MEM_OK;
 }
 
+/* A request behind a fence may send what READs have brought. */
+static noinline void shca_late_fence(const struct shca_mem_ctx *mem,
+				     const struct shca_pkt *pkt)
+{
+	if (pkt->kind == SHCA_PAY_WR && pkt->wr->flags & SHCA_SEND_FENCE)
+		shca_cq_place(mem->qp->sq.cq);
+}
+
 enum shca_mem_status shca_mem_gather(struct shca_mem_ctx *mem,
 				     const struct shca_pkt *pkt, u8 *dst,
 				     struct shca_mr **kept)
@@ -715,6 +796,9 @@ enum shca_mem_status shca_mem_gather(struct shca_mem_ctx *mem,
 
 	if (pkt->kind == SHCA_PAY_NONE)
 		return SHCA_MEM_OK;
+	/* (no device with late data takes the direct path, which gathers elsewhere) */
+	if (static_branch_unlikely(&shca_manners_on))
+		shca_late_fence(mem, pkt);
 	if (pkt->kind == SHCA_PAY_WR && !pkt->wr->inline_data &&
 	    pkt->wr->num_sge == 1)
 		return shca_gather_sge(mem, pkt, dst, kept);

@@ -3,7 +3,7 @@
 #
 # Personalities: each limit of a file is told and holds, what a file is without answers
 # EOPNOTSUPP, data comes late and completions in bursts; who may change it and when; what
-# stays. About 50 s.
+# stays. About 90 s.
 #
 # timeout: 400
 . "$(dirname "$0")/lib.sh"
@@ -93,6 +93,50 @@ check busy_with_a_kernel_client refused 1 'in use.*Device or resource busy' set_
 run modprobe -r ib_srp
 check still_native is_a native
 
+# ---- somebody in the kernel holds it, without an object
+if modinfo softhca_holder >/dev/null 2>&1; then
+	run modprobe softhca_holder device=shca_a
+	at_exit modprobe -r softhca_holder
+	check held.busy refused 1 'others look the device up all the time.*Device or resource busy' set_a strict
+	check held.still_native is_a native
+	check held.can_be_opened in_a ibv_devinfo -d shca_a
+	# The change waits for them a while, and nobody deletes the device meanwhile. A deletion
+	# that comes too late waits until the holder goes; then it is tried again.
+	deleted_while_it_waits() {
+		local i setter deleter stack status
+		for i in {1..8}; do
+			has_device shca_a || in_a rdma link add shca_a type softhca netdev veth_a || return
+			ready && { [ -e /sys/module/softhca_holder ] || modprobe softhca_holder device=shca_a; } || return
+			nsenter --net="/run/netns/$ns_a" softhca dev set shca_a personality strict >/tmp/setter 2>&1 &
+			setter=$!
+			stack='' status=0
+			while kill -0 $setter && [[ $stack != *shca_renew* ]]; do
+				read -r -d '' stack </proc/$setter/stack
+			done 2>/dev/null
+			rdma link delete shca_a >/tmp/deleted 2>&1 &
+			deleter=$!
+			wait $setter
+			sleep 0.2
+			modprobe -r softhca_holder
+			wait $deleter || status=$?
+			echo "$i: $(cat /tmp/setter /tmp/deleted)"
+			grep -q 'Device or resource busy' /tmp/setter || return
+			if [ $status != 0 ]; then
+				grep -q 'Invalid argument' /tmp/deleted
+				return
+			fi
+		done
+		return 1
+	}
+	has_device() { [ -e "/sys/class/infiniband/$1" ]; }
+	check held.cannot_be_deleted_meanwhile deleted_while_it_waits
+	check held.is_there_afterwards is_a native
+	check held.changes_afterwards change strict
+	check held.native_again change native
+else
+	echo "skip held # tests/kernel was not built"
+fi
+
 # ---- what stays
 before=$(guid shca_a)
 run in_a softhca dev set shca_a path host peer shca_b
@@ -150,15 +194,27 @@ if [ -n "${SHCA_CHECKERS:-}" ]; then
 fi
 verbs strict limits -d shca_a -f 4 max_srq_wr max_mcast max_srq max_cq max_qp max_pd max_ah max_mr max_mw
 verbs strict personality -d shca_a -f 4 last_byte_is_not_enough completions_bring_all deregistration_brings_all
+verbs strict late -d shca_a -f 4 messages_come_in_order write_behind_send_stays fenced_send_has_what_was_read \
+	reset_places_all death_is_survived
 # Long enough for a machine that is slow.
 printf 'burst=8 burst_us=10000\n' >"$own"/burst
 check set.burst change "$own"/burst
 export EXPECT_BURST=8
 verbs burst personality -d shca_a -f 4 completions_in_bursts
+# Data that comes with its completion, in strict's time and in one for slow machines
+printf 'late_us=20000\n' >"$own"/late
+no_objects() { ! rdma resource show "$1" dev shca_a | grep -q " pid "; }
+check set.late change "$own"/late
+verbs late late -d shca_a -f 4 last_byte_of_send_is_not_enough last_byte_of_read_is_not_enough last_byte_of_atomic_is_not_enough \
+	messages_come_in_order write_behind_send_stays fenced_send_has_what_was_read reset_places_all destruction_places_all \
+	destruction_of_cqs_places_all deregistration_places_all death_is_survived
+for kind in qp cq mr pd ctx; do check "late.no_${kind}_is_left" wait_for 10 no_objects $kind; done
+verbs late rc_data -d shca_a -f 4 -m 20000 send_of_all_sizes_at_full_mtu
 check set.native change native
 check told.native_again is_a native
 check settings_have_stayed eval 'in_a softhca dev show shca_a | grep -q "resv8a on cc off cc_algorithm delay .*3:0x8123"'
 verbs native personality -d shca_a -f 4 last_byte_is_enough completions_bring_all deregistration_brings_all
+verbs native late -d shca_a -f 4 last_byte_of_send_is_enough last_byte_of_read_is_enough messages_come_in_order
 printf '# of my own\nmax_qp=2 without=mw\n' >"$own"/mine.1
 check own_file change "$own"/mine.1
 check own_file_is_shown is_a mine.1

@@ -24,6 +24,10 @@ static int gid_index;
 module_param(gid_index, int, 0444);
 MODULE_PARM_DESC(gid_index, "a RoCEv2 GID of it");
 
+static int burst;
+module_param(burst, int, 0444);
+MODULE_PARM_DESC(burst, "completions that the device shows at a time, 16 at most; 0: one by one");
+
 #define WAIT_MS		10000
 #define ROUNDS		200
 
@@ -294,6 +298,55 @@ static int no_event_after_destruction(void)
 	return 0;
 }
 
+/* ---- bursts ----------------------------------------------------------------- */
+
+/* Return: how many completions of @nr requests the first poll that finds any finds. */
+static int first_poll(int nr)
+{
+	struct ib_send_wr wr = { .opcode = IB_WR_RDMA_WRITE,
+				 .send_flags = IB_SEND_SIGNALED };
+	unsigned long until = jiffies + msecs_to_jiffies(WAIT_MS);
+	struct ib_wc wc[16];
+	int i, n, first;
+
+	for (i = 0; i < nr; i++)
+		if (post(&a, &wr))
+			return -EIO;
+	do {
+		n = ib_poll_cq(a.cq, ARRAY_SIZE(wc), wc);
+		cpu_relax();
+	} while (!n && !time_after(jiffies, until));
+	first = n;
+	for (; n < nr; n++)
+		if (completion(&a) != IB_WC_SUCCESS)
+			return -EIO;
+	return first;
+}
+
+/* @burst at a time, or fewer after a while. The timer ends one early if all is slow. */
+static int completions_come_in_bursts(void)
+{
+	int i, first, together = 0;
+
+	REQUIRE(burst <= 16 && !pair_make(false));
+	for (i = 0; i < 50; i++) {
+		first = first_poll(burst ?: 8);
+		REQUIRE(first > 0);
+		together += first == (burst ?: 8);
+	}
+	pr_info("%d of 50 bursts\n", together);
+	REQUIRE(!burst || together >= 25);
+	for (i = 1; i < 8; i++)
+		REQUIRE(first_poll(i) > 0);
+	/* What waits does not hang, and what is of a QP goes with it. */
+	ib_drain_sq(a.qp);
+	first_poll(3);
+	ib_destroy_qp(a.qp);
+	a.qp = NULL;
+	REQUIRE(ib_poll_cq(a.cq, 1, &(struct ib_wc){}) == 0);
+	return 0;
+}
+
 /* ---- memory operations ------------------------------------------------------ */
 
 static struct ib_mr *mr;
@@ -469,6 +522,7 @@ static const struct {
 	TEST(qp_events_come_outside_of_calls),
 	TEST(srq_events_come_outside_of_calls),
 	TEST(no_event_after_destruction),
+	TEST(completions_come_in_bursts),
 	TEST(fast_registration_of_most_pages),
 	TEST(failed_registration_is_bind_error),
 	TEST(failed_invalidation_is_bind_error),
