@@ -77,7 +77,7 @@ run begin traffic 6
 run begin churn
 
 before=$(injected)
-check random_rules garble -s "$seed" -t $((400 * slow)) -n "$rules" -b 20 -w 200
+check random_rules garble -s "$seed" -t $((400 * slow)) -n "$rules" -b 20 -w $((200 * slow))
 hits() { echo "$(($(injected) - before)) faults"; [ $(($(injected) - before)) -ge $((rules / 20)) ]; }
 check they_hit hits
 for group in "${groups[@]}"; do kill -KILL -- -"$group"; done
