@@ -32,6 +32,14 @@
  * @rq_entries: @rq_stride: @rq_posted:	receive ring: slots, bytes per slot,
  *		requests not taken yet
  * @epsn: @msn:	expected PSN, completed messages
+ * @window:	packets that may be outstanding, by the congestion control
+ * @errors:	since the QP left RESET: completions in error (those that were flushed are not
+ *		counted), and packets refused
+ *
+ * Since the QP was made:
+ * @tx_bytes: @rx_bytes:	payload sent (what was sent again included) and accepted, of
+ *		requests and of responses
+ * @sent_again: @timeouts:	packets of requests sent again, time-outs
  */
 struct shca_dump_qp {
 	__u32 size;
@@ -56,6 +64,12 @@ struct shca_dump_qp {
 	__u32 rq_posted;
 	__u32 epsn;
 	__u32 msn;
+	__u32 window;
+	__u32 errors;
+	__aligned_u64 tx_bytes;
+	__aligned_u64 rx_bytes;
+	__aligned_u64 sent_again;
+	__aligned_u64 timeouts;
 };
 
 /* shca_dump_cq.flags */

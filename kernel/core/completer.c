@@ -535,5 +535,8 @@ enum shca_verdict shca_req_rx(struct shca_req *req, const struct shca_pkt *pkt,
 	if (unlikely(shca_is_marked(pkt)) && rx == SHCA_RX_OK)
 		req_learn(req, pkt);
 	req->stats.rx[rx]++;
+	/* (what is kept, or waits for its memory, comes here once more) */
+	if (rx == SHCA_RX_OK)
+		req->stats.rx_bytes += pkt->paylen;
 	return rx;
 }

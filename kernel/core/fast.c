@@ -123,6 +123,7 @@ void shca_fast_resp_done(struct shca_resp *resp, const struct shca_send_wr *wr,
 		resp->stats.tx_bytes += wr->length;
 	} else {
 		resp->off = wr->length;
+		resp->stats.rx_bytes += wr->length;
 		fast_acknowledge(resp, psn);
 	}
 	resp->out_seq++;
@@ -142,7 +143,9 @@ void shca_fast_req_done(struct shca_req *req, const struct shca_send_wr *wr)
 	req->ring.una++;
 	req->ackreq.nr_since = 0;
 	req->stats.tx_pkts++;
-	if (!req_is_read(wr))
+	if (req_is_read(wr))
+		req->stats.rx_bytes += wr->length;
+	else
 		req->stats.tx_bytes += wr->length;
 	req->stats.rx[SHCA_RX_OK]++;
 }

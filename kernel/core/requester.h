@@ -106,10 +106,15 @@ struct shca_req_attr {
 #define SHCA_REQ_PEER		(1u << 5)	/* adds bits */
 #define SHCA_REQ_APM		(1u << 6)	/* ends shca_req.migrates; all retries are left */
 
-/** struct shca_req_stats - counters of the side, read without its lock */
+/**
+ * struct shca_req_stats - counters of the side since the QP was made
+ * @tx_bytes:	payload handed out, what is resent included
+ * @rx_bytes:	payload of accepted responses
+ */
 struct shca_req_stats {
 	u64 tx_pkts;
 	u64 tx_bytes;
+	u64 rx_bytes;
 	u64 retransmits;	/* resent packets */
 	u64 timeouts;
 	u64 probes;

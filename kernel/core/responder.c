@@ -406,6 +406,9 @@ enum shca_verdict shca_resp_rx(struct shca_resp *resp, const struct shca_pkt *pk
 		resp->attr.peer |= shca_marked_peer(pkt);
 	}
 	resp->stats.rx[rx]++;
+	/* (what is kept, or waits for its memory, comes here once more) */
+	if (rx == SHCA_RX_OK)
+		resp->stats.rx_bytes += pkt->paylen;
 	return rx;
 }
 

@@ -125,9 +125,15 @@ enum shca_tm_kind {
 	SHCA_TM_RNDV,		/* matched, and its data must be read */
 };
 
+/**
+ * struct shca_resp_stats - counters of the side since the QP was made
+ * @tx_bytes:	payload of responses handed out, what is resent included
+ * @rx_bytes:	payload of accepted requests
+ */
 struct shca_resp_stats {
 	u64 tx_pkts;
 	u64 tx_bytes;
+	u64 rx_bytes;
 	u64 acks_sent;
 	u64 naks_sent;
 	u64 rnr_naks_sent;

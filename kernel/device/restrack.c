@@ -100,6 +100,13 @@ static void shca_dump_qp_locked(const struct shca_qp *qp,
 		dump->rq_posted = shca_recv_ring_count(ring);
 	dump->epsn = resp->epsn;
 	dump->msn = resp->msn;
+	dump->window = req->cc.cwnd;
+	dump->errors = qp->sq.side.error.count + qp->rq.side.error.count +
+		       data_race(qp->dropped.count);
+	dump->tx_bytes = req->stats.tx_bytes + resp->stats.tx_bytes;
+	dump->rx_bytes = req->stats.rx_bytes + resp->stats.rx_bytes;
+	dump->sent_again = req->stats.retransmits;
+	dump->timeouts = req->stats.timeouts;
 }
 
 /* Return: 0, or -EAGAIN if it is being destroyed; the RDMA core then leaves it out. */
