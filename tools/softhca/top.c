@@ -134,38 +134,67 @@ static void put_device(struct page *page, const struct top_device *d)
 		 number(r[TOP_RNR], n[4]), number(r[TOP_ERRORS], n[5]));
 }
 
-static void put_latency(struct page *page, const struct top_device *d)
+/* @of: requests that completed, of which those with a completion were timed */
+static void put_latency(struct page *page, const char *name, const struct top_latency *latency,
+			uint64_t of)
 {
-	char n[3][16], bars[LAST_OCTAVE - FIRST_OCTAVE + 2];
+	char n[4][16], bars[LAST_OCTAVE - FIRST_OCTAVE + 2];
 
-	latency_bars(&d->latency, bars);
-	put_line(page, 0, "%-16.16s %8s %7s %7s  |%s|", d->name, number(d->latency.nr, n[0]),
-		 latency_text(&d->latency, 0.5, n[1]), latency_text(&d->latency, 0.99, n[2]), bars);
+	latency_bars(latency, bars);
+	put_line(page, 0, "%-30.30s %7s %7s %7s %7s  |%s|", name, number(latency->nr, n[0]),
+		 number(of, n[1]), latency_text(latency, 0.5, n[2]),
+		 latency_text(latency, 0.99, n[3]), bars);
+}
+
+static void put_latencies(struct page *page, const struct top *top)
+{
+	char name[64];
+	int i;
+
+	if (!top->timed) {
+		put_line(page, 0, "(root sees latencies: try sudo)");
+		return;
+	}
+	/* Those without a completion (unsignalled) have no end that could be seen. */
+	put_line(page, A_REVERSE, "%-30s %7s %7s %7s %7s  %-22s", "LATENCY OF SIGNALLED REQUESTS",
+		 "TIMED", "OF", "P50", "P99", "|1us  32us 1ms  32ms |");
+	for (i = 0; i < top->nr_devices; i++)
+		put_latency(page, top->device[i].name, &top->device[i].latency,
+			    top->device[i].gained);
+	for (i = 0; i < top->nr_processes; i++)
+		if (top->process[i].latency.nr)
+			put_latency(page, process_name(top->process[i].pid, top->process[i].comm,
+						       name, sizeof(name)),
+				    &top->process[i].latency, top->process[i].gained);
 }
 
 static void put_qp(struct page *page, const struct top_qp *qp)
 {
-	char n[6][16], id[80], process[64];
+	const struct top_rates *r = &qp->rate;
+	char n[8][16], id[80], process[64];
 
 	snprintf(id, sizeof(id), "%.11s/%#x", qp->device, qp->qpn);
 	process_name(qp->pid, qp->comm, process, sizeof(process));
 	if (!qp->known) {
-		put_line(page, 0, "%-20s %-4s %-5s %6s %6s %6s %6s %6s %5s %6s %6s %.24s", id,
-			 qp_type_name(qp->type), qp_state_name(qp->state), "-", "-", "-", "-",
-			 "-", "-", "-", "-", process);
+		put_line(page, 0, "%-20s %-4s %-5s %6s %6s %6s %6s %6s %6s %6s %6s %6s %6s %6s %.24s",
+			 id, qp_type_name(qp->type), qp_state_name(qp->state), "-", "-", "-", "-",
+			 "-", "-", "-", "-", "-", "-", "-", process);
 		return;
 	}
-	put_line(page, 0, "%-20s %-4s %-5s %6s %6s %6s %6u %6u %5u %6s %6s %.24s%s%s", id,
-		 qp_type_name(qp->type), qp_state_name(qp->state), number(qp->done_rate, n[0]),
-		 number(qp->message_rate, n[1]), number(qp->packet_rate, n[2]), qp->waiting,
-		 qp->in_flight, qp->retry_left, latency_text(&qp->latency, 0.5, n[3]),
-		 latency_text(&qp->latency, 0.99, n[4]), process, qp->direct ? " direct" : "",
+	put_line(page, r->again > 0 || r->errors > 0 ? A_BOLD : 0,
+		 "%-20s %-4s %-5s %6s %6s %6s %6s %6u %6u %6u %6s %6s %6s %6s %.24s%s%s", id,
+		 qp_type_name(qp->type), qp_state_name(qp->state), number(r->requests, n[0]),
+		 number(r->messages, n[1]), number(r->tx_bytes, n[2]), number(r->rx_bytes, n[3]),
+		 qp->waiting, qp->in_flight, qp->window, number(r->again, n[4]),
+		 number(r->errors, n[5]), latency_text(&qp->latency, 0.5, n[6]),
+		 latency_text(&qp->latency, 0.99, n[7]), process, qp->direct ? " direct" : "",
 		 qp->rnr_wait ? " RNR" : "");
 }
 
 static void put_page(struct page *page, const struct top *top, double seconds)
 {
-	char name[64], n[4][16];
+	const struct top_rates *r;
+	char name[64], n[6][16];
 	int i;
 
 	put_line(page, A_BOLD, "softhca top: %d device%s, %d queue pair%s, %d process%s, over %.1f s%s",
@@ -179,34 +208,33 @@ static void put_page(struct page *page, const struct top *top, double seconds)
 	for (i = 0; i < top->nr_devices; i++)
 		put_device(page, &top->device[i]);
 	put_line(page, 0, "%s", "");
-	if (top->timed)
-		put_line(page, A_REVERSE, "%-16s %8s %7s %7s  %-22s", "LATENCY", "REQUESTS", "P50",
-			 "P99", "|1us  32us 1ms  32ms |");
-	for (i = 0; top->timed && i < top->nr_devices; i++)
-		put_latency(page, &top->device[i]);
-	put_line(page, 0, "%s", top->timed ? "" : "(root sees latencies: try sudo)");
-	put_line(page, A_REVERSE, "%-20s %-4s %-5s %6s %6s %6s %6s %6s %5s %6s %6s %-20s", "QUEUE PAIR",
-		 "TYPE", "STATE", "DONE/s", "MSGS/s", "PSNS/s", "POSTED", "FLIGHT", "RETRY", "P50",
-		 "P99", "PROCESS");
+	put_latencies(page, top);
+	put_line(page, 0, "%s", "");
+	put_line(page, A_REVERSE, "%-20s %-4s %-5s %6s %6s %6s %6s %6s %6s %6s %6s %6s %6s %6s %-20s",
+		 "QUEUE PAIR", "TYPE", "STATE", "DONE/s", "MSGS/s", "TX B/s", "RX B/s", "POSTED",
+		 "FLIGHT", "WINDOW", "AGAIN", "ERRORS", "P50", "P99", "PROCESS");
 	for (i = 0; i < top->nr_qps && (!page->screen || page->line < LINES - 4); i++)
 		put_qp(page, &top->qp[i]);
 	if (top->partly)
 		put_line(page, A_BOLD, "(CAP_NET_ADMIN shows what queue pairs do: try sudo)");
 	put_line(page, 0, "%s", "");
-	put_line(page, A_REVERSE, "%-30s %5s %7s %7s %7s %7s", "PROCESS", "QPS", "DONE/s",
-		 "MSGS/s", "PSNS/s", "POSTED");
-	for (i = 0; i < top->nr_processes; i++)
-		put_line(page, 0, "%-30.30s %5d %7s %7s %7s %7u",
+	put_line(page, A_REVERSE, "%-30s %5s %7s %7s %7s %7s %7s %7s %7s", "PROCESS", "QPS", "DONE/s",
+		 "MSGS/s", "TX B/s", "RX B/s", "AGAIN", "ERRORS", "POSTED");
+	for (i = 0; i < top->nr_processes; i++) {
+		r = &top->process[i].rate;
+		put_line(page, 0, "%-30.30s %5d %7s %7s %7s %7s %7s %7s %7u",
 			 process_name(top->process[i].pid, top->process[i].comm, name, sizeof(name)),
-			 top->process[i].nr_qps, number(top->process[i].done_rate, n[0]),
-			 number(top->process[i].message_rate, n[1]),
-			 number(top->process[i].packet_rate, n[2]), top->process[i].waiting);
+			 top->process[i].nr_qps, number(r->requests, n[0]),
+			 number(r->messages, n[1]), number(r->tx_bytes, n[2]),
+			 number(r->rx_bytes, n[3]), number(r->again, n[4]),
+			 number(r->errors, n[5]), top->process[i].waiting);
+	}
 }
 
 /* ---- JSON ------------------------------------------------------------------------- */
 
 /* Buckets without a request before the first and behind the last one are left out. */
-static void print_json_latency(const struct top_latency *latency, bool timed)
+static void print_json_latency(const struct top_latency *latency, uint64_t of, bool timed)
 {
 	int i, first = TOP_OCTAVES, last = -1;
 
@@ -220,7 +248,8 @@ static void print_json_latency(const struct top_latency *latency, bool timed)
 		first = i < first ? i : first;
 		last = i;
 	}
-	printf(", \"latency\": {\"requests\": %llu", (unsigned long long)latency->nr);
+	printf(", \"latency\": {\"covers\": \"signalled requests\", \"requests\": %llu, \"of\": %llu",
+	       (unsigned long long)latency->nr, (unsigned long long)of);
 	if (latency->nr)
 		printf(", \"p50_us\": %.3f, \"p99_us\": %.3f", latency_part(latency, 0.5),
 		       latency_part(latency, 0.99));
@@ -248,8 +277,15 @@ static void print_json_device(const struct top_device *d, bool timed)
 	for (i = 0; i < TOP_NR_COUNTERS; i++)
 		printf(", \"%s\": %llu, \"%s_per_s\": %.1f", names[i],
 		       (unsigned long long)d->value[i], names[i], d->rate[i]);
-	print_json_latency(&d->latency, timed);
+	print_json_latency(&d->latency, d->gained, timed);
 	putchar('}');
+}
+
+static void print_json_rates(const struct top_rates *r)
+{
+	printf(", \"requests_per_s\": %.3f, \"messages_per_s\": %.3f, \"psns_per_s\": %.1f, \"tx_bytes_per_s\": %.1f, \"rx_bytes_per_s\": %.1f, \"sent_again_per_s\": %.3f, \"timeouts_per_s\": %.3f, \"errors_per_s\": %.3f",
+	       r->requests, r->messages, r->psns, r->tx_bytes, r->rx_bytes, r->again,
+	       r->timeouts, r->errors);
 }
 
 static void print_json_qp(const struct top_qp *qp, bool timed)
@@ -259,28 +295,32 @@ static void print_json_qp(const struct top_qp *qp, bool timed)
 	printf(", \"qpn\": %u, \"peer_qpn\": %u, \"type\": \"%s\", \"state\": \"%s\", \"pid\": %d, \"comm\": ",
 	       qp->qpn, qp->peer, qp_type_name(qp->type), qp_state_name(qp->state), qp->pid);
 	print_json_string(qp->comm);
-	if (qp->known)
-		printf(", \"requests_per_s\": %.1f, \"messages_per_s\": %.1f, \"psns_per_s\": %.1f, \"posted\": %u, \"in_flight\": %u, \"retry_left\": %u, \"direct\": %s, \"rnr_wait\": %s",
-		       qp->done_rate, qp->message_rate, qp->packet_rate, qp->waiting,
-		       qp->in_flight, qp->retry_left, qp->direct ? "true" : "false",
-		       qp->rnr_wait ? "true" : "false");
-	print_json_latency(&qp->latency, timed);
+	if (qp->known) {
+		print_json_rates(&qp->rate);
+		printf(", \"posted\": %u, \"in_flight\": %u, \"window\": %u, \"retry_left\": %u, \"direct\": %s, \"rnr_wait\": %s",
+		       qp->waiting, qp->in_flight, qp->window, qp->retry_left,
+		       qp->direct ? "true" : "false", qp->rnr_wait ? "true" : "false");
+	}
+	print_json_latency(&qp->latency, qp->gained, timed);
 	putchar('}');
 }
 
-static void print_json_process(const struct top_process *p)
+static void print_json_process(const struct top_process *p, bool timed)
 {
 	printf("{\"pid\": %d, \"comm\": ", p->pid);
 	print_json_string(p->comm);
-	printf(", \"qps\": %d, \"requests_per_s\": %.1f, \"messages_per_s\": %.1f, \"psns_per_s\": %.1f, \"posted\": %u}",
-	       p->nr_qps, p->done_rate, p->message_rate, p->packet_rate, p->waiting);
+	printf(", \"qps\": %d", p->nr_qps);
+	print_json_rates(&p->rate);
+	printf(", \"posted\": %u", p->waiting);
+	print_json_latency(&p->latency, p->gained, timed);
+	putchar('}');
 }
 
 static void print_json(const struct top *top, double seconds)
 {
 	int i;
 
-	printf("{\"seconds\": %.3f, \"devices\": [", seconds);
+	printf("{\"seconds\": %.6f, \"devices\": [", seconds);
 	for (i = 0; i < top->nr_devices; i++) {
 		fputs(i ? ",\n  " : "\n  ", stdout);
 		print_json_device(&top->device[i], top->timed);
@@ -293,7 +333,7 @@ static void print_json(const struct top *top, double seconds)
 	printf("],\n\"processes\": [");
 	for (i = 0; i < top->nr_processes; i++) {
 		fputs(i ? ",\n  " : "\n  ", stdout);
-		print_json_process(&top->process[i]);
+		print_json_process(&top->process[i], top->timed);
 	}
 	puts("]}");
 }
@@ -312,8 +352,6 @@ static int look(struct top *top, const struct top *before)
 {
 	int err = top_look(top, before);
 
-	if (!err)
-		top->timed = latency_take(top);
 	return err ? fail("top: the kernel does not tell of RDMA devices: %s", strerror(-err)) : 0;
 }
 
@@ -423,7 +461,8 @@ static int top_run(const struct call *call)
 	sigaction(SIGINT, &action, NULL);
 	sigaction(SIGTERM, &action, NULL);
 	sigaction(SIGHUP, &action, NULL);
-	latency_open();
+	if (!call->option[3])
+		latency_open();
 	status = single ? once(seconds, json) : watch(seconds);
 	latency_close();
 	return status;
@@ -435,14 +474,17 @@ const struct command top_commands[] = {
 		.pattern = "",
 		.summary = "show live what devices, queue pairs and processes do: rates, repeats, errors",
 		.details = "TX/s, RX/s: packets; DIRECT: those that took the direct path; AGAIN: occasions to send again;\n"
-			   "DONE/s: requests completed; MSGS/s: messages received; FLIGHT: packets not acknowledged.\n"
-			   "P50, P99: half, and 99 of 100, requests took no longer, from the ring to their completion.\n"
+			   "DONE/s: requests completed, signalled or not; MSGS/s: messages received; TX B/s, RX B/s: payload;\n"
+			   "FLIGHT: packets not acknowledged; WINDOW: how many may be; AGAIN of a queue pair: packets.\n"
+			   "P50, P99: half, and 99 of 100, signalled requests took no longer, from the ring to their\n"
+			   "completion: TIMED are those, OF all that completed.\n"
 			   "What queue pairs do needs CAP_NET_ADMIN, and latencies need root. The key q ends it.\n"
 			   "Example: softhca top --once --json",
 		.option = {
 			{ "once", "look for one interval, print that, and end", NULL, 0 },
 			{ "json", "with --once: print a JSON object", NULL, 0 },
 			{ "interval", "time between looks, 0.1 to 3600; 1 if not given", "SECONDS", 'i' },
+			{ "no-latency", "do not time requests: trace events stay off", NULL, 0 },
 		},
 		.run = top_run,
 	},

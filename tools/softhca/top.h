@@ -29,22 +29,42 @@ struct top_latency {
 	uint32_t slot[TOP_SLOTS];
 };
 
-/** struct top_device - @value: of each counter, and @rate: what it gains in a second */
+/**
+ * struct top_device - a device
+ * @value:	of each counter, and @rate: what it gains in a second
+ * @gained:	requests that its queue pairs have completed since the look before
+ */
 struct top_device {
 	char name[64];
 	uint32_t index;
 	uint64_t value[TOP_NR_COUNTERS];
 	double rate[TOP_NR_COUNTERS];
 	bool ours;
+	uint64_t gained;
 	struct top_latency latency;
+};
+
+/**
+ * struct top_rates - what a queue pair or a process does in a second
+ * @requests:	completed, also those without a completion of their own (unsignalled)
+ * @messages: @psns:	messages received, PSNs sent
+ * @tx_bytes: @rx_bytes:	payload sent, which may be sent again, and accepted
+ * @again: @timeouts: @errors:	packets sent again, time-outs; completions in error and
+ *		packets refused
+ */
+struct top_rates {
+	double requests, messages, psns, tx_bytes, rx_bytes, again, timeouts, errors;
 };
 
 /**
  * struct top_qp - a queue pair
  * @known:	the fields below it are known, which needs CAP_NET_ADMIN
  * @done: @psn: @msn:	requests completed, PSNs sent, messages received: they go round
+ * @tx_bytes: @rx_bytes: @again: @timeouts: @errors:	see &struct top_rates
  * @waiting:	requests posted and not completed
  * @in_flight:	packets sent and not acknowledged
+ * @window:	packets that may be so
+ * @gained:	requests completed since the look before
  */
 struct top_qp {
 	const char *device;
@@ -53,19 +73,23 @@ struct top_qp {
 	int pid;
 	char comm[32];
 	bool known;
-	uint32_t done, psn, msn, waiting, in_flight, retry_left;
+	uint32_t done, psn, msn, waiting, in_flight, window, retry_left, errors;
+	uint64_t tx_bytes, rx_bytes, again, timeouts;
 	bool direct, rnr_wait;
-	double done_rate, packet_rate, message_rate;
+	uint32_t gained;
+	struct top_rates rate;
 	struct top_latency latency;
 };
 
-/** struct top_process - a sum over its queue pairs */
+/** struct top_process - a sum over its queue pairs: members as of &struct top_qp */
 struct top_process {
 	int pid;
 	char comm[32];
 	int nr_qps;
 	uint32_t waiting;
-	double done_rate, packet_rate, message_rate;
+	uint64_t gained;
+	struct top_rates rate;
+	struct top_latency latency;
 };
 
 /** struct top - one look at all devices; the arrays are the owner's */
@@ -93,6 +117,8 @@ bool latency_open(void);
 void latency_read(void);
 /** latency_take() - give devices and queue pairs what was measured since the last time */
 bool latency_take(struct top *top);
+/** latency_sum() - add the requests of @from to those of @to */
+void latency_sum(struct top_latency *to, const struct top_latency *from);
 /** latency_part() - what @part of the requests, 0 to 1, did not take longer than, in us */
 double latency_part(const struct top_latency *latency, double part);
 /** latency_bucket() - requests that took 2^@octave ns or more, up to twice that */

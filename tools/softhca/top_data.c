@@ -201,17 +201,66 @@ static void take_dump(struct nlattr *entry, void *arg)
 		qp->retry_left = dump.retry_left;
 		qp->direct = dump.flags & SHCA_DUMP_QP_DIRECT;
 		qp->rnr_wait = dump.flags & SHCA_DUMP_QP_RNR_WAIT;
+		qp->window = dump.window;
+		qp->errors = dump.errors;
+		qp->tx_bytes = dump.tx_bytes;
+		qp->rx_bytes = dump.rx_bytes;
+		qp->again = dump.sent_again;
+		qp->timeouts = dump.timeouts;
 		return;
 	}
 }
 
 /* ---- rates and sums --------------------------------------------------------------- */
 
+/* The same queue pair in the look before, or NULL: it is new, or its number was another's. */
+static const struct top_qp *qp_before(const struct top *before, const struct top_qp *qp)
+{
+	const struct top_qp *was;
+	int i;
+
+	for (i = 0; i < before->nr_qps; i++) {
+		was = &before->qp[i];
+		if (was->qpn != qp->qpn || was->device_index != qp->device_index)
+			continue;
+		return was->pid == qp->pid && was->tx_bytes <= qp->tx_bytes &&
+		       was->rx_bytes <= qp->rx_bytes && was->again <= qp->again &&
+		       was->timeouts <= qp->timeouts ? was : NULL;
+	}
+	return NULL;
+}
+
+/* A new one has done since then all that it ever did. */
+static void find_qp_rates(struct top_qp *qp, const struct top_qp *was, double seconds)
+{
+	static const struct top_qp none;
+	bool anew = !was;
+
+	if (!qp->known || (was && !was->known))
+		return;
+	was = was ?: &none;
+	qp->gained = qp->done - was->done;
+	/* What counts requests begins again when the queue pair goes to RESET. */
+	if (qp->gained >> 31) {
+		qp->gained = qp->done;
+		anew = true;
+	}
+	qp->rate = (struct top_rates){
+		.requests = qp->gained / seconds,
+		.messages = (anew ? qp->msn : (qp->msn - was->msn) & 0xffffff) / seconds,
+		.psns = anew ? 0 : ((qp->psn - was->psn) & 0xffffff) / seconds,
+		.tx_bytes = (qp->tx_bytes - was->tx_bytes) / seconds,
+		.rx_bytes = (qp->rx_bytes - was->rx_bytes) / seconds,
+		.again = (qp->again - was->again) / seconds,
+		.timeouts = (qp->timeouts - was->timeouts) / seconds,
+		.errors = (qp->errors - (qp->errors < was->errors ? 0 : was->errors)) / seconds,
+	};
+}
+
 static void find_rates(struct top *top, const struct top *before)
 {
 	double seconds = top->when - before->when;
 	const struct top_device *old;
-	const struct top_qp *was;
 	struct top_device *d;
 	struct top_qp *qp;
 	int i, j, k;
@@ -224,18 +273,28 @@ static void find_rates(struct top *top, const struct top *before)
 			if (old->index != d->index || strcmp(old->name, d->name))
 				continue;
 			for (k = 0; k < TOP_NR_COUNTERS; k++)
-				d->rate[k] = (d->value[k] - old->value[k]) / seconds;
+				d->rate[k] = d->value[k] < old->value[k] ? 0 :
+					     (d->value[k] - old->value[k]) / seconds;
 		}
-	for (i = 0; i < top->nr_qps; i++)
-		for (qp = &top->qp[i], j = 0; j < before->nr_qps; j++) {
-			was = &before->qp[j];
-			if (was->qpn != qp->qpn || was->device_index != qp->device_index ||
-			    !was->known || !qp->known)
-				continue;
-			qp->done_rate = (uint32_t)(qp->done - was->done) / seconds;
-			qp->packet_rate = ((qp->psn - was->psn) & 0xffffff) / seconds;
-			qp->message_rate = ((qp->msn - was->msn) & 0xffffff) / seconds;
-		}
+	for (i = 0; i < top->nr_qps; i++) {
+		qp = &top->qp[i];
+		find_qp_rates(qp, qp_before(before, qp), seconds);
+		for (j = 0; j < top->nr_devices; j++)
+			if (top->device[j].index == qp->device_index)
+				top->device[j].gained += qp->gained;
+	}
+}
+
+static void add_rates(struct top_rates *to, const struct top_rates *from)
+{
+	to->requests += from->requests;
+	to->messages += from->messages;
+	to->psns += from->psns;
+	to->tx_bytes += from->tx_bytes;
+	to->rx_bytes += from->rx_bytes;
+	to->again += from->again;
+	to->timeouts += from->timeouts;
+	to->errors += from->errors;
 }
 
 static void sum_processes(struct top *top)
@@ -259,16 +318,16 @@ static void sum_processes(struct top *top)
 		p = &top->process[j];
 		p->nr_qps++;
 		p->waiting += qp->waiting;
-		p->done_rate += qp->done_rate;
-		p->packet_rate += qp->packet_rate;
-		p->message_rate += qp->message_rate;
+		p->gained += qp->gained;
+		add_rates(&p->rate, &qp->rate);
+		latency_sum(&p->latency, &qp->latency);
 	}
 }
 
 static int busier_qp(const void *a, const void *b)
 {
 	const struct top_qp *x = a, *y = b;
-	double p = x->done_rate + x->message_rate, q = y->done_rate + y->message_rate;
+	double p = x->rate.requests + x->rate.messages, q = y->rate.requests + y->rate.messages;
 
 	if (p == q)
 		return x->qpn < y->qpn ? -1 : x->qpn > y->qpn;
@@ -278,7 +337,7 @@ static int busier_qp(const void *a, const void *b)
 static int busier_process(const void *a, const void *b)
 {
 	const struct top_process *x = a, *y = b;
-	double p = x->done_rate + x->message_rate, q = y->done_rate + y->message_rate;
+	double p = x->rate.requests + x->rate.messages, q = y->rate.requests + y->rate.messages;
 
 	if (p == q)
 		return x->pid < y->pid ? -1 : x->pid > y->pid;
@@ -304,6 +363,7 @@ int top_look(struct top *top, const struct top *before)
 		if (rdma_qps(top->device[i].index, true, take_dump, &qps) == -EPERM)
 			top->partly = true;
 	}
+	top->timed = latency_take(top);
 	if (before)
 		find_rates(top, before);
 	sum_processes(top);

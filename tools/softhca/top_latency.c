@@ -99,7 +99,7 @@ uint64_t latency_bucket(const struct top_latency *latency, int octave)
 	return nr;
 }
 
-static void latency_sum(struct top_latency *to, const struct top_latency *from)
+void latency_sum(struct top_latency *to, const struct top_latency *from)
 {
 	int i;
 
