@@ -52,6 +52,25 @@ assert (b["namespace"], b["device"], b["netdev"], b["address"]) == ("b", "shca1"
 assert a["gid_index"] >= 0 and b["gid_index"] >= 0'
 }
 check up.json json
+# Whoever asks outside of them is told where they are.
+check up.explain_from_outside says 0 'softhca run -- softhca explain' softhca explain
+check up.explain_from_inside says 0 'No queue pair has failed lately.' softhca run -- softhca explain
+# README's failure: its commands as they stand, and what it shows of the output
+readme=$test_programs/docs/README.md
+shown() { sed -n '/^shca0\/0x.*: RC/,/^```/{/^```/d;p}' "$readme" | plain; }
+plain() { sed -E 's/0x[0-9a-f]+/N/g; s/[0-9.]+ s ago/N s ago/; s/process [0-9]+/process N/'; }
+readme_fails() {
+	{
+		echo 'sudo() { "$@"; }'
+		sed -n '/^    sudo softhca run -- softhca fault add/,/^$/p' "$readme"
+	} >/tmp/lab.readme
+	grep -q 'softhca explain$' /tmp/lab.readme && bash /tmp/lab.readme 2>&1 | tee /tmp/lab.output
+	plain </tmp/lab.output >/tmp/lab.plain
+	shown >/tmp/lab.shown
+	[ "$(wc -l </tmp/lab.shown)" -ge 5 ] && ! grep -v -x -F -f /tmp/lab.plain /tmp/lab.shown
+}
+check up.readme_fails_and_explains readme_fails
+run softhca run -- softhca fault del all
 # What `up` proposes works as it stands.
 try_it() {
 	local server client pid

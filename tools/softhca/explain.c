@@ -11,6 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
+#include <unistd.h>
 
 /*
  * what is asked, and what was printed so far
@@ -322,6 +323,29 @@ static int parse_question(const char *word, struct question *q)
 	return 0;
 }
 
+static void count_device(const char *name, void *arg)
+{
+	(void)name;
+	++*(int *)arg;
+}
+
+/* Nothing has failed here. Whoever has begun with `softhca up` may be in the wrong place. */
+static void print_nothing(void)
+{
+	int nr = 0, fd;
+
+	device_names(count_device, &nr);
+	if (nr) {
+		printf("No queue pair has failed lately.\n");
+		return;
+	}
+	printf("This network namespace has no softhca device.\n");
+	if (geteuid() || netns_owner("a", &fd) != NETNS_OURS)
+		return;
+	close(fd);
+	printf("Those of 'softhca up' are in the namespaces a and b: softhca run -- softhca explain\n");
+}
+
 static int explain_run(const struct call *call)
 {
 	struct question q = { .json = call->option[0] };
@@ -345,7 +369,7 @@ static int explain_run(const struct call *call)
 		return 0;
 	device_names(print_counters_of, &q);
 	if (!q.printed)
-		printf("No queue pair has failed lately.\n");
+		print_nothing();
 	if (q.healthy)
 		printf("%d queue pair%s without an error ('softhca explain DEVICE/QPN' tells of one).\n",
 		       q.healthy, q.healthy == 1 ? "" : "s");
