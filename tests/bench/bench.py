@@ -25,9 +25,11 @@ import fnmatch
 import json
 import os
 import re
+import signal
 import statistics
 import subprocess
 import sys
+import tempfile
 import time
 
 HERE = os.path.dirname(os.path.abspath(__file__))
@@ -38,6 +40,10 @@ LIMIT_PERCENT = 120 # of an operation's row in instructions.txt
 TRACED_PERCENT = 115
 TRACED_BAR = {("device", 1 << 16), ("veth9000", 1 << 16)}
 TRACED = "_TRACED"
+# The same with `softhca trace record` beside it. It reads a hundred times a second, so this
+# many repetitions are one, and their mean counts.
+RECORDED = "_RECORDED"
+RECORDED_REPS = 40
 SECONDS = 0.35      # that a run should take, beside making its queue pairs
 
 # path -> who -> (server, client); an end is (namespace, netdev, device, address)
@@ -130,7 +136,8 @@ def operations():
     add(("WRITE_FROM_RXE", "bw"), "WRITE_FROM_RXE", "MiB/s", "ib_write_bw")
     add(("SEND_TO_RXE", "bw"), "SEND_TO_RXE", "MiB/s", "ib_send_bw")
     add(("SEND_FROM_RXE", "bw"), "SEND_FROM_RXE", "MiB/s", "ib_send_bw")
-    for name in (*COUNTED, *SCALED, *(name + TRACED for name in COUNTED_TRACED)):
+    for name in (*COUNTED, *SCALED, *(name + TRACED for name in COUNTED_TRACED),
+                 *(name + RECORDED for name in COUNTED_RECORDED)):
         add((name, "count"), name, "bytes" if name == "QP_BYTES" else "instr/op", "count")
     add(("COPY", "bw"), "COPY", "MiB/s", "baseline")
     add(("STREAM", "bw"), "STREAM", "MiB/s", "baseline")
@@ -147,6 +154,10 @@ COUNTED_TRACED = {
     "SEND": (("device", 1 << 16), ("veth9000", 1 << 16)),
     "WRITE": (("device", 8), ("device", 1 << 16), ("veth9000", 8), ("veth9000", 1 << 16), ("veth1500", 1 << 16)),
     "READ": (("device", 1 << 16), ("veth9000", 1 << 16)),
+}
+COUNTED_RECORDED = {
+    "SEND": (("device", 1 << 16), ("veth9000", 1 << 16)),
+    "WRITE": (("device", 8), ("device", 1 << 16), ("veth9000", 8), ("veth9000", 1 << 16), ("veth1500", 1 << 16)),
 }
 # operation -> numbers of objects, of which the first two are counted in each check
 SCALED = {"QP_WRITE": (1, 1000), "QP_LIFE": (1, 1000, 10000), "QP_BYTES": (1000,),
@@ -206,6 +217,9 @@ def catalogue():
     for name, at in COUNTED_TRACED.items():
         for path, size in at:
             add(path, (name + TRACED, "count"), size, whos=("softhca",), default=True, in_quick=True)
+    for name, at in COUNTED_RECORDED.items():
+        for path, size in at:
+            add(path, (name + RECORDED, "count"), size, whos=("softhca",), default=True)
     for name, numbers in SCALED.items():
         for number in numbers:
             add("device", (name, "count"), 8, number, whos=("softhca",), default=True,
@@ -275,6 +289,26 @@ class Tracing:
         os.rmdir(self.EVENTS)
         if not entries:
             raise Failed("no event was traced")
+
+
+class Recording:
+    """`softhca trace record` empties the ring into a file meanwhile."""
+
+    def __enter__(self):
+        self.file = tempfile.NamedTemporaryFile(prefix="bench-record-")
+        self.process = subprocess.Popen(["softhca", "trace", "record", "--size", "1024", "-o", self.file.name],
+                                        stderr=subprocess.PIPE, text=True)
+        if "recording" not in self.process.stderr.readline():
+            raise Failed("softhca trace record does not begin")
+
+    def __exit__(self, *_):
+        self.process.send_signal(signal.SIGINT)
+        said = self.process.communicate()[1]
+        self.file.close()
+        # What is not in the file has cost less.
+        if self.process.returncode or "are lost" in said or "was not recorded" in said:
+            raise Failed(f"softhca trace record: {said.strip()}")
+        print(f"# {said.strip()}", flush=True)
 
 
 class Machine:
@@ -467,21 +501,27 @@ class Bench:
                                      PATH_MTU[cell.path], cell.op.least)[1]
                 self.results[(cell, who)].append(statistics.median(latency(said)) * 1000)
             return
+        recorded = cell.op.name.endswith(RECORDED)
+        about = {TRACED: Tracing, RECORDED: Recording}
+        suffix = next((s for s in about if cell.op.name.endswith(s)), "")
+        reps = self.reps * (RECORDED_REPS if recorded else 1)
         command = [f"{HERE}/count", source[2], self.machine.gid(source), to[2], self.machine.gid(to),
-                   cell.op.name.removesuffix(TRACED), str(cell.size), str(PATH_MTU[cell.path]), str(cell.qps), str(self.reps)]
+                   cell.op.name.removesuffix(suffix), str(cell.size), str(PATH_MTU[cell.path]), str(cell.qps), str(reps)]
         # The guest's clock skips the time in which it waits for the host (the program is
         # read from its disk), which a busy host makes long: so a second time counts.
         for last in False, True:
             try:
-                with Tracing() if cell.op.name.endswith(TRACED) else contextlib.nullcontext():
-                    done = subprocess.run(command, capture_output=True, text=True, timeout=LIMIT * 4)
+                with about.get(suffix, contextlib.nullcontext)():
+                    done = subprocess.run(command, capture_output=True, text=True,
+                                          timeout=LIMIT * (16 if recorded else 4))
                 break
             except subprocess.TimeoutExpired:
                 if last:
                     raise Failed(f"{' '.join(command)}: not done") from None
         if done.returncode:
             raise Failed(f"{' '.join(command)}: {done.stderr.strip()}")
-        self.results[(cell, who)] = [float(line) for line in done.stdout.split()]
+        counts = [float(line) for line in done.stdout.split()]
+        self.results[(cell, who)] = [statistics.fmean(counts)] if recorded else counts
 
     def measure(self, cell, who, counted):
         key = (cell, who)
