@@ -303,14 +303,15 @@ static int no_event_after_destruction(void)
 /* Return: how many completions of @nr requests the first poll that finds any finds. */
 static int first_poll(int nr)
 {
-	struct ib_send_wr wr = { .opcode = IB_WR_RDMA_WRITE,
-				 .send_flags = IB_SEND_SIGNALED };
+	/* (an RDMA request is read as one, whatever it has) */
+	struct ib_rdma_wr wr = { .wr = { .opcode = IB_WR_RDMA_WRITE,
+					 .send_flags = IB_SEND_SIGNALED } };
 	unsigned long until = jiffies + msecs_to_jiffies(WAIT_MS);
 	struct ib_wc wc[16];
 	int i, n, first;
 
 	for (i = 0; i < nr; i++)
-		if (post(&a, &wr))
+		if (post(&a, &wr.wr))
 			return -EIO;
 	do {
 		n = ib_poll_cq(a.cq, ARRAY_SIZE(wc), wc);
