@@ -14,6 +14,9 @@
 
 #include <linux/workqueue.h>
 
+/* shca_bh_schedule_on() schedules on another CPU. */
+#define SHCA_BH_ON_CPU	1
+
 struct shca_bh {
 	struct work_struct work;
 };
@@ -50,6 +53,8 @@ static inline void shca_bh_cancel(struct shca_bh *bh)
 #else /* tasklets, which WQ_BH replaced in 6.9 */
 
 #include <linux/interrupt.h>
+
+#define SHCA_BH_ON_CPU	0
 
 struct shca_bh {
 	struct tasklet_struct tasklet;

@@ -8,6 +8,9 @@
 
 #include "packet.h"
 
+/* IBTA 9.2.1.2: to all that are attached to the group. */
+#define SHCA_QPN_MULTICAST	0xffffff
+
 #define SHCA_BTH_BYTES		12
 #define SHCA_XRCETH_BYTES	4
 #define SHCA_DETH_BYTES		8

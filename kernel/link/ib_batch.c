@@ -65,6 +65,8 @@ static struct sk_buff *shca_ib_split_one(const struct shca_ib_split *split,
 {
 	unsigned int room = skb_headroom(split->skb);
 	unsigned int all = split->hdr + len + SHCA_IB_VCRC_BYTES;
+	/* headers of a tunnel, which its own code completes */
+	unsigned int outer = skb_tnl_header_len(split->skb);
 	struct shca_ib_shim shim = split->shim;
 	struct sk_buff *skb;
 	u8 *data;
@@ -79,8 +81,8 @@ static struct sk_buff *shca_ib_split_one(const struct shca_ib_split *split,
 	skb_gso_reset(skb);
 	skb->ip_summed = CHECKSUM_NONE;
 	data = skb_put(skb, all);
-	memcpy(data - split->mac, split->skb->data - split->mac,
-	       split->mac + split->hdr);
+	memcpy(data - split->mac - outer, split->skb->data - split->mac - outer,
+	       outer + split->mac + split->hdr);
 	if (skb_copy_bits(split->skb, off, data + split->hdr, len)) {
 		kfree_skb(skb);
 		return NULL;
@@ -92,6 +94,11 @@ static struct sk_buff *shca_ib_split_one(const struct shca_ib_split *split,
 				shim.len - SHCA_IB_VCRC_BYTES);
 	shca_ib_vcrc_put(vcrc, data + all - SHCA_IB_VCRC_BYTES);
 	__skb_push(skb, split->mac);
+	/* A tunnel's checksum covers it. */
+	if (skb->encap_hdr_csum) {
+		SKB_GSO_CB(skb)->csum_start = skb_headroom(skb);
+		SKB_GSO_CB(skb)->csum = skb_checksum(skb, 0, skb->len, 0);
+	}
 	return skb;
 }
 

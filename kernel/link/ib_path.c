@@ -192,7 +192,7 @@ static bool shca_ib_may_send(const struct shca_ib_view *view,
 		return view->state == SHCA_IB_STATE_ACTIVE &&
 		       dlid != SHCA_IB_LID_PERMISSIVE &&
 		       view->lane[av->sl] != SHCA_IB_NO_LANE;
-	/* The DETH ends with the number of the sending QP. */
+	/* The DETH ends with the number of the sending QP. (They leave one by one.) */
 	return shca_opcode_info(bth[0])->flags & SHCA_OPF_DETH &&
 	       !shca_ib_is_mlid(dlid) &&
 	       skb_headlen(skb) >= SHCA_BTH_BYTES + SHCA_DETH_BYTES &&

@@ -77,7 +77,7 @@ struct shca_accessor {
  * @mw_type:	window: its type
  * @ref:	one for the registration, one per access in progress. Accesses
  *		are bounded copies in atomic context, so deregistration waits
- *		briefly
+ *		briefly; or for late_us of a personality that places data late
  */
 struct shca_mr {
 	struct ib_mr ibmr;

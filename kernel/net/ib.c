@@ -21,7 +21,6 @@
 #define SHCA_IB_SMP_BYTES	(SHCA_IB_LRH_BYTES + SHCA_BTH_BYTES + \
 				 SHCA_DETH_BYTES + SHCA_IB_MAD_BYTES + \
 				 SHCA_ICRC_BYTES)
-#define SHCA_IB_QPN_MULTICAST	0xffffff
 
 static enum shca_counter shca_ib_counter(enum shca_ib_parse parse)
 {
@@ -73,7 +72,7 @@ static enum shca_counter shca_ib_admit(const struct shca_ib_view *view,
 	if (view->state != SHCA_IB_STATE_ARMED &&
 	    view->state != SHCA_IB_STATE_ACTIVE)
 		return SHCA_CNT_RX_STATE;
-	if (multicast != (dqpn == SHCA_IB_QPN_MULTICAST) ||
+	if (multicast != (dqpn == SHCA_QPN_MULTICAST) ||
 	    (multicast && (!lower->has_grh || lower->dgid[0] != 0xff)))
 		return SHCA_CNT_RX_HEADER;
 	if (!multicast && !shca_ib_is_own(view, lower->dlid))
@@ -193,7 +192,9 @@ int shca_ib_rcv(struct sk_buff *skb, struct net_device *ndev,
 	}
 counted:
 	if (id != SHCA_CNT_NR)
-		this_cpu_inc(dev->counters->v[id]);
+		this_cpu_add(dev->counters->v[id],
+			     shca_ib_batch_unit(skb) ?
+				     max_t(u32, skb_shinfo(skb)->gso_segs, 1) : 1);
 out:
 	consume_skb(skb);
 	return NET_RX_SUCCESS;

@@ -179,7 +179,7 @@ static void shca_cq_unlock(struct shca_cq *cq, unsigned long flags)
  */
 static bool shca_cq_show_locked(struct shca_cq *cq)
 {
-	bool fires = !cq->told && shca_cq_fires(cq, cq->solicited);
+	bool fires;
 	u32 i;
 
 	lockdep_assert_held(&cq->lock);
@@ -189,6 +189,8 @@ static bool shca_cq_show_locked(struct shca_cq *cq)
 		/* As in shca_cq_publish() */
 		smp_store_release(&cq->ring[(i - 1) & (cq->entries - 1)].seq, i);
 	cq->shown = cq->prod;
+	/* Not before they are visible: see shca_cq_armed(). */
+	fires = !cq->told && shca_cq_fires(cq, cq->solicited);
 	cq->told = true;
 	cq->solicited = false;
 	return fires;
@@ -200,10 +202,17 @@ static void shca_cq_start_burst_timer(struct shca_cq *cq, u32 us)
 		      HRTIMER_MODE_REL_SOFT);
 }
 
+/* Completions that wait for late data at most: they are shown in one hold of the lock. */
+#define SHCA_CQ_WAITING		256
+
 /* A burst is full; or, without bursts, no data is late. */
 static bool shca_cq_has_waited(const struct shca_cq *cq)
 {
-	return cq->burst > 1 ? cq->prod - cq->shown >= cq->burst : !cq->late->nr;
+	u32 nr = cq->prod - cq->shown;
+
+	if (cq->burst > 1)
+		return nr >= cq->burst;
+	return !cq->late->nr || nr >= SHCA_CQ_WAITING;
 }
 
 /* One more waits. Return: as shca_cq_show_locked(), if none of them has to any more. */
@@ -215,7 +224,8 @@ static noinline bool shca_cq_gather(struct shca_cq *cq, const struct shca_wc *wc
 	cq->solicited |= shca_wc_is_solicited(wc);
 	if (shca_cq_has_waited(cq))
 		return shca_cq_show_locked(cq);
-	if (first)
+	/* (data that is late may have started it) */
+	if (first && !hrtimer_is_queued(&cq->burst_timer))
 		shca_cq_start_burst_timer(cq, cq->wait_us);
 	return false;
 }

@@ -121,7 +121,7 @@ void shca_cq_purge(struct shca_cq *cq, const struct ib_qp *qp);
 /**
  * shca_cq_show() - the completions that wait become visible, and late data is placed
  *
- * Context: process. Before a consumer is told that a QP has ended.
+ * Context: softirq or process. Before a consumer is told that a QP has ended or drained.
  */
 void shca_cq_show(struct shca_cq *cq);
 

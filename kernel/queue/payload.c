@@ -580,6 +580,10 @@ static enum shca_mem_status shca_grh_store(void *ctx,
 	u8 grh[SHCA_GRH_BYTES];
 	struct shca_src src = { .buf = grh };
 
+	/* It may lie where an earlier message has yet to be placed. */
+	if (static_branch_unlikely(&shca_manners_on) && mem->qp->rq.cq &&
+	    mem->qp->rq.cq->late)
+		shca_cq_keep_order(mem->qp->rq.cq, sge, nr);
 	mem->qp->link->grh(rx->skb, pkt->data_off - hdr_len,
 		      hdr_len + pkt->paylen + pkt->pad + SHCA_ICRC_BYTES, grh);
 	return shca_scatter(mem, shca_rq_pd(mem->qp), sge, nr, 0,

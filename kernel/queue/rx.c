@@ -93,9 +93,6 @@ struct shca_rx_seg {
 	const u8 *bth;
 };
 
-/* IBTA 9.2.1.2: to all that are attached to the group. */
-#define SHCA_QPN_MULTICAST	0xffffff
-
 /*
  * Management is for each partition that the port is in (IBTA 10.9.8); that of the
  * subnet has none (10.9.2).

@@ -2,6 +2,17 @@
 /* What both sides of a QP share and no packet waits for: see side.h. */
 #include "side.h"
 
+#include "cq.h"
+
+/* A consumer that hears that all is done finds all completions. */
+static void shca_side_show(struct shca_qp *qp)
+{
+	if (qp->rq.cq)
+		shca_cq_show(qp->rq.cq);
+	if (qp->sq.cq && qp->sq.cq != qp->rq.cq)
+		shca_cq_show(qp->sq.cq);
+}
+
 void shca_side_tell(struct shca_qp *qp, const struct shca_side_news *news)
 {
 	static const struct {
@@ -22,6 +33,8 @@ void shca_side_tell(struct shca_qp *qp, const struct shca_side_news *news)
 	/* The events below come after the change of state that they report. */
 	if (news->failed)
 		shca_qp_enter_error(qp, news->events & SHCA_EV_FATAL);
+	if (news->events & (SHCA_EV_SQ_DRAINED | SHCA_EV_LAST_WQE))
+		shca_side_show(qp);
 	for (i = 0; i < ARRAY_SIZE(rows); i++)
 		if (news->events & rows[i].event)
 			shca_qp_event(qp, rows[i].type);

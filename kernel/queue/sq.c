@@ -395,14 +395,20 @@ static void shca_sq_queue(struct shca_qp *qp)
  */
 static bool shca_sq_elsewhere(const struct shca_sq *sq)
 {
-	return READ_ONCE(sq->side.rps.cpu) >= 0 &&
+	/* (before 6.9, nothing lets that CPU do it: some packets then are overtaken) */
+	return SHCA_BH_ON_CPU && READ_ONCE(sq->side.rps.cpu) >= 0 &&
 	       sq->req.psn.una != sq->req.psn.max &&
 	       sq->tx_cpu >= 0 && sq->tx_cpu != smp_processor_id() &&
 	       cpu_online(sq->tx_cpu);
 }
 
-/* Return: whether the budget ended it. */
-static bool shca_sq_send(struct shca_qp *qp, struct shca_sq_news *news)
+/*
+ * @stays: this is the continuation, which sends wherever it runs: what runs already cannot
+ * be moved, and would ask itself for ever.
+ * Return: whether the budget ended it.
+ */
+static bool shca_sq_send(struct shca_qp *qp, struct shca_sq_news *news,
+			 bool stays)
 {
 	struct shca_sq *sq = &qp->sq;
 	enum shca_direct_end end;
@@ -410,7 +416,7 @@ static bool shca_sq_send(struct shca_qp *qp, struct shca_sq_news *news)
 	if (sq->side.continuing ||
 	    (!shca_req_may_send(&sq->req) && !sq->direct_more))
 		return false;
-	if (unlikely(shca_sq_elsewhere(sq))) {
+	if (unlikely(!stays && shca_sq_elsewhere(sq))) {
 		shca_sq_queue_on(qp, sq->tx_cpu);
 		return false;
 	}
@@ -424,8 +430,9 @@ static bool shca_sq_send(struct shca_qp *qp, struct shca_sq_news *news)
 	return shca_sq_transmit(qp, &news->side);
 }
 
-/* Return: whether the budget ended it. */
-static bool shca_sq_step(struct shca_qp *qp, struct shca_sq_news *news)
+/* @stays: see shca_sq_send(). Return: whether the budget ended it. */
+static bool shca_sq_step(struct shca_qp *qp, struct shca_sq_news *news,
+			 bool stays)
 {
 	struct shca_sq *sq = &qp->sq;
 	int retired, passes = 0;
@@ -439,7 +446,8 @@ static bool shca_sq_step(struct shca_qp *qp, struct shca_sq_news *news)
 		shca_sq_fetch_own(qp);
 		if (shca_sq_fetch(qp) < 0)
 			shca_sq_fatal(qp, SHCA_ERROR_RING);
-		more = shca_sq_send(qp, news) || ++passes == SHCA_SQ_PASSES;
+		more = shca_sq_send(qp, news, stays) ||
+		       ++passes == SHCA_SQ_PASSES;
 		retired = shca_sq_complete(qp);
 	} while (!more && retired && (sq->fetched != sq->seen ||
 				      sq->req.ring.nxt != sq->req.ring.prod ||
@@ -568,7 +576,7 @@ static bool shca_sq_round(struct shca_qp *qp, enum shca_sq_turn turn)
 		if (timeouts)
 			trace_shca_timeout(qp->qpn, &sq->req);
 	}
-	more = shca_sq_step(qp, &news);
+	more = shca_sq_step(qp, &news, turn == SHCA_TURN_CONTINUE);
 	if (turn == SHCA_TURN_DOORBELL)
 		shca_stream_doorbell(qp);
 	shca_sq_arm(qp);
@@ -711,7 +719,7 @@ void shca_sq_rx(struct shca_qp *qp, const struct shca_pkt *pkt, unsigned int nr)
 			   &news.side);
 	if (!qp->dead) {
 		shca_stream_looked(&sq->stream, now);
-		if (shca_sq_step(qp, &news))
+		if (shca_sq_step(qp, &news, false))
 			shca_sq_queue(qp);
 		shca_sq_arm(qp);
 	}

@@ -361,6 +361,15 @@ static void shca_batch_aim(struct shca_batch *batch, const struct shca_av *av)
 	batch->av = av;
 }
 
+/*
+ * Packets to QP0 and to a group leave alone. A port has rules for them, and looks at the
+ * first packet of a batch (shca_ib_may_send(), shca_ib_admit()).
+ */
+static bool shca_batch_may_have(const struct shca_pkt *pkt)
+{
+	return pkt->dqpn - 1 < SHCA_QPN_MULTICAST - 1;
+}
+
 /* Open a batch with a packet of @len bytes. */
 static bool shca_batch_open(struct shca_batch *batch,
 			    const struct shca_pkt *pkt, u32 len)
@@ -369,7 +378,8 @@ static bool shca_batch_open(struct shca_batch *batch,
 	u32 expect = shca_batch_expect(qp, pkt);
 
 	/* Something may befall each of them. */
-	if (shca_fault_is_on(qp->dev, BIT(SHCA_FAULT_TX)))
+	if (shca_fault_is_on(qp->dev, BIT(SHCA_FAULT_TX)) ||
+	    unlikely(!shca_batch_may_have(pkt)))
 		expect = 1;
 	batch->max_bytes = len;
 	batch->max_segs = 1;
@@ -379,6 +389,9 @@ static bool shca_batch_open(struct shca_batch *batch,
 						      batch->route,
 						      &batch->max_bytes);
 		batch->max_segs = clamp(batch->max_segs, 1u, expect);
+		/* An administrator has made the limit of the netdev that small. */
+		if (unlikely(batch->max_bytes < len))
+			batch->max_segs = 1;
 		batch->max_bytes = min(batch->max_bytes,
 				       batch->max_segs * len);
 	}
@@ -402,12 +415,13 @@ static bool shca_batch_open(struct shca_batch *batch,
 	return true;
 }
 
-/* May a packet of @len bytes to @av join? */
+/* May @pkt, of @len bytes to @av, join? */
 static bool shca_batch_fits(const struct shca_batch *batch,
+			    const struct shca_pkt *pkt,
 			    const struct shca_av *av, u32 len)
 {
 	return batch->av->tag == av->tag && len <= batch->seg_len &&
-	       batch->segs < batch->max_segs &&
+	       shca_batch_may_have(pkt) && batch->segs < batch->max_segs &&
 	       batch->bytes + len <= batch->max_bytes;
 }
 
@@ -496,7 +510,7 @@ enum shca_mem_status shca_tx_one(struct shca_batch *batch,
 		return shca_tx_watched(batch, pkt, failed);
 	/* UD: the address vector came with the request. */
 	av = pkt->wr && pkt->wr->priv ? pkt->wr->priv : &qp->av;
-	if (batch->skb && !shca_batch_fits(batch, av, len)) {
+	if (batch->skb && !shca_batch_fits(batch, pkt, av, len)) {
 		status = shca_tx_end(batch, failed);
 		if (status != SHCA_MEM_OK)
 			return status;
