@@ -17,7 +17,8 @@ modprobe ib_umad || skip "this kernel has no ib_umad"
 two_ports 1500
 make_active shib_a 17
 # The suite looks at packets, and not at batches.
-run softhca dev set shib_a path wire
+run in_a softhca dev set shib_a path wire
+run in_b softhca dev set shib_b path wire
 
 more=(pkt resp.c resp.nak resp.send resp.write resp.read resp.atomic req.ack req.nak req.rnr req.read req.send uc ud)
 [ -z "${SHCA_SOAK-}" ] || more=(--long)
