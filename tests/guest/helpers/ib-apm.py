@@ -17,11 +17,10 @@ import subprocess
 import sys
 import time
 
-import pyverbs.enums as e
 from pyverbs.pyverbs_error import PyverbsRDMAError
 from pyverbs.qp import QPAttr
 
-from ib_ends import SIZE, End, check, connect, path, post
+from ib_ends import SIZE, End, check, connect, e, path, post
 from ib_link import ETHERTYPE, RC_SEND_ONLY, Link
 
 SLOW = int(os.environ.get("SHCA_SLOW", "1"))

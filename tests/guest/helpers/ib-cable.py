@@ -14,9 +14,8 @@ import sys
 import threading
 import time
 
-import pyverbs.enums as e
 
-from ib_ends import SIZE, End, check, connect, path, post
+from ib_ends import SIZE, End, check, connect, e, path, post
 
 # Of the issue: 1.1 to 4.3 s, eight times.
 TIMEOUT, RETRIES = 18, 7

@@ -13,13 +13,12 @@ import struct
 import sys
 import time
 
-import pyverbs.enums as e
 from pyverbs.addr import AH
 from pyverbs.mr import MR
 from pyverbs.qp import QP, QPAttr, QPCap, QPInitAttr
 from pyverbs.wr import SGE, SendWR
 
-from ib_ends import QKEY, End, check, path
+from ib_ends import QKEY, End, check, e, path
 
 MAD = 256
 GET, NODE_INFO = 1, 0x0011

@@ -10,11 +10,10 @@ Prints a line for each part, for lib.sh. Used by ib-lmc.sh.
 
 import sys
 
-import pyverbs.enums as e
 from pyverbs.addr import AH
 from pyverbs.qp import QP, QPAttr, QPCap, QPInitAttr
 
-from ib_ends import QKEY, End, check, connect, path, send
+from ib_ends import QKEY, End, check, connect, e, path, send
 
 
 def connection(a, b, bits_a, bits_b):

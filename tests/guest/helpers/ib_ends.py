@@ -2,9 +2,10 @@
 """Queue pairs of two InfiniBand ports of one machine, for tests of their paths."""
 
 import os
+import sys
 import time
+from pathlib import Path
 
-import pyverbs.enums as e
 from pyverbs.addr import AHAttr
 from pyverbs.cq import CQ
 from pyverbs.device import Context
@@ -12,6 +13,10 @@ from pyverbs.mr import MR
 from pyverbs.pd import PD
 from pyverbs.qp import QP, QPAttr, QPCap, QPInitAttr
 from pyverbs.wr import SGE, RecvWR, SendWR
+
+# The constants, which newer versions of pyverbs have elsewhere; in tests/userspace
+sys.path.append(str(Path(__file__).resolve().parents[2] / "wire"))
+import enums as e   # noqa: E402
 
 QKEY, GRH, SIZE = 0x11111111, 40, 64
 
