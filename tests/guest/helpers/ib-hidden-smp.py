@@ -15,7 +15,6 @@ import time
 
 from pyverbs.addr import AH
 from pyverbs.mr import MR
-from pyverbs.qp import QP, QPAttr, QPCap, QPInitAttr
 from pyverbs.wr import SGE, SendWR
 
 from ib_ends import QKEY, End, check, e, path
@@ -52,15 +51,7 @@ name_a, name_b = sys.argv[1:]
 a, b = End(name_a), End(name_b)
 mr = MR(a.pd, MAD, e.IBV_ACCESS_LOCAL_WRITE)
 mr.write(struct.pack(">BBBBHHQHHI", 1, 1, 1, GET, 0, 0, 0x1234, NODE_INFO, 0, 0).ljust(MAD, b"\0"), MAD)
-ud = []
-for end in (a, b):
-    qp = QP(end.pd, QPInitAttr(qp_type=e.IBV_QPT_UD, scq=end.cq, rcq=end.cq,
-                               cap=QPCap(max_send_wr=4, max_recv_wr=4)))
-    attr = QPAttr(port_num=1)
-    attr.qkey = QKEY
-    qp.to_rts(attr)
-    ud.append(qp)
-sender, target = ud
+sender, target = a.datagrams(), b.datagrams()
 ah = AH(a.pd, attr=path(0, b, 0))
 check("hidden_smp_is_refused", refused(0, 0, name_a, "tx_no_route"))
 check("hidden_multicast_is_refused", refused(0xffffff, QKEY, name_b, "rx_malformed"))

@@ -11,9 +11,8 @@ Prints a line for each part, for lib.sh. Used by ib-lmc.sh.
 import sys
 
 from pyverbs.addr import AH
-from pyverbs.qp import QP, QPAttr, QPCap, QPInitAttr
 
-from ib_ends import QKEY, End, check, connect, e, path, send
+from ib_ends import End, check, connect, e, path, send
 
 
 def connection(a, b, bits_a, bits_b):
@@ -38,14 +37,7 @@ a, b = (End(name) for name in sys.argv[1:])
 bits = range(1 << a.lmc)
 check("paths.lmc", a.lmc == b.lmc == 3 and not a.lid & 7 and not b.lid & 7)
 check("paths.rc", all(connection(a, b, i, (3 * i + 1) % len(bits)) for i in bits))
-ud = []
-for end in (a, b):
-    qp = QP(end.pd, QPInitAttr(qp_type=e.IBV_QPT_UD, scq=end.cq, rcq=end.cq,
-                               cap=QPCap(max_send_wr=4, max_recv_wr=4)))
-    attr = QPAttr(port_num=1)
-    attr.qkey = QKEY
-    qp.to_rts(attr)
-    ud.append(qp)
+ud = a.datagrams(), b.datagrams()
 check("paths.ud", all(datagram(a, b, *ud, i, j) for i in bits for j in bits))
 check("paths.ud_within_the_port",
       all(datagram(a, a, ud[0], ud[0], i, j) for i in bits for j in bits))

@@ -50,6 +50,15 @@ class End:
         made.to_init(attr)
         return made
 
+    def datagrams(self):
+        """A queue pair that sends and receives."""
+        made = QP(self.pd, QPInitAttr(qp_type=e.IBV_QPT_UD, scq=self.cq, rcq=self.cq,
+                                      cap=QPCap(max_send_wr=4, max_recv_wr=4)))
+        attr = QPAttr(port_num=1)
+        attr.qkey = QKEY
+        made.to_rts(attr)
+        return made
+
     def receive(self, qp):
         qp.post_recv(RecvWR(1, 1, [SGE(self.mr.buf, GRH + SIZE, self.mr.lkey)]))
 
