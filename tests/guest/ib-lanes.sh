@@ -4,7 +4,7 @@
 # Virtual lanes of an InfiniBand link, as OpenSM sets them with its option qos: which
 # lane a service level takes, their weights.
 #
-# timeout: 900
+# timeout: 300
 . "$(dirname "$0")/lib.sh"
 . "$(dirname "$0")/scenario"
 . "$(dirname "$0")/subnet"
