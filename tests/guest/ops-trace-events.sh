@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 #
 # The trace events (events/softhca): traffic over a link that loses and spoils
-# packets shows each of them, with fields that can be true. About 25 s.
+# packets shows each of them, with fields that can be true. They may come and go. About 30 s.
 #
 # timeout: 120
 . "$(dirname "$0")/lib.sh"
@@ -76,6 +76,14 @@ run eval "echo 0 >$steps/enable"
 echo "+ refusals"
 "$test_programs/qp_states" -d shca_a -f 4 wrong_values_are_refused | sed 's/^/  /'
 run eval "echo 0 >$events/enable; echo 0 >$signs/events/enable"
+# Events that come and go under traffic patch code that is running.
+come_and_go() {
+	local n
+	for n in {1..30}; do
+		echo 1 >$events/enable && echo 0 >$events/enable || return
+	done
+}
+check they_come_and_go come_and_go
 check traffic_is_right end_traffic lossy
 cat $tracing/trace $signs/trace >/tmp/trace
 
