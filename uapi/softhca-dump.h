@@ -40,6 +40,8 @@
  * @tx_bytes: @rx_bytes:	payload sent (what was sent again included) and accepted, of
  *		requests and of responses
  * @sent_again: @timeouts:	packets of requests sent again, time-outs
+ * @resets:	how often it went to RESET: counters of PSNs, messages and requests began anew
+ * @first_psn:	where @psn began when it last went to RTS
  */
 struct shca_dump_qp {
 	__u32 size;
@@ -70,6 +72,8 @@ struct shca_dump_qp {
 	__aligned_u64 rx_bytes;
 	__aligned_u64 sent_again;
 	__aligned_u64 timeouts;
+	__u32 resets;
+	__u32 first_psn;
 };
 
 /* shca_dump_cq.flags */

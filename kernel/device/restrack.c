@@ -107,6 +107,8 @@ static void shca_dump_qp_locked(const struct shca_qp *qp,
 	dump->rx_bytes = req->stats.rx_bytes + resp->stats.rx_bytes;
 	dump->sent_again = req->stats.retransmits;
 	dump->timeouts = req->stats.timeouts;
+	dump->resets = qp->resets;
+	dump->first_psn = req->attr.sq_psn;
 }
 
 /* Return: 0, or -EAGAIN if it is being destroyed; the RDMA core then leaves it out. */

@@ -273,6 +273,7 @@ struct shca_qp_apm {
  * @dropped:	the last packet dropped before it reached a side; written without a
  *		lock, so its members may be of two packets
  * @peer_ece:	options that its end has told of by ECE, 0: none; under @attr_lock
+ * @resets:	how often it went to RESET; under both locks
  * @index:	indices that the process writes; NULL never
  * @status:	indices that only the kernel writes
  * @tm:		rendezvous of tag matching, if its SRQ does that
@@ -306,6 +307,7 @@ struct shca_qp {
 	struct shca_av av;
 	struct shca_qp_apm apm;
 	u32 peer_ece;
+	u32 resets;
 	kuid_t uid;
 	pid_t pid;
 	struct shca_dump_error dropped;

@@ -252,6 +252,7 @@ void shca_qp_reset_locked(struct shca_qp *qp)
 {
 	lockdep_assert_held(&qp->sq.lock);
 	lockdep_assert_held(&qp->rq.lock);
+	qp->resets++;
 	qp->peer_ece = 0;
 	qp->sq.peer_looks = 0;
 	/* Nothing is written any more once the process knows of it. */
@@ -463,11 +464,7 @@ static int shca_modify_locked(struct shca_qp *qp, struct ib_qp_attr *attr,
 	if (rd) {
 		old_rd = qp->rq.rd;
 		qp->rq.rd = rd;
-		if (cur == IB_QPS_INIT)
-			shca_resp_init(&qp->rq.resp, rd, rd_entries,
-				       &shca_mem_ops, &qp->rq.side.mem);
-		else
-			shca_resp_move_rd(&qp->rq.resp, rd, rd_entries);
+		shca_resp_move_rd(&qp->rq.resp, rd, rd_entries);
 	}
 	shca_apm_fold_locked(qp);
 	shca_qp_save_attr(qp, attr, mask);

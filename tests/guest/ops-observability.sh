@@ -37,7 +37,7 @@ raw() {
 	head -c 300 /tmp/raw && echo
 	"$test_programs/guest/helpers/raw-dumps.py" /tmp/raw "$2"
 }
-check raw.qp raw qp 128
+check raw.qp raw qp 136
 check raw.cq raw cq 16
 check raw.mr raw mr 32
 not_for_everybody() { ! setpriv --reuid 65534 --clear-groups rdma -j -r resource show qp | grep -q data; }

@@ -156,6 +156,12 @@ is_nr(q, "requests", nr)
 is_nr(q, "rx_bytes", nr * length)
 is_nr(peer, "tx_bytes", nr * length)
 assert q["latency"] is None and process["latency"] is None and q["direct"], q'
+# It asks each second, so it has seen what a counter that begins anew had reached.
+check reset.write during --no-latency -- "$unsignalled" -d shca_a -p shca_b -f 4 reset
+check reset.counted counted '
+is_nr(q, "requests", nr)
+is_nr(peer, "messages", nr)
+is_nr(q, "psns", 3 * nr)'
 run in_a softhca fault add dev=shca_a do=drop dir=tx nth=5
 check lost.write during --no-latency -- "$unsignalled" -d shca_a -p shca_b -f 4 WRITE
 run in_a softhca fault del all

@@ -348,11 +348,51 @@ static void stop(int number)
 	stopped = 1;
 }
 
-static int look(struct top *top, const struct top *before)
-{
-	int err = top_look(top, before);
+/**
+ * struct looks - what is compared
+ * @before:	what is shown now: rates are since then
+ * @last:	what the kernel said after it, if it was asked: counters must not go round unseen
+ */
+struct looks {
+	struct top before, last;
+};
 
+static int looked(int err)
+{
 	return err ? fail("top: the kernel does not tell of RDMA devices: %s", strerror(-err)) : 0;
+}
+
+static const struct top *last_of(const struct looks *looks)
+{
+	return looks->last.when > 0 ? &looks->last : looks->before.when > 0 ? &looks->before : NULL;
+}
+
+/* Until the next look, from time to time. Errors are left to that look. */
+static void count(struct looks *looks)
+{
+	const struct top *last = last_of(looks);
+	struct top now;
+
+	latency_read();
+	if (!last || top_now() - last->when < TOP_COUNT_SECONDS)
+		return;
+	if (top_count(&now, last)) {
+		top_free(&now);
+		return;
+	}
+	top_free(&looks->last);
+	looks->last = now;
+}
+
+static int look(struct top *top, const struct looks *looks)
+{
+	return looked(top_look(top, last_of(looks), looks->before.when > 0 ? &looks->before : NULL));
+}
+
+static void looks_free(struct looks *looks)
+{
+	top_free(&looks->before);
+	top_free(&looks->last);
 }
 
 /* How long to wait now, of what is left */
@@ -361,7 +401,7 @@ static double step(double left)
 	return left < READ_SECONDS ? left : READ_SECONDS;
 }
 
-static void pause_for(double seconds)
+static void pause_for(struct looks *looks, double seconds)
 {
 	double end = top_now() + seconds, left;
 	struct timespec t;
@@ -369,31 +409,32 @@ static void pause_for(double seconds)
 	while (!stopped && (left = end - top_now()) > 0) {
 		t = (struct timespec){ .tv_nsec = step(left) * 1e9 };
 		nanosleep(&t, NULL);
-		latency_read();
+		count(looks);
 	}
 }
 
 static int once(double seconds, bool json)
 {
+	struct looks looks = {};
 	struct page page = {};
-	struct top before, after;
-	int status = look(&before, NULL);
+	struct top after;
+	int status = looked(top_look(&looks.before, NULL, NULL));
 
 	if (status)
 		return status;
-	pause_for(seconds);
-	status = look(&after, &before);
+	pause_for(&looks, seconds);
+	status = look(&after, &looks);
 	if (!status && json)
-		print_json(&after, after.when - before.when);
+		print_json(&after, after.when - looks.before.when);
 	else if (!status)
-		put_page(&page, &after, after.when - before.when);
-	top_free(&before);
+		put_page(&page, &after, after.when - looks.before.when);
+	looks_free(&looks);
 	top_free(&after);
 	return status;
 }
 
 /* Return: a key, or ERR: none was pressed */
-static int key_within(double seconds)
+static int key_within(struct looks *looks, double seconds)
 {
 	double end = top_now() + seconds, left;
 	int key = ERR;
@@ -401,22 +442,23 @@ static int key_within(double seconds)
 	while (!stopped && key == ERR && (left = end - top_now()) > 0) {
 		timeout(1 + (int)(step(left) * 1000));
 		key = getch();
-		latency_read();
+		count(looks);
 	}
 	return key;
 }
 
 static int watch(double seconds)
 {
-	struct top before = {}, after;
 	struct page page = { .screen = true };
-	int status = look(&before, NULL), key;
+	struct looks looks = {};
+	struct top after;
+	int status = looked(top_look(&looks.before, NULL, NULL)), key;
 
 	if (status)
 		return status;
 	setlocale(LC_CTYPE, "");
 	if (!newterm(NULL, stdout, stdin)) {
-		top_free(&before);
+		looks_free(&looks);
 		return fail("top: this terminal ($TERM) is not known ('softhca top --once' needs none)");
 	}
 	cbreak();
@@ -424,19 +466,19 @@ static int watch(double seconds)
 	keypad(stdscr, TRUE);
 	curs_set(0);
 	for (key = 0; key != 'q' && key != 'Q' && key != 27 && !stopped;) {
-		status = look(&after, before.when > 0 ? &before : NULL);
+		status = look(&after, &looks);
 		if (status)
 			break;
 		page.line = 0;
-		put_page(&page, &after, after.when - before.when);
+		put_page(&page, &after, after.when - looks.before.when);
 		clrtobot();
 		refresh();
-		top_free(&before);
-		before = after;
-		key = key_within(seconds);
+		looks_free(&looks);
+		looks.before = after;
+		key = key_within(&looks, seconds);
 	}
 	endwin();
-	top_free(&before);
+	looks_free(&looks);
 	return status;
 }
 

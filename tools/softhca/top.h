@@ -56,10 +56,17 @@ struct top_rates {
 	double requests, messages, psns, tx_bytes, rx_bytes, again, timeouts, errors;
 };
 
+/** struct top_so_far - what a queue pair has done: see &struct top_rates */
+struct top_so_far {
+	uint64_t requests, messages, psns;
+};
+
 /**
  * struct top_qp - a queue pair
  * @known:	the fields below it are known, which needs CAP_NET_ADMIN
- * @done: @psn: @msn:	requests completed, PSNs sent, messages received: they go round
+ * @done: @psn: @msn:	requests completed, PSNs sent, messages received: they go round, and
+ *		begin anew with each of @resets, PSNs at @first_psn
+ * @so_far:	the same since it was seen first, which do neither
  * @tx_bytes: @rx_bytes: @again: @timeouts: @errors:	see &struct top_rates
  * @waiting:	requests posted and not completed
  * @in_flight:	packets sent and not acknowledged
@@ -73,10 +80,11 @@ struct top_qp {
 	int pid;
 	char comm[32];
 	bool known;
-	uint32_t done, psn, msn, waiting, in_flight, window, retry_left, errors;
+	uint32_t done, psn, first_psn, msn, resets, waiting, in_flight, window, retry_left, errors;
+	struct top_so_far so_far;
 	uint64_t tx_bytes, rx_bytes, again, timeouts;
 	bool direct, rnr_wait;
-	uint32_t gained;
+	uint64_t gained;
 	struct top_rates rate;
 	struct top_latency latency;
 };
@@ -103,8 +111,26 @@ struct top {
 	bool timed;	/* latencies are known */
 };
 
-/** top_look() - ask the kernel; rates are since @before, unless NULL. 0 or a negative errno */
-int top_look(struct top *top, const struct top *before);
+/** TOP_COUNT_SECONDS - so often top_count() is called at least: no counter goes round within it */
+#define TOP_COUNT_SECONDS	1
+
+/**
+ * top_count() - ask the kernel how far queue pairs and devices are
+ * @top:	what it says
+ * @last:	what it said last, or NULL
+ *
+ * Return: 0 or a negative errno
+ */
+int top_count(struct top *top, const struct top *last);
+/**
+ * top_look() - top_count() with rates, sums and latencies, all that is shown
+ * @top:	what it says
+ * @last:	what it said last, by top_count() or top_look(), or NULL
+ * @before:	rates are since then, unless NULL
+ *
+ * Return: 0 or a negative errno
+ */
+int top_look(struct top *top, const struct top *last, const struct top *before);
 void top_free(struct top *top);
 /** top_now() - seconds */
 double top_now(void);

@@ -13,6 +13,7 @@
 #include <string.h>
 #include <time.h>
 
+#include <infiniband/verbs.h>
 #include <netlink/attr.h>
 #include <rdma/rdma_netlink.h>
 #include <softhca-dump.h>
@@ -197,6 +198,8 @@ static void take_dump(struct nlattr *entry, void *arg)
 		qp->done = dump.sq_posted - qp->waiting;
 		qp->psn = dump.max_psn;
 		qp->msn = dump.msn;
+		qp->resets = dump.resets;
+		qp->first_psn = dump.first_psn;
 		qp->in_flight = (dump.psn - dump.una_psn) & 0xffffff;
 		qp->retry_left = dump.retry_left;
 		qp->direct = dump.flags & SHCA_DUMP_QP_DIRECT;
@@ -230,25 +233,43 @@ static const struct top_qp *qp_before(const struct top *before, const struct top
 	return NULL;
 }
 
-/* A new one has done since then all that it ever did. */
+/* What a counter of @bits has gained, from @was to @now */
+static uint32_t gain(uint32_t now, uint32_t was, int bits)
+{
+	return (now - was) & (uint32_t)((1ull << bits) - 1);
+}
+
+/* @was is the look before, or NULL: a new one has done since then all that it ever did. */
+static void count_qp(struct top_qp *qp, const struct top_qp *was)
+{
+	bool anew = !was || was->resets != qp->resets;
+
+	if (!qp->known)
+		return;
+	if (was)
+		qp->so_far = was->so_far;
+	qp->so_far.requests += gain(qp->done, anew ? 0 : was->done, 32);
+	qp->so_far.messages += gain(qp->msn, anew ? 0 : was->msn, 24);
+	if (qp->state >= IBV_QPS_RTS)
+		qp->so_far.psns += gain(qp->psn, anew || was->state < IBV_QPS_RTS ?
+					qp->first_psn : was->psn, 24);
+}
+
 static void find_qp_rates(struct top_qp *qp, const struct top_qp *was, double seconds)
 {
 	static const struct top_qp none;
-	bool anew = !was;
 
 	if (!qp->known || (was && !was->known))
 		return;
+	/* Another one, under the number of one that is gone */
+	if (was && was->so_far.requests > qp->so_far.requests)
+		was = NULL;
 	was = was ?: &none;
-	qp->gained = qp->done - was->done;
-	/* What counts requests begins again when the queue pair goes to RESET. */
-	if (qp->gained >> 31) {
-		qp->gained = qp->done;
-		anew = true;
-	}
+	qp->gained = qp->so_far.requests - was->so_far.requests;
 	qp->rate = (struct top_rates){
 		.requests = qp->gained / seconds,
-		.messages = (anew ? qp->msn : (qp->msn - was->msn) & 0xffffff) / seconds,
-		.psns = anew ? 0 : ((qp->psn - was->psn) & 0xffffff) / seconds,
+		.messages = (qp->so_far.messages - was->so_far.messages) / seconds,
+		.psns = (qp->so_far.psns - was->so_far.psns) / seconds,
 		.tx_bytes = (qp->tx_bytes - was->tx_bytes) / seconds,
 		.rx_bytes = (qp->rx_bytes - was->rx_bytes) / seconds,
 		.again = (qp->again - was->again) / seconds,
@@ -344,7 +365,7 @@ static int busier_process(const void *a, const void *b)
 	return p < q ? 1 : -1;
 }
 
-int top_look(struct top *top, const struct top *before)
+int top_count(struct top *top, const struct top *last)
 {
 	struct qps qps = { .top = top };
 	int i, err;
@@ -363,6 +384,17 @@ int top_look(struct top *top, const struct top *before)
 		if (rdma_qps(top->device[i].index, true, take_dump, &qps) == -EPERM)
 			top->partly = true;
 	}
+	for (i = 0; i < top->nr_qps; i++)
+		count_qp(&top->qp[i], last ? qp_before(last, &top->qp[i]) : NULL);
+	return 0;
+}
+
+int top_look(struct top *top, const struct top *last, const struct top *before)
+{
+	int err = top_count(top, last);
+
+	if (err)
+		return err;
 	top->timed = latency_take(top);
 	if (before)
 		find_rates(top, before);

@@ -6,11 +6,12 @@
  *
  *	done QPN PEER-QPN NR LEN SIGNALLED
  *
- *   unsignalled -d DEVICE [-p PEER] WRITE|READ|wrong_key
+ *   unsignalled -d DEVICE [-p PEER] WRITE|READ|reset|wrong_key
  */
 #include "util.h"
 
 #include <signal.h>
+#include <unistd.h>
 
 #define NR	3200
 #define LEN	3000
@@ -42,15 +43,13 @@ static void set_up(void)
 	mem_b = buf_make(b.nic->pd, LEN, ACCESS_ALL);
 }
 
-static void requests(enum ibv_wr_opcode opcode, enum ibv_wc_opcode done)
+static void requests(enum ibv_wr_opcode opcode, enum ibv_wc_opcode done, uint32_t nr)
 {
-	struct ibv_sge sge;
+	struct ibv_sge sge = sge_of(&mem_a, 0, LEN);
 	struct ibv_send_wr wr;
 	uint32_t i;
 
-	set_up();
-	sge = sge_of(&mem_a, 0, LEN);
-	for (i = 1; i <= NR; i++) {
+	for (i = 1; i <= nr; i++) {
 		wr = wr_rdma(i, opcode, &sge, 1, (uintptr_t)mem_b.p, mem_b.mr->rkey);
 		if (i % EACH)
 			wr.send_flags &= ~IBV_SEND_SIGNALED;
@@ -58,17 +57,33 @@ static void requests(enum ibv_wr_opcode opcode, enum ibv_wc_opcode done)
 		if (i % EACH == 0)
 			wait_ok(a.scq, i, done);
 	}
-	hold_them(NR, NR / EACH);
 }
 
 static void writes(void)
 {
-	requests(IBV_WR_RDMA_WRITE, IBV_WC_RDMA_WRITE);
+	set_up();
+	requests(IBV_WR_RDMA_WRITE, IBV_WC_RDMA_WRITE, NR);
+	hold_them(NR, NR / EACH);
 }
 
 static void reads(void)
 {
-	requests(IBV_WR_RDMA_READ, IBV_WC_RDMA_READ);
+	set_up();
+	requests(IBV_WR_RDMA_READ, IBV_WC_RDMA_READ, NR);
+	hold_them(NR, NR / EACH);
+}
+
+/* Both queue pairs begin anew meanwhile, after a time in which somebody can look. */
+static void writes_and_reset(void)
+{
+	set_up();
+	requests(IBV_WR_RDMA_WRITE, IBV_WC_RDMA_WRITE, NR);
+	sleep(4);
+	REQUIRE_EQ(end_to(&a, IBV_QPS_RESET), 0);
+	REQUIRE_EQ(end_to(&b, IBV_QPS_RESET), 0);
+	pair_connect(&a, &b);
+	requests(IBV_WR_RDMA_WRITE, IBV_WC_RDMA_WRITE, NR);
+	hold_them(2 * NR, 2 * NR / EACH);
 }
 
 /* The peer refuses the request, so each end has an error. */
@@ -88,6 +103,7 @@ static void wrong_key(void)
 static const struct test tests[] = {
 	{ "WRITE", writes },
 	{ "READ", reads },
+	{ "reset", writes_and_reset },
 	{ "wrong_key", wrong_key },
 	{}
 };
