@@ -180,6 +180,8 @@ static int rings_open(struct recorder *r)
 		if (!r->spool[i])
 			return fail("trace record: cannot read the events of CPU %d: %s",
 				    i, strerror(errno));
+		/* Events come by the page: sixteen for one call. */
+		setvbuf(r->spool[i], NULL, _IOFBF, 16 * r->page_size);
 	}
 	return 0;
 }
