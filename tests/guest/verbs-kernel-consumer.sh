@@ -37,4 +37,4 @@ at_exit rm -rf "$own"
 printf 'burst=8 burst_us=10000 late_us=20000\n' >"$own"/bursts
 run softhca dev set shca_a personality "$own"/bursts
 run wait_for 10 gid_index shca_a $ip4_a
-consumer bursts burst=8
+consumer bursts burst=8 burst_us=10000
