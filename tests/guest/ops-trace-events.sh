@@ -78,8 +78,8 @@ echo "+ refusals"
 run eval "echo 0 >$events/enable; echo 0 >$signs/events/enable"
 # Events that come and go under traffic patch code that is running.
 come_and_go() {
-	local n
-	for n in {1..30}; do
+	local _
+	for _ in {1..30}; do
 		echo 1 >$events/enable && echo 0 >$events/enable || return
 	done
 }
