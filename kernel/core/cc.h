@@ -140,6 +140,12 @@ void shca_cc_on_gap(struct shca_cc *cc, u32 nr, u32 of);
 /** shca_cc_on_undo() - what was sent again last was not lost */
 void shca_cc_on_undo(struct shca_cc *cc);
 
+/** shca_cc_on_reorder() - packets overtake each other, and the round trips were of such */
+static inline void shca_cc_on_reorder(struct shca_cc *cc)
+{
+	cc->least_ns = 0;
+}
+
 /**
  * shca_cc_on_cnp() - packets were marked on the way: the peer says so, or a response is
  * @rtt_ns:	smoothed round trip, 0: unknown

@@ -66,7 +66,8 @@ static void req_sample_in_order(struct shca_req *req, u64 now)
 void shca_req_time(struct shca_req *req, u32 psn, u64 now)
 {
 	req->recovery.told_ns = now;
-	if (req->recovery.rtt_valid &&
+	/* (what overtakes others is sooner than the way of most) */
+	if (req->recovery.rtt_valid && !req->recovery.reorders &&
 	    shca_psn_diff(psn, req->recovery.rtt_psn) >= 0)
 		req_sample_rtt(req, now);
 }

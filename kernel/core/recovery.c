@@ -187,12 +187,35 @@ static void req_lost(struct shca_req *req, u32 nr)
 	shca_cc_on_gap(&req->cc, nr, of);
 }
 
+/*
+ * From the oldest packet up to @end it is sent again, since a later one has come.  Does it
+ * come twice?  Where packets overtake each other many gaps are repaired before the second
+ * copy of one comes.  So one of them is watched, until that is too long ago.  (An
+ * acknowledgement tells of no single packet, so it must be soon.)
+ */
+static void req_watch(struct shca_req *req, u32 end, bool part, u64 now)
+{
+	struct shca_req_recovery *r = &req->recovery;
+	bool lasts = r->watch_part ?
+		shca_psn_off(req->psn.una, r->watch_psn) < SHCA_REQ_WATCH :
+		now - r->watch_ns <= 2 * req_round_trip(req);
+
+	if (r->watches && lasts && (part || !r->one_packet))
+		return;
+	/* What is sent early comes twice, as a rule. */
+	r->watches = !r->one_packet;
+	r->watch_waited = false;
+	r->watch_part = part;
+	r->watch_psn = req->psn.una;
+	r->watch_end = end;
+	r->watch_ns = now;
+}
+
 /* From the oldest packet up to @end it is sent again now. */
 static void req_gap_is(struct shca_req *req, u32 end, bool part, u64 now)
 {
+	req_watch(req, end, part, now);
 	req->recovery.gap_part = part;
-	req->recovery.gap_shown = !req->recovery.one_packet;
-	req->recovery.gap_psn = req->psn.una;
 	req->recovery.gap_end = end;
 	req->recovery.gap_max = req->psn.max;
 	req->recovery.gap_ns = now;
@@ -230,7 +253,7 @@ static bool req_may_be_late(struct shca_req *req, u32 end, bool part, u64 now)
 		return false;
 	if (req->recovery.late_ns && req->recovery.late_psn == req->psn.una)
 		return true;
-	req->recovery.late_ns = now + req->recovery.rtt_ns;
+	req->recovery.late_ns = now + (req->recovery.rtt_ns << req->recovery.late_shift);
 	req->recovery.late_psn = req->psn.una;
 	req->recovery.late_end = end;
 	req->recovery.late_part = part;
@@ -280,11 +303,15 @@ static void req_is_late(struct shca_req *req, u64 now)
 		return;
 	req->recovery.reorders--;
 	req_repair(req, req->recovery.late_end, req->recovery.late_part, now);
+	if (req->recovery.watches && req->recovery.watch_psn == req->psn.una)
+		req->recovery.watch_waited = true;
 }
 
 /* Gaps fill by themselves. */
 static void req_reordered(struct shca_req *req)
 {
+	if (!req->recovery.reorders)
+		shca_cc_on_reorder(&req->cc);
 	req->recovery.reorders = SHCA_REQ_REORDERS;
 	shca_cc_on_undo(&req->cc);
 	req->recovery.loss_psn = req->psn.una;
@@ -307,11 +334,16 @@ void shca_req_stale(struct shca_req *req, u32 psn, u64 now)
 {
 	struct shca_req_recovery *r = &req->recovery;
 
-	if (!r->gap_shown || shca_psn_diff(req->psn.una, r->gap_end) < 0 ||
-	    shca_psn_diff(psn, r->gap_psn) < 0 ||
-	    now - r->gap_ns > 2 * req_round_trip(req))
+	if (!r->watches || shca_psn_diff(req->psn.una, r->watch_end) < 0 ||
+	    shca_psn_diff(psn, r->watch_psn) < 0)
 		return;
-	r->gap_shown = false;
+	if (r->watch_part ? shca_psn_diff(psn, r->watch_end) >= 0 :
+			    now - r->watch_ns > 2 * req_round_trip(req))
+		return;
+	r->watches = false;
+	/* It was waited for, and not for long enough. */
+	if (r->watch_waited && r->late_shift < SHCA_REQ_LATE_SHIFT)
+		r->late_shift++;
 	req_reordered(req);
 }
 

@@ -53,6 +53,12 @@
 /* So many losses follow a reordered packet until a gap is repaired at once again. */
 #define SHCA_REQ_REORDERS	4
 
+/* What may be late is waited for up to so many doublings of a round trip. */
+#define SHCA_REQ_LATE_SHIFT	2
+
+/* A repair is so many PSNs ago: it is not looked whether it comes twice. */
+#define SHCA_REQ_WATCH		8192
+
 /* So many early retransmissions mean none: the time-out comes before. */
 #define SHCA_REQ_EARLY_NEVER	32
 
@@ -252,8 +258,10 @@ struct shca_req_gate {
  * @gap_end: @gap_max: @gap_ns:	what is missing before it was sent or asked for again, the
  *		first PSN that was new then, and when
  * @gap_part:	it is the missing part of a READ that was executed
- * @gap_psn: @gap_shown:	where that began; it was sent again since a later one has come, and
- *		nothing has come twice yet
+ * @watches: @watch_psn: @watch_end: @watch_ns: @watch_part:	one such gap, repaired then
+ *		since a later packet has come: nothing of it has come twice yet
+ * @watch_waited: it was waited for before that
+ * @late_shift:	doublings of the round trip that a gap may last, since one was too short
  * @acked: @acked_psn: @acked_syndrome:	acknowledged up to here, with these credits, while
  *		the response of a READ or an atomic before it is missing
  * @late_ns: @late_psn: @late_end: @late_part:	unless they come before @late_ns, packets
@@ -283,14 +291,19 @@ struct shca_req_recovery {
 	u32 loss_psn;
 	u32 gap_end;
 	u32 gap_max;
-	u32 gap_psn;
 	u64 gap_ns;
+	u64 watch_ns;
+	u32 watch_psn;
+	u32 watch_end;
 	u32 acked_psn;
 	bool acked;
 	u8 acked_syndrome;
 	bool resend_part;
 	bool gap_part;
-	bool gap_shown;
+	bool watches;
+	bool watch_part;
+	bool watch_waited;
+	u8 late_shift;
 	u64 late_ns;
 	u64 repair_ns;
 	u32 late_psn;

@@ -294,13 +294,37 @@ bool shca_resp_may_hold(const struct shca_resp *resp, const struct shca_pkt *pkt
 	       shca_opcode_info(pkt->opcode)->flags & SHCA_OPF_REQUEST;
 }
 
+/*
+ * May a gap fill by itself?  Behind one that was filled there is another, as a rule, which
+ * the next packet may fill.  Where gaps have filled not long ago, two packets must ask while
+ * the gap does not move.  The first of them is answered when it is executed.
+ */
+static bool resp_may_fill(struct shca_resp *resp, u32 cause, bool asks)
+{
+	bool waits = !asks;
+
+	if (!resp->patience)
+		return waits && shca_psn_diff(cause, resp->epsn) < 0;
+	if (asks && resp->asked_epsn != resp->epsn) {
+		resp->asked_epsn = resp->epsn;
+		waits = true;
+	}
+	return waits;
+}
+
 void shca_resp_gap(struct shca_resp *resp, u32 psn, u32 cause, bool asks)
 {
 	u32 nr = shca_psn_off(psn, resp->epsn);
 	u8 syndrome;
+	bool knows;
 
 	if (resp->state != SHCA_SIDE_READY || resp->rnr_sent)
 		return;
+	/* It has filled by itself.  So others will, where packets overtake each other. */
+	if (resp->untold && shca_psn_diff(resp->epsn, resp->untold_end) >= 0) {
+		resp->untold = false;
+		resp->patience = SHCA_RESP_PATIENCE;
+	}
 	if (!nr) {
 		resp->gap_told = false;
 		return;
@@ -309,10 +333,18 @@ void shca_resp_gap(struct shca_resp *resp, u32 psn, u32 cause, bool asks)
 	 * The packets that the peer was told of are on their way, in order.  If a later one
 	 * of them is here, the earlier ones are lost again.
 	 */
-	if (resp->gap_told && !asks &&
-	    shca_psn_diff(resp->gap_end, resp->epsn) > 0 &&
-	    shca_psn_diff(psn, resp->gap_end) >= 0)
+	knows = resp->gap_told && shca_psn_diff(resp->gap_end, resp->epsn) > 0 &&
+		shca_psn_diff(psn, resp->gap_end) >= 0;
+	if (knows && !asks)
 		return;
+	if (!knows && resp_may_fill(resp, cause, asks)) {
+		resp->untold = true;
+		resp->untold_end = psn;
+		return;
+	}
+	resp->untold = false;
+	if (resp->patience)
+		resp->patience--;
 	nr = min_t(u32, nr, SHCA_AETH_VALUE + 1);
 	resp->gap_told = true;
 	resp->gap_end = shca_psn_add(resp->epsn, nr);

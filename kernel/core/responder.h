@@ -71,6 +71,9 @@ struct shca_resp_attr {
  */
 #define SHCA_HOLD_PSNS		8192
 
+/* After a gap that has filled by itself so many are told only if two packets ask. */
+#define SHCA_RESP_PATIENCE	4
+
 /**
  * struct shca_rd - record of a READ, or of a request that is answered like one
  *
@@ -172,6 +175,9 @@ struct shca_resp_stats {
  * @cnp_due:	a CE mark came: a CNP is owed
  * @cnp_ns:	time before which no further CNP is owed
  * @gap_end: @gap_told:	the peer was told of missing packets up to here
+ * @untold_end: @untold:	end of a gap that the peer was not told of
+ * @patience:	so many gaps more are told only if two packets ask
+ * @asked_epsn:	@epsn when the first of them did
  * @tm_kind: @tm_msg:	result of tag matching for the message in progress,
  *		while @wr_valid
  */
@@ -191,6 +197,8 @@ struct shca_resp {
 		u32 xrc_srqn;
 		u32 drop_psn;
 		u32 gap_end;
+		u32 untold_end;
+		u32 asked_epsn;
 		u32 not_yet_psn;
 		u32 not_yet;
 		u32 first_psn;
@@ -198,6 +206,8 @@ struct shca_resp {
 		bool wr_valid;
 		bool nak_sent;
 		bool gap_told;
+		bool untold;
+		u8 patience;
 		bool rnr_sent;
 		bool unsaid;
 		bool heard;
@@ -306,6 +316,9 @@ bool shca_resp_may_hold(const struct shca_resp *resp, const struct shca_pkt *pkt
  * @psn:	the first kept packet; if none is kept, the expected PSN
  * @cause:	of the packet that came
  * @asks:	it asks for an answer: tell also what the peer was told
+ *
+ * Where packets overtake each other a gap fills by itself, as a rule, and each answer is a
+ * packet.  So it is told only if two packets ask (SHCA_RESP_PATIENCE).
  */
 void shca_resp_gap(struct shca_resp *resp, u32 psn, u32 cause, bool asks);
 

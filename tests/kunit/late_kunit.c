@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 /*
- * A gap that fills by itself: reordering is found out, and then waited for
- * (core/recovery.c).
+ * A gap that fills by itself: reordering is found out, and then waited for, by the
+ * requester (core/recovery.c) and by the responder (shca_resp_gap()).
  */
 #include "fixture.h"
 
@@ -231,7 +231,248 @@ static void late_read_responses_are_waited_for(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, fx->pkt.reth.len, 2u * FX_MTU);
 }
 
+static void response(struct kunit *test, u8 opcode, u32 psn, enum shca_verdict verdict)
+{
+	KUNIT_EXPECT_EQ(test, fx_read_resp(test->priv, opcode, psn, FX_MTU), verdict);
+}
+
+/*
+ * The first two responses are asked for again, and then come; the watch of one gap lasts
+ * while others are repaired.
+ */
+static void late_response_is_watched(struct kunit *test)
+{
+	struct fx *fx = test->priv;
+	struct shca_req_recovery *r = &fx->req.recovery;
+
+	fx_ack(fx, P0 + 3, ACK);
+	fx_post(fx, SHCA_WR_RDMA_READ, 6 * FX_MTU);
+	KUNIT_ASSERT_TRUE(test, fx_next(fx));
+	shca_req_gap(&fx->req, P0 + 6, P0 + 6, fx->now);
+	expect_again(test, P0 + 4);
+	/* (of what is missing yet it is no second copy) */
+	response(test, SHCA_OP_READ_RESP_FIRST, P0 + 4, SHCA_RX_OK);
+	response(test, SHCA_OP_READ_RESP_FIRST, P0 + 4, SHCA_RX_STALE_ACK);
+	KUNIT_EXPECT_EQ(test, r->reorders, 0);
+	response(test, SHCA_OP_READ_RESP_MIDDLE, P0 + 5, SHCA_RX_OK);
+	response(test, SHCA_OP_READ_RESP_MIDDLE, P0 + 6, SHCA_RX_OK);
+	fx->now += 20 * RTT;
+	shca_req_gap(&fx->req, P0 + 8, P0 + 8, fx->now);
+	expect_again(test, P0 + 7);
+	KUNIT_EXPECT_EQ(test, r->watch_psn, P0 + 4);
+	response(test, SHCA_OP_READ_RESP_MIDDLE, P0 + 6, SHCA_RX_STALE_ACK);
+	response(test, SHCA_OP_READ_RESP_MIDDLE, P0 + 3, SHCA_RX_STALE_ACK);
+	KUNIT_EXPECT_EQ(test, r->reorders, 0);
+	fx->req.cc.least_ns = 1;
+	response(test, SHCA_OP_READ_RESP_MIDDLE, P0 + 5, SHCA_RX_STALE_ACK);
+	KUNIT_EXPECT_EQ(test, r->reorders, SHCA_REQ_REORDERS);
+	KUNIT_EXPECT_EQ(test, fx->req.cc.least_ns, 0ull);
+	/* once, and what is measured from then on stays */
+	r->reorders = 1;
+	fx->req.cc.least_ns = 1;
+	response(test, SHCA_OP_READ_RESP_MIDDLE, P0 + 5, SHCA_RX_STALE_ACK);
+	KUNIT_EXPECT_EQ(test, r->reorders, 1);
+	r->watches = true;
+	response(test, SHCA_OP_READ_RESP_MIDDLE, P0 + 5, SHCA_RX_STALE_ACK);
+	KUNIT_EXPECT_EQ(test, r->reorders, SHCA_REQ_REORDERS);
+	KUNIT_EXPECT_EQ(test, fx->req.cc.least_ns, 1ull);
+}
+
+/* It was waited for, and repaired a moment too early: the next wait is longer, up to a limit. */
+static void late_wait_that_is_too_short_gets_longer(struct kunit *test)
+{
+	struct fx *fx = test->priv;
+	struct shca_req_recovery *r = &fx->req.recovery;
+	u32 i, shift;
+
+	r->rtt_valid = false;
+	for (i = 0; i < 4; i++) {
+		shift = min_t(u32, i, SHCA_REQ_LATE_SHIFT);
+		KUNIT_EXPECT_EQ(test, r->late_shift, shift);
+		r->reorders = 1;
+		fx_ack(fx, P0 + i, MISSING(1));
+		KUNIT_EXPECT_EQ(test, r->late_ns, fx->now + ((u64)RTT << shift));
+		fx->now = r->late_ns;
+		shca_req_timer(&fx->req, fx->now);
+		expect_again(test, P0 + i);
+		fx_ack(fx, P0 + i, ACK);
+		fx_ack(fx, P0 + i, ACK);
+		KUNIT_EXPECT_EQ(test, r->reorders, SHCA_REQ_REORDERS);
+	}
+}
+
+/* One that was repaired at once tells nothing of waits. */
+static void late_wait_stays_where_nothing_waited(struct kunit *test)
+{
+	struct fx *fx = test->priv;
+	struct shca_req_recovery *r = &fx->req.recovery;
+
+	r->rtt_valid = false;
+	r->watch_waited = true;
+	fx_ack(fx, P0, MISSING(1));
+	expect_again(test, P0);
+	fx_ack(fx, P0, ACK);
+	fx_ack(fx, P0, ACK);
+	KUNIT_EXPECT_EQ(test, r->reorders, SHCA_REQ_REORDERS);
+	KUNIT_EXPECT_EQ(test, r->late_shift, 0);
+}
+
+/* Too long ago: the next one is watched. */
+static void late_watch_ends(struct kunit *test)
+{
+	struct fx *fx = test->priv;
+	struct shca_req_recovery *r = &fx->req.recovery;
+	u32 more;
+
+	fx_ack(fx, P0 + 3, ACK);
+	for (more = 0; more < 2; more++) {
+		fx_post(fx, SHCA_WR_RDMA_READ, 2 * FX_MTU);
+		KUNIT_ASSERT_TRUE(test, fx_next(fx));
+		r->watches = true;
+		r->watch_part = true;
+		r->watch_psn = shca_psn_add(fx->req.psn.una, 1 - SHCA_REQ_WATCH - more);
+		r->watch_end = r->watch_psn;
+		shca_req_gap(&fx->req, fx->req.psn.una + 1, fx->req.psn.una + 1, fx->now);
+		KUNIT_ASSERT_TRUE(test, fx_next(fx));
+		KUNIT_EXPECT_EQ(test, r->watch_psn == fx->req.psn.una, more == 1);
+		fx->now += 9 * RTT;
+		response(test, SHCA_OP_READ_RESP_FIRST, fx->req.psn.una, SHCA_RX_OK);
+		response(test, SHCA_OP_READ_RESP_LAST, fx->req.psn.una, SHCA_RX_OK);
+	}
+}
+
+/* What has overtaken others does not tell how long the way of most is. */
+static void late_round_trip_is_that_of_what_is_in_order(struct kunit *test)
+{
+	struct fx *fx = test->priv;
+	struct shca_req_recovery *r = &fx->req.recovery;
+
+	KUNIT_ASSERT_TRUE(test, r->rtt_valid);
+	KUNIT_ASSERT_EQ(test, r->rtt_psn, P0);
+	r->reorders = 1;
+	fx->now += RTT / 4;
+	missing(fx, P0, 3, P0 + 3);
+	KUNIT_EXPECT_TRUE(test, r->rtt_valid);
+	KUNIT_EXPECT_EQ(test, r->rtt_ns, (u64)RTT);
+	fx->now += RTT;
+	fx_ack(fx, P0 + 3, ACK);
+	KUNIT_EXPECT_FALSE(test, r->rtt_valid);
+	KUNIT_EXPECT_EQ(test, r->rtt_ns, RTT + RTT / 4ull);
+}
+
+/* ---- the responder ---------------------------------------------------------------- */
+
+#define R0	FX_RQ_PSN
+
+static void arrives(struct kunit *test, u32 psn, u32 len, enum shca_verdict verdict)
+{
+	KUNIT_EXPECT_EQ(test, fx_rx_op(test->priv, SHCA_OP_WRITE_ONLY, psn, len), verdict);
+}
+
+static void expect_told(struct kunit *test, u32 psn, u32 nr)
+{
+	struct fx *fx = test->priv;
+
+	KUNIT_ASSERT_TRUE(test, fx_answer(fx));
+	KUNIT_EXPECT_EQ(test, fx->pkt.psn, psn);
+	KUNIT_EXPECT_EQ(test, fx->pkt.aeth.syndrome, MISSING(nr));
+	KUNIT_EXPECT_FALSE(test, fx_answer(fx));
+}
+
+static void gap(struct kunit *test, u32 psn, u32 cause, bool asks)
+{
+	struct fx *fx = test->priv;
+
+	fx->resp.attr.peer |= SHCA_PEER_HOLDS;
+	shca_resp_gap(&fx->resp, psn, cause, asks);
+}
+
+/* Behind the one that was filled: the next packet may fill it, too. */
+static void late_gap_is_told_a_packet_later(struct kunit *test)
+{
+	struct fx *fx = test->priv;
+
+	arrives(test, R0, 8, SHCA_RX_OK);
+	gap(test, R0 + 3, R0, false);
+	KUNIT_EXPECT_FALSE(test, fx_answer(fx));
+	gap(test, R0 + 3, R0 + 3, false);
+	expect_told(test, R0 + 1, 2);
+	KUNIT_EXPECT_EQ(test, fx->resp.patience, 0);
+	/* at once where one asks */
+	arrives(test, R0 + 1, 8, SHCA_RX_OK);
+	arrives(test, R0 + 2, 8, SHCA_RX_OK);
+	gap(test, R0 + 6, R0 + 2, true);
+	expect_told(test, R0 + 3, 3);
+	KUNIT_EXPECT_EQ(test, fx->resp.patience, 0);
+}
+
+static void late_gap_is_told_where_packets_ask(struct kunit *test)
+{
+	struct fx *fx = test->priv;
+	u32 i;
+
+	fx->resp.patience = SHCA_RESP_PATIENCE;
+	gap(test, R0 + 2, R0 + 2, false);
+	gap(test, R0 + 2, R0 + 3, false);
+	KUNIT_EXPECT_FALSE(test, fx_answer(fx));
+	gap(test, R0 + 2, R0 + 4, true);
+	KUNIT_EXPECT_FALSE(test, fx_answer(fx));
+	/* the second of this gap that asks */
+	for (i = SHCA_RESP_PATIENCE; i--;) {
+		gap(test, R0 + 2, R0 + 4, true);
+		expect_told(test, R0, 2);
+		KUNIT_EXPECT_EQ(test, fx->resp.patience, i);
+	}
+	/* what was told comes in parts: each that asks hears of the rest */
+	fx->resp.patience = SHCA_RESP_PATIENCE;
+	arrives(test, R0, 8, SHCA_RX_OK);
+	gap(test, R0 + 2, R0, true);
+	expect_told(test, R0 + 1, 1);
+	arrives(test, R0 + 1, 8, SHCA_RX_OK);
+	KUNIT_EXPECT_FALSE(test, fx->resp.untold);
+	/* after so many it is told at once again */
+	fx->resp.patience = 0;
+	gap(test, R0 + 4, R0 + 4, false);
+	expect_told(test, R0 + 2, 2);
+}
+
+/* One that fills before anybody was told: so will others. */
+static void late_gap_that_fills_by_itself_is_a_sign(struct kunit *test)
+{
+	struct fx *fx = test->priv;
+
+	arrives(test, R0, 8, SHCA_RX_OK);
+	gap(test, R0 + 3, R0, false);
+	arrives(test, R0 + 1, 8, SHCA_RX_OK);
+	gap(test, R0 + 3, R0 + 1, false);
+	KUNIT_EXPECT_EQ(test, fx->resp.patience, 0);
+	arrives(test, R0 + 2, 8, SHCA_RX_OK);
+	gap(test, R0 + 6, R0 + 2, false);
+	KUNIT_EXPECT_EQ(test, fx->resp.patience, SHCA_RESP_PATIENCE);
+	/* the last of them, too */
+	fx->resp.patience = 1;
+	arrives(test, R0 + 3, 8, SHCA_RX_OK);
+	arrives(test, R0 + 4, 8, SHCA_RX_OK);
+	arrives(test, R0 + 5, 8, SHCA_RX_OK);
+	gap(test, R0 + 6, R0 + 5, false);
+	KUNIT_EXPECT_EQ(test, fx->resp.patience, SHCA_RESP_PATIENCE);
+	KUNIT_EXPECT_FALSE(test, fx_answer(fx));
+	/* one that was told is none; what asks and fills is no second one */
+	gap(test, R0 + 8, R0 + 9, true);
+	arrives(test, R0 + 6, 8, SHCA_RX_OK);
+	gap(test, R0 + 8, R0 + 6, true);
+	KUNIT_EXPECT_FALSE(test, fx_answer(fx));
+	gap(test, R0 + 8, R0 + 9, true);
+	expect_told(test, R0 + 7, 1);
+	arrives(test, R0 + 7, 8, SHCA_RX_OK);
+	gap(test, R0 + 8, R0 + 7, false);
+	KUNIT_EXPECT_EQ(test, fx->resp.patience, SHCA_RESP_PATIENCE - 1);
+}
+
 static struct kunit_case late_cases[] = {
+	KUNIT_CASE(late_gap_is_told_a_packet_later),
+	KUNIT_CASE(late_gap_is_told_where_packets_ask),
+	KUNIT_CASE(late_gap_that_fills_by_itself_is_a_sign),
 	KUNIT_CASE(late_answer_of_the_first_copy_undoes_the_loss),
 	KUNIT_CASE(late_answer_of_the_second_copy_does_not),
 	KUNIT_CASE(late_is_not_what_was_sent_early),
@@ -241,6 +482,11 @@ static struct kunit_case late_cases[] = {
 	KUNIT_CASE(late_wait_ends_with_going_back),
 	KUNIT_CASE(late_repair_is_repeated),
 	KUNIT_CASE(late_read_responses_are_waited_for),
+	KUNIT_CASE(late_response_is_watched),
+	KUNIT_CASE(late_wait_that_is_too_short_gets_longer),
+	KUNIT_CASE(late_wait_stays_where_nothing_waited),
+	KUNIT_CASE(late_watch_ends),
+	KUNIT_CASE(late_round_trip_is_that_of_what_is_in_order),
 	{}
 };
 
