@@ -193,19 +193,19 @@ static void req_lost(struct shca_req *req, u32 nr)
  * copy of one comes.  So one of them is watched, until that is too long ago.  (An
  * acknowledgement tells of no single packet, so it must be soon.)
  */
-static void req_watch(struct shca_req *req, u32 end, bool part, u64 now)
+static void req_watch(struct shca_req *req, u32 end, bool read, u64 now)
 {
 	struct shca_req_recovery *r = &req->recovery;
-	bool lasts = r->watch_part ?
-		shca_psn_off(req->psn.una, r->watch_psn) < SHCA_REQ_WATCH :
+	bool lasts = r->watch_read ?
+		shca_psn_off(req->psn.una, r->watch_psn) < SHCA_REQ_WATCH * req->cc.cwnd :
 		now - r->watch_ns <= 2 * req_round_trip(req);
 
-	if (r->watches && lasts && (part || !r->one_packet))
+	if (r->watches && lasts && (read || !r->one_packet))
 		return;
 	/* What is sent early comes twice, as a rule. */
 	r->watches = !r->one_packet;
 	r->watch_waited = false;
-	r->watch_part = part;
+	r->watch_read = read;
 	r->watch_psn = req->psn.una;
 	r->watch_end = end;
 	r->watch_ns = now;
@@ -214,7 +214,8 @@ static void req_watch(struct shca_req *req, u32 end, bool part, u64 now)
 /* From the oldest packet up to @end it is sent again now. */
 static void req_gap_is(struct shca_req *req, u32 end, bool part, u64 now)
 {
-	req_watch(req, end, part, now);
+	/* (each response has its PSN) */
+	req_watch(req, end, req_is_read(req_wr(req, req->ring.una)), now);
 	req->recovery.gap_part = part;
 	req->recovery.gap_end = end;
 	req->recovery.gap_max = req->psn.max;
@@ -337,7 +338,7 @@ void shca_req_stale(struct shca_req *req, u32 psn, u64 now)
 	if (!r->watches || shca_psn_diff(req->psn.una, r->watch_end) < 0 ||
 	    shca_psn_diff(psn, r->watch_psn) < 0)
 		return;
-	if (r->watch_part ? shca_psn_diff(psn, r->watch_end) >= 0 :
+	if (r->watch_read ? shca_psn_diff(psn, r->watch_end) >= 0 :
 			    now - r->watch_ns > 2 * req_round_trip(req))
 		return;
 	r->watches = false;

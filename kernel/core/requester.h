@@ -56,8 +56,8 @@
 /* What may be late is waited for up to so many doublings of a round trip. */
 #define SHCA_REQ_LATE_SHIFT	2
 
-/* A repair is so many PSNs ago: it is not looked whether it comes twice. */
-#define SHCA_REQ_WATCH		8192
+/* A repair is so many windows ago: it is not looked whether it comes twice. */
+#define SHCA_REQ_WATCH		4
 
 /* So many early retransmissions mean none: the time-out comes before. */
 #define SHCA_REQ_EARLY_NEVER	32
@@ -258,7 +258,7 @@ struct shca_req_gate {
  * @gap_end: @gap_max: @gap_ns:	what is missing before it was sent or asked for again, the
  *		first PSN that was new then, and when
  * @gap_part:	it is the missing part of a READ that was executed
- * @watches: @watch_psn: @watch_end: @watch_ns: @watch_part:	one such gap, repaired then
+ * @watches: @watch_psn: @watch_end: @watch_ns: @watch_read:	one such gap, repaired then
  *		since a later packet has come: nothing of it has come twice yet
  * @watch_waited: it was waited for before that
  * @late_shift:	doublings of the round trip that a gap may last, since one was too short
@@ -301,7 +301,7 @@ struct shca_req_recovery {
 	bool resend_part;
 	bool gap_part;
 	bool watches;
-	bool watch_part;
+	bool watch_read;
 	bool watch_waited;
 	u8 late_shift;
 	u64 late_ns;

@@ -329,8 +329,9 @@ static void late_watch_ends(struct kunit *test)
 		fx_post(fx, SHCA_WR_RDMA_READ, 2 * FX_MTU);
 		KUNIT_ASSERT_TRUE(test, fx_next(fx));
 		r->watches = true;
-		r->watch_part = true;
-		r->watch_psn = shca_psn_add(fx->req.psn.una, 1 - SHCA_REQ_WATCH - more);
+		r->watch_read = true;
+		r->watch_psn = shca_psn_add(fx->req.psn.una, 1 - SHCA_REQ_WATCH * fx->req.cc.cwnd -
+					     more);
 		r->watch_end = r->watch_psn;
 		shca_req_gap(&fx->req, fx->req.psn.una + 1, fx->req.psn.una + 1, fx->now);
 		KUNIT_ASSERT_TRUE(test, fx_next(fx));
