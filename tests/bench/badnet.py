@@ -19,11 +19,13 @@ and beside Soft-RoCE on the same network. --judge compares with the bars of BARS
 
 import argparse
 import collections
+import contextlib
 import dataclasses
 import fnmatch
 import json
 import math
 import os
+import re
 import statistics
 import subprocess
 import sys
@@ -39,7 +41,12 @@ ROUNDS = 3000       # of 8 B, a sample each
 NO_LIMIT = 1 << 40
 RATE = 200          # Mbit/s of the long ways
 BOTTLENECK = 100    # Mbit/s of the shared link
+GREEDY = 4          # queue pairs, or loops that only compute, beside the round trips
+TRACING = "/sys/kernel/tracing"
+TRACE = f"{TRACING}/instances/badnet"
 SHARERS = 8         # queue pairs on it
+FOR_EVER = 3600     # seconds: until it is ended
+WARM = 0.3          # seconds until the greedy ones are at work
 LIMIT = 300         # more seconds than a run needs, on any clock
 SAMPLE = 0.25       # seconds between two looks at its queue
 
@@ -69,6 +76,7 @@ class Network:
     messages: int = 600     # no longer than these take
     timeout: int = 14
     qps: int = 1
+    beside: str = ""        # round trips: what is at work meanwhile; "nothing": the trace is, too
 
 
 def far(ms):
@@ -84,6 +92,9 @@ SHARED = (f"root handle 1: tbf rate {BOTTLENECK}mbit burst 64kb limit 10mb",
           f"bandwidth {BOTTLENECK}mbit probability 0.1")
 NETWORKS = {network.name: network for network in (
     Network("lossless"),
+    Network("alone", beside="nothing"),
+    Network("busy", beside="loops"),
+    Network("greedy", beside="streams"),
     Network("loss0.1", ("root netem loss 0.1% limit 20000",), loss=0.001),
     Network("loss1", ("root netem loss 1% limit 20000",), loss=0.01),
     Network("loss5", ("root netem loss 5% limit 20000",), loss=0.05),
@@ -120,6 +131,9 @@ def rows():
             # netem changes only what lies in an skb's head, and softhca's packets of more than
             # 2 KiB lie in pages
             if path == "veth9000" and network in ("delay", "duplicate", "corrupt", "far5ms", "far50ms"):
+                continue
+            if NETWORKS[network].beside:
+                found.append(Row(path, "ROUND", network, ("softhca",)))
                 continue
             lossy = network in ("lossless", "loss0.1", "loss1", "loss5")
             for op in ("WRITE", "READ", "SEND"):
@@ -245,6 +259,53 @@ def jain(values):
     return sum(values) ** 2 / (len(values) * squares) if squares else 0
 
 
+class Trips:
+    """How long packets of 8 B took from one softhca to the other, by the trace.
+
+    The rest of a round trip is a process that is woken and runs. On a machine with other work
+    the scheduler makes that as long as it likes, with or without packets.
+    """
+    EVENTS = ("shca_tx", "shca_rx")
+
+    def __enter__(self):
+        if not os.path.isdir(os.path.dirname(TRACE)):
+            subprocess.run(["mount", "-t", "tracefs", "tracefs", TRACING], check=True)
+        os.mkdir(TRACE)
+        self.write("trace_clock", "mono")
+        self.write("buffer_size_kb", "8192")
+        for event in self.EVENTS:
+            self.write(f"events/softhca/{event}/filter", "paylen == 8")
+            self.write(f"events/softhca/{event}/enable", "1")
+        return self
+
+    @staticmethod
+    def write(name, value):
+        with open(f"{TRACE}/{name}", "w") as file:
+            file.write(value)
+
+    def read(self):
+        sent, took = {}, []
+        with open(f"{TRACE}/trace") as file:
+            for line in file:
+                found = re.search(r" ([0-9.]+): shca_([rt])x: .* dqpn=(\S+) psn=(\d+)", line)
+                if not found:
+                    continue
+                at, packet = float(found[1]) * 1e6, found[3] + "/" + found[4]
+                if found[2] == "t":
+                    sent[packet] = at
+                elif packet in sent:
+                    took.append(at - sent.pop(packet))
+        took.sort()
+        if len(took) < ROUNDS // 3:
+            raise bench.Failed(f"the trace has {len(took)} packets")
+        return {"trip_us": statistics.median(took), "trip_p99_us": took[len(took) - 1 - len(took) // 100]}
+
+    def __exit__(self, *_):
+        for event in self.EVENTS:
+            self.write(f"events/softhca/{event}/enable", "0")
+        os.rmdir(TRACE)
+
+
 class Badnet:
     def __init__(self, args, chosen):
         self.machine = bench.Machine()
@@ -275,16 +336,39 @@ class Badnet:
                                     capture_output=True).returncode == 0
         return there or value == "off"
 
+    def program(self, row, network, ends, *words):
+        server, client = ends
+        command = [f"{HERE}/goodput", *map(str, words), "-m", str(PATH_MTU[row.path]), "-T", str(network.timeout),
+                   client[2], self.machine.gid(client), server[2], self.machine.gid(server)]
+        return subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+
     def goodput(self, row, network, ends):
         """A run's process."""
-        server, client = ends
         seconds, messages, size = network.seconds, network.messages or NO_LIMIT, SIZE
         if row.op == "ROUND":
             seconds, messages, size = 10 * seconds, ROUNDS if network.loss else ROUNDS // 3, 8
-        command = [f"{HERE}/goodput", "-o", row.op, "-m", str(PATH_MTU[row.path]), "-q", str(network.qps),
-                   "-s", str(size), "-t", str(seconds), "-w", str(network.warm), "-n", str(messages),
-                   "-T", str(network.timeout), client[2], self.machine.gid(client), server[2], self.machine.gid(server)]
-        return subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+        return self.program(row, network, ends, "-o", row.op, "-q", network.qps, "-s", size, "-t", seconds,
+                            "-w", network.warm, "-n", messages)
+
+    @contextlib.contextmanager
+    def beside(self, row, network, ends):
+        """Others are at work while this lasts."""
+        others = []
+        if network.beside == "loops":
+            others = [subprocess.Popen([sys.executable, "-c", "while True: pass"], stdout=subprocess.PIPE,
+                                       stderr=subprocess.PIPE, text=True) for _ in range(GREEDY)]
+        elif network.beside == "streams":
+            others = [self.program(row, network, ends, "-o", "WRITE", "-q", GREEDY, "-s", SIZE, "-t", FOR_EVER)]
+        try:
+            time.sleep(WARM if others else 0)
+            yield
+            for process in others:
+                if process.poll() is not None:
+                    raise bench.Failed(bench.end_of("".join(process.communicate())))
+        finally:
+            for process in others:
+                process.kill()
+                process.communicate()
 
     @staticmethod
     def show_state(end):
@@ -297,19 +381,23 @@ class Badnet:
     def run(self, row, network, who):
         ends = ENDS[row.path][who]
         counts = Counts(network, ends)
-        process = self.goodput(row, network, ends)
-        watched = Watch(ends[1], network).run() if network.one else {}
-        try:
-            out, err = process.communicate(timeout=10 * (network.seconds + network.warm) + LIMIT)
-        except subprocess.TimeoutExpired:
-            for end in ends:
-                self.show_state(end)
-            process.kill()
-            process.communicate()
-            raise bench.Failed("not done in time") from None
+        with contextlib.ExitStack() as stack:
+            stack.enter_context(self.beside(row, network, ends))
+            trips = stack.enter_context(Trips()) if network.beside else None
+            process = self.goodput(row, network, ends)
+            watched = Watch(ends[1], network).run() if network.one else {}
+            try:
+                out, err = process.communicate(timeout=10 * (network.seconds + network.warm) + LIMIT)
+            except subprocess.TimeoutExpired:
+                for end in ends:
+                    self.show_state(end)
+                process.kill()
+                process.communicate()
+                raise bench.Failed("not done in time") from None
+            trips = trips.read() if trips else {}
         if process.returncode:
             raise bench.Failed(bench.end_of(out + err))
-        result = {**json.loads(out), **watched}
+        result = {**json.loads(out), **watched, **trips}
         result["hit"], wrong = counts.judge()
         if wrong:
             raise bench.Failed(wrong)
@@ -389,6 +477,10 @@ class Badnet:
                 notes = sorted({run["error"] for run in runs if run["error"]})
                 if row.op == "ROUND":
                     notes.append(f"us; p99 {self.median(row.path, row.op, row.network, who, 'p99_us'):.0f}")
+                    if "trip_us" in runs[0]:
+                        notes.append("a packet {trip_us:.0f}, p99 {trip_p99_us:.0f}".format(**{
+                            name: self.median(row.path, row.op, row.network, who, name)
+                            for name in ("trip_us", "trip_p99_us")}))
                 if "backlog" in runs[0]:
                     notes.append("used {used:.2f}, backlog {backlog:,.0f}, Jain {jain:.3f}, marked {marked:.0f}, "
                                  "dropped {dropped:.0f}".format(**{
@@ -425,6 +517,13 @@ class Badnet:
                 for ms in (5, 50):
                     mine = get(path, op, f"far{ms}ms", "softhca")
                     yield from ratio(f"{path} {op} far{ms}ms / {RATE} Mbit/s", mine, RATE * 1e6 / 8 / MIB, 0.8)
+            # (what a process waits for the CPU is the scheduler's: as long beside loops)
+            yield from ratio(f"{path} packets of 8 B beside {GREEDY} streams, p99 / alone",
+                             get(path, "ROUND", "greedy", "softhca", "trip_p99_us"),
+                             get(path, "ROUND", "alone", "softhca", "trip_p99_us"), 3, False)
+            yield from ratio(f"{path} ROUND 8 B beside {GREEDY} streams, p99 / beside {GREEDY} loops",
+                             get(path, "ROUND", "greedy", "softhca", "p99_us"),
+                             get(path, "ROUND", "busy", "softhca", "p99_us"), 3, False)
             median = get(path, "ROUND", "lossless", "softhca", "median_us")
             if median:
                 yield from ratio(f"{path} ROUND 8 B loss1, p99 / 5x the lossless median + 1 ms",
