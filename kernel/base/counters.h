@@ -60,8 +60,6 @@
 	X(TX_NO_MEM,		"tx_no_memory")			\
 	X(TX_DROP,		"tx_dropped_locally")		\
 	X(TX_FULL,		"tx_queue_full")		\
-	X(TX_CREDIT,		"tx_credit_waits")		\
-	X(RX_OVERRUN,		"rx_buffer_overruns")		\
 	X(CQ_OVERFLOW,		"cq_overflow")			\
 	X(BAD_RING,		"malformed_rings")		\
 	X(FAULT,		"injected_faults")

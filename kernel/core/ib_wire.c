@@ -25,8 +25,7 @@ enum shca_ib_parse shca_ib_shim_parse(struct shca_ib_shim *shim,
 	shim->len = get_be16(frame + 2);
 	shim->session = get_be32(frame + 4);
 	if (shim->type != SHCA_IB_FRAME_DATA &&
-	    shim->type != SHCA_IB_FRAME_HELLO &&
-	    shim->type != SHCA_IB_FRAME_CREDITS)
+	    shim->type != SHCA_IB_FRAME_HELLO)
 		return SHCA_IB_TYPE;
 	if (!shim->session)
 		return SHCA_IB_TYPE;

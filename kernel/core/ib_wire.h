@@ -30,7 +30,6 @@
 enum shca_ib_frame {
 	SHCA_IB_FRAME_DATA = 1,		/* a packet, from LRH to VCRC */
 	SHCA_IB_FRAME_HELLO = 2,	/* struct shca_ib_hello */
-	SHCA_IB_FRAME_CREDITS = 3,	/* struct shca_ib_credit_frame */
 };
 
 /**

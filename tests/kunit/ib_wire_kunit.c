@@ -31,7 +31,7 @@ static const struct shim_row shim_rows[] = {
 	{ "version 0", SHCA_IB_VERSION, 12, { 0x01, 0, 0, 4, 0, 0, 0, 1 } },
 	{ "version 3", SHCA_IB_VERSION, 12, { 0x31, 0, 0, 4, 0, 0, 0, 1 } },
 	{ "type 0", SHCA_IB_TYPE, 12, { 0x10, 0, 0, 4, 0, 0, 0, 1 } },
-	{ "type 4", SHCA_IB_TYPE, 12, { 0x14, 0, 0, 4, 0, 0, 0, 1 } },
+	{ "type 3", SHCA_IB_TYPE, 12, { 0x13, 0, 0, 4, 0, 0, 0, 1 } },
 	{ "type 9", SHCA_IB_TYPE, 12, { 0x19, 0, 0, 4, 0, 0, 0, 1 } },
 	{ "no session", SHCA_IB_TYPE, 12, { 0x11, 0, 0, 4, 0, 0, 0, 0 } },
 };
