@@ -200,6 +200,10 @@ static void req_watch(struct shca_req *req, u32 end, bool read, u64 now)
 		shca_psn_off(req->psn.una, r->watch_psn) < SHCA_REQ_WATCH * req->cc.cwnd :
 		now - r->watch_ns <= 2 * req_round_trip(req);
 
+	/* (what is sent early once more comes twice, and tells nothing) */
+	if (r->watches && r->one_packet &&
+	    shca_psn_diff(req->psn.una, r->watch_end) < 0)
+		lasts = false;
 	if (r->watches && lasts && (read || !r->one_packet))
 		return;
 	/* What is sent early comes twice, as a rule. */
@@ -250,11 +254,18 @@ static void req_repair(struct shca_req *req, u32 end, bool part, u64 now)
  */
 static bool req_may_be_late(struct shca_req *req, u32 end, bool part, u64 now)
 {
+	u64 wait;
+
 	if (!req->recovery.reorders || !req->recovery.rtt_ns)
 		return false;
 	if (req->recovery.late_ns && req->recovery.late_psn == req->psn.una)
 		return true;
-	req->recovery.late_ns = now + (req->recovery.rtt_ns << req->recovery.late_shift);
+	wait = req->recovery.rtt_ns << req->recovery.late_shift;
+	/* (well before the time-out, which costs a retry) */
+	if (req->recovery.deadline)
+		wait = min_t(u64, wait, req->recovery.deadline > now ?
+			     (req->recovery.deadline - now) / 2 : 0);
+	req->recovery.late_ns = now + wait;
 	req->recovery.late_psn = req->psn.una;
 	req->recovery.late_end = end;
 	req->recovery.late_part = part;
@@ -302,7 +313,8 @@ static void req_is_late(struct shca_req *req, u64 now)
 	req->recovery.late_ns = 0;
 	if (req->recovery.rnr_wait || req->psn.next != req->psn.max)
 		return;
-	req->recovery.reorders--;
+	if (!--req->recovery.reorders)
+		req->recovery.late_shift = 0;
 	req_repair(req, req->recovery.late_end, req->recovery.late_part, now);
 	if (req->recovery.watches && req->recovery.watch_psn == req->psn.una)
 		req->recovery.watch_waited = true;
@@ -311,8 +323,9 @@ static void req_is_late(struct shca_req *req, u64 now)
 /* Gaps fill by themselves. */
 static void req_reordered(struct shca_req *req)
 {
-	if (!req->recovery.reorders)
+	if (!req->recovery.overtaken)
 		shca_cc_on_reorder(&req->cc);
+	req->recovery.overtaken = true;
 	req->recovery.reorders = SHCA_REQ_REORDERS;
 	shca_cc_on_undo(&req->cc);
 	req->recovery.loss_psn = req->psn.una;
@@ -564,14 +577,15 @@ void shca_req_gather_failed(struct shca_req *req, const struct shca_pkt *pkt,
  * overdue by measured round trips.  It may be the last packet of all: then no later one
  * shows a gap.  Or what was resent is lost again.
  *
- * Return: 0 if too little is known, or if the time-out is as soon.
+ * Return: 0 if too little is known, if the time-out is as soon, or while a gap is waited
+ * for, which ends sooner (req_is_late()).
  */
 static u64 req_early_at(const struct shca_req *req)
 {
 	const struct shca_req_recovery *r = &req->recovery;
 	u64 wait = r->rtt_ns;
 
-	if (!r->deadline || r->rnr_wait || r->recheck ||
+	if (!r->deadline || r->rnr_wait || r->recheck || r->late_ns ||
 	    r->early_row >= SHCA_REQ_EARLY_NEVER)
 		return 0;
 	/* One that keeps packets loses little by one too many, so it need not be measured. */

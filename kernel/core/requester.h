@@ -262,6 +262,7 @@ struct shca_req_gate {
  *		since a later packet has come: nothing of it has come twice yet
  * @watch_waited: it was waited for before that
  * @late_shift:	doublings of the round trip that a gap may last, since one was too short
+ * @overtaken:	packets have overtaken others
  * @acked: @acked_psn: @acked_syndrome:	acknowledged up to here, with these credits, while
  *		the response of a READ or an atomic before it is missing
  * @late_ns: @late_psn: @late_end: @late_part:	unless they come before @late_ns, packets
@@ -304,6 +305,7 @@ struct shca_req_recovery {
 	bool watch_read;
 	bool watch_waited;
 	u8 late_shift;
+	bool overtaken;
 	u64 late_ns;
 	u64 repair_ns;
 	u32 late_psn;

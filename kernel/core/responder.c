@@ -296,20 +296,12 @@ bool shca_resp_may_hold(const struct shca_resp *resp, const struct shca_pkt *pkt
 
 /*
  * May a gap fill by itself?  Behind one that was filled there is another, as a rule, which
- * the next packet may fill.  Where gaps have filled not long ago, two packets must ask while
- * the gap does not move.  The first of them is answered when it is executed.
+ * the next packet may fill.  Where gaps have filled not long ago, so may each.  Whoever asks
+ * is told, for nobody else may come.
  */
-static bool resp_may_fill(struct shca_resp *resp, u32 cause, bool asks)
+static bool resp_may_fill(const struct shca_resp *resp, u32 cause, bool asks)
 {
-	bool waits = !asks;
-
-	if (!resp->patience)
-		return waits && shca_psn_diff(cause, resp->epsn) < 0;
-	if (asks && resp->asked_epsn != resp->epsn) {
-		resp->asked_epsn = resp->epsn;
-		waits = true;
-	}
-	return waits;
+	return !asks && (resp->patience || shca_psn_diff(cause, resp->epsn) < 0);
 }
 
 void shca_resp_gap(struct shca_resp *resp, u32 psn, u32 cause, bool asks)
@@ -320,10 +312,14 @@ void shca_resp_gap(struct shca_resp *resp, u32 psn, u32 cause, bool asks)
 
 	if (resp->state != SHCA_SIDE_READY || resp->rnr_sent)
 		return;
-	/* It has filled by itself.  So others will, where packets overtake each other. */
+	/*
+	 * It has filled by itself.  So others will, where packets overtake each other.  (What
+	 * the peer sends again by its own clock asks.)
+	 */
 	if (resp->untold && shca_psn_diff(resp->epsn, resp->untold_end) >= 0) {
 		resp->untold = false;
-		resp->patience = SHCA_RESP_PATIENCE;
+		if (!asks)
+			resp->patience = SHCA_RESP_PATIENCE;
 	}
 	if (!nr) {
 		resp->gap_told = false;

@@ -11,6 +11,7 @@
 
 #include "apm.h"
 #include "mem_ops.h"
+#include "opcode.h"
 #include "own.h"
 #include "packet.h"
 #include "transport.h"
@@ -71,7 +72,7 @@ struct shca_resp_attr {
  */
 #define SHCA_HOLD_PSNS		8192
 
-/* After a gap that has filled by itself so many are told only if two packets ask. */
+/* After a gap that has filled by itself so many are told only to packets that ask. */
 #define SHCA_RESP_PATIENCE	4
 
 /**
@@ -176,8 +177,7 @@ struct shca_resp_stats {
  * @cnp_ns:	time before which no further CNP is owed
  * @gap_end: @gap_told:	the peer was told of missing packets up to here
  * @untold_end: @untold:	end of a gap that the peer was not told of
- * @patience:	so many gaps more are told only if two packets ask
- * @asked_epsn:	@epsn when the first of them did
+ * @patience:	so many gaps more are told only to packets that ask
  * @tm_kind: @tm_msg:	result of tag matching for the message in progress,
  *		while @wr_valid
  */
@@ -198,7 +198,6 @@ struct shca_resp {
 		u32 drop_psn;
 		u32 gap_end;
 		u32 untold_end;
-		u32 asked_epsn;
 		u32 not_yet_psn;
 		u32 not_yet;
 		u32 first_psn;
@@ -312,13 +311,40 @@ void shca_resp_fail(struct shca_resp *resp);
 bool shca_resp_may_hold(const struct shca_resp *resp, const struct shca_pkt *pkt);
 
 /**
+ * shca_resp_is_asked() - does a packet ask what is missing?
+ * @pkt:	it was fed with this @verdict
+ * @is_ahead:	it is behind a gap
+ * @holds:	packets are kept
+ * @goes_on:	it is the first of them: its feeding was interrupted
+ *
+ * Each that is behind a gap or was executed, and wants an answer.  A duplicate is of a peer
+ * that has heard nothing, and what is fed later may be of one that asked.  A READ that was
+ * executed has its answer.  That will do where gaps fill by themselves, but not after the
+ * repair of one that was told.
+ */
+static inline bool shca_resp_is_asked(const struct shca_resp *resp,
+				      const struct shca_pkt *pkt,
+				      enum shca_verdict verdict, bool is_ahead,
+				      bool holds, bool goes_on)
+{
+	if (is_ahead)
+		return pkt->ackreq;
+	if (verdict == SHCA_RX_DUPLICATE)
+		return goes_on || (pkt->ackreq && holds);
+	if (!pkt->ackreq || verdict != SHCA_RX_OK)
+		return false;
+	return !resp->patience || resp->gap_told ||
+	       !(shca_opcode_info(pkt->opcode)->flags & SHCA_OPF_READ);
+}
+
+/**
  * shca_resp_gap() - the packets before @psn are missing
  * @psn:	the first kept packet; if none is kept, the expected PSN
  * @cause:	of the packet that came
  * @asks:	it asks for an answer: tell also what the peer was told
  *
  * Where packets overtake each other a gap fills by itself, as a rule, and each answer is a
- * packet.  So it is told only if two packets ask (SHCA_RESP_PATIENCE).
+ * packet.  So it is told only if the packet asks (SHCA_RESP_PATIENCE).
  */
 void shca_resp_gap(struct shca_resp *resp, u32 psn, u32 cause, bool asks);
 

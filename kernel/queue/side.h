@@ -12,7 +12,6 @@
 #define SHCA_SIDE_H
 
 #include "../base/counters.h"
-#include "../core/opcode.h"
 #include "../core/psn.h"
 #include "page_wait.h"
 #include "park.h"
@@ -250,10 +249,8 @@ shca_side_hold(struct shca_qp *qp, struct shca_side *side,
 	       enum shca_verdict verdict, u64 now, struct shca_side_news *news)
 {
 	bool is_ahead = verdict == ops->ahead;
-	/* (a READ that was executed has its answer) */
-	bool asks = pkt->ackreq &&
-		    (is_ahead || (verdict == SHCA_RX_OK &&
-				  !(shca_opcode_info(pkt->opcode)->flags & SHCA_OPF_READ)));
+	bool asks = shca_resp_is_asked(&qp->rq.resp, pkt, verdict, is_ahead, side->ahead.nr,
+				       pkt == shca_park_first(&side->ahead));
 	u32 cause = shca_psn_add(pkt->psn, pkt->span);
 	unsigned int budget = SHCA_FEED_BUDGET;
 	const struct shca_pkt *next;

@@ -19,6 +19,7 @@
 #include <linux/init.h>
 #include <linux/irq_work.h>
 #include <linux/kdebug.h>
+#include <linux/kprobes.h>
 #include <linux/mm.h>
 #include <linux/module.h>
 #include <linux/notifier.h>
@@ -32,6 +33,9 @@ static const u8 nop5[] = { 0x0f, 0x1f, 0x44, 0x00, 0x00 };
 
 /* Where an int3 was executed that is not there: the last such place, 0 once it is mended. */
 static unsigned long stale;
+
+/* The last such place of all, until it is patched once more. */
+static unsigned long last;
 
 static atomic_t mended;
 
@@ -69,8 +73,11 @@ static void begin_to_mend(struct irq_work *work)
 }
 static DEFINE_IRQ_WORK(mend_soon, begin_to_mend);
 
-/* In the exception, which may come where an NMI may: no locks. */
-static int on_die(struct notifier_block *block, unsigned long event, void *data)
+/*
+ * In the exception, which may come where an NMI may: no locks, and nothing that is patched
+ * itself.
+ */
+static notrace int on_die(struct notifier_block *block, unsigned long event, void *data)
 {
 	struct die_args *args = data;
 	struct pt_regs *regs = args->regs;
@@ -94,6 +101,12 @@ static int on_die(struct notifier_block *block, unsigned long event, void *data)
 		int3_emulate_push(regs, next);
 		int3_emulate_jmp(regs, next + offset);
 		break;
+	case INT3_INSN_OPCODE:
+		/* It is being patched again: the kernel knows of that when it comes here again. */
+		if (cmpxchg(&last, at, 0) != at)
+			return NOTIFY_DONE;
+		int3_emulate_jmp(regs, at);
+		return NOTIFY_STOP;
 	default:
 		if (!memcmp(insn, nop5, sizeof(nop5)))
 			int3_emulate_jmp(regs, next);
@@ -102,10 +115,12 @@ static int on_die(struct notifier_block *block, unsigned long event, void *data)
 		else
 			return NOTIFY_DONE;
 	}
-	WRITE_ONCE(stale, at);
-	irq_work_queue(&mend_soon);
+	WRITE_ONCE(last, at);
+	if (!xchg(&stale, at))
+		irq_work_queue(&mend_soon);
 	return NOTIFY_STOP;
 }
+NOKPROBE_SYMBOL(on_die);
 
 static struct notifier_block block = { .notifier_call = on_die };
 

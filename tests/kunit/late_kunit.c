@@ -286,12 +286,14 @@ static void late_wait_that_is_too_short_gets_longer(struct kunit *test)
 	u32 i, shift;
 
 	r->rtt_valid = false;
-	for (i = 0; i < 4; i++) {
+	for (i = 0; i < 3; i++) {
 		shift = min_t(u32, i, SHCA_REQ_LATE_SHIFT);
 		KUNIT_EXPECT_EQ(test, r->late_shift, shift);
-		r->reorders = 1;
+		r->reorders = 2;
 		fx_ack(fx, P0 + i, MISSING(1));
 		KUNIT_EXPECT_EQ(test, r->late_ns, fx->now + ((u64)RTT << shift));
+		/* (nothing is sent early meanwhile) */
+		KUNIT_EXPECT_EQ(test, shca_req_deadline(&fx->req), r->late_ns);
 		fx->now = r->late_ns;
 		shca_req_timer(&fx->req, fx->now);
 		expect_again(test, P0 + i);
@@ -299,6 +301,26 @@ static void late_wait_that_is_too_short_gets_longer(struct kunit *test)
 		fx_ack(fx, P0 + i, ACK);
 		KUNIT_EXPECT_EQ(test, r->reorders, SHCA_REQ_REORDERS);
 	}
+	/* the last gap that is waited for: reordering is over */
+	r->reorders = 1;
+	fx_ack(fx, P0 + 3, MISSING(1));
+	KUNIT_EXPECT_EQ(test, r->late_ns, fx->now + ((u64)RTT << SHCA_REQ_LATE_SHIFT));
+	fx->now = r->late_ns;
+	shca_req_timer(&fx->req, fx->now);
+	KUNIT_EXPECT_EQ(test, r->late_shift, 0);
+}
+
+/* Well before the time-out. */
+static void late_wait_is_shorter_than_the_time_out(struct kunit *test)
+{
+	struct fx *fx = test->priv;
+	struct shca_req_recovery *r = &fx->req.recovery;
+
+	r->rtt_valid = false;
+	r->reorders = 1;
+	r->deadline = fx->now + RTT;
+	fx_ack(fx, P0, MISSING(1));
+	KUNIT_EXPECT_EQ(test, r->late_ns, fx->now + RTT / 2);
 }
 
 /* One that was repaired at once tells nothing of waits. */
@@ -416,9 +438,7 @@ static void late_gap_is_told_where_packets_ask(struct kunit *test)
 	gap(test, R0 + 2, R0 + 2, false);
 	gap(test, R0 + 2, R0 + 3, false);
 	KUNIT_EXPECT_FALSE(test, fx_answer(fx));
-	gap(test, R0 + 2, R0 + 4, true);
-	KUNIT_EXPECT_FALSE(test, fx_answer(fx));
-	/* the second of this gap that asks */
+	/* (nobody else may come) */
 	for (i = SHCA_RESP_PATIENCE; i--;) {
 		gap(test, R0 + 2, R0 + 4, true);
 		expect_told(test, R0, 2);
@@ -458,22 +478,50 @@ static void late_gap_that_fills_by_itself_is_a_sign(struct kunit *test)
 	gap(test, R0 + 6, R0 + 5, false);
 	KUNIT_EXPECT_EQ(test, fx->resp.patience, SHCA_RESP_PATIENCE);
 	KUNIT_EXPECT_FALSE(test, fx_answer(fx));
-	/* one that was told is none; what asks and fills is no second one */
-	gap(test, R0 + 8, R0 + 9, true);
+	/* what asks may be what the peer has sent again by its own clock */
+	gap(test, R0 + 8, R0 + 9, false);
+	KUNIT_EXPECT_TRUE(test, fx->resp.untold);
 	arrives(test, R0 + 6, 8, SHCA_RX_OK);
-	gap(test, R0 + 8, R0 + 6, true);
-	KUNIT_EXPECT_FALSE(test, fx_answer(fx));
-	gap(test, R0 + 8, R0 + 9, true);
-	expect_told(test, R0 + 7, 1);
 	arrives(test, R0 + 7, 8, SHCA_RX_OK);
-	gap(test, R0 + 8, R0 + 7, false);
-	KUNIT_EXPECT_EQ(test, fx->resp.patience, SHCA_RESP_PATIENCE - 1);
+	fx->resp.patience = 1;
+	gap(test, R0 + 9, R0 + 7, true);
+	expect_told(test, R0 + 8, 1);
+	KUNIT_EXPECT_EQ(test, fx->resp.patience, 0);
+}
+
+/* shca_resp_is_asked() */
+static void late_gap_asked_for(struct kunit *test)
+{
+	struct fx *fx = test->priv;
+	struct shca_resp *resp = &fx->resp;
+	struct shca_pkt pkt = { .opcode = SHCA_OP_SEND_ONLY };
+
+	KUNIT_EXPECT_FALSE(test, shca_resp_is_asked(resp, &pkt, SHCA_RX_OUT_OF_SEQ, true, true, false));
+	KUNIT_EXPECT_FALSE(test, shca_resp_is_asked(resp, &pkt, SHCA_RX_OK, false, true, false));
+	KUNIT_EXPECT_FALSE(test, shca_resp_is_asked(resp, &pkt, SHCA_RX_DUPLICATE, false, true, false));
+	/* its feeding was interrupted: one of those that were fed may have asked */
+	KUNIT_EXPECT_TRUE(test, shca_resp_is_asked(resp, &pkt, SHCA_RX_DUPLICATE, false, true, true));
+	pkt.ackreq = true;
+	KUNIT_EXPECT_TRUE(test, shca_resp_is_asked(resp, &pkt, SHCA_RX_OUT_OF_SEQ, true, true, false));
+	KUNIT_EXPECT_TRUE(test, shca_resp_is_asked(resp, &pkt, SHCA_RX_OK, false, true, false));
+	KUNIT_EXPECT_TRUE(test, shca_resp_is_asked(resp, &pkt, SHCA_RX_DUPLICATE, false, true, false));
+	KUNIT_EXPECT_FALSE(test, shca_resp_is_asked(resp, &pkt, SHCA_RX_DUPLICATE, false, false, false));
+	KUNIT_EXPECT_FALSE(test, shca_resp_is_asked(resp, &pkt, SHCA_RX_ACCESS, false, true, false));
+	/* a READ that was executed: not while gaps fill, but for the repair of one that was told */
+	pkt.opcode = SHCA_OP_READ_REQUEST;
+	KUNIT_EXPECT_TRUE(test, shca_resp_is_asked(resp, &pkt, SHCA_RX_OK, false, true, false));
+	resp->patience = 1;
+	KUNIT_EXPECT_FALSE(test, shca_resp_is_asked(resp, &pkt, SHCA_RX_OK, false, true, false));
+	KUNIT_EXPECT_TRUE(test, shca_resp_is_asked(resp, &pkt, SHCA_RX_OUT_OF_SEQ, true, true, false));
+	resp->gap_told = true;
+	KUNIT_EXPECT_TRUE(test, shca_resp_is_asked(resp, &pkt, SHCA_RX_OK, false, true, false));
 }
 
 static struct kunit_case late_cases[] = {
 	KUNIT_CASE(late_gap_is_told_a_packet_later),
 	KUNIT_CASE(late_gap_is_told_where_packets_ask),
 	KUNIT_CASE(late_gap_that_fills_by_itself_is_a_sign),
+	KUNIT_CASE(late_gap_asked_for),
 	KUNIT_CASE(late_answer_of_the_first_copy_undoes_the_loss),
 	KUNIT_CASE(late_answer_of_the_second_copy_does_not),
 	KUNIT_CASE(late_is_not_what_was_sent_early),
@@ -485,6 +533,7 @@ static struct kunit_case late_cases[] = {
 	KUNIT_CASE(late_read_responses_are_waited_for),
 	KUNIT_CASE(late_response_is_watched),
 	KUNIT_CASE(late_wait_that_is_too_short_gets_longer),
+	KUNIT_CASE(late_wait_is_shorter_than_the_time_out),
 	KUNIT_CASE(late_wait_stays_where_nothing_waited),
 	KUNIT_CASE(late_watch_ends),
 	KUNIT_CASE(late_round_trip_is_that_of_what_is_in_order),

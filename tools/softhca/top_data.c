@@ -194,6 +194,8 @@ static void take_dump(struct nlattr *entry, void *arg)
 		if (qp->qpn != dump.qpn || qp->device_index != qps->device->index)
 			continue;
 		qp->known = true;
+		/* (as it was when the counters were) */
+		qp->state = dump.state;
 		qp->waiting = dump.sq_posted - dump.sq_fetched + dump.req_end - dump.req_una;
 		qp->done = dump.sq_posted - qp->waiting;
 		qp->psn = dump.max_psn;
@@ -233,26 +235,38 @@ static const struct top_qp *qp_before(const struct top *before, const struct top
 	return NULL;
 }
 
-/* What a counter of @bits has gained, from @was to @now */
-static uint32_t gain(uint32_t now, uint32_t was, int bits)
-{
-	return (now - was) & (uint32_t)((1ull << bits) - 1);
-}
+/* More PSNs than can be outstanding: they went back, since what was not sent is taken back */
+#define PSN_WENT_BACK	(1u << 23)
 
 /* @was is the look before, or NULL: a new one has done since then all that it ever did. */
 static void count_qp(struct top_qp *qp, const struct top_qp *was)
 {
-	bool anew = !was || was->resets != qp->resets;
+	static const struct top_qp none;
+	bool sent;
+	uint32_t psns;
+	int32_t done;
 
 	if (!qp->known)
 		return;
-	if (was)
+	if (was && was->known)
 		qp->so_far = was->so_far;
-	qp->so_far.requests += gain(qp->done, anew ? 0 : was->done, 32);
-	qp->so_far.messages += gain(qp->msn, anew ? 0 : was->msn, 24);
-	if (qp->state >= IBV_QPS_RTS)
-		qp->so_far.psns += gain(qp->psn, anew || was->state < IBV_QPS_RTS ?
-					qp->first_psn : was->psn, 24);
+	if (!was || !was->known || was->resets != qp->resets)
+		was = &none;
+	sent = was->state >= IBV_QPS_RTS;
+	/* (less by one where the adapter has a request of its own, a READ of tag matching) */
+	done = qp->done - was->done;
+	if (was == &none && done < 0)
+		done = 0;
+	qp->so_far.requests += done;
+	qp->so_far.messages += (qp->msn - was->msn) & 0xffffff;
+	psns = (qp->psn - (sent ? was->psn : qp->first_psn)) & 0xffffff;
+	if (qp->state >= IBV_QPS_RTS && psns < PSN_WENT_BACK)
+		qp->so_far.psns += psns;
+}
+
+static uint64_t gain(uint64_t now, uint64_t was)
+{
+	return now > was ? now - was : 0;
 }
 
 static void find_qp_rates(struct top_qp *qp, const struct top_qp *was, double seconds)
@@ -261,15 +275,12 @@ static void find_qp_rates(struct top_qp *qp, const struct top_qp *was, double se
 
 	if (!qp->known || (was && !was->known))
 		return;
-	/* Another one, under the number of one that is gone */
-	if (was && was->so_far.requests > qp->so_far.requests)
-		was = NULL;
 	was = was ?: &none;
-	qp->gained = qp->so_far.requests - was->so_far.requests;
+	qp->gained = gain(qp->so_far.requests, was->so_far.requests);
 	qp->rate = (struct top_rates){
 		.requests = qp->gained / seconds,
-		.messages = (qp->so_far.messages - was->so_far.messages) / seconds,
-		.psns = (qp->so_far.psns - was->so_far.psns) / seconds,
+		.messages = gain(qp->so_far.messages, was->so_far.messages) / seconds,
+		.psns = gain(qp->so_far.psns, was->so_far.psns) / seconds,
 		.tx_bytes = (qp->tx_bytes - was->tx_bytes) / seconds,
 		.rx_bytes = (qp->rx_bytes - was->rx_bytes) / seconds,
 		.again = (qp->again - was->again) / seconds,

@@ -34,6 +34,8 @@
 #define MAX_MB		4096
 /* The kernel's ring of each CPU, which is emptied continuously */
 #define RING_KB		4096
+/* Events come by the page; a spool is written so many at a time */
+#define SPOOL_PAGES	16
 /* trace.dat's numbers of options */
 #define OPTION_TRACECLOCK	4
 #define OPTION_UNAME		5
@@ -44,6 +46,7 @@
 /*
  * a recording that runs
  * @ring: @spool: of each CPU: the kernel's ring, and a file without a name
+ * @buffers: of the spools
  */
 struct recorder {
 	struct tracefs_instance *instance;
@@ -52,6 +55,7 @@ struct recorder {
 	int nr_cpus;
 	int *ring;
 	FILE **spool;
+	char *buffers;
 	uint64_t *bytes;
 	uint64_t used, limit;
 	bool full;
@@ -165,7 +169,8 @@ static int rings_open(struct recorder *r)
 	r->spool = calloc(r->nr_cpus, sizeof(*r->spool));
 	r->bytes = calloc(r->nr_cpus, sizeof(*r->bytes));
 	r->page = malloc(r->page_size);
-	if (!r->ring || !r->spool || !r->bytes || !r->page)
+	r->buffers = malloc(r->nr_cpus * SPOOL_PAGES * r->page_size);
+	if (!r->ring || !r->spool || !r->bytes || !r->page || !r->buffers)
 		return fail("trace record: out of memory");
 	for (i = 0; i < r->nr_cpus; i++)
 		r->ring[i] = -1;
@@ -180,8 +185,8 @@ static int rings_open(struct recorder *r)
 		if (!r->spool[i])
 			return fail("trace record: cannot read the events of CPU %d: %s",
 				    i, strerror(errno));
-		/* Events come by the page: sixteen for one call. */
-		setvbuf(r->spool[i], NULL, _IOFBF, 16 * r->page_size);
+		setvbuf(r->spool[i], r->buffers + i * SPOOL_PAGES * r->page_size, _IOFBF,
+			SPOOL_PAGES * r->page_size);
 	}
 	return 0;
 }
@@ -366,6 +371,8 @@ static int write_file(struct recorder *r)
 			fputc(0, r->out);
 		if (!r->spool[i])
 			continue;
+		if (fflush(r->spool[i]))
+			return -errno;
 		rewind(r->spool[i]);
 		while ((got = fread(r->page, 1, r->page_size, r->spool[i])))
 			put(r, r->page, got);
@@ -548,6 +555,7 @@ int trace_record_run(const struct call *call)
 		status = fail("trace record: %s: %s", r.path, strerror(errno));
 	free(r.ring);
 	free(r.spool);
+	free(r.buffers);
 	free(r.bytes);
 	free(r.page);
 	return status;

@@ -142,9 +142,8 @@ static void feed_held(struct sim_node *n, const struct shca_pkt *pkt,
 	struct sim_park *held = &n->kept[is_response];
 	struct sim_park *park = &n->park[is_response];
 	bool is_ahead = is_out_of_order(rx, is_response);
-	bool asks = pkt->ackreq &&
-		    (is_ahead || (rx == SHCA_RX_OK &&
-				  !(shca_opcode_info(pkt->opcode)->flags & SHCA_OPF_READ)));
+	bool asks = shca_resp_is_asked(&n->resp, pkt, rx, is_ahead, held->nr,
+				       held->nr && pkt == &held->first->pkt);
 	u32 cause = shca_psn_add(pkt->psn, pkt->span);
 	struct shca_pkt *next;
 	u32 psn = pkt->psn, fed = 0;
