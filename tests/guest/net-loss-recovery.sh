@@ -10,6 +10,8 @@
 
 make_pair 1500
 gid_a=$(gid_index shca_a $ip4_a) gid_b=$(gid_index shca_b $ip4_b)
+# Nobody waits for a neighbour whose answer is lost.
+run wait_for 10 in_a ping -q -c 1 -W 1 $ip4_b
 # What netem loses is one packet then, and not a batch (docs/performance.md).
 run ip -n $ns_a link set dev veth_a gso_max_segs 1
 run ip -n $ns_b link set dev veth_b gso_max_segs 1

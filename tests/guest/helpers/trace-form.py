@@ -18,7 +18,8 @@ import xml.etree.ElementTree
 
 recording, drawing = sys.argv[1:]
 report = subprocess.run(["trace-cmd", "report", "-q", recording], capture_output=True, text=True, check=True).stdout
-events = re.findall(r" (shca_\w+): +(.*)", report)
+# (a window that changes is drawn nowhere: a time-out, for one, does that)
+events = [e for e in re.findall(r" (shca_\w+): +(.*)", report) if e[0] != "shca_congestion"]
 sent, arrived = collections.Counter(), collections.Counter()
 nr_shown = len(events)
 for name, text in events:
