@@ -189,6 +189,8 @@ static bool shca_cq_show_locked(struct shca_cq *cq)
 		/* As in shca_cq_publish() */
 		smp_store_release(&cq->ring[(i - 1) & (cq->entries - 1)].seq, i);
 	cq->shown = cq->prod;
+	/* Nothing waits any more, and the next burst has all of its time. */
+	hrtimer_try_to_cancel(&cq->burst_timer);
 	/* Not before they are visible: see shca_cq_armed(). */
 	fires = !cq->told && shca_cq_fires(cq, cq->solicited);
 	cq->told = true;
@@ -393,6 +395,15 @@ void shca_cq_keep_order(struct shca_cq *cq, const struct shca_sge *sge, u32 nr)
 		if (shca_late_cq_meets(cq->late, sge->addr, sge->length))
 			shca_late_cq_place(cq->late);
 	shca_cq_unlock(cq, flags);
+}
+
+void shca_cq_settle(struct shca_cq *cq)
+{
+	if (cq->is_user)
+		return;
+	hrtimer_cancel(&cq->mod_timer);
+	shca_cq_mod_timer(&cq->mod_timer);
+	shca_bh_flush(&cq->comp_bh);
 }
 
 SHCA_BH_HANDLER(shca_cq_err)

@@ -119,6 +119,15 @@ bool shca_cq_post(struct shca_cq *cq, struct ib_qp *qp, u32 qpn,
 void shca_cq_purge(struct shca_cq *cq, const struct ib_qp *qp);
 
 /**
+ * shca_cq_settle() - a QP of a kernel consumer has ended: events of its completions come now
+ *
+ * After the last one the consumer frees the CQ, which first ends what its handler queues
+ * (ib_free_cq()), and then destroys it: so no event may come in between.
+ * Context: may sleep.
+ */
+void shca_cq_settle(struct shca_cq *cq);
+
+/**
  * shca_cq_show() - the completions that wait become visible, and late data is placed
  *
  * Context: softirq or process. Before a consumer is told that a QP has ended or drained.

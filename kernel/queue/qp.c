@@ -623,6 +623,10 @@ void shca_qp_end(struct shca_qp *qp)
 	wait_for_completion(&qp->unused);
 	shca_bh_cancel(&qp->event_bh);
 	shca_qp_purge_cqs(qp);
+	if (qp->rq.cq)
+		shca_cq_settle(qp->rq.cq);
+	if (qp->sq.cq)
+		shca_cq_settle(qp->sq.cq);
 	/* A packet may have looked up a route after the stop. */
 	shca_route_drop(&qp->sq.side.route);
 	shca_route_drop(&qp->rq.side.route);
