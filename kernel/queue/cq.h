@@ -121,8 +121,8 @@ void shca_cq_purge(struct shca_cq *cq, const struct ib_qp *qp);
 /**
  * shca_cq_settle() - a QP of a kernel consumer has ended: events of its completions come now
  *
- * After the last one the consumer frees the CQ, which first ends what its handler queues
- * (ib_free_cq()), and then destroys it: so no event may come in between.
+ * After the last one the consumer frees the CQ.  ib_free_cq() first ends what the handler
+ * has queued, and then destroys the CQ: no event may come in between.
  * Context: may sleep.
  */
 void shca_cq_settle(struct shca_cq *cq);
