@@ -296,8 +296,8 @@ bool shca_resp_may_hold(const struct shca_resp *resp, const struct shca_pkt *pkt
 
 /*
  * May a gap fill by itself?  Behind one that was filled there is another, as a rule, which
- * the next packet may fill.  Where gaps have filled not long ago, so may each.  Whoever asks
- * is told, for nobody else may come.
+ * the next packet may fill.  Where gaps have filled not long ago, so may each.  A packet that
+ * asks is told, for it may be the last one.
  */
 static bool resp_may_fill(const struct shca_resp *resp, u32 cause, bool asks)
 {

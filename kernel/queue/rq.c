@@ -297,6 +297,13 @@ static bool shca_rq_may_hold(struct shca_qp *qp, const struct shca_pkt *pkt,
 	return shca_resp_may_hold(resp, pkt);
 }
 
+static bool shca_rq_asked(const struct shca_qp *qp, const struct shca_pkt *pkt,
+			  enum shca_verdict verdict, bool is_ahead, bool goes_on)
+{
+	return shca_resp_is_asked(&qp->rq.resp, pkt, verdict, is_ahead,
+				  qp->rq.side.ahead.nr, goes_on);
+}
+
 void shca_rq_missing(struct shca_qp *qp, u32 psn, u32 cause, bool asks, u64 now)
 {
 	struct shca_resp *resp = &qp->rq.resp;
@@ -331,6 +338,7 @@ static const struct shca_side_ops shca_rq_ops = {
 	.hold = shca_rq_hold,
 	.may_hold = shca_rq_may_hold,
 	.expected = shca_rq_expected,
+	.asked = shca_rq_asked,
 	.missing = shca_rq_missing,
 };
 

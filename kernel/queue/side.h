@@ -48,6 +48,7 @@ struct shca_side_news {
  * @ahead:	the verdict of such a packet
  * @may_hold:	may it be kept?
  * @expected:	the PSN that is due next
+ * @asked:	does a packet ask what is missing?  As shca_resp_is_asked(); NULL: none does
  * @missing:	all before @psn is missing.  @cause is of the packet that came, and it asks
  *		for an answer: @asks
  */
@@ -74,6 +75,8 @@ struct shca_side_ops {
 	bool (*may_hold)(struct shca_qp *qp, const struct shca_pkt *pkt,
 			 u64 now);
 	u32 (*expected)(const struct shca_qp *qp);
+	bool (*asked)(const struct shca_qp *qp, const struct shca_pkt *pkt,
+		      enum shca_verdict verdict, bool is_ahead, bool goes_on);
 	void (*missing)(struct shca_qp *qp, u32 psn, u32 cause, bool asks,
 			u64 now);
 };
@@ -249,8 +252,8 @@ shca_side_hold(struct shca_qp *qp, struct shca_side *side,
 	       enum shca_verdict verdict, u64 now, struct shca_side_news *news)
 {
 	bool is_ahead = verdict == ops->ahead;
-	bool asks = shca_resp_is_asked(&qp->rq.resp, pkt, verdict, is_ahead, side->ahead.nr,
-				       pkt == shca_park_first(&side->ahead));
+	bool asks = ops->asked && ops->asked(qp, pkt, verdict, is_ahead,
+					     pkt == shca_park_first(&side->ahead));
 	u32 cause = shca_psn_add(pkt->psn, pkt->span);
 	unsigned int budget = SHCA_FEED_BUDGET;
 	const struct shca_pkt *next;

@@ -76,7 +76,9 @@ run eval "echo 0 >$steps/enable"
 echo "+ refusals"
 "$test_programs/qp_states" -d shca_a -f 4 wrong_values_are_refused | sed 's/^/  /'
 run eval "echo 0 >$events/enable; echo 0 >$signs/events/enable"
-# Events that come and go under traffic patch code that is running.
+cat $tracing/trace $signs/trace >/tmp/trace
+# Events that come and go under traffic patch code that is running. (After the trace was
+# read: so many would push others out of the ring.)
 come_and_go() {
 	local _
 	for _ in {1..30}; do
@@ -85,7 +87,6 @@ come_and_go() {
 }
 check they_come_and_go come_and_go
 check traffic_is_right end_traffic lossy
-cat $tracing/trace $signs/trace >/tmp/trace
 
 for event in "$events"/*/ "$steps"/*/; do
 	event=${event%/}
