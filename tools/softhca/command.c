@@ -13,6 +13,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "lab.h"
 #include "personality.h"
 
 /* a row's pattern, split into tokens */
@@ -531,6 +532,10 @@ static void offer_token(const char *token, struct completion *x)
 		offer_rule(x);
 	} else if (!strcmp(token, "PERSONALITY")) {
 		personality_names(offer, x);
+	} else if (!strcmp(token, "TOPOLOGY")) {
+		topology_names(offer, x);
+	} else if (!strcmp(token, "NAMESPACE")) {
+		netns_names(offer, x);
 	} else if (!strcmp(token, "DEVICE,...")) {
 		comma = strrchr(x->word, ',');
 		snprintf(prefix, sizeof(prefix), "%.*s",
@@ -593,7 +598,7 @@ int command_complete(int argc, char **argv)
 		named = name_match(c, argc - 1, argv);
 		if (named && argc - 1 > named &&
 		    takes_value(c, argv[argc - 2])) {
-			offer_choices(takes_value(c, argv[argc - 2])->value, &x);
+			offer_token(takes_value(c, argv[argc - 2])->value, &x);
 			continue;
 		}
 		if (named && *x.word == '-') {

@@ -332,7 +332,8 @@ static void count_device(const char *name, void *arg)
 /* Nothing has failed here. Whoever has begun with `softhca up` may be in the wrong place. */
 static void print_nothing(void)
 {
-	int nr = 0, fd;
+	char where[256];
+	int nr = 0;
 
 	device_names(count_device, &nr);
 	if (nr) {
@@ -340,10 +341,8 @@ static void print_nothing(void)
 		return;
 	}
 	printf("This network namespace has no softhca device.\n");
-	if (geteuid() || netns_owner("a", &fd) != NETNS_OURS)
-		return;
-	close(fd);
-	printf("Those of 'softhca up' are in the namespaces a and b: softhca run -- softhca explain\n");
+	if (lab_where("softhca explain", where, sizeof(where)))
+		printf("Try %s.\n", where);
 }
 
 static int explain_run(const struct call *call)

@@ -1,58 +1,30 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 /*
- * `softhca up`, `down` and `run`: two network namespaces joined by a veth pair. A
- * device is at each end, to try programs with.
+ * `softhca up`, `down` and `run`: network namespaces joined by veth pairs, with devices at
+ * their ends, to try programs with. Without a file it is this:
  *
  *   .------------ a ------------.       .------------ b ------------.
  *   |  shca0 on veth0           |       |  shca1 on veth1           |
  *   |  10.0.0.1/24              | <---> |  10.0.0.2/24              |
  *   '---------------------------'       '---------------------------'
  *
- * `up` makes what is missing of this, and takes back what it has made if it
- * fails. `down` removes the namespaces that `up` has made, and nothing else.
+ * `up` makes what is missing, and takes back what it has made if it fails. `down` removes
+ * the namespaces that `up` has made, and nothing else.
  */
-#include "lab.h"
+#include "topology.h"
 
-#include <arpa/inet.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <glob.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/file.h>
+#include <sys/mman.h>
+#include <sys/socket.h>
 #include <sys/stat.h>
-#include <sys/wait.h>
-#include <time.h>
 #include <unistd.h>
 
 #define LOCK	"/run/softhca.lock"
-/* How long `up` waits for a port and its GID, which come by themselves */
-#define READY_SECONDS	20
-
-/*
- * one of the two ends
- * @owner: @fd: @made: of the namespace; whether this call has made it
- */
-struct end {
-	const char *name;
-	const char *device;
-	const char *netdev;
-	const char *address;
-	enum netns_owner owner;
-	int fd;
-	bool made;
-	int gid_index;
-};
-
-#define NR_ENDS	2
-#define PREFIX	24
-
-static struct end ends[NR_ENDS] = {
-	{ .name = "a", .device = "shca0", .netdev = "veth0", .address = "10.0.0.1" },
-	{ .name = "b", .device = "shca1", .netdev = "veth1", .address = "10.0.0.2" },
-};
-
-#define for_each_end(e) for (e = ends; e < ends + NR_ENDS; e++)
 
 /* Two calls at a time would undo each other. The lock ends with the process. */
 static int take_lock(const char *command)
@@ -72,333 +44,217 @@ static int need_root(const char *command)
 		    command, command);
 }
 
-static void find_ends(void)
-{
-	struct end *e;
-
-	for_each_end(e)
-		e->owner = netns_owner(e->name, &e->fd);
-}
-
 /* ---- up ---------------------------------------------------------------------- */
 
-/* Return: whether modprobe succeeded; otherwise it has said why, unless @quiet. */
-static bool modprobe(const char *module, bool quiet)
+static void print_end(const struct topology *t, const struct lab_end *e)
 {
-	int status = -1;
-	pid_t child;
-
-	fflush(NULL);
-	child = fork();
-	if (!child) {
-		execlp("modprobe", "modprobe", quiet ? "-q" : "--", module, NULL);
-		_exit(127);
-	}
-	while (child > 0 && waitpid(child, &status, 0) < 0 && errno == EINTR)
-		;
-	return child > 0 && !status;
-}
-
-/* Loads the module, so that modprobe says what is wrong with it. */
-static int load_modules(void)
-{
-	/* Programs that use rdma_cm need it. Mostly udev has loaded it. */
-	if (access("/dev/infiniband/rdma_cm", F_OK))
-		modprobe("rdma_ucm", true);
-	if (!access("/sys/module/softhca", F_OK) || modprobe("softhca", false))
-		return 0;
-	return fail("up: the softhca module cannot be loaded (try 'softhca doctor')");
-}
-
-static void read_netdev(const char *name, const char *netdev, void *arg)
-{
-	const struct end *e = arg;
-
-	/* Marks it as found. */
-	if (!strcmp(name, e->device) && !strcmp(netdev, e->netdev))
-		((struct end *)arg)->gid_index = 0;
-}
-
-/* Has this namespace the device, on the right network device? */
-static bool has_device(const struct end *e)
-{
-	struct end found = *e;
-
-	found.gid_index = -1;
-	device_netdevs(read_netdev, &found);
-	return found.gid_index == 0;
-}
-
-/* In the namespace: everything but the veth pair, where it is missing */
-static int set_up_end(const void *arg)
-{
-	const struct end *e = arg;
-	int err = address_add(e->netdev, inet_addr(e->address), PREFIX) ?:
-		  link_set(e->netdev, true, NULL);
-
-	if (err)
-		return fail("up: namespace %s: cannot set up %s: %s", e->name,
-			    e->netdev, strerror(-err));
-	if (has_device(e))
-		return 0;
-	err = rdma_link_add(e->device, e->netdev);
-	if (err == -EEXIST)
-		return fail("up: an RDMA device %s exists already (see 'rdma link show', 'rdma link delete %s')",
-			    e->device, e->device);
-	if (err)
-		return fail("up: namespace %s: cannot add the device %s to %s: %s (see 'dmesg | tail')",
-			    e->name, e->device, e->netdev, strerror(-err));
-	return 0;
-}
-
-static int netdev_is_missing(const void *arg)
-{
-	const struct end *e = arg;
-	char alias[2];
-
-	return !!link_alias(e->netdev, alias, sizeof(alias));
-}
-
-static int join_ends(const void *arg)
-{
-	int err = link_add_veth(ends[0].netdev, ends[1].netdev, ends[1].fd);
-
-	(void)arg;
-	return err ? fail("up: cannot join the namespaces by %s and %s: %s",
-			  ends[0].netdev, ends[1].netdev, strerror(-err)) : 0;
-}
-
-/* In exclusive mode older kernels make devices in the first namespace. */
-static int bring_device(const struct end *e)
-{
-	int err = rdma_set_netns(e->device, e->fd);
-
-	/* It is not in this namespace: it is in its own. */
-	if (!err || err == -ENODEV)
-		return 0;
-	return fail("up: cannot move %s to namespace %s: %s", e->device, e->name,
-		    strerror(-err));
-}
-
-/* Return: the index of the end's RoCEv2 GID, or -1 if there is none yet. */
-static int find_gid(const struct end *e)
-{
-	char path[128], gid[64], wanted[64], type[32];
-	const unsigned char *ip;
-	struct in_addr address;
-	FILE *file;
 	int i;
 
-	address.s_addr = inet_addr(e->address);
-	ip = (unsigned char *)&address;
-	snprintf(wanted, sizeof(wanted),
-		 "0000:0000:0000:0000:0000:ffff:%02x%02x:%02x%02x\n", ip[0], ip[1],
-		 ip[2], ip[3]);
-	for (i = 0; i < 64; i++) {
-		snprintf(path, sizeof(path), "/sys/class/infiniband/%s/ports/1/gids/%d",
-			 e->device, i);
-		file = fopen(path, "r");
-		if (!file)
-			return -1;
-		if (!fgets(gid, sizeof(gid), file))
-			*gid = '\0';
-		fclose(file);
-		if (strcmp(gid, wanted))
-			continue;
-		snprintf(path, sizeof(path),
-			 "/sys/class/infiniband/%s/ports/1/gid_attrs/types/%d",
-			 e->device, i);
-		file = fopen(path, "r");
-		if (!file)
-			continue;
-		if (!fgets(type, sizeof(type), file))
-			*type = '\0';
-		fclose(file);
-		if (strstr(type, "v2"))
-			return i;
+	printf("namespace %s: %s on %s", t->netns[e->netns].name, e->device, e->netdev);
+	if (t->link[e->link].infiniband)
+		printf(", InfiniBand, GUID 0x%s, %s", e->guid, e->state);
+	for (i = 0; i < e->nr_addresses; i++) {
+		printf(", %s", e->address[i].text);
+		if (!t->link[e->link].infiniband)
+			printf(", GID index %d", e->address[i].gid_index);
 	}
-	return -1;
+	putchar('\n');
 }
 
-static bool is_active(const struct end *e)
+/* The first address that ibv_rc_pingpong's server listens at, or NULL */
+static const struct lab_address *ipv4_of(const struct lab_end *e)
 {
-	char path[128], state[32] = "";
-	FILE *file;
+	int i;
 
-	snprintf(path, sizeof(path), "/sys/class/infiniband/%s/ports/1/state",
-		 e->device);
-	file = fopen(path, "r");
-	if (!file)
-		return false;
-	if (!fgets(state, sizeof(state), file))
-		*state = '\0';
-	fclose(file);
-	return strstr(state, "ACTIVE");
+	for (i = 0; i < e->nr_addresses; i++)
+		if (e->address[i].family == AF_INET)
+			return &e->address[i];
+	return NULL;
 }
 
-/* In the namespace: it prints the index of the GID, which programs ask for. */
-static int wait_until_ready(const void *arg)
+static void print_pingpong(const struct topology *t, const struct lab_end *e, const char *sudo,
+			   const char *server)
 {
-	struct timespec pause = { .tv_nsec = 20 * 1000 * 1000 };
-	time_t end = time(NULL) + READY_SECONDS;
-	const struct end *e = arg;
-	int fd, index;
+	const struct lab_address *a = ipv4_of(e);
 
-	/* /sys of this namespace, in which an exclusive device is, too */
-	fd = open("/proc/self/ns/net", O_RDONLY | O_CLOEXEC);
-	if (fd < 0 || netns_enter(fd))
-		return 255;
-	for (;;) {
-		index = is_active(e) ? find_gid(e) : -1;
-		if (index >= 0 || time(NULL) >= end)
-			return index < 0 ? 255 : index;
-		nanosleep(&pause, NULL);
-	}
+	printf("  %ssofthca run -n %s -- ibv_rc_pingpong -d %s", sudo, t->netns[e->netns].name,
+	       e->device);
+	if (!t->link[e->link].infiniband)
+		printf(" -g %d", a->gid_index);
+	if (server)
+		printf(" %.*s", (int)strcspn(server, "/"), server);
+	putchar('\n');
 }
 
-static int make_end(struct end *e)
-{
-	if (e->owner == NETNS_OURS)
-		return 0;
-	e->fd = netns_make(e->name);
-	if (e->fd == -EEXIST)
-		return fail("up: a file /run/netns/%s exists already (see 'ip netns')",
-			    e->name);
-	if (e->fd < 0)
-		return fail("up: cannot make the network namespace %s: %s", e->name,
-			    strerror(-e->fd));
-	e->owner = NETNS_OURS;
-	e->made = true;
-	return 0;
-}
-
-static int make_all(void)
-{
-	bool exclusive = rdma_is_exclusive();
-	struct end *e;
-	int status;
-
-	for_each_end(e) {
-		status = make_end(e);
-		if (status)
-			return status;
-	}
-	if (netns_call(ends[0].fd, netdev_is_missing, &ends[0])) {
-		status = netns_call(ends[0].fd, join_ends, NULL);
-		if (status)
-			return status;
-	}
-	for_each_end(e) {
-		status = netns_call(e->fd, set_up_end, e);
-		if (!status && exclusive)
-			status = bring_device(e);
-		if (status)
-			return status;
-	}
-	for_each_end(e) {
-		e->gid_index = netns_call(e->fd, wait_until_ready, e);
-		if (e->gid_index == 255)
-			return fail("up: %s did not become ready in %d seconds (try 'softhca run -n %s -- softhca doctor')",
-				    e->device, READY_SECONDS, e->name);
-	}
-	return 0;
-}
-
-static void print_ends(void)
+/* A traffic between the ends of the first link */
+static void print_proposal(const struct topology *t)
 {
 	/* `run` needs root, too. */
 	const char *sudo = getenv("SUDO_USER") ? "sudo " : "";
-	const struct end *e;
+	const struct lab_end *client = &t->end[t->link[0].first], *server = client + 1;
 
-	for_each_end(e)
-		printf("namespace %s: %s on %s, %s/%d, GID index %d\n", e->name,
-		       e->device, e->netdev, e->address, PREFIX, e->gid_index);
-	printf("\nTry it, in two terminals:\n"
-	       "  %ssofthca run -n b -- ibv_rc_pingpong -d %s -g %d\n"
-	       "  %ssofthca run -n a -- ibv_rc_pingpong -d %s -g %d %s\n",
-	       sudo, ends[1].device, ends[1].gid_index, sudo, ends[0].device,
-	       ends[0].gid_index, ends[1].address);
+	if (!ipv4_of(client) || !ipv4_of(server))
+		return;
+	if (t->link[0].infiniband && strcmp(client->state, "Active"))
+		printf("\nThe ports become Active by a subnet manager:\n"
+		       "  %ssofthca run -n %s -- opensm -B -g 0x%s\n",
+		       sudo, t->netns[client->netns].name, client->guid);
+	printf("\nTry it, in two terminals:\n");
+	print_pingpong(t, server, sudo, NULL);
+	print_pingpong(t, client, sudo, ipv4_of(server)->text);
 }
 
-static void print_ends_json(void)
+static void print_all(const struct topology *t)
 {
-	const struct end *e;
+	int i;
+
+	for (i = 0; i < t->nr_ends; i++)
+		print_end(t, &t->end[i]);
+	for (i = 0; i < t->nr_links; i++)
+		if (t->link[i].netns >= 0)
+			printf("namespace %s: a switch, with %d ports\n", t->link[i].name,
+			       t->link[i].nr);
+	print_proposal(t);
+}
+
+static void print_member(const char *name, const char *value)
+{
+	printf(", \"%s\": ", name);
+	print_json_string(value);
+}
+
+static void print_end_json(const struct topology *t, const struct lab_end *e)
+{
+	const struct lab_link *l = &t->link[e->link];
+	int i;
+
+	/* Names of namespaces and links need no escapes. */
+	printf("%s\n  {\"namespace\": \"%s\"", e == t->end ? "" : ",", t->netns[e->netns].name);
+	print_member("device", e->device);
+	print_member("netdev", e->netdev);
+	print_member("type", l->infiniband ? "softhca_ib" : "softhca");
+	print_member("link", l->name);
+	printf(", \"switch\": %s", l->netns < 0 ? "false" : "true");
+	if (l->infiniband) {
+		print_member("guid", e->guid);
+		print_member("state", e->state);
+	}
+	/* The first one by itself is what a program mostly wants. */
+	if (e->nr_addresses)
+		print_member("address", e->address[0].text);
+	if (e->nr_addresses && !l->infiniband)
+		printf(", \"gid_index\": %d", e->address[0].gid_index);
+	printf(", \"addresses\": [");
+	for (i = 0; i < e->nr_addresses; i++) {
+		printf("%s{\"address\": \"%s\"", i ? ", " : "", e->address[i].text);
+		if (!l->infiniband)
+			printf(", \"gid_index\": %d", e->address[i].gid_index);
+		putchar('}');
+	}
+	printf("]}");
+}
+
+static void print_all_json(const struct topology *t)
+{
+	int i;
 
 	putchar('[');
-	for_each_end(e)
-		printf("%s\n  {\"namespace\": \"%s\", \"device\": \"%s\", \"netdev\": \"%s\", \"address\": \"%s/%d\", \"gid_index\": %d}",
-		       e == ends ? "" : ",", e->name, e->device, e->netdev,
-		       e->address, PREFIX, e->gid_index);
+	for (i = 0; i < t->nr_ends; i++)
+		print_end_json(t, &t->end[i]);
 	puts("\n]");
 }
 
-static void take_down(struct end *e);
-
-int lab_make(const char *command)
+/* What lab_make() does, of any topology. @result: what there is then */
+static int make(const char *command, const char *name, struct topology **result)
 {
-	struct end *e;
-	int status = need_root(command) ?: take_lock(command);
+	struct topology *t;
+	int status = need_root(command);
 
 	if (status)
 		return status;
-	find_ends();
-	for_each_end(e)
-		if (e->owner == NETNS_OTHER)
-			return fail("up: a network namespace '%s' exists that 'softhca up' has not made (see 'ip netns'); nothing was changed",
-				    e->name);
-	status = load_modules() ?: make_all();
-	if (!status)
-		return 0;
-	for_each_end(e)
-		if (e->made)
-			take_down(e);
-	return status;
+	/* Children in the namespaces write to it. */
+	t = mmap(NULL, sizeof(*t), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+	if (t == MAP_FAILED)
+		return fail("%s: out of memory", command);
+	*result = t;
+	status = topology_read(t, name) ?: take_lock(command);
+	return status ?: topology_make(t);
+}
+
+int lab_make(const char *command)
+{
+	struct topology *t;
+
+	return make(command, NULL, &t);
 }
 
 static int lab_up(const struct call *call)
 {
-	int status = lab_make("up");
+	struct topology *t;
+	int status = make("up", call->nr ? call->word[0] : NULL, &t);
 
 	if (status)
 		return status;
 	if (call->option[0])
-		print_ends_json();
+		print_all_json(t);
 	else
-		print_ends();
+		print_all(t);
 	return 0;
+}
+
+/* ---- what is there ----------------------------------------------------------- */
+
+/* names of namespaces, as many as fit */
+struct names {
+	char name[512][NETNS_NAME_SIZE];
+	int nr;
+};
+
+static void take_name(const char *name, void *arg)
+{
+	struct names *names = arg;
+
+	if (names->nr < 512)
+		strcpy(names->name[names->nr++], name);
+}
+
+/* "a", "a and b", or "a, b and c" */
+static void list_names(const struct names *names, char *text, size_t size)
+{
+	size_t used = 0;
+	int i;
+
+	*text = '\0';
+	for (i = 0; i < names->nr && used < size; i++)
+		used += snprintf(text + used, size - used, "%s%s",
+				 !i ? "" : i + 1 < names->nr ? ", " : " and ", names->name[i]);
+}
+
+bool lab_where(const char *command, char *text, size_t size)
+{
+	static struct names names;
+	char list[128], option[NETNS_NAME_SIZE + 4] = "";
+	int i;
+
+	names.nr = 0;
+	if (!geteuid())
+		netns_names(take_name, &names);
+	if (!names.nr)
+		return false;
+	for (i = 0; i < names.nr && strcmp(names.name[i], "a"); i++)
+		;
+	if (i == names.nr)
+		sprintf(option, "-n %s ", names.name[0]);
+	list_names(&names, list, sizeof(list));
+	snprintf(text, size, "softhca run %s-- %s (those of 'softhca up' are in the namespace%s %s)",
+		 option, command, names.nr > 1 ? "s" : "", list);
+	return true;
 }
 
 /* ---- down -------------------------------------------------------------------- */
 
-static void delete_device(const char *name, const char *netdev, void *arg)
-{
-	(void)arg;
-	(void)netdev;
-	rdma_link_delete(name);
-}
-
-/*
- * Devices of the namespace go first, and one after the other, so that their names
- * are free at once.
- */
-static int empty_namespace(const void *arg)
-{
-	const struct end *e = arg;
-
-	device_netdevs(delete_device, NULL);
-	link_delete(e->netdev);
-	return 0;
-}
-
-static void take_down(struct end *e)
-{
-	/* A device of exclusive mode that was not moved is found from outside only. */
-	netns_call(e->fd, empty_namespace, e);
-	netns_remove(e->name);
-}
-
 /* Names the processes that are still in the namespace, for they keep it. */
-static void name_processes(const struct end *e)
+static void name_processes(const char *name, int fd)
 {
 	struct stat netns, other;
 	char list[256] = "";
@@ -406,7 +262,7 @@ static void name_processes(const struct end *e)
 	glob_t found;
 	int nr = 0;
 
-	if (fstat(e->fd, &netns) || glob("/proc/[0-9]*/ns/net", 0, NULL, &found))
+	if (fstat(fd, &netns) || glob("/proc/[0-9]*/ns/net", 0, NULL, &found))
 		return;
 	for (i = 0; i < found.gl_pathc; i++) {
 		if (stat(found.gl_pathv[i], &other) || other.st_ino != netns.st_ino ||
@@ -420,33 +276,51 @@ static void name_processes(const struct end *e)
 	globfree(&found);
 	if (nr)
 		fprintf(stderr, "softhca: down: %d process%s still in namespace %s, which has no device any more:%s\n",
-			nr, nr == 1 ? " is" : "es are", e->name, list);
+			nr, nr == 1 ? " is" : "es are", name, list);
+}
+
+/*
+ * If another has made namespaces with the names of the pair, the user is told that they
+ * stay. Beside a topology with names of its own they do not matter.
+ */
+static int name_foreign(bool others)
+{
+	static const char *const pair[] = { "a", "b" };
+	int i, fd, status = 0;
+
+	for (i = 0; i < 2 && !others; i++)
+		if (netns_owner(pair[i], &fd) == NETNS_OTHER)
+			status = fail("down: 'softhca up' has not made the network namespace '%s'; it is left alone",
+				      pair[i]);
+	return status;
 }
 
 static int lab_down(const struct call *call)
 {
-	int status = need_root("down") ?: take_lock("down"), nr = 0;
-	struct end *e;
+	static struct names names;
+	int status = need_root("down") ?: take_lock("down"), i, fd, nr = 0;
+	bool others = false;
 
 	if (status)
 		return status;
-	find_ends();
+	netns_names(take_name, &names);
 	if (call->option[0])
 		putchar('[');
-	for_each_end(e) {
-		if (e->owner == NETNS_OTHER)
-			status = fail("down: 'softhca up' has not made the network namespace '%s'; it is left alone",
-				      e->name);
-		if (e->owner != NETNS_OURS)
+	for (i = 0; i < names.nr; i++) {
+		const char *name = names.name[i];
+
+		if (netns_owner(name, &fd) != NETNS_OURS)
 			continue;
-		take_down(e);
-		name_processes(e);
+		others |= strcmp(name, "a") && strcmp(name, "b");
+		topology_remove_netns(name, fd);
+		name_processes(name, fd);
+		close(fd);
 		if (call->option[0])
-			printf("%s\"%s\"", nr++ ? ", " : "", e->name);
+			printf("%s\"%s\"", nr++ ? ", " : "", name);
 	}
 	if (call->option[0])
 		puts("]");
-	return status;
+	return name_foreign(others);
 }
 
 /* ---- run --------------------------------------------------------------------- */
@@ -454,6 +328,18 @@ static int lab_down(const struct call *call)
 /* Exit statuses that shells and env(1) use, too */
 #define EXIT_CANNOT_RUN	126
 #define EXIT_NOT_FOUND	127
+
+static int no_namespace(const char *name)
+{
+	static struct names names;
+	char list[256];
+
+	netns_names(take_name, &names);
+	if (!names.nr)
+		return fail("run: there is no namespace %s (try 'softhca up')", name);
+	list_names(&names, list, sizeof(list));
+	return fail("run: there is no namespace %s (of 'softhca up' there is %s)", name, list);
+}
 
 static int lab_run(const struct call *call)
 {
@@ -466,7 +352,7 @@ static int lab_run(const struct call *call)
 		return status;
 	switch (netns_owner(name, &fd)) {
 	case NETNS_NONE:
-		return fail("run: there is no namespace %s (try 'softhca up')", name);
+		return no_namespace(name);
 	case NETNS_OTHER:
 		return fail("run: 'softhca up' has not made the network namespace '%s' ('ip netns exec %s' runs programs there)",
 			    name, name);
@@ -493,9 +379,15 @@ static int lab_run(const struct call *call)
 const struct command lab_commands[] = {
 	{
 		.name = "up",
-		.pattern = "",
-		.summary = "make namespaces a and b, joined, with the devices shca0 and shca1",
-		.details = "namespace a: shca0 on veth0, 10.0.0.1/24; namespace b: shca1 on veth1, 10.0.0.2/24\n"
+		.pattern = "[TOPOLOGY]",
+		.summary = "make network namespaces, joined, with devices in them: a with shca0, b with shca1",
+		.details = "TOPOLOGY is the path of a file, - for standard input, or one of those that come with the tool:\n"
+			   "  pair    namespace a: shca0 on veth0, 10.0.0.1/24; b: shca1 on veth1, 10.0.0.2/24 (if not given)\n"
+			   "  rails   the same, and a second link: shca2 on veth2, 10.0.1.1/24; shca3 on veth3, 10.0.1.2/24\n"
+			   "  star    a switch with four hosts, a to d, shca0 to shca3, 10.0.0.1/24 to 10.0.0.4/24\n"
+			   "  subnet  two InfiniBand ports, shib0 in a and shib1 in b, for a subnet manager\n"
+			   "A file has lines: link NAME [type=softhca|softhca_ib] [mtu=MTU], and for each of its ends\n"
+			   "                  end ns=NAMESPACE dev=DEVICE [netdev=NETDEV] [addr=ADDRESS/PREFIX,...]\n"
 			   "What exists already stays, and what is missing is added. If that fails, nothing is left.\n"
 			   "Example: sudo softhca up && sudo softhca run -- ibv_devinfo -d shca0",
 		.option = { { "json", "print a JSON array of objects", NULL, 0 } },
@@ -504,7 +396,7 @@ const struct command lab_commands[] = {
 	{
 		.name = "down",
 		.pattern = "",
-		.summary = "remove the namespaces and devices that 'softhca up' has made",
+		.summary = "remove the namespaces and devices that 'softhca up' has made, of any topology",
 		.details = "Nothing else is touched. Programs that hold a device lose it.",
 		.option = { { "json", "print a JSON array of the removed namespaces", NULL, 0 } },
 		.run = lab_down,
@@ -518,7 +410,7 @@ const struct command lab_commands[] = {
 			   "Examples: softhca run -n b -- ibv_rc_pingpong -d shca1 -g 1\n"
 			   "          softhca run -- ibv_rc_pingpong -d shca0 -g 1 10.0.0.2\n"
 			   "          softhca run -n b",
-		.option = { { "namespace", "the namespace; a if not given", LAB_NAMES, 'n' } },
+		.option = { { "namespace", "the namespace; a if not given", "NAMESPACE", 'n' } },
 		.run = lab_run,
 	},
 	{}

@@ -5,13 +5,13 @@
 
 #include "softhca.h"
 
-/* The namespaces that `softhca up` makes */
-#define LAB_NAMES	"a|b"
+/* Size of the name of a network namespace, with its end */
+#define NETNS_NAME_SIZE	32
 
 /* lab.c */
 
 /**
- * lab_make() - what `softhca up` does, without its output; what exists stays
+ * lab_make() - what `softhca up` does without a file and its output; what exists stays
  * @command:	which command a message names
  *
  * The lock of the lab is held until the process ends.
@@ -20,18 +20,35 @@
  */
 int lab_make(const char *command);
 
+/**
+ * lab_where() - where the devices of `softhca up` are, for the advice to look there
+ * @text:	result: "softhca run [-n NAME] -- COMMAND", and the namespaces in brackets
+ *
+ * Return: false if there is none.
+ */
+bool lab_where(const char *command, char *text, size_t size);
+
+/** topology_names() - call @each for each topology that came with the tool */
+void topology_names(void (*each)(const char *name, void *arg), void *arg);
+
 /* rtnl.c: each returns 0 or a negative errno, in the network namespace of the caller. */
 
 /** link_set() - bring a network device up if @up; set its alias unless NULL */
 int link_set(const char *name, bool up, const char *alias);
 int link_delete(const char *name);
+int link_set_mtu(const char *name, uint32_t mtu);
+/** link_set_bridge() - make a network device a port of @bridge */
+int link_set_bridge(const char *name, const char *bridge);
+/** link_add_bridge() - succeeds if it is there */
+int link_add_bridge(const char *name);
 /** link_alias() - read the alias of a network device; "" if it has none */
 int link_alias(const char *name, char *alias, size_t size);
 /** link_add_veth() - join this namespace with @peer_netns, a file descriptor */
 int link_add_veth(const char *name, const char *peer, int peer_netns);
-/** address_add() - @address in network byte order; succeeds if it is there */
-int address_add(const char *name, uint32_t address, int prefix);
-int rdma_link_add(const char *name, const char *netdev);
+/** address_add() - @address in network byte order, of @family; succeeds if it is there */
+int address_add(const char *name, int family, const void *address, int prefix);
+/** rdma_link_add() - @type: softhca or softhca_ib */
+int rdma_link_add(const char *name, const char *type, const char *netdev);
 int rdma_link_delete(const char *name);
 /**
  * rdma_counter() - a counter of the device's port; 0 if there is none
@@ -65,6 +82,20 @@ enum netns_owner {
 	NETNS_OURS,
 	NETNS_OTHER,
 };
+
+/**
+ * netns_valid_name() - does this tool make namespaces with this name?
+ *
+ * Letters, digits, '-', '_' and '.', a letter or digit first: no path can be made of it.
+ */
+bool netns_valid_name(const char *name);
+
+/**
+ * netns_names() - call @each for each namespace that `softhca up` has made, by name
+ *
+ * Only root can look for the mark. Others get every namespace that has a name.
+ */
+void netns_names(void (*each)(const char *name, void *arg), void *arg);
 
 /** netns_owner() - on NETNS_OURS, @fd is open: the namespace; the caller closes it */
 enum netns_owner netns_owner(const char *name, int *fd);

@@ -6,6 +6,7 @@
 #include "softhca.h"
 #include "version.h"
 
+#include <dirent.h>
 #include <getopt.h>
 #include <stdarg.h>
 #include <stdlib.h>
@@ -49,6 +50,24 @@ int complain(const char *format, ...)
 	vreport(format, args);
 	va_end(args);
 	return EXIT_USAGE;
+}
+
+static int is_visible(const struct dirent *entry)
+{
+	return *entry->d_name != '.';
+}
+
+void folder_names(const char *path, void (*each)(const char *name, void *arg), void *arg)
+{
+	struct dirent **entry;
+	int i, nr = scandir(path, &entry, is_visible, alphasort);
+
+	for (i = 0; i < nr; i++) {
+		each(entry[i]->d_name, arg);
+		free(entry[i]);
+	}
+	if (nr >= 0)
+		free(entry);
 }
 
 /* Prints the versions of tool and module, for bug reports. */

@@ -8,6 +8,7 @@
 #define _GNU_SOURCE
 #include "lab.h"
 
+#include <ctype.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <sched.h>
@@ -59,11 +60,23 @@ static int has_mark(const void *arg)
 	return link_alias("lo", alias, sizeof(alias)) || strcmp(alias, MARK);
 }
 
+bool netns_valid_name(const char *name)
+{
+	const char *c = name;
+
+	while (isalnum((unsigned char)*c) || (*c && strchr("-_.", *c)))
+		c++;
+	return isalnum((unsigned char)*name) && !*c && c - name < NETNS_NAME_SIZE;
+}
+
 enum netns_owner netns_owner(const char *name, int *fd)
 {
 	char path[64];
 	struct statfs fs;
 
+	*fd = -1;
+	if (!netns_valid_name(name))
+		return NETNS_NONE;
 	path_of(name, path, sizeof(path));
 	*fd = open(path, O_RDONLY | O_CLOEXEC);
 	if (*fd < 0)
@@ -75,6 +88,32 @@ enum netns_owner netns_owner(const char *name, int *fd)
 	close(*fd);
 	*fd = -1;
 	return NETNS_OTHER;
+}
+
+/* passes netns_names()'s arguments on */
+struct each_name {
+	void (*each)(const char *name, void *arg);
+	void *arg;
+};
+
+static void pass_ours(const char *name, void *arg)
+{
+	const struct each_name *x = arg;
+	enum netns_owner owner;
+	int fd;
+
+	owner = netns_owner(name, &fd);
+	if (fd >= 0)
+		close(fd);
+	if (owner == NETNS_OURS || (geteuid() && netns_valid_name(name)))
+		x->each(name, x->arg);
+}
+
+void netns_names(void (*each)(const char *name, void *arg), void *arg)
+{
+	struct each_name x = { each, arg };
+
+	folder_names(FOLDER, pass_ours, &x);
 }
 
 /*

@@ -7,7 +7,6 @@
 #include "personality.h"
 
 #include <ctype.h>
-#include <dirent.h>
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -249,22 +248,9 @@ int personality_put(struct nl_msg *msg, const char *name)
 
 /* ---- what there is --------------------------------------------------------------- */
 
-static int is_visible(const struct dirent *entry)
-{
-	return *entry->d_name != '.';
-}
-
 void personality_names(void (*each)(const char *name, void *arg), void *arg)
 {
-	struct dirent **entry;
-	int i, nr = scandir(PERSONALITIES_DIR, &entry, is_visible, alphasort);
-
-	for (i = 0; i < nr; i++) {
-		each(entry[i]->d_name, arg);
-		free(entry[i]);
-	}
-	if (nr >= 0)
-		free(entry);
+	folder_names(PERSONALITIES_DIR, each, arg);
 }
 
 /* what is listed, and how many so far */

@@ -115,6 +115,42 @@ int link_delete(const char *name)
 	return talk(NETLINK_ROUTE, msg, NULL, NULL);
 }
 
+static int set_number(const char *name, int attr, uint32_t value)
+{
+	struct ifinfomsg info = {};
+	struct nl_msg *msg = request(RTM_NEWLINK, 0, &info, sizeof(info));
+
+	nla_put_string(msg, IFLA_IFNAME, name);
+	nla_put_u32(msg, attr, value);
+	return talk(NETLINK_ROUTE, msg, NULL, NULL);
+}
+
+int link_set_mtu(const char *name, uint32_t mtu)
+{
+	return set_number(name, IFLA_MTU, mtu);
+}
+
+int link_set_bridge(const char *name, const char *bridge)
+{
+	return set_number(name, IFLA_MASTER, if_nametoindex(bridge));
+}
+
+int link_add_bridge(const char *name)
+{
+	struct ifinfomsg info = {};
+	struct nl_msg *msg = request(RTM_NEWLINK, NLM_F_CREATE | NLM_F_EXCL, &info,
+				     sizeof(info));
+	struct nlattr *linkinfo;
+	int err;
+
+	nla_put_string(msg, IFLA_IFNAME, name);
+	linkinfo = nla_nest_start(msg, IFLA_LINKINFO);
+	nla_put_string(msg, IFLA_INFO_KIND, "bridge");
+	nla_nest_end(msg, linkinfo);
+	err = talk(NETLINK_ROUTE, msg, NULL, NULL);
+	return err == -EEXIST ? 0 : err;
+}
+
 /* an attribute to look for, and room for it */
 struct wanted {
 	int attr;
@@ -164,31 +200,34 @@ int link_add_veth(const char *name, const char *peer, int peer_netns)
 	return talk(NETLINK_ROUTE, msg, NULL, NULL);
 }
 
-int address_add(const char *name, uint32_t address, int prefix)
+int address_add(const char *name, int family, const void *address, int prefix)
 {
+	int size = family == AF_INET ? 4 : 16;
 	struct ifaddrmsg info = {
-		.ifa_family = AF_INET,
+		.ifa_family = family,
 		.ifa_prefixlen = prefix,
+		/* An IPv6 address is there at once. Nobody else has it. */
+		.ifa_flags = family == AF_INET ? 0 : IFA_F_NODAD,
 		.ifa_index = if_nametoindex(name),
 	};
 	struct nl_msg *msg = request(RTM_NEWADDR, NLM_F_CREATE | NLM_F_EXCL, &info,
 				     sizeof(info));
 	int err;
 
-	nla_put_u32(msg, IFA_LOCAL, address);
-	nla_put_u32(msg, IFA_ADDRESS, address);
+	nla_put(msg, IFA_LOCAL, size, address);
+	nla_put(msg, IFA_ADDRESS, size, address);
 	err = talk(NETLINK_ROUTE, msg, NULL, NULL);
 	return err == -EEXIST ? 0 : err;
 }
 
 /* ---- RDMA devices ------------------------------------------------------------ */
 
-int rdma_link_add(const char *name, const char *netdev)
+int rdma_link_add(const char *name, const char *type, const char *netdev)
 {
 	struct nl_msg *msg = request(RDMA_TYPE(RDMA_NLDEV_CMD_NEWLINK), 0, NULL, 0);
 
 	nla_put_string(msg, RDMA_NLDEV_ATTR_DEV_NAME, name);
-	nla_put_string(msg, RDMA_NLDEV_ATTR_LINK_TYPE, "softhca");
+	nla_put_string(msg, RDMA_NLDEV_ATTR_LINK_TYPE, type);
 	nla_put_string(msg, RDMA_NLDEV_ATTR_NDEV_NAME, netdev);
 	return talk(NETLINK_RDMA, msg, NULL, NULL);
 }

@@ -62,8 +62,9 @@ struct call {
  *		of a softhca device. "DEVICE,..." is several names with commas.
  *		"COMMAND..." is a program and its arguments: options must come
  *		before it, and "--" may. "KEY=VALUE..." is a rule of fault
- *		injection: all words that follow. "PERSONALITY" is the name of one. The part in brackets
- *		at the end is optional
+ *		injection: all words that follow. "PERSONALITY" and "TOPOLOGY" are names of one,
+ *		"NAMESPACE" is one that `softhca up` has made. The part in brackets at the end is
+ *		optional
  * @summary:	one line of the help text
  * @details:	more lines for the help text of the command alone, or NULL
  * @option:	ends with an empty row
@@ -119,6 +120,9 @@ int fail(const char *format, ...)
 /** complain() - as fail(), for a wrong command line; returns EXIT_USAGE */
 int complain(const char *format, ...)
 	__attribute__((format(printf, 1, 2)));
+
+/** folder_names() - call @each for each visible file of the folder @path, by name */
+void folder_names(const char *path, void (*each)(const char *name, void *arg), void *arg);
 
 /* dev.c */
 
