@@ -54,7 +54,6 @@ void shca_req_init(struct shca_req *req, void *ring, u32 entries, u32 stride,
 	req->mem = mem;
 	req->mem_ctx = mem_ctx;
 	req->cc.window = SHCA_CC_WINDOW;
-	req->cc.burst = SHCA_CC_NO_BURST;
 	req->psn.reach = 1;
 	req->recovery.resend_end = SHCA_REQ_NOT_HELD;
 	req->credit.psn = SHCA_REQ_NOT_HELD;
