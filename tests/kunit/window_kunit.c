@@ -184,6 +184,7 @@ struct queue_row {
 static const struct queue_row queue_rows[] = {
 	{ "no queue", RTT, 0 },
 	{ "a quarter", RTT * 4 / 3 + 1, 4 },
+	{ "three eighths", RTT * 8 / 5 + 1, 6 },
 	{ "a half", 2 * RTT, 8 },
 	{ "a half at most", 50 * RTT, 8 },
 };
