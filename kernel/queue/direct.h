@@ -11,7 +11,7 @@
 
 /** enum shca_direct_end - why shca_direct_transmit() returned */
 enum shca_direct_end {
-	SHCA_DIRECT_NO,		/* the wire is the way, nothing was done */
+	SHCA_DIRECT_NO,		/* the wire is the way of what is left */
 	SHCA_DIRECT_DONE,
 	SHCA_DIRECT_MORE,	/* the budget ended it */
 };
@@ -33,6 +33,14 @@ struct shca_direct_news {
  */
 enum shca_direct_end shca_direct_transmit(struct shca_qp *qp,
 					  struct shca_direct_news *news);
+
+/**
+ * shca_datagram_transmit() - deliver datagrams of @qp to QPs that are here
+ *
+ * As above.  It ends at the first one that needs a packet.
+ */
+enum shca_direct_end shca_datagram_transmit(struct shca_qp *qp,
+					    struct shca_direct_news *news);
 
 /** shca_direct_report() - after that, without any lock of a QP */
 void shca_direct_report(const struct shca_direct_news *news);
