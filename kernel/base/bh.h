@@ -50,15 +50,8 @@ static inline void shca_bh_cancel(struct shca_bh *bh)
 	cancel_work_sync(&bh->work);
 }
 
-/* Context: may sleep. What was scheduled before has run. */
-static inline void shca_bh_flush(struct shca_bh *bh)
-{
-	flush_work(&bh->work);
-}
-
 #else /* tasklets, which WQ_BH replaced in 6.9 */
 
-#include <linux/delay.h>
 #include <linux/interrupt.h>
 
 #define SHCA_BH_ON_CPU	0
@@ -90,14 +83,6 @@ static inline void shca_bh_schedule_on(int cpu, struct shca_bh *bh)
 static inline void shca_bh_cancel(struct shca_bh *bh)
 {
 	tasklet_kill(&bh->tasklet);
-}
-
-/* (tasklet_kill() would lose what others schedule meanwhile) */
-static inline void shca_bh_flush(struct shca_bh *bh)
-{
-	while (test_bit(TASKLET_STATE_SCHED, &bh->tasklet.state))
-		usleep_range(20, 100);
-	tasklet_unlock_wait(&bh->tasklet);
 }
 
 #endif

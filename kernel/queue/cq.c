@@ -11,6 +11,7 @@
  */
 #include "cq.h"
 
+#include <linux/delay.h>
 #include <linux/overflow.h>
 #include <linux/slab.h>
 #include <linux/timekeeping.h>
@@ -100,8 +101,38 @@ static void shca_cq_notify(struct shca_cq *cq)
 	if (cq->is_user)
 		/* Only wakes up readers of the channel: fine in any context. */
 		cq->ibcq.comp_handler(&cq->ibcq, cq->ibcq.cq_context);
-	else
+	else if (!atomic_fetch_inc(&cq->events))
 		shca_bh_schedule(&cq->comp_bh);
+}
+
+/* Turns of a consumer's handler in a row; other CPUs may make events all the time. */
+#define SHCA_CQ_TURNS		4
+
+/* The caller has taken cq->events from 0, or follows whoever has. */
+static void shca_cq_handle(struct shca_cq *cq)
+{
+	int turns = SHCA_CQ_TURNS, events;
+
+	do {
+		if (!turns--) {
+			shca_bh_schedule(&cq->comp_bh);
+			return;
+		}
+		/*
+		 * One call is for all that have come until then. Pairs with the full
+		 * barrier of whoever adds an event: the handler sees its completion.
+		 */
+		events = atomic_read_acquire(&cq->events);
+		cq->ibcq.comp_handler(&cq->ibcq, cq->ibcq.cq_context);
+		/* Read without a lock by shca_cq_settle(). */
+		WRITE_ONCE(cq->turns, cq->turns + 1);
+	} while (atomic_sub_return(events, &cq->events));
+}
+
+void shca_cq_tell(struct shca_cq *cq)
+{
+	if (!atomic_fetch_inc(&cq->events))
+		shca_cq_handle(cq);
 }
 
 /* ---- completions ------------------------------------------------------------- */
@@ -268,7 +299,7 @@ static bool shca_cq_publish(struct shca_cq *cq, struct shca_cqe *cqe,
 }
 
 bool shca_cq_post(struct shca_cq *cq, struct ib_qp *qp, u32 qpn,
-		  const struct shca_wc *wc)
+		  const struct shca_wc *wc, bool *due)
 {
 	bool fires, first;
 	unsigned long flags;
@@ -308,7 +339,9 @@ bool shca_cq_post(struct shca_cq *cq, struct ib_qp *qp, u32 qpn,
 	shca_cq_unlock(cq, flags);
 
 	trace_shca_complete(qpn, wc);
-	if (fires)
+	if (fires && due && !cq->is_user)
+		*due = true;
+	else if (fires)
 		shca_cq_notify(cq);
 	return true;
 }
@@ -399,11 +432,19 @@ void shca_cq_keep_order(struct shca_cq *cq, const struct shca_sge *sge, u32 nr)
 
 void shca_cq_settle(struct shca_cq *cq)
 {
+	u32 turns;
+
 	if (cq->is_user)
 		return;
 	hrtimer_cancel(&cq->mod_timer);
 	shca_cq_mod_timer(&cq->mod_timer);
-	shca_bh_flush(&cq->comp_bh);
+	turns = READ_ONCE(cq->turns);
+	/*
+	 * The handler that runs now may have been called before the last event; the next
+	 * one was not. Other QPs may go on making events.
+	 */
+	while (atomic_read(&cq->events) && READ_ONCE(cq->turns) - turns < 2)
+		usleep_range(20, 100);
 }
 
 SHCA_BH_HANDLER(shca_cq_err)
@@ -421,9 +462,7 @@ SHCA_BH_HANDLER(shca_cq_err)
 
 SHCA_BH_HANDLER(shca_cq_comp)
 {
-	struct shca_cq *cq = container_of(bh, struct shca_cq, comp_bh);
-
-	cq->ibcq.comp_handler(&cq->ibcq, cq->ibcq.cq_context);
+	shca_cq_handle(container_of(bh, struct shca_cq, comp_bh));
 }
 
 /* ---- lifetime ---------------------------------------------------------------- */

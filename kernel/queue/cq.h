@@ -49,8 +49,11 @@ struct shca_mr;
  *		event, or that long after the first of them; 0: each does
  * @held:	of these, how many have been held back
  * @mod_timer:	ends @mod_period_us
- * @comp_bh:	kernel consumer: runs the handler, never inside a post call
- *		(core_locking.rst); never on two CPUs, so one handler at a time
+ * @events:	kernel consumer: events that its handler has not been told of. Whoever
+ *		takes it from 0 runs the handler, or schedules @comp_bh: so it runs once
+ *		at a time, and never inside a post call (core_locking.rst)
+ * @turns:	calls of the handler that have returned, free-running
+ * @comp_bh:	kernel consumer: runs the handler where the event came inside a post call
  * @err_bh:	raises CQ_ERR: completions are written under a QP's locks, and
  *		a handler may call any verb
  */
@@ -88,6 +91,8 @@ struct shca_cq {
 	bool told;
 	bool solicited;
 	struct hrtimer burst_timer;
+	atomic_t events;
+	u32 turns;
 	struct shca_bh comp_bh;
 	struct shca_bh err_bh;
 };
@@ -101,13 +106,24 @@ static inline struct shca_cq *to_shca_cq(struct ib_cq *ibcq)
  * shca_cq_post() - write one completion and wake its waiters
  * @qp:		the consumer's QP, of which @wc is a completion
  * @qpn:	its number
+ * @due:	NULL, or set if a kernel consumer's handler is due: the caller, who is not
+ *		inside a post call, calls shca_cq_tell() without any lock
  *
  * Context: softirq or bottom halves off.
  * Return: false: the CQ is full; the completion is lost and CQ_ERR raised, the
  * caller must put its QP into the error state (IBTA 11.6.3.1).
  */
 bool shca_cq_post(struct shca_cq *cq, struct ib_qp *qp, u32 qpn,
-		  const struct shca_wc *wc);
+		  const struct shca_wc *wc, bool *due);
+
+/**
+ * shca_cq_tell() - run a kernel consumer's handler, as shca_cq_post() said
+ *
+ * While it runs already, or is scheduled, whoever runs it sees this event, too.
+ * Context: softirq or bottom halves off, no lock. The caller has a reference of a QP
+ * that uses @cq.
+ */
+void shca_cq_tell(struct shca_cq *cq);
 
 /**
  * shca_cq_purge() - drop the completions of a QP that was reset or destroyed

@@ -93,6 +93,8 @@ struct shca_park {
  * @continuing:	it will: nobody else transmits until then
  * @feeds:	it will, and feeds more of @ahead: nobody else does until then
  * @fatal:	failed so that no completion can tell: QP_FATAL is due
+ * @receives: @due:	packets are taken in softirq, so the event of a kernel consumer's
+ *		completion is left to the end of that; it is due
  * @timer:	sq.c: the requester's deadlines; rq.c: waits for a full queue below
  * @rps:	where packets for it are received
  * @route:	to the peer
@@ -106,6 +108,8 @@ struct shca_side {
 	bool continuing;
 	bool feeds;
 	bool fatal;
+	bool receives;
+	bool due;
 	struct hrtimer timer;
 	struct shca_rps rps;
 	struct shca_route route;

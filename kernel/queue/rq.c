@@ -75,7 +75,7 @@ static bool shca_rq_post_xrc(struct shca_qp *qp, const struct shca_wc *wc)
 	target = shca_xrc_find(qp->dev, qp->xrcd, wc->xrc_srqn);
 	if (target) {
 		ok = shca_cq_post(to_shca_cq(target->cq), qp->ibqp, qp->qpn,
-				  wc);
+				  wc, NULL);
 		shca_xrc_put(target);
 	}
 	return ok;
@@ -90,7 +90,8 @@ bool shca_rq_complete(struct shca_qp *qp, const struct shca_wc *wc)
 		shca_late_place(qp->rq.late);
 	ok = qp->type == IB_QPT_XRC_TGT ?
 	     shca_rq_post_xrc(qp, wc) :
-	     shca_cq_post(qp->rq.cq, qp->ibqp, qp->qpn, wc);
+	     shca_cq_post(qp->rq.cq, qp->ibqp, qp->qpn, wc,
+			  shca_side_due(&qp->rq.side));
 	if (unlikely(wc->status) && wc->status != SHCA_WC_WR_FLUSH_ERR)
 		shca_fate_wc(&qp->rq.side, wc, qp->rq.resp.epsn);
 	if (likely(ok))
@@ -384,17 +385,22 @@ void shca_rq_rx(struct shca_qp *qp, const struct shca_pkt *pkt, unsigned int nr,
 {
 	struct shca_side_news news = {};
 	struct shca_rq *rq = &qp->rq;
+	bool due;
 	u64 now;
 
 	spin_lock(&rq->lock);
+	shca_side_receive(&rq->side);
 	now = ktime_get_ns();
 	shca_side_take_all(qp, &rq->side, &shca_rq_ops, pkt, nr, now, &news);
 	if (answer && !rq->side.continuing && !shca_reply_awaits(qp, now) &&
 	    shca_rq_respond(qp, now, &news))
 		shca_rq_queue(qp);
 	shca_rq_settle(qp, &news);
+	due = shca_side_received(&rq->side);
 	spin_unlock(&rq->lock);
 	shca_rq_report(qp, &news);
+	if (due)
+		shca_cq_tell(rq->cq);
 }
 
 void shca_rq_flush_acks(struct shca_qp *qp)

@@ -327,6 +327,34 @@ shca_side_unpark(struct shca_qp *qp, struct shca_side *side,
 	return !budget;
 }
 
+/* ---- events of kernel consumers ------------------------------------------ */
+
+/*
+ * The handler of a kernel consumer's completions runs once, after the packets of a hold.
+ * Between these two, under the side's lock, the event is only noted. That is softirq,
+ * and nobody's post call, so nothing has to be scheduled for it.
+ */
+static inline void shca_side_receive(struct shca_side *side)
+{
+	side->receives = true;
+}
+
+/* Return: whether shca_cq_tell() is due, once the lock is released. */
+static inline bool shca_side_received(struct shca_side *side)
+{
+	bool due = side->due;
+
+	side->receives = false;
+	side->due = false;
+	return due;
+}
+
+/* For shca_cq_post() */
+static inline bool *shca_side_due(struct shca_side *side)
+{
+	return side->receives ? &side->due : NULL;
+}
+
 /* ---- the end of a hold of the lock --------------------------------------- */
 
 /**

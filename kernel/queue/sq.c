@@ -302,7 +302,8 @@ static int shca_sq_complete(struct shca_qp *qp)
 		 */
 		smp_store_release(&qp->status->sq_cons,
 				  sq->req.ring.head - sq->req.ring.own);
-		if (!shca_cq_post(sq->cq, qp->ibqp, qp->qpn, &wc))
+		if (!shca_cq_post(sq->cq, qp->ibqp, qp->qpn, &wc,
+				  shca_side_due(&sq->side)))
 			shca_sq_fatal(qp, SHCA_ERROR_CQ);
 	}
 	if (head != sq->req.ring.head)
@@ -711,9 +712,11 @@ void shca_sq_rx(struct shca_qp *qp, const struct shca_pkt *pkt, unsigned int nr)
 {
 	struct shca_sq *sq = &qp->sq;
 	struct shca_sq_news news = {};
+	bool due;
 	u64 now;
 
 	spin_lock(&sq->lock);
+	shca_side_receive(&sq->side);
 	now = ktime_get_ns();
 	shca_side_take_all(qp, &sq->side, &shca_sq_ops, pkt, nr, now,
 			   &news.side);
@@ -724,8 +727,11 @@ void shca_sq_rx(struct shca_qp *qp, const struct shca_pkt *pkt, unsigned int nr)
 		shca_sq_arm(qp);
 	}
 	shca_sq_settle(qp, &news);
+	due = shca_side_received(&sq->side);
 	spin_unlock(&sq->lock);
 	shca_sq_report(qp, &news);
+	if (due)
+		shca_cq_tell(sq->cq);
 }
 
 void shca_sq_resume(struct shca_qp *qp)

@@ -244,7 +244,7 @@ bool shca_tm_done(struct shca_qp *qp, const struct shca_wc *wc)
 		.byte_len = ok ? job->rvh.len : 0,
 		.wc_flags = ok ? SHCA_WC_TM_DATA_VALID : 0,
 	};
-	return shca_cq_post(qp->rq.cq, qp->ibqp, qp->qpn, &data);
+	return shca_cq_post(qp->rq.cq, qp->ibqp, qp->qpn, &data, NULL);
 }
 
 /* ---- operations ------------------------------------------------------------- */
@@ -279,7 +279,7 @@ static void shca_tm_complete(struct shca_srq *srq, const struct shca_srq_op *op,
 	if (!shca_tm_in_sync(&srq->tm->tags))
 		wc.wc_flags = SHCA_WC_TM_SYNC_REQ;
 	/* A lost completion is an error of the CQ, not of a QP. */
-	shca_cq_post(to_shca_cq(srq->ibsrq.ext.cq), NULL, 0, &wc);
+	shca_cq_post(to_shca_cq(srq->ibsrq.ext.cq), NULL, 0, &wc, NULL);
 }
 
 static int shca_tm_take_slot(struct shca_srq_tm *tm, u32 *handle)

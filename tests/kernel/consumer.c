@@ -9,10 +9,12 @@
 #include <linux/completion.h>
 #include <linux/delay.h>
 #include <linux/jiffies.h>
+#include <linux/kthread.h>
 #include <linux/module.h>
 #include <linux/scatterlist.h>
 #include <linux/sched.h>
 #include <linux/slab.h>
+#include <linux/string.h>
 #include <rdma/ib_cache.h>
 #include <rdma/ib_verbs.h>
 
@@ -116,6 +118,28 @@ static bool wait_event_of(struct end *end, enum ib_event_type event)
 	return true;
 }
 
+/**
+ * struct handled - what the handler of a CQ that two CPUs complete into has seen
+ * @cq:	only its handler polls it
+ * @calls:	of the handler
+ * @running:	calls under way
+ * @overlaps:	calls that began while another one ran
+ * @within:	calls inside our own call of a verb
+ * @done:	completions of each thread's requests
+ * @bad:	those that failed
+ * @stuck:	some request could not be posted, or has not completed
+ */
+static struct handled {
+	struct ib_cq *cq;
+	int calls;
+	atomic_t running;
+	int overlaps;
+	int within;
+	atomic_t done[2];
+	int bad;
+	bool stuck;
+} handled;
+
 /* ---- two ends ------------------------------------------------------------- */
 
 static int end_make(struct end *end, bool with_srq)
@@ -135,17 +159,19 @@ static int end_make(struct end *end, bool with_srq)
 
 	memset(end, 0, sizeof(*end));
 	init_completion(&end->came);
-	end->cq = ib_alloc_cq(dev, NULL, 64, 0, IB_POLL_DIRECT);
-	if (IS_ERR(end->cq))
-		return PTR_ERR(end->cq);
+	if (!handled.cq) {
+		end->cq = ib_alloc_cq(dev, NULL, 64, 0, IB_POLL_DIRECT);
+		if (IS_ERR(end->cq))
+			return PTR_ERR(end->cq);
+	}
 	if (with_srq) {
 		end->srq = ib_create_srq(pd, &srq_init);
 		if (IS_ERR(end->srq))
 			return PTR_ERR(end->srq);
 	}
 	init.srq = end->srq;
-	init.send_cq = end->cq;
-	init.recv_cq = end->cq;
+	init.send_cq = end->cq ?: handled.cq;
+	init.recv_cq = init.send_cq;
 	end->qp = ib_create_qp(pd, &init);
 	return PTR_ERR_OR_ZERO(end->qp);
 }
@@ -298,6 +324,109 @@ static int no_event_after_destruction(void)
 		REQUIRE(!b.late);
 		end_destroy(&a);
 	}
+	return 0;
+}
+
+/* ---- the handler of completions --------------------------------------------- */
+
+/* Requests of each of the two threads, and how many of them are in flight. */
+#define POSTS		3000
+#define IN_FLIGHT	8
+
+static void on_completion(struct ib_cq *cq, void *context)
+{
+	struct ib_wc wc[4];
+	int i, n;
+
+	if (atomic_inc_return(&handled.running) > 1)
+		handled.overlaps++;
+	handled.calls++;
+	/* (the threads do nothing but post) */
+	if (in_task() && !strncmp(current->comm, "consumer/", 9))
+		handled.within++;
+	/* From here on the other CPU may make an event, too. */
+	do {
+		while ((n = ib_poll_cq(cq, ARRAY_SIZE(wc), wc)) > 0)
+			for (i = 0; i < n; i++) {
+				handled.bad += wc[i].status != IB_WC_SUCCESS;
+				atomic_inc(&handled.done[wc[i].wr_id]);
+			}
+	} while (ib_req_notify_cq(cq, IB_CQ_NEXT_COMP |
+				      IB_CQ_REPORT_MISSED_EVENTS) > 0);
+	udelay(5);
+	atomic_dec(&handled.running);
+}
+
+/* Return: whether all requests of thread @who but @left have completed. */
+static bool wait_handled(int who, int posted, int left)
+{
+	unsigned long until = jiffies + msecs_to_jiffies(WAIT_MS);
+
+	while (posted - atomic_read(&handled.done[who]) > left) {
+		if (time_after(jiffies, until))
+			return false;
+		cond_resched();
+	}
+	return true;
+}
+
+static int post_all(void *data)
+{
+	struct end *end = data;
+	int who = end == &b;
+	struct ib_rdma_wr wr = { .wr = { .wr_id = who,
+					 .opcode = IB_WR_RDMA_WRITE,
+					 .send_flags = IB_SEND_SIGNALED } };
+	const struct ib_send_wr *bad;
+	int i, err = 0;
+
+	for (i = 0; i < POSTS && !err; i++) {
+		err = ib_post_send(end->qp, &wr.wr, &bad);
+		if (!err && !wait_handled(who, i + 1, IN_FLIGHT))
+			err = -ETIMEDOUT;
+	}
+	if (err || !wait_handled(who, POSTS, 0))
+		WRITE_ONCE(handled.stuck, true);
+	/* (this module may be removed as soon as that is seen) */
+	kthread_complete_and_exit(&end->came, 0);
+}
+
+/* Two CPUs post, each to the other's queue pair, and share a CQ. */
+static int handler_runs_once_at_a_time(void)
+{
+	struct ib_cq_init_attr init = { .cqe = 64 };
+	unsigned int cpu = cpumask_first(cpu_online_mask);
+	struct task_struct *one, *other = NULL;
+	int err;
+
+	memset(&handled, 0, sizeof(handled));
+	handled.cq = ib_create_cq(dev, on_completion, NULL, NULL, &init);
+	REQUIRE(!IS_ERR(handled.cq));
+	err = pair_make(false) || to_state(&b, IB_QPS_RTS, &a) ||
+	      ib_req_notify_cq(handled.cq, IB_CQ_NEXT_COMP) < 0;
+	if (err)
+		goto out;
+	one = kthread_run_on_cpu(post_all, &a, cpu, "consumer/%u");
+	cpu = cpumask_next(cpu, cpu_online_mask);
+	if (!IS_ERR(one))
+		other = kthread_run_on_cpu(post_all, &b,
+					   cpu < nr_cpu_ids ? cpu : 0,
+					   "consumer/%u");
+	err = IS_ERR(one) || IS_ERR(other);
+	if (!IS_ERR(one))
+		wait_for_completion(&a.came);
+	if (!IS_ERR_OR_NULL(other))
+		wait_for_completion(&b.came);
+out:
+	end_destroy(&a);
+	end_destroy(&b);
+	ib_destroy_cq(handled.cq);
+	handled.cq = NULL;
+	pr_info("%d calls of the handler\n", handled.calls);
+	REQUIRE(!err && !handled.stuck && !handled.bad);
+	REQUIRE(atomic_read(&handled.done[0]) == POSTS &&
+		atomic_read(&handled.done[1]) == POSTS);
+	REQUIRE(handled.calls && !handled.overlaps && !handled.within);
 	return 0;
 }
 
@@ -533,6 +662,7 @@ static const struct {
 	TEST(qp_events_come_outside_of_calls),
 	TEST(srq_events_come_outside_of_calls),
 	TEST(no_event_after_destruction),
+	TEST(handler_runs_once_at_a_time),
 	TEST(completions_come_in_bursts),
 	TEST(fast_registration_of_most_pages),
 	TEST(failed_registration_is_bind_error),
