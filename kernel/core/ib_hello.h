@@ -32,7 +32,8 @@ enum shca_ib_phys {
  * @guid:	port GUID of the sender
  * @heard:	session of the port that the sender takes for its peer; 0: none
  * @mtu:	largest path MTU of the sender in bytes
- * @lanes:	code of the data lanes that the sender has, each with credits; 0: one, without
+ * @lanes:	code of the data lanes that the sender has; 0: one
+ * @credits:	the sender takes frames of credits, and sends them (ib_credit.h)
  * @bye:	the sender goes away; its other fields but @session are not looked at
  */
 struct shca_ib_hello {
@@ -41,6 +42,7 @@ struct shca_ib_hello {
 	u32 heard;
 	u16 mtu;
 	u8 lanes;
+	bool credits;
 	bool bye;
 };
 
@@ -67,7 +69,7 @@ u32 shca_ib_hello_build(const struct shca_ib_hello *hello, u8 *frame);
 
 /**
  * struct shca_ib_port - physical layer of a port, as far as frames show it
- * @guid: @session: @mtu: @lanes:	as in struct shca_ib_hello
+ * @guid: @session: @mtu: @lanes: @credits:	as in struct shca_ib_hello
  * @phys:	enum shca_ib_phys
  * @carrier:	the netdev is up and has a carrier
  * @disabled:	by management
@@ -84,6 +86,7 @@ struct shca_ib_port {
 	u32 session;
 	u16 mtu;
 	u8 lanes;
+	bool credits;
 	u8 phys;
 	bool carrier;
 	bool disabled;

@@ -52,6 +52,7 @@ void shca_ib_sma_init(struct shca_ib_sma *sma, u64 guid, u8 mtu_cap)
 	sma->phys_limit = PHYS_LIMIT;
 	sma->overrun_limit = PHYS_LIMIT;
 	shca_ib_lanes_init(&sma->lanes, SHCA_IB_VL_CAP);
+	sma->lanes_set = SHCA_IB_VL_CAP;
 }
 
 static u32 sma_set_state(struct shca_ib_sma *sma, u8 state)
@@ -75,8 +76,7 @@ u32 shca_ib_sma_link(struct shca_ib_sma *sma, u8 phys, bool up)
 		return sma_set_state(sma, SHCA_IB_STATE_DOWN);
 	/* What a subnet manager computes, it finds (OpenSM resets the link else). */
 	sma->neighbor_mtu = sma->mtu_cap;
-	/* An older peer does not tell its lanes: it has one. */
-	sma->lanes.code = min_t(u8, sma->lanes.code, max_t(u8, sma->peer_lanes, 1));
+	sma->lanes.code = min_t(u8, sma->lanes_set, max_t(u8, sma->peer_lanes, 1));
 	return sma_set_state(sma, SHCA_IB_STATE_INIT);
 }
 
@@ -207,8 +207,10 @@ static u32 set_port_info(struct shca_ib_sma *sma, const u8 *data)
 	sma->stall_count = data[42] >> 5;
 	sma->hoq_life = data[42] & 0x1f;
 	sma->lanes.high_limit = data[38];
-	if (vls)
+	if (vls) {
+		sma->lanes_set = vls;
 		sma->lanes.code = vls;
+	}
 	sma->subnet_timeout = data[51] & 0x1f;
 	if (data[33] & 0xf)
 		sma->down_default = data[33] & 0xf;

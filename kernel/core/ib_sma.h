@@ -64,7 +64,9 @@ static inline u32 shca_ib_tally(const struct shca_ib_tally *tally)
  * @gid_prefix:	of the subnet
  * @lid: @lmc: @sm_lid: @sm_sl:	0: none assigned
  * @subnet_timeout:	traps keep a distance of 4.096 us * 2^this
- * @lanes: @peer_lanes:	those in use, and code of those that the peer has; 0: it has none
+ * @lanes:	those in use: the smaller one of the next two
+ * @lanes_set: @peer_lanes:	codes of those that the manager wants, and that the peer has;
+ *		0: it has one
  * @hoq_life:	4.096 us * 2^this is how long a packet waits as the first of its lane
  * @down_default: @overrun_limit: @stall_count:	kept for the subnet manager
  * @traps:	what it is told unasked
@@ -100,6 +102,7 @@ struct shca_ib_sma {
 	u8 sm_sl;
 	u8 subnet_timeout;
 	struct shca_ib_lanes lanes;
+	u8 lanes_set;
 	u8 peer_lanes;
 	u8 hoq_life;
 	u8 down_default;

@@ -16,6 +16,7 @@
 #include "../core/ib_sample.h"
 #include "../core/ib_sma.h"
 #include "../core/ib_wire.h"
+#include "ib_lanes.h"
 #include "link.h"
 
 /** enum shca_pma_counter - what performance management counts (device/pma.c) */
@@ -29,12 +30,14 @@ enum shca_pma_counter {
 	SHCA_PMA_RCV_DATA,
 	SHCA_PMA_XMIT_PKTS,
 	SHCA_PMA_RCV_PKTS,
+	SHCA_PMA_XMIT_WAIT,
 	SHCA_PMA_NR,
 };
 
 /**
  * struct shca_ib_view - what packets need to know of the port
  * @up:		physical state LinkUp; the fields from @peer_session on are valid
+ * @credits:	@up, and both ends have credits
  * @state:	enum shca_ib_state
  * @lid: @lmc:	own LIDs; 0: none
  * @lanes:	data lanes
@@ -44,6 +47,7 @@ enum shca_pma_counter {
  */
 struct shca_ib_view {
 	bool up;
+	bool credits;
 	u8 state;
 	u8 lmc;
 	u8 lanes;
@@ -67,6 +71,7 @@ struct shca_ib_view {
  * @running:	frames are received and sent
  * @phy:	physical state
  * @sma:	state and other attributes, as a subnet manager sees them
+ * @flow:	flow control, which has a lock of its own, taken inside of @lock
  * @seq: @view:	a copy of some of the above, read for each packet without @lock
  */
 struct shca_ib_link {
@@ -85,6 +90,7 @@ struct shca_ib_link {
 	bool running;
 	struct shca_ib_port phy;
 	struct shca_ib_sma sma;
+	struct shca_ib_flow flow;
 	seqcount_spinlock_t seq;
 	struct shca_ib_view view;
 };

@@ -79,6 +79,7 @@ struct shca_av {
  * @looked_ns: @left:	when it was looked at last (shca_tx_look()), and how many packets
  *		had left it by then
  * @stopped:	and it was stopped then
+ * @lane:	of the last packet, on an InfiniBand link
  *
  * The lock of the side that owns it protects it. It is validated again for each
  * packet.
@@ -91,6 +92,7 @@ struct shca_route {
 	u64 looked_ns;
 	u64 left;
 	bool stopped;
+	u8 lane;
 };
 
 /**
@@ -126,6 +128,7 @@ struct shca_rx_skb {
  * @headroom:	bytes to reserve before the BTH
  * @tailroom:	bytes to reserve behind the ICRC of a packet that leaves alone; if there
  *		are any, it is linear
+ * @is_lossless:	a queue below that is full for long loses nothing while packets leave it
  * @mtu:	largest path MTU that @dev can carry now; 0 if not even 256
  * @av_init:	make an address vector from verbs attributes; @sport_hash
  *		spreads flows. May sleep. Returns NULL, or the reason for EINVAL
@@ -161,6 +164,8 @@ struct shca_rx_skb {
  * @bad_key:	a received packet was refused for its P_Key, or its Q_Key: whoever
  *		manages the network may want to know. @pkt->data is a struct
  *		shca_rx_skb, but on the direct path (@mirrors)
+ * @keep:	a received packet of @len bytes, from BTH to ICRC, stays in a queue of the
+ *		device for long (@keeps), or has left it. Returns whether there is room for it
  * @grh:	the SHCA_GRH_BYTES that UD delivers for a received packet. It
  *		has @len bytes at @off of @skb, from BTH to ICRC
  *
@@ -171,6 +176,7 @@ struct shca_rx_skb {
 struct shca_link_ops {
 	unsigned int headroom;
 	unsigned int tailroom;
+	bool is_lossless;
 	enum ib_mtu (*mtu)(const struct shca_dev *dev);
 	const char *(*av_init)(struct shca_dev *dev,
 			       const struct rdma_ah_attr *attr,
@@ -183,7 +189,8 @@ struct shca_link_ops {
 	int (*xmit)(struct shca_dev *dev, const struct shca_av *av,
 		    struct shca_route *route, struct sk_buff *skb,
 		    unsigned int segs, u32 seg_len);
-	bool (*holds)(const struct shca_route *route, u64 *left);
+	bool (*holds)(struct shca_dev *dev, const struct shca_route *route,
+		      u64 *left);
 	void (*ecn)(struct shca_av *av, bool capable);
 	void (*mark)(struct shca_av *av);
 	bool (*local)(struct shca_dev *dev, const struct shca_av *av,
@@ -200,6 +207,8 @@ struct shca_link_ops {
 			const u8 *bth, u32 off, u32 len);
 	void (*bad_key)(const struct shca_dev *dev, const struct shca_pkt *pkt,
 			bool is_qkey);
+	bool (*keep)(struct shca_dev *dev, const struct sk_buff *skb, u32 len,
+		     bool keeps);
 	void (*grh)(const struct sk_buff *skb, u32 off, u32 len, u8 *grh);
 };
 

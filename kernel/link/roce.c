@@ -647,7 +647,8 @@ static int shca_look_at_queues(struct net_device *ndev,
 }
 
 /* Those of the netdev of the route, and of what it is stacked on (VLAN, bond). */
-static bool shca_roce_holds(const struct shca_route *route, u64 *left)
+static bool shca_roce_holds(struct shca_dev *dev, const struct shca_route *route,
+			    u64 *left)
 {
 	struct shca_queues queues = {};
 	struct netdev_nested_priv priv = { .data = &queues };
@@ -823,6 +824,13 @@ static void shca_roce_bad_key(const struct shca_dev *dev,
 {
 }
 
+/* Nobody has promised it a buffer. */
+static bool shca_roce_keep(struct shca_dev *dev, const struct sk_buff *skb,
+			   u32 len, bool keeps)
+{
+	return true;
+}
+
 const struct shca_link_ops shca_roce_ops = {
 	.headroom = LL_MAX_HEADER + sizeof(struct ipv6hdr) +
 		    sizeof(struct udphdr),
@@ -842,6 +850,7 @@ const struct shca_link_ops shca_roce_ops = {
 	.mgid = shca_roce_mgid,
 	.arrived_at = shca_roce_arrived_at,
 	.bad_key = shca_roce_bad_key,
+	.keep = shca_roce_keep,
 	.grh = shca_roce_grh,
 	.icrc_ok = shca_roce_icrc_ok,
 };

@@ -618,7 +618,8 @@ static void shca_rx_hold(struct shca_rx_walk *rx, const struct shca_rx_seg *seg,
 	struct shca_held *held = kmalloc(sizeof(*held), GFP_ATOMIC | __GFP_NOWARN);
 	struct sk_buff *skb = skb_clone(rx->in.skb, GFP_ATOMIC | __GFP_NOWARN);
 
-	if (!held || !skb) {
+	if (!held || !skb ||
+	    !qp->link->keep(qp->dev, skb, seg->len, true)) {
 		kfree(held);
 		kfree_skb(skb);
 		return;
@@ -645,6 +646,7 @@ void shca_rx_again(struct shca_held *held)
 		.len = held->len,
 	};
 
+	held->dev->link->keep(held->dev, held->skb, held->len, false);
 	shca_rx_packets(held->dev->link, held->dev->snet, NULL, held->skb,
 			held->len, &alone);
 	kfree(held);

@@ -498,8 +498,9 @@ static void shca_sq_look_below(struct shca_qp *qp, u64 now)
 
 	if (!overdue && !shca_req_is_early(req, now))
 		return;
-	switch (shca_tx_look(qp->link, &qp->sq.side.route, now)) {
+	switch (shca_tx_look(qp, &qp->sq.side.route, now)) {
 	case SHCA_QUEUE_GOES:
+	case SHCA_QUEUE_MOVES:
 		break;
 	case SHCA_QUEUE_HOLDS:
 		if (overdue)

@@ -476,7 +476,7 @@ static void hello_both_ways(struct kunit *test)
 	static const u8 wire[] = {
 		0x12, 0, 0, 16, 0x01, 0x02, 0x03, 0x04,
 		0xa1, 0xa2, 0xa3, 0xa4, 0xa5, 0xa6, 0xa7, 0xa8,
-		0xb1, 0xb2, 0xb3, 0xb4, 0x08, 0x01, 0x01, 0x04,
+		0xb1, 0xb2, 0xb3, 0xb4, 0x08, 0x01, 0x03, 0x04,
 	};
 	u8 built[SHCA_IB_SHIM_BYTES + SHCA_IB_HELLO_BYTES];
 	struct shca_ib_hello hello;
@@ -492,10 +492,12 @@ static void hello_both_ways(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, hello.mtu, 0x0801);
 	KUNIT_EXPECT_TRUE(test, hello.bye);
 	KUNIT_EXPECT_EQ(test, hello.lanes, 4);
+	KUNIT_EXPECT_TRUE(test, hello.credits);
 	memset(built, 0xff, sizeof(built));
 	KUNIT_EXPECT_EQ(test, shca_ib_hello_build(&hello, built), sizeof(wire));
 	KUNIT_EXPECT_EQ(test, memcmp(built, wire, sizeof(wire)), 0);
 	hello.bye = false;
+	hello.credits = false;
 	shca_ib_hello_build(&hello, built);
 	KUNIT_EXPECT_EQ(test, built[22], 0);
 	KUNIT_ASSERT_EQ(test, shca_ib_hello_parse(&hello, &shim, built + 8),

@@ -350,7 +350,7 @@ static void lanes_are_those_of_both_ends(struct kunit *test)
 
 	for (i = 0; i < ARRAY_SIZE(rows); i++) {
 		shca_ib_sma_link(&fx->sma, SHCA_IB_PHYS_POLLING, false);
-		fx->sma.lanes.code = rows[i][0];
+		fx->sma.lanes_set = rows[i][0];
 		fx->sma.peer_lanes = rows[i][1];
 		shca_ib_sma_link(&fx->sma, SHCA_IB_PHYS_LINK_UP, true);
 		get(fx, PORTINFO);
@@ -364,6 +364,7 @@ static void lanes_are_those_of_both_ends(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, fx->out[64 + 43], 0x10);
 	begin_set(test, fx)[43] = 0x20;
 	KUNIT_EXPECT_EQ(test, send(fx), ANSWERED | SHCA_IB_SMA_LANES);
+	KUNIT_EXPECT_EQ(test, fx->sma.lanes_set, 2);
 	begin_set(test, fx)[38] = 1;
 	KUNIT_EXPECT_EQ(test, send(fx), ANSWERED | SHCA_IB_SMA_LANES);
 }

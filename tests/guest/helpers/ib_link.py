@@ -13,12 +13,19 @@ UD_SEND_ONLY, RC_SEND_ONLY = 0x64, 0x04
 GSI_QKEY, MULTICAST = 0x80010000, 0xffffff
 
 
+def of_byte(state):
+    for _ in range(8):
+        state = state >> 1 ^ (0xd008 if state & 1 else 0)
+    return state
+
+
+VCRC = [of_byte(byte) for byte in range(256)]
+
+
 def vcrc(data):
     state = 0xffff
     for byte in data:
-        state ^= byte
-        for _ in range(8):
-            state = state >> 1 ^ (0xd008 if state & 1 else 0)
+        state = state >> 8 ^ VCRC[(state ^ byte) & 0xff]
     return struct.pack("<H", ~state & 0xffff)
 
 
