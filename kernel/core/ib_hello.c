@@ -130,6 +130,24 @@ u32 shca_ib_port_disable(struct shca_ib_port *port, bool disabled, u64 now)
 	return port_switch(port, now);
 }
 
+void shca_ib_port_ask(struct shca_ib_port *port, bool disable, u64 now)
+{
+	/* Another request does not put it off. */
+	if (!port->asked)
+		port->asked_at = now;
+	port->asked = true;
+	port->stays_off = disable;
+}
+
+static u32 port_obey(struct shca_ib_port *port, u64 now)
+{
+	u32 events = shca_ib_port_disable(port, true, now);
+
+	port->asked = false;
+	return port->stays_off ? events :
+				 events | shca_ib_port_disable(port, false, now);
+}
+
 static bool port_is_from_peer(const struct shca_ib_port *port,
 			      const struct shca_ib_hello *hello, const u8 *mac)
 {
@@ -186,6 +204,8 @@ u32 shca_ib_port_rx(struct shca_ib_port *port, const struct shca_ib_hello *hello
 
 u32 shca_ib_port_tick(struct shca_ib_port *port, u64 now)
 {
+	if (port->asked && now - port->asked_at >= SHCA_IB_ANSWER_NS)
+		return port_obey(port, now);
 	if (!port->has_peer || now - port->heard_at < SHCA_IB_HELLO_LOST_NS)
 		return 0;
 	port->has_peer = false;
@@ -226,9 +246,12 @@ struct shca_ib_hello shca_ib_port_bye(const struct shca_ib_port *port)
 
 u64 shca_ib_port_deadline(const struct shca_ib_port *port)
 {
+	u64 deadline = port->asked ? port->asked_at + SHCA_IB_ANSWER_NS : ~0ull;
+
 	if (port_is_off(port))
-		return ~0ull;
+		return deadline;
+	deadline = min_t(u64, deadline, port->due);
 	if (!port->has_peer)
-		return port->due;
-	return min_t(u64, port->due, port->heard_at + SHCA_IB_HELLO_LOST_NS);
+		return deadline;
+	return min_t(u64, deadline, port->heard_at + SHCA_IB_HELLO_LOST_NS);
 }

@@ -168,10 +168,13 @@ static bool port_info_ok(const struct shca_ib_sma *sma, const u8 *data)
 
 static u32 port_apply_state(struct shca_ib_sma *sma, u8 state, u8 phys)
 {
+	/* The physical state follows, once the answer has left. */
 	if (phys == SHCA_IB_PHYS_DISABLED)
-		return SHCA_IB_SMA_DISABLE;
+		return SHCA_IB_SMA_DISABLE |
+		       sma_set_state(sma, SHCA_IB_STATE_DOWN);
 	if (phys || state == SHCA_IB_STATE_DOWN)
-		return SHCA_IB_SMA_POLL;
+		return SHCA_IB_SMA_POLL |
+		       sma_set_state(sma, SHCA_IB_STATE_DOWN);
 	if (state == SHCA_IB_STATE_NOP)
 		return 0;
 	return sma_set_state(sma, state);

@@ -132,8 +132,8 @@ struct shca_ib_smp_from {
 #define SHCA_IB_SMA_SM		(1u << 5)	/* LID or SL of the master SM changed */
 #define SHCA_IB_SMA_GID		(1u << 6)	/* the subnet prefix or a GUID changed */
 #define SHCA_IB_SMA_REREGISTER	(1u << 7)	/* clients shall register again */
-#define SHCA_IB_SMA_DISABLE	(1u << 8)	/* disable the physical port */
-#define SHCA_IB_SMA_POLL	(1u << 9)	/* enable it, and train the link again */
+#define SHCA_IB_SMA_DISABLE	(1u << 8)	/* disable the physical port, once the answer has left */
+#define SHCA_IB_SMA_POLL	(1u << 9)	/* enable it then, and train the link again */
 #define SHCA_IB_SMA_PKEYS	(1u << 10)	/* the P_Key table changed */
 #define SHCA_IB_SMA_TRAP	(1u << 11)	/* there is a trap to send */
 #define SHCA_IB_SMA_LANES	(1u << 12)	/* lanes, their weights or what they are for changed */

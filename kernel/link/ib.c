@@ -182,10 +182,9 @@ u32 shca_ib_process_smp(struct shca_dev *dev, const void *in, void *out,
 	if (what & SHCA_IB_SMA_LANES)
 		shca_ib_flow_set(&link->flow, &link->sma);
 	shca_ib_tell(link, what);
+	/* The answer leaves by this link, after the return. */
 	if (what & (SHCA_IB_SMA_DISABLE | SHCA_IB_SMA_POLL))
-		shca_ib_note(link, shca_ib_port_disable(&link->phy, true, now));
-	if (what & SHCA_IB_SMA_POLL)
-		shca_ib_note(link, shca_ib_port_disable(&link->phy, false, now));
+		shca_ib_port_ask(&link->phy, what & SHCA_IB_SMA_DISABLE, now);
 	shca_ib_trapped(link, what);
 	shca_ib_arm(link, now);
 	shca_ib_unlock(link);

@@ -356,6 +356,44 @@ static void carrier_and_disable_take_it_down(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, seg->ups[0], 3u);
 }
 
+/* A request that came by the link itself is answered before the link goes down. */
+static void asked_for_it_answers_first(struct kunit *test)
+{
+	struct segment *seg = segment(test, 2);
+	struct shca_ib_port *port = &seg->port[0];
+	u64 asked;
+
+	run(seg, 100);
+	asked = seg->now;
+	shca_ib_port_ask(port, false, asked);
+	KUNIT_EXPECT_LE(test, shca_ib_port_deadline(port),
+			asked + SHCA_IB_ANSWER_NS);
+	KUNIT_EXPECT_EQ(test, shca_ib_port_tick(port, asked + SHCA_IB_ANSWER_NS - 1),
+			0u);
+	expect_up(test, seg, 0, 1);
+	/* Another request does not put it off. */
+	shca_ib_port_ask(port, false, asked + SHCA_IB_ANSWER_NS - 1);
+	run(seg, 55);
+	KUNIT_EXPECT_EQ(test, seg->downs[0], 1u);
+	run(seg, 50);
+	expect_up(test, seg, 0, 1);
+	KUNIT_EXPECT_EQ(test, seg->ups[0], 2u);
+
+	shca_ib_port_ask(port, true, seg->now);
+	run(seg, 2000);
+	KUNIT_EXPECT_EQ(test, port->phys, SHCA_IB_PHYS_DISABLED);
+	KUNIT_EXPECT_EQ(test, seg->downs[0], 2u);
+	KUNIT_EXPECT_EQ(test, seg->port[1].phys, SHCA_IB_PHYS_POLLING);
+	/* A port that is off waits for nothing. */
+	KUNIT_EXPECT_EQ(test, shca_ib_port_deadline(port), ~0ull);
+	shca_ib_port_ask(port, false, seg->now);
+	KUNIT_EXPECT_EQ(test, shca_ib_port_deadline(port),
+			seg->now + SHCA_IB_ANSWER_NS);
+	run(seg, 200);
+	expect_up(test, seg, 0, 1);
+	KUNIT_EXPECT_EQ(test, seg->ups[0], 3u);
+}
+
 /* A peer that has started again has another session: down, and up. */
 static void restart_of_the_peer(struct kunit *test)
 {
@@ -525,6 +563,7 @@ static struct kunit_case ib_hello_cases[] = {
 	KUNIT_CASE(bye_is_the_end_at_once),
 	KUNIT_CASE(bye_of_a_stranger_is_ignored),
 	KUNIT_CASE(carrier_and_disable_take_it_down),
+	KUNIT_CASE(asked_for_it_answers_first),
 	KUNIT_CASE(restart_of_the_peer),
 	KUNIT_CASE(restart_is_down_and_up),
 	KUNIT_CASE(third_port_stays_out),

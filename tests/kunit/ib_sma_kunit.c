@@ -562,6 +562,15 @@ static void link_is_disabled_and_trained(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, ask(test, fx, 0x21), ANSWERED | SHCA_IB_SMA_POLL);
 	KUNIT_EXPECT_EQ(test, ask(test, fx, SHCA_IB_STATE_DOWN),
 			ANSWERED | SHCA_IB_SMA_POLL);
+	/* Nothing but management passes at once. */
+	shca_ib_sma_link(&fx->sma, SHCA_IB_PHYS_LINK_UP, true);
+	ask(test, fx, SHCA_IB_STATE_ARMED);
+	ask(test, fx, SHCA_IB_STATE_ACTIVE);
+	KUNIT_EXPECT_EQ(test, ask(test, fx, SHCA_IB_STATE_DOWN),
+			ANSWERED | SHCA_IB_SMA_POLL | SHCA_IB_SMA_INACTIVE);
+	KUNIT_EXPECT_EQ(test, fx->out[64 + 32], 0x11);
+	ask(test, fx, SHCA_IB_STATE_ARMED);
+	KUNIT_EXPECT_EQ(test, status(fx), 0x1cu);
 }
 
 /* M_Key: reading is free up to protection 1, and the key shows up to 0. */
