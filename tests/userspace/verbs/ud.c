@@ -78,6 +78,7 @@ static struct ibv_ah *ah_to(const struct side *from, const struct side *to)
 {
 	struct ibv_ah_attr attr = {
 		.is_global = 1,
+		.dlid = to->nic->port.lid,
 		.port_num = 1,
 		.grh = { .dgid = to->nic->gid, .sgid_index = from->nic->gid_index,
 			 .hop_limit = 64, .traffic_class = TCLASS,
