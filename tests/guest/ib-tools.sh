@@ -23,7 +23,7 @@ run ip link set lo up
 stdbuf -oL ibv_asyncwatch -d shib_b >/tmp/events 2>&1 &
 at_exit kill $!
 run wait_for 10 test -s /tmp/events
-in_b tcpdump -U -s 0 -w /tmp/frames.pcap -i veth_b ether proto 0x88b5 2>/tmp/tcpdump &
+ip netns exec "$ns_b" tcpdump -U -s 0 -w /tmp/frames.pcap -i veth_b ether proto 0x88b5 2>/tmp/tcpdump &
 tcpdump=$!
 run wait_for 10 grep -q listening /tmp/tcpdump
 
@@ -58,7 +58,8 @@ check rc between shib_a shib_b ibv_rc_pingpong -n 20
 check ud between shib_a shib_b ibv_ud_pingpong -g 0 -n 20
 
 # ---- what all that was, as tshark sees it
-end_capture() { kill $tcpdump && wait $tcpdump && "$helpers/ib-pcap.py" /tmp/frames.pcap /tmp/packets.pcap; }
+# (What it has not read yet is lost when it ends, and its status says nothing.)
+end_capture() { sleep 1; kill $tcpdump; wait $tcpdump; "$helpers/ib-pcap.py" /tmp/frames.pcap /tmp/packets.pcap; }
 dissect() {
 	tshark -r /tmp/packets.pcap -T fields -E 'separator=;' -e infiniband.lrh.vl -e infiniband.bth.opcode \
 		-e infiniband.mad.attributeid -e _ws.malformed 2>/dev/null >/tmp/fields
@@ -123,7 +124,7 @@ check ibportstate.disable timeout $((20 * slow)) ibportstate -C shib_a $lid_b 1 
 check ibportstate.is_disabled becomes shib_b phys_state Disabled
 check ibportstate.peer_is_down becomes shib_a state DOWN
 # Nobody else reaches it any more.
-check ibportstate.enable ibportstate -C shib_b -D 0 1 enable
+check ibportstate.enable "$helpers/ib-enable.py" shib_b
 check ibportstate.is_enabled wait_for 30 came_back
 
 # ---- another manager
@@ -134,7 +135,9 @@ for event in PORT_ACTIVE PORT_ERR LID_CHANGE CLIENT_REREGISTER SM_CHANGE; do
 	check "event.$event" wait_for 10 grep -q $event /tmp/events
 done
 
-# ---- errors that the tools find
+# ---- errors that the tools find, which ask a manager for the way
+start_opensm -D 0x07
+run wait_for 30 has_swept 1
 damage() {
 	PYTHONPATH=$helpers nsenter --net="/run/netns/$ns_b" python3 - <<-END
 		from ib_link import Link

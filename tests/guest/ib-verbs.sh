@@ -104,7 +104,7 @@ run add_there "$ns_b" shib_b veth_b
 state_is() { ip netns exec "$1" rdma link show | grep -q " state $2 "; }
 check exclusive.up wait_for 20 state_is "$ns_a" INIT
 check exclusive.not_in_another refused in_b rdma dev show shib_a
-in_a opensm -f /tmp/opensm.log >/tmp/opensm.out 2>&1 &
+ip netns exec "$ns_a" opensm -f /tmp/opensm.log >/tmp/opensm.out 2>&1 &
 at_exit kill $!
 check exclusive.active wait_for 60 state_is "$ns_a" ACTIVE
 check exclusive.active_peer wait_for 60 state_is "$ns_b" ACTIVE
