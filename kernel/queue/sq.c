@@ -90,10 +90,12 @@ static bool shca_sq_parse_ud(struct shca_qp *qp,
 			     const struct shca_send_wqe *wqe,
 			     struct shca_send_wr *wr)
 {
+	const u32 *reserved = wqe->ud.reserved;
 	struct shca_av *av;
 
+	static_assert(ARRAY_SIZE(wqe->ud.reserved) == 4);
 	/* No process has a QP1. */
-	if (memchr_inv(wqe->ud.reserved, 0, sizeof(wqe->ud.reserved)) ||
+	if ((reserved[0] | reserved[1] | reserved[2] | reserved[3]) ||
 	    (wqe->ud.pkey_index && qp->type != IB_QPT_GSI))
 		return false;
 	wr->ud.remote_qpn = wqe->ud.remote_qpn & 0xffffff;
