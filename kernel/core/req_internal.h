@@ -96,6 +96,13 @@ static inline bool req_is_rc(const struct shca_req *req)
 	       req->attr.transport == SHCA_TRANSPORT_XRC;
 }
 
+/* IBTA 10.2.5: only the QP's own Q_Key may be a privileged one. */
+static inline u32 req_qkey(const struct shca_req *req, const struct shca_send_wr *wr)
+{
+	return wr->ud.remote_qkey & 0x80000000u ? req->attr.qkey :
+						  wr->ud.remote_qkey;
+}
+
 /* PSNs outstanding; unsigned, so that one READ may take 2^23 of them. */
 static inline u32 req_span(const struct shca_req *req)
 {

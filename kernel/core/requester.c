@@ -424,9 +424,7 @@ static void req_build_data(const struct shca_req *req,
 	if (flags & SHCA_OPF_DETH) {
 		pkt->dqpn = wr->ud.remote_qpn;
 		pkt->deth.sqpn = req->attr.sqpn;
-		/* IBTA 10.2.5: only the QP's own may be a privileged one. */
-		pkt->deth.qkey = wr->ud.remote_qkey & 0x80000000u ?
-				 req->attr.qkey : wr->ud.remote_qkey;
+		pkt->deth.qkey = req_qkey(req, wr);
 	}
 	/* Only where a receive request completes can there be an event. */
 	if (flags & SHCA_OPF_END && flags & (SHCA_OPF_SEND | SHCA_OPF_IMM))

@@ -161,6 +161,11 @@ struct shca_rx_skb {
  * @bad_key:	a received packet was refused for its P_Key, or its Q_Key: whoever
  *		manages the network may want to know. @pkt->data is a struct
  *		shca_rx_skb, but on the direct path (@mirrors)
+ * @meets:	may a datagram to @av become one at @to without a packet?  Yes if the route ends
+ *		in the sender's namespace, at an address of @to, and nobody there watches
+ *		packets.  @path is what @path and @serves would say of the packet. NULL: no
+ *		datagram may
+ * @grh_sent:	@grh of that packet, of @len bytes from BTH to ICRC
  * @grh:	the SHCA_GRH_BYTES that UD delivers for a received packet. It
  *		has @len bytes at @off of @skb, from BTH to ICRC
  *
@@ -200,6 +205,10 @@ struct shca_link_ops {
 			const u8 *bth, u32 off, u32 len);
 	void (*bad_key)(const struct shca_dev *dev, const struct shca_pkt *pkt,
 			bool is_qkey);
+	bool (*meets)(struct shca_dev *dev, const struct shca_av *av,
+		      struct shca_route *route, const struct shca_dev *to,
+		      struct shca_path_info *path);
+	void (*grh_sent)(const struct shca_av *av, u32 len, u8 *grh);
 	void (*grh)(const struct sk_buff *skb, u32 off, u32 len, u8 *grh);
 };
 

@@ -731,27 +731,39 @@ static bool shca_netdev_of(const struct shca_dev *dev, struct net_device *ndev,
 	return true;
 }
 
+/*
+ * Does @dev have this address?  @in: the netdev of arrival. A VLAN and its parent may
+ * have the same link-local address, and then it decides.
+ */
+static bool shca_has_addr4(const struct shca_dev *dev, __be32 addr, u16 *vlan)
+{
+	return shca_netdev_of(dev, __ip_dev_find(dev->snet->net, addr, false), vlan);
+}
+
+static bool shca_has_addr6(const struct shca_dev *dev, const struct in6_addr *addr,
+			   struct net_device *in, u16 *vlan)
+{
+	struct net *net = dev->snet->net;
+	struct net_device *ndev = in;
+
+	if (!ipv6_chk_addr(net, addr, ndev, 1))
+		ndev = dev->ndev;
+	if (!ipv6_chk_addr(net, addr, ndev, 1))
+		ndev = ipv6_dev_find(net, addr, NULL);
+	return shca_netdev_of(dev, ndev, vlan);
+}
+
 static bool shca_roce_serves(const struct shca_dev *dev,
 			     const struct sk_buff *skb, u16 *vlan)
 {
-	struct net *net = dev->snet->net;
-	struct net_device *ndev;
 	bool serves;
 
 	rcu_read_lock();
-	if (skb->protocol == htons(ETH_P_IP)) {
-		ndev = __ip_dev_find(net, ip_hdr(skb)->daddr, false);
-	} else {
-		/* A VLAN and its parent may have the same link-local address.
-		 * The netdev of arrival decides.
-		 */
-		ndev = skb->dev;
-		if (!ipv6_chk_addr(net, &ipv6_hdr(skb)->daddr, ndev, 1))
-			ndev = dev->ndev;
-		if (!ipv6_chk_addr(net, &ipv6_hdr(skb)->daddr, ndev, 1))
-			ndev = ipv6_dev_find(net, &ipv6_hdr(skb)->daddr, NULL);
-	}
-	serves = shca_netdev_of(dev, ndev, vlan);
+	if (skb->protocol == htons(ETH_P_IP))
+		serves = shca_has_addr4(dev, ip_hdr(skb)->daddr, vlan);
+	else
+		serves = shca_has_addr6(dev, &ipv6_hdr(skb)->daddr, skb->dev,
+					vlan);
 	rcu_read_unlock();
 	return serves;
 }
@@ -761,17 +773,43 @@ static bool shca_roce_serves(const struct shca_dev *dev,
  * header, plus 1 for IPv6 or 2 for IPv4. UCX relies on it to find the
  * destination address in the first 40 bytes.
  */
+#define SHCA_SL_IPV4	(8 | 2)
+#define SHCA_SL_IPV6	(8 | 1)
+
 static void shca_roce_path(const struct sk_buff *skb,
 			   struct shca_path_info *path)
 {
 	*path = (struct shca_path_info){ .port = 1, .grh_present = true };
 	if (skb->protocol == htons(ETH_P_IP)) {
 		path->ecn_ce = INET_ECN_is_ce(ip_hdr(skb)->tos);
-		path->sl = 8 | 2;
+		path->sl = SHCA_SL_IPV4;
 	} else {
 		path->ecn_ce = INET_ECN_is_ce(ipv6_get_dsfield(ipv6_hdr(skb)));
-		path->sl = 8 | 1;
+		path->sl = SHCA_SL_IPV6;
 	}
+}
+
+/* (a packet that its sender has marked is counted as one) */
+static bool shca_roce_meets(struct shca_dev *dev, const struct shca_av *av,
+			    struct shca_route *route, const struct shca_dev *to,
+			    struct shca_path_info *path)
+{
+	bool meets;
+
+	if (!shca_roce_local(dev, av, route) ||
+	    shca_is_captured(route->dst->dev) || INET_ECN_is_ce(shca_tos(av)))
+		return false;
+	*path = (struct shca_path_info){ .port = 1, .grh_present = true };
+	path->sl = av->roce.ipv4 ? SHCA_SL_IPV4 : SHCA_SL_IPV6;
+	rcu_read_lock();
+	if (av->roce.ipv4)
+		meets = shca_has_addr4(to, av->roce.daddr.s6_addr32[3],
+				       &path->vlan);
+	else
+		meets = shca_has_addr6(to, &av->roce.daddr, route->dst->dev,
+				       &path->vlan);
+	rcu_read_unlock();
+	return meets;
 }
 
 static void shca_roce_mgid(const struct sk_buff *skb, struct in6_addr *mgid)
@@ -788,10 +826,32 @@ static bool shca_roce_arrived_at(const struct shca_dev *dev,
 	return shca_netdev_of(dev, skb->dev, vlan);
 }
 
-/*
- * The IPv4 header is in the last 20 of the 40 bytes (IBTA A17.4.5.2). For a
- * packet of an unsplit batch, make the header that GSO would have made.
- */
+/* The IPv4 header is in the last 20 of the 40 bytes (IBTA A17.4.5.2). */
+static void shca_grh_of_ip4(const struct iphdr *ip, u8 *grh)
+{
+	memset(grh, 0, SHCA_GRH_BYTES - sizeof(*ip));
+	memcpy(grh + SHCA_GRH_BYTES - sizeof(*ip), ip, sizeof(*ip));
+}
+
+static void shca_roce_grh_sent(const struct shca_av *av, u32 len, u8 *grh)
+{
+	u32 udp_len = sizeof(struct udphdr) + len;
+
+	if (av->roce.ipv4) {
+		struct iphdr ip;
+
+		shca_fill_ip4(av, &ip, sizeof(ip) + udp_len);
+		ip_send_check(&ip);
+		shca_grh_of_ip4(&ip, grh);
+	} else {
+		struct ipv6hdr ip;
+
+		shca_fill_ip6(av, &ip, sizeof(ip) + udp_len);
+		memcpy(grh, &ip, sizeof(ip));
+	}
+}
+
+/* For a packet of an unsplit batch, make the header that GSO would have made. */
 static void shca_roce_grh(const struct sk_buff *skb, u32 off, u32 len, u8 *grh)
 {
 	u32 udp_len = sizeof(struct udphdr) + len;
@@ -806,8 +866,7 @@ static void shca_roce_grh(const struct sk_buff *skb, u32 off, u32 len, u8 *grh)
 					      off / skb_shinfo(skb)->gso_size);
 			ip_send_check(&ip);
 		}
-		memset(grh, 0, SHCA_GRH_BYTES - sizeof(ip));
-		memcpy(grh + SHCA_GRH_BYTES - sizeof(ip), &ip, sizeof(ip));
+		shca_grh_of_ip4(&ip, grh);
 	} else {
 		struct ipv6hdr ip = *ipv6_hdr(skb);
 
@@ -842,6 +901,8 @@ const struct shca_link_ops shca_roce_ops = {
 	.mgid = shca_roce_mgid,
 	.arrived_at = shca_roce_arrived_at,
 	.bad_key = shca_roce_bad_key,
+	.meets = shca_roce_meets,
+	.grh_sent = shca_roce_grh_sent,
 	.grh = shca_roce_grh,
 	.icrc_ok = shca_roce_icrc_ok,
 };

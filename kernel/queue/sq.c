@@ -30,6 +30,7 @@
 #include "../link/ah.h"
 #include "apm.h"
 #include "cq.h"
+#include "datagram.h"
 #include "direct.h"
 #include "fate.h"
 #include "fault.h"
@@ -426,7 +427,9 @@ static bool shca_sq_send(struct shca_qp *qp, struct shca_sq_news *news,
 		shca_apm_exhausted_locked(qp, &news->side);
 	if (qp->type == IB_QPT_RAW_PACKET)
 		return shca_raw_transmit(qp);
-	end = shca_direct_transmit(qp, &news->direct);
+	end = qp->type == IB_QPT_UD ?
+	      shca_datagram_transmit(qp, &news->direct) :
+	      shca_direct_transmit(qp, &news->direct);
 	if (end != SHCA_DIRECT_NO)
 		return end == SHCA_DIRECT_MORE;
 	return shca_sq_transmit(qp, &news->side);
