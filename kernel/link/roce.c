@@ -20,7 +20,6 @@
 #include <net/ipv6.h>
 #include <net/l3mdev.h>
 #include <net/route.h>
-#include <net/sch_generic.h>
 #include <net/sock.h>
 #include <net/udp.h>
 #include <rdma/ib_addr.h>
@@ -35,6 +34,7 @@
 #include "capture.h"
 #include "icrc.h"
 #include "neigh.h"
+#include "queues.h"
 
 #define SHCA_DEFAULT_HOPS 64
 /* Well below the default of net.core.netdev_max_backlog, 1000. */
@@ -599,68 +599,9 @@ static int shca_roce_xmit(struct shca_dev *dev, const struct shca_av *av,
 	return err;
 }
 
-/**
- * struct shca_queues - the queues of some netdevs
- * @holds:	one of them has packets, or its netdev takes none
- * @left:	packets that have left them
- */
-struct shca_queues {
-	bool holds;
-	u64 left;
-};
-
-/* (not dev_get_stats(): locks of drivers are for process context) */
-static u64 shca_qdisc_left(const struct Qdisc *qdisc)
-{
-	u64 nr = u64_stats_read(&qdisc->bstats.packets);
-	const struct gnet_stats_basic_sync *stats;
-	int cpu;
-
-	if (!qdisc_is_percpu_stats(qdisc))
-		return nr;
-	for_each_possible_cpu(cpu) {
-		stats = per_cpu_ptr(qdisc->cpu_bstats, cpu);
-		nr += u64_stats_read(&stats->packets);
-	}
-	return nr;
-}
-
-static int shca_look_at_queues(struct net_device *ndev,
-			       struct netdev_nested_priv *priv)
-{
-	struct shca_queues *queues = priv->data;
-	const struct netdev_queue *txq;
-	const struct Qdisc *qdisc;
-	unsigned int i;
-
-	for (i = 0; i < READ_ONCE(ndev->real_num_tx_queues); i++) {
-		txq = netdev_get_tx_queue(ndev, i);
-		qdisc = rcu_dereference(txq->qdisc);
-		if (netif_xmit_frozen_or_stopped(txq))
-			queues->holds = true;
-		if (!qdisc)
-			continue;
-		queues->holds |= qdisc_qlen_sum(qdisc) > 0;
-		queues->left += shca_qdisc_left(qdisc);
-	}
-	return 0;
-}
-
-/* Those of the netdev of the route, and of what it is stacked on (VLAN, bond). */
 static bool shca_roce_holds(const struct shca_route *route, u64 *left)
 {
-	struct shca_queues queues = {};
-	struct netdev_nested_priv priv = { .data = &queues };
-
-	if (!route->dst)
-		return false;
-	rcu_read_lock();
-	shca_look_at_queues(route->dst->dev, &priv);
-	netdev_walk_all_lower_dev_rcu(route->dst->dev, shca_look_at_queues,
-				      &priv);
-	rcu_read_unlock();
-	*left = queues.left;
-	return queues.holds;
+	return route->dst && shca_queues_hold(route->dst->dev, left);
 }
 
 /*
