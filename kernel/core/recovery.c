@@ -293,11 +293,29 @@ static bool req_is_under_way(const struct shca_req *req, u32 end, u32 cause, u64
 	return now - r->gap_ns < 2 * req_round_trip(req);
 }
 
+/*
+ * All before @end is missing, and @cause has come.  What is between them has come too, as a
+ * rule, and waits there: in its place others may leave.  Or the way would be empty when the
+ * gap is repaired, and all of a window would follow at once.
+ */
+static void req_come(struct shca_req *req, u32 end, u32 cause)
+{
+	s32 nr = shca_psn_diff(cause, end) + 1;
+
+	if (nr <= 0 || (u32)nr > req_span(req))
+		return;
+	/* (what came later may tell less) */
+	req->recovery.beyond = max_t(u32, req->recovery.beyond,
+				     min_t(u32, nr, req->cc.cwnd));
+	req->recovery.repairs = true;
+}
+
 void shca_req_resend(struct shca_req *req, u32 nr, u32 cause, u64 now)
 {
 	u32 end = shca_psn_add(req->psn.una, nr);
 
 	shca_req_time(req, cause, now);
+	req_come(req, end, cause);
 	/* (gone back to another peer's way: all of it is sent again) */
 	if (req->recovery.rnr_wait ||
 	    (req->recovery.went_back && !req->recovery.repair_ns) ||
@@ -341,6 +359,7 @@ void shca_req_repaired(struct shca_req *req)
 			req->recovery.late_ns = 0;
 	}
 	req->recovery.repair_ns = 0;
+	req->recovery.beyond = 0;
 	req->recovery.repairs = req->recovery.late_ns || req->recovery.acked;
 }
 
@@ -361,7 +380,7 @@ void shca_req_stale(struct shca_req *req, u32 psn, u64 now)
 	req_reordered(req);
 }
 
-void shca_req_gap(struct shca_req *req, u32 psn, u32 cause, u64 now)
+void shca_req_unanswered(struct shca_req *req, u32 psn, u32 cause, u64 now)
 {
 	const struct shca_send_wr *wr = req_wr(req, req->ring.una);
 	u32 nr = shca_psn_off(psn, req->psn.una);
@@ -379,6 +398,13 @@ void shca_req_gap(struct shca_req *req, u32 psn, u32 cause, u64 now)
 	nr = shca_psn_add(req->psn.una, nr);
 	if (!req_may_be_late(req, nr, true, now))
 		req_repair(req, nr, true, now);
+}
+
+void shca_req_gap(struct shca_req *req, u32 psn, u32 cause, u64 now)
+{
+	if (req->state == SHCA_SIDE_READY && psn != req->psn.una)
+		req_come(req, psn, cause);
+	shca_req_unanswered(req, psn, cause, now);
 }
 
 void shca_req_missing(struct shca_req *req, u64 now)

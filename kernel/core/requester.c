@@ -187,8 +187,8 @@ static bool req_is_held(const struct shca_req *req)
 static u32 req_read_room(const struct shca_req *req)
 {
 	if (req->attr.keeps)
-		return min_t(u32, req->cc.cwnd * SHCA_REQ_READ_KEPT,
-			     req_is_held(req) ? SHCA_CC_WIDEST : SHCA_CC_WIDE_ENOUGH);
+		return max_t(u32, req_is_held(req) ? req->cc.cwnd : 0,
+			     min_t(u32, req->cc.cwnd * SHCA_REQ_READ_KEPT, SHCA_CC_WIDE_ENOUGH));
 	return req->cc.cwnd * SHCA_REQ_READ_FACTOR;
 }
 
@@ -207,11 +207,18 @@ static bool req_may_start(struct shca_req *req,
 		return shca_req_credit_allows(req, wr, nr_psn);
 	if (req->psn.nr_rd >= req->attr.max_rd_atomic)
 		return false;
-	if (req->psn.nr_rd && req->psn.nr_rd_psns + nr_psn > req_read_room(req)) {
+	if (req->psn.nr_rd && req->psn.nr_rd_psns + nr_psn >
+			      req_read_room(req) + req->recovery.beyond) {
 		req->cc.limits = true;
 		return false;
 	}
 	return !span || span + nr_psn <= SHCA_REQ_SPAN;
+}
+
+/* Packets that may be outstanding: those that are kept behind a gap are not on the way. */
+static u32 req_window(const struct shca_req *req)
+{
+	return req->cc.cwnd + req->recovery.beyond;
 }
 
 /*
@@ -225,7 +232,7 @@ static bool req_window_full(const struct shca_req *req, u32 psn)
 
 	if (req->psn.next != req->psn.max)
 		return ahead >= req->cc.cwnd;
-	return ahead - req->psn.nr_rd_psns >= req->cc.cwnd || ahead >= SHCA_REQ_SPAN;
+	return ahead - req->psn.nr_rd_psns >= req_window(req) || ahead >= SHCA_REQ_SPAN;
 }
 
 static void req_start_wr(struct shca_req *req, struct shca_send_wr *wr,
@@ -362,7 +369,7 @@ static u32 req_burst(const struct shca_req *req, const struct shca_send_wr *wr)
 		return 1;
 	if (!req_is_rc(req))
 		return nr;
-	nr = min_t(u32, nr, req->cc.cwnd - (ahead - req->psn.nr_rd_psns));
+	nr = min_t(u32, nr, req_window(req) - (ahead - req->psn.nr_rd_psns));
 	if (unlikely(req->cc.watches))
 		nr = min_t(u32, nr, req->cc.burst);
 	nr = min_t(u32, nr, SHCA_REQ_SPAN - ahead);
@@ -602,6 +609,7 @@ static void req_sent(struct shca_req *req, struct shca_send_wr *wr,
 		req->recovery.rtt_valid = true;
 		req->recovery.rtt_again = false;
 		req->recovery.rtt_psn = shca_psn_add(pkt->psn, pkt->span);
+		req->recovery.rtt_una = req->psn.una;
 		req->recovery.rtt_start = now;
 	}
 	req->psn.next = end_psn;

@@ -240,6 +240,7 @@ struct shca_req_gate {
  *		back
  * @rtt_ns: @rtt_start: @rtt_psn:	smoothed round-trip time; start and PSN
  *		of the timed packet
+ * @rtt_una:	oldest PSN when it left
  * @rtt_valid:	a packet is being timed
  * @rtt_again:	and was resent after a time-out meanwhile
  * @rtt_guess:	@rtt_ns is of such a packet, so it may contain a time-out
@@ -268,7 +269,9 @@ struct shca_req_gate {
  * @late_ns: @late_psn: @late_end: @late_part:	unless they come before @late_ns, packets
  *		from @late_psn, which is the oldest, up to @late_end are sent again; 0: none
  * @repair_ns:	when the oldest packet was sent again because of a gap; 0: it was not
- * @repairs:	one of @late_ns, @repair_ns and @acked is not 0
+ * @beyond:	PSNs behind the oldest gap that have come, as far as that is known: they are
+ *		not on their way any more
+ * @repairs:	one of @late_ns, @repair_ns, @beyond and @acked is not 0
  * @reorders:	so many more gaps are repaired a round trip later, because packets were
  *		reordered
  * @loss_psn:	losses before it belong to the window that was made smaller already
@@ -286,6 +289,7 @@ struct shca_req_recovery {
 	u64 again_ns;
 	u64 told_ns;
 	u32 rtt_psn;
+	u32 rtt_una;
 	u32 resend_end;
 	u32 resend_asked;
 	u32 resend_max;
@@ -297,6 +301,7 @@ struct shca_req_recovery {
 	u32 watch_psn;
 	u32 watch_end;
 	u32 acked_psn;
+	u32 beyond;
 	bool acked;
 	u8 acked_syndrome;
 	bool resend_part;

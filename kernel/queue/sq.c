@@ -683,7 +683,9 @@ shca_sq_hold_ahead(struct shca_qp *qp, const struct shca_pkt *pkt,
 		   enum shca_verdict verdict, u64 now,
 		   struct shca_side_news *news)
 {
-	shca_side_hold(qp, &qp->sq.side, &shca_sq_ops, pkt, verdict, now, news);
+	/* (a CNP has no PSN) */
+	if (verdict != SHCA_RX_CNP)
+		shca_side_hold(qp, &qp->sq.side, &shca_sq_ops, pkt, verdict, now, news);
 }
 
 static bool shca_sq_takes_run(const struct shca_qp *qp,

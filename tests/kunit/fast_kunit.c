@@ -89,6 +89,7 @@ static void forget_req(struct shca_req *req)
 	req->recovery.rtt_ns = 0;
 	req->recovery.rtt_start = 0;
 	req->recovery.rtt_psn = 0;
+	req->recovery.rtt_una = 0;
 	req->ackreq.sent_ns = 0;
 	req->ackreq.before = 0;
 }

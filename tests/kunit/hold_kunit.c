@@ -359,6 +359,54 @@ static void missing(struct fx *fx, u32 psn, u32 nr, u32 cause)
 	shca_req_rx(&fx->req, &pkt, fx->now);
 }
 
+/* What has come behind a gap is not on the way: as many new packets leave in its place. */
+static void req_sends_on_behind_a_gap(struct kunit *test)
+{
+	const u32 w = SHCA_CC_WINDOW;
+	struct fx *fx = test->priv;
+
+	fx_post(fx, SHCA_WR_RDMA_WRITE, 4 * w * FX_MTU);
+	KUNIT_ASSERT_EQ(test, fx_drain(fx), w);
+	missing(fx, P0 + 1, 2, P0 + 12);
+	KUNIT_EXPECT_EQ(test, fx->req.recovery.beyond, 10u);
+	expect_next(test, P0 + 1, true);
+	expect_next(test, P0 + 2, true);
+	expect_next(test, P0 + w, false);
+	/* (one more for the packet before the gap) */
+	KUNIT_EXPECT_EQ(test, fx_drain(fx), 10u);
+	/* what is told later, and of less, takes nothing back */
+	missing(fx, P0 + 1, 2, P0 + 5);
+	KUNIT_EXPECT_EQ(test, fx->req.recovery.beyond, 10u);
+	missing(fx, P0 + 1, 2, P0 + 22);
+	KUNIT_EXPECT_EQ(test, fx_drain(fx), 10u);
+	/* when the gap is filled, only what was not counted before follows */
+	fx_ack(fx, P0 + 22, ACK);
+	KUNIT_EXPECT_EQ(test, fx->req.recovery.beyond, 0u);
+	KUNIT_EXPECT_EQ(test, fx_drain(fx), 2u);
+}
+
+/* A second window at most: a peer keeps no more. What it cannot have counts nothing. */
+static void req_sends_on_for_a_window(struct kunit *test)
+{
+	const u32 w = SHCA_CC_WINDOW;
+	struct fx *fx = test->priv;
+	u32 i;
+
+	fx_post(fx, SHCA_WR_RDMA_WRITE, 4 * w * FX_MTU);
+	KUNIT_ASSERT_EQ(test, fx_drain(fx), w);
+	missing(fx, P0, 1, P0 + 4 * w);
+	KUNIT_EXPECT_EQ(test, fx->req.recovery.beyond, 0u);
+	KUNIT_EXPECT_EQ(test, fx_drain(fx), 1u);
+	missing(fx, P0, 1, P0);
+	KUNIT_EXPECT_EQ(test, fx->req.recovery.beyond, 0u);
+	for (i = 0; i < 3; i++) {
+		missing(fx, P0, 1, fx->req.psn.max - 1);
+		fx_drain(fx);
+	}
+	KUNIT_EXPECT_EQ(test, fx->req.recovery.beyond, w);
+	KUNIT_EXPECT_EQ(test, fx->req.psn.max, P0 + 2 * w);
+}
+
 /* What left after a repair has come, and what was sent again has not. */
 static void req_repair_that_is_lost_comes_again(struct kunit *test)
 {
@@ -726,6 +774,8 @@ static struct kunit_case hold_cases[] = {
 	KUNIT_CASE(req_takes_it_from_no_stranger),
 	KUNIT_CASE(req_missing_behind_a_read_is_its_response),
 	KUNIT_CASE(req_copy_of_it_is_void),
+	KUNIT_CASE(req_sends_on_behind_a_gap),
+	KUNIT_CASE(req_sends_on_for_a_window),
 	KUNIT_CASE(req_repair_that_is_lost_comes_again),
 	KUNIT_CASE(req_repair_that_is_lost_in_part_comes_again),
 	KUNIT_CASE(req_repair_that_is_overdue_comes_again),

@@ -266,6 +266,23 @@ static u32 psns_before(const struct sim_node *n, const struct sim_op *end,
 	return nr;
 }
 
+/*
+ * Where a side keeps what is behind a gap: how far the peer has packets from the oldest outstanding one on: what is between them is
+ * not on the way, and others may leave in its place, for a window at most.
+ */
+static u32 beyond(const struct sim_node *n)
+{
+	u32 end = sim_park_end(n->peer);
+	s32 nr = shca_psn_diff(end, n->req.psn.una);
+
+	if (!n->w->f.holds && !n->w->f.keeps)
+		return 0;
+	/* (in error it has dropped them, after it told) */
+	if (n->peer->resp.state != SHCA_SIDE_READY)
+		return n->req.cc.wide;
+	return nr > 0 ? min_t(u32, nr, n->req.cc.wide) : 0;
+}
+
 /* What is outstanding is bounded: by the window, and of READs by eight of them. */
 static void check_window(struct sim_node *n, const struct sim_op *op,
 			 const struct shca_pkt *pkt)
@@ -282,7 +299,7 @@ static void check_window(struct sim_node *n, const struct sim_op *op,
 	}
 	off = shca_psn_diff(n->req.psn.una, op->first_psn);
 	nr += shca_psn_off(pkt->psn, off > 0 ? n->req.psn.una : op->first_psn);
-	sim_check(n->w, nr + pkt->span < n->req.cc.wide + n->w->reach - 1,
+	sim_check(n->w, nr + pkt->span < n->req.cc.wide + beyond(n) + n->w->reach - 1,
 		  "node %u: %u packets outstanding", n->idx,
 		  nr + pkt->span + 1);
 }

@@ -514,6 +514,8 @@ enum shca_verdict sim_node_accept(struct sim_node *n, struct shca_pkt *pkt,
 
 /* ---- park.c -------------------------------------------------------------- */
 
+/* Behind the last request that has come, in order or not. */
+u32 sim_park_end(const struct sim_node *n);
 void sim_park_take(struct sim_node *n, struct shca_pkt *pkt, bool is_response);
 void sim_park_fetched(struct sim_node *n, bool is_response);
 void sim_park_fed(struct sim_node *n, bool is_response);
