@@ -304,6 +304,9 @@ static void req_come(struct shca_req *req, u32 end, u32 cause)
 
 	if (nr <= 0 || (u32)nr > req_span(req))
 		return;
+	/* A queue that has made the window smaller is full: it gets no more than that. */
+	if (req->cc.cwnd < req->cc.wide)
+		return;
 	/* (what came later may tell less) */
 	req->recovery.beyond = max_t(u32, req->recovery.beyond,
 				     min_t(u32, nr, req->cc.cwnd));

@@ -407,6 +407,20 @@ static void req_sends_on_for_a_window(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, fx->req.psn.max, P0 + 2 * w);
 }
 
+/* A window that a full queue has made smaller is all that may be there. */
+static void req_sends_on_where_no_queue_is_full(struct kunit *test)
+{
+	const u32 w = SHCA_CC_WINDOW;
+	struct fx *fx = test->priv;
+
+	fx_post(fx, SHCA_WR_RDMA_WRITE, 4 * w * FX_MTU);
+	KUNIT_ASSERT_EQ(test, fx_drain(fx), w);
+	fx->req.cc.cwnd = w - 1;
+	missing(fx, P0, 1, P0 + 12);
+	KUNIT_EXPECT_EQ(test, fx->req.recovery.beyond, 0u);
+	KUNIT_EXPECT_EQ(test, fx_drain(fx), 1u);
+}
+
 /* What left after a repair has come, and what was sent again has not. */
 static void req_repair_that_is_lost_comes_again(struct kunit *test)
 {
@@ -776,6 +790,7 @@ static struct kunit_case hold_cases[] = {
 	KUNIT_CASE(req_copy_of_it_is_void),
 	KUNIT_CASE(req_sends_on_behind_a_gap),
 	KUNIT_CASE(req_sends_on_for_a_window),
+	KUNIT_CASE(req_sends_on_where_no_queue_is_full),
 	KUNIT_CASE(req_repair_that_is_lost_comes_again),
 	KUNIT_CASE(req_repair_that_is_lost_in_part_comes_again),
 	KUNIT_CASE(req_repair_that_is_overdue_comes_again),
