@@ -53,13 +53,17 @@ static void req_sample_rtt(struct shca_req *req, u32 nr, u64 now)
 /*
  * Something was sent again since the timed packet, and all before that is acknowledged now.
  * The answer may be that of the first copy or of the second, or of the end of a repair.
- * What comes within half a round trip of the second copy is that of the first.
+ * What comes within half a round trip of the second copy is that of the first.  After a
+ * time-out it is a guess, which is better than none: a path that is slower than the time-out
+ * would stay unknown.
  */
 static void req_sample_in_order(struct shca_req *req, u64 now)
 {
 	if (likely(req->recovery.again_ns <= req->recovery.rtt_start))
 		req_sample_rtt(req, shca_psn_off(req->psn.una, req->recovery.rtt_una), now);
-	else if (now - req->recovery.again_ns < req->recovery.rtt_ns / 2)
+	else if (now - req->recovery.again_ns < req->recovery.rtt_ns / 2 ||
+		 (req->recovery.rtt_again &&
+		  (!req->recovery.rtt_ns || req->recovery.rtt_guess)))
 		req_sample_rtt(req, 0, now);
 	else
 		req->recovery.rtt_valid = false;
