@@ -321,6 +321,7 @@ static enum shca_verdict req_rx_ack(struct shca_req *req, const struct shca_pkt 
 {
 	u8 code = pkt->aeth.syndrome & SHCA_AETH_VALUE;
 	bool probed;
+	u32 alone;
 
 	if (pkt->paylen)
 		return req_bad(req, SHCA_WC_BAD_RESP_ERR, SHCA_VERR_RESPONSE);
@@ -328,6 +329,7 @@ static enum shca_verdict req_rx_ack(struct shca_req *req, const struct shca_pkt 
 	switch (pkt->aeth.syndrome & ~SHCA_AETH_VALUE) {
 	case SHCA_AETH_ACK:
 		probed = req->ackreq.probed;
+		alone = req->recovery.alone;
 		if (req_ack(req, off + 1, now))
 			return req_ack_ahead(req, pkt, now);
 		req->recovery.acked = false;
@@ -335,6 +337,8 @@ static enum shca_verdict req_rx_ack(struct shca_req *req, const struct shca_pkt 
 		if (probed &&
 		    shca_psn_diff(req->ackreq.probe_end, req->psn.una) > 0)
 			shca_req_missing(req, now);
+		else if (unlikely(alone))
+			shca_req_alone(req, now);
 		return SHCA_RX_OK;
 	case SHCA_AETH_RNR:
 		if (req_ack(req, off, now))

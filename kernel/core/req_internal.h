@@ -142,6 +142,9 @@ void shca_req_missing(struct shca_req *req, u64 now);
  */
 void shca_req_resend(struct shca_req *req, u32 nr, u32 cause, u64 now);
 
+/** shca_req_alone() - acknowledged, while shca_req_recovery.alone packets were the last to leave */
+void shca_req_alone(struct shca_req *req, u64 now);
+
 /** shca_req_unanswered() - shca_req_gap() where nothing of it is kept behind the gap */
 void shca_req_unanswered(struct shca_req *req, u32 psn, u32 cause, u64 now);
 

@@ -269,6 +269,11 @@ struct shca_req_gate {
  * @late_ns: @late_psn: @late_end: @late_part:	unless they come before @late_ns, packets
  *		from @late_psn, which is the oldest, up to @late_end are sent again; 0: none
  * @repair_ns:	when the oldest packet was sent again because of a gap; 0: it was not
+ * @rest_psn: @rest_end: @rests:	a repair was interrupted by another one, and goes on at
+ *		@rest_psn up to @rest_end
+ * @alone:	so many packets up to @gap_end were sent again after all others, without which
+ *		nothing tells of those: one early, then more; 0: none
+ * @alone_soon:	the answer to one packet came soon, and this is the next one
  * @beyond:	PSNs behind the oldest gap that have come, as far as that is known: they are
  *		not on their way any more
  * @repairs:	one of @late_ns, @repair_ns, @beyond and @acked is not 0
@@ -302,6 +307,11 @@ struct shca_req_recovery {
 	u32 watch_end;
 	u32 acked_psn;
 	u32 beyond;
+	u32 rest_psn;
+	u32 rest_end;
+	u32 alone;
+	bool rests;
+	bool alone_soon;
 	bool acked;
 	u8 acked_syndrome;
 	bool resend_part;
