@@ -714,9 +714,8 @@ static void req_send_early(struct shca_req *req, u64 now)
 
 /*
  * The peer would have acknowledged what it keeps behind those packets, or told of a gap there.
- * So what had left before them is lost, too.  If each of them were sent early, alone, that
- * would take two round trips for each: a full window lets no new packet leave that shows the
- * gap.  A queue that drops all of a window is full, so it gets a few at first, then twice as
+ * So what had left before them is lost, too.  A full window lets no new packet leave that
+ * shows the gap, and to send each of them early, alone, takes two round trips.  A queue that drops all of a window is full, so it gets a few at first, then twice as
  * many each round trip.
  */
 void shca_req_alone(struct shca_req *req, u64 now)

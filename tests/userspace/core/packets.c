@@ -267,8 +267,9 @@ static u32 psns_before(const struct sim_node *n, const struct sim_op *end,
 }
 
 /*
- * Where a side keeps what is behind a gap: how far the peer has packets from the oldest outstanding one on: what is between them is
- * not on the way, and others may leave in its place, for a window at most.
+ * How far the peer has packets, from the oldest outstanding one on, where it keeps what is
+ * behind a gap.  That is not on the way, and others may leave in its place, for a window at
+ * most.
  */
 static u32 beyond(const struct sim_node *n)
 {
