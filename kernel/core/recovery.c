@@ -52,6 +52,7 @@ void shca_req_seek(struct shca_req *req)
 	req->recovery.resend_max = req->psn.max;
 	req->recovery.resend_part = false;
 	req->recovery.rests = false;
+	req->recovery.alone = 0;
 	req->recovery.late_ns = 0;
 	if (req->ring.una != req->ring.prod && wr->flags_core & SHCA_WRF_STARTED)
 		req->ring.pkt_idx = shca_psn_off(req->psn.una, wr->first_psn);
@@ -270,7 +271,6 @@ static void req_repair(struct shca_req *req, u32 end, bool part, u64 now)
 		req->recovery.deadline = 0;
 	req_gap_is(req, end, part, now);
 	req_resend(req, end);
-	req->recovery.alone = 0;
 	req->recovery.resend_part = part;
 	req->recovery.repair_ns = now;
 	req->recovery.repairs = true;
@@ -364,6 +364,8 @@ void shca_req_resend(struct shca_req *req, u32 nr, u32 cause, u64 now)
 static void req_is_late(struct shca_req *req, u64 now)
 {
 	req->recovery.late_ns = 0;
+	/* An early copy was not due while this was waited for, and is no sooner than its answer. */
+	req->recovery.told_ns = now;
 	if (req->recovery.rnr_wait || req->psn.next != req->psn.max)
 		return;
 	if (!--req->recovery.reorders)
@@ -715,8 +717,8 @@ static void req_send_early(struct shca_req *req, u64 now)
 /*
  * The peer would have acknowledged what it keeps behind those packets, or told of a gap there.
  * So what had left before them is lost, too.  A full window lets no new packet leave that
- * shows the gap, and to send each of them early, alone, takes two round trips.  A queue that drops all of a window is full, so it gets a few at first, then twice as
- * many each round trip.
+ * shows the gap, and to send each of them early, alone, takes two round trips.  A queue that
+ * drops all of a window is full, so it gets a few at first, then twice as many each round trip.
  */
 void shca_req_alone(struct shca_req *req, u64 now)
 {

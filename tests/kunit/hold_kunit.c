@@ -702,6 +702,28 @@ static void req_early_answered_soon_is_one_more(struct kunit *test)
 	KUNIT_EXPECT_FALSE(test, fx_next(fx));
 }
 
+/* Nor does the answer to one that was refused, after which all is sent again. */
+static void req_early_that_is_refused_tells_nothing(struct kunit *test)
+{
+	struct fx *fx = test->priv;
+
+	send(test, 1);
+	fx->now += 1000;
+	fx_ack(fx, P0, ACK);
+	send(test, 2);
+	fx->now = shca_req_deadline(&fx->req);
+	shca_req_timer(&fx->req, fx->now);
+	expect_next(test, P0 + 1, true);
+	fx_ack(fx, P0 + 1, SHCA_AETH_RNR | 13);
+	fx->now = shca_req_deadline(&fx->req);
+	shca_req_timer(&fx->req, fx->now);
+	expect_next(test, P0 + 1, true);
+	expect_next(test, P0 + 2, true);
+	fx->now += fx->req.recovery.rtt_ns / 2;
+	fx_ack(fx, P0 + 1, ACK);
+	KUNIT_EXPECT_FALSE(test, fx_next(fx));
+}
+
 /* All that left before it is lost: a few packets again, then twice as many. */
 static void req_early_answered_alone_sends_the_rest(struct kunit *test)
 {
@@ -897,6 +919,7 @@ static struct kunit_case hold_cases[] = {
 	KUNIT_CASE(req_time_out_ends_a_repair),
 	KUNIT_CASE(req_early_is_one_packet_and_no_more),
 	KUNIT_CASE(req_early_answered_soon_is_one_more),
+	KUNIT_CASE(req_early_that_is_refused_tells_nothing),
 	KUNIT_CASE(req_early_answered_alone_sends_the_rest),
 	KUNIT_CASE(req_repair_goes_on_after_what_it_has_lost),
 	KUNIT_CASE(req_early_is_the_repair),

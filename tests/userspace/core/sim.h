@@ -279,7 +279,11 @@ struct sim_node {
 	struct sim_park park[2]; /* of the responder, of the requester */
 	struct sim_park kept[2]; /* what came out of order, by PSN: requests, responses */
 	u32 tx_max;		/* first PSN that never left */
+	u32 tx_last;		/* where sending stood before its last step back */
+	u32 tx_rest;		/* where the farthest repair stood that was interrupted */
 	bool heard;		/* a packet came */
+	struct shca_pkt told;	/* an acknowledgement that waits for a response */
+	bool is_told;		/* there is one */
 	bool is_sqe;		/* send queue in error, all else alive */
 	u32 first_live;		/* operation after the last resumption */
 	bool has_sent;
