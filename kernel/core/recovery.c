@@ -439,7 +439,8 @@ void shca_req_unanswered(struct shca_req *req, u32 psn, u32 cause, u64 now)
 
 void shca_req_gap(struct shca_req *req, u32 psn, u32 cause, u64 now)
 {
-	if (req->state == SHCA_SIDE_READY && psn != req->psn.una)
+	/* (an answer that was ahead, too, until the one that is held before it was taken) */
+	if (req->state == SHCA_SIDE_READY && shca_psn_diff(psn, req->psn.una) > 0)
 		req_come(req, psn, cause);
 	shca_req_unanswered(req, psn, cause, now);
 }
