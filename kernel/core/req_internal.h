@@ -41,6 +41,14 @@ static inline void shca_req_watch(struct shca_req *req)
 	req->gate.until = max_t(u64, req->gate.until, SHCA_GATE_OPEN);
 }
 
+/* From here on packets leave by a static rate, that of the path or of a datagram. */
+static inline void shca_req_watch_rate(struct shca_req *req)
+{
+	req->rate.on = true;
+	req->gate.rates = true;
+	req->gate.until = max_t(u64, req->gate.until, SHCA_GATE_OPEN);
+}
+
 /* Type of the answer that completes it, SHCA_ANSWER_*. */
 static inline u8 req_answer(const struct shca_send_wr *wr)
 {
@@ -169,6 +177,9 @@ void shca_req_overtaken(struct shca_req *req);
 
 /** shca_req_set_timeout() - after a change of the attributes or of the round trip */
 void shca_req_set_timeout(struct shca_req *req);
+
+/** shca_req_set_rate() - after a change of the attributes: nothing is owed to the old rate */
+void shca_req_set_rate(struct shca_req *req);
 
 /** shca_req_wait_rnr() - the peer has no receive and asks for a wait of @asked ns */
 void shca_req_wait_rnr(struct shca_req *req, u64 asked, u64 now);

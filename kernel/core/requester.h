@@ -19,6 +19,7 @@
 #include "mem_ops.h"
 #include "own.h"
 #include "packet.h"
+#include "rate.h"
 #include "transport.h"
 #include "wr.h"
 
@@ -82,6 +83,7 @@
  * @marking:	enum shca_marking
  * @apm:	enum shca_apm_state: MigReq, and whether exhausted retries mean migration
  * @keeps:	the caller keeps responses that are out of order: shca_req_may_hold()
+ * @rate_kbps:	static rate of the path; 0: none.  UD: that of each request counts
  * @cc:		congestion control of RC and XRC
  */
 struct shca_req_attr {
@@ -100,6 +102,7 @@ struct shca_req_attr {
 	u8 apm;
 	bool keeps;
 	u32 peer;
+	u32 rate_kbps;
 	struct shca_cc_attr cc;
 };
 
@@ -111,6 +114,7 @@ struct shca_req_attr {
 #define SHCA_REQ_MAX_RD_ATOMIC	(1u << 4)
 #define SHCA_REQ_PEER		(1u << 5)	/* adds bits */
 #define SHCA_REQ_APM		(1u << 6)	/* ends shca_req.migrates; all retries are left */
+#define SHCA_REQ_RATE		(1u << 7)
 
 /**
  * struct shca_req_stats - counters of the side since the QP was made
@@ -217,9 +221,10 @@ struct shca_req_ackreq {
  * struct shca_req_gate - times before which nothing leaves; 0 for no limit
  * @until:	the latest of the times below
  * @stall_ns:	the link is full, or a peer's memory is absent
- * @rate_ns:	static rate of the QP
+ * @rate_ns:	rate of the path, of a datagram, or of RAW_PACKET
  * @pace_ns:	pace of the congestion control
  * @paces:	what leaves is paced: @until is at least SHCA_GATE_OPEN
+ * @rates:	a static rate is looked at: likewise
  * @psn:	with @paces: PSNs before it have been paced
  */
 struct shca_req_gate {
@@ -229,6 +234,7 @@ struct shca_req_gate {
 	u64 pace_ns;
 	u32 psn;
 	bool paces;
+	bool rates;
 };
 
 /**
@@ -397,6 +403,7 @@ struct shca_req {
 		struct shca_req_fail fail;
 		struct shca_req_ackreq ackreq;
 		struct shca_req_gate gate;
+		struct shca_rate rate;
 		struct shca_req_recovery recovery;
 		struct shca_req_stats stats;
 	};
@@ -507,7 +514,7 @@ void shca_req_release(struct shca_req *req);
  */
 void shca_req_stall(struct shca_req *req, u64 until);
 
-/** shca_req_rate() - hand out nothing before @until, by the QP's static rate */
+/** shca_req_rate() - hand out nothing before @until, by a rate */
 void shca_req_rate(struct shca_req *req, u64 until);
 
 /** shca_req_pace() - hand out nothing before @until, by congestion control */

@@ -537,6 +537,9 @@ static inline bool sim_is_xrc(const struct sim_world *w)
 	return w->transport == SHCA_TRANSPORT_XRC;
 }
 
+/* Static rate of a node's path, or of a datagram's address; 0: none. */
+u32 sim_rate(const struct sim_world *w, u32 idx);
+
 /* The SRQ that an operation names, one of a few. */
 static inline u32 sim_srqn(const struct sim_world *w, const struct sim_op *op)
 {
