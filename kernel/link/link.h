@@ -36,6 +36,7 @@ enum shca_link_type {
  *		handle of a device. It tells whether a cached route belongs to
  *		this vector
  * @pkey_index:	of a request of QP1; other QPs have one for all requests
+ * @rate_kbps:	static rate: what leaves by this path leaves no faster; 0: no limit
  * @roce:	@ecn is ORed into @tclass. IPv4 addresses are IPv6-mapped;
  *		@sport is in host order. @oif is the netdev with the source address: the device's own, or a VLAN
  *		on it, whose packets leave tagged. @dmac is the next hop's
@@ -46,6 +47,7 @@ struct shca_av {
 	u8 sl;
 	u16 pkey_index;
 	u32 tag;
+	u32 rate_kbps;
 	union {
 		struct {
 			bool ipv4;
@@ -130,7 +132,7 @@ struct shca_rx_skb {
  *		are any, it is linear
  * @is_lossless:	a queue below that is full for long loses nothing while packets leave it
  * @mtu:	largest path MTU that @dev can carry now; 0 if not even 256
- * @av_init:	make an address vector from verbs attributes; @sport_hash
+ * @av_init:	make an address vector from verbs attributes, for shca_av_init(); @sport_hash
  *		spreads flows. May sleep. Returns NULL, or the reason for EINVAL
  * @icrc:	ICRC of outgoing packet number @seg of a batch: @len bytes at
  *		@bth, without the ICRC; @seed is for @av

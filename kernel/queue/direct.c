@@ -101,8 +101,12 @@ static bool shca_direct_fits(const struct shca_qp *qp,
 			     const struct shca_qp *peer)
 {
 	lockdep_assert_held(&peer->rq.lock);
-	/* Packets of another partition are dropped, and counted, as packets. */
-	return !peer->dead && peer->rq.resp.attr.dqpn == qp->qpn &&
+	/*
+	 * Packets of another partition are dropped, and counted, as packets.  What is handed
+	 * over takes no time, so a static rate is kept by packets, too.
+	 */
+	return !peer->dead && !(qp->av.rate_kbps | peer->av.rate_kbps) &&
+	       peer->rq.resp.attr.dqpn == qp->qpn &&
 	       shca_pkey_match(shca_qp_pkey(qp), shca_qp_pkey(peer)) &&
 	       shca_direct_mirrors(qp, peer) &&
 	       shca_direct_is_up(qp->dev, peer->dev);

@@ -107,6 +107,7 @@ static bool shca_sq_parse_ud(struct shca_qp *qp,
 	if (!shca_ah_find(qp->dev, qp->pd, wqe->ud.ah, av))
 		return false;
 	av->pkey_index = wqe->ud.pkey_index;
+	wr->rate_kbps = av->rate_kbps;
 	return true;
 }
 
