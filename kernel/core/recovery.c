@@ -118,6 +118,8 @@ void shca_req_resend_done(struct shca_req *req)
 	/* Earlier AckReqs are still to be answered. */
 	if (shca_psn_diff(req->recovery.resend_asked, req->ackreq.psn) > 0)
 		req->ackreq.psn = req->recovery.resend_asked;
+	/* What left since then is still to ask. (A READ in it asks itself, so this is at most.) */
+	req->ackreq.nr_since = shca_psn_off(req->psn.next, req->ackreq.psn);
 }
 
 void shca_req_overtaken(struct shca_req *req)
