@@ -36,6 +36,8 @@
 #define PKEY_DEFAULT		0xffff
 #define PHYS_LIMIT		8	/* OpenSM's, too */
 #define SECOND			1000000000ull
+/* 2^18 ns are 65,536 symbols at 2.5 Gbit/s: credits are told so often at least (7.9.4). */
+#define UPDATE_SHIFT		18
 
 void shca_ib_sma_init(struct shca_ib_sma *sma, u64 guid, u8 mtu_cap)
 {
@@ -546,7 +548,26 @@ u32 shca_ib_sma_arrived(struct shca_ib_sma *sma, bool damaged)
 	if (sma->integrity != ~0u)
 		sma->integrity++;
 	return sma->state == SHCA_IB_STATE_ACTIVE &&
-	       shca_ib_trap_integrity(&sma->traps, sma->lid) ?
+	       shca_ib_trap_port(&sma->traps, SHCA_IB_TRAP_INTEGRITY, sma->lid) ?
+	       SHCA_IB_SMA_TRAP : 0;
+}
+
+u32 shca_ib_sma_overrun(struct shca_ib_sma *sma, u64 now)
+{
+	u64 period = (now >> UPDATE_SHIFT) + 1;	/* (0 is none) */
+
+	if (period == sma->overrun_at)
+		return 0;
+	if (period != sma->overrun_at + 1)
+		sma->overrun_row = 0;
+	sma->overrun_at = period;
+	if (++sma->overrun_row < sma->overrun_limit)
+		return 0;
+	sma->overrun_row = 0;
+	if (sma->overruns != ~0u)
+		sma->overruns++;
+	return sma->state == SHCA_IB_STATE_ACTIVE &&
+	       shca_ib_trap_port(&sma->traps, SHCA_IB_TRAP_OVERRUN, sma->lid) ?
 	       SHCA_IB_SMA_TRAP : 0;
 }
 

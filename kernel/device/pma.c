@@ -52,6 +52,8 @@ static u64 shca_pma_total(struct shca_dev *dev, enum shca_pma_counter counter)
 		       shca_counter_total(dev, SHCA_CNT_TX_DROP);
 	case SHCA_PMA_INTEGRITY:
 		return dev->ib ? READ_ONCE(dev->ib->sma.integrity) : 0;
+	case SHCA_PMA_OVERRUNS:
+		return dev->ib ? READ_ONCE(dev->ib->sma.overruns) : 0;
 	case SHCA_PMA_XMIT_DATA:
 		return shca_counter_total(dev, SHCA_CNT_TX_BYTES) / 4;
 	case SHCA_PMA_RCV_DATA:
@@ -94,6 +96,7 @@ static const struct {
 	{ IB_PMA_SEL_PORT_RCV_ERRORS, SHCA_PMA_RCV_ERRORS },
 	{ IB_PMA_SEL_PORT_XMIT_DISCARDS, SHCA_PMA_XMIT_DISCARDS },
 	{ IB_PMA_SEL_LOCAL_LINK_INTEGRITY_ERRORS, SHCA_PMA_INTEGRITY },
+	{ IB_PMA_SEL_EXCESSIVE_BUFFER_OVERRUNS, SHCA_PMA_OVERRUNS },
 	{ IB_PMA_SEL_PORT_XMIT_DATA, SHCA_PMA_XMIT_DATA },
 	{ IB_PMA_SEL_PORT_RCV_DATA, SHCA_PMA_RCV_DATA },
 	{ IB_PMA_SEL_PORT_XMIT_PACKETS, SHCA_PMA_XMIT_PKTS },
@@ -139,7 +142,8 @@ static void shca_pma_counters(struct shca_dev *dev, void *data)
 		cpu_to_be16(shca_pma_up_to(dev, SHCA_PMA_RCV_ERRORS, U16_MAX));
 	c->port_xmit_discards =
 		cpu_to_be16(shca_pma_up_to(dev, SHCA_PMA_XMIT_DISCARDS, U16_MAX));
-	c->link_overrun_errors = shca_pma_up_to(dev, SHCA_PMA_INTEGRITY, 15) << 4;
+	c->link_overrun_errors = shca_pma_up_to(dev, SHCA_PMA_INTEGRITY, 15) << 4 |
+				 shca_pma_up_to(dev, SHCA_PMA_OVERRUNS, 15);
 	c->port_xmit_data =
 		cpu_to_be32(shca_pma_up_to(dev, SHCA_PMA_XMIT_DATA, U32_MAX));
 	c->port_rcv_data =

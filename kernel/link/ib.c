@@ -221,6 +221,13 @@ void shca_ib_arrived(struct shca_ib_link *link, bool damaged)
 	spin_unlock(&link->lock);
 }
 
+void shca_ib_overrun(struct shca_ib_link *link)
+{
+	spin_lock(&link->lock);
+	shca_ib_trapped(link, shca_ib_sma_overrun(&link->sma, ktime_get_ns()));
+	spin_unlock(&link->lock);
+}
+
 void shca_ib_bad_key(struct shca_ib_link *link, enum shca_ib_trap kind,
 		     const struct shca_ib_bad_key *bad)
 {

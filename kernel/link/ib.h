@@ -26,6 +26,7 @@ enum shca_pma_counter {
 	SHCA_PMA_RCV_ERRORS,
 	SHCA_PMA_XMIT_DISCARDS,
 	SHCA_PMA_INTEGRITY,
+	SHCA_PMA_OVERRUNS,
 	SHCA_PMA_XMIT_DATA,
 	SHCA_PMA_RCV_DATA,
 	SHCA_PMA_XMIT_PKTS,
@@ -173,6 +174,9 @@ void shca_ib_change_caps(struct shca_dev *dev, u32 set, u32 clear);
  * The port is told of an intact one only if it has seen a damaged one.
  */
 void shca_ib_arrived(struct shca_ib_link *link, bool damaged);
+
+/** shca_ib_overrun() - there was no buffer for a packet from the peer; bottom halves off */
+void shca_ib_overrun(struct shca_ib_link *link);
 
 /** shca_ib_bad_key() - a packet was refused for its P_Key or Q_Key; softirq */
 void shca_ib_bad_key(struct shca_ib_link *link, enum shca_ib_trap kind,

@@ -522,8 +522,10 @@ bool shca_ib_flow_keep(struct shca_ib_link *link, const struct shca_ib_load *loa
 	spin_lock(&flow->lock);
 	ok = shca_ib_credits_keep(&flow->credits, load->lane, load->charge);
 	spin_unlock(&flow->lock);
-	if (!ok)
+	if (unlikely(!ok)) {
 		shca_count(link->dev, RX_OVERRUN);
+		shca_ib_overrun(link);
+	}
 	return ok;
 }
 
