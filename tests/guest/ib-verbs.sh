@@ -61,7 +61,8 @@ both_hold() {
 	wait_for 20 said server traffic && wait_for 20 said client traffic
 }
 hears_of_it() {
-	wait_for 10 said "$1" 'ended: transport retry counter exceeded' && wait "${holder[$1]}" && wait_for 5 nothing_left
+	wait_for 10 said "$1" 'ended: transport retry counter exceeded' && wait "${holder[$1]}" &&
+		{ wait_for 5 nothing_left || { rdma resource show qp; return 1; }; }
 }
 declare -A other=([server]=client [client]=server)
 for ((i = 0; i < rounds; i++)); do
