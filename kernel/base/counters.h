@@ -60,6 +60,9 @@
 	X(TX_NO_MEM,		"tx_no_memory")			\
 	X(TX_DROP,		"tx_dropped_locally")		\
 	X(TX_FULL,		"tx_queue_full")		\
+	X(TX_CREDIT,		"tx_credit_waits")		\
+	X(RX_OVERRUN,		"rx_buffer_overruns")		\
+	X(RX_CREDIT,		"rx_credit_errors")		\
 	X(CQ_OVERFLOW,		"cq_overflow")			\
 	X(BAD_RING,		"malformed_rings")		\
 	X(FAULT,		"injected_faults")

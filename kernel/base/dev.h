@@ -140,6 +140,8 @@ struct shca_trust;
  * @gone:	the netdev went away before registration; under shca_dev_lock
  * @removing:	the RDMA core is removing the device from its consumers
  *		(device.c)
+ * @port_mbps:	rate of the port, as of its last query (the RDMA core queries it at each event);
+ *		0: the netdev tells none. Read without a lock as a path is made
  * @port_up:	last port state dispatched; written under RTNL only
  * @port_up_at:	jiffies of the last change to up, or 0; written under RTNL only,
  *		read without a lock for each packet
@@ -179,6 +181,7 @@ struct shca_dev {
 	struct list_head node;
 	bool gone;
 	bool removing;
+	u32 port_mbps;
 	bool port_up;
 	unsigned long port_up_at;
 	atomic_t link_downed;

@@ -40,6 +40,8 @@ static u32 resp_reach(const struct shca_resp *resp, const struct shca_rd *rd)
 
 	if (resp->reach > 1)
 		return min_t(u32, resp->reach, left);
+	if (unlikely(resp->rate.on))
+		left = min_t(u32, left, resp->rate.run + 1);
 	if (resp->burst > 1 && rd->send_idx != rd->send_start && left > 2)
 		return min_t(u32, resp->burst, left - 1);
 	return 1;
@@ -99,7 +101,11 @@ static void resp_build_ack(struct shca_resp *resp, struct shca_pkt *pkt)
 	resp->ack = SHCA_ACK_NONE;
 }
 
-static bool resp_build(struct shca_resp *resp, struct shca_pkt *pkt)
+/*
+ * The static rate holds back responses that may have data, and what waits behind them.  An
+ * acknowledgement is no longer than the request that it is for.
+ */
+static bool resp_build(struct shca_resp *resp, u64 now, struct shca_pkt *pkt)
 {
 	struct shca_rd *rd = NULL;
 
@@ -123,7 +129,7 @@ static bool resp_build(struct shca_resp *resp, struct shca_pkt *pkt)
 		resp_build_ack(resp, pkt);
 		return true;
 	}
-	if (!rd)
+	if (!rd || (unlikely(resp->rate.on) && shca_rate_until(&resp->rate, now)))
 		return false;
 	resp_build_rd(resp, rd, pkt);
 	return true;
@@ -131,9 +137,11 @@ static bool resp_build(struct shca_resp *resp, struct shca_pkt *pkt)
 
 bool shca_resp_next(struct shca_resp *resp, u64 now, struct shca_pkt *pkt)
 {
-	if (resp->state == SHCA_SIDE_RESET || !resp_build(resp, pkt))
+	if (resp->state == SHCA_SIDE_RESET || !resp_build(resp, now, pkt))
 		return false;
 	pkt->out_seq = resp->out_seq++;
+	if (unlikely(resp->rate.on))
+		shca_rate_sent(&resp->rate, resp->attr.rate_kbps, pkt, now);
 	resp->stats.tx_pkts += resp->reach > 1 ? 1 : pkt->span + 1;
 	resp->stats.tx_bytes += pkt->paylen;
 	return true;

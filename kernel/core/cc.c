@@ -138,7 +138,30 @@ void shca_cc_on_cnp(struct shca_cc *cc, u64 rtt_ns, u64 now)
  * trip is that of the whole connection: one that is forgotten would let each standing queue
  * be taken for the path.
  */
-static void cc_widen(struct shca_cc *cc, u64 rtt_ns)
+static void cc_be_wide(struct shca_cc *cc, u32 wide)
+{
+	cc->wide = wide;
+	cc->lossy = wide;
+	shca_window_widen(&cc->win, wide);
+	cc_apply(cc);
+}
+
+/*
+ * A queue stands on the way: what the path carried in a round trip without it, and a
+ * quarter, fills it as well.  A wide window that makes a longer queue makes each repair later.
+ */
+static void cc_narrow(struct shca_cc *cc, u64 rtt_ns, u32 nr_psn)
+{
+	u32 wide = div64_u64(nr_psn * cc->least_ns, rtt_ns);
+
+	wide = max_t(u32, wide + wide / 4, SHCA_CC_WIDE_ENOUGH);
+	if (nr_psn < cc->wide / 2 || wide >= cc->wide)
+		return;
+	cc->narrowed = true;
+	cc_be_wide(cc, wide);
+}
+
+static void cc_widen(struct shca_cc *cc, u64 rtt_ns, u32 nr_psn)
 {
 	bool limited = cc->limits;
 
@@ -146,20 +169,21 @@ static void cc_widen(struct shca_cc *cc, u64 rtt_ns)
 		cc->least_ns = rtt_ns;
 	cc->limits = false;
 	/* What made the window smaller is the limit, and no missing width. */
-	if (!limited || cc->cwnd < cc->wide || cc->wide >= SHCA_CC_WIDEST ||
-	    rtt_ns > cc->least_ns + cc->least_ns / 4)
+	if (cc->cwnd < cc->wide || (!limited && cc->wide <= SHCA_CC_WIDE_ENOUGH))
 		return;
-	cc->wide = min_t(u32, cc->wide + cc->wide / 2, SHCA_CC_WIDEST);
-	cc->lossy = cc->wide;
-	shca_window_widen(&cc->win, cc->wide);
-	cc_apply(cc);
+	if (rtt_ns > cc->least_ns + cc->least_ns / 4)
+		cc_narrow(cc, rtt_ns, nr_psn);
+	else if (limited && cc->wide < SHCA_CC_WIDEST &&
+		 (!cc->narrowed || rtt_ns <= cc->least_ns + cc->least_ns / 16))
+		cc_be_wide(cc, min_t(u32, cc->wide + cc->wide / (cc->narrowed ? 16 : 2),
+				     SHCA_CC_WIDEST));
 }
 
-void shca_cc_on_rtt(struct shca_cc *cc, u64 rtt_ns, u64 now)
+void shca_cc_on_rtt(struct shca_cc *cc, u64 rtt_ns, u32 nr_psn, u64 now)
 {
 	u32 target_us;
 
-	cc_widen(cc, rtt_ns);
+	cc_widen(cc, rtt_ns, nr_psn);
 	if (cc->attr.algorithm == SHCA_CC_MARKS) {
 		shca_window_path(&cc->win, rtt_ns, now);
 		return;

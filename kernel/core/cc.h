@@ -60,8 +60,10 @@ struct shca_cc_attr {
 /**
  * struct shca_cc - the congestion control of a requester
  * @window:	packets that may be outstanding at first, on a path without losses
- * @wide:	so many on this path: more than @window if that did not fill it
+ * @wide:	so many on this path: more than @window if that did not fill it, and less
+ *		again if it made a queue
  * @limits:	@cwnd has held something back since the last round trip was measured
+ * @narrowed:	@wide was more than the path carries: it grows only without any queue
  * @least_ns:	the least round trip of this connection
  * @cwnd:	congestion window: how many of them at present
  * @burst:	packets that may leave before shca_cc_on_sent() is asked, if @watches
@@ -89,6 +91,7 @@ struct shca_cc {
 	u32 acked;
 	bool watches;
 	bool limits;
+	bool narrowed;
 	u32 mtu;
 	u64 least_ns;
 	u64 due_ns;
@@ -169,7 +172,10 @@ static inline bool shca_cc_has_window(const struct shca_cc *cc)
 	       cc->attr.algorithm == SHCA_CC_DELAY;
 }
 
-/** shca_cc_on_rtt() - a packet and its answer took @rtt_ns; of windows alone */
-void shca_cc_on_rtt(struct shca_cc *cc, u64 rtt_ns, u64 now);
+/**
+ * shca_cc_on_rtt() - a packet and its answer took @rtt_ns; of windows alone
+ * @nr_psn:	PSNs that were acknowledged in this time, 0: unknown
+ */
+void shca_cc_on_rtt(struct shca_cc *cc, u64 rtt_ns, u32 nr_psn, u64 now);
 
 #endif

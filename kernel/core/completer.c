@@ -24,14 +24,15 @@ static noinline void req_congested(struct shca_req *req, u64 now)
 
 /* ---- progress ----------------------------------------------------------- */
 
-static void req_sample_rtt(struct shca_req *req, u64 now)
+/* @nr: PSNs acknowledged meanwhile, 0: unknown, as while one is missing */
+static void req_sample_rtt(struct shca_req *req, u32 nr, u64 now)
 {
 	u64 rtt = now - req->recovery.rtt_start;
 	bool guess = req->recovery.rtt_again;
 
 	req->recovery.rtt_valid = false;
 	if (shca_cc_has_window(&req->cc) && !guess) {
-		shca_cc_on_rtt(&req->cc, rtt, now);
+		shca_cc_on_rtt(&req->cc, rtt, nr, now);
 		shca_req_watch(req);
 	}
 	/*
@@ -52,15 +53,20 @@ static void req_sample_rtt(struct shca_req *req, u64 now)
 /*
  * Something was sent again since the timed packet, and all before that is acknowledged now.
  * The answer may be that of the first copy or of the second, or of the end of a repair.
- * What comes within half a round trip of the second copy is that of the first.
+ * What comes within half a round trip of the second copy is that of the first.  After a
+ * time-out it is a guess, which is better than none: a path that is slower than the time-out
+ * would stay unknown.
  */
 static void req_sample_in_order(struct shca_req *req, u64 now)
 {
-	if (unlikely(req->recovery.again_ns > req->recovery.rtt_start) &&
-	    now - req->recovery.again_ns >= req->recovery.rtt_ns / 2)
-		req->recovery.rtt_valid = false;
+	if (likely(req->recovery.again_ns <= req->recovery.rtt_start))
+		req_sample_rtt(req, shca_psn_off(req->psn.una, req->recovery.rtt_una), now);
+	else if (now - req->recovery.again_ns < req->recovery.rtt_ns / 2 ||
+		 (req->recovery.rtt_again &&
+		  (!req->recovery.rtt_ns || req->recovery.rtt_guess)))
+		req_sample_rtt(req, 0, now);
 	else
-		req_sample_rtt(req, now);
+		req->recovery.rtt_valid = false;
 }
 
 void shca_req_time(struct shca_req *req, u32 psn, u64 now)
@@ -69,7 +75,7 @@ void shca_req_time(struct shca_req *req, u32 psn, u64 now)
 	/* (what overtakes others is sooner than the way of most) */
 	if (req->recovery.rtt_valid && !req->recovery.reorders &&
 	    shca_psn_diff(psn, req->recovery.rtt_psn) >= 0)
-		req_sample_rtt(req, now);
+		req_sample_rtt(req, 0, now);
 }
 
 static void req_repaired(struct shca_req *req, u64 now);
@@ -195,20 +201,25 @@ static enum shca_verdict req_ahead(struct shca_req *req, u64 now)
 	return SHCA_RX_LOST_RESPONSE;
 }
 
+/* All of the oldest request was executed, and not all of its response is here. */
+static void req_unanswered(struct shca_req *req, u32 cause, u64 now)
+{
+	const struct shca_send_wr *wr = req_wr(req, req->ring.una);
+
+	shca_req_unanswered(req, shca_psn_add(wr->first_psn, wr->nr_psn), cause, now);
+}
+
 /* The same, and the later one is an acknowledgement: it counts once that is here. */
 static enum shca_verdict req_ack_ahead(struct shca_req *req,
 				       const struct shca_pkt *pkt, u64 now)
 {
-	const struct shca_send_wr *wr = req_wr(req, req->ring.una);
-
 	if (!req->attr.keeps)
 		return req_ahead(req, now);
 	req->recovery.acked = true;
 	req->recovery.repairs = true;
 	req->recovery.acked_psn = pkt->psn;
 	req->recovery.acked_syndrome = pkt->aeth.syndrome;
-	shca_req_gap(req, shca_psn_add(wr->first_psn, wr->nr_psn), pkt->psn,
-		     now);
+	req_unanswered(req, pkt->psn, now);
 	return SHCA_RX_LOST_RESPONSE;
 }
 
@@ -310,6 +321,7 @@ static enum shca_verdict req_rx_ack(struct shca_req *req, const struct shca_pkt 
 {
 	u8 code = pkt->aeth.syndrome & SHCA_AETH_VALUE;
 	bool probed;
+	u32 alone;
 
 	if (pkt->paylen)
 		return req_bad(req, SHCA_WC_BAD_RESP_ERR, SHCA_VERR_RESPONSE);
@@ -317,6 +329,7 @@ static enum shca_verdict req_rx_ack(struct shca_req *req, const struct shca_pkt 
 	switch (pkt->aeth.syndrome & ~SHCA_AETH_VALUE) {
 	case SHCA_AETH_ACK:
 		probed = req->ackreq.probed;
+		alone = req->recovery.alone;
 		if (req_ack(req, off + 1, now))
 			return req_ack_ahead(req, pkt, now);
 		req->recovery.acked = false;
@@ -324,6 +337,8 @@ static enum shca_verdict req_rx_ack(struct shca_req *req, const struct shca_pkt 
 		if (probed &&
 		    shca_psn_diff(req->ackreq.probe_end, req->psn.una) > 0)
 			shca_req_missing(req, now);
+		else if (unlikely(alone))
+			shca_req_alone(req, now);
 		return SHCA_RX_OK;
 	case SHCA_AETH_RNR:
 		if (req_ack(req, off, now))
@@ -335,8 +350,13 @@ static enum shca_verdict req_rx_ack(struct shca_req *req, const struct shca_pkt 
 			req_learn(req, pkt);
 		if (!(req->attr.peer & SHCA_PEER_HOLDS))
 			return SHCA_RX_STALE_ACK;
-		if (req_ack(req, off, now))
-			return req_gap(req, now);
+		if (req_ack(req, off, now)) {
+			/* (the peer tells again of the request, which is not the oldest) */
+			if (!req->attr.keeps)
+				return req_gap(req, now);
+			req_unanswered(req, pkt->aeth.msn, now);
+			return SHCA_RX_LOST_RESPONSE;
+		}
 		shca_req_resend(req, code + 1, pkt->aeth.msn, now);
 		return SHCA_RX_NAK_SEQ;
 	case SHCA_AETH_NAK:

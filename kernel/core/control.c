@@ -25,6 +25,10 @@ void shca_req_modify(struct shca_req *req, const struct shca_req_attr *attr,
 		req->attr.max_rd_atomic = attr->max_rd_atomic;
 	if (mask & SHCA_REQ_PEER)
 		req->attr.peer |= attr->peer;
+	if (mask & SHCA_REQ_RATE) {
+		req->attr.rate_kbps = attr->rate_kbps;
+		shca_req_set_rate(req);
+	}
 	if (mask & SHCA_REQ_APM) {
 		req->attr.apm = attr->apm;
 		req->migrates = false;
@@ -49,6 +53,10 @@ void shca_resp_modify(struct shca_resp *resp,
 		resp->attr.peer |= attr->peer;
 	if (mask & SHCA_RESP_APM)
 		resp->attr.apm = attr->apm;
+	if (mask & SHCA_RESP_RATE) {
+		resp->attr.rate_kbps = attr->rate_kbps;
+		shca_rate_set(&resp->rate, attr->rate_kbps, resp->attr.mtu);
+	}
 }
 
 void shca_req_drain(struct shca_req *req, bool draining)
@@ -80,7 +88,7 @@ static void req_gate(struct shca_req *req)
 {
 	req->gate.until = max_t(u64, req->gate.stall_ns, req->gate.rate_ns);
 	req->gate.until = max_t(u64, req->gate.until, req->gate.pace_ns);
-	if (req->gate.paces)
+	if (req->gate.paces || req->gate.rates)
 		req->gate.until = max_t(u64, req->gate.until, SHCA_GATE_OPEN);
 }
 
@@ -94,6 +102,13 @@ void shca_req_rate(struct shca_req *req, u64 until)
 {
 	req->gate.rate_ns = until;
 	req_gate(req);
+}
+
+void shca_req_set_rate(struct shca_req *req)
+{
+	shca_rate_set(&req->rate, req->attr.rate_kbps, 1u << req->psn.mtu_shift);
+	req->gate.rates = req->rate.on;
+	shca_req_rate(req, 0);
 }
 
 void shca_req_pace(struct shca_req *req, u64 until)

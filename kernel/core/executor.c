@@ -276,16 +276,6 @@ static void resp_accept(struct shca_resp *resp, const struct shca_pkt *pkt,
 	resp->unsaid = !asked && !has_response;
 }
 
-static enum shca_recv_status resp_recv_get(struct shca_resp *resp)
-{
-	enum shca_recv_status status = resp->wr_ahead;
-
-	if (likely(status == SHCA_RECV_OK))
-		return resp->mem->recv_get(resp->mem_ctx, &resp->wr);
-	resp->wr_ahead = SHCA_RECV_OK;
-	return status;
-}
-
 /*
  * @status: of taking a receive request for this message, which is in @resp->wr;
  * @verdict is set when there is none.

@@ -149,3 +149,66 @@ void shca_fast_req_done(struct shca_req *req, const struct shca_send_wr *wr)
 		req->stats.tx_bytes += wr->length;
 	req->stats.rx[SHCA_RX_OK]++;
 }
+
+/* ---- datagrams -------------------------------------------------------------- */
+
+const struct shca_send_wr *shca_fast_datagram(const struct shca_req *req)
+{
+	const struct shca_send_wr *wr = req_wr(req, req->ring.nxt);
+
+	if (req->ring.nxt == req->ring.prod || req->state != SHCA_SIDE_READY ||
+	    req->attr.transport != SHCA_TRANSPORT_UD || req->draining ||
+	    req->fail.valid || req->gate.until || req->psn.next != req->psn.max ||
+	    req->psn.next == req->psn.held || wr->preset != SHCA_WC_SUCCESS || wr->own ||
+	    (wr->opcode != SHCA_WR_SEND && wr->opcode != SHCA_WR_SEND_WITH_IMM))
+		return NULL;
+	return wr;
+}
+
+bool shca_fast_takes_datagram(const struct shca_req *req, const struct shca_resp *resp,
+			      const struct shca_send_wr *wr)
+{
+	return resp->state == SHCA_SIDE_READY &&
+	       resp->attr.transport == SHCA_TRANSPORT_UD &&
+	       req_qkey(req, wr) == resp->attr.qkey;
+}
+
+static void fast_sent(struct shca_req *req, u32 len)
+{
+	u32 psn = shca_psn_add(req->psn.next, 1);
+
+	req->psn.lsn = shca_psn_add(req->psn.lsn, 1);
+	req->psn.next = psn;
+	req->psn.max = psn;
+	req->psn.una = psn;
+	req->ring.nxt++;
+	req->ring.una = req->ring.nxt;
+	req->stats.tx_pkts++;
+	req->stats.tx_bytes += len;
+}
+
+void shca_fast_datagram_done(struct shca_req *req, struct shca_resp *resp,
+			     const struct shca_send_wr *wr,
+			     const struct shca_path_info *path, struct shca_wc *wc)
+{
+	resp->wr_valid = false;
+	resp->msn = shca_psn_add(resp->msn, 1);
+	resp->stats.rx[SHCA_RX_OK]++;
+	resp->stats.rx_bytes += wr->length;
+	memset(wc, 0, sizeof(*wc));
+	wc->is_recv = true;
+	wc->wr_id = resp->wr.wr_id;
+	wc->opcode = SHCA_WC_RECV;
+	wc->byte_len = SHCA_GRH_BYTES + wr->length;
+	wc->solicited = wr->flags & SHCA_SEND_SOLICITED;
+	if (wr->opcode == SHCA_WR_SEND_WITH_IMM) {
+		wc->imm = wr->imm;
+		wc->wc_flags = SHCA_WC_WITH_IMM;
+	}
+	if (path->grh_present)
+		wc->wc_flags |= SHCA_WC_GRH;
+	wc->src_qp = req->attr.sqpn;
+	wc->has_path = true;
+	wc->path = *path;
+	fast_sent(req, wr->length);
+}

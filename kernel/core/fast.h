@@ -58,4 +58,29 @@ void shca_fast_resp_done(struct shca_resp *resp, const struct shca_send_wr *wr,
 /** shca_fast_req_done() - @wr, from shca_fast_next(), was answered */
 void shca_fast_req_done(struct shca_req *req, const struct shca_send_wr *wr);
 
+/*
+ * Datagrams (UD), likewise.  Nothing is answered, and each names its peer:
+ *	while ((wr = shca_fast_datagram(req)))
+ *		if (!shca_fast_takes_datagram(req, resp, wr) ||
+ *		    !shca_fast_recv(resp)) use packets
+ *		check keys and lengths, move GRH and payload
+ *		shca_fast_datagram_done(), write its completion
+ */
+
+/** shca_fast_datagram() - the next request, if it is a datagram and may leave now */
+const struct shca_send_wr *shca_fast_datagram(const struct shca_req *req);
+
+/** shca_fast_takes_datagram() - does @resp take datagrams, and this one by its Q_Key? */
+bool shca_fast_takes_datagram(const struct shca_req *req, const struct shca_resp *resp,
+			      const struct shca_send_wr *wr);
+
+/**
+ * shca_fast_datagram_done() - @wr has been sent, and its payload has been placed
+ * @path:	as of a packet that has come the same way
+ * @wc:		the receive completion
+ */
+void shca_fast_datagram_done(struct shca_req *req, struct shca_resp *resp,
+			     const struct shca_send_wr *wr,
+			     const struct shca_path_info *path, struct shca_wc *wc);
+
 #endif

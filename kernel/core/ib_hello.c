@@ -13,6 +13,7 @@
 
 /* Body: port GUID, session heard, MTU, flags, lanes. */
 #define HELLO_BYE	0x01
+#define HELLO_CREDITS	0x02
 #define HELLO_LANES	0x0f
 
 enum shca_ib_parse shca_ib_hello_parse(struct shca_ib_hello *hello,
@@ -26,6 +27,7 @@ enum shca_ib_parse shca_ib_hello_parse(struct shca_ib_hello *hello,
 	hello->heard = get_be32(body + 8);
 	hello->mtu = get_be16(body + 12);
 	hello->bye = body[14] & HELLO_BYE;
+	hello->credits = body[14] & HELLO_CREDITS;
 	hello->lanes = body[15] & HELLO_LANES;
 	return SHCA_IB_OK;
 }
@@ -43,7 +45,8 @@ u32 shca_ib_hello_build(const struct shca_ib_hello *hello, u8 *frame)
 	put_be64(body, hello->guid);
 	put_be32(body + 8, hello->heard);
 	put_be16(body + 12, hello->mtu);
-	body[14] = hello->bye ? HELLO_BYE : 0;
+	body[14] = (hello->bye ? HELLO_BYE : 0) |
+		   (hello->credits ? HELLO_CREDITS : 0);
 	body[15] = hello->lanes & HELLO_LANES;
 	return SHCA_IB_SHIM_BYTES + SHCA_IB_HELLO_BYTES;
 }
@@ -127,6 +130,24 @@ u32 shca_ib_port_disable(struct shca_ib_port *port, bool disabled, u64 now)
 	return port_switch(port, now);
 }
 
+void shca_ib_port_ask(struct shca_ib_port *port, bool disable, u64 now)
+{
+	/* Another request does not put it off. */
+	if (!port->asked)
+		port->asked_at = now;
+	port->asked = true;
+	port->stays_off = disable;
+}
+
+static u32 port_obey(struct shca_ib_port *port, u64 now)
+{
+	u32 events = shca_ib_port_disable(port, true, now);
+
+	port->asked = false;
+	return port->stays_off ? events :
+				 events | shca_ib_port_disable(port, false, now);
+}
+
 static bool port_is_from_peer(const struct shca_ib_port *port,
 			      const struct shca_ib_hello *hello, const u8 *mac)
 {
@@ -183,6 +204,8 @@ u32 shca_ib_port_rx(struct shca_ib_port *port, const struct shca_ib_hello *hello
 
 u32 shca_ib_port_tick(struct shca_ib_port *port, u64 now)
 {
+	if (port->asked && now - port->asked_at >= SHCA_IB_ANSWER_NS)
+		return port_obey(port, now);
 	if (!port->has_peer || now - port->heard_at < SHCA_IB_HELLO_LOST_NS)
 		return 0;
 	port->has_peer = false;
@@ -201,6 +224,7 @@ bool shca_ib_port_tx(struct shca_ib_port *port, struct shca_ib_hello *hello,
 		.heard = port->has_peer ? port->peer.session : 0,
 		.mtu = port->mtu,
 		.lanes = port->lanes,
+		.credits = port->credits,
 	};
 	port->has_sent = true;
 	port->tx_at = now;
@@ -215,15 +239,19 @@ struct shca_ib_hello shca_ib_port_bye(const struct shca_ib_port *port)
 		.guid = port->guid,
 		.mtu = port->mtu,
 		.lanes = port->lanes,
+		.credits = port->credits,
 		.bye = true,
 	};
 }
 
 u64 shca_ib_port_deadline(const struct shca_ib_port *port)
 {
+	u64 deadline = port->asked ? port->asked_at + SHCA_IB_ANSWER_NS : ~0ull;
+
 	if (port_is_off(port))
-		return ~0ull;
+		return deadline;
+	deadline = min_t(u64, deadline, port->due);
 	if (!port->has_peer)
-		return port->due;
-	return min_t(u64, port->due, port->heard_at + SHCA_IB_HELLO_LOST_NS);
+		return deadline;
+	return min_t(u64, deadline, port->heard_at + SHCA_IB_HELLO_LOST_NS);
 }

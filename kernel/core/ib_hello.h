@@ -17,6 +17,8 @@
 #define SHCA_IB_HELLO_LOST_NS	(10 * SHCA_IB_HELLO_NS)
 /* Least distance of two hellos, whatever is received. */
 #define SHCA_IB_HELLO_GAP_NS	10000000ull
+/* A link that management takes down carries the answer for so long. */
+#define SHCA_IB_ANSWER_NS	50000000ull
 
 /** enum shca_ib_phys - PortPhysicalState of PortInfo (IBTA 14.2.5.6) */
 enum shca_ib_phys {
@@ -32,7 +34,8 @@ enum shca_ib_phys {
  * @guid:	port GUID of the sender
  * @heard:	session of the port that the sender takes for its peer; 0: none
  * @mtu:	largest path MTU of the sender in bytes
- * @lanes:	code of the data lanes that the sender has, each with credits; 0: one, without
+ * @lanes:	code of the data lanes that the sender has; 0: one
+ * @credits:	the sender takes frames of credits, and sends them (ib_credit.h)
  * @bye:	the sender goes away; its other fields but @session are not looked at
  */
 struct shca_ib_hello {
@@ -41,6 +44,7 @@ struct shca_ib_hello {
 	u32 heard;
 	u16 mtu;
 	u8 lanes;
+	bool credits;
 	bool bye;
 };
 
@@ -67,10 +71,12 @@ u32 shca_ib_hello_build(const struct shca_ib_hello *hello, u8 *frame);
 
 /**
  * struct shca_ib_port - physical layer of a port, as far as frames show it
- * @guid: @session: @mtu: @lanes:	as in struct shca_ib_hello
+ * @guid: @session: @mtu: @lanes: @credits:	as in struct shca_ib_hello
  * @phys:	enum shca_ib_phys
  * @carrier:	the netdev is up and has a carrier
  * @disabled:	by management
+ * @asked: @stays_off:	management has asked for a reset of the link, or to disable it
+ * @asked_at:	when that was; valid if @asked
  * @has_peer:	the fields from @peer_mac on are valid
  * @peer_mac: @peer:	source address and last hello of the peer
  * @heard_at:	when that was
@@ -84,13 +90,17 @@ struct shca_ib_port {
 	u32 session;
 	u16 mtu;
 	u8 lanes;
+	bool credits;
 	u8 phys;
 	bool carrier;
 	bool disabled;
+	bool asked;
+	bool stays_off;
 	bool has_sent;
 	bool has_peer;
 	u8 peer_mac[SHCA_IB_MAC_BYTES];
 	struct shca_ib_hello peer;
+	u64 asked_at;
 	u64 heard_at;
 	u64 tx_at;
 	u64 due;
@@ -107,6 +117,13 @@ u32 shca_ib_port_carrier(struct shca_ib_port *port, bool carrier, u64 now);
 
 /** shca_ib_port_disable() - disable or enable. Return: SHCA_IB_EV_* */
 u32 shca_ib_port_disable(struct shca_ib_port *port, bool disabled, u64 now);
+
+/**
+ * shca_ib_port_ask() - reset the link, or disable the port, once the answer has left
+ *
+ * shca_ib_port_tick() does it. Until then the port is as it was.
+ */
+void shca_ib_port_ask(struct shca_ib_port *port, bool disable, u64 now);
 
 /**
  * shca_ib_port_rx() - a hello was received

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
 /*
- * Virtual lanes of an InfiniBand port: which lane a service level takes (IBTA 7.6.6).
- * Weights are kept and told: without credits no lane waits, so none needs its turn.
+ * Virtual lanes of an InfiniBand port: which lane a service level takes (IBTA 7.6.6),
+ * and which lane has its turn (IBTA 7.6.9). Without packets, queues and locks.
  */
 #ifndef SHCA_CORE_IB_LANES_H
 #define SHCA_CORE_IB_LANES_H
@@ -15,8 +15,10 @@
 #define SHCA_IB_NO_LANE		0xff
 /* Entries of a table: one block of VLArbitrationTable (IBTA 14.2.5.9). */
 #define SHCA_IB_ARB_ENTRIES	32
+/* The unit of weights, and of credits. */
+#define SHCA_IB_BLOCK		64
 
-/** struct shca_ib_arb_entry - @weight units of 64 bytes for lane @vl; 0: none */
+/** struct shca_ib_arb_entry - @weight blocks of lane @vl; 0: the entry is skipped */
 struct shca_ib_arb_entry {
 	u8 vl;
 	u8 weight;
@@ -55,5 +57,38 @@ void shca_ib_lanes_init(struct shca_ib_lanes *lanes, u8 code);
 
 /** shca_ib_lane_of() - lane of a service level; SHCA_IB_NO_LANE: none that is operational */
 u8 shca_ib_lane_of(const struct shca_ib_lanes *lanes, u8 sl);
+
+/* ---- turns ------------------------------------------------------------------ */
+
+/**
+ * struct shca_ib_arb - whose turn it is
+ * @at: @left:	of each table: the entry that sends, and the blocks that it may still
+ * @debt:	blocks that an entry has sent in advance, as one batch
+ * @high_left:	bytes that the high table may send before the low one
+ */
+struct shca_ib_arb {
+	u8 at[SHCA_IB_ARB_TABLES];
+	s32 left[SHCA_IB_ARB_TABLES];
+	s32 debt[SHCA_IB_ARB_TABLES][SHCA_IB_ARB_ENTRIES];
+	s32 high_left;
+};
+
+/** shca_ib_arb_init() - begin with the first entries */
+void shca_ib_arb_init(struct shca_ib_arb *arb,
+		      const struct shca_ib_lanes *lanes);
+
+/**
+ * shca_ib_arb_next() - the lane that sends next
+ * @blocks:	of each lane: length of its first packet or batch, if that may leave now;
+ *		else 0
+ * @packet:	length of the first packet of that; valid where @blocks is
+ *
+ * What leaves is accounted for. A lane without an entry leaves what others do not take.
+ *
+ * Return: the lane; SHCA_IB_NO_LANE if none has a packet.
+ */
+u8 shca_ib_arb_next(struct shca_ib_arb *arb, const struct shca_ib_lanes *lanes,
+		    const u32 blocks[SHCA_IB_LANES],
+		    const u32 packet[SHCA_IB_LANES]);
 
 #endif

@@ -36,6 +36,8 @@
 #define PKEY_DEFAULT		0xffff
 #define PHYS_LIMIT		8	/* OpenSM's, too */
 #define SECOND			1000000000ull
+/* 2^18 ns are 65,536 symbols at 2.5 Gbit/s: credits are told so often at least (7.9.4). */
+#define UPDATE_SHIFT		18
 
 void shca_ib_sma_init(struct shca_ib_sma *sma, u64 guid, u8 mtu_cap)
 {
@@ -52,6 +54,7 @@ void shca_ib_sma_init(struct shca_ib_sma *sma, u64 guid, u8 mtu_cap)
 	sma->phys_limit = PHYS_LIMIT;
 	sma->overrun_limit = PHYS_LIMIT;
 	shca_ib_lanes_init(&sma->lanes, SHCA_IB_VL_CAP);
+	sma->lanes_set = SHCA_IB_VL_CAP;
 }
 
 static u32 sma_set_state(struct shca_ib_sma *sma, u8 state)
@@ -75,8 +78,7 @@ u32 shca_ib_sma_link(struct shca_ib_sma *sma, u8 phys, bool up)
 		return sma_set_state(sma, SHCA_IB_STATE_DOWN);
 	/* What a subnet manager computes, it finds (OpenSM resets the link else). */
 	sma->neighbor_mtu = sma->mtu_cap;
-	/* An older peer does not tell its lanes: it has one. */
-	sma->lanes.code = min_t(u8, sma->lanes.code, max_t(u8, sma->peer_lanes, 1));
+	sma->lanes.code = min_t(u8, sma->lanes_set, max_t(u8, sma->peer_lanes, 1));
 	return sma_set_state(sma, SHCA_IB_STATE_INIT);
 }
 
@@ -168,10 +170,13 @@ static bool port_info_ok(const struct shca_ib_sma *sma, const u8 *data)
 
 static u32 port_apply_state(struct shca_ib_sma *sma, u8 state, u8 phys)
 {
+	/* The physical state follows, once the answer has left. */
 	if (phys == SHCA_IB_PHYS_DISABLED)
-		return SHCA_IB_SMA_DISABLE;
+		return SHCA_IB_SMA_DISABLE |
+		       sma_set_state(sma, SHCA_IB_STATE_DOWN);
 	if (phys || state == SHCA_IB_STATE_DOWN)
-		return SHCA_IB_SMA_POLL;
+		return SHCA_IB_SMA_POLL |
+		       sma_set_state(sma, SHCA_IB_STATE_DOWN);
 	if (state == SHCA_IB_STATE_NOP)
 		return 0;
 	return sma_set_state(sma, state);
@@ -207,8 +212,10 @@ static u32 set_port_info(struct shca_ib_sma *sma, const u8 *data)
 	sma->stall_count = data[42] >> 5;
 	sma->hoq_life = data[42] & 0x1f;
 	sma->lanes.high_limit = data[38];
-	if (vls)
+	if (vls) {
+		sma->lanes_set = vls;
 		sma->lanes.code = vls;
+	}
 	sma->subnet_timeout = data[51] & 0x1f;
 	if (data[33] & 0xf)
 		sma->down_default = data[33] & 0xf;
@@ -541,7 +548,26 @@ u32 shca_ib_sma_arrived(struct shca_ib_sma *sma, bool damaged)
 	if (sma->integrity != ~0u)
 		sma->integrity++;
 	return sma->state == SHCA_IB_STATE_ACTIVE &&
-	       shca_ib_trap_integrity(&sma->traps, sma->lid) ?
+	       shca_ib_trap_port(&sma->traps, SHCA_IB_TRAP_INTEGRITY, sma->lid) ?
+	       SHCA_IB_SMA_TRAP : 0;
+}
+
+u32 shca_ib_sma_overrun(struct shca_ib_sma *sma, u64 now)
+{
+	u64 period = (now >> UPDATE_SHIFT) + 1;	/* (0 is none) */
+
+	if (period == sma->overrun_at)
+		return 0;
+	if (period != sma->overrun_at + 1)
+		sma->overrun_row = 0;
+	sma->overrun_at = period;
+	if (++sma->overrun_row < sma->overrun_limit)
+		return 0;
+	sma->overrun_row = 0;
+	if (sma->overruns != ~0u)
+		sma->overruns++;
+	return sma->state == SHCA_IB_STATE_ACTIVE &&
+	       shca_ib_trap_port(&sma->traps, SHCA_IB_TRAP_OVERRUN, sma->lid) ?
 	       SHCA_IB_SMA_TRAP : 0;
 }
 

@@ -61,12 +61,17 @@ static inline u32 shca_ib_tally(const struct shca_ib_tally *tally)
  * @phys_limit: @phys_errors:	LocalPhyErrors, and damaged packets that intact ones
  *		have not made good
  * @integrity:	how often these were too many (LocalLinkIntegrityErrors)
+ * @overrun_limit: @overrun_at: @overrun_row:	OverrunErrors, the last period of flow control
+ *		with an overrun, and how many before it had one, too
+ * @overruns:	how often these were too many (ExcessiveBufferOverrunErrors)
  * @gid_prefix:	of the subnet
  * @lid: @lmc: @sm_lid: @sm_sl:	0: none assigned
  * @subnet_timeout:	traps keep a distance of 4.096 us * 2^this
- * @lanes: @peer_lanes:	those in use, and code of those that the peer has; 0: it has none
+ * @lanes:	those in use: the smaller one of the next two
+ * @lanes_set: @peer_lanes:	codes of those that the manager wants, and that the peer has;
+ *		0: it has one
  * @hoq_life:	4.096 us * 2^this is how long a packet waits as the first of its lane
- * @down_default: @overrun_limit: @stall_count:	kept for the subnet manager
+ * @down_default: @stall_count:	kept for the subnet manager
  * @traps:	what it is told unasked
  */
 struct shca_ib_sma {
@@ -93,6 +98,10 @@ struct shca_ib_sma {
 	u8 phys_limit;
 	u8 phys_errors;
 	u32 integrity;
+	u8 overrun_limit;
+	u8 overrun_row;
+	u64 overrun_at;
+	u32 overruns;
 	u64 gid_prefix;
 	u16 lid;
 	u16 sm_lid;
@@ -100,10 +109,10 @@ struct shca_ib_sma {
 	u8 sm_sl;
 	u8 subnet_timeout;
 	struct shca_ib_lanes lanes;
+	u8 lanes_set;
 	u8 peer_lanes;
 	u8 hoq_life;
 	u8 down_default;
-	u8 overrun_limit;
 	u8 stall_count;
 	struct shca_ib_traps traps;
 };
@@ -129,8 +138,8 @@ struct shca_ib_smp_from {
 #define SHCA_IB_SMA_SM		(1u << 5)	/* LID or SL of the master SM changed */
 #define SHCA_IB_SMA_GID		(1u << 6)	/* the subnet prefix or a GUID changed */
 #define SHCA_IB_SMA_REREGISTER	(1u << 7)	/* clients shall register again */
-#define SHCA_IB_SMA_DISABLE	(1u << 8)	/* disable the physical port */
-#define SHCA_IB_SMA_POLL	(1u << 9)	/* enable it, and train the link again */
+#define SHCA_IB_SMA_DISABLE	(1u << 8)	/* disable the physical port, once the answer has left */
+#define SHCA_IB_SMA_POLL	(1u << 9)	/* enable it then, and train the link again */
 #define SHCA_IB_SMA_PKEYS	(1u << 10)	/* the P_Key table changed */
 #define SHCA_IB_SMA_TRAP	(1u << 11)	/* there is a trap to send */
 #define SHCA_IB_SMA_LANES	(1u << 12)	/* lanes, their weights or what they are for changed */
@@ -175,6 +184,14 @@ u32 shca_ib_sma_bad_key(struct shca_ib_sma *sma, enum shca_ib_trap kind,
  * An intact one makes good for a damaged one (IBTA 7.12.2).
  */
 u32 shca_ib_sma_arrived(struct shca_ib_sma *sma, bool damaged);
+
+/**
+ * shca_ib_sma_overrun() - there was no buffer for a packet, whose lane had no credit for it
+ *
+ * OverrunErrors periods of flow control in a row, each with such a packet, are one excessive
+ * overrun (IBTA 14.2.5.6).  0 is taken as 1.
+ */
+u32 shca_ib_sma_overrun(struct shca_ib_sma *sma, u64 now);
 
 /** shca_ib_sma_trap_gap() - distance of traps that the subnet manager allows, in ns */
 u64 shca_ib_sma_trap_gap(const struct shca_ib_sma *sma);

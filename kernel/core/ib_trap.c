@@ -32,6 +32,7 @@ static const struct {
 	u16 number;
 } trap_kinds[SHCA_IB_TRAP_NR] = {
 	[SHCA_IB_TRAP_INTEGRITY] = { TYPE_URGENT, 129 },
+	[SHCA_IB_TRAP_OVERRUN] = { TYPE_URGENT, 130 },
 	[SHCA_IB_TRAP_CHANGE] = { TYPE_INFO, 144 },
 	[SHCA_IB_TRAP_MKEY] = { TYPE_SECURITY, 256 },
 	[SHCA_IB_TRAP_PKEY] = { TYPE_SECURITY, 257 },
@@ -68,16 +69,16 @@ static bool notice_end(struct shca_ib_traps *traps, enum shca_ib_trap kind)
 	return true;
 }
 
-bool shca_ib_trap_integrity(struct shca_ib_traps *traps, u16 lid)
+bool shca_ib_trap_port(struct shca_ib_traps *traps, enum shca_ib_trap kind, u16 lid)
 {
 	u8 *details;
 
-	if (trap_waits(traps, SHCA_IB_TRAP_INTEGRITY))
+	if (trap_waits(traps, kind))
 		return false;
-	details = notice_begin(traps, SHCA_IB_TRAP_INTEGRITY, lid);
+	details = notice_begin(traps, kind, lid);
 	put_be16(details + 2, lid);
 	details[4] = PORT;
-	return notice_end(traps, SHCA_IB_TRAP_INTEGRITY);
+	return notice_end(traps, kind);
 }
 
 bool shca_ib_trap_change(struct shca_ib_traps *traps, u16 lid, u32 cap_mask,

@@ -22,6 +22,7 @@
 /** enum shca_ib_trap - kinds of traps; those before come first */
 enum shca_ib_trap {
 	SHCA_IB_TRAP_INTEGRITY,	/* 129: many packets arrived damaged */
+	SHCA_IB_TRAP_OVERRUN,	/* 130: buffers were exceeded for long */
 	SHCA_IB_TRAP_CHANGE,	/* 144: CapabilityMask or NodeDescription */
 	SHCA_IB_TRAP_MKEY,	/* 256 */
 	SHCA_IB_TRAP_PKEY,	/* 257 */
@@ -76,8 +77,12 @@ struct shca_ib_bad_key {
 	const u8 *gids;
 };
 
-/** shca_ib_trap_integrity() - 129: the port with @lid receives many damaged packets */
-bool shca_ib_trap_integrity(struct shca_ib_traps *traps, u16 lid);
+/**
+ * shca_ib_trap_port() - 129, 130: something is wrong with what the port receives
+ * @kind:	SHCA_IB_TRAP_INTEGRITY or SHCA_IB_TRAP_OVERRUN
+ * @lid:	own one
+ */
+bool shca_ib_trap_port(struct shca_ib_traps *traps, enum shca_ib_trap kind, u16 lid);
 
 /**
  * shca_ib_trap_change() - 144: what the manager knows of the port has changed

@@ -22,10 +22,12 @@ enum shca_ib_parse shca_ib_shim_parse(struct shca_ib_shim *shim,
 	if (frame[0] >> 4 != SHIM_VERSION)
 		return SHCA_IB_VERSION;
 	shim->type = frame[0] & 0x0f;
+	shim->period = frame[1];
 	shim->len = get_be16(frame + 2);
 	shim->session = get_be32(frame + 4);
 	if (shim->type != SHCA_IB_FRAME_DATA &&
-	    shim->type != SHCA_IB_FRAME_HELLO)
+	    shim->type != SHCA_IB_FRAME_HELLO &&
+	    shim->type != SHCA_IB_FRAME_CREDITS)
 		return SHCA_IB_TYPE;
 	if (!shim->session)
 		return SHCA_IB_TYPE;
@@ -37,7 +39,7 @@ enum shca_ib_parse shca_ib_shim_parse(struct shca_ib_shim *shim,
 void shca_ib_shim_build(const struct shca_ib_shim *shim, u8 *frame)
 {
 	frame[0] = SHIM_VERSION << 4 | shim->type;
-	frame[1] = 0;
+	frame[1] = shim->period;
 	put_be16(frame + 2, shim->len);
 	put_be32(frame + 4, shim->session);
 }

@@ -30,16 +30,19 @@
 enum shca_ib_frame {
 	SHCA_IB_FRAME_DATA = 1,		/* a packet, from LRH to VCRC */
 	SHCA_IB_FRAME_HELLO = 2,	/* struct shca_ib_hello */
+	SHCA_IB_FRAME_CREDITS = 3,	/* struct shca_ib_credit_frame */
 };
 
 /**
  * struct shca_ib_shim - first header of a frame
  * @type:	enum shca_ib_frame
+ * @period:	of data, if both ends use credits (core/ib_credit.h)
  * @len:	bytes that follow the shim; Ethernet pads short frames
  * @session:	number that the sender has drawn as it came up; not 0
  */
 struct shca_ib_shim {
 	u8 type;
+	u8 period;
 	u16 len;
 	u32 session;
 };
@@ -66,6 +69,12 @@ enum shca_ib_parse shca_ib_shim_parse(struct shca_ib_shim *shim,
 
 /** shca_ib_shim_build() - encode SHCA_IB_SHIM_BYTES */
 void shca_ib_shim_build(const struct shca_ib_shim *shim, u8 *frame);
+
+/** shca_ib_shim_set_period() - change @period of a frame */
+static inline void shca_ib_shim_set_period(u8 *frame, u8 period)
+{
+	frame[1] = period;
+}
 
 /* ---- LRH and GRH ------------------------------------------------------------ */
 

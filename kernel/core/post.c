@@ -103,5 +103,8 @@ void shca_req_post(struct shca_req *req)
 		wr->vendor_err = SHCA_VERR_NONE;
 		req_validate(req, wr);
 	}
+	if (req->attr.transport == SHCA_TRANSPORT_UD && unlikely(wr->rate_kbps) &&
+	    wr->preset == SHCA_WC_SUCCESS)
+		shca_req_watch_rate(req);
 	req->ring.prod++;
 }

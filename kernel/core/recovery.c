@@ -51,6 +51,8 @@ void shca_req_seek(struct shca_req *req)
 	req->recovery.resend_end = SHCA_REQ_NOT_HELD;
 	req->recovery.resend_max = req->psn.max;
 	req->recovery.resend_part = false;
+	req->recovery.rests = false;
+	req->recovery.alone = 0;
 	req->recovery.late_ns = 0;
 	if (req->ring.una != req->ring.prod && wr->flags_core & SHCA_WRF_STARTED)
 		req->ring.pkt_idx = shca_psn_off(req->psn.una, wr->first_psn);
@@ -59,38 +61,65 @@ void shca_req_seek(struct shca_req *req)
 /* Resend from the oldest packet up to @end, then continue at new packets. */
 static void req_resend(struct shca_req *req, u32 end)
 {
-	u32 asked = req->ackreq.psn;
+	struct shca_req_recovery *r = &req->recovery;
+	bool resends = r->resend_end != SHCA_REQ_NOT_HELD;
+	u32 asked = resends ? r->resend_asked : req->ackreq.psn;
+	bool rests = r->rests;
 
-	if (req->recovery.resend_end != SHCA_REQ_NOT_HELD)
-		asked = req->recovery.resend_asked;
+	/* What was to be sent again, and has not left yet, leaves after that. */
+	if (resends && !rests && !r->resend_part && shca_psn_diff(end, req->psn.next) <= 0) {
+		rests = true;
+		r->rest_psn = req->psn.next;
+		r->rest_end = r->resend_end;
+	}
 	shca_req_seek(req);
-	req->recovery.resend_end = end;
-	req->recovery.resend_asked = asked;
+	r->rests = rests;
+	r->resend_end = end;
+	r->resend_asked = asked;
 }
 
-void shca_req_resend_done(struct shca_req *req)
+/* Sending continues at @psn, which is not before the present one. */
+static void req_skip_to(struct shca_req *req, u32 psn)
 {
 	const struct shca_send_wr *wr;
 	u32 i;
 
-	req->recovery.resend_end = SHCA_REQ_NOT_HELD;
-	req->recovery.resend_part = false;
 	for (i = req->ring.nxt; i != req->ring.prod; i++) {
 		wr = req_wr(req, i);
 		if (!(wr->flags_core & SHCA_WRF_STARTED) ||
-		    shca_psn_diff(shca_psn_add(wr->first_psn, wr->nr_psn),
-				  req->psn.max) > 0)
+		    shca_psn_diff(shca_psn_add(wr->first_psn, wr->nr_psn), psn) > 0)
 			break;
 	}
 	req->ring.nxt = i;
 	req->ring.pkt_idx = 0;
 	if (i != req->ring.prod && wr->flags_core & SHCA_WRF_STARTED)
-		req->ring.pkt_idx = shca_psn_off(req->psn.max, wr->first_psn);
-	req->psn.next = req->psn.max;
-	req->recovery.resend_max = req->psn.max;
+		req->ring.pkt_idx = shca_psn_off(psn, wr->first_psn);
+	req->psn.next = psn;
+}
+
+void shca_req_resend_done(struct shca_req *req)
+{
+	struct shca_req_recovery *r = &req->recovery;
+
+	r->resend_part = false;
+	/* The repair that this one has interrupted goes on. */
+	if (unlikely(r->rests) && shca_psn_diff(r->rest_end, req->psn.next) > 0) {
+		r->rests = false;
+		r->resend_end = r->rest_end;
+		r->gap_end = r->rest_end;
+		if (shca_psn_diff(r->rest_psn, req->psn.next) > 0)
+			req_skip_to(req, r->rest_psn);
+		return;
+	}
+	r->rests = false;
+	r->resend_end = SHCA_REQ_NOT_HELD;
+	req_skip_to(req, req->psn.max);
+	r->resend_max = req->psn.max;
 	/* Earlier AckReqs are still to be answered. */
 	if (shca_psn_diff(req->recovery.resend_asked, req->ackreq.psn) > 0)
 		req->ackreq.psn = req->recovery.resend_asked;
+	/* What left since then is still to ask. (A READ in it asks itself, so this is at most.) */
+	req->ackreq.nr_since = shca_psn_off(req->psn.next, req->ackreq.psn);
 }
 
 void shca_req_overtaken(struct shca_req *req)
@@ -98,8 +127,10 @@ void shca_req_overtaken(struct shca_req *req)
 	u32 end = req->recovery.resend_end;
 	u32 asked = req->recovery.resend_asked;
 	bool part = req->recovery.resend_part;
+	bool rests = req->recovery.rests;
 
 	shca_req_seek(req);
+	req->recovery.rests = rests;
 	if (end == SHCA_REQ_NOT_HELD)
 		return;
 	req->recovery.resend_asked = asked;
@@ -282,9 +313,12 @@ static bool req_is_under_way(const struct shca_req *req, u32 end, u32 cause, u64
 {
 	const struct shca_req_recovery *r = &req->recovery;
 
+	/* (a small window may let no more leave before what has left is repaired) */
+	if (r->resend_end != SHCA_REQ_NOT_HELD && shca_psn_diff(end, req->psn.next) >= 0)
+		return true;
 	if (shca_psn_diff(r->gap_end, req->psn.una) <= 0)
 		return false;
-	if (req->psn.next != req->psn.max)
+	if (r->resend_end == SHCA_REQ_NOT_HELD && req->psn.next != req->psn.max)
 		return true;
 	if (shca_psn_diff(cause, r->gap_max) >= 0)
 		return false;
@@ -293,11 +327,32 @@ static bool req_is_under_way(const struct shca_req *req, u32 end, u32 cause, u64
 	return now - r->gap_ns < 2 * req_round_trip(req);
 }
 
+/*
+ * All before @end is missing, and @cause has come.  What is between them has come too, as a
+ * rule, and waits there: in its place others may leave.  Or the way would be empty when the
+ * gap is repaired, and all of a window would follow at once.
+ */
+static void req_come(struct shca_req *req, u32 end, u32 cause)
+{
+	s32 nr = shca_psn_diff(cause, end) + 1;
+
+	if (nr <= 0 || (u32)nr > req_span(req))
+		return;
+	/* A queue that has made the window smaller is full: it gets no more than that. */
+	if (req->cc.cwnd < req->cc.wide)
+		return;
+	/* (what came later may tell less) */
+	req->recovery.beyond = max_t(u32, req->recovery.beyond,
+				     min_t(u32, nr, req->cc.cwnd));
+	req->recovery.repairs = true;
+}
+
 void shca_req_resend(struct shca_req *req, u32 nr, u32 cause, u64 now)
 {
 	u32 end = shca_psn_add(req->psn.una, nr);
 
 	shca_req_time(req, cause, now);
+	req_come(req, end, cause);
 	/* (gone back to another peer's way: all of it is sent again) */
 	if (req->recovery.rnr_wait ||
 	    (req->recovery.went_back && !req->recovery.repair_ns) ||
@@ -311,6 +366,8 @@ void shca_req_resend(struct shca_req *req, u32 nr, u32 cause, u64 now)
 static void req_is_late(struct shca_req *req, u64 now)
 {
 	req->recovery.late_ns = 0;
+	/* An early copy was not due while this was waited for, and is no sooner than its answer. */
+	req->recovery.told_ns = now;
 	if (req->recovery.rnr_wait || req->psn.next != req->psn.max)
 		return;
 	if (!--req->recovery.reorders)
@@ -341,6 +398,7 @@ void shca_req_repaired(struct shca_req *req)
 			req->recovery.late_ns = 0;
 	}
 	req->recovery.repair_ns = 0;
+	req->recovery.beyond = 0;
 	req->recovery.repairs = req->recovery.late_ns || req->recovery.acked;
 }
 
@@ -361,7 +419,7 @@ void shca_req_stale(struct shca_req *req, u32 psn, u64 now)
 	req_reordered(req);
 }
 
-void shca_req_gap(struct shca_req *req, u32 psn, u32 cause, u64 now)
+void shca_req_unanswered(struct shca_req *req, u32 psn, u32 cause, u64 now)
 {
 	const struct shca_send_wr *wr = req_wr(req, req->ring.una);
 	u32 nr = shca_psn_off(psn, req->psn.una);
@@ -379,6 +437,14 @@ void shca_req_gap(struct shca_req *req, u32 psn, u32 cause, u64 now)
 	nr = shca_psn_add(req->psn.una, nr);
 	if (!req_may_be_late(req, nr, true, now))
 		req_repair(req, nr, true, now);
+}
+
+void shca_req_gap(struct shca_req *req, u32 psn, u32 cause, u64 now)
+{
+	/* (an answer that was ahead, too, until the one that is held before it was taken) */
+	if (req->state == SHCA_SIDE_READY && shca_psn_diff(psn, req->psn.una) > 0)
+		req_come(req, psn, cause);
+	shca_req_unanswered(req, psn, cause, now);
 }
 
 void shca_req_missing(struct shca_req *req, u64 now)
@@ -633,6 +699,7 @@ static void req_send_early(struct shca_req *req, u64 now)
 	u32 end;
 
 	req->recovery.early_row++;
+	req->recovery.alone_soon = false;
 	req->recovery.again_ns = now;
 	req->recovery.one_packet = true;
 	req->stats.early++;
@@ -644,9 +711,42 @@ static void req_send_early(struct shca_req *req, u64 now)
 		end = shca_psn_add(req->psn.una, 1);
 		req_gap_is(req, end, false, now);
 		req_resend(req, end);
+		req->recovery.alone = 1;
 	} else {
 		shca_req_seek(req);
 	}
+}
+
+/*
+ * The peer would have acknowledged what it keeps behind those packets, or told of a gap there.
+ * So what had left before them is lost, too.  A full window lets no new packet leave that
+ * shows the gap, and to send each of them early, alone, takes two round trips.  A queue that
+ * drops all of a window is full, so it gets a few at first, then twice as many each round trip.
+ */
+void shca_req_alone(struct shca_req *req, u64 now)
+{
+	struct shca_req_recovery *r = &req->recovery;
+	u32 nr = r->alone;
+
+	if (shca_psn_diff(req->psn.una, r->gap_end) < 0)
+		return;
+	r->alone = 0;
+	if (req->psn.una != r->gap_end || req->psn.next != req->psn.max ||
+	    r->gap_max != req->psn.max || !req_span(req))
+		return;
+	/*
+	 * What comes soon may be the answer to the first copy, which left before the rest, or a
+	 * queue has become short.  One packet more tells.
+	 */
+	if (nr == 1 && !r->alone_soon && now - r->gap_ns < r->rtt_ns / 2) {
+		req_send_early(req, now);
+		r->alone_soon = true;
+		return;
+	}
+	nr = nr == 1 ? SHCA_CC_WINDOW_MIN : 2 * nr;
+	nr = min_t(u32, nr, req_span(req));
+	req_repair(req, shca_psn_add(req->psn.una, nr), false, now);
+	r->alone = nr;
 }
 
 void shca_req_timer(struct shca_req *req, u64 now)

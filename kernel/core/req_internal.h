@@ -41,6 +41,14 @@ static inline void shca_req_watch(struct shca_req *req)
 	req->gate.until = max_t(u64, req->gate.until, SHCA_GATE_OPEN);
 }
 
+/* From here on packets leave by a static rate, that of the path or of a datagram. */
+static inline void shca_req_watch_rate(struct shca_req *req)
+{
+	req->rate.on = true;
+	req->gate.rates = true;
+	req->gate.until = max_t(u64, req->gate.until, SHCA_GATE_OPEN);
+}
+
 /* Type of the answer that completes it, SHCA_ANSWER_*. */
 static inline u8 req_answer(const struct shca_send_wr *wr)
 {
@@ -96,6 +104,13 @@ static inline bool req_is_rc(const struct shca_req *req)
 	       req->attr.transport == SHCA_TRANSPORT_XRC;
 }
 
+/* IBTA 10.2.5: only the QP's own Q_Key may be a privileged one. */
+static inline u32 req_qkey(const struct shca_req *req, const struct shca_send_wr *wr)
+{
+	return wr->ud.remote_qkey & 0x80000000u ? req->attr.qkey :
+						  wr->ud.remote_qkey;
+}
+
 /* PSNs outstanding; unsigned, so that one READ may take 2^23 of them. */
 static inline u32 req_span(const struct shca_req *req)
 {
@@ -135,6 +150,12 @@ void shca_req_missing(struct shca_req *req, u64 now);
  */
 void shca_req_resend(struct shca_req *req, u32 nr, u32 cause, u64 now);
 
+/** shca_req_alone() - acknowledged, while shca_req_recovery.alone packets were the last to leave */
+void shca_req_alone(struct shca_req *req, u64 now);
+
+/** shca_req_unanswered() - shca_req_gap() where nothing of it is kept behind the gap */
+void shca_req_unanswered(struct shca_req *req, u32 psn, u32 cause, u64 now);
+
 /** shca_req_time() - the peer has the packet at @psn, in order or not: is it the timed one? */
 void shca_req_time(struct shca_req *req, u32 psn, u64 now);
 
@@ -156,6 +177,9 @@ void shca_req_overtaken(struct shca_req *req);
 
 /** shca_req_set_timeout() - after a change of the attributes or of the round trip */
 void shca_req_set_timeout(struct shca_req *req);
+
+/** shca_req_set_rate() - after a change of the attributes: nothing is owed to the old rate */
+void shca_req_set_rate(struct shca_req *req);
 
 /** shca_req_wait_rnr() - the peer has no receive and asks for a wait of @asked ns */
 void shca_req_wait_rnr(struct shca_req *req, u64 asked, u64 now);

@@ -91,6 +91,7 @@ void shca_req_start(struct shca_req *req, const struct shca_req_attr *attr)
 	shca_req_set_timeout(req);
 	shca_cc_start(&req->cc, &attr->cc, 1u << min_t(u32, req->psn.mtu_shift, 12));
 	shca_req_watch(req);
+	shca_req_set_rate(req);
 	req->marks = req_is_rc(req) ? shca_marks(attr->marking) : 0;
 	req->state = SHCA_SIDE_READY;
 }
@@ -187,8 +188,8 @@ static bool req_is_held(const struct shca_req *req)
 static u32 req_read_room(const struct shca_req *req)
 {
 	if (req->attr.keeps)
-		return min_t(u32, req->cc.cwnd * SHCA_REQ_READ_KEPT,
-			     req_is_held(req) ? SHCA_CC_WIDEST : SHCA_CC_WIDE_ENOUGH);
+		return max_t(u32, req_is_held(req) ? req->cc.cwnd : 0,
+			     min_t(u32, req->cc.cwnd * SHCA_REQ_READ_KEPT, SHCA_CC_WIDE_ENOUGH));
 	return req->cc.cwnd * SHCA_REQ_READ_FACTOR;
 }
 
@@ -207,11 +208,18 @@ static bool req_may_start(struct shca_req *req,
 		return shca_req_credit_allows(req, wr, nr_psn);
 	if (req->psn.nr_rd >= req->attr.max_rd_atomic)
 		return false;
-	if (req->psn.nr_rd && req->psn.nr_rd_psns + nr_psn > req_read_room(req)) {
+	if (req->psn.nr_rd && req->psn.nr_rd_psns + nr_psn >
+			      req_read_room(req) + req->recovery.beyond) {
 		req->cc.limits = true;
 		return false;
 	}
 	return !span || span + nr_psn <= SHCA_REQ_SPAN;
+}
+
+/* Packets that may be outstanding: those that are kept behind a gap are not on the way. */
+static u32 req_window(const struct shca_req *req)
+{
+	return req->cc.cwnd + req->recovery.beyond;
 }
 
 /*
@@ -225,7 +233,7 @@ static bool req_window_full(const struct shca_req *req, u32 psn)
 
 	if (req->psn.next != req->psn.max)
 		return ahead >= req->cc.cwnd;
-	return ahead - req->psn.nr_rd_psns >= req->cc.cwnd || ahead >= SHCA_REQ_SPAN;
+	return ahead - req->psn.nr_rd_psns >= req_window(req) || ahead >= SHCA_REQ_SPAN;
 }
 
 static void req_start_wr(struct shca_req *req, struct shca_send_wr *wr,
@@ -360,9 +368,11 @@ static u32 req_burst(const struct shca_req *req, const struct shca_send_wr *wr)
 	if (nr < 2 || !req->ring.pkt_idx || req_is_rd(wr) || req->recovery.one_packet ||
 	    req->psn.next != req->psn.max)
 		return 1;
+	if (unlikely(req->rate.on))
+		nr = min_t(u32, nr, req->rate.run);
 	if (!req_is_rc(req))
 		return nr;
-	nr = min_t(u32, nr, req->cc.cwnd - (ahead - req->psn.nr_rd_psns));
+	nr = min_t(u32, nr, req_window(req) - (ahead - req->psn.nr_rd_psns));
 	if (unlikely(req->cc.watches))
 		nr = min_t(u32, nr, req->cc.burst);
 	nr = min_t(u32, nr, SHCA_REQ_SPAN - ahead);
@@ -417,9 +427,7 @@ static void req_build_data(const struct shca_req *req,
 	if (flags & SHCA_OPF_DETH) {
 		pkt->dqpn = wr->ud.remote_qpn;
 		pkt->deth.sqpn = req->attr.sqpn;
-		/* IBTA 10.2.5: only the QP's own may be a privileged one. */
-		pkt->deth.qkey = wr->ud.remote_qkey & 0x80000000u ?
-				 req->attr.qkey : wr->ud.remote_qkey;
+		pkt->deth.qkey = req_qkey(req, wr);
 	}
 	/* Only where a receive request completes can there be an event. */
 	if (flags & SHCA_OPF_END && flags & (SHCA_OPF_SEND | SHCA_OPF_IMM))
@@ -604,6 +612,7 @@ static void req_sent(struct shca_req *req, struct shca_send_wr *wr,
 		req->recovery.rtt_valid = true;
 		req->recovery.rtt_again = false;
 		req->recovery.rtt_psn = shca_psn_add(pkt->psn, pkt->span);
+		req->recovery.rtt_una = req->psn.una;
 		req->recovery.rtt_start = now;
 	}
 	req->psn.next = end_psn;
@@ -626,6 +635,46 @@ static void req_sent(struct shca_req *req, struct shca_send_wr *wr,
 	}
 	req->stats.tx_pkts += nr_pkts;
 	req->stats.tx_bytes += pkt->paylen;
+}
+
+/* ---- static rate ------------------------------------------------------------- */
+
+/* The rate of a request, or of an ACK probe (NULL). */
+static u32 req_rate_of(const struct shca_req *req, const struct shca_send_wr *wr)
+{
+	return req->attr.transport == SHCA_TRANSPORT_UD ? wr->rate_kbps :
+							  req->attr.rate_kbps;
+}
+
+/*
+ * Datagrams wait in order: one without a rate does so only behind one that has to.  After
+ * the last one there is nothing to look at, until one with a rate is posted.
+ */
+static void req_obey_rate(struct shca_req *req, u64 now)
+{
+	const struct shca_send_wr *wr = req_wr(req, req->ring.nxt);
+	u64 until;
+
+	if (req->attr.transport == SHCA_TRANSPORT_UD && req->ring.nxt == req->ring.prod) {
+		req->rate.on = false;
+		return;
+	}
+	shca_req_watch_rate(req);
+	if (!req_rate_of(req, wr))
+		return;
+	until = shca_rate_until(&req->rate, now);
+	if (until)
+		shca_req_rate(req, until);
+}
+
+/* @pkt leaves. */
+static noinline void req_rated(struct shca_req *req, const struct shca_send_wr *wr,
+			       const struct shca_pkt *pkt, u64 now)
+{
+	u32 kbps = req_rate_of(req, wr);
+
+	if (kbps)
+		shca_rate_sent(&req->rate, kbps, pkt, now);
 }
 
 /* ---- ACK probes ------------------------------------------------------------ */
@@ -667,6 +716,8 @@ static bool req_probe(struct shca_req *req, u64 now, struct shca_pkt *pkt)
 	req_asked(req, req->psn.max, now);
 	req->stats.probes++;
 	req->stats.tx_pkts++;
+	if (unlikely(req->rate.on))
+		req_rated(req, NULL, pkt, now);
 	return true;
 }
 
@@ -686,7 +737,8 @@ static void req_confirm(struct shca_req *req)
 
 /*
  * May the next packet leave?  A pace is kept here, and not as packets leave, so that
- * requesters without one pay nothing for it: shca_req_watch().
+ * requesters without one pay nothing for it: shca_req_watch().  A static rate is looked
+ * at here, too.
  */
 static noinline bool req_pass_gate(struct shca_req *req, u64 now)
 {
@@ -697,15 +749,15 @@ static noinline bool req_pass_gate(struct shca_req *req, u64 now)
 	if (now < req->gate.until)
 		return false;
 	memset(&req->gate, 0, sizeof(req->gate));
-	if (!req->cc.watches)
-		return true;
 	shca_req_watch(req);
-	if (nr_psn > 0)
+	if (req->cc.watches && nr_psn > 0)
 		until = shca_cc_on_sent(&req->cc, nr_psn,
 					req->recovery.rtt_ns, now);
 	if (until)
 		shca_req_pace(req, until);
-	return !until;
+	if (req->rate.on)
+		req_obey_rate(req, now);
+	return req->gate.until <= now;
 }
 
 bool shca_req_next(struct shca_req *req, u64 now, struct shca_pkt *pkt)
@@ -735,6 +787,8 @@ bool shca_req_next(struct shca_req *req, u64 now, struct shca_pkt *pkt)
 	pkt->ackreq = req_wants_ack(req, wr, nr_pkts, last, end_psn, now);
 	pkt->again = req->psn.next != req->psn.max;
 	req_sent(req, wr, pkt, nr_pkts, last, end_psn, now);
+	if (unlikely(req->rate.on))
+		req_rated(req, wr, pkt, now);
 	if (unlikely(req->recovery.resend_end != SHCA_REQ_NOT_HELD) &&
 	    shca_psn_diff(end_psn, req->recovery.resend_end) >= 0)
 		shca_req_resend_done(req);

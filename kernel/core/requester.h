@@ -19,6 +19,7 @@
 #include "mem_ops.h"
 #include "own.h"
 #include "packet.h"
+#include "rate.h"
 #include "transport.h"
 #include "wr.h"
 
@@ -82,6 +83,7 @@
  * @marking:	enum shca_marking
  * @apm:	enum shca_apm_state: MigReq, and whether exhausted retries mean migration
  * @keeps:	the caller keeps responses that are out of order: shca_req_may_hold()
+ * @rate_kbps:	static rate of the path; 0: none.  UD: that of each request counts
  * @cc:		congestion control of RC and XRC
  */
 struct shca_req_attr {
@@ -100,6 +102,7 @@ struct shca_req_attr {
 	u8 apm;
 	bool keeps;
 	u32 peer;
+	u32 rate_kbps;
 	struct shca_cc_attr cc;
 };
 
@@ -111,6 +114,7 @@ struct shca_req_attr {
 #define SHCA_REQ_MAX_RD_ATOMIC	(1u << 4)
 #define SHCA_REQ_PEER		(1u << 5)	/* adds bits */
 #define SHCA_REQ_APM		(1u << 6)	/* ends shca_req.migrates; all retries are left */
+#define SHCA_REQ_RATE		(1u << 7)
 
 /**
  * struct shca_req_stats - counters of the side since the QP was made
@@ -217,9 +221,10 @@ struct shca_req_ackreq {
  * struct shca_req_gate - times before which nothing leaves; 0 for no limit
  * @until:	the latest of the times below
  * @stall_ns:	the link is full, or a peer's memory is absent
- * @rate_ns:	static rate of the QP
+ * @rate_ns:	rate of the path, of a datagram, or of RAW_PACKET
  * @pace_ns:	pace of the congestion control
  * @paces:	what leaves is paced: @until is at least SHCA_GATE_OPEN
+ * @rates:	a static rate is looked at: likewise
  * @psn:	with @paces: PSNs before it have been paced
  */
 struct shca_req_gate {
@@ -229,6 +234,7 @@ struct shca_req_gate {
 	u64 pace_ns;
 	u32 psn;
 	bool paces;
+	bool rates;
 };
 
 /**
@@ -240,6 +246,7 @@ struct shca_req_gate {
  *		back
  * @rtt_ns: @rtt_start: @rtt_psn:	smoothed round-trip time; start and PSN
  *		of the timed packet
+ * @rtt_una:	oldest PSN when it left
  * @rtt_valid:	a packet is being timed
  * @rtt_again:	and was resent after a time-out meanwhile
  * @rtt_guess:	@rtt_ns is of such a packet, so it may contain a time-out
@@ -268,7 +275,14 @@ struct shca_req_gate {
  * @late_ns: @late_psn: @late_end: @late_part:	unless they come before @late_ns, packets
  *		from @late_psn, which is the oldest, up to @late_end are sent again; 0: none
  * @repair_ns:	when the oldest packet was sent again because of a gap; 0: it was not
- * @repairs:	one of @late_ns, @repair_ns and @acked is not 0
+ * @rest_psn: @rest_end: @rests:	a repair was interrupted by another one, and goes on at
+ *		@rest_psn up to @rest_end
+ * @alone:	so many packets up to @gap_end were sent again after all others, without which
+ *		nothing tells of those: one early, then more; 0: none
+ * @alone_soon:	the answer to one packet came soon, and this is the next one
+ * @beyond:	PSNs behind the oldest gap that have come, as far as that is known: they are
+ *		not on their way any more
+ * @repairs:	one of @late_ns, @repair_ns, @beyond and @acked is not 0
  * @reorders:	so many more gaps are repaired a round trip later, because packets were
  *		reordered
  * @loss_psn:	losses before it belong to the window that was made smaller already
@@ -286,6 +300,7 @@ struct shca_req_recovery {
 	u64 again_ns;
 	u64 told_ns;
 	u32 rtt_psn;
+	u32 rtt_una;
 	u32 resend_end;
 	u32 resend_asked;
 	u32 resend_max;
@@ -297,6 +312,12 @@ struct shca_req_recovery {
 	u32 watch_psn;
 	u32 watch_end;
 	u32 acked_psn;
+	u32 beyond;
+	u32 rest_psn;
+	u32 rest_end;
+	u32 alone;
+	bool rests;
+	bool alone_soon;
 	bool acked;
 	u8 acked_syndrome;
 	bool resend_part;
@@ -382,6 +403,7 @@ struct shca_req {
 		struct shca_req_fail fail;
 		struct shca_req_ackreq ackreq;
 		struct shca_req_gate gate;
+		struct shca_rate rate;
 		struct shca_req_recovery recovery;
 		struct shca_req_stats stats;
 	};
@@ -492,7 +514,7 @@ void shca_req_release(struct shca_req *req);
  */
 void shca_req_stall(struct shca_req *req, u64 until);
 
-/** shca_req_rate() - hand out nothing before @until, by the QP's static rate */
+/** shca_req_rate() - hand out nothing before @until, by a rate */
 void shca_req_rate(struct shca_req *req, u64 until);
 
 /** shca_req_pace() - hand out nothing before @until, by congestion control */

@@ -50,4 +50,15 @@ static inline void resp_tm_break(struct shca_resp *resp)
 bool shca_resp_paylen_fits(const struct shca_resp *resp,
 			   const struct shca_pkt *pkt, u32 flags);
 
+/* Take a receive request into @resp->wr; the fast path may have looked already. */
+static inline enum shca_recv_status resp_recv_get(struct shca_resp *resp)
+{
+	enum shca_recv_status status = resp->wr_ahead;
+
+	if (likely(status == SHCA_RECV_OK))
+		return resp->mem->recv_get(resp->mem_ctx, &resp->wr);
+	resp->wr_ahead = SHCA_RECV_OK;
+	return status;
+}
+
 #endif

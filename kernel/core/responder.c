@@ -65,6 +65,7 @@ void shca_resp_start(struct shca_resp *resp, const struct shca_resp_attr *attr)
 		min_t(u32, attr->max_dest_rd_atomic, resp->rd_mask + 1);
 	resp->epsn = attr->rq_psn & SHCA_PSN_MASK;
 	resp->marks = shca_marks(attr->marking);
+	shca_rate_set(&resp->rate, attr->rate_kbps, attr->mtu);
 	resp->state = SHCA_SIDE_READY;
 }
 

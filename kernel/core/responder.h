@@ -14,6 +14,7 @@
 #include "opcode.h"
 #include "own.h"
 #include "packet.h"
+#include "rate.h"
 #include "transport.h"
 #include "wr.h"
 
@@ -35,6 +36,7 @@
  * @peer:	SHCA_PEER_*; bits join while it runs
  * @credits:	RC: answers say how many receive requests are posted; they must not
  *		come from an SRQ
+ * @rate_kbps:	static rate of the path; 0: none
  */
 struct shca_resp_attr {
 	u32 mtu;
@@ -55,6 +57,7 @@ struct shca_resp_attr {
 	u8 apm;
 	u32 peer;
 	bool credits;
+	u32 rate_kbps;
 };
 
 /* attributes for shca_resp_modify() */
@@ -65,6 +68,7 @@ struct shca_resp_attr {
 #define SHCA_RESP_TRANSPORT	(1u << 4)	/* for a work queue, which has no QP */
 #define SHCA_RESP_PEER		(1u << 5)	/* adds bits */
 #define SHCA_RESP_APM		(1u << 6)
+#define SHCA_RESP_RATE		(1u << 7)
 
 /*
  * Packets are kept up to so many PSNs ahead of the expected one. A requester has fewer
@@ -169,6 +173,7 @@ struct shca_resp_stats {
  * @rd_send:	record whose response is being sent
  * @reach:	maximum PSNs of a response packet: 1 on a wire
  * @burst:	middle packets of a response, as struct shca_req_psn.burst
+ * @rate:	what the responses of READs and atomics wait for; all packets count
  * @xrc_srqn:	XRC: SRQ of the message in progress
  * @heard: @first_psn: @comm_est:	a packet has come, with this PSN; RC, XRC: one with the
  *		expected PSN has come
@@ -226,6 +231,7 @@ struct shca_resp {
 		u64 ack_seq;
 		u64 out_seq;
 		u64 cnp_ns;
+		struct shca_rate rate;
 
 		struct shca_rd *rd;
 		u32 rd_mask;
@@ -291,6 +297,13 @@ void shca_resp_reset(struct shca_resp *resp);
  * Return: whether there is something to send; sending it reads no memory.
  */
 bool shca_resp_flush_acks(struct shca_resp *resp);
+
+/** shca_resp_deadline() - time for shca_resp_next(), by the static rate; 0 for none */
+static inline u64 shca_resp_deadline(const struct shca_resp *resp)
+{
+	return unlikely(resp->rate.until_ns) && resp->rd_send != resp->rd_tail ?
+	       resp->rate.until_ns : 0;
+}
 
 /** shca_resp_owes_ack() - is an acknowledgement owed, and nothing else? */
 static inline bool shca_resp_owes_ack(const struct shca_resp *resp)

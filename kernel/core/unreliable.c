@@ -77,7 +77,7 @@ static enum shca_verdict unr_take_wr(struct shca_resp *resp,
 {
 	if (resp->wr_valid)
 		return SHCA_RX_OK;
-	switch (resp->mem->recv_get(resp->mem_ctx, &resp->wr)) {
+	switch (resp_recv_get(resp)) {
 	case SHCA_RECV_OK:
 		resp->wr_valid = true;
 		return SHCA_RX_OK;

@@ -82,6 +82,7 @@ enum shca_wc_opcode {
  * @inv_rkey:	the rkey to invalidate
  * @length:	bytes of the message: sum of the segments, or inline length
  * @xrc_srqn:	XRC: the peer's SRQ
+ * @rate_kbps:	UD: static rate of the address; 0: none
  * @rdma: @atomic: @flush: @bind: @reg: @ud: one of these; the form of the operation
  *		says which (wr_op.h).  @rdma, @atomic and @flush begin alike
  * @bind:	@key is the window's handle with the low byte of its new key; @mr_lkey
@@ -110,7 +111,10 @@ struct shca_send_wr {
 		u32 inv_rkey;
 	};
 	u32 length;
-	u32 xrc_srqn;
+	union {
+		u32 xrc_srqn;
+		u32 rate_kbps;
+	};
 	union {
 		struct {
 			u64 remote_addr;

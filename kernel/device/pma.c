@@ -26,6 +26,7 @@
 #define SHCA_MAD_FIELD		cpu_to_be16(0x001c)
 
 #define SHCA_PMA_PORT		1
+#define SHCA_PMA_SEL2_XMIT_WAIT	BIT(0)
 #define SHCA_PMA_ALL_PORTS	0xff
 /* 4.096 us * 2^18, a second, in which an answer comes */
 #define SHCA_PMA_RESP_TIME	18
@@ -51,6 +52,8 @@ static u64 shca_pma_total(struct shca_dev *dev, enum shca_pma_counter counter)
 		       shca_counter_total(dev, SHCA_CNT_TX_DROP);
 	case SHCA_PMA_INTEGRITY:
 		return dev->ib ? READ_ONCE(dev->ib->sma.integrity) : 0;
+	case SHCA_PMA_OVERRUNS:
+		return dev->ib ? READ_ONCE(dev->ib->sma.overruns) : 0;
 	case SHCA_PMA_XMIT_DATA:
 		return shca_counter_total(dev, SHCA_CNT_TX_BYTES) / 4;
 	case SHCA_PMA_RCV_DATA:
@@ -59,6 +62,9 @@ static u64 shca_pma_total(struct shca_dev *dev, enum shca_pma_counter counter)
 		return shca_counter_total(dev, SHCA_CNT_TX_PKTS);
 	case SHCA_PMA_RCV_PKTS:
 		return shca_counter_total(dev, SHCA_CNT_RX_PKTS);
+	case SHCA_PMA_XMIT_WAIT:
+		return dev->ib ? div_u64(shca_ib_flow_waited(&dev->ib->flow),
+					 NSEC_PER_USEC) : 0;
 	case SHCA_PMA_NR:
 		break;
 	}
@@ -90,6 +96,7 @@ static const struct {
 	{ IB_PMA_SEL_PORT_RCV_ERRORS, SHCA_PMA_RCV_ERRORS },
 	{ IB_PMA_SEL_PORT_XMIT_DISCARDS, SHCA_PMA_XMIT_DISCARDS },
 	{ IB_PMA_SEL_LOCAL_LINK_INTEGRITY_ERRORS, SHCA_PMA_INTEGRITY },
+	{ IB_PMA_SEL_EXCESSIVE_BUFFER_OVERRUNS, SHCA_PMA_OVERRUNS },
 	{ IB_PMA_SEL_PORT_XMIT_DATA, SHCA_PMA_XMIT_DATA },
 	{ IB_PMA_SEL_PORT_RCV_DATA, SHCA_PMA_RCV_DATA },
 	{ IB_PMA_SEL_PORT_XMIT_PACKETS, SHCA_PMA_XMIT_PKTS },
@@ -118,7 +125,8 @@ static void shca_pma_class(void *data)
 	info->base_version = 1;
 	info->class_version = 1;
 	info->capability_mask = IB_PMA_CLASS_CAP_EXT_WIDTH |
-				IB_PMA_CLASS_CAP_ALLPORTSELECT;
+				IB_PMA_CLASS_CAP_ALLPORTSELECT |
+				IB_PMA_CLASS_CAP_XMIT_WAIT;
 	info->cap_mask2_resp_time = cpu_to_be32(SHCA_PMA_RESP_TIME);
 }
 
@@ -134,7 +142,8 @@ static void shca_pma_counters(struct shca_dev *dev, void *data)
 		cpu_to_be16(shca_pma_up_to(dev, SHCA_PMA_RCV_ERRORS, U16_MAX));
 	c->port_xmit_discards =
 		cpu_to_be16(shca_pma_up_to(dev, SHCA_PMA_XMIT_DISCARDS, U16_MAX));
-	c->link_overrun_errors = shca_pma_up_to(dev, SHCA_PMA_INTEGRITY, 15) << 4;
+	c->link_overrun_errors = shca_pma_up_to(dev, SHCA_PMA_INTEGRITY, 15) << 4 |
+				 shca_pma_up_to(dev, SHCA_PMA_OVERRUNS, 15);
 	c->port_xmit_data =
 		cpu_to_be32(shca_pma_up_to(dev, SHCA_PMA_XMIT_DATA, U32_MAX));
 	c->port_rcv_data =
@@ -143,6 +152,8 @@ static void shca_pma_counters(struct shca_dev *dev, void *data)
 		cpu_to_be32(shca_pma_up_to(dev, SHCA_PMA_XMIT_PKTS, U32_MAX));
 	c->port_rcv_packets =
 		cpu_to_be32(shca_pma_up_to(dev, SHCA_PMA_RCV_PKTS, U32_MAX));
+	c->port_xmit_wait =
+		cpu_to_be32(shca_pma_up_to(dev, SHCA_PMA_XMIT_WAIT, U32_MAX));
 }
 
 static void shca_pma_counters_ext(struct shca_dev *dev, void *data)
@@ -258,6 +269,9 @@ static __be16 shca_pma_port(struct shca_dev *dev, const void *in, void *data,
 	for (i = 0; set && ext && i < ARRAY_SIZE(shca_pma_ext_selects); i++)
 		if (asked->counter_select & shca_pma_ext_selects[i].select)
 			shca_pma_reset(dev, shca_pma_ext_selects[i].counter);
+	/* CounterSelect2 */
+	if (set && !ext && asked->reserved1 & SHCA_PMA_SEL2_XMIT_WAIT)
+		shca_pma_reset(dev, SHCA_PMA_XMIT_WAIT);
 	c->port_select = asked->port_select;
 	c->counter_select = asked->counter_select;
 	if (ext)

@@ -40,6 +40,7 @@ static void shca_port_speed(struct shca_dev *dev, u32 port,
 		!__ethtool_get_link_ksettings(dev->ndev, &link) &&
 		link.base.speed != (u32)SPEED_UNKNOWN;
 	rtnl_unlock();
+	WRITE_ONCE(dev->port_mbps, known ? link.base.speed : 0);
 	if (known && !ib_get_eth_speed(&dev->ibdev, port, &attr->active_speed,
 				       &attr->active_width))
 		return;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 /*
- * Address handles: creation in any context (core_locking.rst), and the table in
- * which work requests find them.
+ * Address vectors, as far as all links have them. Address handles: creation in any
+ * context (core_locking.rst), and the table in which work requests find them.
  */
 #include "ah.h"
 
@@ -43,6 +43,24 @@ bool shca_ah_find(struct shca_dev *dev, struct ib_pd *pd, u32 handle,
 	return found;
 }
 
+const char *shca_av_init(struct shca_dev *dev, const struct rdma_ah_attr *attr,
+			 u32 sport_hash, struct shca_av *av)
+{
+	const char *why = dev->link->av_init(dev, attr, sport_hash, av);
+	u8 rate = rdma_ah_get_static_rate(attr);
+	u32 port_mbps = READ_ONCE(dev->port_mbps);
+	int mbps;
+
+	if (why || rate == IB_RATE_PORT_CURRENT)
+		return why;
+	mbps = ib_rate_to_mbps(rate);
+	if (mbps < 0)
+		return "static_rate is none of enum ibv_rate";
+	if (!port_mbps || mbps < port_mbps)
+		av->rate_kbps = mbps * 1000;
+	return NULL;
+}
+
 static struct shca_ah_entry *shca_ah_entry_alloc(struct shca_dev *dev,
 						 struct ib_pd *pd,
 						 const struct rdma_ah_attr *attr,
@@ -56,7 +74,7 @@ static struct shca_ah_entry *shca_ah_entry_alloc(struct shca_dev *dev,
 		return ERR_PTR(-ENOMEM);
 	entry->pd = pd;
 	/* Without a flow label, each handle is a flow of its own. */
-	why = dev->link->av_init(dev, attr, get_random_u32(), &entry->av);
+	why = shca_av_init(dev, attr, get_random_u32(), &entry->av);
 	if (why) {
 		kfree(entry);
 		return ERR_PTR(shca_refuse(dev, 0, -EINVAL, why));

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
 /*
- * Address handles. A work request names one by its number. The kernel copies
+ * Address vectors and address handles. A work request names one by its number. The kernel copies
  * the address vector when it fetches the request. So an address handle may be
  * destroyed while requests that used it are in progress.
  */
@@ -41,6 +41,18 @@ static inline struct shca_ah *to_shca_ah(struct ib_ah *ibah)
 {
 	return container_of(ibah, struct shca_ah, ibah);
 }
+
+/**
+ * shca_av_init() - make an address vector from verbs attributes
+ * @sport_hash:	spreads flows
+ *
+ * A static rate that the port does not reach is no limit.  The port's rate is that of now.
+ *
+ * Context: any, like that of the address handle.
+ * Return: NULL, or the reason for EINVAL.
+ */
+const char *shca_av_init(struct shca_dev *dev, const struct rdma_ah_attr *attr,
+			 u32 sport_hash, struct shca_av *av);
 
 /** shca_ah_table_init() - create the empty table of handles */
 void shca_ah_table_init(struct shca_dev *dev);

@@ -75,6 +75,7 @@ static void shca_ib_unlock(struct shca_ib_link *link)
 
 	for (sl = 0; sl < SHCA_IB_SLS; sl++)
 		view.lane[sl] = shca_ib_lane_of(&link->sma.lanes, sl);
+	view.credits = view.up && link->flow.running;
 	ether_addr_copy(view.peer_mac, link->phy.peer_mac);
 	write_seqcount_begin(&link->seq);
 	link->view = view;
@@ -88,12 +89,16 @@ static void shca_ib_note(struct shca_ib_link *link, u32 events)
 	u8 phys = link->phy.phys;
 
 	if (events & SHCA_IB_EV_DOWN) {
+		shca_ib_flow_reset(link, false);
 		atomic_inc(&link->dev->link_downed);
 		shca_ib_tell(link, shca_ib_sma_link(&link->sma, phys, false));
 	}
 	link->sma.peer_lanes = link->phy.peer.lanes;
-	if (events & SHCA_IB_EV_UP)
+	if (events & SHCA_IB_EV_UP) {
 		shca_ib_tell(link, shca_ib_sma_link(&link->sma, phys, true));
+		shca_ib_flow_set(&link->flow, &link->sma);
+		shca_ib_flow_reset(link, link->running && link->phy.peer.credits);
+	}
 	link->sma.phys = phys;
 }
 
@@ -174,11 +179,12 @@ u32 shca_ib_process_smp(struct shca_dev *dev, const void *in, void *out,
 	if (what & SHCA_IB_SMA_PKEYS)
 		for (i = 0; i < SHCA_LIM_PKEYS; i++)
 			WRITE_ONCE(dev->pkeys[i], link->sma.pkeys[i]);
+	if (what & SHCA_IB_SMA_LANES)
+		shca_ib_flow_set(&link->flow, &link->sma);
 	shca_ib_tell(link, what);
+	/* The answer leaves by this link, after the return. */
 	if (what & (SHCA_IB_SMA_DISABLE | SHCA_IB_SMA_POLL))
-		shca_ib_note(link, shca_ib_port_disable(&link->phy, true, now));
-	if (what & SHCA_IB_SMA_POLL)
-		shca_ib_note(link, shca_ib_port_disable(&link->phy, false, now));
+		shca_ib_port_ask(&link->phy, what & SHCA_IB_SMA_DISABLE, now);
 	shca_ib_trapped(link, what);
 	shca_ib_arm(link, now);
 	shca_ib_unlock(link);
@@ -212,6 +218,13 @@ void shca_ib_arrived(struct shca_ib_link *link, bool damaged)
 		return;
 	spin_lock(&link->lock);
 	shca_ib_trapped(link, shca_ib_sma_arrived(&link->sma, damaged));
+	spin_unlock(&link->lock);
+}
+
+void shca_ib_overrun(struct shca_ib_link *link)
+{
+	spin_lock(&link->lock);
+	shca_ib_trapped(link, shca_ib_sma_overrun(&link->sma, ktime_get_ns()));
 	spin_unlock(&link->lock);
 }
 
@@ -309,6 +322,10 @@ int shca_ib_init_dev(struct shca_dev *dev,
 	link = kzalloc(sizeof(*link), GFP_KERNEL);
 	if (!link)
 		return -ENOMEM;
+	if (shca_ib_flow_init(link)) {
+		kfree(link);
+		return -ENOMEM;
+	}
 	link->dev = dev;
 	link->guid = guid;
 	spin_lock_init(&link->lock);
@@ -320,6 +337,7 @@ int shca_ib_init_dev(struct shca_dev *dev,
 	link->session = session;
 	shca_ib_port_init(&link->phy, guid, session, mtu);
 	link->phy.lanes = SHCA_IB_VL_CAP;
+	link->phy.credits = true;
 	/* The netdev had a sufficient MTU a moment ago. */
 	shca_ib_sma_init(&link->sma, guid,
 			 mtu ? ib_mtu_int_to_enum(mtu) : IB_MTU_256);
@@ -344,6 +362,8 @@ int shca_ib_init_dev(struct shca_dev *dev,
 
 void shca_ib_exit_dev(struct shca_dev *dev)
 {
+	if (dev->ib)
+		shca_ib_flow_exit(dev->ib);
 	kfree(dev->ib);
 	dev->ib = NULL;
 }
@@ -382,6 +402,7 @@ void shca_ib_stop(struct shca_dev *dev)
 	/* Waits until no handler runs. */
 	dev_remove_pack(&link->ptype);
 	cancel_delayed_work_sync(&link->hello);
+	shca_ib_flow_stop(link);
 	shca_ib_trap_stop(link);
 	if (send)
 		shca_ib_send_hello(dev, &bye, dest);

@@ -16,6 +16,7 @@
 #include "../core/ib_sample.h"
 #include "../core/ib_sma.h"
 #include "../core/ib_wire.h"
+#include "ib_lanes.h"
 #include "link.h"
 
 /** enum shca_pma_counter - what performance management counts (device/pma.c) */
@@ -25,16 +26,19 @@ enum shca_pma_counter {
 	SHCA_PMA_RCV_ERRORS,
 	SHCA_PMA_XMIT_DISCARDS,
 	SHCA_PMA_INTEGRITY,
+	SHCA_PMA_OVERRUNS,
 	SHCA_PMA_XMIT_DATA,
 	SHCA_PMA_RCV_DATA,
 	SHCA_PMA_XMIT_PKTS,
 	SHCA_PMA_RCV_PKTS,
+	SHCA_PMA_XMIT_WAIT,
 	SHCA_PMA_NR,
 };
 
 /**
  * struct shca_ib_view - what packets need to know of the port
  * @up:		physical state LinkUp; the fields from @peer_session on are valid
+ * @credits:	@up, and both ends have credits
  * @state:	enum shca_ib_state
  * @lid: @lmc:	own LIDs; 0: none
  * @lanes:	data lanes
@@ -44,6 +48,7 @@ enum shca_pma_counter {
  */
 struct shca_ib_view {
 	bool up;
+	bool credits;
 	u8 state;
 	u8 lmc;
 	u8 lanes;
@@ -67,6 +72,7 @@ struct shca_ib_view {
  * @running:	frames are received and sent
  * @phy:	physical state
  * @sma:	state and other attributes, as a subnet manager sees them
+ * @flow:	flow control, which has a lock of its own, taken inside of @lock
  * @seq: @view:	a copy of some of the above, read for each packet without @lock
  */
 struct shca_ib_link {
@@ -85,6 +91,7 @@ struct shca_ib_link {
 	bool running;
 	struct shca_ib_port phy;
 	struct shca_ib_sma sma;
+	struct shca_ib_flow flow;
 	seqcount_spinlock_t seq;
 	struct shca_ib_view view;
 };
@@ -167,6 +174,9 @@ void shca_ib_change_caps(struct shca_dev *dev, u32 set, u32 clear);
  * The port is told of an intact one only if it has seen a damaged one.
  */
 void shca_ib_arrived(struct shca_ib_link *link, bool damaged);
+
+/** shca_ib_overrun() - there was no buffer for a packet from the peer; bottom halves off */
+void shca_ib_overrun(struct shca_ib_link *link);
 
 /** shca_ib_bad_key() - a packet was refused for its P_Key or Q_Key; softirq */
 void shca_ib_bad_key(struct shca_ib_link *link, enum shca_ib_trap kind,

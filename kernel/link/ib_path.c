@@ -21,7 +21,7 @@
 #include "ib_batch.h"
 #include "icrc.h"
 
-static struct shca_ib_vcrc shca_ib_vcrc_tables __ro_after_init;
+struct shca_ib_vcrc shca_ib_vcrc_tables __ro_after_init;
 
 void __init shca_ib_init(void)
 {
@@ -168,7 +168,7 @@ static unsigned int shca_ib_max_batch(struct shca_dev *dev,
 
 	if (READ_ONCE(dev->path) == SHCA_PATH_WIRE ||
 	    shca_ib_is_mlid(av->ib.dlid) || !shca_ib_batch_passes(ndev) ||
-	    shca_is_captured(ndev))
+	    shca_is_captured(ndev) || READ_ONCE(dev->ib->flow.one_by_one))
 		return 0;
 	size -= min_t(u32, size, MAX_HEADER + SHCA_IB_SHIM_BYTES +
 				 SHCA_IB_LOWER_MAX);
@@ -249,9 +249,8 @@ static int shca_ib_loop(struct sk_buff *skb)
 	return netif_rx(skb) == NET_RX_SUCCESS ? 0 : -EBUSY;
 }
 
-/* @segs: packets of @len bytes at most, from the shim to the VCRC */
-static int shca_ib_leave(struct shca_dev *dev, const struct shca_ib_view *view,
-			 struct sk_buff *skb, unsigned int segs, u32 len)
+int shca_ib_leave(struct shca_dev *dev, const struct shca_ib_view *view,
+		  struct sk_buff *skb, unsigned int segs, u32 len)
 {
 	struct net_device *ndev = skb->dev;
 	int err;
@@ -286,13 +285,19 @@ static void shca_ib_loop_group(struct shca_dev *dev, const struct sk_buff *skb)
 		shca_count_n(dev, TX_DROP, 1);
 }
 
+static u32 shca_ib_frame_bytes(const struct shca_ib_lower *lower)
+{
+	return SHCA_IB_SHIM_BYTES + lower->len + SHCA_IB_VCRC_BYTES;
+}
+
 static int shca_ib_xmit(struct shca_dev *dev, const struct shca_av *av,
 			struct shca_route *route, struct sk_buff *skb,
 			unsigned int segs, u32 seg_len)
 {
 	/* A batch of one has no room for a VCRC: its bytes are in pages. */
 	bool batch = skb_is_nonlinear(skb) || segs > 1;
-	u32 len = segs > 1 ? seg_len : skb->len;
+	u32 len = segs > 1 ? seg_len : skb->len, all = skb->len;
+	struct shca_ib_load load;
 	struct shca_ib_lower lower;
 	struct shca_ib_view view;
 	u8 buf[SHCA_BTH_BYTES];
@@ -319,15 +324,23 @@ static int shca_ib_xmit(struct shca_dev *dev, const struct shca_av *av,
 		shca_ib_loop_group(dev, skb);
 	if (loop)
 		return shca_ib_loop(skb);
-	return shca_ib_leave(dev, &view, skb, segs,
-			     SHCA_IB_SHIM_BYTES + lower.len + SHCA_IB_VCRC_BYTES);
+	if (!view.credits || lower.vl == SHCA_IB_VL_MGMT)
+		return shca_ib_leave(dev, &view, skb, segs,
+				     shca_ib_frame_bytes(&lower));
+	route->lane = lower.vl;
+	shca_ib_load(&load, lower.vl, lower.len - len, all, len);
+	return shca_ib_flow_xmit(dev->ib, &view, skb, &load,
+				 shca_ib_frame_bytes(&lower));
 }
 
-/* Queues below are not looked at: one that stays full for long is loss. */
-static bool shca_ib_holds(const struct shca_route *route, u64 *left)
+/*
+ * The queue of the lane. Queues below it are not looked at: one that stays full for long
+ * is loss.
+ */
+static bool shca_ib_holds(struct shca_dev *dev, const struct shca_route *route,
+			  u64 *left)
 {
-	*left = 0;
-	return false;
+	return shca_ib_flow_holds(dev->ib, route->lane, left);
 }
 
 /* No congestion control: an InfiniBand link has credits for that. */
@@ -521,9 +534,26 @@ static void shca_ib_grh(const struct sk_buff *skb, u32 off, u32 len, u8 *grh)
 	memcpy(grh, pkt + SHCA_IB_LRH_BYTES, SHCA_IB_GRH_BYTES);
 }
 
+/* In the buffer of its lane; what came from the port itself had no credit. */
+static bool shca_ib_keep(struct shca_dev *dev, const struct sk_buff *skb,
+			 u32 len, bool keeps)
+{
+	u8 lane = shca_ib_lrh(skb)[0] >> 4;
+	struct shca_ib_load load;
+
+	if (lane >= SHCA_IB_LANES || skb->pkt_type == PACKET_LOOPBACK)
+		return true;
+	shca_ib_load(&load, lane, -skb_network_offset(skb), len, len);
+	if (keeps)
+		return shca_ib_flow_keep(dev->ib, &load);
+	shca_ib_flow_free(dev->ib, &load);
+	return true;
+}
+
 const struct shca_link_ops shca_ib_ops = {
 	.headroom = LL_MAX_HEADER + SHCA_IB_SHIM_BYTES + SHCA_IB_LOWER_MAX,
 	.tailroom = SHCA_IB_VCRC_BYTES,
+	.is_lossless = true,
 	.mtu = shca_ib_link_mtu,
 	.av_init = shca_ib_av_init,
 	.icrc = shca_ib_icrc,
@@ -541,5 +571,6 @@ const struct shca_link_ops shca_ib_ops = {
 	.arrived_at = shca_ib_arrived_at,
 	.icrc_ok = shca_ib_icrc_ok,
 	.bad_key = shca_ib_bad_key_of,
+	.keep = shca_ib_keep,
 	.grh = shca_ib_grh,
 };

@@ -5,9 +5,25 @@
 
 #include <linux/skbuff.h>
 
+#include "../core/ib_wire.h"
 #include "link.h"
 
+struct shca_ib_view;
+
 extern const struct shca_link_ops shca_ib_ops;
+/* Read-only after shca_ib_init(). */
+extern struct shca_ib_vcrc shca_ib_vcrc_tables;
+
+/**
+ * shca_ib_leave() - transmit a packet or a batch; consumes @skb
+ * @skb:	all but Ethernet's header
+ * @segs:	packets of @len bytes at most, from the shim to the VCRC
+ *
+ * Context: softirq or bottom halves off.
+ * Return: as xmit of struct shca_link_ops. All losses but -EBUSY are counted.
+ */
+int shca_ib_leave(struct shca_dev *dev, const struct shca_ib_view *view,
+		  struct sk_buff *skb, unsigned int segs, u32 len);
 
 /** shca_ib_init() - compute the tables of the VCRC */
 void shca_ib_init(void);

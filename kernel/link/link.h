@@ -36,6 +36,7 @@ enum shca_link_type {
  *		handle of a device. It tells whether a cached route belongs to
  *		this vector
  * @pkey_index:	of a request of QP1; other QPs have one for all requests
+ * @rate_kbps:	static rate: what leaves by this path leaves no faster; 0: no limit
  * @roce:	@ecn is ORed into @tclass. IPv4 addresses are IPv6-mapped;
  *		@sport is in host order. @oif is the netdev with the source address: the device's own, or a VLAN
  *		on it, whose packets leave tagged. @dmac is the next hop's
@@ -46,6 +47,7 @@ struct shca_av {
 	u8 sl;
 	u16 pkey_index;
 	u32 tag;
+	u32 rate_kbps;
 	union {
 		struct {
 			bool ipv4;
@@ -79,6 +81,7 @@ struct shca_av {
  * @looked_ns: @left:	when it was looked at last (shca_tx_look()), and how many packets
  *		had left it by then
  * @stopped:	and it was stopped then
+ * @lane:	of the last packet, on an InfiniBand link
  *
  * The lock of the side that owns it protects it. It is validated again for each
  * packet.
@@ -91,6 +94,7 @@ struct shca_route {
 	u64 looked_ns;
 	u64 left;
 	bool stopped;
+	u8 lane;
 };
 
 /**
@@ -126,8 +130,9 @@ struct shca_rx_skb {
  * @headroom:	bytes to reserve before the BTH
  * @tailroom:	bytes to reserve behind the ICRC of a packet that leaves alone; if there
  *		are any, it is linear
+ * @is_lossless:	a queue below that is full for long loses nothing while packets leave it
  * @mtu:	largest path MTU that @dev can carry now; 0 if not even 256
- * @av_init:	make an address vector from verbs attributes; @sport_hash
+ * @av_init:	make an address vector from verbs attributes, for shca_av_init(); @sport_hash
  *		spreads flows. May sleep. Returns NULL, or the reason for EINVAL
  * @icrc:	ICRC of outgoing packet number @seg of a batch: @len bytes at
  *		@bth, without the ICRC; @seed is for @av
@@ -161,6 +166,13 @@ struct shca_rx_skb {
  * @bad_key:	a received packet was refused for its P_Key, or its Q_Key: whoever
  *		manages the network may want to know. @pkt->data is a struct
  *		shca_rx_skb, but on the direct path (@mirrors)
+ * @keep:	a received packet of @len bytes, from BTH to ICRC, stays in a queue of the
+ *		device for long (@keeps), or has left it. Returns whether there is room for it
+ * @meets:	may a datagram to @av become one at @to without a packet?  Yes if the route ends
+ *		in the sender's namespace, at an address of @to, and nobody there watches
+ *		packets.  @path is what @path and @serves would say of the packet. NULL: no
+ *		datagram may
+ * @grh_sent:	@grh of that packet, of @len bytes from BTH to ICRC
  * @grh:	the SHCA_GRH_BYTES that UD delivers for a received packet. It
  *		has @len bytes at @off of @skb, from BTH to ICRC
  *
@@ -171,6 +183,7 @@ struct shca_rx_skb {
 struct shca_link_ops {
 	unsigned int headroom;
 	unsigned int tailroom;
+	bool is_lossless;
 	enum ib_mtu (*mtu)(const struct shca_dev *dev);
 	const char *(*av_init)(struct shca_dev *dev,
 			       const struct rdma_ah_attr *attr,
@@ -183,7 +196,8 @@ struct shca_link_ops {
 	int (*xmit)(struct shca_dev *dev, const struct shca_av *av,
 		    struct shca_route *route, struct sk_buff *skb,
 		    unsigned int segs, u32 seg_len);
-	bool (*holds)(const struct shca_route *route, u64 *left);
+	bool (*holds)(struct shca_dev *dev, const struct shca_route *route,
+		      u64 *left);
 	void (*ecn)(struct shca_av *av, bool capable);
 	void (*mark)(struct shca_av *av);
 	bool (*local)(struct shca_dev *dev, const struct shca_av *av,
@@ -200,6 +214,12 @@ struct shca_link_ops {
 			const u8 *bth, u32 off, u32 len);
 	void (*bad_key)(const struct shca_dev *dev, const struct shca_pkt *pkt,
 			bool is_qkey);
+	bool (*keep)(struct shca_dev *dev, const struct sk_buff *skb, u32 len,
+		     bool keeps);
+	bool (*meets)(struct shca_dev *dev, const struct shca_av *av,
+		      struct shca_route *route, const struct shca_dev *to,
+		      struct shca_path_info *path);
+	void (*grh_sent)(const struct shca_av *av, u32 len, u8 *grh);
 	void (*grh)(const struct sk_buff *skb, u32 off, u32 len, u8 *grh);
 };
 

@@ -20,7 +20,6 @@
 #include <net/ipv6.h>
 #include <net/l3mdev.h>
 #include <net/route.h>
-#include <net/sch_generic.h>
 #include <net/sock.h>
 #include <net/udp.h>
 #include <rdma/ib_addr.h>
@@ -35,6 +34,7 @@
 #include "capture.h"
 #include "icrc.h"
 #include "neigh.h"
+#include "queues.h"
 
 #define SHCA_DEFAULT_HOPS 64
 /* Well below the default of net.core.netdev_max_backlog, 1000. */
@@ -599,68 +599,10 @@ static int shca_roce_xmit(struct shca_dev *dev, const struct shca_av *av,
 	return err;
 }
 
-/**
- * struct shca_queues - the queues of some netdevs
- * @holds:	one of them has packets, or its netdev takes none
- * @left:	packets that have left them
- */
-struct shca_queues {
-	bool holds;
-	u64 left;
-};
-
-/* (not dev_get_stats(): locks of drivers are for process context) */
-static u64 shca_qdisc_left(const struct Qdisc *qdisc)
+static bool shca_roce_holds(struct shca_dev *dev, const struct shca_route *route,
+			    u64 *left)
 {
-	u64 nr = u64_stats_read(&qdisc->bstats.packets);
-	const struct gnet_stats_basic_sync *stats;
-	int cpu;
-
-	if (!qdisc_is_percpu_stats(qdisc))
-		return nr;
-	for_each_possible_cpu(cpu) {
-		stats = per_cpu_ptr(qdisc->cpu_bstats, cpu);
-		nr += u64_stats_read(&stats->packets);
-	}
-	return nr;
-}
-
-static int shca_look_at_queues(struct net_device *ndev,
-			       struct netdev_nested_priv *priv)
-{
-	struct shca_queues *queues = priv->data;
-	const struct netdev_queue *txq;
-	const struct Qdisc *qdisc;
-	unsigned int i;
-
-	for (i = 0; i < READ_ONCE(ndev->real_num_tx_queues); i++) {
-		txq = netdev_get_tx_queue(ndev, i);
-		qdisc = rcu_dereference(txq->qdisc);
-		if (netif_xmit_frozen_or_stopped(txq))
-			queues->holds = true;
-		if (!qdisc)
-			continue;
-		queues->holds |= qdisc_qlen_sum(qdisc) > 0;
-		queues->left += shca_qdisc_left(qdisc);
-	}
-	return 0;
-}
-
-/* Those of the netdev of the route, and of what it is stacked on (VLAN, bond). */
-static bool shca_roce_holds(const struct shca_route *route, u64 *left)
-{
-	struct shca_queues queues = {};
-	struct netdev_nested_priv priv = { .data = &queues };
-
-	if (!route->dst)
-		return false;
-	rcu_read_lock();
-	shca_look_at_queues(route->dst->dev, &priv);
-	netdev_walk_all_lower_dev_rcu(route->dst->dev, shca_look_at_queues,
-				      &priv);
-	rcu_read_unlock();
-	*left = queues.left;
-	return queues.holds;
+	return route->dst && shca_queues_hold(route->dst->dev, left);
 }
 
 /*
@@ -731,27 +673,39 @@ static bool shca_netdev_of(const struct shca_dev *dev, struct net_device *ndev,
 	return true;
 }
 
+/*
+ * Does @dev have this address?  @in: the netdev of arrival. A VLAN and its parent may
+ * have the same link-local address, and then it decides.
+ */
+static bool shca_has_addr4(const struct shca_dev *dev, __be32 addr, u16 *vlan)
+{
+	return shca_netdev_of(dev, __ip_dev_find(dev->snet->net, addr, false), vlan);
+}
+
+static bool shca_has_addr6(const struct shca_dev *dev, const struct in6_addr *addr,
+			   struct net_device *in, u16 *vlan)
+{
+	struct net *net = dev->snet->net;
+	struct net_device *ndev = in;
+
+	if (!ipv6_chk_addr(net, addr, ndev, 1))
+		ndev = dev->ndev;
+	if (!ipv6_chk_addr(net, addr, ndev, 1))
+		ndev = ipv6_dev_find(net, addr, NULL);
+	return shca_netdev_of(dev, ndev, vlan);
+}
+
 static bool shca_roce_serves(const struct shca_dev *dev,
 			     const struct sk_buff *skb, u16 *vlan)
 {
-	struct net *net = dev->snet->net;
-	struct net_device *ndev;
 	bool serves;
 
 	rcu_read_lock();
-	if (skb->protocol == htons(ETH_P_IP)) {
-		ndev = __ip_dev_find(net, ip_hdr(skb)->daddr, false);
-	} else {
-		/* A VLAN and its parent may have the same link-local address.
-		 * The netdev of arrival decides.
-		 */
-		ndev = skb->dev;
-		if (!ipv6_chk_addr(net, &ipv6_hdr(skb)->daddr, ndev, 1))
-			ndev = dev->ndev;
-		if (!ipv6_chk_addr(net, &ipv6_hdr(skb)->daddr, ndev, 1))
-			ndev = ipv6_dev_find(net, &ipv6_hdr(skb)->daddr, NULL);
-	}
-	serves = shca_netdev_of(dev, ndev, vlan);
+	if (skb->protocol == htons(ETH_P_IP))
+		serves = shca_has_addr4(dev, ip_hdr(skb)->daddr, vlan);
+	else
+		serves = shca_has_addr6(dev, &ipv6_hdr(skb)->daddr, skb->dev,
+					vlan);
 	rcu_read_unlock();
 	return serves;
 }
@@ -761,17 +715,43 @@ static bool shca_roce_serves(const struct shca_dev *dev,
  * header, plus 1 for IPv6 or 2 for IPv4. UCX relies on it to find the
  * destination address in the first 40 bytes.
  */
+#define SHCA_SL_IPV4	(8 | 2)
+#define SHCA_SL_IPV6	(8 | 1)
+
 static void shca_roce_path(const struct sk_buff *skb,
 			   struct shca_path_info *path)
 {
 	*path = (struct shca_path_info){ .port = 1, .grh_present = true };
 	if (skb->protocol == htons(ETH_P_IP)) {
 		path->ecn_ce = INET_ECN_is_ce(ip_hdr(skb)->tos);
-		path->sl = 8 | 2;
+		path->sl = SHCA_SL_IPV4;
 	} else {
 		path->ecn_ce = INET_ECN_is_ce(ipv6_get_dsfield(ipv6_hdr(skb)));
-		path->sl = 8 | 1;
+		path->sl = SHCA_SL_IPV6;
 	}
+}
+
+/* (a packet that its sender has marked is counted as one) */
+static bool shca_roce_meets(struct shca_dev *dev, const struct shca_av *av,
+			    struct shca_route *route, const struct shca_dev *to,
+			    struct shca_path_info *path)
+{
+	bool meets;
+
+	if (!shca_roce_local(dev, av, route) ||
+	    shca_is_captured(route->dst->dev) || INET_ECN_is_ce(shca_tos(av)))
+		return false;
+	*path = (struct shca_path_info){ .port = 1, .grh_present = true };
+	path->sl = av->roce.ipv4 ? SHCA_SL_IPV4 : SHCA_SL_IPV6;
+	rcu_read_lock();
+	if (av->roce.ipv4)
+		meets = shca_has_addr4(to, av->roce.daddr.s6_addr32[3],
+				       &path->vlan);
+	else
+		meets = shca_has_addr6(to, &av->roce.daddr, route->dst->dev,
+				       &path->vlan);
+	rcu_read_unlock();
+	return meets;
 }
 
 static void shca_roce_mgid(const struct sk_buff *skb, struct in6_addr *mgid)
@@ -788,10 +768,32 @@ static bool shca_roce_arrived_at(const struct shca_dev *dev,
 	return shca_netdev_of(dev, skb->dev, vlan);
 }
 
-/*
- * The IPv4 header is in the last 20 of the 40 bytes (IBTA A17.4.5.2). For a
- * packet of an unsplit batch, make the header that GSO would have made.
- */
+/* The IPv4 header is in the last 20 of the 40 bytes (IBTA A17.4.5.2). */
+static void shca_grh_of_ip4(const struct iphdr *ip, u8 *grh)
+{
+	memset(grh, 0, SHCA_GRH_BYTES - sizeof(*ip));
+	memcpy(grh + SHCA_GRH_BYTES - sizeof(*ip), ip, sizeof(*ip));
+}
+
+static void shca_roce_grh_sent(const struct shca_av *av, u32 len, u8 *grh)
+{
+	u32 udp_len = sizeof(struct udphdr) + len;
+
+	if (av->roce.ipv4) {
+		struct iphdr ip;
+
+		shca_fill_ip4(av, &ip, sizeof(ip) + udp_len);
+		ip_send_check(&ip);
+		shca_grh_of_ip4(&ip, grh);
+	} else {
+		struct ipv6hdr ip;
+
+		shca_fill_ip6(av, &ip, sizeof(ip) + udp_len);
+		memcpy(grh, &ip, sizeof(ip));
+	}
+}
+
+/* For a packet of an unsplit batch, make the header that GSO would have made. */
 static void shca_roce_grh(const struct sk_buff *skb, u32 off, u32 len, u8 *grh)
 {
 	u32 udp_len = sizeof(struct udphdr) + len;
@@ -806,8 +808,7 @@ static void shca_roce_grh(const struct sk_buff *skb, u32 off, u32 len, u8 *grh)
 					      off / skb_shinfo(skb)->gso_size);
 			ip_send_check(&ip);
 		}
-		memset(grh, 0, SHCA_GRH_BYTES - sizeof(ip));
-		memcpy(grh + SHCA_GRH_BYTES - sizeof(ip), &ip, sizeof(ip));
+		shca_grh_of_ip4(&ip, grh);
 	} else {
 		struct ipv6hdr ip = *ipv6_hdr(skb);
 
@@ -821,6 +822,13 @@ static void shca_roce_grh(const struct sk_buff *skb, u32 off, u32 len, u8 *grh)
 static void shca_roce_bad_key(const struct shca_dev *dev,
 			      const struct shca_pkt *pkt, bool is_qkey)
 {
+}
+
+/* Nobody has promised it a buffer. */
+static bool shca_roce_keep(struct shca_dev *dev, const struct sk_buff *skb,
+			   u32 len, bool keeps)
+{
+	return true;
 }
 
 const struct shca_link_ops shca_roce_ops = {
@@ -842,6 +850,9 @@ const struct shca_link_ops shca_roce_ops = {
 	.mgid = shca_roce_mgid,
 	.arrived_at = shca_roce_arrived_at,
 	.bad_key = shca_roce_bad_key,
+	.keep = shca_roce_keep,
+	.meets = shca_roce_meets,
+	.grh_sent = shca_roce_grh_sent,
 	.grh = shca_roce_grh,
 	.icrc_ok = shca_roce_icrc_ok,
 };

@@ -49,6 +49,31 @@ static enum shca_counter shca_ib_rcv_hello_frame(struct shca_ib_link *link,
 	return SHCA_CNT_NR;
 }
 
+static enum shca_counter shca_ib_rcv_credits(struct shca_ib_link *link,
+					     struct sk_buff *skb,
+					     const struct shca_ib_shim *shim)
+{
+	struct shca_ib_credit_frame frame;
+	u8 body[SHCA_IB_CREDIT_BYTES];
+	enum shca_ib_parse parse;
+	struct shca_ib_view view;
+
+	if (skb_copy_bits(skb, SHCA_IB_SHIM_BYTES, body,
+			  min_t(u32, shim->len, sizeof(body))))
+		return SHCA_CNT_RX_SHORT;
+	parse = shca_ib_credit_parse(&frame, &shca_ib_vcrc_tables, shim, body);
+	if (parse)
+		return shca_ib_counter(parse);
+	shca_ib_look(link, &view);
+	/* (as other frames before the link is up; it comes again) */
+	if (!view.up)
+		return SHCA_CNT_NR;
+	if (frame.session != view.peer_session)
+		return SHCA_CNT_RX_PATH;
+	shca_ib_flow_hear(link, &frame);
+	return SHCA_CNT_NR;
+}
+
 /* Return: the counter of a packet that the port does not take, or SHCA_CNT_NR. */
 static enum shca_counter shca_ib_admit(const struct shca_ib_view *view,
 				       const struct shca_ib_lower *lower,
@@ -99,11 +124,12 @@ static enum shca_counter shca_ib_check_vcrc(struct shca_ib_link *link,
 /*
  * @skb: the shim and the packet, or a batch; if it is taken, from the BTH to the ICRC.
  * @unit: bytes of a batch's packets from BTH to ICRC, which have no VCRC; or 0
+ * @load: what has arrived, if it had credit; else no packets
  */
 static enum shca_counter shca_ib_rcv_data(struct shca_ib_link *link,
 					  struct sk_buff *skb,
 					  const struct shca_ib_shim *shim,
-					  u32 unit)
+					  u32 unit, struct shca_ib_load *load)
 {
 	/* What is behind the headers of a batch stays in its pages. */
 	const u32 most = SHCA_IB_SHIM_BYTES +
@@ -141,6 +167,11 @@ static enum shca_counter shca_ib_rcv_data(struct shca_ib_link *link,
 			return id;
 	}
 	shca_ib_arrived(link, false);
+	/* It has had its credit, whatever becomes of it. */
+	if (view.credits && !loop && lower.vl < SHCA_IB_LANES)
+		shca_ib_load(load, lower.vl, shca_ib_lower_bytes(&lower),
+			     skb->len - bytes, unit ?: skb->len);
+	load->period = shim->period;
 	bth = skb_header_pointer(skb, bytes, sizeof(buf), buf);
 	if (!bth)
 		return SHCA_CNT_RX_SHORT;
@@ -160,6 +191,7 @@ int shca_ib_rcv(struct sk_buff *skb, struct net_device *ndev,
 						 ptype);
 	struct shca_dev *dev = link->dev;
 	enum shca_ib_parse parse;
+	struct shca_ib_load load;
 	struct shca_ib_shim shim;
 	enum shca_counter id;
 	u32 unit;
@@ -185,11 +217,21 @@ int shca_ib_rcv(struct sk_buff *skb, struct net_device *ndev,
 		id = shca_ib_rcv_hello_frame(link, skb, &shim);
 		goto counted;
 	}
-	id = shca_ib_rcv_data(link, skb, &shim, unit);
+	if (shim.type == SHCA_IB_FRAME_CREDITS) {
+		id = shca_ib_rcv_credits(link, skb, &shim);
+		goto counted;
+	}
+	load.segs = 0;
+	id = shca_ib_rcv_data(link, skb, &shim, unit, &load);
 	if (id == SHCA_CNT_NR) {
 		shca_rx(&shca_ib_ops, dev->snet, skb, unit ?: skb->len);
-		return NET_RX_SUCCESS;
+		skb = NULL;
 	}
+	/* Its buffer is free again. */
+	if (load.segs)
+		shca_ib_flow_arrived(link, &load);
+	if (!skb)
+		return NET_RX_SUCCESS;
 counted:
 	if (id != SHCA_CNT_NR)
 		this_cpu_add(dev->counters->v[id],

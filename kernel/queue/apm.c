@@ -17,17 +17,23 @@ static_assert((int)SHCA_APM_MIGRATED == (int)IB_MIG_MIGRATED &&
 	      (int)SHCA_APM_REARM == (int)IB_MIG_REARM &&
 	      (int)SHCA_APM_ARMED == (int)IB_MIG_ARMED);
 
-/* Both sides learn the state; with @timeout_ns, the path is another one. */
-static void shca_apm_tell(struct shca_qp *qp, u64 timeout_ns, u32 req_mask)
+/* Both sides learn the state; with @moved, the path is another one, with that time-out. */
+static void shca_apm_tell(struct shca_qp *qp, u64 timeout_ns, bool moved)
 {
 	const struct shca_req_attr req = {
 		.apm = qp->apm.is.state,
 		.timeout_ns = timeout_ns,
+		.rate_kbps = qp->av.rate_kbps,
 	};
-	const struct shca_resp_attr resp = { .apm = qp->apm.is.state };
+	const struct shca_resp_attr resp = {
+		.apm = qp->apm.is.state,
+		.rate_kbps = qp->av.rate_kbps,
+	};
 
-	shca_req_modify(&qp->sq.req, &req, SHCA_REQ_APM | req_mask);
-	shca_resp_modify(&qp->rq.resp, &resp, SHCA_RESP_APM);
+	shca_req_modify(&qp->sq.req, &req, SHCA_REQ_APM |
+			(moved ? SHCA_REQ_TIMEOUT | SHCA_REQ_RATE : 0));
+	shca_resp_modify(&qp->rq.resp, &resp, SHCA_RESP_APM |
+			 (moved ? SHCA_RESP_RATE : 0));
 }
 
 /* What was sent by the other path is lost if no answer has come; the timer knows. */
@@ -46,7 +52,7 @@ static void shca_apm_swap(struct shca_qp *qp)
 	apm->swapped = !apm->swapped;
 	shca_route_drop(&qp->sq.side.route);
 	shca_route_drop(&qp->rq.side.route);
-	shca_apm_tell(qp, timeout_ns, SHCA_REQ_TIMEOUT);
+	shca_apm_tell(qp, timeout_ns, true);
 }
 
 /* Return: whether the paths were exchanged. */
@@ -55,7 +61,7 @@ static bool shca_apm_do(struct shca_qp *qp, enum shca_apm_step step)
 	if (step == SHCA_APM_MIGRATE)
 		shca_apm_swap(qp);
 	else if (step == SHCA_APM_ARM)
-		shca_apm_tell(qp, 0, 0);
+		shca_apm_tell(qp, 0, false);
 	return step == SHCA_APM_MIGRATE;
 }
 

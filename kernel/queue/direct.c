@@ -36,11 +36,10 @@
 #include "../base/dev.h"
 #include "../base/trace.h"
 #include "../base/trace_payload.h"
-#include "../base/trace_steps.h"
-#include "../base/trust.h"
 #include "../core/psn.h"
 #include "../core/fast.h"
 #include "../mem/mr.h"
+#include "direct_internal.h"
 #include "fault.h"
 #include "payload.h"
 #include "qp_table.h"
@@ -49,8 +48,6 @@
 
 /* Bytes of one hand-over: some tens of microseconds with bottom halves off. */
 #define SHCA_DIRECT_BYTES	(256u << 10)
-/* Budget of one hold of the locks, in pages and hand-overs. */
-#define SHCA_DIRECT_BUDGET	128
 /* A peer that waits for memory is looked at every SHCA_BUSY_NS, so often doubled. */
 #define SHCA_BUSY_FAR		8
 
@@ -69,26 +66,6 @@ static bool shca_direct_may_begin(const struct shca_qp *qp)
 static enum ib_qp_type shca_direct_type(const struct shca_qp *qp)
 {
 	return qp->type == IB_QPT_XRC_INI ? IB_QPT_XRC_TGT : qp->type;
-}
-
-/* May requests go directly to this device?  Both must say so. */
-static bool shca_direct_may_meet(const struct shca_dev *dev,
-				 const struct shca_dev *peer)
-{
-	u8 path = READ_ONCE(peer->path);
-
-	/* What befalls packets needs packets. */
-	if (shca_fault_is_on(peer, SHCA_FAULT_PACKETS))
-		return false;
-	/* One copy places all at once. */
-	if (static_branch_unlikely(&shca_manners_on) &&
-	    (shca_limit(peer, LATE_US) || shca_limit(dev, LATE_US)))
-		return false;
-	if (likely(dev->snet == peer->snet))
-		return path != SHCA_PATH_WIRE;
-	return path == SHCA_PATH_HOST &&
-	       READ_ONCE(dev->path) == SHCA_PATH_HOST &&
-	       shca_trusts(dev, peer) && shca_trusts(peer, dev);
 }
 
 /* Could packets of another namespace arrive there? */
@@ -124,8 +101,12 @@ static bool shca_direct_fits(const struct shca_qp *qp,
 			     const struct shca_qp *peer)
 {
 	lockdep_assert_held(&peer->rq.lock);
-	/* Packets of another partition are dropped, and counted, as packets. */
-	return !peer->dead && peer->rq.resp.attr.dqpn == qp->qpn &&
+	/*
+	 * Packets of another partition are dropped, and counted, as packets.  What is handed
+	 * over takes no time, so a static rate is kept by packets, too.
+	 */
+	return !peer->dead && !(qp->av.rate_kbps | peer->av.rate_kbps) &&
+	       peer->rq.resp.attr.dqpn == qp->qpn &&
 	       shca_pkey_match(shca_qp_pkey(qp), shca_qp_pkey(peer)) &&
 	       shca_direct_mirrors(qp, peer) &&
 	       shca_direct_is_up(qp->dev, peer->dev);
@@ -306,26 +287,6 @@ struct shca_fast_run {
 	u32 back;
 };
 
-/* From @from, or if that is NULL from @buf, to @to; both have been checked. */
-static void shca_fast_copy(const struct shca_mr *to, u64 to_va,
-			    const struct shca_mr *from, u64 from_va,
-			    const u8 *buf, u32 len)
-{
-	const u8 *p = buf;
-	u32 run;
-	u8 *q;
-
-	if (unlikely(to->type == SHCA_MR_NULL))
-		return;
-	for (; len; len -= run, to_va += run, from_va += run, p += run) {
-		run = len;
-		if (from)
-			p = shca_mr_next(from, from_va, &run);
-		q = shca_mr_next(to, to_va, &run);
-		memcpy(q, p, run);
-	}
-}
-
 /* The far end's memory: where @wr says, or where its receive request does. */
 static enum shca_mem_status shca_fast_far(struct shca_direct *d,
 					   const struct shca_send_wr *wr,
@@ -433,14 +394,6 @@ static void shca_fast_count(const struct shca_qp *qp, unsigned int nr,
 	shca_count_n(qp, RX_BYTES, in);
 }
 
-/* Trace events and counters by opcode need packets. */
-static bool shca_fast_watched(void)
-{
-	return trace_shca_direct_enabled() || trace_shca_rx_verdict_enabled() ||
-	       trace_shca_payload_enabled() || trace_shca_place_enabled() ||
-	       static_branch_unlikely(&shca_optional_counters);
-}
-
 /* Return: whether all has been sent, and nothing is owed. */
 static noinline_for_stack bool shca_direct_short(struct shca_direct *d)
 {
@@ -480,18 +433,6 @@ static noinline_for_stack void shca_direct_packets(struct shca_direct *d)
 		shca_direct_requests(d);
 	while (shca_direct_answers(d));
 	shca_set_reach(req, resp, 1);
-}
-
-/* What is told needs the peer after the locks are released. */
-static void shca_direct_note(struct shca_qp *peer,
-			     struct shca_direct_news *news)
-{
-	if (likely(!news->rq.events && !news->rq.failed && !peer->rq.srq) ||
-	    news->peer)
-		return;
-	/* It is not dead, so it has the reference of the object itself. */
-	refcount_inc(&peer->ref);
-	news->peer = peer;
 }
 
 void shca_direct_report(const struct shca_direct_news *news)

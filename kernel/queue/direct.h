@@ -11,7 +11,7 @@
 
 /** enum shca_direct_end - why shca_direct_transmit() returned */
 enum shca_direct_end {
-	SHCA_DIRECT_NO,		/* the wire is the way, nothing was done */
+	SHCA_DIRECT_NO,		/* the wire is the way of what is left */
 	SHCA_DIRECT_DONE,
 	SHCA_DIRECT_MORE,	/* the budget ended it */
 };

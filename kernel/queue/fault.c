@@ -128,6 +128,9 @@ static void shca_fault_arm(struct shca_faults *faults)
 
 static void shca_held_free(struct shca_held *held)
 {
+	if (held->rx)
+		held->dev->link->keep(held->dev, held->skb, held->len,
+				      false);
 	kfree_skb(held->skb);
 	kfree(held);
 }

@@ -577,6 +577,7 @@ static enum shca_mem_status shca_grh_store(void *ctx,
 	u32 hdr_len = shca_opcode_info(pkt->opcode)->hdr_len;
 	const struct shca_rx_skb *rx = pkt->data;
 	struct shca_mem_ctx *mem = ctx;
+	u32 len = hdr_len + pkt->paylen + pkt->pad + SHCA_ICRC_BYTES;
 	u8 grh[SHCA_GRH_BYTES];
 	struct shca_src src = { .buf = grh };
 
@@ -584,8 +585,10 @@ static enum shca_mem_status shca_grh_store(void *ctx,
 	if (static_branch_unlikely(&shca_manners_on) && mem->qp->rq.cq &&
 	    mem->qp->rq.cq->late)
 		shca_cq_keep_order(mem->qp->rq.cq, sge, nr);
-	mem->qp->link->grh(rx->skb, pkt->data_off - hdr_len,
-		      hdr_len + pkt->paylen + pkt->pad + SHCA_ICRC_BYTES, grh);
+	if (pkt->wr)	/* the direct path: no lower headers */
+		mem->qp->link->grh_sent(pkt->wr->priv, len, grh);
+	else
+		mem->qp->link->grh(rx->skb, pkt->data_off - hdr_len, len, grh);
 	return shca_scatter(mem, shca_rq_pd(mem->qp), sge, nr, 0,
 			    sizeof(grh), &src);
 }

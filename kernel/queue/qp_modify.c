@@ -17,6 +17,7 @@
 #include "../base/trace.h"
 #include "../base/udata.h"
 #include "../core/psn.h"
+#include "../link/ah.h"
 #include "apm.h"
 #include "cq.h"
 #include "fate.h"
@@ -177,6 +178,7 @@ static void shca_start_responder(struct shca_qp *qp)
 		.peer = shca_peer_told(qp->peer_ece) & SHCA_PEER_HOLDS,
 		/* An SRQ's requests may all be taken by others (IBTA 9.7.7.2). */
 		.credits = qp->type == IB_QPT_RC && qp->rq.ring.entries,
+		.rate_kbps = qp->av.rate_kbps,
 		.cnp = READ_ONCE(qp->dev->cc_mode) != SHCA_CC_MODE_OFF,
 		.cnp_interval_ns =
 			READ_ONCE(qp->dev->cc_params.np_min_time_between_cnps) *
@@ -237,6 +239,7 @@ static void shca_start_requester(struct shca_qp *qp)
 		.marking = READ_ONCE(qp->dev->resv8a),
 		.apm = qp->apm.is.state,
 		.keeps = true,
+		.rate_kbps = qp->av.rate_kbps,
 		.cc = {
 			.algorithm = shca_qp_cc(qp),
 			.params = &qp->dev->cc_params,
@@ -296,12 +299,14 @@ static void shca_modify_sides(struct shca_qp *qp, int mask, bool in_sqd)
 		.retry_cnt = qp->attr.retry_cnt,
 		.rnr_retry = qp->attr.rnr_retry,
 		.max_rd_atomic = qp->attr.max_rd_atomic,
+		.rate_kbps = qp->av.rate_kbps,
 	};
 	const struct shca_resp_attr resp = {
 		.access = qp->attr.qp_access_flags,
 		.qkey = qp->attr.qkey,
 		.min_rnr_timer = qp->attr.min_rnr_timer,
 		.max_dest_rd_atomic = qp->attr.max_dest_rd_atomic,
+		.rate_kbps = qp->av.rate_kbps,
 	};
 	u32 req_mask = 0, resp_mask = 0;
 
@@ -312,6 +317,10 @@ static void shca_modify_sides(struct shca_qp *qp, int mask, bool in_sqd)
 	if (mask & IB_QP_QKEY) {
 		resp_mask |= SHCA_RESP_QKEY;
 		req_mask |= SHCA_REQ_QKEY;
+	}
+	if (mask & IB_QP_AV) {
+		resp_mask |= SHCA_RESP_RATE;
+		req_mask |= SHCA_REQ_RATE;
 	}
 	if (in_sqd && mask & IB_QP_TIMEOUT)
 		req_mask |= SHCA_REQ_TIMEOUT;
@@ -393,9 +402,9 @@ static const char *shca_qp_make_paths(struct shca_qp *qp,
 	const char *why = NULL;
 
 	if (mask & IB_QP_AV)
-		why = qp->link->av_init(qp->dev, &attr->ah_attr, hash, av);
+		why = shca_av_init(qp->dev, &attr->ah_attr, hash, av);
 	if (!why && mask & IB_QP_ALT_PATH)
-		why = qp->link->av_init(qp->dev, &attr->alt_ah_attr, hash, alt);
+		why = shca_av_init(qp->dev, &attr->alt_ah_attr, hash, alt);
 	return why;
 }
 

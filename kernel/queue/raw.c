@@ -20,9 +20,6 @@
 #include "sq.h"
 #include "tx.h"
 
-/* How far frames may be ahead of their rate: fewer timers than frames. */
-#define SHCA_RATE_BURST_NS	100000
-
 u32 shca_raw_max_len(const struct shca_dev *dev)
 {
 	return READ_ONCE(dev->ndev->mtu) + VLAN_ETH_HLEN;

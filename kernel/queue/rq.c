@@ -3,8 +3,9 @@
  * The receive side: requests of the peer through the responder, its responses
  * to the wire, receive requests from the ring, and their flushing.
  *
- * Timer: shca_rq.timer, for a full queue below.  shca_rq_wait() arms it for when that
- * has room again, and shca_rq_timer() lets the responder go on.  It is also for an
+ * Timer: shca_rq.timer, for a full queue below, and for the static rate.  shca_rq_wait()
+ * arms it for when there is room again, or the next response may leave, and
+ * shca_rq_timer() lets the responder go on.  It is also for an
  * acknowledgement that has waited for a reply for too long (reply.h).  Softirq.
  */
 #include "rq.h"
@@ -101,18 +102,21 @@ bool shca_rq_complete(struct shca_qp *qp, const struct shca_wc *wc)
 	return false;
 }
 
-/* The queue below is full: continue in a moment. */
-static void shca_rq_wait(struct shca_qp *qp)
+/* Continue then. */
+static void shca_rq_wait(struct shca_qp *qp, u64 at)
 {
-	u64 at;
-
 	lockdep_assert_held(&qp->rq.lock);
 	if (qp->dead)
 		return;
-	at = shca_tx_busy_until(&qp->rq.side.route, ktime_get_ns());
 	qp->reply.armed = false;
 	hrtimer_start(&qp->rq.side.timer, ns_to_ktime(at),
 		      HRTIMER_MODE_ABS_SOFT);
+}
+
+/* The queue below is full: continue in a moment. */
+static void shca_rq_wait_below(struct shca_qp *qp)
+{
+	shca_rq_wait(qp, shca_tx_busy_until(&qp->rq.side.route, ktime_get_ns()));
 }
 
 void shca_rq_refused(struct shca_qp *qp, const struct shca_pkt *pkt,
@@ -140,12 +144,12 @@ static void shca_rq_failed(struct shca_qp *qp, const struct shca_batch *batch,
 {
 	if (shca_tx_found_full(batch, pkt)) {
 		shca_resp_link_full(&qp->rq.resp, pkt);
-		shca_rq_wait(qp);
+		shca_rq_wait_below(qp);
 		return;
 	}
 	shca_rq_refused(qp, pkt, status, news);
 	if (status == SHCA_MEM_RETRY && qp->rq.side.mem.starved)
-		shca_rq_wait(qp);
+		shca_rq_wait_below(qp);
 }
 
 /* A process's SRQ, whose events only wake up their readers. */
@@ -177,9 +181,16 @@ static const struct shca_side_ops shca_rq_ops;
 static bool shca_rq_respond(struct shca_qp *qp, u64 now,
 			    struct shca_side_news *news)
 {
+	bool more;
+	u64 at;
+
 	lockdep_assert_held(&qp->rq.lock);
 	WRITE_ONCE(qp->reply.held, false);
-	return shca_side_transmit(qp, &qp->rq.side, &shca_rq_ops, now, news);
+	more = shca_side_transmit(qp, &qp->rq.side, &shca_rq_ops, now, news);
+	at = shca_resp_deadline(&qp->rq.resp);
+	if (unlikely(at))
+		shca_rq_wait(qp, at);
+	return more;
 }
 
 static void shca_rq_queue(struct shca_qp *qp)

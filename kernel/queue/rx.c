@@ -42,7 +42,8 @@
  * @in:		the skb
  * @path:	what its lower headers say
  * @qp:		for which the packet before was, with a reference; or NULL
- * @path_ok:	that one may receive it (connected QPs; others ask per packet)
+ * @path_ok:	that one may receive it (not QP0 and QP1, which are found by the address)
+ * @vlan:	UD: of the address that it was sent to
  * @joins:	the next packet may be like the last of @run
  * @bth:	then: the BTH of that one, a copy
  * @bth_len:	then: its length, from BTH to ICRC
@@ -62,6 +63,7 @@ struct shca_rx_walk {
 	struct shca_path_info path;
 	struct shca_qp *qp;
 	bool path_ok;
+	u16 vlan;
 	bool response;
 	bool owes;
 	bool joins;
@@ -244,8 +246,15 @@ static bool shca_path_ok(struct shca_rx_walk *rx, u16 *vlan)
 		return false;
 	if (qp->type == IB_QPT_GSI || qp->type == IB_QPT_SMI)
 		return true;	/* it was found by the address */
-	if (qp->type == IB_QPT_UD)
-		return qp->link->serves(qp->dev, rx->in.skb, vlan);
+	if (qp->type == IB_QPT_UD) {
+		/* All packets of an skb have one address. */
+		if (!rx->path_ok)
+			rx->path_ok = qp->link->serves(qp->dev, rx->in.skb,
+						       &rx->vlan);
+		if (rx->path_ok)
+			*vlan = rx->vlan;
+		return rx->path_ok;
+	}
 	if (!rx->path_ok)
 		/* Half an old vector, half a new one is no peer's: a lost packet. */
 		rx->path_ok = data_race(qp->link->check(&qp->av, rx->in.skb));
@@ -618,7 +627,8 @@ static void shca_rx_hold(struct shca_rx_walk *rx, const struct shca_rx_seg *seg,
 	struct shca_held *held = kmalloc(sizeof(*held), GFP_ATOMIC | __GFP_NOWARN);
 	struct sk_buff *skb = skb_clone(rx->in.skb, GFP_ATOMIC | __GFP_NOWARN);
 
-	if (!held || !skb) {
+	if (!held || !skb ||
+	    !qp->link->keep(qp->dev, skb, seg->len, true)) {
 		kfree(held);
 		kfree_skb(skb);
 		return;
@@ -645,6 +655,7 @@ void shca_rx_again(struct shca_held *held)
 		.len = held->len,
 	};
 
+	held->dev->link->keep(held->dev, held->skb, held->len, false);
 	shca_rx_packets(held->dev->link, held->dev->snet, NULL, held->skb,
 			held->len, &alone);
 	kfree(held);

@@ -227,15 +227,17 @@ shca_side_take_all(struct shca_qp *qp, struct shca_side *side,
 /* Packets that were out of order and are fed in a hold of the lock. */
 #define SHCA_FEED_BUDGET	256
 
-/* A packet that is out of order is kept, if it may be. */
-static __always_inline void
+/* A packet that is out of order is kept, if it may be. Return: false: there is no room. */
+static __always_inline bool
 shca_side_keep(struct shca_qp *qp, struct shca_side *side,
 	       const struct shca_side_ops *ops, const struct shca_pkt *pkt,
 	       u64 now)
 {
-	if (ops->may_hold(qp, pkt, now) &&
-	    !shca_park_hold(&side->mem, &side->ahead, pkt))
-		shca_count(qp, RX_BACKLOG);
+	if (!ops->may_hold(qp, pkt, now) ||
+	    shca_park_hold(&side->mem, &side->ahead, pkt))
+		return true;
+	shca_count(qp, RX_BACKLOG);
+	return false;
 }
 
 /**
@@ -260,8 +262,10 @@ shca_side_hold(struct shca_qp *qp, struct shca_side *side,
 	u32 psn = pkt->psn;
 	s32 ahead;
 
-	if (is_ahead)
-		shca_side_keep(qp, side, ops, pkt, now);
+	/* (the peer sends on as far as it is told that packets have come) */
+	if (is_ahead && unlikely(!shca_side_keep(qp, side, ops, pkt, now)) &&
+	    side->ahead.nr)
+		cause = shca_park_last(&side->ahead)->psn;
 	if (side->feeds)
 		return;
 	while (!side->park.nr && (next = shca_park_first(&side->ahead))) {

@@ -30,6 +30,7 @@
 #include "../link/ah.h"
 #include "apm.h"
 #include "cq.h"
+#include "datagram.h"
 #include "direct.h"
 #include "fate.h"
 #include "fault.h"
@@ -90,10 +91,12 @@ static bool shca_sq_parse_ud(struct shca_qp *qp,
 			     const struct shca_send_wqe *wqe,
 			     struct shca_send_wr *wr)
 {
+	const u32 *reserved = wqe->ud.reserved;
 	struct shca_av *av;
 
+	static_assert(ARRAY_SIZE(wqe->ud.reserved) == 4);
 	/* No process has a QP1. */
-	if (memchr_inv(wqe->ud.reserved, 0, sizeof(wqe->ud.reserved)) ||
+	if ((reserved[0] | reserved[1] | reserved[2] | reserved[3]) ||
 	    (wqe->ud.pkey_index && qp->type != IB_QPT_GSI))
 		return false;
 	wr->ud.remote_qpn = wqe->ud.remote_qpn & 0xffffff;
@@ -104,6 +107,7 @@ static bool shca_sq_parse_ud(struct shca_qp *qp,
 	if (!shca_ah_find(qp->dev, qp->pd, wqe->ud.ah, av))
 		return false;
 	av->pkey_index = wqe->ud.pkey_index;
+	wr->rate_kbps = av->rate_kbps;
 	return true;
 }
 
@@ -424,7 +428,9 @@ static bool shca_sq_send(struct shca_qp *qp, struct shca_sq_news *news,
 		shca_apm_exhausted_locked(qp, &news->side);
 	if (qp->type == IB_QPT_RAW_PACKET)
 		return shca_raw_transmit(qp);
-	end = shca_direct_transmit(qp, &news->direct);
+	end = qp->type == IB_QPT_UD ?
+	      shca_datagram_transmit(qp, &news->direct) :
+	      shca_direct_transmit(qp, &news->direct);
 	if (end != SHCA_DIRECT_NO)
 		return end == SHCA_DIRECT_MORE;
 	return shca_sq_transmit(qp, &news->side);
@@ -498,8 +504,9 @@ static void shca_sq_look_below(struct shca_qp *qp, u64 now)
 
 	if (!overdue && !shca_req_is_early(req, now))
 		return;
-	switch (shca_tx_look(qp->link, &qp->sq.side.route, now)) {
+	switch (shca_tx_look(qp, &qp->sq.side.route, now)) {
 	case SHCA_QUEUE_GOES:
+	case SHCA_QUEUE_MOVES:
 		break;
 	case SHCA_QUEUE_HOLDS:
 		if (overdue)
@@ -677,7 +684,9 @@ shca_sq_hold_ahead(struct shca_qp *qp, const struct shca_pkt *pkt,
 		   enum shca_verdict verdict, u64 now,
 		   struct shca_side_news *news)
 {
-	shca_side_hold(qp, &qp->sq.side, &shca_sq_ops, pkt, verdict, now, news);
+	/* (a CNP has no PSN) */
+	if (verdict != SHCA_RX_CNP)
+		shca_side_hold(qp, &qp->sq.side, &shca_sq_ops, pkt, verdict, now, news);
 }
 
 static bool shca_sq_takes_run(const struct shca_qp *qp,

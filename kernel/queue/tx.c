@@ -52,8 +52,8 @@ u64 shca_tx_busy_until(const struct shca_route *route, u64 now)
 	return now + (SHCA_BUSY_NS << min_t(u32, steps, SHCA_BUSY_DOUBLINGS));
 }
 
-enum shca_queue shca_tx_look(const struct shca_link_ops *link,
-			     struct shca_route *route, u64 now)
+enum shca_queue shca_tx_look(const struct shca_qp *qp, struct shca_route *route,
+			     u64 now)
 {
 	bool again = now - route->looked_ns < 10 * SHCA_STOPPED_NS;
 	bool was_stopped = again && route->stopped;
@@ -61,34 +61,32 @@ enum shca_queue shca_tx_look(const struct shca_link_ops *link,
 	bool holds;
 
 	route->looked_ns = now;
-	holds = link->holds(route, &route->left);
+	holds = qp->link->holds(qp->dev, route, &route->left);
 	route->stopped = holds && again && route->left == left;
 	if (route->stopped)
 		return SHCA_QUEUE_STOPPED;
 	if (was_stopped)
 		return SHCA_QUEUE_RESUMED;
-	return holds && !again ? SHCA_QUEUE_HOLDS : SHCA_QUEUE_GOES;
-}
-
-static bool shca_tx_may_be_stopped(struct shca_batch *batch)
-{
-	enum shca_queue queue = shca_tx_look(batch->qp->link, batch->route,
-					     ktime_get_ns());
-
-	return queue == SHCA_QUEUE_HOLDS || queue == SHCA_QUEUE_STOPPED;
+	if (again && route->left != left)
+		return SHCA_QUEUE_MOVES;
+	return holds ? SHCA_QUEUE_HOLDS : SHCA_QUEUE_GOES;
 }
 
 /* The queue below was full: does its sender wait? */
 static noinline bool shca_tx_waits(struct shca_batch *batch)
 {
 	struct shca_route *route = batch->route;
+	enum shca_queue queue;
 
 	shca_count(batch->qp, TX_FULL);
 	if (++route->busy < SHCA_BUSY_MAX - 1)
 		return true;
 	/* The first look is one wait before what it is for. */
-	if (shca_tx_may_be_stopped(batch))
+	queue = shca_tx_look(batch->qp, route, ktime_get_ns());
+	if (queue == SHCA_QUEUE_HOLDS || queue == SHCA_QUEUE_STOPPED)
 		route->busy = min_t(u32, route->busy, SHCA_BUSY_MAX);
+	else if (queue != SHCA_QUEUE_GOES && batch->qp->link->is_lossless)
+		route->busy = SHCA_BUSY_MAX / 2;	/* others were faster */
 	else if (route->busy == SHCA_BUSY_MAX)
 		return false;
 	else if (route->busy > SHCA_BUSY_MAX)

@@ -140,13 +140,15 @@ static inline bool shca_tx_found_full(const struct shca_batch *batch,
 
 /**
  * enum shca_queue - how the queue below was found
- * @SHCA_QUEUE_GOES:	it is empty, or packets leave it
+ * @SHCA_QUEUE_GOES:	it is empty
+ * @SHCA_QUEUE_MOVES:	packets have left it since the last look
  * @SHCA_QUEUE_HOLDS:	it has packets; the next look tells whether they leave
  * @SHCA_QUEUE_STOPPED:	it has packets, and none has left since the last look
  * @SHCA_QUEUE_RESUMED:	it goes, and was stopped at the last look
  */
 enum shca_queue {
 	SHCA_QUEUE_GOES,
+	SHCA_QUEUE_MOVES,
 	SHCA_QUEUE_HOLDS,
 	SHCA_QUEUE_STOPPED,
 	SHCA_QUEUE_RESUMED,
@@ -158,8 +160,8 @@ enum shca_queue {
  * Looks that are more than a tenth of a second apart have nothing to do with each other.
  * Context: the side's lock held.
  */
-enum shca_queue shca_tx_look(const struct shca_link_ops *link,
-			     struct shca_route *route, u64 now);
+enum shca_queue shca_tx_look(const struct shca_qp *qp, struct shca_route *route,
+			     u64 now);
 
 /**
  * shca_tx_busy_until() - when to look again at the queue that was full, ns

@@ -8,24 +8,14 @@
 . "$(dirname "$0")/lib.sh"
 . "$(dirname "$0")/nfs-server"
 
-nfs_mount() {
-	mount -t nfs4 -o "rdma,port=20049,soft,timeo=20,retrans=1${1:+,$1}" $address:/ $mount &&
-		grep " $mount " /proc/mounts | grep 'proto=rdma'
-}
+one_device
+serve_files
 at_exit umount -f -l $mount
 check mount nfs_mount
 
-# Through the transport and back, past the client's page cache.
-data_is_right() { # BLOCK_SIZE SIZE
-	head -c "$2" /dev/urandom >/tmp/nfs-data
-	dd if=/tmp/nfs-data of=$mount/file bs="$1" oflag=direct status=none &&
-		dd if=$mount/file of=/tmp/nfs-back bs="$1" iflag=direct status=none &&
-		cmp /tmp/nfs-data /tmp/nfs-back && cmp /tmp/nfs-data $export/file
-}
-at_exit rm -f /tmp/nfs-data /tmp/nfs-back
-check data.4k data_is_right 4k 512k
-check data.64k data_is_right 64k 4M
-check data.1M data_is_right 1M 16M
+check data.4k file_is_right 4k 512k
+check data.64k file_is_right 64k 4M
+check data.1M file_is_right 1M 16M
 many_files() {
 	local i
 	for i in $(seq 30); do echo "$i" >"$mount/small.$i" || return; done
@@ -47,7 +37,7 @@ check server_returns start_server
 readable() { timeout 20 dd if=$mount/file of=/tmp/nfs-back bs=64k iflag=direct status=none; }
 data_is_as_before() { wait_for 60 readable && cmp /tmp/nfs-data /tmp/nfs-back; }
 check data_is_as_before data_is_as_before
-check data_after_return data_is_right 64k 1M
+check data_after_return file_is_right 64k 1M
 
 # ---- the device goes while it is mounted
 

@@ -11,6 +11,8 @@ command -v nfstest_posix >/dev/null || skip "no nfstest"
 python3 -W ignore -c 'import ast; ast.Num' 2>/dev/null ||
 	skip "NFStest does not run with Python from 3.14 on, which has no ast.Num"
 . "$(dirname "$0")/nfs-server"
+one_device
+serve_files
 
 # (it asks for its own address by the default route)
 run ip route add default dev veth_a

@@ -34,7 +34,6 @@ index() {
 	done
 	return 1
 }
-listens() { ss -Hltn 'sport = :18515' | grep -q .; }
 
 # within P_KEY_A P_KEY_B COMMAND... : both ends of it, each in its partition
 within() {
@@ -43,7 +42,7 @@ within() {
 	shift 2
 	timeout $((60 * slow)) "$@" -d shib_b --pkey_index="$of_b" >/tmp/server 2>&1 &
 	server=$!
-	wait_for 20 listens || return
+	wait_for 20 listens || { cat /tmp/server; return 1; }
 	timeout $((60 * slow)) "$@" -d shib_a --pkey_index="$of_a" 127.0.0.1 >/tmp/client 2>&1 || status=$?
 	[ $status = 0 ] && wait $server && return
 	kill $server 2>/dev/null
@@ -113,16 +112,8 @@ run partition "$a=full, $b=full"
 check back wait_for 20 index shib_b 0x8001
 check back.traffic talk 0x8001 0x8001
 
-# ipoib DEVICE : name of its netdev, whose address ends with the port's GUID
-ipoib() {
-	local file
-	for file in /sys/class/net/*/address; do
-		[[ $(tr -d : <"$file") != *"$(guid "$1")" ]] || { basename "${file%/address}"; return; }
-	done 2>/dev/null
-	return 1
-}
-# enter NAMESPACE DEVICE ADDRESS : a child of its netdev, in the partition, goes there
-enter() {
+# enter_child NAMESPACE DEVICE ADDRESS : a child of its netdev, in the partition, goes there
+enter_child() {
 	local netdev
 	run wait_for 20 ipoib "$2"
 	netdev=$(ipoib "$2")
@@ -133,8 +124,8 @@ enter() {
 	run ip -n "$1" addr add "$3/24" dev ip1
 	run ip -n "$1" link set ip1 up
 }
-enter "$ns_a" shib_a 10.79.0.1
-enter "$ns_b" shib_b 10.79.0.2
+enter_child "$ns_a" shib_a 10.79.0.1
+enter_child "$ns_b" shib_b 10.79.0.2
 check child.ping wait_for 30 in_a ping -c 1 -W 2 10.79.0.2
 check child.ping_back in_b ping -c 3 10.79.0.1
 nsenter --net="/run/netns/$ns_b" "$(dirname "$0")/helpers/ib-qp1-pkeys.py" veth_b 0x8001 >/tmp/qp1 &
@@ -146,3 +137,14 @@ in_cm() { timeout $((20 * slow)) ip netns exec "$ns_b" rping -c -a 10.79.0.1 -C 
 check child.rdma_cm wait_for 20 in_cm
 check child.rdma_cm_server wait $cm_server
 check child.qp1_has_its_p_key wait $listener
+
+# A child goes while it is in use, and comes back.
+# (ping itself, not a shell around it, is what has to end.)
+ip netns exec "$ns_a" ping -q -i 0.005 -s 1000 10.79.0.2 >/tmp/ping 2>&1 &
+at_exit kill $!
+ip netns exec "$ns_b" ping -q -i 0.005 -s 1000 10.79.0.1 >/tmp/ping.back 2>&1 &
+at_exit kill $!
+run sleep 1
+check child.removed in_b ip link del ip1
+enter_child "$ns_b" shib_b 10.79.0.2
+check child.ping_again wait_for 30 in_b ping -c 1 -W 2 10.79.0.1

@@ -19,6 +19,8 @@ times() { grep -c "num:$1 " /tmp/opensm.log; }
 
 two_ports 1500
 
+# Datagrams with this PSN stay in the receiver's buffer for a while.
+run in_a softhca fault add dev=shib_a do=delay dir=rx opcode=0x64 psn=0x1234 delay=2s
 # (not in_b, for which /sys has no device)
 nsenter --net="/run/netns/$ns_b" "$(dirname "$0")/helpers/ib-traps.py" veth_b shib_a ||
 	echo "not ok single_packets"

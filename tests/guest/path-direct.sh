@@ -45,7 +45,22 @@ check itself_events goes direct pingpong on_itself ibv_rc_pingpong shca_a $ip4_a
 check itself_uc goes direct pingpong on_itself ibv_uc_pingpong shca_a $ip4_a shca_a $ip4_a -n 100 -s 9000
 check two_devices goes direct pingpong on_itself ibv_rc_pingpong shca_c $ip4_a shca_a $ip4_a -n 100 -s 5000
 check between_namespaces goes packets pingpong between_pair ibv_rc_pingpong shca_b $ip4_b shca_a $ip4_a -n 100 -s 5000
-check ud goes packets pingpong on_itself ibv_ud_pingpong shca_a $ip4_a shca_a $ip4_a -n 100 -s 500
+
+# datagrams: each for itself; while somebody watches lo they are packets
+ud_goes() {
+	check "$1" goes "$2" pingpong "$3" ibv_ud_pingpong "${@:4}" -n 200 -s 500
+}
+ud_watched() {
+	capture /tmp/ud.pcap "-i lo" goes packets \
+		pingpong on_itself ibv_ud_pingpong shca_a $ip4_a shca_a $ip4_a -n 100 -s 500 || return 1
+	tcpdump -nr /tmp/ud.pcap 2>/dev/null | wc -l | tee /dev/stderr | grep -q '^[2-9][0-9][0-9]$'
+}
+ud_goes ud direct on_itself shca_a $ip4_a shca_a $ip4_a
+ud_goes ud_ipv6 direct on_itself shca_a $ip6_a shca_a $ip6_a
+ud_goes ud_two_devices direct on_itself shca_c $ip4_a shca_a $ip4_a
+ud_goes ud_between_namespaces packets between_pair shca_b $ip4_b shca_a $ip4_a
+check ud_watched ud_watched
+ud_goes ud_no_longer_watched direct on_itself shca_a $ip4_a shca_a $ip4_a
 check many_qps goes direct on_itself ib_write_bw -F -d shca_a -x "$(gid_index shca_a $ip4_a)" -q 16 -n 50 -- \
 	ib_write_bw -F -d shca_a -x "$(gid_index shca_a $ip4_a)" -q 16 -n 50 ADDRESS
 
@@ -54,6 +69,7 @@ for device in shca_a shca_c; do
 	run in_a softhca dev set $device path wire
 	check wire_of_$device goes packets pingpong on_itself ibv_rc_pingpong \
 		shca_c $ip4_a shca_a $ip4_a -n 100 -s 5000
+	ud_goes ud_wire_of_$device packets on_itself shca_c $ip4_a shca_a $ip4_a
 	run in_a softhca dev set $device path auto
 done
 

@@ -14,8 +14,9 @@ for program in objects qp_states cq_events queue_events rc_errors rc_data; do
 done
 verbs auto ud_data -d shca_a -f 4
 verbs auto.ipv6 ud_data -d shca_a -f 6
+verbs auto.ipv6 ud -d shca_a -f 6
 run in_a softhca dev set shca_a path wire
-for program in cq_events queue_events ud_data rc_errors rc_data; do
+for program in cq_events queue_events ud_data ud rc_errors rc_data; do
 	verbs wire "$program" -d shca_a -f 6
 done
 

@@ -83,10 +83,10 @@ static void cc_window_follows_the_delay(struct kunit *test)
 	struct shca_cc cc;
 
 	cc_make(&cc, SHCA_CC_DELAY);
-	shca_cc_on_rtt(&cc, target, FX_MS);
-	shca_cc_on_rtt(&cc, 2 * target, FX_MS);
+	shca_cc_on_rtt(&cc, target, 0, FX_MS);
+	shca_cc_on_rtt(&cc, 2 * target, 0, FX_MS);
 	KUNIT_EXPECT_EQ(test, cc.cwnd, W);
-	shca_cc_on_rtt(&cc, 4 * target, FX_MS);
+	shca_cc_on_rtt(&cc, 4 * target, 0, FX_MS);
 	KUNIT_EXPECT_EQ(test, cc.cwnd, W / 2);
 }
 
@@ -277,8 +277,8 @@ static void cc_window_by_marks_knows_the_queue(struct kunit *test)
 	struct shca_cc cc;
 
 	cc_make_small(&cc);
-	shca_cc_on_rtt(&cc, FX_MS, FX_MS);
-	shca_cc_on_rtt(&cc, 4 * FX_MS, 2 * FX_MS);
+	shca_cc_on_rtt(&cc, FX_MS, 0, FX_MS);
+	shca_cc_on_rtt(&cc, 4 * FX_MS, 0, 2 * FX_MS);
 	KUNIT_EXPECT_EQ(test, cc.win.base_ns, FX_MS);
 	KUNIT_EXPECT_EQ(test, cc.win.rtt_ns, 4 * FX_MS);
 }
@@ -324,7 +324,7 @@ static void cc_marked_response_is_a_cnp(struct kunit *test)
 static void cc_round(struct shca_cc *cc, u64 rtt, u64 now)
 {
 	cc->limits = true;
-	shca_cc_on_rtt(cc, rtt, now);
+	shca_cc_on_rtt(cc, rtt, 0, now);
 }
 
 /* A window that holds something back, where no queue is, gets wider by a half. */
@@ -335,13 +335,13 @@ static void cc_long_path_gets_a_wide_window(struct kunit *test)
 
 	for (algorithm = SHCA_CC_MARKS; algorithm <= SHCA_CC_DELAY; algorithm++) {
 		cc_make(&cc, algorithm);
-		shca_cc_on_rtt(&cc, RTT, FX_MS);
+		shca_cc_on_rtt(&cc, RTT, 0, FX_MS);
 		KUNIT_EXPECT_EQ(test, cc.cwnd, W);
 		cc_round(&cc, RTT, FX_MS);
 		KUNIT_EXPECT_EQ(test, cc.cwnd, W * 3 / 2);
 		KUNIT_EXPECT_FALSE(test, cc.limits);
 		/* once a round trip, if it holds something back again */
-		shca_cc_on_rtt(&cc, RTT, FX_MS);
+		shca_cc_on_rtt(&cc, RTT, 0, FX_MS);
 		KUNIT_EXPECT_EQ(test, cc.cwnd, W * 3 / 2);
 		while (cc.cwnd < SHCA_CC_WIDEST)
 			cc_round(&cc, RTT, FX_MS);
@@ -362,12 +362,47 @@ static void cc_queue_keeps_the_window(struct kunit *test)
 	cc_make(&cc, SHCA_CC_MARKS);
 	cc_round(&cc, RTT + RTT / 4, FX_MS);
 	KUNIT_EXPECT_EQ(test, cc.wide, W * 3 / 2);
-	shca_cc_on_rtt(&cc, RTT, FX_MS);
+	shca_cc_on_rtt(&cc, RTT, 0, FX_MS);
 	for (s = 0; s < 60; s++)
 		cc_round(&cc, RTT + RTT / 4 + 1, s * 1000 * FX_MS);
 	KUNIT_EXPECT_EQ(test, cc.wide, W * 3 / 2);
 	cc_round(&cc, RTT + RTT / 4, FX_MS);
 	KUNIT_EXPECT_EQ(test, cc.wide, W * 9 / 4);
+}
+
+/* A wide window that makes a queue gets what the path has carried without it, and a quarter. */
+static void cc_wide_window_that_makes_a_queue_gets_smaller(struct kunit *test)
+{
+	struct shca_cc cc;
+
+	cc_make(&cc, SHCA_CC_MARKS);
+	cc_round(&cc, RTT, FX_MS);
+	while (cc.cwnd < SHCA_CC_WIDEST)
+		cc_round(&cc, RTT, FX_MS);
+	/* up to a quarter more is none; and of what was not measured nothing is known */
+	shca_cc_on_rtt(&cc, RTT + RTT / 4, 4000, FX_MS);
+	shca_cc_on_rtt(&cc, 2 * RTT, 0, FX_MS);
+	KUNIT_EXPECT_EQ(test, cc.cwnd, SHCA_CC_WIDEST);
+	/* nor where less than half of it was used */
+	shca_cc_on_rtt(&cc, 2 * RTT, SHCA_CC_WIDEST / 2 - 1, FX_MS);
+	KUNIT_EXPECT_EQ(test, cc.cwnd, SHCA_CC_WIDEST);
+	shca_cc_on_rtt(&cc, 2 * RTT, 4000, FX_MS);
+	KUNIT_EXPECT_EQ(test, cc.cwnd, 2500u);
+	KUNIT_EXPECT_EQ(test, cc.wide, 2500u);
+	KUNIT_EXPECT_EQ(test, cc.win.cwnd >> SHCA_WIN_SHIFT, 2500u);
+	/* it does not grow by that */
+	shca_cc_on_rtt(&cc, 3 * RTT / 2, 4000, FX_MS);
+	KUNIT_EXPECT_EQ(test, cc.wide, 2500u);
+	/* from now on it grows slowly, where there is no queue at all */
+	cc_round(&cc, RTT + RTT / 16 + 1, FX_MS);
+	KUNIT_EXPECT_EQ(test, cc.wide, 2500u);
+	cc_round(&cc, RTT + RTT / 16, FX_MS);
+	KUNIT_EXPECT_EQ(test, cc.wide, 2500u + 2500 / 16);
+	/* a window that is not wide stays */
+	shca_cc_on_rtt(&cc, 100 * RTT, 2000, FX_MS);
+	KUNIT_EXPECT_EQ(test, cc.wide, SHCA_CC_WIDE_ENOUGH);
+	shca_cc_on_rtt(&cc, 100 * RTT, 200, FX_MS);
+	KUNIT_EXPECT_EQ(test, cc.wide, SHCA_CC_WIDE_ENOUGH);
 }
 
 /* What made it smaller is the limit then: losses and marks. It comes back to its width. */
@@ -492,6 +527,7 @@ static struct kunit_case cc_cases[] = {
 	KUNIT_CASE(cc_marked_response_is_a_cnp),
 	KUNIT_CASE(cc_long_path_gets_a_wide_window),
 	KUNIT_CASE(cc_queue_keeps_the_window),
+	KUNIT_CASE(cc_wide_window_that_makes_a_queue_gets_smaller),
 	KUNIT_CASE(cc_smaller_window_gets_no_wider),
 	KUNIT_CASE(cc_wide_window_asks_as_often),
 	KUNIT_CASE(cc_reads_tell_of_the_limit),

@@ -22,6 +22,7 @@ static const struct req_row req_rows[] = {
 	REQ(rnr_retry, SHCA_REQ_RNR_RETRY),
 	REQ(max_rd_atomic, SHCA_REQ_MAX_RD_ATOMIC),
 	REQ(peer, SHCA_REQ_PEER),
+	REQ(rate_kbps, SHCA_REQ_RATE),
 };
 
 #define RESP(field, bit)						\
@@ -34,6 +35,7 @@ static const struct req_row resp_rows[] = {
 	RESP(min_rnr_timer, SHCA_RESP_MIN_RNR_TIMER),
 	RESP(max_dest_rd_atomic, SHCA_RESP_MAX_DEST_RD_ATOMIC),
 	RESP(transport, SHCA_RESP_TRANSPORT),
+	RESP(rate_kbps, SHCA_RESP_RATE),
 };
 
 static void row_desc(const struct req_row *row, char *desc)

@@ -12,6 +12,7 @@
 #undef ROW	/* opcode.c's */
 #include "../../kernel/core/ib_wire.c"
 #include "../../kernel/core/ib_hello.c"
+#include "../../kernel/core/ib_credit.c"
 #include "../../kernel/core/ib_lanes.c"
 #include "../../kernel/core/ib_sample.c"
 #include "../../kernel/core/ib_sma.c"

@@ -297,6 +297,27 @@ static void early_time_out_follows_a_slow_path(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, fx->req.recovery.timeout_ns, 0ull);
 }
 
+/* So it does for a peer that is sent copies before the time-out, whatever was sent when. */
+static void early_copies_do_not_hide_a_slow_path(struct kunit *test)
+{
+	struct fx *fx = test->priv;
+	u64 start = fx->now;
+
+	fx->req.recovery.rtt_ns = 0;
+	fx->req.attr.peer |= SHCA_PEER_HOLDS;
+	send(test, 1);
+	while (!fx->req.stats.timeouts) {
+		wait_for_timer(fx);
+		expect_again(test, P0 + 1);
+	}
+	KUNIT_EXPECT_GT(test, fx->req.stats.early, 0ull);
+	fx->now = start + FX_TIMEOUT + FX_TIMEOUT / 2;
+	fx_ack(fx, P0 + 1, ACK);
+	KUNIT_EXPECT_EQ(test, fx->req.recovery.rtt_ns,
+			FX_TIMEOUT + FX_TIMEOUT / 2);
+	KUNIT_EXPECT_EQ(test, fx->req.recovery.timeout_ns, 3ull * FX_TIMEOUT);
+}
+
 static struct kunit_case early_cases[] = {
 	KUNIT_CASE(early_needs_no_round_trip_of_a_friend),
 	KUNIT_CASE(early_waits_from_the_last_word_on),
@@ -312,6 +333,7 @@ static struct kunit_case early_cases[] = {
 	KUNIT_CASE(early_is_not_before_a_second_look),
 	KUNIT_CASE(early_read_asks_for_the_rest),
 	KUNIT_CASE(early_time_out_follows_a_slow_path),
+	KUNIT_CASE(early_copies_do_not_hide_a_slow_path),
 	{}
 };
 

@@ -89,6 +89,7 @@ static void forget_req(struct shca_req *req)
 	req->recovery.rtt_ns = 0;
 	req->recovery.rtt_start = 0;
 	req->recovery.rtt_psn = 0;
+	req->recovery.rtt_una = 0;
 	req->ackreq.sent_ns = 0;
 	req->ackreq.before = 0;
 }
@@ -464,7 +465,212 @@ static void fast_without_a_receive_is_tried_again(struct kunit *test)
 	KUNIT_EXPECT_TRUE(test, shca_fast_recv(&fx->resp));
 }
 
+/* ---- datagrams ------------------------------------------------------------------ */
+
+#define DG_QKEY		0x2244u
+#define DG_PRIVILEGED	0x80000001u
+
+static void dg_start(struct fx *fx)
+{
+	struct shca_resp_attr resp;
+	struct shca_req_attr req;
+
+	fx_req_attr(&req);
+	req.transport = SHCA_TRANSPORT_UD;
+	req.sqpn = 0x99;
+	req.qkey = DG_QKEY;
+	fx_req_start(fx, &req);
+	fx_resp_attr(&resp);
+	resp.transport = SHCA_TRANSPORT_UD;
+	resp.qkey = DG_QKEY;
+	fx_resp_start(fx, &resp);
+}
+
+static struct shca_send_wr *dg_post(struct fx *fx, u8 opcode, u32 len, u16 flags,
+				    u32 qkey)
+{
+	struct shca_send_wr *wr = fx_post_flags(fx, opcode, len, flags);
+
+	wr->ud.remote_qpn = 0x77;
+	wr->ud.remote_qkey = qkey;
+	return wr;
+}
+
+static const struct shca_path_info dg_path = {
+	.port = 1, .sl = 10, .vlan = 5, .grh_present = true,
+};
+
+static void dg_by_packets(struct fx *fx)
+{
+	struct shca_pkt pkt;
+
+	while (shca_req_next(&fx->req, fx->now, &pkt)) {
+		pkt.path = dg_path;
+		shca_resp_rx(&fx->resp, &pkt, fx->now, &fx->out);
+	}
+}
+
+static bool dg_by_fast_path(struct fx *fx)
+{
+	const struct shca_send_wr *wr = shca_fast_datagram(&fx->req);
+
+	memset(&fx->out, 0, sizeof(fx->out));
+	memset(&fx->out.wc, 0xa5, sizeof(fx->out.wc));
+	if (!wr || !shca_fast_takes_datagram(&fx->req, &fx->resp, wr) ||
+	    !shca_fast_recv(&fx->resp))
+		return false;
+	fx->out.has_wc = true;
+	shca_fast_datagram_done(&fx->req, &fx->resp, wr, &dg_path, &fx->out.wc);
+	return true;
+}
+
+static const struct fast_row dg_rows[] = {
+	{ SHCA_WR_SEND, 0, SHCA_SEND_SIGNALED },
+	{ SHCA_WR_SEND, 8, 0 },
+	{ SHCA_WR_SEND, FX_MTU, SHCA_SEND_SIGNALED | SHCA_SEND_SOLICITED },
+	{ SHCA_WR_SEND_WITH_IMM, 3, SHCA_SEND_SIGNALED },
+};
+
+KUNIT_ARRAY_PARAM(dg, dg_rows, fast_desc);
+
+static void fast_datagram_changes_what_packets_change(struct kunit *test)
+{
+	const struct fast_row *row = test->param_value;
+	struct fx *packets = test->priv, *quick;
+	int i;
+
+	fx_init(test);
+	quick = test->priv;
+	dg_start(packets);
+	dg_start(quick);
+	for (i = 0; i < 3; i++) {
+		/* (the last one has the sender's own Q_Key) */
+		u32 qkey = i == 2 ? DG_PRIVILEGED : DG_QKEY;
+
+		dg_post(packets, row->opcode, row->len, row->flags, qkey);
+		dg_post(quick, row->opcode, row->len, row->flags, qkey);
+		dg_by_packets(packets);
+		KUNIT_ASSERT_TRUE(test, dg_by_fast_path(quick));
+		KUNIT_ASSERT_TRUE(test, packets->out.has_wc);
+		KUNIT_EXPECT_EQ(test, memcmp(&quick->out.wc, &packets->out.wc,
+					     sizeof(quick->out.wc)), 0);
+		KUNIT_ASSERT_EQ(test, fx_pop(quick), fx_pop(packets));
+		KUNIT_EXPECT_EQ(test, memcmp(&quick->wc, &packets->wc,
+					     sizeof(quick->wc)), 0);
+	}
+	forget_req(&packets->req);
+	forget_req(&quick->req);
+	KUNIT_EXPECT_EQ(test, memcmp(&quick->req, &packets->req,
+				     sizeof(quick->req)), 0);
+	forget_resp(&packets->resp);
+	forget_resp(&quick->resp);
+	KUNIT_EXPECT_EQ(test, memcmp(&quick->resp, &packets->resp,
+				     offsetof(struct shca_resp, wr)), 0);
+}
+
+static const struct rest_row dg_rest_rows[] = {
+	REQ(state), REQ(attr.transport), REQ(psn.max), REQ(draining),
+	REQ(fail.valid), REQ(gate.until), RESP(state), RESP(attr.transport),
+	RESP(attr.qkey),
+};
+
+KUNIT_ARRAY_PARAM(dg_rest, dg_rest_rows, rest_desc);
+
+static bool dg_may(struct fx *fx)
+{
+	const struct shca_send_wr *wr = shca_fast_datagram(&fx->req);
+
+	return wr && shca_fast_takes_datagram(&fx->req, &fx->resp, wr);
+}
+
+static void fast_datagram_is_only_for_who_is_ready(struct kunit *test)
+{
+	const struct rest_row *row = test->param_value;
+	struct fx *fx = test->priv;
+
+	dg_start(fx);
+	KUNIT_EXPECT_FALSE(test, dg_may(fx));
+	dg_post(fx, SHCA_WR_SEND, 8, 0, DG_QKEY);
+	KUNIT_ASSERT_TRUE(test, dg_may(fx));
+	((u8 *)fx)[row->at] ^= 1;
+	KUNIT_EXPECT_FALSE(test, dg_may(fx));
+	((u8 *)fx)[row->at] ^= 1;
+	KUNIT_EXPECT_TRUE(test, dg_may(fx));
+}
+
+static void fast_datagram_leaves_the_unusual_to_packets(struct kunit *test)
+{
+	struct fx *fx = test->priv;
+	struct shca_send_wr *wr;
+
+	dg_start(fx);
+	wr = dg_post(fx, SHCA_WR_SEND, 8, 0, DG_QKEY + 1);
+	KUNIT_EXPECT_TRUE(test, shca_fast_datagram(&fx->req) == wr);
+	KUNIT_EXPECT_FALSE(test, dg_may(fx));
+	wr->ud.remote_qkey = DG_QKEY;
+	KUNIT_EXPECT_TRUE(test, dg_may(fx));
+	wr->own = fx;
+	KUNIT_EXPECT_FALSE(test, dg_may(fx));
+	wr->own = NULL;
+	wr->preset = SHCA_WC_LOC_LEN_ERR;
+	KUNIT_EXPECT_FALSE(test, dg_may(fx));
+	wr->preset = SHCA_WC_SUCCESS;
+	wr->opcode = SHCA_WR_LOCAL_INV;
+	KUNIT_EXPECT_FALSE(test, dg_may(fx));
+	wr->opcode = SHCA_WR_SEND;
+	/* its memory is being fetched */
+	shca_req_hold(&fx->req);
+	KUNIT_EXPECT_FALSE(test, dg_may(fx));
+	shca_req_release(&fx->req);
+	KUNIT_EXPECT_TRUE(test, dg_may(fx));
+}
+
+/* A receive request that was taken ahead serves a datagram that comes as a packet. */
+static void fast_datagram_receive_taken_ahead_is_used(struct kunit *test)
+{
+	static const struct {
+		enum shca_recv_status recv;
+		u32 recvs;
+		bool has_wc;
+		u8 status;
+		u32 events;
+	} rows[] = {
+		{ SHCA_RECV_OK, 1, true, SHCA_WC_SUCCESS, 0 },
+		{ SHCA_RECV_BAD, 1, true, SHCA_WC_LOC_QP_OP_ERR, 0 },
+		{ SHCA_RECV_BROKEN, 1, false, 0, SHCA_EV_FATAL },
+		{ SHCA_RECV_OK, 0, false, 0, 0 },
+	};
+	struct fx *fx = test->priv;
+	unsigned int i;
+
+	for (i = 0; i < ARRAY_SIZE(rows); i++) {
+		dg_start(fx);
+		/* (a broken queue stays so, and one that is tried again says so again) */
+		fx->resp.wr_valid = false;
+		fx->recv = rows[i].recv;
+		fx->recvs = rows[i].recvs;
+		fx->nr_recv = 0;
+		KUNIT_EXPECT_EQ(test, shca_fast_recv(&fx->resp),
+				rows[i].recv == SHCA_RECV_OK && rows[i].recvs);
+		fx->recv = SHCA_RECV_OK;
+		fx->recvs = 0;
+		dg_post(fx, SHCA_WR_SEND, 8, 0, DG_QKEY);
+		dg_by_packets(fx);
+		KUNIT_ASSERT_EQ(test, fx->out.has_wc, rows[i].has_wc);
+		KUNIT_EXPECT_EQ(test, fx->out.events, rows[i].events);
+		if (!rows[i].has_wc)
+			continue;
+		KUNIT_EXPECT_EQ(test, fx->out.wc.status, rows[i].status);
+		KUNIT_EXPECT_EQ(test, fx->out.wc.wr_id, 1000ull);
+	}
+}
+
 static struct kunit_case fast_cases[] = {
+	KUNIT_CASE_PARAM(fast_datagram_changes_what_packets_change, dg_gen_params),
+	KUNIT_CASE_PARAM(fast_datagram_is_only_for_who_is_ready,
+			 dg_rest_gen_params),
+	KUNIT_CASE(fast_datagram_leaves_the_unusual_to_packets),
+	KUNIT_CASE(fast_datagram_receive_taken_ahead_is_used),
 	KUNIT_CASE_PARAM(fast_is_only_for_who_is_at_rest, rest_gen_params),
 	KUNIT_CASE_PARAM(fast_next_is_what_the_responder_permits,
 			 may_gen_params),

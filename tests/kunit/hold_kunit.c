@@ -359,6 +359,68 @@ static void missing(struct fx *fx, u32 psn, u32 nr, u32 cause)
 	shca_req_rx(&fx->req, &pkt, fx->now);
 }
 
+/* What has come behind a gap is not on the way: as many new packets leave in its place. */
+static void req_sends_on_behind_a_gap(struct kunit *test)
+{
+	const u32 w = SHCA_CC_WINDOW;
+	struct fx *fx = test->priv;
+
+	fx_post(fx, SHCA_WR_RDMA_WRITE, 4 * w * FX_MTU);
+	KUNIT_ASSERT_EQ(test, fx_drain(fx), w);
+	missing(fx, P0 + 1, 2, P0 + 12);
+	KUNIT_EXPECT_EQ(test, fx->req.recovery.beyond, 10u);
+	expect_next(test, P0 + 1, true);
+	expect_next(test, P0 + 2, true);
+	expect_next(test, P0 + w, false);
+	/* (one more for the packet before the gap) */
+	KUNIT_EXPECT_EQ(test, fx_drain(fx), 10u);
+	/* what is told later, and of less, takes nothing back */
+	missing(fx, P0 + 1, 2, P0 + 5);
+	KUNIT_EXPECT_EQ(test, fx->req.recovery.beyond, 10u);
+	missing(fx, P0 + 1, 2, P0 + 22);
+	KUNIT_EXPECT_EQ(test, fx_drain(fx), 10u);
+	/* when the gap is filled, only what was not counted before follows */
+	fx_ack(fx, P0 + 22, ACK);
+	KUNIT_EXPECT_EQ(test, fx->req.recovery.beyond, 0u);
+	KUNIT_EXPECT_EQ(test, fx_drain(fx), 2u);
+}
+
+/* A second window at most: a peer keeps no more. What it cannot have counts nothing. */
+static void req_sends_on_for_a_window(struct kunit *test)
+{
+	const u32 w = SHCA_CC_WINDOW;
+	struct fx *fx = test->priv;
+	u32 i;
+
+	fx_post(fx, SHCA_WR_RDMA_WRITE, 4 * w * FX_MTU);
+	KUNIT_ASSERT_EQ(test, fx_drain(fx), w);
+	missing(fx, P0, 1, P0 + 4 * w);
+	KUNIT_EXPECT_EQ(test, fx->req.recovery.beyond, 0u);
+	KUNIT_EXPECT_EQ(test, fx_drain(fx), 1u);
+	missing(fx, P0, 1, P0);
+	KUNIT_EXPECT_EQ(test, fx->req.recovery.beyond, 0u);
+	for (i = 0; i < 3; i++) {
+		missing(fx, P0, 1, fx->req.psn.max - 1);
+		fx_drain(fx);
+	}
+	KUNIT_EXPECT_EQ(test, fx->req.recovery.beyond, w);
+	KUNIT_EXPECT_EQ(test, fx->req.psn.max, P0 + 2 * w);
+}
+
+/* A window that a full queue has made smaller is all that may be there. */
+static void req_sends_on_where_no_queue_is_full(struct kunit *test)
+{
+	const u32 w = SHCA_CC_WINDOW;
+	struct fx *fx = test->priv;
+
+	fx_post(fx, SHCA_WR_RDMA_WRITE, 4 * w * FX_MTU);
+	KUNIT_ASSERT_EQ(test, fx_drain(fx), w);
+	fx->req.cc.cwnd = w - 1;
+	missing(fx, P0, 1, P0 + 12);
+	KUNIT_EXPECT_EQ(test, fx->req.recovery.beyond, 0u);
+	KUNIT_EXPECT_EQ(test, fx_drain(fx), 1u);
+}
+
 /* What left after a repair has come, and what was sent again has not. */
 static void req_repair_that_is_lost_comes_again(struct kunit *test)
 {
@@ -610,9 +672,122 @@ static void req_early_is_one_packet_and_no_more(struct kunit *test)
 	shca_req_timer(&fx->req, fx->now);
 	expect_next(test, P0 + 1, true);
 	KUNIT_EXPECT_FALSE(test, fx_next(fx));
-	fx_ack(fx, P0 + 1, ACK);
+	fx->now += 1000;
+	fx_ack(fx, P0 + 3, ACK);
 	expect_next(test, P0 + 4, false);
 	KUNIT_EXPECT_FALSE(test, fx_next(fx));
+}
+
+/* The answer to the first copy says nothing of what left after it: one more packet does. */
+static void req_early_answered_soon_is_one_more(struct kunit *test)
+{
+	struct fx *fx = test->priv;
+
+	send(test, 1);
+	fx->now += 1000;
+	fx_ack(fx, P0, ACK);
+	send(test, 4);
+	fx->now = shca_req_deadline(&fx->req);
+	shca_req_timer(&fx->req, fx->now);
+	expect_next(test, P0 + 1, true);
+	fx->now += 499;
+	fx_ack(fx, P0 + 1, ACK);
+	expect_next(test, P0 + 2, true);
+	KUNIT_EXPECT_FALSE(test, fx_next(fx));
+	KUNIT_EXPECT_EQ(test, fx->req.stats.early, 2ull);
+	/* and if its answer is soon, too, the queue has become short */
+	fx_ack(fx, P0 + 2, ACK);
+	expect_next(test, P0 + 3, true);
+	expect_next(test, P0 + 4, true);
+	KUNIT_EXPECT_FALSE(test, fx_next(fx));
+}
+
+/* Nor does the answer to one that was refused, after which all is sent again. */
+static void req_early_that_is_refused_tells_nothing(struct kunit *test)
+{
+	struct fx *fx = test->priv;
+
+	send(test, 1);
+	fx->now += 1000;
+	fx_ack(fx, P0, ACK);
+	send(test, 2);
+	fx->now = shca_req_deadline(&fx->req);
+	shca_req_timer(&fx->req, fx->now);
+	expect_next(test, P0 + 1, true);
+	fx_ack(fx, P0 + 1, SHCA_AETH_RNR | 13);
+	fx->now = shca_req_deadline(&fx->req);
+	shca_req_timer(&fx->req, fx->now);
+	expect_next(test, P0 + 1, true);
+	expect_next(test, P0 + 2, true);
+	fx->now += fx->req.recovery.rtt_ns / 2;
+	fx_ack(fx, P0 + 1, ACK);
+	KUNIT_EXPECT_FALSE(test, fx_next(fx));
+}
+
+/* All that left before it is lost: a few packets again, then twice as many. */
+static void req_early_answered_alone_sends_the_rest(struct kunit *test)
+{
+	const u32 w = SHCA_CC_WINDOW;
+	struct fx *fx = test->priv;
+
+	send(test, 1);
+	fx->now += 1000;
+	fx_ack(fx, P0, ACK);
+	fx_post(fx, SHCA_WR_RDMA_WRITE, w * FX_MTU);
+	KUNIT_ASSERT_EQ(test, fx_drain(fx), w);
+	fx->now = shca_req_deadline(&fx->req);
+	shca_req_timer(&fx->req, fx->now);
+	expect_next(test, P0 + 1, true);
+	fx->now += fx->req.recovery.rtt_ns / 2;
+	fx_ack(fx, P0 + 1, ACK);
+	expect_next(test, P0 + 2, true);
+	KUNIT_EXPECT_EQ(test, fx_drain(fx), 7u);
+	KUNIT_EXPECT_TRUE(test, fx->pkt.ackreq);
+	/* (a part of them tells nothing) */
+	fx_ack(fx, P0 + 8, ACK);
+	KUNIT_EXPECT_FALSE(test, fx_next(fx));
+	fx_ack(fx, P0 + 9, ACK);
+	expect_next(test, P0 + 10, true);
+	KUNIT_EXPECT_EQ(test, fx_drain(fx), 15u);
+	KUNIT_EXPECT_EQ(test, fx->req.stats.early, 1ull);
+	/* what comes behind a gap ends it */
+	fx->now += fx->req.recovery.rtt_ns;
+	missing(fx, P0 + 20, 2, P0 + 25);
+	expect_next(test, P0 + 20, true);
+	expect_next(test, P0 + 21, true);
+	KUNIT_EXPECT_EQ(test, fx->req.recovery.alone, 0u);
+}
+
+/* A small window ends a repair half way, where a part of it is lost again: that comes first. */
+static void req_repair_goes_on_after_what_it_has_lost(struct kunit *test)
+{
+	const u32 w = SHCA_CC_WINDOW, small = SHCA_CC_WINDOW_MIN;
+	struct fx *fx = test->priv;
+
+	fx_post(fx, SHCA_WR_RDMA_WRITE, w * FX_MTU);
+	KUNIT_ASSERT_EQ(test, fx_drain(fx), w);
+	fx->req.cc.lossy = small;
+	fx->req.cc.cwnd = small;
+	missing(fx, P0, 32, P0 + 40);
+	KUNIT_EXPECT_EQ(test, fx_drain(fx), small);
+	fx->now += FX_TIMEOUT / 16;
+	missing(fx, P0 + 1, 2, P0 + 7);
+	expect_next(test, P0 + 1, true);
+	expect_next(test, P0 + 2, true);
+	KUNIT_EXPECT_TRUE(test, fx->pkt.ackreq);
+	/* the rest of it, and not what it has sent already */
+	expect_next(test, P0 + 8, true);
+	KUNIT_EXPECT_FALSE(test, fx_next(fx));
+	/* what it has not sent yet is not lost */
+	missing(fx, P0 + 8, 24, P0 + 40);
+	KUNIT_EXPECT_EQ(test, fx_drain(fx), fx->req.cc.cwnd - 1);
+	KUNIT_EXPECT_EQ(test, fx->pkt.psn, P0 + 8 + fx->req.cc.cwnd - 1);
+	while (fx->req.psn.next != fx->req.psn.max) {
+		fx_ack(fx, fx->pkt.psn, ACK);
+		KUNIT_ASSERT_GT(test, fx_drain(fx), 0u);
+	}
+	KUNIT_EXPECT_EQ(test, fx->pkt.psn, P0 + 31);
+	KUNIT_EXPECT_EQ(test, fx->req.stats.retransmits, 32ull + 2);
 }
 
 /* The peer tells of a gap before it has the early copy: that is on its way. */
@@ -726,6 +901,9 @@ static struct kunit_case hold_cases[] = {
 	KUNIT_CASE(req_takes_it_from_no_stranger),
 	KUNIT_CASE(req_missing_behind_a_read_is_its_response),
 	KUNIT_CASE(req_copy_of_it_is_void),
+	KUNIT_CASE(req_sends_on_behind_a_gap),
+	KUNIT_CASE(req_sends_on_for_a_window),
+	KUNIT_CASE(req_sends_on_where_no_queue_is_full),
 	KUNIT_CASE(req_repair_that_is_lost_comes_again),
 	KUNIT_CASE(req_repair_that_is_lost_in_part_comes_again),
 	KUNIT_CASE(req_repair_that_is_overdue_comes_again),
@@ -740,6 +918,10 @@ static struct kunit_case hold_cases[] = {
 	KUNIT_CASE(req_repair_is_not_timed),
 	KUNIT_CASE(req_time_out_ends_a_repair),
 	KUNIT_CASE(req_early_is_one_packet_and_no_more),
+	KUNIT_CASE(req_early_answered_soon_is_one_more),
+	KUNIT_CASE(req_early_that_is_refused_tells_nothing),
+	KUNIT_CASE(req_early_answered_alone_sends_the_rest),
+	KUNIT_CASE(req_repair_goes_on_after_what_it_has_lost),
 	KUNIT_CASE(req_early_is_the_repair),
 	KUNIT_CASE(req_time_out_sends_all_again),
 	KUNIT_CASE(req_full_link_keeps_what_is_new),

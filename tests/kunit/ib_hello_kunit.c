@@ -356,6 +356,44 @@ static void carrier_and_disable_take_it_down(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, seg->ups[0], 3u);
 }
 
+/* A request that came by the link itself is answered before the link goes down. */
+static void asked_for_it_answers_first(struct kunit *test)
+{
+	struct segment *seg = segment(test, 2);
+	struct shca_ib_port *port = &seg->port[0];
+	u64 asked;
+
+	run(seg, 100);
+	asked = seg->now;
+	shca_ib_port_ask(port, false, asked);
+	KUNIT_EXPECT_LE(test, shca_ib_port_deadline(port),
+			asked + SHCA_IB_ANSWER_NS);
+	KUNIT_EXPECT_EQ(test, shca_ib_port_tick(port, asked + SHCA_IB_ANSWER_NS - 1),
+			0u);
+	expect_up(test, seg, 0, 1);
+	/* Another request does not put it off. */
+	shca_ib_port_ask(port, false, asked + SHCA_IB_ANSWER_NS - 1);
+	run(seg, 55);
+	KUNIT_EXPECT_EQ(test, seg->downs[0], 1u);
+	run(seg, 50);
+	expect_up(test, seg, 0, 1);
+	KUNIT_EXPECT_EQ(test, seg->ups[0], 2u);
+
+	shca_ib_port_ask(port, true, seg->now);
+	run(seg, 2000);
+	KUNIT_EXPECT_EQ(test, port->phys, SHCA_IB_PHYS_DISABLED);
+	KUNIT_EXPECT_EQ(test, seg->downs[0], 2u);
+	KUNIT_EXPECT_EQ(test, seg->port[1].phys, SHCA_IB_PHYS_POLLING);
+	/* A port that is off waits for nothing. */
+	KUNIT_EXPECT_EQ(test, shca_ib_port_deadline(port), ~0ull);
+	shca_ib_port_ask(port, false, seg->now);
+	KUNIT_EXPECT_EQ(test, shca_ib_port_deadline(port),
+			seg->now + SHCA_IB_ANSWER_NS);
+	run(seg, 200);
+	expect_up(test, seg, 0, 1);
+	KUNIT_EXPECT_EQ(test, seg->ups[0], 3u);
+}
+
 /* A peer that has started again has another session: down, and up. */
 static void restart_of_the_peer(struct kunit *test)
 {
@@ -476,7 +514,7 @@ static void hello_both_ways(struct kunit *test)
 	static const u8 wire[] = {
 		0x12, 0, 0, 16, 0x01, 0x02, 0x03, 0x04,
 		0xa1, 0xa2, 0xa3, 0xa4, 0xa5, 0xa6, 0xa7, 0xa8,
-		0xb1, 0xb2, 0xb3, 0xb4, 0x08, 0x01, 0x01, 0x04,
+		0xb1, 0xb2, 0xb3, 0xb4, 0x08, 0x01, 0x03, 0x04,
 	};
 	u8 built[SHCA_IB_SHIM_BYTES + SHCA_IB_HELLO_BYTES];
 	struct shca_ib_hello hello;
@@ -492,10 +530,12 @@ static void hello_both_ways(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, hello.mtu, 0x0801);
 	KUNIT_EXPECT_TRUE(test, hello.bye);
 	KUNIT_EXPECT_EQ(test, hello.lanes, 4);
+	KUNIT_EXPECT_TRUE(test, hello.credits);
 	memset(built, 0xff, sizeof(built));
 	KUNIT_EXPECT_EQ(test, shca_ib_hello_build(&hello, built), sizeof(wire));
 	KUNIT_EXPECT_EQ(test, memcmp(built, wire, sizeof(wire)), 0);
 	hello.bye = false;
+	hello.credits = false;
 	shca_ib_hello_build(&hello, built);
 	KUNIT_EXPECT_EQ(test, built[22], 0);
 	KUNIT_ASSERT_EQ(test, shca_ib_hello_parse(&hello, &shim, built + 8),
@@ -523,6 +563,7 @@ static struct kunit_case ib_hello_cases[] = {
 	KUNIT_CASE(bye_is_the_end_at_once),
 	KUNIT_CASE(bye_of_a_stranger_is_ignored),
 	KUNIT_CASE(carrier_and_disable_take_it_down),
+	KUNIT_CASE(asked_for_it_answers_first),
 	KUNIT_CASE(restart_of_the_peer),
 	KUNIT_CASE(restart_is_down_and_up),
 	KUNIT_CASE(third_port_stays_out),

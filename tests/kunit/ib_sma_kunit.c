@@ -21,6 +21,7 @@
 #define SM_INFO	0x20
 #define NOTICE	0x02
 #define SECOND	1000000000ull
+#define PERIOD	262144ull	/* 65,536 symbols of 4 ns */
 #define ANSWERED	(SHCA_IB_SMA_REPLY | SHCA_IB_SMA_CONSUMED)
 
 struct fx_sma {
@@ -350,7 +351,7 @@ static void lanes_are_those_of_both_ends(struct kunit *test)
 
 	for (i = 0; i < ARRAY_SIZE(rows); i++) {
 		shca_ib_sma_link(&fx->sma, SHCA_IB_PHYS_POLLING, false);
-		fx->sma.lanes.code = rows[i][0];
+		fx->sma.lanes_set = rows[i][0];
 		fx->sma.peer_lanes = rows[i][1];
 		shca_ib_sma_link(&fx->sma, SHCA_IB_PHYS_LINK_UP, true);
 		get(fx, PORTINFO);
@@ -364,6 +365,7 @@ static void lanes_are_those_of_both_ends(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, fx->out[64 + 43], 0x10);
 	begin_set(test, fx)[43] = 0x20;
 	KUNIT_EXPECT_EQ(test, send(fx), ANSWERED | SHCA_IB_SMA_LANES);
+	KUNIT_EXPECT_EQ(test, fx->sma.lanes_set, 2);
 	begin_set(test, fx)[38] = 1;
 	KUNIT_EXPECT_EQ(test, send(fx), ANSWERED | SHCA_IB_SMA_LANES);
 }
@@ -561,6 +563,15 @@ static void link_is_disabled_and_trained(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, ask(test, fx, 0x21), ANSWERED | SHCA_IB_SMA_POLL);
 	KUNIT_EXPECT_EQ(test, ask(test, fx, SHCA_IB_STATE_DOWN),
 			ANSWERED | SHCA_IB_SMA_POLL);
+	/* Nothing but management passes at once. */
+	shca_ib_sma_link(&fx->sma, SHCA_IB_PHYS_LINK_UP, true);
+	ask(test, fx, SHCA_IB_STATE_ARMED);
+	ask(test, fx, SHCA_IB_STATE_ACTIVE);
+	KUNIT_EXPECT_EQ(test, ask(test, fx, SHCA_IB_STATE_DOWN),
+			ANSWERED | SHCA_IB_SMA_POLL | SHCA_IB_SMA_INACTIVE);
+	KUNIT_EXPECT_EQ(test, fx->out[64 + 32], 0x11);
+	ask(test, fx, SHCA_IB_STATE_ARMED);
+	KUNIT_EXPECT_EQ(test, status(fx), 0x1cu);
 }
 
 /* M_Key: reading is free up to protection 1, and the key shows up to 0. */
@@ -742,6 +753,21 @@ static u32 repress(struct fx_sma *fx, u64 key)
 	return send(fx);
 }
 
+/* A buffer is exceeded in so many periods in a row, twice in each. Return: what the last says */
+static u32 overrun(struct fx_sma *fx, u32 periods)
+{
+	u32 what = 0;
+
+	fx->now = (fx->now / PERIOD + 2) * PERIOD;
+	while (periods--) {
+		what = shca_ib_sma_overrun(&fx->sma, fx->now);
+		if (shca_ib_sma_overrun(&fx->sma, fx->now + PERIOD - 1))
+			return ~0u;
+		fx->now += PERIOD;
+	}
+	return what;
+}
+
 static void active_port_traps(struct kunit *test)
 {
 	static const struct shca_ib_bad_key bad = { .key = 5 };
@@ -781,10 +807,12 @@ static void active_port_traps(struct kunit *test)
 		for (i = 0; i < 9; i++)
 			KUNIT_EXPECT_EQ(test, shca_ib_sma_arrived(&fx->sma, true), 0u);
 		KUNIT_EXPECT_EQ(test, fx->sma.integrity, ~0u);
-		KUNIT_EXPECT_EQ(test, fx->sma.traps.pending, active ? 0x1fu : 0);
+		KUNIT_EXPECT_EQ(test, overrun(fx, 8), active ? SHCA_IB_SMA_TRAP : 0);
+		KUNIT_EXPECT_EQ(test, overrun(fx, 8), 0u);
+		KUNIT_EXPECT_EQ(test, fx->sma.traps.pending, active ? 0x3fu : 0);
 	}
 	/* Each trap names the port. */
-	for (i = 0; i < 5; i++) {
+	for (i = 0; i < 6; i++) {
 		fx->now += SECOND;
 		KUNIT_EXPECT_NE(test, trap_now(fx), 0u);
 		KUNIT_EXPECT_EQ(test, fx->out[64 + 7], 0x21);
@@ -826,6 +854,32 @@ static void damage_is_made_good(struct kunit *test)
 	fx->sma.phys_limit = 0;
 	shca_ib_sma_arrived(&fx->sma, true);
 	KUNIT_EXPECT_EQ(test, fx->sma.integrity, 2u);
+}
+
+/* Periods with an overrun count in a row; one without begins anew. */
+static void overruns_count_in_a_row(struct kunit *test)
+{
+	struct fx_sma *fx = fx_sma(test);
+
+	fx->sma.overrun_limit = 3;
+	fx->now = 0;
+	overrun(fx, 2);
+	overrun(fx, 2);
+	KUNIT_EXPECT_EQ(test, fx->sma.overruns, 0u);
+	overrun(fx, 3);
+	KUNIT_EXPECT_EQ(test, fx->sma.overruns, 1u);
+	overrun(fx, 9);
+	KUNIT_EXPECT_EQ(test, fx->sma.overruns, 4u);
+	/* each is too many */
+	fx->sma.overrun_limit = 1;
+	overrun(fx, 2);
+	KUNIT_EXPECT_EQ(test, fx->sma.overruns, 6u);
+	fx->sma.overrun_limit = 0;
+	overrun(fx, 2);
+	KUNIT_EXPECT_EQ(test, fx->sma.overruns, 8u);
+	fx->sma.overruns = ~0u - 1;
+	overrun(fx, 2);
+	KUNIT_EXPECT_EQ(test, fx->sma.overruns, ~0u);
 }
 
 static void trap_is_repressed(struct kunit *test)
@@ -908,6 +962,7 @@ static struct kunit_case ib_sma_cases[] = {
 	KUNIT_CASE(violations_are_counted),
 	KUNIT_CASE(active_port_traps),
 	KUNIT_CASE(damage_is_made_good),
+	KUNIT_CASE(overruns_count_in_a_row),
 	KUNIT_CASE(trap_is_repressed),
 	KUNIT_CASE(notices_are_read_and_cleared),
 	{}

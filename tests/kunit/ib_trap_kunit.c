@@ -64,7 +64,7 @@ static void trap_is_a_packet(struct kunit *test)
 	struct fx_trap *fx = fx_trap(test);
 
 	KUNIT_EXPECT_EQ(test, next(fx), 0u);
-	KUNIT_EXPECT_TRUE(test, shca_ib_trap_integrity(&fx->traps, LID));
+	KUNIT_EXPECT_TRUE(test, shca_ib_trap_port(&fx->traps, SHCA_IB_TRAP_INTEGRITY, LID));
 	KUNIT_EXPECT_EQ(test, next(fx), 129u);
 	KUNIT_EXPECT_EQ(test, memcmp(fx->mad, wanted, sizeof(wanted)), 0);
 }
@@ -172,7 +172,7 @@ static void bad_key_says_between_whom(struct kunit *test)
 /* However often something happens, traps keep their distance. */
 static void traps_keep_a_distance(struct kunit *test)
 {
-	static const u16 order[] = { 129, 144, 256, 257, 258 };
+	static const u16 order[] = { 129, 130, 144, 256, 257, 258 };
 	struct fx_trap *fx = fx_trap(test);
 	u32 i;
 
@@ -181,11 +181,12 @@ static void traps_keep_a_distance(struct kunit *test)
 	shca_ib_trap_key(&fx->traps, SHCA_IB_TRAP_PKEY, LID, &bad);
 	shca_ib_trap_mkey(&fx->traps, LID, 5, smp);
 	shca_ib_trap_change(&fx->traps, LID, 5, false);
-	shca_ib_trap_integrity(&fx->traps, LID);
+	shca_ib_trap_port(&fx->traps, SHCA_IB_TRAP_OVERRUN, LID);
+	shca_ib_trap_port(&fx->traps, SHCA_IB_TRAP_INTEGRITY, LID);
 	KUNIT_EXPECT_EQ(test, shca_ib_trap_deadline(&fx->traps, GAP), 0ull);
 	/* each in its turn, again and again */
-	for (i = 0; i < 15; i++) {
-		KUNIT_EXPECT_EQ(test, next(fx), order[i % 5]);
+	for (i = 0; i < 18; i++) {
+		KUNIT_EXPECT_EQ(test, next(fx), order[i % 6]);
 		KUNIT_EXPECT_EQ(test, next(fx), 0u);
 		KUNIT_EXPECT_EQ(test, shca_ib_trap_deadline(&fx->traps, GAP),
 				fx->now + GAP);
@@ -206,7 +207,7 @@ static void traps_keep_a_distance(struct kunit *test)
 		fx->now += GAP / 100;
 	}
 	/* Management may ask for none. */
-	shca_ib_trap_integrity(&fx->traps, LID);
+	shca_ib_trap_port(&fx->traps, SHCA_IB_TRAP_INTEGRITY, LID);
 	KUNIT_EXPECT_EQ(test, shca_ib_trap_deadline(&fx->traps, 0),
 			fx->traps.sent_at + SHCA_IB_TRAP_GAP_NS);
 	/* What is forgotten does not come, and what comes then waits for its time. */
@@ -224,7 +225,7 @@ static void unsent_is_not_repressed(struct kunit *test)
 {
 	struct fx_trap *fx = fx_trap(test);
 
-	shca_ib_trap_integrity(&fx->traps, LID);
+	shca_ib_trap_port(&fx->traps, SHCA_IB_TRAP_INTEGRITY, LID);
 	KUNIT_EXPECT_FALSE(test, shca_ib_trap_is_own(&fx->traps, TID));
 	shca_ib_trap_repress(&fx->traps, TID);
 	KUNIT_EXPECT_EQ(test, next(fx), 129u);
@@ -248,7 +249,7 @@ static void notices_queue(struct kunit *test)
 	KUNIT_EXPECT_FALSE(test, fx->traps.toggle);
 	for (i = 0; i < SHCA_IB_NOTICES + 2; i++) {
 		fx->traps.pending = 0;
-		shca_ib_trap_integrity(&fx->traps, i);
+		shca_ib_trap_port(&fx->traps, SHCA_IB_TRAP_INTEGRITY, i);
 	}
 	for (i = 0; i < SHCA_IB_NOTICES; i++) {
 		shca_ib_notice_get(&fx->traps, data);

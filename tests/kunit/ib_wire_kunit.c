@@ -22,7 +22,7 @@ static const struct shim_row shim_rows[] = {
 	{ "padded hello", SHCA_IB_OK, 12,
 	  { 0x12, 0, 0, 3, 0xde, 0xad, 0xbe, 0xef } },
 	{ "nothing behind it", SHCA_IB_OK, 8, { 0x12, 0, 0, 0, 0, 0, 0, 1 } },
-	{ "reserved byte", SHCA_IB_OK, 8, { 0x12, 9, 0, 0, 0, 0, 0, 1 } },
+	{ "period", SHCA_IB_OK, 8, { 0x12, 9, 0, 0, 0, 0, 0, 1 } },
 	{ "cut", SHCA_IB_SHORT, 7, { 0x11, 0, 0, 0, 0, 0, 0, 1 } },
 	{ "longer than the frame", SHCA_IB_SHORT, 12,
 	  { 0x11, 0, 0, 5, 0xde, 0xad, 0xbe, 0xef } },
@@ -31,7 +31,7 @@ static const struct shim_row shim_rows[] = {
 	{ "version 0", SHCA_IB_VERSION, 12, { 0x01, 0, 0, 4, 0, 0, 0, 1 } },
 	{ "version 3", SHCA_IB_VERSION, 12, { 0x31, 0, 0, 4, 0, 0, 0, 1 } },
 	{ "type 0", SHCA_IB_TYPE, 12, { 0x10, 0, 0, 4, 0, 0, 0, 1 } },
-	{ "type 3", SHCA_IB_TYPE, 12, { 0x13, 0, 0, 4, 0, 0, 0, 1 } },
+	{ "type 4", SHCA_IB_TYPE, 12, { 0x14, 0, 0, 4, 0, 0, 0, 1 } },
 	{ "type 9", SHCA_IB_TYPE, 12, { 0x19, 0, 0, 4, 0, 0, 0, 1 } },
 	{ "no session", SHCA_IB_TYPE, 12, { 0x11, 0, 0, 4, 0, 0, 0, 0 } },
 };
@@ -59,8 +59,10 @@ static void shim_both_ways(struct kunit *test)
 			row->bytes[4] ? 0xdeadbeefu : 1u);
 	memset(built, 0xff, sizeof(built));
 	shca_ib_shim_build(&shim, built);
-	KUNIT_EXPECT_EQ(test, built[1], 0);
-	built[1] = row->bytes[1];
+	KUNIT_EXPECT_EQ(test, shim.period, row->bytes[1]);
+	shca_ib_shim_set_period(built, ~row->bytes[1]);
+	KUNIT_EXPECT_EQ(test, built[1], (u8)~row->bytes[1]);
+	shca_ib_shim_set_period(built, row->bytes[1]);
 	KUNIT_EXPECT_EQ(test, memcmp(built, row->bytes, sizeof(built)), 0);
 }
 
@@ -184,7 +186,7 @@ static u32 crc32_bitwise(u32 crc, const u8 *p, u32 len)
 
 /*
  * A local RDMA WRITE of 14 bytes (IBTA 7.8.3 has the packet; it was published on the
- * linux-rdma list, too). The VL is 7, and the BTH's reserved byte is 0.
+ * linux-rdma list, too). The VL is 7, and the BTH's period is 0.
  */
 static const u8 golden[] = {
 	0x70, 0x12, 0x37, 0x5c, 0x00, 0x0e, 0x17, 0xd2, 0x0a, 0x20, 0x24, 0x87,

@@ -137,6 +137,23 @@ static void late_packets_are_waited_for(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, fx->req.recovery.retry_left, 3);
 }
 
+/* A copy that is waited for a second time is no sooner answered than another one. */
+static void late_repair_has_its_round_trip(struct kunit *test)
+{
+	struct fx *fx = test->priv;
+
+	fx_ack(fx, P0, MISSING(1));
+	expect_again(test, P0);
+	fx->req.recovery.reorders = 3;
+	fx->now += 3 * RTT;
+	fx_ack(fx, P0, MISSING(1));
+	KUNIT_EXPECT_FALSE(test, fx_next(fx));
+	fx->now = fx->req.recovery.late_ns;
+	shca_req_timer(&fx->req, fx->now);
+	expect_again(test, P0);
+	KUNIT_EXPECT_EQ(test, shca_req_deadline(&fx->req), fx->now + 2 * RTT + 500000);
+}
+
 static void late_packets_that_come_end_the_wait(struct kunit *test)
 {
 	struct fx *fx = test->priv;
@@ -526,6 +543,7 @@ static struct kunit_case late_cases[] = {
 	KUNIT_CASE(late_answer_of_the_second_copy_does_not),
 	KUNIT_CASE(late_is_not_what_was_sent_early),
 	KUNIT_CASE(late_packets_are_waited_for),
+	KUNIT_CASE(late_repair_has_its_round_trip),
 	KUNIT_CASE(late_packets_that_come_end_the_wait),
 	KUNIT_CASE(late_wait_is_given_up),
 	KUNIT_CASE(late_wait_ends_with_going_back),

@@ -10,6 +10,7 @@
  * must end within the time of the scenario.  It ends with all of its bytes placed or with
  * its retries exhausted, which can happen to a core without control of congestion.  With
  * --bars no flow may exhaust them, and the results must meet the bars of the scenario.
+ * --fairer compares controls: each shares more fairly than the next one.
  */
 #include <algorithm>
 #include <cmath>
@@ -20,6 +21,7 @@
 #include <memory>
 #include <numeric>
 #include <random>
+#include <sstream>
 
 #include "ns3/command-line.h"
 #include "ns3/inet-socket-address.h"
@@ -48,6 +50,7 @@ static struct {
 	std::string queue = "red";
 	std::string op = "WRITE";
 	std::string control = "off";
+	bool holds = true;
 	bool bars = false;
 } setting;
 
@@ -135,6 +138,7 @@ public:
 			sum.timeouts += one.timeouts;
 			sum.out_of_seq += one.out_of_seq;
 			sum.cnps += one.cnps;
+			sum.held += one.held;
 		}
 		return sum;
 	}
@@ -269,6 +273,7 @@ struct Run {
 		config.timeout_ns = setting.timeout ? 4096ull << setting.timeout : 0;
 		config.depth = setting.depth;
 		config.line_mbps = fabric->rate() / 1000000;
+		config.holds = setting.holds;
 		config.control = control();
 		flow->messages = messages;
 		flow->requester = hosts[asks]->connect(config, b, fabric->address(answers), flow.get());
@@ -374,7 +379,8 @@ static const Scenario scenarios[] = {
 	{"share16", "16 to 1 for 100 ms", [](Run &run) { incast(run, 16, ENDLESS); }, 0.1, 0.8, 0.9, true},
 	{"permutation", "fat tree of 128 hosts, 2 MiB each", [](Run &run) { fatTree(run, 8, 32); }, 20, 0.3, 0.8},
 	{"lossless", "8 pairs, 16 MiB each", [](Run &run) { pairs(run, 8, 0, 256); }, 20, 0.9, 0.95},
-	{"loss1", "the same, 1% lost", [](Run &run) { pairs(run, 8, 0.01, 256); }, 20, 0.6, 0.9, false, true},
+	{"loss-small", "2 pairs, 4 MiB each, 1% lost", [](Run &run) { pairs(run, 2, 0.01, 64); }, 20, 0.5, 0.9, false, true},
+	{"loss1", "8 pairs, 16 MiB each, 1% lost", [](Run &run) { pairs(run, 8, 0.01, 256); }, 20, 0.6, 0.9, false, true},
 	{"failed-link", "fat tree of 16 hosts, 16 MiB each, the busiest link cut at 2 ms, noticed 20 ms later",
 	 [](Run &run) {
 		 fatTree(run, 4, 256);
@@ -414,7 +420,8 @@ static const QueueWatch &queueOf(const Run &run)
 	return *most;
 }
 
-static bool judge(const Scenario &scenario, const Run &run)
+/* @fairness: Jain's index */
+static bool judge(const Scenario &scenario, const Run &run, double &fairness)
 {
 	uint32_t unfinished = 0, exhausted = 0, wrong = 0, misplaced = 0;
 	std::vector<double> times, rates;
@@ -448,6 +455,7 @@ static bool judge(const Scenario &scenario, const Run &run)
 		stats.retransmits += one.retransmits;
 		stats.timeouts += one.timeouts;
 		stats.cnps += one.cnps;
+		stats.held += one.held;
 	}
 	for (const auto &[port, watch] : run.fabric->queues()) {
 		const QueueDisc::Stats &counts = watch.disc->GetStats();
@@ -458,8 +466,8 @@ static bool judge(const Scenario &scenario, const Run &run)
 	const QueueWatch &queue = queueOf(run);
 	double goodput = bytes * 8 / last.GetSeconds();
 	double part = goodput / (run.bottlenecks * (double)run.fabric->rate());
-	double fairness = jain(rates);
 
+	fairness = jain(rates);
 	printf("# %s: %s\n", scenario.name, scenario.title);
 	printf("#   goodput %.3f Gbit/s, %.3f of the bottleneck; Jain %.3f; completion ms p50 %.2f p99 %.2f max %.2f\n",
 	       goodput / 1e9, part, fairness, percentile(times, 0.5) * 1e3, percentile(times, 0.99) * 1e3,
@@ -467,9 +475,9 @@ static bool judge(const Scenario &scenario, const Run &run)
 	printf("#   queue: mean %.1f, most %u packets; %llu dropped, %llu marked, %llu CNPs; links lost %llu\n",
 	       queue.mean((scenario.timed ? Simulator::Now() : last).GetNanoSeconds()), queue.most, (unsigned long long)dropped,
 	       (unsigned long long)marked, (unsigned long long)stats.cnps, (unsigned long long)run.fabric->lost());
-	printf("#   packets: %llu, %llu of them again, %llu time-outs; flows: %zu, of %u retries exhausted\n",
+	printf("#   packets: %llu, %llu of them again, %llu kept, %llu time-outs; flows: %zu, of %u retries exhausted\n",
 	       (unsigned long long)stats.tx_pkts, (unsigned long long)stats.retransmits,
-	       (unsigned long long)stats.timeouts, run.flows.size(), exhausted);
+	       (unsigned long long)stats.held, (unsigned long long)stats.timeouts, run.flows.size(), exhausted);
 	if (scenario.loses != (run.fabric->lost() > 0)) {
 		printf("not ok %s # links have lost %llu packets\n", scenario.name, (unsigned long long)run.fabric->lost());
 		return false;
@@ -488,7 +496,7 @@ static bool judge(const Scenario &scenario, const Run &run)
 	return true;
 }
 
-static bool runOne(const Scenario &scenario)
+static bool runOne(const Scenario &scenario, double &fairness)
 {
 	bool ok;
 
@@ -516,16 +524,49 @@ static bool runOne(const Scenario &scenario)
 			});
 		Simulator::Stop(Seconds(scenario.seconds));
 		Simulator::Run();
-		ok = judge(scenario, run);
+		ok = judge(scenario, run, fairness);
 		Simulator::Destroy();
 	}
 	fflush(stdout);
 	return ok;
 }
 
+/* By each of @controls, in several worlds: shares get less equal from one to the next. */
+static bool compare(const Scenario &scenario, const std::string &controls)
+{
+	const uint32_t seeds = 3, first = setting.seed;
+	std::stringstream words(controls);
+	std::string name, before;
+	double least = 1;
+	bool ok = true;
+
+	while (std::getline(words, name, ',')) {
+		double sum = 0, one;
+
+		setting.control = name;
+		for (setting.seed = first; setting.seed < first + seeds; setting.seed++) {
+			ok &= runOne(scenario, one);
+			sum += one;
+		}
+		setting.seed = first;
+		printf("# %s by %s: Jain %.4f\n", scenario.name, name.c_str(), sum / seeds);
+		if (!before.empty() && sum / seeds >= least) {
+			printf("not ok %s-fairer # %s is not fairer than %s\n", scenario.name, before.c_str(), name.c_str());
+			ok = false;
+		}
+		least = sum / seeds;
+		before = name;
+	}
+	if (ok)
+		printf("ok %s-fairer\n", scenario.name);
+	return ok;
+}
+
 int main(int argc, char **argv)
 {
 	bool list = false, ok = true;
+	std::string fairer;
+	double fairness;
 	CommandLine cmd;
 
 	cmd.AddValue("list", "only name the scenarios", list);
@@ -539,6 +580,8 @@ int main(int argc, char **argv)
 	cmd.AddValue("op", "WRITE, READ or SEND", setting.op);
 	cmd.AddValue("control", "of congestion: off, window, delay, or DCQCN by rp_time_reset/rp_ai_rate/rp_hai_rate",
 		     setting.control);
+	cmd.AddValue("holds", "both ends keep what is behind a gap, and know it", setting.holds);
+	cmd.AddValue("fairer", "controls, with commas between: each is to share more fairly than the next", fairer);
 	/* ns-3 takes words without dashes for its own: they are ours */
 	std::vector<char *> options{argv[0]};
 	std::vector<std::string> names;
@@ -556,7 +599,7 @@ int main(int argc, char **argv)
 		if (list)
 			printf("%-12s %s\n", scenario.name, scenario.title);
 		else if (wanted)
-			ok &= runOne(scenario);
+			ok &= fairer.empty() ? runOne(scenario, fairness) : compare(scenario, fairer);
 	}
 	return !ok;
 }

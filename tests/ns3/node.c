@@ -15,14 +15,29 @@
 
 #define RD_RING		16
 
+/* A packet that is out of order, and waits for those before it. */
+struct held {
+	struct held *next;
+	struct shca_pkt pkt;
+};
+
+/* What one side of a queue pair keeps, by PSN. */
+struct kept {
+	struct held *first;
+	struct held *last;
+};
+
 struct node {
 	struct shca_req req;
 	struct shca_resp resp;
 	struct shca_rd rd[RD_RING];
 	void *ring;
+	struct kept kept[2];	/* [1]: responses */
+	bool holds;
 	uint32_t done;
 	int status;
 	uint64_t placed;
+	uint64_t nr_held;
 };
 
 /* ---- memory that is always there ------------------------------------------ */
@@ -106,6 +121,7 @@ static struct shca_cc_attr control_of(const struct node_config *config)
 struct node *node_new(const struct node_config *config, uint32_t qpn,
 		      uint32_t peer_qpn)
 {
+	const u32 peer = config->holds ? SHCA_PEER_HOLDS : 0;
 	const struct shca_req_attr req_attr = {
 		.mtu = config->mtu,
 		.dqpn = peer_qpn,
@@ -116,7 +132,8 @@ struct node *node_new(const struct node_config *config, uint32_t qpn,
 		.retry_cnt = 7,
 		.rnr_retry = 7,
 		.max_rd_atomic = RD_RING,
-		.peer = SHCA_PEER_FLUSHES_ACKS,
+		.peer = SHCA_PEER_FLUSHES_ACKS | peer,
+		.keeps = config->holds,
 		.cc = control_of(config),
 	};
 	const struct shca_resp_attr resp_attr = {
@@ -125,6 +142,7 @@ struct node *node_new(const struct node_config *config, uint32_t qpn,
 		.pkey = 0xffff,
 		.access = SHCA_ACCESS_REMOTE_WRITE | SHCA_ACCESS_REMOTE_READ,
 		.transport = SHCA_TRANSPORT_RC,
+		.peer = peer,
 		.max_dest_rd_atomic = RD_RING,
 		.cnp = config->control.kind != NODE_OFF,
 		.cnp_interval_ns = shca_cc_presets.np_min_time_between_cnps * 1000ull,
@@ -134,6 +152,7 @@ struct node *node_new(const struct node_config *config, uint32_t qpn,
 
 	if (!node)
 		return NULL;
+	node->holds = config->holds;
 	node->ring = calloc(config->depth, stride);
 	if (!node->ring) {
 		free(node);
@@ -147,8 +166,23 @@ struct node *node_new(const struct node_config *config, uint32_t qpn,
 	return node;
 }
 
+static void kept_drop(struct kept *kept)
+{
+	struct held *held = kept->first;
+
+	kept->first = held->next;
+	if (!kept->first)
+		kept->last = NULL;
+	free(held);
+}
+
 void node_free(struct node *node)
 {
+	uint32_t i;
+
+	for (i = 0; i < 2; i++)
+		while (node->kept[i].first)
+			kept_drop(&node->kept[i]);
 	free(node->ring);
 	free(node);
 }
@@ -215,22 +249,88 @@ uint32_t node_qpn(const uint8_t *hdr)
 	return shca_bth_dqpn(hdr);
 }
 
+/* ---- packets out of order ------------------------------------------------- */
+
+static void kept_add(struct node *node, struct kept *kept, const struct shca_pkt *pkt)
+{
+	struct held **at = &kept->first, *held;
+
+	/* Most of them come in order among themselves. */
+	if (kept->last && shca_psn_diff(pkt->psn, kept->last->pkt.psn) > 0)
+		at = &kept->last->next;
+	while (*at && shca_psn_diff((*at)->pkt.psn, pkt->psn) < 0)
+		at = &(*at)->next;
+	if (*at && (*at)->pkt.psn == pkt->psn)
+		return;
+	held = malloc(sizeof(*held));
+	if (!held)
+		return;
+	held->pkt = *pkt;
+	held->next = *at;
+	*at = held;
+	if (!held->next)
+		kept->last = held;
+	node->nr_held++;
+}
+
+static enum shca_verdict accept(struct node *node, const struct shca_pkt *pkt,
+				bool is_response, uint64_t now)
+{
+	struct shca_resp_out out;
+
+	return is_response ? shca_req_rx(&node->req, pkt, now) :
+			     shca_resp_rx(&node->resp, pkt, now, &out);
+}
+
+/* As shca_side_hold() in kernel/queue/side.h: @pkt was fed, and this became of it. */
+static void feed_kept(struct node *node, const struct shca_pkt *pkt,
+		      enum shca_verdict rx, bool is_response, uint64_t now)
+{
+	const u32 *expected = is_response ? &node->req.psn.una : &node->resp.epsn;
+	bool is_ahead = rx == (is_response ? SHCA_RX_LOST_RESPONSE : SHCA_RX_OUT_OF_SEQ);
+	struct kept *kept = &node->kept[is_response];
+	bool asks = shca_resp_is_asked(&node->resp, pkt, rx, is_ahead, kept->first, false);
+	u32 psn = pkt->psn;
+	s32 ahead;
+
+	if (is_ahead && (is_response ? shca_req_may_hold(&node->req, pkt) :
+				       shca_resp_may_hold(&node->resp, pkt)))
+		kept_add(node, kept, pkt);
+	while (kept->first) {
+		ahead = shca_psn_diff(kept->first->pkt.psn, *expected);
+		if (ahead > 0)
+			break;
+		if (!ahead)
+			accept(node, &kept->first->pkt, is_response, now);
+		kept_drop(kept);
+	}
+	if (kept->first)
+		psn = kept->first->pkt.psn;
+	else if (!is_ahead)
+		psn = *expected;
+	if (is_response)
+		shca_req_gap(&node->req, psn, pkt->psn, now);
+	else
+		shca_resp_gap(&node->resp, psn, pkt->psn, asks);
+}
+
 void node_rx(struct node *node, const uint8_t *hdr, uint32_t hdr_len,
 	     uint32_t len, bool marked, uint64_t now)
 {
-	struct shca_resp_out out;
+	enum shca_verdict rx;
 	struct shca_pkt pkt;
+	bool is_response;
 
-	memset(&pkt.path, 0, sizeof(pkt.path));
+	memset(&pkt, 0, sizeof(pkt));
 	pkt.path.ecn_ce = marked;
 	if (shca_hdr_parse(&pkt, hdr, hdr_len, len) != SHCA_PARSE_OK) {
 		fprintf(stderr, "a packet that the core has built does not parse\n");
 		abort();
 	}
-	if (shca_opcode_info(pkt.opcode)->flags & SHCA_OPF_RESPONSE)
-		shca_req_rx(&node->req, &pkt, now);
-	else
-		shca_resp_rx(&node->resp, &pkt, now, &out);
+	is_response = shca_opcode_info(pkt.opcode)->flags & SHCA_OPF_RESPONSE;
+	rx = accept(node, &pkt, is_response, now);
+	if (node->holds && rx != SHCA_RX_CNP)
+		feed_kept(node, &pkt, rx, is_response, now);
 	reap(node);
 }
 
@@ -271,5 +371,6 @@ struct node_stats node_count(const struct node *node)
 		.timeouts = node->req.stats.timeouts,
 		.out_of_seq = node->resp.stats.rx[SHCA_RX_OUT_OF_SEQ],
 		.cnps = node->req.stats.rx[SHCA_RX_CNP],
+		.held = node->nr_held,
 	};
 }

@@ -44,12 +44,14 @@ struct node_control {
  * @timeout_ns:	local ACK timeout
  * @depth:	requests that may be outstanding, a power of two
  * @line_mbps:	rate of the port
+ * @holds:	both ends keep packets that are out of order, and know it of each other
  */
 struct node_config {
 	uint32_t mtu;
 	uint64_t timeout_ns;
 	uint32_t depth;
 	uint32_t line_mbps;
+	bool holds;
 	struct node_control control;
 };
 
@@ -60,6 +62,7 @@ struct node_stats {
 	uint64_t timeouts;
 	uint64_t out_of_seq;
 	uint64_t cnps;		/* received */
+	uint64_t held;		/* packets that came out of order and were kept */
 };
 
 /**

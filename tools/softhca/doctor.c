@@ -374,7 +374,7 @@ static bool check_file(const struct patient *p)
 static bool check_netdev(const struct patient *p)
 {
 	struct ifreq request = {};
-	char cure[128], path[128], state[32];
+	char cure[128], path[128], state[32], carrier[8];
 	int fd = socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0), flags, mtu;
 
 	memcpy(request.ifr_name, p->netdev, sizeof(request.ifr_name));
@@ -384,13 +384,16 @@ static bool check_netdev(const struct patient *p)
 	snprintf(path, sizeof(path), "/sys/class/infiniband/%s/ports/1/state",
 		 p->name);
 	read_line(path, state, sizeof(state));
+	/* (the flag follows up to a second later, and the port at once) */
+	snprintf(path, sizeof(path), "/sys/class/net/%s/carrier", p->netdev);
+	read_line(path, carrier, sizeof(carrier));
 	if (!(flags & IFF_UP)) {
 		snprintf(cure, sizeof(cure), "ip link set dev %s up", p->netdev);
 		report("netdev", cure, "%s: the network device %s is down", p->name,
 		       p->netdev);
 		return false;
 	}
-	if (!(flags & IFF_RUNNING)) {
+	if (!(flags & IFF_RUNNING) || *carrier == '0') {
 		snprintf(cure, sizeof(cure), "connect it, or bring up its other end ('ip link show dev %s')",
 			 p->netdev);
 		report("netdev", cure, "%s: the network device %s has no carrier",

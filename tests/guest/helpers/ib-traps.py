@@ -14,6 +14,7 @@ ib-traps.sh.
 import struct
 import sys
 import time
+from pathlib import Path
 
 from ib_link import DATA, ETHERTYPE, Link
 
@@ -24,6 +25,7 @@ TIMEOUT = 16    # of the subnet
 GAP = 4.096e-6 * 2 ** TIMEOUT
 KEY = 0x1122334455667788
 CHANGED_PKEY, CHANGED_QKEY = 0x9234, 0x77
+DELAYED_PSN = 0x1234    # of ib-traps.sh
 
 netdev, device = sys.argv[1:]
 link = Link(netdev, device)
@@ -173,6 +175,17 @@ check("violations.reset", ask(GET, PORT_INFO, 1)[46:50] == bytes(4))
 for _ in range(9):
     link.send(link.packet(spoil_vcrc=1))
 heard("trap.link_integrity", 129, lambda d: word(d, 2) == LID and d[4] == 1)
+
+# Packets that no credit permits stay in the buffer (a fault delays them) until it is full.
+BURST = 400     # 180 fit
+perf = Path(link.port, "counters/excessive_buffer_overrun_errors")
+set_port(_53=bytes([ask(GET, PORT_INFO, 1)[53] & 0xf0 | 1]))
+before = int(perf.read_text(encoding="ascii"))
+data = link.packet(psn=DELAYED_PSN)
+for _ in range(BURST):
+    link.send(data)
+heard("trap.buffer_overrun", 130, lambda d: word(d, 2) == LID and d[4] == 1)
+check("overrun.is_counted", int(perf.read_text(encoding="ascii")) > before)
 
 # Who has not the key neither reads nor sets, and the manager hears of it.
 lease = 3

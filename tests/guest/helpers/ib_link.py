@@ -13,12 +13,19 @@ UD_SEND_ONLY, RC_SEND_ONLY = 0x64, 0x04
 GSI_QKEY, MULTICAST = 0x80010000, 0xffffff
 
 
+def of_byte(state):
+    for _ in range(8):
+        state = state >> 1 ^ (0xd008 if state & 1 else 0)
+    return state
+
+
+VCRC = [of_byte(byte) for byte in range(256)]
+
+
 def vcrc(data):
     state = 0xffff
     for byte in data:
-        state ^= byte
-        for _ in range(8):
-            state = state >> 1 ^ (0xd008 if state & 1 else 0)
+        state = state >> 8 ^ VCRC[(state ^ byte) & 0xff]
     return struct.pack("<H", ~state & 0xffff)
 
 
@@ -53,10 +60,10 @@ class Link:
             return int(file.read(), 0)
 
     def packet(self, dlid=None, vl=0, dqpn=1, dgid=None, payload=bytes(256),
-               opcode=UD_SEND_ONLY, qkey=GSI_QKEY, pkey=0xffff, slid=2, sqpn=1, mig=0,
+               opcode=UD_SEND_ONLY, qkey=GSI_QKEY, pkey=0xffff, slid=2, sqpn=1, mig=0, psn=0,
                spoil_icrc=0, spoil_vcrc=0):
         """One datagram, from LRH to VCRC."""
-        rest = struct.pack(">BBHII", opcode, mig << 6, pkey, dqpn, 0)
+        rest = struct.pack(">BBHII", opcode, mig << 6, pkey, dqpn, psn)
         rest += struct.pack(">II", qkey, sqpn) + payload
         words = (8 + (40 if dgid else 0) + len(rest) + 4) // 4
         lower = struct.pack(">BBHHH", vl << 4, 3 if dgid else 2,

@@ -386,8 +386,11 @@ static bool pump_side(struct sim_node *n, bool is_req)
 
 static void arm_timer(struct sim_node *n)
 {
+	u64 answer = shca_resp_deadline(&n->resp);
 	u64 at = shca_req_deadline(&n->req);
 
+	if (answer && (!at || answer < at))
+		at = answer;
 	sim_check(n->w, !at || at > n->w->now || n->pump_queued ||
 		  n->timer_at == n->w->now,
 		  "node %u: deadline stays in the past", n->idx);
@@ -477,7 +480,9 @@ static void fill_wr(struct sim_node *n, const struct sim_op *op,
 	wr->flags = op->flags;
 	wr->imm = op->imm;
 	wr->length = op->len;
-	wr->xrc_srqn = sim_is_xrc(n->w) ? sim_srqn(n->w, op) : 0;
+	wr->rate_kbps = sim_is_ud(n->w) ? sim_rate(n->w, n->idx + wr->wr_id) : 0;
+	if (sim_is_xrc(n->w))
+		wr->xrc_srqn = sim_srqn(n->w, op);
 	fill_wr_remote(n, op, wr);
 	wr->inline_data = op->inline_data;
 	wr->priv = NULL;

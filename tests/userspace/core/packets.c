@@ -76,6 +76,8 @@ void sim_packets_start(struct sim_node *n)
 	n->gave_back = false;
 	n->tx_next = psn;
 	n->tx_max = psn;
+	n->tx_rest = psn;
+	n->tx_last = psn;
 	n->exp_psn = n->peer->req_attr.sq_psn;
 	n->has_nak = false;
 	n->has_gap = false;
@@ -87,6 +89,7 @@ void sim_packets_start(struct sim_node *n)
 	n->tries = 0;
 	n->timeouts = 0;
 	n->has_credit = false;
+	n->is_told = false;
 	for (i = 0; i < n->nr_ops; i++) {
 		op = &n->ops[i];
 		op->first_psn = psn;
@@ -266,6 +269,24 @@ static u32 psns_before(const struct sim_node *n, const struct sim_op *end,
 	return nr;
 }
 
+/*
+ * How far the peer has packets, from the oldest outstanding one on, where it keeps what is
+ * behind a gap.  That is not on the way, and others may leave in its place, for a window at
+ * most.
+ */
+static u32 beyond(const struct sim_node *n)
+{
+	u32 end = sim_park_end(n->peer);
+	s32 nr = shca_psn_diff(end, n->req.psn.una);
+
+	if (!n->w->f.holds && !n->w->f.keeps)
+		return 0;
+	/* (in error it has dropped them, after it told; a forged answer may tell the same) */
+	if (n->peer->resp.state != SHCA_SIDE_READY || n->w->f.hostile)
+		return n->req.cc.wide;
+	return nr > 0 ? min_t(u32, nr, n->req.cc.wide) : 0;
+}
+
 /* What is outstanding is bounded: by the window, and of READs by eight of them. */
 static void check_window(struct sim_node *n, const struct sim_op *op,
 			 const struct shca_pkt *pkt)
@@ -275,14 +296,14 @@ static void check_window(struct sim_node *n, const struct sim_op *op,
 
 	if (is_rd(op)) {
 		sim_check(n->w, !nr || nr + op->nr_psn <=
-			  n->req.cc.wide * SHCA_REQ_READ_FACTOR,
+			  n->req.cc.wide * SHCA_REQ_READ_FACTOR + beyond(n),
 			  "node %u: READ of %u with %u outstanding", n->idx,
 			  op->nr_psn, nr);
 		return;
 	}
 	off = shca_psn_diff(n->req.psn.una, op->first_psn);
 	nr += shca_psn_off(pkt->psn, off > 0 ? n->req.psn.una : op->first_psn);
-	sim_check(n->w, nr + pkt->span < n->req.cc.wide + n->w->reach - 1,
+	sim_check(n->w, nr + pkt->span < n->req.cc.wide + beyond(n) + n->w->reach - 1,
 		  "node %u: %u packets outstanding", n->idx,
 		  nr + pkt->span + 1);
 }
@@ -303,11 +324,18 @@ void sim_packet_order(struct sim_node *n, struct sim_op *op,
 			  "node %u: psn %06x again without a cause", n->idx,
 			  pkt->psn);
 		n->may_go_back = false;
+		/* A repair that this interrupts goes on there, or where a first one has to. */
+		n->tx_last = n->tx_next;
+		if (n->tx_next == n->tx_max)
+			n->tx_rest = pkt->psn;
+		else if (shca_psn_diff(n->tx_rest, n->tx_next) < 0)
+			n->tx_rest = n->tx_next;
 	} else if (ahead > 0) {
-		/* The peer has what is behind a gap: on to what is new. */
+		/* The peer has what is behind a gap: on to what is new, or to what it misses yet. */
 		sim_check(n->w, pkt->psn == n->req.psn.una ||
 			  ((n->w->f.holds || n->w->f.keeps) &&
-			   pkt->psn == n->tx_max),
+			   (pkt->psn == n->tx_max || pkt->psn == n->tx_rest ||
+			    pkt->psn == n->tx_last)),
 			  "node %u: psn %06x, %d left out", n->idx, pkt->psn,
 			  ahead);
 	}
@@ -637,9 +665,16 @@ void sim_packet_answered(struct sim_node *n, const struct shca_pkt *pkt,
 	 * (An acknowledgement ahead of a response that is kept for counts when that is here.
 	 * So until then there may be more credit, but not the first.)
 	 */
-	if (rx == SHCA_RX_OK || (rx == SHCA_RX_LOST_RESPONSE &&
-				 n->req_attr.keeps && n->has_credit))
+	if (rx == SHCA_RX_LOST_RESPONSE && n->req_attr.keeps && !n->has_credit) {
+		n->told = *pkt;
+		n->is_told = pkt->opcode == (n->w->transport | SHCA_OP_ACK);
+	} else if (rx == SHCA_RX_OK || (rx == SHCA_RX_LOST_RESPONSE && n->req_attr.keeps)) {
 		sim_credit_told(n, pkt);
+	}
+	if (n->is_told && shca_psn_diff(req->psn.una, n->told.psn) > 0) {
+		n->is_told = false;
+		sim_credit_told(n, &n->told);
+	}
 	if (rx == SHCA_RX_OK && n->probes_out) {
 		n->probes_out--;
 		n->may_go_back = true;

@@ -84,6 +84,16 @@ static void hold_add(struct sim_node *n, struct sim_park *kept,
 	n->w->stat_held++;
 }
 
+u32 sim_park_end(const struct sim_node *n)
+{
+	const struct sim_parked *p;
+	u32 end = n->resp.epsn;
+
+	for (p = n->kept[0].first; p; p = p->next)
+		end = shca_psn_add(p->pkt.psn, p->pkt.span + 1);
+	return end;
+}
+
 /* It was fed and has to wait: for memory that was asked for, or for an answer. */
 static bool has_to_wait(struct sim_node *n, struct sim_park *park,
 			enum shca_verdict rx, bool is_response)
@@ -179,7 +189,9 @@ static void feed_held(struct sim_node *n, const struct shca_pkt *pkt,
 	if (park->nr)
 		return;
 	if (!is_response) {
-		shca_resp_gap(&n->resp, psn, cause, asks);
+		/* shca_rq_missing() */
+		if (n->resp.attr.peer & SHCA_PEER_HOLDS)
+			shca_resp_gap(&n->resp, psn, cause, asks);
 		return;
 	}
 	shca_req_gap(&n->req, psn, cause, n->w->now);
@@ -212,7 +224,7 @@ void sim_park_take(struct sim_node *n, struct shca_pkt *pkt, bool is_response)
 	if (!park->nr) {
 		rx = sim_node_accept(n, pkt, is_response);
 		if (!has_to_wait(n, park, rx, is_response)) {
-			if (keeps(n, is_response))
+			if (keeps(n, is_response) && rx != SHCA_RX_CNP)
 				feed_held(n, pkt, rx, is_response);
 			return;
 		}

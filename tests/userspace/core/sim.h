@@ -279,7 +279,11 @@ struct sim_node {
 	struct sim_park park[2]; /* of the responder, of the requester */
 	struct sim_park kept[2]; /* what came out of order, by PSN: requests, responses */
 	u32 tx_max;		/* first PSN that never left */
+	u32 tx_last;		/* where sending stood before its last step back */
+	u32 tx_rest;		/* where the farthest repair stood that was interrupted */
 	bool heard;		/* a packet came */
+	struct shca_pkt told;	/* an acknowledgement that waits for a response */
+	bool is_told;		/* there is one */
 	bool is_sqe;		/* send queue in error, all else alive */
 	u32 first_live;		/* operation after the last resumption */
 	bool has_sent;
@@ -514,6 +518,8 @@ enum shca_verdict sim_node_accept(struct sim_node *n, struct shca_pkt *pkt,
 
 /* ---- park.c -------------------------------------------------------------- */
 
+/* Behind the last request that has come, in order or not. */
+u32 sim_park_end(const struct sim_node *n);
 void sim_park_take(struct sim_node *n, struct shca_pkt *pkt, bool is_response);
 void sim_park_fetched(struct sim_node *n, bool is_response);
 void sim_park_fed(struct sim_node *n, bool is_response);
@@ -530,6 +536,9 @@ static inline bool sim_is_xrc(const struct sim_world *w)
 {
 	return w->transport == SHCA_TRANSPORT_XRC;
 }
+
+/* Static rate of a node's path, or of a datagram's address; 0: none. */
+u32 sim_rate(const struct sim_world *w, u32 idx);
 
 /* The SRQ that an operation names, one of a few. */
 static inline u32 sim_srqn(const struct sim_world *w, const struct sim_op *op)

@@ -505,6 +505,14 @@ static u32 pick_psn(struct prng *rng)
 	return prng_next(rng) & SHCA_PSN_MASK;
 }
 
+/* 100 Mbit/s to 12.8 Gbit/s.  It follows from the seed alone: what is drawn stays as it was. */
+u32 sim_rate(const struct sim_world *w, u32 idx)
+{
+	struct prng rng = { .state = w->seed + idx };
+
+	return prng_chance(&rng, 125) ? 100000u << prng_below(&rng, 8) : 0;
+}
+
 static void pick_attr(struct sim_node *n)
 {
 	struct sim_faults *f = &n->w->f;
@@ -533,6 +541,8 @@ static void pick_attr(struct sim_node *n)
 	a->marking = prng_below(rng, 3);
 	if (f->tells)
 		a->marking = SHCA_MARKING_ON;
+	if (!sim_is_ud(n->w))
+		a->rate_kbps = sim_rate(n->w, n->idx);
 	a->cc.algorithm = prng_below(rng, SHCA_CC_DCQCN + 1);
 	a->cc.params = &shca_cc_presets;
 	a->cc.line = 125000ull << prng_below(rng, 17);
@@ -585,6 +595,7 @@ static void start_node(struct sim_node *n)
 	a->cnp = n->w->f.ecn;
 	a->cnp_interval_ns = 50000;
 	a->marking = n->req_attr.marking;
+	a->rate_kbps = n->req_attr.rate_kbps;
 	a->peer = n->w->f.holds && !n->w->f.tells ? SHCA_PEER_HOLDS : 0;
 	/* (of the seed alone: what is drawn stays as it was) */
 	a->credits = n->w->transport == SHCA_TRANSPORT_RC &&

@@ -5,6 +5,7 @@
  * and switches for one port. Or it is subnet management packets for its agent. States
  * stay such as may be.
  */
+#include "../../../kernel/core/ib_credit.h"
 #include "../../../kernel/core/ib_hello.h"
 #include "../../../kernel/core/ib_sma.h"
 #include "fuzz.h"
@@ -63,6 +64,31 @@ static void check_data(const u8 *pkt, u32 len)
 		   shca_ib_vcrc(&tables, 0, (const u8 *)"\xff\xff", 2), "residue");
 }
 
+/* A port that hears it sends no more than the frame grants, and takes what it granted. */
+static void check_credits(const struct shca_ib_shim *shim, const u8 *frame)
+{
+	u8 built[SHCA_IB_SHIM_BYTES + SHCA_IB_CREDIT_BYTES];
+	struct shca_ib_credit_frame said;
+	static struct shca_ib_vcrc tables;
+	struct shca_ib_credits credits;
+	u32 lane;
+
+	if (!tables.by[0][1])
+		shca_ib_vcrc_init(&tables);
+	if (shca_ib_credit_parse(&said, &tables, shim, frame + SHCA_IB_SHIM_BYTES))
+		return;
+	fuzz_check(shca_ib_credit_build(&said, &tables, built) == sizeof(built), "length");
+	fuzz_check(!memcmp(built + SHCA_IB_SHIM_BYTES + SHCA_IB_CREDIT_HEAD,
+			   frame + SHCA_IB_SHIM_BYTES + SHCA_IB_CREDIT_HEAD,
+			   SHCA_IB_LANES * SHCA_IB_CREDIT_LANE), "credits");
+	memset(&credits, 0, sizeof(credits));
+	shca_ib_credits_reset(&credits, true);
+	shca_ib_credits_hear(&credits, &said);
+	shca_ib_credits_settle(&credits);
+	for (lane = 0; lane < SHCA_IB_LANES; lane++)
+		fuzz_check(shca_ib_credits_room(&credits, lane) <= SHCA_IB_GRANT, "grant");
+}
+
 static void frame(const u8 *data, u32 len)
 {
 	struct shca_ib_shim shim;
@@ -73,6 +99,8 @@ static void frame(const u8 *data, u32 len)
 		fuzz_check(shim.len <= len - SHCA_IB_SHIM_BYTES, "shim");
 		if (shim.type == SHCA_IB_FRAME_HELLO)
 			check_hello(&shim, copy);
+		else if (shim.type == SHCA_IB_FRAME_CREDITS)
+			check_credits(&shim, copy);
 		else
 			check_data(copy + SHCA_IB_SHIM_BYTES, shim.len);
 	}

@@ -99,6 +99,7 @@ static void to_rts(const struct flow *flow, struct ibv_qp *qp,
 		.min_rnr_timer = 12,
 		.ah_attr = {
 			.is_global = 1,
+			.dlid = peer->port.lid,
 			.port_num = 1,
 			.grh = { .dgid = peer->gid, .hop_limit = 64,
 				 .sgid_index = nic->gid_index },
@@ -149,6 +150,7 @@ static void flow_make(struct flow *flow)
 	if (flow->type == IBV_QPT_UD) {
 		struct ibv_ah_attr attr = {
 			.is_global = 1,
+			.dlid = flow->nic_b->port.lid,
 			.port_num = 1,
 			.grh = { .dgid = flow->nic_b->gid, .hop_limit = 64,
 				 .sgid_index = flow->nic_a->gid_index },

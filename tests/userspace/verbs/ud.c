@@ -16,6 +16,7 @@
 #define SLOT		8192
 #define QKEY		0x11223344
 #define UNTOUCHED	0xa5
+#define INLINE		64
 #define TCLASS		0x28	/* AF11 */
 #define LABEL		0x13579
 
@@ -52,7 +53,8 @@ static struct side side_make(struct nic *nic)
 	struct ibv_qp_init_attr init = {
 		.qp_type = IBV_QPT_UD,
 		.cap = { .max_send_wr = depth, .max_recv_wr = depth,
-			 .max_send_sge = 2, .max_recv_sge = 2 },
+			 .max_send_sge = 2, .max_recv_sge = 2,
+			 .max_inline_data = INLINE },
 	};
 
 	side.scq = ibv_create_cq(nic->ctx, 4 * depth, NULL, NULL, 0);
@@ -78,6 +80,7 @@ static struct ibv_ah *ah_to(const struct side *from, const struct side *to)
 {
 	struct ibv_ah_attr attr = {
 		.is_global = 1,
+		.dlid = to->nic->port.lid,
 		.port_num = 1,
 		.grh = { .dgid = to->nic->gid, .sgid_index = from->nic->gid_index,
 			 .hop_limit = 64, .traffic_class = TCLASS,
@@ -508,6 +511,71 @@ static void streams_of_two_to_one_address(void)
 		wait_ok(b.rcq, i, IBV_WC_RECV);
 }
 
+/*
+ * Segments on either side, and inline data, in any order: what takes another way than
+ * the one before arrives behind it.
+ */
+static void segments_arrive_in_order(void)
+{
+	enum { PLAIN, SEND_PARTS, RECV_PARTS, BOTH, IN_WR, NOTHING, KINDS };
+	struct ibv_sge from[2], to[2];
+	struct ibv_send_wr wr, *bad;
+	struct ibv_recv_wr recv, *bad_recv;
+	struct ibv_ah *ah;
+	struct ibv_wc wc;
+	uint8_t *at;
+	int i, kind;
+
+	set_up();
+	ah = ah_to(&a, &b);
+	for (i = 0; i < 14; i++) {
+		kind = i % KINDS;
+		at = b.mem.p + i * 1024;
+		to[0] = sge_of(&b.mem, i * 1024, 60);
+		to[1] = sge_of(&b.mem, i * 1024 + 512, 200);
+		recv = (struct ibv_recv_wr){ .wr_id = i, .sg_list = to, .num_sge = 2 };
+		if (kind != RECV_PARTS && kind != BOTH) {
+			to[0].length = 200;
+			recv.num_sge = 1;
+		}
+		REQUIRE_EQ(ibv_post_recv(b.qp, &recv, &bad_recv), 0);
+	}
+	for (i = 0; i < 14; i++) {
+		kind = i % KINDS;
+		at = a.mem.p + i * 1024;
+		fill(at, 50, i);
+		memcpy(at + 600, at + 10, 40);
+		from[0] = sge_of(&a.mem, i * 1024, 50);
+		from[1] = sge_of(&a.mem, i * 1024 + 600, 40);
+		wr = wr_ud(i, from, ah, &b);
+		wr.send_flags = i == 13 ? IBV_SEND_SIGNALED : 0;
+		if (kind == SEND_PARTS || kind == BOTH) {
+			from[0].length = 10;
+			wr.num_sge = 2;
+		} else if (kind == IN_WR) {
+			wr.send_flags |= IBV_SEND_INLINE;
+		} else if (kind == NOTHING) {
+			wr.num_sge = 0;
+		}
+		REQUIRE_EQ(ibv_post_send(a.qp, &wr, &bad), 0);
+	}
+	wait_ok(a.scq, 13, IBV_WC_SEND);
+	for (i = 0; i < 14; i++) {
+		kind = i % KINDS;
+		at = b.mem.p + i * 1024;
+		wc = wait_ok(b.rcq, i, IBV_WC_RECV);
+		REQUIRE_EQ(wc.byte_len, GRH + (kind == NOTHING ? 0 : 50));
+		REQUIRE_EQ(wc.src_qp, a.qp->qp_num);
+		check_grh(at, &a, &b, wc.byte_len - GRH, false);
+		if (kind == NOTHING)
+			continue;
+		if (kind == RECV_PARTS || kind == BOTH)
+			memmove(at + 60, at + 512, 30);
+		check_fill(at + GRH, 50, i);
+	}
+	require_quiet(b.rcq);
+}
+
 static const struct test tests[] = {
 #define TEST(name) { #name, name }
 	TEST(answer_from_the_completion),
@@ -518,6 +586,7 @@ static const struct test tests[] = {
 	TEST(error_flushes_both_queues),
 	TEST(streams_outlive_their_address),
 	TEST(streams_of_two_to_one_address),
+	TEST(segments_arrive_in_order),
 	{}
 };
 

@@ -600,6 +600,7 @@ int end_to_rtr(struct end *end, const struct address *peer)
 		.ah_attr = {
 			.is_global = !is_infiniband(end->nic),
 			.dlid = peer->lid,
+			.static_rate = end->config.rate,
 			.port_num = 1,
 			.grh.dgid = peer->gid,
 			.grh.sgid_index = end->nic->gid_index,

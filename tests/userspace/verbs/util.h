@@ -187,6 +187,7 @@ struct ibv_sge sge_of(const struct buf *buf, size_t off, size_t len);
  * @pd:		not NULL: another domain than the device's
  * @qp_access:	remote rights of the QP
  * @mtu:	0 for the smaller active MTU of the two ports
+ * @rate:	static rate of the path
  */
 struct config {
 	uint32_t max_send_wr;
@@ -203,6 +204,7 @@ struct config {
 	struct ibv_pd *pd;
 	int qp_access;
 	enum ibv_mtu mtu;
+	enum ibv_rate rate;
 	uint8_t timeout;
 	uint8_t retry_cnt;
 	uint8_t rnr_retry;

@@ -135,6 +135,7 @@ static void connect_qp(struct ibv_qp *qp, struct nic *nic, struct nic *peer,
 		.max_dest_rd_atomic = 4,
 		.ah_attr = {
 			.is_global = 1,
+			.dlid = peer->port.lid,
 			.port_num = 1,
 			.grh = { .dgid = peer->gid, .hop_limit = 64,
 				 .sgid_index = nic->gid_index },

@@ -1,0 +1,207 @@
+/* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
+/*
+ * Credits of an InfiniBand link (IBTA 7.9): a receiver says how much each of its lanes
+ * takes, and a sender sends no more. docs/infiniband.md has the frame. Without time,
+ * queues and locks.
+ */
+#ifndef SHCA_CORE_IB_CREDIT_H
+#define SHCA_CORE_IB_CREDIT_H
+
+#include "ib_lanes.h"
+#include "ib_wire.h"
+
+/*
+ * A packet takes credit for its blocks, but for so many at least. Queues between the ends
+ * count frames, so a short packet takes as much room there as the longest, of 68 blocks.
+ */
+#define SHCA_IB_CHARGE_MIN	68
+/* So much may be on its way over all lanes: 240 packets. */
+#define SHCA_IB_WINDOW		16384
+/* A lane's buffer. One lane does not fill the window, but two do: weights decide then. */
+#define SHCA_IB_GRANT		12288
+/* So much that has arrived is worth a frame. So two of them may be lost in a row. */
+#define SHCA_IB_NEWS		(SHCA_IB_GRANT / 3)
+/* Periods that a receiver tells apart; a power of 2. */
+#define SHCA_IB_PERIODS		4
+
+/* Body of a frame: head, counters of each lane, CRC. */
+#define SHCA_IB_CREDIT_HEAD	8
+#define SHCA_IB_CREDIT_LANE	16
+#define SHCA_IB_CREDIT_BYTES	(SHCA_IB_CREDIT_HEAD + SHCA_IB_VCRC_BYTES + \
+				 SHCA_IB_LANES * SHCA_IB_CREDIT_LANE)
+
+/**
+ * struct shca_ib_lane_counts - of one lane, as the sender of a frame sees it
+ * @fctbs:	blocks that it has sent
+ * @began:	those of them that it had sent when its period began
+ * @abr:	blocks that have arrived at it, or were lost
+ * @fccl:	up to which count the other end may send
+ */
+struct shca_ib_lane_counts {
+	u32 fctbs;
+	u32 began;
+	u32 abr;
+	u32 fccl;
+};
+
+/**
+ * struct shca_ib_credit_frame - what a frame of credits says
+ * @session:	of the sender; in the shim
+ * @init:	the sender has not heard one since the link came up: it grants nothing
+ * @ask:	the sender has packets that wait
+ * @period:	that of the packets that the sender sends now
+ * @window:	blocks that may be on their way to the sender, over all lanes
+ * @lane:	of each lane
+ */
+struct shca_ib_credit_frame {
+	u32 session;
+	bool init;
+	bool ask;
+	u8 period;
+	u32 window;
+	struct shca_ib_lane_counts lane[SHCA_IB_LANES];
+};
+
+/**
+ * shca_ib_credit_parse() - decode what follows the shim
+ * @body:	@shim->len bytes, of which SHCA_IB_CREDIT_BYTES are looked at
+ *
+ * Return: SHCA_IB_OK; SHCA_IB_SHORT; SHCA_IB_LENGTH: wrong lanes, or a wrong CRC.
+ */
+enum shca_ib_parse shca_ib_credit_parse(struct shca_ib_credit_frame *frame,
+					const struct shca_ib_vcrc *tables,
+					const struct shca_ib_shim *shim,
+					const u8 *body);
+
+/** shca_ib_credit_build() - encode shim and body. Return: bytes written. */
+u32 shca_ib_credit_build(const struct shca_ib_credit_frame *frame,
+			 const struct shca_ib_vcrc *tables, u8 *out);
+
+/* ---- the state of a port ---------------------------------------------------- */
+
+/**
+ * struct shca_ib_lane_credit - both directions of a lane
+ * @fctbs: @began:	as in struct shca_ib_lane_counts
+ * @fccl: @landed:	the peer's FCCL and ABR, the highest that were heard
+ * @base:	ABR when the peer's period @oldest began
+ * @next:	the same for the period @newest
+ * @got:	blocks that have arrived since, by their period
+ * @held:	blocks that still lie in the lane's buffer
+ * @told:	FCCL as it was sent last
+ */
+struct shca_ib_lane_credit {
+	u32 fctbs;
+	u32 began;
+	u32 fccl;
+	u32 landed;
+	u32 base;
+	u32 next;
+	u32 got[SHCA_IB_PERIODS];
+	u32 held;
+	u32 told;
+};
+
+/**
+ * struct shca_ib_credits - what may be sent, and what has arrived
+ * @on:		both ends use credits
+ * @heard:	a frame has come since the link came up
+ * @turning:	the peer has begun @newest; packets of periods before may still come
+ * @period:	own
+ * @oldest: @newest:	of the peer
+ * @window:	of the peer
+ * @sent: @landed:	sums over all lanes
+ */
+struct shca_ib_credits {
+	bool on;
+	bool heard;
+	bool turning;
+	u8 period;
+	u8 oldest;
+	u8 newest;
+	u32 window;
+	u32 sent;
+	u32 landed;
+	struct shca_ib_lane_credit lane[SHCA_IB_LANES];
+};
+
+/** shca_ib_blocks() - blocks of a packet, of @len bytes from LRH to VCRC */
+static inline u32 shca_ib_blocks(u32 len)
+{
+	return DIV_ROUND_UP(len, SHCA_IB_BLOCK);
+}
+
+/** shca_ib_charge() - credit that a packet of @blocks takes */
+static inline u32 shca_ib_charge(u32 blocks)
+{
+	return max_t(u32, blocks, SHCA_IB_CHARGE_MIN);
+}
+
+/**
+ * shca_ib_credits_reset() - the link has come up, or has gone down (not @on)
+ *
+ * What was sent, and what lies in buffers, stays: the peer may not have noticed.
+ * @credits is all zero before the first time.
+ */
+void shca_ib_credits_reset(struct shca_ib_credits *credits, bool on);
+
+/** shca_ib_credits_room() - blocks that may leave on a lane now */
+u32 shca_ib_credits_room(const struct shca_ib_credits *credits, u8 lane);
+
+/*
+ * A sender may take credit in advance. This counts as sent, but for frames. What it does
+ * not use, it gives back in the same period.
+ */
+
+/** shca_ib_credits_take() - blocks leave, or will */
+void shca_ib_credits_take(struct shca_ib_credits *credits, u8 lane, u32 blocks);
+/** shca_ib_credits_back() - they have not left */
+void shca_ib_credits_back(struct shca_ib_credits *credits, u8 lane, u32 blocks);
+
+/** shca_ib_credits_idle() - has nothing been sent since the period began? */
+bool shca_ib_credits_idle(const struct shca_ib_credits *credits);
+
+/** shca_ib_credits_turn() - begin a period; no credit is taken in advance */
+void shca_ib_credits_turn(struct shca_ib_credits *credits);
+
+/** shca_ib_credits_arrived() - packets of a period have arrived on a lane */
+void shca_ib_credits_arrived(struct shca_ib_credits *credits, u8 period,
+			     u8 lane, u32 blocks);
+
+/**
+ * shca_ib_credits_keep() - a packet that has arrived stays in the lane's buffer
+ *
+ * Return: false: there is no room for it.
+ */
+bool shca_ib_credits_keep(struct shca_ib_credits *credits, u8 lane, u32 blocks);
+
+/** shca_ib_credits_free() - it does not any more. */
+void shca_ib_credits_free(struct shca_ib_credits *credits, u8 lane, u32 blocks);
+
+/** shca_ib_credits_news() - is the peer to be told how much a lane takes now? */
+bool shca_ib_credits_news(const struct shca_ib_credits *credits);
+
+/**
+ * shca_ib_credits_tell() - what a frame says now, but for its session; it leaves
+ * @unused:	of each lane, what was taken in advance and not used yet
+ */
+void shca_ib_credits_tell(struct shca_ib_credits *credits,
+			  const u32 unused[SHCA_IB_LANES],
+			  struct shca_ib_credit_frame *frame);
+
+/**
+ * shca_ib_credits_hear() - a frame of the peer has come
+ *
+ * Return: false: it says more than can be. What can be counts.
+ */
+bool shca_ib_credits_hear(struct shca_ib_credits *credits,
+			  const struct shca_ib_credit_frame *frame);
+
+/**
+ * shca_ib_credits_settle() - while @turning: no packet of an earlier period will come
+ *
+ * What has not arrived of these periods is lost. A packet that comes nevertheless, or
+ * twice, counts until the next time only.
+ */
+void shca_ib_credits_settle(struct shca_ib_credits *credits);
+
+#endif

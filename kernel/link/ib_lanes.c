@@ -1,0 +1,709 @@
+// SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
+/*
+ * Flow control of an InfiniBand link. A packet that has credit leaves at once. Others wait
+ * in the queue of their lane, and leave in the order of VL arbitration when the peer
+ * says that there is room. The counters are the core's (core/ib_credit.c).
+ *
+ * While nothing waits, a lane takes credit in advance. Its senders use it up by one
+ * atomic operation each, without a lock. As soon as one finds too little, and there is
+ * no more, all lanes give back what they have. From then on, all packets pass the
+ * queues, until these are empty. So a packet does not overtake those of its lane, and weights
+ * hold.
+ *
+ * Memory: a queue has SHCA_IB_QUEUE skbs at most. Then its senders wait, as for a
+ * full queue of a network device (queue/tx.h), and their requests stay in their rings.
+ *
+ * A peer that gives no credit for long ends the wait (HOQLife). The packets of that lane
+ * are lost, and their QPs repeat them until they give up.
+ */
+#include "ib_lanes.h"
+
+#include <linux/cpumask.h>
+#include <linux/if_ether.h>
+#include <linux/jiffies.h>
+#include <linux/ktime.h>
+#include <linux/pkt_sched.h>
+#include <linux/smp.h>
+
+#include "../base/counters.h"
+#include "ib.h"
+#include "ib_path.h"
+
+/* Frames of credits that nothing else has caused: while packets wait, and else. */
+#define SHCA_IB_TELL		msecs_to_jiffies(4)
+#define SHCA_IB_TELL_IDLE	msecs_to_jiffies(100)
+/* A sender that waits asks when it has heard nothing for so long. */
+#define SHCA_IB_ASK_NS		(500 * NSEC_PER_USEC)
+/* A period of a sender, and the time in which its last packets arrive. */
+#define SHCA_IB_PERIOD		msecs_to_jiffies(40)
+#define SHCA_IB_SETTLE		(msecs_to_jiffies(20) + 1)
+/* skbs that one CPU takes from the queues before other softirqs have their turn. */
+#define SHCA_IB_DRAIN		64
+/* The first packet of a lane waits so long, if HOQLife is 0: 4.096 us * 2^20, 4 s. */
+#define SHCA_IB_HOQ_DEFAULT	20
+/* From here on, HOQLife is infinite. */
+#define SHCA_IB_HOQ_INFINITE	20
+
+/*
+ * State of an skb while it waits. It leaves on the CPU that it came from: on another one,
+ * it could overtake those before it, which lie in queues of that CPU.
+ */
+struct shca_ib_wait {
+	struct shca_ib_load load;
+	u32 len;
+	int cpu;
+};
+
+static struct shca_ib_wait *shca_ib_wait(struct sk_buff *skb)
+{
+	BUILD_BUG_ON(sizeof(struct shca_ib_wait) > sizeof(skb->cb));
+	return (struct shca_ib_wait *)skb->cb;
+}
+
+/* ---- credit in advance ------------------------------------------------------ */
+
+#define SHCA_IB_PERIOD_BITS	8
+
+static int shca_ib_pack(u32 blocks, u8 period)
+{
+	BUILD_BUG_ON((SHCA_IB_WINDOW << SHCA_IB_PERIOD_BITS) >> SHCA_IB_PERIOD_BITS !=
+		     SHCA_IB_WINDOW);
+	return blocks << SHCA_IB_PERIOD_BITS | period;
+}
+
+static u32 shca_ib_unpack(int value)
+{
+	return (u32)value >> SHCA_IB_PERIOD_BITS;
+}
+
+/* Without a lock. Return: was there enough? Then packets bear *@period. */
+static bool shca_ib_use(struct shca_ib_flow *flow, u8 lane, u32 charge,
+			u8 *period)
+{
+	int all = atomic_read(&flow->lane[lane]);
+
+	do {
+		if (shca_ib_unpack(all) < charge)
+			return false;
+	} while (!atomic_try_cmpxchg(&flow->lane[lane], &all,
+				     all - shca_ib_pack(charge, 0)));
+	*period = all;
+	return true;
+}
+
+/* The lock is held. */
+static void shca_ib_reclaim_lane(struct shca_ib_flow *flow, u8 lane)
+{
+	lockdep_assert_held(&flow->lock);
+	shca_ib_credits_back(&flow->credits, lane,
+			     shca_ib_unpack(atomic_xchg(&flow->lane[lane], 0)));
+}
+
+/* The lock is held. Senders go on with the lock, and @credits knows what was sent. */
+static void shca_ib_reclaim(struct shca_ib_flow *flow)
+{
+	u32 i;
+
+	for (i = 0; i < SHCA_IB_LANES; i++)
+		shca_ib_reclaim_lane(flow, i);
+}
+
+/*
+ * The lock is held, and nothing waits. The caller sends @charge, and others go on without
+ * the lock for a while. Half of the rest is left to other lanes.
+ *
+ * Return: is there enough?
+ */
+static bool shca_ib_advance(struct shca_ib_flow *flow, u8 lane, u32 charge)
+{
+	struct shca_ib_credits *credits = &flow->credits;
+	u32 room, more;
+
+	lockdep_assert_held(&flow->lock);
+	shca_ib_reclaim_lane(flow, lane);
+	room = shca_ib_credits_room(credits, lane);
+	if (room < charge) {
+		shca_ib_reclaim(flow);
+		room = shca_ib_credits_room(credits, lane);
+	}
+	if (room < charge)
+		return false;
+	more = (room - charge) / 2;
+	shca_ib_credits_take(credits, lane, charge + more);
+	/* (nobody has changed it since: it had nothing) */
+	atomic_set(&flow->lane[lane], shca_ib_pack(more, credits->period));
+	return true;
+}
+
+/* The lock is held. What has arrived becomes part of @credits. */
+static void shca_ib_collect(struct shca_ib_flow *flow)
+{
+	u32 p, i;
+
+	lockdep_assert_held(&flow->lock);
+	for (p = 0; p < SHCA_IB_PERIODS; p++)
+		for (i = 0; i < SHCA_IB_LANES; i++)
+			if (atomic_read(&flow->got[p][i]))
+				shca_ib_credits_arrived(&flow->credits, p, i,
+							atomic_xchg(&flow->got[p][i], 0));
+}
+
+/* ---- frames of credits ------------------------------------------------------ */
+
+/* The lock is held: packets of the peer's last period are there, or are lost. */
+static void shca_ib_settle(struct shca_ib_flow *flow)
+{
+	lockdep_assert_held(&flow->lock);
+	if (flow->credits.turning &&
+	    time_after_eq(jiffies, flow->turning + SHCA_IB_SETTLE))
+		shca_ib_credits_settle(&flow->credits);
+}
+
+/* The lock is held. Return: does the peer have to be asked? Not more often than it helps. */
+static bool shca_ib_may_ask(const struct shca_ib_flow *flow)
+{
+	lockdep_assert_held(&flow->lock);
+	return flow->waits &&
+	       ktime_get_ns() - max(flow->asked, flow->heard) >= SHCA_IB_ASK_NS;
+}
+
+/* The lock is held. */
+static void shca_ib_fill_frame(struct shca_ib_flow *flow,
+			       struct shca_ib_credit_frame *frame)
+{
+	struct shca_ib_credits *credits = &flow->credits;
+	u32 unused[SHCA_IB_LANES], i;
+
+	/* (first: what arrives meanwhile is told now, and counts for the next frame, too) */
+	atomic_set(&flow->fresh, 0);
+	shca_ib_collect(flow);
+	shca_ib_settle(flow);
+	if (time_after_eq(jiffies, flow->turned + SHCA_IB_PERIOD)) {
+		/* What is taken in advance, is taken in one period. */
+		shca_ib_reclaim(flow);
+		/* (what waits may wait because the peer is wrong about a period) */
+		if (flow->waits || !shca_ib_credits_idle(credits))
+			shca_ib_credits_turn(credits);
+		flow->turned = jiffies;
+	}
+	for (i = 0; i < SHCA_IB_LANES; i++)
+		unused[i] = shca_ib_unpack(atomic_read(&flow->lane[i]));
+	shca_ib_credits_tell(credits, unused, frame);
+	flow->told = jiffies;
+	/* (not in each frame: two ends that wait would answer each other without an end) */
+	if (shca_ib_may_ask(flow)) {
+		frame->ask = true;
+		flow->asked = ktime_get_ns();
+	}
+}
+
+/*
+ * One that is lost, or for which there is no memory, comes again. Context: softirq or
+ * bottom halves off.
+ */
+static void shca_ib_flow_tell(struct shca_ib_link *link)
+{
+	u32 room = SHCA_IB_SHIM_BYTES + SHCA_IB_CREDIT_BYTES;
+	struct net_device *ndev = link->dev->ndev;
+	struct shca_ib_flow *flow = &link->flow;
+	struct shca_ib_credit_frame frame;
+	struct shca_ib_view view;
+	struct sk_buff *skb;
+
+	shca_ib_look(link, &view);
+	if (!view.up)
+		return;
+	skb = alloc_skb(LL_RESERVED_SPACE(ndev) + room + ndev->needed_tailroom,
+			GFP_ATOMIC | __GFP_NOWARN);
+	if (!skb)
+		return;
+	spin_lock(&flow->lock);
+	if (!flow->credits.on) {
+		spin_unlock(&flow->lock);
+		kfree_skb(skb);
+		return;
+	}
+	shca_ib_fill_frame(flow, &frame);
+	spin_unlock(&flow->lock);
+	frame.session = link->session;
+	skb_reserve(skb, LL_RESERVED_SPACE(ndev));
+	skb_reset_network_header(skb);
+	shca_ib_credit_build(&frame, &shca_ib_vcrc_tables, skb_put(skb, room));
+	skb->dev = ndev;
+	skb->protocol = htons(SHCA_IB_ETHERTYPE);
+	skb->priority = TC_PRIO_CONTROL;
+	if (dev_hard_header(skb, ndev, SHCA_IB_ETHERTYPE, view.peer_mac, NULL,
+			    skb->len) < 0) {
+		kfree_skb(skb);
+		return;
+	}
+	dev_queue_xmit(skb);
+}
+
+/* In the shim, which the VCRC does not cover. The headers are linear, and nobody else's. */
+static void shca_ib_set_period(struct sk_buff *skb, u8 period)
+{
+	shca_ib_shim_set_period(skb_network_header(skb), period);
+}
+
+/* ---- queues ----------------------------------------------------------------- */
+
+/* The lock is held. Time is looked at soon. */
+static void shca_ib_hurry(struct shca_ib_flow *flow)
+{
+	lockdep_assert_held(&flow->lock);
+	if (flow->hurries || !flow->running)
+		return;
+	flow->hurries = true;
+	mod_delayed_work(system_highpri_wq, &flow->work, SHCA_IB_TELL);
+}
+
+/* The lock is held. */
+static void shca_ib_enqueue(struct shca_ib_flow *flow, struct sk_buff *skb,
+			    const struct shca_ib_load *load, u32 len)
+{
+	struct shca_ib_queue *queue = &flow->queue[load->lane];
+	u64 now = ktime_get_ns();
+
+	lockdep_assert_held(&flow->lock);
+	*shca_ib_wait(skb) = (struct shca_ib_wait){
+		.load = *load,
+		.len = len,
+		.cpu = smp_processor_id(),
+	};
+	if (skb_queue_empty(&queue->skbs))
+		queue->since = now;
+	if (!flow->waits++)
+		flow->since = now;
+	shca_ib_hurry(flow);
+	queue->blocks += load->blocks;
+	__skb_queue_tail(&queue->skbs, skb);
+}
+
+/* The lock is held. The time until now was waiting; what goes on waiting begins anew. */
+static void shca_ib_account_wait(struct shca_ib_flow *flow, u64 now)
+{
+	lockdep_assert_held(&flow->lock);
+	flow->waited += now - flow->since;
+	flow->since = now;
+}
+
+/* The lock is held. Return: the lane that has its turn, or SHCA_IB_NO_LANE. */
+static u8 shca_ib_choose(struct shca_ib_flow *flow)
+{
+	u32 blocks[SHCA_IB_LANES] = {}, packet[SHCA_IB_LANES] = {}, i;
+	const struct shca_ib_load *load;
+	struct sk_buff *skb;
+
+	lockdep_assert_held(&flow->lock);
+	for (i = 0; i < SHCA_IB_LANES; i++) {
+		skb = skb_peek(&flow->queue[i].skbs);
+		if (!skb)
+			continue;
+		load = &shca_ib_wait(skb)->load;
+		if (load->charge > shca_ib_credits_room(&flow->credits, i))
+			continue;
+		blocks[i] = load->blocks;
+		packet[i] = load->packet;
+	}
+	return shca_ib_arb_next(&flow->arb, &flow->lanes, blocks, packet);
+}
+
+/* The lock is held. Return: does an skb have to leave on another CPU? It is told then. */
+static bool shca_ib_hand_over(struct shca_ib_flow *flow, struct sk_buff *skb)
+{
+	int cpu = shca_ib_wait(skb)->cpu;
+
+	lockdep_assert_held(&flow->lock);
+	if (!SHCA_BH_ON_CPU || cpu == smp_processor_id() || !cpu_online(cpu) ||
+	    !flow->running)
+		return false;
+	shca_bh_schedule_on(cpu, &per_cpu_ptr(flow->turns, cpu)->bh);
+	return true;
+}
+
+/*
+ * The lock is held. Return: the skb that has its turn, accounted for, if it may leave on
+ * this CPU. One that may not is left to its own CPU, and none leaves before.
+ */
+static struct sk_buff *shca_ib_dequeue(struct shca_ib_flow *flow)
+{
+	const struct shca_ib_load *load;
+	struct shca_ib_queue *queue;
+	struct sk_buff *skb;
+	u64 now;
+
+	lockdep_assert_held(&flow->lock);
+	if (!flow->waits)
+		return NULL;
+	if (flow->next == SHCA_IB_NO_LANE)
+		flow->next = shca_ib_choose(flow);
+	if (flow->next == SHCA_IB_NO_LANE)
+		return NULL;
+	queue = &flow->queue[flow->next];
+	skb = skb_peek(&queue->skbs);
+	if (shca_ib_hand_over(flow, skb))
+		return NULL;
+	__skb_unlink(skb, &queue->skbs);
+	flow->next = SHCA_IB_NO_LANE;
+	load = &shca_ib_wait(skb)->load;
+	shca_ib_credits_take(&flow->credits, load->lane, load->charge);
+	shca_ib_set_period(skb, flow->credits.period);
+	now = ktime_get_ns();
+	shca_ib_account_wait(flow, now);
+	queue->since = now;
+	queue->blocks -= load->blocks;
+	queue->left++;
+	flow->waits--;
+	return skb;
+}
+
+/*
+ * Whatever has credit leaves. Bottom halves off.
+ *
+ * Nothing is left behind: credit comes, skbs join, and @draining ends, all under the
+ * lock. So either the one that drains sees what is new, or it has ended, and the one
+ * that brought this drains itself.
+ */
+static void shca_ib_drain(struct shca_ib_link *link)
+{
+	struct shca_ib_flow *flow = &link->flow;
+	u32 budget = SHCA_IB_DRAIN;
+	struct shca_ib_wait wait;
+	struct shca_ib_view view;
+	struct sk_buff *skb;
+
+	shca_ib_look(link, &view);
+	spin_lock(&flow->lock);
+	if (!flow->waits || flow->draining) {
+		spin_unlock(&flow->lock);
+		return;
+	}
+	flow->draining = true;
+	while (budget && (skb = shca_ib_dequeue(flow))) {
+		spin_unlock(&flow->lock);
+		budget--;
+		wait = *shca_ib_wait(skb);
+		/* It has been counted as sent: what the device refuses now is lost. */
+		if (shca_ib_leave(link->dev, &view, skb, wait.load.segs,
+				  wait.len) == -EBUSY)
+			shca_count_n(link->dev, TX_DROP, wait.load.segs);
+		spin_lock(&flow->lock);
+	}
+	flow->draining = false;
+	if (!budget && flow->waits && flow->running)
+		shca_bh_schedule(&this_cpu_ptr(flow->turns)->bh);
+	spin_unlock(&flow->lock);
+}
+
+SHCA_BH_HANDLER(shca_ib_flow_continue)
+{
+	shca_ib_drain(container_of(bh, struct shca_ib_turn, bh)->link);
+}
+
+/* The lock is held. Return: packets that were lost. */
+static u32 shca_ib_discard(struct shca_ib_flow *flow, u32 lane)
+{
+	struct shca_ib_queue *queue = &flow->queue[lane];
+	struct sk_buff *skb;
+	u32 nr = 0;
+
+	lockdep_assert_held(&flow->lock);
+	while ((skb = __skb_dequeue(&queue->skbs))) {
+		nr += shca_ib_wait(skb)->load.segs;
+		flow->waits--;
+		kfree_skb(skb);
+	}
+	queue->blocks = 0;
+	if (flow->next == lane)
+		flow->next = SHCA_IB_NO_LANE;
+	return nr;
+}
+
+/* It leaves in a period. What the device refuses has not left, if that goes on. */
+static int shca_ib_flow_leave(struct shca_ib_link *link,
+			      const struct shca_ib_view *view,
+			      struct sk_buff *skb,
+			      const struct shca_ib_load *load, u32 len, u8 period)
+{
+	struct shca_ib_flow *flow = &link->flow;
+	int err;
+
+	shca_ib_set_period(skb, period);
+	err = shca_ib_leave(link->dev, view, skb, load->segs, len);
+	if (likely(err != -EBUSY))
+		return err;
+	spin_lock(&flow->lock);
+	/* (else the peer finds out that it is lost) */
+	if (flow->credits.period == period)
+		shca_ib_credits_back(&flow->credits, load->lane, load->charge);
+	spin_unlock(&flow->lock);
+	return err;
+}
+
+/* Too little credit in advance. If there is no more, or others wait, the skb does, too. */
+static noinline int shca_ib_flow_wait(struct shca_ib_link *link,
+				      const struct shca_ib_view *view,
+				      struct sk_buff *skb,
+				      const struct shca_ib_load *load, u32 len)
+{
+	struct shca_ib_flow *flow = &link->flow;
+	struct shca_ib_queue *queue = &flow->queue[load->lane];
+	u8 period;
+	bool ask;
+
+	spin_lock(&flow->lock);
+	if (flow->running && !flow->waits && !flow->draining &&
+	    shca_ib_advance(flow, load->lane, load->charge)) {
+		period = flow->credits.period;
+		spin_unlock(&flow->lock);
+		return shca_ib_flow_leave(link, view, skb, load, len, period);
+	}
+	/* (the link went down a moment ago: then there is no credit either) */
+	if (!flow->running || skb_queue_len(&queue->skbs) >= SHCA_IB_QUEUE ||
+	    queue->blocks + load->blocks > SHCA_IB_QUEUE_BLOCKS) {
+		spin_unlock(&flow->lock);
+		kfree_skb(skb);
+		return -EBUSY;
+	}
+	shca_ib_reclaim(flow);
+	shca_ib_enqueue(flow, skb, load, len);
+	spin_unlock(&flow->lock);
+	shca_count_n(link->dev, TX_CREDIT, load->segs);
+	shca_ib_drain(link);
+	spin_lock(&flow->lock);
+	ask = shca_ib_may_ask(flow);
+	spin_unlock(&flow->lock);
+	if (ask)
+		shca_ib_flow_tell(link);
+	return 0;
+}
+
+int shca_ib_flow_xmit(struct shca_ib_link *link, const struct shca_ib_view *view,
+		      struct sk_buff *skb, const struct shca_ib_load *load, u32 len)
+{
+	u8 period;
+
+	if (unlikely(!shca_ib_use(&link->flow, load->lane, load->charge, &period)))
+		return shca_ib_flow_wait(link, view, skb, load, len);
+	return shca_ib_flow_leave(link, view, skb, load, len, period);
+}
+
+bool shca_ib_flow_holds(struct shca_ib_link *link, u8 lane, u64 *left)
+{
+	struct shca_ib_flow *flow = &link->flow;
+	bool holds;
+
+	spin_lock(&flow->lock);
+	*left = flow->queue[lane].left;
+	holds = !skb_queue_empty(&flow->queue[lane].skbs);
+	spin_unlock(&flow->lock);
+	return holds;
+}
+
+/* ---- arrival ---------------------------------------------------------------- */
+
+void shca_ib_flow_arrived(struct shca_ib_link *link,
+			  const struct shca_ib_load *load)
+{
+	struct shca_ib_flow *flow = &link->flow;
+	int charge = load->charge;
+
+	atomic_add(charge, &flow->got[load->period % SHCA_IB_PERIODS][load->lane]);
+	if (unlikely(atomic_add_return(charge, &flow->fresh) >= SHCA_IB_NEWS))
+		shca_ib_flow_tell(link);
+}
+
+bool shca_ib_flow_keep(struct shca_ib_link *link, const struct shca_ib_load *load)
+{
+	struct shca_ib_flow *flow = &link->flow;
+	bool ok;
+
+	spin_lock(&flow->lock);
+	ok = shca_ib_credits_keep(&flow->credits, load->lane, load->charge);
+	spin_unlock(&flow->lock);
+	if (unlikely(!ok)) {
+		shca_count(link->dev, RX_OVERRUN);
+		shca_ib_overrun(link);
+	}
+	return ok;
+}
+
+void shca_ib_flow_free(struct shca_ib_link *link, const struct shca_ib_load *load)
+{
+	struct shca_ib_flow *flow = &link->flow;
+	bool news;
+
+	local_bh_disable();
+	spin_lock(&flow->lock);
+	shca_ib_credits_free(&flow->credits, load->lane, load->charge);
+	news = shca_ib_credits_news(&flow->credits);
+	spin_unlock(&flow->lock);
+	if (news)
+		shca_ib_flow_tell(link);
+	local_bh_enable();
+}
+
+void shca_ib_flow_hear(struct shca_ib_link *link,
+		       const struct shca_ib_credit_frame *frame)
+{
+	struct shca_ib_flow *flow = &link->flow;
+	bool tell = false, ok = true, turning;
+
+	spin_lock(&flow->lock);
+	if (flow->credits.on) {
+		/* The peer waits for the first one. */
+		tell = !flow->credits.heard || frame->init || frame->ask;
+		shca_ib_collect(flow);
+		shca_ib_settle(flow);
+		turning = flow->credits.turning;
+		ok = shca_ib_credits_hear(&flow->credits, frame);
+		flow->heard = ktime_get_ns();
+		if (flow->credits.turning && !turning) {
+			flow->turning = jiffies;
+			shca_ib_hurry(flow);
+		}
+		if (shca_ib_credits_news(&flow->credits))
+			tell = true;
+		flow->one_by_one = flow->credits.window < SHCA_IB_WINDOW;
+	}
+	spin_unlock(&flow->lock);
+	if (!ok)
+		shca_count(link->dev, RX_CREDIT);
+	if (tell)
+		shca_ib_flow_tell(link);
+	shca_ib_drain(link);
+}
+
+/* ---- time ------------------------------------------------------------------- */
+
+static u64 shca_ib_hoq_ns(const struct shca_ib_flow *flow)
+{
+	u8 life = flow->hoq_life;
+
+	if (life >= SHCA_IB_HOQ_INFINITE)
+		return U64_MAX;
+	return 4096ull << (life ?: SHCA_IB_HOQ_DEFAULT);
+}
+
+static void shca_ib_flow_work(struct work_struct *work)
+{
+	struct shca_ib_flow *flow = container_of(to_delayed_work(work),
+						 struct shca_ib_flow, work);
+	struct shca_ib_link *link = container_of(flow, struct shca_ib_link, flow);
+	u32 lost = 0, i;
+	bool tell;
+	u64 now;
+
+	local_bh_disable();
+	shca_ib_drain(link);
+	spin_lock(&flow->lock);
+	now = ktime_get_ns();
+	for (i = 0; i < SHCA_IB_LANES; i++)
+		if (!skb_queue_empty(&flow->queue[i].skbs) &&
+		    now - flow->queue[i].since > shca_ib_hoq_ns(flow))
+			lost += shca_ib_discard(flow, i);
+	shca_count_n(link->dev, TX_DROP, lost);
+	shca_ib_collect(flow);
+	shca_ib_settle(flow);
+	flow->hurries = flow->waits || flow->credits.turning ||
+			!flow->credits.heard;
+	tell = flow->waits || !flow->credits.heard ||
+	       shca_ib_credits_news(&flow->credits) ||
+	       time_after_eq(jiffies, flow->told + SHCA_IB_TELL_IDLE);
+	if (flow->running)
+		mod_delayed_work(system_highpri_wq, &flow->work,
+				 flow->hurries ? SHCA_IB_TELL :
+						 SHCA_IB_TELL_IDLE);
+	spin_unlock(&flow->lock);
+	if (tell)
+		shca_ib_flow_tell(link);
+	local_bh_enable();
+}
+
+u64 shca_ib_flow_waited(struct shca_ib_flow *flow)
+{
+	u64 waited;
+
+	spin_lock_bh(&flow->lock);
+	if (flow->waits)
+		shca_ib_account_wait(flow, ktime_get_ns());
+	waited = flow->waited;
+	spin_unlock_bh(&flow->lock);
+	return waited;
+}
+
+/* ---- life ------------------------------------------------------------------- */
+
+int shca_ib_flow_init(struct shca_ib_link *link)
+{
+	struct shca_ib_flow *flow = &link->flow;
+	struct shca_ib_turn *turn;
+	int cpu;
+	u32 i;
+
+	flow->turns = alloc_percpu(struct shca_ib_turn);
+	if (!flow->turns)
+		return -ENOMEM;
+	for_each_possible_cpu(cpu) {
+		turn = per_cpu_ptr(flow->turns, cpu);
+		turn->link = link;
+		shca_bh_init(&turn->bh, shca_ib_flow_continue);
+	}
+	spin_lock_init(&flow->lock);
+	flow->next = SHCA_IB_NO_LANE;
+	INIT_DELAYED_WORK(&flow->work, shca_ib_flow_work);
+	flow->told = jiffies;
+	flow->turned = jiffies;
+	for (i = 0; i < SHCA_IB_LANES; i++)
+		__skb_queue_head_init(&flow->queue[i].skbs);
+	return 0;
+}
+
+void shca_ib_flow_exit(struct shca_ib_link *link)
+{
+	free_percpu(link->flow.turns);
+}
+
+void shca_ib_flow_set(struct shca_ib_flow *flow, const struct shca_ib_sma *sma)
+{
+	spin_lock(&flow->lock);
+	flow->lanes = sma->lanes;
+	flow->hoq_life = sma->hoq_life;
+	shca_ib_arb_init(&flow->arb, &flow->lanes);
+	spin_unlock(&flow->lock);
+}
+
+void shca_ib_flow_reset(struct shca_ib_link *link, bool on)
+{
+	struct shca_ib_flow *flow = &link->flow;
+	u32 lost = 0, i;
+
+	spin_lock(&flow->lock);
+	for (i = 0; i < SHCA_IB_LANES; i++)
+		lost += shca_ib_discard(flow, i);
+	shca_count_n(link->dev, TX_DROP, lost);
+	/* What was lent, and what has arrived, was of the link before. */
+	shca_ib_reclaim(flow);
+	shca_ib_collect(flow);
+	shca_ib_credits_reset(&flow->credits, on);
+	flow->one_by_one = on;	/* until the peer has told its window */
+	flow->hurries = on;
+	flow->running = on;
+	/* (a work that is under way finds that nothing is on) */
+	if (on)
+		mod_delayed_work(system_highpri_wq, &flow->work, 0);
+	spin_unlock(&flow->lock);
+}
+
+void shca_ib_flow_stop(struct shca_ib_link *link)
+{
+	int cpu;
+
+	spin_lock_bh(&link->lock);
+	shca_ib_flow_reset(link, false);
+	spin_unlock_bh(&link->lock);
+	cancel_delayed_work_sync(&link->flow.work);
+	for_each_possible_cpu(cpu)
+		shca_bh_cancel(&per_cpu_ptr(link->flow.turns, cpu)->bh);
+}

@@ -1,0 +1,200 @@
+/* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
+/* Lanes of an InfiniBand link: packets that wait for credit, and frames of credits. */
+#ifndef SHCA_LINK_IB_LANES_H
+#define SHCA_LINK_IB_LANES_H
+
+#include <linux/atomic.h>
+#include <linux/cache.h>
+#include <linux/netdevice.h>
+#include <linux/percpu.h>
+#include <linux/skbuff.h>
+#include <linux/spinlock.h>
+#include <linux/workqueue.h>
+
+#include "../base/bh.h"
+#include "../core/ib_credit.h"
+
+struct shca_ib_link;
+struct shca_ib_sma;
+struct shca_ib_view;
+
+/* What a lane's queue takes; beyond either, a sender waits for room. */
+#define SHCA_IB_QUEUE		64
+#define SHCA_IB_QUEUE_BLOCKS	16384
+
+/**
+ * struct shca_ib_load - packets of one skb, as credits count them
+ * @lane:	data lane
+ * @period:	that they bear; of packets that have arrived
+ * @segs:	packets
+ * @blocks:	of all of them
+ * @charge:	credit that they take
+ * @packet:	blocks of the first one, which is the longest
+ */
+struct shca_ib_load {
+	u8 lane;
+	u8 period;
+	u16 segs;
+	u32 blocks;
+	u32 charge;
+	u32 packet;
+};
+
+/**
+ * shca_ib_load() - count packets
+ * @lower:	bytes of each from LRH to BTH
+ * @len:	bytes of all from BTH to ICRC
+ * @unit:	of each, but the last may be shorter; at least @len for one
+ */
+static inline void shca_ib_load(struct shca_ib_load *load, u8 lane, u32 lower,
+				u32 len, u32 unit)
+{
+	u32 last;
+
+	load->lane = lane;
+	load->segs = 1;
+	if (likely(len <= unit)) {
+		load->blocks = shca_ib_blocks(lower + len + SHCA_IB_VCRC_BYTES);
+		load->packet = load->blocks;
+		load->charge = shca_ib_charge(load->blocks);
+		return;
+	}
+	load->segs = DIV_ROUND_UP(len, unit);
+	load->packet = shca_ib_blocks(lower + unit + SHCA_IB_VCRC_BYTES);
+	last = shca_ib_blocks(lower + len - (load->segs - 1) * unit +
+			      SHCA_IB_VCRC_BYTES);
+	load->blocks = (load->segs - 1) * load->packet + last;
+	load->charge = (load->segs - 1) * shca_ib_charge(load->packet) +
+		       shca_ib_charge(last);
+}
+
+/**
+ * struct shca_ib_queue - skbs of one lane
+ * @skbs:	with all headers but Ethernet's
+ * @blocks:	of all of them
+ * @since:	when the first one became that, ns
+ * @left:	skbs that have left it
+ */
+struct shca_ib_queue {
+	struct sk_buff_head skbs;
+	u32 blocks;
+	u64 since;
+	u64 left;
+};
+
+/**
+ * struct shca_ib_turn - goes on with the queues, on its CPU only
+ *
+ * One for all CPUs would not do: a work that is running on a CPU is queued there again,
+ * whatever CPU is asked for.
+ */
+struct shca_ib_turn {
+	struct shca_bh bh;
+	struct shca_ib_link *link;
+};
+
+/**
+ * struct shca_ib_flow - flow control of a port
+ * @lane:	credit of each lane that may be used without @lock: blocks, taken from
+ *		@credits in advance, and in the lowest byte the own period. One operation
+ *		takes blocks and tells the period that they count in
+ * @fresh:	blocks that have arrived since a frame left
+ * @got:	blocks that have arrived since @credits was told, by period and lane
+ * @one_by_one:	the peer's window is too small for batches
+ * @work:	sends a frame of credits now and then, and ends waits that are too long
+ * @turns:	per CPU
+ * @lock:	protects all below; not held while a packet leaves
+ * @running:	@work and @turns may be queued
+ * @hurries:	@work comes soon
+ * @draining:	one CPU empties the queues, others add to them meanwhile. Packets that two
+ *		CPUs took in order might leave out of order
+ * @next:	the lane whose first skb has its turn, once its CPU takes it; or
+ *		SHCA_IB_NO_LANE
+ * @waits:	skbs in all queues
+ * @hoq_life:	of PortInfo
+ * @told: @turned: @turning:	jiffies when a frame left, when the own period began, when
+ *		a period of the peer was heard of
+ * @asked: @heard:	when a frame asked, when one came, ns
+ * @since:	when packets began to wait, ns; if @waits
+ * @waited:	time in which packets waited and none left, ns (PortXmitWait)
+ */
+struct shca_ib_flow {
+	atomic_t lane[SHCA_IB_LANES] ____cacheline_aligned_in_smp;
+	atomic_t fresh ____cacheline_aligned_in_smp;
+	atomic_t got[SHCA_IB_PERIODS][SHCA_IB_LANES];
+	bool one_by_one;
+	struct delayed_work work;
+	struct shca_ib_turn __percpu *turns;
+	spinlock_t lock;
+	bool running;
+	bool hurries;
+	bool draining;
+	u8 next;
+	u8 hoq_life;
+	u32 waits;
+	unsigned long told;
+	unsigned long turned;
+	unsigned long turning;
+	u64 asked;
+	u64 heard;
+	u64 since;
+	u64 waited;
+	struct shca_ib_credits credits;
+	struct shca_ib_lanes lanes;
+	struct shca_ib_arb arb;
+	struct shca_ib_queue queue[SHCA_IB_LANES];
+};
+
+/** shca_ib_flow_init() - may sleep. Return: 0 or errno. Undone by shca_ib_flow_exit(). */
+int shca_ib_flow_init(struct shca_ib_link *link);
+void shca_ib_flow_exit(struct shca_ib_link *link);
+
+/**
+ * shca_ib_flow_reset() - the link has come up, or gone down
+ * @on:		it has come up, and both ends have credits
+ *
+ * Packets that wait are lost. Context: the port's lock held.
+ */
+void shca_ib_flow_reset(struct shca_ib_link *link, bool on);
+
+/** shca_ib_flow_set() - a manager has set lanes, weights, HOQLife; the port's lock held */
+void shca_ib_flow_set(struct shca_ib_flow *flow, const struct shca_ib_sma *sma);
+
+/** shca_ib_flow_stop() - no work any more, no packets; may sleep */
+void shca_ib_flow_stop(struct shca_ib_link *link);
+
+/**
+ * shca_ib_flow_xmit() - packets leave on a data lane, now or later; both ends have credits
+ * @skb:	all but Ethernet's header
+ * @len:	longest frame, from the shim to the VCRC
+ *
+ * Context: softirq or bottom halves off.
+ * Return: as xmit of struct shca_link_ops.
+ */
+int shca_ib_flow_xmit(struct shca_ib_link *link, const struct shca_ib_view *view,
+		      struct sk_buff *skb, const struct shca_ib_load *load, u32 len);
+
+/** shca_ib_flow_holds() - as holds of struct shca_link_ops, for a lane */
+bool shca_ib_flow_holds(struct shca_ib_link *link, u8 lane, u64 *left);
+
+/** shca_ib_flow_arrived() - packets have arrived, and have left the buffer; softirq */
+void shca_ib_flow_arrived(struct shca_ib_link *link,
+			  const struct shca_ib_load *load);
+
+/**
+ * shca_ib_flow_keep() - a packet that has arrived stays in its buffer
+ *
+ * Undone by shca_ib_flow_free(), process context or softirq. Context: softirq.
+ * Return: false: the buffer is full.
+ */
+bool shca_ib_flow_keep(struct shca_ib_link *link, const struct shca_ib_load *load);
+void shca_ib_flow_free(struct shca_ib_link *link, const struct shca_ib_load *load);
+
+/** shca_ib_flow_hear() - a frame of credits has come; softirq */
+void shca_ib_flow_hear(struct shca_ib_link *link,
+		       const struct shca_ib_credit_frame *frame);
+
+/** shca_ib_flow_waited() - PortXmitWait in ns; process or softirq */
+u64 shca_ib_flow_waited(struct shca_ib_flow *flow);
+
+#endif

@@ -1,0 +1,804 @@
+// SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
+/*
+ * Credits of an InfiniBand link: the frame, each bound alone, and what hostile or late
+ * frames do. Then two ports with a link between them that loses frames and packets, against
+ * what a model knows. At last, how much of a fast link a stream uses.
+ */
+#include "fixture.h"
+
+#include "../../kernel/core/ib_credit.h"
+
+#define LANES	SHCA_IB_LANES
+
+static const u32 none[LANES];
+static struct shca_ib_vcrc tables;
+
+static void frame_both_ways(struct kunit *test)
+{
+	u8 built[SHCA_IB_SHIM_BYTES + SHCA_IB_CREDIT_BYTES];
+	struct shca_ib_credit_frame frame = {
+		.session = 0x01020304, .init = true, .period = 0xa7,
+		.window = 0x12345678,
+	}, read;
+	struct shca_ib_shim shim;
+	u8 *body = built + SHCA_IB_SHIM_BYTES;
+	u32 i;
+
+	shca_ib_vcrc_init(&tables);
+	for (i = 0; i < LANES; i++)
+		frame.lane[i] = (struct shca_ib_lane_counts){
+			.fctbs = 0x11111111 * i, .began = 0x01010101 * i,
+			.abr = ~i, .fccl = 0xf0f0f0f0 + i,
+		};
+	memset(built, 0xff, sizeof(built));
+	KUNIT_EXPECT_EQ(test, shca_ib_credit_build(&frame, &tables, built),
+			sizeof(built));
+	KUNIT_EXPECT_EQ(test, built[0], 0x13);
+	KUNIT_EXPECT_EQ(test, built[3], 138);
+	KUNIT_EXPECT_EQ(test, body[0], 8);
+	KUNIT_EXPECT_EQ(test, body[1], 1);
+	KUNIT_EXPECT_EQ(test, body[2], 0xa7);
+	KUNIT_EXPECT_EQ(test, body[3], 0);
+	KUNIT_EXPECT_EQ(test, body[7], 0x78);
+	/* lane 3 */
+	KUNIT_EXPECT_EQ(test, body[8 + 48], 0x33);
+	KUNIT_EXPECT_EQ(test, body[8 + 48 + 7], 0x03);
+	KUNIT_EXPECT_EQ(test, body[8 + 48 + 11], 0xfc);
+	KUNIT_EXPECT_EQ(test, body[8 + 48 + 15], 0xf3);
+	KUNIT_ASSERT_EQ(test, shca_ib_shim_parse(&shim, built, sizeof(built)),
+			SHCA_IB_OK);
+	memset(&read, 0xff, sizeof(read));
+	KUNIT_ASSERT_EQ(test, shca_ib_credit_parse(&read, &tables, &shim, body),
+			SHCA_IB_OK);
+	KUNIT_EXPECT_EQ(test, read.session, 0x01020304u);
+	KUNIT_EXPECT_TRUE(test, read.init);
+	KUNIT_EXPECT_FALSE(test, read.ask);
+	KUNIT_EXPECT_EQ(test, read.period, 0xa7);
+	KUNIT_EXPECT_EQ(test, read.window, 0x12345678u);
+	for (i = 0; i < LANES; i++)
+		KUNIT_EXPECT_EQ(test, memcmp(&read.lane[i], &frame.lane[i],
+					     sizeof(read.lane[i])), 0);
+	/* Every byte counts. */
+	for (i = 0; i < SHCA_IB_CREDIT_BYTES; i++) {
+		body[i] ^= 0x10;
+		KUNIT_EXPECT_EQ(test, shca_ib_credit_parse(&read, &tables, &shim,
+							   body), SHCA_IB_LENGTH);
+		body[i] ^= 0x10;
+	}
+	shim.len = SHCA_IB_CREDIT_BYTES - 1;
+	KUNIT_EXPECT_EQ(test, shca_ib_credit_parse(&read, &tables, &shim, body),
+			SHCA_IB_SHORT);
+	frame.init = false;
+	frame.ask = true;
+	shca_ib_credit_build(&frame, &tables, built);
+	shim.len = SHCA_IB_CREDIT_BYTES;
+	KUNIT_ASSERT_EQ(test, shca_ib_credit_parse(&read, &tables, &shim, body),
+			SHCA_IB_OK);
+	KUNIT_EXPECT_FALSE(test, read.init);
+	KUNIT_EXPECT_TRUE(test, read.ask);
+	/* Another number of lanes, with a CRC that is right. */
+	body[0] = 4;
+	shca_ib_vcrc_put(shca_ib_vcrc(&tables, SHCA_IB_VCRC_SEED, body, 136),
+			 body + 136);
+	KUNIT_EXPECT_EQ(test, shca_ib_credit_parse(&read, &tables, &shim, body),
+			SHCA_IB_LENGTH);
+}
+
+/* What @to is told by @from; a frame that is not lost. Return: could it be so? */
+static bool tell(struct shca_ib_credits *from, struct shca_ib_credits *to)
+{
+	struct shca_ib_credit_frame frame;
+
+	shca_ib_credits_tell(from, none, &frame);
+	return shca_ib_credits_hear(to, &frame);
+}
+
+static void begin(struct shca_ib_credits *a, struct shca_ib_credits *b)
+{
+	memset(a, 0, sizeof(*a));
+	memset(b, 0, sizeof(*b));
+	shca_ib_credits_reset(a, true);
+	shca_ib_credits_reset(b, true);
+	tell(a, b);
+	tell(b, a);
+}
+
+/* A period of @from ends, and @to is sure that nothing of it is on its way. */
+static void turn(struct shca_ib_credits *from, struct shca_ib_credits *to)
+{
+	shca_ib_credits_turn(from);
+	tell(from, to);
+	shca_ib_credits_settle(to);
+}
+
+/* Packets of so many blocks that leave before one may not. */
+static u32 send_all(struct shca_ib_credits *a, u8 lane, u32 blocks)
+{
+	u32 nr, charge = shca_ib_charge(blocks);
+
+	for (nr = 0; shca_ib_credits_room(a, lane) >= charge; nr++)
+		shca_ib_credits_take(a, lane, charge);
+	return nr;
+}
+
+static void arrive(struct shca_ib_credits *b, u8 period, u8 lane, u32 blocks,
+		   u32 nr)
+{
+	shca_ib_credits_arrived(b, period, lane, nr * shca_ib_charge(blocks));
+}
+
+static void nothing_leaves_before_a_frame(struct kunit *test)
+{
+	struct shca_ib_credits a = {}, b = {};
+
+	shca_ib_credits_reset(&a, true);
+	shca_ib_credits_reset(&b, true);
+	KUNIT_EXPECT_EQ(test, shca_ib_credits_room(&a, 0), 0u);
+	/* (one that has not heard does not know what it grants) */
+	tell(&b, &a);
+	KUNIT_EXPECT_EQ(test, shca_ib_credits_room(&a, 0), 0u);
+	tell(&a, &b);
+	KUNIT_EXPECT_EQ(test, shca_ib_credits_room(&b, 0), 12288u);
+	tell(&b, &a);
+	KUNIT_EXPECT_EQ(test, shca_ib_credits_room(&a, 0), 12288u);
+	/* The link goes down. */
+	shca_ib_credits_reset(&a, false);
+	KUNIT_EXPECT_EQ(test, shca_ib_credits_room(&a, 0), 0u);
+	KUNIT_EXPECT_FALSE(test, shca_ib_credits_news(&a));
+}
+
+/* 240 packets, of which one lane may send 180. What has arrived makes room for as many. */
+static void window_bounds_frames(struct kunit *test)
+{
+	static const u32 blocks[] = { 1, 34, 66, 68 };
+	struct shca_ib_credits a, b;
+	u32 i;
+
+	for (i = 0; i < ARRAY_SIZE(blocks); i++) {
+		begin(&a, &b);
+		KUNIT_EXPECT_EQ(test, send_all(&a, i, blocks[i]), 180u);
+		KUNIT_EXPECT_EQ(test, send_all(&a, 7, blocks[i]), 60u);
+		arrive(&b, 0, i, blocks[i], 50);
+		tell(&b, &a);
+		KUNIT_EXPECT_EQ(test, send_all(&a, 6, blocks[i]), 50u);
+	}
+}
+
+/* Credit that is taken in advance counts as sent, but for frames. */
+static void credit_in_advance(struct kunit *test)
+{
+	static const u32 unused[LANES] = { [1] = 1000, [2] = 4384 };
+	struct shca_ib_credit_frame frame;
+	struct shca_ib_credits a, b;
+
+	begin(&a, &b);
+	shca_ib_credits_take(&a, 1, 12000);
+	shca_ib_credits_take(&a, 2, 4384);
+	KUNIT_EXPECT_EQ(test, shca_ib_credits_room(&a, 1), 0u);
+	KUNIT_EXPECT_EQ(test, shca_ib_credits_room(&a, 3), 0u);
+	shca_ib_credits_tell(&a, unused, &frame);
+	KUNIT_EXPECT_EQ(test, frame.lane[1].fctbs, 11000u);
+	KUNIT_EXPECT_EQ(test, frame.lane[2].fctbs, 0u);
+	shca_ib_credits_back(&a, 1, 1000);
+	KUNIT_EXPECT_EQ(test, shca_ib_credits_room(&a, 1), 1000u);
+	KUNIT_EXPECT_EQ(test, shca_ib_credits_room(&a, 3), 1000u);
+	shca_ib_credits_back(&a, 2, 4384);
+	KUNIT_EXPECT_EQ(test, shca_ib_credits_room(&a, 1), 1288u);
+	KUNIT_EXPECT_EQ(test, shca_ib_credits_room(&a, 3), 5384u);
+	/* A peer that takes less than others. */
+	frame = (struct shca_ib_credit_frame){ .window = 11100 };
+	KUNIT_EXPECT_TRUE(test, shca_ib_credits_hear(&a, &frame));
+	KUNIT_EXPECT_EQ(test, shca_ib_credits_room(&a, 3), 100u);
+}
+
+/* What stays in a lane's buffer stops that lane, and no other. */
+static void lane_stops_itself(struct kunit *test)
+{
+	struct shca_ib_credits a, b;
+	u32 nr = 0, i;
+
+	begin(&a, &b);
+	while (shca_ib_credits_room(&a, 2) >= 96) {
+		shca_ib_credits_take(&a, 2, 96);
+		arrive(&b, 0, 2, 96, 1);
+		KUNIT_ASSERT_TRUE(test, shca_ib_credits_keep(&b, 2, 96));
+		tell(&b, &a);
+		KUNIT_ASSERT_GT(test, 200u, nr++);
+	}
+	KUNIT_EXPECT_EQ(test, nr, 12288u / 96);
+	for (i = 0; i < LANES; i++)
+		KUNIT_EXPECT_EQ(test, shca_ib_credits_room(&a, i), i == 2 ? 0 : 12288u);
+	/* A third of it is news; the sender gets exactly what is free. */
+	for (i = 0; !shca_ib_credits_news(&b); i++) {
+		shca_ib_credits_free(&b, 2, 96);
+		KUNIT_ASSERT_GT(test, 100u, i);
+	}
+	KUNIT_EXPECT_EQ(test, i, 43u);
+	tell(&b, &a);
+	KUNIT_EXPECT_EQ(test, shca_ib_credits_room(&a, 2), 43u * 96);
+	KUNIT_EXPECT_FALSE(test, shca_ib_credits_news(&b));
+}
+
+/* Beyond what was granted twice, nothing is kept. A new link finds full buffers full. */
+static void buffer_has_an_end(struct kunit *test)
+{
+	struct shca_ib_credits a, b;
+
+	begin(&a, &b);
+	KUNIT_EXPECT_TRUE(test, shca_ib_credits_keep(&b, 1, 24576));
+	KUNIT_EXPECT_FALSE(test, shca_ib_credits_keep(&b, 1, 1));
+	KUNIT_EXPECT_TRUE(test, shca_ib_credits_keep(&b, 0, 1));
+	tell(&b, &a);
+	/* (what was granted before is not taken back) */
+	KUNIT_EXPECT_EQ(test, shca_ib_credits_room(&a, 1), 12288u);
+	shca_ib_credits_reset(&a, true);
+	shca_ib_credits_reset(&b, true);
+	tell(&a, &b);
+	tell(&b, &a);
+	KUNIT_EXPECT_EQ(test, shca_ib_credits_room(&a, 1), 0u);
+	/* Without credits, nobody was promised a buffer. */
+	shca_ib_credits_reset(&b, false);
+	KUNIT_EXPECT_TRUE(test, shca_ib_credits_keep(&b, 1, 1));
+	shca_ib_credits_free(&b, 1, 24577);
+	shca_ib_credits_free(&b, 0, 1);
+	shca_ib_credits_reset(&b, true);
+	tell(&a, &b);
+	tell(&b, &a);
+	KUNIT_EXPECT_EQ(test, shca_ib_credits_room(&a, 1), 12288u);
+}
+
+/* A frame that was overtaken takes nothing away, and neither does data that overtakes. */
+static void late_frames_take_nothing(struct kunit *test)
+{
+	struct shca_ib_credit_frame early, from_a;
+	struct shca_ib_credits a, b;
+	u32 i, nr;
+
+	begin(&a, &b);
+	shca_ib_credits_tell(&b, none, &early);
+	for (i = 0; i < 1000; i++) {
+		shca_ib_credits_tell(&a, none, &from_a);
+		nr = send_all(&a, 0, 68);
+		arrive(&b, a.period, 0, 68, nr);
+		/* (it was sent before the packets) */
+		KUNIT_EXPECT_TRUE(test, shca_ib_credits_hear(&b, &from_a));
+		tell(&b, &a);
+		KUNIT_EXPECT_TRUE(test, shca_ib_credits_hear(&a, &early));
+		KUNIT_ASSERT_EQ(test, shca_ib_credits_room(&a, 0), 12288u);
+		if (i % 50 == 7)
+			turn(&a, &b);
+	}
+	/* That of a period before does not, either. */
+	turn(&a, &b);
+	KUNIT_EXPECT_TRUE(test, shca_ib_credits_hear(&b, &from_a));
+	shca_ib_credits_settle(&b);
+	tell(&b, &a);
+	KUNIT_EXPECT_EQ(test, shca_ib_credits_room(&a, 0), 12288u);
+}
+
+/* What was lost in a period comes back when no packet of it is on its way any more. */
+static void loss_heals(struct kunit *test)
+{
+	struct shca_ib_credits a, b;
+
+	begin(&a, &b);
+	KUNIT_EXPECT_EQ(test, send_all(&a, 3, 68), 180u);
+	arrive(&b, 0, 3, 68, 13);
+	tell(&a, &b);
+	tell(&b, &a);
+	KUNIT_EXPECT_EQ(test, send_all(&a, 3, 68), 13u);
+	shca_ib_credits_turn(&a);
+	tell(&a, &b);
+	/* A packet of the next period and one of the last arrive before it is sure. */
+	arrive(&b, 0, 3, 68, 2);
+	tell(&b, &a);
+	KUNIT_EXPECT_EQ(test, send_all(&a, 3, 68), 2u);
+	arrive(&b, 1, 3, 68, 1);
+	KUNIT_EXPECT_TRUE(test, b.turning);
+	tell(&b, &a);
+	KUNIT_EXPECT_EQ(test, send_all(&a, 3, 68), 1u);
+	shca_ib_credits_settle(&b);
+	tell(&b, &a);
+	/* All but the two of the new period that have not arrived. */
+	KUNIT_EXPECT_EQ(test, shca_ib_credits_room(&a, 3), 12288u - 2 * 68);
+	/* It heals as well if frames of some periods are lost. */
+	KUNIT_EXPECT_EQ(test, send_all(&a, 3, 68), 178u);
+	shca_ib_credits_turn(&a);
+	shca_ib_credits_turn(&a);
+	turn(&a, &b);
+	tell(&b, &a);
+	KUNIT_EXPECT_EQ(test, shca_ib_credits_room(&a, 3), 12288u);
+	/* and of many */
+	KUNIT_EXPECT_EQ(test, send_all(&a, 3, 68), 180u);
+	a.period += 100;
+	turn(&a, &b);
+	tell(&b, &a);
+	KUNIT_EXPECT_EQ(test, shca_ib_credits_room(&a, 3), 12288u);
+}
+
+/* Packets that come twice, or long after their period, count only for a while. */
+static void surplus_ends(struct kunit *test)
+{
+	struct shca_ib_credits a, b;
+	u32 i;
+
+	begin(&a, &b);
+	KUNIT_EXPECT_EQ(test, send_all(&a, 0, 68), 180u);
+	arrive(&b, 0, 0, 68, 180 + 5);
+	KUNIT_EXPECT_FALSE(test, tell(&b, &a));
+	/* More than was sent has not arrived, and more than a buffer is not granted. */
+	KUNIT_EXPECT_EQ(test, shca_ib_credits_room(&a, 0), 12288u);
+	KUNIT_EXPECT_EQ(test, shca_ib_credits_room(&a, 1), 12288u);
+	turn(&a, &b);
+	KUNIT_EXPECT_TRUE(test, tell(&b, &a));
+	KUNIT_EXPECT_EQ(test, b.lane[0].base, 180u * 68);
+	/* late ones of period 0, whose place period 4 takes */
+	arrive(&b, 0, 0, 68, 5);
+	for (i = 0; i < 5; i++) {
+		send_all(&a, 0, 68);
+		arrive(&b, a.period, 0, 68, 180);
+		turn(&a, &b);
+		tell(&b, &a);
+	}
+	KUNIT_EXPECT_EQ(test, shca_ib_credits_room(&a, 0), 12288u);
+	KUNIT_EXPECT_EQ(test, a.lane[0].fccl, b.lane[0].told);
+	KUNIT_EXPECT_EQ(test, b.lane[0].told, a.lane[0].fctbs + 12288);
+}
+
+/* One end has begun anew, and the other one has not noticed; or both have. */
+static void restart_heals(struct kunit *test)
+{
+	struct shca_ib_credits a, b;
+	u32 i, which;
+
+	for (which = 1; which < 4; which++) {
+		begin(&a, &b);
+		for (i = 0; i < 40; i++) {
+			arrive(&b, a.period, 0, 68, send_all(&a, 0, 68));
+			if (i % 10 == 3)
+				turn(&a, &b);
+			tell(&b, &a);
+		}
+		/* (on their way, and lost) */
+		send_all(&a, 0, 68);
+		if (which & 1)
+			shca_ib_credits_reset(&a, true);
+		if (which & 2)
+			shca_ib_credits_reset(&b, true);
+		if (which & 1)
+			KUNIT_EXPECT_EQ(test, shca_ib_credits_room(&a, 0), 0u);
+		for (i = 0; i < 2; i++) {
+			tell(&b, &a);
+			tell(&a, &b);
+		}
+		/* (what was lost meanwhile) */
+		turn(&a, &b);
+		tell(&b, &a);
+		KUNIT_EXPECT_EQ(test, send_all(&a, 0, 68), 180u);
+		arrive(&b, a.period, 0, 68, 180);
+		tell(&b, &a);
+		KUNIT_EXPECT_EQ(test, send_all(&a, 0, 68), 180u);
+		/* and the other way */
+		KUNIT_EXPECT_EQ(test, send_all(&b, 0, 68), 180u);
+	}
+}
+
+/* All counters go round. */
+static void counters_go_round(struct kunit *test)
+{
+	struct shca_ib_credits a = {}, b = {};
+	u32 i, nr;
+
+	a.lane[5].fctbs = 0u - 100000;
+	a.sent = 0u - 100000;
+	a.period = 250;
+	shca_ib_credits_reset(&a, true);
+	shca_ib_credits_reset(&b, true);
+	tell(&a, &b);
+	tell(&b, &a);
+	for (i = 0; i < 200; i++) {
+		nr = send_all(&a, 5, 68);
+		KUNIT_ASSERT_EQ(test, nr, 180u);
+		arrive(&b, a.period, 5, 68, nr - i % 3);
+		if (i % 3)
+			turn(&a, &b);
+		KUNIT_EXPECT_TRUE(test, tell(&b, &a));
+	}
+	KUNIT_EXPECT_GT(test, 0x80000000u, a.lane[5].fctbs);
+}
+
+/* Whatever a frame says: once true ones come, all is well after some periods. */
+static void lies_end(struct kunit *test)
+{
+	struct shca_ib_credit_frame lie;
+	struct shca_ib_credits a, b;
+	u64 random = 1;
+	u32 i, j, nr;
+	u8 *byte;
+
+	for (i = 0; i < 300; i++) {
+		begin(&a, &b);
+		arrive(&b, 0, 0, 68, send_all(&a, 0, 68));
+		for (byte = (u8 *)&lie, j = 0; j < sizeof(lie); j++) {
+			random = random * 6364136223846793005ull + 1442695040888963407ull;
+			byte[j] = random >> 33;
+		}
+		lie.init = i & 1;
+		lie.ask = false;
+		lie.window &= 0xffff;
+		shca_ib_credits_hear(i & 2 ? &a : &b, &lie);
+		for (j = 0; j < LANES; j++)
+			KUNIT_EXPECT_GE(test, 12288u, shca_ib_credits_room(&a, j));
+		/* (a lie may tell a period that has yet to come) */
+		for (j = 0; j < 8; j++) {
+			tell(&a, &b);
+			tell(&b, &a);
+			nr = send_all(&a, 0, 68);
+			arrive(&b, a.period, 0, 68, nr);
+			turn(&a, &b);
+			turn(&b, &a);
+		}
+		KUNIT_ASSERT_EQ(test, shca_ib_credits_room(&a, 0), 12288u);
+		KUNIT_ASSERT_EQ(test, shca_ib_credits_room(&a, 1), 12288u);
+		KUNIT_ASSERT_EQ(test, shca_ib_credits_room(&b, 0), 12288u);
+	}
+}
+
+/* ---- a model ---------------------------------------------------------------- */
+
+#define WIRE	512
+
+/**
+ * struct fx_wire - what is on its way from a to b, in order
+ * @item:	packets, and frames of credits (no @blocks)
+ * @packets:	of these, packets
+ * @held:	blocks that lie in buffers of b
+ */
+struct fx_wire {
+	struct shca_ib_credits a, b;
+	struct {
+		struct shca_ib_credit_frame frame;
+		u8 period;
+		u8 lane;
+		u8 blocks;
+	} item[WIRE];
+	u32 head, tail, packets;
+	u32 held[LANES];
+	u32 unused[LANES];
+	u64 random;
+};
+
+static u32 draw_of(u64 *random, u32 below)
+{
+	*random = *random * 6364136223846793005ull + 1442695040888963407ull;
+	return (u32)(*random >> 33) % below;
+}
+
+static u32 draw(struct fx_wire *fx, u32 below)
+{
+	return draw_of(&fx->random, below);
+}
+
+static void arrives(struct kunit *test, struct fx_wire *fx)
+{
+	u32 i = fx->head % WIRE, lane = fx->item[i].lane, blocks = fx->item[i].blocks;
+
+	if (fx->head == fx->tail)
+		return;
+	fx->head++;
+	if (!blocks) {
+		/* In order: what was sent before is there. */
+		shca_ib_credits_hear(&fx->b, &fx->item[i].frame);
+		shca_ib_credits_settle(&fx->b);
+		return;
+	}
+	fx->packets--;
+	arrive(&fx->b, fx->item[i].period, lane, blocks, 1);
+	if (draw(fx, 2))
+		return;
+	/* There is room, whatever was lost. */
+	blocks = shca_ib_charge(blocks);
+	KUNIT_EXPECT_TRUE(test, shca_ib_credits_keep(&fx->b, lane, blocks));
+	fx->held[lane] += blocks;
+}
+
+static void frame_leaves(struct fx_wire *fx, bool lost)
+{
+	if (fx->tail - fx->head >= WIRE / 2)
+		return;
+	shca_ib_credits_tell(&fx->a, fx->unused, &fx->item[fx->tail % WIRE].frame);
+	fx->item[fx->tail % WIRE].blocks = 0;
+	fx->tail += !lost;
+}
+
+static void step(struct kunit *test, struct fx_wire *fx, bool lossy)
+{
+	u32 lane = draw(fx, LANES), blocks = 1 + draw(fx, 68), room;
+	struct shca_ib_credit_frame frame;
+
+	switch (draw(fx, 10)) {
+	case 0:
+	case 1:
+	case 2:
+		if (fx->unused[lane] < shca_ib_charge(blocks))
+			break;
+		fx->unused[lane] -= shca_ib_charge(blocks);
+		if (lossy && !draw(fx, 20))
+			break;
+		fx->item[fx->tail % WIRE].period = fx->a.period;
+		fx->item[fx->tail % WIRE].lane = lane;
+		fx->item[fx->tail++ % WIRE].blocks = blocks;
+		fx->packets++;
+		break;
+	case 3:
+	case 4:
+		arrives(test, fx);
+		break;
+	case 5:
+		blocks = min_t(u32, blocks, fx->held[lane]);
+		shca_ib_credits_free(&fx->b, lane, blocks);
+		fx->held[lane] -= blocks;
+		break;
+	case 6:
+		shca_ib_credits_tell(&fx->b, none, &frame);
+		if (!lossy || draw(fx, 3))
+			KUNIT_EXPECT_TRUE(test, shca_ib_credits_hear(&fx->a, &frame));
+		break;
+	case 7:
+		frame_leaves(fx, lossy && !draw(fx, 3));
+		break;
+	case 8:
+		room = shca_ib_credits_room(&fx->a, lane) / 2;
+		shca_ib_credits_take(&fx->a, lane, room);
+		fx->unused[lane] += room;
+		break;
+	case 9:
+		if (draw(fx, 20))
+			break;
+		for (lane = 0; lane < LANES; lane++) {
+			shca_ib_credits_back(&fx->a, lane, fx->unused[lane]);
+			fx->unused[lane] = 0;
+		}
+		shca_ib_credits_turn(&fx->a);
+		break;
+	}
+}
+
+/*
+ * However much is lost, the queues below have no more packets than the window, and
+ * buffers no more blocks than they grant. Once all is quiet, just as much may be sent.
+ */
+static void model_agrees(struct kunit *test)
+{
+	struct fx_wire *fx = kunit_kzalloc(test, sizeof(*fx), GFP_KERNEL);
+	u32 seed, i, lane, all;
+
+	KUNIT_ASSERT_NOT_NULL(test, fx);
+	for (seed = 0; seed < 20; seed++) {
+		memset(fx, 0, sizeof(*fx));
+		begin(&fx->a, &fx->b);
+		fx->random = seed;
+		for (i = 0; i < 10000; i++) {
+			step(test, fx, seed & 1);
+			KUNIT_ASSERT_GE(test, 240u, fx->packets);
+			for (lane = 0; lane < LANES; lane++)
+				KUNIT_ASSERT_GE(test, 24576u, fx->held[lane]);
+		}
+		/* The sender rests; what is on its way arrives. */
+		for (lane = 0; lane < LANES; lane++)
+			shca_ib_credits_back(&fx->a, lane, fx->unused[lane]);
+		while (fx->head != fx->tail)
+			arrives(test, fx);
+		turn(&fx->a, &fx->b);
+		tell(&fx->b, &fx->a);
+		KUNIT_EXPECT_EQ(test, fx->a.sent, fx->a.landed);
+		for (lane = 0, all = 0; lane < LANES; lane++) {
+			all += fx->a.lane[lane].fctbs;
+			KUNIT_EXPECT_EQ(test, shca_ib_credits_room(&fx->a, lane),
+					12288 - min_t(u32, fx->held[lane], 12288));
+		}
+		KUNIT_EXPECT_EQ(test, fx->a.sent, all);
+	}
+}
+
+/* ---- a fast link ------------------------------------------------------------ */
+
+/**
+ * struct fx_link - a stream of 4 KiB packets over a link, and how bad that is
+ * @gbps:	of the link
+ * @loss: @frame_loss: @stale:	of 1000 packets that are lost, frames that are lost, frames
+ *		that take 20 ms
+ * @reorder:	of 1000 packets that take 2 ms, so that frames and others overtake them
+ * @wanted:	of 1000, how much of the link is used at least
+ */
+struct fx_link {
+	const char *name;
+	u32 gbps, loss, frame_loss, stale, reorder, wanted;
+};
+
+static const struct fx_link fx_links[] = {
+	{ "1 Gbit/s", 1, 0, 0, 0, 0, 995 },
+	{ "1 Gbit/s, stale frames", 1, 0, 0, 100, 0, 950 },
+	{ "1 Gbit/s, lost and stale frames", 1, 0, 50, 50, 0, 950 },
+	{ "1 Gbit/s, all at once", 1, 1, 20, 50, 10, 950 },
+	{ "10 Gbit/s", 10, 0, 0, 0, 0, 995 },
+	{ "10 Gbit/s, stale frames", 10, 0, 0, 100, 0, 950 },
+	{ "10 Gbit/s, lost and stale frames", 10, 0, 20, 50, 0, 950 },
+	{ "10 Gbit/s, overtaking", 10, 0, 0, 20, 5, 950 },
+	{ "10 Gbit/s, lost packets", 10, 1, 0, 20, 0, 950 },
+};
+
+static void fx_link_desc(const struct fx_link *link, char *desc)
+{
+	snprintf(desc, KUNIT_PARAM_DESC_SIZE, "%s", link->name);
+}
+
+KUNIT_ARRAY_PARAM(fx_link, fx_links, fx_link_desc);
+
+#define FLIGHT	512
+#define FRAMES	256
+#define US	1000ull
+#define MS	1000000ull
+
+/**
+ * struct fx_run - ports as link/ib_lanes.c runs them, on a link
+ * @packet:	by arrival; @late: those that take longer
+ * @frame:	in both directions
+ * @fresh:	blocks that b has not told of
+ */
+struct fx_run {
+	const struct fx_link *link;
+	struct shca_ib_credits a, b;
+	u64 now, random, turned, turning, asked, told, heard;
+	struct fx_packet {
+		u64 at;
+		u8 period;
+	} packet[FLIGHT], late[FLIGHT];
+	u32 head, tail, late_head, late_tail, fresh, most;
+	struct {
+		u64 at;
+		bool to_a, used;
+		struct shca_ib_credit_frame frame;
+	} frame[FRAMES];
+};
+
+static void run_tell(struct kunit *test, struct fx_run *run, bool to_a, bool ask)
+{
+	u64 at = run->now + 20 * US;
+	u32 i;
+
+	if (draw_of(&run->random, 1000) < run->link->stale)
+		at += 20 * MS;
+	for (i = 0; i < FRAMES && run->frame[i].used; i++)
+		;
+	KUNIT_ASSERT_GT(test, (u32)FRAMES, i);
+	run->frame[i].at = at;
+	run->frame[i].to_a = to_a;
+	if (to_a) {
+		run->fresh = 0;
+		run->told = run->now;
+	}
+	shca_ib_credits_tell(to_a ? &run->b : &run->a, none, &run->frame[i].frame);
+	run->frame[i].frame.ask = ask;
+	run->frame[i].used = draw_of(&run->random, 1000) >= run->link->frame_loss;
+}
+
+static void run_hear(struct kunit *test, struct fx_run *run, u32 i)
+{
+	struct shca_ib_credit_frame *frame = &run->frame[i].frame;
+	bool turning = run->b.turning;
+
+	run->frame[i].used = false;
+	if (run->frame[i].to_a) {
+		shca_ib_credits_hear(&run->a, frame);
+		run->heard = run->now;
+		return;
+	}
+	shca_ib_credits_hear(&run->b, frame);
+	if (run->b.turning && !turning)
+		run->turning = run->now;
+	if (frame->ask)
+		run_tell(test, run, true, false);
+}
+
+static void run_arrive(struct kunit *test, struct fx_run *run, u8 period)
+{
+	arrive(&run->b, period, 0, 68, 1);
+	run->fresh += 68;
+	if (run->fresh >= SHCA_IB_NEWS)
+		run_tell(test, run, true, false);
+}
+
+/* Time passes: all that is due. A tick of the kernel's is 4 ms. */
+static void run_time(struct kunit *test, struct fx_run *run)
+{
+	u32 i;
+
+	for (i = 0; i < FRAMES; i++)
+		if (run->frame[i].used && run->frame[i].at <= run->now)
+			run_hear(test, run, i);
+	while (run->head != run->tail && run->packet[run->head % FLIGHT].at <= run->now)
+		run_arrive(test, run, run->packet[run->head++ % FLIGHT].period);
+	while (run->late_head != run->late_tail &&
+	       run->late[run->late_head % FLIGHT].at <= run->now)
+		run_arrive(test, run, run->late[run->late_head++ % FLIGHT].period);
+	if (run->b.turning && run->now - run->turning >= 24 * MS)
+		shca_ib_credits_settle(&run->b);
+	if (run->now - run->told >= 100 * MS)
+		run_tell(test, run, true, false);
+	if (run->now - run->turned >= 100 * MS) {
+		shca_ib_credits_turn(&run->a);
+		run->turned = run->now;
+		run_tell(test, run, false, false);
+	}
+}
+
+static void run_send(struct fx_run *run)
+{
+	u32 fate = draw_of(&run->random, 1000);
+	struct fx_packet packet = { run->now + 20 * US, run->a.period };
+
+	shca_ib_credits_take(&run->a, 0, 68);
+	if (fate < run->link->loss)
+		return;
+	if (fate < run->link->loss + run->link->reorder) {
+		packet.at += 2 * MS;
+		run->late[run->late_tail++ % FLIGHT] = packet;
+	} else {
+		run->packet[run->tail++ % FLIGHT] = packet;
+	}
+	run->most = max_t(u32, run->most, run->tail - run->head +
+			       run->late_tail - run->late_head);
+}
+
+/* A second of a stream that always has something to send. */
+static void fast_link_is_used(struct kunit *test)
+{
+	struct fx_run *run = kunit_kzalloc(test, sizeof(*run), GFP_KERNEL);
+	const struct fx_link *link = test->param_value;
+	u64 ns = 68 * 64 * 8 / link->gbps;
+	u32 sent = 0, all = 0;
+
+	KUNIT_ASSERT_NOT_NULL(test, run);
+	run->link = link;
+	run->random = 7;
+	begin(&run->a, &run->b);
+	for (; run->now < 1000 * MS; run->now += ns, all++) {
+		run_time(test, run);
+		if (shca_ib_credits_room(&run->a, 0) >= 68) {
+			run_send(run);
+			sent++;
+		} else if (run->now - max_t(u64, run->asked, run->heard) >= 500 * US) {
+			run->asked = run->now;
+			run_tell(test, run, false, true);
+		}
+	}
+	KUNIT_EXPECT_GE(test, sent * 1000 / all, link->wanted);
+	/* and the queues between the ends have an end */
+	KUNIT_EXPECT_GE(test, 2 * 180u, run->most);
+}
+
+static struct kunit_case ib_credit_cases[] = {
+	KUNIT_CASE(frame_both_ways),
+	KUNIT_CASE(nothing_leaves_before_a_frame),
+	KUNIT_CASE(window_bounds_frames),
+	KUNIT_CASE(credit_in_advance),
+	KUNIT_CASE(lane_stops_itself),
+	KUNIT_CASE(buffer_has_an_end),
+	KUNIT_CASE(late_frames_take_nothing),
+	KUNIT_CASE(loss_heals),
+	KUNIT_CASE(surplus_ends),
+	KUNIT_CASE(restart_heals),
+	KUNIT_CASE(counters_go_round),
+	KUNIT_CASE(lies_end),
+	KUNIT_CASE(model_agrees),
+	KUNIT_CASE_PARAM(fast_link_is_used, fx_link_gen_params),
+	{}
+};
+
+static struct kunit_suite ib_credit_suite = {
+	.name = "softhca_ib_credit",
+	.test_cases = ib_credit_cases,
+};
+
+kunit_test_suites(&ib_credit_suite);
