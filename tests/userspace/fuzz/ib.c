@@ -21,7 +21,8 @@ static void check_hello(const struct shca_ib_shim *shim, const u8 *frame)
 		return;
 	fuzz_check(shca_ib_hello_build(&hello, built) == sizeof(built), "length");
 	fuzz_check(!memcmp(built + 4, frame + 4, 18), "hello differs");
-	fuzz_check(built[22] == (frame[22] & 1), "flags differ");
+	fuzz_check(built[22] == (frame[22] & 3), "flags differ");
+	fuzz_check(built[23] == (frame[23] & 15), "lanes differ");
 }
 
 static void check_data(const u8 *pkt, u32 len)
