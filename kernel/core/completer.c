@@ -350,13 +350,13 @@ static enum shca_verdict req_rx_ack(struct shca_req *req, const struct shca_pkt 
 			req_learn(req, pkt);
 		if (!(req->attr.peer & SHCA_PEER_HOLDS))
 			return SHCA_RX_STALE_ACK;
-		if (req_ack(req, off, now)) {
-			/* (the peer tells again of the request, which is not the oldest) */
-			if (!req->attr.keeps)
-				return req_gap(req, now);
-			req_unanswered(req, pkt->aeth.msn, now);
-			return SHCA_RX_LOST_RESPONSE;
-		}
+		/*
+		 * A request is lost, and a response before it: everything again.  To ask for the
+		 * response alone would leave the request to a time-out, as the peer tells of it only
+		 * when others come.
+		 */
+		if (req_ack(req, off, now))
+			return req_gap(req, now);
 		shca_req_resend(req, code + 1, pkt->aeth.msn, now);
 		return SHCA_RX_NAK_SEQ;
 	case SHCA_AETH_NAK:

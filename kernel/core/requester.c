@@ -183,13 +183,16 @@ static bool req_is_held(const struct shca_req *req)
 
 /*
  * Room for responses: what a loss makes come again is bounded.  So is what stands before
- * the response of a repair, and that is kept until it is here.
+ * the response of a repair, and that is kept until it is here.  Others are asked for in place
+ * of those that are kept, where the path is so long that it would run empty.  On a short one
+ * that would only be more for losses to hit.
  */
 static u32 req_read_room(const struct shca_req *req)
 {
 	if (req->attr.keeps)
 		return max_t(u32, req_is_held(req) ? req->cc.cwnd : 0,
-			     min_t(u32, req->cc.cwnd * SHCA_REQ_READ_KEPT, SHCA_CC_WIDE_ENOUGH));
+			     min_t(u32, req->cc.cwnd * SHCA_REQ_READ_KEPT, SHCA_CC_WIDE_ENOUGH)) +
+		       (req->cc.wide >= SHCA_REQ_LONG ? req->recovery.beyond : 0);
 	return req->cc.cwnd * SHCA_REQ_READ_FACTOR;
 }
 
@@ -208,8 +211,7 @@ static bool req_may_start(struct shca_req *req,
 		return shca_req_credit_allows(req, wr, nr_psn);
 	if (req->psn.nr_rd >= req->attr.max_rd_atomic)
 		return false;
-	if (req->psn.nr_rd && req->psn.nr_rd_psns + nr_psn >
-			      req_read_room(req) + req->recovery.beyond) {
+	if (req->psn.nr_rd && req->psn.nr_rd_psns + nr_psn > req_read_room(req)) {
 		req->cc.limits = true;
 		return false;
 	}

@@ -42,6 +42,8 @@
  */
 #define SHCA_REQ_READ_FACTOR	8
 #define SHCA_REQ_READ_KEPT	2
+/* A path with a window of so many packets, which it has filled, is long. */
+#define SHCA_REQ_LONG		(SHCA_CC_WIDEST / 4)
 /*
  * A request refused by RNR, maybe forever (rnr_retry 7), waits this many times
  * for the time that the peer asks for, which is a minimum. After that, each

@@ -109,11 +109,17 @@ check ibportstate.width asks 'LinkWidthEnabled:\.*4X' ibportstate -C shib_a $lid
 # The port answers before its link goes down, so it goes down once.
 downed() { attribute shib_b counters/link_downed; }
 came_back() { [ "$(downed)" = $((before + 1)) ] && has shib_a state ACTIVE && has shib_b state ACTIVE; }
+comes_back() {
+	wait_for 30 came_back && return
+	echo "link_downed: $before, $(downed); $(attribute shib_a state), $(attribute shib_b state)"
+	tail -n 5 /tmp/opensm.log
+	return 1
+}
 while read -r name words; do
 	before=$(downed)
 	# shellcheck disable=SC2086 # several words
 	check "ibportstate.$name" timeout $((20 * slow)) ibportstate -C shib_a $words
-	check "ibportstate.$name.comes_back" wait_for 30 came_back
+	check "ibportstate.$name.comes_back" comes_back
 done <<-END
 	reset $lid_b 1 reset
 	reset_directed -D 0,1 1 reset
@@ -125,7 +131,7 @@ check ibportstate.is_disabled becomes shib_b phys_state Disabled
 check ibportstate.peer_is_down becomes shib_a state DOWN
 # Nobody else reaches it any more.
 check ibportstate.enable "$helpers/ib-enable.py" shib_b
-check ibportstate.is_enabled wait_for 30 came_back
+check ibportstate.is_enabled comes_back
 
 # ---- another manager
 kill $opensm_pid

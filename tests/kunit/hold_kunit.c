@@ -790,6 +790,24 @@ static void req_repair_goes_on_after_what_it_has_lost(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, fx->req.stats.retransmits, 32ull + 2);
 }
 
+/* And not at what has been acknowledged meanwhile. */
+static void req_repair_goes_on_behind_what_is_acknowledged(struct kunit *test)
+{
+	const u32 w = SHCA_CC_WINDOW, small = SHCA_CC_WINDOW_MIN;
+	struct fx *fx = test->priv;
+
+	fx_post(fx, SHCA_WR_RDMA_WRITE, w * FX_MTU);
+	KUNIT_ASSERT_EQ(test, fx_drain(fx), w);
+	fx->req.cc.lossy = small;
+	fx->req.cc.cwnd = small;
+	missing(fx, P0, 32, P0 + 40);
+	KUNIT_EXPECT_EQ(test, fx_drain(fx), small);
+	fx->now += FX_TIMEOUT / 16;
+	missing(fx, P0 + 1, 2, P0 + 7);
+	fx_ack(fx, P0 + small + 2, ACK);
+	expect_next(test, P0 + small + 3, true);
+}
+
 /* The peer tells of a gap before it has the early copy: that is on its way. */
 static void req_early_is_the_repair(struct kunit *test)
 {
@@ -922,6 +940,7 @@ static struct kunit_case hold_cases[] = {
 	KUNIT_CASE(req_early_that_is_refused_tells_nothing),
 	KUNIT_CASE(req_early_answered_alone_sends_the_rest),
 	KUNIT_CASE(req_repair_goes_on_after_what_it_has_lost),
+	KUNIT_CASE(req_repair_goes_on_behind_what_is_acknowledged),
 	KUNIT_CASE(req_early_is_the_repair),
 	KUNIT_CASE(req_time_out_sends_all_again),
 	KUNIT_CASE(req_full_link_keeps_what_is_new),

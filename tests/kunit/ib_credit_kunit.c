@@ -448,7 +448,7 @@ static void lies_end(struct kunit *test)
 
 #define WIRE	512
 
-/**
+/*
  * struct fx_wire - what is on its way from a to b, in order
  * @item:	packets, and frames of credits (no @blocks)
  * @packets:	of these, packets
@@ -603,7 +603,7 @@ static void model_agrees(struct kunit *test)
 
 /* ---- a fast link ------------------------------------------------------------ */
 
-/**
+/*
  * struct fx_link - a stream of 4 KiB packets over a link, and how bad that is
  * @gbps:	of the link
  * @loss: @frame_loss: @stale:	of 1000 packets that are lost, frames that are lost, frames
@@ -640,7 +640,7 @@ KUNIT_ARRAY_PARAM(fx_link, fx_links, fx_link_desc);
 #define US	1000ull
 #define MS	1000000ull
 
-/**
+/*
  * struct fx_run - ports as link/ib_lanes.c runs them, on a link
  * @packet:	by arrival; @late: those that take longer
  * @frame:	in both directions

@@ -4,7 +4,7 @@
 
 #include "../../kernel/core/ib_lanes.h"
 
-/**
+/*
  * struct fx_turns - lanes that have as much to send as @blocks, again and again
  * @most:	blocks of a packet; what is longer is a batch
  */

@@ -557,6 +557,7 @@ static void link_is_disabled_and_trained(struct kunit *test)
 	struct fx_sma *fx = fx_sma(test);
 
 	KUNIT_EXPECT_EQ(test, ask(test, fx, 0x30), ANSWERED | SHCA_IB_SMA_DISABLE);
+	KUNIT_EXPECT_EQ(test, fx->sma.state, SHCA_IB_STATE_DOWN);
 	KUNIT_EXPECT_EQ(test, status(fx), 0u);
 	KUNIT_EXPECT_EQ(test, ask(test, fx, 0x31), ANSWERED | SHCA_IB_SMA_DISABLE);
 	KUNIT_EXPECT_EQ(test, ask(test, fx, 0x20), ANSWERED | SHCA_IB_SMA_POLL);
