@@ -571,6 +571,13 @@ u32 shca_ib_sma_overrun(struct shca_ib_sma *sma, u64 now)
 	       SHCA_IB_SMA_TRAP : 0;
 }
 
+u32 shca_ib_sma_watchdog(struct shca_ib_sma *sma)
+{
+	return sma->state == SHCA_IB_STATE_ACTIVE &&
+	       shca_ib_trap_port(&sma->traps, SHCA_IB_TRAP_WATCHDOG, sma->lid) ?
+	       SHCA_IB_SMA_TRAP : 0;
+}
+
 u64 shca_ib_sma_trap_gap(const struct shca_ib_sma *sma)
 {
 	return 4096ull << sma->subnet_timeout;

@@ -193,6 +193,9 @@ u32 shca_ib_sma_arrived(struct shca_ib_sma *sma, bool damaged);
  */
 u32 shca_ib_sma_overrun(struct shca_ib_sma *sma, u64 now);
 
+/** shca_ib_sma_watchdog() - the peer is there, and has told of no credit for too long */
+u32 shca_ib_sma_watchdog(struct shca_ib_sma *sma);
+
 /** shca_ib_sma_trap_gap() - distance of traps that the subnet manager allows, in ns */
 u64 shca_ib_sma_trap_gap(const struct shca_ib_sma *sma);
 

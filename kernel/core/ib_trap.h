@@ -23,6 +23,7 @@
 enum shca_ib_trap {
 	SHCA_IB_TRAP_INTEGRITY,	/* 129: many packets arrived damaged */
 	SHCA_IB_TRAP_OVERRUN,	/* 130: buffers were exceeded for long */
+	SHCA_IB_TRAP_WATCHDOG,	/* 131: the peer tells of no credit */
 	SHCA_IB_TRAP_CHANGE,	/* 144: CapabilityMask or NodeDescription */
 	SHCA_IB_TRAP_MKEY,	/* 256 */
 	SHCA_IB_TRAP_PKEY,	/* 257 */
@@ -78,8 +79,8 @@ struct shca_ib_bad_key {
 };
 
 /**
- * shca_ib_trap_port() - 129, 130: something is wrong with what the port receives
- * @kind:	SHCA_IB_TRAP_INTEGRITY or SHCA_IB_TRAP_OVERRUN
+ * shca_ib_trap_port() - 129 to 131: something is wrong with what the port receives
+ * @kind:	SHCA_IB_TRAP_INTEGRITY, SHCA_IB_TRAP_OVERRUN or SHCA_IB_TRAP_WATCHDOG
  * @lid:	own one
  */
 bool shca_ib_trap_port(struct shca_ib_traps *traps, enum shca_ib_trap kind, u16 lid);

@@ -228,6 +228,13 @@ void shca_ib_overrun(struct shca_ib_link *link)
 	spin_unlock(&link->lock);
 }
 
+void shca_ib_watchdog(struct shca_ib_link *link)
+{
+	spin_lock(&link->lock);
+	shca_ib_trapped(link, shca_ib_sma_watchdog(&link->sma));
+	spin_unlock(&link->lock);
+}
+
 void shca_ib_bad_key(struct shca_ib_link *link, enum shca_ib_trap kind,
 		     const struct shca_ib_bad_key *bad)
 {

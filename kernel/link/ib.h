@@ -178,6 +178,9 @@ void shca_ib_arrived(struct shca_ib_link *link, bool damaged);
 /** shca_ib_overrun() - there was no buffer for a packet from the peer; bottom halves off */
 void shca_ib_overrun(struct shca_ib_link *link);
 
+/** shca_ib_watchdog() - the peer has told of no credit for too long; bottom halves off */
+void shca_ib_watchdog(struct shca_ib_link *link);
+
 /** shca_ib_bad_key() - a packet was refused for its P_Key or Q_Key; softirq */
 void shca_ib_bad_key(struct shca_ib_link *link, enum shca_ib_trap kind,
 		     const struct shca_ib_bad_key *bad);

@@ -37,6 +37,11 @@
 /* A period of a sender, and the time in which its last packets arrive. */
 #define SHCA_IB_PERIOD		msecs_to_jiffies(40)
 #define SHCA_IB_SETTLE		(msecs_to_jiffies(20) + 1)
+/*
+ * A peer whose hellos come, and no frame of credits in so long, has a defect: a frame leaves
+ * every 100 ms.  (IBTA 7.9.4 has 400,000 symbols for a link whose frames are that much shorter.)
+ */
+#define SHCA_IB_WATCHDOG_NS	(2 * NSEC_PER_SEC)
 /* skbs that one CPU takes from the queues before other softirqs have their turn. */
 #define SHCA_IB_DRAIN		64
 /* The first packet of a lane waits so long, if HOQLife is 0: 4.096 us * 2^20, 4 s. */
@@ -559,6 +564,7 @@ void shca_ib_flow_hear(struct shca_ib_link *link,
 		turning = flow->credits.turning;
 		ok = shca_ib_credits_hear(&flow->credits, frame);
 		flow->heard = ktime_get_ns();
+		flow->silent = false;
 		if (flow->credits.turning && !turning) {
 			flow->turning = jiffies;
 			shca_ib_hurry(flow);
@@ -591,8 +597,8 @@ static void shca_ib_flow_work(struct work_struct *work)
 	struct shca_ib_flow *flow = container_of(to_delayed_work(work),
 						 struct shca_ib_flow, work);
 	struct shca_ib_link *link = container_of(flow, struct shca_ib_link, flow);
+	bool tell, silent;
 	u32 lost = 0, i;
-	bool tell;
 	u64 now;
 
 	local_bh_disable();
@@ -604,6 +610,8 @@ static void shca_ib_flow_work(struct work_struct *work)
 		    now - flow->queue[i].since > shca_ib_hoq_ns(flow))
 			lost += shca_ib_discard(flow, i);
 	shca_count_n(link->dev, TX_DROP, lost);
+	silent = flow->credits.on && !flow->silent && now - flow->heard > SHCA_IB_WATCHDOG_NS;
+	flow->silent |= silent;
 	shca_ib_collect(flow);
 	shca_ib_settle(flow);
 	flow->hurries = flow->waits || flow->credits.turning ||
@@ -618,6 +626,9 @@ static void shca_ib_flow_work(struct work_struct *work)
 	spin_unlock(&flow->lock);
 	if (tell)
 		shca_ib_flow_tell(link);
+	/* (the port's lock is taken before this one) */
+	if (silent)
+		shca_ib_watchdog(link);
 	local_bh_enable();
 }
 
@@ -688,6 +699,8 @@ void shca_ib_flow_reset(struct shca_ib_link *link, bool on)
 	shca_ib_collect(flow);
 	shca_ib_credits_reset(&flow->credits, on);
 	flow->one_by_one = on;	/* until the peer has told its window */
+	flow->heard = ktime_get_ns();
+	flow->silent = false;
 	flow->hurries = on;
 	flow->running = on;
 	/* (a work that is under way finds that nothing is on) */

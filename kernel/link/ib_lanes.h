@@ -114,7 +114,8 @@ struct shca_ib_turn {
  * @hoq_life:	of PortInfo
  * @told: @turned: @turning:	jiffies when a frame left, when the own period began, when
  *		a period of the peer was heard of
- * @asked: @heard:	when a frame asked, when one came, ns
+ * @asked: @heard:	when a frame asked, when one came, ns; @heard also when the link came up
+ * @silent:	none has come for so long that the manager was told
  * @since:	when packets began to wait, ns; if @waits
  * @waited:	time in which packets waited and none left, ns (PortXmitWait)
  */
@@ -129,6 +130,7 @@ struct shca_ib_flow {
 	bool running;
 	bool hurries;
 	bool draining;
+	bool silent;
 	u8 next;
 	u8 hoq_life;
 	u32 waits;

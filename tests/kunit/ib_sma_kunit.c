@@ -810,10 +810,12 @@ static void active_port_traps(struct kunit *test)
 		KUNIT_EXPECT_EQ(test, fx->sma.integrity, ~0u);
 		KUNIT_EXPECT_EQ(test, overrun(fx, 8), active ? SHCA_IB_SMA_TRAP : 0);
 		KUNIT_EXPECT_EQ(test, overrun(fx, 8), 0u);
-		KUNIT_EXPECT_EQ(test, fx->sma.traps.pending, active ? 0x3fu : 0);
+		KUNIT_EXPECT_EQ(test, shca_ib_sma_watchdog(&fx->sma), active ? SHCA_IB_SMA_TRAP : 0);
+		KUNIT_EXPECT_EQ(test, shca_ib_sma_watchdog(&fx->sma), 0u);
+		KUNIT_EXPECT_EQ(test, fx->sma.traps.pending, active ? 0x7fu : 0);
 	}
 	/* Each trap names the port. */
-	for (i = 0; i < 6; i++) {
+	for (i = 0; i < 7; i++) {
 		fx->now += SECOND;
 		KUNIT_EXPECT_NE(test, trap_now(fx), 0u);
 		KUNIT_EXPECT_EQ(test, fx->out[64 + 7], 0x21);

@@ -172,7 +172,7 @@ static void bad_key_says_between_whom(struct kunit *test)
 /* However often something happens, traps keep their distance. */
 static void traps_keep_a_distance(struct kunit *test)
 {
-	static const u16 order[] = { 129, 130, 144, 256, 257, 258 };
+	static const u16 order[] = { 129, 130, 131, 144, 256, 257, 258 };
 	struct fx_trap *fx = fx_trap(test);
 	u32 i;
 
@@ -181,12 +181,13 @@ static void traps_keep_a_distance(struct kunit *test)
 	shca_ib_trap_key(&fx->traps, SHCA_IB_TRAP_PKEY, LID, &bad);
 	shca_ib_trap_mkey(&fx->traps, LID, 5, smp);
 	shca_ib_trap_change(&fx->traps, LID, 5, false);
+	shca_ib_trap_port(&fx->traps, SHCA_IB_TRAP_WATCHDOG, LID);
 	shca_ib_trap_port(&fx->traps, SHCA_IB_TRAP_OVERRUN, LID);
 	shca_ib_trap_port(&fx->traps, SHCA_IB_TRAP_INTEGRITY, LID);
 	KUNIT_EXPECT_EQ(test, shca_ib_trap_deadline(&fx->traps, GAP), 0ull);
 	/* each in its turn, again and again */
-	for (i = 0; i < 18; i++) {
-		KUNIT_EXPECT_EQ(test, next(fx), order[i % 6]);
+	for (i = 0; i < 21; i++) {
+		KUNIT_EXPECT_EQ(test, next(fx), order[i % 7]);
 		KUNIT_EXPECT_EQ(test, next(fx), 0u);
 		KUNIT_EXPECT_EQ(test, shca_ib_trap_deadline(&fx->traps, GAP),
 				fx->now + GAP);

@@ -12,6 +12,7 @@ ib-traps.sh.
 """
 
 import struct
+import subprocess
 import sys
 import time
 from pathlib import Path
@@ -186,6 +187,19 @@ for _ in range(BURST):
     link.send(data)
 heard("trap.buffer_overrun", 130, lambda d: word(d, 2) == LID and d[4] == 1)
 check("overrun.is_counted", int(perf.read_text(encoding="ascii")) > before)
+
+# Its peer tells of no credit any more (frames of type 3), and is there.
+def tc(*words):
+    subprocess.run(["tc", *words], check=True)
+
+
+tc("qdisc", "add", "dev", netdev, "root", "handle", "1:", "prio", "bands", "3", "priomap", *["1"] * 16)
+tc("qdisc", "add", "dev", netdev, "parent", "1:3", "handle", "3:", "netem", "loss", "100%")
+tc("filter", "add", "dev", netdev, "parent", "1:", "protocol", hex(ETHERTYPE), "prio", "1",
+   "u32", "match", "u8", "0x13", "0xff", "at", "0", "flowid", "1:3")
+time.sleep(2)
+heard("trap.watchdog", 131, lambda d: word(d, 2) == LID and d[4] == 1)
+tc("qdisc", "del", "dev", netdev, "root")
 
 # Who has not the key neither reads nor sets, and the manager hears of it.
 lease = 3
