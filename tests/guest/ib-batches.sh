@@ -52,7 +52,7 @@ left() {
 # 50 messages of 15 or 16 packets each; few at a time, so that no queue delays them for long
 whole() { left 50 400 "$@"; }
 split() { left 700 2000 "$@"; }
-write=(bandwidth shib_b ib_write_bw -F -s 65536 -n 50 -t 4)
+write=(bandwidth shib_b ib_write_bw -s 65536 -n 50 -t 4)
 
 two_ports 4230
 run ip link set lo up
@@ -60,16 +60,16 @@ make_active shib_a 1
 make_active shib_b 2
 
 check write whole "${write[@]}"
-check read left 1 400 bandwidth shib_b ib_read_bw -F -s 65536 -n 50
-check send whole bandwidth shib_b ib_send_bw -F -s 65536 -n 50
-check grh whole bandwidth shib_b ib_write_bw -F -s 65536 -n 50 -x 0
+check read left 1 400 bandwidth shib_b ib_read_bw -s 65536 -n 50
+check send whole bandwidth shib_b ib_send_bw -s 65536 -n 50
+check grh whole bandwidth shib_b ib_write_bw -s 65536 -n 50 -x 0
 # The last packet of a message is shorter; a list of small ones is a batch, too.
-check odd_length whole bandwidth shib_b ib_write_bw -F -s 61001 -n 50
-check list left 10 300 bandwidth shib_b ib_write_bw -F -s 8 -n 512 -l 16 -t 64
-check datagrams bandwidth shib_b ib_send_bw -F -c UD -s 1024 -n 500 -r 512
-check datagrams_grh bandwidth shib_b ib_send_bw -F -c UD -s 1024 -n 500 -r 512 -x 0
+check odd_length whole bandwidth shib_b ib_write_bw -s 61001 -n 50
+check list left 10 300 bandwidth shib_b ib_write_bw -s 8 -n 512 -l 16 -t 64
+check datagrams bandwidth shib_b ib_send_bw -c UD -s 1024 -n 500 -r 512
+check datagrams_grh bandwidth shib_b ib_send_bw -c UD -s 1024 -n 500 -r 512 -x 0
 # To itself nothing leaves but hellos.
-check itself left 0 200 bandwidth shib_a ib_write_bw -F -s 65536 -n 400
+check itself left 0 200 bandwidth shib_a ib_write_bw -s 65536 -n 400
 
 python3 -c 'import pyverbs.qp' || fail "python3-pyverbs is not installed"
 python3 "$(dirname "$0")/helpers/ib-hidden-smp.py" shib_a shib_b || fail "ib-hidden-smp.py"
@@ -78,7 +78,7 @@ python3 "$(dirname "$0")/helpers/ib-hidden-smp.py" shib_a shib_b || fail "ib-hid
 run in_a tc qdisc add dev veth_a root tbf rate 800mbit burst 9000 limit 20m
 check split_by_qdisc split "${write[@]}"
 check split_grh split "${write[@]}" -x 0
-check split_odd_length split bandwidth shib_b ib_write_bw -F -s 61001 -n 50 -t 4
+check split_odd_length split bandwidth shib_b ib_write_bw -s 61001 -n 50 -t 4
 run in_a tc qdisc del dev veth_a root
 
 run in_a ethtool -K veth_a tx-sctp-segmentation off
