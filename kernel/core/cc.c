@@ -132,12 +132,6 @@ void shca_cc_on_cnp(struct shca_cc *cc, u64 rtt_ns, u64 now)
 	cc_apply(cc);
 }
 
-/*
- * Without a queue on the way, a window that holds something back has not filled the path.
- * A wider one does no harm then.  With a queue it would only be longer.  The least round
- * trip is that of the whole connection: one that is forgotten would let each standing queue
- * be taken for the path.
- */
 static void cc_be_wide(struct shca_cc *cc, u32 wide)
 {
 	cc->wide = wide;
@@ -161,6 +155,12 @@ static void cc_narrow(struct shca_cc *cc, u64 rtt_ns, u32 nr_psn)
 	cc_be_wide(cc, wide);
 }
 
+/*
+ * Without a queue on the way, a window that holds something back has not filled the path.
+ * A wider one does no harm then.  With a queue it would only be longer.  The least round
+ * trip is that of the whole connection: one that is forgotten would let each standing queue
+ * be taken for the path.
+ */
 static void cc_widen(struct shca_cc *cc, u64 rtt_ns, u32 nr_psn)
 {
 	bool limited = cc->limits;

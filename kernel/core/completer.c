@@ -201,25 +201,20 @@ static enum shca_verdict req_ahead(struct shca_req *req, u64 now)
 	return SHCA_RX_LOST_RESPONSE;
 }
 
-/* All of the oldest request was executed, and not all of its response is here. */
-static void req_unanswered(struct shca_req *req, u32 cause, u64 now)
-{
-	const struct shca_send_wr *wr = req_wr(req, req->ring.una);
-
-	shca_req_unanswered(req, shca_psn_add(wr->first_psn, wr->nr_psn), cause, now);
-}
-
 /* The same, and the later one is an acknowledgement: it counts once that is here. */
 static enum shca_verdict req_ack_ahead(struct shca_req *req,
 				       const struct shca_pkt *pkt, u64 now)
 {
+	const struct shca_send_wr *wr = req_wr(req, req->ring.una);
+
 	if (!req->attr.keeps)
 		return req_ahead(req, now);
 	req->recovery.acked = true;
 	req->recovery.repairs = true;
 	req->recovery.acked_psn = pkt->psn;
 	req->recovery.acked_syndrome = pkt->aeth.syndrome;
-	req_unanswered(req, pkt->psn, now);
+	shca_req_unanswered(req, shca_psn_add(wr->first_psn, wr->nr_psn), pkt->psn,
+			    now);
 	return SHCA_RX_LOST_RESPONSE;
 }
 

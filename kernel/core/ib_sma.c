@@ -36,8 +36,6 @@
 #define PKEY_DEFAULT		0xffff
 #define PHYS_LIMIT		8	/* OpenSM's, too */
 #define SECOND			1000000000ull
-/* 2^18 ns are 65,536 symbols at 2.5 Gbit/s: credits are told so often at least (7.9.4). */
-#define UPDATE_SHIFT		18
 
 void shca_ib_sma_init(struct shca_ib_sma *sma, u64 guid, u8 mtu_cap)
 {
@@ -554,7 +552,7 @@ u32 shca_ib_sma_arrived(struct shca_ib_sma *sma, bool damaged)
 
 u32 shca_ib_sma_overrun(struct shca_ib_sma *sma, u64 now)
 {
-	u64 period = (now >> UPDATE_SHIFT) + 1;	/* (0 is none) */
+	u64 period = shca_ib_sma_period(now);
 
 	if (period == sma->overrun_at)
 		return 0;

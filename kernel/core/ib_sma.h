@@ -186,6 +186,16 @@ u32 shca_ib_sma_bad_key(struct shca_ib_sma *sma, enum shca_ib_trap kind,
 u32 shca_ib_sma_arrived(struct shca_ib_sma *sma, bool damaged);
 
 /**
+ * shca_ib_sma_period() - period of flow control, 1 at least
+ *
+ * 2^18 ns are 65,536 symbols at 2.5 Gbit/s, in which credits are told once (IBTA 7.9).
+ */
+static inline u64 shca_ib_sma_period(u64 now)
+{
+	return (now >> 18) + 1;
+}
+
+/**
  * shca_ib_sma_overrun() - there was no buffer for a packet, whose lane had no credit for it
  *
  * OverrunErrors periods of flow control in a row, each with such a packet, are one excessive

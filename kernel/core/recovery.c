@@ -665,10 +665,6 @@ static u64 req_early_at(const struct shca_req *req)
 	return wait < r->deadline ? wait : 0;
 }
 
-/*
- * Is the oldest request a READ that the peer has executed?  Then that part of it which is
- * missing, up to @end, is asked for.
- */
 bool shca_req_is_early(const struct shca_req *req, u64 now)
 {
 	u64 at = req_early_at(req);
@@ -676,6 +672,10 @@ bool shca_req_is_early(const struct shca_req *req, u64 now)
 	return at && now >= at;
 }
 
+/*
+ * Is the oldest request a READ that the peer has executed?  Then that part of it which is
+ * missing, up to @end, is asked for.
+ */
 static bool req_early_part(const struct shca_req *req, u32 *end)
 {
 	const struct shca_send_wr *wr = req_wr(req, req->ring.una);

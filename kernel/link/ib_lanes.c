@@ -39,7 +39,7 @@
 #define SHCA_IB_SETTLE		(msecs_to_jiffies(20) + 1)
 /*
  * A peer whose hellos come, and no frame of credits in so long, has a defect: a frame leaves
- * every 100 ms.  (IBTA 7.9.4 has 400,000 symbols for a link whose frames are that much shorter.)
+ * every 100 ms.  (The watchdog of IBTA 7.9 waits for 400,000 symbols, six periods of its credits.)
  */
 #define SHCA_IB_WATCHDOG_NS	(2 * NSEC_PER_SEC)
 /* skbs that one CPU takes from the queues before other softirqs have their turn. */

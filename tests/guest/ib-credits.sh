@@ -93,12 +93,12 @@ none_since() { [ "$1" = "$(lost)" ] || { echo "$1"; lost; return 1; }; }
 crowd() {
 	local level servers=() clients=() pid status=0
 	for level in 0 1 2 3; do
-		ib_write_bw -d shib_b -S $level -q 4 -s 16384 -D "$1" -p $((18600 + level)) >/tmp/server$level 2>&1 &
+		ib_write_bw -F -d shib_b -S $level -q 4 -s 16384 -D "$1" -p $((18600 + level)) >/tmp/server$level 2>&1 &
 		servers+=($!)
 		wait_for 30 listens $((18600 + level))
 	done
 	for level in 0 1 2 3; do
-		ib_write_bw -d shib_a -S $level -q 4 -s 16384 -D "$1" -p $((18600 + level)) 127.0.0.1 \
+		ib_write_bw -F -d shib_a -S $level -q 4 -s 16384 -D "$1" -p $((18600 + level)) 127.0.0.1 \
 			>/tmp/client$level 2>&1 &
 		clients+=($!)
 	done
@@ -118,19 +118,19 @@ echo "# out of sequence: $(counter shib_a out_of_sequence), $(counter shib_b out
 # UC packets of service level 1 stay in the receiver's buffer for half a second each, 180 at a time.
 # Lane 1 stops; lane 0 does not notice.
 run in_b softhca fault add dev=shib_b do=delay dir=rx opcode=0x24 delay=500ms
-timeout $((90 * slow)) ib_send_bw -c UC -d shib_b -S 1 -s 2048 -n $((2000 * (1 + slow))) -p 18610 >/tmp/server 2>&1 &
+timeout $((90 * slow)) ib_send_bw -F -c UC -d shib_b -S 1 -s 2048 -n $((2000 * (1 + slow))) -p 18610 >/tmp/server 2>&1 &
 slow_server=$!
 wait_for 20 listens 18610
 losses=$(lost)
-timeout $((90 * slow)) ib_send_bw -c UC -d shib_a -S 1 -s 2048 -n $((2000 * (1 + slow))) -p 18610 127.0.0.1 >/tmp/slow 2>&1 &
+timeout $((90 * slow)) ib_send_bw -F -c UC -d shib_a -S 1 -s 2048 -n $((2000 * (1 + slow))) -p 18610 127.0.0.1 >/tmp/slow 2>&1 &
 slow_client=$!
 waits() { [ "$(counter shib_a tx_credit_waits)" -gt "$waited" ]; }
 waited=$(counter shib_a tx_credit_waits)
 check slow_lane.waits wait_for 20 waits
-ib_write_bw -d shib_b -S 0 -s 65536 -n 40 -p 18611 >/tmp/server0 2>&1 &
+ib_write_bw -F -d shib_b -S 0 -s 65536 -n 40 -p 18611 >/tmp/server0 2>&1 &
 fast_server=$!
 wait_for 20 listens 18611
-check slow_lane.other_goes_on timeout $((20 * slow)) ib_write_bw -d shib_a -S 0 -s 65536 -n 40 -p 18611 127.0.0.1
+check slow_lane.other_goes_on timeout $((20 * slow)) ib_write_bw -F -d shib_a -S 0 -s 65536 -n 40 -p 18611 127.0.0.1
 check slow_lane.other_server wait $fast_server
 check slow_lane.is_still_slow kill -0 $slow_client
 check slow_lane.ends wait $slow_client

@@ -75,7 +75,7 @@ lane() {
 	in_a "$helpers/ib-lane-of.py" veth_a "$1" 100 >/tmp/lanes &
 	sniffer=$!
 	wait_for 10 grep -q ready /tmp/lanes
-	between ib_write_bw -S "$1" -s 4096 -n 200 || { kill $sniffer; return 1; }
+	between ib_write_bw -F -S "$1" -s 4096 -n 200 || { kill $sniffer; return 1; }
 	wait $sniffer || return
 	[ "$(tail -n 1 /tmp/lanes)" = "$2" ] || { cat /tmp/lanes; return 1; }
 }

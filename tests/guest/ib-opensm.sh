@@ -85,7 +85,7 @@ check ud.own_lid between shib_b shib_b ibv_ud_pingpong -n 50
 for program in ib_write_bw ib_send_bw ib_read_bw; do
 	check "$program" between shib_a shib_b $program -n 200
 done
-check ib_send_bw.ud between shib_a shib_b ib_send_bw -c UD -s 1024 -n 200
+check ib_send_bw.ud between shib_a shib_b ib_send_bw -F -c UD -s 1024 -n 200
 
 # Up to here nothing was wrong.
 no_errors() { ! opensm_errors "$@"; }
@@ -111,10 +111,10 @@ check plugged_in_peer is_active shib_b
 check rc.again between shib_a shib_b ibv_rc_pingpong -n 50
 
 # a port that goes under traffic
-ib_write_bw -d shib_b -D 60 >/tmp/server 2>&1 &
+ib_write_bw -F -d shib_b -D 60 >/tmp/server 2>&1 &
 server=$!
 wait_for 20 listens
-ib_write_bw -d shib_a -D 60 127.0.0.1 >/tmp/client 2>&1 &
+ib_write_bw -F -d shib_a -D 60 127.0.0.1 >/tmp/client 2>&1 &
 client=$!
 flows() { [ "$(attribute shib_b hw_counters/rx_packets)" -gt $((before + 1000)) ]; }
 before=$(attribute shib_b hw_counters/rx_packets)

@@ -50,7 +50,7 @@ within() {
 	return 1
 }
 # For whom nobody answers, the time is short.
-talk() { within "$1" "$2" ib_send_bw -n 100 -s 1024 -u 12 "${@:3}"; }
+talk() { within "$1" "$2" ib_send_bw -F -n 100 -s 1024 -u 12 "${@:3}"; }
 silent() { refused talk "$@" && grep -Eq 'Failed status 12|Completion with error' /tmp/client; }
 mismatches() { attribute "$1" hw_counters/rx_pkey_mismatch; }
 violations() { smpquery -C shib_a portinfo "$lid_b" 1 | sed -n 's/^PkeyViolations:\.*//p'; }
@@ -94,10 +94,10 @@ partition() {
 	kill -HUP $manager
 }
 of_a=$(index shib_a 0x8001) of_b=$(index shib_b 0x8001)
-ib_write_bw -d shib_b --pkey_index="$of_b" -u 12 -D 60 >/tmp/server 2>&1 &
+ib_write_bw -F -d shib_b --pkey_index="$of_b" -u 12 -D 60 >/tmp/server 2>&1 &
 server=$!
 run wait_for 20 listens
-ib_write_bw -d shib_a --pkey_index="$of_a" -u 12 -D 60 127.0.0.1 >/tmp/client 2>&1 &
+ib_write_bw -F -d shib_a --pkey_index="$of_a" -u 12 -D 60 127.0.0.1 >/tmp/client 2>&1 &
 client=$!
 packets=$(attribute shib_b hw_counters/rx_packets)
 flows() { [ "$(attribute shib_b hw_counters/rx_packets)" -gt $((packets + 1000)) ]; }
