@@ -73,15 +73,6 @@ static inline int shca_doorbell_ring(const struct shca_qp *qp)
 	       errno : 0;
 }
 
-/** shca_doorbell_ring_number() - the same for a QP that may be gone, with SHCA_FEATURE_DOORBELL */
-static inline void shca_doorbell_ring_number(const struct ibv_context *ctx, uint32_t qpn)
-{
-	union shca_doorbell doorbell;
-
-	shca_doorbell_init(&doorbell, qpn);
-	ioctl(ctx->cmd_fd, RDMA_VERBS_IOCTL, &doorbell);
-}
-
 /** shca_doorbell_ring_wq() - the same for a WQ, which has no POST_SEND */
 static inline int shca_doorbell_ring_wq(const struct shca_rwq *rwq)
 {

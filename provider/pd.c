@@ -53,6 +53,7 @@ struct ibv_pd *shca_import_pd(struct ibv_context *ibctx, uint32_t handle)
 /* The domain itself stays. No object of the imported one may be left (ibv_import_pd). */
 void shca_unimport_pd(struct ibv_pd *ibpd)
 {
+	shca_ahs_del_pd(&to_shca_context(ibpd->context)->ahs, ibpd->handle);
 	free(to_shca_pd(ibpd));
 }
 
@@ -133,6 +134,7 @@ int shca_dealloc_pd(struct ibv_pd *ibpd)
 		if (pd->td)
 			atomic_fetch_sub(&pd->td->users, 1);
 	} else {
+		shca_ahs_del_pd(&to_shca_context(ibpd->context)->ahs, ibpd->handle);
 		err = ibv_cmd_dealloc_pd(ibpd);
 		if (err)
 			return err;

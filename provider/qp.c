@@ -241,12 +241,11 @@ static struct shca_qp *shca_qp_create(struct ibv_context *ibctx,
 	shca_qp_init_rings(qp, &resp.drv_payload, &attr->cap);
 	qp->opcodes = opcodes;
 	qp->sig_all = attr->sq_sig_all;
-	/* UD: shca_destroy_ah() has no other doorbell. */
-	qp->streams = ctx->features & SHCA_FEATURE_DOORBELL_INDEX &&
-		      (attr->qp_type != IBV_QPT_UD ||
-		       ctx->features & SHCA_FEATURE_DOORBELL);
+	qp->streams = ctx->features & SHCA_FEATURE_DOORBELL_INDEX;
 	shca_doorbell_init(&qp->doorbell, qp->vqp.qp.qp_num);
 	shca_poller_add(ctx, qp);
+	if (attr->qp_type == IBV_QPT_UD)
+		shca_ahs_add_qp(&ctx->ahs, qp);
 	if (is_ex)
 		shca_qp_ex_init(qp, attr->send_ops_flags);
 	return qp;
@@ -342,6 +341,8 @@ int shca_modify_qp(struct ibv_qp *ibqp, struct ibv_qp_attr *attr, int mask)
 		shca_qp_purge_cqs(ibqp, ibqp->qp_num);
 		if (to_shca_qp(ibqp)->index)
 			shca_qp_restart_rings(to_shca_qp(ibqp));
+		if (ibqp->qp_type == IBV_QPT_UD && qp->index)
+			shca_ahs_empty_qp(&to_shca_context(ibqp->context)->ahs, qp);
 	}
 	return 0;
 }
@@ -386,6 +387,8 @@ int shca_destroy_qp(struct ibv_qp *ibqp)
 	if (err)
 		return err;
 	shca_poller_del(ctx, qp);
+	if (ibqp->qp_type == IBV_QPT_UD && qp->index)
+		shca_ahs_del_qp(&ctx->ahs, qp);
 	shca_qp_purge_cqs(ibqp, ibqp->qp_num);
 	shca_qp_unmap(qp, ctx);
 	shca_domain_put(qp->domain);

@@ -108,15 +108,8 @@ static inline bool shca_send_is_urgent(const struct shca_send_wqe *wqe)
 	}
 }
 
-/**
- * shca_ah_used() - a datagram is posted to @ah
- *
- * A program may destroy the handle as soon as it has posted, because an adapter has a copy
- * of the address by then. In a stream the kernel may not have read the request yet. So the
- * handle knows the QP that streams to it, whose doorbell is rung before its end. Others
- * that use it do not stream.
- */
-static inline void shca_ah_used(struct shca_qp *qp, struct shca_ah *ah)
+/** shca_ah_used() - a datagram is posted to @ah, whose end has to know of it (ah.c) */
+static inline void shca_ah_used(const struct shca_qp *qp, struct shca_ah *ah)
 {
 	uint32_t qpn = __atomic_load_n(&ah->qpn, __ATOMIC_RELAXED);
 
@@ -125,7 +118,7 @@ static inline void shca_ah_used(struct shca_qp *qp, struct shca_ah *ah)
 						 false, __ATOMIC_RELAXED,
 						 __ATOMIC_RELAXED)))
 		return;
-	__atomic_store_n(&qp->streams, false, __ATOMIC_RELAXED);
+	__atomic_store_n(&ah->shared, true, __ATOMIC_RELAXED);
 }
 
 /**

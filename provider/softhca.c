@@ -166,6 +166,7 @@ shca_start_context(struct shca_context *ctx,
 		return NULL;
 	}
 	verbs_set_ops(&ctx->vctx, &ops);
+	shca_ahs_init(&ctx->ahs);
 	shca_poller_start(ctx);
 	return &ctx->vctx;
 }
@@ -211,6 +212,7 @@ static void shca_free_context(struct ibv_context *ibctx)
 {
 	shca_poller_stop(to_shca_context(ibctx));
 	shca_lint_stop(to_shca_context(ibctx));
+	shca_ahs_uninit(&to_shca_context(ibctx)->ahs);
 	shca_uninit_context(to_shca_context(ibctx));
 }
 

@@ -15,6 +15,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include <ccan/list.h>
 #include <infiniband/driver.h>
 #include <rdma/rdma_user_ioctl_cmds.h>
 #include <util/util.h>
@@ -61,11 +62,25 @@ struct shca_device {
 };
 
 /**
+ * struct shca_ahs - address handles that live on (ah.c)
+ * @lock:	held over doorbells and the end of handles
+ * @qps:	the context's UD queue pairs, @nr_qps of them
+ * @late:	handles that the program has destroyed
+ */
+struct shca_ahs {
+	pthread_mutex_t lock;
+	struct list_head qps;
+	unsigned int nr_qps;
+	struct list_head late;
+};
+
+/**
  * struct shca_context - an open device
  * @page_size:	size of the pages with indices and status
  * @features:	features granted by the kernel
  * @poller:	rings the doorbell in place of posts (poller.h), or NULL
  * @lint:	what the sanitizer knows (lint.h), or NULL
+ * @ahs:	what UD queue pairs and address handles know of each other
  */
 struct shca_context {
 	struct verbs_context vctx;
@@ -73,6 +88,7 @@ struct shca_context {
 	uint64_t features;
 	struct shca_poller *poller;
 	struct shca_lint *lint;
+	struct shca_ahs ahs;
 };
 
 /** struct shca_td - a thread domain; @users: parent domains that use it */
@@ -98,12 +114,14 @@ struct shca_pd {
 /**
  * struct shca_ah - an address handle
  * @handle:	for shca_send_wqe.ud.ah
- * @qpn:	the QP that streams to it (shca_ah_used()), 0: none yet
+ * @qpn:	the first QP that posted to it (shca_ah_used()), 0: none yet
+ * @shared:	others have, too
  */
 struct shca_ah {
 	struct ibv_ah ah;
 	uint32_t handle;
 	uint32_t qpn;
+	bool shared;
 };
 
 /**
@@ -188,6 +206,7 @@ union shca_doorbell {
  * @ex:		section from ibv_wr_start() to its end: current request, next
  *		slot, first error; under sq.lock
  * @slot:	its slot of the poller, or NULL if the poller does not serve it
+ * @ah_entry:	UD: in struct shca_ahs
  */
 struct shca_qp {
 	struct verbs_qp vqp;
@@ -210,6 +229,7 @@ struct shca_qp {
 	} ex;
 	union shca_doorbell doorbell;
 	struct shca_poller_slot *slot;
+	struct list_node ah_entry;
 };
 
 /**
@@ -319,6 +339,27 @@ static inline bool shca_op_may_inline(unsigned int opcode)
 
 	return ops & (1u << opcode);
 }
+
+/* ah.c */
+struct ibv_ah *shca_create_ah(struct ibv_pd *pd, struct ibv_ah_attr *attr);
+int shca_destroy_ah(struct ibv_ah *ibah);
+
+void shca_ahs_init(struct shca_ahs *ahs);
+
+/** shca_ahs_uninit() - the context is at its end, and so are all handles */
+void shca_ahs_uninit(struct shca_ahs *ahs);
+
+/** shca_ahs_add_qp() - @qp, a UD queue pair with rings, may use handles */
+void shca_ahs_add_qp(struct shca_ahs *ahs, struct shca_qp *qp);
+
+/** shca_ahs_empty_qp() - the requests of @qp are gone */
+void shca_ahs_empty_qp(struct shca_ahs *ahs, struct shca_qp *qp);
+
+/** shca_ahs_del_qp() - @qp is gone, and still mapped */
+void shca_ahs_del_qp(struct shca_ahs *ahs, struct shca_qp *qp);
+
+/** shca_ahs_del_pd() - the protection domain is about to go: its handles go */
+void shca_ahs_del_pd(struct shca_ahs *ahs, uint32_t pd_handle);
 
 /* cq.c */
 struct ibv_cq *shca_create_cq(struct ibv_context *ibctx, int cqe,
@@ -493,7 +534,5 @@ int shca_query_port(struct ibv_context *ibctx, uint8_t port,
 		    struct ibv_port_attr *attr);
 struct ibv_mr *shca_import_mr(struct ibv_pd *pd, uint32_t handle);
 void shca_unimport_mr(struct ibv_mr *mr);
-struct ibv_ah *shca_create_ah(struct ibv_pd *pd, struct ibv_ah_attr *attr);
-int shca_destroy_ah(struct ibv_ah *ibah);
 
 #endif

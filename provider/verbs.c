@@ -1,12 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
-/* Verbs that only call the kernel: queries and address handles. No data path. */
+/* Verbs that only call the kernel: queries, flows, imported regions. No data path. */
 #include "softhca.h"
 
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "doorbell.h"
 
 int shca_query_device_ex(struct ibv_context *ibctx,
 			 const struct ibv_query_device_ex_input *input,
@@ -98,35 +97,4 @@ struct ibv_mr *shca_import_mr(struct ibv_pd *pd, uint32_t handle)
 void shca_unimport_mr(struct ibv_mr *mr)
 {
 	free(verbs_get_mr(mr));
-}
-
-struct ibv_ah *shca_create_ah(struct ibv_pd *pd, struct ibv_ah_attr *attr)
-{
-	struct shca_cmd_create_ah_resp resp = {};
-	struct shca_ah *ah;
-
-	ah = calloc(1, sizeof(*ah));
-	if (!ah)
-		return NULL;
-	if (ibv_cmd_create_ah(pd, &ah->ah, attr, &resp.ibv_resp,
-			      sizeof(resp))) {
-		free(ah);
-		return NULL;
-	}
-	ah->handle = resp.drv_payload.handle;
-	return &ah->ah;
-}
-
-int shca_destroy_ah(struct ibv_ah *ibah)
-{
-	struct shca_ah *ah = to_shca_ah(ibah);
-	int err;
-
-	/* What was posted to it has left, as from an adapter: shca_ah_used(). */
-	if (ah->qpn)
-		shca_doorbell_ring_number(ibah->context, ah->qpn);
-	err = ibv_cmd_destroy_ah(ibah);
-	if (!err)
-		free(ah);
-	return err;
 }

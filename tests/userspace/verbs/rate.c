@@ -216,7 +216,7 @@ static void uc_messages_at_the_rate(void)
 
 /* ---- datagrams -------------------------------------------------------------- */
 
-static struct ibv_ah *ah_at(uint8_t rate)
+static struct ibv_ah *ah_in(struct ibv_pd *pd, uint8_t rate)
 {
 	bool ib = nic_b()->port.link_layer == IBV_LINK_LAYER_INFINIBAND;
 	struct ibv_ah_attr attr = {
@@ -228,10 +228,15 @@ static struct ibv_ah *ah_at(uint8_t rate)
 			 .hop_limit = 64 },
 	};
 
-	return ibv_create_ah(nic_a()->pd, &attr);
+	return ibv_create_ah(pd, &attr);
 }
 
-static struct ibv_qp *ud_make(struct nic *nic, struct ibv_cq *cq, uint32_t depth)
+static struct ibv_ah *ah_at(uint8_t rate)
+{
+	return ah_in(nic_a()->pd, rate);
+}
+
+static struct ibv_qp *ud_make(struct ibv_pd *pd, struct ibv_cq *cq, uint32_t depth)
 {
 	struct ibv_qp_init_attr init = {
 		.qp_type = IBV_QPT_UD, .send_cq = cq, .recv_cq = cq,
@@ -239,7 +244,7 @@ static struct ibv_qp *ud_make(struct nic *nic, struct ibv_cq *cq, uint32_t depth
 			 .max_send_sge = 1, .max_recv_sge = 1 },
 	};
 	struct ibv_qp_attr attr = { .port_num = 1, .qkey = QKEY, .sq_psn = 1 };
-	struct ibv_qp *qp = ibv_create_qp(nic->pd, &init);
+	struct ibv_qp *qp = ibv_create_qp(pd, &init);
 
 	REQUIRE(qp);
 	attr.qp_state = IBV_QPS_INIT;
@@ -272,14 +277,14 @@ static struct ibv_cq *scq, *rcq;
 static struct ibv_qp *sender, *receiver;
 static uint32_t dg_len;
 
-static void ud_pair(void)
+static void ud_pair(uint32_t depth)
 {
 	dg_len = mtu_bytes(nic_a()->port.active_mtu);
-	scq = ibv_create_cq(nic_a()->ctx, 4 * AT_ONCE, NULL, NULL, 0);
-	rcq = ibv_create_cq(nic_b()->ctx, 4 * AT_ONCE, NULL, NULL, 0);
+	scq = ibv_create_cq(nic_a()->ctx, 4 * depth, NULL, NULL, 0);
+	rcq = ibv_create_cq(nic_b()->ctx, 4 * depth, NULL, NULL, 0);
 	REQUIRE(scq && rcq);
-	sender = ud_make(nic_a(), scq, AT_ONCE);
-	receiver = ud_make(nic_b(), rcq, AT_ONCE);
+	sender = ud_make(nic_a()->pd, scq, depth);
+	receiver = ud_make(nic_b()->pd, rcq, depth);
 	from = buf_make(nic_a()->pd, AT_ONCE * dg_len, ACCESS_ALL);
 	to = buf_make(nic_b()->pd, AT_ONCE * (GRH + dg_len), ACCESS_ALL);
 }
@@ -319,7 +324,7 @@ static void datagrams_at_the_rate(void)
 	int i;
 
 	REQUIRE(ah);
-	ud_pair();
+	ud_pair(AT_ONCE);
 	begun = nanos();
 	for (i = 0; i < ROUNDS; i++)
 		datagrams(&ah, 1, i);
@@ -333,12 +338,87 @@ static void datagrams_of_several_rates_keep_their_order(void)
 	int i;
 
 	REQUIRE(ah[0] && ah[1] && ah[2]);
-	ud_pair();
+	ud_pair(AT_ONCE);
 	for (i = 0; i < ROUNDS; i++)
 		datagrams(ah, ARRAY_SIZE(ah), i);
 	/* afterwards those without one go as ever */
 	for (i = 0; i < ROUNDS; i++)
 		datagrams(ah, 1, i);
+}
+
+enum { MANY = 512 };
+
+/* In one go, so that a queue at its rate has most of them still to read. */
+static void post_many(struct ibv_qp *qp, struct ibv_ah *ah, uint32_t lkey)
+{
+	static struct ibv_send_wr wr[MANY];
+	struct ibv_send_wr *bad;
+	struct ibv_sge sge;
+	int i;
+
+	sge = (struct ibv_sge){ .addr = (uintptr_t)from.p, .length = dg_len, .lkey = lkey };
+	for (i = 0; i < MANY; i++) {
+		wr[i] = wr_send(i, &sge, 1);
+		wr[i].wr.ud.ah = ah;
+		wr[i].wr.ud.remote_qpn = receiver->qp_num;
+		wr[i].wr.ud.remote_qkey = QKEY;
+		wr[i].next = i + 1 < MANY ? &wr[i + 1] : NULL;
+	}
+	REQUIRE_EQ(ibv_post_send(qp, wr, &bad), 0);
+}
+
+static void receive_many(unsigned int nr)
+{
+	struct ibv_sge sge = sge_of(&to, 0, GRH + dg_len);
+	struct ibv_recv_wr recv = { .sg_list = &sge, .num_sge = 1 }, *bad;
+
+	while (nr--)
+		REQUIRE_EQ(ibv_post_recv(receiver, &recv, &bad), 0);
+}
+
+/* An adapter has a copy of the address when a post returns. */
+static void handle_may_go_before_its_datagrams(void)
+{
+	struct ibv_ah *ah = ah_at(LOWEST);
+	struct ibv_qp *other;
+	int i;
+
+	REQUIRE(ah);
+	ud_pair(2 * MANY);
+	other = ud_make(nic_a()->pd, scq, MANY);
+	receive_many(2 * MANY);
+	post_many(sender, ah, from.mr->lkey);
+	post_many(other, ah, from.mr->lkey);
+	REQUIRE_EQ(ibv_destroy_ah(ah), 0);
+	for (i = 0; i < 2 * MANY; i++)
+		wait_ok(rcq, 0, IBV_WC_RECV);
+}
+
+/* A handle that lives on is no object of the program's, and holds up none. */
+static void queues_may_go_before_their_datagrams(void)
+{
+	struct ibv_pd *pd = ibv_alloc_pd(nic_a()->ctx);
+	struct ibv_qp_attr attr = { .qp_state = IBV_QPS_RESET };
+	struct ibv_qp *first, *second;
+	struct ibv_ah *ah;
+	struct ibv_mr *mr;
+
+	ud_pair(2 * MANY);
+	REQUIRE(pd);
+	mr = ibv_reg_mr(pd, from.p, from.len, ACCESS_ALL);
+	ah = ah_in(pd, LOWEST);
+	REQUIRE(mr && ah);
+	first = ud_make(pd, scq, MANY);
+	second = ud_make(pd, scq, MANY);
+	receive_many(2 * MANY);
+	post_many(first, ah, mr->lkey);
+	post_many(second, ah, mr->lkey);
+	REQUIRE_EQ(ibv_destroy_ah(ah), 0);
+	REQUIRE_EQ(ibv_modify_qp(first, &attr, IBV_QP_STATE), 0);
+	REQUIRE_EQ(ibv_destroy_qp(second), 0);
+	REQUIRE_EQ(ibv_destroy_qp(first), 0);
+	REQUIRE_EQ(ibv_dereg_mr(mr), 0);
+	REQUIRE_EQ(ibv_dealloc_pd(pd), 0);
 }
 
 static const struct test tests[] = {
@@ -352,6 +432,8 @@ static const struct test tests[] = {
 	TEST(handles_have_the_same_rates),
 	TEST(datagrams_at_the_rate),
 	TEST(datagrams_of_several_rates_keep_their_order),
+	TEST(handle_may_go_before_its_datagrams),
+	TEST(queues_may_go_before_their_datagrams),
 	{}
 };
 

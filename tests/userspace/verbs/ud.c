@@ -482,7 +482,7 @@ static void streams_outlive_their_address(void)
 		FAIL("%u doorbells for %u datagrams", least, STREAM);
 }
 
-/* The address is shared: nobody streams, and each loses nothing by its end. */
+/* The address is shared, and each loses nothing by its end. */
 static void streams_of_two_to_one_address(void)
 {
 	struct side other;
