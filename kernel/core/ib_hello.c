@@ -130,13 +130,18 @@ u32 shca_ib_port_disable(struct shca_ib_port *port, bool disabled, u64 now)
 	return port_switch(port, now);
 }
 
-void shca_ib_port_ask(struct shca_ib_port *port, bool disable, u64 now)
+u32 shca_ib_port_ask(struct shca_ib_port *port, bool disable, u64 now)
 {
+	if (port->phys != SHCA_IB_PHYS_LINK_UP) {
+		port->asked = false;
+		return shca_ib_port_disable(port, disable, now);
+	}
 	/* Another request does not put it off. */
 	if (!port->asked)
 		port->asked_at = now;
 	port->asked = true;
 	port->stays_off = disable;
+	return 0;
 }
 
 static u32 port_obey(struct shca_ib_port *port, u64 now)

@@ -133,9 +133,10 @@ static void shca_ib_check_carrier(struct shca_ib_link *link, u64 now)
 void shca_ib_carrier(struct shca_dev *dev)
 {
 	struct shca_ib_link *link = dev->ib;
-	u64 now = ktime_get_ns();
+	u64 now;
 
 	spin_lock_bh(&link->lock);
+	now = ktime_get_ns();
 	if (link->running) {
 		shca_ib_check_carrier(link, now);
 		shca_ib_arm(link, now);
@@ -165,16 +166,17 @@ void shca_ib_lock_tallies(struct shca_ib_link *link)
 u32 shca_ib_process_smp(struct shca_dev *dev, const void *in, void *out,
 			u16 slid, bool trusted)
 {
-	struct shca_ib_link *link = dev->ib;
-	u64 now = ktime_get_ns();
-	const struct shca_ib_smp_from from = {
+	struct shca_ib_smp_from from = {
 		.slid = slid,
 		.trusted = trusted,
-		.now = now,
 	};
+	struct shca_ib_link *link = dev->ib;
 	u32 what, i;
+	u64 now;
 
 	shca_ib_lock_tallies(link);
+	now = ktime_get_ns();
+	from.now = now;
 	what = shca_ib_smp(&link->sma, in, out, &from);
 	if (what & SHCA_IB_SMA_PKEYS)
 		for (i = 0; i < SHCA_LIM_PKEYS; i++)
@@ -184,7 +186,7 @@ u32 shca_ib_process_smp(struct shca_dev *dev, const void *in, void *out,
 	shca_ib_tell(link, what);
 	/* The answer leaves by this link, after the return. */
 	if (what & (SHCA_IB_SMA_DISABLE | SHCA_IB_SMA_POLL))
-		shca_ib_port_ask(&link->phy, what & SHCA_IB_SMA_DISABLE, now);
+		shca_ib_note(link, shca_ib_port_ask(&link->phy, what & SHCA_IB_SMA_DISABLE, now));
 	shca_ib_trapped(link, what);
 	shca_ib_arm(link, now);
 	shca_ib_unlock(link);
@@ -294,10 +296,12 @@ static void shca_ib_hello_work(struct work_struct *work)
 						 struct shca_ib_link, hello);
 	u8 dest[ETH_ALEN] __aligned(2);
 	struct shca_ib_hello hello;
-	u64 now = ktime_get_ns();
 	bool send;
+	u64 now;
 
 	spin_lock_bh(&link->lock);
+	/* Here, so that none of the times that the lock protects is later. */
+	now = ktime_get_ns();
 	shca_ib_note(link, shca_ib_port_tick(&link->phy, now));
 	send = shca_ib_port_tx(&link->phy, &hello, now);
 	shca_ib_hello_dest(link, dest);
@@ -310,9 +314,10 @@ static void shca_ib_hello_work(struct work_struct *work)
 void shca_ib_rcv_hello(struct shca_ib_link *link,
 		       const struct shca_ib_hello *hello, const u8 *mac)
 {
-	u64 now = ktime_get_ns();
+	u64 now;
 
 	spin_lock_bh(&link->lock);
+	now = ktime_get_ns();
 	if (link->running) {
 		shca_ib_note(link, shca_ib_port_rx(&link->phy, hello, mac, now));
 		shca_ib_arm(link, now);

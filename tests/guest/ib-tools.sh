@@ -108,9 +108,13 @@ check ibportstate.width asks 'LinkWidthEnabled:\.*4X' ibportstate -C shib_a $lid
 
 # The port answers before its link goes down, so it goes down once.
 downed() { attribute shib_b counters/link_downed; }
-came_back() { [ "$(downed)" = $((before + 1)) ] && has shib_a state ACTIVE && has shib_b state ACTIVE; }
+came_back() {
+	local more=$(($(downed) - before))
+	[ "$more" -ge 1 ] && [ "$more" -le "$1" ] && has shib_a state ACTIVE && has shib_b state ACTIVE
+}
+# comes_back [MOST] : and went down so often at most
 comes_back() {
-	wait_for 30 came_back && return
+	wait_for 30 came_back "${1:-1}" && return
 	echo "link_downed: $before, $(downed); $(attribute shib_a state), $(attribute shib_b state)"
 	tail -n 5 /tmp/opensm.log
 	return 1
@@ -131,7 +135,8 @@ check ibportstate.is_disabled becomes shib_b phys_state Disabled
 check ibportstate.peer_is_down becomes shib_a state DOWN
 # Nobody else reaches it any more.
 check ibportstate.enable "$helpers/ib-enable.py" shib_b
-check ibportstate.is_enabled comes_back
+# (OpenSM resets a port that it has seen alone, maybe when its link is up again.)
+check ibportstate.is_enabled comes_back 2
 
 # ---- another manager
 kill $opensm_pid

@@ -384,14 +384,43 @@ static void asked_for_it_answers_first(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, port->phys, SHCA_IB_PHYS_DISABLED);
 	KUNIT_EXPECT_EQ(test, seg->downs[0], 2u);
 	KUNIT_EXPECT_EQ(test, seg->port[1].phys, SHCA_IB_PHYS_POLLING);
-	/* A port that is off waits for nothing. */
+	/* A port that is off waits for nothing, and no answer can leave by it. */
 	KUNIT_EXPECT_EQ(test, shca_ib_port_deadline(port), ~0ull);
-	shca_ib_port_ask(port, false, seg->now);
-	KUNIT_EXPECT_EQ(test, shca_ib_port_deadline(port),
-			seg->now + SHCA_IB_ANSWER_NS);
+	KUNIT_EXPECT_EQ(test, shca_ib_port_ask(port, false, seg->now), 0u);
+	KUNIT_EXPECT_EQ(test, port->phys, SHCA_IB_PHYS_POLLING);
 	run(seg, 200);
 	expect_up(test, seg, 0, 1);
 	KUNIT_EXPECT_EQ(test, seg->ups[0], 3u);
+}
+
+/* What is asked of a link that is down does not take it down once it is up. */
+static void asked_while_it_is_down(struct kunit *test)
+{
+	struct segment *seg = segment(test, 2);
+	struct shca_ib_port *port = &seg->port[0];
+
+	KUNIT_EXPECT_EQ(test, shca_ib_port_ask(port, false, seg->now), 0u);
+	run(seg, 200);
+	expect_up(test, seg, 0, 1);
+	KUNIT_EXPECT_EQ(test, seg->downs[0], 0u);
+	KUNIT_EXPECT_EQ(test, seg->ups[0], 1u);
+
+	/* Nor is it kept for later, where the link goes down while the answer leaves. */
+	shca_ib_port_ask(port, false, seg->now);
+	KUNIT_EXPECT_EQ(test, shca_ib_port_carrier(port, false, seg->now),
+			SHCA_IB_EV_DOWN);
+	shca_ib_port_ask(port, false, seg->now);
+	shca_ib_port_carrier(port, true, seg->now);
+	run(seg, 200);
+	expect_up(test, seg, 0, 1);
+	KUNIT_EXPECT_EQ(test, port->downed, 1u);
+
+	/* But a port that is to be disabled is, with or without a link. */
+	shca_ib_port_carrier(&seg->port[1], false, seg->now);
+	run(seg, 2000);
+	KUNIT_EXPECT_EQ(test, port->phys, SHCA_IB_PHYS_POLLING);
+	KUNIT_EXPECT_EQ(test, shca_ib_port_ask(port, true, seg->now), 0u);
+	KUNIT_EXPECT_EQ(test, port->phys, SHCA_IB_PHYS_DISABLED);
 }
 
 /* A peer that has started again has another session: down, and up. */
@@ -564,6 +593,7 @@ static struct kunit_case ib_hello_cases[] = {
 	KUNIT_CASE(bye_of_a_stranger_is_ignored),
 	KUNIT_CASE(carrier_and_disable_take_it_down),
 	KUNIT_CASE(asked_for_it_answers_first),
+	KUNIT_CASE(asked_while_it_is_down),
 	KUNIT_CASE(restart_of_the_peer),
 	KUNIT_CASE(restart_is_down_and_up),
 	KUNIT_CASE(third_port_stays_out),
