@@ -3,9 +3,9 @@
  * Address handles.
  *
  * A program may destroy a handle as soon as it has posted, because an adapter has a
- * copy of the address by then. Here the kernel reads the address with the request, and
- * that may be later: in a stream without doorbells, at a static rate, behind a full
- * queue of the network. So a handle lives on until the queues that used it have no
+ * copy of the address by then. Here the kernel reads the address with the request. That
+ * may be later: in a stream without doorbells, at a static rate, behind a full queue of
+ * the network. So a handle lives on until the queues that used it have no
  * request left from before its end.
  *
  * A program that destroys a handle looks after those that still live. The end of a

@@ -122,7 +122,7 @@ u32 shca_ib_port_disable(struct shca_ib_port *port, bool disabled, u64 now);
  * shca_ib_port_ask() - reset the link, or disable the port, once the answer has left
  *
  * shca_ib_port_tick() does it. Until then the port is as it was. No answer leaves by a link that
- * is not up, so nothing waits there: what trains already goes on, and a disabled port is enabled
+ * is not up, so nothing waits there. What trains already goes on, and a disabled port is enabled
  * at once. (OpenSM sends PortState Down to a port that it finds alone. If the port obeyed later,
  * that would take down the link that has come up meanwhile.)
  *
