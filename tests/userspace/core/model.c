@@ -345,10 +345,12 @@ void sim_model_send_wc(struct sim_node *n, const struct shca_wc *wc)
  */
 void sim_model_retired(struct sim_node *n)
 {
-	if (!sim_is_rc(n->w) || n->req.state != SHCA_SIDE_READY ||
-	    n->req.ring.head != n->req.ring.prod)
+	u32 end = n->state == SIM_NODE_ERR ? n->quiet : n->nr_posted;
+
+	if (!sim_is_rc(n->w) || n->req.ring.head != n->req.ring.prod ||
+	    (n->req.state != SHCA_SIDE_READY && n->state != SIM_NODE_ERR))
 		return;
-	for (; n->nr_done < n->nr_posted; n->nr_done++) {
+	for (; n->nr_done < end; n->nr_done++) {
 		sim_check(n->w, !(n->ops[n->nr_done].flags & SHCA_SEND_SIGNALED),
 			  "node %u: completion of op %u missing", n->idx,
 			  n->nr_done);

@@ -33,6 +33,7 @@ static void to_error(struct sim_node *n)
 	n->is_sqe = false;
 	if (n->req.state != SHCA_SIDE_ERR)	/* not by its own fault */
 		n->extra_status |= 1u << SHCA_WC_WR_FLUSH_ERR;
+	n->quiet = n->req.ring.una;
 	n->peer->is_alone = sim_is_rc(n->w);
 	if (sim_is_rc(n->w) &&
 	    n->resp.state != SHCA_SIDE_ERR)	/* it told the peer nothing */

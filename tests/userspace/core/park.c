@@ -38,6 +38,9 @@ static void park_add(struct sim_node *n, struct sim_park *park,
 	if (park->nr == park->max) {	/* lost, as on a wire */
 		sim_log(n->w, "node %u: psn %06x finds no place to wait", n->idx,
 			pkt->psn);
+		/* Where one try is all, it was that one. */
+		if (!n->peer->req_attr.retry_cnt)
+			n->peer->extra_status |= 1u << SHCA_WC_RETRY_EXC_ERR;
 		return;
 	}
 	p = calloc(1, sizeof(*p));

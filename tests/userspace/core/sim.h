@@ -233,6 +233,7 @@ struct sim_node {
 	u64 needed;		/* packets of the plan without any fault */
 	u64 cnps;
 	u32 extra_status;	/* mask of statuses the scenario excuses */
+	u32 quiet;		/* in error: operations before it may have ended without a completion */
 	bool is_alone;		/* the peer's QP is in error */
 	bool is_refused;	/* and has said so */
 	u32 srqn;		/* XRC: selected by the responder */
