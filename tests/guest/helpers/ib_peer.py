@@ -52,6 +52,7 @@ class Peer:
         self.heard = mmap.mmap(-1, 4)   # session of the port
         self.named = False              # and it names this one
         self.order = []                 # lanes of packets, as they came
+        self.carried = [0] * LANES      # how many in all: QP1's take credit, too
         self.abr = [0] * LANES
         self.limit = [0] * LANES        # up to where each lane takes more
         self.free = [False] * LANES     # it always takes as much as a buffer has
@@ -148,6 +149,7 @@ class Peer:
             # (and not what others send, from QP1)
             if counts:
                 self.order.append(lane)
+            self.carried[lane] += 1
             self.abr[lane] += charge
             self.periods.setdefault(period, [0] * LANES)[lane] += charge
 
