@@ -156,11 +156,7 @@ void shca_ib_credits_turn(struct shca_ib_credits *credits)
 
 static u32 abr(const struct shca_ib_lane_credit *l)
 {
-	u32 sum = l->base, i;
-
-	for (i = 0; i < SHCA_IB_PERIODS; i++)
-		sum += l->got[i];
-	return sum;
+	return l->base + l->come;
 }
 
 static u32 limit(const struct shca_ib_lane_credit *l)
@@ -168,10 +164,16 @@ static u32 limit(const struct shca_ib_lane_credit *l)
 	return abr(l) + SHCA_IB_GRANT - min_t(u32, l->held, SHCA_IB_GRANT);
 }
 
-void shca_ib_credits_arrived(struct shca_ib_credits *credits, u8 period,
+bool shca_ib_credits_arrived(struct shca_ib_credits *credits, u8 period,
 			     u8 lane, u32 blocks)
 {
+	u8 ahead = (u8)(period - credits->oldest) % SHCA_IB_PERIODS;
+
+	if (ahead >= SHCA_IB_PERIODS / 2)
+		return false;
 	credits->lane[lane].got[period % SHCA_IB_PERIODS] += blocks;
+	credits->lane[lane].come += blocks;
+	return true;
 }
 
 bool shca_ib_credits_keep(struct shca_ib_credits *credits, u8 lane, u32 blocks)
@@ -243,6 +245,7 @@ static void begin_anew(struct shca_ib_credits *credits,
 		l = &credits->lane[i];
 		l->base = frame->lane[i].fctbs;
 		memset(l->got, 0, sizeof(l->got));
+		l->come = 0;
 	}
 }
 
@@ -277,8 +280,10 @@ void shca_ib_credits_settle(struct shca_ib_credits *credits)
 	for (i = 0; i < SHCA_IB_LANES; i++) {
 		l = &credits->lane[i];
 		l->base = l->next;
-		for (p = credits->oldest; p != credits->newest; p++)
+		for (p = credits->oldest; p != credits->newest; p++) {
+			l->come -= l->got[p % SHCA_IB_PERIODS];
 			l->got[p % SHCA_IB_PERIODS] = 0;
+		}
 	}
 	credits->oldest = credits->newest;
 	credits->turning = false;

@@ -21,8 +21,11 @@
 #define SHCA_IB_GRANT		12288
 /* So much that has arrived is worth a frame. So two of them may be lost in a row. */
 #define SHCA_IB_NEWS		(SHCA_IB_GRANT / 3)
-/* Periods that a receiver tells apart; a power of 2. */
-#define SHCA_IB_PERIODS		4
+/*
+ * Periods that a receiver tells apart; a power of 2.  One half is of the present and of what comes,
+ * the other of the past: a packet of those comes late.
+ */
+#define SHCA_IB_PERIODS		16
 
 /* Body of a frame: head, counters of each lane, CRC. */
 #define SHCA_IB_CREDIT_HEAD	8
@@ -85,7 +88,7 @@ u32 shca_ib_credit_build(const struct shca_ib_credit_frame *frame,
  * @fccl: @landed:	the peer's FCCL and ABR, the highest that were heard
  * @base:	ABR when the peer's period @oldest began
  * @next:	the same for the period @newest
- * @got:	blocks that have arrived since, by their period
+ * @got:	blocks that have arrived since, by their period; @come in all
  * @held:	blocks that still lie in the lane's buffer
  * @told:	FCCL as it was sent last
  */
@@ -97,6 +100,7 @@ struct shca_ib_lane_credit {
 	u32 base;
 	u32 next;
 	u32 got[SHCA_IB_PERIODS];
+	u32 come;
 	u32 held;
 	u32 told;
 };
@@ -163,8 +167,12 @@ bool shca_ib_credits_idle(const struct shca_ib_credits *credits);
 /** shca_ib_credits_turn() - begin a period; no credit is taken in advance */
 void shca_ib_credits_turn(struct shca_ib_credits *credits);
 
-/** shca_ib_credits_arrived() - packets of a period have arrived on a lane */
-void shca_ib_credits_arrived(struct shca_ib_credits *credits, u8 period,
+/**
+ * shca_ib_credits_arrived() - packets of a period have arrived on a lane
+ *
+ * Return: false: they come late. They do not count, because they were taken for lost.
+ */
+bool shca_ib_credits_arrived(struct shca_ib_credits *credits, u8 period,
 			     u8 lane, u32 blocks);
 
 /**
@@ -199,8 +207,8 @@ bool shca_ib_credits_hear(struct shca_ib_credits *credits,
 /**
  * shca_ib_credits_settle() - while @turning: no packet of an earlier period will come
  *
- * What has not arrived of these periods is lost. A packet that comes nevertheless, or
- * twice, counts until the next time only.
+ * What has not arrived of these periods is lost. A packet that comes nevertheless is late. One
+ * that comes twice counts until the next time only.
  */
 void shca_ib_credits_settle(struct shca_ib_credits *credits);
 

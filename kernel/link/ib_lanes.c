@@ -34,9 +34,13 @@
 #define SHCA_IB_TELL_IDLE	msecs_to_jiffies(100)
 /* A sender that waits asks when it has heard nothing for so long. */
 #define SHCA_IB_ASK_NS		(500 * NSEC_PER_USEC)
-/* A period of a sender, and the time in which its last packets arrive. */
+/*
+ * A period of a sender, and the time in which its last packets arrive. Where the machine is so
+ * slow that some come later, it gets longer: to six periods, of the eight that are told apart.
+ */
 #define SHCA_IB_PERIOD		msecs_to_jiffies(40)
 #define SHCA_IB_SETTLE		(msecs_to_jiffies(20) + 1)
+#define SHCA_IB_SETTLE_MOST	(6 * SHCA_IB_PERIOD)
 /*
  * A peer whose hellos come, and no frame of credits in so long, has a defect: a frame leaves
  * every 100 ms.  (The watchdog of IBTA 7.9 waits for 400,000 symbols, six periods of its credits.)
@@ -143,14 +147,21 @@ static bool shca_ib_advance(struct shca_ib_flow *flow, u8 lane, u32 charge)
 /* The lock is held. What has arrived becomes part of @credits. */
 static void shca_ib_collect(struct shca_ib_flow *flow)
 {
-	u32 p, i;
+	bool late = false;
+	u32 p, i, blocks;
 
 	lockdep_assert_held(&flow->lock);
 	for (p = 0; p < SHCA_IB_PERIODS; p++)
-		for (i = 0; i < SHCA_IB_LANES; i++)
-			if (atomic_read(&flow->got[p][i]))
-				shca_ib_credits_arrived(&flow->credits, p, i,
-							atomic_xchg(&flow->got[p][i], 0));
+		for (i = 0; i < SHCA_IB_LANES; i++) {
+			if (!atomic_read(&flow->got[p][i]))
+				continue;
+			blocks = atomic_xchg(&flow->got[p][i], 0);
+			if (!shca_ib_credits_arrived(&flow->credits, p, i, blocks))
+				late = true;
+		}
+	if (unlikely(late))
+		flow->settle = min_t(unsigned long, 2 * flow->settle,
+				     SHCA_IB_SETTLE_MOST);
 }
 
 /* ---- frames of credits ------------------------------------------------------ */
@@ -159,9 +170,12 @@ static void shca_ib_collect(struct shca_ib_flow *flow)
 static void shca_ib_settle(struct shca_ib_flow *flow)
 {
 	lockdep_assert_held(&flow->lock);
-	if (flow->credits.turning &&
-	    time_after_eq(jiffies, flow->turning + SHCA_IB_SETTLE))
-		shca_ib_credits_settle(&flow->credits);
+	if (!flow->credits.turning ||
+	    time_before(jiffies, flow->turning + flow->settle))
+		return;
+	shca_ib_credits_settle(&flow->credits);
+	/* (it is doubled as soon as this is too short) */
+	flow->settle -= (flow->settle - SHCA_IB_SETTLE) / 8;
 }
 
 /* The lock is held. Return: does the peer have to be asked? Not more often than it helps. */
@@ -656,6 +670,7 @@ int shca_ib_flow_init(struct shca_ib_link *link)
 	flow->turns = alloc_percpu(struct shca_ib_turn);
 	if (!flow->turns)
 		return -ENOMEM;
+	flow->settle = SHCA_IB_SETTLE;
 	for_each_possible_cpu(cpu) {
 		turn = per_cpu_ptr(flow->turns, cpu);
 		turn->link = link;

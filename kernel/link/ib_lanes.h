@@ -114,6 +114,7 @@ struct shca_ib_turn {
  * @hoq_life:	of PortInfo
  * @told: @turned: @turning:	jiffies when a frame left, when the own period began, when
  *		a period of the peer was heard of
+ * @settle:	jiffies after @turning in which its last packets arrive
  * @asked: @heard:	when a frame asked, when one came, ns; @heard also when the link came up
  * @silent:	none has come for so long that the manager was told
  * @since:	when packets began to wait, ns; if @waits
@@ -137,6 +138,7 @@ struct shca_ib_flow {
 	unsigned long told;
 	unsigned long turned;
 	unsigned long turning;
+	unsigned long settle;
 	u64 asked;
 	u64 heard;
 	u64 since;

@@ -118,11 +118,11 @@ echo "# out of sequence: $(counter shib_a out_of_sequence), $(counter shib_b out
 # UC packets of service level 1 stay in the receiver's buffer for half a second each, 180 at a time.
 # Lane 1 stops; lane 0 does not notice.
 run in_b softhca fault add dev=shib_b do=delay dir=rx opcode=0x24 delay=500ms
-timeout $((90 * slow)) ib_send_bw -F -c UC -d shib_b -S 1 -s 2048 -n $((2000 * (1 + slow))) -p 18610 >/tmp/server 2>&1 &
+timeout $((90 * slow)) ib_send_bw -F -c UC -d shib_b -S 1 -s 2048 -n $((1200 * (1 + slow))) -p 18610 >/tmp/server 2>&1 &
 slow_server=$!
 wait_for 20 listens 18610
 losses=$(lost)
-timeout $((90 * slow)) ib_send_bw -F -c UC -d shib_a -S 1 -s 2048 -n $((2000 * (1 + slow))) -p 18610 127.0.0.1 >/tmp/slow 2>&1 &
+timeout $((90 * slow)) ib_send_bw -F -c UC -d shib_a -S 1 -s 2048 -n $((1200 * (1 + slow))) -p 18610 127.0.0.1 >/tmp/slow 2>&1 &
 slow_client=$!
 waits() { [ "$(counter shib_a tx_credit_waits)" -gt "$waited" ]; }
 waited=$(counter shib_a tx_credit_waits)
