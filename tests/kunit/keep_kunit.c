@@ -287,6 +287,25 @@ static void keep_remembers_an_acknowledgement(struct kunit *test)
 	KUNIT_EXPECT_FALSE(test, fx_pop(fx));
 }
 
+/* So does one that comes before all is sent again, after a time-out. */
+static void keep_remembers_an_acknowledgement_after_a_time_out(struct kunit *test)
+{
+	struct fx *fx = test->priv;
+	u32 i;
+
+	fx_post(fx, SHCA_WR_SEND, 8);
+	KUNIT_ASSERT_EQ(test, fx_drain(fx), 1u);
+	fx_timeout(fx);
+	KUNIT_ASSERT_EQ(test, fx->req.stats.timeouts, 1ull);
+	KUNIT_EXPECT_EQ(test, fx_ack(fx, P0 + NR, ACK), SHCA_RX_LOST_RESPONSE);
+	KUNIT_EXPECT_EQ(test, fx_drain(fx), 2u);
+	for (i = 0; i < NR; i++)
+		respond(test, i ? i < NR - 1 ? MIDDLE : LAST : FIRST, i, SHCA_RX_OK);
+	KUNIT_EXPECT_EQ(test, fx->req.psn.una, P0 + NR + 1);
+	KUNIT_EXPECT_TRUE(test, fx_pop(fx));
+	KUNIT_EXPECT_TRUE(test, fx_pop(fx));
+}
+
 /* The next acknowledgement says as much. */
 static void keep_forgets_an_acknowledgement(struct kunit *test)
 {
@@ -420,6 +439,7 @@ static struct kunit_case keep_cases[] = {
 	KUNIT_CASE(keep_asks_only_where_something_is_missing),
 	KUNIT_CASE(keep_is_of_outstanding_responses),
 	KUNIT_CASE(keep_remembers_an_acknowledgement),
+	KUNIT_CASE(keep_remembers_an_acknowledgement_after_a_time_out),
 	KUNIT_CASE(keep_forgets_an_acknowledgement),
 	KUNIT_CASE(keep_early_asks_for_the_missing_part),
 	KUNIT_CASE(resp_answers_a_part),

@@ -400,6 +400,43 @@ static void late_round_trip_is_that_of_what_is_in_order(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, r->rtt_ns, RTT + RTT / 4ull);
 }
 
+/* A new packet that leaves with the repair was sent once: its answer tells the round trip. */
+static void late_round_trip_is_of_what_left_with_the_repair(struct kunit *test)
+{
+	struct fx *fx = test->priv;
+
+	fx->req.recovery.rtt_valid = false;
+	fx_ack(fx, P0, MISSING(1));
+	expect_again(test, P0);
+	fx_post(fx, SHCA_WR_SEND, 8);
+	KUNIT_ASSERT_TRUE(test, fx_next(fx));
+	fx->now += 2 * RTT;
+	fx_ack(fx, P0 + 4, ACK);
+	KUNIT_EXPECT_EQ(test, fx->req.recovery.rtt_ns, 2ull * RTT);
+}
+
+/* An answer of another transport, or to what was never sent, says nothing of the repair. */
+static void late_sign_is_an_answer_to_what_was_sent(struct kunit *test)
+{
+	struct shca_pkt pkt = {
+		.opcode = SHCA_TRANSPORT_XRC | SHCA_OP_ACK,
+		.psn = P0 + 3,
+		.aeth = { .syndrome = ACK },
+	};
+	struct fx *fx = test->priv;
+
+	fx->req.recovery.rtt_valid = false;
+	fx_ack(fx, P0, MISSING(1));
+	expect_again(test, P0);
+	fx_ack(fx, P0 + 3, ACK);
+	KUNIT_EXPECT_EQ(test, fx_ack(fx, P0 + 4, ACK), SHCA_RX_STALE_ACK);
+	KUNIT_EXPECT_EQ(test, fx->req.recovery.reorders, 0);
+	KUNIT_EXPECT_EQ(test, shca_req_rx(&fx->req, &pkt, fx->now), SHCA_RX_STALE_ACK);
+	KUNIT_EXPECT_EQ(test, fx->req.recovery.reorders, 0);
+	KUNIT_EXPECT_EQ(test, fx_ack(fx, P0 + 3, ACK), SHCA_RX_STALE_ACK);
+	KUNIT_EXPECT_EQ(test, fx->req.recovery.reorders, SHCA_REQ_REORDERS);
+}
+
 /* ---- the responder ---------------------------------------------------------------- */
 
 #define R0	FX_RQ_PSN
@@ -555,6 +592,8 @@ static struct kunit_case late_cases[] = {
 	KUNIT_CASE(late_wait_stays_where_nothing_waited),
 	KUNIT_CASE(late_watch_ends),
 	KUNIT_CASE(late_round_trip_is_that_of_what_is_in_order),
+	KUNIT_CASE(late_round_trip_is_of_what_left_with_the_repair),
+	KUNIT_CASE(late_sign_is_an_answer_to_what_was_sent),
 	{}
 };
 
