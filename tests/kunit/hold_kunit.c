@@ -901,6 +901,30 @@ static void req_repair_passes_over_local_requests(struct kunit *test)
 	KUNIT_EXPECT_TRUE(test, shca_req_idle(&fx->req));
 }
 
+/* Behind a repair nothing that has left leaves again: a local request has its place, too. */
+static void req_repair_goes_on_behind_a_local_request(struct kunit *test)
+{
+	struct fx *fx = test->priv;
+	struct shca_req_attr attr;
+
+	fx_req_attr(&attr);
+	attr.sq_psn = 0xc00000;
+	attr.peer |= SHCA_PEER_HOLDS;
+	fx_req_start(fx, &attr);
+	fx_post(fx, SHCA_WR_SEND, 8);
+	fx_post(fx, SHCA_WR_REG_MR, 0);
+	fx_post(fx, SHCA_WR_SEND, 8);
+	KUNIT_ASSERT_EQ(test, fx_drain(fx), 2u);
+	fx_ack(fx, 0xc00000, SEQ(1));
+	KUNIT_ASSERT_TRUE(test, fx_next(fx));
+	KUNIT_EXPECT_EQ(test, fx->pkt.psn, 0xc00000u);
+	KUNIT_EXPECT_FALSE(test, fx_next(fx));
+	fx_post(fx, SHCA_WR_SEND, 8);
+	KUNIT_ASSERT_TRUE(test, fx_next(fx));
+	KUNIT_EXPECT_EQ(test, fx->pkt.psn, 0xc00002u);
+	KUNIT_EXPECT_EQ(test, fx->pkt.opcode, SHCA_OP_SEND_ONLY);
+}
+
 static struct kunit_case hold_cases[] = {
 	KUNIT_CASE(resp_tells_what_is_missing_once),
 	KUNIT_CASE(resp_names_the_latest_cause),
@@ -945,6 +969,7 @@ static struct kunit_case hold_cases[] = {
 	KUNIT_CASE(req_full_link_keeps_what_is_new),
 	KUNIT_CASE(req_full_link_after_a_timeout_keeps_what_is_new),
 	KUNIT_CASE(req_repair_passes_over_local_requests),
+	KUNIT_CASE(req_repair_goes_on_behind_a_local_request),
 	{}
 };
 

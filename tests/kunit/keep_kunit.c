@@ -186,6 +186,18 @@ static void keep_has_a_smaller_window(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, fx_drain(fx), 1u);
 }
 
+/* A congestion window that is small leaves room for two responses per packet of it. */
+static void keep_has_a_window_by_congestion(struct kunit *test)
+{
+	u32 most = SHCA_CC_WINDOW / 4 * SHCA_REQ_READ_KEPT;
+	struct fx *fx = test->priv;
+
+	fx->req.cc.cwnd = SHCA_CC_WINDOW / 4;
+	fx_post(fx, SHCA_WR_RDMA_READ, (most - NR) * FX_MTU);
+	fx_post(fx, SHCA_WR_RDMA_READ, 8);
+	KUNIT_EXPECT_EQ(test, fx_drain(fx), 1u);
+}
+
 /* A request that was lost is asked for as it was, though it is sent early twice. */
 static void keep_early_is_no_part_of_what_was_never_answered(struct kunit *test)
 {
@@ -434,6 +446,7 @@ static struct kunit_case keep_cases[] = {
 	KUNIT_CASE(keep_asks_for_all_where_a_request_is_missing),
 	KUNIT_CASE(keep_asks_on_behind_a_gap),
 	KUNIT_CASE(keep_has_a_smaller_window),
+	KUNIT_CASE(keep_has_a_window_by_congestion),
 	KUNIT_CASE(keep_early_is_no_part_of_what_was_never_answered),
 	KUNIT_CASE(keep_lets_the_time_run),
 	KUNIT_CASE(keep_asks_only_where_something_is_missing),

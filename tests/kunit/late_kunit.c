@@ -109,6 +109,26 @@ static void late_is_not_what_was_sent_early(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, fx->req.recovery.reorders, 0);
 }
 
+/* The first gap of a connection is one, whatever PSN it began with. */
+static void late_first_gap_is_at_any_psn(struct kunit *test)
+{
+	struct fx *fx = test->priv;
+	struct shca_req_attr attr;
+	u32 i;
+
+	fx_req_attr(&attr);
+	attr.sq_psn = 0xc00000;
+	attr.peer |= SHCA_PEER_HOLDS;
+	fx_req_start(fx, &attr);
+	small_window(fx);
+	for (i = 0; i < 4; i++)
+		fx_post(fx, SHCA_WR_SEND, 8);
+	KUNIT_ASSERT_EQ(test, fx_drain(fx), 4u);
+	fx_ack(fx, 0xc00000, MISSING(2));
+	KUNIT_EXPECT_EQ(test, fx_drain(fx), 2u);
+	KUNIT_EXPECT_EQ(test, fx->req.cc.cwnd, 12u - 12 / 4);
+}
+
 static void late_packets_are_waited_for(struct kunit *test)
 {
 	struct fx *fx = test->priv;
@@ -579,6 +599,7 @@ static struct kunit_case late_cases[] = {
 	KUNIT_CASE(late_answer_of_the_first_copy_undoes_the_loss),
 	KUNIT_CASE(late_answer_of_the_second_copy_does_not),
 	KUNIT_CASE(late_is_not_what_was_sent_early),
+	KUNIT_CASE(late_first_gap_is_at_any_psn),
 	KUNIT_CASE(late_packets_are_waited_for),
 	KUNIT_CASE(late_repair_has_its_round_trip),
 	KUNIT_CASE(late_packets_that_come_end_the_wait),

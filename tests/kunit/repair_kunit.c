@@ -206,6 +206,21 @@ static void gap_within_the_round_trip_keeps_an_earlier_timer(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, shca_req_deadline(&fx->req), fx->now + 1000);
 }
 
+/* Nor is the end of the round trip, by a packet that is the first to ask. */
+static void gap_within_the_round_trip_keeps_its_end(struct kunit *test)
+{
+	struct fx *fx = test->priv;
+
+	leave_behind(test, 2);
+	fx->req.recovery.hold_ns = fx->now + 1000;
+	fx_ack(fx, P0, SEQ);
+	KUNIT_ASSERT_EQ(test, shca_req_deadline(&fx->req), fx->now + 1000);
+	fx_post(fx, OP_SEND, 8);
+	KUNIT_ASSERT_TRUE(test, fx_next(fx));
+	KUNIT_EXPECT_TRUE(test, fx->pkt.ackreq);
+	KUNIT_EXPECT_EQ(test, shca_req_deadline(&fx->req), fx->now + 1000);
+}
+
 struct lost_row {
 	const char *name;
 	u8 syndrome;
@@ -611,6 +626,7 @@ static struct kunit_case repair_cases[] = {
 	KUNIT_CASE_PARAM(gap_within_the_round_trip_waits_for_its_end,
 			 trip_gen_params),
 	KUNIT_CASE(gap_within_the_round_trip_keeps_an_earlier_timer),
+	KUNIT_CASE(gap_within_the_round_trip_keeps_its_end),
 	KUNIT_CASE_PARAM(answer_behind_a_read_is_an_implied_nak,
 			 lost_gen_params),
 	KUNIT_CASE(progress_while_sending_again_keeps_the_timer),
