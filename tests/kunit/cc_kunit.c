@@ -650,6 +650,19 @@ static void cc_rate_is_measured_by_what_leaves(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, fx->req.cc.since, since);
 }
 
+/* A pace that lets the next packet go has no timer. */
+static void cc_open_gate_has_no_deadline(struct kunit *test)
+{
+	struct fx *fx = test->priv;
+
+	cc_start_requester(fx, SHCA_CC_MARKS);
+	fx->req.cc.win.cwnd = SHCA_WIN_LEAST;
+	KUNIT_ASSERT_EQ(test, fx_cnp(fx), SHCA_RX_CNP);
+	shca_req_release(&fx->req);
+	fx_post(fx, SHCA_WR_SEND, 8);
+	KUNIT_EXPECT_EQ(test, shca_req_deadline(&fx->req), 0ull);
+}
+
 static struct kunit_case cc_cases[] = {
 	KUNIT_CASE(cc_begins_with_its_window),
 	KUNIT_CASE(cc_many_losses_are_a_queue),
@@ -680,6 +693,7 @@ static struct kunit_case cc_cases[] = {
 	KUNIT_CASE(cc_round_trip_counts_what_was_acknowledged),
 	KUNIT_CASE(cc_pace_ends_with_its_cause),
 	KUNIT_CASE(cc_rate_is_measured_by_what_leaves),
+	KUNIT_CASE(cc_open_gate_has_no_deadline),
 	{}
 };
 

@@ -925,6 +925,22 @@ static void req_repair_goes_on_behind_a_local_request(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, fx->pkt.opcode, SHCA_OP_SEND_ONLY);
 }
 
+/* The way of other peers tells of the same gap: it is under repair. */
+static void req_sequence_nak_during_a_repair_is_void(struct kunit *test)
+{
+	struct fx *fx = test->priv;
+	u32 i;
+
+	for (i = 0; i < 4; i++)
+		fx_post(fx, SHCA_WR_SEND, 8);
+	KUNIT_ASSERT_EQ(test, fx_drain(fx), 4u);
+	fx_ack(fx, P0, SEQ(1));
+	KUNIT_ASSERT_EQ(test, fx_drain(fx), 1u);
+	KUNIT_EXPECT_EQ(test, fx_ack(fx, P0, NAK(SHCA_NAK_PSN_SEQ)), SHCA_RX_NAK_SEQ);
+	KUNIT_EXPECT_EQ(test, fx_drain(fx), 0u);
+	KUNIT_EXPECT_EQ(test, fx->req.recovery.retry_left, 3);
+}
+
 static struct kunit_case hold_cases[] = {
 	KUNIT_CASE(resp_tells_what_is_missing_once),
 	KUNIT_CASE(resp_names_the_latest_cause),
@@ -970,6 +986,7 @@ static struct kunit_case hold_cases[] = {
 	KUNIT_CASE(req_full_link_after_a_timeout_keeps_what_is_new),
 	KUNIT_CASE(req_repair_passes_over_local_requests),
 	KUNIT_CASE(req_repair_goes_on_behind_a_local_request),
+	KUNIT_CASE(req_sequence_nak_during_a_repair_is_void),
 	{}
 };
 

@@ -618,6 +618,20 @@ static void run_is_of_a_read_that_has_begun(struct kunit *test)
 	}
 }
 
+/* What is sent again because of a NAK is not timed: which of the two is answered? */
+static void repair_is_no_part_of_a_round_trip(struct kunit *test)
+{
+	struct fx *fx = test->priv;
+
+	post_and_drain(fx, 1);
+	fx->now += 500;
+	fx_ack(fx, P0, SEQ);
+	KUNIT_ASSERT_EQ(test, fx_drain(fx), 1u);
+	fx->now += 500;
+	fx_ack(fx, P0, ACK);
+	KUNIT_EXPECT_EQ(test, fx->req.recovery.rtt_ns, 0ull);
+}
+
 static struct kunit_case repair_cases[] = {
 	KUNIT_CASE_PARAM(request_with_a_response_is_not_acknowledged,
 			 own_gen_params),
@@ -646,6 +660,7 @@ static struct kunit_case repair_cases[] = {
 	KUNIT_CASE(middle_of_a_read_has_no_aeth),
 	KUNIT_CASE(packet_that_is_no_response_is_dropped),
 	KUNIT_CASE(run_is_of_a_read_that_has_begun),
+	KUNIT_CASE(repair_is_no_part_of_a_round_trip),
 	{}
 };
 
