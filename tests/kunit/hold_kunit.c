@@ -941,6 +941,30 @@ static void req_sequence_nak_during_a_repair_is_void(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, fx->req.recovery.retry_left, 3);
 }
 
+/* Behind a repair a message goes on where it stood, and the next one begins with its first packet. */
+static void req_repair_leaves_messages_whole(struct kunit *test)
+{
+	struct fx *fx = test->priv;
+
+	fx_post(fx, SHCA_WR_SEND, 3 * FX_MTU);
+	KUNIT_ASSERT_TRUE(test, fx_next(fx));
+	KUNIT_ASSERT_TRUE(test, fx_next(fx));
+	fx_ack(fx, P0, SEQ(1));
+	KUNIT_ASSERT_TRUE(test, fx_next(fx));
+	KUNIT_EXPECT_EQ(test, fx->pkt.psn, P0);
+	KUNIT_ASSERT_TRUE(test, fx_next(fx));
+	KUNIT_EXPECT_EQ(test, fx->pkt.psn, P0 + 2);
+	KUNIT_EXPECT_EQ(test, fx->pkt.opcode, SHCA_OP_SEND_LAST);
+	fx_ack(fx, P0, ACK);
+	fx_ack(fx, P0 + 1, SEQ(1));
+	KUNIT_ASSERT_TRUE(test, fx_next(fx));
+	KUNIT_EXPECT_EQ(test, fx->pkt.psn, P0 + 1);
+	fx_post(fx, SHCA_WR_SEND, 2 * FX_MTU);
+	KUNIT_ASSERT_TRUE(test, fx_next(fx));
+	KUNIT_EXPECT_EQ(test, fx->pkt.psn, P0 + 3);
+	KUNIT_EXPECT_EQ(test, fx->pkt.opcode, SHCA_OP_SEND_FIRST);
+}
+
 static struct kunit_case hold_cases[] = {
 	KUNIT_CASE(resp_tells_what_is_missing_once),
 	KUNIT_CASE(resp_names_the_latest_cause),
@@ -987,6 +1011,7 @@ static struct kunit_case hold_cases[] = {
 	KUNIT_CASE(req_repair_passes_over_local_requests),
 	KUNIT_CASE(req_repair_goes_on_behind_a_local_request),
 	KUNIT_CASE(req_sequence_nak_during_a_repair_is_void),
+	KUNIT_CASE(req_repair_leaves_messages_whole),
 	{}
 };
 
