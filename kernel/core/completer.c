@@ -327,7 +327,6 @@ static enum shca_verdict req_rx_ack(struct shca_req *req, const struct shca_pkt 
 		alone = req->recovery.alone;
 		if (req_ack(req, off + 1, now))
 			return req_ack_ahead(req, pkt, now);
-		req->recovery.acked = false;
 		shca_req_credit(req, pkt->aeth.syndrome);
 		if (probed &&
 		    shca_psn_diff(req->ackreq.probe_end, req->psn.una) > 0)

@@ -205,6 +205,8 @@ static void armed_requester_migrates_and_has_all_retries(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, fx_drain(fx), 1u);
 	use_up(test);
 	KUNIT_EXPECT_TRUE(test, fx->req.migrates);
+	KUNIT_EXPECT_EQ(test, fx->req.attr.apm, MIGRATED);
+	KUNIT_EXPECT_EQ(test, fx->req.recovery.retry_left, RETRIES);
 	modify(test, MIGRATED);
 	KUNIT_EXPECT_FALSE(test, fx->req.migrates);
 	KUNIT_ASSERT_TRUE(test, fx_next(fx));

@@ -63,6 +63,18 @@ static void burst_asks_and_ends_with_the_window(struct kunit *test)
 	KUNIT_EXPECT_FALSE(test, fx_next(fx));
 }
 
+/* What may leave ahead of a pace is no more than that at once. */
+static void burst_is_no_more_than_a_pace_lets_go(struct kunit *test)
+{
+	struct fx *fx = begin(test, SHCA_WR_RDMA_WRITE, PKTS);
+
+	fx->req.cc.watches = true;
+	fx->req.cc.burst = 3;
+	KUNIT_ASSERT_TRUE(test, fx_next(fx));
+	KUNIT_ASSERT_TRUE(test, fx_next(fx));
+	KUNIT_EXPECT_EQ(test, fx->pkt.span + 1, 3u);
+}
+
 /* What is sent again may have been refused, or lost, in part. */
 static void burst_is_not_of_what_is_sent_again(struct kunit *test)
 {
@@ -308,6 +320,7 @@ static void burst_goes_on_with(struct kunit *test)
 static struct kunit_case burst_cases[] = {
 	KUNIT_CASE(burst_is_of_middle_packets),
 	KUNIT_CASE(burst_asks_and_ends_with_the_window),
+	KUNIT_CASE(burst_is_no_more_than_a_pace_lets_go),
 	KUNIT_CASE(burst_is_not_of_what_is_sent_again),
 	KUNIT_CASE(burst_that_ends_early_resumes_at_its_part),
 	KUNIT_CASE(burst_that_has_not_left_is_not_late),

@@ -510,6 +510,159 @@ static void cc_reads_tell_of_the_limit(struct kunit *test)
 	KUNIT_EXPECT_TRUE(test, fx->req.cc.limits);
 }
 
+static void cc_start_requester(struct fx *fx, u8 algorithm)
+{
+	struct shca_req_attr attr;
+
+	fx_req_attr(&attr);
+	attr.cc.algorithm = algorithm;
+	attr.cc.params = &shca_cc_presets;
+	fx_req_start(fx, &attr);
+}
+
+/* One message, acknowledged after @ns. */
+static void cc_message(struct kunit *test, u64 ns)
+{
+	struct fx *fx = test->priv;
+
+	fx_post(fx, SHCA_WR_SEND, 8);
+	KUNIT_ASSERT_TRUE(test, fx_next(fx));
+	fx->now += ns;
+	KUNIT_ASSERT_EQ(test, fx_ack(fx, fx->pkt.psn, ACK), SHCA_RX_OK);
+}
+
+/* Without a stall, too: the CNP itself begins the pace. */
+static void cc_pace_begins_with_the_cnp(struct kunit *test)
+{
+	struct fx *fx = test->priv;
+
+	cc_start_requester(fx, SHCA_CC_MARKS);
+	fx_post(fx, SHCA_WR_RDMA_WRITE, 5 * FX_MTU);
+	KUNIT_ASSERT_TRUE(test, fx_next(fx));
+	fx->req.cc.win.cwnd = SHCA_WIN_LEAST;
+	fx->req.recovery.rtt_ns = FX_MS;
+	KUNIT_ASSERT_EQ(test, fx_cnp(fx), SHCA_RX_CNP);
+	KUNIT_EXPECT_TRUE(test, fx_next(fx));
+	KUNIT_EXPECT_FALSE(test, fx_next(fx));
+}
+
+/* A round trip far above the target makes the window small, and begins the pace. */
+static void cc_pace_begins_with_the_delay(struct kunit *test)
+{
+	struct fx *fx = test->priv;
+
+	cc_start_requester(fx, SHCA_CC_DELAY);
+	cc_message(test, FX_MS);
+	fx->req.cc.win.cwnd = SHCA_CC_WINDOW_MIN << SHCA_WIN_SHIFT;
+	cc_message(test, 40 * FX_MS);
+	KUNIT_ASSERT_TRUE(test, fx->req.cc.watches);
+	KUNIT_EXPECT_EQ(test, fx->req.gate.until, (u64)SHCA_GATE_OPEN);
+	fx_post(fx, SHCA_WR_SEND, 8);
+	fx_post(fx, SHCA_WR_SEND, 8);
+	KUNIT_EXPECT_TRUE(test, fx_next(fx));
+	KUNIT_EXPECT_FALSE(test, fx_next(fx));
+}
+
+/* What may contain a time-out tells nothing of the queue on the way. */
+static void cc_path_is_not_measured_by_a_guess(struct kunit *test)
+{
+	struct fx *fx = test->priv;
+
+	cc_start_requester(fx, SHCA_CC_MARKS);
+	fx_post(fx, SHCA_WR_SEND, 8);
+	KUNIT_ASSERT_TRUE(test, fx_next(fx));
+	fx_timeout(fx);
+	KUNIT_ASSERT_EQ(test, fx_drain(fx), 1u);
+	fx->now += RTT;
+	fx_ack(fx, FX_SQ_PSN, ACK);
+	KUNIT_ASSERT_EQ(test, fx->req.recovery.rtt_ns, FX_TIMEOUT + RTT);
+	KUNIT_EXPECT_EQ(test, fx->req.cc.least_ns, 0ull);
+	KUNIT_EXPECT_EQ(test, fx->req.cc.win.rtt_ns, 0ull);
+	cc_message(test, RTT);
+	KUNIT_EXPECT_EQ(test, fx->req.cc.least_ns, RTT);
+	KUNIT_EXPECT_EQ(test, fx->req.cc.win.rtt_ns, RTT);
+}
+
+/* A pace is one of bytes. */
+static void cc_knows_the_path_mtu(struct kunit *test)
+{
+	struct fx *fx = test->priv;
+	struct shca_req_attr attr;
+
+	fx_req_attr(&attr);
+	for (attr.mtu = 256; attr.mtu <= 4096; attr.mtu *= 2) {
+		fx_req_start(fx, &attr);
+		KUNIT_EXPECT_EQ(test, fx->req.cc.mtu, attr.mtu);
+	}
+}
+
+/* 600 packets in two round trips: a path of 300, and a quarter more. */
+static void cc_round_trip_counts_what_was_acknowledged(struct kunit *test)
+{
+	struct fx *fx = test->priv;
+	struct shca_cc *cc = &fx->req.cc;
+
+	cc_start_requester(fx, SHCA_CC_MARKS);
+	cc->least_ns = RTT;
+	cc->wide = 1024;
+	cc->cwnd = 1024;
+	cc->lossy = 1024;
+	fx_post(fx, SHCA_WR_RDMA_WRITE, 600 * FX_MTU);
+	KUNIT_ASSERT_EQ(test, fx_drain(fx), 600u);
+	fx->now += 2 * RTT;
+	KUNIT_ASSERT_EQ(test, fx_ack(fx, FX_SQ_PSN + 599, ACK), SHCA_RX_OK);
+	KUNIT_EXPECT_EQ(test, cc->wide, 375u);
+}
+
+/* A window that has grown again needs no pace, also for what left at the pace. */
+static void cc_pace_ends_with_its_cause(struct kunit *test)
+{
+	struct fx *fx = test->priv;
+
+	cc_start_requester(fx, SHCA_CC_MARKS);
+	fx_post(fx, SHCA_WR_RDMA_WRITE, 5 * FX_MTU);
+	KUNIT_ASSERT_TRUE(test, fx_next(fx));
+	fx->req.cc.win.cwnd = SHCA_WIN_LEAST;
+	fx->req.recovery.rtt_ns = 100 * FX_MS;
+	KUNIT_ASSERT_EQ(test, fx_cnp(fx), SHCA_RX_CNP);
+	KUNIT_ASSERT_TRUE(test, fx_next(fx));
+	fx->req.cc.win.cwnd = SHCA_CC_WINDOW_MIN << SHCA_WIN_SHIFT;
+	fx->req.cc.watches = false;
+	KUNIT_EXPECT_TRUE(test, fx_next(fx));
+	KUNIT_EXPECT_EQ(test, fx->req.gate.until, 0ull);
+}
+
+/* A rate is measured by what leaves, and not by looks at an empty queue. */
+static void cc_rate_is_measured_by_what_leaves(struct kunit *test)
+{
+	struct fx *fx = test->priv;
+	u64 since;
+
+	cc_start_requester(fx, SHCA_CC_DCQCN);
+	fx_post(fx, SHCA_WR_RDMA_WRITE, FX_MTU);
+	KUNIT_ASSERT_TRUE(test, fx_next(fx));
+	fx->now += 10 * FX_MS;
+	KUNIT_EXPECT_FALSE(test, fx_next(fx));
+	since = fx->now;
+	KUNIT_EXPECT_EQ(test, fx->req.cc.since, since);
+	fx->now += 10 * FX_MS;
+	KUNIT_EXPECT_FALSE(test, fx_next(fx));
+	KUNIT_EXPECT_EQ(test, fx->req.cc.since, since);
+}
+
+/* A pace that lets the next packet go has no timer. */
+static void cc_open_gate_has_no_deadline(struct kunit *test)
+{
+	struct fx *fx = test->priv;
+
+	cc_start_requester(fx, SHCA_CC_MARKS);
+	fx->req.cc.win.cwnd = SHCA_WIN_LEAST;
+	KUNIT_ASSERT_EQ(test, fx_cnp(fx), SHCA_RX_CNP);
+	shca_req_release(&fx->req);
+	fx_post(fx, SHCA_WR_SEND, 8);
+	KUNIT_EXPECT_EQ(test, shca_req_deadline(&fx->req), 0ull);
+}
+
 static struct kunit_case cc_cases[] = {
 	KUNIT_CASE(cc_begins_with_its_window),
 	KUNIT_CASE(cc_many_losses_are_a_queue),
@@ -533,6 +686,14 @@ static struct kunit_case cc_cases[] = {
 	KUNIT_CASE(cc_reads_tell_of_the_limit),
 	KUNIT_CASE(cc_stranger_gets_no_window_of_thousands),
 	KUNIT_CASE(cc_reads_of_a_wide_window_are_kept),
+	KUNIT_CASE(cc_pace_begins_with_the_cnp),
+	KUNIT_CASE(cc_pace_begins_with_the_delay),
+	KUNIT_CASE(cc_path_is_not_measured_by_a_guess),
+	KUNIT_CASE(cc_knows_the_path_mtu),
+	KUNIT_CASE(cc_round_trip_counts_what_was_acknowledged),
+	KUNIT_CASE(cc_pace_ends_with_its_cause),
+	KUNIT_CASE(cc_rate_is_measured_by_what_leaves),
+	KUNIT_CASE(cc_open_gate_has_no_deadline),
 	{}
 };
 

@@ -662,6 +662,23 @@ static void req_rx_of_read_gap_asks_for_the_rest(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, count_pops(fx), 1u);
 }
 
+/* A response that was asked for again ends, too: by LAST or ONLY. */
+static void req_rx_of_repeated_read_without_an_end_fails_it(struct kunit *test)
+{
+	struct fx *fx = test->priv;
+
+	fx_post(fx, OP_READ, 2 * FX_MTU);
+	fx_drain(fx);
+	fx_timeout(fx);
+	KUNIT_ASSERT_EQ(test, fx_drain(fx), 1u);
+	KUNIT_EXPECT_EQ(test, fx_read_resp(fx, SHCA_OP_READ_RESP_FIRST, P0, FX_MTU),
+			SHCA_RX_OK);
+	KUNIT_EXPECT_EQ(test, fx_read_resp(fx, SHCA_OP_READ_RESP_MIDDLE, P0 + 1, FX_MTU),
+			SHCA_RX_BAD_RESPONSE);
+	KUNIT_ASSERT_TRUE(test, fx_pop(fx));
+	KUNIT_EXPECT_EQ(test, fx->wc.status, SHCA_WC_BAD_RESP_ERR);
+}
+
 struct bad_row {
 	const char *name;
 	u32 taken;	/* packets of three that came before */
@@ -947,6 +964,7 @@ static struct kunit_case completer_cases[] = {
 	KUNIT_CASE_PARAM(req_rx_of_atomic_write_response, bare_gen_params),
 	KUNIT_CASE(req_ack_of_atomic_write_goes_back),
 	KUNIT_CASE(req_rx_of_cnp_changes_nothing),
+	KUNIT_CASE(req_rx_of_repeated_read_without_an_end_fails_it),
 	{}
 };
 

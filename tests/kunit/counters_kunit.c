@@ -399,6 +399,21 @@ static void req_run_is_taken_in_its_place_only(struct kunit *test)
 	KUNIT_EXPECT_FALSE(test, shca_req_takes_run(&fx->req, &pkt));
 }
 
+/* Bytes of a response count once, and not those of a copy that is dropped. */
+static void req_bytes_are_those_of_accepted_responses(struct kunit *test)
+{
+	struct fx *fx = test->priv;
+	u32 i;
+
+	fx_post(fx, SHCA_WR_RDMA_READ, FX_MTU);
+	fx_drain(fx);
+	for (i = 0; i < 2; i++) {
+		KUNIT_EXPECT_EQ(test, fx_read_resp(fx, SHCA_OP_READ_RESP_ONLY, P0, FX_MTU),
+				i ? SHCA_RX_STALE_ACK : SHCA_RX_OK);
+		KUNIT_EXPECT_EQ(test, fx->req.stats.rx_bytes, (u64)FX_MTU);
+	}
+}
+
 static struct kunit_case counters_cases[] = {
 	KUNIT_CASE(req_rnr_after_progress_counts_afresh),
 	KUNIT_CASE(req_rnr_of_a_later_request_counts_afresh),
@@ -418,6 +433,7 @@ static struct kunit_case counters_cases[] = {
 	KUNIT_CASE_PARAM(req_rx_of_atomic_answer_looks_at_its_aeth,
 			 answer_gen_params),
 	KUNIT_CASE(req_run_is_taken_in_its_place_only),
+	KUNIT_CASE(req_bytes_are_those_of_accepted_responses),
 	{}
 };
 

@@ -33,6 +33,10 @@ static void dcqcn_has_no_limit_before_the_first_cnp(struct kunit *test)
 	shca_dcqcn_start(&dc, LINE);
 	shca_dcqcn_sent(&dc, &params, 100000, T0);
 	KUNIT_EXPECT_EQ(test, dc.rate, 0);
+	/* a stage by bytes makes none either */
+	params.rp_byte_reset = 1000;
+	shca_dcqcn_sent(&dc, &params, 100000, T0);
+	KUNIT_EXPECT_EQ(test, dc.rate, 0);
 }
 
 struct first_row {
@@ -71,7 +75,8 @@ static void dcqcn_begins_with(struct kunit *test)
 	/* 1023 / 2^11 of it are gone */
 	KUNIT_EXPECT_TRUE(test, dc.rate >= row->rate * MBIT);
 	KUNIT_EXPECT_TRUE(test, dc.rate <= row->rate * MBIT * 1002 / 1000);
-	KUNIT_EXPECT_TRUE(test, dc.target >= 2 * row->rate * MBIT - 1);
+	KUNIT_EXPECT_EQ(test, dc.target, 2 * row->rate * MBIT);
+	KUNIT_EXPECT_EQ(test, dc.alpha_at, T0 + 100 * US);
 }
 
 /* A rate of 1000 Mbit/s, whose target is 2000. */
@@ -231,6 +236,94 @@ static void dcqcn_target_follows_as_ordered(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, dc.target, 2005 * MBIT);
 }
 
+/* A sender that was idle makes up for a hundred stages, and the next one takes its time. */
+static void dcqcn_makes_up_for_so_many_stages(struct kunit *test)
+{
+	struct shca_cc_params params = dc_params();
+	struct shca_dcqcn dc;
+	u64 now;
+	u32 late;
+
+	params.rp_max_rate = 3000;
+	for (late = 0; late < 2; late++) {
+		dc_make(&dc, &params);
+		/* the stage after those that are made up for ends now, or has ended long ago */
+		now = T0 + (late ? 1000 : 101) * 300 * US;
+		shca_dcqcn_sent(&dc, &params, 0, now);
+		KUNIT_EXPECT_EQ(test, dc.by_time, 100);
+		KUNIT_EXPECT_EQ(test, dc.rise_at, now + 300 * US);
+	}
+}
+
+static void dcqcn_counts_stages_up_to_a_limit(struct kunit *test)
+{
+	struct shca_cc_params params = dc_params();
+	struct shca_dcqcn dc;
+	u32 i;
+
+	params.rp_max_rate = 3000;
+	params.rp_byte_reset = 1000;
+	dc_make(&dc, &params);
+	for (i = 0; i < 300; i++)
+		shca_dcqcn_sent(&dc, &params, 1000, T0);
+	KUNIT_EXPECT_EQ(test, dc.by_bytes, 255);
+}
+
+/* Bytes of a stage count for that one. */
+static void dcqcn_stage_by_bytes_begins_with_none(struct kunit *test)
+{
+	struct shca_cc_params params = dc_params();
+	struct shca_dcqcn dc;
+
+	params.rp_byte_reset = 1000;
+	dc_make(&dc, &params);
+	shca_dcqcn_sent(&dc, &params, 1000, T0);
+	KUNIT_EXPECT_EQ(test, dc.by_bytes, 1);
+	shca_dcqcn_sent(&dc, &params, 999, T0);
+	KUNIT_EXPECT_EQ(test, dc.by_bytes, 1);
+	shca_dcqcn_sent(&dc, &params, 1, T0);
+	KUNIT_EXPECT_EQ(test, dc.by_bytes, 2);
+}
+
+/* 64 of 65 parts of the port are all of it. */
+static void dcqcn_is_free_a_little_below_the_port(struct kunit *test)
+{
+	struct shca_cc_params params = dc_params();
+	struct shca_dcqcn dc;
+	u32 below;
+
+	params.rp_threshold = 31;
+	for (below = 0; below < 2; below++) {
+		shca_dcqcn_start(&dc, 65 * MBIT);
+		shca_dcqcn_cnp(&dc, &params, 0, 0, T0);
+		dc.rate = 63 * MBIT;
+		dc.target = 65 * MBIT - 2 * below;
+		shca_dcqcn_sent(&dc, &params, 0, T0 + 300 * US);
+		KUNIT_EXPECT_EQ(test, dc.rate, below ? 64 * MBIT - 1 : 0);
+	}
+}
+
+/* A CNP begins all stages anew, and makes up for periods of alpha that have passed. */
+static void dcqcn_begins_stages_anew_with_a_cnp(struct kunit *test)
+{
+	struct shca_cc_params params = dc_params();
+	struct shca_dcqcn dc;
+
+	params.rp_byte_reset = 1000;
+	dc_make(&dc, &params);
+	shca_dcqcn_sent(&dc, &params, 1000, T0 + 300 * US);
+	shca_dcqcn_sent(&dc, &params, 500, T0 + 300 * US);
+	KUNIT_ASSERT_EQ(test, dc.by_time, 1);
+	KUNIT_ASSERT_EQ(test, dc.by_bytes, 1);
+	KUNIT_ASSERT_EQ(test, dc.bytes, 500u);
+	shca_dcqcn_cnp(&dc, &params, 0, 0, T0 + 550 * US);
+	KUNIT_EXPECT_EQ(test, dc.by_time, 0);
+	KUNIT_EXPECT_EQ(test, dc.by_bytes, 0);
+	KUNIT_EXPECT_EQ(test, dc.bytes, 0u);
+	KUNIT_EXPECT_EQ(test, dc.rise_at, T0 + 850 * US);
+	KUNIT_EXPECT_EQ(test, dc.alpha_at, T0 + 650 * US);
+}
+
 static struct kunit_case dcqcn_cases[] = {
 	KUNIT_CASE(dcqcn_has_no_limit_before_the_first_cnp),
 	KUNIT_CASE_PARAM(dcqcn_begins_with, first_gen_params),
@@ -240,6 +333,11 @@ static struct kunit_case dcqcn_cases[] = {
 	KUNIT_CASE(dcqcn_rises_by_stages),
 	KUNIT_CASE(dcqcn_is_free_again_at_the_rate_of_the_port),
 	KUNIT_CASE(dcqcn_target_follows_as_ordered),
+	KUNIT_CASE(dcqcn_makes_up_for_so_many_stages),
+	KUNIT_CASE(dcqcn_counts_stages_up_to_a_limit),
+	KUNIT_CASE(dcqcn_stage_by_bytes_begins_with_none),
+	KUNIT_CASE(dcqcn_is_free_a_little_below_the_port),
+	KUNIT_CASE(dcqcn_begins_stages_anew_with_a_cnp),
 	{}
 };
 

@@ -318,6 +318,63 @@ static void early_copies_do_not_hide_a_slow_path(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, fx->req.recovery.timeout_ns, 3ull * FX_TIMEOUT);
 }
 
+/* Half a time-out is no bound of a path: two of its round trips are. */
+static void early_time_out_is_two_round_trips_at_least(struct kunit *test)
+{
+	struct fx *fx = test->priv;
+
+	send(test, 1);
+	fx->now += FX_TIMEOUT / 4 * 3;
+	fx_ack(fx, P0 + 1, ACK);
+	KUNIT_EXPECT_EQ(test, fx->req.recovery.timeout_ns, FX_TIMEOUT / 4 * 6);
+}
+
+/* A guess is followed at once by what was sent once, and by another guess slowly. */
+static void early_guess_falls_slowly_to_the_next_guess(struct kunit *test)
+{
+	struct fx *fx = test->priv;
+	u64 start = fx->now;
+
+	fx->req.recovery.rtt_ns = 0;
+	send(test, 1);
+	wait_for_timer(fx);
+	expect_again(test, P0 + 1);
+	fx->now = start + 8 * FX_TIMEOUT;
+	fx_ack(fx, P0 + 1, ACK);
+	KUNIT_ASSERT_EQ(test, fx->req.recovery.rtt_ns, 8 * FX_TIMEOUT);
+	send(test, 1);
+	wait_for_timer(fx);
+	KUNIT_ASSERT_EQ(test, fx->req.stats.timeouts, 2ull);
+	expect_again(test, P0 + 2);
+	fx_ack(fx, P0 + 2, ACK);
+	/* an eighth of the difference between 8 and 4 */
+	KUNIT_EXPECT_EQ(test, fx->req.recovery.rtt_ns, 8 * FX_TIMEOUT - FX_TIMEOUT / 2);
+}
+
+/* The path is slower than the guess, and a gap was repaired meanwhile: the next guess. */
+static void early_guess_rises_after_a_repair(struct kunit *test)
+{
+	struct fx *fx = test->priv;
+	struct shca_req_recovery *r = &fx->req.recovery;
+	u64 start = fx->now;
+
+	fx->req.attr.peer |= SHCA_PEER_HOLDS;
+	r->rtt_ns = FX_TIMEOUT / 2 * 3;
+	r->rtt_guess = true;
+	shca_req_modify(&fx->req, &fx->req.attr, 0);
+	fx_post(fx, SHCA_WR_SEND, 3 * FX_MTU);
+	KUNIT_ASSERT_EQ(test, fx_drain(fx), 3u);
+	fx->now += RTT;
+	fx_ack(fx, P0 + 1, SHCA_AETH_MISSING);
+	expect_again(test, P0 + 1);
+	wait_for_timer(fx);
+	KUNIT_ASSERT_EQ(test, fx->req.stats.timeouts, 1ull);
+	fx_drain(fx);
+	fx->now += RTT;
+	fx_ack(fx, P0 + 3, ACK);
+	KUNIT_EXPECT_EQ(test, r->rtt_ns, fx->now - start);
+}
+
 static struct kunit_case early_cases[] = {
 	KUNIT_CASE(early_needs_no_round_trip_of_a_friend),
 	KUNIT_CASE(early_waits_from_the_last_word_on),
@@ -334,6 +391,9 @@ static struct kunit_case early_cases[] = {
 	KUNIT_CASE(early_read_asks_for_the_rest),
 	KUNIT_CASE(early_time_out_follows_a_slow_path),
 	KUNIT_CASE(early_copies_do_not_hide_a_slow_path),
+	KUNIT_CASE(early_time_out_is_two_round_trips_at_least),
+	KUNIT_CASE(early_guess_falls_slowly_to_the_next_guess),
+	KUNIT_CASE(early_guess_rises_after_a_repair),
 	{}
 };
 

@@ -193,6 +193,17 @@ static void fault_is_replayed(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, state_again.seen, 60);
 }
 
+/* Behind the last one of a list nothing is looked at. */
+static void fault_list_ends(struct kunit *test)
+{
+	static const u32 list[] = { 1, 2 };
+	struct shca_fault_rule rule = fault_rule();
+
+	rule.at = list;
+	rule.nr_at = 1;
+	KUNIT_EXPECT_EQ(test, fault_run(&rule, 3), 1);
+}
+
 static void fault_list_says_which(struct kunit *test)
 {
 	static const u32 list[] = { 1, 2, 5, 10 };
@@ -373,6 +384,23 @@ static void fault_fits_remote_memory(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, shca_fault_fits(&rule, &at), row->fits);
 }
 
+/* An address that wraps ends with the last byte of all. */
+static void fault_range_of_memory_ends_with_all(struct kunit *test)
+{
+	struct shca_fault_rule rule = fault_rule();
+	struct shca_pkt pkt = { .opcode = SHCA_OP_WRITE_ONLY };
+	struct shca_fault_at at = { .stage = SHCA_FAULT_TX, .pkt = &pkt };
+
+	pkt.reth.va = ~0ull - 3;
+	pkt.reth.len = 8;
+	rule.has_va = true;
+	rule.va = ~0ull;
+	rule.va_last = ~0ull;
+	KUNIT_EXPECT_TRUE(test, shca_fault_fits(&rule, &at));
+	pkt.reth.len = 3;
+	KUNIT_EXPECT_FALSE(test, shca_fault_fits(&rule, &at));
+}
+
 static void fault_fits_messages_by_number(struct kunit *test)
 {
 	struct shca_fault_at at = { .stage = SHCA_FAULT_SEND };
@@ -387,6 +415,9 @@ static void fault_fits_messages_by_number(struct kunit *test)
 	for (at.msg = 0; at.msg < 6; at.msg++)
 		fits |= shca_fault_fits(&rule, &at) << at.msg;
 	KUNIT_EXPECT_EQ(test, fits, 0x0c);
+	/* a rule that names none */
+	rule.has_msg = false;
+	KUNIT_EXPECT_TRUE(test, shca_fault_fits(&rule, &at));
 }
 
 static void fault_fits_completion_queues(struct kunit *test)
@@ -493,6 +524,57 @@ static void fault_waits_as_distributed(struct kunit *test)
 	/* The tail is what it is for. */
 	KUNIT_EXPECT_EQ(test, most > 6 * FX_MS / 1000,
 			row->dist == SHCA_FAULT_DIST_EXPONENTIAL);
+}
+
+/*
+ * The same seed gives the same waits. By splitmix64 from 0 on: the sum of four parts of 16
+ * bits, or the natural logarithm of the upper half, each of 4 s.
+ */
+static void fault_wait_is_the_same_everywhere(struct kunit *test)
+{
+	static const u32 normal[] = { 2824784, 2080307, 1160949, 2646164 };
+	static const u32 exponential[] = { 124078 * 4, 840423 * 4, 3633113, 29550 * 4 };
+	struct shca_fault_rule rule = fault_rule();
+	struct shca_fault_state state = {};
+	u64 us;
+	u32 i;
+
+	rule.dist = SHCA_FAULT_DIST_NORMAL;
+	rule.jitter_ns = 4000 * FX_MS;
+	for (i = 0; i < 4; i++)
+		KUNIT_EXPECT_EQ(test, shca_fault_wait(&rule, &state), normal[i] * 1000ull);
+	state.rng = 0;
+	rule.dist = SHCA_FAULT_DIST_EXPONENTIAL;
+	for (i = 0; i < 4; i++) {
+		/* (none is longer than 5 s) */
+		rule.jitter_ns = (i == 2 ? 1000 : 4000) * FX_MS;
+		us = div64_u64(shca_fault_wait(&rule, &state), 1000);
+		/* the error of the parabola: a hundredth of a place */
+		KUNIT_EXPECT_LE(test, us, exponential[i] + 27726u);
+		KUNIT_EXPECT_GE(test, us + 27726u, exponential[i]);
+	}
+}
+
+/* A jitter of a microsecond is none or one. */
+static void fault_wait_reaches_its_jitter(struct kunit *test)
+{
+	static const u8 dists[] = { SHCA_FAULT_DIST_UNIFORM, SHCA_FAULT_DIST_NORMAL };
+	struct shca_fault_rule rule = fault_rule();
+	struct shca_fault_state state = {};
+	u64 wait;
+	u32 d, i, ones;
+
+	rule.jitter_ns = 1000;
+	for (d = 0; d < ARRAY_SIZE(dists); d++) {
+		rule.dist = dists[d];
+		ones = 0;
+		for (i = 0; i < 100; i++) {
+			wait = shca_fault_wait(&rule, &state);
+			KUNIT_EXPECT_TRUE(test, !wait || wait == 1000);
+			ones += wait == 1000;
+		}
+		KUNIT_EXPECT_TRUE(test, ones > 25 && ones < 75);
+	}
 }
 
 static void fault_waits_without_jitter(struct kunit *test)
@@ -701,6 +783,10 @@ static struct kunit_case fault_cases[] = {
 	KUNIT_CASE_PARAM(fault_responder_refuses, forge_gen_params),
 	KUNIT_CASE(fault_without_a_receive_is_rnr),
 	KUNIT_CASE(fault_responder_expects),
+	KUNIT_CASE(fault_range_of_memory_ends_with_all),
+	KUNIT_CASE(fault_wait_is_the_same_everywhere),
+	KUNIT_CASE(fault_wait_reaches_its_jitter),
+	KUNIT_CASE(fault_list_ends),
 	{}
 };
 

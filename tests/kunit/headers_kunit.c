@@ -426,6 +426,18 @@ static void hdr_pad_fills_to_four(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, shca_hdr_pad(4096), 0);
 }
 
+/* Nothing is read behind what is there: its version would be wrong. */
+static void hdr_parse_of_a_part_of_a_bth_is_short(struct kunit *test)
+{
+	u8 buf[SHCA_BTH_BYTES] = { SHCA_OP_SEND_ONLY, 1 };
+	struct shca_pkt pkt;
+
+	KUNIT_EXPECT_EQ(test, shca_hdr_parse(&pkt, buf, SHCA_BTH_BYTES - 1, 64),
+			SHCA_PARSE_SHORT);
+	KUNIT_EXPECT_EQ(test, shca_hdr_parse(&pkt, buf, SHCA_BTH_BYTES, 64),
+			SHCA_PARSE_TVER);
+}
+
 static struct kunit_case headers_cases[] = {
 	KUNIT_CASE_PARAM(hdr_of_wire_bytes_goes_both_ways, hdr_gen_params),
 	KUNIT_CASE_PARAM(hdr_without_a_field_leaves_it, hdr_gen_params),
@@ -444,6 +456,7 @@ static struct kunit_case headers_cases[] = {
 	KUNIT_CASE(hdr_of_each_opcode_survives_both_ways),
 	KUNIT_CASE(hdr_parse_of_reserved_feth_bits_ignores_them),
 	KUNIT_CASE(hdr_pad_fills_to_four),
+	KUNIT_CASE(hdr_parse_of_a_part_of_a_bth_is_short),
 	{}
 };
 

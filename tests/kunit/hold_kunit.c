@@ -901,6 +901,70 @@ static void req_repair_passes_over_local_requests(struct kunit *test)
 	KUNIT_EXPECT_TRUE(test, shca_req_idle(&fx->req));
 }
 
+/* Behind a repair nothing that has left leaves again: a local request has its place, too. */
+static void req_repair_goes_on_behind_a_local_request(struct kunit *test)
+{
+	struct fx *fx = test->priv;
+	struct shca_req_attr attr;
+
+	fx_req_attr(&attr);
+	attr.sq_psn = 0xc00000;
+	attr.peer |= SHCA_PEER_HOLDS;
+	fx_req_start(fx, &attr);
+	fx_post(fx, SHCA_WR_SEND, 8);
+	fx_post(fx, SHCA_WR_REG_MR, 0);
+	fx_post(fx, SHCA_WR_SEND, 8);
+	KUNIT_ASSERT_EQ(test, fx_drain(fx), 2u);
+	fx_ack(fx, 0xc00000, SEQ(1));
+	KUNIT_ASSERT_TRUE(test, fx_next(fx));
+	KUNIT_EXPECT_EQ(test, fx->pkt.psn, 0xc00000u);
+	KUNIT_EXPECT_FALSE(test, fx_next(fx));
+	fx_post(fx, SHCA_WR_SEND, 8);
+	KUNIT_ASSERT_TRUE(test, fx_next(fx));
+	KUNIT_EXPECT_EQ(test, fx->pkt.psn, 0xc00002u);
+	KUNIT_EXPECT_EQ(test, fx->pkt.opcode, SHCA_OP_SEND_ONLY);
+}
+
+/* The way of other peers tells of the same gap: it is under repair. */
+static void req_sequence_nak_during_a_repair_is_void(struct kunit *test)
+{
+	struct fx *fx = test->priv;
+	u32 i;
+
+	for (i = 0; i < 4; i++)
+		fx_post(fx, SHCA_WR_SEND, 8);
+	KUNIT_ASSERT_EQ(test, fx_drain(fx), 4u);
+	fx_ack(fx, P0, SEQ(1));
+	KUNIT_ASSERT_EQ(test, fx_drain(fx), 1u);
+	KUNIT_EXPECT_EQ(test, fx_ack(fx, P0, NAK(SHCA_NAK_PSN_SEQ)), SHCA_RX_NAK_SEQ);
+	KUNIT_EXPECT_EQ(test, fx_drain(fx), 0u);
+	KUNIT_EXPECT_EQ(test, fx->req.recovery.retry_left, 3);
+}
+
+/* Behind a repair a message goes on where it stood, and the next one begins with its first packet. */
+static void req_repair_leaves_messages_whole(struct kunit *test)
+{
+	struct fx *fx = test->priv;
+
+	fx_post(fx, SHCA_WR_SEND, 3 * FX_MTU);
+	KUNIT_ASSERT_TRUE(test, fx_next(fx));
+	KUNIT_ASSERT_TRUE(test, fx_next(fx));
+	fx_ack(fx, P0, SEQ(1));
+	KUNIT_ASSERT_TRUE(test, fx_next(fx));
+	KUNIT_EXPECT_EQ(test, fx->pkt.psn, P0);
+	KUNIT_ASSERT_TRUE(test, fx_next(fx));
+	KUNIT_EXPECT_EQ(test, fx->pkt.psn, P0 + 2);
+	KUNIT_EXPECT_EQ(test, fx->pkt.opcode, SHCA_OP_SEND_LAST);
+	fx_ack(fx, P0, ACK);
+	fx_ack(fx, P0 + 1, SEQ(1));
+	KUNIT_ASSERT_TRUE(test, fx_next(fx));
+	KUNIT_EXPECT_EQ(test, fx->pkt.psn, P0 + 1);
+	fx_post(fx, SHCA_WR_SEND, 2 * FX_MTU);
+	KUNIT_ASSERT_TRUE(test, fx_next(fx));
+	KUNIT_EXPECT_EQ(test, fx->pkt.psn, P0 + 3);
+	KUNIT_EXPECT_EQ(test, fx->pkt.opcode, SHCA_OP_SEND_FIRST);
+}
+
 static struct kunit_case hold_cases[] = {
 	KUNIT_CASE(resp_tells_what_is_missing_once),
 	KUNIT_CASE(resp_names_the_latest_cause),
@@ -945,6 +1009,9 @@ static struct kunit_case hold_cases[] = {
 	KUNIT_CASE(req_full_link_keeps_what_is_new),
 	KUNIT_CASE(req_full_link_after_a_timeout_keeps_what_is_new),
 	KUNIT_CASE(req_repair_passes_over_local_requests),
+	KUNIT_CASE(req_repair_goes_on_behind_a_local_request),
+	KUNIT_CASE(req_sequence_nak_during_a_repair_is_void),
+	KUNIT_CASE(req_repair_leaves_messages_whole),
 	{}
 };
 

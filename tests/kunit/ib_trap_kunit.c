@@ -270,6 +270,66 @@ static void notices_queue(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, data[9], 0);
 }
 
+/* IBTA 13.4.9: types of notices and their numbers. */
+static void notice_has_the_type_of_its_number(struct kunit *test)
+{
+	static const struct {
+		enum shca_ib_trap kind;
+		u8 type;
+		u16 number;
+	} rows[] = {
+		{ SHCA_IB_TRAP_INTEGRITY, 0x81, 129 }, { SHCA_IB_TRAP_OVERRUN, 0x81, 130 },
+		{ SHCA_IB_TRAP_WATCHDOG, 0x81, 131 }, { SHCA_IB_TRAP_PKEY, 0x82, 257 },
+		{ SHCA_IB_TRAP_QKEY, 0x82, 258 },
+	};
+	struct fx_trap *fx = fx_trap(test);
+	u32 i;
+
+	for (i = 0; i < ARRAY_SIZE(rows); i++) {
+		if (rows[i].type == 0x81)
+			shca_ib_trap_port(&fx->traps, rows[i].kind, LID);
+		else
+			shca_ib_trap_key(&fx->traps, rows[i].kind, LID, &bad);
+		fx->now += GAP;
+		KUNIT_EXPECT_EQ(test, next(fx), rows[i].number);
+		KUNIT_EXPECT_EQ(test, fx->mad[64], rows[i].type);
+		shca_ib_trap_forget(&fx->traps);
+	}
+}
+
+/* What waits is told with what is new, whatever the CapabilityMask is; and no more than that. */
+static void change_keeps_what_waits(struct kunit *test)
+{
+	struct fx_trap *fx = fx_trap(test);
+	u32 desc;
+
+	for (desc = 0; desc < 2; desc++) {
+		shca_ib_trap_change(&fx->traps, LID, 0, desc);
+		shca_ib_trap_change(&fx->traps, LID, 0, false);
+		fx->now += GAP;
+		KUNIT_EXPECT_EQ(test, next(fx), 144u);
+		KUNIT_EXPECT_EQ(test, fx->mad[64 + 15], desc);
+		KUNIT_EXPECT_EQ(test, fx->mad[64 + 21], desc);
+		shca_ib_trap_forget(&fx->traps);
+	}
+}
+
+/* A directed SMP: its method, the LID it came from, and the path back. */
+static void bad_mkey_of_a_directed_smp_says_which_way(struct kunit *test)
+{
+	struct fx_trap *fx = fx_trap(test);
+	u8 directed[SHCA_IB_MAD_BYTES];
+
+	memcpy(directed, smp, sizeof(smp));
+	directed[1] = 0x81;
+	directed[7] = 3;
+	KUNIT_EXPECT_TRUE(test, shca_ib_trap_mkey(&fx->traps, LID, 0x5566, directed));
+	KUNIT_EXPECT_EQ(test, next(fx), 256u);
+	KUNIT_EXPECT_MEMEQ(test, fx->mad + 64 + 14, directed + 32, 2);
+	KUNIT_EXPECT_EQ(test, fx->mad[64 + 16], 2);
+	KUNIT_EXPECT_MEMEQ(test, fx->mad + 64 + 34, directed + 192, 3);
+}
+
 static struct kunit_case ib_trap_cases[] = {
 	KUNIT_CASE(trap_is_a_packet),
 	KUNIT_CASE(change_says_what),
@@ -278,6 +338,9 @@ static struct kunit_case ib_trap_cases[] = {
 	KUNIT_CASE(traps_keep_a_distance),
 	KUNIT_CASE(unsent_is_not_repressed),
 	KUNIT_CASE(notices_queue),
+	KUNIT_CASE(notice_has_the_type_of_its_number),
+	KUNIT_CASE(change_keeps_what_waits),
+	KUNIT_CASE(bad_mkey_of_a_directed_smp_says_which_way),
 	{}
 };
 

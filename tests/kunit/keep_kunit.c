@@ -98,6 +98,45 @@ static void keep_asks_again_for_what_is_lost_again(struct kunit *test)
 	expect_part(test, P0 + 3, 1);
 }
 
+/* A part of what is to be asked for again comes before that leaves: the rest of it is asked for. */
+static void keep_asks_for_what_is_left_of_the_part(struct kunit *test)
+{
+	struct fx *fx = test->priv;
+
+	respond(test, FIRST, 0, SHCA_RX_OK);
+	shca_req_gap(&fx->req, P0 + 3, P0 + 3, fx->now);
+	respond(test, MIDDLE, 1, SHCA_RX_OK);
+	expect_part(test, P0 + 2, 1);
+}
+
+/* All of it comes: nothing is asked for again, and the next READ is asked for as a whole. */
+static void keep_asks_for_no_part_that_has_come(struct kunit *test)
+{
+	struct fx *fx = test->priv;
+
+	respond(test, FIRST, 0, SHCA_RX_OK);
+	shca_req_gap(&fx->req, P0 + 2, P0 + 2, fx->now);
+	respond(test, MIDDLE, 1, SHCA_RX_OK);
+	KUNIT_EXPECT_FALSE(test, fx_next(fx));
+	fx_post(fx, SHCA_WR_RDMA_READ, 2 * FX_MTU);
+	KUNIT_ASSERT_TRUE(test, fx_next(fx));
+	KUNIT_EXPECT_EQ(test, fx->pkt.psn, P0 + NR);
+	KUNIT_EXPECT_EQ(test, fx->pkt.reth.len, 2u * FX_MTU);
+	KUNIT_EXPECT_EQ(test, fx->req.psn.next, P0 + NR + 2);
+}
+
+/* After a wait for the responder all that is left is asked for. */
+static void keep_asks_for_all_after_a_wait(struct kunit *test)
+{
+	struct fx *fx = test->priv;
+
+	respond(test, FIRST, 0, SHCA_RX_OK);
+	shca_req_gap(&fx->req, P0 + 3, P0 + 3, fx->now);
+	KUNIT_ASSERT_EQ(test, fx_ack(fx, P0 + 1, RNR(1)), SHCA_RX_NAK_RNR);
+	fx_timeout(fx);
+	expect_part(test, P0 + 1, NR - 1);
+}
+
 /* The response of a request that left after it is here, and the part is not. */
 static void keep_asks_again_where_a_later_answer_comes_first(struct kunit *test)
 {
@@ -183,6 +222,18 @@ static void keep_has_a_smaller_window(struct kunit *test)
 	fx_post(fx, SHCA_WR_RDMA_READ, 8);
 	KUNIT_EXPECT_EQ(test, fx_drain(fx), 1u);
 	respond(test, FIRST, 0, SHCA_RX_OK);
+	KUNIT_EXPECT_EQ(test, fx_drain(fx), 1u);
+}
+
+/* A congestion window that is small leaves room for two responses per packet of it. */
+static void keep_has_a_window_by_congestion(struct kunit *test)
+{
+	u32 most = SHCA_CC_WINDOW / 4 * SHCA_REQ_READ_KEPT;
+	struct fx *fx = test->priv;
+
+	fx->req.cc.cwnd = SHCA_CC_WINDOW / 4;
+	fx_post(fx, SHCA_WR_RDMA_READ, (most - NR) * FX_MTU);
+	fx_post(fx, SHCA_WR_RDMA_READ, 8);
 	KUNIT_EXPECT_EQ(test, fx_drain(fx), 1u);
 }
 
@@ -285,6 +336,25 @@ static void keep_remembers_an_acknowledgement(struct kunit *test)
 	KUNIT_EXPECT_TRUE(test, fx_pop(fx));
 	KUNIT_EXPECT_TRUE(test, fx_pop(fx));
 	KUNIT_EXPECT_FALSE(test, fx_pop(fx));
+}
+
+/* So does one that comes before all is sent again, after a time-out. */
+static void keep_remembers_an_acknowledgement_after_a_time_out(struct kunit *test)
+{
+	struct fx *fx = test->priv;
+	u32 i;
+
+	fx_post(fx, SHCA_WR_SEND, 8);
+	KUNIT_ASSERT_EQ(test, fx_drain(fx), 1u);
+	fx_timeout(fx);
+	KUNIT_ASSERT_EQ(test, fx->req.stats.timeouts, 1ull);
+	KUNIT_EXPECT_EQ(test, fx_ack(fx, P0 + NR, ACK), SHCA_RX_LOST_RESPONSE);
+	KUNIT_EXPECT_EQ(test, fx_drain(fx), 2u);
+	for (i = 0; i < NR; i++)
+		respond(test, i ? i < NR - 1 ? MIDDLE : LAST : FIRST, i, SHCA_RX_OK);
+	KUNIT_EXPECT_EQ(test, fx->req.psn.una, P0 + NR + 1);
+	KUNIT_EXPECT_TRUE(test, fx_pop(fx));
+	KUNIT_EXPECT_TRUE(test, fx_pop(fx));
 }
 
 /* The next acknowledgement says as much. */
@@ -411,15 +481,20 @@ static void resp_part_that_did_not_leave(struct kunit *test)
 static struct kunit_case keep_cases[] = {
 	KUNIT_CASE(keep_asks_for_the_missing_part),
 	KUNIT_CASE(keep_asks_again_for_what_is_lost_again),
+	KUNIT_CASE(keep_asks_for_what_is_left_of_the_part),
+	KUNIT_CASE(keep_asks_for_no_part_that_has_come),
+	KUNIT_CASE(keep_asks_for_all_after_a_wait),
 	KUNIT_CASE(keep_asks_again_where_a_later_answer_comes_first),
 	KUNIT_CASE(keep_asks_for_all_where_a_request_is_missing),
 	KUNIT_CASE(keep_asks_on_behind_a_gap),
 	KUNIT_CASE(keep_has_a_smaller_window),
+	KUNIT_CASE(keep_has_a_window_by_congestion),
 	KUNIT_CASE(keep_early_is_no_part_of_what_was_never_answered),
 	KUNIT_CASE(keep_lets_the_time_run),
 	KUNIT_CASE(keep_asks_only_where_something_is_missing),
 	KUNIT_CASE(keep_is_of_outstanding_responses),
 	KUNIT_CASE(keep_remembers_an_acknowledgement),
+	KUNIT_CASE(keep_remembers_an_acknowledgement_after_a_time_out),
 	KUNIT_CASE(keep_forgets_an_acknowledgement),
 	KUNIT_CASE(keep_early_asks_for_the_missing_part),
 	KUNIT_CASE(resp_answers_a_part),

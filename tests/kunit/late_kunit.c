@@ -109,6 +109,26 @@ static void late_is_not_what_was_sent_early(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, fx->req.recovery.reorders, 0);
 }
 
+/* The first gap of a connection is one, whatever PSN it began with. */
+static void late_first_gap_is_at_any_psn(struct kunit *test)
+{
+	struct fx *fx = test->priv;
+	struct shca_req_attr attr;
+	u32 i;
+
+	fx_req_attr(&attr);
+	attr.sq_psn = 0xc00000;
+	attr.peer |= SHCA_PEER_HOLDS;
+	fx_req_start(fx, &attr);
+	small_window(fx);
+	for (i = 0; i < 4; i++)
+		fx_post(fx, SHCA_WR_SEND, 8);
+	KUNIT_ASSERT_EQ(test, fx_drain(fx), 4u);
+	fx_ack(fx, 0xc00000, MISSING(2));
+	KUNIT_EXPECT_EQ(test, fx_drain(fx), 2u);
+	KUNIT_EXPECT_EQ(test, fx->req.cc.cwnd, 12u - 12 / 4);
+}
+
 static void late_packets_are_waited_for(struct kunit *test)
 {
 	struct fx *fx = test->priv;
@@ -229,6 +249,74 @@ static void late_repair_is_repeated(struct kunit *test)
 	missing(fx, P0, 1, P0 + 1);
 	expect_again(test, P0);
 	KUNIT_EXPECT_EQ(test, fx->req.recovery.deadline, deadline);
+}
+
+/* A repair that is overdue is no progress: the time-out stays. */
+static void late_repair_that_is_repeated_keeps_the_time_out(struct kunit *test)
+{
+	struct fx *fx = test->priv;
+	u64 deadline;
+
+	fx->req.recovery.rtt_valid = false;
+	fx_ack(fx, P0, MISSING(1));
+	expect_again(test, P0);
+	deadline = fx->req.recovery.deadline;
+	fx->now += 5 * RTT / 2;
+	missing(fx, P0, 1, P0 + 1);
+	expect_again(test, P0);
+	KUNIT_EXPECT_EQ(test, fx->req.recovery.deadline, deadline);
+}
+
+/* What is missing has not left yet, however long ago it was told: it leaves, and nothing twice. */
+static void late_repair_goes_on_where_it_stands(struct kunit *test)
+{
+	struct fx *fx = test->priv;
+	u32 nr;
+
+	for (nr = 1; nr <= 3; nr += 2) {
+		fx->req.recovery.rtt_valid = false;
+		if (nr == 1)
+			fx_ack(fx, P0, MISSING(3));
+		KUNIT_ASSERT_TRUE(test, fx_next(fx));
+		KUNIT_EXPECT_EQ(test, fx->pkt.psn, nr == 1 ? P0 : P0 + 1);
+		fx->now += 3 * RTT;
+		missing(fx, P0, nr, P0 + 3);
+	}
+	expect_again(test, P0 + 2);
+}
+
+/* All is sent again after a wait for a receive request: what is missing is among it. */
+static void late_gap_is_part_of_what_is_sent_again(struct kunit *test)
+{
+	struct fx *fx = test->priv;
+
+	fx->req.recovery.rtt_valid = false;
+	fx_ack(fx, P0, MISSING(1));
+	expect_again(test, P0);
+	fx_ack(fx, P0, SHCA_AETH_RNR | 1);
+	fx->now = shca_req_deadline(&fx->req) + 3 * RTT;
+	shca_req_timer(&fx->req, fx->now);
+	KUNIT_ASSERT_TRUE(test, fx_next(fx));
+	KUNIT_ASSERT_EQ(test, fx->pkt.psn, P0);
+	missing(fx, P0, 1, P0 + 1);
+	KUNIT_ASSERT_TRUE(test, fx_next(fx));
+	KUNIT_EXPECT_EQ(test, fx->pkt.psn, P0 + 1);
+}
+
+/* So it is after the way of other peers; and what has come counts until there is progress. */
+static void late_gap_is_part_of_going_back(struct kunit *test)
+{
+	struct fx *fx = test->priv;
+
+	fx->req.recovery.rtt_valid = false;
+	fx_ack(fx, P0, NAK(SHCA_NAK_PSN_SEQ));
+	KUNIT_ASSERT_EQ(test, fx_drain(fx), 4u);
+	fx->req.cc.wide = fx->req.cc.cwnd;
+	missing(fx, P0, 1, P0 + 1);
+	KUNIT_EXPECT_EQ(test, fx->req.recovery.beyond, 1u);
+	KUNIT_EXPECT_EQ(test, fx_drain(fx), 0u);
+	fx_ack(fx, P0, ACK);
+	KUNIT_EXPECT_EQ(test, fx->req.recovery.beyond, 0u);
 }
 
 static void late_read_responses_are_waited_for(struct kunit *test)
@@ -381,6 +469,145 @@ static void late_watch_ends(struct kunit *test)
 	}
 }
 
+/* How long a way takes is not known: the gap is repaired at once. */
+static void late_wait_needs_a_round_trip(struct kunit *test)
+{
+	struct fx *fx = test->priv;
+
+	fx->req.recovery.reorders = 1;
+	fx->req.recovery.rtt_ns = 0;
+	fx_ack(fx, P0, MISSING(1));
+	expect_again(test, P0);
+}
+
+/* A requester without a time-out waits for a round trip, and one whose time is over not at all. */
+static void late_wait_without_time_is_none(struct kunit *test)
+{
+	struct fx *fx = test->priv;
+	struct shca_req_recovery *r = &fx->req.recovery;
+
+	r->rtt_valid = false;
+	r->reorders = 2;
+	r->deadline = 0;
+	fx_ack(fx, P0, MISSING(1));
+	KUNIT_EXPECT_EQ(test, r->late_ns, fx->now + RTT);
+	fx_ack(fx, P0, ACK);
+	r->deadline = fx->now;
+	fx_ack(fx, P0 + 1, MISSING(1));
+	KUNIT_EXPECT_EQ(test, r->late_ns, fx->now);
+}
+
+/* An acknowledgement is of no single packet: that watch lasts two round trips and a quarter each. */
+static void late_watch_of_an_acknowledgement_is_short(struct kunit *test)
+{
+	struct fx *fx = test->priv;
+	struct shca_req_recovery *r = &fx->req.recovery;
+
+	r->rtt_valid = false;
+	fx_ack(fx, P0, MISSING(1));
+	expect_again(test, P0);
+	fx_ack(fx, P0, ACK);
+	fx->now += 5 * RTT / 2;
+	fx_ack(fx, P0 + 1, MISSING(1));
+	expect_again(test, P0 + 1);
+	KUNIT_EXPECT_EQ(test, r->watch_psn, P0);
+	fx_ack(fx, P0 + 1, ACK);
+	fx->now++;
+	fx_ack(fx, P0 + 2, MISSING(1));
+	expect_again(test, P0 + 2);
+	KUNIT_EXPECT_EQ(test, r->watch_psn, P0 + 2);
+}
+
+/* A repair that is sent early once more comes twice, whatever the order of packets is. */
+static void late_watch_ends_with_an_early_copy(struct kunit *test)
+{
+	struct fx *fx = test->priv;
+	struct shca_req_recovery *r = &fx->req.recovery;
+
+	r->rtt_valid = false;
+	fx_ack(fx, P0, MISSING(1));
+	expect_again(test, P0);
+	KUNIT_ASSERT_TRUE(test, r->watches);
+	fx->now = shca_req_deadline(&fx->req);
+	shca_req_timer(&fx->req, fx->now);
+	expect_again(test, P0);
+	KUNIT_ASSERT_EQ(test, fx->req.stats.early, 1ull);
+	KUNIT_EXPECT_FALSE(test, r->watches);
+}
+
+/* So it is if the next packet is sent early, since an acknowledgement is of both. */
+static void late_watch_ends_with_the_next_early_copy(struct kunit *test)
+{
+	struct fx *fx = test->priv;
+	struct shca_req_recovery *r = &fx->req.recovery;
+
+	r->rtt_valid = false;
+	fx_ack(fx, P0, MISSING(1));
+	expect_again(test, P0);
+	fx_ack(fx, P0, ACK);
+	KUNIT_ASSERT_TRUE(test, r->watches);
+	fx->now = shca_req_deadline(&fx->req);
+	shca_req_timer(&fx->req, fx->now);
+	expect_again(test, P0 + 1);
+	KUNIT_ASSERT_EQ(test, fx->req.stats.early, 1ull);
+	KUNIT_EXPECT_FALSE(test, r->watches);
+}
+
+/* But each response has its PSN: the watch of one goes on. */
+static void late_watch_of_a_response_outlives_an_early_copy(struct kunit *test)
+{
+	struct fx *fx = test->priv;
+	struct shca_req_recovery *r = &fx->req.recovery;
+
+	r->rtt_valid = false;
+	fx_ack(fx, P0 + 3, ACK);
+	fx_post(fx, SHCA_WR_RDMA_READ, 6 * FX_MTU);
+	KUNIT_ASSERT_TRUE(test, fx_next(fx));
+	r->rtt_valid = false;
+	shca_req_gap(&fx->req, P0 + 6, P0 + 6, fx->now);
+	expect_again(test, P0 + 4);
+	response(test, SHCA_OP_READ_RESP_FIRST, P0 + 4, SHCA_RX_OK);
+	response(test, SHCA_OP_READ_RESP_MIDDLE, P0 + 5, SHCA_RX_OK);
+	fx->now = shca_req_deadline(&fx->req);
+	shca_req_timer(&fx->req, fx->now);
+	expect_again(test, P0 + 6);
+	KUNIT_ASSERT_EQ(test, fx->req.stats.early, 1ull);
+	KUNIT_EXPECT_TRUE(test, r->watches);
+	KUNIT_EXPECT_EQ(test, r->watch_psn, P0 + 4);
+}
+
+/* One that is asked for early once more comes twice. */
+static void late_watch_of_a_response_ends_with_its_early_copy(struct kunit *test)
+{
+	struct fx *fx = test->priv;
+
+	fx_ack(fx, P0 + 3, ACK);
+	fx_post(fx, SHCA_WR_RDMA_READ, 6 * FX_MTU);
+	KUNIT_ASSERT_TRUE(test, fx_next(fx));
+	shca_req_gap(&fx->req, P0 + 6, P0 + 6, fx->now);
+	expect_again(test, P0 + 4);
+	KUNIT_ASSERT_TRUE(test, fx->req.recovery.watches);
+	fx->now = shca_req_deadline(&fx->req);
+	shca_req_timer(&fx->req, fx->now);
+	expect_again(test, P0 + 4);
+	KUNIT_ASSERT_EQ(test, fx->req.stats.early, 1ull);
+	KUNIT_EXPECT_FALSE(test, fx->req.recovery.watches);
+}
+
+/* A gap that is repaired once more, in part, is watched as it was. */
+static void late_watch_is_of_the_first_repair(struct kunit *test)
+{
+	struct fx *fx = test->priv;
+
+	fx->req.recovery.rtt_valid = false;
+	fx_ack(fx, P0, MISSING(2));
+	KUNIT_EXPECT_EQ(test, fx_drain(fx), 2u);
+	fx->now += RTT / 2;
+	missing(fx, P0, 1, P0 + 1);
+	expect_again(test, P0);
+	KUNIT_EXPECT_EQ(test, fx->req.recovery.watch_end, P0 + 2);
+}
+
 /* What has overtaken others does not tell how long the way of most is. */
 static void late_round_trip_is_that_of_what_is_in_order(struct kunit *test)
 {
@@ -398,6 +625,43 @@ static void late_round_trip_is_that_of_what_is_in_order(struct kunit *test)
 	fx_ack(fx, P0 + 3, ACK);
 	KUNIT_EXPECT_FALSE(test, r->rtt_valid);
 	KUNIT_EXPECT_EQ(test, r->rtt_ns, RTT + RTT / 4ull);
+}
+
+/* A new packet that leaves with the repair was sent once: its answer tells the round trip. */
+static void late_round_trip_is_of_what_left_with_the_repair(struct kunit *test)
+{
+	struct fx *fx = test->priv;
+
+	fx->req.recovery.rtt_valid = false;
+	fx_ack(fx, P0, MISSING(1));
+	expect_again(test, P0);
+	fx_post(fx, SHCA_WR_SEND, 8);
+	KUNIT_ASSERT_TRUE(test, fx_next(fx));
+	fx->now += 2 * RTT;
+	fx_ack(fx, P0 + 4, ACK);
+	KUNIT_EXPECT_EQ(test, fx->req.recovery.rtt_ns, 2ull * RTT);
+}
+
+/* An answer of another transport, or to what was never sent, says nothing of the repair. */
+static void late_sign_is_an_answer_to_what_was_sent(struct kunit *test)
+{
+	struct shca_pkt pkt = {
+		.opcode = SHCA_TRANSPORT_XRC | SHCA_OP_ACK,
+		.psn = P0 + 3,
+		.aeth = { .syndrome = ACK },
+	};
+	struct fx *fx = test->priv;
+
+	fx->req.recovery.rtt_valid = false;
+	fx_ack(fx, P0, MISSING(1));
+	expect_again(test, P0);
+	fx_ack(fx, P0 + 3, ACK);
+	KUNIT_EXPECT_EQ(test, fx_ack(fx, P0 + 4, ACK), SHCA_RX_STALE_ACK);
+	KUNIT_EXPECT_EQ(test, fx->req.recovery.reorders, 0);
+	KUNIT_EXPECT_EQ(test, shca_req_rx(&fx->req, &pkt, fx->now), SHCA_RX_STALE_ACK);
+	KUNIT_EXPECT_EQ(test, fx->req.recovery.reorders, 0);
+	KUNIT_EXPECT_EQ(test, fx_ack(fx, P0 + 3, ACK), SHCA_RX_STALE_ACK);
+	KUNIT_EXPECT_EQ(test, fx->req.recovery.reorders, SHCA_REQ_REORDERS);
 }
 
 /* ---- the responder ---------------------------------------------------------------- */
@@ -542,19 +806,34 @@ static struct kunit_case late_cases[] = {
 	KUNIT_CASE(late_answer_of_the_first_copy_undoes_the_loss),
 	KUNIT_CASE(late_answer_of_the_second_copy_does_not),
 	KUNIT_CASE(late_is_not_what_was_sent_early),
+	KUNIT_CASE(late_first_gap_is_at_any_psn),
 	KUNIT_CASE(late_packets_are_waited_for),
 	KUNIT_CASE(late_repair_has_its_round_trip),
 	KUNIT_CASE(late_packets_that_come_end_the_wait),
 	KUNIT_CASE(late_wait_is_given_up),
 	KUNIT_CASE(late_wait_ends_with_going_back),
 	KUNIT_CASE(late_repair_is_repeated),
+	KUNIT_CASE(late_repair_that_is_repeated_keeps_the_time_out),
+	KUNIT_CASE(late_repair_goes_on_where_it_stands),
+	KUNIT_CASE(late_gap_is_part_of_what_is_sent_again),
+	KUNIT_CASE(late_gap_is_part_of_going_back),
 	KUNIT_CASE(late_read_responses_are_waited_for),
 	KUNIT_CASE(late_response_is_watched),
 	KUNIT_CASE(late_wait_that_is_too_short_gets_longer),
 	KUNIT_CASE(late_wait_is_shorter_than_the_time_out),
 	KUNIT_CASE(late_wait_stays_where_nothing_waited),
 	KUNIT_CASE(late_watch_ends),
+	KUNIT_CASE(late_wait_needs_a_round_trip),
+	KUNIT_CASE(late_wait_without_time_is_none),
+	KUNIT_CASE(late_watch_of_an_acknowledgement_is_short),
+	KUNIT_CASE(late_watch_ends_with_an_early_copy),
+	KUNIT_CASE(late_watch_ends_with_the_next_early_copy),
+	KUNIT_CASE(late_watch_of_a_response_outlives_an_early_copy),
+	KUNIT_CASE(late_watch_of_a_response_ends_with_its_early_copy),
+	KUNIT_CASE(late_watch_is_of_the_first_repair),
 	KUNIT_CASE(late_round_trip_is_that_of_what_is_in_order),
+	KUNIT_CASE(late_round_trip_is_of_what_left_with_the_repair),
+	KUNIT_CASE(late_sign_is_an_answer_to_what_was_sent),
 	{}
 };
 

@@ -53,6 +53,7 @@ static const struct post_row post_rows[] = {
 	{ RC, SHCA_WR_LOCAL_INV, 0, 0, 0, 0, 0, OK },
 	{ RC, SHCA_WR_BIND_MW, 0, 0, 0, 0, 0, OK },
 	{ RC, SHCA_WR_REG_MR, 0, 0, 0, 0, 0, OK },
+	{ RC, SHCA_WR_REG_MR, 0, 0, 0, 0, true, OK },
 	{ RC, 99, 0, 8, 0, 0, 0, NO_OP },
 	{ XRC, SHCA_WR_SEND, 0, 8, 0, 0, 0, OK },
 	{ XRC, SHCA_WR_RDMA_READ, 0, 8, 0, 0, 0, OK },
@@ -91,6 +92,7 @@ static const struct post_row post_rows[] = {
 	{ RC, SHCA_WR_RDMA_READ, INLINE, 8, 0, 0, 0, NO_OP },
 	{ RC, SHCA_WR_ATOMIC_FETCH_AND_ADD, INLINE, 8, 0, 0, 0, NO_OP },
 	{ RC, SHCA_WR_ATOMIC_CMP_AND_SWP, INLINE, 8, 0, 0, 0, NO_OP },
+	{ RC, SHCA_WR_LOCAL_INV, INLINE, 0, 0, 0, 0, OK },
 	{ RC, SHCA_WR_SEND, 1 << 4, 8, 0, 0, 0, NO_OP },
 	{ RC, SHCA_WR_SEND, 1 << 15, 8, 0, 0, 0, NO_OP },
 	/* lengths, 9.7.6 */

@@ -206,6 +206,21 @@ static void gap_within_the_round_trip_keeps_an_earlier_timer(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, shca_req_deadline(&fx->req), fx->now + 1000);
 }
 
+/* Nor is the end of the round trip, by a packet that is the first to ask. */
+static void gap_within_the_round_trip_keeps_its_end(struct kunit *test)
+{
+	struct fx *fx = test->priv;
+
+	leave_behind(test, 2);
+	fx->req.recovery.hold_ns = fx->now + 1000;
+	fx_ack(fx, P0, SEQ);
+	KUNIT_ASSERT_EQ(test, shca_req_deadline(&fx->req), fx->now + 1000);
+	fx_post(fx, OP_SEND, 8);
+	KUNIT_ASSERT_TRUE(test, fx_next(fx));
+	KUNIT_EXPECT_TRUE(test, fx->pkt.ackreq);
+	KUNIT_EXPECT_EQ(test, shca_req_deadline(&fx->req), fx->now + 1000);
+}
+
 struct lost_row {
 	const char *name;
 	u8 syndrome;
@@ -603,6 +618,20 @@ static void run_is_of_a_read_that_has_begun(struct kunit *test)
 	}
 }
 
+/* What is sent again because of a NAK is not timed: which of the two is answered? */
+static void repair_is_no_part_of_a_round_trip(struct kunit *test)
+{
+	struct fx *fx = test->priv;
+
+	post_and_drain(fx, 1);
+	fx->now += 500;
+	fx_ack(fx, P0, SEQ);
+	KUNIT_ASSERT_EQ(test, fx_drain(fx), 1u);
+	fx->now += 500;
+	fx_ack(fx, P0, ACK);
+	KUNIT_EXPECT_EQ(test, fx->req.recovery.rtt_ns, 0ull);
+}
+
 static struct kunit_case repair_cases[] = {
 	KUNIT_CASE_PARAM(request_with_a_response_is_not_acknowledged,
 			 own_gen_params),
@@ -611,6 +640,7 @@ static struct kunit_case repair_cases[] = {
 	KUNIT_CASE_PARAM(gap_within_the_round_trip_waits_for_its_end,
 			 trip_gen_params),
 	KUNIT_CASE(gap_within_the_round_trip_keeps_an_earlier_timer),
+	KUNIT_CASE(gap_within_the_round_trip_keeps_its_end),
 	KUNIT_CASE_PARAM(answer_behind_a_read_is_an_implied_nak,
 			 lost_gen_params),
 	KUNIT_CASE(progress_while_sending_again_keeps_the_timer),
@@ -630,6 +660,7 @@ static struct kunit_case repair_cases[] = {
 	KUNIT_CASE(middle_of_a_read_has_no_aeth),
 	KUNIT_CASE(packet_that_is_no_response_is_dropped),
 	KUNIT_CASE(run_is_of_a_read_that_has_begun),
+	KUNIT_CASE(repair_is_no_part_of_a_round_trip),
 	{}
 };
 
