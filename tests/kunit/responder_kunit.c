@@ -1125,6 +1125,77 @@ static void resp_gather_retry_of_batch_owes_all_again(struct kunit *test)
 	fx_expect_silence(test);
 }
 
+/* A READ request for the packet at byte @off of what rx_read() reads */
+static void rx_read_packet(struct fx *fx, u32 psn, u32 off)
+{
+	struct shca_pkt pkt;
+
+	fx_request(&pkt, SHCA_OP_READ_REQUEST, psn, FX_MTU);
+	pkt.reth.va += off;
+	fx_rx(fx, &pkt);
+}
+
+/* The rest of the response has not left either, whatever part was asked for meanwhile. */
+static void resp_link_full_beside_requested_part_sends_all_from_there(struct kunit *test)
+{
+	static const struct {
+		u32 early;
+		u32 part;
+	} rows[] = { { 1, 2 }, { 2, 1 } };
+	struct fx *fx = test->priv;
+	struct shca_resp_attr attr;
+	struct shca_pkt early;
+	u32 i, k;
+
+	fx_resp_attr(&attr);
+	for (i = 0; i < ARRAY_SIZE(rows); i++) {
+		fx_resp_start(fx, &attr);
+		rx_read(fx, P0, 0);
+		for (k = 0; fx_answer(fx); k++) {
+			if (k == rows[i].early)
+				early = fx->pkt;
+		}
+		KUNIT_ASSERT_EQ(test, k, 4u);
+		rx_read_packet(fx, P0 + rows[i].part, rows[i].part * FX_MTU);
+		shca_resp_link_full(&fx->resp, &early);
+		for (k = rows[i].early; k < 4; k++) {
+			KUNIT_ASSERT_TRUE(test, fx_answer(fx));
+			KUNIT_EXPECT_EQ(test, fx->pkt.psn, P0 + k);
+		}
+		fx_expect_silence(test);
+	}
+}
+
+/* No more is sent again than was asked for. */
+static void resp_link_full_of_requested_part_sends_that_part(struct kunit *test)
+{
+	struct fx *fx = test->priv;
+
+	rx_read(fx, P0, 0);
+	while (fx_answer(fx))
+		;
+	rx_read_packet(fx, P0 + 2, 512);
+	expect_read(test, SHCA_OP_READ_RESP_ONLY, P0 + 2, 512, FX_MTU);
+	shca_resp_link_full(&fx->resp, &fx->pkt);
+	expect_read(test, SHCA_OP_READ_RESP_ONLY, P0 + 2, 512, FX_MTU);
+	fx_expect_silence(test);
+}
+
+/* The rest of the response is of the request before (IBTA 9.7.5.1.1). */
+static void resp_rnr_of_read_again_follows_rest_of_response(struct kunit *test)
+{
+	struct fx *fx = test->priv;
+
+	rx_read(fx, P0, 0);
+	expect_read(test, SHCA_OP_READ_RESP_FIRST, P0, 0, FX_MTU);
+	fx->check = SHCA_MEM_RETRY;
+	KUNIT_EXPECT_EQ(test, rx_read(fx, P0, 0), SHCA_RX_DUPLICATE);
+	expect_read(test, SHCA_OP_READ_RESP_MIDDLE, P0 + 1, 256, FX_MTU);
+	expect_read(test, SHCA_OP_READ_RESP_MIDDLE, P0 + 2, 512, FX_MTU);
+	expect_read(test, SHCA_OP_READ_RESP_LAST, P0 + 3, 768, 9);
+	fx_expect_ack(test, P0, RNR(fx->resp.attr.min_rnr_timer));
+}
+
 /* 2^23 PSNs lie between the first of the READ and the acknowledgement. */
 static void resp_ack_after_largest_read_waits(struct kunit *test)
 {
@@ -1435,6 +1506,9 @@ static struct kunit_case responder_cases[] = {
 	KUNIT_CASE(resp_gather_failed_of_repetition_is_dropped),
 	KUNIT_CASE(resp_gather_retry_yields_same_packet),
 	KUNIT_CASE(resp_gather_retry_of_batch_owes_all_again),
+	KUNIT_CASE(resp_link_full_beside_requested_part_sends_all_from_there),
+	KUNIT_CASE(resp_link_full_of_requested_part_sends_that_part),
+	KUNIT_CASE(resp_rnr_of_read_again_follows_rest_of_response),
 	KUNIT_CASE(resp_ack_after_largest_read_waits),
 	KUNIT_CASE(resp_atomic_again_replays_result),
 	KUNIT_CASE(resp_atomic_misaligned_is_invalid),
