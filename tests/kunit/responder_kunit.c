@@ -676,6 +676,23 @@ static void resp_rx_of_duplicate_is_acknowledged_on_request(struct kunit *test)
 	fx_expect_silence(test);
 }
 
+/* It was counted when it came first, or is yet to come. */
+static void resp_rx_counts_payload_of_accepted_requests(struct kunit *test)
+{
+	struct fx *fx = test->priv;
+
+	fx_rx_op(fx, SHCA_OP_WRITE_ONLY, P0, 8);
+	KUNIT_EXPECT_EQ(test, fx->resp.stats.rx_bytes, 8ull);
+	KUNIT_EXPECT_EQ(test, fx_rx_op(fx, SHCA_OP_WRITE_ONLY, P0, 8),
+			SHCA_RX_DUPLICATE);
+	KUNIT_EXPECT_EQ(test, fx_rx_op(fx, SHCA_OP_WRITE_ONLY, P0 + 2, 8),
+			SHCA_RX_OUT_OF_SEQ);
+	fx->write = SHCA_MEM_RETRY;
+	KUNIT_EXPECT_EQ(test, fx_rx_op(fx, SHCA_OP_WRITE_ONLY, P0 + 1, 8),
+			SHCA_RX_RETRY);
+	KUNIT_EXPECT_EQ(test, fx->resp.stats.rx_bytes, 8ull);
+}
+
 static void resp_acks_of_batch_are_one(struct kunit *test)
 {
 	struct fx *fx = test->priv;
@@ -909,6 +926,20 @@ static void resp_read_again_with_other_fields_is_dropped(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, fx_rx(fx, &pkt), SHCA_RX_DUPLICATE);
 	fx_expect_silence(test);
 	KUNIT_EXPECT_EQ(test, fx->resp.state, SHCA_SIDE_READY);
+}
+
+/* Its first copy would have been refused. */
+static void resp_read_again_with_payload_is_dropped(struct kunit *test)
+{
+	struct fx *fx = test->priv;
+	struct shca_pkt pkt;
+
+	fx_rx_op(fx, SHCA_OP_READ_REQUEST, P0, 8);
+	KUNIT_ASSERT_TRUE(test, fx_answer(fx));
+	fx_request(&pkt, SHCA_OP_READ_REQUEST, P0, 8);
+	pkt.paylen = 4;
+	KUNIT_EXPECT_EQ(test, fx_rx(fx, &pkt), SHCA_RX_DUPLICATE);
+	fx_expect_silence(test);
 }
 
 /*
@@ -1483,6 +1514,7 @@ static struct kunit_case responder_cases[] = {
 	KUNIT_CASE(resp_nak_of_gap_filled_moves_on),
 	KUNIT_CASE_PARAM(resp_rx_of_duplicate_is_acknowledged_on_request,
 			 dup_gen_params),
+	KUNIT_CASE(resp_rx_counts_payload_of_accepted_requests),
 	KUNIT_CASE(resp_acks_of_batch_are_one),
 	KUNIT_CASE(resp_flush_acks_acknowledges_what_did_not_ask),
 	KUNIT_CASE(resp_flush_acks_after_answer_is_silent),
@@ -1496,6 +1528,7 @@ static struct kunit_case responder_cases[] = {
 	KUNIT_CASE(resp_read_again_before_answer_is_not_doubled),
 	KUNIT_CASE_PARAM(resp_read_again_with_other_fields_is_dropped,
 			 other_gen_params),
+	KUNIT_CASE(resp_read_again_with_payload_is_dropped),
 	KUNIT_CASE(resp_read_again_with_page_absent_comes_again),
 	KUNIT_CASE(resp_reads_beyond_max_dest_rd_atomic_are_refused),
 	KUNIT_CASE(resp_larger_ring_keeps_what_is_on_record),
