@@ -2,6 +2,8 @@
 /* The RC responder: what requests do, and what is answered. */
 #include "fixture.h"
 
+#include "../../kernel/core/fast.h"
+
 #define P0	FX_RQ_PSN
 
 static void expect_ack(struct kunit *test, u32 psn, u8 syndrome, u32 msn)
@@ -448,6 +450,45 @@ static void resp_rx_of_write_imm_with_bad_key_without_receive(struct kunit *test
 	KUNIT_EXPECT_EQ(test, fx->out.events & SHCA_EV_ACCESS_ERR,
 			SHCA_EV_ACCESS_ERR);
 	expect_ack(test, P0, NAK(SHCA_NAK_ACCESS), 0);
+}
+
+/* The receive request that it takes is malformed, or its queue is broken. */
+static void resp_rx_of_write_imm_with_bad_key_and_bad_receive(struct kunit *test)
+{
+	static const struct {
+		enum shca_recv_status recv;
+		bool has_wc;
+	} rows[] = { { SHCA_RECV_BAD, true }, { SHCA_RECV_BROKEN, false } };
+	struct fx *fx = test->priv;
+	struct shca_resp_attr attr;
+	u32 i;
+
+	fx_resp_attr(&attr);
+	fx->check = SHCA_MEM_KEY;
+	for (i = 0; i < ARRAY_SIZE(rows); i++) {
+		fx_resp_start(fx, &attr);
+		fx->recv = rows[i].recv;
+		KUNIT_EXPECT_EQ(test, fx_rx_op(fx, SHCA_OP_WRITE_ONLY_IMM, P0, 8),
+				SHCA_RX_ACCESS);
+		KUNIT_EXPECT_EQ(test, fx->out.has_wc, rows[i].has_wc);
+		if (fx->out.has_wc)
+			KUNIT_EXPECT_EQ(test, fx->out.wc.status,
+					SHCA_WC_LOC_ACCESS_ERR);
+	}
+}
+
+/* One receive request reports it: the one that was taken for it before. */
+static void resp_rx_of_write_imm_with_bad_key_uses_receive_taken_ahead(struct kunit *test)
+{
+	struct fx *fx = test->priv;
+
+	KUNIT_ASSERT_TRUE(test, shca_fast_recv(&fx->resp));
+	fx->check = SHCA_MEM_KEY;
+	KUNIT_EXPECT_EQ(test, fx_rx_op(fx, SHCA_OP_WRITE_ONLY_IMM, P0, 8),
+			SHCA_RX_ACCESS);
+	KUNIT_ASSERT_TRUE(test, fx->out.has_wc);
+	KUNIT_EXPECT_EQ(test, fx->out.wc.wr_id, 1000ull);
+	KUNIT_EXPECT_EQ(test, fx->nr_recv, 1u);
 }
 
 static void resp_rx_of_write_checks_once_and_advances(struct kunit *test)
@@ -1502,6 +1543,8 @@ static struct kunit_case responder_cases[] = {
 	KUNIT_CASE(resp_rx_of_empty_write_ignores_key),
 	KUNIT_CASE_PARAM(resp_rx_of_bad_key_is_access_error, key_gen_params),
 	KUNIT_CASE(resp_rx_of_write_imm_with_bad_key_without_receive),
+	KUNIT_CASE(resp_rx_of_write_imm_with_bad_key_and_bad_receive),
+	KUNIT_CASE(resp_rx_of_write_imm_with_bad_key_uses_receive_taken_ahead),
 	KUNIT_CASE(resp_rx_of_write_checks_once_and_advances),
 	KUNIT_CASE_PARAM(resp_rx_of_write_with_other_total_is_refused,
 			 total_gen_params),
