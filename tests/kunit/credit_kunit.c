@@ -95,7 +95,7 @@ static void others_tell_none(struct kunit *test)
 	fx_rx_asking(fx, SHCA_OP_SEND_ONLY, psn, 8);
 	fx_expect_ack(test, psn, ACK);
 	resp_start(fx, true);
-	fx->resp.reach = 16;
+	fx->resp.reach = 2;
 	fx_rx_asking(fx, SHCA_OP_SEND_ONLY, psn, 8);
 	fx_expect_ack(test, psn, ACK);
 	fx->resp.reach = 1;
