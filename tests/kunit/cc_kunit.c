@@ -159,6 +159,10 @@ static void cc_small_window_is_kept_by_a_pace(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, shca_cc_on_sent(&cc, 1, 4 * FX_MS, now), 0ull);
 	KUNIT_EXPECT_EQ(test, shca_cc_on_sent(&cc, 1, 4 * FX_MS, now),
 			now + 2 * FX_MS);
+	/* and not a nanosecond more */
+	now += 10 * RTT;
+	KUNIT_EXPECT_EQ(test, shca_cc_on_sent(&cc, 1, 4 * FX_MS + 4, now),
+			now + FX_MS + 1);
 }
 
 static void cc_window_that_grows_needs_no_pace(struct kunit *test)
@@ -196,6 +200,115 @@ static void cc_rate_is_kept_by_a_pace(struct kunit *test)
 	KUNIT_EXPECT_TRUE(test, (u64)(cc.burst - 1) * MTU * 1000 <= rate);
 	KUNIT_EXPECT_TRUE(test, (u64)(cc.burst + 1) * MTU * 1000 >= rate);
 	KUNIT_EXPECT_TRUE(test, shca_cc_on_sent(&cc, 10000, RTT, now) > now);
+}
+
+/* The bytes of 2 ms at least, and each counts once. */
+static void cc_rate_is_measured_over_two_ms(struct kunit *test)
+{
+	u64 now = 1000 * FX_MS;
+	struct shca_cc cc;
+	int i;
+
+	cc_make(&cc, SHCA_CC_DCQCN);
+	shca_cc_on_sent(&cc, 2000, RTT, now);
+	for (i = 0; i < 2; i++) {
+		shca_cc_on_sent(&cc, 1, RTT, now + 2 * FX_MS - 1);
+		KUNIT_EXPECT_EQ(test, cc.measured, i * 2001ull * MTU * 500);
+		now += 2 * FX_MS;
+		shca_cc_on_sent(&cc, 2000, RTT, now);
+		KUNIT_EXPECT_EQ(test, cc.measured, 2001ull * MTU * 500);
+	}
+}
+
+/* Its stages are of a limited rate: without a CNP there are none. */
+static void cc_rate_rises_where_it_is_limited(struct kunit *test)
+{
+	u64 now = 1000 * FX_MS, rate;
+	struct shca_dcqcn before;
+	struct shca_cc cc;
+
+	cc_make(&cc, SHCA_CC_DCQCN);
+	before = cc.dcqcn;
+	KUNIT_EXPECT_EQ(test, shca_cc_on_sent(&cc, 1000, RTT, now), 0ull);
+	KUNIT_EXPECT_EQ(test, memcmp(&before, &cc.dcqcn, sizeof(before)), 0);
+	shca_cc_on_cnp(&cc, RTT, now);
+	/* the second one takes something */
+	now += 10 * FX_MS;
+	shca_cc_on_cnp(&cc, RTT, now);
+	rate = cc.dcqcn.rate;
+	shca_cc_on_sent(&cc, 1, RTT, now + FX_MS);
+	KUNIT_EXPECT_GT(test, cc.dcqcn.rate, rate);
+}
+
+/* What was to wait for the pace need not any more. */
+static void cc_limit_that_ended_holds_nothing(struct kunit *test)
+{
+	u64 now = 1000 * FX_MS;
+	struct shca_cc cc;
+
+	cc_make(&cc, SHCA_CC_DCQCN);
+	cc.due_ns = now + 50 * FX_MS;
+	cc.burst = 1;
+	KUNIT_EXPECT_EQ(test, shca_cc_on_sent(&cc, 1, RTT, now), 0ull);
+	KUNIT_EXPECT_EQ(test, cc.burst, SHCA_CC_NO_BURST);
+}
+
+/* A rate of less than a packet in a millisecond: one at a time, each for its time. */
+static void cc_low_rate_lets_one_packet_go(struct kunit *test)
+{
+	u64 now = 1000 * FX_MS;
+	struct shca_cc cc;
+
+	cc_make(&cc, SHCA_CC_DCQCN);
+	shca_cc_on_cnp(&cc, RTT, now);
+	cc.dcqcn.rate = 100409;
+	cc.dcqcn.target = 100409;
+	cc.dcqcn.rise_at = now + RTT;
+	KUNIT_EXPECT_EQ(test, shca_cc_on_sent(&cc, 1, RTT, now), now + 10198288);
+	KUNIT_EXPECT_EQ(test, cc.burst, 1u);
+}
+
+/* Acknowledgements make the window of losses larger, and are nothing to a rate. */
+static void cc_ack_leaves_the_rate(struct kunit *test)
+{
+	struct shca_dcqcn before;
+	struct shca_cc cc;
+
+	cc_make(&cc, SHCA_CC_DCQCN);
+	cc.dcqcn.rate = 1ull << 32;	/* 34 Gbit/s */
+	before = cc.dcqcn;
+	shca_cc_on_loss(&cc);
+	shca_cc_on_ack(&cc, W);
+	KUNIT_EXPECT_EQ(test, memcmp(&before, &cc.dcqcn, sizeof(before)), 0);
+}
+
+/* Whatever was known of the path before, only the window at first stays. */
+static void cc_start_forgets(struct kunit *test)
+{
+	struct shca_cc fresh, used;
+	u8 algorithm;
+
+	for (algorithm = SHCA_CC_LOSS; algorithm <= SHCA_CC_DCQCN; algorithm++) {
+		cc_make(&fresh, algorithm);
+		memset(&used, 0x5a, sizeof(used));
+		used.window = W;
+		shca_cc_start(&used, &fresh.attr, MTU);
+		KUNIT_EXPECT_EQ(test, memcmp(&used, &fresh, sizeof(used)), 0);
+	}
+}
+
+/* A microsecond above a target of a thousand: a thousandth of the window. */
+static void cc_target_is_in_microseconds(struct kunit *test)
+{
+	u64 target = shca_cc_presets.delay_target * 1000ull;
+	struct shca_cc cc;
+
+	cc_make(&cc, SHCA_CC_DELAY);
+	shca_cc_on_rtt(&cc, 1, 0, FX_MS);
+	shca_cc_on_rtt(&cc, 1 + target, 0, FX_MS);
+	KUNIT_EXPECT_EQ(test, cc.cwnd, W);
+	shca_cc_on_rtt(&cc, 1 + target + target / 1000, 0, FX_MS);
+	KUNIT_EXPECT_EQ(test, cc.cwnd, W - 1);
 }
 
 /* ---- the requester ----------------------------------------------------------- */
@@ -401,6 +514,38 @@ static void cc_wide_window_that_makes_a_queue_gets_smaller(struct kunit *test)
 	/* a window that is not wide stays */
 	shca_cc_on_rtt(&cc, 100 * RTT, 2000, FX_MS);
 	KUNIT_EXPECT_EQ(test, cc.wide, SHCA_CC_WIDE_ENOUGH);
+	shca_cc_on_rtt(&cc, 100 * RTT, 200, FX_MS);
+	KUNIT_EXPECT_EQ(test, cc.wide, SHCA_CC_WIDE_ENOUGH);
+}
+
+/* The bounds of getting smaller, and of getting wider where nothing was held back. */
+static void cc_width_at_its_bounds(struct kunit *test)
+{
+	struct shca_cc cc;
+
+	cc_make(&cc, SHCA_CC_MARKS);
+	cc_round(&cc, RTT, FX_MS);
+	cc_round(&cc, RTT, FX_MS);
+	KUNIT_EXPECT_EQ(test, cc.wide, W * 9 / 4);
+	/* (wider than what is wide enough) */
+	shca_cc_on_rtt(&cc, RTT, 0, FX_MS);
+	KUNIT_EXPECT_EQ(test, cc.wide, W * 9 / 4);
+	while (cc.cwnd < SHCA_CC_WIDEST)
+		cc_round(&cc, RTT, FX_MS);
+	/* 3277 and a quarter: it is as wide as the path and its queue take */
+	shca_cc_on_rtt(&cc, 2 * RTT, 2 * 3277, FX_MS);
+	KUNIT_EXPECT_EQ(test, cc.wide, SHCA_CC_WIDEST);
+	KUNIT_EXPECT_FALSE(test, cc.narrowed);
+	/* half of it was used; 205 and a quarter would be 256 */
+	shca_cc_on_rtt(&cc, 10 * RTT, SHCA_CC_WIDEST / 2, FX_MS);
+	KUNIT_EXPECT_EQ(test, cc.wide, SHCA_CC_WIDE_ENOUGH);
+	cc_make(&cc, SHCA_CC_MARKS);
+	cc_round(&cc, RTT, FX_MS);
+	while (cc.cwnd < SHCA_CC_WIDEST)
+		cc_round(&cc, RTT, FX_MS);
+	/* 206 and a quarter */
+	shca_cc_on_rtt(&cc, 10 * RTT, 2060, FX_MS);
+	KUNIT_EXPECT_EQ(test, cc.wide, SHCA_CC_WIDE_ENOUGH + 1);
 	shca_cc_on_rtt(&cc, 100 * RTT, 200, FX_MS);
 	KUNIT_EXPECT_EQ(test, cc.wide, SHCA_CC_WIDE_ENOUGH);
 }
@@ -666,6 +811,14 @@ static void cc_open_gate_has_no_deadline(struct kunit *test)
 static struct kunit_case cc_cases[] = {
 	KUNIT_CASE(cc_begins_with_its_window),
 	KUNIT_CASE(cc_many_losses_are_a_queue),
+	KUNIT_CASE(cc_rate_is_measured_over_two_ms),
+	KUNIT_CASE(cc_rate_rises_where_it_is_limited),
+	KUNIT_CASE(cc_limit_that_ended_holds_nothing),
+	KUNIT_CASE(cc_low_rate_lets_one_packet_go),
+	KUNIT_CASE(cc_ack_leaves_the_rate),
+	KUNIT_CASE(cc_start_forgets),
+	KUNIT_CASE(cc_target_is_in_microseconds),
+	KUNIT_CASE(cc_width_at_its_bounds),
 	KUNIT_CASE(cc_window_follows_cnps_where_it_is_asked_to),
 	KUNIT_CASE(cc_window_follows_the_delay),
 	KUNIT_CASE(cc_smaller_window_counts),

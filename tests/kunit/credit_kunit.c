@@ -95,7 +95,7 @@ static void others_tell_none(struct kunit *test)
 	fx_rx_asking(fx, SHCA_OP_SEND_ONLY, psn, 8);
 	fx_expect_ack(test, psn, ACK);
 	resp_start(fx, true);
-	fx->resp.reach = 16;
+	fx->resp.reach = 2;
 	fx_rx_asking(fx, SHCA_OP_SEND_ONLY, psn, 8);
 	fx_expect_ack(test, psn, ACK);
 	fx->resp.reach = 1;
@@ -205,6 +205,50 @@ static void credits_are_not_taken_back(struct kunit *test)
 	fx_ack(fx, P0 + 1, CREDIT(3));
 	post(fx, OP_SEND, 8);
 	KUNIT_EXPECT_EQ(test, fx_drain(fx), 5);
+}
+
+/* Nor by a code that is that of no credit. */
+static void credits_are_not_taken_back_by_none(struct kunit *test)
+{
+	struct fx *fx = test->priv;
+
+	told(test, 6);
+	post(fx, OP_SEND, 4);
+	KUNIT_ASSERT_EQ(test, fx_drain(fx), 4);
+	fx_ack(fx, P0 + 1, CREDIT(0));
+	post(fx, OP_SEND, 8);
+	KUNIT_EXPECT_EQ(test, fx_drain(fx), 5);
+}
+
+/* Also if it has two packets only. */
+static void first_of_two_packets_asks(struct kunit *test)
+{
+	struct fx *fx = test->priv;
+
+	told(test, 0);
+	fx_post(fx, OP_SEND, 2 * FX_MTU);
+	KUNIT_EXPECT_EQ(test, fx_drain(fx), 1);
+	KUNIT_EXPECT_EQ(test, fx->pkt.opcode, SHCA_OP_SEND_FIRST);
+	KUNIT_EXPECT_TRUE(test, fx->pkt.ackreq);
+}
+
+/* Requests before it are acknowledged, and none of these answers brings credit. */
+static void message_waits_as_long_as_there_is_no_credit(struct kunit *test)
+{
+	struct fx *fx = test->priv;
+
+	told(test, 1);
+	post(fx, OP_SEND, 1);
+	post(fx, SHCA_WR_RDMA_WRITE, 2);
+	fx_post(fx, OP_SEND, 3 * FX_MTU);
+	KUNIT_ASSERT_EQ(test, fx_drain(fx), 4);
+	fx_ack(fx, P0 + 2, CREDIT(0));
+	KUNIT_EXPECT_EQ(test, fx_drain(fx), 0);
+	fx_ack(fx, P0 + 3, CREDIT(0));
+	KUNIT_EXPECT_EQ(test, fx_drain(fx), 0);
+	/* its first packet has found a receive request */
+	fx_ack(fx, P0 + 4, CREDIT(0));
+	KUNIT_EXPECT_EQ(test, fx_drain(fx), 2);
 }
 
 /* A SEND without credit sends its first packet, which asks. */
@@ -468,6 +512,9 @@ static struct kunit_case credit_cases[] = {
 	KUNIT_CASE(credits_return),
 	KUNIT_CASE(only_what_takes_a_receive_counts),
 	KUNIT_CASE(credits_are_not_taken_back),
+	KUNIT_CASE(credits_are_not_taken_back_by_none),
+	KUNIT_CASE(first_of_two_packets_asks),
+	KUNIT_CASE(message_waits_as_long_as_there_is_no_credit),
 	KUNIT_CASE(first_packet_asks),
 	KUNIT_CASE(credit_comes_in_mid_message),
 	KUNIT_CASE(end_of_credits_comes_in_mid_message),

@@ -268,6 +268,23 @@ static void fast_receive_taken_ahead_is_used(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, fx->out.wc.wr_id, 1001ull);
 }
 
+/* What takes no receive request leaves it to the next message. */
+static void fast_receive_taken_ahead_outlives_a_write(struct kunit *test)
+{
+	struct fx *fx = test->priv;
+
+	start(fx);
+	fx_post(fx, SHCA_WR_SEND, 1);
+	by_packets(fx);
+	KUNIT_ASSERT_TRUE(test, shca_fast_recv(&fx->resp));
+	fx_post(fx, SHCA_WR_RDMA_WRITE, 1);
+	KUNIT_ASSERT_TRUE(test, by_fast_path(fx));
+	fx_post(fx, SHCA_WR_SEND, 1);
+	KUNIT_ASSERT_TRUE(test, by_fast_path(fx));
+	KUNIT_EXPECT_EQ(test, fx->nr_recv, 2u);
+	KUNIT_EXPECT_EQ(test, fx->out.wc.wr_id, 1001ull);
+}
+
 static void fast_bad_receive_is_told_by_packets(struct kunit *test)
 {
 	struct fx *fx = test->priv;
@@ -568,6 +585,51 @@ static void fast_datagram_changes_what_packets_change(struct kunit *test)
 				     offsetof(struct shca_resp, wr)), 0);
 }
 
+/* Its payload has been placed: it has been sent, whatever comes next. */
+static void fast_datagram_succeeds_though_its_side_fails(struct kunit *test)
+{
+	struct fx *fx = test->priv;
+
+	dg_start(fx);
+	dg_post(fx, SHCA_WR_SEND, 8, SHCA_SEND_SIGNALED, DG_QKEY);
+	dg_post(fx, SHCA_WR_SEND, 8, SHCA_SEND_SIGNALED, DG_QKEY);
+	KUNIT_ASSERT_TRUE(test, dg_by_fast_path(fx));
+	KUNIT_EXPECT_EQ(test, fx->req.psn.una, fx->req.psn.next);
+	shca_req_fail(&fx->req);
+	KUNIT_ASSERT_TRUE(test, fx_pop(fx));
+	KUNIT_EXPECT_EQ(test, fx->wc.status, SHCA_WC_SUCCESS);
+	KUNIT_ASSERT_TRUE(test, fx_pop(fx));
+	KUNIT_EXPECT_EQ(test, fx->wc.status, SHCA_WC_WR_FLUSH_ERR);
+}
+
+/* Each slot of the ring has a datagram that was sent long ago. */
+static void fast_datagram_is_none_that_was_sent(struct kunit *test)
+{
+	struct fx *fx = test->priv;
+	u32 i;
+
+	dg_start(fx);
+	for (i = 0; i < FX_ENTRIES; i++) {
+		dg_post(fx, SHCA_WR_SEND, 8, SHCA_SEND_SIGNALED, DG_QKEY);
+		KUNIT_ASSERT_TRUE(test, dg_by_fast_path(fx));
+		KUNIT_ASSERT_TRUE(test, fx_pop(fx));
+	}
+	KUNIT_EXPECT_NULL(test, shca_fast_datagram(&fx->req));
+}
+
+static void fast_datagram_without_grh_says_so(struct kunit *test)
+{
+	static const struct shca_path_info path = { .port = 1 };
+	const struct shca_send_wr *wr;
+	struct fx *fx = test->priv;
+
+	dg_start(fx);
+	wr = dg_post(fx, SHCA_WR_SEND, 8, 0, DG_QKEY);
+	KUNIT_ASSERT_TRUE(test, shca_fast_recv(&fx->resp));
+	shca_fast_datagram_done(&fx->req, &fx->resp, wr, &path, &fx->wc);
+	KUNIT_EXPECT_EQ(test, fx->wc.wc_flags, 0u);
+}
+
 static const struct rest_row dg_rest_rows[] = {
 	REQ(state), REQ(attr.transport), REQ(psn.max), REQ(draining),
 	REQ(fail.valid), REQ(gate.until), RESP(state), RESP(attr.transport),
@@ -669,6 +731,9 @@ static struct kunit_case fast_cases[] = {
 	KUNIT_CASE_PARAM(fast_datagram_changes_what_packets_change, dg_gen_params),
 	KUNIT_CASE_PARAM(fast_datagram_is_only_for_who_is_ready,
 			 dg_rest_gen_params),
+	KUNIT_CASE(fast_datagram_succeeds_though_its_side_fails),
+	KUNIT_CASE(fast_datagram_is_none_that_was_sent),
+	KUNIT_CASE(fast_datagram_without_grh_says_so),
 	KUNIT_CASE(fast_datagram_leaves_the_unusual_to_packets),
 	KUNIT_CASE(fast_datagram_receive_taken_ahead_is_used),
 	KUNIT_CASE_PARAM(fast_is_only_for_who_is_at_rest, rest_gen_params),
@@ -683,6 +748,7 @@ static struct kunit_case fast_cases[] = {
 	KUNIT_CASE(fast_waits_for_the_answer_to_a_duplicate),
 	KUNIT_CASE(fast_is_not_for_what_is_sent_again),
 	KUNIT_CASE(fast_receive_taken_ahead_is_used),
+	KUNIT_CASE(fast_receive_taken_ahead_outlives_a_write),
 	KUNIT_CASE(fast_bad_receive_is_told_by_packets),
 	KUNIT_CASE(fast_bad_receive_is_flushed),
 	{}

@@ -699,6 +699,7 @@ static void fault_responder_refuses(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, out.has_wc, row->takes_recv);
 	if (out.has_wc)
 		KUNIT_EXPECT_EQ(test, out.wc.status, SHCA_WC_LOC_PROT_ERR);
+	KUNIT_EXPECT_EQ(test, out.wc.vendor_err, SHCA_VERR_NONE);
 	KUNIT_EXPECT_EQ(test, fx->nr_recv, row->takes_recv);
 	fx_expect_ack(test, FX_RQ_PSN, row->syndrome);
 	KUNIT_EXPECT_EQ(test, fx->resp.state,
@@ -727,6 +728,26 @@ static void fault_without_a_receive_is_rnr(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, fx->resp.state, SHCA_SIDE_READY);
 }
 
+/* XRC: no SRQ is selected for a request that is not executed. */
+static void fault_of_xrc_takes_no_receive(struct kunit *test)
+{
+	struct fx *fx = test->priv;
+	struct shca_resp_attr attr;
+	struct shca_resp_out out;
+	struct shca_pkt pkt;
+
+	fx_resp_attr(&attr);
+	attr.transport = SHCA_TRANSPORT_XRC;
+	fx_resp_start(fx, &attr);
+	fx_request(&pkt, SHCA_TRANSPORT_XRC | SHCA_OP_SEND_ONLY, FX_RQ_PSN, 8);
+	KUNIT_EXPECT_EQ(test, shca_resp_forge(&fx->resp, &pkt,
+					      SHCA_FAULT_NAK_ACCESS,
+					      SHCA_WC_LOC_PROT_ERR, &out),
+			SHCA_RX_ACCESS);
+	KUNIT_EXPECT_FALSE(test, out.has_wc);
+	KUNIT_EXPECT_EQ(test, fx->nr_recv, 0u);
+}
+
 static void fault_responder_expects(struct kunit *test)
 {
 	struct fx *fx = test->priv;
@@ -739,6 +760,10 @@ static void fault_responder_expects(struct kunit *test)
 	fx_resp_attr(&attr);
 	fx_resp_start(fx, &attr);
 	KUNIT_EXPECT_TRUE(test, shca_resp_expects(&fx->resp, &pkt));
+	/* In error it executes nothing. */
+	shca_resp_fail(&fx->resp);
+	KUNIT_EXPECT_FALSE(test, shca_resp_is_next(&fx->resp, &pkt));
+	fx_resp_start(fx, &attr);
 	pkt.psn = FX_RQ_PSN + 1;
 	KUNIT_EXPECT_FALSE(test, shca_resp_expects(&fx->resp, &pkt));
 	pkt.psn = FX_RQ_PSN;
@@ -782,6 +807,7 @@ static struct kunit_case fault_cases[] = {
 	KUNIT_CASE(fault_has_a_stage),
 	KUNIT_CASE_PARAM(fault_responder_refuses, forge_gen_params),
 	KUNIT_CASE(fault_without_a_receive_is_rnr),
+	KUNIT_CASE(fault_of_xrc_takes_no_receive),
 	KUNIT_CASE(fault_responder_expects),
 	KUNIT_CASE(fault_range_of_memory_ends_with_all),
 	KUNIT_CASE(fault_wait_is_the_same_everywhere),

@@ -448,6 +448,171 @@ static void lies_end(struct kunit *test)
 	}
 }
 
+/* ---- the bounds of what is heard and told ----------------------------------- */
+
+static void idle_is_no_lane_that_has_sent(struct kunit *test)
+{
+	struct shca_ib_credits a, b;
+	u32 i;
+
+	begin(&a, &b);
+	KUNIT_EXPECT_TRUE(test, shca_ib_credits_idle(&a));
+	for (i = 0; i < LANES; i++) {
+		shca_ib_credits_take(&a, i, 68);
+		KUNIT_EXPECT_FALSE(test, shca_ib_credits_idle(&a));
+		shca_ib_credits_turn(&a);
+		KUNIT_EXPECT_TRUE(test, shca_ib_credits_idle(&a));
+	}
+}
+
+static void news_are_a_third_of_a_buffer(struct kunit *test)
+{
+	struct shca_ib_credits a, b;
+	u32 i;
+
+	for (i = 0; i < LANES; i++) {
+		begin(&a, &b);
+		tell(&b, &a);
+		shca_ib_credits_arrived(&b, 0, i, 4095);
+		KUNIT_EXPECT_FALSE(test, shca_ib_credits_news(&b));
+		shca_ib_credits_arrived(&b, 0, i, 1);
+		KUNIT_EXPECT_TRUE(test, shca_ib_credits_news(&b));
+		/* nobody is told where credits are not used */
+		shca_ib_credits_reset(&b, false);
+		KUNIT_EXPECT_FALSE(test, shca_ib_credits_news(&b));
+	}
+}
+
+static void frame_says_what_is_so(struct kunit *test)
+{
+	u8 built[SHCA_IB_SHIM_BYTES + SHCA_IB_CREDIT_BYTES];
+	struct shca_ib_credit_frame frame;
+	struct shca_ib_credits a, b;
+
+	begin(&a, &b);
+	/* a buffer that has more in it than was granted */
+	shca_ib_credits_keep(&a, 1, 12289);
+	memset(&frame, 0xff, sizeof(frame));
+	shca_ib_credits_tell(&a, none, &frame);
+	KUNIT_EXPECT_FALSE(test, frame.init);
+	KUNIT_EXPECT_FALSE(test, frame.ask);
+	KUNIT_EXPECT_EQ(test, frame.window, 16384u);
+	KUNIT_EXPECT_EQ(test, frame.lane[0].fccl, 12288u);
+	KUNIT_EXPECT_EQ(test, frame.lane[1].fccl, 0u);
+	shca_ib_vcrc_init(&tables);
+	shca_ib_credit_build(&frame, &tables, built);
+	KUNIT_EXPECT_EQ(test, built[SHCA_IB_SHIM_BYTES + 1], 0);
+	shca_ib_credits_reset(&a, true);
+	shca_ib_credits_tell(&a, none, &frame);
+	KUNIT_EXPECT_TRUE(test, frame.init);
+	/* It grants nothing, and may be so. */
+	KUNIT_EXPECT_TRUE(test, shca_ib_credits_hear(&b, &frame));
+}
+
+/* A new link finds the buffer of each lane full. */
+static void reset_forgets_what_was_granted(struct kunit *test)
+{
+	struct shca_ib_credits a, b;
+	u32 i;
+
+	begin(&a, &b);
+	for (i = 0; i < LANES; i++)
+		shca_ib_credits_keep(&b, i, 12288);
+	shca_ib_credits_reset(&a, true);
+	shca_ib_credits_reset(&b, true);
+	tell(&a, &b);
+	tell(&b, &a);
+	for (i = 0; i < LANES; i++)
+		KUNIT_EXPECT_EQ(test, shca_ib_credits_room(&a, i), 0u);
+}
+
+/* Nobody grants more than a buffer, and nothing arrives that was not sent. */
+static void lies_are_cut_exactly(struct kunit *test)
+{
+	struct shca_ib_credit_frame frame;
+	struct shca_ib_credits a, b;
+
+	begin(&a, &b);
+	shca_ib_credits_take(&a, 0, 100);
+	shca_ib_credits_tell(&b, none, &frame);
+	/* one more of each is heard */
+	frame.lane[0].fccl = 12288 + 1;
+	frame.lane[0].abr = 1;
+	KUNIT_EXPECT_TRUE(test, shca_ib_credits_hear(&a, &frame));
+	KUNIT_EXPECT_EQ(test, a.lane[0].fccl, 12289u);
+	KUNIT_EXPECT_EQ(test, a.lane[0].landed, 1u);
+	/* as much as can be, and one more */
+	frame.lane[0].fccl = 12288 + 100;
+	frame.lane[0].abr = 100;
+	KUNIT_EXPECT_TRUE(test, shca_ib_credits_hear(&a, &frame));
+	frame.lane[0].fccl++;
+	KUNIT_EXPECT_FALSE(test, shca_ib_credits_hear(&a, &frame));
+	KUNIT_EXPECT_EQ(test, a.lane[0].fccl, 12388u);
+	frame.lane[0].fccl--;
+	frame.lane[0].abr++;
+	KUNIT_EXPECT_FALSE(test, shca_ib_credits_hear(&a, &frame));
+	KUNIT_EXPECT_EQ(test, a.lane[0].landed, 100u);
+	frame.window = 16385;
+	shca_ib_credits_hear(&a, &frame);
+	KUNIT_EXPECT_EQ(test, a.window, 16384u);
+}
+
+struct period_row {
+	const char *name;
+	bool heard;
+	bool init;
+	bool turning;
+	s8 ahead;
+	bool anew;
+	bool turns;	/* afterwards */
+	u32 next;	/* as it began, if it turns */
+};
+
+static const struct period_row period_rows[] = {
+	{ "the first frame", false, false, false, 0, true, false, 0 },
+	{ "the same period", true, false, false, 0, false, false, 0 },
+	{ "its sender has begun anew", true, true, false, 0, true, false, 0 },
+	{ "its sender has begun anew, while turning", true, true, true, 1, true, false, 0 },
+	{ "the next period", true, false, false, 1, false, true, 7 },
+	{ "one more, while turning", true, false, true, 2, false, true, 0 },
+	{ "the last one ahead", true, false, false, SHCA_IB_PERIODS - 1, false, true, 7 },
+	{ "one too far ahead", true, false, false, SHCA_IB_PERIODS, true, false, 0 },
+	{ "the last one behind", true, false, false, 1 - SHCA_IB_PERIODS, false, false, 0 },
+	{ "one too far behind", true, false, false, -SHCA_IB_PERIODS, true, false, 0 },
+};
+
+static void period_desc(const struct period_row *row, char *desc)
+{
+	snprintf(desc, KUNIT_PARAM_DESC_SIZE, "%s", row->name);
+}
+
+KUNIT_ARRAY_PARAM(period, period_rows, period_desc);
+
+/* As many periods as are told apart; with another one all begins anew. */
+static void period_is_near_or_begins_anew(struct kunit *test)
+{
+	const struct period_row *row = test->param_value;
+	struct shca_ib_credit_frame frame = {
+		.init = row->init,
+		.period = 100 + row->ahead,
+		.lane[0] = { .fctbs = 5000, .began = 7 },
+	};
+	struct shca_ib_credits b = {
+		.on = true,
+		.heard = row->heard,
+		.turning = row->turning,
+		.oldest = 100,
+		.newest = 101,
+	};
+
+	shca_ib_credits_hear(&b, &frame);
+	KUNIT_EXPECT_TRUE(test, b.heard);
+	KUNIT_EXPECT_EQ(test, b.lane[0].base, row->anew ? 5000u : 0u);
+	KUNIT_EXPECT_EQ(test, b.oldest, row->anew ? frame.period : 100);
+	KUNIT_EXPECT_EQ(test, b.turning, row->turns);
+	KUNIT_EXPECT_EQ(test, b.lane[0].next, row->next);
+}
+
 /* ---- a model ---------------------------------------------------------------- */
 
 #define WIRE	512
@@ -795,6 +960,12 @@ static struct kunit_case ib_credit_cases[] = {
 	KUNIT_CASE(restart_heals),
 	KUNIT_CASE(counters_go_round),
 	KUNIT_CASE(lies_end),
+	KUNIT_CASE(idle_is_no_lane_that_has_sent),
+	KUNIT_CASE(news_are_a_third_of_a_buffer),
+	KUNIT_CASE(frame_says_what_is_so),
+	KUNIT_CASE(reset_forgets_what_was_granted),
+	KUNIT_CASE(lies_are_cut_exactly),
+	KUNIT_CASE_PARAM(period_is_near_or_begins_anew, period_gen_params),
 	KUNIT_CASE(model_agrees),
 	KUNIT_CASE_PARAM(fast_link_is_used, fx_link_gen_params),
 	{}

@@ -393,6 +393,25 @@ static void asked_for_it_answers_first(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, seg->ups[0], 3u);
 }
 
+/* As soon as the answer has left, and counted from the first request. */
+static void asked_for_it_is_done_on_time(struct kunit *test)
+{
+	struct segment *seg = segment(test, 2);
+	struct shca_ib_port *port = &seg->port[0];
+	u64 asked, due;
+
+	run(seg, 100);
+	asked = seg->now;
+	due = asked + SHCA_IB_ANSWER_NS;
+	KUNIT_EXPECT_EQ(test, shca_ib_port_ask(port, false, asked), 0u);
+	port->due = ~0ull;	/* (no hello is due before) */
+	KUNIT_EXPECT_EQ(test, shca_ib_port_deadline(port), due);
+	KUNIT_EXPECT_EQ(test, shca_ib_port_ask(port, false, asked + MS), 0u);
+	KUNIT_EXPECT_EQ(test, shca_ib_port_deadline(port), due);
+	KUNIT_EXPECT_EQ(test, shca_ib_port_tick(port, due - 1), 0u);
+	KUNIT_EXPECT_EQ(test, shca_ib_port_tick(port, due), SHCA_IB_EV_DOWN);
+}
+
 /* What is asked of a link that is down does not take it down once it is up. */
 static void asked_while_it_is_down(struct kunit *test)
 {
@@ -579,6 +598,31 @@ static void hello_both_ways(struct kunit *test)
 			SHCA_IB_SHORT);
 }
 
+static void hello_flags_are_apart(struct kunit *test)
+{
+	u8 built[SHCA_IB_SHIM_BYTES + SHCA_IB_HELLO_BYTES];
+	u8 *body = built + SHCA_IB_SHIM_BYTES;
+	struct shca_ib_hello hello = { .session = 1 };
+	struct shca_ib_shim shim;
+	u8 flags;
+
+	shca_ib_hello_build(&hello, built);
+	KUNIT_ASSERT_EQ(test, shca_ib_shim_parse(&shim, built, sizeof(built)),
+			SHCA_IB_OK);
+	for (flags = 0; flags < 4; flags++) {
+		body[14] = flags;
+		body[15] = 0xff;
+		KUNIT_ASSERT_EQ(test, shca_ib_hello_parse(&hello, &shim, body),
+				SHCA_IB_OK);
+		KUNIT_EXPECT_EQ(test, hello.bye, !!(flags & 1));
+		KUNIT_EXPECT_EQ(test, hello.credits, !!(flags & 2));
+		KUNIT_EXPECT_EQ(test, hello.lanes, 15);
+		shca_ib_hello_build(&hello, built);
+		KUNIT_EXPECT_EQ(test, body[14], flags);
+		KUNIT_EXPECT_EQ(test, body[15], 15);
+	}
+}
+
 static struct kunit_case ib_hello_cases[] = {
 	KUNIT_CASE(port_begins_without_carrier),
 	KUNIT_CASE(answer_keeps_the_distance),
@@ -593,6 +637,7 @@ static struct kunit_case ib_hello_cases[] = {
 	KUNIT_CASE(bye_of_a_stranger_is_ignored),
 	KUNIT_CASE(carrier_and_disable_take_it_down),
 	KUNIT_CASE(asked_for_it_answers_first),
+	KUNIT_CASE(asked_for_it_is_done_on_time),
 	KUNIT_CASE(asked_while_it_is_down),
 	KUNIT_CASE(restart_of_the_peer),
 	KUNIT_CASE(restart_is_down_and_up),
@@ -602,6 +647,7 @@ static struct kunit_case ib_hello_cases[] = {
 	KUNIT_CASE(flood_does_not_echo),
 	KUNIT_CASE(downs_saturate),
 	KUNIT_CASE(hello_both_ways),
+	KUNIT_CASE(hello_flags_are_apart),
 	{}
 };
 

@@ -209,7 +209,135 @@ static void high_table_goes_first(struct kunit *test)
 	}
 }
 
+static void turns_begin_with_the_first_entries(struct kunit *test)
+{
+	struct fx_turns *fx = fx_turns(test);
+	u32 table;
+
+	shca_ib_lanes_init(&fx->lanes, 3);
+	KUNIT_EXPECT_EQ(test, fx->lanes.arb[SHCA_IB_ARB_LOW][4].weight, 0);
+	fx->lanes.high_limit = 3;
+	for (table = 0; table < SHCA_IB_ARB_TABLES; table++) {
+		entry(fx, table, 0, 0, 10 + table);
+		entry(fx, table, 1, 1, 20);
+	}
+	shca_ib_arb_init(&fx->arb, &fx->lanes);
+	for (table = 0; table < SHCA_IB_ARB_TABLES; table++) {
+		KUNIT_EXPECT_EQ(test, fx->arb.at[table], 0);
+		KUNIT_EXPECT_EQ(test, fx->arb.left[table], 10 + table);
+	}
+	KUNIT_EXPECT_EQ(test, fx->arb.high_left, 3 * 4096);
+}
+
+/* Lane 0 needs no entry, and lane 8 does not exist. */
+static void lanes_are_0_to_7(struct kunit *test)
+{
+	struct fx_turns *fx = fx_turns(test);
+
+	fx->blocks[0] = 1;
+	take_turns(fx, 1);
+	KUNIT_EXPECT_EQ(test, fx->sent[0], 1u);
+	entry(fx, SHCA_IB_ARB_LOW, 0, 8, 255);
+	entry(fx, SHCA_IB_ARB_LOW, 1, 0, 1);
+	take_turns(fx, 5);
+	KUNIT_EXPECT_EQ(test, fx->sent[0], 5u);
+}
+
+/* A packet too many is in advance, and is waited for. */
+static void batch_of_a_packet_too_many_waits(struct kunit *test)
+{
+	struct fx_turns *fx = fx_turns(test);
+
+	fx->most = 10;
+	entry(fx, SHCA_IB_ARB_LOW, 0, 0, 10);
+	entry(fx, SHCA_IB_ARB_LOW, 1, 1, 10);
+	fx->blocks[0] = 20;
+	fx->blocks[1] = 10;
+	take_turns(fx, 300);
+	KUNIT_EXPECT_EQ(test, fx->sent[0], 2000u);
+	KUNIT_EXPECT_EQ(test, fx->sent[1], 2000u);
+}
+
+/* What it had in advance is forgotten, all of it. */
+static void lane_that_was_passed_has_its_whole_turn(struct kunit *test)
+{
+	struct fx_turns *fx = fx_turns(test);
+	u32 i;
+
+	entry(fx, SHCA_IB_ARB_LOW, 0, 0, 64);
+	entry(fx, SHCA_IB_ARB_LOW, 1, 1, 1);
+	fx->blocks[0] = 66 * 60;
+	fx->blocks[1] = 1;
+	take_turns(fx, 1);
+	KUNIT_EXPECT_EQ(test, fx->sent[0], 66u * 60);
+	fx->blocks[0] = 0;
+	KUNIT_EXPECT_EQ(test, next(fx), 1);
+	KUNIT_EXPECT_EQ(test, next(fx), 1);
+	fx->blocks[0] = 1;
+	for (i = 0; i < 64; i++)
+		KUNIT_EXPECT_EQ(test, next(fx), 0);
+	KUNIT_EXPECT_EQ(test, next(fx), 1);
+}
+
+static void high_table_has_weights(struct kunit *test)
+{
+	struct fx_turns *fx = fx_turns(test);
+
+	fx->lanes.high_limit = 255;
+	entry(fx, SHCA_IB_ARB_HIGH, 0, 5, 10);
+	entry(fx, SHCA_IB_ARB_HIGH, 1, 6, 30);
+	fx->blocks[5] = 1;
+	fx->blocks[6] = 1;
+	take_turns(fx, 400);
+	KUNIT_EXPECT_EQ(test, fx->sent[5], 100u);
+	KUNIT_EXPECT_EQ(test, fx->sent[6], 300u);
+}
+
+/* 255 is no number of 4 KiB, and 254 is one: 1016 packets, and one that uses it up. */
+static void high_limit_of_255_is_none(struct kunit *test)
+{
+	struct fx_turns *fx = fx_turns(test);
+
+	entry(fx, SHCA_IB_ARB_HIGH, 0, 5, 1);
+	entry(fx, SHCA_IB_ARB_LOW, 0, 2, 1);
+	fx->blocks[2] = 16;
+	fx->blocks[5] = 16;
+	fx->lanes.high_limit = 255;
+	take_turns(fx, 3000);
+	KUNIT_EXPECT_EQ(test, fx->sent[2], 0u);
+	fx->lanes.high_limit = 254;
+	take_turns(fx, 1018);
+	KUNIT_EXPECT_EQ(test, fx->sent[2], 16u);
+}
+
+/* The limit is for a low table that waits: what was sent while it did not counts not. */
+static void high_limit_begins_with_who_waits(struct kunit *test)
+{
+	struct fx_turns *fx = fx_turns(test);
+	u32 i;
+
+	fx->lanes.high_limit = 1;
+	entry(fx, SHCA_IB_ARB_HIGH, 0, 5, 1);
+	entry(fx, SHCA_IB_ARB_LOW, 0, 2, 1);
+	fx->blocks[5] = 16;
+	take_turns(fx, 10);
+	fx->blocks[2] = 16;
+	for (i = 0; i < 5; i++)
+		KUNIT_EXPECT_EQ(test, next(fx), 5);
+	/* it does not wait any more, and a lane without an entry is last */
+	fx->blocks[2] = 0;
+	fx->blocks[1] = 16;
+	KUNIT_EXPECT_EQ(test, next(fx), 5);
+}
+
 static struct kunit_case ib_lanes_cases[] = {
+	KUNIT_CASE(turns_begin_with_the_first_entries),
+	KUNIT_CASE(lanes_are_0_to_7),
+	KUNIT_CASE(batch_of_a_packet_too_many_waits),
+	KUNIT_CASE(lane_that_was_passed_has_its_whole_turn),
+	KUNIT_CASE(high_table_has_weights),
+	KUNIT_CASE(high_limit_of_255_is_none),
+	KUNIT_CASE(high_limit_begins_with_who_waits),
 	KUNIT_CASE(lanes_are_equal_at_first),
 	KUNIT_CASE(weights_share),
 	KUNIT_CASE(batches_share_as_packets),

@@ -710,6 +710,29 @@ static void late_gap_is_told_a_packet_later(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, fx->resp.patience, 0);
 }
 
+/* What came is expected still, as it was not executed: it has filled no gap. */
+static void late_gap_is_told_at_once_where_none_was_filled(struct kunit *test)
+{
+	gap(test, R0 + 3, R0, false);
+	expect_told(test, R0, 3);
+}
+
+/* Packets behind it, which are in order, tell nothing. */
+static void late_gap_that_fills_by_itself_is_one_sign(struct kunit *test)
+{
+	struct fx *fx = test->priv;
+
+	arrives(test, R0, 8, SHCA_RX_OK);
+	gap(test, R0 + 2, R0, false);
+	arrives(test, R0 + 1, 8, SHCA_RX_OK);
+	gap(test, R0 + 2, R0 + 1, false);
+	KUNIT_EXPECT_EQ(test, fx->resp.patience, SHCA_RESP_PATIENCE);
+	fx->resp.patience = 1;
+	arrives(test, R0 + 2, 8, SHCA_RX_OK);
+	gap(test, R0 + 3, R0 + 2, false);
+	KUNIT_EXPECT_EQ(test, fx->resp.patience, 1);
+}
+
 static void late_gap_is_told_where_packets_ask(struct kunit *test)
 {
 	struct fx *fx = test->priv;
@@ -800,8 +823,10 @@ static void late_gap_asked_for(struct kunit *test)
 
 static struct kunit_case late_cases[] = {
 	KUNIT_CASE(late_gap_is_told_a_packet_later),
+	KUNIT_CASE(late_gap_is_told_at_once_where_none_was_filled),
 	KUNIT_CASE(late_gap_is_told_where_packets_ask),
 	KUNIT_CASE(late_gap_that_fills_by_itself_is_a_sign),
+	KUNIT_CASE(late_gap_that_fills_by_itself_is_one_sign),
 	KUNIT_CASE(late_gap_asked_for),
 	KUNIT_CASE(late_answer_of_the_first_copy_undoes_the_loss),
 	KUNIT_CASE(late_answer_of_the_second_copy_does_not),

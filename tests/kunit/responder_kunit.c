@@ -2,6 +2,8 @@
 /* The RC responder: what requests do, and what is answered. */
 #include "fixture.h"
 
+#include "../../kernel/core/fast.h"
+
 #define P0	FX_RQ_PSN
 
 static void expect_ack(struct kunit *test, u32 psn, u8 syndrome, u32 msn)
@@ -450,6 +452,45 @@ static void resp_rx_of_write_imm_with_bad_key_without_receive(struct kunit *test
 	expect_ack(test, P0, NAK(SHCA_NAK_ACCESS), 0);
 }
 
+/* The receive request that it takes is malformed, or its queue is broken. */
+static void resp_rx_of_write_imm_with_bad_key_and_bad_receive(struct kunit *test)
+{
+	static const struct {
+		enum shca_recv_status recv;
+		bool has_wc;
+	} rows[] = { { SHCA_RECV_BAD, true }, { SHCA_RECV_BROKEN, false } };
+	struct fx *fx = test->priv;
+	struct shca_resp_attr attr;
+	u32 i;
+
+	fx_resp_attr(&attr);
+	fx->check = SHCA_MEM_KEY;
+	for (i = 0; i < ARRAY_SIZE(rows); i++) {
+		fx_resp_start(fx, &attr);
+		fx->recv = rows[i].recv;
+		KUNIT_EXPECT_EQ(test, fx_rx_op(fx, SHCA_OP_WRITE_ONLY_IMM, P0, 8),
+				SHCA_RX_ACCESS);
+		KUNIT_EXPECT_EQ(test, fx->out.has_wc, rows[i].has_wc);
+		if (fx->out.has_wc)
+			KUNIT_EXPECT_EQ(test, fx->out.wc.status,
+					SHCA_WC_LOC_ACCESS_ERR);
+	}
+}
+
+/* One receive request reports it: the one that was taken for it before. */
+static void resp_rx_of_write_imm_with_bad_key_uses_receive_taken_ahead(struct kunit *test)
+{
+	struct fx *fx = test->priv;
+
+	KUNIT_ASSERT_TRUE(test, shca_fast_recv(&fx->resp));
+	fx->check = SHCA_MEM_KEY;
+	KUNIT_EXPECT_EQ(test, fx_rx_op(fx, SHCA_OP_WRITE_ONLY_IMM, P0, 8),
+			SHCA_RX_ACCESS);
+	KUNIT_ASSERT_TRUE(test, fx->out.has_wc);
+	KUNIT_EXPECT_EQ(test, fx->out.wc.wr_id, 1000ull);
+	KUNIT_EXPECT_EQ(test, fx->nr_recv, 1u);
+}
+
 static void resp_rx_of_write_checks_once_and_advances(struct kunit *test)
 {
 	struct fx *fx = test->priv;
@@ -674,6 +715,23 @@ static void resp_rx_of_duplicate_is_acknowledged_on_request(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, fx->nr_write, 0u);
 	expect_ack(test, P0 + 1, ACK, 2);
 	fx_expect_silence(test);
+}
+
+/* It was counted when it came first, or is yet to come. */
+static void resp_rx_counts_payload_of_accepted_requests(struct kunit *test)
+{
+	struct fx *fx = test->priv;
+
+	fx_rx_op(fx, SHCA_OP_WRITE_ONLY, P0, 8);
+	KUNIT_EXPECT_EQ(test, fx->resp.stats.rx_bytes, 8ull);
+	KUNIT_EXPECT_EQ(test, fx_rx_op(fx, SHCA_OP_WRITE_ONLY, P0, 8),
+			SHCA_RX_DUPLICATE);
+	KUNIT_EXPECT_EQ(test, fx_rx_op(fx, SHCA_OP_WRITE_ONLY, P0 + 2, 8),
+			SHCA_RX_OUT_OF_SEQ);
+	fx->write = SHCA_MEM_RETRY;
+	KUNIT_EXPECT_EQ(test, fx_rx_op(fx, SHCA_OP_WRITE_ONLY, P0 + 1, 8),
+			SHCA_RX_RETRY);
+	KUNIT_EXPECT_EQ(test, fx->resp.stats.rx_bytes, 8ull);
 }
 
 static void resp_acks_of_batch_are_one(struct kunit *test)
@@ -911,6 +969,20 @@ static void resp_read_again_with_other_fields_is_dropped(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, fx->resp.state, SHCA_SIDE_READY);
 }
 
+/* Its first copy would have been refused. */
+static void resp_read_again_with_payload_is_dropped(struct kunit *test)
+{
+	struct fx *fx = test->priv;
+	struct shca_pkt pkt;
+
+	fx_rx_op(fx, SHCA_OP_READ_REQUEST, P0, 8);
+	KUNIT_ASSERT_TRUE(test, fx_answer(fx));
+	fx_request(&pkt, SHCA_OP_READ_REQUEST, P0, 8);
+	pkt.paylen = 4;
+	KUNIT_EXPECT_EQ(test, fx_rx(fx, &pkt), SHCA_RX_DUPLICATE);
+	fx_expect_silence(test);
+}
+
 /*
  * The peer may have the answer already, so nothing is held behind the request: it is told
  * to come again.
@@ -1123,6 +1195,77 @@ static void resp_gather_retry_of_batch_owes_all_again(struct kunit *test)
 						SHCA_MEM_RETRY, &fx->out);
 	}
 	fx_expect_silence(test);
+}
+
+/* A READ request for the packet at byte @off of what rx_read() reads */
+static void rx_read_packet(struct fx *fx, u32 psn, u32 off)
+{
+	struct shca_pkt pkt;
+
+	fx_request(&pkt, SHCA_OP_READ_REQUEST, psn, FX_MTU);
+	pkt.reth.va += off;
+	fx_rx(fx, &pkt);
+}
+
+/* The rest of the response has not left either, whatever part was asked for meanwhile. */
+static void resp_link_full_beside_requested_part_sends_all_from_there(struct kunit *test)
+{
+	static const struct {
+		u32 early;
+		u32 part;
+	} rows[] = { { 1, 2 }, { 2, 1 } };
+	struct fx *fx = test->priv;
+	struct shca_resp_attr attr;
+	struct shca_pkt early;
+	u32 i, k;
+
+	fx_resp_attr(&attr);
+	for (i = 0; i < ARRAY_SIZE(rows); i++) {
+		fx_resp_start(fx, &attr);
+		rx_read(fx, P0, 0);
+		for (k = 0; fx_answer(fx); k++) {
+			if (k == rows[i].early)
+				early = fx->pkt;
+		}
+		KUNIT_ASSERT_EQ(test, k, 4u);
+		rx_read_packet(fx, P0 + rows[i].part, rows[i].part * FX_MTU);
+		shca_resp_link_full(&fx->resp, &early);
+		for (k = rows[i].early; k < 4; k++) {
+			KUNIT_ASSERT_TRUE(test, fx_answer(fx));
+			KUNIT_EXPECT_EQ(test, fx->pkt.psn, P0 + k);
+		}
+		fx_expect_silence(test);
+	}
+}
+
+/* No more is sent again than was asked for. */
+static void resp_link_full_of_requested_part_sends_that_part(struct kunit *test)
+{
+	struct fx *fx = test->priv;
+
+	rx_read(fx, P0, 0);
+	while (fx_answer(fx))
+		;
+	rx_read_packet(fx, P0 + 2, 512);
+	expect_read(test, SHCA_OP_READ_RESP_ONLY, P0 + 2, 512, FX_MTU);
+	shca_resp_link_full(&fx->resp, &fx->pkt);
+	expect_read(test, SHCA_OP_READ_RESP_ONLY, P0 + 2, 512, FX_MTU);
+	fx_expect_silence(test);
+}
+
+/* The rest of the response is of the request before (IBTA 9.7.5.1.1). */
+static void resp_rnr_of_read_again_follows_rest_of_response(struct kunit *test)
+{
+	struct fx *fx = test->priv;
+
+	rx_read(fx, P0, 0);
+	expect_read(test, SHCA_OP_READ_RESP_FIRST, P0, 0, FX_MTU);
+	fx->check = SHCA_MEM_RETRY;
+	KUNIT_EXPECT_EQ(test, rx_read(fx, P0, 0), SHCA_RX_DUPLICATE);
+	expect_read(test, SHCA_OP_READ_RESP_MIDDLE, P0 + 1, 256, FX_MTU);
+	expect_read(test, SHCA_OP_READ_RESP_MIDDLE, P0 + 2, 512, FX_MTU);
+	expect_read(test, SHCA_OP_READ_RESP_LAST, P0 + 3, 768, 9);
+	fx_expect_ack(test, P0, RNR(fx->resp.attr.min_rnr_timer));
 }
 
 /* 2^23 PSNs lie between the first of the READ and the acknowledgement. */
@@ -1400,6 +1543,8 @@ static struct kunit_case responder_cases[] = {
 	KUNIT_CASE(resp_rx_of_empty_write_ignores_key),
 	KUNIT_CASE_PARAM(resp_rx_of_bad_key_is_access_error, key_gen_params),
 	KUNIT_CASE(resp_rx_of_write_imm_with_bad_key_without_receive),
+	KUNIT_CASE(resp_rx_of_write_imm_with_bad_key_and_bad_receive),
+	KUNIT_CASE(resp_rx_of_write_imm_with_bad_key_uses_receive_taken_ahead),
 	KUNIT_CASE(resp_rx_of_write_checks_once_and_advances),
 	KUNIT_CASE_PARAM(resp_rx_of_write_with_other_total_is_refused,
 			 total_gen_params),
@@ -1412,6 +1557,7 @@ static struct kunit_case responder_cases[] = {
 	KUNIT_CASE(resp_nak_of_gap_filled_moves_on),
 	KUNIT_CASE_PARAM(resp_rx_of_duplicate_is_acknowledged_on_request,
 			 dup_gen_params),
+	KUNIT_CASE(resp_rx_counts_payload_of_accepted_requests),
 	KUNIT_CASE(resp_acks_of_batch_are_one),
 	KUNIT_CASE(resp_flush_acks_acknowledges_what_did_not_ask),
 	KUNIT_CASE(resp_flush_acks_after_answer_is_silent),
@@ -1425,6 +1571,7 @@ static struct kunit_case responder_cases[] = {
 	KUNIT_CASE(resp_read_again_before_answer_is_not_doubled),
 	KUNIT_CASE_PARAM(resp_read_again_with_other_fields_is_dropped,
 			 other_gen_params),
+	KUNIT_CASE(resp_read_again_with_payload_is_dropped),
 	KUNIT_CASE(resp_read_again_with_page_absent_comes_again),
 	KUNIT_CASE(resp_reads_beyond_max_dest_rd_atomic_are_refused),
 	KUNIT_CASE(resp_larger_ring_keeps_what_is_on_record),
@@ -1435,6 +1582,9 @@ static struct kunit_case responder_cases[] = {
 	KUNIT_CASE(resp_gather_failed_of_repetition_is_dropped),
 	KUNIT_CASE(resp_gather_retry_yields_same_packet),
 	KUNIT_CASE(resp_gather_retry_of_batch_owes_all_again),
+	KUNIT_CASE(resp_link_full_beside_requested_part_sends_all_from_there),
+	KUNIT_CASE(resp_link_full_of_requested_part_sends_that_part),
+	KUNIT_CASE(resp_rnr_of_read_again_follows_rest_of_response),
 	KUNIT_CASE(resp_ack_after_largest_read_waits),
 	KUNIT_CASE(resp_atomic_again_replays_result),
 	KUNIT_CASE(resp_atomic_misaligned_is_invalid),

@@ -102,7 +102,7 @@ static void list_new_entries_wait_for_the_poster(struct kunit *test)
 	u32 old, one, two;
 
 	add(fx, 1, ~0ull, 0, &old);
-	fx->tm.unexpected++;
+	shca_tm_missed(&fx->tm);
 	add(fx, 2, ~0ull, 0, &one);
 	add(fx, 3, ~0ull, 0, &two);
 	KUNIT_EXPECT_EQ(test, shca_tm_match(&fx->tm, 2), SHCA_TM_NIL);
@@ -554,6 +554,23 @@ static void resp_write_imm_takes_a_receive(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, fx->tm.unexpected, 1u);
 }
 
+/* The message before was matched, which is nothing to this one. */
+static void resp_refused_write_imm_has_no_tag(struct kunit *test)
+{
+	struct fx *fx = test->priv;
+	u32 handle;
+
+	add(fx, 7, ~0ull, 1000, &handle);
+	KUNIT_EXPECT_EQ(test, rx_msg(fx, SHCA_OP_SEND_ONLY, P0, SHCA_TMH_EAGER,
+				     7, 20), SHCA_RX_OK);
+	fx->check = SHCA_MEM_KEY;
+	KUNIT_EXPECT_EQ(test, fx_rx_op(fx, SHCA_OP_WRITE_ONLY_IMM, P0 + 1, 8),
+			SHCA_RX_ACCESS);
+	KUNIT_ASSERT_TRUE(test, fx->out.has_wc);
+	KUNIT_EXPECT_EQ(test, fx->out.wc.opcode, SHCA_WC_RECV);
+	KUNIT_EXPECT_EQ(test, fx->out.wc.wc_flags, 0u);
+}
+
 /* ---- requests of the adapter's own ---------------------------------------------- */
 
 static void req_pop_tells_the_adapters_own(struct kunit *test)
@@ -709,6 +726,7 @@ static struct kunit_case tm_cases[] = {
 	KUNIT_CASE(resp_unexpected_that_breaks_off_does_not_count),
 	KUNIT_CASE(resp_counted_message_stays_counted),
 	KUNIT_CASE(resp_write_imm_takes_a_receive),
+	KUNIT_CASE(resp_refused_write_imm_has_no_tag),
 	KUNIT_CASE(req_pop_tells_the_adapters_own),
 	{}
 };

@@ -366,6 +366,22 @@ static void uc_gap_gives_up_receive_of_srq(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, fx->out.wc.wr_id, 1001ull);
 }
 
+/* A WRITE takes none: it gives up that of a SEND that it interrupts, if there is one. */
+static void uc_write_gives_up_receive_of_srq(struct kunit *test)
+{
+	struct fx *fx = test->priv;
+
+	start(fx, SHCA_TRANSPORT_UC);
+	fx->resp.attr.shared = true;
+	KUNIT_EXPECT_EQ(test, fx_rx_op(fx, UC(WRITE_ONLY), P0, 8), SHCA_RX_OK);
+	KUNIT_EXPECT_FALSE(test, fx->out.has_wc);
+	fx_rx_op(fx, UC(SEND_FIRST), P0 + 1, FX_MTU);
+	KUNIT_EXPECT_EQ(test, fx_rx_op(fx, UC(WRITE_ONLY), P0 + 2, 8), SHCA_RX_OK);
+	KUNIT_ASSERT_TRUE(test, fx->out.has_wc);
+	KUNIT_EXPECT_EQ(test, fx->out.wc.status, SHCA_WC_REM_ABORT_ERR);
+	KUNIT_EXPECT_EQ(test, fx->out.wc.vendor_err, SHCA_VERR_NONE);
+}
+
 static void uc_each_opcode_after_each_never_fails(struct kunit *test)
 {
 	struct fx *fx = test->priv;
@@ -561,6 +577,7 @@ static struct kunit_case unreliable_cases[] = {
 	KUNIT_CASE(uc_send_longer_than_buffer_is_told),
 	KUNIT_CASE(uc_send_longer_than_buffer_of_kernel_is_dropped),
 	KUNIT_CASE(uc_gap_gives_up_receive_of_srq),
+	KUNIT_CASE(uc_write_gives_up_receive_of_srq),
 	KUNIT_CASE(uc_each_opcode_after_each_never_fails),
 	KUNIT_CASE(ud_message_counts_grh),
 	KUNIT_CASE(ud_with_other_qkey_is_dropped),

@@ -230,7 +230,93 @@ static void window_remembers_the_path_before_its_queue(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, win.base_ns, 3 * RTT);
 }
 
+/* The least one of ten seconds is kept as that of either half. */
+static void window_keeps_the_least_round_trip_of_each_half(struct kunit *test)
+{
+	u64 begin = RTT, half = 5000 * FX_MS;
+	struct shca_window win;
+
+	win_make(&win);
+	shca_window_path(&win, 2 * RTT, begin + half - 1);
+	shca_window_path(&win, 4 * RTT, begin + half);
+	shca_window_path(&win, 3 * RTT, begin + half + 1);
+	shca_window_path(&win, 5 * RTT, begin + 2 * half - 1);
+	KUNIT_EXPECT_EQ(test, win.base_ns, RTT);
+	shca_window_path(&win, 6 * RTT, begin + 2 * half);
+	KUNIT_EXPECT_EQ(test, win.base_ns, 3 * RTT);
+}
+
+/* 0 is that nothing was measured. */
+static void window_round_trip_takes_time(struct kunit *test)
+{
+	struct shca_window win;
+
+	shca_window_start(&win, MOST);
+	shca_window_path(&win, 0, RTT);
+	KUNIT_EXPECT_EQ(test, win.rtt_ns, 1ull);
+	KUNIT_EXPECT_EQ(test, win.base_ns, 1ull);
+}
+
+/* alpha: by a 16th, at the end of each round of a window of packets (RFC 8257). */
+static void window_counts_rounds_with_a_cnp(struct kunit *test)
+{
+	struct shca_window win;
+	u32 alpha;
+
+	shca_window_start(&win, MOST);
+	KUNIT_EXPECT_EQ(test, win.alpha, SHCA_WIN_ALPHA);
+	shca_window_ack(&win, 1);
+	alpha = win.alpha;
+	shca_window_ack(&win, MOST - 1);
+	KUNIT_EXPECT_EQ(test, win.alpha, alpha);
+	shca_window_ack(&win, 1);
+	alpha -= alpha / 16;
+	KUNIT_EXPECT_EQ(test, win.alpha, alpha);
+	/* a round with one, and another without, of half as many packets */
+	shca_window_cnp(&win);
+	shca_window_ack(&win, MOST);
+	alpha -= alpha / 16;
+	alpha += SHCA_WIN_ALPHA / 16;
+	KUNIT_EXPECT_EQ(test, win.alpha, alpha);
+	shca_window_ack(&win, win.cwnd >> SHCA_WIN_SHIFT);
+	alpha -= alpha / 16;
+	KUNIT_EXPECT_EQ(test, win.alpha, alpha);
+}
+
+/* A ninth more: 230 / 256 of the growth, squared. */
+static void window_growth_is_rounded_down(struct kunit *test)
+{
+	struct shca_window win;
+
+	win_make(&win);
+	win.cwnd = 64 * PKT;
+	shca_window_path(&win, RTT * 10 / 9, 2 * RTT);
+	shca_window_ack(&win, 64);
+	KUNIT_EXPECT_EQ(test, win.cwnd, 64 * PKT + 230 * 230 / 256);
+}
+
+/* alpha is 0: what stands in the queue is 460 / 1024, or is not known. */
+static void window_falls_by_a_known_queue(struct kunit *test)
+{
+	struct shca_window win;
+
+	win_make(&win);
+	win.alpha = 0;
+	shca_window_path(&win, 1818506, 2 * RTT);
+	shca_window_cnp(&win);
+	KUNIT_EXPECT_EQ(test, win.cwnd, WHOLE - WHOLE / 1024 * 460);
+	shca_window_start(&win, MOST);
+	win.alpha = 0;
+	shca_window_cnp(&win);
+	KUNIT_EXPECT_EQ(test, win.cwnd, WHOLE);
+}
+
 static struct kunit_case window_cases[] = {
+	KUNIT_CASE(window_keeps_the_least_round_trip_of_each_half),
+	KUNIT_CASE(window_round_trip_takes_time),
+	KUNIT_CASE(window_counts_rounds_with_a_cnp),
+	KUNIT_CASE(window_growth_is_rounded_down),
+	KUNIT_CASE(window_falls_by_a_known_queue),
 	KUNIT_CASE(window_begins_at_its_most),
 	KUNIT_CASE(window_falls_once_a_round),
 	KUNIT_CASE(window_falls_by_the_share_of_marked_rounds),
