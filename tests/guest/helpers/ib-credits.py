@@ -86,8 +86,7 @@ class Sender:
 
 def limits(peer, senders):
     """Each lane sends what it may, and no more. Nothing was granted before."""
-    before = peer.carried[0]
-    peer.grant(0, 5)
+    before = peer.grant(0, 5)
     peer.tell()
     for sender in senders:
         sender.post(40)
@@ -108,11 +107,13 @@ def limits(peer, senders):
 
 def window(peer, sender):
     """What is on its way over all lanes."""
-    peer.taken = list(peer.abr)
+    with peer.lock:
+        peer.taken = list(peer.abr)
+        carried = sum(peer.carried)
     peer.window = 4 * CHARGE
     peer.tell()
     time.sleep(0.1)
-    before, carried = peer.count(), sum(peer.carried)
+    before = peer.count()
     sender.post(20)
     check("window.sends", wait(lambda: sum(peer.carried) - carried >= 4))
     time.sleep(0.3)

@@ -112,10 +112,12 @@ class Peer:
         self._frame(CREDITS, body, session)
 
     def grant(self, lane, packets):
-        """A lane takes so many more, and then no more; never less than it did."""
+        """A lane takes so many more, and then no more; never less than it did.
+        Returns how many it has carried."""
         with self.lock:
             self.free[lane] = False
             self.limit[lane] = self.abr[lane] + packets * CHARGE
+            return self.carried[lane]
 
     def frees(self, *lanes):
         """Lanes take whatever comes."""
