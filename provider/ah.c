@@ -5,11 +5,11 @@
  * A program may destroy a handle as soon as it has posted, because an adapter has a
  * copy of the address by then. Here the kernel reads the address with the request. That
  * may be later: in a stream without doorbells, at a static rate, behind a full queue of
- * the network. So a handle lives on until the queues that used it have no
- * request left from before its end.
+ * the network. So a handle lives on until the queues that used it have no request left
+ * from before its end.
  *
- * A program that destroys a handle looks after those that still live. The end of a
- * queue or of the protection domain is the end of what waits for it.
+ * A program that makes or destroys a handle looks after those that still live. The end of
+ * a queue or of the protection domain is the end of what waits for it.
  */
 #include "softhca.h"
 
@@ -135,9 +135,14 @@ void shca_ahs_uninit(struct shca_ahs *ahs)
 
 struct ibv_ah *shca_create_ah(struct ibv_pd *pd, struct ibv_ah_attr *attr)
 {
+	struct shca_ahs *ahs = &to_shca_context(pd->context)->ahs;
 	struct shca_cmd_create_ah_resp resp = {};
 	struct shca_ah *ah;
 
+	/* (those that could have gone count among the device's handles) */
+	pthread_mutex_lock(&ahs->lock);
+	shca_ahs_look(ahs, NULL);
+	pthread_mutex_unlock(&ahs->lock);
 	ah = calloc(1, sizeof(*ah));
 	if (!ah)
 		return NULL;

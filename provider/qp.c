@@ -339,8 +339,8 @@ int shca_modify_qp(struct ibv_qp *ibqp, struct ibv_qp_attr *attr, int mask)
 	if ((mask & IBV_QP_STATE) && attr->qp_state == IBV_QPS_RESET) {
 		qp->ece_is_set = false;
 		shca_qp_purge_cqs(ibqp, ibqp->qp_num);
-		if (to_shca_qp(ibqp)->index)
-			shca_qp_restart_rings(to_shca_qp(ibqp));
+		if (qp->index)
+			shca_qp_restart_rings(qp);
 		if (ibqp->qp_type == IBV_QPT_UD && qp->index)
 			shca_ahs_empty_qp(&to_shca_context(ibqp->context)->ahs, qp);
 	}

@@ -118,7 +118,9 @@ static inline void shca_ah_used(const struct shca_qp *qp, struct shca_ah *ah)
 						 false, __ATOMIC_RELAXED,
 						 __ATOMIC_RELAXED)))
 		return;
-	__atomic_store_n(&ah->shared, true, __ATOMIC_RELAXED);
+	/* Written once: others read this line with each post. */
+	if (unlikely(!__atomic_load_n(&ah->shared, __ATOMIC_RELAXED)))
+		__atomic_store_n(&ah->shared, true, __ATOMIC_RELAXED);
 }
 
 /**

@@ -172,11 +172,9 @@ u32 shca_ib_process_smp(struct shca_dev *dev, const void *in, void *out,
 	};
 	struct shca_ib_link *link = dev->ib;
 	u32 what, i;
-	u64 now;
 
 	shca_ib_lock_tallies(link);
-	now = ktime_get_ns();
-	from.now = now;
+	from.now = ktime_get_ns();
 	what = shca_ib_smp(&link->sma, in, out, &from);
 	if (what & SHCA_IB_SMA_PKEYS)
 		for (i = 0; i < SHCA_LIM_PKEYS; i++)
@@ -186,9 +184,10 @@ u32 shca_ib_process_smp(struct shca_dev *dev, const void *in, void *out,
 	shca_ib_tell(link, what);
 	/* The answer leaves by this link, after the return. */
 	if (what & (SHCA_IB_SMA_DISABLE | SHCA_IB_SMA_POLL))
-		shca_ib_note(link, shca_ib_port_ask(&link->phy, what & SHCA_IB_SMA_DISABLE, now));
+		shca_ib_note(link, shca_ib_port_ask(&link->phy, what & SHCA_IB_SMA_DISABLE,
+						    from.now));
 	shca_ib_trapped(link, what);
-	shca_ib_arm(link, now);
+	shca_ib_arm(link, from.now);
 	shca_ib_unlock(link);
 	return what;
 }
