@@ -50,15 +50,19 @@ static inline void shca_bh_cancel(struct shca_bh *bh)
 	cancel_work_sync(&bh->work);
 }
 
-/* Context: may sleep. What was scheduled before has run. */
-static inline void shca_bh_flush(struct shca_bh *bh)
+/*
+ * Whether the work is scheduled or runs. If not, what it did is visible. (Nobody waits
+ * with flush_work(): a consumer may destroy its queues from a workqueue that serves
+ * reclaim, as IPoIB does, and such a one must not flush one of another kind.)
+ * Context: any.
+ */
+static inline bool shca_bh_is_busy(struct shca_bh *bh)
 {
-	flush_work(&bh->work);
+	return work_busy(&bh->work);
 }
 
 #else /* tasklets, which WQ_BH replaced in 6.9 */
 
-#include <linux/delay.h>
 #include <linux/interrupt.h>
 
 #define SHCA_BH_ON_CPU	0
@@ -92,12 +96,11 @@ static inline void shca_bh_cancel(struct shca_bh *bh)
 	tasklet_kill(&bh->tasklet);
 }
 
-/* (tasklet_kill() would lose what others schedule meanwhile) */
-static inline void shca_bh_flush(struct shca_bh *bh)
+/* (one that runs is marked so before its mark of being scheduled is taken off) */
+static inline bool shca_bh_is_busy(struct shca_bh *bh)
 {
-	while (test_bit(TASKLET_STATE_SCHED, &bh->tasklet.state))
-		usleep_range(20, 100);
-	tasklet_unlock_wait(&bh->tasklet);
+	return test_bit_acquire(TASKLET_STATE_SCHED, &bh->tasklet.state) ||
+	       test_bit_acquire(TASKLET_STATE_RUN, &bh->tasklet.state);
 }
 
 #endif

@@ -11,6 +11,7 @@
  */
 #include "cq.h"
 
+#include <linux/delay.h>
 #include <linux/overflow.h>
 #include <linux/slab.h>
 #include <linux/timekeeping.h>
@@ -399,11 +400,21 @@ void shca_cq_keep_order(struct shca_cq *cq, const struct shca_sge *sge, u32 nr)
 
 void shca_cq_settle(struct shca_cq *cq)
 {
+	u32 turns;
+
 	if (cq->is_user)
 		return;
 	hrtimer_cancel(&cq->mod_timer);
 	shca_cq_mod_timer(&cq->mod_timer);
-	shca_bh_flush(&cq->comp_bh);
+	/*
+	 * The first turn that begins from here on is of what was scheduled before, and
+	 * it has ended when the second one begins. Other QPs keep the CQ busy for ever.
+	 */
+	turns = smp_load_acquire(&cq->comp_turns);
+	while (shca_bh_is_busy(&cq->comp_bh) &&
+	       /* (pairs with shca_cq_comp(): the turn before is visible) */
+	       smp_load_acquire(&cq->comp_turns) - turns < 2)
+		usleep_range(20, 100);
 }
 
 SHCA_BH_HANDLER(shca_cq_err)
@@ -423,6 +434,8 @@ SHCA_BH_HANDLER(shca_cq_comp)
 {
 	struct shca_cq *cq = container_of(bh, struct shca_cq, comp_bh);
 
+	/* (shca_cq_settle() takes it for the end of the turn before) */
+	smp_store_release(&cq->comp_turns, cq->comp_turns + 1);
 	cq->ibcq.comp_handler(&cq->ibcq, cq->ibcq.cq_context);
 }
 

@@ -13,6 +13,7 @@
 #include <linux/scatterlist.h>
 #include <linux/sched.h>
 #include <linux/slab.h>
+#include <linux/workqueue.h>
 #include <rdma/ib_cache.h>
 #include <rdma/ib_verbs.h>
 
@@ -301,6 +302,75 @@ static int no_event_after_destruction(void)
 	return 0;
 }
 
+/* ---- ends ------------------------------------------------------------------- */
+
+static int turns_begun, turns_ended;
+
+static void slow_handler(struct ib_cq *cq, void *context)
+{
+	WRITE_ONCE(turns_begun, turns_begun + 1);
+	mdelay(5);
+	WRITE_ONCE(turns_ended, turns_ended + 1);
+}
+
+struct ending {
+	struct work_struct work;
+	bool within, after;
+};
+
+/* Destroys the QP while its CQ's handler runs, on another CPU if there is one. */
+static void destroy_in_handler(struct work_struct *work)
+{
+	struct ending *ending = container_of(work, struct ending, work);
+	unsigned long until = jiffies + msecs_to_jiffies(WAIT_MS);
+
+	while (!READ_ONCE(turns_begun) && !time_after(jiffies, until))
+		cond_resched();
+	ending->within = !READ_ONCE(turns_ended);
+	ib_destroy_qp(a.qp);
+	a.qp = NULL;
+	ending->after = READ_ONCE(turns_ended) == 1;
+}
+
+/*
+ * A workqueue that serves reclaim may end queues, as IPoIB's does: the kernel warns of
+ * one that waits for another kind of workqueue. The handler is done then.
+ */
+static int queues_end_within_reclaim(void)
+{
+	struct workqueue_struct *wq =
+		alloc_workqueue("softhca_consumer", WQ_MEM_RECLAIM | WQ_UNBOUND, 1);
+	struct ib_rdma_wr wr = { .wr.opcode = IB_WR_RDMA_WRITE,
+				 .wr.send_flags = IB_SEND_SIGNALED };
+	struct ending ending;
+	int i, within = 0, err = 0;
+
+	REQUIRE(wq);
+	INIT_WORK_ONSTACK(&ending.work, destroy_in_handler);
+	for (i = 0; i < 20 && !err; i++) {
+		turns_begun = 0;
+		turns_ended = 0;
+		err = pair_make(false);
+		if (err)
+			break;
+		a.cq->comp_handler = slow_handler;
+		ib_req_notify_cq(a.cq, IB_CQ_NEXT_COMP);
+		queue_work(wq, &ending.work);
+		err = post(&a, &wr.wr);
+		flush_work(&ending.work);
+		if (!ending.after)
+			err = -EINVAL;
+		within += ending.within;
+		end_destroy(&a);
+		end_destroy(&b);
+	}
+	destroy_work_on_stack(&ending.work);
+	destroy_workqueue(wq);
+	pr_info("%d of %d within a handler\n", within, i);
+	REQUIRE(!err);
+	return 0;
+}
+
 /* ---- bursts ----------------------------------------------------------------- */
 
 /*
@@ -322,7 +392,8 @@ static int first_poll(int nr, bool *timely)
 			return -EIO;
 	do {
 		n = ib_poll_cq(a.cq, ARRAY_SIZE(wc), wc);
-		cpu_relax();
+		/* (a device may need ksoftirqd, on this CPU) */
+		cond_resched();
 	} while (!n && !time_after(jiffies, until));
 	first = n;
 	*timely = ktime_us_delta(ktime_get(), begin) < burst_us;
@@ -533,6 +604,7 @@ static const struct {
 	TEST(qp_events_come_outside_of_calls),
 	TEST(srq_events_come_outside_of_calls),
 	TEST(no_event_after_destruction),
+	TEST(queues_end_within_reclaim),
 	TEST(completions_come_in_bursts),
 	TEST(fast_registration_of_most_pages),
 	TEST(failed_registration_is_bind_error),
