@@ -452,7 +452,6 @@ static void lies_end(struct kunit *test)
 
 static void idle_is_no_lane_that_has_sent(struct kunit *test)
 {
-	struct shca_ib_credits a, b;
 	u32 i;
 
 	begin(&a, &b);
@@ -467,7 +466,6 @@ static void idle_is_no_lane_that_has_sent(struct kunit *test)
 
 static void news_are_a_third_of_a_buffer(struct kunit *test)
 {
-	struct shca_ib_credits a, b;
 	u32 i;
 
 	for (i = 0; i < LANES; i++) {
@@ -487,7 +485,6 @@ static void frame_says_what_is_so(struct kunit *test)
 {
 	u8 built[SHCA_IB_SHIM_BYTES + SHCA_IB_CREDIT_BYTES];
 	struct shca_ib_credit_frame frame;
-	struct shca_ib_credits a, b;
 
 	begin(&a, &b);
 	/* a buffer that has more in it than was granted */
@@ -512,7 +509,6 @@ static void frame_says_what_is_so(struct kunit *test)
 /* A new link finds the buffer of each lane full. */
 static void reset_forgets_what_was_granted(struct kunit *test)
 {
-	struct shca_ib_credits a, b;
 	u32 i;
 
 	begin(&a, &b);
@@ -530,7 +526,6 @@ static void reset_forgets_what_was_granted(struct kunit *test)
 static void lies_are_cut_exactly(struct kunit *test)
 {
 	struct shca_ib_credit_frame frame;
-	struct shca_ib_credits a, b;
 
 	begin(&a, &b);
 	shca_ib_credits_take(&a, 0, 100);
