@@ -91,6 +91,8 @@ static void shca_ahs_look(struct shca_ahs *ahs, const struct shca_qp *gone)
 
 void shca_ahs_add_qp(struct shca_ahs *ahs, struct shca_qp *qp)
 {
+	/* (a parent domain may go before its queues) */
+	qp->pd_handle = qp->vqp.qp.pd->handle;
 	pthread_mutex_lock(&ahs->lock);
 	list_add(&ahs->qps, &qp->ah_entry);
 	ahs->nr_qps++;
@@ -113,15 +115,21 @@ void shca_ahs_del_qp(struct shca_ahs *ahs, struct shca_qp *qp)
 	pthread_mutex_unlock(&ahs->lock);
 }
 
-void shca_ahs_del_pd(struct shca_ahs *ahs, uint32_t pd_handle)
+bool shca_ahs_del_pd(struct shca_ahs *ahs, uint32_t pd_handle)
 {
 	struct shca_late_ah *late, *next;
+	struct shca_qp *qp;
+	bool busy = false;
 
 	pthread_mutex_lock(&ahs->lock);
+	list_for_each(&ahs->qps, qp, ah_entry)
+		busy |= qp->pd_handle == pd_handle;
+	/* (what is refused changes nothing) */
 	list_for_each_safe(&ahs->late, late, next, entry)
-		if (late->pd_handle == pd_handle)
+		if (!busy && late->pd_handle == pd_handle)
 			shca_late_end(late);
 	pthread_mutex_unlock(&ahs->lock);
+	return !busy;
 }
 
 void shca_ahs_uninit(struct shca_ahs *ahs)

@@ -134,7 +134,9 @@ int shca_dealloc_pd(struct ibv_pd *ibpd)
 		if (pd->td)
 			atomic_fetch_sub(&pd->td->users, 1);
 	} else {
-		shca_ahs_del_pd(&to_shca_context(ibpd->context)->ahs, ibpd->handle);
+		if (!shca_ahs_del_pd(&to_shca_context(ibpd->context)->ahs,
+				     ibpd->handle))
+			return EBUSY;
 		err = ibv_cmd_dealloc_pd(ibpd);
 		if (err)
 			return err;

@@ -206,7 +206,7 @@ union shca_doorbell {
  * @ex:		section from ibv_wr_start() to its end: current request, next
  *		slot, first error; under sq.lock
  * @slot:	its slot of the poller, or NULL if the poller does not serve it
- * @ah_entry:	UD: in struct shca_ahs
+ * @ah_entry: @pd_handle:	UD: in struct shca_ahs, which tells it apart from others by that
  */
 struct shca_qp {
 	struct verbs_qp vqp;
@@ -230,6 +230,7 @@ struct shca_qp {
 	union shca_doorbell doorbell;
 	struct shca_poller_slot *slot;
 	struct list_node ah_entry;
+	uint32_t pd_handle;
 };
 
 /**
@@ -358,8 +359,12 @@ void shca_ahs_empty_qp(struct shca_ahs *ahs, struct shca_qp *qp);
 /** shca_ahs_del_qp() - @qp is gone, and still mapped */
 void shca_ahs_del_qp(struct shca_ahs *ahs, struct shca_qp *qp);
 
-/** shca_ahs_del_pd() - the protection domain is about to go: its handles go */
-void shca_ahs_del_pd(struct shca_ahs *ahs, uint32_t pd_handle);
+/**
+ * shca_ahs_del_pd() - the protection domain is about to go: its handles go
+ *
+ * Return: false: it has a queue of datagrams yet, and nothing has changed.
+ */
+bool shca_ahs_del_pd(struct shca_ahs *ahs, uint32_t pd_handle);
 
 /* cq.c */
 struct ibv_cq *shca_create_cq(struct ibv_context *ibctx, int cqe,

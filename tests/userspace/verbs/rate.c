@@ -421,6 +421,22 @@ static void queues_may_go_before_their_datagrams(void)
 	REQUIRE_EQ(ibv_dealloc_pd(pd), 0);
 }
 
+/* A domain that cannot go yet leaves everything as it was. */
+static void refused_end_of_their_domain_changes_nothing(void)
+{
+	struct ibv_ah *ah = ah_at(LOWEST);
+	int i;
+
+	REQUIRE(ah);
+	ud_pair(MANY);
+	receive_many(MANY);
+	post_many(sender, ah, from.mr->lkey);
+	REQUIRE_EQ(ibv_destroy_ah(ah), 0);
+	REQUIRE_EQ(ibv_dealloc_pd(nic_a()->pd), EBUSY);
+	for (i = 0; i < MANY; i++)
+		wait_ok(rcq, 0, IBV_WC_RECV);
+}
+
 static const struct test tests[] = {
 #define TEST(name) { #name, name }
 	TEST(rates_are_told_as_set),
@@ -434,6 +450,7 @@ static const struct test tests[] = {
 	TEST(datagrams_of_several_rates_keep_their_order),
 	TEST(handle_may_go_before_its_datagrams),
 	TEST(queues_may_go_before_their_datagrams),
+	TEST(refused_end_of_their_domain_changes_nothing),
 	{}
 };
 
