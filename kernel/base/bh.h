@@ -12,6 +12,7 @@
 
 #ifdef HAVE_WQ_BH
 
+#include <linux/delay.h>
 #include <linux/workqueue.h>
 
 /* shca_bh_schedule_on() schedules on another CPU. */
@@ -47,13 +48,16 @@ static inline void shca_bh_schedule_on(int cpu, struct shca_bh *bh)
 /* Context: may sleep. The caller makes sure that nobody schedules the work again. */
 static inline void shca_bh_cancel(struct shca_bh *bh)
 {
+	/* (before 6.13 cancel_work_sync() was a flush of what runs: see below) */
+	while (cancel_work(&bh->work) || work_busy(&bh->work))
+		usleep_range(20, 100);
 	cancel_work_sync(&bh->work);
 }
 
 /*
- * Whether the work is scheduled or runs. If not, what it did is visible. (Nobody waits
+ * Whether the work is scheduled or runs. If not, what it did is visible. Nobody waits
  * with flush_work(): a consumer may destroy its queues from a workqueue that serves
- * reclaim, as IPoIB does, and such a one must not flush one of another kind.)
+ * reclaim, as IPoIB does. Such a workqueue must not flush one of another kind.
  * Context: any.
  */
 static inline bool shca_bh_is_busy(struct shca_bh *bh)
