@@ -72,6 +72,20 @@ enum shca_queue shca_tx_look(const struct shca_qp *qp, struct shca_route *route,
 	return holds ? SHCA_QUEUE_HOLDS : SHCA_QUEUE_GOES;
 }
 
+/*
+ * Once the queue of an agent of the kernel is full, its answers wait in a list of the
+ * RDMA core. That has no end and is charged to nobody. So a peer that asks and takes no
+ * answer, or few, must not make it wait. These are datagrams, which may be lost.
+ */
+static bool shca_tx_piles_up(const struct shca_qp *qp)
+{
+	if (qp->type != IB_QPT_GSI && qp->type != IB_QPT_SMI)
+		return false;
+	/* (others post meanwhile; a little more or less is as good) */
+	return READ_ONCE(qp->index->sq_prod) - READ_ONCE(qp->status->sq_cons) >
+	       qp->sq.max_wr / 2;
+}
+
 /* The queue below was full: does its sender wait? */
 static noinline bool shca_tx_waits(struct shca_batch *batch)
 {
@@ -81,6 +95,8 @@ static noinline bool shca_tx_waits(struct shca_batch *batch)
 	shca_count(batch->qp, TX_FULL);
 	if (++route->busy < SHCA_BUSY_MAX - 1)
 		return true;
+	if (shca_tx_piles_up(batch->qp))
+		return false;
 	/* The first look is one wait before what it is for. */
 	queue = shca_tx_look(batch->qp, route, ktime_get_ns());
 	if (queue == SHCA_QUEUE_HOLDS || queue == SHCA_QUEUE_STOPPED)
@@ -161,6 +177,9 @@ enum shca_mem_status shca_tx_end(struct shca_batch *batch,
 			return SHCA_MEM_RETRY;
 		}
 		shca_count_n(qp, TX_DROP, batch->segs);
+		/* The rest of a pile goes at once. */
+		if (shca_tx_piles_up(qp))
+			return SHCA_MEM_OK;
 	}
 	batch->route->busy = 0;
 	return SHCA_MEM_OK;

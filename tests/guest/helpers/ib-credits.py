@@ -24,6 +24,7 @@ from pyverbs.qp import QP, QPAttr, QPCap, QPInitAttr
 from pyverbs.wr import SGE, SendWR
 
 from ib_ends import e
+from ib_link import Link
 from ib_peer import CHARGE, GRANT, LANES, WINDOW, Peer, credit_body
 
 SLOW = int(os.environ.get("SHCA_SLOW", "1"))
@@ -229,6 +230,34 @@ def starve(peer, sender):
     check("starve.nothing_else_has_left", peer.count(0) == 1, peer.count(0))
 
 
+def unheard(peer):
+    """One that asks in a flood, and gives no credit for the answers: they are lost. (They
+    would wait in the kernel's memory, without a limit.)"""
+    asked, answered = 3000, peer.carried[0]
+    # PerfMgt Get(PortCounters) of port 1
+    mad = bytes((1, 4, 1, 1)) + bytes(12) + bytes((0, 0x12)) + bytes(47) + b"\x01" + bytes(190)
+    link = Link(netdev, device)
+    frame = link.packet(payload=mad)
+    link.send(frame)
+    check("unheard.is_answered", wait(lambda: peer.carried[0] > answered))
+    peer.grant(0, 0)
+    peer.tell()
+    time.sleep(0.2)
+    dropped = counter("tx_dropped_locally")
+    for number in range(asked):
+        link.send(frame)
+        if not number % 100:
+            time.sleep(0.02)
+    check("unheard.answers_are_lost",
+          wait(lambda: counter("tx_dropped_locally") - dropped > asked // 2, 5),
+          counter("tx_dropped_locally") - dropped)
+    peer.frees(0)
+    time.sleep(0.2)
+    answered = peer.carried[0]
+    link.send(frame)
+    check("unheard.goes_on", wait(lambda: peer.carried[0] > answered))
+
+
 port = Peer(netdev, what != "old")
 wait(lambda: port.named)
 print("up", flush=True)
@@ -255,6 +284,7 @@ with Context(name=device) as ctx:
     check("grants", wait(lambda: port.theirs.limit == (GRANT,) * LANES), port.theirs.limit)
     if what == "starve":
         starve(port, both[0])
+        unheard(port)
         sys.exit()
     dropped_before = counter("tx_dropped_locally")
     limits(port, both)
