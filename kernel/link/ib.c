@@ -30,8 +30,36 @@ static bool shca_ib_has_carrier(const struct shca_dev *dev)
 	       shca_ib_mtu(READ_ONCE(dev->ndev->mtu));
 }
 
-/* Under the lock. Tells consumers; @what: SHCA_IB_SMA_*. */
+/* The least time between two events of a kind. */
+#define SHCA_IB_TELL_GAP	(HZ / 20)
+
+#define SHCA_IB_TOLD							\
+	(SHCA_IB_SMA_INACTIVE | SHCA_IB_SMA_GID | SHCA_IB_SMA_PKEYS |	\
+	 SHCA_IB_SMA_LID | SHCA_IB_SMA_SM | SHCA_IB_SMA_REREGISTER |	\
+	 SHCA_IB_SMA_ACTIVE)
+
+/*
+ * Under the lock. Consumers will be told; @what: SHCA_IB_SMA_*. Those that come soon after
+ * others are gathered, for who can manage the port can make one with each packet. Each
+ * would be kept for each process that does not read its own.
+ */
 static void shca_ib_tell(struct shca_ib_link *link, u32 what)
+{
+	unsigned long next = link->told + SHCA_IB_TELL_GAP;
+
+	what &= SHCA_IB_TOLD;
+	if (!what || !link->tells)
+		return;
+	/* (an error is told before what made up for it, and after that there is another) */
+	if (what & SHCA_IB_SMA_INACTIVE)
+		link->news &= ~SHCA_IB_SMA_ACTIVE;
+	link->news |= what;
+	/* This has no effect on one that is queued. */
+	queue_delayed_work(link->wq, &link->telling,
+			   time_before(jiffies, next) ? next - jiffies : 0);
+}
+
+static void shca_ib_tell_work(struct work_struct *work)
 {
 	static const struct {
 		u32 what;
@@ -45,12 +73,20 @@ static void shca_ib_tell(struct shca_ib_link *link, u32 what)
 		{ SHCA_IB_SMA_REREGISTER, IB_EVENT_CLIENT_REREGISTER },
 		{ SHCA_IB_SMA_ACTIVE, IB_EVENT_PORT_ACTIVE },
 	};
+	struct shca_ib_link *link = container_of(to_delayed_work(work),
+						 struct shca_ib_link, telling);
 	struct ib_event ev = {
 		.device = &link->dev->ibdev,
 		.element.port_num = 1,
 	};
+	u32 what;
 	int i;
 
+	spin_lock_bh(&link->lock);
+	what = link->news;
+	link->news = 0;
+	link->told = jiffies;
+	spin_unlock_bh(&link->lock);
 	for (i = 0; i < ARRAY_SIZE(events); i++) {
 		if (!(what & events[i].what))
 			continue;
@@ -112,7 +148,7 @@ static void shca_ib_arm(struct shca_ib_link *link, u64 now)
 
 	if (!link->running || deadline == ~0ull)
 		return;
-	mod_delayed_work(system_highpri_wq, &link->hello,
+	mod_delayed_work(link->wq, &link->hello,
 			 deadline > now ?
 			 nsecs_to_jiffies(deadline - now) + 1 : 0);
 }
@@ -186,7 +222,8 @@ u32 shca_ib_process_smp(struct shca_dev *dev, const void *in, void *out,
 	if (what & (SHCA_IB_SMA_DISABLE | SHCA_IB_SMA_POLL))
 		shca_ib_note(link, shca_ib_port_ask(&link->phy, what & SHCA_IB_SMA_DISABLE,
 						    from.now));
-	shca_ib_trapped(link, what);
+	/* (whatever was set, a trap that waits may go now, or sooner) */
+	shca_ib_trap_arm(link);
 	shca_ib_arm(link, from.now);
 	shca_ib_unlock(link);
 	return what;
@@ -254,7 +291,10 @@ void shca_ib_bad_key(struct shca_ib_link *link, enum shca_ib_trap kind,
 
 /* ---- hellos ----------------------------------------------------------------- */
 
-/* A hello that is lost comes again. So does one for which there is no memory. */
+/*
+ * A hello that is lost comes again. So does one for which there is no memory: the next
+ * one would be late if this one waited for some.
+ */
 static void shca_ib_send_hello(struct shca_dev *dev,
 			       const struct shca_ib_hello *hello, const u8 *dest)
 {
@@ -263,7 +303,7 @@ static void shca_ib_send_hello(struct shca_dev *dev,
 	struct sk_buff *skb;
 
 	skb = alloc_skb(LL_RESERVED_SPACE(ndev) + room +
-			ndev->needed_tailroom, GFP_KERNEL);
+			ndev->needed_tailroom, GFP_ATOMIC | __GFP_NOWARN);
 	if (!skb)
 		return;
 	skb_reserve(skb, LL_RESERVED_SPACE(ndev));
@@ -338,15 +378,24 @@ int shca_ib_init_dev(struct shca_dev *dev,
 	link = kzalloc(sizeof(*link), GFP_KERNEL);
 	if (!link)
 		return -ENOMEM;
-	if (shca_ib_flow_init(link)) {
-		kfree(link);
-		return -ENOMEM;
-	}
+	/*
+	 * A port whose hellos and credits wait is down a second later: they need no memory,
+	 * and are before others. Unbound: a CPU may be taken by something for as long.
+	 */
+	link->wq = alloc_workqueue("softhca_ib",
+				   WQ_UNBOUND | WQ_HIGHPRI | WQ_MEM_RECLAIM, 0);
+	if (!link->wq)
+		goto err_link;
+	if (shca_ib_flow_init(link))
+		goto err_wq;
 	link->dev = dev;
 	link->guid = guid;
 	spin_lock_init(&link->lock);
 	seqcount_spinlock_init(&link->seq, &link->lock);
 	INIT_DELAYED_WORK(&link->hello, shca_ib_hello_work);
+	INIT_DELAYED_WORK(&link->telling, shca_ib_tell_work);
+	link->told = jiffies - SHCA_IB_TELL_GAP;
+	link->tells = true;
 	do {
 		session = get_random_u32();
 	} while (!session);
@@ -374,13 +423,25 @@ int shca_ib_init_dev(struct shca_dev *dev,
 	};
 	dev->ib = link;
 	return 0;
+
+err_wq:
+	destroy_workqueue(link->wq);
+err_link:
+	kfree(link);
+	return -ENOMEM;
 }
 
 void shca_ib_exit_dev(struct shca_dev *dev)
 {
-	if (dev->ib)
-		shca_ib_flow_exit(dev->ib);
-	kfree(dev->ib);
+	struct shca_ib_link *link = dev->ib;
+
+	if (!link)
+		return;
+	/* (a device that was never registered may have told of something) */
+	cancel_delayed_work_sync(&link->telling);
+	destroy_workqueue(link->wq);
+	shca_ib_flow_exit(link);
+	kfree(link);
 	dev->ib = NULL;
 }
 
@@ -414,7 +475,10 @@ void shca_ib_stop(struct shca_dev *dev)
 	shca_ib_hello_dest(link, dest);
 	shca_ib_note(link, shca_ib_port_carrier(&link->phy, false,
 						ktime_get_ns()));
+	/* That was the last event: consumers are there to be told of it. */
+	link->tells = false;
 	shca_ib_unlock(link);
+	flush_delayed_work(&link->telling);
 	/* Waits until no handler runs. */
 	dev_remove_pack(&link->ptype);
 	cancel_delayed_work_sync(&link->hello);

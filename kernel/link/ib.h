@@ -61,6 +61,7 @@ struct shca_ib_view {
 
 /**
  * struct shca_ib_link - the port of an InfiniBand link
+ * @wq:		of what a peer waits for: hellos, credits; needs no memory
  * @ptype:	receives the netdev's frames while @running
  * @session: @guid:	own session; port GUID; constant
  * @pma_base:	counters as they were when they were reset; without a lock
@@ -70,6 +71,7 @@ struct shca_ib_view {
  * @trap: @agent:	send traps (ib_trap.c); there is no agent if the RDMA core gave none
  * @lock:	protects all below; taken in softirq
  * @running:	frames are received and sent
+ * @tells: @news: @told:	consumers are told of SHCA_IB_SMA_* by @telling, and when that was
  * @phy:	physical state
  * @sma:	state and other attributes, as a subnet manager sees them
  * @flow:	flow control, which has a lock of its own, taken inside of @lock
@@ -79,16 +81,21 @@ struct shca_ib_link {
 	struct shca_dev *dev;
 	u32 session;
 	u64 guid;
+	struct workqueue_struct *wq;
 	struct packet_type ptype;
 	u64 pma_base[SHCA_PMA_NR];
 	spinlock_t sample_lock;
 	struct shca_ib_sample sample;
 	struct delayed_work sampling;
 	struct delayed_work hello;
+	struct delayed_work telling;
 	struct delayed_work trap;
 	struct ib_mad_agent *agent;
 	spinlock_t lock;
 	bool running;
+	bool tells;
+	u32 news;
+	unsigned long told;
 	struct shca_ib_port phy;
 	struct shca_ib_sma sma;
 	struct shca_ib_flow flow;

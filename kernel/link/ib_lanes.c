@@ -267,6 +267,13 @@ static void shca_ib_set_period(struct sk_buff *skb, u8 period)
 
 /* ---- queues ----------------------------------------------------------------- */
 
+static void shca_ib_flow_wake(struct shca_ib_flow *flow, unsigned long delay)
+{
+	struct shca_ib_link *link = container_of(flow, struct shca_ib_link, flow);
+
+	mod_delayed_work(link->wq, &flow->work, delay);
+}
+
 /* The lock is held. Time is looked at soon. */
 static void shca_ib_hurry(struct shca_ib_flow *flow)
 {
@@ -274,7 +281,7 @@ static void shca_ib_hurry(struct shca_ib_flow *flow)
 	if (flow->hurries || !flow->running)
 		return;
 	flow->hurries = true;
-	mod_delayed_work(system_highpri_wq, &flow->work, SHCA_IB_TELL);
+	shca_ib_flow_wake(flow, SHCA_IB_TELL);
 }
 
 /* The lock is held. */
@@ -611,7 +618,7 @@ static void shca_ib_flow_work(struct work_struct *work)
 	struct shca_ib_flow *flow = container_of(to_delayed_work(work),
 						 struct shca_ib_flow, work);
 	struct shca_ib_link *link = container_of(flow, struct shca_ib_link, flow);
-	bool tell, silent;
+	bool tell, silent, begins;
 	u32 lost = 0, i;
 	u64 now;
 
@@ -628,15 +635,15 @@ static void shca_ib_flow_work(struct work_struct *work)
 	flow->silent |= silent;
 	shca_ib_collect(flow);
 	shca_ib_settle(flow);
-	flow->hurries = flow->waits || flow->credits.turning ||
-			!flow->credits.heard;
-	tell = flow->waits || !flow->credits.heard ||
+	/* (of a peer that says that it has credits, and has none, nobody waits) */
+	begins = !flow->credits.heard && !flow->silent;
+	flow->hurries = flow->waits || flow->credits.turning || begins;
+	tell = flow->waits || begins ||
 	       shca_ib_credits_news(&flow->credits) ||
 	       time_after_eq(jiffies, flow->told + SHCA_IB_TELL_IDLE);
 	if (flow->running)
-		mod_delayed_work(system_highpri_wq, &flow->work,
-				 flow->hurries ? SHCA_IB_TELL :
-						 SHCA_IB_TELL_IDLE);
+		shca_ib_flow_wake(flow, flow->hurries ? SHCA_IB_TELL :
+							SHCA_IB_TELL_IDLE);
 	spin_unlock(&flow->lock);
 	if (tell)
 		shca_ib_flow_tell(link);
@@ -720,7 +727,7 @@ void shca_ib_flow_reset(struct shca_ib_link *link, bool on)
 	flow->running = on;
 	/* (a work that is under way finds that nothing is on) */
 	if (on)
-		mod_delayed_work(system_highpri_wq, &flow->work, 0);
+		shca_ib_flow_wake(flow, 0);
 	spin_unlock(&flow->lock);
 }
 

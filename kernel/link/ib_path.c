@@ -95,12 +95,14 @@ static u16 shca_ib_slid(const struct shca_ib_view *view,
 	return view->lid | (av->ib.path_bits & ((1u << view->lmc) - 1));
 }
 
-/* Entry 0 of the GID table is the port's; the others are empty. */
-static void shca_ib_sgid(const struct shca_ib_link *link,
+static void shca_ib_sgid(const struct shca_ib_link *link, const struct shca_av *av,
 			 const struct shca_ib_view *view, u8 *gid)
 {
+	u32 index = min_t(u32, av->ib.sgid_index, SHCA_IB_GUIDS - 1);
+
 	put_be64(gid, view->gid_prefix);
-	put_be64(gid + 8, link->guid);
+	/* A manager may change it meanwhile: the packet is lost, as if with the LID of before. */
+	put_be64(gid + 8, data_race(link->sma.guids[index]));
 }
 
 /* ---- transmission ----------------------------------------------------------- */
@@ -133,7 +135,7 @@ static void shca_ib_fill(const struct shca_av *av,
 	lower->tclass = av->ib.tclass;
 	lower->hop_limit = av->ib.hop_limit;
 	lower->flow_label = av->ib.flow_label;
-	shca_ib_sgid(av->ib.link, view, lower->sgid);
+	shca_ib_sgid(av->ib.link, av, view, lower->sgid);
 	memcpy(lower->dgid, &av->ib.dgid, sizeof(lower->dgid));
 }
 
@@ -173,7 +175,12 @@ static unsigned int shca_ib_max_batch(struct shca_dev *dev,
 	size -= min_t(u32, size, MAX_HEADER + SHCA_IB_SHIM_BYTES +
 				 SHCA_IB_LOWER_MAX);
 	*bytes = min(size, *bytes);
-	return min_t(u32, READ_ONCE(ndev->gso_max_segs), SHCA_BATCH_SEGS);
+	/*
+	 * What a peer has told of before it tells again must have room for a batch. One
+	 * that had to wait for more would wait for ever, while others send single packets.
+	 */
+	return min3(READ_ONCE(ndev->gso_max_segs) + 0u, SHCA_BATCH_SEGS + 0u,
+		    SHCA_IB_NEWS / SHCA_IB_CHARGE_MIN + 0u);
 }
 
 /*
@@ -413,7 +420,7 @@ static bool shca_ib_check(const struct shca_av *av, const struct sk_buff *skb)
 		return false;
 	if (!av->ib.has_grh)
 		return true;
-	shca_ib_sgid(link, &view, gid);
+	shca_ib_sgid(link, av, &view, gid);
 	return !memcmp(grh + 8, &av->ib.dgid, sizeof(gid)) &&
 	       !memcmp(grh + 24, gid, sizeof(gid));
 }

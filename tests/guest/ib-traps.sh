@@ -25,6 +25,24 @@ run in_a softhca fault add dev=shib_a do=delay dir=rx opcode=0x64 psn=0x1234 del
 nsenter --net="/run/netns/$ns_b" "$(dirname "$0")/helpers/ib-traps.py" veth_b shib_a ||
 	echo "not ok single_packets"
 
+# GID 1 has the GUID that it has set. Packets have it, and are for it.
+gid_1() { [ "$(cat /sys/class/infiniband/shib_a/ports/1/gids/1)" = fe80:0000:0000:0000:0002:c903:0000:0007 ]; }
+no_gid_2() { ! tr -d 0: </sys/class/infiniband/shib_a/ports/1/gids/2 | grep -q .; }
+listens() { ss -Hltn "sport = :18515" | grep -q .; }
+by_gid_1() {
+	local server
+	ibv_rc_pingpong -d shib_a -g 1 -n 20 >/tmp/server 2>&1 &
+	server=$!
+	wait_for 10 listens || return
+	timeout $((30 * slow)) ibv_rc_pingpong -d shib_a -g 1 -n 20 127.0.0.1 && wait $server
+}
+run ip link set lo up
+run in_a softhca dev set shib_a path wire
+check guid.is_gid_1 wait_for 10 gid_1
+check guid.others_are_none no_gid_2
+check guid.pingpong by_gid_1
+run in_a softhca dev set shib_a path auto
+
 # OpenSM, with a key that is read by nobody else
 cat >/tmp/opensm.conf <<-END
 	m_key 0x1234

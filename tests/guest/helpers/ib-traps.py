@@ -20,11 +20,13 @@ from pathlib import Path
 from ib_link import DATA, ETHERTYPE, Link
 
 GET, SET, TRAP, REPRESS, ANSWER = 1, 2, 5, 7, 0x81
-NOTICE, NODE_INFO, PORT_INFO = 0x02, 0x11, 0x15
+NOTICE, NODE_INFO, GUID_INFO, PORT_INFO = 0x02, 0x11, 0x14, 0x15
 LID, OWN = 5, 2
 TIMEOUT = 16    # of the subnet
 GAP = 4.096e-6 * 2 ** TIMEOUT
 KEY = 0x1122334455667788
+GUID = 0x0002c90300000007     # of GID 1: ib-traps.sh
+REREGISTER = 0x80
 CHANGED_PKEY, CHANGED_QKEY = 0x9234, 0x77
 DELAYED_PSN = 0x1234    # of ib-traps.sh
 
@@ -143,6 +145,36 @@ check("trap.of_one_transaction", len({mad[8:16] for _, mad in found}) == 1)
 check("trap.change", found[0][1][79] == 1 and word(found[0][1], 84) == 1)
 repress(found[0][1])
 check("trap.repressed", quiet())
+
+# One that waits for hours goes as soon as the manager allows it.
+set_port(_51=b"\x1f")
+change_desc("unheard")
+check("trap.waits", not traps(4 * GAP))
+set_port(_51=bytes([TIMEOUT]))
+heard("trap.waits_no_more", 144, lambda d: d[5] == 1)
+
+# A manager that sets in a flood makes few events, and one after the last of it.
+watch = subprocess.Popen(["stdbuf", "-oL", "ibv_asyncwatch", "-d", device], text=True,
+                         stdout=subprocess.PIPE)
+watch.stdout.readline()
+data, begun = bytearray(ask(GET, PORT_INFO, 1)), time.monotonic()
+data[32:34] = data[32] & 0xf0, data[33] & 0x0f
+for number in range(1000):
+    data[36] = data[36] & 0xf0 | number & 1     # the manager's service level
+    data[51] = TIMEOUT | REREGISTER
+    post(SET, PORT_INFO, 1, bytes(data))
+ask(SET, PORT_INFO, 1, bytes(data))
+time.sleep(1)
+elapsed = time.monotonic() - begun
+watch.terminate()
+events = watch.stdout.read()
+check("events.are_told", "SM_CHANGE" in events and "CLIENT_REREGISTER" in events)
+check("events.are_gathered", events.count("CLIENT_REREGISTER") <= 20 * elapsed + 2)
+print(f"# {len(events.splitlines())} events in {elapsed:.1f} s")
+
+# A GUID that the manager adds is one of the port's GIDs.
+ask(SET, GUID_INFO, data=struct.pack(">QQ", 0, GUID) + bytes(48))
+check("guid", ask(GET, GUID_INFO)[8:16] == struct.pack(">Q", GUID))
 
 # A packet with a bad key: the trap says which, from whom, to whom.
 link.send(link.packet(pkey=CHANGED_PKEY, slid=OWN, sqpn=0x123456))
