@@ -514,8 +514,13 @@ static void reset_forgets_what_was_granted(struct kunit *test)
 	begin(&a, &b);
 	for (i = 0; i < LANES; i++)
 		shca_ib_credits_keep(&b, i, 12288);
+	shca_ib_credits_turn(&a);
+	tell(&a, &b);
+	KUNIT_EXPECT_TRUE(test, b.turning);
 	shca_ib_credits_reset(&a, true);
 	shca_ib_credits_reset(&b, true);
+	/* (packets of the link before are not waited for) */
+	KUNIT_EXPECT_FALSE(test, b.turning);
 	tell(&a, &b);
 	tell(&b, &a);
 	for (i = 0; i < LANES; i++)
