@@ -170,7 +170,7 @@ static void lower_ignores_reserved_bits(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, lower.len, 24u);
 }
 
-/* PktLen counts words up to the ICRC, from the LRH (IBTA 7.7.5); PayLen bytes, behind the GRH (8.3). */
+/* PktLen has words from the LRH to the ICRC (IBTA 7.7.5), PayLen bytes behind the GRH (8.3). */
 static void lower_set_len_changes_only_lengths(struct kunit *test)
 {
 	static const struct {
@@ -308,21 +308,25 @@ static void icrc_sees_invariant_bits(struct kunit *test)
 	}
 }
 
-/* What a global packet's mask starts with is what RoCE's ICRC starts with. */
+/* What a global packet's mask starts with is what RoCE's ICRC starts with. No more is written. */
 static void icrc_masks_with_ones(struct kunit *test)
 {
-	u8 pkt[SHCA_IB_GRH_BYTES + sizeof(golden)], masked[SHCA_IB_LOWER_MAX];
+	u8 pkt[SHCA_IB_GRH_BYTES + sizeof(golden)], masked[SHCA_IB_LOWER_MAX + 1];
 	static const u8 head[] = {
 		0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff,
 		0x6f, 0xff, 0xff, 0xff, 0x00, 0x30, 0x1b, 0xff, SGID, DGID,
 	};
 
 	make_global(pkt);
+	memset(masked, 0xee, sizeof(masked));
 	KUNIT_EXPECT_EQ(test, shca_ib_icrc_mask(pkt, masked), sizeof(head));
 	KUNIT_EXPECT_EQ(test, memcmp(masked, head, sizeof(head)), 0);
+	KUNIT_EXPECT_EQ(test, masked[sizeof(head)], 0xee);
+	memset(masked, 0xee, sizeof(masked));
 	KUNIT_EXPECT_EQ(test, shca_ib_icrc_mask(golden, masked), 8u);
 	KUNIT_EXPECT_EQ(test, masked[0], 0xf0);
 	KUNIT_EXPECT_EQ(test, memcmp(masked + 1, golden + 1, 7), 0);
+	KUNIT_EXPECT_EQ(test, masked[8], 0xee);
 }
 
 /* ---- variant CRC ------------------------------------------------------------ */
@@ -360,12 +364,15 @@ static u16 reversed(u16 v)
 
 static struct shca_ib_vcrc *vcrc_tables(struct kunit *test)
 {
-	struct shca_ib_vcrc *tables = kunit_kzalloc(test, sizeof(*tables),
-						    GFP_KERNEL);
+	struct {
+		struct shca_ib_vcrc tables;
+		u16 behind;
+	} *fx = kunit_kzalloc(test, sizeof(*fx), GFP_KERNEL);
 
-	memset(tables, 0xff, sizeof(*tables));
-	shca_ib_vcrc_init(tables);
-	return tables;
+	memset(fx, 0xff, sizeof(*fx));
+	shca_ib_vcrc_init(&fx->tables);
+	KUNIT_EXPECT_EQ(test, fx->behind, 0xffff);
+	return &fx->tables;
 }
 
 /*
