@@ -955,6 +955,22 @@ static void overruns_count_in_a_row(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, fx->sma.overruns, ~0u);
 }
 
+/* The first period of all is one, and so is that behind it. */
+static void overrun_of_the_first_period_counts(struct kunit *test)
+{
+	struct fx_sma *fx;
+	u32 i;
+
+	for (i = 0; i < 2; i++) {
+		fx = fx_sma(test);
+		fx->sma.overrun_limit = 1;
+		shca_ib_sma_overrun(&fx->sma, i * PERIOD);
+		KUNIT_EXPECT_EQ(test, fx->sma.overruns, 1u);
+		shca_ib_sma_overrun(&fx->sma, (i + 1) * PERIOD - 1);
+		KUNIT_EXPECT_EQ(test, fx->sma.overruns, 1u);
+	}
+}
+
 static void trap_is_repressed(struct kunit *test)
 {
 	struct fx_sma *fx = fx_sma(test);
@@ -1042,6 +1058,7 @@ static struct kunit_case ib_sma_cases[] = {
 	KUNIT_CASE(changes_are_told_once),
 	KUNIT_CASE(damage_is_made_good),
 	KUNIT_CASE(overruns_count_in_a_row),
+	KUNIT_CASE(overrun_of_the_first_period_counts),
 	KUNIT_CASE(trap_is_repressed),
 	KUNIT_CASE(notices_are_read_and_cleared),
 	{}
