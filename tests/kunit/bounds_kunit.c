@@ -448,6 +448,33 @@ static void resp_rx_again_behind_a_record_is_dropped(struct kunit *test)
 	}
 }
 
+/* Nor does it matter that all records are of its kind, and that a READ of any could be of it. */
+static void resp_rx_again_behind_all_records_is_dropped(struct kunit *test)
+{
+	static const struct {
+		u8 op;
+		u32 len, again;
+	} rows[] = {
+		{ SHCA_OP_FETCH_ADD, 8, 8 }, { SHCA_OP_FLUSH, 8, 8 },
+		{ SHCA_OP_ATOMIC_WRITE, 8, 8 }, { SHCA_OP_READ_REQUEST, 0, FX_MTU },
+	};
+	struct fx *fx = test->priv;
+	u32 i, j, psn = P0;
+
+	for (i = 0; i < ARRAY_SIZE(rows); i++) {
+		for (j = 0; j < FX_RDS; j++, psn++) {
+			KUNIT_ASSERT_EQ(test, fx_rx_op(fx, rows[i].op, psn, rows[i].len),
+					SHCA_RX_OK);
+			KUNIT_ASSERT_TRUE(test, fx_answer(fx));
+		}
+		KUNIT_ASSERT_EQ(test, fx_rx_op(fx, SHCA_OP_SEND_ONLY, psn, 8), SHCA_RX_OK);
+		KUNIT_EXPECT_EQ(test, fx_rx_op(fx, rows[i].op, psn, rows[i].again),
+				SHCA_RX_DUPLICATE);
+		fx_expect_silence(test);
+		psn++;
+	}
+}
+
 /* A duplicate of nothing names no memory (C9-88), as the first one did not. */
 static void resp_read_of_nothing_again_checks_no_memory(struct kunit *test)
 {
@@ -639,6 +666,7 @@ static struct kunit_case bounds_cases[] = {
 	KUNIT_CASE(resp_rnr_for_a_receive_is_acknowledged_as_asked),
 	KUNIT_CASE(resp_write_with_memory_absent_changes_nothing),
 	KUNIT_CASE(resp_rx_again_behind_a_record_is_dropped),
+	KUNIT_CASE(resp_rx_again_behind_all_records_is_dropped),
 	KUNIT_CASE(resp_flush_needs_each_right_that_it_names),
 	KUNIT_CASE_PARAM(resp_rx_checks_the_right_of_its_operation,
 			 access_gen_params),

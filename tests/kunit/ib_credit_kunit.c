@@ -45,6 +45,9 @@ static void frame_both_ways(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, body[8 + 48 + 7], 0x03);
 	KUNIT_EXPECT_EQ(test, body[8 + 48 + 11], 0xfc);
 	KUNIT_EXPECT_EQ(test, body[8 + 48 + 15], 0xf3);
+	/* The CRC is that of a packet, which begins with all ones (IBTA 7.8.2). */
+	KUNIT_EXPECT_TRUE(test, shca_ib_vcrc_ok(shca_ib_vcrc(&tables, 0xffff, body, 136),
+						body + 136));
 	KUNIT_ASSERT_EQ(test, shca_ib_shim_parse(&shim, built, sizeof(built)),
 			SHCA_IB_OK);
 	memset(&read, 0xff, sizeof(read));
@@ -514,8 +517,13 @@ static void reset_forgets_what_was_granted(struct kunit *test)
 	begin(&a, &b);
 	for (i = 0; i < LANES; i++)
 		shca_ib_credits_keep(&b, i, 12288);
+	shca_ib_credits_turn(&a);
+	tell(&a, &b);
+	KUNIT_EXPECT_TRUE(test, b.turning);
 	shca_ib_credits_reset(&a, true);
 	shca_ib_credits_reset(&b, true);
+	/* (packets of the link before are not waited for) */
+	KUNIT_EXPECT_FALSE(test, b.turning);
 	tell(&a, &b);
 	tell(&b, &a);
 	for (i = 0; i < LANES; i++)

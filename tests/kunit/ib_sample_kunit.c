@@ -94,11 +94,32 @@ static void result_is_what_was_counted(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, sample.value[2], 5ull);
 }
 
+/* Only as many counters as there are: the attributes have room for more. */
+static void sample_has_five_counters(struct kunit *test)
+{
+	struct {
+		struct shca_ib_sample sample;
+		u64 behind;
+	} fx;
+	u8 out[ATTR_BYTES] = {};
+
+	memset(&fx, 0xff, sizeof(fx));
+	fx.sample.status = SHCA_IB_SAMPLE_DONE;
+	KUNIT_EXPECT_TRUE(test, shca_ib_sample_set(&fx.sample, ask));
+	KUNIT_EXPECT_EQ(test, fx.behind, ~0ull);
+	KUNIT_EXPECT_TRUE(test, shca_ib_sample_step(&fx.sample, before));
+	KUNIT_EXPECT_EQ(test, fx.behind, ~0ull);
+	shca_ib_sample_control(&fx.sample, out);
+	KUNIT_EXPECT_EQ(test, out[48], 0);
+	KUNIT_EXPECT_EQ(test, out[49], 0);
+}
+
 static struct kunit_case ib_sample_cases[] = {
 	KUNIT_CASE(set_begins_a_sample),
 	KUNIT_CASE(set_changes_nothing_while_one_is_under_way),
 	KUNIT_CASE(control_tells_what_was_asked_for),
 	KUNIT_CASE(result_is_what_was_counted),
+	KUNIT_CASE(sample_has_five_counters),
 	{}
 };
 

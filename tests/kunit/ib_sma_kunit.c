@@ -230,9 +230,9 @@ static void port_info_is_set(struct kunit *test)
 	data[33] = 0x01;		/* sleep by default */
 	data[34] = 0x45;		/* protection 1, LMC 5 */
 	data[35] = 0x1f;		/* speed: all */
-	data[36] = 0x19;		/* MTU 256, SL 9 */
+	data[36] = 0x29;		/* MTU 512, SL 9 */
 	data[38] = 0x55;		/* limit of high priority */
-	data[42] = 0xf3;		/* stall count 7, HOQ life */
+	data[42] = 0x53;		/* stall count 2, HOQ life */
 	data[43] = 0x30;		/* four lanes */
 	data[51] = 0x93;		/* reregister, timeout 19 */
 	data[53] = 0x97;		/* thresholds */
@@ -349,6 +349,11 @@ static void lanes_are_those_of_both_ends(struct kunit *test)
 	struct fx_sma *fx = fx_sma(test);
 	u32 i;
 
+	/* before a manager has set any */
+	fx->sma.peer_lanes = 15;
+	shca_ib_sma_link(&fx->sma, SHCA_IB_PHYS_LINK_UP, true);
+	get(fx, PORTINFO);
+	KUNIT_EXPECT_EQ(test, fx->out[64 + 43], 0x40);
 	for (i = 0; i < ARRAY_SIZE(rows); i++) {
 		shca_ib_sma_link(&fx->sma, SHCA_IB_PHYS_POLLING, false);
 		fx->sma.lanes_set = rows[i][0];
@@ -374,19 +379,25 @@ static void sl_to_vl_is_read_and_set(struct kunit *test)
 {
 	static const u8 initial[64] = { 0x01, 0x23, 0x45, 0x67, 0x01, 0x23, 0x45, 0x67 };
 	struct fx_sma *fx = fx_sma(test);
+	struct shca_ib_lanes was;
 	u32 i;
 
 	KUNIT_EXPECT_EQ(test, get(fx, SL2VL), ANSWERED);
 	KUNIT_EXPECT_EQ(test, status(fx), 0u);
 	KUNIT_EXPECT_EQ(test, memcmp(fx->out + 64, initial, 64), 0);
+	KUNIT_EXPECT_MEMEQ(test, fx->out + 128, fx->in + 128, 128);
 	for (i = 0; i < SHCA_IB_SLS; i++)
 		KUNIT_EXPECT_EQ(test, shca_ib_lane_of(&fx->sma.lanes, i), i % 8);
 	/* A modifier with ports is that of a switch. */
 	prepare(fx, LID_ROUTED, SET, SL2VL, 0x01000002);
 	fx->in[64] = 0x7f;
 	fx->in[65] = 0x80;
+	/* (behind the sixteen, nothing is looked at) */
+	memset(fx->in + 64 + 8, 0xff, 56);
+	was = fx->sma.lanes;
 	KUNIT_EXPECT_EQ(test, send(fx), ANSWERED | SHCA_IB_SMA_LANES);
 	KUNIT_EXPECT_EQ(test, status(fx), 0u);
+	KUNIT_EXPECT_MEMEQ(test, fx->sma.lanes.arb, was.arb, sizeof(was.arb));
 	KUNIT_EXPECT_EQ(test, shca_ib_lane_of(&fx->sma.lanes, 0), 7);
 	KUNIT_EXPECT_EQ(test, shca_ib_lane_of(&fx->sma.lanes, 1), SHCA_IB_NO_LANE);
 	KUNIT_EXPECT_EQ(test, shca_ib_lane_of(&fx->sma.lanes, 2), SHCA_IB_NO_LANE);
@@ -406,11 +417,13 @@ static void sl_to_vl_is_read_and_set(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, shca_ib_lane_of(&fx->sma.lanes, 15), 0);
 }
 
+/* A table is one block (IBTA 14.2.5.9): a Set is of that, and of nothing else. */
 static void vl_arb_is_read_and_set(struct kunit *test)
 {
-	static const u8 blocks[] = { 1, 3 };
+	static const u8 blocks[] = { 3, 1 };
 	struct fx_sma *fx = fx_sma(test);
-	u32 i;
+	u8 sent[2][64];
+	u32 i, j;
 
 	for (i = 0; i < 6; i++) {
 		prepare(fx, LID_ROUTED, GET, VLARB, 0);
@@ -419,26 +432,27 @@ static void vl_arb_is_read_and_set(struct kunit *test)
 		KUNIT_EXPECT_EQ(test, status(fx), i == 1 || i == 3 ? 0u : 0x1cu);
 	}
 	for (i = 0; i < 2; i++) {
+		for (j = 0; j < 32; j++) {
+			sent[i][2 * j] = (j + i) % 16;
+			sent[i][2 * j + 1] = 0xff - 64 * i - j;
+		}
 		prepare(fx, LID_ROUTED, SET, VLARB, 1);
 		fx->in[21] = blocks[i];
-		memset(fx->in + 64, 0, 64);
-		fx->in[64] = 0xf3;
-		fx->in[65] = 0x80 + i;
-		fx->in[64 + 62] = 7;
-		fx->in[64 + 63] = 0xff;
+		memcpy(fx->in + 64, sent[i], 64);
+		fx->in[64] |= 0xf0;	/* reserved */
 		KUNIT_EXPECT_EQ(test, send(fx), ANSWERED | SHCA_IB_SMA_LANES);
 		KUNIT_EXPECT_EQ(test, status(fx), 0u);
 	}
 	for (i = 0; i < 2; i++) {
 		prepare(fx, LID_ROUTED, GET, VLARB, 1);
 		fx->in[21] = blocks[i];
+		memset(fx->in + 64, 0xee, 64);
 		send(fx);
-		KUNIT_EXPECT_EQ(test, fx->out[64], 3);
-		KUNIT_EXPECT_EQ(test, fx->out[65], 0x80 + i);
-		KUNIT_EXPECT_EQ(test, fx->out[64 + 62], 7);
-		KUNIT_EXPECT_EQ(test, fx->out[64 + 63], 0xff);
-		KUNIT_EXPECT_EQ(test, fx->sma.lanes.arb[i][31].weight, 0xff);
+		KUNIT_EXPECT_MEMEQ(test, fx->out + 64, sent[i], 64);
+		KUNIT_EXPECT_MEMEQ(test, fx->out + 128, fx->in + 128, 128);
 	}
+	KUNIT_EXPECT_EQ(test, fx->sma.lanes.arb[SHCA_IB_ARB_LOW][31].weight, 0xff - 64 - 31);
+	KUNIT_EXPECT_EQ(test, fx->sma.lanes.arb[SHCA_IB_ARB_HIGH][31].weight, 0xff - 31);
 }
 
 /* Reads a table, and changes @at of the copy that send() sets. */
@@ -482,6 +496,7 @@ static void pkeys_are_read_and_set(struct kunit *test)
 
 	KUNIT_EXPECT_EQ(test, get(fx, PKEYS), ANSWERED);
 	KUNIT_EXPECT_EQ(test, memcmp(fx->out + 64, first, 64), 0);
+	KUNIT_EXPECT_MEMEQ(test, fx->out + 128, fx->in + 128, 128);
 	change_table(test, fx, PKEYS, 1, 0xff);
 	KUNIT_EXPECT_EQ(test, send(fx), ANSWERED);
 	change_table(test, fx, PKEYS, 0, 0x7f);
@@ -734,6 +749,26 @@ static void violations_are_counted(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, fx->out[64 + 49], 6);
 }
 
+/* Each counter by its own 16 bits. */
+static void violations_are_reset_one_by_one(struct kunit *test)
+{
+	struct fx_sma *fx = fx_sma(test);
+	u8 *data;
+	u32 i, j;
+
+	for (i = 0; i < 3; i++) {
+		fx->sma.mkey_violations = 3;
+		fx->sma.bad_pkeys = (struct shca_ib_tally){ .seen = 3 };
+		fx->sma.bad_qkeys = (struct shca_ib_tally){ .seen = 3 };
+		data = begin_set(test, fx);
+		memset(data + 44, 0, 6);
+		data[45 + 2 * i] = 9;
+		KUNIT_EXPECT_EQ(test, send(fx), ANSWERED);
+		for (j = 0; j < 3; j++)
+			KUNIT_EXPECT_EQ(test, fx->out[64 + 45 + 2 * j], i == j ? 3 : 0);
+	}
+}
+
 /* The trap that leaves now; its transaction is in the TrapRepress of repress(). */
 static u32 trap_now(struct fx_sma *fx)
 {
@@ -832,6 +867,41 @@ static void active_port_traps(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, fx->sma.traps.pending, 0u);
 }
 
+/* One trap for each change, and what it says is what has changed (IBTA 14.2.5.1). */
+static void changes_are_told_once(struct kunit *test)
+{
+	static const struct shca_ib_bad_key bad = { .key = 5 };
+	struct fx_sma *fx = fx_sma(test);
+	u8 desc[64] = "another";
+
+	fx->sma.state = SHCA_IB_STATE_ACTIVE;
+	KUNIT_EXPECT_EQ(test, shca_ib_sma_describe(&fx->sma, desc), SHCA_IB_SMA_TRAP);
+	/* The trap that waits tells of this one, too. */
+	desc[0]++;
+	KUNIT_EXPECT_EQ(test, shca_ib_sma_describe(&fx->sma, desc), 0u);
+	KUNIT_EXPECT_EQ(test, trap_now(fx), 144u);
+	KUNIT_EXPECT_EQ(test, fx->out[64 + 15], 1);
+	KUNIT_EXPECT_EQ(test, fx->out[64 + 21], 1);
+	shca_ib_trap_forget(&fx->sma.traps);
+	KUNIT_EXPECT_EQ(test, shca_ib_sma_describe(&fx->sma, desc), 0u);
+	KUNIT_EXPECT_EQ(test, fx->sma.traps.pending, 0u);
+
+	fx->now += SECOND;
+	KUNIT_EXPECT_EQ(test, shca_ib_sma_caps(&fx->sma, 5), SHCA_IB_SMA_TRAP);
+	KUNIT_EXPECT_EQ(test, shca_ib_sma_caps(&fx->sma, 6), 0u);
+	KUNIT_EXPECT_EQ(test, trap_now(fx), 144u);
+	KUNIT_EXPECT_EQ(test, fx->out[64 + 15], 0);
+	KUNIT_EXPECT_EQ(test, fx->out[64 + 19], 6);
+	KUNIT_EXPECT_EQ(test, fx->out[64 + 21], 0);
+	shca_ib_trap_forget(&fx->sma.traps);
+	KUNIT_EXPECT_EQ(test, shca_ib_sma_caps(&fx->sma, 6), 0u);
+	KUNIT_EXPECT_EQ(test, fx->sma.traps.pending, 0u);
+
+	KUNIT_EXPECT_EQ(test, shca_ib_sma_bad_key(&fx->sma, SHCA_IB_TRAP_PKEY, &bad),
+			SHCA_IB_SMA_TRAP);
+	KUNIT_EXPECT_EQ(test, shca_ib_sma_bad_key(&fx->sma, SHCA_IB_TRAP_PKEY, &bad), 0u);
+}
+
 /* Intact packets make good for damaged ones, one for one. */
 static void damage_is_made_good(struct kunit *test)
 {
@@ -842,7 +912,7 @@ static void damage_is_made_good(struct kunit *test)
 	for (i = 0; i < 50; i++) {
 		shca_ib_sma_arrived(&fx->sma, true);
 		KUNIT_EXPECT_EQ(test, fx->sma.phys_errors, 1);
-		shca_ib_sma_arrived(&fx->sma, false);
+		KUNIT_EXPECT_EQ(test, shca_ib_sma_arrived(&fx->sma, false), 0u);
 		shca_ib_sma_arrived(&fx->sma, false);
 		KUNIT_EXPECT_EQ(test, fx->sma.phys_errors, 0);
 	}
@@ -866,7 +936,7 @@ static void overruns_count_in_a_row(struct kunit *test)
 
 	fx->sma.overrun_limit = 3;
 	fx->now = 0;
-	overrun(fx, 2);
+	KUNIT_EXPECT_EQ(test, overrun(fx, 2), 0u);
 	overrun(fx, 2);
 	KUNIT_EXPECT_EQ(test, fx->sma.overruns, 0u);
 	overrun(fx, 3);
@@ -883,6 +953,22 @@ static void overruns_count_in_a_row(struct kunit *test)
 	fx->sma.overruns = ~0u - 1;
 	overrun(fx, 2);
 	KUNIT_EXPECT_EQ(test, fx->sma.overruns, ~0u);
+}
+
+/* The first period of all is one, and so is that behind it. */
+static void overrun_of_the_first_period_counts(struct kunit *test)
+{
+	struct fx_sma *fx;
+	u32 i;
+
+	for (i = 0; i < 2; i++) {
+		fx = fx_sma(test);
+		fx->sma.overrun_limit = 1;
+		shca_ib_sma_overrun(&fx->sma, i * PERIOD);
+		KUNIT_EXPECT_EQ(test, fx->sma.overruns, 1u);
+		shca_ib_sma_overrun(&fx->sma, (i + 1) * PERIOD - 1);
+		KUNIT_EXPECT_EQ(test, fx->sma.overruns, 1u);
+	}
 }
 
 static void trap_is_repressed(struct kunit *test)
@@ -929,6 +1015,10 @@ static void notices_are_read_and_cleared(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, status(fx), 0u);
 	KUNIT_EXPECT_EQ(test, fx->out[64 + 5], 144);
 	KUNIT_EXPECT_EQ(test, fx->out[64 + 9], 1);
+	/* Reading does not clear it, even with its toggle. */
+	prepare(fx, LID_ROUTED, GET, NOTICE, 0);
+	KUNIT_EXPECT_EQ(test, send(fx), ANSWERED);
+	KUNIT_EXPECT_EQ(test, fx->out[64 + 9], 1);
 	/* the other toggle */
 	prepare(fx, LID_ROUTED, SET, NOTICE, 0);
 	fx->in[64 + 8] ^= 0x80;
@@ -963,9 +1053,12 @@ static struct kunit_case ib_sma_cases[] = {
 	KUNIT_CASE(key_protects),
 	KUNIT_CASE(lease_ends_protection),
 	KUNIT_CASE(violations_are_counted),
+	KUNIT_CASE(violations_are_reset_one_by_one),
 	KUNIT_CASE(active_port_traps),
+	KUNIT_CASE(changes_are_told_once),
 	KUNIT_CASE(damage_is_made_good),
 	KUNIT_CASE(overruns_count_in_a_row),
+	KUNIT_CASE(overrun_of_the_first_period_counts),
 	KUNIT_CASE(trap_is_repressed),
 	KUNIT_CASE(notices_are_read_and_cleared),
 	{}

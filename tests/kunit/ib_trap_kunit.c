@@ -188,6 +188,8 @@ static void traps_keep_a_distance(struct kunit *test)
 	/* each in its turn, again and again */
 	for (i = 0; i < 21; i++) {
 		KUNIT_EXPECT_EQ(test, next(fx), order[i % 7]);
+		/* (nothing of the one behind it) */
+		KUNIT_EXPECT_EQ(test, fx->mad[128], 0);
 		KUNIT_EXPECT_EQ(test, next(fx), 0u);
 		KUNIT_EXPECT_EQ(test, shca_ib_trap_deadline(&fx->traps, GAP),
 				fx->now + GAP);
@@ -240,11 +242,12 @@ static void unsent_is_not_repressed(struct kunit *test)
 static void notices_queue(struct kunit *test)
 {
 	struct fx_trap *fx = fx_trap(test);
-	u8 data[SHCA_IB_NOTICE_BYTES], wrong[SHCA_IB_NOTICE_BYTES];
+	u8 data[SHCA_IB_NOTICE_BYTES + 1], wrong[SHCA_IB_NOTICE_BYTES];
 	u32 i;
 
+	memset(data, 0xee, sizeof(data));
 	shca_ib_notice_get(&fx->traps, data);
-	for (i = 0; i < sizeof(data); i++)
+	for (i = 0; i < SHCA_IB_NOTICE_BYTES; i++)
 		KUNIT_EXPECT_EQ(test, data[i], 0);
 	shca_ib_notice_clear(&fx->traps, data);
 	KUNIT_EXPECT_FALSE(test, fx->traps.toggle);
@@ -258,10 +261,13 @@ static void notices_queue(struct kunit *test)
 		KUNIT_EXPECT_EQ(test, (u32)data[7], i);
 		KUNIT_EXPECT_EQ(test, data[8], i % 2 ? 0x80 : 0);
 		KUNIT_EXPECT_EQ(test, (u32)data[9], SHCA_IB_NOTICES - i);
-		memcpy(wrong, data, sizeof(data));
+		KUNIT_EXPECT_EQ(test, data[SHCA_IB_NOTICE_BYTES], 0xee);
+		memcpy(wrong, data, sizeof(wrong));
 		wrong[8] ^= 0x80;
 		shca_ib_notice_clear(&fx->traps, wrong);
 		KUNIT_EXPECT_EQ(test, (u32)fx->traps.nr, SHCA_IB_NOTICES - i);
+		/* The bits of NoticeCount beside the toggle do not matter. */
+		data[8] |= 0x7f;
 		shca_ib_notice_clear(&fx->traps, data);
 		KUNIT_EXPECT_EQ(test, (u32)fx->traps.nr, SHCA_IB_NOTICES - i - 1);
 	}
@@ -330,12 +336,28 @@ static void bad_mkey_of_a_directed_smp_says_which_way(struct kunit *test)
 	KUNIT_EXPECT_MEMEQ(test, fx->mad + 64 + 34, directed + 192, 3);
 }
 
+/* A trap that was never sent comes before one that was, whenever that was sent. */
+static void new_trap_comes_before_one_that_was_sent(struct kunit *test)
+{
+	struct fx_trap *fx = fx_trap(test);
+
+	fx->now = 0;
+	shca_ib_trap_port(&fx->traps, SHCA_IB_TRAP_INTEGRITY, LID);
+	KUNIT_EXPECT_EQ(test, next(fx), 129u);
+	shca_ib_trap_key(&fx->traps, SHCA_IB_TRAP_QKEY, LID, &bad);
+	fx->now += GAP;
+	KUNIT_EXPECT_EQ(test, next(fx), 258u);
+	fx->now += GAP;
+	KUNIT_EXPECT_EQ(test, next(fx), 129u);
+}
+
 static struct kunit_case ib_trap_cases[] = {
 	KUNIT_CASE(trap_is_a_packet),
 	KUNIT_CASE(change_says_what),
 	KUNIT_CASE(bad_mkey_says_who),
 	KUNIT_CASE(bad_key_says_between_whom),
 	KUNIT_CASE(traps_keep_a_distance),
+	KUNIT_CASE(new_trap_comes_before_one_that_was_sent),
 	KUNIT_CASE(unsent_is_not_repressed),
 	KUNIT_CASE(notices_queue),
 	KUNIT_CASE(notice_has_the_type_of_its_number),

@@ -170,6 +170,30 @@ static void lower_ignores_reserved_bits(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, lower.len, 24u);
 }
 
+/* PktLen has words from the LRH to the ICRC (IBTA 7.7.5), PayLen bytes behind the GRH (8.3). */
+static void lower_set_len_changes_only_lengths(struct kunit *test)
+{
+	static const struct {
+		u32 len;
+		u8 was[SHCA_IB_LOWER_MAX], wanted[SHCA_IB_LOWER_MAX];
+	} rows[] = {
+		{ 1040, { LRH(2, 6) }, { LRH(2, 262) } },
+		{ 16, { LRH(2, 262) }, { LRH(2, 6) } },
+		{ 1040, { LRH(3, 16), GRH(6, 0x1b, 16) },
+		  { LRH(3, 272), GRH(6, 0x1b, 1040) } },
+		{ 16, { LRH(3, 272), GRH(6, 0x1b, 1040) },
+		  { LRH(3, 16), GRH(6, 0x1b, 16) } },
+	};
+	u8 lower[SHCA_IB_LOWER_MAX];
+	u32 i;
+
+	for (i = 0; i < ARRAY_SIZE(rows); i++) {
+		memcpy(lower, rows[i].was, sizeof(lower));
+		shca_ib_lower_set_len(lower, rows[i].len);
+		KUNIT_EXPECT_MEMEQ(test, lower, rows[i].wanted, sizeof(lower));
+	}
+}
+
 /* ---- invariant CRC ---------------------------------------------------------- */
 
 static u32 crc32_bitwise(u32 crc, const u8 *p, u32 len)
@@ -284,21 +308,25 @@ static void icrc_sees_invariant_bits(struct kunit *test)
 	}
 }
 
-/* What a global packet's mask starts with is what RoCE's ICRC starts with. */
+/* What a global packet's mask starts with is what RoCE's ICRC starts with. No more is written. */
 static void icrc_masks_with_ones(struct kunit *test)
 {
-	u8 pkt[SHCA_IB_GRH_BYTES + sizeof(golden)], masked[SHCA_IB_LOWER_MAX];
+	u8 pkt[SHCA_IB_GRH_BYTES + sizeof(golden)], masked[SHCA_IB_LOWER_MAX + 1];
 	static const u8 head[] = {
 		0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff,
 		0x6f, 0xff, 0xff, 0xff, 0x00, 0x30, 0x1b, 0xff, SGID, DGID,
 	};
 
 	make_global(pkt);
+	memset(masked, 0xee, sizeof(masked));
 	KUNIT_EXPECT_EQ(test, shca_ib_icrc_mask(pkt, masked), sizeof(head));
 	KUNIT_EXPECT_EQ(test, memcmp(masked, head, sizeof(head)), 0);
+	KUNIT_EXPECT_EQ(test, masked[sizeof(head)], 0xee);
+	memset(masked, 0xee, sizeof(masked));
 	KUNIT_EXPECT_EQ(test, shca_ib_icrc_mask(golden, masked), 8u);
 	KUNIT_EXPECT_EQ(test, masked[0], 0xf0);
 	KUNIT_EXPECT_EQ(test, memcmp(masked + 1, golden + 1, 7), 0);
+	KUNIT_EXPECT_EQ(test, masked[8], 0xee);
 }
 
 /* ---- variant CRC ------------------------------------------------------------ */
@@ -336,40 +364,52 @@ static u16 reversed(u16 v)
 
 static struct shca_ib_vcrc *vcrc_tables(struct kunit *test)
 {
-	struct shca_ib_vcrc *tables = kunit_kzalloc(test, sizeof(*tables),
-						    GFP_KERNEL);
+	struct {
+		struct shca_ib_vcrc tables;
+		u16 behind;
+	} *fx = kunit_kzalloc(test, sizeof(*fx), GFP_KERNEL);
 
-	memset(tables, 0xff, sizeof(*tables));
-	shca_ib_vcrc_init(tables);
-	return tables;
+	memset(fx, 0xff, sizeof(*fx));
+	shca_ib_vcrc_init(&fx->tables);
+	KUNIT_EXPECT_EQ(test, fx->behind, 0xffff);
+	return &fx->tables;
 }
 
-/* More than five times what is shortened at once, and a packet of the largest MTU. */
+/*
+ * More than five times what is shortened at once, a packet of the largest MTU, and more blocks
+ * than a block has bytes.
+ */
 #define VCRC_DATA 700
 #define VCRC_LONGEST 4222
+#define VCRC_BLOCKS (132 * 128)
+
+static void expect_serial(struct kunit *test, const struct shca_ib_vcrc *tables,
+			  const u8 *data, u32 len)
+{
+	u32 off = len % 8;
+
+	KUNIT_EXPECT_EQ(test, shca_ib_vcrc(tables, SHCA_IB_VCRC_SEED, data + off, len),
+			reversed(vcrc_serial(0xffff, data + off, len)));
+	KUNIT_EXPECT_EQ(test, shca_ib_vcrc(tables, len * 40503, data, len),
+			reversed(vcrc_serial(reversed(len * 40503), data, len)));
+}
 
 static void vcrc_is_the_serial_one(struct kunit *test)
 {
 	struct shca_ib_vcrc *tables = vcrc_tables(test);
-	u32 x = 2463534242u, len, off, i;
-	u8 *data = kunit_kzalloc(test, VCRC_LONGEST + 8, GFP_KERNEL);
+	u8 *data = kunit_kzalloc(test, VCRC_BLOCKS + 8, GFP_KERNEL);
+	u32 x = 2463534242u, len, i;
 
-	for (i = 0; i < VCRC_LONGEST + 8; i++) {
+	for (i = 0; i < VCRC_BLOCKS + 8; i++) {
 		x ^= x << 13;
 		x ^= x >> 17;
 		x ^= x << 5;
 		data[i] = x;
 	}
-	for (len = 0; len <= VCRC_LONGEST;
-	     len += len < VCRC_DATA ? 1 : VCRC_LONGEST - VCRC_DATA) {
-		off = len % 8;
-		KUNIT_EXPECT_EQ(test, shca_ib_vcrc(tables, SHCA_IB_VCRC_SEED,
-						   data + off, len),
-				reversed(vcrc_serial(0xffff, data + off, len)));
-		KUNIT_EXPECT_EQ(test, shca_ib_vcrc(tables, len * 40503, data, len),
-				reversed(vcrc_serial(reversed(len * 40503), data,
-						     len)));
-	}
+	for (len = 0; len <= VCRC_DATA; len++)
+		expect_serial(test, tables, data, len);
+	expect_serial(test, tables, data, VCRC_LONGEST);
+	expect_serial(test, tables, data, VCRC_BLOCKS);
 }
 
 /* A packet comes in pieces: headers, payload, ICRC. */
@@ -443,6 +483,7 @@ static struct kunit_case ib_wire_cases[] = {
 	KUNIT_CASE_PARAM(shim_both_ways, shim_gen_params),
 	KUNIT_CASE_PARAM(lower_both_ways, lower_gen_params),
 	KUNIT_CASE(lower_ignores_reserved_bits),
+	KUNIT_CASE(lower_set_len_changes_only_lengths),
 	KUNIT_CASE(icrc_of_golden_packet),
 	KUNIT_CASE(icrc_sees_invariant_bits),
 	KUNIT_CASE(icrc_masks_with_ones),
