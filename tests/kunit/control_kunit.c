@@ -239,6 +239,8 @@ static void req_full_link_is_no_loss(struct kunit *test)
 	shca_req_link_full(&fx->req, &first, fx->now + 250);
 	KUNIT_EXPECT_FALSE(test, fx_next(fx));
 	KUNIT_EXPECT_EQ(test, shca_req_deadline(&fx->req), fx->now + 250);
+	/* nothing is out that could be answered */
+	KUNIT_EXPECT_EQ(test, fx->req.recovery.deadline, 0ull);
 	fx->now += 250;
 	KUNIT_ASSERT_TRUE(test, fx_next(fx));
 	KUNIT_EXPECT_EQ(test, fx->pkt.psn, first.psn);
