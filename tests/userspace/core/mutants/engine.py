@@ -122,10 +122,10 @@ class Worker:
             path.symlink_to(CORE / mutant.file)
 
     def judge(self, mutant):
-        # a header is part of every object, but the rows are of one
+        # a header is part of the objects that include it, but the rows are of one
         changed = [mutant.file] if mutant.file.endswith(".c") else \
             ["wr_op.c"] if mutant.kind == "row" else \
-            sorted(p.name for p in CORE.glob("*.c"))
+            self.engine.users_of(mutant.file)
         objects = self.compile(changed, self.engine.plain)
         if not objects:
             return Verdict("broken", "")
@@ -221,6 +221,11 @@ class Engine:
         self.verdicts = {}
         self.original = {p.name: digest_of([p])
                          for p in (self.out / "plain" / "core").glob("*.o")}
+
+    def users_of(self, header):
+        """The files that include @header, by what the compiler has written down."""
+        return sorted(p.stem + ".c" for p in (self.out / "plain" / "core").glob("*.d")
+                      if f"/{header}" in p.read_text())
 
     def compare(self, objects):
         """Is it the same code as the core's? And what else is equal to it?"""
