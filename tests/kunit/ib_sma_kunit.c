@@ -885,6 +885,20 @@ static void overruns_count_in_a_row(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, fx->sma.overruns, ~0u);
 }
 
+/* None was exceeded before: the first one counts, also as the clock begins. */
+static void first_overrun_counts(struct kunit *test)
+{
+	struct fx_sma *fx = fx_sma(test);
+	u32 i;
+
+	fx->sma.overrun_limit = 1;
+	for (i = 0; i < 2; i++) {
+		fx->sma.overrun_at = 0;
+		shca_ib_sma_overrun(&fx->sma, i * PERIOD);
+		KUNIT_EXPECT_EQ(test, fx->sma.overruns, i + 1);
+	}
+}
+
 static void trap_is_repressed(struct kunit *test)
 {
 	struct fx_sma *fx = fx_sma(test);
@@ -966,6 +980,7 @@ static struct kunit_case ib_sma_cases[] = {
 	KUNIT_CASE(active_port_traps),
 	KUNIT_CASE(damage_is_made_good),
 	KUNIT_CASE(overruns_count_in_a_row),
+	KUNIT_CASE(first_overrun_counts),
 	KUNIT_CASE(trap_is_repressed),
 	KUNIT_CASE(notices_are_read_and_cleared),
 	{}
