@@ -482,6 +482,7 @@ static void pkeys_are_read_and_set(struct kunit *test)
 
 	KUNIT_EXPECT_EQ(test, get(fx, PKEYS), ANSWERED);
 	KUNIT_EXPECT_EQ(test, memcmp(fx->out + 64, first, 64), 0);
+	KUNIT_EXPECT_EQ(test, memcmp(fx->out + 128, fx->in + 128, 128), 0);
 	change_table(test, fx, PKEYS, 1, 0xff);
 	KUNIT_EXPECT_EQ(test, send(fx), ANSWERED);
 	change_table(test, fx, PKEYS, 0, 0x7f);
