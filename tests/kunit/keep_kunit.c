@@ -207,7 +207,10 @@ static void keep_asks_on_behind_a_gap(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, fx->req.recovery.beyond, room / 4 + 1);
 	/* the part that is missing */
 	KUNIT_EXPECT_EQ(test, fx_drain(fx), 1u);
-	fx->req.cc.wide = SHCA_REQ_LONG;
+	/* (a long one has a quarter of the widest window, and no less) */
+	fx->req.cc.wide = SHCA_CC_WIDEST / 4 - 1;
+	KUNIT_EXPECT_EQ(test, fx_drain(fx), 0u);
+	fx->req.cc.wide++;
 	/* and one in place of what has come */
 	KUNIT_EXPECT_EQ(test, fx_drain(fx), 1u);
 }
