@@ -10,7 +10,6 @@
 #include "headers.h"
 #include "resp_internal.h"
 
-#define ACK_SYNDROME		(SHCA_AETH_ACK | SHCA_AETH_CREDIT_NONE)
 #define NAK_SEQ_SYNDROME	(SHCA_AETH_NAK | SHCA_NAK_PSN_SEQ)
 
 /*
@@ -23,7 +22,6 @@ static inline void resp_owe_ack(struct shca_resp *resp, u32 psn, u32 msn)
 	resp->ack = SHCA_ACK_ACK;
 	resp->ack_psn = psn;
 	resp->ack_msn = msn;
-	resp->ack_syndrome = ACK_SYNDROME;
 }
 
 static inline void resp_owe_nak(struct shca_resp *resp, u32 psn, u32 msn,

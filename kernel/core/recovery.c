@@ -67,7 +67,7 @@ static void req_resend(struct shca_req *req, u32 end)
 	bool rests = r->rests;
 
 	/* What was to be sent again, and has not left yet, leaves after that. */
-	if (resends && !rests && !r->resend_part && shca_psn_diff(end, req->psn.next) <= 0) {
+	if (resends && !rests && shca_psn_diff(end, req->psn.next) <= 0) {
 		rests = true;
 		r->rest_psn = req->psn.next;
 		r->rest_end = r->resend_end;
@@ -114,7 +114,6 @@ void shca_req_resend_done(struct shca_req *req)
 	r->rests = false;
 	r->resend_end = SHCA_REQ_NOT_HELD;
 	req_skip_to(req, req->psn.max);
-	r->resend_max = req->psn.max;
 	/* Earlier AckReqs are still to be answered. */
 	if (shca_psn_diff(req->recovery.resend_asked, req->ackreq.psn) > 0)
 		req->ackreq.psn = req->recovery.resend_asked;
@@ -368,12 +367,12 @@ static void req_is_late(struct shca_req *req, u64 now)
 	req->recovery.late_ns = 0;
 	/* An early copy was not due while this was waited for, and is no sooner than its answer. */
 	req->recovery.told_ns = now;
-	if (req->recovery.rnr_wait || req->psn.next != req->psn.max)
+	if (req->psn.next != req->psn.max)
 		return;
 	if (!--req->recovery.reorders)
 		req->recovery.late_shift = 0;
 	req_repair(req, req->recovery.late_end, req->recovery.late_part, now);
-	if (req->recovery.watches && req->recovery.watch_psn == req->psn.una)
+	if (req->recovery.watch_psn == req->psn.una)
 		req->recovery.watch_waited = true;
 }
 

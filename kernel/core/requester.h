@@ -262,7 +262,7 @@ struct shca_req_gate {
  * @resend_end:	resending ends here, and continues at new packets;
  *		SHCA_REQ_NOT_HELD: at new packets
  * @resend_asked: shca_req_ackreq.psn when that began
- * @resend_max:	first PSN that was new when sending went back, or on from there
+ * @resend_max:	first PSN that was new when sending went back
  * @resend_part:	a READ is asked for up to @resend_end only
  * @gap_end: @gap_max: @gap_ns:	what is missing before it was sent or asked for again, the
  *		first PSN that was new then, and when

@@ -127,9 +127,8 @@ static u32 win_queued(const struct shca_window *win)
 
 	if (!queued)	/* or nothing was measured */
 		return 0;
-	if (queued >= win->rtt_ns / 2)
-		return SHCA_WIN_ALPHA / 2;
-	return div64_u64(queued * SHCA_WIN_ALPHA, win->rtt_ns);
+	return min_t(u64, div64_u64(queued * SHCA_WIN_ALPHA, win->rtt_ns),
+		     SHCA_WIN_ALPHA / 2);
 }
 
 void shca_window_cnp(struct shca_window *win)

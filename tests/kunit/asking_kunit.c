@@ -607,6 +607,42 @@ static void req_questions_that_could_not_leave_count_for_nothing(struct kunit *t
 	KUNIT_EXPECT_FALSE(test, fx->req.ackreq.probe_due);
 }
 
+/* Nor does one before them, which is behind the oldest: that has not asked. */
+static void req_questions_that_could_not_leave_leave_the_oldest_unasked(struct kunit *test)
+{
+	struct fx *fx = test->priv;
+	struct shca_pkt first;
+
+	KUNIT_ASSERT_FALSE(test, silent_asks(test));
+	fx_post(fx, OP_SEND, 8);
+	KUNIT_ASSERT_TRUE(test, fx_next(fx));
+	first = fx->pkt;
+	fx_post(fx, OP_SEND, 8);
+	KUNIT_ASSERT_TRUE(test, fx_next(fx));
+	shca_req_gather_failed(&fx->req, &first, SHCA_MEM_RETRY);
+	KUNIT_EXPECT_EQ(test, fx->req.ackreq.psn, P0);
+	shca_req_hold(&fx->req);
+	expect_probe(test, P0 - 1);
+}
+
+/* All of a full ring has left, and a copy of the first could not: nothing has become new. */
+static void req_copy_that_could_not_leave_makes_nothing_new(struct kunit *test)
+{
+	struct fx *fx = test->priv;
+	u32 i;
+
+	for (i = 0; i < FX_ENTRIES; i++)
+		fx_post(fx, OP_SEND, 8);
+	KUNIT_ASSERT_EQ(test, fx_drain(fx), (u32)FX_ENTRIES);
+	fx_timeout(fx);
+	KUNIT_ASSERT_TRUE(test, fx_next(fx));
+	shca_req_gather_failed(&fx->req, &fx->pkt, SHCA_MEM_RETRY);
+	KUNIT_EXPECT_EQ(test, fx->req.psn.lsn, (u32)FX_ENTRIES);
+	KUNIT_EXPECT_EQ(test, fx_drain(fx), (u32)FX_ENTRIES);
+	KUNIT_EXPECT_TRUE(test, fx->pkt.again);
+	KUNIT_EXPECT_EQ(test, fx->pkt.psn, P0 + FX_ENTRIES - 1);
+}
+
 /* A repetition has a timer from its first packet on, and keeps it. */
 static void req_repetition_that_could_not_leave_keeps_its_timer(struct kunit *test)
 {
@@ -650,6 +686,7 @@ static void req_question_before_the_oldest_counts_for_nothing(struct kunit *test
 struct wait_row {
 	const char *name;
 	u64 deadline;
+	u64 late;
 	u64 quiet;
 	u64 rate;
 	u64 stall;
@@ -658,20 +695,23 @@ struct wait_row {
 };
 
 static const struct wait_row wait_rows[] = {
-	{ "nothing", 0, 0, 0, 0, false, 0 },
-	{ "an answer", 5000, 0, 0, 0, false, 5000 },
-	{ "a pause", 0, 6000, 0, 0, false, 6000 },
-	{ "a pause, and an answer before its end", 5000, 6000, 0, 0, false,
-	  5000 },
-	{ "a pause that ends before the answer", 6000, 5000, 0, 0, false,
-	  5000 },
-	{ "the rate", 0, 0, 7000, 0, false, 7000 },
-	{ "the link", 0, 0, 0, 7000, false, 7000 },
-	{ "the rate, and the link before it", 0, 0, 7000, 6000, false, 7000 },
-	{ "the link, and the rate before it", 0, 0, 6000, 7000, false, 7000 },
-	{ "the rate, and an answer before it", 5000, 0, 7000, 0, false, 5000 },
-	{ "the rate before the answer", 7000, 0, 5000, 0, false, 5000 },
-	{ "RNR, whatever the rate", 7000, 0, 5000, 0, true, 7000 },
+	{ "nothing", 0, 0, 0, 0, 0, false, 0 },
+	{ "an answer", 5000, 0, 0, 0, 0, false, 5000 },
+	{ "what may be late", 0, 5000, 0, 0, 0, false, 5000 },
+	{ "what may be late, and an answer after it", 6000, 5000, 0, 0, 0, false, 5000 },
+	{ "what may be late, and a pause before it", 0, 5000, 4000, 0, 0, false, 4000 },
+	{ "a pause", 0, 0, 6000, 0, 0, false, 6000 },
+	{ "a pause, and an answer before its end", 5000, 0, 6000, 0, 0, false, 5000 },
+	{ "a pause that ends before the answer", 6000, 0, 5000, 0, 0, false, 5000 },
+	{ "the rate", 0, 0, 0, 7000, 0, false, 7000 },
+	/* (1 ns is an open gate, and 2 ns are a time) */
+	{ "the rate, of a young clock", 0, 0, 0, 2, 0, false, 2 },
+	{ "the link", 0, 0, 0, 0, 7000, false, 7000 },
+	{ "the rate, and the link before it", 0, 0, 0, 7000, 6000, false, 7000 },
+	{ "the link, and the rate before it", 0, 0, 0, 6000, 7000, false, 7000 },
+	{ "the rate, and an answer before it", 5000, 0, 0, 7000, 0, false, 5000 },
+	{ "the rate before the answer", 7000, 0, 0, 5000, 0, false, 5000 },
+	{ "RNR, whatever the rate", 7000, 0, 0, 5000, 0, true, 7000 },
 };
 
 static void wait_desc(const struct wait_row *row, char *desc)
@@ -689,6 +729,7 @@ static void req_deadline_is_the_first_of_all(struct kunit *test)
 
 	fx_post(fx, OP_SEND, 8);
 	fx->req.recovery.deadline = row->deadline;
+	fx->req.recovery.late_ns = row->late;
 	fx->req.ackreq.probe_ns = row->quiet;
 	shca_req_rate(&fx->req, row->rate);
 	shca_req_stall(&fx->req, row->stall);
@@ -774,6 +815,44 @@ static void req_rnr_wait_that_is_over_is_forgotten(struct kunit *test)
 			fx->now + FX_TIMEOUT);
 }
 
+/* The answer is due, whether or not other packets may leave. */
+static void req_time_out_comes_though_the_link_is_full(struct kunit *test)
+{
+	struct fx *fx = test->priv;
+
+	fx_post(fx, OP_SEND, 8);
+	KUNIT_ASSERT_TRUE(test, fx_next(fx));
+	KUNIT_ASSERT_TRUE(test, fx->pkt.ackreq);
+	shca_req_stall(&fx->req, fx->now + 2 * FX_TIMEOUT);
+	fx->now += FX_TIMEOUT;
+	shca_req_timer(&fx->req, fx->now);
+	KUNIT_EXPECT_EQ(test, fx->req.stats.timeouts, 1ull);
+}
+
+/* A copy that did not ask has left, and the next one does not leave before the link has room. */
+static void req_time_out_waits_for_the_link_to_let_one_ask(struct kunit *test)
+{
+	struct fx *fx = test->priv;
+	u32 early;
+
+	for (early = 0; early < 2; early++) {
+		fx_post(fx, OP_SEND, 4 * FX_MTU);
+		fx_drain(fx);
+		fx_timeout(fx);
+		KUNIT_ASSERT_TRUE(test, fx_next(fx));
+		KUNIT_ASSERT_FALSE(test, fx->pkt.ackreq);
+		fx->req.stats.timeouts = 0;
+		shca_req_stall(&fx->req, fx->now + FX_TIMEOUT + early);
+		fx->now += FX_TIMEOUT;
+		shca_req_timer(&fx->req, fx->now);
+		KUNIT_EXPECT_EQ(test, fx->req.stats.timeouts, early ? 0ull : 1ull);
+		shca_req_release(&fx->req);
+		fx_drain(fx);
+		fx_ack(fx, fx->req.psn.max - 1, ACK);
+		KUNIT_ASSERT_TRUE(test, fx_pop(fx));
+	}
+}
+
 /*
  * A gap within the round trip of the one before is looked at again when that is
  * over.  It counts as a retry, not as a time-out.  It is the last such look until
@@ -849,6 +928,8 @@ static struct kunit_case asking_cases[] = {
 	KUNIT_CASE(req_rtt_of_what_could_not_leave_is_not_measured),
 	KUNIT_CASE(req_question_that_could_not_leave_is_asked_anew),
 	KUNIT_CASE(req_questions_that_could_not_leave_count_for_nothing),
+	KUNIT_CASE(req_questions_that_could_not_leave_leave_the_oldest_unasked),
+	KUNIT_CASE(req_copy_that_could_not_leave_makes_nothing_new),
 	KUNIT_CASE(req_repetition_that_could_not_leave_keeps_its_timer),
 	KUNIT_CASE(req_question_before_the_oldest_counts_for_nothing),
 	KUNIT_CASE_PARAM(req_deadline_is_the_first_of_all, wait_gen_params),
@@ -856,6 +937,8 @@ static struct kunit_case asking_cases[] = {
 	KUNIT_CASE(req_rate_that_is_over_is_forgotten),
 	KUNIT_CASE(req_quiet_time_that_is_over_is_forgotten),
 	KUNIT_CASE(req_rnr_wait_that_is_over_is_forgotten),
+	KUNIT_CASE(req_time_out_comes_though_the_link_is_full),
+	KUNIT_CASE(req_time_out_waits_for_the_link_to_let_one_ask),
 	KUNIT_CASE(req_second_look_goes_back_once),
 	KUNIT_CASE(req_second_look_without_retries_is_the_end),
 	{}

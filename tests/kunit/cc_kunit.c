@@ -341,7 +341,7 @@ static void cc_requester_keeps_the_pace(struct kunit *test)
 	fx_post(fx, SHCA_WR_RDMA_WRITE, 3 * FX_MTU);
 	KUNIT_ASSERT_TRUE(test, fx_next(fx));
 	KUNIT_EXPECT_EQ(test, fx->req.gate.until, (u64)SHCA_GATE_OPEN);
-	shca_cc_on_cnp(&fx->req.cc, 0, fx->now);
+	KUNIT_ASSERT_EQ(test, fx_cnp(fx), SHCA_RX_CNP);
 	/* what has left is counted as the next one wants to: 2 ms at 1 Mbit/s */
 	KUNIT_EXPECT_FALSE(test, fx_next(fx));
 	at = fx->req.gate.until;

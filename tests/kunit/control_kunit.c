@@ -239,6 +239,8 @@ static void req_full_link_is_no_loss(struct kunit *test)
 	shca_req_link_full(&fx->req, &first, fx->now + 250);
 	KUNIT_EXPECT_FALSE(test, fx_next(fx));
 	KUNIT_EXPECT_EQ(test, shca_req_deadline(&fx->req), fx->now + 250);
+	/* nothing is out that could be answered */
+	KUNIT_EXPECT_EQ(test, fx->req.recovery.deadline, 0ull);
 	fx->now += 250;
 	KUNIT_ASSERT_TRUE(test, fx_next(fx));
 	KUNIT_EXPECT_EQ(test, fx->pkt.psn, first.psn);
@@ -276,6 +278,27 @@ static void req_full_link_restarts_the_time_out(struct kunit *test)
 	KUNIT_ASSERT_TRUE(test, fx_next(fx));
 	shca_req_link_full(&fx->req, &fx->pkt, 0);
 	KUNIT_EXPECT_EQ(test, fx->req.recovery.deadline, fx->now);
+}
+
+/* Nor does it put off the end of a wait for a receive request, or a second look at a gap. */
+static void req_full_link_leaves_other_times(struct kunit *test)
+{
+	struct fx *fx = test->priv;
+	struct shca_req_attr attr;
+	u32 gap;
+
+	attr = fx->req.attr;
+	for (gap = 0; gap < 2; gap++) {
+		fx_req_start(fx, &attr);
+		fx_post(fx, SHCA_WR_SEND, 1);
+		fx_post(fx, SHCA_WR_SEND, 1);
+		KUNIT_ASSERT_EQ(test, fx_drain(fx), 2u);
+		fx->req.recovery.hold_ns = fx->now + 10000;
+		/* RNR code 1 is 10 us (IBTA table 46) */
+		fx_ack(fx, FX_SQ_PSN, gap ? NAK(SHCA_NAK_PSN_SEQ) : RNR(1));
+		shca_req_link_full(&fx->req, &fx->pkt, fx->now + 250);
+		KUNIT_EXPECT_EQ(test, fx->req.recovery.deadline, fx->now + 10000);
+	}
 }
 
 /* In RESET nothing was handed out, and nothing is owed again. */
@@ -367,6 +390,7 @@ static struct kunit_case control_cases[] = {
 	KUNIT_CASE(req_slow_pace_is_no_timeout),
 	KUNIT_CASE(req_full_link_is_no_loss),
 	KUNIT_CASE(req_full_link_restarts_the_time_out),
+	KUNIT_CASE(req_full_link_leaves_other_times),
 	KUNIT_CASE(resp_full_link_in_reset_owes_nothing),
 	KUNIT_CASE(req_hold_keeps_a_packet_until_release),
 	KUNIT_CASE(req_answer_that_waits_moves_the_time_out),

@@ -324,7 +324,39 @@ static void dcqcn_begins_stages_anew_with_a_cnp(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, dc.alpha_at, T0 + 650 * US);
 }
 
+struct preset_row {
+	const char *name;
+	u32 off;
+	u32 least;
+	u32 most;
+};
+
+static const struct preset_row preset_rows[] = {
+#define PRESET_ROW(param, preset, least, most)				\
+	{ #param, offsetof(struct shca_cc_params, param), least, most },
+	SHCA_CC_PARAMS(PRESET_ROW)
+#undef PRESET_ROW
+};
+
+static void preset_desc(const struct preset_row *row, char *desc)
+{
+	snprintf(desc, KUNIT_PARAM_DESC_SIZE, "%s", row->name);
+}
+
+KUNIT_ARRAY_PARAM(preset, preset_rows, preset_desc);
+
+/* A preset is a value that may be written. */
+static void dcqcn_preset_is_within_its_bounds(struct kunit *test)
+{
+	const struct preset_row *row = test->param_value;
+	u32 preset = *(const u32 *)((const u8 *)&shca_cc_presets + row->off);
+
+	KUNIT_EXPECT_GE(test, preset, row->least);
+	KUNIT_EXPECT_LE(test, preset, row->most);
+}
+
 static struct kunit_case dcqcn_cases[] = {
+	KUNIT_CASE_PARAM(dcqcn_preset_is_within_its_bounds, preset_gen_params),
 	KUNIT_CASE(dcqcn_has_no_limit_before_the_first_cnp),
 	KUNIT_CASE_PARAM(dcqcn_begins_with, first_gen_params),
 	KUNIT_CASE_PARAM(dcqcn_is_cut_by_a_cnp, cut_gen_params),

@@ -245,6 +245,8 @@ static void early_is_not_before_a_second_look(struct kunit *test)
 {
 	struct fx *fx = test->priv;
 
+	/* (a time-out earlier is no time at the beginning of the clock) */
+	fx->now += FX_TIMEOUT;
 	send(test, 2);
 	fx->req.recovery.hold_ns = fx->now + 2 * WAIT;
 	fx_ack(fx, P0 + 1, SHCA_AETH_NAK | SHCA_NAK_PSN_SEQ);
@@ -375,6 +377,50 @@ static void early_guess_rises_after_a_repair(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, r->rtt_ns, fx->now - start);
 }
 
+/* Nobody keeps responses: a stranger drops what was behind a READ, however much of it came. */
+static void early_read_that_is_answered_sends_the_rest(struct kunit *test)
+{
+	struct fx *fx = test->priv;
+
+	fx_post(fx, SHCA_WR_RDMA_READ, 3 * FX_MTU);
+	fx_post(fx, SHCA_WR_SEND, 8);
+	KUNIT_ASSERT_EQ(test, fx_drain(fx), 2u);
+	fx_read_resp(fx, SHCA_OP_READ_RESP_FIRST, P0 + 1, FX_MTU);
+	wait_for_timer(fx);
+	expect_again(test, P0 + 2);
+	KUNIT_EXPECT_FALSE(test, fx_next(fx));
+	fx_read_resp(fx, SHCA_OP_READ_RESP_FIRST, P0 + 2, FX_MTU);
+	expect_again(test, P0 + 4);
+}
+
+/* However long the peer asks to wait: code 0 is 655.36 ms (IBTA table 46). */
+static void early_is_not_before_the_end_of_a_long_wait(struct kunit *test)
+{
+	struct fx *fx = test->priv;
+
+	send(test, 1);
+	fx_ack(fx, P0 + 1, SHCA_AETH_RNR | 0);
+	KUNIT_EXPECT_EQ(test, shca_req_deadline(&fx->req), fx->now + 655360000);
+}
+
+/* Also where a round trip takes two seconds, whose doublings are more than 64 bits can hold. */
+static void early_is_not_for_an_answer_that_waits_on_a_long_path(struct kunit *test)
+{
+	struct fx *fx = test->priv;
+	struct shca_req_attr attr;
+	u64 until;
+
+	fx_req_attr(&attr);
+	attr.timeout_ns = 4096ull << 31;
+	fx_req_start(fx, &attr);
+	/* (two of them, and 500 us: 2^32 ns) */
+	fx->req.recovery.rtt_ns = (1ull << 31) - 250000;
+	send(test, 1);
+	until = fx->now + attr.timeout_ns;
+	shca_req_answer_waits(&fx->req, until);
+	KUNIT_EXPECT_EQ(test, shca_req_deadline(&fx->req), until);
+}
+
 static struct kunit_case early_cases[] = {
 	KUNIT_CASE(early_needs_no_round_trip_of_a_friend),
 	KUNIT_CASE(early_waits_from_the_last_word_on),
@@ -386,6 +432,9 @@ static struct kunit_case early_cases[] = {
 	KUNIT_CASE(early_is_not_before_a_round_trip_is_known),
 	KUNIT_CASE(early_is_not_after_the_time_out),
 	KUNIT_CASE(early_is_not_for_an_answer_that_waits),
+	KUNIT_CASE(early_is_not_for_an_answer_that_waits_on_a_long_path),
+	KUNIT_CASE(early_is_not_before_the_end_of_a_long_wait),
+	KUNIT_CASE(early_read_that_is_answered_sends_the_rest),
 	KUNIT_CASE(early_is_not_while_the_peer_is_not_ready),
 	KUNIT_CASE(early_is_not_before_a_second_look),
 	KUNIT_CASE(early_read_asks_for_the_rest),

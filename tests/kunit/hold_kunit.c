@@ -624,6 +624,8 @@ static void req_repair_asks(struct kunit *test)
 	expect_next(test, P0, true);
 	expect_next(test, P0 + 1, true);
 	KUNIT_EXPECT_EQ(test, fx->req.ackreq.psn, P0 + 2);
+	/* the third one has still not asked */
+	KUNIT_EXPECT_EQ(test, fx->req.ackreq.nr_since, 1u);
 }
 
 /* What waited for a repair tells nothing of round trips. */
@@ -690,16 +692,30 @@ static void req_early_answered_soon_is_one_more(struct kunit *test)
 	fx->now = shca_req_deadline(&fx->req);
 	shca_req_timer(&fx->req, fx->now);
 	expect_next(test, P0 + 1, true);
+	/* (half of the 1000 ns that were measured) */
+	fx->req.recovery.rtt_valid = false;
 	fx->now += 499;
 	fx_ack(fx, P0 + 1, ACK);
 	expect_next(test, P0 + 2, true);
 	KUNIT_EXPECT_FALSE(test, fx_next(fx));
 	KUNIT_EXPECT_EQ(test, fx->req.stats.early, 2ull);
+	KUNIT_EXPECT_EQ(test, fx->req.recovery.alone, 1u);
 	/* and if its answer is soon, too, the queue has become short */
 	fx_ack(fx, P0 + 2, ACK);
 	expect_next(test, P0 + 3, true);
 	expect_next(test, P0 + 4, true);
 	KUNIT_EXPECT_FALSE(test, fx_next(fx));
+	/* the next time it is the same */
+	fx_ack(fx, P0 + 4, ACK);
+	send(test, 3);
+	fx->req.recovery.rtt_valid = false;
+	fx->now = shca_req_deadline(&fx->req);
+	shca_req_timer(&fx->req, fx->now);
+	expect_next(test, P0 + 5, true);
+	fx_ack(fx, P0 + 5, ACK);
+	expect_next(test, P0 + 6, true);
+	KUNIT_EXPECT_FALSE(test, fx_next(fx));
+	KUNIT_EXPECT_EQ(test, fx->req.stats.early, 4ull);
 }
 
 /* Nor does the answer to one that was refused, after which all is sent again. */
@@ -743,6 +759,9 @@ static void req_early_answered_alone_sends_the_rest(struct kunit *test)
 	expect_next(test, P0 + 2, true);
 	KUNIT_EXPECT_EQ(test, fx_drain(fx), 7u);
 	KUNIT_EXPECT_TRUE(test, fx->pkt.ackreq);
+	/* (the way of other peers tells of what is under repair) */
+	fx_ack(fx, P0 + 2, NAK(SHCA_NAK_PSN_SEQ));
+	KUNIT_EXPECT_FALSE(test, fx_next(fx));
 	/* (a part of them tells nothing) */
 	fx_ack(fx, P0 + 8, ACK);
 	KUNIT_EXPECT_FALSE(test, fx_next(fx));
@@ -758,20 +777,105 @@ static void req_early_answered_alone_sends_the_rest(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, fx->req.recovery.alone, 0u);
 }
 
-/* A small window ends a repair of 32 half way, and two of the eight are lost again. */
+/* The peer has more than what was sent early: it has told of no gap, so there is none. */
+static void req_early_answered_for_more_is_no_more(struct kunit *test)
+{
+	struct fx *fx = test->priv;
+
+	send(test, 1);
+	fx->now += 1000;
+	fx_ack(fx, P0, ACK);
+	send(test, 3);
+	fx->now = shca_req_deadline(&fx->req);
+	shca_req_timer(&fx->req, fx->now);
+	expect_next(test, P0 + 1, true);
+	fx_ack(fx, P0 + 2, ACK);
+	KUNIT_EXPECT_FALSE(test, fx_next(fx));
+	KUNIT_EXPECT_EQ(test, fx->req.recovery.alone, 0u);
+}
+
+/* It was the only one. */
+static void req_early_answered_as_the_last_is_no_more(struct kunit *test)
+{
+	struct fx *fx = test->priv;
+
+	send(test, 1);
+	fx->now += 1000;
+	fx_ack(fx, P0, ACK);
+	send(test, 1);
+	fx->now = shca_req_deadline(&fx->req);
+	shca_req_timer(&fx->req, fx->now);
+	expect_next(test, P0 + 1, true);
+	fx_ack(fx, P0 + 1, ACK);
+	KUNIT_EXPECT_TRUE(test, shca_req_idle(&fx->req));
+	KUNIT_EXPECT_EQ(test, fx->req.stats.early, 1ull);
+	send(test, 1);
+	KUNIT_EXPECT_FALSE(test, fx->pkt.again);
+}
+
+/* It could not leave, and so all is sent again from the oldest on: no more is to be told. */
+static void req_early_that_could_not_leave_sends_all(struct kunit *test)
+{
+	struct fx *fx = test->priv;
+
+	send(test, 1);
+	fx->now += 1000;
+	fx_ack(fx, P0, ACK);
+	send(test, 4);
+	fx->now = shca_req_deadline(&fx->req);
+	shca_req_timer(&fx->req, fx->now);
+	expect_next(test, P0 + 1, true);
+	shca_req_link_full(&fx->req, &fx->pkt, 0);
+	fx_ack(fx, P0 + 1, ACK);
+	expect_next(test, P0 + 2, true);
+	expect_next(test, P0 + 3, true);
+	expect_next(test, P0 + 4, true);
+	KUNIT_EXPECT_FALSE(test, fx_next(fx));
+}
+
+/* A packet that left after the rest of them shows itself what is missing. */
+static void req_early_then_a_new_packet_is_no_more(struct kunit *test)
+{
+	struct fx *fx = test->priv;
+
+	send(test, 1);
+	fx->now += 1000;
+	fx_ack(fx, P0, ACK);
+	send(test, SHCA_CC_WINDOW_MIN + 3);
+	fx->now = shca_req_deadline(&fx->req);
+	shca_req_timer(&fx->req, fx->now);
+	expect_next(test, P0 + 1, true);
+	fx->now += 1000;
+	fx_ack(fx, P0 + 1, ACK);
+	KUNIT_ASSERT_EQ(test, fx_drain(fx), SHCA_CC_WINDOW_MIN);
+	send(test, 1);
+	fx->now += 1000;
+	fx_ack(fx, P0 + 1 + SHCA_CC_WINDOW_MIN, ACK);
+	KUNIT_EXPECT_FALSE(test, fx_next(fx));
+}
+
+/* A small window ends a repair of @nr half way, and some of the eight are lost again. */
+static void interrupt(struct kunit *test, u32 psn, u32 nr, u32 lost)
+{
+	const u32 small = SHCA_CC_WINDOW_MIN;
+	struct fx *fx = test->priv;
+
+	fx->req.cc.lossy = small;
+	fx->req.cc.cwnd = small;
+	missing(fx, psn, nr, psn + nr + 1);
+	KUNIT_EXPECT_EQ(test, fx_drain(fx), small);
+	fx->now += FX_TIMEOUT / 16;
+	missing(fx, psn + 1, lost, psn + 7);
+}
+
 static void interrupt_a_repair(struct kunit *test)
 {
-	const u32 w = SHCA_CC_WINDOW, small = SHCA_CC_WINDOW_MIN;
+	const u32 w = SHCA_CC_WINDOW;
 	struct fx *fx = test->priv;
 
 	fx_post(fx, SHCA_WR_RDMA_WRITE, w * FX_MTU);
 	KUNIT_ASSERT_EQ(test, fx_drain(fx), w);
-	fx->req.cc.lossy = small;
-	fx->req.cc.cwnd = small;
-	missing(fx, P0, 32, P0 + 40);
-	KUNIT_EXPECT_EQ(test, fx_drain(fx), small);
-	fx->now += FX_TIMEOUT / 16;
-	missing(fx, P0 + 1, 2, P0 + 7);
+	interrupt(test, P0, 32, 2);
 }
 
 static void req_repair_goes_on_after_what_it_has_lost(struct kunit *test)
@@ -789,12 +893,17 @@ static void req_repair_goes_on_after_what_it_has_lost(struct kunit *test)
 	missing(fx, P0 + 8, 24, P0 + 40);
 	KUNIT_EXPECT_EQ(test, fx_drain(fx), fx->req.cc.cwnd - 1);
 	KUNIT_EXPECT_EQ(test, fx->pkt.psn, P0 + 8 + fx->req.cc.cwnd - 1);
+	/* and what it has sent is on its way */
+	missing(fx, P0 + 8, 1, P0 + 9);
+	KUNIT_EXPECT_FALSE(test, fx_next(fx));
 	while (fx->req.psn.next != fx->req.psn.max) {
 		fx_ack(fx, fx->pkt.psn, ACK);
 		KUNIT_ASSERT_GT(test, fx_drain(fx), 0u);
 	}
 	KUNIT_EXPECT_EQ(test, fx->pkt.psn, P0 + 31);
 	KUNIT_EXPECT_EQ(test, fx->req.stats.retransmits, 32ull + 2);
+	/* the last packet of all had asked before, and is to be answered yet */
+	KUNIT_EXPECT_EQ(test, fx->req.ackreq.psn, P0 + SHCA_CC_WINDOW);
 }
 
 /* And not at what has been acknowledged meanwhile. */
@@ -805,6 +914,176 @@ static void req_repair_goes_on_behind_what_is_acknowledged(struct kunit *test)
 	interrupt_a_repair(test);
 	fx_ack(fx, P0 + SHCA_CC_WINDOW_MIN + 2, ACK);
 	expect_next(test, P0 + SHCA_CC_WINDOW_MIN + 3, true);
+}
+
+/* The last packet of it, or all of it: then nothing of it goes on. */
+static void req_repair_ends_with_what_is_acknowledged(struct kunit *test)
+{
+	struct fx *fx = test->priv;
+	struct shca_req_attr attr;
+	u32 come;
+
+	attr = fx->req.attr;
+	for (come = 31; come <= 33; come++) {
+		fx_req_start(fx, &attr);
+		interrupt_a_repair(test);
+		fx_ack(fx, P0 + come - 1, ACK);
+		if (come == 31)
+			expect_next(test, P0 + come, true);
+		KUNIT_EXPECT_FALSE(test, fx_next(fx));
+	}
+}
+
+/* One packet is between what is lost again and the rest: that does not leave a second time. */
+static void req_repair_goes_on_behind_one_packet(struct kunit *test)
+{
+	const u32 w = SHCA_CC_WINDOW;
+	struct fx *fx = test->priv;
+	u32 i;
+
+	fx_post(fx, SHCA_WR_RDMA_WRITE, w * FX_MTU);
+	KUNIT_ASSERT_EQ(test, fx_drain(fx), w);
+	interrupt(test, P0, 32, SHCA_CC_WINDOW_MIN - 2);
+	/* (as many as the window has) */
+	fx->req.cc.cwnd = SHCA_CC_WINDOW_MIN + 2;
+	for (i = 1; i < SHCA_CC_WINDOW_MIN - 1; i++)
+		expect_next(test, P0 + i, true);
+	expect_next(test, P0 + SHCA_CC_WINDOW_MIN, true);
+}
+
+/* Before all of it has left again, the first packet is lost once more: the rest is the same. */
+static void req_repair_goes_on_after_two_interruptions(struct kunit *test)
+{
+	const u32 w = SHCA_CC_WINDOW;
+	struct fx *fx = test->priv;
+
+	fx_post(fx, SHCA_WR_RDMA_WRITE, w * FX_MTU);
+	KUNIT_ASSERT_EQ(test, fx_drain(fx), w);
+	interrupt(test, P0, 32, 3);
+	expect_next(test, P0 + 1, true);
+	expect_next(test, P0 + 2, true);
+	fx->now += FX_TIMEOUT / 16;
+	missing(fx, P0 + 1, 1, P0 + 7);
+	expect_next(test, P0 + 1, true);
+	expect_next(test, P0 + SHCA_CC_WINDOW_MIN, true);
+}
+
+/* The rest is interrupted, and then goes on where it stands. */
+static void req_rest_of_a_repair_goes_on(struct kunit *test)
+{
+	struct fx *fx = test->priv;
+
+	interrupt_a_repair(test);
+	expect_next(test, P0 + 1, true);
+	expect_next(test, P0 + 2, true);
+	expect_next(test, P0 + SHCA_CC_WINDOW_MIN, true);
+	fx->now += FX_TIMEOUT / 16;
+	missing(fx, P0 + 1, 1, P0 + 7);
+	expect_next(test, P0 + 1, true);
+	/* (as many as the window has) */
+	fx->req.cc.cwnd = SHCA_CC_WINDOW_MIN + 2;
+	expect_next(test, P0 + SHCA_CC_WINDOW_MIN + 1, true);
+}
+
+/* After one whose rest has come, another one is interrupted in the same way. */
+static void req_next_repair_goes_on_too(struct kunit *test)
+{
+	struct fx *fx = test->priv;
+
+	interrupt_a_repair(test);
+	fx_ack(fx, P0 + 33, ACK);
+	KUNIT_ASSERT_FALSE(test, fx_next(fx));
+	fx->now += FX_TIMEOUT / 16;
+	interrupt(test, P0 + 34, 16, 1);
+	expect_next(test, P0 + 35, true);
+	expect_next(test, P0 + 34 + SHCA_CC_WINDOW_MIN, true);
+}
+
+/* A time-out sends all again, so the rest of a repair before it is forgotten. */
+static void req_time_out_ends_the_rest_of_a_repair(struct kunit *test)
+{
+	struct fx *fx = test->priv;
+
+	interrupt_a_repair(test);
+	expect_next(test, P0 + 1, true);
+	fx->now = fx->req.recovery.deadline;
+	shca_req_timer(&fx->req, fx->now);
+	KUNIT_ASSERT_EQ(test, fx->req.stats.timeouts, 1ull);
+	KUNIT_EXPECT_EQ(test, fx_drain(fx), fx->req.cc.cwnd);
+	fx->now += FX_TIMEOUT / 16;
+	missing(fx, P0 + 1, 2, P0 + 7);
+	expect_next(test, P0 + 1, true);
+	expect_next(test, P0 + 2, true);
+	KUNIT_EXPECT_FALSE(test, fx_next(fx));
+}
+
+/* The others could not leave yet, and the first one is sent early: they leave after it. */
+static void req_early_lets_the_repair_go_on(struct kunit *test)
+{
+	struct fx *fx = test->priv;
+
+	send(test, 1);
+	fx->now += 1000;
+	fx_ack(fx, P0, ACK);
+	send(test, 4);
+	missing(fx, P0 + 1, 3, P0 + 4);
+	expect_next(test, P0 + 1, true);
+	shca_req_stall(&fx->req, fx->now + FX_TIMEOUT);
+	fx->now = shca_req_deadline(&fx->req);
+	shca_req_timer(&fx->req, fx->now);
+	KUNIT_ASSERT_EQ(test, fx->req.stats.early, 1ull);
+	shca_req_release(&fx->req);
+	expect_next(test, P0 + 1, true);
+	KUNIT_EXPECT_FALSE(test, fx_next(fx));
+	fx->now += 2 * FX_MS;
+	fx_ack(fx, P0 + 1, ACK);
+	expect_next(test, P0 + 2, true);
+	expect_next(test, P0 + 3, true);
+	KUNIT_EXPECT_FALSE(test, fx_next(fx));
+}
+
+/* Nothing of it could leave: the early packet takes its place, and its answer tells of the rest. */
+static void req_early_takes_the_place_of_a_repair(struct kunit *test)
+{
+	struct fx *fx = test->priv;
+
+	send(test, 1);
+	fx->now += 1000;
+	fx_ack(fx, P0, ACK);
+	send(test, 4);
+	missing(fx, P0 + 1, 2, P0 + 3);
+	KUNIT_ASSERT_EQ(test, fx_drain(fx), 2u);
+	/* it is overdue, and the link is full */
+	fx->now += FX_MS / 4;
+	missing(fx, P0 + 1, 2, P0 + 4);
+	shca_req_stall(&fx->req, fx->now + FX_TIMEOUT);
+	fx->now = shca_req_deadline(&fx->req);
+	shca_req_timer(&fx->req, fx->now);
+	KUNIT_ASSERT_EQ(test, fx->req.stats.early, 1ull);
+	shca_req_release(&fx->req);
+	expect_next(test, P0 + 1, true);
+	KUNIT_EXPECT_FALSE(test, fx_next(fx));
+	fx->now += 2 * FX_MS;
+	fx_ack(fx, P0 + 1, ACK);
+	expect_next(test, P0 + 2, true);
+	expect_next(test, P0 + 3, true);
+	expect_next(test, P0 + 4, true);
+}
+
+/* A part of what was to be sent again has come: a READ behind it is asked for as a whole. */
+static void req_repair_asks_for_a_whole_read(struct kunit *test)
+{
+	struct fx *fx = test->priv;
+
+	send(test, 2);
+	fx_post(fx, SHCA_WR_RDMA_READ, 4 * FX_MTU);
+	KUNIT_ASSERT_TRUE(test, fx_next(fx));
+	send(test, 1);
+	missing(fx, P0, 3, P0 + 6);
+	fx_ack(fx, P0, ACK);
+	expect_next(test, P0 + 1, true);
+	expect_next(test, P0 + 2, true);
+	KUNIT_EXPECT_EQ(test, fx->pkt.reth.len, 4u * FX_MTU);
 }
 
 /* The peer tells of a gap before it has the early copy: that is on its way. */
@@ -919,6 +1198,8 @@ static void req_repair_goes_on_behind_a_local_request(struct kunit *test)
 	KUNIT_ASSERT_TRUE(test, fx_next(fx));
 	KUNIT_EXPECT_EQ(test, fx->pkt.psn, 0xc00000u);
 	KUNIT_EXPECT_FALSE(test, fx_next(fx));
+	/* (the question of the last one is still to be answered) */
+	KUNIT_EXPECT_EQ(test, fx->req.ackreq.psn, 0xc00002u);
 	fx_post(fx, SHCA_WR_SEND, 8);
 	KUNIT_ASSERT_TRUE(test, fx_next(fx));
 	KUNIT_EXPECT_EQ(test, fx->pkt.psn, 0xc00002u);
@@ -1002,8 +1283,21 @@ static struct kunit_case hold_cases[] = {
 	KUNIT_CASE(req_early_answered_soon_is_one_more),
 	KUNIT_CASE(req_early_that_is_refused_tells_nothing),
 	KUNIT_CASE(req_early_answered_alone_sends_the_rest),
+	KUNIT_CASE(req_early_answered_for_more_is_no_more),
+	KUNIT_CASE(req_early_answered_as_the_last_is_no_more),
+	KUNIT_CASE(req_early_that_could_not_leave_sends_all),
+	KUNIT_CASE(req_early_then_a_new_packet_is_no_more),
 	KUNIT_CASE(req_repair_goes_on_after_what_it_has_lost),
 	KUNIT_CASE(req_repair_goes_on_behind_what_is_acknowledged),
+	KUNIT_CASE(req_repair_ends_with_what_is_acknowledged),
+	KUNIT_CASE(req_repair_goes_on_behind_one_packet),
+	KUNIT_CASE(req_repair_goes_on_after_two_interruptions),
+	KUNIT_CASE(req_rest_of_a_repair_goes_on),
+	KUNIT_CASE(req_next_repair_goes_on_too),
+	KUNIT_CASE(req_time_out_ends_the_rest_of_a_repair),
+	KUNIT_CASE(req_early_lets_the_repair_go_on),
+	KUNIT_CASE(req_early_takes_the_place_of_a_repair),
+	KUNIT_CASE(req_repair_asks_for_a_whole_read),
 	KUNIT_CASE(req_early_is_the_repair),
 	KUNIT_CASE(req_time_out_sends_all_again),
 	KUNIT_CASE(req_full_link_keeps_what_is_new),

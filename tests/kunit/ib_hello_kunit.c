@@ -18,13 +18,14 @@ struct segment {
 	bool deaf[PORTS];
 };
 
+/* An address of six bytes in a frame, where each time something else is behind it. */
 static const u8 *mac_of(u32 i)
 {
-	static const u8 macs[PORTS][SHCA_IB_MAC_BYTES] = {
-		{ 2, 0, 0, 0, 0, 1 }, { 2, 0, 0, 0, 0, 2 }, { 2, 0, 0, 0, 0, 3 },
-	};
+	static u8 frame[] = { 2, 0, 0, 0, 0, 0, 0 };
 
-	return macs[i];
+	frame[5] = i + 1;
+	frame[6]++;
+	return frame;
 }
 
 static void note(struct segment *seg, u32 i, u32 events)

@@ -8,8 +8,8 @@
 
 static const u8 ask[ATTR_BYTES] = {
 	[1] = 1, [28] = 0, 0, 0x01, 0x02, 0, 0, 0x03, 0x04, 0x12, 0x34,
-	/* CounterSelect */
-	0, 1, 0, 3, 0, 5, 0xab, 0xcd, 0, 2,
+	/* CounterSelect, and one more than there are */
+	0, 1, 0, 3, 0, 5, 0xab, 0xcd, 0, 2, 0, 4,
 };
 
 static const u64 before[SHCA_IB_SAMPLES] = { 10, 20, 30, 40, 1ull << 40 };

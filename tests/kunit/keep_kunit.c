@@ -207,7 +207,10 @@ static void keep_asks_on_behind_a_gap(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, fx->req.recovery.beyond, room / 4 + 1);
 	/* the part that is missing */
 	KUNIT_EXPECT_EQ(test, fx_drain(fx), 1u);
-	fx->req.cc.wide = SHCA_REQ_LONG;
+	/* (a long one has a quarter of the widest window, and no less) */
+	fx->req.cc.wide = SHCA_CC_WIDEST / 4 - 1;
+	KUNIT_EXPECT_EQ(test, fx_drain(fx), 0u);
+	fx->req.cc.wide++;
 	/* and one in place of what has come */
 	KUNIT_EXPECT_EQ(test, fx_drain(fx), 1u);
 }
@@ -278,6 +281,8 @@ static void keep_asks_only_where_something_is_missing(struct kunit *test)
 
 	respond(test, FIRST, 0, SHCA_RX_OK);
 	shca_req_gap(&fx->req, P0 + 1, P0 + 1, fx->now);
+	/* (the one that is expected is held behind nothing) */
+	KUNIT_EXPECT_EQ(test, fx->req.recovery.beyond, 0u);
 	shca_req_gap(&fx->req, P0 + NR + 1, P0 + NR + 1, fx->now);
 	KUNIT_EXPECT_FALSE(test, fx_next(fx));
 	fx->req.recovery.rnr_wait = true;
@@ -393,6 +398,128 @@ static void keep_early_asks_for_the_missing_part(struct kunit *test)
 	expect_part(test, P0 + 1, 2);
 }
 
+/* A response says that the peer has executed the request: so long is the way. */
+static void keep_response_behind_a_gap_is_timed(struct kunit *test)
+{
+	struct fx *fx = test->priv;
+
+	KUNIT_ASSERT_TRUE(test, fx->req.recovery.rtt_valid);
+	fx->now += 500;
+	shca_req_gap(&fx->req, P0 + 2, P0 + 2, fx->now);
+	KUNIT_EXPECT_FALSE(test, fx->req.recovery.rtt_valid);
+	KUNIT_EXPECT_EQ(test, fx->req.recovery.rtt_ns, 500ull);
+}
+
+/* The first response that is here belongs to the next READ: this one is asked for to its end. */
+static void keep_asks_for_the_rest_of_one_read(struct kunit *test)
+{
+	struct fx *fx = test->priv;
+
+	fx_post(fx, SHCA_WR_RDMA_READ, 2 * FX_MTU);
+	KUNIT_ASSERT_TRUE(test, fx_next(fx));
+	respond(test, FIRST, 0, SHCA_RX_OK);
+	shca_req_gap(&fx->req, P0 + NR + 1, P0 + NR + 1, fx->now);
+	expect_part(test, P0 + 1, NR - 1);
+}
+
+/* One round trip later than was measured the oldest is sent early. */
+static void wait_for_early(struct fx *fx)
+{
+	fx->req.recovery.rtt_valid = false;
+	fx->req.recovery.rtt_ns = FX_MS;
+	fx->now = shca_req_deadline(&fx->req);
+	shca_req_timer(&fx->req, fx->now);
+}
+
+/* A part that was asked for again, from the first packet on, is asked for early as it was. */
+static void keep_early_asks_for_a_part_from_the_first_packet_on(struct kunit *test)
+{
+	struct fx *fx = test->priv;
+
+	shca_req_gap(&fx->req, P0 + 2, P0 + 2, fx->now);
+	expect_part(test, P0, 2);
+	wait_for_early(fx);
+	KUNIT_EXPECT_EQ(test, fx->req.stats.early, 1ull);
+	expect_part(test, P0, 2);
+}
+
+/* The last packet of the part is missing. Or none is, and then it is the rest of the READ. */
+static void keep_early_asks_for_what_is_left(struct kunit *test)
+{
+	struct shca_req_attr attr;
+	struct fx *fx = test->priv;
+	u32 come;
+
+	attr = fx->req.attr;
+	for (come = 1; come <= 2; come++) {
+		fx_req_start(fx, &attr);
+		fx_post(fx, SHCA_WR_RDMA_READ, NR * FX_MTU);
+		KUNIT_ASSERT_TRUE(test, fx_next(fx));
+		respond(test, FIRST, 0, SHCA_RX_OK);
+		shca_req_gap(&fx->req, P0 + 3, P0 + 3, fx->now);
+		expect_part(test, P0 + 1, 2);
+		respond(test, FIRST, 1, SHCA_RX_OK);
+		if (come == 2)
+			respond(test, LAST, 2, SHCA_RX_OK);
+		wait_for_early(fx);
+		expect_part(test, P0 + 1 + come, come == 1 ? 1 : NR - 3);
+	}
+}
+
+/* The peer has executed the READ, and so what is behind it is not sent again. */
+static void keep_early_asks_for_the_rest_alone(struct kunit *test)
+{
+	struct fx *fx = test->priv;
+
+	fx_post(fx, SHCA_WR_SEND, 8);
+	KUNIT_ASSERT_TRUE(test, fx_next(fx));
+	respond(test, FIRST, 0, SHCA_RX_OK);
+	wait_for_early(fx);
+	KUNIT_EXPECT_EQ(test, fx->req.stats.early, 1ull);
+	expect_part(test, P0 + 1, NR - 1);
+}
+
+/* It has not, and drops what is behind it, which comes again once the READ is answered. */
+static void keep_early_read_that_was_lost_sends_the_rest(struct kunit *test)
+{
+	struct fx *fx = test->priv;
+	u32 i;
+
+	fx_post(fx, SHCA_WR_SEND, 8);
+	KUNIT_ASSERT_TRUE(test, fx_next(fx));
+	wait_for_early(fx);
+	KUNIT_ASSERT_TRUE(test, fx_next(fx));
+	KUNIT_EXPECT_EQ(test, fx->pkt.psn, P0);
+	KUNIT_EXPECT_FALSE(test, fx_next(fx));
+	for (i = 0; i < NR; i++)
+		respond(test, i ? i < NR - 1 ? MIDDLE : LAST : FIRST, i, SHCA_RX_OK);
+	KUNIT_ASSERT_TRUE(test, fx_next(fx));
+	KUNIT_EXPECT_EQ(test, fx->pkt.psn, P0 + NR);
+	KUNIT_EXPECT_TRUE(test, fx->pkt.again);
+}
+
+/* A SEND is no READ, though a part of it was acknowledged: all behind that comes again. */
+static void keep_early_send_has_no_part(struct kunit *test)
+{
+	struct shca_req_attr attr;
+	struct fx *fx = test->priv;
+	u32 psn;
+
+	attr = fx->req.attr;
+	fx_req_start(fx, &attr);
+	fx_post(fx, SHCA_WR_SEND, 2 * FX_MTU);
+	fx_post(fx, SHCA_WR_SEND, 8);
+	KUNIT_ASSERT_EQ(test, fx_drain(fx), 3u);
+	fx_ack(fx, P0, ACK);
+	wait_for_early(fx);
+	for (psn = P0 + 1; psn <= P0 + 2; psn++) {
+		KUNIT_ASSERT_TRUE(test, fx_next(fx));
+		KUNIT_EXPECT_EQ(test, fx->pkt.psn, psn);
+		KUNIT_EXPECT_TRUE(test, fx->pkt.again);
+		fx_ack(fx, psn, ACK);
+	}
+}
+
 /* ---- the responder ------------------------------------------------------- */
 
 static void expect_answer(struct kunit *test, u8 opcode, u32 psn)
@@ -497,6 +624,13 @@ static struct kunit_case keep_cases[] = {
 	KUNIT_CASE(keep_remembers_an_acknowledgement_after_a_time_out),
 	KUNIT_CASE(keep_forgets_an_acknowledgement),
 	KUNIT_CASE(keep_early_asks_for_the_missing_part),
+	KUNIT_CASE(keep_response_behind_a_gap_is_timed),
+	KUNIT_CASE(keep_asks_for_the_rest_of_one_read),
+	KUNIT_CASE(keep_early_asks_for_a_part_from_the_first_packet_on),
+	KUNIT_CASE(keep_early_asks_for_what_is_left),
+	KUNIT_CASE(keep_early_asks_for_the_rest_alone),
+	KUNIT_CASE(keep_early_read_that_was_lost_sends_the_rest),
+	KUNIT_CASE(keep_early_send_has_no_part),
 	KUNIT_CASE(resp_answers_a_part),
 	KUNIT_CASE(resp_part_goes_on_to_what_is_being_sent),
 	KUNIT_CASE(resp_part_that_did_not_leave),

@@ -147,6 +147,9 @@ static void late_packets_are_waited_for(struct kunit *test)
 	fx_ack(fx, P0, ACK);
 	KUNIT_EXPECT_EQ(test, fx->req.recovery.late_ns, start + RTT);
 	KUNIT_EXPECT_EQ(test, fx->req.recovery.reorders, SHCA_REQ_REORDERS);
+	/* told of what is left: the wait is the same */
+	fx_ack(fx, P0 + 1, MISSING(1));
+	KUNIT_EXPECT_EQ(test, fx->req.recovery.late_ns, start + RTT);
 	shca_req_timer(&fx->req, start + RTT - 1);
 	KUNIT_EXPECT_FALSE(test, fx_next(fx));
 	KUNIT_EXPECT_EQ(test, fx->req.cc.cwnd, cwnd);
@@ -664,6 +667,96 @@ static void late_sign_is_an_answer_to_what_was_sent(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, fx->req.recovery.reorders, SHCA_REQ_REORDERS);
 }
 
+/* They come one after the other: the last of them ends the wait. */
+static void late_packets_that_come_in_turn_end_the_wait(struct kunit *test)
+{
+	struct fx *fx = test->priv;
+
+	fx->req.recovery.reorders = 1;
+	fx_ack(fx, P0, MISSING(2));
+	fx_ack(fx, P0, ACK);
+	KUNIT_EXPECT_NE(test, fx->req.recovery.late_ns, 0ull);
+	fx_ack(fx, P0 + 1, ACK);
+	KUNIT_EXPECT_EQ(test, fx->req.recovery.late_ns, 0ull);
+}
+
+/* A repair after a wait is one: the way of other peers tells of the same gap. */
+static void late_repair_makes_a_sequence_nak_void(struct kunit *test)
+{
+	struct fx *fx = test->priv;
+
+	fx->req.recovery.reorders = 1;
+	fx_ack(fx, P0, MISSING(1));
+	fx->now = fx->req.recovery.late_ns;
+	shca_req_timer(&fx->req, fx->now);
+	expect_again(test, P0);
+	KUNIT_EXPECT_EQ(test, fx_ack(fx, P0, NAK(SHCA_NAK_PSN_SEQ)), SHCA_RX_NAK_SEQ);
+	KUNIT_EXPECT_EQ(test, fx_drain(fx), 0u);
+	KUNIT_EXPECT_EQ(test, fx->req.recovery.retry_left, 3);
+}
+
+/* While a repair has not left as a whole, a wait that ends begins no other one. */
+static void late_wait_within_a_repair_lets_it_go_on(struct kunit *test)
+{
+	struct fx *fx = test->priv;
+	struct shca_req_recovery *r = &fx->req.recovery;
+
+	r->rtt_valid = false;
+	fx_ack(fx, P0, MISSING(3));
+	KUNIT_ASSERT_TRUE(test, fx_next(fx));
+	KUNIT_ASSERT_TRUE(test, fx_next(fx));
+	KUNIT_ASSERT_EQ(test, fx->pkt.psn, P0 + 1);
+	/* the second one has come soon, and the first has not */
+	r->reorders = 2;
+	fx->now += RTT;
+	missing(fx, P0, 1, P0 + 1);
+	KUNIT_ASSERT_EQ(test, r->late_ns, fx->now + RTT);
+	fx->now = r->late_ns;
+	shca_req_timer(&fx->req, fx->now);
+	KUNIT_EXPECT_EQ(test, r->late_ns, 0ull);
+	KUNIT_EXPECT_EQ(test, r->reorders, 2);
+	KUNIT_EXPECT_GT(test, shca_req_deadline(&fx->req), fx->now);
+	expect_again(test, P0 + 2);
+}
+
+/* The gap that is watched was repaired at once.  That another one was waited for says nothing of it. */
+static void late_wait_of_another_gap_is_not_too_short(struct kunit *test)
+{
+	struct fx *fx = test->priv;
+	struct shca_req_recovery *r = &fx->req.recovery;
+
+	r->rtt_valid = false;
+	fx_ack(fx, P0, MISSING(1));
+	expect_again(test, P0);
+	fx_ack(fx, P0, ACK);
+	r->reorders = 2;
+	fx_ack(fx, P0 + 1, MISSING(1));
+	fx->now = r->late_ns;
+	shca_req_timer(&fx->req, fx->now);
+	expect_again(test, P0 + 1);
+	KUNIT_ASSERT_EQ(test, r->watch_psn, P0);
+	fx_ack(fx, P0, ACK);
+	KUNIT_EXPECT_EQ(test, r->reorders, SHCA_REQ_REORDERS);
+	KUNIT_EXPECT_EQ(test, r->late_shift, 0);
+}
+
+/* A loss that is undone was none: the next one makes the window smaller. */
+static void late_loss_after_one_undone_counts(struct kunit *test)
+{
+	struct fx *fx = test->priv;
+
+	small_window(fx);
+	fx_ack(fx, P0, MISSING(2));
+	KUNIT_ASSERT_EQ(test, fx_drain(fx), 2u);
+	fx_ack(fx, P0 + 1, ACK);
+	fx_ack(fx, P0 + 1, ACK);
+	KUNIT_ASSERT_EQ(test, fx->req.cc.cwnd, 12u);
+	fx->req.recovery.reorders = 0;
+	fx_ack(fx, P0 + 2, MISSING(2));
+	KUNIT_EXPECT_EQ(test, fx_drain(fx), 2u);
+	KUNIT_EXPECT_EQ(test, fx->req.cc.cwnd, 12u - 12 / 4);
+}
+
 /* ---- the responder ---------------------------------------------------------------- */
 
 #define R0	FX_RQ_PSN
@@ -835,6 +928,11 @@ static struct kunit_case late_cases[] = {
 	KUNIT_CASE(late_packets_are_waited_for),
 	KUNIT_CASE(late_repair_has_its_round_trip),
 	KUNIT_CASE(late_packets_that_come_end_the_wait),
+	KUNIT_CASE(late_packets_that_come_in_turn_end_the_wait),
+	KUNIT_CASE(late_repair_makes_a_sequence_nak_void),
+	KUNIT_CASE(late_wait_within_a_repair_lets_it_go_on),
+	KUNIT_CASE(late_wait_of_another_gap_is_not_too_short),
+	KUNIT_CASE(late_loss_after_one_undone_counts),
 	KUNIT_CASE(late_wait_is_given_up),
 	KUNIT_CASE(late_wait_ends_with_going_back),
 	KUNIT_CASE(late_repair_is_repeated),

@@ -69,6 +69,8 @@ static const struct time_row time_rows[] = {
 	/* 3 times 12 + 256 + 70 */
 	{ "run", SHCA_OP_SEND_MIDDLE, 3 * 256, 2, 8000000, 3 * 338 },
 	{ "ACK", SHCA_OP_ACK, 0, 0, 8000000, 12 + 4 + 70 },
+	/* 86 bytes are 688 bits: 1 ns, and the smallest part of one that there is */
+	{ "a part of a nanosecond", SHCA_OP_ACK, 0, 0, 687999999, 2 },
 };
 
 static void time_desc(const struct time_row *row, char *desc)
@@ -125,6 +127,10 @@ static void rate_begins_at_any_time(struct kunit *test)
 	shca_rate_set(&rate, SLOWEST, 4096);
 	shca_rate_sent(&rate, 8000000, &pkt, 5);
 	KUNIT_EXPECT_EQ(test, rate.due_ns, 12ull + 2 + OUTSIDE);
+	/* a nanosecond more than a burst later */
+	shca_rate_set(&rate, SLOWEST, 4096);
+	shca_rate_sent(&rate, 8000000, &pkt, BURST + 1);
+	KUNIT_EXPECT_EQ(test, rate.due_ns, 1 + 12ull + 2 + OUTSIDE);
 	shca_rate_set(&rate, 0, 4096);
 	KUNIT_EXPECT_FALSE(test, rate.on);
 	KUNIT_EXPECT_EQ(test, rate.due_ns, 0ull);
@@ -489,6 +495,20 @@ static void ud_waits_beyond_a_burst(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, fx_drain(fx), 3u);
 }
 
+/* The end of a stall is not that of the rate. */
+static void ud_keeps_its_rate_after_a_stall(struct kunit *test)
+{
+	struct fx *fx = test->priv;
+	int i;
+
+	start_req(fx, SHCA_TRANSPORT_UD, 0);
+	for (i = 0; i < 4; i++)
+		post_datagram(fx, 7200);
+	shca_req_stall(&fx->req, fx->now + 1);
+	shca_req_release(&fx->req);
+	KUNIT_EXPECT_EQ(test, fx_drain(fx), 3u);
+}
+
 /* One that is refused does not leave, so it changes nothing. */
 static void ud_refused_has_no_rate(struct kunit *test)
 {
@@ -655,6 +675,7 @@ static struct kunit_case rate_cases[] = {
 	KUNIT_CASE(ud_rate_outlives_an_empty_queue),
 	KUNIT_CASE(ud_rates_are_those_of_the_addresses),
 	KUNIT_CASE(ud_waits_beyond_a_burst),
+	KUNIT_CASE(ud_keeps_its_rate_after_a_stall),
 	KUNIT_CASE(ud_refused_has_no_rate),
 	KUNIT_CASE(xrc_srqn_is_no_rate),
 	KUNIT_CASE_PARAM(resp_read_keeps_the_rate, kbps_gen_params),

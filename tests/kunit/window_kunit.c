@@ -103,6 +103,18 @@ static void window_below_a_packet_grows_by_packets(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, win.cwnd, SHCA_WIN_LEAST + PKT);
 }
 
+/* So does one of a packet: the queue on the way is that of others. */
+static void window_of_a_packet_grows_by_a_packet(struct kunit *test)
+{
+	struct shca_window win;
+
+	win_make(&win);
+	shca_window_path(&win, 2 * RTT, 2 * RTT);
+	win.cwnd = PKT;
+	shca_window_ack(&win, 1);
+	KUNIT_EXPECT_EQ(test, win.cwnd, 2 * PKT);
+}
+
 struct delay_row {
 	const char *name;
 	u64 rtt;
@@ -322,6 +334,7 @@ static struct kunit_case window_cases[] = {
 	KUNIT_CASE(window_falls_by_the_share_of_marked_rounds),
 	KUNIT_CASE(window_grows_by_a_packet_a_round),
 	KUNIT_CASE(window_below_a_packet_grows_by_packets),
+	KUNIT_CASE(window_of_a_packet_grows_by_a_packet),
 	KUNIT_CASE_PARAM(window_falls_by_the_delay_above_the_target,
 			 delay_gen_params),
 	KUNIT_CASE(window_forgets_the_least_round_trip),

@@ -35,6 +35,7 @@ import places
 
 HERE = pathlib.Path(__file__).resolve().parent
 CORE = HERE.parents[3] / "kernel" / "core"
+KUNIT = HERE.parents[2] / "kunit"
 UAPI = HERE.parents[3] / "uapi"
 WANTED = 90
 # Seeds of the simulator without sanitizers, and with them.
@@ -105,11 +106,12 @@ class Worker:
         self.dir = engine.dir / f"worker-{number}"
         shutil.rmtree(self.dir, ignore_errors=True)
         self.core = self.dir / "kernel" / "core"
-        self.core.mkdir(parents=True)
-        (self.dir / "uapi").mkdir()
-        for source, copy in (CORE, self.core), (UAPI, self.dir / "uapi"):
+        self.kunit = self.dir / "tests" / "kunit"
+        for source, copy in (CORE, self.core), (KUNIT, self.kunit), (UAPI, self.dir / "uapi"):
+            copy.mkdir(parents=True)
             for path in source.iterdir():
                 (copy / path.name).symlink_to(path)
+        (self.dir / "kernel" / "mem").symlink_to(CORE.parent / "mem")
 
     def verdict(self, mutant):
         path = self.core / mutant.file
@@ -122,10 +124,10 @@ class Worker:
             path.symlink_to(CORE / mutant.file)
 
     def judge(self, mutant):
-        # a header is part of every object, but the rows are of one
+        # a header is part of the objects that include it, but the rows are of one
         changed = [mutant.file] if mutant.file.endswith(".c") else \
             ["wr_op.c"] if mutant.kind == "row" else \
-            sorted(p.name for p in CORE.glob("*.c"))
+            self.engine.users_of(mutant.file, "core")
         objects = self.compile(changed, self.engine.plain)
         if not objects:
             return Verdict("broken", "")
@@ -135,28 +137,29 @@ class Worker:
         known = self.engine.known(digest)
         if known:
             return known
-        verdict = self.run_plain(objects)
+        verdict = self.run_plain(objects, mutant.file)
         if verdict.name == "lives" and self.engine.sanitized:
             verdict = self.run_sanitized(changed)
         self.engine.learn(digest, verdict)
         return verdict
 
-    def compile(self, names, flags):
+    def compile(self, names, flags, folder=None):
+        """The objects of files of the core, or of another @folder; None: an error."""
         objects = {}
         for name in names:
             out = self.dir / (name[:-2] + ".o")
             done = subprocess.run(
-                [*self.engine.cc, *flags, *self.engine.steps, "-c", "-o", str(out), name],
-                cwd=self.core, capture_output=True)
+                [*self.engine.cc, *flags, *(() if folder else self.engine.steps),
+                 "-c", "-o", str(out), name],
+                cwd=folder or self.core, capture_output=True)
             if done.returncode:
                 return None
             objects[name[:-2] + ".o"] = out
         return objects
 
     def link(self, program, base, objects, flags):
-        rest = [o for o in sorted((base / "core").glob("*.o"))
-                if o.name not in objects]
-        mine = sorted((base / f"{program}.d").glob("*.o"))
+        mine, rest = ([o for o in sorted((base / folder).glob("*.o")) if o.name not in objects]
+                      for folder in (f"{program}.d", "core"))
         out = self.dir / program
         subprocess.run([*self.engine.cc, *flags, "-o", str(out),
                         *map(str, mine + rest + list(objects.values()))],
@@ -178,10 +181,20 @@ class Worker:
             re.search(r"^(SUMMARY.*|.*runtime error.*)", text, re.M)
         return "seen", found[1] if found else f"status {done.returncode}"
 
-    def run_plain(self, objects):
+    def run_units(self, base, objects, file):
+        bad = self.run(self.link("unit", base, objects, self.engine.plain))
+        if bad or file.endswith(".c"):
+            return bad
+        # suites call inline functions of headers, too, which nobody else may do in such a way
+        suites = self.compile(self.engine.users_of(file, "unit.d"),
+                              [*self.engine.plain, f"-I{HERE.parent}"], self.kunit)
+        return suites and self.run(self.link("unit", base, {**objects, **suites},
+                                             self.engine.plain))
+
+    def run_plain(self, objects, file):
         base = self.engine.out / "plain"
         if self.engine.only != "sim":
-            bad = self.run(self.link("unit", base, objects, self.engine.plain))
+            bad = self.run_units(base, objects, file)
             if bad:
                 return Verdict("units" if bad[0] == "seen" else "hung", bad[1])
         if self.engine.only != "units":
@@ -221,6 +234,12 @@ class Engine:
         self.verdicts = {}
         self.original = {p.name: digest_of([p])
                          for p in (self.out / "plain" / "core").glob("*.o")}
+
+    def users_of(self, header, folder):
+        """The files that include @header, by what the compiler has written down."""
+        source = CORE if folder == "core" else KUNIT
+        return sorted(p.stem + ".c" for p in (self.out / "plain" / folder).glob("*.d")
+                      if f"/{header}" in p.read_text() and (source / (p.stem + ".c")).exists())
 
     def compare(self, objects):
         """Is it the same code as the core's? And what else is equal to it?"""
