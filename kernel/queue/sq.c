@@ -14,7 +14,7 @@
  * the requester's deadline (shca_req_deadline(): time-out, RNR wait, ACK probe,
  * rate, full queue below).  The other is the next look at a ring without doorbells
  * (stream.h). shca_sq_arm() never postpones it, so shca_sq_timer() may come early
- * and checks both. It runs in softirq, on the CPU that armed it.
+ * and checks both. While a continuation is to come, that arms it. It runs in softirq, on the CPU that armed it.
  */
 #include "sq.h"
 
@@ -278,6 +278,13 @@ static void shca_sq_arm(struct shca_qp *qp)
 	u64 deadline = shca_req_deadline(&sq->req);
 	u64 look = sq->stream.until;
 
+	/*
+	 * The continuation arms it when it has run.  Until then nothing is sent, and what
+	 * is due by now stays due.  The timer would come again at once, for ever, in the
+	 * softirq that keeps the continuation from running.
+	 */
+	if (sq->side.continuing)
+		return;
 	if (look && (!deadline || look < deadline))
 		deadline = look;
 	if (!deadline || qp->dead || (sq->armed && sq->armed <= deadline))
@@ -586,9 +593,9 @@ static bool shca_sq_round(struct shca_qp *qp, enum shca_sq_turn turn)
 	more = shca_sq_step(qp, &news, turn == SHCA_TURN_CONTINUE);
 	if (turn == SHCA_TURN_DOORBELL)
 		shca_stream_doorbell(qp);
-	shca_sq_arm(qp);
 	if (more && turn > SHCA_TURN_POST)
 		shca_sq_queue(qp);
+	shca_sq_arm(qp);
 	shca_sq_settle(qp, &news);
 	spin_unlock_bh(&sq->lock);
 	shca_sq_report(qp, &news);

@@ -421,6 +421,30 @@ static void queues_may_go_before_their_datagrams(void)
 	REQUIRE_EQ(ibv_dealloc_pd(pd), 0);
 }
 
+/*
+ * One of the rates is near what this machine can, whose sender then has both more to do and
+ * a time that has passed. (It once waited for itself, for ever.)
+ */
+static void datagrams_at_every_rate(void)
+{
+	struct ibv_ah *ah;
+	unsigned int i;
+	int j;
+
+	ud_pair(MANY);
+	for (i = 0; i < 4 * ARRAY_SIZE(rates); i++) {
+		ah = ah_at(rates[i % ARRAY_SIZE(rates)]);
+		REQUIRE(ah);
+		receive_many(MANY);
+		post_many(sender, ah, from.mr->lkey);
+		for (j = 0; j < MANY; j++)
+			wait_ok(scq, j, IBV_WC_SEND);
+		for (j = 0; j < MANY; j++)
+			wait_ok(rcq, 0, IBV_WC_RECV);
+		REQUIRE_EQ(ibv_destroy_ah(ah), 0);
+	}
+}
+
 /* A domain that cannot go yet leaves everything as it was. */
 static void refused_end_of_their_domain_changes_nothing(void)
 {
@@ -451,6 +475,7 @@ static const struct test tests[] = {
 	TEST(handle_may_go_before_its_datagrams),
 	TEST(queues_may_go_before_their_datagrams),
 	TEST(refused_end_of_their_domain_changes_nothing),
+	TEST(datagrams_at_every_rate),
 	{}
 };
 
