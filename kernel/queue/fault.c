@@ -25,6 +25,8 @@
 
 /* A packet that others should overtake goes on after this time without them. */
 #define SHCA_FAULT_REORDER_NS	(20 * NSEC_PER_MSEC)
+/* How many packets go on in one turn of the timer. */
+#define SHCA_FAULT_TURN		64
 
 void shca_fault_port_event(struct shca_dev *dev, u8 event)
 {
@@ -121,8 +123,10 @@ static void shca_fault_arm(struct shca_faults *faults)
 
 	lockdep_assert_held(&faults->lock);
 	first = list_first_entry_or_null(&faults->held, struct shca_held, node);
+	/* (not in the past: what runs timers would run this one again before all else) */
 	if (first)
-		hrtimer_start(&faults->timer, ns_to_ktime(first->due),
+		hrtimer_start(&faults->timer,
+			      ns_to_ktime(max(first->due, ktime_get_ns())),
 			      HRTIMER_MODE_ABS_SOFT);
 }
 
@@ -234,11 +238,23 @@ static enum hrtimer_restart shca_fault_timer(struct hrtimer *timer)
 	struct shca_faults *faults = container_of(timer, struct shca_faults,
 						  timer);
 	struct shca_held *held;
+	int i;
 
+	/* Others put packets off meanwhile, perhaps faster: a turn has an end. */
 	rcu_read_lock();
-	while ((held = shca_fault_first_due(faults)))
+	for (i = 0; i < SHCA_FAULT_TURN; i++) {
+		held = shca_fault_first_due(faults);
+		if (!held)
+			break;
 		shca_fault_go_on(held);
+	}
 	rcu_read_unlock();
+	if (i == SHCA_FAULT_TURN) {
+		spin_lock_bh(&faults->lock);
+		if (!faults->stopped)
+			shca_fault_arm(faults);
+		spin_unlock_bh(&faults->lock);
+	}
 	return HRTIMER_NORESTART;
 }
 

@@ -188,7 +188,8 @@ static bool shca_rq_respond(struct shca_qp *qp, u64 now,
 	WRITE_ONCE(qp->reply.held, false);
 	more = shca_side_transmit(qp, &qp->rq.side, &shca_rq_ops, now, news);
 	at = shca_resp_deadline(&qp->rq.resp);
-	if (unlikely(at))
+	/* (one that has passed was not looked at: the queue below was full before, and told when) */
+	if (unlikely(at > now))
 		shca_rq_wait(qp, at);
 	return more;
 }

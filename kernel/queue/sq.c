@@ -14,7 +14,7 @@
  * the requester's deadline (shca_req_deadline(): time-out, RNR wait, ACK probe,
  * rate, full queue below).  The other is the next look at a ring without doorbells
  * (stream.h). shca_sq_arm() never postpones it, so shca_sq_timer() may come early
- * and checks both. While a continuation is to come, that arms it. It runs in softirq, on the CPU that armed it.
+ * and checks both. It leaves that to a continuation that is to come. It runs in softirq, on the CPU that armed it.
  */
 #include "sq.h"
 
@@ -290,7 +290,8 @@ static void shca_sq_arm(struct shca_qp *qp)
 	if (!deadline || qp->dead || (sq->armed && sq->armed <= deadline))
 		return;
 	sq->armed = deadline;
-	hrtimer_start(&sq->side.timer, ns_to_ktime(deadline),
+	/* (not in the past: what runs timers would run this one again before all else) */
+	hrtimer_start(&sq->side.timer, ns_to_ktime(max(deadline, ktime_get_ns())),
 		      HRTIMER_MODE_ABS_PINNED_SOFT);
 }
 
