@@ -91,8 +91,6 @@ static void shca_ahs_look(struct shca_ahs *ahs, const struct shca_qp *gone)
 
 void shca_ahs_add_qp(struct shca_ahs *ahs, struct shca_qp *qp)
 {
-	/* (a parent domain may go before its queues) */
-	qp->pd_handle = qp->vqp.qp.pd->handle;
 	pthread_mutex_lock(&ahs->lock);
 	list_add(&ahs->qps, &qp->ah_entry);
 	ahs->nr_qps++;
@@ -123,7 +121,7 @@ bool shca_ahs_del_pd(struct shca_ahs *ahs, uint32_t pd_handle)
 
 	pthread_mutex_lock(&ahs->lock);
 	list_for_each(&ahs->qps, qp, ah_entry)
-		busy |= qp->pd_handle == pd_handle;
+		busy |= qp->vqp.qp.pd->handle == pd_handle;
 	/* (what is refused changes nothing) */
 	list_for_each_safe(&ahs->late, late, next, entry)
 		if (!busy && late->pd_handle == pd_handle)

@@ -206,7 +206,7 @@ union shca_doorbell {
  * @ex:		section from ibv_wr_start() to its end: current request, next
  *		slot, first error; under sq.lock
  * @slot:	its slot of the poller, or NULL if the poller does not serve it
- * @ah_entry: @pd_handle:	UD: in struct shca_ahs, which tells it apart from others by that
+ * @ah_entry:	UD: in struct shca_ahs
  */
 struct shca_qp {
 	struct verbs_qp vqp;
@@ -230,7 +230,6 @@ struct shca_qp {
 	union shca_doorbell doorbell;
 	struct shca_poller_slot *slot;
 	struct list_node ah_entry;
-	uint32_t pd_handle;
 };
 
 /**

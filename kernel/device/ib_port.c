@@ -52,13 +52,10 @@ int shca_ib_query_gid(struct ib_device *ibdev, u32 port, int index,
 
 	if (index < 0 || index >= SHCA_IB_GIDS)
 		return -EINVAL;
-	memset(gid, 0, sizeof(*gid));
+	/* The prefix also where there is no GUID: the core takes the subnet's from the last one. */
 	spin_lock_bh(&link->lock);
-	/* An entry without a GUID is none that a path can have: the core refuses zero. */
-	if (link->sma.guids[index]) {
-		gid->global.subnet_prefix = cpu_to_be64(link->sma.gid_prefix);
-		gid->global.interface_id = cpu_to_be64(link->sma.guids[index]);
-	}
+	gid->global.subnet_prefix = cpu_to_be64(link->sma.gid_prefix);
+	gid->global.interface_id = cpu_to_be64(link->sma.guids[index]);
 	spin_unlock_bh(&link->lock);
 	return 0;
 }

@@ -48,12 +48,14 @@ static void shca_ib_tell(struct shca_ib_link *link, u32 what)
 	unsigned long next = link->told + SHCA_IB_TELL_GAP;
 
 	what &= SHCA_IB_TOLD;
-	if (!what || !link->tells)
+	if (!what)
 		return;
 	/* (an error is told before what made up for it, and after that there is another) */
 	if (what & SHCA_IB_SMA_INACTIVE)
 		link->news &= ~SHCA_IB_SMA_ACTIVE;
 	link->news |= what;
+	if (!link->tells)
+		return;
 	/* This has no effect on one that is queued. */
 	queue_delayed_work(link->wq, &link->telling,
 			   time_before(jiffies, next) ? next - jiffies : 0);
@@ -395,7 +397,6 @@ int shca_ib_init_dev(struct shca_dev *dev,
 	INIT_DELAYED_WORK(&link->hello, shca_ib_hello_work);
 	INIT_DELAYED_WORK(&link->telling, shca_ib_tell_work);
 	link->told = jiffies - SHCA_IB_TELL_GAP;
-	link->tells = true;
 	do {
 		session = get_random_u32();
 	} while (!session);
@@ -437,8 +438,6 @@ void shca_ib_exit_dev(struct shca_dev *dev)
 
 	if (!link)
 		return;
-	/* (a device that was never registered may have told of something) */
-	cancel_delayed_work_sync(&link->telling);
 	destroy_workqueue(link->wq);
 	shca_ib_flow_exit(link);
 	kfree(link);
@@ -453,6 +452,10 @@ void shca_ib_start(struct shca_dev *dev)
 		return;
 	spin_lock_bh(&link->lock);
 	link->running = true;
+	/* What has happened before, with this device or in another namespace, is told, too. */
+	link->tells = true;
+	if (link->news)
+		queue_delayed_work(link->wq, &link->telling, 0);
 	spin_unlock_bh(&link->lock);
 	dev_add_pack(&link->ptype);
 	shca_ib_trap_start(link);
@@ -475,7 +478,7 @@ void shca_ib_stop(struct shca_dev *dev)
 	shca_ib_hello_dest(link, dest);
 	shca_ib_note(link, shca_ib_port_carrier(&link->phy, false,
 						ktime_get_ns()));
-	/* That was the last event: consumers are there to be told of it. */
+	/* That was the last event: consumers are there to be told of it. Later ones wait. */
 	link->tells = false;
 	shca_ib_unlock(link);
 	flush_delayed_work(&link->telling);

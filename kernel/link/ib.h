@@ -71,7 +71,8 @@ struct shca_ib_view {
  * @trap: @agent:	send traps (ib_trap.c); there is no agent if the RDMA core gave none
  * @lock:	protects all below; taken in softirq
  * @running:	frames are received and sent
- * @tells: @news: @told:	consumers are told of SHCA_IB_SMA_* by @telling, and when that was
+ * @tells: @news: @told:	consumers are told of @news, SHCA_IB_SMA_*, by @telling, while the
+ *		device is theirs; when that was
  * @phy:	physical state
  * @sma:	state and other attributes, as a subnet manager sees them
  * @flow:	flow control, which has a lock of its own, taken inside of @lock

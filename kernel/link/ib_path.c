@@ -80,6 +80,9 @@ static const char *shca_ib_av_init(struct shca_dev *dev,
 		return "the path to a multicast LID has no GRH";
 	if (!av->ib.has_grh)
 		return NULL;
+	/* (a manager may set or clear it at any time after this, too) */
+	if (grh->sgid_index >= SHCA_IB_GUIDS || !data_race(dev->ib->sma.guids[grh->sgid_index]))
+		return "the GID of the path has no GUID";
 	av->ib.tclass = grh->traffic_class;
 	av->ib.hop_limit = grh->hop_limit;
 	av->ib.sgid_index = grh->sgid_index;
@@ -98,11 +101,9 @@ static u16 shca_ib_slid(const struct shca_ib_view *view,
 static void shca_ib_sgid(const struct shca_ib_link *link, const struct shca_av *av,
 			 const struct shca_ib_view *view, u8 *gid)
 {
-	u32 index = min_t(u32, av->ib.sgid_index, SHCA_IB_GUIDS - 1);
-
 	put_be64(gid, view->gid_prefix);
 	/* A manager may change it meanwhile: the packet is lost, as if with the LID of before. */
-	put_be64(gid + 8, data_race(link->sma.guids[index]));
+	put_be64(gid + 8, data_race(link->sma.guids[av->ib.sgid_index]));
 }
 
 /* ---- transmission ----------------------------------------------------------- */

@@ -27,20 +27,28 @@ nsenter --net="/run/netns/$ns_b" "$(dirname "$0")/helpers/ib-traps.py" veth_b sh
 
 # GID 1 has the GUID that it has set. Packets have it, and are for it.
 gid_1() { [ "$(cat /sys/class/infiniband/shib_a/ports/1/gids/1)" = fe80:0000:0000:0000:0002:c903:0000:0007 ]; }
-no_gid_2() { ! tr -d 0: </sys/class/infiniband/shib_a/ports/1/gids/2 | grep -q .; }
 listens() { ss -Hltn "sport = :18515" | grep -q .; }
-by_gid_1() {
+# by_gid INDEX
+by_gid() {
 	local server
-	ibv_rc_pingpong -d shib_a -g 1 -n 20 >/tmp/server 2>&1 &
+	ibv_rc_pingpong -d shib_a -g "$1" -n 20 >/tmp/server 2>&1 &
 	server=$!
 	wait_for 10 listens || return
-	timeout $((30 * slow)) ibv_rc_pingpong -d shib_a -g 1 -n 20 127.0.0.1 && wait $server
+	timeout $((30 * slow)) ibv_rc_pingpong -d shib_a -g "$1" -n 20 127.0.0.1 && wait $server
 }
 run ip link set lo up
 run in_a softhca dev set shib_a path wire
 check guid.is_gid_1 wait_for 10 gid_1
-check guid.others_are_none no_gid_2
-check guid.pingpong by_gid_1
+check guid.pingpong by_gid 1
+# (a pingpong takes the LID where the GID has no GUID)
+no_guid() {
+	ib_send_bw -F -d shib_a -x 2 -n 10 >/tmp/server 2>&1 &
+	wait_for 10 listens || return
+	! timeout $((30 * slow)) ib_send_bw -F -d shib_a -x 2 -n 10 127.0.0.1 || return
+	grep -q 'Failed to modify QP .*RTR' /tmp/server
+}
+check guid.others_are_refused no_guid
+check guid.subnet_prefix eval 'in_a rdma -j -p link show shib_a/1 | grep -q "subnet_prefix.*fe80"'
 run in_a softhca dev set shib_a path auto
 
 # OpenSM, with a key that is read by nobody else

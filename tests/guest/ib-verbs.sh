@@ -105,9 +105,14 @@ run add_there "$ns_a" shib_a veth_a
 run add_there "$ns_b" shib_b veth_b
 state_is() { ip netns exec "$1" rdma link show | grep -q " state $2 "; }
 check exclusive.up wait_for 20 state_is "$ns_a" INIT
+# A device that has moved tells of its port.
+ip netns exec "$ns_a" stdbuf -oL ibv_asyncwatch -d shib_a >/tmp/events 2>&1 &
+at_exit kill $!
+wait_for 10 test -s /tmp/events
 check exclusive.not_in_another refused in_b rdma dev show shib_a
 ip netns exec "$ns_a" opensm -f /tmp/opensm.log >/tmp/opensm.out 2>&1 &
 at_exit kill $!
 check exclusive.active wait_for 60 state_is "$ns_a" ACTIVE
+check exclusive.event wait_for 10 grep -q IBV_EVENT_PORT_ACTIVE /tmp/events
 check exclusive.active_peer wait_for 60 state_is "$ns_b" ACTIVE
 check exclusive.rc between_pair ibv_rc_pingpong -c -n 50 -d shib_b -- ibv_rc_pingpong -c -n 50 -d shib_a ADDRESS
