@@ -635,7 +635,7 @@ static void shca_ib_flow_work(struct work_struct *work)
 	flow->silent |= silent;
 	shca_ib_collect(flow);
 	shca_ib_settle(flow);
-	/* (of a peer that says that it has credits, and has none, nobody waits) */
+	/* (a peer that says that it has credits, and tells of none, is not waited for) */
 	begins = !flow->credits.heard && !flow->silent;
 	flow->hurries = flow->waits || flow->credits.turning || begins;
 	tell = flow->waits || begins ||

@@ -21,6 +21,10 @@
 #include "ib_batch.h"
 #include "icrc.h"
 
+/* Packets of a batch, whose credit a peer tells of at once. */
+#define SHCA_IB_BATCH_SEGS	(SHCA_IB_NEWS / SHCA_IB_CHARGE_MIN)
+static_assert(SHCA_IB_BATCH_SEGS <= SHCA_BATCH_SEGS);
+
 struct shca_ib_vcrc shca_ib_vcrc_tables __ro_after_init;
 
 void __init shca_ib_init(void)
@@ -180,8 +184,7 @@ static unsigned int shca_ib_max_batch(struct shca_dev *dev,
 	 * What a peer has told of before it tells again must have room for a batch. One
 	 * that had to wait for more would wait for ever, while others send single packets.
 	 */
-	return min3(READ_ONCE(ndev->gso_max_segs) + 0u, SHCA_BATCH_SEGS + 0u,
-		    SHCA_IB_NEWS / SHCA_IB_CHARGE_MIN + 0u);
+	return min_t(u32, READ_ONCE(ndev->gso_max_segs), SHCA_IB_BATCH_SEGS);
 }
 
 /*

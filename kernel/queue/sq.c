@@ -14,7 +14,8 @@
  * the requester's deadline (shca_req_deadline(): time-out, RNR wait, ACK probe,
  * rate, full queue below).  The other is the next look at a ring without doorbells
  * (stream.h). shca_sq_arm() never postpones it, so shca_sq_timer() may come early
- * and checks both. It leaves that to a continuation that is to come. It runs in softirq, on the CPU that armed it.
+ * and checks both. A continuation that is to come arms it when it has run. The timer runs
+ * in softirq, on the CPU that armed it.
  */
 #include "sq.h"
 
