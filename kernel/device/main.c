@@ -8,6 +8,7 @@
 #include "../link/ib_batch.h"
 #include "../link/ib_path.h"
 #include "../link/icrc.h"
+#include "../link/neigh_event.h"
 #include "../link/roce.h"
 #include "../mem/odp.h"
 #include "../net/net.h"
@@ -50,14 +51,19 @@ static int __init shca_init(void)
 	err = shca_lo_init();
 	if (err)
 		goto err_dev;
-	err = shca_netlink_init();
+	err = shca_neigh_event_init();
 	if (err)
 		goto err_lo;
+	err = shca_netlink_init();
+	if (err)
+		goto err_neigh;
 	shca_ib_batch_init();
 	rdma_link_register(&shca_rdma_link_ops);
 	rdma_link_register(&shca_rdma_link_ib_ops);
 	return 0;
 
+err_neigh:
+	shca_neigh_event_exit();
 err_lo:
 	shca_lo_exit();
 err_dev:
@@ -78,6 +84,7 @@ static void __exit shca_exit(void)
 	/* Before the devices go: a request may be making one anew. */
 	shca_netlink_exit();
 	ib_unregister_driver((enum rdma_driver_id)SHCA_DRIVER_ID);
+	shca_neigh_event_exit();
 	shca_lo_exit();
 	shca_dev_exit();
 	shca_ib_batch_exit();

@@ -280,6 +280,13 @@ assert [a["address"] for a in ends[2]["addresses"]] == ["10.0.0.3/24", "fd00::3/
 assert ends[2]["address"] == "10.0.0.3/24" and ends[2]["gid_index"] == ends[2]["addresses"][0]["gid_index"]'
 }
 check star.json star_json
+usable_at_once() {
+	local ns
+	for ns in a b c d; do
+		ip -n $ns -6 addr | grep -q 'inet6 fe80:' && ! ip -n $ns -6 addr show tentative | grep . || return
+	done
+}
+check star.addresses_are_usable_at_once usable_at_once
 check star.ipv4 pingpong d shca3 "$(index_of shca3 10.0.0.4)" c shca2 "$(index_of shca2 10.0.0.3)" 10.0.0.4
 index6_of() { sed -n "s|^namespace .*: $1 on .*, $2/64, GID index \([0-9]*\)|\1|p" /tmp/lab.up; }
 check star.ipv6 pingpong d shca3 "$(index6_of shca3 fd00::4)" b shca1 "$(index6_of shca1 fd00::2)" 10.0.0.4
