@@ -112,13 +112,19 @@ void shca_ib_credits_reset(struct shca_ib_credits *credits, bool on)
 	}
 }
 
-u32 shca_ib_credits_room(const struct shca_ib_credits *credits, u8 lane)
+u32 shca_ib_credits_of_lane(const struct shca_ib_credits *credits, u8 lane)
 {
 	const struct shca_ib_lane_credit *l = &credits->lane[lane];
-	s32 room = credits->window - (credits->sent - credits->landed);
 
-	room = min_t(s32, room, after(l->fccl, l->fctbs));
-	return max_t(s32, room, 0);
+	return max_t(s32, after(l->fccl, l->fctbs), 0);
+}
+
+u32 shca_ib_credits_room(const struct shca_ib_credits *credits, u8 lane)
+{
+	s32 window = credits->window - (credits->sent - credits->landed);
+
+	return min_t(u32, max_t(s32, window, 0),
+		     shca_ib_credits_of_lane(credits, lane));
 }
 
 void shca_ib_credits_take(struct shca_ib_credits *credits, u8 lane, u32 blocks)

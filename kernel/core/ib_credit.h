@@ -148,7 +148,10 @@ static inline u32 shca_ib_charge(u32 blocks)
  */
 void shca_ib_credits_reset(struct shca_ib_credits *credits, bool on);
 
-/** shca_ib_credits_room() - blocks that may leave on a lane now */
+/** shca_ib_credits_of_lane() - blocks that the peer's buffer of a lane takes */
+u32 shca_ib_credits_of_lane(const struct shca_ib_credits *credits, u8 lane);
+
+/** shca_ib_credits_room() - blocks that may leave on a lane now: the window has room, too */
 u32 shca_ib_credits_room(const struct shca_ib_credits *credits, u8 lane);
 
 /*

@@ -314,7 +314,13 @@ static void shca_ib_account_wait(struct shca_ib_flow *flow, u64 now)
 	flow->since = now;
 }
 
-/* The lock is held. Return: the lane that has its turn, or SHCA_IB_NO_LANE. */
+/*
+ * The lock is held. A lane is chosen by its own credit. Then it waits until the window,
+ * which all share, has room for its packet or batch. Otherwise the single packets of two
+ * lanes could keep the window too full for the batch of a third one for ever.
+ *
+ * Return: the lane that has its turn, or SHCA_IB_NO_LANE.
+ */
 static u8 shca_ib_choose(struct shca_ib_flow *flow)
 {
 	u32 blocks[SHCA_IB_LANES] = {}, packet[SHCA_IB_LANES] = {}, i;
@@ -327,7 +333,7 @@ static u8 shca_ib_choose(struct shca_ib_flow *flow)
 		if (!skb)
 			continue;
 		load = &shca_ib_wait(skb)->load;
-		if (load->charge > shca_ib_credits_room(&flow->credits, i))
+		if (load->charge > shca_ib_credits_of_lane(&flow->credits, i))
 			continue;
 		blocks[i] = load->blocks;
 		packet[i] = load->packet;
@@ -368,11 +374,12 @@ static struct sk_buff *shca_ib_dequeue(struct shca_ib_flow *flow)
 		return NULL;
 	queue = &flow->queue[flow->next];
 	skb = skb_peek(&queue->skbs);
-	if (shca_ib_hand_over(flow, skb))
+	load = &shca_ib_wait(skb)->load;
+	if (load->charge > shca_ib_credits_room(&flow->credits, flow->next) ||
+	    shca_ib_hand_over(flow, skb))
 		return NULL;
 	__skb_unlink(skb, &queue->skbs);
 	flow->next = SHCA_IB_NO_LANE;
-	load = &shca_ib_wait(skb)->load;
 	shca_ib_credits_take(&flow->credits, load->lane, load->charge);
 	shca_ib_set_period(skb, flow->credits.period);
 	now = ktime_get_ns();

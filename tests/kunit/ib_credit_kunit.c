@@ -185,6 +185,8 @@ static void credit_in_advance(struct kunit *test)
 	shca_ib_credits_take(&a, 2, 4384);
 	KUNIT_EXPECT_EQ(test, shca_ib_credits_room(&a, 1), 0u);
 	KUNIT_EXPECT_EQ(test, shca_ib_credits_room(&a, 3), 0u);
+	KUNIT_EXPECT_EQ(test, shca_ib_credits_of_lane(&a, 1), 288u);
+	KUNIT_EXPECT_EQ(test, shca_ib_credits_of_lane(&a, 3), 12288u);
 	shca_ib_credits_tell(&a, unused, &frame);
 	KUNIT_EXPECT_EQ(test, frame.lane[1].fctbs, 11000u);
 	KUNIT_EXPECT_EQ(test, frame.lane[2].fctbs, 0u);
@@ -198,6 +200,9 @@ static void credit_in_advance(struct kunit *test)
 	frame = (struct shca_ib_credit_frame){ .window = 11100 };
 	KUNIT_EXPECT_TRUE(test, shca_ib_credits_hear(&a, &frame));
 	KUNIT_EXPECT_EQ(test, shca_ib_credits_room(&a, 3), 100u);
+	/* More has been sent on a lane than its buffer takes now: not less than nothing. */
+	shca_ib_credits_take(&a, 3, 12289);
+	KUNIT_EXPECT_EQ(test, shca_ib_credits_of_lane(&a, 3), 0u);
 }
 
 /* What stays in a lane's buffer stops that lane, and no other. */
