@@ -666,8 +666,12 @@ void sim_packet_answered(struct sim_node *n, const struct shca_pkt *pkt,
 	 * So until then there may be more credit, but not the first.)
 	 */
 	if (rx == SHCA_RX_LOST_RESPONSE && n->req_attr.keeps && !n->has_credit) {
-		n->told = *pkt;
-		n->is_told = pkt->opcode == (n->w->transport | SHCA_OP_ACK);
+		/* (a NAK that comes after it is not kept) */
+		if (pkt->opcode == (n->w->transport | SHCA_OP_ACK) &&
+		    (pkt->aeth.syndrome & ~SHCA_AETH_VALUE) == SHCA_AETH_ACK) {
+			n->told = *pkt;
+			n->is_told = true;
+		}
 	} else if (rx == SHCA_RX_OK || (rx == SHCA_RX_LOST_RESPONSE && n->req_attr.keeps)) {
 		sim_credit_told(n, pkt);
 	}
