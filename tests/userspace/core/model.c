@@ -201,8 +201,8 @@ static u32 excused(const struct sim_node *n, const struct sim_op *op)
 }
 
 /*
- * Its answer is lost or overtaken by the refusal of a request behind it.  Nobody
- * will answer it any more.
+ * Its answer is lost or overtaken by the refusal of a request behind it, or by a copy of
+ * that.  Nobody will answer it any more.
  */
 static u32 refused_behind(const struct sim_node *n, const struct sim_op *op)
 {
@@ -210,7 +210,7 @@ static u32 refused_behind(const struct sim_node *n, const struct sim_op *op)
 	u32 mask = 0;
 
 	if (!n->is_refused || !(f->rules || f->loss || f->corrupt || f->reorder ||
-				f->mem_retry) ||
+				f->dup || f->mem_retry) ||
 	    !(is_read(op) || is_atomic(op) || is_bare(op)))
 		return 0;
 	while (++op < &n->ops[n->nr_posted])
