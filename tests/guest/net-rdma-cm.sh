@@ -71,10 +71,22 @@ check rping_large cm_pair $ns_b rping -s -V -C 3 -S 60000 -a $ip4_b -- rping -c 
 check rdma_xclient cm_pair $ns_b rdma_xserver -p 7471 -c r -- rdma_xclient -s $ip4_b -p 7471 -c r
 
 # sockets over RDMA: inline, WRITE with immediate, credits by SEND; riostream
-# writes into mapped memory of the peer. `v` compares what has arrived.
+# writes into mapped memory of the peer. `v` compares what has arrived. With polls (`a`) a
+# client fails if the server's end is there before it has read the last data: the slower
+# the machine, the more often. So it may try again, but not after wrong data.
+streams() {
+	local status
+	for _ in 1 2 3 4 5 6; do
+		status=0
+		cm_pair "$@" || status=$?
+		# (POLLERR, POLLHUP)
+		case "$status $*" in 8*'-T a '* | 16*'-T a '*) ;; *) break ;; esac
+	done
+	return $status
+}
 for how in b a n; do
 	for program in rstream riostream; do
-		check "$program.$how" cm_pair $ns_b $program -I 5 -C 20 -S 30000 -T $how -T v -- \
+		check "$program.$how" streams $ns_b $program -I 5 -C 20 -S 30000 -T $how -T v -- \
 			$program -s $ip4_b -I 5 -C 20 -S 30000 -T $how -T v
 	done
 done
