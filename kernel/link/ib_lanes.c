@@ -63,7 +63,7 @@ struct shca_ib_wait {
 	int cpu;
 };
 
-static struct shca_ib_wait *shca_ib_wait(struct sk_buff *skb)
+static struct shca_ib_wait *shca_ib_wait(const struct sk_buff *skb)
 {
 	BUILD_BUG_ON(sizeof(struct shca_ib_wait) > sizeof(skb->cb));
 	return (struct shca_ib_wait *)skb->cb;
@@ -315,13 +315,13 @@ static void shca_ib_account_wait(struct shca_ib_flow *flow, u64 now)
 }
 
 /*
- * The lock is held. A lane is chosen by its own credit. Then it waits until the window,
- * which all share, has room for its packet or batch. Otherwise the single packets of two
- * lanes could keep the window too full for the batch of a third one for ever.
+ * The lock is held. A lane is chosen by its own credit, not by the room of the window, which
+ * all share. Otherwise the single packets of two lanes could keep it too full for the batch
+ * of a third one for ever. A batch that was made for a larger window has no turn.
  *
- * Return: the lane that has its turn, or SHCA_IB_NO_LANE.
+ * Return: the lane that has its turn by @arb, which moves on; or SHCA_IB_NO_LANE.
  */
-static u8 shca_ib_choose(struct shca_ib_flow *flow)
+static u8 shca_ib_choose(struct shca_ib_flow *flow, struct shca_ib_arb *arb)
 {
 	u32 blocks[SHCA_IB_LANES] = {}, packet[SHCA_IB_LANES] = {}, i;
 	const struct shca_ib_load *load;
@@ -333,12 +333,39 @@ static u8 shca_ib_choose(struct shca_ib_flow *flow)
 		if (!skb)
 			continue;
 		load = &shca_ib_wait(skb)->load;
-		if (load->charge > shca_ib_credits_of_lane(&flow->credits, i))
+		if (load->charge > flow->credits.window ||
+		    load->charge > shca_ib_credits_of_lane(&flow->credits, i))
 			continue;
 		blocks[i] = load->blocks;
 		packet[i] = load->packet;
 	}
-	return shca_ib_arb_next(&flow->arb, &flow->lanes, blocks, packet);
+	return shca_ib_arb_next(arb, &flow->lanes, blocks, packet);
+}
+
+/*
+ * The lock is held. A turn is taken once the window has room for it. Until then a lane of
+ * higher priority may come and have its turn first.
+ *
+ * Return: is there a lane that has its turn now, @flow->next?
+ */
+static bool shca_ib_turn(struct shca_ib_flow *flow)
+{
+	struct shca_ib_arb arb = flow->arb;
+	const struct sk_buff *skb;
+	u8 lane;
+
+	lockdep_assert_held(&flow->lock);
+	if (flow->next != SHCA_IB_NO_LANE)
+		return true;
+	lane = shca_ib_choose(flow, &arb);
+	if (lane == SHCA_IB_NO_LANE)
+		return false;
+	skb = skb_peek(&flow->queue[lane].skbs);
+	if (shca_ib_wait(skb)->load.charge > shca_ib_credits_room(&flow->credits, lane))
+		return false;
+	flow->arb = arb;
+	flow->next = lane;
+	return true;
 }
 
 /* The lock is held. Return: does an skb have to leave on another CPU? It is told then. */
@@ -368,18 +395,15 @@ static struct sk_buff *shca_ib_dequeue(struct shca_ib_flow *flow)
 	lockdep_assert_held(&flow->lock);
 	if (!flow->waits)
 		return NULL;
-	if (flow->next == SHCA_IB_NO_LANE)
-		flow->next = shca_ib_choose(flow);
-	if (flow->next == SHCA_IB_NO_LANE)
+	if (!shca_ib_turn(flow))
 		return NULL;
 	queue = &flow->queue[flow->next];
 	skb = skb_peek(&queue->skbs);
-	load = &shca_ib_wait(skb)->load;
-	if (load->charge > shca_ib_credits_room(&flow->credits, flow->next) ||
-	    shca_ib_hand_over(flow, skb))
+	if (shca_ib_hand_over(flow, skb))
 		return NULL;
 	__skb_unlink(skb, &queue->skbs);
 	flow->next = SHCA_IB_NO_LANE;
+	load = &shca_ib_wait(skb)->load;
 	shca_ib_credits_take(&flow->credits, load->lane, load->charge);
 	shca_ib_set_period(skb, flow->credits.period);
 	now = ktime_get_ns();
@@ -657,6 +681,9 @@ static void shca_ib_flow_work(struct work_struct *work)
 	/* (the port's lock is taken before this one) */
 	if (silent)
 		shca_ib_watchdog(link);
+	/* Another lane has its turn now. */
+	if (lost)
+		shca_ib_drain(link);
 	local_bh_enable();
 }
 

@@ -10,99 +10,72 @@
  * request would wait for all of its time, and only then look again: 1 s in modify_qp and
  * create_ah, 2 s in rdma_cm.
  *
- * So the event is repeated, for neighbours of our netdevs. Each one wakes all requests, so
- * the last neighbour is enough. There are several repetitions, because the one who asks
- * may have lost its CPU meanwhile. Others who listen see an update that changes nothing.
+ * So some more events follow each one. The RDMA core wants no certain neighbour: the event
+ * of any that is valid wakes all requests, which look for theirs. Other listeners act on
+ * what an event says of a neighbour. So these events are of one that says nothing to
+ * anybody: 0.0.0.0 on the loopback netdev, which needs no address. We hold it, and
+ * nothing of those who were updated.
+ *
+ * There are several, because the one who asks may have lost its CPU meanwhile.
  */
 #include "neigh_event.h"
 
+#include <linux/jiffies.h>
 #include <linux/netdevice.h>
 #include <linux/spinlock.h>
 #include <linux/workqueue.h>
+#include <net/arp.h>
 #include <net/neighbour.h>
+#include <net/net_namespace.h>
 #include <net/netevent.h>
-#include <rdma/ib_addr.h>
-#include <rdma/ib_verbs.h>
 
-#include "../../uapi/softhca-abi.h"
+/* Milliseconds from each to the next. */
+static const u8 shca_neigh_ms[] = { 2, 10, 50, 250 };
 
-/* Ticks from each repetition to the next. */
-static const u8 shca_neigh_ticks[] = { 1, 4, 16 };
+/* Its state is NUD_NOARP, which is valid, and stays so even if it is flushed. */
+static struct neighbour *shca_neigh_any;
 
-/* Protects the two below: events come in any context, on any CPU. */
+/* Protects the number below and the delay that belongs to it. Events come in softirq, too. */
 static DEFINE_SPINLOCK(shca_neigh_lock);
-/* The last that was updated, with a reference; NULL when all is said. */
-static struct neighbour *shca_neigh_last;
-/* Repetitions since then. */
+/* Events that have followed the last one. */
 static unsigned int shca_neigh_turn;
 
 static void shca_neigh_repeat(struct work_struct *work);
 static DECLARE_DELAYED_WORK(shca_neigh_work, shca_neigh_repeat);
-/* The task that repeats: its events are not repeated again. Only the work writes it. */
-static struct task_struct *shca_neigh_teller;
+
+static void shca_neigh_next(void)
+{
+	lockdep_assert_held(&shca_neigh_lock);
+	if (shca_neigh_turn < ARRAY_SIZE(shca_neigh_ms))
+		mod_delayed_work(system_unbound_wq, &shca_neigh_work,
+				 msecs_to_jiffies(shca_neigh_ms[shca_neigh_turn]));
+}
 
 static void shca_neigh_repeat(struct work_struct *work)
 {
-	struct neighbour *n, *done = NULL;
-
 	spin_lock_bh(&shca_neigh_lock);
-	n = shca_neigh_last;
-	if (!n) {
-		spin_unlock_bh(&shca_neigh_lock);
-		return;
-	}
-	neigh_hold(n);
-	if (++shca_neigh_turn < ARRAY_SIZE(shca_neigh_ticks)) {
-		mod_delayed_work(system_unbound_wq, &shca_neigh_work,
-				 shca_neigh_ticks[shca_neigh_turn]);
-	} else {
-		done = n;
-		shca_neigh_last = NULL;
-	}
+	shca_neigh_turn++;
+	shca_neigh_next();
 	spin_unlock_bh(&shca_neigh_lock);
 
-	/* As the host does it: from softirq. Some listeners count on that. */
+	/* As the host does it mostly: in softirq. */
 	local_bh_disable();
-	WRITE_ONCE(shca_neigh_teller, current);
-	call_netevent_notifiers(NETEVENT_NEIGH_UPDATE, n);
-	WRITE_ONCE(shca_neigh_teller, NULL);
+	call_netevent_notifiers(NETEVENT_NEIGH_UPDATE, shca_neigh_any);
 	local_bh_enable();
-
-	neigh_release(n);
-	if (done)
-		neigh_release(done);
-}
-
-static bool shca_neigh_is_ours(struct net_device *ndev)
-{
-	struct net_device *real = rdma_vlan_dev_real_dev(ndev);
-	struct ib_device *ibdev;
-
-	ibdev = ib_device_get_by_netdev(real ?: ndev, (enum rdma_driver_id)SHCA_DRIVER_ID);
-	if (!ibdev)
-		return false;
-	ib_device_put(ibdev);
-	return true;
 }
 
 static int shca_neigh_event(struct notifier_block *nb, unsigned long event, void *arg)
 {
-	struct neighbour *n = arg, *former;
+	struct neighbour *n = arg;
 
-	if (event != NETEVENT_NEIGH_UPDATE || READ_ONCE(shca_neigh_teller) == current ||
-	    !(READ_ONCE(n->nud_state) & NUD_VALID) || READ_ONCE(n->dead) ||
-	    !shca_neigh_is_ours(n->dev))
+	if (event != NETEVENT_NEIGH_UPDATE || n == shca_neigh_any ||
+	    !(READ_ONCE(n->nud_state) & NUD_VALID))
 		return NOTIFY_DONE;
-	neigh_hold(n);
 	spin_lock_bh(&shca_neigh_lock);
-	former = shca_neigh_last;
-	shca_neigh_last = n;
 	shca_neigh_turn = 0;
 	/* Events at a higher rate put it off, and wake the core themselves. */
-	mod_delayed_work(system_unbound_wq, &shca_neigh_work, shca_neigh_ticks[0]);
+	shca_neigh_next();
 	spin_unlock_bh(&shca_neigh_lock);
-	if (former)
-		neigh_release(former);
 	return NOTIFY_DONE;
 }
 
@@ -112,13 +85,26 @@ static struct notifier_block shca_neigh_nb = {
 
 int shca_neigh_event_init(void)
 {
-	return register_netevent_notifier(&shca_neigh_nb);
+	__be32 any = htonl(INADDR_ANY);
+	struct neighbour *n;
+	int err;
+
+	/* Without it (the host's table is full), connections work, and take longer. */
+	n = neigh_create(&arp_tbl, &any, init_net.loopback_dev);
+	if (IS_ERR(n))
+		return 0;
+	shca_neigh_any = n;
+	err = register_netevent_notifier(&shca_neigh_nb);
+	if (err)
+		neigh_release(n);
+	return err;
 }
 
 void shca_neigh_event_exit(void)
 {
+	if (!shca_neigh_any)
+		return;
 	unregister_netevent_notifier(&shca_neigh_nb);
 	cancel_delayed_work_sync(&shca_neigh_work);
-	if (shca_neigh_last)
-		neigh_release(shca_neigh_last);
+	neigh_release(shca_neigh_any);
 }

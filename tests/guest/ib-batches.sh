@@ -100,13 +100,15 @@ check whole_again whole "${write[@]}"
 run in_a tc qdisc add dev veth_a root tbf rate 8mbit burst 300k limit 20m
 # singles SL PORT : 150 of 4 KiB are on their way
 singles() {
-	local words=(ib_write_bw -F -u 20 -S "$1" -p "$2" -s 4096 -q 150 -t 1 -D 100)
+	local words=(ib_write_bw -F -u 20 -S "$1" -p "$2" -s 4096 -q 150 -t 1 -D $((100 * slow)))
 	"${words[@]}" -d shib_b >"/tmp/singles.$1.b" 2>&1 &
 	at_exit kill -KILL $!
 	wait_for 30 listens "$2" || return
 	"${words[@]}" -d shib_a 127.0.0.1 >"/tmp/singles.$1.a" 2>&1 &
+	single[$1]=$!
 	at_exit kill -KILL $!
 }
+declare -A single
 waits() { [ "$(counter shib_a tx_credit_waits)" -gt $(($1 + 500)) ]; }
 run singles 1 18601
 run singles 2 18602
@@ -114,3 +116,4 @@ check beside_singles.link_is_full wait_for 60 waits "$(counter shib_a tx_credit_
 dropped=$(counter shib_a tx_dropped_locally)
 check beside_singles.batches_pass bandwidth shib_b ib_write_bw -S 3 -m 256 -s 61440 -n 5
 check beside_singles.nothing_is_lost [ "$(counter shib_a tx_dropped_locally)" = "$dropped" ]
+check beside_singles.they_still_send kill -0 "${single[1]}" "${single[2]}"

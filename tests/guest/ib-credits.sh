@@ -59,6 +59,10 @@ run wait_for 10 has_node shib_a
 judge old
 judged old
 
+# (not active: there nothing waits for credit)
+nsenter --net="/run/netns/$ns_b" "$helpers/ib-credits.py" veth_b shib_a mute || fail "ib-credits.py"
+run becomes shib_a state DOWN
+
 # one that gives no credit: HOQLife is 4 s as long as no manager sets another
 judge starve
 judged starve

@@ -2,13 +2,14 @@
 # SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 """Credits of an InfiniBand link, judged by a peer that is no softhca (ib_peer.py).
 
-  ib-credits.py NETDEV DEVICE old|starve|all|stuck
+  ib-credits.py NETDEV DEVICE old|mute|starve|all|stuck
 
 NETDEV is the peer's, DEVICE the port at the other end. `old` is a peer without credits,
-`starve` one that gives none for a while, and `stuck` one that never does: packets wait for
-ever. The port must become active meanwhile: this prints "up" and waits for that. Service
-levels 0 and 1 are lanes 0 and 1, of weights 64 and 192. Prints a line for each check, for
-lib.sh. Used by ib-credits.sh.
+`mute` one that says that it has credits and never tells of them, `starve` one that gives
+none for a while, and `stuck` one that never does: packets wait for ever. But for `mute`
+the port must become active meanwhile: this prints "up" and waits for that. Service levels
+0 and 1 are lanes 0 and 1, of weights 64 and 192. Prints a line for each check, for lib.sh.
+Used by ib-credits.sh.
 """
 
 import os
@@ -258,9 +259,24 @@ def unheard(peer):
     check("unheard.goes_on", wait(lambda: peer.carried[0] > answered))
 
 
-port = Peer(netdev, what != "old")
+def mute(peer):
+    """One that has never told of credits is asked for them, but not for long."""
+    begun = peer.told
+    time.sleep(1)
+    check("mute.is_asked", peer.told - begun > 1, peer.told - begun)
+    time.sleep(2 * SLOW)
+    before = peer.told
+    time.sleep(2)
+    # (one each 100 ms, instead of 4)
+    check("mute.costs_little", 1 < peer.told - before < 40, peer.told - before)
+
+
+port = Peer(netdev, what != "old", what != "mute")
 wait(lambda: port.named)
 print("up", flush=True)
+if what == "mute":
+    mute(port)
+    sys.exit()
 if not wait(lambda: attribute("state") == "4:", 60):
     sys.exit("not ok active")
 with Context(name=device) as ctx:

@@ -41,7 +41,7 @@ class Told:
 class Peer:
     """The port that is tested is that of the other end of NETDEV."""
 
-    def __init__(self, netdev, credits=True):
+    def __init__(self, netdev, credits=True, speaks=True):
         self.sock = socket.socket(socket.AF_PACKET, socket.SOCK_RAW, socket.htons(ETHERTYPE))
         # (all that a port without credits sends at once)
         self.sock.setsockopt(socket.SOL_SOCKET, SO_RCVBUFFORCE, 8 << 20)
@@ -63,10 +63,11 @@ class Peer:
         self.quiet = False              # frames of credits leave only when asked for
         self.eager = False              # one leaves for four packets, too
         self.theirs = None              # last frame of credits: struct
+        self.told = 0                   # frames of credits that have come
         self.bad = []
         if not os.fork():
             self._greet()
-        for work in self._speak, self._listen:
+        for work in (self._speak, self._listen) if speaks else (self._listen,):
             threading.Thread(target=work, daemon=True).start()
 
     def _frame(self, kind, body, session=SESSION):
@@ -166,6 +167,7 @@ class Peer:
                 self.abr = list(told.sent)
                 self.limit = list(told.sent)
         self.theirs = told
+        self.told += 1
 
     def count(self, lane=None):
         with self.lock:
