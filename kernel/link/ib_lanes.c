@@ -350,13 +350,14 @@ static u8 shca_ib_choose(struct shca_ib_flow *flow, struct shca_ib_arb *arb)
  */
 static bool shca_ib_turn(struct shca_ib_flow *flow)
 {
-	struct shca_ib_arb arb = flow->arb;
 	const struct sk_buff *skb;
+	struct shca_ib_arb arb;
 	u8 lane;
 
 	lockdep_assert_held(&flow->lock);
 	if (flow->next != SHCA_IB_NO_LANE)
 		return true;
+	arb = flow->arb;
 	lane = shca_ib_choose(flow, &arb);
 	if (lane == SHCA_IB_NO_LANE)
 		return false;

@@ -181,8 +181,8 @@ static unsigned int shca_ib_max_batch(struct shca_dev *dev,
 				 SHCA_IB_LOWER_MAX);
 	*bytes = min(size, *bytes);
 	/*
-	 * What a peer has told of before it tells again must have room for a batch. One
-	 * that had to wait for more would wait for ever, while others send single packets.
+	 * A batch has room once a peer tells of what has arrived. For a larger one the lane,
+	 * and others of its priority behind it, would wait until the peer tells again.
 	 */
 	return min_t(u32, READ_ONCE(ndev->gso_max_segs), SHCA_IB_BATCH_SEGS);
 }
