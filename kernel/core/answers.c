@@ -186,16 +186,19 @@ static void resp_unsend(struct shca_resp *resp, const struct shca_pkt *pkt)
 	struct shca_rd *rd;
 	u32 i, off;
 
+	/* (only the newest one with its PSN: PSNs come again, after READs of 2^24 packets) */
 	for (i = resp->rd_tail - 1; i + 1 != resp->rd_head; i--) {
 		rd = resp_rd(resp, i);
 		off = shca_psn_off(pkt->psn, rd->first_psn);
-		if (is_rd && off < rd->nr_psn)
+		if (is_rd && off < rd->nr_psn) {
 			resp_rd_unsend(rd, off);
-		else if (rd->send_idx != rd->send_start &&
-			 rd->out_seq >= pkt->out_seq)
+			is_rd = false;
+		} else if (rd->send_idx != rd->send_start &&
+			   rd->out_seq >= pkt->out_seq) {
 			rd->send_idx = rd->send_start;
-		else
+		} else {
 			continue;
+		}
 		if (!rd->replay)
 			rd->answered = false;
 		if ((s32)(i - resp->rd_send) < 0)

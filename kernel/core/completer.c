@@ -44,6 +44,8 @@ static void req_sample_rtt(struct shca_req *req, u32 nr, u64 now)
 	else
 		req->recovery.rtt_ns -= (req->recovery.rtt_ns - rtt) >> 3;
 	req->recovery.rtt_guess = guess;
+	if (!guess && (!req->recovery.rtt_least || rtt < req->recovery.rtt_least))
+		req->recovery.rtt_least = rtt;
 	/* Most paths are far quicker than the time-out. */
 	if (unlikely(2 * req->recovery.rtt_ns > req->attr.timeout_ns ||
 		     req->recovery.timeout_ns != req->attr.timeout_ns))
@@ -53,15 +55,17 @@ static void req_sample_rtt(struct shca_req *req, u32 nr, u64 now)
 /*
  * Something was sent again since the timed packet, and all before that is acknowledged now.
  * The answer may be that of the first copy or of the second, or of the end of a repair.
- * What comes within half a round trip of the second copy is that of the first.  After a
- * time-out it is a guess, which is better than none: a path that is slower than the time-out
- * would stay unknown.
+ * What comes within half of the least round trip of the second copy is that of the first.  (Of
+ * one that is smoothed, which has waited behind others, more would: a loss that was waited for
+ * would make it longer, and the next wait with it.)  After a time-out it is a guess, which is
+ * better than none: a path that is slower than the time-out would stay unknown.
  */
 static void req_sample_in_order(struct shca_req *req, u64 now)
 {
 	if (likely(req->recovery.again_ns <= req->recovery.rtt_start))
 		req_sample_rtt(req, shca_psn_off(req->psn.una, req->recovery.rtt_una), now);
-	else if (now - req->recovery.again_ns < req->recovery.rtt_ns / 2 ||
+	else if (now - req->recovery.again_ns <
+			 (req->recovery.rtt_least ?: req->recovery.rtt_ns) / 2 ||
 		 (req->recovery.rtt_again &&
 		  (!req->recovery.rtt_ns || req->recovery.rtt_guess)))
 		req_sample_rtt(req, 0, now);
@@ -342,16 +346,14 @@ static enum shca_verdict req_rx_ack(struct shca_req *req, const struct shca_pkt 
 		/* It may be the first answer of a peer that is known by its mark alone. */
 		if (unlikely(shca_is_marked(pkt)))
 			req_learn(req, pkt);
-		if (!(req->attr.peer & SHCA_PEER_HOLDS))
+		/* (nobody has what never left) */
+		if (!(req->attr.peer & SHCA_PEER_HOLDS) ||
+		    shca_psn_diff(pkt->aeth.msn, req->psn.max) >= 0)
 			return SHCA_RX_STALE_ACK;
-		/*
-		 * A request is lost, and a response before it: everything again.  To ask for the
-		 * response alone would leave the request to a time-out, as the peer tells of it only
-		 * when others come.
-		 */
 		if (req_ack(req, off, now))
-			return req_gap(req, now);
-		shca_req_resend(req, code + 1, pkt->aeth.msn, now);
+			shca_req_resend_ahead(req, pkt->psn, code + 1, pkt->aeth.msn, now);
+		else
+			shca_req_resend(req, code + 1, pkt->aeth.msn, now);
 		return SHCA_RX_NAK_SEQ;
 	case SHCA_AETH_NAK:
 		if (code > SHCA_NAK_OPERATION)

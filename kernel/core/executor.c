@@ -646,7 +646,8 @@ static enum shca_verdict resp_atomic(struct shca_resp *resp,
 static bool resp_xrc_select(struct shca_resp *resp, const struct shca_pkt *pkt,
 			    u32 flags)
 {
-	if (!(flags & SHCA_OPF_START) && pkt->xrc_srqn != resp->xrc_srqn)
+	/* (also where the first packet comes again, as its receive waits for memory) */
+	if ((!(flags & SHCA_OPF_START) || resp->wr_valid) && pkt->xrc_srqn != resp->xrc_srqn)
 		return false;
 	if (!resp->mem->xrc_select(resp->mem_ctx, pkt->xrc_srqn))
 		return false;

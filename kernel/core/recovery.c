@@ -208,9 +208,10 @@ void shca_req_go_back(struct shca_req *req, u16 vendor_err, u64 now)
 /* @nr packets of a window are lost. */
 static void req_lost(struct shca_req *req, u32 nr)
 {
-	u32 of = 0;
+	u32 off = shca_psn_off(req->recovery.loss_psn, req->psn.una), of = 0;
 
-	if (shca_psn_diff(req->psn.una, req->recovery.loss_psn) >= 0) {
+	/* (one beyond all that is outstanding is of long ago: PSNs come again) */
+	if (!off || off > req_span(req)) {
 		req->recovery.loss_psn = req->psn.max;
 		of = req_span(req);
 	}
@@ -245,6 +246,17 @@ static void req_watch(struct shca_req *req, u32 end, bool read, u64 now)
 	r->watch_ns = now;
 }
 
+/*
+ * Is something outstanding before the end of the last gap?  (PSNs come again: an end that is
+ * beyond all that is outstanding is one of long ago.)
+ */
+static bool req_gap_lasts(const struct shca_req *req)
+{
+	u32 off = shca_psn_off(req->recovery.gap_end, req->psn.una);
+
+	return off && off <= req_span(req);
+}
+
 /* From the oldest packet up to @end it is sent again now. */
 static void req_gap_is(struct shca_req *req, u32 end, bool part, u64 now)
 {
@@ -260,7 +272,7 @@ static void req_gap_is(struct shca_req *req, u32 end, bool part, u64 now)
 /* Send packets again from the oldest one up to @end, because of a gap. */
 static void req_repair(struct shca_req *req, u32 end, bool part, u64 now)
 {
-	bool anew = shca_psn_diff(req->recovery.gap_end, req->psn.una) <= 0;
+	bool anew = !req_gap_lasts(req);
 
 	req_lost(req, shca_psn_off(end, req->psn.una));
 	req->recovery.went_back = !part;
@@ -278,11 +290,30 @@ static void req_repair(struct shca_req *req, u32 end, bool part, u64 now)
 }
 
 /*
- * A gap, where packets were reordered not long ago: it may fill by itself.
+ * Send packets again from @psn up to @end, which is not the oldest: answers before them are
+ * on their way.  If one of those is lost, answers to these show it.
+ */
+static void req_repair_ahead(struct shca_req *req, u32 psn, u32 end, u64 now)
+{
+	struct shca_req_recovery *r = &req->recovery;
+
+	req_lost(req, shca_psn_off(end, psn));
+	r->ahead_end = end;
+	r->ahead_max = req->psn.max;
+	r->ahead_ns = now;
+	r->again_ns = now;
+	req_resend(req, end);
+	req_skip_to(req, psn);
+}
+
+/*
+ * A gap, where packets were reordered not long ago: it may fill by itself.  What is sent
+ * again otherwise is from the oldest packet up to @end, or with @ahead so many packets
+ * from the one before @end on.
  *
  * Return: whether to wait for that.
  */
-static bool req_may_be_late(struct shca_req *req, u32 end, bool part, u64 now)
+static bool req_may_be_late(struct shca_req *req, u32 end, bool part, u8 ahead, u64 now)
 {
 	u64 wait;
 
@@ -299,6 +330,7 @@ static bool req_may_be_late(struct shca_req *req, u32 end, bool part, u64 now)
 	req->recovery.late_psn = req->psn.una;
 	req->recovery.late_end = end;
 	req->recovery.late_part = part;
+	req->recovery.late_ahead = ahead;
 	req->recovery.repairs = true;
 	return true;
 }
@@ -315,7 +347,7 @@ static bool req_is_under_way(const struct shca_req *req, u32 end, u32 cause, u64
 	/* (a small window may let no more leave before what has left is repaired) */
 	if (r->resend_end != SHCA_REQ_NOT_HELD && shca_psn_diff(end, req->psn.next) >= 0)
 		return true;
-	if (shca_psn_diff(r->gap_end, req->psn.una) <= 0)
+	if (!req_gap_lasts(req))
 		return false;
 	if (r->resend_end == SHCA_REQ_NOT_HELD && req->psn.next != req->psn.max)
 		return true;
@@ -348,8 +380,10 @@ static void req_come(struct shca_req *req, u32 end, u32 cause)
 
 void shca_req_resend(struct shca_req *req, u32 nr, u32 cause, u64 now)
 {
-	u32 end = shca_psn_add(req->psn.una, nr);
+	u32 end;
 
+	nr = min_t(u32, nr, req_span(req));
+	end = shca_psn_add(req->psn.una, nr);
 	shca_req_time(req, cause, now);
 	req_come(req, end, cause);
 	/* (gone back to another peer's way: all of it is sent again) */
@@ -357,13 +391,35 @@ void shca_req_resend(struct shca_req *req, u32 nr, u32 cause, u64 now)
 	    (req->recovery.went_back && !req->recovery.repair_ns) ||
 	    req_is_under_way(req, end, cause, now))
 		return;
-	if (!req_may_be_late(req, end, false, now))
+	if (!req_may_be_late(req, end, false, 0, now))
 		req_repair(req, end, false, now);
+}
+
+void shca_req_resend_ahead(struct shca_req *req, u32 psn, u32 nr, u32 cause, u64 now)
+{
+	const struct shca_req_recovery *r = &req->recovery;
+	u32 end;
+
+	/* (gone back to another peer's way, or what is sent again now is not this alone) */
+	if (r->rnr_wait || (r->went_back && !r->repair_ns) ||
+	    req->psn.next != req->psn.max)
+		return;
+	nr = min_t(u32, nr, shca_psn_off(req->psn.max, psn));
+	end = shca_psn_add(psn, nr);
+	if (shca_psn_diff(r->ahead_end, psn) > 0 &&
+	    shca_psn_diff(cause, r->ahead_max) < 0 &&
+	    now - r->ahead_ns < 2 * req_round_trip(req))
+		return;
+	if (!req_may_be_late(req, shca_psn_add(psn, 1), false, nr, now))
+		req_repair_ahead(req, psn, end, now);
 }
 
 /* The packets that were waited for have not come. */
 static void req_is_late(struct shca_req *req, u64 now)
 {
+	u32 end = req->recovery.late_end, psn = shca_psn_add(end, -1);
+	u8 ahead = req->recovery.late_ahead;
+
 	req->recovery.late_ns = 0;
 	/* An early copy was not due while this was waited for, and is no sooner than its answer. */
 	req->recovery.told_ns = now;
@@ -371,7 +427,13 @@ static void req_is_late(struct shca_req *req, u64 now)
 		return;
 	if (!--req->recovery.reorders)
 		req->recovery.late_shift = 0;
-	req_repair(req, req->recovery.late_end, req->recovery.late_part, now);
+	if (ahead)
+		end = shca_psn_add(psn, ahead);
+	if (ahead && psn != req->psn.una) {
+		req_repair_ahead(req, psn, end, now);
+		return;
+	}
+	req_repair(req, end, req->recovery.late_part, now);
 	if (req->recovery.watch_psn == req->psn.una)
 		req->recovery.watch_waited = true;
 }
@@ -427,6 +489,12 @@ void shca_req_unanswered(struct shca_req *req, u32 psn, u32 cause, u64 now)
 	if (req->state != SHCA_SIDE_READY || req->recovery.rnr_wait ||
 	    req->psn.next != req->psn.max || !nr || nr > req_span(req))
 		return;
+	/*
+	 * (It may have waited at the peer for what was sent again.  So a loss that is waited for
+	 * would make the round trip longer, and the next wait with it.)
+	 */
+	if (req->recovery.again_ns > req->recovery.rtt_start)
+		req->recovery.rtt_valid = false;
 	shca_req_time(req, cause, now);
 	if (req_is_under_way(req, psn, cause, now))
 		return;
@@ -434,7 +502,7 @@ void shca_req_unanswered(struct shca_req *req, u32 psn, u32 cause, u64 now)
 	nr = min_t(u32, nr, wr->nr_psn -
 			    shca_psn_off(req->psn.una, wr->first_psn));
 	nr = shca_psn_add(req->psn.una, nr);
-	if (!req_may_be_late(req, nr, true, now))
+	if (!req_may_be_late(req, nr, true, 0, now))
 		req_repair(req, nr, true, now);
 }
 
@@ -678,8 +746,7 @@ bool shca_req_is_early(const struct shca_req *req, u64 now)
 static bool req_early_part(const struct shca_req *req, u32 *end)
 {
 	const struct shca_send_wr *wr = req_wr(req, req->ring.una);
-	bool told = req->recovery.gap_part &&
-		    shca_psn_diff(req->recovery.gap_end, req->psn.una) > 0;
+	bool told = req->recovery.gap_part && req_gap_lasts(req);
 
 	if (!req->attr.keeps || !req_is_read(wr) ||
 	    (!told && req->psn.una == wr->first_psn))

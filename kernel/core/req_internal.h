@@ -150,6 +150,15 @@ void shca_req_missing(struct shca_req *req, u64 now);
  */
 void shca_req_resend(struct shca_req *req, u32 nr, u32 cause, u64 now);
 
+/**
+ * shca_req_resend_ahead() - the peer lacks up to @nr packets from @psn on, and answers
+ * before them are not here yet
+ * @psn:	outstanding, and not the oldest
+ * @nr:		1 .. 32
+ * @cause:	PSN of the packet by which it knows
+ */
+void shca_req_resend_ahead(struct shca_req *req, u32 psn, u32 nr, u32 cause, u64 now);
+
 /** shca_req_alone() - acknowledged, while shca_req_recovery.alone packets were the last to leave */
 void shca_req_alone(struct shca_req *req, u64 now);
 

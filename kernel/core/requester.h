@@ -248,6 +248,7 @@ struct shca_req_gate {
  *		back
  * @rtt_ns: @rtt_start: @rtt_psn:	smoothed round-trip time; start and PSN
  *		of the timed packet
+ * @rtt_least:	the least that was measured
  * @rtt_una:	oldest PSN when it left
  * @rtt_valid:	a packet is being timed
  * @rtt_again:	and was resent after a time-out meanwhile
@@ -276,6 +277,9 @@ struct shca_req_gate {
  *		the response of a READ or an atomic before it is missing
  * @late_ns: @late_psn: @late_end: @late_part:	unless they come before @late_ns, packets
  *		from @late_psn, which is the oldest, up to @late_end are sent again; 0: none
+ * @late_ahead:	not 0: instead so many, the first of which is the one before @late_end
+ * @ahead_end: @ahead_max: @ahead_ns:	packets up to @ahead_end were sent again while answers
+ *		before them were on their way, the first PSN that was new then, and when
  * @repair_ns:	when the oldest packet was sent again because of a gap; 0: it was not
  * @rest_psn: @rest_end: @rests:	a repair was interrupted by another one, and goes on at
  *		@rest_psn up to @rest_end
@@ -299,6 +303,7 @@ struct shca_req_recovery {
 	u64 hold_ns;
 	u64 rtt_ns;
 	u64 rtt_start;
+	u64 rtt_least;
 	u64 again_ns;
 	u64 told_ns;
 	u32 rtt_psn;
@@ -333,7 +338,11 @@ struct shca_req_recovery {
 	u64 repair_ns;
 	u32 late_psn;
 	u32 late_end;
+	u64 ahead_ns;
+	u32 ahead_end;
+	u32 ahead_max;
 	bool late_part;
+	u8 late_ahead;
 	bool repairs;
 	u8 reorders;
 	bool rtt_valid;

@@ -332,7 +332,8 @@ void shca_resp_gap(struct shca_resp *resp, u32 psn, u32 cause, bool asks)
 	 */
 	knows = resp->gap_told && shca_psn_diff(resp->gap_end, resp->epsn) > 0 &&
 		shca_psn_diff(psn, resp->gap_end) >= 0;
-	if (knows && !asks)
+	/* (one that is farther ahead than any is kept may be anybody's, and there may be many) */
+	if (knows && (!asks || shca_psn_diff(cause, resp->epsn) > SHCA_HOLD_PSNS))
 		return;
 	if (!knows && resp_may_fill(resp, cause, asks)) {
 		resp->untold = true;

@@ -321,15 +321,132 @@ static void req_takes_it_from_no_stranger(struct kunit *test)
 	KUNIT_EXPECT_FALSE(test, fx_next(fx));
 }
 
-static void req_missing_behind_a_read_is_its_response(struct kunit *test)
+/* An answer with the packet that caused it. */
+static void missing(struct fx *fx, u32 psn, u32 nr, u32 cause)
+{
+	struct shca_pkt pkt = {
+		.opcode = SHCA_OP_ACK,
+		.psn = psn,
+		.aeth = { .syndrome = SEQ(nr), .msn = cause },
+	};
+
+	shca_req_rx(&fx->req, &pkt, fx->now);
+}
+
+/* The response of the READ is on its way, as a rule. */
+static void req_missing_behind_a_read_is_sent_alone(struct kunit *test)
 {
 	struct fx *fx = test->priv;
 
 	fx_post(fx, SHCA_WR_RDMA_READ, 8);
 	KUNIT_ASSERT_TRUE(test, fx_next(fx));
+	send(test, 3);
+	KUNIT_EXPECT_EQ(test, fx_ack(fx, P0 + 1, SEQ(2)), SHCA_RX_NAK_SEQ);
+	expect_next(test, P0 + 1, true);
+	expect_next(test, P0 + 2, true);
+	KUNIT_EXPECT_FALSE(test, fx_next(fx));
+	KUNIT_EXPECT_EQ(test, fx->req.recovery.retry_left, 3);
+	KUNIT_EXPECT_EQ(test, fx_read_resp(fx, SHCA_OP_READ_RESP_ONLY, P0, 8), SHCA_RX_OK);
+	fx_ack(fx, P0 + 3, ACK);
+	KUNIT_EXPECT_EQ(test, fx->req.psn.una, P0 + 4);
+}
+
+/* As of the oldest ones: once in two round trips, unless it left before the cause. */
+static void req_missing_behind_a_read_is_sent_once(struct kunit *test)
+{
+	struct fx *fx = test->priv;
+
+	fx_post(fx, SHCA_WR_RDMA_READ, 8);
+	KUNIT_ASSERT_TRUE(test, fx_next(fx));
+	send(test, 3);
+	fx->req.recovery.rtt_ns = FX_MS;
+	missing(fx, P0 + 1, 1, P0 + 2);
+	expect_next(test, P0 + 1, true);
+	/* (the round trip and a quarter of it) */
+	fx->now += 5 * FX_MS / 2 - 1;
+	missing(fx, P0 + 1, 1, P0 + 3);
+	KUNIT_EXPECT_FALSE(test, fx_next(fx));
+	/* another one is not of that */
+	missing(fx, P0 + 2, 1, P0 + 3);
+	expect_next(test, P0 + 2, true);
+	fx->now++;
+	fx->req.recovery.ahead_ns = fx->now - 5 * FX_MS / 2 + 1;
+	fx_post(fx, SHCA_WR_SEND, 8);
+	expect_next(test, P0 + 4, false);
+	missing(fx, P0 + 2, 1, P0 + 3);
+	KUNIT_EXPECT_FALSE(test, fx_next(fx));
+	missing(fx, P0 + 2, 1, P0 + 4);
+	expect_next(test, P0 + 2, true);
+	fx->now += 5 * FX_MS / 2;
+	missing(fx, P0 + 2, 1, P0 + 4);
+	expect_next(test, P0 + 2, true);
+	KUNIT_EXPECT_FALSE(test, fx_next(fx));
+}
+
+/* Where all is sent again, or waits, that comes first. */
+static void req_missing_behind_a_read_waits_for_others(struct kunit *test)
+{
+	struct fx *fx = test->priv;
+
+	fx_post(fx, SHCA_WR_RDMA_READ, 8);
+	KUNIT_ASSERT_TRUE(test, fx_next(fx));
+	send(test, 3);
+	fx->req.recovery.rnr_wait = true;
+	missing(fx, P0 + 1, 1, P0 + 3);
+	KUNIT_EXPECT_EQ(test, fx->req.psn.next, fx->req.psn.max);
+	fx->req.recovery.rnr_wait = false;
+	fx->req.recovery.went_back = true;
+	missing(fx, P0 + 1, 1, P0 + 3);
+	KUNIT_EXPECT_FALSE(test, fx_next(fx));
+	/* (not by its own way, but for a gap, which ends) */
+	fx->req.recovery.repair_ns = 1;
+	missing(fx, P0 + 1, 1, P0 + 3);
+	expect_next(test, P0 + 1, true);
+	fx->now += 1000 * FX_MS;
+	fx->req.recovery.went_back = false;
+	shca_req_gap(&fx->req, P0 + 1, P0 + 3, fx->now);
+	missing(fx, P0 + 2, 1, P0 + 3);
+	KUNIT_EXPECT_EQ(test, fx_drain(fx), 1u);
+	KUNIT_EXPECT_EQ(test, fx->pkt.psn, P0);
+}
+
+/* Nobody has what never left, nor lacks it. */
+static void req_missing_is_of_what_has_left(struct kunit *test)
+{
+	struct fx *fx = test->priv;
+
+	send(test, 3);
+	missing(fx, P0, 1, P0 + 3);
+	KUNIT_EXPECT_FALSE(test, fx_next(fx));
+	missing(fx, P0, 32, P0 + 2);
+	KUNIT_EXPECT_EQ(test, fx->req.recovery.gap_end, P0 + 3);
+	KUNIT_EXPECT_EQ(test, fx_drain(fx), 3u);
+	fx_ack(fx, P0 + 2, ACK);
+	fx_post(fx, SHCA_WR_RDMA_READ, 8);
+	KUNIT_ASSERT_TRUE(test, fx_next(fx));
 	send(test, 2);
-	KUNIT_EXPECT_EQ(test, fx_ack(fx, P0 + 1, SEQ(1)), SHCA_RX_LOST_RESPONSE);
-	expect_next(test, P0, true);
+	missing(fx, P0 + 4, 32, P0 + 5);
+	KUNIT_EXPECT_EQ(test, fx->req.recovery.ahead_end, P0 + 6);
+	KUNIT_EXPECT_EQ(test, fx_drain(fx), 2u);
+}
+
+/* PSNs come again after 2^24: losses and gaps of half that before are none of now. */
+static void req_missing_long_ago_is_over(struct kunit *test)
+{
+	struct fx *fx = test->priv;
+	u32 cwnd;
+
+	send(test, 3);
+	fx->req.cc.lossy = 12;
+	fx->req.cc.cwnd = 12;
+	cwnd = fx->req.cc.cwnd;
+	fx->req.recovery.loss_psn = P0 + 0x400000;
+	fx->req.recovery.gap_end = P0 + 0x400000;
+	fx->req.recovery.gap_max = P0 + 0x400000;
+	fx->req.recovery.gap_ns = fx->now;
+	missing(fx, P0, 2, P0 + 2);
+	KUNIT_EXPECT_LT(test, fx->req.cc.cwnd, cwnd);
+	KUNIT_EXPECT_EQ(test, fx_drain(fx), 2u);
 }
 
 static void req_copy_of_it_is_void(struct kunit *test)
@@ -345,18 +462,6 @@ static void req_copy_of_it_is_void(struct kunit *test)
 	fx_ack(fx, P0 + 2, SEQ(1));
 	expect_next(test, P0 + 2, true);
 	KUNIT_EXPECT_FALSE(test, fx_next(fx));
-}
-
-/* An answer with the packet that caused it. */
-static void missing(struct fx *fx, u32 psn, u32 nr, u32 cause)
-{
-	struct shca_pkt pkt = {
-		.opcode = SHCA_OP_ACK,
-		.psn = psn,
-		.aeth = { .syndrome = SEQ(nr), .msn = cause },
-	};
-
-	shca_req_rx(&fx->req, &pkt, fx->now);
 }
 
 /* What has come behind a gap is not on the way: as many new packets leave in its place. */
@@ -394,9 +499,6 @@ static void req_sends_on_for_a_window(struct kunit *test)
 
 	fx_post(fx, SHCA_WR_RDMA_WRITE, 4 * w * FX_MTU);
 	KUNIT_ASSERT_EQ(test, fx_drain(fx), w);
-	missing(fx, P0, 1, P0 + 4 * w);
-	KUNIT_EXPECT_EQ(test, fx->req.recovery.beyond, 0u);
-	KUNIT_EXPECT_EQ(test, fx_drain(fx), 1u);
 	missing(fx, P0, 1, P0);
 	KUNIT_EXPECT_EQ(test, fx->req.recovery.beyond, 0u);
 	for (i = 0; i < 3; i++) {
@@ -1261,7 +1363,11 @@ static struct kunit_case hold_cases[] = {
 	KUNIT_CASE(req_sends_again_what_is_missing),
 	KUNIT_CASE(req_sends_again_within_a_message),
 	KUNIT_CASE(req_takes_it_from_no_stranger),
-	KUNIT_CASE(req_missing_behind_a_read_is_its_response),
+	KUNIT_CASE(req_missing_behind_a_read_is_sent_alone),
+	KUNIT_CASE(req_missing_behind_a_read_is_sent_once),
+	KUNIT_CASE(req_missing_behind_a_read_waits_for_others),
+	KUNIT_CASE(req_missing_is_of_what_has_left),
+	KUNIT_CASE(req_missing_long_ago_is_over),
 	KUNIT_CASE(req_copy_of_it_is_void),
 	KUNIT_CASE(req_sends_on_behind_a_gap),
 	KUNIT_CASE(req_sends_on_for_a_window),

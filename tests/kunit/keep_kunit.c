@@ -162,10 +162,10 @@ static void keep_asks_again_where_a_later_answer_comes_first(struct kunit *test)
 }
 
 /*
- * A request behind it is lost, too, and the peer says so, which it may not do again. So all
- * is asked for, at once.
+ * A request behind it is lost, too, and the peer says so: that one is sent again. Answers
+ * behind it show that a response is missing.
  */
-static void keep_asks_for_all_where_a_request_is_missing(struct kunit *test)
+static void keep_sends_a_missing_request_alone(struct kunit *test)
 {
 	struct shca_pkt nak = {
 		.opcode = SHCA_OP_ACK,
@@ -173,20 +173,61 @@ static void keep_asks_for_all_where_a_request_is_missing(struct kunit *test)
 		.aeth = { .syndrome = SHCA_AETH_MISSING, .msn = P0 + NR + 1 },
 	};
 	struct fx *fx = test->priv;
-	u32 i;
 
 	fx->req.attr.peer |= SHCA_PEER_HOLDS;
 	respond(test, FIRST, 0, SHCA_RX_OK);
 	fx_post(fx, SHCA_WR_RDMA_READ, FX_MTU);
 	fx_post(fx, SHCA_WR_RDMA_READ, FX_MTU);
 	KUNIT_ASSERT_EQ(test, fx_drain(fx), 2u);
-	KUNIT_EXPECT_EQ(test, shca_req_rx(&fx->req, &nak, fx->now), SHCA_RX_LOST_RESPONSE);
-	for (i = 0; i < 3; i++) {
-		KUNIT_ASSERT_TRUE(test, fx_next(fx));
-		KUNIT_EXPECT_EQ(test, fx->pkt.psn, i ? P0 + NR + i - 1 : P0 + 1);
-		KUNIT_EXPECT_TRUE(test, fx->pkt.again);
-	}
-	KUNIT_EXPECT_FALSE(test, fx_next(fx));
+	KUNIT_EXPECT_EQ(test, shca_req_rx(&fx->req, &nak, fx->now), SHCA_RX_NAK_SEQ);
+	expect_part(test, P0 + NR, 1);
+	shca_req_gap(&fx->req, P0 + NR, P0 + NR, fx->now);
+	expect_part(test, P0 + 1, NR - 1);
+}
+
+/* A part ends what is sent again, and nothing that is new. */
+static void keep_asks_for_all_of_a_new_read(struct kunit *test)
+{
+	struct fx *fx = test->priv;
+
+	fx->req.recovery.resend_part = true;
+	fx->req.recovery.resend_end = P0 + NR + 2;
+	fx_post(fx, SHCA_WR_RDMA_READ, 4 * FX_MTU);
+	KUNIT_ASSERT_TRUE(test, fx_next(fx));
+	KUNIT_EXPECT_EQ(test, fx->pkt.psn, P0 + NR);
+	KUNIT_EXPECT_EQ(test, fx->pkt.reth.len, 4 * FX_MTU);
+}
+
+/* The part that was missing half of all PSNs before is none of this READ. */
+static void keep_early_is_no_part_of_long_ago(struct kunit *test)
+{
+	struct fx *fx = test->priv;
+
+	respond(test, FIRST, 0, SHCA_RX_OK);
+	fx->req.recovery.rtt_ns = FX_MS;
+	fx->req.recovery.gap_part = true;
+	fx->req.recovery.gap_end = P0 + 0x400000;
+	fx->now = shca_req_deadline(&fx->req);
+	shca_req_timer(&fx->req, fx->now);
+	expect_part(test, P0 + 1, NR - 1);
+	KUNIT_EXPECT_EQ(test, fx->req.recovery.gap_end, P0 + NR);
+}
+
+/*
+ * What a loss has kept at the peer tells of no round trip: a longer one would make the next
+ * wait longer.
+ */
+static void keep_response_behind_what_was_sent_again_is_not_timed(struct kunit *test)
+{
+	struct fx *fx = test->priv;
+
+	fx->req.recovery.rtt_ns = FX_MS;
+	KUNIT_ASSERT_TRUE(test, fx->req.recovery.rtt_valid);
+	fx->now += 20 * FX_MS;
+	fx->req.recovery.again_ns = fx->now;
+	shca_req_gap(&fx->req, P0 + 3, P0 + 3, fx->now);
+	KUNIT_EXPECT_EQ(test, fx->req.recovery.rtt_ns, (u64)FX_MS);
+	KUNIT_EXPECT_FALSE(test, fx->req.recovery.rtt_valid);
 }
 
 /*
@@ -605,14 +646,42 @@ static void resp_part_that_did_not_leave(struct kunit *test)
 	fx_expect_silence(test);
 }
 
+/* PSNs come again after 2^24: a record of so long ago is not sent in place of the newest. */
+static void keep_unsent_response_is_of_the_newest_record(struct kunit *test)
+{
+	struct fx *fx = test->priv;
+	struct shca_pkt pkt;
+	u32 i;
+
+	ask(test, 0, NR * FX_MTU, SHCA_RX_OK);
+	for (i = 0; i < NR; i++)
+		KUNIT_ASSERT_TRUE(test, fx_answer(fx));
+	fx->resp.epsn = FX_RQ_PSN;
+	fx_request(&pkt, SHCA_OP_READ_REQUEST, FX_RQ_PSN, 2 * FX_MTU);
+	pkt.reth.va += 0x100000;
+	KUNIT_EXPECT_EQ(test, fx_rx(fx, &pkt), SHCA_RX_OK);
+	expect_answer(test, FIRST, FX_RQ_PSN);
+	pkt = fx->pkt;
+	shca_resp_link_full(&fx->resp, &pkt);
+	for (i = 0; i < 2; i++) {
+		expect_answer(test, i ? LAST : FIRST, FX_RQ_PSN + i);
+		KUNIT_EXPECT_EQ(test, fx->pkt.va, pkt.va + i * FX_MTU);
+	}
+	fx_expect_silence(test);
+}
+
 static struct kunit_case keep_cases[] = {
+	KUNIT_CASE(keep_unsent_response_is_of_the_newest_record),
 	KUNIT_CASE(keep_asks_for_the_missing_part),
 	KUNIT_CASE(keep_asks_again_for_what_is_lost_again),
 	KUNIT_CASE(keep_asks_for_what_is_left_of_the_part),
 	KUNIT_CASE(keep_asks_for_no_part_that_has_come),
 	KUNIT_CASE(keep_asks_for_all_after_a_wait),
 	KUNIT_CASE(keep_asks_again_where_a_later_answer_comes_first),
-	KUNIT_CASE(keep_asks_for_all_where_a_request_is_missing),
+	KUNIT_CASE(keep_sends_a_missing_request_alone),
+	KUNIT_CASE(keep_asks_for_all_of_a_new_read),
+	KUNIT_CASE(keep_early_is_no_part_of_long_ago),
+	KUNIT_CASE(keep_response_behind_what_was_sent_again_is_not_timed),
 	KUNIT_CASE(keep_asks_on_behind_a_gap),
 	KUNIT_CASE(keep_has_a_smaller_window),
 	KUNIT_CASE(keep_has_a_window_by_congestion),

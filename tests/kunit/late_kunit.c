@@ -339,6 +339,66 @@ static void late_read_responses_are_waited_for(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, fx->pkt.reth.len, 2u * FX_MTU);
 }
 
+/* A request behind a READ, whose responses are on their way. */
+static void late_request_behind_a_read_is_waited_for(struct kunit *test)
+{
+	struct fx *fx = test->priv;
+	u32 i;
+
+	fx_ack(fx, P0 + 3, ACK);
+	fx_post(fx, SHCA_WR_RDMA_READ, 2 * FX_MTU);
+	for (i = 0; i < 4; i++)
+		fx_post(fx, SHCA_WR_SEND, 8);
+	KUNIT_ASSERT_EQ(test, fx_drain(fx), 5u);
+	fx->req.recovery.reorders = 2;
+	fx->req.recovery.rtt_ns = RTT;
+	missing(fx, P0 + 6, 2, P0 + 8);
+	KUNIT_EXPECT_FALSE(test, fx_next(fx));
+	KUNIT_EXPECT_EQ(test, fx->req.recovery.late_ns, fx->now + RTT);
+	/* what comes meanwhile does not end the wait */
+	KUNIT_EXPECT_EQ(test, fx_read_resp(fx, SHCA_OP_READ_RESP_FIRST, P0 + 4, FX_MTU),
+			SHCA_RX_OK);
+	KUNIT_EXPECT_EQ(test, fx->req.recovery.late_ns, fx->now + RTT);
+	fx->now += RTT;
+	shca_req_timer(&fx->req, fx->now);
+	KUNIT_ASSERT_TRUE(test, fx_next(fx));
+	KUNIT_EXPECT_EQ(test, fx->pkt.psn, P0 + 6);
+	expect_again(test, P0 + 7);
+	KUNIT_EXPECT_EQ(test, fx->req.recovery.ahead_end, P0 + 8);
+	/* waited for once more, and all before it comes: it is the oldest then */
+	fx->now += 3 * RTT;
+	missing(fx, P0 + 6, 2, P0 + 8);
+	KUNIT_EXPECT_EQ(test, fx_read_resp(fx, SHCA_OP_READ_RESP_LAST, P0 + 5, FX_MTU),
+			SHCA_RX_OK);
+	fx->now = fx->req.recovery.late_ns;
+	KUNIT_EXPECT_NE(test, fx->now, 0ull);
+	shca_req_timer(&fx->req, fx->now);
+	KUNIT_EXPECT_EQ(test, fx->req.recovery.gap_end, P0 + 8);
+	KUNIT_EXPECT_EQ(test, fx_drain(fx), 2u);
+}
+
+/* The first one that was missing has come: so do the others. */
+static void late_request_behind_a_read_that_comes_ends_the_wait(struct kunit *test)
+{
+	struct fx *fx = test->priv;
+	u32 i;
+
+	fx_ack(fx, P0 + 3, ACK);
+	fx_post(fx, SHCA_WR_RDMA_READ, FX_MTU);
+	for (i = 0; i < 4; i++)
+		fx_post(fx, SHCA_WR_SEND, 8);
+	KUNIT_ASSERT_EQ(test, fx_drain(fx), 5u);
+	fx->req.recovery.reorders = 2;
+	fx->req.recovery.rtt_ns = RTT;
+	missing(fx, P0 + 5, 2, P0 + 7);
+	KUNIT_EXPECT_NE(test, fx->req.recovery.late_ns, 0ull);
+	KUNIT_EXPECT_EQ(test, fx_read_resp(fx, SHCA_OP_READ_RESP_ONLY, P0 + 4, FX_MTU),
+			SHCA_RX_OK);
+	KUNIT_EXPECT_NE(test, fx->req.recovery.late_ns, 0ull);
+	fx_ack(fx, P0 + 5, ACK);
+	KUNIT_EXPECT_EQ(test, fx->req.recovery.late_ns, 0ull);
+}
+
 static void response(struct kunit *test, u8 opcode, u32 psn, enum shca_verdict verdict)
 {
 	KUNIT_EXPECT_EQ(test, fx_read_resp(test->priv, opcode, psn, FX_MTU), verdict);
@@ -645,6 +705,39 @@ static void late_round_trip_is_of_what_left_with_the_repair(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, fx->req.recovery.rtt_ns, 2ull * RTT);
 }
 
+/*
+ * Sooner than half of the least round trip after the second copy, an answer is that of the
+ * first one. The smoothed one may contain a queue.
+ */
+static void late_answer_soon_is_by_the_least_round_trip(struct kunit *test)
+{
+	struct fx *fx = test->priv;
+	struct shca_req_recovery *r = &fx->req.recovery;
+
+	KUNIT_ASSERT_TRUE(test, r->rtt_valid);
+	r->rtt_least = RTT / 4;
+	fx->now += 10 * RTT;
+	r->again_ns = fx->now;
+	fx->now += RTT / 8;
+	fx_ack(fx, P0 + 3, ACK);
+	KUNIT_EXPECT_EQ(test, r->rtt_ns, (u64)RTT);
+	/* and the least is what was measured */
+	fx_post(fx, SHCA_WR_SEND, 8);
+	KUNIT_ASSERT_TRUE(test, fx_next(fx));
+	KUNIT_ASSERT_TRUE(test, r->rtt_valid);
+	fx->now += RTT / 5;
+	fx_ack(fx, P0 + 4, ACK);
+	KUNIT_EXPECT_EQ(test, r->rtt_least, RTT / 5ull);
+	fx_post(fx, SHCA_WR_SEND, 8);
+	KUNIT_ASSERT_TRUE(test, fx_next(fx));
+	fx->now += 10 * RTT;
+	r->again_ns = fx->now;
+	fx->now += RTT / 10 - 1;
+	fx_ack(fx, P0 + 5, ACK);
+	KUNIT_EXPECT_EQ(test, r->rtt_ns, 10 * RTT + RTT / 10 - 1ull);
+	KUNIT_EXPECT_EQ(test, r->rtt_least, RTT / 5ull);
+}
+
 /* An answer of another transport, or to what was never sent, says nothing of the repair. */
 static void late_sign_is_an_answer_to_what_was_sent(struct kunit *test)
 {
@@ -784,6 +877,19 @@ static void gap(struct kunit *test, u32 psn, u32 cause, bool asks)
 	shca_resp_gap(&fx->resp, psn, cause, asks);
 }
 
+/* What is farther ahead than any is kept may be anybody's, and each draws no answer. */
+static void late_gap_from_afar_is_told_once(struct kunit *test)
+{
+	const u32 last = R0 + SHCA_HOLD_PSNS;
+
+	gap(test, last + 1, last + 1, true);
+	expect_told(test, R0, 32);
+	gap(test, last + 1, last + 1, true);
+	KUNIT_EXPECT_FALSE(test, fx_answer(test->priv));
+	gap(test, last, last, true);
+	expect_told(test, R0, 32);
+}
+
 /* Behind the one that was filled: the next packet may fill it, too. */
 static void late_gap_is_told_a_packet_later(struct kunit *test)
 {
@@ -915,6 +1021,10 @@ static void late_gap_asked_for(struct kunit *test)
 }
 
 static struct kunit_case late_cases[] = {
+	KUNIT_CASE(late_request_behind_a_read_is_waited_for),
+	KUNIT_CASE(late_request_behind_a_read_that_comes_ends_the_wait),
+	KUNIT_CASE(late_gap_from_afar_is_told_once),
+	KUNIT_CASE(late_answer_soon_is_by_the_least_round_trip),
 	KUNIT_CASE(late_gap_is_told_a_packet_later),
 	KUNIT_CASE(late_gap_is_told_at_once_where_none_was_filled),
 	KUNIT_CASE(late_gap_is_told_where_packets_ask),

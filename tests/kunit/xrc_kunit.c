@@ -274,6 +274,19 @@ static void resp_rx_without_a_receive_is_not_ready(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, fx->out.wc.xrc_srqn, FX_SRQN + 1);
 }
 
+/* A receive that waits for its memory is of the SRQ that it was taken from. */
+static void resp_rx_again_takes_no_receive_of_another_srq(struct kunit *test)
+{
+	struct fx *fx = test->priv;
+
+	fx->scatter = SHCA_MEM_RETRY;
+	KUNIT_EXPECT_EQ(test, rx_to(fx, SHCA_OP_SEND_ONLY, P0, 8, FX_SRQN), SHCA_RX_RETRY);
+	fx->scatter = SHCA_MEM_OK;
+	KUNIT_EXPECT_EQ(test, rx_to(fx, SHCA_OP_SEND_ONLY, P0, 0, FX_SRQN + 1),
+			SHCA_RX_INVALID);
+	KUNIT_EXPECT_FALSE(test, fx->out.has_wc && fx->out.wc.xrc_srqn != FX_SRQN);
+}
+
 static void resp_rx_of_rc_is_not_for_xrc(struct kunit *test)
 {
 	struct fx *fx = test->priv;
@@ -297,6 +310,7 @@ static struct kunit_case xrc_cases[] = {
 	KUNIT_CASE(resp_next_of_a_read_tells_by_whose_rights),
 	KUNIT_CASE(resp_read_again_without_its_srq_is_dropped),
 	KUNIT_CASE(resp_rx_without_a_receive_is_not_ready),
+	KUNIT_CASE(resp_rx_again_takes_no_receive_of_another_srq),
 	KUNIT_CASE(resp_rx_of_rc_is_not_for_xrc),
 	{}
 };

@@ -77,6 +77,7 @@ void sim_packets_start(struct sim_node *n)
 	n->tx_next = psn;
 	n->tx_max = psn;
 	n->tx_rest = psn;
+	n->tx_missing = psn;
 	n->tx_last = psn;
 	n->exp_psn = n->peer->req_attr.sq_psn;
 	n->has_nak = false;
@@ -331,11 +332,15 @@ void sim_packet_order(struct sim_node *n, struct sim_op *op,
 		else if (shca_psn_diff(n->tx_rest, n->tx_next) < 0)
 			n->tx_rest = n->tx_next;
 	} else if (ahead > 0) {
-		/* The peer has what is behind a gap: on to what is new, or to what it misses yet. */
+		/*
+		 * The peer has what is behind a gap: on to what is new, or to what it misses yet.
+		 * It may have told that a request is missing, while answers before it are.
+		 */
 		sim_check(n->w, pkt->psn == n->req.psn.una ||
 			  ((n->w->f.holds || n->w->f.keeps) &&
 			   (pkt->psn == n->tx_max || pkt->psn == n->tx_rest ||
-			    pkt->psn == n->tx_last)),
+			    pkt->psn == n->tx_last)) ||
+			  (n->w->f.holds && pkt->psn == n->tx_missing),
 			  "node %u: psn %06x, %d left out", n->idx, pkt->psn,
 			  ahead);
 	}
@@ -661,6 +666,9 @@ void sim_packet_answered(struct sim_node *n, const struct shca_pkt *pkt,
 	const struct shca_req *req = &n->req;
 
 	check_progress(n, una);
+	if (rx == SHCA_RX_NAK_SEQ &&
+	    (pkt->aeth.syndrome & ~SHCA_AETH_VALUE) == SHCA_AETH_MISSING)
+		n->tx_missing = pkt->psn;
 	/*
 	 * (An acknowledgement ahead of a response that is kept for counts when that is here.
 	 * So until then there may be more credit, but not the first.)
