@@ -322,6 +322,10 @@ void shca_cq_event(struct ibv_cq *ibcq)
  * ring is read-only, so the slots are marked and polling skips them. Dead
  * completions at the head are retired at once; others keep their slots until
  * polling passes them.
+ *
+ * A CQ without a lock may be between ibv_start_poll() and ibv_end_poll(). Then
+ * the head is the current completion, which the program still reads. It stays,
+ * and the iterator retires it.
  */
 void shca_cq_purge(struct ibv_cq *ibcq, uint32_t qp_num)
 {
@@ -335,13 +339,15 @@ void shca_cq_purge(struct ibv_cq *ibcq, uint32_t qp_num)
 	shca_lock(&cq->lock);
 	if (unlikely(cq->lost))
 		goto out;	/* the completions stay in the ring that cannot be mapped */
-	for (i = cq->cons; i - cq->cons <= cq->mask; i++) {
+	for (i = cq->cons + !!cq->cur; i - cq->cons <= cq->mask; i++) {
 		cqe = shca_cq_peek(cq, i);
 		if (!cqe)
 			break;
 		if (cqe->qp_num == qp_num && !shca_cq_is_dead(cq, i))
 			shca_cq_set_dead(cq, i);
 	}
+	if (cq->cur)
+		goto out;
 	for (i = cq->cons; cq->nr_dead && shca_cq_is_dead(cq, i); i++)
 		shca_cq_clear_dead(cq, i);
 	if (i != cq->cons) {

@@ -170,6 +170,78 @@ static void single_threaded(void)
 	wait_ok(b.rcq, 2, IBV_WC_RECV);
 }
 
+/*
+ * Without a lock a QP may end while its completions are iterated over. The current one
+ * stays, those behind it are skipped. Rounds enough to use each slot of the ring show
+ * that the CQ counts no slot twice.
+ */
+static void qp_ends_within_a_batch(bool destroy)
+{
+	const struct ibv_cq_init_attr_ex attr = {
+		.wc_flags = FIELDS,
+		.comp_mask = IBV_CQ_INIT_ATTR_MASK_FLAGS,
+		.flags = IBV_CREATE_CQ_ATTR_SINGLE_THREADED,
+	};
+	struct ibv_qp_init_attr init = { .qp_type = IBV_QPT_RC };
+	struct config config = config_default;
+	uint32_t number;
+	int i, rounds;
+
+	config.cq_ex = &attr;
+	config.cqe = 7;
+	pair_make(&a, &b, &config);
+	mem_a = buf_make(a.nic->pd, LEN, ACCESS_ALL);
+	mem_b = buf_make(b.nic->pd, LEN, ACCESS_ALL);
+	rcq = (struct ibv_cq_ex *)b.rcq;
+	rounds = 2 * (b.rcq->cqe + 1);
+	REQUIRE(rounds < 1000);
+	for (i = 0; i < rounds; i++) {
+		message(3 * i, 8);
+		message(3 * i + 1, 8);
+		start(rcq);
+		REQUIRE_EQ(rcq->wr_id, 3 * i);
+		number = b.qp->qp_num;
+		if (destroy)
+			REQUIRE_EQ(ibv_destroy_qp(b.qp), 0);
+		else
+			REQUIRE_EQ(end_to(&b, IBV_QPS_RESET), 0);
+		/* what it has is still read in place */
+		REQUIRE_EQ(rcq->wr_id, 3 * i);
+		REQUIRE_EQ(ibv_wc_read_qp_num(rcq), number);
+		REQUIRE_EQ(ibv_wc_read_byte_len(rcq), 8);
+		if (i % 2)
+			REQUIRE_EQ(ibv_next_poll(rcq), ENOENT);
+		ibv_end_poll(rcq);
+		expect_empty(rcq);
+
+		if (destroy) {
+			init.send_cq = b.scq;
+			init.recv_cq = b.rcq;
+			init.cap = b.cap;
+			b.qp = ibv_create_qp(b.nic->pd, &init);
+			REQUIRE(b.qp);
+		}
+		REQUIRE_EQ(end_to(&a, IBV_QPS_RESET), 0);
+		pair_connect(&a, &b);
+		message(3 * i + 2, 8);
+		start(rcq);
+		REQUIRE_EQ(rcq->wr_id, 3 * i + 2);
+		ibv_end_poll(rcq);
+		expect_empty(rcq);
+	}
+	REQUIRE_EQ(end_state(&b), IBV_QPS_RTS);
+}
+
+static void reset_within_a_batch(void)
+{
+	qp_ends_within_a_batch(false);
+}
+
+static void destroy_within_a_batch(void)
+{
+	qp_ends_within_a_batch(true);
+}
+
 /* Without this flag an overflow gives CQ_ERR, see cq_events. */
 static void ignored_overrun(void)
 {
@@ -351,6 +423,8 @@ static const struct test tests[] = {
 	TEST(next_poll_goes_on),
 	TEST(reset_discards_the_past),
 	TEST(single_threaded),
+	TEST(reset_within_a_batch),
+	TEST(destroy_within_a_batch),
 	TEST(ignored_overrun),
 	TEST(time_stamps),
 	TEST(wall_clock),
