@@ -281,35 +281,50 @@ int shca_poll_cq(struct ibv_cq *ibcq, int num_entries, struct ibv_wc *wc)
 }
 
 /*
+ * Was the last request, @arm, for any completion, and may it still be waiting?
+ *
+ * Relaxed: a thread that has not seen the newest @told only repeats a request.
+ */
+static bool shca_cq_next_is_armed(const struct shca_cq *cq, uint32_t arm)
+{
+	return (arm & SHCA_CQ_ARM_KIND) == SHCA_CQ_ARM_NEXT &&
+	       arm != __atomic_load_n(&cq->told, __ATOMIC_RELAXED);
+}
+
+/*
  * A request for solicited completions does not weaken an earlier one for any
  * completion (IBTA 11.4.2.2). Whether the earlier one has fired is certain only
  * when its event has been read. Until then the stronger request is repeated. It
  * costs at most one extra event.
+ *
+ * Without cq->lock: a program may arm between ibv_start_poll() and ibv_end_poll(),
+ * which hold it.
  */
 int shca_req_notify_cq(struct ibv_cq *ibcq, int solicited_only)
 {
 	struct shca_cq *cq = to_shca_cq(ibcq);
-	uint32_t kind = SHCA_CQ_ARM_SOLICITED;
+	uint32_t was = shca_cq_read_arm(cq->index), kind;
 
-	shca_lock(&cq->lock);
-	if (!solicited_only || cq->next_armed) {
-		kind = SHCA_CQ_ARM_NEXT;
-		cq->next_armed = true;
-	}
-	cq->arm = ((cq->arm & ~SHCA_CQ_ARM_KIND) + SHCA_CQ_ARM_SEQ) | kind;
-	shca_cq_publish_arm(cq->index, cq->arm);
-	shca_unlock(&cq->lock);
+	do {
+		if (!solicited_only || shca_cq_next_is_armed(cq, was))
+			kind = SHCA_CQ_ARM_NEXT;
+		else
+			kind = SHCA_CQ_ARM_SOLICITED;
+	} while (!shca_cq_publish_arm(cq->index, &was,
+				      ((was & ~SHCA_CQ_ARM_KIND) + SHCA_CQ_ARM_SEQ) |
+				      kind));
 	return 0;
 }
 
-/* ibv_get_cq_event() calls this after it has read an event of this CQ. */
+/*
+ * ibv_get_cq_event() calls this after it has read an event of this CQ. It may be
+ * between ibv_start_poll() and ibv_end_poll(), too.
+ */
 void shca_cq_event(struct ibv_cq *ibcq)
 {
 	struct shca_cq *cq = to_shca_cq(ibcq);
 
-	shca_lock(&cq->lock);
-	cq->next_armed = false;
-	shca_unlock(&cq->lock);
+	__atomic_store_n(&cq->told, shca_cq_read_arm(cq->index), __ATOMIC_RELAXED);
 }
 
 /**

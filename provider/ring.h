@@ -57,18 +57,33 @@ static inline void shca_cq_publish_cons(struct shca_cq_index *index,
 	shca_store_release(&index->cons, cons);
 }
 
+/** shca_cq_read_arm() - the last request for an event; only this process writes it */
+static inline uint32_t shca_cq_read_arm(const struct shca_cq_index *index)
+{
+	return __atomic_load_n(&index->arm, __ATOMIC_RELAXED);
+}
+
 /**
  * shca_cq_publish_arm() - ask for an event
+ * @was:	the last request, on which @arm is based
  *
  * Full: the program polls once more after this. Either that poll sees the
  * completion, or the kernel sees the request. Pairs with the kernel's full
  * barrier between storing a completion and reading arm.
+ *
+ * Threads that arm have no lock. The exchange keeps each from overwriting a
+ * request that it has not seen, which may be a stronger one.
+ *
+ * Return: false: another thread was first; *@was is its request.
  */
-static inline void shca_cq_publish_arm(struct shca_cq_index *index,
-				       uint32_t arm)
+static inline bool shca_cq_publish_arm(struct shca_cq_index *index,
+				       uint32_t *was, uint32_t arm)
 {
-	__atomic_store_n(&index->arm, arm, __ATOMIC_RELAXED);
+	if (!__atomic_compare_exchange_n(&index->arm, was, arm, false,
+					 __ATOMIC_RELAXED, __ATOMIC_RELAXED))
+		return false;
 	__atomic_thread_fence(__ATOMIC_SEQ_CST);
+	return true;
 }
 
 /**

@@ -2,8 +2,8 @@
 /*
  * Objects of the provider, and its functions, grouped by file.
  *
- * Locks: sq.lock and rq.lock of a QP protect posting, cq.lock protects polling
- * and arming. No two are held together. None is held over a system call, except
+ * Locks: sq.lock and rq.lock of a QP protect posting, cq.lock protects polling.
+ * Arming takes no lock. No two are held together. None is held over a system call, except
  * the lock of a CQ or SRQ while its size changes.
  */
 #ifndef SOFTHCA_H
@@ -128,9 +128,8 @@ struct shca_ah {
  * struct shca_cq - a completion queue
  * @ring:	completions that the kernel writes; mapped read-only
  * @index:	indices that the kernel reads
+ * @told:	@index->arm when an event was last read; atomic, without the lock
  * @cons:	next completion to poll; @index->cons is its published copy
- * @arm:	last value stored to @index->arm
- * @next_armed:	SHCA_CQ_ARM_NEXT was requested, and its event was not read yet
  * @cur: @wallclock: @wall_offset: polling by iterator, see cq_ex.c
  * @domain:	parent domain in which it was created, or NULL
  * @lost:	errno if mapping a new ring failed; polling then fails until
@@ -145,10 +144,9 @@ struct shca_cq {
 	const struct shca_cqe *ring;
 	size_t ring_len;
 	struct shca_cq_index *index;
+	uint32_t told;
 	uint32_t mask;
 	uint32_t cons;		/* lock protects it and all below */
-	uint32_t arm;
-	bool next_armed;
 	bool wallclock;
 	int lost;
 	const struct shca_cqe *cur;

@@ -309,6 +309,37 @@ static void no_event_is_lost(void)
 	printf("# %d messages, %d events\n", received, sleeps);
 }
 
+/* ---- threads that arm at the same time ----------------------------------- */
+
+enum { ARM_ROUNDS = 300 };
+
+static void *arm_solicited(void *stop)
+{
+	while (!__atomic_load_n((bool *)stop, __ATOMIC_RELAXED))
+		REQUIRE_EQ(ibv_req_notify_cq(b.rcq, 1), 0);
+	return NULL;
+}
+
+/* A request for any completion stays, whatever another thread asks for meanwhile. */
+static void solicited_of_a_thread_does_not_weaken_any(void)
+{
+	pthread_t other;
+	bool stop = false;
+	int i;
+
+	set_up();
+	REQUIRE(!pthread_create(&other, NULL, arm_solicited, &stop));
+	for (i = 0; i < ARM_ROUNDS; i++) {
+		REQUIRE_EQ(ibv_req_notify_cq(b.rcq, 0), 0);
+		message(i, 0);
+		expect_event(&b, b.rcq);
+		wait_ok(b.rcq, i, IBV_WC_RECV);
+	}
+	__atomic_store_n(&stop, true, __ATOMIC_RELAXED);
+	pthread_join(other, NULL);
+	expect_no_event(&b);
+}
+
 static const struct test tests[] = {
 #define TEST(name) { #name, name }
 	TEST(an_armed_cq_fires_once),
@@ -325,6 +356,7 @@ static const struct test tests[] = {
 	TEST(destroy_with_unread_events),
 	TEST(overflow_is_announced),
 	TEST(no_event_is_lost),
+	TEST(solicited_of_a_thread_does_not_weaken_any),
 	{}
 };
 

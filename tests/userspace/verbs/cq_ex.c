@@ -242,6 +242,51 @@ static void destroy_within_a_batch(void)
 	qp_ends_within_a_batch(true);
 }
 
+/* A program may arm the CQ, and read its event, while it iterates. */
+static void events_within_a_batch(uint32_t flags)
+{
+	const struct ibv_cq_init_attr_ex attr = {
+		.wc_flags = FIELDS,
+		.comp_mask = IBV_CQ_INIT_ATTR_MASK_FLAGS,
+		.flags = flags,
+	};
+	struct config config = config_default;
+	struct ibv_cq *cq;
+	void *context;
+	uint64_t i;
+
+	config.cq_ex = &attr;
+	config.events = true;
+	pair_make(&a, &b, &config);
+	mem_a = buf_make(a.nic->pd, LEN, ACCESS_ALL);
+	mem_b = buf_make(b.nic->pd, LEN, ACCESS_ALL);
+	rcq = (struct ibv_cq_ex *)b.rcq;
+	for (i = 0; i < 20; i++) {
+		message(2 * i, 8);
+		start(rcq);
+		REQUIRE_EQ(rcq->wr_id, 2 * i);
+		REQUIRE_EQ(ibv_req_notify_cq(b.rcq, 0), 0);
+		message(2 * i + 1, 8);
+		REQUIRE_EQ(ibv_get_cq_event(b.channel, &cq, &context), 0);
+		REQUIRE(cq == b.rcq);
+		ibv_ack_cq_events(cq, 1);
+		REQUIRE_EQ(ibv_next_poll(rcq), 0);
+		REQUIRE_EQ(rcq->wr_id, 2 * i + 1);
+		ibv_end_poll(rcq);
+		expect_empty(rcq);
+	}
+}
+
+static void armed_within_a_batch(void)
+{
+	events_within_a_batch(0);
+}
+
+static void armed_within_a_batch_without_a_lock(void)
+{
+	events_within_a_batch(IBV_CREATE_CQ_ATTR_SINGLE_THREADED);
+}
+
 /* Without this flag an overflow gives CQ_ERR, see cq_events. */
 static void ignored_overrun(void)
 {
@@ -425,6 +470,8 @@ static const struct test tests[] = {
 	TEST(single_threaded),
 	TEST(reset_within_a_batch),
 	TEST(destroy_within_a_batch),
+	TEST(armed_within_a_batch),
+	TEST(armed_within_a_batch_without_a_lock),
 	TEST(ignored_overrun),
 	TEST(time_stamps),
 	TEST(wall_clock),
