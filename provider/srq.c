@@ -115,15 +115,18 @@ struct ibv_srq *shca_create_srq(struct ibv_pd *pd,
 int shca_modify_srq(struct ibv_srq *ibsrq, struct ibv_srq_attr *attr, int mask)
 {
 	struct shca_srq *srq = to_shca_srq(ibsrq);
-	struct shca_qp_index *old = srq->index;
-	size_t old_len = srq->region_len;
 	struct ibv_modify_srq cmd;
+	void *old;
+	size_t old_len;
 	int err;
 
 	if (!(mask & IBV_SRQ_MAX_WR))
 		return ibv_cmd_modify_srq(ibsrq, attr, mask, &cmd,
 					  sizeof(cmd));
 	shca_lock(&srq->wq.lock);
+	/* Not before: another thread may have replaced the ring while this one waited. */
+	old = srq->index;
+	old_len = srq->region_len;
 	err = ibv_cmd_modify_srq(ibsrq, attr, mask, &cmd, sizeof(cmd));
 	if (!err) {
 		/* The kernel uses the new ring, even if mapping it fails. */

@@ -5,6 +5,7 @@
  */
 #include "util.h"
 
+#include <pthread.h>
 #include <sched.h>
 #include <sys/mman.h>
 
@@ -672,6 +673,42 @@ static void srq_changes_size(void)
 	REQUIRE_EQ(ibv_destroy_srq(srq), 0);
 }
 
+enum { RESIZES = 200 };
+
+/* Always to another size, since that makes a new ring. */
+static void *srq_resize_often(void *srq)
+{
+	int i;
+
+	for (i = 0; i < RESIZES; i++)
+		REQUIRE_EQ(srq_resize(srq, i % 2 ? 64 : 1024), 0);
+	return NULL;
+}
+
+/* Threads that resize at the same time leave one ring, and it is mapped. */
+static void srq_changes_size_by_two_threads(void)
+{
+	struct ibv_srq_init_attr init = { .attr = { .max_wr = 8, .max_sge = 1 } };
+	struct ibv_recv_wr wr = {}, *bad;
+	pthread_t threads[2];
+	struct ibv_srq *srq;
+	unsigned int i;
+	int err;
+
+	srq = ibv_create_srq(nic_a()->pd, &init);
+	REQUIRE(srq);
+	for (i = 0; i < ARRAY_SIZE(threads); i++)
+		REQUIRE(!pthread_create(&threads[i], NULL, srq_resize_often, srq));
+	for (i = 0; i < 32; i++) {
+		err = ibv_post_srq_recv(srq, &wr, &bad);
+		REQUIRE(!err || err == ENOMEM);
+	}
+	for (i = 0; i < ARRAY_SIZE(threads); i++)
+		REQUIRE(!pthread_join(threads[i], NULL));
+	REQUIRE_EQ(ibv_post_srq_recv(srq, &wr, &bad), 0);
+	REQUIRE_EQ(ibv_destroy_srq(srq), 0);
+}
+
 /* Keys of receive requests belong to the SRQ's PD (IBTA 10.2.9). */
 static void srq_of_another_domain(void)
 {
@@ -758,6 +795,7 @@ static const struct test tests[] = {
 	TEST(max_inline_is_true),
 	TEST(srq_of_no_requests),
 	TEST(srq_changes_size),
+	TEST(srq_changes_size_by_two_threads),
 	TEST(srq_of_another_domain),
 	{}
 };
