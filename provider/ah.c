@@ -20,7 +20,7 @@
 
 /**
  * struct shca_late_ah - a handle that the program has destroyed, and that lives on
- * @pd_handle:	protection domain; the object itself may be gone
+ * @pd_handle:	its protection domain
  * @nr_queues:	queues that may still use it, in @queue
  * @prod:	the queue has read the handle when it has retired requests up to this
  */
@@ -158,6 +158,7 @@ struct ibv_ah *shca_create_ah(struct ibv_pd *pd, struct ibv_ah_attr *attr)
 		return NULL;
 	}
 	ah->handle = resp.drv_payload.handle;
+	ah->pd_handle = pd->handle;
 	return &ah->ah;
 }
 
@@ -193,7 +194,7 @@ static struct shca_late_ah *shca_late_make(struct shca_ahs *ahs, struct shca_ah 
 			if (!late)
 				return NULL;
 			late->ah = ah;
-			late->pd_handle = ah->ah.pd->handle;
+			late->pd_handle = ah->pd_handle;
 		}
 		late->queue[late->nr_queues].qp = qp;
 		late->queue[late->nr_queues++].prod = prod;

@@ -114,12 +114,14 @@ struct shca_pd {
 /**
  * struct shca_ah - an address handle
  * @handle:	for shca_send_wqe.ud.ah
+ * @pd_handle:	its protection domain; @ah.pd may be a parent domain that is gone
  * @qpn:	the first QP that posted to it (shca_ah_used()), 0: none yet
  * @shared:	others have, too
  */
 struct shca_ah {
 	struct ibv_ah ah;
 	uint32_t handle;
+	uint32_t pd_handle;
 	uint32_t qpn;
 	bool shared;
 };
