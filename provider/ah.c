@@ -5,8 +5,8 @@
  * A program may destroy a handle as soon as it has posted, because an adapter has a
  * copy of the address by then. Here the kernel reads the address with the request. That
  * may be later: in a stream without doorbells, at a static rate, behind a full queue of
- * the network. So a handle lives on until the queues that used it have no request left
- * from before its end.
+ * the network. A section of ibv_wr_* shows its requests only at its end. So a handle lives
+ * on until the queues that used it have no request left from before its end.
  *
  * A program that makes or destroys a handle looks after those that still live. The end of
  * a queue or of the protection domain is the end of what waits for it.
@@ -66,6 +66,32 @@ static uint32_t shca_sq_retired(const struct shca_qp *qp)
 	return shca_wq_read_cons(&qp->status->sq_cons);
 }
 
+/*
+ * The index behind the last request, with those of a section of ibv_wr_*, which the
+ * kernel does not see yet.
+ *
+ * Acquire: pairs with the release in shca_ex_set_wqe(). The end of the section publishes
+ * its requests before there is no current one. A program that destroys a handle in
+ * another thread than the section's has seen the handle used, and so the request.
+ */
+static uint32_t shca_sq_end(const struct shca_qp *qp)
+{
+	if (__atomic_load_n(&qp->ex.wqe, __ATOMIC_ACQUIRE))
+		return __atomic_load_n(&qp->ex.prod, __ATOMIC_RELAXED);
+	return __atomic_load_n(&qp->index->sq_prod, __ATOMIC_RELAXED);
+}
+
+/*
+ * Has @qp requests left from before @prod? In an empty queue there are none: those of a
+ * section that has failed are never posted.
+ */
+static bool shca_sq_is_behind(const struct shca_qp *qp, uint32_t prod)
+{
+	uint32_t retired = shca_sq_retired(qp);
+
+	return (int32_t)(retired - prod) < 0 && retired != shca_sq_end(qp);
+}
+
 /* Without those queues that have passed it, and without @gone. */
 static void shca_late_look(struct shca_late_ah *late, const struct shca_qp *gone)
 {
@@ -73,8 +99,7 @@ static void shca_late_look(struct shca_late_ah *late, const struct shca_qp *gone
 
 	for (i = 0; i < late->nr_queues; i++)
 		if (late->queue[i].qp != gone &&
-		    (int32_t)(shca_sq_retired(late->queue[i].qp) -
-			      late->queue[i].prod) < 0)
+		    shca_sq_is_behind(late->queue[i].qp, late->queue[i].prod))
 			late->queue[left++] = late->queue[i];
 	late->nr_queues = left;
 	if (!left)
@@ -168,14 +193,14 @@ static bool shca_ah_is_of(const struct shca_ah *ah, const struct shca_qp *qp)
 }
 
 /* Return: whether @qp has requests left. *@prod: it has none from before that one. */
-static bool shca_sq_is_behind(const struct shca_qp *qp, uint32_t *prod)
+static bool shca_sq_needs_time(const struct shca_qp *qp, uint32_t *prod)
 {
-	*prod = __atomic_load_n(&qp->index->sq_prod, __ATOMIC_RELAXED);
-	if (shca_sq_retired(qp) == *prod)
+	*prod = shca_sq_end(qp);
+	if (!shca_sq_is_behind(qp, *prod))
 		return false;
 	/* In most cases it has read them after this. */
 	shca_doorbell_ring(qp);
-	return (int32_t)(shca_sq_retired(qp) - *prod) < 0;
+	return shca_sq_is_behind(qp, *prod);
 }
 
 /* Return: NULL: no queue needs @ah any more, or there is no memory to remember those. */
@@ -186,7 +211,7 @@ static struct shca_late_ah *shca_late_make(struct shca_ahs *ahs, struct shca_ah 
 	uint32_t prod;
 
 	list_for_each(&ahs->qps, qp, ah_entry) {
-		if (!shca_ah_is_of(ah, qp) || !shca_sq_is_behind(qp, &prod))
+		if (!shca_ah_is_of(ah, qp) || !shca_sq_needs_time(qp, &prod))
 			continue;
 		if (!late) {
 			late = calloc(1, sizeof(*late) +

@@ -38,12 +38,21 @@ static inline struct shca_qp *to_shca_qp_ex(struct ibv_qp_ex *qpx)
 	return container_of(qpx, struct shca_qp, vqp.qp_ex);
 }
 
+/*
+ * Release: another thread that sees no current request sees the published index
+ * (shca_sq_end() in ah.c).
+ */
+static inline void shca_ex_set_wqe(struct shca_qp *qp, struct shca_send_wqe *wqe)
+{
+	__atomic_store_n(&qp->ex.wqe, wqe, __ATOMIC_RELEASE);
+}
+
 /* From here on there is no current request; the first error counts. */
 static void shca_ex_fail(struct shca_qp *qp, int err)
 {
 	if (!qp->ex.err)
 		qp->ex.err = err;
-	qp->ex.wqe = NULL;
+	shca_ex_set_wqe(qp, NULL);
 }
 
 /* ---- the section --------------------------------------------------------- */
@@ -53,8 +62,7 @@ static void shca_wr_start(struct ibv_qp_ex *qpx)
 	struct shca_qp *qp = to_shca_qp_ex(qpx);
 
 	shca_lock(&qp->sq.lock);
-	qp->ex.prod = qp->sq.prod;
-	qp->ex.wqe = NULL;
+	__atomic_store_n(&qp->ex.prod, qp->sq.prod, __ATOMIC_RELAXED);
 	/* IBTA 10.3.1: an immediate error before RTS. */
 	qp->ex.err = unlikely(qpx->qp_base.state < IBV_QPS_RTS) ? EINVAL : 0;
 }
@@ -73,6 +81,7 @@ static int shca_wr_complete(struct ibv_qp_ex *qpx)
 								   qp->sq.prod));
 		shca_sq_publish(qp->index, prod);
 	}
+	shca_ex_set_wqe(qp, NULL);
 	shca_unlock(&qp->sq.lock);
 	if (posted)
 		return shca_post_ring(qp, prod, urgent);
@@ -81,7 +90,10 @@ static int shca_wr_complete(struct ibv_qp_ex *qpx)
 
 static void shca_wr_abort(struct ibv_qp_ex *qpx)
 {
-	shca_unlock(&to_shca_qp_ex(qpx)->sq.lock);
+	struct shca_qp *qp = to_shca_qp_ex(qpx);
+
+	shca_ex_set_wqe(qp, NULL);
+	shca_unlock(&qp->sq.lock);
 }
 
 /* ---- builders ------------------------------------------------------------ */
@@ -99,13 +111,14 @@ static struct shca_send_wqe *shca_ex_begin(struct shca_qp *qp, uint8_t opcode)
 		shca_ex_fail(qp, ENOMEM);
 		return NULL;
 	}
-	wqe = shca_wq_slot(&qp->sq, qp->ex.prod++);
+	wqe = shca_wq_slot(&qp->sq, qp->ex.prod);
+	__atomic_store_n(&qp->ex.prod, qp->ex.prod + 1, __ATOMIC_RELAXED);
 	memset(wqe, 0, sizeof(*wqe));
 	wqe->wr_id = qpx->wr_id;
 	wqe->opcode = opcode;
 	wqe->flags = (qpx->wr_flags & SHCA_EX_FLAGS) |
 		     (qp->sig_all ? SHCA_SEND_SIGNALED : 0);
-	qp->ex.wqe = wqe;
+	shca_ex_set_wqe(qp, wqe);
 	return wqe;
 }
 

@@ -204,7 +204,8 @@ union shca_doorbell {
  * @domain:	parent domain in which it was created, or NULL
  * @opcodes:	send opcodes of this type of QP, one bit each
  * @ex:		section from ibv_wr_start() to its end: current request, next
- *		slot, first error; under sq.lock
+ *		slot, first error; under sq.lock. Outside of a section there is
+ *		no current request. The end of a handle reads both without the lock
  * @slot:	its slot of the poller, or NULL if the poller does not serve it
  * @ah_entry:	UD: in struct shca_ahs
  */

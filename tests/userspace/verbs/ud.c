@@ -511,6 +511,71 @@ static void streams_of_two_to_one_address(void)
 		wait_ok(b.rcq, i, IBV_WC_RECV);
 }
 
+/* ---- sections ------------------------------------------------------------- */
+
+/* A datagram of 64 bytes to b. Its handle ends before the section does. */
+static void section_add(struct ibv_qp_ex *qx, uint64_t wr_id)
+{
+	struct ibv_ah *ah = ah_to(&a, &b);
+
+	qx->wr_id = wr_id;
+	ibv_wr_send(qx);
+	ibv_wr_set_ud_addr(qx, ah, b.qp->qp_num, QKEY);
+	ibv_wr_set_sge(qx, a.mem.mr->lkey, (uintptr_t)a.mem.p, 64);
+	REQUIRE_EQ(ibv_destroy_ah(ah), 0);
+}
+
+static struct ibv_qp_ex *qp_with_sections(void)
+{
+	struct ibv_qp_init_attr_ex init = {
+		.qp_type = IBV_QPT_UD, .send_cq = a.scq, .recv_cq = a.rcq,
+		.comp_mask = IBV_QP_INIT_ATTR_PD | IBV_QP_INIT_ATTR_SEND_OPS_FLAGS,
+		.pd = a.nic->pd, .send_ops_flags = IBV_QP_EX_WITH_SEND,
+		.cap = { .max_send_wr = depth, .max_recv_wr = depth,
+			 .max_send_sge = 2, .max_recv_sge = 2 },
+	};
+
+	REQUIRE_EQ(ibv_destroy_qp(a.qp), 0);
+	a.qp = ibv_create_qp_ex(a.nic->ctx, &init);
+	if (!a.qp)
+		test_skip("no UD queue pairs with ibv_wr_*: %s", strerror(errno));
+	to_rts(a.qp, QKEY);
+	return ibv_qp_to_qp_ex(a.qp);
+}
+
+/*
+ * An adapter has a copy of the address when the setter returns. So a program may destroy
+ * the handle then, and whether the section completes does not matter.
+ */
+static void sections_outlive_their_address(void)
+{
+	struct ibv_qp_ex *qx;
+	int i;
+
+	set_up();
+	qx = qp_with_sections();
+	qx->wr_flags = IBV_SEND_SIGNALED;
+	for (i = 0; i < 100; i += 2) {
+		ud_recv(&b, i, 0, SLOT);
+		ud_recv(&b, i + 1, 0, SLOT);
+		ibv_wr_start(qx);
+		section_add(qx, 1000);
+		ibv_wr_abort(qx);
+
+		ibv_wr_start(qx);
+		section_add(qx, i);
+		section_add(qx, i + 1);
+		/* who makes a handle looks after those that wait for their end */
+		REQUIRE_EQ(ibv_destroy_ah(ah_to(&a, &b)), 0);
+		REQUIRE_EQ(ibv_wr_complete(qx), 0);
+		wait_ok(a.scq, i, IBV_WC_SEND);
+		wait_ok(a.scq, i + 1, IBV_WC_SEND);
+		wait_ok(b.rcq, i, IBV_WC_RECV);
+		wait_ok(b.rcq, i + 1, IBV_WC_RECV);
+	}
+	require_no_wc(a.scq);
+}
+
 /*
  * Segments on either side, and inline data, in any order: what takes another way than
  * the one before arrives behind it.
@@ -586,6 +651,7 @@ static const struct test tests[] = {
 	TEST(error_flushes_both_queues),
 	TEST(streams_outlive_their_address),
 	TEST(streams_of_two_to_one_address),
+	TEST(sections_outlive_their_address),
 	TEST(segments_arrive_in_order),
 	{}
 };
