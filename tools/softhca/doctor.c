@@ -27,6 +27,7 @@
 #define ROCE_PORT	4791
 /* A smaller network device carries no packet of 256 bytes with its headers. */
 #define MIN_MTU		352
+#define MIN_IB_MTU	390
 /* Below this limit of locked memory, ordinary programs fail. */
 #define MIN_MEMLOCK	(1 << 20)
 #define DRIVER_FILE	"/etc/libibverbs.d/softhca.driver"
@@ -370,20 +371,36 @@ static bool check_file(const struct patient *p)
 
 /* ---- its network ------------------------------------------------------------- */
 
-/* Return: whether its port can be up. */
-static bool check_netdev(const struct patient *p)
+/* The line of a file of its port; "" where the device belongs to another namespace. */
+static void read_port(const struct patient *p, const char *file, char *line, size_t size)
 {
-	struct ifreq request = {};
-	char cure[128], path[128], state[32], carrier[8];
+	char path[128];
+
+	snprintf(path, sizeof(path), "/sys/class/infiniband/%s/ports/1/%s", p->name, file);
+	read_line(path, line, size);
+}
+
+static bool is_infiniband(const struct patient *p)
+{
+	char layer[32];
+
+	read_port(p, "link_layer", layer, sizeof(layer));
+	return !strcmp(layer, "InfiniBand");
+}
+
+/* Return: whether its network device lets the port be up. */
+static bool check_netdev(const struct patient *p, bool infiniband)
+{
 	int fd = socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0), flags, mtu;
+	int min = infiniband ? MIN_IB_MTU : MIN_MTU;
+	char cure[128], path[128], state[32], carrier[8];
+	struct ifreq request = {};
 
 	memcpy(request.ifr_name, p->netdev, sizeof(request.ifr_name));
 	flags = ioctl(fd, SIOCGIFFLAGS, &request) ? 0 : request.ifr_flags;
 	mtu = ioctl(fd, SIOCGIFMTU, &request) ? 0 : request.ifr_mtu;
 	close(fd);
-	snprintf(path, sizeof(path), "/sys/class/infiniband/%s/ports/1/state",
-		 p->name);
-	read_line(path, state, sizeof(state));
+	read_port(p, "state", state, sizeof(state));
 	/* (the flag follows up to a second later, and the port at once) */
 	snprintf(path, sizeof(path), "/sys/class/net/%s/carrier", p->netdev);
 	read_line(path, carrier, sizeof(carrier));
@@ -400,13 +417,14 @@ static bool check_netdev(const struct patient *p)
 		       p->name, p->netdev);
 		return false;
 	}
-	if (mtu < MIN_MTU) {
+	if (mtu < min) {
 		snprintf(cure, sizeof(cure), "ip link set dev %s mtu 1500", p->netdev);
-		report("mtu", cure, "%s: the MTU of %s is %d, and a RoCE packet needs %d",
-		       p->name, p->netdev, mtu, MIN_MTU);
+		report("mtu", cure, "%s: the MTU of %s is %d, and %s packet needs %d",
+		       p->name, p->netdev, mtu, infiniband ? "an InfiniBand" : "a RoCE", min);
 		return false;
 	}
-	if (*state && !strstr(state, "ACTIVE")) {
+	/* The state of an InfiniBand port is not only that of its network device. */
+	if (!infiniband && *state && !strstr(state, "ACTIVE")) {
 		report("netdev", "dmesg | tail", "%s: %s is up, but the port is not (%s)",
 		       p->name, p->netdev, state);
 		return false;
@@ -509,8 +527,49 @@ static void check_port(const struct patient *p, const struct in6_addr *gid)
 		       p->name, ROCE_PORT, text);
 }
 
+/*
+ * An InfiniBand port needs its peer and a subnet manager, but no IP address: its GIDs are
+ * made of GUIDs, and its packets are not UDP.
+ */
+static void check_subnet(const struct patient *p)
+{
+	char state[32], physical[32], lid[32], guid[64], cure[256], *to = guid, *from;
+
+	read_port(p, "state", state, sizeof(state));
+	read_port(p, "phys_state", physical, sizeof(physical));
+	if (strstr(state, "ACTIVE")) {
+		read_port(p, "lid", lid, sizeof(lid));
+		report("subnet", NULL, "%s: the InfiniBand port is Active, LID %s", p->name, lid);
+		return;
+	}
+	if (strstr(physical, "Disabled")) {
+		snprintf(cure, sizeof(cure), "rdma link delete %s; rdma link add %s type softhca_ib netdev %s",
+			 p->name, p->name, p->netdev);
+		report("subnet", cure, "%s: a subnet manager has disabled the InfiniBand port",
+		       p->name);
+		return;
+	}
+	if (strstr(state, "DOWN")) {
+		report("subnet", "rdma link add NAME type softhca_ib netdev NETDEV, at the other end",
+		       "%s: no InfiniBand port answers at the other end of %s (%s)", p->name,
+		       p->netdev, physical);
+		return;
+	}
+	read_port(p, "gids/0", guid, sizeof(guid));
+	/* (its last four words are the port's GUID) */
+	for (from = guid + strlen(guid) / 2; *from; from++)
+		if (*from != ':')
+			*to++ = *from;
+	*to = '\0';
+	snprintf(cure, sizeof(cure), "modprobe ib_umad; opensm -B -g 0x%s (on one machine of the subnet; docs/infiniband.md)",
+		 guid);
+	report("subnet", cure, "%s: no subnet manager has configured the InfiniBand port (%s)",
+	       p->name, state);
+}
+
 static void examine(const struct patient *p)
 {
+	bool infiniband = is_infiniband(p);
 	struct in6_addr gid;
 	char cure[128], text[INET6_ADDRSTRLEN];
 	struct sockaddr_storage address;
@@ -518,8 +577,12 @@ static void examine(const struct patient *p)
 
 	if (check_file(p))
 		check_provider(p);
-	if (!check_netdev(p) || find_uverbs(p->name) < 0)
+	if (!check_netdev(p, infiniband) || find_uverbs(p->name) < 0)
 		return;
+	if (infiniband) {
+		check_subnet(p);
+		return;
+	}
 	index = find_gid(p, &gid);
 	if (index < 0) {
 		snprintf(cure, sizeof(cure), "ip address add 10.0.0.1/24 dev %s (an address of your network)",
@@ -567,7 +630,8 @@ const struct command doctor_commands[] = {
 		.pattern = "",
 		.summary = "find what keeps programs from using a device, with the command that cures it",
 		.details = "Looks at the module, the provider, files, limits, the network devices and UDP port 4791\n"
-			   "of this network namespace. Sends one packet to each device, which counts it in rx_truncated.\n"
+			   "of this network namespace. Sends one packet to each RoCE device, which counts it in rx_truncated.\n"
+			   "An InfiniBand port needs a subnet manager instead, which it looks for.\n"
 			   "The exit status is 0 if no problem was found, and 1 otherwise.\n"
 			   "Example: softhca run -n b -- softhca doctor",
 		.option = { { "json", "print a JSON array of objects", NULL, 0 } },
