@@ -22,6 +22,7 @@ says() {
 	[ "$status" = "$want" ] && grep -q -F -e "$text" said
 }
 form=$test_programs/guest/helpers/trace-form.py
+garble=$test_programs/guest/helpers/trace-garble.py
 export LC_ALL=C.UTF-8
 
 # ---- refusals
@@ -125,6 +126,8 @@ goes_meanwhile() {
 	run add_device shca_a veth_a "$ns_a"
 	run wait_for 10 gid_index shca_a "$ip4_a"
 	start_traffic gone shca_a shca_b -f 4 -u 14
+	# (marks tell of queue pairs that are there before; of this network namespace)
+	run nsenter --net="/run/netns/$ns_a" softhca trace record -o marked.dat -- sleep 0.3
 	softhca trace record -o gone.dat 2>gone.err &
 	pid=$!
 	wait_for 20 grep -q 'Ctrl-C' gone.err || return
@@ -137,3 +140,11 @@ goes_meanwhile() {
 }
 check device_goes_meanwhile goes_meanwhile
 end_traffic gone >/dev/null || :	# (whose queue pairs have failed)
+
+# ---- a recording of somebody who means harm: a long word, and an escape sequence
+
+run "$garble" marked.dat garbled.dat shca_a
+long_word() { softhca trace show garbled.dat -o garbled.pcapng && grep -aq AAAAAAAA garbled.pcapng; }
+check garbled.long_word long_word
+no_escape() { softhca trace show garbled.dat >garbled.txt && grep -m 1 -F '[31mX 0x' garbled.txt && ! grep -q $'\e' garbled.txt; }
+check garbled.escape_sequence no_escape

@@ -6,6 +6,7 @@
 #include "trace.h"
 
 #include <arpa/inet.h>
+#include <stdarg.h>
 #include <string.h>
 
 /* ---- JSON: the Trace Event Format --------------------------------------------- */
@@ -252,6 +253,20 @@ static size_t packet_bytes(unsigned char *p, const struct trace_event *e, uint32
 	return e->payload_len == e->length ? size + (-e->length & 3) + ICRC_BYTES : size;
 }
 
+/* Adds to the text of a comment. Words of a file may be of any length: the rest is left out. */
+static void comment_add(char *comment, size_t size, const char *format, ...)
+	__attribute__((format(printf, 3, 4)));
+
+static void comment_add(char *comment, size_t size, const char *format, ...)
+{
+	size_t used = strlen(comment);
+	va_list args;
+
+	va_start(args, format);
+	vsnprintf(comment + used, size - used, format, args);
+	va_end(args);
+}
+
 static void pcap_packet(FILE *out, const struct trace *t, const struct trace_event *e,
 			const struct trace_choice *choice)
 {
@@ -263,7 +278,7 @@ static void pcap_packet(FILE *out, const struct trace *t, const struct trace_eve
 	uint64_t when = t->start_ns + e->ns;
 	static struct block b;
 	char comment[512];
-	size_t known, used;
+	size_t known;
 	bool cut;
 
 	if (!sent && e->conn >= 0)
@@ -277,19 +292,19 @@ static void pcap_packet(FILE *out, const struct trace *t, const struct trace_eve
 	cut = known < length;
 	if (known > choice->snap)
 		known = choice->snap;
-	used = snprintf(comment, sizeof(comment), "%s", sent ? "sent" : "received, the sender was not recorded");
+	snprintf(comment, sizeof(comment), "%s",
+		 sent ? "sent" : "received, the sender was not recorded");
 	if (e->flags & TRACE_RETRANS)
-		used += snprintf(comment + used, sizeof(comment) - used, ", again");
+		comment_add(comment, sizeof(comment), ", again");
 	if (e->packets > 1)
-		used += snprintf(comment + used, sizeof(comment) - used,
-				 "; stands for %u PSNs", e->packets);
+		comment_add(comment, sizeof(comment), "; stands for %u PSNs", e->packets);
 	if (*fate)
-		used += snprintf(comment + used, sizeof(comment) - used, "; the receiver: %s", fate);
+		comment_add(comment, sizeof(comment), "; the receiver: %s", fate);
 	if (cut)
-		used += snprintf(comment + used, sizeof(comment) - used, "; the rest is not recorded");
+		comment_add(comment, sizeof(comment), "; the rest is not recorded");
 	if (wr)
-		snprintf(comment + used, sizeof(comment) - used, "; for %s wr_id %#llx of %#x",
-			 wr->word, (unsigned long long)wr->wr_id, wr->qpn);
+		comment_add(comment, sizeof(comment), "; for %s wr_id %#llx of %#x", wr->word,
+			    (unsigned long long)wr->wr_id, wr->qpn);
 	block_u32(&b, 0);
 	block_u32(&b, when >> 32);
 	block_u32(&b, when);

@@ -387,6 +387,7 @@ static int read_event(struct tracecmd_input *input, struct tep_record *record,
 	trace_seq_reset(&r->text);
 	tep_print_event(r->tep, &r->text, record, "%s", TEP_PRINT_INFO);
 	trace_seq_terminate(&r->text);
+	clean(r->text.buffer);
 	if (!strcmp(event->name, "print")) {
 		read_mark(trace, r->text.buffer);
 		return 0;
@@ -428,7 +429,6 @@ static int read_event(struct tracecmd_input *input, struct tep_record *record,
 		e.hdr = bytes_of(event, record, "hdr", e.hdr_len);
 	if (!e.hdr)
 		e.hdr_len = 0;
-	clean(r->text.buffer);
 	e.info = copy(r->text.buffer, strlen(r->text.buffer));
 	read_names(trace, &e);
 	if (!e.qpn) {
