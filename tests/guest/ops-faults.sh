@@ -71,6 +71,10 @@ check file fault add --file /tmp/rules
 check file.rules eval '[ "$(fault list | wc -l)" = 2 ]'
 echo 'dev=shca_a do=drup' >>/tmp/rules
 check file.line refused 2 "/tmp/rules line 5: invalid value 'drup' of do (expected: drop, " in_a softhca fault add --file /tmp/rules
+check file.line_makes_none eval '[ "$(fault list | wc -l)" = 2 ]'
+echo 'dev=shca_a do=drop' >/tmp/rule
+# shellcheck disable=SC2046 # words
+check file.many_words refused 2 '/tmp/rule line 1: more than 31 words' in_a softhca fault add --file /tmp/rule $(yes nth=1 | head -n 60)
 check file.none refused 1 'nonesuch: No such file' in_a softhca fault add --file nonesuch
 run fault del all
 many() {
@@ -158,6 +162,8 @@ save >/tmp/saved
 cat /tmp/saved
 check save.list grep -q '^dev=shca_a do=duplicate type=send seed=5 at=[0-9,-]*$' /tmp/saved
 check replay.file_missing refused 1 'nonesuch: No such file' in_a softhca fault replay nonesuch
+check replay.directory refused 1 'fault replay: /tmp: Is a directory' in_a softhca fault replay /tmp
+check replay.wrong_word refused 2 "/tmp/rules line 5: invalid value 'drup'" in_a softhca fault replay /tmp/rules
 check replay.keeps_rules_then eval '[ "$(fault list | wc -l)" = 2 ]'
 check replay fault replay /tmp/saved
 check replay.traffic pingpong

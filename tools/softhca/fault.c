@@ -7,7 +7,6 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 #include <linux/netlink.h>
 
@@ -24,23 +23,31 @@ static void read_added(struct nlattr **attrs, void *arg)
 	*id = nla_get_u32(tb[SHCA_FA_ID]);
 }
 
-/* One rule. What is wrong with its words is said first. */
-static int make_rule(const char *where, char **word, int nr, uint32_t *id)
+/* Return: 0, or an exit status after a message about what is wrong with the words of a rule. */
+static int check_rule(const char *where, char **word, int nr)
 {
+	struct nl_msg *msg = nlmsg_alloc_size(8192);
 	const char *device = NULL;
-	struct nl_msg *msg;
 	int i, status;
 
+	if (!msg)
+		return fail("out of memory");
 	for (i = 0; i < nr; i++)
 		if (!strncmp(word[i], "dev=", 4))
 			device = word[i] + 4;
-	msg = nlmsg_alloc_size(8192);
-	if (!msg)
-		return fail("out of memory");
 	status = device ? device_check_name(device) : 0;
 	if (!status)
 		status = rule_put(where, msg, word, nr);
 	nlmsg_free(msg);
+	return status;
+}
+
+/* One rule. What is wrong with its words is said first. */
+static int make_rule(const char *where, char **word, int nr, uint32_t *id)
+{
+	struct nl_msg *msg;
+	int status = check_rule(where, word, nr);
+
 	if (!status)
 		status = genl_open(false);
 	if (status)
@@ -83,42 +90,107 @@ static FILE *open_file(const char *name)
 	return fopen(path, "r");
 }
 
-/* A rule a line; '#' begins a comment. @more: @nr_more words of each rule */
-static int add_file(const char *command, const char *name, char **more, int nr_more)
-{
-	char line[RULE_SIZE], where[320], *word[MAX_WORDS * 3];
-	int nr, number = 0, status = 0;
-	FILE *file = open_file(name);
+/*
+ * a line of a file of rules
+ * @number:	of the line
+ * @word:	of @line, then those of the command. No rule has a key twice
+ * @nr:		0: it has no rule
+ */
+struct file_rule {
+	struct file_rule *next;
+	int number;
+	int nr;
+	char *word[FAULT_KEYS];
+	char line[];
+};
 
+/* Where a line is, for messages */
+static const char *where_is(const char *name, int number)
+{
+	static char where[320];
+
+	snprintf(where, sizeof(where), "%.255s line %d", name, number);
+	return where;
+}
+
+/* '#' begins a comment. @more: @nr_more words of each rule */
+static int read_rule(const char *where, struct file_rule *rule, char **more, int nr_more)
+{
+	int i;
+
+	rule->line[strcspn(rule->line, "#\n")] = '\0';
+	rule->nr = fault_split(rule->line, rule->word, FAULT_KEYS);
+	if (!rule->nr)
+		return 0;
+	if (rule->nr + nr_more >= FAULT_KEYS)
+		return complain("%s: more than %d words", where, FAULT_KEYS - 1);
+	for (i = 0; i < nr_more; i++)
+		rule->word[rule->nr++] = more[i];
+	return check_rule(where, rule->word, rule->nr);
+}
+
+/* A rule a line, all with right words or none. @rules: result, even if it fails */
+static int read_file(const char *command, const char *name, char **more, int nr_more,
+		     struct file_rule **rules)
+{
+	FILE *file = open_file(name);
+	char line[RULE_SIZE];
+	const char *where;
+	int number = 0, status = 0;
+
+	*rules = NULL;
 	if (!file)
 		return fail("%s: %s: %s", command, name, strerror(errno));
 	while (!status && fgets(line, sizeof(line), file)) {
-		snprintf(where, sizeof(where), "%.255s line %d", name, ++number);
+		where = where_is(name, ++number);
 		if (!strchr(line, '\n') && !feof(file)) {
 			status = complain("%s: longer than %d characters", where,
 					  RULE_SIZE - 2);
 			break;
 		}
-		line[strcspn(line, "#\n")] = '\0';
-		nr = fault_split(line, word, MAX_WORDS * 2);
-		if (!nr)
-			continue;
-		memcpy(word + nr, more, nr_more * sizeof(*word));
-		status = add_rule(where, word, nr + nr_more);
+		*rules = calloc(1, sizeof(**rules) + strlen(line) + 1);
+		if (!*rules) {
+			status = fail("out of memory");
+			break;
+		}
+		strcpy((*rules)->line, line);
+		(*rules)->number = number;
+		status = read_rule(where, *rules, more, nr_more);
+		rules = &(*rules)->next;
 	}
+	if (!status && ferror(file))
+		status = fail("%s: %s: %s", command, name, strerror(errno));
 	if (file != stdin)
 		fclose(file);
 	return status;
 }
 
+/* Makes the rules of a file, unless @status says that something has failed; frees them. */
+static int add_rules(const char *name, struct file_rule *rule, int status)
+{
+	struct file_rule *next;
+
+	for (; rule; rule = next) {
+		next = rule->next;
+		if (!status && rule->nr)
+			status = add_rule(where_is(name, rule->number), rule->word, rule->nr);
+		free(rule);
+	}
+	return status;
+}
+
 static int fault_add(const struct call *call)
 {
+	struct file_rule *rules;
+	int status;
+
 	if (!call->option[0])
 		return add_rule("fault add", call->word, call->nr);
 	if (strchr(call->word[0], '='))
 		return complain("fault add: --file needs the name of a file before '%s'",
 				call->word[0]);
-	return add_file("fault add", call->word[0], call->word + 1, call->nr - 1);
+	status = read_file("fault add", call->word[0], call->word + 1, call->nr - 1, &rules);
+	return add_rules(call->word[0], rules, status);
 }
 
 /* ---- what there is ------------------------------------------------------------------ */
@@ -224,14 +296,15 @@ static int fault_save(const struct call *call)
 static int fault_replay(const struct call *call)
 {
 	const char *name = call->word[0];
-	int status;
+	struct file_rule *rules;
+	int status = read_file("fault replay", name, NULL, 0, &rules);
 
-	if (strcmp(name, "-") && access(name, R_OK))
-		return fail("fault replay: %s: %s", name, strerror(errno));
-	status = genl_open(false);
+	/* A file that cannot be replayed costs no rule. */
+	if (!status)
+		status = genl_open(false);
 	if (!status)
 		status = fault_end(0);
-	return status ? status : add_file("fault replay", name, NULL, 0);
+	return add_rules(name, rules, status);
 }
 
 /* ---- sums ---------------------------------------------------------------------------- */
@@ -339,9 +412,9 @@ const struct command fault_commands[] = {
 		.name = "fault add",
 		.pattern = "KEY=VALUE...",
 		.summary = "make a rule of fault injection; print its number",
-		.details = "where: dev dir=tx|rx qpn opcode type psn wr_id pid\n"
+		.details = "where: dev dir=tx|rx qpn opcode type psn msg va rkey wr_id cqn pid cgroup\n"
 			   "when: prob seed every nth count after for, or at (a list)\n"
-			   "what: do=, and the details that it needs: delay jitter by status nak verb errno event\n"
+			   "what: do=, and the details that it needs: delay jitter dist by status nak verb errno event\n"
 			   "with --file, the first word is the name of a file that has a rule a line, - is standard input;\n"
 			   "words after it are part of each rule. bad-cable and wan come with the tool",
 		.option = { { "file", "take the rules from a file" } },
