@@ -252,6 +252,13 @@ if mount -t cgroup2 none "$cgroups"; then
 	run mkdir "$cgroups"/nobody.here
 	at_exit rmdir "$cgroups"/nobody.here
 	export SHCA_CGROUP=/nobody.here
+	run mkdir "$cgroups"/'back\slash"'
+	at_exit rmdir "$cgroups"/'back\slash"'
+	json_name() {
+		fault add dev=shca_a do=drop 'cgroup=/back\slash"' && fault list --json >/tmp/rules.json && fault del all &&
+			python3 -c 'import json; rules = json.load(open("/tmp/rules.json")); print(rules); assert rules[0]["cgroup"] == "/back\\slash\""'
+	}
+	check json_of_any_name json_name
 fi
 verbs word fault_words -d shca_a -f 4
 

@@ -157,7 +157,11 @@ void rule_print(struct nlattr **tb, bool json, bool when)
 		if (!tb[key->attr] || (!when && says_when(key)))
 			continue;
 		format_value(text, sizeof(text), key, tb);
-		printf(json ? ", \"%s\": \"%s\"" : " %s=%s", key->name, text);
+		printf(json ? ", \"%s\": " : " %s=", key->name);
+		if (json)
+			print_json_string(text);
+		else
+			fputs(text, stdout);
 	}
 }
 
