@@ -67,6 +67,8 @@ check no_instance_is_left eval "! ls -d $tracing/instances/softhca-trace-*"
 check status.failure says 3 '' softhca trace record -o x.dat -- sh -c 'exit 3'
 check status.not_found says 127 'No such file' softhca trace record -o x.dat -- /nonesuch
 check status.signal says 143 '' softhca trace record -o x.dat -- sh -c 'kill -TERM $$'
+# (a program may be started with SIGCHLD ignored: then the kernel keeps no status of children)
+check status.sigchld_ignored says 3 '' timeout $((60 * slow)) env --ignore-signal=CHLD softhca trace record -o x.dat -- sh -c 'exit 3'
 softhca trace show clean.dat >clean.txt || fail 'clean.dat cannot be shown'
 head -n 30 clean.txt
 trace-cmd report -q clean.dat >clean.report

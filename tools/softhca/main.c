@@ -8,6 +8,7 @@
 
 #include <dirent.h>
 #include <getopt.h>
+#include <signal.h>
 #include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
@@ -118,8 +119,11 @@ static int run(int argc, char **argv)
 
 int main(int argc, char **argv)
 {
-	int status = run(argc, argv);
+	int status;
 
+	/* Whoever ignored it had no children: then none of ours would have a status. */
+	signal(SIGCHLD, SIG_DFL);
+	status = run(argc, argv);
 	/* A full disk or a closed pipe is a failure. */
 	if (fflush(stdout) || ferror(stdout))
 		return fail("cannot write the output");

@@ -32,7 +32,7 @@ static void path_of(const char *name, char *path, size_t size)
 
 int netns_call(int fd, int (*fn)(const void *arg), const void *arg)
 {
-	int status;
+	int status = -1;	/* of a child that cannot be waited for */
 	pid_t child;
 
 	fflush(NULL);
