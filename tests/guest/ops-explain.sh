@@ -53,9 +53,9 @@ assert any(error.get("status") == "REM_ACCESS_ERR" and error["wr_id"] == 7 for e
 assert any(error.get("reason") == "access" and error["check"] == "key" for error in errors)'
 }
 check json json
-refused() { # STATUS TEXT WORD : with this status and this message
+refused() { # STATUS TEXT WORD... : with this status and this message
 	local status=0
-	softhca explain "$3" >/tmp/explain 2>&1 || status=$?
+	softhca explain "${@:3}" >/tmp/explain 2>&1 || status=$?
 	cat /tmp/explain
 	[ "$status" = "$1" ] && grep -q -F -e "$2" /tmp/explain
 }
@@ -63,3 +63,5 @@ check refused.device refused 1 'nonesuch: ' nonesuch/1
 check refused.number refused 2 "explain: QPN must be 1 to 0xffffff, not 'x'" shca_d/x
 check refused.too_large refused 2 "explain: QPN must be 1 to 0xffffff, not '0x1000000'" shca_d/0x1000000
 check refused.none refused 1 'shca_d has no queue pair 0x2 that you may watch, and none failed lately' shca_d/2
+check refused.none_json refused 1 'shca_d has no queue pair 0x2 that you may watch, and none failed lately' shca_d/2 --json
+check refused.none_json_is_empty grep -x '\[\]' /tmp/explain

@@ -87,6 +87,9 @@ a_user_sees() {
 		grep -q 'root sees latencies' /tmp/top.user
 }
 check a_user_sees_devices a_user_sees
+# (root has no need of sudo)
+root_has_no_hint() { softhca top --once -i 0.2 --no-latency >/tmp/top.root && grep -q '^shca_a ' /tmp/top.root && ! grep sudo /tmp/top.root; }
+check root_has_no_hint root_has_no_hint
 window() {
 	(sleep "$slow"; printf q) | timeout $((60 * slow)) script -qec 'env TERM=xterm softhca top -i 0.3' /tmp/top.window >/dev/null
 	grep -aq 'QUEUE PAIR' /tmp/top.window && grep -aq traffic /tmp/top.window

@@ -359,12 +359,12 @@ static int explain_run(const struct call *call)
 			   read_fate, &q);
 	if (q.json)
 		puts(q.printed ? "\n]" : "]");
-	if (status || q.json)
+	if (status)
 		return status;
 	if (q.qpn && !q.printed)
 		return fail("explain: %s has no queue pair %#x that you may watch, and none failed lately",
 			    q.device, q.qpn);
-	if (q.qpn)
+	if (q.qpn || q.json)
 		return 0;
 	device_names(print_counters_of, &q);
 	if (!q.printed)

@@ -152,7 +152,8 @@ static void put_latencies(struct page *page, const struct top *top)
 	int i;
 
 	if (!top->timed) {
-		put_line(page, 0, "(root sees latencies: try sudo)");
+		if (geteuid())
+			put_line(page, 0, "(root sees latencies: try sudo)");
 		return;
 	}
 	/* Those without a completion (unsignalled) have no end that could be seen. */
