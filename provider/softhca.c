@@ -116,7 +116,6 @@ static int shca_cmd_context(struct verbs_context *vctx,
  * Features to request from the kernel. SOFTHCA_DOORBELL=write does not request
  * the doorbell method, so POST_SEND is used, as on kernels without the method:
  * for tests and comparison. With "write" or "each", each post rings.
- * SOFTHCA_BELL is the former name, which works for one release.
  */
 static uint64_t shca_features(void)
 {
@@ -124,8 +123,6 @@ static uint64_t shca_features(void)
 			    SHCA_FEATURE_LINT_HINTS;
 	const char *doorbell = getenv("SOFTHCA_DOORBELL");
 
-	if (!doorbell)
-		doorbell = getenv("SOFTHCA_BELL");
 	if (!doorbell || strcmp(doorbell, "write"))
 		features |= SHCA_FEATURE_DOORBELL;
 	if (!doorbell || (strcmp(doorbell, "write") && strcmp(doorbell, "each")))

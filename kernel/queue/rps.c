@@ -54,9 +54,6 @@
 static bool shca_rps_batches;
 module_param_named(rps, shca_rps_batches, bool, 0644);
 MODULE_PARM_DESC(rps, "receive large batches from senders on this machine on another CPU than the sender's");
-/* its former name, for one release */
-module_param_named(steer, shca_rps_batches, bool, 0644);
-MODULE_PARM_DESC(steer, "the former name of rps");
 
 /**
  * struct shca_rps_queue - skbs to be received on one CPU
