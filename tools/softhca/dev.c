@@ -497,10 +497,10 @@ const struct command dev_commands[] = {
 	{
 		.name = "dev set",
 		.pattern = "DEVICE path " PATHS " [peer DEVICE,...]",
-		.summary = "set how requests of connected queue pairs travel",
-		.details = "auto: directly if the peer is in the same network namespace, otherwise as packets\n"
+		.summary = "set how requests travel",
+		.details = "auto: directly (RC, XRC, UC, UD) if the peer is in the same network namespace, otherwise as packets\n"
 			   "wire: always as packets\n"
-			   "host: as auto, and directly to the named devices of other network namespaces",
+			   "host: as auto, and directly (RC, XRC, UC) to the named devices of other network namespaces",
 		.run = dev_set_path,
 	},
 	{
