@@ -341,7 +341,12 @@ static void req_missing_behind_a_read_is_sent_alone(struct kunit *test)
 	fx_post(fx, SHCA_WR_RDMA_READ, 8);
 	KUNIT_ASSERT_TRUE(test, fx_next(fx));
 	send(test, 3);
+	/* (two of so few are many) */
+	fx->req.cc.lossy = 12;
+	fx->req.cc.cwnd = 12;
 	KUNIT_EXPECT_EQ(test, fx_ack(fx, P0 + 1, SEQ(2)), SHCA_RX_NAK_SEQ);
+	KUNIT_EXPECT_EQ(test, fx->req.cc.cwnd, 12u - 12 / 4);
+	KUNIT_EXPECT_EQ(test, fx->req.recovery.again_ns, fx->now);
 	expect_next(test, P0 + 1, true);
 	expect_next(test, P0 + 2, true);
 	KUNIT_EXPECT_FALSE(test, fx_next(fx));
