@@ -15,10 +15,11 @@
  * it is. It refuses memory that the kernel must not read: secret memory, device
  * mappings. Device pages are refused here. If a page is not present,
  * handle_mm_fault() faults it in. It holds none of our locks, because it may
- * sleep forever, and it drops the mmap_lock meanwhile. It reports a failed read
- * only on a second try (FAULT_FLAG_TRIED), and then it keeps the mmap_lock. So
- * tries are counted, and a page that still does not come is faulted in with
- * that flag. The second try of the process itself does the same.
+ * sleep forever, and it drops the mmap_lock meanwhile. It drops that lock only
+ * on a first try. On a second one (FAULT_FLAG_TRIED) it keeps it, and reports a
+ * failed read. A worker cannot be killed, so such a try could hold the mmap_lock
+ * forever. So each try is a first one. A read that fails looks like one that
+ * slept. So tries are counted, and a page that still does not come is an error.
  *
  * Dirty pages. A look-up for writing succeeds only if the process may write the
  * page at that moment. get_user_pages_remote() ensures that the page table
@@ -61,15 +62,18 @@
  */
 #define SHCA_ODP_PATIENCE	(10 * HZ)
 /*
- * Tries to fault in a page before FAULT_FLAG_TRIED asks for an answer. A try
- * that slept counts once. Others lock the page, too, for example for
- * write-back. After some of these tries there is a pause between them.
+ * Tries to fault in a page that slept and brought nothing. Many, because others
+ * lock the page, too, for example for write-back.
  */
-#define SHCA_ODP_TRIES		200
-#define SHCA_ODP_AWAKE		4
-#define SHCA_ODP_EAGER		8
+#define SHCA_ODP_TRIES		256
 /* Successful faults of a page that a look-up does not find, without an invalidation. */
-#define SHCA_ODP_ANSWERS	8
+#define SHCA_ODP_ANSWERS	64
+/*
+ * Rounds without a new page before there is a pause between them, and the log2 of
+ * the longest pause in microseconds. A worker's CPU time is not the process's.
+ */
+#define SHCA_ODP_EAGER		8
+#define SHCA_ODP_PAUSE_SHIFT	9
 /* Bytes of the same message that are prefetched with what a packet needs. */
 #define SHCA_ODP_AHEAD		(1u << 20)
 
@@ -358,18 +362,17 @@ static int shca_odp_may(const struct vm_area_struct *vma, unsigned long va,
 }
 
 /*
- * Faults in pages from @page on, until one sleeps or fails, at most @nr.
- * @answer:	the fault must end with the page, or with an error
+ * Faults in pages from @page on, until one sleeps or fails, at most @nr. While
+ * one sleeps, the mmap_lock is not held: never FAULT_FLAG_TRIED (see above).
  *
  * Return: 0 to look up again; 1 if it has slept, too; or the error of the first
  * page.
  */
 static int shca_odp_fault(struct mm_struct *mm, unsigned long page,
-			  unsigned int nr, bool write, bool answer)
+			  unsigned int nr, bool write)
 {
 	unsigned int flags = FAULT_FLAG_REMOTE | FAULT_FLAG_ALLOW_RETRY |
 			     FAULT_FLAG_KILLABLE |
-			     (answer ? FAULT_FLAG_TRIED : 0) |
 			     (write ? FAULT_FLAG_WRITE : 0);
 	struct vm_area_struct *vma;
 	unsigned long va;
@@ -397,15 +400,28 @@ static int shca_odp_fault(struct mm_struct *mm, unsigned long page,
 	return i ? 0 : err;
 }
 
+/* Between rounds of a fetch. @idle: how many have brought nothing */
+static void shca_odp_pause(unsigned int idle)
+{
+	unsigned int us;
+
+	cond_resched();
+	if (idle <= SHCA_ODP_EAGER)
+		return;
+	us = 1u << min_t(unsigned int, idle - SHCA_ODP_EAGER + 3,
+			 SHCA_ODP_PAUSE_SHIFT);
+	usleep_range(us, 2 * us);
+}
+
 /* Fetches @nr pages from @page on, all of one chunk, which need not exist yet. */
 static int shca_odp_fetch_some(struct shca_odp *odp, unsigned long page,
 			       unsigned int nr, bool write, bool fault)
 {
 	unsigned long deadline = jiffies + SHCA_ODP_PATIENCE;
-	int tries = 0, answers = 0, got, err;
-	bool answer;
+	unsigned int idle = 0, tries = 0, answers = 0;
+	int got, err;
 
-	for (;;) {
+	for (;; idle++) {
 		got = shca_odp_look(odp, page, nr, write, !fault);
 		if (got < 0 && got != -EAGAIN)
 			return got;
@@ -413,6 +429,7 @@ static int shca_odp_fetch_some(struct shca_odp *odp, unsigned long page,
 			page += got;
 			nr -= got;
 			tries = 0;
+			idle = 0;
 		}
 		if (got)
 			answers = 0;
@@ -420,22 +437,21 @@ static int shca_odp_fetch_some(struct shca_odp *odp, unsigned long page,
 			return 0;
 		if (READ_ONCE(odp->dead))
 			return -ENOENT;
-		cond_resched();
+		shca_odp_pause(idle);
 		if (time_after(jiffies, deadline))
 			return -EBUSY;
 		if (got == -EAGAIN || !fault)
 			continue;
-		answer = tries > SHCA_ODP_TRIES;
-		err = shca_odp_fault(odp->pager->mm, page, answer ? 1 : nr,
-				     write, answer);
+		err = shca_odp_fault(odp->pager->mm, page, nr, write);
 		if (err < 0)
 			return err;
-		/* The memory cannot be looked up: secret memory, for example. */
-		if (answer && !err && ++answers > SHCA_ODP_ANSWERS)
+		/*
+		 * A page that cannot be read, for example; or memory that cannot
+		 * be looked up: secret memory.
+		 */
+		if (err ? ++tries > SHCA_ODP_TRIES :
+			  ++answers > SHCA_ODP_ANSWERS)
 			return -EFAULT;
-		tries += err ? 1 : SHCA_ODP_AWAKE;
-		if (err && tries > SHCA_ODP_EAGER)
-			usleep_range(500, 1000);
 	}
 }
 

@@ -3,9 +3,9 @@
 #
 # What a process without privileges does to on-demand paging is its own affair: floods
 # of advice, advice that is waited for, sparse regions in a memory cgroup, and a FUSE
-# file system that never answers, or no longer. Meanwhile another process keeps half of its rate;
+# file system that never answers, no longer, or with errors. Meanwhile another process keeps half of its rate;
 # processes, devices, namespaces and the module go in time.
-# About 60 s.
+# About 75 s.
 #
 # timeout: 300
 . "$(dirname "$0")/lib.sh"
@@ -114,7 +114,7 @@ run wait_for 10 gid_index shca_a $ip4_a
 modprobe fuse 2>/dev/null
 folder=/tmp/neverfs
 mkdir -p $folder
-# start_neverfs [N] : N pages do come
+# start_neverfs [N [ERRNO]] : N pages do come; or fail
 start_neverfs() {
 	"$test_programs/neverfs" $folder "$@" >/tmp/odp.neverfs 2>&1 &
 	neverfs=$!
@@ -141,6 +141,31 @@ if [ -e /dev/fuse ]; then
 	check late.link_delete within $limit_ms "rdma link show" delete
 	killed late
 	end_neverfs
+	add_device shca_a dummy_a $ns_a
+	run wait_for 10 gid_index shca_a $ip4_a
+
+	# A page that cannot be read is an error of the access. And in no try does a worker
+	# wait with the lock of the address space: not in the last one, either.
+	start_neverfs 100000 5
+	as_nobody fails shca_a fault $folder/file
+	check fails.is_an_error told fails 'completed remote access error'
+	killed fails
+	end_neverfs
+	tries=$(grep -c '^failed' /tmp/odp.neverfs)
+	echo "tries: $tries"
+	for end in process_ends link_delete; do
+		start_neverfs $((tries - 1)) 5
+		as_nobody fails shca_a fault $folder/file
+		check fails.hangs_then_$end told neverfs reading
+		kill -USR1 "${nobody[fails]}"
+		check fails.changes_before_$end told fails changed
+		case $end in
+		process_ends) check fails.process_ends ends fails ;;
+		link_delete) check fails.link_delete within $limit_ms "rdma link show" delete ;;
+		esac
+		end_neverfs
+	done
+	killed fails
 	add_device shca_a dummy_a $ns_a
 	run wait_for 10 gid_index shca_a $ip4_a
 

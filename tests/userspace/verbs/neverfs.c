@@ -3,11 +3,11 @@
  * A FUSE file system with one file, "file", which can be opened and mapped. Its
  * contents never come: a page fault in it ends when the file system does.
  *
- *	neverfs FOLDER [N]
+ *	neverfs FOLDER [N [ERRNO]]
  *
- * With N, the first N reads of a page are answered, and no more. Prints
- * "mounted", and "reading" when a process waits. SIGTERM ends it, and all that
- * wait.
+ * With N, the first N reads of a page are answered, and no more; with ERRNO,
+ * they fail. Prints "mounted", "failed" for each read that does, and "reading"
+ * when a process waits. SIGTERM ends it, and all that wait.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -26,7 +26,7 @@
 #define FOREVER		(1ull << 40)
 
 static const char *folder;
-static int dev, nr_answers;
+static int dev, nr_answers, error;
 
 static void end(int sig)
 {
@@ -36,12 +36,12 @@ static void end(int sig)
 	_exit(0);
 }
 
-static void respond(const struct fuse_in_header *in, int error, const void *p,
+static void respond(const struct fuse_in_header *in, int err, const void *p,
 		    size_t len)
 {
 	struct fuse_out_header out = {
 		.len = sizeof(out) + len,
-		.error = -error,
+		.error = -err,
 		.unique = in->unique,
 	};
 	struct iovec iov[] = {
@@ -107,7 +107,9 @@ static void serve(const struct fuse_in_header *in)
 		/* A page at a time: there is no read-ahead. */
 		if (nr_answers > 0 && read_in->size <= sizeof(page)) {
 			nr_answers--;
-			respond(in, 0, page, read_in->size);
+			if (error)
+				puts("failed");
+			respond(in, error, page, error ? 0 : read_in->size);
 		} else {
 			puts("reading");
 		}
@@ -131,10 +133,12 @@ int main(int argc, char **argv)
 	char options[100];
 	ssize_t len;
 
-	if (argc != 2 && argc != 3)
+	if (argc < 2 || argc > 4)
 		return 2;
-	if (argc == 3)
+	if (argc > 2)
 		nr_answers = atoi(argv[2]);
+	if (argc > 3)
+		error = atoi(argv[3]);
 	setvbuf(stdout, NULL, _IOLBF, 0);
 	folder = argv[1];
 	dev = open("/dev/fuse", O_RDWR);

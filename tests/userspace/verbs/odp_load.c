@@ -5,7 +5,9 @@
  * Prints a line per phase.
  *
  *	odp_load DEVICE fault FILE	WRITE into a mapping of FILE: "faulting",
- *					"completed STATUS" if it ever does
+ *					"completed STATUS" if it ever does; at
+ *					SIGUSR1 it changes its address space:
+ *					"changed"
  *	odp_load DEVICE late FILE	WRITE of one page of it, which completes, then of
  *					several behind it: "faulting", the same
  *	odp_load DEVICE advise FILE	the same by advice, with FLUSH: "flushing",
@@ -22,7 +24,9 @@
 #include "util.h"
 
 #include <fcntl.h>
+#include <signal.h>
 #include <sys/mman.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
 #define PAGE		4096ul
@@ -82,6 +86,28 @@ static void *map_file(const char *name)
 	return map(MIB, MAP_SHARED, fd);
 }
 
+static volatile sig_atomic_t asked;
+
+static void ask(int sig)
+{
+	(void)sig;
+	asked = 1;
+}
+
+/* Both need the lock of the address space, and the first cannot be ended. */
+static void change(void)
+{
+#ifdef SYS_pkey_alloc
+	long key = syscall(SYS_pkey_alloc, 0, 0);
+
+	if (key >= 0)
+		syscall(SYS_pkey_free, key);
+#endif
+	REQUIRE_EQ(munmap(map(PAGE, MAP_PRIVATE | MAP_ANONYMOUS, -1), PAGE), 0);
+	asked = 0;
+	puts("changed");
+}
+
 /* @first: number of pages that come; some of the @nr pages after them do not. */
 static void fault(const char *file, unsigned int first, unsigned int nr)
 {
@@ -95,9 +121,13 @@ static void fault(const char *file, unsigned int first, unsigned int nr)
 		wait_ok(a.scq, 1, IBV_WC_RDMA_WRITE);
 	}
 	write_to(p, nr * PAGE, mr);
+	signal(SIGUSR1, ask);
 	puts("faulting");
-	while (!ibv_poll_cq(a.scq, 1, &wc))
+	while (!ibv_poll_cq(a.scq, 1, &wc)) {
 		usleep(10000);
+		if (asked)
+			change();
+	}
 	printf("completed %s\n", ibv_wc_status_str(wc.status));
 }
 
