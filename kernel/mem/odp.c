@@ -595,13 +595,15 @@ void shca_odp_put(struct shca_odp *odp)
 int shca_odp_init(struct shca_mr *mr, u64 addr, u64 length, bool writable)
 {
 	struct shca_odp *odp = kzalloc(sizeof(*odp), GFP_KERNEL_ACCOUNT);
+	int err;
 
 	if (!odp)
 		return -ENOMEM;
 	odp->pager = shca_pager_get(shca_advise_work);
-	if (!odp->pager) {
+	if (IS_ERR(odp->pager)) {
+		err = PTR_ERR(odp->pager);
 		kfree(odp);
-		return -ENOMEM;
+		return err;
 	}
 	refcount_set(&odp->ref, 1);
 	rwlock_init(&odp->lock);

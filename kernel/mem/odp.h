@@ -82,7 +82,7 @@ struct shca_odp {
  * @length:	U64_MAX for all of it
  *
  * Context: process. Undone by shca_odp_destroy().
- * Return: 0 or -ENOMEM.
+ * Return: 0, or an error of shca_pager_get().
  */
 int shca_odp_init(struct shca_mr *mr, u64 addr, u64 length, bool writable);
 

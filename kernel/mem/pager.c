@@ -2,6 +2,9 @@
 /* The pagers of processes; pager.h explains them. */
 #include "pager.h"
 
+#include <linux/capability.h>
+#include <linux/cred.h>
+#include <linux/err.h>
 #include <linux/hashtable.h>
 #include <linux/memcontrol.h>
 #include <linux/mm.h>
@@ -9,25 +12,87 @@
 #include <linux/mutex.h>
 #include <linux/sched/mm.h>
 #include <linux/slab.h>
+#include <linux/user_namespace.h>
 #include <linux/wait.h>
 
 /* Workers per process: for some faults that sleep, and for advice. */
 #define SHCA_PAGER_WORKERS	5
+/*
+ * Pagers of a user whose processes have ended, but not their steps. With as many,
+ * the user gets no new pager. No limit of the kernel counts their workers.
+ */
+#define SHCA_PAGER_ORPHANS	64
 
 static DEFINE_MUTEX(shca_pagers_lock);
 static DEFINE_HASHTABLE(shca_pagers, 8);	/* by mm; under shca_pagers_lock */
 static atomic_t shca_nr_pagers = ATOMIC_INIT(0);
 static DECLARE_WAIT_QUEUE_HEAD(shca_pagers_wait);
 
+/* ---- whose they are ------------------------------------------------------------- */
+
+/*
+ * The user of the current process. In a user namespace it is the one who created
+ * that: users of a namespace may be as many as its owner likes.
+ */
+static kuid_t shca_pager_user(void)
+{
+	const struct user_namespace *ns = current_user_ns();
+
+	while (ns->parent && ns->parent != &init_user_ns)
+		ns = ns->parent;
+	return ns->parent ? ns->owner : current_uid();
+}
+
+/* Do only our workers still hold the address space? */
+static bool shca_pager_is_orphan(struct shca_pager *pager)
+{
+	bool orphan;
+
+	spin_lock(&pager->lock);
+	orphan = pager->inside &&
+		 atomic_read(&pager->mm->mm_users) <= (int)pager->inside;
+	spin_unlock(&pager->lock);
+	return orphan;
+}
+
+/* May @user have one more? */
+static bool shca_pager_may(kuid_t user)
+{
+	struct shca_pager *pager;
+	unsigned int nr = 0;
+	int bucket;
+
+	lockdep_assert_held(&shca_pagers_lock);
+	hash_for_each(shca_pagers, bucket, pager, node)
+		nr += uid_eq(pager->user, user) && shca_pager_is_orphan(pager);
+	return nr < SHCA_PAGER_ORPHANS || capable(CAP_SYS_RESOURCE);
+}
+
+/* ---- lifetime ------------------------------------------------------------------- */
+
+/* Return: the pager of @mm with a reference, or NULL. */
 static struct shca_pager *shca_pager_find(const struct mm_struct *mm)
 {
 	struct shca_pager *pager;
 
 	lockdep_assert_held(&shca_pagers_lock);
 	hash_for_each_possible(shca_pagers, pager, node, (unsigned long)mm)
-		if (pager->mm == mm)
+		if (pager->mm == mm) {
+			/* not 0: see shca_pager_put() */
+			refcount_inc(&pager->ref);
 			return pager;
+		}
 	return NULL;
+}
+
+/* Frees a pager that is not in the table. */
+static void shca_pager_free(struct shca_pager *pager)
+{
+	destroy_workqueue(pager->wq);
+	mmdrop(pager->mm);
+	kfree(pager);
+	if (atomic_dec_and_test(&shca_nr_pagers))
+		wake_up_all(&shca_pagers_wait);
 }
 
 static struct shca_pager *shca_pager_make(struct mm_struct *mm,
@@ -48,6 +113,7 @@ static struct shca_pager *shca_pager_make(struct mm_struct *mm,
 		kfree(pager);
 		return NULL;
 	}
+	pager->user = shca_pager_user();
 	refcount_set(&pager->ref, 1);
 	spin_lock_init(&pager->lock);
 	INIT_LIST_HEAD(&pager->advice);
@@ -59,21 +125,36 @@ static struct shca_pager *shca_pager_make(struct mm_struct *mm,
 	pager->mm = mm;
 	mmgrab(mm);
 	atomic_inc(&shca_nr_pagers);
-	hash_add(shca_pagers, &pager->node, (unsigned long)mm);
 	return pager;
 }
 
 struct shca_pager *shca_pager_get(work_func_t advise)
 {
-	struct shca_pager *pager;
+	struct shca_pager *pager, *new;
 
 	mutex_lock(&shca_pagers_lock);
 	pager = shca_pager_find(current->mm);
-	if (pager)
-		refcount_inc(&pager->ref);	/* not 0: see shca_pager_put() */
-	else
-		pager = shca_pager_make(current->mm, advise);
 	mutex_unlock(&shca_pagers_lock);
+	if (pager)
+		return pager;
+	/*
+	 * Without the lock, which is everybody's: a full memory cgroup makes the
+	 * allocation slow.
+	 */
+	new = shca_pager_make(current->mm, advise);
+	if (!new)
+		return ERR_PTR(-ENOMEM);
+	mutex_lock(&shca_pagers_lock);
+	pager = shca_pager_find(current->mm);	/* another thread's */
+	if (!pager) {
+		pager = shca_pager_may(new->user) ? new : ERR_PTR(-EAGAIN);
+		if (pager == new)
+			hash_add(shca_pagers, &new->node,
+				 (unsigned long)new->mm);
+	}
+	mutex_unlock(&shca_pagers_lock);
+	if (pager != new)
+		shca_pager_free(new);
 	return pager;
 }
 
@@ -84,11 +165,7 @@ void shca_pager_put(struct shca_pager *pager)
 	hash_del(&pager->node);
 	mutex_unlock(&shca_pagers_lock);
 	/* Queued work had a reference, so at most a worker that returns is left. */
-	destroy_workqueue(pager->wq);
-	mmdrop(pager->mm);
-	kfree(pager);
-	if (atomic_dec_and_test(&shca_nr_pagers))
-		wake_up_all(&shca_pagers_wait);
+	shca_pager_free(pager);
 }
 
 void shca_pagers_gone(void)

@@ -24,8 +24,12 @@
  * Memory. Allocations in a step are charged to the memory cgroup of the
  * process.
  *
- * Errors. No memory for a pager is -ENOMEM. shca_pager_enter() says why a step
- * cannot begin.
+ * Bounds. A worker whose fault never ends outlives its process, and no limit of
+ * the kernel counts it. So a user who has left too many of them behind gets no
+ * further pager. Those of running processes are limited with the processes.
+ *
+ * Errors. No memory for a pager is -ENOMEM, too many that outlive their process
+ * are -EAGAIN. shca_pager_enter() says why a step cannot begin.
  */
 #ifndef SHCA_PAGER_H
 #define SHCA_PAGER_H
@@ -34,6 +38,7 @@
 #include <linux/refcount.h>
 #include <linux/spinlock.h>
 #include <linux/types.h>
+#include <linux/uidgid.h>
 #include <linux/workqueue.h>
 
 struct mem_cgroup;
@@ -44,6 +49,7 @@ struct mm_struct;
  * @node: @ref:	in the table of all pagers; the last reference is dropped under
  *		the table's lock
  * @mm:		of the process; the address space may be gone
+ * @user:	who created it
  * @lock:	protects the members below
  * @inside:	references to the address space held by steps
  * @advice: @advise:	list of advice, and the work item that carries it out
@@ -54,6 +60,7 @@ struct shca_pager {
 	struct hlist_node node;
 	refcount_t ref;
 	struct mm_struct *mm;
+	kuid_t user;
 	struct workqueue_struct *wq;
 	spinlock_t lock;
 	unsigned int inside;
@@ -73,7 +80,8 @@ struct shca_pager_stay {
  * shca_pager_get() - find or create the pager of the current process
  * @advise:	see struct shca_pager
  *
- * Return: the pager with a reference, or NULL if there is no memory.
+ * Context: process; may sleep.
+ * Return: the pager with a reference, or an error: -ENOMEM, -EAGAIN.
  */
 struct shca_pager *shca_pager_get(work_func_t advise);
 

@@ -169,6 +169,15 @@ if [ -e /dev/fuse ]; then
 	add_device shca_a dummy_a $ns_a
 	run wait_for 10 gid_index shca_a $ip4_a
 
+	# Processes that leave such a fault behind them, one after the other.
+	start_neverfs
+	as_nobody orphans shca_a orphans $folder/file
+	check orphans.are_refused told orphans 'refused 11$'
+	others_register() { rate >/dev/null; }
+	check orphans.others_register others_register
+	end_neverfs
+	check orphans.register_again ends orphans
+
 	start_neverfs
 	as_nobody fault shca_a fault $folder/file
 	check never.begins told neverfs reading

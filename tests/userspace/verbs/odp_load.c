@@ -12,6 +12,8 @@
  *					several behind it: "faulting", the same
  *	odp_load DEVICE advise FILE	the same by advice, with FLUSH: "flushing",
  *					"flushed ERRNO"
+ *	odp_load DEVICE orphans FILE	processes that advise a page of FILE and end,
+ *					until one is refused: "refused ERRNO"
  *	odp_load DEVICE flush N		advice, with FLUSH, of N times 1 GiB; the same
  *	odp_load DEVICE flood N		N calls with advice of 4,000 times 1 GiB:
  *					"flooded"
@@ -23,10 +25,12 @@
  */
 #include "util.h"
 
+#include <errno.h>
 #include <fcntl.h>
 #include <signal.h>
 #include <sys/mman.h>
 #include <sys/syscall.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #define PAGE		4096ul
@@ -34,6 +38,7 @@
 #define SEGMENTS	4000
 #define LEN		(64 * KIB)
 #define STRIDE		(16ul << 20)
+#define ORPHANS		200
 #define ODP_ACCESS	(ACCESS_ALL | IBV_ACCESS_ON_DEMAND)
 
 static struct end a, b;
@@ -149,6 +154,37 @@ static int advise(const struct ibv_mr *mr, uint8_t *p, size_t step, uint32_t len
 			     sge, nr);
 }
 
+/* In a process of its own. Return: errno of the registration. */
+static int orphan(const char *file, unsigned int page)
+{
+	uint8_t *p = map_file(file);
+	struct ibv_mr *mr = ibv_reg_mr(nic_b()->pd, p, MIB, ODP_ACCESS);
+
+	if (!mr)
+		return errno;
+	REQUIRE_EQ(advise(mr, p + page * PAGE, 0, PAGE, 1, 0), 0);
+	usleep(30000);	/* until a worker has begun */
+	return 0;
+}
+
+static void orphans(const char *file)
+{
+	unsigned int i;
+	int status = 0;
+	pid_t pid;
+
+	nic_b();
+	for (i = 0; i < ORPHANS && !status; i++) {
+		pid = fork();
+		REQUIRE(pid >= 0);
+		if (!pid)
+			_exit(orphan(file, i));
+		REQUIRE_EQ(waitpid(pid, &status, 0), pid);
+		REQUIRE(WIFEXITED(status));
+	}
+	printf("refused %d\n", WEXITSTATUS(status));
+}
+
 static void flush(uint8_t *p, size_t len, const struct ibv_mr *mr,
 		  unsigned int nr)
 {
@@ -229,6 +265,8 @@ int main(int argc, char **argv)
 		uint8_t *p = map_file(argv[3]);
 
 		flush(p, MIB, reg(p, MIB), 1);
+	} else if (!strcmp(what, "orphans")) {
+		orphans(argv[3]);
 	} else if (!strcmp(what, "flush")) {
 		flush(map_large(), GIB, reg(NULL, 0), atoi(argv[3]));
 	} else if (!strcmp(what, "flood")) {
