@@ -203,6 +203,19 @@ static void shca_direct_put_off(struct shca_direct *d,
 	d->wait = true;
 }
 
+/*
+ * An answer waits for memory of the side @mem. That side resumes when it is there;
+ * but where the kernel had no memory to ask with, nobody tells. Then the peer
+ * continues in a moment, by packets.
+ */
+static void shca_direct_answer_waits(struct shca_direct *d,
+				     const struct shca_mem_ctx *mem)
+{
+	d->wait = true;
+	if (unlikely(mem->starved))
+		shca_rq_wait_below(d->peer);
+}
+
 /* Not inline, this and the next: a frame with both packets would be large. */
 static noinline_for_stack void shca_direct_requests(struct shca_direct *d)
 {
@@ -249,7 +262,8 @@ static noinline_for_stack bool shca_direct_answers(struct shca_direct *d)
 		status = shca_mem_hold(&d->peer->rq.side.mem, &pkt, &d->pieces);
 		if (status != SHCA_MEM_OK) {
 			shca_rq_refused(d->peer, &pkt, status, d->news);
-			d->wait = status == SHCA_MEM_RETRY;
+			if (status == SHCA_MEM_RETRY)
+				shca_direct_answer_waits(d, &d->peer->rq.side.mem);
 			continue;
 		}
 		shca_direct_arrive(d, &pkt, d->peer, d->qp);
@@ -261,7 +275,7 @@ static noinline_for_stack bool shca_direct_answers(struct shca_direct *d)
 		shca_mem_release(&d->pieces);
 		if (verdict == SHCA_RX_RETRY) {
 			shca_rq_refused(d->peer, &pkt, SHCA_MEM_RETRY, d->news);
-			d->wait = true;
+			shca_direct_answer_waits(d, &d->qp->sq.side.mem);
 			d->owed = true;
 		}
 		answered = true;

@@ -113,8 +113,7 @@ static void shca_rq_wait(struct shca_qp *qp, u64 at)
 		      HRTIMER_MODE_ABS_SOFT);
 }
 
-/* The queue below is full: continue in a moment. */
-static void shca_rq_wait_below(struct shca_qp *qp)
+void shca_rq_wait_below(struct shca_qp *qp)
 {
 	shca_rq_wait(qp, shca_tx_busy_until(&qp->rq.side.route, ktime_get_ns()));
 }

@@ -35,6 +35,14 @@ void shca_rq_settle(struct shca_qp *qp, struct shca_side_news *news);
 void shca_rq_report(struct shca_qp *qp, const struct shca_side_news *news);
 
 /**
+ * shca_rq_wait_below() - continue in a moment, by packets
+ *
+ * The queue below is full, or memory could not be asked for, and nobody tells.
+ * Context: softirq or bottom halves off, rq.lock held.
+ */
+void shca_rq_wait_below(struct shca_qp *qp);
+
+/**
  * shca_rq_missing() - tell a peer that understands it: requests before @psn are missing
  * @again:	also if it was told before
  *
