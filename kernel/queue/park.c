@@ -113,16 +113,15 @@ static void shca_park_account(struct shca_park *park, long bytes)
 
 /* Adds @pkt behind @before. Return: NULL: it is lost. */
 static struct shca_parked *
-shca_park_insert(struct shca_mem_ctx *mem, struct shca_park *park,
-		 const struct shca_park_bound *bound, struct list_head *before,
-		 const struct shca_pkt *pkt)
+shca_park_insert(struct shca_park *park, const struct shca_park_bound *bound,
+		 struct list_head *before, const struct shca_pkt *pkt)
 {
 	const struct shca_rx_skb *in = pkt->data;
 	struct shca_parked *p, *next;
 	u32 bytes;
 
 	bytes = shca_park_bytes(park, before, in->skb);
-	if (mem->starved || !shca_park_has_room(park, bound, bytes))
+	if (!shca_park_has_room(park, bound, bytes))
 		return NULL;
 	p = kmalloc(sizeof(*p), GFP_ATOMIC | __GFP_NOWARN);
 	if (!p)
@@ -158,7 +157,7 @@ bool shca_park_add(struct shca_mem_ctx *mem, struct shca_park *park,
 		   const struct shca_pkt *pkt)
 {
 	park->total = &mem->qp->dev->parked;
-	return shca_park_insert(mem, park, &shca_park_waits,
+	return shca_park_insert(park, &shca_park_waits,
 				park->nr ? park->list.prev : &park->list, pkt);
 }
 
@@ -190,7 +189,7 @@ bool shca_park_hold(struct shca_mem_ctx *mem, struct shca_park *park,
 		if (ahead > 0)
 			before = &at->node;
 	}
-	at = shca_park_insert(mem, park, &shca_park_ahead, before, pkt);
+	at = shca_park_insert(park, &shca_park_ahead, before, pkt);
 	if (!at)
 		return false;
 	rb_link_node(&at->by_psn, parent, link);

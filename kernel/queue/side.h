@@ -153,6 +153,16 @@ static inline void shca_side_queue(struct shca_qp *qp, struct shca_side *side,
 /* ---- from the wire ------------------------------------------------------- */
 
 /*
+ * Would nobody come back to a packet with this @verdict? There was no memory to ask
+ * for that of the packet (shca_mem_ctx.starved, which is of the last access).
+ */
+static inline bool shca_side_is_starved(const struct shca_side *side,
+					enum shca_verdict verdict)
+{
+	return verdict == SHCA_RX_RETRY && side->mem.starved;
+}
+
+/*
  * A packet from the wire; it waits for memory that is not present, or for an answer
  * to leave.  (Inline where it is called twice: most are small, and go the way of
  * those.)
@@ -162,7 +172,7 @@ shca_side_take(struct shca_qp *qp, struct shca_side *side,
 	       const struct shca_side_ops *ops, const struct shca_pkt *pkt,
 	       u64 now, struct shca_side_news *news)
 {
-	enum shca_verdict verdict;
+	enum shca_verdict verdict = SHCA_RX_BUSY;
 
 	if (likely(!side->park.nr)) {
 		verdict = ops->accept(qp, pkt, now, news);
@@ -177,7 +187,8 @@ shca_side_take(struct shca_qp *qp, struct shca_side *side,
 	} else if (ops->must_wait && !ops->must_wait(qp, pkt, now, news)) {
 		return;
 	}
-	if (!shca_park_add(&side->mem, &side->park, pkt))
+	if (shca_side_is_starved(side, verdict) ||
+	    !shca_park_add(&side->mem, &side->park, pkt))
 		shca_count(qp, RX_BACKLOG);
 }
 
@@ -281,7 +292,8 @@ shca_side_hold(struct shca_qp *qp, struct shca_side *side,
 			if (shca_rx_is_later(verdict)) {
 				if (ops->later)
 					ops->later(qp, next, verdict, false);
-				if (!shca_park_add(&side->mem, &side->park, next))
+				if (shca_side_is_starved(side, verdict) ||
+				    !shca_park_add(&side->mem, &side->park, next))
 					shca_count(qp, RX_BACKLOG);
 			}
 		}
@@ -301,6 +313,7 @@ shca_side_hold(struct shca_qp *qp, struct shca_side *side,
  * shca_side_unpark() - packets that have waited, @budget of them at most; then those that
  * were out of order (shca_side_hold())
  *
+ * One to which nobody would come back is lost, as if it had not been parked.
  * Context: softirq or bottom halves off, the side's lock held.
  * Return: whether the budget ended it.
  */
@@ -318,7 +331,9 @@ shca_side_unpark(struct shca_qp *qp, struct shca_side *side,
 		if (shca_rx_is_later(verdict)) {
 			if (ops->later)
 				ops->later(qp, pkt, verdict, true);
-			return false;
+			if (!shca_side_is_starved(side, verdict))
+				return false;
+			shca_count(qp, RX_BACKLOG);
 		}
 		if (ops->hold && verdict == ops->ahead)
 			shca_side_keep(qp, side, ops, pkt, now);
