@@ -249,8 +249,8 @@ TRACE_EVENT(shca_state,
 		__array(char, dev, IB_DEVICE_NAME_MAX)
 	),
 	TP_fast_assign(
-		strscpy(__entry->dev, dev_name(&dev->dev),
-			sizeof(__entry->dev));
+		/* Not dev_name(): a rename frees that string at any time. */
+		strscpy(__entry->dev, dev->name, sizeof(__entry->dev));
 		__entry->qpn = qpn;
 		__entry->from = from;
 		__entry->to = to;
