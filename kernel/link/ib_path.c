@@ -406,10 +406,14 @@ static bool shca_ib_came_by(const struct shca_ib_link *link,
 				link->session : view->peer_session);
 }
 
-/* IBTA 9.6.1.5: both LIDs are those of the connection; so are GIDs, if it has them. */
-static bool shca_ib_check(const struct shca_av *av, const struct sk_buff *skb)
+/*
+ * IBTA 9.6.1.5: both LIDs are those of the connection; so are GIDs, if it has them.
+ * The first vector of a QP may be half written: it may have no link yet.
+ */
+static bool shca_ib_check(const struct shca_dev *dev, const struct shca_av *av,
+			  const struct sk_buff *skb)
 {
-	const struct shca_ib_link *link = av->ib.link;
+	const struct shca_ib_link *link = dev->ib;
 	const u8 *lrh = shca_ib_lrh(skb), *grh = lrh + SHCA_IB_LRH_BYTES;
 	struct shca_ib_view view;
 	u8 gid[16];

@@ -151,7 +151,7 @@ struct shca_rx_skb {
  * @local:	does the route of @av end in the sender's namespace?
  * @mirrors:	do two address vectors lead to each other?
  * @check:	does a received packet come from the peer of @av, to the address
- *		of @av?
+ *		of @av? @av may be written meanwhile: a pointer in it is not to be used
  * @serves:	is a received packet for an address of this device, and in which
  *		VLAN is the address?
  * @path:	what a received packet's lower headers say: its congestion mark, and
@@ -203,7 +203,8 @@ struct shca_link_ops {
 	bool (*local)(struct shca_dev *dev, const struct shca_av *av,
 		      struct shca_route *route);
 	bool (*mirrors)(const struct shca_av *av, const struct shca_av *peer);
-	bool (*check)(const struct shca_av *av, const struct sk_buff *skb);
+	bool (*check)(const struct shca_dev *dev, const struct shca_av *av,
+		      const struct sk_buff *skb);
 	bool (*serves)(const struct shca_dev *dev, const struct sk_buff *skb,
 		       u16 *vlan);
 	void (*path)(const struct sk_buff *skb, struct shca_path_info *path);

@@ -627,7 +627,8 @@ static bool shca_roce_mirrors(const struct shca_av *av,
 
 /* ---- receive ------------------------------------------------------------ */
 
-static bool shca_roce_check(const struct shca_av *av, const struct sk_buff *skb)
+static bool shca_roce_check(const struct shca_dev *dev, const struct shca_av *av,
+			    const struct sk_buff *skb)
 {
 	if (av->roce.ipv4) {
 		const struct iphdr *ip = ip_hdr(skb);

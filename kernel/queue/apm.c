@@ -74,12 +74,12 @@ static enum shca_apm_path shca_apm_came_by(const struct shca_qp *qp,
 	const struct shca_av *alt = &qp->apm.av;
 	u16 pkey;
 
-	if (qp->link->check(&qp->av, skb))
+	if (qp->link->check(qp->dev, &qp->av, skb))
 		return SHCA_APM_PRIMARY;
 	pkey = READ_ONCE(qp->dev->pkeys[qp->apm.pkey_index]);
 	if (!shca_pkey_match(pkt->pkey, pkey))
 		return SHCA_APM_STRANGE;
-	if (qp->link->check(alt, skb))
+	if (qp->link->check(qp->dev, alt, skb))
 		return SHCA_APM_ALTERNATE;
 	/* (only InfiniBand has alternate paths) */
 	return pkt->path.slid == alt->ib.dlid ||

@@ -241,7 +241,7 @@ bool shca_rps(struct shca_qp *qp, bool response, struct sk_buff *skb,
 	if (likely(cpu < 0))
 		return false;
 	/* Only its peer makes another CPU work for a QP; see rx.c. */
-	if (!data_race(qp->link->check(&qp->av, skb)))
+	if (!data_race(qp->link->check(qp->dev, &qp->av, skb)))
 		return false;
 	queue = per_cpu_ptr(&shca_rps_queues, cpu);
 	if (skb_queue_len_lockless(&queue->skbs) >= SHCA_RPS_LIMIT) {

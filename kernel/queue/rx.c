@@ -256,8 +256,12 @@ static bool shca_path_ok(struct shca_rx_walk *rx, u16 *vlan)
 		return rx->path_ok;
 	}
 	if (!rx->path_ok)
-		/* Half an old vector, half a new one is no peer's: a lost packet. */
-		rx->path_ok = data_race(qp->link->check(&qp->av, rx->in.skb));
+		/*
+		 * Half an old vector, half a new one is no peer's: a lost packet.
+		 * That holds for what is compared. The link follows no pointer there.
+		 */
+		rx->path_ok = data_race(qp->link->check(qp->dev, &qp->av,
+							rx->in.skb));
 	return rx->path_ok;
 }
 
