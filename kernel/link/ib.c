@@ -440,8 +440,11 @@ void shca_ib_exit_dev(struct shca_dev *dev)
 		return;
 	destroy_workqueue(link->wq);
 	shca_ib_flow_exit(link);
-	kfree(link);
-	dev->ib = NULL;
+	/*
+	 * A packet for another port may have found a QP or a group of this one before they
+	 * were taken off their lists. It reads the view through dev->ib, which must stay.
+	 */
+	kfree_rcu(link, rcu);
 }
 
 void shca_ib_start(struct shca_dev *dev)

@@ -61,6 +61,7 @@ struct shca_ib_view {
 
 /**
  * struct shca_ib_link - the port of an InfiniBand link
+ * @rcu:	packets for other ports of the namespace read @view and @session, too
  * @wq:		of what a peer waits for: hellos, credits; needs no memory
  * @ptype:	receives the netdev's frames while @running
  * @session: @guid:	own session; port GUID; constant
@@ -80,6 +81,7 @@ struct shca_ib_view {
  */
 struct shca_ib_link {
 	struct shca_dev *dev;
+	struct rcu_head rcu;
 	u32 session;
 	u64 guid;
 	struct workqueue_struct *wq;
