@@ -58,14 +58,18 @@ static bool shca_gro_is_ipv4(const struct sock *sk)
 	return sk->sk_family == AF_INET;
 }
 
-/* The first packet after @p tells whether identifiers count or stay. */
-static bool shca_gro_id_follows(const struct sk_buff *p, u16 first, u16 id)
+/*
+ * The first packet after @p tells whether identifiers count or stay. They may stay only
+ * in what nobody fragments: GSO would not split the batch otherwise, and drop it.
+ */
+static bool shca_gro_id_follows(const struct sk_buff *p, u16 first, u16 id,
+				bool df)
 {
 	u16 *segs = &skb_shinfo(p)->gso_segs;
 	u16 count = NAPI_GRO_CB(p)->count;
 
 	if (count == 1)
-		*segs = id == first ? SHCA_GRO_FIXED_ID : 0;
+		*segs = df && id == first ? SHCA_GRO_FIXED_ID : 0;
 	return id == (u16)(*segs & SHCA_GRO_FIXED_ID ? first : first + count);
 }
 
@@ -79,7 +83,8 @@ static bool shca_gro_ip_follows(const struct sk_buff *p,
 {
 	return ip->tos == first->tos && ip->ttl == first->ttl &&
 	       ip->frag_off == first->frag_off &&
-	       shca_gro_id_follows(p, ntohs(first->id), ntohs(ip->id));
+	       shca_gro_id_follows(p, ntohs(first->id), ntohs(ip->id),
+				   ip->frag_off & htons(IP_DF));
 }
 
 static bool shca_gro_ip6_follows(const struct ipv6hdr *first,

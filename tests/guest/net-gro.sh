@@ -49,6 +49,28 @@ run in_b ip link set veth_b gso_max_segs 1
 check same_id.ipv4 joined 4
 check same_id.ipv6 joined 6
 
+# Identifiers that stay, in packets of nobody: joined only where nobody may fragment them
+# (DF), because the kernel could not split them again. GRO's timer gathers what a slow
+# sender sends.
+stray() { # FRAGMENT-FIELD : sends 32 packets; sets skbs
+	local before
+	before=$(skbs4)
+	in_b sh -c 'echo 50000000 >/sys/class/net/veth_b/gro_flush_timeout' || return
+	in_a python3 -c "import socket, struct
+ip = struct.pack('!BBHHHBBH', 0x45, 0, 0, 0x1234, $1, 64, 17, 0) + socket.inet_aton('$ip4_a') + socket.inet_aton('$ip4_b')
+packet = ip + struct.pack('!HHHH', 50000, 4791, 1008, 0) + bytes(1000)
+s = socket.socket(socket.AF_INET, socket.SOCK_RAW, socket.IPPROTO_RAW)
+for _ in range(32): s.sendto(packet, ('$ip4_b', 0))" || return
+	sleep 0.5
+	in_b sh -c 'echo 0 >/sys/class/net/veth_b/gro_flush_timeout'
+	skbs=$(($(skbs4) - before))
+	echo "32 packets in $skbs skbs"
+}
+fixed_id_joined() { stray 0x4000 && [ "$skbs" -lt 32 ]; }
+fixed_id_alone() { stray 0 && [ "$skbs" -ge 32 ]; }
+check same_id.of_nobody fixed_id_joined
+check same_id.without_df fixed_id_alone
+
 # A batch that the sender's kernel has split: identifiers count, and there are checksums.
 run in_a ip link set veth_a gso_max_segs 65535
 run in_b ip link set veth_b gso_max_segs 65535
