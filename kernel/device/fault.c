@@ -654,6 +654,23 @@ static int shca_fault_put_u64(struct sk_buff *msg, int attr, u64 value)
 	return value ? nla_put_u64_64bit(msg, attr, value, SHCA_FA_PAD) : 0;
 }
 
+/*
+ * What a process has chosen, or was given, for its memory and its requests: enough of it
+ * for a packet that reaches the memory. So it is for administrators (docs/security.md).
+ */
+static int shca_fault_put_private(struct sk_buff *msg,
+				  const struct shca_fault_rule *rule)
+{
+	return (rule->has_wr_id &&
+		nla_put_u64_64bit(msg, SHCA_FA_WR_ID, rule->wr_id,
+				  SHCA_FA_PAD)) ||
+	       (rule->has_va &&
+		(nla_put_u64_64bit(msg, SHCA_FA_VA, rule->va, SHCA_FA_PAD) ||
+		 nla_put_u64_64bit(msg, SHCA_FA_VA_LAST, rule->va_last,
+				   SHCA_FA_PAD))) ||
+	       (rule->has_rkey && nla_put_u32(msg, SHCA_FA_RKEY, rule->rkey));
+}
+
 static int shca_fault_put_where(struct sk_buff *msg,
 				const struct shca_fault *fault)
 {
@@ -668,17 +685,9 @@ static int shca_fault_put_where(struct sk_buff *msg,
 	       (rule->has_psn &&
 		(nla_put_u32(msg, SHCA_FA_PSN, rule->psn) ||
 		 nla_put_u32(msg, SHCA_FA_PSN_LAST, rule->psn_last))) ||
-	       (rule->has_wr_id &&
-		nla_put_u64_64bit(msg, SHCA_FA_WR_ID, rule->wr_id,
-				  SHCA_FA_PAD)) ||
 	       (rule->has_msg &&
 		(nla_put_u32(msg, SHCA_FA_MSG, rule->msg) ||
 		 nla_put_u32(msg, SHCA_FA_MSG_LAST, rule->msg_last))) ||
-	       (rule->has_va &&
-		(nla_put_u64_64bit(msg, SHCA_FA_VA, rule->va, SHCA_FA_PAD) ||
-		 nla_put_u64_64bit(msg, SHCA_FA_VA_LAST, rule->va_last,
-				   SHCA_FA_PAD))) ||
-	       (rule->has_rkey && nla_put_u32(msg, SHCA_FA_RKEY, rule->rkey)) ||
 	       shca_fault_put_u32(msg, SHCA_FA_CQN, rule->cqn) ||
 	       (fault->cgroup_path &&
 		nla_put_string(msg, SHCA_FA_CGROUP, fault->cgroup_path)) ||
@@ -737,10 +746,14 @@ static int shca_fault_put_counts(struct sk_buff *msg, struct shca_fault *fault)
 	return err;
 }
 
-/* State of a dump; it goes on at @device and @rule, which are indexes. */
+/*
+ * State of a dump; it goes on at @device and @rule, which are indexes. @all: its reader
+ * may see keys and addresses.
+ */
 struct shca_fault_dump {
 	struct sk_buff *msg;
 	struct net *net;
+	bool all;
 	u32 portid;
 	u32 seq;
 	long *device;
@@ -764,6 +777,7 @@ static int shca_fault_fill(const struct shca_fault_dump *dump,
 	if (!nest || nla_put_u32(msg, SHCA_FA_ID, fault->id) ||
 	    shca_fault_put_what(msg, &fault->rule) ||
 	    shca_fault_put_where(msg, fault) ||
+	    (dump->all && shca_fault_put_private(msg, &fault->rule)) ||
 	    shca_fault_put_when(msg, &fault->rule) ||
 	    shca_fault_put_counts(msg, fault))
 		goto full;
@@ -814,6 +828,9 @@ int shca_fault_get_dumpit(struct sk_buff *skb, struct netlink_callback *cb)
 	struct shca_fault_dump dump = {
 		.msg = skb,
 		.net = sock_net(skb->sk),
+		/* as for making rules (GENL_UNS_ADMIN_PERM) */
+		.all = netlink_ns_capable(cb->skb, sock_net(skb->sk)->user_ns,
+					  CAP_NET_ADMIN),
 		.portid = NETLINK_CB(cb->skb).portid,
 		.seq = cb->nlh->nlmsg_seq,
 		.device = &cb->args[0],

@@ -45,7 +45,18 @@ check without_privilege.add refused 1 'Operation not permitted' \
 	in_a setpriv --reuid=65534 --clear-groups softhca fault add dev=shca_a do=drop
 check without_privilege.del refused 1 'Operation not permitted' \
 	in_a setpriv --reuid=65534 --clear-groups softhca fault del all
+# Of memory and requests it sees nothing (others see them: round_trip).
+private() {
+	fault add dev=shca_a do=complete qpn=17 wr_id=9 status=RETRY_EXC_ERR >/dev/null || return
+	fault add dev=shca_a do=revoke msg=3 va=0x10 rkey=0x12ab >/dev/null || return
+	in_a setpriv --reuid=65534 --clear-groups softhca fault list >/tmp/private || return
+	cat /tmp/private
+	sed -n 's/^[0-9]*: //p' /tmp/private | diff - <(printf 'dev=shca_a do=%s seen 0 hits 0\n' \
+		'drop type=request nth=3' 'complete qpn=17 status=RETRY_EXC_ERR' 'revoke msg=3')
+}
+check without_privilege.list private
 check del fault del "$id"
+run fault del all
 check del_again refused 1 'ID: no rule has this number here' in_a softhca fault del "$id"
 check empty_again is_empty
 
