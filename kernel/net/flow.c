@@ -736,6 +736,9 @@ struct ib_flow *shca_create_flow(struct ib_qp *ibqp, struct ib_flow_attr *attr,
 	/* UD finds datagrams by QP number. */
 	if (qp->type != IB_QPT_RAW_PACKET)
 		return ERR_PTR(-EOPNOTSUPP);
+	/* Whoever has got the context of the QP's process may have fewer rights. */
+	if (!shca_qp_may_be_raw(qp->dev))
+		return ERR_PTR(-EPERM);
 	flow = kzalloc(sizeof(*flow), GFP_KERNEL_ACCOUNT);
 	if (!flow)
 		return ERR_PTR(-ENOMEM);

@@ -10,11 +10,13 @@
 #include <linux/overflow.h>
 #include <linux/sched/signal.h>
 #include <linux/slab.h>
+#include <net/net_namespace.h>
 #include <rdma/restrack.h>
 #include <rdma/uverbs_ioctl.h>
 
 #include "../base/dev.h"
 #include "../base/fault.h"
+#include "../base/netns.h"
 #include "../base/refuse.h"
 #include "../base/trace.h"
 #include "../base/udata.h"
@@ -174,6 +176,15 @@ void shca_qp_enter_error(struct shca_qp *qp, bool fatal)
 
 /* ---- creation -------------------------------------------------------------- */
 
+/*
+ * The RDMA core of newer kernels asks for the right in the namespace of the RDMA device.
+ * That may be another one than the netdev's, whose frames these are.
+ */
+bool shca_qp_may_be_raw(const struct shca_dev *dev)
+{
+	return ns_capable(dev->snet->net->user_ns, CAP_NET_RAW);
+}
+
 /* Return: does a QP of this type exist, for a process or a kernel consumer? */
 static bool shca_qp_has_type(const struct shca_dev *dev, enum ib_qp_type type,
 			     bool is_user)
@@ -223,6 +234,9 @@ static int shca_qp_check_init(struct shca_dev *dev,
 	if (!shca_qp_has_type(dev, init->qp_type, is_user))
 		return shca_refuse(dev, 0, -EOPNOTSUPP,
 				   "the device does not support this QP type");
+	if (init->qp_type == IB_QPT_RAW_PACKET && !shca_qp_may_be_raw(dev))
+		return shca_refuse(dev, 0, -EPERM,
+				   "CAP_NET_RAW is missing in the network namespace of the netdev");
 	if (init->create_flags)
 		return shca_refuse(dev, 0, -EOPNOTSUPP,
 				   "the device does not support these create_flags");

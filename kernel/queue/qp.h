@@ -365,6 +365,13 @@ struct shca_qp *shca_qp_get(struct ib_qp *ibqp);
 bool shca_qp_may_watch(const struct ib_qp *ibqp);
 
 /**
+ * shca_qp_may_be_raw() - may this process have frames of the device's netdev?
+ *
+ * Context: process.
+ */
+bool shca_qp_may_be_raw(const struct shca_dev *dev);
+
+/**
  * struct shca_wq - a work queue of verbs (ibv_create_wq), allocated by us
  * @qp:		its receive side, in a QP of which the rest lies idle
  */
