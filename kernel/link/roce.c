@@ -675,8 +675,8 @@ static bool shca_netdev_of(const struct shca_dev *dev, struct net_device *ndev,
 }
 
 /*
- * Does @dev have this address?  @in: the netdev of arrival. A VLAN and its parent may
- * have the same link-local address, and then it decides.
+ * Does @dev have this address?  @in: the netdev of arrival, or NULL if it has gone. A
+ * VLAN and its parent may have the same link-local address, and then it decides.
  */
 static bool shca_has_addr4(const struct shca_dev *dev, __be32 addr, u16 *vlan)
 {
@@ -689,7 +689,7 @@ static bool shca_has_addr6(const struct shca_dev *dev, const struct in6_addr *ad
 	struct net *net = dev->snet->net;
 	struct net_device *ndev = in;
 
-	if (!ipv6_chk_addr(net, addr, ndev, 1))
+	if (!ndev || !ipv6_chk_addr(net, addr, ndev, 1))
 		ndev = dev->ndev;
 	if (!ipv6_chk_addr(net, addr, ndev, 1))
 		ndev = ipv6_dev_find(net, addr, NULL);

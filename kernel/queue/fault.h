@@ -29,6 +29,7 @@ struct shca_send_wr;
  * @rx:		it was received, otherwise it is to leave
  * @av:		where to, if it leaves
  * @idx: @off: @len:	of a received batch, see shca_rx_again()
+ * @ifindex:	of the netdev of its arrival, which may go meanwhile; 0: none
  */
 struct shca_held {
 	struct list_head node;
@@ -44,6 +45,7 @@ struct shca_held {
 			unsigned int idx;
 			u32 off;
 			u32 len;
+			int ifindex;
 		};
 	};
 };

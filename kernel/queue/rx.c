@@ -6,12 +6,15 @@
  */
 #include "rx.h"
 
+#include <linux/netdevice.h>
+#include <linux/rcupdate.h>
 #include <linux/skbuff.h>
 #include <linux/slab.h>
 #include <rdma/ib_verbs.h>
 
 #include "../base/counters.h"
 #include "../base/dev.h"
+#include "../base/netns.h"
 #include "../base/trace.h"
 #include "../base/trace_payload.h"
 #include "../core/headers.h"
@@ -640,6 +643,7 @@ static void shca_rx_hold(struct shca_rx_walk *rx, const struct shca_rx_seg *seg,
 	/* It may outlive its netdev, and the route it has come by. */
 	skb_dst_drop(skb);
 	nf_reset_ct(skb);
+	held->ifindex = skb->dev ? skb->dev->ifindex : 0;
 	skb->dev = NULL;
 	held->skb = skb;
 	held->dev = qp->dev;
@@ -660,8 +664,13 @@ void shca_rx_again(struct shca_held *held)
 	};
 
 	held->dev->link->keep(held->dev, held->skb, held->len, false);
+	/* The address of a datagram may be one of its netdev only. */
+	rcu_read_lock();
+	held->skb->dev = dev_get_by_index_rcu(held->dev->snet->net,
+					      held->ifindex);
 	shca_rx_packets(held->dev->link, held->dev->snet, NULL, held->skb,
 			held->len, &alone);
+	rcu_read_unlock();
 	kfree(held);
 }
 

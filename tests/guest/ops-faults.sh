@@ -187,6 +187,35 @@ check save.words.traffic pingpong
 check save.words eval '[ "$(fault save)" = "dev=shca_a do=ecn type=send" ]'
 run fault del all
 
+# ---- datagrams that wait arrive, also by IPv6: those of a UD QP, and of QP1
+
+gid6_a=$(gid_index shca_a "$ip6_a") gid6_b=$(gid_index shca_b "$ip6_b")
+datagrams() {
+	between_pair timeout $((20 * slow)) ibv_ud_pingpong -d shca_b -g "$gid6_b" -s 64 -n 50 -- \
+		timeout $((20 * slow)) ibv_ud_pingpong -d shca_a -g "$gid6_a" -s 64 -n 50 ADDRESS
+}
+connects() {
+	local pid status=0
+	ip netns exec $ns_b rping -s -C 1 -a "$ip6_b" >/tmp/rping 2>&1 &
+	pid=$!
+	wait_for 10 eval "in_b rdma resource show cm_id | grep -q 'state LISTEN.* pid $pid '" || status=1
+	[ $status != 0 ] || in_a timeout $((20 * slow)) rping -c -C 1 -a "$ip6_b" || status=1
+	[ $status = 0 ] || kill $pid
+	wait $pid
+	cat /tmp/rping
+	return $status
+}
+for words in 'do=delay delay=1ms' 'do=reorder every=2 by=1'; do
+	name=${words%% *} name=${name#do=}
+	run fault del all
+	# shellcheck disable=SC2086 # words
+	run fault add dev=shca_a dir=rx type=send $words
+	check "late6.$name.datagrams" datagrams
+	check "late6.$name.hits" eval '[ "$(hits_of "$name")" -gt 10 ]'
+	check "late6.$name.connection_manager" connects
+done
+run fault del all
+
 # ---- profiles: files that come with the tool
 
 # count DEVICE NAME : a counter of its port
