@@ -93,7 +93,7 @@ static int shca_query_pkey(struct ib_device *ibdev, u32 port, u16 index,
 }
 
 /* QP1 and rdma_cm use the default partition, so it is permanent (annex A16.5). */
-int shca_dev_set_pkey(struct shca_dev *dev, u32 index, u16 pkey)
+void shca_dev_set_pkey(struct shca_dev *dev, u32 index, u16 pkey)
 {
 	struct ib_event ev = {
 		.device = &dev->ibdev,
@@ -101,13 +101,8 @@ int shca_dev_set_pkey(struct shca_dev *dev, u32 index, u16 pkey)
 		.event = IB_EVENT_PKEY_CHANGE,
 	};
 
-	if (dev->ib)	/* the subnet manager's */
-		return -EOPNOTSUPP;
-	if (!index || index >= shca_limit(dev, PKEYS))
-		return -EINVAL;
 	if (xchg(&dev->pkeys[index], pkey) != pkey)
 		ib_dispatch_event(&ev);
-	return 0;
 }
 
 static int shca_port_immutable(struct ib_device *ibdev, u32 port,

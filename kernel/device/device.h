@@ -7,11 +7,11 @@
 
 /**
  * shca_dev_set_pkey() - set an entry of the P_Key table; tells consumers
+ * @index:	from 1 on, in the table of a RoCE device; the caller has checked that
  *
  * Context: may sleep.
- * Return: 0, or -EINVAL for entry 0 and beyond the table.
  */
-int shca_dev_set_pkey(struct shca_dev *dev, u32 index, u16 pkey);
+void shca_dev_set_pkey(struct shca_dev *dev, u32 index, u16 pkey);
 
 /**
  * shca_newlink() - rdma link add; struct rdma_link_ops.newlink

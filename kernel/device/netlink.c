@@ -317,11 +317,52 @@ static void shca_genl_set_modes(const struct genl_info *info,
 	shca_genl_set_mode(info->attrs[SHCA_A_LINT], &dev->lint);
 }
 
+/*
+ * All that can be refused before something is set, but path host: that comes first of
+ * what is set. So a request that fails has changed nothing.
+ * Return: 0, or an errno with an extack message.
+ */
+static int shca_genl_check_set(const struct genl_info *info,
+			       const struct shca_dev *dev)
+{
+	const struct nlattr *index = info->attrs[SHCA_A_PKEY_INDEX];
+	const struct nlattr *peers = info->attrs[SHCA_A_PEERS];
+	const struct nlattr *path = info->attrs[SHCA_A_PATH];
+	const struct nlattr *pkey = info->attrs[SHCA_A_PKEY];
+
+	if (!path && !pkey && !index && !peers && !shca_genl_has_mode(info)) {
+		NL_SET_ERR_MSG(info->extack, "no setting given");
+		return -EINVAL;
+	}
+	if (!pkey != !index) {
+		NL_SET_ERR_MSG(info->extack,
+			       "a P_Key and its index must be given together");
+		return -EINVAL;
+	}
+	if (peers && (!path || nla_get_u8(path) != SHCA_PATH_HOST)) {
+		NL_SET_ERR_MSG_ATTR(info->extack, peers,
+				    "only path host has peers");
+		return -EINVAL;
+	}
+	if (index && dev->ib) {
+		NL_SET_ERR_MSG_ATTR(info->extack, index,
+				    "pkey: the subnet manager sets those of an InfiniBand port");
+		return -EOPNOTSUPP;
+	}
+	/* (the policy has refused index 0, that of the default partition) */
+	if (index && nla_get_u16(index) >= shca_limit(dev, PKEYS)) {
+		NL_SET_ERR_MSG_ATTR(info->extack, index,
+				    "pkey: the P_Key table of the device is shorter");
+		return -EINVAL;
+	}
+	return 0;
+}
+
 static int shca_dev_set_doit(struct sk_buff *skb, struct genl_info *info)
 {
 	struct shca_dev *dev = shca_genl_dev(info);
-	struct nlattr *path, *index, *pkey;
-	int err = 0;
+	const struct nlattr *path, *index, *pkey;
+	int err;
 
 	if (IS_ERR(dev))
 		return PTR_ERR(dev);
@@ -330,28 +371,15 @@ static int shca_dev_set_doit(struct sk_buff *skb, struct genl_info *info)
 	path = info->attrs[SHCA_A_PATH];
 	index = info->attrs[SHCA_A_PKEY_INDEX];
 	pkey = info->attrs[SHCA_A_PKEY];
-	if (!path && !pkey && !index && !info->attrs[SHCA_A_PEERS] &&
-	    !shca_genl_has_mode(info)) {
-		NL_SET_ERR_MSG(info->extack, "no setting given");
-		err = -EINVAL;
-	} else if (!pkey != !index) {
-		NL_SET_ERR_MSG(info->extack,
-			       "a P_Key and its index must be given together");
-		err = -EINVAL;
-	}
-	if (!err && info->attrs[SHCA_A_PEERS] &&
-	    (!path || nla_get_u8(path) != SHCA_PATH_HOST)) {
-		NL_SET_ERR_MSG_ATTR(info->extack, info->attrs[SHCA_A_PEERS],
-				    "only path host has peers");
-		err = -EINVAL;
-	}
+	err = shca_genl_check_set(info, dev);
 	if (!err && path)
 		err = shca_genl_set_path(skb, info, dev, nla_get_u8(path));
-	if (!err)
+	if (!err) {
 		shca_genl_set_modes(info, dev);
-	if (!err && pkey)
-		err = shca_dev_set_pkey(dev, nla_get_u16(index),
-					nla_get_u16(pkey));
+		if (pkey)
+			shca_dev_set_pkey(dev, nla_get_u16(index),
+					  nla_get_u16(pkey));
+	}
 	ib_device_put(&dev->ibdev);
 	return err;
 }

@@ -104,3 +104,10 @@ check extack_unknown_attribute raw 2 "2=$(hex shca_a)" 99=00
 check extack_name_too_long raw 2 "2=$(hex "$(printf 'x%.0s' {1..300})")" 5=01
 check extack_read_only_attribute raw 2 "2=$(hex shca_a)" 3=01000000 5=01
 check nothing_was_changed_by_hand path_is auto
+
+# Two settings in one request, and the second cannot be had: neither is set.
+run in_a rdma link add shib_a type softhca_ib netdev veth_a
+at_exit rdma link delete shib_a
+check pkey_of_infiniband refused 1 'pkey: the subnet manager sets those of an InfiniBand port' in_a softhca dev set shib_a pkey 1 0x8001
+check extack_path_and_pkey raw 2 "2=$(hex shib_a)" 5=01 7=0100 8=0180
+check path_and_pkey_set_nothing eval 'in_a softhca dev show shib_a | grep "path auto"'
