@@ -33,6 +33,7 @@
 #include "../../uapi/softhca-ops.h"
 #include "../base/compat.h"
 #include "../base/fault.h"
+#include "../base/netns.h"
 #include "../base/trust.h"
 #include "../base/udata.h"
 #include "../link/ah.h"
@@ -477,14 +478,28 @@ static bool shca_dev_has_twin(const struct shca_dev *dev,
 	return false;
 }
 
-/* RTNL ensures that no NETDEV_UNREGISTER is missed from here on. */
+/*
+ * Is the netdev still where @dev is? Another namespace cannot end before the device
+ * does, and nothing would remove the device then. @old: it is made anew for the
+ * namespace of the former one.
+ */
+static bool shca_dev_has_netdev(const struct shca_dev *dev,
+				const struct shca_dev *old)
+{
+	ASSERT_RTNL();
+	return dev->ndev->reg_state == NETREG_REGISTERED &&
+	       net_eq(dev_net(dev->ndev), dev->snet->net) &&
+	       (!old || old->snet == dev->snet);
+}
+
+/* RTNL ensures that no NETDEV_UNREGISTER is missed from here on, nor a move. */
 static int shca_dev_publish(struct shca_dev *dev, const struct shca_dev *old)
 {
 	int err = 0;
 
 	rtnl_lock();
 	mutex_lock(&shca_dev_lock);
-	if (dev->ndev->reg_state != NETREG_REGISTERED)
+	if (!shca_dev_has_netdev(dev, old))
 		err = -ENODEV;
 	else if (shca_dev_has_twin(dev, old))
 		err = -EBUSY;
@@ -731,7 +746,7 @@ static void shca_netdev_event(struct shca_dev *dev, unsigned long event)
 {
 	lockdep_assert_held(&shca_dev_lock);
 	if (!ib_device_try_get(&dev->ibdev)) {
-		/* not registered yet, or unregistered already */
+		/* not registered yet, or unregistered, or between two namespaces */
 		if (event == NETDEV_UNREGISTER)
 			dev->gone = true;
 		return;

@@ -144,6 +144,9 @@ int shca_renew(struct shca_dev *dev, const struct shca_personality *personality,
 		goto busy;
 	renewal.heir = shca_dev_make(dev->ndev, dev->link, personality, dev);
 	if (IS_ERR(renewal.heir)) {
+		if (PTR_ERR(renewal.heir) == -ENODEV)
+			NL_SET_ERR_MSG(extack,
+				       "the netdev is being removed, or moved to another network namespace");
 		shca_renew_reopen(dev);
 		ib_device_put(&dev->ibdev);
 		return PTR_ERR(renewal.heir);
