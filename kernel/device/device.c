@@ -794,6 +794,24 @@ static struct notifier_block shca_netdev_nb = {
 /* ---- device removal ------------------------------------------------------- */
 
 /*
+ * The netdev may have gone or changed while the device was disabled, on its way to another
+ * RDMA namespace. The notifier has only noted the former. RTNL after the RDMA core's locks,
+ * as in IPoIB's client.
+ */
+static void shca_client_catch_up(struct shca_dev *dev)
+{
+	rtnl_lock();
+	mutex_lock(&shca_dev_lock);
+	/* The RDMA core's work waits until this call has returned. */
+	if (dev->gone)
+		ib_unregister_device_queued(&dev->ibdev);
+	else
+		shca_port_update(dev);
+	mutex_unlock(&shca_dev_lock);
+	rtnl_unlock();
+}
+
+/*
  * A client of our own devices. Clients lose a device in the reverse order of
  * registration. ib_uverbs, on which this module depends, has registered before
  * us. So this client is called before the objects of processes are destroyed.
@@ -806,6 +824,7 @@ static int shca_client_add(struct ib_device *ibdev)
 	WRITE_ONCE(to_shca_dev(ibdev)->removing, false);
 	shca_fault_start_dev(to_shca_dev(ibdev));
 	shca_ib_start(to_shca_dev(ibdev));
+	shca_client_catch_up(to_shca_dev(ibdev));
 	return 0;
 }
 

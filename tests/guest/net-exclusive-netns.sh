@@ -149,6 +149,26 @@ check move.packets_leave_by_the_netdev many_packets
 kill "${holder[both]}" "${holder[stays]}"
 wait "${holder[both]}" "${holder[stays]}"
 
+# ---- exclusive: the netdev leaves while the device is between two namespaces, and so the
+# RDMA core has it disabled: it goes all the same
+run ip netns add shca-x
+nowhere() { ! in_a rdma dev show shca_a 2>/dev/null && ! in_b rdma dev show shca_a 2>/dev/null; }
+netdev_leaves_between() {
+	local i pid
+	for i in {0..9}; do
+		ip netns exec $ns_b rdma dev set shca_a netns $ns_a &
+		pid=$!
+		sleep "0.0$i"
+		in_a ip link set veth_a netns shca-x || return
+		wait $pid
+		wait_for $removal_seconds nowhere || { rdma system; in_a rdma dev; in_b rdma dev; return 1; }
+		back && add_there shca_a veth_a $ns_a && in_a rdma dev set shca_a netns $ns_b || return
+	done
+}
+check move.netdev_leaves_between netdev_leaves_between
+run ip netns del shca-x
+run configure $ns_a veth_a $ip4_a $ip6_a
+
 # ---- exclusive: a's namespace goes, with the netdev: so does the device in b
 namespace_delete() { ip netns del $ns_a && wait_for $removal_seconds eval "! in_b rdma dev show shca_a"; }
 hold_in $ns_b last -d shca_a --idle
