@@ -221,11 +221,15 @@ static bool shca_gro_append(struct sk_buff *p, struct sk_buff *skb)
 	    (off > skb_headlen(skb) &&
 	     skb_frag_size(&skb_shinfo(skb)->frags[0]) < off - skb_headlen(skb)))
 		return false;
+	/*
+	 * Senders on this machine may have charged them to their sockets, by a truesize
+	 * that changes here. The socket would be given back what it was not charged.
+	 */
+	skb_orphan(p);
+	skb_orphan(skb);
 	if (shca_gro_frags_fit(p, skb, off)) {
 		p->truesize += shca_gro_move_frags(p, skb, off);
 	} else {
-		/* A sender on this machine may have charged it to its socket. */
-		skb_orphan(skb);
 		p->truesize += shca_gro_chain(p, skb, off);
 	}
 	p->data_len += len;
