@@ -55,9 +55,9 @@ static void req_sample_rtt(struct shca_req *req, u32 nr, u64 now)
 /*
  * Something was sent again since the timed packet, and all before that is acknowledged now.
  * The answer may be that of the first copy or of the second, or of the end of a repair.
- * What comes within half of the least round trip of the second copy is that of the first.  (Of
- * one that is smoothed, which has waited behind others, more would: a loss that was waited for
- * would make it longer, and the next wait with it.)  After a time-out it is a guess, which is
+ * What comes within half of the least round trip of the second copy is that of the first.  (The
+ * smoothed one may be longer than the way, by a queue.  By that a loss that was waited for
+ * would make it longer still, and the next wait, too.)  After a time-out it is a guess, which is
  * better than none: a path that is slower than the time-out would stay unknown.
  */
 static void req_sample_in_order(struct shca_req *req, u64 now)

@@ -227,11 +227,10 @@ static bool shca_gro_append(struct sk_buff *p, struct sk_buff *skb)
 	 */
 	skb_orphan(p);
 	skb_orphan(skb);
-	if (shca_gro_frags_fit(p, skb, off)) {
+	if (shca_gro_frags_fit(p, skb, off))
 		p->truesize += shca_gro_move_frags(p, skb, off);
-	} else {
+	else
 		p->truesize += shca_gro_chain(p, skb, off);
-	}
 	p->data_len += len;
 	p->len += len;
 	NAPI_GRO_CB(p)->count++;

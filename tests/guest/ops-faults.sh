@@ -296,7 +296,7 @@ if mount -t cgroup2 none "$cgroups"; then
 	at_exit rmdir "$cgroups"/'back\slash"'
 	json_name() {
 		fault add dev=shca_a do=drop 'cgroup=/back\slash"' && fault list --json >/tmp/rules.json && fault del all &&
-			python3 -c 'import json; rules = json.load(open("/tmp/rules.json")); print(rules); assert rules[0]["cgroup"] == "/back\\slash\""'
+			python3 -c 'import json; rules = json.load(open("/tmp/rules.json")); print(rules[-1]); assert rules[-1]["cgroup"] == "/back\\slash\""'
 	}
 	check json_of_any_name json_name
 fi

@@ -4,13 +4,14 @@
 # On-demand regions while memory is swapped, merged (KSM), made of huge pages and
 # compacted: their contents are verified all the time (tests/userspace/verbs/odp_pressure).
 #
-# PRESSURE_SECONDS (make soak: 600, else 15)
+# PRESSURE_SECONDS (make soak: 600, else 15, and with checkers 60)
 # timeout: 240
 # soak: yes
 . "$(dirname "$0")/lib.sh"
 . "$(dirname "$0")/scenario"
 
 export ODP_SECONDS=${PRESSURE_SECONDS:-${SHCA_SOAK:+600}}
+export ODP_SECONDS=${ODP_SECONDS:-${checkers:+60}}
 export ODP_SECONDS=${ODP_SECONDS:-15}
 mm=/sys/kernel/mm
 

@@ -528,8 +528,8 @@ static void check_port(const struct patient *p, const struct in6_addr *gid)
 }
 
 /*
- * An InfiniBand port needs its peer and a subnet manager, but no IP address: its GIDs are
- * made of GUIDs, and its packets are not UDP.
+ * An InfiniBand port needs its peer and a subnet manager. It needs no IP address: its GIDs
+ * are made of GUIDs, and its packets are not UDP.
  */
 static void check_subnet(const struct patient *p)
 {

@@ -137,6 +137,7 @@ static int read_file(const char *command, const char *name, char **more, int nr_
 	char line[RULE_SIZE];
 	const char *where;
 	int number = 0, status = 0;
+	size_t size;
 
 	*rules = NULL;
 	if (!file)
@@ -148,12 +149,13 @@ static int read_file(const char *command, const char *name, char **more, int nr_
 					  RULE_SIZE - 2);
 			break;
 		}
-		*rules = calloc(1, sizeof(**rules) + strlen(line) + 1);
+		size = strlen(line) + 1;
+		*rules = calloc(1, sizeof(**rules) + size);
 		if (!*rules) {
 			status = fail("out of memory");
 			break;
 		}
-		strcpy((*rules)->line, line);
+		memcpy((*rules)->line, line, size);
 		(*rules)->number = number;
 		status = read_rule(where, *rules, more, nr_more);
 		rules = &(*rules)->next;
