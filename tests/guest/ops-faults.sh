@@ -206,13 +206,13 @@ connects() {
 	return $status
 }
 for words in 'do=delay delay=1ms' 'do=reorder every=2 by=1'; do
-	name=${words%% *} name=${name#do=}
+	rule=${words%% *} rule=${rule#do=}
 	run fault del all
 	# shellcheck disable=SC2086 # words
 	run fault add dev=shca_a dir=rx type=send $words
-	check "late6.$name.datagrams" datagrams
-	check "late6.$name.hits" eval '[ "$(hits_of "$name")" -gt 10 ]'
-	check "late6.$name.connection_manager" connects
+	check "late6.$rule.datagrams" datagrams
+	check "late6.$rule.hits" eval '[ "$(hits_of "$rule")" -gt 10 ]'
+	check "late6.$rule.connection_manager" connects
 done
 run fault del all
 
