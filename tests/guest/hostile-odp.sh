@@ -176,7 +176,15 @@ if [ -e /dev/fuse ]; then
 	others_register() { rate >/dev/null; }
 	check orphans.others_register others_register
 	end_neverfs
-	check orphans.register_again ends orphans
+	# (once the workers have ended, which takes them a moment)
+	again() {
+		as_nobody again shca_a sparse 0
+		wait_for 10 eval 'grep -q ^written /tmp/odp.again || ! kill -0 "${nobody[again]}"'
+		killed again
+		grep -q ^written /tmp/odp.again
+	}
+	check orphans.register_again wait_for 20 again
+	check orphans.process_ends ends orphans
 
 	start_neverfs
 	as_nobody fault shca_a fault $folder/file
