@@ -191,8 +191,8 @@ run fault del all
 
 gid6_a=$(gid_index shca_a "$ip6_a") gid6_b=$(gid_index shca_b "$ip6_b")
 datagrams() {
-	between_pair timeout $((20 * slow)) ibv_ud_pingpong -d shca_b -g "$gid6_b" -s 64 -n 50 -- \
-		timeout $((20 * slow)) ibv_ud_pingpong -d shca_a -g "$gid6_a" -s 64 -n 50 ADDRESS
+	between_pair timeout $((20 * slow)) ibv_ud_pingpong -d shca_b -g "$gid6_b" -s 64 -n 30 -- \
+		timeout $((20 * slow)) ibv_ud_pingpong -d shca_a -g "$gid6_a" -s 64 -n 30 ADDRESS
 }
 connects() {
 	local pid status=0
