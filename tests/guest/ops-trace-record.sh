@@ -122,6 +122,10 @@ followed() {
 }
 check follows_a_request followed
 check removed_device eval 'rdma link delete shca_a && softhca trace show lossy.dat >again.txt && cmp again.txt lossy.txt'
+marked() { # until there was traffic
+	nsenter --net="/run/netns/$ns_a" softhca trace record -o marked.dat -- sleep 0.3 &&
+		softhca trace show marked.dat -o marked.pcapng && [ "$(wc -c <marked.pcapng)" -gt 2000 ]
+}
 # (the program's queue pairs end in error)
 goes_meanwhile() {
 	local pid
@@ -129,7 +133,7 @@ goes_meanwhile() {
 	run wait_for 10 gid_index shca_a "$ip4_a"
 	start_traffic gone shca_a shca_b -f 4 -u 14
 	# (marks tell of queue pairs that are there before; of this network namespace)
-	run nsenter --net="/run/netns/$ns_a" softhca trace record -o marked.dat -- sleep 0.3
+	run wait_for 20 marked
 	softhca trace record -o gone.dat 2>gone.err &
 	pid=$!
 	wait_for 20 grep -q 'Ctrl-C' gone.err || return
