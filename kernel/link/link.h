@@ -82,6 +82,7 @@ struct shca_av {
  *		had left it by then
  * @stopped:	and it was stopped then
  * @lane:	of the last packet, on an InfiniBand link
+ * @heard:	what the peer has sent since the last packet shows that packets reach it
  *
  * The lock of the side that owns it protects it. It is validated again for each
  * packet.
@@ -94,6 +95,7 @@ struct shca_route {
 	u64 looked_ns;
 	u64 left;
 	bool stopped;
+	bool heard;
 	u8 lane;
 };
 

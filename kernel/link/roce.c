@@ -579,6 +579,11 @@ static int shca_roce_xmit(struct shca_dev *dev, const struct shca_av *av,
 	}
 	shca_neigh_keep(dev, av, dst);
 	skb_dst_set(skb, dst_clone(dst));
+	/* The host need not ask the neighbour then (RFC 4861 7.3.1), as with TCP. */
+	if (route->heard) {
+		route->heard = false;
+		skb_set_dst_pending_confirm(skb, 1);
+	}
 	/* The MTU may shrink from here on; even then send no "packet too big". */
 	skb->ignore_df = 1;
 	shca_push_headers(av, skb);

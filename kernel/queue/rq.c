@@ -246,10 +246,12 @@ enum shca_verdict shca_rq_accept(struct shca_qp *qp, const struct shca_pkt *pkt,
 	shca_rq_xrc_drop(&qp->rq);
 	news->events |= out.events;
 	shca_count_rx(qp, verdict);
-	if (verdict == SHCA_RX_OK)
+	if (verdict == SHCA_RX_OK) {
+		qp->rq.side.route.heard = true;
 		shca_count_request(qp, pkt->opcode);
-	else if (!out.has_wc)	/* whose completion says more */
+	} else if (!out.has_wc) {	/* whose completion says more */
 		shca_rq_judged(qp, pkt, verdict, out.wc.vendor_err);
+	}
 	trace_shca_rx_verdict(qp->qpn, pkt, verdict);
 	return verdict;
 }

@@ -658,6 +658,8 @@ enum shca_verdict shca_sq_accept(struct shca_qp *qp, const struct shca_pkt *pkt,
 	if (unlikely(verdict == SHCA_RX_BAD_RESPONSE))
 		shca_fate_packet(&qp->sq.side, pkt, verdict,
 				 SHCA_VERR_RESPONSE);
+	if (verdict == SHCA_RX_OK)
+		qp->sq.side.route.heard = true;
 	shca_count_rx(qp, verdict);
 	trace_shca_rx_verdict(qp->qpn, pkt, verdict);
 	return verdict;
