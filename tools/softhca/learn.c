@@ -86,8 +86,8 @@ static const struct lesson lessons[] = {
 		.see = "Marked packets draw notifications (CNPs), which slow the senders down before the queue overflows.",
 		.before = {
 			"ip link set dev veth0 gso_max_segs 1",
-			"tc qdisc replace dev veth0 root handle 1: tbf rate 20mbit burst 10kb limit 2000kb",
-			"tc qdisc add dev veth0 parent 1:1 handle 2: red limit 600kb min 20kb max 60kb avpkt 1100 burst 30 probability 0.1 bandwidth 20mbit ecn",
+			"tc qdisc replace dev veth0 root handle 1: tbf rate 5mbit burst 10kb limit 2000kb",
+			"tc qdisc add dev veth0 parent 1:1 handle 2: red limit 600kb min 20kb max 60kb avpkt 1100 burst 30 probability 0.1 bandwidth 5mbit ecn",
 		},
 		.after = "tc qdisc del dev veth0 root; ip link set dev veth0 gso_max_segs 65535",
 	}, {
