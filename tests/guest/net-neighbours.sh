@@ -18,11 +18,12 @@ done
 lasts=5
 
 lose_questions() {
-	local ns
-	for ns in "$ns_a" "$ns_b"; do
-		ip netns exec "$ns" nft 'add table arp own; add chain arp own in { type filter hook input priority 0; policy drop; };
-			add table ip6 own; add chain ip6 own in { type filter hook input priority 0; };
-			add rule ip6 own in icmpv6 type { nd-neighbor-solicit, nd-neighbor-advert } drop' || return
+	local end
+	for end in a b; do
+		ip netns exec shca-$end nft "add table netdev own;
+			add chain netdev own in { type filter hook ingress device veth_$end priority 0; };
+			add rule netdev own in ether type arp drop;
+			add rule netdev own in icmpv6 type { nd-neighbor-solicit, nd-neighbor-advert } drop" || return
 	done
 }
 answer_questions() { in_a nft flush ruleset && in_b nft flush ruleset; }
