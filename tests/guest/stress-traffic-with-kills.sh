@@ -35,7 +35,8 @@ begin_one() {
 	setsid "$test_programs/${words[0]}" "${words[@]:1}" >"/tmp/victim.$1" 2>&1 &
 	pid_of[$1]=$!
 }
-kill_one() { kill -KILL -- "-${pid_of[$1]}" 2>/dev/null; wait "${pid_of[$1]}"; } 2>/dev/null
+# (one that has just begun may not have its session yet)
+kill_one() { kill -KILL -- "-${pid_of[$1]}" || kill -KILL "${pid_of[$1]}"; wait "${pid_of[$1]}"; } 2>/dev/null
 end=$((SECONDS + ${seconds:-25})) kills=0
 for i in "${!victims[@]}"; do begin_one "$i"; done
 while [ $SECONDS -lt $end ] || [ $kills -lt 10 ]; do
