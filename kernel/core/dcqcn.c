@@ -33,11 +33,19 @@ static u32 dcqcn_decay(u32 value, u32 g, u64 n)
 	return result;
 }
 
+/* Of alpha: a round trip, or it would fall between the marks of a slow link. */
+static u64 dcqcn_period(const struct shca_dcqcn *dc,
+			const struct shca_cc_params *params)
+{
+	return max_t(u64, READ_ONCE(params->rp_dce_tcp_rtt) * NS_PER_US,
+		     dc->round_ns);
+}
+
 /* Periods that have passed: a CNP, if one came, came in the first. */
 static void dcqcn_alpha(struct shca_dcqcn *dc,
 			const struct shca_cc_params *params, u64 now)
 {
-	u64 period = READ_ONCE(params->rp_dce_tcp_rtt) * NS_PER_US;
+	u64 period = dcqcn_period(dc, params);
 	u32 g = READ_ONCE(params->rp_dce_tcp_g);
 	u64 n;
 
@@ -111,6 +119,8 @@ void shca_dcqcn_sent(struct shca_dcqcn *dc, const struct shca_cc_params *params,
 
 	dcqcn_alpha(dc, params, now);
 	dcqcn_by_time(dc, params, now);
+	if (now < dc->calm_at)
+		return;
 	dc->bytes += bytes;
 	if (!dc->rate || !stage || dc->bytes < stage)
 		return;
@@ -135,7 +145,7 @@ static void dcqcn_first(struct shca_dcqcn *dc,
 	dc->target = dc->rate;
 	dc->alpha = READ_ONCE(params->rp_initial_alpha_value) <<
 		    (SHCA_DCQCN_ALPHA_SHIFT - 10);
-	dc->alpha_at = now + READ_ONCE(params->rp_dce_tcp_rtt) * NS_PER_US;
+	dc->alpha_at = now + dcqcn_period(dc, params);
 }
 
 static void dcqcn_cut(struct shca_dcqcn *dc,
@@ -150,28 +160,40 @@ static void dcqcn_cut(struct shca_dcqcn *dc,
 	dc->rate = max_t(u64, max_t(u64, rate, least), floor);
 }
 
+/*
+ * A CNP: stages begin anew, but not within a round trip.  Behind a slow link the next mark
+ * may be so far away, and a cut takes so long to show in the queue.
+ */
+static void dcqcn_restart(struct shca_dcqcn *dc,
+			  const struct shca_cc_params *params, u64 now)
+{
+	dc->by_time = 0;
+	dc->by_bytes = 0;
+	dc->bytes = 0;
+	dc->calm_at = now + dc->round_ns;
+	dc->rise_at = dc->calm_at + READ_ONCE(params->rp_time_reset) * NS_PER_US;
+}
+
 void shca_dcqcn_cnp(struct shca_dcqcn *dc, const struct shca_cc_params *params,
 		    u64 measured, u64 rtt_ns, u64 now)
 {
-	if (dc->rate) {
-		dcqcn_alpha(dc, params, now);
-		dcqcn_by_time(dc, params, now);
-	}
+	bool rose;
+
+	dcqcn_alpha(dc, params, now);
+	dcqcn_by_time(dc, params, now);
 	dc->marked = true;
+	dc->round_ns = max_t(u64, rtt_ns,
+			     READ_ONCE(params->rp_rate_reduce_monitor_period) * NS_PER_US);
+	rose = dc->by_time;
+	dcqcn_restart(dc, params, now);
 	if (now < dc->cut_at)
 		return;
 	if (!dc->rate)
 		dcqcn_first(dc, params, measured, now);
 	else if (READ_ONCE(params->rp_clamp_tgt_rate) ||
-		 (READ_ONCE(params->rp_clamp_tgt_rate_ati) && dc->by_time))
+		 (READ_ONCE(params->rp_clamp_tgt_rate_ati) && rose))
 		dc->target = dc->rate;
 	dcqcn_cut(dc, params);
-	dc->by_time = 0;
-	dc->by_bytes = 0;
-	dc->bytes = 0;
-	dc->rise_at = now + READ_ONCE(params->rp_time_reset) * NS_PER_US;
 	/* Packets sent before the cut draw CNPs for a round trip. */
-	dc->cut_at = now + max_t(u64, rtt_ns,
-				 READ_ONCE(params->rp_rate_reduce_monitor_period) *
-				 NS_PER_US);
+	dc->cut_at = now + dc->round_ns;
 }

@@ -9,9 +9,12 @@
  * increase).  Parameters have the names and units of mlx5 (debugfs cc_params).
  *
  * What differs from an adapter: round trips of software are long, so the rate falls once
- * in a smoothed round trip at most.  It would otherwise fall many times for one full
- * queue.  Presets of time constants are larger for the same reason.  Stages by time are
- * the same for all senders, which makes their shares equal.
+ * in a smoothed round trip at most, and rises in none that follows a CNP.  It would
+ * otherwise fall many times for one full queue, and be back before the queue shows it.
+ * Presets of time constants are larger for the same reason.  By default there are no
+ * stages by bytes: 32,767 bytes are sent much faster than CNPs come, and a fast sender has
+ * more such stages than a slow one.  Stages by time are the same for all senders, which
+ * makes their shares equal.
  *
  * Nothing here has a timer: periods that have passed are made up for at the next event.
  */
@@ -39,7 +42,7 @@
  * @rp_min_rate:	Mbit/s
  * @rp_rate_to_set_on_first_cnp: Mbit/s; 0: the rate that was measured
  * @rp_dce_tcp_g:	weight of the former alpha, of 1024
- * @rp_dce_tcp_rtt:	microseconds between two updates of alpha
+ * @rp_dce_tcp_rtt:	microseconds between two updates of alpha, at least
  * @rp_rate_reduce_monitor_period: microseconds between two cuts, at least
  * @rp_initial_alpha_value: of 1023
  * @rp_gd:		a CNP takes alpha / 2^rp_gd of the rate
@@ -54,7 +57,7 @@
 	X(rp_clamp_tgt_rate,		1, 0, 1)		\
 	X(rp_clamp_tgt_rate_ati,	1, 0, 1)		\
 	X(rp_time_reset,		300, 1, 131071)		\
-	X(rp_byte_reset,		32767, 0, 32767)	\
+	X(rp_byte_reset,		0, 0, 32767)		\
 	X(rp_threshold,			5, 1, 31)		\
 	X(rp_ai_rate,			5, 1, 100000)		\
 	X(rp_max_rate,			0, 0, 400000)		\
@@ -66,7 +69,7 @@
 	X(rp_dce_tcp_rtt,		1000, 1, 131071)		\
 	X(rp_rate_reduce_monitor_period, 4, 1, 131071)		\
 	X(rp_initial_alpha_value,	1023, 1, 1023)		\
-	X(rp_gd,			11, 10, 15)		\
+	X(rp_gd,			12, 10, 15)		\
 	X(np_min_time_between_cnps,	50, 0, 4095)		\
 	X(delay_target,			1000, 1, 1000000)
 
@@ -89,6 +92,8 @@ extern const struct shca_cc_params shca_cc_presets;
  * @alpha_at:	the next update of alpha is due
  * @rise_at:	the stage by time ends
  * @cut_at:	no CNP before counts for the rate
+ * @calm_at:	a stage may begin
+ * @round_ns:	the round trip at the last CNP
  * @bytes:	sent in this stage by bytes
  * @by_time: @by_bytes: stages since the last CNP
  */
@@ -105,6 +110,8 @@ struct shca_dcqcn {
 		u64 alpha_at;
 		u64 rise_at;
 		u64 cut_at;
+		u64 calm_at;
+		u64 round_ns;
 	};
 };
 

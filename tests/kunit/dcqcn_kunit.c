@@ -8,6 +8,8 @@
 #define MBIT	((u64)SHCA_CC_MBIT)
 #define LINE	(10000 * MBIT)
 #define T0	(1000 * FX_MS)
+/* Stages begin once the cut at T0 can have shown: rp_rate_reduce_monitor_period later. */
+#define BEGIN	(T0 + 4 * US)
 
 /* The presets, so that a test says what it depends on. */
 static struct shca_cc_params dc_params(void)
@@ -20,6 +22,7 @@ static struct shca_cc_params dc_params(void)
 	params.rp_threshold = 1;
 	params.rp_ai_rate = 5;
 	params.rp_hai_rate = 50;
+	params.rp_gd = 11;
 	params.rp_dce_tcp_rtt = 100;
 	params.rp_rate_reduce_monitor_period = 4;
 	return params;
@@ -174,7 +177,7 @@ static void dcqcn_rises_by_stages(struct kunit *test)
 {
 	struct shca_cc_params params = dc_params();
 	struct shca_dcqcn dc;
-	u64 now = T0;
+	u64 now = BEGIN;
 
 	params.rp_threshold = 2;
 	params.rp_byte_reset = 1000;
@@ -248,7 +251,7 @@ static void dcqcn_makes_up_for_so_many_stages(struct kunit *test)
 	for (late = 0; late < 2; late++) {
 		dc_make(&dc, &params);
 		/* the stage after those that are made up for ends now, or has ended long ago */
-		now = T0 + (late ? 1000 : 101) * 300 * US;
+		now = BEGIN + (late ? 1000 : 101) * 300 * US;
 		shca_dcqcn_sent(&dc, &params, 0, now);
 		KUNIT_EXPECT_EQ(test, dc.by_time, 100);
 		KUNIT_EXPECT_EQ(test, dc.rise_at, now + 300 * US);
@@ -265,7 +268,7 @@ static void dcqcn_counts_stages_up_to_a_limit(struct kunit *test)
 	params.rp_byte_reset = 1000;
 	dc_make(&dc, &params);
 	for (i = 0; i < 300; i++)
-		shca_dcqcn_sent(&dc, &params, 1000, T0);
+		shca_dcqcn_sent(&dc, &params, 1000, BEGIN);
 	KUNIT_EXPECT_EQ(test, dc.by_bytes, 255);
 }
 
@@ -277,11 +280,11 @@ static void dcqcn_stage_by_bytes_begins_with_none(struct kunit *test)
 
 	params.rp_byte_reset = 1000;
 	dc_make(&dc, &params);
-	shca_dcqcn_sent(&dc, &params, 1000, T0);
+	shca_dcqcn_sent(&dc, &params, 1000, BEGIN);
 	KUNIT_EXPECT_EQ(test, dc.by_bytes, 1);
-	shca_dcqcn_sent(&dc, &params, 999, T0);
+	shca_dcqcn_sent(&dc, &params, 999, BEGIN);
 	KUNIT_EXPECT_EQ(test, dc.by_bytes, 1);
-	shca_dcqcn_sent(&dc, &params, 1, T0);
+	shca_dcqcn_sent(&dc, &params, 1, BEGIN);
 	KUNIT_EXPECT_EQ(test, dc.by_bytes, 2);
 }
 
@@ -298,7 +301,7 @@ static void dcqcn_is_free_a_little_below_the_port(struct kunit *test)
 		shca_dcqcn_cnp(&dc, &params, 0, 0, T0);
 		dc.rate = 63 * MBIT;
 		dc.target = 65 * MBIT - 2 * below;
-		shca_dcqcn_sent(&dc, &params, 0, T0 + 300 * US);
+		shca_dcqcn_sent(&dc, &params, 0, BEGIN + 300 * US);
 		KUNIT_EXPECT_EQ(test, dc.rate, below ? 64 * MBIT - 1 : 0);
 	}
 }
@@ -308,20 +311,49 @@ static void dcqcn_begins_stages_anew_with_a_cnp(struct kunit *test)
 {
 	struct shca_cc_params params = dc_params();
 	struct shca_dcqcn dc;
+	u64 rate;
+	u32 cuts;
+
+	params.rp_byte_reset = 1000;
+	/* also where it comes too early for a cut, within a round trip of the last one */
+	for (cuts = 0; cuts < 2; cuts++) {
+		dc_make(&dc, &params);
+		shca_dcqcn_sent(&dc, &params, 1000, BEGIN + 300 * US);
+		shca_dcqcn_sent(&dc, &params, 500, BEGIN + 300 * US);
+		KUNIT_ASSERT_EQ(test, dc.by_time, 1);
+		KUNIT_ASSERT_EQ(test, dc.by_bytes, 1);
+		KUNIT_ASSERT_EQ(test, dc.bytes, 500u);
+		if (!cuts)
+			dc.cut_at = T0 + 700 * US;
+		rate = dc.rate;
+		shca_dcqcn_cnp(&dc, &params, 0, 0, T0 + 550 * US);
+		KUNIT_EXPECT_EQ(test, dc.rate < rate, cuts);
+		KUNIT_EXPECT_EQ(test, dc.by_time, 0);
+		KUNIT_EXPECT_EQ(test, dc.by_bytes, 0);
+		KUNIT_EXPECT_EQ(test, dc.bytes, 0u);
+		KUNIT_EXPECT_EQ(test, dc.rise_at, T0 + 854 * US);
+		KUNIT_EXPECT_EQ(test, dc.alpha_at, T0 + 650 * US);
+	}
+}
+
+/* A round trip has to pass before the queue shows the cut: until then nothing rises. */
+static void dcqcn_rises_a_round_trip_after_a_cut(struct kunit *test)
+{
+	struct shca_cc_params params = dc_params();
+	struct shca_dcqcn dc;
 
 	params.rp_byte_reset = 1000;
 	dc_make(&dc, &params);
-	shca_dcqcn_sent(&dc, &params, 1000, T0 + 300 * US);
-	shca_dcqcn_sent(&dc, &params, 500, T0 + 300 * US);
-	KUNIT_ASSERT_EQ(test, dc.by_time, 1);
-	KUNIT_ASSERT_EQ(test, dc.by_bytes, 1);
-	KUNIT_ASSERT_EQ(test, dc.bytes, 500u);
-	shca_dcqcn_cnp(&dc, &params, 0, 0, T0 + 550 * US);
+	shca_dcqcn_cnp(&dc, &params, 0, 1000 * US, T0 + 10 * US);
+	shca_dcqcn_sent(&dc, &params, 1000, T0 + 1010 * US - 1);
 	KUNIT_EXPECT_EQ(test, dc.by_time, 0);
 	KUNIT_EXPECT_EQ(test, dc.by_bytes, 0);
-	KUNIT_EXPECT_EQ(test, dc.bytes, 0u);
-	KUNIT_EXPECT_EQ(test, dc.rise_at, T0 + 850 * US);
-	KUNIT_EXPECT_EQ(test, dc.alpha_at, T0 + 650 * US);
+	shca_dcqcn_sent(&dc, &params, 1000, T0 + 1010 * US);
+	KUNIT_EXPECT_EQ(test, dc.by_bytes, 1);
+	shca_dcqcn_sent(&dc, &params, 0, T0 + 1310 * US - 1);
+	KUNIT_EXPECT_EQ(test, dc.by_time, 0);
+	shca_dcqcn_sent(&dc, &params, 0, T0 + 1310 * US);
+	KUNIT_EXPECT_EQ(test, dc.by_time, 1);
 }
 
 struct preset_row {
@@ -370,6 +402,7 @@ static struct kunit_case dcqcn_cases[] = {
 	KUNIT_CASE(dcqcn_stage_by_bytes_begins_with_none),
 	KUNIT_CASE(dcqcn_is_free_a_little_below_the_port),
 	KUNIT_CASE(dcqcn_begins_stages_anew_with_a_cnp),
+	KUNIT_CASE(dcqcn_rises_a_round_trip_after_a_cut),
 	{}
 };
 

@@ -80,16 +80,20 @@ static uint64_t now()
 
 /* Of a flow that goes on. */
 static const uint32_t ENDLESS = UINT32_MAX;
+/* Shares that are equal on average may be far apart at any time. */
+static const uint32_t PERIOD_MS = 10;
 
 /**
  * struct Flow - messages from one host to another
  * @half:	done after half of the time of a scenario that ends by the clock
+ * @before:	done when the last of its periods began (PERIOD_MS)
  */
 struct Flow {
 	uint32_t messages;
 	uint32_t posted = 0;
 	uint32_t done = 0;
 	uint32_t half = 0;
+	uint32_t before = 0;
 	Time finished;
 	struct node *requester = nullptr;
 	struct node *responder = nullptr;
@@ -239,6 +243,7 @@ private:
  * struct Run - a fabric with hosts and flows
  * @bottlenecks: links whose rates together bound the goodput
  * @watched:	host whose switch port is looked at; -1: of all ports, the fullest
+ * @shares:	Jain's index of each period in the second half of a scenario that ends by the clock
  */
 struct Run {
 	FabricConfig config;
@@ -247,6 +252,7 @@ struct Run {
 	std::vector<std::unique_ptr<Flow>> flows;
 	uint32_t bottlenecks = 1;
 	int watched = -1;
+	std::vector<double> shares;
 
 	void makeFabric()
 	{
@@ -377,6 +383,7 @@ static const Scenario scenarios[] = {
 	{"incast64", "64 to 1, 1 MiB each", [](Run &run) { incast(run, 64, 16); }, 20, 0.5, 0.8},
 	{"incast256", "256 to 1, 256 KiB each", [](Run &run) { incast(run, 256, 4); }, 20, 0.5, 0.8},
 	{"share16", "16 to 1 for 100 ms", [](Run &run) { incast(run, 16, ENDLESS); }, 0.1, 0.8, 0.9, true},
+	{"share8", "8 to 1 for 4 s", [](Run &run) { incast(run, 8, ENDLESS); }, 4, 0.8, 0.9, true},
 	{"permutation", "fat tree of 128 hosts, 2 MiB each", [](Run &run) { fatTree(run, 8, 32); }, 20, 0.3, 0.8},
 	{"lossless", "8 pairs, 16 MiB each", [](Run &run) { pairs(run, 8, 0, 256); }, 20, 0.9, 0.95},
 	{"loss-small", "2 pairs, 4 MiB each, 1% lost", [](Run &run) { pairs(run, 2, 0.01, 64); }, 20, 0.5, 0.9, false, true},
@@ -420,7 +427,21 @@ static const QueueWatch &queueOf(const Run &run)
 	return *most;
 }
 
-/* @fairness: Jain's index */
+static void beginPeriod(Run &run)
+{
+	for (const auto &flow : run.flows)
+		flow->before = flow->done;
+	Simulator::Schedule(MilliSeconds(PERIOD_MS), [&run] {
+		std::vector<double> rates;
+
+		for (const auto &flow : run.flows)
+			rates.push_back(flow->done - flow->before);
+		run.shares.push_back(jain(rates));
+		beginPeriod(run);
+	});
+}
+
+/* @fairness: Jain's index; if the clock ends the scenario, the mean of its periods */
 static bool judge(const Scenario &scenario, const Run &run, double &fairness)
 {
 	uint32_t unfinished = 0, exhausted = 0, wrong = 0, misplaced = 0;
@@ -468,6 +489,8 @@ static bool judge(const Scenario &scenario, const Run &run, double &fairness)
 	double part = goodput / (run.bottlenecks * (double)run.fabric->rate());
 
 	fairness = jain(rates);
+	if (!run.shares.empty())
+		fairness = std::accumulate(run.shares.begin(), run.shares.end(), 0.0) / run.shares.size();
 	printf("# %s: %s\n", scenario.name, scenario.title);
 	printf("#   goodput %.3f Gbit/s, %.3f of the bottleneck; Jain %.3f; completion ms p50 %.2f p99 %.2f max %.2f\n",
 	       goodput / 1e9, part, fairness, percentile(times, 0.5) * 1e3, percentile(times, 0.99) * 1e3,
@@ -521,6 +544,7 @@ static bool runOne(const Scenario &scenario, double &fairness)
 			Simulator::Schedule(Seconds(scenario.seconds / 2), [&run] {
 				for (const auto &flow : run.flows)
 					flow->half = flow->done;
+				beginPeriod(run);
 			});
 		Simulator::Stop(Seconds(scenario.seconds));
 		Simulator::Run();
