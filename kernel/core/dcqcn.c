@@ -33,7 +33,7 @@ static u32 dcqcn_decay(u32 value, u32 g, u64 n)
 	return result;
 }
 
-/* Of alpha: a round trip, or it would fall between the marks of a slow link. */
+/* Alpha has periods of a round trip at least, or it would fall between a slow link's marks. */
 static u64 dcqcn_period(const struct shca_dcqcn *dc,
 			const struct shca_cc_params *params)
 {

@@ -8,13 +8,13 @@
  * a constant (additive increase), the last add multiples of a larger one (hyper
  * increase).  Parameters have the names and units of mlx5 (debugfs cc_params).
  *
- * What differs from an adapter: round trips of software are long, so the rate falls once
- * in a smoothed round trip at most, and rises in none that follows a CNP.  It would
+ * What differs from an adapter: round trips of software are long.  So the rate falls once
+ * in a smoothed round trip at most, and does not rise within one after a CNP.  It would
  * otherwise fall many times for one full queue, and be back before the queue shows it.
  * Presets of time constants are larger for the same reason.  By default there are no
- * stages by bytes: 32,767 bytes are sent much faster than CNPs come, and a fast sender has
- * more such stages than a slow one.  Stages by time are the same for all senders, which
- * makes their shares equal.
+ * stages by bytes.  32,767 bytes are sent much faster than CNPs come, and a fast sender
+ * has more such stages than a slow one.  Stages by time are the same for all senders,
+ * which makes their shares equal.
  *
  * Nothing here has a timer: periods that have passed are made up for at the next event.
  */
