@@ -99,7 +99,9 @@ NETWORKS = {network.name: network for network in (
     Network("loss1", ("root netem loss 1% limit 20000",), loss=0.01),
     Network("loss5", ("root netem loss 5% limit 20000",), loss=0.05),
     Network("delay", ("root netem delay 1ms limit 20000",)),
-    Network("reorder", ("root netem delay 1ms reorder 25% limit 20000",), reorder=0.25),
+    Network("reorder", ("root netem delay 1ms reorder 25% limit 20000",), reorder=0.25,
+            # (acknowledgements come for many messages at a time, so fewer would vary by 4%)
+            seconds=8, messages=2400),
     Network("duplicate", ("root netem duplicate 1% limit 20000",), duplicate=0.01),
     Network("corrupt", ("root netem corrupt 0.5% limit 20000",), corrupt=0.005),
     far(5), far(50),
