@@ -201,6 +201,8 @@ static struct dst_entry *shca_route_get(struct shca_dev *dev,
 		   !(av->roce.ipv4 && shca_is_multicast(av))))
 		return route->dst;
 	shca_route_drop(route);
+	/* What has been heard says nothing of another way. */
+	route->heard = false;
 	route->tag = av->tag;
 	route->cookie = 0;
 	route->dst = av->roce.ipv4 ? shca_route4(dev, av) :
