@@ -122,6 +122,7 @@ static void req_enter_err(struct shca_req *req)
 	req->ackreq.probe_ns = 0;
 	req->psn.nr_rd = 0;
 	req->psn.nr_rd_psns = 0;
+	req->psn.rd_waits = 0;
 }
 
 void shca_req_fail(struct shca_req *req)
@@ -196,6 +197,13 @@ static u32 req_read_room(const struct shca_req *req)
 	return req->cc.cwnd * SHCA_REQ_READ_FACTOR;
 }
 
+/* (a window that holds back is to be told so again when it has forgotten it) */
+bool shca_req_read_waits(const struct shca_req *req)
+{
+	return req->cc.limits && req->psn.next == req->psn.max && !req->fail.valid &&
+	       req->psn.nr_rd && req->psn.nr_rd_psns + req->psn.rd_waits > req_read_room(req);
+}
+
 /* May this request, new to the wire, take its PSNs now? */
 static bool req_may_start(struct shca_req *req,
 			  const struct shca_send_wr *wr, u32 nr_psn)
@@ -212,6 +220,7 @@ static bool req_may_start(struct shca_req *req,
 	if (req->psn.nr_rd >= req->attr.max_rd_atomic)
 		return false;
 	if (req->psn.nr_rd && req->psn.nr_rd_psns + nr_psn > req_read_room(req)) {
+		req->psn.rd_waits = nr_psn;
 		req->cc.limits = true;
 		return false;
 	}
@@ -246,6 +255,7 @@ static void req_start_wr(struct shca_req *req, struct shca_send_wr *wr,
 	wr->nr_psn = nr_psn;
 	req->psn.lsn = shca_psn_add(req->psn.lsn, 1);
 	if (req_is_rd(wr)) {
+		req->psn.rd_waits = 0;
 		req->psn.nr_rd++;
 		req->psn.nr_rd_psns += nr_psn;
 	}

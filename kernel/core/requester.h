@@ -168,6 +168,7 @@ struct shca_req_ring {
  * @una:	oldest not acknowledged
  * @nr_rd:	READs and atomics outstanding
  * @nr_rd_psns:	PSNs outstanding that are READ responses or atomics
+ * @rd_waits:	PSNs of the READ at @nxt, which found no room for them; or 0
  * @reach:	maximum PSNs of a packet: 1 on a wire
  * @burst:	maximum middle packets of a message that are handed out as one,
  *		for the link to split; 0 means 1
@@ -182,6 +183,7 @@ struct shca_req_psn {
 	u32 una;
 	u32 nr_rd;
 	u32 nr_rd_psns;
+	u32 rd_waits;
 	u32 reach;
 	u32 burst;
 	u32 held;
@@ -618,11 +620,20 @@ bool shca_req_pop(struct shca_req *req, struct shca_wc *wc);
 /** shca_req_must_probe() - is an ACK probe due? */
 bool shca_req_must_probe(const struct shca_req *req);
 
-/** shca_req_may_send() - can shca_req_next() have a packet? */
+/* There was no room for the READ that is next: is there still none? */
+bool shca_req_read_waits(const struct shca_req *req);
+
+/**
+ * shca_req_may_send() - can shca_req_next() have a packet?
+ *
+ * It is asked for each packet of a response, and most of them make no room for a READ.
+ */
 static inline bool shca_req_may_send(const struct shca_req *req)
 {
-	return req->ring.nxt != req->ring.prod || (req->ackreq.psn != req->psn.max &&
-					 shca_req_must_probe(req));
+	if (req->ring.nxt != req->ring.prod &&
+	    (likely(!req->psn.rd_waits) || !shca_req_read_waits(req)))
+		return true;
+	return req->ackreq.psn != req->psn.max && shca_req_must_probe(req);
 }
 
 /** shca_req_idle() - nothing is outstanding: SQD is drained, the QP may be freed */

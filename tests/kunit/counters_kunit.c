@@ -218,6 +218,61 @@ static void req_next_of_large_read_waits_for_others(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, fx->pkt.reth.len, (most + 1) * FX_MTU);
 }
 
+/* Most packets of a response make no room, and nobody has to look for a READ then. */
+static void req_may_send_a_read_when_there_is_room(struct kunit *test)
+{
+	u32 most = SHCA_CC_WINDOW * SHCA_REQ_READ_FACTOR;
+	struct fx *fx = test->priv;
+	struct shca_req *req = &fx->req;
+
+	fx_post(fx, SHCA_WR_RDMA_READ, (most - 1) * FX_MTU);
+	fx_post(fx, SHCA_WR_RDMA_READ, 3 * FX_MTU);
+	KUNIT_EXPECT_TRUE(test, shca_req_may_send(req));
+	KUNIT_EXPECT_EQ(test, fx_drain(fx), 1u);
+	KUNIT_EXPECT_FALSE(test, shca_req_may_send(req));
+	fx_read_resp(fx, SHCA_OP_READ_RESP_FIRST, P0, FX_MTU);
+	KUNIT_EXPECT_FALSE(test, shca_req_may_send(req));
+	/* the window is to hear that it holds something back, once a round trip */
+	req->cc.limits = false;
+	KUNIT_EXPECT_TRUE(test, shca_req_may_send(req));
+	KUNIT_EXPECT_FALSE(test, fx_next(fx));
+	KUNIT_EXPECT_TRUE(test, req->cc.limits);
+	KUNIT_EXPECT_FALSE(test, shca_req_may_send(req));
+	fx_read_resp(fx, SHCA_OP_READ_RESP_MIDDLE, P0 + 1, FX_MTU);
+	KUNIT_EXPECT_TRUE(test, shca_req_may_send(req));
+	KUNIT_EXPECT_EQ(test, fx_drain(fx), 1u);
+	KUNIT_EXPECT_EQ(test, fx->pkt.reth.len, 3u * FX_MTU);
+	/* one that is posted later waits for itself */
+	fx_post(fx, SHCA_WR_RDMA_WRITE, 8);
+	KUNIT_EXPECT_TRUE(test, shca_req_may_send(req));
+}
+
+/* A READ that waits keeps nothing else from happening. */
+static void req_may_send_before_a_read_that_waits(struct kunit *test)
+{
+	u32 most = SHCA_CC_WINDOW * SHCA_REQ_READ_FACTOR;
+	struct fx *fx = test->priv;
+	struct shca_req *req = &fx->req;
+
+	fx_post(fx, SHCA_WR_RDMA_READ, most * FX_MTU);
+	fx_post(fx, SHCA_WR_RDMA_READ, 8);
+	KUNIT_EXPECT_EQ(test, fx_drain(fx), 1u);
+	KUNIT_EXPECT_FALSE(test, shca_req_may_send(req));
+	/* it is sent again */
+	fx_timeout(fx);
+	KUNIT_EXPECT_TRUE(test, shca_req_may_send(req));
+	KUNIT_EXPECT_EQ(test, fx_drain(fx), 1u);
+	KUNIT_EXPECT_FALSE(test, shca_req_may_send(req));
+	/* an error that was found ahead */
+	req->fail.valid = true;
+	KUNIT_EXPECT_TRUE(test, shca_req_may_send(req));
+	req->fail.valid = false;
+	KUNIT_EXPECT_FALSE(test, shca_req_may_send(req));
+	/* there is nothing any more that it would have to wait for */
+	shca_req_fail(req);
+	KUNIT_EXPECT_EQ(test, req->psn.rd_waits, 0u);
+}
+
 /* READs do not take the window of SENDs and WRITEs. */
 static void req_next_behind_a_read_has_its_window(struct kunit *test)
 {
@@ -425,6 +480,8 @@ static struct kunit_case counters_cases[] = {
 	KUNIT_CASE(req_progress_ends_a_second_look),
 	KUNIT_CASE(req_next_of_reads_keeps_their_window),
 	KUNIT_CASE(req_next_of_large_read_waits_for_others),
+	KUNIT_CASE(req_may_send_a_read_when_there_is_room),
+	KUNIT_CASE(req_may_send_before_a_read_that_waits),
 	KUNIT_CASE(req_next_behind_a_read_has_its_window),
 	KUNIT_CASE_PARAM(req_next_while_draining_begins_nothing,
 			 sqd_gen_params),

@@ -276,7 +276,10 @@ struct shca_send_wr *fx_post(struct fx *fx, u8 opcode, u32 len)
 
 bool fx_next(struct fx *fx)
 {
-	return shca_req_next(&fx->req, fx->now, &fx->pkt);
+	/* (kernel/queue asks it first) */
+	bool may = shca_req_may_send(&fx->req);
+
+	return shca_req_next(&fx->req, fx->now, &fx->pkt) && may;
 }
 
 u32 fx_drain(struct fx *fx)

@@ -346,7 +346,9 @@ static enum shca_mem_status pump_next(struct sim_node *n, bool is_req,
 
 	n->req.psn.burst = n->w->reach > 1 ? 0 : prng_below(&n->w->rng, 40);
 	n->resp.burst = n->req.psn.burst;
-	*more = is_req ? shca_req_next(&n->req, n->w->now, &pkt) :
+	/* (it is asked first, as in kernel/queue) */
+	*more = is_req ? shca_req_may_send(&n->req) &&
+			 shca_req_next(&n->req, n->w->now, &pkt) :
 			 shca_resp_next(&n->resp, n->w->now, &pkt);
 	if (!*more)
 		return status;
