@@ -8,8 +8,9 @@
  * Older packets are answered as usual.  A requester of ours that has an answer waiting
  * does not time out.  Between two QPs of this machine the sender goes back.
  *
- * Others came out of order, and wait for those before them.  They are a list by PSN, and
- * a tree: a peer may send them in any order, and each is to cost the same.
+ * Others came out of order, and wait for those before them.  They are a list by PSN.  Most
+ * come in order among themselves, and join its end.  From the first one that does not they
+ * are a tree, too.  A peer may send them in any order, and each is to cost the same.
  *
  * Bounds.  Packets wait in the kernel's memory.  A side keeps a limited number of
  * packets.  Their bytes are limited to a share of what is still free of the device's
@@ -59,7 +60,7 @@ static const struct shca_park_bound shca_park_ahead = {
 
 /*
  * struct shca_parked - a packet that waits
- * @by_psn: in the tree of those that are out of order
+ * @by_psn: in the tree of those that are out of order, if there is one
  * @in:	the skb that it is in, with a reference; @pkt.data points here
  * @bytes: what it takes; those of an skb count for the first packet in it
  */
@@ -161,6 +162,30 @@ bool shca_park_add(struct shca_mem_ctx *mem, struct shca_park *park,
 				park->nr ? park->list.prev : &park->list, pkt);
 }
 
+/* @p, the one behind the last of the tree, joins it. */
+static void shca_park_grow(struct shca_park *park, struct shca_parked *p)
+{
+	struct rb_node *parent = NULL, **link = &park->by_psn.rb_node;
+
+	if (*link) {
+		parent = &shca_park_at(p->node.prev)->by_psn;
+		link = &parent->rb_right;
+	}
+	rb_link_node(&p->by_psn, parent, link);
+	rb_insert_color(&p->by_psn, &park->by_psn);
+}
+
+/* @pkt has the latest PSN. Return: as shca_park_hold(). */
+static bool shca_park_append(struct shca_park *park, const struct shca_pkt *pkt)
+{
+	struct list_head *before = park->nr ? park->list.prev : &park->list;
+	struct shca_parked *p = shca_park_insert(park, &shca_park_ahead, before, pkt);
+
+	if (p && !RB_EMPTY_ROOT(&park->by_psn))
+		shca_park_grow(park, p);
+	return p;
+}
+
 bool shca_park_hold(struct shca_mem_ctx *mem, struct shca_park *park,
 		    const struct shca_pkt *pkt)
 {
@@ -172,13 +197,14 @@ bool shca_park_hold(struct shca_mem_ctx *mem, struct shca_park *park,
 	park->total = &mem->qp->dev->held;
 	if (!park->nr)
 		park->by_psn = RB_ROOT;
-	link = &park->by_psn.rb_node;
-	/* Most of them come in order among themselves. */
-	if (park->nr && shca_psn_diff(pkt->psn, shca_park_last(park)->psn) > 0) {
-		before = park->list.prev;
-		parent = &shca_park_at(before)->by_psn;
-		link = &parent->rb_right;
+	if (!park->nr || shca_psn_diff(pkt->psn, shca_park_last(park)->psn) > 0)
+		return shca_park_append(park, pkt);
+	/* (once until none is kept: each of them joins it once) */
+	if (RB_EMPTY_ROOT(&park->by_psn)) {
+		list_for_each_entry(at, &park->list, node)
+			shca_park_grow(park, at);
 	}
+	link = &park->by_psn.rb_node;
 	while (*link) {
 		parent = *link;
 		at = rb_entry(parent, struct shca_parked, by_psn);

@@ -74,7 +74,7 @@ struct shca_mem_ctx {
 
 /**
  * struct shca_park - received packets of a side that wait, in order (park.c)
- * @by_psn:	the same, if they are out of order
+ * @by_psn:	the same, if they are out of order among themselves; otherwise empty
  * @bytes: @total: what they take, and those of all sides (struct shca_dev.parked, @held)
  */
 struct shca_park {

@@ -265,11 +265,12 @@ shca_side_hold(struct shca_qp *qp, struct shca_side *side,
 	       enum shca_verdict verdict, u64 now, struct shca_side_news *news)
 {
 	bool is_ahead = verdict == ops->ahead;
-	bool asks = ops->asked && ops->asked(qp, pkt, verdict, is_ahead,
-					     pkt == shca_park_first(&side->ahead));
+	bool goes_on = verdict == SHCA_RX_DUPLICATE &&
+		       pkt == shca_park_first(&side->ahead);
+	bool asks = ops->asked && ops->asked(qp, pkt, verdict, is_ahead, goes_on);
 	u32 cause = shca_psn_add(pkt->psn, pkt->span);
 	unsigned int budget = SHCA_FEED_BUDGET;
-	const struct shca_pkt *next;
+	const struct shca_pkt *next = NULL;
 	u32 psn = pkt->psn;
 	s32 ahead;
 
@@ -301,7 +302,6 @@ shca_side_hold(struct shca_qp *qp, struct shca_side *side,
 	}
 	if (side->park.nr)
 		return;
-	next = shca_park_first(&side->ahead);
 	if (next)
 		psn = next->psn;
 	else if (!is_ahead)	/* (one that could not be kept tells as much) */
