@@ -29,6 +29,7 @@ MOVED, REFUSED = e.IBV_EVENT_PATH_MIG, e.IBV_EVENT_PATH_MIG_ERR
 ALT_PATH, MIG_STATE = e.IBV_QP_ALT_PATH, e.IBV_QP_PATH_MIG_STATE
 TIMEOUT, RETRIES = 15, 3        # 0.6 s at least
 MIG_REQ = 0x40
+MAX_RATE, RATE = 0, 2           # IBV_RATE_MAX; IBV_RATE_2_5_GBPS, of alternate paths
 
 
 class Cable:
@@ -66,8 +67,9 @@ class Pair:
             qp.close()
 
     def alternate(self, end):
-        attr = QPAttr(port_num=1)
-        attr.alt_ah_attr = path(self.bits[end], other(end), 1)
+        attr, by = QPAttr(port_num=1), path(self.bits[end], other(end), 1)
+        by.static_rate = RATE
+        attr.alt_ah_attr = by
         attr.alt_port_num, attr.alt_pkey_index, attr.alt_timeout = 1, 0, TIMEOUT
         attr.path_mig_state = REARM
         return attr
@@ -90,6 +92,10 @@ class Pair:
     def lids(self, end):
         attr = self.qp[end].query(e.IBV_QP_AV | ALT_PATH)[0]
         return attr.ah_attr.dlid, attr.alt_ah_attr.dlid
+
+    def rates(self, end):
+        attr = self.qp[end].query(e.IBV_QP_AV | ALT_PATH)[0]
+        return attr.ah_attr.static_rate, attr.alt_ah_attr.static_rate
 
     def send(self, end, to):
         """One message; None, or what is wrong."""
@@ -190,6 +196,7 @@ check("apm.armed", pair.talk() and pair.states() == (ARMED, ARMED))
 check("apm.bits_of_armed", mig_bits(pair.talk) == ({False}, {False}))
 check("apm.query", pair.lids(a) == (b.lid, b.lid + 1) and
       pair.lids(b) == (a.lid, a.lid + 1))
+check("apm.rate_of_alternate", pair.rates(a) == pair.rates(b) == (MAX_RATE, RATE))
 check("apm.no_event_yet", both())
 
 # The path to b is lost: a's retries are exhausted, and b follows.
@@ -198,6 +205,7 @@ check("apm.traffic_goes_on", pair.talk())
 check("apm.both_are_told", both([MOVED], [MOVED]))
 check("apm.migrated", pair.states() == (MIGRATED, MIGRATED) and
       pair.lids(a) == (b.lid + 1, b.lid) and pair.lids(b) == (a.lid + 1, a.lid))
+check("apm.rate_migrates", pair.rates(a) == pair.rates(b) == (RATE, MAX_RATE))
 check("apm.bits_after", mig_bits(pair.talk) == ({True}, {True}))
 cable_b.mend()
 # Back by the path that was left, which is loaded already; it is b that finds out.
