@@ -133,12 +133,12 @@ void shca_req_overtaken(struct shca_req *req)
 	if (end == SHCA_REQ_NOT_HELD)
 		return;
 	req->recovery.resend_asked = asked;
-	if (shca_psn_diff(req->psn.una, end) >= 0)
+	if (shca_psn_diff(req->psn.una, end) >= 0) {
 		shca_req_resend_done(req);
-	else
-		req->recovery.resend_end = end;
-	req->recovery.resend_part = part &&
-				    req->recovery.resend_end != SHCA_REQ_NOT_HELD;
+		return;
+	}
+	req->recovery.resend_end = end;
+	req->recovery.resend_part = part;
 }
 
 /*

@@ -80,6 +80,10 @@ static void dcqcn_begins_with(struct kunit *test)
 	KUNIT_EXPECT_TRUE(test, dc.rate <= row->rate * MBIT * 1002 / 1000);
 	KUNIT_EXPECT_EQ(test, dc.target, 2 * row->rate * MBIT);
 	KUNIT_EXPECT_EQ(test, dc.alpha_at, T0 + 100 * US);
+	/* a round trip at least */
+	shca_dcqcn_start(&dc, LINE);
+	shca_dcqcn_cnp(&dc, &params, row->measured * MBIT, 500 * US, T0);
+	KUNIT_EXPECT_EQ(test, dc.alpha_at, T0 + 500 * US);
 }
 
 /* A rate of 1000 Mbit/s, whose target is 2000. */

@@ -359,6 +359,17 @@ static void surplus_ends(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, b.lane[0].told, a.lane[0].fctbs + 12288);
 }
 
+/* Nothing of before counts for a peer that begins anew. */
+static void new_beginning_forgets_what_has_come(struct kunit *test)
+{
+	begin(&a, &b);
+	arrive(&b, 0, 0, 68, send_all(&a, 0, 68));
+	KUNIT_EXPECT_EQ(test, b.lane[0].come, 180u * 68);
+	shca_ib_credits_reset(&a, true);
+	tell(&a, &b);
+	KUNIT_EXPECT_EQ(test, b.lane[0].come, 0u);
+}
+
 /* One end has begun anew, and the other one has not noticed; or both have. */
 static void restart_heals(struct kunit *test)
 {
@@ -965,6 +976,7 @@ static struct kunit_case ib_credit_cases[] = {
 	KUNIT_CASE(late_frames_take_nothing),
 	KUNIT_CASE(loss_heals),
 	KUNIT_CASE(surplus_ends),
+	KUNIT_CASE(new_beginning_forgets_what_has_come),
 	KUNIT_CASE(restart_heals),
 	KUNIT_CASE(counters_go_round),
 	KUNIT_CASE(lies_end),

@@ -268,6 +268,11 @@ static void port_info_is_set(struct kunit *test)
 	data[43] = 0;
 	KUNIT_EXPECT_EQ(test, send(fx), ANSWERED);
 	KUNIT_EXPECT_EQ(test, memcmp(fx->out + 64, sent, sizeof(sent)), 0);
+	/* the least MTU: 256 */
+	data = begin_set(test, fx);
+	data[36] = 0x19;
+	KUNIT_EXPECT_EQ(test, send(fx), ANSWERED);
+	KUNIT_EXPECT_EQ(test, fx->sma.neighbor_mtu, 1);
 }
 
 /* Each change alone is told. */

@@ -230,6 +230,18 @@ static void keep_response_behind_what_was_sent_again_is_not_timed(struct kunit *
 	KUNIT_EXPECT_FALSE(test, fx->req.recovery.rtt_valid);
 }
 
+/* One that left at the same moment left before, or it would not have been timed. */
+static void keep_response_of_the_same_moment_is_timed(struct kunit *test)
+{
+	struct fx *fx = test->priv;
+
+	fx->req.recovery.rtt_ns = FX_MS;
+	fx->now += 20 * FX_MS;
+	fx->req.recovery.again_ns = fx->req.recovery.rtt_start;
+	shca_req_gap(&fx->req, P0 + 3, P0 + NR - 1, fx->now);
+	KUNIT_EXPECT_EQ(test, fx->req.recovery.rtt_ns, 20ull * FX_MS);
+}
+
 /*
  * Responses that are kept are not on the way: others are asked for in their place, where the
  * path is long.
@@ -254,6 +266,17 @@ static void keep_asks_on_behind_a_gap(struct kunit *test)
 	fx->req.cc.wide++;
 	/* and one in place of what has come */
 	KUNIT_EXPECT_EQ(test, fx_drain(fx), 1u);
+}
+
+/* A response to what never left makes no room for others. */
+static void keep_cause_is_one_that_has_left(struct kunit *test)
+{
+	struct fx *fx = test->priv;
+
+	shca_req_gap(&fx->req, P0 + 1, P0 + NR + 1, fx->now);
+	KUNIT_EXPECT_EQ(test, fx->req.recovery.beyond, 0u);
+	shca_req_gap(&fx->req, P0 + 1, P0 + NR - 1, fx->now);
+	KUNIT_EXPECT_EQ(test, fx->req.recovery.beyond, NR - 1u);
 }
 
 /* As many responses are outstanding as are kept. */
@@ -682,7 +705,9 @@ static struct kunit_case keep_cases[] = {
 	KUNIT_CASE(keep_asks_for_all_of_a_new_read),
 	KUNIT_CASE(keep_early_is_no_part_of_long_ago),
 	KUNIT_CASE(keep_response_behind_what_was_sent_again_is_not_timed),
+	KUNIT_CASE(keep_response_of_the_same_moment_is_timed),
 	KUNIT_CASE(keep_asks_on_behind_a_gap),
+	KUNIT_CASE(keep_cause_is_one_that_has_left),
 	KUNIT_CASE(keep_has_a_smaller_window),
 	KUNIT_CASE(keep_has_a_window_by_congestion),
 	KUNIT_CASE(keep_early_is_no_part_of_what_was_never_answered),

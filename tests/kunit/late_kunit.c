@@ -112,21 +112,40 @@ static void late_is_not_what_was_sent_early(struct kunit *test)
 /* The first gap of a connection is one, whatever PSN it began with. */
 static void late_first_gap_is_at_any_psn(struct kunit *test)
 {
+	/* (behind the second one, PSN 0 is outstanding) */
+	static const u32 first[] = { 0xc00000, 0xfffffe };
 	struct fx *fx = test->priv;
 	struct shca_req_attr attr;
-	u32 i;
+	u32 i, row;
 
-	fx_req_attr(&attr);
-	attr.sq_psn = 0xc00000;
-	attr.peer |= SHCA_PEER_HOLDS;
-	fx_req_start(fx, &attr);
-	small_window(fx);
-	for (i = 0; i < 4; i++)
-		fx_post(fx, SHCA_WR_SEND, 8);
-	KUNIT_ASSERT_EQ(test, fx_drain(fx), 4u);
-	fx_ack(fx, 0xc00000, MISSING(2));
-	KUNIT_EXPECT_EQ(test, fx_drain(fx), 2u);
-	KUNIT_EXPECT_EQ(test, fx->req.cc.cwnd, 12u - 12 / 4);
+	for (row = 0; row < ARRAY_SIZE(first); row++) {
+		fx_req_attr(&attr);
+		attr.sq_psn = first[row];
+		attr.peer |= SHCA_PEER_HOLDS;
+		fx_req_start(fx, &attr);
+		small_window(fx);
+		for (i = 0; i < 4; i++)
+			fx_post(fx, SHCA_WR_SEND, 8);
+		KUNIT_ASSERT_EQ(test, fx_drain(fx), 4u);
+		fx->now += RTT;
+		fx_ack(fx, first[row], MISSING(2));
+		KUNIT_EXPECT_EQ(test, fx_drain(fx), 2u);
+		KUNIT_EXPECT_EQ(test, fx->req.cc.cwnd, 12u - 12 / 4);
+		/* a repair begins, and so does the time for its answer */
+		KUNIT_EXPECT_EQ(test, fx->req.recovery.deadline, fx->now + FX_TIMEOUT);
+	}
+}
+
+/* All that is outstanding but what tells of it: that is a gap, too. */
+static void late_gap_of_all_is_repaired_once(struct kunit *test)
+{
+	struct fx *fx = test->priv;
+
+	fx->req.recovery.rtt_valid = false;
+	fx_ack(fx, P0, MISSING(4));
+	KUNIT_EXPECT_EQ(test, fx_drain(fx), 4u);
+	fx_ack(fx, P0, MISSING(4));
+	KUNIT_EXPECT_FALSE(test, fx_next(fx));
 }
 
 static void late_packets_are_waited_for(struct kunit *test)
@@ -707,6 +726,34 @@ static void late_round_trip_is_of_what_left_with_the_repair(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, fx->req.recovery.rtt_ns, 2ull * RTT);
 }
 
+/* The least round trip is one that was measured, and no guess. */
+static void late_least_round_trip_is_measured(struct kunit *test)
+{
+	static const struct {
+		u64 rtt, least;
+		bool guess;
+	} rows[] = {
+		{ RTT, RTT, false },
+		{ 2 * RTT, RTT, false },
+		{ RTT / 2, RTT, true },
+		{ RTT / 4, RTT / 4, false },
+	};
+	struct fx *fx = test->priv;
+	struct shca_req_recovery *r = &fx->req.recovery;
+	u32 i;
+
+	KUNIT_EXPECT_EQ(test, r->rtt_least, 0ull);
+	for (i = 0; i < ARRAY_SIZE(rows); i++) {
+		KUNIT_ASSERT_TRUE(test, r->rtt_valid);
+		r->rtt_again = rows[i].guess;
+		fx->now += rows[i].rtt;
+		fx_ack(fx, P0 + 3 + i, ACK);
+		KUNIT_EXPECT_EQ(test, r->rtt_least, rows[i].least);
+		fx_post(fx, SHCA_WR_SEND, 8);
+		KUNIT_ASSERT_TRUE(test, fx_next(fx));
+	}
+}
+
 /*
  * Sooner than half of the least round trip after the second copy, an answer is that of the
  * first one. The smoothed one may contain a queue.
@@ -1026,7 +1073,9 @@ static struct kunit_case late_cases[] = {
 	KUNIT_CASE(late_request_behind_a_read_is_waited_for),
 	KUNIT_CASE(late_request_behind_a_read_that_comes_ends_the_wait),
 	KUNIT_CASE(late_gap_from_afar_is_told_once),
+	KUNIT_CASE(late_least_round_trip_is_measured),
 	KUNIT_CASE(late_answer_soon_is_by_the_least_round_trip),
+	KUNIT_CASE(late_gap_of_all_is_repaired_once),
 	KUNIT_CASE(late_gap_is_told_a_packet_later),
 	KUNIT_CASE(late_gap_is_told_at_once_where_none_was_filled),
 	KUNIT_CASE(late_gap_is_told_where_packets_ask),

@@ -55,6 +55,21 @@ static void resp_rx_of_a_message_is_of_one_srq(struct kunit *test)
 				    FX_SRQN), SHCA_RX_INVALID);
 }
 
+/* Also of one that takes no receive request. */
+static void resp_rx_of_a_write_is_of_one_srq(struct kunit *test)
+{
+	struct fx *fx = test->priv;
+	struct shca_pkt pkt;
+
+	fx_request(&pkt, XRC | SHCA_OP_WRITE_FIRST, P0, FX_MTU);
+	pkt.reth.len = 4 * FX_MTU;
+	KUNIT_EXPECT_EQ(test, fx_rx(fx, &pkt), SHCA_RX_OK);
+	KUNIT_EXPECT_EQ(test, rx_to(fx, SHCA_OP_WRITE_MIDDLE, P0 + 1, FX_MTU, FX_SRQN),
+			SHCA_RX_OK);
+	KUNIT_EXPECT_EQ(test, rx_to(fx, SHCA_OP_WRITE_MIDDLE, P0 + 2, FX_MTU, FX_SRQN + 1),
+			SHCA_RX_INVALID);
+}
+
 /* ---- requester ------------------------------------------------------------ */
 
 static const u8 xrc_ops[] = {
@@ -298,6 +313,7 @@ static void resp_rx_of_rc_is_not_for_xrc(struct kunit *test)
 
 static struct kunit_case xrc_cases[] = {
 	KUNIT_CASE(resp_rx_of_a_message_is_of_one_srq),
+	KUNIT_CASE(resp_rx_of_a_write_is_of_one_srq),
 	KUNIT_CASE(req_next_of_each_operation_names_the_srq),
 	KUNIT_CASE(req_next_of_a_long_message_names_it_in_each_packet),
 	KUNIT_CASE(req_rx_acknowledges_by_its_own_transport),
