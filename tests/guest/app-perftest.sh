@@ -6,8 +6,8 @@
 # on one device with itself. That all sizes complete is tested here, not how fast:
 # for that there is `make bench`. With itself the netdev's MTU decides nothing (the
 # direct path), so in make check one half of these is enough at each; and one half of
-# the programs has all sizes there (for 8 MiB perftest first fills 16 MiB at random,
-# which takes most of its time).
+# the programs has all sizes there, of the pair (for 8 MiB perftest first fills 16 MiB at
+# random, which takes most of its time).
 #
 # timeout: 2400
 . "$(dirname "$0")/lib.sh"
@@ -19,6 +19,7 @@ perf() {
 	local sizes=("-a -n 5")
 	case ${SHCA_SOAK:+soak}.$how.$mtu.$program in
 	.between_pair.1500.*_lat | .between_pair.9000.*_bw | .on_itself.*_lat) sizes=("-s 65537 -n 20") ;;
+	.on_itself.*_bw) sizes=("-s 1048577 -n 5") ;;
 	esac
 	server_gid=$(gid_index "$to" "$5")
 	client_gid=$(gid_index shca_a "$6")
