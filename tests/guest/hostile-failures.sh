@@ -8,6 +8,7 @@
 # nothing leaks but what the RDMA core is known to leak. SHCA_SOAK: half an hour of the second.
 . "$(dirname "$0")/lib.sh"
 . "$(dirname "$0")/scenario"
+. "$(dirname "$0")/leaks"
 
 debug=/sys/kernel/debug
 mountpoint -q $debug || run mount -t debugfs none $debug
@@ -105,19 +106,5 @@ check leaks_are_looked_for leaks_are_looked_for
 check device_goes rdma link delete shca_a
 
 # The RDMA core leaks, when it has no memory, one of the two arrays of
-# flow_resources_alloc(), and what GET_CONTEXT holds of a context that cannot be made: also
-# the process, with its credentials.
-# Records of kmemleak that are not of these are told; if there are none, the rest is
-# forgotten, so that it does not fail the guest's end.
-leaks=$debug/kmemleak
-nothing_else_leaks() {
-	local others
-	[ -w $leaks ] || return 1
-	echo scan >$leaks
-	sleep 6
-	echo scan >$leaks
-	others=$(awk -v RS='unreferenced object' 'NR > 1 && !/flow_resources_alloc|ib_uverbs_get_context|UVERBS_HANDLER_UVERBS_METHOD_GET_CONTEXT|copy_process|prepare_creds/' $leaks)
-	printf '%s' "$others" | head -n 60
-	[ -z "$others" ] && echo clear >$leaks
-}
-check nothing_else_leaks nothing_else_leaks
+# flow_resources_alloc(), and what GET_CONTEXT holds.
+check nothing_else_leaks only_leaks "flow_resources_alloc|$leaks_of_get_context"

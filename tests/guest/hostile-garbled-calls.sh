@@ -11,6 +11,7 @@
 # Soft-RoCE, which tells whose a defect is; GARBLE_LOG=FILE names the last calls.
 . "$(dirname "$0")/lib.sh"
 . "$(dirname "$0")/scenario"
+. "$(dirname "$0")/leaks"
 
 seconds=${FUZZ_SECONDS:-20}
 [ -z "${SHCA_SOAK-}" ] || seconds=1800
@@ -115,3 +116,5 @@ for kind in qp cq mr pd srq ctx; do check "no_${kind}_is_left" wait_for 10 no_ob
 works() { "$test_programs/objects" -d shca_a refused_destroy_leaves create_and_destroy | sed 's/^/  /'; return "${PIPESTATUS[0]}"; }
 [ -n "${FUZZ_RXE-}" ] || check device_works works
 check device_goes rdma link delete shca_a
+# (a garbled copy of it is one of a file that has a context)
+[ ! -w $kmemleak ] || check nothing_else_leaks only_leaks "$leaks_of_get_context"

@@ -7,16 +7,26 @@
  *   core_defects DEVICE modify_wq	WARNING when the file closes
  *   core_defects DEVICE open_qp	WARNING, with CONFIG_DEBUG_MUTEXES
  *   core_defects DEVICE iwpm_hello	this process hangs for good; needs no device
+ *   core_defects DEVICE get_context	a thousand processes are leaked, 8 MiB and more
  */
+#include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/ioctl.h>
 #include <sys/socket.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 #include <infiniband/verbs.h>
 #include <linux/netlink.h>
+#include <rdma/ib_user_ioctl_cmds.h>
+#include <rdma/ib_user_ioctl_verbs.h>
 #include <rdma/rdma_netlink.h>
+#include <rdma/rdma_user_ioctl_cmds.h>
+
+#include "../../../uapi/softhca-abi.h"
 
 static struct ibv_context *open_device(const char *name)
 {
@@ -125,6 +135,49 @@ static int iwpm_hello(void)
 	return 0;
 }
 
+/* A second context for an open file, as an ioctl. Refused, with EINVAL. */
+static int second_context(const struct ibv_context *ctx, uint32_t driver_id)
+{
+	uint64_t support;
+	uint32_t vectors;
+	struct {
+		struct ib_uverbs_ioctl_hdr hdr;
+		struct ib_uverbs_attr attr[2];
+	} call = {
+		.hdr = { .length = sizeof(call), .object_id = UVERBS_OBJECT_DEVICE,
+			 .method_id = UVERBS_METHOD_GET_CONTEXT, .num_attrs = 2,
+			 .driver_id = driver_id },
+		.attr = {
+			{ .attr_id = UVERBS_ATTR_GET_CONTEXT_NUM_COMP_VECTORS,
+			  .len = sizeof(vectors), .flags = UVERBS_ATTR_F_MANDATORY,
+			  .data = (uintptr_t)&vectors },
+			{ .attr_id = UVERBS_ATTR_GET_CONTEXT_CORE_SUPPORT,
+			  .len = sizeof(support), .flags = UVERBS_ATTR_F_MANDATORY,
+			  .data = (uintptr_t)&support },
+		},
+	};
+
+	return ioctl(ctx->cmd_fd, RDMA_VERBS_IOCTL, &call) ? errno : 0;
+}
+
+/*
+ * The handler of GET_CONTEXT frees a context that it does not make. Its record holds a
+ * reference to the process that has called, and that is lost.
+ */
+static int get_context(const char *device)
+{
+	uint32_t driver_id = strncmp(device, "rxe", 3) ? SHCA_DRIVER_ID : RDMA_DRIVER_RXE;
+	int i, status = 0;
+
+	for (i = 0; i < 1000; i++) {
+		if (!fork())
+			_exit(second_context(open_device(device), driver_id));
+		wait(&status);
+	}
+	printf("second context: %s\n", strerror(WEXITSTATUS(status)));
+	return 0;
+}
+
 int main(int argc, char **argv)
 {
 	if (argc == 3 && !strcmp(argv[2], "modify_wq"))
@@ -133,6 +186,8 @@ int main(int argc, char **argv)
 		return open_qp(open_device(argv[1]));
 	if (argc == 3 && !strcmp(argv[2], "iwpm_hello"))
 		return iwpm_hello();
-	fprintf(stderr, "usage: core_defects DEVICE modify_wq|open_qp|iwpm_hello\n");
+	if (argc == 3 && !strcmp(argv[2], "get_context"))
+		return get_context(argv[1]);
+	fprintf(stderr, "usage: core_defects DEVICE modify_wq|open_qp|iwpm_hello|get_context\n");
 	return 2;
 }
