@@ -42,7 +42,7 @@ check run.nothing_begins_after_the_deadline run_says "# begin long, ok 1 long, o
 # One that fails at its first run only.
 # shellcheck disable=SC2016 # for the test's own shell
 test_is shy 'echo "ok one"' '[ ! -e /tmp/runner/shy.ran ] || { echo "ok two"; exit 0; }' \
-	'touch /tmp/runner/shy.ran' 'echo "not ok two"'
+	'touch /tmp/runner/shy.ran' 'echo 3 of 4' 'echo "not ok two"'
 # second_run_says REPEATS EXPECTED NAME... : of results, and of what is said of first runs
 second_run_says() {
 	local repeats=$1 expected=$2 said
@@ -53,12 +53,12 @@ second_run_says() {
 	echo "  $said"
 	[ "$said" = "$expected" ]
 }
-check run.nothing_is_repeated_unasked second_run_says '' "ok 1 one,not ok 2 two,not ok 1 shy" shy
-check run.repeated_and_told second_run_says 1 "# failed once: shy: two,ok 1 one,ok 2 two,ok 1 shy" shy
+check run.nothing_is_repeated_unasked second_run_says '' "ok 1 one,not ok 2 two # 3 of 4,not ok 1 shy" shy
+check run.repeated_and_told second_run_says 1 "# failed once: shy: two: 3 of 4,ok 1 one,ok 2 two,ok 1 shy" shy
 check run.repeated_and_fails_again second_run_says 1 "ok 1 one,not ok 2 end # exit status 3,not ok 1 ends" ends
-check run.repeated_as_often_as_allowed second_run_says 1 "not ok 1 bad # exit status 3,ok 1 one,not ok 2 two,not ok 2 shy" bad shy
+check run.repeated_as_often_as_allowed second_run_says 1 "not ok 1 bad # exit status 3,ok 1 one,not ok 2 two # 3 of 4,not ok 2 shy" bad shy
 test_is hangs 'sleep 60' '# timeout: 1'
-check run.not_repeated_after_a_time_out second_run_says 2 "not ok 1 hangs # timed out after T s,# failed once: shy: two,ok 1 one,ok 2 two,ok 2 shy" hangs shy
+check run.not_repeated_after_a_time_out second_run_says 2 "not ok 1 hangs # timed out after T s,# failed once: shy: two: 3 of 4,ok 1 one,ok 2 two,ok 2 shy" hangs shy
 check run.no_such_test run_says "not ok 1 nobody # no such test" '' nobody
 # A test's own way of ending: 1 where one failed.
 ends_with() {
