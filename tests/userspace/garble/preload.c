@@ -17,6 +17,7 @@
  *   GARBLE_COUNT=FILE	calls are counted there (struct stats in send.c)
  *   GARBLE_ALONE=1	no second thread
  *   GARBLE_DEFECTS=1	do not avoid the known defects of the RDMA core
+ *   GARBLE_NO_CONTEXT=1	no GET_CONTEXT, of which the RDMA core leaks: for kmemleak
  */
 #include "garble.h"
 
