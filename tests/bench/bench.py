@@ -32,6 +32,8 @@ import sys
 import tempfile
 import time
 
+import nvme
+
 HERE = os.path.dirname(os.path.abspath(__file__))
 NS_A, NS_B = "shca-a", "shca-b"
 LIMIT = 25          # seconds after which a run of one cell has failed
@@ -66,6 +68,12 @@ ENDS["ib9000"] = {"softhca": (("shca-b", "veth_j", "shib_j", None), ("shca-a", "
 ENDS["wire9000"] = {"softhca": (("shca-b", "veth_f", "shca_f", "10.82.0.2"), ("shca-a", "veth_e", "shca_e", "10.82.0.1"))}
 ONLY_COUNTED = ("ib9000", "wire9000")
 ONLY_COUNTED_OPS = (("WRITE", 1 << 16), ("SEND", 8))
+# NVMe: host and target are kernel consumers, at the ends of a veth pair of their own
+# (nvme.py). The queue depth takes the place of the number of queue pairs.
+NVME = "nvme9000"
+NVME_CELLS = (("READ", 4096, 1), ("WRITE", 4096, 1), ("READ", 4096, 8), ("WRITE", 4096, 8),
+              ("READ", 1 << 17, 4), ("WRITE", 1 << 17, 4))
+NVME_COUNTED = {4096: 1000, 1 << 17: 400}     # I/Os
 RXE_PEER = (("", "veth_rp", "rxe_p", "10.79.0.2"), (NS_A, "veth_p", "shca_p", "10.79.0.1"))
 # What two processes that only compute take for a turn, as long as softhca's median
 TURN_US = {"device": 6, "veth9000": 20}
@@ -139,6 +147,9 @@ def operations():
     for name in (*COUNTED, *SCALED, *(name + TRACED for name in COUNTED_TRACED),
                  *(name + RECORDED for name in COUNTED_RECORDED)):
         add((name, "count"), name, "bytes" if name == "QP_BYTES" else "instr/op", "count")
+    for name in ("READ", "WRITE"):
+        add((name, "nvme"), name, "op/s", "nvme", least=200, most=100000)
+        add((name, "nvme count"), name, "instr/op", "nvme")
     add(("COPY", "bw"), "COPY", "MiB/s", "baseline")
     add(("STREAM", "bw"), "STREAM", "MiB/s", "baseline")
     add(("TURNS", "lat"), "TURNS", "us", "baseline")
@@ -224,6 +235,9 @@ def catalogue():
         for number in numbers:
             add("device", (name, "count"), 8, number, whos=("softhca",), default=True,
                 in_quick=number in numbers[:2])
+    for name, size, depth in NVME_CELLS:
+        for what in "nvme", "nvme count":
+            add(NVME, (name, what), size, depth, whos=(*DEVICES, "tcp"), default=True)
     for name in ("WRITE", "SEND"):
         for role in ("TO", "FROM"):
             add("veth9000", (f"{name}_{role}_RXE", "bw"), 1 << 16, whos=("softhca",), default=True)
@@ -233,11 +247,13 @@ def catalogue():
     return cells, usual, quick
 
 
-def choose(patterns, quick_form, counted):
-    """counted: which kind of cells; None: all."""
+def choose(patterns, quick_form, counted, of_nvme=None):
+    """counted, of_nvme: which kind of cells; None: all."""
     cells, usual, quick = catalogue()
     if counted is not None:
         cells = [c for c in cells if c.op.is_counted() == counted]
+    if of_nvme is not None:
+        cells = [c for c in cells if (c.path == NVME) == of_nvme]
     if patterns:
         return [c for c in cells if any(fnmatch.fnmatchcase(c.name(), f"*{p}*") for p in patterns)]
     return [c for c in cells if c in (quick if quick_form else usual)]
@@ -443,16 +459,25 @@ class Bench:
     def __init__(self, cells, reps, rxe):
         self.machine = Machine()
         self.reps = reps
-        self.cells = [(c, [w for w in c.whos if rxe or not (w == "rxe" or "RXE" in c.op.name)]) for c in cells]
+        self.cells = [(c, [w for w in c.whos if rxe or not (w == "rxe" or "RXE" in c.op.name or
+                                                            (c.path == NVME and w != "softhca"))]) for c in cells]
         self.cells = [(c, whos) for c, whos in self.cells if whos]
         self.results = collections.defaultdict(list)    # (cell, who) -> one figure per repetition
         self.samples = collections.defaultdict(list)    # of latency
         self.seconds = {}                               # of one iteration, the slowest seen
         self.failures = collections.defaultdict(list)
+        self.nvme = None
+
+    def close(self):
+        self.machine.close()
+        if self.nvme:
+            self.nvme.close()
 
     def iterations(self, key):
         cell = key[0]
         op = cell.op
+        if op.program == "nvme":
+            return min(max(int(SECONDS / self.seconds[key]) if key in self.seconds else 0, op.least), op.most)
         n = op.least if cell.qps == 1 else max(op.least // cell.qps, 5)
         if op.metric == "MiB/s" and cell.size <= 1 << 16 and cell.qps == 1:
             n = max(n, 32)
@@ -491,8 +516,22 @@ class Bench:
             raise Failed(done.stderr.strip())
         return done.stdout
 
+    def fio(self, cell, who, number):
+        """Seconds of an I/O."""
+        if not self.nvme:
+            self.nvme = nvme.Nvme()
+        try:
+            self.nvme.enter(who)
+            return self.nvme.fio(cell.op.name.lower(), cell.size, cell.qps, number)
+        except nvme.Failed as failure:
+            raise Failed(str(failure)) from None
+
     def count(self, cell, who):
         """All repetitions at once."""
+        if cell.op.program == "nvme":
+            # The first of them makes what the others find: caches, streams.
+            self.results[(cell, who)] = [self.fio(cell, who, NVME_COUNTED[cell.size]) * 1e9 for _ in range(self.reps + 1)][1:]
+            return
         to, source = self.ends(cell, who)
         if cell.op.program != "count":
             # A nanosecond is an instruction there.
@@ -533,8 +572,14 @@ class Bench:
                 self.results[key].append(statistics.median(samples) if samples else float(said))
                 self.samples[key] += samples
             return
-        ends = self.ends(cell, who)
         n = self.iterations(key)
+        if op.program == "nvme":
+            seconds = self.fio(cell, who, n)
+            self.seconds[key] = max(self.seconds.get(key, 0), seconds)
+            if counted:
+                self.results[key].append(1 / seconds)
+            return
+        ends = self.ends(cell, who)
         wire = cell.path != "device"
         before = [self.machine.sent(end) for end in ends] if wire else []
         answered, said = perftest_pair(self.machine, op, ends, cell.size, cell.qps, PATH_MTU[cell.path], n)
@@ -557,25 +602,30 @@ class Bench:
             self.results[key].append(value)
 
     def repetition(self, rep):
-        for cell, whos in self.cells:
-            for who in whos if rep % 2 else whos[::-1]:
-                key = (cell, who)
-                if len(self.failures[key]) >= 2:
-                    continue
-                try:
-                    self.measure(cell, who, rep > 0)
-                except Failed as failure:
-                    self.failures[key].append(str(failure))
-                    print(f"failed: {who} {cell.name()}: {failure}", file=sys.stderr, flush=True)
+        for cell, who in self.order(rep):
+            key = (cell, who)
+            if len(self.failures[key]) >= 2:
+                continue
+            try:
+                self.measure(cell, who, rep > 0)
+            except Failed as failure:
+                self.failures[key].append(str(failure))
+                print(f"failed: {who} {cell.name()}: {failure}", file=sys.stderr, flush=True)
+
+    def order(self, rep):
+        """Every cell with each driver. NVMe connects anew for each driver, so these have their cells in a row."""
+        pairs = [(cell, who) for cell, whos in self.cells for who in (whos if rep % 2 else whos[::-1])]
+        order = (*DEVICES, "tcp") if rep % 2 else ("tcp", *DEVICES[::-1])
+        return ([pair for pair in pairs if pair[0].path != NVME] +
+                sorted((pair for pair in pairs if pair[0].path == NVME), key=lambda pair: order.index(pair[1])))
 
     def count_all(self):
-        for cell, whos in self.cells:
-            for who in whos:
-                try:
-                    self.count(cell, who)
-                except Failed as failure:
-                    self.failures[(cell, who)].append(str(failure))
-                    print(f"failed: {who} {cell.name()}: {failure}", file=sys.stderr, flush=True)
+        for cell, who in self.order(1):
+            try:
+                self.count(cell, who)
+            except Failed as failure:
+                self.failures[(cell, who)].append(str(failure))
+                print(f"failed: {who} {cell.name()}: {failure}", file=sys.stderr, flush=True)
 
     def rows(self):
         rows = []
@@ -665,23 +715,25 @@ def main():
     parser.add_argument("patterns", nargs="*", help="only the cells whose name contains one (as in a shell)")
     parser.add_argument("--count", action="store_true", help="instructions, not times")
     parser.add_argument("--table", help="of instructions as they were: fail where one has grown by more than a fifth")
+    parser.add_argument("--nvme", action="store_true", help="NVMe, which the others leave out where Soft-RoCE is there")
     parser.add_argument("--update", action="store_true", help="write that table instead")
     args = parser.parse_args()
-    cells = choose(args.patterns, args.quick, None if args.list and not args.count else args.count)
+    of_nvme = None if args.list or args.rxe == "no" else args.nvme
+    cells = choose(args.patterns, args.quick, None if args.list and not args.count else args.count, of_nvme)
     if not cells:
         sys.exit(f"no cell matches {' '.join(args.patterns)}; the names are\n" +
                  "\n".join(c.name() for c in catalogue()[0]))
     if args.list:
         print("\n".join(c.name() for c in cells))
         return
-    bench = Bench(cells, args.reps, args.rxe == "yes")
+    bench = Bench(cells, args.reps, args.rxe == "yes" or args.nvme)
     if args.count:
         bench.count_all()
         write_json(args.out, bench.rows())
         failed = any(bench.failures.values())
         if args.table:
             failed |= not (write_table if args.update else compare)(bench.rows()["rows"], args.table)
-        bench.machine.close()
+        bench.close()
         sys.exit(failed)
     try:
         for rep in range(args.reps + 1):
@@ -692,7 +744,7 @@ def main():
             if rep:
                 write_json(args.out, bench.rows())
     finally:
-        bench.machine.close()
+        bench.close()
     if any(bench.failures.values()):
         sys.exit(1)
 

@@ -122,6 +122,18 @@ def bars(rows):
                              get("veth9000", op, 1 << 16, 1, "MiB/s", "rxe"), 1)
 
 
+    for op, size, depth, times in (("READ", 1 << 12, 1, 1.5), ("WRITE", 1 << 12, 1, 1.5), ("READ", 1 << 12, 8, 2),
+                                   ("WRITE", 1 << 12, 8, 2), ("READ", 1 << 17, 4, 2), ("WRITE", 1 << 17, 4, 2)):
+        name = f"NVMe {op} {size_text(size)}, depth {depth}"
+        for other in "tcp", "rxe":
+            yield from ratio(f"{name} / {other}", get("nvme9000", op, size, depth, "op/s", "softhca"),
+                             get("nvme9000", op, size, depth, "op/s", other), times if other == "tcp" else 1)
+            yield from ratio(f"{name}, instructions / {other}",
+                             get("nvme9000", op, size, depth, "instr/op", "softhca"),
+                             get("nvme9000", op, size, depth, "instr/op", other),
+                             1 / times if other == "tcp" else 1, False)
+
+
 def print_bars(rows):
     lines = []
     missed = 0
