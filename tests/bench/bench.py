@@ -237,7 +237,7 @@ def catalogue():
                 in_quick=number in numbers[:2])
     for name, size, depth in NVME_CELLS:
         for what in "nvme", "nvme count":
-            add(NVME, (name, what), size, depth, whos=(*DEVICES, "tcp"), default=True)
+            add(NVME, (name, what), size, depth, whos=(*DEVICES, "tcp"))
     for name in ("WRITE", "SEND"):
         for role in ("TO", "FROM"):
             add("veth9000", (f"{name}_{role}_RXE", "bw"), 1 << 16, whos=("softhca",), default=True)

@@ -121,7 +121,6 @@ def bars(rows):
                              get("veth9000", f"{op}_{role}_RXE", 1 << 16, 1, "MiB/s", "softhca"),
                              get("veth9000", op, 1 << 16, 1, "MiB/s", "rxe"), 1)
 
-
     for op, size, depth, times in (("READ", 1 << 12, 1, 1.5), ("WRITE", 1 << 12, 1, 1.5), ("READ", 1 << 12, 8, 2),
                                    ("WRITE", 1 << 12, 8, 2), ("READ", 1 << 17, 4, 2), ("WRITE", 1 << 17, 4, 2)):
         name = f"NVMe {op} {size_text(size)}, depth {depth}"
