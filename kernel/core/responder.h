@@ -331,9 +331,9 @@ bool shca_resp_may_hold(const struct shca_resp *resp, const struct shca_pkt *pkt
  * @goes_on:	it is the first of them: its feeding was interrupted
  *
  * Each that is behind a gap or was executed, and wants an answer.  A duplicate is of a peer
- * that has heard nothing, and what is fed later may be of one that asked.  One that was
- * executed has its acknowledgement or response.  That will do where gaps fill by themselves,
- * but not after the repair of one that was told.
+ * that has heard nothing, and what is fed later may be of one that asked.  A READ that was
+ * executed has its answer.  That will do where gaps fill by themselves, but not after the
+ * repair of one that was told.
  */
 static inline bool shca_resp_is_asked(const struct shca_resp *resp,
 				      const struct shca_pkt *pkt,
@@ -346,7 +346,8 @@ static inline bool shca_resp_is_asked(const struct shca_resp *resp,
 		return goes_on || (pkt->ackreq && holds);
 	if (!pkt->ackreq || verdict != SHCA_RX_OK)
 		return false;
-	return !resp->patience || resp->gap_told;
+	return !resp->patience || resp->gap_told ||
+	       !(shca_opcode_info(pkt->opcode)->flags & SHCA_OPF_READ);
 }
 
 /**

@@ -1059,7 +1059,9 @@ static void late_gap_asked_for(struct kunit *test)
 	KUNIT_EXPECT_TRUE(test, shca_resp_is_asked(resp, &pkt, SHCA_RX_DUPLICATE, false, true, false));
 	KUNIT_EXPECT_FALSE(test, shca_resp_is_asked(resp, &pkt, SHCA_RX_DUPLICATE, false, false, false));
 	KUNIT_EXPECT_FALSE(test, shca_resp_is_asked(resp, &pkt, SHCA_RX_ACCESS, false, true, false));
-	/* one that was executed: not while gaps fill, but for the repair of one that was told */
+	/* a READ that was executed: not while gaps fill, but for the repair of one that was told */
+	pkt.opcode = SHCA_OP_READ_REQUEST;
+	KUNIT_EXPECT_TRUE(test, shca_resp_is_asked(resp, &pkt, SHCA_RX_OK, false, true, false));
 	resp->patience = 1;
 	KUNIT_EXPECT_FALSE(test, shca_resp_is_asked(resp, &pkt, SHCA_RX_OK, false, true, false));
 	KUNIT_EXPECT_TRUE(test, shca_resp_is_asked(resp, &pkt, SHCA_RX_OUT_OF_SEQ, true, true, false));
