@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 /*
  * What one operation costs, in instructions of the whole machine: both ends, user
- * space and kernel.  Only for a guest whose clock counts them, one a nanosecond
- * (SHCA_VM_ACCEL=icount of scripts/qemu/vm); bench.py calls this there.
+ * space and kernel.  That is in a guest whose clock counts them, one a nanosecond
+ * (SHCA_VM_ACCEL=icount of scripts/qemu/vm).  In other guests it is nanoseconds.
+ * bench.py calls this in both.
  *
  *   count DEVICE GID-INDEX PEER GID-INDEX OPERATION SIZE MTU OBJECTS REPETITIONS
  *
