@@ -81,6 +81,15 @@ conclude() {
 	ktap_line $((++stages_told)) "$result $1"
 }
 
+# cut_short NAME SECONDS : the result of a stage that was stopped, so long after all others
+# had ended: what is left of it is left out, or, where it had the time, it hangs.
+cut_short() {
+	local line='left out: rest'
+	[ "$2" -le 1500 ] || line="not ok end # still running $2 s after all else"
+	echo "$line" | note "$1"
+	conclude "$1"
+}
+
 # total NAME : prints the closing line, and what it needs. Return: whether nothing failed
 total() {
 	local failed left

@@ -59,6 +59,25 @@ check run.repeated_and_fails_again second_run_says 1 "ok 1 one,not ok 2 end # ex
 check run.repeated_as_often_as_allowed second_run_says 1 "not ok 1 bad # exit status 3,ok 1 one,not ok 2 two # 3 of 4,not ok 2 shy" bad shy
 test_is hangs 'sleep 60' '# timeout: 1'
 check run.not_repeated_after_a_time_out second_run_says 2 "not ok 1 hangs # timed out after T s,# failed once: shy: two: 3 of 4,ok 1 one,ok 2 two,ok 2 shy" hangs shy
+# stopped_says SECONDS EXPECTED NAME... : where the time ends then
+stopped_says() {
+	local seconds=$1
+	shift
+	SHCA_END=$seconds run_says "$1" '' "${@:2}"
+}
+test_is stuck 'echo "ok one"' 'sleep 60'
+check run.what_is_stopped_is_left_out stopped_says 2 "$(head_of stuck 2),     ok 1 one,     ok 2 end # SKIP left out for want of time, ok 1 stuck" stuck
+check run.ends_before_it_is_stopped stopped_says 60 "# begin good, ok 1 good" good
+# One that fails, and is stopped when it runs again.
+test_is worse '[ ! -e /tmp/runner/worse.ran ] || sleep 60' 'touch /tmp/runner/worse.ran' 'echo "not ok one # why"'
+stopped_again_says() {
+	local said
+	rm -f $folder/worse.ran
+	said=$(SHCA_END=$1 SHCA_REPEATS=1 "$test_programs/guest/run" --in $folder worse | grep -E '^ *(not )?ok |^# failed once' | paste -sd ,)
+	echo "  $said"
+	[ "$said" = "$2" ]
+}
+check run.what_is_stopped_takes_nothing_back stopped_again_says 10 "    not ok 1 one # why,not ok 1 worse"
 check run.no_such_test run_says "not ok 1 nobody # no such test" '' nobody
 # A test's own way of ending: 1 where one failed.
 ends_with() {
