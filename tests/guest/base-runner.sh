@@ -77,7 +77,7 @@ stopped_again_says() {
 	echo "  $said"
 	[ "$said" = "$2" ]
 }
-check run.what_is_stopped_takes_nothing_back stopped_again_says 10 "    not ok 1 one # why,not ok 1 worse"
+check run.what_is_stopped_takes_nothing_back stopped_again_says $((3 * slow)) "    not ok 1 one # why,not ok 1 worse"
 check run.no_such_test run_says "not ok 1 nobody # no such test" '' nobody
 # A test's own way of ending: 1 where one failed.
 ends_with() {
