@@ -50,7 +50,7 @@
 /* A CPU that comes after this time is late. */
 #define SHCA_RPS_LATE_NS	(500 * NSEC_PER_USEC)
 
-/* Off: it has not been measured yet on a machine that is otherwise idle. */
+/* Off: WRITE gains nothing, READ and SEND 8 to 14% at best (docs/performance.md). */
 static bool shca_rps_batches;
 module_param_named(rps, shca_rps_batches, bool, 0644);
 MODULE_PARM_DESC(rps, "receive large batches from senders on this machine on another CPU than the sender's");
