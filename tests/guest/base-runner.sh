@@ -3,6 +3,8 @@
 #
 # The tests' own tools: what `run` counts and leaves out, that a program without a
 # test that ran is no success, and that waits follow how slow the machine is.
+#
+# timeout: 300
 . "$(dirname "$0")/lib.sh"
 . "$(dirname "$0")/scenario"
 
@@ -66,8 +68,8 @@ stopped_says() {
 	SHCA_END=$seconds run_says "$1" '' "${@:2}"
 }
 test_is stuck 'echo "ok one"' 'sleep 60'
-check run.what_is_stopped_is_left_out stopped_says 2 "$(head_of stuck 2),     ok 1 one,     ok 2 end # SKIP left out for want of time, ok 1 stuck" stuck
-check run.ends_before_it_is_stopped stopped_says 60 "# begin good, ok 1 good" good
+check run.what_is_stopped_is_left_out stopped_says $((5 * slow)) "$(head_of stuck 2),     ok 1 one,     ok 2 end # SKIP left out for want of time, ok 1 stuck" stuck
+check run.ends_before_it_is_stopped stopped_says $((20 * slow)) "# begin good, ok 1 good" good
 # One that fails, and is stopped when it runs again.
 test_is worse '[ ! -e /tmp/runner/worse.ran ] || sleep 60' 'touch /tmp/runner/worse.ran' 'echo "not ok one # why"'
 stopped_again_says() {
@@ -77,7 +79,7 @@ stopped_again_says() {
 	echo "  $said"
 	[ "$said" = "$2" ]
 }
-check run.what_is_stopped_takes_nothing_back stopped_again_says $((3 * slow)) "    not ok 1 one # why,not ok 1 worse"
+check run.what_is_stopped_takes_nothing_back stopped_again_says $((5 * slow)) "    not ok 1 one # why,not ok 1 worse"
 check run.no_such_test run_says "not ok 1 nobody # no such test" '' nobody
 # A test's own way of ending: 1 where one failed.
 ends_with() {
