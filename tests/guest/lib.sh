@@ -3,7 +3,7 @@
 #
 # Helpers for the tests of this folder; a test sources it first:
 #
-#   . "$(dirname "$0")/lib.sh"
+#   . "$(dirname "$0")/../lib.sh"
 #
 # Two namespaces joined by a veth pair, one softhca device at each end:
 #

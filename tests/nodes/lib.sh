@@ -3,7 +3,7 @@
 #
 # Helpers for the tests that need two machines; a test sources it first:
 #
-#   . "$(dirname "$0")/lib.sh"
+#   . "$(dirname "$0")/../lib.sh"
 #
 # It runs on node1, reaches node2 by ssh; both have the device shca0 on eth0:
 #

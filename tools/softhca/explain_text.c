@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 /*
  * The texts of `softhca explain`: for each kind of error what has happened, what
- * usually causes it and where to look. tests/guest/ops-explain.sh provokes them.
+ * usually causes it and where to look. tests/guest/ops/explain.sh provokes them.
  */
 #include "explain.h"
 

@@ -5,7 +5,7 @@ each. The netdevs lose packets to one LID, and single packets come from a forger
 
   ib-apm.py DEVICE_A NETNS_A NETDEV_A DEVICE_B NETNS_B NETDEV_B
 
-Runs in NETNS_A, and prints a line for each part, for lib.sh. Used by ib-apm.sh.
+Runs in NETNS_A, and prints a line for each part, for lib.sh. Used by ib/apm.sh.
 """
 
 import errno

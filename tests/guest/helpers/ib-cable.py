@@ -6,7 +6,7 @@ to their link: each message arrives, once and whole.
   ib-cable.py DEVICE_A DEVICE_B SECONDS COMMAND...
 
 It ends SECONDS after COMMAND and once both ports are active. Prints a line for each part,
-for lib.sh. Used by ib-cable.sh.
+for lib.sh. Used by ib/cable.sh.
 """
 
 import subprocess

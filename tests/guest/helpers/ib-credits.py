@@ -9,7 +9,7 @@ NETDEV is the peer's, DEVICE the port at the other end. `old` is a peer without 
 none for a while, and `stuck` one that never does: packets wait for ever. But for `mute`
 the port must become active meanwhile: this prints "up" and waits for that. Service levels
 0 and 1 are lanes 0 and 1, of weights 64 and 192. Prints a line for each check, for lib.sh.
-Used by ib-credits.sh.
+Used by ib/credits.sh.
 """
 
 import os

@@ -5,7 +5,7 @@
   ib-enable.py DEVICE
 
 ibportstate cannot: of rdma-core 52 and later it opens no port whose link is down. libibmad
-itself does. Used by ib-tools.sh.
+itself does. Used by ib/tools.sh.
 """
 
 import ctypes

@@ -6,7 +6,7 @@ its peer, in the peer's name. Each must be counted as what it is. Then packets o
   ib-frames.py NETDEV DEVICE not-ready|all
 
 NETDEV is the peer's. DEVICE is the port's, active unless the one packet of `not-ready`
-is sent. Prints a line for each kind, for lib.sh. Used by ib-opensm.sh.
+is sent. Prints a line for each kind, for lib.sh. Used by ib/opensm.sh.
 """
 
 import random

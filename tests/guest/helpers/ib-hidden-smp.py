@@ -6,7 +6,7 @@ management packet for QP0, and one for a group to a LID that is not a group's.
   ib-hidden-smp.py DEVICE_A DEVICE_B
 
 Both are posted in one list with the datagram before them, so that they could leave in one
-batch. Prints a line for each part, for lib.sh. Used by ib-batches.sh.
+batch. Prints a line for each part, for lib.sh. Used by ib/batches.sh.
 """
 
 import struct

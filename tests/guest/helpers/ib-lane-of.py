@@ -5,7 +5,7 @@
   ib-lane-of.py NETDEV SL PACKETS
 
 Prints "ready". Waits for so many packets with data that NETDEV sends or receives with
-that service level, and prints the lanes that they took. Used by ib-lanes.sh.
+that service level, and prints the lanes that they took. Used by ib/lanes.sh.
 """
 
 import os

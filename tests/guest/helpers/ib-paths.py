@@ -5,7 +5,7 @@ one machine, whose LMC a subnet manager has set: packets name these LIDs.
 
   ib-paths.py DEVICE_A DEVICE_B
 
-Prints a line for each part, for lib.sh. Used by ib-lmc.sh.
+Prints a line for each part, for lib.sh. Used by ib/lmc.sh.
 """
 
 import sys

@@ -6,7 +6,7 @@ Format: tshark does not read LINKTYPE_INFINIBAND.
 
   ib-pcap.py IN OUT
 
-Used by ib-tools.sh.
+Used by ib/tools.sh.
 """
 
 import struct

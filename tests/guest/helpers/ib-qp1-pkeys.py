@@ -5,7 +5,7 @@
   ib-qp1-pkeys.py NETDEV P_KEY
 
 Ends with success at the first packet with P_KEY, and with failure after a minute. Used
-by ib-partitions.sh.
+by ib/partitions.sh.
 """
 
 import socket

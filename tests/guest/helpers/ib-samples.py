@@ -6,7 +6,7 @@ of the other end of its link.
   ib-samples.py NETDEV DEVICE
 
 NETDEV is the peer's, DEVICE the port's, which is active. Prints a line for each part, for
-lib.sh. Used by ib-samples.sh.
+lib.sh. Used by ib/samples.sh.
 """
 
 import os
@@ -113,7 +113,7 @@ check("sample.extended", result(RESULT_EXT) == (tag, state, counters))
 # It begins later.
 ask(SET, CONTROL, control(60000000, 1, 0x79, RCV_PKTS))
 check("sample.begins_later", result() == (0x79, STARTED, (0, 0, 0, 0, 0)))
-# (so long as it waits, its port is removed: see ib-samples.sh)
+# (so long as it waits, its port is removed: see ib/samples.sh)
 check("sample.other_port", ask(GET, CONTROL, port=2)[0] == BAD_FIELD)
 check("sample.result_is_read_only", ask(SET, RESULT)[0] == BAD_ATTR and
       ask(SET, RESULT_EXT)[0] == BAD_ATTR)

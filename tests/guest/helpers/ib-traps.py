@@ -8,7 +8,7 @@ M_Key runs out.
   ib-traps.py NETDEV DEVICE
 
 NETDEV is the peer's, DEVICE the port's. Prints a line for each part, for lib.sh. Used by
-ib-traps.sh.
+ib/traps.sh.
 """
 
 import struct
@@ -25,10 +25,10 @@ LID, OWN = 5, 2
 TIMEOUT = 16    # of the subnet
 GAP = 4.096e-6 * 2 ** TIMEOUT
 KEY = 0x1122334455667788
-GUID = 0x0002c90300000007     # of GID 1: ib-traps.sh
+GUID = 0x0002c90300000007     # of GID 1: ib/traps.sh
 REREGISTER = 0x80
 CHANGED_PKEY, CHANGED_QKEY = 0x9234, 0x77
-DELAYED_PSN = 0x1234    # of ib-traps.sh
+DELAYED_PSN = 0x1234    # of ib/traps.sh
 
 netdev, device = sys.argv[1:]
 link = Link(netdev, device)

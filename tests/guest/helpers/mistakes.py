@@ -5,7 +5,7 @@ event shca_refused gives, which has been enabled.
 
   mistakes.py DEVICE GID_INDEX
 
-Used by ops-refusals.sh.
+Used by ops/refusals.sh.
 """
 
 import sys

@@ -5,7 +5,7 @@
   multicast.py NETDEV GROUP send|receive
 
 The receiver joins, prints "ready" and ends with the first right datagram. The sender sends
-twenty in two seconds: a group that the subnet manager has still to make loses some. Used by ib-ipoib.sh.
+twenty in two seconds: a group that the subnet manager has still to make loses some. Used by ib/ipoib.sh.
 """
 
 import os

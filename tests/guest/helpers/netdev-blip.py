@@ -5,7 +5,7 @@ another one takes longer than that in an emulated guest.
 
   netdev-blip.py NETDEV SECONDS down|MTU
 
-Used by net-link-flap.sh.
+Used by net/link-flap.sh.
 """
 
 import fcntl

@@ -4,7 +4,7 @@
 
   raw-dumps.py FILE BYTES      FILE: what "rdma -j -r resource show OBJECT" printed
 
-Used by ops-observability.sh.
+Used by ops/observability.sh.
 """
 
 import json

@@ -5,7 +5,7 @@ prints the answer. Success is an error with its reason in words.
 
   softhca-netlink.py COMMAND ATTRIBUTE=HEX...      numbers of uapi/softhca-netlink.h
 
-Used by ops-settings.sh.
+Used by ops/settings.sh.
 """
 
 import socket

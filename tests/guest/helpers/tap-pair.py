@@ -5,7 +5,7 @@ with it.
 
   tap-pair.py NETDEV NETDEV
 
-Used by net-netdev-kinds.sh.
+Used by net/netdev-kinds.sh.
 """
 
 import fcntl

@@ -6,7 +6,7 @@ be true, and what a lossy link must bring has come.
   trace-fields.py TRACE TRAFFIC     TRAFFIC: the output of tests/userspace/verbs/traffic,
                                     which names its queue pairs
 
-Used by ops-trace-events.sh.
+Used by ops/trace-events.sh.
 """
 
 import collections

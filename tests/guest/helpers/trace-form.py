@@ -4,7 +4,7 @@
 
   trace-form.py RECORDING DRAWING      by the end of DRAWING's name
 
-Used by ops-trace-record.sh, on a recording with losses. What was sent and lost is found out here in
+Used by ops/trace-record.sh, on a recording with losses. What was sent and lost is found out here in
 another way: packets that are in shca_tx more often than in shca_rx.
 """
 

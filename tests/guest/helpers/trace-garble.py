@@ -5,7 +5,7 @@
   trace-garble.py RECORDING OUT [DEVICE]
 
 What is decided about each packet becomes a word of 600 letters. With DEVICE, its name becomes an
-escape sequence where a mark tells of a queue pair. Used by ops-trace-record.sh.
+escape sequence where a mark tells of a queue pair. Used by ops/trace-record.sh.
 """
 
 import re

@@ -6,7 +6,7 @@
                                                      its keys; none of these is in a FILE
   trace-packets.py PCAPNG SNAP [--payload]           of the direct path, which nobody else sees
 
-tshark finds nothing malformed in any; GUESSES are its options. Used by ops-trace-packets.sh.
+tshark finds nothing malformed in any; GUESSES are its options. Used by ops/trace-packets.sh.
 """
 
 import collections

@@ -4,7 +4,7 @@
 
   xdp-pass.py PATH      in a BPF file system
 
-Used by net-carriers.sh.
+Used by net/carriers.sh.
 """
 
 import ctypes

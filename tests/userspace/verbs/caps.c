@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 /*
  * Prints what a device advertises, one "NAME VALUE" per line.
- * tests/guest/ops-reported.sh compares it with docs/verbs.md. A limit of 0 and a
+ * tests/guest/ops/reported.sh compares it with docs/verbs.md. A limit of 0 and a
  * clear flag mean that the device lacks the feature, so they are not printed.
  *
  *	caps DEVICE

@@ -508,7 +508,7 @@ static void import_in_another_process(void)
 }
 
 /*
- * The device is removed (mem-device-memory.sh) while a peer writes to the
+ * The device is removed (mem/device-memory.sh) while a peer writes to the
  * memory. Copies still work, although nobody else sees the memory.
  */
 static void outlives_the_device(void)

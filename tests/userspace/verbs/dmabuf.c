@@ -438,7 +438,7 @@ static void shared_after_fork(void)
 	check_bytes(mem.p, PAGE, 7);
 }
 
-/* The device is removed (mem-device-memory.sh) while a peer writes to the memory. */
+/* The device is removed (mem/device-memory.sh) while a peer writes to the memory. */
 static void outlives_the_device(void)
 {
 	struct ibv_send_wr wr;

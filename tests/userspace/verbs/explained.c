@@ -553,7 +553,7 @@ static const struct test tests[] = {
 	{ "history", history },
 	{ "of_another_user", of_another_user },
 	{ "psn_is_hidden", psn_is_hidden },
-	/* packets only, and as ops-explain.sh sets them up */
+	/* packets only, and as ops/explain.sh sets them up */
 	{ "transport", transport },
 	{ "partition", partition },
 	{ "firewall", firewall },

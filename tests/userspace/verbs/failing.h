@@ -4,7 +4,7 @@
  * /proc/thread-self/fail-nth, until none is left.
  *
  * It needs a kernel with CONFIG_FAULT_INJECTION, FAILSLAB, FAIL_PAGE_ALLOC and
- * FAULT_INJECTION_USERCOPY, set up as in tests/guest/hostile-failures.sh, and
+ * FAULT_INJECTION_USERCOPY, set up as in tests/guest/hostile/failures.sh, and
  * privileges.
  */
 #ifndef FAILING_H

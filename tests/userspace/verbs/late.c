@@ -2,7 +2,7 @@
 /*
  * Data that comes late (late_us of docs/personalities.md): with its completion, in order,
  * and not after the end of what it belongs to. personality.c has WRITEs, whose data comes
- * without a completion. tests/guest/ops-personality.sh names the tests that fit.
+ * without a completion. tests/guest/ops/personality.sh names the tests that fit.
  */
 #include "util.h"
 

@@ -90,7 +90,7 @@ static void max_ah(void)
 }
 
 /*
- * Times the first ones: verbs-limits.sh compares drivers. The RDMA core takes most
+ * Times the first ones: verbs/limits.sh compares drivers. The RDMA core takes most
  * of the time, because it resolves the peer's address for each.
  */
 static void first_ahs(void)
@@ -393,7 +393,7 @@ static void max_wq(void)
 /* ---- memory ------------------------------------------------------------------------------ */
 
 /*
- * In a memory cgroup with less memory than max_cq such CQs need (mem-cgroup.sh).
+ * In a memory cgroup with less memory than max_cq such CQs need (mem/cgroup.sh).
  * Creation is refused, and existing CQs work on.
  */
 static void full_cgroup_refuses(void)

@@ -9,7 +9,7 @@
  *
  * ODP_SECONDS is the duration (default 10), -m the amount of memory (default 32
  * MiB). The caller makes other pressure (swap, compaction):
- * tests/guest/stress-memory-pressure.sh.
+ * tests/guest/stress/memory-pressure.sh.
  */
 #define _GNU_SOURCE
 #include <sys/mman.h>

@@ -2,7 +2,7 @@
 /*
  * What a personality does to a device (docs/personalities.md): sizes one above a limit are
  * refused, what it is without is answered by EOPNOTSUPP, and manners. limits.c has the
- * numbers of objects. tests/guest/ops-personality.sh names the tests that fit.
+ * numbers of objects. tests/guest/ops/personality.sh names the tests that fit.
  *
  *	EXPECT_VENDOR_ERR	of a WRITE that the peer refuses (has_vendor_err)
  */

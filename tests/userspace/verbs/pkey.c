@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 /*
- * The P_Key table. tests/guest/verbs-pkeys.sh has set these entries on each
+ * The P_Key table. tests/guest/verbs/pkeys.sh has set these entries on each
  * device. SHCA_CHANGE_PKEY has a command that changes entry 4 of the first
  * device:
  *

@@ -3,7 +3,7 @@
  * A malicious process. It creates CQs, SRQs, WQs and QPs through the provider.
  * Then it writes anything into all memory that it shares with the kernel, while
  * it rings doorbells and changes states. It may harm itself;
- * tests/guest/hostile-ring-scribbler.sh checks from outside that it harms nobody
+ * tests/guest/hostile/ring-scribbler.sh checks from outside that it harms nobody
  * else.
  *
  *   scribble [-d DEVICE] [-f 4|6] [-s SEED] [-t SECONDS] [MODE]...

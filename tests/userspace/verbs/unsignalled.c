@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 /*
- * Does what tests/guest/ops-top.sh compares with `softhca top`: NR requests of LEN bytes, of
+ * Does what tests/guest/ops/top.sh compares with `softhca top`: NR requests of LEN bytes, of
  * which one in EACH is signalled, or one that the peer refuses. It keeps its queue pairs until
  * SIGTERM. It prints
  *

@@ -1,0 +1,59 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
+#
+# What a loss costs between two softhcas: packets that come out of order are kept, and
+# those that are lost are sent again, and no others. Each duplicate of a WRITE or SEND was
+# sent again for nothing. Also: queue pairs end while packets are kept. About 10 s.
+#
+# timeout: 120
+. "$(dirname "$0")/../lib.sh"
+
+make_pair 1500
+gid_a=$(gid_index shca_a $ip4_a) gid_b=$(gid_index shca_b $ip4_b)
+# Nobody waits for a neighbour whose answer is lost.
+run wait_for 10 in_a ping -q -c 1 -W 1 $ip4_b
+# What netem loses is one packet then, and not a batch (docs/performance.md).
+run ip -n $ns_a link set dev veth_a gso_max_segs 1
+run ip -n $ns_b link set dev veth_b gso_max_segs 1
+
+counter() { cat "/sys/class/infiniband/shca_$1/ports/1/hw_counters/$2"; }
+dropped() { tc -n "shca-$1" -s qdisc show dev "veth_$1" | sed -n 's/.*dropped \([0-9]*\),.*/\1/p' | awk '{ sum += $1 } END { print sum + 0 }'; }
+
+# stream OPERATION END PERCENT : END's packets are lost, one in fifty; the other one's come
+# through. Duplicates arrive, at most PERCENT of what was lost.
+stream() {
+	local lost again timeouts out
+	again=$(counter b duplicate_request) timeouts=$(counter a local_ack_timeout_err)
+	run tc -n "shca-$2" qdisc add dev "veth_$2" root netem loss 2% limit 20000
+	out=$("$test_programs/bench/goodput" -o "$1" -t 1 shca_a "$gid_a" shca_b "$gid_b")
+	lost=$(dropped "$2")
+	again=$(($(counter b duplicate_request) - again))
+	timeouts=$(($(counter a local_ack_timeout_err) - timeouts))
+	run tc -n "shca-$2" qdisc del dev "veth_$2" root
+	echo "$out"
+	echo "$1: $lost packets lost, $again came twice, $timeouts time-outs"
+	grep -q '"wrong": 0, "error": ""' <<<"$out" || return
+	[ "$lost" -ge 10 ] && [ $((100 * again)) -le $(($3 * lost)) ] && [ $((10 * timeouts)) -le "$lost" ]
+}
+
+check write.only_losses_are_sent_again stream WRITE a 50
+check send.only_losses_are_sent_again stream SEND a 50
+# (a response is lost, so each request that asks for it again is a duplicate)
+check read.only_losses_are_asked_for_again stream READ b 200
+
+# Half of all packets are lost: something is kept whenever the program is killed.
+killed() {
+	local i pid
+	for i in 1 2 3 4 5; do
+		"$test_programs/bench/goodput" -q 4 -t 9 shca_a "$gid_a" shca_b "$gid_b" >/dev/null 2>&1 &
+		pid=$!
+		sleep 0.$((i + 3))
+		kill -9 $pid
+		wait $pid
+	done 2>/dev/null
+	wait_for 10 no_qps
+}
+no_qps() { ! rdma resource show qp link shca_a/1 | grep -q 'type RC'; }
+run tc -n $ns_a qdisc add dev veth_a root netem loss 50% limit 20000
+check killed.while_packets_are_kept killed
+run tc -n $ns_a qdisc del dev veth_a root

@@ -1,0 +1,350 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
+#
+# softhca up, down and run: namespaces with devices, of the pair and of other topologies.
+# They can be made twice and removed twice, what is missing is added, a failure leaves
+# nothing, and what others have made stays. Each mistake of a file is named. About 60 s.
+#
+# timeout: 300
+. "$(dirname "$0")/../lib.sh"
+
+away() { softhca down; rdma link delete shca1; ip link del dummy_x; for n in a b d other; do ip netns del $n; done; }
+at_exit away
+# says STATUS TEXT COMMAND... : that is its status, and its output has the text
+says() {
+	local want=$1 text=$2 status=0
+	shift 2
+	"$@" >/tmp/lab.said 2>&1 || status=$?
+	cat /tmp/lab.said
+	[ "$status" = "$want" ] && { [ -z "$text" ] || grep -q -F -e "$text" /tmp/lab.said; }
+}
+nobody() { setpriv --reuid 65534 --regid 65534 --clear-groups "$@"; }
+nothing_is_there() {
+	! ip netns list | grep . && ! rdma link show | grep -e shca -e shib && [ -z "$(ls -A /run/netns)" ]
+}
+
+# ---- refusals, before anything is there
+
+check refused.up_by_a_user says 1 "only root can use network namespaces (try 'sudo softhca up')" nobody softhca up
+check refused.down_by_a_user says 1 "(try 'sudo softhca down')" nobody softhca down
+check refused.run_by_a_user says 1 "(try 'sudo softhca run')" nobody softhca run -- true
+check refused.run_without_up says 1 "there is no namespace a (try 'softhca up')" softhca run -- true
+check down_of_nothing says 0 '' softhca down
+check down_of_nothing_is_silent eval '[ ! -s /tmp/lab.said ]'
+check down_of_nothing_json says 0 '[]' softhca down --json
+run modprobe -r softhca
+module=$(modinfo -n softhca)
+run mv "$module" /tmp/lab.ko
+check refused.module says 1 "the softhca module cannot be loaded (try 'softhca doctor')" softhca up
+run mv /tmp/lab.ko "$module"
+check refused.module_leaves_nothing nothing_is_there
+
+# ---- files with mistakes, before anything is there
+
+# wrong NAME LINE MESSAGE TEXT-OF-LINE... : as the lines of a file; LINE 0: of none
+wrong() {
+	local name=$1 line=$2 message=$3
+	shift 3
+	printf '%s\n' "${@//\?/ }" >/tmp/lab.file
+	[ "$line" = 0 ] || message="softhca: /tmp/lab.file line $line: $message"
+	check "file.$name" says 2 "$message" softhca up /tmp/lab.file
+}
+one='end ns=a dev=shca0 addr=10.0.0.1/24' two='end ns=b dev=shca1 addr=10.0.0.2/24'
+check file.missing says 1 "up: nonesuch: No such file or directory (a path, or one of: pair, rails, star, subnet)" softhca up nonesuch
+check file.folder says 1 'up: /tmp: Is a directory' softhca up /tmp
+check file.binary says 2 "/bin/true line 1: " softhca up /bin/true
+check file.stdin says 2 "softhca: - line 1: unknown word 'rope'" softhca up - <<<'rope x'
+check file.not_one says 2 "up: unexpected word 'rails'" softhca up pair rails
+wrong empty 0 "softhca: /tmp/lab.file: no link (expected: a line 'link NAME', and 'end' for each of its ends)" '# nothing'
+wrong word 2 "unknown word 'host' (expected: link or end)" '# a comment' 'host a'
+wrong long_line 2 'longer than 1022 characters' 'link x' "$(printf '%01100d' 0)"
+wrong link_without_name 1 'link: missing its name (expected: link NAME [type=TYPE] [mtu=MTU])' 'link mtu=1500'
+wrong link_name 1 "link: invalid name '../x' (expected: 1 to 31 letters, digits, '-', '_' and '.', a letter or digit first)" 'link ../x'
+wrong link_twice 4 'link x is in line 1 already' 'link x' "$one" "$two" 'link x'
+wrong link_word 1 "unknown word 'speed=10' of link (expected KEY=VALUE, of: type, mtu)" 'link x speed=10'
+wrong link_type 1 "type: unknown type 'rxe' (expected: softhca or softhca_ib)" 'link x type=rxe'
+wrong given_twice 1 'mtu: given twice' 'link x mtu=1500 mtu=9000'
+for mtu in 67 65536 9k -1; do
+	wrong "mtu.$mtu" 1 "mtu: invalid value '$mtu' (expected: 68 to 65535)" "link x mtu=$mtu"
+done
+wrong mtu.ipv6 2 "mtu: 1000 is too small for fd00::1/64 (expected with IPv6: 1280 to 65535)" '' 'link x mtu=1000' "$one,fd00::1/64" "$two"
+wrong mtu.infiniband 1 'mtu: 389 is too small for an InfiniBand link (expected: 390 to 65535)' 'link x type=softhca_ib mtu=389' "$one" "$two"
+wrong one_end 1 'link x has 1 end (expected: 2 of a cable, or more of a switch)' 'link x' "$one"
+wrong no_end 1 'link x has 0 ends' 'link x' 'link y' "$one" "$two"
+wrong infiniband_switch 1 'link x has 3 ends, and there are no InfiniBand switches (expected: 2)' 'link x type=softhca_ib' "$one" "$two" 'end ns=c dev=shca2'
+wrong end_first 1 "end: no line 'link NAME' is before it" "$one"
+wrong end_word 2 "unknown word 'device=shca0' of end (expected KEY=VALUE, of: ns, dev, netdev, addr)" 'link x' 'end ns=a device=shca0'
+wrong no_ns 2 'ns: missing, the network namespace of the end' 'link x' 'end dev=shca0 addr=10.0.0.1/24'
+wrong no_dev 2 'dev: missing, the RDMA device of the end' 'link x' 'end ns=a addr=10.0.0.1/24'
+wrong no_addr 2 'addr: missing, which only an InfiniBand port can be without' 'link x' 'end ns=a dev=shca0'
+for ns in '' .. . a/b -a "$(printf 'n%.0s' {1..32})"; do
+	wrong "ns.$ns" 2 "ns: invalid name '$ns' (expected: 1 to 31 letters" 'link x' "end ns=$ns dev=shca0"
+done
+for dev in '' a/b a%d .. "$(printf 'd%.0s' {1..64})"; do
+	wrong "dev.$dev" 2 "dev: invalid name '$dev' (expected: 1 to 63 characters, without '/' and '%')" 'link x' "end ns=a dev=$dev"
+done
+for netdev in '' a/b a%d a:b .. lo nnnnnnnnnnnnnnnn; do
+	wrong "netdev.$netdev" 2 "netdev: invalid name '$netdev' (expected: 1 to 15 characters, without '/', ':' and '%', and not lo)" 'link x' "$one netdev=$netdev"
+done
+for addr in '' 10.0.0.1 10.0.0.1/ 10.0.0.1/0 10.0.0.1/33 10.0.0.256/24 127.0.0.1/8 224.0.0.1/24 0.0.0.0/24 fd00::1/129 ::1/64 ff02::1/64 ::ffff:1.2.3.4/64 a/24; do
+	wrong "addr.$addr" 2 "addr: invalid address '$addr' (expected: that of a host with its prefix, as 10.0.0.1/24 or fd00::1/64)" 'link x' "end ns=a dev=shca0 addr=$addr"
+done
+wrong addr.many 2 'addr: too many addresses (expected: up to 4)' 'link x' "$one,fd00::1/64,fd00::2/64,fd00::3/64,fd00::4/64"
+wrong addr.same 2 'addr: fd00::01/64 is in line 2 already' 'link x' "$one,fd00::1/64,fd00::01/64"
+wrong addr.taken 3 'addr: 10.0.0.1/8 is in line 2 already' 'link x' "$one" 'end ns=b dev=shca1 addr=10.0.0.1/8'
+wrong dev.taken 3 'dev: shca0 is in line 2 already' 'link x' "$one" 'end ns=b dev=shca0 addr=10.0.0.2/24'
+wrong netdev.taken 3 'netdev: eth0 of namespace a is in line 2 already' 'link x' "$one netdev=eth0" 'end ns=a dev=shca1 netdev=eth0 addr=10.0.0.2/24'
+wrong switch_name 1 'link a: a switch has a namespace of this name, and so has an end (choose another name)' 'link a' "$one" "$two" 'end ns=c dev=shca2 addr=10.0.0.3/24'
+# (lines whose blanks are question marks)
+# shellcheck disable=SC2046 # lines
+wrong ends 66 'too many ends (expected: up to 64)' 'link x' $(for i in {1..65}; do echo "end?ns=a?dev=d$i?addr=10.0.0.$i/24"; done)
+
+check file.mistakes_leave_nothing nothing_is_there
+module_is_away() { [ ! -e /sys/module/softhca ]; }
+check file.mistakes_load_nothing module_is_away
+
+# ---- up: the module is not loaded yet
+
+check up says 0 'namespace a: shca0 on veth0, 10.0.0.1/24, GID index ' softhca up
+cp /tmp/lab.said /tmp/lab.up
+check up.other_end grep 'namespace b: shca1 on veth1, 10.0.0.2/24, GID index ' /tmp/lab.up
+check up.again softhca up
+again() { softhca up | diff /tmp/lab.up -; }
+check up.again_says_the_same again
+json() {
+	softhca up --json | python3 -c 'import json, sys; a, b = json.load(sys.stdin); print(a, b)
+assert (a["namespace"], a["device"], a["netdev"], a["address"]) == ("a", "shca0", "veth0", "10.0.0.1/24")
+assert (b["namespace"], b["device"], b["netdev"], b["address"]) == ("b", "shca1", "veth1", "10.0.0.2/24")
+assert a["gid_index"] >= 0 and b["gid_index"] >= 0'
+}
+check up.json json
+# Whoever asks outside of them is told where they are.
+check up.explain_from_outside says 0 'softhca run -- softhca explain' softhca explain
+check up.explain_from_inside says 0 'No queue pair has failed lately.' softhca run -- softhca explain
+# README's failure: its commands as they stand, and what it shows of the output
+readme=$test_programs/docs/README.md
+shown() { sed -n '/^shca0\/0x.*: RC/,/^```/{/^```/d;p}' "$readme" | plain; }
+plain() { sed -E 's/0x[0-9a-f]+/N/g; s/[0-9.]+ s ago/N s ago/; s/process [0-9]+/process N/'; }
+readme_fails() {
+	{
+		echo 'sudo() { "$@"; }'
+		sed -n '/^    sudo softhca run -- softhca fault add/,/^$/p' "$readme"
+	} >/tmp/lab.readme
+	grep -q 'softhca explain$' /tmp/lab.readme && bash /tmp/lab.readme 2>&1 | tee /tmp/lab.output
+	plain </tmp/lab.output >/tmp/lab.plain
+	shown >/tmp/lab.shown
+	[ "$(wc -l </tmp/lab.shown)" -ge 5 ] && ! grep -v -x -F -f /tmp/lab.plain /tmp/lab.shown
+}
+check up.readme_fails_and_explains readme_fails
+run softhca run -- softhca fault del all
+# What `up` proposes works as it stands.
+try_it() {
+	local server client pid
+	server=$(sed -n 's/^  \(softhca run -n b.*\)/\1/p' /tmp/lab.up)
+	client=$(sed -n 's/^  \(softhca run -n a.*\)/\1/p' /tmp/lab.up)
+	# shellcheck disable=SC2086 # words
+	timeout $((60 * slow)) $server &
+	pid=$!
+	wait_for 20 listening b 18515 || return
+	# shellcheck disable=SC2086 # words
+	timeout $((60 * slow)) $client && wait $pid
+}
+check up.proposal try_it
+add_back() { rdma link delete shca0 && softhca up && rdma dev show shca0; }
+check up.adds_a_device add_back
+join_back() { ip -n a link del veth0 && softhca up && ip netns exec a ping -c 1 -W $((5 * slow)) 10.0.0.2; }
+check up.joins_again join_back
+exec 7< <(for _ in 1 2 3; do softhca up >/dev/null && echo finished & done; wait)
+check up.at_the_same_time eval '[ "$(grep -c finished <&7)" = 3 ]'
+
+# ---- run
+
+check run.default says 0 10.0.0.1 softhca run -- ip -br addr show veth0
+check run.other says 0 10.0.0.2 softhca run -n b -- ip -br addr show veth1
+check run.long_option says 0 10.0.0.2 softhca run --namespace b ip -br addr show veth1
+check run.sys_is_of_the_namespace says 0 veth1 softhca run -n b -- ls /sys/class/net
+check run.options_of_the_program says 0 '--json -n b --help' softhca run -- echo --json -n b --help
+check run.environment says 0 '=b' softhca run -n b -- sh -c 'echo "=$SOFTHCA_NAMESPACE"'
+check run.status says 7 '' softhca run -- sh -c 'exit 7'
+check run.signal says 143 '' softhca run -- sh -c 'kill -TERM $$'
+check run.not_found says 127 'softhca: run: nonesuch: No such file or directory' softhca run -- nonesuch
+check run.not_a_program says 126 'softhca: run: /etc/passwd: Permission denied' softhca run -- /etc/passwd
+check run.shell says 0 'in b' env SHELL=/bin/sh softhca run -n b <<<'echo in $SOFTHCA_NAMESPACE'
+check run.another_name says 1 "run: there is no namespace c (of 'softhca up' there is a and b)" softhca run -n c -- true
+check run.path says 1 'run: there is no namespace ../netns/a' softhca run -n ../netns/a -- true
+check run.no_name says 2 "option '-n' needs a value" softhca run -n
+mount -t tracefs none /sys/kernel/tracing 2>/dev/null
+traced() { softhca run -- test -d /sys/kernel/tracing/events/softhca; }
+check run.keeps_tracing traced
+outside() { mountpoint -q /sys && [ -e /sys/class/infiniband/shca0 ] && [ ! -e /sys/class/net/veth0 ]; }
+check run.leaves_sys_outside outside
+offers() { # EXPECTED WORD...
+	local expected=$1
+	shift
+	[ "$(softhca --complete "$@" | sort | paste -sd' ')" = "$expected" ]
+}
+check complete.namespaces offers 'a b' run -n ''
+check complete.namespace_of_the_long_option offers b run --namespace b
+check complete.topologies offers 'pair rails star subnet' up ''
+check complete.topology offers 'star subnet' up s
+
+# ---- down
+
+run ip netns add other
+run ip -n other link set lo up
+add_device shca_a lo other
+softhca run -n b -- sleep 1000 &
+sleeper=$!
+in_it() { [ "$(cat /proc/$sleeper/comm)" = sleep ]; }
+run wait_for 20 in_it
+check down says 0 "1 process is still in namespace b, which has no device any more: $sleeper" softhca down
+kill $sleeper
+wait $sleeper 2>/dev/null
+gone() { ! ip netns list | grep -w -e a -e b && ! rdma link show | grep -e shca0 -e shca1; }
+check down.is_gone gone
+check down.leaves_others eval 'ip netns list | grep -w other && rdma dev show shca_a'
+check down.again says 0 '' softhca down
+check down.up_again says 0 'namespace a' softhca up
+check down.json says 0 '["a", "b"]' softhca down --json
+run ip netns del other
+
+# ---- what another has made
+
+run ip netns add b
+check foreign.up says 1 "a network namespace 'b' exists that 'softhca up' has not made (see 'ip netns'); nothing was changed" softhca up
+check foreign.run says 1 "('ip netns exec b' runs programs there)" softhca run -n b -- true
+check foreign.down says 1 "'softhca up' has not made the network namespace 'b'; it is left alone" softhca down
+check foreign.stays eval 'ip netns exec b true && ! ip netns list | grep -w a'
+run ip netns del b
+# The number of a namespace that is gone may be that of the next.
+check foreign.same_name says 0 'namespace a' softhca up
+run ip netns del a
+run ip netns add a
+check foreign.same_name_is_not_ours says 1 "'softhca up' has not made the network namespace 'a'" softhca down
+check foreign.same_name_stays ip netns exec a true
+run ip netns del a
+run ip link add dummy_x type dummy
+run ip link set dummy_x up
+add_device shca1 dummy_x
+gone_but_it() { ! ip netns list | grep -w -e a -e b && ! rdma link show | grep shca0 && rdma dev show shca1; }
+check foreign.device says 1 "an RDMA device shca1 exists already (see 'rdma link show'" softhca up
+check foreign.device_leaves_nothing gone_but_it
+run ip link del dummy_x
+
+# ---- two rails
+
+# pingpong SERVER-NAMESPACE DEVICE GID-INDEX CLIENT-NAMESPACE DEVICE GID-INDEX ADDRESS
+pingpong() {
+	local server
+	timeout $((60 * slow)) softhca run -n "$1" -- ibv_rc_pingpong -d "$2" ${3:+-g "$3"} -n 100 &
+	server=$!
+	wait_for 20 listening "$1" 18515 && timeout $((60 * slow)) softhca run -n "$4" -- \
+		ibv_rc_pingpong -d "$5" ${6:+-g "$6"} -n 100 "$7" && wait $server
+}
+# index_of DEVICE ADDRESS : as `up` has printed it
+index_of() { sed -n "s|^namespace .*: $1 on .*, $2/[0-9]*, GID index \([0-9]*\).*|\1|p" /tmp/lab.up; }
+up() { softhca up "$@" >/tmp/lab.up && cat /tmp/lab.up; }
+packets() { cat "/sys/class/infiniband/$1/ports/1/counters/port_xmit_packets"; }
+both_rails() {
+	local device
+	pingpong b shca1 "$(index_of shca1 10.0.0.2)" a shca0 "$(index_of shca0 10.0.0.1)" 10.0.0.2 &&
+		pingpong b shca3 "$(index_of shca3 10.0.1.2)" a shca2 "$(index_of shca2 10.0.1.1)" 10.0.1.2 || return
+	for device in shca0 shca1 shca2 shca3; do [ "$(packets $device)" -ge 100 ] || return; done
+}
+# The second rail is added to the pair; if that fails, the pair is as it was.
+run softhca up
+run ip link add dummy_x type dummy
+run ip link set dummy_x up
+add_device shca3 dummy_x
+check rails.fails says 1 'an RDMA device shca3 exists already' softhca up rails
+pair_only() { rdma dev show shca0 && ! rdma dev show shca2 && ip -n a link show veth0 && ! ip -n a link show veth2; }
+check rails.leaves_the_pair pair_only
+run rdma link delete shca3
+run ip link del dummy_x
+check rails up rails
+check rails.traffic both_rails
+check rails.fits_the_pair says 0 'namespace b: shca1 on veth1' softhca up
+check rails.other_cable says 1 "up: namespace a has a veth0 already, at another cable (a/veth0 b/veth1); 'softhca down' removes it" softhca up star
+check rails.is_still_there says 0 'namespace b: shca3 on veth3, 10.0.1.2/24' softhca up rails
+check rails.down says 0 '["a", "b"]' softhca down --json
+check rails.is_gone nothing_is_there
+
+# ---- a star, with IPv6 and multicast
+
+check star up star
+star_json() {
+	softhca up star --json | python3 -c 'import json, sys; ends = json.load(sys.stdin); print(ends)
+assert [e["namespace"] for e in ends] == ["a", "b", "c", "d"]
+assert all(e["switch"] and e["link"] == "switch" and e["type"] == "softhca" for e in ends)
+assert [a["address"] for a in ends[2]["addresses"]] == ["10.0.0.3/24", "fd00::3/64"]
+assert ends[2]["address"] == "10.0.0.3/24" and ends[2]["gid_index"] == ends[2]["addresses"][0]["gid_index"]'
+}
+check star.json star_json
+usable_at_once() {
+	local ns
+	for ns in a b c d; do
+		ip -n $ns -6 addr | grep -q 'inet6 fe80:' && ! ip -n $ns -6 addr show tentative | grep . || return
+	done
+}
+check star.addresses_are_usable_at_once usable_at_once
+check star.ipv4 pingpong d shca3 "$(index_of shca3 10.0.0.4)" c shca2 "$(index_of shca2 10.0.0.3)" 10.0.0.4
+index6_of() { sed -n "s|^namespace .*: $1 on .*, $2/64, GID index \([0-9]*\)|\1|p" /tmp/lab.up; }
+check star.ipv6 pingpong d shca3 "$(index6_of shca3 fd00::4)" b shca1 "$(index6_of shca1 fd00::2)" 10.0.0.4
+check star.multicast "$test_programs/mcast" -d shca0 -p shca3 -f 4 members_get
+check star.complete offers 'a b c d switch' run -n ''
+check star.switch says 0 port3 softhca run -n switch -- ls /sys/class/net/br0/brif
+plug_back() { ip -n c link del veth2 && softhca up star && ip netns exec c ping -c 1 -W $((5 * slow)) 10.0.0.2; }
+check star.plugs_in_again plug_back
+check star.down says 0 '["a", "b", "c", "d", "switch"]' softhca down --json
+check star.is_gone nothing_is_there
+
+# ---- a file: MTU, made up names, other namespaces
+
+cat >/tmp/lab.file <<-END
+	link long mtu=9000	# jumbo frames
+	end ns=h1 dev=left addr=10.1.0.1/24
+	end addr=10.1.0.2/24 dev=right ns=h2
+	link short mtu=1280
+	end ns=h2 dev=right2 netdev=veth0 addr=fd01::1/64
+	end ns=h1 dev=left2 addr=fd01::2/64
+END
+check file says 0 'namespace h1: left on veth1, 10.1.0.1/24, GID index ' softhca up /tmp/lab.file
+check file.made_up_name grep -q 'namespace h2: right on veth2, ' /tmp/lab.said
+check file.proposal grep -q 'run -n h2 -- ibv_rc_pingpong -d right -g' /tmp/lab.said
+mtus() {
+	ip -n h2 link show veth2 | grep -q ' mtu 9000 ' && ibv_devinfo -d left | grep -q 'active_mtu:.*4096' &&
+		ip -n h1 link show veth3 | grep -q ' mtu 1280 ' && ibv_devinfo -d right2 | grep -q 'active_mtu:.*1024'
+}
+check file.mtu mtus
+check file.other_mtu says 0 'left on veth1' eval 'sed "s/9000/2000/" /tmp/lab.file | softhca up -'
+check file.mtu_is_set_again eval 'ip -n h1 link show veth1 | grep " mtu 2000 "'
+check file.run_has_no_a says 1 "there is no namespace a (of 'softhca up' there is h1 and h2)" softhca run -- true
+check file.explain says 0 'softhca run -n h1 -- softhca explain' softhca explain
+run ip netns add b
+check file.down_leaves_others says 0 '["h1", "h2"]' softhca down --json
+run ip netns del b
+check file.is_gone nothing_is_there
+run ip netns add d
+check star.refuses says 1 "a network namespace 'd' exists that 'softhca up' has not made" softhca up star
+run ip netns del d
+check star.refusal_leaves_nothing nothing_is_there
+
+# ---- an InfiniBand link
+
+check subnet says 0 'namespace a: shib0 on veth0, InfiniBand, GUID 0x' softhca up subnet
+check subnet.state eval 'grep "namespace b: shib1 .*, Initializing, 10.0.0.2/24$" /tmp/lab.said'
+check subnet.proposal eval 'grep -E "softhca run -n a -- opensm -B -g 0x[0-9a-f]{16}$" /tmp/lab.said'
+subnet_json() {
+	softhca up subnet --json | python3 -c 'import json, sys; a, b = json.load(sys.stdin); print(a, b)
+assert a["type"] == "softhca_ib" and a["state"] == "Initializing" and len(a["guid"]) == 16
+assert "gid_index" not in a and a["address"] == "10.0.0.1/24" and not a["switch"]'
+}
+check subnet.json subnet_json
+peer() { smpquery -C shib0 -P 1 -D nodeinfo 0,1 | tee /tmp/lab.said && grep -q "$(tr -d : </sys/class/infiniband/shib1/node_guid)" /tmp/lab.said; }
+check subnet.peer wait_for 10 peer
+active() { ibstat shib0 | grep -q 'State: Initializing' && ibv_devinfo -d shib0 | grep -q 'max_mtu:.*2048'; }
+check subnet.ibstat active
+check subnet.another_type says 1 "up: shib0 exists already and is no device of the type softhca ('softhca down' removes it)" \
+	eval 'sed "s/type=softhca_ib//" /usr/local/share/softhca/topologies/subnet | softhca up -'
+check subnet.down says 0 '' softhca down
+check subnet.is_gone nothing_is_there
