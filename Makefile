@@ -5,9 +5,11 @@
 #   make help          this text
 #   make               module and provider for KDIR (default: the running kernel)
 #   make demo          two devices in a QEMU guest exchange real traffic
-#   make check         every test; TESTS=pattern runs some, KERNELS="6.1 7.2 debug kcsan",
+#   make check         the tests that tell most, in minutes
+#   make check-all     every test; for either, TESTS=pattern runs those of all that fit,
+#                      KERNELS="6.1 7.2 debug kcsan" all guest tests on other kernels,
 #                      BUILDS=all also builds for every kernel and tests the packages
-#   make soak          the tests that take long
+#   make soak          the long forms of the tests
 #   make style         prose, codespell, pyflakes, shellcheck, clang-format, checkpatch, sparse
 #   make deb           packages: the module for DKMS, the provider and the tool
 #   make bench         how fast, beside Soft-RoCE; BENCH=pattern, BENCH_REPS=n, BENCH_QUICK=1;
@@ -49,6 +51,9 @@ demo:
 check:
 	@TESTS='$(TESTS)' KERNELS='$(KERNELS)' BUILDS='$(BUILDS)' scripts/check
 
+check-all:
+	@TESTS='$(TESTS)' KERNELS='$(KERNELS)' BUILDS='$(BUILDS)' scripts/check --all
+
 style:
 	@scripts/setup-host --style
 	@scripts/style
@@ -68,4 +73,4 @@ clean:
 distclean: clean
 	@scripts/build/host distclean
 
-.PHONY: all help packages modules provider install uninstall demo check soak bench style deb clean distclean
+.PHONY: all help packages modules provider install uninstall demo check check-all soak bench style deb clean distclean

@@ -9,8 +9,9 @@
 #   top      the project's root
 #   logs     a folder, for STAGE.log and the like
 #   results  a file: the stages' lines as they were, with STAGE/NAME
+#   flaky    a file: "TEST: PART<TAB>CAUSE" for each that may fail once (tests/flaky)
 
-: "${top:?}" "${logs:?}" "${results:?}"
+: "${top:?}" "${logs:?}" "${results:?}" "${flaky:?}"
 # shellcheck source=tests/guest/ktap
 . "$top/tests/guest/ktap"
 stages_told=0
@@ -66,6 +67,7 @@ stage() {
 		echo "not ok stage # it says nothing of any test" | note "$name"
 	fi
 	printf '== %s: %d s\n' "$name" $((SECONDS - start))
+	echo "$name $((SECONDS - start))" >>"$logs/seconds"
 }
 
 # leave_out NAME : a stage that does not begin
@@ -90,20 +92,36 @@ cut_short() {
 	conclude "$1"
 }
 
+# judge_flaky : what failed once is told with its words. A part that the list has not is a
+# failure: its cause is not known.
+judge_flaky() {
+	local line test parts why part
+	while IFS= read -r line; do
+		line=${line#failed once: }
+		test=${line%%: *} line=${line#*: }
+		parts=${line%%: *} why=${line#*: }
+		for part in $parts; do
+			if grep -q -F "${test#*/}: $part"$'\t' "$flaky"; then
+				echo "# flaky: $test: $part: $why"
+			else
+				echo "not ok $test: $part # flaky, and not in tests/flaky: $why" >>"$results"
+			fi
+		done
+	done < <(grep '^failed once: ' "$results")
+}
+
 # total NAME : prints the closing line, and what it needs. Return: whether nothing failed
 total() {
 	local failed left
 	count() { grep -c "^$1 " "$results" || true; }
+	judge_flaky
 	failed=$(count 'not ok') left=$(count 'left out:')
 	if [ "$failed" != 0 ]; then
 		echo "== failed:"
 		sed -n 's/^not ok /# &/p' "$results"
 	fi
-	if grep -q '^failed once: ' "$results"; then
-		echo "== failed once, and passed when run again:"
-		sed -n 's/^failed once: /# /p' "$results"
-	fi
 	[ "$left" = 0 ] || echo "== $left_out: $left"
+	echo "== $SECONDS s: $(paste -sd , "$logs/seconds" | sed 's/,/, /g')"
 	echo "$(count ok) passed, $failed failed, $(count skip) skipped"
 	[ "$failed" = 0 ]
 }
