@@ -3,9 +3,10 @@
 # timeout: 600
 # kernels: debug
 #
-# Each verb with each of its allocations and copies failing, one at a time
-# (tests/userspace/verbs/failures, failures_netlink), then at random under garbled calls (hostile/garbled-calls), and
-# nothing leaks but what the RDMA core is known to leak. SHCA_SOAK: half an hour of the second.
+# Each verb with each of its allocations and copies failing, one at a time (failures and
+# failures_netlink of tests/userspace/verbs/hostile), then at random under garbled calls
+# (hostile/garbled-calls), and nothing leaks but what the RDMA core is known to leak.
+# SHCA_SOAK: half an hour of the second.
 . "$(dirname "$0")/../lib.sh"
 . "$(dirname "$0")/../scenario"
 . "$(dirname "$0")/../leaks"

@@ -3,7 +3,7 @@
 # timeout: 120
 #
 # A process that writes what it likes into the memory that it shares with the
-# kernel (tests/userspace/verbs/scribble) harms itself at most: verified traffic
+# kernel (tests/userspace/verbs/hostile/scribble) harms itself at most: verified traffic
 # of other processes on the same device goes on, the device can be removed, and
 # the kernel says nothing. About 15 s; SHCA_SOAK: 30 minutes.
 . "$(dirname "$0")/../lib.sh"

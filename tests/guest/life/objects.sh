@@ -3,7 +3,7 @@
 # timeout: 240
 #
 # Objects made, used and destroyed at random by threads of several processes, of
-# which some are killed (tests/userspace/verbs/lifecycle); nothing is left over. By
+# which some are killed (tests/userspace/verbs/life/lifecycle); nothing is left over. By
 # packets, then also directly. 1,200 operations, in soak 20,000; LIFECYCLE_SEED=N
 # replays (in soak another each time). About 15 s.
 . "$(dirname "$0")/../lib.sh"

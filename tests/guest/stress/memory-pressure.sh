@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 #
 # On-demand regions while memory is swapped, merged (KSM), made of huge pages and
-# compacted: their contents are verified all the time (tests/userspace/verbs/odp_pressure).
+# compacted: their contents are verified all the time (tests/userspace/verbs/mem/odp_pressure).
 #
 # PRESSURE_SECONDS (make soak: 600, else 15, and with checkers 60)
 # timeout: 240
