@@ -26,7 +26,7 @@
 #include "personality.h"
 
 /*
- * Advertised limits; tests/userspace/verbs/limits.c reaches each of them. They
+ * Advertised limits; tests/userspace/verbs/objects/limits.c reaches each of them. They
  * apply to objects of processes; kernel consumers are neither counted nor
  * refused. A personality may have less: shca_limit().
  *

@@ -115,11 +115,41 @@ became_slower() {
 	slow=$now
 }
 
+# refused COMMAND... : it fails. (Not for want of the program, by a signal or a time limit.)
+refused() {
+	local status=0
+	"$@" || status=$?
+	[ "$status" != 0 ] && [ "$status" -lt 124 ]
+}
+
+# says STATUS TEXT COMMAND... : it ends with that status, and its output, which is in
+# /tmp/said then, has the text, if any; says_like: a pattern of grep
+says() { has_said -F "$@"; }
+says_like() { has_said -G "$@"; }
+has_said() {
+	local how=$1 want=$2 text=$3 status=0
+	shift 3
+	"$@" >/tmp/said 2>&1 || status=$?
+	head -n 20 /tmp/said
+	[ "$status" = "$want" ] && { [ -z "$text" ] || grep -q "$how" -e "$text" /tmp/said; }
+}
+
+differs() { [ "$1" != "$2" ]; }
+# sum : of the first numbers of all lines
+sum() { awk '{ sum += $1 } END { print sum + 0 }'; }
+# is_over PID : the process has ended
+is_over() { ! kill -0 "$1" 2>/dev/null; }
+# set_to FILE TEXT : of sysfs or configfs
+set_to() { echo "+ $2 > $1"; echo "$2" >"$1" || fail "$1 refuses $2"; }
+
 in_a() { ip netns exec "$ns_a" "$@"; }
 in_b() { ip netns exec "$ns_b" "$@"; }
 
-# listening NAMESPACE PORT : somebody accepts TCP connections there
-listening() { ip netns exec "$1" ss -Hltn "sport = :$2" | grep -q .; }
+# as_nobody COMMAND... : without any privilege
+as_nobody() { setpriv --reuid 65534 --regid 65534 --clear-groups "$@"; }
+
+# listening NAMESPACE PORT : somebody accepts TCP connections there ("": the initial one)
+listening() { (at "$1" ss -Hltn "sport = :$2") | grep -q .; }
 
 # make_namespaces [MTU] : the picture above, without the devices
 make_namespaces() {
@@ -163,6 +193,46 @@ has_node() {
 	done 2>/dev/null
 	return 1
 }
+
+# attribute DEVICE FILE : what a file of its port says; has: it has the text; becomes: soon
+attribute() { cat "/sys/class/infiniband/$1/ports/1/$2"; }
+has() { attribute "$1" "$2" | grep -q "$3"; }
+becomes() { wait_for 10 has "$@" || { attribute "$1" "$2"; return 1; }; }
+# counter DEVICE NAME : of those of our own
+counter() { attribute "$1" "hw_counters/$2"; }
+
+# link_delete DEVICE : it returns
+link_delete() { timeout $((20 * slow)) rdma link delete "$1"; }
+
+# no_objects KIND DEVICE : of processes (the kernel has a CQ, a PD and a QP for MADs)
+no_objects() { ! rdma resource show "$1" dev "$2" | grep -q " pid "; }
+
+# set_netns_mode shared|exclusive : of the RDMA core; only without other namespaces
+set_netns_mode() { wait_for 20 rdma system set netns "$1" || { rdma system set netns "$1"; lsns -t net; return 1; }; }
+no_namespaces() { ! ip netns list | grep -q .; }
+
+# network [WORD...] : what netem does at both ends of the pair; nothing
+network() {
+	local end
+	for end in a b; do
+		tc -n shca-$end qdisc del dev veth_$end root 2>/dev/null
+		[ $# = 0 ] || run tc -n shca-$end qdisc add dev veth_$end root netem "$@" limit 20000
+	done
+}
+
+# scraped : what prometheus-node-exporter tells is in /tmp/scraped
+scraped() { python3 -c 'import sys, urllib.request; sys.stdout.write(urllib.request.urlopen("http://127.0.0.1:9100/metrics").read().decode())' >/tmp/scraped; }
+
+# offers EXPECTED WORD... : so softhca completes these words
+offers() {
+	local expected=$1
+	shift
+	[ "$(softhca --complete "$@" | sort | paste -sd' ')" = "$expected" ]
+}
+
+# raw_netlink ... : by hand, what softhca would never send; hex TEXT : as its attribute
+raw_netlink() { in_a "$test_programs/guest/helpers/softhca-netlink.py" "$@"; }
+hex() { printf '%s\0' "$1" | od -An -v -tx1 | tr -d ' \n'; }
 
 port_active() { grep -q ACTIVE "/sys/class/infiniband/$1/ports/1/state"; }
 
@@ -225,21 +295,28 @@ perftest_has() {
 	[ "${perftest_options[$*]}" != 0 ] || { echo "this $1 has no $2"; return 77; }
 }
 
-# between_pair SERVER... -- CLIENT... : a server in b and its client in a; fails
-# where either does. "ADDRESS" in the client's words stands for b's address.
-between_pair() {
-	local server=() server_log=/tmp/between_pair.$$ server_pid status=0
+# at NAMESPACE COMMAND... : for subshells; "" is the initial one
+at() {
+	local where=$1
+	shift
+	if [ -n "$where" ]; then exec ip netns exec "$where" "$@"; else exec "$@"; fi
+}
+
+# between_namespaces SERVER_NAMESPACE CLIENT_NAMESPACE SERVER... -- CLIENT... : a server
+# there and its client here; fails where either does
+between_namespaces() {
+	local at_server=$1 at_client=$2 server_words=() server_log=/tmp/between.$$ server_pid status=0
+	shift 2
 	while [ $# -gt 0 ] && [ "$1" != -- ]; do
-		server+=("$1")
+		server_words+=("$1")
 		shift
 	done
 	shift
-	# not through in_b: a function in the background is a shell around it
-	ip netns exec "$ns_b" "${server[@]}" >"$server_log" 2>&1 &
+	(at "$at_server" "${server_words[@]}") >"$server_log" 2>&1 &
 	server_pid=$!
-	wait_for 20 any_listener "$ns_b" || status=1
+	wait_for 20 any_listener "$at_server" || status=1
 	if [ "$status" = 0 ]; then
-		in_a "${@//ADDRESS/$ip4_b}" || status=$?
+		(at "$at_client" "$@") || status=$?
 	fi
 	if [ "$status" != 0 ]; then kill "$server_pid" 2>/dev/null; fi
 	wait "$server_pid" || status=$((status ? status : $?))
@@ -250,4 +327,13 @@ between_pair() {
 	rm -f "$server_log"
 	return "$status"
 }
-any_listener() { ip netns exec "$1" ss -Hltn | grep -q .; }
+# (in the initial namespace others may listen: there a server has perftest's port)
+any_listener() {
+	local which=()
+	[ -n "$1" ] || which=("sport = :18515 or sport = :18516")
+	(at "$1" ss -Hltn "${which[@]}") | grep -q .
+}
+
+# between_pair SERVER... -- CLIENT... : a server in b and its client in a. "ADDRESS" in the
+# words stands for b's address.
+between_pair() { between_namespaces "$ns_b" "$ns_a" "${@//ADDRESS/$ip4_b}"; }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 /*
- * An exporter of dma-bufs for tests/userspace/verbs/dmabuf.c. It exports
+ * An exporter of dma-bufs for tests/userspace/verbs/mem/dmabuf.c. It exports
  * ordinary memory, for kernels with neither udmabuf nor a heap, and buffers
  * that an importer must refuse. The parameters show which are in use.
  *

@@ -95,9 +95,9 @@ serve() {
 	local pid
 	"$@" &
 	pid=$!
-	wait_for 20 listens "$pid" && echo "serve: listening"
+	wait_for 20 server_listens "$pid" && echo "serve: listening"
 	wait "$pid"
 }
-listens() {
+server_listens() {
 	ss -Hltnp | grep -q "pid=$1," || rdma resource show cm_id | grep -q "state LISTEN.* pid $1 "
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
 /*
  * Recipes of `softhca fault`: a name, and the words after dev=DEV. docs/faults.md says what
- * each provokes, and tests/userspace/verbs/faults.c sees just that.
+ * each provokes, and tests/userspace/verbs/ops/faults.c sees just that.
  */
 { "loss-1-percent", "do=drop prob=1% seed=1" },
 { "loss-of-one", "do=drop type=request nth=1" },

@@ -13,8 +13,6 @@ done
 make_pair 1500
 more=${SHCA_SOAK-}
 
-packets() { cat /sys/class/infiniband/shca_a/ports/1/counters/port_xmit_packets; }
-
 # ---- tools
 
 shows() { "$@" | tee /tmp/shown | head -n 8; grep -qi 'ACTIVE' /tmp/shown && grep -qi 'LinkUp' /tmp/shown; }
@@ -26,9 +24,8 @@ check ibstatus shows ibstatus shca_a
 # wait for a completion do not heed SIGTERM)
 ends() {
 	local seconds=$1 pid=$2
-	wait_for "$seconds" gone "$pid" || { kill -KILL "$pid"; return 1; }
+	wait_for "$seconds" is_over "$pid" || { kill -KILL "$pid"; return 1; }
 }
-gone() { ! kill -0 "$1"; }
 
 # ---- libfabric
 
@@ -72,12 +69,12 @@ fio_client() { # VERB SIZE
 	ip netns exec $ns_a fio --name=client --ioengine=rdma --hostname=$ip4_b --port=8888 --verb="$1" \
 		--rw=write --bs=64k --size="$2" --iodepth=4 >/tmp/fio.client 2>&1 &
 }
-listens() { rdma resource show cm_id | grep -q 'state LISTEN.*comm fio'; }
+fio_listens() { rdma resource show cm_id | grep -q 'state LISTEN.*comm fio'; }
 fio_moves() {
 	local server client status=0
 	fio_server 2m 32
 	server=$!
-	wait_for 20 listens || status=1
+	wait_for 20 fio_listens || status=1
 	fio_client "$1" 2m
 	client=$!
 	{ ends 40 $client && wait $client; } || status=1
@@ -101,12 +98,12 @@ run wait_for 20 listening $ns_b 19765
 # longer than a second, and many seconds if they are of 64 KiB.)
 qperf_measures() {
 	local before seconds=${checkers:+5} size=()
-	before=$(packets)
+	before=$(attribute shca_a counters/port_xmit_packets)
 	[ -z "$checkers" ] || [[ $1 != *_bw ]] || size=(-m 4096)
 	in_a timeout $((30 * slow)) qperf -to $((10 * slow)) -cm 1 -t "${seconds:-1}" "${size[@]}" $ip4_b "$1" 2>&1 |
 		tee /tmp/qperf.client
 	[ "${PIPESTATUS[0]}" = 0 ] && ! grep -qiE 'fail|error|cannot' /tmp/qperf.client &&
-		grep -qE "${2-=  *[1-9][0-9.]*}" /tmp/qperf.client && [ "$(packets)" -gt $((before + 10)) ]
+		grep -qE "${2-=  *[1-9][0-9.]*}" /tmp/qperf.client && [ "$(attribute shca_a counters/port_xmit_packets)" -gt $((before + 10)) ]
 }
 for test in rc_bw ${more:+rc_bi_bw rc_lat rc_rdma_write_bw} rc_rdma_read_bw rc_rdma_write_lat rc_fetch_add_mr; do
 	check "qperf.$test" qperf_measures "$test"
@@ -118,12 +115,12 @@ wait $qperf
 # ---- the peer dies
 
 # (fio waits for ever after a failed completion; it is told of one)
-moving() { [ "$(packets)" -gt $((before + 200)) ]; }
+moving() { [ "$(attribute shca_a counters/port_xmit_packets)" -gt $((before + 200)) ]; }
 told() { grep 'cq completion status' /tmp/fio.client; }
-before=$(packets)
+before=$(attribute shca_a counters/port_xmit_packets)
 fio_server 8g 4
 server=$!
-run wait_for 20 listens
+run wait_for 20 fio_listens
 fio_client write 8g
 client=$!
 run wait_for 20 moving
@@ -141,13 +138,13 @@ wait $client
 # tells it. fi_pingpong is no program for this: libfabric takes any error of
 # ibv_post_send() for a queue that is full, and tries again for ever.)
 ends_badly() { ends 20 "$1" && ! wait "$1"; }
-before=$(packets)
+before=$(attribute shca_a counters/port_xmit_packets)
 fio_server 8g 4
 at_exit kill -KILL $!
-run wait_for 20 listens
+run wait_for 20 fio_listens
 fio_client write 8g
 client=$!
 run wait_for 20 moving
-check fio.link_delete timeout $((20 * slow)) rdma link delete shca_a
+check fio.link_delete link_delete shca_a
 check fio.ends ends_badly "$client"
 grep 'fio:' /tmp/fio.client

@@ -11,8 +11,8 @@ examples=/usr/local/share/softhca/examples
 at_exit softhca down
 run softhca up
 
-# says TEXT... : each expression is a line of the last example's output
-says() {
+# printed TEXT... : each expression is a line of the last example's output
+printed() {
 	local text
 	cat /tmp/example
 	for text; do
@@ -21,7 +21,7 @@ says() {
 }
 example() { timeout $((60 * slow)) "$@" >/tmp/example 2>&1 || { cat /tmp/example; return 1; }; }
 
-survives() { example $examples/survive-loss.sh && says 'survived the loss of [1-9][0-9]* packets'; }
+survives() { example $examples/survive-loss.sh && printed 'survived the loss of [1-9][0-9]* packets'; }
 check survive_loss survives
 # in_lab COMMAND : with the library, where shca0 is
 in_lab() { softhca run --namespace a -- bash -c ". $examples/faults.sh; $1"; }
@@ -36,7 +36,7 @@ check no_rule_stays no_rules
 # The client notices, connects again, and no message is missing.
 reconnects() {
 	example $examples/dead-peer.sh &&
-		says 'client: message [0-9]+: transport retry counter exceeded' 'client: connected again' \
+		printed 'client: message [0-9]+: transport retry counter exceeded' 'client: connected again' \
 			'client: sent 100 messages, met a dead peer [1-9][0-9]* times' \
 			'server: 100 messages in order, [0-9]+ of them twice, by [2-9][0-9]* connections'
 }
@@ -44,7 +44,7 @@ check dead_peer reconnects
 # A message that has arrived, while its acknowledgement has not, comes twice.
 unheard() {
 	example $examples/dead-peer.sh 'dev=shca0 do=drop dir=rx type=ack nth=50 count=20' &&
-		says 'server: 100 messages in order, [1-9][0-9]* of them twice, by [2-9][0-9]* connections'
+		printed 'server: 100 messages in order, [1-9][0-9]* of them twice, by [2-9][0-9]* connections'
 }
 check dead_peer.unheard unheard
 
@@ -52,7 +52,7 @@ recovers() { # RULE TEXT...
 	local rule=$1
 	shift
 	example softhca run --namespace a -- bash -c ". $examples/faults.sh
-		with_faults '$rule' -- $examples/survive-qp-fatal shca0 shca1 500 && echo hits \$faults_hit" && says "$@"
+		with_faults '$rule' -- $examples/survive-qp-fatal shca0 shca1 500 && echo hits \$faults_hit" && printed "$@"
 }
 check qp_fatal recovers 'dev=shca0 do=qp-fatal nth=100' 'event: local work queue catastrophic error' \
 	'500 messages in order, [0-9]+ of them twice, 1 recoveries' 'hits 1'
@@ -79,17 +79,17 @@ end_stream() {
 	local pid=$stream
 	stream=
 	kill -INT "$pid"
-	wait "$pid" && says "$@"
+	wait "$pid" && printed "$@"
 }
 in_order='[1-9][0-9]* messages in order, 0 of them twice'
 
-no_failover() { example $examples/failover shca0 shca2 shca1 shca3 500 && says 'messages go over shca0' '500 messages in order, 0 of them twice, 0 fail-overs, 0 returns'; }
+no_failover() { example $examples/failover shca0 shca2 shca1 shca3 500 && printed 'messages go over shca0' '500 messages in order, 0 of them twice, 0 fail-overs, 0 returns'; }
 check failover.none no_failover
 # Loss that is sent again is no failure.
 little_loss() {
 	example softhca run -- bash -c ". $examples/faults.sh
 		with_faults 'dev=shca0 do=drop every=50' -- $examples/failover shca0 shca2 shca1 shca3 500 && [ \$faults_hit -gt 5 ]" &&
-		says '500 messages in order, 0 of them twice, 0 fail-overs, 0 returns'
+		printed '500 messages in order, 0 of them twice, 0 fail-overs, 0 returns'
 }
 check failover.not_by_a_little_loss little_loss
 # A rail that is dead, and lives again: a probe finds that.
@@ -135,7 +135,7 @@ unrecoverable() {
 	softhca run -n b -- softhca fault add dev=shca1 do=nak nak=access-error nth=50
 	timeout $((60 * slow)) $examples/failover shca0 shca2 shca1 shca3 0 >/tmp/example 2>&1 || status=$?
 	softhca run -n b -- softhca fault del all
-	[ $status = 1 ] && says 'messages go over shca0' 'failover: shca0: remote access error: no other rail helps'
+	[ $status = 1 ] && printed 'messages go over shca0' 'failover: shca0: remote access error: no other rail helps'
 }
 check failover.unrecoverable unrecoverable
 # Both rails fail: the program says so.
@@ -145,7 +145,7 @@ no_rail() {
 	softhca run -- softhca fault add dev=shca2 do=drop
 	timeout $((60 * slow)) $examples/failover shca0 shca2 shca1 shca3 0 >/tmp/example 2>&1 || status=$?
 	softhca run -- softhca fault del all
-	[ $status = 1 ] && says '(failover: )?shca[02]: Network is down'
+	[ $status = 1 ] && printed '(failover: )?shca[02]: Network is down'
 }
 check failover.no_rail no_rail
 # The device of the first rail is removed, here the receiver's and then the sender's.

@@ -34,9 +34,8 @@ on_mount() {
 	nfstest "$name" --server $address --export / --mtpoint $mount --nfsversion 4.2 --proto rdma --port 20049 --sudo '' \
 		--notty --tmpdir /tmp --tcpdump "exec $(command -v tcpdump)" --tbsize 32k "$@"
 }
-packets() { cat /sys/class/infiniband/shca_a/ports/1/counters/port_xmit_packets; }
 run softhca dev set shca_a path wire
-before=$(packets)
+before=$(attribute shca_a counters/port_xmit_packets)
 # Left out: flags of open() and modes, which are 4,500 calls without data; vectors, which are
 # 104 times three blocks, with two seconds each for its capture; ACLs (basic05), for which
 # there is no tool in the guest. What it says of a file's packets takes it a time that grows
@@ -48,4 +47,4 @@ run mount -t nfs4 -o "rdma,port=20049" $address:/ $mount
 at_exit umount -f -l $mount
 run mkdir $mount/io
 check io nfstest io -d $mount/io --runtime 20 --nprocs 2
-check it_was_rdma [ $(($(packets) - before)) -gt 2000 ]
+check it_was_rdma [ $(($(attribute shca_a counters/port_xmit_packets) - before)) -gt 2000 ]

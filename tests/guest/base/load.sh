@@ -15,13 +15,12 @@ run ip link set dummy_load up
 link_add() { rdma link add shca_load type softhca netdev dummy_load; }
 listed() { rdma link show shca_load/1; }
 by_verbs() { ibv_devinfo -d shca_load; }
-link_delete() { rdma link delete shca_load; }
 gone() { [ ! -e /sys/class/infiniband/shca_load ]; }
 
 check link_add_loads_the_module link_add
 check module_is_loaded grep -q '^softhca ' /proc/modules
 check link_is_listed listed
 check provider_opens_the_device by_verbs
-check link_delete link_delete
+check link_delete link_delete shca_load
 check device_is_gone gone
 check module_is_removed modprobe -r softhca

@@ -3,7 +3,7 @@
 """Checks the fields of trace events: each line has the form of its event, with values that can
 be true, and what a lossy link must bring has come.
 
-  trace-fields.py TRACE TRAFFIC     TRAFFIC: the output of tests/userspace/verbs/traffic,
+  trace-fields.py TRACE TRAFFIC     TRAFFIC: the output of tests/userspace/verbs/stress/traffic,
                                     which names its queue pairs
 
 Used by ops/trace-events.sh.

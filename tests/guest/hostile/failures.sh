@@ -3,9 +3,10 @@
 # timeout: 600
 # kernels: debug
 #
-# Each verb with each of its allocations and copies failing, one at a time
-# (tests/userspace/verbs/failures, failures_netlink), then at random under garbled calls (hostile/garbled-calls), and
-# nothing leaks but what the RDMA core is known to leak. SHCA_SOAK: half an hour of the second.
+# Each verb with each of its allocations and copies failing, one at a time (failures and
+# failures_netlink of tests/userspace/verbs/hostile), then at random under garbled calls
+# (hostile/garbled-calls), and nothing leaks but what the RDMA core is known to leak.
+# SHCA_SOAK: half an hour of the second.
 . "$(dirname "$0")/../lib.sh"
 . "$(dirname "$0")/../scenario"
 . "$(dirname "$0")/../leaks"
@@ -96,9 +97,7 @@ while [ "$SECONDS" -lt $end ]; do
 done
 echo "# $round programs with failures"
 set_all probability 0
-# (the kernel itself keeps a CQ, a PD and a QP for MADs)
-no_objects() { ! rdma resource show "$1" dev shca_a | grep -q " pid "; }
-for kind in qp cq mr pd srq ctx; do check "no_${kind}_is_left" wait_for 10 no_objects $kind; done
+for kind in qp cq mr pd srq ctx; do check "no_${kind}_is_left" wait_for 10 no_objects $kind shca_a; done
 works() { "$test_programs/objects" -d shca_a refused_destroy_leaves create_and_destroy | sed 's/^/  /'; return "${PIPESTATUS[0]}"; }
 check device_works works
 leaks_are_looked_for() { ! dmesg | grep -q 'memory leak detector disabled'; }

@@ -20,7 +20,6 @@ make_pair 1500
 fault() { in_a softhca fault "$@"; }
 is_empty() { [ -z "$(fault list)" ]; }
 garble() { in_a "$test_programs/garble_netlink" -r -d shca_a "$@"; }
-injected() { cat /sys/class/infiniband/shca_a/ports/1/hw_counters/injected_faults; }
 
 # ---- the same seed makes the same rules
 
@@ -76,9 +75,9 @@ run begin traffic 3
 run begin traffic 6
 run begin churn
 
-before=$(injected)
+before=$(counter shca_a injected_faults)
 check random_rules garble -s "$seed" -t $((400 * slow)) -n "$rules" -b 20 -w $((200 * slow))
-hits() { echo "$(($(injected) - before)) faults"; [ $(($(injected) - before)) -ge $((rules / 20)) ]; }
+hits() { echo "$(($(counter shca_a injected_faults) - before)) faults"; [ $(($(counter shca_a injected_faults) - before)) -ge $((rules / 20)) ]; }
 check they_hit hits
 for group in "${groups[@]}"; do kill -KILL -- -"$group"; done
 wait 2>/dev/null
@@ -93,7 +92,6 @@ run in_b softhca fault del all
 ! ip netns exec "$ns_b" softhca dev show shca_c >/dev/null 2>&1 || run in_b rdma link delete shca_c
 check none_is_left is_empty
 run wait_for 20 port_active shca_a
-no_objects() { ! rdma resource show "$1" dev shca_a | grep -q " pid "; }
-for kind in qp cq mr pd srq ctx; do check "no_${kind}_is_left" wait_for 20 no_objects $kind; done
+for kind in qp cq mr pd srq ctx; do check "no_${kind}_is_left" wait_for 20 no_objects $kind shca_a; done
 verbs afterwards rc_data -d shca_a -p shca_b -f 4 -m 20000 send_of_all_sizes_at_full_mtu
 check device_goes in_a rdma link delete shca_a

@@ -25,10 +25,10 @@ begin() {
 at_exit ip netns del $ns_a
 begin
 
-# as_nobody NAME ARGUMENT... : odp_load in the background; its pid is in nobody[NAME],
+# start_as_nobody NAME ARGUMENT... : odp_load in the background; its pid is in nobody[NAME],
 # its output in /tmp/odp.NAME
 declare -A nobody
-as_nobody() {
+start_as_nobody() {
 	local name=$1
 	shift
 	echo "+ odp_load $* &"
@@ -49,7 +49,7 @@ state_of_devices() {
 killed() { kill -KILL "${nobody[$1]}"; wait "${nobody[$1]}" 2>/dev/null; unset "nobody[$1]"; }
 # ends KILLED : in time, but for what another one takes that asks for nothing
 ends() {
-	as_nobody idle shca_a sparse 0
+	start_as_nobody idle shca_a sparse 0
 	told idle written && within $limit_ms "killed idle" killed "$1"
 }
 delete() { rdma link delete shca_a && device_is_gone shca_a; }
@@ -85,23 +85,23 @@ idle=$(rate) || fail "no rate: $idle"
 
 # ---- floods of advice
 
-as_nobody flood shca_a flood 173
+start_as_nobody flood shca_a flood 173
 check flood.is_taken told flood flooded
 now_beside
 check flood.process_ends ends flood
 check flood.others_keep_their_rate rate_was_kept
 
-as_nobody flood shca_a flood 20
+start_as_nobody flood shca_a flood 20
 check flood.again told flood flooded
 check flood.link_delete within $limit_ms "rdma link show" delete
 killed flood
 add_device shca_a dummy_a $ns_a
 run wait_for 10 gid_index shca_a $ip4_a
 
-as_nobody flush shca_a flush 4000
+start_as_nobody flush shca_a flush 4000
 check flush.begins told flush flushing
 check flush.process_ends ends flush
-as_nobody flush shca_a flush 4000
+start_as_nobody flush shca_a flush 4000
 check flush.begins_again told flush flushing
 check flush.link_delete within $limit_ms "rdma link show" delete
 check flush.learns_of_it told flush 'flushed 5$'
@@ -127,7 +127,7 @@ rmmod_refused() { ! rmmod softhca && ! device_is_gone shca_a; }
 if [ -e /dev/fuse ]; then
 	# It answers at first: faults have ended before, and one request has half of its pages.
 	start_neverfs 3
-	as_nobody late shca_a late $folder/file
+	start_as_nobody late shca_a late $folder/file
 	check late.begins told late faulting
 	check late.hangs_then told neverfs reading
 	now_beside
@@ -135,7 +135,7 @@ if [ -e /dev/fuse ]; then
 	end_neverfs
 	check late.others_keep_their_rate rate_was_kept
 	start_neverfs 3
-	as_nobody late shca_a late $folder/file
+	start_as_nobody late shca_a late $folder/file
 	check late.again told late faulting
 	sleep 0.5
 	check late.link_delete within $limit_ms "rdma link show" delete
@@ -147,7 +147,7 @@ if [ -e /dev/fuse ]; then
 	# A page that cannot be read is an error of the access. And in no try does a worker
 	# wait with the lock of the address space: not in the last one, either.
 	start_neverfs 100000 5
-	as_nobody fails shca_a fault $folder/file
+	start_as_nobody fails shca_a fault $folder/file
 	check fails.is_an_error told fails 'completed remote access error'
 	killed fails
 	end_neverfs
@@ -155,7 +155,7 @@ if [ -e /dev/fuse ]; then
 	echo "tries: $tries"
 	for end in process_ends link_delete; do
 		start_neverfs $((tries - 1)) 5
-		as_nobody fails shca_a fault $folder/file
+		start_as_nobody fails shca_a fault $folder/file
 		check fails.hangs_then_$end told neverfs reading
 		kill -USR1 "${nobody[fails]}"
 		check fails.changes_before_$end told fails changed
@@ -171,14 +171,14 @@ if [ -e /dev/fuse ]; then
 
 	# Processes that leave such a fault behind them, one after the other.
 	start_neverfs
-	as_nobody orphans shca_a orphans $folder/file
+	start_as_nobody orphans shca_a orphans $folder/file
 	check orphans.are_refused told orphans 'refused 11$'
 	others_register() { rate >/dev/null; }
 	check orphans.others_register others_register
 	end_neverfs
 	# (once the workers have ended, which takes them a moment)
 	again() {
-		as_nobody again shca_a sparse 0
+		start_as_nobody again shca_a sparse 0
 		wait_for 10 eval 'grep -q ^written /tmp/odp.again || ! kill -0 "${nobody[again]}"'
 		killed again
 		grep -q ^written /tmp/odp.again
@@ -187,17 +187,17 @@ if [ -e /dev/fuse ]; then
 	check orphans.process_ends ends orphans
 
 	start_neverfs
-	as_nobody fault shca_a fault $folder/file
+	start_as_nobody fault shca_a fault $folder/file
 	check never.begins told neverfs reading
-	as_nobody advice shca_a advise $folder/file
+	start_as_nobody advice shca_a advise $folder/file
 	check never.advice_begins told advice flushing
 	now_beside
 	check never.rmmod_is_refused within $limit_ms "rmmod no_such_module" rmmod_refused
 	check never.process_ends ends fault
 	check never.waiting_process_ends ends advice
 	check never.others_keep_their_rate rate_was_kept
-	as_nobody fault shca_a fault $folder/file
-	as_nobody advice shca_a advise $folder/file
+	start_as_nobody fault shca_a fault $folder/file
+	start_as_nobody advice shca_a advise $folder/file
 	check never.again told fault faulting
 	check never.advice_again told advice flushing
 	sleep 0.5
@@ -207,7 +207,7 @@ if [ -e /dev/fuse ]; then
 	killed advice
 	add_device shca_a dummy_a $ns_a
 	run wait_for 10 gid_index shca_a $ip4_a
-	as_nobody fault shca_a fault $folder/file
+	start_as_nobody fault shca_a fault $folder/file
 	check never.once_more told fault faulting
 	sleep 0.5
 	check never.namespace_delete within $limit_ms "ip netns list" namespace

@@ -3,7 +3,7 @@
 # timeout: 120
 #
 # A process that writes what it likes into the memory that it shares with the
-# kernel (tests/userspace/verbs/scribble) harms itself at most: verified traffic
+# kernel (tests/userspace/verbs/hostile/scribble) harms itself at most: verified traffic
 # of other processes on the same device goes on, the device can be removed, and
 # the kernel says nothing. About 15 s; SHCA_SOAK: 30 minutes.
 . "$(dirname "$0")/../lib.sh"
@@ -27,12 +27,11 @@ for way in wire direct; do
 	check $way.traffic_is_right end_traffic $way
 done
 
-malformed() { cat /sys/class/infiniband/shca_a/ports/1/hw_counters/malformed_rings; }
-noticed() { echo "$(malformed) malformed"; [ "$(malformed)" -gt 0 ]; }
+noticed() { echo "$(counter shca_a malformed_rings) malformed"; [ "$(counter shca_a malformed_rings)" -gt 0 ]; }
 check malformed_rings_are_counted noticed
 
 # nothing is left of it
-no_objects() { ! rdma resource show "$1" dev "shca_a" | grep -q "comm scribble"; }
-check no_qp_is_left wait_for 10 no_objects qp
-check no_mr_is_left wait_for 10 no_objects mr
+none_of_scribble() { ! rdma resource show "$1" dev "shca_a" | grep -q "comm scribble"; }
+check no_qp_is_left wait_for 10 none_of_scribble qp
+check no_mr_is_left wait_for 10 none_of_scribble mr
 check device_goes rdma link delete shca_a

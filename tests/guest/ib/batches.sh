@@ -9,21 +9,8 @@
 
 modprobe ib_umad || skip "this kernel has no ib_umad"
 
-counter() { attribute "$1" "hw_counters/$2"; }
-listens() { ss -Hltn "sport = :${1-18515}" | grep -q .; }
 # bandwidth SERVER PROGRAM OPTION... : to the device SERVER, from shib_a
-bandwidth() {
-	local to=$1 server status=0
-	shift
-	timeout $((60 * slow)) "$@" -F -u 18 -d "$to" >/tmp/server 2>&1 &
-	server=$!
-	wait_for 20 listens || { cat /tmp/server; return 1; }
-	timeout $((60 * slow)) "$@" -F -u 18 -d shib_a 127.0.0.1 >/tmp/client 2>&1 || status=$?
-	[ $status = 0 ] && wait $server && return
-	kill $server 2>/dev/null
-	cat /tmp/client
-	return 1
-}
+bandwidth() { between shib_a "$1" "${@:2}" -F -u 18; }
 frames() { in_a cat /sys/class/net/veth_a/statistics/tx_packets; }
 damaged() {
 	local device sum=0
@@ -103,7 +90,7 @@ singles() {
 	local words=(ib_write_bw -F -u 20 -S "$1" -p "$2" -s 4096 -q 150 -t 1 -D $((100 * slow)))
 	"${words[@]}" -d shib_b >"/tmp/singles.$1.b" 2>&1 &
 	at_exit kill -KILL $!
-	wait_for 30 listens "$2" || return
+	wait_for 30 listening "" "$2" || return
 	"${words[@]}" -d shib_a 127.0.0.1 >"/tmp/singles.$1.a" 2>&1 &
 	single[$1]=$!
 	at_exit kill -KILL $!

@@ -15,9 +15,6 @@ python3 -c 'import pyverbs' 2>/dev/null || skip "this guest has no pyverbs"
 modprobe ib_umad || skip "this kernel has no ib_umad"
 
 helpers=$(dirname "$0")/../helpers
-counter() { attribute "$1" "hw_counters/$2"; }
-listens() { ss -Hltn "sport = :$1" | grep -q .; }
-refused() { ! "$@"; }
 set_port() { ibportstate -C shib_a -P 1 -D 0 1 "$@" >/dev/null; }
 
 # judge WHAT : shib_a against a peer in its place, active without a subnet manager. Batches are for
@@ -99,7 +96,7 @@ crowd() {
 	for level in 0 1 2 3; do
 		ib_write_bw -F -d shib_b -S $level -q 4 -s 16384 -D "$1" -p $((18600 + level)) >/tmp/server$level 2>&1 &
 		servers+=($!)
-		wait_for 30 listens $((18600 + level))
+		wait_for 30 listening "" $((18600 + level))
 	done
 	for level in 0 1 2 3; do
 		ib_write_bw -F -d shib_a -S $level -q 4 -s 16384 -D "$1" -p $((18600 + level)) 127.0.0.1 \
@@ -124,7 +121,7 @@ echo "# out of sequence: $(counter shib_a out_of_sequence), $(counter shib_b out
 run in_b softhca fault add dev=shib_b do=delay dir=rx opcode=0x24 delay=500ms
 timeout $((90 * slow)) ib_send_bw -F -c UC -d shib_b -S 1 -s 2048 -n $((1200 * (1 + slow))) -p 18610 >/tmp/server 2>&1 &
 slow_server=$!
-wait_for 20 listens 18610
+wait_for 20 listening "" 18610
 losses=$(lost)
 timeout $((90 * slow)) ib_send_bw -F -c UC -d shib_a -S 1 -s 2048 -n $((1200 * (1 + slow))) -p 18610 127.0.0.1 >/tmp/slow 2>&1 &
 slow_client=$!
@@ -133,7 +130,7 @@ waited=$(counter shib_a tx_credit_waits)
 check slow_lane.waits wait_for 20 waits
 ib_write_bw -F -d shib_b -S 0 -s 65536 -n 40 -p 18611 >/tmp/server0 2>&1 &
 fast_server=$!
-wait_for 20 listens 18611
+wait_for 20 listening "" 18611
 check slow_lane.other_goes_on timeout $((20 * slow)) ib_write_bw -F -d shib_a -S 0 -s 65536 -n 40 -p 18611 127.0.0.1
 check slow_lane.other_server wait $fast_server
 check slow_lane.is_still_slow kill -0 $slow_client

@@ -9,7 +9,6 @@
 
 is_up() { becomes "$1" phys_state LinkUp && becomes "$1" state INIT; }
 is_polling() { becomes "$1" phys_state Polling && becomes "$1" state DOWN; }
-counter() { cat "/sys/class/infiniband/$1/ports/1/hw_counters/$2"; }
 mtu_is() { ibv_devinfo -d "$1" | grep -Eq "active_mtu:[[:space:]]+$2 "; }
 mtu_becomes() { wait_for 10 mtu_is "$@" || { ibv_devinfo -d "$1"; return 1; }; }
 
@@ -52,22 +51,22 @@ check large_again is_up shib_b
 # What the doctor says of it: before a subnet manager, which needs no address; and after
 run modprobe -a ib_umad rdma_ucm
 run wait_for 10 has_umad shib_a
-# says STATUS TEXT [CURE] : that is its status, and the only problem, if any, has this text
-says() {
+# doctor_says STATUS TEXT [CURE] : that is its status, and the only problem, if any, has this text
+doctor_says() {
 	local status=0
 	in_a softhca doctor >/tmp/doctor 2>&1 || status=$?
 	sed 's/^/# /' /tmp/doctor	# it says "ok", as a test does
 	[ "$status" = "$1" ] && [ "$(grep -c '^problem ' /tmp/doctor)" = "$1" ] && grep -qF -e "$2" /tmp/doctor &&
 		{ [ -z "${3-}" ] || grep -qF -e "cure:   $3" /tmp/doctor; }
 }
-check doctor.init says 1 'problem  subnet    shib_a: no subnet manager has configured the InfiniBand port (2: INIT)' \
+check doctor.init doctor_says 1 'problem  subnet    shib_a: no subnet manager has configured the InfiniBand port (2: INIT)' \
 	"modprobe ib_umad; opensm -B -g 0x$(attribute shib_a gids/0 | cut -d: -f5-8 | tr -d :) "
 make_active shib_a 1
-check doctor.active says 0 'ok       subnet    shib_a: the InfiniBand port is Active, LID 0x1'
+check doctor.active doctor_says 0 'ok       subnet    shib_a: the InfiniBand port is Active, LID 0x1'
 
 downed=$(attribute shib_a counters/link_downed)
 run in_a ip link set veth_a down
-check doctor.netdev says 1 'the network device veth_a is down' 'ip link set dev veth_a up'
+check doctor.netdev doctor_says 1 'the network device veth_a is down' 'ip link set dev veth_a up'
 check down_here is_polling shib_a
 check down_is_counted becomes shib_a counters/link_downed "^$((downed + 1))\$"
 check down_there is_polling shib_b
@@ -78,7 +77,7 @@ check up_again_there is_up shib_b
 # The carrier stays, but no frame comes.
 run in_b tc qdisc add dev veth_b root netem loss 100%
 check silent_peer_is_lost is_polling shib_a
-check doctor.alone says 1 'no InfiniBand port answers at the other end of veth_a (2: Polling)' 'rdma link add NAME type softhca_ib '
+check doctor.alone doctor_says 1 'no InfiniBand port answers at the other end of veth_a (2: Polling)' 'rdma link add NAME type softhca_ib '
 check loss_is_counted becomes shib_a counters/link_downed "^$((downed + 2))\$"
 check peer_hears_of_it becomes shib_b phys_state Training
 run in_b tc qdisc del dev veth_b root

@@ -113,16 +113,15 @@ check rc.again between shib_a shib_b ibv_rc_pingpong -n 50
 # a port that goes under traffic
 ib_write_bw -F -d shib_b -D 60 >/tmp/server 2>&1 &
 server=$!
-wait_for 20 listens
+wait_for 20 listening "" 18515
 ib_write_bw -F -d shib_a -D 60 127.0.0.1 >/tmp/client 2>&1 &
 client=$!
-flows() { [ "$(attribute shib_b hw_counters/rx_packets)" -gt $((before + 1000)) ]; }
-before=$(attribute shib_b hw_counters/rx_packets)
+flows() { [ "$(counter shib_b rx_packets)" -gt $((before + 1000)) ]; }
+before=$(counter shib_b rx_packets)
 check traffic wait_for 20 flows
 run rdma link delete shib_b
 check removed device_is_gone shib_b
-ended() { ! kill -0 "$1" 2>/dev/null; }
-check client_ends wait_for 60 ended $client
+check client_ends wait_for 60 is_over $client
 kill $server 2>/dev/null
 run add_ib "$ns_b" shib_b veth_b
 check active_again is_active shib_b

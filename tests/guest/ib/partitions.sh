@@ -35,26 +35,19 @@ index() {
 	return 1
 }
 
-# within P_KEY_A P_KEY_B COMMAND... : both ends of it, each in its partition
-within() {
-	local of_a of_b server status=0
+# in_partitions P_KEY_A P_KEY_B COMMAND... : both ends of it, each in its partition
+in_partitions() {
+	local of_a of_b
 	of_a=$(index shib_a "$1") && of_b=$(index shib_b "$2") || return
 	shift 2
-	timeout $((60 * slow)) "$@" -d shib_b --pkey_index="$of_b" >/tmp/server 2>&1 &
-	server=$!
-	wait_for 20 listens || { cat /tmp/server; return 1; }
-	timeout $((60 * slow)) "$@" -d shib_a --pkey_index="$of_a" 127.0.0.1 >/tmp/client 2>&1 || status=$?
-	[ $status = 0 ] && wait $server && return
-	kill $server 2>/dev/null
-	wait $server 2>/dev/null
-	return 1
+	between_namespaces "" "" timeout $((60 * slow)) "$@" -d shib_b --pkey_index="$of_b" -- \
+		timeout $((60 * slow)) "$@" -d shib_a --pkey_index="$of_a" 127.0.0.1 >/tmp/client 2>&1
 }
 # For whom nobody answers, the time is short.
-talk() { within "$1" "$2" ib_send_bw -F -n 100 -s 1024 -u 12 "${@:3}"; }
+talk() { in_partitions "$1" "$2" ib_send_bw -F -n 100 -s 1024 -u 12 "${@:3}"; }
 silent() { refused talk "$@" && grep -Eq 'Failed status 12|Completion with error' /tmp/client; }
-mismatches() { attribute "$1" hw_counters/rx_pkey_mismatch; }
 violations() { smpquery -C shib_a portinfo "$lid_b" 1 | sed -n 's/^PkeyViolations:\.*//p'; }
-grows() { [ "$(mismatches "$1")" -gt "$2" ]; }
+grows() { [ "$(counter "$1" rx_pkey_mismatch)" -gt "$2" ]; }
 
 two_ports 2200
 run ip link set lo up
@@ -76,7 +69,7 @@ check table_has_32 [ -e /sys/class/infiniband/shib_a/ports/1/pkeys/31 ]
 check table_has_no_more [ ! -e /sys/class/infiniband/shib_a/ports/1/pkeys/32 ]
 check full_members talk 0x8001 0x8001
 check limited_with_full talk 0x8003 0x0003
-before=$(mismatches shib_b) violations=$(violations)
+before=$(counter shib_b rx_pkey_mismatch) violations=$(violations)
 check limited_members silent 0x0002 0x0002
 check limited.are_counted grows shib_b "$before"
 check limited.are_violations [ "$(violations)" -gt "$violations" ]
@@ -96,17 +89,16 @@ partition() {
 of_a=$(index shib_a 0x8001) of_b=$(index shib_b 0x8001)
 ib_write_bw -F -d shib_b --pkey_index="$of_b" -u 12 -D 60 >/tmp/server 2>&1 &
 server=$!
-run wait_for 20 listens
+run wait_for 20 listening "" 18515
 ib_write_bw -F -d shib_a --pkey_index="$of_a" -u 12 -D 60 127.0.0.1 >/tmp/client 2>&1 &
 client=$!
-packets=$(attribute shib_b hw_counters/rx_packets)
-flows() { [ "$(attribute shib_b hw_counters/rx_packets)" -gt $((packets + 1000)) ]; }
+packets=$(counter shib_b rx_packets)
+flows() { [ "$(counter shib_b rx_packets)" -gt $((packets + 1000)) ]; }
 check traffic wait_for 20 flows
 run partition "$a=full"
 check taken_out wait_for 20 gone
 check taken_out.event wait_for 10 grep -q PKEY_CHANGE /tmp/events
-ended() { ! kill -0 "$1" 2>/dev/null; }
-check taken_out.traffic_ends wait_for 30 ended $client
+check taken_out.traffic_ends wait_for 30 is_over $client
 kill $server 2>/dev/null
 run partition "$a=full, $b=full"
 check back wait_for 20 index shib_b 0x8001

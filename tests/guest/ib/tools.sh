@@ -77,7 +77,6 @@ exporter() {
 	exec setpriv --reuid 65534 --regid 65534 --clear-groups prometheus-node-exporter --collector.disable-defaults \
 		--collector.infiniband --web.listen-address=127.0.0.1:9100 >/tmp/exporter.log 2>&1
 }
-scraped() { python3 -c 'import sys, urllib.request; sys.stdout.write(urllib.request.urlopen("http://127.0.0.1:9100/metrics").read().decode())' >/tmp/scraped; }
 if command -v prometheus-node-exporter >/dev/null; then
 	exporter &
 	at_exit kill $!

@@ -27,13 +27,12 @@ nsenter --net="/run/netns/$ns_b" "$(dirname "$0")/../helpers/ib-traps.py" veth_b
 
 # GID 1 has the GUID that it has set. Packets have it, and are for it.
 gid_1() { [ "$(cat /sys/class/infiniband/shib_a/ports/1/gids/1)" = fe80:0000:0000:0000:0002:c903:0000:0007 ]; }
-listens() { ss -Hltn "sport = :18515" | grep -q .; }
 # by_gid INDEX
 by_gid() {
 	local server
 	ibv_rc_pingpong -d shib_a -g "$1" -n 20 >/tmp/server 2>&1 &
 	server=$!
-	wait_for 10 listens || return
+	wait_for 10 listening "" 18515 || return
 	timeout $((30 * slow)) ibv_rc_pingpong -d shib_a -g "$1" -n 20 127.0.0.1 && wait $server
 }
 run ip link set lo up
@@ -43,7 +42,7 @@ check guid.pingpong by_gid 1
 # (a pingpong takes the LID where the GID has no GUID)
 no_guid() {
 	ib_send_bw -F -d shib_a -x 2 -n 10 >/tmp/server 2>&1 &
-	wait_for 10 listens || return
+	wait_for 10 listening "" 18515 || return
 	! timeout $((30 * slow)) ib_send_bw -F -d shib_a -x 2 -n 10 127.0.0.1 || return
 	grep -q 'Failed to modify QP .*RTR' /tmp/server
 }

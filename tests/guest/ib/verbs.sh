@@ -49,11 +49,6 @@ check raw_packets refuses_raw_packets
 # ---- a process that is killed in full traffic
 # (a QP of the kernel, as IPoIB's, has no pid)
 nothing_left() { ! rdma resource show qp | grep -q ' pid '; }
-kill_of() {
-	kill -KILL "${holder[$1]}"
-	wait "${holder[$1]}" 2>/dev/null
-	! rdma resource show qp | grep " pid ${holder[$1]} "
-}
 both_hold() {
 	hold_in "$ns_b" server -d shib_b --leave --listen 7471
 	wait_for 20 listening "$ns_b" 7471 || return
@@ -68,7 +63,7 @@ declare -A other=([server]=client [client]=server)
 for ((i = 0; i < rounds; i++)); do
 	if ((i % 2)); then victim=server; else victim=client; fi
 	check killed.traffic both_hold
-	check "killed.$victim" kill_of $victim
+	check "killed.$victim" kill_of "${holder[$victim]}"
 	check "killed.${other[$victim]}_gets_retry_exc_err" hears_of_it "${other[$victim]}"
 done
 
@@ -91,11 +86,9 @@ run rdma link delete shib_a
 run rdma link delete shib_b
 run ip netns del "$ns_a"
 run ip netns del "$ns_b"
-set_mode() { wait_for 20 rdma system set netns "$1"; }
-no_namespaces() { ! ip netns list | grep -q .; }
 run wait_for 10 no_namespaces
-at_exit set_mode shared
-run set_mode exclusive
+at_exit set_netns_mode shared
+run set_netns_mode exclusive
 make_namespaces 1500
 # (up to 6.12 the core makes each device in the initial namespace)
 add_there() { add_ib "$@" && { ! rdma dev show "$2" 2>/dev/null || rdma dev set "$2" netns "$1"; }; }

@@ -14,12 +14,6 @@ rounds=${ROUNDS:-${SHCA_SOAK:+50}}
 rounds=${rounds:-4}
 limit_ms=${removal_seconds}000
 
-# kill_of PID : the process is gone, and with it what it had in the kernel
-kill_of() {
-	kill -KILL "$1"
-	wait "$1" 2>/dev/null
-	! rdma resource show qp | grep " pid $1 "
-}
 # as much work, with a process that has nothing
 kill_of_idle() {
 	sleep 60 &
@@ -50,7 +44,7 @@ peer_got_retry_exc_err() {
 # start_perftest PROGRAM OPTION...
 start_perftest() {
 	local program=$1 before
-	before=$(tx_packets)
+	before=$(counter shca_a tx_packets)
 	shift
 	ip netns exec $ns_b "$program" -F -d shca_b -x "$gid_b" -D 30 --run_infinitely "$@" >/tmp/k.server 2>&1 &
 	pid[server]=$!
@@ -59,23 +53,21 @@ start_perftest() {
 	ip netns exec $ns_a "$program" -F -d shca_a -x "$gid_a" -D 30 --run_infinitely "$@" $ip4_b >/tmp/k.client 2>&1 &
 	pid[client]=$!
 	at_exit kill -KILL $!
-	wait_for 20 eval "[ \$(tx_packets) -gt $((before + 100)) ]" && return
+	wait_for 20 eval "[ \$(counter shca_a tx_packets) -gt $((before + 100)) ]" && return
 	cat /tmp/k.server /tmp/k.client
 	return 1
 }
-tx_packets() { cat /sys/class/infiniband/shca_a/ports/1/hw_counters/tx_packets; }
-gone() { ! kill -0 "$1" 2>/dev/null; }
 
 # left SIDE STATUS : it ends by itself, after a completion with STATUS
 left() {
-	wait_for 10 gone "${pid[$1]}"
+	wait_for 10 is_over "${pid[$1]}"
 	cat "/tmp/k.$1"
 	grep -q "Failed status $2" "/tmp/k.$1"
 }
 # stays SIDE : a datagram QP has no peer that it could miss, and one that only
 # receives (perftest leaves it in RTR) asks for nothing that could fail
 stays() {
-	rdma resource show qp | grep "state RT[RS].* pid ${pid[$1]} " && ! gone "${pid[$1]}"
+	rdma resource show qp | grep "state RT[RS].* pid ${pid[$1]} " && ! is_over "${pid[$1]}"
 }
 
 make_pair 9000

@@ -11,16 +11,14 @@
 . "$(dirname "$0")/../scenario"
 
 limit_ms=${removal_seconds}000
-tx_packets() { cat "/sys/class/infiniband/$1/ports/1/hw_counters/tx_packets"; }
-moving() { [ "$(tx_packets shca_a)" -gt $((before_a + 100)) ] && [ "$(tx_packets shca_b)" -gt "$before_b" ]; }
-is_over() { ! kill -0 "$1" 2>/dev/null; }
+moving() { [ "$(counter shca_a tx_packets)" -gt $((before_a + 100)) ] && [ "$(counter shca_b tx_packets)" -gt "$before_b" ]; }
 
 # start PROGRAM OPTION... : in full traffic between a and b
 start() {
 	local program=$1
 	shift
 	make_pair 9000
-	before_a=$(tx_packets shca_a) before_b=$(tx_packets shca_b)
+	before_a=$(counter shca_a tx_packets) before_b=$(counter shca_b tx_packets)
 	# shellcheck disable=SC2046
 	ip netns exec $ns_b "$program" -F -d shca_b -x "$(gid_index shca_b $ip4_b)" "$@" >/tmp/perf.b 2>&1 &
 	server_pid=$!
@@ -55,23 +53,21 @@ remove() {
 	ip netns del $ns_b
 	check "$label.all_gone" wait_for 10 eval '! ip netns list | grep -q shca-'
 }
-link_delete() { rdma link delete "$1" && device_is_gone "$1"; }
-module_remove() { rmmod softhca && device_is_gone shca_a && device_is_gone shca_b; }
 
 # Nothing completes any more, for 8 times 17 s (-u 22): all that the client does
 # is poll, and without a flush it would do so for ever.
 stalled() {
 	local before
-	before=$(tx_packets shca_a)
+	before=$(counter shca_a tx_packets)
 	sleep 0.3
-	[ "$(tx_packets shca_a)" = "$before" ]
+	[ "$(counter shca_a tx_packets)" = "$before" ]
 }
 stall() {
 	run in_b ip link set veth_b down
 	run wait_for 10 stalled
 }
 link_delete_of_stalled() {
-	link_delete shca_a || return
+	device_delete shca_a || return
 	in_b ip link set veth_b up # for the server to see the end of the TCP connection
 }
 was_flushed() { grep -q 'Failed status 5' /tmp/perf.a; }
@@ -80,7 +76,7 @@ forever="-D 30 --run_infinitely"
 # shellcheck disable=SC2086 # several words
 {
 	start ib_write_bw $forever
-	remove write_bw.link_delete "rdma link show" link_delete shca_a
+	remove write_bw.link_delete "rdma link show" device_delete shca_a
 	start ib_write_bw $forever -u 22
 	stall
 	remove stalled.link_delete "rdma link show" link_delete_of_stalled
@@ -88,7 +84,7 @@ forever="-D 30 --run_infinitely"
 	start ib_write_bw $forever
 	remove write_bw.rmmod "rmmod no_such_module" module_remove
 	start ib_send_bw $forever
-	remove send_bw.link_delete_at_server "rdma link show" link_delete shca_b
+	remove send_bw.link_delete_at_server "rdma link show" device_delete shca_b
 	start ib_send_bw -n 10000000 -e
 	remove send_bw_events.rmmod "rmmod no_such_module" module_remove
 }

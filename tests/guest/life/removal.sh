@@ -42,14 +42,12 @@ end_holders() {
 	ip netns del $ns_b 2>/dev/null
 	check "$label.netdev_is_gone" wait_for 10 no_veth
 }
-listening_here() { ss -Hltn "sport = :$1" | grep -q .; }
 no_ports() { [ ! -e /sys/class/net/port_a ] && [ ! -e /sys/class/net/port_b ]; }
 no_veth() { ! ip netns list | grep -q shca- && [ ! -e /sys/class/infiniband/shca_a ]; }
 
-link_delete() { rdma link delete shca_a && device_is_gone shca_a; }
-netdev_delete() { in_a ip link del veth_a && wait_for $removal_seconds device_is_gone shca_a; }
-namespace_delete() { ip netns del $ns_a && wait_for $removal_seconds device_is_gone shca_a; }
-module_remove() { rmmod softhca && device_is_gone shca_a && device_is_gone shca_b; }
+by_link_delete() { device_delete shca_a; }
+by_netdev_delete() { in_a ip link del veth_a && wait_for $removal_seconds device_is_gone shca_a; }
+by_namespace_delete() { ip netns del $ns_a && wait_for $removal_seconds device_is_gone shca_a; }
 
 # A device that goes falls silent, queue pairs first (hold): what its peer gets is
 # the error of a peer that does not answer, never one about keys.
@@ -57,17 +55,17 @@ retry_exc_err='ended: transport retry counter exceeded'
 
 for ((round = 1; round <= rounds; round++)); do
 	start_holders
-	check "link_delete.$round" within $limit_ms "rdma link show" link_delete
+	check "link_delete.$round" within $limit_ms "rdma link show" device_delete shca_a
 	check "link_delete.$round.peer_gets_retry_exc_err" wait_for 10 said server "$retry_exc_err"
 	end_holders "link_delete.$round" itself across server client idle
 
 	# veth ends go together, and so do their devices
 	start_holders
-	check "netdev_delete.$round" within $limit_ms "in_a ip link show veth_a" netdev_delete
+	check "netdev_delete.$round" within $limit_ms "in_a ip link show veth_a" by_netdev_delete
 	end_holders "netdev_delete.$round" itself across server client idle
 
 	start_holders
-	check "namespace_delete.$round" within $limit_ms "ip netns list" namespace_delete
+	check "namespace_delete.$round" within $limit_ms "ip netns list" by_namespace_delete
 	end_holders "namespace_delete.$round" itself across server client idle
 
 	start_holders
@@ -113,12 +111,12 @@ for ((round = 1; round <= rounds; round++)); do
 	for way in link_delete netdev_delete namespace_delete; do
 		make_bridged_pair
 		hold server -d shca_b --listen 7471
-		run wait_for 20 listening_here 7471
+		run wait_for 20 listening "" 7471
 		hold client -d shca_a --connect 127.0.0.1:7471
 		for name in server client; do
 			wait_for 20 said $name traffic || { cat /tmp/hold.$name; fail "no traffic: $name"; }
 		done
-		check "peer_stays.$way.$round" within $limit_ms "ip netns list" $way
+		check "peer_stays.$way.$round" within $limit_ms "ip netns list" by_$way
 		check "peer_stays.$way.$round.peer_gets_retry_exc_err" wait_for 10 said server "$retry_exc_err"
 		check "peer_stays.$way.$round.its_device_is_well" port_active shca_b
 		ip link del shca_bridge

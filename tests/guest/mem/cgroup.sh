@@ -36,8 +36,8 @@ in_group() {
 	return $status
 }
 # (the program's own lines would be counted as tests)
-refused() { in_group "$test_programs/limits" -d shca_a -f 4 full_cgroup_refuses | sed 's/^/  /'; return "${PIPESTATUS[0]}"; }
-check full_cgroup_refuses refused
+full_cgroup_refuses() { in_group "$test_programs/limits" -d shca_a -f 4 full_cgroup_refuses | sed 's/^/  /'; return "${PIPESTATUS[0]}"; }
+check full_cgroup_refuses full_cgroup_refuses
 charged() { echo "peak: $(mib memory.peak) MiB"; [ "$(mib memory.peak)" -ge 40 ]; }
 [ ! -e $group/memory.peak ] || check rings_are_charged charged
 nobody_killed() { cat $group/memory.events; grep -q '^oom_kill 0' $group/memory.events; }

@@ -17,15 +17,6 @@ gid_a=$(gid_index shca_a $ip4_a) gid_b=$(gid_index shca_b $ip4_b)
 run ip -n $ns_a link set dev veth_a gso_max_segs 1
 run ip -n $ns_b link set dev veth_b gso_max_segs 1
 
-# network [WORDS...] : what netem does at both ends; nothing
-network() {
-	local end
-	for end in a b; do
-		tc -n shca-$end qdisc del dev veth_$end root 2>/dev/null
-		[ $# = 0 ] || run tc -n shca-$end qdisc add dev veth_$end root netem "$@" limit 20000
-	done
-}
-
 # counted NAME : of both qdiscs: "dropped", "requeues" (what was put first)
 counted() {
 	local end
@@ -33,7 +24,6 @@ counted() {
 		sed -n "s/.*\<$1 \([0-9]*\).*/\1/p" | sum
 }
 icrc_errors() { cat /sys/class/infiniband/shca_[ab]/ports/1/hw_counters/rx_icrc_errors | sum; }
-sum() { awk '{ sum += $1 } END { print sum + 0 }'; }
 
 # stream OPERATION LEAST : at least LEAST thousandths of what it had on a good network
 declare -A good

@@ -173,8 +173,7 @@ add_device shca_a veth_a $ns_a
 add_device shca_b veth_b $ns_b
 run wait_for 20 gid_index shca_a $ip4_a
 run wait_for 20 gid_index shca_b $ip4_b
-refused() { cat /sys/class/infiniband/shca_b/ports/1/hw_counters/rx_path_mismatch; }
-before=$(refused)
+before=$(counter shca_b rx_path_mismatch)
 run in_a nft -f - <<-END
 	table ip nat {
 		chain post {
@@ -186,7 +185,7 @@ END
 run in_a ip addr add 10.77.0.77/24 dev veth_a
 ! "$test_programs/traffic" -d shca_a -p shca_b -f 4 -q rc -u 8 -n 5 >/tmp/traffic.nat 2>&1
 check nat.ends_in_an_error grep -q 'transport retry counter exceeded' /tmp/traffic.nat
-check nat.is_counted [ "$(refused)" -gt "$before" ]
+check nat.is_counted [ "$(counter shca_b rx_path_mismatch)" -gt "$before" ]
 cat /tmp/traffic.nat
 run in_a nft delete table ip nat
 check nat.works_without "$test_programs/traffic" -d shca_a -p shca_b -f 4 -n 20

@@ -26,7 +26,6 @@ run in_a tc qdisc add dev veth_a root handle 1: tbf rate ${mbit}mbit burst 10kb 
 run in_a tc qdisc add dev veth_a parent 1:1 handle 2: red limit 600kb min 20kb max 60kb avpkt 1100 \
 	burst 30 probability 0.1 bandwidth ${mbit}mbit ecn
 
-hw() { cat "/sys/class/infiniband/$1/ports/1/hw_counters/$2"; }
 backlog() { in_a tc -s qdisc show dev veth_a | awk '/^qdisc red/ { here = 1 } here && /backlog/ { sub("b", "", $2); sub("K", "000", $2); print $2; exit }'; }
 
 # streams LABEL : eight of them; sets goodput (percent of the link) and queue (mean, bytes)
@@ -48,7 +47,6 @@ streams() {
 	grep -q '"wrong": 0, "error": ""' <<<"$out"
 }
 set_cc() { in_a softhca dev set shca_a cc "$1" && in_b softhca dev set shca_b cc "$1"; }
-differs() { [ "$1" != "$2" ]; }
 at_least() { echo "$1, at least $2"; [ "$1" -ge "$2" ]; }
 at_most() { echo "$1, at most $2"; [ "$1" -le "$2" ]; }
 
@@ -56,8 +54,8 @@ at_most() { echo "$1, at most $2"; [ "$1" -le "$2" ]; }
 
 run set_cc off
 check off.streams streams off
-check off.no_marks [ "$(hw shca_b np_ecn_marked_roce_packets)" = 0 ]
-check off.no_cnps [ "$(hw shca_b np_cnp_sent)" = 0 ]
+check off.no_marks [ "$(counter shca_b np_ecn_marked_roce_packets)" = 0 ]
+check off.no_cnps [ "$(counter shca_b np_cnp_sent)" = 0 ]
 
 # ---- by default: the peer is known, as it is in this kernel
 
@@ -65,11 +63,11 @@ run set_cc auto
 # (how busy is judged by `make bench BENCH=badnet`: a slow machine is no congestion)
 for algorithm in window delay dcqcn; do
 	run in_a softhca dev set shca_a cc_algorithm $algorithm
-	marks=$(hw shca_b np_ecn_marked_roce_packets) sent=$(hw shca_b np_cnp_sent) handled=$(hw shca_a rp_cnp_handled)
+	marks=$(counter shca_b np_ecn_marked_roce_packets) sent=$(counter shca_b np_cnp_sent) handled=$(counter shca_a rp_cnp_handled)
 	check $algorithm.streams streams $algorithm
-	check $algorithm.marks differs "$marks" "$(hw shca_b np_ecn_marked_roce_packets)"
-	check $algorithm.cnps_sent differs "$sent" "$(hw shca_b np_cnp_sent)"
-	check $algorithm.cnps_handled differs "$handled" "$(hw shca_a rp_cnp_handled)"
+	check $algorithm.marks differs "$marks" "$(counter shca_b np_ecn_marked_roce_packets)"
+	check $algorithm.cnps_sent differs "$sent" "$(counter shca_b np_cnp_sent)"
+	check $algorithm.cnps_handled differs "$handled" "$(counter shca_a rp_cnp_handled)"
 	check $algorithm.link_is_busy at_least "$goodput" 10
 	[ $algorithm = dcqcn ] || check $algorithm.queue_is_short at_most "$queue" 100000
 done

@@ -16,7 +16,6 @@
 limit_ms=${removal_seconds}000
 is_down() { grep -q DOWN "/sys/class/infiniband/$1/ports/1/state"; }
 port_free() { ! ip netns exec "$1" ss -Huan 'sport = :4791' | grep -q .; }
-no_namespaces() { ! ip netns list | grep -q .; }
 pair() {
 	between_pair ibv_rc_pingpong -c -n 50 -d shca_b -g "$(gid_in $ns_b shca_b $ip4_b)" -- \
 		ibv_rc_pingpong -c -n 50 -d shca_a -g "$(gid_in $ns_a shca_a $ip4_a)" ADDRESS
@@ -87,16 +86,15 @@ run ip netns del $ns_a
 run ip netns del $ns_b
 
 # ---- exclusive: only without other namespaces can the mode change
-set_mode() { wait_for 20 rdma system set netns "$1" || { rdma system set netns "$1"; lsns -t net; return 1; }; }
 mode_is() { rdma system | grep -q "netns $1"; }
-at_exit set_mode shared
+at_exit set_netns_mode shared
 run wait_for 10 no_namespaces
-check exclusive.set set_mode exclusive
+check exclusive.set set_netns_mode exclusive
 check exclusive.is_set mode_is exclusive
 make_namespaces 1500
 
-# has NAMESPACE DEVICE : it is visible there, and can be opened
-has() { ip netns exec "$1" rdma dev show "$2" && ip netns exec "$1" ibv_devinfo -d "$2" >/dev/null; }
+# is_visible NAMESPACE DEVICE : it is visible there, and can be opened
+is_visible() { ip netns exec "$1" rdma dev show "$2" && ip netns exec "$1" ibv_devinfo -d "$2" >/dev/null; }
 init_has() { rdma dev show "$1" && ibv_devinfo -d "$1" >/dev/null; }
 lacks() { ! ip netns exec "$1" rdma dev show "$2" && ! ip netns exec "$1" ibv_devinfo -d "$2" >/dev/null; }
 init_lacks() { ! rdma dev show "$1" && ! ibv_devinfo -d "$1" >/dev/null; }
@@ -111,7 +109,7 @@ check exclusive.add_a add_there shca_a veth_a $ns_a
 check exclusive.add_b add_there shca_b veth_b $ns_b
 for a_then_b in "$ns_a shca_a" "$ns_b shca_b"; do
 	# shellcheck disable=SC2086 # two words
-	check "exclusive.${a_then_b#* }_in_its_namespace" has $a_then_b
+	check "exclusive.${a_then_b#* }_in_its_namespace" is_visible $a_then_b
 done
 check exclusive.not_in_another lacks $ns_b shca_a
 check exclusive.not_in_the_first init_lacks shca_a
@@ -140,7 +138,7 @@ move_to_b() { in_a rdma dev set shca_a netns $ns_b; }
 check move.while_held within $limit_ms "in_a rdma dev show" move_to_b
 check move.released released leaves
 check move.gone_from_a lacks $ns_a shca_a
-check move.is_in_b has $ns_b shca_a
+check move.is_in_b is_visible $ns_b shca_a
 before=$(tx_packets)
 hold_in $ns_b both -d shca_a -p shca_b
 check move.traffic wait_for 20 said both traffic

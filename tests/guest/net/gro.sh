@@ -27,15 +27,14 @@ skbs4() {
 	in_b awk '/^Ip:/ { if (n) print $n; else for (n = 1; $n != "InReceives"; n++); }' /proc/net/snmp
 }
 skbs() { if [ "$1" = 4 ]; then skbs4; else field Ip6InReceives; fi; }
-hw() { cat "/sys/class/infiniband/$1/ports/1/hw_counters/$2"; }
 
 # traffic FAMILY : verified messages of many packets; sets skbs and packets of b
 traffic() {
 	local gid_a=gid$1_a gid_b=gid$1_b status=0 before_skbs before_packets
-	before_skbs=$(skbs "$1") before_packets=$(hw shca_b rx_packets)
+	before_skbs=$(skbs "$1") before_packets=$(counter shca_b rx_packets)
 	between_pair ibv_rc_pingpong -c -d shca_b -g "${!gid_b}" -m $mtu -n $rounds -s 200003 -- \
 		ibv_rc_pingpong -c -d shca_a -g "${!gid_a}" -m $mtu -n $rounds -s 200003 ADDRESS || status=1
-	skbs=$(($(skbs "$1") - before_skbs)) packets=$(($(hw shca_b rx_packets) - before_packets))
+	skbs=$(($(skbs "$1") - before_skbs)) packets=$(($(counter shca_b rx_packets) - before_packets))
 	echo "$packets packets in $skbs skbs"
 	return $status
 }
@@ -80,8 +79,8 @@ check counting_id.ipv6 joined 6
 in_order() {
 	between_pair ib_write_bw -F -d shca_b -x "$gid4_b" -s 65536 -l 8 -n 200 -- \
 		ib_write_bw -F -d shca_a -x "$gid4_a" -s 65536 -l 8 -n 200 ADDRESS || return
-	echo "$(hw shca_b out_of_sequence) out of sequence"
-	[ "$(hw shca_b out_of_sequence)" = 0 ]
+	echo "$(counter shca_b out_of_sequence) out of sequence"
+	[ "$(counter shca_b out_of_sequence)" = 0 ]
 }
 check counting_id.in_order in_order
 run in_a ip link set veth_a gso_max_segs 1
@@ -115,10 +114,10 @@ check captured.one_by_one captured
 # Packets of batches that are damaged on arrival: each is refused alone, and the data is right.
 damaged() {
 	local before refused hit
-	before=$(hw shca_b rx_icrc_errors)
+	before=$(counter shca_b rx_icrc_errors)
 	in_b softhca fault add dev=shca_b do=corrupt-icrc dir=rx every=40 || return
 	joined 4 || return
-	refused=$(($(hw shca_b rx_icrc_errors) - before))
+	refused=$(($(counter shca_b rx_icrc_errors) - before))
 	hit=$(in_b softhca fault list | sed -n 's/.* hits //p')
 	in_b softhca fault del all || return
 	echo "$hit damaged, $refused refused"
@@ -129,7 +128,7 @@ check damaged_alone damaged
 # A third host between them, with a device of its own: what its GRO joins, it splits again
 # for a netdev without offloads. The addresses of the ends stay.
 cross=shca-gro
-between() {
+network_between() {
 	local end
 	at_exit ip netns del $cross
 	ip netns add $cross || return
@@ -155,7 +154,7 @@ between() {
 		wait_for 10 in_a ping -q -c 1 -W 1 $ip4_b || return
 	gid4_a=$(gid_index shca_a $ip4_a) gid4_b=$(gid_index shca_b $ip4_b)
 }
-check bridge.setup between
+check bridge.setup network_between
 
 # What the bridge forwards is counted by skbs there.
 crosses() {

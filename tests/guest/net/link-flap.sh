@@ -11,9 +11,7 @@
 . "$(dirname "$0")/../lib.sh"
 . "$(dirname "$0")/../scenario"
 
-tx_packets() { cat /sys/class/infiniband/shca_a/ports/1/hw_counters/tx_packets; }
-moving() { [ "$(tx_packets)" -gt $((before + 200)) ]; }
-is_over() { ! kill -0 "$1" 2>/dev/null; }
+moving() { [ "$(counter shca_a tx_packets)" -gt $((before + 200)) ]; }
 
 # blip NAMESPACE NETDEV SECONDS down | MTU : so long it is down or has this MTU.
 # One process that has started: starting one takes longer than that here.
@@ -26,7 +24,7 @@ blip() {
 perf_flap() {
 	local seconds=$1 server client status=0
 	shift
-	before=$(tx_packets)
+	before=$(counter shca_a tx_packets)
 	ip netns exec $ns_b ib_write_bw -F -d shca_b -x "$gid_b" -s 65536 -n 8000 "$@" >/tmp/flap.b 2>&1 &
 	server=$!
 	wait_for 20 listening $ns_b 18515 || return

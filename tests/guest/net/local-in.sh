@@ -11,7 +11,6 @@
 . "$(dirname "$0")/../scenario"
 
 make_pair 9000
-rx_packets() { cat /sys/class/infiniband/shca_b/ports/1/hw_counters/rx_packets; }
 # what UDP has given to sockets of b, of either family
 udp_packets() {
 	in_b cat /proc/net/snmp /proc/net/snmp6 |
@@ -71,9 +70,9 @@ passes() {
 	local kind rx udp
 	for kind in batches packets; do
 		go_as $kind
-		rx=$(rx_packets) udp=$(udp_packets)
+		rx=$(counter shca_b rx_packets) udp=$(udp_packets)
 		check "$1.$kind.ipv$2.pass" pair "$2"
-		rx=$(($(rx_packets) - rx)) udp=$(($(udp_packets) - udp))
+		rx=$(($(counter shca_b rx_packets) - rx)) udp=$(($(udp_packets) - udp))
 		echo "received: $rx, by UDP: $udp"
 		if [ $kind = batches ]; then
 			check "$1.$kind.ipv$2.past_udp" [ $((2 * udp)) -lt $rx ]
@@ -85,14 +84,14 @@ passes() {
 # nothing_comes FAMILY : what is sent does not reach the device
 nothing_comes() {
 	local before after
-	before=$(rx_packets)
+	before=$(counter shca_b rx_packets)
 	! pair "$1" || return 1
-	after=$(rx_packets)
+	after=$(counter shca_b rx_packets)
 	echo "received: $before, then $after"
 	[ "$before" = "$after" ]
 }
-# refused NAME FAMILY
-refused() {
+# all_refused NAME FAMILY
+all_refused() {
 	local kind
 	for kind in batches packets; do
 		go_as $kind
@@ -109,8 +108,8 @@ policy() {
 passes no_policy 4
 policy $ns_b in $ip4_a $ip4_b
 policy $ns_b in $ip6_a $ip6_b
-refused policy 4
-refused policy 6
+all_refused policy 4
+all_refused policy 6
 
 # ---- and now it is in ESP
 states() {
@@ -152,8 +151,8 @@ run wait_for 10 port_active shca_b
 run wait_for 10 in_a ping -q -c 1 -W 1 $ip4_b
 run wait_for 10 in_a ping -q -c 1 -W 1 $ip6_b
 run in_b sysctl -q net.ipv4.udp_l3mdev_accept=0
-refused vrf 4
-refused vrf 6
+all_refused vrf 4
+all_refused vrf 6
 run in_b sysctl -q net.ipv4.udp_l3mdev_accept=1
 passes vrf 6
 

@@ -16,19 +16,18 @@ run wait_for 10 in_a ping -q -c 1 -W 1 $ip4_b
 run ip -n $ns_a link set dev veth_a gso_max_segs 1
 run ip -n $ns_b link set dev veth_b gso_max_segs 1
 
-counter() { cat "/sys/class/infiniband/shca_$1/ports/1/hw_counters/$2"; }
-dropped() { tc -n "shca-$1" -s qdisc show dev "veth_$1" | sed -n 's/.*dropped \([0-9]*\),.*/\1/p' | awk '{ sum += $1 } END { print sum + 0 }'; }
+dropped() { tc -n "shca-$1" -s qdisc show dev "veth_$1" | sed -n 's/.*dropped \([0-9]*\),.*/\1/p' | sum; }
 
 # stream OPERATION END PERCENT : END's packets are lost, one in fifty; the other one's come
 # through. Duplicates arrive, at most PERCENT of what was lost.
 stream() {
 	local lost again timeouts out
-	again=$(counter b duplicate_request) timeouts=$(counter a local_ack_timeout_err)
+	again=$(counter shca_b duplicate_request) timeouts=$(counter shca_a local_ack_timeout_err)
 	run tc -n "shca-$2" qdisc add dev "veth_$2" root netem loss 2% limit 20000
 	out=$("$test_programs/bench/goodput" -o "$1" -t 1 shca_a "$gid_a" shca_b "$gid_b")
 	lost=$(dropped "$2")
-	again=$(($(counter b duplicate_request) - again))
-	timeouts=$(($(counter a local_ack_timeout_err) - timeouts))
+	again=$(($(counter shca_b duplicate_request) - again))
+	timeouts=$(($(counter shca_a local_ack_timeout_err) - timeouts))
 	run tc -n "shca-$2" qdisc del dev "veth_$2" root
 	echo "$out"
 	echo "$1: $lost packets lost, $again came twice, $timeouts time-outs"

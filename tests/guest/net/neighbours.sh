@@ -36,11 +36,10 @@ done
 failed() { grep -E "^($1|$2) .*FAILED" /tmp/neighbours.[ab]; }
 
 # They are lost once packets have crossed.
-received() { cat /sys/class/infiniband/shca_a/ports/1/hw_counters/rx_packets; }
-moves() { [ "$(received)" -gt $(($1 + 10)) ]; }
+moves() { [ "$(counter shca_a rx_packets)" -gt $(($1 + 10)) ]; }
 stream() { # OPERATION ADDRESS ADDRESS
 	local before pid status=0
-	before=$(received)
+	before=$(counter shca_a rx_packets)
 	"$test_programs/bench/goodput" -o "$1" -D 2 -t $((lasts + 1)) shca_a "$(gid_index shca_a "$2")" \
 		shca_b "$(gid_index shca_b "$3")" >/tmp/stream &
 	pid=$!

@@ -200,8 +200,8 @@ kill $taps
 check tap.both_end_with_the_program wait_for 10 eval 'device_is_gone shca_a && device_is_gone shca_b'
 check log_is_silent silent_log
 
-# ---- refused: refused NETDEV HINT : EINVAL, and one line with the reason
-refused() {
+# ---- refused: link_refused NETDEV HINT : EINVAL, and one line with the reason
+link_refused() {
 	log_mark
 	! in_a rdma link add shca_x type softhca netdev "$1" >/tmp/refused 2>&1 || return
 	cat /tmp/refused
@@ -210,11 +210,11 @@ refused() {
 		[ "$(kernel_log | grep -c .)" = 1 ] && kernel_log | grep -q "softhca: shca_x: .* $1: .*$2"
 }
 run in_a ip tuntap add tun_a mode tun
-check refused.tun refused tun_a 'not an Ethernet device'
+check refused.tun link_refused tun_a 'not an Ethernet device'
 run in_a ip link add link veth_a name veth_a.5 type vlan id 5
-check refused.vlan refused veth_a.5 "attach to its parent"
+check refused.vlan link_refused veth_a.5 "attach to its parent"
 run in_a ip link add ipip_a type ipip local 10.1.1.1 remote 10.1.1.2
-check refused.ipip refused ipip_a 'not an Ethernet device'
+check refused.ipip link_refused ipip_a 'not an Ethernet device'
 add_device shca_x veth_a $ns_a
 same_name() {
 	! in_a rdma link add shca_x type softhca netdev veth_a >/tmp/refused 2>&1 || return

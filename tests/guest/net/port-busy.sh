@@ -12,7 +12,7 @@ at_exit ip link del dummy_busy
 run ip link set dummy_busy up
 
 add() { rdma link add shca_busy type softhca netdev dummy_busy; }
-refused() { ! add >/tmp/add 2>&1 && cat /tmp/add; }
+add_refused() { ! add >/tmp/add 2>&1 && cat /tmp/add; }
 says_in_use() { grep -q 'Address already in use' /tmp/add; }
 said_since() { dmesg | sed -n "/$1/,\$p"; }
 log_names_cause() { said_since "$mark" | grep softhca: | grep 4791; }
@@ -28,7 +28,7 @@ run rdma link add rxe_busy type rxe netdev dummy_busy
 mark=port-busy-$$
 echo "$mark" >/dev/kmsg
 
-check link_is_refused refused
+check link_is_refused add_refused
 check refused_with_EADDRINUSE says_in_use
 check log_names_the_cause log_names_cause
 check log_has_one_line one_line

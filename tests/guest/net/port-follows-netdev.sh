@@ -5,9 +5,6 @@
 # once and with events.
 . "$(dirname "$0")/../lib.sh"
 
-attribute() { cat "/sys/class/infiniband/$1/ports/1/$2"; }
-has() { attribute "$1" "$2" | grep -q "$3"; }
-becomes() { wait_for 10 has "$@" || { attribute "$1" "$2"; return 1; }; }
 mtu_of() { ibv_devinfo -d shca_a | awk '$1 == "active_mtu:" { print $2 }'; }
 mtu_becomes() { wait_for 10 mtu_is "$1" || { mtu_of; return 1; }; }
 mtu_is() { [ "$(mtu_of)" = "$1" ]; }

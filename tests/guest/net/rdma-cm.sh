@@ -119,15 +119,14 @@ check ib_write_bw.ipv6 ipv6_perftest
 
 # a second device on a's netdev; the first goes, the second inherits
 add_device shca_c veth_a $ns_a
-rx_packets() { cat "/sys/class/infiniband/$1/ports/1/hw_counters/rx_packets"; }
 # answered_by DEVICE OTHER COMMAND... : it succeeds, and all that a receives is for
 # that device, none of it for the other
 answered_by() {
 	local device=$1 other=$2 before before_other
 	shift 2
-	before=$(rx_packets "$device") before_other=$(rx_packets "$other")
+	before=$(counter "$device" rx_packets) before_other=$(counter "$other" rx_packets)
 	"$@" || return 1
-	before=$(($(rx_packets "$device") - before)) before_other=$(($(rx_packets "$other") - before_other))
+	before=$(($(counter "$device" rx_packets) - before)) before_other=$(($(counter "$other" rx_packets) - before_other))
 	echo "received by $device: $before, by $other: $before_other"
 	[ "$before" -gt 5 ] && [ "$before_other" = 0 ]
 }

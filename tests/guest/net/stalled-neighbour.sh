@@ -31,10 +31,8 @@ keeps_its_rate() {
 	done
 	return 1
 }
-sent() { cat /sys/class/infiniband/shca_a/ports/1/hw_counters/tx_packets; }
-more_sent() { [ "$(sent)" -gt $(($1 + 1000)) ]; }
-naks() { cat /sys/class/infiniband/shca_a/ports/1/hw_counters/rnr_nak_retry_err; }
-more_naks() { [ "$(naks)" -gt "$1" ]; }
+more_sent() { [ "$(counter shca_a tx_packets)" -gt $(($1 + 1000)) ]; }
+more_naks() { [ "$(counter shca_a rnr_nak_retry_err)" -gt "$1" ]; }
 
 bytes=0
 check alone streams
@@ -44,13 +42,13 @@ ip netns exec $ns_b ib_send_bw -F -d shca_b -x "$gid_b" -s 4096 -D 100 -u 20 >/t
 receiver=$!
 at_exit kill -KILL $receiver
 run wait_for 20 listening $ns_b 18515
-before=$(sent)
+before=$(counter shca_a tx_packets)
 ip netns exec $ns_a ib_send_bw -F -d shca_a -x "$gid_a" -s 4096 -D 100 -u 20 $ip4_b >/tmp/neighbour.a 2>&1 &
 client=$!
 at_exit kill -KILL $client
 run wait_for 20 more_sent "$before"
 kill -STOP $receiver
-check neighbour.is_refused wait_for 20 more_naks "$(naks)"
+check neighbour.is_refused wait_for 20 more_naks "$(counter shca_a rnr_nak_retry_err)"
 # what waits for its completions is a process, and has a CPU of its own by right
 kill -STOP $client
 

@@ -32,14 +32,13 @@ pingpong() { # KIND ADDRESS_A ADDRESS_C
 	on_itself "ibv_${1}_pingpong" -n 20 -d shca_c -g "$gid_c" -- \
 		timeout 20 "ibv_${1}_pingpong" -n 20 -d shca_a -g "$gid_a" ADDRESS
 }
-direct() { cat /sys/class/infiniband/shca_a/ports/1/hw_counters/tx_direct_packets; }
 left() { in_a cat /sys/class/net/veth_a/statistics/tx_packets; }
 is_direct() {
 	local before
-	before=$(direct)
+	before=$(counter shca_a tx_direct_packets)
 	"$@" || return
-	echo "direct packets: $before before, $(direct) after"
-	[ "$(direct)" -ge $((before + 20)) ]
+	echo "direct packets: $before before, $(counter shca_a tx_direct_packets) after"
+	[ "$(counter shca_a tx_direct_packets)" -ge $((before + 20)) ]
 }
 # (neighbour discovery and the like may pass meanwhile)
 stays_here() {

@@ -38,7 +38,6 @@ mkdir -m 777 /tmp/tsdb
 unprivileged prometheus-node-exporter --collector.disable-defaults --collector.infiniband --collector.textfile \
 	--collector.textfile.directory=/tmp/textfile --web.listen-address=127.0.0.1:9100 >/tmp/exporter.log 2>&1 &
 at_exit kill $!
-scraped() { python3 -c 'import sys, urllib.request; sys.stdout.write(urllib.request.urlopen("http://127.0.0.1:9100/metrics").read().decode())' >/tmp/scraped; }
 run wait_for 60 scraped
 cat >/tmp/prometheus.yml <<-END
 	global: { scrape_interval: 2s, scrape_timeout: 2s }

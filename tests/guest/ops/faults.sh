@@ -11,14 +11,6 @@
 
 make_pair 1500
 
-# refused STATUS TEXT COMMAND... : it fails so, and says so
-refused() {
-	local status=0 want=$1 text=$2
-	shift 2
-	"$@" >/tmp/refused 2>&1 || status=$?
-	cat /tmp/refused
-	[ "$status" = "$want" ] && grep -qF -- "$text" /tmp/refused
-}
 # (nsenter starts faster than ip netns)
 fault() { nsenter --net="/run/netns/$ns_a" softhca fault "$@"; }
 lists() {
@@ -39,11 +31,11 @@ check list_is_json json
 check stats_are_json eval 'fault stats --json | python3 -m json.tool'
 id=$(fault list | cut -d: -f1)
 check another_namespace_sees_none eval '[ -z "$(in_b softhca fault list)" ]'
-check another_namespace_deletes_none refused 1 'ID: no rule has this number here' in_b softhca fault del "$id"
-check another_namespace_adds_none refused 1 'no softhca device of this name' in_b softhca fault add dev=shca_a do=drop
-check without_privilege.add refused 1 'Operation not permitted' \
+check another_namespace_deletes_none says 1 'ID: no rule has this number here' in_b softhca fault del "$id"
+check another_namespace_adds_none says 1 'no softhca device of this name' in_b softhca fault add dev=shca_a do=drop
+check without_privilege.add says 1 'Operation not permitted' \
 	in_a setpriv --reuid=65534 --clear-groups softhca fault add dev=shca_a do=drop
-check without_privilege.del refused 1 'Operation not permitted' \
+check without_privilege.del says 1 'Operation not permitted' \
 	in_a setpriv --reuid=65534 --clear-groups softhca fault del all
 # Of memory and requests it sees nothing (others see them: round_trip).
 private() {
@@ -57,7 +49,7 @@ private() {
 check without_privilege.list private
 check del fault del "$id"
 run fault del all
-check del_again refused 1 'ID: no rule has this number here' in_a softhca fault del "$id"
+check del_again says 1 'ID: no rule has this number here' in_a softhca fault del "$id"
 check empty_again is_empty
 
 # What list prints can be given again.
@@ -81,12 +73,12 @@ printf '# a scenario\n\ndev=shca_a do=drop nth=5 # the fifth\n\tdev=shca_a  do=e
 check file fault add --file /tmp/rules
 check file.rules eval '[ "$(fault list | wc -l)" = 2 ]'
 echo 'dev=shca_a do=drup' >>/tmp/rules
-check file.line refused 2 "/tmp/rules line 5: invalid value 'drup' of do (expected: drop, " in_a softhca fault add --file /tmp/rules
+check file.line says 2 "/tmp/rules line 5: invalid value 'drup' of do (expected: drop, " in_a softhca fault add --file /tmp/rules
 check file.line_makes_none eval '[ "$(fault list | wc -l)" = 2 ]'
 echo 'dev=shca_a do=drop' >/tmp/rule
 # shellcheck disable=SC2046 # words
-check file.many_words refused 2 '/tmp/rule line 1: more than 31 words' in_a softhca fault add --file /tmp/rule $(yes nth=1 | head -n 60)
-check file.none refused 1 'nonesuch: No such file' in_a softhca fault add --file nonesuch
+check file.many_words says 2 '/tmp/rule line 1: more than 31 words' in_a softhca fault add --file /tmp/rule $(yes nth=1 | head -n 60)
+check file.none says 1 'nonesuch: No such file' in_a softhca fault add --file nonesuch
 run fault del all
 many() {
 	local i
@@ -95,7 +87,7 @@ many() {
 	done | fault add --file - >/dev/null && [ "$(fault list | wc -l)" = 256 ]
 }
 check many many
-check too_many refused 1 'the device has 256 rules, which is the maximum' in_a softhca fault add dev=shca_a do=drop
+check too_many says 1 'the device has 256 rules, which is the maximum' in_a softhca fault add dev=shca_a do=drop
 run fault del all
 
 # ---- what is wrong with a rule
@@ -103,7 +95,7 @@ run fault del all
 wrong() { # NAME STATUS TEXT WORD...
 	local name=$1 status=$2 text=$3
 	shift 3
-	check "wrong.$name" refused "$status" "$text" in_a softhca fault add "$@"
+	check "wrong.$name" says "$status" "$text" in_a softhca fault add "$@"
 }
 wrong key 2 "unknown word 'drop'" dev=shca_a drop
 wrong key_of_none 2 "unknown word 'dp=drop'" dev=shca_a dp=drop
@@ -167,14 +159,14 @@ check save.without_hits eval '[[ $(fault save) == "# no hit: dev=shca_a do=dupli
 run fault add dev=shca_a do=ecn type=send for=600s
 check save.traffic pingpong
 check save.hits eval '[ "$(hits_of duplicate)" = 100 ] && [ "$(hits_of ecn)" -ge 600 ]'
-check save.too_many refused 1 'times; with after= or for= at most 512 can be saved' in_a softhca fault save
+check save.too_many says 1 'times; with after= or for= at most 512 can be saved' in_a softhca fault save
 save() { fault save 2>/dev/null | grep do=duplicate; }
 save >/tmp/saved
 cat /tmp/saved
 check save.list grep -q '^dev=shca_a do=duplicate type=send seed=5 at=[0-9,-]*$' /tmp/saved
-check replay.file_missing refused 1 'nonesuch: No such file' in_a softhca fault replay nonesuch
-check replay.directory refused 1 'fault replay: /tmp: Is a directory' in_a softhca fault replay /tmp
-check replay.wrong_word refused 2 "/tmp/rules line 5: invalid value 'drup'" in_a softhca fault replay /tmp/rules
+check replay.file_missing says 1 'nonesuch: No such file' in_a softhca fault replay nonesuch
+check replay.directory says 1 'fault replay: /tmp: Is a directory' in_a softhca fault replay /tmp
+check replay.wrong_word says 2 "/tmp/rules line 5: invalid value 'drup'" in_a softhca fault replay /tmp/rules
 check replay.keeps_rules_then eval '[ "$(fault list | wc -l)" = 2 ]'
 check replay fault replay /tmp/saved
 check replay.traffic pingpong
@@ -218,21 +210,19 @@ run fault del all
 
 # ---- profiles: files that come with the tool
 
-# count DEVICE NAME : a counter of its port
-count() { cat "/sys/class/infiniband/$1/ports/1/counters/$2"; }
-check profile.more_words refused 2 'wan line 8: unknown word' in_a softhca fault add --file wan dev=shca_a drop
-check profile.no_file refused 2 "--file needs the name of a file before 'dev=shca_a'" in_a softhca fault add --file dev=shca_a
-check profile.path refused 1 './wan: No such file' in_a softhca fault add --file ./wan dev=shca_a
+check profile.more_words says 2 'wan line 8: unknown word' in_a softhca fault add --file wan dev=shca_a drop
+check profile.no_file says 2 "--file needs the name of a file before 'dev=shca_a'" in_a softhca fault add --file dev=shca_a
+check profile.path says 1 './wan: No such file' in_a softhca fault add --file ./wan dev=shca_a
 run fault del all
 
 stdbuf -oL ibv_asyncwatch -d shca_a >/tmp/events 2>&1 &
 watcher=$!
 at_exit kill $watcher
 run wait_for 10 test -s /tmp/events
-downed=$(count shca_a link_downed) errors_a=$(count shca_a port_rcv_errors) errors_b=$(count shca_b port_rcv_errors)
+downed=$(attribute shca_a counters/link_downed) errors_a=$(attribute shca_a counters/port_rcv_errors) errors_b=$(attribute shca_b counters/port_rcv_errors)
 check bad_cable fault add --file bad-cable dev=shca_a
 flapped() { [ "$(fault list | grep -c 'event=PORT_ACTIVE seen [0-9]* hits 1$')" = 3 ]; }
-damaged() { [ "$(count shca_a port_rcv_errors)" -gt "$errors_a" ] && [ "$(count shca_b port_rcv_errors)" -gt "$errors_b" ]; }
+damaged() { [ "$(attribute shca_a counters/port_rcv_errors)" -gt "$errors_a" ] && [ "$(attribute shca_b counters/port_rcv_errors)" -gt "$errors_b" ]; }
 # Messages arrive all the same: the QPs' retries last longer than the link is down.
 bad_cable() {
 	local i
@@ -244,7 +234,7 @@ bad_cable() {
 	return 1
 }
 check bad_cable.traffic bad_cable
-thrice() { [ $(($(count shca_a link_downed) - downed)) = 3 ]; }
+thrice() { [ $(($(attribute shca_a counters/link_downed) - downed)) = 3 ]; }
 check bad_cable.link_downed thrice
 events() { sed -n 's/.*event_type IBV_EVENT_\([A-Z_]*\).*/\1/p' /tmp/events | paste -sd ' '; }
 # The RDMA core hands each event on in a work of its own. A slow machine may send no packet for
@@ -327,8 +317,8 @@ check run.lost-doorbell runs lost-doorbell '^send completions: 8 SUCCESS$' '^fau
 check run.event-srq-err runs event-srq-err '^event: SRQ_ERR$'
 check run.fail-create-flow runs fail-create-flow '^call: ibv_create_flow\(\): Device or resource busy$' '^next call: ibv_create_flow\(\): success$'
 check run.first_device eval 'fault recipes event-port-err --run | grep -q "^rule: dev=shca_a "'
-check run.unknown refused 2 "unknown recipe 'nonesuch'" in_a softhca fault recipes nonesuch --run
-check run.no_name refused 2 '--run needs the NAME of a recipe' in_a softhca fault recipes --run
+check run.unknown says 2 "unknown recipe 'nonesuch'" in_a softhca fault recipes nonesuch --run
+check run.no_name says 2 '--run needs the NAME of a recipe' in_a softhca fault recipes --run
 check run.leaves_no_rule is_empty
 
 # ---- a process that makes its own verbs fail
@@ -349,7 +339,7 @@ own_says() { # TEXT RULE COMMAND...
 pingpong_fails() { # TEXT RULE : at the end of the client
 	local text=$1
 	printf '%s\n' "$2" >/tmp/own
-	refused 1 "$text" between_pair ibv_rc_pingpong -d shca_b -g "$gid_b" -s 64 -n 10 -- \
+	says 1 "$text" between_pair ibv_rc_pingpong -d shca_b -g "$gid_b" -s 64 -n 10 -- \
 		env SOFTHCA_FAULTS=/tmp/own ibv_rc_pingpong -d shca_a -g "$gid_a" -s 64 -n 10 ADDRESS
 }
 check own.create own_says "Couldn't create CQ" 'do=fail verb=create_cq errno=ENOMEM' ibv_rc_pingpong -d shca_a -g "$gid_a"

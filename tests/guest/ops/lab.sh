@@ -10,27 +10,18 @@
 
 away() { softhca down; rdma link delete shca1; ip link del dummy_x; for n in a b d other; do ip netns del $n; done; }
 at_exit away
-# says STATUS TEXT COMMAND... : that is its status, and its output has the text
-says() {
-	local want=$1 text=$2 status=0
-	shift 2
-	"$@" >/tmp/lab.said 2>&1 || status=$?
-	cat /tmp/lab.said
-	[ "$status" = "$want" ] && { [ -z "$text" ] || grep -q -F -e "$text" /tmp/lab.said; }
-}
-nobody() { setpriv --reuid 65534 --regid 65534 --clear-groups "$@"; }
 nothing_is_there() {
 	! ip netns list | grep . && ! rdma link show | grep -e shca -e shib && [ -z "$(ls -A /run/netns)" ]
 }
 
 # ---- refusals, before anything is there
 
-check refused.up_by_a_user says 1 "only root can use network namespaces (try 'sudo softhca up')" nobody softhca up
-check refused.down_by_a_user says 1 "(try 'sudo softhca down')" nobody softhca down
-check refused.run_by_a_user says 1 "(try 'sudo softhca run')" nobody softhca run -- true
+check refused.up_by_a_user says 1 "only root can use network namespaces (try 'sudo softhca up')" as_nobody softhca up
+check refused.down_by_a_user says 1 "(try 'sudo softhca down')" as_nobody softhca down
+check refused.run_by_a_user says 1 "(try 'sudo softhca run')" as_nobody softhca run -- true
 check refused.run_without_up says 1 "there is no namespace a (try 'softhca up')" softhca run -- true
 check down_of_nothing says 0 '' softhca down
-check down_of_nothing_is_silent eval '[ ! -s /tmp/lab.said ]'
+check down_of_nothing_is_silent eval '[ ! -s /tmp/said ]'
 check down_of_nothing_json says 0 '[]' softhca down --json
 run modprobe -r softhca
 module=$(modinfo -n softhca)
@@ -106,7 +97,7 @@ check file.mistakes_load_nothing module_is_away
 # ---- up: the module is not loaded yet
 
 check up says 0 'namespace a: shca0 on veth0, 10.0.0.1/24, GID index ' softhca up
-cp /tmp/lab.said /tmp/lab.up
+cp /tmp/said /tmp/lab.up
 check up.other_end grep 'namespace b: shca1 on veth1, 10.0.0.2/24, GID index ' /tmp/lab.up
 check up.again softhca up
 again() { softhca up | diff /tmp/lab.up -; }
@@ -178,11 +169,6 @@ traced() { softhca run -- test -d /sys/kernel/tracing/events/softhca; }
 check run.keeps_tracing traced
 outside() { mountpoint -q /sys && [ -e /sys/class/infiniband/shca0 ] && [ ! -e /sys/class/net/veth0 ]; }
 check run.leaves_sys_outside outside
-offers() { # EXPECTED WORD...
-	local expected=$1
-	shift
-	[ "$(softhca --complete "$@" | sort | paste -sd' ')" = "$expected" ]
-}
 check complete.namespaces offers 'a b' run -n ''
 check complete.namespace_of_the_long_option offers b run --namespace b
 check complete.topologies offers 'pair rails star subnet' up ''
@@ -244,12 +230,11 @@ pingpong() {
 # index_of DEVICE ADDRESS : as `up` has printed it
 index_of() { sed -n "s|^namespace .*: $1 on .*, $2/[0-9]*, GID index \([0-9]*\).*|\1|p" /tmp/lab.up; }
 up() { softhca up "$@" >/tmp/lab.up && cat /tmp/lab.up; }
-packets() { cat "/sys/class/infiniband/$1/ports/1/counters/port_xmit_packets"; }
 both_rails() {
 	local device
 	pingpong b shca1 "$(index_of shca1 10.0.0.2)" a shca0 "$(index_of shca0 10.0.0.1)" 10.0.0.2 &&
 		pingpong b shca3 "$(index_of shca3 10.0.1.2)" a shca2 "$(index_of shca2 10.0.1.1)" 10.0.1.2 || return
-	for device in shca0 shca1 shca2 shca3; do [ "$(packets $device)" -ge 100 ] || return; done
+	for device in shca0 shca1 shca2 shca3; do [ "$(attribute $device counters/port_xmit_packets)" -ge 100 ] || return; done
 }
 # The second rail is added to the pair; if that fails, the pair is as it was.
 run softhca up
@@ -309,8 +294,8 @@ cat >/tmp/lab.file <<-END
 	end ns=h1 dev=left2 addr=fd01::2/64
 END
 check file says 0 'namespace h1: left on veth1, 10.1.0.1/24, GID index ' softhca up /tmp/lab.file
-check file.made_up_name grep -q 'namespace h2: right on veth2, ' /tmp/lab.said
-check file.proposal grep -q 'run -n h2 -- ibv_rc_pingpong -d right -g' /tmp/lab.said
+check file.made_up_name grep -q 'namespace h2: right on veth2, ' /tmp/said
+check file.proposal grep -q 'run -n h2 -- ibv_rc_pingpong -d right -g' /tmp/said
 mtus() {
 	ip -n h2 link show veth2 | grep -q ' mtu 9000 ' && ibv_devinfo -d left | grep -q 'active_mtu:.*4096' &&
 		ip -n h1 link show veth3 | grep -q ' mtu 1280 ' && ibv_devinfo -d right2 | grep -q 'active_mtu:.*1024'
@@ -332,15 +317,15 @@ check star.refusal_leaves_nothing nothing_is_there
 # ---- an InfiniBand link
 
 check subnet says 0 'namespace a: shib0 on veth0, InfiniBand, GUID 0x' softhca up subnet
-check subnet.state eval 'grep "namespace b: shib1 .*, Initializing, 10.0.0.2/24$" /tmp/lab.said'
-check subnet.proposal eval 'grep -E "softhca run -n a -- opensm -B -g 0x[0-9a-f]{16}$" /tmp/lab.said'
+check subnet.state eval 'grep "namespace b: shib1 .*, Initializing, 10.0.0.2/24$" /tmp/said'
+check subnet.proposal eval 'grep -E "softhca run -n a -- opensm -B -g 0x[0-9a-f]{16}$" /tmp/said'
 subnet_json() {
 	softhca up subnet --json | python3 -c 'import json, sys; a, b = json.load(sys.stdin); print(a, b)
 assert a["type"] == "softhca_ib" and a["state"] == "Initializing" and len(a["guid"]) == 16
 assert "gid_index" not in a and a["address"] == "10.0.0.1/24" and not a["switch"]'
 }
 check subnet.json subnet_json
-peer() { smpquery -C shib0 -P 1 -D nodeinfo 0,1 | tee /tmp/lab.said && grep -q "$(tr -d : </sys/class/infiniband/shib1/node_guid)" /tmp/lab.said; }
+peer() { smpquery -C shib0 -P 1 -D nodeinfo 0,1 | tee /tmp/said && grep -q "$(tr -d : </sys/class/infiniband/shib1/node_guid)" /tmp/said; }
 check subnet.peer wait_for 10 peer
 active() { ibstat shib0 | grep -q 'State: Initializing' && ibv_devinfo -d shib0 | grep -q 'max_mtu:.*2048'; }
 check subnet.ibstat active

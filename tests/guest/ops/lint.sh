@@ -25,8 +25,8 @@ check counted.shown eval 'in_a softhca dev show shca_a | grep -q " lint_errors [
 
 # ---- SOFTHCA_LINT
 
-# says TEXT COMMAND... : its output has this line
-says() {
+# prints_line TEXT COMMAND... : its output has this line
+prints_line() {
 	local text=$1
 	shift
 	"$@" >/tmp/lint.out 2>&1
@@ -34,20 +34,20 @@ says() {
 	grep -qxF -- "$text" /tmp/lint.out
 }
 nothing_found='softhca lint: 0 errors, 0 hints, 0 repeated'
-check env.stderr says "$nothing_found" env SOFTHCA_LINT=on ibv_devinfo -d shca_a
-check env.two_words says "$nothing_found" env SOFTHCA_LINT=errors,hints ibv_devinfo -d shca_a
+check env.stderr prints_line "$nothing_found" env SOFTHCA_LINT=on ibv_devinfo -d shca_a
+check env.two_words prints_line "$nothing_found" env SOFTHCA_LINT=errors,hints ibv_devinfo -d shca_a
 in_file() { rm -f /tmp/lint.file; SOFTHCA_LINT=file=/tmp/lint.file ibv_devinfo -d shca_a >/dev/null && cat /tmp/lint.file && [ "$(</tmp/lint.file)" = "$nothing_found" ]; }
 check env.file in_file
 check env.off eval '! SOFTHCA_LINT=off ibv_devinfo -d shca_a 2>&1 | grep lint'
 check env.unset eval '! ibv_devinfo -d shca_a 2>&1 | grep lint'
-check env.wrong says 'softhca: SOFTHCA_LINT: error: wrong (expected: off, on, errors, hints or file=PATH, separated by commas)' \
+check env.wrong prints_line 'softhca: SOFTHCA_LINT: error: wrong (expected: off, on, errors, hints or file=PATH, separated by commas)' \
 	env SOFTHCA_LINT=error ibv_devinfo -d shca_a
 check env.not_opened grep -q 'Failed to open device' /tmp/lint.out
-check env.no_file says 'softhca: SOFTHCA_LINT: file=/nonesuch/lint: No such file or directory' \
+check env.no_file prints_line 'softhca: SOFTHCA_LINT: file=/nonesuch/lint: No such file or directory' \
 	env SOFTHCA_LINT=file=/nonesuch/lint ibv_devinfo -d shca_a
 # With the rules of SOFTHCA_FAULTS, too.
 echo 'do=fail verb=create_cq errno=ENOMEM' >/tmp/own
-check env.with_faults says "Couldn't create CQ" env SOFTHCA_FAULTS=/tmp/own SOFTHCA_LINT=on ibv_rc_pingpong -d shca_a -g "$gid_a"
+check env.with_faults prints_line "Couldn't create CQ" env SOFTHCA_FAULTS=/tmp/own SOFTHCA_LINT=on ibv_rc_pingpong -d shca_a -g "$gid_a"
 # A program with more rights than its caller does not read the caller's words.
 install -m 4755 "$(command -v ibv_devinfo)" /var/tmp/devinfo
 at_exit rm -f /var/tmp/devinfo
@@ -57,7 +57,7 @@ check env.not_with_more_rights more_rights
 # ---- softhca dev set DEV lint
 
 run in_a softhca dev set shca_a lint on
-check device.on says "$nothing_found" ibv_devinfo -d shca_a
+check device.on prints_line "$nothing_found" ibv_devinfo -d shca_a
 check device.off_here eval '! SOFTHCA_LINT=off ibv_devinfo -d shca_a 2>&1 | grep lint'
 check device.not_another eval '! ibv_devinfo -d shca_b 2>&1 | grep lint'
 run in_a softhca dev set shca_a lint hints

@@ -17,17 +17,9 @@ run wait_for 10 gid_index shca_b $ip4_b
 files=/usr/local/share/softhca/personalities
 [ -d $files ] || files=/usr/share/softhca/personalities
 
-# refused STATUS TEXT COMMAND... : it fails so, and says so
-refused() {
-	local status=0 want=$1 text=$2
-	shift 2
-	"$@" >/tmp/refused 2>&1 || status=$?
-	cat /tmp/refused
-	[ "$status" = "$want" ] && grep -q "$text" /tmp/refused
-}
 set_a() { in_a softhca dev set shca_a personality "$@"; }
 is_a() { in_a softhca dev show shca_a | grep -q " personality $1\( \|\$\)"; }
-guid() { cat "/sys/class/infiniband/$1/node_guid"; }
+node_guid() { cat "/sys/class/infiniband/$1/node_guid"; }
 ready() { wait_for 10 port_active shca_a && wait_for 10 has_node shca_a && wait_for 10 gid_index shca_a $ip4_a; }
 change() { set_a "$1" && ready; }
 
@@ -45,7 +37,7 @@ own=$(mktemp -d)
 at_exit rm -rf "$own"
 wrong() {
 	printf '%s\n' "$2" >"$own"/wrong
-	check "wrong.$1" refused 2 "$3" set_a "$own"/wrong
+	check "wrong.$1" says_like 2 "$3" set_a "$own"/wrong
 }
 wrong key $'max_qp=5\nmax_qps=7' "wrong line 2: unknown word 'max_qps' (expected KEY=VALUE, of: max_qp, "
 wrong no_value 'max_qp=5 strict' "line 1: unknown word 'strict'"
@@ -58,38 +50,36 @@ wrong lack 'without=uc,colour' "without: unknown name 'colour' (expected: uc, ud
 wrong status 'vendor_err.WRONG=1' "unknown status 'WRONG'"
 wrong vendor_err 'vendor_err=0x10000' "vendor_err: invalid value '0x10000'"
 wrong long "$(printf 'x%.0s' {1..2000})" 'line 1: longer than'
-check wrong.name refused 2 "unknown personality 'nonesuch'" set_a nonesuch
-check wrong.file refused 1 'No such file' set_a "$own"/nonesuch
+check wrong.name says_like 2 "unknown personality 'nonesuch'" set_a nonesuch
+check wrong.file says_like 1 'No such file' set_a "$own"/nonesuch
 cp $files/strict "$own/a b"
-check wrong.called refused 2 "cannot be called 'a b'" set_a "$own/a b"
+check wrong.called says_like 2 "cannot be called 'a b'" set_a "$own/a b"
 check nothing_was_changed is_a native
 
 # By hand, what the tool would never send: 2 the name, 16 SHCA_A_PERSONALITY of
 # uapi/softhca-netlink.h (0x8000 more: nested); in it 2 the name, 3 limits, 4 lacks, 5 errors.
-raw() { in_a "$test_programs/guest/helpers/softhca-netlink.py" "$@"; }
-hex() { printf '%s\0' "$1" | od -An -v -tx1 | tr -d ' \n'; }
 name=060002007800 name=${name}0000
-check extack_no_name raw 2 "2=$(hex shca_a)" 32784=0c0004000000000000000000
-check extack_control_character raw 2 "2=$(hex shca_a)" 32784=0600020007000000
-check extack_unknown_limit raw 2 "2=$(hex shca_a)" "32784=${name}100003800c00ff000100000000000000"
-check extack_limit_of_4_bytes raw 2 "2=$(hex shca_a)" "32784=${name}0c000380080001000100000000000000"
-check extack_limit_out_of_range raw 2 "2=$(hex shca_a)" "32784=${name}100003800c00010000000000000000ff"
-check extack_unknown_lack raw 2 "2=$(hex shca_a)" "32784=${name}0c000400000000000000ff00"
-check extack_with_another_setting raw 2 "2=$(hex shca_a)" 5=01 "32784=$name"
+check extack_no_name raw_netlink 2 "2=$(hex shca_a)" 32784=0c0004000000000000000000
+check extack_control_character raw_netlink 2 "2=$(hex shca_a)" 32784=0600020007000000
+check extack_unknown_limit raw_netlink 2 "2=$(hex shca_a)" "32784=${name}100003800c00ff000100000000000000"
+check extack_limit_of_4_bytes raw_netlink 2 "2=$(hex shca_a)" "32784=${name}0c000380080001000100000000000000"
+check extack_limit_out_of_range raw_netlink 2 "2=$(hex shca_a)" "32784=${name}100003800c00010000000000000000ff"
+check extack_unknown_lack raw_netlink 2 "2=$(hex shca_a)" "32784=${name}0c000400000000000000ff00"
+check extack_with_another_setting raw_netlink 2 "2=$(hex shca_a)" 5=01 "32784=$name"
 check nothing_was_changed_by_hand is_a native
 
 # ---- who may
-check without_privilege refused 1 'Operation not permitted' in_a setpriv --reuid=65534 --clear-groups softhca dev set shca_a personality strict
-check device_of_another_namespace refused 1 'No such device' in_b softhca dev set shca_a personality strict
+check without_privilege says_like 1 'Operation not permitted' in_a setpriv --reuid=65534 --clear-groups softhca dev set shca_a personality strict
+check device_of_another_namespace says_like 1 'No such device' in_b softhca dev set shca_a personality strict
 hold_in $ns_a opener -d shca_a --idle
 run wait_for 10 said opener alive\\\|traffic\\\|idle
-check busy_with_a_program refused 1 'in use.*Device or resource busy' set_a strict
+check busy_with_a_program says_like 1 'in use.*Device or resource busy' set_a strict
 run kill -TERM "${holder[opener]}"
 run kill -KILL "${holder[opener]}"
 wait "${holder[opener]}" 2>/dev/null
 run modprobe ib_srp
 at_exit modprobe -r ib_srp
-check busy_with_a_kernel_client refused 1 'in use.*Device or resource busy' set_a strict
+check busy_with_a_kernel_client says_like 1 'in use.*Device or resource busy' set_a strict
 run modprobe -r ib_srp
 check still_native is_a native
 
@@ -97,7 +87,7 @@ check still_native is_a native
 if modinfo softhca_holder >/dev/null 2>&1; then
 	run modprobe softhca_holder device=shca_a
 	at_exit modprobe -r softhca_holder
-	check held.busy refused 1 'others look the device up all the time.*Device or resource busy' set_a strict
+	check held.busy says_like 1 'others look the device up all the time.*Device or resource busy' set_a strict
 	check held.still_native is_a native
 	check held.can_be_opened in_a ibv_devinfo -d shca_a
 	# The change waits for them a while, and nobody deletes the device meanwhile. A deletion
@@ -138,7 +128,7 @@ else
 fi
 
 # ---- what stays
-before=$(guid shca_a)
+before=$(node_guid shca_a)
 run in_a softhca dev set shca_a path host peer shca_b
 run in_a softhca dev set shca_a pkey 3 0x8123
 run in_a softhca dev set shca_a resv8a on
@@ -151,7 +141,7 @@ in_a softhca dev show shca_a >/tmp/before
 same() { in_a softhca dev show shca_a | sed 's/ personality [^ ]*//' | diff <(sed 's/ personality [^ ]*//' /tmp/before) -; }
 check set.mlx5 change mlx5
 check settings_stay same
-check guid_stays [ "$(guid shca_a)" = "$before" ]
+check guid_stays [ "$(node_guid shca_a)" = "$before" ]
 check fault_stays eval 'in_a softhca fault list | grep -q "dev=shca_a.* qpn=77"'
 check trust_stays eval 'in_b softhca dev show shca_b | grep -q "peer shca_a "'
 check json_has_it eval 'in_a softhca dev show shca_a --json | grep -q "\"personality\": \"mlx5\""'
@@ -211,12 +201,11 @@ export EXPECT_BURST=8
 verbs burst personality -d shca_a -f 4 completions_in_bursts
 # Data that comes with its completion, in strict's time and in one for slow machines
 printf 'late_us=20000\n' >"$own"/late
-no_objects() { ! rdma resource show "$1" dev shca_a | grep -q " pid "; }
 check set.late change "$own"/late
 verbs late late -d shca_a -f 4 last_byte_of_send_is_not_enough last_byte_of_read_is_not_enough last_byte_of_atomic_is_not_enough \
 	messages_come_in_order write_behind_send_stays fenced_send_has_what_was_read reset_places_all destruction_places_all \
 	destruction_of_cqs_places_all deregistration_places_all death_is_survived
-for kind in qp cq mr pd ctx; do check "late.no_${kind}_is_left" wait_for 10 no_objects $kind; done
+for kind in qp cq mr pd ctx; do check "late.no_${kind}_is_left" wait_for 10 no_objects $kind shca_a; done
 verbs late rc_data -d shca_a -f 4 -m 20000 send_of_all_sizes_at_full_mtu
 check set.native change native
 check told.native_again is_a native
@@ -276,14 +265,14 @@ modprobe -r ib_ipoib
 run ip -n $ns_a link set veth_a mtu 1500
 run in_a rdma link add shca_ib type softhca_ib netdev veth_a
 at_exit rdma link delete shca_ib
-before=$(guid shca_ib)
+before=$(node_guid shca_ib)
 if [ -n "${ib_is_busy:-}" ]; then
-	check ib.busy_with_ipoib refused 1 'in use.*Device or resource busy' in_a softhca dev set shca_ib personality irdma
+	check ib.busy_with_ipoib says_like 1 'in use.*Device or resource busy' in_a softhca dev set shca_ib personality irdma
 else
 	check ib.set in_a softhca dev set shca_ib personality irdma
 	check ib.shown eval 'in_a softhca dev show shca_ib | grep -q "personality irdma"'
 fi
-check ib.guid_stays [ "$(guid shca_ib)" = "$before" ]
+check ib.guid_stays [ "$(node_guid shca_ib)" = "$before" ]
 run rdma link delete shca_ib
 
 # The netdev goes while the device is made anew.

@@ -15,18 +15,18 @@ run eval "echo 1 >$tracing/events/softhca/shca_refused/enable"
 # Mistakes by name: what the trace says then.
 "$test_programs/guest/helpers/mistakes.py" shca_a "$(gid_index shca_a $ip4_a)" >/tmp/refusals || fail "the mistakes"
 cat /tmp/refusals
-says() { grep "^$1: .*$2" /tmp/refusals; }
-check trace.path_mtu says mtu active_mtu
-check trace.change_of_state says state 'invalid state transition'
-check trace.ring_too_long says requests max_qp_wr
-check trace.too_many_segments says segments max_sge
+traced() { grep "^$1: .*$2" /tmp/refusals; }
+check trace.path_mtu traced mtu active_mtu
+check trace.change_of_state traced state 'invalid state transition'
+check trace.ring_too_long traced requests max_qp_wr
+check trace.too_many_segments traced segments max_sge
 if [ -e /proc/dynamic_debug/control ]; then
 	check debug_line eval "dmesg | grep 'shca_a.*path_mtu is larger'"
 	run eval "echo 'module softhca -p' >/proc/dynamic_debug/control"
 fi
 
-# refused NAME NETDEV WORDS : rdma link add fails, and the log has the words
-refused() {
+# link_refused NAME NETDEV WORDS : rdma link add fails, and the log has the words
+link_refused() {
 	echo "softhca-test: refused $1 $2" >/dev/kmsg
 	! rdma link add "$1" type softhca netdev "$2" || return
 	dmesg | sed -n "/softhca-test: refused $1 $2\$/,\$p" | grep "softhca: .*$3"
@@ -34,7 +34,7 @@ refused() {
 run ip link add shca_v type veth peer name shca_w
 at_exit ip link del shca_v
 run ip link add link shca_v name shca_v.5 type vlan id 5
-check log.name_is_taken refused shca_a shca_v 'the name is in use'
-check log.vlan refused shca_x shca_v.5 'attach to its parent'
+check log.name_is_taken link_refused shca_a shca_v 'the name is in use'
+check log.vlan link_refused shca_x shca_v.5 'attach to its parent'
 modprobe tun && run ip tuntap add shca_tun mode tun && at_exit ip tuntap del shca_tun mode tun
-check log.no_ethernet refused shca_x shca_tun 'not an Ethernet device'
+check log.no_ethernet link_refused shca_x shca_tun 'not an Ethernet device'

@@ -68,8 +68,8 @@ run ip link add dummy_a type dummy
 at_exit ip link del dummy_a
 run ip link set dummy_a up
 add_device shca_a dummy_a
-# refused STATUS TEXT WORD... : with this status, and nothing but this text and perhaps a hint
-refused() {
+# tool_refuses STATUS TEXT WORD... : with this status, and nothing but this text and perhaps a hint
+tool_refuses() {
 	local status=0 want=$1 text=$2 said hint
 	shift 2
 	softhca "$@" >/tmp/refused 2>/tmp/refused.err || status=$?
@@ -78,24 +78,24 @@ refused() {
 	[ "$status" = "$want" ] && [ ! -s /tmp/refused ] && [[ $said == "softhca: $text"* ]] &&
 		[[ -z $hint || $hint == "Try 'softhca "*"--help'." ]]
 }
-check error.command refused 2 "unknown command 'dve' (expected: dev, up, down, run, learn, doctor, explain, fault, trace, top)" dve set nonesuch path sideways
-check error.second_word refused 2 "unknown command 'dev ste' (expected: show, set, personalities)" dev ste nonesuch path sideways
-check error.word_missing refused 2 "dev: incomplete command (expected: show, set, personalities)" dev
+check error.command tool_refuses 2 "unknown command 'dve' (expected: dev, up, down, run, learn, doctor, explain, fault, trace, top)" dve set nonesuch path sideways
+check error.second_word tool_refuses 2 "unknown command 'dev ste' (expected: show, set, personalities)" dev ste nonesuch path sideways
+check error.word_missing tool_refuses 2 "dev: incomplete command (expected: show, set, personalities)" dev
 check error.no_command eval '! softhca 2>/tmp/refused && grep -q "^usage: softhca" /tmp/refused'
-check error.option refused 2 "dev show: unknown option '--jsno'" dev show --jsno nonesuch
-check error.letter refused 2 "dev show: unknown option '-x'" dev show -xy nonesuch
-check error.option_with_value refused 2 "dev show: unknown option '--json=yes'" dev show --json=yes
-check error.tool_letter refused 2 "unknown option '-x'" -x
-check error.tool_option refused 2 "unknown option '--jsno'" --jsno
-check error.setting refused 2 "dev set: unknown word 'paht' (expected: path, pkey, resv8a, cc, cc_algorithm, lint, personality)" dev set nonesuch paht sideways
-check error.too_few refused 2 "dev set: incomplete command (expected: path, pkey, resv8a, cc, cc_algorithm, lint, personality)" dev set nonesuch
-check error.value_missing refused 2 "dev set: incomplete command (expected: auto|wire|host)" dev set shca_a path
-check error.too_many refused 2 "dev show: unexpected word 'shca_b'" dev show shca_a shca_b
-check error.too_many_of_one_form refused 2 "dev set: unexpected word '3'" dev set shca_a pkey 1 2 3
-check error.device refused 1 'nonesuch: ' dev set nonesuch path sideways
-check error.device_of_pkey refused 1 'nonesuch: ' dev set nonesuch pkey 99 1
-check error.value refused 2 "dev set: invalid value 'sideways' (expected: auto, wire or host)" dev set shca_a path sideways
-check error.part_of_a_value refused 2 "dev set: invalid value 'aut' (expected: auto" dev set shca_a path aut
+check error.option tool_refuses 2 "dev show: unknown option '--jsno'" dev show --jsno nonesuch
+check error.letter tool_refuses 2 "dev show: unknown option '-x'" dev show -xy nonesuch
+check error.option_with_value tool_refuses 2 "dev show: unknown option '--json=yes'" dev show --json=yes
+check error.tool_letter tool_refuses 2 "unknown option '-x'" -x
+check error.tool_option tool_refuses 2 "unknown option '--jsno'" --jsno
+check error.setting tool_refuses 2 "dev set: unknown word 'paht' (expected: path, pkey, resv8a, cc, cc_algorithm, lint, personality)" dev set nonesuch paht sideways
+check error.too_few tool_refuses 2 "dev set: incomplete command (expected: path, pkey, resv8a, cc, cc_algorithm, lint, personality)" dev set nonesuch
+check error.value_missing tool_refuses 2 "dev set: incomplete command (expected: auto|wire|host)" dev set shca_a path
+check error.too_many tool_refuses 2 "dev show: unexpected word 'shca_b'" dev show shca_a shca_b
+check error.too_many_of_one_form tool_refuses 2 "dev set: unexpected word '3'" dev set shca_a pkey 1 2 3
+check error.device tool_refuses 1 'nonesuch: ' dev set nonesuch path sideways
+check error.device_of_pkey tool_refuses 1 'nonesuch: ' dev set nonesuch pkey 99 1
+check error.value tool_refuses 2 "dev set: invalid value 'sideways' (expected: auto, wire or host)" dev set shca_a path sideways
+check error.part_of_a_value tool_refuses 2 "dev set: invalid value 'aut' (expected: auto" dev set shca_a path aut
 for index in 0 32 70000 -1 seven 1x ''; do
 	check "range.index.$index" refused 2 "dev set: INDEX must be 1 to 31, not '$index'" dev set shca_a pkey -- "$index" 1
 done
@@ -109,15 +109,15 @@ check range.first accepted 1 010 0x000a
 # ---- names of devices
 
 long=$(printf 'x%.0s' {1..64})
-check name.empty refused 2 'empty device name (expected: 1 to 63 characters)' dev show ''
-check name.too_long refused 2 "device name 'xxxxxxxxxxxxxxxxxxxx...' has 64 characters (expected: 1 to 63)" dev show "$long"
-check name.longest refused 1 "${long:1}: " dev show "${long:1}"
+check name.empty tool_refuses 2 'empty device name (expected: 1 to 63 characters)' dev show ''
+check name.too_long tool_refuses 2 "device name 'xxxxxxxxxxxxxxxxxxxx...' has 64 characters (expected: 1 to 63)" dev show "$long"
+check name.longest tool_refuses 1 "${long:1}: " dev show "${long:1}"
 for name in 'a b' $'a\tb' a/b a%b $'a\nb'; do
 	check "name.$(printf %q "$name")" refused 2 "device name '" dev set "$name" path sideways
 done
-check name.control_characters_are_not_shown refused 2 "device name 'a??[1mb' has a blank, a control character" dev show $'a\n\e[1mb'
-check name.of_a_peer refused 2 "device name 'a/b'" dev set shca_a path host peer shca_b,a/b
-check name.of_no_peer refused 2 'empty device name' dev set shca_a path host peer shca_b,
+check name.control_characters_are_not_shown tool_refuses 2 "device name 'a??[1mb' has a blank, a control character" dev show $'a\n\e[1mb'
+check name.of_a_peer tool_refuses 2 "device name 'a/b'" dev set shca_a path host peer shca_b,a/b
+check name.of_no_peer tool_refuses 2 'empty device name' dev set shca_a path host peer shca_b,
 check nothing_was_changed eval 'softhca dev show shca_a | grep -q "path auto"'
 run rdma link add "${long:1}" type softhca netdev dummy_a
 at_exit rdma link delete "${long:1}"
@@ -128,11 +128,6 @@ check output_that_cannot_be_written full
 
 # ---- completion
 
-offers() { # EXPECTED WORD...
-	local expected=$1
-	shift
-	[ "$(softhca --complete "$@" | sort | paste -sd' ')" = "$expected" ]
-}
 check complete.devices offers shca_a dev show ''
 check complete.prefix offers shca_a dev set sh
 check complete.none offers '' dev set x
@@ -202,4 +197,4 @@ unloaded() { modprobe -r softhca && refused 1 "the softhca module is not loaded 
 check without_the_module unloaded
 check without_the_module.completion offers '' dev show ''
 check without_the_module.version eval 'softhca --version | grep -x "module not loaded"'
-check without_the_module.command_first refused 2 "unknown command 'dve'" dve
+check without_the_module.command_first tool_refuses 2 "unknown command 'dve'" dve

@@ -8,13 +8,6 @@
 . "$(dirname "$0")/../lib.sh"
 . "$(dirname "$0")/../scenario"
 
-says() { # STATUS TEXT COMMAND...
-	local want=$1 text=$2 status=0
-	shift 2
-	"$@" >/tmp/top.said 2>&1 || status=$?
-	head -n 20 /tmp/top.said
-	[ "$status" = "$want" ] && grep -q -F -e "$text" /tmp/top.said
-}
 instances() { ls -d /sys/kernel/tracing/instances/softhca-* 2>/dev/null; }
 run modprobe softhca
 check no_device says 0 '0 devices, 0 queue pairs' softhca top --once -i 0.1

@@ -17,13 +17,6 @@ for end in a b; do
 	run ip netns exec shca-$end softhca dev set shca_$end path wire
 done
 # (not before connections are made: a lost ARP reply would be one that cannot be)
-network() {
-	local end
-	for end in a b; do
-		tc -n shca-$end qdisc del dev veth_$end root 2>/dev/null
-		[ $# = 0 ] || run tc -n shca-$end qdisc add dev veth_$end root netem "$@"
-	done
-}
 check events_are_there [ -d $events ]
 at_exit eval "echo 0 >$events/enable; echo 1408 >$tracing/buffer_size_kb; echo >$tracing/trace"
 echo 24000 >$tracing/buffer_size_kb

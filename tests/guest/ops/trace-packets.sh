@@ -16,13 +16,6 @@ at_exit rm -rf $dir
 run mkdir -p $dir
 cd $dir || fail "no $dir"
 packets=$test_programs/guest/helpers/trace-packets.py
-says() { # STATUS TEXT COMMAND... : that is its status, and its output has the text
-	local want=$1 text=$2 status=0
-	shift 2
-	"$@" >said 2>&1 || status=$?
-	head -n 20 said
-	[ "$status" = "$want" ] && grep -q -F -e "$text" said
-}
 
 # Payload of ours is not RPC, NVMe or SMB, though it may look so to tshark. (Where the version does not
 # tell the guesses' own names, their protocols are left out.)

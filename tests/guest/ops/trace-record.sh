@@ -13,14 +13,6 @@ dir=/tmp/trace-record
 at_exit rm -rf $dir
 run mkdir -p $dir
 cd $dir || fail "no $dir"
-# says STATUS TEXT COMMAND... : that is its status, and its output has the text
-says() {
-	local want=$1 text=$2 status=0
-	shift 2
-	"$@" >said 2>&1 || status=$?
-	head -n 20 said
-	[ "$status" = "$want" ] && grep -q -F -e "$text" said
-}
 form=$test_programs/guest/helpers/trace-form.py
 garble=$test_programs/guest/helpers/trace-garble.py
 export LC_ALL=C.UTF-8
@@ -98,7 +90,7 @@ ends_at_ctrl_c() {
 	wait $pid && softhca trace show ctrl.dat | grep -q '^0 events'
 }
 # (a job of a shell without job control ignores SIGINT: so it is another's)
-check without_a_program timeout -k 20 20 bash -mc "$(declare -f ends_at_ctrl_c wait_for listening slowness became_slower); slow=$slow; ends_at_ctrl_c"
+check without_a_program timeout -k 20 20 bash -mc "$(declare -f ends_at_ctrl_c wait_for listening at slowness became_slower); slow=$slow; ends_at_ctrl_c"
 check only_so_much says 0 'the first 1 MB are kept' softhca trace record --size 1 -o x.dat -- \
 	"$test_programs/traffic" -d shca_a -p shca_b -f 4 -q rc -u 17 -n 600
 

@@ -37,7 +37,6 @@ shows() {
 	cat /tmp/said
 	grep -q -F -e "$symptom" /tmp/said
 }
-as_nobody() { setpriv --reuid 65534 --regid 65534 --clear-groups "$@"; }
 # without FILE COMMAND... : while FILE is away (libibverbs reads whatever is in
 # libibverbs.d)
 without() {

@@ -12,7 +12,6 @@ make_pair 1500
 add_device shca_c veth_a "$ns_a"
 run wait_for 10 gid_index shca_c $ip4_a
 
-direct() { cat "/sys/class/infiniband/$1/ports/1/hw_counters/tx_direct_packets"; }
 lo_packets() { in_a cat /sys/class/net/lo/statistics/tx_packets; }
 
 # pingpong HOW DEVICE_AND_ADDRESS OF SERVER, OF CLIENT, ARGUMENT... : data checked
@@ -27,9 +26,9 @@ pingpong() {
 goes() {
 	local way=$1 before lo
 	shift
-	before=$(direct shca_a) lo=$(lo_packets)
+	before=$(counter shca_a tx_direct_packets) lo=$(lo_packets)
 	"$@" || return 1
-	before=$(($(direct shca_a) - before)) lo=$(($(lo_packets) - lo))
+	before=$(($(counter shca_a tx_direct_packets) - before)) lo=$(($(lo_packets) - lo))
 	echo "direct packets: $before, packets of lo: $lo"
 	case $way in
 	direct) [ "$before" -gt 100 ] && [ $((lo * 4)) -lt "$before" ] ;;	# lo has the TCP of the programs

@@ -10,8 +10,7 @@ make_pair 9000
 gid_a=$(gid_index shca_a $ip4_a) gid_b=$(gid_index shca_b $ip4_b)
 rounds=400
 
-hw() { cat "/sys/class/infiniband/$1/ports/1/hw_counters/$2"; }
-both() { echo $(($(hw shca_a "$1") + $(hw shca_b "$1"))); }
+both() { echo $(($(counter shca_a "$1") + $(counter shca_b "$1"))); }
 skbs() {
 	local n
 	n=$(in_a cat /sys/class/net/veth_a/statistics/tx_packets)

@@ -12,7 +12,6 @@
 [ "$(nproc)" -gt 1 ] || skip "one CPU: there is no other one"
 
 parameter=/sys/module/softhca/parameters/rps
-counter() { cat "/sys/class/infiniband/$1/ports/1/hw_counters/$2"; }
 steered() { echo $(($(counter shca_a rx_steered) + $(counter shca_b rx_steered))); }
 disorder() {
 	local device name sum=0

@@ -22,9 +22,9 @@ gid_a=$(gid_index shca_a $ip4_a) gid_b=$(gid_index shca_b $ip4_b)
 draw() { local to=$1; shift $((1 + RANDOM % ($# - 1))); printf -v "$to" %s "$1"; }	# VARIABLE WORD...
 draw_part() { printf -v "$1" '%d.%d%%' $((RANDOM % $2)) $((1 + RANDOM % 9)); }	# VARIABLE PERCENT
 
-# network : other faults at each end, or none; half of the time what is lost is a packet
+# random_network : other faults at each end, or none; half of the time what is lost is a packet
 # and not a batch
-network() {
+random_network() {
 	local end words rule segments loss ms jitter prob dir
 	draw segments 1 65535
 	for end in a b; do
@@ -49,7 +49,6 @@ network() {
 	done
 }
 # befell : what the networks of this round have done, added to that of all rounds
-sum() { awk '{ sum += $1 } END { print sum + 0 }'; }
 injected() { cat /sys/class/infiniband/shca_[ab]/ports/1/hw_counters/injected_faults | sum; }
 lost=0
 befell() {
@@ -77,7 +76,7 @@ stream() {
 
 before=$(injected) streams=0 end=$((SECONDS + seconds))
 while [ $SECONDS -lt $end ]; do
-	network
+	random_network
 	stream || { check "stream.$streams" false; break; }
 	befell
 	streams=$((streams + 1))

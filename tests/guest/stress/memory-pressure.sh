@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 #
 # On-demand regions while memory is swapped, merged (KSM), made of huge pages and
-# compacted: their contents are verified all the time (tests/userspace/verbs/odp_pressure).
+# compacted: their contents are verified all the time (tests/userspace/verbs/mem/odp_pressure).
 #
 # PRESSURE_SECONDS (make soak: 600, else 15, and with checkers 60)
 # timeout: 240
@@ -45,8 +45,8 @@ fi
 compacts() { while sleep 0.5; do echo 1 >/proc/sys/vm/compact_memory; done; }
 compacts &
 at_exit kill -KILL $!
-counter() { sed -n "s/^$1 //p" /proc/vmstat; }
-out=$(counter pswpout) back=$(counter pswpin) split=$(counter thp_split_page) merged=0
+vm_event() { sed -n "s/^$1 //p" /proc/vmstat; }
+out=$(vm_event pswpout) back=$(vm_event pswpin) split=$(vm_event thp_split_page) merged=0
 
 (
 	[ ! -d $group ] || echo $BASHPID >$group/cgroup.procs
@@ -60,7 +60,7 @@ while kill -0 $pid 2>/dev/null; do
 done
 wait $pid
 # that it was there what was to be tested
-echo "swapped out $(($(counter pswpout) - out)), in $(($(counter pswpin) - back)), merged at most $merged, split $(($(counter thp_split_page) - split))"
-check pressure.swapped_out [ "$(counter pswpout)" -gt "$out" ]
-check pressure.swapped_in [ "$(counter pswpin)" -gt "$back" ]
+echo "swapped out $(($(vm_event pswpout) - out)), in $(($(vm_event pswpin) - back)), merged at most $merged, split $(($(vm_event thp_split_page) - split))"
+check pressure.swapped_out [ "$(vm_event pswpout)" -gt "$out" ]
+check pressure.swapped_in [ "$(vm_event pswpin)" -gt "$back" ]
 [ ! -r $mm/ksm/run ] || check pressure.merged [ "$merged" -gt 0 ]

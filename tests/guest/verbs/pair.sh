@@ -16,11 +16,10 @@ run in_a ip link set veth_a mtu 9000
 run in_b ip link set veth_b mtu 9000
 verbs mtu9000 rc_data -d shca_a -p shca_b -f 6
 
-counter() { cat "/sys/class/infiniband/shca_a/ports/1/hw_counters/$1"; }
-packets=$(counter tx_packets) direct=$(counter tx_direct_packets)
+packets=$(counter shca_a tx_packets) direct=$(counter shca_a tx_direct_packets)
 verbs pair atomics -d shca_a -p shca_b
 both_ways_were_used() {
-	packets=$(($(counter tx_packets) - packets)) direct=$(($(counter tx_direct_packets) - direct))
+	packets=$(($(counter shca_a tx_packets) - packets)) direct=$(($(counter shca_a tx_direct_packets) - direct))
 	echo "packets: $packets, by the direct path: $direct"
 	[ $packets -gt 2000 ] && [ $direct -gt 2000 ]
 }

@@ -16,8 +16,7 @@ export SHCA_CHANGE_PKEY="ip netns exec $ns_a softhca dev set shca_a pkey 4"
 verbs pair pkey -d shca_a -p shca_b
 verbs itself pkey -d shca_a
 
-mismatches() { cat /sys/class/infiniband/"$1"/ports/1/hw_counters/rx_pkey_mismatch; }
-check mismatches_are_counted eval '[ "$(mismatches shca_b)" -gt 0 ] && [ "$(mismatches shca_a)" -gt 0 ]'
+check mismatches_are_counted eval '[ "$(counter shca_b rx_pkey_mismatch)" -gt 0 ] && [ "$(counter shca_a rx_pkey_mismatch)" -gt 0 ]'
 check sysfs_shows_the_table grep -q 0x8001 /sys/class/infiniband/shca_a/ports/1/pkeys/1
 check tool_shows_the_table eval 'in_a softhca dev show shca_a | grep -q "pkeys 0:0xffff,1:0x8001,2:0x0001,3:0x8002$"'
 check json_shows_the_table eval 'in_a softhca dev show shca_a --json | python3 -c "import json, sys

@@ -11,13 +11,12 @@ verbs pair rate -d shca_a -p shca_b -f 4
 verbs pair.uc rate -d shca_a -p shca_b -f 6 -q uc
 verbs itself rate -d shca_a -f 6
 
-direct() { cat "/sys/class/infiniband/$1/ports/1/hw_counters/tx_direct_packets"; }
 # goes none|some TEST... : so many packets on the direct path
 goes() {
 	local way=$1 before
-	before=$(direct shca_a)
+	before=$(counter shca_a tx_direct_packets)
 	"$test_programs/rate" -d shca_a -f 4 "${@:2}" || return 1
-	before=$(($(direct shca_a) - before))
+	before=$(($(counter shca_a tx_direct_packets) - before))
 	echo "direct packets: $before"
 	case $way in
 	none) [ "$before" = 0 ] ;;

@@ -36,36 +36,13 @@ both() {
 	case $program in ib_*) option=-x ;; esac
 	eval "shca=\$(gid_index shca_a \$ip${family}_a) rxe=\$(gid_index rxe_b \$ip${family}_b)"
 	shift 3
-	check "${name}_ipv${family}_to_rxe" pair "" $ns_a \
+	check "${name}_ipv${family}_to_rxe" between_namespaces "" $ns_a \
 		"$program" -d rxe_b $option "$rxe" "$@" -- \
-		"$program" -d shca_a $option "$shca" "$@" $ip4_b
-	check "${name}_ipv${family}_from_rxe" pair $ns_a "" \
+		timeout $((60 * slow)) "$program" -d shca_a $option "$shca" "$@" $ip4_b
+	check "${name}_ipv${family}_from_rxe" between_namespaces $ns_a "" \
 		"$program" -d shca_a $option "$shca" "$@" -- \
-		"$program" -d rxe_b $option "$rxe" "$@" $ip4_a
+		timeout $((60 * slow)) "$program" -d rxe_b $option "$rxe" "$@" $ip4_a
 }
-
-# pair SERVER_NAMESPACE CLIENT_NAMESPACE SERVER... -- CLIENT...
-pair() {
-	local at_server=$1 at_client=$2 server=() log=/tmp/pair.$$ pid status=0
-	shift 2
-	while [ "$1" != -- ]; do
-		server+=("$1")
-		shift
-	done
-	shift
-	(at "$at_server" "${server[@]}") >"$log" 2>&1 &
-	pid=$!
-	wait_for 20 listens "$at_server" || status=1
-	[ "$status" != 0 ] || (at "$at_client" timeout $((60 * slow)) "$@") || status=$?
-	[ "$status" = 0 ] || kill "$pid" 2>/dev/null
-	wait "$pid" || status=$((status ? status : $?))
-	[ "$status" = 0 ] || { echo "server's output:"; cat "$log"; }
-	return "$status"
-}
-listens() {
-	(at "$1" ss -Hltn) | grep -qE ':(18515|18516) '
-}
-
 
 # verified LABEL FAMILY PROGRAM ARGUMENT... : a program of tests/userspace/verbs
 # with softhca as its first device and rxe as the peer, then the other way round

@@ -20,12 +20,11 @@ ranks() {
 		-x UCX_TLS="$tls,self" -x UCX_NET_DEVICES=shca0:1 -x UCX_IB_GID_INDEX="$gid" \
 		python3 "$here/../guest/mpi-allreduce.py" "$@"
 }
-rx_packets() { cat /sys/class/infiniband/shca0/ports/1/hw_counters/rx_packets; }
 right() {
 	local before
-	before=$(rx_packets)
+	before=$(counter shca0 rx_packets)
 	ranks "$@" | tee /tmp/mpi.out
-	grep -q 'right: 100000 elements, 2 ranks' /tmp/mpi.out && [ $(($(rx_packets) - before)) -gt 100 ]
+	grep -q 'right: 100000 elements, 2 ranks' /tmp/mpi.out && [ $(($(counter shca0 rx_packets) - before)) -gt 100 ]
 }
 check rc.ipv6.allreduce right rc_v $ip6_1 $ip6_2
 [ -n "${SHCA_SOAK-}" ] || exit 0
@@ -39,6 +38,5 @@ ranks rc_v $ip4_1 $ip4_2 forever >/tmp/mpi.long 2>&1 &
 mpirun=$!
 run wait_for 60 grep -q right /tmp/mpi.long
 check rank_dies.killed on node2 pkill -KILL -f '^python3 .*mpi-allreduce.py'
-gone() { ! kill -0 $mpirun; }
-ends() { wait_for 60 gone && ! wait $mpirun; }
+ends() { wait_for 60 is_over $mpirun && ! wait $mpirun; }
 check rank_dies.ends ends

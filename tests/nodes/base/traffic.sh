@@ -22,8 +22,7 @@ pingpong() {
 }
 
 # wire_is_used : all of that came over the wire, none by a way inside of a kernel
-rx_packets() { cat /sys/class/infiniband/shca0/ports/1/hw_counters/rx_packets; }
-wire_is_used() { [ "$(rx_packets)" -gt 1000 ]; }
+wire_is_used() { [ "$(counter shca0 rx_packets)" -gt 1000 ]; }
 
 mtu=''
 make_nodes 1500

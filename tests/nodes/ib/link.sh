@@ -12,7 +12,6 @@
 command -v opensm >/dev/null || skip "this guest has no opensm"
 modprobe ib_umad || skip "this kernel has no ib_umad"
 
-counter() { attribute shib0 "hw_counters/$1"; }
 other_counter() { on node2 cat "/sys/class/infiniband/shib0/ports/1/hw_counters/$1"; }
 # add_port : shib0 on eth0, of this node; without an exit command
 add_port() { ip link set eth0 mtu 4230 && modprobe ib_umad && rdma link add shib0 type softhca_ib netdev eth0; }
@@ -53,12 +52,12 @@ done
 nothing_wants_a_buffer() {
 	local name
 	for name in tx_dropped_locally rx_backlog_drops rx_buffer_overruns rx_credit_errors rx_malformed; do
-		[ "$(counter $name) $(other_counter $name)" = "0 0" ] ||
-			{ echo "$name: $(counter $name), $(other_counter $name)"; return 1; }
+		[ "$(counter shib0 $name) $(other_counter $name)" = "0 0" ] ||
+			{ echo "$name: $(counter shib0 $name), $(other_counter $name)"; return 1; }
 	done
 }
 check nothing_wants_a_buffer nothing_wants_a_buffer
-all_by_the_wire() { [ "$(counter rx_packets)" -gt 1000 ]; }
+all_by_the_wire() { [ "$(counter shib0 rx_packets)" -gt 1000 ]; }
 check all_by_the_wire all_by_the_wire
 
 run on node2 rdma link delete shib0

@@ -12,7 +12,6 @@ known() {
 		awk -v is="drv_peer_known $1 " '/lqpn/ { rc = /type RC state RTS/ } rc && index($0, is) { found = 1 } END { exit !found }'
 }
 both_say() { known "$1" && on node2 bash -c "$(declare -f known); known $1"; }
-counter() { cat "/sys/class/infiniband/shca0/ports/1/hw_counters/$1"; }
 
 # meanwhile NAME KNOWN SERVER... -- CLIENT... : what both machines say while these run
 meanwhile() {
@@ -42,10 +41,10 @@ run on node2 softhca dev set shca0 resv8a auto
 run ip link set eth0 gso_max_segs 1
 run tc qdisc add dev eth0 root netem loss 1% limit 20000
 at_exit tc qdisc del dev eth0 root
-before=$(counter tx_packets)
+before=$(counter shca0 tx_packets)
 write=(ib_write_bw -F -R -d shca0 -s 65536 -n 300)
 check loss.ends between_nodes "${write[@]}" -- "${write[@]}" $ip4_2
-sent=$(($(counter tx_packets) - before))
+sent=$(($(counter shca0 tx_packets) - before))
 lost=$(tc -s qdisc show dev eth0 | sed -n 's/.*dropped \([0-9]*\).*/\1/p' | head -n 1)
 echo "sent $sent, lost $lost"
 check loss.there_was [ "$lost" -gt 20 ]

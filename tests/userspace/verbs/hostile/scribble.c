@@ -26,7 +26,7 @@
 #include <rdma/ib_user_verbs.h>
 
 /* The layout of the shared memory; nothing else of the driver is used. */
-#include "../../../uapi/softhca-abi.h"
+#include "../../../../uapi/softhca-abi.h"
 
 #define MAX_MAPS	128
 #define ROUND_SECONDS	4	/* per process; then a new one */

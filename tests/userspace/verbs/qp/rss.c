@@ -17,7 +17,7 @@
 #include <rdma/ib_user_ioctl_cmds.h>
 #include <rdma/rdma_user_ioctl_cmds.h>
 
-#include "../../../uapi/softhca-abi.h"
+#include "../../../../uapi/softhca-abi.h"
 
 enum {
 	WQS = 4, LOG_TABLE = 3, TABLE = 1 << LOG_TABLE, DEPTH = 64, SLOT = 512,

@@ -12,7 +12,7 @@
 #include <poll.h>
 #include <sys/mman.h>
 
-#include "../../../uapi/softhca-abi.h"
+#include "../../../../uapi/softhca-abi.h"
 
 enum { DEPTH = 64, QKEY = 0x1234, EVENT_MS = 10000, QUIET_MS = 200 };
 

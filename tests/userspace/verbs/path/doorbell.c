@@ -20,7 +20,7 @@
 #include <rdma/ib_user_verbs.h>
 #include <rdma/rdma_user_ioctl_cmds.h>
 
-#include "../../../uapi/softhca-abi.h"
+#include "../../../../uapi/softhca-abi.h"
 
 /* ---- ringing ---------------------------------------------------------------- */
 

@@ -18,7 +18,7 @@
 #include <rdma/rdma_netlink.h>
 
 #include "failing.h"
-#include "../../../uapi/softhca-netlink.h"
+#include "../../../../uapi/softhca-netlink.h"
 
 /* ---- devices --------------------------------------------------------------------------- */
 

@@ -14,7 +14,7 @@
 #include <rdma/ib_user_ioctl_cmds.h>
 #include <rdma/rdma_user_ioctl_cmds.h>
 
-#include "../../../uapi/softhca-abi.h"
+#include "../../../../uapi/softhca-abi.h"
 
 enum {
 	DEPTH = 64,

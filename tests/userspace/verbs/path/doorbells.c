@@ -9,7 +9,7 @@
 
 #include <rdma/rdma_user_ioctl_cmds.h>
 
-#include "../../../uapi/softhca-abi.h"
+#include "../../../../uapi/softhca-abi.h"
 
 __thread uint32_t my_doorbells;
 uint32_t all_doorbells;
