@@ -51,12 +51,8 @@ int shca_bind_mw(struct ibv_qp *qp, struct ibv_mw *mw,
 			.bind_info = mw_bind->bind_info,
 		},
 	};
-	int err;
 
 	if (mw->type != IBV_MW_TYPE_1)
 		return EINVAL;
-	err = ibv_post_send(qp, &wr, &bad_wr);
-	if (!err)
-		mw->rkey = wr.bind_mw.rkey;
-	return err;
+	return ibv_post_send(qp, &wr, &bad_wr);
 }

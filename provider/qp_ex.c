@@ -214,17 +214,11 @@ static void shca_wr_bind_mw(struct ibv_qp_ex *qpx, struct ibv_mw *mw,
 			    uint32_t rkey,
 			    const struct ibv_mw_bind_info *bind_info)
 {
-	struct shca_qp *qp = to_shca_qp_ex(qpx);
-	struct shca_send_wqe *wqe = shca_ex_begin(qp, SHCA_WR_BIND_MW);
+	struct shca_send_wqe *wqe = shca_ex_begin(to_shca_qp_ex(qpx),
+						  SHCA_WR_BIND_MW);
 
-	if (unlikely(!wqe))
-		return;
-	wqe->bind.addr = bind_info->addr;
-	wqe->bind.length = bind_info->length;
-	wqe->bind.mw_handle = mw->rkey;
-	wqe->bind.mw_key = rkey;
-	wqe->bind.mr_lkey = bind_info->mr ? bind_info->mr->lkey : 0;
-	wqe->bind.access = bind_info->mw_access_flags;
+	if (likely(wqe))
+		shca_fill_bind(wqe, mw, bind_info, rkey);
 }
 
 /* The request itself carries the eight bytes, always. */

@@ -459,6 +459,10 @@ int shca_lint_post_send(struct ibv_qp *ibqp, struct ibv_send_wr *wr,
 int shca_lint_post_recv(struct ibv_qp *ibqp, struct ibv_recv_wr *wr,
 			struct ibv_recv_wr **bad_wr);
 
+/* A bind of @mw, whose key is the new one from here on, posted or not. */
+void shca_fill_bind(struct shca_send_wqe *wqe, struct ibv_mw *mw,
+		    const struct ibv_mw_bind_info *info, uint32_t rkey);
+
 /* qp_ex.c */
 int shca_qp_ex_check(uint32_t opcodes, uint64_t flags);
 void shca_qp_ex_init(struct shca_qp *qp, uint64_t flags);

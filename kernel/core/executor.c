@@ -42,7 +42,8 @@ void shca_resp_tm_fill(const struct shca_resp *resp, struct shca_wc *wc)
 
 /*
  * The one exit for a request that cannot be executed: NAK, error state, and
- * the receive request in use, if any, completes with @wc_status.
+ * the receive request in use, if any, completes with @wc_status. Otherwise an
+ * event tells of it.
  */
 static enum shca_verdict resp_refuse(struct shca_resp *resp, u32 psn, u8 nak,
 				     u8 wc_status, u16 vendor_err,
@@ -65,14 +66,13 @@ static enum shca_verdict resp_refuse(struct shca_resp *resp, u32 psn, u8 nak,
 	}
 	switch (nak) {
 	case SHCA_NAK_INVALID:
-		out->events |= SHCA_EV_REQ_ERR;
+		out->events |= out->has_wc ? 0 : SHCA_EV_REQ_ERR;
 		return SHCA_RX_INVALID;
 	case SHCA_NAK_ACCESS:
-		out->events |= SHCA_EV_ACCESS_ERR;
+		out->events |= out->has_wc ? 0 : SHCA_EV_ACCESS_ERR;
 		return SHCA_RX_ACCESS;
 	default:
-		if (!out->has_wc)
-			out->events |= SHCA_EV_FATAL;
+		out->events |= out->has_wc ? 0 : SHCA_EV_FATAL;
 		return SHCA_RX_OPERATION;
 	}
 }

@@ -211,6 +211,17 @@ static bool shca_qp_has_type(const struct shca_dev *dev, enum ib_qp_type type,
 	}
 }
 
+/* A queue that the QP does not have may be of any size (ibv_create_qp(3)): of none. */
+static void shca_qp_drop_caps(struct ib_qp_init_attr *init)
+{
+	if (init->qp_type == IB_QPT_XRC_TGT)
+		memset(&init->cap, 0, sizeof(init->cap));
+	if (init->srq || init->qp_type == IB_QPT_XRC_INI) {
+		init->cap.max_recv_wr = 0;
+		init->cap.max_recv_sge = 0;
+	}
+}
+
 /* Return: NULL, or what of @cap is beyond the device's limits. */
 static const char *shca_qp_cap_wrong(const struct shca_personality *is,
 				     const struct ib_qp_cap *cap)
@@ -525,6 +536,7 @@ int shca_create_qp(struct ib_qp *ibqp, struct ib_qp_init_attr *init,
 	err = shca_fault_verb(ibqp->device, SHCA_FAULT_VERB_CREATE_QP);
 	if (err)
 		return err;
+	shca_qp_drop_caps(init);
 	err = shca_qp_check_init(dev, init, udata);
 	if (err)
 		return err;

@@ -839,6 +839,18 @@ void wait_event(struct ibv_context *ctx, enum ibv_event_type type)
 		     ibv_event_type_str(event.event_type), expected);
 }
 
+void require_no_event(struct ibv_context *ctx)
+{
+	struct pollfd pfd = { .fd = ctx->async_fd, .events = POLLIN };
+	struct ibv_async_event event;
+
+	while (poll(&pfd, 1, 50) == 1) {
+		event = take_event(ctx, "none");
+		if (!is_of_port(event.event_type))
+			FAIL("event %s", ibv_event_type_str(event.event_type));
+	}
+}
+
 struct ibv_async_event wait_event_of_object(struct ibv_context *ctx)
 {
 	struct ibv_async_event event;

@@ -299,6 +299,8 @@ void require_quiet(struct ibv_cq *cq);
 
 /** wait_event() - the next async event of @ctx, within 10 seconds, must have this type */
 void wait_event(struct ibv_context *ctx, enum ibv_event_type type);
+/** require_no_event() - no async event but of a port comes for a moment (negative tests) */
+void require_no_event(struct ibv_context *ctx);
 /** wait_event_of_object() - the next of @ctx within 10 seconds that is no port event */
 struct ibv_async_event wait_event_of_object(struct ibv_context *ctx);
 

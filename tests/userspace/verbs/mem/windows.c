@@ -654,6 +654,7 @@ static void low_byte_of_the_key_is_the_programs(void)
 	const uint32_t keys[] = { 0x5a, 1024 + 7, 0xffffff11 };
 	struct ibv_send_wr wr;
 	struct ibv_mw *mw;
+	uint32_t key;
 	size_t i;
 
 	set_up(ACCESS_ALL | IBV_ACCESS_MW_BIND);
@@ -661,13 +662,52 @@ static void low_byte_of_the_key_is_the_programs(void)
 		mw = mw_make(IBV_MW_TYPE_2);
 		wr = wr_bind(77, mw, bind_at(0, LEN, IBV_ACCESS_REMOTE_WRITE));
 		wr.bind_mw.rkey = keys[i];
+		key = (mw->rkey & ~0xffu) | (keys[i] & 0xff);
 		post(&b, &wr);
+		REQUIRE_EQ(mw->rkey, key);
 		wait_ok(b.scq, 77, IBV_WC_BIND_MW);
-		mw->rkey = (mw->rkey & ~0xffu) | (keys[i] & 0xff);
 		write_ok(mw, 0, 100);
 		refused(IBV_WR_RDMA_WRITE, 0, 100, mw->rkey ^ 0x80);
 		reconnect();
 	}
+}
+
+/* The same by ibv_wr_bind_mw(): each request of a section sees what those before it did. */
+static void builder_tells_the_new_key(void)
+{
+	struct config config = config_default;
+	struct ibv_mw_bind_info info;
+	struct ibv_qp_ex *qx;
+	struct ibv_mw *mw;
+	uint32_t key;
+
+	config.ops = IBV_QP_EX_WITH_BIND_MW | IBV_QP_EX_WITH_LOCAL_INV;
+	set_up(ACCESS_ALL | IBV_ACCESS_MW_BIND);
+	pair_make(&a, &b, &config);
+	qx = ibv_qp_to_qp_ex(b.qp);
+	mw = mw_make(IBV_MW_TYPE_2);
+	key = (mw->rkey & ~0xffu) | 0xba;
+	info = bind_at(0, LEN, IBV_ACCESS_REMOTE_WRITE);
+	ibv_wr_start(qx);
+	qx->wr_id = 1;
+	qx->wr_flags = IBV_SEND_SIGNALED;
+	ibv_wr_bind_mw(qx, mw, 0xba, &info);
+	REQUIRE_EQ(mw->rkey, key);
+	REQUIRE_EQ(ibv_wr_complete(qx), 0);
+	wait_ok(b.scq, 1, IBV_WC_BIND_MW);
+	write_ok(mw, 0, 100);
+
+	ibv_wr_start(qx);
+	qx->wr_id = 2;
+	ibv_wr_local_inv(qx, mw->rkey);
+	qx->wr_id = 3;
+	ibv_wr_bind_mw(qx, mw, 0xbb, &info);
+	REQUIRE_EQ(ibv_wr_complete(qx), 0);
+	wait_ok(b.scq, 2, IBV_WC_LOCAL_INV);
+	wait_ok(b.scq, 3, IBV_WC_BIND_MW);
+	REQUIRE_EQ(mw->rkey, key + 1);
+	write_ok(mw, 0, 100);
+	refused(IBV_WR_RDMA_WRITE, 0, 100, key);
 }
 
 /* Adapters read the rights of peers only. */
@@ -803,6 +843,7 @@ static const struct test tests[] = {
 	TEST(local_inv_of_what_is_not_its_own),
 	TEST(peer_cannot_close_what_is_not_its_own),
 	TEST(low_byte_of_the_key_is_the_programs),
+	TEST(builder_tells_the_new_key),
 	TEST(other_flags_of_a_bind_are_ignored),
 	TEST(wrong_calls_are_refused_at_once),
 	TEST(peer_invalidates_a_window),

@@ -628,6 +628,46 @@ static void srq_of_no_requests(void)
 	REQUIRE_EQ(ibv_destroy_srq(srq), 0);
 }
 
+/* ibv_create_qp(3): with an SRQ max_recv_wr and max_recv_sge are ignored. */
+static void srq_leaves_no_receive_queue(void)
+{
+	static const enum ibv_qp_type types[] = { IBV_QPT_RC, IBV_QPT_UD };
+	const struct ibv_qp_cap cap = { 128, 1u << 30, 4, 10000, 0 };
+	struct ibv_srq_init_attr srq_init = { .attr = { .max_wr = 1,
+							.max_sge = 1 } };
+	struct ibv_qp_init_attr_ex ex = {};
+	struct ibv_qp_init_attr init = {};
+	struct ibv_cq *cq;
+	struct ibv_qp *qp;
+	unsigned int i;
+
+	cq = ibv_create_cq(nic_a()->ctx, 8, NULL, NULL, 0);
+	init.srq = ibv_create_srq(nic_a()->pd, &srq_init);
+	REQUIRE(cq && init.srq);
+	init.send_cq = init.recv_cq = cq;
+	for (i = 0; i < 2 * ARRAY_SIZE(types); i++) {
+		init.qp_type = types[i / 2];
+		init.cap = cap;
+		if (i % 2) {
+			memcpy(&ex, &init, sizeof(init));
+			ex.comp_mask = IBV_QP_INIT_ATTR_PD;
+			ex.pd = nic_a()->pd;
+			qp = ibv_create_qp_ex(nic_a()->ctx, &ex);
+			init.cap = ex.cap;
+		} else {
+			qp = ibv_create_qp(nic_a()->pd, &init);
+		}
+		if (!qp)
+			FAIL("type %d: %s", init.qp_type, strerror(errno));
+		REQUIRE_EQ(init.cap.max_recv_wr, 0);
+		REQUIRE_EQ(init.cap.max_recv_sge, 0);
+		REQUIRE(init.cap.max_send_wr >= cap.max_send_wr);
+	}
+	init.srq = NULL;
+	init.cap = cap;
+	REQUIRE_ERRNO(ibv_create_qp(nic_a()->pd, &init), EINVAL);
+}
+
 /* Posted receives survive a resize, at each position in the ring. */
 static void srq_changes_size(void)
 {
@@ -796,6 +836,7 @@ static const struct test tests[] = {
 	TEST(max_cqe_is_true),
 	TEST(max_inline_is_true),
 	TEST(srq_of_no_requests),
+	TEST(srq_leaves_no_receive_queue),
 	TEST(srq_changes_size),
 	TEST(srq_changes_size_by_two_threads),
 	TEST(srq_of_another_domain),

@@ -88,6 +88,10 @@ static struct ibv_qp *make_tgt(struct nic *nic, struct ibv_xrcd *domain)
 {
 	struct ibv_qp_init_attr_ex attr = {
 		.qp_type = IBV_QPT_XRC_RECV,
+		/* It has no queue: these are ignored. */
+		.cap = { .max_send_wr = 1u << 30, .max_recv_wr = 1u << 30,
+			 .max_send_sge = 10000, .max_recv_sge = 10000,
+			 .max_inline_data = 1u << 30 },
 		.comp_mask = IBV_QP_INIT_ATTR_XRCD,
 		.xrcd = domain,
 	};
@@ -103,7 +107,9 @@ static struct ibv_qp *make_ini(struct nic *nic)
 	struct ibv_qp_init_attr_ex attr = {
 		.qp_type = IBV_QPT_XRC_SEND,
 		.send_cq = cq,
+		/* It receives nothing: max_recv_* are ignored. */
 		.cap = { .max_send_wr = DEPTH, .max_send_sge = 1,
+			 .max_recv_wr = 1u << 30, .max_recv_sge = 10000,
 			 .max_inline_data = 64 },
 		.comp_mask = IBV_QP_INIT_ATTR_PD,
 		.pd = nic->pd,
