@@ -83,7 +83,7 @@ provokes open.no_rdma_cm 'failed to create RDMA CM event channel: No such file o
 	without /dev/infiniband/rdma_cm rping -s -a $ip4_a
 private() { chmod 600 /dev/infiniband/uverbs*; as_nobody ibv_devinfo -d shca_a; chmod 666 /dev/infiniband/uverbs*; }
 provokes open.mode_600 'Failed to open device' private
-little_memory() { (ulimit -l 8; as_nobody timeout 60 ibv_rc_pingpong -d shca_a -g 1 -s 65536); }
+little_memory() { (ulimit -l 8; as_nobody timeout $((60 * slow)) ibv_rc_pingpong -d shca_a -g 1 -s 65536); }
 provokes open.memlock "Couldn't register MR" little_memory
 check open.memlock_warning grep RLIMIT_MEMLOCK /tmp/said
 
