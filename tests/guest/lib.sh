@@ -236,6 +236,21 @@ hex() { printf '%s\0' "$1" | od -An -v -tx1 | tr -d ' \n'; }
 
 port_active() { grep -q ACTIVE "/sys/class/infiniband/$1/ports/1/state"; }
 
+# A program in the background has its output emptied by its own shell, at some time. So who
+# waits for a word there empties it before: it may still have that of an earlier test.
+
+# watch_events DEVICE [COMMAND...] : from its return on the device's events go to
+# /tmp/events. (COMMAND starts it elsewhere.) Its pid is in $watcher.
+watch_events() {
+	local device=$1
+	shift
+	: >/tmp/events
+	"$@" stdbuf -oL ibv_asyncwatch -d "$device" >/tmp/events 2>&1 &
+	watcher=$!
+	at_exit kill $watcher
+	run wait_for 10 grep -q 'async event FD' /tmp/events
+}
+
 # make_pair [MTU] : the whole picture
 make_pair() {
 	make_namespaces "${1:-1500}"
@@ -245,8 +260,10 @@ make_pair() {
 	run wait_for 10 gid_index shca_b "$ip4_b"
 	run wait_for 10 gid_index shca_a "$ip6_a"
 	run wait_for 10 gid_index shca_b "$ip6_b"
-	# A solicitation that is lost while the link comes up is repeated after one
-	# second, which is as long as the RDMA core waits for a neighbour.
+	# For the RDMA core the kernel asks for a neighbour from its link-local address
+	# only. For two seconds after the link came up it has none (it looks whether
+	# others have it, whatever "nodad" is for), asks nobody, and tries again a second
+	# later. That is as long as the RDMA core waits. A ping has an address of its own.
 	run wait_for 10 in_a ping -q -c 1 -W 1 "$ip6_b"
 }
 

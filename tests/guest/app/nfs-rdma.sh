@@ -34,7 +34,7 @@ server_dies() { rpc.nfsd 0 && wait_for 10 no_server; }
 check server_dies server_dies
 check access_without_server_ends ends
 check server_returns start_server
-readable() { timeout 20 dd if=$mount/file of=/tmp/nfs-back bs=64k iflag=direct status=none; }
+readable() { timeout $((20 * slow)) dd if=$mount/file of=/tmp/nfs-back bs=64k iflag=direct status=none; }
 data_is_as_before() { wait_for 60 readable && cmp /tmp/nfs-data /tmp/nfs-back; }
 check data_is_as_before data_is_as_before
 check data_after_return file_is_right 64k 1M

@@ -61,7 +61,7 @@ check perfquery asks PortXmitPkts perfquery -C shib_b $((lid_a)) 1
 value() { sed -n "s/^$1:\.*//p" /tmp/out; }
 has_few() { asks PortXmitPkts perfquery -C shib_b "$@" $((lid_a)) 1 && [ "$(value PortXmitPkts)" -lt 100 ]; }
 has_many() { refused has_few && asks PortXmitData perfquery -C shib_b $((lid_a)) 1 && [ "$(value PortXmitData)" -lt 7400 ]; }
-run eval 'ibping -C shib_a -S & pid=$!; sleep 1; timeout 20 ibping -C shib_b -f -c 200 $((lid_a)); kill $pid'
+run eval 'ibping -C shib_a -S & pid=$!; sleep 1; timeout $((20 * slow)) ibping -C shib_b -f -c 200 $((lid_a)); kill $pid'
 check perf.before refused has_few
 check perf.reset_some perfquery -C shib_b -R $((lid_a)) 1 0x1000
 check perf.others_stay has_many

@@ -32,6 +32,7 @@ left() { ! in_b ip maddr show dev "$1" | grep -qE " $(group_of "$2")\\b|$(ether_
 start_member() {
 	rm -f /tmp/member
 	mkfifo /tmp/member.stdin 2>/dev/null
+	: >/tmp/member
 	"$test_programs/mcast" -d "${2:-shca_b}" -f "$1" member </tmp/member.stdin >/tmp/member 2>&1 &
 	member=$!
 	exec 8>/tmp/member.stdin
@@ -85,7 +86,7 @@ for family in 4 6; do
 	check "bridge_joins.ipv$family" joined br0 $family
 	check "netdev_leaves.ipv$family" left veth_b $family
 	# which would wait for references
-	check "bridge_can_go.ipv$family" timeout 5 ip -n $ns_b link del br0
+	check "bridge_can_go.ipv$family" timeout $((5 * slow)) ip -n $ns_b link del br0
 	check "netdev_joins_again.ipv$family" joined veth_b $family
 	check "bridged_member_ends.ipv$family" end_member
 done
@@ -146,7 +147,7 @@ mckey_between() {
 	(at "$1" mckey -m 239.77.5.5 -b "$3" -C "$5") >/tmp/mckey 2>&1 &
 	pid=$!
 	while kill -0 $pid 2>/dev/null && [ $SECONDS -lt $end ]; do
-		(at "$2" timeout 10 mckey -m 239.77.5.5 -b "$4" -s -C "$6") >/tmp/mckey.s 2>&1 || status=1
+		(at "$2" timeout $((10 * slow)) mckey -m 239.77.5.5 -b "$4" -s -C "$6") >/tmp/mckey.s 2>&1 || status=1
 	done
 	kill $pid 2>/dev/null && status=1
 	wait $pid || status=1

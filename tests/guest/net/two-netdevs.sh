@@ -30,7 +30,7 @@ pingpong() { # KIND ADDRESS_A ADDRESS_C
 	local gid_a gid_c
 	gid_a=$(gid_index shca_a "$2") gid_c=$(gid_index shca_c "$3")
 	on_itself "ibv_${1}_pingpong" -n 20 -d shca_c -g "$gid_c" -- \
-		timeout 20 "ibv_${1}_pingpong" -n 20 -d shca_a -g "$gid_a" ADDRESS
+		timeout $((20 * slow)) "ibv_${1}_pingpong" -n 20 -d shca_a -g "$gid_a" ADDRESS
 }
 left() { in_a cat /sys/class/net/veth_a/statistics/tx_packets; }
 is_direct() {
@@ -62,7 +62,7 @@ rping_to() {
 	ip netns exec $ns_a rping -s -V -C 3 -a "$1" >/tmp/rping 2>&1 &
 	pid=$!
 	wait_for 10 eval "rdma resource show cm_id | grep -q 'state LISTEN.* pid $pid '" || status=1
-	in_a timeout 20 rping -c -V -C 3 -a "$1" || status=1
+	in_a timeout $((20 * slow)) rping -c -V -C 3 -a "$1" || status=1
 	[ $status = 0 ] || kill $pid
 	wait $pid || status=1
 	cat /tmp/rping

@@ -215,10 +215,7 @@ check profile.no_file says 2 "--file needs the name of a file before 'dev=shca_a
 check profile.path says 1 './wan: No such file' in_a softhca fault add --file ./wan dev=shca_a
 run fault del all
 
-stdbuf -oL ibv_asyncwatch -d shca_a >/tmp/events 2>&1 &
-watcher=$!
-at_exit kill $watcher
-run wait_for 10 test -s /tmp/events
+watch_events shca_a
 downed=$(attribute shca_a counters/link_downed) errors_a=$(attribute shca_a counters/port_rcv_errors) errors_b=$(attribute shca_b counters/port_rcv_errors)
 check bad_cable fault add --file bad-cable dev=shca_a
 flapped() { [ "$(fault list | grep -c 'event=PORT_ACTIVE seen [0-9]* hits 1$')" = 3 ]; }

@@ -82,7 +82,7 @@ provokes open.no_rdma_cm 'failed to create RDMA CM event channel: No such file o
 	without /dev/infiniband/rdma_cm rping -s -a $ip4_a
 private() { chmod 600 /dev/infiniband/uverbs*; as_nobody ibv_devinfo -d shca_a; chmod 666 /dev/infiniband/uverbs*; }
 provokes open.mode_600 'Failed to open device' private
-little_memory() { (ulimit -l 8; as_nobody timeout 60 ibv_rc_pingpong -d shca_a -g 1 -s 65536); }
+little_memory() { (ulimit -l 8; as_nobody timeout $((60 * slow)) ibv_rc_pingpong -d shca_a -g 1 -s 65536); }
 provokes open.memlock "Couldn't register MR" little_memory
 check open.memlock_warning grep RLIMIT_MEMLOCK /tmp/said
 
@@ -109,6 +109,7 @@ provokes cm.localhost 'rdma_resolve_route: No such device' in_a timeout $((20 * 
 
 check hello in_a "$hello" shca_a shca_b
 unseen() {
+	: >/tmp/tcpdump
 	ip netns exec "$ns_a" tcpdump --immediate-mode -ni any udp port 4791 2>/tmp/tcpdump &
 	local pid=$!
 	wait_for 20 grep -q 'listening on' /tmp/tcpdump || return
