@@ -2,7 +2,7 @@
 /*
  * A first program: two queue pairs, one SEND. Both ends are in this process, so
  * it shows verbs only. Programs on two machines exchange QPN and GID over a
- * socket.
+ * socket. It uses no library, for a reader wants to see each call.
  *
  *   cc -o hello hello.c -libverbs
  *   ./hello DEVICE [PEER]      PEER: another device (default: DEVICE itself)

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
 /*
  * Numbered messages between two RC queue pairs, for survive-qp-fatal.c and failover.c. Both
- * ends are in one process, which connects them without a server.
+ * ends are in one process, which connects them without a server. It uses no library, for
+ * these programs are there to be read.
  */
 #ifndef NUMBERED_H
 #define NUMBERED_H

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
 /*
  * What the lessons share: the objects of one end of a connection. Lesson 1 explains
- * the queue pair, lesson 2 the memory region, lesson 5 the completion queue.
+ * the queue pair, lesson 2 the memory region, lesson 5 the completion queue. It uses no
+ * library, for a reader wants to see each call.
  */
 #include <errno.h>
 #include <infiniband/verbs.h>

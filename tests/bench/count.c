@@ -113,7 +113,6 @@ static void ud_make(struct end *end)
 		.cap = end->cap,
 	};
 	struct ibv_qp_attr attr = {
-		.qp_state = IBV_QPS_INIT,
 		.port_num = 1,
 		.qkey = UD_QKEY,
 	};
@@ -121,12 +120,7 @@ static void ud_make(struct end *end)
 	REQUIRE_EQ(ibv_destroy_qp(end->qp), 0);
 	end->qp = ibv_create_qp(end->nic->pd, &init);
 	REQUIRE(end->qp);
-	REQUIRE_EQ(ibv_modify_qp(end->qp, &attr, IBV_QP_STATE | IBV_QP_PKEY_INDEX |
-				 IBV_QP_PORT | IBV_QP_QKEY), 0);
-	attr.qp_state = IBV_QPS_RTR;
-	REQUIRE_EQ(ibv_modify_qp(end->qp, &attr, IBV_QP_STATE), 0);
-	attr.qp_state = IBV_QPS_RTS;
-	REQUIRE_EQ(ibv_modify_qp(end->qp, &attr, IBV_QP_STATE | IBV_QP_SQ_PSN), 0);
+	qp_to_rts(end->qp, &attr);
 }
 
 static struct ibv_ah *ud_path(struct nic *from, struct nic *to)

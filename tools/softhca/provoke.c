@@ -6,6 +6,7 @@
  * libibverbs is loaded as this runs, so the tool needs it for nothing else.
  */
 #include "fault_words.h"
+#include "qp_mask.h"
 #include "softhca.h"
 
 #include <dirent.h>
@@ -146,37 +147,26 @@ static int to_init(struct ibv_qp *qp)
 		.qp_access_flags = IBV_ACCESS_REMOTE_WRITE,
 	};
 
-	return v.ibv_modify_qp(qp, &attr, IBV_QP_STATE | IBV_QP_PKEY_INDEX |
-			       IBV_QP_PORT | IBV_QP_ACCESS_FLAGS);
+	return v.ibv_modify_qp(qp, &attr, qp_mask(IBV_QPT_RC, IBV_QPS_INIT));
 }
 
 /* The retries last some seconds, so a network may be dead for one. */
 static int connect_qp(struct bed *bed, struct ibv_qp *qp, struct ibv_qp *peer)
 {
 	struct ibv_qp_attr attr = {
-		.qp_state = IBV_QPS_RTR, .path_mtu = IBV_MTU_1024,
-		.dest_qp_num = peer->qp_num, .max_dest_rd_atomic = 1,
-		.min_rnr_timer = 12,
+		.path_mtu = IBV_MTU_1024, .dest_qp_num = peer->qp_num,
+		.max_dest_rd_atomic = 1, .min_rnr_timer = 12,
+		.timeout = 16, .retry_cnt = 7, .rnr_retry = 3, .max_rd_atomic = 1,
 		.ah_attr = { .is_global = 1, .port_num = 1,
 			     .grh = { .dgid = bed->gid, .hop_limit = 1,
 				      .sgid_index = bed->gid_index } },
 	};
-	int err = to_init(qp);
+	int state, err = to_init(qp);
 
-	if (!err)
-		err = v.ibv_modify_qp(qp, &attr, IBV_QP_STATE | IBV_QP_AV |
-				      IBV_QP_PATH_MTU | IBV_QP_DEST_QPN |
-				      IBV_QP_RQ_PSN | IBV_QP_MAX_DEST_RD_ATOMIC |
-				      IBV_QP_MIN_RNR_TIMER);
-	attr.qp_state = IBV_QPS_RTS;
-	attr.timeout = 16;
-	attr.retry_cnt = 7;
-	attr.rnr_retry = 3;
-	attr.max_rd_atomic = 1;
-	if (!err)
-		err = v.ibv_modify_qp(qp, &attr, IBV_QP_STATE | IBV_QP_TIMEOUT |
-				      IBV_QP_RETRY_CNT | IBV_QP_RNR_RETRY |
-				      IBV_QP_SQ_PSN | IBV_QP_MAX_QP_RD_ATOMIC);
+	for (state = IBV_QPS_RTR; state <= IBV_QPS_RTS && !err; state++) {
+		attr.qp_state = state;
+		err = v.ibv_modify_qp(qp, &attr, qp_mask(IBV_QPT_RC, state));
+	}
 	if (err)
 		errno = err;
 	return err;

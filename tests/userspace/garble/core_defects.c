@@ -27,22 +27,7 @@
 #include <rdma/rdma_user_ioctl_cmds.h>
 
 #include "../../../uapi/softhca-abi.h"
-
-static struct ibv_context *open_device(const char *name)
-{
-	struct ibv_device **list = ibv_get_device_list(NULL);
-	struct ibv_context *ctx = NULL;
-	int i;
-
-	for (i = 0; list && list[i]; i++)
-		if (!strcmp(ibv_get_device_name(list[i]), name))
-			ctx = ibv_open_device(list[i]);
-	if (!ctx) {
-		fprintf(stderr, "%s: cannot be opened\n", name);
-		exit(1);
-	}
-	return ctx;
-}
+#include "util.h"
 
 /*
  * ib_uverbs_ex_modify_wq() looks the WQ up, which locks it. For an invalid
@@ -171,7 +156,7 @@ static int get_context(const char *device)
 
 	for (i = 0; i < 1000; i++) {
 		if (!fork())
-			_exit(second_context(open_device(device), driver_id));
+			_exit(second_context(device_open(device), driver_id));
 		wait(&status);
 	}
 	printf("second context: %s\n", strerror(WEXITSTATUS(status)));
@@ -181,9 +166,9 @@ static int get_context(const char *device)
 int main(int argc, char **argv)
 {
 	if (argc == 3 && !strcmp(argv[2], "modify_wq"))
-		return modify_wq(open_device(argv[1]));
+		return modify_wq(device_open(argv[1]));
 	if (argc == 3 && !strcmp(argv[2], "open_qp"))
-		return open_qp(open_device(argv[1]));
+		return open_qp(device_open(argv[1]));
 	if (argc == 3 && !strcmp(argv[2], "iwpm_hello"))
 		return iwpm_hello();
 	if (argc == 3 && !strcmp(argv[2], "get_context"))

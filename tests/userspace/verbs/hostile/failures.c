@@ -570,18 +570,7 @@ static void multicast(void)
 
 static void *make_flow(void)
 {
-	struct {
-		struct ibv_flow_attr attr;
-		struct ibv_flow_spec_eth eth;
-	} flow = {
-		.attr = { .type = IBV_FLOW_ATTR_NORMAL, .size = sizeof(flow),
-			  .num_of_specs = 1, .port = 1 },
-		.eth = { .type = IBV_FLOW_SPEC_ETH, .size = sizeof(flow.eth),
-			 .val.dst_mac = { 2, 0, 0, 0, 0, 7 },
-			 .mask.dst_mac = { 255, 255, 255, 255, 255, 255 } },
-	};
-
-	return ibv_create_flow(qp, &flow.attr);
+	return flow_to_nobody(qp);
 }
 
 static void flows(void)

@@ -105,11 +105,10 @@ static uint64_t odd_number(void)
 
 /* ---- objects ---------------------------------------------------------------- */
 
-static void qp_to_rts(struct ibv_qp *qp, uint32_t dest)
+static void qp_connect(struct ibv_qp *qp, uint32_t dest)
 {
 	bool rc = qp->qp_type == IBV_QPT_RC, ud = qp->qp_type == IBV_QPT_UD;
 	struct ibv_qp_attr attr = {
-		.qp_state = IBV_QPS_INIT,
 		.port_num = 1,
 		.qkey = 0x1234,
 		.qp_access_flags = ud ? 0 : IBV_ACCESS_REMOTE_WRITE |
@@ -130,26 +129,9 @@ static void qp_to_rts(struct ibv_qp *qp, uint32_t dest)
 				 .sgid_index = nic->gid_index },
 		},
 	};
-	int mask = IBV_QP_STATE | IBV_QP_PKEY_INDEX | IBV_QP_PORT;
 
-	mask |= ud ? IBV_QP_QKEY : IBV_QP_ACCESS_FLAGS;
-	if (ibv_modify_qp(qp, &attr, mask))
-		return;
-	attr.qp_state = IBV_QPS_RTR;
-	mask = IBV_QP_STATE;
-	if (!ud)
-		mask |= IBV_QP_AV | IBV_QP_PATH_MTU | IBV_QP_DEST_QPN |
-			IBV_QP_RQ_PSN;
-	if (rc)
-		mask |= IBV_QP_MAX_DEST_RD_ATOMIC | IBV_QP_MIN_RNR_TIMER;
-	if (ibv_modify_qp(qp, &attr, mask))
-		return;
-	attr.qp_state = IBV_QPS_RTS;
-	mask = IBV_QP_STATE | IBV_QP_SQ_PSN;
-	if (rc)
-		mask |= IBV_QP_TIMEOUT | IBV_QP_RETRY_CNT | IBV_QP_RNR_RETRY |
-			IBV_QP_MAX_QP_RD_ATOMIC;
-	ibv_modify_qp(qp, &attr, mask);
+	if (!qp_to(qp, &attr, IBV_QPS_INIT) && !qp_to(qp, &attr, IBV_QPS_RTR))
+		qp_to(qp, &attr, IBV_QPS_RTS);
 }
 
 /* Connects a QP to its neighbour of the same type, so that they harm each other. */
@@ -159,7 +141,7 @@ static void qp_restart(int i)
 
 	if (ibv_modify_qp(qps[i], &attr, IBV_QP_STATE))
 		return;
-	qp_to_rts(qps[i], qps[i ^ 1]->qp_num);
+	qp_connect(qps[i], qps[i ^ 1]->qp_num);
 }
 
 static void wq_restart(int i)
@@ -196,8 +178,7 @@ static void make_wqs(void)
 			.rx_hash_fields_mask = IBV_RX_HASH_SRC_PORT_UDP,
 		},
 	};
-	struct ibv_qp_attr attr = { .qp_state = IBV_QPS_INIT, .port_num = 1,
-				    .qkey = 0x1234 };
+	struct ibv_qp_attr attr = { .port_num = 1, .qkey = 0x1234 };
 	size_t i;
 
 	for (i = 0; i < ARRAY_SIZE(wqs); i++) {
@@ -209,10 +190,8 @@ static void make_wqs(void)
 	REQUIRE(init.rwq_ind_tbl);
 	spread = ibv_create_qp_ex(nic->ctx, &init);
 	REQUIRE(spread);
-	REQUIRE_EQ(ibv_modify_qp(spread, &attr, IBV_QP_STATE | IBV_QP_QKEY |
-				 IBV_QP_PKEY_INDEX | IBV_QP_PORT), 0);
-	attr.qp_state = IBV_QPS_RTR;
-	REQUIRE_EQ(ibv_modify_qp(spread, &attr, IBV_QP_STATE), 0);
+	REQUIRE_EQ(qp_to(spread, &attr, IBV_QPS_INIT), 0);
+	REQUIRE_EQ(qp_to(spread, &attr, IBV_QPS_RTR), 0);
 }
 
 static void make_objects(void)
@@ -223,12 +202,7 @@ static void make_objects(void)
 	struct ibv_srq_init_attr srq_init = {
 		.attr = { .max_wr = RING, .max_sge = 2 },
 	};
-	struct ibv_ah_attr ah_attr = {
-		.is_global = 1,
-		.port_num = 1,
-		.grh = { .dgid = nic->gid, .hop_limit = 1,
-			 .sgid_index = nic->gid_index },
-	};
+	struct ibv_ah_attr ah_attr = path_to(nic, nic);
 	size_t i;
 
 	memory = buf_make(nic->pd, 64 * KIB, ACCESS_ALL | IBV_ACCESS_REMOTE_ATOMIC);

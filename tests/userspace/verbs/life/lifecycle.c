@@ -486,44 +486,16 @@ static int modify(struct obj *qp, enum ibv_qp_state to, uint32_t dest)
 		.timeout = 8,
 		.retry_cnt = 2,
 		.rnr_retry = 2,
-		.ah_attr = {
-			.is_global = 1, .port_num = 1,
-			.grh = { .dgid = nic->gid,
-				 .sgid_index = nic->gid_index, .hop_limit = 8 },
-		},
+		.ah_attr = path_to(nic, nic),
 	};
-	int mask = IBV_QP_STATE;
 
-	switch (to) {
-	case IBV_QPS_INIT:
-		mask |= IBV_QP_PKEY_INDEX | IBV_QP_PORT |
-			(qp->type == IBV_QPT_UD ? IBV_QP_QKEY :
-						  IBV_QP_ACCESS_FLAGS);
-		if (qp->type == IBV_QPT_UC)
-			attr.qp_access_flags = IBV_ACCESS_REMOTE_WRITE;
-		break;
-	case IBV_QPS_RTR:
-		if (qp->type != IBV_QPT_UD)
-			mask |= IBV_QP_AV | IBV_QP_PATH_MTU | IBV_QP_DEST_QPN |
-				IBV_QP_RQ_PSN;
-		if (qp->type == IBV_QPT_RC)
-			mask |= IBV_QP_MAX_DEST_RD_ATOMIC |
-				IBV_QP_MIN_RNR_TIMER;
-		break;
-	case IBV_QPS_RTS:
-		/* From SQD and SQE no attributes are needed. */
-		if (qp->state == IBV_QPS_SQD || qp->state == IBV_QPS_SQE ||
-		    qp->state == IBV_QPS_RTS)
-			break;
-		mask |= IBV_QP_SQ_PSN;
-		if (qp->type == IBV_QPT_RC)
-			mask |= IBV_QP_TIMEOUT | IBV_QP_RETRY_CNT |
-				IBV_QP_RNR_RETRY | IBV_QP_MAX_QP_RD_ATOMIC;
-		break;
-	default:
-		break;
-	}
-	return ibv_modify_qp(qp->p, &attr, mask);
+	if (qp->type == IBV_QPT_UC)
+		attr.qp_access_flags = IBV_ACCESS_REMOTE_WRITE;
+	/* From SQD and SQE no attributes are needed. */
+	if (to == IBV_QPS_RTS && (qp->state == IBV_QPS_SQD || qp->state == IBV_QPS_SQE ||
+				  qp->state == IBV_QPS_RTS))
+		return ibv_modify_qp(qp->p, &attr, IBV_QP_STATE);
+	return qp_to(qp->p, &attr, to);
 }
 
 static bool is_legal(const struct obj *qp, enum ibv_qp_state to)

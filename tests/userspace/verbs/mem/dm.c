@@ -57,13 +57,6 @@ static void set_up(int access)
 	set_up_with(&config, access);
 }
 
-static void reconnect(void)
-{
-	REQUIRE_EQ(end_to(&a, IBV_QPS_RESET), 0);
-	REQUIRE_EQ(end_to(&b, IBV_QPS_RESET), 0);
-	pair_connect(&a, &b);
-}
-
 static void rdma(enum ibv_wr_opcode opcode, uint64_t addr, size_t len,
 		 uint32_t rkey, enum ibv_wc_status status)
 {
@@ -73,7 +66,7 @@ static void rdma(enum ibv_wr_opcode opcode, uint64_t addr, size_t len,
 	post(&a, &wr);
 	wait_status(a.scq, 5, status);
 	if (status != IBV_WC_SUCCESS)
-		reconnect();
+		pair_reconnect(&a, &b);
 }
 
 static void atomic(enum ibv_wr_opcode opcode, uint64_t addr, uint32_t rkey,
@@ -90,7 +83,7 @@ static void atomic(enum ibv_wr_opcode opcode, uint64_t addr, uint32_t rkey,
 	post(&a, &wr);
 	wait_status(a.scq, 6, status);
 	if (status != IBV_WC_SUCCESS)
-		reconnect();
+		pair_reconnect(&a, &b);
 }
 
 /* Reads [@off, @off + @len) of the device memory; both are multiples of four. */
@@ -267,7 +260,7 @@ static void bounds_are_those_of_the_region(void)
 	post(&b, &wr);
 	wait_status(b.scq, 7, IBV_WC_LOC_PROT_ERR);
 	/* a stale key */
-	reconnect();
+	pair_reconnect(&a, &b);
 	REQUIRE_EQ(ibv_dereg_mr(part), 0);
 	rdma(IBV_WR_RDMA_WRITE, 0, 4, sge.lkey, IBV_WC_REM_ACCESS_ERR);
 }
@@ -291,7 +284,7 @@ static void rights_are_those_of_the_region(void)
 	post(&a, &wr);
 	wait_status(b.rcq, 1, IBV_WC_LOC_PROT_ERR);
 	wait_status(a.scq, 2, IBV_WC_REM_OP_ERR);
-	reconnect();
+	pair_reconnect(&a, &b);
 	check_bytes(content(0, LEN), LEN, 0);
 	pd = ibv_alloc_pd(b.nic->ctx);
 	REQUIRE(pd);

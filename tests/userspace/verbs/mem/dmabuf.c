@@ -138,13 +138,6 @@ static void set_up(int access)
 	REQUIRE(mr);
 }
 
-static void reconnect(void)
-{
-	REQUIRE_EQ(end_to(&a, IBV_QPS_RESET), 0);
-	REQUIRE_EQ(end_to(&b, IBV_QPS_RESET), 0);
-	pair_connect(&a, &b);
-}
-
 static void rdma(enum ibv_wr_opcode opcode, uint64_t addr, size_t len,
 		 uint32_t rkey, enum ibv_wc_status status)
 {
@@ -154,7 +147,7 @@ static void rdma(enum ibv_wr_opcode opcode, uint64_t addr, size_t len,
 	post(&a, &wr);
 	wait_status(a.scq, 5, status);
 	if (status != IBV_WC_SUCCESS)
-		reconnect();
+		pair_reconnect(&a, &b);
 }
 
 static void fetch_add(uint64_t addr, enum ibv_wc_status status)
@@ -169,7 +162,7 @@ static void fetch_add(uint64_t addr, enum ibv_wc_status status)
 	post(&a, &wr);
 	wait_status(a.scq, 6, status);
 	if (status != IBV_WC_SUCCESS)
-		reconnect();
+		pair_reconnect(&a, &b);
 }
 
 /* ---- the data -------------------------------------------------------------- */

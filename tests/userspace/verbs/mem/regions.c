@@ -24,13 +24,6 @@ static void set_up(int access_b)
 	memset(mem_b.p, 0, LEN);
 }
 
-static void reconnect(void)
-{
-	REQUIRE_EQ(end_to(&a, IBV_QPS_RESET), 0);
-	REQUIRE_EQ(end_to(&b, IBV_QPS_RESET), 0);
-	pair_connect(&a, &b);
-}
-
 static void rdma(enum ibv_wr_opcode opcode, uint64_t addr, size_t len,
 		 uint32_t rkey, enum ibv_wc_status status)
 {
@@ -40,7 +33,7 @@ static void rdma(enum ibv_wr_opcode opcode, uint64_t addr, size_t len,
 	post(&a, &wr);
 	wait_status(a.scq, 5, status);
 	if (status != IBV_WC_SUCCESS)
-		reconnect();
+		pair_reconnect(&a, &b);
 }
 
 static void write_to(void *p, enum ibv_wc_status status)
@@ -463,7 +456,7 @@ static void post_from(struct ibv_sge *sge, enum ibv_wr_opcode opcode,
 	post(&a, &wr);
 	wait_status(a.scq, 5, status);
 	if (status != IBV_WC_SUCCESS)
-		reconnect();
+		pair_reconnect(&a, &b);
 }
 
 /* Messages of length 0 may use it; one byte is beyond its end. */

@@ -33,7 +33,7 @@ static struct side side_make(struct nic *nic)
 			 .max_send_sge = 1, .max_recv_sge = 1 },
 	};
 	struct ibv_qp_attr attr = {
-		.qp_state = IBV_QPS_INIT, .port_num = 1, .qkey = QKEY,
+		.port_num = 1, .qkey = QKEY,
 	};
 
 	side.scq = ibv_create_cq(nic->ctx, 64, NULL, NULL, 0);
@@ -43,13 +43,7 @@ static struct side side_make(struct nic *nic)
 	init.recv_cq = side.rcq;
 	side.qp = ibv_create_qp(nic->pd, &init);
 	REQUIRE(side.qp);
-	REQUIRE_EQ(ibv_modify_qp(side.qp, &attr, IBV_QP_STATE | IBV_QP_PORT |
-				 IBV_QP_PKEY_INDEX | IBV_QP_QKEY), 0);
-	attr.qp_state = IBV_QPS_RTR;
-	REQUIRE_EQ(ibv_modify_qp(side.qp, &attr, IBV_QP_STATE), 0);
-	attr.qp_state = IBV_QPS_RTS;
-	REQUIRE_EQ(ibv_modify_qp(side.qp, &attr, IBV_QP_STATE | IBV_QP_SQ_PSN),
-		   0);
+	qp_to_rts(side.qp, &attr);
 	side.mem = buf_make(nic->pd, 4 * SLOT, IBV_ACCESS_LOCAL_WRITE);
 	return side;
 }

@@ -50,9 +50,7 @@ static struct ibv_ah_attr path(void)
 
 static void connect_qp(struct ibv_qp *qp, uint32_t dest)
 {
-	bool rc = qp->qp_type == IBV_QPT_RC, ud = qp->qp_type == IBV_QPT_UD;
 	struct ibv_qp_attr attr = {
-		.qp_state = IBV_QPS_INIT,
 		.port_num = 1,
 		.qkey = QKEY,
 		.path_mtu = IBV_MTU_1024,
@@ -63,24 +61,8 @@ static void connect_qp(struct ibv_qp *qp, uint32_t dest)
 		.min_rnr_timer = 1,
 		.ah_attr = path(),
 	};
-	int mask = IBV_QP_STATE | IBV_QP_PKEY_INDEX | IBV_QP_PORT;
 
-	mask |= ud ? IBV_QP_QKEY : IBV_QP_ACCESS_FLAGS;
-	REQUIRE_EQ(ibv_modify_qp(qp, &attr, mask), 0);
-	attr.qp_state = IBV_QPS_RTR;
-	mask = IBV_QP_STATE;
-	if (!ud)
-		mask |= IBV_QP_AV | IBV_QP_PATH_MTU | IBV_QP_DEST_QPN |
-			IBV_QP_RQ_PSN;
-	if (rc)
-		mask |= IBV_QP_MAX_DEST_RD_ATOMIC | IBV_QP_MIN_RNR_TIMER;
-	REQUIRE_EQ(ibv_modify_qp(qp, &attr, mask), 0);
-	attr.qp_state = IBV_QPS_RTS;
-	mask = IBV_QP_STATE | IBV_QP_SQ_PSN;
-	if (rc)
-		mask |= IBV_QP_TIMEOUT | IBV_QP_RETRY_CNT | IBV_QP_RNR_RETRY |
-			IBV_QP_MAX_QP_RD_ATOMIC;
-	REQUIRE_EQ(ibv_modify_qp(qp, &attr, mask), 0);
+	qp_to_rts(qp, &attr);
 }
 
 static void set_up(int send_cqe, int recv_cqe)

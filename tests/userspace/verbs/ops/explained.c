@@ -354,7 +354,7 @@ static void cq_too_short(void)
 
 static struct ibv_qp *make_ud(struct nic *nic, struct ibv_cq *cq, uint32_t qkey)
 {
-	struct ibv_qp_attr attr = { .qp_state = IBV_QPS_INIT, .port_num = 1,
+	struct ibv_qp_attr attr = { .port_num = 1,
 				    .qkey = qkey };
 	struct ibv_qp_init_attr init = {
 		.qp_type = IBV_QPT_UD, .send_cq = cq, .recv_cq = cq,
@@ -364,12 +364,7 @@ static struct ibv_qp *make_ud(struct nic *nic, struct ibv_cq *cq, uint32_t qkey)
 	struct ibv_qp *qp = ibv_create_qp(nic->pd, &init);
 
 	REQUIRE(qp);
-	REQUIRE_EQ(ibv_modify_qp(qp, &attr, IBV_QP_STATE | IBV_QP_PKEY_INDEX |
-				 IBV_QP_PORT | IBV_QP_QKEY), 0);
-	attr.qp_state = IBV_QPS_RTR;
-	REQUIRE_EQ(ibv_modify_qp(qp, &attr, IBV_QP_STATE), 0);
-	attr.qp_state = IBV_QPS_RTS;
-	REQUIRE_EQ(ibv_modify_qp(qp, &attr, IBV_QP_STATE | IBV_QP_SQ_PSN), 0);
+	qp_to_rts(qp, &attr);
 	return qp;
 }
 

@@ -282,7 +282,7 @@ static void send_status(void)
 static void datagram_queue_error(void)
 {
 	struct ibv_qp_attr attr = {
-		.qp_state = IBV_QPS_INIT, .port_num = 1, .qkey = 0x1234,
+		.port_num = 1, .qkey = 0x1234,
 	};
 	struct ibv_ah_attr ah = {
 		.is_global = 1, .port_num = 1,
@@ -294,12 +294,7 @@ static void datagram_queue_error(void)
 	struct ibv_send_wr wr, *bad;
 
 	REQUIRE(qp);
-	REQUIRE_EQ(ibv_modify_qp(qp, &attr, IBV_QP_STATE | IBV_QP_PKEY_INDEX |
-				 IBV_QP_PORT | IBV_QP_QKEY), 0);
-	attr.qp_state = IBV_QPS_RTR;
-	REQUIRE_EQ(ibv_modify_qp(qp, &attr, IBV_QP_STATE), 0);
-	attr.qp_state = IBV_QPS_RTS;
-	REQUIRE_EQ(ibv_modify_qp(qp, &attr, IBV_QP_STATE | IBV_QP_SQ_PSN), 0);
+	qp_to_rts(qp, &attr);
 	mem_a = buf_make(nic_a()->pd, LEN, ACCESS_ALL);
 	sge = sge_of(&mem_a, 0, 64);
 	wr = wr_send(7, &sge, 1);
@@ -720,28 +715,12 @@ static void fail_create_wq(void)
 	FAILS_AS_POINTER(make_wq(), ENOMEM);
 }
 
-static struct ibv_flow *make_flow(struct ibv_qp *qp)
-{
-	struct {
-		struct ibv_flow_attr attr;
-		struct ibv_flow_spec_eth eth;
-	} flow = {
-		.attr = { .type = IBV_FLOW_ATTR_NORMAL, .size = sizeof(flow),
-			  .num_of_specs = 1, .port = 1 },
-		.eth = { .type = IBV_FLOW_SPEC_ETH, .size = sizeof(flow.eth),
-			 .val.dst_mac = { 2, 0, 0, 0, 0, 7 },
-			 .mask.dst_mac = { 255, 255, 255, 255, 255, 255 } },
-	};
-
-	return ibv_create_flow(qp, &flow.attr);
-}
-
 static void fail_create_flow(void)
 {
 	struct ibv_qp *qp = make_alone(IBV_QPT_RAW_PACKET, NULL);
 
 	REQUIRE(qp);
-	FAILS_AS_POINTER(make_flow(qp), EBUSY);
+	FAILS_AS_POINTER(flow_to_nobody(qp), EBUSY);
 }
 
 static void fail_advise_mr(void)

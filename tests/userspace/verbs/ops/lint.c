@@ -369,13 +369,7 @@ static void address_handle_destroyed(void)
 	init.recv_cq = a.rcq;
 	qp = ibv_create_qp(a.nic->pd, &init);
 	REQUIRE(qp);
-	qp_attr.qp_state = IBV_QPS_INIT;
-	REQUIRE_EQ(ibv_modify_qp(qp, &qp_attr, IBV_QP_STATE | IBV_QP_PORT |
-				 IBV_QP_PKEY_INDEX | IBV_QP_QKEY), 0);
-	qp_attr.qp_state = IBV_QPS_RTR;
-	REQUIRE_EQ(ibv_modify_qp(qp, &qp_attr, IBV_QP_STATE), 0);
-	qp_attr.qp_state = IBV_QPS_RTS;
-	REQUIRE_EQ(ibv_modify_qp(qp, &qp_attr, IBV_QP_STATE | IBV_QP_SQ_PSN), 0);
+	qp_to_rts(qp, &qp_attr);
 	attr.grh.dgid = b.nic->gid;
 	attr.grh.sgid_index = a.nic->gid_index;
 	ah = ibv_create_ah(a.nic->pd, &attr);

@@ -183,15 +183,10 @@ static void send_inv(void)
 static void ud_to_rts(struct ibv_qp *qp)
 {
 	struct ibv_qp_attr attr = {
-		.qp_state = IBV_QPS_INIT, .port_num = 1, .qkey = UD_QKEY,
+		.port_num = 1, .qkey = UD_QKEY,
 	};
 
-	REQUIRE_EQ(ibv_modify_qp(qp, &attr, IBV_QP_STATE | IBV_QP_PORT |
-				 IBV_QP_PKEY_INDEX | IBV_QP_QKEY), 0);
-	attr.qp_state = IBV_QPS_RTR;
-	REQUIRE_EQ(ibv_modify_qp(qp, &attr, IBV_QP_STATE), 0);
-	attr.qp_state = IBV_QPS_RTS;
-	REQUIRE_EQ(ibv_modify_qp(qp, &attr, IBV_QP_STATE | IBV_QP_SQ_PSN), 0);
+	qp_to_rts(qp, &attr);
 }
 
 /* It sends to itself; a request without an address is in error. */

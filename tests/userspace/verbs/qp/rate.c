@@ -247,13 +247,7 @@ static struct ibv_qp *ud_make(struct ibv_pd *pd, struct ibv_cq *cq, uint32_t dep
 	struct ibv_qp *qp = ibv_create_qp(pd, &init);
 
 	REQUIRE(qp);
-	attr.qp_state = IBV_QPS_INIT;
-	REQUIRE_EQ(ibv_modify_qp(qp, &attr, IBV_QP_STATE | IBV_QP_PORT |
-				 IBV_QP_PKEY_INDEX | IBV_QP_QKEY), 0);
-	attr.qp_state = IBV_QPS_RTR;
-	REQUIRE_EQ(ibv_modify_qp(qp, &attr, IBV_QP_STATE), 0);
-	attr.qp_state = IBV_QPS_RTS;
-	REQUIRE_EQ(ibv_modify_qp(qp, &attr, IBV_QP_STATE | IBV_QP_SQ_PSN), 0);
+	qp_to_rts(qp, &attr);
 	return qp;
 }
 

@@ -35,16 +35,10 @@ static uint32_t depth = 16;
 static void to_rts(struct ibv_qp *qp, uint32_t qkey)
 {
 	struct ibv_qp_attr attr = {
-		.qp_state = IBV_QPS_INIT, .port_num = 1, .qkey = qkey,
+		.port_num = 1, .qkey = qkey,
 	};
 
-	REQUIRE_EQ(ibv_modify_qp(qp, &attr, IBV_QP_STATE | IBV_QP_PORT |
-				 IBV_QP_PKEY_INDEX | IBV_QP_QKEY), 0);
-	attr.qp_state = IBV_QPS_RTR;
-	REQUIRE_EQ(ibv_modify_qp(qp, &attr, IBV_QP_STATE), 0);
-	attr.qp_state = IBV_QPS_RTS;
-	attr.sq_psn = 1;
-	REQUIRE_EQ(ibv_modify_qp(qp, &attr, IBV_QP_STATE | IBV_QP_SQ_PSN), 0);
+	qp_to_rts(qp, &attr);
 }
 
 static struct side side_make(struct nic *nic)

@@ -17,7 +17,7 @@ static struct buf out, in;
 
 static void set_up(void)
 {
-	struct ibv_qp_attr attr = { .qp_state = IBV_QPS_INIT, .port_num = 1,
+	struct ibv_qp_attr attr = { .port_num = 1,
 				    .qkey = QKEY };
 	struct ibv_qp_init_attr init = {
 		.qp_type = IBV_QPT_UD,
@@ -37,12 +37,7 @@ static void set_up(void)
 	init.recv_cq = cq;
 	qp = ibv_create_qp(nic_a()->pd, &init);
 	REQUIRE(qp);
-	REQUIRE_EQ(ibv_modify_qp(qp, &attr, IBV_QP_STATE | IBV_QP_PKEY_INDEX |
-				 IBV_QP_PORT | IBV_QP_QKEY), 0);
-	attr.qp_state = IBV_QPS_RTR;
-	REQUIRE_EQ(ibv_modify_qp(qp, &attr, IBV_QP_STATE), 0);
-	attr.qp_state = IBV_QPS_RTS;
-	REQUIRE_EQ(ibv_modify_qp(qp, &attr, IBV_QP_STATE | IBV_QP_SQ_PSN), 0);
+	qp_to_rts(qp, &attr);
 	ah = ibv_create_ah(nic_a()->pd, &path);
 	REQUIRE(ah);
 	out = buf_make(nic_a()->pd, BATCH * SLOT, ACCESS_ALL);

@@ -124,11 +124,9 @@ static struct ibv_qp *make_ini(struct nic *nic)
 static void connect_qp(struct ibv_qp *qp, struct nic *nic, struct nic *peer,
 		       uint32_t qpn)
 {
-	bool is_tgt = qp->qp_type == IBV_QPT_XRC_RECV;
 	/* Paging takes time, and repeated requests have to wait meanwhile. */
 	bool patient = mem_access & IBV_ACCESS_ON_DEMAND;
 	struct ibv_qp_attr attr = {
-		.qp_state = IBV_QPS_INIT,
 		.port_num = 1,
 		.qp_access_flags = ACCESS_ALL | IBV_ACCESS_REMOTE_ATOMIC,
 		.path_mtu = nic->port.active_mtu,
@@ -139,30 +137,10 @@ static void connect_qp(struct ibv_qp *qp, struct nic *nic, struct nic *peer,
 		.min_rnr_timer = 1,
 		.max_rd_atomic = 4,
 		.max_dest_rd_atomic = 4,
-		.ah_attr = {
-			.is_global = 1,
-			.dlid = peer->port.lid,
-			.port_num = 1,
-			.grh = { .dgid = peer->gid, .hop_limit = 64,
-				 .sgid_index = nic->gid_index },
-		},
+		.ah_attr = path_to(nic, peer),
 	};
-	int mask;
 
-	REQUIRE_EQ(ibv_modify_qp(qp, &attr, IBV_QP_STATE | IBV_QP_PKEY_INDEX |
-				 IBV_QP_PORT | IBV_QP_ACCESS_FLAGS), 0);
-	attr.qp_state = IBV_QPS_RTR;
-	mask = IBV_QP_STATE | IBV_QP_AV | IBV_QP_PATH_MTU | IBV_QP_DEST_QPN |
-	       IBV_QP_RQ_PSN;
-	if (is_tgt)
-		mask |= IBV_QP_MAX_DEST_RD_ATOMIC | IBV_QP_MIN_RNR_TIMER;
-	REQUIRE_EQ(ibv_modify_qp(qp, &attr, mask), 0);
-	attr.qp_state = IBV_QPS_RTS;
-	mask = IBV_QP_STATE | IBV_QP_TIMEOUT | IBV_QP_SQ_PSN;
-	if (!is_tgt)
-		mask |= IBV_QP_RETRY_CNT | IBV_QP_RNR_RETRY |
-			IBV_QP_MAX_QP_RD_ATOMIC;
-	REQUIRE_EQ(ibv_modify_qp(qp, &attr, mask), 0);
+	qp_to_rts(qp, &attr);
 }
 
 static void make_targets(void)

@@ -46,36 +46,20 @@ static struct ibv_qp *make_qp(struct nic *nic, struct ibv_cq *cq)
 static void connect_qp(struct nic *nic, struct ibv_qp *qp, uint32_t peer)
 {
 	struct ibv_qp_attr attr = {
-		.qp_state = IBV_QPS_INIT,
 		.port_num = 1,
 		.qp_access_flags = ACCESS_ALL,
+		.path_mtu = nic->port.active_mtu,
+		.dest_qp_num = peer,
+		.max_dest_rd_atomic = 1,
+		.min_rnr_timer = 12,
+		.ah_attr = path_to(nic, nic),
+		.timeout = 18,
+		.retry_cnt = 7,
+		.rnr_retry = 7,
+		.max_rd_atomic = 1,
 	};
 
-	REQUIRE_EQ(ibv_modify_qp(qp, &attr, IBV_QP_STATE | IBV_QP_PKEY_INDEX |
-				 IBV_QP_PORT | IBV_QP_ACCESS_FLAGS), 0);
-	memset(&attr, 0, sizeof(attr));
-	attr.qp_state = IBV_QPS_RTR;
-	attr.path_mtu = nic->port.active_mtu;
-	attr.dest_qp_num = peer;
-	attr.max_dest_rd_atomic = 1;
-	attr.min_rnr_timer = 12;
-	attr.ah_attr.is_global = 1;
-	attr.ah_attr.port_num = 1;
-	attr.ah_attr.grh.dgid = nic->gid;
-	attr.ah_attr.grh.hop_limit = 64;
-	attr.ah_attr.grh.sgid_index = nic->gid_index;
-	REQUIRE_EQ(ibv_modify_qp(qp, &attr, IBV_QP_STATE | IBV_QP_AV |
-				 IBV_QP_PATH_MTU | IBV_QP_DEST_QPN |
-				 IBV_QP_RQ_PSN | IBV_QP_MAX_DEST_RD_ATOMIC |
-				 IBV_QP_MIN_RNR_TIMER), 0);
-	attr.qp_state = IBV_QPS_RTS;
-	attr.timeout = 18;
-	attr.retry_cnt = 7;
-	attr.rnr_retry = 7;
-	attr.max_rd_atomic = 1;
-	REQUIRE_EQ(ibv_modify_qp(qp, &attr, IBV_QP_STATE | IBV_QP_SQ_PSN |
-				 IBV_QP_TIMEOUT | IBV_QP_RETRY_CNT |
-				 IBV_QP_RNR_RETRY | IBV_QP_MAX_QP_RD_ATOMIC), 0);
+	qp_to_rts(qp, &attr);
 }
 
 /* Each sends to its neighbour, and back; each writes to the place of its number. */

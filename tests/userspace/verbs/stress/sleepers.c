@@ -237,39 +237,22 @@ static struct ibv_qp *make_qp(struct nic *nic)
 		.send_cq = cq, .recv_cq = cq, .qp_type = IBV_QPT_RC,
 		.cap = { 1, 1, 1, 1, 0 }, .sq_sig_all = 1,
 	};
+	struct ibv_qp *qp = ibv_create_qp(nic->pd, &init);
 	struct ibv_qp_attr attr = {
-		.qp_state = IBV_QPS_INIT, .port_num = 1,
+		.port_num = 1,
 		.qp_access_flags = IBV_ACCESS_REMOTE_WRITE |
 				   IBV_ACCESS_REMOTE_READ,
-	};
-	struct ibv_qp *qp = ibv_create_qp(nic->pd, &init);
-
-	REQUIRE(qp);
-	REQUIRE_EQ(ibv_modify_qp(qp, &attr, IBV_QP_STATE | IBV_QP_PKEY_INDEX |
-				 IBV_QP_PORT | IBV_QP_ACCESS_FLAGS), 0);
-	attr = (struct ibv_qp_attr){
-		.qp_state = IBV_QPS_RTR, .path_mtu = IBV_MTU_1024,
-		.dest_qp_num = qp->qp_num, .rq_psn = 7, .max_dest_rd_atomic = 1,
+		.path_mtu = IBV_MTU_1024, .rq_psn = 7, .sq_psn = 7,
+		.max_dest_rd_atomic = 1, .max_rd_atomic = 1,
 		.min_rnr_timer = 1,	/* 10 us */
-		.ah_attr = {
-			.is_global = 1, .port_num = 1,
-			.grh = { .dgid = nic->gid, .sgid_index = nic->gid_index,
-				 .hop_limit = 64 },
-		},
-	};
-	REQUIRE_EQ(ibv_modify_qp(qp, &attr, IBV_QP_STATE | IBV_QP_AV |
-				 IBV_QP_PATH_MTU | IBV_QP_DEST_QPN |
-				 IBV_QP_RQ_PSN | IBV_QP_MAX_DEST_RD_ATOMIC |
-				 IBV_QP_MIN_RNR_TIMER), 0);
-	attr = (struct ibv_qp_attr){
-		.qp_state = IBV_QPS_RTS, .sq_psn = 7,
+		.ah_attr = path_to(nic, nic),
 		/* A minute, so that only the tested condition ends it. */
 		.timeout = 24, .retry_cnt = 7, .rnr_retry = 7,
-		.max_rd_atomic = 1,
 	};
-	REQUIRE_EQ(ibv_modify_qp(qp, &attr, IBV_QP_STATE | IBV_QP_TIMEOUT |
-				 IBV_QP_RETRY_CNT | IBV_QP_RNR_RETRY |
-				 IBV_QP_SQ_PSN | IBV_QP_MAX_QP_RD_ATOMIC), 0);
+
+	REQUIRE(qp);
+	attr.dest_qp_num = qp->qp_num;
+	qp_to_rts(qp, &attr);
 	return qp;
 }
 

@@ -67,12 +67,10 @@ static struct ibv_qp *make_qp(struct nic *nic, struct ibv_cq *cq,
 			 .max_send_sge = 1, .max_recv_sge = 1 },
 	};
 	struct ibv_qp_attr attr = {
-		.qp_state = IBV_QPS_INIT,
 		.port_num = 1,
 		.qkey = flow->qkey,
 	};
 	struct ibv_qp *qp = ibv_create_qp(nic->pd, &init);
-	int mask = IBV_QP_STATE | IBV_QP_PKEY_INDEX | IBV_QP_PORT;
 
 	REQUIRE(qp);
 	if (flow->type != IBV_QPT_UD)
@@ -80,51 +78,30 @@ static struct ibv_qp *make_qp(struct nic *nic, struct ibv_cq *cq,
 	if (flow->type == IBV_QPT_RC)
 		attr.qp_access_flags |= IBV_ACCESS_REMOTE_READ |
 					IBV_ACCESS_REMOTE_ATOMIC;
-	mask |= flow->type == IBV_QPT_UD ? IBV_QP_QKEY : IBV_QP_ACCESS_FLAGS;
-	REQUIRE_EQ(ibv_modify_qp(qp, &attr, mask), 0);
+	REQUIRE_EQ(qp_to(qp, &attr, IBV_QPS_INIT), 0);
 	return qp;
 }
 
-static void to_rts(const struct flow *flow, struct ibv_qp *qp,
-		   const struct nic *nic, const struct nic *peer,
-		   const struct ibv_qp *peer_qp, uint32_t psn,
-		   uint32_t peer_psn)
+static void to_rts(struct ibv_qp *qp, const struct nic *nic,
+		   const struct nic *peer, const struct ibv_qp *peer_qp,
+		   uint32_t psn, uint32_t peer_psn)
 {
 	struct ibv_qp_attr attr = {
-		.qp_state = IBV_QPS_RTR,
 		.path_mtu = nic->port.active_mtu,
 		.dest_qp_num = peer_qp->qp_num,
 		.rq_psn = peer_psn,
 		.max_dest_rd_atomic = 4,
 		.min_rnr_timer = 12,
-		.ah_attr = {
-			.is_global = 1,
-			.dlid = peer->port.lid,
-			.port_num = 1,
-			.grh = { .dgid = peer->gid, .hop_limit = 64,
-				 .sgid_index = nic->gid_index },
-		},
+		.ah_attr = path_to(nic, peer),
+		.sq_psn = psn,
+		.timeout = timeout,
+		.retry_cnt = 7,
+		.rnr_retry = 7,
+		.max_rd_atomic = 4,
 	};
-	int mask = IBV_QP_STATE;
 
-	if (flow->type != IBV_QPT_UD)
-		mask |= IBV_QP_AV | IBV_QP_PATH_MTU | IBV_QP_DEST_QPN |
-			IBV_QP_RQ_PSN;
-	if (flow->type == IBV_QPT_RC)
-		mask |= IBV_QP_MAX_DEST_RD_ATOMIC | IBV_QP_MIN_RNR_TIMER;
-	REQUIRE_EQ(ibv_modify_qp(qp, &attr, mask), 0);
-	memset(&attr, 0, sizeof(attr));
-	attr.qp_state = IBV_QPS_RTS;
-	attr.sq_psn = psn;
-	attr.timeout = timeout;
-	attr.retry_cnt = 7;
-	attr.rnr_retry = 7;
-	attr.max_rd_atomic = 4;
-	mask = IBV_QP_STATE | IBV_QP_SQ_PSN;
-	if (flow->type == IBV_QPT_RC)
-		mask |= IBV_QP_TIMEOUT | IBV_QP_RETRY_CNT | IBV_QP_RNR_RETRY |
-			IBV_QP_MAX_QP_RD_ATOMIC;
-	REQUIRE_EQ(ibv_modify_qp(qp, &attr, mask), 0);
+	REQUIRE_EQ(qp_to(qp, &attr, IBV_QPS_RTR), 0);
+	REQUIRE_EQ(qp_to(qp, &attr, IBV_QPS_RTS), 0);
 }
 
 static void flow_make(struct flow *flow)
@@ -143,9 +120,9 @@ static void flow_make(struct flow *flow)
 	flow->back = buf_make(flow->nic_a->pd, LEN, ACCESS_ALL);
 	flow->dst = buf_make(flow->nic_b->pd, LEN,
 			     ACCESS_ALL | IBV_ACCESS_REMOTE_ATOMIC);
-	to_rts(flow, flow->a, flow->nic_a, flow->nic_b, flow->b, flow->psn_a,
+	to_rts(flow->a, flow->nic_a, flow->nic_b, flow->b, flow->psn_a,
 	       flow->psn_b);
-	to_rts(flow, flow->b, flow->nic_b, flow->nic_a, flow->a, flow->psn_b,
+	to_rts(flow->b, flow->nic_b, flow->nic_a, flow->a, flow->psn_b,
 	       flow->psn_a);
 	if (flow->type == IBV_QPT_UD) {
 		struct ibv_ah_attr attr = {

@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
 /*
- * Shared by the programs of this folder: a runner of named tests, devices,
- * connected pairs of queue pairs, patterns in memory, waiting for completions.
+ * Shared by all programs of tests that use the verbs: verbs, garble, tests/bench. It has
+ * a runner of named tests, devices, queue pairs, connected pairs of them, patterns in
+ * memory, waiting for completions. Programs that people read to learn the verbs have
+ * their own set-up: examples, docs/learn.
  *
  * Each test runs in a process of its own, under a time limit. It ends at the
  * first failure, and the kernel cleans up after it. So tests neither pass
@@ -127,6 +129,9 @@ struct nic {
 	int gid_index;
 };
 
+/** device_open() - open a device; the only one if @name is NULL */
+struct ibv_context *device_open(const char *name);
+
 /** nic_open() - open a device; the only one if @name is NULL */
 struct nic *nic_open(const char *name);
 
@@ -237,6 +242,16 @@ struct address {
 	uint64_t va;
 };
 
+/** qp_to() - move to INIT, RTR or RTS with what the type of @qp needs; of @attr the state is set */
+int qp_to(struct ibv_qp *qp, struct ibv_qp_attr *attr, enum ibv_qp_state state);
+/** qp_to_rts() - through all three, which must succeed */
+void qp_to_rts(struct ibv_qp *qp, struct ibv_qp_attr *attr);
+/** path_to() - from one device to another */
+struct ibv_ah_attr path_to(const struct nic *from, const struct nic *to);
+
+/** flow_to_nobody() - frames to an address that nobody has go to @qp (RAW_PACKET) */
+struct ibv_flow *flow_to_nobody(struct ibv_qp *qp);
+
 /** end_make() - create a QP in RESET */
 struct end end_make(struct nic *nic, const struct config *config);
 void end_destroy(struct end *end);
@@ -256,6 +271,9 @@ void pair_make(struct end *a, struct end *b, const struct config *config);
 
 /** pair_connect() - connect two ends in RESET */
 void pair_connect(struct end *a, struct end *b);
+
+/** pair_reconnect() - connect two ends in any state */
+void pair_reconnect(struct end *a, struct end *b);
 
 enum ibv_qp_state end_state(const struct end *end);
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 /* See util.h. */
 #include "util.h"
+#include "../../../tools/softhca/qp_mask.h"
 
 #include <fcntl.h>
 #include <getopt.h>
@@ -255,7 +256,7 @@ uint64_t millis(void)
 
 /* ---- devices ------------------------------------------------------------ */
 
-static struct ibv_context *open_device(const char *name)
+struct ibv_context *device_open(const char *name)
 {
 	struct ibv_context *ctx = NULL;
 	struct ibv_device **list;
@@ -324,7 +325,7 @@ struct nic *nic_open(const char *name)
 	struct nic *nic = calloc(1, sizeof(*nic));
 
 	REQUIRE(nic);
-	nic->ctx = open_device(name);
+	nic->ctx = device_open(name);
 	REQUIRE_EQ(ibv_query_device(nic->ctx, &nic->attr), 0);
 	REQUIRE_EQ(ibv_query_port(nic->ctx, 1, &nic->port), 0);
 	if (!find_gid(nic, false) && !find_gid(nic, true))
@@ -510,6 +511,46 @@ static struct ibv_cq *end_make_cq(const struct end *end)
 	return ibv_cq_ex_to_cq(cqx);
 }
 
+int qp_to(struct ibv_qp *qp, struct ibv_qp_attr *attr, enum ibv_qp_state state)
+{
+	attr->qp_state = state;
+	return ibv_modify_qp(qp, attr, qp_mask(qp->qp_type, state));
+}
+
+void qp_to_rts(struct ibv_qp *qp, struct ibv_qp_attr *attr)
+{
+	REQUIRE_EQ(qp_to(qp, attr, IBV_QPS_INIT), 0);
+	REQUIRE_EQ(qp_to(qp, attr, IBV_QPS_RTR), 0);
+	REQUIRE_EQ(qp_to(qp, attr, IBV_QPS_RTS), 0);
+}
+
+struct ibv_ah_attr path_to(const struct nic *from, const struct nic *to)
+{
+	return (struct ibv_ah_attr){
+		.is_global = 1,
+		.dlid = to->port.lid,
+		.port_num = 1,
+		.grh = { .dgid = to->gid, .hop_limit = 64,
+			 .sgid_index = from->gid_index },
+	};
+}
+
+struct ibv_flow *flow_to_nobody(struct ibv_qp *qp)
+{
+	struct {
+		struct ibv_flow_attr attr;
+		struct ibv_flow_spec_eth eth;
+	} flow = {
+		.attr = { .type = IBV_FLOW_ATTR_NORMAL, .size = sizeof(flow),
+			  .num_of_specs = 1, .port = 1 },
+		.eth = { .type = IBV_FLOW_SPEC_ETH, .size = sizeof(flow.eth),
+			 .val.dst_mac = { 2, 0, 0, 0, 0, 7 },
+			 .mask.dst_mac = { 255, 255, 255, 255, 255, 255 } },
+	};
+
+	return ibv_create_flow(qp, &flow.attr);
+}
+
 struct end end_make(struct nic *nic, const struct config *config)
 {
 	struct end end = { .nic = nic, .config = *config };
@@ -574,23 +615,18 @@ struct address end_address(const struct end *end)
 int end_to_init(struct end *end)
 {
 	struct ibv_qp_attr attr = {
-		.qp_state = IBV_QPS_INIT,
-		.pkey_index = 0,
 		.port_num = 1,
 		.qp_access_flags = end->config.qp_access,
 	};
 
 	if (options.is_uc)
 		attr.qp_access_flags &= IBV_ACCESS_REMOTE_WRITE;
-	return ibv_modify_qp(end->qp, &attr,
-			     IBV_QP_STATE | IBV_QP_PKEY_INDEX | IBV_QP_PORT |
-			     IBV_QP_ACCESS_FLAGS);
+	return qp_to(end->qp, &attr, IBV_QPS_INIT);
 }
 
 int end_to_rtr(struct end *end, const struct address *peer)
 {
 	struct ibv_qp_attr attr = {
-		.qp_state = IBV_QPS_RTR,
 		.path_mtu = end_address(end).mtu < peer->mtu ?
 			    end_address(end).mtu : peer->mtu,
 		.dest_qp_num = peer->qpn,
@@ -608,18 +644,12 @@ int end_to_rtr(struct end *end, const struct address *peer)
 		},
 	};
 
-	int mask = IBV_QP_STATE | IBV_QP_AV | IBV_QP_PATH_MTU |
-		   IBV_QP_DEST_QPN | IBV_QP_RQ_PSN;
-
-	if (!options.is_uc)
-		mask |= IBV_QP_MAX_DEST_RD_ATOMIC | IBV_QP_MIN_RNR_TIMER;
-	return ibv_modify_qp(end->qp, &attr, mask);
+	return qp_to(end->qp, &attr, IBV_QPS_RTR);
 }
 
 int end_to_rts(struct end *end)
 {
 	struct ibv_qp_attr attr = {
-		.qp_state = IBV_QPS_RTS,
 		.timeout = end->config.timeout,
 		.retry_cnt = end->config.retry_cnt,
 		.rnr_retry = end->config.rnr_retry,
@@ -627,12 +657,7 @@ int end_to_rts(struct end *end)
 		.max_rd_atomic = end->config.max_rd_atomic,
 	};
 
-	int mask = IBV_QP_STATE | IBV_QP_SQ_PSN;
-
-	if (!options.is_uc)
-		mask |= IBV_QP_TIMEOUT | IBV_QP_RETRY_CNT | IBV_QP_RNR_RETRY |
-			IBV_QP_MAX_QP_RD_ATOMIC;
-	return ibv_modify_qp(end->qp, &attr, mask);
+	return qp_to(end->qp, &attr, IBV_QPS_RTS);
 }
 
 int end_to(struct end *end, enum ibv_qp_state state)
@@ -660,6 +685,13 @@ void pair_connect(struct end *a, struct end *b)
 	REQUIRE_EQ(end_to_rtr(b, &to_a), 0);
 	REQUIRE_EQ(end_to_rts(a), 0);
 	REQUIRE_EQ(end_to_rts(b), 0);
+}
+
+void pair_reconnect(struct end *a, struct end *b)
+{
+	REQUIRE_EQ(end_to(a, IBV_QPS_RESET), 0);
+	REQUIRE_EQ(end_to(b, IBV_QPS_RESET), 0);
+	pair_connect(a, b);
 }
 
 void pair_make(struct end *a, struct end *b, const struct config *config)
