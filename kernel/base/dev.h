@@ -23,6 +23,7 @@
 #include "../../uapi/softhca-netlink.h"
 #include "bh.h"
 #include "counters.h"
+#include "event.h"
 #include "personality.h"
 
 /*
@@ -215,6 +216,7 @@ struct shca_dev {
 	u64 retired[SHCA_CNT_NR];
 	unsigned long optional;
 	struct shca_faults faults;
+	struct shca_events events;
 };
 
 static inline struct shca_dev *to_shca_dev(struct ib_device *ibdev)

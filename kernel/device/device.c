@@ -96,14 +96,8 @@ static int shca_query_pkey(struct ib_device *ibdev, u32 port, u16 index,
 /* QP1 and rdma_cm use the default partition, so it is permanent (annex A16.5). */
 void shca_dev_set_pkey(struct shca_dev *dev, u32 index, u16 pkey)
 {
-	struct ib_event ev = {
-		.device = &dev->ibdev,
-		.element.port_num = 1,
-		.event = IB_EVENT_PKEY_CHANGE,
-	};
-
 	if (xchg(&dev->pkeys[index], pkey) != pkey)
-		ib_dispatch_event(&ev);
+		shca_event(&dev->events, IB_EVENT_PKEY_CHANGE);
 }
 
 static int shca_port_immutable(struct ib_device *ibdev, u32 port,
@@ -611,6 +605,7 @@ struct shca_dev *shca_dev_make(struct net_device *ndev,
 	shca_xrc_table_init(dev);
 	shca_flow_init_dev(dev);
 	shca_fault_init_dev(dev);
+	shca_port_init(dev);
 	shca_lo_init_dev(dev);
 	ib_mark_name_assigned_by_user(&dev->ibdev);
 	err = -ENOMEM;
@@ -823,6 +818,8 @@ static int shca_client_add(struct ib_device *ibdev)
 	/* The device may also come back, in another network namespace. */
 	WRITE_ONCE(to_shca_dev(ibdev)->removing, false);
 	shca_fault_start_dev(to_shca_dev(ibdev));
+	/* What has happened before, perhaps in another namespace, is told, too. */
+	shca_events_start(&to_shca_dev(ibdev)->events);
 	shca_ib_start(to_shca_dev(ibdev));
 	shca_client_catch_up(to_shca_dev(ibdev));
 	return 0;
@@ -833,6 +830,8 @@ static void shca_client_remove(struct ib_device *ibdev, void *data)
 	WRITE_ONCE(to_shca_dev(ibdev)->removing, true);
 	shca_fault_stop_dev(to_shca_dev(ibdev));
 	shca_ib_stop(to_shca_dev(ibdev));
+	/* Consumers are there to be told of the last events. */
+	shca_events_stop(&to_shca_dev(ibdev)->events, true);
 }
 
 static struct ib_client shca_client = {

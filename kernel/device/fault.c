@@ -439,7 +439,7 @@ static int shca_fault_event_now(struct shca_dev *dev,
 	} else {
 		local_bh_disable();
 		if (of_srq)
-			shca_srq_event(qp->rq.srq, rule->event);
+			shca_event(&qp->rq.srq->events, rule->event);
 		else
 			shca_qp_event(qp, rule->event);
 		local_bh_enable();

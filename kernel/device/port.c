@@ -96,6 +96,24 @@ int shca_query_port_speed(struct ib_device *ibdev, u32 port, u64 *speed)
 }
 #endif
 
+static void shca_port_tell(struct shca_events *events, enum ib_event_type type)
+{
+	struct ib_event ev = {
+		.device = &container_of(events, struct shca_dev, events)->ibdev,
+		.element.port_num = 1,
+		.event = type,
+	};
+
+	ib_dispatch_event(&ev);
+}
+
+void shca_port_init(struct shca_dev *dev)
+{
+	shca_events_init(&dev->events, false, SHCA_EVENT_PORT_GAP_NS,
+			 shca_port_tell);
+	shca_events_stop(&dev->events, false);
+}
+
 /*
  * Context: RTNL held. The netdev notifier (device.c) calls it, and registration
  * once.
@@ -103,11 +121,6 @@ int shca_query_port_speed(struct ib_device *ibdev, u32 port, u64 *speed)
 void shca_port_update(struct shca_dev *dev)
 {
 	bool up = shca_port_is_up(dev);
-	struct ib_event ev = {
-		.device = &dev->ibdev,
-		.element.port_num = 1,
-		.event = up ? IB_EVENT_PORT_ACTIVE : IB_EVENT_PORT_ERR,
-	};
 
 	if (dev->ib) {
 		shca_ib_carrier(dev);
@@ -120,5 +133,5 @@ void shca_port_update(struct shca_dev *dev)
 		WRITE_ONCE(dev->port_up_at, jiffies ?: 1);
 	else
 		atomic_inc(&dev->link_downed);
-	ib_dispatch_event(&ev);
+	shca_event(&dev->events, up ? IB_EVENT_PORT_ACTIVE : IB_EVENT_PORT_ERR);
 }

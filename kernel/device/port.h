@@ -9,6 +9,9 @@ struct ib_device;
 struct ib_port_attr;
 struct shca_dev;
 
+/** shca_port_init() - events of the port wait for shca_events_start() */
+void shca_port_init(struct shca_dev *dev);
+
 /**
  * shca_port_update() - tell consumers if the state of the port has changed
  *

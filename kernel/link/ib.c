@@ -30,38 +30,8 @@ static bool shca_ib_has_carrier(const struct shca_dev *dev)
 	       shca_ib_mtu(READ_ONCE(dev->ndev->mtu));
 }
 
-/* The least time between two events of a kind. */
-#define SHCA_IB_TELL_GAP	(HZ / 20)
-
-#define SHCA_IB_TOLD							\
-	(SHCA_IB_SMA_INACTIVE | SHCA_IB_SMA_GID | SHCA_IB_SMA_PKEYS |	\
-	 SHCA_IB_SMA_LID | SHCA_IB_SMA_SM | SHCA_IB_SMA_REREGISTER |	\
-	 SHCA_IB_SMA_ACTIVE)
-
-/*
- * Under the lock. Consumers will be told; @what: SHCA_IB_SMA_*. Those that come soon after
- * others are gathered, for who can manage the port can make one with each packet. Each
- * would be kept for each process that does not read its own.
- */
+/* Consumers will be told; @what: SHCA_IB_SMA_*. */
 static void shca_ib_tell(struct shca_ib_link *link, u32 what)
-{
-	unsigned long next = link->told + SHCA_IB_TELL_GAP;
-
-	what &= SHCA_IB_TOLD;
-	if (!what)
-		return;
-	/* (an error is told before what made up for it, and after that there is another) */
-	if (what & SHCA_IB_SMA_INACTIVE)
-		link->news &= ~SHCA_IB_SMA_ACTIVE;
-	link->news |= what;
-	if (!link->tells)
-		return;
-	/* This has no effect on one that is queued. */
-	queue_delayed_work(link->wq, &link->telling,
-			   time_before(jiffies, next) ? next - jiffies : 0);
-}
-
-static void shca_ib_tell_work(struct work_struct *work)
 {
 	static const struct {
 		u32 what;
@@ -75,26 +45,11 @@ static void shca_ib_tell_work(struct work_struct *work)
 		{ SHCA_IB_SMA_REREGISTER, IB_EVENT_CLIENT_REREGISTER },
 		{ SHCA_IB_SMA_ACTIVE, IB_EVENT_PORT_ACTIVE },
 	};
-	struct shca_ib_link *link = container_of(to_delayed_work(work),
-						 struct shca_ib_link, telling);
-	struct ib_event ev = {
-		.device = &link->dev->ibdev,
-		.element.port_num = 1,
-	};
-	u32 what;
 	int i;
 
-	spin_lock_bh(&link->lock);
-	what = link->news;
-	link->news = 0;
-	link->told = jiffies;
-	spin_unlock_bh(&link->lock);
-	for (i = 0; i < ARRAY_SIZE(events); i++) {
-		if (!(what & events[i].what))
-			continue;
-		ev.event = events[i].type;
-		ib_dispatch_event(&ev);
-	}
+	for (i = 0; i < ARRAY_SIZE(events); i++)
+		if (what & events[i].what)
+			shca_event(&link->dev->events, events[i].type);
 }
 
 /* Tells packets what has changed, and unlocks. */
@@ -395,8 +350,6 @@ int shca_ib_init_dev(struct shca_dev *dev,
 	spin_lock_init(&link->lock);
 	seqcount_spinlock_init(&link->seq, &link->lock);
 	INIT_DELAYED_WORK(&link->hello, shca_ib_hello_work);
-	INIT_DELAYED_WORK(&link->telling, shca_ib_tell_work);
-	link->told = jiffies - SHCA_IB_TELL_GAP;
 	do {
 		session = get_random_u32();
 	} while (!session);
@@ -455,10 +408,6 @@ void shca_ib_start(struct shca_dev *dev)
 		return;
 	spin_lock_bh(&link->lock);
 	link->running = true;
-	/* What has happened before, with this device or in another namespace, is told, too. */
-	link->tells = true;
-	if (link->news)
-		queue_delayed_work(link->wq, &link->telling, 0);
 	spin_unlock_bh(&link->lock);
 	dev_add_pack(&link->ptype);
 	shca_ib_trap_start(link);
@@ -481,10 +430,7 @@ void shca_ib_stop(struct shca_dev *dev)
 	shca_ib_hello_dest(link, dest);
 	shca_ib_note(link, shca_ib_port_carrier(&link->phy, false,
 						ktime_get_ns()));
-	/* That was the last event: consumers are there to be told of it. Later ones wait. */
-	link->tells = false;
 	shca_ib_unlock(link);
-	flush_delayed_work(&link->telling);
 	/* Waits until no handler runs. */
 	dev_remove_pack(&link->ptype);
 	cancel_delayed_work_sync(&link->hello);

@@ -72,8 +72,6 @@ struct shca_ib_view {
  * @trap: @agent:	send traps (ib_trap.c); there is no agent if the RDMA core gave none
  * @lock:	protects all below; taken in softirq
  * @running:	frames are received and sent
- * @tells: @news: @told:	consumers are told of @news, SHCA_IB_SMA_*, by @telling, while the
- *		device is theirs; when that was
  * @phy:	physical state
  * @sma:	state and other attributes, as a subnet manager sees them
  * @flow:	flow control, which has a lock of its own, taken inside of @lock
@@ -91,14 +89,10 @@ struct shca_ib_link {
 	struct shca_ib_sample sample;
 	struct delayed_work sampling;
 	struct delayed_work hello;
-	struct delayed_work telling;
 	struct delayed_work trap;
 	struct ib_mad_agent *agent;
 	spinlock_t lock;
 	bool running;
-	bool tells;
-	u32 news;
-	unsigned long told;
 	struct shca_ib_port phy;
 	struct shca_ib_sma sma;
 	struct shca_ib_flow flow;

@@ -30,15 +30,9 @@
 
 void shca_fault_port_event(struct shca_dev *dev, u8 event)
 {
-	struct ib_event ev = {
-		.device = &dev->ibdev,
-		.element.port_num = 1,
-		.event = event,
-	};
-
 	if (event == IB_EVENT_PORT_ERR)
 		atomic_inc(&dev->link_downed);
-	ib_dispatch_event(&ev);
+	shca_event(&dev->events, event);
 }
 
 /* The process that made a QP or CQ; the RDMA core keeps it as long as that. */

@@ -64,56 +64,27 @@ void shca_qp_put(struct shca_qp *qp)
 	rcu_read_unlock();
 }
 
-static void shca_qp_tell(struct shca_qp *qp, enum ib_event_type event)
+/* A work queue is a process's, and of what may happen to a QP it has one event alone. */
+static void shca_qp_tell(struct shca_events *events, enum ib_event_type type)
 {
-	struct ib_event ev = {
-		.device = qp->ibqp->device,
-		.element.qp = qp->ibqp,
-		.event = event,
-	};
+	struct shca_qp *qp = container_of(events, struct shca_qp, events);
+	struct ib_event ev = { .device = &qp->dev->ibdev, .event = type };
 
-	qp->ibqp->event_handler(&ev, qp->ibqp->qp_context);
-}
-
-SHCA_BH_HANDLER(shca_qp_tell_all)
-{
-	struct shca_qp *qp = container_of(bh, struct shca_qp, event_bh);
-	unsigned long events = xchg(&qp->events, 0);
-	unsigned int event;
-
-	for_each_set_bit(event, &events, BITS_PER_LONG)
-		shca_qp_tell(qp, event);
-}
-
-/* A process's, as all are; of what may happen to a QP it has this alone. */
-static void shca_wq_tell(struct shca_wq *wq)
-{
-	struct ib_event ev = {
-		.device = wq->ibwq.device,
-		.element.wq = &wq->ibwq,
-		.event = IB_EVENT_WQ_FATAL,
-	};
-
-	wq->ibwq.event_handler(&ev, wq->ibwq.wq_context);
+	if (qp->wq) {
+		ev.event = IB_EVENT_WQ_FATAL;
+		ev.element.wq = &qp->wq->ibwq;
+		qp->wq->ibwq.event_handler(&ev, qp->wq->ibwq.wq_context);
+	} else {
+		ev.element.qp = qp->ibqp;
+		qp->ibqp->event_handler(&ev, qp->ibqp->qp_context);
+	}
 }
 
 void shca_qp_event(struct shca_qp *qp, enum ib_event_type event)
 {
 	trace_shca_event(qp->qpn, event);
-	if (qp->wq) {
-		if (event == IB_EVENT_QP_FATAL)
-			shca_wq_tell(qp->wq);
-		return;
-	}
-	if (!qp->ibqp->event_handler)
-		return;
-	if (qp->is_user) {
-		/* Only wakes up the readers of events: fine in any context. */
-		shca_qp_tell(qp, event);
-		return;
-	}
-	set_bit(event, &qp->events);
-	shca_bh_schedule(&qp->event_bh);
+	if (qp->wq ? event == IB_EVENT_QP_FATAL : !!qp->ibqp->event_handler)
+		shca_event(&qp->events, event);
 }
 
 void shca_qp_set_error_locked(struct shca_qp *qp)
@@ -479,7 +450,8 @@ static struct shca_qp *shca_qp_alloc(struct shca_dev *dev, struct ib_pd *pd,
 	refcount_set(&qp->ref, 1);
 	init_completion(&qp->unused);
 	mutex_init(&qp->attr_lock);
-	shca_bh_init(&qp->event_bh, shca_qp_tell_all);
+	/* A process's handler only wakes up readers: fine in any context. */
+	shca_events_init(&qp->events, is_user, SHCA_EVENT_GAP_NS, shca_qp_tell);
 	shca_sq_init(qp);
 	shca_rq_init(qp);
 	return qp;
@@ -647,7 +619,7 @@ void shca_qp_end(struct shca_qp *qp)
 	/* ... and so do they. */
 	shca_qp_put(qp);
 	wait_for_completion(&qp->unused);
-	shca_bh_cancel(&qp->event_bh);
+	shca_events_stop(&qp->events, false);
 	shca_qp_purge_cqs(qp);
 	if (qp->rq.cq)
 		shca_cq_settle(qp->rq.cq);

@@ -278,8 +278,7 @@ struct shca_qp_apm {
  * @status:	indices that only the kernel writes
  * @tm:		rendezvous of tag matching, if its SRQ does that
  * @reply:	what both sides know about replies
- * @event_bh: @events: kernel consumer: events (bits IB_EVENT_*) that its handler
- *		is to be told
+ * @events:	to its owner; a kernel consumer's handler runs in softirq
  */
 struct shca_qp {
 	struct rhash_head node;
@@ -322,8 +321,7 @@ struct shca_qp {
 	struct shca_qp_index *index;
 	struct shca_qp_status *status;
 	struct shca_qp_tm tm;
-	struct shca_bh event_bh;
-	unsigned long events;
+	struct shca_events events;
 
 	struct shca_reply reply ____cacheline_aligned_in_smp;
 	struct shca_sq sq ____cacheline_aligned_in_smp;

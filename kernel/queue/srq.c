@@ -22,12 +22,21 @@
 
 /* ---- consuming --------------------------------------------------------------- */
 
-/* An armed limit is reached once. */
-static void shca_srq_check_limit(struct shca_srq *srq)
+/*
+ * An armed limit is reached once. It may be so already when it is @armed. But the
+ * owner has been told where it has posted nothing since, and nothing was taken.
+ */
+static void shca_srq_check_limit(struct shca_srq *srq, bool armed)
 {
+	u64 level;
+
 	lockdep_assert_held(&srq->lock);
-	if (!srq->limit || shca_recv_ring_count(&srq->ring) >= srq->limit)
+	if (!srq->limit)
 		return;
+	level = (u64)srq->ring.fetched << 32 | shca_recv_ring_count(&srq->ring);
+	if ((u32)level >= srq->limit || (armed && level == srq->told))
+		return;
+	srq->told = level;
 	/* Marked, for these and @failed are looked at without the lock, too. */
 	WRITE_ONCE(srq->limit, 0);
 	WRITE_ONCE(srq->limit_hit, true);
@@ -44,13 +53,14 @@ enum shca_recv_status shca_srq_fetch(struct shca_srq *srq,
 				      &srq->ring, wr);
 	if (status == SHCA_RECV_BAD || status == SHCA_RECV_BROKEN)
 		WRITE_ONCE(srq->failed, true);
-	shca_srq_check_limit(srq);
+	shca_srq_check_limit(srq, false);
 	spin_unlock_irqrestore(&srq->lock, flags);
 	return status;
 }
 
-void shca_srq_event(struct shca_srq *srq, enum ib_event_type type)
+static void shca_srq_tell(struct shca_events *events, enum ib_event_type type)
 {
+	struct shca_srq *srq = container_of(events, struct shca_srq, events);
 	struct ib_event ev = {
 		.device = srq->ibsrq.device,
 		.element.srq = &srq->ibsrq,
@@ -61,11 +71,13 @@ void shca_srq_event(struct shca_srq *srq, enum ib_event_type type)
 		srq->ibsrq.event_handler(&ev, srq->ibsrq.srq_context);
 }
 
-static void shca_srq_tell(struct shca_srq *srq)
+void shca_srq_report(struct shca_srq *srq)
 {
 	bool limit_hit, failed;
 	unsigned long flags;
 
+	if (likely(!READ_ONCE(srq->limit_hit) && !READ_ONCE(srq->failed)))
+		return;
 	spin_lock_irqsave(&srq->lock, flags);
 	limit_hit = srq->limit_hit;
 	failed = srq->failed;
@@ -73,24 +85,9 @@ static void shca_srq_tell(struct shca_srq *srq)
 	WRITE_ONCE(srq->failed, false);
 	spin_unlock_irqrestore(&srq->lock, flags);
 	if (limit_hit)
-		shca_srq_event(srq, IB_EVENT_SRQ_LIMIT_REACHED);
+		shca_event(&srq->events, IB_EVENT_SRQ_LIMIT_REACHED);
 	if (failed)
-		shca_srq_event(srq, IB_EVENT_SRQ_ERR);
-}
-
-SHCA_BH_HANDLER(shca_srq_tell_later)
-{
-	shca_srq_tell(container_of(bh, struct shca_srq, event_bh));
-}
-
-void shca_srq_report(struct shca_srq *srq)
-{
-	if (likely(!READ_ONCE(srq->limit_hit) && !READ_ONCE(srq->failed)))
-		return;
-	if (srq->is_user)
-		shca_srq_tell(srq);
-	else
-		shca_bh_schedule(&srq->event_bh);
+		shca_event(&srq->events, IB_EVENT_SRQ_ERR);
 }
 
 /* ---- memory --------------------------------------------------------------------- */
@@ -200,7 +197,9 @@ int shca_create_srq(struct ib_srq *ibsrq, struct ib_srq_init_attr *init,
 	spin_lock_init(&srq->lock);
 	spin_lock_init(&srq->post_lock);
 	mutex_init(&srq->resize);
-	shca_bh_init(&srq->event_bh, shca_srq_tell_later);
+	shca_events_init(&srq->events, srq->is_user, SHCA_EVENT_GAP_NS,
+			 shca_srq_tell);
+	srq->told = -1;
 	shca_recv_ring_size(&srq->ring, &init->attr.max_wr,
 			    &init->attr.max_sge);
 	if (init->srq_type == IB_SRQT_TM) {
@@ -359,7 +358,7 @@ int shca_modify_srq(struct ib_srq *ibsrq, struct ib_srq_attr *attr,
 		spin_lock_irq(&srq->lock);
 		WRITE_ONCE(srq->limit, attr->srq_limit);
 		/* Below it already: told now, as adapters do, or never. */
-		shca_srq_check_limit(srq);
+		shca_srq_check_limit(srq, true);
 		spin_unlock_irq(&srq->lock);
 		shca_srq_report(srq);
 	}
@@ -389,7 +388,7 @@ int shca_destroy_srq(struct ib_srq *ibsrq, struct ib_udata *udata)
 	/* No QP uses it any longer: the core counts; but those of its domain. */
 	if (ibsrq->srq_type == IB_SRQT_XRC)
 		shca_xrc_del(to_shca_dev(ibsrq->device), srq);
-	shca_bh_cancel(&srq->event_bh);
+	shca_events_stop(&srq->events, false);
 	shca_mmap_remove(srq->status_mmap);
 	shca_mmap_remove(srq->ring_mmap);
 	shca_buf_put(srq->ring_buf);

@@ -7,7 +7,7 @@
 #include <linux/spinlock.h>
 #include <rdma/ib_verbs.h>
 
-#include "../base/bh.h"
+#include "../base/event.h"
 #include "../mem/buf.h"
 #include "recv_ring.h"
 #include "tm.h"
@@ -19,7 +19,8 @@
  * @resize:	one change of size at a time
  * @limit:	raise SRQ_LIMIT_REACHED once fewer are posted; 0: not armed
  * @limit_hit: @failed: to be reported when no lock is held
- * @event_bh:	reports to a kernel consumer
+ * @told:	how much was taken and posted when the limit was reached last
+ * @events:	to its owner; a kernel consumer's handler runs in softirq
  * @tm:		IB_SRQT_TM: its tags; else NULL
  */
 struct shca_srq {
@@ -32,7 +33,8 @@ struct shca_srq {
 	bool limit_hit;
 	bool failed;
 	bool is_user;
-	struct shca_bh event_bh;
+	u64 told;
+	struct shca_events events;
 	struct shca_srq_tm *tm;
 	struct shca_buf *ring_buf;
 	struct shca_buf *status_buf;
@@ -45,9 +47,6 @@ static inline struct shca_srq *to_shca_srq(struct ib_srq *ibsrq)
 {
 	return container_of(ibsrq, struct shca_srq, ibsrq);
 }
-
-/** shca_srq_event() - tell the owner; context: softirq or bottom halves off */
-void shca_srq_event(struct shca_srq *srq, enum ib_event_type type);
 
 /**
  * shca_srq_fetch() - take the next request, for whichever QP needs it

@@ -3,14 +3,17 @@
 """Sends a request of the generic-netlink family softhca that the tool would never send, and
 prints the answer. Success is an error with its reason in words.
 
-  softhca-netlink.py COMMAND ATTRIBUTE=HEX...      numbers of uapi/softhca-netlink.h
+  softhca-netlink.py [--for SECONDS] COMMAND ATTRIBUTE=HEX...  numbers of uapi/softhca-netlink.h
 
-Used by ops/settings.sh.
+With --for the request is sent again and again, must succeed, and the last line says how often.
+
+Used by ops/settings.sh, ops/personality.sh and ops/faults.sh.
 """
 
 import socket
 import struct
 import sys
+import time
 
 NETLINK_GENERIC, SOL_NETLINK, NETLINK_EXT_ACK = 16, 270, 11
 NLM_F_REQUEST, NLM_F_ACK = 1, 4
@@ -64,14 +67,35 @@ def error_of(reply):
     return error, text
 
 
+def repeat(sock, family, command, body, seconds):
+    end, requests = time.monotonic() + seconds, 0
+    while time.monotonic() < end:
+        requests += 1
+        # (an acknowledgement is an error of number 0; an answer may come before it)
+        reply = ask(sock, family, command, body)
+        while struct.unpack_from("H", reply, 4)[0] != NLMSG_ERROR:
+            reply = sock.recv(65536)
+        error, text = error_of(reply)
+        if error:
+            print("errno", error, "text", repr(text))
+            return 1
+    print(requests, "requests")
+    return 0
+
+
 def main():
+    words, seconds = sys.argv[1:], 0
+    if words[0] == "--for":
+        seconds, words = float(words[1]), words[2:]
     sock = socket.socket(socket.AF_NETLINK, socket.SOCK_RAW, NETLINK_GENERIC)
     sock.setsockopt(SOL_NETLINK, NETLINK_EXT_ACK, 1)
     sock.bind((0, 0))
     family = find_family(sock, b"softhca\0")
     body = b"".join(attribute(int(kind), bytes.fromhex(data))
-                    for kind, data in (word.split("=") for word in sys.argv[2:]))
-    error, text = error_of(ask(sock, family, int(sys.argv[1]), body))
+                    for kind, data in (word.split("=") for word in words[1:]))
+    if seconds:
+        return repeat(sock, family, int(words[0]), body, seconds)
+    error, text = error_of(ask(sock, family, int(words[0]), body))
     print("errno", error, "text", repr(text))
     return 0 if error and text else 1
 

@@ -499,6 +499,110 @@ static void broken_srq_index_is_announced(void)
 	require_no_wc(rcq);
 }
 
+/* ---- events without end ---------------------------------------------------------- */
+
+/* The RDMA core keeps each event until it is read, in memory that nobody is charged for. */
+enum { FLOOD_MS = 1000, GAP_MS = 20 };
+
+/* Return: how many events of @type wait to be read. */
+static int events_of(enum ibv_event_type type)
+{
+	struct ibv_async_event event;
+	int n;
+
+	for (n = 0; next_event(QUIET_MS, &event); n++)
+		if (event.event_type != type)
+			FAIL("unexpected: %s",
+			     ibv_event_type_str(event.event_type));
+	return n;
+}
+
+/* Calls @once for a second. Its events are few, and the last of them is told. */
+static void floods(void (*once)(void), enum ibv_event_type type)
+{
+	uint64_t start = millis(), ms;
+	int n, calls = 0;
+
+	do {
+		once();
+		calls++;
+		ms = millis() - start;
+	} while (ms < FLOOD_MS);
+	n = events_of(type);
+	printf("# %d calls, %d events\n", calls, n);
+	REQUIRE(n > 0);
+	REQUIRE(n <= (int)ms / GAP_MS + 2);
+	once();
+	expect_events(1u << type);
+}
+
+static void drain_sends(void)
+{
+	struct ibv_qp_attr attr = { .qp_state = IBV_QPS_SQD,
+				    .en_sqd_async_notify = 1 };
+
+	REQUIRE_EQ(ibv_modify_qp(sender, &attr, IBV_QP_STATE |
+				 IBV_QP_EN_SQD_ASYNC_NOTIFY), 0);
+	attr.qp_state = IBV_QPS_RTS;
+	REQUIRE_EQ(ibv_modify_qp(sender, &attr, IBV_QP_STATE), 0);
+}
+
+static void sq_drained_is_told_50_times_a_second(void)
+{
+	set_up_srq();
+	floods(drain_sends, IBV_EVENT_SQ_DRAINED);
+}
+
+static void take_the_last_wqe(void)
+{
+	struct ibv_qp_attr attr = { .qp_state = IBV_QPS_ERR };
+
+	REQUIRE_EQ(ibv_modify_qp(receiver, &attr, IBV_QP_STATE), 0);
+	attr.qp_state = IBV_QPS_RESET;
+	REQUIRE_EQ(ibv_modify_qp(receiver, &attr, IBV_QP_STATE), 0);
+	connect_qp(receiver, sender->qp_num);
+}
+
+static void last_wqe_is_told_50_times_a_second(void)
+{
+	set_up_srq();
+	floods(take_the_last_wqe, IBV_EVENT_QP_LAST_WQE_REACHED);
+}
+
+static void arm_above_the_level(void)
+{
+	srq_post(1);
+	messages(1);
+	arm(DEPTH);
+}
+
+static void srq_limit_is_told_50_times_a_second(void)
+{
+	set_up_srq();
+	floods(arm_above_the_level, IBV_EVENT_SRQ_LIMIT_REACHED);
+}
+
+/* What was told is not told again before something was posted or taken. */
+static void srq_limit_above_the_same_level_fires_once(void)
+{
+	int i;
+
+	set_up_srq();
+	srq_post(3);
+	for (i = 0; i < 1000; i++)
+		arm(50);
+	REQUIRE_EQ(events_of(IBV_EVENT_SRQ_LIMIT_REACHED), 1);
+	REQUIRE_EQ(armed(), 50);
+	messages(1);
+	expect_events(EVENT(SRQ_LIMIT_REACHED));
+	REQUIRE_EQ(armed(), 0);
+	arm(50);
+	expect_events(0);
+	srq_post(1);
+	arm(50);
+	expect_events(EVENT(SRQ_LIMIT_REACHED));
+}
+
 /* ---- a work queue ---------------------------------------------------------------- */
 
 /*
@@ -584,6 +688,10 @@ static const struct test tests[] = {
 	TEST(srq_limit_above_the_level_fires_at_once),
 	TEST(last_wqe_is_announced),
 	TEST(broken_srq_index_is_announced),
+	TEST(sq_drained_is_told_50_times_a_second),
+	TEST(last_wqe_is_told_50_times_a_second),
+	TEST(srq_limit_is_told_50_times_a_second),
+	TEST(srq_limit_above_the_same_level_fires_once),
 	TEST(broken_wq_index_is_announced),
 	{}
 };
