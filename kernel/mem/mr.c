@@ -150,6 +150,19 @@ static struct shca_mr *shca_mr_on_demand(struct shca_mr *mr)
 }
 
 /*
+ * Takes the guard of a region for an access. A waiting invalidation comes first: a read
+ * lock with bottom halves off passes writers that wait. No barrier: this decides how long
+ * they wait, the lock all else. Return: false: later, as if pages were absent.
+ */
+static bool shca_mr_guard(const struct shca_mr *mr)
+{
+	if (unlikely(mr->odp && atomic_read(&mr->odp->awaited)))
+		return false;
+	read_lock_bh(mr->guard);
+	return true;
+}
+
+/*
  * Checks that the pages of an on-demand region are present. For a window on
  * such a region, it also takes the guard of the region. Context: holds the
  * guard of @mr.
@@ -162,13 +175,14 @@ static enum shca_mem_status shca_mr_enter(struct shca_mr *mr, u32 access,
 	if (!odp)
 		return SHCA_MEM_OK;
 	if (odp != mr) {
-		read_lock(odp->guard);
+		if (!shca_mr_guard(odp))
+			return SHCA_MEM_RETRY;
 		va += mr->shift;
 	}
 	if (shca_odp_present(odp, va, len, access & SHCA_MR_WRITES))
 		return SHCA_MEM_OK;
 	if (odp != mr)
-		read_unlock(odp->guard);
+		read_unlock_bh(odp->guard);
 	return SHCA_MEM_RETRY;
 }
 
@@ -177,7 +191,7 @@ static void shca_mr_leave(struct shca_mr *mr)
 	struct shca_mr *odp = shca_mr_on_demand(mr);
 
 	if (odp && odp != mr)
-		read_unlock(odp->guard);
+		read_unlock_bh(odp->guard);
 	read_unlock_bh(mr->guard);
 }
 
@@ -190,8 +204,10 @@ enum shca_mem_status shca_mr_get(const struct shca_accessor *who, u32 key,
 
 	if (!mr)
 		return SHCA_MEM_KEY;
-	if (mr->locked)
-		read_lock_bh(mr->guard);
+	if (mr->locked && !shca_mr_guard(mr)) {
+		shca_mr_unref(mr);
+		return SHCA_MEM_RETRY;
+	}
 	status = shca_mr_check(mr, who, key, access, va, len);
 	if (mr->locked && status == SHCA_MEM_OK)
 		status = shca_mr_enter(mr, access, va, len);

@@ -8,8 +8,11 @@
  *
  * Access. An access holds the lock of the pages for reading while it copies. An
  * invalidation takes that lock for writing, so no access outlives it, and pages
- * need no reference. A look-up works as in hmm.rst: it reads the notifier's
+ * need no reference. While it waits no access begins (shca_mr_guard()), so it waits
+ * for one packet. A look-up works as in hmm.rst: it reads the notifier's
  * sequence first, and compares it under the lock before it keeps the result.
+ * Reading is enough for that: accesses may see a page come, and no two look-ups
+ * run at a time.
  *
  * Fetch. A fetch repeats two steps. get_user_pages_remote() looks a page up as
  * it is. It refuses memory that the kernel must not read: secret memory, device
@@ -85,7 +88,8 @@
  * @page:	kernel addresses of the pages, with SHCA_ODP_WRITE; 0 if not
  *		known
  *
- * shca_odp.lock protects @nr_present and @page.
+ * shca_odp.lock protects @nr_present and @page: writing forgets pages, reading and
+ * shca_odp.mutex add them.
  */
 struct shca_odp_chunk {
 	struct mmu_interval_notifier sub;
@@ -108,20 +112,26 @@ static unsigned long shca_odp_entry(const struct shca_odp *odp,
 	const struct shca_odp_chunk *chunk;
 
 	chunk = xa_load((struct xarray *)&odp->chunks, shca_odp_index(page));
-	return chunk ? chunk->page[page - chunk->first] : 0;
+	/* A look-up may add it at this moment. */
+	return chunk ? READ_ONCE(chunk->page[page - chunk->first]) : 0;
+}
+
+static bool shca_odp_knows(const struct shca_odp *odp, unsigned long page,
+			   bool write)
+{
+	unsigned long entry = shca_odp_entry(odp, page);
+
+	return entry && (!write || entry & SHCA_ODP_WRITE);
 }
 
 bool shca_odp_present(const struct shca_mr *mr, u64 va, u64 len, bool write)
 {
 	unsigned long page = shca_odp_page(mr, va);
 	unsigned long last = shca_odp_page(mr, va + len - 1);
-	unsigned long need = write ? SHCA_ODP_WRITE : 0, entry;
 
-	for (; page <= last; page++) {
-		entry = shca_odp_entry(mr->odp, page);
-		if (!entry || (entry & need) != need)
+	for (; page <= last; page++)
+		if (!shca_odp_knows(mr->odp, page, write))
 			return false;
-	}
 	return true;
 }
 
@@ -136,6 +146,14 @@ void *shca_odp_next(const struct shca_mr *mr, u64 va, u32 *len)
 
 /* ---- invalidation ------------------------------------------------------------- */
 
+/* No access is in progress afterwards. It waits for those that are, not for new ones. */
+static void shca_odp_write_lock(struct shca_odp *odp)
+{
+	atomic_inc(&odp->awaited);
+	write_lock_bh(&odp->lock);
+	atomic_dec(&odp->awaited);
+}
+
 static bool shca_odp_invalidate(struct mmu_interval_notifier *sub,
 				const struct mmu_notifier_range *range,
 				unsigned long seq)
@@ -149,12 +167,13 @@ static bool shca_odp_invalidate(struct mmu_interval_notifier *sub,
 	first = max(first, chunk->first);
 	last = min(last, chunk->first + chunk->nr - 1);
 	end = last - chunk->first + 1;
-	write_lock_bh(&chunk->odp->lock);
+	shca_odp_write_lock(chunk->odp);
 	mmu_interval_set_seq(&chunk->sub, seq);
 	for (i = first - chunk->first; i < end; i++) {
 		if (chunk->page[i])
 			chunk->nr_present--;
-		chunk->page[i] = 0;
+		/* A look-up may be asking whether it knows the page. */
+		WRITE_ONCE(chunk->page[i], 0);
 	}
 	write_unlock_bh(&chunk->odp->lock);
 	return true;
@@ -177,7 +196,7 @@ static void shca_odp_chunk_drop(struct shca_odp *odp,
 				struct shca_odp_chunk *chunk)
 {
 	/* The lock ensures that no access is about to use the chunk. */
-	write_lock_bh(&odp->lock);
+	shca_odp_write_lock(odp);
 	xa_erase(&odp->chunks, shca_odp_index(chunk->first));
 	write_unlock_bh(&odp->lock);
 	shca_odp_chunk_free(chunk);
@@ -269,17 +288,20 @@ static void shca_odp_keep(struct shca_odp_chunk *chunk, unsigned long page,
 			  struct page **pages, unsigned int nr, bool write)
 {
 	unsigned long *entry = &chunk->page[page - chunk->first];
+	unsigned long may = write ? SHCA_ODP_WRITE : 0;
 	unsigned int i;
 
-	lockdep_assert_held_write(&chunk->odp->lock);
+	lockdep_assert_held(&chunk->odp->mutex);
+	lockdep_assert_held(&chunk->odp->lock);
 	for (i = 0; i < nr; i++, entry++) {
 		if (!*entry)
 			chunk->nr_present++;
-		/* It is the same page: an invalidation would have removed the entry. */
-		*entry &= SHCA_ODP_WRITE;
-		*entry |= (unsigned long)page_address(pages[i]);
-		if (write)
-			*entry |= SHCA_ODP_WRITE;
+		/*
+		 * It is the same page: an invalidation would have removed the entry. At
+		 * once: an access may be reading it.
+		 */
+		WRITE_ONCE(*entry, (unsigned long)page_address(pages[i]) |
+				   (*entry & SHCA_ODP_WRITE) | may);
 	}
 }
 
@@ -307,12 +329,12 @@ static int shca_odp_look_run(struct shca_odp_chunk *chunk, unsigned long page,
 	/* A device page may have no kernel address, and goes with its device. */
 	while (usable < got && !is_zone_device_page(pages[usable]))
 		usable++;
-	write_lock_bh(&odp->lock);
+	read_lock_bh(&odp->lock);
 	if (mmu_interval_read_retry(&chunk->sub, seq))
 		usable = -EAGAIN;
 	else
 		shca_odp_keep(chunk, page, pages, usable, write);
-	write_unlock_bh(&odp->lock);
+	read_unlock_bh(&odp->lock);
 	/* The notifier protects kept pages, so they need no reference. */
 	for (i = 0; i < got; i++)
 		put_page(pages[i]);
@@ -339,6 +361,11 @@ static int shca_odp_look(struct shca_odp *odp, unsigned long page,
 		return PTR_ERR(chunk);
 	}
 	while (done < nr) {
+		/* An access that made way for an invalidation misses no page. */
+		if (shca_odp_knows(odp, page + done, write)) {
+			done++;
+			continue;
+		}
 		got = shca_odp_look_run(chunk, page + done, nr - done, write);
 		if (got <= 0 && !(holes && !got))
 			break;

@@ -51,6 +51,7 @@ struct shca_odp_aim {
  * @ref:	one for the region, one per fetch and advice
  * @lock:	lock of the region (struct shca_mr.guard); it outlives the
  *		region
+ * @awaited:	how many wait to write-lock @lock; meanwhile no access begins
  * @pager:	pager of the process
  * @first: @last:	range of the region, in pages of the process
  * @dead:	the region is gone, so fetches stop
@@ -62,6 +63,7 @@ struct shca_odp_aim {
 struct shca_odp {
 	refcount_t ref;
 	rwlock_t lock;
+	atomic_t awaited;
 	struct shca_pager *pager;
 	unsigned long first;
 	unsigned long last;

@@ -110,6 +110,19 @@ killed flush
 add_device shca_a dummy_a $ns_a
 run wait_for 10 gid_index shca_a $ip4_a
 
+# ---- who takes a page waits for one packet
+
+# With BH off a reader passes a writer that waits. So traffic held up madvise(), fork() and
+# kswapd for seconds. A page elsewhere shows what the machine does, which is busy.
+forgets() {
+	local mean elsewhere
+	timeout $((60 * slow)) "$load" shca_a forget 7 >/tmp/odp.forget 2>&1
+	cat /tmp/odp.forget
+	read -r _ mean _ < <(grep ^forgotten /tmp/odp.forget) && read -r _ elsewhere _ < <(grep ^elsewhere /tmp/odp.forget) &&
+		[ "$mean" -le $((4 * elsewhere + 20000)) ]
+}
+check forget.does_not_starve forgets
+
 # ---- a fault that never ends
 
 modprobe fuse 2>/dev/null

@@ -20,17 +20,25 @@
  *	odp_load DEVICE sparse N	WRITE into N pages 16 MiB apart: "written"
  *	odp_load DEVICE rate MS		WRITE into absent pages, one after the other:
  *					"rate N" of the best of 4 parts
+ *	odp_load DEVICE forget N	N queue pairs WRITE 4 MiB, again and again; meanwhile
+ *					the kernel takes another page of that region:
+ *					"forgotten MEAN WORST" in microseconds; the
+ *					same of a page of no region: "elsewhere"; and
+ *					"written N"
  *
- * All but the last then wait to be killed.
+ * All but the last two then wait to be killed.
  */
 #include "util.h"
 
 #include <errno.h>
 #include <fcntl.h>
+#include <pthread.h>
 #include <signal.h>
+#include <stdbool.h>
 #include <sys/mman.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
+#include <time.h>
 #include <unistd.h>
 
 #define PAGE		4096ul
@@ -244,6 +252,104 @@ static void measure(unsigned int ms)
 	printf("rate %u\n", best);
 }
 
+#define BULK		(4ul * MIB)
+#define WRITERS		8
+#define FORGETS		100
+
+static unsigned long micros(void)
+{
+	struct timespec now;
+
+	clock_gettime(CLOCK_MONOTONIC, &now);
+	return now.tv_sec * 1000000ul + now.tv_nsec / 1000;
+}
+
+static struct end writer[WRITERS], written[WRITERS];
+static const struct ibv_mr *target;
+static volatile bool forgotten;
+
+/* Keeps two WRITEs of the queue pair @arg under way. Return: how many there were. */
+static void *write_on(void *arg)
+{
+	struct end *end = arg;
+	struct buf src = buf_make(end->nic->pd, BULK, ACCESS_ALL);
+	struct ibv_sge sge = sge_of(&src, 0, BULK);
+	uintptr_t posted = 0, done = 0;
+	struct ibv_send_wr wr;
+	struct ibv_wc wc;
+
+	while (done < posted || !forgotten) {
+		while (!forgotten && posted < done + 2) {
+			wr = wr_rdma(1, IBV_WR_RDMA_WRITE, &sge, 1,
+				     (uintptr_t)target->addr, target->rkey);
+			post(end, &wr);
+			posted++;
+		}
+		if (ibv_poll_cq(end->scq, 1, &wc)) {
+			REQUIRE_EQ(wc.status, IBV_WC_SUCCESS);
+			done++;
+		}
+	}
+	return (void *)done;
+}
+
+/* How long madvise() takes: of all times, and the longest, in microseconds */
+struct forgets {
+	unsigned long nr;
+	unsigned long sum;
+	unsigned long worst;
+};
+
+static void forget_one(uint8_t *p, struct forgets *forgets)
+{
+	unsigned long took;
+
+	*p = 1;
+	took = micros();
+	REQUIRE_EQ(madvise(p, PAGE, MADV_DONTNEED), 0);
+	took = micros() - took;
+	forgets->nr++;
+	forgets->sum += took;
+	if (took > forgets->worst)
+		forgets->worst = took;
+}
+
+static void forget(unsigned int nr)
+{
+	uint8_t *p = map(BULK + PAGE, MAP_PRIVATE | MAP_ANONYMOUS, -1);
+	uint8_t *elsewhere = map(PAGE, MAP_PRIVATE | MAP_ANONYMOUS, -1);
+	struct forgets forgets = {}, others = {};
+	struct config config = config_default;
+	pthread_t thread[WRITERS];
+	unsigned long writes = 0;
+	unsigned int i;
+	uint64_t end;
+	void *done;
+
+	target = reg(p, BULK + PAGE);
+	REQUIRE(nr && nr <= WRITERS);
+	for (i = 0; i < nr; i++)
+		pair_make(&writer[i], &written[i], &config);
+	for (i = 0; i < nr; i++)
+		REQUIRE_EQ(pthread_create(&thread[i], NULL, write_on,
+					  &writer[i]), 0);
+	usleep(500000);
+	end = millis() + 10000;
+	while (forgets.nr < FORGETS && millis() < end) {
+		forget_one(elsewhere, &others);
+		forget_one(p + BULK, &forgets);
+		usleep(1000);
+	}
+	forgotten = true;
+	for (i = 0; i < nr; i++) {
+		REQUIRE_EQ(pthread_join(thread[i], &done), 0);
+		writes += (uintptr_t)done;
+	}
+	printf("forgotten %lu %lu\nelsewhere %lu %lu\nwritten %lu\n",
+	       forgets.sum / forgets.nr, forgets.worst, others.sum / others.nr,
+	       others.worst, writes);
+}
+
 int main(int argc, char **argv)
 {
 	const char *what;
@@ -255,6 +361,10 @@ int main(int argc, char **argv)
 	what = argv[2];
 	if (!strcmp(what, "rate")) {
 		measure(atoi(argv[3]));
+		return 0;
+	}
+	if (!strcmp(what, "forget")) {
+		forget(atoi(argv[3]));
 		return 0;
 	}
 	if (!strcmp(what, "fault")) {
