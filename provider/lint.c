@@ -17,6 +17,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #define SHCA_LINT_SEEN		4096
@@ -35,7 +36,9 @@ static const struct {
 /* All of this belongs to the process, and the lock protects it. */
 static pthread_mutex_t shca_lint_lock = PTHREAD_MUTEX_INITIALIZER;
 static enum shca_lint_level shca_lint_level;
-static int shca_lint_fd = STDERR_FILENO;
+/* Where it reports: its own copy, and which file that is. */
+static int shca_lint_fd = -1;
+static struct stat shca_lint_file;
 static bool shca_lint_off;
 /* How reading SOFTHCA_LINT went: 0, or an errno; -1: it has not been read. */
 static int shca_lint_err = -1;
@@ -126,8 +129,14 @@ static bool shca_lint_is_new(uint64_t hash)
 
 static void shca_lint_write(const char *text, size_t length)
 {
+	struct stat file;
 	ssize_t done;
 
+	/* The program may have closed it, and another file has its number. */
+	if (fstat(shca_lint_fd, &file) ||
+	    file.st_dev != shca_lint_file.st_dev ||
+	    file.st_ino != shca_lint_file.st_ino)
+		return;
 	while (length) {
 		done = write(shca_lint_fd, text, length);
 		if (done < 0 && errno == EINTR)
@@ -291,6 +300,10 @@ static int shca_lint_ask(uint64_t features)
 	if (shca_lint_level == SHCA_LINT_OFF || shca_lint_pid)
 		return 0;
 	shca_lint_pid = getpid();
+	/* Descriptor 2 may become another file of the program's. */
+	if (shca_lint_fd < 0)
+		shca_lint_fd = fcntl(STDERR_FILENO, F_DUPFD_CLOEXEC, 3);
+	fstat(shca_lint_fd, &shca_lint_file);
 	/* The first one loads a library. */
 	shca_lint_stack_get(&stack);
 	return 0;

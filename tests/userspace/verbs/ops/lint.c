@@ -3,6 +3,7 @@
  * The findings of SOFTHCA_LINT (docs/lint.md): each test does something wrong, and reads
  * exactly the expected reports; the last ones do nothing wrong. They need a softhca.
  */
+#include <fcntl.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -329,6 +330,43 @@ static void segment_longer_than_its_region(void)
 	expect("range", "SEND wr_id 0x3", "11 bytes");
 }
 
+/* The program makes descriptor 2, and then all others, files of its own. */
+static void other_files_of_the_program_get_nothing(void)
+{
+	char mine[] = "/tmp/mine-XXXXXX";
+	struct ibv_sge sge;
+	struct ibv_send_wr wr;
+	struct stat own;
+	int fd, i;
+
+	lint("errors");
+	fd = open(path, O_WRONLY);
+	REQUIRE(fd >= 0 && dup2(fd, STDERR_FILENO) == STDERR_FILENO);
+	close(fd);
+	REQUIRE_EQ(setenv("SOFTHCA_LINT", "errors", 1), 0);
+	pair_make(&a, &b, &config_default);
+	mem_a = buf_make(a.nic->pd, LEN, ACCESS_ALL);
+	fd = mkstemp(mine);
+	REQUIRE(fd >= 0 && dup2(fd, STDERR_FILENO) == STDERR_FILENO);
+	sge = sge_of(&mem_a, LEN - 10, 10);
+	sge.length = 11;
+	wr = wr_send(3, &sge, 1);
+	post(&a, &wr);
+	REQUIRE_EQ(fstat(fd, &own), 0);
+	REQUIRE_EQ(own.st_size, 0);
+	expect("range", "SEND wr_id 0x3", "11 bytes");
+
+	/* (another finding; those of the same place are told once) */
+	for (i = STDERR_FILENO; i < 64; i++)
+		if (i != fd && fstat(i, &own) == 0 && S_ISREG(own.st_mode))
+			REQUIRE_EQ(dup2(fd, i), i);
+	sge.length = 12;
+	post(&a, &wr);
+	unlink(mine);
+	REQUIRE_EQ(fstat(fd, &own), 0);
+	REQUIRE_EQ(own.st_size, 0);
+}
+
 static void window_deallocated(void)
 {
 	struct ibv_mw_bind bind = { .wr_id = 9, .send_flags = IBV_SEND_SIGNALED };
@@ -603,6 +641,8 @@ static const struct test tests[] = {
 	{ "region_of_a_receive_not_writable", region_of_a_receive_not_writable },
 	{ "region_of_a_read_not_writable", region_of_a_read_not_writable },
 	{ "segment_longer_than_its_region", segment_longer_than_its_region },
+	{ "other_files_of_the_program_get_nothing",
+	  other_files_of_the_program_get_nothing },
 	{ "window_deallocated", window_deallocated },
 	{ "address_handle_destroyed", address_handle_destroyed },
 	{ "queue_full_of_unsignalled", queue_full_of_unsignalled },
