@@ -111,6 +111,8 @@ void print_json_string(const char *s)
 			printf("\\%c", *s);
 		else if ((unsigned char)*s < 0x20)
 			printf("\\u%04x", *s);
+		else if (text_is_c1(s))
+			printf("\\u%04x", (unsigned char)*++s);
 		else
 			putchar(*s);
 	}
@@ -254,9 +256,8 @@ static void print_dev(struct nlattr **attrs, void *arg)
 
 int device_check_name(const char *name)
 {
-	size_t length = strlen(name), i;
+	size_t length = strlen(name);
 	char shown[NAME_SIZE];
-	bool right = true;
 
 	if (!length)
 		return complain("empty device name (expected: 1 to %d characters)",
@@ -265,15 +266,12 @@ int device_check_name(const char *name)
 		return complain("device name '%.20s...' has %zu characters (expected: 1 to %d)",
 				name, length, NAME_SIZE - 1);
 	/* An invalid name must not send control characters to the terminal. */
-	for (i = 0; i <= length; i++) {
-		bool control = (unsigned char)name[i] < ' ' || name[i] == 0x7f;
-
-		shown[i] = control && name[i] ? '?' : name[i];
-		if (name[i] && (control || strchr(" /%", name[i])))
-			right = false;
-	}
-	return right ? 0 : complain("device name '%s' has a blank, a control character, '/' or '%%'",
-				    shown);
+	memcpy(shown, name, length + 1);
+	text_clean(shown);
+	if (strcmp(shown, name) || strpbrk(name, " /%"))
+		return complain("device name '%s' has a blank, a control character, '/' or '%%'",
+				shown);
+	return 0;
 }
 
 static void read_device(struct nlattr **attrs, void *arg)

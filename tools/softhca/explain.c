@@ -155,14 +155,6 @@ static void print_address(const unsigned char *dest, char *text)
 		inet_ntop(AF_INET6, dest, text, INET6_ADDRSTRLEN);
 }
 
-/* Programs choose their names: no control character reaches the terminal. */
-static void clean(char *text)
-{
-	for (; *text; text++)
-		if ((unsigned char)*text < ' ' || *text == 0x7f)
-			*text = '?';
-}
-
 static void print_fate(const char *device, const struct shca_dump_fate *fate)
 {
 	bool gone = fate->flags & SHCA_FATE_DESTROYED;
@@ -177,7 +169,7 @@ static void print_fate(const char *device, const struct shca_dump_fate *fate)
 		printf(", peer %s %#x", address, fate->dest_qpn);
 	}
 	read_comm(gone ? 0 : fate->pid, comm, sizeof(comm));
-	clean(comm);
+	text_clean(comm);
 	if (fate->pid)
 		printf(", process %u%s%s%s", fate->pid, *comm ? " (" : "", comm,
 		       *comm ? ")" : "");

@@ -123,6 +123,7 @@ static void format_value(char *text, size_t size, const struct fault_key *key,
 		break;
 	case KIND_TEXT:
 		snprintf(text, size, "%s", nla_get_string(attr));
+		text_clean(text);
 		break;
 	case KIND_LIST:
 		format_list(text, size, attr);

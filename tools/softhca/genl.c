@@ -75,11 +75,16 @@ struct nl_msg *genl_request(enum shca_genl_cmd cmd, int flags)
 
 static int on_valid(struct nl_msg *msg, void *arg)
 {
+	static const int names[] = { SHCA_A_DEV_NAME, SHCA_A_NETDEV_NAME };
 	struct exchange *x = arg;
 	struct nlattr *attrs[SHCA_A_MAX + 1];
+	size_t i;
 
 	if (genlmsg_parse(nlmsg_hdr(msg), 0, attrs, SHCA_A_MAX, policy) < 0)
 		return NL_SKIP;
+	for (i = 0; i < sizeof(names) / sizeof(*names); i++)
+		if (attrs[names[i]])
+			text_clean(nla_data(attrs[names[i]]));
 	if (x->reply)
 		x->reply(attrs, x->arg);
 	return NL_OK;

@@ -53,6 +53,44 @@ int complain(const char *format, ...)
 	return EXIT_USAGE;
 }
 
+bool text_is_c1(const char *s)
+{
+	const unsigned char *c = (const unsigned char *)s;
+
+	return c[0] == 0xc2 && c[1] >= 0x80 && c[1] < 0xa0;
+}
+
+/* Return: bytes of the character at @s, in UTF-8; 0: it is a control character, or none. */
+static size_t text_length(const char *s)
+{
+	const unsigned char *c = (const unsigned char *)s;
+	size_t length = *c >= 0xf0 ? 4 : *c >= 0xe0 ? 3 : 2, i;
+
+	if (*c < 0x80)
+		return *c >= ' ' && *c != 0x7f;
+	/* One that is longer than needed may be a control character to a terminal. */
+	if (*c < 0xc2 || *c > 0xf4 || text_is_c1(s) || (*c == 0xe0 && c[1] < 0xa0) ||
+	    (*c == 0xf0 && c[1] < 0x90))
+		return 0;
+	for (i = 1; i < length; i++)
+		if ((c[i] & 0xc0) != 0x80)
+			return 0;
+	return length;
+}
+
+void text_clean(char *text)
+{
+	size_t length;
+
+	while (*text) {
+		length = text_length(text);
+		if (length)
+			text += length;
+		else
+			*text++ = '?';
+	}
+}
+
 static int is_visible(const struct dirent *entry)
 {
 	return *entry->d_name != '.';

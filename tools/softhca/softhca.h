@@ -121,6 +121,16 @@ int fail(const char *format, ...)
 int complain(const char *format, ...)
 	__attribute__((format(printf, 1, 2)));
 
+/**
+ * text_clean() - replace control characters, and what is no UTF-8, by '?'
+ *
+ * Programs and other users choose their names, and files come from anywhere. No control
+ * character of theirs may reach the terminal.
+ */
+void text_clean(char *text);
+/** text_is_c1() - are the next two bytes a control character from 0x80 to 0x9f? */
+bool text_is_c1(const char *s);
+
 /** folder_names() - call @each for each visible file of the folder @path, by name */
 void folder_names(const char *path, void (*each)(const char *name, void *arg), void *arg);
 

@@ -122,7 +122,6 @@ static void read_comm(struct top_qp *qp)
 {
 	char path[64];
 	FILE *file;
-	size_t i;
 
 	snprintf(path, sizeof(path), "/proc/%d/comm", qp->pid);
 	file = qp->pid ? fopen(path, "r") : NULL;
@@ -131,11 +130,8 @@ static void read_comm(struct top_qp *qp)
 	if (!fgets(qp->comm, sizeof(qp->comm), file))
 		*qp->comm = '\0';
 	fclose(file);
-	/* Programs choose their names: no control character reaches the terminal. */
 	qp->comm[strcspn(qp->comm, "\n")] = '\0';
-	for (i = 0; qp->comm[i]; i++)
-		if ((unsigned char)qp->comm[i] < ' ' || qp->comm[i] == 0x7f)
-			qp->comm[i] = '?';
+	text_clean(qp->comm);
 }
 
 static uint32_t get_u32(struct nlattr *entry, int attr)

@@ -136,14 +136,6 @@ static uint64_t number_of(struct tep_event *event, struct tep_record *record,
 	return value;
 }
 
-/* Control characters of a file that somebody sends do not reach the terminal. */
-static void clean(char *text)
-{
-	for (; *text; text++)
-		if ((unsigned char)*text < ' ' || *text == 0x7f)
-			*text = *text == '\n' && !text[1] ? '\0' : ' ';
-}
-
 static void read_names(struct trace *trace, struct trace_event *e)
 {
 	const char *from, *to;
@@ -373,6 +365,7 @@ static int read_event(struct tracecmd_input *input, struct tep_record *record,
 	struct tep_event *event = tep_find_event_by_record(r->tep, record);
 	struct trace_event e;
 	struct trace_qp *qp;
+	char comm[64];
 	bool direct;
 	int kind;
 
@@ -387,7 +380,8 @@ static int read_event(struct tracecmd_input *input, struct tep_record *record,
 	trace_seq_reset(&r->text);
 	tep_print_event(r->tep, &r->text, record, "%s", TEP_PRINT_INFO);
 	trace_seq_terminate(&r->text);
-	clean(r->text.buffer);
+	r->text.buffer[strcspn(r->text.buffer, "\n")] = '\0';
+	text_clean(r->text.buffer);
 	if (!strcmp(event->name, "print")) {
 		read_mark(trace, r->text.buffer);
 		return 0;
@@ -440,7 +434,9 @@ static int read_event(struct tracecmd_input *input, struct tep_record *record,
 	/* A state changes in the process that owns the QP. */
 	if (kind == TRACE_STATE && e.pid > 0 && !qp->pid) {
 		qp->pid = e.pid;
-		qp->comm = copy(tep_data_comm_from_pid(r->tep, e.pid), 64);
+		snprintf(comm, sizeof(comm), "%s", tep_data_comm_from_pid(r->tep, e.pid));
+		text_clean(comm);
+		qp->comm = copy(comm, sizeof(comm));
 	}
 	if (direct)
 		add_direct(r, &e);

@@ -512,6 +512,8 @@ void trace_json_string(FILE *out, const char *s)
 		/* "<" could end a script element of HTML */
 		if ((unsigned char)*s < ' ' || strchr("\"\\<>&'", *s))
 			fprintf(out, "\\u%04x", (unsigned char)*s);
+		else if (text_is_c1(s))
+			fprintf(out, "\\u%04x", (unsigned char)*++s);
 		else
 			fputc(*s, out);
 	fputc('"', out);

@@ -431,16 +431,29 @@ static int record(struct recorder *r, pid_t child)
 	return status;
 }
 
+/*
+ * The file is new, or a plain one of the caller: of who calls sudo, who is to read it
+ * without. It is no link, so that nobody else can have it written elsewhere.
+ */
 static int open_output(struct recorder *r)
 {
 	const char *uid = getenv("SUDO_UID"), *gid = getenv("SUDO_GID");
-	int fd = open(r->path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
+	uid_t caller = uid ? (uid_t)atoi(uid) : getuid();
+	struct stat old;
+	int fd;
 
+	fd = open(r->path, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
+	if (fd < 0 && errno == EEXIST) {
+		fd = open(r->path, O_WRONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
+		if (fd < 0 || fstat(fd, &old) || !S_ISREG(old.st_mode) ||
+		    old.st_nlink > 1 || old.st_uid != caller || ftruncate(fd, 0))
+			return fail("trace record: %s is there, and is no plain file of user %u: give another name or remove it",
+				    r->path, caller);
+	}
 	r->out = fd < 0 ? NULL : fdopen(fd, "w");
 	if (!r->out)
 		return fail("trace record: %s: %s", r->path, strerror(errno));
-	/* The caller of sudo is to read it without. */
-	if (uid && gid && fchown(fd, atoi(uid), atoi(gid)))
+	if (uid && gid && fchown(fd, caller, atoi(gid)))
 		fail("trace record: %s stays root's: %s", r->path, strerror(errno));
 	return 0;
 }

@@ -4,8 +4,8 @@
 
   trace-garble.py RECORDING OUT [DEVICE]
 
-What is decided about each packet becomes a word of 600 letters. With DEVICE, its name becomes an
-escape sequence where a mark tells of a queue pair. Used by ops/trace-record.sh.
+What is decided about each packet becomes a word of 600 letters. With DEVICE, its name becomes
+escape sequences where a mark tells of a queue pair. Used by ops/trace-record.sh.
 """
 
 import re
@@ -28,6 +28,8 @@ if sys.argv[3:]:
     name = sys.argv[3].encode()
     mark = b"softhca: qp dev="
     assert mark + name in data, "no mark of the device"
-    data = data.replace(mark + name, mark + b"\x1b[31m".ljust(len(name), b"X"))
+    # (the second is the same in one character, U+009B)
+    data = data.replace(mark + name, mark + b"\x1b[31m".ljust(len(name), b"X"), 1)
+    data = data.replace(mark + name, mark + b"\xc2\x9b4m".ljust(len(name), b"Y"))
 with open(out, "wb") as file:
     file.write(data)

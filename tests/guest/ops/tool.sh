@@ -113,9 +113,12 @@ check name.empty tool_refuses 2 'empty device name (expected: 1 to 63 characters
 check name.too_long tool_refuses 2 "device name 'xxxxxxxxxxxxxxxxxxxx...' has 64 characters (expected: 1 to 63)" dev show "$long"
 check name.longest tool_refuses 1 "${long:1}: " dev show "${long:1}"
 for name in 'a b' $'a\tb' a/b a%b $'a\nb'; do
-	check "name.$(printf %q "$name")" refused 2 "device name '" dev set "$name" path sideways
+	check "name.$(printf %q "$name")" tool_refuses 2 "device name '" dev set "$name" path sideways
 done
 check name.control_characters_are_not_shown tool_refuses 2 "device name 'a??[1mb' has a blank, a control character" dev show $'a\n\e[1mb'
+check name.c1_controls tool_refuses 2 "device name 'a??1mb' has a blank, a control character" dev show $'a\xc2\x9b1mb'
+check name.no_utf8 tool_refuses 2 "device name 'a?1mb' has a blank, a control character" dev show $'a\x9b1mb'
+check name.letters tool_refuses 1 'gerät: ' dev show gerät
 check name.of_a_peer tool_refuses 2 "device name 'a/b'" dev set shca_a path host peer shca_b,a/b
 check name.of_no_peer tool_refuses 2 'empty device name' dev set shca_a path host peer shca_b,
 check nothing_was_changed eval 'softhca dev show shca_a | grep -q "path auto"'

@@ -144,5 +144,27 @@ end_traffic gone >/dev/null || :	# (whose queue pairs have failed)
 run "$garble" marked.dat garbled.dat shca_a
 long_word() { softhca trace show garbled.dat -o garbled.pcapng && grep -aq AAAAAAAA garbled.pcapng; }
 check garbled.long_word long_word
-no_escape() { softhca trace show garbled.dat >garbled.txt && grep -m 1 -F '[31mX 0x' garbled.txt && ! grep -q $'\e' garbled.txt; }
+no_escape() {
+	softhca trace show garbled.dat >garbled.txt && grep -m 1 -F '[31mX 0x' garbled.txt && grep -m 1 -F '4mYY 0x' garbled.txt &&
+		! LC_ALL=C grep -q $'\e\\|\xc2\x9b' garbled.txt
+}
 check garbled.escape_sequence no_escape
+
+# ---- the file: new, or a plain one of the caller; no link
+
+cannot='is there, and is no plain file of user'
+echo keep >keep
+chmod 644 keep
+run ln -s keep symbolic.dat
+run ln keep hard.dat
+run mkfifo fifo.dat
+run install -o 65534 /dev/null others.dat
+for file in symbolic hard fifo others; do
+	check "file.$file" says 1 "$cannot 0:" timeout $((60 * slow)) softhca trace record -o $file.dat -- true
+done
+check file.is_kept grep -qx keep keep
+check file.of_sudo says 1 "$cannot 65534:" env SUDO_UID=65534 SUDO_GID=65534 softhca trace record -o keep -- true
+check file.of_who_calls_sudo says 0 '' env SUDO_UID=65534 SUDO_GID=65534 softhca trace record -o others.dat -- true
+check file.again says 0 '' env SUDO_UID=65534 SUDO_GID=65534 softhca trace record -o others.dat -- true
+check file.new says 0 '' env SUDO_UID=65534 SUDO_GID=65534 softhca trace record -o new.dat -- true
+check file.is_theirs eval '[ "$(stat -c "%u %a" new.dat)" = "65534 600" ]'
