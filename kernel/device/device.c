@@ -429,9 +429,11 @@ static int shca_check_ib_netdev(const char *name, struct net_device *ndev)
 {
 	u32 mtu = READ_ONCE(ndev->mtu);
 
-	if (ndev->type == ARPHRD_LOOPBACK) {
-		pr_err_ratelimited("%s: cannot use netdev %s: a loopback device has no other end\n",
-				   name, ndev->name);
+	if (ndev->type != ARPHRD_ETHER) {
+		pr_err_ratelimited("%s: cannot use netdev %s: %s\n", name, ndev->name,
+				   ndev->type == ARPHRD_LOOPBACK ?
+				   "a loopback device has no other end" :
+				   "it is not an Ethernet device");
 		return -EINVAL;
 	}
 	if (shca_ib_mtu(mtu))
@@ -449,8 +451,9 @@ static int shca_check_netdev(const char *name, struct net_device *ndev)
 
 	if (is_vlan_dev(ndev))
 		why = "it is a VLAN device; attach to its parent, whose VLANs' addresses become GIDs";
-	else if (ndev->type != ARPHRD_ETHER && ndev->type != ARPHRD_LOOPBACK)
-		why = "it is not an Ethernet device";
+	else if (ndev->type != ARPHRD_ETHER && ndev->type != ARPHRD_LOOPBACK &&
+		 ndev->type != ARPHRD_NONE)
+		why = "it is not an Ethernet device, nor one of bare IP packets";
 	if (!why)
 		return 0;
 	pr_err_ratelimited("%s: cannot use netdev %s: %s\n", name, ndev->name,
@@ -511,9 +514,15 @@ static int shca_dev_publish(struct shca_dev *dev, const struct shca_dev *old)
  */
 static __be64 shca_dev_guid(const struct shca_dev *dev)
 {
+	u8 mac[ETH_ALEN];
 	__be64 guid;
 
-	addrconf_addr_eui48((u8 *)&guid, dev->ndev->dev_addr);
+	/* A netdev of bare IP packets (tun, WireGuard) has no address. */
+	if (dev->ndev->type == ARPHRD_NONE)
+		eth_random_addr(mac);
+	else
+		ether_addr_copy(mac, dev->ndev->dev_addr);
+	addrconf_addr_eui48((u8 *)&guid, mac);
 	if (dev->link == &shca_ib_ops)
 		((u8 *)&guid)[4] = 0xff;
 	return guid;

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 /*
- * GIDs of a device on a loopback netdev. The RDMA core follows address changes
- * of Ethernet netdevs only, so we make it rescan `lo`. A rescan adds new GIDs.
- * An address removed from `lo` keeps its GID until the device goes.
+ * GIDs of a device on a netdev that is no Ethernet (`lo`, tun). The RDMA core follows
+ * address changes of Ethernet netdevs only, so we make it rescan such a netdev. A
+ * rescan adds new GIDs. An address that was removed keeps its GID until the device goes.
  */
 #include "lo.h"
 
@@ -26,7 +26,7 @@ static void shca_lo_rescan(struct work_struct *work)
 /* Deferred: the notifier runs under RTNL, which a rescan takes. */
 static int shca_lo_schedule(struct shca_dev *dev, int idx, void *arg)
 {
-	if ((arg && dev->ndev != arg) || dev->ndev->type != ARPHRD_LOOPBACK ||
+	if ((arg && dev->ndev != arg) || dev->ndev->type == ARPHRD_ETHER ||
 	    !ib_device_try_get(&dev->ibdev))
 		return 0;
 	if (!schedule_work(&dev->rescan))
@@ -36,7 +36,7 @@ static int shca_lo_schedule(struct shca_dev *dev, int idx, void *arg)
 
 static int shca_lo_changed(struct net_device *ndev, unsigned long event)
 {
-	if (event == NETDEV_UP && ndev->type == ARPHRD_LOOPBACK)
+	if (event == NETDEV_UP && ndev->type != ARPHRD_ETHER)
 		shca_dev_walk(0, shca_lo_schedule, ndev);
 	return NOTIFY_DONE;
 }
@@ -67,7 +67,7 @@ static int shca_lo_inet6addr(struct notifier_block *nb, unsigned long event,
 {
 	struct inet6_ifaddr *ifa = arg;
 
-	if (event == NETDEV_UP && ifa->idev->dev->type == ARPHRD_LOOPBACK)
+	if (event == NETDEV_UP && ifa->idev->dev->type != ARPHRD_ETHER)
 		schedule_work(&shca_lo_walk_work);
 	return NOTIFY_DONE;
 }

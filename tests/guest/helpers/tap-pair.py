@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
-"""Makes two taps and carries frames from one to the other until it is killed; the taps end
-with it.
+"""Makes two taps, or two netdevs of bare IP packets whose names begin with tun, and carries
+what leaves one to the other until it is killed; they end with it.
 
   tap-pair.py NETDEV NETDEV
 
@@ -14,12 +14,13 @@ import select
 import struct
 import sys
 
-TUNSETIFF, IFF_TAP, IFF_NO_PI = 0x400454ca, 0x0002, 0x1000
+TUNSETIFF, IFF_TUN, IFF_TAP, IFF_NO_PI = 0x400454ca, 0x0001, 0x0002, 0x1000
 
 
 def tap(name):
     fd = os.open("/dev/net/tun", os.O_RDWR)
-    fcntl.ioctl(fd, TUNSETIFF, struct.pack("16sH22x", name.encode(), IFF_TAP | IFF_NO_PI))
+    mode = IFF_TUN if name.startswith("tun") else IFF_TAP
+    fcntl.ioctl(fd, TUNSETIFF, struct.pack("16sH22x", name.encode(), mode | IFF_NO_PI))
     return fd
 
 

@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 #
-# Which network devices carry a device: bridge, bond, macvlan, dummy, tap, veth;
+# Which network devices carry a device: bridge, bond, macvlan, dummy, tap, tun, veth;
 # and which are refused, with which words. A network device that is enslaved,
 # renamed, or gets another MAC address below a device. The log stays silent.
 #
@@ -179,25 +179,28 @@ check dummy.itself_ipv6 itself $ip6_a
 run rdma link delete shca_a
 run in_a ip link del dummy_a
 
-# ---- two taps, and a program that carries frames from one to the other
-"$test_programs/guest/helpers/tap-pair.py" tap_a tap_b &
-at_exit kill $!
-taps=$!
-run wait_for 10 test -e /sys/class/net/tap_b
-run ip link set tap_a netns $ns_a
-run ip link set tap_b netns $ns_b
-run rdma link delete shca_b
-run in_b ip addr flush dev veth_b
-run in_b ip addr add $ip4_b/24 dev tap_b
-run in_b ip -6 addr add $ip6_b/64 dev tap_b nodad
-run in_b ip link set tap_b up
-add_device shca_b tap_b $ns_b
-attach tap tap_a
-run wait_for 10 gid_index shca_b $ip4_b
-run wait_for 10 gid_index shca_b $ip6_b
-carries tap
-kill $taps
-check tap.both_end_with_the_program wait_for 10 eval 'device_is_gone shca_a && device_is_gone shca_b'
+# ---- two taps, then two of bare IP packets, and a program that carries frames from one to the other
+for kind in tap tun; do
+	"$test_programs/guest/helpers/tap-pair.py" ${kind}_a ${kind}_b &
+	at_exit kill $!
+	taps=$!
+	run wait_for 10 test -e /sys/class/net/${kind}_b
+	run ip link set ${kind}_a netns $ns_a
+	run ip link set ${kind}_b netns $ns_b
+	[ $kind = tun ] || run rdma link delete shca_b
+	run in_b ip addr flush dev veth_b
+	run in_b ip addr add $ip4_b/24 dev ${kind}_b
+	run in_b ip -6 addr add $ip6_b/64 dev ${kind}_b nodad
+	run in_b ip link set ${kind}_b up
+	add_device shca_b ${kind}_b $ns_b
+	attach $kind ${kind}_a
+	run wait_for 10 gid_index shca_b $ip4_b
+	run wait_for 10 gid_index shca_b $ip6_b
+	carries $kind
+	[ $kind = tap ] || check tun.guid eval '! grep -qE "^(0000:|0200:00ff:fe00:)" /sys/class/infiniband/shca_a/node_guid'
+	kill $taps
+	check $kind.both_end_with_the_program wait_for 10 eval 'device_is_gone shca_a && device_is_gone shca_b'
+done
 check log_is_silent silent_log
 
 # ---- refused: link_refused NETDEV HINT : EINVAL, and one line with the reason
@@ -209,8 +212,6 @@ link_refused() {
 	grep -q 'Invalid argument' /tmp/refused && device_is_gone shca_x &&
 		[ "$(kernel_log | grep -c .)" = 1 ] && kernel_log | grep -q "softhca: shca_x: .* $1: .*$2"
 }
-run in_a ip tuntap add tun_a mode tun
-check refused.tun link_refused tun_a 'not an Ethernet device'
 run in_a ip link add link veth_a name veth_a.5 type vlan id 5
 check refused.vlan link_refused veth_a.5 "attach to its parent"
 run in_a ip link add ipip_a type ipip local 10.1.1.1 remote 10.1.1.2

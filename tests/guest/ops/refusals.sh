@@ -36,5 +36,6 @@ at_exit ip link del shca_v
 run ip link add link shca_v name shca_v.5 type vlan id 5
 check log.name_is_taken link_refused shca_a shca_v 'the name is in use'
 check log.vlan link_refused shca_x shca_v.5 'attach to its parent'
-modprobe tun && run ip tuntap add shca_tun mode tun && at_exit ip tuntap del shca_tun mode tun
-check log.no_ethernet link_refused shca_x shca_tun 'not an Ethernet device'
+run ip link add shca_ipip type ipip local 10.1.1.1 remote 10.1.1.2
+at_exit ip link del shca_ipip
+check log.no_ethernet link_refused shca_x shca_ipip 'not an Ethernet device'
