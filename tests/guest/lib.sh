@@ -166,6 +166,21 @@ has_node() {
 
 port_active() { grep -q ACTIVE "/sys/class/infiniband/$1/ports/1/state"; }
 
+# A program in the background has its output emptied by its own shell, at some time. So who
+# waits for a word there empties it before: it may still have that of an earlier test.
+
+# watch_events DEVICE [COMMAND...] : from its return on the device's events go to
+# /tmp/events. (COMMAND starts it elsewhere.) Its pid is in $watcher.
+watch_events() {
+	local device=$1
+	shift
+	: >/tmp/events
+	"$@" stdbuf -oL ibv_asyncwatch -d "$device" >/tmp/events 2>&1 &
+	watcher=$!
+	at_exit kill $watcher
+	run wait_for 10 grep -q 'async event FD' /tmp/events
+}
+
 # make_pair [MTU] : the whole picture
 make_pair() {
 	make_namespaces "${1:-1500}"

@@ -70,6 +70,7 @@ at_exit end_of_stream
 begin() {
 	# (one that has failed may be there still)
 	end_of_stream 2>/dev/null
+	: >/tmp/example
 	$examples/failover shca0 shca2 shca1 shca3 0 >/tmp/example 2>&1 &
 	stream=$!
 	wait_for 20 grep -q 'messages go over shca0' /tmp/example

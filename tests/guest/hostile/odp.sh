@@ -32,6 +32,7 @@ as_nobody() {
 	local name=$1
 	shift
 	echo "+ odp_load $* &"
+	: >"/tmp/odp.$name"
 	setpriv --reuid=65534 --regid=65534 --clear-groups --inh-caps=-all "$load" "$@" >"/tmp/odp.$name" 2>&1 &
 	nobody[$name]=$!
 	at_exit kill -KILL $!
@@ -116,6 +117,7 @@ folder=/tmp/neverfs
 mkdir -p $folder
 # start_neverfs [N [ERRNO]] : N pages do come; or fail
 start_neverfs() {
+	: >/tmp/odp.neverfs
 	"$test_programs/neverfs" $folder "$@" >/tmp/odp.neverfs 2>&1 &
 	neverfs=$!
 	at_exit kill $neverfs
@@ -235,6 +237,7 @@ if grep -qw memory $root/cgroup.controllers; then
 	echo 0 >$group/memory.swap.max 2>/dev/null
 	unreclaimable() { echo $(($(sed -n 's/^SUnreclaim: *\([0-9]*\) kB/\1/p' /proc/meminfo) - $(sed -n 's/^slab_unreclaimable //p' "$group/memory.stat") / 1024)); }
 	in_group() {
+		: >/tmp/odp.sparse
 		# shellcheck disable=SC2016 # the inner shell's
 		bash -c 'echo $$ >"$1/cgroup.procs" && shift && exec "$@"' - $group "$load" shca_a sparse 1000 >/tmp/odp.sparse 2>&1 &
 		nobody[sparse]=$!

@@ -87,6 +87,7 @@ run in_a ethtool -K veth_a tx-sctp-segmentation on
 run in_a softhca dev set shib_a path wire
 check path_wire split "${write[@]}"
 run in_a softhca dev set shib_a path auto
+: >/tmp/tcpdump
 in_b tcpdump -i veth_b -w /dev/null 2>/tmp/tcpdump &
 run wait_for 10 grep -q listening /tmp/tcpdump
 check captured split "${write[@]}"

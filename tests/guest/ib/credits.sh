@@ -23,6 +23,7 @@ set_port() { ibportstate -C shib_a -P 1 -D 0 1 "$@" >/dev/null; }
 # judge WHAT : shib_a against a peer in its place, active without a subnet manager. Batches are for
 # ports of softhca only.
 judge() {
+	: >/tmp/judge
 	nsenter --net="/run/netns/$ns_b" "$helpers/ib-credits.py" veth_b shib_a "$1" >/tmp/judge 2>&1 &
 	judge=$!
 	run wait_for 20 grep -q up /tmp/judge

@@ -51,6 +51,7 @@ tcp datagram
 neighbours() { in_a ping -6 -c 2 -W 2 ff02::1%ip0 | tee /tmp/ping6 && grep -q "from $six" /tmp/ping6; }
 check multicast.all_nodes wait_for 20 neighbours
 for group in 239.1.2.3 ff15::1:2:3; do
+	: >/tmp/multicast
 	in_b "$(dirname "$0")/../helpers/multicast.py" ip0 $group receive >/tmp/multicast 2>&1 &
 	receiver=$!
 	run wait_for 20 test -s /tmp/multicast

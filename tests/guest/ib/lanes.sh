@@ -72,6 +72,7 @@ check active_still has shib_a state ACTIVE
 # lane SL LANE : what perftest sends with this service level, data and ACKs
 lane() {
 	local sniffer
+	: >/tmp/lanes
 	in_a "$helpers/ib-lane-of.py" veth_a "$1" 100 >/tmp/lanes &
 	sniffer=$!
 	wait_for 10 grep -q ready /tmp/lanes

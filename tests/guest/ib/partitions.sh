@@ -85,9 +85,7 @@ check limited.are_trapped wait_for 20 trapped
 check other_partition silent 0x8001 0x0003
 
 # A member is taken out while it works, and comes back.
-stdbuf -oL ibv_asyncwatch -d shib_b >/tmp/events 2>&1 &
-at_exit kill $!
-run wait_for 10 test -s /tmp/events
+watch_events shib_b
 gone() { ! index shib_b 0x8001; }
 partition() {
 	partition_conf "$1"
@@ -128,6 +126,7 @@ enter_child "$ns_a" shib_a 10.79.0.1
 enter_child "$ns_b" shib_b 10.79.0.2
 check child.ping wait_for 30 in_a ping -c 1 -W 2 10.79.0.2
 check child.ping_back in_b ping -c 3 10.79.0.1
+: >/tmp/qp1
 nsenter --net="/run/netns/$ns_b" "$(dirname "$0")/../helpers/ib-qp1-pkeys.py" veth_b 0x8001 >/tmp/qp1 &
 listener=$!
 run wait_for 10 test -s /tmp/qp1

@@ -37,9 +37,7 @@ check port_info.mtu says 'MtuCap:\.*1024'
 check port_info.width says 'LinkWidthActive:\.*4X'
 
 # as a subnet manager does
-stdbuf -oL ibv_asyncwatch -d shib_a >/tmp/events 2>&1 &
-at_exit kill $!
-wait_for 10 test -s /tmp/events
+watch_events shib_a
 check set_lid set_port lid 17
 check lid becomes shib_a lid '^0x11$'
 check event_lid_change event IBV_EVENT_LID_CHANGE

@@ -20,9 +20,8 @@ sweeps=${sweeps:-10}
 two_ports 2200
 run ip link set lo up
 
-stdbuf -oL ibv_asyncwatch -d shib_b >/tmp/events 2>&1 &
-at_exit kill $!
-run wait_for 10 test -s /tmp/events
+watch_events shib_b
+: >/tmp/tcpdump
 ip netns exec "$ns_b" tcpdump -U -s 0 -w /tmp/frames.pcap -i veth_b ether proto 0x88b5 2>/tmp/tcpdump &
 tcpdump=$!
 run wait_for 10 grep -q listening /tmp/tcpdump

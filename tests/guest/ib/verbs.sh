@@ -106,9 +106,7 @@ run add_there "$ns_b" shib_b veth_b
 state_is() { ip netns exec "$1" rdma link show | grep -q " state $2 "; }
 check exclusive.up wait_for 20 state_is "$ns_a" INIT
 # A device that has moved tells of its port.
-ip netns exec "$ns_a" stdbuf -oL ibv_asyncwatch -d shib_a >/tmp/events 2>&1 &
-at_exit kill $!
-wait_for 10 test -s /tmp/events
+watch_events shib_a ip netns exec "$ns_a"
 check exclusive.not_in_another refused in_b rdma dev show shib_a
 ip netns exec "$ns_a" opensm -f /tmp/opensm.log >/tmp/opensm.out 2>&1 &
 at_exit kill $!

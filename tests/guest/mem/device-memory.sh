@@ -38,6 +38,7 @@ EXPORTER=module
 export EXPORTER
 pids=()
 for program in dm dmabuf; do
+	: >"/tmp/$program.removal"
 	"$test_programs/$program" -d shca_a -f 4 outlives_the_device >/tmp/$program.removal 2>&1 &
 	pids+=($!)
 done

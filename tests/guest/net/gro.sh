@@ -103,6 +103,7 @@ check datagrams ud
 # A capture at the receiving end shows each packet.
 captured() {
 	local status=0 pid
+	: >/tmp/gro.tcpdump
 	ip netns exec "$ns_b" tcpdump -i veth_b -w /dev/null udp port 4791 2>/tmp/gro.tcpdump &
 	pid=$!
 	wait_for 10 grep -q 'listening on' /tmp/gro.tcpdump && alone 4 || status=1

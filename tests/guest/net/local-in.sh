@@ -22,6 +22,7 @@ udp_packets() {
 declare -A queue
 # start_queue NAMESPACE RULE : what RULE says goes through a process
 start_queue() {
+	: >"/tmp/queue.$1"
 	ip netns exec "$1" "$test_programs/nfqueue" 7 >"/tmp/queue.$1" &
 	queue[$1]=$!
 	at_exit kill $!

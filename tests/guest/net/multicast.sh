@@ -32,6 +32,7 @@ left() { ! in_b ip maddr show dev "$1" | grep -qE " $(group_of "$2")\\b|$(ether_
 start_member() {
 	rm -f /tmp/member
 	mkfifo /tmp/member.stdin 2>/dev/null
+	: >/tmp/member
 	"$test_programs/mcast" -d "${2:-shca_b}" -f "$1" member </tmp/member.stdin >/tmp/member 2>&1 &
 	member=$!
 	exec 8>/tmp/member.stdin

@@ -14,9 +14,7 @@ mtu_is() { [ "$(mtu_of)" = "$1" ]; }
 event() { wait_for 10 grep -q "$1" /tmp/events; }
 
 make_pair 1500
-stdbuf -oL ibv_asyncwatch -d shca_a >/tmp/events 2>&1 &
-at_exit kill $!
-wait_for 10 test -s /tmp/events
+watch_events shca_a
 
 check active_at_first becomes shca_a state ACTIVE
 check not_downed becomes shca_a counters/link_downed '^0$'

@@ -225,10 +225,7 @@ check profile.no_file refused 2 "--file needs the name of a file before 'dev=shc
 check profile.path refused 1 './wan: No such file' in_a softhca fault add --file ./wan dev=shca_a
 run fault del all
 
-stdbuf -oL ibv_asyncwatch -d shca_a >/tmp/events 2>&1 &
-watcher=$!
-at_exit kill $watcher
-run wait_for 10 test -s /tmp/events
+watch_events shca_a
 downed=$(count shca_a link_downed) errors_a=$(count shca_a port_rcv_errors) errors_b=$(count shca_b port_rcv_errors)
 check bad_cable fault add --file bad-cable dev=shca_a
 flapped() { [ "$(fault list | grep -c 'event=PORT_ACTIVE seen [0-9]* hits 1$')" = 3 ]; }

@@ -132,6 +132,7 @@ check port.data_in_words words
 
 # (where the kernel has it: 6.12 of Debian, not 6.1)
 if rdma monitor help >/dev/null 2>&1 && rdma system show 2>/dev/null | grep -q monitor; then
+	: >/tmp/monitor
 	timeout $((30 * slow)) rdma monitor >/tmp/monitor &
 	monitor=$!
 	run wait_for 5 kill -0 $monitor

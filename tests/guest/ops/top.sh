@@ -113,6 +113,7 @@ during() {
 	softhca top --once --json -i 600 "${arguments[@]}" >/tmp/top.during &
 	top=$!
 	wait_for 20 first_look $top || status=1
+	: >/tmp/top.program
 	"$@" >/tmp/top.program 2>&1 &
 	program=$!
 	wait_for 60 grep -q '^done ' /tmp/top.program || status=1

@@ -110,6 +110,7 @@ provokes cm.localhost 'rdma_resolve_route: No such device' in_a timeout $((20 * 
 
 check hello in_a "$hello" shca_a shca_b
 unseen() {
+	: >/tmp/tcpdump
 	ip netns exec "$ns_a" tcpdump --immediate-mode -ni any udp port 4791 2>/tmp/tcpdump &
 	local pid=$!
 	wait_for 20 grep -q 'listening on' /tmp/tcpdump || return

@@ -19,6 +19,7 @@ verbs many many -d shca_a -f 4
 left() { rdma resource show "$1" | grep -c "pid $pid "; }
 nothing_left() { [ "$(left qp)" = 0 ] && [ "$(left mr)" = 0 ]; }
 begin_many() {
+	: >/tmp/many
 	"$test_programs/many" -d shca_a hold >/tmp/many 2>&1 &
 	pid=$!
 	at_exit kill -KILL $pid

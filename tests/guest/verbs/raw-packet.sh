@@ -18,6 +18,7 @@ verbs pair6 rss -d shca_a -p shca_b -f 6 datagrams_go_where_their_hash_says
 start_raw() {
 	rm -f /tmp/raw
 	mkfifo /tmp/raw.stdin 2>/dev/null
+	: >/tmp/raw
 	"$test_programs/raw" -d shca_b "$1" </tmp/raw.stdin >/tmp/raw 2>&1 &
 	raw=$!
 	exec 8>/tmp/raw.stdin

@@ -11,6 +11,7 @@ module_is_gone() { ! there_is /sys/module/softhca && ! there_is /sys/class/infin
 remove_module() { on node2 rmmod softhca && module_is_gone; }
 
 make_nodes 1500
+: >/tmp/hold.there
 remote node2 serve "$test_programs/hold" -d shca0 --listen 7471 >/tmp/hold.there 2>&1 &
 run wait_for 30 grep -q '^serve: listening' /tmp/hold.there
 hold here -d shca0 --connect $ip4_2:7471
