@@ -190,8 +190,10 @@ make_pair() {
 	run wait_for 10 gid_index shca_b "$ip4_b"
 	run wait_for 10 gid_index shca_a "$ip6_a"
 	run wait_for 10 gid_index shca_b "$ip6_b"
-	# A solicitation that is lost while the link comes up is repeated after one
-	# second, which is as long as the RDMA core waits for a neighbour.
+	# For the RDMA core the kernel asks for a neighbour from its link-local address
+	# only. For two seconds after the link came up it has none (it looks whether
+	# others have it, whatever "nodad" is for), asks nobody, and tries again a second
+	# later. That is as long as the RDMA core waits. A ping has an address of its own.
 	run wait_for 10 in_a ping -q -c 1 -W 1 "$ip6_b"
 }
 

@@ -28,6 +28,8 @@ at_exit rdma link delete rxe_b
 add_device shca_a veth_a $ns_a
 for address in $ip4_a $ip6_a; do run wait_for 10 gid_index shca_a "$address"; done
 for address in $ip4_b $ip6_b; do run wait_for 10 gid_index rxe_b "$address"; done
+# (make_pair says why)
+run wait_for 10 in_a ping -q -c 1 -W 1 "$ip6_b"
 
 # both NAME PROGRAM FAMILY ARGUMENT... : rxe as the server, then softhca as the
 # server; the client always connects by IPv4
