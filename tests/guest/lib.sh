@@ -103,9 +103,12 @@ wait_for() {
 			echo "waited $((SECONDS - start)) s in vain for: $*" >&2
 			return 1
 		fi
-		sleep 0.1
+		nap 0.05
 	done
 }
+# nap SECONDS : as sleep, without a process
+exec {never}<> <(:)
+nap() { read -r -t "$1" -u "$never" || :; }
 became_slower() {
 	local now
 	now=$(slowness)
@@ -119,7 +122,7 @@ in_a() { ip netns exec "$ns_a" "$@"; }
 in_b() { ip netns exec "$ns_b" "$@"; }
 
 # listening NAMESPACE PORT : somebody accepts TCP connections there
-listening() { ip netns exec "$1" ss -Hltn "sport = :$2" | grep -q .; }
+listening() { [ -n "$(nsenter --net="/run/netns/$1" ss -Hltn "sport = :$2")" ]; }
 
 # make_namespaces [MTU] : the picture above, without the devices
 make_namespaces() {
@@ -164,7 +167,10 @@ has_node() {
 	return 1
 }
 
-port_active() { grep -q ACTIVE "/sys/class/infiniband/$1/ports/1/state"; }
+port_active() {
+	local state
+	read -r state <"/sys/class/infiniband/$1/ports/1/state" && [[ $state == *ACTIVE ]]
+}
 
 # A program in the background has its output emptied by its own shell, at some time. So who
 # waits for a word there empties it before: it may still have that of an earlier test.
@@ -201,11 +207,11 @@ make_pair() {
 # In plain shell: it is asked often, and an interpreter takes a second to start
 # in an emulated guest.
 gid_index() {
-	local port=/sys/class/infiniband/$1/ports/1 wanted gid file index=-1
+	local port=/sys/class/infiniband/$1/ports/1 wanted gid type file index=-1
 	wanted=$(gid_of "$2")
 	while file=$port/gids/$((++index)) && [ -e "$file" ]; do
 		if read -r gid <"$file" && [ "$gid" = "$wanted" ] &&
-			grep -q v2 "$port/gid_attrs/types/$index"; then
+			read -r type <"$port/gid_attrs/types/$index" && [[ $type == *v2 ]]; then
 			echo "$index"
 			return
 		fi
@@ -267,4 +273,4 @@ between_pair() {
 	rm -f "$server_log"
 	return "$status"
 }
-any_listener() { ip netns exec "$1" ss -Hltn | grep -q .; }
+any_listener() { [ -n "$(nsenter --net="/run/netns/$1" ss -Hltn)" ]; }
