@@ -57,7 +57,7 @@ private() {
 check without_privilege.list private
 check del fault del "$id"
 run fault del all
-check del_again refused 1 'ID: no rule has this number here' in_a softhca fault del "$id"
+check del_again refused 1 'ID: no rule has this number here' fault del "$id"
 check empty_again is_empty
 
 # What list prints can be given again.
@@ -81,12 +81,12 @@ printf '# a scenario\n\ndev=shca_a do=drop nth=5 # the fifth\n\tdev=shca_a  do=e
 check file fault add --file /tmp/rules
 check file.rules eval '[ "$(fault list | wc -l)" = 2 ]'
 echo 'dev=shca_a do=drup' >>/tmp/rules
-check file.line refused 2 "/tmp/rules line 5: invalid value 'drup' of do (expected: drop, " in_a softhca fault add --file /tmp/rules
+check file.line refused 2 "/tmp/rules line 5: invalid value 'drup' of do (expected: drop, " fault add --file /tmp/rules
 check file.line_makes_none eval '[ "$(fault list | wc -l)" = 2 ]'
 echo 'dev=shca_a do=drop' >/tmp/rule
 # shellcheck disable=SC2046 # words
-check file.many_words refused 2 '/tmp/rule line 1: more than 31 words' in_a softhca fault add --file /tmp/rule $(yes nth=1 | head -n 60)
-check file.none refused 1 'nonesuch: No such file' in_a softhca fault add --file nonesuch
+check file.many_words refused 2 '/tmp/rule line 1: more than 31 words' fault add --file /tmp/rule $(yes nth=1 | head -n 60)
+check file.none refused 1 'nonesuch: No such file' fault add --file nonesuch
 run fault del all
 many() {
 	local i
@@ -95,7 +95,7 @@ many() {
 	done | fault add --file - >/dev/null && [ "$(fault list | wc -l)" = 256 ]
 }
 check many many
-check too_many refused 1 'the device has 256 rules, which is the maximum' in_a softhca fault add dev=shca_a do=drop
+check too_many refused 1 'the device has 256 rules, which is the maximum' fault add dev=shca_a do=drop
 run fault del all
 
 # ---- what is wrong with a rule
@@ -103,7 +103,7 @@ run fault del all
 wrong() { # NAME STATUS TEXT WORD...
 	local name=$1 status=$2 text=$3
 	shift 3
-	check "wrong.$name" refused "$status" "$text" in_a softhca fault add "$@"
+	check "wrong.$name" refused "$status" "$text" fault add "$@"
 }
 wrong key 2 "unknown word 'drop'" dev=shca_a drop
 wrong key_of_none 2 "unknown word 'dp=drop'" dev=shca_a dp=drop
@@ -167,14 +167,14 @@ check save.without_hits eval '[[ $(fault save) == "# no hit: dev=shca_a do=dupli
 run fault add dev=shca_a do=ecn type=send for=600s
 check save.traffic pingpong
 check save.hits eval '[ "$(hits_of duplicate)" = 100 ] && [ "$(hits_of ecn)" -ge 600 ]'
-check save.too_many refused 1 'times; with after= or for= at most 512 can be saved' in_a softhca fault save
+check save.too_many refused 1 'times; with after= or for= at most 512 can be saved' fault save
 save() { fault save 2>/dev/null | grep do=duplicate; }
 save >/tmp/saved
 cat /tmp/saved
 check save.list grep -q '^dev=shca_a do=duplicate type=send seed=5 at=[0-9,-]*$' /tmp/saved
-check replay.file_missing refused 1 'nonesuch: No such file' in_a softhca fault replay nonesuch
-check replay.directory refused 1 'fault replay: /tmp: Is a directory' in_a softhca fault replay /tmp
-check replay.wrong_word refused 2 "/tmp/rules line 5: invalid value 'drup'" in_a softhca fault replay /tmp/rules
+check replay.file_missing refused 1 'nonesuch: No such file' fault replay nonesuch
+check replay.directory refused 1 'fault replay: /tmp: Is a directory' fault replay /tmp
+check replay.wrong_word refused 2 "/tmp/rules line 5: invalid value 'drup'" fault replay /tmp/rules
 check replay.keeps_rules_then eval '[ "$(fault list | wc -l)" = 2 ]'
 check replay fault replay /tmp/saved
 check replay.traffic pingpong
@@ -220,9 +220,9 @@ run fault del all
 
 # count DEVICE NAME : a counter of its port
 count() { cat "/sys/class/infiniband/$1/ports/1/counters/$2"; }
-check profile.more_words refused 2 'wan line 8: unknown word' in_a softhca fault add --file wan dev=shca_a drop
-check profile.no_file refused 2 "--file needs the name of a file before 'dev=shca_a'" in_a softhca fault add --file dev=shca_a
-check profile.path refused 1 './wan: No such file' in_a softhca fault add --file ./wan dev=shca_a
+check profile.more_words refused 2 'wan line 8: unknown word' fault add --file wan dev=shca_a drop
+check profile.no_file refused 2 "--file needs the name of a file before 'dev=shca_a'" fault add --file dev=shca_a
+check profile.path refused 1 './wan: No such file' fault add --file ./wan dev=shca_a
 run fault del all
 
 watch_events shca_a
@@ -324,8 +324,8 @@ check run.lost-doorbell runs lost-doorbell '^send completions: 8 SUCCESS$' '^fau
 check run.event-srq-err runs event-srq-err '^event: SRQ_ERR$'
 check run.fail-create-flow runs fail-create-flow '^call: ibv_create_flow\(\): Device or resource busy$' '^next call: ibv_create_flow\(\): success$'
 check run.first_device eval 'fault recipes event-port-err --run | grep -q "^rule: dev=shca_a "'
-check run.unknown refused 2 "unknown recipe 'nonesuch'" in_a softhca fault recipes nonesuch --run
-check run.no_name refused 2 '--run needs the NAME of a recipe' in_a softhca fault recipes --run
+check run.unknown refused 2 "unknown recipe 'nonesuch'" fault recipes nonesuch --run
+check run.no_name refused 2 '--run needs the NAME of a recipe' fault recipes --run
 check run.leaves_no_rule is_empty
 
 # ---- a process that makes its own verbs fail

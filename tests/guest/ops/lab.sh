@@ -12,11 +12,12 @@ away() { softhca down; rdma link delete shca1; ip link del dummy_x; for n in a b
 at_exit away
 # says STATUS TEXT COMMAND... : that is its status, and its output has the text
 says() {
-	local want=$1 text=$2 status=0
+	local want=$1 text=$2 status=0 said
 	shift 2
 	"$@" >/tmp/lab.said 2>&1 || status=$?
-	cat /tmp/lab.said
-	[ "$status" = "$want" ] && { [ -z "$text" ] || grep -q -F -e "$text" /tmp/lab.said; }
+	read -r -d '' said </tmp/lab.said
+	echo "$said"
+	[ "$status" = "$want" ] && [[ $said == *"$text"* ]]
 }
 nobody() { setpriv --reuid 65534 --regid 65534 --clear-groups "$@"; }
 nothing_is_there() {

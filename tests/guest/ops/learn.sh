@@ -31,11 +31,12 @@ check programs_have_less_than_100_lines short
 # ---- refusals
 
 says() { # STATUS TEXT COMMAND...
-	local want=$1 text=$2 status=0
+	local want=$1 text=$2 status=0 said
 	shift 2
 	"$@" >/tmp/learn.said 2>&1 || status=$?
-	cat /tmp/learn.said
-	[ "$status" = "$want" ] && grep -q -F -e "$text" /tmp/learn.said
+	read -r -d '' said </tmp/learn.said
+	echo "$said"
+	[ "$status" = "$want" ] && [[ $said == *"$text"* ]]
 }
 for number in 0 13 1x -1 ''; do
 	check "refused.number.$number" says 2 "learn: N must be 1 to 12, not '$number'" softhca learn -- "$number"

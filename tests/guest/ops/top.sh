@@ -9,11 +9,12 @@
 . "$(dirname "$0")/../scenario"
 
 says() { # STATUS TEXT COMMAND...
-	local want=$1 text=$2 status=0
+	local want=$1 text=$2 status=0 said
 	shift 2
 	"$@" >/tmp/top.said 2>&1 || status=$?
-	head -n 20 /tmp/top.said
-	[ "$status" = "$want" ] && grep -q -F -e "$text" /tmp/top.said
+	read -r -d '' said </tmp/top.said
+	echo "$said"
+	[ "$status" = "$want" ] && [[ $said == *"$text"* ]]
 }
 instances() { ls -d /sys/kernel/tracing/instances/softhca-* 2>/dev/null; }
 run modprobe softhca
