@@ -103,9 +103,12 @@ wait_for() {
 			echo "waited $((SECONDS - start)) s in vain for: $*" >&2
 			return 1
 		fi
-		sleep 0.1
+		nap 0.05
 	done
 }
+# nap SECONDS : as sleep, without a process
+exec {never}<> <(:)
+nap() { read -r -t "$1" -u "$never" || :; }
 became_slower() {
 	local now
 	now=$(slowness)
@@ -124,14 +127,17 @@ refused() {
 
 # says STATUS TEXT COMMAND... : it ends with that status, and its output, which is in
 # /tmp/said then, has the text, if any; says_like: a pattern of grep
-says() { has_said -F "$@"; }
-says_like() { has_said -G "$@"; }
+says() { has_said contains "$@"; }
+says_like() { has_said matches "$@"; }
+contains() { [[ $1 == *"$2"* ]]; }
+matches() { grep -q -e "$2" <<<"$1"; }
 has_said() {
-	local how=$1 want=$2 text=$3 status=0
+	local how=$1 want=$2 text=$3 status=0 said
 	shift 3
 	"$@" >/tmp/said 2>&1 || status=$?
-	head -n 20 /tmp/said
-	[ "$status" = "$want" ] && { [ -z "$text" ] || grep -q "$how" -e "$text" /tmp/said; }
+	read -r -d '' said </tmp/said
+	printf '%s\n' "${said:0:2000}"
+	[ "$status" = "$want" ] && { [ -z "$text" ] || "$how" "$said" "$text"; }
 }
 
 differs() { [ "$1" != "$2" ]; }
@@ -149,7 +155,7 @@ in_b() { ip netns exec "$ns_b" "$@"; }
 as_nobody() { setpriv --reuid 65534 --regid 65534 --clear-groups "$@"; }
 
 # listening NAMESPACE PORT : somebody accepts TCP connections there ("": the initial one)
-listening() { (at "$1" ss -Hltn "sport = :$2") | grep -q .; }
+listening() { [ -n "$(at "$1" ss -Hltn "sport = :$2")" ]; }
 
 # make_namespaces [MTU] : the picture above, without the devices
 make_namespaces() {
@@ -234,7 +240,10 @@ offers() {
 raw_netlink() { in_a "$test_programs/guest/helpers/softhca-netlink.py" "$@"; }
 hex() { printf '%s\0' "$1" | od -An -v -tx1 | tr -d ' \n'; }
 
-port_active() { grep -q ACTIVE "/sys/class/infiniband/$1/ports/1/state"; }
+port_active() {
+	local state
+	read -r state <"/sys/class/infiniband/$1/ports/1/state" && [[ $state == *ACTIVE ]]
+}
 
 # A program in the background has its output emptied by its own shell, at some time. So who
 # waits for a word there empties it before: it may still have that of an earlier test.
@@ -271,11 +280,11 @@ make_pair() {
 # In plain shell: it is asked often, and an interpreter takes a second to start
 # in an emulated guest.
 gid_index() {
-	local port=/sys/class/infiniband/$1/ports/1 wanted gid file index=-1
+	local port=/sys/class/infiniband/$1/ports/1 wanted gid type file index=-1
 	wanted=$(gid_of "$2")
 	while file=$port/gids/$((++index)) && [ -e "$file" ]; do
 		if read -r gid <"$file" && [ "$gid" = "$wanted" ] &&
-			grep -q v2 "$port/gid_attrs/types/$index"; then
+			read -r type <"$port/gid_attrs/types/$index" && [[ $type == *v2 ]]; then
 			echo "$index"
 			return
 		fi
@@ -348,7 +357,7 @@ between_namespaces() {
 any_listener() {
 	local which=()
 	[ -n "$1" ] || which=("sport = :18515 or sport = :18516")
-	(at "$1" ss -Hltn "${which[@]}") | grep -q .
+	[ -n "$(at "$1" ss -Hltn "${which[@]}")" ]
 }
 
 # between_pair SERVER... -- CLIENT... : a server in b and its client in a. "ADDRESS" in the

@@ -43,6 +43,13 @@ int link_set_bridge(const char *name, const char *bridge);
 int link_add_bridge(const char *name);
 /** link_alias() - read the alias of a network device; "" if it has none */
 int link_alias(const char *name, char *alias, size_t size);
+/**
+ * link_is_up() - does a network device carry packets?
+ *
+ * The kernel sees to it some time after the carrier is there. It does so for both ends of
+ * a cable in one turn, with RTNL held, and it answers with RTNL held.
+ */
+bool link_is_up(const char *name);
 /** link_add_veth() - join this namespace with @peer_netns, a file descriptor */
 int link_add_veth(const char *name, const char *peer, int peer_netns);
 /** address_add() - @address in network byte order, of @family; succeeds if it is there */

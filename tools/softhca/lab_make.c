@@ -16,7 +16,10 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <linux/ipv6_route.h>
 #include <net/if.h>
+#include <netinet/in.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/wait.h>
@@ -344,6 +347,41 @@ static bool is_ready_port(struct lab_end *e)
 	return *e->state && *e->guid;
 }
 
+/* Has the kernel a route of its own to the address? Then it takes packets for it. */
+static bool is_local(const struct in6_addr *route, const char *netdev, const struct lab_end *e,
+		     const struct lab_address *a)
+{
+	return !strcmp(netdev, e->netdev) &&
+	       (a ? !memcmp(route, a->bytes, sizeof(*route)) : IN6_IS_ADDR_LINKLOCAL(route));
+}
+
+/*
+ * @a: an IPv6 address, or NULL for a link-local one, without which the kernel asks for no
+ * neighbour. The GID is there before: a work item does the rest once the link is up.
+ */
+static bool takes_packets(const struct lab_end *e, const struct lab_address *a)
+{
+	char line[256], netdev[IFNAMSIZ];
+	unsigned int length, flags;
+	struct in6_addr route;
+	bool found = false;
+	FILE *f;
+	int i;
+
+	f = fopen("/proc/self/net/ipv6_route", "r");
+	while (f && !found && fgets(line, sizeof(line), f)) {
+		for (i = 0; i < 16 && sscanf(line + 2 * i, "%2hhx", &route.s6_addr[i]) == 1; i++)
+			;
+		found = i == 16 &&
+			sscanf(line + 32, "%x %*s %*s %*s %*s %*s %*s %x %15s", &length, &flags,
+			       netdev) == 3 &&
+			length == 128 && flags & RTF_LOCAL && is_local(&route, netdev, e, a);
+	}
+	if (f)
+		fclose(f);
+	return found;
+}
+
 static bool is_ready(struct lab_end *e)
 {
 	char state[32];
@@ -352,11 +390,15 @@ static bool is_ready(struct lab_end *e)
 	if (link_of(e)->infiniband)
 		return is_ready_port(e);
 	read_port(e, "state", state, sizeof(state));
-	if (!strstr(state, "ACTIVE"))
+	if (!strstr(state, "ACTIVE") || !link_is_up(e->netdev))
 		return false;
 	for (i = 0; i < e->nr_addresses; i++) {
-		e->address[i].gid_index = find_gid(e, &e->address[i]);
-		if (e->address[i].gid_index < 0)
+		const struct lab_address *a = &e->address[i];
+
+		e->address[i].gid_index = find_gid(e, a);
+		if (a->gid_index < 0)
+			return false;
+		if (a->family == AF_INET6 && !(takes_packets(e, a) && takes_packets(e, NULL)))
 			return false;
 	}
 	return true;

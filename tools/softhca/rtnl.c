@@ -9,15 +9,16 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
+#include <net/if.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include <linux/if.h>
 #include <linux/if_addr.h>
 #include <linux/if_link.h>
 #include <linux/netlink.h>
 #include <linux/rtnetlink.h>
 #include <linux/veth.h>
-#include <net/if.h>
 #include <rdma/rdma_netlink.h>
 
 #define RDMA_TYPE(op)	RDMA_NL_GET_TYPE(RDMA_NL_NLDEV, op)
@@ -177,6 +178,23 @@ int link_alias(const char *name, char *alias, size_t size)
 	*alias = '\0';
 	nla_put_string(msg, IFLA_IFNAME, name);
 	return talk(NETLINK_ROUTE, msg, read_link, &wanted);
+}
+
+static void read_operstate(struct nlmsghdr *hdr, void *up)
+{
+	struct nlattr *attr = nlmsg_find_attr(hdr, sizeof(struct ifinfomsg), IFLA_OPERSTATE);
+
+	*(bool *)up = attr && nla_get_u8(attr) == IF_OPER_UP;
+}
+
+bool link_is_up(const char *name)
+{
+	struct ifinfomsg info = {};
+	struct nl_msg *msg = request(RTM_GETLINK, 0, &info, sizeof(info));
+	bool up = false;
+
+	nla_put_string(msg, IFLA_IFNAME, name);
+	return !talk(NETLINK_ROUTE, msg, read_operstate, &up) && up;
 }
 
 int link_add_veth(const char *name, const char *peer, int peer_netns)

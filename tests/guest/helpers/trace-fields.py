@@ -35,20 +35,22 @@ forms = {
     "shca_place": f"qpn={hexa} psn={number} opcode={hexa} len={number} remote=[01]",
     "shca_poll": f"cqn={number} taken={number}",
 }
+forms = {name: re.compile(form) for name, form in forms.items()}
 words, counts, wrong = collections.Counter(), collections.Counter(), 0
 qpns = set()
+event = re.compile(r" (shca_\w+): (.*)$")
 for line in open(sys.argv[2]):
     fields = line.split()
     for i, kind in enumerate(fields):
         if fields[0] == "ready" and kind in ("rc", "uc", "ud"):
             qpns |= {int(fields[i + 1], 0), int(fields[i + 3], 0)}
 for line in open(sys.argv[1], errors="replace"):
-    found = re.search(r" (shca_\w+): (.*)$", line)
+    found = event.search(line)
     if not found:
         continue
     name, text = found.groups()
     counts[name] += 1
-    match = re.fullmatch(forms.get(name, "no such event"), text)
+    match = name in forms and forms[name].fullmatch(text)
     bad = not match
     psn = re.search(r"\bpsn=(\d+)", text)
     bad |= bool(psn) and int(psn[1]) >= 1 << 24

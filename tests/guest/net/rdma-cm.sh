@@ -50,9 +50,9 @@ quickest() {
 	local begin ms best=
 	for _ in 1 2 3; do
 		[ "$known" = yes ] || forget || return
-		begin=$(date +%s%3N)
+		begin=$(millis)
 		"$@" >/tmp/quickest.out 2>&1 || { cat /tmp/quickest.out; return 1; }
-		ms=$(($(date +%s%3N) - begin))
+		ms=$(($(millis) - begin))
 		[ "${best:-$ms}" -lt "$ms" ] || best=$ms
 	done
 	took=$best
