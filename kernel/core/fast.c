@@ -2,7 +2,7 @@
 /*
  * The fast path of a small message: see fast.h. It knows what an undisturbed
  * exchange changes in both state machines, and nothing else. A unit test
- * compares each field with the result of packets (tests/kunit/fast_kunit.c).
+ * compares each field with the result of packets (tests/kunit/fast_path_kunit.c).
  */
 #include "fast.h"
 

@@ -97,10 +97,10 @@ check error.device_of_pkey tool_refuses 1 'nonesuch: ' dev set nonesuch pkey 99 
 check error.value tool_refuses 2 "dev set: invalid value 'sideways' (expected: auto, wire or host)" dev set shca_a path sideways
 check error.part_of_a_value tool_refuses 2 "dev set: invalid value 'aut' (expected: auto" dev set shca_a path aut
 for index in 0 32 70000 -1 seven 1x ''; do
-	check "range.index.$index" refused 2 "dev set: INDEX must be 1 to 31, not '$index'" dev set shca_a pkey -- "$index" 1
+	check "range.index.$index" tool_refuses 2 "dev set: INDEX must be 1 to 31, not '$index'" dev set shca_a pkey -- "$index" 1
 done
 for pkey in 0x10000 99999999999999999999 seven 0x; do
-	check "range.pkey.$pkey" refused 2 "dev set: P_KEY must be 0 to 0xffff, not '$pkey'" dev set shca_a pkey 1 "$pkey"
+	check "range.pkey.$pkey" tool_refuses 2 "dev set: P_KEY must be 0 to 0xffff, not '$pkey'" dev set shca_a pkey 1 "$pkey"
 done
 accepted() { softhca dev set shca_a pkey "$1" "$2" && softhca dev show shca_a | grep -q "$1:$3"; }
 check range.last accepted 15 0xffff 0xffff
@@ -196,7 +196,7 @@ fi
 # ---- without the module
 
 rdma link delete shca_a
-unloaded() { modprobe -r softhca && refused 1 "the softhca module is not loaded (try 'modprobe softhca')" dev show; }
+unloaded() { modprobe -r softhca && tool_refuses 1 "the softhca module is not loaded (try 'modprobe softhca')" dev show; }
 check without_the_module unloaded
 check without_the_module.completion offers '' dev show ''
 check without_the_module.version eval 'softhca --version | grep -x "module not loaded"'

@@ -2,7 +2,7 @@
 /*
  * Shows defects of the RDMA core, which are not softhca's, one at a time, as an
  * unprivileged process can. Each harms the kernel, so use a guest of its own.
- * tests/README.md describes the effects.
+ * README.md describes the effects.
  *
  *   core_defects DEVICE modify_wq	WARNING when the file closes
  *   core_defects DEVICE open_qp	WARNING, with CONFIG_DEBUG_MUTEXES

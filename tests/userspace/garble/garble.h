@@ -104,7 +104,7 @@ enum spare {
 /**
  * call_spare_the_core() - avoid known defects of this kernel's RDMA core
  *
- * They would end each run; tests/README.md lists them. Only calls that could
+ * They would end each run; README.md lists them. Only calls that could
  * trigger one are changed.
  */
 enum spare call_spare_the_core(struct call *call);

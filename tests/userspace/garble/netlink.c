@@ -328,7 +328,7 @@ static void make_rdma(struct message *msg)
 
 	/* A HELLO to iw_cm that requests a dump deadlocks, and blocks the
 	 * socket forever. That is a defect of the RDMA core, see
-	 * tests/README.md.
+	 * README.md.
 	 */
 	if (client == RDMA_NL_IWCM && !getenv("GARBLE_DEFECTS"))
 		client = RDMA_NL_NLDEV;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 /*
  * Defects of the RDMA core that this fuzzer has found. Each ends a guest with
- * panic_on_warn. They are not softhca's; tests/README.md says how to show them.
+ * panic_on_warn. They are not softhca's; README.md says how to show them.
  * Only a call that triggers one is changed here.
  */
 #include "garble.h"

@@ -256,7 +256,7 @@ static void req_post_numbers_requests(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, shca_req_number(&fx->req, wr), 2 * FX_ENTRIES + 3);
 }
 
-static struct kunit_case posting_cases[] = {
+static struct kunit_case post_send_cases[] = {
 	KUNIT_CASE_PARAM(req_post_is_judged_by_transport_operation_length,
 			 post_gen_params),
 	KUNIT_CASE(req_post_forgets_the_lap_before),
@@ -265,10 +265,10 @@ static struct kunit_case posting_cases[] = {
 	{}
 };
 
-static struct kunit_suite posting_suite = {
-	.name = "softhca_posting",
+static struct kunit_suite post_send_suite = {
+	.name = "softhca_post_send",
 	.init = fx_init,
-	.test_cases = posting_cases,
+	.test_cases = post_send_cases,
 };
 
-kunit_test_suites(&posting_suite);
+kunit_test_suites(&post_send_suite);

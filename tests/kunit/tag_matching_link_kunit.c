@@ -529,14 +529,14 @@ static void tags_with_faults_match_as_a_plain_list(struct kunit *test)
 	KUNIT_EXPECT_LT(test, tg->unexpected, MSGS / 2u);
 }
 
-static struct kunit_case tags_cases[] = {
+static struct kunit_case tag_matching_link_cases[] = {
 	KUNIT_CASE_PARAM(tags_with_faults_match_as_a_plain_list, tg_gen_params),
 	{}
 };
 
-static struct kunit_suite tags_suite = {
-	.name = "softhca_tags",
-	.test_cases = tags_cases,
+static struct kunit_suite tag_matching_link_suite = {
+	.name = "softhca_tag_matching_link",
+	.test_cases = tag_matching_link_cases,
 };
 
-kunit_test_suites(&tags_suite);
+kunit_test_suites(&tag_matching_link_suite);

@@ -421,7 +421,7 @@ static void early_is_not_for_an_answer_that_waits_on_a_long_path(struct kunit *t
 	KUNIT_EXPECT_EQ(test, shca_req_deadline(&fx->req), until);
 }
 
-static struct kunit_case early_cases[] = {
+static struct kunit_case early_retransmit_cases[] = {
 	KUNIT_CASE(early_needs_no_round_trip_of_a_friend),
 	KUNIT_CASE(early_waits_from_the_last_word_on),
 	KUNIT_CASE(early_is_one_packet_that_asks),
@@ -446,10 +446,10 @@ static struct kunit_case early_cases[] = {
 	{}
 };
 
-static struct kunit_suite early_suite = {
-	.name = "softhca_early",
+static struct kunit_suite early_retransmit_suite = {
+	.name = "softhca_early_retransmit",
 	.init = early_init,
-	.test_cases = early_cases,
+	.test_cases = early_retransmit_cases,
 };
 
-kunit_test_suites(&early_suite);
+kunit_test_suites(&early_retransmit_suite);

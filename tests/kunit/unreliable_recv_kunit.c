@@ -632,7 +632,7 @@ static void uc_wait_keeps_the_receive_of_srq(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, fx->out.wc.wr_id, 1000ull);
 }
 
-static struct kunit_case unacked_cases[] = {
+static struct kunit_case unreliable_recv_cases[] = {
 	KUNIT_CASE(uc_message_after_a_broken_one_is_whole),
 	KUNIT_CASE(uc_packet_of_another_service_is_dropped),
 	KUNIT_CASE(uc_write_in_place_of_the_rest_gives_up_receive_of_srq),
@@ -660,10 +660,10 @@ static struct kunit_case unacked_cases[] = {
 	{}
 };
 
-static struct kunit_suite unacked_suite = {
-	.name = "softhca_unacked",
+static struct kunit_suite unreliable_recv_suite = {
+	.name = "softhca_unreliable_recv",
 	.init = fx_init,
-	.test_cases = unacked_cases,
+	.test_cases = unreliable_recv_cases,
 };
 
-kunit_test_suites(&unacked_suite);
+kunit_test_suites(&unreliable_recv_suite);

@@ -469,7 +469,7 @@ static void req_bytes_are_those_of_accepted_responses(struct kunit *test)
 	}
 }
 
-static struct kunit_case counters_cases[] = {
+static struct kunit_case requester_limits_cases[] = {
 	KUNIT_CASE(req_rnr_after_progress_counts_afresh),
 	KUNIT_CASE(req_rnr_of_a_later_request_counts_afresh),
 	KUNIT_CASE(req_rtt_rises_at_once_and_falls_slowly),
@@ -494,10 +494,10 @@ static struct kunit_case counters_cases[] = {
 	{}
 };
 
-static struct kunit_suite counters_suite = {
-	.name = "softhca_counters",
+static struct kunit_suite requester_limits_suite = {
+	.name = "softhca_requester_limits",
 	.init = fx_init,
-	.test_cases = counters_cases,
+	.test_cases = requester_limits_cases,
 };
 
-kunit_test_suites(&counters_suite);
+kunit_test_suites(&requester_limits_suite);

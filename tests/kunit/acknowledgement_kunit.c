@@ -587,7 +587,7 @@ static void resp_flush_acks_keeps_the_nak_that_is_owed(struct kunit *test)
 	fx_expect_ack(test, P0 + 1, NAK(SHCA_NAK_PSN_SEQ));
 }
 
-static struct kunit_case owed_cases[] = {
+static struct kunit_case acknowledgement_cases[] = {
 	KUNIT_CASE_PARAM(resp_nak_that_is_void_moves_on_to_what_is_missing,
 			 late_gen_params),
 	KUNIT_CASE_PARAM(resp_rx_with_memory_absent_changes_nothing,
@@ -623,10 +623,10 @@ static struct kunit_case owed_cases[] = {
 	{}
 };
 
-static struct kunit_suite owed_suite = {
-	.name = "softhca_owed",
+static struct kunit_suite acknowledgement_suite = {
+	.name = "softhca_acknowledgement",
 	.init = fx_init,
-	.test_cases = owed_cases,
+	.test_cases = acknowledgement_cases,
 };
 
-kunit_test_suites(&owed_suite);
+kunit_test_suites(&acknowledgement_suite);

@@ -655,7 +655,7 @@ static void resp_write_with_memory_absent_changes_nothing(struct kunit *test)
 			SHCA_RX_OK);
 }
 
-static struct kunit_case bounds_cases[] = {
+static struct kunit_case remote_access_cases[] = {
 	KUNIT_CASE(resp_read_of_nothing_again_checks_no_memory),
 	KUNIT_CASE(resp_flush_level_is_range_or_region),
 	KUNIT_CASE_PARAM(resp_bare_behind_reads_waits_for_an_answer,
@@ -688,10 +688,10 @@ static struct kunit_case bounds_cases[] = {
 	{}
 };
 
-static struct kunit_suite bounds_suite = {
-	.name = "softhca_bounds",
+static struct kunit_suite remote_access_suite = {
+	.name = "softhca_remote_access",
 	.init = fx_init,
-	.test_cases = bounds_cases,
+	.test_cases = remote_access_cases,
 };
 
-kunit_test_suites(&bounds_suite);
+kunit_test_suites(&remote_access_suite);

@@ -729,7 +729,7 @@ static void fast_datagram_receive_taken_ahead_is_used(struct kunit *test)
 	}
 }
 
-static struct kunit_case fast_cases[] = {
+static struct kunit_case fast_path_cases[] = {
 	KUNIT_CASE_PARAM(fast_datagram_changes_what_packets_change, dg_gen_params),
 	KUNIT_CASE_PARAM(fast_datagram_is_only_for_who_is_ready,
 			 dg_rest_gen_params),
@@ -756,10 +756,10 @@ static struct kunit_case fast_cases[] = {
 	{}
 };
 
-static struct kunit_suite fast_suite = {
-	.name = "softhca_fast",
+static struct kunit_suite fast_path_suite = {
+	.name = "softhca_fast_path",
 	.init = fx_init,
-	.test_cases = fast_cases,
+	.test_cases = fast_path_cases,
 };
 
-kunit_test_suites(&fast_suite);
+kunit_test_suites(&fast_path_suite);

@@ -277,7 +277,7 @@ static void mark_of_a_request_out_of_turn_is_not_answered(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, fx->pkt.resv8a, 0);
 }
 
-static struct kunit_case marks_cases[] = {
+static struct kunit_case resv8a_mark_cases[] = {
 	KUNIT_CASE(mark_is_in_the_bits_beside_fecn_and_becn),
 	KUNIT_CASE_PARAM(req_rx_learns_from_marked_answers, mark_gen_params),
 	KUNIT_CASE(req_rx_knows_by_its_mark_who_misses_a_packet),
@@ -290,10 +290,10 @@ static struct kunit_case marks_cases[] = {
 	{}
 };
 
-static struct kunit_suite marks_suite = {
-	.name = "softhca_marks",
+static struct kunit_suite resv8a_mark_suite = {
+	.name = "softhca_resv8a_mark",
 	.init = fx_init,
-	.test_cases = marks_cases,
+	.test_cases = resv8a_mark_cases,
 };
 
-kunit_test_suites(&marks_suite);
+kunit_test_suites(&resv8a_mark_suite);

@@ -700,7 +700,7 @@ static void list_ends_with_its_last_slot(struct kunit *test)
 	KUNIT_EXPECT_TRUE(test, shca_tm_del(&fx->tm, 1u << 16 | (FX_TAGS - 2)));
 }
 
-static struct kunit_case tm_cases[] = {
+static struct kunit_case tag_matching_cases[] = {
 	KUNIT_CASE(tm_header_of_each_length_is_parsed),
 	KUNIT_CASE(tm_header_is_built_as_it_is_parsed),
 	KUNIT_CASE(list_begins_empty),
@@ -730,10 +730,10 @@ static struct kunit_case tm_cases[] = {
 	{}
 };
 
-static struct kunit_suite tm_suite = {
-	.name = "softhca_tm",
+static struct kunit_suite tag_matching_suite = {
+	.name = "softhca_tag_matching",
 	.init = tm_init,
-	.test_cases = tm_cases,
+	.test_cases = tag_matching_cases,
 };
 
-kunit_test_suites(&tm_suite);
+kunit_test_suites(&tag_matching_suite);

@@ -422,14 +422,14 @@ static void loop_with_faults_delivers_everything(struct kunit *test)
 	lp_check(test, lp, 1);
 }
 
-static struct kunit_case loop_cases[] = {
+static struct kunit_case lossy_link_cases[] = {
 	KUNIT_CASE_PARAM(loop_with_faults_delivers_everything, lp_gen_params),
 	{}
 };
 
-static struct kunit_suite loop_suite = {
-	.name = "softhca_loop",
-	.test_cases = loop_cases,
+static struct kunit_suite lossy_link_suite = {
+	.name = "softhca_lossy_link",
+	.test_cases = lossy_link_cases,
 };
 
-kunit_test_suites(&loop_suite);
+kunit_test_suites(&lossy_link_suite);

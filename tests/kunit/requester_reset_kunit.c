@@ -416,7 +416,7 @@ static void req_ack_of_the_request_before_leaves_a_message_going(struct kunit *t
 	KUNIT_EXPECT_EQ(test, fx->pkt.off, 2u * FX_MTU);
 }
 
-static struct kunit_case life_cases[] = {
+static struct kunit_case requester_reset_cases[] = {
 	KUNIT_CASE(req_init_is_at_rest),
 	KUNIT_CASE(req_reset_forgets_all_of_a_life),
 	KUNIT_CASE_PARAM(req_fail_leaves_nothing_outstanding, life_gen_params),
@@ -437,10 +437,10 @@ static struct kunit_case life_cases[] = {
 	{}
 };
 
-static struct kunit_suite life_suite = {
-	.name = "softhca_life",
+static struct kunit_suite requester_reset_suite = {
+	.name = "softhca_requester_reset",
 	.init = fx_init,
-	.test_cases = life_cases,
+	.test_cases = requester_reset_cases,
 };
 
-kunit_test_suites(&life_suite);
+kunit_test_suites(&requester_reset_suite);

@@ -655,7 +655,7 @@ static void resp_fail_ends_the_wait(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, shca_resp_deadline(&fx->resp), 0ull);
 }
 
-static struct kunit_case rate_cases[] = {
+static struct kunit_case static_rate_cases[] = {
 	KUNIT_CASE_PARAM(rate_gives_a_packet_its_time, time_gen_params),
 	KUNIT_CASE(rate_waits_for_all_that_is_ahead),
 	KUNIT_CASE(rate_begins_at_any_time),
@@ -686,10 +686,10 @@ static struct kunit_case rate_cases[] = {
 	{}
 };
 
-static struct kunit_suite rate_suite = {
-	.name = "softhca_rate",
+static struct kunit_suite static_rate_suite = {
+	.name = "softhca_static_rate",
 	.init = fx_init,
-	.test_cases = rate_cases,
+	.test_cases = static_rate_cases,
 };
 
-kunit_test_suites(&rate_suite);
+kunit_test_suites(&static_rate_suite);

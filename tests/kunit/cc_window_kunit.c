@@ -323,7 +323,7 @@ static void window_falls_by_a_known_queue(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, win.cwnd, WHOLE);
 }
 
-static struct kunit_case window_cases[] = {
+static struct kunit_case cc_window_cases[] = {
 	KUNIT_CASE(window_keeps_the_least_round_trip_of_each_half),
 	KUNIT_CASE(window_round_trip_takes_time),
 	KUNIT_CASE(window_counts_rounds_with_a_cnp),
@@ -344,9 +344,9 @@ static struct kunit_case window_cases[] = {
 	{}
 };
 
-static struct kunit_suite window_suite = {
-	.name = "softhca_window",
-	.test_cases = window_cases,
+static struct kunit_suite cc_window_suite = {
+	.name = "softhca_cc_window",
+	.test_cases = cc_window_cases,
 };
 
-kunit_test_suites(&window_suite);
+kunit_test_suites(&cc_window_suite);

@@ -531,7 +531,7 @@ static void handed_over_goes_across_the_wrap(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, fx->pkt.psn, 4u);
 }
 
-static struct kunit_case packets_cases[] = {
+static struct kunit_case request_packets_cases[] = {
 	KUNIT_CASE_PARAM(packet_has_the_fields_of_its_opcode, field_gen_params),
 	KUNIT_CASE_PARAM(completion_has_the_opcode_of_its_request,
 			 field_gen_params),
@@ -554,10 +554,10 @@ static struct kunit_case packets_cases[] = {
 	{}
 };
 
-static struct kunit_suite packets_suite = {
-	.name = "softhca_packets",
+static struct kunit_suite request_packets_suite = {
+	.name = "softhca_request_packets",
 	.init = fx_init,
-	.test_cases = packets_cases,
+	.test_cases = request_packets_cases,
 };
 
-kunit_test_suites(&packets_suite);
+kunit_test_suites(&request_packets_suite);

@@ -899,7 +899,7 @@ static void req_second_look_without_retries_is_the_end(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, fx->wc.vendor_err, SHCA_VERR_SEQ_NAK);
 }
 
-static struct kunit_case asking_cases[] = {
+static struct kunit_case ack_request_cases[] = {
 	KUNIT_CASE_PARAM(req_before_a_local_that_waits_asks, behind_gen_params),
 	KUNIT_CASE(req_before_nothing_does_not_ask),
 	KUNIT_CASE(req_signalled_local_probes_about_what_is_before),
@@ -944,10 +944,10 @@ static struct kunit_case asking_cases[] = {
 	{}
 };
 
-static struct kunit_suite asking_suite = {
-	.name = "softhca_asking",
+static struct kunit_suite ack_request_suite = {
+	.name = "softhca_ack_request",
 	.init = fx_init,
-	.test_cases = asking_cases,
+	.test_cases = ack_request_cases,
 };
 
-kunit_test_suites(&asking_suite);
+kunit_test_suites(&ack_request_suite);

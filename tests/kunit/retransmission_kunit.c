@@ -632,7 +632,7 @@ static void repair_is_no_part_of_a_round_trip(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, fx->req.recovery.rtt_ns, 0ull);
 }
 
-static struct kunit_case repair_cases[] = {
+static struct kunit_case retransmission_cases[] = {
 	KUNIT_CASE_PARAM(request_with_a_response_is_not_acknowledged,
 			 own_gen_params),
 	KUNIT_CASE_PARAM(request_with_a_response_is_counted_and_fenced,
@@ -664,10 +664,10 @@ static struct kunit_case repair_cases[] = {
 	{}
 };
 
-static struct kunit_suite repair_suite = {
-	.name = "softhca_repair",
+static struct kunit_suite retransmission_suite = {
+	.name = "softhca_retransmission",
 	.init = fx_init,
-	.test_cases = repair_cases,
+	.test_cases = retransmission_cases,
 };
 
-kunit_test_suites(&repair_suite);
+kunit_test_suites(&retransmission_suite);

@@ -1353,7 +1353,7 @@ static void req_repair_leaves_messages_whole(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, fx->pkt.opcode, SHCA_OP_SEND_FIRST);
 }
 
-static struct kunit_case hold_cases[] = {
+static struct kunit_case selective_repeat_cases[] = {
 	KUNIT_CASE(resp_tells_what_is_missing_once),
 	KUNIT_CASE(resp_names_the_latest_cause),
 	KUNIT_CASE(resp_tells_of_the_gap_as_it_is),
@@ -1420,10 +1420,10 @@ static struct kunit_case hold_cases[] = {
 	{}
 };
 
-static struct kunit_suite hold_suite = {
-	.name = "softhca_hold",
+static struct kunit_suite selective_repeat_suite = {
+	.name = "softhca_selective_repeat",
 	.init = hold_init,
-	.test_cases = hold_cases,
+	.test_cases = selective_repeat_cases,
 };
 
-kunit_test_suites(&hold_suite);
+kunit_test_suites(&selective_repeat_suite);

@@ -1069,7 +1069,7 @@ static void late_gap_asked_for(struct kunit *test)
 	KUNIT_EXPECT_TRUE(test, shca_resp_is_asked(resp, &pkt, SHCA_RX_OK, false, true, false));
 }
 
-static struct kunit_case late_cases[] = {
+static struct kunit_case reordering_cases[] = {
 	KUNIT_CASE(late_request_behind_a_read_is_waited_for),
 	KUNIT_CASE(late_request_behind_a_read_that_comes_ends_the_wait),
 	KUNIT_CASE(late_gap_from_afar_is_told_once),
@@ -1121,10 +1121,10 @@ static struct kunit_case late_cases[] = {
 	{}
 };
 
-static struct kunit_suite late_suite = {
-	.name = "softhca_late",
+static struct kunit_suite reordering_suite = {
+	.name = "softhca_reordering",
 	.init = late_init,
-	.test_cases = late_cases,
+	.test_cases = reordering_cases,
 };
 
-kunit_test_suites(&late_suite);
+kunit_test_suites(&reordering_suite);

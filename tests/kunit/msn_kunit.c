@@ -258,7 +258,7 @@ static void resp_nak_in_mid_response_counts_as_its_beginning(struct kunit *test)
 	fx_expect_silence(test);
 }
 
-static struct kunit_case answers_cases[] = {
+static struct kunit_case msn_cases[] = {
 	KUNIT_CASE(resp_bare_without_a_record_waits_for_an_answer),
 	KUNIT_CASE(resp_read_behind_bare_waits_for_an_answer),
 	KUNIT_CASE(resp_bare_without_resources_is_refused),
@@ -273,10 +273,10 @@ static struct kunit_case answers_cases[] = {
 	{}
 };
 
-static struct kunit_suite answers_suite = {
-	.name = "softhca_answers",
+static struct kunit_suite msn_suite = {
+	.name = "softhca_msn",
 	.init = fx_init,
-	.test_cases = answers_cases,
+	.test_cases = msn_cases,
 };
 
-kunit_test_suites(&answers_suite);
+kunit_test_suites(&msn_suite);

@@ -317,7 +317,7 @@ static void burst_goes_on_with(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, ackreq, row->at == 8);
 }
 
-static struct kunit_case burst_cases[] = {
+static struct kunit_case packet_burst_cases[] = {
 	KUNIT_CASE(burst_is_of_middle_packets),
 	KUNIT_CASE(burst_asks_and_ends_with_the_window),
 	KUNIT_CASE(burst_is_no_more_than_a_pace_lets_go),
@@ -334,10 +334,10 @@ static struct kunit_case burst_cases[] = {
 	{}
 };
 
-static struct kunit_suite burst_suite = {
-	.name = "softhca_burst",
+static struct kunit_suite packet_burst_suite = {
+	.name = "softhca_packet_burst",
 	.init = fx_init,
-	.test_cases = burst_cases,
+	.test_cases = packet_burst_cases,
 };
 
-kunit_test_suites(&burst_suite);
+kunit_test_suites(&packet_burst_suite);

@@ -693,7 +693,7 @@ static void keep_unsent_response_is_of_the_newest_record(struct kunit *test)
 	fx_expect_silence(test);
 }
 
-static struct kunit_case keep_cases[] = {
+static struct kunit_case out_of_order_read_cases[] = {
 	KUNIT_CASE(keep_unsent_response_is_of_the_newest_record),
 	KUNIT_CASE(keep_asks_for_the_missing_part),
 	KUNIT_CASE(keep_asks_again_for_what_is_lost_again),
@@ -731,10 +731,10 @@ static struct kunit_case keep_cases[] = {
 	{}
 };
 
-static struct kunit_suite keep_suite = {
-	.name = "softhca_keep",
+static struct kunit_suite out_of_order_read_suite = {
+	.name = "softhca_out_of_order_read",
 	.init = keep_init,
-	.test_cases = keep_cases,
+	.test_cases = out_of_order_read_cases,
 };
 
-kunit_test_suites(&keep_suite);
+kunit_test_suites(&out_of_order_read_suite);
