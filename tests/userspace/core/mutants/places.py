@@ -76,10 +76,15 @@ def flags_of(paths):
 
 
 class Source:
-    """One file of the core, and the mutants that can be made of it."""
+    """One file of the core, and the mutants that can be made of it.
 
-    def __init__(self, path, known):
-        self.name = path.name
+    @name and @args are for files elsewhere: what a mutant calls its file, and how the
+    compiler is called. (clang does not understand all of a kernel's headers: with @args
+    an error is none of ours.)
+    """
+
+    def __init__(self, path, known, name=None, args=None):
+        self.name = name or path.name
         self.text = path.read_text()
         if not self.text.isascii():
             raise SystemExit(f"{path}: offsets need ASCII")
@@ -89,10 +94,10 @@ class Source:
                       self.text)
         options = TranslationUnit.PARSE_DETAILED_PROCESSING_RECORD
         self.tu = Index.create().parse(
-            str(path), args=["-x", "c", "-std=gnu11", "-DSHCA_CORE"],
+            str(path), args=args or ["-x", "c", "-std=gnu11", "-DSHCA_CORE"],
             unsaved_files=[(str(path), view)], options=options)
         bad = [str(d) for d in self.tu.diagnostics if d.severity >= 3]
-        if bad:
+        if bad and not args:
             raise SystemExit(f"{path}: " + bad[0])
         self.lines = [0] + [m.end() for m in re.finditer("\n", self.text)]
         self.found = {}         # (start, end, new) -> (kind, function)
@@ -185,6 +190,8 @@ class Source:
 
     def for_head(self, start, end):
         """The condition between the semicolons; it need not be there."""
+        if not self.text.startswith("for", start) or self.text[start + 3] not in " (":
+            return              # a macro that is a loop
         first = self.text.index(";", start)
         second = self.text.index(";", first + 1)
         text = self.text[first + 1:second]
@@ -294,7 +301,8 @@ class Source:
             other = "false" if text == "true" else "true"
             self.put(start, end, other, "constant")
         elif LITERAL.match(text):
-            value = int(re.sub("[uUlL]+$", "", text), 0)
+            digits = re.sub("[uUlL]+$", "", text)
+            value = int(digits, 8 if re.match(r"0\d", digits) else 0)
             self.put(start, end, f"({text} + 1)", "constant")
             if value:
                 self.put(start, end, f"({text} - 1)", "constant")
