@@ -48,8 +48,9 @@ enum shca_genl_attr {
 	SHCA_A_FATE,		/* binary: struct shca_dump_fate, softhca-dump.h */
 	SHCA_A_FAULT,		/* nested: enum shca_fault_attr */
 	SHCA_A_LINT,		/* u8: enum shca_lint_mode */
-	SHCA_A_PERSONALITY,	/* nested: enum shca_personality_attr; set: alone. The device is
-				 * made anew: EBUSY while anybody uses it
+	SHCA_A_PERSONALITY,	/* nested: enum shca_personality_attr; set: alone, without a
+				 * device: what the next `rdma link add` of this network
+				 * namespace makes, and only that
 				 */
 	SHCA_A_LINT_ERRORS,	/* u32: findings that processes have reported; get only */
 	SHCA_A_LINT_HINTS,	/* u32: likewise, hints */

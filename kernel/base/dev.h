@@ -88,14 +88,10 @@ struct shca_faults {
 	bool stopped;
 };
 
-/* Value of shca_dev.users */
-#define SHCA_DEV_CLOSED	(-1)
-
 struct shca_history;
 struct shca_ib_link;
 struct shca_link_ops;
 struct shca_net;
-struct shca_renewal;
 struct shca_trust;
 
 /**
@@ -114,8 +110,6 @@ struct shca_trust;
  * @lint:	enum shca_lint_mode; read without a lock as a context is made
  * @lint_errors: @lint_hints: findings that processes have told of; they may come around
  * @personality: constant once the device is registered
- * @users:	contexts of processes, and PDs and CQs of kernel consumers; SHCA_DEV_CLOSED:
- *		the device is about to be made anew and gets no more
  * @cc_params:	parameters of congestion control; read without a lock at each use
  * @id:		unique; never used again
  * @trust:	devices trusted with path host (trust.h), or NULL; read under
@@ -135,8 +129,6 @@ struct shca_trust;
  *		it goes to QPs of this device only. @skb->data is the Ethernet
  *		header. Context: softirq or bottom halves off
  * @qp_serial:	serial of the last QP, see struct shca_accessor
- * @renewal:	of the request that makes it anew (device/renew.c), or NULL; written by the
- *		netlink family, one request at a time
  * @node:	in shca_dev_list, protected by shca_dev_lock
  * @gone:	the netdev went away before registration; under shca_dev_lock
  * @removing:	the RDMA core is removing the device from its consumers
@@ -174,11 +166,9 @@ struct shca_dev {
 	atomic_t lint_errors;
 	atomic_t lint_hints;
 	struct shca_personality personality;
-	atomic_t users;
 	struct shca_cc_params cc_params;
 	u64 id;
 	struct shca_trust __rcu *trust;
-	struct shca_renewal *renewal;
 	struct list_head node;
 	bool gone;
 	bool removing;
@@ -247,33 +237,6 @@ static inline void shca_limit_put(atomic_t *nr, bool is_user)
 }
 
 /**
- * shca_user_get() - a context, or an object of a kernel consumer, uses the device
- *
- * Return: false if the device is about to be made anew. Otherwise the caller owes
- * shca_user_put().
- */
-static inline bool shca_user_get(struct shca_dev *dev)
-{
-	return atomic_inc_unless_negative(&dev->users);
-}
-
-/** shca_user_put() - undo shca_user_get() */
-static inline void shca_user_put(struct shca_dev *dev)
-{
-	atomic_dec(&dev->users);
-}
-
-/**
- * shca_user_is_core() - does an object of the kernel belong to the RDMA core?
- *
- * Its MAD layer has a PD, CQ and QPs on each device, and gives them up by itself.
- */
-static inline bool shca_user_is_core(const struct rdma_restrack_entry *res)
-{
-	return res->kern_name && !strcmp(res->kern_name, "ib_core");
-}
-
-/**
  * shca_pkey_match() - do P_Keys @a and @b match?
  *
  * IBTA 10.9.3: same non-zero partition, and at least one full member.
@@ -324,11 +287,10 @@ struct shca_xrcd {
 	struct ib_xrcd ibxrcd;
 };
 
-/** struct shca_pd - a protection domain; @is_counted: in shca_dev.users */
+/** struct shca_pd - a protection domain */
 struct shca_pd {
 	struct ib_pd ibpd;
 	bool is_user;
-	bool is_counted;
 };
 
 #endif

@@ -14,6 +14,7 @@
 #include <linux/types.h>
 
 struct net;
+struct shca_personality;
 struct socket;
 
 /* one for IPv4, one for IPv6 */
@@ -36,6 +37,7 @@ struct socket;
  * @mgmt:	QP0 and QP1 of each device, oldest first; changed under @mgmt_lock,
  *		read under RCU
  * @groups:	struct shca_group by MGID; changed under @groups_lock, read under RCU
+ * @next:	personality of the next device, or NULL: native. It is exchanged, never changed
  * @refs:	calls and devices that use this struct; the namespace waits for
  *		them before it frees it. @lock cannot serve for that: a task
  *		that unlocks a mutex may still read it when the next owner holds
@@ -57,6 +59,7 @@ struct shca_net {
 	struct list_head mgmt;
 	struct mutex groups_lock;
 	struct hlist_head groups[SHCA_MCAST_CHAINS];
+	struct shca_personality *next;
 	atomic_t refs;
 };
 

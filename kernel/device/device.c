@@ -75,7 +75,6 @@
 #include "personality.h"
 #include "pma.h"
 #include "port.h"
-#include "renew.h"
 #include "restrack.h"
 
 static DEFINE_MUTEX(shca_dev_lock);
@@ -170,8 +169,6 @@ static int shca_alloc_ucontext(struct ib_ucontext *ibuc, struct ib_udata *udata)
 		return err;
 	if (req.comp_mask)
 		return -EINVAL;
-	if (!shca_user_get(dev))
-		return -EBUSY;
 	uctx->features = req.features & (SHCA_FEATURE_DOORBELL |
 					 SHCA_FEATURE_DOORBELL_INDEX |
 					 shca_lint_features(dev) |
@@ -179,10 +176,7 @@ static int shca_alloc_ucontext(struct ib_ucontext *ibuc, struct ib_udata *udata)
 					  ~SHCA_FEATURES_LACKED));
 	shca_personality_features(dev, &uctx->features);
 	shca_ucontext_resp(uctx, &resp);
-	err = shca_udata_out(udata, &resp, sizeof(resp));
-	if (err)
-		shca_user_put(dev);
-	return err;
+	return shca_udata_out(udata, &resp, sizeof(resp));
 }
 
 /* uverbs methods and attributes of this driver */
@@ -196,7 +190,6 @@ static const struct uapi_definition shca_uverbs_defs[] = {
 
 static void shca_dealloc_ucontext(struct ib_ucontext *uctx)
 {
-	shca_user_put(to_shca_dev(uctx->device));
 }
 
 /*
@@ -217,10 +210,6 @@ static int shca_alloc_pd(struct ib_pd *pd, struct ib_udata *udata)
 	if (err)
 		return err;
 	spd->is_user = udata;
-	/* A process's context is counted already. */
-	spd->is_counted = !udata && !shca_user_is_core(&pd->res);
-	if (spd->is_counted && !shca_user_get(dev))
-		return -EBUSY;
 	return shca_limit_get(&dev->nr_pd, shca_limit(dev, PD), spd->is_user) ?
 		       0 : -ENOMEM;
 }
@@ -229,8 +218,6 @@ static int shca_dealloc_pd(struct ib_pd *pd, struct ib_udata *udata)
 {
 	struct shca_pd *spd = container_of(pd, struct shca_pd, ibpd);
 
-	if (spd->is_counted)
-		shca_user_put(to_shca_dev(pd->device));
 	shca_limit_put(&to_shca_dev(pd->device)->nr_pd, spd->is_user);
 	return 0;
 }
@@ -271,7 +258,6 @@ static void shca_dealloc_driver(struct ib_device *ibdev)
 	shca_dev_check_counts(dev);
 	shca_lo_exit_dev(dev);
 	shca_fault_stop_dev(dev);
-	shca_renew_take(dev);
 	if (shca_personality_has_manners(&dev->personality))
 		static_branch_dec(&shca_manners_on);
 	shca_fault_del(dev, 0);
@@ -462,43 +448,38 @@ static int shca_check_netdev(const char *name, struct net_device *ndev)
 }
 
 /* A second port of a netdev would have the same GUID, and hear itself. */
-static bool shca_dev_has_twin(const struct shca_dev *dev,
-			      const struct shca_dev *old)
+static bool shca_dev_has_twin(const struct shca_dev *dev)
 {
 	const struct shca_dev *other;
 
 	lockdep_assert_held(&shca_dev_lock);
 	list_for_each_entry(other, &shca_dev_list, node)
-		if (dev->ib && other->ib && other != old &&
-		    other->ndev == dev->ndev)
+		if (dev->ib && other->ib && other->ndev == dev->ndev)
 			return true;
 	return false;
 }
 
 /*
  * Is the netdev still where @dev is? Another namespace cannot end before the device
- * does, and nothing would remove the device then. @old: it is made anew for the
- * namespace of the former one.
+ * does, and nothing would remove the device then.
  */
-static bool shca_dev_has_netdev(const struct shca_dev *dev,
-				const struct shca_dev *old)
+static bool shca_dev_has_netdev(const struct shca_dev *dev)
 {
 	ASSERT_RTNL();
 	return dev->ndev->reg_state == NETREG_REGISTERED &&
-	       net_eq(dev_net(dev->ndev), dev->snet->net) &&
-	       (!old || old->snet == dev->snet);
+	       net_eq(dev_net(dev->ndev), dev->snet->net);
 }
 
 /* RTNL ensures that no NETDEV_UNREGISTER is missed from here on, nor a move. */
-static int shca_dev_publish(struct shca_dev *dev, const struct shca_dev *old)
+static int shca_dev_publish(struct shca_dev *dev)
 {
 	int err = 0;
 
 	rtnl_lock();
 	mutex_lock(&shca_dev_lock);
-	if (!shca_dev_has_netdev(dev, old))
+	if (!shca_dev_has_netdev(dev))
 		err = -ENODEV;
-	else if (shca_dev_has_twin(dev, old))
+	else if (shca_dev_has_twin(dev))
 		err = -EBUSY;
 	else
 		list_add_tail(&dev->node, &shca_dev_list);
@@ -581,10 +562,9 @@ static int shca_dev_check_gone(struct shca_dev *dev)
 	return -ENODEV;
 }
 
-struct shca_dev *shca_dev_make(struct net_device *ndev,
-			       const struct shca_link_ops *link,
-			       const struct shca_personality *personality,
-			       const struct shca_dev *old)
+static struct shca_dev *shca_dev_make(struct net_device *ndev,
+				      const struct shca_link_ops *link,
+				      const struct shca_personality *personality)
 {
 	bool ib = link == &shca_ib_ops;
 	struct shca_dev *dev;
@@ -608,8 +588,6 @@ struct shca_dev *shca_dev_make(struct net_device *ndev,
 	dev->cc_algo = SHCA_CC_ALGO_WINDOW;
 	dev->cc_params = shca_cc_presets;
 	shca_dev_init_attrs(dev);
-	if (old)
-		dev->ibdev.node_guid = old->ibdev.node_guid;
 	shca_ah_table_init(dev);
 	shca_xrc_table_init(dev);
 	shca_flow_init_dev(dev);
@@ -633,7 +611,7 @@ struct shca_dev *shca_dev_make(struct net_device *ndev,
 		goto err_dealloc;
 	}
 	dev->snet = snet;
-	err = shca_dev_publish(dev, old);
+	err = shca_dev_publish(dev);
 	if (err)
 		goto err_dealloc;
 	err = ib_device_set_netdev(&dev->ibdev, ndev, 1);
@@ -646,7 +624,7 @@ err_dealloc:
 	return ERR_PTR(err);
 }
 
-int shca_dev_register(struct shca_dev *dev, const char *name)
+static int shca_dev_register(struct shca_dev *dev, const char *name)
 {
 	int err = ib_register_device(&dev->ibdev, name, NULL);
 
@@ -666,11 +644,14 @@ static int shca_dev_new(const char *name, struct net_device *ndev,
 			const struct shca_link_ops *link)
 {
 	int err = shca_check_netdev(name, ndev);
+	struct shca_personality *next;
 	struct shca_dev *dev;
 
 	if (err)
 		return err;
-	dev = shca_dev_make(ndev, link, &shca_native, NULL);
+	next = xchg(&shca_net_of(dev_net(ndev))->next, NULL);
+	dev = shca_dev_make(ndev, link, next ?: &shca_native);
+	kfree(next);
 	if (PTR_ERR_OR_ZERO(dev) == -EBUSY)
 		pr_err_ratelimited("%s: cannot use netdev %s: it has an InfiniBand port already\n",
 				   name, ndev->name);

@@ -16,6 +16,7 @@ void shca_dev_set_pkey(struct shca_dev *dev, u32 index, u16 pkey);
 /**
  * shca_newlink() - rdma link add; struct rdma_link_ops.newlink
  *
+ * It takes the personality that waits in the netdev's network namespace, whatever it returns.
  * Context: process, without RTNL.
  * Return: 0, -EADDRINUSE (port 4791 has another owner), -EEXIST (the name is in
  * use), -EINVAL (not an Ethernet netdev), -ENODEV (the netdev is being
@@ -30,27 +31,6 @@ int shca_newlink(const char *name, struct net_device *ndev);
  * too small.
  */
 int shca_newlink_ib(const char *name, struct net_device *ndev);
-
-/**
- * shca_dev_make() - make a device that is not registered yet
- * @old:	the one whose place it takes, of the same netdev; or NULL
- *
- * Context: may sleep, without RTNL.
- * Return: it, or as shca_newlink() without EEXIST. Its end is shca_dev_register(), or
- * ib_dealloc_device().
- */
-struct shca_dev *shca_dev_make(struct net_device *ndev,
-			       const struct shca_link_ops *link,
-			       const struct shca_personality *personality,
-			       const struct shca_dev *old);
-
-/**
- * shca_dev_register() - register what shca_dev_make() has made
- *
- * Context: may sleep, without RTNL.
- * Return: 0, or as shca_newlink(); then the device is gone.
- */
-int shca_dev_register(struct shca_dev *dev, const char *name);
 
 /** shca_dev_find() - find a registered device by name, or NULL; put: ib_device_put() */
 struct shca_dev *shca_dev_find(const char *name);

@@ -81,7 +81,6 @@ static void __exit shca_exit(void)
 {
 	rdma_link_unregister(&shca_rdma_link_ib_ops);
 	rdma_link_unregister(&shca_rdma_link_ops);
-	/* Before the devices go: a request may be making one anew. */
 	shca_netlink_exit();
 	ib_unregister_driver((enum rdma_driver_id)SHCA_DRIVER_ID);
 	shca_neigh_event_exit();

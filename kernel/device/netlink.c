@@ -360,14 +360,15 @@ static int shca_genl_check_set(const struct genl_info *info,
 
 static int shca_dev_set_doit(struct sk_buff *skb, struct genl_info *info)
 {
-	struct shca_dev *dev = shca_genl_dev(info);
 	const struct nlattr *path, *index, *pkey;
+	struct shca_dev *dev;
 	int err;
 
+	if (info->attrs[SHCA_A_PERSONALITY])
+		return shca_personality_set(info);
+	dev = shca_genl_dev(info);
 	if (IS_ERR(dev))
 		return PTR_ERR(dev);
-	if (info->attrs[SHCA_A_PERSONALITY])
-		return shca_personality_set(info, dev);
 	path = info->attrs[SHCA_A_PATH];
 	index = info->attrs[SHCA_A_PKEY_INDEX];
 	pkey = info->attrs[SHCA_A_PKEY];

@@ -7,7 +7,7 @@
 
 #include "../../uapi/softhca-netlink.h"
 #include "../base/compat.h"
-#include "renew.h"
+#include "../net/net.h"
 
 void shca_personality_query(const struct shca_dev *dev,
 			    struct ib_device_attr *attr)
@@ -174,35 +174,25 @@ static int shca_personality_parse(struct genl_info *info,
 	return err;
 }
 
-/* Settings that would be lost if the device could not be made anew. */
-static bool shca_personality_is_alone(const struct genl_info *info)
+int shca_personality_set(struct genl_info *info)
 {
-	int i;
-
-	for (i = 1; i <= SHCA_A_MAX; i++)
-		if (info->attrs[i] && i != SHCA_A_DEV_NAME &&
-		    i != SHCA_A_PERSONALITY)
-			return false;
-	return true;
-}
-
-int shca_personality_set(struct genl_info *info, struct shca_dev *dev)
-{
+	struct shca_net *snet = shca_net_of(genl_info_net(info));
 	struct shca_personality *personality;
-	int err = -EINVAL;
+	int i, err;
 
+	for (i = 1; i <= SHCA_A_MAX; i++) {
+		if (!info->attrs[i] || i == SHCA_A_PERSONALITY)
+			continue;
+		NL_SET_ERR_MSG_ATTR(info->extack, info->attrs[i],
+				    "personality: it is what the next device of this network namespace will be, so a request names no device and nothing else");
+		return -EINVAL;
+	}
 	personality = kmalloc(sizeof(*personality), GFP_KERNEL_ACCOUNT);
 	if (!personality)
-		err = -ENOMEM;
-	else if (!shca_personality_is_alone(info))
-		NL_SET_ERR_MSG(info->extack,
-			       "personality: set other settings by a request of their own");
-	else
-		err = shca_personality_parse(info, personality);
-	if (err)
-		ib_device_put(&dev->ibdev);
-	else
-		err = shca_renew(dev, personality, info->extack);
+		return -ENOMEM;
+	err = shca_personality_parse(info, personality);
+	if (!err)
+		personality = xchg(&snet->next, personality);
 	kfree(personality);
 	return err;
 }

@@ -18,11 +18,11 @@ void shca_personality_features(const struct shca_dev *dev, u64 *features);
 int shca_personality_fill(struct sk_buff *msg, const struct shca_dev *dev);
 
 /**
- * shca_personality_set() - make a device anew with SHCA_A_PERSONALITY of a request
- * @dev:	takes the caller's reference over
+ * shca_personality_set() - SHCA_A_PERSONALITY of a request is what the next device of the
+ * sender's network namespace will be
  *
- * Return: 0; EBUSY, EINVAL, ENODEV, ENOMEM, with an extack message.
+ * Return: 0; EINVAL, ENOMEM, ERANGE, with an extack message.
  */
-int shca_personality_set(struct genl_info *info, struct shca_dev *dev);
+int shca_personality_set(struct genl_info *info);
 
 #endif

@@ -10,6 +10,7 @@
 
 #include <linux/module.h>
 #include <linux/netfilter_ipv4.h>
+#include <linux/slab.h>
 #include <linux/wait_bit.h>
 #include <net/net_namespace.h>
 #include <net/netns/generic.h>
@@ -192,6 +193,7 @@ static void __net_exit shca_net_exit_one(struct net *net)
 	 */
 	wait_var_event(&snet->refs, !atomic_read(&snet->refs));
 	shca_qp_table_exit(snet);
+	kfree(snet->next);
 }
 
 static struct pernet_operations shca_net_ops = {

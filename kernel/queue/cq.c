@@ -504,10 +504,6 @@ static int shca_cq_setup(struct shca_cq *cq, const struct ib_cq_init_attr *attr,
 	cq->is_user = udata;
 	cq->timestamps = attr->flags & IB_UVERBS_CQ_FLAGS_TIMESTAMP_COMPLETION;
 	cq->ignore_overrun = attr->flags & IB_UVERBS_CQ_FLAGS_IGNORE_OVERRUN;
-	/* A process's context is counted already. */
-	cq->is_counted = !udata && !shca_user_is_core(&cq->ibcq.res);
-	if (cq->is_counted && !shca_user_get(dev))
-		return -EBUSY;
 	if (!shca_limit_get(&dev->nr_cq, shca_limit(dev, CQ), cq->is_user))
 		return -ENOMEM;
 	mutex_init(&cq->resize_lock);
@@ -552,8 +548,6 @@ err_buf:
 	shca_buf_put(cq->index_buf);
 	shca_buf_put(cq->ring_buf);
 	shca_limit_put(&dev->nr_cq, cq->is_user);
-	if (cq->is_counted)
-		shca_user_put(dev);
 	return err;
 }
 
@@ -592,8 +586,6 @@ int shca_destroy_cq(struct ib_cq *ibcq, struct ib_udata *udata)
 	shca_buf_put(cq->index_buf);
 	shca_buf_put(cq->ring_buf);
 	shca_limit_put(&to_shca_dev(ibcq->device)->nr_cq, cq->is_user);
-	if (cq->is_counted)
-		shca_user_put(to_shca_dev(ibcq->device));
 	return 0;
 }
 

@@ -26,7 +26,6 @@ struct shca_mr;
  *		read once, never trusted
  * @entries:	power of two
  * @prod:	completions written
- * @is_counted:	in shca_dev.users
  * @waits:	completions may wait before they are shown, for one of the next two reasons
  * @burst:	if more than 1: so many are shown at a time (personality)
  * @late:	of a process, or NULL: what is placed before they are shown
@@ -69,7 +68,6 @@ struct shca_cq {
 	u32 cons;
 	u32 notify;
 	bool is_user;
-	bool is_counted;
 	bool timestamps;
 	bool ignore_overrun;
 	bool overflow;

@@ -447,14 +447,7 @@ static int dev_set_mode(const struct call *call)
 /* DEVICE personality NAME */
 static int dev_set_personality(const struct call *call)
 {
-	struct nl_msg *msg = set_request(call);
-	int status = personality_put(msg, call->word[2]);
-
-	if (status) {
-		nlmsg_free(msg);
-		return status;
-	}
-	return genl_send(msg, call->word[0], NULL, NULL);
+	return personality_set(call->word[0], call->word[2]);
 }
 
 static int dev_personalities(const struct call *call)
@@ -546,10 +539,10 @@ const struct command dev_commands[] = {
 	{
 		.name = "dev set",
 		.pattern = "DEVICE personality PERSONALITY",
-		.summary = "make the device anew, with less than softhca has: as another adapter, or strict",
+		.summary = "delete and add the device, with less than softhca has: as another adapter, or strict",
 		.details = "PERSONALITY: one of 'softhca dev personalities', or a path of your own with a '/'\n"
-			   "native: all that softhca has. No program and no kernel client may use the device;\n"
-			   "its name, GUID, settings and faults stay; docs/personalities.md has the words of a file",
+			   "native: all that softhca has. No program may have the device open; its name,\n"
+			   "settings and faults stay; docs/personalities.md has the words of a file",
 		.run = dev_set_personality,
 	},
 	{

@@ -8,12 +8,17 @@
 
 #include <ctype.h>
 #include <errno.h>
+#include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
+
+#include <linux/netlink.h>
 
 #include <softhca-personality.h>
 
 #include "fault_words.h"
+#include "lab.h"
 
 /* Longest line of a file. */
 #define LINE_SIZE	1024
@@ -218,7 +223,8 @@ static int check_name(const char *name)
 			name, SHCA_PERSONALITY_NAME - 1);
 }
 
-int personality_put(struct nl_msg *msg, const char *name)
+/* Return: 0, or an exit status after a message about the first wrong word. */
+static int personality_put(struct nl_msg *msg, const char *name)
 {
 	const char *slash = strrchr(name, '/');
 	struct nlattr *nest, *list;
@@ -244,6 +250,251 @@ int personality_put(struct nl_msg *msg, const char *name)
 	/* An empty message has room for all of them. */
 	nla_nest_end(msg, nest);
 	return 0;
+}
+
+/* ---- a device with it -------------------------------------------------------------- */
+
+/* As in the kernel: the most rules of a device, and entries of its P_Key table. */
+#define RULES	256
+#define PKEYS	32
+
+/* the device as it is: what it shall be like when it is back; requests that make it so */
+struct kept {
+	const char *device;
+	char netdev[32];
+	struct nl_msg *modes;
+	struct nl_msg *rule[RULES];
+	int nr_rules;
+	uint16_t pkeys[PKEYS];
+	int nr_pkeys;
+};
+
+static struct nl_msg *about(const struct kept *kept, enum shca_genl_cmd command)
+{
+	struct nl_msg *msg = genl_request(command, 0);
+
+	nla_put_string(msg, SHCA_A_DEV_NAME, kept->device);
+	return msg;
+}
+
+static void keep_settings(struct nlattr **attrs, void *arg)
+{
+	static const int modes[] = { SHCA_A_RESV8A, SHCA_A_CC, SHCA_A_CC_ALGORITHM, SHCA_A_LINT };
+	struct nlattr *peers = attrs[SHCA_A_PEERS], *path = attrs[SHCA_A_PATH];
+	struct kept *kept = arg;
+	size_t i;
+
+	if (attrs[SHCA_A_NETDEV_NAME])
+		nla_strlcpy(kept->netdev, attrs[SHCA_A_NETDEV_NAME], sizeof(kept->netdev));
+	if (attrs[SHCA_A_PKEYS])
+		kept->nr_pkeys = nla_memcpy(kept->pkeys, attrs[SHCA_A_PKEYS],
+					    sizeof(kept->pkeys)) / sizeof(*kept->pkeys);
+	kept->modes = about(kept, SHCA_CMD_DEV_SET);
+	for (i = 0; i < sizeof(modes) / sizeof(*modes); i++)
+		if (attrs[modes[i]])
+			nla_put_u8(kept->modes, modes[i], nla_get_u8(attrs[modes[i]]));
+	/* Devices that are gone cannot be trusted anew. */
+	if (path && (nla_get_u8(path) != SHCA_PATH_HOST || (peers && nla_len(peers))))
+		nla_put_u8(kept->modes, SHCA_A_PATH, nla_get_u8(path));
+	if (path && nla_get_u8(path) == SHCA_PATH_HOST && peers && nla_len(peers))
+		nla_put(kept->modes, SHCA_A_PEERS | NLA_F_NESTED, nla_len(peers),
+			nla_data(peers));
+}
+
+static void keep_rule(struct nlattr **attrs, void *arg)
+{
+	struct nlattr *nest, *attr;
+	struct kept *kept = arg;
+	struct nl_msg *msg;
+	int rem;
+
+	if (!attrs[SHCA_A_FAULT] || !attrs[SHCA_A_DEV_NAME] || kept->nr_rules == RULES ||
+	    strcmp(nla_get_string(attrs[SHCA_A_DEV_NAME]), kept->device))
+		return;
+	msg = about(kept, SHCA_CMD_FAULT_ADD);
+	nest = nla_nest_start(msg, SHCA_A_FAULT | NLA_F_NESTED);
+	nla_for_each_nested(attr, attrs[SHCA_A_FAULT], rem)
+		switch (nla_type(attr)) {
+		case SHCA_FA_PAD:
+		case SHCA_FA_ID:
+		case SHCA_FA_SEEN:
+		case SHCA_FA_HITS:
+		case SHCA_FA_LOG:
+			break;
+		default:
+			nla_put(msg, nla_type(attr), nla_len(attr), nla_data(attr));
+		}
+	nla_nest_end(msg, nest);
+	kept->rule[kept->nr_rules++] = msg;
+}
+
+/* The new device has them again, but for P_Keys that its table has no room for. */
+static int put_back(struct kept *kept, bool ib)
+{
+	int i, status = genl_send(kept->modes, kept->device, NULL, NULL);
+	struct device device;
+	struct nl_msg *msg;
+
+	for (i = 0; i < kept->nr_rules; i++)
+		status = genl_send(kept->rule[i], kept->device, NULL, NULL) ?: status;
+	/* Those of an InfiniBand port are the subnet manager's. */
+	if (ib || device_find(kept->device, &device))
+		return status;
+	for (i = 1; i < kept->nr_pkeys && i < device.nr_pkeys; i++) {
+		if (!kept->pkeys[i])
+			continue;
+		msg = about(kept, SHCA_CMD_DEV_SET);
+		nla_put_u16(msg, SHCA_A_PKEY_INDEX, i);
+		nla_put_u16(msg, SHCA_A_PKEY, kept->pkeys[i]);
+		status = genl_send(msg, kept->device, NULL, NULL) ?: status;
+	}
+	return status;
+}
+
+/* The first line of a file in /sys or /proc; "" without one */
+static void read_first(const char *path, char *text, size_t size)
+{
+	FILE *f = fopen(path, "r");
+
+	*text = '\0';
+	if (f && !fgets(text, size, f))
+		*text = '\0';
+	if (f)
+		fclose(f);
+	text[strcspn(text, "\n")] = '\0';
+}
+
+static bool is_infiniband(const char *device)
+{
+	char path[160], layer[16];
+
+	snprintf(path, sizeof(path), "/sys/class/infiniband/%s/ports/1/link_layer", device);
+	read_first(path, layer, sizeof(layer));
+	return !strcmp(layer, "InfiniBand");
+}
+
+/* processes that have a file open: what is known so far */
+struct users {
+	const char *device;
+	char node[32];		/* of the device, as /dev/infiniband/uverbs0 */
+	char pid[16];
+	char text[400];
+	size_t used;
+	bool found;
+};
+
+static void find_node(const char *name, void *arg)
+{
+	struct users *users = arg;
+	char path[160], device[64];
+
+	snprintf(path, sizeof(path), "/sys/class/infiniband_verbs/%.40s/ibdev", name);
+	read_first(path, device, sizeof(device));
+	if (!strcmp(device, users->device))
+		snprintf(users->node, sizeof(users->node), "/%.30s", name);
+}
+
+/* (readlink() waits for no file system, as stat() may) */
+static void look_at_file(const char *name, void *arg)
+{
+	struct users *users = arg;
+	char path[80], file[200];
+	const char *last;
+	ssize_t length;
+
+	snprintf(path, sizeof(path), "/proc/%.15s/fd/%.40s", users->pid, name);
+	length = readlink(path, file, sizeof(file) - 1);
+	file[length < 0 ? 0 : length] = '\0';
+	last = strrchr(file, '/');
+	if (last && !strcmp(last, users->node))
+		users->found = true;
+}
+
+static void look_at_process(const char *name, void *arg)
+{
+	struct users *users = arg;
+	char path[80], comm[32], *c;
+
+	if (!isdigit((unsigned char)*name))
+		return;
+	users->found = false;
+	snprintf(users->pid, sizeof(users->pid), "%.15s", name);
+	snprintf(path, sizeof(path), "/proc/%.15s/fd", name);
+	folder_names(path, look_at_file, users);
+	if (!users->found || users->used >= sizeof(users->text))
+		return;
+	snprintf(path, sizeof(path), "/proc/%.15s/comm", name);
+	read_first(path, comm, sizeof(comm));
+	for (c = comm; *c; c++)
+		if (!isprint((unsigned char)*c))
+			*c = '?';
+	users->used += snprintf(users->text + users->used,
+				sizeof(users->text) - users->used, "%s%s (%s)",
+				users->used ? ", " : "", comm, name);
+}
+
+/* a device, and where it belongs */
+struct bringing {
+	const char *device;
+	int here;
+};
+
+/* In the first network namespace, where older kernels make devices in exclusive mode */
+static int bring(const void *arg)
+{
+	const struct bringing *b = arg;
+
+	return rdma_set_netns(b->device, b->here) ? EXIT_FAILURE : 0;
+}
+
+static void bring_here(const char *device)
+{
+	int first = open("/proc/1/ns/net", O_RDONLY | O_CLOEXEC);
+	struct bringing b = { device, open("/proc/self/ns/net", O_RDONLY | O_CLOEXEC) };
+
+	if (first >= 0 && b.here >= 0)
+		netns_call(first, bring, &b);
+	close(first);
+	close(b.here);
+}
+
+int personality_set(const char *device, const char *name)
+{
+	struct nl_msg *next = genl_request(SHCA_CMD_DEV_SET, 0);
+	struct kept kept = { .device = device };
+	int err, status = personality_put(next, name);
+	struct users users = { .device = device };
+	bool ib = is_infiniband(device);
+
+	if (status) {
+		nlmsg_free(next);
+		return status;
+	}
+	status = genl_send(about(&kept, SHCA_CMD_DEV_GET), device, keep_settings, &kept) ?:
+		 genl_send(genl_request(SHCA_CMD_FAULT_GET, NLM_F_DUMP), device, keep_rule,
+			   &kept);
+	if (status)
+		return status;
+	folder_names("/sys/class/infiniband_verbs", find_node, &users);
+	if (*users.node)
+		folder_names("/proc", look_at_process, &users);
+	if (users.used)
+		return fail("dev set: %s is in use, end these programs first: %s", device,
+			    users.text);
+	status = genl_send(next, device, NULL, NULL);
+	if (status)
+		return status;
+	err = rdma_link_delete(device);
+	if (err)
+		return fail("dev set: cannot delete %s: %s; the next device of this network namespace will have the personality",
+			    device, strerror(-err));
+	err = rdma_link_add(device, ib ? "softhca_ib" : "softhca", kept.netdev);
+	if (err)
+		return fail("dev set: %s is deleted, and cannot be added again: %s (see 'dmesg | tail')",
+			    device, strerror(-err));
+	if (rdma_is_exclusive())
+		bring_here(device);
+	return put_back(&kept, ib);
 }
 
 /* ---- what there is --------------------------------------------------------------- */

@@ -6,12 +6,12 @@
 #include "softhca.h"
 
 /**
- * personality_put() - read the personality @name and write it into @msg
+ * personality_set() - delete @device and add it again with the personality @name
  * @name:	of a file that came with the tool, or a path with '/'
  *
- * Return: 0, or an exit status after a message about the first wrong word.
+ * Return: 0, or an exit status after a message.
  */
-int personality_put(struct nl_msg *msg, const char *name);
+int personality_set(const char *device, const char *name);
 
 /** personality_names() - call @each for every file that came with the tool */
 void personality_names(void (*each)(const char *name, void *arg), void *arg);

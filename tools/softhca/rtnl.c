@@ -266,19 +266,25 @@ static void read_rdma_device(struct nlmsghdr *hdr, void *arg)
 		wanted->index = nla_get_u32(index);
 }
 
-int rdma_link_delete(const char *name)
+/* Return: the index of a device, or a negative errno. */
+static int rdma_index(const char *name)
 {
-	struct rdma_wanted wanted = { name, -1 };
+	struct rdma_wanted wanted = { name, -ENODEV };
 	struct nl_msg *msg = request(RDMA_TYPE(RDMA_NLDEV_CMD_GET), NLM_F_DUMP, NULL,
 				     0);
-	int err = talk(NETLINK_RDMA, msg, read_rdma_device, &wanted);
 
-	if (err)
-		return err;
-	if (wanted.index < 0)
-		return -ENODEV;
+	return talk(NETLINK_RDMA, msg, read_rdma_device, &wanted) ?: wanted.index;
+}
+
+int rdma_link_delete(const char *name)
+{
+	int index = rdma_index(name);
+	struct nl_msg *msg;
+
+	if (index < 0)
+		return index;
 	msg = request(RDMA_TYPE(RDMA_NLDEV_CMD_DELLINK), 0, NULL, 0);
-	nla_put_u32(msg, RDMA_NLDEV_ATTR_DEV_INDEX, wanted.index);
+	nla_put_u32(msg, RDMA_NLDEV_ATTR_DEV_INDEX, index);
 	return talk(NETLINK_RDMA, msg, NULL, NULL);
 }
 
@@ -359,13 +365,10 @@ static void find_counter(const char *name, uint64_t value, void *arg)
 uint64_t rdma_counter(const char *device, const char *counter)
 {
 	struct counter_wanted wanted = { counter, 0 };
-	struct rdma_wanted found = { device, -1 };
-	struct nl_msg *msg = request(RDMA_TYPE(RDMA_NLDEV_CMD_GET), NLM_F_DUMP, NULL,
-				     0);
+	int index = rdma_index(device);
 
-	if (talk(NETLINK_RDMA, msg, read_rdma_device, &found) || found.index < 0)
-		return 0;
-	rdma_counters(found.index, find_counter, &wanted);
+	if (index >= 0)
+		rdma_counters(index, find_counter, &wanted);
 	return wanted.value;
 }
 
@@ -418,17 +421,13 @@ bool rdma_is_exclusive(void)
 
 int rdma_set_netns(const char *name, int netns)
 {
-	struct rdma_wanted wanted = { name, -1 };
-	struct nl_msg *msg = request(RDMA_TYPE(RDMA_NLDEV_CMD_GET), NLM_F_DUMP, NULL,
-				     0);
-	int err = talk(NETLINK_RDMA, msg, read_rdma_device, &wanted);
+	int index = rdma_index(name);
+	struct nl_msg *msg;
 
-	if (err)
-		return err;
-	if (wanted.index < 0)
-		return -ENODEV;
+	if (index < 0)
+		return index;
 	msg = request(RDMA_TYPE(RDMA_NLDEV_CMD_SET), 0, NULL, 0);
-	nla_put_u32(msg, RDMA_NLDEV_ATTR_DEV_INDEX, wanted.index);
+	nla_put_u32(msg, RDMA_NLDEV_ATTR_DEV_INDEX, index);
 	nla_put_u32(msg, RDMA_NLDEV_NET_NS_FD, netns);
 	return talk(NETLINK_RDMA, msg, NULL, NULL);
 }
