@@ -113,7 +113,7 @@ struct shca_trust;
  * @cc_params:	parameters of congestion control; read without a lock at each use
  * @id:		unique; never used again
  * @trust:	devices trusted with path host (trust.h), or NULL; read under
- *		RCU; written by the netlink family, one request at a time
+ *		RCU; written under shca_genl_lock
  * @nr_pd: @nr_cq: @nr_qp: @nr_srq: @nr_wq: @nr_rwq_tbl: @nr_mr: @nr_mw: @nr_ah:
  *		existing objects of processes; compared with the limits above
  * @dm_bytes:	device memory allocated by processes

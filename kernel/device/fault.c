@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 /*
  * Rules of fault injection over generic netlink. A rule belongs to its device: it
- * survives the process that made it, and ends with the device. genl_mutex serialises
+ * survives the process that made it, and ends with the device. shca_genl_lock serialises
  * these requests. Each refusal names the word of the tool that is wrong.
  */
 #include "fault.h"
@@ -530,7 +530,7 @@ static struct shca_fault *shca_fault_make(struct nlattr **tb,
 	return fault;
 }
 
-static u32 shca_fault_ids;	/* under genl_mutex */
+static u32 shca_fault_ids;	/* under shca_genl_lock */
 
 static int shca_fault_add_to(struct shca_dev *dev, struct nlattr **tb,
 			     struct genl_info *info)
@@ -586,7 +586,9 @@ int shca_fault_add_doit(struct sk_buff *skb, struct genl_info *info)
 	dev = shca_genl_dev(info);
 	if (IS_ERR(dev))
 		return PTR_ERR(dev);
+	mutex_lock(&shca_genl_lock);
 	err = shca_fault_add_to(dev, tb, info);
+	mutex_unlock(&shca_genl_lock);
 	ib_device_put(&dev->ibdev);
 	return err;
 }
@@ -630,7 +632,9 @@ int shca_fault_del_doit(struct sk_buff *skb, struct genl_info *info)
 		if (IS_ERR(del.only))
 			return PTR_ERR(del.only);
 	}
+	mutex_lock(&shca_genl_lock);
 	shca_dev_walk(0, shca_fault_del_one, &del);
+	mutex_unlock(&shca_genl_lock);
 	if (del.only)
 		ib_device_put(&del.only->ibdev);
 	shca_net_note_change();

@@ -5,7 +5,10 @@
  * A new setting is an attribute in uapi/softhca-netlink.h, a row in the policy,
  * and a line each to fill and to set. A device is visible and settable in the
  * network namespace of its netdev. Setting needs CAP_NET_ADMIN there.
- * genl_mutex serialises set requests.
+ *
+ * Requests run beside those of other families (parallel_ops), and set requests of this one
+ * take turns (shca_genl_lock). None of them waits for a process: generic netlink's own lock,
+ * which all families share, is held for reading all the time.
  */
 #include "netlink.h"
 
@@ -25,6 +28,8 @@
 #include "device.h"
 #include "fault.h"
 #include "personality.h"
+
+DEFINE_MUTEX(shca_genl_lock);
 
 static const struct nla_policy shca_peer_policy[SHCA_A_DEV_NAME + 1] = {
 	[SHCA_A_DEV_NAME] = { .type = NLA_NUL_STRING,
@@ -273,8 +278,8 @@ static int shca_genl_set_trust(struct sk_buff *skb, struct genl_info *info,
 	trust = shca_genl_trust(skb, info, dev);
 	if (IS_ERR(trust))
 		return PTR_ERR(trust);
-	/* genl_mutex serialises this, see the top of the file. */
-	trust = rcu_replace_pointer(dev->trust, trust, true);
+	trust = rcu_replace_pointer(dev->trust, trust,
+				    lockdep_is_held(&shca_genl_lock));
 	if (trust)
 		kfree_rcu(trust, rcu);
 	return 0;
@@ -372,6 +377,7 @@ static int shca_dev_set_doit(struct sk_buff *skb, struct genl_info *info)
 	path = info->attrs[SHCA_A_PATH];
 	index = info->attrs[SHCA_A_PKEY_INDEX];
 	pkey = info->attrs[SHCA_A_PKEY];
+	mutex_lock(&shca_genl_lock);
 	err = shca_genl_check_set(info, dev);
 	if (!err && path)
 		err = shca_genl_set_path(skb, info, dev, nla_get_u8(path));
@@ -381,6 +387,7 @@ static int shca_dev_set_doit(struct sk_buff *skb, struct genl_info *info)
 			shca_dev_set_pkey(dev, nla_get_u16(index),
 					  nla_get_u16(pkey));
 	}
+	mutex_unlock(&shca_genl_lock);
 	ib_device_put(&dev->ibdev);
 	return err;
 }
@@ -510,6 +517,7 @@ struct genl_family shca_genl_family = {
 	.maxattr = SHCA_A_MAX,
 	.policy = shca_dev_policy,
 	.netnsok = true,
+	.parallel_ops = true,
 	.module = THIS_MODULE,
 	.ops = shca_genl_ops,
 	.n_ops = ARRAY_SIZE(shca_genl_ops),

@@ -7,6 +7,9 @@ struct genl_family;
 struct genl_info;
 struct shca_dev;
 
+/* held by each request that sets something; the one lock of rules and of trust */
+extern struct mutex shca_genl_lock;
+
 extern struct genl_family shca_genl_family;
 
 /**
