@@ -558,7 +558,12 @@ static int shca_dev_check_gone(struct shca_dev *dev)
 		ib_device_put(&found->ibdev);
 		return 0;
 	}
-	ib_unregister_device_and_put(&found->ibdev);	/* frees it, too */
+	/*
+	 * In a work item: it waits for processes that have opened the device already. The
+	 * RDMA core's lock of all link types is held here.
+	 */
+	ib_unregister_device_queued(&found->ibdev);
+	ib_device_put(&found->ibdev);
 	return -ENODEV;
 }
 
