@@ -266,7 +266,12 @@ static unsigned long micros(void)
 
 static struct end writer[WRITERS], written[WRITERS];
 static const struct ibv_mr *target;
-static volatile bool forgotten;
+static bool forgotten;	/* accessed atomically */
+
+static bool goes_on(void)
+{
+	return !__atomic_load_n(&forgotten, __ATOMIC_RELAXED);
+}
 
 /* Keeps two WRITEs of the queue pair @arg under way. Return: how many there were. */
 static void *write_on(void *arg)
@@ -278,8 +283,8 @@ static void *write_on(void *arg)
 	struct ibv_send_wr wr;
 	struct ibv_wc wc;
 
-	while (done < posted || !forgotten) {
-		while (!forgotten && posted < done + 2) {
+	while (done < posted || goes_on()) {
+		while (goes_on() && posted < done + 2) {
 			wr = wr_rdma(1, IBV_WR_RDMA_WRITE, &sge, 1,
 				     (uintptr_t)target->addr, target->rkey);
 			post(end, &wr);
@@ -340,7 +345,7 @@ static void forget(unsigned int nr)
 		forget_one(p + BULK, &forgets);
 		usleep(1000);
 	}
-	forgotten = true;
+	__atomic_store_n(&forgotten, true, __ATOMIC_RELAXED);
 	for (i = 0; i < nr; i++) {
 		REQUIRE_EQ(pthread_join(thread[i], &done), 0);
 		writes += (uintptr_t)done;
