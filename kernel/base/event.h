@@ -3,7 +3,7 @@
  * Asynchronous events of one object: a port, a QP or an SRQ.
  *
  * The RDMA core keeps each event until the process reads it, in memory that nobody is
- * charged for, and does not tell the driver what was read. So an event of a kind that was
+ * charged for. It does not tell the driver what was read. So an event of a kind that was
  * told a moment ago waits, and further ones of this kind join it. None is lost: what waits
  * is told at the end of the gap.
  */
