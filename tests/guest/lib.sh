@@ -122,7 +122,8 @@ became_slower() {
 refused() {
 	local status=0
 	"$@" || status=$?
-	[ "$status" != 0 ] && [ "$status" -lt 124 ]
+	# (255 is exit(-1), as of infiniband-diags)
+	[ "$status" != 0 ] && { [ "$status" -lt 124 ] || [ "$status" = 255 ]; }
 }
 
 # says STATUS TEXT COMMAND... : it ends with that status, and its output, which is in

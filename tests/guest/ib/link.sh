@@ -122,7 +122,8 @@ check up_with_the_new_one is_up shib_a
 
 run wait_for 10 has_node shib_a
 # processes that hold it: killed, or told that it is gone
-: >/tmp/watch.killed >/tmp/watch.left
+: >/tmp/watch.killed
+: >/tmp/watch.left
 stdbuf -oL ibv_asyncwatch -d shib_a >/tmp/watch.killed 2>&1 &
 killed=$!
 stdbuf -oL ibv_asyncwatch -d shib_a >/tmp/watch.left 2>&1 &

@@ -36,13 +36,14 @@ node_of() {
 }
 has_node() { [ -c "$(node_of shca_c)" ]; }
 
-# answers COMMAND... : it succeeds, in a second. (A hang does not end by a signal, either.)
+# answers COMMAND... : it succeeds while the call goes on, which does not end by itself. Its
+# time is printed. (A hang does not end by a signal, either.)
 answers() {
 	"$@" >/tmp/answer 2>&1 &
 	local pid=$! start
 	start=$(millis)
 	while kill -0 $pid 2>/dev/null; do
-		[ $(($(millis) - start)) -lt $((1000 * slow)) ] || became_slower || { cat /proc/$pid/stack; return 1; }
+		[ $(($(millis) - start)) -lt $((20000 * slow)) ] || { cat /proc/$pid/stack; return 1; }
 		sleep 0.02
 	done
 	echo "$*: $(($(millis) - start)) ms"
@@ -70,26 +71,26 @@ stuck() {
 	run wait_for 10 has_node
 	: >/tmp/stuck
 	# (only root may wait with userfaultfd in the kernel)
-	local who=(nsenter -t $container -n)
-	[ $way = userfaultfd ] || who=("${nobody[@]}" "${who[@]}" -U --preserve-credentials)
+	local who=(nsenter -t "$container" -n)
+	[ "$way" = userfaultfd ] || who=("${nobody[@]}" "${who[@]}" -U --preserve-credentials)
 	"${who[@]}" "$test_programs/guest/helpers/stuck-call.py" "$(node_of shca_c)" "$file" >/tmp/stuck 2>&1 &
 	pid=$!
 	at_exit kill -KILL $pid
 	wait_for 10 said_calling || { cat /tmp/stuck; fail "no call"; }
 	sleep 0.5
-	check $way.is_stuck kill -0 $pid
+	check "$way.is_stuck" kill -0 $pid
 	# A personality by the name x; the helper succeeds if it is refused.
-	check $way.admin_is_refused answers as_its_root "$raw" 2 "2=$device" 32784=0600020078000000
-	check $way.next_is_taken answers eval '! as_its_root "$raw" 2 32784=0600020078000000'
-	check $way.tool_names_it eval "! in_container softhca dev set shca_c personality strict >/tmp/refused 2>&1; cat /tmp/refused; grep -q '($pid)' /tmp/refused"
-	host_answers $way.calling
+	check "$way.admin_is_refused" answers as_its_root "$raw" 2 "2=$device" 32784=0600020078000000
+	check "$way.next_is_taken" answers eval '! as_its_root "$raw" 2 32784=0600020078000000'
+	check "$way.tool_names_it" eval "! in_container softhca dev set shca_c personality strict >/tmp/refused 2>&1; cat /tmp/refused; grep -q '($pid)' /tmp/refused"
+	host_answers "$way.calling"
 	# (A namespace that ends waits for the deletion of any RDMA device, of any driver.)
 	rdma link delete shca_c &
 	deletion=$!
 	sleep 0.5
-	host_answers $way.deleting
+	host_answers "$way.deleting"
 	"$@" $pid
-	check $way.ends wait_for 10 device_is_gone shca_c
+	check "$way.ends" wait_for 10 device_is_gone shca_c
 	wait $deletion
 	kill -KILL $pid 2>/dev/null
 	wait $pid 2>/dev/null

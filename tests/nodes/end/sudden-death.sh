@@ -16,7 +16,8 @@ cut_power() {
 is_dead() { ! ping -c 1 -W 1 $ip4_2; }
 
 make_nodes 1500
-: >/tmp/hold.there >/tmp/hold.here
+: >/tmp/hold.there
+: >/tmp/hold.here
 remote node2 serve "$test_programs/hold" -d shca0 --listen 7471 >/tmp/hold.there 2>&1 &
 run wait_for 30 grep -q '^serve: listening' /tmp/hold.there
 "$test_programs/hold" -d shca0 --connect $ip4_2:7471 >/tmp/hold.here 2>&1 &
