@@ -184,7 +184,7 @@ def build_provider(out, share):
     shim.write_text('#!/usr/bin/python3\nimport json, os, sys\n'
                     'with open(os.environ["SHCA_GCC_LOG"], "a") as log:\n'
                     '    log.write(json.dumps(sys.argv[1:]) + "\\n")\n'
-                    'os.execv("/usr/bin/gcc", ["gcc", *sys.argv[1:]])\n')
+                    'os.execv("/usr/bin/gcc", ["/usr/bin/gcc", *sys.argv[1:]])\n')
     shim.chmod(0o755)
     log.unlink(missing_ok=True)
     environ = {**os.environ, "SHCA_GCC_LOG": str(log), "PATH": f"{out}/bin:{os.environ['PATH']}"}

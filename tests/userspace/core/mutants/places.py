@@ -121,6 +121,8 @@ class Source:
         if cursor.kind == K.MACRO_INSTANTIATION:
             if self.text[end - 1] == ")":
                 self.macros.append((start, end))
+        elif cursor.kind == K.FUNCTION_DECL and "{" not in self.text[start:end]:
+            pass    # a declaration, or what a macro defines
         elif cursor.kind == K.FUNCTION_DECL and cursor.is_definition():
             self.bodies.append((start, end, cursor.spelling))
             self.statements.append((start, self.text.index("{", start)))
