@@ -146,11 +146,16 @@ void *shca_odp_next(const struct shca_mr *mr, u64 va, u32 *len)
 
 /* ---- invalidation ------------------------------------------------------------- */
 
-/* No access is in progress afterwards. It waits for those that are, not for new ones. */
+/*
+ * No access is in progress afterwards. It waits for those that are, not for new ones. Bottom
+ * halves are off from the beginning. A task that is preempted with @awaited raised would make
+ * accesses, and the workers behind them, try again until it runs.
+ */
 static void shca_odp_write_lock(struct shca_odp *odp)
 {
+	local_bh_disable();
 	atomic_inc(&odp->awaited);
-	write_lock_bh(&odp->lock);
+	write_lock(&odp->lock);
 	atomic_dec(&odp->awaited);
 }
 
