@@ -871,6 +871,19 @@ void wait_event(struct ibv_context *ctx, enum ibv_event_type type)
 		     ibv_event_type_str(event.event_type), expected);
 }
 
+void wait_removal(struct ibv_context *ctx)
+{
+	struct ibv_async_event event;
+
+	do
+		event = take_event(ctx, "that of the removal");
+	while (is_of_port(event.event_type) ||
+	       event.event_type == IBV_EVENT_QP_ACCESS_ERR);
+	if (event.event_type != IBV_EVENT_DEVICE_FATAL)
+		FAIL("event %s, expected that of the removal",
+		     ibv_event_type_str(event.event_type));
+}
+
 void require_no_event(struct ibv_context *ctx)
 {
 	struct pollfd pfd = { .fd = ctx->async_fd, .events = POLLIN };

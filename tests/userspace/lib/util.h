@@ -317,6 +317,14 @@ void require_quiet(struct ibv_cq *cq);
 
 /** wait_event() - the next async event of @ctx, within 10 seconds, must have this type */
 void wait_event(struct ibv_context *ctx, enum ibv_event_type type);
+/**
+ * wait_removal() - the removal of the device is told to @ctx within 10 seconds
+ *
+ * The kernel ends what a process has in the reverse order of its making, and
+ * its event file, which tells of the removal, last. So a peer's request may
+ * find its region gone before, and the queue pair tells that.
+ */
+void wait_removal(struct ibv_context *ctx);
 /** require_no_event() - no async event but of a port comes for a moment (negative tests) */
 void require_no_event(struct ibv_context *ctx);
 /** wait_event_of_object() - the next of @ctx within 10 seconds that is no port event */

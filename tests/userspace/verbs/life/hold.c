@@ -98,6 +98,8 @@ static void look_for_event(struct end *end, int wait_ms)
 	case IBV_EVENT_PORT_ERR:
 	case IBV_EVENT_GID_CHANGE:
 	case IBV_EVENT_COMM_EST:
+	/* (as in wait_removal()) */
+	case IBV_EVENT_QP_ACCESS_ERR:
 		break;
 	default:
 		FAIL("event %s", ibv_event_type_str(event.event_type));

@@ -523,7 +523,7 @@ static void outlives_the_device(void)
 		if (!n++)
 			printf("traffic\n");
 	} while (wc.status == IBV_WC_SUCCESS);
-	wait_event(b.nic->ctx, IBV_EVENT_DEVICE_FATAL);
+	wait_removal(b.nic->ctx);
 	printf("# %llu writes\n", (unsigned long long)n);
 	clear();
 	check_bytes(content(0, LEN), LEN, 0);

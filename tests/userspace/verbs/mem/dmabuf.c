@@ -450,7 +450,7 @@ static void outlives_the_device(void)
 		if (!n++)
 			printf("traffic\n");
 	} while (wc.status == IBV_WC_SUCCESS);
-	wait_event(b.nic->ctx, IBV_EVENT_DEVICE_FATAL);
+	wait_removal(b.nic->ctx);
 	printf("# %llu writes\n", (unsigned long long)n);
 	fill(buf.p, LEN, 9);
 	check_fill(buf.p, LEN, 9);
