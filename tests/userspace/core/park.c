@@ -38,6 +38,7 @@ static void park_add(struct sim_node *n, struct sim_park *park,
 	if (park->nr == park->max) {	/* lost, as on a wire */
 		sim_log(n->w, "node %u: psn %06x finds no place to wait", n->idx,
 			pkt->psn);
+		park->was_full = true;
 		/* Where one try is all, it was that one. */
 		if (!n->peer->req_attr.retry_cnt)
 			n->peer->extra_status |= 1u << SHCA_WC_RETRY_EXC_ERR;
@@ -313,6 +314,7 @@ void sim_park_purge(struct sim_node *n)
 		n->kept[i].feeds = false;
 		n->park[i].fetching = false;
 		n->park[i].behind = false;
+		n->park[i].was_full = false;
 		/* the product's; few, so that it is full now and then */
 		n->park[i].max = n->w->f.strict || prng_chance(&n->w->rng, 500) ?
 				 1024 : prng_range(&n->w->rng, 1, 64);

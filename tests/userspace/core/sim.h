@@ -152,6 +152,7 @@ struct sim_supply {
  * @fetching:	memory has been asked for, and its event will come
  * @behind:	the first of them waits for an answer to leave
  * @feeds:	of those out of order: the rest is fed by an event that will come
+ * @was_full:	a packet has found no place, and so was lost
  */
 struct sim_park {
 	struct sim_parked *first;
@@ -161,6 +162,7 @@ struct sim_park {
 	bool fetching;
 	bool behind;
 	bool feeds;
+	bool was_full;
 };
 
 enum sim_node_state {
