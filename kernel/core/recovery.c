@@ -404,6 +404,9 @@ void shca_req_resend_ahead(struct shca_req *req, u32 psn, u32 nr, u32 cause, u64
 	if (r->rnr_wait || (r->went_back && !r->repair_ns) ||
 	    req->psn.next != req->psn.max)
 		return;
+	/* (an acknowledgement that waits for a response has overtaken this) */
+	if (r->acked && shca_psn_diff(r->acked_psn, psn) >= 0)
+		return;
 	nr = min_t(u32, nr, shca_psn_off(req->psn.max, psn));
 	end = shca_psn_add(psn, nr);
 	if (shca_psn_diff(r->ahead_end, psn) > 0 &&

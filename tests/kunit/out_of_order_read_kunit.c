@@ -185,6 +185,37 @@ static void keep_sends_a_missing_request_alone(struct kunit *test)
 	expect_part(test, P0 + 1, NR - 1);
 }
 
+/*
+ * An acknowledgement of what is behind it has overtaken what the peer says of a gap: nothing
+ * of that is missing any more.  What is behind the acknowledgement may be.
+ */
+static void keep_sends_no_request_that_is_acknowledged(struct kunit *test)
+{
+	struct shca_pkt nak = {
+		.opcode = SHCA_OP_ACK,
+		.psn = P0 + NR,
+		.aeth = { .syndrome = SHCA_AETH_MISSING, .msn = P0 + NR + 1 },
+	};
+	struct fx *fx = test->priv;
+
+	fx->req.attr.peer |= SHCA_PEER_HOLDS;
+	respond(test, FIRST, 0, SHCA_RX_OK);
+	fx_post(fx, SHCA_WR_SEND, FX_MTU);
+	fx_post(fx, SHCA_WR_SEND, FX_MTU);
+	fx_post(fx, SHCA_WR_SEND, FX_MTU);
+	KUNIT_ASSERT_EQ(test, fx_drain(fx), 3u);
+	KUNIT_EXPECT_EQ(test, fx_ack(fx, P0 + NR, ACK), SHCA_RX_LOST_RESPONSE);
+	expect_part(test, P0 + 1, NR - 1);
+	KUNIT_EXPECT_EQ(test, shca_req_rx(&fx->req, &nak, fx->now), SHCA_RX_NAK_SEQ);
+	KUNIT_EXPECT_FALSE(test, fx_next(fx));
+	nak.psn++;
+	nak.aeth.msn++;
+	KUNIT_EXPECT_EQ(test, shca_req_rx(&fx->req, &nak, fx->now), SHCA_RX_NAK_SEQ);
+	KUNIT_ASSERT_TRUE(test, fx_next(fx));
+	KUNIT_EXPECT_EQ(test, fx->pkt.psn, P0 + NR + 1);
+	KUNIT_EXPECT_FALSE(test, fx_next(fx));
+}
+
 /* A part ends what is sent again, and nothing that is new. */
 static void keep_asks_for_all_of_a_new_read(struct kunit *test)
 {
@@ -702,6 +733,7 @@ static struct kunit_case out_of_order_read_cases[] = {
 	KUNIT_CASE(keep_asks_for_all_after_a_wait),
 	KUNIT_CASE(keep_asks_again_where_a_later_answer_comes_first),
 	KUNIT_CASE(keep_sends_a_missing_request_alone),
+	KUNIT_CASE(keep_sends_no_request_that_is_acknowledged),
 	KUNIT_CASE(keep_asks_for_all_of_a_new_read),
 	KUNIT_CASE(keep_early_is_no_part_of_long_ago),
 	KUNIT_CASE(keep_response_behind_what_was_sent_again_is_not_timed),
