@@ -111,7 +111,8 @@ void shca_cc_on_gap(struct shca_cc *cc, u32 nr, u32 of)
 
 void shca_cc_on_undo(struct shca_cc *cc)
 {
-	cc->lossy = max_t(u32, cc->lossy, cc->undo);
+	/* (the path may have been found narrower since) */
+	cc->lossy = max_t(u32, cc->lossy, min_t(u32, cc->undo, cc->wide));
 	cc_apply(cc);
 }
 

@@ -518,6 +518,26 @@ static void cc_wide_window_that_makes_a_queue_gets_smaller(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, cc.wide, SHCA_CC_WIDE_ENOUGH);
 }
 
+/* A loss that was none gives a window back, but not a width that the path did not have. */
+static void cc_undo_leaves_the_width(struct kunit *test)
+{
+	struct shca_cc cc;
+
+	cc_make(&cc, SHCA_CC_MARKS);
+	cc_round(&cc, RTT, FX_MS);
+	while (cc.cwnd < SHCA_CC_WIDEST)
+		cc_round(&cc, RTT, FX_MS);
+	shca_cc_on_loss(&cc);
+	while (cc.cwnd < SHCA_CC_WIDEST)
+		shca_cc_on_ack(&cc, SHCA_CC_WIDEST);
+	shca_cc_on_rtt(&cc, 2 * RTT, 4000, FX_MS);
+	KUNIT_EXPECT_EQ(test, cc.wide, 2500u);
+	shca_cc_on_undo(&cc);
+	KUNIT_EXPECT_EQ(test, cc.cwnd, 2500u);
+	shca_cc_on_loss(&cc);
+	KUNIT_EXPECT_EQ(test, cc.cwnd, 2500u - 625);
+}
+
 /* The bounds of getting smaller, and of getting wider where nothing was held back. */
 static void cc_width_at_its_bounds(struct kunit *test)
 {
@@ -819,6 +839,7 @@ static struct kunit_case cc_cases[] = {
 	KUNIT_CASE(cc_start_forgets),
 	KUNIT_CASE(cc_target_is_in_microseconds),
 	KUNIT_CASE(cc_width_at_its_bounds),
+	KUNIT_CASE(cc_undo_leaves_the_width),
 	KUNIT_CASE(cc_window_follows_cnps_where_it_is_asked_to),
 	KUNIT_CASE(cc_window_follows_the_delay),
 	KUNIT_CASE(cc_smaller_window_counts),
