@@ -26,6 +26,8 @@
 #define WAIT_NS		100000000ull
 /* Shortest time over which the outgoing rate is measured. */
 #define MEASURE_NS	2000000ull
+/* More bytes than any port sends in that time: READs may ask for them at once. */
+#define MEASURE_MOST	(~0ull / NS_PER_S)
 #define NS_PER_S	1000000000ull
 /* Bad wires lose a packet in twenty.  If more than one in so many is lost, a queue is full. */
 #define LOSS_SHARE	8
@@ -205,7 +207,7 @@ static void cc_measure(struct shca_cc *cc, u32 bytes, u64 now)
 		cc->since = now;
 		cc->bytes = 0;
 	}
-	cc->bytes += bytes;
+	cc->bytes = min_t(u64, cc->bytes + bytes, MEASURE_MOST);
 }
 
 /* Nanoseconds that the path takes for @nr_psn packets; 0: there is no limit. */

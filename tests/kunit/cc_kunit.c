@@ -220,6 +220,20 @@ static void cc_rate_is_measured_over_two_ms(struct kunit *test)
 	}
 }
 
+/* READs of 2 GB each ask for more bytes at once than nanoseconds can be counted with. */
+static void cc_rate_of_many_long_reads_is_measured(struct kunit *test)
+{
+	u64 now = 1000 * FX_MS;
+	struct shca_cc cc;
+	int i;
+
+	cc_make(&cc, SHCA_CC_DCQCN);
+	for (i = 0; i < 128; i++)
+		shca_cc_on_sent(&cc, 1u << 21, RTT, now);
+	shca_cc_on_sent(&cc, 1, RTT, now + 2 * FX_MS);
+	KUNIT_EXPECT_TRUE(test, cc.measured > 8ull << 40);
+}
+
 /* Its stages are of a limited rate: without a CNP there are none. */
 static void cc_rate_rises_where_it_is_limited(struct kunit *test)
 {
@@ -840,6 +854,7 @@ static struct kunit_case cc_cases[] = {
 	KUNIT_CASE(cc_target_is_in_microseconds),
 	KUNIT_CASE(cc_width_at_its_bounds),
 	KUNIT_CASE(cc_undo_leaves_the_width),
+	KUNIT_CASE(cc_rate_of_many_long_reads_is_measured),
 	KUNIT_CASE(cc_window_follows_cnps_where_it_is_asked_to),
 	KUNIT_CASE(cc_window_follows_the_delay),
 	KUNIT_CASE(cc_smaller_window_counts),
