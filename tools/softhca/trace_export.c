@@ -9,7 +9,23 @@
 #include <stdarg.h>
 #include <string.h>
 
+void trace_json_string(FILE *out, const char *s)
+{
+	fputc('"', out);
+	for (; *s; s++)
+		/* "<" could end a script element of HTML */
+		if ((unsigned char)*s < ' ' || strchr("\"\\<>&'", *s))
+			fprintf(out, "\\u%04x", (unsigned char)*s);
+		else if (text_is_c1(s))
+			fprintf(out, "\\u%04x", (unsigned char)*++s);
+		else
+			fputc(*s, out);
+	fputc('"', out);
+}
+
 /* ---- JSON: the Trace Event Format --------------------------------------------- */
+
+static uint32_t qpn_of(const struct trace *t, int qp) { return qp < 0 ? 0 : t->qp[qp].qpn; }
 
 /* Threads of a connection, in the order of the ladder's lanes */
 enum track {
@@ -68,8 +84,8 @@ static void json_names(struct json *j, const struct trace_choice *choice)
 
 	json_name(j, -1, 0, "process_name", "not of a connection");
 	for (i = 0; i < t->nr_conns; i++) {
-		if (choice->qpn && t->conn[i].left != choice->qpn &&
-		    t->conn[i].right != choice->qpn)
+		if (choice->qpn && qpn_of(t, t->conn[i].left) != choice->qpn &&
+		    qpn_of(t, t->conn[i].right) != choice->qpn)
 			continue;
 		trace_qp_name(t, t->conn[i].left, left, sizeof(left));
 		trace_qp_name(t, t->conn[i].right, right, sizeof(right));
@@ -154,12 +170,10 @@ void trace_to_json(FILE *out, const struct trace *t, const struct trace_choice *
 #define ICRC_BYTES	4
 #define ROCE_PORT	4791
 #define IP_MAX		65535
-/* What is kept of one: headers, payload (256 bytes at most), padding, ICRC */
-#define PACKET_MAX	512
 
 /* a block that grows */
 struct block {
-	unsigned char data[PACKET_MAX + 2048];
+	unsigned char data[IP_MAX + 2048];
 	size_t length;
 };
 
@@ -234,23 +248,23 @@ static size_t packet_headers(unsigned char *p, const struct trace_event *e, uint
 	return IP_BYTES + UDP_BYTES + BTH_BYTES;
 }
 
-/* The packet up to where it is not recorded. Return: bytes. */
-static size_t packet_bytes(unsigned char *p, const struct trace_event *e, uint32_t from,
-			   uint32_t to, uint32_t length)
+/*
+ * The packet. What is not recorded is zeros: Wireshark calls a packet malformed whose end it
+ * does not have, since the ICRC is there. Return: whether the headers and the payload are.
+ */
+static bool packet_bytes(unsigned char *p, const struct trace_event *e, uint32_t from,
+			 uint32_t to, uint32_t length)
 {
 	size_t size;
 
-	memset(p, 0, PACKET_MAX);
+	memset(p, 0, length);
 	size = packet_headers(p, e, from, to, length);
-	if (size < IP_BYTES + UDP_BYTES + BTH_BYTES + trace_ext_bytes(e->number))
-		return size;
-	if (e->payload_len > PACKET_MAX - size - ICRC_BYTES)
-		return size;
+	if (size < IP_BYTES + UDP_BYTES + BTH_BYTES + trace_ext_bytes(e->number) ||
+	    e->payload_len > length - size)
+		return false;
 	if (e->payload_len)
 		memcpy(p + size, e->payload, e->payload_len);
-	size += e->payload_len;
-	/* Nothing but padding and ICRC follows, which are zeros here. */
-	return e->payload_len == e->length ? size + (-e->length & 3) + ICRC_BYTES : size;
+	return e->payload_len == e->length;
 }
 
 /* Adds to the text of a comment. Words of a file may be of any length: the rest is left out. */
@@ -267,50 +281,51 @@ static void comment_add(char *comment, size_t size, const char *format, ...)
 	va_end(args);
 }
 
-static void pcap_packet(FILE *out, const struct trace *t, const struct trace_event *e,
-			const struct trace_choice *choice)
+static void pcap_packet(FILE *out, const struct trace *t, const struct trace_event *e)
 {
 	bool sent = e->kind == TRACE_TX;
 	uint32_t peer = 0, to = sent ? e->dqpn : e->qpn, length, whole;
 	const char *fate = trace_packet_text(t, e);
 	const struct trace_wr *wr = e->wr < 0 ? NULL : &t->wr[e->wr];
-	static unsigned char bytes[PACKET_MAX];
+	static unsigned char bytes[IP_MAX];
 	uint64_t when = t->start_ns + e->ns;
 	static struct block b;
 	char comment[512];
-	size_t known;
-	bool cut;
+	bool is_whole;
 
 	if (!sent && e->conn >= 0)
-		peer = t->conn[e->conn].left == e->qpn ? t->conn[e->conn].right :
-							 t->conn[e->conn].left;
+		peer = qpn_of(t, t->conn[e->conn].left == e->qp ? t->conn[e->conn].right :
+								  t->conn[e->conn].left);
 	whole = IP_BYTES + UDP_BYTES + BTH_BYTES + trace_ext_bytes(e->number) + e->length +
 		(-e->length & 3) + ICRC_BYTES;
 	/* One of the direct path may be longer than a packet can be. */
 	length = whole < IP_MAX ? whole : IP_MAX;
-	known = packet_bytes(bytes, e, sent ? e->qpn : peer, to, length);
-	cut = known < length;
-	if (known > choice->snap)
-		known = choice->snap;
-	snprintf(comment, sizeof(comment), "%s",
-		 sent ? "sent" : "received, the sender was not recorded");
+	is_whole = packet_bytes(bytes, e, sent ? e->qpn : peer, to, length);
+	snprintf(comment, sizeof(comment), "%s", sent ? "sent" : e->flags & TRACE_COPY ?
+		 "received, a copy of one before" : "received, the sender was not recorded");
+	if (e->flags & TRACE_PROBE)
+		comment_add(comment, sizeof(comment), ", an ACK probe");
+	if (e->flags & TRACE_MISSING)
+		comment_add(comment, sizeof(comment), ", a gap report: PSN %u to %u are missing",
+			    e->psn, trace_last_psn(e));
 	if (e->flags & TRACE_RETRANS)
 		comment_add(comment, sizeof(comment), ", again");
 	if (e->packets > 1)
 		comment_add(comment, sizeof(comment), "; stands for %u PSNs", e->packets);
 	if (*fate)
 		comment_add(comment, sizeof(comment), "; the receiver: %s", fate);
-	if (cut)
-		comment_add(comment, sizeof(comment), "; the rest is not recorded");
+	if (!is_whole)
+		comment_add(comment, sizeof(comment), "; of its payload, %u of %u B are recorded",
+			    e->payload_len, e->length);
 	if (wr)
 		comment_add(comment, sizeof(comment), "; for %s wr_id %#llx of %#x", wr->word,
 			    (unsigned long long)wr->wr_id, wr->qpn);
 	block_u32(&b, 0);
 	block_u32(&b, when >> 32);
 	block_u32(&b, when);
-	block_u32(&b, known);
 	block_u32(&b, length);
-	block_add(&b, bytes, known);
+	block_u32(&b, length);
+	block_add(&b, bytes, length);
 	block_option(&b, OPTION_COMMENT, comment, strlen(comment));
 	block_u32(&b, OPTION_END);
 	block_write(&b, out, BLOCK_PACKET);
@@ -322,7 +337,7 @@ void trace_to_pcapng(FILE *out, const struct trace *t, const struct trace_choice
 		"Made from trace events of softhca. Transport headers are those of the packets.\n"
 		"Of R_Keys and Q_Keys only the upper byte is there; the rest is zeros, as is the ICRC.\n"
 		"IP addresses are made up: 127 and the QP number.\n"
-		"Payload is there if it was recorded with --payload.";
+		"Payload is zeros, but for the first 256 bytes if it was recorded with --payload.";
 	const unsigned char nanoseconds = 9;
 	const uint64_t unknown = ~0ull;
 	const struct trace_event *e;
@@ -345,6 +360,6 @@ void trace_to_pcapng(FILE *out, const struct trace *t, const struct trace_choice
 		e = &t->event[i];
 		if ((e->kind == TRACE_TX || (e->kind == TRACE_RX && e->mate < 0)) &&
 		    e->number >> 5 != 7 && trace_is_wanted(t, e, choice))
-			pcap_packet(out, t, e, choice);
+			pcap_packet(out, t, e);
 	}
 }

@@ -12,6 +12,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include <softhca-abi.h>
 #include <trace-cmd.h>
 
 #define BTH_BYTES	12
@@ -58,17 +59,6 @@ static const char *const kinds[TRACE_NR_KINDS] = {
 	[TRACE_INJECTED] = "shca_fault",
 };
 
-void *trace_grow(void *array, int nr, size_t size)
-{
-	/* Each power of two is a new size. */
-	if (nr & (nr - 1))
-		return array;
-	array = realloc(array, (nr ? 2 * (size_t)nr : 1) * size);
-	if (!array)
-		exit(fail("trace: out of memory"));
-	return array;
-}
-
 /* "" is never allocated. */
 static const char *copy(const char *s, size_t length)
 {
@@ -86,29 +76,6 @@ static void forget(const char *text)
 {
 	if (*text)
 		free((char *)text);
-}
-
-struct trace_qp *trace_qp(const struct trace *trace, uint32_t qpn)
-{
-	int i;
-
-	for (i = 0; i < trace->nr_qps; i++)
-		if (trace->qp[i].qpn == qpn)
-			return &trace->qp[i];
-	return NULL;
-}
-
-/* The QP with this number, which may be new */
-static struct trace_qp *take_qp(struct trace *trace, uint32_t qpn)
-{
-	struct trace_qp *qp = trace_qp(trace, qpn);
-
-	if (qp)
-		return qp;
-	trace->qp = trace_grow(trace->qp, trace->nr_qps, sizeof(*qp));
-	qp = &trace->qp[trace->nr_qps++];
-	*qp = (struct trace_qp){ .qpn = qpn, .device = "", .comm = "", .conn = -1 };
-	return qp;
 }
 
 /* The word after "name=" in the event's text; the rest of the text if @rest */
@@ -150,7 +117,7 @@ static void read_names(struct trace *trace, struct trace_event *e)
 		forget(from);
 		forget(to);
 		e->word = copy(text, sizeof(text));
-		qp = take_qp(trace, e->qpn);
+		qp = trace_take_qp(trace, e->dev, e->qpn);
 		if (!*qp->device)
 			qp->device = word_of(e->info, "dev", false);
 		return;
@@ -182,13 +149,14 @@ static void read_names(struct trace *trace, struct trace_event *e)
 static bool read_mark(struct trace *trace, const char *text)
 {
 	char device[64];
-	unsigned int qpn, peer, pid;
+	unsigned int qpn, peer, pid, dev = 0;
 	struct trace_qp *qp;
 	const char *at = strstr(text, TRACE_MARK_QP);
 
-	if (at && sscanf(at, TRACE_MARK_QP "%63s qpn=%x peer=%x pid=%u", device, &qpn,
-			 &peer, &pid) == 4) {
-		qp = take_qp(trace, qpn);
+	/* (a recording of an earlier version has no index of the device) */
+	if (at && sscanf(at, TRACE_MARK_QP "%63s qpn=%x peer=%x pid=%u dev_index=%u", device,
+			 &qpn, &peer, &pid, &dev) >= 4) {
+		qp = trace_take_qp(trace, dev, qpn);
 		qp->device = copy(device, sizeof(device));
 		qp->pid = pid;
 		return true;
@@ -324,12 +292,12 @@ static void add_whole(struct reader *r, struct trace_event *e)
 static void add_direct(struct reader *r, struct trace_event *e)
 {
 	struct trace_event there = *e;
-	struct trace_qp *qp = take_qp(r->trace, e->dqpn);
+	struct trace_qp *qp = trace_take_qp(r->trace, 0, e->dqpn);
 
-	qp->local = true;
 	qp->has_direct = true;
 	qp->direct_psn = e->psn;
 	there.kind = TRACE_RX;
+	there.dev = qp->dev;	/* (unknown, if nothing has happened there before) */
 	there.qpn = e->dqpn;
 	there.hdr = copy_bytes(e->hdr, e->hdr_len);
 	there.word = copy(e->word, strlen(e->word));
@@ -341,7 +309,7 @@ static void add_direct(struct reader *r, struct trace_event *e)
 
 static void add_packets(struct reader *r, struct trace_event *e)
 {
-	struct trace_qp *qp = trace_qp(r->trace, e->qpn);
+	struct trace_qp *qp = trace_qp(r->trace, e->dev, e->qpn);
 	unsigned int i;
 
 	if (e->kind == TRACE_RX)
@@ -400,6 +368,7 @@ static int read_event(struct tracecmd_input *input, struct tep_record *record,
 		.ns = record->ts - trace->start_ns,
 		.kind = kind,
 		.flags = record->missed_events ? TRACE_GAP : 0,
+		.dev = number_of(event, record, "dev_index"),
 		.qpn = number_of(event, record, "qpn"),
 		.dqpn = number_of(event, record, "dqpn"),
 		.psn = number_of(event, record, "psn"),
@@ -417,6 +386,8 @@ static int read_event(struct tracecmd_input *input, struct tep_record *record,
 		.word = "", .verdict = "",
 		.mate = -1, .judged = -1, .wr = -1, .conn = -1,
 	};
+	if (kind == TRACE_POST && number_of(event, record, "flags") & SHCA_SEND_SIGNALED)
+		e.flags |= TRACE_SIGNALED;
 	if (e.packets < 1 || e.packets > MAX_PACKETS)
 		e.packets = 1;
 	if (e.hdr_len >= BTH_BYTES && e.hdr_len <= TRACE_HDR_MAX)
@@ -429,8 +400,7 @@ static int read_event(struct tracecmd_input *input, struct tep_record *record,
 		add_event(trace, &e);
 		return 0;
 	}
-	qp = take_qp(trace, e.qpn);
-	qp->local = true;
+	qp = trace_take_qp(trace, e.dev, e.qpn);
 	/* A state changes in the process that owns the QP. */
 	if (kind == TRACE_STATE && e.pid > 0 && !qp->pid) {
 		qp->pid = e.pid;

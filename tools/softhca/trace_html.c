@@ -68,34 +68,48 @@ static int name_index(struct names *n, const char *name)
 	return n->nr++;
 }
 
+/* The same, of a text that does not last */
+static int name_copy(struct names *n, const char *name)
+{
+	int i = name_index(n, name);
+
+	if (n->name[i] == name)
+		n->name[i] = strdup(name);
+	if (!n->name[i])
+		exit(fail("trace: out of memory"));
+	return i;
+}
+
 void trace_to_html(FILE *out, const struct trace *t, const struct trace_choice *choice)
 {
 	const char *mark = strstr(page, MARK);
 	const struct trace_event *e;
 	struct names names = {};
+	bool right, is_packet;
 	const char *memory;
-	bool right;
+	char name[64];
 	int i;
 
 	fwrite(page, 1, mark - page, out);
 	fprintf(out, "const R={lost:%llu,\n", t->lost);
 	write_conns(out, t);
 	write_wrs(out, t);
-	/* ns, kind, flags, connection, side, PSN, packets, length, wr, mate, word, verdict,
-	 * memory, qpn, wanted, syndrome, fields
+	/* ns, kind, flags, connection, side, PSN, last PSN, length, wr, mate, word, verdict,
+	 * memory, qpn, wanted, name, packets, fields
 	 */
 	fputs("events:[", out);
 	for (i = 0; i < t->nr_events; i++) {
 		e = &t->event[i];
 		memory = trace_memory_text(t, e, &right);
-		fprintf(out, "%s[%llu,%d,%u,%d,%d,%u,%u,%u,%d,%d,%d,%d,%d,%u,%d,%u,",
+		is_packet = e->kind == TRACE_TX || e->kind == TRACE_RX;
+		fprintf(out, "%s[%llu,%d,%u,%d,%d,%u,%u,%u,%d,%d,%d,%d,%d,%u,%d,%d,%u,",
 			i ? ",\n" : "", (unsigned long long)e->ns, e->kind, e->flags, e->conn,
-			e->right, e->psn, e->packets, e->length, e->wr, e->mate,
+			e->right, e->psn, trace_last_psn(e), e->length, e->wr, e->mate,
 			name_index(&names, e->word),
-			name_index(&names, e->kind == TRACE_TX || e->kind == TRACE_RX ?
-					   trace_packet_text(t, e) : e->verdict),
+			name_index(&names, is_packet ? trace_packet_text(t, e) : e->verdict),
 			name_index(&names, memory), e->qpn, trace_is_wanted(t, e, choice),
-			e->syndrome);
+			name_copy(&names, is_packet ? trace_packet_name(e, name, sizeof(name)) : ""),
+			e->packets);
 		trace_json_string(out, e->info);
 		fputc(']', out);
 	}

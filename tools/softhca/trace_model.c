@@ -4,8 +4,9 @@
  * From these follow which packet arrived, what was sent again, and which work
  * request it was for.
  */
-#include "trace.h"
+#include "trace_model.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -19,6 +20,32 @@
 #define OP_IS_READ(op)		(OP(op) == 12)
 #define OP_IS_RESPONSE(op)	(OP(op) >= 13 && OP(op) <= 18)
 #define OP_IS_CNP(op)		((op) == 0x81)
+#define OP_IS_UD(op)		((op) >> 5 == 3)
+#define OP_IS_RAW(op)		((op) >> 5 == 7)
+#define OP_WRITE_ONLY		10
+#define OP_ACK			17
+
+/* AETH syndromes: IBTA 9.7.5.2.3; the third is of softhca alone (kernel/core/transport.h) */
+#define AETH_TYPE		0xe0
+#define AETH_RNR		0x20
+#define AETH_NAK		0x60
+#define AETH_MISSING		0x40
+#define AETH_VALUE		0x1f
+
+/* QP0 and QP1, which each device has */
+#define IS_WELL_KNOWN(qpn)	((qpn) <= 1)
+
+#define BTH_BYTES		12
+
+static bool op_is_reliable(unsigned int op)
+{
+	return op >> 5 == 0 || op >> 5 == 5;
+}
+
+static bool op_is_answer(unsigned int op)
+{
+	return op_is_reliable(op) && OP_IS_RESPONSE(op);
+}
 
 static bool op_begins(unsigned int op)
 {
@@ -55,53 +82,181 @@ static bool in_range(uint32_t psn, uint32_t first, uint32_t nr)
 	return ((psn - first) & PSN_MASK) < nr;
 }
 
+void *trace_grow(void *array, int nr, size_t size)
+{
+	/* Each power of two is a new size. */
+	if (nr & (nr - 1))
+		return array;
+	array = realloc(array, (nr ? 2 * (size_t)nr : 1) * size);
+	if (!array) {
+		fputs("softhca: trace: out of memory\n", stderr);
+		exit(EXIT_FAILURE);
+	}
+	return array;
+}
+
+/* ---- queue pairs ------------------------------------------------------------------ */
+
+/* A device that is not known (0) may be any of this machine. */
+struct trace_qp *trace_qp(const struct trace *t, uint32_t dev, uint32_t qpn)
+{
+	struct trace_qp *qp;
+	int i;
+
+	for (i = 0; i < t->nr_qps; i++) {
+		qp = &t->qp[i];
+		if (qp->qpn == qpn && (qp->dev == dev || ((!dev || !qp->dev) &&
+							  qp->dev + dev != TRACE_ELSEWHERE)))
+			return qp;
+	}
+	return NULL;
+}
+
+struct trace_qp *trace_take_qp(struct trace *t, uint32_t dev, uint32_t qpn)
+{
+	struct trace_qp *qp = trace_qp(t, dev, qpn);
+
+	if (qp) {
+		qp->dev = qp->dev ?: dev;
+		return qp;
+	}
+	t->qp = trace_grow(t->qp, t->nr_qps, sizeof(*qp));
+	qp = &t->qp[t->nr_qps++];
+	*qp = (struct trace_qp){ .qpn = qpn, .dev = dev, .device = "", .comm = "", .conn = -1 };
+	return qp;
+}
+
+static void find_qps(struct trace *t)
+{
+	struct trace_event *e;
+	int i;
+
+	for (i = 0; i < t->nr_events; i++) {
+		e = &t->event[i];
+		e->qp = e->peer = -1;
+		if (e->qpn)
+			e->qp = trace_take_qp(t, e->dev, e->qpn) - t->qp;
+	}
+	for (i = 0; i < t->nr_qps; i++) {
+		t->qp[i].current_wr = t->qp[i].last_in = t->qp[i].conn = -1;
+		t->qp[i].before = t->nr_events;
+	}
+}
+
 /* ---- which packet arrived ------------------------------------------------------- */
 
 #define HASH_BITS	16
-
-/* chains of packets that were sent and have not arrived */
-struct flight {
-	int head[1 << HASH_BITS];
-	int *next;
-};
 
 static unsigned int hash(uint32_t qpn, uint32_t psn, unsigned int op)
 {
 	return (qpn * 2654435761u ^ psn * 40503u ^ op * 97u) >> 3 & ((1 << HASH_BITS) - 1);
 }
 
-static void pair_packets(struct trace *t)
+/* The sender of a datagram, by its DETH; 0: unknown */
+static uint32_t source_of(const struct trace_event *e)
 {
-	struct flight *f = malloc(sizeof(*f));
-	struct trace_event *e, *x;
-	int i, *at;
+	if (!OP_IS_UD(e->number) || e->hdr_len < BTH_BYTES + 8)
+		return 0;
+	return e->hdr[BTH_BYTES + 5] << 16 | e->hdr[BTH_BYTES + 6] << 8 | e->hdr[BTH_BYTES + 7];
+}
 
-	f = f ?: (exit(fail("trace: out of memory")), NULL);
-	f->next = calloc(t->nr_events + 1, sizeof(*f->next));
-	memset(f->head, -1, sizeof(f->head));
-	for (i = 0; f->next && i < t->nr_events; i++) {
-		e = &t->event[i];
-		if (e->kind == TRACE_TX) {
-			at = &f->head[hash(e->dqpn, e->psn, e->number)];
-			f->next[i] = *at;
-			*at = i;
-		}
-		if (e->kind != TRACE_RX && e->kind != TRACE_REFUSED_RX)
+/* May @rx be the packet @tx?  All that the network leaves as it is, is equal. */
+static bool is_same(const struct trace_event *tx, const struct trace_event *rx)
+{
+	uint32_t from = source_of(rx);
+
+	if (tx->dqpn != rx->qpn || tx->psn != rx->psn || tx->number != rx->number ||
+	    (from && from != tx->qpn))
+		return false;
+	return rx->kind == TRACE_REFUSED_RX ||
+	       (tx->length == rx->length && tx->ackreq == rx->ackreq &&
+		tx->syndrome == rx->syndrome && tx->msn == rx->msn &&
+		tx->packets == rx->packets);
+}
+
+/*
+ * Which packet has arrived, if several are equal?  A network seldom changes the order. So
+ * this goes from the last arrival to the first. It takes the latest packet that was sent
+ * before the packet of the arrival behind (@before). If there is none, the network has
+ * changed the order, and it is the latest that was sent before the arrival.
+ */
+static int find_sent(const struct trace *t, const int *next, int at, int arrived)
+{
+	const struct trace_event *rx = &t->event[arrived], *tx;
+	int latest = -1, own = -1;
+
+	for (; at >= 0; at = next[at]) {
+		tx = &t->event[at];
+		if (at > arrived || tx->mate >= 0 || !is_same(tx, rx))
 			continue;
-		/* the latest of the same PSN, as of one sent again */
-		for (at = &f->head[hash(e->qpn, e->psn, e->number)]; *at >= 0;
-		     at = &f->next[*at]) {
-			x = &t->event[*at];
-			if (x->dqpn != e->qpn || x->psn != e->psn || x->number != e->number)
+		/* Each device has a QP1, and seldom sends to its own. */
+		if (tx->qp == rx->qp && IS_WELL_KNOWN(rx->qpn)) {
+			own = own < 0 ? at : own;
+			continue;
+		}
+		if (at < t->qp[rx->qp].before || OP_IS_UD(tx->number))
+			return at;
+		latest = latest < 0 ? at : latest;
+	}
+	return latest < 0 ? own : latest;
+}
+
+/* Two have arrived of one that was sent: the network has copied it. The first is its mate. */
+static void find_copies(struct trace *t, const int *head, const int *next)
+{
+	struct trace_event *rx, *tx;
+	int i, at;
+
+	for (i = 0; i < t->nr_events; i++) {
+		rx = &t->event[i];
+		if (rx->kind != TRACE_RX || rx->mate >= 0)
+			continue;
+		for (at = head[hash(rx->qpn, rx->psn, rx->number)]; at >= 0; at = next[at]) {
+			tx = &t->event[at];
+			if (at > i || tx->mate < 0 || !is_same(tx, rx))
 				continue;
-			x->mate = i;
-			e->mate = *at;
-			*at = f->next[*at];
+			rx->flags |= TRACE_COPY;
+			if (tx->mate > i) {
+				rx->mate = at;
+				rx->flags &= ~TRACE_COPY;
+				t->event[tx->mate].mate = -1;
+				t->event[tx->mate].flags |= TRACE_COPY;
+				tx->mate = i;
+			}
 			break;
 		}
 	}
-	free(f->next);
-	free(f);
+}
+
+static void pair_packets(struct trace *t)
+{
+	int *head = trace_grow(NULL, 0, sizeof(*head) << HASH_BITS);
+	int *next = trace_grow(NULL, 0, (t->nr_events + 1) * sizeof(*next));
+	struct trace_event *e;
+	int i, *at;
+
+	memset(head, -1, sizeof(*head) << HASH_BITS);
+	for (i = 0; i < t->nr_events; i++) {
+		e = &t->event[i];
+		if (e->kind != TRACE_TX || e->qp < 0)
+			continue;
+		at = &head[hash(e->dqpn, e->psn, e->number)];
+		next[i] = *at;
+		*at = i;
+	}
+	for (i = t->nr_events - 1; i >= 0; i--) {
+		e = &t->event[i];
+		if ((e->kind != TRACE_RX && e->kind != TRACE_REFUSED_RX) || e->qp < 0)
+			continue;
+		e->mate = find_sent(t, next, head[hash(e->qpn, e->psn, e->number)], i);
+		if (e->mate < 0)
+			continue;
+		t->event[e->mate].mate = i;
+		t->qp[e->qp].before = e->mate;
+	}
+	find_copies(t, head, next);
+	free(head);
+	free(next);
 }
 
 /* A verdict comes right after its packet, or after those that wait for memory. */
@@ -119,7 +274,7 @@ static void pair_verdicts(struct trace *t)
 		if (e->kind != TRACE_VERDICT)
 			continue;
 		for (j = i - 1; j >= 0 && j > i - 4096; j--)
-			if (t->event[j].kind == TRACE_RX && t->event[j].qpn == e->qpn &&
+			if (t->event[j].kind == TRACE_RX && t->event[j].qp == e->qp &&
 			    t->event[j].psn == e->psn && t->event[j].number == e->number) {
 				t->event[j].judged = i;
 				e->mate = j;
@@ -130,7 +285,43 @@ static void pair_verdicts(struct trace *t)
 
 /* ---- connections -------------------------------------------------------------- */
 
-static int find_conn(struct trace *t, uint32_t from, uint32_t to)
+/* Where a packet goes that nobody has received: the local QP of that number, if there is one. */
+static int find_peer(struct trace *t, const struct trace_event *e)
+{
+	struct trace_qp *qp;
+	int i;
+
+	if (OP_IS_RAW(e->number))
+		return -1;
+	for (i = 0; !IS_WELL_KNOWN(e->dqpn) && i < t->nr_qps; i++)
+		if (t->qp[i].qpn == e->dqpn && t->qp[i].local)
+			return i;
+	/* Any device has a QP1: it goes where the one before has gone. */
+	for (i = e - t->event - 1; IS_WELL_KNOWN(e->dqpn) && i >= 0 && i > e - t->event - 4096; i--)
+		if (t->event[i].kind == TRACE_TX && t->event[i].qp == e->qp &&
+		    t->event[i].dqpn == e->dqpn && t->event[i].mate >= 0)
+			return t->event[i].peer;
+	qp = trace_take_qp(t, TRACE_ELSEWHERE, e->dqpn);
+	qp->current_wr = qp->last_in = -1;
+	return qp - t->qp;
+}
+
+static void find_peers(struct trace *t)
+{
+	struct trace_event *e;
+	int i;
+
+	for (i = 0; i < t->nr_events; i++)
+		if (t->event[i].qp >= 0)
+			t->qp[t->event[i].qp].local = true;
+	for (i = 0; i < t->nr_events; i++) {
+		e = &t->event[i];
+		if (e->kind == TRACE_TX)
+			e->peer = e->mate >= 0 ? t->event[e->mate].qp : find_peer(t, e);
+	}
+}
+
+static int find_conn(struct trace *t, int from, int to)
 {
 	struct trace_conn *c;
 	int i;
@@ -153,35 +344,32 @@ static void find_conns(struct trace *t)
 
 	for (i = 0; i < t->nr_events; i++) {
 		e = &t->event[i];
-		if (e->kind != TRACE_TX || OP_IS_CNP(e->number))
+		if (e->kind != TRACE_TX || OP_IS_CNP(e->number) || e->qp < 0)
 			continue;
 		/* A response shows a connection whose requests come from elsewhere. */
-		e->conn = OP_IS_RESPONSE(e->number) && (e->number >> 5) != 3 ?
-			find_conn(t, e->dqpn, e->qpn) : find_conn(t, e->qpn, e->dqpn);
-		qp = trace_qp(t, e->qpn);
-		if (qp && qp->conn < 0)
+		e->conn = op_is_answer(e->number) ? find_conn(t, e->peer, e->qp) :
+						    find_conn(t, e->qp, e->peer);
+		qp = &t->qp[e->qp];
+		if (qp->conn < 0)
 			qp->conn = e->conn;
-		qp = trace_qp(t, e->dqpn);
-		if (qp && qp->conn < 0)
+		qp = e->peer < 0 ? qp : &t->qp[e->peer];
+		if (qp->conn < 0)
 			qp->conn = e->conn;
 	}
 	for (i = 0; i < t->nr_events; i++) {
 		e = &t->event[i];
-		qp = e->conn < 0 ? trace_qp(t, e->qpn) : NULL;
-		if (e->kind == TRACE_RX && e->mate >= 0)
+		qp = e->conn < 0 && e->qp >= 0 ? &t->qp[e->qp] : NULL;
+		if ((e->kind == TRACE_RX || e->kind == TRACE_VERDICT) && e->mate >= 0)
 			e->conn = t->event[e->mate].conn;
-		else if (e->kind == TRACE_VERDICT && e->mate >= 0)
-			e->conn = t->event[e->mate].conn;
-		else if (qp)
+		if (e->conn < 0 && qp)
 			e->conn = qp->conn;
 		/* a QP of which no packet left: a lane of its own */
 		if (e->conn < 0 && qp && e->kind != TRACE_REFUSED)
-			e->conn = qp->conn = find_conn(t, e->qpn, 0);
+			e->conn = qp->conn = find_conn(t, e->qp, -1);
 		if (e->conn < 0)
 			continue;
 		t->conn[e->conn].nr_events++;
-		e->right = e->qpn == t->conn[e->conn].right &&
-			   e->qpn != t->conn[e->conn].left;
+		e->right = e->qp == t->conn[e->conn].right && e->qp != t->conn[e->conn].left;
 	}
 }
 
@@ -197,46 +385,46 @@ static uint32_t packets_of(const struct trace_qp *qp, uint32_t length)
 
 static void find_mtus(struct trace *t)
 {
-	struct trace_qp *qp, *peer;
 	struct trace_event *e;
+	struct trace_qp *qp;
 	uint32_t size, mtu;
 	int i;
 
 	for (i = 0; i < t->nr_events; i++) {
 		e = &t->event[i];
-		if ((e->kind != TRACE_TX && e->kind != TRACE_RX) ||
+		if ((e->kind != TRACE_TX && e->kind != TRACE_RX) || e->qp < 0 ||
 		    (!op_is_full(e->number) && e->packets == 1))
 			continue;
 		size = e->length / e->packets + !!(e->length % e->packets);
 		for (mtu = 256; mtu < size && mtu < MAX_MTU; mtu *= 2)
 			;
-		qp = trace_qp(t, e->qpn);
-		peer = trace_qp(t, e->dqpn);
-		if (qp && mtu > qp->mtu)
+		qp = &t->qp[e->qp];
+		if (mtu > qp->mtu)
 			qp->mtu = mtu;
-		if (peer && mtu > peer->mtu)
-			peer->mtu = mtu;
+		qp = e->peer < 0 ? qp : &t->qp[e->peer];
+		if (mtu > qp->mtu)
+			qp->mtu = mtu;
 	}
 }
 
 /*
  * A QP's work requests are not next to each other in the array: those of one QP
- * are found by @qpn, from @from backwards.
+ * are found by @qp, from @from backwards.
  */
-static int wr_of_psn(const struct trace *t, uint32_t qpn, uint32_t psn, int from)
+static int wr_of_psn(const struct trace *t, int qp, uint32_t psn, int from)
 {
 	int i;
 
 	for (i = from; i >= 0 && i > from - LOOK_BACK; i--)
-		if (t->wr[i].qpn == qpn && in_range(psn, t->wr[i].psn, t->wr[i].psns))
+		if (t->wr[i].qp == qp && in_range(psn, t->wr[i].psn, t->wr[i].psns))
 			return i;
 	return -1;
 }
 
-static int wr_next(const struct trace *t, uint32_t qpn, int from)
+static int wr_next(const struct trace *t, int qp, int from)
 {
 	for (; from < t->nr_wrs; from++)
-		if (t->wr[from].qpn == qpn)
+		if (t->wr[from].qp == qp)
 			break;
 	return from;
 }
@@ -252,31 +440,65 @@ static void take_post(struct trace *t, struct trace_event *e, int at)
 {
 	t->wr = trace_grow(t->wr, t->nr_wrs, sizeof(*t->wr));
 	t->wr[t->nr_wrs] = (struct trace_wr){
-		.qpn = e->qpn, .wr_id = e->wr_id, .length = e->length, .word = e->word,
-		.status = "", .post = at, .done = -1, .conn = e->conn,
+		.qp = e->qp, .qpn = e->qpn, .wr_id = e->wr_id, .length = e->length,
+		.word = e->word, .signaled = e->flags & TRACE_SIGNALED, .status = "",
+		.post = at, .done = -1, .conn = e->conn,
 	};
 	e->wr = t->nr_wrs++;
 	if (e->conn >= 0)
 		t->conn[e->conn].nr_wrs++;
 }
 
+/* Has the peer acknowledged up to before @end? */
+static bool is_acked(const struct trace_qp *qp, uint32_t end)
+{
+	return qp->heard && !psn_after(end, qp->una);
+}
+
+/*
+ * An ACK probe repeats the PSN before the oldest request that is not acknowledged, as a
+ * WRITE of nothing (kernel/core/requester.c).
+ */
+static bool is_probe(const struct trace *t, const struct trace_event *e,
+		     const struct trace_qp *qp)
+{
+	const struct trace_wr *wr = e->wr < 0 ? NULL : &t->wr[e->wr];
+
+	if (OP(e->number) != OP_WRITE_ONLY || e->length || !e->ackreq)
+		return false;
+	return is_acked(qp, (e->psn + 1) & PSN_MASK) || !wr || wr->length ||
+	       strcmp(wr->word, "RDMA_WRITE");
+}
+
+/* Return: whether it was sent before, and need not be looked at any more */
+static bool take_again(struct trace *t, struct trace_event *e, struct trace_qp *qp)
+{
+	if (!qp->sent || psn_after(e->psn, (qp->next_psn - 1) & PSN_MASK) ||
+	    !op_is_reliable(e->number))
+		return false;
+	e->wr = wr_of_psn(t, e->qp, e->psn, t->nr_wrs - 1);
+	if (is_probe(t, e, qp)) {
+		e->flags |= TRACE_PROBE;
+		e->wr = -1;
+		return true;
+	}
+	e->flags |= TRACE_RETRANS;
+	if (e->wr >= 0)
+		t->wr[e->wr].retrans++;
+	return true;
+}
+
 static void take_request(struct trace *t, struct trace_event *e, struct trace_qp *qp)
 {
-	struct trace_wr *wr;
 	uint32_t last = e->psn + e->packets - 1;
+	struct trace_wr *wr;
 	int i;
 
-	/* an ACK probe, or what begins before the recording */
-	if (qp->sent && !psn_after(e->psn, (qp->next_psn - 1) & PSN_MASK)) {
-		e->flags |= TRACE_RETRANS;
-		e->wr = wr_of_psn(t, qp->qpn, e->psn, t->nr_wrs - 1);
-		if (e->wr >= 0)
-			t->wr[e->wr].retrans++;
+	if (take_again(t, e, qp))
 		return;
-	}
 	if (op_begins(e->number)) {
 		do {
-			i = wr_next(t, qp->qpn, qp->next_wr);
+			i = wr_next(t, e->qp, qp->next_wr);
 			qp->next_wr = i + 1;
 		} while (i < t->nr_wrs && is_local(t->wr[i].word));
 		qp->current_wr = i < t->nr_wrs ? i : -1;
@@ -298,42 +520,67 @@ static void take_request(struct trace *t, struct trace_event *e, struct trace_qp
 	qp->sent = true;
 }
 
+/* What kind of answer: an ACK has no flag. */
+static unsigned int answer_flags(const struct trace_event *e)
+{
+	if (OP(e->number) != OP_ACK)
+		return TRACE_RESPONSE;
+	switch (e->syndrome & AETH_TYPE) {
+	case AETH_RNR:
+		return TRACE_RESPONSE | TRACE_RNR | TRACE_FAULT;
+	case AETH_NAK:
+		return TRACE_RESPONSE | TRACE_FAULT;
+	case AETH_MISSING:
+		return TRACE_RESPONSE | TRACE_MISSING | TRACE_FAULT;
+	default:
+		return TRACE_RESPONSE;
+	}
+}
+
 static void take_tx(struct trace *t, struct trace_event *e)
 {
-	struct trace_qp *qp = trace_qp(t, e->qpn);
-	bool reliable = (e->number >> 5) == 0 || (e->number >> 5) == 5;
-
-	if (OP_IS_CNP(e->number) || !qp)
+	if (OP_IS_CNP(e->number) || e->qp < 0)
 		return;
-	if (reliable && OP_IS_RESPONSE(e->number)) {
-		e->flags |= TRACE_RESPONSE;
-		e->wr = wr_of_psn(t, e->dqpn, e->psn, t->nr_wrs - 1);
-		if (OP(e->number) == 17 && (e->syndrome & 0x60) == 0x20)
-			e->flags |= TRACE_RNR | TRACE_FAULT;
-		if (OP(e->number) == 17 && (e->syndrome & 0x60) == 0x60)
-			e->flags |= TRACE_FAULT;
+	if (op_is_answer(e->number)) {
+		e->flags |= answer_flags(e);
+		e->wr = e->peer < 0 ? -1 : wr_of_psn(t, e->peer, e->psn, t->nr_wrs - 1);
 	} else {
-		take_request(t, e, qp);
+		take_request(t, e, &t->qp[e->qp]);
 	}
-	if (e->mate < 0 && trace_qp(t, e->dqpn) && trace_qp(t, e->dqpn)->local)
+	/* (which QP1 it was for, is not known) */
+	if (e->mate < 0 && e->peer >= 0 && t->qp[e->peer].local && !IS_WELL_KNOWN(e->dqpn))
 		e->flags |= TRACE_LOST;
+}
+
+/* The first request that has no completion: those before it have one, or need none. */
+static int first_undone(const struct trace *t, const struct trace_qp *qp, bool good)
+{
+	int at = qp - t->qp, i, first = wr_next(t, at, qp->done_wr);
+
+	for (i = first; !good && i < t->nr_wrs; i = wr_next(t, at, i + 1))
+		if (t->wr[i].psns && is_acked(qp, (t->wr[i].psn + t->wr[i].psns) & PSN_MASK))
+			first = i + 1;
+	return first;
 }
 
 static void take_complete(struct trace *t, struct trace_event *e, int at)
 {
-	struct trace_qp *qp = trace_qp(t, e->qpn);
+	bool good = !strcmp(e->verdict, "SUCCESS");
+	struct trace_qp *qp;
 	int i;
 
-	if (strcmp(e->verdict, "SUCCESS"))
+	if (!good)
 		e->flags |= TRACE_FAULT;
-	if (!qp)
+	if (e->qp < 0)
 		return;
+	qp = &t->qp[e->qp];
 	if (!strncmp(e->word, "RECV", 4) || !strncmp(e->word, "TM_", 3)) {
 		e->wr = qp->last_in;
 		return;
 	}
-	for (i = qp->done_wr; (i = wr_next(t, e->qpn, i)) < t->nr_wrs; i++) {
-		if (t->wr[i].wr_id != e->wr_id)
+	/* Only one in error has a completion without asking for it. */
+	for (i = first_undone(t, qp, good); (i = wr_next(t, e->qp, i)) < t->nr_wrs; i++) {
+		if (t->wr[i].wr_id != e->wr_id || (good && !t->wr[i].signaled))
 			continue;
 		t->wr[i].done = at;
 		t->wr[i].status = e->verdict;
@@ -343,35 +590,68 @@ static void take_complete(struct trace *t, struct trace_event *e, int at)
 	}
 }
 
+/* An answer is about all PSNs before its own, too; an ACK and data about its own. */
+static void take_answer(struct trace_qp *qp, const struct trace_event *e)
+{
+	bool is_refusal = e->flags & (TRACE_RNR | TRACE_MISSING | TRACE_FAULT);
+	uint32_t una = (e->psn + !is_refusal) & PSN_MASK;
+
+	if (!qp->sent || psn_after(una, qp->next_psn) || (qp->heard && !psn_after(una, qp->una)))
+		return;
+	qp->una = una;
+	qp->heard = true;
+}
+
 static void take_rx(struct trace *t, struct trace_event *e)
 {
-	struct trace_qp *qp = trace_qp(t, e->qpn);
+	struct trace_qp *qp = e->qp < 0 ? NULL : &t->qp[e->qp];
 
 	if (e->mate >= 0) {
 		e->wr = t->event[e->mate].wr;
-		e->flags |= t->event[e->mate].flags & (TRACE_RESPONSE | TRACE_RNR | TRACE_FAULT);
-	} else if (OP_IS_RESPONSE(e->number) && (e->number >> 5) == 0) {
-		e->flags |= TRACE_RESPONSE;
-		e->wr = wr_of_psn(t, e->qpn, e->psn, t->nr_wrs - 1);
-		if (OP(e->number) == 17 && (e->syndrome & 0x60) == 0x20)
-			e->flags |= TRACE_RNR | TRACE_FAULT;
+		e->flags |= t->event[e->mate].flags & (TRACE_RESPONSE | TRACE_RNR | TRACE_FAULT |
+						       TRACE_PROBE | TRACE_MISSING);
+	} else if (op_is_answer(e->number)) {
+		e->flags |= answer_flags(e);
+		e->wr = wr_of_psn(t, e->qp, e->psn, t->nr_wrs - 1);
 	}
+	if (qp && e->flags & TRACE_RESPONSE)
+		take_answer(qp, e);
 	if (qp && op_takes_receive(e->number))
 		qp->last_in = e->wr;
 }
 
 static void take_verdict(struct trace *t, struct trace_event *e)
 {
-	if (e->mate >= 0) {
-		e->wr = t->event[e->mate].wr;
-		e->flags |= t->event[e->mate].flags & TRACE_RESPONSE;
+	struct trace_event *rx = e->mate < 0 ? NULL : &t->event[e->mate];
+
+	if (rx) {
+		e->wr = rx->wr;
+		e->flags |= rx->flags & TRACE_RESPONSE;
 	}
 	if (strstr(e->verdict, "rnr"))
 		e->flags |= TRACE_RNR;
-	if (strcmp(e->verdict, "ok") && strcmp(e->verdict, "cnp"))
+	/* (a probe is to be a duplicate) */
+	if (strcmp(e->verdict, "ok") && strcmp(e->verdict, "cnp") &&
+	    !(rx && rx->flags & TRACE_PROBE && !strcmp(e->verdict, "duplicate")))
 		e->flags |= TRACE_FAULT;
-	if (e->mate >= 0)
-		t->event[e->mate].flags |= e->flags & (TRACE_RNR | TRACE_FAULT);
+	if (rx)
+		rx->flags |= e->flags & (TRACE_RNR | TRACE_FAULT);
+}
+
+/* The QP begins anew: with other PSNs, and without what was posted. */
+static void take_reset(struct trace *t, struct trace_qp *qp)
+{
+	qp->sent = qp->heard = false;
+	qp->next_wr = qp->done_wr = t->nr_wrs;
+	qp->current_wr = qp->last_in = -1;
+}
+
+static void take_state(struct trace *t, struct trace_event *e)
+{
+	if (strstr(e->word, "to ERR") || strstr(e->word, "to SQE"))
+		e->flags |= TRACE_FAULT;
+	if (strstr(e->word, "to RESET") && e->qp >= 0)
+		take_reset(t, &t->qp[e->qp]);
 }
 
 void trace_model(struct trace *t)
@@ -379,12 +659,10 @@ void trace_model(struct trace *t)
 	struct trace_event *e;
 	int i;
 
-	for (i = 0; i < t->nr_qps; i++) {
-		t->qp[i].current_wr = t->qp[i].last_in = -1;
-		t->qp[i].conn = -1;
-	}
+	find_qps(t);
 	pair_packets(t);
 	pair_verdicts(t);
+	find_peers(t);
 	find_conns(t);
 	find_mtus(t);
 	for (i = 0; i < t->nr_events; i++) {
@@ -408,11 +686,10 @@ void trace_model(struct trace *t)
 		case TRACE_TIMEOUT:
 		case TRACE_INJECTED:
 			e->flags |= TRACE_FAULT;
-			e->wr = wr_of_psn(t, e->qpn, e->psn, t->nr_wrs - 1);
+			e->wr = wr_of_psn(t, e->qp, e->psn, t->nr_wrs - 1);
 			break;
 		case TRACE_STATE:
-			if (strstr(e->word, "to ERR") || strstr(e->word, "to SQE"))
-				e->flags |= TRACE_FAULT;
+			take_state(t, e);
 			break;
 		case TRACE_REFUSED:
 		case TRACE_REFUSED_RX:
@@ -430,11 +707,12 @@ bool trace_is_wanted(const struct trace *t, const struct trace_event *e,
 		     const struct trace_choice *choice)
 {
 	const struct trace_conn *c = e->conn < 0 ? NULL : &t->conn[e->conn];
+	uint32_t left = c && c->left >= 0 ? t->qp[c->left].qpn : 0;
+	uint32_t right = c && c->right >= 0 ? t->qp[c->right].qpn : 0;
 
 	if (e->ns < choice->from_ns || e->ns > choice->to_ns)
 		return false;
-	if (choice->qpn && e->qpn != choice->qpn &&
-	    !(c && (c->left == choice->qpn || c->right == choice->qpn)))
+	if (choice->qpn && e->qpn != choice->qpn && left != choice->qpn && right != choice->qpn)
 		return false;
 	if (!choice->has_wr_id)
 		return true;
@@ -445,6 +723,7 @@ bool trace_is_wanted(const struct trace *t, const struct trace_event *e,
 const char *trace_packet_text(const struct trace *t, const struct trace_event *e)
 {
 	const struct trace_event *rx = e;
+	const char *verdict;
 
 	if (e->kind == TRACE_TX) {
 		if (e->flags & TRACE_LOST)
@@ -453,7 +732,12 @@ const char *trace_packet_text(const struct trace *t, const struct trace_event *e
 			return "";
 		rx = &t->event[e->mate];
 	}
-	return rx->judged < 0 ? "" : t->event[rx->judged].verdict;
+	if (rx->judged < 0)
+		return "";
+	verdict = t->event[rx->judged].verdict;
+	if (e->flags & TRACE_PROBE && !strcmp(verdict, "duplicate"))
+		return "ok";
+	return e->flags & TRACE_MISSING && !strcmp(verdict, "nak-sequence") ? "gap" : verdict;
 }
 
 const char *trace_packet_name(const struct trace_event *e, char *text, size_t size)
@@ -461,9 +745,13 @@ const char *trace_packet_name(const struct trace_event *e, char *text, size_t si
 	const char *at = strchr(e->word, '_');
 	char *c;
 
-	if (e->flags & TRACE_RESPONSE && (e->syndrome & 0x60) == 0x20)
+	if (e->flags & TRACE_PROBE)
+		snprintf(text, size, "ACK PROBE");
+	else if (e->flags & TRACE_MISSING)
+		snprintf(text, size, "GAP REPORT");
+	else if (e->flags & TRACE_RNR && e->flags & TRACE_RESPONSE)
 		snprintf(text, size, "RNR NAK");
-	else if (e->flags & TRACE_RESPONSE && (e->syndrome & 0x60) == 0x60)
+	else if (e->flags & TRACE_RESPONSE && (e->syndrome & AETH_TYPE) == AETH_NAK)
 		snprintf(text, size, "NAK");
 	else
 		snprintf(text, size, "%s", at ? at + 1 : e->word);
@@ -493,28 +781,20 @@ const char *trace_memory_text(const struct trace *t, const struct trace_event *e
 	return op != 17 && op != 18 && e->length ? "placed" : op == 18 ? "placed" : "";
 }
 
-const char *trace_qp_name(const struct trace *t, uint32_t qpn, char *text, size_t size)
+uint32_t trace_last_psn(const struct trace_event *e)
 {
-	const struct trace_qp *qp = trace_qp(t, qpn);
+	uint32_t more = e->flags & TRACE_MISSING ? e->syndrome & AETH_VALUE : e->packets - 1;
 
-	if (!qpn)
-		snprintf(text, size, "nobody");
-	else
-		snprintf(text, size, "%s%s%#x", qp ? qp->device : "",
-			 qp && *qp->device ? " " : "", qpn);
-	return text;
+	return (e->psn + more) & PSN_MASK;
 }
 
-void trace_json_string(FILE *out, const char *s)
+const char *trace_qp_name(const struct trace *t, int qp, char *text, size_t size)
 {
-	fputc('"', out);
-	for (; *s; s++)
-		/* "<" could end a script element of HTML */
-		if ((unsigned char)*s < ' ' || strchr("\"\\<>&'", *s))
-			fprintf(out, "\\u%04x", (unsigned char)*s);
-		else if (text_is_c1(s))
-			fprintf(out, "\\u%04x", (unsigned char)*++s);
-		else
-			fputc(*s, out);
-	fputc('"', out);
+	const char *device = qp < 0 ? "" : t->qp[qp].device;
+
+	if (qp < 0)
+		snprintf(text, size, "nobody");
+	else
+		snprintf(text, size, "%s%s%#x", device, *device ? " " : "", t->qp[qp].qpn);
+	return text;
 }

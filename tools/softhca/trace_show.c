@@ -17,11 +17,6 @@
 #define WIDTH_WIRE	40
 #define WIDTH_MEMORY	15
 
-/* Bytes of a packet in pcapng: at least the headers of each; 256 bytes of payload fit */
-#define MIN_SNAP	72
-#define DEFAULT_SNAP	128
-#define MAX_SNAP	65535
-
 enum colour {
 	PLAIN,
 	BOLD,
@@ -133,9 +128,8 @@ static void print_packet(const struct pen *pen, const struct trace *t,
 		c = DIM;
 	trace_packet_name(e, name, sizeof(name));
 	used = snprintf(text, sizeof(text), "%s psn %u", name, e->psn);
-	if (e->packets > 1)
-		used += snprintf(text + used, sizeof(text) - used, "-%u",
-				 (e->psn + e->packets - 1) & 0xffffff);
+	if (trace_last_psn(e) != e->psn)
+		used += snprintf(text + used, sizeof(text) - used, "-%u", trace_last_psn(e));
 	if (e->length)
 		snprintf(text + used, sizeof(text) - used, " %u B", e->length);
 	if (e->kind == TRACE_TX && e->flags & TRACE_RETRANS)
@@ -144,7 +138,8 @@ static void print_packet(const struct pen *pen, const struct trace *t,
 		snprintf(far, sizeof(far), "%s +%.1f us", *fate ? fate : "arrives",
 			 (rx->ns - e->ns) / 1e3);
 	else if (rx)
-		snprintf(far, sizeof(far), "%s", *fate ? fate : "arrives");
+		snprintf(far, sizeof(far), "%s%s", e->flags & TRACE_COPY ? "copy, " : "",
+			 *fate ? fate : "arrives");
 	else if (lost)
 		snprintf(far, sizeof(far), "lost");
 	lane(pen, to_right ? WARN : c, WIDTH_SIDE, to_right ? near : far);
@@ -229,7 +224,7 @@ static void print_head(const struct pen *pen, const struct trace *t, int conn)
 	lane(pen, PLAIN, WIDTH_TIME + 2, "");
 	lane(pen, BOLD, WIDTH_SIDE, left);
 	lane(pen, BOLD, WIDTH_WIRE, "");
-	lane(pen, BOLD, WIDTH_SIDE, c->right ? right : "");
+	lane(pen, BOLD, WIDTH_SIDE, c->right >= 0 ? right : "");
 	fputc('\n', pen->out);
 }
 
@@ -320,7 +315,7 @@ static int parse_time(const char *text, const char *option, uint64_t *ns)
 
 static int parse_choice(const struct call *call, struct trace_choice *choice)
 {
-	const char *qp = call->value[1], *wr_id = call->value[2], *snap = call->value[5];
+	const char *qp = call->value[1], *wr_id = call->value[2];
 	unsigned long n;
 	char *end;
 
@@ -337,13 +332,6 @@ static int parse_choice(const struct call *call, struct trace_choice *choice)
 			return complain("trace show: ID must be a number, not '%s'", wr_id);
 		choice->has_wr_id = true;
 	}
-	if (snap) {
-		n = strtoul(snap, &end, 10);
-		if (!*snap || *end || n < MIN_SNAP || n > MAX_SNAP)
-			return complain("trace show: BYTES must be %d to %d, not '%s'", MIN_SNAP,
-					MAX_SNAP, snap);
-		choice->snap = n;
-	}
 	return parse_time(call->value[3], "from", &choice->from_ns) ?:
 		parse_time(call->value[4], "to", &choice->to_ns);
 }
@@ -352,7 +340,7 @@ static int trace_show_run(const struct call *call)
 {
 	const char *path = call->nr ? call->word[0] : TRACE_FILE, *to = call->value[0];
 	trace_writer *write = to ? find_form(to) : trace_to_text;
-	struct trace_choice choice = { .to_ns = UINT64_MAX, .snap = DEFAULT_SNAP };
+	struct trace_choice choice = { .to_ns = UINT64_MAX };
 	struct trace trace;
 	int status = parse_choice(call, &choice);
 	FILE *out = stdout;
@@ -407,7 +395,6 @@ const struct command trace_commands[] = {
 			{ "wr-id", "follow work requests with this wr_id", "ID", 0 },
 			{ "from", "only from this time on, in microseconds", "US", 0 },
 			{ "to", "only up to this time, in microseconds", "US", 0 },
-			{ "snap", "bytes of a packet in a .pcapng, 72 to 65535; 128 if not given", "BYTES", 0 },
 		},
 		.run = trace_show_run,
 	},

@@ -9,7 +9,7 @@
 #include <string.h>
 
 #define ROW		22
-#define TOP		74
+#define TOP		60
 #define WIDTH		1180
 /* A drawing is for a document. A page (.html) shows more. */
 #define MAX_ROWS	2000
@@ -89,7 +89,7 @@ static void draw_packet(FILE *out, const struct trace *t, const struct trace_eve
 	bool to_right = self ? !(e->flags & TRACE_RESPONSE) : !e->right;
 	const char *fate = trace_packet_text(t, e), *class = class_of(e), *memory;
 	int from = to_right ? x_left : x_right, to = to_right ? x_right : x_left;
-	char s[160], name[64];
+	char s[160], name[64], last[16] = "";
 	bool right;
 
 	if (e->flags & TRACE_LOST) {
@@ -102,7 +102,9 @@ static void draw_packet(FILE *out, const struct trace *t, const struct trace_eve
 	if (!(e->flags & TRACE_LOST))
 		draw_head(out, from, y, to, y_end, class);
 	trace_packet_name(e, name, sizeof(name));
-	snprintf(s, sizeof(s), "%s PSN %u%s", name, e->psn,
+	if (trace_last_psn(e) != e->psn)
+		snprintf(last, sizeof(last), "-%u", trace_last_psn(e));
+	snprintf(s, sizeof(s), "%s PSN %u%s%s", name, e->psn, last,
 		 e->flags & TRACE_RETRANS ? " (again)" : "");
 	put_text(out, (from + to) / 2, (y + y_end) / 2 + 4, "m", s);
 	if (*fate && strcmp(fate, "ok") && !(e->flags & TRACE_LOST))
@@ -132,33 +134,38 @@ static const char head[] =
 	".again.head{fill:#d9820b}.bad.head{fill:#d22f2f}.head{stroke:none}\n"
 	"</style>\n";
 
-static void draw_lanes(FILE *out, const struct trace *t, int conn, int height)
+static void draw_lanes(FILE *out, int height)
 {
 	static const char *const names[] = { "requester", "responder", "memory", "CQ" };
 	const int at[] = { x_left, x_right, x_memory, x_cq };
-	char name[96];
 	int i;
 
 	for (i = 0; i < 4; i++) {
-		fprintf(out, "<path d=\"M%d %dV%d\" class=\"lane\"/>\n", at[i], TOP - 22, height - 10);
+		fprintf(out, "<path d=\"M%d %dV%d\" class=\"lane\"/>\n", at[i], TOP - 26, height - 10);
 		put_text(out, at[i], 26, "h", names[i]);
 	}
 	put_text(out, (x_left + x_right) / 2, 26, "h dim", "wire");
-	if (conn < 0)
-		return;
-	put_text(out, x_left, 44, "s", trace_qp_name(t, t->conn[conn].left, name, sizeof(name)));
-	put_text(out, x_right, 44, "s", trace_qp_name(t, t->conn[conn].right, name, sizeof(name)));
+}
+
+/* The lanes are those of this connection from here on. */
+static void draw_conn(FILE *out, const struct trace *t, int conn, int y)
+{
+	const struct trace_conn *c = &t->conn[conn];
+	char name[96];
+
+	fprintf(out, "<path d=\"M12 %dH%d\" class=\"lane\"/>\n", y - 14, WIDTH - 12);
+	put_text(out, x_left, y + 3, "s", trace_qp_name(t, c->left, name, sizeof(name)));
+	if (c->right >= 0)
+		put_text(out, x_right, y + 3, "s", trace_qp_name(t, c->right, name, sizeof(name)));
 }
 
 void trace_to_svg(FILE *out, const struct trace *t, const struct trace_choice *choice)
 {
 	const struct trace_event *e;
-	int *row = calloc(t->nr_events + 1, sizeof(*row));
+	int *row = trace_grow(NULL, 0, (t->nr_events + 1) * sizeof(*row));
 	int i, y, rows = 0, conn = -1, cut = 0;
 	char time[32];
 
-	if (!row)
-		exit(fail("trace: out of memory"));
 	for (i = 0; i < t->nr_events; i++) {
 		e = &t->event[i];
 		row[i] = -1;
@@ -168,18 +175,23 @@ void trace_to_svg(FILE *out, const struct trace *t, const struct trace_choice *c
 			cut++;
 			continue;
 		}
-		if (conn < 0)
-			conn = e->conn;
+		rows += e->conn >= 0 && e->conn != conn;
+		conn = e->conn < 0 ? conn : e->conn;
 		row[i] = rows++;
 	}
 	fprintf(out, "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"%d\" height=\"%d\" viewBox=\"0 0 %d %d\">\n%s",
 		WIDTH, TOP + (rows + 2) * ROW, WIDTH, TOP + (rows + 2) * ROW, head);
-	draw_lanes(out, t, conn, TOP + (rows + 1) * ROW);
+	draw_lanes(out, TOP + (rows + 1) * ROW);
+	conn = -1;
 	for (i = 0; i < t->nr_events; i++) {
 		e = &t->event[i];
 		if (row[i] < 0)
 			continue;
 		y = TOP + row[i] * ROW;
+		if (e->conn >= 0 && e->conn != conn) {
+			conn = e->conn;
+			draw_conn(out, t, conn, y - ROW);
+		}
 		snprintf(time, sizeof(time), "%.1f us", e->ns / 1e3);
 		put_text(out, 82, y + 4, "time", time);
 		if (e->kind == TRACE_TX)

@@ -2,9 +2,10 @@
 # SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 """Checks the packets that `softhca trace show -o FILE.pcapng` writes.
 
-  trace-packets.py PCAPNG SNAP --wire PCAP FILE...   each is the packet that tcpdump has seen, but for
-                                                     its keys; none of these is in a FILE
-  trace-packets.py PCAPNG SNAP [--payload]           of the direct path, which nobody else sees
+  trace-packets.py PCAPNG --wire PCAP FILE...   each is the packet that tcpdump has seen, but for its keys,
+                                                and for payload behind its first 256 bytes, which is zeros;
+                                                none of the keys is in a FILE
+  trace-packets.py PCAPNG [--payload]           of the direct path, which nobody else sees
 
 tshark finds nothing malformed in any; GUESSES are its options. Used by ops/trace-packets.sh.
 """
@@ -15,9 +16,9 @@ import struct
 import subprocess
 import sys
 
-shown, snap = sys.argv[1], int(sys.argv[2])
-wire = sys.argv[4] if sys.argv[3:4] == ["--wire"] else None
-with_payload = bool(wire) or sys.argv[3:4] == ["--payload"]
+shown = sys.argv[1]
+wire = sys.argv[3] if sys.argv[2:3] == ["--wire"] else None
+with_payload = bool(wire) or sys.argv[2:3] == ["--payload"]
 LOWER = 28          # IPv4 and UDP
 wrong = []
 
@@ -45,6 +46,11 @@ def header_bytes(bth):
     more = {3: 4, 5: 4, 6: 16, 9: 4, 10: 16, 11: 20, 12: 16, 13: 4, 15: 4, 16: 4, 17: 4, 18: 12, 19: 28, 20: 28,
             22: 4, 23: 4, 28: 20, 29: 16}.get(op, 0)
     return 12 + more + 8 * (transport == 3) + 4 * (transport == 5 and not 13 <= op <= 18)
+
+
+def recorded(data):
+    """Bytes of a packet that a recording has"""
+    return header_bytes(data) + (256 if with_payload else 0)
 
 
 def pcapng(path):
@@ -82,13 +88,12 @@ for data, length in packets:
         hidden += 1
         if data[at + 1:at + 4] != bytes(3):
             note(f"a key in {data.hex()}")
-    want = min(snap - LOWER, length, header_bytes(data) + (256 if with_payload else 0))
-    if len(data) < want:
-        note(f"only {len(data)} of {length} bytes: {data.hex()}")
-    if len(data) > snap - LOWER:
-        note(f"{len(data)} bytes, beyond --snap")
-if not with_payload and any(len(data) > header_bytes(data) + 4 for data, length in packets):
-    note("payload, which was not asked for")
+    if len(data) != length:
+        note(f"{len(data)} of {length} bytes: {data.hex()}")
+    if any(data[recorded(data):]):
+        note(f"more than is recorded: {data.hex()}")
+if with_payload and not any(any(data[header_bytes(data):]) for data, _ in packets):
+    note("no payload")
 
 keys = collections.Counter()
 if wire:
@@ -105,7 +110,7 @@ if wire:
         other, whole = others.pop(0)
         if whole != length:
             note(f"{length} bytes, not {whole}")
-        end = min(len(data), length - 4)        # (the ICRC is not recorded)
+        end = min(recorded(data), length - 4)   # (the ICRC is not recorded)
         copy = bytearray(other[:end])
         for at in keys_at(other):
             copy[at + 1:at + 4] = bytes(3)
@@ -117,7 +122,7 @@ if wire:
         note(f"{unseen} packets of the wire are not shown")
     # Those that tell something: a Q_Key may be any pattern.
     keys = {key: nr for key, nr in keys.items() if nr > 1 and len(set(key)) == 4}
-    for path in sys.argv[5:]:
+    for path in sys.argv[4:]:
         with open(path, "rb") as file:
             content = file.read()
         for key in keys:
