@@ -5,6 +5,7 @@
 #include "../base/compat.h"
 #include "../base/counters.h"
 #include "../base/dev.h"
+#include "../core/decode.h"
 
 void shca_recv_ring_size(struct shca_recv_ring *ring, u32 *max_wr, u32 *max_sge)
 {
@@ -26,11 +27,10 @@ enum shca_recv_status shca_recv_ring_fetch(struct shca_dev *dev,
 					   struct shca_recv_ring *ring,
 					   struct shca_recv_wr *wr)
 {
-	const struct shca_sge *sges;
 	struct shca_recv_wqe wqe __uninitialized;
 	const void *slot;
-	u64 length = 0;
-	u32 prod, i;
+	u32 prod;
+	bool ok;
 
 	/* Pairs with the producer's release of its index after the slots. */
 	prod = smp_load_acquire(ring->user_prod);
@@ -48,20 +48,11 @@ enum shca_recv_status shca_recv_ring_fetch(struct shca_dev *dev,
 	slot = shca_recv_slot(ring, ring->fetched);
 	memcpy(&wqe, slot, sizeof(wqe));
 	barrier();	/* @wqe is a copy, not re-read from the slot */
-	wr->wr_id = wqe.wr_id;
-	if (wqe.num_sge <= ring->max_sge && !wqe.reserved)
-		wr->num_sge = wqe.num_sge;
-	sges = slot + sizeof(wqe);
-	for (i = 0; i < wr->num_sge; i++) {
-		shca_fetch_sge(&wr->sge[i], &sges[i]);
-		length += wr->sge[i].length;
-	}
-	wr->length = min_t(u64, length, SHCA_MAX_MSG);
+	ok = shca_recv_decode(ring->max_sge, &wqe, slot + sizeof(wqe), wr);
 	ring->fetched++;
 	/* The slot may be written anew: our reads are done. */
 	smp_store_release(ring->user_cons, ring->fetched);
-	return wr->num_sge == wqe.num_sge && !wqe.reserved ? SHCA_RECV_OK :
-							     SHCA_RECV_BAD;
+	return ok ? SHCA_RECV_OK : SHCA_RECV_BAD;
 }
 
 static int shca_recv_write_one(struct shca_recv_ring *ring,

@@ -35,15 +35,6 @@ struct shca_recv_ring {
 	u32 prod;
 };
 
-/** shca_fetch_sge() - a segment out of a ring, each word read once */
-static inline void shca_fetch_sge(struct shca_sge *to,
-				  const struct shca_sge *from)
-{
-	to->addr = READ_ONCE(from->addr);
-	to->length = READ_ONCE(from->length);
-	to->lkey = READ_ONCE(from->lkey);
-}
-
 static inline void *shca_recv_slot(const struct shca_recv_ring *ring, u32 idx)
 {
 	return ring->slots + (size_t)(idx & (ring->entries - 1)) * ring->stride;

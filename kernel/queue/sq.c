@@ -27,7 +27,7 @@
 #include "../base/dev.h"
 #include "../base/trace.h"
 #include "../base/trace_steps.h"
-#include "../core/wr_op.h"
+#include "../core/decode.h"
 #include "../link/ah.h"
 #include "apm.h"
 #include "cq.h"
@@ -53,152 +53,19 @@
 
 /* ---- from the ring to the requester -------------------------------------- */
 
-/* Return: false: malformed. */
-static bool shca_sq_parse_flush(const struct shca_send_wqe *wqe,
-				struct shca_send_wr *wr)
+/* UD: where it goes. Return: false: there is no such address. */
+static bool shca_sq_find_ah(struct shca_qp *qp, const struct shca_send_wqe *wqe,
+			    struct shca_send_wr *wr)
 {
-	if (wqe->flush.reserved || wqe->flush.type > 0xff ||
-	    wqe->flush.level > 0xff || wqe->imm_data)
-		return false;
-	wr->flush.remote_addr = wqe->flush.remote_addr;
-	wr->flush.rkey = wqe->flush.rkey;
-	wr->flush.type = wqe->flush.type;
-	wr->flush.level = wqe->flush.level;
-	if (wqe->flush.level != SHCA_FLUSH_LEVEL_MR)
-		wr->flush.length = wqe->flush.length;
-	return true;
-}
-
-/* Return: false: malformed. */
-static bool shca_sq_parse_bind(const struct shca_send_wqe *wqe,
-			       struct shca_send_wr *wr)
-{
-	if (wqe->imm_data || wqe->num_sge || wqe->flags & SHCA_SEND_INLINE)
-		return false;
-	wr->bind.addr = wqe->bind.addr;
-	wr->bind.length = wqe->bind.length;
-	/* The consumer owns the low byte of a key, the device the rest
-	 * (IBTA 10.6.3.3): adapters look at no more of the new key.
-	 */
-	wr->bind.key = (wqe->bind.mw_handle & ~0xffu) |
-		       (wqe->bind.mw_key & 0xff);
-	wr->bind.mr_lkey = wqe->bind.mr_lkey;
-	wr->bind.access = wqe->bind.access;
-	return true;
-}
-
-/* UD: where it goes. Return: false: malformed. */
-static bool shca_sq_parse_ud(struct shca_qp *qp,
-			     const struct shca_send_wqe *wqe,
-			     struct shca_send_wr *wr)
-{
-	const u32 *reserved = wqe->ud.reserved;
-	struct shca_av *av;
-
-	static_assert(ARRAY_SIZE(wqe->ud.reserved) == 4);
-	/* No process has a QP1. */
-	if ((reserved[0] | reserved[1] | reserved[2] | reserved[3]) ||
-	    (wqe->ud.pkey_index && qp->type != IB_QPT_GSI))
-		return false;
-	wr->ud.remote_qpn = wqe->ud.remote_qpn & 0xffffff;
-	wr->ud.remote_qkey = wqe->ud.remote_qkey;
 	/* Behind the segments, see shca_qp_alloc_rings(). */
-	av = (void *)wr + shca_req_stride(qp->sq.max_sge);
+	struct shca_av *av = (void *)wr + shca_req_stride(qp->sq.max_sge);
+
 	wr->priv = av;
 	if (!shca_ah_find(qp->dev, qp->pd, wqe->ud.ah, av))
 		return false;
 	av->pkey_index = wqe->ud.pkey_index;
 	wr->rate_kbps = av->rate_kbps;
 	return true;
-}
-
-/* The part that differs by transport and operation. Return: false: malformed. */
-static bool shca_sq_parse_remote(struct shca_qp *qp,
-				 const struct shca_send_wqe *wqe,
-				 struct shca_send_wr *wr)
-{
-	u8 form = shca_wr_op(wr->opcode)->form;
-
-	/* Only 24 bits of an SRQ number count, as in adapters. */
-	if (qp->type == IB_QPT_XRC_INI)
-		wr->xrc_srqn = wqe->xrc_srqn & 0xffffff;
-	else if (wqe->xrc_srqn)
-		return false;
-	if (form == SHCA_FORM_BIND)
-		return shca_sq_parse_bind(wqe, wr);
-	if (shca_qp_transport(qp->type) == SHCA_TRANSPORT_UD)
-		return shca_sq_parse_ud(qp, wqe, wr);
-	if (form == SHCA_FORM_FLUSH)
-		return shca_sq_parse_flush(wqe, wr);
-	if (wqe->rdma.reserved)
-		return false;
-	switch (form) {
-	case SHCA_FORM_RDMA:
-		wr->rdma.remote_addr = wqe->rdma.remote_addr;
-		wr->rdma.rkey = wqe->rdma.rkey;
-		break;
-	case SHCA_FORM_ATOMIC:
-		wr->atomic.remote_addr = wqe->rdma.remote_addr;
-		wr->atomic.rkey = wqe->rdma.rkey;
-		wr->atomic.compare_add = wqe->rdma.compare_add;
-		wr->atomic.swap = wqe->rdma.swap;
-		break;
-	case SHCA_FORM_REG:
-		wr->reg.key = wqe->rdma.compare_add;
-		wr->reg.new_key = wqe->rdma.rkey;
-		wr->reg.access = wqe->rdma.swap;
-		break;
-	}
-	return true;
-}
-
-/* Check the private copy @wqe, complete @wr from it and its slot. */
-static void shca_sq_parse(struct shca_qp *qp, const struct shca_send_wqe *wqe,
-			  const void *slot, struct shca_send_wr *wr)
-{
-	const struct shca_sge *sges = slot + sizeof(*wqe);
-	struct shca_sq *sq = &qp->sq;
-	u64 length = 0;
-	int i;
-
-	memset(wr, 0, sizeof(*wr));
-	wr->wr_id = wqe->wr_id;
-	wr->opcode = wqe->opcode;
-	wr->flags = wqe->flags;
-	wr->imm = wqe->imm_data;
-	if (sq->sig_all)
-		wr->flags |= SHCA_SEND_SIGNALED;
-
-	if ((wqe->flags & ~SHCA_SEND_FLAGS) || wqe->num_sge > sq->max_sge ||
-	    (qp->is_user && wqe->opcode >= SHCA_WR_KERNEL))
-		goto bad;
-	if (!shca_sq_parse_remote(qp, wqe, wr))
-		goto bad;
-	if (wqe->flags & SHCA_SEND_INLINE) {
-		if (wqe->inline_len > sq->max_inline || wqe->num_sge)
-			goto bad;
-		wr->inline_data = (void *)sges;
-		wr->length = wqe->inline_len;
-		return;
-	}
-	if (wqe->inline_len)
-		goto bad;
-	wr->num_sge = wqe->num_sge;
-	for (i = 0; i < wr->num_sge; i++) {
-		shca_fetch_sge(&wr->sge[i], &sges[i]);
-		length += wr->sge[i].length;
-	}
-	if (length > SHCA_MAX_MSG) {
-		wr->preset = SHCA_WC_LOC_LEN_ERR;
-		wr->vendor_err = SHCA_VERR_LENGTH;
-		return;
-	}
-	wr->length = length;
-	return;
-
-bad:
-	wr->preset = SHCA_WC_LOC_QP_OP_ERR;
-	wr->vendor_err = SHCA_VERR_WQE;
 }
 
 /* The queue itself has failed (SHCA_ERROR_*), so no completion can tell. */
@@ -221,6 +88,14 @@ static int shca_sq_fetch(struct shca_qp *qp)
 {
 	struct shca_send_wqe wqe __uninitialized;
 	struct shca_sq *sq = &qp->sq;
+	const struct shca_decode queue = {
+		.max_sge = sq->max_sge,
+		.max_inline = sq->max_inline,
+		.transport = shca_qp_transport(qp->type),
+		.is_user = qp->is_user,
+		.is_gsi = qp->type == IB_QPT_GSI,
+		.sig_all = sq->sig_all,
+	};
 	struct shca_send_wr *wr;
 	const void *slot;
 	int taken = 0;
@@ -243,7 +118,10 @@ static int shca_sq_fetch(struct shca_qp *qp)
 		       (size_t)(sq->fetched & (sq->entries - 1)) * sq->stride;
 		memcpy(&wqe, slot, sizeof(wqe));
 		barrier();	/* @wqe is a copy, not re-read from the slot */
-		shca_sq_parse(qp, &wqe, slot, wr);
+		if (shca_send_decode(&queue, &wqe, slot + sizeof(wqe), wr) &&
+		    queue.transport == SHCA_TRANSPORT_UD &&
+		    !shca_sq_find_ah(qp, &wqe, wr))
+			shca_send_refuse(wr);
 		fails = shca_fault_is_on(qp->dev, BIT(SHCA_FAULT_SEND)) &&
 			!shca_fault_send(qp, wr);
 		trace_shca_post(qp->qpn, wr);

@@ -19,6 +19,7 @@
 #include "../../kernel/core/ib_trap.c"
 #include "../../kernel/core/wr_op.c"
 #include "../../kernel/core/times.c"
+#include "../../kernel/core/decode.c"
 #include "../../kernel/core/post.c"
 #include "../../kernel/core/requester.c"
 #include "../../kernel/core/completer.c"
