@@ -491,7 +491,7 @@ static SHCA_ALWAYS_INLINE int shca_check_send(const struct shca_qp *qp,
 	return 0;
 }
 
-void shca_fill_bind(struct shca_send_wqe *wqe, struct ibv_mw *mw,
+void shca_fill_bind(struct shca_send_wqe *wqe, const struct ibv_mw *mw,
 		    const struct ibv_mw_bind_info *info, uint32_t rkey)
 {
 	wqe->bind.addr = info->addr;
@@ -500,8 +500,6 @@ void shca_fill_bind(struct shca_send_wqe *wqe, struct ibv_mw *mw,
 	wqe->bind.mw_key = rkey;
 	wqe->bind.mr_lkey = info->mr ? info->mr->lkey : 0;
 	wqe->bind.access = info->mw_access_flags;
-	/* The low byte is the program's, as in the kernel (queue/sq.c). */
-	mw->rkey = (mw->rkey & ~0xffu) | (rkey & 0xff);
 }
 
 /* Fills in the part that depends on the type of QP and the opcode. */
@@ -534,6 +532,7 @@ static SHCA_ALWAYS_INLINE void shca_fill_remote(struct shca_qp *qp,
 	case IBV_WR_BIND_MW:
 		shca_fill_bind(wqe, wr->bind_mw.mw, &wr->bind_mw.bind_info,
 			       wr->bind_mw.rkey);
+		shca_mw_set_key(wr->bind_mw.mw, wr->bind_mw.rkey);
 		break;
 	default:
 		break;

@@ -76,9 +76,16 @@ static int shca_wr_complete(struct ibv_qp_ex *qpx)
 	bool urgent = false;
 
 	if (posted) {
-		for (; qp->sq.prod != prod; qp->sq.prod++)
-			urgent |= shca_send_is_urgent(shca_wq_slot(&qp->sq,
-								   qp->sq.prod));
+		for (; qp->sq.prod != prod; qp->sq.prod++) {
+			struct shca_send_wqe *wqe = shca_wq_slot(&qp->sq,
+								 qp->sq.prod);
+
+			urgent |= shca_send_is_urgent(wqe);
+			if (unlikely(wqe->opcode == SHCA_WR_BIND_MW))
+				shca_mw_set_key((void *)(uintptr_t)
+						wqe->bind.user_data,
+						wqe->bind.mw_key);
+		}
 		shca_sq_publish(qp->index, prod);
 	}
 	shca_ex_set_wqe(qp, NULL);
@@ -217,8 +224,11 @@ static void shca_wr_bind_mw(struct ibv_qp_ex *qpx, struct ibv_mw *mw,
 	struct shca_send_wqe *wqe = shca_ex_begin(to_shca_qp_ex(qpx),
 						  SHCA_WR_BIND_MW);
 
-	if (likely(wqe))
-		shca_fill_bind(wqe, mw, bind_info, rkey);
+	if (unlikely(!wqe))
+		return;
+	shca_fill_bind(wqe, mw, bind_info, rkey);
+	/* The window has its new key once the section is complete. */
+	wqe->bind.user_data = (uintptr_t)mw;
 }
 
 /* The request itself carries the eight bytes, always. */

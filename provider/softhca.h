@@ -459,9 +459,15 @@ int shca_lint_post_send(struct ibv_qp *ibqp, struct ibv_send_wr *wr,
 int shca_lint_post_recv(struct ibv_qp *ibqp, struct ibv_recv_wr *wr,
 			struct ibv_recv_wr **bad_wr);
 
-/* A bind of @mw, whose key is the new one from here on, posted or not. */
-void shca_fill_bind(struct shca_send_wqe *wqe, struct ibv_mw *mw,
+/* A bind of @mw, which keeps its key until shca_mw_set_key(). */
+void shca_fill_bind(struct shca_send_wqe *wqe, const struct ibv_mw *mw,
 		    const struct ibv_mw_bind_info *info, uint32_t rkey);
+
+/* The low byte is the program's, as in the kernel (queue/sq.c). */
+static inline void shca_mw_set_key(struct ibv_mw *mw, uint32_t rkey)
+{
+	mw->rkey = (mw->rkey & ~0xffu) | (rkey & 0xff);
+}
 
 /* qp_ex.c */
 int shca_qp_ex_check(uint32_t opcodes, uint64_t flags);

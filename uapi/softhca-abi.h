@@ -83,7 +83,8 @@ struct shca_sge {
  * @ud:		UD; @ah is the handle from shca_create_ah_resp
  * @bind:	BIND_MW, without segments. @mw_handle is an earlier rkey of the
  *		window. @mw_key is the new rkey, of which only the low byte is
- *		used. @length 0 closes a window of type 1
+ *		used. @length 0 closes a window of type 1. The kernel ignores
+ *		@user_data
  * @flush:	FLUSH, without segments; level MR ignores @length
  *
  * Then come @num_sge times struct shca_sge, or @inline_len bytes of data.
@@ -119,6 +120,7 @@ struct shca_send_wqe {
 			__u32 mw_key;
 			__u32 mr_lkey;
 			__u32 access;
+			__aligned_u64 user_data;
 		} bind;
 		struct {
 			__aligned_u64 remote_addr;

@@ -676,42 +676,78 @@ static void low_byte_of_the_key_is_the_programs(void)
 	}
 }
 
-/* The same by ibv_wr_bind_mw(): each request of a section sees what those before it did. */
-static void builder_tells_the_new_key(void)
+/* A QP with builders, and a window of type 2. */
+static struct ibv_qp_ex *set_up_builder(struct ibv_mw **mw)
 {
 	struct config config = config_default;
-	struct ibv_mw_bind_info info;
-	struct ibv_qp_ex *qx;
-	struct ibv_mw *mw;
-	uint32_t key;
 
 	config.ops = IBV_QP_EX_WITH_BIND_MW | IBV_QP_EX_WITH_LOCAL_INV;
 	set_up(ACCESS_ALL | IBV_ACCESS_MW_BIND);
 	pair_make(&a, &b, &config);
-	qx = ibv_qp_to_qp_ex(b.qp);
-	mw = mw_make(IBV_MW_TYPE_2);
-	key = (mw->rkey & ~0xffu) | 0xba;
+	*mw = mw_make(IBV_MW_TYPE_2);
+	return ibv_qp_to_qp_ex(b.qp);
+}
+
+/* The same by ibv_wr_bind_mw(), when its section is complete. */
+static void builder_tells_the_new_key(void)
+{
+	struct ibv_mw_bind_info info;
+	struct ibv_mw *mw;
+	struct ibv_qp_ex *qx = set_up_builder(&mw);
+	uint32_t key = (mw->rkey & ~0xffu) | 0xba;
+
 	info = bind_at(0, LEN, IBV_ACCESS_REMOTE_WRITE);
 	ibv_wr_start(qx);
 	qx->wr_id = 1;
 	qx->wr_flags = IBV_SEND_SIGNALED;
 	ibv_wr_bind_mw(qx, mw, 0xba, &info);
-	REQUIRE_EQ(mw->rkey, key);
 	REQUIRE_EQ(ibv_wr_complete(qx), 0);
+	REQUIRE_EQ(mw->rkey, key);
 	wait_ok(b.scq, 1, IBV_WC_BIND_MW);
 	write_ok(mw, 0, 100);
 
+	/* Two binds in one section: the last one counts. */
 	ibv_wr_start(qx);
 	qx->wr_id = 2;
-	ibv_wr_local_inv(qx, mw->rkey);
+	ibv_wr_local_inv(qx, key);
 	qx->wr_id = 3;
 	ibv_wr_bind_mw(qx, mw, 0xbb, &info);
+	qx->wr_id = 4;
+	ibv_wr_local_inv(qx, key + 1);
+	qx->wr_id = 5;
+	ibv_wr_bind_mw(qx, mw, 0xbc, &info);
 	REQUIRE_EQ(ibv_wr_complete(qx), 0);
+	REQUIRE_EQ(mw->rkey, key + 2);
 	wait_ok(b.scq, 2, IBV_WC_LOCAL_INV);
 	wait_ok(b.scq, 3, IBV_WC_BIND_MW);
-	REQUIRE_EQ(mw->rkey, key + 1);
+	wait_ok(b.scq, 4, IBV_WC_LOCAL_INV);
+	wait_ok(b.scq, 5, IBV_WC_BIND_MW);
 	write_ok(mw, 0, 100);
 	refused(IBV_WR_RDMA_WRITE, 0, 100, key);
+}
+
+/* Nothing was posted, so the window that is open stays open by its key. */
+static void builder_keeps_the_key_of_an_aborted_bind(void)
+{
+	struct ibv_sge too_many[64] = {};
+	struct ibv_mw_bind_info info;
+	struct ibv_mw *mw;
+	struct ibv_qp_ex *qx = set_up_builder(&mw);
+	uint32_t key = bind_window(mw);
+
+	REQUIRE_EQ(mw->rkey, key);
+	info = bind_at(0, 100, IBV_ACCESS_REMOTE_READ);
+	ibv_wr_start(qx);
+	ibv_wr_bind_mw(qx, mw, key + 1, &info);
+	ibv_wr_abort(qx);
+	REQUIRE_EQ(mw->rkey, key);
+
+	ibv_wr_start(qx);
+	ibv_wr_bind_mw(qx, mw, key + 1, &info);
+	ibv_wr_set_sge_list(qx, 64, too_many);
+	REQUIRE_EQ(ibv_wr_complete(qx), EINVAL);
+	REQUIRE_EQ(mw->rkey, key);
+	write_ok(mw, 0, LEN);
 }
 
 /* Adapters read the rights of peers only. */
@@ -848,6 +884,7 @@ static const struct test tests[] = {
 	TEST(peer_cannot_close_what_is_not_its_own),
 	TEST(low_byte_of_the_key_is_the_programs),
 	TEST(builder_tells_the_new_key),
+	TEST(builder_keeps_the_key_of_an_aborted_bind),
 	TEST(other_flags_of_a_bind_are_ignored),
 	TEST(wrong_calls_are_refused_at_once),
 	TEST(peer_invalidates_a_window),
