@@ -16,6 +16,9 @@
  *   default rules	get what neither those nor the host take: frames to
  *			other stations, and to groups that the host is not in
  *
+ * A QP gets one copy by the rules of a table, however many of them match. At most
+ * SHCA_FLOW_COPIES copies of a frame are made.
+ *
  * An skb may have several frames (GRO, or a local sender with segmentation
  * offload). It is split, checksums are completed, and VLAN tags are put back.
  * So a QP sees what is on the wire.
@@ -49,6 +52,9 @@
 #include "../queue/rq.h"
 #include "../queue/rss.h"
 #include "../queue/rx.h"
+
+/* Maximum copies of a frame: for how many QPs it costs a softirq time and memory. */
+#define SHCA_FLOW_COPIES	64
 
 /* Maximum frames from this device to itself that may wait. */
 #define SHCA_LOOP_MAX	1000
@@ -327,7 +333,8 @@ static bool shca_flow_default_wants(const struct shca_flow *flow,
 /*
  * State of the walk along the rules. Once a rule of @priority has @taken the
  * frame, rules of later priorities do not see it. @frames are made when the
- * first rule gets the frame.
+ * first rule gets the frame. @given has the QPs that got it, those of @class from
+ * @of_class on.
  */
 struct shca_flow_walk {
 	struct shca_dev *dev;
@@ -336,6 +343,10 @@ struct shca_flow_walk {
 	bool taken;
 	u16 priority;
 	struct sk_buff *frames;
+	unsigned int class;
+	unsigned int of_class;
+	unsigned int nr_given;
+	const struct shca_qp *given[SHCA_FLOW_COPIES];
 };
 
 /* Return: whether @flow gets the frame. */
@@ -360,11 +371,34 @@ static bool shca_flow_asks(struct shca_flow_walk *walk,
 	}
 }
 
+/* Return: whether the QP of @flow gets a copy by this rule, which is noted. */
+static bool shca_flow_is_new(struct shca_flow_walk *walk,
+			     const struct shca_flow *flow)
+{
+	unsigned int i;
+
+	if (walk->class != flow->class) {
+		walk->class = flow->class;
+		walk->of_class = walk->nr_given;
+	}
+	for (i = walk->of_class; i < walk->nr_given; i++)
+		if (walk->given[i] == flow->qp)
+			return false;
+	if (walk->nr_given == SHCA_FLOW_COPIES) {
+		shca_count(walk->dev, RX_BACKLOG);
+		return false;
+	}
+	walk->given[walk->nr_given++] = flow->qp;
+	return true;
+}
+
 static void shca_flow_give(struct shca_flow_walk *walk,
 			   const struct shca_flow *flow)
 {
 	struct sk_buff *frame;
 
+	if (!shca_flow_is_new(walk, flow))
+		return;
 	if (!walk->frames)
 		walk->frames = shca_flow_frames(walk->skb);
 	if (!walk->frames) {
@@ -390,6 +424,9 @@ static bool shca_flow_receive(struct shca_dev *dev, const struct sk_buff *skb,
 	walk.skb = skb;
 	walk.taken = false;
 	walk.frames = NULL;
+	walk.class = CLASS_SNIFFER;
+	walk.of_class = 0;
+	walk.nr_given = 0;
 	shca_flow_key_of(skb, off, &walk.key);
 	rcu_read_lock();
 	list_for_each_entry_rcu(flow, &dev->flows, node) {

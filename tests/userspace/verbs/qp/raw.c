@@ -435,6 +435,50 @@ static void default_rule_gets_what_nobody_wants(void)
 	require_no_wc(group.rcq);
 }
 
+/* A frame costs as much as the QPs that it goes to, not as the rules that match it. */
+static void many_rules_give_one_copy(void)
+{
+	struct side a = side_make(nic_a()), b = receiver(nic_b());
+	uint8_t frame[FRAME];
+	int i;
+
+	make4(frame);
+	for (i = 0; i < DEPTH / 2; i++)
+		add(&b, rule_to_mac(0, mac_to));
+	send_frame(&a, frame, FRAME);
+	check_frame(&b, frame, FRAME);
+	require_quiet(b.rcq);
+	/* A sniffer is of another table, so its copy is one more. */
+	add(&b, rule_of_type(IBV_FLOW_ATTR_SNIFFER));
+	add(&b, rule_of_type(IBV_FLOW_ATTR_SNIFFER));
+	send_frame(&a, frame, FRAME);
+	check_frame(&b, frame, FRAME);
+	check_frame(&b, frame, FRAME);
+	require_quiet(b.rcq);
+}
+
+/* 64 QPs get a frame, those whose rules are first. */
+static void copies_of_a_frame_are_bounded(void)
+{
+	enum { MOST = 64, NR = MOST + 3 };
+	struct side a = side_make(nic_a()), b[NR];
+	uint8_t frame[FRAME];
+	int i;
+
+	for (i = 0; i < NR; i++) {
+		b[i] = side_make(nic_b());
+		receive(&b[i], SLOT);
+		add(&b[i], rule_to_mac(0, mac_to));
+	}
+	make4(frame);
+	send_frame(&a, frame, FRAME);
+	for (i = 0; i < MOST; i++)
+		check_frame(&b[i], frame, FRAME);
+	require_quiet(b[MOST].rcq);
+	for (i = MOST; i < NR; i++)
+		require_no_wc(b[i].rcq);
+}
+
 /* As in the switch of an adapter. */
 static void frame_to_a_rule_of_the_same_device(void)
 {
@@ -657,6 +701,8 @@ static const struct test tests[] = {
 	TEST(dont_trap_copies),
 	TEST(sniffer_gets_a_copy),
 	TEST(default_rule_gets_what_nobody_wants),
+	TEST(many_rules_give_one_copy),
+	TEST(copies_of_a_frame_are_bounded),
 	TEST(frame_to_a_rule_of_the_same_device),
 	TEST(receive_that_is_short_is_kept),
 	TEST(lengths_that_are_no_frames),
