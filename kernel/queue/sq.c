@@ -21,6 +21,7 @@
 
 #include <linux/ktime.h>
 #include <linux/string.h>
+#include <rdma/ib_mad.h>
 
 #include "../base/compat.h"
 #include "../base/counters.h"
@@ -672,6 +673,22 @@ void shca_sq_ring(struct shca_qp *qp)
 		shca_rq_kick(qp);
 }
 
+/*
+ * Is it a request to a subnet administrator that may be gone, too? The RDMA core repeats
+ * it ten times, and a removal waits for that. Other requests of QP1 still leave: they
+ * tell peers that their connections end.
+ */
+static bool shca_sq_is_vain(const struct shca_qp *qp, const struct ib_send_wr *wr)
+{
+	const struct ib_mad_hdr *hdr;
+
+	if (!qp->dev->ib || !READ_ONCE(qp->dev->removing) || !wr->num_sge)
+		return false;
+	/* Virtual DMA: the address is the kernel's. */
+	hdr = (const void *)(uintptr_t)wr->sg_list[0].addr;
+	return hdr->mgmt_class == IB_MGMT_CLASS_SUBN_ADM;
+}
+
 int shca_post_send(struct ib_qp *ibqp, const struct ib_send_wr *wr,
 		   const struct ib_send_wr **bad_wr)
 {
@@ -690,6 +707,10 @@ int shca_post_send(struct ib_qp *ibqp, const struct ib_send_wr *wr,
 	if (READ_ONCE(qp->state) < IB_QPS_RTS) {
 		*bad_wr = wr;
 		return -EINVAL;
+	}
+	if (unlikely(qp->type == IB_QPT_GSI) && shca_sq_is_vain(qp, wr)) {
+		*bad_wr = wr;
+		return -EIO;
 	}
 	err = shca_wqe_post(qp, wr, bad_wr);
 	/* Kernel consumers post from any context, the lock is a softirq's. */

@@ -92,3 +92,8 @@ run add_ib "$ns_b" shib_b veth_b
 check active_again wait_for 30 has shib_b state ACTIVE
 enter "$ns_b" shib_b 10.78.0.2
 check ping_again wait_for 30 in_b ping -c 1 -W 2 10.78.0.1
+# IPoIB leaves its groups, and there is nobody to answer: no request of QP1 waits for that.
+run kill -KILL $opensm_pid
+wait $opensm_pid
+check removed_without_a_manager within $((removal_seconds * 2000)) "rdma link show" rdma link delete shib_b
+check removed_without_a_manager.all device_is_gone shib_b
