@@ -27,7 +27,8 @@ int shca_query_device_ex(struct ibv_context *ibctx,
 	/* The common response does not have these. */
 	if (attr_size >= offsetof(struct ibv_device_attr_ex,
 				  packet_pacing_caps) +
-			 sizeof(attr->packet_pacing_caps)) {
+			 sizeof(attr->packet_pacing_caps) &&
+	    !(to_shca_context(ibctx)->features & SHCA_FEATURE_NO_RAW_PACKET)) {
 		attr->packet_pacing_caps.qp_rate_limit_min = 1;
 		attr->packet_pacing_caps.qp_rate_limit_max = UINT32_MAX;
 		attr->packet_pacing_caps.supported_qpts =

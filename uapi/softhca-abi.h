@@ -546,8 +546,9 @@ struct shca_create_ah_resp {
 /* The provider is to report wrong use of the verbs, with the second also hints. */
 #define SHCA_FEATURE_LINT	(1ull << 4)
 #define SHCA_FEATURE_LINT_HINTS	(1ull << 5)
-/* Granted unasked: the device has no atomics (a personality). */
+/* Granted unasked: the device has no atomics (a personality), no RAW_PACKET. */
 #define SHCA_FEATURE_NO_ATOMICS	(1ull << 6)
+#define SHCA_FEATURE_NO_RAW_PACKET	(1ull << 7)
 
 /* IDs in the name space of drivers (1 << UVERBS_ID_NS_SHIFT). */
 #define SHCA_OBJECT_DOORBELL	0x1000

@@ -102,8 +102,9 @@ void shca_dev_set_pkey(struct shca_dev *dev, u32 index, u16 pkey)
 static int shca_port_immutable(struct ib_device *ibdev, u32 port,
 			       struct ib_port_immutable *immutable)
 {
-	immutable->core_cap_flags = RDMA_CORE_PORT_IBA_ROCE_UDP_ENCAP |
-				    RDMA_CORE_PORT_RAW_PACKET;
+	immutable->core_cap_flags = RDMA_CORE_PORT_IBA_ROCE_UDP_ENCAP;
+	if (!shca_lacks(to_shca_dev(ibdev), RAW_PACKET))
+		immutable->core_cap_flags |= RDMA_CORE_PORT_RAW_PACKET;
 	immutable->max_mad_size = IB_MGMT_MAD_SIZE;
 	immutable->gid_tbl_len = shca_limit(to_shca_dev(ibdev), GIDS);
 	immutable->pkey_tbl_len = shca_limit(to_shca_dev(ibdev), PKEYS);
@@ -580,6 +581,10 @@ static struct shca_dev *shca_dev_make(struct net_device *ndev,
 	if (!dev)
 		return ERR_PTR(-ENOMEM);
 	dev->personality = *personality;
+	/* Only a RoCE device on an Ethernet netdev, or on `lo`, has Ethernet frames to give. */
+	if (ib || ndev->type == ARPHRD_NONE)
+		dev->personality.lacks |= BIT_ULL(SHCA_LACK_RAW_PACKET) |
+					  BIT_ULL(SHCA_LACK_FLOW);
 	if (shca_personality_has_manners(personality))
 		static_branch_inc(&shca_manners_on);
 	INIT_LIST_HEAD(&dev->node);

@@ -24,10 +24,7 @@ static_assert(IB_DEVICE_NODE_DESC_MAX == SHCA_IB_DESC_BYTES);
 
 void shca_ib_limit_device(struct ib_device_attr *attr)
 {
-	/* no RAW_PACKET */
-	attr->device_cap_flags &= ~IB_DEVICE_MANAGED_FLOW_STEERING;
 	attr->device_cap_flags |= IB_DEVICE_AUTO_PATH_MIG;
-	attr->rss_caps.supported_qpts = BIT(IB_QPT_UD);
 }
 
 enum rdma_link_layer shca_ib_link_layer(struct ib_device *ibdev, u32 port)

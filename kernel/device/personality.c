@@ -53,6 +53,8 @@ void shca_personality_features(const struct shca_dev *dev, u64 *features)
 		*features &= ~SHCA_FEATURE_ATOMIC_WRITE;
 	if (shca_lacks(dev, ATOMICS))
 		*features |= SHCA_FEATURE_NO_ATOMICS;
+	if (shca_lacks(dev, RAW_PACKET))
+		*features |= SHCA_FEATURE_NO_RAW_PACKET;
 }
 
 int shca_personality_fill(struct sk_buff *msg, const struct shca_dev *dev)

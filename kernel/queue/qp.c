@@ -170,8 +170,7 @@ static bool shca_qp_has_type(const struct shca_dev *dev, enum ib_qp_type type,
 	case IB_QPT_XRC_TGT:	/* a process's, but the core owns it */
 		return !shca_lacks(dev, XRC);
 	case IB_QPT_RAW_PACKET:	/* of processes whose CAP_NET_RAW the core has seen */
-		return is_user && !dev->ib && dev->ndev->type != ARPHRD_NONE &&
-		       !shca_lacks(dev, RAW_PACKET);
+		return is_user && !shca_lacks(dev, RAW_PACKET);
 	case IB_QPT_XRC_INI:	/* no kernel consumer uses XRC */
 		return is_user && !shca_lacks(dev, XRC);
 	case IB_QPT_GSI:

@@ -28,23 +28,8 @@ between_ports xrc xrc
 between_ports atomics atomics
 check traffic timeout $((60 * slow)) "$test_programs/traffic" -d shib_a -p shib_b -n 50
 
-# What an InfiniBand port has not: queue pairs of raw packets.
-raw_packets() {
-	PYTHONPATH=$(dirname "$0")/../helpers python3 - <<-END
-		from pyverbs.pyverbs_error import PyverbsRDMAError
-		from ib_ends import End, e
-		end = End("shib_a")
-		end.qp(e.IBV_QPT_RC)
-		try:
-		    end.qp(e.IBV_QPT_RAW_PACKET)
-		except PyverbsRDMAError as error:
-		    print(error)
-		    if error.error_code in (22, 95):    # EINVAL, EOPNOTSUPP
-		        print("refused")
-	END
-}
-refuses_raw_packets() { raw_packets 2>&1 | tee /tmp/out; grep -q ^refused /tmp/out; }
-check raw_packets refuses_raw_packets
+# What an InfiniBand port has not: queue pairs of raw packets, and rules for them.
+verbs device personality -d shib_a no_raw_packet no_flow
 
 # ---- a process that is killed in full traffic
 # (a QP of the kernel, as IPoIB's, has no pid)

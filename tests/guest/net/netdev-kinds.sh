@@ -179,6 +179,9 @@ check dummy.itself_ipv6 itself $ip6_a
 run rdma link delete shca_a
 run in_a ip link del dummy_a
 
+# (the program's own lines would be counted as tests)
+no_raw_packet() { in_a "$test_programs/personality" -d shca_a no_raw_packet no_flow | sed 's/^/  /'; return "${PIPESTATUS[0]}"; }
+
 # ---- two taps, then two of bare IP packets, and a program that carries frames from one to the other
 for kind in tap tun; do
 	"$test_programs/guest/helpers/tap-pair.py" ${kind}_a ${kind}_b &
@@ -197,6 +200,7 @@ for kind in tap tun; do
 	run wait_for 10 gid_index shca_b $ip4_b
 	run wait_for 10 gid_index shca_b $ip6_b
 	carries $kind
+	[ $kind = tap ] || check tun.no_raw_packet no_raw_packet
 	[ $kind = tap ] || check tun.guid eval '! grep -qE "^(0000:|0200:00ff:fe00:)" /sys/class/infiniband/shca_a/node_guid'
 	kill $taps
 	check $kind.both_end_with_the_program wait_for 10 eval 'device_is_gone shca_a && device_is_gone shca_b'

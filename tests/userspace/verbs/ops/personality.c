@@ -191,7 +191,13 @@ static void no_ud(void)
 
 static void no_raw_packet(void)
 {
+	struct ibv_device_attr_ex attr;
+
 	no_qp(IBV_QPT_RAW_PACKET);
+	REQUIRE_EQ(ibv_query_device_ex(nic_a()->ctx, NULL, &attr), 0);
+	REQUIRE_EQ(attr.raw_packet_caps, 0);
+	REQUIRE_EQ(attr.packet_pacing_caps.supported_qpts, 0);
+	REQUIRE_EQ(attr.rss_caps.supported_qpts & 1u << IBV_QPT_RAW_PACKET, 0);
 }
 
 static void no_xrc(void)
@@ -226,6 +232,7 @@ static void no_flow(void)
 		.eth = { .type = IBV_FLOW_SPEC_ETH, .size = sizeof(rule.eth) },
 	};
 
+	REQUIRE_EQ(nic_a()->attr.device_cap_flags & IBV_DEVICE_MANAGED_FLOW_STEERING, 0);
 	REQUIRE_ERRNO(ibv_create_flow(rc(), &rule.attr), EOPNOTSUPP);
 }
 
