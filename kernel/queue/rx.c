@@ -728,7 +728,8 @@ static noinline bool shca_rx_watched(struct shca_rx_walk *rx,
 		qp = shca_rx_find(rx, &pkt);
 	if (!qp)
 		return false;
-	if (!shca_fault_is_on(qp->dev, BIT(SHCA_FAULT_RX))) {
+	/* QPs of all links share their numbers; shca_path_ok() refuses this packet. */
+	if (qp->link != rx->link || !shca_fault_is_on(qp->dev, BIT(SHCA_FAULT_RX))) {
 		shca_qp_put(qp);
 		return false;
 	}

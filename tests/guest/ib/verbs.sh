@@ -31,6 +31,30 @@ check traffic timeout $((60 * slow)) "$test_programs/traffic" -d shib_a -p shib_
 # What an InfiniBand port has not: queue pairs of raw packets, and rules for them.
 verbs device personality -d shib_a no_raw_packet no_flow
 
+# ---- QPs of all links share their numbers: a rule does not see packets of another link
+run add_device shca_l lo "$ns_a"
+path_mismatches=$(counter shib_a rx_path_mismatch)
+: >/tmp/another_link
+in_a env PYTHONPATH="$(dirname "$0")/../helpers" python3 - <<-END &
+	import os, socket, subprocess, time
+	from ib_ends import End, e
+	end = End("shib_a")
+	qp = end.qp(e.IBV_QPT_RC)
+	subprocess.run(["softhca", "fault", "add", "dev=shib_a", "do=drop", "dir=rx", f"qpn={qp.qp_num}"], check=True)
+	bth = bytes([4, 0, 255, 255, 0]) + qp.qp_num.to_bytes(3, "big") + bytes(8)
+	socket.socket(socket.AF_INET, socket.SOCK_DGRAM).sendto(bth, ("127.0.0.1", 4791))
+	while os.path.exists("/tmp/another_link"):
+	    time.sleep(0.1)
+END
+sender=$!
+refused_by_its_link() { [ "$(counter shib_a rx_path_mismatch)" -gt "$path_mismatches" ]; }
+check rule_of_another_link.packet_is_refused wait_for 20 refused_by_its_link
+check rule_of_another_link.is_not_hit eval 'in_a softhca fault list | tee /dev/stderr | grep -q " hits 0$"'
+run rm /tmp/another_link
+run wait $sender
+run in_a softhca fault del all
+run rdma link delete shca_l
+
 # ---- a process that is killed in full traffic
 # (a QP of the kernel, as IPoIB's, has no pid)
 nothing_left() { ! rdma resource show qp | grep -q ' pid '; }
