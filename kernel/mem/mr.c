@@ -531,12 +531,17 @@ bool shca_mr_invalidate(const struct shca_accessor *who, u32 key)
 	return ok;
 }
 
-void shca_mr_revoke(struct shca_dev *dev, u32 key)
+void shca_mr_revoke(const struct shca_accessor *who, u32 key)
 {
-	struct shca_mr *mr = shca_mr_find(dev, key);
+	struct shca_mr *mr = shca_mr_find(who->dev, key);
 
 	if (!mr)
 		return;
+	/* A peer may name any key of the device. */
+	if (mr->pd != who->pd) {
+		shca_mr_unref(mr);
+		return;
+	}
 	if (mr->type == SHCA_MR_WINDOW) {
 		/* No local access goes through a window, so its lock is not our own. */
 		write_lock_bh(&mr->lock);

@@ -308,12 +308,13 @@ bool shca_mr_invalidate(const struct shca_accessor *who, u32 key);
 
 /**
  * shca_mr_revoke() - the region or window that @key names has no valid key any more
+ * @who:	whose protection domain it must be of
  *
  * An injected fault. A region of a process keeps its memory until it is deregistered, and
  * ibv_rereg_mr() makes it valid again. Context: softirq or bottom halves off; no region's
  * lock held.
  */
-void shca_mr_revoke(struct shca_dev *dev, u32 key);
+void shca_mr_revoke(const struct shca_accessor *who, u32 key);
 
 /* operations in struct ib_device_ops */
 struct ib_mr *shca_get_dma_mr(struct ib_pd *ibpd, int access);

@@ -17,8 +17,8 @@
 #include "../core/headers.h"
 #include "../core/packet.h"
 #include "../core/wr.h"
-#include "../mem/mr.h"
 #include "cq.h"
+#include "payload.h"
 #include "qp.h"
 #include "rx.h"
 #include "sq.h"
@@ -396,7 +396,7 @@ bool shca_fault_respond(struct shca_qp *qp, const struct shca_pkt *pkt,
 	    !shca_fault_packet(qp, SHCA_FAULT_RESPOND, pkt, &hit))
 		return false;
 	if (hit.rule.what == SHCA_FAULT_REVOKE) {
-		shca_mr_revoke(qp->dev, shca_fault_key(qp, pkt));
+		shca_mem_revoke(qp, shca_fault_key(qp, pkt));
 		return false;
 	}
 	*verdict = shca_resp_forge(&qp->rq.resp, pkt, hit.rule.nak,

@@ -606,6 +606,13 @@ static bool shca_invalidate(void *ctx, u32 rkey)
 	return shca_mr_invalidate(&who, rkey);
 }
 
+void shca_mem_revoke(const struct shca_qp *qp, u32 rkey)
+{
+	struct shca_accessor who = shca_as(qp, shca_remote_pd(qp));
+
+	shca_mr_revoke(&who, rkey);
+}
+
 static enum shca_wc_status shca_local_op(void *ctx,
 					 const struct shca_send_wr *wr)
 {

@@ -88,6 +88,9 @@ enum shca_mem_status shca_mem_hold(struct shca_mem_ctx *mem,
  */
 void shca_payload_trace(u32 qpn, const struct shca_pkt *pkt, bool sent);
 
+/** shca_mem_revoke() - shca_mr_revoke() of what requests of @qp's peer can reach */
+void shca_mem_revoke(const struct shca_qp *qp, u32 rkey);
+
 /** shca_mem_release() - give back what is held, if anything still is */
 void shca_mem_release(struct shca_pieces *pieces);
 

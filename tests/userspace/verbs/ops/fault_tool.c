@@ -80,9 +80,10 @@ static char *find_recipe(void)
 void fault_recipe(uint32_t qpn)
 {
 	const char *device = ibv_get_device_name(nic_a()->ctx->device);
-	char words[512], *rest = find_recipe(), *word;
+	char words[512], recipe[256], *rest = recipe, *word;
 	size_t used;
 
+	snprintf(recipe, sizeof(recipe), "%s", find_recipe());
 	fault_tool("fault del all");
 	for (used = 0; (word = strsep(&rest, " "));) {
 		if (!strcmp(word, "dev=DEV"))

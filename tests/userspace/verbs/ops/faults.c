@@ -316,6 +316,27 @@ static void datagram_queue_error(void)
 
 /* ---- keys, completion events, doorbells ----------------------------------------- */
 
+/* A peer of another protection domain names the key of mem_b: nothing is revoked. */
+static void revoke_for_a_stranger(void)
+{
+	struct config config = config_default;
+	struct end c, d;
+	struct buf mem;
+	struct ibv_send_wr wr;
+	struct ibv_sge sge;
+
+	config.pd = ibv_alloc_pd(nic_a()->ctx);
+	REQUIRE(config.pd);
+	pair_make(&c, &d, &config);
+	mem = buf_make(config.pd, LEN, ACCESS_ALL);
+	sge = sge_of(&mem, 0, LEN);
+	wr = wr_rdma(1, IBV_WR_RDMA_WRITE, &sge, 1, (uintptr_t)mem_b.p, mem_b.mr->rkey);
+	fault_recipe(0);
+	post(&c, &wr);
+	wait_status(c.scq, 1, IBV_WC_REM_ACCESS_ERR);
+	REQUIRE_EQ(fault_hits(), 1);
+}
+
 /* The region is there, and its key is not: from the request on that was to use it. */
 static void revoked_key(void)
 {
@@ -324,6 +345,8 @@ static void revoked_key(void)
 	struct ibv_sge sge;
 
 	set_up(&config);
+	if (nic_a() == nic_b())
+		revoke_for_a_stranger();
 	sge = sge_of(&mem_a, 0, LEN);
 	wr = wr_rdma(1, IBV_WR_RDMA_WRITE, &sge, 1, (uintptr_t)mem_b.p, mem_b.mr->rkey);
 	post(&a, &wr);
