@@ -256,8 +256,21 @@ void shca_park_drop(struct shca_park *park)
 	kfree(p);
 }
 
-void shca_park_purge(struct shca_park *park)
+void shca_park_take(struct shca_park *park, struct list_head *lost)
 {
-	while (park->nr)
-		shca_park_drop(park);
+	if (!park->nr)
+		return;
+	list_splice_tail(&park->list, lost);
+	shca_park_account(park, -(long)park->bytes);
+	park->nr = 0;
+}
+
+void shca_park_free(struct list_head *lost)
+{
+	struct shca_parked *p, *next;
+
+	list_for_each_entry_safe(p, next, lost, node) {
+		consume_skb(p->in.skb);
+		kfree(p);
+	}
 }

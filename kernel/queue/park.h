@@ -32,7 +32,9 @@ const struct shca_pkt *shca_park_first(struct shca_park *park);
 const struct shca_pkt *shca_park_last(const struct shca_park *park);
 /** shca_park_drop() - drop the oldest parked packet */
 void shca_park_drop(struct shca_park *park);
-/** shca_park_purge() - drop all parked packets: they are lost */
-void shca_park_purge(struct shca_park *park);
+/** shca_park_take() - move all parked packets to @lost; the side's lock held */
+void shca_park_take(struct shca_park *park, struct list_head *lost);
+/** shca_park_free() - free them: there may be thousands, so without a lock */
+void shca_park_free(struct list_head *lost);
 
 #endif

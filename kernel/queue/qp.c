@@ -87,6 +87,16 @@ void shca_qp_event(struct shca_qp *qp, enum ib_event_type event)
 		shca_event(&qp->events, event);
 }
 
+void shca_qp_unlock(struct shca_qp *qp)
+{
+	LIST_HEAD(lost);
+
+	list_splice_init(&qp->lost, &lost);
+	spin_unlock(&qp->rq.lock);
+	spin_unlock_bh(&qp->sq.lock);
+	shca_park_free(&lost);
+}
+
 void shca_qp_set_error_locked(struct shca_qp *qp)
 {
 	lockdep_assert_held(&qp->sq.lock);
@@ -98,8 +108,8 @@ void shca_qp_set_error_locked(struct shca_qp *qp)
 	shca_req_fail(&qp->sq.req);
 	shca_resp_fail(&qp->rq.resp);
 	/* Nobody will take what is kept. */
-	shca_park_purge(&qp->sq.side.ahead);
-	shca_park_purge(&qp->rq.side.ahead);
+	shca_park_take(&qp->sq.side.ahead, &qp->lost);
+	shca_park_take(&qp->rq.side.ahead, &qp->lost);
 	qp->sq.drain_event = false;
 	WRITE_ONCE(qp->status->flags, SHCA_QPS_ERR);
 	shca_stream_stop(qp);
@@ -141,8 +151,7 @@ void shca_qp_enter_error(struct shca_qp *qp, bool fatal)
 		shca_qp_set_error_locked(qp);
 	else if (qp->sq.req.state == SHCA_SIDE_ERR)
 		shca_qp_send_failed_locked(qp, fatal);
-	spin_unlock(&qp->rq.lock);
-	spin_unlock_bh(&qp->sq.lock);
+	shca_qp_unlock(qp);
 }
 
 /* ---- creation -------------------------------------------------------------- */
@@ -564,8 +573,7 @@ static void shca_qp_flush_all(struct shca_qp *qp)
 	spin_lock(&qp->rq.lock);
 	if (qp->state != IB_QPS_RESET)
 		shca_qp_set_error_locked(qp);
-	spin_unlock(&qp->rq.lock);
-	spin_unlock_bh(&qp->sq.lock);
+	shca_qp_unlock(qp);
 	if (READ_ONCE(qp->state) != IB_QPS_ERR)
 		return;
 	shca_sq_flush_all(qp);
@@ -609,10 +617,9 @@ void shca_qp_end(struct shca_qp *qp)
 	shca_req_reset(&qp->sq.req);
 	shca_resp_reset(&qp->rq.resp);
 	shca_tm_reset(qp);
-	shca_side_purge(&qp->sq.side);
-	shca_side_purge(&qp->rq.side);
-	spin_unlock(&qp->rq.lock);
-	spin_unlock_bh(&qp->sq.lock);
+	shca_side_purge(&qp->sq.side, &qp->lost);
+	shca_side_purge(&qp->rq.side, &qp->lost);
+	shca_qp_unlock(qp);
 	/* ... what was started ends ... */
 	shca_sq_stop(qp);
 	shca_rq_stop(qp);

@@ -273,6 +273,8 @@ struct shca_qp_apm {
  * @dropped:	the last packet dropped before it reached a side; written without a
  *		lock, so its members may be of two packets
  * @peer_ece:	options that its end has told of by ECE, 0: none; under @attr_lock
+ * @lost:	packets that waited and are lost; under both locks, empty without
+ *		(shca_qp_unlock())
  * @resets:	how often it went to RESET; under both locks
  * @index:	indices that the process writes; NULL never
  * @status:	indices that only the kernel writes
@@ -322,6 +324,7 @@ struct shca_qp {
 	struct shca_qp_status *status;
 	struct shca_qp_tm tm;
 	struct shca_events events;
+	struct list_head lost;
 
 	struct shca_reply reply ____cacheline_aligned_in_smp;
 	struct shca_sq sq ____cacheline_aligned_in_smp;
@@ -443,6 +446,9 @@ void shca_qp_event(struct shca_qp *qp, enum ib_event_type event);
  * Context: softirq or process; no lock of the QP held.
  */
 void shca_qp_enter_error(struct shca_qp *qp, bool fatal);
+
+/** shca_qp_unlock() - release both locks; what was lost meanwhile is freed without them */
+void shca_qp_unlock(struct shca_qp *qp);
 
 /** shca_qp_set_error_locked() - the same for any reason, both locks held */
 void shca_qp_set_error_locked(struct shca_qp *qp);

@@ -264,8 +264,8 @@ void shca_qp_reset_locked(struct shca_qp *qp)
 	shca_req_reset(&qp->sq.req);
 	shca_resp_reset(&qp->rq.resp);
 	shca_tm_reset(qp);
-	shca_side_purge(&qp->sq.side);
-	shca_side_purge(&qp->rq.side);
+	shca_side_purge(&qp->sq.side, &qp->lost);
+	shca_side_purge(&qp->rq.side, &qp->lost);
 	shca_apm_reset_locked(qp);
 	qp->rq.peer_looks = 0;
 	qp->rq.peer_ns = 0;
@@ -486,8 +486,7 @@ static int shca_modify_locked(struct shca_qp *qp, struct ib_qp_attr *attr,
 		trace_shca_state(&qp->dev->ibdev, qp->qpn, cur, next);
 		WRITE_ONCE(qp->state, next);
 	}
-	spin_unlock(&qp->rq.lock);
-	spin_unlock_bh(&qp->sq.lock);
+	shca_qp_unlock(qp);
 	kfree(old_rd);
 	if (migrated)
 		shca_qp_event(qp, IB_EVENT_PATH_MIG);

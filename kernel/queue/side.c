@@ -47,10 +47,10 @@ void shca_side_init(struct shca_side *side, struct shca_qp *qp,
 	shca_mem_ctx_init(&side->mem, qp, resume);
 }
 
-void shca_side_purge(struct shca_side *side)
+void shca_side_purge(struct shca_side *side, struct list_head *lost)
 {
-	shca_park_purge(&side->park);
-	shca_park_purge(&side->ahead);
+	shca_park_take(&side->park, lost);
+	shca_park_take(&side->ahead, lost);
 	side->feeds = false;
 }
 

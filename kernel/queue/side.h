@@ -398,8 +398,8 @@ static inline void shca_side_report(struct shca_qp *qp,
  */
 void shca_side_init(struct shca_side *side, struct shca_qp *qp,
 		    void (*resume)(struct shca_qp *qp));
-/** shca_side_purge() - drop packets that wait or are kept; the side's lock held */
-void shca_side_purge(struct shca_side *side);
+/** shca_side_purge() - move packets that wait or are kept to @lost; the side's lock held */
+void shca_side_purge(struct shca_side *side, struct list_head *lost);
 /** shca_side_stop() - no timer and no continuation any more; the QP is dead */
 void shca_side_stop(struct shca_side *side);
 

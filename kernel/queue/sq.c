@@ -726,6 +726,7 @@ int shca_post_send(struct ib_qp *ibqp, const struct ib_send_wr *wr,
 void shca_sq_init(struct shca_qp *qp)
 {
 	spin_lock_init(&qp->sq.lock);
+	INIT_LIST_HEAD(&qp->lost);
 	qp->sq.tx_cpu = -1;
 	spin_lock_init(&qp->sq.post_lock);
 	shca_bh_init(&qp->sq.side.bh, shca_sq_continue);

@@ -199,8 +199,7 @@ int shca_modify_wq(struct ib_wq *ibwq, struct ib_wq_attr *attr, u32 mask,
 		err = -EINVAL;
 	else if (mask & IB_WQ_STATE)
 		shca_wq_become(wq, attr->wq_state);
-	spin_unlock(&qp->rq.lock);
-	spin_unlock_bh(&qp->sq.lock);
+	shca_qp_unlock(qp);
 	/* As for a QP: nothing of its former life comes later. */
 	if (!err && mask & IB_WQ_STATE && attr->wq_state == IB_WQS_RESET)
 		shca_qp_purge_cqs(qp);
