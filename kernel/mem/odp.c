@@ -427,6 +427,8 @@ static int shca_odp_fault(struct mm_struct *mm, unsigned long page,
 			err = vm_fault_to_errno(ret, 0);
 			break;
 		}
+		/* Each may have zeroed a huge page. */
+		cond_resched();
 	}
 	mmap_read_unlock(mm);
 	return i ? 0 : err;
@@ -510,7 +512,10 @@ int shca_odp_fetch_pages(struct shca_odp *odp, unsigned long page,
 	for (; !err && page <= last; page += nr) {
 		nr = shca_odp_batch(page, last);
 		err = READ_ONCE(odp->dead) ? -ENOENT :
+		      shca_pager_is_orphan(odp->pager) ? -EFAULT :
 		      shca_odp_fetch_batch(odp, page, nr, write, fault);
+		/* A batch that is present already has done without. */
+		cond_resched();
 	}
 	shca_pager_leave(odp->pager, &stay);
 	return err;

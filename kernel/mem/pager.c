@@ -43,8 +43,7 @@ static kuid_t shca_pager_user(void)
 	return ns->parent ? ns->owner : current_uid();
 }
 
-/* Do only our workers still hold the address space? */
-static bool shca_pager_is_orphan(struct shca_pager *pager)
+bool shca_pager_is_orphan(struct shca_pager *pager)
 {
 	bool orphan;
 

@@ -102,6 +102,13 @@ int shca_pager_enter(struct shca_pager *pager, struct shca_pager_stay *stay);
 void shca_pager_leave(struct shca_pager *pager, struct shca_pager_stay *stay);
 
 /**
+ * shca_pager_is_orphan() - has the process ended, and only steps hold its address space?
+ *
+ * Context: any but softirq and hard interrupts.
+ */
+bool shca_pager_is_orphan(struct shca_pager *pager);
+
+/**
  * shca_pager_alloc() - allocate zeroed memory, charged to the process
  *
  * Context: any but hard interrupts.
