@@ -138,6 +138,13 @@ static inline long shca_gup_remote(struct mm_struct *mm, unsigned long start,
 #endif
 }
 
+#ifndef HAVE_PAGE_PGMAP
+static inline struct dev_pagemap *page_pgmap(const struct page *page)
+{
+	return page->pgmap;
+}
+#endif
+
 #ifdef HAVE_IB_UMEM_GET_VA
 #define ib_umem_get ib_umem_get_va
 #endif

@@ -16,13 +16,14 @@
  *
  * Fetch. A fetch repeats two steps. get_user_pages_remote() looks a page up as
  * it is. It refuses memory that the kernel must not read: secret memory, device
- * mappings. Device pages are refused here. If a page is not present,
- * handle_mm_fault() faults it in. It holds none of our locks, because it may
- * sleep forever, and it drops the mmap_lock meanwhile. It drops that lock only
- * on a first try. On a second one (FAULT_FLAG_TRIED) it keeps it, and reports a
- * failed read. A worker cannot be killed, so such a try could hold the mmap_lock
- * forever. So each try is a first one. A read that fails looks like one that
- * slept. So tries are counted, and a page that still does not come is an error.
+ * mappings. Device pages are refused here, except those of files on DAX. If a
+ * page is not present, handle_mm_fault() faults it in. It holds none of our
+ * locks, because it may sleep forever, and it drops the mmap_lock meanwhile. It
+ * drops that lock only on a first try. On a second one (FAULT_FLAG_TRIED) it
+ * keeps it, and reports a failed read. A worker cannot be killed, so such a try
+ * could hold the mmap_lock forever. So each try is a first one. A read that
+ * fails looks like one that slept. So tries are counted, and a page that still
+ * does not come is an error.
  *
  * Dirty pages. A look-up for writing succeeds only if the process may write the
  * page at that moment. get_user_pages_remote() ensures that the page table
@@ -47,6 +48,7 @@
 #include "odp.h"
 
 #include <linux/delay.h>
+#include <linux/memremap.h>
 #include <linux/mm.h>
 #include <linux/mmu_notifier.h>
 #include <linux/sched/mm.h>
@@ -311,6 +313,16 @@ static void shca_odp_keep(struct shca_odp_chunk *chunk, unsigned long page,
 }
 
 /*
+ * A device page may have no kernel address, and goes with its device. One of a file on DAX
+ * has an address. Truncation and the end of its device unmap it first, and so invalidate it.
+ */
+static bool shca_odp_may_keep(const struct page *page)
+{
+	return !is_zone_device_page(page) ||
+	       page_pgmap(page)->type == MEMORY_DEVICE_FS_DAX;
+}
+
+/*
  * Looks up a run of present pages, from @page on, at most @nr.
  *
  * Return: length of the run, or -EAGAIN if an invalidation came between.
@@ -331,8 +343,7 @@ static int shca_odp_look_run(struct shca_odp_chunk *chunk, unsigned long page,
 	mmap_read_unlock(mm);
 	if (got <= 0)
 		return 0;
-	/* A device page may have no kernel address, and goes with its device. */
-	while (usable < got && !is_zone_device_page(pages[usable]))
+	while (usable < got && shca_odp_may_keep(pages[usable]))
 		usable++;
 	read_lock_bh(&odp->lock);
 	if (mmu_interval_read_retry(&chunk->sub, seq))
