@@ -660,12 +660,17 @@ static int shca_fault_put_u64(struct sk_buff *msg, int attr, u64 value)
 
 /*
  * What a process has chosen, or was given, for its memory and its requests: enough of it
- * for a packet that reaches the memory. So it is for administrators (docs/security.md).
+ * for a packet that reaches the memory. And a path, which names others' services. So it is
+ * for administrators (docs/security.md).
  */
 static int shca_fault_put_private(struct sk_buff *msg,
-				  const struct shca_fault_rule *rule)
+				  const struct shca_fault *fault)
 {
-	return (rule->has_wr_id &&
+	const struct shca_fault_rule *rule = &fault->rule;
+
+	return (fault->cgroup_path &&
+		nla_put_string(msg, SHCA_FA_CGROUP, fault->cgroup_path)) ||
+	       (rule->has_wr_id &&
 		nla_put_u64_64bit(msg, SHCA_FA_WR_ID, rule->wr_id,
 				  SHCA_FA_PAD)) ||
 	       (rule->has_va &&
@@ -693,8 +698,6 @@ static int shca_fault_put_where(struct sk_buff *msg,
 		(nla_put_u32(msg, SHCA_FA_MSG, rule->msg) ||
 		 nla_put_u32(msg, SHCA_FA_MSG_LAST, rule->msg_last))) ||
 	       shca_fault_put_u32(msg, SHCA_FA_CQN, rule->cqn) ||
-	       (fault->cgroup_path &&
-		nla_put_string(msg, SHCA_FA_CGROUP, fault->cgroup_path)) ||
 	       /* 0, and so nothing, for a process that the reader cannot see. */
 	       shca_fault_put_u32(msg, SHCA_FA_PID, pid_vnr(fault->pid));
 }
@@ -781,7 +784,7 @@ static int shca_fault_fill(const struct shca_fault_dump *dump,
 	if (!nest || nla_put_u32(msg, SHCA_FA_ID, fault->id) ||
 	    shca_fault_put_what(msg, &fault->rule) ||
 	    shca_fault_put_where(msg, fault) ||
-	    (dump->all && shca_fault_put_private(msg, &fault->rule)) ||
+	    (dump->all && shca_fault_put_private(msg, fault)) ||
 	    shca_fault_put_when(msg, &fault->rule) ||
 	    shca_fault_put_counts(msg, fault))
 		goto full;

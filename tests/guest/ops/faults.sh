@@ -41,10 +41,11 @@ check without_privilege.del says 1 'Operation not permitted' \
 private() {
 	fault add dev=shca_a do=complete qpn=17 wr_id=9 status=RETRY_EXC_ERR >/dev/null || return
 	fault add dev=shca_a do=revoke msg=3 va=0x10 rkey=0x12ab >/dev/null || return
+	[ ! -e /sys/fs/cgroup/cgroup.procs ] || fault add dev=shca_a do=ecn cgroup=/ >/dev/null || return
 	in_a setpriv --reuid=65534 --clear-groups softhca fault list >/tmp/private || return
 	cat /tmp/private
-	sed -n 's/^[0-9]*: //p' /tmp/private | diff - <(printf 'dev=shca_a do=%s seen 0 hits 0\n' \
-		'drop type=request nth=3' 'complete qpn=17 status=RETRY_EXC_ERR' 'revoke msg=3')
+	sed -n '/do=ecn/!s/^[0-9]*: //p' /tmp/private | diff - <(printf 'dev=shca_a do=%s seen 0 hits 0\n' \
+		'drop type=request nth=3' 'complete qpn=17 status=RETRY_EXC_ERR' 'revoke msg=3') && ! grep -q cgroup /tmp/private
 }
 check without_privilege.list private
 check del fault del "$id"
