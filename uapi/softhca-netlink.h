@@ -217,6 +217,7 @@ enum shca_fault_attr {
 				 * namespace: its processes, and those of all below it
 				 */
 	SHCA_FA_DIST,		/* u8: enum shca_fault_dist: of SHCA_FA_JITTER */
+	SHCA_FA_HELD,		/* flag: the rule ends when the socket that has made it is closed */
 	__SHCA_FA_MAX,
 	SHCA_FA_MAX = __SHCA_FA_MAX - 1
 };

@@ -14,6 +14,7 @@
 #include "dev.h"
 
 struct cgroup;
+struct net;
 struct pid;
 struct task_struct;
 
@@ -22,6 +23,7 @@ struct task_struct;
  * @id:		unique in the module
  * @pid:	what belongs to this process only; NULL: to all
  * @cgroup: @cgroup_path:	what belongs to processes of it only, and how it was named; NULL
+ * @net: @portid:	the netlink socket that holds it; NULL: none. @net is only compared
  * @rule:	constant
  * @lock:	protects what follows; any context, interrupts off; alone
  * @log:	the first @nr_log hits: which of those that fitted, from 1 on
@@ -34,6 +36,8 @@ struct shca_fault {
 	struct pid *pid;
 	struct cgroup *cgroup;
 	char *cgroup_path;
+	const struct net *net;
+	u32 portid;
 	struct shca_fault_rule rule;
 	spinlock_t lock;
 	struct shca_fault_state state;
@@ -97,6 +101,8 @@ static __always_inline int shca_fault_verb(struct ib_device *ibdev,
 int shca_fault_add(struct shca_dev *dev, struct shca_fault *fault);
 /** shca_fault_del() - delete rule @id, or with 0 all; returns how many */
 u32 shca_fault_del(struct shca_dev *dev, u32 id);
+/** shca_fault_let_go() - delete what a netlink socket holds, as shca_fault_del() */
+u32 shca_fault_let_go(struct shca_dev *dev, const struct net *net, u32 portid);
 /** shca_fault_free() - free a rule that was never added */
 void shca_fault_free(struct shca_fault *fault);
 

@@ -1,13 +1,16 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 /*
  * Rules of fault injection over generic netlink. A rule belongs to its device: it
- * survives the process that made it, and ends with the device. shca_genl_lock serialises
+ * survives the process that made it, and ends with the device. One with SHCA_FA_HELD
+ * ends before, with the socket of the request. shca_genl_lock serialises
  * these requests. Each refusal names the word of the tool that is wrong.
  */
 #include "fault.h"
 
 #include <linux/cgroup.h>
 #include <linux/errno.h>
+#include <linux/netlink.h>
+#include <linux/notifier.h>
 #include <linux/overflow.h>
 #include <linux/pid.h>
 #include <linux/slab.h>
@@ -68,6 +71,7 @@ const struct nla_policy shca_fault_policy[SHCA_FA_MAX + 1] = {
 	[SHCA_FA_CGROUP] = { .type = NLA_NUL_STRING,
 			     .len = SHCA_FAULT_CGROUP_MAX - 1 },
 	[SHCA_FA_DIST] = NLA_POLICY_MAX(NLA_U8, SHCA_FAULT_DIST_NR - 1),
+	[SHCA_FA_HELD] = { .type = NLA_FLAG },
 };
 
 /* ---- which words go together ------------------------------------------------------ */
@@ -554,6 +558,10 @@ static int shca_fault_add_to(struct shca_dev *dev, struct nlattr **tb,
 			shca_fault_ids = 1;
 		id = shca_fault_ids;
 		fault->id = id;
+		if (tb[SHCA_FA_HELD]) {
+			fault->net = genl_info_net(info);
+			fault->portid = info->snd_portid;
+		}
 		err = shca_fault_add(dev, fault);
 		if (err) {
 			NL_SET_ERR_MSG(info->extack,
@@ -645,6 +653,34 @@ int shca_fault_del_doit(struct sk_buff *skb, struct genl_info *info)
 	return 0;
 }
 
+static int shca_fault_released(struct shca_dev *dev, int idx, void *arg)
+{
+	const struct netlink_notify *notify = arg;
+
+	if (shca_fault_let_go(dev, notify->net, notify->portid))
+		shca_net_note_change();
+	return 0;
+}
+
+/* A generic netlink socket is closed. Without any rule it waits for nobody here. */
+static int shca_fault_notify(struct notifier_block *nb, unsigned long event,
+			     void *arg)
+{
+	const struct netlink_notify *notify = arg;
+
+	if (event != NETLINK_URELEASE || notify->protocol != NETLINK_GENERIC ||
+	    !static_key_enabled(&shca_faults_on))
+		return NOTIFY_DONE;
+	mutex_lock(&shca_genl_lock);
+	shca_dev_walk(0, shca_fault_released, arg);
+	mutex_unlock(&shca_genl_lock);
+	return NOTIFY_DONE;
+}
+
+struct notifier_block shca_fault_nb = {
+	.notifier_call = shca_fault_notify,
+};
+
 /* ---- listing --------------------------------------------------------------------------- */
 
 /* Attributes that are absent where they say nothing. */
@@ -698,6 +734,7 @@ static int shca_fault_put_where(struct sk_buff *msg,
 		(nla_put_u32(msg, SHCA_FA_MSG, rule->msg) ||
 		 nla_put_u32(msg, SHCA_FA_MSG_LAST, rule->msg_last))) ||
 	       shca_fault_put_u32(msg, SHCA_FA_CQN, rule->cqn) ||
+	       (fault->net && nla_put_flag(msg, SHCA_FA_HELD)) ||
 	       /* 0, and so nothing, for a process that the reader cannot see. */
 	       shca_fault_put_u32(msg, SHCA_FA_PID, pid_vnr(fault->pid));
 }

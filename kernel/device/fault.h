@@ -7,9 +7,12 @@
 
 struct genl_info;
 struct netlink_callback;
+struct notifier_block;
 struct sk_buff;
 
 extern const struct nla_policy shca_fault_policy[];
+/* A rule with SHCA_FA_HELD ends as its netlink socket is closed. */
+extern struct notifier_block shca_fault_nb;
 
 /* SHCA_CMD_FAULT_ADD, SHCA_CMD_FAULT_DEL, SHCA_CMD_FAULT_GET */
 int shca_fault_add_doit(struct sk_buff *skb, struct genl_info *info);

@@ -12,6 +12,7 @@
  */
 #include "netlink.h"
 
+#include <linux/netlink.h>
 #include <linux/overflow.h>
 #include <linux/pid_namespace.h>
 #include <linux/sched.h>
@@ -526,10 +527,18 @@ struct genl_family shca_genl_family = {
 
 int shca_netlink_init(void)
 {
-	return genl_register_family(&shca_genl_family);
+	int err = netlink_register_notifier(&shca_fault_nb);
+
+	if (err)
+		return err;
+	err = genl_register_family(&shca_genl_family);
+	if (err)
+		netlink_unregister_notifier(&shca_fault_nb);
+	return err;
 }
 
 void shca_netlink_exit(void)
 {
 	genl_unregister_family(&shca_genl_family);
+	netlink_unregister_notifier(&shca_fault_nb);
 }

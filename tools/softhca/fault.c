@@ -37,13 +37,13 @@ static int check_rule(const char *where, char **word, int nr)
 			device = word[i] + 4;
 	status = device ? device_check_name(device) : 0;
 	if (!status)
-		status = rule_put(where, msg, word, nr);
+		status = rule_put(where, msg, word, nr, false);
 	nlmsg_free(msg);
 	return status;
 }
 
 /* One rule. What is wrong with its words is said first. */
-static int make_rule(const char *where, char **word, int nr, uint32_t *id)
+static int make_rule(const char *where, char **word, int nr, bool held, uint32_t *id)
 {
 	struct nl_msg *msg;
 	int status = check_rule(where, word, nr);
@@ -54,14 +54,14 @@ static int make_rule(const char *where, char **word, int nr, uint32_t *id)
 		return status;
 	/* Only now is the family's number known, which a request begins with. */
 	msg = genl_request(SHCA_CMD_FAULT_ADD, 0);
-	rule_put(where, msg, word, nr);
+	rule_put(where, msg, word, nr, held);
 	return genl_send(msg, where, read_added, id);
 }
 
 static int add_rule(const char *where, char **word, int nr)
 {
 	uint32_t id = 0;
-	int status = make_rule(where, word, nr, &id);
+	int status = make_rule(where, word, nr, false, &id);
 
 	/* An event has happened, and is no rule. */
 	if (!status && id)
@@ -75,7 +75,7 @@ int fault_make(const char *device, const char *words, uint32_t *id)
 
 	snprintf(line, sizeof(line), "dev=%s %s", device, words);
 	*id = 0;
-	return make_rule("fault recipes", word, fault_split(line, word, MAX_WORDS), id);
+	return make_rule("fault recipes", word, fault_split(line, word, MAX_WORDS), true, id);
 }
 
 /* A file by its name, or if there is none one that came with the tool */

@@ -12,7 +12,7 @@ static bool put_attr(int attr, const void *data, size_t length, void *arg)
 	return !nla_put(arg, attr, length, data);
 }
 
-int rule_put(const char *where, struct nl_msg *msg, char **word, int nr)
+int rule_put(const char *where, struct nl_msg *msg, char **word, int nr, bool held)
 {
 	const struct fault_sink sink = { .put = put_attr, .arg = msg };
 	const char *device = NULL;
@@ -27,6 +27,8 @@ int rule_put(const char *where, struct nl_msg *msg, char **word, int nr)
 		nla_put_string(msg, SHCA_A_DEV_NAME, device);
 	nest = nla_nest_start(msg, SHCA_A_FAULT | NLA_F_NESTED);
 	status = fault_words_read(where, word, nr, &sink, &device);
+	if (held)
+		nla_put_flag(msg, SHCA_FA_HELD);
 	nla_nest_end(msg, nest);
 	if (!status && !device)
 		status = complain("%s: dev: missing, the name of a softhca device",

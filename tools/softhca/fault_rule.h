@@ -9,10 +9,11 @@
 /**
  * rule_put() - write the words of a rule into @msg
  * @where:	for messages: the command, or the line of a file
+ * @held:	the rule is to end with this process
  *
  * Return: 0, or an exit status after a message about the first wrong word.
  */
-int rule_put(const char *where, struct nl_msg *msg, char **word, int nr);
+int rule_put(const char *where, struct nl_msg *msg, char **word, int nr, bool held);
 
 /**
  * rule_print() - print the words of a rule, without its device, each after a space

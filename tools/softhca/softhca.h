@@ -166,7 +166,12 @@ void device_names(void (*each)(const char *name, void *arg), void *arg);
 
 /* fault.c */
 
-/** fault_make() - make a rule of @words for @device; an exit status. @id: 0 of an event */
+/**
+ * fault_make() - make a rule of @words for @device, which ends with this process
+ * @id:		0 of an event
+ *
+ * Return: an exit status.
+ */
 int fault_make(const char *device, const char *words, uint32_t *id);
 
 /** fault_hits() - how often a rule has hit */

@@ -330,6 +330,23 @@ check run.first_device eval 'fault recipes event-port-err --run | grep -q "^rule
 check run.unknown says 2 "unknown recipe 'nonesuch'" in_a softhca fault recipes nonesuch --run
 check run.no_name says 2 '--run needs the NAME of a recipe' in_a softhca fault recipes --run
 check run.leaves_no_rule is_empty
+# A recipe is about its own traffic, and its rule ends with it, however it ends.
+begin_recipe() {
+	nsenter --net="/run/netns/$ns_a" softhca fault recipes dead-peer shca_a --run >/tmp/run 2>&1 &
+	recipe=$!
+	wait_for 20 eval 'fault list | grep -q do=drop'
+}
+others_go_on() {
+	local status=0
+	begin_recipe && pingpong || status=$?
+	wait $recipe && grep -qE '^faults: [1-9]' /tmp/run && return $status
+	cat /tmp/run
+	return 1
+}
+check run.hits_no_others others_go_on
+ends_by() { begin_recipe && kill -"$1" $recipe && wait_for 10 is_empty && ! wait $recipe; }
+check run.ends_by_a_signal ends_by TERM
+check run.ends_when_killed ends_by KILL
 
 # ---- a process that makes its own verbs fail
 
