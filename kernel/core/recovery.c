@@ -395,6 +395,13 @@ void shca_req_resend(struct shca_req *req, u32 nr, u32 cause, u64 now)
 		req_repair(req, end, false, now);
 }
 
+/* Has an acknowledgement that waits for a response told that the peer has @psn? */
+static bool req_has_acked(const struct shca_req *req, u32 psn)
+{
+	return req->recovery.acked &&
+	       shca_psn_diff(req->recovery.acked_psn, psn) >= 0;
+}
+
 void shca_req_resend_ahead(struct shca_req *req, u32 psn, u32 nr, u32 cause, u64 now)
 {
 	const struct shca_req_recovery *r = &req->recovery;
@@ -404,8 +411,8 @@ void shca_req_resend_ahead(struct shca_req *req, u32 psn, u32 nr, u32 cause, u64
 	if (r->rnr_wait || (r->went_back && !r->repair_ns) ||
 	    req->psn.next != req->psn.max)
 		return;
-	/* (an acknowledgement that waits for a response has overtaken this) */
-	if (r->acked && shca_psn_diff(r->acked_psn, psn) >= 0)
+	/* (it has overtaken this) */
+	if (req_has_acked(req, psn))
 		return;
 	nr = min_t(u32, nr, shca_psn_off(req->psn.max, psn));
 	end = shca_psn_add(psn, nr);
@@ -421,6 +428,8 @@ void shca_req_resend_ahead(struct shca_req *req, u32 psn, u32 nr, u32 cause, u64
 static void req_is_late(struct shca_req *req, u64 now)
 {
 	u32 end = req->recovery.late_end, psn = shca_psn_add(end, -1);
+	const struct shca_send_wr *wr = req_wr(req, req->ring.una);
+	bool part = req->recovery.late_part;
 	u8 ahead = req->recovery.late_ahead;
 
 	req->recovery.late_ns = 0;
@@ -433,10 +442,15 @@ static void req_is_late(struct shca_req *req, u64 now)
 	if (ahead)
 		end = shca_psn_add(psn, ahead);
 	if (ahead && psn != req->psn.una) {
-		req_repair_ahead(req, psn, end, now);
-		return;
+		if (!req_has_acked(req, psn)) {
+			req_repair_ahead(req, psn, end, now);
+			return;
+		}
+		/* They have come, and what is missing is the response. */
+		end = shca_psn_add(wr->first_psn, wr->nr_psn);
+		part = true;
 	}
-	req_repair(req, end, req->recovery.late_part, now);
+	req_repair(req, end, part, now);
 	if (req->recovery.watch_psn == req->psn.una)
 		req->recovery.watch_waited = true;
 }

@@ -216,6 +216,30 @@ static void keep_sends_no_request_that_is_acknowledged(struct kunit *test)
 	KUNIT_EXPECT_FALSE(test, fx_next(fx));
 }
 
+/* The same, while it is waited for what was reported: the response alone is asked for. */
+static void keep_waits_for_no_request_that_is_acknowledged(struct kunit *test)
+{
+	struct shca_pkt nak = {
+		.opcode = SHCA_OP_ACK,
+		.psn = P0 + NR,
+		.aeth = { .syndrome = SHCA_AETH_MISSING, .msn = P0 + NR + 1 },
+	};
+	struct fx *fx = test->priv;
+
+	fx->req.attr.peer |= SHCA_PEER_HOLDS;
+	fx->req.recovery.reorders = SHCA_REQ_REORDERS;
+	fx->req.recovery.rtt_ns = FX_MS;
+	respond(test, FIRST, 0, SHCA_RX_OK);
+	fx_post(fx, SHCA_WR_SEND, FX_MTU);
+	fx_post(fx, SHCA_WR_SEND, FX_MTU);
+	KUNIT_ASSERT_EQ(test, fx_drain(fx), 2u);
+	KUNIT_EXPECT_EQ(test, shca_req_rx(&fx->req, &nak, fx->now), SHCA_RX_NAK_SEQ);
+	KUNIT_EXPECT_EQ(test, fx_ack(fx, P0 + NR + 1, ACK), SHCA_RX_LOST_RESPONSE);
+	KUNIT_EXPECT_FALSE(test, fx_next(fx));
+	fx_timeout(fx);
+	expect_part(test, P0 + 1, NR - 1);
+}
+
 /* A part ends what is sent again, and nothing that is new. */
 static void keep_asks_for_all_of_a_new_read(struct kunit *test)
 {
@@ -734,6 +758,7 @@ static struct kunit_case out_of_order_read_cases[] = {
 	KUNIT_CASE(keep_asks_again_where_a_later_answer_comes_first),
 	KUNIT_CASE(keep_sends_a_missing_request_alone),
 	KUNIT_CASE(keep_sends_no_request_that_is_acknowledged),
+	KUNIT_CASE(keep_waits_for_no_request_that_is_acknowledged),
 	KUNIT_CASE(keep_asks_for_all_of_a_new_read),
 	KUNIT_CASE(keep_early_is_no_part_of_long_ago),
 	KUNIT_CASE(keep_response_behind_what_was_sent_again_is_not_timed),
