@@ -40,7 +40,7 @@
 	X(FAST_PAGES, "max_fast_reg_page_list_len", 1, 512, 512)		\
 	X(DM, "max_dm_size", 0, 1048576, 1048576)				\
 	X(WQ, "max_wq", 0, 16384, 16384)					\
-	X(RWQ_TBL, "max_rwq_indirection_tables", 0, 1024, 1024)			\
+	X(RWQ_TBL, "max_rwq_indirection_tables", 0, 64, 64)			\
 	X(RWQ_TBL_SIZE, "max_rwq_indirection_table_size", 1, 2048, 2048)	\
 	X(TAGS, "max_num_tags", 1, 512, 512)					\
 	X(FLOW, "max_flow", 0, 4096, 4096)					\

@@ -45,7 +45,7 @@
 #define SHCA_LIM_SRQ		16384
 #define SHCA_LIM_WQ		16384
 /* Indirection tables: number of tables, entries of a table (a power of two). */
-#define SHCA_LIM_RWQ_TBL	1024
+#define SHCA_LIM_RWQ_TBL	64
 #define SHCA_LIM_RWQ_TBL_SIZE	2048
 #define SHCA_LIM_SRQ_WR		32768
 #define SHCA_LIM_TAGS		512	/* per SRQ; matching searches them in order */
