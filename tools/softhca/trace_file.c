@@ -159,6 +159,7 @@ static bool read_mark(struct trace *trace, const char *text)
 		qp = trace_take_qp(trace, dev, qpn);
 		qp->device = copy(device, sizeof(device));
 		qp->pid = pid;
+		qp->local = true;
 		return true;
 	}
 	at = strstr(text, TRACE_MARK_LOST);

@@ -36,6 +36,7 @@
 #define IS_WELL_KNOWN(qpn)	((qpn) <= 1)
 
 #define BTH_BYTES		12
+#define XRCETH_BYTES		4
 
 static bool op_is_reliable(unsigned int op)
 {
@@ -60,6 +61,11 @@ static bool op_is_full(unsigned int op)
 {
 	return (1u << OP(op)) & (1u << 0 | 1u << 1 | 1u << 6 | 1u << 7 | 1u << 13 |
 				 1u << 14);
+}
+
+static bool op_is_middle(unsigned int op)
+{
+	return (1u << OP(op)) & (1u << 1 | 1u << 7 | 1u << 14);
 }
 
 /* Does the packet consume a receive request as it ends? */
@@ -168,95 +174,144 @@ static bool is_same(const struct trace_event *tx, const struct trace_event *rx)
 	if (tx->dqpn != rx->qpn || tx->psn != rx->psn || tx->number != rx->number ||
 	    (from && from != tx->qpn))
 		return false;
+	/* (which of several MIDDLE packets, received as one, had AckReq, is not known) */
 	return rx->kind == TRACE_REFUSED_RX ||
-	       (tx->length == rx->length && tx->ackreq == rx->ackreq &&
+	       (tx->length == rx->length &&
+		(tx->ackreq == rx->ackreq || op_is_middle(tx->number)) &&
 		tx->syndrome == rx->syndrome && tx->msn == rx->msn &&
 		tx->packets == rx->packets);
+}
+
+/* The same of two that arrive */
+static bool is_alike(const struct trace_event *a, const struct trace_event *b)
+{
+	return a->qp == b->qp && a->kind == b->kind && a->psn == b->psn &&
+	       a->number == b->number && a->length == b->length && a->syndrome == b->syndrome &&
+	       a->msn == b->msn && a->packets == b->packets && source_of(a) == source_of(b) &&
+	       (a->ackreq == b->ackreq || op_is_middle(a->number));
+}
+
+/**
+ * struct pairing - packets by what they are, the latest first
+ * @sent: @arrived:	events that begin a chain
+ * @next:	of an event, in its chain
+ */
+struct pairing {
+	int sent[1 << HASH_BITS], arrived[1 << HASH_BITS];
+	int *next;
+};
+
+/* The latest that was sent before it, and (@in_order) before that of the arrival behind it */
+static int find_sent(const struct trace *t, const struct pairing *p, int arrived, bool in_order)
+{
+	const struct trace_event *rx = &t->event[arrived], *tx;
+	int at, own = -1;
+
+	for (at = p->sent[hash(rx->qpn, rx->psn, rx->number)]; at >= 0; at = p->next[at]) {
+		tx = &t->event[at];
+		if (at > arrived || tx->mate >= 0 || !is_same(tx, rx))
+			continue;
+		/* Each device has a QP1, and seldom sends to its own. */
+		if (tx->qp == rx->qp && IS_WELL_KNOWN(rx->qpn))
+			own = own < 0 ? at : own;
+		else if (!in_order || at < t->qp[rx->qp].before || OP_IS_UD(tx->number))
+			return at;
+	}
+	return in_order ? -1 : own;
+}
+
+static void pair(struct trace *t, int sent, int arrived)
+{
+	t->event[arrived].mate = sent;
+	t->event[sent].mate = arrived;
+}
+
+/* More have arrived than were sent: the network has copied one. The first is no copy. */
+static void find_copy(struct trace *t, const struct pairing *p, int left)
+{
+	struct trace_event *rx = &t->event[left], *tx;
+	int at;
+
+	for (at = p->sent[hash(rx->qpn, rx->psn, rx->number)]; at >= 0; at = p->next[at]) {
+		tx = &t->event[at];
+		if (at > left || tx->mate < 0 || !is_same(tx, rx))
+			continue;
+		if (tx->mate > left) {
+			t->event[tx->mate].mate = -1;
+			t->event[tx->mate].flags |= TRACE_COPY;
+			pair(t, at, left);
+		} else {
+			rx->flags |= TRACE_COPY;
+		}
+		return;
+	}
+}
+
+/* One is left over: the order was another. All that are alike are paired without it. */
+static void pair_alike(struct trace *t, const struct pairing *p, int left)
+{
+	const struct trace_event *rx = &t->event[left];
+	int first = p->arrived[hash(rx->qpn, rx->psn, rx->number)], at, sent;
+
+	for (at = first; at >= 0; at = p->next[at]) {
+		if (t->event[at].mate < 0 || !is_alike(&t->event[at], rx))
+			continue;
+		t->event[t->event[at].mate].mate = -1;
+		t->event[at].mate = -1;
+	}
+	for (at = first; at >= 0; at = p->next[at]) {
+		sent = is_alike(&t->event[at], rx) ? find_sent(t, p, at, false) : -1;
+		if (sent >= 0)
+			pair(t, sent, at);
+	}
+	for (at = first; at >= 0; at = p->next[at])
+		if (t->event[at].mate < 0 && is_alike(&t->event[at], rx))
+			find_copy(t, p, at);
 }
 
 /*
  * Which packet has arrived, if several are equal?  A network seldom changes the order. So
  * this goes from the last arrival to the first. It takes the latest packet that was sent
- * before the packet of the arrival behind (@before). If there is none, the network has
- * changed the order, and it is the latest that was sent before the arrival.
+ * before that of the arrival behind. If there is none, the network has changed the
+ * order, and it takes the latest that was sent before the arrival.
  */
-static int find_sent(const struct trace *t, const int *next, int at, int arrived)
-{
-	const struct trace_event *rx = &t->event[arrived], *tx;
-	int latest = -1, own = -1;
-
-	for (; at >= 0; at = next[at]) {
-		tx = &t->event[at];
-		if (at > arrived || tx->mate >= 0 || !is_same(tx, rx))
-			continue;
-		/* Each device has a QP1, and seldom sends to its own. */
-		if (tx->qp == rx->qp && IS_WELL_KNOWN(rx->qpn)) {
-			own = own < 0 ? at : own;
-			continue;
-		}
-		if (at < t->qp[rx->qp].before || OP_IS_UD(tx->number))
-			return at;
-		latest = latest < 0 ? at : latest;
-	}
-	return latest < 0 ? own : latest;
-}
-
-/* Two have arrived of one that was sent: the network has copied it. The first is its mate. */
-static void find_copies(struct trace *t, const int *head, const int *next)
-{
-	struct trace_event *rx, *tx;
-	int i, at;
-
-	for (i = 0; i < t->nr_events; i++) {
-		rx = &t->event[i];
-		if (rx->kind != TRACE_RX || rx->mate >= 0)
-			continue;
-		for (at = head[hash(rx->qpn, rx->psn, rx->number)]; at >= 0; at = next[at]) {
-			tx = &t->event[at];
-			if (at > i || tx->mate < 0 || !is_same(tx, rx))
-				continue;
-			rx->flags |= TRACE_COPY;
-			if (tx->mate > i) {
-				rx->mate = at;
-				rx->flags &= ~TRACE_COPY;
-				t->event[tx->mate].mate = -1;
-				t->event[tx->mate].flags |= TRACE_COPY;
-				tx->mate = i;
-			}
-			break;
-		}
-	}
-}
-
 static void pair_packets(struct trace *t)
 {
-	int *head = trace_grow(NULL, 0, sizeof(*head) << HASH_BITS);
-	int *next = trace_grow(NULL, 0, (t->nr_events + 1) * sizeof(*next));
+	struct pairing *p = trace_grow(NULL, 0, sizeof(*p));
 	struct trace_event *e;
-	int i, *at;
+	int i, *at, sent;
 
-	memset(head, -1, sizeof(*head) << HASH_BITS);
+	memset(p, -1, sizeof(*p));
+	p->next = trace_grow(NULL, 0, (t->nr_events + 1) * sizeof(*p->next));
 	for (i = 0; i < t->nr_events; i++) {
 		e = &t->event[i];
-		if (e->kind != TRACE_TX || e->qp < 0)
+		if (e->qp < 0 || (e->kind != TRACE_TX && e->kind != TRACE_RX &&
+				  e->kind != TRACE_REFUSED_RX))
 			continue;
-		at = &head[hash(e->dqpn, e->psn, e->number)];
-		next[i] = *at;
+		at = e->kind == TRACE_TX ? &p->sent[hash(e->dqpn, e->psn, e->number)] :
+					   &p->arrived[hash(e->qpn, e->psn, e->number)];
+		p->next[i] = *at;
 		*at = i;
 	}
 	for (i = t->nr_events - 1; i >= 0; i--) {
 		e = &t->event[i];
 		if ((e->kind != TRACE_RX && e->kind != TRACE_REFUSED_RX) || e->qp < 0)
 			continue;
-		e->mate = find_sent(t, next, head[hash(e->qpn, e->psn, e->number)], i);
-		if (e->mate < 0)
+		sent = find_sent(t, p, i, true);
+		if (sent < 0)
+			sent = find_sent(t, p, i, false);
+		if (sent < 0)
 			continue;
-		t->event[e->mate].mate = i;
-		t->qp[e->qp].before = e->mate;
+		pair(t, sent, i);
+		t->qp[e->qp].before = sent;
 	}
-	find_copies(t, head, next);
-	free(head);
-	free(next);
+	for (i = 0; i < t->nr_events; i++) {
+		e = &t->event[i];
+		if (e->kind == TRACE_RX && e->qp >= 0 && e->mate < 0 && !(e->flags & TRACE_COPY))
+			pair_alike(t, p, i);
+	}
+	free(p->next);
+	free(p);
 }
 
 /* A verdict comes right after its packet, or after those that wait for memory. */
@@ -463,9 +518,14 @@ static bool is_probe(const struct trace *t, const struct trace_event *e,
 		     const struct trace_qp *qp)
 {
 	const struct trace_wr *wr = e->wr < 0 ? NULL : &t->wr[e->wr];
+	unsigned int i;
 
 	if (OP(e->number) != OP_WRITE_ONLY || e->length || !e->ackreq)
 		return false;
+	/* Its RETH is zeros. */
+	for (i = BTH_BYTES + (e->number >> 5 == 5 ? XRCETH_BYTES : 0); i < e->hdr_len; i++)
+		if (e->hdr[i])
+			return false;
 	return is_acked(qp, (e->psn + 1) & PSN_MASK) || !wr || wr->length ||
 	       strcmp(wr->word, "RDMA_WRITE");
 }
@@ -518,6 +578,11 @@ static void take_request(struct trace *t, struct trace_event *e, struct trace_qp
 	}
 	qp->next_psn = (last + 1) & PSN_MASK;
 	qp->sent = true;
+	/* Nobody acknowledges it: it is done when its last packet has left. */
+	if (!op_is_reliable(e->number) && !op_is_full(e->number)) {
+		qp->una = qp->next_psn;
+		qp->heard = true;
+	}
 }
 
 /* What kind of answer: an ACK has no flag. */
@@ -539,12 +604,12 @@ static unsigned int answer_flags(const struct trace_event *e)
 
 static void take_tx(struct trace *t, struct trace_event *e)
 {
-	if (OP_IS_CNP(e->number) || e->qp < 0)
+	if (e->qp < 0)
 		return;
 	if (op_is_answer(e->number)) {
 		e->flags |= answer_flags(e);
 		e->wr = e->peer < 0 ? -1 : wr_of_psn(t, e->peer, e->psn, t->nr_wrs - 1);
-	} else {
+	} else if (!OP_IS_CNP(e->number)) {
 		take_request(t, e, &t->qp[e->qp]);
 	}
 	/* (which QP1 it was for, is not known) */
@@ -552,14 +617,56 @@ static void take_tx(struct trace *t, struct trace_event *e)
 		e->flags |= TRACE_LOST;
 }
 
-/* The first request that has no completion: those before it have one, or need none. */
-static int first_undone(const struct trace *t, const struct trace_qp *qp, bool good)
+/* Is its acknowledgement a response of its own? */
+static bool has_response(const char *word)
 {
-	int at = qp - t->qp, i, first = wr_next(t, at, qp->done_wr);
+	return !strcmp(word, "RDMA_READ") || !strncmp(word, "ATOMIC", 6) || !strcmp(word, "FLUSH");
+}
 
-	for (i = first; !good && i < t->nr_wrs; i = wr_next(t, at, i + 1))
-		if (t->wr[i].psns && is_acked(qp, (t->wr[i].psn + t->wr[i].psns) & PSN_MASK))
+/* How many requests of a QP, from @from on, have no completion in error from event @at on? */
+static int nr_left(const struct trace *t, int qp, int from, int at)
+{
+	const struct trace_event *e;
+	int i, nr = 0, posted = 0;
+
+	for (i = wr_next(t, qp, from); i < t->nr_wrs; i = wr_next(t, qp, i + 1))
+		posted++;
+	for (i = at; i < t->nr_events; i++) {
+		e = &t->event[i];
+		if (e->qp != qp)
+			continue;
+		posted += e->kind == TRACE_POST;
+		if (e->kind != TRACE_COMPLETE || !strncmp(e->word, "RECV", 4))
+			continue;
+		if (!strcmp(e->verdict, "SUCCESS"))
+			break;
+		nr += posted - 1;
+		posted = 0;
+	}
+	return nr;
+}
+
+/* The first request that has no completion: those before it have one, or need none. */
+static int first_undone(const struct trace *t, const struct trace_qp *qp, bool good, int event)
+{
+	int at = qp - t->qp, i, first = wr_next(t, at, qp->done_wr), left;
+
+	/* After an error each one is flushed. */
+	if (good || qp->failed)
+		return first;
+	for (i = first; i < t->nr_wrs; i = wr_next(t, at, i + 1)) {
+		if (!t->wr[i].psns)
+			continue;
+		if (has_response(t->wr[i].word) && !t->wr[i].answered)
+			break;
+		if (is_acked(qp, (t->wr[i].psn + t->wr[i].psns) & PSN_MASK))
 			first = i + 1;
+	}
+	/* Nothing tells when a request without a packet is done: all that are not are flushed. */
+	left = nr_left(t, at, first, event);
+	for (first = wr_next(t, at, first); left > 0 && first < t->nr_wrs &&
+	     is_local(t->wr[first].word); left--)
+		first = wr_next(t, at, first + 1);
 	return first;
 }
 
@@ -579,23 +686,32 @@ static void take_complete(struct trace *t, struct trace_event *e, int at)
 		return;
 	}
 	/* Only one in error has a completion without asking for it. */
-	for (i = first_undone(t, qp, good); (i = wr_next(t, e->qp, i)) < t->nr_wrs; i++) {
+	for (i = first_undone(t, qp, good, at); (i = wr_next(t, e->qp, i)) < t->nr_wrs; i++) {
 		if (t->wr[i].wr_id != e->wr_id || (good && !t->wr[i].signaled))
 			continue;
 		t->wr[i].done = at;
 		t->wr[i].status = e->verdict;
 		e->wr = i;
 		qp->done_wr = i + 1;
+		qp->failed = !good;
+		/* It has failed before it was sent: what is sent next is another. */
+		if (!good && qp->next_wr <= i)
+			qp->next_wr = i + 1;
 		return;
 	}
 }
 
-/* An answer is about all PSNs before its own, too; an ACK and data about its own. */
+/*
+ * An answer that the requester takes is about all PSNs before its own, too. An ACK and data
+ * are about its own.
+ */
 static void take_answer(struct trace_qp *qp, const struct trace_event *e)
 {
-	bool is_refusal = e->flags & (TRACE_RNR | TRACE_MISSING | TRACE_FAULT);
-	uint32_t una = (e->psn + !is_refusal) & PSN_MASK;
+	bool is_nak = !strncmp(e->verdict, "nak-", 4);
+	uint32_t una = (e->psn + !is_nak) & PSN_MASK;
 
+	if (!is_nak && strcmp(e->verdict, "ok"))
+		return;
 	if (!qp->sent || psn_after(una, qp->next_psn) || (qp->heard && !psn_after(una, qp->una)))
 		return;
 	qp->una = una;
@@ -614,8 +730,6 @@ static void take_rx(struct trace *t, struct trace_event *e)
 		e->flags |= answer_flags(e);
 		e->wr = wr_of_psn(t, e->qp, e->psn, t->nr_wrs - 1);
 	}
-	if (qp && e->flags & TRACE_RESPONSE)
-		take_answer(qp, e);
 	if (qp && op_takes_receive(e->number))
 		qp->last_in = e->wr;
 }
@@ -623,11 +737,17 @@ static void take_rx(struct trace *t, struct trace_event *e)
 static void take_verdict(struct trace *t, struct trace_event *e)
 {
 	struct trace_event *rx = e->mate < 0 ? NULL : &t->event[e->mate];
+	struct trace_wr *wr;
 
 	if (rx) {
 		e->wr = rx->wr;
 		e->flags |= rx->flags & TRACE_RESPONSE;
 	}
+	if (e->flags & TRACE_RESPONSE && e->qp >= 0)
+		take_answer(&t->qp[e->qp], e);
+	wr = rx && rx->wr >= 0 ? &t->wr[rx->wr] : NULL;
+	if (wr && e->flags & TRACE_RESPONSE && OP(e->number) != OP_ACK && !strcmp(e->verdict, "ok"))
+		wr->answered |= in_range(trace_last_psn(rx) + 1, wr->psn + wr->psns, 1);
 	if (strstr(e->verdict, "rnr"))
 		e->flags |= TRACE_RNR;
 	/* (a probe is to be a duplicate) */
@@ -641,7 +761,7 @@ static void take_verdict(struct trace *t, struct trace_event *e)
 /* The QP begins anew: with other PSNs, and without what was posted. */
 static void take_reset(struct trace *t, struct trace_qp *qp)
 {
-	qp->sent = qp->heard = false;
+	qp->sent = qp->heard = qp->failed = false;
 	qp->next_wr = qp->done_wr = t->nr_wrs;
 	qp->current_wr = qp->last_in = -1;
 }
@@ -650,6 +770,8 @@ static void take_state(struct trace *t, struct trace_event *e)
 {
 	if (strstr(e->word, "to ERR") || strstr(e->word, "to SQE"))
 		e->flags |= TRACE_FAULT;
+	if (!strncmp(e->word, "SQE to RTS", 10) && e->qp >= 0)
+		t->qp[e->qp].failed = false;
 	if (strstr(e->word, "to RESET") && e->qp >= 0)
 		take_reset(t, &t->qp[e->qp]);
 }

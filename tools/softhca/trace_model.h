@@ -89,7 +89,7 @@ struct trace_wr {
 	uint32_t psn, psns;
 	uint64_t wr_id;
 	int qp;
-	bool signaled;
+	bool signaled, answered;
 	uint32_t length;
 	const char *word;
 	const char *status;
@@ -114,7 +114,7 @@ struct trace_qp {
 	bool has_direct;
 	uint32_t direct_psn;
 	/* the model's own */
-	bool sent, heard;
+	bool sent, heard, failed;
 	uint32_t next_psn, una;
 	int next_wr, done_wr, current_wr, last_in, before;
 };

@@ -69,6 +69,7 @@ struct sim_wire *sim_wire_copy(const struct sim_wire *from, u32 len)
 	wire->is_sound = from->is_sound;
 	wire->from = from->from;
 	wire->from_qpn = from->from_qpn;
+	memcpy(wire->ids, from->ids, sizeof(wire->ids));
 	return wire;
 }
 
@@ -261,6 +262,7 @@ void sim_link_tx(struct sim_node *from, const struct shca_pkt *pkt,
 	wire->is_sound = true;
 	wire->from = from;
 	wire->from_qpn = from->qpn;
+	wire->ids[0] = sim_tape_tx(from, pkt);
 
 	if (w->rules) {
 		if (!link_befall(from, to, req, pkt, wire))
@@ -381,6 +383,7 @@ void sim_link_rx(struct sim_node *to, struct sim_wire *wire)
 	}
 	pkt.data = wire;
 	log_rx(to, &pkt);
+	sim_tape_rx(to, &pkt, wire->ids);
 	flags = shca_opcode_info(pkt.opcode)->flags;
 	if (wire->run)
 		sim_run_rx(to, &pkt, flags & SHCA_OPF_RESPONSE);

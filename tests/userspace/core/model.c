@@ -293,6 +293,7 @@ void sim_model_send_wc(struct sim_node *n, const struct shca_wc *wc)
 	u32 idx = wc->wr_id;
 	struct sim_op *op = &n->ops[idx];
 
+	sim_tape_complete(n, wc);
 	sim_log(w, "node %u send wc op %u status %u verr %u", n->idx, idx,
 		wc->status, wc->vendor_err);
 	sim_check(w, idx >= n->nr_done && idx < n->nr_posted,
@@ -407,6 +408,7 @@ void sim_model_recv_wc(struct sim_node *n, const struct shca_wc *wc)
 	struct sim_world *w = n->w;
 	struct sim_op *op;
 
+	sim_tape_complete(n, wc);
 	sim_log(w, "node %u recv wc %u status %u len %u", n->idx,
 		(u32)wc->wr_id, wc->status, wc->byte_len);
 	sim_check(w, wc->is_recv && wc->wr_id == n->recv_done &&

@@ -125,6 +125,7 @@ enum shca_verdict sim_node_accept(struct sim_node *n, struct shca_pkt *pkt,
 	}
 	n->seen[!is_response].rx[rx]++;
 	sim_log(n->w, "node %u rx verdict %d", n->idx, rx);
+	sim_tape_verdict(n, pkt, rx);
 	return rx;
 }
 
@@ -156,6 +157,8 @@ void sim_node_timer(struct sim_node *n)
 			  n->req.recovery.repair_ns == n->w->now;
 	n->early += n->req.stats.early - early;
 	n->faults += n->req.stats.timeouts - before;
+	if (n->req.stats.timeouts != before)
+		sim_tape_timeout(n);
 	sim_node_pump(n);
 }
 
@@ -179,6 +182,7 @@ void sim_node_resume(struct sim_node *n)
 		  n->nr_posted);
 	n->is_sqe = false;
 	n->failed = false;
+	sim_tape_ready(n, true);
 	n->first_live = n->nr_posted;
 	shca_req_resume(&n->req);
 	sim_node_pump(n);
@@ -517,6 +521,7 @@ bool sim_node_post(struct sim_node *n)
 		if (!wr)
 			break;
 		fill_wr(n, &n->ops[n->nr_posted], wr);
+		sim_tape_post(n, wr);
 		n->ops[n->nr_posted++].posted = true;
 		shca_req_post(&n->req);
 	}

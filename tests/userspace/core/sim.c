@@ -78,6 +78,7 @@ struct totals {
 	uint64_t lost[2];		/* and repaired, without and with holding */
 	uint64_t again[2];
 	uint64_t seeds[3];		/* RC, UC, UD */
+	struct sim_tape_totals tape;
 };
 
 static void add(struct totals *sum, const struct totals *part)
@@ -100,6 +101,14 @@ static void add(struct totals *sum, const struct totals *part)
 	}
 	for (i = 0; i < 3; i++)
 		sum->seeds[i] += part->seeds[i];
+	sum->tape.seeds += part->tape.seeds;
+	sum->tape.events += part->tape.events;
+	sum->tape.packets += part->tape.packets;
+	sum->tape.lost += part->tape.lost;
+	sum->tape.again += part->tape.again;
+	sum->tape.probes += part->tape.probes;
+	sum->tape.completions += part->tape.completions;
+	sum->tape.unclear += part->tape.unclear;
 }
 
 static void run_seed(uint64_t seed, bool verbose, struct totals *sum)
@@ -140,6 +149,7 @@ static void run_share(uint64_t first, uint64_t nr, unsigned int share,
 
 	for (i = share; i < nr; i += shares)
 		run_seed(first + i, false, &sum);
+	sum.tape = *sim_tape_totals();
 	if (write(out, &sum, sizeof(sum)) != sizeof(sum))
 		_exit(2);
 }
@@ -176,6 +186,12 @@ static int run_many(uint64_t first, uint64_t nr, unsigned int jobs)
 	       sum.seeds[0], sum.seeds[1], sum.seeds[2], sum.refused,
 	       sum.mixed, sum.runs, sum.fast, sum.held, sum.turns,
 	       sum.limited);
+	if (sum.tape.seeds)
+		printf("# ladders of %" PRIu64 " seeds: %" PRIu64 " events, %" PRIu64 " packets, lost %"
+		       PRIu64 ", sent again %" PRIu64 ", probes %" PRIu64 ", completions %" PRIu64
+		       "; taken for an equal one %" PRIu64 "\n",
+		       sum.tape.seeds, sum.tape.events, sum.tape.packets, sum.tape.lost,
+		       sum.tape.again, sum.tape.probes, sum.tape.completions, sum.tape.unclear);
 	printf("# sent again per loss: %.2f, and %.2f where packets are held\n",
 	       (double)sum.again[0] / (sum.lost[0] ? sum.lost[0] : 1),
 	       (double)sum.again[1] / (sum.lost[1] ? sum.lost[1] : 1));
@@ -201,6 +217,7 @@ static int usage(void)
 	fprintf(stderr,
 		"sim --seeds N [--first N] [--jobs N]   run seeds\n"
 		"sim --seed N [--verbose]               run one, tell its story\n"
+		"    --ladder                           compare what softhca trace makes of them\n"
 		"    --faults FILE                      the link's faults are these rules\n");
 	return 2;
 }
@@ -219,6 +236,8 @@ int main(int argc, char **argv)
 
 		if (!strcmp(argv[i], "--verbose")) {
 			verbose = true;
+		} else if (!strcmp(argv[i], "--ladder")) {
+			sim_tape_on();
 		} else if (!strcmp(argv[i], "--seeds") && more) {
 			seeds = strtoull(argv[++i], NULL, 0);
 		} else if (!strcmp(argv[i], "--first") && more) {

@@ -8,6 +8,7 @@
  *   world.c  what happens when: the scenario of a seed and its event queue
  *   link.c   bytes on the wire and what befalls them
  *   rules.c  rules of fault injection from a file
+ *   tape.c   an oracle of the ladder that softhca trace draws
  *   ways.c   the other ways of a packet: runs of them, and the fast path
  *   node.c   the glue around the core, as small as it can be
  *   park.c   packets that wait for memory, as in kernel/queue/rq.c and sq.c
@@ -305,6 +306,7 @@ struct sim_node {
  * @span:	there is no header for it; where it is used there is no wire
  * @run: @unit: @stride: several packets as one, as ways.c joins them; 0: none
  * @is_sound:	nothing has befallen its bytes
+ * @ids:	of tape.c, one for each packet of a run
  * @op: @part: @from: what it was when it left, whatever becomes of its bytes;
  *	@op is NULL for responses, and for what was forged
  */
@@ -320,6 +322,7 @@ struct sim_wire {
 	bool is_sound;
 	struct sim_node *from;
 	u32 from_qpn;
+	u32 ids[SIM_RUN_MAX];
 	u8 buf[];
 };
 
@@ -419,6 +422,7 @@ struct sim_world {
 	struct shca_fault_state *rules;	/* of rules from a file, or NULL */
 	struct sim_held held[SIM_HELD];
 	u32 nr_held;
+	struct sim_tape *tape;	/* or NULL */
 	u32 nr_conns;
 	u32 mtu;
 	u8 transport;		/* SHCA_TRANSPORT_RC, _XRC, _UC or _UD */
@@ -499,6 +503,35 @@ struct sim_wire *sim_rules_passed(struct sim_world *w, const struct sim_node *fr
 				  bool passes, struct sim_node **to);
 /** sim_link_release() - send what need not wait any more */
 void sim_link_release(struct sim_node *from, bool passes);
+
+/* ---- tape.c -------------------------------------------------------------- */
+
+struct sim_tape_totals {
+	u64 seeds;
+	u64 events;
+	u64 packets;
+	u64 lost;
+	u64 again;
+	u64 probes;
+	u64 completions;
+	u64 unclear;		/* taken for an equal one */
+};
+
+/** sim_tape_on() - each world is recorded from now on, and what the tool makes of it is compared */
+void sim_tape_on(void);
+const struct sim_tape_totals *sim_tape_totals(void);
+void sim_tape_start(struct sim_world *w);
+void sim_tape_end(struct sim_world *w);
+/** sim_tape_ready() - to RTS, from SQE if @again */
+void sim_tape_ready(struct sim_node *n, bool again);
+void sim_tape_post(struct sim_node *n, const struct shca_send_wr *wr);
+/** sim_tape_tx() - a packet leaves; its number, for sim_tape_rx() */
+u32 sim_tape_tx(struct sim_node *n, const struct shca_pkt *pkt);
+/** sim_tape_rx() - it arrives; @ids: a number for each that was received as one */
+void sim_tape_rx(struct sim_node *n, const struct shca_pkt *pkt, const u32 *ids);
+void sim_tape_verdict(struct sim_node *n, const struct shca_pkt *pkt, enum shca_verdict rx);
+void sim_tape_timeout(struct sim_node *n);
+void sim_tape_complete(struct sim_node *n, const struct shca_wc *wc);
 
 /* ---- ways.c -------------------------------------------------------------- */
 

@@ -62,6 +62,7 @@ struct sim_wire *sim_run_join(struct sim_node *n, struct sim_wire *first)
 		memcpy(run->buf + hdr + nr * (unit + RUN_GAP), next->buf + hdr,
 		       unit);
 		run->buf[8] |= next->buf[8];
+		run->ids[nr] = next->ids[0];
 		next = sim_pull_packet(n);
 		/* AckReq ends a run */
 		most = next->buf[8] & 0x80 ? nr : most;

@@ -615,6 +615,7 @@ static void start_node(struct sim_node *n)
 	shca_req_start(&n->req, &n->req_attr);
 	shca_resp_start(&n->resp, a);
 	n->state = SIM_NODE_RUN;
+	sim_tape_ready(n, false);
 	n->last_una_psn = n->req.psn.una;
 }
 
@@ -1080,8 +1081,10 @@ void sim_run(struct sim_world *w)
 	u32 i;
 
 	w->rng.state = w->seed * 0x9e3779b97f4a7c15ull + 1;
+	w->next_qpn = 0x100;	/* (the first ones are well-known) */
 	pick_world(w);
 	sim_rules_start(w);
+	sim_tape_start(w);
 	for (i = 0; i < 2 * w->nr_conns; i++)
 		init_node(w, i);
 	for (i = 0; i < w->nr_conns; i++) {
@@ -1104,6 +1107,7 @@ void sim_run(struct sim_world *w)
 		free(w->heap[--w->nr_ev].wire);
 	free(w->heap);
 	sim_rules_end(w);
+	sim_tape_end(w);
 	for (i = 0; i < 2 * w->nr_conns; i++) {
 		wipe_node(&w->nodes[i]);
 		free(w->nodes[i].req_ring);
