@@ -6,7 +6,7 @@
 # machine, where answers take as long, and the queue stops for longer): nothing is lost,
 # nothing is sent again, no retry is used, and traffic goes on as soon as the queue does.
 # Once with a queue that takes less than a window, so that it refuses, and once with one
-# that takes all. About 15 s.
+# that takes all. (On a busy machine a window was 16 packets.) About 15 s.
 #
 # timeout: 120
 . "$(dirname "$0")/../lib.sh"
@@ -57,7 +57,7 @@ paused() {
 }
 good() { grep -q '"wrong": 0, "error": ""' /tmp/stopped; }
 
-for limit in 30kb 4mb; do
+for limit in 8kb 4mb; do
 	verb=add
 	run rate 10gbit 1mb
 	verb=change
