@@ -398,8 +398,7 @@ void shca_req_resend(struct shca_req *req, u32 nr, u32 cause, u64 now)
 /* Has an acknowledgement that waits for a response told that the peer has @psn? */
 static bool req_has_acked(const struct shca_req *req, u32 psn)
 {
-	return req->recovery.acked &&
-	       shca_psn_diff(req->recovery.acked_psn, psn) >= 0;
+	return req->recovery.acked && shca_psn_diff(req->recovery.acked_psn, psn) >= 0;
 }
 
 void shca_req_resend_ahead(struct shca_req *req, u32 psn, u32 nr, u32 cause, u64 now)
@@ -407,12 +406,9 @@ void shca_req_resend_ahead(struct shca_req *req, u32 psn, u32 nr, u32 cause, u64
 	const struct shca_req_recovery *r = &req->recovery;
 	u32 end;
 
-	/* (gone back to another peer's way, or what is sent again now is not this alone) */
+	/* (another peer's way, more than this is sent again now, or an ACK has overtaken this) */
 	if (r->rnr_wait || (r->went_back && !r->repair_ns) ||
-	    req->psn.next != req->psn.max)
-		return;
-	/* (it has overtaken this) */
-	if (req_has_acked(req, psn))
+	    req->psn.next != req->psn.max || req_has_acked(req, psn))
 		return;
 	nr = min_t(u32, nr, shca_psn_off(req->psn.max, psn));
 	end = shca_psn_add(psn, nr);
