@@ -29,9 +29,9 @@ test_programs=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
 
 # $slow is how many times as long as on an idle machine one waits for what should come
 # anyway. It is measured (slowness), by guest/run before each test, and again where a
-# wait is over in vain. So it guards against waiting for ever, and no verdict goes by
-# it: where a time itself is what is tested it does not count. $removal_seconds is all
-# that the removal of a device may last.
+# wait is over in vain. Where a time itself is what is tested (within), it is the measure:
+# no verdict depends on how busy the machine is. $removal_seconds is all that the removal
+# of a device may last on an idle one.
 #
 # A kernel of ours, with checkers (scripts/qemu/kernel: debug, kcsan), takes some
 # times as long as the distribution's for the same, in the kernel and out of it, for
