@@ -10,6 +10,8 @@
 #include <linux/mm.h>
 #include <linux/module.h>
 #include <linux/mutex.h>
+#include <linux/rcupdate.h>
+#include <linux/sched.h>
 #include <linux/sched/mm.h>
 #include <linux/slab.h>
 #include <linux/user_namespace.h>
@@ -174,6 +176,22 @@ void shca_pagers_gone(void)
 
 /* ---- steps -------------------------------------------------------------------- */
 
+/* Else a fault of a process at nice 19 would run, for all others, at nice 0. */
+static int shca_pager_nice(struct mm_struct *mm)
+{
+	int nice = 0;
+#ifdef CONFIG_MEMCG
+	struct task_struct *owner;
+
+	rcu_read_lock();
+	owner = rcu_dereference(mm->owner);
+	if (owner)
+		nice = task_nice(owner);
+	rcu_read_unlock();
+#endif
+	return nice;
+}
+
 static bool shca_pager_hold(struct shca_pager *pager)
 {
 	struct mm_struct *mm = pager->mm;
@@ -206,11 +224,14 @@ int shca_pager_enter(struct shca_pager *pager, struct shca_pager_stay *stay)
 	}
 	stay->memcg = get_mem_cgroup_from_mm(pager->mm);
 	stay->before = set_active_memcg(stay->memcg);
+	stay->nice = task_nice(current);
+	set_user_nice(current, shca_pager_nice(pager->mm));
 	return 0;
 }
 
 void shca_pager_leave(struct shca_pager *pager, struct shca_pager_stay *stay)
 {
+	set_user_nice(current, stay->nice);
 	set_active_memcg(stay->before);
 	mem_cgroup_put(stay->memcg);
 	spin_lock(&pager->lock);

@@ -74,6 +74,7 @@ struct shca_pager {
 struct shca_pager_stay {
 	struct mem_cgroup *memcg;
 	struct mem_cgroup *before;
+	int nice;
 };
 
 /**
@@ -91,8 +92,8 @@ void shca_pager_put(struct shca_pager *pager);
 /**
  * shca_pager_enter() - begin a step
  *
- * The worker can then access the address space, and its allocations are charged
- * to the process.
+ * The worker can then access the address space, its allocations are charged to
+ * the process, and it is as nice as the process.
  * Context: a worker of the pager; it may sleep forever until
  * shca_pager_leave().
  * Return: 0; -EBUSY if the module is being removed; -EFAULT if the process has

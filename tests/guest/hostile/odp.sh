@@ -25,15 +25,16 @@ begin() {
 at_exit ip netns del $ns_a
 begin
 
-# start_as_nobody NAME ARGUMENT... : odp_load in the background; its pid is in nobody[NAME],
-# its output in /tmp/odp.NAME
+# start_as_nobody NAME ARGUMENT... : odp_load in the background, as nice as $nice; its pid is
+# in nobody[NAME], its output in /tmp/odp.NAME
 declare -A nobody
+nice=0
 start_as_nobody() {
 	local name=$1
 	shift
 	echo "+ odp_load $* &"
 	: >"/tmp/odp.$name"
-	setpriv --reuid=65534 --regid=65534 --clear-groups --inh-caps=-all "$load" "$@" >"/tmp/odp.$name" 2>&1 &
+	nice -n $nice setpriv --reuid=65534 --regid=65534 --clear-groups --inh-caps=-all "$load" "$@" >"/tmp/odp.$name" 2>&1 &
 	nobody[$name]=$!
 	at_exit kill -KILL $!
 }
@@ -137,14 +138,28 @@ start_neverfs() {
 	run told neverfs mounted
 }
 end_neverfs() { kill $neverfs; wait $neverfs; }
+# worker_is_nice N : a pager's worker that is busy is (field 19 of its stat; the
+# first two are cut off, for a name may have spaces)
+worker_is_nice() {
+	local pid fields
+	while IFS=/ read -r _ _ pid _; do
+		read -r -a fields < <(sed 's/.*) //' "/proc/$pid/stat")
+		echo "$pid: nice ${fields[16]}"
+		[ "${fields[16]}" != "$1" ] || return 0
+	done < <(grep -l '^kworker.*+softhca_pager' /proc/[0-9]*/comm)
+	return 1
+}
 rmmod_refused() { ! rmmod softhca && ! device_is_gone shca_a; }
 
 if [ -e /dev/fuse ]; then
 	# It answers at first: faults have ended before, and one request has half of its pages.
 	start_neverfs 3
+	nice=7
 	start_as_nobody late shca_a late $folder/file
+	nice=0
 	check late.begins told late faulting
 	check late.hangs_then told neverfs reading
+	check late.worker_is_as_nice worker_is_nice 7
 	now_beside
 	check late.process_ends ends late
 	end_neverfs
