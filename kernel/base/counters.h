@@ -50,7 +50,6 @@
 	X(TX_CNP,		"np_cnp_sent")			\
 	X(RX_DROPPED,		"rx_dropped_messages")		\
 	X(RX_QKEY,		"rx_qkey_mismatch")		\
-	X(RX_STEERED,		"rx_steered")			\
 	X(RX_BACKLOG,		"rx_backlog_drops")		\
 	X(TIMEOUT,		"local_ack_timeout_err")	\
 	X(TX_ACK_PROBE,		"tx_ack_probes")		\

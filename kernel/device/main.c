@@ -12,7 +12,6 @@
 #include "../link/roce.h"
 #include "../mem/odp.h"
 #include "../net/net.h"
-#include "../queue/rps.h"
 #include "../queue/tx.h"
 #include "device.h"
 #include "lo.h"
@@ -38,7 +37,6 @@ static int __init shca_init(void)
 	shca_payload_init();
 	shca_roce_init();
 	shca_ib_init();
-	shca_rps_init();
 	err = shca_odp_module_init();
 	if (err)
 		goto err_icrc;
@@ -89,7 +87,6 @@ static void __exit shca_exit(void)
 	shca_ib_batch_exit();
 	shca_net_exit();
 	shca_odp_module_exit();
-	shca_rps_exit();
 	shca_tx_exit();
 	shca_icrc_exit();
 	/* Waits for call_rcu() callbacks, which are code of this module. */

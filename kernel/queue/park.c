@@ -127,8 +127,8 @@ shca_park_insert(struct shca_park *park, const struct shca_park_bound *bound,
 	p = kmalloc(sizeof(*p), GFP_ATOMIC | __GFP_NOWARN);
 	if (!p)
 		return NULL;
-	/* As when it changes CPUs (rps.c): nothing of others' is kept. (What
-	 * RAW_PACKET gets is a clone of the host's, see net/flow.c.)
+	/* Nothing of others' is kept. (What RAW_PACKET gets is a clone of the host's,
+	 * see net/flow.c.)
 	 */
 	skb_orphan(in->skb);
 	skb_dst_drop(in->skb);

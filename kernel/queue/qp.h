@@ -43,7 +43,6 @@
 #include "../../uapi/softhca-dump.h"
 #include "qp_table.h"
 #include "recv_ring.h"
-#include "rps.h"
 #include "stream.h"
 #include "tm.h"
 
@@ -94,7 +93,6 @@ struct shca_park {
  * @feeds:	it will, and feeds more of @ahead: nobody else does until then
  * @fatal:	failed so that no completion can tell: QP_FATAL is due
  * @timer:	sq.c: the requester's deadlines; rq.c: waits for a full queue below
- * @rps:	where packets for it are received
  * @route:	to the peer
  * @error:	what went wrong last (fate.c)
  */
@@ -107,7 +105,6 @@ struct shca_side {
 	bool feeds;
 	bool fatal;
 	struct hrtimer timer;
-	struct shca_rps rps;
 	struct shca_route route;
 	struct shca_dump_error error;
 };
@@ -128,7 +125,6 @@ struct shca_side {
  * @direct:	the last requests went to the peer directly (direct.c)
  * @peer:	the QP that they went to
  * @direct_more: and a budget ended that: answers may be owed
- * @tx_cpu:	the CPU that transmitted last; -1: none yet
  * @stream:	posts that need no doorbell
  * @far_waits:	direct requests in a row whose peer waited for its memory
  * @peer_looks: @peer_ns: @peer_changes: how often the peer is still looked for among
@@ -157,7 +153,6 @@ struct shca_sq {
 	struct shca_side side;
 	struct shca_qp_hint peer;
 	u64 armed;
-	int tx_cpu;
 	u32 rate_kbps;
 	u64 rate_ns;
 	struct shca_stream stream;

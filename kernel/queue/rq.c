@@ -196,7 +196,7 @@ static bool shca_rq_respond(struct shca_qp *qp, u64 now,
 static void shca_rq_queue(struct shca_qp *qp)
 {
 	lockdep_assert_held(&qp->rq.lock);
-	shca_side_queue(qp, &qp->rq.side, smp_processor_id());
+	shca_side_queue(qp, &qp->rq.side);
 }
 
 bool shca_rq_xrc_select(void *ctx, u32 srqn)

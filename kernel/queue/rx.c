@@ -29,7 +29,6 @@
 #include "rq.h"
 #include "rss.h"
 #include "sq.h"
-#include "rps.h"
 
 /* Limits of a run that is handed on: descriptions of packets, bytes, packets. */
 #define SHCA_RX_RUN		8
@@ -569,10 +568,10 @@ static bool shca_rx_watched(struct shca_rx_walk *rx,
 
 /*
  * All packets of @skb, or @alone of them, which no fault befalls any more; frees the
- * skb. @qp: that of the first one, with a reference that is taken over; or NULL.
+ * skb.
  */
 static noinline void shca_rx_packets(const struct shca_link_ops *link,
-				     struct shca_net *snet, struct shca_qp *qp,
+				     struct shca_net *snet,
 				     struct sk_buff *skb, u32 seg_len,
 				     const struct shca_rx_alone *alone)
 {
@@ -592,7 +591,7 @@ static noinline void shca_rx_packets(const struct shca_link_ops *link,
 	rx.nr = 0;
 	rx.pkts = 0;
 	rx.bytes = 0;
-	rx.qp = qp;
+	rx.qp = NULL;
 	if (unlikely(alone)) {
 		seg.idx = alone->idx;
 		seg.off = alone->off;
@@ -624,7 +623,7 @@ static void shca_rx_pass(struct shca_rx_walk *rx, struct sk_buff *skb,
 		.ce = ce,
 	};
 
-	shca_rx_packets(rx->link, rx->snet, NULL, skb, seg->len, &alone);
+	shca_rx_packets(rx->link, rx->snet, skb, seg->len, &alone);
 }
 
 /* The packet waits; a clone keeps the batch that it is part of. */
@@ -668,8 +667,8 @@ void shca_rx_again(struct shca_held *held)
 	rcu_read_lock();
 	held->skb->dev = dev_get_by_index_rcu(held->dev->snet->net,
 					      held->ifindex);
-	shca_rx_packets(held->dev->link, held->dev->snet, NULL, held->skb,
-			held->len, &alone);
+	shca_rx_packets(held->dev->link, held->dev->snet, held->skb, held->len,
+			&alone);
 	rcu_read_unlock();
 	kfree(held);
 }
@@ -749,44 +748,8 @@ static noinline bool shca_rx_watched(struct shca_rx_walk *rx,
 	return true;
 }
 
-/* The opcode of the first packet, and the QP that it is for, or NULL. */
-static struct shca_qp *shca_rx_peek(struct shca_net *snet,
-				    const struct sk_buff *skb, u8 *opcode)
-{
-	u8 buf[SHCA_BTH_BYTES];
-	const u8 *bth;
-	u32 qpn;
-
-	bth = skb_header_pointer(skb, 0, sizeof(buf), buf);
-	if (!bth)
-		return NULL;
-	*opcode = bth[0];
-	qpn = shca_bth_dqpn(bth);
-	return qpn <= 1 ? NULL : shca_net_find_qp(snet, qpn);
-}
-
 void shca_rx(const struct shca_link_ops *link, struct shca_net *snet,
 	     struct sk_buff *skb, u32 seg_len)
 {
-	struct shca_qp *qp;
-	bool response;
-	u8 opcode;
-
-	qp = shca_rx_peek(snet, skb, &opcode);
-	if (qp && qp->type != IB_QPT_UD) {
-		response = opcode == SHCA_OPCODE_CNP ||
-			   shca_opcode_info(opcode)->flags & SHCA_OPF_RESPONSE;
-		if (shca_rps(qp, response, skb, seg_len)) {
-			shca_qp_put(qp);
-			return;
-		}
-	}
-	shca_rx_packets(link, snet, qp, skb, seg_len, NULL);
-}
-
-void shca_rx_steered(struct shca_qp *qp, struct sk_buff *skb, u32 seg_len)
-{
-	/* The caller keeps his reference. */
-	refcount_inc(&qp->ref);
-	shca_rx_packets(qp->link, qp->dev->snet, qp, skb, seg_len, NULL);
+	shca_rx_packets(link, snet, skb, seg_len, NULL);
 }

@@ -8,7 +8,6 @@
 
 struct shca_held;
 struct shca_net;
-struct shca_qp;
 struct sk_buff;
 
 /**
@@ -20,7 +19,7 @@ struct sk_buff;
 const u8 *shca_rx_flat(struct shca_rx_skb *rx, u32 off, u32 len);
 
 /**
- * shca_rx() - receive @skb, here or on another CPU
+ * shca_rx() - receive @skb
  * @link:	which it came by
  * @snet:	where it arrived
  * @skb:	one packet or a batch, @skb->data at the first BTH, all lower headers
@@ -41,15 +40,6 @@ void shca_rx(const struct shca_link_ops *link, struct shca_net *snet,
  */
 void shca_rx_stray(const struct shca_link_ops *link, struct shca_net *snet,
 		   const struct sk_buff *skb, enum shca_counter id);
-
-/**
- * shca_rx_steered() - the rest of the way of an skb that has changed CPUs
- * @qp:		of its first packet
- * @seg_len:	see shca_rps()
- *
- * Context: softirq; consumes @skb.
- */
-void shca_rx_steered(struct shca_qp *qp, struct sk_buff *skb, u32 seg_len);
 
 /**
  * shca_rx_again() - receive a packet that a fault has delayed (fault.h)

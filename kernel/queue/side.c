@@ -43,7 +43,6 @@ void shca_side_tell(struct shca_qp *qp, const struct shca_side_news *news)
 void shca_side_init(struct shca_side *side, struct shca_qp *qp,
 		    void (*resume)(struct shca_qp *qp))
 {
-	side->rps.cpu = -1;
 	shca_mem_ctx_init(&side->mem, qp, resume);
 }
 

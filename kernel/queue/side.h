@@ -137,17 +137,16 @@ shca_side_transmit(struct shca_qp *qp, struct shca_side *side,
 }
 
 /**
- * shca_side_queue() - the rest is for the continuation, on @cpu
+ * shca_side_queue() - the rest is for the continuation, on this CPU
  *
  * Context: the side's lock held.
  */
-static inline void shca_side_queue(struct shca_qp *qp, struct shca_side *side,
-				   int cpu)
+static inline void shca_side_queue(struct shca_qp *qp, struct shca_side *side)
 {
 	if (qp->dead)
 		return;
 	side->continuing = true;
-	shca_bh_schedule_on(cpu, &side->bh);
+	shca_bh_schedule(&side->bh);
 }
 
 /* ---- from the wire ------------------------------------------------------- */

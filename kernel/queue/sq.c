@@ -253,7 +253,6 @@ static bool shca_sq_transmit(struct shca_qp *qp, struct shca_side_news *news)
 	struct shca_sq *sq = &qp->sq;
 	u64 now = ktime_get_ns();	/* of all: the budget is short */
 
-	WRITE_ONCE(sq->tx_cpu, smp_processor_id());
 	shca_peer_learn(qp, now);
 	shca_reply_sent(qp, now);
 	return shca_side_transmit(qp, &sq->side, &shca_sq_ops, now, news);
@@ -269,38 +268,14 @@ struct shca_sq_news {
 	struct shca_direct_news direct;
 };
 
-static void shca_sq_queue_on(struct shca_qp *qp, int cpu)
-{
-	lockdep_assert_held(&qp->sq.lock);
-	shca_side_queue(qp, &qp->sq.side, cpu);
-}
-
 static void shca_sq_queue(struct shca_qp *qp)
 {
-	shca_sq_queue_on(qp, smp_processor_id());
+	lockdep_assert_held(&qp->sq.lock);
+	shca_side_queue(qp, &qp->sq.side);
 }
 
-/*
- * Must another CPU transmit what is to follow? Packets that the last one sent may wait
- * there still, and would be overtaken. That happens where responses are received on
- * another CPU (rps.c), and where the scheduler moves a process.
- */
-static bool shca_sq_elsewhere(const struct shca_sq *sq)
-{
-	/* (before 6.9, nothing lets that CPU do it: some packets then are overtaken) */
-	return SHCA_BH_ON_CPU && READ_ONCE(sq->side.rps.cpu) >= 0 &&
-	       sq->req.psn.una != sq->req.psn.max &&
-	       sq->tx_cpu >= 0 && sq->tx_cpu != smp_processor_id() &&
-	       cpu_online(sq->tx_cpu);
-}
-
-/*
- * @stays: this is the continuation, which sends wherever it runs: what runs already cannot
- * be moved, and would ask itself for ever.
- * Return: whether the budget ended it.
- */
-static bool shca_sq_send(struct shca_qp *qp, struct shca_sq_news *news,
-			 bool stays)
+/* Return: whether the budget ended it. */
+static bool shca_sq_send(struct shca_qp *qp, struct shca_sq_news *news)
 {
 	struct shca_sq *sq = &qp->sq;
 	enum shca_direct_end end;
@@ -308,10 +283,6 @@ static bool shca_sq_send(struct shca_qp *qp, struct shca_sq_news *news,
 	if (sq->side.continuing ||
 	    (!shca_req_may_send(&sq->req) && !sq->direct_more))
 		return false;
-	if (unlikely(!stays && shca_sq_elsewhere(sq))) {
-		shca_sq_queue_on(qp, sq->tx_cpu);
-		return false;
-	}
 	if (unlikely(sq->req.migrates))
 		shca_apm_exhausted_locked(qp, &news->side);
 	if (qp->type == IB_QPT_RAW_PACKET)
@@ -324,9 +295,8 @@ static bool shca_sq_send(struct shca_qp *qp, struct shca_sq_news *news,
 	return shca_sq_transmit(qp, &news->side);
 }
 
-/* @stays: see shca_sq_send(). Return: whether the budget ended it. */
-static bool shca_sq_step(struct shca_qp *qp, struct shca_sq_news *news,
-			 bool stays)
+/* Return: whether the budget ended it. */
+static bool shca_sq_step(struct shca_qp *qp, struct shca_sq_news *news)
 {
 	struct shca_sq *sq = &qp->sq;
 	int retired, passes = 0;
@@ -340,7 +310,7 @@ static bool shca_sq_step(struct shca_qp *qp, struct shca_sq_news *news,
 		shca_sq_fetch_own(qp);
 		if (shca_sq_fetch(qp) < 0)
 			shca_sq_fatal(qp, SHCA_ERROR_RING);
-		more = shca_sq_send(qp, news, stays) ||
+		more = shca_sq_send(qp, news) ||
 		       ++passes == SHCA_SQ_PASSES;
 		retired = shca_sq_complete(qp);
 	} while (!more && retired && (sq->fetched != sq->seen ||
@@ -471,7 +441,7 @@ static bool shca_sq_round(struct shca_qp *qp, enum shca_sq_turn turn)
 		if (timeouts)
 			trace_shca_timeout(qp->qpn, &sq->req);
 	}
-	more = shca_sq_step(qp, &news, turn == SHCA_TURN_CONTINUE);
+	more = shca_sq_step(qp, &news);
 	if (turn == SHCA_TURN_DOORBELL)
 		shca_stream_doorbell(qp);
 	if (more && turn > SHCA_TURN_POST)
@@ -618,7 +588,7 @@ void shca_sq_rx(struct shca_qp *qp, const struct shca_pkt *pkt, unsigned int nr)
 			   &news.side);
 	if (!qp->dead) {
 		shca_stream_looked(&sq->stream, now);
-		if (shca_sq_step(qp, &news, false))
+		if (shca_sq_step(qp, &news))
 			shca_sq_queue(qp);
 		shca_sq_arm(qp);
 	}
@@ -727,7 +697,6 @@ void shca_sq_init(struct shca_qp *qp)
 {
 	spin_lock_init(&qp->sq.lock);
 	INIT_LIST_HEAD(&qp->lost);
-	qp->sq.tx_cpu = -1;
 	spin_lock_init(&qp->sq.post_lock);
 	shca_bh_init(&qp->sq.side.bh, shca_sq_continue);
 	shca_side_init(&qp->sq.side, qp, shca_sq_resume);
