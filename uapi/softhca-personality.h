@@ -12,12 +12,25 @@
 /* The personality of a new device: nothing is restricted. */
 #define SHCA_PERSONALITY_NATIVE	"native"
 
-/* enum shca_limit: name in files, smallest and largest value, value of a new device */
+/* Limits that have arrays of this size. */
+#define SHCA_LIM_SGE		30
+#define SHCA_LIM_PKEYS		32
+#define SHCA_LIM_TAGS		512	/* per SRQ; matching searches them in order */
+
+/*
+ * enum shca_limit: name in files, smallest and largest value, value of a new device;
+ * tests/userspace/verbs/objects/limits.c reaches each of the last. They apply to objects
+ * of processes; kernel consumers are neither counted nor refused.
+ *
+ * One process can have all queues within the default of vm.max_map_count (65530), at two
+ * mappings each. The number of READs and atomics equals rxe's, because perftest asks for
+ * its peer's number and not for its own device's.
+ */
 #define SHCA_LIMITS(X)								\
 	X(QP, "max_qp", 1, 16384, 16384)					\
 	X(QP_WR, "max_qp_wr", 1, 16384, 16384)					\
-	X(SEND_SGE, "max_send_sge", 1, 30, 30)					\
-	X(RECV_SGE, "max_recv_sge", 1, 30, 30)					\
+	X(SEND_SGE, "max_send_sge", 1, SHCA_LIM_SGE, SHCA_LIM_SGE)		\
+	X(RECV_SGE, "max_recv_sge", 1, SHCA_LIM_SGE, SHCA_LIM_SGE)		\
 	X(INLINE, "max_inline", 0, 960, 960)					\
 	X(CQ, "max_cq", 1, 16384, 16384)					\
 	X(CQE, "max_cqe", 1023, 1048575, 1048575)					\
@@ -31,8 +44,8 @@
 	X(AH, "max_ah", 1, 65536, 65536)					\
 	X(SRQ, "max_srq", 0, 16384, 16384)					\
 	X(SRQ_WR, "max_srq_wr", 1, 32768, 32768)				\
-	X(SRQ_SGE, "max_srq_sge", 1, 30, 30)					\
-	X(PKEYS, "max_pkeys", 1, 32, 32)					\
+	X(SRQ_SGE, "max_srq_sge", 1, SHCA_LIM_SGE, SHCA_LIM_SGE)		\
+	X(PKEYS, "max_pkeys", 1, SHCA_LIM_PKEYS, SHCA_LIM_PKEYS)		\
 	X(GIDS, "gid_tbl_len", 4, 128, 128)					\
 	X(MCAST_GRP, "max_mcast_grp", 0, 2048, 2048)				\
 	X(MCAST_QP, "max_mcast_qp_attach", 0, 240, 240)				\
@@ -42,7 +55,7 @@
 	X(WQ, "max_wq", 0, 16384, 16384)					\
 	X(RWQ_TBL, "max_rwq_indirection_tables", 0, 64, 64)			\
 	X(RWQ_TBL_SIZE, "max_rwq_indirection_table_size", 1, 2048, 2048)	\
-	X(TAGS, "max_num_tags", 1, 512, 512)					\
+	X(TAGS, "max_num_tags", 1, SHCA_LIM_TAGS, SHCA_LIM_TAGS)		\
 	X(FLOW, "max_flow", 0, 4096, 4096)					\
 	X(VECTORS, "comp_vectors", 1, 65536, 65536)				\
 	X(ATOMIC_CAP, "atomic_cap", 0, 2, 2)					\

@@ -26,44 +26,6 @@
 #include "event.h"
 #include "personality.h"
 
-/*
- * Advertised limits; tests/userspace/verbs/objects/limits.c reaches each of them. They
- * apply to objects of processes; kernel consumers are neither counted nor
- * refused. A personality may have less: shca_limit().
- *
- * One process can have all queues within the default of vm.max_map_count
- * (65530), at two mappings each. The number of READs and atomics equals rxe's,
- * because perftest asks for its peer's number and not for its own device's.
- */
-#define SHCA_LIM_QP		16384
-#define SHCA_LIM_CQ		16384
-#define SHCA_LIM_MR		(1 << 20)
-#define SHCA_LIM_MW		SHCA_LIM_MR
-#define SHCA_LIM_PD		65536
-#define SHCA_LIM_AH		65536
-#define SHCA_LIM_QP_WR		16384
-#define SHCA_LIM_SRQ		16384
-#define SHCA_LIM_WQ		16384
-/* Indirection tables: number of tables, entries of a table (a power of two). */
-#define SHCA_LIM_RWQ_TBL	64
-#define SHCA_LIM_RWQ_TBL_SIZE	2048
-#define SHCA_LIM_SRQ_WR		32768
-#define SHCA_LIM_TAGS		512	/* per SRQ; matching searches them in order */
-#define SHCA_LIM_CQE		((1 << 20) - 1)
-#define SHCA_LIM_SGE		30
-#define SHCA_LIM_RD_ATOM	128
-#define SHCA_LIM_INLINE		960
-#define SHCA_LIM_FAST_PAGES	512
-#define SHCA_LIM_MR_SIZE	(1ull << 46)
-/* Bytes of device memory: of one context, of the whole device. */
-#define SHCA_LIM_DM		(1 << 20)
-#define SHCA_LIM_DM_TOTAL	(16 << 20)
-#define SHCA_LIM_PKEYS		32
-#define SHCA_LIM_FLOW		4096
-#define SHCA_LIM_MCAST_GRP	2048
-#define SHCA_LIM_MCAST_QP	240
-#define SHCA_LIM_MCAST_TOTAL	16384
-
 /**
  * struct shca_faults - fault injection of a device
  * @rules:	struct shca_fault; read under RCU. The netlink family changes them, one

@@ -13,39 +13,6 @@ const struct shca_personality shca_native = {
 };
 #undef X
 
-/* The lists for user space have numbers, so that tools need no other header. */
-#define X(id, name, min, max, native) SHCA_NATIVE_##id = (u32)(native),
-enum { SHCA_LIMITS(X) };
-#undef X
-
-static_assert(SHCA_NATIVE_QP == SHCA_LIM_QP);
-static_assert(SHCA_NATIVE_QP_WR == SHCA_LIM_QP_WR);
-static_assert(SHCA_NATIVE_SEND_SGE == SHCA_LIM_SGE);
-static_assert(SHCA_NATIVE_RECV_SGE == SHCA_LIM_SGE);
-static_assert(SHCA_NATIVE_INLINE == SHCA_LIM_INLINE);
-static_assert(SHCA_NATIVE_CQ == SHCA_LIM_CQ);
-static_assert(SHCA_NATIVE_CQE == SHCA_LIM_CQE);
-static_assert(SHCA_NATIVE_MR == SHCA_LIM_MR);
-static_assert(SHCA_NATIVE_MW == SHCA_LIM_MW);
-static_assert(SHCA_NATIVE_PD == SHCA_LIM_PD);
-static_assert(SHCA_NATIVE_RD_ATOM == SHCA_LIM_RD_ATOM);
-static_assert(SHCA_NATIVE_INIT_RD_ATOM == SHCA_LIM_RD_ATOM);
-static_assert(SHCA_NATIVE_AH == SHCA_LIM_AH);
-static_assert(SHCA_NATIVE_SRQ == SHCA_LIM_SRQ);
-static_assert(SHCA_NATIVE_SRQ_WR == SHCA_LIM_SRQ_WR);
-static_assert(SHCA_NATIVE_SRQ_SGE == SHCA_LIM_SGE);
-static_assert(SHCA_NATIVE_PKEYS == SHCA_LIM_PKEYS);
-static_assert(SHCA_NATIVE_MCAST_GRP == SHCA_LIM_MCAST_GRP);
-static_assert(SHCA_NATIVE_MCAST_QP == SHCA_LIM_MCAST_QP);
-static_assert(SHCA_NATIVE_MCAST_TOTAL == SHCA_LIM_MCAST_TOTAL);
-static_assert(SHCA_NATIVE_FAST_PAGES == SHCA_LIM_FAST_PAGES);
-static_assert(SHCA_NATIVE_DM == SHCA_LIM_DM);
-static_assert(SHCA_NATIVE_WQ == SHCA_LIM_WQ);
-static_assert(SHCA_NATIVE_RWQ_TBL == SHCA_LIM_RWQ_TBL);
-static_assert(SHCA_NATIVE_RWQ_TBL_SIZE == SHCA_LIM_RWQ_TBL_SIZE);
-static_assert(SHCA_NATIVE_TAGS == SHCA_LIM_TAGS);
-static_assert(SHCA_NATIVE_FLOW == SHCA_LIM_FLOW);
-
 bool shca_personality_has_manners(const struct shca_personality *personality)
 {
 	return personality->limit[SHCA_LIMIT_LATE_US] ||

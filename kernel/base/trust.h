@@ -17,7 +17,7 @@
 #include "dev.h"
 
 /* Maximum number of trusted devices per device. */
-#define SHCA_LIM_TRUSTED	64
+#define SHCA_TRUSTED_MAX	64
 
 /**
  * struct shca_trust - trusted devices of one device; replaced as a whole

@@ -173,7 +173,7 @@ static int shca_dev_get_doit(struct sk_buff *skb, struct genl_info *info)
 
 	if (IS_ERR(fill.only))
 		return PTR_ERR(fill.only);
-	fill.msg = genlmsg_new(GENLMSG_DEFAULT_SIZE + SHCA_LIM_TRUSTED *
+	fill.msg = genlmsg_new(GENLMSG_DEFAULT_SIZE + SHCA_TRUSTED_MAX *
 			       nla_total_size(IB_DEVICE_NAME_MAX), GFP_KERNEL);
 	if (fill.msg) {
 		err = shca_dev_walk(0, shca_dev_fill_one, &fill);
@@ -244,7 +244,7 @@ static struct shca_trust *shca_genl_trust(struct sk_buff *skb,
 
 	nla_for_each_nested(attr, peers, rem)
 		nr++;
-	if (!nr || nr > SHCA_LIM_TRUSTED) {
+	if (!nr || nr > SHCA_TRUSTED_MAX) {
 		NL_SET_ERR_MSG_ATTR(info->extack, peers,
 				    "peer: name 1 to 64 devices");
 		return ERR_PTR(-EINVAL);

@@ -55,6 +55,9 @@ static struct shca_dm *to_shca_dm(struct ib_dm *ibdm)
 
 /* ---- limits ----------------------------------------------------------------- */
 
+/* Bytes of the whole device, of all contexts. */
+#define SHCA_DM_TOTAL	(16 << 20)
+
 static bool shca_dm_take(atomic_t *bytes, int wanted, int limit)
 {
 	int had = atomic_read(bytes);
@@ -72,7 +75,7 @@ static bool shca_dm_charge(struct shca_dev *dev, struct shca_ucontext *uctx,
 	if (!shca_dm_take(&uctx->dm_bytes, bytes,
 			  shca_limit(dev, DM)))
 		return false;
-	if (shca_dm_take(&dev->dm_bytes, bytes, SHCA_LIM_DM_TOTAL))
+	if (shca_dm_take(&dev->dm_bytes, bytes, SHCA_DM_TOTAL))
 		return true;
 	atomic_sub(bytes, &uctx->dm_bytes);
 	return false;
