@@ -114,19 +114,21 @@ enum shca_cc_mode {
 	SHCA_CC_MODE_MAX = __SHCA_CC_MODE_MAX - 1
 };
 
-/**
- * enum shca_cc_algo - what a queue pair does about congestion
- * @SHCA_CC_ALGO_WINDOW: a congestion window that follows CNPs, as DCTCP does
- * @SHCA_CC_ALGO_DELAY:	the same, which also follows the round trip, as Swift does
- * @SHCA_CC_ALGO_DCQCN:	a rate, as adapters have it; its parameters are in sysfs,
- *			ports/1/cc_params
- *
- * Taken over by a queue pair on its way to RTS.
+/*
+ * enum shca_cc_algo, what a queue pair does about congestion; taken over on its way to RTS
+ *	WINDOW	a congestion window that follows CNPs, as DCTCP does
+ *	DELAY	the same, which also follows the round trip, as Swift does
+ *	DCQCN	a rate, as adapters have it; its parameters are in sysfs, ports/1/cc_params
  */
+#define SHCA_CC_ALGOS(X)				\
+	X(WINDOW, "window")				\
+	X(DELAY, "delay")				\
+	X(DCQCN, "dcqcn")
+
 enum shca_cc_algo {
-	SHCA_CC_ALGO_WINDOW,
-	SHCA_CC_ALGO_DELAY,
-	SHCA_CC_ALGO_DCQCN,
+#define X(id, name) SHCA_CC_ALGO_##id,
+	SHCA_CC_ALGOS(X)
+#undef X
 	__SHCA_CC_ALGO_MAX,
 	SHCA_CC_ALGO_MAX = __SHCA_CC_ALGO_MAX - 1
 };

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 /*
- * Congestion control (cc.h).  A new algorithm is a number in enum shca_cc_algorithm and
+ * Congestion control (cc.h).  A new algorithm is a number in enum shca_cc_algo and
  * a case where an event means something to it.
  *
  * Losses.  Going back costs up to a window, so the window follows the path.  It
@@ -68,9 +68,9 @@ void shca_cc_start(struct shca_cc *cc, const struct shca_cc_attr *attr, u32 mtu)
 	cc->wide = window;
 	cc->lossy = window;
 	cc->burst = SHCA_CC_NO_BURST;
-	if (shca_cc_has_window(cc))
+	if (shca_cc_has_window(cc)) {
 		shca_window_start(&cc->win, window);
-	if (attr->algorithm == SHCA_CC_DCQCN) {
+	} else if (attr->params) {
 		shca_dcqcn_start(&cc->dcqcn, attr->line);
 		cc->watches = true;
 	}
@@ -120,18 +120,13 @@ void shca_cc_on_undo(struct shca_cc *cc)
 
 void shca_cc_on_cnp(struct shca_cc *cc, u64 rtt_ns, u64 now)
 {
-	switch ((enum shca_cc_algorithm)cc->attr.algorithm) {
-	case SHCA_CC_LOSS:
+	if (!cc->attr.params)
 		return;
-	case SHCA_CC_MARKS:
-	case SHCA_CC_DELAY:
+	if (shca_cc_has_window(cc))
 		shca_window_cnp(&cc->win);
-		break;
-	case SHCA_CC_DCQCN:
+	else
 		shca_dcqcn_cnp(&cc->dcqcn, cc->attr.params, cc->measured,
 			       rtt_ns, now);
-		break;
-	}
 	cc_apply(cc);
 }
 
@@ -187,7 +182,7 @@ void shca_cc_on_rtt(struct shca_cc *cc, u64 rtt_ns, u32 nr_psn, u64 now)
 	u32 target_us;
 
 	cc_widen(cc, rtt_ns, nr_psn);
-	if (cc->attr.algorithm == SHCA_CC_MARKS) {
+	if (cc->attr.algorithm == SHCA_CC_ALGO_WINDOW) {
 		shca_window_path(&cc->win, rtt_ns, now);
 		return;
 	}

@@ -9,6 +9,7 @@
 #ifndef SHCA_CORE_CC_H
 #define SHCA_CORE_CC_H
 
+#include "../../uapi/softhca-netlink.h"
 #include "dcqcn.h"
 #include "os.h"
 #include "window.h"
@@ -28,28 +29,14 @@
 #define SHCA_CC_NO_BURST	(~0u)
 
 /**
- * enum shca_cc_algorithm - what makes of events a window and a pace
- * @SHCA_CC_LOSS:	a loss makes the window smaller by a quarter, and a window that is
- *			acknowledged makes it larger by an eighth; no pace.  The rest is
- *			beside it: the smaller window counts
- * @SHCA_CC_MARKS:	a window by CNPs (window.h)
- * @SHCA_CC_DELAY:	a window by CNPs and round trips (window.h)
- * @SHCA_CC_DCQCN:	a rate by CNPs (dcqcn.h)
- *
- * An algorithm is a number, so that the default costs no indirect call per packet.
- */
-enum shca_cc_algorithm {
-	SHCA_CC_LOSS,
-	SHCA_CC_MARKS,
-	SHCA_CC_DELAY,
-	SHCA_CC_DCQCN,
-};
-
-/**
  * struct shca_cc_attr - fixed while the requester runs
- * @algorithm:	enum shca_cc_algorithm
- * @params:	of the device; needed by all but LOSS
+ * @algorithm:	enum shca_cc_algo: a window (window.h) or a rate (dcqcn.h).  A number,
+ *		so that the default costs no indirect call per packet
+ * @params:	of the device; NULL: no algorithm
  * @line:	bytes a second of the port
+ *
+ * Beside the algorithm, a loss makes the window smaller by a quarter, and a window that is
+ * acknowledged makes it larger by an eighth.  The smaller window counts.
  */
 struct shca_cc_attr {
 	u8 algorithm;
@@ -75,7 +62,7 @@ struct shca_cc_attr {
  * @watches:	shca_cc_on_sent() has something to do
  * @mtu:	path MTU, bytes
  * @due_ns:	when the path has carried what has left, at the present pace
- * @win:	MARKS and DELAY
+ * @win:	WINDOW and DELAY
  * @dcqcn:	DCQCN, and bytes a second @measured, which is made anew from the @bytes
  *		that have left since @since
  */
@@ -168,8 +155,7 @@ static inline u32 shca_cc_ask_after(const struct shca_cc *cc)
 /** shca_cc_has_window() - does the algorithm keep a congestion window? */
 static inline bool shca_cc_has_window(const struct shca_cc *cc)
 {
-	return cc->attr.algorithm == SHCA_CC_MARKS ||
-	       cc->attr.algorithm == SHCA_CC_DELAY;
+	return cc->attr.params && cc->attr.algorithm != SHCA_CC_ALGO_DCQCN;
 }
 
 /**

@@ -205,21 +205,11 @@ u64 shca_ack_timeout_ns(u8 code)
  */
 #define SHCA_CC_LINE	12500000000ull
 
-static const u8 shca_cc_algorithms[] = {
-	[SHCA_CC_ALGO_WINDOW] = SHCA_CC_MARKS,
-	[SHCA_CC_ALGO_DELAY] = SHCA_CC_DELAY,
-	[SHCA_CC_ALGO_DCQCN] = SHCA_CC_DCQCN,
-};
-
-static_assert(ARRAY_SIZE(shca_cc_algorithms) == __SHCA_CC_ALGO_MAX);
-
-/* The algorithm of a queue pair; none where the device's is off, and for datagrams. */
-static u8 shca_qp_cc(const struct shca_qp *qp)
+/* Has a queue pair an algorithm? None where the device's is off, and for datagrams. */
+static bool shca_qp_has_cc(const struct shca_qp *qp)
 {
-	if (!shca_qp_is_reliable(qp) ||
-	    READ_ONCE(qp->dev->cc_mode) == SHCA_CC_MODE_OFF)
-		return SHCA_CC_LOSS;
-	return shca_cc_algorithms[READ_ONCE(qp->dev->cc_algo)];
+	return shca_qp_is_reliable(qp) &&
+	       READ_ONCE(qp->dev->cc_mode) != SHCA_CC_MODE_OFF;
 }
 
 static void shca_start_requester(struct shca_qp *qp)
@@ -241,8 +231,8 @@ static void shca_start_requester(struct shca_qp *qp)
 		.keeps = true,
 		.rate_kbps = qp->av.rate_kbps,
 		.cc = {
-			.algorithm = shca_qp_cc(qp),
-			.params = &qp->dev->cc_params,
+			.algorithm = READ_ONCE(qp->dev->cc_algo),
+			.params = shca_qp_has_cc(qp) ? &qp->dev->cc_params : NULL,
 			.line = SHCA_CC_LINE,
 		},
 	};

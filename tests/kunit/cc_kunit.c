@@ -6,11 +6,14 @@
 #define MTU	1024u
 #define RTT	(8 * FX_MS)
 
+/* Losses alone make the window. */
+#define NONE	__SHCA_CC_ALGO_MAX
+
 static void cc_make(struct shca_cc *cc, u8 algorithm)
 {
 	const struct shca_cc_attr attr = {
 		.algorithm = algorithm,
-		.params = &shca_cc_presets,
+		.params = algorithm == NONE ? NULL : &shca_cc_presets,
 		.line = 10000ull * SHCA_CC_MBIT,
 	};
 
@@ -24,11 +27,11 @@ static void cc_begins_with_its_window(struct kunit *test)
 	struct shca_cc cc;
 	u8 algorithm;
 
-	for (algorithm = SHCA_CC_LOSS; algorithm <= SHCA_CC_DCQCN; algorithm++) {
+	for (algorithm = 0; algorithm <= NONE; algorithm++) {
 		cc_make(&cc, algorithm);
 		KUNIT_EXPECT_EQ(test, cc.window, W);
 		KUNIT_EXPECT_EQ(test, cc.cwnd, W);
-		KUNIT_EXPECT_EQ(test, cc.watches, algorithm == SHCA_CC_DCQCN);
+		KUNIT_EXPECT_EQ(test, cc.watches, algorithm == SHCA_CC_ALGO_DCQCN);
 		KUNIT_EXPECT_EQ(test, cc.burst, SHCA_CC_NO_BURST);
 	}
 }
@@ -38,7 +41,7 @@ static void cc_many_losses_are_a_queue(struct kunit *test)
 {
 	struct shca_cc cc;
 
-	cc_make(&cc, SHCA_CC_LOSS);
+	cc_make(&cc, NONE);
 	shca_cc_on_gap(&cc, W / 8, W / 2);
 	KUNIT_EXPECT_EQ(test, cc.cwnd, W);
 	shca_cc_on_gap(&cc, 1, 0);
@@ -62,16 +65,16 @@ static void cc_window_follows_cnps_where_it_is_asked_to(struct kunit *test)
 {
 	struct shca_cc cc;
 
-	cc_make(&cc, SHCA_CC_LOSS);
+	cc_make(&cc, NONE);
 	shca_cc_on_cnp(&cc, RTT, FX_MS);
 	KUNIT_EXPECT_EQ(test, cc.cwnd, W);
-	cc_make(&cc, SHCA_CC_DCQCN);
+	cc_make(&cc, SHCA_CC_ALGO_DCQCN);
 	shca_cc_on_cnp(&cc, RTT, FX_MS);
 	KUNIT_EXPECT_EQ(test, cc.cwnd, W);
-	cc_make(&cc, SHCA_CC_MARKS);
+	cc_make(&cc, SHCA_CC_ALGO_WINDOW);
 	shca_cc_on_cnp(&cc, RTT, FX_MS);
 	KUNIT_EXPECT_EQ(test, cc.cwnd, W / 2);
-	cc_make(&cc, SHCA_CC_DELAY);
+	cc_make(&cc, SHCA_CC_ALGO_DELAY);
 	shca_cc_on_cnp(&cc, RTT, FX_MS);
 	KUNIT_EXPECT_EQ(test, cc.cwnd, W / 2);
 }
@@ -82,7 +85,7 @@ static void cc_window_follows_the_delay(struct kunit *test)
 	u64 target = shca_cc_presets.delay_target * 1000ull;
 	struct shca_cc cc;
 
-	cc_make(&cc, SHCA_CC_DELAY);
+	cc_make(&cc, SHCA_CC_ALGO_DELAY);
 	shca_cc_on_rtt(&cc, target, 0, FX_MS);
 	shca_cc_on_rtt(&cc, 2 * target, 0, FX_MS);
 	KUNIT_EXPECT_EQ(test, cc.cwnd, W);
@@ -94,7 +97,7 @@ static void cc_smaller_window_counts(struct kunit *test)
 {
 	struct shca_cc cc;
 
-	cc_make(&cc, SHCA_CC_MARKS);
+	cc_make(&cc, SHCA_CC_ALGO_WINDOW);
 	shca_cc_on_loss(&cc);
 	KUNIT_EXPECT_EQ(test, cc.cwnd, W * 3 / 4);
 	shca_cc_on_cnp(&cc, RTT, FX_MS);
@@ -110,13 +113,13 @@ static void cc_windows_grow_at_their_own_pace(struct kunit *test)
 {
 	struct shca_cc cc;
 
-	cc_make(&cc, SHCA_CC_MARKS);
+	cc_make(&cc, SHCA_CC_ALGO_WINDOW);
 	shca_cc_on_loss(&cc);
 	shca_cc_on_ack(&cc, W * 3 / 4 - 1);
 	KUNIT_EXPECT_EQ(test, cc.cwnd, W * 3 / 4);
 	shca_cc_on_ack(&cc, 1);
 	KUNIT_EXPECT_EQ(test, cc.cwnd, W * 3 / 4 + W * 3 / 32);
-	cc_make(&cc, SHCA_CC_MARKS);
+	cc_make(&cc, SHCA_CC_ALGO_WINDOW);
 	shca_cc_on_cnp(&cc, RTT, FX_MS);
 	shca_cc_on_ack(&cc, W);		/* was on its way */
 	shca_cc_on_ack(&cc, W / 2);
@@ -130,7 +133,7 @@ static void cc_windows_grow_at_their_own_pace(struct kunit *test)
 /* Until it is below the least one: CNPs for each window. */
 static void cc_make_small(struct shca_cc *cc)
 {
-	cc_make(cc, SHCA_CC_MARKS);
+	cc_make(cc, SHCA_CC_ALGO_WINDOW);
 	while (!cc->watches) {
 		shca_cc_on_cnp(cc, RTT, FX_MS);
 		shca_cc_on_ack(cc, cc->cwnd);
@@ -185,7 +188,7 @@ static void cc_rate_is_kept_by_a_pace(struct kunit *test)
 	struct shca_cc cc;
 	u32 i;
 
-	cc_make(&cc, SHCA_CC_DCQCN);
+	cc_make(&cc, SHCA_CC_ALGO_DCQCN);
 	for (i = 0; i < 10; i++, now += FX_MS)
 		KUNIT_EXPECT_EQ(test, shca_cc_on_sent(&cc, 1000, RTT, now), 0ull);
 	KUNIT_EXPECT_TRUE(test, cc.measured > 1000ull * MTU * 900);
@@ -209,7 +212,7 @@ static void cc_rate_is_measured_over_two_ms(struct kunit *test)
 	struct shca_cc cc;
 	int i;
 
-	cc_make(&cc, SHCA_CC_DCQCN);
+	cc_make(&cc, SHCA_CC_ALGO_DCQCN);
 	shca_cc_on_sent(&cc, 2000, RTT, now);
 	for (i = 0; i < 2; i++) {
 		shca_cc_on_sent(&cc, 1, RTT, now + 2 * FX_MS - 1);
@@ -227,7 +230,7 @@ static void cc_rate_of_many_long_reads_is_measured(struct kunit *test)
 	struct shca_cc cc;
 	int i;
 
-	cc_make(&cc, SHCA_CC_DCQCN);
+	cc_make(&cc, SHCA_CC_ALGO_DCQCN);
 	for (i = 0; i < 128; i++)
 		shca_cc_on_sent(&cc, 1u << 21, RTT, now);
 	shca_cc_on_sent(&cc, 1, RTT, now + 2 * FX_MS);
@@ -241,7 +244,7 @@ static void cc_rate_rises_where_it_is_limited(struct kunit *test)
 	struct shca_dcqcn before;
 	struct shca_cc cc;
 
-	cc_make(&cc, SHCA_CC_DCQCN);
+	cc_make(&cc, SHCA_CC_ALGO_DCQCN);
 	before = cc.dcqcn;
 	KUNIT_EXPECT_EQ(test, shca_cc_on_sent(&cc, 1000, RTT, now), 0ull);
 	KUNIT_EXPECT_EQ(test, memcmp(&before, &cc.dcqcn, sizeof(before)), 0);
@@ -260,7 +263,7 @@ static void cc_limit_that_ended_holds_nothing(struct kunit *test)
 	u64 now = 1000 * FX_MS;
 	struct shca_cc cc;
 
-	cc_make(&cc, SHCA_CC_DCQCN);
+	cc_make(&cc, SHCA_CC_ALGO_DCQCN);
 	cc.due_ns = now + 50 * FX_MS;
 	cc.burst = 1;
 	KUNIT_EXPECT_EQ(test, shca_cc_on_sent(&cc, 1, RTT, now), 0ull);
@@ -273,7 +276,7 @@ static void cc_low_rate_lets_one_packet_go(struct kunit *test)
 	u64 now = 1000 * FX_MS;
 	struct shca_cc cc;
 
-	cc_make(&cc, SHCA_CC_DCQCN);
+	cc_make(&cc, SHCA_CC_ALGO_DCQCN);
 	shca_cc_on_cnp(&cc, RTT, now);
 	cc.dcqcn.rate = 100409;
 	cc.dcqcn.target = 100409;
@@ -288,7 +291,7 @@ static void cc_ack_leaves_the_rate(struct kunit *test)
 	struct shca_dcqcn before;
 	struct shca_cc cc;
 
-	cc_make(&cc, SHCA_CC_DCQCN);
+	cc_make(&cc, SHCA_CC_ALGO_DCQCN);
 	cc.dcqcn.rate = 1ull << 32;	/* 34 Gbit/s */
 	before = cc.dcqcn;
 	shca_cc_on_loss(&cc);
@@ -302,7 +305,7 @@ static void cc_start_forgets(struct kunit *test)
 	struct shca_cc fresh, used;
 	u8 algorithm;
 
-	for (algorithm = SHCA_CC_LOSS; algorithm <= SHCA_CC_DCQCN; algorithm++) {
+	for (algorithm = 0; algorithm <= NONE; algorithm++) {
 		cc_make(&fresh, algorithm);
 		memset(&used, 0x5a, sizeof(used));
 		used.window = W;
@@ -317,7 +320,7 @@ static void cc_target_is_in_microseconds(struct kunit *test)
 	u64 target = shca_cc_presets.delay_target * 1000ull;
 	struct shca_cc cc;
 
-	cc_make(&cc, SHCA_CC_DELAY);
+	cc_make(&cc, SHCA_CC_ALGO_DELAY);
 	shca_cc_on_rtt(&cc, 1, 0, FX_MS);
 	shca_cc_on_rtt(&cc, 1 + target, 0, FX_MS);
 	KUNIT_EXPECT_EQ(test, cc.cwnd, W);
@@ -348,7 +351,7 @@ static void cc_requester_keeps_the_pace(struct kunit *test)
 	params.rp_byte_reset = 0;
 
 	fx_req_attr(&attr);
-	attr.cc.algorithm = SHCA_CC_DCQCN;
+	attr.cc.algorithm = SHCA_CC_ALGO_DCQCN;
 	attr.cc.params = &params;
 	attr.cc.line = SHCA_CC_MBIT;
 	fx_req_start(fx, &attr);
@@ -377,7 +380,7 @@ static void cc_pace_may_begin_in_a_stall(struct kunit *test)
 	struct shca_req_attr attr;
 
 	fx_req_attr(&attr);
-	attr.cc.algorithm = SHCA_CC_MARKS;
+	attr.cc.algorithm = SHCA_CC_ALGO_WINDOW;
 	attr.cc.params = &shca_cc_presets;
 	fx_req_start(fx, &attr);
 	fx_post(fx, SHCA_WR_RDMA_WRITE, 5 * FX_MTU);
@@ -432,7 +435,7 @@ static void cc_marked_response_is_a_cnp(struct kunit *test)
 	struct shca_pkt pkt;
 
 	fx_req_attr(&attr);
-	attr.cc.algorithm = SHCA_CC_MARKS;
+	attr.cc.algorithm = SHCA_CC_ALGO_WINDOW;
 	attr.cc.params = &shca_cc_presets;
 	fx_req_start(fx, &attr);
 	fx_post(fx, SHCA_WR_RDMA_READ, 8);
@@ -460,7 +463,7 @@ static void cc_long_path_gets_a_wide_window(struct kunit *test)
 	u8 algorithm;
 	struct shca_cc cc;
 
-	for (algorithm = SHCA_CC_MARKS; algorithm <= SHCA_CC_DELAY; algorithm++) {
+	for (algorithm = SHCA_CC_ALGO_WINDOW; algorithm <= SHCA_CC_ALGO_DELAY; algorithm++) {
 		cc_make(&cc, algorithm);
 		shca_cc_on_rtt(&cc, RTT, 0, FX_MS);
 		KUNIT_EXPECT_EQ(test, cc.cwnd, W);
@@ -486,7 +489,7 @@ static void cc_queue_keeps_the_window(struct kunit *test)
 	struct shca_cc cc;
 	u32 s;
 
-	cc_make(&cc, SHCA_CC_MARKS);
+	cc_make(&cc, SHCA_CC_ALGO_WINDOW);
 	cc_round(&cc, RTT + RTT / 4, FX_MS);
 	KUNIT_EXPECT_EQ(test, cc.wide, W * 3 / 2);
 	shca_cc_on_rtt(&cc, RTT, 0, FX_MS);
@@ -502,7 +505,7 @@ static void cc_wide_window_that_makes_a_queue_gets_smaller(struct kunit *test)
 {
 	struct shca_cc cc;
 
-	cc_make(&cc, SHCA_CC_MARKS);
+	cc_make(&cc, SHCA_CC_ALGO_WINDOW);
 	cc_round(&cc, RTT, FX_MS);
 	while (cc.cwnd < SHCA_CC_WIDEST)
 		cc_round(&cc, RTT, FX_MS);
@@ -537,7 +540,7 @@ static void cc_undo_leaves_the_width(struct kunit *test)
 {
 	struct shca_cc cc;
 
-	cc_make(&cc, SHCA_CC_MARKS);
+	cc_make(&cc, SHCA_CC_ALGO_WINDOW);
 	cc_round(&cc, RTT, FX_MS);
 	while (cc.cwnd < SHCA_CC_WIDEST)
 		cc_round(&cc, RTT, FX_MS);
@@ -557,7 +560,7 @@ static void cc_width_at_its_bounds(struct kunit *test)
 {
 	struct shca_cc cc;
 
-	cc_make(&cc, SHCA_CC_MARKS);
+	cc_make(&cc, SHCA_CC_ALGO_WINDOW);
 	cc_round(&cc, RTT, FX_MS);
 	cc_round(&cc, RTT, FX_MS);
 	KUNIT_EXPECT_EQ(test, cc.wide, W * 9 / 4);
@@ -573,7 +576,7 @@ static void cc_width_at_its_bounds(struct kunit *test)
 	/* half of it was used; 205 and a quarter would be 256 */
 	shca_cc_on_rtt(&cc, 10 * RTT, SHCA_CC_WIDEST / 2, FX_MS);
 	KUNIT_EXPECT_EQ(test, cc.wide, SHCA_CC_WIDE_ENOUGH);
-	cc_make(&cc, SHCA_CC_MARKS);
+	cc_make(&cc, SHCA_CC_ALGO_WINDOW);
 	cc_round(&cc, RTT, FX_MS);
 	while (cc.cwnd < SHCA_CC_WIDEST)
 		cc_round(&cc, RTT, FX_MS);
@@ -589,7 +592,7 @@ static void cc_smaller_window_gets_no_wider(struct kunit *test)
 {
 	struct shca_cc cc;
 
-	cc_make(&cc, SHCA_CC_MARKS);
+	cc_make(&cc, SHCA_CC_ALGO_WINDOW);
 	cc_round(&cc, RTT, FX_MS);
 	shca_cc_on_loss(&cc);
 	cc_round(&cc, RTT, FX_MS);
@@ -715,7 +718,7 @@ static void cc_pace_begins_with_the_cnp(struct kunit *test)
 {
 	struct fx *fx = test->priv;
 
-	cc_start_requester(fx, SHCA_CC_MARKS);
+	cc_start_requester(fx, SHCA_CC_ALGO_WINDOW);
 	fx_post(fx, SHCA_WR_RDMA_WRITE, 5 * FX_MTU);
 	KUNIT_ASSERT_TRUE(test, fx_next(fx));
 	fx->req.cc.win.cwnd = SHCA_WIN_LEAST;
@@ -730,7 +733,7 @@ static void cc_pace_begins_with_the_delay(struct kunit *test)
 {
 	struct fx *fx = test->priv;
 
-	cc_start_requester(fx, SHCA_CC_DELAY);
+	cc_start_requester(fx, SHCA_CC_ALGO_DELAY);
 	cc_message(test, FX_MS);
 	fx->req.cc.win.cwnd = SHCA_CC_WINDOW_MIN << SHCA_WIN_SHIFT;
 	cc_message(test, 40 * FX_MS);
@@ -747,7 +750,7 @@ static void cc_path_is_not_measured_by_a_guess(struct kunit *test)
 {
 	struct fx *fx = test->priv;
 
-	cc_start_requester(fx, SHCA_CC_MARKS);
+	cc_start_requester(fx, SHCA_CC_ALGO_WINDOW);
 	fx_post(fx, SHCA_WR_SEND, 8);
 	KUNIT_ASSERT_TRUE(test, fx_next(fx));
 	fx_timeout(fx);
@@ -781,7 +784,7 @@ static void cc_round_trip_counts_what_was_acknowledged(struct kunit *test)
 	struct fx *fx = test->priv;
 	struct shca_cc *cc = &fx->req.cc;
 
-	cc_start_requester(fx, SHCA_CC_MARKS);
+	cc_start_requester(fx, SHCA_CC_ALGO_WINDOW);
 	cc->least_ns = RTT;
 	cc->wide = 1024;
 	cc->cwnd = 1024;
@@ -798,7 +801,7 @@ static void cc_pace_ends_with_its_cause(struct kunit *test)
 {
 	struct fx *fx = test->priv;
 
-	cc_start_requester(fx, SHCA_CC_MARKS);
+	cc_start_requester(fx, SHCA_CC_ALGO_WINDOW);
 	fx_post(fx, SHCA_WR_RDMA_WRITE, 5 * FX_MTU);
 	KUNIT_ASSERT_TRUE(test, fx_next(fx));
 	fx->req.cc.win.cwnd = SHCA_WIN_LEAST;
@@ -817,7 +820,7 @@ static void cc_rate_is_measured_by_what_leaves(struct kunit *test)
 	struct fx *fx = test->priv;
 	u64 since;
 
-	cc_start_requester(fx, SHCA_CC_DCQCN);
+	cc_start_requester(fx, SHCA_CC_ALGO_DCQCN);
 	fx_post(fx, SHCA_WR_RDMA_WRITE, FX_MTU);
 	KUNIT_ASSERT_TRUE(test, fx_next(fx));
 	fx->now += 10 * FX_MS;
@@ -834,7 +837,7 @@ static void cc_open_gate_has_no_deadline(struct kunit *test)
 {
 	struct fx *fx = test->priv;
 
-	cc_start_requester(fx, SHCA_CC_MARKS);
+	cc_start_requester(fx, SHCA_CC_ALGO_WINDOW);
 	fx->req.cc.win.cwnd = SHCA_WIN_LEAST;
 	KUNIT_ASSERT_EQ(test, fx_cnp(fx), SHCA_RX_CNP);
 	shca_req_release(&fx->req);

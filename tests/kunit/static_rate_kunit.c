@@ -341,7 +341,7 @@ static void req_keeps_the_smaller_of_rate_and_pace(struct kunit *test)
 	for (i = 0; i < ARRAY_SIZE(rows); i++) {
 		fx_req_attr(&attr);
 		attr.rate_kbps = rows[i].kbps;
-		attr.cc.algorithm = SHCA_CC_MARKS;
+		attr.cc.algorithm = SHCA_CC_ALGO_WINDOW;
 		attr.cc.params = &shca_cc_presets;
 		fx_req_start(fx, &attr);
 		fx->now += 1000 * FX_MS;

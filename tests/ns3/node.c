@@ -92,10 +92,9 @@ static const struct shca_mem_ops ops = {
 /* -------------------------------------------------------------------------- */
 
 static const u8 algorithms[] = {
-	[NODE_OFF] = SHCA_CC_LOSS,
-	[NODE_WINDOW] = SHCA_CC_MARKS,
-	[NODE_DELAY] = SHCA_CC_DELAY,
-	[NODE_DCQCN] = SHCA_CC_DCQCN,
+	[NODE_WINDOW] = SHCA_CC_ALGO_WINDOW,
+	[NODE_DELAY] = SHCA_CC_ALGO_DELAY,
+	[NODE_DCQCN] = SHCA_CC_ALGO_DCQCN,
 };
 
 /* Parameters of all nodes: a run has one configuration. */
@@ -105,7 +104,7 @@ static struct shca_cc_attr control_of(const struct node_config *config)
 {
 	struct shca_cc_attr attr = {
 		.algorithm = algorithms[config->control.kind],
-		.params = &params,
+		.params = config->control.kind == NODE_OFF ? NULL : &params,
 		.line = (u64)config->line_mbps * SHCA_CC_MBIT,
 	};
 

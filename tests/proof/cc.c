@@ -49,7 +49,7 @@ static void any_cc(struct shca_cc *cc)
 	cc->watches = any_bool();
 	cc->limits = any_bool();
 	cc->narrowed = any_bool();
-	assume(cc->attr.algorithm == SHCA_CC_LOSS);
+	cc->attr.params = NULL;
 	assume(cc_holds(cc));
 }
 
@@ -188,7 +188,8 @@ void pace(void)
 	u64 rtt_ns = any_u64(), now = any_u64(), until;
 	u32 nr = any_u32();
 
-	cc.attr.algorithm = SHCA_CC_MARKS;
+	cc.attr.algorithm = SHCA_CC_ALGO_WINDOW;
+	cc.attr.params = &shca_cc_presets;
 	assume(cc.win.cwnd >= SHCA_WIN_LEAST && cc.win.cwnd <= SHCA_CC_WIDEST << SHCA_WIN_SHIFT);
 	/* a READ of 2 GB at an MTU of 256 */
 	assume(nr <= 1u << 23 && rtt_ns <= RTT_MAX && now <= CLOCK_MAX);
@@ -211,7 +212,7 @@ void pace_rate(void)
 	u64 now = any_u64(), until;
 	u32 nr = any_u32();
 
-	cc.attr.algorithm = SHCA_CC_DCQCN;
+	cc.attr.algorithm = SHCA_CC_ALGO_DCQCN;
 	cc.attr.params = &params;
 	assume(dcqcn_holds(&cc.dcqcn));
 	/* no stage ends now: that is rise() */

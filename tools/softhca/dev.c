@@ -56,14 +56,9 @@ static const char *const cc_names[] = {
 _Static_assert(sizeof(cc_names) / sizeof(*cc_names) == __SHCA_CC_MODE_MAX,
 	       "a name for each mode");
 
-static const char *const cc_algorithm_names[] = {
-	[SHCA_CC_ALGO_WINDOW] = "window",
-	[SHCA_CC_ALGO_DELAY] = "delay",
-	[SHCA_CC_ALGO_DCQCN] = "dcqcn",
-};
-
-_Static_assert(sizeof(cc_algorithm_names) / sizeof(*cc_algorithm_names) ==
-	       __SHCA_CC_ALGO_MAX, "a name for each algorithm");
+#define X(id, name) name,
+static const char *const cc_algorithm_names[] = { SHCA_CC_ALGOS(X) };
+#undef X
 
 /* In the order of enum shca_lint_mode. */
 #define LINT		"off|on|hints"

@@ -518,6 +518,7 @@ static void pick_attr(struct sim_node *n)
 	struct sim_faults *f = &n->w->f;
 	struct prng *rng = &n->w->rng;
 	struct shca_req_attr *a = &n->req_attr;
+	u32 algorithm;
 
 	memset(a, 0, sizeof(*a));
 	a->mtu = n->w->mtu;
@@ -543,8 +544,12 @@ static void pick_attr(struct sim_node *n)
 		a->marking = SHCA_MARKING_ON;
 	if (!sim_is_ud(n->w))
 		a->rate_kbps = sim_rate(n->w, n->idx);
-	a->cc.algorithm = prng_below(rng, SHCA_CC_DCQCN + 1);
-	a->cc.params = &shca_cc_presets;
+	/* one in four has none */
+	algorithm = prng_below(rng, __SHCA_CC_ALGO_MAX + 1);
+	if (algorithm) {
+		a->cc.algorithm = algorithm - 1;
+		a->cc.params = &shca_cc_presets;
+	}
 	a->cc.line = 125000ull << prng_below(rng, 17);
 	/* 2.1 ms to 0.27 s, beyond any delay here */
 	a->timeout_ns = shca_timeout_ns(prng_range(rng, 9, 16));
