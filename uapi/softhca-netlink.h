@@ -80,7 +80,8 @@ enum shca_path {
  * enum shca_resv8a - mark by which softhca devices on different machines
  *		recognise each other without ECE
  * @SHCA_RESV8A_OFF:	mark no packet, ignore marks
- * @SHCA_RESV8A_AUTO:	mark packets to a peer that has marked its own
+ * @SHCA_RESV8A_AUTO:	mark packets to a peer that has marked its own, so that a stranger
+ *			never sees any
  * @SHCA_RESV8A_ON:	mark all packets of RC and XRC
  *
  * The mark is in the bits that the BTH reserves beside FECN and BECN. A QP takes

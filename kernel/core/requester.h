@@ -82,7 +82,7 @@
  * @rnr_retry:	0 .. 7; 7 means infinite (IBTA 9.7.5.2.8)
  * @max_rd_atomic: READs and atomics outstanding, 0: none may be posted
  * @peer:	SHCA_PEER_*; bits may be added at any time
- * @marking:	enum shca_marking
+ * @marking:	enum shca_resv8a
  * @apm:	enum shca_apm_state: MigReq, and whether exhausted retries mean migration
  * @keeps:	the caller keeps responses that are out of order: shca_req_may_hold()
  * @rate_kbps:	static rate of the path; 0: none.  UD: that of each request counts

@@ -31,7 +31,7 @@
  * @shared:	UC: receive requests come from an SRQ
  * @tells_short:	UC, UD: a receive that is too short completes in error
  * @tm:		RC: SENDs begin with the header of tag matching (tm.h)
- * @marking:	enum shca_marking
+ * @marking:	enum shca_resv8a
  * @apm:	enum shca_apm_state: MigReq
  * @peer:	SHCA_PEER_*; bits join while it runs
  * @credits:	RC: answers say how many receive requests are posted; they must not

@@ -17,6 +17,7 @@
 #ifndef SHCA_CORE_TRANSPORT_H
 #define SHCA_CORE_TRANSPORT_H
 
+#include "../../uapi/softhca-netlink.h"
 #include "packet.h"
 
 struct shca_req;
@@ -120,25 +121,10 @@ static inline bool shca_rx_is_later(enum shca_verdict rx)
 #define SHCA_MARK_HOLDS			0x02	/* SHCA_PEER_HOLDS */
 #define SHCA_MARK_OURS		(SHCA_MARK | SHCA_MARK_FLUSHES_ACKS | SHCA_MARK_HOLDS)
 
-/**
- * enum shca_marking - which packets of a connection carry SHCA_MARK
- * @SHCA_MARKING_OFF:	none, and that of the peer is not looked at
- * @SHCA_MARKING_AUTO:	a side's own once it has heard a marked one, so that a stranger
- *			never sees any
- * @SHCA_MARKING_ON:	all
- *
- * Numbers of the ABI: enum shca_resv8a in uapi/softhca-netlink.h.
- */
-enum shca_marking {
-	SHCA_MARKING_OFF,
-	SHCA_MARKING_AUTO,
-	SHCA_MARKING_ON,
-};
-
-/* Marks of a side's packets before it has received any. */
+/* Marks of a side's packets before it has received any, by enum shca_resv8a. */
 static inline u8 shca_marks(u8 marking)
 {
-	return marking == SHCA_MARKING_ON ? SHCA_MARK_OURS : 0;
+	return marking == SHCA_RESV8A_ON ? SHCA_MARK_OURS : 0;
 }
 
 static inline bool shca_is_marked(const struct shca_pkt *pkt)

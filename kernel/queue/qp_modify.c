@@ -153,10 +153,6 @@ static u32 shca_qp_mtu(const struct shca_qp *qp)
 	return ib_mtu_enum_to_int(qp->attr.path_mtu);
 }
 
-static_assert((int)SHCA_MARKING_OFF == (int)SHCA_RESV8A_OFF &&
-	      (int)SHCA_MARKING_AUTO == (int)SHCA_RESV8A_AUTO &&
-	      (int)SHCA_MARKING_ON == (int)SHCA_RESV8A_ON);
-
 static void shca_start_responder(struct shca_qp *qp)
 {
 	const struct shca_resp_attr attr = {

@@ -44,16 +44,16 @@ struct mark_row {
 #define HOLDS	SHCA_PEER_HOLDS
 
 static const struct mark_row mark_rows[] = {
-	{ "off hears a mark", SHCA_MARKING_OFF, 0, MARKED, 0, 0 },
-	{ "auto hears nothing", SHCA_MARKING_AUTO, 0, 0, 0, 0 },
-	{ "auto hears a mark", SHCA_MARKING_AUTO, 0, MARKED, MARKED, FLUSHES | HOLDS },
-	{ "auto hears all ones", SHCA_MARKING_AUTO, 0, 0x3f, 0, 0 },
-	{ "auto hears another signature", SHCA_MARKING_AUTO, 0, 0x23, 0, 0 },
-	{ "auto hears one that does neither", SHCA_MARKING_AUTO, 0, 0x28, MARKED, 0 },
-	{ "auto hears one that flushes", SHCA_MARKING_AUTO, 0, 0x29, MARKED, FLUSHES },
-	{ "auto hears one that holds", SHCA_MARKING_AUTO, 0, 0x2a, MARKED, HOLDS },
-	{ "on hears nothing", SHCA_MARKING_ON, MARKED, 0, MARKED, 0 },
-	{ "on hears a mark", SHCA_MARKING_ON, MARKED, MARKED, MARKED, FLUSHES | HOLDS },
+	{ "off hears a mark", SHCA_RESV8A_OFF, 0, MARKED, 0, 0 },
+	{ "auto hears nothing", SHCA_RESV8A_AUTO, 0, 0, 0, 0 },
+	{ "auto hears a mark", SHCA_RESV8A_AUTO, 0, MARKED, MARKED, FLUSHES | HOLDS },
+	{ "auto hears all ones", SHCA_RESV8A_AUTO, 0, 0x3f, 0, 0 },
+	{ "auto hears another signature", SHCA_RESV8A_AUTO, 0, 0x23, 0, 0 },
+	{ "auto hears one that does neither", SHCA_RESV8A_AUTO, 0, 0x28, MARKED, 0 },
+	{ "auto hears one that flushes", SHCA_RESV8A_AUTO, 0, 0x29, MARKED, FLUSHES },
+	{ "auto hears one that holds", SHCA_RESV8A_AUTO, 0, 0x2a, MARKED, HOLDS },
+	{ "on hears nothing", SHCA_RESV8A_ON, MARKED, 0, MARKED, 0 },
+	{ "on hears a mark", SHCA_RESV8A_ON, MARKED, MARKED, MARKED, FLUSHES | HOLDS },
 };
 
 static void mark_desc(const struct mark_row *row, char *desc)
@@ -127,7 +127,7 @@ static void resp_rx_answers_marks_with_marks(struct kunit *test)
 /* The first answer that it hears may be that a packet is missing. */
 static void req_rx_knows_by_its_mark_who_misses_a_packet(struct kunit *test)
 {
-	static const struct mark_row on = { .marking = SHCA_MARKING_ON };
+	static const struct mark_row on = { .marking = SHCA_RESV8A_ON };
 	struct fx *fx = test->priv;
 	struct shca_pkt nak;
 
@@ -156,7 +156,7 @@ static void req_rx_knows_by_its_mark_who_misses_a_packet(struct kunit *test)
 /* An ACK probe is a request as any other. */
 static void req_probe_is_marked(struct kunit *test)
 {
-	static const struct mark_row on = { .marking = SHCA_MARKING_ON };
+	static const struct mark_row on = { .marking = SHCA_RESV8A_ON };
 	struct fx *fx = test->priv;
 
 	start_requester(fx, &on, SHCA_TRANSPORT_RC);
@@ -173,7 +173,7 @@ static void req_probe_is_marked(struct kunit *test)
 /* Nothing is known of a peer that never answers, and CNPs are of no connection. */
 static void only_connections_that_answer_are_marked(struct kunit *test)
 {
-	static const struct mark_row on = { .marking = SHCA_MARKING_ON };
+	static const struct mark_row on = { .marking = SHCA_RESV8A_ON };
 	struct fx *fx = test->priv;
 	struct shca_resp_attr attr;
 	struct shca_pkt pkt;
@@ -184,7 +184,7 @@ static void only_connections_that_answer_are_marked(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, fx->pkt.resv8a, 0);
 
 	fx_resp_attr(&attr);
-	attr.marking = SHCA_MARKING_ON;
+	attr.marking = SHCA_RESV8A_ON;
 	attr.cnp = true;
 	attr.cnp_interval_ns = 50000;
 	fx_resp_start(fx, &attr);
@@ -201,7 +201,7 @@ static void only_connections_that_answer_are_marked(struct kunit *test)
 static void req_start_forgets_marks(struct kunit *test)
 {
 	static const struct mark_row auto_row = {
-		.marking = SHCA_MARKING_AUTO,
+		.marking = SHCA_RESV8A_AUTO,
 	};
 	struct fx *fx = test->priv;
 
@@ -239,7 +239,7 @@ static void mark_of_an_answer_to_nothing_is_not_learned(struct kunit *test)
 	for (i = 0; i < ARRAY_SIZE(rows); i++) {
 		fx_req_attr(&attr);
 		attr.transport = rows[i].transport;
-		attr.marking = SHCA_MARKING_AUTO;
+		attr.marking = SHCA_RESV8A_AUTO;
 		attr.peer = 0;
 		fx_req_start(fx, &attr);
 		fx_post(fx, SHCA_WR_SEND, 1);
@@ -268,7 +268,7 @@ static void mark_of_a_request_out_of_turn_is_not_answered(struct kunit *test)
 	struct shca_pkt pkt;
 
 	fx_resp_attr(&attr);
-	attr.marking = SHCA_MARKING_AUTO;
+	attr.marking = SHCA_RESV8A_AUTO;
 	fx_resp_start(fx, &attr);
 	fx_request(&pkt, SHCA_OP_SEND_ONLY, P0 + 5, 1);
 	pkt.resv8a = MARKED;

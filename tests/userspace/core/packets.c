@@ -109,7 +109,7 @@ bool sim_may_mark(const struct sim_node *n)
 	u8 here = n->req_attr.marking, there = n->peer->req_attr.marking;
 
 	return sim_is_rc(n->w) && here && there &&
-	       (here == SHCA_MARKING_ON || there == SHCA_MARKING_ON);
+	       (here == SHCA_RESV8A_ON || there == SHCA_RESV8A_ON);
 }
 
 /*
@@ -119,7 +119,7 @@ bool sim_may_mark(const struct sim_node *n)
  */
 void sim_packet_mark(struct sim_node *n, const struct shca_pkt *pkt)
 {
-	bool must = sim_is_rc(n->w) && n->req_attr.marking == SHCA_MARKING_ON;
+	bool must = sim_is_rc(n->w) && n->req_attr.marking == SHCA_RESV8A_ON;
 	bool may = must || sim_may_mark(n) || (n->w->f.hostile &&
 					       n->req_attr.marking);
 	u8 marked = SHCA_MARK_OURS;

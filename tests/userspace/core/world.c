@@ -541,7 +541,7 @@ static void pick_attr(struct sim_node *n)
 	a->keeps = f->keeps;
 	a->marking = prng_below(rng, 3);
 	if (f->tells)
-		a->marking = SHCA_MARKING_ON;
+		a->marking = SHCA_RESV8A_ON;
 	if (!sim_is_ud(n->w))
 		a->rate_kbps = sim_rate(n->w, n->idx);
 	/* one in four has none */
