@@ -40,24 +40,20 @@ const struct shca_send_wr *shca_fast_next(const struct shca_req *req,
 					   const struct shca_resp *resp)
 {
 	const struct shca_send_wr *wr = req_wr(req, req->ring.nxt);
+	const struct shca_wr_op *op = shca_wr_op(wr->opcode);
 
 	if (req->ring.nxt == req->ring.prod || wr->preset != SHCA_WC_SUCCESS ||
-	    wr->own ||
+	    wr->own || !op->on || op->length != SHCA_LENGTH_ANY ||
 	    wr->length > 1u << req->psn.mtu_shift || wr->length > resp->attr.mtu)
 		return NULL;
-	switch (wr->opcode) {
-	case SHCA_WR_SEND:
-	case SHCA_WR_SEND_WITH_IMM:
+	if (op->form == SHCA_FORM_SEND)
 		return wr;
-	case SHCA_WR_RDMA_WRITE:
-	case SHCA_WR_RDMA_WRITE_WITH_IMM:
-		return resp->attr.access & SHCA_ACCESS_REMOTE_WRITE ? wr : NULL;
-	case SHCA_WR_RDMA_READ:
+	if (op->form != SHCA_FORM_RDMA)
+		return NULL;
+	if (op->answer == SHCA_ANSWER_READ)
 		return resp->attr.access & SHCA_ACCESS_REMOTE_READ &&
 		       resp->attr.max_dest_rd_atomic ? wr : NULL;
-	default:
-		return NULL;
-	}
+	return resp->attr.access & SHCA_ACCESS_REMOTE_WRITE ? wr : NULL;
 }
 
 bool shca_fast_recv(struct shca_resp *resp)

@@ -19,6 +19,7 @@
 
 #include "requester.h"
 #include "responder.h"
+#include "wr_op.h"
 
 /** shca_fast_ready() - are both sides at rest? They remain so after each fast path. */
 bool shca_fast_ready(const struct shca_req *req, const struct shca_resp *resp);
@@ -35,8 +36,7 @@ const struct shca_send_wr *shca_fast_next(const struct shca_req *req,
 /** shca_fast_takes_recv() - does @wr complete a receive request? */
 static inline bool shca_fast_takes_recv(const struct shca_send_wr *wr)
 {
-	return wr->opcode != SHCA_WR_RDMA_WRITE &&
-	       wr->opcode != SHCA_WR_RDMA_READ;
+	return shca_wr_op(wr->opcode)->flags & SHCA_OPS_RECV;
 }
 
 /**

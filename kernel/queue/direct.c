@@ -312,24 +312,16 @@ static enum shca_mem_status shca_fast_far(struct shca_direct *d,
 	u32 access = IB_ACCESS_LOCAL_WRITE;
 	u32 key = recv->sge[0].lkey;
 
-	switch (wr->opcode) {
-	case SHCA_WR_RDMA_WRITE:
-	case SHCA_WR_RDMA_WRITE_WITH_IMM:
-		access = IB_ACCESS_REMOTE_WRITE;
+	if (shca_wr_op(wr->opcode)->form == SHCA_FORM_RDMA) {
+		access = wr->opcode == SHCA_WR_RDMA_READ ?
+			 IB_ACCESS_REMOTE_READ : IB_ACCESS_REMOTE_WRITE;
 		key = wr->rdma.rkey;
 		*va = wr->rdma.remote_addr;
-		break;
-	case SHCA_WR_RDMA_READ:
-		access = IB_ACCESS_REMOTE_READ;
-		key = wr->rdma.rkey;
-		*va = wr->rdma.remote_addr;
-		break;
-	default:
+	} else {
 		if (recv->num_sge != 1 || recv->sge[0].length < wr->length)
 			return SHCA_MEM_RANGE;
 		who.pd = shca_rq_pd(d->peer);
 		*va = recv->sge[0].addr;
-		break;
 	}
 	return shca_mr_get_kept(&s->far, &who, key, access, *va, wr->length, mr);
 }
