@@ -482,8 +482,7 @@ static bool shca_ib_arrived_at(const struct shca_dev *dev,
 	return shca_ib_came_by(dev->ib, &view, skb);
 }
 
-/* The CRC over the routing headers of a packet of @len bytes from BTH to ICRC. */
-static u32 shca_ib_seed_rx(struct shca_rx_skb *rx, u32 len)
+static u32 shca_ib_seed_rx(struct shca_rx_skb *rx, unsigned int seg, u32 len)
 {
 	u8 pkt[SHCA_IB_LOWER_MAX], masked[SHCA_IB_LOWER_MAX];
 	const struct sk_buff *skb = rx->skb;
@@ -495,23 +494,6 @@ static u32 shca_ib_seed_rx(struct shca_rx_skb *rx, u32 len)
 	rx->seed.crc = shca_crc32(~0u, masked, shca_ib_icrc_mask(pkt, masked));
 	rx->seed.len = len;
 	return rx->seed.crc;
-}
-
-static bool shca_ib_icrc_ok(struct shca_rx_skb *rx, unsigned int seg,
-			    const u8 *bth, u32 off, u32 len)
-{
-	u32 crc = shca_ib_seed_rx(rx, len), covered = len - SHCA_ICRC_BYTES;
-	__le32 icrc;
-
-	if (likely(bth)) {
-		crc = shca_crc32_bth(crc, bth, covered);
-		memcpy(&icrc, bth + covered, sizeof(icrc));
-	} else {
-		crc = shca_crc32_bth_skb(crc, rx->skb, off, covered);
-		if (skb_copy_bits(rx->skb, off + covered, &icrc, sizeof(icrc)))
-			return false;
-	}
-	return icrc == cpu_to_le32(~crc);
 }
 
 static void shca_ib_bad_key_of(const struct shca_dev *dev,
@@ -584,7 +566,7 @@ const struct shca_link_ops shca_ib_ops = {
 	.path = shca_ib_path_of,
 	.mgid = shca_ib_mgid,
 	.arrived_at = shca_ib_arrived_at,
-	.icrc_ok = shca_ib_icrc_ok,
+	.seed_rx = shca_ib_seed_rx,
 	.bad_key = shca_ib_bad_key_of,
 	.keep = shca_ib_keep,
 	.grh = shca_ib_grh,

@@ -309,13 +309,23 @@ static u32 shca_crc32_skb(u32 crc, const struct sk_buff *skb, unsigned int off,
 	return crc;
 }
 
-u32 shca_crc32_bth_skb(u32 crc, const struct sk_buff *skb, unsigned int off,
-		       unsigned int len)
+bool shca_icrc_ok(u32 crc, const struct sk_buff *skb, const u8 *bth, u32 off,
+		  u32 len)
 {
-	u8 bth[SHCA_BTH_BYTES];
+	u32 covered = len - SHCA_ICRC_BYTES;
+	u8 copy[SHCA_BTH_BYTES];
+	__le32 icrc;
 
-	if (skb_copy_bits(skb, off, bth, sizeof(bth)))
-		return 0;	/* cannot happen: the length was checked */
-	crc = shca_crc32_bth(crc, bth, sizeof(bth));
-	return shca_crc32_skb(crc, skb, off + sizeof(bth), len - sizeof(bth));
+	if (likely(bth)) {
+		crc = shca_crc32_bth(crc, bth, covered);
+		memcpy(&icrc, bth + covered, sizeof(icrc));
+	} else {
+		if (skb_copy_bits(skb, off, copy, sizeof(copy)) ||
+		    skb_copy_bits(skb, off + covered, &icrc, sizeof(icrc)))
+			return false;
+		crc = shca_crc32_bth(crc, copy, sizeof(copy));
+		crc = shca_crc32_skb(crc, skb, off + sizeof(copy),
+				     covered - sizeof(copy));
+	}
+	return icrc == cpu_to_le32(~crc);
 }

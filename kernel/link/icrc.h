@@ -19,9 +19,14 @@ u32 shca_crc32(u32 crc, const void *data, unsigned int len);
  */
 u32 shca_crc32_bth(u32 crc, const u8 *bth, unsigned int len);
 
-/** shca_crc32_bth_skb() - the same for a BTH at @off of a fragmented @skb */
-u32 shca_crc32_bth_skb(u32 crc, const struct sk_buff *skb, unsigned int off,
-		       unsigned int len);
+/**
+ * shca_icrc_ok() - does a received packet have a correct ICRC?
+ * @crc:	over its lower headers
+ * @bth:	address of its @len bytes from BTH to ICRC, at @off of @skb; NULL: they are
+ *		not contiguous
+ */
+bool shca_icrc_ok(u32 crc, const struct sk_buff *skb, const u8 *bth, u32 off,
+		  u32 len);
 
 /**
  * shca_icrc_init() - select the method. Return: 0 or errno. Undone by

@@ -162,9 +162,8 @@ struct shca_rx_skb {
  *		has none
  * @arrived_at:	did a received packet arrive on this device's netdev, or on one
  *		stacked on it, and in which VLAN?
- * @icrc_ok:	does received packet number @seg of a batch have a correct ICRC?
- *		It has @len bytes with the ICRC, at @off. @bth is their address,
- *		if they are contiguous
+ * @seed_rx:	the CRC over the lower headers of received packet number @seg of a batch,
+ *		which has @len bytes from BTH to ICRC (shca_icrc_ok())
  * @bad_key:	a received packet was refused for its P_Key, or its Q_Key: whoever
  *		manages the network may want to know. @pkt->data is a struct
  *		shca_rx_skb, but on the direct path (@mirrors)
@@ -213,8 +212,7 @@ struct shca_link_ops {
 	void (*mgid)(const struct sk_buff *skb, struct in6_addr *mgid);
 	bool (*arrived_at)(const struct shca_dev *dev,
 			   const struct sk_buff *skb, u16 *vlan);
-	bool (*icrc_ok)(struct shca_rx_skb *rx, unsigned int seg,
-			const u8 *bth, u32 off, u32 len);
+	u32 (*seed_rx)(struct shca_rx_skb *rx, unsigned int seg, u32 len);
 	void (*bad_key)(const struct shca_dev *dev, const struct shca_pkt *pkt,
 			bool is_qkey);
 	bool (*keep)(struct shca_dev *dev, const struct sk_buff *skb, u32 len,

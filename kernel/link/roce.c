@@ -433,24 +433,6 @@ static u32 shca_seed_rx(struct shca_rx_skb *rx, unsigned int seg, u32 len)
 	return rx->seed.crc ^ shca_seg_crc[seg];
 }
 
-static bool shca_roce_icrc_ok(struct shca_rx_skb *rx, unsigned int seg,
-			      const u8 *bth, u32 off, u32 len)
-{
-	u32 crc = shca_seed_rx(rx, seg, len);
-	u32 covered = len - SHCA_ICRC_BYTES;
-	__le32 icrc;
-
-	if (likely(bth)) {
-		crc = shca_crc32_bth(crc, bth, covered);
-		memcpy(&icrc, bth + covered, sizeof(icrc));
-	} else {
-		crc = shca_crc32_bth_skb(crc, rx->skb, off, covered);
-		if (skb_copy_bits(rx->skb, off + covered, &icrc, sizeof(icrc)))
-			return false;
-	}
-	return icrc == cpu_to_le32(~crc);
-}
-
 /* ---- transmit ----------------------------------------------------------- */
 
 /*
@@ -862,5 +844,5 @@ const struct shca_link_ops shca_roce_ops = {
 	.meets = shca_roce_meets,
 	.grh_sent = shca_roce_grh_sent,
 	.grh = shca_roce_grh,
-	.icrc_ok = shca_roce_icrc_ok,
+	.seed_rx = shca_seed_rx,
 };

@@ -19,6 +19,7 @@
 #include "../base/trace_payload.h"
 #include "../core/headers.h"
 #include "../core/opcode.h"
+#include "../link/icrc.h"
 #include "apm.h"
 #include "fate.h"
 #include "fault.h"
@@ -96,6 +97,12 @@ struct shca_rx_seg {
 	u32 len;
 	const u8 *bth;
 };
+
+static bool shca_rx_icrc_ok(struct shca_rx_walk *rx, const struct shca_rx_seg *seg)
+{
+	return shca_icrc_ok(rx->link->seed_rx(&rx->in, seg->idx, seg->len),
+			    rx->in.skb, seg->bth, seg->off, seg->len);
+}
 
 /*
  * Management is for each partition that the port is in (IBTA 10.9.8); that of the
@@ -300,7 +307,7 @@ static noinline bool shca_rx_migrates(struct shca_rx_walk *rx,
 	struct shca_qp *qp = rx->qp;
 
 	return qp->link == rx->link && pkt->mig && shca_rx_is_of(qp, pkt) &&
-	       qp->link->icrc_ok(&rx->in, seg->idx, seg->bth, seg->off, seg->len) &&
+	       shca_rx_icrc_ok(rx, seg) &&
 	       shca_apm_follows(qp, rx->in.skb, pkt);
 }
 
@@ -352,8 +359,7 @@ static bool shca_rx_joins(struct shca_rx_walk *rx, const struct shca_rx_seg *seg
 	shca_rx_copy(bth, seg->bth, sizeof(bth));
 	if (!shca_bth_follows(bth, rx->bth,
 			      shca_psn_add(pkt->psn, pkt->span + 1), &ackreq) ||
-	    !rx->qp->link->icrc_ok(&rx->in, seg->idx, seg->bth, seg->off,
-				   seg->len))
+	    !shca_rx_icrc_ok(rx, seg))
 		return false;
 	pkt->span++;
 	pkt->paylen += pkt->unit;
@@ -385,8 +391,7 @@ static void shca_rx_deliver(struct shca_rx_walk *rx, const struct shca_rx_seg *s
 		shca_rx_refuse(qp, pkt, SHCA_CNT_RX_TRANSPORT);
 		return;
 	}
-	if (!qp->link->icrc_ok(&rx->in, seg->idx, seg->bth, seg->off,
-			       seg->len)) {
+	if (!shca_rx_icrc_ok(rx, seg)) {
 		shca_rx_refuse(qp, pkt, SHCA_CNT_RX_ICRC);
 		return;
 	}
@@ -454,8 +459,7 @@ static bool shca_rx_group(struct shca_rx_walk *rx, const struct shca_rx_seg *seg
 	const struct shca_opcode_info *info = shca_opcode_info(pkt->opcode);
 
 	if (!(info->flags & SHCA_OPF_DETH) ||
-	    !rx->link->icrc_ok(&rx->in, seg->idx, seg->bth, seg->off,
-			       seg->len))
+	    !shca_rx_icrc_ok(rx, seg))
 		return false;
 	return shca_group_walk(rx->link, rx->snet, rx->in.skb,
 			       shca_rx_to_member, &copies);
