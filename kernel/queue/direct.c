@@ -42,6 +42,7 @@
 #include "direct_internal.h"
 #include "fault.h"
 #include "payload.h"
+#include "peer.h"
 #include "qp_table.h"
 #include "sq.h"
 #include "tx.h"
@@ -62,12 +63,6 @@ static bool shca_direct_may_begin(const struct shca_qp *qp)
 	return req->psn.next == req->psn.una;
 }
 
-/* Type of the peer: the two sides of XRC are QPs of different types. */
-static enum ib_qp_type shca_direct_type(const struct shca_qp *qp)
-{
-	return qp->type == IB_QPT_XRC_INI ? IB_QPT_XRC_TGT : qp->type;
-}
-
 /* Could packets of another namespace arrive there? */
 static bool shca_direct_is_up(const struct shca_dev *dev,
 			      const struct shca_dev *peer)
@@ -83,7 +78,7 @@ static bool shca_direct_is_up(const struct shca_dev *dev,
 static bool shca_direct_mirrors(const struct shca_qp *qp,
 				const struct shca_qp *peer)
 {
-	return peer->type == shca_direct_type(qp) && peer->link == qp->link &&
+	return peer->type == shca_peer_type(qp) && peer->link == qp->link &&
 	       shca_direct_may_meet(qp->dev, peer->dev) &&
 	       qp->link->mirrors(&qp->av, &peer->av);
 }

@@ -64,12 +64,6 @@ void shca_peer_start(struct shca_qp *qp)
 	sq->peer_changes = 0;
 }
 
-/* The two sides of XRC are QPs of different types. */
-static enum ib_qp_type shca_peer_type(const struct shca_qp *qp)
-{
-	return qp->type == IB_QPT_XRC_INI ? IB_QPT_XRC_TGT : qp->type;
-}
-
 /*
  * Is @peer connected back?  It is read without its lock, since only AckReq depends
  * on the result. A wrong guess about a QP that is changing right now costs one ACK

@@ -22,6 +22,12 @@
 
 #include "qp.h"
 
+/* Type of the peer: the two sides of XRC are QPs of different types. */
+static inline enum ib_qp_type shca_peer_type(const struct shca_qp *qp)
+{
+	return qp->type == IB_QPT_XRC_INI ? IB_QPT_XRC_TGT : qp->type;
+}
+
 /** shca_peer_told() - SHCA_PEER_* that options of ECE stand for */
 u32 shca_peer_told(u32 ece_options);
 
