@@ -107,19 +107,6 @@ u64 shca_mr_start(struct shca_dev *dev, u32 key)
 	return start;
 }
 
-enum shca_mem_status shca_mr_check(const struct shca_mr *mr,
-				   const struct shca_accessor *who, u32 key,
-				   u32 access, u64 va, u64 len)
-{
-	if (!shca_mr_is_key(mr, who->pd, who->serial, key))
-		return SHCA_MEM_KEY;
-	if ((mr->access & access) != access)
-		return SHCA_MEM_ACCESS;
-	if (!shca_mr_in_range(mr, va, len))
-		return SHCA_MEM_RANGE;
-	return SHCA_MEM_OK;
-}
-
 enum shca_mem_status shca_mr_may(const struct shca_accessor *who, u32 key,
 				 u32 access, u64 va, u64 len, bool *changes)
 {
@@ -235,8 +222,8 @@ enum shca_mem_status shca_mr_get_kept(struct shca_mr **kept,
 {
 	enum shca_mem_status status;
 
-	if (kept && shca_mr_suits(*kept, who->pd, who->serial, key, access, va,
-				  len)) {
+	if (kept && *kept &&
+	    shca_mr_check(*kept, who, key, access, va, len) == SHCA_MEM_OK) {
 		*out = *kept;
 		return SHCA_MEM_OK;
 	}

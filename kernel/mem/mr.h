@@ -188,35 +188,25 @@ static inline bool shca_mr_in_range(const struct shca_mr *mr, u64 va, u64 len)
 	       va - mr->iova <= mr->length - len;
 }
 
-/** shca_mr_is_key() - is @key the full key of @mr, valid for @pd or QP @serial? */
-static inline bool shca_mr_is_key(const struct shca_mr *mr,
-				  const struct ib_pd *pd, u64 serial, u32 key)
-{
-	/* (READ_ONCE: shca_mr_revoke() of a region that does not change otherwise) */
-	return mr->key == key && READ_ONCE(mr->valid) &&
-	       (mr->owner == (uintptr_t)pd || mr->owner == serial);
-}
-
 /**
  * shca_mr_check() - may @who access [@va, @va + @len) of @mr, found by @key?
  *
+ * Checks key and PD, rights, range, in that order (IBTA 10.6.3).
  * Context: holds the region's lock if it is @locked.
  */
-enum shca_mem_status shca_mr_check(const struct shca_mr *mr,
-				   const struct shca_accessor *who, u32 key,
-				   u32 access, u64 va, u64 len);
-
-/**
- * shca_mr_suits() - would shca_mr_check() return SHCA_MEM_OK?
- *
- * For the packets of a batch, whose region does not change. @mr may be NULL.
- */
-static inline bool shca_mr_suits(const struct shca_mr *mr,
-				 const struct ib_pd *pd, u64 serial, u32 key,
-				 u32 access, u64 va, u64 len)
+static inline enum shca_mem_status
+shca_mr_check(const struct shca_mr *mr, const struct shca_accessor *who,
+	      u32 key, u32 access, u64 va, u64 len)
 {
-	return mr && shca_mr_is_key(mr, pd, serial, key) &&
-	       (mr->access & access) == access && shca_mr_in_range(mr, va, len);
+	/* (READ_ONCE: shca_mr_revoke() of a region that does not change otherwise) */
+	if (mr->key != key || !READ_ONCE(mr->valid) ||
+	    (mr->owner != (uintptr_t)who->pd && mr->owner != who->serial))
+		return SHCA_MEM_KEY;
+	if ((mr->access & access) != access)
+		return SHCA_MEM_ACCESS;
+	if (!shca_mr_in_range(mr, va, len))
+		return SHCA_MEM_RANGE;
+	return SHCA_MEM_OK;
 }
 
 /**
@@ -233,7 +223,6 @@ enum shca_mem_status shca_mr_may(const struct shca_accessor *who, u32 key,
  * @mr:		result, with a reference: shca_mr_put() it before leaving the
  *		atomic section
  *
- * Checks key and PD, rights, range, in that order (IBTA 10.6.3).
  * Context: any. @len 0 checks an address, which may be the end of the region.
  * Return: SHCA_MEM_OK; SHCA_MEM_RETRY if pages of an on-demand region are not
  * present; or another status.

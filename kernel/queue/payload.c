@@ -261,8 +261,10 @@ static __always_inline enum shca_mem_status
 shca_reach(struct shca_mem_ctx *mem, struct ib_pd *pd, struct shca_mr **kept,
 	   u32 key, u32 access, u64 va, u32 len, u64 span, struct shca_mr **mr)
 {
-	if (kept && likely(shca_mr_suits(*kept, pd, mem->qp->who.serial, key,
-					 access, va, len))) {
+	const struct shca_accessor who = shca_as(mem->qp, pd);
+
+	if (kept && *kept && likely(shca_mr_check(*kept, &who, key, access, va,
+						  len) == SHCA_MEM_OK)) {
 		*mr = *kept;
 		return SHCA_MEM_OK;
 	}
