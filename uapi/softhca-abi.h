@@ -550,17 +550,23 @@ struct shca_create_ah_resp {
 #define SHCA_FEATURE_NO_ATOMICS	(1ull << 6)
 #define SHCA_FEATURE_NO_RAW_PACKET	(1ull << 7)
 
-/* IDs in the name space of drivers (1 << UVERBS_ID_NS_SHIFT). */
-#define SHCA_OBJECT_DOORBELL	0x1000
-#define SHCA_METHOD_RING	0x1000
-#define SHCA_ATTR_RING_QPN	0x1000	/* __u32, in the attribute itself */
+/*
+ * IDs of objects, methods and attributes begin at this one, in the name space of drivers
+ * (1 << UVERBS_ID_NS_SHIFT). They are no macros, because uverbs pastes their names.
+ */
+#define SHCA_UVERBS_NS		0x1000
 
 /*
- * A second method of this object: the provider has reported a finding of the verbs
+ * A second method of this object, FOUND: the provider has reported a finding of the verbs
  * sanitizer, which the device counts. Without the method, nothing is counted.
  */
-#define SHCA_METHOD_FOUND	0x1001
-#define SHCA_ATTR_FOUND_HINT	0x1000	/* __u32, in the attribute itself: 0: an error, 1: a hint */
+enum {
+	SHCA_OBJECT_DOORBELL = SHCA_UVERBS_NS,
+	SHCA_METHOD_RING = SHCA_UVERBS_NS,
+	SHCA_METHOD_FOUND,
+	SHCA_ATTR_RING_QPN = SHCA_UVERBS_NS,	/* __u32, in the attribute itself */
+	SHCA_ATTR_FOUND_HINT = SHCA_UVERBS_NS,	/* likewise: 0: an error, 1: a hint */
+};
 
 /* ---- import ------------------------------------------------------------- */
 
@@ -570,9 +576,11 @@ struct shca_create_ah_resp {
  * granted to that context. PD_QUERY, a method of UVERBS_OBJECT_PD, succeeds if
  * the protection domain exists, and otherwise returns ENOENT.
  */
-#define SHCA_ATTR_CONTEXT_RESP	0x1000
-#define SHCA_METHOD_PD_QUERY	0x1000
-#define SHCA_ATTR_PD_HANDLE	0x1000
+enum {
+	SHCA_ATTR_CONTEXT_RESP = SHCA_UVERBS_NS,
+	SHCA_METHOD_PD_QUERY = SHCA_UVERBS_NS,
+	SHCA_ATTR_PD_HANDLE = SHCA_UVERBS_NS,
+};
 
 /* ---- tag matching -------------------------------------------------------- */
 
@@ -617,10 +625,12 @@ struct shca_srq_op {
  * handle. ENOMEM: all tags of the SRQ are in use. EINVAL: the SRQ is of another
  * type, or the operation is malformed.
  */
-#define SHCA_METHOD_SRQ_OP	0x1000
-#define SHCA_ATTR_SRQ_OP_SRQ	0x1000
-#define SHCA_ATTR_SRQ_OP_OP	0x1001	/* struct shca_srq_op */
-#define SHCA_ATTR_SRQ_OP_HANDLE	0x1002	/* __u32, out */
+enum {
+	SHCA_METHOD_SRQ_OP = SHCA_UVERBS_NS,
+	SHCA_ATTR_SRQ_OP_SRQ = SHCA_UVERBS_NS,
+	SHCA_ATTR_SRQ_OP_OP,		/* struct shca_srq_op */
+	SHCA_ATTR_SRQ_OP_HANDLE,	/* __u32, out */
+};
 
 /* ---- device memory ------------------------------------------------------ */
 
@@ -629,10 +639,12 @@ struct shca_srq_op {
  * DM_QUERY, a method of UVERBS_OBJECT_DM, returns the same for existing device
  * memory.
  */
-#define SHCA_ATTR_ALLOC_DM_RESP	0x1000
-#define SHCA_METHOD_DM_QUERY	0x1000
-#define SHCA_ATTR_QUERY_DM_HANDLE	0x1000
-#define SHCA_ATTR_QUERY_DM_RESP	0x1001
+enum {
+	SHCA_ATTR_ALLOC_DM_RESP = SHCA_UVERBS_NS,
+	SHCA_METHOD_DM_QUERY = SHCA_UVERBS_NS,
+	SHCA_ATTR_QUERY_DM_HANDLE = SHCA_UVERBS_NS,
+	SHCA_ATTR_QUERY_DM_RESP,
+};
 
 /**
  * struct shca_dm_resp - where to map device memory

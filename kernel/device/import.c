@@ -11,17 +11,6 @@
 #include "../../uapi/softhca-abi.h"
 #include "../base/dev.h"
 
-/* An enum, because names that are pasted must not be macros. */
-enum {
-	shca_attr_context_resp = SHCA_ATTR_CONTEXT_RESP,
-	shca_method_pd_query = SHCA_METHOD_PD_QUERY,
-	shca_attr_pd_handle = SHCA_ATTR_PD_HANDLE,
-};
-
-static_assert(SHCA_ATTR_CONTEXT_RESP == 1 << UVERBS_ID_NS_SHIFT);
-static_assert(SHCA_METHOD_PD_QUERY == 1 << UVERBS_ID_NS_SHIFT);
-static_assert(SHCA_ATTR_PD_HANDLE == 1 << UVERBS_ID_NS_SHIFT);
-
 int shca_query_ucontext(struct ib_ucontext *uctx,
 			struct uverbs_attr_bundle *attrs)
 {
@@ -29,30 +18,30 @@ int shca_query_ucontext(struct ib_ucontext *uctx,
 
 	shca_ucontext_resp(container_of(uctx, struct shca_ucontext, ibuc),
 			   &resp);
-	return uverbs_copy_to_struct_or_zero(attrs, shca_attr_context_resp,
+	return uverbs_copy_to_struct_or_zero(attrs, SHCA_ATTR_CONTEXT_RESP,
 					     &resp, sizeof(resp));
 }
 
 ADD_UVERBS_ATTRIBUTES_SIMPLE(
 	shca_query_context, UVERBS_OBJECT_DEVICE, UVERBS_METHOD_QUERY_CONTEXT,
-	UVERBS_ATTR_PTR_OUT(shca_attr_context_resp,
+	UVERBS_ATTR_PTR_OUT(SHCA_ATTR_CONTEXT_RESP,
 			    UVERBS_ATTR_STRUCT(struct shca_alloc_ucontext_resp,
 					       reserved),
 			    UA_MANDATORY));
 
 /* Does the protection domain exist? The uverbs look-up before this answers. */
-static int UVERBS_HANDLER(shca_method_pd_query)(struct uverbs_attr_bundle *attrs)
+static int UVERBS_HANDLER(SHCA_METHOD_PD_QUERY)(struct uverbs_attr_bundle *attrs)
 {
-	return PTR_ERR_OR_ZERO(uverbs_attr_get_obj(attrs, shca_attr_pd_handle));
+	return PTR_ERR_OR_ZERO(uverbs_attr_get_obj(attrs, SHCA_ATTR_PD_HANDLE));
 }
 
 DECLARE_UVERBS_NAMED_METHOD(
-	shca_method_pd_query,
-	UVERBS_ATTR_IDR(shca_attr_pd_handle, UVERBS_OBJECT_PD,
+	SHCA_METHOD_PD_QUERY,
+	UVERBS_ATTR_IDR(SHCA_ATTR_PD_HANDLE, UVERBS_OBJECT_PD,
 			UVERBS_ACCESS_READ, UA_MANDATORY));
 
 ADD_UVERBS_METHODS(shca_pd_methods, UVERBS_OBJECT_PD,
-		   &UVERBS_METHOD(shca_method_pd_query));
+		   &UVERBS_METHOD(SHCA_METHOD_PD_QUERY));
 
 const struct uapi_definition shca_import_defs[] = {
 	UAPI_DEF_CHAIN_OBJ_TREE(UVERBS_OBJECT_DEVICE, &shca_query_context),

@@ -24,18 +24,6 @@
 #include "buf.h"
 #include "user_mr.h"
 
-/* An enum, because names that are pasted must not be macros. */
-enum {
-	shca_attr_alloc_dm_resp = SHCA_ATTR_ALLOC_DM_RESP,
-	shca_method_dm_query = SHCA_METHOD_DM_QUERY,
-	shca_attr_query_dm_handle = SHCA_ATTR_QUERY_DM_HANDLE,
-	shca_attr_query_dm_resp = SHCA_ATTR_QUERY_DM_RESP,
-};
-
-static_assert(SHCA_ATTR_ALLOC_DM_RESP == 1 << UVERBS_ID_NS_SHIFT);
-static_assert(SHCA_METHOD_DM_QUERY == 1 << UVERBS_ID_NS_SHIFT);
-static_assert(SHCA_ATTR_QUERY_DM_HANDLE == 1 << UVERBS_ID_NS_SHIFT);
-
 /*
  * struct shca_dm - device memory
  * @uctx:	its context, which outlives it
@@ -159,7 +147,7 @@ struct ib_dm *shca_alloc_dm(struct ib_device *ibdev, struct ib_ucontext *ibuc,
 			  attr->length);
 	if (IS_ERR(dm))
 		return ERR_CAST(dm);
-	err = shca_dm_tell(attrs, shca_attr_alloc_dm_resp, dm);
+	err = shca_dm_tell(attrs, SHCA_ATTR_ALLOC_DM_RESP, dm);
 	if (err) {
 		shca_dm_free(dev, dm);
 		return ERR_PTR(err);
@@ -204,32 +192,32 @@ struct ib_mr *shca_reg_dm_mr(struct ib_pd *ibpd, struct ib_dm *ibdm,
 
 /* ---- uverbs methods ------------------------------------------------------------- */
 
-static int UVERBS_HANDLER(shca_method_dm_query)(struct uverbs_attr_bundle *attrs)
+static int UVERBS_HANDLER(SHCA_METHOD_DM_QUERY)(struct uverbs_attr_bundle *attrs)
 {
 	struct ib_dm *ibdm;
 
-	ibdm = uverbs_attr_get_obj(attrs, shca_attr_query_dm_handle);
+	ibdm = uverbs_attr_get_obj(attrs, SHCA_ATTR_QUERY_DM_HANDLE);
 	if (IS_ERR(ibdm))
 		return PTR_ERR(ibdm);
-	return shca_dm_tell(attrs, shca_attr_query_dm_resp, to_shca_dm(ibdm));
+	return shca_dm_tell(attrs, SHCA_ATTR_QUERY_DM_RESP, to_shca_dm(ibdm));
 }
 
 ADD_UVERBS_ATTRIBUTES_SIMPLE(
 	shca_dm_alloc, UVERBS_OBJECT_DM, UVERBS_METHOD_DM_ALLOC,
-	UVERBS_ATTR_PTR_OUT(shca_attr_alloc_dm_resp,
+	UVERBS_ATTR_PTR_OUT(SHCA_ATTR_ALLOC_DM_RESP,
 			    UVERBS_ATTR_STRUCT(struct shca_dm_resp, length),
 			    UA_MANDATORY));
 
 DECLARE_UVERBS_NAMED_METHOD(
-	shca_method_dm_query,
-	UVERBS_ATTR_IDR(shca_attr_query_dm_handle, UVERBS_OBJECT_DM,
+	SHCA_METHOD_DM_QUERY,
+	UVERBS_ATTR_IDR(SHCA_ATTR_QUERY_DM_HANDLE, UVERBS_OBJECT_DM,
 			UVERBS_ACCESS_READ, UA_MANDATORY),
-	UVERBS_ATTR_PTR_OUT(shca_attr_query_dm_resp,
+	UVERBS_ATTR_PTR_OUT(SHCA_ATTR_QUERY_DM_RESP,
 			    UVERBS_ATTR_STRUCT(struct shca_dm_resp, length),
 			    UA_MANDATORY));
 
 ADD_UVERBS_METHODS(shca_dm_methods, UVERBS_OBJECT_DM,
-		   &UVERBS_METHOD(shca_method_dm_query));
+		   &UVERBS_METHOD(SHCA_METHOD_DM_QUERY));
 
 const struct uapi_definition shca_dm_defs[] = {
 	UAPI_DEF_CHAIN_OBJ_TREE(UVERBS_OBJECT_DM, &shca_dm_alloc),

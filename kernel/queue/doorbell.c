@@ -26,20 +26,9 @@
 #include "qp_table.h"
 #include "sq.h"
 
-/* Names that are pasted must not be macros. */
-enum {
-	shca_object_doorbell = SHCA_OBJECT_DOORBELL,
-	shca_method_ring = SHCA_METHOD_RING,
-	shca_attr_qpn = SHCA_ATTR_RING_QPN,
-	shca_method_found = SHCA_METHOD_FOUND,
-	shca_attr_hint = SHCA_ATTR_FOUND_HINT,
-};
+static_assert(SHCA_UVERBS_NS == 1 << UVERBS_ID_NS_SHIFT);
 
-static_assert(SHCA_OBJECT_DOORBELL == 1 << UVERBS_ID_NS_SHIFT);
-static_assert(SHCA_METHOD_RING == 1 << UVERBS_ID_NS_SHIFT);
-static_assert(SHCA_ATTR_RING_QPN == 1 << UVERBS_ID_NS_SHIFT);
-
-static int UVERBS_HANDLER(shca_method_ring)(struct uverbs_attr_bundle *attrs)
+static int UVERBS_HANDLER(SHCA_METHOD_RING)(struct uverbs_attr_bundle *attrs)
 {
 	struct ib_ucontext *uctx = ib_uverbs_get_ucontext(attrs);
 	struct shca_qp *qp;
@@ -48,7 +37,7 @@ static int UVERBS_HANDLER(shca_method_ring)(struct uverbs_attr_bundle *attrs)
 
 	if (IS_ERR(uctx))
 		return PTR_ERR(uctx);
-	err = uverbs_copy_from(&qpn, attrs, shca_attr_qpn);
+	err = uverbs_copy_from(&qpn, attrs, SHCA_ATTR_RING_QPN);
 	if (err)
 		return err;
 	qp = shca_net_find_qp(to_shca_dev(uctx->device)->snet, qpn);
@@ -64,7 +53,7 @@ static int UVERBS_HANDLER(shca_method_ring)(struct uverbs_attr_bundle *attrs)
 }
 
 /* A count that programs keep: what they say is believed. */
-static int UVERBS_HANDLER(shca_method_found)(struct uverbs_attr_bundle *attrs)
+static int UVERBS_HANDLER(SHCA_METHOD_FOUND)(struct uverbs_attr_bundle *attrs)
 {
 	struct ib_ucontext *uctx = ib_uverbs_get_ucontext(attrs);
 	struct shca_dev *dev;
@@ -73,7 +62,7 @@ static int UVERBS_HANDLER(shca_method_found)(struct uverbs_attr_bundle *attrs)
 
 	if (IS_ERR(uctx))
 		return PTR_ERR(uctx);
-	err = uverbs_copy_from(&hint, attrs, shca_attr_hint);
+	err = uverbs_copy_from(&hint, attrs, SHCA_ATTR_FOUND_HINT);
 	if (err)
 		return err;
 	if (hint > 1)
@@ -84,20 +73,20 @@ static int UVERBS_HANDLER(shca_method_found)(struct uverbs_attr_bundle *attrs)
 }
 
 DECLARE_UVERBS_NAMED_METHOD(
-	shca_method_found,
-	UVERBS_ATTR_PTR_IN(shca_attr_hint, UVERBS_ATTR_TYPE(u32),
+	SHCA_METHOD_FOUND,
+	UVERBS_ATTR_PTR_IN(SHCA_ATTR_FOUND_HINT, UVERBS_ATTR_TYPE(u32),
 			   UA_MANDATORY));
 
 DECLARE_UVERBS_NAMED_METHOD(
-	shca_method_ring,
-	UVERBS_ATTR_PTR_IN(shca_attr_qpn, UVERBS_ATTR_TYPE(u32),
+	SHCA_METHOD_RING,
+	UVERBS_ATTR_PTR_IN(SHCA_ATTR_RING_QPN, UVERBS_ATTR_TYPE(u32),
 			   UA_MANDATORY));
 
-DECLARE_UVERBS_GLOBAL_METHODS(shca_object_doorbell,
-			      &UVERBS_METHOD(shca_method_ring),
-			      &UVERBS_METHOD(shca_method_found));
+DECLARE_UVERBS_GLOBAL_METHODS(SHCA_OBJECT_DOORBELL,
+			      &UVERBS_METHOD(SHCA_METHOD_RING),
+			      &UVERBS_METHOD(SHCA_METHOD_FOUND));
 
 const struct uapi_definition shca_doorbell_defs[] = {
-	UAPI_DEF_CHAIN_OBJ_TREE_NAMED(shca_object_doorbell),
+	UAPI_DEF_CHAIN_OBJ_TREE_NAMED(SHCA_OBJECT_DOORBELL),
 	{},
 };

@@ -14,16 +14,6 @@
 #include "qp.h"
 #include "srq.h"
 
-/* Names that are pasted must not be macros. */
-enum {
-	shca_method_srq_op = SHCA_METHOD_SRQ_OP,
-	shca_attr_srq_op_srq = SHCA_ATTR_SRQ_OP_SRQ,
-	shca_attr_srq_op_op = SHCA_ATTR_SRQ_OP_OP,
-	shca_attr_srq_op_handle = SHCA_ATTR_SRQ_OP_HANDLE,
-};
-
-static_assert(SHCA_METHOD_SRQ_OP == 1 << UVERBS_ID_NS_SHIFT);
-static_assert(SHCA_ATTR_SRQ_OP_SRQ == 1 << UVERBS_ID_NS_SHIFT);
 static_assert(SHCA_LIM_TAGS < SHCA_TM_NIL);
 
 /* ---- lifetime --------------------------------------------------------------- */
@@ -328,7 +318,7 @@ static void shca_tm_op(struct shca_srq *srq, const struct shca_srq_op *op,
  * The process has the handle before anything happens.  A tag may get its message,
  * and the CQ the completion, at once; neither could be taken back.
  */
-static int UVERBS_HANDLER(shca_method_srq_op)(struct uverbs_attr_bundle *attrs)
+static int UVERBS_HANDLER(SHCA_METHOD_SRQ_OP)(struct uverbs_attr_bundle *attrs)
 {
 	struct shca_srq_op op = {};
 	struct shca_srq *srq;
@@ -336,20 +326,20 @@ static int UVERBS_HANDLER(shca_method_srq_op)(struct uverbs_attr_bundle *attrs)
 	u32 handle = 0;
 	int err;
 
-	ibsrq = uverbs_attr_get_obj(attrs, shca_attr_srq_op_srq);
+	ibsrq = uverbs_attr_get_obj(attrs, SHCA_ATTR_SRQ_OP_SRQ);
 	if (IS_ERR(ibsrq))
 		return PTR_ERR(ibsrq);
 	srq = to_shca_srq(ibsrq);
 	if (!srq->tm)
 		return -EINVAL;
-	err = uverbs_copy_from(&op, attrs, shca_attr_srq_op_op);
+	err = uverbs_copy_from(&op, attrs, SHCA_ATTR_SRQ_OP_OP);
 	if (!err)
 		err = shca_tm_check(&op);
 	if (!err && op.opcode == SHCA_OP_TAG_ADD)
 		err = shca_tm_take_slot(srq->tm, &handle);
 	if (err)
 		return err;
-	err = uverbs_copy_to(attrs, shca_attr_srq_op_handle, &handle,
+	err = uverbs_copy_to(attrs, SHCA_ATTR_SRQ_OP_HANDLE, &handle,
 			     sizeof(handle));
 	if (!err)
 		shca_tm_op(srq, &op, handle);
@@ -359,17 +349,17 @@ static int UVERBS_HANDLER(shca_method_srq_op)(struct uverbs_attr_bundle *attrs)
 }
 
 DECLARE_UVERBS_NAMED_METHOD(
-	shca_method_srq_op,
-	UVERBS_ATTR_IDR(shca_attr_srq_op_srq, UVERBS_OBJECT_SRQ,
+	SHCA_METHOD_SRQ_OP,
+	UVERBS_ATTR_IDR(SHCA_ATTR_SRQ_OP_SRQ, UVERBS_OBJECT_SRQ,
 			UVERBS_ACCESS_READ, UA_MANDATORY),
-	UVERBS_ATTR_PTR_IN(shca_attr_srq_op_op,
+	UVERBS_ATTR_PTR_IN(SHCA_ATTR_SRQ_OP_OP,
 			   UVERBS_ATTR_STRUCT(struct shca_srq_op, handle),
 			   UA_MANDATORY),
-	UVERBS_ATTR_PTR_OUT(shca_attr_srq_op_handle, UVERBS_ATTR_TYPE(u32),
+	UVERBS_ATTR_PTR_OUT(SHCA_ATTR_SRQ_OP_HANDLE, UVERBS_ATTR_TYPE(u32),
 			    UA_MANDATORY));
 
 ADD_UVERBS_METHODS(shca_srq_methods, UVERBS_OBJECT_SRQ,
-		   &UVERBS_METHOD(shca_method_srq_op));
+		   &UVERBS_METHOD(SHCA_METHOD_SRQ_OP));
 
 const struct uapi_definition shca_tm_defs[] = {
 	UAPI_DEF_CHAIN_OBJ_TREE(UVERBS_OBJECT_SRQ, &shca_srq_methods),
