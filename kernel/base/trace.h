@@ -26,11 +26,11 @@ SHCA_TRACE_UC_OPS(SHCA_TRACE_TELL_OP, RC)
 SHCA_TRACE_RC_OPS(SHCA_TRACE_TELL_OP, RC)
 SHCA_TRACE_VERDICTS(SHCA_TRACE_TELL, SHCA_TRACE_TELL)
 SHCA_TRACE_REASONS(SHCA_TRACE_TELL, SHCA_TRACE_TELL)
-SHCA_TRACE_STATUSES(SHCA_TRACE_TELL, SHCA_TRACE_TELL)
-SHCA_TRACE_WC_OPCODES(SHCA_TRACE_TELL, SHCA_TRACE_TELL)
+SHCA_WC_STATUSES(SHCA_TRACE_TELL_WC)
+SHCA_WC_OPCODES(SHCA_TRACE_TELL_WC)
 SHCA_TRACE_STATES(SHCA_TRACE_TELL, SHCA_TRACE_TELL)
 SHCA_TRACE_EVENTS(SHCA_TRACE_TELL, SHCA_TRACE_TELL)
-SHCA_TRACE_FAULTS(SHCA_TRACE_TELL, SHCA_TRACE_TELL)
+SHCA_FAULT_WHATS(SHCA_TRACE_TELL_FAULT)
 
 #ifndef SHCA_TRACE_HDR
 #define SHCA_TRACE_HDR
@@ -66,7 +66,7 @@ TRACE_EVENT(shca_post,
 		  __entry->qpn, __entry->wr_id,
 		  SHCA_TRACE_WR_OPCODE(__entry->opcode),
 		  __entry->flags, __entry->length,
-		  SHCA_TRACE_NAME(STATUSES, __entry->preset))
+		  SHCA_TRACE_STATUS(__entry->preset))
 );
 
 DECLARE_EVENT_CLASS(shca_packet,
@@ -233,8 +233,8 @@ TRACE_EVENT(shca_complete,
 	),
 	TP_printk("qpn=%#x wr_id=%#llx status=%s opcode=%s vendor_err=%u byte_len=%u",
 		  __entry->qpn, __entry->wr_id,
-		  SHCA_TRACE_NAME(STATUSES, __entry->status),
-		  SHCA_TRACE_NAME(WC_OPCODES, __entry->opcode),
+		  SHCA_TRACE_STATUS(__entry->status),
+		  SHCA_TRACE_WC_OPCODE(__entry->opcode),
 		  __entry->vendor_err, __entry->byte_len)
 );
 
@@ -302,7 +302,7 @@ TRACE_EVENT(shca_fault,
 	),
 	TP_printk("qpn=%#x rule=%u what=%s hit=%llu psn=%u opcode=%s wr_id=%#llx",
 		  __entry->qpn, __entry->rule,
-		  SHCA_TRACE_NAME(FAULTS, __entry->what), __entry->hit,
+		  SHCA_TRACE_FAULT(__entry->what), __entry->hit,
 		  __entry->psn, SHCA_TRACE_OPCODE(__entry->opcode),
 		  __entry->wr_id)
 );

@@ -81,54 +81,6 @@
 	X(SHCA_CNT_RX_ICRC, "icrc") \
 	E(SHCA_CNT_RX_PKEY, "pkey")
 
-/* enum shca_wc_status */
-#define SHCA_TRACE_STATUSES(X, E) \
-	X(SHCA_WC_SUCCESS, "SUCCESS") \
-	X(SHCA_WC_LOC_LEN_ERR, "LOC_LEN_ERR") \
-	X(SHCA_WC_LOC_QP_OP_ERR, "LOC_QP_OP_ERR") \
-	X(SHCA_WC_LOC_EEC_OP_ERR, "LOC_EEC_OP_ERR") \
-	X(SHCA_WC_LOC_PROT_ERR, "LOC_PROT_ERR") \
-	X(SHCA_WC_WR_FLUSH_ERR, "WR_FLUSH_ERR") \
-	X(SHCA_WC_MW_BIND_ERR, "MW_BIND_ERR") \
-	X(SHCA_WC_BAD_RESP_ERR, "BAD_RESP_ERR") \
-	X(SHCA_WC_LOC_ACCESS_ERR, "LOC_ACCESS_ERR") \
-	X(SHCA_WC_REM_INV_REQ_ERR, "REM_INV_REQ_ERR") \
-	X(SHCA_WC_REM_ACCESS_ERR, "REM_ACCESS_ERR") \
-	X(SHCA_WC_REM_OP_ERR, "REM_OP_ERR") \
-	X(SHCA_WC_RETRY_EXC_ERR, "RETRY_EXC_ERR") \
-	X(SHCA_WC_RNR_RETRY_EXC_ERR, "RNR_RETRY_EXC_ERR") \
-	X(SHCA_WC_LOC_RDD_VIOL_ERR, "LOC_RDD_VIOL_ERR") \
-	X(SHCA_WC_REM_INV_RD_REQ_ERR, "REM_INV_RD_REQ_ERR") \
-	X(SHCA_WC_REM_ABORT_ERR, "REM_ABORT_ERR") \
-	X(SHCA_WC_INV_EECN_ERR, "INV_EECN_ERR") \
-	X(SHCA_WC_INV_EEC_STATE_ERR, "INV_EEC_STATE_ERR") \
-	X(SHCA_WC_FATAL_ERR, "FATAL_ERR") \
-	X(SHCA_WC_RESP_TIMEOUT_ERR, "RESP_TIMEOUT_ERR") \
-	X(SHCA_WC_GENERAL_ERR, "GENERAL_ERR") \
-	X(SHCA_WC_TM_ERR, "TM_ERR") \
-	E(SHCA_WC_TM_RNDV_INCOMPLETE, "TM_RNDV_INCOMPLETE")
-
-/* enum shca_wc_opcode */
-#define SHCA_TRACE_WC_OPCODES(X, E) \
-	X(SHCA_WC_SEND, "SEND") \
-	X(SHCA_WC_RDMA_WRITE, "RDMA_WRITE") \
-	X(SHCA_WC_RDMA_READ, "RDMA_READ") \
-	X(SHCA_WC_COMP_SWAP, "COMP_SWAP") \
-	X(SHCA_WC_FETCH_ADD, "FETCH_ADD") \
-	X(SHCA_WC_BIND_MW, "BIND_MW") \
-	X(SHCA_WC_LOCAL_INV, "LOCAL_INV") \
-	X(SHCA_WC_TSO, "TSO") \
-	X(SHCA_WC_FLUSH, "FLUSH") \
-	X(SHCA_WC_ATOMIC_WRITE, "ATOMIC_WRITE") \
-	X(SHCA_WC_REG_MR, "REG_MR") \
-	X(SHCA_WC_RECV, "RECV") \
-	X(SHCA_WC_RECV_RDMA_WITH_IMM, "RECV_RDMA_WITH_IMM") \
-	X(SHCA_WC_TM_ADD, "TM_ADD") \
-	X(SHCA_WC_TM_DEL, "TM_DEL") \
-	X(SHCA_WC_TM_SYNC, "TM_SYNC") \
-	X(SHCA_WC_TM_RECV, "TM_RECV") \
-	E(SHCA_WC_TM_NO_TAG, "TM_NO_TAG")
-
 /* enum ib_qp_state */
 #define SHCA_TRACE_STATES(X, E) \
 	X(IB_QPS_RESET, "RESET") \
@@ -162,27 +114,6 @@
 	X(IB_EVENT_GID_CHANGE, "GID_CHANGE") \
 	E(IB_EVENT_WQ_FATAL, "WQ_FATAL")
 
-/* enum shca_fault_what */
-#define SHCA_TRACE_FAULTS(X, E) \
-	X(SHCA_FAULT_DROP, "drop") \
-	X(SHCA_FAULT_DUPLICATE, "duplicate") \
-	X(SHCA_FAULT_DELAY, "delay") \
-	X(SHCA_FAULT_REORDER, "reorder") \
-	X(SHCA_FAULT_CORRUPT_PAYLOAD, "corrupt-payload") \
-	X(SHCA_FAULT_CORRUPT_HEADER, "corrupt-header") \
-	X(SHCA_FAULT_CORRUPT_ICRC, "corrupt-icrc") \
-	X(SHCA_FAULT_ECN, "ecn") \
-	X(SHCA_FAULT_NAK, "nak") \
-	X(SHCA_FAULT_COMPLETE, "complete") \
-	X(SHCA_FAULT_QP_FATAL, "qp-fatal") \
-	X(SHCA_FAULT_CQ_OVERRUN, "cq-overrun") \
-	X(SHCA_FAULT_FAIL, "fail") \
-	X(SHCA_FAULT_EVENT, "event") \
-	X(SHCA_FAULT_REVOKE, "revoke") \
-	X(SHCA_FAULT_LOSE_EVENT, "lose-event") \
-	X(SHCA_FAULT_LOSE_DOORBELL, "lose-doorbell") \
-	E(SHCA_FAULT_DELAY_DOORBELL, "delay-doorbell")
-
 /* SHCA_WR_*: macros, so their values need no export; X and E get their rows */
 #define SHCA_TRACE_WR_OPCODES(X, E) \
 	SHCA_SEND_OPS(X) \
@@ -192,6 +123,8 @@
 
 #define SHCA_TRACE_TELL_OP(t, op)	TRACE_DEFINE_ENUM(SHCA_OP_##op);
 #define SHCA_TRACE_TELL(value, name)	TRACE_DEFINE_ENUM(value);
+#define SHCA_TRACE_TELL_WC(id, ...)	TRACE_DEFINE_ENUM(SHCA_WC_##id);
+#define SHCA_TRACE_TELL_FAULT(id, name)	TRACE_DEFINE_ENUM(SHCA_FAULT_##id);
 
 /* ---- printing ----------------------------------------------------------------- */
 
@@ -203,6 +136,16 @@
 #define SHCA_TRACE_NAME(list, value) \
 	__print_symbolic(value, \
 			 SHCA_TRACE_##list(SHCA_TRACE_ROW, SHCA_TRACE_LAST))
+/* Lists of others have no last name of their own: no value is this. */
+#define SHCA_TRACE_END			{ 0xff, "?" }
+#define SHCA_TRACE_ROW_WC(id, ...)	{ SHCA_WC_##id, #id },
+#define SHCA_TRACE_STATUS(value) \
+	__print_symbolic(value, SHCA_WC_STATUSES(SHCA_TRACE_ROW_WC) SHCA_TRACE_END)
+#define SHCA_TRACE_WC_OPCODE(value) \
+	__print_symbolic(value, SHCA_WC_OPCODES(SHCA_TRACE_ROW_WC) SHCA_TRACE_END)
+#define SHCA_TRACE_ROW_FAULT(id, name)	{ SHCA_FAULT_##id, name },
+#define SHCA_TRACE_FAULT(value) \
+	__print_symbolic(value, SHCA_FAULT_WHATS(SHCA_TRACE_ROW_FAULT) SHCA_TRACE_END)
 #define SHCA_TRACE_ROW_WR(name, ...)	{ SHCA_WR_##name, #name },
 #define SHCA_TRACE_LAST_WR(name)	{ SHCA_WR_##name, #name }
 #define SHCA_TRACE_WR_OPCODE(value) \

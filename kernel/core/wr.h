@@ -15,57 +15,70 @@
 /* Most data segments of one request; limits advertised are at or below. */
 #define SHCA_MAX_SGE		32
 
-/* Completion status; values equal enum ib_wc_status and ibv_wc_status. */
+/*
+ * Completion status; values equal enum ib_wc_status and ibv_wc_status. The last two are
+ * of processes only.
+ */
+#define SHCA_WC_STATUSES(X) \
+	X(SUCCESS) \
+	X(LOC_LEN_ERR) \
+	X(LOC_QP_OP_ERR) \
+	X(LOC_EEC_OP_ERR) \
+	X(LOC_PROT_ERR) \
+	X(WR_FLUSH_ERR) \
+	X(MW_BIND_ERR) \
+	X(BAD_RESP_ERR) \
+	X(LOC_ACCESS_ERR) \
+	X(REM_INV_REQ_ERR) \
+	X(REM_ACCESS_ERR) \
+	X(REM_OP_ERR) \
+	X(RETRY_EXC_ERR) \
+	X(RNR_RETRY_EXC_ERR) \
+	X(LOC_RDD_VIOL_ERR) \
+	X(REM_INV_RD_REQ_ERR) \
+	X(REM_ABORT_ERR) \
+	X(INV_EECN_ERR) \
+	X(INV_EEC_STATE_ERR) \
+	X(FATAL_ERR) \
+	X(RESP_TIMEOUT_ERR) \
+	X(GENERAL_ERR) \
+	X(TM_ERR) \
+	X(TM_RNDV_INCOMPLETE)
+
 enum shca_wc_status {
-	SHCA_WC_SUCCESS,
-	SHCA_WC_LOC_LEN_ERR,
-	SHCA_WC_LOC_QP_OP_ERR,
-	SHCA_WC_LOC_EEC_OP_ERR,
-	SHCA_WC_LOC_PROT_ERR,
-	SHCA_WC_WR_FLUSH_ERR,
-	SHCA_WC_MW_BIND_ERR,
-	SHCA_WC_BAD_RESP_ERR,
-	SHCA_WC_LOC_ACCESS_ERR,
-	SHCA_WC_REM_INV_REQ_ERR,
-	SHCA_WC_REM_ACCESS_ERR,
-	SHCA_WC_REM_OP_ERR,
-	SHCA_WC_RETRY_EXC_ERR,
-	SHCA_WC_RNR_RETRY_EXC_ERR,
-	SHCA_WC_LOC_RDD_VIOL_ERR,
-	SHCA_WC_REM_INV_RD_REQ_ERR,
-	SHCA_WC_REM_ABORT_ERR,
-	SHCA_WC_INV_EECN_ERR,
-	SHCA_WC_INV_EEC_STATE_ERR,
-	SHCA_WC_FATAL_ERR,
-	SHCA_WC_RESP_TIMEOUT_ERR,
-	SHCA_WC_GENERAL_ERR,
-	/* of processes only */
-	SHCA_WC_TM_ERR,
-	SHCA_WC_TM_RNDV_INCOMPLETE,
+#define X(id) SHCA_WC_##id,
+	SHCA_WC_STATUSES(X)
+#undef X
 };
 
-/* Completion opcode; values equal enum ibv_wc_opcode (the glue maps the few
- * that differ for kernel consumers).
+/*
+ * Completion opcode; values equal enum ibv_wc_opcode (the glue maps the few that differ
+ * for kernel consumers).
  */
+#define SHCA_WC_OPCODES(X) \
+	X(SEND) \
+	X(RDMA_WRITE) \
+	X(RDMA_READ) \
+	X(COMP_SWAP) \
+	X(FETCH_ADD) \
+	X(BIND_MW) \
+	X(LOCAL_INV) \
+	X(TSO) \
+	X(FLUSH) \
+	X(ATOMIC_WRITE) \
+	X(REG_MR) \
+	X(RECV, = 1 << 7) \
+	X(RECV_RDMA_WITH_IMM) \
+	X(TM_ADD) \
+	X(TM_DEL) \
+	X(TM_SYNC) \
+	X(TM_RECV) \
+	X(TM_NO_TAG)
+
 enum shca_wc_opcode {
-	SHCA_WC_SEND,
-	SHCA_WC_RDMA_WRITE,
-	SHCA_WC_RDMA_READ,
-	SHCA_WC_COMP_SWAP,
-	SHCA_WC_FETCH_ADD,
-	SHCA_WC_BIND_MW,
-	SHCA_WC_LOCAL_INV,
-	SHCA_WC_TSO,
-	SHCA_WC_FLUSH,
-	SHCA_WC_ATOMIC_WRITE = 9,
-	SHCA_WC_REG_MR,
-	SHCA_WC_RECV = 1 << 7,
-	SHCA_WC_RECV_RDMA_WITH_IMM,
-	SHCA_WC_TM_ADD,
-	SHCA_WC_TM_DEL,
-	SHCA_WC_TM_SYNC,
-	SHCA_WC_TM_RECV,
-	SHCA_WC_TM_NO_TAG,
+#define X(id, ...) SHCA_WC_##id __VA_ARGS__,
+	SHCA_WC_OPCODES(X)
+#undef X
 };
 
 /*
