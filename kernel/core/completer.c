@@ -16,7 +16,7 @@
 #include "req_internal.h"
 
 /* Something of ours was marked on the way. */
-static noinline void req_congested(struct shca_req *req, u64 now)
+static void req_congested(struct shca_req *req, u64 now)
 {
 	shca_cc_on_cnp(&req->cc, req->recovery.rtt_ns, now);
 	shca_req_watch(req);
@@ -179,7 +179,7 @@ static void req_ack_now(struct shca_req *req, u64 now)
 	req->recovery.acked = false;
 }
 
-static noinline void req_repaired(struct shca_req *req, u64 now)
+static void req_repaired(struct shca_req *req, u64 now)
 {
 	shca_req_repaired(req);
 	if (req->recovery.acked)
@@ -391,7 +391,7 @@ static bool req_read_opcode_fits(const struct shca_send_wr *wr, u32 idx,
  * @tells: @pkt has an AETH.  Its credits are those of this response, so they count before
  * what an acknowledgement ahead of it has covered.
  */
-static __always_inline enum shca_verdict req_placed(struct shca_req *req,
+static enum shca_verdict req_placed(struct shca_req *req,
 				    enum shca_mem_status status,
 				    const struct shca_pkt *pkt, u32 nr_psn,
 				    bool tells, u64 now)
@@ -470,7 +470,7 @@ static enum shca_verdict req_rx_atomic(struct shca_req *req,
 			  pkt, 1, true, now);
 }
 
-static noinline enum shca_verdict
+static enum shca_verdict
 req_stale(struct shca_req *req, const struct shca_pkt *pkt, u64 now)
 {
 	if ((pkt->opcode & SHCA_TRANSPORT_MASK) == req->attr.transport &&

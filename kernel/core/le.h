@@ -5,7 +5,7 @@
 
 #include "os.h"
 
-static __always_inline u64 get_le64(const u8 *p)
+static inline u64 get_le64(const u8 *p)
 {
 	u64 v;
 
@@ -16,7 +16,7 @@ static __always_inline u64 get_le64(const u8 *p)
 	return v;
 }
 
-static __always_inline void put_le64(u8 *p, u64 v)
+static inline void put_le64(u8 *p, u64 v)
 {
 #if __BYTE_ORDER__ == __ORDER_BIG_ENDIAN__
 	v = __builtin_bswap64(v);

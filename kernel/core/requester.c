@@ -680,7 +680,7 @@ static void req_obey_rate(struct shca_req *req, u64 now)
 }
 
 /* @pkt leaves. */
-static noinline void req_rated(struct shca_req *req, const struct shca_send_wr *wr,
+static void req_rated(struct shca_req *req, const struct shca_send_wr *wr,
 			       const struct shca_pkt *pkt, u64 now)
 {
 	u32 kbps = req_rate_of(req, wr);
@@ -752,7 +752,7 @@ static void req_confirm(struct shca_req *req)
  * requesters without one pay nothing for it: shca_req_watch().  A static rate is looked
  * at here, too.
  */
-static noinline bool req_pass_gate(struct shca_req *req, u64 now)
+static bool req_pass_gate(struct shca_req *req, u64 now)
 {
 	s32 nr_psn = req->gate.paces ?
 		     shca_psn_diff(req->psn.next, req->gate.psn) : 0;
