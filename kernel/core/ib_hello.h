@@ -156,15 +156,4 @@ struct shca_ib_hello shca_ib_port_bye(const struct shca_ib_port *port);
 /** shca_ib_port_deadline() - when to call shca_ib_port_tick(); ~0: never */
 u64 shca_ib_port_deadline(const struct shca_ib_port *port);
 
-/**
- * shca_ib_port_is_peer() - is a frame with data from the peer, with the link up?
- * @session:	that of its shim
- */
-static inline bool shca_ib_port_is_peer(const struct shca_ib_port *port,
-					u32 session)
-{
-	return port->phys == SHCA_IB_PHYS_LINK_UP &&
-	       port->peer.session == session;
-}
-
 #endif

@@ -182,9 +182,9 @@ static void shca_mr_leave(struct shca_mr *mr)
 	read_unlock_bh(mr->guard);
 }
 
-enum shca_mem_status shca_mr_get(const struct shca_accessor *who, u32 key,
-				 u32 access, u64 va, u64 len,
-				 struct shca_mr **out)
+static enum shca_mem_status shca_mr_get(const struct shca_accessor *who, u32 key,
+					u32 access, u64 va, u64 len,
+					struct shca_mr **out)
 {
 	struct shca_mr *mr = shca_mr_find(who->dev, key);
 	enum shca_mem_status status;

@@ -45,7 +45,7 @@ struct shca_accessor {
  * struct shca_mr - a memory region or window
  * @lock:	see @guard
  * @guard:	@lock, or the lock of @odp if only the pages change. Used if
- *		@locked: held for reading from shca_mr_get() to shca_mr_put(),
+ *		@locked: held for reading from shca_mr_get_kept() to shca_mr_put(),
  *		and for writing while a work request changes the region. So no
  *		access outlives an invalidation
  * @locked:	the region can change while it is registered. Otherwise all
@@ -217,36 +217,27 @@ enum shca_mem_status shca_mr_may(const struct shca_accessor *who, u32 key,
 				 u32 access, u64 va, u64 len, bool *changes);
 
 /**
- * shca_mr_get() - the access check: may @who reach [@va, @va + @len) by @key?
- * @access:	enum ib_access_flags, all of which must be granted; or
- *		SHCA_MR_LOCAL_READ
- * @mr:		result, with a reference: shca_mr_put() it before leaving the
- *		atomic section
- *
- * Context: any. @len 0 checks an address, which may be the end of the region.
- * Return: SHCA_MEM_OK; SHCA_MEM_RETRY if pages of an on-demand region are not
- * present; or another status.
- */
-enum shca_mem_status shca_mr_get(const struct shca_accessor *who, u32 key,
-				 u32 access, u64 va, u64 len,
-				 struct shca_mr **mr);
-/**
  * shca_mr_start() - first address of the region that @key names; 0 without a
  * region
  *
- * It does not check access, as shca_mr_get() does.
+ * It does not check access, as shca_mr_get_kept() does.
  */
 u64 shca_mr_start(struct shca_dev *dev, u32 key);
-/** shca_mr_put() - end an access that shca_mr_get() began */
+/** shca_mr_put() - end an access that shca_mr_get_kept() began without @kept */
 void shca_mr_put(struct shca_mr *mr);
 
 /**
- * shca_mr_get_kept() - shca_mr_get() for the packets of a batch
- * @kept:	cache of the region that the first packet accessed. Put it
- *		before leaving the atomic section, or pass NULL.
+ * shca_mr_get_kept() - the access check: may @who reach [@va, @va + @len) by @key?
+ * @kept:	cache of the region that the first packet of a batch accessed, or NULL
+ * @access:	enum ib_access_flags, all of which must be granted; or
+ *		SHCA_MR_LOCAL_READ
+ * @mr:		result, with a reference: shca_mr_put_kept() it, and shca_mr_put() what is
+ *		kept, before leaving the atomic section
  *
  * A locked region is not kept, because a later packet may invalidate it.
- * Return: as shca_mr_get(); release with shca_mr_put_kept().
+ * Context: any. @len 0 checks an address, which may be the end of the region.
+ * Return: SHCA_MEM_OK; SHCA_MEM_RETRY if pages of an on-demand region are not
+ * present; or another status.
  */
 enum shca_mem_status shca_mr_get_kept(struct shca_mr **kept,
 				      const struct shca_accessor *who, u32 key,
@@ -266,7 +257,7 @@ void *__shca_mr_next(const struct shca_mr *mr, u64 va, u32 *len);
  * shca_mr_next() - the contiguous run of memory at @va
  * @len:	in: bytes wanted, not 0; out: bytes in the run
  *
- * The caller has checked the range by shca_mr_get(). It must not write to a
+ * The caller has checked the range by shca_mr_get_kept(). It must not write to a
  * SHCA_MR_NULL: all such regions share their bytes.
  */
 static inline void *shca_mr_next(const struct shca_mr *mr, u64 va, u32 *len)

@@ -19,7 +19,7 @@ struct uverbs_attr_bundle;
 
 /**
  * struct shca_odp_want - memory that was not present when it was accessed
- * @who: @key: @access: @va: @len:	arguments of that shca_mr_get()
+ * @who: @key: @access: @va: @len:	arguments of that shca_mr_get_kept()
  * @span:	bytes from @va on that will be accessed soon, at least @len
  */
 struct shca_odp_want {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 /*
  * Bytes from packets into regions and back.  Each access goes through the access
- * check (shca_mr_get()) anew and holds the region only while it copies. A region
+ * check (shca_mr_get_kept()) anew and holds the region only while it copies. A region
  * can be deregistered between any two packets, and then the access fails.
  */
 #include "payload.h"
@@ -429,7 +429,11 @@ static enum shca_mem_status shca_remote_flush(void *ctx,
 	return status;
 }
 
-struct ib_pd *shca_sq_pd(const struct shca_qp *qp, const struct shca_send_wr *wr)
+/*
+ * The PD that a send request's lkeys are checked against. A request of the adapter's own is
+ * about a receive, whose PD is the SRQ's.
+ */
+static struct ib_pd *shca_sq_pd(const struct shca_qp *qp, const struct shca_send_wr *wr)
 {
 	return unlikely(wr->own) ? shca_rq_pd(qp) : qp->pd;
 }

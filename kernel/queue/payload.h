@@ -13,14 +13,6 @@ struct shca_mr;
 struct shca_qp;
 struct sk_buff;
 
-/**
- * shca_sq_pd() - PD that a send request's lkeys are checked against
- *
- * A request of the adapter's own is about a receive, whose PD is the SRQ's.
- */
-struct ib_pd *shca_sq_pd(const struct shca_qp *qp,
-			 const struct shca_send_wr *wr);
-
 /** shca_mem_ops - the core's way to memory; the context is the struct shca_mem_ctx */
 extern const struct shca_mem_ops shca_mem_ops;
 
