@@ -13,6 +13,7 @@
 
 #include <softhca-personality.h>
 
+#include "lab.h"
 #include "personality.h"
 
 /* The kernel's limit with the terminating zero (IB_DEVICE_NAME_MAX). */
@@ -91,10 +92,15 @@ static const struct mode modes[] = {
 	{ SHCA_A_LINT, "lint", lint_names, __SHCA_LINT_MODE_MAX },
 };
 
-/* output format, and number of devices printed so far */
+/*
+ * output format, and number of devices printed so far
+ * @name: NULL: all
+ */
 struct listing {
 	bool json;
 	int nr;
+	const char *name;
+	int status;
 };
 
 /* Users choose names, so print them in a way that cannot break the syntax. */
@@ -289,11 +295,35 @@ static struct nl_msg *get_request(const char *name)
 	return msg;
 }
 
+/* what device_find() looks for */
+struct device_wanted {
+	const char *name;
+	struct device *device;
+};
+
+bool device_is_here(const char *name)
+{
+	return !genl_open(true) && !genl_send(get_request(name), NULL, NULL, NULL);
+}
+
+static bool is_here(void *arg)
+{
+	const struct device_wanted *wanted = arg;
+
+	return !genl_open(true) &&
+	       !genl_send(get_request(wanted->name), NULL, read_device, wanted->device);
+}
+
 int device_find(const char *name, struct device *device)
 {
+	struct device_wanted wanted = { name, device };
 	int status = genl_open(false);
 
 	memset(device, 0, sizeof(*device));
+	if (status || netns_everywhere(is_here, &wanted))
+		return status;
+	/* (once more, for the message) */
+	status = genl_open(false);
 	return status ?: genl_send(get_request(name), name, read_device, device);
 }
 
@@ -311,13 +341,19 @@ static void read_name(struct nlattr **attrs, void *arg)
 		names->each(nla_get_string(attrs[SHCA_A_DEV_NAME]), names->arg);
 }
 
+static bool names_here(void *arg)
+{
+	/* Quiet: an error message would appear between the typed words. */
+	if (!genl_open(true))
+		genl_send(get_request(NULL), NULL, read_name, arg);
+	return false;
+}
+
 void device_names(void (*each)(const char *name, void *arg), void *arg)
 {
 	struct names names = { each, arg };
 
-	/* Quiet: an error message would appear between the typed words. */
-	if (!genl_open(true))
-		genl_send(get_request(NULL), NULL, read_name, &names);
+	netns_everywhere(names_here, &names);
 }
 
 /* passes device_netdevs()'s arguments to the callback */
@@ -347,21 +383,32 @@ void device_netdevs(void (*each)(const char *name, const char *netdev, void *arg
 
 /* ---- commands ----------------------------------------------------------------- */
 
+static bool show_here(void *arg)
+{
+	struct listing *list = arg;
+
+	list->status = genl_open(false) ?:
+		       genl_send(get_request(list->name), list->name ?: "dev show", print_dev, list);
+	/* check_values() has found the one with a name, and is where it is. */
+	return list->name || list->status;
+}
+
 static int dev_show(const struct call *call)
 {
-	const char *name = call->nr ? call->word[0] : NULL;
-	struct listing list = { .json = call->option[0] };
-	int status = genl_open(false);
+	struct listing list = { .json = call->option[0], .name = call->nr ? call->word[0] : NULL };
 
-	if (status)
-		return status;
+	/* Without the module there is no list. */
+	list.status = genl_open(false);
+	if (list.status)
+		return list.status;
 	if (list.json)
 		putchar('[');
-	status = genl_send(get_request(name), name ? name : "dev show", print_dev,
-			   &list);
+	netns_everywhere(show_here, &list);
 	if (list.json)
 		printf("%s]\n", list.nr ? "\n" : "");
-	return status;
+	else if (!list.nr && !list.status)
+		netns_hint();
+	return list.status;
 }
 
 /* Return: whether @text is a decimal or hexadecimal number from @min to @max. */

@@ -3,6 +3,7 @@
  * Group "fault": makes, lists, deletes, saves and replays rules of fault injection.
  */
 #include "fault_rule.h"
+#include "lab.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -42,31 +43,102 @@ static int check_rule(const char *where, char **word, int nr)
 	return status;
 }
 
+/* a rule to be made; @sent: its device was found, @status says what the kernel made of it */
+struct new_rule {
+	const char *where;
+	char **word;
+	int nr;
+	const char *device;
+	bool held;
+	uint32_t *id;
+	bool sent;
+	int status;
+};
+
+static void send_rule(struct new_rule *rule)
+{
+	struct nl_msg *msg;
+
+	rule->sent = true;
+	rule->status = genl_open(false);
+	if (rule->status)
+		return;
+	/* Only now is the family's number known, which a request begins with. */
+	msg = genl_request(SHCA_CMD_FAULT_ADD, 0);
+	rule_put(rule->where, msg, rule->word, rule->nr, rule->held);
+	rule->status = genl_send(msg, rule->where, read_added, rule->id);
+}
+
+static bool send_rule_here(void *arg)
+{
+	struct new_rule *rule = arg;
+
+	if (rule->sent || !device_is_here(rule->device))
+		return false;
+	send_rule(rule);
+	/* One that is held ends with its socket, which does not move. */
+	return rule->held;
+}
+
 /* One rule. What is wrong with its words is said first. */
 static int make_rule(const char *where, char **word, int nr, bool held, uint32_t *id)
 {
-	struct nl_msg *msg;
-	int status = check_rule(where, word, nr);
+	struct new_rule rule = { .where = where, .word = word, .nr = nr, .held = held, .id = id };
+	int i, status = check_rule(where, word, nr);
 
 	if (!status)
 		status = genl_open(false);
 	if (status)
 		return status;
-	/* Only now is the family's number known, which a request begins with. */
-	msg = genl_request(SHCA_CMD_FAULT_ADD, 0);
-	rule_put(where, msg, word, nr, held);
-	return genl_send(msg, where, read_added, id);
+	for (i = 0; i < nr; i++)
+		if (!strncmp(word[i], "dev=", 4))
+			rule.device = word[i] + 4;
+	netns_everywhere(send_rule_here, &rule);
+	/* (for the message: no such device) */
+	if (!rule.sent)
+		send_rule(&rule);
+	return rule.status;
 }
 
-static int add_rule(const char *where, char **word, int nr)
-{
-	uint32_t id = 0;
-	int status = make_rule(where, word, nr, false, &id);
+/* What is printed, and how many were before */
+struct listing {
+	bool json;
+	int nr;
+};
 
+static void print_list_begin(const struct listing *list)
+{
+	if (list->json)
+		putchar('[');
+}
+
+static void print_list_end(const struct listing *list)
+{
+	if (list->json)
+		printf("%s]\n", list->nr ? "\n" : "");
+}
+
+static int add_rule(const char *where, char **word, int nr, struct listing *list)
+{
+	char words[RULE_SIZE] = "";
+	uint32_t id = 0;
+	int i, status = make_rule(where, word, nr, false, &id);
+
+	if (status)
+		return status;
 	/* An event has happened, and is no rule. */
-	if (!status && id)
+	if (!list->json && id)
 		printf("%u\n", id);
-	return status;
+	if (!list->json)
+		return 0;
+	for (i = 0; i < nr; i++)
+		snprintf(words + strlen(words), sizeof(words) - strlen(words), "%s%s",
+			 i ? " " : "", word[i]);
+	printf(id ? "%s\n  {\"id\": %u, \"rule\": " : "%s\n  {\"id\": null, \"rule\": ",
+	       list->nr++ ? "," : "", id);
+	print_json_string(words);
+	putchar('}');
+	return 0;
 }
 
 int fault_make(const char *device, const char *words, uint32_t *id)
@@ -168,14 +240,14 @@ static int read_file(const char *command, const char *name, char **more, int nr_
 }
 
 /* Makes the rules of a file, unless @status says that something has failed; frees them. */
-static int add_rules(const char *name, struct file_rule *rule, int status)
+static int add_rules(const char *name, struct file_rule *rule, int status, struct listing *list)
 {
 	struct file_rule *next;
 
 	for (; rule; rule = next) {
 		next = rule->next;
 		if (!status && rule->nr)
-			status = add_rule(where_is(name, rule->number), rule->word, rule->nr);
+			status = add_rule(where_is(name, rule->number), rule->word, rule->nr, list);
 		free(rule);
 	}
 	return status;
@@ -183,28 +255,59 @@ static int add_rules(const char *name, struct file_rule *rule, int status)
 
 static int fault_add(const struct call *call)
 {
+	struct listing list = { .json = call->option[1] };
 	struct file_rule *rules;
 	int status;
 
-	if (!call->option[0])
-		return add_rule("fault add", call->word, call->nr);
-	if (strchr(call->word[0], '='))
+	if (call->option[0] && strchr(call->word[0], '='))
 		return complain("fault add: --file needs the name of a file before '%s'",
 				call->word[0]);
-	status = read_file("fault add", call->word[0], call->word + 1, call->nr - 1, &rules);
-	return add_rules(call->word[0], rules, status);
+	print_list_begin(&list);
+	if (!call->option[0]) {
+		status = add_rule("fault add", call->word, call->nr, &list);
+	} else {
+		status = read_file("fault add", call->word[0], call->word + 1, call->nr - 1,
+				   &rules);
+		status = add_rules(call->word[0], rules, status, &list);
+	}
+	print_list_end(&list);
+	return status;
 }
 
 /* ---- what there is ------------------------------------------------------------------ */
 
-struct listing {
-	bool json;
-	int nr;
-};
-
 static uint64_t get_u64(const struct nlattr *attr)
 {
 	return attr ? nla_get_u64(attr) : 0;
+}
+
+/* asks for all rules, for one command; @status: the first failure */
+struct rules_dump {
+	const char *command;
+	genl_reply_fn *reply;
+	void *arg;
+	int status;
+};
+
+static bool dump_rules_here(void *arg)
+{
+	struct rules_dump *dump = arg;
+	int status = genl_open(false);
+
+	if (!status)
+		status = genl_send(genl_request(SHCA_CMD_FAULT_GET, NLM_F_DUMP), dump->command,
+				   dump->reply, dump->arg);
+	dump->status = dump->status ?: status;
+	return dump->status;
+}
+
+/* Calls @reply for each rule. Return: 0, or an exit status. */
+static int dump_rules(const char *command, genl_reply_fn *reply, void *arg)
+{
+	struct rules_dump dump = { .command = command, .reply = reply, .arg = arg };
+
+	netns_everywhere(dump_rules_here, &dump);
+	return dump.status;
 }
 
 static void print_rule(struct nlattr **attrs, void *arg)
@@ -241,12 +344,11 @@ static int fault_list(const struct call *call)
 
 	if (status)
 		return status;
-	if (list.json)
-		putchar('[');
-	status = genl_send(genl_request(SHCA_CMD_FAULT_GET, NLM_F_DUMP),
-			   "fault list", print_rule, &list);
-	if (list.json)
-		printf("%s]\n", list.nr ? "\n" : "");
+	print_list_begin(&list);
+	status = dump_rules("fault list", print_rule, &list);
+	print_list_end(&list);
+	if (!status && !list.json && !list.nr)
+		netns_hint();
 	return status;
 }
 
@@ -286,27 +388,57 @@ static void save_rule(struct nlattr **attrs, void *arg)
 
 static int fault_save(const struct call *call)
 {
-	int saved = 0, status = genl_open(false);
+	int saved = 0, status = dump_rules("fault save", save_rule, &saved);
 
 	(void)call;
-	if (!status)
-		status = genl_send(genl_request(SHCA_CMD_FAULT_GET, NLM_F_DUMP),
-				   "fault save", save_rule, &saved);
 	return status ? status : saved;
+}
+
+/* @what: for the message, or NULL */
+static int end_rule(uint32_t id, const char *what)
+{
+	struct nl_msg *msg = genl_request(SHCA_CMD_FAULT_DEL, 0);
+	struct nlattr *nest;
+
+	if (id) {
+		nest = nla_nest_start(msg, SHCA_A_FAULT | NLA_F_NESTED);
+		nla_put_u32(msg, SHCA_FA_ID, id);
+		nla_nest_end(msg, nest);
+	}
+	return genl_send(msg, what, NULL, NULL);
+}
+
+int fault_end(uint32_t id)
+{
+	return end_rule(id, "fault del");
+}
+
+/* @arg: an exit status */
+static bool end_all_here(void *arg)
+{
+	int *status = arg;
+
+	*status = genl_open(false) ?: fault_end(0);
+	return *status;
+}
+
+/* @arg: the number of a rule, which is of one namespace only */
+static bool end_one_here(void *arg)
+{
+	return !genl_open(true) && !end_rule(*(uint32_t *)arg, NULL);
 }
 
 static int fault_replay(const struct call *call)
 {
 	const char *name = call->word[0];
+	struct listing list = {};
 	struct file_rule *rules;
 	int status = read_file("fault replay", name, NULL, 0, &rules);
 
 	/* A file that cannot be replayed costs no rule. */
 	if (!status)
-		status = genl_open(false);
-	if (!status)
-		status = fault_end(0);
-	return add_rules(name, rules, status);
+		netns_everywhere(end_all_here, &status);
+	return add_rules(name, rules, status, &list);
 }
 
 /* ---- sums ---------------------------------------------------------------------------- */
@@ -337,11 +469,8 @@ static int fault_stats(const struct call *call)
 {
 	bool json = call->option[0];
 	struct stats stats = {};
-	int i, status = genl_open(false);
+	int i, status = dump_rules("fault stats", add_stats, &stats);
 
-	if (!status)
-		status = genl_send(genl_request(SHCA_CMD_FAULT_GET, NLM_F_DUMP),
-				   "fault stats", add_stats, &stats);
 	if (status)
 		return status;
 	printf(json ? "{\"rules\": %llu" : "rules %llu\n",
@@ -355,32 +484,28 @@ static int fault_stats(const struct call *call)
 	return 0;
 }
 
-int fault_end(uint32_t id)
-{
-	struct nl_msg *msg = genl_request(SHCA_CMD_FAULT_DEL, 0);
-	struct nlattr *nest;
-
-	if (id) {
-		nest = nla_nest_start(msg, SHCA_A_FAULT | NLA_F_NESTED);
-		nla_put_u32(msg, SHCA_FA_ID, id);
-		nla_nest_end(msg, nest);
-	}
-	return genl_send(msg, "fault del", NULL, NULL);
-}
-
 static int fault_del(const struct call *call)
 {
 	const char *word = call->word[0];
+	uint32_t number;
 	uint64_t id = 0;
 	char *end;
 	int status;
 
 	if (strcmp(word, "all") &&
 	    (!fault_number(word, &id, &end) || *end || !id || id > UINT32_MAX))
-		return complain("fault del: ID must be a number of 'fault list' or 'all', not '%s'",
+		return complain("fault del: RULE must be a number of 'fault list' or 'all', not '%s'",
 				word);
+	number = id;
 	status = genl_open(false);
-	return status ? status : fault_end(id);
+	if (status)
+		return status;
+	if (!id)
+		netns_everywhere(end_all_here, &status);
+	else if (!netns_everywhere(end_one_here, &number))
+		/* (once more, for the message) */
+		status = genl_open(false) ?: fault_end(id);
+	return status;
 }
 
 /* A rule whose hits are asked for. */
@@ -409,6 +534,39 @@ uint64_t fault_hits(uint32_t id)
 	return wanted.hits;
 }
 
+void profile_names(void (*each)(const char *name, void *arg), void *arg)
+{
+	folder_names(PROFILES_DIR, each, arg);
+}
+
+/* passes fault_ids()'s arguments on */
+struct each_id {
+	void (*each)(const char *id, void *arg);
+	void *arg;
+};
+
+static void pass_id(struct nlattr **attrs, void *arg)
+{
+	struct nlattr *tb[SHCA_FA_MAX + 1];
+	const struct each_id *x = arg;
+	char text[16];
+
+	if (!attrs[SHCA_A_FAULT] ||
+	    nla_parse_nested(tb, SHCA_FA_MAX, attrs[SHCA_A_FAULT], NULL) || !tb[SHCA_FA_ID])
+		return;
+	snprintf(text, sizeof(text), "%u", nla_get_u32(tb[SHCA_FA_ID]));
+	x->each(text, x->arg);
+}
+
+void fault_ids(void (*each)(const char *id, void *arg), void *arg)
+{
+	struct each_id x = { each, arg };
+
+	/* (a command that completes has no messages) */
+	if (!genl_open(true))
+		dump_rules(NULL, pass_id, &x);
+}
+
 const struct command fault_commands[] = {
 	{
 		.name = "fault add",
@@ -419,7 +577,8 @@ const struct command fault_commands[] = {
 			   "what: do=, and the details that it needs: delay jitter dist by status nak verb errno event\n"
 			   "with --file, the first word is the name of a file that has a rule a line, - is standard input;\n"
 			   "words after it are part of each rule. bad-cable and wan come with the tool",
-		.option = { { "file", "take the rules from a file" } },
+		.option = { { "file", "take the rules from a file" },
+			    { "json", "print a JSON array of objects: numbers and rules" } },
 		.run = fault_add,
 	},
 	{
@@ -431,7 +590,7 @@ const struct command fault_commands[] = {
 	},
 	{
 		.name = "fault del",
-		.pattern = "ID",
+		.pattern = "RULE",
 		.summary = "delete a rule by its number, or with 'all' all rules",
 		.run = fault_del,
 	},
@@ -457,10 +616,11 @@ const struct command fault_commands[] = {
 	},
 	{
 		.name = "fault recipes",
-		.pattern = "[NAME] [DEVICE]",
+		.pattern = "[RECIPE] [DEVICE]",
 		.summary = "show rules to copy; docs/faults.md says what each provokes",
-		.details = "with --run, DEVICE is the first one of this network namespace if it is not named",
-		.option = { { "run", "make the rule, provoke the fault with traffic of its own, and say what is seen" } },
+		.details = "with --run, DEVICE is the first one that 'dev show' has if it is not named",
+		.option = { { "run", "make the rule, provoke the fault with traffic of its own, and say what is seen" },
+			    { "json", "print the rules as a JSON array of objects" } },
 		.run = fault_recipes,
 	},
 	{}

@@ -49,7 +49,7 @@ const struct fault_key fault_keys[] = {
 	{ "dev", KIND_DEVICE, 0, NULL, 0, 0 },
 	{ "do", KIND_NAME, SHCA_FA_WHAT, what_names, 0, 0 },
 	{ "dir", KIND_DIR, SHCA_FA_RX, dir_names, 0, 0 },
-	{ "qpn", KIND_U32, SHCA_FA_QPN, NULL, 1, 0xffffff },
+	{ "qpn", KIND_KEY, SHCA_FA_QPN, NULL, 1, 0xffffff },
 	{ "opcode", KIND_U8, SHCA_FA_OPCODE, NULL, 0, 0xff },
 	{ "type", KIND_NAME, SHCA_FA_TYPE, type_names, 0, 0 },
 	{ "psn", KIND_PSN, SHCA_FA_PSN, NULL, 0, 0xffffff },

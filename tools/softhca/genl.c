@@ -42,12 +42,20 @@ static const struct nla_policy policy[SHCA_A_MAX + 1] = {
 	[SHCA_A_PERSONALITY] = { .type = NLA_NESTED },
 };
 
+void genl_close(void)
+{
+	nl_socket_free(sock);
+	sock = NULL;
+	family = 0;
+}
+
 int genl_open(bool quiet)
 {
 	int on = 1;
 
 	if (family > 0)
 		return 0;
+	genl_close();
 	sock = nl_socket_alloc();
 	if (!sock || genl_connect(sock) < 0)
 		return quiet ? EXIT_FAILURE : fail("cannot open a netlink socket");

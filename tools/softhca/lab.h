@@ -108,6 +108,23 @@ void netns_names(void (*each)(const char *name, void *arg), void *arg);
 enum netns_owner netns_owner(const char *name, int *fd);
 
 /**
+ * netns_everywhere() - call @fn here, and then in each namespace of `softhca up`
+ *
+ * Only here without privilege, and in a namespace that has a name itself: whoever has entered
+ * one asks for that one. A true of @fn ends the walk, and the process stays there. Otherwise it
+ * is back in the end.
+ *
+ * Return: whether one returned true.
+ */
+bool netns_everywhere(bool (*fn)(void *arg), void *arg);
+
+/** netns_current() - the name of the namespace in which netns_everywhere() is; "" where it began */
+const char *netns_current(void);
+
+/** netns_hint() - nothing was found: tell a user without privilege that root may find more */
+void netns_hint(void);
+
+/**
  * netns_make() - make a network namespace, marked as ours, with a name as ip-netns(8)
  *
  * Return: its file descriptor, or a negative errno.

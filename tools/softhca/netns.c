@@ -116,6 +116,108 @@ void netns_names(void (*each)(const char *name, void *arg), void *arg)
 	folder_names(FOLDER, pass_ours, &x);
 }
 
+/* ---- everywhere -------------------------------------------------------------- */
+
+/* @same: the current namespace has a name */
+struct current {
+	struct stat netns;
+	bool same;
+};
+
+static void compare(const char *name, void *arg)
+{
+	struct current *current = arg;
+	struct stat named;
+	char path[64];
+
+	path_of(name, path, sizeof(path));
+	if (!stat(path, &named) && named.st_ino == current->netns.st_ino &&
+	    named.st_dev == current->netns.st_dev)
+		current->same = true;
+}
+
+static bool has_name(void)
+{
+	struct current current = {};
+
+	if (stat("/proc/self/ns/net", &current.netns))
+		return true;
+	folder_names(FOLDER, compare, &current);
+	return current.same;
+}
+
+/* passes netns_everywhere()'s arguments on; @home: where the process was */
+struct walk {
+	bool (*fn)(void *arg);
+	void *arg;
+	int home;
+	bool done;
+};
+
+static const char *current_name = "";
+
+const char *netns_current(void)
+{
+	return current_name;
+}
+
+/* A netlink socket stays in the namespace in which it was opened. */
+static bool move_to(int fd)
+{
+	genl_close();
+	return !setns(fd, CLONE_NEWNET);
+}
+
+static void visit(const char *name, void *arg)
+{
+	struct walk *walk = arg;
+	int fd;
+
+	if (walk->done || netns_owner(name, &fd) != NETNS_OURS)
+		return;
+	if (move_to(fd)) {
+		current_name = name;
+		walk->done = walk->fn(walk->arg);
+		current_name = "";
+		if (!walk->done && !move_to(walk->home))
+			exit(fail("cannot leave the network namespace %s: %s", name,
+				  strerror(errno)));
+	}
+	close(fd);
+}
+
+bool netns_everywhere(bool (*fn)(void *arg), void *arg)
+{
+	struct walk walk = { .fn = fn, .arg = arg };
+
+	if (fn(arg))
+		return true;
+	if (geteuid() || has_name())
+		return false;
+	walk.home = open("/proc/self/ns/net", O_RDONLY | O_CLOEXEC);
+	if (walk.home < 0)
+		return false;
+	folder_names(FOLDER, visit, &walk);
+	close(walk.home);
+	return walk.done;
+}
+
+static void count_name(const char *name, void *arg)
+{
+	(void)name;
+	++*(int *)arg;
+}
+
+void netns_hint(void)
+{
+	int nr = 0;
+
+	if (geteuid() && !has_name())
+		netns_names(count_name, &nr);
+	if (nr)
+		fprintf(stderr, "softhca: nothing here (with sudo it looks into the namespaces of 'softhca up', too)\n");
+}
+
 /*
  * A mount in the folder must reach all mount namespaces, and an unmount, too:
  * otherwise the namespace stays where it is still mounted.

@@ -410,14 +410,14 @@ static int run_traffic(struct bed *bed, uint32_t rule)
 		    fault_hits(rule))
 			break;
 	}
-	printf("sent: %d messages of %d bytes from QP %u to QP %u\n", round * NUM,
+	printf("sent: %d messages of %d bytes from QP %#x to QP %#x\n", round * NUM,
 	       LEN, bed->a->qp_num, bed->b->qp_num);
 	print_completions("send completions", seen.sends);
 	print_completions("receive completions", seen.recvs);
 	if (bed->armed)
 		printf("completion event: %s\n",
 		       poll(&event, 1, 0) == 1 ? "has come" : "none");
-	printf("state: QP %u is in %s, QP %u in %s\n", bed->a->qp_num,
+	printf("state: QP %#x is in %s, QP %#x in %s\n", bed->a->qp_num,
 	       state_of(bed->a), bed->b->qp_num, state_of(bed->b));
 	return 0;
 }
@@ -430,7 +430,7 @@ static int run_event(struct bed *bed)
 
 	poll(&fd, 1, 10000);
 	read_events(bed, &seen);
-	printf("state: QP %u is in %s\n", bed->a->qp_num, state_of(bed->a));
+	printf("state: QP %#x is in %s\n", bed->a->qp_num, state_of(bed->a));
 	return seen.nr_events ? 0 : fail("fault recipes: no event came");
 }
 
@@ -642,7 +642,7 @@ static void put_number(char *text, size_t size, const char *words, uint32_t qpn)
 	const char *at = strstr(words, "QPN");
 
 	if (at)
-		snprintf(text, size, "%.*s%u%s", (int)(at - words), words, qpn,
+		snprintf(text, size, "%.*s%#x%s", (int)(at - words), words, qpn,
 			 at + 3);
 	else
 		snprintf(text, size, "%s", words);
@@ -724,6 +724,8 @@ static void first_device(const char *name, void *arg)
 static int run_recipe(const struct call *call)
 {
 	char device[64] = "";
+	struct device found;
+	int status;
 	size_t i;
 
 	if (!call->nr)
@@ -738,24 +740,45 @@ static int run_recipe(const struct call *call)
 	else
 		device_names(first_device, device);
 	if (!*device)
-		return fail("fault recipes: this network namespace has no softhca device");
+		return fail("fault recipes: there is no softhca device (try 'softhca up')");
+	/* (which is where its rule has to be made) */
+	status = device_find(device, &found);
+	if (status)
+		return status;
 	return provoke(device, recipes[i].words);
+}
+
+void recipe_names(void (*each)(const char *name, void *arg), void *arg)
+{
+	size_t i;
+
+	for (i = 0; i < sizeof(recipes) / sizeof(*recipes); i++)
+		each(recipes[i].name, arg);
 }
 
 int fault_recipes(const struct call *call)
 {
+	bool json = call->option[1];
 	size_t i, nr = 0;
 
 	if (call->option[0])
-		return run_recipe(call);
+		return json ? complain("fault recipes: --json prints the rules, not what --run sees") :
+			      run_recipe(call);
 	for (i = 0; i < sizeof(recipes) / sizeof(*recipes); i++) {
 		if (call->nr && strcmp(call->word[0], recipes[i].name))
 			continue;
-		printf("%s: softhca fault add dev=DEV %s\n", recipes[i].name,
-		       recipes[i].words);
+		/* (names and words need no escapes) */
+		if (json)
+			printf("%s\n  {\"name\": \"%s\", \"rule\": \"dev=DEV %s\"}",
+			       nr ? "," : "[", recipes[i].name, recipes[i].words);
+		else
+			printf("%s: softhca fault add dev=DEV %s\n", recipes[i].name,
+			       recipes[i].words);
 		nr++;
 	}
 	if (!nr)
 		return unknown_recipe(call->word[0]);
+	if (json)
+		puts("\n]");
 	return 0;
 }

@@ -147,9 +147,14 @@ struct device {
 /**
  * device_find() - ask the kernel for a device
  *
+ * It may be in a namespace of `softhca up`. The process is in its namespace then.
+ *
  * Return: 0, or an exit status after a message.
  */
 int device_find(const char *name, struct device *device);
+
+/** device_is_here() - is it one of the current network namespace? */
+bool device_is_here(const char *name);
 
 /** device_check_name() - 0, or an exit status if no device can have this name */
 int device_check_name(const char *name);
@@ -161,7 +166,7 @@ void device_netdevs(void (*each)(const char *name, const char *netdev, void *arg
 /** print_json_string() - @s in quotes, whatever it contains */
 void print_json_string(const char *s);
 
-/** device_names() - call @each for every device of this network namespace */
+/** device_names() - call @each for every device of this network namespace, and of `softhca up` */
 void device_names(void (*each)(const char *name, void *arg), void *arg);
 
 /* fault.c */
@@ -179,6 +184,16 @@ uint64_t fault_hits(uint32_t id);
 /** fault_end() - delete a rule, or with 0 all of this network namespace; an exit status */
 int fault_end(uint32_t id);
 
+/** fault_ids() - call @each for the number of each rule */
+void fault_ids(void (*each)(const char *id, void *arg), void *arg);
+/** profile_names() - call @each for each file of rules that came with the tool */
+void profile_names(void (*each)(const char *name, void *arg), void *arg);
+
+/* learn.c */
+
+/** lesson_numbers() - call @each for the number of each lesson */
+void lesson_numbers(void (*each)(const char *number, void *arg), void *arg);
+
 /* fault_rule.c */
 
 /** fault_complete() - call @offer for what may complete a word KEY=VALUE */
@@ -189,6 +204,9 @@ void fault_complete(const char *word, void (*offer)(const char *, void *),
 
 /** fault_recipes() - print the recipes, or run one; an exit status */
 int fault_recipes(const struct call *call);
+
+/** recipe_names() - call @each for each recipe */
+void recipe_names(void (*each)(const char *name, void *arg), void *arg);
 
 /* genl.c */
 
@@ -202,6 +220,9 @@ typedef void genl_reply_fn(struct nlattr **attrs, void *arg);
  * Return: 0, or an exit status after a message.
  */
 int genl_open(bool quiet);
+
+/** genl_close() - the next genl_open() connects to the family of the network namespace that is current then */
+void genl_close(void);
 
 /**
  * genl_request() - allocate a request of the family

@@ -39,13 +39,13 @@ check without_privilege.del says 1 'Operation not permitted' \
 	in_a setpriv --reuid=65534 --clear-groups softhca fault del all
 # Of memory and requests it sees nothing (others see them: round_trip).
 private() {
-	fault add dev=shca_a do=complete qpn=17 wr_id=9 status=RETRY_EXC_ERR >/dev/null || return
+	fault add dev=shca_a do=complete qpn=0x11 wr_id=9 status=RETRY_EXC_ERR >/dev/null || return
 	fault add dev=shca_a do=revoke msg=3 va=0x10 rkey=0x12ab >/dev/null || return
 	[ ! -e /sys/fs/cgroup/cgroup.procs ] || fault add dev=shca_a do=ecn cgroup=/ >/dev/null || return
 	in_a setpriv --reuid=65534 --clear-groups softhca fault list >/tmp/private || return
 	cat /tmp/private
 	sed -n '/do=ecn/!s/^[0-9]*: //p' /tmp/private | diff - <(printf 'dev=shca_a do=%s seen 0 hits 0\n' \
-		'drop type=request nth=3' 'complete qpn=17 status=RETRY_EXC_ERR' 'revoke msg=3') && ! grep -q cgroup /tmp/private
+		'drop type=request nth=3' 'complete qpn=0x11 status=RETRY_EXC_ERR' 'revoke msg=3') && ! grep -q cgroup /tmp/private
 }
 check without_privilege.list private
 check del fault del "$id"
@@ -56,12 +56,12 @@ check empty_again is_empty
 # What list prints can be given again.
 round_trip() {
 	local words
-	for words in 'do=delay dir=rx qpn=17 opcode=0x04 psn=5-16777215 prob=0.1% seed=7 every=2 nth=3 count=4 after=1ms for=2s delay=1500us jitter=3ms' \
+	for words in 'do=delay dir=rx qpn=0x11 opcode=0x04 psn=5-16777215 prob=0.1% seed=7 every=2 nth=3 count=4 after=1ms for=2s delay=1500us jitter=3ms' \
 		'do=reorder type=ack by=3' 'do=complete wr_id=9 status=RETRY_EXC_ERR' \
 		'do=nak status=LOC_QP_OP_ERR nak=operation-error' 'do=fail verb=create_qp errno=EHWPOISON' \
 		'do=drop seed=7 at=1,3-5,9,4294967295' 'do=fail pid=1 verb=reg_mr errno=ENOMEM' \
 		'do=event dir=rx type=send nth=2 event=PORT_ERR' 'do=drop msg=7-9' 'do=drop va=0x7f00-0xffffffffffffffff rkey=0x12ab' \
-		'do=revoke msg=3 va=0x10' 'do=lose-event cqn=4 pid=1 nth=2' 'do=lose-doorbell qpn=18 pid=1 cgroup=/' \
+		'do=revoke msg=3 va=0x10' 'do=lose-event cqn=4 pid=1 nth=2' 'do=lose-doorbell qpn=0x12 pid=1 cgroup=/' \
 		'do=delay-doorbell delay=1ms jitter=5ms dist=exponential' 'do=delay delay=1ms jitter=5ms dist=normal' \
 		'do=complete cqn=5 status=RETRY_EXC_ERR' 'do=event count=512 after=1s event=PORT_ACTIVE' 'do=corrupt-icrc' 'do=ecn'; do
 		# shellcheck disable=SC2086 # words
@@ -122,12 +122,12 @@ wrong at 2 "invalid value '3,2' of at (expected: at most 512 rising numbers, suc
 wrong at_none 2 "invalid value '0' of at" dev=shca_a do=drop at=0
 wrong at_many 2 "invalid value '1-513' of at" dev=shca_a do=drop at=1-513
 wrong at_and_nth 1 'at: not with prob, every, nth, count, after or for' dev=shca_a do=drop at=3 nth=3
-wrong at_of_event 1 'event: one that concerns a QP happens at once' dev=shca_a do=event event=QP_FATAL qpn=17 at=1
+wrong at_of_event 1 'event: one that concerns a QP happens at once' dev=shca_a do=event event=QP_FATAL qpn=0x11 at=1
 wrong pid 1 'pid: not with this do=' dev=shca_a do=event event=PORT_ERR count=1 pid=1
 wrong event 1 'qpn: missing, this event concerns a QP' dev=shca_a do=event event=QP_FATAL
 wrong event_qpn 1 'qpn: the device has no such QP' dev=shca_a do=event event=QP_FATAL qpn=1234567
 wrong event_of_the_core 1 'event: not to be had so' dev=shca_a do=event event=GID_CHANGE
-wrong event_when 1 'event: one that concerns a QP happens at once' dev=shca_a do=event event=QP_FATAL qpn=17 nth=2
+wrong event_when 1 'event: one that concerns a QP happens at once' dev=shca_a do=event event=QP_FATAL qpn=0x11 nth=2
 wrong event_for_ever 1 'count: from 1 to 512' dev=shca_a do=event event=PORT_ERR every=2
 wrong event_too_often 1 'count: from 1 to 512' dev=shca_a do=event event=PORT_ERR count=513
 wrong event_of_requests 1 'wr_id: not with this do=' dev=shca_a do=event event=PORT_ERR count=1 wr_id=1
@@ -314,14 +314,14 @@ runs() {
 	for pattern; do grep -qE -- "$pattern" /tmp/run || { echo "no $pattern"; return 1; }; done
 }
 check run.loss-of-one runs loss-of-one 'sent: 8 messages' '^send completions: 8 SUCCESS$' '^receive completions: 8 SUCCESS$' \
-	'QP [0-9]+ is in RTS, QP [0-9]+ in RTS' '^faults: 1$' ' out_of_sequence \+'
-check run.dead-peer runs dead-peer '^send completions: 7 WR_FLUSH_ERR 1 RETRY_EXC_ERR$' '^receive completions:$' 'is in ERR, QP [0-9]+ in RTS'
+	'QP 0x[0-9a-f]+ is in RTS, QP 0x[0-9a-f]+ in RTS' '^faults: 1$' ' out_of_sequence \+'
+check run.dead-peer runs dead-peer '^send completions: 7 WR_FLUSH_ERR 1 RETRY_EXC_ERR$' '^receive completions:$' 'is in ERR, QP 0x[0-9a-f]+ in RTS'
 check run.remote-access-error runs remote-access-error '^send completions: .*1 REM_ACCESS_ERR' '^receive completions: .*1 LOC_ACCESS_ERR' \
-	'is in ERR, QP [0-9]+ in ERR'
+	'is in ERR, QP 0x[0-9a-f]+ in ERR'
 check run.qp-fatal runs qp-fatal '^event: QP_FATAL$' 'is in ERR'
 check run.event-qp-access-err runs event-qp-access-err '^event: QP_ACCESS_ERR$' 'is in RTS$'
 check run.fail-create-cq runs fail-create-cq '^call: ibv_create_cq\(\): Cannot allocate memory$' '^next call: ibv_create_cq\(\): success$' '^faults: 1$'
-check run.revoked-key runs revoked-key '^send completions: .*1 REM_ACCESS_ERR' 'is in ERR, QP [0-9]+ in ERR'
+check run.revoked-key runs revoked-key '^send completions: .*1 REM_ACCESS_ERR' 'is in ERR, QP 0x[0-9a-f]+ in ERR'
 check run.lost-completion-event runs lost-completion-event '^completion event: none$' '^send completions: 8 SUCCESS$'
 check run.lost-doorbell runs lost-doorbell '^send completions: 8 SUCCESS$' '^faults: 1$'
 check run.event-srq-err runs event-srq-err '^event: SRQ_ERR$'

@@ -114,7 +114,7 @@ same() { in_a softhca dev show shca_a | sed 's/ personality [^ ]*//' | diff <(se
 check set.mlx5 change mlx5
 check settings_stay same
 check guid_stays [ "$(node_guid shca_a)" = "$before" ]
-check fault_stays eval 'in_a softhca fault list | grep -q "dev=shca_a.* qpn=77"'
+check fault_stays eval 'in_a softhca fault list | grep -q "dev=shca_a.* qpn=0x4d"'
 check json_has_it eval 'in_a softhca dev show shca_a --json | grep -q "\"personality\": \"mlx5\""'
 run in_a softhca fault del all
 run in_a softhca dev set shca_a lint off
