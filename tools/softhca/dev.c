@@ -5,6 +5,7 @@
  */
 #include "softhca.h"
 
+#include <arpa/inet.h>
 #include <ctype.h>
 #include <stdlib.h>
 #include <string.h>
@@ -18,6 +19,13 @@
 
 /* The kernel's limit with the terminating zero (IB_DEVICE_NAME_MAX). */
 #define NAME_SIZE	64
+
+/* More entries than a port's table of GIDs has */
+#define MAX_GIDS	256
+
+/* What a packet has beside its payload, at most */
+#define ROCE_HEADERS	96
+#define IB_HEADERS	134
 
 /* in the order of enum shca_path */
 #define PATHS		"auto|wire|host"
@@ -379,6 +387,62 @@ void device_netdevs(void (*each)(const char *name, const char *netdev, void *arg
 
 	if (!genl_open(true))
 		genl_send(get_request(NULL), NULL, read_netdev, &netdevs);
+}
+
+void file_line(const char *path, char *line, size_t size)
+{
+	FILE *file = fopen(path, "r");
+
+	*line = '\0';
+	if (!file)
+		return;
+	if (fgets(line, size, file))
+		line[strcspn(line, "\n")] = '\0';
+	else
+		*line = '\0';
+	fclose(file);
+}
+
+void process_comm(unsigned int pid, char *comm, size_t size)
+{
+	char path[64];
+
+	snprintf(path, sizeof(path), "/proc/%u/comm", pid);
+	*comm = '\0';
+	if (pid)
+		file_line(path, comm, size);
+	text_clean(comm);
+}
+
+void device_gids(const char *name, void (*each)(int index, const struct in6_addr *gid, void *arg),
+		 void *arg)
+{
+	char path[192], line[64];
+	struct in6_addr gid;
+	int i;
+
+	for (i = 0; i < MAX_GIDS; i++) {
+		snprintf(path, sizeof(path), "/sys/class/infiniband/%.63s/ports/1/gids/%d", name, i);
+		file_line(path, line, sizeof(line));
+		if (!*line)
+			break;
+		if (inet_pton(AF_INET6, line, &gid) != 1 || IN6_IS_ADDR_UNSPECIFIED(&gid))
+			continue;
+		snprintf(path, sizeof(path), "/sys/class/infiniband/%.63s/ports/1/gid_attrs/types/%d",
+			 name, i);
+		file_line(path, line, sizeof(line));
+		if (strstr(line, "v2"))
+			each(i, &gid, arg);
+	}
+}
+
+int device_path_mtu(int mtu, bool infiniband)
+{
+	int path_mtu = 4096;
+
+	while (path_mtu >= 256 && path_mtu + (infiniband ? IB_HEADERS : ROCE_HEADERS) > mtu)
+		path_mtu /= 2;
+	return path_mtu >= 256 ? path_mtu : 0;
 }
 
 /* ---- commands ----------------------------------------------------------------- */

@@ -5,16 +5,19 @@
  * for the device, and sends a packet to its UDP port.
  */
 #include "lab.h"
+#include "obstacle.h"
 #include "version.h"
 
 #include <arpa/inet.h>
 #include <dirent.h>
 #include <dlfcn.h>
 #include <errno.h>
+#include <fcntl.h>
 #include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/ioctl.h>
+#include <sys/mman.h>
 #include <sys/resource.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
@@ -43,7 +46,15 @@ static struct patient patients[MAX_DEVICES];
 static int nr_patients;
 
 static bool json;
-static int nr_checks, nr_problems;
+
+struct sums {
+	int checks;
+	int problems;
+	int patients;
+};
+
+/* In memory that children in other network namespaces share */
+static struct sums *sums;
 
 /* ---- the report -------------------------------------------------------------- */
 
@@ -53,44 +64,34 @@ static void report(const char *check, const char *cure, const char *format, ...)
 
 static void report(const char *check, const char *cure, const char *format, ...)
 {
-	char text[512];
+	char text[512], there[512];
 	va_list args;
 
 	va_start(args, format);
 	vsnprintf(text, sizeof(text), format, args);
 	va_end(args);
 	if (cure)
-		nr_problems++;
+		sums->problems++;
+	/* A command about a network device is one for its namespace. */
+	if (cure && *netns_current() && (!strncmp(cure, "ip ", 3) || !strncmp(cure, "tc ", 3))) {
+		snprintf(there, sizeof(there), "softhca run -n %s -- %s", netns_current(), cure);
+		cure = there;
+	}
 	if (!json) {
 		printf("%-8s %-9s %s\n", cure ? "problem" : "ok", check, text);
 		if (cure)
 			printf("%-8s %-9s %s\n", "", "  cure:", cure);
-		nr_checks++;
+		sums->checks++;
 		return;
 	}
 	printf("%s\n  {\"check\": \"%s\", \"ok\": %s, \"text\": ",
-	       nr_checks++ ? "," : "", check, cure ? "false" : "true");
+	       sums->checks++ ? "," : "", check, cure ? "false" : "true");
 	print_json_string(text);
 	if (cure) {
 		printf(", \"cure\": ");
 		print_json_string(cure);
 	}
 	putchar('}');
-}
-
-/* The first line of a file, without its end; "" if there is none. */
-static void read_line(const char *path, char *line, size_t size)
-{
-	FILE *file = fopen(path, "r");
-
-	*line = '\0';
-	if (!file)
-		return;
-	if (fgets(line, size, file))
-		line[strcspn(line, "\n")] = '\0';
-	else
-		*line = '\0';
-	fclose(file);
 }
 
 /* ---- the machine ------------------------------------------------------------- */
@@ -104,7 +105,7 @@ static bool check_module(void)
 		       "the kernel module softhca is not loaded");
 		return false;
 	}
-	read_line("/sys/module/softhca/version", version, sizeof(version));
+	file_line("/sys/module/softhca/version", version, sizeof(version));
 	if (strcmp(version, SHCA_VERSION))
 		report("module", "modprobe -r softhca && modprobe softhca",
 		       "the loaded module is version %s, and this tool is %s",
@@ -216,9 +217,9 @@ static void report_no_device(void)
 {
 	char cure[256];
 
-	if (!lab_where("softhca doctor", cure, sizeof(cure)))
-		snprintf(cure, sizeof(cure), "rdma link add shca0 type softhca netdev %s (or, to try programs: softhca up)",
-			 any_netdev());
+	netns_hint();
+	snprintf(cure, sizeof(cure), "rdma link add shca0 type softhca netdev %s (or, to try programs: softhca up)",
+		 any_netdev());
 	report("device", cure, "this network namespace has no softhca device");
 }
 
@@ -328,7 +329,7 @@ static int find_uverbs(const char *name)
 			continue;
 		snprintf(path, sizeof(path), "/sys/class/infiniband_verbs/%s/ibdev",
 			 entry->d_name);
-		read_line(path, device, sizeof(device));
+		file_line(path, device, sizeof(device));
 		if (!strcmp(device, name))
 			found = number;
 	}
@@ -377,7 +378,7 @@ static void read_port(const struct patient *p, const char *file, char *line, siz
 	char path[128];
 
 	snprintf(path, sizeof(path), "/sys/class/infiniband/%s/ports/1/%s", p->name, file);
-	read_line(path, line, size);
+	file_line(path, line, size);
 }
 
 static bool is_infiniband(const struct patient *p)
@@ -403,7 +404,7 @@ static bool check_netdev(const struct patient *p, bool infiniband)
 	read_port(p, "state", state, sizeof(state));
 	/* (the flag follows up to a second later, and the port at once) */
 	snprintf(path, sizeof(path), "/sys/class/net/%s/carrier", p->netdev);
-	read_line(path, carrier, sizeof(carrier));
+	file_line(path, carrier, sizeof(carrier));
 	if (!(flags & IFF_UP)) {
 		snprintf(cure, sizeof(cure), "ip link set dev %s up", p->netdev);
 		report("netdev", cure, "%s: the network device %s is down", p->name,
@@ -429,35 +430,23 @@ static bool check_netdev(const struct patient *p, bool infiniband)
 		       p->name, p->netdev, state);
 		return false;
 	}
-	report("netdev", NULL, "%s: %s is up, MTU %d", p->name, p->netdev, mtu);
+	report("netdev", NULL, "%s: %s is up, MTU %d: path MTUs up to %d", p->name, p->netdev, mtu,
+	       device_path_mtu(mtu, infiniband));
 	return true;
 }
 
-/*
- * Finds the first RoCEv2 GID that is not link-local.
- * Return: its index, or -1.
- */
-static int find_gid(const struct patient *p, struct in6_addr *gid)
-{
-	char path[128], line[64];
-	int i;
+/* the first GID that is not link-local */
+struct first_gid {
+	int index;
+	struct in6_addr gid;
+};
 
-	for (i = 0; i < 256; i++) {
-		snprintf(path, sizeof(path), "/sys/class/infiniband/%s/ports/1/gids/%d",
-			 p->name, i);
-		if (access(path, F_OK))
-			break;
-		read_line(path, line, sizeof(line));
-		if (inet_pton(AF_INET6, line, gid) != 1 ||
-		    IN6_IS_ADDR_UNSPECIFIED(gid) || IN6_IS_ADDR_LINKLOCAL(gid))
-			continue;
-		snprintf(path, sizeof(path), "/sys/class/infiniband/%s/ports/1/gid_attrs/types/%d",
-			 p->name, i);
-		read_line(path, line, sizeof(line));
-		if (strstr(line, "v2"))
-			return i;
-	}
-	return -1;
+static void take_gid(int index, const struct in6_addr *gid, void *arg)
+{
+	struct first_gid *first = arg;
+
+	if (first->index < 0 && !IN6_IS_ADDR_LINKLOCAL(gid))
+		*first = (struct first_gid){ index, *gid };
 }
 
 /* The address as a socket address; prints it to @text, too. */
@@ -567,61 +556,109 @@ static void check_subnet(const struct patient *p)
 	       p->name, state);
 }
 
+static void report_obstacle(const struct obstacle *obstacle, void *found)
+{
+	++*(int *)found;
+	report(obstacle->check, obstacle->cure, "%s", obstacle->text);
+}
+
 static void examine(const struct patient *p)
 {
 	bool infiniband = is_infiniband(p);
-	struct in6_addr gid;
+	struct first_gid first = { .index = -1 };
 	char cure[128], text[INET6_ADDRSTRLEN];
 	struct sockaddr_storage address;
-	int index;
+	int found = 0;
 
 	if (check_file(p))
 		check_provider(p);
 	if (!check_netdev(p, infiniband) || find_uverbs(p->name) < 0)
 		return;
+	obstacles_of(p->name, report_obstacle, &found);
+	if (!found)
+		report("way", NULL, "%s: no rule of fault injection has hit, and no netem is on the way",
+		       p->name);
 	if (infiniband) {
 		check_subnet(p);
 		return;
 	}
-	index = find_gid(p, &gid);
-	if (index < 0) {
+	device_gids(p->name, take_gid, &first);
+	if (first.index < 0) {
 		snprintf(cure, sizeof(cure), "ip address add 10.0.0.1/24 dev %s (an address of your network)",
 			 p->netdev);
 		report("gid", cure, "%s: %s has no IP address but a link-local one, so there is no GID for it",
 		       p->name, p->netdev);
 		return;
 	}
-	to_sockaddr(&gid, 0, &address, text);
+	to_sockaddr(&first.gid, 0, &address, text);
 	report("gid", NULL, "%s: %s is GID %d: programs take -g %d (perftest: -x %d)",
-	       p->name, text, index, index, index);
-	check_port(p, &gid);
+	       p->name, text, first.index, first.index, first.index);
+	check_port(p, &first.gid);
+}
+
+static void examine_all(void)
+{
+	int i;
+
+	nr_patients = 0;
+	device_netdevs(add_patient, NULL);
+	for (i = 0; i < nr_patients; i++)
+		examine(&patients[i]);
+	sums->patients += nr_patients;
+}
+
+/* In a child, for it needs the /sys of the namespace. @arg: its file descriptor */
+static int examine_inside(const void *arg)
+{
+	if (netns_enter(*(const int *)arg))
+		return EXIT_FAILURE;
+	examine_all();
+	return EXIT_SUCCESS;
+}
+
+static bool examine_here(void *arg)
+{
+	int fd;
+
+	(void)arg;
+	if (!*netns_current()) {
+		examine_all();
+		return false;
+	}
+	fd = open("/proc/self/ns/net", O_RDONLY | O_CLOEXEC);
+	if (fd >= 0)
+		netns_call(fd, examine_inside, &fd);
+	close(fd);
+	return false;
 }
 
 static int doctor_run(const struct call *call)
 {
-	int i;
+	int problems;
 
 	json = call->option[0];
+	sums = mmap(NULL, sizeof(*sums), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+	if (sums == MAP_FAILED)
+		return fail("doctor: out of memory");
 	if (json)
 		putchar('[');
 	check_memlock();
 	if (check_module()) {
 		check_rdma_cm();
-		device_netdevs(add_patient, NULL);
-		for (i = 0; i < nr_patients; i++)
-			examine(&patients[i]);
+		netns_everywhere(examine_here, NULL);
 	}
-	if (!nr_patients) {
+	if (!sums->patients) {
 		report_no_device();
 		check_port_is_free();
 	}
+	problems = sums->problems;
 	if (json)
 		puts("\n]");
-	else if (nr_problems)
-		printf("\n%d problem%s\n", nr_problems, nr_problems == 1 ? "" : "s");
+	else if (problems)
+		printf("\n%d problem%s\n", problems, problems == 1 ? "" : "s");
 	else
 		puts("\nNo problem found.");
-	return nr_problems ? EXIT_FAILURE : EXIT_SUCCESS;
+	return problems ? EXIT_FAILURE : EXIT_SUCCESS;
 }
 
 const struct command doctor_commands[] = {
@@ -629,11 +666,11 @@ const struct command doctor_commands[] = {
 		.name = "doctor",
 		.pattern = "",
 		.summary = "find what keeps programs from using a device, with the command that cures it",
-		.details = "Looks at the module, the provider, files, limits, the network devices and UDP port 4791\n"
-			   "of this network namespace. Sends one packet to each RoCE device, which counts it in rx_truncated.\n"
+		.details = "Looks at the module, the provider, files, limits, rules of fault injection, the network\n"
+			   "devices and UDP port 4791 of this network namespace, and of those of 'softhca up'.\n"
+			   "Sends one packet to each RoCE device, which counts it in rx_truncated.\n"
 			   "An InfiniBand port needs a subnet manager instead, which it looks for.\n"
-			   "The exit status is 0 if no problem was found, and 1 otherwise.\n"
-			   "Example: softhca run -n b -- softhca doctor",
+			   "The exit status is 0 if no problem was found, and 1 otherwise.",
 		.option = { { "json", "print a JSON array of objects", NULL, 0 } },
 		.run = doctor_run,
 	},

@@ -6,12 +6,15 @@
 #define _GNU_SOURCE
 #include "explain.h"
 #include "lab.h"
+#include "obstacle.h"
 
 #include <arpa/inet.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
 #include <unistd.h>
+
+#include <net/if.h>
 
 /*
  * what is asked, and what was printed so far
@@ -24,6 +27,41 @@ struct question {
 	int printed;
 	int healthy;
 };
+
+/**
+ * struct site - a device, and what was found out in its network namespace
+ * @obstacle:	&struct obstacle
+ * @counters:	what is printed of them
+ * @takes:	GIDs of RoCEv2 and path MTUs that ibv_modify_qp() takes; "" of an InfiniBand port
+ */
+struct site {
+	char device[64];
+	char netdev[16];
+	struct obstacle *obstacle;
+	int nr_obstacles;
+	char *counters;
+	char *takes;
+};
+
+/** struct told - a queue pair of a device */
+struct told {
+	char device[64];
+	struct shca_dump_fate fate;
+};
+
+static struct site *sites;
+static struct told *all_told;
+static int nr_sites, nr_told;
+
+/* Room for one more, which is all zero */
+static void *grow(void *array, int nr, size_t size)
+{
+	array = reallocarray(array, nr + 1, size);
+	if (!array)
+		exit(fail("explain: out of memory"));
+	memset((char *)array + nr * size, 0, size);
+	return array;
+}
 
 static double seconds_since(uint64_t when)
 {
@@ -85,8 +123,68 @@ static void print_fact(const struct shca_dump_error *error, bool sends,
 	}
 }
 
-static void print_error(const struct shca_dump_error *error, const char *side,
-			bool sends, bool psn)
+/* ---- what stands in the way ------------------------------------------------------ */
+
+/* Could a packet that did not arrive, or did so late or damaged, be the cause? */
+static bool is_of_the_way(const struct shca_dump_error *error)
+{
+	if (error->what == SHCA_ERROR_PACKET)
+		return error->reason == SHCA_REASON_ICRC || error->reason == SHCA_REASON_MESSAGE;
+	return error->what == SHCA_ERROR_COMPLETION &&
+	       (!strcmp(status_name(error->status), "RETRY_EXC_ERR") ||
+		!strcmp(status_name(error->status), "REM_ABORT_ERR"));
+}
+
+/* The device of the peer, if it is one of those here */
+static const char *peer_device(const struct shca_dump_fate *fate)
+{
+	int i;
+
+	for (i = 0; i < nr_told; i++)
+		if (fate->dest_qpn && all_told[i].fate.qpn == fate->dest_qpn &&
+		    all_told[i].fate.dest_qpn == fate->qpn)
+			return all_told[i].device;
+	return NULL;
+}
+
+/*
+ * Calls @each for what may have caused @error: of the device, of its peer's, and where that is
+ * not known of all. A rule causes any error; the rest only lets packets go astray.
+ */
+static void each_obstacle(const struct told *told, const struct shca_dump_error *error,
+			  void (*each)(const char *text, int nr))
+{
+	const char *peer = peer_device(&told->fate);
+	const struct obstacle *o;
+	const struct site *site;
+	int i, nr = 0;
+
+	for (site = sites; site < sites + nr_sites; site++) {
+		if (peer && strcmp(site->device, told->device) && strcmp(site->device, peer))
+			continue;
+		for (i = 0; i < site->nr_obstacles; i++) {
+			o = &site->obstacle[i];
+			if (!strcmp(o->check, "faults") || is_of_the_way(error))
+				each(o->text, nr++);
+		}
+	}
+}
+
+static void print_obstacle(const char *text, int nr)
+{
+	if (!nr)
+		puts("    Found, and most likely the cause:");
+	printf("      - %s\n", text);
+}
+
+static void print_obstacle_json(const char *text, int nr)
+{
+	printf("%s", nr ? ", " : "");
+	print_json_string(text);
+}
+
+static void print_error(const struct told *told, const struct shca_dump_error *error,
+			const char *side, bool sends, bool psn)
 {
 	const struct explanation *text = explain_error(error, sends);
 
@@ -95,11 +193,12 @@ static void print_error(const struct shca_dump_error *error, const char *side,
 	if (error->count > 1)
 		printf("; %u times in all", error->count);
 	printf(".\n    %s\n", text->happened);
+	each_obstacle(told, error, print_obstacle);
 	print_list("Usual causes:", text->causes);
 	print_list("Look at:", text->look);
 }
 
-static void print_error_json(const struct shca_dump_error *error,
+static void print_error_json(const struct told *told, const struct shca_dump_error *error,
 			     const char *side, bool sends, bool psn, int *nr)
 {
 	const struct explanation *text = explain_error(error, sends);
@@ -118,7 +217,9 @@ static void print_error_json(const struct shca_dump_error *error,
 	printf(", \"check\": \"%s\", \"happened\": ",
 	       check_name(error->vendor_err));
 	print_json_string(text->happened);
-	printf(", \"causes\": ");
+	printf(", \"found\": [");
+	each_obstacle(told, error, print_obstacle_json);
+	printf("], \"causes\": ");
 	print_json_lines(text->causes);
 	printf(", \"look\": ");
 	print_json_lines(text->look);
@@ -126,23 +227,6 @@ static void print_error_json(const struct shca_dump_error *error,
 }
 
 /* ---- one queue pair ------------------------------------------------------------ */
-
-static void read_comm(unsigned int pid, char *comm, size_t size)
-{
-	char path[64];
-	FILE *file;
-
-	*comm = '\0';
-	snprintf(path, sizeof(path), "/proc/%u/comm", pid);
-	file = pid ? fopen(path, "r") : NULL;
-	if (!file)
-		return;
-	if (fgets(comm, size, file))
-		comm[strcspn(comm, "\n")] = '\0';
-	else
-		*comm = '\0';
-	fclose(file);
-}
 
 static void print_address(const unsigned char *dest, char *text)
 {
@@ -155,21 +239,21 @@ static void print_address(const unsigned char *dest, char *text)
 		inet_ntop(AF_INET6, dest, text, INET6_ADDRSTRLEN);
 }
 
-static void print_fate(const char *device, const struct shca_dump_fate *fate)
+static void print_fate(const struct told *told)
 {
+	const struct shca_dump_fate *fate = &told->fate;
 	bool gone = fate->flags & SHCA_FATE_DESTROYED;
 	bool psn = !(fate->flags & SHCA_FATE_NO_PSN);
 	char comm[32], address[INET6_ADDRSTRLEN];
 
-	printf("%s/%#x: %s, %s", device, fate->qpn, qp_type_name(fate->type),
+	printf("%s/%#x: %s, %s", told->device, fate->qpn, qp_type_name(fate->type),
 	       gone ? "destroyed; it was in " : "");
 	printf("%s", qp_state_name(fate->state));
 	if (fate->dest_qpn) {
 		print_address(fate->dest, address);
 		printf(", peer %s %#x", address, fate->dest_qpn);
 	}
-	read_comm(gone ? 0 : fate->pid, comm, sizeof(comm));
-	text_clean(comm);
+	process_comm(gone ? 0 : fate->pid, comm, sizeof(comm));
 	if (fate->pid)
 		printf(", process %u%s%s%s", fate->pid, *comm ? " (" : "", comm,
 		       *comm ? ")" : "");
@@ -179,26 +263,26 @@ static void print_fate(const char *device, const struct shca_dump_fate *fate)
 	if (!gone)
 		printf("  %s\n", explain_state(fate));
 	if (fate->send.what)
-		print_error(&fate->send, "send", true, psn);
+		print_error(told, &fate->send, "send", true, psn);
 	if (fate->recv.what)
-		print_error(&fate->recv, "receive", false, psn);
+		print_error(told, &fate->recv, "receive", false, psn);
 	if (fate->dropped.what)
-		print_error(&fate->dropped, "dropped", false, psn);
+		print_error(told, &fate->dropped, "dropped", false, psn);
 	if (!gone && qp_state_name(fate->state)[0] == 'E' && !fate->send.what &&
 	    !fate->recv.what)
 		puts("  No request of it has failed: its program moved it to ERR (ibv_modify_qp(), rdma_disconnect()).");
 }
 
-static void print_fate_json(const char *device,
-			    const struct shca_dump_fate *fate, bool first)
+static void print_fate_json(const struct told *told, bool first)
 {
+	const struct shca_dump_fate *fate = &told->fate;
 	bool gone = fate->flags & SHCA_FATE_DESTROYED;
 	bool psn = !(fate->flags & SHCA_FATE_NO_PSN);
 	char comm[32], address[INET6_ADDRSTRLEN];
 	int nr = 0;
 
 	printf("%s\n  {\"device\": ", first ? "" : ",");
-	print_json_string(device);
+	print_json_string(told->device);
 	printf(", \"qpn\": %u, \"type\": \"%s\", \"state\": \"%s\", \"destroyed\": %s",
 	       fate->qpn, qp_type_name(fate->type), qp_state_name(fate->state),
 	       gone ? "true" : "false");
@@ -207,7 +291,7 @@ static void print_fate_json(const char *device,
 		printf(", \"peer\": \"%s\", \"peer_qpn\": %u", address,
 		       fate->dest_qpn);
 	}
-	read_comm(gone ? 0 : fate->pid, comm, sizeof(comm));
+	process_comm(gone ? 0 : fate->pid, comm, sizeof(comm));
 	if (fate->pid)
 		printf(", \"pid\": %u", fate->pid);
 	if (*comm) {
@@ -222,40 +306,70 @@ static void print_fate_json(const char *device,
 	}
 	printf(", \"errors\": [");
 	if (fate->send.what)
-		print_error_json(&fate->send, "send", true, psn, &nr);
+		print_error_json(told, &fate->send, "send", true, psn, &nr);
 	if (fate->recv.what)
-		print_error_json(&fate->recv, "receive", false, psn, &nr);
+		print_error_json(told, &fate->recv, "receive", false, psn, &nr);
 	if (fate->dropped.what)
-		print_error_json(&fate->dropped, "dropped", false, psn, &nr);
+		print_error_json(told, &fate->dropped, "dropped", false, psn, &nr);
 	printf("]}");
 }
 
 static void read_fate(struct nlattr **attrs, void *arg)
 {
-	struct question *q = arg;
-	struct shca_dump_fate fate = {};
-	const char *device;
+	struct told *told;
 	size_t size;
 
+	(void)arg;
 	if (!attrs[SHCA_A_DEV_NAME] || !attrs[SHCA_A_FATE])
 		return;
-	device = nla_get_string(attrs[SHCA_A_DEV_NAME]);
+	all_told = grow(all_told, nr_told, sizeof(*all_told));
+	told = &all_told[nr_told++];
+	snprintf(told->device, sizeof(told->device), "%s", nla_get_string(attrs[SHCA_A_DEV_NAME]));
 	/* Another version's may be shorter or longer. */
 	size = nla_len(attrs[SHCA_A_FATE]);
-	memcpy(&fate, nla_data(attrs[SHCA_A_FATE]),
-	       size < sizeof(fate) ? size : sizeof(fate));
-	if ((*q->device && strcmp(device, q->device)) ||
-	    (q->qpn && fate.qpn != q->qpn))
+	memcpy(&told->fate, nla_data(attrs[SHCA_A_FATE]),
+	       size < sizeof(told->fate) ? size : sizeof(told->fate));
+}
+
+static bool has_failed(const struct shca_dump_fate *fate)
+{
+	return fate->send.what || fate->recv.what || fate->dropped.what ||
+	       qp_state_name(fate->state)[0] == 'E';
+}
+
+static uint64_t failed_at(const struct told *told)
+{
+	const struct shca_dump_error *side[] = { &told->fate.send, &told->fate.recv,
+						 &told->fate.dropped };
+	uint64_t at = 0;
+	int i;
+
+	for (i = 0; i < 3; i++)
+		if (side[i]->what && side[i]->when > at)
+			at = side[i]->when;
+	return at;
+}
+
+static int newest_first(const void *a, const void *b)
+{
+	uint64_t x = failed_at(a), y = failed_at(b);
+
+	return x < y ? 1 : x > y ? -1 : 0;
+}
+
+static void print_told(struct question *q, const struct told *told)
+{
+	if ((*q->device && strcmp(told->device, q->device)) ||
+	    (q->qpn && told->fate.qpn != q->qpn))
 		return;
-	if (!q->qpn && !fate.send.what && !fate.recv.what && !fate.dropped.what &&
-	    qp_state_name(fate.state)[0] != 'E') {
+	if (!q->qpn && !has_failed(&told->fate)) {
 		q->healthy++;
 		return;
 	}
 	if (q->json)
-		print_fate_json(device, &fate, !q->printed);
+		print_fate_json(told, !q->printed);
 	else
-		print_fate(device, &fate);
+		print_fate(told);
 	if (!q->json)
 		puts("");
 	q->printed++;
@@ -263,30 +377,91 @@ static void read_fate(struct nlattr **attrs, void *arg)
 
 /* ---- a device ------------------------------------------------------------------ */
 
-static void print_counters(const char *device)
+static char *counters_of(const char *device)
 {
-	const char *name, *text;
+	const char *name, *told;
+	size_t size;
 	uint64_t value;
+	char *text;
+	FILE *out = open_memstream(&text, &size);
 	int i, nr = 0;
 
-	for (i = 0; (text = explain_counter(i, &name)); i++) {
+	if (!out)
+		exit(fail("explain: out of memory"));
+	for (i = 0; (told = explain_counter(i, &name)); i++) {
 		value = rdma_counter(device, name);
 		if (!value)
 			continue;
 		if (!nr++)
-			printf("%s has counted since it was made:\n", device);
-		printf("  %s %llu: %s\n", name, (unsigned long long)value, text);
+			fprintf(out, "%s has counted since it was made:\n", device);
+		fprintf(out, "  %s %llu: %s\n", name, (unsigned long long)value, told);
 	}
 	if (nr)
-		puts("");
+		fputs("\n", out);
+	fclose(out);
+	return text;
 }
 
-static void print_counters_of(const char *device, void *arg)
+static void take_gid(int index, const struct in6_addr *gid, void *arg)
 {
-	const struct question *q = arg;
+	char address[INET6_ADDRSTRLEN];
 
-	if (!*q->device || !strcmp(device, q->device))
-		print_counters(device);
+	print_address(gid->s6_addr, address);
+	fprintf(arg, " %d (%s)", index, address);
+}
+
+static char *takes_of(const struct site *site)
+{
+	struct link_info link;
+	size_t size;
+	char *text;
+	FILE *out = open_memstream(&text, &size);
+
+	if (!out)
+		exit(fail("explain: out of memory"));
+	device_gids(site->device, take_gid, out);
+	fflush(out);
+	if (size && !link_read(if_nametoindex(site->netdev), -1, &link))
+		fprintf(out, "; path MTU up to %d", device_path_mtu(link.mtu, false));
+	fclose(out);
+	return text;
+}
+
+static void take_obstacle(const struct obstacle *obstacle, void *arg)
+{
+	struct site *site = arg;
+
+	site->obstacle = grow(site->obstacle, site->nr_obstacles, sizeof(*obstacle));
+	site->obstacle[site->nr_obstacles++] = *obstacle;
+}
+
+static void take_site(const char *device, const char *netdev, void *arg)
+{
+	struct site *site;
+
+	(void)arg;
+	sites = grow(sites, nr_sites, sizeof(*sites));
+	site = &sites[nr_sites++];
+	snprintf(site->device, sizeof(site->device), "%s", device);
+	snprintf(site->netdev, sizeof(site->netdev), "%s", netdev);
+}
+
+/* @arg: an exit status */
+static bool look_here(void *arg)
+{
+	int *status = arg, first = nr_sites, i;
+
+	*status = genl_open(false) ?:
+		  genl_send(genl_request(SHCA_CMD_FATE_GET, NLM_F_DUMP), "explain", read_fate, NULL);
+	if (*status)
+		return true;
+	device_netdevs(take_site, NULL);
+	for (i = first; i < nr_sites; i++) {
+		obstacles_of(sites[i].device, take_obstacle, &sites[i]);
+		sites[i].counters = counters_of(sites[i].device);
+		sites[i].takes = takes_of(&sites[i]);
+	}
+	return false;
 }
 
 /* ---- the command --------------------------------------------------------------- */
@@ -315,55 +490,68 @@ static int parse_question(const char *word, struct question *q)
 	return 0;
 }
 
-static void count_device(const char *name, void *arg)
+/*
+ * A call that was refused leaves no trace, and is the failure that beginners see first: so it
+ * is told what is taken.
+ */
+static void print_refusals(const struct question *q)
 {
-	(void)name;
-	++*(int *)arg;
+	int i, nr = 0;
+
+	for (i = 0; i < nr_sites; i++) {
+		if (!*sites[i].takes || (*q->device && strcmp(sites[i].device, q->device)))
+			continue;
+		if (!nr++)
+			puts("If ibv_modify_qp() was refused (\"Failed to modify QP to RTR\"), one of these was not taken.\n"
+			     "GIDs of both ends must be of one family, IPv4 or IPv6, and path MTUs of both must fit:");
+		printf("  %s: GID index%s\n", sites[i].device, sites[i].takes);
+	}
 }
 
-/* Nothing has failed here. Whoever has begun with `softhca up` may be in the wrong place. */
-static void print_nothing(void)
+static void print_sites(const struct question *q)
 {
-	char where[256];
-	int nr = 0;
+	int i;
 
-	device_names(count_device, &nr);
-	if (nr) {
-		printf("No queue pair has failed lately.\n");
+	for (i = 0; i < nr_sites; i++)
+		if (!*q->device || !strcmp(sites[i].device, q->device))
+			fputs(sites[i].counters, stdout);
+	if (!nr_sites) {
+		puts("There is no softhca device here (try 'softhca up').");
+		netns_hint();
 		return;
 	}
-	printf("This network namespace has no softhca device.\n");
-	if (lab_where("softhca explain", where, sizeof(where)))
-		printf("Try %s.\n", where);
+	if (!q->printed)
+		puts("No queue pair has failed lately.");
+	if (q->healthy)
+		printf("%d queue pair%s without an error ('softhca explain DEVICE/QPN' tells of one).\n",
+		       q->healthy, q->healthy == 1 ? "" : "s");
+	print_refusals(q);
 }
 
 static int explain_run(const struct call *call)
 {
 	struct question q = { .json = call->option[0] };
-	int status = call->nr ? parse_question(call->word[0], &q) : 0;
+	int i, status = genl_open(false);
 
-	status = status ?: genl_open(false);
 	if (status)
 		return status;
+	/* The question may lead into a namespace, and its peer may be elsewhere. */
+	netns_everywhere(look_here, &status);
+	status = status ?: call->nr ? parse_question(call->word[0], &q) : 0;
+	if (status)
+		return status;
+	qsort(all_told, nr_told, sizeof(*all_told), newest_first);
 	if (q.json)
 		putchar('[');
-	status = genl_send(genl_request(SHCA_CMD_FATE_GET, NLM_F_DUMP), "explain",
-			   read_fate, &q);
+	for (i = 0; i < nr_told; i++)
+		print_told(&q, &all_told[i]);
 	if (q.json)
 		puts(q.printed ? "\n]" : "]");
-	if (status)
-		return status;
 	if (q.qpn && !q.printed)
 		return fail("explain: %s has no queue pair %#x that you may watch, and none failed lately",
 			    q.device, q.qpn);
-	if (q.qpn || q.json)
-		return 0;
-	device_names(print_counters_of, &q);
-	if (!q.printed)
-		print_nothing();
-	if (q.healthy)
-		printf("%d queue pair%s without an error ('softhca explain DEVICE/QPN' tells of one).\n",
-		       q.healthy, q.healthy == 1 ? "" : "s");
+	if (!q.qpn && !q.json)
+		print_sites(&q);
 	return 0;
 }
 
@@ -372,7 +560,8 @@ const struct command explain_commands[] = {
 		.name = "explain",
 		.pattern = "[DEVICE/QPN]",
 		.summary = "tell in plain words what went wrong with queue pairs, and what usually causes it",
-		.details = "DEVICE/QPN: a queue pair; DEVICE alone: all of it that have failed; nothing: those of all devices\n"
+		.details = "DEVICE/QPN: a queue pair; DEVICE alone: all of it that have failed; nothing: those of all devices,\n"
+			   "in the namespaces of 'softhca up', too. The newest failure comes first.\n"
 			   "A device remembers the last 64 queue pairs that were destroyed after an error.\n"
 			   "A user sees the queue pairs of the user's own processes; CAP_NET_ADMIN shows all.\n"
 			   "Examples: softhca explain\n"

@@ -168,6 +168,22 @@ void rule_print(struct nlattr **tb, bool json, bool when)
 	}
 }
 
+void rule_text(struct nlattr **tb, char *words, size_t size)
+{
+	char text[RULE_SIZE];
+	const struct fault_key *key;
+	size_t used = 0;
+
+	*words = '\0';
+	for (key = fault_keys + 1; key->name && used < size; key++) {
+		if (!tb[key->attr])
+			continue;
+		format_value(text, sizeof(text), key, tb);
+		used += snprintf(words + used, size - used, "%s%s=%s", used ? " " : "",
+				 key->name, text);
+	}
+}
+
 void rule_print_list(const struct nlattr *attr)
 {
 	char text[RULE_SIZE];

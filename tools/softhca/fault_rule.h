@@ -22,6 +22,8 @@ int rule_put(const char *where, struct nl_msg *msg, char **word, int nr, bool he
  * @when:	print also those that say when, among what fits
  */
 void rule_print(struct nlattr **tb, bool json, bool when);
+/** rule_text() - the words of a rule, without its device */
+void rule_text(struct nlattr **tb, char *words, size_t size);
 /** rule_print_list() - print the numbers of an attribute, as at= takes them */
 void rule_print_list(const struct nlattr *attr);
 

@@ -230,27 +230,6 @@ static void list_names(const struct names *names, char *text, size_t size)
 				 !i ? "" : i + 1 < names->nr ? ", " : " and ", names->name[i]);
 }
 
-bool lab_where(const char *command, char *text, size_t size)
-{
-	static struct names names;
-	char list[128], option[NETNS_NAME_SIZE + 4] = "";
-	int i;
-
-	names.nr = 0;
-	if (!geteuid())
-		netns_names(take_name, &names);
-	if (!names.nr)
-		return false;
-	for (i = 0; i < names.nr && strcmp(names.name[i], "a"); i++)
-		;
-	if (i == names.nr)
-		sprintf(option, "-n %s ", names.name[0]);
-	list_names(&names, list, sizeof(list));
-	snprintf(text, size, "softhca run %s-- %s (those of 'softhca up' are in the namespace%s %s)",
-		 option, command, names.nr > 1 ? "s" : "", list);
-	return true;
-}
-
 /* ---- down -------------------------------------------------------------------- */
 
 /* Names the processes that are still in the namespace, for they keep it. */

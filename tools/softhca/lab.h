@@ -20,14 +20,6 @@
  */
 int lab_make(const char *command);
 
-/**
- * lab_where() - where the devices of `softhca up` are, for the advice to look there
- * @text:	result: "softhca run [-n NAME] -- COMMAND", and the namespaces in brackets
- *
- * Return: false if there is none.
- */
-bool lab_where(const char *command, char *text, size_t size);
-
 /** topology_names() - call @each for each topology that came with the tool */
 void topology_names(void (*each)(const char *name, void *arg), void *arg);
 
@@ -50,6 +42,36 @@ int link_alias(const char *name, char *alias, size_t size);
  * a cable in one turn, with RTNL held, and it answers with RTNL held.
  */
 bool link_is_up(const char *name);
+/**
+ * struct link_info - a network device
+ * @qdisc:	its root queueing discipline
+ * @lower:	index of the device below it, or of the other end of a veth; 0: none
+ * @lower_netns: where that is: an id of the namespace that was asked for, or -1: in the same one
+ */
+struct link_info {
+	char name[16];
+	char qdisc[16];
+	unsigned int mtu;
+	int lower;
+	int lower_netns;
+};
+
+/** link_read() - @netns: an id as in &struct link_info, or -1: the namespace of the caller */
+int link_read(int index, int netns, struct link_info *info);
+/**
+ * struct link_netem - what a netem does: times in us, parts of 1
+ * @parent:	of the qdisc, or TC_H_ROOT
+ * @model:	it loses packets by a model, not by chance alone
+ * @rate:	it limits the rate
+ */
+struct link_netem {
+	uint32_t parent;
+	double delay, loss, duplicate, corrupt, reorder;
+	bool model, rate;
+};
+
+/** link_netem() - call @each for each netem on the network device @index */
+int link_netem(int index, void (*each)(const struct link_netem *netem, void *arg), void *arg);
 /** link_add_veth() - join this namespace with @peer_netns, a file descriptor */
 int link_add_veth(const char *name, const char *peer, int peer_netns);
 /** address_add() - @address in network byte order, of @family; succeeds if it is there */

@@ -17,6 +17,7 @@
 #include <linux/if_addr.h>
 #include <linux/if_link.h>
 #include <linux/netlink.h>
+#include <linux/pkt_sched.h>
 #include <linux/rtnetlink.h>
 #include <linux/veth.h>
 #include <rdma/rdma_netlink.h>
@@ -195,6 +196,88 @@ bool link_is_up(const char *name)
 
 	nla_put_string(msg, IFLA_IFNAME, name);
 	return !talk(NETLINK_ROUTE, msg, read_operstate, &up) && up;
+}
+
+static void read_info(struct nlmsghdr *hdr, void *arg)
+{
+	struct link_info *info = arg;
+	struct nlattr *tb[IFLA_MAX + 1];
+
+	if (nlmsg_parse(hdr, sizeof(struct ifinfomsg), tb, IFLA_MAX, NULL) < 0)
+		return;
+	if (tb[IFLA_IFNAME])
+		nla_strlcpy(info->name, tb[IFLA_IFNAME], sizeof(info->name));
+	if (tb[IFLA_QDISC])
+		nla_strlcpy(info->qdisc, tb[IFLA_QDISC], sizeof(info->qdisc));
+	if (tb[IFLA_MTU])
+		info->mtu = nla_get_u32(tb[IFLA_MTU]);
+	if (tb[IFLA_LINK])
+		info->lower = nla_get_u32(tb[IFLA_LINK]);
+	if (tb[IFLA_LINK_NETNSID])
+		info->lower_netns = nla_get_u32(tb[IFLA_LINK_NETNSID]);
+}
+
+int link_read(int index, int netns, struct link_info *info)
+{
+	struct ifinfomsg header = { .ifi_index = index };
+	struct nl_msg *msg = request(RTM_GETLINK, 0, &header, sizeof(header));
+
+	memset(info, 0, sizeof(*info));
+	info->lower_netns = -1;
+	if (netns >= 0)
+		nla_put_u32(msg, IFLA_TARGET_NETNSID, netns);
+	return talk(NETLINK_ROUTE, msg, read_info, info);
+}
+
+/* passes link_netem()'s arguments on */
+struct each_netem {
+	int index;
+	void (*each)(const struct link_netem *netem, void *arg);
+	void *arg;
+};
+
+/* The attributes of netem follow a structure, and repeat its times in ns. */
+static void read_qdisc(struct nlmsghdr *hdr, void *arg)
+{
+	const struct tcmsg *header = nlmsg_data(hdr);
+	const struct each_netem *x = arg;
+	struct nlattr *tb[TCA_MAX + 1], *more[TCA_NETEM_MAX + 1];
+	struct tc_netem_qopt opt;
+	struct link_netem netem = { .parent = header->tcm_parent };
+	size_t skip = NLA_ALIGN(sizeof(opt));
+	const double all = UINT32_MAX;
+
+	if (header->tcm_ifindex != x->index ||
+	    nlmsg_parse(hdr, sizeof(*header), tb, TCA_MAX, NULL) < 0 || !tb[TCA_KIND] ||
+	    strcmp(nla_get_string(tb[TCA_KIND]), "netem") || !tb[TCA_OPTIONS] ||
+	    nla_len(tb[TCA_OPTIONS]) < (int)sizeof(opt))
+		return;
+	memcpy(&opt, nla_data(tb[TCA_OPTIONS]), sizeof(opt));
+	netem.loss = opt.loss / all;
+	netem.duplicate = opt.duplicate / all;
+	if (!nla_parse(more, TCA_NETEM_MAX,
+		       (struct nlattr *)((char *)nla_data(tb[TCA_OPTIONS]) + skip),
+		       nla_len(tb[TCA_OPTIONS]) - (int)skip, NULL)) {
+		if (more[TCA_NETEM_LATENCY64])
+			netem.delay = nla_get_u64(more[TCA_NETEM_LATENCY64]) / 1e3;
+		netem.model = more[TCA_NETEM_LOSS];
+		netem.rate = more[TCA_NETEM_RATE] && nla_get_u32(more[TCA_NETEM_RATE]);
+		/* (their structures begin with it) */
+		if (more[TCA_NETEM_CORRUPT])
+			netem.corrupt = nla_get_u32(more[TCA_NETEM_CORRUPT]) / all;
+		if (more[TCA_NETEM_REORDER])
+			netem.reorder = nla_get_u32(more[TCA_NETEM_REORDER]) / all;
+	}
+	x->each(&netem, x->arg);
+}
+
+int link_netem(int index, void (*each)(const struct link_netem *netem, void *arg), void *arg)
+{
+	struct tcmsg header = { .tcm_ifindex = index };
+	struct each_netem x = { index, each, arg };
+
+	return talk(NETLINK_ROUTE, request(RTM_GETQDISC, NLM_F_DUMP, &header, sizeof(header)),
+		    read_qdisc, &x);
 }
 
 int link_add_veth(const char *name, const char *peer, int peer_netns)

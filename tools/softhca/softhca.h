@@ -12,6 +12,8 @@
 #include <stdint.h>
 #include <stdio.h>
 
+#include <netinet/in.h>
+
 #include <netlink/attr.h>
 #include <netlink/msg.h>
 
@@ -162,6 +164,19 @@ int device_check_name(const char *name);
 /** device_netdevs() - call @each for every device of this network namespace; no message */
 void device_netdevs(void (*each)(const char *name, const char *netdev, void *arg),
 		    void *arg);
+
+/** device_gids() - call @each for every GID of RoCEv2 of its port, with its index */
+void device_gids(const char *name, void (*each)(int index, const struct in6_addr *gid, void *arg),
+		 void *arg);
+
+/** device_path_mtu() - the largest path MTU that a network device of this MTU carries, or 0 */
+int device_path_mtu(int mtu, bool infiniband);
+
+/** file_line() - the first line of a file, without its end; "" if there is none */
+void file_line(const char *path, char *line, size_t size);
+
+/** process_comm() - the name of a process, clean; "" if there is none */
+void process_comm(unsigned int pid, char *comm, size_t size);
 
 /** print_json_string() - @s in quotes, whatever it contains */
 void print_json_string(const char *s);

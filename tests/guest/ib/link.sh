@@ -51,12 +51,13 @@ check large_again is_up shib_b
 # What the doctor says of it: before a subnet manager, which needs no address; and after
 run modprobe -a ib_umad rdma_ucm
 run wait_for 10 has_umad shib_a
-# doctor_says STATUS TEXT [CURE] : that is its status, and the only problem, if any, has this text
+# doctor_says STATUS TEXT [CURE [PROBLEMS]] : that is its status, and the only problem, if any,
+# or one of so many, has this text
 doctor_says() {
 	local status=0
 	in_a softhca doctor >/tmp/doctor 2>&1 || status=$?
 	sed 's/^/# /' /tmp/doctor	# it says "ok", as a test does
-	[ "$status" = "$1" ] && [ "$(grep -c '^problem ' /tmp/doctor)" = "$1" ] && grep -qF -e "$2" /tmp/doctor &&
+	[ "$status" = "$1" ] && [ "$(grep -c '^problem ' /tmp/doctor)" = "${4-$1}" ] && grep -qF -e "$2" /tmp/doctor &&
 		{ [ -z "${3-}" ] || grep -qF -e "cure:   $3" /tmp/doctor; }
 }
 check doctor.init doctor_says 1 'problem  subnet    shib_a: no subnet manager has configured the InfiniBand port (2: INIT)' \
@@ -77,7 +78,8 @@ check up_again_there is_up shib_b
 # The carrier stays, but no frame comes.
 run in_b tc qdisc add dev veth_b root netem loss 100%
 check silent_peer_is_lost is_polling shib_a
-check doctor.alone doctor_says 1 'no InfiniBand port answers at the other end of veth_a (2: Polling)' 'rdma link add NAME type softhca_ib '
+check doctor.alone doctor_says 1 'no InfiniBand port answers at the other end of veth_a (2: Polling)' 'rdma link add NAME type softhca_ib ' 2
+check doctor.why grep -q 'netem is on veth_b, the other end of veth_a' /tmp/doctor
 check loss_is_counted becomes shib_a counters/link_downed "^$((downed + 2))\$"
 check peer_hears_of_it becomes shib_b phys_state Training
 run in_b tc qdisc del dev veth_b root

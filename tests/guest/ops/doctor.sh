@@ -49,9 +49,8 @@ at_exit ip link del dummy_d
 run ip addr add 192.0.2.1/24 dev dummy_d
 run ip link set dummy_d up
 check port.soft_roce soft_roce
-check device.of_up finds device 'this network namespace has no softhca device' 'softhca run -- softhca doctor' eval 'softhca up >/dev/null;'
-run_healthy() { softhca run -- softhca doctor >/tmp/doctor; local status=$?; sed 's/^/# /' /tmp/doctor; return $status; }
-check device.of_up_is_healthy run_healthy
+up_healthy() { softhca up >/dev/null && softhca doctor >/tmp/doctor; local status=$?; sed 's/^/# /' /tmp/doctor; return $status; }
+check device.of_up_is_healthy up_healthy
 softhca down
 
 # ---- a healthy one
@@ -87,6 +86,12 @@ run ip addr flush dev dummy_d scope global
 no_gid() { finds gid 'dummy_d has no IP address but a link-local one' 'ip address add 10.0.0.1/24 dev dummy_d '; }
 check gid wait_for 10 no_gid
 check gid.cured cured
+# A rule that has hit, which is told before a firewall. (tests/guest/ops/usual-shell.sh has netem and MTUs.)
+run softhca fault add dev=shca_d do=fail verb=query_port errno=EIO nth=1
+ibv_devinfo -d shca_d >/dev/null 2>&1
+rule_finds() { finds faults "rule $(softhca fault list | cut -d: -f1) of fault injection has hit 1 time: dev=shca_d do=fail" 'softhca fault del '; }
+check fault rule_finds
+check fault.cured cured
 run nft add table inet doctor
 run nft add chain inet doctor input '{ type filter hook input priority 0; }'
 run nft add rule inet doctor input udp dport 4791 drop
