@@ -111,19 +111,28 @@ struct listing {
 	int status;
 };
 
-/* Users choose names, so print them in a way that cannot break the syntax. */
+/*
+ * Users choose names, so print them in a way that cannot break the syntax: JSON is UTF-8, and
+ * a name may be any bytes.
+ */
 void print_json_string(const char *s)
 {
+	size_t length;
+
 	putchar('"');
-	for (; *s; s++) {
+	while (*s) {
+		length = text_length(s);
 		if (*s == '"' || *s == '\\')
 			printf("\\%c", *s);
-		else if ((unsigned char)*s < 0x20)
-			printf("\\u%04x", *s);
+		else if (length)
+			fwrite(s, 1, length, stdout);
 		else if (text_is_c1(s))
-			printf("\\u%04x", (unsigned char)*++s);
+			printf("\\u%04x", (unsigned char)s[1]);
+		else if ((unsigned char)*s < 0x80)
+			printf("\\u%04x", *s);
 		else
-			putchar(*s);
+			fputs("\\ufffd", stdout);
+		s += length ? length : text_is_c1(s) ? 2u : 1u;
 	}
 	putchar('"');
 }

@@ -60,8 +60,7 @@ bool text_is_c1(const char *s)
 	return c[0] == 0xc2 && c[1] >= 0x80 && c[1] < 0xa0;
 }
 
-/* Return: bytes of the character at @s, in UTF-8; 0: it is a control character, or none. */
-static size_t text_length(const char *s)
+size_t text_length(const char *s)
 {
 	const unsigned char *c = (const unsigned char *)s;
 	size_t length = *c >= 0xf0 ? 4 : *c >= 0xe0 ? 3 : 2, i;

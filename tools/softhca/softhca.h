@@ -130,6 +130,8 @@ int complain(const char *format, ...)
  * character of theirs may reach the terminal.
  */
 void text_clean(char *text);
+/** text_length() - bytes of the character at @s, in UTF-8; 0: a control character, or none */
+size_t text_length(const char *s);
 /** text_is_c1() - are the next two bytes a control character from 0x80 to 0x9f? */
 bool text_is_c1(const char *s);
 
