@@ -23,6 +23,7 @@ const struct command *const command_groups[] = {
 	fault_commands,
 	trace_commands,
 	top_commands,
+	own_commands,
 	NULL
 };
 
@@ -122,6 +123,45 @@ static int print_version(void)
 	printf("softhca %s\nmodule %s\n", SHCA_VERSION, module);
 	return EXIT_SUCCESS;
 }
+
+static int show_version(const struct call *call)
+{
+	(void)call;
+	return print_version();
+}
+
+static int show_help(const struct call *call)
+{
+	char *words[MAX_WORDS + 1];
+	int i;
+
+	if (!call->nr) {
+		command_help(stdout);
+		return EXIT_SUCCESS;
+	}
+	for (i = 0; i < call->nr && i < MAX_WORDS; i++)
+		words[i] = call->word[i];
+	words[i] = (char *)"--help";
+	return command_run(i + 1, words);
+}
+
+/* What the tool tells of itself; its options do the same. */
+const struct command own_commands[] = {
+	{
+		.name = "help",
+		.pattern = "[COMMAND...]",
+		.summary = "show the commands, or all of one",
+		.details = "Example: softhca help fault add",
+		.run = show_help,
+	},
+	{
+		.name = "version",
+		.pattern = "",
+		.summary = "show the versions of tool and module",
+		.run = show_version,
+	},
+	{}
+};
 
 static int run(int argc, char **argv)
 {

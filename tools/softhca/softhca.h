@@ -90,6 +90,7 @@ extern const struct command explain_commands[];
 extern const struct command lab_commands[];
 extern const struct command fault_commands[];
 extern const struct command learn_commands[];
+extern const struct command own_commands[];
 extern const struct command top_commands[];
 extern const struct command trace_commands[];
 
