@@ -9,6 +9,7 @@
 
 #include <curses.h>
 #include <errno.h>
+#include <limits.h>
 #include <locale.h>
 #include <signal.h>
 #include <stdarg.h>
@@ -24,10 +25,21 @@
 #define FIRST_OCTAVE	10
 #define LAST_OCTAVE	29
 
-/* Where lines go: the terminal's window, or standard output */
+/* Pairs of colours in the window */
+enum { NO_COLOUR, BAD_COLOUR, AGAIN_COLOUR };
+
+/*
+ * Where lines go: the terminal's window, or standard output
+ * @columns:	that a line has room for
+ * @first:	queue pair to begin with
+ * @errors:	those with errors come first, not the busiest
+ */
 struct page {
 	bool screen;
+	int columns;
 	int line;
+	int first;
+	bool errors;
 };
 
 static void put_line(struct page *page, int attr, const char *format, ...)
@@ -51,6 +63,57 @@ static void put_line(struct page *page, int attr, const char *format, ...)
 	mvaddnstr(page->line++, 0, text, COLS);
 	clrtoeol();
 	attroff(attr);
+}
+
+/**
+ * struct column - of a table
+ * @width:	negative: to the left
+ * @rank:	the columns of the highest ranks go first where there is no room; 0 stays
+ */
+struct column {
+	const char *title;
+	int width;
+	int rank;
+};
+
+#define MAX_COLUMNS	16
+#define CELL_SIZE	64
+
+/* Return: the highest rank of the columns that fit. */
+static int rank_of(const struct page *page, const struct column *columns, int nr)
+{
+	int rank = MAX_COLUMNS, width, i;
+
+	do {
+		for (width = -1, i = 0; i < nr; i++)
+			if (columns[i].rank <= rank)
+				width += 1 + abs(columns[i].width);
+	} while (width > page->columns && rank-- > 0);
+	return rank < 0 ? 0 : rank;
+}
+
+/* A line of a table; @cell: NULL: the titles */
+static void put_row(struct page *page, int attr, const struct column *columns, int nr,
+		    char (*cell)[CELL_SIZE])
+{
+	int i, rank = rank_of(page, columns, nr);
+	char text[512] = "";
+	size_t used = 0;
+
+	for (i = 0; i < nr; i++)
+		if (columns[i].rank <= rank)
+			used += snprintf(text + used, sizeof(text) - used, "%s%*s", used ? " " : "",
+					 columns[i].width, cell ? cell[i] : columns[i].title);
+	/* (only the last one may be longer than its column) */
+	put_line(page, attr, "%s", text);
+}
+
+/* How a line with errors or repeats looks */
+static int look_of(double errors, double again)
+{
+	if (errors > 0)
+		return A_BOLD | COLOR_PAIR(BAD_COLOUR);
+	return again > 0 ? A_BOLD | COLOR_PAIR(AGAIN_COLOUR) : 0;
 }
 
 /* "12.3k" of 12345: five characters at most */
@@ -120,18 +183,38 @@ static const char *process_name(int pid, const char *comm, char *text, size_t si
 	return text;
 }
 
+static const struct column device_columns[] = {
+	{ "DEVICE", -16, 0 }, { "TX/s", 7, 0 }, { "RX/s", 7, 0 }, { "TX MB/s", 8, 0 },
+	{ "RX MB/s", 8, 0 }, { "DIRECT", 7, 1 }, { "TIMEOUT", 8, 0 }, { "AGAIN", 7, 0 },
+	{ "RNR", 7, 2 }, { "ERRORS", 7, 0 },
+};
+
+#define NR_DEVICE_COLUMNS	((int)(sizeof(device_columns) / sizeof(*device_columns)))
+
 static void put_device(struct page *page, const struct top_device *d)
 {
-	char n[8][16];
+	char cell[NR_DEVICE_COLUMNS][CELL_SIZE];
 	const double *r = d->rate;
-	int bad = (r[TOP_TIMEOUTS] > 0 || r[TOP_ERRORS] > 0) ? A_BOLD : 0;
 
-	put_line(page, bad, "%-16.16s %7s %7s %8.1f %8.1f %6.0f%% %8s %7s %7s %7s", d->name,
-		 number(r[TOP_TX_PACKETS], n[0]), number(r[TOP_RX_PACKETS], n[1]),
-		 r[TOP_TX_BYTES] / 1e6, r[TOP_RX_BYTES] / 1e6,
-		 r[TOP_TX_PACKETS] > 0 ? 100 * r[TOP_DIRECT] / r[TOP_TX_PACKETS] : 0,
-		 number(r[TOP_TIMEOUTS], n[2]), number(r[TOP_AGAIN], n[3]),
-		 number(r[TOP_RNR], n[4]), number(r[TOP_ERRORS], n[5]));
+	snprintf(cell[0], CELL_SIZE, "%.16s", d->name);
+	number(r[TOP_TX_PACKETS], cell[1]);
+	number(r[TOP_RX_PACKETS], cell[2]);
+	snprintf(cell[3], CELL_SIZE, "%.1f", r[TOP_TX_BYTES] / 1e6);
+	snprintf(cell[4], CELL_SIZE, "%.1f", r[TOP_RX_BYTES] / 1e6);
+	snprintf(cell[5], CELL_SIZE, "%.0f%%",
+		 r[TOP_TX_PACKETS] > 0 ? 100 * r[TOP_DIRECT] / r[TOP_TX_PACKETS] : 0);
+	number(r[TOP_TIMEOUTS], cell[6]);
+	number(r[TOP_AGAIN], cell[7]);
+	number(r[TOP_RNR], cell[8]);
+	number(r[TOP_ERRORS], cell[9]);
+	put_row(page, look_of(r[TOP_ERRORS] + r[TOP_TIMEOUTS], r[TOP_AGAIN]), device_columns,
+		NR_DEVICE_COLUMNS, cell);
+}
+
+/* The name is short where the window is narrow. */
+static int latency_width(const struct page *page)
+{
+	return page->columns >= 86 ? 30 : page->columns > 68 ? page->columns - 56 : 12;
 }
 
 /* @of: requests that completed, of which those with a completion were timed */
@@ -141,9 +224,9 @@ static void put_latency(struct page *page, const char *name, const struct top_la
 	char n[4][16], bars[LAST_OCTAVE - FIRST_OCTAVE + 2];
 
 	latency_bars(latency, bars);
-	put_line(page, 0, "%-30.30s %7s %7s %7s %7s  |%s|", name, number(latency->nr, n[0]),
-		 number(of, n[1]), latency_text(latency, 0.5, n[2]),
-		 latency_text(latency, 0.99, n[3]), bars);
+	put_line(page, 0, "%-*.*s %7s %7s %7s %7s  |%s|", latency_width(page),
+		 latency_width(page), name, number(latency->nr, n[0]), number(of, n[1]),
+		 latency_text(latency, 0.5, n[2]), latency_text(latency, 0.99, n[3]), bars);
 }
 
 static void put_latencies(struct page *page, const struct top *top)
@@ -157,8 +240,8 @@ static void put_latencies(struct page *page, const struct top *top)
 		return;
 	}
 	/* Those without a completion (unsignalled) have no end that could be seen. */
-	put_line(page, A_REVERSE, "%-30s %7s %7s %7s %7s  %-22s", "LATENCY OF SIGNALLED REQUESTS",
-		 "TIMED", "OF", "P50", "P99", "|1us  32us 1ms  32ms |");
+	put_line(page, A_REVERSE, "%-*.*s %7s %7s %7s %7s  %-22s", latency_width(page),
+		 latency_width(page), "LATENCY OF SIGNALLED REQUESTS", "TIMED", "OF", "P50", "P99", "|1us  32us 1ms  32ms |");
 	for (i = 0; i < top->nr_devices; i++)
 		put_latency(page, top->device[i].name, &top->device[i].latency,
 			    top->device[i].gained);
@@ -169,67 +252,110 @@ static void put_latencies(struct page *page, const struct top *top)
 				    &top->process[i].latency, top->process[i].gained);
 }
 
+static const struct column qp_columns[] = {
+	{ "QUEUE PAIR", -20, 0 }, { "TYPE", -4, 0 }, { "STATE", -5, 0 }, { "DONE/s", 6, 0 },
+	{ "MSGS/s", 6, 0 }, { "TX B/s", 6, 1 }, { "RX B/s", 6, 2 }, { "POSTED", 6, 5 },
+	{ "FLIGHT", 6, 6 }, { "WINDOW", 6, 7 }, { "AGAIN", 6, 0 }, { "ERRORS", 6, 0 },
+	{ "P50", 6, 4 }, { "P99", 6, 3 }, { "PROCESS", -20, 0 },
+};
+
+#define NR_QP_COLUMNS	((int)(sizeof(qp_columns) / sizeof(*qp_columns)))
+
 static void put_qp(struct page *page, const struct top_qp *qp)
 {
+	char cell[NR_QP_COLUMNS][CELL_SIZE], process[64];
 	const struct top_rates *r = &qp->rate;
-	char n[8][16], id[80], process[64];
+	int i;
 
-	snprintf(id, sizeof(id), "%.11s/%#x", qp->device, qp->qpn);
-	process_name(qp->pid, qp->comm, process, sizeof(process));
-	if (!qp->known) {
-		put_line(page, 0, "%-20s %-4s %-5s %6s %6s %6s %6s %6s %6s %6s %6s %6s %6s %6s %.24s",
-			 id, qp_type_name(qp->type), qp_state_name(qp->state), "-", "-", "-", "-",
-			 "-", "-", "-", "-", "-", "-", "-", process);
-		return;
+	snprintf(cell[0], CELL_SIZE, "%.11s/%#x", qp->device, qp->qpn);
+	snprintf(cell[1], CELL_SIZE, "%s", qp_type_name(qp->type));
+	snprintf(cell[2], CELL_SIZE, "%s", qp_state_name(qp->state));
+	for (i = 3; i < NR_QP_COLUMNS; i++)
+		snprintf(cell[i], CELL_SIZE, "-");
+	snprintf(cell[14], CELL_SIZE, "%.24s%s%s",
+		 process_name(qp->pid, qp->comm, process, sizeof(process)),
+		 qp->known && qp->direct ? " direct" : "", qp->known && qp->rnr_wait ? " RNR" : "");
+	if (qp->known) {
+		number(r->requests, cell[3]);
+		number(r->messages, cell[4]);
+		number(r->tx_bytes, cell[5]);
+		number(r->rx_bytes, cell[6]);
+		snprintf(cell[7], CELL_SIZE, "%u", qp->waiting);
+		snprintf(cell[8], CELL_SIZE, "%u", qp->in_flight);
+		snprintf(cell[9], CELL_SIZE, "%u", qp->window);
+		number(r->again, cell[10]);
+		number(r->errors, cell[11]);
+		latency_text(&qp->latency, 0.5, cell[12]);
+		latency_text(&qp->latency, 0.99, cell[13]);
 	}
-	put_line(page, r->again > 0 || r->errors > 0 ? A_BOLD : 0,
-		 "%-20s %-4s %-5s %6s %6s %6s %6s %6u %6u %6u %6s %6s %6s %6s %.24s%s%s", id,
-		 qp_type_name(qp->type), qp_state_name(qp->state), number(r->requests, n[0]),
-		 number(r->messages, n[1]), number(r->tx_bytes, n[2]), number(r->rx_bytes, n[3]),
-		 qp->waiting, qp->in_flight, qp->window, number(r->again, n[4]),
-		 number(r->errors, n[5]), latency_text(&qp->latency, 0.5, n[6]),
-		 latency_text(&qp->latency, 0.99, n[7]), process, qp->direct ? " direct" : "",
-		 qp->rnr_wait ? " RNR" : "");
+	put_row(page, look_of(r->errors, r->again), qp_columns, NR_QP_COLUMNS, cell);
+}
+
+static const struct column process_columns[] = {
+	{ "PROCESS", -30, 0 }, { "QPS", 5, 0 }, { "DONE/s", 7, 0 }, { "MSGS/s", 7, 0 },
+	{ "TX B/s", 7, 0 }, { "RX B/s", 7, 1 }, { "AGAIN", 7, 0 }, { "ERRORS", 7, 0 },
+	{ "POSTED", 7, 2 },
+};
+
+#define NR_PROCESS_COLUMNS	((int)(sizeof(process_columns) / sizeof(*process_columns)))
+
+static void put_process(struct page *page, const struct top_process *p)
+{
+	char cell[NR_PROCESS_COLUMNS][CELL_SIZE], name[CELL_SIZE];
+	const struct top_rates *r = &p->rate;
+
+	snprintf(cell[0], CELL_SIZE, "%.30s", process_name(p->pid, p->comm, name, sizeof(name)));
+	snprintf(cell[1], CELL_SIZE, "%d", p->nr_qps);
+	number(r->requests, cell[2]);
+	number(r->messages, cell[3]);
+	number(r->tx_bytes, cell[4]);
+	number(r->rx_bytes, cell[5]);
+	number(r->again, cell[6]);
+	number(r->errors, cell[7]);
+	snprintf(cell[8], CELL_SIZE, "%u", p->waiting);
+	put_row(page, look_of(r->errors, r->again), process_columns, NR_PROCESS_COLUMNS, cell);
+}
+
+static int more_errors(const void *a, const void *b)
+{
+	const struct top_qp *x = *(const struct top_qp **)a, *y = *(const struct top_qp **)b;
+
+	if (x->rate.errors != y->rate.errors)
+		return x->rate.errors < y->rate.errors ? 1 : -1;
+	if (x->rate.again != y->rate.again)
+		return x->rate.again < y->rate.again ? 1 : -1;
+	return x->qpn < y->qpn ? -1 : x->qpn > y->qpn;
 }
 
 static void put_page(struct page *page, const struct top *top, double seconds)
 {
-	const struct top_rates *r;
-	char name[64], n[6][16];
 	int i;
 
-	put_line(page, A_BOLD, "softhca top: %d device%s, %d queue pair%s, %d process%s, over %.1f s%s",
+	if (page->errors && top->nr_qps)
+		qsort(top->busy, top->nr_qps, sizeof(*top->busy), more_errors);
+	put_line(page, A_BOLD, "softhca top: %d device%s, %d queue pair%s, %d process%s, over %.1f s",
 		 top->nr_devices, top->nr_devices == 1 ? "" : "s", top->nr_qps,
 		 top->nr_qps == 1 ? "" : "s", top->nr_processes,
-		 top->nr_processes == 1 ? "" : "es", seconds, page->screen ? "; q ends" : "");
-	put_line(page, 0, "%s", "");
-	put_line(page, A_REVERSE, "%-16s %7s %7s %8s %8s %7s %8s %7s %7s %7s", "DEVICE",
-		 "TX/s", "RX/s", "TX MB/s", "RX MB/s", "DIRECT", "TIMEOUT", "AGAIN", "RNR",
-		 "ERRORS");
+		 top->nr_processes == 1 ? "" : "es", seconds);
+	if (page->screen)
+		put_line(page, 0, "q ends; d: the busiest first; e: errors first; arrows and page keys scroll");
+	else
+		put_line(page, 0, "%s", "");
+	put_row(page, A_REVERSE, device_columns, NR_DEVICE_COLUMNS, NULL);
 	for (i = 0; i < top->nr_devices; i++)
 		put_device(page, &top->device[i]);
 	put_line(page, 0, "%s", "");
 	put_latencies(page, top);
 	put_line(page, 0, "%s", "");
-	put_line(page, A_REVERSE, "%-20s %-4s %-5s %6s %6s %6s %6s %6s %6s %6s %6s %6s %6s %6s %-20s",
-		 "QUEUE PAIR", "TYPE", "STATE", "DONE/s", "MSGS/s", "TX B/s", "RX B/s", "POSTED",
-		 "FLIGHT", "WINDOW", "AGAIN", "ERRORS", "P50", "P99", "PROCESS");
-	for (i = 0; i < top->nr_qps && (!page->screen || page->line < LINES - 4); i++)
-		put_qp(page, &top->qp[i]);
+	put_row(page, A_REVERSE, qp_columns, NR_QP_COLUMNS, NULL);
+	for (i = page->first; i < top->nr_qps && (!page->screen || page->line < LINES - 4); i++)
+		put_qp(page, top->busy[i]);
 	if (top->partly)
 		put_line(page, A_BOLD, "(CAP_NET_ADMIN shows what queue pairs do: try sudo)");
 	put_line(page, 0, "%s", "");
-	put_line(page, A_REVERSE, "%-30s %5s %7s %7s %7s %7s %7s %7s %7s", "PROCESS", "QPS", "DONE/s",
-		 "MSGS/s", "TX B/s", "RX B/s", "AGAIN", "ERRORS", "POSTED");
-	for (i = 0; i < top->nr_processes; i++) {
-		r = &top->process[i].rate;
-		put_line(page, 0, "%-30.30s %5d %7s %7s %7s %7s %7s %7s %7u",
-			 process_name(top->process[i].pid, top->process[i].comm, name, sizeof(name)),
-			 top->process[i].nr_qps, number(r->requests, n[0]),
-			 number(r->messages, n[1]), number(r->tx_bytes, n[2]),
-			 number(r->rx_bytes, n[3]), number(r->again, n[4]),
-			 number(r->errors, n[5]), top->process[i].waiting);
-	}
+	put_row(page, A_REVERSE, process_columns, NR_PROCESS_COLUMNS, NULL);
+	for (i = 0; i < top->nr_processes; i++)
+		put_process(page, &top->process[i]);
 }
 
 /* ---- JSON ------------------------------------------------------------------------- */
@@ -329,7 +455,7 @@ static void print_json(const struct top *top, double seconds)
 	printf("],\n\"queue_pairs\": [");
 	for (i = 0; i < top->nr_qps; i++) {
 		fputs(i ? ",\n  " : "\n  ", stdout);
-		print_json_qp(&top->qp[i], top->timed);
+		print_json_qp(top->busy[i], top->timed);
 	}
 	printf("],\n\"processes\": [");
 	for (i = 0; i < top->nr_processes; i++) {
@@ -417,7 +543,7 @@ static void pause_for(struct looks *looks, double seconds)
 static int once(double seconds, bool json)
 {
 	struct looks looks = {};
-	struct page page = {};
+	struct page page = { .columns = INT_MAX };
 	struct top after;
 	int status = looked(top_look(&looks.before, NULL, NULL));
 
@@ -434,10 +560,10 @@ static int once(double seconds, bool json)
 	return status;
 }
 
-/* Return: a key, or ERR: none was pressed */
-static int key_within(struct looks *looks, double seconds)
+/* Return: a key, or ERR: none was pressed before @end */
+static int key_until(struct looks *looks, double end)
 {
-	double end = top_now() + seconds, left;
+	double left;
 	int key = ERR;
 
 	while (!stopped && key == ERR && (left = end - top_now()) > 0) {
@@ -448,36 +574,94 @@ static int key_within(struct looks *looks, double seconds)
 	return key;
 }
 
+static bool begin_screen(void)
+{
+	setlocale(LC_CTYPE, "");
+	if (!newterm(NULL, stdout, stdin))
+		return false;
+	cbreak();
+	noecho();
+	keypad(stdscr, TRUE);
+	curs_set(0);
+	/* (a terminal without colours has the rest: ncurses ignores pairs) */
+	if (has_colors() && start_color() == OK) {
+		use_default_colors();
+		init_pair(BAD_COLOUR, COLOR_RED, -1);
+		init_pair(AGAIN_COLOUR, COLOR_YELLOW, -1);
+	}
+	return true;
+}
+
+/* Return: whether it ends the window */
+static bool take_key(struct page *page, int key, int nr_qps)
+{
+	int screenful = LINES / 2;
+
+	switch (key) {
+	case 'q': case 'Q': case 27:
+		return true;
+	case 'd': case 'e':
+		page->errors = key == 'e';
+		page->first = 0;
+		break;
+	case KEY_UP: case KEY_DOWN:
+		page->first += key == KEY_DOWN ? 1 : -1;
+		break;
+	case KEY_PPAGE: case KEY_NPAGE:
+		page->first += key == KEY_NPAGE ? screenful : -screenful;
+		break;
+	case KEY_HOME: case KEY_END:
+		page->first = key == KEY_END ? nr_qps - screenful : 0;
+		break;
+	}
+	if (page->first >= nr_qps)
+		page->first = nr_qps - 1;
+	if (page->first < 0)
+		page->first = 0;
+	return false;
+}
+
+/* Shows one look until its time is over; keys change how. Return: whether one ends it */
+static bool show(struct page *page, struct looks *looks, double over, double seconds)
+{
+	double end = top_now() + seconds;
+	int key = 0;
+	bool ends = false;
+
+	while (!ends && key != ERR && !stopped) {
+		page->line = 0;
+		page->columns = COLS;
+		put_page(page, &looks->before, over);
+		clrtobot();
+		refresh();
+		key = key_until(looks, end);
+		ends = take_key(page, key, looks->before.nr_qps);
+	}
+	return ends || stopped;
+}
+
 static int watch(double seconds)
 {
 	struct page page = { .screen = true };
 	struct looks looks = {};
 	struct top after;
-	int status = looked(top_look(&looks.before, NULL, NULL)), key;
+	int status = looked(top_look(&looks.before, NULL, NULL));
+	double over;
 
 	if (status)
 		return status;
-	setlocale(LC_CTYPE, "");
-	if (!newterm(NULL, stdout, stdin)) {
+	if (!begin_screen()) {
 		looks_free(&looks);
 		return fail("top: this terminal ($TERM) is not known ('softhca top --once' needs none)");
 	}
-	cbreak();
-	noecho();
-	keypad(stdscr, TRUE);
-	curs_set(0);
-	for (key = 0; key != 'q' && key != 'Q' && key != 27 && !stopped;) {
+	do {
 		status = look(&after, &looks);
 		if (status)
 			break;
-		page.line = 0;
-		put_page(&page, &after, after.when - looks.before.when);
-		clrtobot();
-		refresh();
+		over = after.when - looks.before.when;
 		looks_free(&looks);
 		looks.before = after;
-		key = key_within(&looks, seconds);
-	}
+	} while (!show(&page, &looks, over, seconds));
 	endwin();
 	looks_free(&looks);
 	return status;
@@ -500,6 +684,9 @@ static int top_run(const struct call *call)
 		return complain("top: --json prints one look (add --once)");
 	if (!single && (!isatty(STDOUT_FILENO) || !isatty(STDIN_FILENO)))
 		return complain("top: this is no terminal (add --once)");
+	status = genl_open(false);
+	if (status)
+		return status;
 	/* Tracing must not go on when it has ended. */
 	sigaction(SIGINT, &action, NULL);
 	sigaction(SIGTERM, &action, NULL);
@@ -521,7 +708,8 @@ const struct command top_commands[] = {
 			   "FLIGHT: packets not acknowledged; WINDOW: how many may be; AGAIN of a queue pair: packets.\n"
 			   "P50, P99: half, and 99 of 100, signalled requests took no longer, from the ring to their\n"
 			   "completion: TIMED are those, OF all that completed.\n"
-			   "What queue pairs do needs CAP_NET_ADMIN, and latencies need root. The key q ends it.\n"
+			   "What queue pairs do needs CAP_NET_ADMIN, and latencies need root.\n"
+			   "Keys: q ends it; e shows queue pairs with errors first, d the busiest; arrows scroll.\n"
 			   "Example: softhca top --once --json",
 		.option = {
 			{ "once", "look for one interval, print that, and end", NULL, 0 },

@@ -100,10 +100,14 @@ struct top_process {
 	struct top_latency latency;
 };
 
-/** struct top - one look at all devices; the arrays are the owner's */
+/**
+ * struct top - one look at all devices; the arrays are the owner's
+ * @qp:		sorted by device and number
+ * @busy:	the same, the busiest first; of top_look() only
+ */
 struct top {
 	struct top_device *device;
-	struct top_qp *qp;
+	struct top_qp *qp, **busy;
 	struct top_process *process;
 	int nr_devices, nr_qps, nr_processes;
 	double when;

@@ -58,9 +58,11 @@ static const struct {
 	{ "malformed_rings", TOP_ERRORS },
 };
 
+/* Room for one more, which is all zero. It doubles at powers of two: moving costs little. */
 static void *grow(void *array, int nr, size_t size)
 {
-	array = realloc(array, (nr + 1) * size);
+	if (!(nr & (nr - 1)))
+		array = reallocarray(array, nr ? 2 * (size_t)nr : 1, size);
 	if (!array)
 		exit(fail("top: out of memory"));
 	memset((char *)array + nr * size, 0, size);
@@ -118,22 +120,6 @@ struct qps {
 	const struct top_device *device;
 };
 
-static void read_comm(struct top_qp *qp)
-{
-	char path[64];
-	FILE *file;
-
-	snprintf(path, sizeof(path), "/proc/%d/comm", qp->pid);
-	file = qp->pid ? fopen(path, "r") : NULL;
-	if (!file)
-		return;
-	if (!fgets(qp->comm, sizeof(qp->comm), file))
-		*qp->comm = '\0';
-	fclose(file);
-	qp->comm[strcspn(qp->comm, "\n")] = '\0';
-	text_clean(qp->comm);
-}
-
 static uint32_t get_u32(struct nlattr *entry, int attr)
 {
 	struct nlattr *found = nla_find(nla_data(entry), nla_len(entry), attr);
@@ -164,10 +150,30 @@ static void take_qp(struct nlattr *entry, void *arg)
 	qp->type = get_u8(entry, RDMA_NLDEV_ATTR_RES_TYPE);
 	qp->state = get_u8(entry, RDMA_NLDEV_ATTR_RES_STATE);
 	qp->pid = get_u32(entry, RDMA_NLDEV_ATTR_RES_PID);
+	/* Its queue pairs follow each other mostly. */
+	if (qp->pid && top->nr_qps > 1 && qp[-1].pid == qp->pid)
+		memcpy(qp->comm, qp[-1].comm, sizeof(qp->comm));
+	else
+		process_comm(qp->pid, qp->comm, sizeof(qp->comm));
 	kernel = nla_find(nla_data(entry), nla_len(entry), RDMA_NLDEV_ATTR_RES_KERN_NAME);
 	if (kernel)
 		snprintf(qp->comm, sizeof(qp->comm), "[%.24s]", nla_get_string(kernel));
-	read_comm(qp);
+}
+
+static int by_number(const void *a, const void *b)
+{
+	const struct top_qp *x = a, *y = b;
+
+	if (x->device_index != y->device_index)
+		return x->device_index < y->device_index ? -1 : 1;
+	return x->qpn < y->qpn ? -1 : x->qpn > y->qpn;
+}
+
+static struct top_qp *find_qp(const struct top *top, uint32_t device_index, uint32_t qpn)
+{
+	const struct top_qp wanted = { .device_index = device_index, .qpn = qpn };
+
+	return top->nr_qps ? bsearch(&wanted, top->qp, top->nr_qps, sizeof(wanted), by_number) : NULL;
 }
 
 static void take_dump(struct nlattr *entry, void *arg)
@@ -175,41 +181,36 @@ static void take_dump(struct nlattr *entry, void *arg)
 	struct nlattr *raw = nla_find(nla_data(entry), nla_len(entry),
 				      RDMA_NLDEV_ATTR_RES_RAW);
 	const struct qps *qps = arg;
-	struct top *top = qps->top;
 	struct shca_dump_qp dump = {};
 	struct top_qp *qp;
-	int i;
 
 	if (!raw)
 		return;
 	/* Another version's may be shorter or longer. */
 	memcpy(&dump, nla_data(raw), nla_len(raw) < (int)sizeof(dump) ?
 	       (size_t)nla_len(raw) : sizeof(dump));
-	for (i = 0; i < top->nr_qps; i++) {
-		qp = &top->qp[i];
-		if (qp->qpn != dump.qpn || qp->device_index != qps->device->index)
-			continue;
-		qp->known = true;
-		/* (as it was when the counters were) */
-		qp->state = dump.state;
-		qp->waiting = dump.sq_posted - dump.sq_fetched + dump.req_end - dump.req_una;
-		qp->done = dump.sq_posted - qp->waiting;
-		qp->psn = dump.max_psn;
-		qp->msn = dump.msn;
-		qp->resets = dump.resets;
-		qp->first_psn = dump.first_psn;
-		qp->in_flight = (dump.psn - dump.una_psn) & 0xffffff;
-		qp->retry_left = dump.retry_left;
-		qp->direct = dump.flags & SHCA_DUMP_QP_DIRECT;
-		qp->rnr_wait = dump.flags & SHCA_DUMP_QP_RNR_WAIT;
-		qp->window = dump.window;
-		qp->errors = dump.errors;
-		qp->tx_bytes = dump.tx_bytes;
-		qp->rx_bytes = dump.rx_bytes;
-		qp->again = dump.sent_again;
-		qp->timeouts = dump.timeouts;
+	qp = find_qp(qps->top, qps->device->index, dump.qpn);
+	if (!qp)
 		return;
-	}
+	qp->known = true;
+	/* (as it was when the counters were) */
+	qp->state = dump.state;
+	qp->waiting = dump.sq_posted - dump.sq_fetched + dump.req_end - dump.req_una;
+	qp->done = dump.sq_posted - qp->waiting;
+	qp->psn = dump.max_psn;
+	qp->msn = dump.msn;
+	qp->resets = dump.resets;
+	qp->first_psn = dump.first_psn;
+	qp->in_flight = (dump.psn - dump.una_psn) & 0xffffff;
+	qp->retry_left = dump.retry_left;
+	qp->direct = dump.flags & SHCA_DUMP_QP_DIRECT;
+	qp->rnr_wait = dump.flags & SHCA_DUMP_QP_RNR_WAIT;
+	qp->window = dump.window;
+	qp->errors = dump.errors;
+	qp->tx_bytes = dump.tx_bytes;
+	qp->rx_bytes = dump.rx_bytes;
+	qp->again = dump.sent_again;
+	qp->timeouts = dump.timeouts;
 }
 
 /* ---- rates and sums --------------------------------------------------------------- */
@@ -217,18 +218,11 @@ static void take_dump(struct nlattr *entry, void *arg)
 /* The same queue pair in the look before, or NULL: it is new, or its number was another's. */
 static const struct top_qp *qp_before(const struct top *before, const struct top_qp *qp)
 {
-	const struct top_qp *was;
-	int i;
+	const struct top_qp *was = find_qp(before, qp->device_index, qp->qpn);
 
-	for (i = 0; i < before->nr_qps; i++) {
-		was = &before->qp[i];
-		if (was->qpn != qp->qpn || was->device_index != qp->device_index)
-			continue;
-		return was->pid == qp->pid && was->tx_bytes <= qp->tx_bytes &&
-		       was->rx_bytes <= qp->rx_bytes && was->again <= qp->again &&
-		       was->timeouts <= qp->timeouts ? was : NULL;
-	}
-	return NULL;
+	return was && was->pid == qp->pid && was->tx_bytes <= qp->tx_bytes &&
+	       was->rx_bytes <= qp->rx_bytes && was->again <= qp->again &&
+	       was->timeouts <= qp->timeouts ? was : NULL;
 }
 
 /* More PSNs than can be outstanding: they went back, since what was not sent is taken back */
@@ -325,25 +319,31 @@ static void add_rates(struct top_rates *to, const struct top_rates *from)
 	to->errors += from->errors;
 }
 
+/* Those of one process behind each other */
+static int by_process(const void *a, const void *b)
+{
+	const struct top_qp *x = *(const struct top_qp **)a, *y = *(const struct top_qp **)b;
+
+	return x->pid < y->pid ? -1 : x->pid > y->pid ? 1 : strcmp(x->comm, y->comm);
+}
+
+/* @top->busy is in any order */
 static void sum_processes(struct top *top)
 {
 	const struct top_qp *qp;
-	struct top_process *p;
-	int i, j;
+	struct top_process *p = NULL;
+	int i;
 
+	if (top->nr_qps)
+		qsort(top->busy, top->nr_qps, sizeof(*top->busy), by_process);
 	for (i = 0; i < top->nr_qps; i++) {
-		qp = &top->qp[i];
-		for (j = 0; j < top->nr_processes; j++)
-			if (top->process[j].pid == qp->pid &&
-			    !strcmp(top->process[j].comm, qp->comm))
-				break;
-		if (j == top->nr_processes) {
-			top->process = grow(top->process, j, sizeof(*p));
-			top->process[j].pid = qp->pid;
-			snprintf(top->process[j].comm, sizeof(p->comm), "%s", qp->comm);
-			top->nr_processes++;
+		qp = top->busy[i];
+		if (!p || p->pid != qp->pid || strcmp(p->comm, qp->comm)) {
+			top->process = grow(top->process, top->nr_processes, sizeof(*p));
+			p = &top->process[top->nr_processes++];
+			p->pid = qp->pid;
+			snprintf(p->comm, sizeof(p->comm), "%s", qp->comm);
 		}
-		p = &top->process[j];
 		p->nr_qps++;
 		p->waiting += qp->waiting;
 		p->gained += qp->gained;
@@ -354,7 +354,7 @@ static void sum_processes(struct top *top)
 
 static int busier_qp(const void *a, const void *b)
 {
-	const struct top_qp *x = a, *y = b;
+	const struct top_qp *x = *(const struct top_qp **)a, *y = *(const struct top_qp **)b;
 	double p = x->rate.requests + x->rate.messages, q = y->rate.requests + y->rate.messages;
 
 	if (p == q)
@@ -388,6 +388,11 @@ int top_count(struct top *top, const struct top *last)
 	for (i = 0; i < top->nr_devices; i++) {
 		qps.device = &top->device[i];
 		rdma_qps(top->device[i].index, false, take_qp, &qps);
+	}
+	if (top->nr_qps)
+		qsort(top->qp, top->nr_qps, sizeof(*top->qp), by_number);
+	for (i = 0; i < top->nr_devices; i++) {
+		qps.device = &top->device[i];
 		if (rdma_qps(top->device[i].index, true, take_dump, &qps) == -EPERM)
 			top->partly = true;
 	}
@@ -398,16 +403,20 @@ int top_count(struct top *top, const struct top *last)
 
 int top_look(struct top *top, const struct top *last, const struct top *before)
 {
-	int err = top_count(top, last);
+	int i, err = top_count(top, last);
 
 	if (err)
 		return err;
 	top->timed = latency_take(top);
 	if (before)
 		find_rates(top, before);
+	for (i = 0; i < top->nr_qps; i++) {
+		top->busy = grow(top->busy, i, sizeof(*top->busy));
+		top->busy[i] = &top->qp[i];
+	}
 	sum_processes(top);
 	if (top->nr_qps)
-		qsort(top->qp, top->nr_qps, sizeof(*top->qp), busier_qp);
+		qsort(top->busy, top->nr_qps, sizeof(*top->busy), busier_qp);
 	if (top->nr_processes)
 		qsort(top->process, top->nr_processes, sizeof(*top->process), busier_process);
 	return 0;
@@ -417,6 +426,7 @@ void top_free(struct top *top)
 {
 	free(top->device);
 	free(top->qp);
+	free(top->busy);
 	free(top->process);
 	memset(top, 0, sizeof(*top));
 }

@@ -45,8 +45,8 @@ static struct {
 	struct tracefs_instance *instance;
 	struct tep_handle *tep;
 	struct fields post, complete;
-	struct timed_qp *qp;
-	int nr_qps;
+	struct timed_qp **qp;
+	uint32_t size, nr_qps;
 } timer;
 
 /* ---- distributions --------------------------------------------------------------- */
@@ -119,26 +119,44 @@ static void *allocate(void *old, size_t nr, size_t size)
 	return array;
 }
 
-/* Sorted by QPN */
+/* Where a QP is, or would be: a table of a power of two, at most half full */
+static struct timed_qp **slot_of_qp(uint32_t qpn)
+{
+	uint32_t mask = timer.size - 1, at;
+
+	/* (Knuth's number spreads what is close) */
+	for (at = qpn * 2654435761u & mask; timer.qp[at] && timer.qp[at]->qpn != qpn; at = (at + 1) & mask)
+		;
+	return &timer.qp[at];
+}
+
+static void grow_table(void)
+{
+	uint32_t i, size = timer.size;
+	struct timed_qp **old = timer.qp;
+
+	timer.size = size ? 2 * size : 64;
+	timer.qp = allocate(NULL, timer.size, sizeof(*timer.qp));
+	memset(timer.qp, 0, timer.size * sizeof(*timer.qp));
+	for (i = 0; i < size; i++)
+		if (old[i])
+			*slot_of_qp(old[i]->qpn) = old[i];
+	free(old);
+}
+
 static struct timed_qp *timed_qp(uint32_t qpn, bool make)
 {
-	int low = 0, high = timer.nr_qps, at;
+	struct timed_qp **slot;
 
-	while (low < high) {
-		at = (low + high) / 2;
-		if (timer.qp[at].qpn == qpn)
-			return &timer.qp[at];
-		if (timer.qp[at].qpn < qpn)
-			low = at + 1;
-		else
-			high = at;
+	if (2 * timer.nr_qps >= timer.size)
+		grow_table();
+	slot = slot_of_qp(qpn);
+	if (!*slot && make) {
+		*slot = allocate(NULL, 1, sizeof(**slot));
+		**slot = (struct timed_qp){ .qpn = qpn };
+		timer.nr_qps++;
 	}
-	if (!make)
-		return NULL;
-	timer.qp = allocate(timer.qp, timer.nr_qps + 1, sizeof(*timer.qp));
-	memmove(timer.qp + low + 1, timer.qp + low, (timer.nr_qps++ - low) * sizeof(*timer.qp));
-	timer.qp[low] = (struct timed_qp){ .qpn = qpn };
-	return &timer.qp[low];
+	return *slot;
 }
 
 static void take_post(struct timed_qp *qp, uint64_t wr_id, uint64_t ns)
@@ -192,13 +210,14 @@ static int take_event(struct tep_event *event, struct tep_record *record, int cp
 {
 	const struct fields *post = &timer.post, *complete = &timer.complete;
 	struct timed_qp *qp;
-	int i;
+	uint32_t i;
 
 	(void)cpu;
 	(void)arg;
 	/* A completion would be taken for that of an earlier request with its wr_id. */
-	for (i = 0; record->missed_events && i < timer.nr_qps; i++)
-		timer.qp[i].head = timer.qp[i].tail;
+	for (i = 0; record->missed_events && i < timer.size; i++)
+		if (timer.qp[i])
+			timer.qp[i]->head = timer.qp[i]->tail;
 	if (event->id == post->id && value_of(post->flags, record) & SHCA_SEND_SIGNALED) {
 		qp = timed_qp(value_of(post->qpn, record), true);
 		take_post(qp, value_of(post->wr_id, record), record->ts);
@@ -254,6 +273,7 @@ bool latency_take(struct top *top)
 {
 	struct timed_qp *timed;
 	struct top_qp *qp;
+	uint32_t at;
 	int i, j;
 
 	if (!timer.instance)
@@ -269,19 +289,23 @@ bool latency_take(struct top *top)
 			if (top->device[j].index == qp->device_index)
 				latency_sum(&top->device[j].latency, &qp->latency);
 	}
-	for (i = 0; i < timer.nr_qps; i++)
-		memset(&timer.qp[i].latency, 0, sizeof(timer.qp[i].latency));
+	for (at = 0; at < timer.size; at++)
+		if (timer.qp[at])
+			memset(&timer.qp[at]->latency, 0, sizeof(timer.qp[at]->latency));
 	return true;
 }
 
 void latency_close(void)
 {
-	int i;
+	uint32_t i;
 
 	trace_instance_end(timer.instance);
 	tep_free(timer.tep);
-	for (i = 0; i < timer.nr_qps; i++)
-		free(timer.qp[i].ring);
+	for (i = 0; i < timer.size; i++) {
+		if (timer.qp[i])
+			free(timer.qp[i]->ring);
+		free(timer.qp[i]);
+	}
 	free(timer.qp);
 	memset(&timer, 0, sizeof(timer));
 }

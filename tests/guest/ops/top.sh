@@ -9,6 +9,8 @@
 . "$(dirname "$0")/../scenario"
 
 instances() { ls -d /sys/kernel/tracing/instances/softhca-* 2>/dev/null; }
+modprobe -r softhca
+check refused.no_module says 1 "the softhca module is not loaded" softhca top --once
 run modprobe softhca
 check no_device says 0 '0 devices, 0 queue pairs' softhca top --once -i 0.1
 check refused.interval says 2 'SECONDS must be 0.1 to 3600' softhca top --once -i 0
@@ -83,6 +85,7 @@ check a_user_sees_devices a_user_sees
 # (root has no need of sudo)
 root_has_no_hint() { softhca top --once -i 0.2 --no-latency >/tmp/top.root && grep -q '^shca_a ' /tmp/top.root && ! grep sudo /tmp/top.root; }
 check root_has_no_hint root_has_no_hint
+# (tests/userspace/tool has what it looks like)
 window() {
 	(sleep "$slow"; printf q) | timeout $((60 * slow)) script -qec 'env TERM=xterm softhca top -i 0.3' /tmp/top.window >/dev/null
 	grep -aq 'QUEUE PAIR' /tmp/top.window && grep -aq traffic /tmp/top.window
