@@ -9,9 +9,11 @@
 #include "softhca.h"
 
 #include <ctype.h>
+#include <dirent.h>
 #include <getopt.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 
 #include "lab.h"
 #include "personality.h"
@@ -477,8 +479,8 @@ int command_run(int argc, char **argv)
 /* candidates printed so far, so that each is printed once */
 struct completion {
 	const char *word;	/* incomplete */
-	const char *prefix;	/* the names before it, with commas */
-	char printed[32][64];
+	const char *prefix;	/* what comes before it: names with commas, a folder */
+	char **printed;
 	int nr;
 };
 
@@ -492,9 +494,51 @@ static void offer(const char *candidate, void *arg)
 	for (i = 0; i < x->nr; i++)
 		if (!strcmp(x->printed[i], candidate))
 			return;
-	if (x->nr < 32)
-		snprintf(x->printed[x->nr++], 64, "%s", candidate);
+	x->printed = reallocarray(x->printed, x->nr + 1, sizeof(*x->printed));
+	if (!x->printed)
+		exit(EXIT_FAILURE);
+	x->printed[x->nr++] = strdup(candidate);
 	printf("%s%s\n", x->prefix, candidate);
+}
+
+/* @folder: "" or with its "/". A folder in it ends with "/", for more of the path may follow. */
+static void offer_file(const char *name, const char *folder, struct completion *x)
+{
+	char path[4096 + 256];
+	struct stat file;
+
+	if (strncmp(name, x->word, strlen(x->word)))
+		return;
+	snprintf(path, sizeof(path), "%s%s", folder, name);
+	printf("%s%s%s\n", x->prefix, name, !stat(path, &file) && S_ISDIR(file.st_mode) ? "/" : "");
+}
+
+static void offer_files(struct completion *x)
+{
+	const char *word = x->word, *slash = strrchr(word, '/'), *home = getenv("HOME");
+	char prefix[2048], folder[4096];
+	struct dirent **entry;
+	int i, nr;
+
+	snprintf(prefix, sizeof(prefix), "%.*s", slash ? (int)(slash + 1 - word) : 0, word);
+	if (home && !strncmp(prefix, "~/", 2))
+		snprintf(folder, sizeof(folder), "%.2000s%s", home, prefix + 1);
+	else
+		snprintf(folder, sizeof(folder), "%s", prefix);
+	x->prefix = prefix;
+	x->word = slash ? slash + 1 : word;
+	nr = scandir(*folder ? folder : ".", &entry, NULL, alphasort);
+	for (i = 0; i < nr; i++) {
+		/* Hidden ones only if they are asked for */
+		if (*entry[i]->d_name != '.' ||
+		    (*x->word == '.' && strcmp(entry[i]->d_name, ".") && strcmp(entry[i]->d_name, "..")))
+			offer_file(entry[i]->d_name, folder, x);
+		free(entry[i]);
+	}
+	if (nr >= 0)
+		free(entry);
+	x->prefix = "";
+	x->word = word;
 }
 
 static void offer_choices(const char *choices, struct completion *x)
@@ -532,8 +576,20 @@ static void offer_token(const char *token, struct completion *x)
 		offer_rule(x);
 	} else if (!strcmp(token, "PERSONALITY")) {
 		personality_names(offer, x);
+		if (strchr(x->word, '/'))
+			offer_files(x);
 	} else if (!strcmp(token, "TOPOLOGY")) {
 		topology_names(offer, x);
+		offer_files(x);
+	} else if (!strcmp(token, "FILE") || !strcmp(token, "OUT")) {
+		offer_files(x);
+	} else if (!strcmp(token, "RECIPE")) {
+		recipe_names(offer, x);
+	} else if (!strcmp(token, "LESSON")) {
+		lesson_numbers(offer, x);
+	} else if (!strcmp(token, "RULE")) {
+		fault_ids(offer, x);
+		offer("all", x);
 	} else if (!strcmp(token, "NAMESPACE")) {
 		netns_names(offer, x);
 	} else if (!strcmp(token, "DEVICE,...")) {
@@ -566,6 +622,17 @@ static const struct option_row *takes_value(const struct command *c,
 	return NULL;
 }
 
+/* Do the words so far ask for a file of rules, whose name comes first? */
+static bool wants_rules(const struct pattern *p, int nr, int argc, char **argv)
+{
+	bool file = false;
+	int i;
+
+	for (i = 0; i < argc; i++)
+		file |= !strcmp(argv[i], "--file");
+	return file && p->nr && is_rule(p->token[p->nr - 1]) && !nr;
+}
+
 static void offer_options(const struct command *c, struct completion *x)
 {
 	char text[64];
@@ -589,6 +656,8 @@ int command_complete(int argc, char **argv)
 
 	if (argc < 1)
 		return EXIT_USAGE;
+	if (argc > 1 && !strcmp(argv[0], "help"))
+		return command_complete(argc - 1, argv + 1);
 	x.word = argv[argc - 1];
 	if (argc == 1 && *x.word == '-')
 		offer_options(NULL, &x);
@@ -614,6 +683,11 @@ int command_complete(int argc, char **argv)
 					i++;
 				else if (*argv[i] != '-')
 					word[nr++] = argv[i];
+			if (wants_rules(&p, nr, argc - 1, argv)) {
+				profile_names(offer, &x);
+				offer_files(&x);
+				continue;
+			}
 			if (p.nr && is_rule(p.token[p.nr - 1]) && nr >= p.nr)
 				nr = p.nr - 1;
 			if (nr < p.nr && pattern_match(&p, word, nr) == nr)

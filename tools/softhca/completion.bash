@@ -26,10 +26,15 @@ _softhca() {
 		[[ $word != *=* ]] || prefix=${word%%=*}=
 	fi
 	while IFS= read -r word; do
-		# Users choose device names, so quote them.
-		[[ $word != *= ]] || compopt -o nospace 2>/dev/null
+		# More follows a key, and a folder.
+		[[ $word != *[=/] ]] || compopt -o nospace 2>/dev/null
 		word=${word#"$prefix"}
-		[[ $word == *= ]] || printf -v word %q "$word"
+		# Users choose names, so quote them.
+		case $word in
+		*=) ;;
+		\~/*) printf -v word '%s%q' \~/ "${word#\~/}" ;;
+		*) printf -v word %q "$word" ;;
+		esac
 		COMPREPLY+=("$word")
 	done < <("${COMP_WORDS[0]}" --complete "${words[@]}" 2>/dev/null)
 } && complete -F _softhca softhca

@@ -3,7 +3,7 @@
 #
 # Completion of softhca(8): the tool prints the candidates from its table of commands.
 
-local -a candidates
+local -a candidates more
 integer at=${words[(i)--]}
 # Behind "softhca run ... --" and "softhca trace record ... --" is another program with its
 # own completion.
@@ -14,4 +14,8 @@ if [[ ${words[2]} == (run|trace) ]] && ((at < CURRENT)); then
 	return
 fi
 candidates=(${(f)"$(${words[1]} --complete "${(@)words[2,CURRENT]}" 2>/dev/null)"})
+# More follows a key, and a folder.
+more=(${(M)candidates:#*[=/]})
+candidates=(${candidates:#*[=/]})
+compadd -S '' -a more
 compadd -a candidates

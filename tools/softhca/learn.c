@@ -269,6 +269,17 @@ static void list_json(void)
 	puts("\n]");
 }
 
+void lesson_numbers(void (*each)(const char *number, void *arg), void *arg)
+{
+	char text[16];
+	int i;
+
+	for (i = 1; i <= NR_LESSONS; i++) {
+		snprintf(text, sizeof(text), "%d", i);
+		each(text, arg);
+	}
+}
+
 static int lessons_list_or_run(const struct call *call)
 {
 	char *end;
@@ -278,7 +289,7 @@ static int lessons_list_or_run(const struct call *call)
 	if (call->nr) {
 		nr = strtol(call->word[0], &end, 10);
 		if (*end || end == call->word[0] || nr < 1 || nr > NR_LESSONS)
-			return complain("learn: N must be 1 to %d, not '%s'", NR_LESSONS,
+			return complain("learn: LESSON must be 1 to %d, not '%s'", NR_LESSONS,
 					call->word[0]);
 		return run_lesson(&lessons[nr - 1]);
 	}
@@ -295,8 +306,8 @@ static int lessons_list_or_run(const struct call *call)
 const struct command learn_commands[] = {
 	{
 		.name = "learn",
-		.pattern = "[N]",
-		.summary = "list the lessons about verbs, or build and run lesson N",
+		.pattern = "[LESSON]",
+		.summary = "list the lessons about verbs, or build and run one, by its number",
 		.details = "Lessons are small C programs, each with a text. They run between the devices of\n"
 			   "'softhca up', which is done first. This needs root and a C compiler ($CC or cc).\n"
 			   "Example: sudo softhca learn 1",

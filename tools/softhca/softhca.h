@@ -65,8 +65,9 @@ struct call {
  *		"COMMAND..." is a program and its arguments: options must come
  *		before it, and "--" may. "KEY=VALUE..." is a rule of fault
  *		injection: all words that follow. "PERSONALITY" and "TOPOLOGY" are names of one,
- *		"NAMESPACE" is one that `softhca up` has made. The part in brackets at the end is
- *		optional
+ *		"NAMESPACE" is one that `softhca up` has made. "RECIPE", "LESSON"
+ *		and "RULE" (its number) are what their commands list. "FILE" and "OUT" are
+ *		files. The part in brackets at the end is optional
  * @summary:	one line of the help text
  * @details:	more lines for the help text of the command alone, or NULL
  * @option:	ends with an empty row

@@ -31,7 +31,7 @@ check programs_have_less_than_100_lines short
 # ---- refusals
 
 for number in 0 13 1x -1 ''; do
-	check "refused.number.$number" says 2 "learn: N must be 1 to 12, not '$number'" softhca learn -- "$number"
+	check "refused.number.$number" says 2 "learn: LESSON must be 1 to 12, not '$number'" softhca learn -- "$number"
 done
 check refused.user says 1 "only root can use network namespaces (try 'sudo softhca learn')" \
 	setpriv --reuid 65534 --clear-groups softhca learn 1

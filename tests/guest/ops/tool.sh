@@ -144,6 +144,8 @@ check complete.after_an_option offers shca_a dev show --json ''
 check complete.option offers --json dev show --j
 check complete.tool_options offers '--help --version' -
 check complete.number offers '' dev set shca_a pkey ''
+check complete.profiles eval 'softhca --complete fault add --file "" | grep -x -e bad-cable -e wan | wc -l | grep -x 2'
+check complete.lessons offers '1 10 11 12 2 3 4 5 6 7 8 9' learn ''
 check complete.unknown offers '' nonsense ''
 
 # bash: as somebody who types, in a shell that loads completions on demand
@@ -166,6 +168,9 @@ if [ -f /usr/share/bash-completion/bash_completion ]; then
 	check bash.group bash_completes 'softhca de' dev
 	check bash.commands bash_completes 'softhca dev' 'personalities set show' more
 	check bash.devices bash_completes 'softhca dev set s' shca_a
+	check bash.recipes bash_completes 'softhca fault recipes dead' 'dead-for-a-while dead-peer'
+	check bash.profiles bash_completes 'softhca fault add --file bad' bad-cable
+	check bash.folder bash_completes 'softhca fault replay /usr/local/sha' /usr/local/share/
 	check bash.values bash_completes 'softhca dev set shca_a path' 'auto host wire' more
 else
 	echo "skip bash # no bash-completion"
@@ -188,6 +193,8 @@ zsh_completes() { # LINE EXPECTED : the whole line after the key
 }
 if command -v zsh >/dev/null; then
 	check zsh.command zsh_completes 'softhca dev sh' 'softhca dev show'
+	check zsh.folder zsh_completes 'softhca fault replay /usr/local/sha' 'softhca fault replay /usr/local/share/'
+	check zsh.recipe zsh_completes 'softhca fault recipes dead-p' 'softhca fault recipes dead-peer'
 	check zsh.device zsh_completes 'softhca dev set s' 'softhca dev set shca_a'
 else
 	echo "skip zsh # no zsh"
