@@ -9,6 +9,7 @@
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -150,11 +151,23 @@ static int run_shell(const char *namespace, const char *command)
 	return child < 0 ? EXIT_FAILURE : wait_for(child);
 }
 
+/* Was the lesson changed after @program was made of it? */
+static bool is_changed(const char *source, const char *program)
+{
+	static const char header[] = LEARN_DIR "/learn.h";
+	struct stat of_source, of_header, of_program;
+
+	if (stat(source, &of_source) || stat(program, &of_program))
+		return false;
+	return of_source.st_mtime > of_program.st_mtime ||
+	       (!stat(header, &of_header) && of_header.st_mtime > of_program.st_mtime);
+}
+
 /*
  * Builds the lesson into @dir; @program is then what to run.
  *
  * A program beside the source, as in the project's own guest, serves where there is
- * no compiler, or only its front end.
+ * no compiler, or only its front end. It does not serve for a source that was changed.
  */
 static int build(const struct lesson *lesson, const char *dir, char *program, size_t size)
 {
@@ -166,7 +179,8 @@ static int build(const struct lesson *lesson, const char *dir, char *program, si
 	snprintf(command, sizeof(command), "echo 'int x;' | %s -x c -c -o /dev/null - 2>/dev/null", cc);
 	if (wait_for(start(NULL, command, -1))) {
 		snprintf(program, size, LEARN_DIR "/%s", lesson->file);
-		if (!access(program, X_OK))
+		snprintf(command, sizeof(command), LEARN_DIR "/%s.c", lesson->file);
+		if (!access(program, X_OK) && !is_changed(command, program))
 			return 0;
 		return fail("learn: there is no C compiler '%s' (try 'apt-get install gcc libc6-dev libibverbs-dev librdmacm-dev')",
 			    cc);

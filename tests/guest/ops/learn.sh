@@ -116,6 +116,11 @@ check compiler.of_rdma_cm env CC=/tmp/learn.cc softhca learn 6
 check compiler.words_of_rdma_cm words 06-rdma-cm ' -lrdmacm'
 run sed -i 's/^cp .*/exit 1/' /tmp/learn.cc
 check compiler.fails says 1 "learn: the program cannot be built (try 'apt-get install libc6-dev" env CC=/tmp/learn.cc softhca learn 1
+# What was changed is not run as it was before.
+run cp -p $learn/01-queue-pair.c /tmp/
+run touch -d '+1 minute' $learn/01-queue-pair.c
+check compiler.missing_for_a_change says 1 "learn: there is no C compiler 'nonesuch' (try 'apt-get install gcc" env CC=nonesuch softhca learn 1
+run cp -p /tmp/01-queue-pair.c $learn/
 run mv $learn/01-queue-pair /tmp/
 check compiler.missing says 1 "learn: there is no C compiler 'nonesuch' (try 'apt-get install gcc" env CC=nonesuch softhca learn 1
 run mv /tmp/01-queue-pair $learn/
