@@ -109,22 +109,33 @@ assert (b["namespace"], b["device"], b["netdev"], b["address"]) == ("b", "shca1"
 assert a["gid_index"] >= 0 and b["gid_index"] >= 0'
 }
 check up.json json
-# Whoever asks outside of them is told where they are.
-check up.explain_from_outside says 0 'softhca run -- softhca explain' softhca explain
-check up.explain_from_inside says 0 'No queue pair has failed lately.' softhca run -- softhca explain
-# README's failure: its commands as they stand, and what it shows of the output
+# README's loss: just one packet is lost, and it is sent again.
 readme=$test_programs/docs/README.md
+readme_loses() {
+	{
+		echo 'sudo() { "$@"; }; cd /tmp'
+		sed -n '/^    sudo softhca fault add dev=shca0 do=drop nth=2/,/^$/p' "$readme"
+	} >/tmp/lab.readme
+	bash -e /tmp/lab.readme >/tmp/lab.output 2>&1
+	cat /tmp/lab.output
+	grep -q '✗.*lost' /tmp/lab.output && grep -q 'again' /tmp/lab.output &&
+		grep -q 'do=drop nth=2 seen [0-9]* hits 1$' /tmp/lab.output && [ -z "$(softhca fault list)" ]
+}
+check up.readme_loses_one readme_loses
+# README's failure: its commands as they stand, and what it shows of the output
 shown() { sed -n '/^shca0\/0x.*: RC/,/^```/{/^```/d;p}' "$readme" | plain; }
-plain() { sed -E 's/0x[0-9a-f]+/N/g; s/[0-9.]+ s ago/N s ago/; s/process [0-9]+/process N/'; }
+plain() {
+	sed -E 's/0x[0-9a-f]+/N/g; s/[0-9.]+ s ago/N s ago/; s/process [0-9]+/process N/; s/rule [0-9]+/rule N/; s/hit [0-9]+ times/hit N times/'
+}
 readme_fails() {
 	{
 		echo 'sudo() { "$@"; }'
-		sed -n '/^    sudo softhca run -- softhca fault add/,/^$/p' "$readme"
+		sed -n '/^    sudo softhca fault add dev=shca0 do=drop type=request/,/^$/p' "$readme"
 	} >/tmp/lab.readme
 	grep -q 'softhca explain$' /tmp/lab.readme && bash /tmp/lab.readme 2>&1 | tee /tmp/lab.output
 	plain </tmp/lab.output >/tmp/lab.plain
 	shown >/tmp/lab.shown
-	[ "$(wc -l </tmp/lab.shown)" -ge 5 ] && ! grep -v -x -F -f /tmp/lab.plain /tmp/lab.shown
+	[ "$(wc -l </tmp/lab.shown)" -ge 7 ] && ! grep -v -x -F -f /tmp/lab.plain /tmp/lab.shown
 }
 check up.readme_fails_and_explains readme_fails
 run softhca fault del all
@@ -171,6 +182,8 @@ outside() { mountpoint -q /sys && [ -e /sys/class/infiniband/shca0 ] && [ ! -e /
 check run.leaves_sys_outside outside
 check complete.namespaces offers 'a b' run -n ''
 check complete.namespace_of_the_long_option offers b run --namespace b
+# (files of this folder are offered, too, and it has none)
+run eval 'mkdir -p /tmp/lab.empty && cd /tmp/lab.empty'
 check complete.topologies offers 'pair rails star subnet' up ''
 check complete.topology offers 'star subnet' up s
 
