@@ -8,7 +8,7 @@
 #define SOFTHCA_TRACE_H
 
 #include "softhca.h"
-#include "trace_model.h"
+#include "trace_rows.h"
 
 /* The default file of a recording, as of trace-cmd(1) */
 #define TRACE_FILE	"trace.dat"
@@ -57,7 +57,7 @@ void trace_json_string(FILE *out, const char *s);
 /* Each writes the recording in its form. */
 typedef void trace_writer(FILE *out, const struct trace *trace,
 			  const struct trace_choice *choice);
-trace_writer trace_to_text;	/* trace_show.c */
+trace_writer trace_to_text;	/* trace_text.c */
 trace_writer trace_to_html;	/* trace_html.c */
 trace_writer trace_to_svg;	/* trace_svg.c */
 trace_writer trace_to_json;	/* trace_export.c */

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 /*
- * A recording as one page of HTML, which needs nothing else: trace_page.html with the
- * events in the place of its mark. The page only draws: what belongs together is
- * found out here.
+ * A recording as one page of HTML, which needs nothing else. It is trace_page.html with the
+ * rows of the ladder, and trace_page.js, in the place of its marks. The page only draws: what
+ * belongs together, and in which words, is found out here.
  */
 #include "trace.h"
 
@@ -12,24 +12,34 @@
 static const char page[] =
 #include "trace_page.h"
 	;
+static const char script[] =
+#include "trace_script.h"
+	;
 
-#define MARK	"/*RECORDING*/"
+/* Events of each connection, one behind the other; @from has where those of each begin. */
+struct shares {
+	int *event, *from;
+};
 
-static void write_conns(FILE *out, const struct trace *t)
+static void share(const struct trace *t, const int *event, int nr, struct shares *shares)
 {
-	char name[96];
-	int i;
+	int *from = trace_grow(NULL, 0, (t->nr_conns + 2) * sizeof(*from)), i, conn;
 
-	fputs("conns:[", out);
-	for (i = 0; i < t->nr_conns; i++) {
-		fprintf(out, "%s{events:%d,wrs:%d,left:", i ? "," : "", t->conn[i].nr_events,
-			t->conn[i].nr_wrs);
-		trace_json_string(out, trace_qp_name(t, t->conn[i].left, name, sizeof(name)));
-		fputs(",right:", out);
-		trace_json_string(out, trace_qp_name(t, t->conn[i].right, name, sizeof(name)));
-		fprintf(out, ",self:%d}", t->conn[i].left == t->conn[i].right);
+	shares->event = trace_grow(NULL, 0, (nr + 1) * sizeof(*shares->event));
+	shares->from = from;
+	memset(from, 0, (t->nr_conns + 2) * sizeof(*from));
+	for (i = 0; i < nr; i++) {
+		conn = t->event[event[i]].conn;
+		if (conn >= 0)
+			from[conn + 2]++;
 	}
-	fputs("],\n", out);
+	for (i = 2; i <= t->nr_conns; i++)
+		from[i] += from[i - 1];
+	for (i = 0; i < nr; i++) {
+		conn = t->event[event[i]].conn;
+		if (conn >= 0)
+			shares->event[from[conn + 1]++] = event[i];
+	}
 }
 
 static void write_wrs(FILE *out, const struct trace *t)
@@ -37,88 +47,134 @@ static void write_wrs(FILE *out, const struct trace *t)
 	const struct trace_wr *wr;
 	int i;
 
-	fputs("wrs:[", out);
+	fputs("\"wrs\":[", out);
 	for (i = 0; i < t->nr_wrs; i++) {
 		wr = &t->wr[i];
-		fprintf(out, "%s[\"%#llx\",", i ? ",\n" : "", (unsigned long long)wr->wr_id);
+		fprintf(out, "%s[\"0x%llx\",", i ? ",\n" : "", (unsigned long long)wr->wr_id);
 		trace_json_string(out, wr->word);
 		fprintf(out, ",%u,", wr->length);
 		trace_json_string(out, wr->status);
-		fprintf(out, ",%d,%d,%u,%d,%u]", wr->post, wr->done, wr->retrans, wr->conn,
-			wr->qpn);
+		fprintf(out, ",%lld,%lld,%u,%d,\"0x%x\"]",
+			wr->post < 0 ? -1ll : (long long)t->event[wr->post].ns,
+			wr->done < 0 ? -1ll : (long long)t->event[wr->done].ns, wr->retrans,
+			wr->conn, wr->qpn);
 	}
 	fputs("],\n", out);
 }
 
-/* Names that repeat are written once. */
-struct names {
-	const char **name;
-	int nr;
-};
-
-static int name_index(struct names *n, const char *name)
+/* Bits of a row, as the page knows them */
+static unsigned int row_bits(const struct trace_row *row, const struct trace_event *e)
 {
-	int i;
+	unsigned int flags = e ? e->flags : 0;
 
-	for (i = 0; i < n->nr; i++)
-		if (!strcmp(n->name[i], name))
-			return i;
-	n->name = trace_grow(n->name, n->nr, sizeof(*n->name));
-	n->name[n->nr] = name;
-	return n->nr++;
+	return row->right << 0 | row->lost << 1 | row->unseen << 2 | row->late << 3 |
+	       !!(flags & TRACE_RETRANS) << 4 | !!(flags & TRACE_FAULT) << 5 |
+	       !!(flags & TRACE_RESPONSE) << 6 | !!(flags & TRACE_COPY) << 7;
 }
 
-/* The same, of a text that does not last */
-static int name_copy(struct names *n, const char *name)
+/* kind, ns, flight, bits, tone, tone at the far end, wr, PSN, last PSN, text, more, far */
+static void write_row(FILE *out, const struct trace *t, const struct trace_row *row)
 {
-	int i = name_index(n, name);
+	const struct trace_event *e = row->event < 0 ? NULL : &t->event[row->event];
+	bool has_psn = e && e->nth != INT32_MIN;
+	int last = has_psn ? e->nth + (int)((trace_last_psn(e) - e->psn) & 0xffffff) : -1;
 
-	if (n->name[i] == name)
-		n->name[i] = strdup(name);
-	if (!n->name[i])
-		exit(fail("trace: out of memory"));
-	return i;
+	fprintf(out, "[%d,%llu,%llu,%u,%d,%d,%d,%d,%d,",
+		e ? (int)e->kind : row->kind == ROW_IDLE ? TRACE_NR_KINDS : TRACE_NR_KINDS + 1,
+		(unsigned long long)row->ns, (unsigned long long)row->flight, row_bits(row, e),
+		row->tone, row->far_tone, e ? e->wr : -1, has_psn ? e->nth : -1, last);
+	trace_json_string(out, row->text);
+	fputc(',', out);
+	trace_json_string(out, row->more);
+	fputc(',', out);
+	trace_json_string(out, row->far);
+	fputc(']', out);
+}
+
+static void write_conn(FILE *out, const struct trace *t, int conn, const struct trace_rows *rows)
+{
+	const struct trace_conn *c = &t->conn[conn];
+	const struct trace_sum *sum = &rows->sum;
+	int i, written = 0;
+	char name[96];
+
+	fprintf(out, "{\"id\":%d,\"self\":%s,\"left\":", conn, c->left == c->right ? "true" : "false");
+	trace_json_string(out, trace_qp_name(t, c->left, name, sizeof(name)));
+	fputs(",\"right\":", out);
+	trace_json_string(out, trace_qp_name(t, c->right, name, sizeof(name)));
+	fputs(",\"headline\":", out);
+	trace_json_string(out, rows->headline);
+	fputs(",\"about\":", out);
+	trace_json_string(out, rows->about);
+	fprintf(out, ",\"sum\":{\"events\":%d,\"requests\":%d,\"packets\":%d,\"again\":%d,\"lost\":%d,\"waits\":%d,\"timeouts\":%d,\"failed\":%d},\n\"rows\":[",
+		sum->events, sum->requests, sum->packets, sum->again, sum->lost, sum->waits,
+		sum->timeouts, sum->failed);
+	for (i = 0; i < rows->nr; i++) {
+		if (rows->row[i].kind == ROW_HEAD)
+			continue;
+		fputs(written++ ? ",\n" : "", out);
+		write_row(out, t, &rows->row[i]);
+	}
+	fputs("]}", out);
+}
+
+/* The fields of each row's event, which the page reads only when somebody asks for them */
+static void write_fields(FILE *out, const struct trace *t, const struct trace_rows *rows, bool first)
+{
+	int i, written = 0;
+
+	fputs(first ? "[" : ",\n[", out);
+	for (i = 0; i < rows->nr; i++) {
+		if (rows->row[i].kind == ROW_HEAD)
+			continue;
+		fputs(written++ ? ",\n" : "", out);
+		trace_json_string(out, rows->row[i].event < 0 ? "" : t->event[rows->row[i].event].info);
+	}
+	fputs("]", out);
+}
+
+/* The page, up to @mark. Return: what is behind it */
+static const char *write_page(FILE *out, const char *from, const char *mark)
+{
+	const char *at = strstr(from, mark);
+
+	fwrite(from, 1, at - from, out);
+	return at + strlen(mark);
 }
 
 void trace_to_html(FILE *out, const struct trace *t, const struct trace_choice *choice)
 {
-	const char *mark = strstr(page, MARK);
-	const struct trace_event *e;
-	struct names names = {};
-	bool right, is_packet;
-	const char *memory;
-	char name[64];
-	int i;
+	int *event, nr = trace_wanted(t, choice, &event), i, written = 0;
+	struct trace_rows **rows = trace_grow(NULL, 0, (t->nr_conns + 1) * sizeof(*rows));
+	const char *rest;
+	struct shares s;
 
-	fwrite(page, 1, mark - page, out);
-	fprintf(out, "const R={lost:%llu,\n", t->lost);
-	write_conns(out, t);
+	share(t, event, nr, &s);
+	rest = write_page(out, page, "/*RECORDING*/");
+	fprintf(out, "{\"lost\":%llu,\"zero\":%llu,\n", t->lost, (unsigned long long)t->zero_ns);
 	write_wrs(out, t);
-	/* ns, kind, flags, connection, side, PSN, last PSN, length, wr, mate, word, verdict,
-	 * memory, qpn, wanted, name, packets, fields
-	 */
-	fputs("events:[", out);
-	for (i = 0; i < t->nr_events; i++) {
-		e = &t->event[i];
-		memory = trace_memory_text(t, e, &right);
-		is_packet = e->kind == TRACE_TX || e->kind == TRACE_RX;
-		fprintf(out, "%s[%llu,%d,%u,%d,%d,%u,%u,%u,%d,%d,%d,%d,%d,%u,%d,%d,%u,",
-			i ? ",\n" : "", (unsigned long long)e->ns, e->kind, e->flags, e->conn,
-			e->right, e->psn, trace_last_psn(e), e->length, e->wr, e->mate,
-			name_index(&names, e->word),
-			name_index(&names, is_packet ? trace_packet_text(t, e) : e->verdict),
-			name_index(&names, memory), e->qpn, trace_is_wanted(t, e, choice),
-			name_copy(&names, is_packet ? trace_packet_name(e, name, sizeof(name)) : ""),
-			e->packets);
-		trace_json_string(out, e->info);
-		fputc(']', out);
+	fputs("\"conns\":[", out);
+	for (i = 0; i < t->nr_conns; i++) {
+		rows[i] = trace_rows(t, s.event + s.from[i], s.from[i + 1] - s.from[i]);
+		if (!rows[i]->nr)
+			continue;
+		fputs(written++ ? ",\n" : "", out);
+		write_conn(out, t, i, rows[i]);
 	}
-	fputs("],\nnames:[", out);
-	for (i = 0; i < names.nr; i++) {
-		fputs(i ? "," : "", out);
-		trace_json_string(out, names.name[i]);
+	fputs("]}", out);
+	rest = write_page(out, rest, "/*FIELDS*/");
+	fputc('[', out);
+	for (i = 0, written = 0; i < t->nr_conns; i++) {
+		if (rows[i]->nr)
+			write_fields(out, t, rows[i], !written++);
+		trace_rows_free(rows[i]);
 	}
-	fputs("]};\n", out);
-	fputs(mark + strlen(MARK), out);
-	free(names.name);
+	fputc(']', out);
+	rest = write_page(out, rest, "/*SCRIPT*/");
+	fputs(script, out);
+	fputs(rest, out);
+	free(rows);
+	free(s.event);
+	free(s.from);
+	free(event);
 }

@@ -4,49 +4,21 @@
  * From these follow which packet arrived, what was sent again, and which work
  * request it was for.
  */
-#include "trace_model.h"
+#include "trace_op.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#define PSN_MASK	0xffffffu
 #define MAX_MTU		4096
 /* How many of the latest work requests are looked at for a PSN */
 #define LOOK_BACK	8192
-
-/* Opcodes of RC, without the transport in the upper three bits: IBTA 9.2.1 */
-#define OP(number)		(0x1f & (number))
-#define OP_IS_READ(op)		(OP(op) == 12)
-#define OP_IS_RESPONSE(op)	(OP(op) >= 13 && OP(op) <= 18)
-#define OP_IS_CNP(op)		((op) == 0x81)
-#define OP_IS_UD(op)		((op) >> 5 == 3)
-#define OP_IS_RAW(op)		((op) >> 5 == 7)
-#define OP_WRITE_ONLY		10
-#define OP_ACK			17
-
-/* AETH syndromes: IBTA 9.7.5.2.3; the third is of softhca alone (kernel/core/transport.h) */
-#define AETH_TYPE		0xe0
-#define AETH_RNR		0x20
-#define AETH_NAK		0x60
-#define AETH_MISSING		0x40
-#define AETH_VALUE		0x1f
 
 /* QP0 and QP1, which each device has */
 #define IS_WELL_KNOWN(qpn)	((qpn) <= 1)
 
 #define BTH_BYTES		12
 #define XRCETH_BYTES		4
-
-static bool op_is_reliable(unsigned int op)
-{
-	return op >> 5 == 0 || op >> 5 == 5;
-}
-
-static bool op_is_answer(unsigned int op)
-{
-	return op_is_reliable(op) && OP_IS_RESPONSE(op);
-}
 
 static bool op_begins(unsigned int op)
 {
@@ -776,6 +748,15 @@ static void take_state(struct trace *t, struct trace_event *e)
 		take_reset(t, &t->qp[e->qp]);
 }
 
+static void find_zero(struct trace *t)
+{
+	int i;
+
+	for (i = 0; i < t->nr_events && t->event[i].kind != TRACE_POST; i++)
+		;
+	t->zero_ns = i < t->nr_events ? t->event[i].ns : t->nr_events ? t->event[0].ns : 0;
+}
+
 void trace_model(struct trace *t)
 {
 	struct trace_event *e;
@@ -787,6 +768,7 @@ void trace_model(struct trace *t)
 	find_peers(t);
 	find_conns(t);
 	find_mtus(t);
+	find_zero(t);
 	for (i = 0; i < t->nr_events; i++) {
 		e = &t->event[i];
 		switch (e->kind) {
@@ -823,100 +805,9 @@ void trace_model(struct trace *t)
 	}
 }
 
-/* ---- questions about events ------------------------------------------------------ */
-
-bool trace_is_wanted(const struct trace *t, const struct trace_event *e,
-		     const struct trace_choice *choice)
-{
-	const struct trace_conn *c = e->conn < 0 ? NULL : &t->conn[e->conn];
-	uint32_t left = c && c->left >= 0 ? t->qp[c->left].qpn : 0;
-	uint32_t right = c && c->right >= 0 ? t->qp[c->right].qpn : 0;
-
-	if (e->ns < choice->from_ns || e->ns > choice->to_ns)
-		return false;
-	if (choice->qpn && e->qpn != choice->qpn && left != choice->qpn && right != choice->qpn)
-		return false;
-	if (!choice->has_wr_id)
-		return true;
-	return e->wr >= 0 && t->wr[e->wr].wr_id == choice->wr_id &&
-	       (!choice->qpn || t->wr[e->wr].qpn == choice->qpn);
-}
-
-const char *trace_packet_text(const struct trace *t, const struct trace_event *e)
-{
-	const struct trace_event *rx = e;
-	const char *verdict;
-
-	if (e->kind == TRACE_TX) {
-		if (e->flags & TRACE_LOST)
-			return "lost";
-		if (e->mate < 0)
-			return "";
-		rx = &t->event[e->mate];
-	}
-	if (rx->judged < 0)
-		return "";
-	verdict = t->event[rx->judged].verdict;
-	if (e->flags & TRACE_PROBE && !strcmp(verdict, "duplicate"))
-		return "ok";
-	return e->flags & TRACE_MISSING && !strcmp(verdict, "nak-sequence") ? "gap" : verdict;
-}
-
-const char *trace_packet_name(const struct trace_event *e, char *text, size_t size)
-{
-	const char *at = strchr(e->word, '_');
-	char *c;
-
-	if (e->flags & TRACE_PROBE)
-		snprintf(text, size, "ACK PROBE");
-	else if (e->flags & TRACE_MISSING)
-		snprintf(text, size, "GAP REPORT");
-	else if (e->flags & TRACE_RNR && e->flags & TRACE_RESPONSE)
-		snprintf(text, size, "RNR NAK");
-	else if (e->flags & TRACE_RESPONSE && (e->syndrome & AETH_TYPE) == AETH_NAK)
-		snprintf(text, size, "NAK");
-	else
-		snprintf(text, size, "%s", at ? at + 1 : e->word);
-	for (c = text; *c; c++)
-		if (*c == '_')
-			*c = ' ';
-	return text;
-}
-
-const char *trace_memory_text(const struct trace *t, const struct trace_event *e,
-			      bool *right)
-{
-	unsigned int op = OP(e->number);
-
-	*right = e->right;
-	if (e->kind != TRACE_RX || e->judged < 0 ||
-	    strcmp(t->event[e->judged].verdict, "ok"))
-		return "";
-	if (op == 12)
-		return "read";
-	if (op >= 13 && op <= 16)
-		return "placed";
-	if (op == 19 || op == 20)
-		return "atomic";
-	if (op == 28)
-		return "flush";
-	return op != 17 && op != 18 && e->length ? "placed" : op == 18 ? "placed" : "";
-}
-
 uint32_t trace_last_psn(const struct trace_event *e)
 {
 	uint32_t more = e->flags & TRACE_MISSING ? e->syndrome & AETH_VALUE : e->packets - 1;
 
 	return (e->psn + more) & PSN_MASK;
-}
-
-const char *trace_qp_name(const struct trace *t, int qp, char *text, size_t size)
-{
-	const char *device = qp < 0 ? "" : t->qp[qp].device;
-
-	if (qp < 0)
-		snprintf(text, size, "nobody");
-	else
-		snprintf(text, size, "%s%s%#x", device, *device ? " " : "", t->qp[qp].qpn);
-	return text;
 }

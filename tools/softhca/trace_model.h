@@ -58,6 +58,7 @@ enum trace_kind {
  * @judged:	rx and tx: index of the verdict, or -1
  * @wr:		index of the work request, or -1
  * @conn:	index of the connection, or -1
+ * @nth:	its PSN, counted from the first request of its direction; INT32_MIN: has none
  * @right:	it happened at the connection's second QP
  */
 struct trace_event {
@@ -75,6 +76,7 @@ struct trace_event {
 	unsigned int hdr_len, payload_len;
 	int pid;
 	int qp, peer, mate, judged, wr, conn;
+	int32_t nth;
 	bool right;
 };
 
@@ -113,6 +115,9 @@ struct trace_qp {
 	/* the reader's own: the latest packet of the direct path, of several PSNs */
 	bool has_direct;
 	uint32_t direct_psn;
+	/* PSN of its first request; [1]: of the first that came to it, if nobody is known there */
+	uint32_t first_psn[2];
+	bool has_first[2];
 	/* the model's own */
 	bool sent, heard, failed;
 	uint32_t next_psn, una;
@@ -132,6 +137,7 @@ struct trace_conn {
  * struct trace - a recording
  * @nr_records:	how many events the file has; one of several packets is several here
  * @lost:	events that the kernel had no room for
+ * @zero_ns:	of the first post, from which times count; of the first event, if there is none
  */
 struct trace {
 	struct trace_event *event;
@@ -144,19 +150,19 @@ struct trace {
 	int nr_conns;
 	unsigned long long lost;
 	int nr_records;
-	uint64_t start_ns;
+	uint64_t start_ns, zero_ns;
 };
 
 /**
  * struct trace_choice - which events are to be shown
  * @qpn:	0: of all queue pairs
- * @from_ns: @to_ns:	since the first event
+ * @from_ns: @to_ns:	since the first post; events before it are at less than 0
  */
 struct trace_choice {
 	uint32_t qpn;
 	bool has_wr_id;
 	uint64_t wr_id;
-	uint64_t from_ns, to_ns;
+	int64_t from_ns, to_ns;
 };
 
 /** trace_qp() - the QP @qpn of device @dev; NULL if there is none */
@@ -167,6 +173,16 @@ struct trace_qp *trace_take_qp(struct trace *trace, uint32_t dev, uint32_t qpn);
 void *trace_grow(void *array, int nr, size_t size);
 /** trace_model() - fill in what belongs together */
 void trace_model(struct trace *trace);
+/** trace_last_psn() - the last PSN that a packet is about: of several in one, or that are missing */
+uint32_t trace_last_psn(const struct trace_event *e);
+
+/* trace_psn.c */
+
+/** trace_number() - fill in trace_event.nth, when trace_model() has found connections */
+void trace_number(struct trace *trace);
+
+/* trace_words.c */
+
 /** trace_is_wanted() - is the event to be shown? */
 bool trace_is_wanted(const struct trace *trace, const struct trace_event *e,
 		     const struct trace_choice *choice);
@@ -175,11 +191,10 @@ const char *trace_packet_text(const struct trace *trace, const struct trace_even
 /** trace_packet_name() - "SEND FIRST", without the transport; "NAK", "GAP REPORT" for such an ACK */
 const char *trace_packet_name(const struct trace_event *e, char *text, size_t size);
 /** trace_memory_text() - what an accepted packet does to memory; "" for nothing */
-const char *trace_memory_text(const struct trace *trace, const struct trace_event *e,
-			      bool *right);
-/** trace_last_psn() - the last PSN that a packet is about: of several in one, or that are missing */
-uint32_t trace_last_psn(const struct trace_event *e);
+const char *trace_memory_text(const struct trace *trace, const struct trace_event *e);
 /** trace_qp_name() - "shca0 0x11" of the QP with this index */
 const char *trace_qp_name(const struct trace *trace, int qp, char *text, size_t size);
+/** trace_time_text() - "195.6 µs", "-1.579 ms", "2.621000 s" */
+const char *trace_time_text(int64_t ns, char *text, size_t size);
 
 #endif

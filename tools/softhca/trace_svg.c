@@ -1,24 +1,70 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 /*
- * A recording as a drawing (SVG), for documents. Each event has a row, in their order,
- * so a time-out of a second does not push them apart.
+ * A recording as a drawing (SVG), for documents. It is dark where the reader's pages are. Each
+ * class has its colours twice: not all programs that draw SVG know variables.
  */
 #include "trace.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-#define ROW		22
-#define TOP		60
+#define ROW		26
+/* How much lower than its beginning an arrow ends */
+#define DROP		12
+#define TOP		120
 #define WIDTH		1180
+#define X_TIME		84
+#define X_LEFT		340
+#define X_RIGHT		810
+/* Pixels of a character at most, about: nothing measures it */
+#define CHAR		7.5
 /* A drawing is for a document. A page (.html) shows more. */
 #define MAX_ROWS	2000
 
-static const int x_left = 300, x_right = 690, x_memory = 860, x_cq = 960;
+static const char *const classes[NR_TONES] = {
+	[TONE_NONE] = "lane", [TONE_INK] = "ink", [TONE_SOFT] = "soft", [TONE_ASK] = "ask",
+	[TONE_ANSWER] = "answer", [TONE_AGAIN] = "again", [TONE_BAD] = "bad",
+	[TONE_GOOD] = "good", [TONE_MEMORY] = "memory",
+};
 
-static void put_text(FILE *out, int x, int y, const char *class, const char *s)
+/* light, dark */
+static const char *const colours[NR_TONES][2] = {
+	[TONE_NONE] = { "#dfe5ee", "#2a3442" }, [TONE_INK] = { "#17212d", "#e6ecf4" },
+	[TONE_SOFT] = { "#66748a", "#93a1b5" }, [TONE_ASK] = { "#2463d6", "#6ea2ff" },
+	[TONE_ANSWER] = { "#7d8ca3", "#8b9ab1" }, [TONE_AGAIN] = { "#b96a00", "#f2ae4a" },
+	[TONE_BAD] = { "#d43131", "#ff6b6b" }, [TONE_GOOD] = { "#0f8a53", "#4bd08f" },
+	[TONE_MEMORY] = { "#7b4ddb", "#b293ff" },
+};
+
+static void put_colours(FILE *out, int dark)
 {
-	fprintf(out, "<text x=\"%d\" y=\"%d\" class=\"%s\">", x, y, class);
+	int i;
+
+	fprintf(out, "svg{background:%s}.m{stroke:%s}.band{fill:%s}\n", dark ? "#0f141b" : "#fff",
+		dark ? "#0f141b" : "#fff", dark ? "#1a212c" : "#f3f5f9");
+	for (i = 0; i < NR_TONES; i++)
+		fprintf(out, ".%s{fill:%s}path.%s{stroke:%s}\n", classes[i], colours[i][dark],
+			classes[i], colours[i][dark]);
+}
+
+static void put_style(FILE *out)
+{
+	fputs("<style>\n"
+	      "text{font:13px system-ui,sans-serif}path{stroke-width:2}.b{font-weight:650}\n"
+	      ".e{text-anchor:end}.c{text-anchor:middle}path.lane{stroke-width:3}\n"
+	      ".m{text-anchor:middle;font-size:12px;paint-order:stroke;stroke-width:3px}\n"
+	      ".t{text-anchor:end;font-size:12px;font-variant-numeric:tabular-nums}\n"
+	      ".h{font-size:20px;font-weight:700}.long{font-size:15px}\n", out);
+	put_colours(out, 0);
+	fputs("@media(prefers-color-scheme:dark){\n", out);
+	put_colours(out, 1);
+	fputs("}</style>\n", out);
+}
+
+static void put_text(FILE *out, int x, int y, const char *class, enum trace_tone tone,
+		     const char *s)
+{
+	fprintf(out, "<text x=\"%d\" y=\"%d\" class=\"%s %s\">", x, y, class, classes[tone]);
 	for (; *s; s++)
 		if (strchr("<>&\"", *s))
 			fprintf(out, "&#%d;", *s);
@@ -27,183 +73,138 @@ static void put_text(FILE *out, int x, int y, const char *class, const char *s)
 	fputs("</text>\n", out);
 }
 
-static const char *class_of(const struct trace_event *e)
+/* @text and, if both fit into @room pixels, @more */
+static const char *join(const char *text, const char *more, const char *between, int room,
+			char *to, size_t size)
 {
-	if (e->flags & (TRACE_LOST | TRACE_FAULT))
-		return "bad";
-	if (e->flags & TRACE_RETRANS)
-		return "again";
-	return e->flags & TRACE_RESPONSE ? "answer" : "ask";
+	bool both = *more && (strlen(text) + strlen(between) + strlen(more)) * CHAR < room;
+
+	snprintf(to, size, "%s%s%s", text, both && *text ? between : "", both ? more : "");
+	return to;
 }
 
-/* An event that is no packet: beside its lane */
-static void draw_note(FILE *out, const struct trace_event *e, int y)
+static void draw_beside(FILE *out, bool right, int y, const char *bold, enum trace_tone tone,
+			const char *text)
 {
-	char s[160];
-	bool bad = e->flags & TRACE_FAULT;
+	char class[16];
 
-	switch (e->kind) {
-	case TRACE_POST:
-		snprintf(s, sizeof(s), "post %s wr %#llx, %u B",
-			 !strncmp(e->word, "RDMA_", 5) ? e->word + 5 : e->word,
-			 (unsigned long long)e->wr_id, e->length);
-		break;
-	case TRACE_TIMEOUT:
-		snprintf(s, sizeof(s), "time-out, back to PSN %u", e->psn);
-		break;
-	case TRACE_INJECTED:
-		snprintf(s, sizeof(s), "injected %s, PSN %u", e->word, e->psn);
-		break;
-	case TRACE_REFUSED_RX:
-		snprintf(s, sizeof(s), "refuses PSN %u: %s", e->psn, e->verdict);
-		break;
-	case TRACE_COMPLETE:
-		snprintf(s, sizeof(s), "%s wr %#llx %s", e->word, (unsigned long long)e->wr_id,
-			 bad ? e->verdict : "");
-		fprintf(out, "<circle cx=\"%d\" cy=\"%d\" r=\"5\" class=\"%s\"/>\n", x_cq, y,
-			bad ? "dot-bad" : "dot-good");
-		put_text(out, x_cq + 12, y + 4, bad ? "t bad-t" : "t", s);
+	snprintf(class, sizeof(class), "%s%s", right ? "s" : "e", bold);
+	put_text(out, right ? X_RIGHT + 14 : X_LEFT - 14, y, class, tone, text);
+}
+
+static void draw_note(FILE *out, const struct trace_row *row, int y)
+{
+	int room = row->right ? WIDTH - X_RIGHT - 20 : X_LEFT - X_TIME - 20;
+	char text[512];
+
+	if (row->dot)
+		fprintf(out, "<circle cx=\"%d\" cy=\"%d\" r=\"5.5\" class=\"%s\"/>\n",
+			row->right ? X_RIGHT : X_LEFT, y, classes[row->dot]);
+	draw_beside(out, row->right, y + 4, row->dot ? " b" : "", row->tone,
+		    join(row->text, row->more, ", ", room, text, sizeof(text)));
+}
+
+static void draw_packet(FILE *out, const struct trace_row *row, int y)
+{
+	int from = row->right ? X_RIGHT : X_LEFT, to = row->right ? X_LEFT : X_RIGHT;
+	int ahead = row->right ? -1 : 1, end = y + DROP;
+	const char *class = classes[row->tone];
+	char text[512], flight[48] = "";
+
+	if (row->lost) {
+		to = from + (to - from) * 3 / 5;
+		end = y + DROP * 3 / 5;
+	}
+	fprintf(out, "<path d=\"M%d %dL%d %d\" class=\"%s\"%s/>\n", from, y, to - 5 * ahead, end,
+		class, row->unseen ? " stroke-dasharray=\"5 4\"" : "");
+	if (row->lost)
+		fprintf(out, "<path d=\"M%d %dl12 12m0 -12l-12 12\" class=\"bad\"/>\n", to - 6,
+			end - 6);
+	else
+		fprintf(out, "<path d=\"M%d %dl%d -5v10Z\" class=\"%s\" style=\"stroke:none\"/>\n",
+			to, end, -11 * ahead, class);
+	put_text(out, (from + to) / 2, (y + end) / 2 - 5, "m", row->tone,
+		 join(row->text, row->more, ", ", X_RIGHT - X_LEFT, text, sizeof(text)));
+	if (row->lost) {
+		put_text(out, to + 12 * ahead, end + 4, ahead > 0 ? "b" : "e b", TONE_BAD, row->far);
 		return;
-	default:
-		snprintf(s, sizeof(s), "%s", e->word);
 	}
-	put_text(out, e->right ? x_right + 12 : x_left - 12, y + 4,
-	     e->right ? bad ? "t bad-t" : "t" : bad ? "e bad-t" : "e", s);
+	if (row->late) {
+		flight[0] = '+';
+		trace_time_text(row->flight, flight + 1, sizeof(flight) - 1);
+	}
+	if (*row->far || *flight)
+		draw_beside(out, !row->right, end + 4, "", row->far_tone ?: TONE_SOFT,
+			    join(row->far, flight, " ", X_LEFT - X_TIME, text, sizeof(text)));
 }
 
-/* The head of an arrow, which is nearly level */
-static void draw_head(FILE *out, int from, int y, int to, int y_end, const char *class)
+/* The two lanes, down to where those of another connection begin */
+static void draw_lanes(FILE *out, const struct trace_row *row, int y, int y_end)
 {
-	int back = to > from ? to - 10 : to + 10;
-	int middle = y_end - (y_end - y) * 10 / abs(to - from);
-
-	fprintf(out, "<path d=\"M%d %dL%d %dV%dZ\" class=\"%s head\"/>\n", to, y_end, back,
-		middle - 4, middle + 4, class);
+	put_text(out, X_LEFT - 150, y, "c b", TONE_SOFT, "CQ, memory");
+	put_text(out, X_LEFT, y, "c b", TONE_INK, row->text);
+	put_text(out, (X_LEFT + X_RIGHT) / 2, y, "c b", TONE_SOFT, "wire");
+	put_text(out, X_RIGHT, y, "c b", TONE_INK, row->more);
+	put_text(out, X_RIGHT + 150, y, "c b", TONE_SOFT, "memory, CQ");
+	fprintf(out, "<path d=\"M%d %dV%dM%d %dV%d\" class=\"lane\"/>\n", X_LEFT, y + 10, y_end,
+		X_RIGHT, y + 10, y_end);
 }
 
-static void draw_packet(FILE *out, const struct trace *t, const struct trace_event *e, int y,
-			int y_end)
+static void draw_idle(FILE *out, const struct trace_row *row, int y)
 {
-	const struct trace_event *rx = e->mate < 0 ? NULL : &t->event[e->mate];
-	bool self = e->conn >= 0 && t->conn[e->conn].left == t->conn[e->conn].right;
-	bool to_right = self ? !(e->flags & TRACE_RESPONSE) : !e->right;
-	const char *fate = trace_packet_text(t, e), *class = class_of(e), *memory;
-	int from = to_right ? x_left : x_right, to = to_right ? x_right : x_left;
-	char s[160], name[64], last[16] = "";
-	bool right;
-
-	if (e->flags & TRACE_LOST) {
-		to = (from + 2 * to) / 3;
-		y_end = y + ROW / 2;
-		fprintf(out, "<path d=\"M%d %dl10 10m0 -10l-10 10\" class=\"bad\"/>\n", to - 5,
-			y_end - 5);
-	}
-	fprintf(out, "<path d=\"M%d %dL%d %d\" class=\"%s\"/>\n", from, y, to, y_end, class);
-	if (!(e->flags & TRACE_LOST))
-		draw_head(out, from, y, to, y_end, class);
-	trace_packet_name(e, name, sizeof(name));
-	if (trace_last_psn(e) != e->psn)
-		snprintf(last, sizeof(last), "-%u", trace_last_psn(e));
-	snprintf(s, sizeof(s), "%s PSN %u%s%s", name, e->psn, last,
-		 e->flags & TRACE_RETRANS ? " (again)" : "");
-	put_text(out, (from + to) / 2, (y + y_end) / 2 + 4, "m", s);
-	if (*fate && strcmp(fate, "ok") && !(e->flags & TRACE_LOST))
-		put_text(out, to_right ? to + 12 : to - 12, y_end + 4,
-		     to_right ? "t bad-t" : "e bad-t", fate);
-	memory = rx ? trace_memory_text(t, rx, &right) : "";
-	if (*memory) {
-		fprintf(out, "<circle cx=\"%d\" cy=\"%d\" r=\"4\" class=\"dot-memory\"/>\n",
-			x_memory, y_end);
-		put_text(out, x_memory + 10, y_end + 4, "t dim", memory);
-	}
+	fprintf(out, "<rect x=\"%d\" y=\"%d\" width=\"%d\" height=\"20\" rx=\"6\" class=\"band\"/>\n",
+		X_LEFT - 4, y - 9, X_RIGHT - X_LEFT + 8);
+	put_text(out, (X_LEFT + X_RIGHT) / 2, y + 5, "c", TONE_SOFT, row->text);
 }
 
-static const char head[] =
-	"<style>\n"
-	"svg{background:#fff;font:12px system-ui,sans-serif}text{fill:#1c2530}\n"
-	".e{text-anchor:end}\n"
-	".m{text-anchor:middle;font-size:11px;paint-order:stroke;stroke:#fff;stroke-width:6px}\n"
-	".dim{fill:#66717f}.h{font-weight:600;text-anchor:middle;font-size:14px}\n"
-	".s{text-anchor:middle;fill:#66717f}\n"
-	".time{text-anchor:end;fill:#8a94a1;font-size:10px}\n"
-	".lane{stroke:#d5dbe3;stroke-width:2}\n"
-	".ask,.answer,.again,.bad{fill:none;stroke-width:1.7}.ask{stroke:#2266cc}\n"
-	".answer{stroke:#6b7a8d}.again{stroke:#d9820b}.bad{stroke:#d22f2f}\n"
-	".bad-t{fill:#d22f2f}.dot-good{fill:#1f9d55}.dot-bad{fill:#d22f2f}\n"
-	".dot-memory{fill:#7a4fd0}.ask.head{fill:#2266cc}.answer.head{fill:#6b7a8d}\n"
-	".again.head{fill:#d9820b}.bad.head{fill:#d22f2f}.head{stroke:none}\n"
-	"</style>\n";
-
-static void draw_lanes(FILE *out, int height)
+static void draw_row(FILE *out, const struct trace *t, const struct trace_row *row, int y)
 {
-	static const char *const names[] = { "requester", "responder", "memory", "CQ" };
-	const int at[] = { x_left, x_right, x_memory, x_cq };
-	int i;
+	char time[32];
 
-	for (i = 0; i < 4; i++) {
-		fprintf(out, "<path d=\"M%d %dV%d\" class=\"lane\"/>\n", at[i], TOP - 26, height - 10);
-		put_text(out, at[i], 26, "h", names[i]);
+	if (row->kind == ROW_IDLE) {
+		draw_idle(out, row, y);
+		return;
 	}
-	put_text(out, (x_left + x_right) / 2, 26, "h dim", "wire");
-}
-
-/* The lanes are those of this connection from here on. */
-static void draw_conn(FILE *out, const struct trace *t, int conn, int y)
-{
-	const struct trace_conn *c = &t->conn[conn];
-	char name[96];
-
-	fprintf(out, "<path d=\"M12 %dH%d\" class=\"lane\"/>\n", y - 14, WIDTH - 12);
-	put_text(out, x_left, y + 3, "s", trace_qp_name(t, c->left, name, sizeof(name)));
-	if (c->right >= 0)
-		put_text(out, x_right, y + 3, "s", trace_qp_name(t, c->right, name, sizeof(name)));
+	if (row->kind == ROW_CUT)
+		put_text(out, X_TIME, y + 4, "s", TONE_BAD, row->text);
+	if (row->kind != ROW_NOTE && row->kind != ROW_PACKET)
+		return;
+	put_text(out, X_TIME, y + 4, "t", TONE_SOFT,
+		 trace_time_text(row->ns - t->zero_ns, time, sizeof(time)));
+	if (row->kind == ROW_PACKET)
+		draw_packet(out, row, y);
+	else
+		draw_note(out, row, y);
 }
 
 void trace_to_svg(FILE *out, const struct trace *t, const struct trace_choice *choice)
 {
-	const struct trace_event *e;
-	int *row = trace_grow(NULL, 0, (t->nr_events + 1) * sizeof(*row));
-	int i, y, rows = 0, conn = -1, cut = 0;
-	char time[32];
+	int *event, nr = trace_wanted(t, choice, &event), i, to, height;
+	struct trace_rows *rows = trace_rows(t, event, nr);
+	char more[64];
 
-	for (i = 0; i < t->nr_events; i++) {
-		e = &t->event[i];
-		row[i] = -1;
-		if (!trace_is_wanted(t, e, choice) || (e->kind == TRACE_VERDICT && e->mate >= 0))
-			continue;
-		if (rows == MAX_ROWS) {
-			cut++;
-			continue;
-		}
-		rows += e->conn >= 0 && e->conn != conn;
-		conn = e->conn < 0 ? conn : e->conn;
-		row[i] = rows++;
+	nr = rows->nr < MAX_ROWS ? rows->nr : MAX_ROWS;
+	height = TOP + (nr + (nr < rows->nr)) * ROW;
+	fprintf(out, "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"%d\" height=\"%d\" viewBox=\"0 0 %d %d\">\n",
+		WIDTH, height, WIDTH, height);
+	put_style(out);
+	put_text(out, 20, 32, strlen(rows->headline) * 12 < WIDTH ? "h" : "h long", TONE_INK,
+		 rows->headline);
+	put_text(out, 20, 54, "s", TONE_SOFT, rows->about);
+	/* (what is drawn first is behind) */
+	for (i = 0; i < nr; i = to) {
+		for (to = i + 1; to < nr && rows->row[to].kind != ROW_HEAD; to++)
+			;
+		if (rows->row[i].kind == ROW_HEAD)
+			draw_lanes(out, &rows->row[i], TOP - ROW + i * ROW, TOP - ROW + to * ROW - 14);
 	}
-	fprintf(out, "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"%d\" height=\"%d\" viewBox=\"0 0 %d %d\">\n%s",
-		WIDTH, TOP + (rows + 2) * ROW, WIDTH, TOP + (rows + 2) * ROW, head);
-	draw_lanes(out, TOP + (rows + 1) * ROW);
-	conn = -1;
-	for (i = 0; i < t->nr_events; i++) {
-		e = &t->event[i];
-		if (row[i] < 0)
-			continue;
-		y = TOP + row[i] * ROW;
-		if (e->conn >= 0 && e->conn != conn) {
-			conn = e->conn;
-			draw_conn(out, t, conn, y - ROW);
-		}
-		snprintf(time, sizeof(time), "%.1f us", e->ns / 1e3);
-		put_text(out, 82, y + 4, "time", time);
-		if (e->kind == TRACE_TX)
-			draw_packet(out, t, e, y, e->mate < 0 || row[e->mate] < 0 ? y :
-				    TOP + row[e->mate] * ROW);
-		else if (e->kind != TRACE_RX)
-			draw_note(out, e, y);
-	}
-	if (cut) {
-		snprintf(time, sizeof(time), "%d more events", cut);
-		put_text(out, WIDTH / 2, TOP + (rows + 1) * ROW, "s", time);
+	for (i = 0; i < nr; i++)
+		draw_row(out, t, &rows->row[i], TOP - ROW + i * ROW + 4);
+	if (nr < rows->nr) {
+		snprintf(more, sizeof(more), "%d more rows", rows->nr - nr);
+		put_text(out, WIDTH / 2, height - 10, "c", TONE_SOFT, more);
 	}
 	fputs("</svg>\n", out);
-	free(row);
+	trace_rows_free(rows);
+	free(event);
 }

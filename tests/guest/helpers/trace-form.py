@@ -22,6 +22,8 @@ report = subprocess.run(["trace-cmd", "report", "-q", recording], capture_output
 events = [e for e in re.findall(r" (shca_\w+): +(.*)", report) if e[0] != "shca_congestion"]
 sent, arrived = collections.Counter(), collections.Counter()
 nr_shown = len(events)
+# (a refused verb may be of no connection, and is on no page then)
+nr_bare = sum(name == "shca_refused" for name, _ in events)
 for name, text in events:
     fields = dict(re.findall(r"(\w+)=(\S+)", text))
     # An event may be of several packets, which are shown one by one.
@@ -39,6 +41,8 @@ posts = sum(name == "shca_post" for name, _ in events)
 complete = sum(name == "shca_complete" for name, _ in events)
 text = open(drawing, "rb").read()
 wrong = []
+# of a row in the page
+POST, TX, COMPLETE, LOST, AGAIN = 0, 1, 6, 2, 16
 
 
 def want(what, got, expected):
@@ -56,15 +60,22 @@ def is_page(page):
     Tags().feed(page)
     if re.search(r"https?://|@import|url\(|fetch\(|XMLHttpRequest|WebSocket", page):
         wrong.append("the page has an address")
-    data = page[page.index("const R={") + 8:page.index("};\n") + 1]
-    data = json.loads(re.sub(r"([{,]\n?)(\w+):", r'\1"\2":', re.sub(r'"(?:[^"\\]|\\.)*"', lambda s: s[0].replace(":", "\\u003a"), data)))
-    want("events", len(data["events"]), nr_shown)
+    data, fields = (json.loads(re.search(rf'id="{id}">(.*?)</script>', page, re.S)[1]) for id in ("recording", "fields"))
+    rows = [row for conn in data["conns"] for row in conn["rows"]]
+    # (kind, ns, flight, bits, ...: tools/softhca/trace_html.c)
+    packets = [row for row in rows if row[0] == TX]
+    nr = sum(conn["sum"]["events"] for conn in data["conns"])
+    want("events", nr_shown - nr_bare <= nr <= nr_shown, True)
+    want("rows with fields", [len(conn) for conn in fields], [len(conn["rows"]) for conn in data["conns"]])
     want("requests", len(data["wrs"]), posts)
-    want("lost", sum(bool(e[2] & 2) for e in data["events"]), lost)
-    want("packets sent", sum(e[1] == 1 for e in data["events"]), nr_sent)
-    if not any(e[2] & 1 for e in data["events"]):
+    want("posts", sum(row[0] == POST for row in rows), posts)
+    want("completions", sum(row[0] == COMPLETE for row in rows), complete)
+    want("lost", sum(bool(row[3] & LOST) for row in packets), lost)
+    want("packets sent", len(packets), nr_sent)
+    want("packets that arrived", sum(row[2] > 0 for row in packets), nr_sent - lost)
+    if not any(row[3] & AGAIN for row in packets):
         wrong.append("nothing was sent again")
-    bare = sum(e[1] == 1 and e[8] < 0 for e in data["events"])
+    bare = sum(row[6] < 0 for row in packets)
     if bare > nr_sent // 100:
         wrong.append(f"{bare} of {nr_sent} packets without a request")
     unfinished = [wr for wr in data["wrs"] if wr[3] not in ("SUCCESS", "")]
@@ -73,14 +84,16 @@ def is_page(page):
 
 if drawing.endswith(".txt"):
     page = text.decode()
-    want("lost", len(re.findall(r"^ *[0-9.]+  lost | lost *$", page, re.M)), lost)
+    want("lost", len(re.findall(r"[│✗] lost$|^ *-?[0-9.]+ \w+ +lost [│✗]", page, re.M)), lost)
     want("posts", page.count(" post "), posts)
+    want("headline", re.findall(r"^(\d+) requests in .*?: (\d+) packets? lost, ", page), [(str(posts), str(lost))])
 elif drawing.endswith(".html"):
     is_page(text.decode())
 elif drawing.endswith(".svg"):
     tree = xml.etree.ElementTree.fromstring(text)
     if not tree.tag.endswith("svg") or len(tree.findall(".//{*}path[@class='ask']")) < 10:
         wrong.append("no drawing")
+    want("headline", re.findall(rb">(\d+) requests in [^<]*?: (\d+) packets? lost, ", text), [(b"%d" % posts, b"%d" % lost)])
 elif drawing.endswith(".json"):
     list_ = json.loads(text)["traceEvents"]
     cats = collections.Counter(e.get("cat", "").split(",")[0] for e in list_ if e["ph"] == "X")

@@ -73,7 +73,10 @@ check wire wire
 
 # the ladder of lesson 4, but for times, numbers of queue pairs, and who is first of those
 # that two threads tell of
-shape() { grep -E '──|✓|post' | sed -E 's/^ *[0-9.]+ +//; s/\+[0-9.]+ us/T/; s/0x[0-9a-f]+/N/g; s/ +/ /g; s/ $//' | sort; }
+shape() {
+	grep -E '[│├┤].*(──|✓|post)|(✓|post).*│' | sed -E 's/^ *[0-9.]+ (µs|ms|s) //; s/[0-9.]+ (µs|ms|s)/T/; s/0x[0-9a-f]+/N/g
+		s/,? (took )?\+?T( |$)/\2/; s/─+/─/g; s/ +/ /g; s/^ | $//g' | sort
+}
 ladder() {
 	softhca trace record -o /tmp/learn.dat -- softhca learn 4 >/tmp/learn.out 2>&1 || { cat /tmp/learn.out; return 1; }
 	softhca trace show /tmp/learn.dat | shape >/tmp/learn.ladder

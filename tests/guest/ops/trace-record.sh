@@ -69,8 +69,8 @@ check refused.cut_off cut
 same_number() { [ "$(grep -c ' shca_' clean.report)" = "$(sed -n 's/^\([0-9]*\) events, .*/\1/p' clean.txt)" ]; }
 check trace_cmd_reads_it same_number
 all_are_there() { # two QPs, 20 SENDs of each, each completed and received
-	[ "$(grep -c 'post SEND' clean.txt)" = 40 ] && [ "$(grep -c ' SEND wr ' clean.txt)" = 80 ] &&
-		[ "$(grep -c ' RECV wr ' clean.txt)" = 40 ]
+	grep -q '^40 requests in ' clean.txt && [ "$(grep -c 'post SEND 0x' clean.txt)" = 40 ] &&
+		[ "$(grep -c '✓ SEND 0x' clean.txt)" = 40 ] && [ "$(grep -c '✓ RECV 0x' clean.txt)" = 40 ]
 }
 check all_requests_are_there all_are_there
 check devices_are_named grep -q -E 'shca_([ab]) 0x.* shca_[ab] 0x' clean.txt
@@ -107,10 +107,10 @@ for end in txt html svg json pcapng; do
 done
 grep -m 3 -B 2 -A 2 ' lost' lossy.txt
 # follow one request that was repeated
-wr=$(sed -n 's/.*post .* wr \(0x[0-9a-f]*\) .*/\1/p' lossy.txt | head -n 1)
+wr=$(sed -n 's/.*post .* \(0x[0-9a-f]*\).*/\1/p' lossy.txt | head -n 1)
 followed() {
-	softhca trace show lossy.dat --wr-id "$wr" >one.txt && grep -q "wr $wr " one.txt &&
-		! grep -o 'post .* wr [^ ]*' one.txt | grep -v "wr $wr\$" && [ "$(wc -l <one.txt)" -lt "$(wc -l <lossy.txt)" ]
+	softhca trace show lossy.dat --wr-id "$wr" >one.txt && grep -q "post .* $wr" one.txt &&
+		! grep -o 'post .* 0x[0-9a-f]*' one.txt | grep -v " $wr\$" && [ "$(wc -l <one.txt)" -lt "$(wc -l <lossy.txt)" ]
 }
 check follows_a_request followed
 check removed_device eval 'rdma link delete shca_a && softhca trace show lossy.dat >again.txt && cmp again.txt lossy.txt'
@@ -118,7 +118,7 @@ check removed_device eval 'rdma link delete shca_a && softhca trace show lossy.d
 # is said of them
 marked() {
 	nsenter --net="/run/netns/$ns_a" softhca trace record -o marked.dat -- sleep 0.3 &&
-		softhca trace show marked.dat >marked.txt && grep -q ' ok +' marked.txt && [ "$(grep -c 'shca_a 0x' marked.txt)" -ge 3 ]
+		softhca trace show marked.dat >marked.txt && grep -q '▶│\|│◀' marked.txt && [ "$(grep -c 'shca_a 0x' marked.txt)" -ge 3 ]
 }
 # (the program's queue pairs end in error)
 goes_meanwhile() {
@@ -136,7 +136,7 @@ goes_meanwhile() {
 	rdma link delete shca_b
 	sleep 0.5
 	kill -TERM $pid
-	wait $pid && softhca trace show gone.dat >gone.txt && grep -q ' RTS to ERR' gone.txt && ! ls -d $tracing/instances/softhca-trace-*
+	wait $pid && softhca trace show gone.dat >gone.txt && grep -q 'RTS → ERR' gone.txt && ! ls -d $tracing/instances/softhca-trace-*
 }
 check device_goes_meanwhile goes_meanwhile
 end_traffic gone >/dev/null || :	# (whose queue pairs have failed)

@@ -39,6 +39,10 @@ events = {
                       '"qpn=%#x wr_id=%#llx status=%s opcode=%s vendor_err=%u byte_len=%u", REC->qpn, REC->wr_id, '
                       f"{symbols('status', STATUSES)}, {symbols('opcode', {'SEND': 0, 'RDMA_WRITE': 1, 'RECV': 128})}, "
                       "REC->vendor_err, REC->byte_len"),
+    "shca_fault": ([("u32", "qpn"), ("u32", "rule"), ("u64", "hit"), ("u64", "wr_id"), ("u32", "psn"), ("u8", "what"),
+                    ("u8", "opcode"), DEV],
+                   f'"qpn=%#x rule=%u what=%s hit=%llu psn=%u opcode=%s wr_id=%#llx", REC->qpn, REC->rule, '
+                   f"{symbols('what', {'drop': 1})}, REC->hit, REC->psn, {symbols('opcode', OPS)}, REC->wr_id"),
     "shca_state": ([("u32", "qpn"), ("u8", "from"), ("u8", "to"), ("char64", "dev"), DEV],
                    f'"qpn=%#x from=%s to=%s dev=%s", REC->qpn, {symbols("from", STATES)}, {symbols("to", STATES)}, REC->dev'),
 }
@@ -134,6 +138,9 @@ class Recording:
 
     def timeout(self, qpn, psn):
         self.emit("shca_timeout", 100, qpn=qpn, psn=psn & 0xffffff, retries=6)
+
+    def fault(self, qpn, op, psn, dev=0, delta=200):
+        self.emit("shca_fault", delta, qpn=qpn, rule=1, what=1, hit=1, psn=psn & 0xffffff, opcode=OPS[op], dev_index=dev)
 
     def write(self, path):
         self.flush()
