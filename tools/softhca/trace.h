@@ -51,6 +51,8 @@ const char *trace_headers_text(const struct trace_event *e, char *text, size_t s
 /** trace_packet_info() - a packet's fields as text */
 const char *trace_packet_info(const struct trace_event *e, char *text, size_t size);
 
+/* trace_json.c */
+
 /** trace_json_string() - a JSON string; safe inside a script element of HTML */
 void trace_json_string(FILE *out, const char *s);
 
@@ -60,7 +62,7 @@ typedef void trace_writer(FILE *out, const struct trace *trace,
 trace_writer trace_to_text;	/* trace_text.c */
 trace_writer trace_to_html;	/* trace_html.c */
 trace_writer trace_to_svg;	/* trace_svg.c */
-trace_writer trace_to_json;	/* trace_export.c */
-trace_writer trace_to_pcapng;	/* trace_export.c */
+trace_writer trace_to_json;	/* trace_json.c */
+trace_writer trace_to_pcapng;	/* trace_pcapng.c */
 
 #endif

@@ -100,7 +100,9 @@ elif drawing.endswith(".json"):
     want("packets sent", cats["tx"], nr_sent)
     starts = {e["id"] for e in list_ if e["ph"] == "s"}
     want("arrows", starts, {e["id"] for e in list_ if e["ph"] == "f"})
-    want("instants", sum(e["ph"] == "i" and e["tid"] == 4 for e in list_) >= complete // 2, True)
+    want("requests", cats["request"], posts)
+    want("requests that ended", sum(e["ph"] == "X" and e["cat"] == "request" and e["args"]["status"] == "SUCCESS" for e in list_) +
+         sum(e["ph"] == "i" and e["cat"] == "completion" for e in list_), complete)
 else:
     out = subprocess.run(["tshark", "-r", drawing, "--disable-protocol", "rpcordma", "-T", "fields", "-e", "infiniband.bth.psn", "-e", "infiniband.bth.destqp",
                           "-e", "frame.comment", "-e", "_ws.malformed"], capture_output=True, text=True, check=True).stdout

@@ -1,160 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 /*
- * A recording for other programs: JSON for Perfetto and chrome://tracing, pcapng for
- * Wireshark and tshark.
+ * A recording as a pcapng, for Wireshark and tshark
  */
 #include "trace.h"
 
 #include <arpa/inet.h>
 #include <stdarg.h>
 #include <string.h>
-
-void trace_json_string(FILE *out, const char *s)
-{
-	fputc('"', out);
-	for (; *s; s++)
-		/* "<" could end a script element of HTML */
-		if ((unsigned char)*s < ' ' || strchr("\"\\<>&'", *s))
-			fprintf(out, "\\u%04x", (unsigned char)*s);
-		else if (text_is_c1(s))
-			fprintf(out, "\\u%04x", (unsigned char)*++s);
-		else
-			fputc(*s, out);
-	fputc('"', out);
-}
-
-/* ---- JSON: the Trace Event Format --------------------------------------------- */
-
-static uint32_t qpn_of(const struct trace *t, int qp) { return qp < 0 ? 0 : t->qp[qp].qpn; }
-
-/* Threads of a connection, in the order of the ladder's lanes */
-enum track {
-	TRACK_WR = 1,
-	TRACK_LEFT,
-	TRACK_RIGHT,
-	TRACK_CQ,
-	NR_TRACKS
-};
-
-/* what is written so far */
-struct json {
-	FILE *out;
-	const struct trace *trace;
-	int nr;
-};
-
-/* Begins an event; the caller adds fields and the brace. */
-static void json_begin(struct json *j, const char *phase, const struct trace_event *e,
-		       int track, const char *name)
-{
-	fprintf(j->out, "%s\n{\"ph\": \"%s\", \"pid\": %d, \"tid\": %d, \"ts\": %.3f, \"name\": ",
-		j->nr++ ? "," : "", phase, e->conn + 2, track, e->ns / 1e3);
-	trace_json_string(j->out, name);
-}
-
-static void json_name(struct json *j, int conn, int track, const char *what, const char *name)
-{
-	fprintf(j->out, "%s\n{\"ph\": \"M\", \"pid\": %d, \"tid\": %d, \"name\": \"%s\", \"args\": {\"name\": ",
-		j->nr++ ? "," : "", conn + 2, track, what);
-	trace_json_string(j->out, name);
-	fputs("}}", j->out);
-}
-
-static void json_args(struct json *j, const struct trace_event *e)
-{
-	const char *fate = e->kind == TRACE_TX || e->kind == TRACE_RX ?
-			   trace_packet_text(j->trace, e) : "";
-
-	fputs(", \"args\": {\"fields\": ", j->out);
-	trace_json_string(j->out, e->info);
-	if (*fate) {
-		fputs(", \"outcome\": ", j->out);
-		trace_json_string(j->out, fate);
-	}
-	if (e->flags & TRACE_RETRANS)
-		fputs(", \"retransmission\": true", j->out);
-	fputs("}}", j->out);
-}
-
-static void json_names(struct json *j, const struct trace_choice *choice)
-{
-	const struct trace *t = j->trace;
-	char left[96], right[96], text[224];
-	int i;
-
-	json_name(j, -1, 0, "process_name", "not of a connection");
-	for (i = 0; i < t->nr_conns; i++) {
-		if (choice->qpn && qpn_of(t, t->conn[i].left) != choice->qpn &&
-		    qpn_of(t, t->conn[i].right) != choice->qpn)
-			continue;
-		trace_qp_name(t, t->conn[i].left, left, sizeof(left));
-		trace_qp_name(t, t->conn[i].right, right, sizeof(right));
-		snprintf(text, sizeof(text), "%s - %s", left, right);
-		json_name(j, i, 0, "process_name", text);
-		json_name(j, i, TRACK_WR, "thread_name", "work requests");
-		json_name(j, i, TRACK_LEFT, "thread_name", left);
-		json_name(j, i, TRACK_RIGHT, "thread_name", right);
-		json_name(j, i, TRACK_CQ, "thread_name", "CQ");
-	}
-}
-
-static void json_wr(struct json *j, const struct trace_event *e, const char *phase)
-{
-	const struct trace_wr *wr = &j->trace->wr[e->wr];
-	char name[96];
-
-	snprintf(name, sizeof(name), "%s wr %#llx", wr->word, (unsigned long long)wr->wr_id);
-	json_begin(j, phase, e, TRACK_WR, name);
-	fprintf(j->out, ", \"cat\": \"wr\", \"id\": %d", e->wr);
-	json_args(j, e);
-}
-
-/* A packet: a slice at each end, with an arrow between them */
-static void json_packet(struct json *j, const struct trace_event *e, int at)
-{
-	int track = e->right ? TRACK_RIGHT : TRACK_LEFT;
-	bool sent = e->kind == TRACE_TX;
-
-	json_begin(j, "X", e, track, e->word);
-	fprintf(j->out, ", \"cat\": \"%s%s\", \"dur\": 0.2", sent ? "tx" : "rx",
-		e->flags & TRACE_FAULT || e->flags & TRACE_LOST ? ",fault" : "");
-	json_args(j, e);
-	if (e->mate < 0)
-		return;
-	json_begin(j, sent ? "s" : "f", e, track, "wire");
-	fprintf(j->out, ", \"cat\": \"wire\", \"id\": %d%s}", sent ? at : e->mate,
-		sent ? "" : ", \"bp\": \"e\"");
-}
-
-void trace_to_json(FILE *out, const struct trace *t, const struct trace_choice *choice)
-{
-	struct json j = { .out = out, .trace = t };
-	const struct trace_event *e;
-	int i, track;
-
-	fputs("{\"displayTimeUnit\": \"ns\", \"traceEvents\": [", out);
-	json_names(&j, choice);
-	for (i = 0; i < t->nr_events; i++) {
-		e = &t->event[i];
-		if (!trace_is_wanted(t, e, choice) || (e->kind == TRACE_VERDICT && e->mate >= 0))
-			continue;
-		if (e->kind == TRACE_TX || e->kind == TRACE_RX) {
-			json_packet(&j, e, i);
-			continue;
-		}
-		if (e->kind == TRACE_POST && t->wr[e->wr].done >= 0)
-			json_wr(&j, e, "b");
-		if (e->kind == TRACE_COMPLETE && e->wr >= 0 && t->wr[e->wr].done == i)
-			json_wr(&j, e, "e");
-		track = e->kind == TRACE_COMPLETE ? TRACK_CQ : e->right ? TRACK_RIGHT : TRACK_LEFT;
-		json_begin(&j, "i", e, track, e->kind == TRACE_TIMEOUT ? "time-out" : e->word);
-		fputs(", \"s\": \"t\"", out);
-		json_args(&j, e);
-	}
-	fputs("\n]}\n", out);
-}
-
-/* ---- pcapng --------------------------------------------------------------------- */
 
 #define BLOCK_SECTION	0x0a0d0d0a
 #define BLOCK_INTERFACE	1
@@ -207,6 +59,8 @@ static void block_write(struct block *b, FILE *out, uint32_t type)
 	fwrite(&total, 4, 1, out);
 	b->length = 0;
 }
+
+static uint32_t qpn_of(const struct trace *t, int qp) { return qp < 0 ? 0 : t->qp[qp].qpn; }
 
 static void put_be16(unsigned char *p, uint32_t n) { p[0] = n >> 8; p[1] = n; }
 static void put_be24(unsigned char *p, uint32_t n) { p[0] = n >> 16; put_be16(p + 1, n); }
