@@ -351,7 +351,8 @@ static void rounds_of_few_ring(void)
 
 	printf("# %u doorbells for 16000 posts\n", my_doorbells);
 	if (!has_checkers()) {
-		REQUIRE(my_doorbells > 16000 * 9 / 10);
+		/* (a doorbell a batch would be some 1,000; a busy machine makes streams of some) */
+		REQUIRE(my_doorbells > 16000 / 2);
 		return;
 	}
 	/* There the kernel may still be sending when the next ones are posted. */

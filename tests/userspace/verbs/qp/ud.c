@@ -455,10 +455,9 @@ static void stream_round(struct ibv_ah *ah)
 }
 
 /*
- * An adapter has a copy of the address when a post returns, so a program may destroy the
- * handle while datagrams that nobody waits for have had no doorbell yet. How few doorbells
- * there are is up to the CPU's other work, tcpdump's for instance: a stream that ends
- * early begins again after twice the posts only. path/stream judges that.
+ * An adapter has a copy of the address when a post returns. So a program may destroy the
+ * handle while datagrams have had no doorbell yet. How many have none is up to the CPU's
+ * other work, tcpdump's for instance: path/stream judges that.
  */
 static void streams_outlive_their_address(void)
 {
