@@ -326,6 +326,14 @@ static void print_folded(const struct pen *pen, enum trace_tone tone, const char
 	colour(pen, TONE_NONE);
 }
 
+/* Whether the terminal knows no escape sequences (Emacs, some logs of CI). */
+static bool is_dumb(void)
+{
+	const char *term = getenv("TERM");
+
+	return term && !strcmp(term, "dumb");
+}
+
 void trace_to_text(FILE *out, const struct trace *t, const struct trace_choice *choice)
 {
 	struct pen pen = pens[is_utf8()];
@@ -333,7 +341,7 @@ void trace_to_text(FILE *out, const struct trace *t, const struct trace_choice *
 	struct trace_rows *rows = trace_rows(t, event, nr);
 
 	pen.out = out;
-	pen.colours = isatty(fileno(out)) && !getenv("NO_COLOR");
+	pen.colours = isatty(fileno(out)) && !getenv("NO_COLOR") && !is_dumb();
 	pen.wire = 25 + (width - WIDTH_MIN) * 2 / 5;
 	pen.side = (width - WIDTH_TIME - 1 - 2 - pen.wire) / 2;
 	if (nr) {

@@ -64,6 +64,10 @@ check status.sigchld_ignored says 3 '' timeout $((60 * slow)) env --ignore-signa
 softhca trace show clean.dat >clean.txt || fail 'clean.dat cannot be shown'
 head -n 30 clean.txt
 trace-cmd report -q clean.dat >clean.report
+# colours TERM : a terminal of that kind gets some
+colours() { script -qec "env TERM=$1 softhca trace show clean.dat" "colours.$1" >/dev/null && grep -q $'\e\\[' "colours.$1"; }
+check colours colours xterm
+check colours.none_where_the_terminal_is_dumb refused colours dumb
 cut() { head -c 12288 clean.dat >cut.dat && says 1 'cut.dat is' softhca trace show cut.dat; }
 check refused.cut_off cut
 same_number() { [ "$(grep -c ' shca_' clean.report)" = "$(sed -n 's/^\([0-9]*\) events, .*/\1/p' clean.txt)" ]; }
