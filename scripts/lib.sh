@@ -75,6 +75,9 @@ root_key() {
 	key "suite:$1" "$top/scripts/qemu/packages" "$top/scripts/qemu/root" "$top/scripts/build/rdma-core"
 }
 
+# root_tests_key SUITE : what the packages that only tests need are added from (ROOT.tests)
+root_tests_key() { key "$(root_key "$1")" "$top/scripts/qemu/packages-tests"; }
+
 # can_mount : are we a root who may mount? The root of a container with its default
 # capabilities may not (bit 21 is CAP_SYS_ADMIN); others become root by sudo.
 can_mount() {
