@@ -34,7 +34,7 @@ run ip addr add 10.78.0.1/24 dev "$netdev"
 run ip link set "$netdev" up
 run ip link set lo up
 # shellcheck disable=SC2317 # called by wait_for
-resolves() { timeout 5 rping -c -a 10.78.0.1 -C 1 2>&1 | tee /tmp/rping; grep -q REJECTED /tmp/rping; }
+resolves() { timeout $((5 * slow)) rping -c -a 10.78.0.1 -C 1 2>&1 | tee /tmp/rping; grep -q REJECTED /tmp/rping; }
 run wait_for 60 resolves
 
 few='' seed=$RANDOM

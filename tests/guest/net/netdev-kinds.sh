@@ -268,7 +268,7 @@ check netdevs_go.log_is_silent silent_log
 add_device shca_a lo $ns_a
 run wait_for 10 gid_index shca_a 127.0.0.1
 refused_by_cm() {
-	! in_a timeout 10 rping -c -C 1 -a 127.0.0.1 >/tmp/rping 2>&1 || return
+	! in_a timeout $((10 * slow)) rping -c -C 1 -a 127.0.0.1 >/tmp/rping 2>&1 || return
 	cat /tmp/rping
 	grep -q 'Network is unreachable\|No such device' /tmp/rping
 }

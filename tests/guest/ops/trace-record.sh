@@ -94,7 +94,7 @@ ends_at_ctrl_c() {
 	wait $pid && softhca trace show ctrl.dat | grep -q '^0 events'
 }
 # (a job of a shell without job control ignores SIGINT: so it is another's)
-check without_a_program timeout -k 20 20 bash -mc "exec {never}<> <(:); $(declare -f ends_at_ctrl_c wait_for nap slowness became_slower); slow=$slow; ends_at_ctrl_c"
+check without_a_program timeout -k 20 $((60 * slow)) bash -mc "exec {never}<> <(:); $(declare -f ends_at_ctrl_c wait_for nap slowness became_slower); slow=$slow; ends_at_ctrl_c"
 check only_so_much says 0 'the first 1 MB are kept' softhca trace record --size 1 -o x.dat -- \
 	"$test_programs/traffic" -d shca_a -p shca_b -f 4 -q rc -u 17 -n 600
 
