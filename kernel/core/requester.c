@@ -681,7 +681,7 @@ static void req_obey_rate(struct shca_req *req, u64 now)
 
 /* @pkt leaves. */
 static void req_rated(struct shca_req *req, const struct shca_send_wr *wr,
-			       const struct shca_pkt *pkt, u64 now)
+		      const struct shca_pkt *pkt, u64 now)
 {
 	u32 kbps = req_rate_of(req, wr);
 
