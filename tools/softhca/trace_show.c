@@ -75,7 +75,7 @@ static int parse_choice(const struct call *call, struct trace_choice *choice)
 static int trace_show_run(const struct call *call)
 {
 	const char *path = call->nr ? call->word[0] : TRACE_FILE, *to = call->value[0];
-	trace_writer *write = to ? find_form(to) : trace_to_text;
+	trace_writer *write = to ? find_form(to) : call->option[5] ? trace_to_json : trace_to_text;
 	struct trace_choice choice = { .from_ns = INT64_MIN, .to_ns = INT64_MAX };
 	struct trace trace;
 	int status = parse_choice(call, &choice);
@@ -83,6 +83,8 @@ static int trace_show_run(const struct call *call)
 
 	if (status)
 		return status;
+	if (to && call->option[5])
+		return complain("trace show: --json prints, --output writes a file: not both");
 	if (!write)
 		return complain("trace show: '%s' tells no form (expected: .html, .svg, .json, .pcapng or .txt)",
 				to);
@@ -132,6 +134,7 @@ const struct command trace_commands[] = {
 			{ "wr-id", "follow work requests with this wr_id", "ID", 0 },
 			{ "from", "only from this time on, in microseconds from the first post", "US", 0 },
 			{ "to", "only up to this time, in microseconds from the first post", "US", 0 },
+			{ "json", "print what --output OUT.json writes", NULL, 0 },
 		},
 		.run = trace_show_run,
 	},
