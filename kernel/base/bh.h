@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
 /*
- * Deferred work in softirq, on the CPU that scheduled it.
+ * Deferred work in softirq, on the CPU that scheduled it or on a given one.
  *
- * It continues a hold that has used up its budget, and runs the completion
- * handlers of kernel consumers. A kernel thread cannot take its place: with two
- * pollers on two CPUs it would wait for the next tick. On another CPU than the
- * one that sent before, it would reorder a QP's packets.
+ * It continues a hold that has used up its budget. A kernel thread cannot take its
+ * place: with two pollers on two CPUs it would wait for the next tick. On another CPU
+ * than the one that sent before, it would reorder a QP's packets. It also runs the
+ * completion handlers of kernel consumers, on the CPU of the completion vector.
  */
 #ifndef SHCA_BH_H
 #define SHCA_BH_H

@@ -91,6 +91,21 @@ static __always_inline bool shca_cq_fires(struct shca_cq *cq, bool solicited)
 	return true;
 }
 
+/*
+ * A kernel consumer is called on the CPU of its completion vector, as by the interrupt of an
+ * adapter. Where both ends are on this machine, a request would otherwise be posted, received
+ * and answered on the one CPU of who posted it.
+ */
+static void shca_cq_schedule(struct shca_cq *cq)
+{
+	preempt_disable();	/* the CPU stays; one that goes runs first what it was given */
+	if (cpu_online(cq->comp_cpu))
+		shca_bh_schedule_on(cq->comp_cpu, &cq->comp_bh);
+	else
+		shca_bh_schedule(&cq->comp_bh);
+	preempt_enable();
+}
+
 /* No lock held. */
 static void shca_cq_notify(struct shca_cq *cq)
 {
@@ -102,7 +117,7 @@ static void shca_cq_notify(struct shca_cq *cq)
 		/* Only wakes up readers of the channel: fine in any context. */
 		cq->ibcq.comp_handler(&cq->ibcq, cq->ibcq.cq_context);
 	else
-		shca_bh_schedule(&cq->comp_bh);
+		shca_cq_schedule(cq);
 }
 
 /* ---- completions ------------------------------------------------------------- */
@@ -501,6 +516,7 @@ static int shca_cq_setup(struct shca_cq *cq, const struct ib_cq_init_attr *attr,
 	if (!attr->cqe || attr->cqe > shca_limit(dev, CQE) ||
 	    attr->comp_vector >= cq->ibcq.device->num_comp_vectors)
 		return -EINVAL;
+	cq->comp_cpu = attr->comp_vector;
 	cq->is_user = udata;
 	cq->timestamps = attr->flags & IB_UVERBS_CQ_FLAGS_TIMESTAMP_COMPLETION;
 	cq->ignore_overrun = attr->flags & IB_UVERBS_CQ_FLAGS_IGNORE_OVERRUN;

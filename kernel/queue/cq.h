@@ -50,6 +50,7 @@ struct shca_mr;
  * @mod_timer:	ends @mod_period_us
  * @comp_bh:	kernel consumer: runs the handler, never inside a post call
  *		(core_locking.rst); never on two CPUs, so one handler at a time
+ * @comp_cpu:	where that is, by the completion vector
  * @comp_turns:	how many times @comp_bh has begun
  * @err_bh:	raises CQ_ERR: completions are written under a QP's locks, and
  *		a handler may call any verb
@@ -88,6 +89,7 @@ struct shca_cq {
 	bool solicited;
 	struct hrtimer burst_timer;
 	struct shca_bh comp_bh;
+	u32 comp_cpu;
 	u32 comp_turns;
 	struct shca_bh err_bh;
 };

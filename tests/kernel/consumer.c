@@ -70,6 +70,8 @@ static struct ib_device *dev;
 static struct ib_pd *pd;
 static union ib_gid gid;
 static struct end a, b;
+/* of the queues that are made next */
+static int vector;
 
 /* The task that calls a verb, as a consumer would hold a lock. */
 static struct task_struct *caller;
@@ -136,7 +138,7 @@ static int end_make(struct end *end, bool with_srq)
 
 	memset(end, 0, sizeof(*end));
 	init_completion(&end->came);
-	end->cq = ib_alloc_cq(dev, NULL, 64, 0, IB_POLL_DIRECT);
+	end->cq = ib_alloc_cq(dev, NULL, 64, vector, IB_POLL_DIRECT);
 	if (IS_ERR(end->cq))
 		return PTR_ERR(end->cq);
 	if (with_srq) {
@@ -368,6 +370,48 @@ static int queues_end_within_reclaim(void)
 	destroy_workqueue(wq);
 	pr_info("%d of %d within a handler\n", within, i);
 	REQUIRE(!err);
+	return 0;
+}
+
+/* ---- completion vectors --------------------------------------------------- */
+
+#ifdef HAVE_WQ_BH
+static const bool has_softirq_of_cpu = true;
+#else
+static const bool has_softirq_of_cpu;	/* before 6.9 */
+#endif
+static int handler_cpu;
+
+static void cpu_handler(struct ib_cq *cq, void *context)
+{
+	WRITE_ONCE(handler_cpu, smp_processor_id());
+	complete(&a.came);
+}
+
+/* Wherever a request is posted; where that CPU is offline, on another. */
+static int handlers_run_on_their_vectors_cpu(void)
+{
+	struct ib_rdma_wr wr = { .wr.opcode = IB_WR_RDMA_WRITE,
+				 .wr.send_flags = IB_SEND_SIGNALED };
+	int wrong = 0, nr = 0;
+
+	REQUIRE(dev->num_comp_vectors == num_possible_cpus());
+	for (vector = 0; vector < dev->num_comp_vectors; vector++) {
+		if (pair_make(false))
+			break;
+		a.cq->comp_handler = cpu_handler;
+		ib_req_notify_cq(a.cq, IB_CQ_NEXT_COMP);
+		if (post(&a, &wr.wr) ||
+		    !wait_for_completion_timeout(&a.came, msecs_to_jiffies(WAIT_MS)))
+			break;
+		wrong += has_softirq_of_cpu && cpu_online(vector) &&
+			 READ_ONCE(handler_cpu) != vector;
+		nr++;
+		end_destroy(&a);
+		end_destroy(&b);
+	}
+	vector = 0;
+	REQUIRE(!wrong && nr == dev->num_comp_vectors);
 	return 0;
 }
 
@@ -605,6 +649,7 @@ static const struct {
 	TEST(srq_events_come_outside_of_calls),
 	TEST(no_event_after_destruction),
 	TEST(queues_end_within_reclaim),
+	TEST(handlers_run_on_their_vectors_cpu),
 	TEST(completions_come_in_bursts),
 	TEST(fast_registration_of_most_pages),
 	TEST(failed_registration_is_bind_error),

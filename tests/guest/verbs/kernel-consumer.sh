@@ -3,7 +3,8 @@
 #
 # A consumer in the kernel (tests/kernel/consumer.c): events never come within
 # its own calls, nor after the end of what they are of; memory operations in the
-# queue. On the direct path, as packets, and with completions in bursts. About 15 s.
+# queue. On the direct path, as packets, with a CPU offline, and with completions in bursts.
+# About 20 s.
 #
 # timeout: 120
 . "$(dirname "$0")/../lib.sh"
@@ -31,6 +32,13 @@ for path in auto wire; do
 	run softhca dev set shca_a path $path
 	consumer $path
 done
+cpu=/sys/devices/system/cpu/cpu1/online
+if [ -e $cpu ]; then
+	run eval "echo 0 >$cpu"
+	at_exit eval "echo 1 >$cpu"
+	consumer offline
+	run eval "echo 1 >$cpu"
+fi
 # Long enough for a machine that is slow. A process's data is late, and theirs is not.
 own=$(mktemp -d)
 at_exit rm -rf "$own"
