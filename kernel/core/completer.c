@@ -89,12 +89,10 @@ static void req_progress(struct shca_req *req, u64 now)
 {
 	req->recovery.retry_left = req->attr.retry_cnt;
 	req->recovery.rnr_left = req->attr.rnr_retry;
-	req->recovery.recheck = false;
 	req->recovery.went_back = false;
 	req->recovery.one_packet = false;
 	/* The refused packet is the oldest, so a copy of it was accepted. */
-	req->recovery.rnr_wait = false;
-	req->recovery.rnr_again = false;
+	req->recovery.waits = SHCA_WAIT_ANSWER;
 	req->recovery.rnr_row = 0;
 	req->recovery.early_row = 0;
 	req->ackreq.heard = true;
@@ -260,7 +258,7 @@ static bool req_is_unasked_credit(struct shca_req *req,
 static enum shca_verdict req_rx_rnr(struct shca_req *req, const struct shca_pkt *pkt,
 				    u64 now)
 {
-	if (req->recovery.rnr_wait)
+	if (shca_req_rnr_waits(req))
 		return SHCA_RX_NAK_RNR;	/* a copy of what began the wait */
 	if (!req->recovery.rnr_left) {
 		shca_req_fail_una(req, SHCA_WC_RNR_RETRY_EXC_ERR,

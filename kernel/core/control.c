@@ -130,7 +130,7 @@ void shca_req_release(struct shca_req *req)
 
 void shca_req_answer_waits(struct shca_req *req, u64 until)
 {
-	if (!req->recovery.deadline || req->recovery.rnr_wait)
+	if (!req->recovery.deadline || shca_req_rnr_waits(req))
 		return;
 	req->recovery.deadline = until;
 	/* Nothing is resent early either: the answer is here. */

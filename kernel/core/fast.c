@@ -15,7 +15,7 @@ static bool fast_req_ready(const struct shca_req *req)
 	       req->attr.transport == SHCA_TRANSPORT_RC &&
 	       req->ring.una == req->ring.nxt && !req->ring.pkt_idx &&
 	       req->psn.next == req->psn.una && req->psn.next == req->psn.max &&
-	       !req->recovery.rnr_wait && !req->draining && !req->fail.valid &&
+	       req->recovery.waits == SHCA_WAIT_ANSWER && !req->draining && !req->fail.valid &&
 	       !req->gate.until;
 }
 

@@ -20,7 +20,7 @@
  * pass and large ones do not, retry_cnt would last half as long.
  *
  * It also goes back only once per round trip (@recovery.hold_ns). A cause in
- * between is remembered (@recovery.recheck). At the end of the round trip it
+ * between is remembered (SHCA_WAIT_HOLD). At the end of the round trip it
  * takes effect, unless there was progress.
  */
 #include "opcode.h"
@@ -192,10 +192,10 @@ static u64 req_too_soon(const struct shca_req *req)
 
 void shca_req_go_back(struct shca_req *req, u16 vendor_err, u64 now)
 {
-	if (req->recovery.rnr_wait || req->recovery.went_back)
+	if (shca_req_rnr_waits(req) || req->recovery.went_back)
 		return;
 	if (now < req->recovery.hold_ns) {
-		req->recovery.recheck = true;
+		req->recovery.waits = SHCA_WAIT_HOLD;
 		if (!req->recovery.deadline || req->recovery.hold_ns < req->recovery.deadline)
 			req->recovery.deadline = req->recovery.hold_ns;
 		return;
@@ -387,7 +387,7 @@ void shca_req_resend(struct shca_req *req, u32 nr, u32 cause, u64 now)
 	shca_req_time(req, cause, now);
 	req_come(req, end, cause);
 	/* (gone back to another peer's way: all of it is sent again) */
-	if (req->recovery.rnr_wait ||
+	if (shca_req_rnr_waits(req) ||
 	    (req->recovery.went_back && !req->recovery.repair_ns) ||
 	    req_is_under_way(req, end, cause, now))
 		return;
@@ -407,7 +407,7 @@ void shca_req_resend_ahead(struct shca_req *req, u32 psn, u32 nr, u32 cause, u64
 	u32 end;
 
 	/* (another peer's way, more than this is sent again now, or an ACK has overtaken this) */
-	if (r->rnr_wait || (r->went_back && !r->repair_ns) ||
+	if (shca_req_rnr_waits(req) || (r->went_back && !r->repair_ns) ||
 	    req->psn.next != req->psn.max || req_has_acked(req, psn))
 		return;
 	nr = min_t(u32, nr, shca_psn_off(req->psn.max, psn));
@@ -499,7 +499,7 @@ void shca_req_unanswered(struct shca_req *req, u32 psn, u32 cause, u64 now)
 	u32 nr = shca_psn_off(psn, req->psn.una);
 
 	/* (while something is sent again it is not known what is missing) */
-	if (req->state != SHCA_SIDE_READY || req->recovery.rnr_wait ||
+	if (req->state != SHCA_SIDE_READY || shca_req_rnr_waits(req) ||
 	    req->psn.next != req->psn.max || !nr || nr > req_span(req))
 		return;
 	/*
@@ -529,7 +529,7 @@ void shca_req_gap(struct shca_req *req, u32 psn, u32 cause, u64 now)
 
 void shca_req_missing(struct shca_req *req, u64 now)
 {
-	if (req->recovery.rnr_wait || req->recovery.went_back)
+	if (shca_req_rnr_waits(req) || req->recovery.went_back)
 		return;
 	req->recovery.hold_ns = now + req_round_trip(req);
 	req->recovery.went_back = true;
@@ -549,11 +549,7 @@ static u64 req_rnr_wait_ns(struct shca_req *req, u64 asked)
 {
 	u32 doublings;
 
-	if (req->attr.rnr_retry != 7)
-		return asked;
-	if (req->recovery.rnr_row != 0xff)
-		req->recovery.rnr_row++;
-	if (req->recovery.rnr_row <= SHCA_REQ_RNR_PATIENCE)
+	if (req->attr.rnr_retry != 7 || req->recovery.rnr_row <= SHCA_REQ_RNR_PATIENCE)
 		return asked;
 	doublings = min_t(u32, req->recovery.rnr_row - SHCA_REQ_RNR_PATIENCE, 17);
 	return max_t(u64, asked,
@@ -565,12 +561,12 @@ void shca_req_wait_rnr(struct shca_req *req, u64 asked, u64 now)
 	if (req->attr.rnr_retry != 7)	/* 7: for ever (IBTA 9.7.5.2.8) */
 		req->recovery.rnr_left--;
 	req->recovery.went_back = false;
-	req->recovery.recheck = false;
 	req->recovery.rtt_valid = false;
 	/* Refused twice: the next attempt is one packet, not a window. */
-	req->recovery.one_packet = req->recovery.rnr_again;
-	req->recovery.rnr_again = true;
-	req->recovery.rnr_wait = true;
+	req->recovery.one_packet = req->recovery.rnr_row;
+	if (req->recovery.rnr_row != 0xff)
+		req->recovery.rnr_row++;
+	req->recovery.waits = SHCA_WAIT_RNR;
 	req->recovery.deadline = now + req_rnr_wait_ns(req, asked);
 	shca_req_seek(req);
 }
@@ -646,7 +642,7 @@ static void req_unask(struct shca_req *req, u32 psn)
 	req->ackreq.probe_due = req->ackreq.psn != req->psn.next;
 	/* Nothing is left that an answer is due to, and nothing was sent again. */
 	if (req->ackreq.psn == req->psn.una && req->psn.next == req->psn.max &&
-	    !req->recovery.recheck)
+	    req->recovery.waits != SHCA_WAIT_HOLD)
 		req->recovery.deadline = 0;
 }
 
@@ -731,7 +727,7 @@ static u64 req_early_at(const struct shca_req *req)
 	const struct shca_req_recovery *r = &req->recovery;
 	u64 wait = r->rtt_ns;
 
-	if (!r->deadline || r->rnr_wait || r->recheck || r->late_ns ||
+	if (!shca_req_is_awaiting(req) || r->late_ns ||
 	    r->early_row >= SHCA_REQ_EARLY_NEVER)
 		return 0;
 	/* One that keeps packets loses little by one too many, so it need not be measured. */
@@ -849,13 +845,13 @@ void shca_req_timer(struct shca_req *req, u64 now)
 			req_send_early(req, now);
 		return;
 	}
-	if (req->recovery.rnr_wait) {
-		req->recovery.rnr_wait = false;
+	if (shca_req_rnr_waits(req)) {
+		req->recovery.waits = SHCA_WAIT_ANSWER;
 		req->recovery.deadline = 0;
 		return;
 	}
-	if (req->recovery.recheck) {
-		req->recovery.recheck = false;
+	if (req->recovery.waits == SHCA_WAIT_HOLD) {
+		req->recovery.waits = SHCA_WAIT_ANSWER;
 		req->recovery.went_back = true;
 		shca_req_retry(req, SHCA_VERR_SEQ_NAK);
 		return;
@@ -894,7 +890,7 @@ u64 shca_req_deadline(const struct shca_req *req)
 		at = req->ackreq.probe_ns;
 	if (req->recovery.late_ns && (!at || req->recovery.late_ns < at))
 		at = req->recovery.late_ns;
-	if (earliest <= SHCA_GATE_OPEN || req->recovery.rnr_wait || !shca_req_may_send(req))
+	if (earliest <= SHCA_GATE_OPEN || shca_req_rnr_waits(req) || !shca_req_may_send(req))
 		return at;
 	return at ? min_t(u64, at, earliest) : earliest;
 }

@@ -103,8 +103,7 @@ static void req_enter_err(struct shca_req *req)
 	req->state = SHCA_SIDE_ERR;
 	req->fail.valid = false;
 	req->recovery.acked = false;
-	req->recovery.rnr_wait = false;
-	req->recovery.recheck = false;
+	req->recovery.waits = SHCA_WAIT_ANSWER;
 	req->recovery.deadline = 0;
 	req->ring.nxt = req->ring.una;
 	req->ring.pkt_idx = 0;
@@ -589,7 +588,7 @@ static bool req_wants_ack(const struct shca_req *req,
  */
 static bool req_asks_first(const struct shca_req *req)
 {
-	return req->ackreq.before == req->psn.una && !req->recovery.recheck &&
+	return req->ackreq.before == req->psn.una && req->recovery.waits != SHCA_WAIT_HOLD &&
 	       !req->recovery.one_packet &&
 	       req->recovery.resend_end == SHCA_REQ_NOT_HELD;
 }
@@ -779,7 +778,7 @@ bool shca_req_next(struct shca_req *req, u64 now, struct shca_pkt *pkt)
 	bool last;
 
 	shca_req_settle(req);
-	if (req->state != SHCA_SIDE_READY || req->recovery.rnr_wait)
+	if (req->state != SHCA_SIDE_READY || shca_req_rnr_waits(req))
 		return false;
 	if (unlikely(req->gate.until) && !req_pass_gate(req, now))
 		return false;

@@ -241,9 +241,12 @@ struct shca_req_gate {
 	bool rates;
 };
 
+/* struct shca_req_recovery.waits: for an answer, for a time to go back at, for a receive */
+enum shca_req_waits { SHCA_WAIT_ANSWER, SHCA_WAIT_HOLD, SHCA_WAIT_RNR };
+
 /**
  * struct shca_req_recovery - what is resent, and when (recovery.c)
- * @deadline:	retransmission or RNR time-out, 0: none
+ * @deadline: @waits:	time-out, 0: none; and what it is for
  * @timeout_ns:	time-out in use: that of the attributes, or two round trips if those are
  *		longer, but at most four times the former (IBTA 9.7.6.1)
  * @hold_ns:	NAKs and gaps before this time concern packets sent before going
@@ -255,11 +258,8 @@ struct shca_req_gate {
  * @rtt_valid:	a packet is being timed
  * @rtt_again:	and was resent after a time-out meanwhile
  * @rtt_guess:	@rtt_ns is of such a packet, so it may contain a time-out
- * @recheck:	@deadline is @hold_ns: go back then, unless there was progress
  * @went_back:	has gone back to the oldest PSN already, after a NAK or a gap
  * @one_packet:	send the oldest packet only
- * @rnr_wait:	@deadline is the end of an RNR wait; nothing is sent
- * @rnr_again:	no progress since the last RNR NAK
  * @rnr_row:	RNR NAKs since the last progress; stops at 255
  * @retry_left: @rnr_left: retries left
  * @resend_end:	resending ends here, and continues at new packets;
@@ -353,11 +353,9 @@ struct shca_req_recovery {
 	u8 retry_left;
 	u8 rnr_left;
 	/* (beside each other: progress clears them at once) */
-	bool recheck;
+	u8 waits;
 	bool went_back;
 	bool one_packet;
-	bool rnr_wait;
-	bool rnr_again;
 	u8 rnr_row;
 	u8 early_row;
 };
@@ -541,11 +539,16 @@ void shca_req_pace(struct shca_req *req, u64 until);
  */
 void shca_req_answer_waits(struct shca_req *req, u64 until);
 
+/** shca_req_rnr_waits() - has the peer no receive? Nothing is sent before the deadline */
+static inline bool shca_req_rnr_waits(const struct shca_req *req)
+{
+	return req->recovery.waits == SHCA_WAIT_RNR;
+}
+
 /** shca_req_is_awaiting() - does the transport timer run? */
 static inline bool shca_req_is_awaiting(const struct shca_req *req)
 {
-	return req->recovery.deadline && !req->recovery.rnr_wait &&
-	       !req->recovery.recheck;
+	return req->recovery.deadline && req->recovery.waits == SHCA_WAIT_ANSWER;
 }
 
 /** shca_req_is_overdue() - has it expired? */

@@ -64,7 +64,7 @@ static u32 shca_dump_qp_flags(const struct shca_qp *qp)
 		flags |= SHCA_DUMP_QP_SQ_ERR;
 	if (qp->rq.resp.state == SHCA_SIDE_ERR)
 		flags |= SHCA_DUMP_QP_RQ_ERR;
-	if (req->recovery.rnr_wait)
+	if (shca_req_rnr_waits(req))
 		flags |= SHCA_DUMP_QP_RNR_WAIT;
 	if (req->draining)
 		flags |= SHCA_DUMP_QP_DRAINING;

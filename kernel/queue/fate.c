@@ -195,7 +195,7 @@ static void shca_fate_read_locked(const struct shca_qp *qp,
 	fate->state = qp->state;
 	if (qp->rq.srq || qp->rss || qp->type == IB_QPT_XRC_TGT)
 		fate->flags |= SHCA_FATE_SRQ;
-	if (req->recovery.rnr_wait)
+	if (shca_req_rnr_waits(req))
 		fate->flags |= SHCA_FATE_RNR_WAIT;
 	if (qp->type != IB_QPT_UD && qp->type != IB_QPT_GSI &&
 	    qp->type != IB_QPT_SMI &&

@@ -733,7 +733,7 @@ static void req_deadline_is_the_first_of_all(struct kunit *test)
 	fx->req.ackreq.probe_ns = row->quiet;
 	shca_req_rate(&fx->req, row->rate);
 	shca_req_stall(&fx->req, row->stall);
-	fx->req.recovery.rnr_wait = row->rnr_wait;
+	fx->req.recovery.waits = row->rnr_wait ? SHCA_WAIT_RNR : SHCA_WAIT_ANSWER;
 	KUNIT_EXPECT_EQ(test, shca_req_deadline(&fx->req), row->expected);
 	fx->req.state = SHCA_SIDE_ERR;
 	KUNIT_EXPECT_EQ(test, shca_req_deadline(&fx->req), 0ull);

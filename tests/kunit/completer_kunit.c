@@ -127,7 +127,7 @@ static void req_rx_of_each_syndrome_is_told_apart(struct kunit *test)
 		KUNIT_EXPECT_EQ(test, fx_ack(fx, P0, s), rx);
 		KUNIT_EXPECT_EQ(test, fx->req.state == SHCA_SIDE_ERR,
 				rx == SHCA_RX_NAK_FATAL);
-		KUNIT_EXPECT_EQ(test, fx->req.recovery.rnr_wait, rx == SHCA_RX_NAK_RNR);
+		KUNIT_EXPECT_EQ(test, shca_req_rnr_waits(&fx->req), rx == SHCA_RX_NAK_RNR);
 		KUNIT_EXPECT_EQ(test, fx_drain(fx), rx == SHCA_RX_NAK_SEQ);
 		if (rx != SHCA_RX_NAK_FATAL)
 			continue;
@@ -534,7 +534,7 @@ static void req_rx_of_ack_ends_rnr_wait(struct kunit *test)
 	fx_ack(fx, P0, RNR(20));
 	/* a copy of the request found a receive request after all */
 	fx_ack(fx, P0, ACK);
-	KUNIT_EXPECT_FALSE(test, fx->req.recovery.rnr_wait);
+	KUNIT_EXPECT_FALSE(test, shca_req_rnr_waits(&fx->req));
 	KUNIT_EXPECT_EQ(test, fx_drain(fx), 1u);
 	KUNIT_EXPECT_EQ(test, fx->pkt.psn, P0 + 1);
 }

@@ -340,7 +340,7 @@ static void req_answer_that_waits_moves_the_time_out(struct kunit *test)
 	/* nor does it shorten or lengthen what the peer has asked for */
 	fx_ack(fx, FX_SQ_PSN, SHCA_AETH_RNR | 1);
 	at = shca_req_deadline(&fx->req);
-	KUNIT_ASSERT_TRUE(test, fx->req.recovery.rnr_wait);
+	KUNIT_ASSERT_TRUE(test, shca_req_rnr_waits(&fx->req));
 	shca_req_answer_waits(&fx->req, at + 5000);
 	KUNIT_EXPECT_EQ(test, shca_req_deadline(&fx->req), at);
 }

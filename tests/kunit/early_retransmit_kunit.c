@@ -235,7 +235,7 @@ static void early_is_not_while_the_peer_is_not_ready(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, shca_req_deadline(&fx->req),
 			fx->now + shca_rnr_ns(13));
 	shca_req_timer(&fx->req, fx->now + WAIT);
-	KUNIT_EXPECT_TRUE(test, fx->req.recovery.rnr_wait ||
+	KUNIT_EXPECT_TRUE(test, shca_req_rnr_waits(&fx->req) ||
 			  shca_rnr_ns(13) <= WAIT);
 	KUNIT_EXPECT_EQ(test, fx->req.stats.early, 0ull);
 }
@@ -250,7 +250,7 @@ static void early_is_not_before_a_second_look(struct kunit *test)
 	send(test, 2);
 	fx->req.recovery.hold_ns = fx->now + 2 * WAIT;
 	fx_ack(fx, P0 + 1, SHCA_AETH_NAK | SHCA_NAK_PSN_SEQ);
-	KUNIT_EXPECT_TRUE(test, fx->req.recovery.recheck);
+	KUNIT_EXPECT_EQ(test, fx->req.recovery.waits, SHCA_WAIT_HOLD);
 	KUNIT_EXPECT_EQ(test, shca_req_deadline(&fx->req), fx->now + 2 * WAIT);
 }
 

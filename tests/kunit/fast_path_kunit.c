@@ -337,7 +337,7 @@ struct rest_row {
 static const struct rest_row rest_rows[] = {
 	REQ(state), REQ(attr.transport), REQ(ring.una), REQ(ring.nxt),
 	REQ(ring.pkt_idx), REQ(psn.next), REQ(psn.una), REQ(psn.max),
-	REQ(recovery.rnr_wait), REQ(draining), REQ(fail.valid), REQ(gate.until),
+	REQ(recovery.waits), REQ(draining), REQ(fail.valid), REQ(gate.until),
 	RESP(state), RESP(comm_est), RESP(attr.transport), RESP(op),
 	RESP(attr.tm), RESP(nak_sent), RESP(rnr_sent), RESP(ack),
 	RESP(cnp_due), RESP(rd_send), RESP(rd_tail), RESP(epsn),

@@ -404,10 +404,10 @@ static void keep_asks_only_where_something_is_missing(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, fx->req.recovery.beyond, 0u);
 	shca_req_gap(&fx->req, P0 + NR + 1, P0 + NR + 1, fx->now);
 	KUNIT_EXPECT_FALSE(test, fx_next(fx));
-	fx->req.recovery.rnr_wait = true;
+	fx->req.recovery.waits = SHCA_WAIT_RNR;
 	shca_req_gap(&fx->req, P0 + 3, P0 + 3, fx->now);
 	KUNIT_EXPECT_EQ(test, fx->req.psn.next, fx->req.psn.max);
-	fx->req.recovery.rnr_wait = false;
+	fx->req.recovery.waits = SHCA_WAIT_ANSWER;
 	/* up to all of it, and while that waits to leave nothing else */
 	shca_req_gap(&fx->req, P0 + NR, P0 + NR, fx->now);
 	KUNIT_EXPECT_EQ(test, fx->req.psn.next, P0 + 1);

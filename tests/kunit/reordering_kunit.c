@@ -240,7 +240,7 @@ static void late_wait_ends_with_going_back(struct kunit *test)
 	KUNIT_EXPECT_NE(test, fx->req.recovery.late_ns, 0ull);
 	fx_ack(fx, P0, SHCA_AETH_RNR | 1);
 	KUNIT_EXPECT_EQ(test, fx->req.recovery.late_ns, 0ull);
-	KUNIT_EXPECT_TRUE(test, fx->req.recovery.rnr_wait);
+	KUNIT_EXPECT_TRUE(test, shca_req_rnr_waits(&fx->req));
 }
 
 static void missing(struct fx *fx, u32 psn, u32 nr, u32 cause)

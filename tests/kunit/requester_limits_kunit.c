@@ -180,9 +180,9 @@ static void req_progress_ends_a_second_look(struct kunit *test)
 	fx_ack(fx, P0 + 1, ACK);
 	/* within a round trip: remembered */
 	fx_ack(fx, P0 + 2, SHCA_AETH_NAK | SHCA_NAK_PSN_SEQ);
-	KUNIT_EXPECT_TRUE(test, fx->req.recovery.recheck);
+	KUNIT_EXPECT_EQ(test, fx->req.recovery.waits, SHCA_WAIT_HOLD);
 	fx_ack(fx, P0 + 3, ACK);
-	KUNIT_EXPECT_FALSE(test, fx->req.recovery.recheck);
+	KUNIT_EXPECT_EQ(test, fx->req.recovery.waits, SHCA_WAIT_ANSWER);
 	fx->now = fx->req.recovery.hold_ns;
 	shca_req_timer(&fx->req, fx->now);
 	KUNIT_EXPECT_FALSE(test, fx_next(fx));

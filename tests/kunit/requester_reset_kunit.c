@@ -73,8 +73,8 @@ static void expect_nothing_outstanding(struct kunit *test, u32 psn)
 	const struct shca_req *req = &((struct fx *)test->priv)->req;
 
 	KUNIT_EXPECT_FALSE(test, req->fail.valid);
-	KUNIT_EXPECT_FALSE(test, req->recovery.rnr_wait);
-	KUNIT_EXPECT_FALSE(test, req->recovery.recheck);
+	KUNIT_EXPECT_FALSE(test, shca_req_rnr_waits(req));
+	KUNIT_EXPECT_EQ(test, req->recovery.waits, SHCA_WAIT_ANSWER);
 	KUNIT_EXPECT_FALSE(test, req->ackreq.probe_due);
 	KUNIT_EXPECT_FALSE(test, req->ackreq.probed);
 	KUNIT_EXPECT_EQ(test, req->recovery.deadline, 0ull);
@@ -130,8 +130,7 @@ static void req_fail_leaves_nothing_outstanding(struct kunit *test)
 	req->psn.nr_rd_psns = 2;
 	req->fail.valid = true;
 	req->fail.idx = 6;
-	req->recovery.rnr_wait = true;
-	req->recovery.recheck = true;
+	req->recovery.waits = SHCA_WAIT_RNR;
 	req->ackreq.probe_due = true;
 	req->ackreq.probed = true;
 	req->recovery.deadline = 5555;

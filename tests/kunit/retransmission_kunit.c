@@ -252,7 +252,7 @@ static void answer_behind_a_read_is_an_implied_nak(struct kunit *test)
 		post_and_drain(fx, 1);
 		KUNIT_EXPECT_EQ(test, fx_ack(fx, P0 + 1, row->syndrome),
 				SHCA_RX_LOST_RESPONSE);
-		KUNIT_EXPECT_FALSE(test, fx->req.recovery.rnr_wait);
+		KUNIT_EXPECT_FALSE(test, shca_req_rnr_waits(&fx->req));
 		KUNIT_EXPECT_EQ(test, fx_drain(fx), 2 * retries);
 	}
 	start(fx, FX_TIMEOUT, 0);
@@ -323,14 +323,14 @@ static void answer_that_leaves_out_is_acted_on_once(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, fx_drain(fx), 2u);
 	fx_ack(fx, P0, SEQ);
 	KUNIT_EXPECT_FALSE(test, fx_next(fx));
-	KUNIT_EXPECT_FALSE(test, fx->req.recovery.recheck);
+	KUNIT_EXPECT_EQ(test, fx->req.recovery.waits, SHCA_WAIT_ANSWER);
 	/* the next gap within the round trip is looked at again at its end */
 	fx->now += 100;
 	fx_ack(fx, P0, ACK);
 	KUNIT_EXPECT_EQ(test, fx->req.recovery.rtt_ns, 0ull);
 	fx_ack(fx, P0 + 1, SEQ);
 	KUNIT_EXPECT_FALSE(test, fx_next(fx));
-	KUNIT_EXPECT_TRUE(test, fx->req.recovery.recheck);
+	KUNIT_EXPECT_EQ(test, fx->req.recovery.waits, SHCA_WAIT_HOLD);
 }
 
 struct none_row {
@@ -444,9 +444,9 @@ static void rnr_wait_begins_anew(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, fx_drain(fx), 3u);
 	fx_ack(fx, P0, ACK);
 	fx_ack(fx, P0 + 1, SEQ);
-	KUNIT_ASSERT_TRUE(test, fx->req.recovery.recheck);
+	KUNIT_ASSERT_EQ(test, fx->req.recovery.waits, SHCA_WAIT_HOLD);
 	fx_ack(fx, P0 + 1, RNR(1));
-	KUNIT_EXPECT_FALSE(test, fx->req.recovery.recheck);
+	KUNIT_EXPECT_TRUE(test, shca_req_rnr_waits(&fx->req));
 	KUNIT_EXPECT_FALSE(test, fx->req.recovery.went_back);
 	fx_timeout(fx);
 	KUNIT_EXPECT_EQ(test, fx_drain(fx), 2u);

@@ -396,10 +396,10 @@ static void req_missing_behind_a_read_waits_for_others(struct kunit *test)
 	fx_post(fx, SHCA_WR_RDMA_READ, 8);
 	KUNIT_ASSERT_TRUE(test, fx_next(fx));
 	send(test, 3);
-	fx->req.recovery.rnr_wait = true;
+	fx->req.recovery.waits = SHCA_WAIT_RNR;
 	missing(fx, P0 + 1, 1, P0 + 3);
 	KUNIT_EXPECT_EQ(test, fx->req.psn.next, fx->req.psn.max);
-	fx->req.recovery.rnr_wait = false;
+	fx->req.recovery.waits = SHCA_WAIT_ANSWER;
 	fx->req.recovery.went_back = true;
 	missing(fx, P0 + 1, 1, P0 + 3);
 	KUNIT_EXPECT_FALSE(test, fx_next(fx));
@@ -621,7 +621,7 @@ static void req_missing_while_not_ready_is_void(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, fx->req.recovery.deadline,
 			fx->now + shca_rnr_ns(14));
 	KUNIT_EXPECT_FALSE(test, fx_next(fx));
-	KUNIT_EXPECT_TRUE(test, fx->req.recovery.rnr_wait);
+	KUNIT_EXPECT_TRUE(test, shca_req_rnr_waits(&fx->req));
 }
 
 /* All of what is outstanding: as far as it goes, and no jump. */

@@ -76,7 +76,7 @@ static void note_rnr(struct sim_node *n, const struct shca_pkt *pkt, bool was)
 
 	if (moved)
 		n->rnrs = 0;
-	if (!n->req.recovery.rnr_wait) {
+	if (!shca_req_rnr_waits(&n->req)) {
 		n->quiet_until = 0;
 		return;
 	}
@@ -100,7 +100,7 @@ enum shca_verdict sim_node_accept(struct sim_node *n, struct shca_pkt *pkt,
 	bool ready = n->resp.state == SHCA_SIDE_READY;
 	u32 una = n->req.psn.una;
 	struct shca_resp_out out;
-	bool was = n->req.recovery.rnr_wait;
+	bool was = shca_req_rnr_waits(&n->req);
 	enum shca_verdict rx;
 
 	n->asked = false;
@@ -142,16 +142,16 @@ void sim_node_timer(struct sim_node *n)
 {
 	u64 before = n->req.stats.timeouts;
 	u64 early = n->req.stats.early;
-	bool waits = n->req.recovery.rnr_wait || n->req.recovery.recheck;
+	bool waits = n->req.recovery.waits;
 
 	/* The answer is here, and waits for memory (kernel/queue/sq.c). */
 	if (n->park[1].nr)
 		shca_req_answer_waits(&n->req, n->w->now + n->req.attr.timeout_ns);
 	shca_req_timer(&n->req, n->w->now);
 	sim_packet_timer(n, n->req.stats.timeouts != before ||
-			 (waits && !n->req.recovery.rnr_wait && !n->req.recovery.recheck),
+			 (waits && !n->req.recovery.waits),
 			 n->req.stats.timeouts != before);
-	if (!n->req.recovery.rnr_wait)
+	if (!shca_req_rnr_waits(&n->req))
 		n->quiet_until = 0;
 	n->may_go_back |= n->req.stats.early != early ||
 			  n->req.recovery.repair_ns == n->w->now;

@@ -701,7 +701,7 @@ void sim_packet_answered(struct sim_node *n, const struct shca_pkt *pkt,
 		break;
 	case SHCA_RX_NAK_RNR:
 		if (was_waiting && req->psn.una == una) {
-			sim_check(n->w, req->recovery.rnr_wait,
+			sim_check(n->w, shca_req_rnr_waits(req),
 				  "node %u: a copy ends the RNR wait", n->idx);
 			break;
 		}
@@ -714,7 +714,7 @@ void sim_packet_answered(struct sim_node *n, const struct shca_pkt *pkt,
 				  "node %u: %u RNR NAKs", n->idx, n->rnr_seen);
 		else
 			sim_check(n->w, req->state == SHCA_SIDE_READY &&
-				  req->recovery.rnr_wait,
+				  shca_req_rnr_waits(req),
 				  "node %u: no wait after RNR NAK %u of %u",
 				  n->idx, n->rnr_seen, n->req_attr.rnr_retry);
 		break;
