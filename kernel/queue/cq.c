@@ -98,7 +98,8 @@ static __always_inline bool shca_cq_fires(struct shca_cq *cq, bool solicited)
  */
 static void shca_cq_schedule(struct shca_cq *cq)
 {
-	preempt_disable();	/* the CPU stays; one that goes runs first what it was given */
+	/* No CPU goes offline meanwhile. What waits on one that does later, another one runs. */
+	preempt_disable();
 	if (cpu_online(cq->comp_cpu))
 		shca_bh_schedule_on(cq->comp_cpu, &cq->comp_bh);
 	else
