@@ -460,6 +460,9 @@ static void rnr_wait_begins_anew(struct kunit *test)
 	fx->now += FX_TIMEOUT / 2;
 	fx_ack(fx, P0 + 1, SEQ);
 	KUNIT_EXPECT_GE(test, fx_drain(fx), 1u);
+	/* and what comes next is a time-out */
+	fx_timeout(fx);
+	KUNIT_EXPECT_EQ(test, fx->req.stats.timeouts, 1ull);
 }
 
 static void rnr_wait_is_no_part_of_a_round_trip(struct kunit *test)
