@@ -483,7 +483,8 @@ static enum shca_verdict req_rx(struct shca_req *req, const struct shca_pkt *pkt
 	u32 off = shca_psn_off(pkt->psn, req->psn.una);
 
 	if (pkt->opcode == SHCA_OPCODE_CNP) {
-		req_congested(req, now);
+		if (req->attr.ecn)
+			req_congested(req, now);
 		return SHCA_RX_CNP;
 	}
 	if (req->state != SHCA_SIDE_READY)

@@ -25,6 +25,8 @@ void shca_req_modify(struct shca_req *req, const struct shca_req_attr *attr,
 		req->attr.max_rd_atomic = attr->max_rd_atomic;
 	if (mask & SHCA_REQ_PEER)
 		req->attr.peer |= attr->peer;
+	if (mask & SHCA_REQ_ECN)
+		req->attr.ecn = attr->ecn;
 	if (mask & SHCA_REQ_RATE) {
 		req->attr.rate_kbps = attr->rate_kbps;
 		shca_req_set_rate(req);

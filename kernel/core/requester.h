@@ -85,6 +85,7 @@
  * @marking:	enum shca_resv8a
  * @apm:	enum shca_apm_state: MigReq, and whether exhausted retries mean migration
  * @keeps:	the caller keeps responses that are out of order: shca_req_may_hold()
+ * @ecn:	packets are ECN-capable: others draw no CNP, so one that comes is forged
  * @rate_kbps:	static rate of the path; 0: none.  UD: that of each request counts
  * @cc:		congestion control of RC and XRC
  */
@@ -103,6 +104,7 @@ struct shca_req_attr {
 	u8 marking;
 	u8 apm;
 	bool keeps;
+	bool ecn;
 	u32 peer;
 	u32 rate_kbps;
 	struct shca_cc_attr cc;
@@ -117,6 +119,7 @@ struct shca_req_attr {
 #define SHCA_REQ_PEER		(1u << 5)	/* adds bits */
 #define SHCA_REQ_APM		(1u << 6)	/* ends shca_req.migrates; all retries are left */
 #define SHCA_REQ_RATE		(1u << 7)
+#define SHCA_REQ_ECN		(1u << 8)
 
 /**
  * struct shca_req_stats - counters of the side since the QP was made

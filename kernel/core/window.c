@@ -8,6 +8,8 @@
 #define ALPHA_SHIFT	4
 /* Growth without a queue. */
 #define GROWTH		256u
+/* Round trips of a span. */
+#define SPAN		4
 
 void shca_window_start(struct shca_window *win, u32 most)
 {
@@ -59,6 +61,15 @@ static void win_alpha(struct shca_window *win, u32 nr)
 	win->marked = false;
 }
 
+/* How much longer than the path the round trips are now: by a queue. */
+static u64 win_queue(const struct shca_window *win)
+{
+	u64 least = min_t(u64, win->before_ns, win->span_ns);
+
+	return least <= win->base_ns + win->base_ns / 4 ? 0 :
+							  least - win->base_ns;
+}
+
 /*
  * A part of GROWTH: less behind a queue, by the square, since rounds are longer there,
  * too.  The floor makes senders equal that found a queue of different length.
@@ -67,9 +78,9 @@ static u32 win_growth(const struct shca_window *win)
 {
 	u32 part;
 
-	if (win->rtt_ns <= win->base_ns)
+	if (win->span_ns <= win->base_ns)
 		return GROWTH;
-	part = div64_u64(win->base_ns * GROWTH, win->rtt_ns);
+	part = div64_u64(win->base_ns * GROWTH, win->span_ns);
 	return max_t(u32, part * part / GROWTH, GROWTH / 32);
 }
 
@@ -93,7 +104,12 @@ void shca_window_ack(struct shca_window *win, u32 nr)
 void shca_window_path(struct shca_window *win, u64 rtt_ns, u64 now)
 {
 	rtt_ns = max_t(u64, rtt_ns, 1);
-	win->rtt_ns = rtt_ns;
+	if (win->span_nr == SPAN) {
+		win->before_ns = win->span_ns;
+		win->span_nr = 0;
+	}
+	if (!win->span_nr++ || rtt_ns < win->span_ns)
+		win->span_ns = rtt_ns;
 	if (now >= win->base_at) {
 		if (!win->queued)
 			win->base_ns = win->next_ns;
@@ -113,7 +129,6 @@ void shca_window_rtt(struct shca_window *win, u64 rtt_ns, u64 target_ns,
 	u64 most;
 
 	shca_window_path(win, rtt_ns, now);
-	rtt_ns = win->rtt_ns;
 	most = win->base_ns + target_ns;
 	/* Swift: by the share of the delay above the target, a half at most. */
 	if (rtt_ns > most)
@@ -123,11 +138,11 @@ void shca_window_rtt(struct shca_window *win, u64 rtt_ns, u64 target_ns,
 /* What stands in the queue, of SHCA_WIN_ALPHA of the window; a half at most. */
 static u32 win_queued(const struct shca_window *win)
 {
-	u64 queued = win->rtt_ns - win->base_ns;
+	u64 queue = win_queue(win);
 
-	if (!queued)	/* or nothing was measured */
+	if (!queue)	/* or nothing was measured */
 		return 0;
-	return min_t(u64, div64_u64(queued * SHCA_WIN_ALPHA, win->rtt_ns),
+	return min_t(u64, div64_u64(queue * SHCA_WIN_ALPHA, win->base_ns + queue),
 		     SHCA_WIN_ALPHA / 2);
 }
 

@@ -5,6 +5,8 @@
  *
  * By marks: a CNP takes half of alpha of the window, where alpha is the share of rounds
  * that had a CNP.  It takes what stands in the queue, if that is more, and at most half.
+ * A single round trip may be late for many reasons. So a queue is what the least of the
+ * last five to eight has more than the least of all. Less than a quarter is none.
  * By delay: a round trip longer than the target takes a share of the window that follows
  * the excess.  Both scale with the path without a parameter, as acknowledgements are
  * their clock.
@@ -34,7 +36,9 @@
  * @alpha:	of SHCA_WIN_ALPHA: share of rounds with a CNP
  * @marked:	this round had a CNP
  * @queued:	so had the last five seconds: their round trips had a queue in them
- * @rtt_ns:	the last round trip
+ * @span_ns:	the least round trip of the last ones, up to four
+ * @span_nr:	so many
+ * @before_ns:	and of the four before
  * @base_ns:	the least one of the last ten seconds, and of all that had a queue
  * @next_ns:	of those since @base_at
  * @base_at:	when @next_ns begins to replace @base_ns
@@ -48,7 +52,9 @@ struct shca_window {
 		u16 alpha;
 		bool marked;
 		bool queued;
-		u64 rtt_ns;
+		u8 span_nr;
+		u64 span_ns;
+		u64 before_ns;
 		u64 base_ns;
 		u64 next_ns;
 		u64 base_at;

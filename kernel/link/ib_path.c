@@ -355,8 +355,9 @@ static bool shca_ib_holds(struct shca_dev *dev, const struct shca_route *route,
 }
 
 /* No congestion control: an InfiniBand link has credits for that. */
-static void shca_ib_ecn(struct shca_av *av, bool capable)
+static bool shca_ib_ecn(struct shca_av *av, bool capable)
 {
+	return false;
 }
 
 static void shca_ib_mark(struct shca_av *av)

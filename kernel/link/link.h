@@ -148,7 +148,8 @@ struct shca_rx_skb {
  * @holds:	does a queue below have packets that have not left? @left: how many
  *		have left
  * @ecn:	say whether packets to @av are ECN-capable from now on. ECN bits of the
- *		traffic class take precedence. Others may be sending to @av
+ *		traffic class take precedence. Others may be sending to @av. Returns
+ *		whether they are
  * @mark:	packets to @av have met congestion (CE)
  * @local:	does the route of @av end in the sender's namespace?
  * @mirrors:	do two address vectors lead to each other?
@@ -199,7 +200,7 @@ struct shca_link_ops {
 		    unsigned int segs, u32 seg_len);
 	bool (*holds)(struct shca_dev *dev, const struct shca_route *route,
 		      u64 *left);
-	void (*ecn)(struct shca_av *av, bool capable);
+	bool (*ecn)(struct shca_av *av, bool capable);
 	void (*mark)(struct shca_av *av);
 	bool (*local)(struct shca_dev *dev, const struct shca_av *av,
 		      struct shca_route *route);

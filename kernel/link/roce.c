@@ -329,11 +329,12 @@ static void shca_fill_udp(const struct shca_av *av, struct udphdr *udp, u32 len)
 }
 
 /* (both sides of a QP send to its vector, and each under a lock of its own) */
-static void shca_roce_ecn(struct shca_av *av, bool capable)
+static bool shca_roce_ecn(struct shca_av *av, bool capable)
 {
 	if (av->roce.tclass & INET_ECN_MASK)
-		return;
+		return true;
 	WRITE_ONCE(av->roce.ecn, capable ? INET_ECN_ECT_0 : INET_ECN_NOT_ECT);
+	return capable;
 }
 
 static void shca_roce_mark(struct shca_av *av)

@@ -33,12 +33,14 @@ u32 shca_peer_told(u32 ece_options)
 void shca_peer_ecn(struct shca_qp *qp)
 {
 	struct shca_sq *sq = &qp->sq;
+	struct shca_req_attr attr = {};
 
 	lockdep_assert_held(&sq->lock);
 	sq->ecn_peer = sq->req.attr.peer;
-	qp->link->ecn(&qp->av, sq->cc_mode == SHCA_CC_MODE_ON ||
-			       (sq->cc_mode == SHCA_CC_MODE_AUTO &&
-				sq->ecn_peer));
+	attr.ecn = qp->link->ecn(&qp->av, sq->cc_mode == SHCA_CC_MODE_ON ||
+					  (sq->cc_mode == SHCA_CC_MODE_AUTO &&
+					   sq->ecn_peer));
+	shca_req_modify(&sq->req, &attr, SHCA_REQ_ECN);
 }
 
 void shca_peer_start(struct shca_qp *qp)

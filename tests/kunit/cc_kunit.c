@@ -410,7 +410,7 @@ static void cc_window_by_marks_knows_the_queue(struct kunit *test)
 	shca_cc_on_rtt(&cc, FX_MS, 0, FX_MS);
 	shca_cc_on_rtt(&cc, 4 * FX_MS, 0, 2 * FX_MS);
 	KUNIT_EXPECT_EQ(test, cc.win.base_ns, FX_MS);
-	KUNIT_EXPECT_EQ(test, cc.win.rtt_ns, 4 * FX_MS);
+	KUNIT_EXPECT_EQ(test, cc.win.span_nr, 2);
 }
 
 /* A READ of many packets at the least window: no wait is longer than 100 ms. */
@@ -425,6 +425,25 @@ static void cc_no_wait_outlives_its_reason(struct kunit *test)
 	for (i = 0; i < 3; i++)
 		KUNIT_EXPECT_EQ(test, shca_cc_on_sent(&cc, 1024, RTT, now),
 				now + 100 * FX_MS);
+}
+
+/* Nothing on the way marks what is not ECN-capable: nobody who saw a mark has sent it. */
+static void cc_cnp_is_for_ecn_capable_packets(struct kunit *test)
+{
+	struct fx *fx = test->priv;
+	struct shca_req_attr attr;
+
+	fx_req_attr(&attr);
+	attr.cc.algorithm = SHCA_CC_ALGO_WINDOW;
+	attr.cc.params = &shca_cc_presets;
+	attr.ecn = false;
+	fx_req_start(fx, &attr);
+	KUNIT_EXPECT_EQ(test, fx_cnp(fx), SHCA_RX_CNP);
+	KUNIT_EXPECT_EQ(test, fx->req.cc.cwnd, SHCA_CC_WINDOW);
+	attr.ecn = true;
+	shca_req_modify(&fx->req, &attr, SHCA_REQ_ECN);
+	KUNIT_EXPECT_EQ(test, fx_cnp(fx), SHCA_RX_CNP);
+	KUNIT_EXPECT_EQ(test, fx->req.cc.cwnd, SHCA_CC_WINDOW / 2);
 }
 
 /* A marked READ response stands for what was sent before it, as a CNP does. */
@@ -759,10 +778,10 @@ static void cc_path_is_not_measured_by_a_guess(struct kunit *test)
 	fx_ack(fx, FX_SQ_PSN, ACK);
 	KUNIT_ASSERT_EQ(test, fx->req.recovery.rtt_ns, FX_TIMEOUT + RTT);
 	KUNIT_EXPECT_EQ(test, fx->req.cc.least_ns, 0ull);
-	KUNIT_EXPECT_EQ(test, fx->req.cc.win.rtt_ns, 0ull);
+	KUNIT_EXPECT_EQ(test, fx->req.cc.win.span_nr, 0);
 	cc_message(test, RTT);
 	KUNIT_EXPECT_EQ(test, fx->req.cc.least_ns, RTT);
-	KUNIT_EXPECT_EQ(test, fx->req.cc.win.rtt_ns, RTT);
+	KUNIT_EXPECT_EQ(test, fx->req.cc.win.span_nr, 1);
 }
 
 /* A pace is one of bytes. */
@@ -869,6 +888,7 @@ static struct kunit_case cc_cases[] = {
 	KUNIT_CASE(cc_pace_may_begin_in_a_stall),
 	KUNIT_CASE(cc_window_by_marks_knows_the_queue),
 	KUNIT_CASE(cc_no_wait_outlives_its_reason),
+	KUNIT_CASE(cc_cnp_is_for_ecn_capable_packets),
 	KUNIT_CASE(cc_marked_response_is_a_cnp),
 	KUNIT_CASE(cc_long_path_gets_a_wide_window),
 	KUNIT_CASE(cc_queue_keeps_the_window),

@@ -238,6 +238,7 @@ void fx_req_attr(struct shca_req_attr *attr)
 	attr->rnr_retry = 3;
 	attr->max_rd_atomic = 4;
 	attr->peer = SHCA_PEER_FLUSHES_ACKS;
+	attr->ecn = true;
 }
 
 void fx_req_start(struct fx *fx, const struct shca_req_attr *attr)

@@ -133,6 +133,7 @@ struct node *node_new(const struct node_config *config, uint32_t qpn,
 		.max_rd_atomic = RD_RING,
 		.peer = SHCA_PEER_FLUSHES_ACKS | peer,
 		.keeps = config->holds,
+		.ecn = true,
 		.cc = control_of(config),
 	};
 	const struct shca_resp_attr resp_attr = {

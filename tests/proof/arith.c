@@ -41,10 +41,12 @@ static bool window_holds(const struct shca_window *win)
 
 	return most && most <= SHCA_CC_WIDEST &&
 	       win->cwnd >= SHCA_WIN_LEAST && win->cwnd <= most << SHCA_WIN_SHIFT &&
-	       win->alpha <= SHCA_WIN_ALPHA &&
+	       win->alpha <= SHCA_WIN_ALPHA && win->span_nr <= SPAN &&
 	       win->cut_left <= SHCA_CC_WIDEST && win->round_left <= SHCA_CC_WIDEST &&
-	       win->rtt_ns <= RTT_MAX && win->base_ns <= win->rtt_ns &&
-	       win->next_ns <= RTT_MAX && !win->rtt_ns == !win->base_ns;
+	       win->span_ns <= RTT_MAX && win->before_ns <= RTT_MAX &&
+	       win->base_ns <= RTT_MAX && win->next_ns <= RTT_MAX &&
+	       !win->base_ns == !win->next_ns && !win->base_ns == !win->span_nr &&
+	       !win->base_ns == !win->span_ns;
 }
 
 static void any_window(struct shca_window *win)
@@ -110,5 +112,5 @@ void window_path(void)
 	assume(rtt_ns <= RTT_MAX && now <= CLOCK_MAX);
 	shca_window_path(&win, rtt_ns, now);
 	claim(window_holds(&win));
-	claim(win.rtt_ns);
+	claim(win.base_ns);
 }

@@ -539,6 +539,7 @@ static void pick_attr(struct sim_node *n)
 	if (f->holds && !f->tells)
 		a->peer |= SHCA_PEER_HOLDS;
 	a->keeps = f->keeps;
+	a->ecn = f->ecn;
 	a->marking = prng_below(rng, 3);
 	if (f->tells)
 		a->marking = SHCA_RESV8A_ON;
