@@ -295,25 +295,30 @@ void shca_ib_credits_settle(struct shca_ib_credits *credits)
 	credits->turning = false;
 }
 
+/* By how much a counter moves on from @at: not back, and no further than to @most. */
+static u32 moves(u32 heard, u32 at, u32 most, bool *ok)
+{
+	u32 by = max_t(s32, after(heard, at), 0);
+	u32 room = max_t(s32, after(most, at), 0);
+
+	if (by <= room)
+		return by;
+	*ok = false;
+	return room;
+}
+
 /* Nobody grants more than a whole buffer, and no more arrives than was sent. */
 static bool hear_lane(struct shca_ib_credits *credits,
 		      struct shca_ib_lane_credit *l,
 		      const struct shca_ib_lane_counts *counts)
 {
-	u32 most = l->fctbs + SHCA_IB_GRANT, fccl = counts->fccl,
-	    landed = counts->abr;
-	bool ok = after(fccl, most) <= 0 && after(landed, l->fctbs) <= 0;
+	bool ok = true;
+	u32 by;
 
-	if (after(fccl, most) > 0)
-		fccl = most;
-	if (after(landed, l->fctbs) > 0)
-		landed = l->fctbs;
-	if (after(fccl, l->fccl) > 0)
-		l->fccl = fccl;
-	if (after(landed, l->landed) > 0) {
-		credits->landed += landed - l->landed;
-		l->landed = landed;
-	}
+	l->fccl += moves(counts->fccl, l->fccl, l->fctbs + SHCA_IB_GRANT, &ok);
+	by = moves(counts->abr, l->landed, l->fctbs, &ok);
+	l->landed += by;
+	credits->landed += by;
 	return ok;
 }
 
