@@ -92,8 +92,12 @@ static void req_skip_to(struct shca_req *req, u32 psn)
 	}
 	req->ring.nxt = i;
 	req->ring.pkt_idx = 0;
-	if (i != req->ring.prod && wr->flags_core & SHCA_WRF_STARTED)
+	if (i != req->ring.prod && wr->flags_core & SHCA_WRF_STARTED) {
+		/* No peer misses the middle of a READ, but a forged packet may say so. */
+		if (req_is_read(wr))
+			psn = i == req->ring.una ? req->psn.una : wr->first_psn;
 		req->ring.pkt_idx = shca_psn_off(psn, wr->first_psn);
+	}
 	req->psn.next = psn;
 }
 

@@ -185,6 +185,31 @@ static void keep_sends_a_missing_request_alone(struct kunit *test)
 	expect_part(test, P0 + 1, NR - 1);
 }
 
+/* None that is honest misses the middle of a READ: it is asked for from where it may be. */
+static void keep_asks_for_no_middle_that_a_peer_misses(struct kunit *test)
+{
+	struct shca_pkt nak = {
+		.opcode = SHCA_OP_ACK,
+		.psn = P0 + NR + 1,
+		.aeth = { .syndrome = SHCA_AETH_MISSING, .msn = P0 + NR + 2 },
+	};
+	struct fx *fx = test->priv;
+
+	fx->req.attr.peer |= SHCA_PEER_HOLDS;
+	respond(test, FIRST, 0, SHCA_RX_OK);
+	fx_post(fx, SHCA_WR_RDMA_READ, 3 * FX_MTU);
+	KUNIT_ASSERT_EQ(test, fx_drain(fx), 1u);
+	KUNIT_EXPECT_EQ(test, shca_req_rx(&fx->req, &nak, fx->now), SHCA_RX_NAK_SEQ);
+	KUNIT_ASSERT_TRUE(test, fx_next(fx));
+	KUNIT_EXPECT_EQ(test, fx->pkt.psn, P0 + NR);
+	fx_drain(fx);
+	fx->now += FX_TIMEOUT / 2;
+	nak.psn = P0 + 2;
+	KUNIT_EXPECT_EQ(test, shca_req_rx(&fx->req, &nak, fx->now), SHCA_RX_NAK_SEQ);
+	KUNIT_ASSERT_TRUE(test, fx_next(fx));
+	KUNIT_EXPECT_EQ(test, fx->pkt.psn, P0 + 1);
+}
+
 /*
  * An acknowledgement of what is behind it has overtaken what the peer says of a gap: nothing
  * of that is missing any more.  What is behind the acknowledgement may be.
@@ -757,6 +782,7 @@ static struct kunit_case out_of_order_read_cases[] = {
 	KUNIT_CASE(keep_asks_for_all_after_a_wait),
 	KUNIT_CASE(keep_asks_again_where_a_later_answer_comes_first),
 	KUNIT_CASE(keep_sends_a_missing_request_alone),
+	KUNIT_CASE(keep_asks_for_no_middle_that_a_peer_misses),
 	KUNIT_CASE(keep_sends_no_request_that_is_acknowledged),
 	KUNIT_CASE(keep_waits_for_no_request_that_is_acknowledged),
 	KUNIT_CASE(keep_asks_for_all_of_a_new_read),
