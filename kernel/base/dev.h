@@ -227,11 +227,13 @@ static inline int shca_pkey_find(const struct shca_dev *dev, u16 pkey)
  * struct shca_ucontext - a process's verbs context
  * @features:	SHCA_FEATURE_* granted to it
  * @dm_bytes:	device memory that it has allocated
+ * @last_qpn:	the number of its last QP (queue/qp_table.c)
  */
 struct shca_ucontext {
 	struct ib_ucontext ibuc;
 	u64 features;
 	atomic_t dm_bytes;
+	atomic_t last_qpn;
 };
 
 /** shca_ucontext_resp() - fill in what a process learns about its context */

@@ -542,7 +542,7 @@ int shca_create_qp(struct ib_qp *ibqp, struct ib_qp_init_attr *init,
 			goto err_free;
 	}
 	/* Last: from here on packets find it. */
-	err = shca_net_add_qp(dev->snet, qp);
+	err = shca_net_add_qp(dev->snet, qp, udata);
 	if (err)
 		goto err_free;
 	/*

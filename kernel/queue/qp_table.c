@@ -13,6 +13,9 @@
 #include "../base/netns.h"
 #include "qp.h"
 
+/* 24 bits */
+#define SHCA_QPN_NR	(1u << 24)
+
 /* All namespaces, in struct shca_net.node. */
 static LIST_HEAD(shca_nets);
 static DEFINE_SPINLOCK(shca_nets_lock);
@@ -74,7 +77,31 @@ static bool shca_net_was_freed(struct shca_net *snet, u32 qpn)
 	return found;
 }
 
-int shca_net_add_qp(struct shca_net *snet, struct shca_qp *qp)
+/*
+ * The next number of a process follows its last one up to a multiple of 64.  What comes then
+ * is drawn.  The RDMA core keeps all QPs in an xarray by number, whose nodes hold 64 and are
+ * charged to nobody.  With numbers that are all drawn each QP costs such a node, or two.
+ * Whoever knows no number of a process still has 24 bits to guess.
+ */
+static u32 shca_next_qpn(struct ib_udata *udata)
+{
+	struct shca_ucontext *uctx;
+	u32 qpn;
+
+	if (!udata)
+		return get_random_u32_below(SHCA_QPN_NR);
+	uctx = rdma_udata_to_drv_context(udata, struct shca_ucontext, ibuc);
+	qpn = atomic_inc_return(&uctx->last_qpn);
+	/* Two may draw at once: then the numbers of one are followed. */
+	if (!(qpn % 64) || qpn == 1) {
+		qpn = get_random_u32_below(SHCA_QPN_NR);
+		atomic_set(&uctx->last_qpn, qpn);
+	}
+	return qpn;
+}
+
+int shca_net_add_qp(struct shca_net *snet, struct shca_qp *qp,
+		    struct ib_udata *udata)
 {
 	int tries, err;
 
@@ -88,8 +115,10 @@ int shca_net_add_qp(struct shca_net *snet, struct shca_qp *qp)
 	}
 
 	for (tries = 0; tries < 64; tries++) {
-		/* Not 0 and 1 (SMI, GSI), not 0xffffff (multicast). */
-		qp->qpn = 2 + get_random_u32_below(0xfffffd);
+		qp->qpn = shca_next_qpn(udata);
+		/* SMI, GSI, multicast */
+		if (qp->qpn < 2 || qp->qpn == SHCA_QPN_NR - 1)
+			continue;
 		err = rhashtable_lookup_insert_fast(&snet->qps, &qp->node,
 						    shca_qp_params);
 		if (err == -EEXIST)

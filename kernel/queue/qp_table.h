@@ -5,6 +5,7 @@
 
 #include <linux/types.h>
 
+struct ib_udata;
 struct shca_link_ops;
 struct shca_net;
 struct shca_qp;
@@ -23,6 +24,7 @@ void shca_qp_table_exit(struct shca_net *snet);
 
 /**
  * shca_net_add_qp() - give a QP an unpredictable number that is free
+ * @udata:	of the process that it is for; NULL: the kernel
  *
  * The number was not freed just now either: packets for the QP that had it may
  * still be under way.  The provider, too, has yet to drop the completions of that
@@ -30,7 +32,8 @@ void shca_qp_table_exit(struct shca_net *snet);
  *
  * Context: may sleep.
  */
-int shca_net_add_qp(struct shca_net *snet, struct shca_qp *qp);
+int shca_net_add_qp(struct shca_net *snet, struct shca_qp *qp,
+		    struct ib_udata *udata);
 /** shca_net_del_qp() - look-ups that began earlier may still hold it */
 void shca_net_del_qp(struct shca_net *snet, struct shca_qp *qp);
 

@@ -85,7 +85,7 @@ static int shca_wq_make_qp(struct shca_wq *wq, struct ib_pd *pd,
 		return PTR_ERR(qp);
 	err = shca_wq_map_user(qp, udata);
 	if (!err)
-		err = shca_net_add_qp(dev->snet, qp);
+		err = shca_net_add_qp(dev->snet, qp, udata);
 	if (err) {
 		shca_qp_free(qp);
 		return err;
