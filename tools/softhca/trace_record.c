@@ -475,6 +475,10 @@ static int parse_size(const char *text, uint64_t *bytes)
 /* What the user is told at the end */
 static void report(const struct recorder *r, unsigned long long lost)
 {
+	struct stat file = {};
+
+	fflush(r->out);
+	fstat(fileno(r->out), &file);
 	if (r->full)
 		fprintf(stderr, "softhca: trace record: the first %llu MB are kept; the rest was not recorded (--size)\n",
 			(unsigned long long)r->limit >> 20);
@@ -482,7 +486,7 @@ static void report(const struct recorder *r, unsigned long long lost)
 		fprintf(stderr, "softhca: trace record: %llu events are lost: they came faster than they could be read\n",
 			lost);
 	fprintf(stderr, "softhca: %llu kB in %s; 'softhca trace show %s' draws it\n",
-		(unsigned long long)r->used >> 10, r->path, r->path);
+		(unsigned long long)file.st_size >> 10, r->path, r->path);
 }
 
 /* The kernel lets those have payload who may capture packets. */

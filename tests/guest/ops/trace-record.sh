@@ -59,6 +59,10 @@ check no_instance_is_left eval "! ls -d $tracing/instances/softhca-trace-*"
 check status.failure says 3 '' softhca trace record -o x.dat -- sh -c 'exit 3'
 check status.not_found says 127 'No such file' softhca trace record -o x.dat -- /nonesuch
 check status.signal says 143 '' softhca trace record -o x.dat -- sh -c 'kill -TERM $$'
+told_size() {
+	softhca trace record -o y.dat -- true 2>told && cat told && grep -q "^softhca: $(($(stat -c %s y.dat) / 1024)) kB in y.dat" told
+}
+check told_size_is_the_files told_size
 # (a program may be started with SIGCHLD ignored: then the kernel keeps no status of children)
 check status.sigchld_ignored says 3 '' timeout $((60 * slow)) env --ignore-signal=CHLD softhca trace record -o x.dat -- sh -c 'exit 3'
 softhca trace show clean.dat >clean.txt || fail 'clean.dat cannot be shown'
