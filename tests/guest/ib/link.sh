@@ -116,9 +116,17 @@ done <<-END
 END
 check still_up is_up shib_a
 
-# The other end says goodbye, and is another one when it comes back.
+# The other end says goodbye, to the peer alone, and is another one when it comes back.
+mac_a=$(in_a cat /sys/class/net/veth_a/address) mac_b=$(in_b cat /sys/class/net/veth_b/address)
+ip netns exec "$ns_a" tcpdump --immediate-mode -U -w /tmp/goodbye.pcap -i veth_a "ether src $mac_b and ether proto 0x88b5" 2>/tmp/goodbye &
+tcpdump=$!
+run wait_for 20 grep -q 'listening on' /tmp/goodbye
 run rdma link delete shib_b
 check goodbye is_polling shib_a
+kill $tcpdump
+wait $tcpdump
+goodbye_is_for() { tcpdump -enr /tmp/goodbye.pcap | grep ethertype | tail -n 1 | grep "> $1"; }
+check goodbye_is_for_the_peer goodbye_is_for "$mac_a"
 check add_again add_ib "$ns_b" shib_b veth_b
 check up_with_the_new_one is_up shib_a
 
