@@ -116,8 +116,8 @@ int shca_net_add_qp(struct shca_net *snet, struct shca_qp *qp,
 
 	for (tries = 0; tries < 64; tries++) {
 		qp->qpn = shca_next_qpn(udata);
-		/* SMI, GSI, multicast */
-		if (qp->qpn < 2 || qp->qpn == SHCA_QPN_NR - 1)
+		/* SMI, GSI, multicast; beyond, while another thread draws */
+		if (qp->qpn < 2 || qp->qpn >= SHCA_QPN_NR - 1)
 			continue;
 		err = rhashtable_lookup_insert_fast(&snet->qps, &qp->node,
 						    shca_qp_params);
