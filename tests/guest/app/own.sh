@@ -19,6 +19,7 @@ moved() {
 # ---- SMC-R: a TCP program's connection, in two namespaces
 
 if modprobe smc && modprobe smc_diag; then
+	at_exit modprobe -r smc_diag smc
 	make_pair 1500
 	made=yes
 	# (a label of each end: all devices of this kernel are in one list, and both networks the
