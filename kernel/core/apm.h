@@ -20,7 +20,7 @@
 
 #include "os.h"
 
-/** enum shca_apm_state - numbers of the verbs: enum ib_mig_state */
+/* State of an end, by the numbers of the verbs: enum ib_mig_state. */
 enum shca_apm_state {
 	SHCA_APM_MIGRATED,
 	SHCA_APM_REARM,
@@ -29,6 +29,8 @@ enum shca_apm_state {
 
 /**
  * enum shca_apm_path - the path that a received packet has come by
+ * @SHCA_APM_PRIMARY:	the one in use
+ * @SHCA_APM_ALTERNATE:	the one that a migration goes to
  * @SHCA_APM_PEER:	neither of the two, but its source is that of one of them
  * @SHCA_APM_STRANGE:	neither of the two
  */
@@ -41,6 +43,7 @@ enum shca_apm_path {
 
 /**
  * enum shca_apm_step - what an event asks the caller for
+ * @SHCA_APM_STAY:	nothing
  * @SHCA_APM_ARM:	the state is another one: tell both sides
  * @SHCA_APM_MIGRATE:	the same; exchange the paths, and raise PATH_MIG
  * @SHCA_APM_REFUSE:	the peer has migrated to a path that is not the alternate one:
@@ -65,26 +68,26 @@ struct shca_apm {
 	bool refused;
 };
 
-/**
- * shca_apm_wrong() - may a program ask for this state?
+/*
+ * May a program ask for the state @to?
  * @loads:	it loads an alternate path at the same time
  *
  * Return: NULL, or why not.
  */
 const char *shca_apm_wrong(const struct shca_apm *apm, u8 to, bool loads);
 
-/** shca_apm_set() - a program asks for a state that shca_apm_wrong() lets pass */
+/* A program asks for a state that shca_apm_wrong() lets pass. */
 enum shca_apm_step shca_apm_set(struct shca_apm *apm, u8 to);
 
-/**
- * shca_apm_rx() - a packet has come that is intact, with MigReq @mig
+/*
+ * A packet has come that is intact, with MigReq @mig.
  *
  * Those by another than the primary path are lost, unless it migrates.
  */
 enum shca_apm_step shca_apm_rx(struct shca_apm *apm, bool mig,
 			       enum shca_apm_path path);
 
-/** shca_apm_exhausted() - retries are exhausted; the requester has asked for it */
+/* Retries are exhausted; the requester has asked for it. */
 enum shca_apm_step shca_apm_exhausted(struct shca_apm *apm);
 
 #endif

@@ -44,8 +44,8 @@ struct shca_cc_attr {
 	u64 line;
 };
 
-/**
- * struct shca_cc - the congestion control of a requester
+/*
+ * The congestion control of a requester.
  * @window:	packets that may be outstanding at first, on a path without losses
  * @wide:	so many on this path: more than @window if that did not fill it, and less
  *		again if it made a queue
@@ -94,21 +94,21 @@ struct shca_cc {
 	};
 };
 
-/** shca_cc_start() - the connection is new: nothing is known of the path */
+/* The connection is new: nothing is known of the path. */
 void shca_cc_start(struct shca_cc *cc, const struct shca_cc_attr *attr, u32 mtu);
 
 /* Part of what follows. */
 void shca_cc_grow(struct shca_cc *cc, u32 nr_psn);
 
-/** shca_cc_on_ack() - @nr_psn PSNs more have come through */
+/* @nr_psn PSNs more have come through. */
 static inline void shca_cc_on_ack(struct shca_cc *cc, u32 nr_psn)
 {
 	if (unlikely(cc->cwnd < cc->wide))
 		shca_cc_grow(cc, nr_psn);
 }
 
-/**
- * shca_cc_on_sent() - packets have left, and shca_cc.watches
+/*
+ * Packets have left, and shca_cc.watches.
  * @nr_psn:	of them, or of the responses that they ask for
  * @rtt_ns:	smoothed round trip
  *
@@ -116,34 +116,34 @@ static inline void shca_cc_on_ack(struct shca_cc *cc, u32 nr_psn)
  */
 u64 shca_cc_on_sent(struct shca_cc *cc, u32 nr_psn, u64 rtt_ns, u64 now);
 
-/** shca_cc_on_loss() - something is sent again, because it was lost */
+/* Something is sent again, because it was lost. */
 void shca_cc_on_loss(struct shca_cc *cc);
 
-/**
- * shca_cc_on_gap() - packets are sent again, and no others
+/*
+ * Packets are sent again, and no others.
  * @nr:		of them
  * @of:		so many are outstanding, of which these are the first that were lost; 0: of
  *		the same as the last time
  */
 void shca_cc_on_gap(struct shca_cc *cc, u32 nr, u32 of);
 
-/** shca_cc_on_undo() - what was sent again last was not lost */
+/* What was sent again last was not lost. */
 void shca_cc_on_undo(struct shca_cc *cc);
 
-/** shca_cc_on_reorder() - packets overtake each other, and the round trips were of such */
+/* Packets overtake each other, and the round trips were of such. */
 static inline void shca_cc_on_reorder(struct shca_cc *cc)
 {
 	cc->least_ns = 0;
 }
 
-/**
- * shca_cc_on_cnp() - packets were marked on the way: the peer says so, or a response is
+/*
+ * Packets were marked on the way: the peer says so, or a response is.
  * @rtt_ns:	smoothed round trip, 0: unknown
  */
 void shca_cc_on_cnp(struct shca_cc *cc, u64 rtt_ns, u64 now);
 
-/**
- * shca_cc_ask_after() - packets after which one asks for an acknowledgement
+/*
+ * Packets after which one asks for an acknowledgement.
  *
  * It is a part of the window, and of a wide one no more: the acknowledgements are its clock.
  */
@@ -152,14 +152,14 @@ static inline u32 shca_cc_ask_after(const struct shca_cc *cc)
 	return min_t(u32, cc->cwnd, SHCA_CC_WINDOW) / 4;
 }
 
-/** shca_cc_has_window() - does the algorithm keep a congestion window? */
+/* Does the algorithm keep a congestion window? */
 static inline bool shca_cc_has_window(const struct shca_cc *cc)
 {
 	return cc->attr.params && cc->attr.algorithm != SHCA_CC_ALGO_DCQCN;
 }
 
-/**
- * shca_cc_on_rtt() - a packet and its answer took @rtt_ns; of windows alone
+/*
+ * A packet and its answer took @rtt_ns; of windows alone.
  * @nr_psn:	PSNs that were acknowledged in this time, 0: unknown
  */
 void shca_cc_on_rtt(struct shca_cc *cc, u64 rtt_ns, u32 nr_psn, u64 now);

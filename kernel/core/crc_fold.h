@@ -22,11 +22,11 @@ struct shca_fold {
 	u64 w[SHCA_FOLD_BYTES / 8];
 };
 
-/** shca_fold() - consume @len bytes, a multiple of SHCA_FOLD_BYTES */
+/* Consume @len bytes, a multiple of SHCA_FOLD_BYTES. */
 void shca_fold(struct shca_fold *fold, const u8 *data, u32 len);
 
-/**
- * shca_fold_end() - consume the last SHCA_FOLD_BYTES at @data
+/*
+ * Consume the last SHCA_FOLD_BYTES at @data.
  * @rest:	result; its CRC, started with 0, is the CRC of all data
  */
 void shca_fold_end(const struct shca_fold *fold, const u8 *data,

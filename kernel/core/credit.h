@@ -9,10 +9,10 @@
 #include "req_internal.h"
 #include "responder.h"
 
-/** shca_credit_code() - the code of @nr receive requests, rounded down (table 48) */
+/* The code of @nr receive requests, rounded down (table 48). */
 u8 shca_credit_code(u32 nr);
 
-/** shca_credit_count() - receive requests that a code stands for */
+/* Receive requests that a code stands for. */
 u32 shca_credit_count(u8 code);
 
 /* ---- responder ------------------------------------------------------------ */
@@ -20,8 +20,8 @@ u32 shca_credit_count(u8 code);
 /* The rest of shca_resp_credit(). */
 u8 shca_resp_count_credit(const struct shca_resp *resp);
 
-/**
- * shca_resp_credit() - the code for an AETH
+/*
+ * The code for an AETH.
  *
  * Where requests are handed over (@reach), a message that finds no receive request
  * has cost nothing: there are no credits.
@@ -38,8 +38,8 @@ static inline u8 shca_resp_credit(const struct shca_resp *resp)
 /* The rest of shca_req_credit(). */
 bool shca_req_take_credit(struct shca_req *req, u8 code);
 
-/**
- * shca_req_credit() - an AETH acknowledges all before @ring.una
+/*
+ * An AETH acknowledges all before @ring.una.
  *
  * A peer that does not count (SHCA_AETH_CREDIT_NONE) limits nothing.
  * Return: whether more may be sent than before.
@@ -57,7 +57,7 @@ static inline bool shca_req_credit(struct shca_req *req, u8 syndrome)
 bool shca_req_may_exceed(struct shca_req *req, const struct shca_send_wr *wr,
 			 u32 nr_psn);
 
-/** shca_req_credit_allows() - may @wr, which is at @ring.nxt, begin? */
+/* May @wr, which is at @ring.nxt, begin? */
 static inline bool shca_req_credit_allows(struct shca_req *req,
 					  const struct shca_send_wr *wr,
 					  u32 nr_psn)
@@ -67,7 +67,7 @@ static inline bool shca_req_credit_allows(struct shca_req *req,
 	       shca_req_may_exceed(req, wr, nr_psn);
 }
 
-/** shca_req_credit_waits() - is @psn.next behind a first packet that is unanswered? */
+/* Is @psn.next behind a first packet that is unanswered? */
 static inline bool shca_req_credit_waits(struct shca_req *req)
 {
 	if (likely(req->psn.next != req->credit.psn))
@@ -78,8 +78,8 @@ static inline bool shca_req_credit_waits(struct shca_req *req)
 	return false;
 }
 
-/**
- * shca_req_credit_asks() - does @wr, at @ring.nxt, ask for more credits?
+/*
+ * Does @wr, at @ring.nxt, ask for more credits?
  *
  * Half of them are used up, or all.
  */

@@ -27,8 +27,8 @@
 /* Bytes a second of 1 Mbit/s, the unit of rates among the parameters. */
 #define SHCA_CC_MBIT		125000u
 
-/**
- * SHCA_CC_PARAMS() - the parameters: name, default, least, most
+/*
+ * The parameters: name, default, least, most.
  *
  * @rp_clamp_tgt_rate:	each CNP makes the current rate the target
  * @rp_clamp_tgt_rate_ati: the same, only after a rise by time
@@ -73,7 +73,7 @@
 	X(np_min_time_between_cnps,	50, 0, 4095)		\
 	X(delay_target,			1000, 1, 1000000)
 
-/** struct shca_cc_params - of a device; may change at any time, so READ_ONCE() */
+/* Parameters of a device; they may change at any time, so READ_ONCE(). */
 struct shca_cc_params {
 #define SHCA_CC_PARAM(name, preset, least, most) u32 name;
 	SHCA_CC_PARAMS(SHCA_CC_PARAM)
@@ -82,8 +82,8 @@ struct shca_cc_params {
 
 extern const struct shca_cc_params shca_cc_presets;
 
-/**
- * struct shca_dcqcn - the state of a sender
+/*
+ * The state of a sender.
  * @rate:	bytes a second; 0: no limit, which is so until the first CNP
  * @target:	the rate that fast recovery goes back to
  * @line:	bytes a second of the port
@@ -118,18 +118,18 @@ struct shca_dcqcn {
 #define SHCA_DCQCN_ALPHA_SHIFT	20
 #define SHCA_DCQCN_ALPHA	(1u << SHCA_DCQCN_ALPHA_SHIFT)
 
-/** shca_dcqcn_start() - no CNP has come; @line: bytes a second of the port */
+/* No CNP has come; @line: bytes a second of the port. */
 void shca_dcqcn_start(struct shca_dcqcn *dc, u64 line);
 
-/**
- * shca_dcqcn_cnp() - a CNP has come
+/*
+ * A CNP has come.
  * @measured:	bytes a second that have left lately
  * @rtt_ns:	the smoothed round trip, 0: unknown
  */
 void shca_dcqcn_cnp(struct shca_dcqcn *dc, const struct shca_cc_params *params,
 		    u64 measured, u64 rtt_ns, u64 now);
 
-/** shca_dcqcn_sent() - @bytes leave: is the rate to rise? Only where it is limited. */
+/* @bytes leave: is the rate to rise? Only where it is limited. */
 void shca_dcqcn_sent(struct shca_dcqcn *dc, const struct shca_cc_params *params,
 		     u32 bytes, u64 now);
 

@@ -10,7 +10,8 @@
 
 /**
  * struct shca_decode - what the requests of a send queue may be
- * @max_sge: @max_inline:	a slot has room for so many segments, or bytes
+ * @max_sge:	segments that a slot has room for
+ * @max_inline:	bytes of inline data that it has room for
  * @transport:	SHCA_TRANSPORT_*
  * @is_user:	a process writes them; the other ones are of kernel consumers
  * @is_gsi:	QP1, whose datagrams name their P_Key
@@ -27,6 +28,7 @@ struct shca_decode {
 
 /**
  * shca_send_decode() - a send request
+ * @queue:	what its requests may be
  * @wqe:	a private copy of the slot's beginning
  * @data:	what follows in the slot: segments, each word read once, or inline data,
  *		which stays there
@@ -38,11 +40,11 @@ bool shca_send_decode(const struct shca_decode *queue,
 		      const struct shca_send_wqe *wqe, const void *data,
 		      struct shca_send_wr *wr);
 
-/** shca_send_refuse() - the request is malformed */
+/* The request is malformed. */
 void shca_send_refuse(struct shca_send_wr *wr);
 
-/**
- * shca_recv_decode() - a receive request; arguments as in shca_send_decode()
+/*
+ * A receive request; arguments as in shca_send_decode().
  *
  * Return: false: malformed. It has no segments then.
  */

@@ -21,11 +21,11 @@
 #include "responder.h"
 #include "wr_op.h"
 
-/** shca_fast_ready() - are both sides at rest? They remain so after each fast path. */
+/* Are both sides at rest? They remain so after each fast path. */
 bool shca_fast_ready(const struct shca_req *req, const struct shca_resp *resp);
 
-/**
- * shca_fast_next() - the next request, if it may take the fast path
+/*
+ * The next request, if it may take the fast path.
  *
  * It is a SEND, WRITE (with or without immediate data) or READ of one PSN that
  * the responder permits.
@@ -33,14 +33,14 @@ bool shca_fast_ready(const struct shca_req *req, const struct shca_resp *resp);
 const struct shca_send_wr *shca_fast_next(const struct shca_req *req,
 					   const struct shca_resp *resp);
 
-/** shca_fast_takes_recv() - does @wr complete a receive request? */
+/* Does @wr complete a receive request? */
 static inline bool shca_fast_takes_recv(const struct shca_send_wr *wr)
 {
 	return shca_wr_op(wr->opcode)->flags & SHCA_OPS_RECV;
 }
 
-/**
- * shca_fast_recv() - take a receive request into @resp->wr
+/*
+ * Take a receive request into @resp->wr.
  *
  * If it is not used, the next message uses it, on either path.
  *
@@ -48,14 +48,14 @@ static inline bool shca_fast_takes_recv(const struct shca_send_wr *wr)
  */
 bool shca_fast_recv(struct shca_resp *resp);
 
-/**
- * shca_fast_resp_done() - @wr was executed and answered
+/*
+ * @wr was executed and answered.
  * @wc:		the receive completion, if shca_fast_takes_recv()
  */
 void shca_fast_resp_done(struct shca_resp *resp, const struct shca_send_wr *wr,
 			  struct shca_wc *wc);
 
-/** shca_fast_req_done() - @wr, from shca_fast_next(), was answered */
+/* @wr, from shca_fast_next(), was answered. */
 void shca_fast_req_done(struct shca_req *req, const struct shca_send_wr *wr);
 
 /*
@@ -67,15 +67,15 @@ void shca_fast_req_done(struct shca_req *req, const struct shca_send_wr *wr);
  *		shca_fast_datagram_done(), write its completion
  */
 
-/** shca_fast_datagram() - the next request, if it is a datagram and may leave now */
+/* The next request, if it is a datagram and may leave now. */
 const struct shca_send_wr *shca_fast_datagram(const struct shca_req *req);
 
-/** shca_fast_takes_datagram() - does @resp take datagrams, and this one by its Q_Key? */
+/* Does @resp take datagrams, and this one by its Q_Key? */
 bool shca_fast_takes_datagram(const struct shca_req *req, const struct shca_resp *resp,
 			      const struct shca_send_wr *wr);
 
-/**
- * shca_fast_datagram_done() - @wr has been sent, and its payload has been placed
+/*
+ * @wr has been sent, and its payload has been placed.
  * @path:	as of a packet that has come the same way
  * @wc:		the receive completion
  */

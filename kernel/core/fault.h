@@ -18,7 +18,8 @@ struct shca_pkt;
 
 /**
  * enum shca_fault_stage - step of the data path, or call, that asks for faults
- * @SHCA_FAULT_TX: @SHCA_FAULT_RX: a packet leaves, or has arrived
+ * @SHCA_FAULT_TX:	a packet leaves
+ * @SHCA_FAULT_RX:	a packet has arrived
  * @SHCA_FAULT_RESPOND:	a responder is about to execute the expected request
  * @SHCA_FAULT_SEND:	a work request has been taken from a send queue
  * @SHCA_FAULT_CQ:	a completion is about to be written to a CQ
@@ -46,17 +47,41 @@ enum shca_fault_stage {
  * struct shca_fault_rule - a rule; constant
  * @what:	enum shca_fault_what
  * @stage:	enum shca_fault_stage
- * @opcode: @type: @psn: @psn_last: where, for packets. A range of PSNs may wrap
- * @qpn: @cqn:	0: any
- * @msg: @msg_last: messages by number, if @has_msg
- * @va: @va_last: if @has_va: requests that reach one of these remote addresses
- * @rkey:	if @has_rkey: requests that name this key
- * @wr_id:	if @has_wr_id
- * @verb:	enum shca_fault_verb, or SHCA_FAULT_ANY_VERB
- * @probability: @seed: @every: @nth: @count: @after_ns: @for_ns: when; 0 is no limit
- * @at: @nr_at:	instead of these but @seed: a list of which ones, rising; or NULL and 0
- * @delay_ns: @jitter_ns: @distance: @status: @nak: @err: @event: @dist:
- *		details of @what
+ * @type:	where, for packets: enum shca_fault_type
+ * @verb:	where: enum shca_fault_verb, or SHCA_FAULT_ANY_VERB
+ * @opcode:	where, for packets: of the BTH, or SHCA_FAULT_ANY_OPCODE
+ * @has_psn:	@psn and @psn_last are valid
+ * @has_wr_id:	@wr_id is valid
+ * @has_msg:	@msg and @msg_last are valid
+ * @has_va:	@va and @va_last are valid
+ * @has_rkey:	@rkey is valid
+ * @psn:	where, for packets: first PSN of a range, which may wrap
+ * @psn_last:	last PSN of it
+ * @qpn:	where: number of the QP; 0: any
+ * @cqn:	where: number of the CQ; 0: any
+ * @msg:	where: first message by number
+ * @msg_last:	last message
+ * @rkey:	where: requests that name this key
+ * @va:		where: requests that reach remote memory from this address on
+ * @va_last:	up to here
+ * @wr_id:	where: of a work request
+ * @probability: when: parts of SHCA_FAULT_ALWAYS, a million
+ * @every:	when: each n-th of those that fit; 0: no limit
+ * @nth:	when: not before the n-th of those that fit, from 1 on; 0: no limit
+ * @count:	when: so many times at most; 0: no limit
+ * @seed:	of the random numbers
+ * @after_ns:	when: not before, from the rule's creation
+ * @for_ns:	when: not after, from then on; 0: no limit
+ * @at:		instead of these but @seed: a list of which ones, rising; or NULL
+ * @nr_at:	length of the list, or 0
+ * @delay_ns:	detail of @what: a packet waits so long
+ * @jitter_ns:	and a random part of this longer
+ * @distance:	detail of @what: packets that overtake
+ * @err:	detail of @what: errno, positive
+ * @status:	detail of @what: enum shca_wc_status
+ * @nak:	detail of @what: enum shca_fault_nak
+ * @event:	detail of @what: enum ib_event_type
+ * @dist:	enum shca_fault_dist: of @jitter_ns
  */
 struct shca_fault_rule {
 	u8 what;
@@ -119,9 +144,13 @@ struct shca_fault_state {
 
 /**
  * struct shca_fault_at - what a rule is compared with
+ * @stage:	enum shca_fault_stage
+ * @verb:	enum shca_fault_verb, at SHCA_FAULT_VERB
+ * @qpn:	number of the QP; 0: none
  * @msg:	number of the message in its QP, from 1 on; 0: not known
  * @cqn:	number of the CQ, at the stages of requests and completions
- * @pkt:	at the stages of packets and requests, otherwise NULL
+ * @wr_id:	of the work request, at SHCA_FAULT_SEND and SHCA_FAULT_CQ
+ * @pkt:	at SHCA_FAULT_TX, SHCA_FAULT_RX and SHCA_FAULT_RESPOND, otherwise NULL
  * @owner:	opaque to the core: the process that it belongs to
  */
 struct shca_fault_at {
@@ -135,25 +164,25 @@ struct shca_fault_at {
 	const void *owner;
 };
 
-/** shca_fault_stage_of() - the stage at which a rule applies; an event may wait for a packet */
+/* The stage at which a rule applies; an event may wait for a packet. */
 u8 shca_fault_stage_of(u8 what, bool rx);
 
-/** shca_fault_start() - a rule begins at @now */
+/* A rule begins at @now. */
 void shca_fault_start(struct shca_fault_state *state, u64 now);
 
-/** shca_fault_fits() - is @at where the rule applies? */
+/* Is @at where the rule applies? */
 bool shca_fault_fits(const struct shca_fault_rule *rule,
 		     const struct shca_fault_at *at);
 
-/** shca_fault_due() - count what fits; does the fault happen now? */
+/* Count what fits; does the fault happen now? */
 bool shca_fault_due(const struct shca_fault_rule *rule,
 		    struct shca_fault_state *state, u64 now);
 
-/** shca_fault_wait() - for how long, in ns, a fault that is due delays; draws once */
+/* For how long, in ns, a fault that is due delays; draws once. */
 u64 shca_fault_wait(const struct shca_fault_rule *rule,
 		    struct shca_fault_state *state);
 
-/** shca_fault_random() - the rule's next random number, below @limit; 0 if @limit is */
+/* The rule's next random number, below @limit; 0 if @limit is. */
 u32 shca_fault_random(struct shca_fault_state *state, u32 limit);
 
 #endif

@@ -28,7 +28,7 @@
 #define SHCA_HDR_MAX \
 	(SHCA_BTH_BYTES + SHCA_XRCETH_BYTES + SHCA_ATOMICETH_BYTES)
 
-/** enum shca_parse - why a packet is refused before any QP is looked up */
+/* Why a packet is refused before any QP is looked up. */
 enum shca_parse {
 	SHCA_PARSE_OK,
 	SHCA_PARSE_SHORT,	/* shorter than its headers and ICRC */
@@ -49,6 +49,7 @@ enum shca_parse {
  * Headers must lie wholly within @hdr_avail: else SHCA_PARSE_SHORT.
  *
  * Context: any.
+ * Return: SHCA_PARSE_OK, or why the packet is refused.
  */
 enum shca_parse shca_hdr_parse(struct shca_pkt *pkt, const u8 *buf,
 			       u32 hdr_avail, u32 len);
@@ -75,17 +76,17 @@ u32 shca_hdr_build(const struct shca_pkt *pkt, u8 *buf);
  */
 void shca_hdr_hide_keys(u8 *buf);
 
-/** shca_hdr_pad() - pad count for a payload of @paylen bytes */
+/* Pad count for a payload of @paylen bytes. */
 static inline u8 shca_hdr_pad(u32 paylen)
 {
 	return -paylen & 3;
 }
 
-/** shca_bth_dqpn() - destination QP of a BTH, before anything is decoded */
+/* Destination QP of a BTH, before anything is decoded. */
 u32 shca_bth_dqpn(const u8 *bth);
 
-/**
- * shca_bth_follows() - does a BTH repeat another one, but for its PSN and AckReq?
+/*
+ * Does a BTH repeat another one, but for its PSN and AckReq?
  * @psn:	what its PSN must be
  * @ackreq:	result
  */

@@ -67,6 +67,9 @@ struct shca_ib_credit_frame {
 
 /**
  * shca_ib_credit_parse() - decode what follows the shim
+ * @frame:	result
+ * @tables:	of the CRC
+ * @shim:	decoded before
  * @body:	@shim->len bytes, of which SHCA_IB_CREDIT_BYTES are looked at
  *
  * Return: SHCA_IB_OK; SHCA_IB_SHORT; SHCA_IB_LENGTH: wrong lanes, or a wrong CRC.
@@ -76,14 +79,14 @@ enum shca_ib_parse shca_ib_credit_parse(struct shca_ib_credit_frame *frame,
 					const struct shca_ib_shim *shim,
 					const u8 *body);
 
-/** shca_ib_credit_build() - encode shim and body. Return: bytes written. */
+/* Encode shim and body. Return: bytes written. */
 u32 shca_ib_credit_build(const struct shca_ib_credit_frame *frame,
 			 const struct shca_ib_vcrc *tables, u8 *out);
 
 /* ---- the state of a port ---------------------------------------------------- */
 
-/**
- * struct shca_ib_lane_credit - both directions of a lane
+/*
+ * Both directions of a lane.
  * @fctbs: @began:	as in struct shca_ib_lane_counts
  * @fccl: @landed:	the peer's FCCL and ABR, the highest that were heard
  * @base:	ABR when the peer's period @oldest began
@@ -105,8 +108,8 @@ struct shca_ib_lane_credit {
 	u32 told;
 };
 
-/**
- * struct shca_ib_credits - what may be sent, and what has arrived
+/*
+ * What may be sent, and what has arrived.
  * @on:		both ends use credits
  * @heard:	a frame has come since the link came up
  * @turning:	the peer has begun @newest; packets of periods before may still come
@@ -128,30 +131,30 @@ struct shca_ib_credits {
 	struct shca_ib_lane_credit lane[SHCA_IB_LANES];
 };
 
-/** shca_ib_blocks() - blocks of a packet, of @len bytes from LRH to VCRC */
+/* Blocks of a packet, of @len bytes from LRH to VCRC. */
 static inline u32 shca_ib_blocks(u32 len)
 {
 	return DIV_ROUND_UP(len, SHCA_IB_BLOCK);
 }
 
-/** shca_ib_charge() - credit that a packet of @blocks takes */
+/* Credit that a packet of @blocks takes. */
 static inline u32 shca_ib_charge(u32 blocks)
 {
 	return max_t(u32, blocks, SHCA_IB_CHARGE_MIN);
 }
 
-/**
- * shca_ib_credits_reset() - the link has come up, or has gone down (not @on)
+/*
+ * The link has come up, or has gone down (not @on).
  *
  * What was sent, and what lies in buffers, stays: the peer may not have noticed.
  * @credits is all zero before the first time.
  */
 void shca_ib_credits_reset(struct shca_ib_credits *credits, bool on);
 
-/** shca_ib_credits_of_lane() - blocks that the peer's buffer of a lane takes */
+/* Blocks that the peer's buffer of a lane takes. */
 u32 shca_ib_credits_of_lane(const struct shca_ib_credits *credits, u8 lane);
 
-/** shca_ib_credits_room() - blocks that may leave on a lane now: the window has room, too */
+/* Blocks that may leave on a lane now: the window has room, too. */
 u32 shca_ib_credits_room(const struct shca_ib_credits *credits, u8 lane);
 
 /*
@@ -159,56 +162,56 @@ u32 shca_ib_credits_room(const struct shca_ib_credits *credits, u8 lane);
  * not use, it gives back in the same period.
  */
 
-/** shca_ib_credits_take() - blocks leave, or will */
+/* Blocks leave, or will. */
 void shca_ib_credits_take(struct shca_ib_credits *credits, u8 lane, u32 blocks);
-/** shca_ib_credits_back() - they have not left */
+/* Blocks that were taken have not left. */
 void shca_ib_credits_back(struct shca_ib_credits *credits, u8 lane, u32 blocks);
 
-/** shca_ib_credits_idle() - has nothing been sent since the period began? */
+/* Has nothing been sent since the period began? */
 bool shca_ib_credits_idle(const struct shca_ib_credits *credits);
 
-/** shca_ib_credits_turn() - begin a period; no credit is taken in advance */
+/* Begin a period; no credit is taken in advance. */
 void shca_ib_credits_turn(struct shca_ib_credits *credits);
 
-/**
- * shca_ib_credits_arrived() - packets of a period have arrived on a lane
+/*
+ * Packets of a period have arrived on a lane.
  *
  * Return: false: they come late. They do not count, because they were taken for lost.
  */
 bool shca_ib_credits_arrived(struct shca_ib_credits *credits, u8 period,
 			     u8 lane, u32 blocks);
 
-/**
- * shca_ib_credits_keep() - a packet that has arrived stays in the lane's buffer
+/*
+ * A packet that has arrived stays in the lane's buffer.
  *
  * Return: false: there is no room for it.
  */
 bool shca_ib_credits_keep(struct shca_ib_credits *credits, u8 lane, u32 blocks);
 
-/** shca_ib_credits_free() - it does not any more. */
+/* Such a packet leaves the buffer. */
 void shca_ib_credits_free(struct shca_ib_credits *credits, u8 lane, u32 blocks);
 
-/** shca_ib_credits_news() - is the peer to be told how much a lane takes now? */
+/* Is the peer to be told how much a lane takes now? */
 bool shca_ib_credits_news(const struct shca_ib_credits *credits);
 
-/**
- * shca_ib_credits_tell() - what a frame says now, but for its session; it leaves
+/*
+ * What a frame says now, but for its session; it leaves @unused.
  * @unused:	of each lane, what was taken in advance and not used yet
  */
 void shca_ib_credits_tell(struct shca_ib_credits *credits,
 			  const u32 unused[SHCA_IB_LANES],
 			  struct shca_ib_credit_frame *frame);
 
-/**
- * shca_ib_credits_hear() - a frame of the peer has come
+/*
+ * A frame of the peer has come.
  *
  * Return: false: it says more than can be. What can be counts.
  */
 bool shca_ib_credits_hear(struct shca_ib_credits *credits,
 			  const struct shca_ib_credit_frame *frame);
 
-/**
- * shca_ib_credits_settle() - while @turning: no packet of an earlier period will come
+/*
+ * While @turning: no packet of an earlier period will come.
  *
  * What has not arrived of these periods is lost. A packet that comes nevertheless is late. One
  * that comes twice counts until the next time only.

@@ -20,7 +20,7 @@
 /* A link that management takes down carries the answer for so long. */
 #define SHCA_IB_ANSWER_NS	50000000ull
 
-/** enum shca_ib_phys - PortPhysicalState of PortInfo (IBTA 14.2.5.6) */
+/* PortPhysicalState of PortInfo (IBTA 14.2.5.6). */
 enum shca_ib_phys {
 	SHCA_IB_PHYS_POLLING = 2,
 	SHCA_IB_PHYS_DISABLED = 3,
@@ -50,15 +50,18 @@ struct shca_ib_hello {
 
 /**
  * shca_ib_hello_parse() - decode what follows the shim of a hello
+ * @hello:	result
+ * @shim:	decoded before
  * @body:	@shim->len bytes
  *
  * Context: any.
+ * Return: SHCA_IB_OK or SHCA_IB_SHORT.
  */
 enum shca_ib_parse shca_ib_hello_parse(struct shca_ib_hello *hello,
 				       const struct shca_ib_shim *shim,
 				       const u8 *body);
 
-/** shca_ib_hello_build() - encode shim and body. Return: bytes written. */
+/* Encode shim and body. Return: bytes written. */
 u32 shca_ib_hello_build(const struct shca_ib_hello *hello, u8 *frame);
 
 /* ---- the state machine ------------------------------------------------------ */
@@ -71,16 +74,23 @@ u32 shca_ib_hello_build(const struct shca_ib_hello *hello, u8 *frame);
 
 /**
  * struct shca_ib_port - physical layer of a port, as far as frames show it
- * @guid: @session: @mtu: @lanes: @credits:	as in struct shca_ib_hello
+ * @guid:	own port GUID
+ * @session:	own session
+ * @mtu:	own largest path MTU in bytes
+ * @lanes:	code of the own data lanes; 0: one
+ * @credits:	frames of credits are taken and sent
  * @phys:	enum shca_ib_phys
  * @carrier:	the netdev is up and has a carrier
  * @disabled:	by management
- * @asked: @stays_off:	management has asked for a reset of the link, or to disable it
- * @asked_at:	when that was; valid if @asked
- * @has_peer:	the fields from @peer_mac on are valid
- * @peer_mac: @peer:	source address and last hello of the peer
- * @heard_at:	when that was
- * @tx_at:	time of the last hello; valid if @has_sent
+ * @asked:	management has asked for a reset of the link, or to disable it
+ * @stays_off:	it has asked to disable it
+ * @has_sent:	@tx_at is valid
+ * @has_peer:	@peer_mac, @peer and @heard_at are valid
+ * @peer_mac:	source address of the peer
+ * @peer:	last hello of the peer
+ * @asked_at:	when management asked; valid if @asked
+ * @heard_at:	time of the peer's last hello
+ * @tx_at:	time of the last own hello
  * @due:	when the next one is to leave
  * @downed:	times that the link went down (LinkDownedCounter); saturates
  * @strangers:	hellos of others than the peer
@@ -108,18 +118,18 @@ struct shca_ib_port {
 	u32 strangers;
 };
 
-/** shca_ib_port_init() - a port without a carrier; @session is random, not 0 */
+/* A port without a carrier; @session is random, not 0. */
 void shca_ib_port_init(struct shca_ib_port *port, u64 guid, u32 session,
 		       u16 mtu);
 
-/** shca_ib_port_carrier() - the netdev went up or down. Return: SHCA_IB_EV_* */
+/* The netdev went up or down. Return: SHCA_IB_EV_*. */
 u32 shca_ib_port_carrier(struct shca_ib_port *port, bool carrier, u64 now);
 
-/** shca_ib_port_disable() - disable or enable. Return: SHCA_IB_EV_* */
+/* Disable or enable. Return: SHCA_IB_EV_*. */
 u32 shca_ib_port_disable(struct shca_ib_port *port, bool disabled, u64 now);
 
-/**
- * shca_ib_port_ask() - reset the link, or disable the port, once the answer has left
+/*
+ * Reset the link, or disable the port, once the answer has left.
  *
  * shca_ib_port_tick() does it. Until then the port is as it was. No answer leaves by a link that
  * is not up, so nothing waits there. What trains already goes on, and a disabled port is enabled
@@ -130,8 +140,8 @@ u32 shca_ib_port_disable(struct shca_ib_port *port, bool disabled, u64 now);
  */
 u32 shca_ib_port_ask(struct shca_ib_port *port, bool disable, u64 now);
 
-/**
- * shca_ib_port_rx() - a hello was received
+/*
+ * A hello was received.
  * @mac:	source address of its frame
  *
  * Return: SHCA_IB_EV_*
@@ -139,21 +149,17 @@ u32 shca_ib_port_ask(struct shca_ib_port *port, bool disable, u64 now);
 u32 shca_ib_port_rx(struct shca_ib_port *port, const struct shca_ib_hello *hello,
 		    const u8 *mac, u64 now);
 
-/**
- * shca_ib_port_tick() - the deadline may have passed. Return: SHCA_IB_EV_*
- *
- * Followed by shca_ib_port_tx().
- */
+/* The deadline may have passed. Followed by shca_ib_port_tx(). Return: SHCA_IB_EV_*. */
 u32 shca_ib_port_tick(struct shca_ib_port *port, u64 now);
 
-/** shca_ib_port_tx() - is a hello to be sent now? Fills in @hello if so. */
+/* Is a hello to be sent now? Fills in @hello if so. */
 bool shca_ib_port_tx(struct shca_ib_port *port, struct shca_ib_hello *hello,
 		     u64 now);
 
-/** shca_ib_port_bye() - the hello with which a port goes away */
+/* The hello with which a port goes away. */
 struct shca_ib_hello shca_ib_port_bye(const struct shca_ib_port *port);
 
-/** shca_ib_port_deadline() - when to call shca_ib_port_tick(); ~0: never */
+/* When to call shca_ib_port_tick(); ~0: never. */
 u64 shca_ib_port_deadline(const struct shca_ib_port *port);
 
 #endif

@@ -18,7 +18,7 @@
 /* The unit of weights, and of credits. */
 #define SHCA_IB_BLOCK		64
 
-/** struct shca_ib_arb_entry - @weight blocks of lane @vl; 0: the entry is skipped */
+/* @weight blocks of lane @vl; 0: the entry is skipped. */
 struct shca_ib_arb_entry {
 	u8 vl;
 	u8 weight;
@@ -37,6 +37,7 @@ enum shca_ib_arb_table {
  *		packet; 255: all
  * @is_mapped:	@sl2vl was set
  * @sl2vl:	lane of a service level; without @is_mapped, the lanes take turns
+ * @arb:	entries of each table
  */
 struct shca_ib_lanes {
 	u8 code;
@@ -46,22 +47,22 @@ struct shca_ib_lanes {
 	struct shca_ib_arb_entry arb[SHCA_IB_ARB_TABLES][SHCA_IB_ARB_ENTRIES];
 };
 
-/** shca_ib_lanes_nr() - data lanes of a code of VLCap and OperationalVLs */
+/* Data lanes of a code of VLCap and OperationalVLs. */
 static inline u32 shca_ib_lanes_nr(u8 code)
 {
 	return 1u << (code - 1);
 }
 
-/** shca_ib_lanes_init() - @code lanes, each with the same weight */
+/* @code lanes, each with the same weight. */
 void shca_ib_lanes_init(struct shca_ib_lanes *lanes, u8 code);
 
-/** shca_ib_lane_of() - lane of a service level; SHCA_IB_NO_LANE: none that is operational */
+/* Lane of a service level; SHCA_IB_NO_LANE: none that is operational. */
 u8 shca_ib_lane_of(const struct shca_ib_lanes *lanes, u8 sl);
 
 /* ---- turns ------------------------------------------------------------------ */
 
-/**
- * struct shca_ib_arb - whose turn it is
+/*
+ * Whose turn it is.
  * @at: @left:	of each table: the entry that sends, and the blocks that it may still
  * @debt:	blocks that an entry has sent in advance, as one batch
  * @high_left:	bytes that the high table may send before the low one
@@ -73,12 +74,14 @@ struct shca_ib_arb {
 	s32 high_left;
 };
 
-/** shca_ib_arb_init() - begin with the first entries */
+/* Begin with the first entries. */
 void shca_ib_arb_init(struct shca_ib_arb *arb,
 		      const struct shca_ib_lanes *lanes);
 
 /**
  * shca_ib_arb_next() - the lane that sends next
+ * @arb:	whose turn it is
+ * @lanes:	with the tables
  * @blocks:	of each lane: length of its first packet or batch, if that may leave now;
  *		else 0
  * @packet:	length of the first packet of that; valid where @blocks is

@@ -11,14 +11,14 @@
 /* Counters that a sample may have; the others of the attributes are not there. */
 #define SHCA_IB_SAMPLES		5
 
-/** enum shca_ib_sampling - SampleStatus */
+/* SampleStatus. */
 enum shca_ib_sampling {
 	SHCA_IB_SAMPLE_DONE,
 	SHCA_IB_SAMPLE_STARTED,	/* SampleStart passes */
 	SHCA_IB_SAMPLE_RUNNING,	/* SampleInterval passes */
 };
 
-/** enum shca_ib_sampled - CounterSelect: what is counted; others are 0 */
+/* CounterSelect: what is counted; others are 0. */
 enum shca_ib_sampled {
 	SHCA_IB_SAMPLE_NOTHING,
 	SHCA_IB_SAMPLE_XMIT_DATA,
@@ -32,7 +32,8 @@ enum shca_ib_sampled {
  * struct shca_ib_sample - one sample
  * @status:	enum shca_ib_sampling
  * @tag:	by which the manager knows it
- * @start: @interval:	microseconds, which are the ticks here
+ * @start:	microseconds, which are the ticks here, until it runs
+ * @interval:	microseconds that it runs
  * @select:	CounterSelect
  * @value:	while it runs, the counters at its beginning; after that, the result
  */
@@ -45,8 +46,8 @@ struct shca_ib_sample {
 	u64 value[SHCA_IB_SAMPLES];
 };
 
-/**
- * shca_ib_sample_set() - Set(PortSamplesControl)
+/*
+ * Set(PortSamplesControl).
  * @in:		the attribute
  *
  * Return: whether a sample begins: the caller calls shca_ib_sample_step() @start
@@ -54,8 +55,8 @@ struct shca_ib_sample {
  */
 bool shca_ib_sample_set(struct shca_ib_sample *sample, const u8 *in);
 
-/**
- * shca_ib_sample_step() - the time has come
+/*
+ * The time has come.
  * @now:	the counters selected, as they are now
  *
  * Return: whether the caller calls it again, @interval microseconds later.
@@ -63,10 +64,10 @@ bool shca_ib_sample_set(struct shca_ib_sample *sample, const u8 *in);
 bool shca_ib_sample_step(struct shca_ib_sample *sample,
 			 const u64 now[SHCA_IB_SAMPLES]);
 
-/** shca_ib_sample_control() - PortSamplesControl, all but PortSelect; @out is zeroed */
+/* PortSamplesControl, all but PortSelect; @out is zeroed. */
 void shca_ib_sample_control(const struct shca_ib_sample *sample, u8 *out);
 
-/** shca_ib_sample_result() - PortSamplesResult, or with @ext _Extended; @out is zeroed */
+/* PortSamplesResult, or with @ext _Extended; @out is zeroed. */
 void shca_ib_sample_result(const struct shca_ib_sample *sample, bool ext, u8 *out);
 
 #endif

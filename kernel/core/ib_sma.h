@@ -17,7 +17,7 @@
 /* VLCap of PortInfo: SHCA_IB_LANES data lanes. */
 #define SHCA_IB_VL_CAP		4
 
-/** enum shca_ib_state - PortState of PortInfo (IBTA 14.2.5.6) */
+/* PortState of PortInfo (IBTA 14.2.5.6). */
 enum shca_ib_state {
 	SHCA_IB_STATE_NOP,
 	SHCA_IB_STATE_DOWN,
@@ -36,7 +36,7 @@ struct shca_ib_tally {
 	u64 base;
 };
 
-/** shca_ib_tally() - as PortInfo has it: it stays at its maximum */
+/* The number as PortInfo has it: it stays at its maximum. */
 static inline u32 shca_ib_tally(const struct shca_ib_tally *tally)
 {
 	return min_t(u64, tally->seen - tally->base, 0xffff);
@@ -46,32 +46,44 @@ static inline u32 shca_ib_tally(const struct shca_ib_tally *tally)
  * struct shca_ib_sma - attributes of node and port
  * @desc:	NodeDescription
  * @port_guid:	also the GUID of node and system
- * @vendor: @device: @revision:	NodeInfo
+ * @vendor:	NodeInfo: VendorID
+ * @device:	NodeInfo: DeviceID
+ * @revision:	NodeInfo: Revision
  * @partitions:	size of the P_Key table, at most SHCA_IB_PKEYS
  * @pkeys:	the table; the entries from @partitions on are 0
  * @guids:	GUIDInfo; entry 0 is @port_guid
  * @cap_mask:	CapabilityMask
  * @state:	enum shca_ib_state
  * @phys:	enum shca_ib_phys, of ib_hello.h
- * @mtu_cap: @neighbor_mtu:	codes 1 (256) to 5 (4096)
- * @mkey: @mkey_prot: @mkey_lease: @mkey_violations:	protection; lease in seconds
+ * @mtu_cap:	MTUCap: codes 1 (256) to 5 (4096)
+ * @neighbor_mtu: NeighborMTU: the same codes
+ * @mkey:	M_Key, which protects the attributes
+ * @mkey_prot:	M_KeyProtectBits
+ * @mkey_lease:	M_KeyLeasePeriod, seconds
+ * @mkey_violations: M_KeyViolations
  * @lease_end:	when the protection ends, unless somebody shows that he knows
  *		@mkey; 0: it does not
- * @bad_pkeys: @bad_qkeys:	P_KeyViolations, Q_KeyViolations
- * @phys_limit: @phys_errors:	LocalPhyErrors, and damaged packets that intact ones
- *		have not made good
+ * @bad_pkeys:	P_KeyViolations
+ * @bad_qkeys:	Q_KeyViolations
+ * @phys_limit:	LocalPhyErrors
+ * @phys_errors: damaged packets that intact ones have not made good
  * @integrity:	how often these were too many (LocalLinkIntegrityErrors)
- * @overrun_limit: @overrun_at: @overrun_row:	OverrunErrors, the last period of flow control
- *		with an overrun, and how many before it had one, too
+ * @overrun_limit: OverrunErrors
+ * @overrun_row: how many periods of flow control before @overrun_at had an overrun, too
+ * @overrun_at:	last period with one
  * @overruns:	how often these were too many (ExcessiveBufferOverrunErrors)
  * @gid_prefix:	of the subnet
- * @lid: @lmc: @sm_lid: @sm_sl:	0: none assigned
+ * @lid:	base LID; 0: none assigned
+ * @sm_lid:	LID of the master subnet manager; 0: none assigned
+ * @lmc:	LMC: the port has 2^this LIDs
+ * @sm_sl:	service level of packets to the master subnet manager
  * @subnet_timeout:	traps keep a distance of 4.096 us * 2^this
  * @lanes:	those in use: the smaller one of the next two
- * @lanes_set: @peer_lanes:	codes of those that the manager wants, and that the peer has;
- *		0: it has one
+ * @lanes_set:	code of those that the manager wants
+ * @peer_lanes:	code of those that the peer has; 0: it has one
  * @hoq_life:	4.096 us * 2^this is how long a packet waits as the first of its lane
- * @down_default: @stall_count:	kept for the subnet manager
+ * @down_default: LinkDownDefaultState: kept for the subnet manager
+ * @stall_count: VLStallCount: kept for it
  * @traps:	what it is told unasked
  */
 struct shca_ib_sma {
@@ -144,11 +156,11 @@ struct shca_ib_smp_from {
 #define SHCA_IB_SMA_TRAP	(1u << 11)	/* there is a trap to send */
 #define SHCA_IB_SMA_LANES	(1u << 12)	/* lanes, their weights or what they are for changed */
 
-/** shca_ib_sma_init() - a port that is down, in the default subnet */
+/* A port that is down, in the default subnet. */
 void shca_ib_sma_init(struct shca_ib_sma *sma, u64 guid, u8 mtu_cap);
 
-/**
- * shca_ib_sma_link() - the physical state has changed
+/*
+ * The physical state has changed.
  *
  * Return: SHCA_IB_SMA_INACTIVE or 0.
  */
@@ -156,7 +168,10 @@ u32 shca_ib_sma_link(struct shca_ib_sma *sma, u8 phys, bool up);
 
 /**
  * shca_ib_smp() - process a subnet management packet
- * @in: @out:	SHCA_IB_MAD_BYTES each
+ * @sma:	what it reads or sets
+ * @in:		the packet, SHCA_IB_MAD_BYTES
+ * @out:	the answer, SHCA_IB_MAD_BYTES; valid with SHCA_IB_SMA_REPLY
+ * @from:	what is not in the packet
  *
  * Return: SHCA_IB_SMA_*; 0: not for the agent.
  */
@@ -168,25 +183,25 @@ u32 shca_ib_smp(struct shca_ib_sma *sma, const u8 *in, u8 *out,
  * port (IBTA o14-3.2.1); what comes before, the subnet manager reads by itself.
  */
 
-/** shca_ib_sma_describe() - another NodeDescription, SHCA_IB_DESC_BYTES */
+/* Another NodeDescription, SHCA_IB_DESC_BYTES. */
 u32 shca_ib_sma_describe(struct shca_ib_sma *sma, const u8 *desc);
 
-/** shca_ib_sma_caps() - another CapabilityMask */
+/* Another CapabilityMask. */
 u32 shca_ib_sma_caps(struct shca_ib_sma *sma, u32 cap_mask);
 
-/** shca_ib_sma_bad_key() - a packet was refused for its P_Key or Q_Key */
+/* A packet was refused for its P_Key or Q_Key. */
 u32 shca_ib_sma_bad_key(struct shca_ib_sma *sma, enum shca_ib_trap kind,
 			const struct shca_ib_bad_key *bad);
 
-/**
- * shca_ib_sma_arrived() - a packet has arrived: @damaged, or intact
+/*
+ * A packet has arrived: @damaged, or intact.
  *
  * An intact one makes good for a damaged one (IBTA 7.12.2).
  */
 u32 shca_ib_sma_arrived(struct shca_ib_sma *sma, bool damaged);
 
-/**
- * shca_ib_sma_period() - period of flow control, 1 at least
+/*
+ * Period of flow control, 1 at least.
  *
  * 2^18 ns are 65,536 symbols at 2.5 Gbit/s, in which credits are told once (IBTA 7.9).
  */
@@ -195,18 +210,18 @@ static inline u64 shca_ib_sma_period(u64 now)
 	return (now >> 18) + 1;
 }
 
-/**
- * shca_ib_sma_overrun() - there was no buffer for a packet, whose lane had no credit for it
+/*
+ * There was no buffer for a packet, whose lane had no credit for it.
  *
  * OverrunErrors periods of flow control in a row, each with such a packet, are one excessive
  * overrun (IBTA 14.2.5.6).  0 is taken as 1.
  */
 u32 shca_ib_sma_overrun(struct shca_ib_sma *sma, u64 now);
 
-/** shca_ib_sma_watchdog() - the peer is there, and has told of no credit for too long */
+/* The peer is there, and has told of no credit for too long. */
 u32 shca_ib_sma_watchdog(struct shca_ib_sma *sma);
 
-/** shca_ib_sma_trap_gap() - distance of traps that the subnet manager allows, in ns */
+/* Distance of traps that the subnet manager allows, in ns. */
 u64 shca_ib_sma_trap_gap(const struct shca_ib_sma *sma);
 
 #endif

@@ -19,7 +19,7 @@
 /* Least distance of two traps, even if the manager allows less. */
 #define SHCA_IB_TRAP_GAP_NS	10000000ull
 
-/** enum shca_ib_trap - kinds of traps; those before come first */
+/* Kinds of traps; those before come first. */
 enum shca_ib_trap {
 	SHCA_IB_TRAP_INTEGRITY,	/* 129: many packets arrived damaged */
 	SHCA_IB_TRAP_OVERRUN,	/* 130: buffers were exceeded for long */
@@ -31,13 +31,13 @@ enum shca_ib_trap {
 	SHCA_IB_TRAP_NR,
 };
 
-/** struct shca_ib_notice - the attribute Notice, as on the wire */
+/* The attribute Notice, as on the wire. */
 struct shca_ib_notice {
 	u8 data[SHCA_IB_NOTICE_BYTES];
 };
 
-/**
- * struct shca_ib_traps - notices of a port; zeros are none
+/*
+ * Notices of a port; zeros are none.
  * @tid:	transaction of the next trap; the caller begins anywhere
  * @pending:	bit per enum shca_ib_trap that waits to be repressed
  * @trap:	then: its transaction, when it was sent last if @sent, and what it says
@@ -63,7 +63,9 @@ struct shca_ib_traps {
 /**
  * struct shca_ib_bad_key - a packet whose P_Key or Q_Key was refused
  * @key:	that key
- * @sl: @slid: @dlid:	of the packet
+ * @sl:		service level of the packet
+ * @slid:	its source
+ * @dlid:	its destination
  * @sqpn:	sending QP; 0 if the packet does not say
  * @dqpn:	QP that it is for
  * @gids:	GIDs of source and destination, if the packet has them, or NULL
@@ -78,15 +80,15 @@ struct shca_ib_bad_key {
 	const u8 *gids;
 };
 
-/**
- * shca_ib_trap_port() - 129 to 131: something is wrong with what the port receives
+/*
+ * 129 to 131: something is wrong with what the port receives.
  * @kind:	SHCA_IB_TRAP_INTEGRITY, SHCA_IB_TRAP_OVERRUN or SHCA_IB_TRAP_WATCHDOG
  * @lid:	own one
  */
 bool shca_ib_trap_port(struct shca_ib_traps *traps, enum shca_ib_trap kind, u16 lid);
 
-/**
- * shca_ib_trap_change() - 144: what the manager knows of the port has changed
+/*
+ * 144: what the manager knows of the port has changed.
  * @desc:	NodeDescription has; otherwise only @cap_mask has
  *
  * A trap of the kind that waits tells both.
@@ -94,8 +96,8 @@ bool shca_ib_trap_port(struct shca_ib_traps *traps, enum shca_ib_trap kind, u16 
 bool shca_ib_trap_change(struct shca_ib_traps *traps, u16 lid, u32 cap_mask,
 			 bool desc);
 
-/**
- * shca_ib_trap_mkey() - 256: a subnet management packet with a bad M_Key
+/*
+ * 256: a subnet management packet with a bad M_Key.
  * @lid:	own one
  * @slid:	of the packet
  * @smp:	SHCA_IB_MAD_BYTES
@@ -103,8 +105,8 @@ bool shca_ib_trap_change(struct shca_ib_traps *traps, u16 lid, u32 cap_mask,
 bool shca_ib_trap_mkey(struct shca_ib_traps *traps, u16 lid, u16 slid,
 		       const u8 *smp);
 
-/**
- * shca_ib_trap_key() - 257, 258: a packet with a bad P_Key or Q_Key
+/*
+ * 257, 258: a packet with a bad P_Key or Q_Key.
  * @kind:	SHCA_IB_TRAP_PKEY or SHCA_IB_TRAP_QKEY
  * @lid:	own one
  *
@@ -113,8 +115,8 @@ bool shca_ib_trap_mkey(struct shca_ib_traps *traps, u16 lid, u16 slid,
 bool shca_ib_trap_key(struct shca_ib_traps *traps, enum shca_ib_trap kind,
 		      u16 lid, const struct shca_ib_bad_key *bad);
 
-/**
- * shca_ib_trap_next() - is a trap to be sent now?
+/*
+ * Is a trap to be sent now?
  * @gap:	least distance of two traps in ns
  * @mad:	it, if so: SHCA_IB_MAD_BYTES
  *
@@ -122,26 +124,26 @@ bool shca_ib_trap_key(struct shca_ib_traps *traps, enum shca_ib_trap kind,
  */
 bool shca_ib_trap_next(struct shca_ib_traps *traps, u64 gap, u64 now, u8 *mad);
 
-/** shca_ib_trap_deadline() - when to ask shca_ib_trap_next(); ~0: never */
+/* When to ask shca_ib_trap_next(); ~0: never. */
 u64 shca_ib_trap_deadline(const struct shca_ib_traps *traps, u64 gap);
 
-/** shca_ib_trap_is_own() - does a TrapRepress have the transaction of a trap sent? */
+/* Does a TrapRepress have the transaction of a trap sent? */
 bool shca_ib_trap_is_own(const struct shca_ib_traps *traps, u64 tid);
 
-/** shca_ib_trap_repress() - the trap is known, and does not come again */
+/* The trap is known, and does not come again. */
 void shca_ib_trap_repress(struct shca_ib_traps *traps, u64 tid);
 
-/**
- * shca_ib_trap_forget() - traps were for a manager that may be another one now
+/*
+ * Traps were for a manager that may be another one now.
  *
  * The distance to the next one stays.
  */
 void shca_ib_trap_forget(struct shca_ib_traps *traps);
 
-/** shca_ib_notice_get() - the oldest notice, or one that says there is none */
+/* The oldest notice, or one that says there is none. */
 void shca_ib_notice_get(const struct shca_ib_traps *traps, u8 *data);
 
-/** shca_ib_notice_clear() - drop the oldest one, if @data has its NoticeToggle */
+/* Drop the oldest one, if @data has its NoticeToggle. */
 void shca_ib_notice_clear(struct shca_ib_traps *traps, const u8 *data);
 
 #endif

@@ -26,7 +26,7 @@
 
 /* ---- the shim --------------------------------------------------------------- */
 
-/** enum shca_ib_frame - what a frame carries behind its shim */
+/* What a frame carries behind its shim. */
 enum shca_ib_frame {
 	SHCA_IB_FRAME_DATA = 1,		/* a packet, from LRH to VCRC */
 	SHCA_IB_FRAME_HELLO = 2,	/* struct shca_ib_hello */
@@ -47,7 +47,7 @@ struct shca_ib_shim {
 	u32 session;
 };
 
-/** enum shca_ib_parse - why a frame is refused before any QP is looked up */
+/* Why a frame is refused before any QP is looked up. */
 enum shca_ib_parse {
 	SHCA_IB_OK,
 	SHCA_IB_SHORT,		/* shorter than its headers, or than it says */
@@ -60,17 +60,20 @@ enum shca_ib_parse {
 
 /**
  * shca_ib_shim_parse() - decode the shim
- * @frame:	@len bytes behind the Ethernet header, padding included
+ * @shim:	result
+ * @frame:	what is behind the Ethernet header, padding included
+ * @len:	bytes of that
  *
  * Context: any.
+ * Return: SHCA_IB_OK, or why the frame is refused.
  */
 enum shca_ib_parse shca_ib_shim_parse(struct shca_ib_shim *shim,
 				      const u8 *frame, u32 len);
 
-/** shca_ib_shim_build() - encode SHCA_IB_SHIM_BYTES */
+/* Encode SHCA_IB_SHIM_BYTES. */
 void shca_ib_shim_build(const struct shca_ib_shim *shim, u8 *frame);
 
-/** shca_ib_shim_set_period() - change @period of a frame */
+/* Change @period of a frame. */
 static inline void shca_ib_shim_set_period(u8 *frame, u8 period)
 {
 	frame[1] = period;
@@ -82,8 +85,8 @@ static inline void shca_ib_shim_set_period(u8 *frame, u8 period)
 #define SHCA_IB_LID_MCAST	0xc000u
 #define SHCA_IB_VL_MGMT		15
 
-/**
- * struct shca_ib_lower - the headers below the BTH
+/*
+ * The headers below the BTH.
  * @len:	bytes from the LRH to the ICRC, both included; a multiple of 4
  * @has_grh:	the fields from @tclass on are valid
  */
@@ -101,7 +104,7 @@ struct shca_ib_lower {
 	u8 dgid[16];
 };
 
-/** shca_ib_lower_bytes() - length of the headers below the BTH */
+/* Length of the headers below the BTH. */
 static inline u32 shca_ib_lower_bytes(const struct shca_ib_lower *lower)
 {
 	return lower->has_grh ? SHCA_IB_LOWER_MAX : SHCA_IB_LRH_BYTES;
@@ -109,6 +112,7 @@ static inline u32 shca_ib_lower_bytes(const struct shca_ib_lower *lower)
 
 /**
  * shca_ib_lower_parse() - decode LRH and GRH
+ * @lower:	result
  * @pkt:	contiguous headers
  * @avail:	bytes readable at @pkt, at most @len
  * @len:	bytes from the LRH to the VCRC, both included
@@ -116,12 +120,14 @@ static inline u32 shca_ib_lower_bytes(const struct shca_ib_lower *lower)
  * A packet that is accepted has room for a BTH and an ICRC.
  *
  * Context: any.
+ * Return: SHCA_IB_OK, or why the packet is refused.
  */
 enum shca_ib_parse shca_ib_lower_parse(struct shca_ib_lower *lower,
 				       const u8 *pkt, u32 avail, u32 len);
 
 /**
  * shca_ib_lower_build() - encode LRH and GRH
+ * @lower:	what to encode
  * @pkt:	at least SHCA_IB_LOWER_MAX bytes
  *
  * Context: any.
@@ -161,14 +167,14 @@ struct shca_ib_vcrc {
 	u16 by[8][256];
 };
 
-/** shca_ib_vcrc_init() - compute the tables */
+/* Compute the tables. */
 void shca_ib_vcrc_init(struct shca_ib_vcrc *tables);
 
 /* The state before the first byte. The VCRC is the complement of the last state. */
 #define SHCA_IB_VCRC_SEED	0xffffu
 
-/**
- * shca_ib_vcrc() - continue a variant CRC
+/*
+ * Continue a variant CRC.
  *
  * Context: any.
  * Return: the state. shca_ib_vcrc_put() puts its complement on the wire.
@@ -176,14 +182,14 @@ void shca_ib_vcrc_init(struct shca_ib_vcrc *tables);
 u16 shca_ib_vcrc(const struct shca_ib_vcrc *tables, u16 state, const u8 *data,
 		 u32 len);
 
-/** shca_ib_vcrc_put() - append the VCRC of what led to @state */
+/* Append the VCRC of what led to @state. */
 static inline void shca_ib_vcrc_put(u16 state, u8 *vcrc)
 {
 	vcrc[0] = (u8)~state;
 	vcrc[1] = (u8)(~state >> 8);
 }
 
-/** shca_ib_vcrc_ok() - is @vcrc that of what led to @state? */
+/* Is @vcrc that of what led to @state? */
 static inline bool shca_ib_vcrc_ok(u16 state, const u8 *vcrc)
 {
 	return (u16)~state == (vcrc[0] | vcrc[1] << 8);
@@ -191,17 +197,13 @@ static inline bool shca_ib_vcrc_ok(u16 state, const u8 *vcrc)
 
 /* ---- MTU -------------------------------------------------------------------- */
 
-/** shca_ib_frame_mtu() - MTU that a netdev needs for a path MTU of @mtu bytes */
+/* MTU that a netdev needs for a path MTU of @mtu bytes. */
 static inline u32 shca_ib_frame_mtu(u32 mtu)
 {
 	return SHCA_IB_SHIM_BYTES + SHCA_IB_OVERHEAD + mtu;
 }
 
-/**
- * shca_ib_mtu() - largest path MTU through a netdev with an MTU of @frame bytes
- *
- * Return: bytes; 0 if not even SHCA_IB_MTU_MIN.
- */
+/* Largest path MTU through a netdev with an MTU of @frame bytes; 0 if not even SHCA_IB_MTU_MIN. */
 u32 shca_ib_mtu(u32 frame);
 
 #endif

@@ -19,7 +19,7 @@
 #define SHCA_ACCESS_FLUSH_GLOBAL	(1u << 8)
 #define SHCA_ACCESS_FLUSH_PERSISTENT	(1u << 9)
 
-/** enum shca_mem_status - result of an access check, in the order of checks */
+/* Result of an access check, in the order of checks. */
 enum shca_mem_status {
 	SHCA_MEM_OK,
 	SHCA_MEM_KEY,		/* no such key, wrong state, or another PD's */
@@ -28,7 +28,7 @@ enum shca_mem_status {
 	SHCA_MEM_RETRY,		/* page not present: try later */
 };
 
-/** shca_mem_verr() - SHCA_VERR_* of the check that failed */
+/* SHCA_VERR_* of the check that failed. */
 static inline u16 shca_mem_verr(enum shca_mem_status status)
 {
 	switch (status) {
@@ -48,7 +48,7 @@ static inline u16 shca_mem_verr(enum shca_mem_status status)
 /* Bytes before a UD message; byte_len counts them (IBTA 11.4.1.2). */
 #define SHCA_GRH_BYTES 40
 
-/** enum shca_recv_status - result of taking a receive request */
+/* Result of taking a receive request. */
 enum shca_recv_status {
 	SHCA_RECV_OK,
 	SHCA_RECV_EMPTY,	/* none posted: RNR */

@@ -92,7 +92,7 @@ struct shca_opcode_info {
 extern const struct shca_opcode_info shca_opcodes[256];
 extern const struct shca_opcode_info shca_opcode_reserved;
 
-/** shca_opcode_info() - the row of @opcode; never NULL */
+/* The row of @opcode; never NULL. */
 static inline const struct shca_opcode_info *shca_opcode_info(u8 opcode)
 {
 	const struct shca_opcode_info *info = &shca_opcodes[opcode];

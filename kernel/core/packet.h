@@ -15,11 +15,15 @@ struct shca_send_wr;
 
 /**
  * struct shca_path_info - L2 and L3 fields, filled in by the link of the port
+ * @slid:	source LID; RoCE: 0
+ * @dlid:	destination LID; RoCE: 0
+ * @sl:		service level; RoCE: kind of the headers (link/roce.c)
+ * @dlid_path_bits: low bits of @dlid; 0: that of a multicast group, or RoCE
+ * @port:	number of the port
  * @pkey_index:	QP1: index of the P_Key that the packet matched
- *
- * RoCE fills in zeros, grh_present, and @sl (link.h). @vlan is that of a
- * datagram's destination address, or SHCA_VLAN_NONE. @ecn_ce is the congestion
- * mark (CE) of a received packet.
+ * @vlan:	that of a datagram's destination address, or SHCA_VLAN_NONE
+ * @grh_present: the packet has a GRH; always with RoCE
+ * @ecn_ce:	the congestion mark (CE) of a received packet
  */
 struct shca_path_info {
 	u16 slid;
@@ -33,7 +37,7 @@ struct shca_path_info {
 	bool ecn_ce;
 };
 
-/** enum shca_payload_kind - location of an outgoing packet's payload */
+/* Location of an outgoing packet's payload. */
 enum shca_payload_kind {
 	SHCA_PAY_NONE,
 	SHCA_PAY_WR,		/* the send WR's segments or inline data, at @off */
@@ -44,11 +48,16 @@ enum shca_payload_kind {
  * struct shca_pkt - one packet, decoded
  * @path:	L2/L3
  * @opcode:	BTH opcode, transport in the upper three bits
- * @se: @mig: @ackreq: @becn: BTH bits
+ * @se:		BTH: solicited event
+ * @mig:	BTH: MigReq
+ * @ackreq:	BTH: AckReq
+ * @becn:	BTH: BECN
  * @pad:	bytes of padding after the payload, 0 to 3
  * @tver:	transport header version, 0 is valid
  * @resv8a:	BTH: the six bits beside FECN and BECN, see SHCA_MARK in transport.h
- * @pkey: @dqpn: @psn: BTH fields
+ * @pkey:	BTH: P_Key
+ * @dqpn:	BTH: destination QP
+ * @psn:	BTH: PSN
  * @xrc_srqn:	XRC: SRQ number of a request; in an outgoing READ response, that
  *		of its request
  * @deth:	UD: Q_Key and source QP number
@@ -70,8 +79,11 @@ enum shca_payload_kind {
  * @out_seq:	outgoing: sequence number of the responder's packets
  * @data:	received: opaque to the core, handed back to struct shca_mem_ops
  * @data_off:	received: offset of the payload in @data, for the memory ops
- * @kind: @wr: @off: @va: @rkey:	outgoing: location of the payload; NONE
- *		in a received packet
+ * @kind:	outgoing: location of the payload; NONE in a received packet
+ * @wr:		outgoing: the request, or NULL; its data is the payload with SHCA_PAY_WR
+ * @off:	with SHCA_PAY_WR: offset of the payload in the data
+ * @va:		with SHCA_PAY_REMOTE: address of the payload
+ * @rkey:	with SHCA_PAY_REMOTE: key of its region
  * @rest:	outgoing: bytes of the message after this packet, a hint for a
  *		link that batches
  */
@@ -143,7 +155,7 @@ struct shca_pkt {
 	u32 rest;
 };
 
-/** shca_pkt_part() - packet number @i, from 0 on, of those in @pkt */
+/* Packet number @i, from 0 on, of those in @pkt. */
 static inline struct shca_pkt shca_pkt_part(const struct shca_pkt *pkt, u32 i)
 {
 	struct shca_pkt part = *pkt;

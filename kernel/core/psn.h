@@ -16,13 +16,13 @@ static inline u32 shca_psn_add(u32 psn, u32 n)
 	return (psn + n) & SHCA_PSN_MASK;
 }
 
-/** shca_psn_off() - distance from @base up to @psn, in [0, 2^24) */
+/* Distance from @base up to @psn, in [0, 2^24). */
 static inline u32 shca_psn_off(u32 psn, u32 base)
 {
 	return (psn - base) & SHCA_PSN_MASK;
 }
 
-/** shca_psn_diff() - distance of @a ahead of @b, in [-2^23, 2^23) */
+/* Distance of @a ahead of @b, in [-2^23, 2^23). */
 static inline s32 shca_psn_diff(u32 a, u32 b)
 {
 	return (s32)((a - b) << 8) >> 8;

@@ -21,8 +21,8 @@
  */
 #define SHCA_RATE_LOWER		66
 
-/**
- * struct shca_rate - a side that keeps a static rate
+/*
+ * A side that keeps a static rate.
  * @due_ns:	when what has left is over at that rate
  * @until_ns:	nothing leaves before; 0: no limit
  * @run:	packets of a burst, 1 at least
@@ -35,7 +35,7 @@ struct shca_rate {
 	bool on;
 };
 
-/** shca_rate_set() - from now on the rate is @kbps, for packets of @mtu; 0: none */
+/* From now on the rate is @kbps, for packets of @mtu; 0: none. */
 static inline void shca_rate_set(struct shca_rate *rate, u32 kbps, u32 mtu)
 {
 	u64 bytes = div64_u64(kbps * SHCA_RATE_BURST_NS, 8 * 1000000);
@@ -45,7 +45,7 @@ static inline void shca_rate_set(struct shca_rate *rate, u32 kbps, u32 mtu)
 	rate->run = max_t(u64, 1, div64_u64(bytes, mtu + SHCA_RATE_LOWER));
 }
 
-/** shca_rate_until() - may a packet leave now? Return: 0, or the time when it may */
+/* May a packet leave now? Return: 0, or the time when it may. */
 static inline u64 shca_rate_until(struct shca_rate *rate, u64 now)
 {
 	if (now >= rate->until_ns)
@@ -55,7 +55,7 @@ static inline u64 shca_rate_until(struct shca_rate *rate, u64 now)
 	return rate->until_ns;
 }
 
-/** shca_rate_sent() - @pkt leaves, which stands for span + 1 of them, at @kbps */
+/* @pkt leaves, which stands for span + 1 of them, at @kbps. */
 static inline void shca_rate_sent(struct shca_rate *rate, u32 kbps,
 				  const struct shca_pkt *pkt, u64 now)
 {

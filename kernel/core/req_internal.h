@@ -117,102 +117,97 @@ static inline u32 req_span(const struct shca_req *req)
 	return shca_psn_off(req->psn.max, req->psn.una);
 }
 
-/**
- * shca_req_seek() - continue sending at the oldest unacknowledged PSN
+/*
+ * Continue sending at the oldest unacknowledged PSN.
  *
  * It goes back after a loss. It goes forward when an acknowledgement covers
  * packets that are being resent.
  */
 void shca_req_seek(struct shca_req *req);
 
-/** shca_req_retry() - go back and use up a retry, or fail the oldest request */
+/* Go back and use up a retry, or fail the oldest request. */
 void shca_req_retry(struct shca_req *req, u16 vendor_err);
 
-/**
- * shca_req_go_back() - resend @psn.una, because of a NAK or a gap in the
- * answers
+/*
+ * Resend @psn.una, because of a NAK or a gap in the answers.
  *
  * It is a retry, now or at the end of the round trip.
  */
 void shca_req_go_back(struct shca_req *req, u16 vendor_err, u64 now);
 
-/**
- * shca_req_missing() - resend what the answer to an ACK probe leaves out
+/*
+ * Resend what the answer to an ACK probe leaves out.
  *
  * The packet was lost or reordered. It is no retry, because there may be none
  * left. The resent packet has AckReq, so no second ACK probe follows.
  */
 void shca_req_missing(struct shca_req *req, u64 now);
 
-/**
- * shca_req_resend() - the peer lacks @nr packets from the oldest one on, and has the next one
+/*
+ * The peer lacks @nr packets from the oldest one on, and has the next one.
  * @cause:	PSN of the packet by which it knows
  */
 void shca_req_resend(struct shca_req *req, u32 nr, u32 cause, u64 now);
 
-/**
- * shca_req_resend_ahead() - the peer lacks up to @nr packets from @psn on, and answers
- * before them are not here yet
+/*
+ * The peer lacks up to @nr packets from @psn on, and answers before them are not here yet.
  * @psn:	outstanding, and not the oldest
  * @nr:		1 .. 32
  * @cause:	PSN of the packet by which it knows
  */
 void shca_req_resend_ahead(struct shca_req *req, u32 psn, u32 nr, u32 cause, u64 now);
 
-/** shca_req_alone() - acknowledged, while shca_req_recovery.alone packets were the last to leave */
+/* Acknowledged, while shca_req_recovery.alone packets were the last to leave. */
 void shca_req_alone(struct shca_req *req, u64 now);
 
-/** shca_req_unanswered() - shca_req_gap() where nothing of it is kept behind the gap */
+/* shca_req_gap() where nothing of it is kept behind the gap. */
 void shca_req_unanswered(struct shca_req *req, u32 psn, u32 cause, u64 now);
 
-/** shca_req_time() - the peer has the packet at @psn, in order or not: is it the timed one? */
+/* The peer has the packet at @psn, in order or not: is it the timed one? */
 void shca_req_time(struct shca_req *req, u32 psn, u64 now);
 
-/** shca_req_repaired() - with shca_req_recovery.repairs, there was progress */
+/* With shca_req_recovery.repairs, there was progress. */
 void shca_req_repaired(struct shca_req *req);
 
-/**
- * shca_req_stale() - an answer at @psn says nothing new
+/*
+ * An answer at @psn says nothing new.
  *
  * After a repair, and of it: then both copies have come, and the first one was late only.
  */
 void shca_req_stale(struct shca_req *req, u32 psn, u64 now);
 
-/** shca_req_resend_done() - the missing packets were resent: continue at new ones */
+/* The missing packets were resent: continue at new ones. */
 void shca_req_resend_done(struct shca_req *req);
 
-/** shca_req_overtaken() - the packet to be sent next is acknowledged */
+/* The packet to be sent next is acknowledged. */
 void shca_req_overtaken(struct shca_req *req);
 
-/** shca_req_set_timeout() - after a change of the attributes or of the round trip */
+/* Called after a change of the attributes or of the round trip. */
 void shca_req_set_timeout(struct shca_req *req);
 
-/** shca_req_set_rate() - after a change of the attributes: nothing is owed to the old rate */
+/* Called after a change of the attributes: nothing is owed to the old rate. */
 void shca_req_set_rate(struct shca_req *req);
 
-/** shca_req_wait_rnr() - the peer has no receive and asks for a wait of @asked ns */
+/* The peer has no receive and asks for a wait of @asked ns. */
 void shca_req_wait_rnr(struct shca_req *req, u64 asked, u64 now);
 
-/**
- * shca_req_fail_at() - remember an error of request @idx, ahead of @una
+/*
+ * Remember an error of request @idx, ahead of @una.
  *
  * If there are two errors, the one of the earlier request counts.
  */
 void shca_req_fail_at(struct shca_req *req, u32 idx, u8 status, u16 vendor_err);
 
-/** shca_req_fail_una() - the oldest request fails: go to SHCA_SIDE_ERR */
+/* The oldest request fails: go to SHCA_SIDE_ERR. */
 void shca_req_fail_una(struct shca_req *req, u8 status, u16 vendor_err);
 
-/** shca_req_skip_local() - complete executed local requests at @una */
+/* Complete executed local requests at @una. */
 void shca_req_skip_local(struct shca_req *req);
 
-/** shca_req_quiet_time() - delay before an idle requester probes for missing ACKs */
+/* Delay before an idle requester probes for missing ACKs. */
 u64 shca_req_quiet_time(const struct shca_req *req);
 
-/**
- * shca_req_settle() - act on an error ahead once all requests before it are
- * acknowledged
- */
+/* Act on an error ahead once all requests before it are acknowledged. */
 void shca_req_settle(struct shca_req *req);
 
 #endif

@@ -72,7 +72,8 @@
  * struct shca_req_attr - what a requester is started with (RTR to RTS)
  * @mtu:	path MTU in bytes: 256 .. 4096; RAW: length of the longest frame
  * @sq_psn:	first PSN
- * @dqpn: @pkey: copied into each packet
+ * @dqpn:	peer's QP number, copied into each packet
+ * @pkey:	P_Key, copied into each packet
  * @transport:	SHCA_TRANSPORT_RC, _XRC, _UC, _UD or _RAW. UC uses no member
  *		below, UD only @qkey and @sqpn
  * @qkey:	sent when a request's own has its high bit set (IBTA 10.2.5)
@@ -121,8 +122,8 @@ struct shca_req_attr {
 #define SHCA_REQ_RATE		(1u << 7)
 #define SHCA_REQ_ECN		(1u << 8)
 
-/**
- * struct shca_req_stats - counters of the side since the QP was made
+/*
+ * Counters of the side since the QP was made.
  * @tx_bytes:	payload handed out, what is resent included
  * @rx_bytes:	payload of accepted responses
  */
@@ -137,8 +138,8 @@ struct shca_req_stats {
 	u64 rx[SHCA_RX_NR];
 };
 
-/**
- * struct shca_req_ring - private work requests, storage by the caller
+/*
+ * Private work requests, storage by the caller.
  * @base: @mask: @stride:	their address, their number less one, bytes of
  *		each
  *
@@ -164,8 +165,8 @@ struct shca_req_ring {
 	u32 pkt_idx;
 };
 
-/**
- * struct shca_req_psn - sequence numbers
+/*
+ * Sequence numbers.
  * @next:	next PSN to send
  * @max:	first never sent
  * @una:	oldest not acknowledged
@@ -194,8 +195,8 @@ struct shca_req_psn {
 	u32 lsn;
 };
 
-/**
- * struct shca_req_ackreq - when to ask for an acknowledgement
+/*
+ * When to ask for an acknowledgement.
  * @probe_ns:	time of an ACK probe, unless a packet has AckReq before; 0 if
  *		all are covered by an AckReq
  * @sent_ns:	time of the last packet
@@ -224,8 +225,8 @@ struct shca_req_ackreq {
 /* struct shca_req_gate.until: a time that has passed, but is looked at. */
 #define SHCA_GATE_OPEN		1
 
-/**
- * struct shca_req_gate - times before which nothing leaves; 0 for no limit
+/*
+ * Times before which nothing leaves; 0 for no limit.
  * @until:	the latest of the times below
  * @stall_ns:	the link is full, or a peer's memory is absent
  * @rate_ns:	rate of the path, of a datagram, or of RAW_PACKET
@@ -247,8 +248,8 @@ struct shca_req_gate {
 /* struct shca_req_recovery.waits: for an answer, for a time to go back at, for a receive */
 enum shca_req_waits { SHCA_WAIT_ANSWER, SHCA_WAIT_HOLD, SHCA_WAIT_RNR };
 
-/**
- * struct shca_req_recovery - what is resent, and when (recovery.c)
+/*
+ * What is resent, and when (recovery.c).
  * @deadline: @waits:	time-out, 0: none; and what it is for
  * @timeout_ns:	time-out in use: that of the attributes, or two round trips if those are
  *		longer, but at most four times the former (IBTA 9.7.6.1)
@@ -363,8 +364,8 @@ struct shca_req_recovery {
 	u8 early_row;
 };
 
-/**
- * struct shca_req_credit - how many messages the peer has receive requests for
+/*
+ * How many messages the peer has receive requests for.
  * @valid:	the peer counts them; else only @psn has a meaning
  * @code: @nr:	what it has told last
  * @limit:	first request beyond them
@@ -383,7 +384,7 @@ struct shca_req_credit {
 	u32 psn;
 };
 
-/** struct shca_req_fail - an error ahead, of request @idx, if @valid */
+/* An error ahead, of request @idx, if @valid. */
 struct shca_req_fail {
 	u32 idx;
 	u16 status;
@@ -391,8 +392,8 @@ struct shca_req_fail {
 	bool valid;
 };
 
-/**
- * struct shca_req - a requester
+/*
+ * A requester.
  * @attr:	attributes at the start
  * @state:	the side itself or shca_req_fail() enters ERR
  * @draining:	SQD: start no further request
@@ -425,52 +426,57 @@ struct shca_req {
 
 /**
  * shca_req_init() - initialise a requester in SHCA_SIDE_RESET
- * @ring:	storage of @entries (power of two) requests, @stride bytes each
- *		(at least shca_req_stride())
+ * @req:	its content does not matter
+ * @ring:	storage of requests
+ * @entries:	their number, a power of two
+ * @stride:	bytes of each, at least shca_req_stride()
+ * @mem:	memory operations
+ * @mem_ctx:	their argument
  */
 void shca_req_init(struct shca_req *req, void *ring, u32 entries, u32 stride,
 		   const struct shca_mem_ops *mem, void *mem_ctx);
 
-/** shca_req_stride() - size of a private request with @max_sge segments */
+/* Size of a private request with @max_sge segments. */
 static inline u32 shca_req_stride(u32 max_sge)
 {
 	return (sizeof(struct shca_send_wr) +
 		max_sge * sizeof(struct shca_sge) + 7) & ~7u;
 }
 
-/** shca_req_start() - go to SHCA_SIDE_READY; the ring must be empty */
+/* Go to SHCA_SIDE_READY; the ring must be empty. */
 void shca_req_start(struct shca_req *req, const struct shca_req_attr *attr);
 
 /**
  * shca_req_modify() - change attributes at run time
+ * @req:	the requester
+ * @attr:	new values
  * @mask:	SHCA_REQ_* of the members of @attr to use
  */
 void shca_req_modify(struct shca_req *req, const struct shca_req_attr *attr,
 		     u32 mask);
 
-/** shca_req_reset() - forget everything, go to SHCA_SIDE_RESET */
+/* Forget everything, go to SHCA_SIDE_RESET. */
 void shca_req_reset(struct shca_req *req);
 
-/**
- * shca_req_fail() - go to SHCA_SIDE_ERR from outside (modify to ERR, other
- * side)
+/*
+ * Go to SHCA_SIDE_ERR from outside (modify to ERR, other side).
  *
  * Acknowledged requests complete, and shca_req_pop() flushes the rest. Also
  * from SHCA_SIDE_RESET: a QP that has never sent flushes its posts.
  */
 void shca_req_fail(struct shca_req *req);
 
-/**
- * shca_req_number() - the number of a request, from 1 on, since the ring was empty
+/*
+ * The number of a request, from 1 on, since the ring was empty.
  * @wr:		in the ring, or from shca_req_slot()
  */
 u32 shca_req_number(const struct shca_req *req, const struct shca_send_wr *wr);
 
-/** shca_req_slot() - slot of the next request; NULL if the ring is full */
+/* Slot of the next request; NULL if the ring is full. */
 struct shca_send_wr *shca_req_slot(struct shca_req *req);
 
-/**
- * shca_req_post() - publish the request in shca_req_slot()
+/*
+ * Publish the request in shca_req_slot().
  *
  * It checks opcode, length and flags against the transport. A refused request
  * completes in its turn with LOC_QP_OP_ERR (or LOC_LEN_ERR), and the QP fails.
@@ -479,6 +485,8 @@ void shca_req_post(struct shca_req *req);
 
 /**
  * shca_req_next() - the next packet to transmit
+ * @req:	the requester
+ * @now:	the time, ns
  * @pkt:	result; kind, wr, off, paylen describe the payload. wr is NULL
  *		in an ACK probe, which belongs to no request
  *
@@ -488,6 +496,7 @@ bool shca_req_next(struct shca_req *req, u64 now, struct shca_pkt *pkt);
 
 /**
  * shca_req_gather_failed() - a packet could not be transmitted
+ * @req:	the requester
  * @pkt:	from shca_req_next(); it is not transmitted
  * @status:	KEY, ACCESS, RANGE: the request ends in LOC_PROT_ERR after all
  *		before it have completed. RETRY: neither @pkt nor later packets
@@ -498,6 +507,7 @@ void shca_req_gather_failed(struct shca_req *req, const struct shca_pkt *pkt,
 
 /**
  * shca_req_link_full() - a queue below has no room for a packet
+ * @req:	the requester
  * @pkt:	from shca_req_next(); neither it nor later packets were
  *		transmitted
  * @until:	time before which nothing leaves
@@ -509,7 +519,7 @@ void shca_req_gather_failed(struct shca_req *req, const struct shca_pkt *pkt,
 void shca_req_link_full(struct shca_req *req, const struct shca_pkt *pkt, u64 until);
 
 /*
- * shca_req_hold() - stop at a packet whose memory is being fetched
+ * Stop at a packet whose memory is being fetched.
  *
  * Call it after shca_req_gather_failed() with SHCA_MEM_RETRY. That packet is
  * not handed out again before shca_req_release(), so it needs no timer. Packets
@@ -517,65 +527,63 @@ void shca_req_link_full(struct shca_req *req, const struct shca_pkt *pkt, u64 un
  */
 void shca_req_hold(struct shca_req *req);
 
-/* shca_req_release() - memory may be present: end shca_req_hold() and _stall() */
+/* Memory may be present: end shca_req_hold() and _stall(). */
 void shca_req_release(struct shca_req *req);
 
-/**
- * shca_req_stall() - hand out nothing before @until
+/*
+ * Hand out nothing before @until.
  *
  * Call it after shca_req_gather_failed() with SHCA_MEM_RETRY if nobody reports
  * the memory: it is a peer's, or the request for it failed.
  */
 void shca_req_stall(struct shca_req *req, u64 until);
 
-/** shca_req_rate() - hand out nothing before @until, by a rate */
+/* Hand out nothing before @until, by a rate. */
 void shca_req_rate(struct shca_req *req, u64 until);
 
-/** shca_req_pace() - hand out nothing before @until, by congestion control */
+/* Hand out nothing before @until, by congestion control. */
 void shca_req_pace(struct shca_req *req, u64 until);
 
-/**
- * shca_req_answer_waits() - an answer has arrived, and shca_req_rx() gets it later;
- * or the request has not left
+/*
+ * An answer has arrived, and shca_req_rx() gets it later; or the request has not left.
  *
  * The transport timer does not expire before @until.
  */
 void shca_req_answer_waits(struct shca_req *req, u64 until);
 
-/** shca_req_rnr_waits() - has the peer no receive? Nothing is sent before the deadline */
+/* Has the peer no receive? Nothing is sent before the deadline. */
 static inline bool shca_req_rnr_waits(const struct shca_req *req)
 {
 	return req->recovery.waits == SHCA_WAIT_RNR;
 }
 
-/** shca_req_is_awaiting() - does the transport timer run? */
+/* Does the transport timer run? */
 static inline bool shca_req_is_awaiting(const struct shca_req *req)
 {
 	return req->recovery.deadline && req->recovery.waits == SHCA_WAIT_ANSWER;
 }
 
-/** shca_req_is_overdue() - has it expired? */
+/* Has the transport timer expired? */
 static inline bool shca_req_is_overdue(const struct shca_req *req, u64 now)
 {
 	return shca_req_is_awaiting(req) && now >= req->recovery.deadline;
 }
 
-/** shca_req_is_early() - is an answer overdue by measured round trips? */
+/* Is an answer overdue by measured round trips? */
 bool shca_req_is_early(const struct shca_req *req, u64 now);
 
-/** shca_req_drain() - SQD: start no further request; or continue */
+/* SQD: start no further request; or continue. */
 void shca_req_drain(struct shca_req *req, bool draining);
 
-/* shca_req_set_burst() - set shca_req_psn.burst */
+/* Set shca_req_psn.burst. */
 void shca_req_set_burst(struct shca_req *req, u32 burst);
 
-/** shca_req_rx() - process a response packet (ACK, READ response, atomic ACK, CNP) */
+/* Process a response packet (ACK, READ response, atomic ACK, CNP). */
 enum shca_verdict shca_req_rx(struct shca_req *req, const struct shca_pkt *pkt,
 			      u64 now);
 
-/**
- * shca_req_may_hold() - may a response that is out of order (SHCA_RX_LOST_RESPONSE) be
- * kept?
+/*
+ * May a response that is out of order (SHCA_RX_LOST_RESPONSE) be kept?
  *
  * The caller keeps it, and feeds it when its PSN is the oldest outstanding one. It calls
  * shca_req_gap() to have the missing ones sent again.
@@ -584,37 +592,39 @@ bool shca_req_may_hold(const struct shca_req *req, const struct shca_pkt *pkt);
 
 /**
  * shca_req_gap() - responses from the oldest outstanding PSN up to @psn are missing
+ * @req:	the requester
  * @psn:	of the first response that has come
  * @cause:	of the last one
+ * @now:	the time, ns
  *
  * So the peer has executed all requests before @psn. Only the missing part of a READ is
  * asked for again.
  */
 void shca_req_gap(struct shca_req *req, u32 psn, u32 cause, u64 now);
 
-/**
- * shca_req_takes_run() - can middle packets of a response be processed as one?
+/*
+ * Can middle packets of a response be processed as one?
  * @pkt:	with a span
  *
  * They must be the next ones of the oldest READ. Otherwise process its parts.
  */
 bool shca_req_takes_run(const struct shca_req *req, const struct shca_pkt *pkt);
 
-/**
- * shca_req_resume() - from SHCA_SIDE_ERR back to READY (SQE to RTS)
+/*
+ * From SHCA_SIDE_ERR back to READY (SQE to RTS).
  *
  * UC and UD only. The ring is empty, because all requests were flushed.
  */
 void shca_req_resume(struct shca_req *req);
 
-/** shca_req_timer() - the deadline may have passed; harmless if not */
+/* The deadline may have passed; harmless if not. */
 void shca_req_timer(struct shca_req *req, u64 now);
 
-/** shca_req_deadline() - time for shca_req_timer() or _next(); 0 for none */
+/* Time for shca_req_timer() or _next(); 0 for none. */
 u64 shca_req_deadline(const struct shca_req *req);
 
-/**
- * shca_req_pop() - return the next completion of the send queue, in order
+/*
+ * Return the next completion of the send queue, in order.
  *
  * It also returns the end of the adapter's own requests (shca_wc.own). UC, UD:
  * all packets handed out since the last call were transmitted, or
@@ -623,14 +633,14 @@ u64 shca_req_deadline(const struct shca_req *req);
  */
 bool shca_req_pop(struct shca_req *req, struct shca_wc *wc);
 
-/** shca_req_must_probe() - is an ACK probe due? */
+/* Is an ACK probe due? */
 bool shca_req_must_probe(const struct shca_req *req);
 
 /* There was no room for the READ that is next: is there still none? */
 bool shca_req_read_waits(const struct shca_req *req);
 
-/**
- * shca_req_may_send() - can shca_req_next() have a packet?
+/*
+ * Can shca_req_next() have a packet?
  *
  * It is asked for each packet of a response, and most of them make no room for a READ.
  */
@@ -642,7 +652,7 @@ static inline bool shca_req_may_send(const struct shca_req *req)
 	return req->ackreq.psn != req->psn.max && shca_req_must_probe(req);
 }
 
-/** shca_req_idle() - nothing is outstanding: SQD is drained, the QP may be freed */
+/* Nothing is outstanding: SQD is drained, the QP may be freed. */
 static inline bool shca_req_idle(const struct shca_req *req)
 {
 	return req->ring.una == req->ring.nxt && !req->ring.pkt_idx &&

@@ -6,10 +6,8 @@
 #include "psn.h"
 #include "responder.h"
 
-/**
- * shca_resp_rx_uc() - process a packet of UC; @out is clear
- * shca_resp_rx_ud() - process a datagram
- * shca_resp_rx_raw() - process an Ethernet frame
+/*
+ * Process a packet of UC, a datagram, or an Ethernet frame; @out is clear.
  *
  * Context: that of shca_resp_rx(), which calls them.
  */
@@ -21,8 +19,8 @@ enum shca_verdict shca_resp_rx_raw(struct shca_resp *resp,
 				   const struct shca_pkt *pkt,
 				   struct shca_resp_out *out);
 
-/**
- * shca_resp_execute() - execute the expected packet; @out has no completion yet
+/*
+ * Execute the expected packet; @out has no completion yet.
  *
  * Context: that of shca_resp_rx(), which calls it.
  */
@@ -30,8 +28,8 @@ enum shca_verdict shca_resp_execute(struct shca_resp *resp,
 				    const struct shca_pkt *pkt,
 				    struct shca_resp_out *out);
 
-/**
- * shca_resp_tm_fill() - add the fields of tag matching to a completion
+/*
+ * Add the fields of tag matching to a completion.
  * @wc:		complete otherwise
  */
 void shca_resp_tm_fill(const struct shca_resp *resp, struct shca_wc *wc);
@@ -43,10 +41,7 @@ static inline void resp_tm_break(struct shca_resp *resp)
 		resp->mem->tm_undo(resp->mem_ctx);
 }
 
-/**
- * shca_resp_paylen_fits() - is the payload length of @pkt valid for its
- * position in the message (IBTA 9.7.4.1.6)?
- */
+/* Is the payload length of @pkt valid for its position in the message (IBTA 9.7.4.1.6)? */
 bool shca_resp_paylen_fits(const struct shca_resp *resp,
 			   const struct shca_pkt *pkt, u32 flags);
 

@@ -20,14 +20,18 @@
 
 /**
  * struct shca_resp_attr - what a responder is started with (INIT to RTR)
+ * @mtu:	path MTU in bytes
+ * @rq_psn:	first PSN expected
+ * @dqpn:	peer's QP number, copied into each packet
+ * @pkey:	P_Key, copied into each packet
  * @access:	SHCA_ACCESS_REMOTE_* of the QP
  * @transport:	SHCA_TRANSPORT_RC, _XRC, _UC, _UD or _RAW; the last three answer
  *		nothing
  * @qkey:	UD: the accepted Q_Key
  * @min_rnr_timer: code, 0 .. 31
  * @max_dest_rd_atomic: READs and atomics held for replay, 0 .. ring size
- * @cnp: @cnp_interval_ns: answer CE marks with CNPs (RoCEv2, annex A17.9, which leaves
- *		the time between two of them to us)
+ * @cnp:	answer CE marks with CNPs (RoCEv2, annex A17.9)
+ * @cnp_interval_ns: least time between two of them, which the annex leaves to us
  * @shared:	UC: receive requests come from an SRQ
  * @tells_short:	UC, UD: a receive that is too short completes in error
  * @tm:		RC: SENDs begin with the header of tag matching (tm.h)
@@ -79,8 +83,8 @@ struct shca_resp_attr {
 /* After a gap that has filled by itself so many are told only to packets that ask. */
 #define SHCA_RESP_PATIENCE	4
 
-/**
- * struct shca_rd - record of a READ, or of a request that is answered like one
+/*
+ * Record of a READ, or of a request that is answered like one.
  *
  * It is kept for the response and for replay.
  * @first_psn: @nr_psn:	PSNs of the response
@@ -117,14 +121,14 @@ struct shca_rd {
 	bool replay;
 };
 
-/** enum shca_ack_kind - the acknowledgement that is owed */
+/* The acknowledgement that is owed. */
 enum shca_ack_kind {
 	SHCA_ACK_NONE,
 	SHCA_ACK_ACK,
 	SHCA_ACK_NAK,		/* any NAK or RNR NAK */
 };
 
-/** enum shca_tm_kind - result of tag matching for a message */
+/* Result of tag matching for a message. */
 enum shca_tm_kind {
 	SHCA_TM_NONE,		/* not used */
 	SHCA_TM_NO_TAG,
@@ -133,8 +137,8 @@ enum shca_tm_kind {
 	SHCA_TM_RNDV,		/* matched, and its data must be read */
 };
 
-/**
- * struct shca_resp_stats - counters of the side since the QP was made
+/*
+ * Counters of the side since the QP was made.
  * @tx_bytes:	payload of responses handed out, what is resent included
  * @rx_bytes:	payload of accepted requests
  */
@@ -148,8 +152,8 @@ struct shca_resp_stats {
 	u64 rx[SHCA_RX_NR];
 };
 
-/**
- * struct shca_resp - a responder
+/*
+ * A responder.
  * @epsn:	expected PSN
  * @msn:	messages completed
  * @op:		opcode class of the message in progress, or 0
@@ -262,19 +266,19 @@ struct shca_resp_out {
 	struct shca_wc wc;
 };
 
-/** shca_resp_init() - initialise; @rd: storage for @rd_entries (power of two) */
+/* Initialise; @rd: storage for @rd_entries (power of two). */
 void shca_resp_init(struct shca_resp *resp, struct shca_rd *rd, u32 rd_entries,
 		    const struct shca_mem_ops *mem, void *mem_ctx);
 
-/**
- * shca_resp_move_rd() - replace the ring of READs and atomics by a larger one
+/*
+ * Replace the ring of READs and atomics by a larger one.
  * @rd:		storage for @rd_entries (power of two), at least as many as
  *		before
  */
 void shca_resp_move_rd(struct shca_resp *resp, struct shca_rd *rd,
 		       u32 rd_entries);
 
-/** shca_resp_start() - go to SHCA_SIDE_READY: receive requests from here on */
+/* Go to SHCA_SIDE_READY: receive requests from here on. */
 void shca_resp_start(struct shca_resp *resp, const struct shca_resp_attr *attr);
 
 /* shca_resp.burst, as shca_req_set_burst() */
@@ -282,15 +286,17 @@ void shca_resp_set_burst(struct shca_resp *resp, u32 burst);
 
 /**
  * shca_resp_modify() - change attributes at run time
+ * @resp:	the responder
+ * @attr:	new values
  * @mask:	SHCA_RESP_* of the members of @attr to use
  */
 void shca_resp_modify(struct shca_resp *resp,
 		      const struct shca_resp_attr *attr, u32 mask);
-/** shca_resp_reset() - as after shca_resp_init(), except the counters */
+/* As after shca_resp_init(), except the counters. */
 void shca_resp_reset(struct shca_resp *resp);
 
-/**
- * shca_resp_flush_acks() - send owed ACKs before destroy or reset
+/*
+ * Send owed ACKs before destroy or reset.
  *
  * It acknowledges executed requests without AckReq. Their requester would learn
  * that by an ACK probe, which nobody answers after the end.
@@ -298,25 +304,25 @@ void shca_resp_reset(struct shca_resp *resp);
  */
 bool shca_resp_flush_acks(struct shca_resp *resp);
 
-/** shca_resp_deadline() - time for shca_resp_next(), by the static rate; 0 for none */
+/* Time for shca_resp_next(), by the static rate; 0 for none. */
 static inline u64 shca_resp_deadline(const struct shca_resp *resp)
 {
 	return unlikely(resp->rate.until_ns) && resp->rd_send != resp->rd_tail ?
 	       resp->rate.until_ns : 0;
 }
 
-/** shca_resp_owes_ack() - is an acknowledgement owed, and nothing else? */
+/* Is an acknowledgement owed, and nothing else? */
 static inline bool shca_resp_owes_ack(const struct shca_resp *resp)
 {
 	return resp->ack == SHCA_ACK_ACK && resp->rd_send == resp->rd_tail &&
 	       !resp->nak_sent && !resp->cnp_due && resp->state == SHCA_SIDE_READY;
 }
 
-/** shca_resp_fail() - go to SHCA_SIDE_ERR from outside */
+/* Go to SHCA_SIDE_ERR from outside. */
 void shca_resp_fail(struct shca_resp *resp);
 
-/**
- * shca_resp_may_hold() - may a packet that is out of order (SHCA_RX_OUT_OF_SEQ) be kept?
+/*
+ * May a packet that is out of order (SHCA_RX_OUT_OF_SEQ) be kept?
  *
  * The caller keeps it, and feeds it when its PSN is expected. It calls shca_resp_gap()
  * to tell the peer what is missing.
@@ -325,15 +331,17 @@ bool shca_resp_may_hold(const struct shca_resp *resp, const struct shca_pkt *pkt
 
 /**
  * shca_resp_is_asked() - does a packet ask what is missing?
- * @pkt:	it was fed with this @verdict
+ * @resp:	the responder
+ * @pkt:	it was fed
+ * @verdict:	of shca_resp_rx()
  * @is_ahead:	it is behind a gap
  * @holds:	packets are kept
  * @goes_on:	it is the first of them: its feeding was interrupted
  *
- * Each that is behind a gap or was executed, and wants an answer.  A duplicate is of a peer
- * that has heard nothing, and what is fed later may be of one that asked.  A READ that was
- * executed has its answer.  That will do where gaps fill by themselves, but not after the
- * repair of one that was told.
+ * A duplicate is of a peer that has heard nothing, and what is fed later may be of one that
+ * asked.  A READ that was executed has its answer.  That will do where gaps fill by themselves,
+ * but not after the repair of one that was told.
+ * Return: true for each that is behind a gap or was executed, and wants an answer.
  */
 static inline bool shca_resp_is_asked(const struct shca_resp *resp,
 				      const struct shca_pkt *pkt,
@@ -352,6 +360,7 @@ static inline bool shca_resp_is_asked(const struct shca_resp *resp,
 
 /**
  * shca_resp_gap() - the packets before @psn are missing
+ * @resp:	the responder
  * @psn:	the first kept packet; if none is kept, the expected PSN
  * @cause:	of the packet that came
  * @asks:	it asks for an answer: tell also what the peer was told
@@ -361,12 +370,12 @@ static inline bool shca_resp_is_asked(const struct shca_resp *resp,
  */
 void shca_resp_gap(struct shca_resp *resp, u32 psn, u32 cause, bool asks);
 
-/** shca_resp_rx() - process a request packet; @out is overwritten */
+/* Process a request packet; @out is overwritten. */
 enum shca_verdict shca_resp_rx(struct shca_resp *resp, const struct shca_pkt *pkt,
 			       u64 now, struct shca_resp_out *out);
 
-/**
- * shca_resp_takes_run() - can middle packets of a message be processed as one?
+/*
+ * Can middle packets of a message be processed as one?
  * @pkt:	with a span
  *
  * They must be expected, have the right length, and have room, so that none
@@ -375,25 +384,29 @@ enum shca_verdict shca_resp_rx(struct shca_resp *resp, const struct shca_pkt *pk
 bool shca_resp_takes_run(const struct shca_resp *resp,
 			 const struct shca_pkt *pkt);
 
-/** shca_resp_is_next() - is @pkt the request packet that would be executed next? RC, XRC */
+/* Is @pkt the request packet that would be executed next? RC, XRC. */
 bool shca_resp_is_next(const struct shca_resp *resp, const struct shca_pkt *pkt);
 
-/** shca_resp_expects() - is it that, and does it begin a message? */
+/* Is @pkt that, and does it begin a message? */
 bool shca_resp_expects(const struct shca_resp *resp, const struct shca_pkt *pkt);
 
 /**
  * shca_resp_forge() - refuse the expected request in place of shca_resp_rx()
+ * @resp:	the responder
+ * @pkt:	the request
  * @nak:	enum shca_fault_nak
  * @status:	enum shca_wc_status of the receive request that it takes, if any
+ * @out:	as of shca_resp_rx()
  *
  * All that follows a NAK follows: with one that is fatal the side is in error.
+ * Return: the verdict, as of shca_resp_rx().
  */
 enum shca_verdict shca_resp_forge(struct shca_resp *resp,
 				  const struct shca_pkt *pkt, u8 nak, u8 status,
 				  struct shca_resp_out *out);
 
-/**
- * shca_resp_not_yet() - a packet waits for its memory (SHCA_RX_RETRY)
+/*
+ * A packet waits for its memory (SHCA_RX_RETRY).
  * @psn:	the expected one, or that of a repeated READ
  *
  * Call it when the wait begins, and each time that the packet comes again. It
@@ -403,20 +416,17 @@ enum shca_verdict shca_resp_forge(struct shca_resp *resp,
  */
 void shca_resp_not_yet(struct shca_resp *resp, u32 psn);
 
-/** shca_resp_told_not_yet() - does the peer know that the packet @psn waits? */
+/* Does the peer know that the packet @psn waits? */
 static inline bool shca_resp_told_not_yet(const struct shca_resp *resp, u32 psn)
 {
 	return resp->not_yet && resp->not_yet_psn == psn;
 }
 
-/**
- * shca_resp_has_room() - can a request continue that waited for an answer to
- * leave (SHCA_RX_BUSY)?
- */
+/* Can a request continue that waited for an answer to leave (SHCA_RX_BUSY)? */
 bool shca_resp_has_room(const struct shca_resp *resp);
 
-/**
- * shca_resp_next() - return the next response packet
+/*
+ * Return the next response packet.
  *
  * CNPs come first, then READ responses in the order of their requests, then the
  * acknowledgement. A NAK that is owed leaves even in SHCA_SIDE_ERR.
@@ -425,9 +435,11 @@ bool shca_resp_next(struct shca_resp *resp, u64 now, struct shca_pkt *pkt);
 
 /**
  * shca_resp_gather_failed() - a packet could not be transmitted
+ * @resp:	the responder
  * @pkt:	from shca_resp_next(); it is not transmitted
  * @status:	KEY, ACCESS, RANGE: the peer gets a NAK. RETRY: neither @pkt nor
  *		later packets were transmitted; all of them come again
+ * @out:	events and completion, as of shca_resp_rx()
  */
 void shca_resp_gather_failed(struct shca_resp *resp, const struct shca_pkt *pkt,
 			     enum shca_mem_status status,
@@ -435,13 +447,14 @@ void shca_resp_gather_failed(struct shca_resp *resp, const struct shca_pkt *pkt,
 
 /**
  * shca_resp_link_full() - a queue below has no room for a packet
+ * @resp:	the responder
  * @pkt:	from shca_resp_next(); neither it nor later packets were
  *		transmitted, and all of them come again
  */
 void shca_resp_link_full(struct shca_resp *resp, const struct shca_pkt *pkt);
 
-/**
- * shca_resp_flush() - return the receive request in progress, when in error
+/*
+ * Return the receive request in progress, when in error.
  *
  * The caller flushes the rest of its ring itself.
  */

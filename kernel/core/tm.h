@@ -29,7 +29,7 @@
 /* maximum length of a rendezvous request */
 #define SHCA_TM_RNDV_MAX	64
 
-/** enum shca_tmh_op - kind of a message; values as on the wire */
+/* Kind of a message; values as on the wire. */
 enum shca_tmh_op {
 	SHCA_TMH_NO_TAG,
 	SHCA_TMH_RNDV,
@@ -37,34 +37,34 @@ enum shca_tmh_op {
 	SHCA_TMH_EAGER,
 };
 
-/** struct shca_tmh - header of a message; @app_ctx is opaque */
+/* Header of a message; @app_ctx is opaque. */
 struct shca_tmh {
 	u64 tag;
 	u32 app_ctx;
 	u8 opcode;
 };
 
-/** struct shca_rvh - header of a rendezvous: location of the data at the sender */
+/* Header of a rendezvous: location of the data at the sender. */
 struct shca_rvh {
 	u64 va;
 	u32 rkey;
 	u32 len;
 };
 
-/** struct shca_tm_msg - headers of a message; @rvh is valid for SHCA_TMH_RNDV */
+/* Headers of a message; @rvh is valid for SHCA_TMH_RNDV. */
 struct shca_tm_msg {
 	struct shca_tmh tmh;
 	struct shca_rvh rvh;
 };
 
-/**
- * shca_tm_parse() - parse the headers at the beginning of a message
+/*
+ * Parse the headers at the beginning of a message.
  * @len:	bytes of @p. Fewer than a header make a message without a tag. A
  *		rendezvous request that is too short has an @rvh of zeros
  */
 void shca_tm_parse(const u8 *p, u32 len, struct shca_tm_msg *msg);
 
-/** shca_tmh_build() - write SHCA_TMH_BYTES to @p */
+/* Write SHCA_TMH_BYTES to @p. */
 void shca_tmh_build(const struct shca_tmh *tmh, u8 *p);
 
 /* no entry; also limits their number */
@@ -72,10 +72,12 @@ void shca_tmh_build(const struct shca_tmh *tmh, u8 *p);
 
 /**
  * struct shca_tm_entry - a tagged buffer
- * @tag: @mask:	matches a message whose tag & @mask equals @tag
+ * @tag:	matches a message whose tag & @mask equals it
+ * @mask:	bits of a tag that count
  * @wr_id:	wr_id of the receive
  * @sge:	the buffer; none if its length is 0
- * @next: @prev:	in the list of tags, or of free slots
+ * @next:	in the list of tags, or of free slots
+ * @prev:	in the list of tags
  * @uses:	number of uses of this slot
  * @posted:	in the list of tags
  */
@@ -90,8 +92,8 @@ struct shca_tm_entry {
 	bool posted;
 };
 
-/**
- * struct shca_tm - a list of tags
+/*
+ * A list of tags.
  * @slots: @nr:	storage of the caller
  * @first: @last: the list
  * @waiting:	first entry that waits for equal counts, or NIL
@@ -112,31 +114,31 @@ struct shca_tm {
 	};
 };
 
-/** shca_tm_init() - make an empty list; @slots: @nr of them, fewer than SHCA_TM_NIL */
+/* Make an empty list; @slots: @nr of them, fewer than SHCA_TM_NIL. */
 void shca_tm_init(struct shca_tm *tm, struct shca_tm_entry *slots, u32 nr);
 
-/** shca_tm_missed() - count a message without a matching entry */
+/* Count a message without a matching entry. */
 void shca_tm_missed(struct shca_tm *tm);
 
-/** shca_tm_in_sync() - has the poster handled all unexpected messages? */
+/* Has the poster handled all unexpected messages? */
 static inline bool shca_tm_in_sync(const struct shca_tm *tm)
 {
 	return tm->unexpected == tm->handled;
 }
 
-/**
- * shca_tm_take() - reserve a slot, which no message finds before shca_tm_post()
+/*
+ * Reserve a slot, which no message finds before shca_tm_post().
  *
  * Return: false if none is free. Otherwise post it, or shca_tm_free(@handle).
  */
 bool shca_tm_take(struct shca_tm *tm, u32 *handle);
 
-/** shca_tm_post() - append @entry in its reserved slot */
+/* Append @entry in its reserved slot. */
 void shca_tm_post(struct shca_tm *tm, const struct shca_tm_entry *entry,
 		  u32 handle);
 
-/**
- * shca_tm_add() - append an entry: shca_tm_take() and shca_tm_post()
+/*
+ * Append an entry: shca_tm_take() and shca_tm_post().
  * @entry:	its @tag, @mask, @wr_id and @sge
  * @handle:	for shca_tm_del()
  *
@@ -145,21 +147,21 @@ void shca_tm_post(struct shca_tm *tm, const struct shca_tm_entry *entry,
 bool shca_tm_add(struct shca_tm *tm, const struct shca_tm_entry *entry,
 		 u32 *handle);
 
-/**
- * shca_tm_del() - remove an entry
+/*
+ * Remove an entry.
  *
  * Return: false if the handle names no entry; a message may have matched it.
  */
 bool shca_tm_del(struct shca_tm *tm, u32 handle);
 
-/** shca_tm_sync() - the poster has handled @handled unexpected messages in total */
+/* The poster has handled @handled unexpected messages in total. */
 void shca_tm_sync(struct shca_tm *tm, u32 handled);
 
-/** shca_tm_undo() - an unexpected message broke off: its poster never gets it */
+/* An unexpected message broke off: its poster never gets it. */
 void shca_tm_undo(struct shca_tm *tm);
 
-/**
- * shca_tm_match() - the entry for a message
+/*
+ * The entry for a message.
  *
  * It is not in the list any more; give its slot back by shca_tm_free().
  * Return: its slot, or SHCA_TM_NIL.

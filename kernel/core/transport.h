@@ -23,16 +23,14 @@
 struct shca_req;
 struct shca_resp;
 
-/** enum shca_side_state - of a requester or a responder */
+/* State of a requester or a responder. */
 enum shca_side_state {
 	SHCA_SIDE_RESET,	/* nothing moves; posts are not accepted */
 	SHCA_SIDE_READY,
 	SHCA_SIDE_ERR,		/* no packet moves; requests are flushed */
 };
 
-/**
- * enum shca_verdict - what became of a received packet, one counter each
- */
+/* What became of a received packet, one counter each. */
 enum shca_verdict {
 	SHCA_RX_OK,
 	SHCA_RX_STATE,		/* side not ready for it: dropped */
@@ -61,7 +59,7 @@ enum shca_verdict {
 	SHCA_RX_NR
 };
 
-/** shca_rx_is_later() - has the packet to wait? */
+/* Has the packet to wait? */
 static inline bool shca_rx_is_later(enum shca_verdict rx)
 {
 	return rx >= SHCA_RX_RETRY;
@@ -141,13 +139,13 @@ static inline u32 shca_marked_peer(const struct shca_pkt *pkt)
 
 /* ---- times -------------------------------------------------------------- */
 
-/** shca_timeout_ns() - local ACK timeout code (0 .. 31) to ns; 0: never */
+/* Local ACK timeout code (0 .. 31) to ns; 0: never. */
 static inline u64 shca_timeout_ns(u8 code)
 {
 	return code ? 4096ull << (code & 31) : 0;
 }
 
-/** shca_rnr_ns() - RNR timer code (0 .. 31) to ns, IBTA table 45 */
+/* RNR timer code (0 .. 31) to ns, IBTA table 45. */
 u64 shca_rnr_ns(u8 code);
 
 /* ---- both sides --------------------------------------------------------- */

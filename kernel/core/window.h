@@ -29,8 +29,8 @@
 /* The least window: a sixteenth of a packet a round trip. */
 #define SHCA_WIN_LEAST		(1u << (SHCA_WIN_SHIFT - 4))
 
-/**
- * struct shca_window - the state of a sender
+/*
+ * The state of a sender.
  * @cwnd:	packets in 256ths
  * @most:	packets of the largest window
  * @alpha:	of SHCA_WIN_ALPHA: share of rounds with a CNP
@@ -65,29 +65,29 @@ struct shca_window {
 
 #define SHCA_WIN_ALPHA		1024u
 
-/** shca_window_start() - nothing is known of the path; @most: packets */
+/* Nothing is known of the path; @most: packets. */
 void shca_window_start(struct shca_window *win, u32 most);
 
-/** shca_window_widen() - as wide as it may be, it may be wider: @most packets */
+/* As wide as it may be, it may be wider: @most packets. */
 void shca_window_widen(struct shca_window *win, u32 most);
 
-/** shca_window_ack() - @nr packets more have arrived, of a window that limits */
+/* @nr packets more have arrived, of a window that limits. */
 void shca_window_ack(struct shca_window *win, u32 nr);
 
-/** shca_window_path() - a round trip was measured: how long is the path, and its queue? */
+/* A round trip was measured: how long is the path, and its queue? */
 void shca_window_path(struct shca_window *win, u64 rtt_ns, u64 now);
 
-/**
- * shca_window_rtt() - a round trip was measured, and the window follows it
+/*
+ * A round trip was measured, and the window follows it.
  * @target_ns:	what it may have more than the least one
  */
 void shca_window_rtt(struct shca_window *win, u64 rtt_ns, u64 target_ns,
 		     u64 now);
 
-/** shca_window_cnp() - the peer has received packets that were marked */
+/* The peer has received packets that were marked. */
 void shca_window_cnp(struct shca_window *win);
 
-/** shca_window_limits() - is the window less than it may be? */
+/* Is the window less than it may be? */
 static inline bool shca_window_limits(const struct shca_window *win)
 {
 	return win->cwnd < win->most << SHCA_WIN_SHIFT;

@@ -90,23 +90,29 @@ enum shca_wc_opcode {
 
 /**
  * struct shca_send_wr - private copy of a send request
- * @wr_id: @opcode: @num_sge: @flags: as in struct shca_send_wqe
+ * @wr_id:	returned in the completion
+ * @opcode:	SHCA_WR_*
+ * @num_sge:	segments in @sge
+ * @flags:	SHCA_SEND_*
  * @imm:	immediate data (big endian, opaque)
  * @inv_rkey:	the rkey to invalidate
  * @length:	bytes of the message: sum of the segments, or inline length
  * @xrc_srqn:	XRC: the peer's SRQ
  * @rate_kbps:	UD: static rate of the address; 0: none
- * @rdma: @atomic: @flush: @bind: @reg: @ud: one of these; the form of the operation
- *		says which (wr_op.h).  @rdma, @atomic and @flush begin alike
+ * @rdma:	one of these up to @ud; the form of the operation says which (wr_op.h)
+ * @atomic:	begins like @rdma
+ * @flush:	begins like @rdma
  * @bind:	@key is the window's handle with the low byte of its new key; @mr_lkey
  *		names the region
  * @reg:	@key finds the region, which gets @new_key
+ * @ud:		destination of a datagram
  * @inline_data: where inline data lies, opaque to the core; NULL: segments
  * @priv:	the glue's, opaque to the core (UD: the address handle)
  * @own:	the glue's; not NULL: a request of the adapter's own, not of the ring
  * @preset:	not SUCCESS: complete with this status, never execute
  * @vendor_err:	detail of @preset, then of @status
- * @first_psn: @nr_psn: PSNs taken, valid from the first packet on
+ * @first_psn:	first of the PSNs taken, valid from the first packet on
+ * @nr_psn:	their number, likewise
  * @status:	outcome once it is known; core only
  * @flags_core:	SHCA_WRF_*; core only
  * @sge:	@num_sge segments
@@ -178,7 +184,10 @@ struct shca_send_wr {
 
 /**
  * struct shca_recv_wr - private copy of a receive request
+ * @wr_id:	returned in the completion
+ * @num_sge:	segments in @sge
  * @length:	sum of the segments, at most SHCA_MAX_MSG
+ * @sge:	where the data goes
  */
 struct shca_recv_wr {
 	u64 wr_id;
@@ -189,11 +198,22 @@ struct shca_recv_wr {
 
 /**
  * struct shca_wc - a completion, before it is written to a CQ
+ * @wr_id:	of the work request
+ * @status:	enum shca_wc_status
+ * @opcode:	enum shca_wc_opcode
+ * @vendor_err:	detail of an error, SHCA_VERR_*
+ * @byte_len:	bytes of the message (UD: of the GRH, too)
+ * @imm:	immediate data (big endian), or the invalidated rkey in host order
+ * @src_qp:	UD: QP number of the sender
+ * @wc_flags:	SHCA_WC_GRH and other bits of struct shca_cqe
+ * @pkey_index:	0; that of a datagram is in @path
  * @solicited:	may wake a CQ armed for solicited completions
  * @is_recv:	goes to the receive CQ
  * @xrc_srqn:	XRC, of the receive queue: the SRQ that the request was from
- * @has_path:	@path is that of the datagram received
- * @tm_tag: @tm_priv: of a message that got a tagged buffer
+ * @has_path:	@path is valid
+ * @path:	of the datagram received
+ * @tm_tag:	tag of a message that got a tagged buffer
+ * @tm_priv:	user data of such a message
  * @own:	not for a CQ: the end of a request of the adapter's own, with its
  *		shca_send_wr.own
  */

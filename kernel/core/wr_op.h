@@ -12,7 +12,11 @@
 /**
  * struct shca_wr_op - one row
  * @on:		SHCA_ON_*; 0: there is no such operation
- * @form: @length: @answer: @flags: @completion: the columns of these names
+ * @form:	SHCA_FORM_*
+ * @length:	SHCA_LENGTH_*
+ * @answer:	SHCA_ANSWER_*
+ * @flags:	SHCA_OPS_*
+ * @completion:	enum shca_wc_opcode
  * @unused:	makes rows that an index of the processor reaches
  */
 struct shca_wr_op {
@@ -31,13 +35,13 @@ extern const struct shca_wr_op shca_wr_ops[256];
 /* Packets, enum shca_op: of an opcode, [begins the message][ends it]. */
 extern const u8 shca_wr_packets[256][2][2];
 
-/** shca_wr_op() - the row of SHCA_WR_* @opcode */
+/* The row of SHCA_WR_* @opcode. */
 static inline const struct shca_wr_op *shca_wr_op(u8 opcode)
 {
 	return &shca_wr_ops[opcode];
 }
 
-/** shca_wr_op_is_on() - has the transport SHCA_TRANSPORT_* that operation? */
+/* Has the transport SHCA_TRANSPORT_* that operation? */
 static inline bool shca_wr_op_is_on(const struct shca_wr_op *op, u8 transport)
 {
 	return op->on >> (transport >> 5) & 1;
