@@ -13,8 +13,8 @@
 
 struct shca_dev;
 
-/**
- * struct shca_ah_entry - what a work request finds for a handle
+/*
+ * What a work request finds for a handle.
  *
  * Immutable once published. A modify replaces it and frees the old one after a
  * grace period.
@@ -25,8 +25,8 @@ struct shca_ah_entry {
 	struct shca_av av;
 };
 
-/**
- * struct shca_ah - an address handle
+/*
+ * An address handle.
  * @attr:	attributes for query_ah
  */
 struct shca_ah {
@@ -44,7 +44,10 @@ static inline struct shca_ah *to_shca_ah(struct ib_ah *ibah)
 
 /**
  * shca_av_init() - make an address vector from verbs attributes
+ * @dev:	device that packets leave by
+ * @attr:	of an address handle, or of a QP
  * @sport_hash:	spreads flows
+ * @av:		result
  *
  * A static rate that the port does not reach is no limit.  The port's rate is that of now.
  *
@@ -54,16 +57,20 @@ static inline struct shca_ah *to_shca_ah(struct ib_ah *ibah)
 const char *shca_av_init(struct shca_dev *dev, const struct rdma_ah_attr *attr,
 			 u32 sport_hash, struct shca_av *av);
 
-/** shca_ah_table_init() - create the empty table of handles */
+/* Create the empty table of handles. */
 void shca_ah_table_init(struct shca_dev *dev);
-/** shca_ah_table_destroy() - free it; the device is unregistered, no handle is left */
+/* Free that table; the device is unregistered, no handle is left. */
 void shca_ah_table_destroy(struct shca_dev *dev);
 
 /**
  * shca_ah_find() - copy the address vector of a handle
+ * @dev:	device of the handle
  * @pd:		PD of the QP; handles of other PDs are not found
+ * @handle:	as a work request names it
+ * @av:		result
  *
  * Context: any.
+ * Return: false: there is no such handle.
  */
 bool shca_ah_find(struct shca_dev *dev, struct ib_pd *pd, u32 handle,
 		  struct shca_av *av);

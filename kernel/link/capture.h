@@ -7,8 +7,8 @@
 
 struct net_device;
 
-/**
- * shca_is_captured() - is there a capture on @ndev, or on a netdev below it?
+/*
+ * Is there a capture on @ndev, or on a netdev below it?
  *
  * If a netdev is one of a pair, the other end counts, too. A capture behind a bridge
  * is not found.

@@ -19,7 +19,7 @@
 #include "ib_lanes.h"
 #include "link.h"
 
-/** enum shca_pma_counter - what performance management counts (device/pma.c) */
+/* What performance management counts (device/pma.c). */
 enum shca_pma_counter {
 	SHCA_PMA_SYMBOL_ERRORS,
 	SHCA_PMA_LINK_DOWNED,
@@ -40,11 +40,13 @@ enum shca_pma_counter {
  * @up:		physical state LinkUp; the fields from @peer_session on are valid
  * @credits:	@up, and both ends have credits
  * @state:	enum shca_ib_state
- * @lid: @lmc:	own LIDs; 0: none
+ * @lmc:	the port has 2^this LIDs
+ * @lid:	base LID; 0: none
  * @lanes:	data lanes
  * @lane:	that of each service level, or SHCA_IB_NO_LANE
  * @gid_prefix:	of the subnet
- * @peer_session: @peer_mac:	the other end
+ * @peer_session: session of the other end
+ * @peer_mac:	its MAC address
  */
 struct shca_ib_view {
 	bool up;
@@ -61,21 +63,26 @@ struct shca_ib_view {
 
 /**
  * struct shca_ib_link - the port of an InfiniBand link
+ * @dev:	device of the port
  * @rcu:	packets for other ports of the namespace read @view and @session, too
  * @wq:		of what a peer waits for: hellos, credits; needs no memory
  * @ptype:	receives the netdev's frames while @running
- * @session: @guid:	own session; port GUID; constant
+ * @session:	own session; constant
+ * @guid:	port GUID; constant
  * @pma_base:	counters as they were when they were reset; without a lock
- * @sample_lock: @sample:	counters that are sampled; process context
+ * @sample_lock: protects @sample; process context
+ * @sample:	counters that are sampled
  * @sampling:	its next step
  * @hello:	sends hellos and notices that none come
- * @trap: @agent:	send traps (ib_trap.c); there is no agent if the RDMA core gave none
+ * @trap:	sends traps (ib_trap.c)
+ * @agent:	for @trap; NULL if the RDMA core gave none
  * @lock:	protects all below; taken in softirq
  * @running:	frames are received and sent
  * @phy:	physical state
  * @sma:	state and other attributes, as a subnet manager sees them
  * @flow:	flow control, which has a lock of its own, taken inside of @lock
- * @seq: @view:	a copy of some of the above, read for each packet without @lock
+ * @seq:	of @view
+ * @view:	a copy of some of the above, read for each packet without @lock
  */
 struct shca_ib_link {
 	struct shca_dev *dev;
@@ -100,7 +107,7 @@ struct shca_ib_link {
 	struct shca_ib_view view;
 };
 
-/** shca_ib_look() - copy the view; bottom halves off, or any context but interrupts */
+/* Copy the view; bottom halves off, or any context but interrupts. */
 static inline void shca_ib_look(const struct shca_ib_link *link,
 				struct shca_ib_view *view)
 {
@@ -112,13 +119,13 @@ static inline void shca_ib_look(const struct shca_ib_link *link,
 	} while (read_seqcount_retry(&link->seq, seq));
 }
 
-/** shca_ib_is_own() - is a LID the port's? */
+/* Is a LID the port's? */
 static inline bool shca_ib_is_own(const struct shca_ib_view *view, u16 lid)
 {
 	return view->lid && lid >> view->lmc == view->lid >> view->lmc;
 }
 
-/** shca_ib_is_mlid() - is a LID that of a multicast group? */
+/* Is a LID that of a multicast group? */
 static inline bool shca_ib_is_mlid(u16 lid)
 {
 	return lid >= SHCA_IB_LID_MCAST && lid != SHCA_IB_LID_PERMISSIVE;
@@ -126,9 +133,11 @@ static inline bool shca_ib_is_mlid(u16 lid)
 
 /**
  * shca_ib_init_dev() - make the port of an InfiniBand device
+ * @dev:	the device
  * @rcv:	receives frames; gives hellos to shca_ib_rcv_hello()
  *
- * Context: may sleep. Return: 0 or errno. Undone by shca_ib_exit_dev().
+ * Context: may sleep. Undone by shca_ib_exit_dev().
+ * Return: 0 or errno.
  */
 int shca_ib_init_dev(struct shca_dev *dev,
 		     int (*rcv)(struct sk_buff *skb, struct net_device *ndev,
@@ -136,8 +145,8 @@ int shca_ib_init_dev(struct shca_dev *dev,
 				struct net_device *orig));
 void shca_ib_exit_dev(struct shca_dev *dev);
 
-/**
- * shca_ib_start() - begin to send and receive; nothing on a RoCE device
+/*
+ * Begin to send and receive; nothing on a RoCE device.
  *
  * Context: may sleep. Undone by shca_ib_stop(), before the RDMA core takes the device
  * from its consumers.
@@ -145,51 +154,55 @@ void shca_ib_exit_dev(struct shca_dev *dev);
 void shca_ib_start(struct shca_dev *dev);
 void shca_ib_stop(struct shca_dev *dev);
 
-/** shca_ib_rcv_hello() - a hello has come from @mac; softirq */
+/* A hello has come from @mac; softirq. */
 void shca_ib_rcv_hello(struct shca_ib_link *link,
 		       const struct shca_ib_hello *hello, const u8 *mac);
 
 /**
  * shca_ib_process_smp() - give a subnet management packet to the port's agent
- * @in: @out:	SHCA_IB_MAD_BYTES each
- * @slid: @trusted:	as in struct shca_ib_smp_from
+ * @dev:	device of the port
+ * @in:		the packet, SHCA_IB_MAD_BYTES
+ * @out:	the answer, SHCA_IB_MAD_BYTES; valid with SHCA_IB_SMA_REPLY
+ * @slid:	source of the packet
+ * @trusted:	from this machine, so the M_Key does not matter
  *
- * Context: process or softirq. Return: as shca_ib_smp().
+ * Context: process or softirq.
+ * Return: as shca_ib_smp().
  */
 u32 shca_ib_process_smp(struct shca_dev *dev, const void *in, void *out,
 			u16 slid, bool trusted);
 
-/**
- * shca_ib_lock_tallies() - take the port's lock, and bring the tallies up to date
+/*
+ * Take the port's lock, and bring the tallies up to date.
  *
  * Context: process or softirq. Undone by spin_unlock_bh().
  */
 void shca_ib_lock_tallies(struct shca_ib_link *link);
 
-/** shca_ib_describe() - set the NodeDescription, SHCA_IB_DESC_BYTES; as above */
+/* Set the NodeDescription, SHCA_IB_DESC_BYTES; as above. */
 void shca_ib_describe(struct shca_dev *dev, const void *desc);
 
-/** shca_ib_change_caps() - set bits of the CapabilityMask, then clear some; as above */
+/* Set bits of the CapabilityMask, then clear some; as above. */
 void shca_ib_change_caps(struct shca_dev *dev, u32 set, u32 clear);
 
-/**
- * shca_ib_arrived() - a packet from the peer was @damaged, or not; softirq
+/*
+ * A packet from the peer was @damaged, or not; softirq.
  *
  * The port is told of an intact one only if it has seen a damaged one.
  */
 void shca_ib_arrived(struct shca_ib_link *link, bool damaged);
 
-/** shca_ib_overrun() - there was no buffer for a packet from the peer; bottom halves off */
+/* There was no buffer for a packet from the peer; bottom halves off. */
 void shca_ib_overrun(struct shca_ib_link *link);
 
-/** shca_ib_watchdog() - the peer has told of no credit for too long; bottom halves off */
+/* The peer has told of no credit for too long; bottom halves off. */
 void shca_ib_watchdog(struct shca_ib_link *link);
 
-/** shca_ib_bad_key() - a packet was refused for its P_Key or Q_Key; softirq */
+/* A packet was refused for its P_Key or Q_Key; softirq. */
 void shca_ib_bad_key(struct shca_ib_link *link, enum shca_ib_trap kind,
 		     const struct shca_ib_bad_key *bad);
 
-/** shca_ib_carrier() - the netdev may have changed: up, carrier, MTU; any context */
+/* The netdev may have changed: up, carrier, MTU; any context. */
 void shca_ib_carrier(struct shca_dev *dev);
 
 #endif

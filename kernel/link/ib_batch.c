@@ -45,8 +45,8 @@ u32 shca_ib_batch_unit(const struct sk_buff *skb)
 		       skb_shinfo(skb)->gso_size : 0;
 }
 
-/**
- * struct shca_ib_split - a batch that is being split
+/*
+ * A batch that is being split.
  * @skb:	it, from the shim on
  * @shim:	its first header
  * @hdr:	bytes from the shim to the BTH

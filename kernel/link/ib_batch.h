@@ -9,15 +9,11 @@
 #include <linux/netdevice.h>
 #include <linux/skbuff.h>
 
-/**
- * shca_ib_batch_passes() - does a netdev carry batches as they are?
- *
- * Context: any.
- */
+/* Does a netdev carry batches as they are? Any context. */
 bool shca_ib_batch_passes(const struct net_device *ndev);
 
-/**
- * shca_ib_batch_make() - declare @skb a batch
+/*
+ * Declare @skb a batch.
  * @segs:	its packets
  * @seg_len:	bytes of each from BTH to ICRC; the last may be shorter
  *
@@ -28,16 +24,12 @@ bool shca_ib_batch_passes(const struct net_device *ndev);
  */
 void shca_ib_batch_make(struct sk_buff *skb, unsigned int segs, u32 seg_len);
 
-/**
- * shca_ib_batch_unit() - bytes of a batch's packets from BTH to ICRC
- *
- * Context: any. Return: 0 if @skb is no batch.
- */
+/* Bytes of a batch's packets from BTH to ICRC; 0 if @skb is no batch. Any context. */
 u32 shca_ib_batch_unit(const struct sk_buff *skb);
 
-/** shca_ib_batch_init() - split batches from now on; may sleep */
+/* Split batches from now on; may sleep. */
 void shca_ib_batch_init(void);
-/** shca_ib_batch_exit() - one that must be split from now on is lost; may sleep */
+/* One that must be split from now on is lost; may sleep. */
 void shca_ib_batch_exit(void);
 
 #endif

@@ -42,6 +42,8 @@ struct shca_ib_load {
 
 /**
  * shca_ib_load() - count packets
+ * @load:	result
+ * @lane:	data lane that they take
  * @lower:	bytes of each from LRH to BTH
  * @len:	bytes of all from BTH to ICRC
  * @unit:	of each, but the last may be shorter; at least @len for one
@@ -68,8 +70,8 @@ static inline void shca_ib_load(struct shca_ib_load *load, u8 lane, u32 lower,
 		       shca_ib_charge(last);
 }
 
-/**
- * struct shca_ib_queue - skbs of one lane
+/*
+ * Skbs of one lane.
  * @skbs:	with all headers but Ethernet's
  * @blocks:	of all of them
  * @since:	when the first one became that, ns
@@ -82,8 +84,8 @@ struct shca_ib_queue {
 	u64 left;
 };
 
-/**
- * struct shca_ib_turn - goes on with the queues, on its CPU only
+/*
+ * Goes on with the queues, on its CPU only.
  *
  * One for all CPUs would not do: a work that is running on a CPU is queued there again,
  * whatever CPU is asked for.
@@ -93,8 +95,8 @@ struct shca_ib_turn {
 	struct shca_ib_link *link;
 };
 
-/**
- * struct shca_ib_flow - flow control of a port
+/*
+ * Flow control of a port.
  * @lane:	credit of each lane that may be used without @lock: blocks, taken from
  *		@credits in advance, and in the lowest byte the own period. One operation
  *		takes blocks and tells the period that they count in
@@ -149,26 +151,26 @@ struct shca_ib_flow {
 	struct shca_ib_queue queue[SHCA_IB_LANES];
 };
 
-/** shca_ib_flow_init() - may sleep. Return: 0 or errno. Undone by shca_ib_flow_exit(). */
+/* May sleep. Return: 0 or errno. Undone by shca_ib_flow_exit(). */
 int shca_ib_flow_init(struct shca_ib_link *link);
 void shca_ib_flow_exit(struct shca_ib_link *link);
 
-/**
- * shca_ib_flow_reset() - the link has come up, or gone down
+/*
+ * The link has come up, or gone down.
  * @on:		it has come up, and both ends have credits
  *
  * Packets that wait are lost. Context: the port's lock held.
  */
 void shca_ib_flow_reset(struct shca_ib_link *link, bool on);
 
-/** shca_ib_flow_set() - a manager has set lanes, weights, HOQLife; the port's lock held */
+/* A manager has set lanes, weights, HOQLife; the port's lock held. */
 void shca_ib_flow_set(struct shca_ib_flow *flow, const struct shca_ib_sma *sma);
 
-/** shca_ib_flow_stop() - no work any more, no packets; may sleep */
+/* No work any more, no packets; may sleep. */
 void shca_ib_flow_stop(struct shca_ib_link *link);
 
-/**
- * shca_ib_flow_xmit() - packets leave on a data lane, now or later; both ends have credits
+/*
+ * Packets leave on a data lane, now or later; both ends have credits.
  * @skb:	all but Ethernet's header
  * @len:	longest frame, from the shim to the VCRC
  *
@@ -178,15 +180,15 @@ void shca_ib_flow_stop(struct shca_ib_link *link);
 int shca_ib_flow_xmit(struct shca_ib_link *link, const struct shca_ib_view *view,
 		      struct sk_buff *skb, const struct shca_ib_load *load, u32 len);
 
-/** shca_ib_flow_holds() - as holds of struct shca_link_ops, for a lane */
+/* As holds of struct shca_link_ops, for a lane. */
 bool shca_ib_flow_holds(struct shca_ib_link *link, u8 lane, u64 *left);
 
-/** shca_ib_flow_arrived() - packets have arrived, and have left the buffer; softirq */
+/* Packets have arrived, and have left the buffer; softirq. */
 void shca_ib_flow_arrived(struct shca_ib_link *link,
 			  const struct shca_ib_load *load);
 
-/**
- * shca_ib_flow_keep() - a packet that has arrived stays in its buffer
+/*
+ * A packet that has arrived stays in its buffer.
  *
  * Undone by shca_ib_flow_free(), process context or softirq. Context: softirq.
  * Return: false: the buffer is full.
@@ -194,11 +196,11 @@ void shca_ib_flow_arrived(struct shca_ib_link *link,
 bool shca_ib_flow_keep(struct shca_ib_link *link, const struct shca_ib_load *load);
 void shca_ib_flow_free(struct shca_ib_link *link, const struct shca_ib_load *load);
 
-/** shca_ib_flow_hear() - a frame of credits has come; softirq */
+/* A frame of credits has come; softirq. */
 void shca_ib_flow_hear(struct shca_ib_link *link,
 		       const struct shca_ib_credit_frame *frame);
 
-/** shca_ib_flow_waited() - PortXmitWait in ns; process or softirq */
+/* PortXmitWait in ns; process or softirq. */
 u64 shca_ib_flow_waited(struct shca_ib_flow *flow);
 
 #endif

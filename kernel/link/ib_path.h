@@ -14,8 +14,8 @@ extern const struct shca_link_ops shca_ib_ops;
 /* Read-only after shca_ib_init(). */
 extern struct shca_ib_vcrc shca_ib_vcrc_tables;
 
-/**
- * shca_ib_leave() - transmit a packet or a batch; consumes @skb
+/*
+ * Transmit a packet or a batch; consumes @skb.
  * @skb:	all but Ethernet's header
  * @segs:	packets of @len bytes at most, from the shim to the VCRC
  *
@@ -25,10 +25,10 @@ extern struct shca_ib_vcrc shca_ib_vcrc_tables;
 int shca_ib_leave(struct shca_dev *dev, const struct shca_ib_view *view,
 		  struct sk_buff *skb, unsigned int segs, u32 len);
 
-/** shca_ib_init() - compute the tables of the VCRC */
+/* Compute the tables of the VCRC. */
 void shca_ib_init(void);
 
-/** shca_ib_vcrc_skb() - state of the VCRC over @len bytes at @off of @skb */
+/* State of the VCRC over @len bytes at @off of @skb. */
 u16 shca_ib_vcrc_skb(struct sk_buff *skb, unsigned int off, unsigned int len);
 
 #endif

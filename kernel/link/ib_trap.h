@@ -5,11 +5,11 @@
 
 struct shca_ib_link;
 
-/** shca_ib_trap_init_dev() - before anything else of this header */
+/* Called before anything else of this header. */
 void shca_ib_trap_init_dev(struct shca_ib_link *link);
 
-/**
- * shca_ib_trap_start() - traps can be sent from now on
+/*
+ * Traps can be sent from now on.
  *
  * Context: may sleep; the RDMA core serves management packets of the port. Undone by
  * shca_ib_trap_stop().
@@ -17,7 +17,7 @@ void shca_ib_trap_init_dev(struct shca_ib_link *link);
 void shca_ib_trap_start(struct shca_ib_link *link);
 void shca_ib_trap_stop(struct shca_ib_link *link);
 
-/** shca_ib_trap_arm() - there may be a trap to send; under the lock of @link */
+/* There may be a trap to send; under the lock of @link. */
 void shca_ib_trap_arm(struct shca_ib_link *link);
 
 #endif

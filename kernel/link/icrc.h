@@ -7,12 +7,11 @@
 
 struct sk_buff;
 
-/** shca_crc32() - continue a little-endian CRC-32; any context */
+/* Continue a little-endian CRC-32; any context. */
 u32 shca_crc32(u32 crc, const void *data, unsigned int len);
 
-/**
- * shca_crc32_bth() - continue a CRC-32 over @len bytes, of which the BTH is the
- * first
+/*
+ * Continue a CRC-32 over @len bytes, of which the BTH is the first.
  *
  * FECN, BECN and the reserved bits beside them may change on the way, so they
  * count as ones (IBTA A17.3.3). @len is SHCA_BTH_BYTES or more.
@@ -22,16 +21,17 @@ u32 shca_crc32_bth(u32 crc, const u8 *bth, unsigned int len);
 /**
  * shca_icrc_ok() - does a received packet have a correct ICRC?
  * @crc:	over its lower headers
- * @bth:	address of its @len bytes from BTH to ICRC, at @off of @skb; NULL: they are
- *		not contiguous
+ * @skb:	the packet, or a batch that has it
+ * @bth:	address of what is at @off; NULL: that is not contiguous
+ * @off:	offset of its BTH in @skb
+ * @len:	bytes from BTH to ICRC
+ *
+ * Return: whether it is intact.
  */
 bool shca_icrc_ok(u32 crc, const struct sk_buff *skb, const u8 *bth, u32 off,
 		  u32 len);
 
-/**
- * shca_icrc_init() - select the method. Return: 0 or errno. Undone by
- * shca_icrc_exit()
- */
+/* Select the method. Return: 0 or errno. Undone by shca_icrc_exit(). */
 int shca_icrc_init(void);
 void shca_icrc_exit(void);
 

@@ -24,7 +24,7 @@ struct rdma_ah_attr;
 struct shca_ib_link;
 struct shca_mr;
 
-/** enum shca_link_type - tag of an address vector */
+/* Tag of an address vector. */
 enum shca_link_type {
 	SHCA_LINK_ROCE,
 	SHCA_LINK_IB,
@@ -32,13 +32,15 @@ enum shca_link_type {
 
 /**
  * struct shca_av - address vector, in the terms of its link
+ * @link:	which of @roce and @ib is valid
+ * @sl:		service level
  * @tag:	0 for the peer of a connected QP, otherwise unique per address
  *		handle of a device. It tells whether a cached route belongs to
  *		this vector
  * @pkey_index:	of a request of QP1; other QPs have one for all requests
  * @rate_kbps:	static rate: what leaves by this path leaves no faster; 0: no limit
- * @roce:	@ecn is ORed into @tclass. IPv4 addresses are IPv6-mapped;
- *		@sport is in host order. @oif is the netdev with the source address: the device's own, or a VLAN
+ * @roce:	@ecn is ORed into @tclass. IPv4 addresses are IPv6-mapped; @sport is in host
+ *		order. @oif is the netdev with the source address: the device's own, or a VLAN
  *		on it, whose packets leave tagged. @dmac is the next hop's
  * @ib:		@path_bits are added to the LID of the port @link
  */
@@ -77,9 +79,12 @@ struct shca_av {
 
 /**
  * struct shca_route - cached route of one address vector
+ * @dst:	the route; NULL: none yet
+ * @cookie:	tells whether @dst is still valid: dst_check()
+ * @tag:	that of the address vector
  * @busy:	consecutive transmissions that found the queue below full
- * @looked_ns: @left:	when it was looked at last (shca_tx_look()), and how many packets
- *		had left it by then
+ * @looked_ns:	when it was looked at last (shca_tx_look())
+ * @left:	packets that had left it by then
  * @stopped:	and it was stopped then
  * @lane:	of the last packet, on an InfiniBand link
  * @heard:	what the peer has sent since the last packet shows that packets reach it
@@ -103,6 +108,7 @@ struct shca_route {
  * struct shca_seed - CRC over the lower headers, with which an ICRC begins
  * @len:	length of the packets that it is for, from BTH to ICRC; 0 if
  *		unset
+ * @crc:	state of the CRC
  */
 struct shca_seed {
 	u32 len;
@@ -114,10 +120,12 @@ struct shca_seed {
 
 /**
  * struct shca_rx_skb - a received skb; struct shca_pkt.data
+ * @skb:	with the lower headers in its linear part
  * @seed:	seed of its packets' ICRCs; the link keeps it
  * @mr:		region that a packet of it has accessed, and the next one
  *		probably will; queue/payload.c keeps it
- * @frag: @frag_off:	fragment and offset of the last packet
+ * @frag:	fragment of the last packet
+ * @frag_off:	offset of it
  */
 struct shca_rx_skb {
 	struct sk_buff *skb;
@@ -225,13 +233,13 @@ struct shca_link_ops {
 	void (*grh)(const struct sk_buff *skb, u32 off, u32 len, u8 *grh);
 };
 
-/** shca_link_mtu() - largest path MTU of a device now, in bytes; at least 256 */
+/* Largest path MTU of a device now, in bytes; at least 256. */
 static inline u32 shca_link_mtu(const struct shca_dev *dev)
 {
 	return ib_mtu_enum_to_int(dev->link->mtu(dev) ?: IB_MTU_256);
 }
 
-/** shca_route_drop() - drop a cached route; under the lock of its side, if any */
+/* Drop a cached route; under the lock of its side, if any. */
 static inline void shca_route_drop(struct shca_route *route)
 {
 	dst_release(route->dst);

@@ -11,11 +11,11 @@
 /* Time after the link came up in which entries are restored; see neigh.c. */
 #define SHCA_NEIGH_TIME	(2 * HZ)
 
-/** shca_neigh_restore() - slow path of shca_neigh_keep(); same context */
+/* Slow path of shca_neigh_keep(); same context. */
 void shca_neigh_restore(const struct shca_av *av, struct dst_entry *dst);
 
-/**
- * shca_neigh_keep() - call before @dst is used for the peer of a connected QP
+/*
+ * Call before @dst is used for the peer of a connected QP.
  *
  * Context: softirq or bottom halves off.
  */

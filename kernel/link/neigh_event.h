@@ -3,8 +3,8 @@
 #ifndef SHCA_NEIGH_EVENT_H
 #define SHCA_NEIGH_EVENT_H
 
-/**
- * shca_neigh_event_init() - let more events follow each update of a neighbour
+/*
+ * Let more events follow each update of a neighbour.
  *
  * Context: may sleep. Return: 0 or errno. Undone by shca_neigh_event_exit().
  */

@@ -5,8 +5,8 @@
 #include <linux/netdevice.h>
 #include <net/sch_generic.h>
 
-/**
- * struct shca_queues - the queues of some netdevs
+/*
+ * The queues of some netdevs.
  * @holds:	one of them has packets, or its netdev takes none
  * @left:	packets that have left them
  */

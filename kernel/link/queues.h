@@ -7,9 +7,8 @@
 
 struct net_device;
 
-/**
- * shca_queues_hold() - do those of @ndev, or of what it is stacked on (VLAN, bond), have
- * packets?
+/*
+ * Do those of @ndev, or of what it is stacked on (VLAN, bond), have packets?
  * @left:	how many have left them
  *
  * Context: any.

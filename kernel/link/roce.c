@@ -261,8 +261,8 @@ static u32 shca_icrc_lower6(struct ipv6hdr ip, struct udphdr udp, u32 udp_len)
  */
 #define SHCA_LOWER_KEPT	16
 
-/**
- * struct shca_lower4 - CRCs over lower headers, per CPU; bottom halves off
+/*
+ * CRCs over lower headers, per CPU; bottom halves off.
  * @key:	addresses; ports, identifier, fragment; length, never 0
  * @crc:	CRC state after them
  */
