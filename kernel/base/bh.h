@@ -22,7 +22,7 @@ struct shca_bh {
 	struct work_struct work;
 };
 
-/** SHCA_BH_HANDLER() - define a handler @fn of struct shca_bh *@bh */
+/* Define a handler @fn of struct shca_bh *@bh. */
 #define SHCA_BH_HANDLER(fn)						\
 	static void fn##_bh(struct shca_bh *bh);			\
 	static void fn(struct work_struct *work)			\

@@ -118,7 +118,7 @@ void __shca_count_request(const struct shca_dev *dev,
 			  struct shca_counters __percpu *counters, u8 opcode);
 DECLARE_STATIC_KEY_FALSE(shca_optional_counters);
 
-/**
+/*
  * shca_count_rx() - count the core's verdict on a packet (enum shca_verdict)
  * shca_count_ce() - count a received packet with a congestion mark (CE)
  * shca_count_request() - count an executed request packet with @opcode
@@ -136,15 +136,15 @@ do {									\
 				     READ_ONCE((qp)->counters), opcode); \
 } while (0)
 
-/** shca_counters_init() - allocate a device's counters. Return: 0 or -ENOMEM. */
+/* Allocate a device's counters. Return: 0 or -ENOMEM. */
 int shca_counters_init(struct shca_dev *dev);
-/** shca_counters_exit() - free them; also without a successful shca_counters_init() */
+/* Free them; also without a successful shca_counters_init(). */
 void shca_counters_exit(struct shca_dev *dev);
 
-/** shca_counter_sum() - sum one counter of one set over all CPUs */
+/* Sum one counter of one set over all CPUs. */
 u64 shca_counter_sum(const struct shca_counters __percpu *counters,
 		     enum shca_counter id);
-/** shca_counter_total() - the device's count, with all QPs that are or were bound */
+/* The device's count, with all QPs that are or were bound. */
 u64 shca_counter_total(struct shca_dev *dev, enum shca_counter id);
 
 #endif

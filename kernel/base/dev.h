@@ -58,35 +58,51 @@ struct shca_trust;
 
 /**
  * struct shca_dev - a device
+ * @ibdev:	as the RDMA core knows it
  * @ndev:	its netdev; the RDMA core holds a reference until the device is
  *		unregistered, and no QP exists after that
  * @link:	operations below the transport header; constant
  * @ib:		the port of an InfiniBand link (link/ib.h), or NULL; constant
  * @snet:	sockets and QP numbers of the netdev's network namespace
  * @mrs:	memory regions by key index
- * @ahs: @next_ah: @av_tag: address handles by handle
- * @xrc_srqs: @next_xrc_srq: SRQs of XRC domains, struct shca_xrc_target by number
+ * @ahs:	address handles by handle
+ * @next_ah:	handle that is tried next
+ * @av_tag:	tag of the last address handle
+ * @xrc_srqs:	SRQs of XRC domains, struct shca_xrc_target by number
+ * @next_xrc_srq: number that is tried next
  * @path:	enum shca_path; read without a lock for each packet
  * @resv8a:	enum shca_resv8a; read without a lock as a QP is connected
- * @cc_mode: @cc_algo: enum shca_cc_mode, enum shca_cc_algo; likewise
+ * @cc_mode:	enum shca_cc_mode; likewise
+ * @cc_algo:	enum shca_cc_algo; likewise
  * @lint:	enum shca_lint_mode; read without a lock as a context is made
- * @lint_errors: @lint_hints: findings that processes have told of; they may come around
+ * @lint_errors: findings that processes have told of; their number may come around
+ * @lint_hints: likewise, hints
  * @personality: constant once the device is registered
  * @cc_params:	parameters of congestion control; read without a lock at each use
  * @id:		unique; never used again
  * @trust:	devices trusted with path host (trust.h), or NULL; read under
  *		RCU; written under shca_genl_lock
- * @nr_pd: @nr_cq: @nr_qp: @nr_srq: @nr_wq: @nr_rwq_tbl: @nr_mr: @nr_mw: @nr_ah:
- *		existing objects of processes; compared with the limits above
+ * @nr_pd:	existing PDs of processes; compared with the limit of @personality
+ * @nr_cq:	likewise, CQs
+ * @nr_qp:	QPs
+ * @nr_srq:	SRQs
+ * @nr_wq:	work queues
+ * @nr_rwq_tbl:	indirection tables
+ * @nr_mr:	memory regions
+ * @nr_mw:	memory windows
+ * @nr_ah:	address handles
  * @dm_bytes:	device memory allocated by processes
- * @parked: @held: bytes of received packets that wait for memory, and for packets before
- *		them (park.c)
- * @nr_groups: @nr_attached:	multicast groups, and QPs attached to all of
- *		them; under the namespace's @groups_lock
+ * @parked:	bytes of received packets that wait for memory (park.c)
+ * @held:	bytes of those that wait for packets before them
+ * @nr_groups:	multicast groups; under the namespace's @groups_lock
+ * @nr_attached: QPs attached to all of them; likewise
  * @pkeys:	P_Key table, read for each packet; entry 0 is always the default
  *		P_Key
- * @flows: @nr_flows: @flow_hook: rules of flow steering; see net/flow.c
- * @loop: @loop_bh: frames from this device to itself
+ * @flows:	rules of flow steering; see net/flow.c
+ * @nr_flows:	number of them
+ * @flow_hook:	netfilter hook that shows them what the netdev receives
+ * @loop:	frames from this device to itself
+ * @loop_bh:	delivers them
  * @loop_frame:	offers a frame that a QP sends; consumes it and returns true if
  *		it goes to QPs of this device only. @skb->data is the Ethernet
  *		header. Context: softirq or bottom halves off
@@ -102,11 +118,12 @@ struct shca_trust;
  *		read without a lock for each packet
  * @link_downed:	how often it went down, as the port's counters tell; any context
  * @counters:	counters of the device and of its unbound QPs
- * @bound: @retired:	struct shca_bound by RDMA core counter number; sums of
- *		deleted ones, under the lock of @bound
+ * @bound:	struct shca_bound by RDMA core counter number
+ * @retired:	sums of deleted ones, under the lock of @bound
  * @optional:	bitmap of enabled optional counters, from SHCA_CNT_OPTIONAL on
  * @history:	what went wrong with QPs that are gone (queue/fate.c)
  * @faults:	see fault.h and queue/fault.c
+ * @events:	of the port and of the device, to consumers
  * @rescan:	work that makes the core rescan a loopback netdev's GIDs (lo.c)
  */
 struct shca_dev {
@@ -178,6 +195,8 @@ static inline struct shca_dev *to_shca_dev(struct ib_device *ibdev)
 
 /**
  * shca_limit_get() - count one object of a limited kind
+ * @nr:		existing objects of processes, in struct shca_dev
+ * @max:	limit of the device's personality
  * @is_user:	belongs to a process; kernel consumers' objects are not counted
  *
  * Return: false if @max objects exist. Otherwise the caller owes
@@ -191,28 +210,23 @@ static inline bool shca_limit_get(atomic_t *nr, int max, bool is_user)
 	return false;
 }
 
-/** shca_limit_put() - undo shca_limit_get() when the object is destroyed */
+/* Undo shca_limit_get() when the object is destroyed. */
 static inline void shca_limit_put(atomic_t *nr, bool is_user)
 {
 	if (is_user)
 		atomic_dec(nr);
 }
 
-/**
- * shca_pkey_match() - do P_Keys @a and @b match?
- *
- * IBTA 10.9.3: same non-zero partition, and at least one full member.
+/*
+ * Do P_Keys @a and @b match? IBTA 10.9.3: same non-zero partition, and at least one full
+ * member.
  */
 static inline bool shca_pkey_match(u16 a, u16 b)
 {
 	return a & 0x7fff && !((a ^ b) & 0x7fff) && (a | b) & 0x8000;
 }
 
-/**
- * shca_pkey_find() - index of the entry that matches @pkey, or -1
- *
- * Context: any.
- */
+/* Index of the entry that matches @pkey, or -1. Context: any. */
 static inline int shca_pkey_find(const struct shca_dev *dev, u16 pkey)
 {
 	int i;
@@ -225,6 +239,7 @@ static inline int shca_pkey_find(const struct shca_dev *dev, u16 pkey)
 
 /**
  * struct shca_ucontext - a process's verbs context
+ * @ibuc:	as the RDMA core knows it
  * @features:	SHCA_FEATURE_* granted to it
  * @dm_bytes:	device memory that it has allocated
  * @last_qpn:	the number of its last QP (queue/qp_table.c)
@@ -236,7 +251,7 @@ struct shca_ucontext {
 	atomic_t last_qpn;
 };
 
-/** shca_ucontext_resp() - fill in what a process learns about its context */
+/* Fill in what a process learns about its context. */
 static inline void shca_ucontext_resp(const struct shca_ucontext *uctx,
 				      struct shca_alloc_ucontext_resp *resp)
 {
@@ -246,12 +261,12 @@ static inline void shca_ucontext_resp(const struct shca_ucontext *uctx,
 	};
 }
 
-/** struct shca_xrcd - an XRC domain; see xrc.c */
+/* An XRC domain; see xrc.c. */
 struct shca_xrcd {
 	struct ib_xrcd ibxrcd;
 };
 
-/** struct shca_pd - a protection domain */
+/* A protection domain. */
 struct shca_pd {
 	struct ib_pd ibpd;
 	bool is_user;

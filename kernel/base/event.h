@@ -32,8 +32,10 @@
  * @waits:	one of @due was told since @since, so all wait until @gap is over
  * @due:	kinds (bits IB_EVENT_*) of which @timer will tell
  * @told:	kinds that were told, or are about to be, since @since
- * @gap: @max_gap:	ns from @since until the next event of such a kind; doubles each
- *		time that one has to wait, up to @max_gap
+ * @since:	when the current gap began, ns
+ * @gap:	ns from @since until the next event of such a kind; doubles each
+ *		time that one has to wait
+ * @max_gap:	the longest @gap, ns
  */
 struct shca_events {
 	void (*tell)(struct shca_events *events, enum ib_event_type type);
@@ -49,23 +51,22 @@ struct shca_events {
 	u64 max_gap;
 };
 
-/** shca_events_init() - the struct is zeroed; @is_direct, @max_gap, @tell: as above */
+/* The struct is zeroed. For @is_direct, @max_gap and @tell see above. */
 void shca_events_init(struct shca_events *events, bool is_direct, u64 max_gap,
 		      void (*tell)(struct shca_events *events,
 				   enum ib_event_type type));
 
-/** shca_events_start() - undoes shca_events_stop() */
+/* Undoes shca_events_stop(). */
 void shca_events_start(struct shca_events *events);
 
-/**
- * shca_events_stop() - from now on events wait for shca_events_start()
+/*
+ * From now on events wait for shca_events_start().
  * @rest:	tell those that wait already
- *
  * Context: may sleep; shca_events.tell does not run after the return.
  */
 void shca_events_stop(struct shca_events *events, bool rest);
 
-/** shca_event() - tell of an event, now or soon; context: any that @tell can run in */
+/* Tell of an event, now or soon. Context: any that @tell can run in. */
 void shca_event(struct shca_events *events, enum ib_event_type type);
 
 #endif

@@ -20,13 +20,19 @@ struct task_struct;
 
 /**
  * struct shca_fault - a rule of a device
+ * @node:	in struct shca_faults.rules
+ * @rcu:	defers the free: the data path reads rules under RCU
  * @id:		unique in the module
  * @pid:	what belongs to this process only; NULL: to all
- * @cgroup: @cgroup_path:	what belongs to processes of it only, and how it was named; NULL
- * @net: @portid:	the netlink socket that holds it; NULL: none. @net is only compared
+ * @cgroup:	what belongs to processes of it only; NULL: to all
+ * @cgroup_path: how it was named, or NULL
+ * @net:	only compared: namespace of the netlink socket that holds the rule; NULL: none
+ * @portid:	number of that socket
  * @rule:	constant
  * @lock:	protects what follows; any context, interrupts off; alone
- * @log:	the first @nr_log hits: which of those that fitted, from 1 on
+ * @state:	where it is in @rule
+ * @nr_log:	entries of @log
+ * @log:	the first hits: which of those that fitted, from 1 on
  * @at:	of @rule, if it has a list
  */
 struct shca_fault {
@@ -60,7 +66,7 @@ struct shca_fault_hit {
 
 DECLARE_STATIC_KEY_FALSE(shca_faults_on);
 
-/** shca_fault_is_on() - has @dev rules of one of these stages? Bits of them */
+/* Has @dev rules of one of these @stages (a bit for each)? */
 static __always_inline bool shca_fault_is_on(const struct shca_dev *dev,
 					     unsigned long stages)
 {
@@ -70,11 +76,14 @@ static __always_inline bool shca_fault_is_on(const struct shca_dev *dev,
 
 /**
  * shca_fault_ask() - does a fault happen here and now?
+ * @dev:	whose rules these are
  * @at:		its @owner is a struct task_struct, or NULL: no process; ignored for a verb,
  *		which is its caller's
+ * @hit:	result, if one does
  *
  * The first rule that says so decides. It is counted and traced.
  * Context: any.
+ * Return: whether it does.
  */
 bool shca_fault_ask(struct shca_dev *dev, const struct shca_fault_at *at,
 		    struct shca_fault_hit *hit);
@@ -82,7 +91,7 @@ bool shca_fault_ask(struct shca_dev *dev, const struct shca_fault_at *at,
 /* The rest of shca_fault_verb(). */
 int shca_fault_fail(struct shca_dev *dev, enum shca_fault_verb verb);
 
-/** shca_fault_verb() - 0, or the errno with which a verb fails now; context process */
+/* Return: 0, or the errno with which a verb fails now. Context: process. */
 static __always_inline int shca_fault_verb(struct ib_device *ibdev,
 					   enum shca_fault_verb verb)
 {
@@ -93,17 +102,19 @@ static __always_inline int shca_fault_verb(struct ib_device *ibdev,
 }
 
 /**
- * shca_fault_add() - add a rule; takes @fault over, and the references that it has
+ * shca_fault_add() - add a rule
+ * @dev:	gets it
+ * @fault:	taken over, with the references that it has
  *
  * Context: process, as shca_fault_del(); the caller serialises.
  * Return: 0, or -ENOSPC with SHCA_FAULT_RULES rules; then @fault stays the caller's.
  */
 int shca_fault_add(struct shca_dev *dev, struct shca_fault *fault);
-/** shca_fault_del() - delete rule @id, or with 0 all; returns how many */
+/* Delete rule @id, or with 0 all. Return: how many. */
 u32 shca_fault_del(struct shca_dev *dev, u32 id);
-/** shca_fault_let_go() - delete what a netlink socket holds, as shca_fault_del() */
+/* Delete what a netlink socket holds, as shca_fault_del(). */
 u32 shca_fault_let_go(struct shca_dev *dev, const struct net *net, u32 portid);
-/** shca_fault_free() - free a rule that was never added */
+/* Free a rule that was never added. */
 void shca_fault_free(struct shca_fault *fault);
 
 #endif

@@ -27,16 +27,21 @@ struct socket;
 
 /**
  * struct shca_net - state of one network namespace
+ * @net:	the namespace
  * @node:	in the list of all namespaces, read under RCU
  * @lock:	protects @users and the sockets
  * @users:	number of RoCE devices; the sockets are open while it is not 0
- * @sk4: @sk6:	UDP sockets; @sk6 is NULL if IPv6 is off
+ * @sk4:	UDP socket of IPv4
+ * @sk6:	that of IPv6; NULL if IPv6 is off
  * @hooks:	netfilter hooks that take batches at LOCAL_IN (net/udp.c)
  * @qps:	struct shca_qp by number; read under RCU
- * @freed: @nr_freed:	QP numbers freed lately; under @freed_lock
- * @mgmt:	QP0 and QP1 of each device, oldest first; changed under @mgmt_lock,
- *		read under RCU
- * @groups:	struct shca_group by MGID; changed under @groups_lock, read under RCU
+ * @freed_lock:	protects @freed and @nr_freed
+ * @freed:	QP numbers freed lately; a ring
+ * @nr_freed:	how many were freed, free-running
+ * @mgmt_lock:	held to change @mgmt
+ * @mgmt:	QP0 and QP1 of each device, oldest first; read under RCU
+ * @groups_lock: held to change @groups
+ * @groups:	struct shca_group by MGID; read under RCU
  * @next:	personality of the next device, or NULL: native. It is exchanged, never changed
  * @refs:	calls and devices that use this struct; the namespace waits for
  *		them before it frees it. @lock cannot serve for that: a task

@@ -14,6 +14,7 @@
 
 /**
  * struct shca_personality - a personality
+ * @name:	letters, digits, '-', '_' and '.'
  * @lacks:	bits of enum shca_lack
  * @limit:	by enum shca_limit
  * @statuses:	which statuses have a vendor_err of their own; bits
@@ -41,17 +42,13 @@ DECLARE_STATIC_KEY_FALSE(shca_manners_on);
 /* Is @dev without it? By the last part of its name in enum shca_lack. */
 #define shca_lacks(dev, id)	((dev)->personality.lacks >> SHCA_LACK_##id & 1)
 
-/** shca_personality_has_manners() - does the data path look at it? */
+/* Does the data path look at it? */
 bool shca_personality_has_manners(const struct shca_personality *personality);
 
-/**
- * shca_personality_settle() - make it consistent
- *
- * What it is without has the limit 0, and what has the limit 0 it is without.
- */
+/* Make it consistent: what it is without has the limit 0, and the other way round. */
 void shca_personality_settle(struct shca_personality *personality);
 
-/** shca_personality_prune() - take out of the table what the device is without */
+/* Take out of the table what the device is without. */
 void shca_personality_prune(const struct shca_personality *personality,
 			    struct ib_device_ops *ops);
 

@@ -34,10 +34,9 @@ SHCA_FAULT_WHATS(SHCA_TRACE_TELL_FAULT)
 
 #ifndef SHCA_TRACE_HDR
 #define SHCA_TRACE_HDR
-/**
- * shca_trace_hdr() - the headers of a packet as on the wire, but for its keys
+/*
+ * The headers of a packet as on the wire, but for its keys.
  * @hdr:	SHCA_HDR_MAX bytes; zeros follow the headers
- *
  * Return: how long they are; 0 for a frame that has none (RAW_PACKET).
  */
 u8 shca_trace_hdr(const struct shca_pkt *pkt, u8 *hdr);

@@ -23,7 +23,7 @@
  */
 int shca_payload_reg(void);
 void shca_payload_unreg(void);
-/** shca_payload_init() - perf asks for the same */
+/* For perf, which asks for the same. */
 void shca_payload_init(void);
 #endif
 

@@ -22,7 +22,8 @@
 /**
  * struct shca_trust - trusted devices of one device; replaced as a whole
  * @rcu:	readers on the data path take no lock
- * @nr: @ids:	struct shca_dev.id of each
+ * @nr:		entries of @ids
+ * @ids:	struct shca_dev.id of each
  */
 struct shca_trust {
 	struct rcu_head rcu;
@@ -30,11 +31,7 @@ struct shca_trust {
 	u64 ids[];
 };
 
-/**
- * shca_trusts() - does @dev trust @other?
- *
- * Context: RCU read side, or bottom halves off.
- */
+/* Does @dev trust @other? Context: RCU read side, or bottom halves off. */
 static inline bool shca_trusts(const struct shca_dev *dev,
 			       const struct shca_dev *other)
 {
