@@ -9,7 +9,7 @@ struct uverbs_attr_bundle;
 
 #ifdef CONFIG_MMU_NOTIFIER
 
-/** shca_advise_work() - carries out the queued advice, see struct shca_pager */
+/* Carries out the queued advice, see struct shca_pager. */
 void shca_advise_work(struct work_struct *work);
 
 /* operations in struct ib_device_ops */

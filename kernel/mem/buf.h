@@ -18,6 +18,10 @@ struct vm_area_struct;
  * struct shca_buf - zeroed pages, virtually contiguous in the kernel
  * @ref:	one of the owner, and one of the mmap offset; a mapping of a
  *		process holds the pages themselves
+ * @va:		where the kernel has mapped them
+ * @len:	bytes, a multiple of the page size
+ * @nr_pages:	entries of @pages
+ * @pages:	in their order
  */
 struct shca_buf {
 	struct kref ref;
@@ -28,18 +32,21 @@ struct shca_buf {
 };
 
 /**
- * shca_buf_alloc() - allocate @len bytes, rounded up to pages
- * The memory cgroup of the caller is charged.
+ * shca_buf_alloc() - allocate zeroed pages
+ * @len:	bytes, rounded up to pages
  *
+ * The memory cgroup of the caller is charged.
  * Context: may sleep.
  * Return: the buffer with one reference, or NULL.
  */
 struct shca_buf *shca_buf_alloc(size_t len);
-/** shca_buf_put() - drop a reference; @buf may be NULL; may sleep */
+/* Drop a reference; @buf may be NULL; may sleep. */
 void shca_buf_put(struct shca_buf *buf);
 
 /**
  * shca_mmap_insert() - give a buffer an mmap offset in a context
+ * @uctx:	context of the process
+ * @buf:	mapped as a whole
  * @writable:	whether the process may map it for writing
  *
  * Context: may sleep.
@@ -48,7 +55,7 @@ void shca_buf_put(struct shca_buf *buf);
 struct rdma_user_mmap_entry *shca_mmap_insert(struct ib_ucontext *uctx,
 					      struct shca_buf *buf,
 					      bool writable);
-/** shca_mmap_remove() - remove the mmap offset; @entry may be NULL */
+/* Remove the mmap offset; @entry may be NULL. */
 void shca_mmap_remove(struct rdma_user_mmap_entry *entry);
 
 /* operations in struct ib_device_ops */

@@ -14,7 +14,7 @@ struct shca_dev;
 struct shca_odp;
 struct shca_qp;
 
-/** enum shca_mr_type - kinds of memory regions */
+/* Kinds of memory regions. */
 enum shca_mr_type {
 	SHCA_MR_USER,	/* pinned pages of a process, or memory mapped for it */
 	SHCA_MR_DMA,	/* all kernel memory; for kernel consumers only */
@@ -33,6 +33,8 @@ enum shca_mr_type {
 
 /**
  * struct shca_accessor - QP and PD on whose behalf memory is accessed
+ * @dev:	whose keys these are
+ * @pd:		that a region must belong to, unless its key is of the QP
  * @serial:	serial number of the QP, unique for all time
  */
 struct shca_accessor {
@@ -43,6 +45,9 @@ struct shca_accessor {
 
 /**
  * struct shca_mr - a memory region or window
+ * @ibmr:	as the RDMA core knows it; unused in a window
+ * @node:	in struct shca_dev.mrs
+ * @type:	constant
  * @lock:	see @guard
  * @guard:	@lock, or the lock of @odp if only the pages change. Used if
  *		@locked: held for reading from shca_mr_get_kept() to shca_mr_put(),
@@ -55,19 +60,25 @@ struct shca_accessor {
  * @is_user:	belongs to a process, so it is counted
  * @replaced:	neither in the table nor counted, because it will replace
  *		another region, or has been replaced by one
- * @max_blocks: @nr_blocks:	SHCA_MR_FAST: capacity of @blocks, used entries
+ * @max_blocks:	SHCA_MR_FAST: capacity of @blocks
+ * @nr_blocks:	SHCA_MR_FAST: used entries of @blocks
  * @index:	key without its low byte; index in the table
  * @key:	lkey and rkey
  * @access:	enum ib_access_flags
  * @flags:	enum ib_access_flags as registered
+ * @pd:		that it belongs to
  * @owner:	owner of the key: the address of the PD, or for a window of type
  *		2 the serial of the QP; never both
- * @iova: @length:	range of addresses that requests use
- * @start: @reg_iova:	range as a process registered it
+ * @iova:	first address that requests use
+ * @length:	bytes from there on
+ * @start:	first address of the process, as registered
+ * @reg_iova:	@iova as registered
  * @block_shift:	log2 of the block size
  * @offset:	of @iova in the first block
  * @blocks:	kernel addresses of the blocks
- * @release:	releases @backing, which the memory depends on; or NULL
+ * @umem:	pinned pages of a process, or NULL
+ * @release:	releases @backing; or NULL
+ * @backing:	what the memory depends on
  * @windows:	number of windows bound to this region; negative once it is
  *		being deregistered, and no window can be bound
  * @parent:	window: region that it is bound to, while @valid
@@ -78,6 +89,8 @@ struct shca_accessor {
  * @ref:	one for the registration, one per access in progress. Accesses
  *		are bounded copies in atomic context, so deregistration waits
  *		briefly; or for late_us of a personality that places data late
+ * @unused:	completes when @ref is 0
+ * @rcu:	defers the free: the table is read under RCU
  */
 struct shca_mr {
 	struct ib_mr ibmr;
@@ -122,12 +135,12 @@ static inline struct shca_mr *to_shca_mr(struct ib_mr *ibmr)
 	return container_of(ibmr, struct shca_mr, ibmr);
 }
 
-/** shca_mr_table_init() - create the empty table of regions. Return: 0 or -ENOMEM. */
+/* Create the empty table of regions. Return: 0 or -ENOMEM. */
 int shca_mr_table_init(struct shca_dev *dev);
-/** shca_mr_table_destroy() - free it; the device is unregistered, no region is left */
+/* Free it; the device is unregistered, no region is left. */
 void shca_mr_table_destroy(struct shca_dev *dev);
 
-/**
+/*
  * shca_mr_alloc() - allocate a region that has no key yet
  * shca_mr_alloc_uncounted() - allocate a region that will replace another
  * shca_mr_free() - free a region that is not in the table
@@ -141,37 +154,32 @@ struct shca_mr *shca_mr_alloc_uncounted(struct ib_pd *ibpd,
 					enum shca_mr_type type);
 void shca_mr_free(struct shca_dev *dev, struct shca_mr *mr);
 
-/**
- * shca_mr_publish() - give the region a key, so that packets can find it
- * This is the last step of creation.
- *
+/*
+ * Give the region a key, so that packets can find it. This is the last step of creation.
  * Return: 0, -ENOMEM or -ENOSPC.
  */
 int shca_mr_publish(struct shca_dev *dev, struct shca_mr *mr);
 
-/**
- * shca_mr_retire() - remove a region from the table and wait for accesses to
- * end
- *
+/*
+ * Remove a region from the table and wait for accesses to end.
  * Context: may sleep, for as long as bounded copies take.
  */
 void shca_mr_retire(struct shca_dev *dev, struct shca_mr *mr);
 
-/**
- * shca_mr_replace() - give @next the place and the key of @mr, atomically
+/*
+ * Give @next the place and the key of @mr, atomically. No access to @mr is in progress when
+ * this returns.
  * @next:	from shca_mr_alloc_uncounted()
- *
- * No access to @mr is in progress when this returns.
  * Context: may sleep, as shca_mr_retire().
  * Return: 0, or -EBUSY if windows are bound to @mr; then nothing has changed.
  */
 int shca_mr_replace(struct shca_dev *dev, struct shca_mr *mr,
 		    struct shca_mr *next);
 
-/** shca_mr_unbind() - close a window if it is open; the caller holds its lock */
+/* Close a window if it is open; the caller holds its lock. */
 void shca_mr_unbind(struct shca_mr *mw);
 
-/**
+/*
  * shca_mr_find() - look up a region by the index of @key, in any state
  * shca_mr_unref() - drop the reference of shca_mr_find(); any context
  *
@@ -180,7 +188,7 @@ void shca_mr_unbind(struct shca_mr *mw);
 struct shca_mr *shca_mr_find(struct shca_dev *dev, u32 key);
 void shca_mr_unref(struct shca_mr *mr);
 
-/** shca_mr_in_range() - is [@va, @va + @len) within the region? */
+/* Is [@va, @va + @len) within the region? */
 static inline bool shca_mr_in_range(const struct shca_mr *mr, u64 va, u64 len)
 {
 	/* This form of the comparison cannot wrap. */
@@ -188,10 +196,9 @@ static inline bool shca_mr_in_range(const struct shca_mr *mr, u64 va, u64 len)
 	       va - mr->iova <= mr->length - len;
 }
 
-/**
- * shca_mr_check() - may @who access [@va, @va + @len) of @mr, found by @key?
- *
- * Checks key and PD, rights, range, in that order (IBTA 10.6.3).
+/*
+ * May @who access [@va, @va + @len) of @mr, found by @key? Checks key and PD, rights, range, in
+ * that order (IBTA 10.6.3).
  * Context: holds the region's lock if it is @locked.
  */
 static inline enum shca_mem_status
@@ -209,33 +216,35 @@ shca_mr_check(const struct shca_mr *mr, const struct shca_accessor *who,
 	return SHCA_MEM_OK;
 }
 
-/**
- * shca_mr_may() - shca_mr_check() of the region that @key names; any context
+/*
+ * shca_mr_check() of the region that @key names; any context.
  * @changes:	result: the region may be gone, or not present, at the access
  */
 enum shca_mem_status shca_mr_may(const struct shca_accessor *who, u32 key,
 				 u32 access, u64 va, u64 len, bool *changes);
 
-/**
- * shca_mr_start() - first address of the region that @key names; 0 without a
- * region
- *
- * It does not check access, as shca_mr_get_kept() does.
+/*
+ * First address of the region that @key names; 0 without a region. It does not check access, as
+ * shca_mr_get_kept() does.
  */
 u64 shca_mr_start(struct shca_dev *dev, u32 key);
-/** shca_mr_put() - end an access that shca_mr_get_kept() began without @kept */
+/* End an access that shca_mr_get_kept() began without @kept. */
 void shca_mr_put(struct shca_mr *mr);
 
 /**
  * shca_mr_get_kept() - the access check: may @who reach [@va, @va + @len) by @key?
  * @kept:	cache of the region that the first packet of a batch accessed, or NULL
+ * @who:	the QP that accesses it
+ * @key:	lkey or rkey
  * @access:	enum ib_access_flags, all of which must be granted; or
  *		SHCA_MR_LOCAL_READ
+ * @va:		first address, as requests name it
+ * @len:	bytes; 0 checks an address, which may be the end of the region
  * @mr:		result, with a reference: shca_mr_put_kept() it, and shca_mr_put() what is
  *		kept, before leaving the atomic section
  *
  * A locked region is not kept, because a later packet may invalidate it.
- * Context: any. @len 0 checks an address, which may be the end of the region.
+ * Context: any.
  * Return: SHCA_MEM_OK; SHCA_MEM_RETRY if pages of an on-demand region are not
  * present; or another status.
  */
@@ -243,7 +252,7 @@ enum shca_mem_status shca_mr_get_kept(struct shca_mr **kept,
 				      const struct shca_accessor *who, u32 key,
 				      u32 access, u64 va, u64 len,
 				      struct shca_mr **mr);
-/** shca_mr_put_kept() - end an access that shca_mr_get_kept() began */
+/* End an access that shca_mr_get_kept() began. */
 static inline void shca_mr_put_kept(struct shca_mr **kept, struct shca_mr *mr)
 {
 	if (!kept || mr != *kept)
@@ -255,10 +264,12 @@ void *__shca_mr_next(const struct shca_mr *mr, u64 va, u32 *len);
 
 /**
  * shca_mr_next() - the contiguous run of memory at @va
+ * @mr:		from shca_mr_get_kept(), which has checked the range
+ * @va:		as requests name it
  * @len:	in: bytes wanted, not 0; out: bytes in the run
  *
- * The caller has checked the range by shca_mr_get_kept(). It must not write to a
- * SHCA_MR_NULL: all such regions share their bytes.
+ * The caller must not write to a SHCA_MR_NULL: all such regions share their bytes.
+ * Return: where it is in the kernel.
  */
 static inline void *shca_mr_next(const struct shca_mr *mr, u64 va, u32 *len)
 {
@@ -275,7 +286,7 @@ static inline void *shca_mr_next(const struct shca_mr *mr, u64 va, u32 *len)
 	       (pos & ((1ull << mr->block_shift) - 1));
 }
 
-/**
+/*
  * shca_mr_register() - REG_MR: give a mapped region its key and rights
  * shca_mr_invalidate() - LOCAL_INV, or SEND_WITH_INV of the peer
  *
@@ -289,6 +300,7 @@ bool shca_mr_invalidate(const struct shca_accessor *who, u32 key);
 /**
  * shca_mr_revoke() - the region or window that @key names has no valid key any more
  * @who:	whose protection domain it must be of
+ * @key:	lkey or rkey
  *
  * An injected fault. A region of a process keeps its memory until it is deregistered, and
  * ibv_rereg_mr() makes it valid again. Context: softirq or bottom halves off; no region's

@@ -10,6 +10,7 @@ struct shca_mr;
 
 /**
  * struct shca_mw - a window; the RDMA core frees it at once
+ * @ibmw:	as the RDMA core knows it
  * @window:	region that outlives it, because packets may use it
  */
 struct shca_mw {
@@ -21,7 +22,8 @@ struct shca_mw {
  * struct shca_mw_bind - arguments of BIND_MW
  * @key:	finds the window, and is its new key
  * @mr_key:	lkey of the region
- * @addr: @length:	range in the region; length 0 closes a window of type 1
+ * @addr:	in the region
+ * @length:	bytes from there on; 0 closes a window of type 1
  * @access:	enum ib_access_flags
  */
 struct shca_mw_bind {
@@ -34,6 +36,8 @@ struct shca_mw_bind {
 
 /**
  * shca_mw_bind() - open a window
+ * @who:	QP of the request
+ * @bind:	what it asks for
  *
  * Context: any.
  * Return: false if IBTA 10.6.7.2 forbids it; the window is then unchanged.

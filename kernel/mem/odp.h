@@ -19,7 +19,11 @@ struct uverbs_attr_bundle;
 
 /**
  * struct shca_odp_want - memory that was not present when it was accessed
- * @who: @key: @access: @va: @len:	arguments of that shca_mr_get_kept()
+ * @who:	argument of that shca_mr_get_kept(), as the next four
+ * @key:	lkey or rkey
+ * @access:	enum ib_access_flags
+ * @va:		first address
+ * @len:	bytes
  * @span:	bytes from @va on that will be accessed soon, at least @len
  */
 struct shca_odp_want {
@@ -35,8 +39,10 @@ struct shca_odp_want {
  * struct shca_odp_aim - pages to fetch
  * @odp:	their region, with a reference; NULL if there is nothing to
  *		fetch
- * @first: @last:	pages that are needed
+ * @first:	first page that is needed
+ * @last:	last one
  * @ahead:	last page that is prefetched with them, at least @last
+ * @write:	they will be written to
  */
 struct shca_odp_aim {
 	struct shca_odp *odp;
@@ -46,8 +52,8 @@ struct shca_odp_aim {
 	bool write;
 };
 
-/**
- * struct shca_odp - the pages of an on-demand region
+/*
+ * The pages of an on-demand region.
  * @ref:	one for the region, one per fetch and advice
  * @lock:	lock of the region (struct shca_mr.guard); it outlives the
  *		region
@@ -76,92 +82,80 @@ struct shca_odp {
 
 #ifdef CONFIG_MMU_NOTIFIER
 
-/** SHCA_ODP_CAP - the device's enum ib_kernel_cap_flags for on-demand paging */
+/* The device's enum ib_kernel_cap_flags for on-demand paging. */
 #define SHCA_ODP_CAP	IBK_ON_DEMAND_PAGING
 
-/**
- * shca_odp_init() - map @mr to the current process's memory from @addr on
+/*
+ * Map @mr to the current process's memory from @addr on.
  * @length:	U64_MAX for all of it
- *
  * Context: process. Undone by shca_odp_destroy().
  * Return: 0, or an error of shca_pager_get().
  */
 int shca_odp_init(struct shca_mr *mr, u64 addr, u64 length, bool writable);
 
-/**
- * shca_odp_destroy() - undo shca_odp_init(); no access to @mr is in progress
- *
- * It does not wait for fetches: they hold what they need.
+/*
+ * Undo shca_odp_init(); no access to @mr is in progress. It does not wait for fetches: they
+ * hold what they need.
  */
 void shca_odp_destroy(struct shca_mr *mr);
 
-/** shca_odp_put() - drop a reference; any context */
+/* Drop a reference; any context. */
 void shca_odp_put(struct shca_odp *odp);
 
-/** shca_odp_page() - page of the process at address @va of a region */
+/* Page of the process at address @va of a region. */
 static inline unsigned long shca_odp_page(const struct shca_mr *mr, u64 va)
 {
 	return (va + mr->shift) >> PAGE_SHIFT;
 }
 
-/**
- * shca_odp_present() - are all pages of [@va, @va + @len) present?
- *
+/*
+ * Are all pages of [@va, @va + @len) present?
  * Context: holds the region's guard; the answer is valid until its release.
  */
 bool shca_odp_present(const struct shca_mr *mr, u64 va, u64 len, bool write);
 
-/** shca_odp_next() - shca_mr_next() for on-demand regions */
+/* shca_mr_next() for on-demand regions. */
 void *shca_odp_next(const struct shca_mr *mr, u64 va, u32 *len);
 
-/**
- * shca_odp_aim() - find the pages that @want needs, and check access again
- *
+/*
+ * Find the pages that @want needs, and check access again.
  * Context: any but hard interrupts.
  * Return: SHCA_MEM_OK, with a reference in @aim; or the status of the access.
  */
 enum shca_mem_status shca_odp_aim(const struct shca_odp_want *want,
 				  struct shca_odp_aim *aim);
 
-/**
- * shca_odp_alloc() - allocate zeroed memory for the work item that fetches @aim
- *
+/*
+ * Allocate zeroed memory for the work item that fetches @aim.
  * Context: any but hard interrupts.
  */
 void *shca_odp_alloc(const struct shca_odp_aim *aim, size_t size);
 
-/**
- * shca_odp_queue() - queue @work, which fetches @aim
- *
- * Context: any. The reference in @aim passes to @work.
- */
+/* Queue @work, which fetches @aim. Context: any. The reference in @aim passes to @work. */
 void shca_odp_queue(const struct shca_odp_aim *aim, struct work_struct *work);
 
-/**
- * shca_odp_fetch() - make the pages of @aim present
- *
+/*
+ * Make the pages of @aim present.
  * Context: a worker, see shca_odp_queue(); may sleep forever.
- * Return: SHCA_MEM_OK (the pages may be gone again by now), or the status of
- * the access.
+ * Return: SHCA_MEM_OK (the pages may be gone again by now), or the status of the access.
  */
 enum shca_mem_status shca_odp_fetch(const struct shca_odp_aim *aim);
 
-/**
- * shca_odp_fetch_pages() - fetch pages @page to @last of the region
+/*
+ * Fetch pages @page to @last of the region.
  * @fault:	fault in pages that are not in memory, too
- *
  * Context: a worker of the pager; may sleep forever.
- * Return: 0; -EBUSY if the module is being removed; -ENOENT if the region is
- * gone; -EPERM if the process may not @write; -EFAULT, -ENOMEM, -EHWPOISON.
+ * Return: 0; -EBUSY if the module is being removed; -ENOENT if the region is gone; -EPERM if
+ * the process may not @write; -EFAULT, -ENOMEM, -EHWPOISON.
  */
 int shca_odp_fetch_pages(struct shca_odp *odp, unsigned long page,
 			 unsigned long last, bool write, bool fault);
 
-/** shca_odp_module_init() - undone by shca_odp_module_exit() */
+/* Undone by shca_odp_module_exit(). */
 int shca_odp_module_init(void);
 void shca_odp_module_exit(void);
 
-/** shca_odp_caps() - fill in the capabilities for query_device */
+/* Fill in the capabilities for query_device. */
 void shca_odp_caps(struct ib_odp_caps *caps);
 
 #else

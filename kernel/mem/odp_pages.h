@@ -19,20 +19,20 @@
 static_assert(SHCA_ODP_BATCH <= SHCA_ODP_CHUNK_PAGES,
 	      "a batch is within a chunk");
 
-/** shca_odp_index() - index of the chunk that contains @page */
+/* Index of the chunk that contains @page. */
 static inline unsigned long shca_odp_index(unsigned long page)
 {
 	return page >> SHCA_ODP_CHUNK_SHIFT;
 }
 
-/** shca_odp_chunk_first() - first page of chunk @index; the region begins at @first */
+/* First page of chunk @index; the region begins at @first. */
 static inline unsigned long shca_odp_chunk_first(unsigned long index,
 						 unsigned long first)
 {
 	return max_t(unsigned long, index << SHCA_ODP_CHUNK_SHIFT, first);
 }
 
-/** shca_odp_chunk_last() - last page of chunk @index; the region ends at @last */
+/* Last page of chunk @index; the region ends at @last. */
 static inline unsigned long shca_odp_chunk_last(unsigned long index,
 						unsigned long last)
 {
@@ -40,7 +40,7 @@ static inline unsigned long shca_odp_chunk_last(unsigned long index,
 		     (SHCA_ODP_CHUNK_PAGES - 1), last);
 }
 
-/** shca_odp_batch() - how many of the pages @page to @last one look-up takes */
+/* How many of the pages @page to @last one look-up takes. */
 static inline unsigned int shca_odp_batch(unsigned long page, unsigned long last)
 {
 	last = shca_odp_chunk_last(shca_odp_index(page), last);

@@ -44,8 +44,8 @@
 struct mem_cgroup;
 struct mm_struct;
 
-/**
- * struct shca_pager - the pager of an address space
+/*
+ * The pager of an address space.
  * @node: @ref:	in the table of all pagers; the last reference is dropped under
  *		the table's lock
  * @mm:		of the process; the address space may be gone
@@ -70,53 +70,43 @@ struct shca_pager {
 	struct work_struct advise;
 };
 
-/** struct shca_pager_stay - state of a step in progress */
+/* State of a step in progress. */
 struct shca_pager_stay {
 	struct mem_cgroup *memcg;
 	struct mem_cgroup *before;
 	int nice;
 };
 
-/**
- * shca_pager_get() - find or create the pager of the current process
+/*
+ * Find or create the pager of the current process.
  * @advise:	see struct shca_pager
- *
  * Context: process; may sleep.
  * Return: the pager with a reference, or an error: -ENOMEM, -EAGAIN.
  */
 struct shca_pager *shca_pager_get(work_func_t advise);
 
-/** shca_pager_put() - drop a reference; may sleep; not for the pager's own workers */
+/* Drop a reference; may sleep; not for the pager's own workers. */
 void shca_pager_put(struct shca_pager *pager);
 
-/**
- * shca_pager_enter() - begin a step
- *
- * The worker can then access the address space, its allocations are charged to
+/*
+ * Begin a step. The worker can then access the address space, its allocations are charged to
  * the process, and it is as nice as the process.
- * Context: a worker of the pager; it may sleep forever until
- * shca_pager_leave().
- * Return: 0; -EBUSY if the module is being removed; -EFAULT if the process has
- * ended.
+ * Context: a worker of the pager; it may sleep forever until shca_pager_leave().
+ * Return: 0; -EBUSY if the module is being removed; -EFAULT if the process has ended.
  */
 int shca_pager_enter(struct shca_pager *pager, struct shca_pager_stay *stay);
 void shca_pager_leave(struct shca_pager *pager, struct shca_pager_stay *stay);
 
-/**
- * shca_pager_is_orphan() - has the process ended, and only steps hold its address space?
- *
+/*
+ * Has the process ended, and only steps hold its address space?
  * Context: any but softirq and hard interrupts.
  */
 bool shca_pager_is_orphan(struct shca_pager *pager);
 
-/**
- * shca_pager_alloc() - allocate zeroed memory, charged to the process
- *
- * Context: any but hard interrupts.
- */
+/* Allocate zeroed memory, charged to the process. Context: any but hard interrupts. */
 void *shca_pager_alloc(struct shca_pager *pager, size_t size);
 
-/** shca_pagers_gone() - wait until no pager is left; none can be created any more */
+/* Wait until no pager is left; none can be created any more. */
 void shca_pagers_gone(void);
 
 #endif

@@ -17,11 +17,12 @@
 
 /**
  * struct shca_mapped - memory that the kernel has mapped
- * @va: @length:	range in the kernel
+ * @va:		where, in the kernel
+ * @length:	bytes
  * @iova:	start address for requests
  * @access:	enum ib_access_flags
- * @backing: @release:	object that the mapping depends on, and its release
- *		function, which may sleep
+ * @backing:	object that the mapping depends on
+ * @release:	releases it; may sleep
  */
 struct shca_mapped {
 	void *va;
@@ -32,11 +33,9 @@ struct shca_mapped {
 	void (*release)(void *backing);
 };
 
-/**
- * shca_mapped_mr() - create a region of mapped memory
- *
- * Context: may sleep. @mem->backing is released with the region, or at once on
- * failure.
+/*
+ * Create a region of mapped memory.
+ * Context: may sleep. @mem->backing is released with the region, or at once on failure.
  * Return: the region, -ENOMEM or -ENOSPC.
  */
 struct ib_mr *shca_mapped_mr(struct ib_pd *ibpd, const struct shca_mapped *mem);
