@@ -10,9 +10,9 @@
 
 struct shca_dev;
 
-/** shca_flow_init_dev() - prepare a device without rules */
+/* Prepare a device without rules. */
 void shca_flow_init_dev(struct shca_dev *dev);
-/** shca_flow_exit_dev() - undo it; the device is unregistered and has no rules */
+/* Undo it; the device is unregistered and has no rules. */
 void shca_flow_exit_dev(struct shca_dev *dev);
 
 /* operations in struct ib_device_ops */

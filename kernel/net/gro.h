@@ -18,15 +18,15 @@ struct sock;
  * but the last one. What their BTHs say does not matter, since reception looks
  * at each packet of a batch.
  *
- * Context: NAPI, softirq. Return: the packet that waits no longer, or NULL.
+ * Context: NAPI, softirq.
+ * Return: the packet that waits no longer, or NULL.
  */
 struct sk_buff *shca_gro_receive(struct sock *sk, struct list_head *head,
 				 struct sk_buff *skb);
 
-/**
- * shca_gro_complete() - gro_complete of the sockets: makes a GSO packet
+/*
+ * gro_complete of the sockets: makes a GSO packet.
  * @nhoff:	offset of the BTH from skb->data
- *
  * Context: NAPI, softirq. Return: 0.
  */
 int shca_gro_complete(struct sock *sk, struct sk_buff *skb, int nhoff);

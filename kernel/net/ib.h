@@ -7,7 +7,7 @@ struct net_device;
 struct packet_type;
 struct sk_buff;
 
-/** shca_ib_rcv() - packet handler of the netdev of an InfiniBand port; softirq */
+/* Packet handler of the netdev of an InfiniBand port; softirq. */
 int shca_ib_rcv(struct sk_buff *skb, struct net_device *ndev,
 		struct packet_type *ptype, struct net_device *orig);
 

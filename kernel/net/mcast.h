@@ -10,11 +10,9 @@
 
 struct net;
 
-/**
- * shca_mcast_refresh() - update memberships after a netdev has changed
- *
- * Such a netdev went, came, entered a bond or bridge, or lost its IP part for a
- * time.
+/*
+ * Update memberships after a netdev has changed. Such a netdev went, came, entered a bond or
+ * bridge, or lost its IP part for a time.
  * Context: RTNL held.
  */
 void shca_mcast_refresh(struct net *net);

@@ -5,30 +5,23 @@
 
 #include "../base/netns.h"
 
-/** shca_net_of() - state of a namespace, in use or not */
+/* State of a namespace, in use or not. */
 struct shca_net *shca_net_of(struct net *net);
 
 /**
  * shca_net_get() - use a namespace; opens its sockets for the first RoCE device
- * @udp:	a device whose packets come by UDP
+ * @net:	that of the device's netdev
+ * @udp:	its packets come by UDP
  *
  * Context: may sleep.
- * Return: the namespace's state, or ERR_PTR(-EADDRINUSE) if another owner has
+ * Return: the namespace's state, or ERR_PTR; -EADDRINUSE if another owner has
  * UDP port 4791, which is also logged.
  */
 struct shca_net *shca_net_get(struct net *net, bool udp);
-/**
- * shca_net_put() - end the use; closes the sockets after the last RoCE device
- *
- * Context: may sleep.
- */
+/* End the use; closes the sockets after the last RoCE device. Context: may sleep. */
 void shca_net_put(struct shca_net *snet, bool udp);
 
-/**
- * shca_net_init() - register for network namespaces; undone by shca_net_exit()
- *
- * Context: may sleep. Return: 0 or errno.
- */
+/* Register for network namespaces, until shca_net_exit(). May sleep. Return: 0 or errno. */
 int shca_net_init(void);
 void shca_net_exit(void);
 

@@ -7,16 +7,14 @@ struct nf_hook_state;
 struct sk_buff;
 struct sock;
 
-/** shca_udp_rcv() - encap_rcv of the sockets; consumes @skb, softirq */
+/* encap_rcv of the sockets; consumes @skb, softirq. */
 int shca_udp_rcv(struct sock *sk, struct sk_buff *skb);
 
-/**
- * shca_nf_rcv() - netfilter hook at LOCAL_IN: takes whole batches
+/*
+ * Netfilter hook at LOCAL_IN: takes whole batches.
  * @priv:	the struct shca_net
- *
  * Context: softirq, or a process that gives a verdict on a packet (NFQUEUE).
- * Return: NF_STOLEN; or NF_ACCEPT if it is no batch of RoCEv2, or UDP must
- * decide.
+ * Return: NF_STOLEN; or NF_ACCEPT if it is no batch of RoCEv2, or UDP must decide.
  */
 unsigned int shca_nf_rcv(void *priv, struct sk_buff *skb,
 			 const struct nf_hook_state *state);
