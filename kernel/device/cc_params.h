@@ -10,7 +10,7 @@
 
 struct attribute_group;
 
-/** shca_port_groups - ib_device_ops.port_groups */
+/* struct ib_device_ops.port_groups */
 extern const struct attribute_group *shca_port_groups[];
 
 #endif

@@ -5,57 +5,48 @@
 
 #include "../base/dev.h"
 
-/**
- * shca_dev_set_pkey() - set an entry of the P_Key table; tells consumers
+/*
+ * Set an entry of the P_Key table; tells consumers.
  * @index:	from 1 on, in the table of a RoCE device; the caller has checked that
- *
  * Context: may sleep.
  */
 void shca_dev_set_pkey(struct shca_dev *dev, u32 index, u16 pkey);
 
-/**
- * shca_newlink() - rdma link add; struct rdma_link_ops.newlink
- *
- * It takes the personality that waits in the netdev's network namespace, whatever it returns.
+/*
+ * `rdma link add`: struct rdma_link_ops.newlink. It takes the personality that waits in the
+ * netdev's network namespace, whatever it returns.
  * Context: process, without RTNL.
- * Return: 0, -EADDRINUSE (port 4791 has another owner), -EEXIST (the name is in
- * use), -EINVAL (not an Ethernet netdev), -ENODEV (the netdev is being
- * removed), -ENOMEM.
+ * Return: 0, -EADDRINUSE (port 4791 has another owner), -EEXIST (the name is in use), -EINVAL
+ * (not an Ethernet netdev), -ENODEV (the netdev is being removed), -ENOMEM.
  */
 int shca_newlink(const char *name, struct net_device *ndev);
 
-/**
- * shca_newlink_ib() - the same for a device with an InfiniBand port
- *
- * Return: as shca_newlink(), without EADDRINUSE. EINVAL: also, the netdev's MTU is
- * too small.
+/*
+ * The same for a device with an InfiniBand port.
+ * Return: as shca_newlink(), without -EADDRINUSE. -EINVAL: also, the netdev's MTU is too small.
  */
 int shca_newlink_ib(const char *name, struct net_device *ndev);
 
-/** shca_dev_find() - find a registered device by name, or NULL; put: ib_device_put() */
+/* Find a registered device by name, or NULL; put: ib_device_put(). */
 struct shca_dev *shca_dev_find(const char *name);
 
-/**
- * shca_dev_walk() - call @fn for each registered device from index @start on
- *
- * Context: may sleep. A non-zero return value of @fn ends the walk and is
- * returned.
+/*
+ * Call @fn for each registered device from index @start on.
+ * Context: may sleep. A non-zero return value of @fn ends the walk and is returned.
  */
 int shca_dev_walk(int start, int (*fn)(struct shca_dev *dev, int idx,
 				       void *arg), void *arg);
 
-/**
- * shca_dev_name_of() - name of the device with this id, if @net may see it
+/*
+ * Name of the device with this id, if @net may see it.
  * @net:	NULL to see all devices
- *
  * Context: within the @fn of shca_dev_walk().
  * Return: NULL if there is no such device, or it is not visible.
  */
 const char *shca_dev_name_of(u64 id, struct net *net);
 
-/**
- * shca_dev_init() - register the client and the notifiers
- *
+/*
+ * Register the client and the notifiers.
  * Return: 0 or errno. Undone by shca_dev_exit(), once no device is left.
  */
 int shca_dev_init(void);

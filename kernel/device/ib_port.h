@@ -5,7 +5,7 @@
 
 #include <rdma/ib_verbs.h>
 
-/** shca_ib_limit_device() - take out of @attr what a device with this port has not */
+/* Take out of @attr what a device with this port has not. */
 void shca_ib_limit_device(struct ib_device_attr *attr);
 
 /* operations in struct ib_device_ops */

@@ -7,7 +7,7 @@
 
 #include <rdma/uverbs_ioctl.h>
 
-/** shca_import_defs - uverbs methods for import */
+/* Uverbs methods for import. */
 extern const struct uapi_definition shca_import_defs[];
 
 /* operations in struct ib_device_ops */

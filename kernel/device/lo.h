@@ -5,16 +5,12 @@
 
 struct shca_dev;
 
-/** shca_lo_init_dev() - prepare a device before its registration */
+/* Prepare a device before its registration. */
 void shca_lo_init_dev(struct shca_dev *dev);
-/** shca_lo_exit_dev() - undo it after unregistration; may sleep */
+/* Undo it after unregistration; may sleep. */
 void shca_lo_exit_dev(struct shca_dev *dev);
 
-/**
- * shca_lo_init() - follow the addresses of loopback netdevs
- *
- * Context: may sleep. Return: 0 or errno. Undone by shca_lo_exit().
- */
+/* Follow the addresses of loopback netdevs, until shca_lo_exit(). May sleep. Return: 0 or errno. */
 int shca_lo_init(void);
 void shca_lo_exit(void);
 

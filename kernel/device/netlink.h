@@ -12,14 +12,13 @@ extern struct mutex shca_genl_lock;
 
 extern struct genl_family shca_genl_family;
 
-/**
- * shca_genl_dev() - the device that a request names, if its sender may see it
- *
+/*
+ * The device that a request names, if its sender may see it.
  * Return: with a reference (ib_device_put()), or an errno with an extack message.
  */
 struct shca_dev *shca_genl_dev(struct genl_info *info);
 
-/** shca_netlink_init() - register the family. Return: 0 or errno. */
+/* Register the family. Return: 0 or errno. */
 int shca_netlink_init(void);
 void shca_netlink_exit(void);
 

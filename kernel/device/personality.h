@@ -7,21 +7,20 @@
 
 struct genl_info;
 
-/** shca_personality_query() - take out of the attributes what the device is without */
+/* Take out of the attributes what the device is without. */
 void shca_personality_query(const struct shca_dev *dev,
 			    struct ib_device_attr *attr);
 
-/** shca_personality_features() - SHCA_FEATURE_* of a context on this device */
+/* SHCA_FEATURE_* of a context on this device. */
 void shca_personality_features(const struct shca_dev *dev, u64 *features);
 
-/** shca_personality_fill() - add SHCA_A_PERSONALITY; 0 or -EMSGSIZE */
+/* Add SHCA_A_PERSONALITY. Return: 0 or -EMSGSIZE. */
 int shca_personality_fill(struct sk_buff *msg, const struct shca_dev *dev);
 
-/**
- * shca_personality_set() - SHCA_A_PERSONALITY of a request is what the next device of the
- * sender's network namespace will be
- *
- * Return: 0; EINVAL, ENOMEM, ERANGE, with an extack message.
+/*
+ * SHCA_A_PERSONALITY of a request is what the next device of the sender's network namespace
+ * will be.
+ * Return: 0; -EINVAL, -ENOMEM, -ERANGE, with an extack message.
  */
 int shca_personality_set(struct genl_info *info);
 

@@ -11,9 +11,9 @@ struct ib_mad;
 struct ib_wc;
 struct shca_dev;
 
-/** shca_pma_init() - once the port is made; nothing on a RoCE device */
+/* Called once the port is made. Does nothing on a RoCE device. */
 void shca_pma_init(struct shca_dev *dev);
-/** shca_pma_exit() - no sample is under way any more; nothing asks for one. May sleep */
+/* No sample is under way any more; nothing asks for one. May sleep. */
 void shca_pma_exit(struct shca_dev *dev);
 
 /* operations in struct ib_device_ops */

@@ -9,14 +9,10 @@ struct ib_device;
 struct ib_port_attr;
 struct shca_dev;
 
-/** shca_port_init() - events of the port wait for shca_events_start() */
+/* From here on events of the port wait for shca_events_start(). */
 void shca_port_init(struct shca_dev *dev);
 
-/**
- * shca_port_update() - tell consumers if the state of the port has changed
- *
- * Context: RTNL held.
- */
+/* Tell consumers if the state of the port has changed. Context: RTNL held. */
 void shca_port_update(struct shca_dev *dev);
 
 /* operations in struct ib_device_ops */
