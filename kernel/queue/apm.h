@@ -10,56 +10,52 @@
 #include "qp.h"
 #include "side.h"
 
-/** shca_apm_is_on() - without a lock: may the path be exchanged? */
+/* Without a lock: may the path be exchanged? */
 static inline bool shca_apm_is_on(const struct shca_qp *qp)
 {
 	return READ_ONCE(qp->apm.is.state) != SHCA_APM_MIGRATED;
 }
 
-/**
- * shca_apm_follows() - has the peer migrated? Then the QP does the same
+/*
+ * Has the peer migrated? Then the QP does the same.
  * @pkt:	is intact, has MigReq 1, and did not come by the primary path
- *
  * Context: softirq, no lock of the QP held.
  * Return: whether it has migrated, to the path by which the packet has come.
  */
 bool shca_apm_follows(struct shca_qp *qp, const struct sk_buff *skb,
 		      const struct shca_pkt *pkt);
 
-/**
- * shca_apm_agreed() - an intact packet with MigReq 0 has come by the primary path
- *
+/*
+ * An intact packet with MigReq 0 has come by the primary path.
  * Context: softirq, no lock of the QP held.
  */
 void shca_apm_agreed(struct shca_qp *qp);
 
-/** shca_apm_exhausted_locked() - retries are exhausted; shca_sq.lock is held */
+/* Retries are exhausted; shca_sq.lock is held. */
 void shca_apm_exhausted_locked(struct shca_qp *qp, struct shca_side_news *news);
 
-/** shca_apm_attr_wrong() - Return: NULL, or why the attributes of modify_qp cannot be had */
+/* Return: NULL, or why the attributes of modify_qp cannot be had. */
 const char *shca_apm_attr_wrong(const struct shca_qp *qp,
 				const struct ib_qp_attr *attr, int mask);
 
-/**
- * shca_apm_fold_locked() - qp->attr becomes what query_qp would report
- *
+/*
+ * qp->attr becomes what query_qp would report.
  * Context: attr_lock and both locks held, before attributes are saved.
  */
 void shca_apm_fold_locked(struct shca_qp *qp);
 
-/**
- * shca_apm_modify_locked() - once qp->attr is saved; both locks held
+/*
+ * Called once qp->attr is saved; both locks held.
  * @av:		the alternate path, with IB_QP_ALT_PATH
- *
  * Return: whether the QP has migrated: PATH_MIG is due.
  */
 bool shca_apm_modify_locked(struct shca_qp *qp, const struct shca_av *av,
 			    int mask);
 
-/** shca_apm_reset_locked() - no alternate path any more; both locks held */
+/* There is no alternate path any more; both locks held. */
 void shca_apm_reset_locked(struct shca_qp *qp);
 
-/** shca_apm_query_locked() - @attr, a copy of qp->attr, as it is now; attr_lock, one side's lock */
+/* Make @attr, a copy of qp->attr, what it is now; attr_lock and one side's lock held. */
 void shca_apm_query_locked(const struct shca_qp *qp, struct ib_qp_attr *attr);
 
 #endif

@@ -17,8 +17,8 @@
 struct shca_late_cq;
 struct shca_mr;
 
-/**
- * struct shca_cq - a completion queue
+/*
+ * A completion queue.
  * @lock:	everything below; a kernel consumer's is taken from any context
  * @ring:	completions; a process has it mapped read-only
  * @resize_lock: one change of the size at a time
@@ -99,44 +99,39 @@ static inline struct shca_cq *to_shca_cq(struct ib_cq *ibcq)
 	return container_of(ibcq, struct shca_cq, ibcq);
 }
 
-/**
- * shca_cq_post() - write one completion and wake its waiters
+/*
+ * Write one completion and wake its waiters.
  * @qp:		the consumer's QP, of which @wc is a completion
  * @qpn:	its number
- *
  * Context: softirq or bottom halves off.
- * Return: false: the CQ is full; the completion is lost and CQ_ERR raised, the
- * caller must put its QP into the error state (IBTA 11.6.3.1).
+ * Return: false: the CQ is full; the completion is lost and CQ_ERR raised, the caller must put
+ * its QP into the error state (IBTA 11.6.3.1).
  */
 bool shca_cq_post(struct shca_cq *cq, struct ib_qp *qp, u32 qpn,
 		  const struct shca_wc *wc);
 
-/**
- * shca_cq_purge() - drop the completions of a QP that was reset or destroyed
+/*
+ * Drop the completions of a QP that was reset or destroyed. Only for kernel consumers, whose
+ * completions point to the QP; a process's provider does it for itself, by QP number.
  * @qp:		produces none any more
- *
- * Only for kernel consumers, whose completions point to the QP; a process's
- * provider does it for itself, by QP number.
  */
 void shca_cq_purge(struct shca_cq *cq, const struct ib_qp *qp);
 
-/**
- * shca_cq_settle() - a QP of a kernel consumer has ended: events of its completions come now
- *
- * After the last one the consumer frees the CQ.  ib_free_cq() first ends what the handler
- * has queued, and then destroys the CQ: no event may come in between.
+/*
+ * A QP of a kernel consumer has ended: events of its completions come now. After the last one
+ * the consumer frees the CQ.  ib_free_cq() first ends what the handler has queued, and then
+ * destroys the CQ: no event may come in between.
  * Context: may sleep.
  */
 void shca_cq_settle(struct shca_cq *cq);
 
-/**
- * shca_cq_show() - the completions that wait become visible, and late data is placed
- *
+/*
+ * The completions that wait become visible, and late data is placed.
  * Context: softirq or process. Before a consumer is told that a QP has ended or drained.
  */
 void shca_cq_show(struct shca_cq *cq);
 
-/**
+/*
  * shca_cq_keep() - the first @len bytes of a message, SHCA_LATE_BYTES at most, come late
  * shca_cq_place() - what is late is placed now
  * shca_cq_keep_order() - the same, if any of it belongs into these segments

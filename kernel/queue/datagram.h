@@ -5,12 +5,9 @@
 
 #include "direct.h"
 
-/**
- * shca_datagram_transmit() - deliver datagrams of @qp to QPs that are here
+/*
+ * Deliver datagrams of @qp to QPs that are here. It ends at the first one that needs a packet.
  * @news:	collected, for shca_direct_report()
- *
- * It ends at the first one that needs a packet.
- *
  * Context: softirq or bottom halves off, sq.lock held; takes the peer's rq.lock.
  */
 enum shca_direct_end shca_datagram_transmit(struct shca_qp *qp,

@@ -9,15 +9,15 @@
 #include "rq.h"
 #include "side.h"
 
-/** enum shca_direct_end - why shca_direct_transmit() returned */
+/* Why shca_direct_transmit() returned. */
 enum shca_direct_end {
 	SHCA_DIRECT_NO,		/* the wire is the way of what is left */
 	SHCA_DIRECT_DONE,
 	SHCA_DIRECT_MORE,	/* the budget ended it */
 };
 
-/**
- * struct shca_direct_news - what the outside must be told once locks are released
+/*
+ * What the outside must be told once locks are released.
  * @peer:	whose news that are, with a reference; NULL: there are none
  */
 struct shca_direct_news {
@@ -25,16 +25,15 @@ struct shca_direct_news {
 	struct shca_side_news rq;
 };
 
-/**
- * shca_direct_transmit() - execute requests of @qp at its peer, if it is here
+/*
+ * Execute requests of @qp at its peer, if it is here.
  * @news:	collected, for shca_direct_report()
- *
  * Context: softirq or bottom halves off, sq.lock held; takes the peer's rq.lock.
  */
 enum shca_direct_end shca_direct_transmit(struct shca_qp *qp,
 					  struct shca_direct_news *news);
 
-/** shca_direct_report() - after that, without any lock of a QP */
+/* Tell what was collected; without any lock of a QP. */
 void shca_direct_report(const struct shca_direct_news *news);
 
 #endif

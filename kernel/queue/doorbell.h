@@ -7,7 +7,7 @@
 
 #include <rdma/uverbs_ioctl.h>
 
-/** shca_doorbell_defs - what this driver adds to uverbs; ib_device.driver_def */
+/* What this driver adds to uverbs; ib_device.driver_def. */
 extern const struct uapi_definition shca_doorbell_defs[];
 
 #endif

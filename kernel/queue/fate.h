@@ -14,41 +14,46 @@
 
 struct shca_wc;
 
-/** shca_fate_wc() - a side completes @wc with an error that is not a flush; its lock is held */
+/* A side completes @wc with an error that is not a flush; its lock is held. */
 void shca_fate_wc(struct shca_side *side, const struct shca_wc *wc, u32 psn);
 
-/**
- * shca_fate_packet() - a side did not accept @pkt; its lock is held
+/*
+ * A side did not accept @pkt; its lock is held.
  * @vendor_err:	SHCA_VERR_*: the check that failed
  */
 void shca_fate_packet(struct shca_side *side, const struct shca_pkt *pkt,
 		      enum shca_verdict verdict, u16 vendor_err);
 
-/**
- * shca_fate_queue() - a queue has failed, and no completion tells; the side's lock is held
+/*
+ * A queue has failed, and no completion tells; the side's lock is held.
  * @what:	SHCA_ERROR_RING or SHCA_ERROR_CQ
  */
 void shca_fate_queue(struct shca_side *side, u8 what);
 
-/** shca_fate_dropped() - @pkt is refused before it reaches a side. Context: softirq. */
+/* @pkt is refused before it reaches a side. Context: softirq. */
 void shca_fate_dropped(struct shca_qp *qp, const struct shca_pkt *pkt,
 		       enum shca_counter id);
 
-/** shca_fate_clear() - the QP begins anew; both locks are held */
+/* The QP begins anew; both locks are held. */
 void shca_fate_clear(struct shca_qp *qp);
 
-/** shca_fate_bury() - the QP is being destroyed. Context: process, no lock. */
+/* The QP is being destroyed. Context: process, no lock. */
 void shca_fate_bury(struct shca_qp *qp);
 
-/** shca_history_init() - of a new device. Return: 0 or ENOMEM. */
+/* Make the history of a new device. Return: 0 or -ENOMEM. */
 int shca_history_init(struct shca_dev *dev);
 void shca_history_exit(struct shca_dev *dev);
 
 /**
  * shca_fate_walk() - call @fn for each QP of a device, then for those in its history
+ * @dev:	the device
  * @from:	how many to pass over
  * @uid:	only QPs of this user; INVALID_UID: all
  * @fn:		returns 0, or an error that ends the walk. Context: RCU read side
+ * @arg:	of @fn
+ *
+ * Context: process.
+ * Return: 0, or the error of @fn.
  */
 int shca_fate_walk(struct shca_dev *dev, long from, kuid_t uid,
 		   int (*fn)(const struct shca_dump_fate *fate, void *arg),

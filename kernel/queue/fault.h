@@ -21,8 +21,8 @@ struct shca_send_wr;
 /* Packets that wait, of one device. */
 #define SHCA_FAULT_HELD		1024
 
-/**
- * struct shca_held - a packet that waits
+/*
+ * A packet that waits.
  * @due:	when it goes on, ktime in ns
  * @ahead:	packets that overtake it before that; 0: nothing but time counts
  * @qpn:	of those
@@ -50,25 +50,23 @@ struct shca_held {
 	};
 };
 
-/**
- * shca_fault_port_event() - an event of the port or of the device; its state stays
- *
+/*
+ * An event of the port or of the device; its state stays.
  * Context: any. The event of a port that goes down counts as one.
  */
 void shca_fault_port_event(struct shca_dev *dev, u8 event);
 
-/**
- * shca_fault_packet() - does something befall a packet?
+/*
+ * Does something befall a packet? An event that is due with the packet befalls the port, and
+ * not the packet.
  * @stage:	SHCA_FAULT_TX, SHCA_FAULT_RX or SHCA_FAULT_RESPOND
- *
- * An event that is due with the packet befalls the port, and not the packet.
  * Context: softirq or bottom halves off.
  */
 bool shca_fault_packet(struct shca_qp *qp, enum shca_fault_stage stage,
 		       const struct shca_pkt *pkt, struct shca_fault_hit *hit);
 
-/**
- * shca_fault_xmit() - as shca_link_ops.xmit, of one packet that a fault befalls
+/*
+ * As shca_link_ops.xmit, of one packet that a fault befalls.
  * @skb:	begins with the BTH; consumed
  * @hdr_len:	bytes before the payload
  */
@@ -76,14 +74,14 @@ int shca_fault_xmit(struct shca_qp *qp, const struct shca_av *av,
 		    struct shca_route *route, struct sk_buff *skb, u32 hdr_len,
 		    const struct shca_fault_hit *hit);
 
-/** shca_fault_hold() - a packet waits; takes @held and its skb over */
+/* A packet waits; takes @held and its skb over. */
 void shca_fault_hold(struct shca_held *held, const struct shca_fault_hit *hit);
 
-/** shca_fault_damage() - change a bit of a packet at @off; nobody else reads @skb */
+/* Change a bit of a packet at @off; nobody else reads @skb. */
 void shca_fault_damage(struct sk_buff *skb, u32 off, u32 hdr_len, u32 len,
 		       const struct shca_fault_hit *hit);
 
-/** shca_fault_passes() - does a packet that this befalls overtake those that wait? */
+/* Does a packet that this befalls overtake those that wait? */
 static inline bool shca_fault_passes(const struct shca_fault_hit *hit)
 {
 	return hit->rule.what != SHCA_FAULT_DROP &&
@@ -91,50 +89,47 @@ static inline bool shca_fault_passes(const struct shca_fault_hit *hit)
 	       hit->rule.what != SHCA_FAULT_REORDER;
 }
 
-/**
- * shca_fault_passed() - a packet of @qpn has passed
+/*
+ * A packet of @qpn has passed.
  * @count:	it is a new one
- *
- * Return: the packet that was to be overtaken by so many, whose owner is the caller; or
- * NULL. Ask again until it is NULL, with @count false.
+ * Return: the packet that was to be overtaken by so many, whose owner is the caller; or NULL.
+ * Ask again until it is NULL, with @count false.
  */
 struct shca_held *shca_fault_passed(struct shca_dev *dev, u32 qpn, bool rx,
 				    bool count);
 
-/** shca_fault_leave() - a packet that has waited leaves, and @held is freed */
+/* A packet that has waited leaves, and @held is freed. */
 void shca_fault_leave(struct shca_held *held);
 
-/** shca_fault_send() - a fault of a request; false: the queue fails without a completion */
+/* A fault of a request. Return: false: the queue fails without a completion. */
 bool shca_fault_send(struct shca_qp *qp, struct shca_send_wr *wr);
 
-/**
- * shca_fault_respond() - does the responder refuse the expected request?
+/*
+ * Does the responder refuse the expected request? If its key is revoked, it is executed all the
+ * same, and so refused as any.
  * @out: @verdict: then as of shca_resp_rx()
- *
- * If its key is revoked, it is executed all the same, and so refused as any.
- *
  * Context: rq.lock held.
  */
 bool shca_fault_respond(struct shca_qp *qp, const struct shca_pkt *pkt,
 			struct shca_resp_out *out, enum shca_verdict *verdict);
 
-/** shca_fault_overruns() - does a CQ overflow with this completion? Context: any */
+/* Does a CQ overflow with this completion? Context: any. */
 bool shca_fault_overruns(const struct shca_cq *cq, u32 qpn, const struct shca_wc *wc);
-/** shca_fault_is_silent() - is a process not told of a completion? Context: any */
+/* Is a process not told of a completion? Context: any. */
 bool shca_fault_is_silent(const struct shca_cq *cq);
 
-/**
- * shca_fault_doorbell() - a process rings; false: nothing befalls its doorbell
- *
+/*
+ * A process rings.
  * Context: process. A slow one is rung by the QP's timer.
+ * Return: false: nothing befalls its doorbell.
  */
 bool shca_fault_doorbell(struct shca_qp *qp);
 
-/** shca_fault_init_dev() - before the device can be found */
+/* Called before the device can be found. */
 void shca_fault_init_dev(struct shca_dev *dev);
-/** shca_fault_start_dev() - packets may wait, if it was stopped */
+/* Packets may wait, if it was stopped. */
 void shca_fault_start_dev(struct shca_dev *dev);
-/** shca_fault_stop_dev() - the device is removed: packets that wait are dropped */
+/* The device is removed: packets that wait are dropped. */
 void shca_fault_stop_dev(struct shca_dev *dev);
 
 #endif

@@ -43,17 +43,16 @@ struct shca_group {
 	struct inet6_dev *idev;
 };
 
-/** shca_group_chain() - the hash chain of a group */
+/* The hash chain of a group. */
 static inline struct hlist_head *
 shca_group_chain(struct shca_net *snet, const struct in6_addr *mgid)
 {
 	return &snet->groups[ipv6_addr_hash(mgid) % SHCA_MCAST_CHAINS];
 }
 
-/**
- * shca_group_walk() - call @fn for each QP attached to the group of a packet
+/*
+ * Call @fn for each QP attached to the group of a packet.
  * @fn:		@vlan: where the group's device received it
- *
  * Context: softirq.  The QP does not go while @fn runs.
  * Return: how many these were.
  */

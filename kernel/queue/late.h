@@ -26,8 +26,8 @@ struct shca_mr;
 struct shca_pkt;
 struct shca_qp;
 
-/**
- * struct shca_late - the beginning of a message that is not in memory yet; under rq.lock
+/*
+ * The beginning of a message that is not in memory yet; under rq.lock.
  * @mr:		where it belongs, with a reference; or NULL: nothing is late. A region that is
  *		deregistered meanwhile waits for @timer, @us at most
  * @begun:	the message that is being executed has its late bytes, or had them
@@ -43,8 +43,8 @@ struct shca_late {
 	u8 bytes[SHCA_LATE_BYTES];
 };
 
-/**
- * struct shca_late_cq - beginnings of messages whose completions are not visible yet
+/*
+ * Beginnings of messages whose completions are not visible yet.
  * @nr:		so many; under the CQ's lock, as all here
  * @mr:		where one belongs, with a reference, as above
  */
@@ -58,36 +58,34 @@ struct shca_late_cq {
 	} piece[SHCA_LATE_MESSAGES];
 };
 
-/** shca_late_make() - for a QP that is being made, if its device is so. 0 or -ENOMEM */
+/* For a QP that is being made, if its device places data late. Return: 0 or -ENOMEM. */
 int shca_late_make(struct shca_qp *qp);
-/** shca_late_end() - all is placed, and nothing is going to be late any more */
+/* All is placed, and nothing is going to be late any more. */
 void shca_late_end(struct shca_qp *qp);
 
-/**
- * shca_late_begin() - @pkt is about to be executed
- *
- * What a message may depend on is placed before it: WRITEs of earlier messages.
+/*
+ * @pkt is about to be executed. What a message may depend on is placed before it: WRITEs of
+ * earlier messages.
  * Context: softirq or bottom halves off; rq.lock held, as for the functions below.
  */
 void shca_late_begin(struct shca_late *late, const struct shca_pkt *pkt);
 
-/** shca_late_place() - place what is late */
+/* Place what is late. */
 void shca_late_place(struct shca_late *late);
 
-/**
- * shca_late_hold() - how many of @len bytes for @va are to be late: into @late->bytes
- *
- * The caller writes them there. @late holds the region from here on.
+/*
+ * How many of @len bytes for @va are to be late: into @late->bytes. The caller writes them
+ * there. @late holds the region from here on.
  */
 u32 shca_late_hold(struct shca_late *late, struct shca_mr *mr, u64 va, u32 len);
 
-/** shca_late_bytes() - how many of the @len bytes of a message come late, at most */
+/* How many of the @len bytes of a message come late, at most. */
 static inline u32 shca_late_bytes(u32 len)
 {
 	return len ? min_t(u32, len - 1, SHCA_LATE_BYTES) : 0;
 }
 
-/**
+/*
  * shca_late_cq_add() - @len bytes come late; there is room for one more
  * shca_late_cq_place() - place them all, the first ones first
  * shca_late_cq_meets() - does any belong between @va and @va + @len?

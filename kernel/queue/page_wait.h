@@ -10,20 +10,17 @@
 #include "payload.h"
 #include "qp.h"
 
-/** shca_mem_ctx_init() - @resume: context process, no lock; the QP may be dead */
+/* The context of @resume: process, no lock; the QP may be dead. */
 void shca_mem_ctx_init(struct shca_mem_ctx *mem, struct shca_qp *qp,
 		    void (*resume)(struct shca_qp *qp));
-/**
- * shca_mem_ctx_stop() - the side is not told any more, and asks for nothing; may sleep;
- * the QP is dead
- *
- * Does not wait for what is being fetched.
+/*
+ * The side is not told any more, and asks for nothing. What is being fetched is not waited for.
+ * Context: may sleep; the QP is dead.
  */
 void shca_mem_ctx_stop(struct shca_mem_ctx *mem);
 
-/**
- * shca_page_wait() - memory is not present: have it fetched
- *
+/*
+ * Memory is not present: have it fetched.
  * Context: the side's lock held.
  * Return: SHCA_MEM_RETRY: not yet, and resume() comes; or why it cannot be had.
  */

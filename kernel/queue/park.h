@@ -7,34 +7,31 @@
 
 #include "qp.h"
 
-/**
- * shca_park_add() - park a received packet; all behind it have to wait, too
- *
+/*
+ * Park a received packet; all behind it have to wait, too.
  * @mem:	of its side
- *
  * Context: the side's lock held.
  * Return: false: too many are parked, or there is no memory: the packet is lost.
  */
 bool shca_park_add(struct shca_mem_ctx *mem, struct shca_park *park,
 		   const struct shca_pkt *pkt);
-/**
- * shca_park_hold() - keep a received packet that is out of order
+/*
+ * Keep a received packet that is out of order.
  * @park:	of such packets only, ordered by PSN
- *
  * Context: the side's lock held.
  * Return: as shca_park_add(); true also if it is kept already.
  */
 bool shca_park_hold(struct shca_mem_ctx *mem, struct shca_park *park,
 		    const struct shca_pkt *pkt);
-/** shca_park_first() - the oldest parked packet; NULL: none is parked */
+/* The oldest parked packet; NULL: none is parked. */
 const struct shca_pkt *shca_park_first(struct shca_park *park);
-/** shca_park_last() - the newest parked packet; at least one is parked */
+/* The newest parked packet; at least one is parked. */
 const struct shca_pkt *shca_park_last(const struct shca_park *park);
-/** shca_park_drop() - drop the oldest parked packet */
+/* Drop the oldest parked packet. */
 void shca_park_drop(struct shca_park *park);
-/** shca_park_take() - move all parked packets to @lost; the side's lock held */
+/* Move all parked packets to @lost; the side's lock held. */
 void shca_park_take(struct shca_park *park, struct list_head *lost);
-/** shca_park_free() - free them: there may be thousands, so without a lock */
+/* Free them: there may be thousands, so without a lock. */
 void shca_park_free(struct list_head *lost);
 
 #endif

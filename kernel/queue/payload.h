@@ -13,27 +13,26 @@ struct shca_mr;
 struct shca_qp;
 struct sk_buff;
 
-/** shca_mem_ops - the core's way to memory; the context is the struct shca_mem_ctx */
+/* The core's way to memory; the context is the struct shca_mem_ctx. */
 extern const struct shca_mem_ops shca_mem_ops;
 
-/**
- * shca_mem_gather() - the payload of an outgoing packet into @dst
+/*
+ * Copy the payload of an outgoing packet into @dst.
  * @dst:	@pkt->paylen bytes
  * @kept:	a region that the packet before has reached, or NULL; give it back
  *		by shca_mem_forget() before leaving the atomic section
- *
  * Context: bottom halves off.
- * Return: SHCA_MEM_OK, or why the memory cannot be had (@dst is undefined);
- * SHCA_MEM_RETRY: later, see shca_page_wait().
+ * Return: SHCA_MEM_OK, or why the memory cannot be had (@dst is undefined); SHCA_MEM_RETRY:
+ * later, see shca_page_wait().
  */
 enum shca_mem_status shca_mem_gather(struct shca_mem_ctx *mem,
 				     const struct shca_pkt *pkt, u8 *dst,
 				     struct shca_mr **kept);
-/** shca_mem_forget() - the end of @kept */
+/* The end of @kept. */
 void shca_mem_forget(struct shca_mr **kept);
 
-/**
- * struct shca_piece - part of a payload, where it lies
+/*
+ * Part of a payload, where it lies.
  * @mr: @va:	in a region that is held, from there on
  * @buf:	@mr is NULL: inline data
  */
@@ -46,8 +45,8 @@ struct shca_piece {
 	u32 len;
 };
 
-/**
- * struct shca_pieces - the payload of an outgoing packet, where it lies
+/*
+ * The payload of an outgoing packet, where it lies.
  * @kept:	see shca_mem_gather(); NULL: nothing outlives the pieces
  *
  * Between two QPs of this machine struct shca_pkt.data points to one in place of
@@ -59,11 +58,10 @@ struct shca_pieces {
 	struct shca_piece piece[SHCA_LIM_SGE];
 };
 
-/**
- * shca_mem_hold() - find the payload of an outgoing packet and keep it
+/*
+ * Find the payload of an outgoing packet and keep it.
  * @pieces:	result, but for @kept; shca_mem_release() it before leaving the
  *		atomic section
- *
  * Context: bottom halves off.
  * Return: SHCA_MEM_OK, or why the memory cannot be had (nothing is held).
  */
@@ -71,19 +69,18 @@ enum shca_mem_status shca_mem_hold(struct shca_mem_ctx *mem,
 				   const struct shca_pkt *pkt,
 				   struct shca_pieces *pieces);
 
-/**
- * shca_payload_trace() - the trace event of the payload of a packet, or of each of a run
+/*
+ * The trace event of the payload of a packet, or of each of a run.
  * @pkt:	received, or on the direct path
  * @sent:	the event is @qpn's, which has sent it
- *
  * Context: as the packet is received.
  */
 void shca_payload_trace(u32 qpn, const struct shca_pkt *pkt, bool sent);
 
-/** shca_mem_revoke() - shca_mr_revoke() of what requests of @qp's peer can reach */
+/* shca_mr_revoke() of what requests of @qp's peer can reach. */
 void shca_mem_revoke(const struct shca_qp *qp, u32 rkey);
 
-/** shca_mem_release() - give back what is held, if anything still is */
+/* Give back what is held, if anything still is. */
 void shca_mem_release(struct shca_pieces *pieces);
 
 #endif

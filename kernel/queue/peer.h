@@ -28,32 +28,26 @@ static inline enum ib_qp_type shca_peer_type(const struct shca_qp *qp)
 	return qp->type == IB_QPT_XRC_INI ? IB_QPT_XRC_TGT : qp->type;
 }
 
-/** shca_peer_told() - SHCA_PEER_* that options of ECE stand for */
+/* SHCA_PEER_* that options of ECE stand for. */
 u32 shca_peer_told(u32 ece_options);
 
-/** shca_peer_start() - the requester has started; sq.lock held */
+/* The requester has started; sq.lock held. */
 void shca_peer_start(struct shca_qp *qp);
 
-/** shca_peer_ecn() - what is known of the peer has changed; sq.lock held */
+/* What is known of the peer has changed; sq.lock held. */
 void shca_peer_ecn(struct shca_qp *qp);
 
 /* Look for it among the QPs of this kernel. */
 void shca_peer_look(struct shca_qp *qp, u64 now);
 
-/**
- * shca_peer_look_ahead() - a packet came out of order: may its sender be told what is
- * missing (SHCA_PEER_HOLDS)?
- *
- * Only a QP of this kernel that knows the same of this one.
+/*
+ * A packet came out of order: may its sender be told what is missing (SHCA_PEER_HOLDS)? Only a
+ * QP of this kernel that knows the same of this one.
  * Context: rq.lock held, bottom halves off.
  */
 void shca_peer_look_ahead(struct shca_qp *qp, u64 now);
 
-/**
- * shca_peer_learn() - packets are about to leave for the peer
- *
- * Context: sq.lock held, bottom halves off.
- */
+/* Packets are about to leave for the peer. Context: sq.lock held, bottom halves off. */
 static inline void shca_peer_learn(struct shca_qp *qp, u64 now)
 {
 	if (unlikely(qp->sq.peer_looks) && now >= qp->sq.peer_ns)

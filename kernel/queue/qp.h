@@ -58,8 +58,8 @@ struct shca_xrc_target;
 /* Private copies of send requests per QP: those being executed. */
 #define SHCA_SQ_WINDOW		64
 
-/**
- * struct shca_mem_ctx - a side's way to memory; context of its memory operations
+/*
+ * A side's way to memory; context of its memory operations.
  * @fetch:	what it waits for, or has waited for last (page_wait.c)
  * @starved:	there was no memory for that, and nobody calls @resume
  * @resume:	called when what it waits for is there, or cannot be had
@@ -71,8 +71,8 @@ struct shca_mem_ctx {
 	void (*resume)(struct shca_qp *qp);
 };
 
-/**
- * struct shca_park - received packets of a side that wait, in order (park.c)
+/*
+ * Received packets of a side that wait, in order (park.c).
  * @by_psn:	the same, if they are out of order among themselves; otherwise empty
  * @bytes: @total: what they take, and those of all sides (struct shca_dev.parked, @held)
  */
@@ -84,8 +84,8 @@ struct shca_park {
 	atomic_long_t *total;
 };
 
-/**
- * struct shca_side - what both sides of a QP have, under the lock of each (side.h)
+/*
+ * What both sides of a QP have, under the lock of each (side.h).
  * @mem: @park:	memory, and received packets that wait for it
  * @ahead:	received packets that came out of order, by PSN; earlier ones are missing
  * @bh:		continues when a budget is used up, and flushes
@@ -109,8 +109,8 @@ struct shca_side {
 	struct shca_dump_error error;
 };
 
-/**
- * struct shca_sq - send side of a QP
+/*
+ * Send side of a QP.
  * @lock:	everything here but what @post_lock guards
  * @req:	the requester
  * @wrs:	its private work requests
@@ -167,8 +167,8 @@ struct shca_sq {
 	u32 prod;
 };
 
-/**
- * struct shca_rq - receive side of a QP; fields as in struct shca_sq
+/*
+ * Receive side of a QP; fields as in struct shca_sq.
  * @ring:	its receive requests, unless @srq has them
  * @xrc:	XRC: the SRQ of the request being executed
  * @peer_looks: @peer_ns:	attempts to find out whether the peer understands what is
@@ -231,8 +231,8 @@ struct shca_reply {
 	u64 out_seq;
 };
 
-/**
- * struct shca_qp_apm - automatic path migration of a QP (apm.c)
+/*
+ * Automatic path migration of a QP (apm.c).
  * @is:		its state, and whether there is an alternate path
  * @swapped:	the paths were exchanged since shca_qp.attr was written
  * @pkey_index: @timeout_ns: @av:	the alternate path
@@ -248,8 +248,8 @@ struct shca_qp_apm {
 	struct shca_av av;
 };
 
-/**
- * struct shca_qp - a queue pair
+/*
+ * A queue pair.
  * @ref: @unused: see above
  * @state: @dead: written under both locks, read under either
  * @counters:	the device's, or its own (counters.c)
@@ -326,8 +326,8 @@ struct shca_qp {
 	struct shca_rq rq ____cacheline_aligned_in_smp;
 };
 
-/**
- * struct shca_ibqp - what the RDMA core allocates
+/*
+ * What the RDMA core allocates.
  * @qp:	published by creation, withdrawn (NULL) by destruction.  The core shows
  *	@ibqp to dumps until after that, where it lacks rdma_restrack_begin_del()
  */
@@ -336,39 +336,33 @@ struct shca_ibqp {
 	struct shca_qp __rcu *qp;
 };
 
-/** to_shca_qp() - for verbs, whose callers keep the QP from being destroyed */
+/* For verbs, whose callers keep the QP from being destroyed. */
 static inline struct shca_qp *to_shca_qp(struct ib_qp *ibqp)
 {
 	return rcu_dereference_protected(
 			container_of(ibqp, struct shca_ibqp, ibqp)->qp, true);
 }
 
-/**
- * shca_qp_get() - a reference for callers that only keep @ibqp: dumps, counters
- *
- * Its destruction waits for shca_qp_put().
+/*
+ * A reference for callers that only keep @ibqp: dumps, counters. The QP's destruction waits
+ * for shca_qp_put().
  * Context: any.
  * Return: NULL: it is being destroyed.
  */
 struct shca_qp *shca_qp_get(struct ib_qp *ibqp);
 
-/**
- * shca_qp_may_watch() - may this process see how far the QP's traffic is?
- *
- * Its owner may, and a process with CAP_NET_ADMIN.
+/*
+ * May this process see how far the QP's traffic is? Its owner may, and a process with
+ * CAP_NET_ADMIN.
  * Context: process.
  */
 bool shca_qp_may_watch(const struct ib_qp *ibqp);
 
-/**
- * shca_qp_may_be_raw() - may this process have frames of the device's netdev?
- *
- * Context: process.
- */
+/* May this process have frames of the device's netdev? Context: process. */
 bool shca_qp_may_be_raw(const struct shca_dev *dev);
 
-/**
- * struct shca_wq - a work queue of verbs (ibv_create_wq), allocated by us
+/*
+ * A work queue of verbs (ibv_create_wq), allocated by us.
  * @qp:		its receive side, in a QP of which the rest lies idle
  */
 struct shca_wq {
@@ -381,7 +375,7 @@ static inline struct shca_wq *to_shca_wq(struct ib_wq *ibwq)
 	return container_of(ibwq, struct shca_wq, ibwq);
 }
 
-/** shca_qp_transport() - SHCA_TRANSPORT_* of a QP type */
+/* SHCA_TRANSPORT_* of a QP type. */
 static inline u8 shca_qp_transport(enum ib_qp_type type)
 {
 	switch (type) {
@@ -401,7 +395,7 @@ static inline u8 shca_qp_transport(enum ib_qp_type type)
 	}
 }
 
-/** shca_qp_is_reliable() - are its requests acknowledged? */
+/* Are its requests acknowledged? */
 static inline bool shca_qp_is_reliable(const struct shca_qp *qp)
 {
 	u8 transport = shca_qp_transport(qp->type);
@@ -410,83 +404,72 @@ static inline bool shca_qp_is_reliable(const struct shca_qp *qp)
 	       transport == SHCA_TRANSPORT_XRC;
 }
 
-/** shca_qp_pkey() - what its packets carry now; the table may change */
+/* What its packets carry now; the table may change. */
 static inline u16 shca_qp_pkey(const struct shca_qp *qp)
 {
 	return READ_ONCE(qp->dev->pkeys[READ_ONCE(qp->pkey_index)]);
 }
 
-/**
- * shca_qp_put() - drop a reference of shca_net_find_qp() and its like
- *
- * Context: any.
- */
+/* Drop a reference of shca_net_find_qp() and its like. Context: any. */
 void shca_qp_put(struct shca_qp *qp);
 
-/**
- * shca_qp_event() - raise an asynchronous event on a QP
- *
- * A kernel consumer's handler runs later, in softirq: never within its own call
- * of a verb, nor of a peer's on the direct path (core_locking.rst).
+/*
+ * Raise an asynchronous event on a QP. A kernel consumer's handler runs later, in softirq:
+ * never within its own call of a verb, nor of a peer's on the direct path (core_locking.rst).
  * Context: any; no lock of the QP held; the caller keeps the QP from going.
  */
 void shca_qp_event(struct shca_qp *qp, enum ib_event_type event);
 
-/**
- * shca_qp_enter_error() - one side of the QP has failed: the QP goes to error
+/*
+ * One side of the QP has failed: the QP goes to error. Flushing happens in softirq, in batches.
  * @fatal:	the send side did, and not by a request: the whole QP even if it
  *		is an unreliable one
- *
- * Flushing happens in softirq, in batches.
  * Context: softirq or process; no lock of the QP held.
  */
 void shca_qp_enter_error(struct shca_qp *qp, bool fatal);
 
-/** shca_qp_unlock() - release both locks; what was lost meanwhile is freed without them */
+/* Release both locks; what was lost meanwhile is freed without them. */
 void shca_qp_unlock(struct shca_qp *qp);
 
-/** shca_qp_set_error_locked() - the same for any reason, both locks held */
+/* The QP goes to error, for any reason; both locks held. */
 void shca_qp_set_error_locked(struct shca_qp *qp);
 
-/** shca_qp_purge_cqs() - drop the completions of a QP whose life has ended */
+/* Drop the completions of a QP whose life has ended. */
 void shca_qp_purge_cqs(struct shca_qp *qp);
 
-/**
- * shca_qp_flush_acks() - send owed ACKs before destroy or reset
- *
- * It also starts requests that were posted without a doorbell.
+/*
+ * Send owed ACKs before destroy or reset. It also starts requests that were posted without a
+ * doorbell.
  * Context: process; takes both locks, one after the other.
  */
 void shca_qp_flush_acks(struct shca_qp *qp);
 
-/**
- * shca_qp_make() - a QP in RESET, with its rings, which nobody finds yet
+/*
+ * A QP in RESET, with its rings, which nobody finds yet.
  * @init:	checked; its cap is corrected to what is granted
  * @wq:		NULL, or what it is made for
  * @rss:	NULL, or how it spreads what it receives; from here on the QP's,
  *		unless there is none
- *
- * Return: it, or ERR_PTR(-ENOMEM).  shca_qp_free() it, or, once shca_net_add_qp()
- * has published it, shca_qp_end().
+ * Return: it, or ERR_PTR(-ENOMEM).  shca_qp_free() it, or, once shca_net_add_qp() has published
+ * it, shca_qp_end().
  */
 struct shca_qp *shca_qp_make(struct shca_dev *dev, struct ib_pd *pd,
 			     struct ib_qp_init_attr *init, struct shca_wq *wq,
 			     struct shca_rss *rss, bool is_user);
 
-/**
- * shca_qp_share() - let a process map the rings of a QP and ring its doorbell
- *
+/*
+ * Let a process map the rings of a QP and ring its doorbell.
  * Return: 0 or an error, with which the QP can only be freed.
  */
 int shca_qp_share(struct shca_qp *qp, struct ib_ucontext *uctx);
 
-/** shca_qp_rq_start() - where the receive requests begin in the region */
+/* Where the receive requests begin in the region. */
 u32 shca_qp_rq_start(const struct shca_qp *qp);
 
-/** shca_qp_free() - one that was not published, or is no longer in use */
+/* Free a QP that was not published, or is no longer in use. */
 void shca_qp_free(struct shca_qp *qp);
 
-/** shca_qp_end() - unpublish, stop, wait, free; may sleep */
+/* Unpublish, stop, wait, free; may sleep. */
 void shca_qp_end(struct shca_qp *qp);
 
 /* struct ib_device_ops */

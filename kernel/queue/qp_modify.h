@@ -8,10 +8,10 @@
 
 struct shca_qp;
 
-/** shca_ack_timeout_ns() - the time-out of a requester, for that of verbs; 0: never */
+/* The time-out of a requester in ns, for that of verbs; 0: never. */
 u64 shca_ack_timeout_ns(u8 code);
 
-/** shca_qp_reset_locked() - forget everything, both locks held */
+/* Forget everything, both locks held. */
 void shca_qp_reset_locked(struct shca_qp *qp);
 
 /* struct ib_device_ops */

@@ -8,12 +8,11 @@
 struct shca_dev;
 struct shca_qp;
 
-/** shca_raw_max_len() - bytes of the longest frame that the netdev takes now */
+/* Bytes of the longest frame that the netdev takes now. */
 u32 shca_raw_max_len(const struct shca_dev *dev);
 
-/**
- * shca_raw_transmit() - what shca_sq_send() does for this type
- *
+/*
+ * What shca_sq_send() does for this type.
  * Context: sq.lock held, bottom halves off.
  * Return: whether the budget ended it.
  */

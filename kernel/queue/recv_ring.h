@@ -14,8 +14,11 @@ struct shca_dev;
 
 /**
  * struct shca_recv_ring - a ring of receive requests
- * @slots: @entries: @stride: shared memory, power of two
- * @max_wr: @max_sge: what the consumer was granted
+ * @slots:	shared memory
+ * @entries:	slots, a power of two
+ * @stride:	bytes of a slot
+ * @max_wr:	requests that the consumer was granted
+ * @max_sge:	segments of each that it was granted
  * @user_prod:	producer index; written by the process, read once per use
  * @user_cons:	consumer index; written by the kernel
  * @fetched:	requests taken, guarded by the lock of the owner
@@ -40,29 +43,26 @@ static inline void *shca_recv_slot(const struct shca_recv_ring *ring, u32 idx)
 	return ring->slots + (size_t)(idx & (ring->entries - 1)) * ring->stride;
 }
 
-/** shca_recv_ring_size() - geometry for a request of verbs; corrects it */
+/* Geometry for a request of verbs; corrects it. */
 void shca_recv_ring_size(struct shca_recv_ring *ring, u32 *max_wr,
 			 u32 *max_sge);
 
-/**
- * shca_recv_ring_fetch() - take the next request, copied once and bounded
- *
- * A malformed request is SHCA_RECV_BAD.  A producer index beyond the ring is
- * SHCA_RECV_BROKEN. The index is set back to its last good value. So it is not
- * found twice, and the requests posted by then can be flushed.
+/*
+ * Take the next request, copied once and bounded. A malformed request is SHCA_RECV_BAD.  A
+ * producer index beyond the ring is SHCA_RECV_BROKEN. The index is set back to its last good
+ * value. So it is not found twice, and the requests posted by then can be flushed.
  * Context: any, the owner's lock held.
  */
 enum shca_recv_status shca_recv_ring_fetch(struct shca_dev *dev,
 					   struct shca_recv_ring *ring,
 					   struct shca_recv_wr *wr);
 
-/** shca_recv_ring_count() - requests posted and not taken; bounded */
+/* Requests posted and not taken; bounded. */
 u32 shca_recv_ring_count(const struct shca_recv_ring *ring);
 
-/**
- * shca_recv_ring_post() - post a list of requests of a kernel consumer
+/*
+ * Post a list of requests of a kernel consumer.
  * @lock:	the owner's post lock
- *
  * Context: any; takes @lock.
  * Return: 0; ENOMEM (full) or EINVAL with @bad_wr set.
  */
@@ -70,7 +70,7 @@ int shca_recv_ring_post(struct shca_recv_ring *ring, spinlock_t *lock,
 			const struct ib_recv_wr *wr,
 			const struct ib_recv_wr **bad_wr);
 
-/** shca_recv_ring_reset() - drop what is posted, all indices to 0 */
+/* Drop what is posted, all indices to 0. */
 void shca_recv_ring_reset(struct shca_recv_ring *ring);
 
 #endif

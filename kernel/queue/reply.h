@@ -24,7 +24,7 @@
 
 #include "qp.h"
 
-/** shca_reply_init() - no reply is likely yet */
+/* No reply is likely yet. */
 void shca_reply_init(struct shca_reply *reply);
 
 /* Parts of the two below. */
@@ -32,19 +32,14 @@ bool __shca_reply_awaits(struct shca_qp *qp, u64 now);
 void __shca_reply_sent(struct shca_qp *qp, u64 now);
 bool __shca_reply_take(struct shca_qp *qp, u64 now, struct shca_pkt *pkt);
 
-/**
- * shca_reply_awaits() - does what the responder owes wait for a reply?
- *
- * Context: softirq, rq.lock held.
- */
+/* Does what the responder owes wait for a reply? Context: softirq, rq.lock held. */
 static inline bool shca_reply_awaits(struct shca_qp *qp, u64 now)
 {
 	return shca_resp_owes_ack(&qp->rq.resp) && __shca_reply_awaits(qp, now);
 }
 
-/**
- * shca_reply_sent() - the send side is about to send: that may be a reply
- *
+/*
+ * The send side is about to send: that may be a reply.
  * Context: softirq or bottom halves off, sq.lock held.
  */
 static inline void shca_reply_sent(struct shca_qp *qp, u64 now)
@@ -54,9 +49,8 @@ static inline void shca_reply_sent(struct shca_qp *qp, u64 now)
 		__shca_reply_sent(qp, now);
 }
 
-/**
- * shca_reply_take() - the acknowledgement that waits, for the end of a batch
- *
+/*
+ * The acknowledgement that waits, for the end of a batch.
  * Context: softirq or bottom halves off, sq.lock held; tries rq.lock.
  * Return: false: there is none.
  */
@@ -65,18 +59,16 @@ static inline bool shca_reply_take(struct shca_qp *qp, u64 now, struct shca_pkt 
 	return unlikely(READ_ONCE(qp->reply.held)) && __shca_reply_take(qp, now, pkt);
 }
 
-/**
- * shca_reply_timer() - the timer of the receive side has come
- *
+/*
+ * The timer of the receive side has come.
  * Context: softirq; takes rq.lock.
  * Return: whether the receive side has to go on.
  */
 bool shca_reply_timer(struct shca_qp *qp);
 
-/**
- * shca_reply_return() - @pkt, where sending resumes, could not leave
- *
- * Nor could what the send side took after it, which is owed again.
+/*
+ * @pkt, where sending resumes, could not leave. Nor could what the send side took after it,
+ * which is owed again.
  * Context: sq.lock held, bottom halves off; takes rq.lock.
  * Return: whether @pkt itself is an acknowledgement, and the requester's packets left.
  */

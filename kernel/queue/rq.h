@@ -9,7 +9,10 @@
 #include "side.h"
 
 /**
- * shca_rq_rx() - @nr request packets arrived
+ * shca_rq_rx() - request packets arrived
+ * @qp:		whom they are for
+ * @pkt:	the first of them
+ * @nr:		how many
  * @answer:	now; else the caller says so later, with more packets or none
  *
  * One answer stands for them, if that is possible.
@@ -18,7 +21,7 @@
 void shca_rq_rx(struct shca_qp *qp, const struct shca_pkt *pkt,
 		unsigned int nr, bool answer);
 
-/**
+/*
  * shca_rq_accept() - a request packet to the responder
  * shca_rq_refused() - a response packet of the responder's could not be had
  * shca_rq_settle() - the last of these calls in a hold of the lock
@@ -34,68 +37,57 @@ void shca_rq_refused(struct shca_qp *qp, const struct shca_pkt *pkt,
 void shca_rq_settle(struct shca_qp *qp, struct shca_side_news *news);
 void shca_rq_report(struct shca_qp *qp, const struct shca_side_news *news);
 
-/**
- * shca_rq_wait_below() - continue in a moment, by packets
- *
- * The queue below is full, or memory could not be asked for, and nobody tells.
+/*
+ * Continue in a moment, by packets. The queue below is full, or memory could not be asked for,
+ * and nobody tells.
  * Context: softirq or bottom halves off, rq.lock held.
  */
 void shca_rq_wait_below(struct shca_qp *qp);
 
-/**
- * shca_rq_missing() - tell a peer that understands it: requests before @psn are missing
- * @again:	also if it was told before
- *
- * Context: as above.
+/*
+ * Tell a peer that understands it: requests before @psn are missing. As shca_side_ops.missing.
+ * Context: softirq or bottom halves off, rq.lock held.
  */
 void shca_rq_missing(struct shca_qp *qp, u32 psn, u32 cause, bool asks, u64 now);
 
-/**
- * shca_rq_complete() - a receive completion
- *
+/*
+ * A receive completion.
  * Context: softirq or bottom halves off; rq.lock held.
  * Return: false: the CQ overflowed, and so the responder has failed.
  */
 bool shca_rq_complete(struct shca_qp *qp, const struct shca_wc *wc);
 
-/** shca_rq_fetch() - the next receive request; struct shca_mem_ops.recv_get */
+/* The next receive request; struct shca_mem_ops.recv_get. */
 enum shca_recv_status shca_rq_fetch(void *ctx, struct shca_recv_wr *wr);
 
-/** shca_rq_count() - receive requests left; struct shca_mem_ops.recv_count */
+/* Receive requests left; struct shca_mem_ops.recv_count. */
 u32 shca_rq_count(void *ctx);
 
-/** shca_rq_pd() - that of receive requests: an SRQ may be of another than the QP */
+/* The PD of receive requests: an SRQ may be of another than the QP. */
 struct ib_pd *shca_rq_pd(const struct shca_qp *qp);
 
-/** shca_rq_init() - locks, timer and continuation; before the QP is found */
+/* Set up locks, timer and continuation, before the QP is found. */
 void shca_rq_init(struct shca_qp *qp);
-/** shca_rq_stop() - no continuation any more; the QP is dead */
+/* There is no continuation any more; the QP is dead. */
 void shca_rq_stop(struct shca_qp *qp);
 
-/**
- * shca_rq_flush_acks() - the owner is about to end or reset the QP
- *
- * The last messages of a peer may not have asked for an acknowledgement; it leaves
- * now, or they would seem lost.
+/*
+ * The owner is about to end or reset the QP. The last messages of a peer may not have asked for
+ * an acknowledgement; it leaves now, or they would seem lost.
  * Context: process; takes rq.lock.
  */
 void shca_rq_flush_acks(struct shca_qp *qp);
 
-/** shca_rq_kick() - continue in softirq: responses, or flushing */
+/* Continue in softirq: responses, or flushing. */
 void shca_rq_kick(struct shca_qp *qp);
 
-/**
- * shca_rq_flush_all() - flush what is posted, here and now; the QP is in error
- *
- * Context: may sleep.
- */
+/* Flush what is posted, here and now; the QP is in error. Context: may sleep. */
 void shca_rq_flush_all(struct shca_qp *qp);
 
-/**
- * shca_rq_xrc_select() - the SRQ of a number becomes that of this QP
- *
- * For the request that is being executed.
- * Context: rq.lock held.  Return: false: the QP's domain has none such.
+/*
+ * The SRQ of a number becomes that of this QP, for the request that is being executed.
+ * Context: rq.lock held.
+ * Return: false: the QP's domain has none such.
  */
 bool shca_rq_xrc_select(void *ctx, u32 srqn);
 

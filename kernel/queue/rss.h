@@ -16,9 +16,11 @@ struct shca_qp;
 
 /**
  * struct shca_rss - how a QP spreads packets; fixed
- * @table: @mask: work queues, a power of two of them; the RDMA core keeps them
+ * @table:	work queues, a power of two of them; the RDMA core keeps them
  *		while the QP exists
- * @fields: @key: as in struct shca_rx_hash
+ * @mask:	how many, less one
+ * @fields:	as in struct shca_rx_hash
+ * @key:	as in struct shca_rx_hash
  */
 struct shca_rss {
 	struct ib_wq **table;
@@ -29,8 +31,12 @@ struct shca_rss {
 
 /**
  * struct shca_rss_flow - what of a packet may be hashed
- * @src: @dst: @addr_len: IP addresses of 4 or 16 bytes; 0: there are none
- * @proto: @src_port: @dst_port: IPPROTO_TCP or IPPROTO_UDP, else there are none
+ * @src:	IP address of the sender
+ * @dst:	IP address of the receiver
+ * @addr_len:	their bytes, 4 or 16; 0: there are none
+ * @proto:	IPPROTO_TCP or IPPROTO_UDP, else there are no ports
+ * @src_port:	of the sender
+ * @dst_port:	of the receiver
  */
 struct shca_rss_flow {
 	const void *src;
@@ -41,30 +47,27 @@ struct shca_rss_flow {
 	__be16 dst_port;
 };
 
-/** shca_rss_check() - may there be such a QP with an indirection table? */
+/* May there be such a QP with an indirection table? */
 int shca_rss_check(const struct ib_qp_init_attr *init, bool is_user);
 
-/**
- * shca_rss_make() - from what a process asks for
+/*
+ * Make it from what a process asks for.
  * @table:	NULL: @hash must be all zero
- *
- * Return: to be freed by kfree(); NULL without @table; ERR_PTR: EINVAL,
- * EOPNOTSUPP (function or fields that are not known), ENOMEM.
+ * Return: to be freed by kfree(); NULL without @table; ERR_PTR: -EINVAL, -EOPNOTSUPP (function
+ * or fields that are not known), -ENOMEM.
  */
 struct shca_rss *shca_rss_make(const struct ib_rwq_ind_table *table,
 			       const struct shca_rx_hash *hash);
 
-/**
- * shca_rss_select() - the receive side of the work queue that gets a packet
- *
+/*
+ * The receive side of the work queue that gets a packet.
  * Context: any; a reference to the QP that has @rss keeps it.
  */
 struct shca_qp *shca_rss_select(const struct shca_rss *rss,
 				const struct shca_rss_flow *flow);
 
-/**
- * shca_rss_rx() - @nr datagrams of one skb arrived for a UD QP with @qp->rss
- *
+/*
+ * @nr datagrams of one skb arrived for a UD QP with @qp->rss.
  * Context: softirq; a reference to @qp held.
  */
 void shca_rss_rx(struct shca_qp *qp, const struct shca_pkt *pkt,

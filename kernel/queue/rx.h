@@ -10,10 +10,8 @@ struct shca_held;
 struct shca_net;
 struct sk_buff;
 
-/**
- * shca_rx_flat() - @len bytes at @off, if they are in one piece of memory
- *
- * Cheap if called with rising offsets.
+/*
+ * @len bytes at @off, if they are in one piece of memory. Cheap if called with rising offsets.
  * Return: NULL: they are not; use skb_copy_bits() and its like.
  */
 const u8 *shca_rx_flat(struct shca_rx_skb *rx, u32 off, u32 len);
@@ -31,19 +29,17 @@ const u8 *shca_rx_flat(struct shca_rx_skb *rx, u32 off, u32 len);
 void shca_rx(const struct shca_link_ops *link, struct shca_net *snet,
 	     struct sk_buff *skb, u32 seg_len);
 
-/**
- * shca_rx_stray() - count a packet that no QP takes, at the device of its address
- *
- * That is the device of the QP1 there.  A packet to a group came to no device's
- * address, and other members on this host may take it.
+/*
+ * Count a packet that no QP takes, at the device of its address. That is the device of the QP1
+ * there.  A packet to a group came to no device's address, and other members on this host may
+ * take it.
  * Context: softirq or bottom halves off.
  */
 void shca_rx_stray(const struct shca_link_ops *link, struct shca_net *snet,
 		   const struct sk_buff *skb, enum shca_counter id);
 
-/**
- * shca_rx_again() - receive a packet that a fault has delayed (fault.h)
- *
+/*
+ * Receive a packet that a fault has delayed (fault.h).
  * Context: softirq, under RCU; frees @held.
  */
 void shca_rx_again(struct shca_held *held);

@@ -92,9 +92,8 @@ static inline u16 shca_side_pkey(const struct shca_qp *qp,
 	return READ_ONCE(qp->dev->pkeys[av ? av->pkey_index : 0]);
 }
 
-/**
- * shca_side_transmit() - send what the side has to send
- *
+/*
+ * Send what the side has to send.
  * Context: softirq or bottom halves off, the side's lock held.
  * Return: whether the budget ended it.
  */
@@ -136,11 +135,7 @@ shca_side_transmit(struct shca_qp *qp, struct shca_side *side,
 	return !wait && (!budget || batch.handed >= SHCA_TX_SKBS);
 }
 
-/**
- * shca_side_queue() - the rest is for the continuation, on this CPU
- *
- * Context: the side's lock held.
- */
+/* The rest is for the continuation, on this CPU. Context: the side's lock held. */
 static inline void shca_side_queue(struct shca_qp *qp, struct shca_side *side)
 {
 	if (qp->dead)
@@ -191,10 +186,9 @@ shca_side_take(struct shca_qp *qp, struct shca_side *side,
 		shca_count(qp, RX_BACKLOG);
 }
 
-/**
- * shca_side_take_run() - packets that differ in their PSN only
- *
- * As one, where all of them are as expected and their memory is there.
+/*
+ * Packets that differ in their PSN only; as one, where all of them are as expected and their
+ * memory is there.
  */
 static __always_inline void
 shca_side_take_run(struct shca_qp *qp, struct shca_side *side,
@@ -216,11 +210,7 @@ shca_side_take_run(struct shca_qp *qp, struct shca_side *side,
 	}
 }
 
-/**
- * shca_side_take_all() - @nr packets from the wire
- *
- * Context: softirq, the side's lock held.
- */
+/* @nr packets from the wire. Context: softirq, the side's lock held. */
 static __always_inline void
 shca_side_take_all(struct shca_qp *qp, struct shca_side *side,
 		   const struct shca_side_ops *ops, const struct shca_pkt *pkt,
@@ -250,12 +240,10 @@ shca_side_keep(struct shca_qp *qp, struct shca_side *side,
 	return false;
 }
 
-/**
- * shca_side_hold() - keep packets that are out of order, and feed them in order
+/*
+ * Keep packets that are out of order, and feed them in order. After SHCA_FEED_BUDGET packets
+ * the rest is for the continuation (shca_side.feeds), and what comes until then joins it.
  * @pkt:	was fed with this @verdict, and joins them if it is out of order
- *
- * After SHCA_FEED_BUDGET packets the rest is for the continuation (shca_side.feeds), and
- * what comes until then joins it.
  * Context: softirq or bottom halves off, the side's lock held.
  */
 static __always_inline void
@@ -308,11 +296,10 @@ shca_side_hold(struct shca_qp *qp, struct shca_side *side,
 	ops->missing(qp, psn, cause, asks, now);
 }
 
-/**
- * shca_side_unpark() - packets that have waited, @budget of them at most; then those that
- * were out of order (shca_side_hold())
- *
- * One to which nobody would come back is lost, as if it had not been parked.
+/*
+ * Packets that have waited, @budget of them at most; then those that were out of order
+ * (shca_side_hold()). One to which nobody would come back is lost, as if it had not been
+ * parked.
  * Context: softirq or bottom halves off, the side's lock held.
  * Return: whether the budget ended it.
  */
@@ -347,10 +334,9 @@ shca_side_unpark(struct shca_qp *qp, struct shca_side *side,
 
 /* ---- the end of a hold of the lock --------------------------------------- */
 
-/**
- * shca_side_fatal() - the side has failed, and no completion can tell
- *
- * Told once: what is flushed after that does not fit either.
+/*
+ * The side has failed, and no completion can tell. Told once: what is flushed after that does
+ * not fit either.
  * Context: the side's lock held.
  */
 static inline void shca_side_fatal(const struct shca_qp *qp,
@@ -360,8 +346,8 @@ static inline void shca_side_fatal(const struct shca_qp *qp,
 		side->fatal = true;
 }
 
-/**
- * shca_side_settle() - the last of these in a hold of the lock
+/*
+ * The last of these in a hold of the lock.
  * @failed:	the core has failed, and the QP does not know it yet
  */
 static __always_inline void shca_side_settle(struct shca_side *side,
@@ -380,7 +366,7 @@ static __always_inline void shca_side_settle(struct shca_side *side,
 /* The rest of shca_side_report(). */
 void shca_side_tell(struct shca_qp *qp, const struct shca_side_news *news);
 
-/** shca_side_report() - after that, without any lock of a QP */
+/* Tell what was collected; without any lock of a QP. */
 static inline void shca_side_report(struct shca_qp *qp,
 				    const struct shca_side_news *news)
 {
@@ -390,16 +376,16 @@ static inline void shca_side_report(struct shca_qp *qp,
 
 /* ---- lifetime ------------------------------------------------------------ */
 
-/**
- * shca_side_init() - all but the timer and the continuation, which the side sets
+/*
+ * Set up all but the timer and the continuation, which the side sets.
  * @resume:	memory that was waited for is there, or cannot be had; context process,
  *		no lock; the QP may be dead
  */
 void shca_side_init(struct shca_side *side, struct shca_qp *qp,
 		    void (*resume)(struct shca_qp *qp));
-/** shca_side_purge() - move packets that wait or are kept to @lost; the side's lock held */
+/* Move packets that wait or are kept to @lost; the side's lock held. */
 void shca_side_purge(struct shca_side *side, struct list_head *lost);
-/** shca_side_stop() - no timer and no continuation any more; the QP is dead */
+/* There is no timer and no continuation any more; the QP is dead. */
 void shca_side_stop(struct shca_side *side);
 
 #endif

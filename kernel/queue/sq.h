@@ -10,70 +10,55 @@
 
 #include "side.h"
 
-/**
- * shca_sq_run() - do what the send side has to do now
- *
- * Fetches requests, transmits, completes; bounded, the rest
- * continues in softirq.  Moves the QP to the error state if the requester failed.
+/*
+ * Do what the send side has to do now. Fetches requests, transmits, completes; bounded, the
+ * rest continues in softirq.  Moves the QP to the error state if the requester failed.
  * Context: process or softirq; takes sq.lock.
  */
 void shca_sq_run(struct shca_qp *qp);
 
-/**
- * shca_sq_resume() - memory that was waited for is there, or cannot be had
- *
+/*
+ * Memory that was waited for is there, or cannot be had.
  * Context: process, no lock held; @qp may be dead.
  */
 void shca_sq_resume(struct shca_qp *qp);
 
-/**
- * shca_sq_ring() - the doorbell: a process has written requests, or wants those of
- * a failed QP flushed
- *
+/*
+ * The doorbell: a process has written requests, or wants those of a failed QP flushed.
  * Context: process; a reference to @qp held, which may be dead.
  */
 void shca_sq_ring(struct shca_qp *qp);
-/** shca_sq_ring_later() - the same after @ns, or with what the QP does before; process */
+/* The same after @ns, or with what the QP does before. Context: process. */
 void shca_sq_ring_later(struct shca_qp *qp, u64 ns);
 
-/**
- * shca_sq_rx() - @nr response packets arrived
- *
- * Context: softirq.
- */
+/* @nr response packets arrived. Context: softirq. */
 void shca_sq_rx(struct shca_qp *qp, const struct shca_pkt *pkt,
 		unsigned int nr);
 
-/**
- * shca_sq_accept() - one response packet, to the requester
- *
+/*
+ * One response packet, to the requester.
  * Context: softirq or bottom halves off, sq.lock held.
  * Return: the verdict; SHCA_RX_RETRY: give @pkt again later.
  */
 enum shca_verdict shca_sq_accept(struct shca_qp *qp, const struct shca_pkt *pkt,
 				 u64 now);
 
-/**
- * shca_sq_flush_all() - flush what is posted, here and now; the side has failed
- *
- * Context: may sleep.
- */
+/* Flush what is posted, here and now; the side has failed. Context: may sleep. */
 void shca_sq_flush_all(struct shca_qp *qp);
 
-/** shca_sq_init() - locks, timer and continuation; before the QP is found */
+/* Set up locks, timer and continuation, before the QP is found. */
 void shca_sq_init(struct shca_qp *qp);
-/** shca_sq_stop() - no timer and no continuation any more; the QP is dead */
+/* There is no timer and no continuation any more; the QP is dead. */
 void shca_sq_stop(struct shca_qp *qp);
 
 /* struct ib_device_ops; with @wr NULL the doorbell of a process's ring */
 int shca_post_send(struct ib_qp *ibqp, const struct ib_send_wr *wr,
 		   const struct ib_send_wr **bad_wr);
 
-/**
- * shca_sq_hold() - the packet at which the requester resumes waits for its memory
- *
- * shca_sq_resume() comes; but not where the kernel had no memory to ask with, and then
- * the packet is tried again in a moment.
+/*
+ * The packet at which the requester resumes waits for its memory. shca_sq_resume() comes; but
+ * not where the kernel had no memory to ask with, and then the packet is tried again in a
+ * moment.
  * Context: the side's lock held.
  */
 static inline void shca_sq_hold(struct shca_sq *sq)

@@ -12,8 +12,8 @@
 #include "recv_ring.h"
 #include "tm.h"
 
-/**
- * struct shca_srq - a shared receive queue
+/*
+ * A shared receive queue.
  * @lock:	consuming side of @ring and the limit; inside rq.lock of a QP
  * @post_lock:	producing side, kernel consumers
  * @resize:	one change of size at a time
@@ -48,18 +48,16 @@ static inline struct shca_srq *to_shca_srq(struct ib_srq *ibsrq)
 	return container_of(ibsrq, struct shca_srq, ibsrq);
 }
 
-/**
- * shca_srq_fetch() - take the next request, for whichever QP needs it
- *
+/*
+ * Take the next request, for whichever QP needs it.
  * Context: softirq or bottom halves off, rq.lock held.
  */
 enum shca_recv_status shca_srq_fetch(struct shca_srq *srq,
 				     struct shca_recv_wr *wr);
 
-/**
- * shca_srq_report() - raise the events that fetching led to
- *
- * A kernel consumer's handler runs later, as shca_qp_event() has it.
+/*
+ * Raise the events that fetching led to. A kernel consumer's handler runs later, as
+ * shca_qp_event() has it.
  * Context: any; no lock held.
  */
 void shca_srq_report(struct shca_srq *srq);

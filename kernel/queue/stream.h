@@ -61,32 +61,24 @@ struct shca_stream {
 	u64 until;
 };
 
-/** shca_stream_init() - the process that posts knows sq_doorbell */
+/* The process that posts knows sq_doorbell. */
 void shca_stream_init(struct shca_qp *qp);
 
-/**
- * shca_stream_doorbell() - the doorbell was rung, and the ring has been looked at
- *
- * Context: sq.lock held.
- */
+/* The doorbell was rung, and the ring has been looked at. Context: sq.lock held. */
 void shca_stream_doorbell(struct shca_qp *qp);
 
-/**
- * shca_stream_begin() - a doorbell begins
- *
+/*
+ * A doorbell begins.
  * Return: the time for shca_stream_end() behind the doorbell, or 0: it is not timed.
  */
 u64 shca_stream_begin(const struct shca_qp *qp);
 
-/** shca_stream_end() - a doorbell that is timed ends. Context: no lock held */
+/* A doorbell that is timed ends. Context: no lock held. */
 void shca_stream_end(struct shca_qp *qp, u64 begun);
 
-/**
- * shca_stream_looked() - a response has come, and the ring is looked at
- *
- * The peer answers what the last doorbell has sent. Until then the process may not
- * have this CPU, and each answer looks at the ring.
- *
+/*
+ * A response has come, and the ring is looked at. The peer answers what the last doorbell has
+ * sent. Until then the process may not have this CPU, and each answer looks at the ring.
  * Context: sq.lock held.
  */
 static inline void shca_stream_looked(struct shca_stream *stream, u64 now)
@@ -95,19 +87,12 @@ static inline void shca_stream_looked(struct shca_stream *stream, u64 now)
 		stream->until = now + stream->hold;
 }
 
-/**
- * shca_stream_timer() - time has passed; the ring is looked at after this
- *
- * Context: sq.lock held.
- */
+/* Time has passed; the ring is looked at after this. Context: sq.lock held. */
 void shca_stream_timer(struct shca_qp *qp, u64 now);
 
-/**
- * shca_stream_stop() - each post needs a doorbell again
- *
- * Some of the posts under way may not know yet.  So a look at the ring has to
- * follow; if not, the timer looks, which stays armed.  Full barrier.
- *
+/*
+ * Each post needs a doorbell again. Some of the posts under way may not know yet.  So a look at
+ * the ring has to follow; if not, the timer looks, which stays armed.  Full barrier.
  * Context: sq.lock held.
  */
 void shca_stream_stop(struct shca_qp *qp);

@@ -30,15 +30,15 @@
 struct shca_qp;
 struct shca_srq;
 
-/** enum shca_tm_step - what a job is going to do next */
+/* What a job is going to do next. */
 enum shca_tm_step {
 	SHCA_TM_READ,
 	SHCA_TM_FIN,
 	SHCA_TM_END,
 };
 
-/**
- * struct shca_tm_job - a rendezvous
+/*
+ * A rendezvous.
  * @node:	in a list of its QP's
  * @step:	that is to be posted next
  * @wr_id: @sge: of the tag
@@ -54,8 +54,8 @@ struct shca_tm_job {
 	u8 fin[SHCA_TMH_BYTES];
 };
 
-/**
- * struct shca_srq_tm - of an SRQ
+/*
+ * The tags of an SRQ.
  * @lock:	all of it, and the lists of its QPs
  * @jobs:	one for each slot of @tags
  */
@@ -78,18 +78,18 @@ struct shca_qp_tm {
 	struct list_head posted;
 };
 
-/** shca_srq_tm_alloc() - a list of @nr_tags.  Return: NULL: no memory. */
+/* A list of @nr_tags.  Return: NULL: no memory. */
 struct shca_srq_tm *shca_srq_tm_alloc(u32 nr_tags);
-/** shca_srq_tm_free() - with what tags are in it; NULL is fine */
+/* Free it, with what tags are in it; NULL is fine. */
 void shca_srq_tm_free(struct shca_srq_tm *tm);
 
-/** shca_qp_tm() - the tags of the QP's SRQ, or NULL */
+/* The tags of the QP's SRQ, or NULL. */
 struct shca_srq_tm *shca_qp_tm(const struct shca_qp *qp);
 
-/** shca_qp_tm_init() - no rendezvous */
+/* There is no rendezvous yet. */
 void shca_qp_tm_init(struct shca_qp *qp);
 
-/**
+/*
  * shca_tm_get() - struct shca_mem_ops.tm_get
  * shca_tm_broke_off() - struct shca_mem_ops.tm_undo
  *
@@ -99,35 +99,34 @@ enum shca_recv_status shca_tm_get(void *ctx, const struct shca_tm_msg *msg,
 				  struct shca_recv_wr *wr, bool *matched);
 void shca_tm_broke_off(void *ctx);
 
-/**
- * shca_tm_begin() - the message being received has completed
+/*
+ * The message being received has completed.
  * @rndv:	successfully, so the rendezvous it asked for begins
- *
  * Context: rq.lock held.
  */
 void shca_tm_begin(struct shca_qp *qp, bool rndv);
 
-/** shca_tm_is_due() - is there something for shca_tm_next()? */
+/* Is there something for shca_tm_next()? */
 bool shca_tm_is_due(const struct shca_qp *qp);
 
-/**
- * shca_tm_next() - the next request of the adapter's own into @wr, a free slot
- *
- * Context: sq.lock held.  Return: false: there is none.
+/*
+ * The next request of the adapter's own into @wr, a free slot.
+ * Context: sq.lock held.
+ * Return: false: there is none.
  */
 bool shca_tm_next(struct shca_qp *qp, struct shca_send_wr *wr);
 
-/**
- * shca_tm_done() - such a request has ended (shca_wc.own)
- *
- * Context: sq.lock held.  Return: false: the SRQ's CQ has overflowed.
+/*
+ * Such a request has ended (shca_wc.own).
+ * Context: sq.lock held.
+ * Return: false: the SRQ's CQ has overflowed.
  */
 bool shca_tm_done(struct shca_qp *qp, const struct shca_wc *wc);
 
-/** shca_tm_reset() - forget all of a QP; both sides' locks held, both reset */
+/* Forget all of a QP; both sides' locks held, both reset. */
 void shca_tm_reset(struct shca_qp *qp);
 
-/** shca_tm_defs - how a process changes the list; ib_device.driver_def */
+/* How a process changes the list; ib_device.driver_def. */
 extern const struct uapi_definition shca_tm_defs[];
 
 #endif

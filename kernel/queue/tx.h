@@ -38,8 +38,8 @@ struct shca_qp;
 /* Packets that a side hands over at once, where they may be of one batch. */
 #define SHCA_TX_BURST	32
 
-/**
- * struct shca_batch - packets that have not been handed to the link yet
+/*
+ * Packets that have not been handed to the link yet.
  * @qp: @mem: @route: the sending side; the lock of its side is held while a batch lives
  * @av:		where all of them go
  * @skb:	NULL: the batch is empty
@@ -83,15 +83,13 @@ struct shca_batch {
 	bool judged;
 };
 
-/** shca_tx_begin() - an empty batch; no cost until a packet is added */
+/* An empty batch; no cost until a packet is added. */
 void shca_tx_begin(struct shca_batch *batch, struct shca_mem_ctx *mem,
 		   struct shca_route *route);
 
-/**
- * shca_tx_burst() - PSNs that the next packet may stand for
- *
- * If packets could not leave in batches last time, it is one packet, so that
- * SHCA_TX_SKBS holds.
+/*
+ * PSNs that the next packet may stand for. If packets could not leave in batches last time, it
+ * is one packet, so that SHCA_TX_SKBS holds.
  */
 static inline u32 shca_tx_burst(const struct shca_batch *batch)
 {
@@ -107,20 +105,18 @@ enum shca_mem_status shca_tx_run(struct shca_batch *batch,
 				 const struct shca_pkt *pkt,
 				 const struct shca_pkt **failed);
 
-/**
- * shca_tx_add() - build one packet, or those of a burst; hands over what cannot wait
+/*
+ * Build one packet, or those of a burst; hands over what cannot wait. No memory, no route, and
+ * a queue below that refuses for long are counted and are loss, as on a wire.  Only the
+ * protocol's retry limits may end a QP.  The queue may be full for a moment (a burst of READ
+ * responses into a backlog), or stopped (a peer that pauses the link).  The caller is then
+ * asked to wait until shca_tx_busy_until(), and to resume at @failed, which is not @pkt nor a
+ * part of it.
  * @pkt:	from shca_req_next() or shca_resp_next()
  * @failed:	the packet at which the sender must resume, unless OK
- *
- * No memory, no route, and a queue below that refuses for long are counted and are
- * loss, as on a wire.  Only the protocol's retry limits may end a QP.  The queue may be
- * full for a moment (a burst of READ responses into a backlog), or stopped (a peer
- * that pauses the link).  The caller is then asked to wait until shca_tx_busy_until(),
- * and to resume at @failed, which is not @pkt nor a part of it.
- *
  * Context: softirq or bottom halves off.
- * Return: SHCA_MEM_OK; SHCA_MEM_RETRY: resume later; or why the payload of @pkt
- * (which then is @failed) cannot be had.
+ * Return: SHCA_MEM_OK; SHCA_MEM_RETRY: resume later; or why the payload of @pkt (which then is
+ * @failed) cannot be had.
  */
 static inline enum shca_mem_status shca_tx_add(struct shca_batch *batch,
 					       const struct shca_pkt *pkt,
@@ -131,7 +127,7 @@ static inline enum shca_mem_status shca_tx_add(struct shca_batch *batch,
 	return shca_tx_run(batch, pkt, failed);
 }
 
-/** shca_tx_found_full() - is it a queue below that @failed has to wait for? */
+/* Is it a queue below that @failed has to wait for? */
 static inline bool shca_tx_found_full(const struct shca_batch *batch,
 				      const struct shca_pkt *failed)
 {
@@ -154,27 +150,22 @@ enum shca_queue {
 	SHCA_QUEUE_RESUMED,
 };
 
-/**
- * shca_tx_look() - look at the queue below
- *
- * Looks that are more than a tenth of a second apart have nothing to do with each other.
+/*
+ * Look at the queue below. Looks that are more than a tenth of a second apart have nothing to
+ * do with each other.
  * Context: the side's lock held.
  */
 enum shca_queue shca_tx_look(const struct shca_qp *qp, struct shca_route *route,
 			     u64 now);
 
-/**
- * shca_tx_busy_until() - when to look again at the queue that was full, ns
- *
- * Context: the side's lock held.
- */
+/* When to look again at the queue that was full, ns. Context: the side's lock held. */
 u64 shca_tx_busy_until(const struct shca_route *route, u64 now);
 
-/** shca_tx_end() - hand over the rest; SHCA_MEM_OK or _RETRY, as above */
+/* Hand over the rest. Return: SHCA_MEM_OK or SHCA_MEM_RETRY, as above. */
 enum shca_mem_status shca_tx_end(struct shca_batch *batch,
 				 const struct shca_pkt **failed);
 
-/** shca_tx_exit() - give back the memory kept for batches; none are built now */
+/* Give back the memory kept for batches; none are built now. */
 void shca_tx_exit(void);
 
 #endif

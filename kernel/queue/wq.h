@@ -8,7 +8,7 @@
 
 #include <rdma/ib_verbs.h>
 
-/** struct shca_rwq_table - an indirection table; the core has its work queues */
+/* An indirection table; the core has its work queues. */
 struct shca_rwq_table {
 	struct ib_rwq_ind_table ibtbl;
 };

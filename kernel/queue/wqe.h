@@ -11,11 +11,11 @@ struct shca_qp;
 #define SHCA_SEND_FLAGS (SHCA_SEND_FENCE | SHCA_SEND_SIGNALED | \
 			 SHCA_SEND_SOLICITED | SHCA_SEND_INLINE)
 
-/**
- * shca_wqe_post() - write requests to the send ring of a kernel consumer's QP
+/*
+ * Write requests to the send ring of a kernel consumer's QP.
  * @bad_wr:	the first that was not written, if any
- *
- * Context: any. Return: 0 or errno.
+ * Context: any.
+ * Return: 0 or errno.
  */
 int shca_wqe_post(struct shca_qp *qp, const struct ib_send_wr *wr,
 		  const struct ib_send_wr **bad_wr);

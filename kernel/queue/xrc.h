@@ -16,8 +16,8 @@
 struct shca_dev;
 struct shca_srq;
 
-/**
- * struct shca_xrc_target - an SRQ of an XRC domain
+/*
+ * An SRQ of an XRC domain.
  * @ref: @unused: references of those that found it, see shca_xrc_find()
  */
 struct shca_xrc_target {
@@ -30,22 +30,20 @@ struct shca_xrc_target {
 	struct ib_cq *cq;
 };
 
-/** shca_xrc_table_init() - no SRQs yet */
+/* There are no SRQs yet. */
 void shca_xrc_table_init(struct shca_dev *dev);
-/** shca_xrc_table_destroy() - the device is unregistered: none is left */
+/* The device is unregistered: none is left. */
 void shca_xrc_table_destroy(struct shca_dev *dev);
 
-/**
- * shca_xrc_add() - publish an SRQ; sets its number
- *
+/*
+ * Publish an SRQ; sets its number.
  * Context: may sleep.  Undone by shca_xrc_del(), which waits for users.
  */
 int shca_xrc_add(struct shca_dev *dev, struct shca_srq *srq);
 void shca_xrc_del(struct shca_dev *dev, struct shca_srq *srq);
 
-/**
- * shca_xrc_find() - the SRQ of a number, if it is of @xrcd; else NULL
- *
+/*
+ * The SRQ of a number, if it is of @xrcd; else NULL.
  * Context: any; for a short time, until shca_xrc_put().
  */
 struct shca_xrc_target *shca_xrc_find(struct shca_dev *dev,
