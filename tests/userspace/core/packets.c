@@ -77,7 +77,8 @@ void sim_packets_start(struct sim_node *n)
 	n->tx_next = psn;
 	n->tx_max = psn;
 	n->tx_rest = psn;
-	n->tx_missing = psn;
+	for (i = 0; i < ARRAY_SIZE(n->tx_missing); i++)
+		n->tx_missing[i] = psn;
 	n->tx_last = psn;
 	n->exp_psn = n->peer->req_attr.sq_psn;
 	n->has_nak = false;
@@ -310,6 +311,27 @@ static void check_window(struct sim_node *n, const struct sim_op *op,
 }
 
 /*
+ * The peer has told that a packet is missing.  What is sent again for that may wait for the
+ * window, while the peer tells of the next one.
+ */
+static void told_missing(struct sim_node *n, u32 psn)
+{
+	if (n->tx_missing[0] == psn)
+		return;
+	memmove(n->tx_missing + 1, n->tx_missing, sizeof(n->tx_missing) - sizeof(*n->tx_missing));
+	n->tx_missing[0] = psn;
+}
+
+static bool was_missing(const struct sim_node *n, u32 psn)
+{
+	size_t i;
+
+	for (i = 0; i < ARRAY_SIZE(n->tx_missing) && n->tx_missing[i] != psn; i++)
+		;
+	return i < ARRAY_SIZE(n->tx_missing);
+}
+
+/*
  * PSNs follow each other.  Each step back needs a cause.  Causes are a NAK, a gap,
  * a time-out, the end of an RNR wait, an ACK probe's answer, and a link that was
  * busy.  To go forward takes an acknowledgement of what is left out.
@@ -340,7 +362,7 @@ void sim_packet_order(struct sim_node *n, struct sim_op *op,
 			  ((n->w->f.holds || n->w->f.keeps) &&
 			   (pkt->psn == n->tx_max || pkt->psn == n->tx_rest ||
 			    pkt->psn == n->tx_last)) ||
-			  (n->w->f.holds && pkt->psn == n->tx_missing),
+			  (n->w->f.holds && was_missing(n, pkt->psn)),
 			  "node %u: psn %06x, %d left out", n->idx, pkt->psn,
 			  ahead);
 	}
@@ -668,7 +690,7 @@ void sim_packet_answered(struct sim_node *n, const struct shca_pkt *pkt,
 	check_progress(n, una);
 	if (rx == SHCA_RX_NAK_SEQ &&
 	    (pkt->aeth.syndrome & ~SHCA_AETH_VALUE) == SHCA_AETH_MISSING)
-		n->tx_missing = pkt->psn;
+		told_missing(n, pkt->psn);
 	/*
 	 * (An acknowledgement ahead of a response that is kept for counts when that is here.
 	 * So until then there may be more credit, but not the first.)

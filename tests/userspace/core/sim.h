@@ -285,7 +285,7 @@ struct sim_node {
 	u32 tx_max;		/* first PSN that never left */
 	u32 tx_last;		/* where sending stood before its last step back */
 	u32 tx_rest;		/* where the farthest repair stood that was interrupted */
-	u32 tx_missing;		/* oldest packet that the peer has told to be missing */
+	u32 tx_missing[4];	/* the last packets that the peer has told to be missing */
 	bool heard;		/* a packet came */
 	struct shca_pkt told;	/* an acknowledgement that waits for a response */
 	bool is_told;		/* there is one */
