@@ -8,33 +8,18 @@
  *   |  10.0.0.1/24              | <---> |  10.0.0.2/24              |
  *   '---------------------------'       '---------------------------'
  *
- * `up` makes what is missing, and takes back what it has made if it fails. `down` removes
- * the namespaces that `up` has made, and nothing else.
+ * `up` and `down` are a script, lab, which runs ip(8) and rdma(8).
  */
-#include "topology.h"
+#include "lab.h"
 
 #include <errno.h>
 #include <fcntl.h>
-#include <glob.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/file.h>
-#include <sys/mman.h>
-#include <sys/socket.h>
-#include <sys/stat.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
-#define LOCK	"/run/softhca.lock"
-
-/* Two calls at a time would undo each other. The lock ends with the process. */
-static int take_lock(const char *command)
-{
-	int fd = open(LOCK, O_RDWR | O_CREAT | O_CLOEXEC, 0600);
-
-	if (fd < 0 || flock(fd, LOCK_EX))
-		return fail("%s: cannot lock " LOCK ": %s", command, strerror(errno));
-	return 0;
-}
+#define SCRIPT	LAB_DIR "/lab"
 
 static int need_root(const char *command)
 {
@@ -44,165 +29,66 @@ static int need_root(const char *command)
 		    command, command);
 }
 
-/* ---- up ---------------------------------------------------------------------- */
+/* ---- up and down --------------------------------------------------------------- */
 
-static void print_end(const struct topology *t, const struct lab_end *e)
+/* `up` or `down`, with what was said after it; returns only if it cannot be run */
+static int run_script(const char *command, const struct call *call)
 {
-	int i;
-
-	printf("namespace %s: %s on %s", t->netns[e->netns].name, e->device, e->netdev);
-	if (t->link[e->link].infiniband)
-		printf(", InfiniBand, GUID 0x%s, %s", e->guid, e->state);
-	for (i = 0; i < e->nr_addresses; i++) {
-		printf(", %s", e->address[i].text);
-		if (!t->link[e->link].infiniband)
-			printf(", GID index %d", e->address[i].gid_index);
-	}
-	putchar('\n');
-}
-
-/* The first address that ibv_rc_pingpong's server listens at, or NULL */
-static const struct lab_address *ipv4_of(const struct lab_end *e)
-{
-	int i;
-
-	for (i = 0; i < e->nr_addresses; i++)
-		if (e->address[i].family == AF_INET)
-			return &e->address[i];
-	return NULL;
-}
-
-static void print_pingpong(const struct topology *t, const struct lab_end *e, const char *sudo,
-			   const char *server)
-{
-	const struct lab_address *a = ipv4_of(e);
-
-	printf("  %ssofthca run -n %s -- ibv_rc_pingpong -d %s", sudo, t->netns[e->netns].name,
-	       e->device);
-	if (!t->link[e->link].infiniband)
-		printf(" -g %d", a->gid_index);
-	if (server)
-		printf(" %.*s", (int)strcspn(server, "/"), server);
-	putchar('\n');
-}
-
-/* A traffic between the ends of the first link */
-static void print_proposal(const struct topology *t)
-{
-	/* `run` needs root, too. */
-	const char *sudo = getenv("SUDO_USER") ? "sudo " : "";
-	const struct lab_end *client = &t->end[t->link[0].first], *server = client + 1;
-
-	if (!ipv4_of(client) || !ipv4_of(server))
-		return;
-	if (t->link[0].infiniband && strcmp(client->state, "Active"))
-		printf("\nThe ports become Active by a subnet manager:\n"
-		       "  %ssofthca run -n %s -- opensm -B -g 0x%s\n",
-		       sudo, t->netns[client->netns].name, client->guid);
-	printf("\nTry it, in two terminals:\n");
-	print_pingpong(t, server, sudo, NULL);
-	print_pingpong(t, client, sudo, ipv4_of(server)->text);
-}
-
-static void print_all(const struct topology *t)
-{
-	int i;
-
-	for (i = 0; i < t->nr_ends; i++)
-		print_end(t, &t->end[i]);
-	for (i = 0; i < t->nr_links; i++)
-		if (t->link[i].netns >= 0)
-			printf("namespace %s: a switch, with %d ports\n", t->link[i].name,
-			       t->link[i].nr);
-	print_proposal(t);
-}
-
-static void print_member(const char *name, const char *value)
-{
-	printf(", \"%s\": ", name);
-	print_json_string(value);
-}
-
-static void print_end_json(const struct topology *t, const struct lab_end *e)
-{
-	const struct lab_link *l = &t->link[e->link];
-	int i;
-
-	/* Names of namespaces and links need no escapes. */
-	printf("%s\n  {\"namespace\": \"%s\"", e == t->end ? "" : ",", t->netns[e->netns].name);
-	print_member("device", e->device);
-	print_member("netdev", e->netdev);
-	print_member("type", l->infiniband ? "softhca_ib" : "softhca");
-	print_member("link", l->name);
-	printf(", \"switch\": %s", l->netns < 0 ? "false" : "true");
-	if (l->infiniband) {
-		print_member("guid", e->guid);
-		print_member("state", e->state);
-	}
-	/* The first one by itself is what a program mostly wants. */
-	if (e->nr_addresses)
-		print_member("address", e->address[0].text);
-	if (e->nr_addresses && !l->infiniband)
-		printf(", \"gid_index\": %d", e->address[0].gid_index);
-	printf(", \"addresses\": [");
-	for (i = 0; i < e->nr_addresses; i++) {
-		printf("%s{\"address\": \"%s\"", i ? ", " : "", e->address[i].text);
-		if (!l->infiniband)
-			printf(", \"gid_index\": %d", e->address[i].gid_index);
-		putchar('}');
-	}
-	printf("]}");
-}
-
-static void print_all_json(const struct topology *t)
-{
-	int i;
-
-	putchar('[');
-	for (i = 0; i < t->nr_ends; i++)
-		print_end_json(t, &t->end[i]);
-	puts("\n]");
-}
-
-/* What lab_make() does, of any topology. @result: what there is then */
-static int make(const char *command, const char *name, struct topology **result)
-{
-	struct topology *t;
-	int status = need_root(command);
-
-	if (status)
-		return status;
-	/* Children in the namespaces write to it. */
-	t = mmap(NULL, sizeof(*t), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
-	if (t == MAP_FAILED)
-		return fail("%s: out of memory", command);
-	*result = t;
-	status = topology_read(t, name) ?: take_lock(command);
-	return status ?: topology_make(t);
-}
-
-int lab_make(const char *command)
-{
-	struct topology *t;
-
-	return make(command, NULL, &t);
-}
-
-static int lab_up(const struct call *call)
-{
-	struct topology *t;
-	int status = make("up", call->nr ? call->word[0] : NULL, &t);
+	const char *word[6] = { SCRIPT, command };
+	int nr = 2, status = need_root(command);
 
 	if (status)
 		return status;
 	if (call->option[0])
-		print_all_json(t);
-	else
-		print_all(t);
-	return 0;
+		word[nr++] = "--json";
+	if (call->option[1])
+		word[nr++] = "--verbose";
+	if (call->nr)
+		word[nr++] = call->word[0];
+	fflush(NULL);
+	execv(SCRIPT, (char **)word);
+	return fail("%s: " SCRIPT ": %s", command, strerror(errno));
 }
 
-/* ---- what is there ----------------------------------------------------------- */
+static int lab_up(const struct call *call)
+{
+	return run_script("up", call);
+}
+
+static int lab_down(const struct call *call)
+{
+	return run_script("down", call);
+}
+
+int lab_make(const char *command)
+{
+	int status = need_root(command), out;
+	pid_t child;
+
+	if (status)
+		return status;
+	fflush(NULL);
+	child = fork();
+	if (!child) {
+		out = open("/dev/null", O_WRONLY | O_CLOEXEC);
+		if (out < 0 || dup2(out, STDOUT_FILENO) < 0)
+			_exit(fail("%s: /dev/null: %s", command, strerror(errno)));
+		execl(SCRIPT, SCRIPT, "up", NULL);
+		_exit(fail("%s: " SCRIPT ": %s", command, strerror(errno)));
+	}
+	while (child > 0 && waitpid(child, &status, 0) < 0 && errno == EINTR)
+		;
+	if (child < 0)
+		return fail("%s: cannot start a process: %s", command, strerror(errno));
+	return WIFEXITED(status) ? WEXITSTATUS(status) : EXIT_FAILURE;
+}
+
+void topology_names(void (*each)(const char *name, void *arg), void *arg)
+{
+	folder_names(TOPOLOGIES_DIR, each, arg);
+}
+
+/* ---- run --------------------------------------------------------------------- */
 
 /* names of namespaces, as many as fit */
 struct names {
@@ -229,80 +115,6 @@ static void list_names(const struct names *names, char *text, size_t size)
 		used += snprintf(text + used, size - used, "%s%s",
 				 !i ? "" : i + 1 < names->nr ? ", " : " and ", names->name[i]);
 }
-
-/* ---- down -------------------------------------------------------------------- */
-
-/* Names the processes that are still in the namespace, for they keep it. */
-static void name_processes(const char *name, int fd)
-{
-	struct stat netns, other;
-	char list[256] = "";
-	size_t used = 0, i;
-	glob_t found;
-	int nr = 0;
-
-	if (fstat(fd, &netns) || glob("/proc/[0-9]*/ns/net", 0, NULL, &found))
-		return;
-	for (i = 0; i < found.gl_pathc; i++) {
-		if (stat(found.gl_pathv[i], &other) || other.st_ino != netns.st_ino ||
-		    other.st_dev != netns.st_dev)
-			continue;
-		nr++;
-		if (used < sizeof(list) - 16)
-			used += sprintf(list + used, " %d",
-					atoi(found.gl_pathv[i] + strlen("/proc/")));
-	}
-	globfree(&found);
-	if (nr)
-		fprintf(stderr, "softhca: down: %d process%s still in namespace %s, which has no device any more:%s\n",
-			nr, nr == 1 ? " is" : "es are", name, list);
-}
-
-/*
- * If another has made namespaces with the names of the pair, the user is told that they
- * stay. Beside a topology with names of its own they do not matter.
- */
-static int name_foreign(bool others)
-{
-	static const char *const pair[] = { "a", "b" };
-	int i, fd, status = 0;
-
-	for (i = 0; i < 2 && !others; i++)
-		if (netns_owner(pair[i], &fd) == NETNS_OTHER)
-			status = fail("down: 'softhca up' has not made the network namespace '%s'; it is left alone",
-				      pair[i]);
-	return status;
-}
-
-static int lab_down(const struct call *call)
-{
-	static struct names names;
-	int status = need_root("down") ?: take_lock("down"), i, fd, nr = 0;
-	bool others = false;
-
-	if (status)
-		return status;
-	netns_names(take_name, &names);
-	if (call->option[0])
-		putchar('[');
-	for (i = 0; i < names.nr; i++) {
-		const char *name = names.name[i];
-
-		if (netns_owner(name, &fd) != NETNS_OURS)
-			continue;
-		others |= strcmp(name, "a") && strcmp(name, "b");
-		topology_remove_netns(name, fd);
-		name_processes(name, fd);
-		close(fd);
-		if (call->option[0])
-			printf("%s\"%s\"", nr++ ? ", " : "", name);
-	}
-	if (call->option[0])
-		puts("]");
-	return name_foreign(others);
-}
-
-/* ---- run --------------------------------------------------------------------- */
 
 /* Exit statuses that shells and env(1) use, too */
 #define EXIT_CANNOT_RUN	126
@@ -369,7 +181,8 @@ const struct command lab_commands[] = {
 			   "                  end ns=NAMESPACE dev=DEVICE [netdev=NETDEV] [addr=ADDRESS/PREFIX,...]\n"
 			   "What exists already stays, and what is missing is added. If that fails, nothing is left.\n"
 			   "Example: sudo softhca up && sudo softhca run -- ibv_devinfo -d shca0",
-		.option = { { "json", "print a JSON array of objects", NULL, 0 } },
+		.option = { { "json", "print a JSON array of objects", NULL, 0 },
+			    { "verbose", "show the commands of ip(8) and rdma(8)", NULL, 'v' } },
 		.run = lab_up,
 	},
 	{
@@ -377,7 +190,8 @@ const struct command lab_commands[] = {
 		.pattern = "",
 		.summary = "remove the namespaces and devices that 'softhca up' has made, of any topology",
 		.details = "Nothing else is touched. Programs that hold a device lose it.",
-		.option = { { "json", "print a JSON array of the removed namespaces", NULL, 0 } },
+		.option = { { "json", "print a JSON array of the removed namespaces", NULL, 0 },
+			    { "verbose", "show the commands of ip(8) and rdma(8)", NULL, 'v' } },
 		.run = lab_down,
 	},
 	{

@@ -14,8 +14,6 @@
  * lab_make() - what `softhca up` does without a file and its output; what exists stays
  * @command:	which command a message names
  *
- * The lock of the lab is held until the process ends.
- *
  * Return: 0, or an exit status after a message.
  */
 int lab_make(const char *command);
@@ -25,23 +23,8 @@ void topology_names(void (*each)(const char *name, void *arg), void *arg);
 
 /* rtnl.c: each returns 0 or a negative errno, in the network namespace of the caller. */
 
-/** link_set() - bring a network device up if @up; set its alias unless NULL */
-int link_set(const char *name, bool up, const char *alias);
-int link_delete(const char *name);
-int link_set_mtu(const char *name, uint32_t mtu);
-/** link_set_bridge() - make a network device a port of @bridge */
-int link_set_bridge(const char *name, const char *bridge);
-/** link_add_bridge() - succeeds if it is there */
-int link_add_bridge(const char *name);
 /** link_alias() - read the alias of a network device; "" if it has none */
 int link_alias(const char *name, char *alias, size_t size);
-/**
- * link_is_up() - does a network device carry packets?
- *
- * The kernel sees to it some time after the carrier is there. It does so for both ends of
- * a cable in one turn, with RTNL held, and it answers with RTNL held.
- */
-bool link_is_up(const char *name);
 /**
  * struct link_info - a network device
  * @qdisc:	its root queueing discipline
@@ -72,10 +55,6 @@ struct link_netem {
 
 /** link_netem() - call @each for each netem on the network device @index */
 int link_netem(int index, void (*each)(const struct link_netem *netem, void *arg), void *arg);
-/** link_add_veth() - join this namespace with @peer_netns, a file descriptor */
-int link_add_veth(const char *name, const char *peer, int peer_netns);
-/** address_add() - @address in network byte order, of @family; succeeds if it is there */
-int address_add(const char *name, int family, const void *address, int prefix);
 /** rdma_link_add() - @type: softhca or softhca_ib */
 int rdma_link_add(const char *name, const char *type, const char *netdev);
 int rdma_link_delete(const char *name);
@@ -145,16 +124,6 @@ const char *netns_current(void);
 
 /** netns_hint() - nothing was found: tell a user without privilege that root may find more */
 void netns_hint(void);
-
-/**
- * netns_make() - make a network namespace, marked as ours, with a name as ip-netns(8)
- *
- * Return: its file descriptor, or a negative errno.
- */
-int netns_make(const char *name);
-
-/** netns_remove() - remove the name; the namespace ends with its last process */
-void netns_remove(const char *name);
 
 /** netns_call() - run @fn in a child process in the namespace; its exit status */
 int netns_call(int fd, int (*fn)(const void *arg), const void *arg);

@@ -9,17 +9,13 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
-#include <net/if.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
-#include <linux/if.h>
-#include <linux/if_addr.h>
 #include <linux/if_link.h>
 #include <linux/netlink.h>
 #include <linux/pkt_sched.h>
 #include <linux/rtnetlink.h>
-#include <linux/veth.h>
 #include <rdma/rdma_netlink.h>
 
 #define RDMA_TYPE(op)	RDMA_NL_GET_TYPE(RDMA_NL_NLDEV, op)
@@ -94,65 +90,6 @@ static int talk(int protocol, struct nl_msg *msg, answer_fn *answer, void *arg)
 
 /* ---- network devices --------------------------------------------------------- */
 
-int link_set(const char *name, bool up, const char *alias)
-{
-	struct ifinfomsg info = {
-		.ifi_flags = up ? IFF_UP : 0,
-		.ifi_change = up ? IFF_UP : 0,
-	};
-	struct nl_msg *msg = request(RTM_NEWLINK, 0, &info, sizeof(info));
-
-	nla_put_string(msg, IFLA_IFNAME, name);
-	if (alias)
-		nla_put(msg, IFLA_IFALIAS, strlen(alias), alias);
-	return talk(NETLINK_ROUTE, msg, NULL, NULL);
-}
-
-int link_delete(const char *name)
-{
-	struct ifinfomsg info = {};
-	struct nl_msg *msg = request(RTM_DELLINK, 0, &info, sizeof(info));
-
-	nla_put_string(msg, IFLA_IFNAME, name);
-	return talk(NETLINK_ROUTE, msg, NULL, NULL);
-}
-
-static int set_number(const char *name, int attr, uint32_t value)
-{
-	struct ifinfomsg info = {};
-	struct nl_msg *msg = request(RTM_NEWLINK, 0, &info, sizeof(info));
-
-	nla_put_string(msg, IFLA_IFNAME, name);
-	nla_put_u32(msg, attr, value);
-	return talk(NETLINK_ROUTE, msg, NULL, NULL);
-}
-
-int link_set_mtu(const char *name, uint32_t mtu)
-{
-	return set_number(name, IFLA_MTU, mtu);
-}
-
-int link_set_bridge(const char *name, const char *bridge)
-{
-	return set_number(name, IFLA_MASTER, if_nametoindex(bridge));
-}
-
-int link_add_bridge(const char *name)
-{
-	struct ifinfomsg info = {};
-	struct nl_msg *msg = request(RTM_NEWLINK, NLM_F_CREATE | NLM_F_EXCL, &info,
-				     sizeof(info));
-	struct nlattr *linkinfo;
-	int err;
-
-	nla_put_string(msg, IFLA_IFNAME, name);
-	linkinfo = nla_nest_start(msg, IFLA_LINKINFO);
-	nla_put_string(msg, IFLA_INFO_KIND, "bridge");
-	nla_nest_end(msg, linkinfo);
-	err = talk(NETLINK_ROUTE, msg, NULL, NULL);
-	return err == -EEXIST ? 0 : err;
-}
-
 /* an attribute to look for, and room for it */
 struct wanted {
 	int attr;
@@ -179,23 +116,6 @@ int link_alias(const char *name, char *alias, size_t size)
 	*alias = '\0';
 	nla_put_string(msg, IFLA_IFNAME, name);
 	return talk(NETLINK_ROUTE, msg, read_link, &wanted);
-}
-
-static void read_operstate(struct nlmsghdr *hdr, void *up)
-{
-	struct nlattr *attr = nlmsg_find_attr(hdr, sizeof(struct ifinfomsg), IFLA_OPERSTATE);
-
-	*(bool *)up = attr && nla_get_u8(attr) == IF_OPER_UP;
-}
-
-bool link_is_up(const char *name)
-{
-	struct ifinfomsg info = {};
-	struct nl_msg *msg = request(RTM_GETLINK, 0, &info, sizeof(info));
-	bool up = false;
-
-	nla_put_string(msg, IFLA_IFNAME, name);
-	return !talk(NETLINK_ROUTE, msg, read_operstate, &up) && up;
 }
 
 static void read_info(struct nlmsghdr *hdr, void *arg)
@@ -278,47 +198,6 @@ int link_netem(int index, void (*each)(const struct link_netem *netem, void *arg
 
 	return talk(NETLINK_ROUTE, request(RTM_GETQDISC, NLM_F_DUMP, &header, sizeof(header)),
 		    read_qdisc, &x);
-}
-
-int link_add_veth(const char *name, const char *peer, int peer_netns)
-{
-	struct ifinfomsg info = {};
-	struct nl_msg *msg = request(RTM_NEWLINK, NLM_F_CREATE | NLM_F_EXCL, &info,
-				     sizeof(info));
-	struct nlattr *linkinfo, *data, *end;
-
-	nla_put_string(msg, IFLA_IFNAME, name);
-	linkinfo = nla_nest_start(msg, IFLA_LINKINFO);
-	nla_put_string(msg, IFLA_INFO_KIND, "veth");
-	data = nla_nest_start(msg, IFLA_INFO_DATA);
-	end = nla_nest_start(msg, VETH_INFO_PEER);
-	nlmsg_append(msg, &info, sizeof(info), NLMSG_ALIGNTO);
-	nla_put_string(msg, IFLA_IFNAME, peer);
-	nla_put_u32(msg, IFLA_NET_NS_FD, peer_netns);
-	nla_nest_end(msg, end);
-	nla_nest_end(msg, data);
-	nla_nest_end(msg, linkinfo);
-	return talk(NETLINK_ROUTE, msg, NULL, NULL);
-}
-
-int address_add(const char *name, int family, const void *address, int prefix)
-{
-	int size = family == AF_INET ? 4 : 16;
-	struct ifaddrmsg info = {
-		.ifa_family = family,
-		.ifa_prefixlen = prefix,
-		/* An IPv6 address is there at once. Nobody else has it. */
-		.ifa_flags = family == AF_INET ? 0 : IFA_F_NODAD,
-		.ifa_index = if_nametoindex(name),
-	};
-	struct nl_msg *msg = request(RTM_NEWADDR, NLM_F_CREATE | NLM_F_EXCL, &info,
-				     sizeof(info));
-	int err;
-
-	nla_put(msg, IFA_LOCAL, size, address);
-	nla_put(msg, IFA_ADDRESS, size, address);
-	err = talk(NETLINK_ROUTE, msg, NULL, NULL);
-	return err == -EEXIST ? 0 : err;
 }
 
 /* ---- RDMA devices ------------------------------------------------------------ */
