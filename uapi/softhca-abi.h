@@ -23,18 +23,23 @@
 
 #include <linux/types.h>
 
-/** SHCA_ABI_VERSION - ib_device.uverbs_abi_ver; only an incompatible change alters it. */
+/* struct ib_device_ops.uverbs_abi_ver; only an incompatible change alters it. */
 #define SHCA_ABI_VERSION	1
 
-/** SHCA_DRIVER_ID - private rdma_driver_id ('SHCA'), far above the assigned ones. */
+/* Private rdma_driver_id ('SHCA'), far above the assigned ones. */
 #define SHCA_DRIVER_ID		0x53484341
 
-/** SHCA_VENDOR_ID - vendor of the device and of its ECE options; nobody's OUI. */
+/* Vendor of the device and of its ECE options; nobody's OUI. */
 #define SHCA_VENDOR_ID		0xffffff
 
 /* ---- requests ---------------------------------------------------------- */
 
-/** struct shca_sge - one data segment; @length in bytes, 0 is allowed. */
+/**
+ * struct shca_sge - one data segment
+ * @addr:	of its first byte, in the region of @lkey
+ * @length:	in bytes; 0 is allowed
+ * @lkey:	of a memory region
+ */
 struct shca_sge {
 	__aligned_u64 addr;
 	__u32 length;
@@ -74,18 +79,18 @@ struct shca_sge {
  * @wr_id:	returned in the completion, not interpreted
  * @opcode:	SHCA_WR_*
  * @num_sge:	data segments that follow; 0 with SHCA_SEND_INLINE
- * @flags:	SHCA_SEND_*; a request with unknown bits completes with
- *		LOC_QP_OP_ERR
+ * @flags:	SHCA_SEND_*; a request with unknown bits completes with LOC_QP_OP_ERR
  * @imm_data:	immediate data as on the wire (big endian), or the rkey to
  *		invalidate (host order) for SEND_WITH_INV and LOCAL_INV
  * @inline_len:	bytes of inline data that follow (SHCA_SEND_INLINE only)
+ * @xrc_srqn:	XRC: the peer's SRQ, of which 24 bits are used; otherwise zero
  * @rdma:	RDMA and atomic operations
  * @ud:		UD; @ah is the handle from shca_create_ah_resp
- * @bind:	BIND_MW, without segments. @mw_handle is an earlier rkey of the
- *		window. @mw_key is the new rkey, of which only the low byte is
- *		used. @length 0 closes a window of type 1. The kernel ignores
- *		@user_data
+ * @bind:	BIND_MW, without segments. @mw_handle is an earlier rkey of the window. @mw_key
+ *		is the new rkey, of which only the low byte is used. @length 0 closes a window of
+ *		type 1. The kernel ignores @user_data
  * @flush:	FLUSH, without segments; level MR ignores @length
+ * @room:	all bytes of these four
  *
  * Then come @num_sge times struct shca_sge, or @inline_len bytes of data.
  * shca_create_qp_resp has the stride of the ring.
@@ -161,8 +166,7 @@ struct shca_recv_wqe {
  * struct shca_cqe - a completion that the kernel writes
  * @wr_id:	of the work request
  * @timestamp:	nanoseconds, CLOCK_MONOTONIC_RAW; only for a CQ with
- *		SHCA_CQ_TIMESTAMPS, because reading the clock costs more than
- *		the rest
+ *		SHCA_CQ_TIMESTAMPS, because reading the clock costs more than the rest
  * @status:	enum ibv_wc_status
  * @opcode:	enum ibv_wc_opcode
  * @vendor_err:	detail of an error, SHCA_VERR_*, or 0
@@ -171,11 +175,18 @@ struct shca_recv_wqe {
  * @qp_num:	local QP number
  * @src_qp:	UD: QP number of the sender
  * @wc_flags:	SHCA_WC_*
- * @slid: @sl: @dlid_path_bits: @pkey_index: @port: path of a UD receive
- * @smac: @vlan: Ethernet source and VLAN tag (0xffff: none) of a UD receive
- * @tm_tag_lo: @tm_tag_hi: @tm_priv:	in place of these for an opcode of tag
- *		matching: tag and user data of the message that got a tagged
- *		buffer
+ * @pkey_index:	UD receive: index of its P_Key, on QP1; otherwise 0
+ * @slid:	UD receive: LID of the sender; RoCE: 0
+ * @sl:		UD receive: service level; RoCE: kind of the headers
+ * @dlid_path_bits: UD receive: low bits of the LID that it was sent to; RoCE: 0
+ * @smac:	zero
+ * @vlan:	UD receive: VLAN tag; 0xffff: none
+ * @tm_tag_lo:	in place of @slid to @vlan for an opcode of tag matching: low half of the
+ *		tag of the message that got a tagged buffer
+ * @tm_tag_hi:	likewise, high half
+ * @tm_priv:	likewise, its user data
+ * @port:	number of the port: 1
+ * @reserved:	zero
  * @seq:	index of this completion plus one; written last, with release. A
  *		slot is valid for consumer index i iff seq == i + 1
  */
@@ -213,10 +224,11 @@ struct shca_cqe {
 /**
  * struct shca_cq_index - page of a CQ that the process writes
  * @cons:	completions consumed
- * @arm:	requested event: SHCA_CQ_ARM_*. The upper bits count the
- *		requests, so that each fires once. The process stores @arm,
- *		executes a full barrier, then polls. The kernel stores a
- *		completion, executes a full barrier, then reads @arm
+ * @reserved0:	not used
+ * @arm:	requested event: SHCA_CQ_ARM_*. The upper bits count the requests, so that each
+ *		fires once. The process stores @arm, executes a full barrier, then polls. The
+ *		kernel stores a completion, executes a full barrier, then reads @arm
+ * @reserved1:	not used
  */
 struct shca_cq_index {
 	__u32 cons;
@@ -234,7 +246,9 @@ struct shca_cq_index {
  * struct shca_qp_index - head of a QP's request region, written by the process
  * @sq_prod:	send requests written. Store with release, then ring the
  *		doorbell if due, see shca_qp_status.sq_doorbell
+ * @reserved0:	not used
  * @rq_prod:	receive requests written (store with release)
+ * @reserved1:	not used
  */
 struct shca_qp_index {
 	__u32 sq_prod;
@@ -249,18 +263,17 @@ struct shca_qp_index {
  *		before the completion of the request is published
  * @rq_cons:	receive requests fetched; slots below it may be reused
  * @flags:	SHCA_QPS_*
- * @sq_doorbell:	with SHCA_FEATURE_DOORBELL_INDEX, the sq_prod from which
- *		on a doorbell is due. No doorbell is due while sq_prod is behind
- *		it, by at most the entries of the ring. The kernel then polls
- *		the ring, within 250 us plus timer latency. On a slow machine
- *		it is the time of 25 doorbells, 10 ms at most. Read it after
- *		sq_prod was stored and after a full barrier. Some requests need
- *		a doorbell anyway, because a program may wait for them. These
- *		are signalled, solicited and fenced requests, and all but
- *		SENDs, WRITEs, READs and atomics of a few hundred bytes. On
- *		each QP with a send ring, each doorbell updates it
+ * @sq_doorbell: with SHCA_FEATURE_DOORBELL_INDEX, the sq_prod from which on a doorbell is due.
+ *		No doorbell is due while sq_prod is behind it, by at most the entries of the
+ *		ring. The kernel then polls the ring, within 250 us plus timer latency. On a slow
+ *		machine it is the time of 25 doorbells, 10 ms at most. Read it after sq_prod was
+ *		stored and after a full barrier. Some requests need a doorbell anyway, because a
+ *		program may wait for them. These are signalled, solicited and fenced requests,
+ *		and all but SENDs, WRITEs, READs and atomics of a few hundred bytes. On each QP
+ *		with a send ring, each doorbell updates it
  * @first_psn:	RC, XRC: PSN of the first request, and SHCA_QPS_FIRST_PSN, if it has
  *		another PSN than rq_psn and none with rq_psn has come; or 0
+ * @reserved:	zero
  *
  * A change to RESET drops posted requests and sets all indices of the QP to 0.
  * No earlier completion is written after it has returned.
@@ -278,12 +291,13 @@ struct shca_qp_status {
  * struct shca_srq_status - page of an SRQ that only the kernel writes
  * @cons:	receive requests fetched
  * @entries:	entries of the current ring, a power of two
- * @ring_off: @ring_len:	mmap offset and length of the current request
- *		region. A resize by modify_srq replaces the region, and keeps
- *		indices and posted requests. Read these after it has returned
+ * @ring_off:	mmap offset of the current request region. A resize by modify_srq replaces
+ *		the region, and keeps indices and posted requests. Read this and @ring_len
+ *		after it has returned
+ * @ring_len:	bytes of that region
+ * @reserved:	zero
  *
- * The request region begins with struct shca_qp_index, of which only rq_prod is
- * used.
+ * The request region begins with struct shca_qp_index, of which only rq_prod is used.
  */
 struct shca_srq_status {
 	__u32 cons;
@@ -302,6 +316,7 @@ struct shca_srq_status {
 
 /**
  * struct shca_alloc_ucontext_req - open a context
+ * @comp_mask:	none defined; zero
  * @features:	SHCA_FEATURE_* that the provider can use
  *
  * Unknown bits are ignored; the response has the granted ones.
@@ -330,10 +345,12 @@ struct shca_create_cq_req {
 
 /**
  * struct shca_create_cq_resp - where to map a CQ
+ * @comp_mask:	zero
  * @ring_off:	mmap offset of the completions, read-only
  * @ring_len:	bytes
  * @index_off:	mmap offset of struct shca_cq_index, one page, read-write
  * @entries:	power of two; cq.cqe reports entries - 1 or less
+ * @reserved:	zero
  */
 struct shca_create_cq_resp {
 	__aligned_u64 comp_mask;
@@ -346,7 +363,11 @@ struct shca_create_cq_resp {
 
 /**
  * struct shca_resize_cq_resp - the new ring of a CQ
- * @ring_off: @ring_len: @entries: as in struct shca_create_cq_resp
+ * @comp_mask:	zero
+ * @ring_off:	as in struct shca_create_cq_resp
+ * @ring_len:	likewise
+ * @entries:	likewise
+ * @reserved:	zero
  *
  * Indices continue, and the index page stays. Unconsumed completions are in the
  * new ring; the old one gets no more. From the call until it has mapped the new
@@ -396,7 +417,7 @@ struct shca_rx_hash {
 	__u8 key[SHCA_RX_HASH_KEY_LEN];
 };
 
-/** struct shca_create_qp_req - @rx_hash: for a QP with an indirection table; else 0 */
+/* @rx_hash: for a QP with an indirection table; else 0. */
 struct shca_create_qp_req {
 	__aligned_u64 comp_mask;
 	__aligned_u64 flags;		/* none defined; zero */
@@ -405,15 +426,22 @@ struct shca_create_qp_req {
 
 /**
  * struct shca_create_qp_resp - where to map a QP
+ * @comp_mask:	zero
  * @ring_off:	mmap offset of the request region, read-write
  * @ring_len:	bytes
  * @status_off:	mmap offset of struct shca_qp_status, one page, read-only
- * @sq_start: @rq_start:	offsets of the slots in the request region,
- *		which begins with struct shca_qp_index
- * @sq_entries: @rq_entries:	powers of two; 0 without such a ring; without
- *		both rings there is nothing to map
- * @sq_stride: @rq_stride:	bytes per slot
- * @max_inline: @max_send_sge: @max_recv_sge:	granted limits
+ * @sq_start:	offset of the slots of sends in the request region, which begins with
+ *		struct shca_qp_index
+ * @rq_start:	likewise, of receives
+ * @sq_entries:	a power of two, or 0 without such a ring; without both rings there is
+ *		nothing to map
+ * @rq_entries:	likewise
+ * @sq_stride:	bytes per slot
+ * @rq_stride:	likewise
+ * @max_inline:	granted limit
+ * @max_send_sge: likewise
+ * @max_recv_sge: likewise
+ * @reserved:	zero
  */
 struct shca_create_qp_resp {
 	__aligned_u64 comp_mask;
@@ -447,9 +475,12 @@ struct shca_create_qp_resp {
 	(SHCA_ECE_SIGNATURE | SHCA_ECE_FLUSHES_ACKS | SHCA_ECE_HOLDS)
 
 /**
- * struct shca_modify_qp_req - @peer_ece: ECE options of the peer; 0 for none
+ * struct shca_modify_qp_req - change the state of a QP
+ * @comp_mask:	none defined; zero
+ * @peer_ece:	ECE options of the peer; 0 for none
+ * @reserved:	must be zero
  *
- * They apply from the change to RTS, SHCA_ECE_HOLDS of the responder from that to RTR,
+ * The options apply from the change to RTS, SHCA_ECE_HOLDS of the responder from that to RTR,
  * until the change to RESET. Unknown bits are ignored, as is another signature.
  */
 struct shca_modify_qp_req {
@@ -473,11 +504,13 @@ struct shca_create_srq_req {
 
 /**
  * struct shca_create_srq_resp - where to map an SRQ
+ * @comp_mask:	zero
  * @status_off:	mmap offset of struct shca_srq_status, one page, read-only; it
  *		has the ring's size and offset
  * @start:	offset of the slots in the request region
  * @stride:	bytes per slot
  * @max_sge:	granted limit
+ * @reserved:	zero
  */
 struct shca_create_srq_resp {
 	__aligned_u64 comp_mask;
@@ -495,6 +528,7 @@ struct shca_create_wq_req {
 
 /**
  * struct shca_create_wq_resp - where to map a work queue
+ * @comp_mask:	zero
  * @ring_off:	mmap offset of the request region, read-write; it begins with
  *		struct shca_qp_index, of which only rq_prod is used
  * @ring_len:	bytes
@@ -603,8 +637,11 @@ enum {
  * struct shca_srq_op - an operation on the tags of an SRQ
  * @wr_id:	wr_id of its completion, if it is signalled
  * @recv_wr_id:	ADD: wr_id of the receive
- * @tag: @mask:	ADD: matches a message whose tag & @mask equals @tag
+ * @tag:	ADD: matches a message whose tag & @mask equals it
+ * @mask:	ADD: see @tag
  * @sge:	ADD: the buffer; none if its length is 0
+ * @opcode:	SHCA_OP_TAG_*
+ * @flags:	SHCA_OP_SIGNALED, SHCA_OP_TM_SYNC
  * @handle:	DEL: handle that ADD returned
  * @unexpected_cnt: with SHCA_OP_TM_SYNC: unexpected messages handled so far
  */
@@ -648,7 +685,9 @@ enum {
 
 /**
  * struct shca_dm_resp - where to map device memory
- * @map_off: @map_len: mmap offset and bytes, whole pages, read-write
+ * @comp_mask:	zero
+ * @map_off:	mmap offset, read-write
+ * @map_len:	bytes, whole pages
  * @length:	bytes of device memory at its beginning
  */
 struct shca_dm_resp {

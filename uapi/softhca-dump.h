@@ -21,26 +21,38 @@
 
 /**
  * struct shca_dump_qp - a queue pair
- * @size: @qpn: @type: @state: IB_QPT_*, IB_QPS_*
- * @sq_entries: @sq_stride: @sq_posted: @sq_fetched:	send ring: slots, bytes
- *		per slot, index of the next slot to write, index of the next
- *		slot to fetch
- * @req_una: @req_next: @req_end:	fetched requests: oldest incomplete,
- *		next to send, end
- * @psn: @una_psn: @max_psn: next PSN, oldest not acknowledged, highest one sent + 1
- * @retry_left: @rnr_left:	retries left for the oldest request
- * @rq_entries: @rq_stride: @rq_posted:	receive ring: slots, bytes per slot,
- *		requests not taken yet
- * @epsn: @msn:	expected PSN, completed messages
+ * @size:	of the dump, in bytes
+ * @qpn:	number of the QP
+ * @type:	IB_QPT_*
+ * @state:	IB_QPS_*
+ * @flags:	SHCA_DUMP_QP_*
+ * @sq_entries:	send ring: slots
+ * @sq_stride:	bytes per slot
+ * @sq_posted:	index of the next slot to write
+ * @sq_fetched:	index of the next slot to fetch
+ * @req_una:	fetched requests: oldest incomplete
+ * @req_next:	next to send
+ * @req_end:	end
+ * @psn:	next PSN
+ * @una_psn:	oldest PSN not acknowledged
+ * @max_psn:	highest PSN sent + 1
+ * @retry_left:	retries left for the oldest request
+ * @rnr_left:	likewise, after RNR NAKs
+ * @rq_entries:	receive ring: slots
+ * @rq_stride:	bytes per slot
+ * @rq_posted:	requests not taken yet
+ * @epsn:	expected PSN
+ * @msn:	completed messages
  * @window:	packets that may be outstanding, by the congestion control
  * @errors:	since the QP left RESET: completions in error (those that were flushed are not
  *		counted), and packets refused
- *
- * Since the QP was made:
- * @tx_bytes: @rx_bytes:	payload sent (what was sent again included) and accepted, of
- *		requests and of responses
- * @sent_again: @timeouts:	packets of requests sent again, time-outs
- * @resets:	how often it went to RESET: counters of PSNs, messages and requests began anew
+ * @tx_bytes:	since the QP was made: payload sent of requests and of responses (what was sent
+ *		again included)
+ * @rx_bytes:	likewise, payload accepted
+ * @sent_again:	likewise, packets of requests sent again
+ * @timeouts:	likewise, time-outs
+ * @resets:	likewise, how often it went to RESET: counters of PSNs, messages and requests
+ *		began anew
  * @first_psn:	where @psn began when it last went to RTS
  */
 struct shca_dump_qp {
@@ -80,7 +92,13 @@ struct shca_dump_qp {
 #define SHCA_DUMP_CQ_USER	(1u << 0)
 #define SHCA_DUMP_CQ_OVERFLOW	(1u << 1)	/* a completion was lost */
 
-/** struct shca_dump_cq - a completion queue; @written: completions written so far */
+/**
+ * struct shca_dump_cq - a completion queue
+ * @size:	of the dump, in bytes
+ * @flags:	SHCA_DUMP_CQ_*
+ * @entries:	slots
+ * @written:	completions written so far
+ */
 struct shca_dump_cq {
 	__u32 size;
 	__u32 flags;
@@ -88,7 +106,15 @@ struct shca_dump_cq {
 	__u32 written;
 };
 
-/** struct shca_dump_mr - a memory region; @type: enum shca_mr_type */
+/**
+ * struct shca_dump_mr - a memory region
+ * @size:	of the dump, in bytes
+ * @type:	enum shca_mr_type
+ * @access:	enum ib_access_flags
+ * @block_shift: log2 of the block size
+ * @iova:	first address that requests use
+ * @length:	bytes from there on
+ */
 struct shca_dump_mr {
 	__u32 size;
 	__u32 type;
@@ -98,7 +124,15 @@ struct shca_dump_mr {
 	__aligned_u64 length;
 };
 
-/** struct shca_dump_srq - a shared receive queue; @taken: requests taken so far */
+/**
+ * struct shca_dump_srq - a shared receive queue
+ * @size:	of the dump, in bytes
+ * @entries:	slots
+ * @stride:	bytes per slot
+ * @limit:	SRQ_LIMIT_REACHED is raised once fewer are posted; 0: not armed
+ * @taken:	requests taken so far
+ * @reserved:	zero
+ */
 struct shca_dump_srq {
 	__u32 size;
 	__u32 entries;
@@ -132,13 +166,15 @@ struct shca_dump_srq {
 /**
  * struct shca_dump_error - what went wrong last with a side of a QP
  * @when:	nanoseconds of CLOCK_BOOTTIME
- * @wr_id: @status: @vendor_err:	of the completion, if there was one
- * @psn:	of the packet; of a send request: of the oldest packet without
- *		acknowledgement
+ * @wr_id:	of the completion, if there was one
+ * @psn:	of the packet; of a send request: of the oldest packet without acknowledgement
  * @count:	errors since the QP left RESET
  * @what:	SHCA_ERROR_*
  * @opcode:	of the packet (BTH), or of the completion (enum ibv_wc_opcode)
+ * @status:	enum ibv_wc_status of the completion, if there was one
  * @reason:	SHCA_REASON_*; 0 unless a packet was refused
+ * @vendor_err:	SHCA_VERR_* of the completion, or of the packet
+ * @reserved:	zero
  */
 struct shca_dump_error {
 	__aligned_u64 when;
@@ -162,14 +198,21 @@ struct shca_dump_error {
 
 /**
  * struct shca_dump_fate - a queue pair and what went wrong with it (SHCA_A_FATE)
- * @size: @qpn: @type: @state: IB_QPT_*, IB_QPS_*
+ * @size:	of the dump, in bytes
+ * @qpn:	number of the QP
+ * @type:	IB_QPT_*
+ * @state:	IB_QPS_*
  * @flags:	SHCA_FATE_*
  * @pid:	its process; 0: not known in this PID namespace
- * @dest_qpn: @dest:	the peer of a connected QP; IPv4 addresses are IPv6-mapped
+ * @dest_qpn:	number of the peer of a connected QP
  * @unfinished:	send requests posted and not completed
  * @rq_posted:	receive requests posted and not taken; 0 with SHCA_FATE_SRQ
- * @retry_left: @rnr_left:	retries left for the oldest request
- * @send: @recv:	the last error of each side
+ * @retry_left:	retries left for the oldest request
+ * @rnr_left:	likewise, after RNR NAKs
+ * @reserved:	zero
+ * @dest:	RoCE: address of that peer; IPv4 addresses are IPv6-mapped
+ * @send:	the last error of the send side
+ * @recv:	likewise, of the receive side
  * @dropped:	the last packet dropped before it reached a side
  *
  * It has neither keys nor addresses of memory. It only grows at its end.

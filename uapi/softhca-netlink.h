@@ -72,6 +72,7 @@ enum shca_path {
 	SHCA_PATH_AUTO,
 	SHCA_PATH_WIRE,
 	SHCA_PATH_HOST,
+	/* private: */
 	__SHCA_PATH_MAX,
 	SHCA_PATH_MAX = __SHCA_PATH_MAX - 1
 };
@@ -92,6 +93,7 @@ enum shca_resv8a {
 	SHCA_RESV8A_OFF,
 	SHCA_RESV8A_AUTO,
 	SHCA_RESV8A_ON,
+	/* private: */
 	__SHCA_RESV8A_MAX,
 	SHCA_RESV8A_MAX = __SHCA_RESV8A_MAX - 1
 };
@@ -111,6 +113,7 @@ enum shca_cc_mode {
 	SHCA_CC_MODE_OFF,
 	SHCA_CC_MODE_AUTO,
 	SHCA_CC_MODE_ON,
+	/* private: */
 	__SHCA_CC_MODE_MAX,
 	SHCA_CC_MODE_MAX = __SHCA_CC_MODE_MAX - 1
 };
@@ -146,6 +149,7 @@ enum shca_lint_mode {
 	SHCA_LINT_MODE_OFF,
 	SHCA_LINT_MODE_ON,
 	SHCA_LINT_MODE_HINTS,
+	/* private: */
 	__SHCA_LINT_MODE_MAX,
 	SHCA_LINT_MODE_MAX = __SHCA_LINT_MODE_MAX - 1
 };
@@ -164,12 +168,10 @@ enum shca_lint_mode {
 /* SHCA_FA_CGROUP, with its final 0. */
 #define SHCA_FAULT_CGROUP_MAX	256
 
-/**
- * enum shca_fault_attr - a rule of fault injection
- *
- * What happens is SHCA_FA_WHAT. Where it happens is said by the attributes up to
- * SHCA_FA_PID, and by those marked "where"; an absent one fits everything. When it
- * happens is said by the ones after SHCA_FA_PID, which count what fits.
+/*
+ * A rule of fault injection. What happens is SHCA_FA_WHAT. Where it happens is said by the
+ * attributes up to SHCA_FA_PID, and by those marked "where"; an absent one fits everything. When
+ * it happens is said by the ones after SHCA_FA_PID, which count what fits.
  */
 enum shca_fault_attr {
 	SHCA_FA_UNSPEC,

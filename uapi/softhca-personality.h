@@ -109,6 +109,8 @@ enum shca_lack {
 
 /**
  * enum shca_personality_attr - SHCA_A_PERSONALITY; what is not given is native
+ * @SHCA_PA_UNSPEC: not used
+ * @SHCA_PA_PAD:	likewise
  * @SHCA_PA_NAME:	string; to show only
  * @SHCA_PA_LIMITS:	nested: u64, its type is enum shca_limit + 1
  * @SHCA_PA_LACKS:	u64: bits of enum shca_lack
@@ -121,6 +123,7 @@ enum shca_personality_attr {
 	SHCA_PA_LIMITS,
 	SHCA_PA_LACKS,
 	SHCA_PA_VENDOR_ERRS,
+	/* private: */
 	__SHCA_PA_MAX,
 	SHCA_PA_MAX = __SHCA_PA_MAX - 1
 };
