@@ -18,8 +18,8 @@
 #include "doorbell.h"
 #include "ring.h"
 
-/**
- * struct shca_late_ah - a handle that the program has destroyed, and that lives on
+/*
+ * A handle that the program has destroyed, and that lives on.
  * @pd_handle:	its protection domain
  * @nr_queues:	queues that may still use it, in @queue
  * @prod:	the queue has read the handle when it has retired requests up to this

@@ -327,20 +327,18 @@ void shca_cq_event(struct ibv_cq *ibcq)
 	__atomic_store_n(&cq->told, shca_cq_read_arm(cq->index), __ATOMIC_RELAXED);
 }
 
-/**
- * shca_cq_purge() - drop the completions of a QP that was reset or destroyed
+/*
+ * Drop the completions of a QP that was reset or destroyed.
  * @ibcq:	its CQ; may be NULL
  * @qp_num:	number of the QP, which completes nothing more
  *
- * A program that reuses the QP, or gets a new QP of the same number, must not
- * see old completions. Providers of hardware remove them from the ring. Our
- * ring is read-only, so the slots are marked and polling skips them. Dead
- * completions at the head are retired at once; others keep their slots until
- * polling passes them.
+ * A program that reuses the QP, or gets a new QP of the same number, must not see old
+ * completions. Providers of hardware remove them from the ring. Our ring is read-only, so the
+ * slots are marked and polling skips them. Dead completions at the head are retired at once;
+ * others keep their slots until polling passes them.
  *
- * A CQ without a lock may be between ibv_start_poll() and ibv_end_poll(). Then
- * the head is the current completion, which the program still reads. It stays,
- * and the iterator retires it.
+ * A CQ without a lock may be between ibv_start_poll() and ibv_end_poll(). Then the head is the
+ * current completion, which the program still reads. It stays, and the iterator retires it.
  */
 void shca_cq_purge(struct ibv_cq *ibcq, uint32_t qp_num)
 {

@@ -209,9 +209,8 @@ static void shca_read_tm_info(struct ibv_cq_ex *cqx,
 
 /* ---- creation ------------------------------------------------------------ */
 
-/**
- * shca_cq_ex_init() - set up a CQ's iterator and the fields that the program
- * wants
+/*
+ * Set up a CQ's iterator and the fields that the program wants.
  * @wc_flags:	enum ibv_create_cq_wc_flags, a subset of SHCA_CQ_EX_WC_FLAGS
  */
 void shca_cq_ex_init(struct shca_cq *cq, uint64_t wc_flags)
@@ -251,11 +250,7 @@ void shca_cq_ex_init(struct shca_cq *cq, uint64_t wc_flags)
 		cqx->read_tm_info = shca_read_tm_info;
 }
 
-/**
- * shca_query_rt_values() - read the clock of completions
- *
- * The unit is the device's, as in ibv_wc_read_completion_ts().
- */
+/* Read the clock of completions. The unit is the device's, as in ibv_wc_read_completion_ts(). */
 int shca_query_rt_values(struct ibv_context *ibctx,
 			 struct ibv_values_ex *values)
 {

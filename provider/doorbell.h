@@ -16,8 +16,8 @@
 
 #include "softhca.h"
 
-/**
- * shca_doorbell_init() - prepare the constant command
+/*
+ * Prepare the constant command.
  * @number:	number of the QP or WQ
  *
  * Threads share the command, and nobody changes it.
@@ -57,9 +57,8 @@ static inline int shca_doorbell_write(const struct ibv_qp *ibqp)
 	return 0;
 }
 
-/**
- * shca_doorbell_ring() - make the kernel read the rings of @qp
- *
+/*
+ * Make the kernel read the rings of @qp.
  * Return: 0 or an errno; EIO once the device is gone.
  */
 static inline int shca_doorbell_ring(const struct shca_qp *qp)
@@ -73,14 +72,14 @@ static inline int shca_doorbell_ring(const struct shca_qp *qp)
 	       errno : 0;
 }
 
-/** shca_doorbell_ring_wq() - the same for a WQ, which has no POST_SEND */
+/* The same for a WQ, which has no POST_SEND. */
 static inline int shca_doorbell_ring_wq(const struct shca_rwq *rwq)
 {
 	return ioctl(rwq->wq.context->cmd_fd, RDMA_VERBS_IOCTL, &rwq->doorbell) ?
 	       errno : 0;
 }
 
-/** shca_doorbell_found() - the device counts a finding of the sanitizer; an older one does not */
+/* The device counts a finding of the sanitizer; an older one does not. */
 static inline void shca_doorbell_found(const struct ibv_context *ctx, bool hint)
 {
 	union shca_doorbell doorbell;

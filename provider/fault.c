@@ -88,8 +88,8 @@
 	  (vmr, flags, pd, addr, length, access))			\
 	I(resize_cq, cq->context, (struct ibv_cq *cq, int cqe), (cq, cqe))
 
-/**
- * struct shca_fault - a rule
+/*
+ * A rule.
  * @device:	empty: all
  * @verb:	its name; an extended form of it counts as the verb
  * @seen: @hits:	under shca_faults_lock

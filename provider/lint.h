@@ -23,10 +23,9 @@
 
 #include "softhca.h"
 
-/**
- * SHCA_LINT_FINDINGS() - F(id, level, name): the names are in docs/lint.md
- *
- * An error is wrong by the rules of the verbs. A hint may be meant so.
+/*
+ * Findings, as F(id, level, name): the names are in docs/lint.md. An error is wrong by the rules
+ * of the verbs. A hint may be meant so.
  */
 #define SHCA_LINT_FINDINGS(F)						\
 	F(SEND_CHANGED, ERROR, "send-changed")				\
@@ -59,14 +58,14 @@ enum shca_lint_finding {
 /* Marks the handle of an address handle, for 0 is one. */
 #define SHCA_LINT_AH		(1ull << 32)
 
-/** struct shca_lint_stack - return addresses; the first are in this library */
+/* Return addresses; the first are in this library. */
 struct shca_lint_stack {
 	int nr;
 	void *frame[SHCA_LINT_FRAMES];
 };
 
-/**
- * struct shca_lint_mr - a memory region
+/*
+ * A memory region.
  * @iova: @length:	what requests name
  * @addr:	address of its first byte in this process
  * @readable:	this process can read it there
@@ -81,8 +80,8 @@ struct shca_lint_mr {
 	bool readable;
 };
 
-/**
- * struct shca_lint_sge - a segment
+/*
+ * A segment.
  * @sum:	checksum of its bytes at the time of the post, if @summed
  */
 struct shca_lint_sge {
@@ -93,8 +92,8 @@ struct shca_lint_sge {
 	bool summed;
 };
 
-/**
- * struct shca_lint_post - a posted request
+/*
+ * A posted request.
  * @index:	its place in the ring
  * @counted:	it is one of @outstanding of its CQ
  * @checked:	its buffers were compared; they may change from here on
@@ -124,7 +123,7 @@ struct shca_lint_post {
 	struct shca_lint_sge sge[];
 };
 
-/** struct shca_lint_cq - a CQ; @outstanding: requests that will complete there */
+/* A CQ; @outstanding: requests that will complete there. */
 struct shca_lint_cq {
 	struct ibv_cq *ibcq;
 	uint32_t outstanding;
@@ -133,8 +132,8 @@ struct shca_lint_cq {
 	int (*next_poll)(struct ibv_cq_ex *cqx);
 };
 
-/**
- * struct shca_lint_queue - a send queue, a receive queue or an SRQ
+/*
+ * A send queue, a receive queue or an SRQ.
  * @posted:	struct shca_lint_post: what the program has not seen complete, oldest
  *		first
  * @nr:		length of @posted; @nr_signaled and @nr_reads of them are so
@@ -153,7 +152,7 @@ struct shca_lint_queue {
 	uint32_t nr_reads;
 };
 
-/** struct shca_lint_srq - an SRQ; @used: a QP may get messages for it */
+/* An SRQ; @used: a QP may get messages for it. */
 struct shca_lint_srq {
 	struct list_node entry;
 	struct shca_srq *srq;
@@ -161,8 +160,8 @@ struct shca_lint_srq {
 	struct shca_lint_queue queue;
 };
 
-/**
- * struct shca_lint_qp - a QP
+/*
+ * A QP.
  * @ending:	its real one is being destroyed
  * @self:	its peer is on this port
  * @rq_psn:	what the program has set
@@ -186,8 +185,8 @@ struct shca_lint_qp {
 	int (*wr_complete)(struct ibv_qp_ex *qpx);
 };
 
-/**
- * struct shca_lint - what is known of a context
+/*
+ * What is known of a context.
  * @next:	the real operations
  * @psn_checked:	when first PSNs were looked at, in ms
  */
@@ -203,14 +202,14 @@ struct shca_lint {
 
 /* ---- lint.c -------------------------------------------------------------- */
 
-/** shca_lint_stack_get() - where the verb is called */
+/* Find where the verb is called. */
 void shca_lint_stack_get(struct shca_lint_stack *stack);
 
-/** shca_lint_wants() - is the finding reported at the level that was asked for? */
+/* Is the finding reported at the level that was asked for? */
 bool shca_lint_wants(enum shca_lint_finding finding);
 
-/**
- * shca_lint_say() - report a finding, the first time at each place
+/*
+ * Report a finding, the first time at each place.
  * @queue: @post:	the request that it concerns; NULL: none
  * @now:	the stack of the present call if that is not the post's; NULL: none
  */
@@ -222,18 +221,17 @@ void shca_lint_say(struct shca_lint *lint, enum shca_lint_finding finding,
 
 /* ---- lint_memory.c ------------------------------------------------------- */
 
-/** shca_lint_mr_add() - take over a description of a region; NULL: none */
+/* Take over a description of a region; NULL: none. */
 void shca_lint_mr_add(struct shca_lint *lint, struct shca_lint_mr *mr);
 void shca_lint_mr_del(struct shca_lint *lint, uint32_t lkey);
-/** shca_lint_mr_find() - a region by its key, or NULL */
+/* Find a region by its key, or NULL. */
 struct shca_lint_mr *shca_lint_mr_find(struct shca_lint *lint, uint32_t lkey);
-/** shca_lint_address() - of a segment in this process; 0 if it cannot be read */
+/* Address of a segment in this process; 0 if it cannot be read. */
 uint64_t shca_lint_address(struct shca_lint *lint, uint32_t lkey, uint64_t addr,
 			   uint64_t length);
 
-/**
- * shca_lint_sum() - checksum of memory, of the first and the last 32 KiB if it is long
- *
+/*
+ * Checksum of memory, of the first and the last 32 KiB if it is long.
  * Return: 0; EFAULT if some of it is not mapped; another errno if it cannot be read.
  */
 int shca_lint_sum(uint64_t address, uint64_t length, uint64_t *sum);
@@ -242,20 +240,20 @@ int shca_lint_sum(uint64_t address, uint64_t length, uint64_t *sum);
 
 void shca_lint_queue_init(struct shca_lint_queue *queue, struct shca_lint *lint,
 			  struct shca_wq *wq, bool is_send);
-/** shca_lint_queue_clear() - forget what is posted; Context: lint->lock held */
+/* Forget what is posted; lint->lock held. */
 void shca_lint_queue_clear(struct shca_lint_queue *queue);
-/** shca_lint_queue_set_cq() - what is posted completes to @cq, or with NULL nowhere; likewise */
+/* What is posted completes to @cq, or with NULL nowhere; likewise. */
 void shca_lint_queue_set_cq(struct shca_lint_queue *queue,
 			    struct shca_lint_cq *cq);
-/** shca_lint_qp_find() - a QP by its number, or NULL; Context: lint->lock held */
+/* Find a QP by its number, or NULL; lint->lock held. */
 struct shca_lint_qp *shca_lint_qp_find(struct shca_lint *lint, uint32_t qp_num);
-/** shca_lint_completed() - the program is about to see a completion of @qp_num */
+/* The program is about to see a completion of @qp_num. */
 void shca_lint_completed(struct shca_lint *lint, uint64_t wr_id,
 			 enum ibv_wc_status status, unsigned int opcode,
 			 uint32_t qp_num, uint32_t byte_len);
 
 typedef bool shca_lint_uses_fn(const struct shca_lint_post *post, uint64_t key);
-/** shca_lint_used() - report each request that waits and for which @uses is true */
+/* Report each request that waits and for which @uses is true. */
 void shca_lint_used(struct shca_lint *lint, enum shca_lint_finding finding,
 		    shca_lint_uses_fn *uses, uint64_t key, const char *what);
 

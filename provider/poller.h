@@ -21,8 +21,8 @@
 /* While the poller sleeps, one in this many posts wakes it. */
 #define SHCA_POLLER_WAKE	32
 
-/**
- * struct shca_poller_slot - a QP, alone in its cache line
+/*
+ * A QP, alone in its cache line.
  * @dirty:	it has requests without a doorbell
  * @qpn:	number of the QP, or 0
  */
@@ -32,11 +32,9 @@ struct shca_poller_slot {
 	uint32_t reserved[14];
 };
 
-/**
- * struct shca_poller - state of the poller
- *
- * It has pages of its own, which a child finds full of zeros. So a child has no
- * poller, and no thread to wait for.
+/*
+ * State of the poller. It has pages of its own, which a child finds full of zeros. So a child
+ * has no poller, and no thread to wait for.
  * @awake:	a post that has set @dirty need not ring; only the thread writes
  *		it
  * @gone:	the device is gone: posts report it, although the poller may be
@@ -65,21 +63,20 @@ struct shca_poller {
 		__attribute__((aligned(64)));
 };
 
-/**
- * shca_poller_start() - start the poller if the process asks for it
- *
- * Without a poller, for whatever reason, posts ring the doorbell themselves.
+/*
+ * Start the poller if the process asks for it. Without a poller, for whatever reason, posts ring
+ * the doorbell themselves.
  */
 void shca_poller_start(struct shca_context *ctx);
-/** shca_poller_stop() - end the poller when the context is closed */
+/* End the poller when the context is closed. */
 void shca_poller_stop(struct shca_context *ctx);
 
-/** shca_poller_add() - from here on posts to @qp need not ring */
+/* From here on posts to @qp need not ring. */
 void shca_poller_add(struct shca_context *ctx, struct shca_qp *qp);
-/** shca_poller_del() - forget @qp, whose number may soon be another's */
+/* Forget @qp, whose number may soon be another's. */
 void shca_poller_del(struct shca_context *ctx, struct shca_qp *qp);
 
-/** shca_poller_kick() - count a post that rang itself; see SHCA_POLLER_WAKE */
+/* Count a post that rang itself; see SHCA_POLLER_WAKE. */
 void shca_poller_kick(struct shca_poller *poller);
 
 static inline bool shca_poller_serves(const struct shca_poller *poller)
@@ -118,17 +115,14 @@ static inline int shca_post_ring_self(struct shca_qp *qp)
 	return err;
 }
 
-/**
- * shca_post_ring() - tell the kernel or the poller about published requests of
- * @qp
+/*
+ * Tell the kernel or the poller about published requests of @qp.
  * @prod:	number of published requests
  * @urgent:	a program may wait for some of the last ones
  *
- * Full barrier: sq_prod and dirty are stored before awake is read. It pairs
- * with the poller's barrier between storing awake = 0 and its last look at the
- * slots. Either the poller sees the dirty slot, or this post sees that the
- * poller sleeps.
- *
+ * Full barrier: sq_prod and dirty are stored before awake is read. It pairs with the poller's
+ * barrier between storing awake = 0 and its last look at the slots. Either the poller sees the
+ * dirty slot, or this post sees that the poller sleeps.
  * Return: 0 or an errno; EIO once the device is gone.
  */
 static SHCA_ALWAYS_INLINE int shca_post_ring(struct shca_qp *qp, uint32_t prod,
@@ -150,12 +144,10 @@ static SHCA_ALWAYS_INLINE int shca_post_ring(struct shca_qp *qp, uint32_t prod,
 	       shca_poller_ring_self(poller, qp) : 0;
 }
 
-/**
- * shca_post_full() - report why there is no room
- *
- * If posts ring, a doorbell tells whether the device is gone, and the kernel
- * retires requests of a stream. If the poller rings, the ring may be full of
- * requests that it has not seen yet.
+/*
+ * Report why there is no room. If posts ring, a doorbell tells whether the device is gone, and
+ * the kernel retires requests of a stream. If the poller rings, the ring may be full of requests
+ * that it has not seen yet.
  */
 static inline int shca_post_full(struct shca_qp *qp)
 {

@@ -357,11 +357,10 @@ static void shca_wr_set_inline_data(struct ibv_qp_ex *qpx, void *addr,
 
 /* ---- creation ------------------------------------------------------------ */
 
-/**
- * shca_qp_ex_check() - can a QP post all requested operations?
+/*
+ * Can a QP post all requested operations?
  * @opcodes:	opcodes of its type, one bit each
  * @flags:	enum ibv_qp_create_send_ops_flags
- *
  * Return: 0 or EOPNOTSUPP.
  */
 int shca_qp_ex_check(uint32_t opcodes, uint64_t flags)
@@ -374,12 +373,12 @@ int shca_qp_ex_check(uint32_t opcodes, uint64_t flags)
 	return flags & ~known ? EOPNOTSUPP : 0;
 }
 
-/**
- * shca_qp_ex_init() - set up the work request interface of a QP
+/*
+ * Set up the work request interface of a QP.
  * @flags:	enum ibv_qp_create_send_ops_flags of the requested builders
  *
- * Other builders stay NULL, as do setters without a use for this type of QP.
- * Programs choose a method by what is not NULL.
+ * Other builders stay NULL, as do setters without a use for this type of QP. Programs choose a
+ * method by what is not NULL.
  */
 void shca_qp_ex_init(struct shca_qp *qp, uint64_t flags)
 {

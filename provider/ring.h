@@ -33,23 +33,19 @@ static inline void shca_store_release(__u32 *word, uint32_t value)
 	__atomic_store_n(word, value, __ATOMIC_RELEASE);
 }
 
-/**
- * shca_cqe_is_valid() - has the kernel written the completion @index?
- *
- * Acquire: the fields of the completion are read after its sequence. Pairs with
- * the release store of seq that ends the kernel's writing.
+/*
+ * Has the kernel written the completion @index? Acquire: the fields of the completion are read
+ * after its sequence. Pairs with the release store of seq that ends the kernel's writing.
  */
 static inline bool shca_cqe_is_valid(const struct shca_cqe *cqe, uint32_t index)
 {
 	return shca_load_acquire(&cqe->seq) == index + 1;
 }
 
-/**
- * shca_cq_publish_cons() - slots below @cons may be overwritten
- *
- * Release: the completions are copied before the kernel may reuse their slots.
- * Pairs with the kernel's control dependency: it writes a slot only if the
- * value of cons that it has read shows room.
+/*
+ * Slots below @cons may be overwritten. Release: the completions are copied before the kernel
+ * may reuse their slots. Pairs with the kernel's control dependency: it writes a slot only if
+ * the value of cons that it has read shows room.
  */
 static inline void shca_cq_publish_cons(struct shca_cq_index *index,
 					uint32_t cons)
@@ -57,23 +53,22 @@ static inline void shca_cq_publish_cons(struct shca_cq_index *index,
 	shca_store_release(&index->cons, cons);
 }
 
-/** shca_cq_read_arm() - the last request for an event; only this process writes it */
+/* The last request for an event; only this process writes it. */
 static inline uint32_t shca_cq_read_arm(const struct shca_cq_index *index)
 {
 	return __atomic_load_n(&index->arm, __ATOMIC_RELAXED);
 }
 
-/**
- * shca_cq_publish_arm() - ask for an event
+/*
+ * Ask for an event.
  * @was:	the last request, on which @arm is based
  *
- * Full: the program polls once more after this. Either that poll sees the
- * completion, or the kernel sees the request. Pairs with the kernel's full
- * barrier between storing a completion and reading arm.
+ * Full: the program polls once more after this. Either that poll sees the completion, or the
+ * kernel sees the request. Pairs with the kernel's full barrier between storing a completion and
+ * reading arm.
  *
- * Threads that arm have no lock. The exchange keeps each from overwriting a
- * request that it has not seen, which may be a stronger one.
- *
+ * Threads that arm have no lock. The exchange keeps each from overwriting a request that it has
+ * not seen, which may be a stronger one.
  * Return: false: another thread was first; *@was is its request.
  */
 static inline bool shca_cq_publish_arm(struct shca_cq_index *index,
@@ -86,12 +81,10 @@ static inline bool shca_cq_publish_arm(struct shca_cq_index *index,
 	return true;
 }
 
-/**
- * shca_sq_publish() - send requests below @prod are complete
- *
- * Release: slots are written before the index. Pairs with the kernel's acquire
- * of sq_prod. A doorbell follows, unless shca_sq_must_ring() says that none is
- * due.
+/*
+ * The send requests below @prod are complete. Release: slots are written before the index. Pairs
+ * with the kernel's acquire of sq_prod. A doorbell follows, unless shca_sq_must_ring() says that
+ * none is due.
  */
 static inline void shca_sq_publish(struct shca_qp_index *index, uint32_t prod)
 {
@@ -101,7 +94,7 @@ static inline void shca_sq_publish(struct shca_qp_index *index, uint32_t prod)
 /* A request with more bytes is worth a doorbell. */
 #define SHCA_FEW_BYTES	1024
 
-/** shca_send_is_urgent() - does a request need a doorbell, whatever sq_doorbell is? */
+/* Does a request need a doorbell, whatever sq_doorbell is? */
 static inline bool shca_send_is_urgent(const struct shca_send_wqe *wqe)
 {
 	const struct shca_sge *sge = (const struct shca_sge *)(wqe + 1);
@@ -123,7 +116,7 @@ static inline bool shca_send_is_urgent(const struct shca_send_wqe *wqe)
 	}
 }
 
-/** shca_ah_used() - a datagram is posted to @ah, whose end has to know of it (ah.c) */
+/* A datagram is posted to @ah, whose end has to know of it (ah.c). */
 static inline void shca_ah_used(const struct shca_qp *qp, struct shca_ah *ah)
 {
 	uint32_t qpn = __atomic_load_n(&ah->qpn, __ATOMIC_RELAXED);
@@ -138,13 +131,11 @@ static inline void shca_ah_used(const struct shca_qp *qp, struct shca_ah *ah)
 		__atomic_store_n(&ah->shared, true, __ATOMIC_RELAXED);
 }
 
-/**
- * shca_sq_must_ring() - is a doorbell due for requests up to @prod?
- *
- * Call after shca_sq_publish(). Full: the kernel moves sq_doorbell back,
- * executes a full barrier and reads the ring, at once or by the timer that is
- * due anyway. Either the kernel sees the new sq_prod, or this function sees the
- * new sq_doorbell.
+/*
+ * Is a doorbell due for requests up to @prod? Call after shca_sq_publish(). Full: the kernel
+ * moves sq_doorbell back, executes a full barrier and reads the ring, at once or by the timer
+ * that is due anyway. Either the kernel sees the new sq_prod, or this function sees the new
+ * sq_doorbell.
  */
 static inline bool shca_sq_must_ring(const struct shca_qp *qp, uint32_t prod)
 {
@@ -157,18 +148,16 @@ static inline bool shca_sq_must_ring(const struct shca_qp *qp, uint32_t prod)
 	return __atomic_load_n(doorbell, __ATOMIC_RELAXED) - prod - 1 > qp->sq.mask;
 }
 
-/** shca_rq_publish() - as shca_sq_publish(), for receive requests */
+/* As shca_sq_publish(), for receive requests. */
 static inline void shca_rq_publish(struct shca_qp_index *index, uint32_t prod)
 {
 	shca_store_release(&index->rq_prod, prod);
 }
 
-/**
- * shca_rq_must_ring() - has the QP failed, so that nobody reads its ring?
- *
- * Call after shca_rq_publish(). Full: the kernel sets the flag, executes a full
- * barrier and flushes the ring. Either it sees the new rq_prod, or this
- * function sees the flag.
+/*
+ * Has the QP failed, so that nobody reads its ring? Call after shca_rq_publish(). Full: the
+ * kernel sets the flag, executes a full barrier and flushes the ring. Either it sees the new
+ * rq_prod, or this function sees the flag.
  */
 static inline bool shca_rq_must_ring(const struct shca_qp_status *status)
 {
@@ -177,28 +166,25 @@ static inline bool shca_rq_must_ring(const struct shca_qp_status *status)
 	       SHCA_QPS_ERR;
 }
 
-/**
- * shca_wq_read_cons() - slots below this index may be written again
- *
- * Acquire: a slot is written only after the kernel has fetched it. Pairs with
- * the kernel's release store of sq_cons or rq_cons.
+/*
+ * Slots below this index may be written again. Acquire: a slot is written only after the kernel
+ * has fetched it. Pairs with the kernel's release store of sq_cons or rq_cons.
  */
 static inline uint32_t shca_wq_read_cons(const __u32 *cons)
 {
 	return shca_load_acquire(cons);
 }
 
-/** shca_wq_slot() - slot of the request @index */
+/* Slot of the request @index. */
 static inline void *shca_wq_slot(const struct shca_wq *wq, uint32_t index)
 {
 	return wq->slots + (size_t)(index & wq->mask) * wq->stride;
 }
 
-/**
- * shca_wq_is_full() - is there no room for a request at @prod?
- *
- * Reads the kernel's index only if the cached one shows no room. Context:
- * wq->lock held.
+/*
+ * Is there no room for a request at @prod? Reads the kernel's index only if the cached one shows
+ * no room.
+ * Context: wq->lock held.
  */
 static inline bool shca_wq_is_full(struct shca_wq *wq, uint32_t prod,
 				   const __u32 *cons)
@@ -209,7 +195,7 @@ static inline bool shca_wq_is_full(struct shca_wq *wq, uint32_t prod,
 	return prod - wq->cons >= wq->max_wr;
 }
 
-/** shca_wq_check_recv() - EINVAL if a receive request has too many segments */
+/* EINVAL if a receive request has too many segments. */
 static inline int shca_wq_check_recv(const struct shca_wq *wq,
 				     const struct ibv_recv_wr *wr)
 {
@@ -218,7 +204,7 @@ static inline int shca_wq_check_recv(const struct shca_wq *wq,
 	return 0;
 }
 
-/** shca_wq_fill_recv() - write a checked receive request to its slot */
+/* Write a checked receive request to its slot. */
 static inline void shca_wq_fill_recv(struct shca_recv_wqe *wqe,
 				     const struct ibv_recv_wr *wr)
 {
@@ -228,8 +214,8 @@ static inline void shca_wq_fill_recv(struct shca_recv_wqe *wqe,
 	memcpy(wqe + 1, wr->sg_list, wr->num_sge * sizeof(*wr->sg_list));
 }
 
-/**
- * shca_wq_write_recv() - post a list of receive requests, of a QP, an SRQ or a WQ
+/*
+ * Post a list of receive requests, of a QP, an SRQ or a WQ.
  * @index: @cons: the words of this ring
  * @watch:	see shca_watch_fn
  *
@@ -264,8 +250,8 @@ shca_wq_write_recv(struct shca_wq *wq, struct shca_qp_index *index,
 	return err;
 }
 
-/**
- * shca_rq_post() - the same for a QP or a WQ, which may have failed
+/*
+ * The same for a QP or a WQ, which may have failed.
  * @must_ring:	a doorbell is due
  */
 static SHCA_ALWAYS_INLINE int

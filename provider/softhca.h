@@ -24,8 +24,8 @@
 
 #define SHCA_ALWAYS_INLINE	inline __attribute__((always_inline))
 
-/**
- * struct shca_lock - a spinlock, or none
+/*
+ * A spinlock, or none.
  * @unused:	the program has promised to use one thread at a time, see
  *		ibv_alloc_parent_domain() and IBV_CREATE_CQ_ATTR_SINGLE_THREADED
  */
@@ -61,8 +61,8 @@ struct shca_device {
 	struct verbs_device vdev;
 };
 
-/**
- * struct shca_ahs - address handles that live on (ah.c)
+/*
+ * Address handles that live on (ah.c).
  * @lock:	held over doorbells and the end of handles
  * @qps:	the context's UD queue pairs, @nr_qps of them
  * @late:	handles that the program has destroyed
@@ -74,8 +74,8 @@ struct shca_ahs {
 	struct list_head late;
 };
 
-/**
- * struct shca_context - an open device
+/*
+ * An open device.
  * @page_size:	size of the pages with indices and status
  * @features:	features granted by the kernel
  * @poller:	rings the doorbell in place of posts (poller.h), or NULL
@@ -91,14 +91,14 @@ struct shca_context {
 	struct shca_ahs ahs;
 };
 
-/** struct shca_td - a thread domain; @users: parent domains that use it */
+/* A thread domain; @users: parent domains that use it. */
 struct shca_td {
 	struct ibv_td td;
 	atomic_int users;
 };
 
-/**
- * struct shca_pd - a protection domain, or a parent domain
+/*
+ * A protection domain, or a parent domain.
  * @base:	parent domain: its protection domain; otherwise NULL
  * @td:		parent domain: its thread domain, or NULL
  * @users:	protection domain: its parent domains; parent domain: its queues
@@ -111,8 +111,8 @@ struct shca_pd {
 	atomic_int users;
 };
 
-/**
- * struct shca_ah - an address handle
+/*
+ * An address handle.
  * @handle:	for shca_send_wqe.ud.ah
  * @pd_handle:	its protection domain; @ah.pd may be a parent domain that is gone
  * @qpn:	the first QP that posted to it (shca_ah_used()), 0: none yet
@@ -126,8 +126,8 @@ struct shca_ah {
 	bool shared;
 };
 
-/**
- * struct shca_cq - a completion queue
+/*
+ * A completion queue.
  * @ring:	completions that the kernel writes; mapped read-only
  * @index:	indices that the kernel reads
  * @told:	@index->arm when an event was last read; atomic, without the lock
@@ -159,8 +159,8 @@ struct shca_cq {
 	struct shca_lint_cq *lint;
 };
 
-/**
- * struct shca_wq - a ring of requests: sends or receives of a QP, an SRQ, a WQ
+/*
+ * A ring of requests: sends or receives of a QP, an SRQ, a WQ.
  * @slots:	@mask + 1 slots of @stride bytes
  * @max_wr:	requests that may be outstanding, at most @mask + 1
  * @prod:	next slot to write
@@ -179,24 +179,22 @@ struct shca_wq {
 	struct shca_lint_queue *lint;
 };
 
-/**
- * shca_watch_fn - called when the requests up to @prod are in the ring, and the kernel
- * does not see them yet
- *
- * Functions that post have it as a constant argument, so NULL costs nothing. Context:
- * wq->lock held.
+/*
+ * Called when the requests up to @prod are in the ring, and the kernel does not see them yet.
+ * Functions that post have it as a constant argument, so NULL costs nothing.
+ * Context: wq->lock held.
  */
 typedef void shca_watch_fn(struct shca_wq *wq, uint32_t prod);
 
-/** union shca_doorbell - the doorbell's command, with its one attribute */
+/* The doorbell's command, with its one attribute. */
 union shca_doorbell {
 	struct ib_uverbs_ioctl_hdr hdr;
 	uint8_t room[sizeof(struct ib_uverbs_ioctl_hdr) +
 		     sizeof(struct ib_uverbs_attr)];
 };
 
-/**
- * struct shca_qp - a queue pair
+/*
+ * A queue pair.
  * @index:	head of the request region, read-write; the slots follow
  * @status:	state written by the kernel, mapped read-only. @status and
  *		@index are NULL if there are no rings: XRC responders, QPs with
@@ -233,8 +231,8 @@ struct shca_qp {
 	struct list_node ah_entry;
 };
 
-/**
- * struct shca_rwq - a work queue; members as in struct shca_qp
+/*
+ * A work queue; members as in struct shca_qp.
  * @ring:	ring of receive requests
  */
 struct shca_rwq {
@@ -247,8 +245,8 @@ struct shca_rwq {
 	union shca_doorbell doorbell;
 };
 
-/**
- * struct shca_srq - a shared receive queue
+/*
+ * A shared receive queue.
  * @wq:		its ring, mapped at the offset in @status
  * @index:	head of the request region, read-write
  * @start:	offset of the slots
@@ -266,8 +264,8 @@ struct shca_srq {
 	const struct shca_srq_status *status;
 };
 
-/**
- * struct shca_dm - device memory
+/*
+ * Device memory.
  * @map: @map_len: its mapping; the first @length bytes are device memory
  */
 struct shca_dm {
@@ -287,7 +285,7 @@ static inline struct shca_pd *to_shca_pd(struct ibv_pd *pd)
 	return container_of(pd, struct shca_pd, pd);
 }
 
-/** shca_domain_get() - count a new queue of @pd, if that is a parent domain */
+/* Count a new queue of @pd, if that is a parent domain. */
 static inline struct shca_pd *shca_domain_get(struct ibv_pd *ibpd)
 {
 	struct shca_pd *pd = ibpd ? to_shca_pd(ibpd) : NULL;
@@ -298,7 +296,7 @@ static inline struct shca_pd *shca_domain_get(struct ibv_pd *ibpd)
 	return pd;
 }
 
-/** shca_domain_put() - undo it; @domain may be NULL */
+/* Undo shca_domain_get(); @domain may be NULL. */
 static inline void shca_domain_put(struct shca_pd *domain)
 {
 	if (domain)
@@ -330,7 +328,7 @@ static inline struct shca_srq *to_shca_srq(struct ibv_srq *srq)
 	return container_of(srq, struct shca_srq, vsrq.srq);
 }
 
-/** shca_op_may_inline() - does it send data, which the request may then carry? */
+/* Does @opcode send data, which the request may then carry? */
 static inline bool shca_op_may_inline(unsigned int opcode)
 {
 #define SHCA_OP_INLINE(name, verb, feature, on, form, length, answer, flags, ...) \
@@ -347,21 +345,20 @@ int shca_destroy_ah(struct ibv_ah *ibah);
 
 void shca_ahs_init(struct shca_ahs *ahs);
 
-/** shca_ahs_uninit() - the context is at its end, and so are all handles */
+/* The context is at its end, and so are all handles. */
 void shca_ahs_uninit(struct shca_ahs *ahs);
 
-/** shca_ahs_add_qp() - @qp, a UD queue pair with rings, may use handles */
+/* @qp, a UD queue pair with rings, may use handles. */
 void shca_ahs_add_qp(struct shca_ahs *ahs, struct shca_qp *qp);
 
-/** shca_ahs_empty_qp() - the requests of @qp are gone */
+/* The requests of @qp are gone. */
 void shca_ahs_empty_qp(struct shca_ahs *ahs, struct shca_qp *qp);
 
-/** shca_ahs_del_qp() - @qp is gone, and still mapped */
+/* @qp is gone, and still mapped. */
 void shca_ahs_del_qp(struct shca_ahs *ahs, struct shca_qp *qp);
 
-/**
- * shca_ahs_del_pd() - the protection domain is about to go: its handles go
- *
+/*
+ * The protection domain is about to go: its handles go.
  * Return: false: it has a queue of datagrams yet, and nothing has changed.
  */
 bool shca_ahs_del_pd(struct shca_ahs *ahs, uint32_t pd_handle);
@@ -401,20 +398,18 @@ struct ibv_mr *shca_reg_dm_mr(struct ibv_pd *pd, struct ibv_dm *ibdm,
 
 /* fault.c */
 
-/**
- * shca_fault_start() - verbs of a context fail by the rules of SOFTHCA_FAULTS, if it is set
+/*
+ * Verbs of a context fail by the rules of SOFTHCA_FAULTS, if it is set.
  * @ops:	the operations, to be replaced
- *
  * Return: 0, or an errno after a message on stderr: the file or a rule is wrong.
  */
 int shca_fault_start(struct verbs_context_ops *ops);
 
 /* lint.c */
 
-/**
- * shca_lint_start() - watch the use of @ctx, if SOFTHCA_LINT is set
+/*
+ * Watch the use of @ctx, if SOFTHCA_LINT is set.
  * @ops:	the operations, to be replaced
- *
  * Return: 0, or an errno, after a message on stderr if a word is wrong.
  */
 int shca_lint_start(struct shca_context *ctx, struct verbs_context_ops *ops);
