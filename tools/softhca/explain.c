@@ -28,9 +28,9 @@ struct question {
 	int healthy;
 };
 
-/**
- * struct site - a device, and what was found out in its network namespace
- * @obstacle:	&struct obstacle
+/*
+ * A device, and what was found out in its network namespace.
+ * @obstacle:	struct obstacle
  * @counters:	what is printed of them
  * @takes:	GIDs of RoCEv2 and path MTUs that ibv_modify_qp() takes; "" of an InfiniBand port
  */
@@ -43,7 +43,7 @@ struct site {
 	char *takes;
 };
 
-/** struct told - a queue pair of a device */
+/* A queue pair of a device. */
 struct told {
 	char device[64];
 	struct shca_dump_fate fate;

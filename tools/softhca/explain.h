@@ -7,8 +7,8 @@
 
 #include "softhca.h"
 
-/**
- * struct explanation - of one kind of error
+/*
+ * What is told of one kind of error.
  * @happened:	one sentence
  * @causes:	what usually causes it, the most frequent first; lines
  * @look:	what to look at, commands mostly; lines
@@ -19,14 +19,14 @@ struct explanation {
 	const char *look;
 };
 
-/** explain_error() - @sends: it happened to the send side; never NULL */
+/* Explain @error; @sends: it happened to the send side; never NULL. */
 const struct explanation *explain_error(const struct shca_dump_error *error,
 					bool sends);
 
-/** explain_state() - of a QP without an error: what it can do, and what it waits for */
+/* What a QP without an error can do, and what it waits for. */
 const char *explain_state(const struct shca_dump_fate *fate);
 
-/** explain_counter() - what a counter of refused packets tells, for @i from 0 on; NULL at the end */
+/* What a counter of refused packets tells, for @i from 0 on; NULL at the end. */
 const char *explain_counter(int i, const char **counter);
 
 /* Names as the specification has them; "?" for an unknown number */

@@ -6,25 +6,24 @@
 #include "fault_words.h"
 #include "softhca.h"
 
-/**
- * rule_put() - write the words of a rule into @msg
+/*
+ * Write the words of a rule into @msg.
  * @where:	for messages: the command, or the line of a file
  * @held:	the rule is to end with this process
- *
  * Return: 0, or an exit status after a message about the first wrong word.
  */
 int rule_put(const char *where, struct nl_msg *msg, char **word, int nr, bool held);
 
-/**
- * rule_print() - print the words of a rule, without its device, each after a space
+/*
+ * Print the words of a rule, without its device, each after a space.
  * @tb:		attributes of the nest SHCA_A_FAULT
  * @json:	print members of an object, each after a comma
  * @when:	print also those that say when, among what fits
  */
 void rule_print(struct nlattr **tb, bool json, bool when);
-/** rule_text() - the words of a rule, without its device */
+/* Write the words of a rule into @words, without its device. */
 void rule_text(struct nlattr **tb, char *words, size_t size);
-/** rule_print_list() - print the numbers of an attribute, as at= takes them */
+/* Print the numbers of an attribute, as at= takes them. */
 void rule_print_list(const struct nlattr *attr);
 
 #endif

@@ -34,8 +34,8 @@ enum fault_kind {
 	KIND_LIST,	/* u32 each: rising numbers and ranges, with commas */
 };
 
-/**
- * struct fault_key - a key of a rule
+/*
+ * A key of a rule.
  * @attr:	enum shca_fault_attr
  * @names:	of KIND_NAME
  * @min: @max:	of numbers, times in nanoseconds; @min also of indexes of names
@@ -51,8 +51,8 @@ struct fault_key {
 
 extern const struct fault_key fault_keys[FAULT_KEYS];
 
-/**
- * struct fault_sink - takes the values of a rule
+/*
+ * Takes the values of a rule.
  * @put:	@length bytes for @attr, in the form of enum shca_fault_attr; false: no room
  */
 struct fault_sink {
@@ -60,35 +60,34 @@ struct fault_sink {
 	void *arg;
 };
 
-/**
- * fault_words_read() - read the words of a rule
+/*
+ * Read the words of a rule.
  * @where:	for messages: the command, or the line of a file
  * @device:	result: the value of dev=, or NULL
- *
  * Return: 0, or an exit status after a message about the first wrong word.
  */
 int fault_words_read(const char *where, char **word, int nr,
 		     const struct fault_sink *sink, const char **device);
 
-/** fault_split() - how many words @line has; it is taken apart */
+/* Take @line apart; how many words it has. */
 int fault_split(char *line, char **word, int max);
 
-/** fault_number() - does @text begin with a decimal or hexadecimal number? Sets its @end */
+/* Does @text begin with a decimal or hexadecimal number? Sets its @end. */
 bool fault_number(const char *text, uint64_t *value, char **end);
 
-/** fault_find_key() - by the first @length characters of @word, or NULL */
+/* Find a key by the first @length characters of @word, or NULL. */
 const struct fault_key *fault_find_key(const char *word, size_t length);
 
-/** fault_name_of() - of a list that NULL ends; "?" beyond */
+/* Name at @index of a list that NULL ends; "?" beyond. */
 const char *fault_name_of(const char *const *names, unsigned int index);
-/** fault_what_name() - of enum shca_fault_what */
+/* Name of a value of enum shca_fault_what. */
 const char *fault_what_name(unsigned int what);
-/** fault_status_name() - of a completion, as a rule has it */
+/* Name of a completion's status, as a rule has it. */
 const char *fault_status_name(unsigned int status);
-/** fault_event_name() - of an asynchronous event */
+/* Name of an asynchronous event. */
 const char *fault_event_name(unsigned int event);
 
-/** complain() - print a message about wrong words; its user has it. Returns an exit status */
+/* Print a message about wrong words; its user has it. Returns an exit status. */
 int complain(const char *format, ...)
 	__attribute__((format(printf, 1, 2)));
 

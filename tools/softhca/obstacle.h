@@ -5,8 +5,8 @@
 
 #include "softhca.h"
 
-/**
- * struct obstacle - what somebody has put in the way, by a rule or a setting
+/*
+ * What somebody has put in the way, by a rule or a setting.
  * @check:	a word for it: "faults", "netem" or "mtu"
  * @text:	a sentence without its end
  * @cure:	a command
@@ -17,10 +17,9 @@ struct obstacle {
 	char cure[128];
 };
 
-/**
- * obstacles_of() - call @each for each, in the order in which to suspect them
- *
- * The device is one of the current network namespace.
+/*
+ * Call @each for each obstacle, in the order in which to suspect them. The device is one of the
+ * current network namespace.
  */
 void obstacles_of(const char *device, void (*each)(const struct obstacle *obstacle, void *arg),
 		  void *arg);

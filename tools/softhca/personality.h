@@ -5,18 +5,17 @@
 
 #include "softhca.h"
 
-/**
- * personality_set() - delete @device and add it again with the personality @name
+/*
+ * Delete @device and add it again with the personality @name.
  * @name:	of a file that came with the tool, or a path with '/'
- *
  * Return: 0, or an exit status after a message.
  */
 int personality_set(const char *device, const char *name);
 
-/** personality_names() - call @each for every file that came with the tool */
+/* Call @each for every file that came with the tool. */
 void personality_names(void (*each)(const char *name, void *arg), void *arg);
 
-/** personality_list() - print the files that came with the tool; an exit status */
+/* Print the files that came with the tool; an exit status. */
 int personality_list(bool json);
 
 #endif

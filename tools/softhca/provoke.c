@@ -69,8 +69,8 @@ static int load(void)
 
 /* ---- what is needed for traffic ----------------------------------------------------- */
 
-/**
- * struct bed - all that a fault may befall
+/*
+ * All that a fault may befall.
  * @a: @b:	connected with each other; @a sends
  * @a_cq: @b_cq: of each, for both of its queues
  * @ud: @on_srq:	for groups; with a shared receive queue

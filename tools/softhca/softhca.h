@@ -26,8 +26,8 @@
 #define MAX_OPTIONS	8
 #define MAX_WORDS	16
 
-/**
- * struct option_row - an option of a command
+/*
+ * An option of a command.
  * @name:	without the dashes
  * @summary:	for the help text
  * @value:	its value, as a word of a pattern; NULL: it has none
@@ -40,8 +40,8 @@ struct option_row {
 	char letter;
 };
 
-/**
- * struct call - a command line, matched with a row of the table
+/*
+ * A command line, matched with a row of the table.
  * @command:	the row
  * @word:	words after the command, one for each token of the pattern
  * @nr:		number of words; the part in brackets may be absent
@@ -56,8 +56,8 @@ struct call {
 	const char *value[MAX_OPTIONS];
 };
 
-/**
- * struct command - a row of the table: one form of a command
+/*
+ * A row of the table: one form of a command.
  * @name:	its one or two words; rows with the same name are forms of one command
  * @pattern:	words after the name. "word" is typed as it is, "one|other" is
  *		one of these values, "UPPER" is any value, "DEVICE" is the name
@@ -97,166 +97,159 @@ extern const struct command trace_commands[];
 
 /* command.c */
 
-/** command_run() - match a command line with the table and run it; an exit status */
+/* Match a command line with the table and run it; an exit status. */
 int command_run(int argc, char **argv);
 
-/**
- * command_complete() - print the candidates for the last word, one per line
+/*
+ * Print the candidates for the last word, one per line.
  * @argv:	words after "softhca"; the last is incomplete or empty
  */
 int command_complete(int argc, char **argv);
 
-/** command_help() - print the help text of the tool */
+/* Print the help text of the tool. */
 void command_help(FILE *out);
 
-/** unknown_option() - the option that getopt_long() has refused, as typed */
+/* The option that getopt_long() has refused, as typed. */
 const char *unknown_option(char **argv);
 
-/** choice_index() - index of @word in "one|other", or -1 */
+/* Index of @word in "one|other", or -1. */
 int choice_index(const char *choices, const char *word);
 
 /* main.c */
 
-/** fail() - print "softhca: " and a message; returns EXIT_FAILURE */
+/* Print "softhca: " and a message; returns EXIT_FAILURE. */
 int fail(const char *format, ...)
 	__attribute__((format(printf, 1, 2)));
 
-/** complain() - as fail(), for a wrong command line; returns EXIT_USAGE */
+/* As fail(), for a wrong command line; returns EXIT_USAGE. */
 int complain(const char *format, ...)
 	__attribute__((format(printf, 1, 2)));
 
-/**
- * text_clean() - replace control characters, and what is no UTF-8, by '?'
- *
- * Programs and other users choose their names, and files come from anywhere. No control
- * character of theirs may reach the terminal.
+/*
+ * Replace control characters, and what is no UTF-8, by '?'. Programs and other users choose
+ * their names, and files come from anywhere. No control character of theirs may reach the
+ * terminal.
  */
 void text_clean(char *text);
-/** text_length() - bytes of the character at @s, in UTF-8; 0: a control character, or none */
+/* Bytes of the character at @s, in UTF-8; 0: a control character, or none. */
 size_t text_length(const char *s);
-/** text_is_c1() - are the next two bytes a control character from 0x80 to 0x9f? */
+/* Are the next two bytes a control character from 0x80 to 0x9f? */
 bool text_is_c1(const char *s);
 
-/** folder_names() - call @each for each visible file of the folder @path, by name */
+/* Call @each for each visible file of the folder @path, by name. */
 void folder_names(const char *path, void (*each)(const char *name, void *arg), void *arg);
 
 /* dev.c */
 
-/**
- * struct device - properties of a device
+/*
+ * Properties of a device.
  * @nr_pkeys:	entries of its P_Key table
  */
 struct device {
 	int nr_pkeys;
 };
 
-/**
- * device_find() - ask the kernel for a device
- *
- * It may be in a namespace of `softhca up`. The process is in its namespace then.
- *
+/*
+ * Ask the kernel for a device. It may be in a namespace of `softhca up`. The process is in its
+ * namespace then.
  * Return: 0, or an exit status after a message.
  */
 int device_find(const char *name, struct device *device);
 
-/** device_is_here() - is it one of the current network namespace? */
+/* Is the device one of the current network namespace? */
 bool device_is_here(const char *name);
 
-/** device_check_name() - 0, or an exit status if no device can have this name */
+/* Return: 0, or an exit status if no device can have this name. */
 int device_check_name(const char *name);
 
-/** device_netdevs() - call @each for every device of this network namespace; no message */
+/* Call @each for every device of this network namespace; no message. */
 void device_netdevs(void (*each)(const char *name, const char *netdev, void *arg),
 		    void *arg);
 
-/** device_gids() - call @each for every GID of RoCEv2 of its port, with its index */
+/* Call @each for every GID of RoCEv2 of a device's port, with its index. */
 void device_gids(const char *name, void (*each)(int index, const struct in6_addr *gid, void *arg),
 		 void *arg);
 
-/** device_path_mtu() - the largest path MTU that a network device of this MTU carries, or 0 */
+/* The largest path MTU that a network device of this MTU carries, or 0. */
 int device_path_mtu(int mtu, bool infiniband);
 
-/** file_line() - the first line of a file, without its end; "" if there is none */
+/* Read the first line of a file, without its end; "" if there is none. */
 void file_line(const char *path, char *line, size_t size);
 
-/** process_comm() - the name of a process, clean; "" if there is none */
+/* Read the name of a process, clean; "" if there is none. */
 void process_comm(unsigned int pid, char *comm, size_t size);
 
-/** print_json_string() - @s in quotes, whatever it contains */
+/* Print @s in quotes, whatever it contains. */
 void print_json_string(const char *s);
 
-/** device_names() - call @each for every device of this network namespace, and of `softhca up` */
+/* Call @each for every device of this network namespace, and of `softhca up`. */
 void device_names(void (*each)(const char *name, void *arg), void *arg);
 
 /* fault.c */
 
-/**
- * fault_make() - make a rule of @words for @device, which ends with this process
+/*
+ * Make a rule of @words for @device, which ends with this process.
  * @id:		0 of an event
- *
  * Return: an exit status.
  */
 int fault_make(const char *device, const char *words, uint32_t *id);
 
-/** fault_hits() - how often a rule has hit */
+/* How often a rule has hit. */
 uint64_t fault_hits(uint32_t id);
-/** fault_end() - delete a rule, or with 0 all of this network namespace; an exit status */
+/* Delete a rule, or with 0 all of this network namespace; an exit status. */
 int fault_end(uint32_t id);
 
-/** fault_ids() - call @each for the number of each rule */
+/* Call @each for the number of each rule. */
 void fault_ids(void (*each)(const char *id, void *arg), void *arg);
-/** profile_names() - call @each for each file of rules that came with the tool */
+/* Call @each for each file of rules that came with the tool. */
 void profile_names(void (*each)(const char *name, void *arg), void *arg);
 
 /* learn.c */
 
-/** lesson_numbers() - call @each for the number of each lesson */
+/* Call @each for the number of each lesson. */
 void lesson_numbers(void (*each)(const char *number, void *arg), void *arg);
 
 /* fault_rule.c */
 
-/** fault_complete() - call @offer for what may complete a word KEY=VALUE */
+/* Call @offer for what may complete a word KEY=VALUE. */
 void fault_complete(const char *word, void (*offer)(const char *, void *),
 		    void *arg);
 
 /* provoke.c */
 
-/** fault_recipes() - print the recipes, or run one; an exit status */
+/* Print the recipes, or run one; an exit status. */
 int fault_recipes(const struct call *call);
 
-/** recipe_names() - call @each for each recipe */
+/* Call @each for each recipe. */
 void recipe_names(void (*each)(const char *name, void *arg), void *arg);
 
 /* genl.c */
 
-/** genl_reply_fn - called for each message of a reply */
+/* Called for each message of a reply. */
 typedef void genl_reply_fn(struct nlattr **attrs, void *arg);
 
-/**
- * genl_open() - connect to the softhca family, once
+/*
+ * Connect to the softhca family, once.
  * @quiet:	print no message if there is no such family
- *
  * Return: 0, or an exit status after a message.
  */
 int genl_open(bool quiet);
 
-/** genl_close() - the next genl_open() connects to the family of the network namespace that is current then */
+/* The next genl_open() connects to the family of the network namespace that is current then. */
 void genl_close(void);
 
-/**
- * genl_request() - allocate a request of the family
+/*
+ * Allocate a request of the family.
  * @flags:	NLM_F_DUMP or 0
- *
  * Return: never NULL (exits when out of memory).
  */
 struct nl_msg *genl_request(enum shca_genl_cmd cmd, int flags);
 
-/**
- * genl_send() - send @msg, wait for the reply, free @msg
+/*
+ * Send @msg, wait for the reply, free @msg.
  * @what:	subject of an error message, such as a device name; NULL for no
  *		message
  * @reply:	may be NULL
- *
  * Return: 0, or an exit status after the kernel's message.
  */
 int genl_send(struct nl_msg *msg, const char *what, genl_reply_fn *reply,

@@ -65,8 +65,8 @@ static void put_line(struct page *page, int attr, const char *format, ...)
 	attroff(attr);
 }
 
-/**
- * struct column - of a table
+/*
+ * A column of a table.
  * @width:	negative: to the left
  * @rank:	the columns of the highest ranks go first where there is no room; 0 stays
  */
@@ -475,8 +475,8 @@ static void stop(int number)
 	stopped = 1;
 }
 
-/**
- * struct looks - what is compared
+/*
+ * What is compared.
  * @before:	what is shown now: rates are since then
  * @last:	what the kernel said after it, if it was asked: counters must not go round unseen
  */

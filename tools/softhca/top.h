@@ -23,14 +23,14 @@ enum top_counter {
 #define TOP_OCTAVES	35
 #define TOP_SLOTS	(8 * TOP_OCTAVES)
 
-/** struct top_latency - how long requests took; @nr: how many, @slot: of each length */
+/* How long requests took; @nr: how many, @slot: of each length. */
 struct top_latency {
 	uint64_t nr;
 	uint32_t slot[TOP_SLOTS];
 };
 
-/**
- * struct top_device - a device
+/*
+ * A device.
  * @value:	of each counter, and @rate: what it gains in a second
  * @gained:	requests that its queue pairs have completed since the look before
  */
@@ -44,8 +44,8 @@ struct top_device {
 	struct top_latency latency;
 };
 
-/**
- * struct top_rates - what a queue pair or a process does in a second
+/*
+ * What a queue pair or a process does in a second.
  * @requests:	completed, also those without a completion of their own (unsignalled)
  * @messages: @psns:	messages received, PSNs sent
  * @tx_bytes: @rx_bytes:	payload sent, which may be sent again, and accepted
@@ -56,18 +56,18 @@ struct top_rates {
 	double requests, messages, psns, tx_bytes, rx_bytes, again, timeouts, errors;
 };
 
-/** struct top_so_far - what a queue pair has done: see &struct top_rates */
+/* What a queue pair has done: see struct top_rates. */
 struct top_so_far {
 	uint64_t requests, messages, psns;
 };
 
-/**
- * struct top_qp - a queue pair
+/*
+ * A queue pair.
  * @known:	the fields below it are known, which needs CAP_NET_ADMIN
  * @done: @psn: @msn:	requests completed, PSNs sent, messages received: they go round, and
  *		begin anew with each of @resets, PSNs at @first_psn
  * @so_far:	the same since it was seen first, which do neither
- * @tx_bytes: @rx_bytes: @again: @timeouts: @errors:	see &struct top_rates
+ * @tx_bytes: @rx_bytes: @again: @timeouts: @errors:	see struct top_rates
  * @waiting:	requests posted and not completed
  * @in_flight:	packets sent and not acknowledged
  * @window:	packets that may be so
@@ -89,7 +89,7 @@ struct top_qp {
 	struct top_latency latency;
 };
 
-/** struct top_process - a sum over its queue pairs: members as of &struct top_qp */
+/* A sum over its queue pairs: members as of struct top_qp. */
 struct top_process {
 	int pid;
 	char comm[32];
@@ -100,8 +100,8 @@ struct top_process {
 	struct top_latency latency;
 };
 
-/**
- * struct top - one look at all devices; the arrays are the owner's
+/*
+ * One look at all devices; the arrays are the owner's.
  * @qp:		sorted by device and number
  * @busy:	the same, the busiest first; of top_look() only
  */
@@ -115,43 +115,41 @@ struct top {
 	bool timed;	/* latencies are known */
 };
 
-/** TOP_COUNT_SECONDS - so often top_count() is called at least: no counter goes round within it */
+/* So often top_count() is called at least: no counter goes round within it. */
 #define TOP_COUNT_SECONDS	1
 
-/**
- * top_count() - ask the kernel how far queue pairs and devices are
+/*
+ * Ask the kernel how far queue pairs and devices are.
  * @top:	what it says
  * @last:	what it said last, or NULL
- *
- * Return: 0 or a negative errno
+ * Return: 0 or a negative errno.
  */
 int top_count(struct top *top, const struct top *last);
-/**
- * top_look() - top_count() with rates, sums and latencies, all that is shown
+/*
+ * As top_count(), with rates, sums and latencies: all that is shown.
  * @top:	what it says
  * @last:	what it said last, by top_count() or top_look(), or NULL
  * @before:	rates are since then, unless NULL
- *
- * Return: 0 or a negative errno
+ * Return: 0 or a negative errno.
  */
 int top_look(struct top *top, const struct top *last, const struct top *before);
 void top_free(struct top *top);
-/** top_now() - seconds */
+/* The time, in seconds. */
 double top_now(void);
 
 /* top_latency.c */
 
-/** latency_open() - measure from now on. Return: false: only root can, or there is no tracing */
+/* Measure from now on. Return: false: only root can, or there is no tracing. */
 bool latency_open(void);
-/** latency_read() - empty the kernel's rings, which is to happen several times a second */
+/* Empty the kernel's rings, which is to happen several times a second. */
 void latency_read(void);
-/** latency_take() - give devices and queue pairs what was measured since the last time */
+/* Give devices and queue pairs what was measured since the last time. */
 bool latency_take(struct top *top);
-/** latency_sum() - add the requests of @from to those of @to */
+/* Add the requests of @from to those of @to. */
 void latency_sum(struct top_latency *to, const struct top_latency *from);
-/** latency_part() - what @part of the requests, 0 to 1, did not take longer than, in us */
+/* What @part of the requests, 0 to 1, did not take longer than, in us. */
 double latency_part(const struct top_latency *latency, double part);
-/** latency_bucket() - requests that took 2^@octave ns or more, up to twice that */
+/* Requests that took 2^@octave ns or more, up to twice that. */
 uint64_t latency_bucket(const struct top_latency *latency, int octave);
 void latency_close(void);
 

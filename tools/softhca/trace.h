@@ -21,22 +21,22 @@
 
 struct tracefs_instance;
 
-/** trace_record_run() - `softhca trace record` */
+/* Run `softhca trace record`. */
 int trace_record_run(const struct call *call);
-/**
- * trace_instance() - a tracing instance of this process, with a clock for all CPUs
- *
- * What a killed process has left is removed. Return: NULL if there can be none.
+/*
+ * Make a tracing instance of this process, with a clock for all CPUs. What a killed process has
+ * left is removed.
+ * Return: NULL if there can be none.
  */
 struct tracefs_instance *trace_instance(void);
-/** trace_instance_end() - remove it; NULL is ignored */
+/* Remove the instance; NULL is ignored. */
 void trace_instance_end(struct tracefs_instance *instance);
 
 /* trace_file.c */
 
-/** trace_read() - read a recording. Return: 0, or an exit status after a message */
+/* Read a recording. Return: 0, or an exit status after a message. */
 int trace_read(const char *path, struct trace *trace);
-/** trace_free() - forget it all */
+/* Forget it all. */
 void trace_free(struct trace *trace);
 
 /* trace_packet.c */
@@ -44,16 +44,16 @@ void trace_free(struct trace *trace);
 /* Bytes of the longest transport headers: BTH, XRCETH, AtomicETH */
 #define TRACE_HDR_MAX	44
 
-/** trace_ext_bytes() - bytes of the headers that follow the BTH of this opcode */
+/* Bytes of the headers that follow the BTH of this opcode. */
 unsigned int trace_ext_bytes(unsigned int opcode);
-/** trace_headers_text() - " va=0x1000 rkey=0x12??????": what @hdr has beyond the event's fields */
+/* " va=0x1000 rkey=0x12??????": what @hdr has beyond the event's fields. */
 const char *trace_headers_text(const struct trace_event *e, char *text, size_t size);
-/** trace_packet_info() - a packet's fields as text */
+/* A packet's fields as text. */
 const char *trace_packet_info(const struct trace_event *e, char *text, size_t size);
 
 /* trace_json.c */
 
-/** trace_json_string() - a JSON string; safe inside a script element of HTML */
+/* Write a JSON string; safe inside a script element of HTML. */
 void trace_json_string(FILE *out, const char *s);
 
 /* Each writes the recording in its form. */

@@ -30,8 +30,8 @@ void trace_json_string(FILE *out, const char *s)
 /* A packet is a point in time, which Perfetto has no slice for */
 #define PACKET_NS	200
 
-/**
- * struct json - what is being written
+/*
+ * What is being written.
  * @next:	by event: when the next packet is at the same queue pair
  * @last:	by work request: its last event
  * @free_at:	by connection and row: when its request ends; @rows of them are in use

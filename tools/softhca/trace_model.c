@@ -163,8 +163,8 @@ static bool is_alike(const struct trace_event *a, const struct trace_event *b)
 	       (a->ackreq == b->ackreq || op_is_middle(a->number));
 }
 
-/**
- * struct pairing - packets by what they are, the latest first
+/*
+ * Packets by what they are, the latest first.
  * @sent: @arrived:	events that begin a chain
  * @next:	of an event, in its chain
  */

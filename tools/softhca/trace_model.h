@@ -40,8 +40,8 @@ enum trace_kind {
 #define TRACE_COPY	(1u << 8)	/* the network has copied what arrived before */
 #define TRACE_SIGNALED	(1u << 9)	/* the request asks for a completion */
 
-/**
- * struct trace_event - an event of the recording, and what the model adds
+/*
+ * An event of the recording, and what the model adds.
  * @ns:		since the first event
  * @number:	the opcode of a packet
  * @packets:	PSNs that a packet stands for: more than 1 on the direct path
@@ -80,8 +80,8 @@ struct trace_event {
 	bool right;
 };
 
-/**
- * struct trace_wr - a work request of a send queue
+/*
+ * A work request of a send queue.
  * @qp:		index of the queue pair
  * @psns:	how many PSNs it takes as far as known; 0: nothing was sent
  * @post: @done:	events, or -1
@@ -99,8 +99,8 @@ struct trace_wr {
 	unsigned int retrans;
 };
 
-/**
- * struct trace_qp - a queue pair that has events, or that packets go to
+/*
+ * A queue pair that has events, or that packets go to.
  * @dev:	as of an event; TRACE_ELSEWHERE: of another machine
  * @device:	"" if unknown
  */
@@ -124,8 +124,8 @@ struct trace_qp {
 	int next_wr, done_wr, current_wr, last_in, before;
 };
 
-/**
- * struct trace_conn - two QPs that send to each other
+/*
+ * Two QPs that send to each other.
  * @left: @right:	indices; @left posts first; @right is -1 if nobody is known
  */
 struct trace_conn {
@@ -133,8 +133,8 @@ struct trace_conn {
 	int nr_events, nr_wrs;
 };
 
-/**
- * struct trace - a recording
+/*
+ * A recording.
  * @nr_records:	how many events the file has; one of several packets is several here
  * @lost:	events that the kernel had no room for
  * @zero_ns:	of the first post, from which times count; of the first event, if there is none
@@ -153,8 +153,8 @@ struct trace {
 	uint64_t start_ns, zero_ns;
 };
 
-/**
- * struct trace_choice - which events are to be shown
+/*
+ * Which events are to be shown.
  * @qpn:	0: of all queue pairs
  * @from_ns: @to_ns:	since the first post; events before it are at less than 0
  */
@@ -165,36 +165,36 @@ struct trace_choice {
 	int64_t from_ns, to_ns;
 };
 
-/** trace_qp() - the QP @qpn of device @dev; NULL if there is none */
+/* Find the QP @qpn of device @dev; NULL if there is none. */
 struct trace_qp *trace_qp(const struct trace *trace, uint32_t dev, uint32_t qpn);
-/** trace_take_qp() - the same, which may be new */
+/* The same, which may be new. */
 struct trace_qp *trace_take_qp(struct trace *trace, uint32_t dev, uint32_t qpn);
-/** trace_grow() - room for one more of @size in @array with @nr; exits when out of memory */
+/* Make room for one more of @size in @array with @nr; exits when out of memory. */
 void *trace_grow(void *array, int nr, size_t size);
-/** trace_model() - fill in what belongs together */
+/* Fill in what belongs together. */
 void trace_model(struct trace *trace);
-/** trace_last_psn() - the last PSN that a packet is about: of several in one, or that are missing */
+/* The last PSN that a packet is about: of several in one, or that are missing. */
 uint32_t trace_last_psn(const struct trace_event *e);
 
 /* trace_psn.c */
 
-/** trace_number() - fill in trace_event.nth, when trace_model() has found connections */
+/* Fill in trace_event.nth, when trace_model() has found connections. */
 void trace_number(struct trace *trace);
 
 /* trace_words.c */
 
-/** trace_is_wanted() - is the event to be shown? */
+/* Is the event to be shown? */
 bool trace_is_wanted(const struct trace *trace, const struct trace_event *e,
 		     const struct trace_choice *choice);
-/** trace_packet_text() - what became of a packet: "ok", "lost", "rnr", or "" */
+/* What became of a packet: "ok", "lost", "rnr", or "". */
 const char *trace_packet_text(const struct trace *trace, const struct trace_event *e);
-/** trace_packet_name() - "SEND FIRST", without the transport; "NAK", "GAP REPORT" for such an ACK */
+/* "SEND FIRST", without the transport; "NAK", "GAP REPORT" for such an ACK. */
 const char *trace_packet_name(const struct trace_event *e, char *text, size_t size);
-/** trace_memory_text() - what an accepted packet does to memory; "" for nothing */
+/* What an accepted packet does to memory; "" for nothing. */
 const char *trace_memory_text(const struct trace *trace, const struct trace_event *e);
-/** trace_qp_name() - "shca0 0x11" of the QP with this index */
+/* "shca0 0x11" of the QP with this index. */
 const char *trace_qp_name(const struct trace *trace, int qp, char *text, size_t size);
-/** trace_time_text() - "195.6 µs", "-1.579 ms", "2.621000 s" */
+/* "195.6 µs", "-1.579 ms", "2.621000 s". */
 const char *trace_time_text(int64_t ns, char *text, size_t size);
 
 #endif

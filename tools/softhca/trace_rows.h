@@ -31,8 +31,8 @@ enum trace_row_kind {
 	NR_ROW_KINDS
 };
 
-/**
- * struct trace_row - a row of the ladder
+/*
+ * A row of the ladder.
  * @event:	the one that it tells of, or -1
  * @right:	the note is at the right lane, or the packet comes from there
  * @lost:	the arrow ends on its way
@@ -61,8 +61,8 @@ struct trace_sum {
 	uint64_t span_ns, slowest_ns, median_ns;
 };
 
-/**
- * struct trace_rows - a ladder
+/*
+ * A ladder.
  * @headline:	"4 requests in 5.263 ms: 1 packet lost, 1 sent again; slowest ..."
  * @about:	whose, and how times and PSNs count
  */
@@ -74,12 +74,12 @@ struct trace_rows {
 	struct trace_text *texts;	/* what the rows point into */
 };
 
-/** trace_rows() - the ladder of the events @event[0 .. nr - 1], which trace_rows_free() frees */
+/* Make the ladder of the events @event[0 .. nr - 1], which trace_rows_free() frees. */
 struct trace_rows *trace_rows(const struct trace *trace, const int *event, int nr);
 void trace_rows_free(struct trace_rows *rows);
-/** trace_wanted() - the events to be shown, in an array that the caller frees. Return: how many */
+/* The events to be shown, in an array that the caller frees. Return: how many. */
 int trace_wanted(const struct trace *trace, const struct trace_choice *choice, int **event);
-/** trace_is_right() - is the event at the right lane?  A packet that is sent comes from there. */
+/* Is the event at the right lane?  A packet that is sent comes from there. */
 bool trace_is_right(const struct trace *trace, const struct trace_event *e);
 
 #endif
