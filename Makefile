@@ -10,7 +10,7 @@
 #                      KERNELS="6.1 7.2 debug kcsan" all guest tests on other kernels,
 #                      BUILDS=all also builds for every kernel and tests the packages
 #   make soak          the long forms of the tests
-#   make style         prose, codespell, pyflakes, shellcheck, clang-format, checkpatch, sparse
+#   make style         prose, codespell, pyflakes, shellcheck, clang-format, kernel-doc, checkpatch, sparse
 #   make deb           packages: the module for DKMS, the provider and the tool
 #   make bench         how fast, beside Soft-RoCE; BENCH=pattern, BENCH_REPS=n, BENCH_QUICK=1;
 #                      over networks that lose, delay, reorder: BENCH=badnet, BENCH_JUDGE=1
