@@ -36,9 +36,10 @@ static bool disarm(void)
 	return len > 0 && atoi(text) == 0;
 }
 
+/* (The network stack has no buffers where it has no memory for a route.) */
 static bool is_failure(int err)
 {
-	return err == ENOMEM || err == EFAULT;
+	return err == ENOMEM || err == ENOBUFS || err == EFAULT;
 }
 
 static void *made(const struct verb *verb)
