@@ -85,20 +85,16 @@ static void resp_build_rd(struct shca_resp *resp, struct shca_rd *rd,
 
 static void resp_build_ack(struct shca_resp *resp, struct shca_pkt *pkt)
 {
-	resp->ack_sent = resp->ack;
-	resp->ack_seq = resp->out_seq;
 	resp_header(resp, SHCA_OP_ACK, resp->ack_psn, pkt);
 	pkt->aeth.syndrome = resp->ack_syndrome;
 	pkt->aeth.msn = resp->ack_msn;
-	if (resp->ack == SHCA_ACK_ACK) {
+	if (resp->ack == SHCA_ACK_ACK)
 		pkt->aeth.syndrome = SHCA_AETH_ACK | shca_resp_credit(resp);
-		resp->stats.acks_sent++;
-	} else if ((resp->ack_syndrome & ~SHCA_AETH_VALUE) == SHCA_AETH_RNR) {
+	else if ((resp->ack_syndrome & ~SHCA_AETH_VALUE) == SHCA_AETH_RNR)
 		resp->stats.rnr_naks_sent++;
-	} else {
+	else
 		resp->stats.naks_sent++;
-	}
-	resp->ack = SHCA_ACK_NONE;
+	resp_ack_leaves(resp);
 }
 
 /*

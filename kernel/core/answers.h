@@ -33,6 +33,22 @@ static inline void resp_owe_nak(struct shca_resp *resp, u32 psn, u32 msn,
 	resp->ack_syndrome = syndrome;
 }
 
+/* What was owed is handed out. */
+static inline void resp_ack_leaves(struct shca_resp *resp)
+{
+	resp->ack_sent = resp->ack;
+	resp->ack_seq = resp->out_seq;
+	resp->stats.acks_sent += resp->ack == SHCA_ACK_ACK;
+	resp->ack = SHCA_ACK_NONE;
+}
+
+/* The expected PSNs, so many, are executed; @ends: and a message with them. */
+static inline void resp_advance(struct shca_resp *resp, u32 nr_psn, bool ends)
+{
+	resp->epsn = shca_psn_add(resp->epsn, nr_psn);
+	resp->msn = shca_psn_add(resp->msn, ends);
+}
+
 static inline enum shca_verdict resp_rnr(struct shca_resp *resp, u32 psn)
 {
 	resp->rnr_sent = true;

@@ -42,7 +42,7 @@ u32 shca_credit_count(u8 code)
 u8 shca_resp_count_credit(const struct shca_resp *resp)
 {
 	return shca_credit_code(resp->mem->recv_count(resp->mem_ctx) +
-				resp->wr_valid);
+				(resp->recv == SHCA_RECV_OK));
 }
 
 /* ---- requester ------------------------------------------------------------ */

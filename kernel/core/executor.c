@@ -12,9 +12,14 @@
 #include "fault.h"
 #include "opcode.h"
 
-void shca_resp_tm_fill(const struct shca_resp *resp, struct shca_wc *wc)
+void shca_resp_tm_end(struct shca_resp *resp, struct shca_wc *wc)
 {
-	switch (resp->tm_kind) {
+	enum shca_tm_kind kind = resp->tm_kind;
+
+	if (wc->status != SHCA_WC_SUCCESS)
+		resp_tm_break(resp);
+	resp->tm_kind = SHCA_TM_NONE;
+	switch (kind) {
 	case SHCA_TM_NONE:
 		return;
 	case SHCA_TM_NO_TAG:
@@ -52,18 +57,9 @@ static enum shca_verdict resp_refuse(struct shca_resp *resp, u32 psn, u8 nak,
 	resp_owe_nak(resp, psn, resp->msn, SHCA_AETH_NAK | nak);
 	resp->state = SHCA_SIDE_ERR;
 	out->wc.vendor_err = vendor_err;
-	if (resp->wr_valid) {
-		resp_tm_break(resp);
-		resp->wr_valid = false;
-		out->has_wc = true;
-		out->wc.is_recv = true;
-		out->wc.wr_id = resp->wr.wr_id;
-		out->wc.opcode = SHCA_WC_RECV;
-		out->wc.status = wc_status;
-		out->wc.xrc_srqn = resp->xrc_srqn;
-		if (unlikely(resp->attr.tm))
-			shca_resp_tm_fill(resp, &out->wc);
-	}
+	out->has_wc = resp_has_wr(resp);
+	if (out->has_wc)
+		resp_end_wr(resp, SHCA_WC_RECV, wc_status, &out->wc);
 	switch (nak) {
 	case SHCA_NAK_INVALID:
 		out->events |= out->has_wc ? 0 : SHCA_EV_REQ_ERR;
@@ -261,11 +257,9 @@ static void resp_accept(struct shca_resp *resp, const struct shca_pkt *pkt,
 	bool asked = pkt->ackreq || resp_waited(resp, pkt->psn);
 	u32 last_psn = shca_psn_add(pkt->psn, pkt->span);
 
-	resp->epsn = shca_psn_add(pkt->psn, nr_psn);
+	resp_advance(resp, nr_psn, flags & SHCA_OPF_END);
 	resp->nak_sent = false;
 	resp->rnr_sent = false;
-	if (flags & SHCA_OPF_END)
-		resp->msn = shca_psn_add(resp->msn, 1);
 	if (resp->ack == SHCA_ACK_NAK)
 		/* Before what has a response of its own: neither it nor its PSN. */
 		resp_void_nak(resp, shca_psn_add(last_psn, -has_response),
@@ -276,62 +270,36 @@ static void resp_accept(struct shca_resp *resp, const struct shca_pkt *pkt,
 	resp->unsaid = !asked && !has_response;
 }
 
-/*
- * @status: of taking a receive request for this message, which is in @resp->wr;
- * @verdict is set when there is none.
- */
+/* Has a receive request been taken?  @verdict is set if not. */
 static bool resp_took_wr(struct shca_resp *resp, const struct shca_pkt *pkt,
-			 enum shca_recv_status status,
 			 struct shca_resp_out *out, enum shca_verdict *verdict)
 {
-	resp->tm_kind = SHCA_TM_NONE;
-	switch (status) {
-	case SHCA_RECV_OK:
-		resp->wr_valid = true;
+	if (likely(resp->recv == SHCA_RECV_OK))
 		return true;
-	case SHCA_RECV_EMPTY:
-		*verdict = resp_rnr(resp, pkt->psn);
-		return false;
-	case SHCA_RECV_BAD:
-		resp->wr_valid = true;
-		break;
-	case SHCA_RECV_BROKEN:
-		break;
-	}
-	*verdict = resp_refuse(resp, pkt->psn, SHCA_NAK_OPERATION,
+	*verdict = resp->recv == SHCA_RECV_EMPTY ? resp_rnr(resp, pkt->psn) :
+		   resp_refuse(resp, pkt->psn, SHCA_NAK_OPERATION,
 			       SHCA_WC_LOC_QP_OP_ERR, SHCA_VERR_WQE, out);
 	return false;
 }
 
 /* A receive request for this message; @verdict is set when there is none. */
-static bool resp_take_wr(struct shca_resp *resp, const struct shca_pkt *pkt,
-			 struct shca_resp_out *out, enum shca_verdict *verdict)
+static bool resp_needs_wr(struct shca_resp *resp, const struct shca_pkt *pkt,
+			  struct shca_resp_out *out, enum shca_verdict *verdict)
 {
-	return resp->wr_valid ||
-	       resp_took_wr(resp, pkt, resp_recv_get(resp), out, verdict);
+	resp_take_wr(resp);
+	return resp_took_wr(resp, pkt, out, verdict);
 }
 
 static void resp_complete(struct shca_resp *resp, const struct shca_pkt *pkt,
 			  u32 flags, u8 opcode, struct shca_resp_out *out)
 {
-	resp->wr_valid = false;
 	out->has_wc = true;
-	out->wc.is_recv = true;
-	out->wc.wr_id = resp->wr.wr_id;
-	out->wc.opcode = opcode;
-	out->wc.byte_len = resp->off;
-	out->wc.xrc_srqn = resp->xrc_srqn;
-	out->wc.solicited = pkt->se;
-	if (flags & SHCA_OPF_IMM) {
-		out->wc.imm = pkt->imm;
-		out->wc.wc_flags = SHCA_WC_WITH_IMM;
-	}
+	resp_received(resp, opcode, resp->off, pkt->se, flags & SHCA_OPF_IMM,
+		      pkt->imm, &out->wc);
 	if (flags & SHCA_OPF_INV) {
 		out->wc.imm = pkt->inv_rkey;
-		out->wc.wc_flags = SHCA_WC_WITH_INV;
+		out->wc.wc_flags |= SHCA_WC_WITH_INV;
 	}
-	if (unlikely(resp->attr.tm))
-		shca_resp_tm_fill(resp, &out->wc);
 }
 
 /* @body: what of @pkt, in general all, goes to the buffer that was taken. */
@@ -399,12 +367,11 @@ static bool resp_take_tm(struct shca_resp *resp, const struct shca_pkt *pkt,
 {
 	u32 len = min_t(u32, pkt->paylen, SHCA_TMH_BYTES + SHCA_RVH_BYTES);
 	u8 hdr[SHCA_TMH_BYTES + SHCA_RVH_BYTES];
-	enum shca_recv_status status;
-	enum shca_tm_kind kind;
+	enum shca_tm_kind kind = SHCA_TM_NO_TAG;
 	bool matched = false;
 	bool rndv;
 
-	if (resp->wr_valid)	/* it waits for memory, and was matched before */
+	if (resp_has_wr(resp))	/* it waits for memory, and was matched before */
 		return true;
 	if (len)
 		resp->mem->payload(resp->mem_ctx, pkt, hdr, len);
@@ -415,16 +382,15 @@ static bool resp_take_tm(struct shca_resp *resp, const struct shca_pkt *pkt,
 		return false;
 	}
 	if (rndv || resp->tm_msg.tmh.opcode == SHCA_TMH_EAGER) {
-		status = resp->mem->tm_get(resp->mem_ctx, &resp->tm_msg,
-					   &resp->wr, &matched);
+		resp->recv = resp->mem->tm_get(resp->mem_ctx, &resp->tm_msg,
+					       &resp->wr, &matched);
 		kind = !matched ? SHCA_TM_UNEXPECTED :
 				  rndv ? SHCA_TM_RNDV : SHCA_TM_MATCHED;
 	} else {
 		/* FIN, too, and whatever is no header of ours. */
-		status = resp_recv_get(resp);
-		kind = SHCA_TM_NO_TAG;
+		resp_take_wr(resp);
 	}
-	if (!resp_took_wr(resp, pkt, status, out, verdict))
+	if (!resp_took_wr(resp, pkt, out, verdict))
 		return false;
 	resp->tm_kind = kind;
 	return true;
@@ -480,29 +446,12 @@ static enum shca_verdict resp_send(struct shca_resp *resp,
 		resp->off = 0;
 	if (unlikely(resp->attr.tm && flags & SHCA_OPF_START))
 		return resp_send_tm(resp, pkt, flags, out);
-	if (!resp_take_wr(resp, pkt, out, &verdict))
+	if (!resp_needs_wr(resp, pkt, out, &verdict))
 		return verdict;
 	return resp_send_body(resp, pkt, pkt, flags, out);
 }
 
 /* ---- WRITE and what is answered ----------------------------------------- */
-
-/*
- * A WRITE with immediate data was refused for its key.  The receive request that it
- * would have completed reports that (LOC_ACCESS_ERR, IBTA 11.6.2), if there is one.
- * The packet must be the only one of its message: after a first one nobody knows
- * how the message ends.
- */
-static void resp_take_wr_of_refused(struct shca_resp *resp, u32 flags)
-{
-	enum shca_recv_status status;
-
-	if (!(flags & SHCA_OPF_IMM) || resp->wr_valid)
-		return;
-	status = resp_recv_get(resp);
-	resp->tm_kind = SHCA_TM_NONE;
-	resp->wr_valid = status == SHCA_RECV_OK || status == SHCA_RECV_BAD;
-}
 
 /*
  * The RETH of the first packet: length and key, before any byte is placed.
@@ -523,7 +472,13 @@ static enum shca_verdict resp_write_begin(struct shca_resp *resp,
 	if (status == SHCA_MEM_RETRY)
 		return SHCA_RX_RETRY;
 	if (status != SHCA_MEM_OK) {
-		resp_take_wr_of_refused(resp, flags);
+		/*
+		 * The receive request that it would have completed reports that
+		 * (LOC_ACCESS_ERR, IBTA 11.6.2), if there is one. The packet must be the
+		 * only one of its message: after a first one nobody knows how it ends.
+		 */
+		if (flags & SHCA_OPF_IMM)
+			resp_take_wr(resp);
 		return resp_refuse_access(resp, pkt->psn, status, out);
 	}
 	resp->va = pkt->reth.va;
@@ -550,7 +505,7 @@ static enum shca_verdict resp_write(struct shca_resp *resp,
 				   pkt->paylen >= resp->left)
 		return resp_refuse_invalid(resp, pkt, out);
 	/* First the receive request: after an RNR NAK nothing was placed. */
-	if (flags & SHCA_OPF_IMM && !resp_take_wr(resp, pkt, out, &verdict))
+	if (flags & SHCA_OPF_IMM && !resp_needs_wr(resp, pkt, out, &verdict))
 		return verdict;
 	if (pkt->paylen)
 		status = resp->mem->remote_write(resp->mem_ctx, resp->rkey,
@@ -647,7 +602,8 @@ static bool resp_xrc_select(struct shca_resp *resp, const struct shca_pkt *pkt,
 			    u32 flags)
 {
 	/* (also where the first packet comes again, as its receive waits for memory) */
-	if ((!(flags & SHCA_OPF_START) || resp->wr_valid) && pkt->xrc_srqn != resp->xrc_srqn)
+	if ((!(flags & SHCA_OPF_START) || resp->recv == SHCA_RECV_OK) &&
+	    pkt->xrc_srqn != resp->xrc_srqn)
 		return false;
 	if (!resp->mem->xrc_select(resp->mem_ctx, pkt->xrc_srqn))
 		return false;
@@ -763,7 +719,7 @@ enum shca_verdict shca_resp_forge(struct shca_resp *resp,
 		verdict = resp_rnr(resp, pkt->psn);
 	} else if (flags & SHCA_OPF_SEND &&
 		   resp->attr.transport == SHCA_TRANSPORT_RC &&
-		   !resp_take_wr(resp, pkt, out, &verdict)) {
+		   !resp_needs_wr(resp, pkt, out, &verdict)) {
 		/* It had no receive request to fail with: an RNR NAK, or worse. */
 	} else {
 		static const u8 naks[] = {

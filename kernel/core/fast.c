@@ -58,51 +58,15 @@ const struct shca_send_wr *shca_fast_next(const struct shca_req *req,
 
 bool shca_fast_recv(struct shca_resp *resp)
 {
-	if (resp->wr_valid)
-		return true;
-	if (resp->wr_ahead != SHCA_RECV_OK)
-		return false;
-	switch (resp->mem->recv_get(resp->mem_ctx, &resp->wr)) {
-	case SHCA_RECV_OK:
-		resp->wr_valid = true;
-		return true;
-	case SHCA_RECV_EMPTY:
-		return false;
-	case SHCA_RECV_BAD:
-		resp->wr_ahead = SHCA_RECV_BAD;
-		return false;
-	case SHCA_RECV_BROKEN:
-		resp->wr_ahead = SHCA_RECV_BROKEN;
-		return false;
-	}
-	return false;
+	return resp_take_wr(resp) == SHCA_RECV_OK;
 }
 
-static void fast_complete(struct shca_resp *resp,
-			   const struct shca_send_wr *wr, struct shca_wc *wc)
+static void fast_received(struct shca_resp *resp, const struct shca_send_wr *wr,
+			  u8 opcode, u32 len, struct shca_wc *wc)
 {
-	resp->wr_valid = false;
 	memset(wc, 0, sizeof(*wc));
-	wc->is_recv = true;
-	wc->wr_id = resp->wr.wr_id;
-	wc->opcode = wr->opcode == SHCA_WR_RDMA_WRITE_WITH_IMM ?
-		     SHCA_WC_RECV_RDMA_WITH_IMM : SHCA_WC_RECV;
-	wc->byte_len = wr->length;
-	wc->solicited = wr->flags & SHCA_SEND_SOLICITED;
-	if (wr->opcode != SHCA_WR_SEND) {
-		wc->imm = wr->imm;
-		wc->wc_flags = SHCA_WC_WITH_IMM;
-	}
-}
-
-/* The acknowledgement of @psn has been handed over. */
-static void fast_acknowledge(struct shca_resp *resp, u32 psn)
-{
-	resp_owe_ack(resp, psn, resp->msn);
-	resp->ack = SHCA_ACK_NONE;
-	resp->ack_sent = SHCA_ACK_ACK;
-	resp->ack_seq = resp->out_seq;
-	resp->stats.acks_sent++;
+	resp_received(resp, opcode, len, wr->flags & SHCA_SEND_SOLICITED,
+		      wr->opcode != SHCA_WR_SEND, wr->imm, wc);
 }
 
 void shca_fast_resp_done(struct shca_resp *resp, const struct shca_send_wr *wr,
@@ -111,8 +75,7 @@ void shca_fast_resp_done(struct shca_resp *resp, const struct shca_send_wr *wr,
 	bool is_read = req_is_read(wr);
 	u32 psn = resp->epsn;
 
-	resp->epsn = shca_psn_add(psn, 1);
-	resp->msn = shca_psn_add(resp->msn, 1);
+	resp_advance(resp, 1, true);
 	resp->stats.rx[SHCA_RX_OK]++;
 	resp->stats.tx_pkts++;
 	if (is_read) {
@@ -120,29 +83,41 @@ void shca_fast_resp_done(struct shca_resp *resp, const struct shca_send_wr *wr,
 	} else {
 		resp->off = wr->length;
 		resp->stats.rx_bytes += wr->length;
-		fast_acknowledge(resp, psn);
+		resp_owe_ack(resp, psn, resp->msn);
+		resp_ack_leaves(resp);
 	}
 	resp->out_seq++;
 	if (shca_fast_takes_recv(wr))
-		fast_complete(resp, wr, wc);
+		fast_received(resp, wr, wr->opcode == SHCA_WR_RDMA_WRITE_WITH_IMM ?
+			      SHCA_WC_RECV_RDMA_WITH_IMM : SHCA_WC_RECV,
+			      wr->length, wc);
+}
+
+/* The next request, of one PSN, is over. */
+static void fast_sent(struct shca_req *req, u32 len)
+{
+	u32 psn = shca_psn_add(req->psn.next, 1);
+
+	req->psn.lsn = shca_psn_add(req->psn.lsn, 1);
+	req->psn.next = psn;
+	req->psn.max = psn;
+	req->psn.una = psn;
+	req->ring.nxt++;
+	req->ring.una = req->ring.nxt;
+	req->stats.tx_pkts++;
+	req->stats.tx_bytes += len;
 }
 
 void shca_fast_req_done(struct shca_req *req, const struct shca_send_wr *wr)
 {
-	req->psn.lsn = shca_psn_add(req->psn.lsn, 1);
-	req->psn.next = shca_psn_add(req->psn.next, 1);
-	req->psn.max = req->psn.next;
-	req->psn.una = req->psn.next;
+	bool is_read = req_is_read(wr);
+
+	fast_sent(req, is_read ? 0 : wr->length);
 	req->ackreq.psn = req->psn.next;
 	req->ackreq.heard = true;
-	req->ring.nxt++;
-	req->ring.una++;
 	req->ackreq.nr_since = 0;
-	req->stats.tx_pkts++;
-	if (req_is_read(wr))
+	if (is_read)
 		req->stats.rx_bytes += wr->length;
-	else
-		req->stats.tx_bytes += wr->length;
 	req->stats.rx[SHCA_RX_OK]++;
 }
 
@@ -169,38 +144,14 @@ bool shca_fast_takes_datagram(const struct shca_req *req, const struct shca_resp
 	       req_qkey(req, wr) == resp->attr.qkey;
 }
 
-static void fast_sent(struct shca_req *req, u32 len)
-{
-	u32 psn = shca_psn_add(req->psn.next, 1);
-
-	req->psn.lsn = shca_psn_add(req->psn.lsn, 1);
-	req->psn.next = psn;
-	req->psn.max = psn;
-	req->psn.una = psn;
-	req->ring.nxt++;
-	req->ring.una = req->ring.nxt;
-	req->stats.tx_pkts++;
-	req->stats.tx_bytes += len;
-}
-
 void shca_fast_datagram_done(struct shca_req *req, struct shca_resp *resp,
 			     const struct shca_send_wr *wr,
 			     const struct shca_path_info *path, struct shca_wc *wc)
 {
-	resp->wr_valid = false;
 	resp->msn = shca_psn_add(resp->msn, 1);
 	resp->stats.rx[SHCA_RX_OK]++;
 	resp->stats.rx_bytes += wr->length;
-	memset(wc, 0, sizeof(*wc));
-	wc->is_recv = true;
-	wc->wr_id = resp->wr.wr_id;
-	wc->opcode = SHCA_WC_RECV;
-	wc->byte_len = SHCA_GRH_BYTES + wr->length;
-	wc->solicited = wr->flags & SHCA_SEND_SOLICITED;
-	if (wr->opcode == SHCA_WR_SEND_WITH_IMM) {
-		wc->imm = wr->imm;
-		wc->wc_flags = SHCA_WC_WITH_IMM;
-	}
+	fast_received(resp, wr, SHCA_WC_RECV, SHCA_GRH_BYTES + wr->length, wc);
 	if (path->grh_present)
 		wc->wc_flags |= SHCA_WC_GRH;
 	wc->src_qp = req->attr.sqpn;

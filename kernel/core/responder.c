@@ -31,6 +31,7 @@ void shca_resp_init(struct shca_resp *resp, struct shca_rd *rd, u32 rd_entries,
 	memset(resp, 0, sizeof(*resp));
 	resp->rd = rd;
 	resp->rd_mask = rd_entries - 1;
+	resp->recv = SHCA_RECV_EMPTY;
 	resp->reach = 1;
 	resp->mem = mem;
 	resp->mem_ctx = mem_ctx;
@@ -454,7 +455,7 @@ bool shca_resp_takes_run(const struct shca_resp *resp,
 		return false;
 	if (flags & SHCA_OPF_WRITE)
 		return pkt->paylen < resp->left;
-	return resp->wr_valid && pkt->paylen <= resp->wr.length - resp->off;
+	return resp->recv == SHCA_RECV_OK && pkt->paylen <= resp->wr.length - resp->off;
 }
 
 void shca_resp_not_yet(struct shca_resp *resp, u32 psn)
@@ -477,19 +478,9 @@ void shca_resp_not_yet(struct shca_resp *resp, u32 psn)
 
 bool shca_resp_flush(struct shca_resp *resp, struct shca_wc *wc)
 {
-	if (resp->state != SHCA_SIDE_ERR ||
-	    (!resp->wr_valid && resp->wr_ahead != SHCA_RECV_BAD))
+	if (resp->state != SHCA_SIDE_ERR || !resp_has_wr(resp))
 		return false;
-	resp_tm_break(resp);
-	resp->wr_valid = false;
-	resp->wr_ahead = SHCA_RECV_OK;
 	memset(wc, 0, sizeof(*wc));
-	wc->is_recv = true;
-	wc->wr_id = resp->wr.wr_id;
-	wc->status = SHCA_WC_WR_FLUSH_ERR;
-	wc->xrc_srqn = resp->xrc_srqn;
-	wc->opcode = SHCA_WC_RECV;
-	if (unlikely(resp->attr.tm))
-		shca_resp_tm_fill(resp, wc);
+	resp_end_wr(resp, SHCA_WC_RECV, SHCA_WC_WR_FLUSH_ERR, wc);
 	return true;
 }

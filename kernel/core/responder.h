@@ -157,9 +157,8 @@ struct shca_resp_stats {
  * @epsn:	expected PSN
  * @msn:	messages completed
  * @op:		opcode class of the message in progress, or 0
- * @wr: @wr_valid: receive request of the message in progress
- * @wr_ahead:	result of taking a receive request before its message (fast.h);
- *		if it is SHCA_RECV_OK, the request is @wr
+ * @wr: @recv: receive request of the message in progress, or of the next one (fast.h), and the
+ *		result of taking it. SHCA_RECV_EMPTY: none was taken
  * @off:	received bytes of the message
  * @va: @rkey: @left: WRITE in progress
  * @nak_sent:	a sequence NAK stands until @epsn arrives (IBTA 9.7.5.1.2)
@@ -187,8 +186,7 @@ struct shca_resp_stats {
  * @gap_end: @gap_told:	the peer was told of missing packets up to here
  * @untold_end: @untold:	end of a gap that the peer was not told of
  * @patience:	so many gaps more are told only to packets that ask
- * @tm_kind: @tm_msg:	result of tag matching for the message in progress,
- *		while @wr_valid
+ * @tm_kind: @tm_msg:	result of tag matching for the message in progress
  */
 struct shca_resp {
 	SHCA_OWN struct {
@@ -210,8 +208,7 @@ struct shca_resp {
 		u32 not_yet_psn;
 		u32 not_yet;
 		u32 first_psn;
-		enum shca_recv_status wr_ahead;
-		bool wr_valid;
+		enum shca_recv_status recv;
 		bool nak_sent;
 		bool gap_told;
 		bool untold;

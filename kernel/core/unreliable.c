@@ -26,30 +26,18 @@ static void unr_complete(struct shca_resp *resp, const struct shca_pkt *pkt,
 			 u32 flags, u32 byte_len, u8 opcode,
 			 struct shca_resp_out *out)
 {
-	resp->wr_valid = false;
 	resp->msn = shca_psn_add(resp->msn, 1);
 	out->has_wc = true;
-	out->wc.is_recv = true;
-	out->wc.wr_id = resp->wr.wr_id;
-	out->wc.opcode = opcode;
-	out->wc.byte_len = byte_len;
-	out->wc.solicited = pkt->se;
-	if (flags & SHCA_OPF_IMM) {
-		out->wc.imm = pkt->imm;
-		out->wc.wc_flags |= SHCA_WC_WITH_IMM;
-	}
+	resp_received(resp, opcode, byte_len, pkt->se, flags & SHCA_OPF_IMM,
+		      pkt->imm, &out->wc);
 }
 
 /* The receive request completes in error. */
 static void unr_spoil(struct shca_resp *resp, u8 status, u16 vendor_err,
 		      struct shca_resp_out *out)
 {
-	resp->wr_valid = false;
 	out->has_wc = true;
-	out->wc.is_recv = true;
-	out->wc.wr_id = resp->wr.wr_id;
-	out->wc.opcode = SHCA_WC_RECV;
-	out->wc.status = status;
+	resp_end_wr(resp, SHCA_WC_RECV, status, &out->wc);
 	out->wc.vendor_err = vendor_err;
 }
 
@@ -75,11 +63,8 @@ static enum shca_verdict unr_too_short(struct shca_resp *resp,
 static enum shca_verdict unr_take_wr(struct shca_resp *resp,
 				     struct shca_resp_out *out)
 {
-	if (resp->wr_valid)
-		return SHCA_RX_OK;
-	switch (resp_recv_get(resp)) {
+	switch (resp_take_wr(resp)) {
 	case SHCA_RECV_OK:
-		resp->wr_valid = true;
 		return SHCA_RX_OK;
 	case SHCA_RECV_EMPTY:
 		return SHCA_RX_RNR;
@@ -171,7 +156,7 @@ static enum shca_verdict uc_drop(struct shca_resp *resp, enum shca_verdict verdi
 {
 	resp->op = 0;
 	resp->skip = true;
-	if (resp->wr_valid && resp->attr.shared)
+	if (resp->recv == SHCA_RECV_OK && resp->attr.shared)
 		unr_spoil(resp, SHCA_WC_REM_ABORT_ERR, SHCA_VERR_NONE, out);
 	return verdict;
 }
@@ -285,7 +270,7 @@ static enum shca_verdict uc_write(struct shca_resp *resp, const struct shca_pkt 
 	if (flags & SHCA_OPF_IMM)
 		unr_complete(resp, pkt, flags, resp->off,
 			     SHCA_WC_RECV_RDMA_WITH_IMM, out);
-	else if (resp->wr_valid && resp->attr.shared)
+	else if (resp->recv == SHCA_RECV_OK && resp->attr.shared)
 		/* of a SEND that this has interrupted, as in uc_drop() */
 		unr_spoil(resp, SHCA_WC_REM_ABORT_ERR, SHCA_VERR_NONE, out);
 	return SHCA_RX_OK;

@@ -710,7 +710,7 @@ static void fast_datagram_receive_taken_ahead_is_used(struct kunit *test)
 	for (i = 0; i < ARRAY_SIZE(rows); i++) {
 		dg_start(fx);
 		/* (a broken queue stays so, and one that is tried again says so again) */
-		fx->resp.wr_valid = false;
+		fx->resp.recv = SHCA_RECV_EMPTY;
 		fx->recv = rows[i].recv;
 		fx->recvs = rows[i].recvs;
 		fx->nr_recv = 0;

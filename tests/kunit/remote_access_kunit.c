@@ -314,9 +314,9 @@ static void resp_run_is_taken_in_its_place_only(struct kunit *test)
 	begin_send(fx, 10 * FX_MTU);
 	make_run(&pkt, SHCA_OP_SEND_MIDDLE, 3);
 	KUNIT_EXPECT_TRUE(test, shca_resp_takes_run(&fx->resp, &pkt));
-	fx->resp.wr_valid = false;
+	fx->resp.recv = SHCA_RECV_EMPTY;
 	KUNIT_EXPECT_FALSE(test, shca_resp_takes_run(&fx->resp, &pkt));
-	fx->resp.wr_valid = true;
+	fx->resp.recv = SHCA_RECV_OK;
 	fx->resp.skip = true;
 	KUNIT_EXPECT_FALSE(test, shca_resp_takes_run(&fx->resp, &pkt));
 	fx->resp.skip = false;

@@ -112,7 +112,7 @@ static void unr_completion_tells_all_of_its_message(struct kunit *test)
 		KUNIT_EXPECT_MEMEQ(test, &fx->out.wc, &want, sizeof(want));
 		KUNIT_EXPECT_EQ(test, fx->resp.msn, 1u);
 		/* where it was placed, if there was anything to place */
-		KUNIT_EXPECT_FALSE(test, fx->resp.wr_valid);
+		KUNIT_EXPECT_EQ(test, fx->resp.recv, SHCA_RECV_EMPTY);
 		fx_expect_silence(test);
 	}
 }
@@ -153,7 +153,7 @@ static void unr_bad_receive_completes_and_ends(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, fx->out.wc.status, SHCA_WC_LOC_QP_OP_ERR);
 	KUNIT_EXPECT_EQ(test, fx->out.wc.vendor_err, SHCA_VERR_WQE);
 	KUNIT_EXPECT_EQ(test, fx->out.events, 0u);
-	KUNIT_EXPECT_FALSE(test, fx->resp.wr_valid);
+	KUNIT_EXPECT_EQ(test, fx->resp.recv, SHCA_RECV_EMPTY);
 }
 
 static void unr_broken_receive_queue_is_fatal(struct kunit *test)
@@ -575,7 +575,7 @@ static void uc_receive_of_srq_is_given_up_in_full(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, fx->out.wc.vendor_err, SHCA_VERR_NONE);
 	KUNIT_EXPECT_EQ(test, fx->out.wc.byte_len, 0u);
 	KUNIT_EXPECT_EQ(test, fx->resp.msn, 0u);
-	KUNIT_EXPECT_FALSE(test, fx->resp.wr_valid);
+	KUNIT_EXPECT_EQ(test, fx->resp.recv, SHCA_RECV_EMPTY);
 }
 
 /*
@@ -600,7 +600,7 @@ static void uc_write_in_place_of_the_rest_gives_up_receive_of_srq(struct kunit *
 		/* immediate data has a use for it */
 		KUNIT_EXPECT_EQ(test, fx->out.wc.status,
 				imm ? SHCA_WC_SUCCESS : SHCA_WC_REM_ABORT_ERR);
-		KUNIT_EXPECT_FALSE(test, fx->resp.wr_valid);
+		KUNIT_EXPECT_EQ(test, fx->resp.recv, SHCA_RECV_EMPTY);
 		KUNIT_EXPECT_EQ(test, rx(fx, UC(SEND_ONLY), P0 + 2, 8),
 				SHCA_RX_OK);
 		KUNIT_EXPECT_EQ(test, fx->out.wc.wr_id, 1001ull);
@@ -610,7 +610,7 @@ static void uc_write_in_place_of_the_rest_gives_up_receive_of_srq(struct kunit *
 		KUNIT_EXPECT_EQ(test, rx(fx, UC(WRITE_ONLY), P0 + 4, 8),
 				SHCA_RX_OK);
 		KUNIT_EXPECT_FALSE(test, fx->out.has_wc);
-		KUNIT_EXPECT_TRUE(test, fx->resp.wr_valid);
+		KUNIT_EXPECT_EQ(test, fx->resp.recv, SHCA_RECV_OK);
 	}
 }
 
@@ -626,7 +626,7 @@ static void uc_wait_keeps_the_receive_of_srq(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, rx(fx, UC(WRITE_ONLY), P0 + 1, 8), SHCA_RX_RETRY);
 	KUNIT_EXPECT_FALSE(test, fx->out.has_wc);
 	fx->check = SHCA_MEM_OK;
-	KUNIT_EXPECT_TRUE(test, fx->resp.wr_valid);
+	KUNIT_EXPECT_EQ(test, fx->resp.recv, SHCA_RECV_OK);
 	KUNIT_EXPECT_EQ(test, rx(fx, UC(WRITE_ONLY_IMM), P0 + 1, 8),
 			SHCA_RX_OK);
 	KUNIT_EXPECT_EQ(test, fx->out.wc.wr_id, 1000ull);

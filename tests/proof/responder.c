@@ -106,7 +106,7 @@ static enum shca_mem_status remote_flush(void *ctx, const struct shca_pkt *data)
 static enum shca_mem_status local_scatter(void *ctx, const struct shca_sge *sge, u32 nr, u32 off,
 					  const struct shca_pkt *data)
 {
-	claim(resp.wr_valid && sge == resp.wr.sge && nr == resp.wr.num_sge && nr <= SHCA_MAX_SGE);
+	claim(resp.recv == SHCA_RECV_OK && sge == resp.wr.sge && nr == resp.wr.num_sge && nr <= SHCA_MAX_SGE);
 	claim(data->paylen && off <= resp.wr.length && data->paylen <= resp.wr.length - off);
 	return touch();
 }
@@ -123,7 +123,7 @@ static enum shca_recv_status recv_get(void *ctx, struct shca_recv_wr *wr)
 	enum shca_recv_status status = any_u8() % (SHCA_RECV_BROKEN + 1);
 
 	/* (or one that was taken would be lost) */
-	claim(wr == &resp.wr && !resp.wr_valid);
+	claim(wr == &resp.wr && resp.recv == SHCA_RECV_EMPTY);
 	if (status == SHCA_RECV_EMPTY || status == SHCA_RECV_BROKEN)
 		return status;
 	taken++;
@@ -262,20 +262,18 @@ static bool ring_ok(void)
 /* The receive request that was taken, by a message or before it. */
 static bool recv_ok(void)
 {
-	/*
-	 * the result of looking ahead waits for a message, unless it is the request itself; nobody
-	 * looks where tags match
-	 */
-	if (resp.wr_ahead != SHCA_RECV_OK &&
-	    (resp.wr_valid || resp.attr.tm || resp.wr_ahead == SHCA_RECV_EMPTY ||
-	     resp.wr_ahead > SHCA_RECV_BROKEN))
+	/* the result of looking ahead waits for a message; nobody looks where tags match */
+	if ((u32)resp.recv > SHCA_RECV_BROKEN ||
+	    (resp.attr.tm && resp.recv > SHCA_RECV_EMPTY && resp.state != SHCA_SIDE_ERR))
 		return false;
 	/* as it was decoded */
-	if (resp.wr_valid && (resp.wr.num_sge > SHCA_MAX_SGE || resp.wr.length > SHCA_MAX_MSG))
+	if (resp.recv == SHCA_RECV_OK &&
+	    (resp.wr.num_sge > SHCA_MAX_SGE || resp.wr.length > SHCA_MAX_MSG))
 		return false;
-	/* without tag matching it never has a kind; a rendezvous ends with its packet */
-	return (u32)resp.tm_kind <= (resp.attr.tm ? SHCA_TM_RNDV : SHCA_TM_NONE) &&
-	       (!resp.wr_valid || resp.tm_kind != SHCA_TM_RNDV);
+	/* nothing has a kind without tag matching and a request; a rendezvous ends with its packet */
+	if (!resp.attr.tm || resp.recv != SHCA_RECV_OK)
+		return resp.tm_kind == SHCA_TM_NONE;
+	return (u32)resp.tm_kind < SHCA_TM_RNDV;
 }
 
 /* The message in progress; an error ends it. */
@@ -286,7 +284,8 @@ static bool message_ok(void)
 		return true;
 	case SHCA_OPF_SEND:
 		/* it has a receive request, and has not gone beyond that */
-		return resp.state == SHCA_SIDE_ERR || (resp.wr_valid && resp.off <= resp.wr.length);
+		return resp.state == SHCA_SIDE_ERR ||
+		       (resp.recv == SHCA_RECV_OK && resp.off <= resp.wr.length);
 	case SHCA_OPF_WRITE:
 		/* more is to come, or it would have ended; no more than the longest message */
 		return resp.left && resp.left <= SHCA_MAX_MSG && resp.off <= SHCA_MAX_MSG - resp.left;
@@ -334,7 +333,6 @@ static void any_resp(void)
 	any.attr.cnp = any_bool();
 	any.attr.tm = any_bool();
 	any.attr.credits = any_bool();
-	any.wr_valid = any_bool();
 	any.nak_sent = any_bool();
 	any.gap_told = any_bool();
 	any.untold = any_bool();
@@ -389,7 +387,7 @@ static bool is_as_before(void)
 	return !touched && !taken && resp.state == was.state && resp.epsn == was.epsn &&
 	       resp.msn == was.msn && resp.op == was.op && resp.off == was.off &&
 	       resp.va == was.va && resp.rkey == was.rkey && resp.left == was.left &&
-	       resp.wr_valid == was.wr_valid && resp.xrc_srqn == was.xrc_srqn &&
+	       resp.recv == was.recv && resp.xrc_srqn == was.xrc_srqn &&
 	       resp.rd_head == was.rd_head && resp.rd_tail == was.rd_tail && !out.has_wc;
 }
 
@@ -512,7 +510,8 @@ static void claim_executed(void)
 	/* a receive request completes at the end of a SEND, or by immediate data */
 	claim(out.has_wc == (flags & SHCA_OPF_END && flags & (SHCA_OPF_SEND | SHCA_OPF_IMM)));
 	if (out.has_wc) {
-		claim(out.wc.is_recv && out.wc.status == SHCA_WC_SUCCESS && !resp.wr_valid);
+		claim(out.wc.is_recv && out.wc.status == SHCA_WC_SUCCESS);
+		claim(resp.recv == SHCA_RECV_EMPTY);
 		claim(out.wc.wr_id == resp.wr.wr_id && out.wc.byte_len <= SHCA_MAX_MSG);
 	}
 	if (class)
@@ -529,7 +528,7 @@ static void claim_refused(enum shca_verdict rx)
 					 SHCA_NAK_OPERATION;
 
 	claim(rx == SHCA_RX_INVALID || rx == SHCA_RX_ACCESS || rx == SHCA_RX_OPERATION);
-	claim(resp.state == SHCA_SIDE_ERR && !resp.wr_valid);
+	claim(resp.state == SHCA_SIDE_ERR && !resp_has_wr(&resp));
 	claim(resp.ack == SHCA_ACK_NAK && resp.ack_syndrome == (SHCA_AETH_NAK | nak));
 	claim(resp.ack_psn == pkt.psn && resp.ack_msn == was.msn);
 	claim(out.has_wc ? out.wc.is_recv && out.wc.status != SHCA_WC_SUCCESS :
@@ -823,9 +822,9 @@ void call(void)
 		break;
 	case 4:
 		if (shca_resp_flush(&resp, &wc))
-			claim(was.wr_valid || was.wr_ahead == SHCA_RECV_BAD);
+			claim(resp_has_wr(&was));
 		claim(resp.state == was.state);
-		claim(!resp.wr_valid == !(was.wr_valid && was.state == SHCA_SIDE_READY));
+		claim(resp_has_wr(&resp) == (resp_has_wr(&was) && was.state == SHCA_SIDE_READY));
 		break;
 	case 5:
 		shca_resp_fail(&resp);
