@@ -107,24 +107,6 @@ u64 shca_mr_start(struct shca_dev *dev, u32 key)
 	return start;
 }
 
-enum shca_mem_status shca_mr_may(const struct shca_accessor *who, u32 key,
-				 u32 access, u64 va, u64 len, bool *changes)
-{
-	struct shca_mr *mr = shca_mr_find(who->dev, key);
-	enum shca_mem_status status;
-
-	if (!mr)
-		return SHCA_MEM_KEY;
-	*changes = mr->locked;
-	if (mr->locked)
-		read_lock_bh(mr->guard);
-	status = shca_mr_check(mr, who, key, access, va, len);
-	if (mr->locked)
-		read_unlock_bh(mr->guard);
-	shca_mr_unref(mr);
-	return status;
-}
-
 /*
  * Finds the on-demand region that is @mr or that window @mr is bound to; or
  * NULL. Context: holds the guard of @mr.
@@ -137,36 +119,36 @@ static struct shca_mr *shca_mr_on_demand(struct shca_mr *mr)
 }
 
 /*
- * Takes the guard of a region for an access. A waiting invalidation comes first: a read
- * lock with bottom halves off passes writers that wait. No barrier: this decides how long
- * they wait, the lock all else. Return: false: later, as if pages were absent.
+ * Takes the guard of a region for an access. A waiting invalidation comes before what
+ * @copies: a read lock with bottom halves off passes writers that wait. No barrier: this
+ * decides how long they wait, the lock all else. Return: false: later, as if pages were absent.
  */
-static bool shca_mr_guard(const struct shca_mr *mr)
+static bool shca_mr_guard(const struct shca_mr *mr, bool copies)
 {
-	if (unlikely(mr->odp && atomic_read(&mr->odp->awaited)))
+	if (unlikely(copies && mr->odp && atomic_read(&mr->odp->awaited)))
 		return false;
 	read_lock_bh(mr->guard);
 	return true;
 }
 
 /*
- * Checks that the pages of an on-demand region are present. For a window on
- * such a region, it also takes the guard of the region. Context: holds the
+ * Checks that the pages of an on-demand region are present, for what @copies. For a
+ * window on such a region, it also takes the guard of the region. Context: holds the
  * guard of @mr.
  */
 static enum shca_mem_status shca_mr_enter(struct shca_mr *mr, u32 access,
-					  u64 va, u64 len)
+					  u64 va, u64 len, bool copies)
 {
 	struct shca_mr *odp = shca_mr_on_demand(mr);
 
 	if (!odp)
 		return SHCA_MEM_OK;
 	if (odp != mr) {
-		if (!shca_mr_guard(odp))
+		if (!shca_mr_guard(odp, copies))
 			return SHCA_MEM_RETRY;
 		va += mr->shift;
 	}
-	if (shca_odp_present(odp, va, len, access & SHCA_MR_WRITES))
+	if (!copies || shca_odp_present(odp, va, len, access & SHCA_MR_WRITES))
 		return SHCA_MEM_OK;
 	if (odp != mr)
 		read_unlock_bh(odp->guard);
@@ -182,22 +164,22 @@ static void shca_mr_leave(struct shca_mr *mr)
 	read_unlock_bh(mr->guard);
 }
 
-static enum shca_mem_status shca_mr_get(const struct shca_accessor *who, u32 key,
-					u32 access, u64 va, u64 len,
-					struct shca_mr **out)
+enum shca_mem_status shca_mr_get(const struct shca_accessor *who, u32 key,
+				 u32 access, u64 va, u64 len, bool copies,
+				 struct shca_mr **out)
 {
 	struct shca_mr *mr = shca_mr_find(who->dev, key);
 	enum shca_mem_status status;
 
 	if (!mr)
 		return SHCA_MEM_KEY;
-	if (mr->locked && !shca_mr_guard(mr)) {
+	if (mr->locked && !shca_mr_guard(mr, copies)) {
 		shca_mr_unref(mr);
 		return SHCA_MEM_RETRY;
 	}
 	status = shca_mr_check(mr, who, key, access, va, len);
 	if (mr->locked && status == SHCA_MEM_OK)
-		status = shca_mr_enter(mr, access, va, len);
+		status = shca_mr_enter(mr, access, va, len, copies);
 	if (status == SHCA_MEM_OK) {
 		*out = mr;
 		return SHCA_MEM_OK;
@@ -213,30 +195,6 @@ void shca_mr_put(struct shca_mr *mr)
 	if (mr->locked)
 		shca_mr_leave(mr);
 	shca_mr_unref(mr);
-}
-
-enum shca_mem_status shca_mr_get_kept(struct shca_mr **kept,
-				      const struct shca_accessor *who, u32 key,
-				      u32 access, u64 va, u64 len,
-				      struct shca_mr **out)
-{
-	enum shca_mem_status status;
-
-	if (kept && *kept &&
-	    shca_mr_check(*kept, who, key, access, va, len) == SHCA_MEM_OK) {
-		*out = *kept;
-		return SHCA_MEM_OK;
-	}
-	/*
-	 * A kept region does not change, so a second refusal is the same.
-	 * Another region that is found has a reference of its own. That may be
-	 * the region that replaced the kept one (shca_rereg_user_mr()), whose
-	 * replacement waits until we put the old one.
-	 */
-	status = shca_mr_get(who, key, access, va, len, out);
-	if (status == SHCA_MEM_OK && kept && !*kept && !(*out)->locked)
-		*kept = *out;
-	return status;
 }
 
 void *__shca_mr_next(const struct shca_mr *mr, u64 va, u32 *len)
@@ -260,6 +218,24 @@ void *__shca_mr_next(const struct shca_mr *mr, u64 va, u32 *len)
 	in_block = pos & ((1ull << mr->block_shift) - 1);
 	*len = min_t(u64, *len, (1ull << mr->block_shift) - in_block);
 	return mr->blocks[pos >> mr->block_shift] + in_block;
+}
+
+void shca_mr_copy(const struct shca_mr *to, u64 to_va, const struct shca_mr *from,
+		  u64 from_va, const u8 *buf, u32 len)
+{
+	const u8 *p = buf;
+	u32 run;
+	u8 *q;
+
+	if (unlikely(to->type == SHCA_MR_NULL))
+		return;
+	for (; len; len -= run, to_va += run, from_va += run, p += run) {
+		run = len;
+		if (from)
+			p = shca_mr_next(from, from_va, &run);
+		q = shca_mr_next(to, to_va, &run);
+		memcpy(q, p, run);
+	}
 }
 
 /* ---- creation ------------------------------------------------------------------ */

@@ -50,7 +50,7 @@ struct shca_accessor {
  * @type:	constant
  * @lock:	see @guard
  * @guard:	@lock, or the lock of @odp if only the pages change. Used if
- *		@locked: held for reading from shca_mr_get_kept() to shca_mr_put(),
+ *		@locked: held for reading from shca_mr_get() to shca_mr_put(),
  *		and for writing while a work request changes the region. So no
  *		access outlives an invalidation
  * @locked:	the region can change while it is registered. Otherwise all
@@ -197,8 +197,9 @@ static inline bool shca_mr_in_range(const struct shca_mr *mr, u64 va, u64 len)
 }
 
 /*
- * May @who access [@va, @va + @len) of @mr, found by @key? Checks key and PD, rights, range, in
- * that order (IBTA 10.6.3).
+ * The access check: may @who access [@va, @va + @len) of @mr, found by @key? Checks key and
+ * PD, rights, range, in that order (IBTA 10.6.3). Only shca_mr_get() and shca_mr_get_kept() call
+ * it (scripts/layers).
  * Context: holds the region's lock if it is @locked.
  */
 static inline enum shca_mem_status
@@ -217,41 +218,61 @@ shca_mr_check(const struct shca_mr *mr, const struct shca_accessor *who,
 }
 
 /*
- * shca_mr_check() of the region that @key names; any context.
- * @changes:	result: the region may be gone, or not present, at the access
- */
-enum shca_mem_status shca_mr_may(const struct shca_accessor *who, u32 key,
-				 u32 access, u64 va, u64 len, bool *changes);
-
-/*
  * First address of the region that @key names; 0 without a region. It does not check access, as
- * shca_mr_get_kept() does.
+ * shca_mr_get() does.
  */
 u64 shca_mr_start(struct shca_dev *dev, u32 key);
-/* End an access that shca_mr_get_kept() began without @kept. */
-void shca_mr_put(struct shca_mr *mr);
 
 /**
- * shca_mr_get_kept() - the access check: may @who reach [@va, @va + @len) by @key?
- * @kept:	cache of the region that the first packet of a batch accessed, or NULL
+ * shca_mr_get() - the one way to a region's memory: may @who reach [@va, @va + @len) by @key?
  * @who:	the QP that accesses it
  * @key:	lkey or rkey
  * @access:	enum ib_access_flags, all of which must be granted; or
  *		SHCA_MR_LOCAL_READ
  * @va:		first address, as requests name it
  * @len:	bytes; 0 checks an address, which may be the end of the region
- * @mr:		result, with a reference: shca_mr_put_kept() it, and shca_mr_put() what is
- *		kept, before leaving the atomic section
+ * @copies:	the bytes are copied now: pages of an on-demand region must be present
+ * @mr:		result, with a reference: shca_mr_put() it before leaving the atomic section
  *
- * A locked region is not kept, because a later packet may invalidate it.
  * Context: any.
- * Return: SHCA_MEM_OK; SHCA_MEM_RETRY if pages of an on-demand region are not
- * present; or another status.
+ * Return: SHCA_MEM_OK; SHCA_MEM_RETRY, with @copies, if pages are not present or are about to be
+ * invalidated; or another status.
  */
-enum shca_mem_status shca_mr_get_kept(struct shca_mr **kept,
-				      const struct shca_accessor *who, u32 key,
-				      u32 access, u64 va, u64 len,
-				      struct shca_mr **mr);
+enum shca_mem_status shca_mr_get(const struct shca_accessor *who, u32 key,
+				 u32 access, u64 va, u64 len, bool copies,
+				 struct shca_mr **mr);
+/* End an access that shca_mr_get() began. */
+void shca_mr_put(struct shca_mr *mr);
+
+/*
+ * shca_mr_get() to copy, which tries first the region that was accessed last.
+ * @kept:	cache of the region that the first packet of a batch accessed, or NULL
+ * @mr:		result: shca_mr_put_kept() it, and shca_mr_put() what is kept, before leaving
+ *		the atomic section
+ *
+ * A locked region is not kept, because a later packet may invalidate it. A kept region does not
+ * change, so a second refusal is the same. Another region that is found has a reference of its
+ * own. That may be the region that replaced the kept one (shca_rereg_user_mr()), whose
+ * replacement waits until we put the old one.
+ * Context: any.
+ */
+static inline enum shca_mem_status
+shca_mr_get_kept(struct shca_mr **kept, const struct shca_accessor *who, u32 key,
+		 u32 access, u64 va, u64 len, struct shca_mr **mr)
+{
+	enum shca_mem_status status;
+
+	if (kept && *kept &&
+	    likely(shca_mr_check(*kept, who, key, access, va, len) == SHCA_MEM_OK)) {
+		*mr = *kept;
+		return SHCA_MEM_OK;
+	}
+	status = shca_mr_get(who, key, access, va, len, true, mr);
+	if (status == SHCA_MEM_OK && kept && !*kept && !(*mr)->locked)
+		*kept = *mr;
+	return status;
+}
+
 /* End an access that shca_mr_get_kept() began. */
 static inline void shca_mr_put_kept(struct shca_mr **kept, struct shca_mr *mr)
 {
@@ -264,7 +285,7 @@ void *__shca_mr_next(const struct shca_mr *mr, u64 va, u32 *len);
 
 /**
  * shca_mr_next() - the contiguous run of memory at @va
- * @mr:		from shca_mr_get_kept(), which has checked the range
+ * @mr:		from shca_mr_get(), which has checked the range
  * @va:		as requests name it
  * @len:	in: bytes wanted, not 0; out: bytes in the run
  *
@@ -285,6 +306,10 @@ static inline void *shca_mr_next(const struct shca_mr *mr, u64 va, u32 *len)
 	return mr->blocks[pos >> mr->block_shift] +
 	       (pos & ((1ull << mr->block_shift) - 1));
 }
+
+/* Copy to @to from @from, or if that is NULL from @buf; both accesses are in progress. */
+void shca_mr_copy(const struct shca_mr *to, u64 to_va, const struct shca_mr *from,
+		  u64 from_va, const u8 *buf, u32 len);
 
 /*
  * shca_mr_register() - REG_MR: give a mapped region its key and rights

@@ -534,46 +534,34 @@ int shca_odp_fetch_pages(struct shca_odp *odp, unsigned long page,
 
 /* ---- for packets -------------------------------------------------------------- */
 
-/* Sets @aim to the pages of @mr. Context: holds the guard of @mr. */
-static void shca_odp_aim_at(struct shca_mr *mr, u64 va, u64 len, u64 span,
-			    struct shca_odp_aim *aim)
-{
-	span = clamp_t(u64, span, len, len + SHCA_ODP_AHEAD);
-	aim->odp = mr->odp;
-	aim->first = shca_odp_page(mr, va);
-	aim->last = shca_odp_page(mr, va + len - 1);
-	aim->ahead = shca_odp_page(mr, va + span - 1);
-	refcount_inc(&mr->odp->ref);
-}
-
 enum shca_mem_status shca_odp_aim(const struct shca_odp_want *want,
 				  struct shca_odp_aim *aim)
 {
-	struct shca_mr *mr = shca_mr_find(want->who.dev, want->key);
+	u64 va = want->va, len = want->len, span;
+	const struct shca_mr *pages;
 	enum shca_mem_status status;
-	struct shca_mr *target = mr;
-	u64 va = want->va, span;
+	struct shca_mr *mr;
 
 	aim->odp = NULL;
 	aim->write = want->access & SHCA_MR_WRITES;
-	if (!mr)
-		return SHCA_MEM_KEY;
-	read_lock_bh(mr->guard);
-	status = shca_mr_check(mr, &want->who, want->key, want->access, va,
-			       want->len);
-	if (status == SHCA_MEM_OK) {
+	status = shca_mr_get(&want->who, want->key, want->access, va, len,
+			     false, &mr);
+	if (status != SHCA_MEM_OK)
+		return status;
+	pages = mr->type == SHCA_MR_WINDOW ? mr->parent : mr;
+	/* If the key names another region by now, it is looked up again. */
+	if (pages->type == SHCA_MR_ODP) {
 		span = min(want->span, mr->length - (va - mr->iova));
-		if (mr->type == SHCA_MR_WINDOW) {
-			va += mr->shift;
-			target = mr->parent;
-		}
-		/* The key names another region by now, so look it up again. */
-		if (target->type == SHCA_MR_ODP)
-			shca_odp_aim_at(target, va, want->len, span, aim);
+		span = clamp_t(u64, span, len, len + SHCA_ODP_AHEAD);
+		va += pages == mr ? 0 : mr->shift;
+		aim->odp = pages->odp;
+		aim->first = shca_odp_page(pages, va);
+		aim->last = shca_odp_page(pages, va + len - 1);
+		aim->ahead = shca_odp_page(pages, va + span - 1);
+		refcount_inc(&aim->odp->ref);
 	}
-	read_unlock_bh(mr->guard);
-	shca_mr_unref(mr);
-	return status;
+	shca_mr_put(mr);
+	return SHCA_MEM_OK;
 }
 
 void *shca_odp_alloc(const struct shca_odp_aim *aim, size_t size)

@@ -19,7 +19,7 @@ struct uverbs_attr_bundle;
 
 /**
  * struct shca_odp_want - memory that was not present when it was accessed
- * @who:	argument of that shca_mr_get_kept(), as the next four
+ * @who:	argument of that shca_mr_get(), as the next four
  * @key:	lkey or rkey
  * @access:	enum ib_access_flags
  * @va:		first address

@@ -115,10 +115,10 @@ static bool shca_datagram_move(struct shca_datagrams *d,
 			shca_mr_put_kept(&d->near, near);
 		return false;
 	}
-	shca_fast_copy(far, to->addr, NULL, 0, shca_datagram_grh(d, wr),
-		       SHCA_GRH_BYTES);
-	shca_fast_copy(far, to->addr + SHCA_GRH_BYTES, near, wr->sge[0].addr,
-		       wr->inline_data, wr->length);
+	shca_mr_copy(far, to->addr, NULL, 0, shca_datagram_grh(d, wr),
+		     SHCA_GRH_BYTES);
+	shca_mr_copy(far, to->addr + SHCA_GRH_BYTES, near, wr->sge[0].addr,
+		     wr->inline_data, wr->length);
 	shca_mr_put_kept(&d->far, far);
 	if (near)
 		shca_mr_put_kept(&d->near, near);

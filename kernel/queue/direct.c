@@ -348,10 +348,10 @@ static bool shca_fast_move(struct shca_direct *d,
 		return false;
 	}
 	if (is_read)
-		shca_fast_copy(near, sge->addr, far, far_va, NULL, wr->length);
+		shca_mr_copy(near, sge->addr, far, far_va, NULL, wr->length);
 	else
-		shca_fast_copy(far, far_va, near, sge->addr, wr->inline_data,
-				wr->length);
+		shca_mr_copy(far, far_va, near, sge->addr, wr->inline_data,
+			     wr->length);
 	shca_mr_put_kept(&s->far, far);
 	if (near)
 		shca_mr_put_kept(&s->near, near);

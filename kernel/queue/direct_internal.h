@@ -44,26 +44,6 @@ static inline bool shca_fast_watched(void)
 	       static_branch_unlikely(&shca_optional_counters);
 }
 
-/* From @from, or if that is NULL from @buf, to @to; both have been checked. */
-static inline void shca_fast_copy(const struct shca_mr *to, u64 to_va,
-			    const struct shca_mr *from, u64 from_va,
-			    const u8 *buf, u32 len)
-{
-	const u8 *p = buf;
-	u32 run;
-	u8 *q;
-
-	if (unlikely(to->type == SHCA_MR_NULL))
-		return;
-	for (; len; len -= run, to_va += run, from_va += run, p += run) {
-		run = len;
-		if (from)
-			p = shca_mr_next(from, from_va, &run);
-		q = shca_mr_next(to, to_va, &run);
-		memcpy(q, p, run);
-	}
-}
-
 /* What is told needs the peer after the locks are released. */
 static inline void shca_direct_note(struct shca_qp *peer,
 			     struct shca_direct_news *news)

@@ -19,14 +19,7 @@
 /* To where they belong. The reference to @mr goes. */
 static void shca_late_copy(struct shca_mr *mr, u64 va, const u8 *bytes, u32 len)
 {
-	u32 run, done;
-	void *p;
-
-	for (done = 0; done < len; done += run) {
-		run = len - done;
-		p = shca_mr_next(mr, va + done, &run);
-		memcpy(p, bytes + done, run);
-	}
+	shca_mr_copy(mr, va, NULL, 0, bytes, len);
 	shca_mr_unref(mr);
 }
 

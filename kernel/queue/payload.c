@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 /*
  * Bytes from packets into regions and back.  Each access goes through the access
- * check (shca_mr_get_kept()) anew and holds the region only while it copies. A region
+ * check (shca_mr_get()) anew and holds the region only while it copies. A region
  * can be deregistered between any two packets, and then the access fails.
  */
 #include "payload.h"
@@ -234,10 +234,10 @@ static struct shca_accessor shca_as(const struct shca_qp *qp, struct ib_pd *pd)
  * shca_mr_get_kept() for a side of a QP: what is not present is fetched.
  * @span: bytes from @va on that the message is going to need
  */
-static noinline enum shca_mem_status
-shca_reach_anew(struct shca_mem_ctx *mem, struct ib_pd *pd, struct shca_mr **kept,
-		u32 key, u32 access, u64 va, u32 len, u64 span,
-		struct shca_mr **mr)
+static enum shca_mem_status shca_reach(struct shca_mem_ctx *mem, struct ib_pd *pd,
+				       struct shca_mr **kept, u32 key,
+				       u32 access, u64 va, u32 len, u64 span,
+				       struct shca_mr **mr)
 {
 	struct shca_accessor who = shca_as(mem->qp, pd);
 	enum shca_mem_status status;
@@ -257,20 +257,6 @@ shca_reach_anew(struct shca_mem_ctx *mem, struct ib_pd *pd, struct shca_mr **kep
 	return shca_page_wait(mem, &want);
 }
 
-static __always_inline enum shca_mem_status
-shca_reach(struct shca_mem_ctx *mem, struct ib_pd *pd, struct shca_mr **kept,
-	   u32 key, u32 access, u64 va, u32 len, u64 span, struct shca_mr **mr)
-{
-	const struct shca_accessor who = shca_as(mem->qp, pd);
-
-	if (kept && *kept && likely(shca_mr_check(*kept, &who, key, access, va,
-						  len) == SHCA_MEM_OK)) {
-		*mr = *kept;
-		return SHCA_MEM_OK;
-	}
-	return shca_reach_anew(mem, pd, kept, key, access, va, len, span, mr);
-}
-
 /*
  * Whether all of it is present is asked packet by packet.  A READ is accepted
  * when its answer can begin.
@@ -282,13 +268,16 @@ static enum shca_mem_status shca_remote_check(void *ctx, u32 rkey, u64 va,
 	struct ib_pd *pd = shca_remote_pd(mem->qp);
 	struct shca_accessor who = shca_as(mem->qp, pd);
 	enum shca_mem_status status;
-	bool changes = false;
 	struct shca_mr *mr;
+	bool changes;
 
-	status = shca_mr_may(&who, rkey, access, va, len, &changes);
-	if (status != SHCA_MEM_OK || !changes ||
-	    access != IB_ACCESS_REMOTE_READ)
+	status = shca_mr_get(&who, rkey, access, va, len, false, &mr);
+	if (status != SHCA_MEM_OK)
 		return status;
+	changes = mr->locked;
+	shca_mr_put(mr);
+	if (!changes || access != IB_ACCESS_REMOTE_READ)
+		return SHCA_MEM_OK;
 	status = shca_reach(mem, pd, NULL, rkey, access, va,
 			    min_t(u32, len, PAGE_SIZE), len, &mr);
 	if (status == SHCA_MEM_OK)
@@ -414,19 +403,22 @@ static enum shca_mem_status shca_remote_flush(void *ctx,
 		      SHCA_ACCESS_FLUSH_GLOBAL : 0) |
 		     (pkt->feth.type & SHCA_FLUSH_PERSISTENT ?
 		      SHCA_ACCESS_FLUSH_PERSISTENT : 0);
-	bool whole = pkt->feth.level == SHCA_FLUSH_LEVEL_MR, changes;
+	bool whole = pkt->feth.level == SHCA_FLUSH_LEVEL_MR;
 	struct shca_qp *qp = ((struct shca_mem_ctx *)ctx)->qp;
 	struct shca_accessor who = shca_as(qp, shca_remote_pd(qp));
 	enum shca_mem_status status;
+	struct shca_mr *mr;
 
-	status = shca_mr_may(&who, pkt->reth.rkey, access,
+	status = shca_mr_get(&who, pkt->reth.rkey, access,
 			     whole ? shca_mr_start(qp->dev, pkt->reth.rkey) :
 				     pkt->reth.va,
-			     whole ? 0 : pkt->reth.len, &changes);
-	if (status == SHCA_MEM_OK)
-		/* What was placed before is seen before our answer is. */
-		smp_mb();
-	return status;
+			     whole ? 0 : pkt->reth.len, false, &mr);
+	if (status != SHCA_MEM_OK)
+		return status;
+	shca_mr_put(mr);
+	/* What was placed before is seen before our answer is. */
+	smp_mb();
+	return SHCA_MEM_OK;
 }
 
 /*
