@@ -14,7 +14,6 @@
 #include <string.h>
 
 #define SHCA_FAULT_LINE		1024
-#define SHCA_FAULT_ALWAYS_PPM	1000000
 
 /* Verbs, and the operations of the context that they are. */
 #define SHCA_FAULT_CALLS(P, I)						\
@@ -92,46 +91,21 @@
  * A rule.
  * @device:	empty: all
  * @verb:	its name; an extended form of it counts as the verb
- * @seen: @hits:	under shca_faults_lock
+ * @state:	under shca_faults_lock
  */
 struct shca_fault {
 	struct shca_fault *next;
 	char device[64];
 	char verb[32];
 	int err;
-	uint64_t nth;
-	uint64_t every;
-	uint64_t count;
-	uint64_t seed;
-	uint32_t ppm;
-	uint64_t seen;
-	uint64_t hits;
+	struct shca_fault_when when;
+	struct shca_fault_state state;
 };
 
 static pthread_mutex_t shca_faults_lock = PTHREAD_MUTEX_INITIALIZER;
 static struct shca_fault *shca_faults;
 /* What the file was like, once it has been read: 0, or an errno. */
 static int shca_faults_err = -1;
-
-/* As the kernel decides (core/fault.c): the same seed, the same calls. */
-static bool shca_fault_due(struct shca_fault *fault)
-{
-	uint64_t seen = ++fault->seen, z;
-
-	if ((fault->count && fault->hits >= fault->count) || seen < fault->nth)
-		return false;
-	if (fault->every ? (seen - fault->nth) % fault->every :
-			   fault->nth && !fault->count && seen != fault->nth)
-		return false;
-	z = fault->seed + (4 * seen + 1) * 0x9e3779b97f4a7c15ull;
-	z = (z ^ z >> 30) * 0xbf58476d1ce4e5b9ull;
-	z = (z ^ z >> 27) * 0x94d049bb133111ebull;
-	z ^= z >> 31;
-	if (((z >> 32) * SHCA_FAULT_ALWAYS_PPM) >> 32 >= fault->ppm)
-		return false;
-	fault->hits++;
-	return true;
-}
 
 static bool shca_fault_fits(const struct shca_fault *fault, const char *verb,
 			    const char *device)
@@ -152,7 +126,7 @@ static int shca_fault_ask(const struct ibv_context *ctx, const char *verb)
 	pthread_mutex_lock(&shca_faults_lock);
 	for (fault = shca_faults; fault && !err; fault = fault->next)
 		if (shca_fault_fits(fault, verb, ctx->device->name) &&
-		    shca_fault_due(fault))
+		    shca_fault_due(&fault->when, &fault->state, 0))
 			err = fault->err;
 	pthread_mutex_unlock(&shca_faults_lock);
 	if (err)
@@ -209,7 +183,7 @@ static int shca_fault_errno(const char *word)
 	const char *name;
 	int i;
 
-	for (i = 1; i < 134; i++) {
+	for (i = 1; i <= SHCA_FAULT_ERRNO_MAX; i++) {
 		name = strerrorname_np(i);
 		if (name && !strcmp(name, word))
 			return i;
@@ -217,7 +191,7 @@ static int shca_fault_errno(const char *word)
 	return 0;
 }
 
-static bool shca_fault_number(const char *word, uint64_t min, uint64_t *number)
+static bool shca_fault_u64(const char *word, __u64 *number)
 {
 	char *end;
 
@@ -225,10 +199,21 @@ static bool shca_fault_number(const char *word, uint64_t min, uint64_t *number)
 		return false;
 	errno = 0;
 	*number = strtoull(word, &end, 0);
-	return !errno && !*end && *number >= min;
+	return !errno && !*end;
 }
 
-static bool shca_fault_ppm(const char *word, uint32_t *ppm)
+/* From 1 on. */
+static bool shca_fault_u32(const char *word, __u32 *number)
+{
+	__u64 wide;
+
+	if (!shca_fault_u64(word, &wide) || !wide || wide > UINT32_MAX)
+		return false;
+	*number = wide;
+	return true;
+}
+
+static bool shca_fault_ppm(const char *word, __u32 *ppm)
 {
 	double part;
 	char *end;
@@ -242,7 +227,7 @@ static bool shca_fault_ppm(const char *word, uint32_t *ppm)
 	}
 	if (*end || part > 1)
 		return false;
-	*ppm = part * SHCA_FAULT_ALWAYS_PPM + 0.5;
+	*ppm = part * SHCA_FAULT_ALWAYS + 0.5;
 	return *ppm;
 }
 
@@ -263,14 +248,14 @@ static bool shca_fault_word(struct shca_fault *fault, const char *key,
 	if (!strcmp(key, "errno"))
 		return (fault->err = shca_fault_errno(value));
 	if (!strcmp(key, "nth"))
-		return shca_fault_number(value, 1, &fault->nth);
+		return shca_fault_u32(value, &fault->when.nth);
 	if (!strcmp(key, "every"))
-		return shca_fault_number(value, 1, &fault->every);
+		return shca_fault_u32(value, &fault->when.every);
 	if (!strcmp(key, "count"))
-		return shca_fault_number(value, 1, &fault->count);
+		return shca_fault_u32(value, &fault->when.count);
 	if (!strcmp(key, "seed"))
-		return shca_fault_number(value, 0, &fault->seed);
-	return !strcmp(key, "prob") && shca_fault_ppm(value, &fault->ppm);
+		return shca_fault_u64(value, &fault->when.seed);
+	return !strcmp(key, "prob") && shca_fault_ppm(value, &fault->when.probability);
 }
 
 static int shca_fault_wrong(const char *name, int number, const char *word,
@@ -286,7 +271,7 @@ static int shca_fault_parse(struct shca_fault *fault, const char *name,
 {
 	char *word, *value, whole[SHCA_FAULT_LINE];
 
-	fault->ppm = SHCA_FAULT_ALWAYS_PPM;
+	fault->when.probability = SHCA_FAULT_ALWAYS;
 	while ((word = strsep(&line, " \t"))) {
 		if (!*word)
 			continue;

@@ -12,9 +12,11 @@
 
 #if __has_include(<rdma/softhca-abi.h>)
 #include <rdma/softhca-abi.h>
+#include <rdma/softhca-fault.h>
 #include <rdma/softhca-ops.h>
 #else
 #include <softhca-abi.h>
+#include <softhca-fault.h>
 #include <softhca-ops.h>
 #endif
 

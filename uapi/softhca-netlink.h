@@ -160,8 +160,6 @@ enum shca_lint_mode {
 #define SHCA_FAULT_RULES	256
 /* A rule remembers its first hits, and may be told as many. */
 #define SHCA_FAULT_LOG		512
-/* SHCA_FA_PROBABILITY: always. */
-#define SHCA_FAULT_ALWAYS	1000000
 /* A packet waits no longer: SHCA_FA_DELAY in nanoseconds, SHCA_FA_DISTANCE in packets. */
 #define SHCA_FAULT_DELAY_MAX	5000000000ull
 #define SHCA_FAULT_DISTANCE_MAX	64

@@ -45,7 +45,7 @@ static u64 shca_fault_decide(struct shca_fault *fault,
 	u64 nr = 0;
 
 	spin_lock_irqsave(&fault->lock, flags);
-	if (shca_fault_due(&fault->rule, state, ktime_get_ns())) {
+	if (shca_fault_due(&fault->rule.when, state, ktime_get_ns())) {
 		nr = state->hits;
 		if (fault->nr_log < SHCA_FAULT_LOG && state->fitted <= U32_MAX)
 			fault->log[fault->nr_log++] = state->fitted;
@@ -71,7 +71,7 @@ bool shca_fault_ask(struct shca_dev *dev, const struct shca_fault_at *at,
 		if (!nr)
 			continue;
 		hit->rule = fault->rule;
-		hit->rule.at = NULL;
+		hit->rule.when.at = NULL;
 		this_cpu_inc(dev->counters->v[SHCA_CNT_FAULT]);
 		trace_shca_fault(at, fault->id, fault->rule.what, nr);
 		break;

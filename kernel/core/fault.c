@@ -31,29 +31,10 @@ u8 shca_fault_stage_of(u8 what, bool rx)
 	}
 }
 
-/* splitmix64: any seed will do, 0 included. */
-#define FAULT_STEP	0x9e3779b97f4a7c15ull
-/* Random numbers of one fault: shca_fault_due() takes one, its caller some more. */
-#define FAULT_DRAWS	4
-
-static u64 fault_next(struct shca_fault_state *state)
-{
-	u64 z = state->rng += FAULT_STEP;
-
-	z = (z ^ z >> 30) * 0xbf58476d1ce4e5b9ull;
-	z = (z ^ z >> 27) * 0x94d049bb133111ebull;
-	return z ^ z >> 31;
-}
-
-u32 shca_fault_random(struct shca_fault_state *state, u32 limit)
-{
-	return (fault_next(state) >> 32) * limit >> 32;
-}
-
 /* Four throws of a die make a bell, from 0 to @limit. */
 static u32 fault_normal(struct shca_fault_state *state, u32 limit)
 {
-	u64 random = fault_next(state);
+	u64 random = shca_fault_next(state);
 	u32 sum = (random & 0xffff) + (random >> 16 & 0xffff) +
 		  (random >> 32 & 0xffff) + (random >> 48);
 
@@ -66,7 +47,7 @@ static u32 fault_normal(struct shca_fault_state *state, u32 limit)
  */
 static u32 fault_exponential(struct shca_fault_state *state, u32 mean)
 {
-	u32 random = (u32)(fault_next(state) >> 32) | 1;
+	u32 random = (u32)(shca_fault_next(state) >> 32) | 1;
 	u32 places = 32 - fls(random), part;
 	u64 log;
 
@@ -217,46 +198,4 @@ bool shca_fault_fits(const struct shca_fault_rule *rule,
 		return false;
 	return fault_fits_type(rule->type, pkt) && fault_fits_memory(rule, pkt) &&
 	       (!rule->has_psn || fault_fits_psn(rule, pkt->psn));
-}
-
-/* @seen counts what fits, from 1 on. */
-static bool fault_counts(const struct shca_fault_rule *rule, u64 seen)
-{
-	if (seen < rule->nth)
-		return false;
-	if (rule->every)
-		return !((seen - rule->nth) % rule->every);
-	/* An n-th one alone is one. */
-	return !rule->nth || rule->count || seen == rule->nth;
-}
-
-static bool fault_is_listed(const struct shca_fault_rule *rule,
-			    struct shca_fault_state *state)
-{
-	if (state->listed == rule->nr_at ||
-	    rule->at[state->listed] != state->fitted)
-		return false;
-	state->listed++;
-	return true;
-}
-
-bool shca_fault_due(const struct shca_fault_rule *rule,
-		    struct shca_fault_state *state, u64 now)
-{
-	u64 age = now - state->since;
-	u32 random;
-
-	state->fitted++;
-	state->rng = rule->seed + state->fitted * FAULT_DRAWS * FAULT_STEP;
-	random = shca_fault_random(state, SHCA_FAULT_ALWAYS);
-	if (age < rule->after_ns ||
-	    (rule->for_ns && age - rule->after_ns >= rule->for_ns))
-		return false;
-	state->seen++;
-	if ((rule->count && state->hits >= rule->count) ||
-	    !fault_counts(rule, state->seen) || random >= rule->probability ||
-	    (rule->at && !fault_is_listed(rule, state)))
-		return false;
-	state->hits++;
-	return true;
 }

@@ -8,6 +8,7 @@
 #define SHCA_CORE_FAULT_H
 
 #include "os.h"
+#include "../../uapi/softhca-fault.h"
 #include "../../uapi/softhca-netlink.h"
 
 struct shca_pkt;
@@ -65,15 +66,7 @@ enum shca_fault_stage {
  * @va:		where: requests that reach remote memory from this address on
  * @va_last:	up to here
  * @wr_id:	where: of a work request
- * @probability: when: parts of SHCA_FAULT_ALWAYS, a million
- * @every:	when: each n-th of those that fit; 0: no limit
- * @nth:	when: not before the n-th of those that fit, from 1 on; 0: no limit
- * @count:	when: so many times at most; 0: no limit
- * @seed:	of the random numbers
- * @after_ns:	when: not before, from the rule's creation
- * @for_ns:	when: not after, from then on; 0: no limit
- * @at:		instead of these but @seed: a list of which ones, rising; or NULL
- * @nr_at:	length of the list, or 0
+ * @when:	among those that fit
  * @delay_ns:	detail of @what: a packet waits so long
  * @jitter_ns:	and a random part of this longer
  * @distance:	detail of @what: packets that overtake
@@ -104,15 +97,7 @@ struct shca_fault_rule {
 	u64 va;
 	u64 va_last;
 	u64 wr_id;
-	u32 probability;
-	u32 every;
-	u32 nth;
-	u32 count;
-	u64 seed;
-	u64 after_ns;
-	u64 for_ns;
-	const u32 *at;
-	u32 nr_at;
+	struct shca_fault_when when;
 	u64 delay_ns;
 	u64 jitter_ns;
 	u32 distance;
@@ -121,25 +106,6 @@ struct shca_fault_rule {
 	u8 nak;
 	u8 event;
 	u8 dist;
-};
-
-/**
- * struct shca_fault_state - what a rule has come across; its user has a lock for it
- * @rng:	state of its random numbers. They follow from the seed and @fitted, so a list
- *		of what was hit gives the same faults again
- * @fitted:	how many fitted
- * @seen:	how many of them within its time
- * @hits:	how often it happened
- * @listed:	how many of its list are past
- * @since:	its creation, in ns
- */
-struct shca_fault_state {
-	u64 rng;
-	u64 fitted;
-	u64 seen;
-	u64 hits;
-	u64 since;
-	u32 listed;
 };
 
 /**
@@ -174,15 +140,8 @@ void shca_fault_start(struct shca_fault_state *state, u64 now);
 bool shca_fault_fits(const struct shca_fault_rule *rule,
 		     const struct shca_fault_at *at);
 
-/* Count what fits; does the fault happen now? */
-bool shca_fault_due(const struct shca_fault_rule *rule,
-		    struct shca_fault_state *state, u64 now);
-
 /* For how long, in ns, a fault that is due delays; draws once. */
 u64 shca_fault_wait(const struct shca_fault_rule *rule,
 		    struct shca_fault_state *state);
-
-/* The rule's next random number, below @limit; 0 if @limit is. */
-u32 shca_fault_random(struct shca_fault_state *state, u32 limit);
 
 #endif

@@ -30,9 +30,6 @@
 #include "device.h"
 #include "netlink.h"
 
-/* Numbers of Linux that verbs return; EHWPOISON is the last one. */
-#define SHCA_ERRNO_MAX	133
-
 const struct nla_policy shca_fault_policy[SHCA_FA_MAX + 1] = {
 	[SHCA_FA_ID] = NLA_POLICY_MIN(NLA_U32, 1),
 	[SHCA_FA_WHAT] = NLA_POLICY_MAX(NLA_U8, SHCA_FAULT_NR - 1),
@@ -58,7 +55,7 @@ const struct nla_policy shca_fault_policy[SHCA_FA_MAX + 1] = {
 	[SHCA_FA_STATUS] = NLA_POLICY_RANGE(NLA_U8, 1, SHCA_WC_GENERAL_ERR),
 	[SHCA_FA_NAK] = NLA_POLICY_MAX(NLA_U8, SHCA_FAULT_NAK_NR - 1),
 	[SHCA_FA_VERB] = NLA_POLICY_MAX(NLA_U8, SHCA_FAULT_VERB_NR - 1),
-	[SHCA_FA_ERRNO] = NLA_POLICY_RANGE(NLA_U32, 1, SHCA_ERRNO_MAX),
+	[SHCA_FA_ERRNO] = NLA_POLICY_RANGE(NLA_U32, 1, SHCA_FAULT_ERRNO_MAX),
 	[SHCA_FA_EVENT] = NLA_POLICY_MAX(NLA_U8, IB_EVENT_GID_CHANGE),
 	[SHCA_FA_AT] = { .type = NLA_BINARY,
 			 .len = SHCA_FAULT_LOG * sizeof(u32) },
@@ -248,14 +245,14 @@ static void shca_fault_parse(struct nlattr **tb, struct shca_fault_rule *rule)
 	rule->qpn = shca_fa_u32(tb[SHCA_FA_QPN], 0);
 	rule->has_wr_id = tb[SHCA_FA_WR_ID];
 	rule->wr_id = shca_fa_u64(tb[SHCA_FA_WR_ID]);
-	rule->probability = shca_fa_u32(tb[SHCA_FA_PROBABILITY],
-					SHCA_FAULT_ALWAYS);
-	rule->every = shca_fa_u32(tb[SHCA_FA_EVERY], 0);
-	rule->nth = shca_fa_u32(tb[SHCA_FA_NTH], 0);
-	rule->count = shca_fa_u32(tb[SHCA_FA_COUNT], 0);
-	rule->seed = shca_fa_u64(tb[SHCA_FA_SEED]);
-	rule->after_ns = shca_fa_u64(tb[SHCA_FA_AFTER]);
-	rule->for_ns = shca_fa_u64(tb[SHCA_FA_FOR]);
+	rule->when.probability = shca_fa_u32(tb[SHCA_FA_PROBABILITY],
+					     SHCA_FAULT_ALWAYS);
+	rule->when.every = shca_fa_u32(tb[SHCA_FA_EVERY], 0);
+	rule->when.nth = shca_fa_u32(tb[SHCA_FA_NTH], 0);
+	rule->when.count = shca_fa_u32(tb[SHCA_FA_COUNT], 0);
+	rule->when.seed = shca_fa_u64(tb[SHCA_FA_SEED]);
+	rule->when.after_ns = shca_fa_u64(tb[SHCA_FA_AFTER]);
+	rule->when.for_ns = shca_fa_u64(tb[SHCA_FA_FOR]);
 	rule->delay_ns = shca_fa_u64(tb[SHCA_FA_DELAY]);
 	rule->jitter_ns = shca_fa_u64(tb[SHCA_FA_JITTER]);
 	rule->distance = shca_fa_u32(tb[SHCA_FA_DISTANCE], 0);
@@ -305,7 +302,7 @@ static int shca_fault_check(struct nlattr **tb, const struct shca_fault_rule *ru
 				    "psn: a PSN has 24 bits");
 		return -ERANGE;
 	}
-	if (!rule->probability || rule->probability > SHCA_FAULT_ALWAYS) {
+	if (!rule->when.probability || rule->when.probability > SHCA_FAULT_ALWAYS) {
 		NL_SET_ERR_MSG_ATTR(extack, tb[SHCA_FA_PROBABILITY],
 				    "prob: parts of a million, from 1 on");
 		return -ERANGE;
@@ -346,8 +343,8 @@ static int shca_fault_read_list(struct nlattr **tb, struct shca_fault *fault,
 				    "at: 1 to 512 rising numbers, from 1 on");
 		return -EINVAL;
 	}
-	fault->rule.at = fault->at;
-	fault->rule.nr_at = nr;
+	fault->rule.when.at = fault->at;
+	fault->rule.when.nr_at = nr;
 	return 0;
 }
 
@@ -374,11 +371,11 @@ static bool shca_fault_is_qp_event(u8 event)
 }
 
 /* Each event costs memory until somebody takes it, and packets are many. */
-static bool shca_fault_ends(const struct shca_fault_rule *rule)
+static bool shca_fault_ends(const struct shca_fault_when *when)
 {
-	if (rule->at || (rule->nth && !rule->every && !rule->count))
+	if (when->at || (when->nth && !when->every && !when->count))
 		return true;
-	return rule->count && rule->count <= SHCA_FAULT_LOG;
+	return when->count && when->count <= SHCA_FAULT_LOG;
 }
 
 static int shca_fault_check_event(const struct shca_fault_rule *rule,
@@ -398,7 +395,7 @@ static int shca_fault_check_event(const struct shca_fault_rule *rule,
 			       "event: one that concerns a QP happens at once, without a word that says when");
 		return -EINVAL;
 	}
-	if (rule->stage != SHCA_FAULT_NOW && !shca_fault_ends(rule)) {
+	if (rule->stage != SHCA_FAULT_NOW && !shca_fault_ends(&rule->when)) {
 		NL_SET_ERR_MSG(extack,
 			       "count: from 1 to 512, or nth or at: events that come with packets must end");
 		return -EINVAL;
@@ -740,18 +737,18 @@ static int shca_fault_put_where(struct sk_buff *msg,
 }
 
 static int shca_fault_put_when(struct sk_buff *msg,
-			       const struct shca_fault_rule *rule)
+			       const struct shca_fault_when *when)
 {
-	return (rule->probability != SHCA_FAULT_ALWAYS &&
-		nla_put_u32(msg, SHCA_FA_PROBABILITY, rule->probability)) ||
-	       shca_fault_put_u64(msg, SHCA_FA_SEED, rule->seed) ||
-	       shca_fault_put_u32(msg, SHCA_FA_EVERY, rule->every) ||
-	       shca_fault_put_u32(msg, SHCA_FA_NTH, rule->nth) ||
-	       shca_fault_put_u32(msg, SHCA_FA_COUNT, rule->count) ||
-	       shca_fault_put_u64(msg, SHCA_FA_AFTER, rule->after_ns) ||
-	       shca_fault_put_u64(msg, SHCA_FA_FOR, rule->for_ns) ||
-	       (rule->at && nla_put(msg, SHCA_FA_AT,
-				    rule->nr_at * sizeof(u32), rule->at));
+	return (when->probability != SHCA_FAULT_ALWAYS &&
+		nla_put_u32(msg, SHCA_FA_PROBABILITY, when->probability)) ||
+	       shca_fault_put_u64(msg, SHCA_FA_SEED, when->seed) ||
+	       shca_fault_put_u32(msg, SHCA_FA_EVERY, when->every) ||
+	       shca_fault_put_u32(msg, SHCA_FA_NTH, when->nth) ||
+	       shca_fault_put_u32(msg, SHCA_FA_COUNT, when->count) ||
+	       shca_fault_put_u64(msg, SHCA_FA_AFTER, when->after_ns) ||
+	       shca_fault_put_u64(msg, SHCA_FA_FOR, when->for_ns) ||
+	       (when->at && nla_put(msg, SHCA_FA_AT,
+				    when->nr_at * sizeof(u32), when->at));
 }
 
 static int shca_fault_put_what(struct sk_buff *msg,
@@ -822,7 +819,7 @@ static int shca_fault_fill(const struct shca_fault_dump *dump,
 	    shca_fault_put_what(msg, &fault->rule) ||
 	    shca_fault_put_where(msg, fault) ||
 	    (dump->all && shca_fault_put_private(msg, fault)) ||
-	    shca_fault_put_when(msg, &fault->rule) ||
+	    shca_fault_put_when(msg, &fault->rule.when) ||
 	    shca_fault_put_counts(msg, fault))
 		goto full;
 	nla_nest_end(msg, nest);

@@ -14,7 +14,7 @@ static struct shca_fault_rule fault_rule(void)
 		.stage = SHCA_FAULT_TX,
 		.verb = SHCA_FAULT_ANY_VERB,
 		.opcode = SHCA_FAULT_ANY_OPCODE,
-		.probability = SHCA_FAULT_ALWAYS,
+		.when.probability = SHCA_FAULT_ALWAYS,
 	};
 }
 
@@ -27,7 +27,7 @@ static u64 fault_run(const struct shca_fault_rule *rule, int nr)
 
 	shca_fault_start(&state, T0);
 	for (i = 0; i < nr; i++)
-		if (shca_fault_due(rule, &state, T0 + i * FX_MS))
+		if (shca_fault_due(&rule->when, &state, T0 + i * FX_MS))
 			bits |= 1ull << i;
 	return bits;
 }
@@ -69,11 +69,11 @@ static void fault_happens_when_due(struct kunit *test)
 	const struct when_row *row = test->param_value;
 	struct shca_fault_rule rule = fault_rule();
 
-	rule.every = row->every;
-	rule.nth = row->nth;
-	rule.count = row->count;
-	rule.after_ns = row->after_ns;
-	rule.for_ns = row->for_ns;
+	rule.when.every = row->every;
+	rule.when.nth = row->nth;
+	rule.when.count = row->count;
+	rule.when.after_ns = row->after_ns;
+	rule.when.for_ns = row->for_ns;
 	KUNIT_EXPECT_EQ(test, fault_run(&rule, 10), row->bits);
 }
 
@@ -83,11 +83,11 @@ static void fault_counts_what_it_saw(struct kunit *test)
 	struct shca_fault_state state;
 	int i;
 
-	rule.every = 2;
-	rule.after_ns = FX_MS;
+	rule.when.every = 2;
+	rule.when.after_ns = FX_MS;
 	shca_fault_start(&state, T0);
 	for (i = 0; i < 6; i++)
-		shca_fault_due(&rule, &state, T0 + i * FX_MS);
+		shca_fault_due(&rule.when, &state, T0 + i * FX_MS);
 	KUNIT_EXPECT_EQ(test, state.seen, 5);
 	KUNIT_EXPECT_EQ(test, state.hits, 2);
 }
@@ -99,14 +99,14 @@ static void fault_has_its_probability(struct kunit *test)
 	struct shca_fault_state state;
 	int i;
 
-	rule.probability = SHCA_FAULT_ALWAYS / 2;
+	rule.when.probability = SHCA_FAULT_ALWAYS / 2;
 	KUNIT_EXPECT_EQ(test, fault_run(&rule, 64), 0x238ad5b72cb7b98bull);
-	rule.seed = 1;
+	rule.when.seed = 1;
 	KUNIT_EXPECT_EQ(test, fault_run(&rule, 64), 0xfd6f5fa0c26010f7ull);
-	rule.probability = SHCA_FAULT_ALWAYS / 100;
+	rule.when.probability = SHCA_FAULT_ALWAYS / 100;
 	shca_fault_start(&state, T0);
 	for (i = 0; i < 100000; i++)
-		shca_fault_due(&rule, &state, T0);
+		shca_fault_due(&rule.when, &state, T0);
 	KUNIT_EXPECT_TRUE(test, state.hits > 900 && state.hits < 1100);
 }
 
@@ -147,10 +147,10 @@ static void fault_has_its_probability_exactly(struct kunit *test)
 {
 	struct shca_fault_rule rule = fault_rule();
 
-	rule.seed = 0x8722191a02d60facull;
-	rule.probability = 883310;
+	rule.when.seed = 0x8722191a02d60facull;
+	rule.when.probability = 883310;
 	KUNIT_EXPECT_EQ(test, fault_run(&rule, 1), 0);
-	rule.probability++;
+	rule.when.probability++;
 	KUNIT_EXPECT_EQ(test, fault_run(&rule, 1), 1);
 }
 
@@ -162,25 +162,25 @@ static void fault_is_replayed(struct kunit *test)
 	u32 list[20], random[20], nr = 0;
 	int i, hits = 0;
 
-	rule.seed = 9;
-	rule.probability = SHCA_FAULT_ALWAYS / 2;
-	rule.after_ns = 3 * FX_MS;
-	rule.for_ns = 30 * FX_MS;
-	rule.count = 7;
+	rule.when.seed = 9;
+	rule.when.probability = SHCA_FAULT_ALWAYS / 2;
+	rule.when.after_ns = 3 * FX_MS;
+	rule.when.for_ns = 30 * FX_MS;
+	rule.when.count = 7;
 	shca_fault_start(&state, T0);
 	for (i = 0; i < 60; i++)
-		if (shca_fault_due(&rule, &state, T0 + i * FX_MS)) {
+		if (shca_fault_due(&rule.when, &state, T0 + i * FX_MS)) {
 			random[nr] = shca_fault_random(&state, ~0u);
 			list[nr++] = state.fitted;
 		}
 	KUNIT_ASSERT_EQ(test, nr, 7);
 	KUNIT_EXPECT_TRUE(test, list[0] > 3);
-	again.seed = 9;
-	again.at = list;
-	again.nr_at = nr;
+	again.when.seed = 9;
+	again.when.at = list;
+	again.when.nr_at = nr;
 	shca_fault_start(&state_again, T0 + 1000 * FX_MS);
 	for (i = 1; i <= 60; i++) {
-		if (!shca_fault_due(&again, &state_again, T0 + 2000 * FX_MS))
+		if (!shca_fault_due(&again.when, &state_again, T0 + 2000 * FX_MS))
 			continue;
 		KUNIT_ASSERT_TRUE(test, hits < 7);
 		KUNIT_EXPECT_EQ(test, i, list[hits]);
@@ -199,8 +199,8 @@ static void fault_list_ends(struct kunit *test)
 	static const u32 list[] = { 1, 2 };
 	struct shca_fault_rule rule = fault_rule();
 
-	rule.at = list;
-	rule.nr_at = 1;
+	rule.when.at = list;
+	rule.when.nr_at = 1;
 	KUNIT_EXPECT_EQ(test, fault_run(&rule, 3), 1);
 }
 
@@ -209,8 +209,8 @@ static void fault_list_says_which(struct kunit *test)
 	static const u32 list[] = { 1, 2, 5, 10 };
 	struct shca_fault_rule rule = fault_rule();
 
-	rule.at = list;
-	rule.nr_at = ARRAY_SIZE(list);
+	rule.when.at = list;
+	rule.when.nr_at = ARRAY_SIZE(list);
 	KUNIT_EXPECT_EQ(test, fault_run(&rule, 20), 0x213);
 }
 

@@ -67,8 +67,8 @@ void psn(void)
  * is divided by zero.
  *
  * proof: due slow
- * planted: core/fault.c: s/if (state->listed == rule->nr_at ||/if (state->listed > rule->nr_at ||/
- * planted: core/fault.c: s/state->hits >= rule->count/state->hits > rule->count/
+ * planted: ../uapi/softhca-fault.h: s/if (state->listed == when->nr_at ||/if (state->listed > when->nr_at ||/
+ * planted: ../uapi/softhca-fault.h: s/state->hits >= when->count/state->hits > when->count/
  */
 void due(void)
 {
@@ -78,18 +78,18 @@ void due(void)
 	bool is;
 
 	any_rule(&rule);
-	assume(rule.nr_at <= 3);
-	rule.at = any_bool() ? (u32 *)any_bytes(rule.nr_at * sizeof(u32)) : NULL;
-	assume(state.listed <= rule.nr_at && state.seen <= state.fitted && state.hits <= state.seen);
-	assume(!rule.count || state.hits <= rule.count);
+	assume(rule.when.nr_at <= 3);
+	rule.when.at = any_bool() ? (u32 *)any_bytes(rule.when.nr_at * sizeof(u32)) : NULL;
+	assume(state.listed <= rule.when.nr_at && state.seen <= state.fitted && state.hits <= state.seen);
+	assume(!rule.when.count || state.hits <= rule.when.count);
 	assume(state.fitted < 1ull << 60);
 	was = state.hits;
 	seen = state.seen;
-	is = shca_fault_due(&rule, &state, any_u64());
+	is = shca_fault_due(&rule.when, &state, any_u64());
 	claim(state.hits == was + is && state.seen - seen <= 1 && state.hits <= state.seen);
-	claim(!rule.count || state.hits <= rule.count);
-	claim(!is || state.seen >= rule.nth);
-	claim(state.listed <= rule.nr_at || !rule.at);
+	claim(!rule.when.count || state.hits <= rule.when.count);
+	claim(!is || state.seen >= rule.when.nth);
+	claim(state.listed <= rule.when.nr_at || !rule.when.at);
 }
 
 /*

@@ -13,9 +13,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Numbers of Linux; EHWPOISON is the last one. */
-#define ERRNO_MAX	133
-
 #define X(id, name) name,
 static const char *const what_names[] = { SHCA_FAULT_WHATS(X) NULL };
 static const char *const type_names[] = { SHCA_FAULT_TYPES(X) NULL };
@@ -146,7 +143,7 @@ static int find_errno(const char *word)
 	const char *name;
 	int i;
 
-	for (i = 1; i <= ERRNO_MAX; i++) {
+	for (i = 1; i <= SHCA_FAULT_ERRNO_MAX; i++) {
 		name = strerrorname_np(i);
 		if (name && !strcmp(name, word))
 			return i;

@@ -10,6 +10,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include <softhca-fault.h>
 #include <softhca-netlink.h>
 
 /* Longest line of a file of rules, and longest text of one word. */

@@ -175,7 +175,7 @@ static bool is_lost(struct sim_node *from, const struct shca_pkt *pkt)
 	struct sim_world *w = from->w;
 
 	return w->f.loss && shca_fault_fits(&w->loss_rule, &at) &&
-	       shca_fault_due(&w->loss_rule, &w->loss, w->now);
+	       shca_fault_due(&w->loss_rule.when, &w->loss, w->now);
 }
 
 void sim_link_release(struct sim_node *from, bool passes)

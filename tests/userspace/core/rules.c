@@ -61,7 +61,7 @@ static bool take(int attr, const void *data, size_t length, void *arg)
 	r->given |= 1ull << attr;
 	if (attr == SHCA_FA_AT) {
 		memcpy(r->at, data, length);
-		rule->nr_at = length / sizeof(*r->at);
+		rule->when.nr_at = length / sizeof(*r->at);
 		return true;
 	}
 	value = value_of(data, length);
@@ -85,25 +85,25 @@ static bool take(int attr, const void *data, size_t length, void *arg)
 		rule->psn_last = value;
 		break;
 	case SHCA_FA_PROBABILITY:
-		rule->probability = value;
+		rule->when.probability = value;
 		break;
 	case SHCA_FA_SEED:
-		rule->seed = value;
+		rule->when.seed = value;
 		break;
 	case SHCA_FA_EVERY:
-		rule->every = value;
+		rule->when.every = value;
 		break;
 	case SHCA_FA_NTH:
-		rule->nth = value;
+		rule->when.nth = value;
 		break;
 	case SHCA_FA_COUNT:
-		rule->count = value;
+		rule->when.count = value;
 		break;
 	case SHCA_FA_AFTER:
-		rule->after_ns = value;
+		rule->when.after_ns = value;
 		break;
 	case SHCA_FA_FOR:
-		rule->for_ns = value;
+		rule->when.for_ns = value;
 		break;
 	case SHCA_FA_DELAY:
 		rule->delay_ns = value;
@@ -184,7 +184,7 @@ static int settle(const char *where, struct sim_rule *r)
 	if (!has(r, SHCA_FA_OPCODE))
 		rule->opcode = SHCA_FAULT_ANY_OPCODE;
 	if (!has(r, SHCA_FA_PROBABILITY))
-		rule->probability = SHCA_FAULT_ALWAYS;
+		rule->when.probability = SHCA_FAULT_ALWAYS;
 	return 0;
 }
 
@@ -215,8 +215,8 @@ int sim_rules_read(const char *name)
 	}
 	fclose(file);
 	for (nr = 0; nr < (int)nr_rules; nr++)
-		if (rules[nr].rule.nr_at)
-			rules[nr].rule.at = rules[nr].at;
+		if (rules[nr].rule.when.nr_at)
+			rules[nr].rule.when.at = rules[nr].at;
 	if (!status && !nr_rules)
 		return complain("%s: no rules", name);
 	return status;
@@ -268,7 +268,7 @@ static const struct shca_fault_rule *ask(struct sim_world *w, u8 stage, u32 qpn,
 
 	for (i = 0; i < nr_rules; i++) {
 		if (!shca_fault_fits(&rules[i].rule, &at) ||
-		    !shca_fault_due(&rules[i].rule, &w->rules[i], w->now))
+		    !shca_fault_due(&rules[i].rule.when, &w->rules[i], w->now))
 			continue;
 		*which = i;
 		sim_log(w, "rule %u: %s, %s psn %06x", i + 1,

@@ -995,13 +995,13 @@ static void pick_loss(struct sim_world *w)
 		.what = SHCA_FAULT_DROP,
 		.stage = SHCA_FAULT_TX,
 		.opcode = SHCA_FAULT_ANY_OPCODE,
-		.probability = SHCA_FAULT_ALWAYS / 1000 * w->f.loss,
-		.seed = prng_next(rng),
+		.when.probability = SHCA_FAULT_ALWAYS / 1000 * w->f.loss,
+		.when.seed = prng_next(rng),
 	};
 	if (prng_chance(rng, 200)) {
-		rule->probability = SHCA_FAULT_ALWAYS;
-		rule->every = DIV_ROUND_UP(1000, w->f.loss);
-		rule->nth = 1 + prng_below(rng, rule->every);
+		rule->when.probability = SHCA_FAULT_ALWAYS;
+		rule->when.every = DIV_ROUND_UP(1000, w->f.loss);
+		rule->when.nth = 1 + prng_below(rng, rule->when.every);
 	}
 	if (prng_chance(rng, 200))
 		rule->type = prng_below(rng, SHCA_FAULT_TYPE_NR);
