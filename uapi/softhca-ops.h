@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: ((GPL-2.0 WITH Linux-syscall-note) OR BSD-2-Clause) */
 /*
- * The operations of a send queue, one row each.  The module, the provider and the
- * tests take from these rows what an operation is; no other list of them exists.
+ * The operations of a send queue, one row each.  The module and the provider take from
+ * these rows what an operation is. The simulator of tests/userspace/core has tables of its
+ * own, from the specification, to check these against.
  *
  * X(name, verb, feature, on, form, length, answer, flags, completion,
  *   first, middle, last, only)

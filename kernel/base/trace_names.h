@@ -11,46 +11,7 @@
 #define SHCA_TRACE_NAMES_H
 
 #include "../../uapi/softhca-ops.h"
-
-/* enum shca_op of transport @t: operations of UC, then those that RC and XRC add */
-#define SHCA_TRACE_UC_OPS(X, t) \
-	X(t, SEND_FIRST) \
-	X(t, SEND_MIDDLE) \
-	X(t, SEND_LAST) \
-	X(t, SEND_LAST_IMM) \
-	X(t, SEND_ONLY) \
-	X(t, SEND_ONLY_IMM) \
-	X(t, WRITE_FIRST) \
-	X(t, WRITE_MIDDLE) \
-	X(t, WRITE_LAST) \
-	X(t, WRITE_LAST_IMM) \
-	X(t, WRITE_ONLY) \
-	X(t, WRITE_ONLY_IMM)
-
-#define SHCA_TRACE_RC_OPS(X, t) \
-	X(t, READ_REQUEST) \
-	X(t, READ_RESP_FIRST) \
-	X(t, READ_RESP_MIDDLE) \
-	X(t, READ_RESP_LAST) \
-	X(t, READ_RESP_ONLY) \
-	X(t, ACK) \
-	X(t, ATOMIC_ACK) \
-	X(t, CMP_SWAP) \
-	X(t, FETCH_ADD) \
-	X(t, SEND_LAST_INV) \
-	X(t, SEND_ONLY_INV) \
-	X(t, FLUSH) \
-	X(t, ATOMIC_WRITE)
-
-/* The opcodes of the base transport header */
-#define SHCA_TRACE_OPCODES(X) \
-	SHCA_TRACE_UC_OPS(X, RC) \
-	SHCA_TRACE_RC_OPS(X, RC) \
-	SHCA_TRACE_UC_OPS(X, UC) \
-	SHCA_TRACE_UC_OPS(X, XRC) \
-	SHCA_TRACE_RC_OPS(X, XRC) \
-	X(UD, SEND_ONLY) \
-	X(UD, SEND_ONLY_IMM)
+#include "../core/opcode.h"
 
 /* enum shca_verdict */
 #define SHCA_TRACE_VERDICTS(X, E) \
@@ -121,14 +82,14 @@
 
 /* ---- export of the values ----------------------------------------------------- */
 
-#define SHCA_TRACE_TELL_OP(t, op)	TRACE_DEFINE_ENUM(SHCA_OP_##op);
+#define SHCA_TRACE_TELL_OP(t, op, ...)	TRACE_DEFINE_ENUM(SHCA_OP_##op);
 #define SHCA_TRACE_TELL(value, name)	TRACE_DEFINE_ENUM(value);
 #define SHCA_TRACE_TELL_WC(id, ...)	TRACE_DEFINE_ENUM(SHCA_WC_##id);
 #define SHCA_TRACE_TELL_FAULT(id, name)	TRACE_DEFINE_ENUM(SHCA_FAULT_##id);
 
 /* ---- printing ----------------------------------------------------------------- */
 
-#define SHCA_TRACE_ROW_OP(t, op) \
+#define SHCA_TRACE_ROW_OP(t, op, ...) \
 	{ SHCA_TRANSPORT_##t + SHCA_OP_##op, #t "_" #op },
 #define SHCA_TRACE_ROW(value, name)	{ value, name },
 #define SHCA_TRACE_LAST(value, name)	{ value, name }
@@ -152,7 +113,7 @@
 	__print_symbolic(value, SHCA_TRACE_WR_OPCODES(SHCA_TRACE_ROW_WR, \
 						      SHCA_TRACE_LAST_WR))
 #define SHCA_TRACE_OPCODE(value) \
-	__print_symbolic(value, SHCA_TRACE_OPCODES(SHCA_TRACE_ROW_OP) \
+	__print_symbolic(value, SHCA_OPCODES(SHCA_TRACE_ROW_OP) \
 			 { SHCA_OPCODE_CNP, "CNP" })
 
 #endif

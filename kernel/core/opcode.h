@@ -76,6 +76,75 @@ enum shca_op {
 #define SHCA_OPF_CNP		(1u << 21)	/* 16 reserved bytes */
 #define SHCA_OPF_FETH		(1u << 24)
 
+/*
+ * The opcodes, one row each: the table, traces and their names follow from these rows.
+ *
+ * X(transport, op, text, flags)
+ *
+ *	transport, op	SHCA_TRANSPORT_@transport + SHCA_OP_@op is its number
+ *	text		its name in the specification, behind that of the transport
+ *	flags		SHCA_OPF_*, with the short names of opcode.c
+ *
+ * A column that a user has no use for is not looked at. @x: flags of all requests of @t.
+ */
+#define SHCA_OPCODES_OF_UC(X, t, x)					\
+	X(t, SEND_FIRST, "SEND First", K_SEND | FIRST | (x))		\
+	X(t, SEND_MIDDLE, "SEND Middle", K_SEND | MIDDLE | (x))		\
+	X(t, SEND_LAST, "SEND Last", K_SEND | LAST | (x))		\
+	X(t, SEND_LAST_IMM, "SEND Last with Immediate",			\
+	  K_SEND | LAST | SHCA_OPF_IMM | (x))				\
+	X(t, SEND_ONLY, "SEND Only", K_SEND | ONLY | (x))		\
+	X(t, SEND_ONLY_IMM, "SEND Only with Immediate",			\
+	  K_SEND | ONLY | SHCA_OPF_IMM | (x))				\
+	X(t, WRITE_FIRST, "RDMA WRITE First",				\
+	  K_WRITE | FIRST | SHCA_OPF_RETH | (x))			\
+	X(t, WRITE_MIDDLE, "RDMA WRITE Middle", K_WRITE | MIDDLE | (x))	\
+	X(t, WRITE_LAST, "RDMA WRITE Last", K_WRITE | LAST | (x))	\
+	X(t, WRITE_LAST_IMM, "RDMA WRITE Last with Immediate",		\
+	  K_WRITE | LAST | SHCA_OPF_IMM | (x))				\
+	X(t, WRITE_ONLY, "RDMA WRITE Only",				\
+	  K_WRITE | ONLY | SHCA_OPF_RETH | (x))				\
+	X(t, WRITE_ONLY_IMM, "RDMA WRITE Only with Immediate",		\
+	  K_WRITE | ONLY | SHCA_OPF_RETH | SHCA_OPF_IMM | (x))
+
+/* XRC has the rows of RC, each request with an XRCETH (annex A14). */
+#define SHCA_OPCODES_OF_RC(X, t, x)					\
+	SHCA_OPCODES_OF_UC(X, t, x)					\
+	X(t, READ_REQUEST, "RDMA READ Request", K_READ | (x))		\
+	X(t, READ_RESP_FIRST, "RDMA READ response First",		\
+	  K_RESP | FIRST | SHCA_OPF_AETH)				\
+	X(t, READ_RESP_MIDDLE, "RDMA READ response Middle",		\
+	  K_RESP | MIDDLE)						\
+	X(t, READ_RESP_LAST, "RDMA READ response Last",			\
+	  K_RESP | LAST | SHCA_OPF_AETH)				\
+	X(t, READ_RESP_ONLY, "RDMA READ response Only",			\
+	  K_RESP | ONLY | SHCA_OPF_AETH)				\
+	X(t, ACK, "Acknowledge",					\
+	  SHCA_OPF_RESPONSE | ONLY | SHCA_OPF_AETH)			\
+	X(t, ATOMIC_ACK, "ATOMIC Acknowledge",				\
+	  SHCA_OPF_RESPONSE | SHCA_OPF_ATOMIC | ONLY |			\
+	  SHCA_OPF_AETH | SHCA_OPF_ATOMICACKETH)			\
+	X(t, CMP_SWAP, "CmpSwap", K_ATOMIC | (x))			\
+	X(t, FETCH_ADD, "FetchAdd", K_ATOMIC | (x))			\
+	X(t, SEND_LAST_INV, "SEND Last with Invalidate",		\
+	  K_SEND | LAST | SHCA_OPF_INV | (x))				\
+	X(t, SEND_ONLY_INV, "SEND Only with Invalidate",		\
+	  K_SEND | ONLY | SHCA_OPF_INV | (x))				\
+	/* Both are answered by a READ response of nothing (IBTA A19). */ \
+	X(t, FLUSH, "FLUSH", SHCA_OPF_REQUEST | SHCA_OPF_FLUSH |	\
+	  SHCA_OPF_FETH | SHCA_OPF_RETH | ONLY | (x))			\
+	X(t, ATOMIC_WRITE, "ATOMIC WRITE",				\
+	  SHCA_OPF_REQUEST | SHCA_OPF_ATOMIC_WRITE | SHCA_OPF_RETH |	\
+	  SHCA_OPF_PAYLOAD | ONLY | (x))
+
+#define SHCA_OPCODES(X)							\
+	SHCA_OPCODES_OF_RC(X, RC, 0)					\
+	SHCA_OPCODES_OF_UC(X, UC, 0)					\
+	SHCA_OPCODES_OF_RC(X, XRC, SHCA_OPF_XRCETH)			\
+	X(UD, SEND_ONLY, "SEND Only", K_SEND | ONLY | SHCA_OPF_DETH)	\
+	X(UD, SEND_ONLY_IMM, "SEND Only with Immediate",		\
+	  K_SEND | ONLY | SHCA_OPF_DETH | SHCA_OPF_IMM)
+
 /**
  * struct shca_opcode_info - one row of the table
  * @name:	as in the specification, for traces
