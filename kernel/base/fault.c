@@ -134,40 +134,20 @@ static void shca_fault_free_rcu(struct rcu_head *rcu)
 	shca_fault_free(container_of(rcu, struct shca_fault, rcu));
 }
 
-static void shca_fault_unlink(struct shca_faults *faults, struct shca_fault *fault)
-{
-	list_del_rcu(&fault->node);
-	faults->nr--;
-	call_rcu(&fault->rcu, shca_fault_free_rcu);
-	static_branch_dec(&shca_faults_on);
-}
-
-u32 shca_fault_del(struct shca_dev *dev, u32 id)
+u32 shca_fault_del(struct shca_dev *dev, u32 id, const struct net *net, u32 portid)
 {
 	struct shca_faults *faults = &dev->faults;
 	struct shca_fault *fault, *next;
 	u32 nr = 0;
 
 	list_for_each_entry_safe(fault, next, &faults->rules, node) {
-		if (id && fault->id != id)
+		if ((id && fault->id != id) ||
+		    (net && (fault->net != net || fault->portid != portid)))
 			continue;
-		shca_fault_unlink(faults, fault);
-		nr++;
-	}
-	shca_fault_update(faults);
-	return nr;
-}
-
-u32 shca_fault_let_go(struct shca_dev *dev, const struct net *net, u32 portid)
-{
-	struct shca_faults *faults = &dev->faults;
-	struct shca_fault *fault, *next;
-	u32 nr = 0;
-
-	list_for_each_entry_safe(fault, next, &faults->rules, node) {
-		if (fault->net != net || fault->portid != portid)
-			continue;
-		shca_fault_unlink(faults, fault);
+		list_del_rcu(&fault->node);
+		faults->nr--;
+		call_rcu(&fault->rcu, shca_fault_free_rcu);
+		static_branch_dec(&shca_faults_on);
 		nr++;
 	}
 	shca_fault_update(faults);

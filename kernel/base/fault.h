@@ -110,10 +110,11 @@ static __always_inline int shca_fault_verb(struct ib_device *ibdev,
  * Return: 0, or -ENOSPC with SHCA_FAULT_RULES rules; then @fault stays the caller's.
  */
 int shca_fault_add(struct shca_dev *dev, struct shca_fault *fault);
-/* Delete rule @id, or with 0 all. Return: how many. */
-u32 shca_fault_del(struct shca_dev *dev, u32 id);
-/* Delete what a netlink socket holds, as shca_fault_del(). */
-u32 shca_fault_let_go(struct shca_dev *dev, const struct net *net, u32 portid);
+/*
+ * Delete rule @id, or with 0 all; with @net not NULL only what the netlink socket @portid of
+ * this namespace holds. Return: how many.
+ */
+u32 shca_fault_del(struct shca_dev *dev, u32 id, const struct net *net, u32 portid);
 /* Free a rule that was never added. */
 void shca_fault_free(struct shca_fault *fault);
 

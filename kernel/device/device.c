@@ -261,7 +261,7 @@ static void shca_dealloc_driver(struct ib_device *ibdev)
 	shca_fault_stop_dev(dev);
 	if (shca_personality_has_manners(&dev->personality))
 		static_branch_dec(&shca_manners_on);
-	shca_fault_del(dev, 0);
+	shca_fault_del(dev, 0, NULL, 0);
 	if (dev->snet) {
 		shca_mr_table_destroy(dev);
 		shca_net_put(dev->snet, !dev->ib);

@@ -611,7 +611,7 @@ static int shca_fault_del_one(struct shca_dev *dev, int idx, void *arg)
 	struct shca_fault_deletion *del = arg;
 
 	if (del->only ? dev == del->only : net_eq(dev_net(dev->ndev), del->net))
-		del->nr += shca_fault_del(dev, del->id);
+		del->nr += shca_fault_del(dev, del->id, NULL, 0);
 	return 0;
 }
 
@@ -654,7 +654,7 @@ static int shca_fault_released(struct shca_dev *dev, int idx, void *arg)
 {
 	const struct netlink_notify *notify = arg;
 
-	if (shca_fault_let_go(dev, notify->net, notify->portid))
+	if (shca_fault_del(dev, 0, notify->net, notify->portid))
 		shca_net_note_change();
 	return 0;
 }
