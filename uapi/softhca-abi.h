@@ -162,6 +162,39 @@ struct shca_recv_wqe {
 #define SHCA_WC_TM_MATCH	(1u << 5)
 #define SHCA_WC_TM_DATA_VALID	(1u << 6)
 
+/*
+ * Completion status, struct shca_cqe.status: values equal enum ibv_wc_status and ib_wc_status.
+ * Those of tag matching are of processes only.
+ */
+#define SHCA_WC_STATUSES_BUT_TM(X) \
+	X(SUCCESS) \
+	X(LOC_LEN_ERR) \
+	X(LOC_QP_OP_ERR) \
+	X(LOC_EEC_OP_ERR) \
+	X(LOC_PROT_ERR) \
+	X(WR_FLUSH_ERR) \
+	X(MW_BIND_ERR) \
+	X(BAD_RESP_ERR) \
+	X(LOC_ACCESS_ERR) \
+	X(REM_INV_REQ_ERR) \
+	X(REM_ACCESS_ERR) \
+	X(REM_OP_ERR) \
+	X(RETRY_EXC_ERR) \
+	X(RNR_RETRY_EXC_ERR) \
+	X(LOC_RDD_VIOL_ERR) \
+	X(REM_INV_RD_REQ_ERR) \
+	X(REM_ABORT_ERR) \
+	X(INV_EECN_ERR) \
+	X(INV_EEC_STATE_ERR) \
+	X(FATAL_ERR) \
+	X(RESP_TIMEOUT_ERR) \
+	X(GENERAL_ERR)
+
+#define SHCA_WC_STATUSES(X) \
+	SHCA_WC_STATUSES_BUT_TM(X) \
+	X(TM_ERR) \
+	X(TM_RNDV_INCOMPLETE)
+
 /**
  * struct shca_cqe - a completion that the kernel writes
  * @wr_id:	of the work request

@@ -291,6 +291,28 @@ enum shca_fault_dist {
 	SHCA_FAULT_DIST_NR
 };
 
+/* enum ibv_event_type, in its order and from 0 on. No rule makes those behind. */
+#define SHCA_FAULT_EVENTS(X) \
+	X(CQ_ERR) \
+	X(QP_FATAL) \
+	X(QP_REQ_ERR) \
+	X(QP_ACCESS_ERR) \
+	X(COMM_EST) \
+	X(SQ_DRAINED) \
+	X(PATH_MIG) \
+	X(PATH_MIG_ERR) \
+	X(DEVICE_FATAL) \
+	X(PORT_ACTIVE) \
+	X(PORT_ERR) \
+	X(LID_CHANGE) \
+	X(PKEY_CHANGE) \
+	X(SM_CHANGE) \
+	X(SRQ_ERR) \
+	X(SRQ_LIMIT_REACHED) \
+	X(QP_LAST_WQE_REACHED) \
+	X(CLIENT_REREGISTER) \
+	X(GID_CHANGE)
+
 /* enum shca_fault_nak, what a responder says instead of executing a request */
 #define SHCA_FAULT_NAKS(X)				\
 	X(RNR, "rnr")					\

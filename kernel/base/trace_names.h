@@ -10,6 +10,7 @@
 #ifndef SHCA_TRACE_NAMES_H
 #define SHCA_TRACE_NAMES_H
 
+#include "../../uapi/softhca-netlink.h"
 #include "../../uapi/softhca-ops.h"
 #include "../core/opcode.h"
 
@@ -52,29 +53,6 @@
 	X(IB_QPS_SQE, "SQE") \
 	E(IB_QPS_ERR, "ERR")
 
-/* enum ib_event_type */
-#define SHCA_TRACE_EVENTS(X, E) \
-	X(IB_EVENT_CQ_ERR, "CQ_ERR") \
-	X(IB_EVENT_QP_FATAL, "QP_FATAL") \
-	X(IB_EVENT_QP_REQ_ERR, "QP_REQ_ERR") \
-	X(IB_EVENT_QP_ACCESS_ERR, "QP_ACCESS_ERR") \
-	X(IB_EVENT_COMM_EST, "COMM_EST") \
-	X(IB_EVENT_SQ_DRAINED, "SQ_DRAINED") \
-	X(IB_EVENT_PATH_MIG, "PATH_MIG") \
-	X(IB_EVENT_PATH_MIG_ERR, "PATH_MIG_ERR") \
-	X(IB_EVENT_DEVICE_FATAL, "DEVICE_FATAL") \
-	X(IB_EVENT_PORT_ACTIVE, "PORT_ACTIVE") \
-	X(IB_EVENT_PORT_ERR, "PORT_ERR") \
-	X(IB_EVENT_LID_CHANGE, "LID_CHANGE") \
-	X(IB_EVENT_PKEY_CHANGE, "PKEY_CHANGE") \
-	X(IB_EVENT_SM_CHANGE, "SM_CHANGE") \
-	X(IB_EVENT_SRQ_ERR, "SRQ_ERR") \
-	X(IB_EVENT_SRQ_LIMIT_REACHED, "SRQ_LIMIT_REACHED") \
-	X(IB_EVENT_QP_LAST_WQE_REACHED, "QP_LAST_WQE_REACHED") \
-	X(IB_EVENT_CLIENT_REREGISTER, "CLIENT_REREGISTER") \
-	X(IB_EVENT_GID_CHANGE, "GID_CHANGE") \
-	E(IB_EVENT_WQ_FATAL, "WQ_FATAL")
-
 /* SHCA_WR_*: macros, so their values need no export; X and E get their rows */
 #define SHCA_TRACE_WR_OPCODES(X, E) \
 	SHCA_SEND_OPS(X) \
@@ -85,6 +63,7 @@
 #define SHCA_TRACE_TELL_OP(t, op, ...)	TRACE_DEFINE_ENUM(SHCA_OP_##op);
 #define SHCA_TRACE_TELL(value, name)	TRACE_DEFINE_ENUM(value);
 #define SHCA_TRACE_TELL_WC(id, ...)	TRACE_DEFINE_ENUM(SHCA_WC_##id);
+#define SHCA_TRACE_TELL_EVENT(id)	TRACE_DEFINE_ENUM(IB_EVENT_##id);
 #define SHCA_TRACE_TELL_FAULT(id, name)	TRACE_DEFINE_ENUM(SHCA_FAULT_##id);
 
 /* ---- printing ----------------------------------------------------------------- */
@@ -104,6 +83,10 @@
 	__print_symbolic(value, SHCA_WC_STATUSES(SHCA_TRACE_ROW_WC) SHCA_TRACE_END)
 #define SHCA_TRACE_WC_OPCODE(value) \
 	__print_symbolic(value, SHCA_WC_OPCODES(SHCA_TRACE_ROW_WC) SHCA_TRACE_END)
+#define SHCA_TRACE_ROW_EVENT(id)	{ IB_EVENT_##id, #id },
+#define SHCA_TRACE_IB_EVENT(value) \
+	__print_symbolic(value, SHCA_FAULT_EVENTS(SHCA_TRACE_ROW_EVENT) \
+			 { IB_EVENT_WQ_FATAL, "WQ_FATAL" })
 #define SHCA_TRACE_ROW_FAULT(id, name)	{ SHCA_FAULT_##id, name },
 #define SHCA_TRACE_FAULT(value) \
 	__print_symbolic(value, SHCA_FAULT_WHATS(SHCA_TRACE_ROW_FAULT) SHCA_TRACE_END)

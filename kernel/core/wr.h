@@ -15,36 +15,7 @@
 /* Most data segments of one request; limits advertised are at or below. */
 #define SHCA_MAX_SGE		32
 
-/*
- * Completion status; values equal enum ib_wc_status and ibv_wc_status. The last two are
- * of processes only.
- */
-#define SHCA_WC_STATUSES(X) \
-	X(SUCCESS) \
-	X(LOC_LEN_ERR) \
-	X(LOC_QP_OP_ERR) \
-	X(LOC_EEC_OP_ERR) \
-	X(LOC_PROT_ERR) \
-	X(WR_FLUSH_ERR) \
-	X(MW_BIND_ERR) \
-	X(BAD_RESP_ERR) \
-	X(LOC_ACCESS_ERR) \
-	X(REM_INV_REQ_ERR) \
-	X(REM_ACCESS_ERR) \
-	X(REM_OP_ERR) \
-	X(RETRY_EXC_ERR) \
-	X(RNR_RETRY_EXC_ERR) \
-	X(LOC_RDD_VIOL_ERR) \
-	X(REM_INV_RD_REQ_ERR) \
-	X(REM_ABORT_ERR) \
-	X(INV_EECN_ERR) \
-	X(INV_EEC_STATE_ERR) \
-	X(FATAL_ERR) \
-	X(RESP_TIMEOUT_ERR) \
-	X(GENERAL_ERR) \
-	X(TM_ERR) \
-	X(TM_RNDV_INCOMPLETE)
-
+/* (softhca-abi.h has the list) */
 enum shca_wc_status {
 #define X(id) SHCA_WC_##id,
 	SHCA_WC_STATUSES(X)

@@ -13,6 +13,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include <softhca-abi.h>
+
 #define X(id, name) name,
 static const char *const what_names[] = { SHCA_FAULT_WHATS(X) NULL };
 static const char *const type_names[] = { SHCA_FAULT_TYPES(X) NULL };
@@ -22,25 +24,11 @@ static const char *const verb_names[] = { SHCA_FAULT_VERBS(X) NULL };
 #undef X
 static const char *const dir_names[] = { "tx", "rx", NULL };
 
-/* enum ibv_wc_status */
-static const char *const status_names[] = {
-	"SUCCESS", "LOC_LEN_ERR", "LOC_QP_OP_ERR", "LOC_EEC_OP_ERR",
-	"LOC_PROT_ERR", "WR_FLUSH_ERR", "MW_BIND_ERR", "BAD_RESP_ERR",
-	"LOC_ACCESS_ERR", "REM_INV_REQ_ERR", "REM_ACCESS_ERR", "REM_OP_ERR",
-	"RETRY_EXC_ERR", "RNR_RETRY_EXC_ERR", "LOC_RDD_VIOL_ERR",
-	"REM_INV_RD_REQ_ERR", "REM_ABORT_ERR", "INV_EECN_ERR",
-	"INV_EEC_STATE_ERR", "FATAL_ERR", "RESP_TIMEOUT_ERR", "GENERAL_ERR",
-	NULL
-};
-
-/* enum ibv_event_type */
-static const char *const event_names[] = {
-	"CQ_ERR", "QP_FATAL", "QP_REQ_ERR", "QP_ACCESS_ERR", "COMM_EST",
-	"SQ_DRAINED", "PATH_MIG", "PATH_MIG_ERR", "DEVICE_FATAL",
-	"PORT_ACTIVE", "PORT_ERR", "LID_CHANGE", "PKEY_CHANGE", "SM_CHANGE",
-	"SRQ_ERR", "SRQ_LIMIT_REACHED", "QP_LAST_WQE_REACHED",
-	"CLIENT_REREGISTER", "GID_CHANGE", NULL
-};
+#define X(id) #id,
+/* (what no rule can make is not among them) */
+static const char *const status_names[] = { SHCA_WC_STATUSES_BUT_TM(X) NULL };
+static const char *const event_names[] = { SHCA_FAULT_EVENTS(X) NULL };
+#undef X
 
 const struct fault_key fault_keys[] = {
 	{ "dev", KIND_DEVICE, 0, NULL, 0, 0 },

@@ -5,6 +5,7 @@
  *
  * libibverbs is loaded as this runs, so the tool needs it for nothing else.
  */
+#include "explain.h"
 #include "fault_words.h"
 #include "qp_mask.h"
 #include "softhca.h"
@@ -381,14 +382,11 @@ static void print_completions(const char *what, const int *nr)
 
 static const char *state_of(struct ibv_qp *qp)
 {
-	static const char *const names[] = {
-		"RESET", "INIT", "RTR", "RTS", "SQD", "SQE", "ERR",
-	};
 	struct ibv_qp_init_attr init;
 	struct ibv_qp_attr attr;
 
-	return !v.ibv_query_qp(qp, &attr, IBV_QP_STATE, &init) &&
-	       attr.qp_state <= IBV_QPS_ERR ? names[attr.qp_state] : "?";
+	return v.ibv_query_qp(qp, &attr, IBV_QP_STATE, &init) ?
+	       "?" : qp_state_name(attr.qp_state);
 }
 
 static int run_traffic(struct bed *bed, uint32_t rule)
