@@ -142,7 +142,7 @@ static void shca_qp_send_failed_locked(struct shca_qp *qp, bool fatal)
 void shca_qp_enter_error(struct shca_qp *qp, bool fatal)
 {
 	/* What was executed before, and waits for a reply, is acknowledged. */
-	if (READ_ONCE(qp->reply.held))
+	if (READ_ONCE(qp->reply.due))
 		shca_rq_flush_acks(qp);
 	spin_lock_bh(&qp->sq.lock);
 	spin_lock(&qp->rq.lock);

@@ -202,33 +202,24 @@ struct shca_rq {
 
 /**
  * struct shca_reply - whether acknowledgements wait for replies (reply.h)
- * @held:	an acknowledgement waits. Written under rq.lock; the send side looks at it
- *		without, and then again under the lock
- * @armed:	shca_rq.side.timer is armed for it, or for an earlier one; under rq.lock
+ * @due:	when the responder goes on that waits: for a reply, a full queue below, or its
+ *		rate, ns; 0: it does not wait. Written under rq.lock; the send side looks at
+ *		it without, and then again under the lock
+ * @answered:	when a request was executed to which no reply came yet, ns; 0: none. Written
+ *		by both sides
  * @psn:	of the last acknowledgement that waited or left; under rq.lock
- * @due:	when it leaves alone, ns; under rq.lock
- * @seen:	@replies when the last one had to leave alone; under rq.lock
- * @wants:	so many replies since then make the next one likely; under rq.lock
- * @answered:	when a request was executed to which no reply came yet, in units of 1,024
- *		ns; 0: none. Written by both sides, each value is whole
- * @turn:	what a reply takes on average, in these units; under sq.lock
- * @replies:	so many came in time, free-running; under sq.lock
- * @taken:	the send side has taken an acknowledgement, which may not have left;
- *		under sq.lock
- * @out_seq:	of this one
+ * @wants:	so many @replies make the next one likely; under rq.lock
+ * @replies:	so many came in time since the last one that did not. Written by both sides:
+ *		one more or less does not matter
+ * @turn:	what a reply takes on average, ns; under sq.lock
  */
 struct shca_reply {
-	bool held;
-	bool armed;
-	u32 psn;
 	u64 due;
-	u32 seen;
+	u64 answered;
+	u32 psn;
 	u32 wants;
-	u32 answered;
-	u32 turn;
 	u32 replies;
-	bool taken;
-	u64 out_seq;
+	u32 turn;
 };
 
 /*

@@ -10,7 +10,8 @@
  * It is likely after some replies in a row that came within SHCA_REPLY_MOST_NS. The
  * acknowledgement waits a few times as long as they took. If none comes, it leaves alone,
  * and the next wait needs twice as many replies before. So a process that does not reply
- * pays for that a few times. The peer begins to look for a lost answer later than that
+ * pays for that a few times. (TCP delays acknowledgements for the same reason, in its
+ * pingpong mode.) The peer begins to look for a lost answer later than that
  * (EARLY_LEAST_NS of core/recovery.c).
  *
  * What is not new (a request came again, or the peer probes) is answered at once, as are
@@ -27,15 +28,19 @@
 /* No reply is likely yet. */
 void shca_reply_init(struct shca_reply *reply);
 
-/* Parts of the two below. */
-bool __shca_reply_awaits(struct shca_qp *qp, u64 now);
+/* Parts of the three below. */
+u64 __shca_reply_until(struct shca_qp *qp, u64 now);
 void __shca_reply_sent(struct shca_qp *qp, u64 now);
 bool __shca_reply_take(struct shca_qp *qp, u64 now, struct shca_pkt *pkt);
 
-/* Does what the responder owes wait for a reply? Context: softirq, rq.lock held. */
-static inline bool shca_reply_awaits(struct shca_qp *qp, u64 now)
+/*
+ * Until when does what the responder owes wait for a reply?
+ * Context: softirq, rq.lock held.
+ * Return: a time, ns; @now or earlier: it does not wait.
+ */
+static inline u64 shca_reply_until(struct shca_qp *qp, u64 now)
 {
-	return shca_resp_owes_ack(&qp->rq.resp) && __shca_reply_awaits(qp, now);
+	return shca_resp_owes_ack(&qp->rq.resp) ? __shca_reply_until(qp, now) : 0;
 }
 
 /*
@@ -44,7 +49,6 @@ static inline bool shca_reply_awaits(struct shca_qp *qp, u64 now)
  */
 static inline void shca_reply_sent(struct shca_qp *qp, u64 now)
 {
-	qp->reply.taken = false;
 	if (unlikely(READ_ONCE(qp->reply.answered)))
 		__shca_reply_sent(qp, now);
 }
@@ -56,22 +60,17 @@ static inline void shca_reply_sent(struct shca_qp *qp, u64 now)
  */
 static inline bool shca_reply_take(struct shca_qp *qp, u64 now, struct shca_pkt *pkt)
 {
-	return unlikely(READ_ONCE(qp->reply.held)) && __shca_reply_take(qp, now, pkt);
+	return unlikely(READ_ONCE(qp->reply.due)) && __shca_reply_take(qp, now, pkt);
 }
 
-/*
- * The timer of the receive side has come.
- * Context: softirq; takes rq.lock.
- * Return: whether the receive side has to go on.
- */
-bool shca_reply_timer(struct shca_qp *qp);
+/* Are acknowledgements held back for a reply? Context: any; without rq.lock it is a guess. */
+static inline bool shca_reply_is_likely(const struct shca_reply *reply)
+{
+	/* @wants is written under rq.lock. */
+	return READ_ONCE(reply->replies) >= data_race(reply->wants);
+}
 
-/*
- * @pkt, where sending resumes, could not leave. Nor could what the send side took after it,
- * which is owed again.
- * Context: sq.lock held, bottom halves off; takes rq.lock.
- * Return: whether @pkt itself is an acknowledgement, and the requester's packets left.
- */
-bool shca_reply_return(struct shca_qp *qp, const struct shca_pkt *pkt);
+/* What waited leaves alone. Context: rq.lock held. */
+void shca_reply_missed(struct shca_qp *qp);
 
 #endif

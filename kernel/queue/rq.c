@@ -3,10 +3,9 @@
  * The receive side: requests of the peer through the responder, its responses
  * to the wire, receive requests from the ring, and their flushing.
  *
- * Timer: shca_rq.timer, for a full queue below, and for the static rate.  shca_rq_wait()
- * arms it for when there is room again, or the next response may leave, and
- * shca_rq_timer() lets the responder go on.  It is also for an
- * acknowledgement that has waited for a reply for too long (reply.h).  Softirq.
+ * Timer: shca_rq.side.timer, for a full queue below, for the static rate, and for an
+ * acknowledgement that waits for a reply (reply.h).  shca_rq_wait() arms it for
+ * shca_reply.due, and shca_rq_timer() lets the responder go on then.  Softirq.
  */
 #include "rq.h"
 
@@ -16,6 +15,7 @@
 #include "../base/counters.h"
 #include "../base/dev.h"
 #include "../base/trace.h"
+#include "../core/opcode.h"
 #include "../core/psn.h"
 #include "cq.h"
 #include "fate.h"
@@ -102,20 +102,39 @@ bool shca_rq_complete(struct shca_qp *qp, const struct shca_wc *wc)
 	return false;
 }
 
-/* Continue then. */
+/* Continue then. A timer that comes too early is armed again: most never have to be. */
 static void shca_rq_wait(struct shca_qp *qp, u64 at)
 {
+	struct hrtimer *timer = &qp->rq.side.timer;
+
 	lockdep_assert_held(&qp->rq.lock);
-	if (qp->dead)
-		return;
-	qp->reply.armed = false;
-	hrtimer_start(&qp->rq.side.timer, ns_to_ktime(at),
-		      HRTIMER_MODE_ABS_SOFT);
+	WRITE_ONCE(qp->reply.due, at);
+	if (!qp->dead && (!hrtimer_is_queued(timer) ||
+			  hrtimer_get_expires(timer) > ns_to_ktime(at)))
+		hrtimer_start(timer, ns_to_ktime(at), HRTIMER_MODE_ABS_SOFT);
 }
 
 void shca_rq_wait_below(struct shca_qp *qp)
 {
 	shca_rq_wait(qp, shca_tx_busy_until(&qp->rq.side.route, ktime_get_ns()));
+}
+
+bool shca_rq_unsend_ack(struct shca_qp *qp, const struct shca_pkt *pkt)
+{
+	bool is_ack = shca_opcode_info(pkt->opcode)->flags & SHCA_OPF_RESPONSE;
+	struct shca_pkt last = { .opcode = SHCA_OP_ACK };
+	struct shca_resp *resp = &qp->rq.resp;
+
+	lockdep_assert_held(&qp->sq.lock);
+	if (!is_ack && likely(!shca_reply_is_likely(&qp->reply)))
+		return false;
+	spin_lock(&qp->rq.lock);
+	last.out_seq = resp->ack_seq;
+	if (resp->ack_sent == SHCA_ACK_ACK)
+		shca_resp_link_full(resp, &last);
+	shca_rq_wait_below(qp);
+	spin_unlock(&qp->rq.lock);
+	return is_ack;
 }
 
 void shca_rq_refused(struct shca_qp *qp, const struct shca_pkt *pkt,
@@ -184,7 +203,7 @@ static bool shca_rq_respond(struct shca_qp *qp, u64 now,
 	u64 at;
 
 	lockdep_assert_held(&qp->rq.lock);
-	WRITE_ONCE(qp->reply.held, false);
+	WRITE_ONCE(qp->reply.due, 0);
 	more = shca_side_transmit(qp, &qp->rq.side, &shca_rq_ops, now, news);
 	at = shca_resp_deadline(&qp->rq.resp);
 	/* (one that has passed was not looked at: the queue below was full before, and told when) */
@@ -397,14 +416,18 @@ void shca_rq_rx(struct shca_qp *qp, const struct shca_pkt *pkt, unsigned int nr,
 {
 	struct shca_side_news news = {};
 	struct shca_rq *rq = &qp->rq;
-	u64 now;
+	u64 now, until;
 
 	spin_lock(&rq->lock);
 	now = ktime_get_ns();
 	shca_side_take_all(qp, &rq->side, &shca_rq_ops, pkt, nr, now, &news);
-	if (answer && !rq->side.continuing && !shca_reply_awaits(qp, now) &&
-	    shca_rq_respond(qp, now, &news))
-		shca_rq_queue(qp);
+	if (answer && !rq->side.continuing) {
+		until = shca_reply_until(qp, now);
+		if (unlikely(until > now))
+			shca_rq_wait(qp, until);
+		else if (shca_rq_respond(qp, now, &news))
+			shca_rq_queue(qp);
+	}
 	shca_rq_settle(qp, &news);
 	spin_unlock(&rq->lock);
 	shca_rq_report(qp, &news);
@@ -507,9 +530,17 @@ SHCA_BH_HANDLER(shca_rq_continue)
 static enum hrtimer_restart shca_rq_timer(struct hrtimer *timer)
 {
 	struct shca_qp *qp = container_of(timer, struct shca_qp, rq.side.timer);
+	u64 due;
 
-	if (shca_reply_timer(qp))
-		shca_rq_kick(qp);
+	spin_lock_bh(&qp->rq.lock);
+	due = qp->reply.due;
+	if (due > ktime_get_ns()) {
+		shca_rq_wait(qp, due);
+	} else if (due && !qp->dead) {
+		shca_reply_missed(qp);
+		shca_bh_schedule(&qp->rq.side.bh);
+	}
+	spin_unlock_bh(&qp->rq.lock);
 	return HRTIMER_NORESTART;
 }
 

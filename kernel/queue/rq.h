@@ -45,6 +45,14 @@ void shca_rq_report(struct shca_qp *qp, const struct shca_side_news *news);
 void shca_rq_wait_below(struct shca_qp *qp);
 
 /*
+ * @pkt, where the send side resumes, could not leave. Nor could an acknowledgement that it took
+ * after that (reply.h). It is owed again, in a moment; once too often, if there was none.
+ * Context: sq.lock held, bottom halves off; takes rq.lock.
+ * Return: whether @pkt itself is an acknowledgement, and the requester's packets left.
+ */
+bool shca_rq_unsend_ack(struct shca_qp *qp, const struct shca_pkt *pkt);
+
+/*
  * Tell a peer that understands it: requests before @psn are missing. As shca_side_ops.missing.
  * Context: softirq or bottom halves off, rq.lock held.
  */

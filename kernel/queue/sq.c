@@ -219,9 +219,9 @@ static void shca_sq_failed(struct shca_qp *qp, const struct shca_batch *batch,
 	struct shca_sq *sq = &qp->sq;
 
 	lockdep_assert_held(&sq->lock);
-	if (shca_reply_return(qp, pkt))
-		return;
 	if (shca_tx_found_full(batch, pkt)) {
+		if (shca_rq_unsend_ack(qp, pkt))
+			return;
 		shca_req_link_full(&sq->req, pkt,
 				   shca_tx_busy_until(&sq->side.route,
 						      ktime_get_ns()));

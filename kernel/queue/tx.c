@@ -362,7 +362,7 @@ static u32 shca_batch_expect(const struct shca_qp *qp,
 		waiting = req->ring.prod - req->ring.nxt;
 		if (is_rd)
 			waiting = min(waiting, shca_batch_rd_room(req));
-		return 1 + waiting + READ_ONCE(qp->reply.held);
+		return 1 + waiting + !!READ_ONCE(qp->reply.due);
 	}
 	/* Responses, of which this is one; the other side's, under its lock. */
 	if (is_rd)
