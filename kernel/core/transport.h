@@ -145,6 +145,18 @@ static inline u64 shca_timeout_ns(u8 code)
 	return code ? 4096ull << (code & 31) : 0;
 }
 
+/*
+ * The time-out of a requester for that code. IBTA 9.7.6.1.3 lets a time-out T come between T
+ * and 4 T.  A bit after T, so that whole retries never end earlier than retry_cnt + 1 of them
+ * would.
+ */
+static inline u64 shca_ack_timeout_ns(u8 code)
+{
+	u64 ns = shca_timeout_ns(code);
+
+	return ns + (ns >> 4);
+}
+
 /* RNR timer code (0 .. 31) to ns, IBTA table 45. */
 u64 shca_rnr_ns(u8 code);
 

@@ -28,6 +28,7 @@
 #include "payload.h"
 #include "qp_table.h"
 #include "sq.h"
+#include "srq.h"
 
 /**
  * struct shca_datagrams - a hold of both locks, for datagrams to one address and QP

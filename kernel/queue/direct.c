@@ -41,6 +41,7 @@
 #include "peer.h"
 #include "qp_table.h"
 #include "sq.h"
+#include "srq.h"
 #include "tx.h"
 
 /* Bytes of one hand-over: some tens of microseconds with bottom halves off. */

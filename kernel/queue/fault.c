@@ -18,10 +18,7 @@
 #include "../core/packet.h"
 #include "../core/wr.h"
 #include "cq.h"
-#include "payload.h"
 #include "qp.h"
-#include "rx.h"
-#include "sq.h"
 
 /* A packet that others should overtake goes on after this time without them. */
 #define SHCA_FAULT_REORDER_NS	(20 * NSEC_PER_MSEC)
@@ -126,7 +123,7 @@ static void shca_fault_arm(struct shca_faults *faults)
 
 static void shca_held_free(struct shca_held *held)
 {
-	if (held->rx)
+	if (held->go_on != shca_fault_leave)
 		held->dev->link->keep(held->dev, held->skb, held->len,
 				      false);
 	kfree_skb(held->skb);
@@ -173,17 +170,8 @@ void shca_fault_leave(struct shca_held *held)
 	kfree(held);
 }
 
-static void shca_fault_go_on(struct shca_held *held)
-{
-	if (!held->rx) {
-		shca_fault_leave(held);
-		return;
-	}
-	shca_rx_again(held);
-}
-
-struct shca_held *shca_fault_passed(struct shca_dev *dev, u32 qpn, bool rx,
-				    bool count)
+struct shca_held *shca_fault_passed(struct shca_dev *dev, u32 qpn,
+				    void (*go_on)(struct shca_held *held), bool count)
 {
 	struct shca_faults *faults = &dev->faults;
 	struct shca_held *held, *found = NULL;
@@ -192,7 +180,7 @@ struct shca_held *shca_fault_passed(struct shca_dev *dev, u32 qpn, bool rx,
 		return NULL;
 	spin_lock_bh(&faults->lock);
 	list_for_each_entry(held, &faults->held, node) {
-		if (held->qpn != qpn || held->rx != rx)
+		if (held->qpn != qpn || held->go_on != go_on)
 			continue;
 		if (count && held->ahead)
 			/* It is found below, or asked for again. */
@@ -240,7 +228,7 @@ static enum hrtimer_restart shca_fault_timer(struct hrtimer *timer)
 		held = shca_fault_first_due(faults);
 		if (!held)
 			break;
-		shca_fault_go_on(held);
+		held->go_on(held);
 	}
 	rcu_read_unlock();
 	if (i == SHCA_FAULT_TURN) {
@@ -268,7 +256,7 @@ static int shca_fault_put_off(struct shca_qp *qp, const struct shca_av *av,
 	held->skb = skb;
 	held->dev = qp->dev;
 	held->qpn = qp->qpn;
-	held->rx = false;
+	held->go_on = shca_fault_leave;
 	held->av = *av;
 	shca_fault_hold(held, hit);
 	return 0;
@@ -358,7 +346,7 @@ bool shca_fault_is_silent(const struct shca_cq *cq)
 	return shca_fault_ask(to_shca_dev(cq->ibcq.device), &at, &hit);
 }
 
-bool shca_fault_doorbell(struct shca_qp *qp)
+bool shca_fault_doorbell(struct shca_qp *qp, u64 *delay_ns)
 {
 	const struct shca_fault_at at = {
 		.stage = SHCA_FAULT_DOORBELL,
@@ -369,8 +357,7 @@ bool shca_fault_doorbell(struct shca_qp *qp)
 
 	if (!shca_fault_ask(qp->dev, &at, &hit))
 		return false;
-	if (hit.rule.what == SHCA_FAULT_DELAY_DOORBELL)
-		shca_sq_ring_later(qp, hit.delay_ns);
+	*delay_ns = hit.rule.what == SHCA_FAULT_DELAY_DOORBELL ? hit.delay_ns : 0;
 	return true;
 }
 
@@ -396,7 +383,7 @@ bool shca_fault_respond(struct shca_qp *qp, const struct shca_pkt *pkt,
 	    !shca_fault_packet(qp, SHCA_FAULT_RESPOND, pkt, &hit))
 		return false;
 	if (hit.rule.what == SHCA_FAULT_REVOKE) {
-		shca_mem_revoke(qp, shca_fault_key(qp, pkt));
+		shca_mr_revoke(&qp->who, shca_fault_key(qp, pkt));
 		return false;
 	}
 	*verdict = shca_resp_forge(&qp->rq.resp, pkt, hit.rule.nak,

@@ -26,7 +26,8 @@ struct shca_send_wr;
  * @due:	when it goes on, ktime in ns
  * @ahead:	packets that overtake it before that; 0: nothing but time counts
  * @qpn:	of those
- * @rx:		it was received, otherwise it is to leave
+ * @go_on:	what happens to it then, which frees it; shca_fault_leave(): it is to leave,
+ *		else it was received
  * @av:		where to, if it leaves
  * @idx: @off: @len:	of a received batch, see shca_rx_again()
  * @ifindex:	of the netdev of its arrival, which may go meanwhile; 0: none
@@ -38,7 +39,7 @@ struct shca_held {
 	u64 due;
 	u32 qpn;
 	u32 ahead;
-	bool rx;
+	void (*go_on)(struct shca_held *held);
 	union {
 		struct shca_av av;
 		struct {
@@ -90,13 +91,13 @@ static inline bool shca_fault_passes(const struct shca_fault_hit *hit)
 }
 
 /*
- * A packet of @qpn has passed.
+ * A packet of @qpn has passed, in the direction of @go_on.
  * @count:	it is a new one
  * Return: the packet that was to be overtaken by so many, whose owner is the caller; or NULL.
  * Ask again until it is NULL, with @count false.
  */
-struct shca_held *shca_fault_passed(struct shca_dev *dev, u32 qpn, bool rx,
-				    bool count);
+struct shca_held *shca_fault_passed(struct shca_dev *dev, u32 qpn,
+				    void (*go_on)(struct shca_held *held), bool count);
 
 /* A packet that has waited leaves, and @held is freed. */
 void shca_fault_leave(struct shca_held *held);
@@ -120,10 +121,11 @@ bool shca_fault_is_silent(const struct shca_cq *cq);
 
 /*
  * A process rings.
- * Context: process. A slow one is rung by the QP's timer.
+ * @delay_ns:	the doorbell is that late; 0: it is lost
+ * Context: process.
  * Return: false: nothing befalls its doorbell.
  */
-bool shca_fault_doorbell(struct shca_qp *qp);
+bool shca_fault_doorbell(struct shca_qp *qp, u64 *delay_ns);
 
 /* Called before the device can be found. */
 void shca_fault_init_dev(struct shca_dev *dev);

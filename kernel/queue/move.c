@@ -9,6 +9,7 @@
 #include "../core/fast.h"
 #include "../mem/mr.h"
 #include "sq.h"
+#include "srq.h"
 
 bool shca_move_is_short(const struct shca_move *m)
 {

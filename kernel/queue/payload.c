@@ -19,8 +19,6 @@
 #include "late.h"
 #include "page_wait.h"
 #include "qp.h"
-#include "rq.h"
-#include "rx.h"
 #include "srq.h"
 #include "xrc.h"
 
@@ -38,6 +36,52 @@ struct shca_src {
 	const u8 *buf;
 	const struct shca_piece *piece;
 };
+
+/* GRO chains skbs whose packet is not in fragments alone. */
+static noinline const u8 *shca_rx_flat_chained(const struct shca_rx_skb *rx,
+					       u32 off, u32 len)
+{
+	const struct sk_buff *part;
+	u32 end = rx->frag_off;
+
+	skb_walk_frags(rx->skb, part) {
+		if (off < end + part->len)
+			return off + len <= end + skb_headlen(part) ?
+				       part->data + off - end : NULL;
+		end += part->len;
+	}
+	return NULL;
+}
+
+const u8 *shca_rx_flat(struct shca_rx_skb *rx, u32 off, u32 len)
+{
+	const struct skb_shared_info *info = skb_shinfo(rx->skb);
+	u32 size = skb_headlen(rx->skb);
+	const skb_frag_t *frag;
+	struct page *page;
+
+	if (off + len <= size)
+		return rx->skb->data + off;
+	if (off < rx->frag_off || !rx->frag_off) {
+		rx->frag = 0;
+		rx->frag_off = size;
+		if (off < size)
+			return NULL;
+	}
+	for (; rx->frag < info->nr_frags; rx->frag++, rx->frag_off += size) {
+		frag = &info->frags[rx->frag];
+		size = skb_frag_size(frag);
+		if (off >= rx->frag_off + size)
+			continue;
+		page = skb_frag_page(frag);	/* none: memory of a device */
+		if (off + len > rx->frag_off + size || !page)
+			return NULL;
+		return page_address(page) + skb_frag_off(frag) + off -
+		       rx->frag_off;
+	}
+	return unlikely(skb_has_frag_list(rx->skb)) ?
+		       shca_rx_flat_chained(rx, off, len) : NULL;
+}
 
 static struct shca_mr **shca_src_kept(const struct shca_src *src)
 {
@@ -602,13 +646,6 @@ static bool shca_invalidate(void *ctx, u32 rkey)
 	if (qp->rq.held)
 		shca_mem_release(qp->rq.held);
 	return shca_mr_invalidate(&who, rkey);
-}
-
-void shca_mem_revoke(const struct shca_qp *qp, u32 rkey)
-{
-	struct shca_accessor who = shca_as(qp, shca_remote_pd(qp));
-
-	shca_mr_revoke(&who, rkey);
 }
 
 static enum shca_wc_status shca_local_op(void *ctx,

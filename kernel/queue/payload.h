@@ -11,6 +11,7 @@
 struct shca_mem_ctx;
 struct shca_mr;
 struct shca_qp;
+struct shca_rx_skb;
 struct sk_buff;
 
 /* The core's way to memory; the context is the struct shca_mem_ctx. */
@@ -77,8 +78,11 @@ enum shca_mem_status shca_mem_hold(struct shca_mem_ctx *mem,
  */
 void shca_payload_trace(u32 qpn, const struct shca_pkt *pkt, bool sent);
 
-/* shca_mr_revoke() of what requests of @qp's peer can reach. */
-void shca_mem_revoke(const struct shca_qp *qp, u32 rkey);
+/*
+ * @len bytes at @off, if they are in one piece of memory. Cheap if called with rising offsets.
+ * Return: NULL: they are not; use skb_copy_bits() and its like.
+ */
+const u8 *shca_rx_flat(struct shca_rx_skb *rx, u32 off, u32 len);
 
 /* Give back what is held, if anything still is. */
 void shca_mem_release(struct shca_pieces *pieces);

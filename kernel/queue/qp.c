@@ -53,17 +53,6 @@ struct shca_qp *shca_qp_get(struct ib_qp *ibqp)
 	return qp;
 }
 
-void shca_qp_put(struct shca_qp *qp)
-{
-	/* The last putter still needs @qp for complete(); the grace period
-	 * before it is freed covers that.
-	 */
-	rcu_read_lock();
-	if (refcount_dec_and_test(&qp->ref))
-		complete(&qp->unused);
-	rcu_read_unlock();
-}
-
 /* A work queue is a process's, and of what may happen to a QP it has one event alone. */
 static void shca_qp_tell(struct shca_events *events, enum ib_event_type type)
 {

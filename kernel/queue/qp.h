@@ -401,9 +401,6 @@ static inline u16 shca_qp_pkey(const struct shca_qp *qp)
 	return READ_ONCE(qp->dev->pkeys[READ_ONCE(qp->pkey_index)]);
 }
 
-/* Drop a reference of shca_net_find_qp() and its like. Context: any. */
-void shca_qp_put(struct shca_qp *qp);
-
 /*
  * Raise an asynchronous event on a QP. A kernel consumer's handler runs later, in softirq:
  * never within its own call of a verb, nor of a peer's on the direct path (core_locking.rst).

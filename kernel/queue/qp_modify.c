@@ -185,17 +185,6 @@ static void shca_start_responder(struct shca_qp *qp)
 }
 
 /*
- * IBTA 9.7.6.1.3 lets a time-out T come between T and 4 T.  A bit after T, so
- * that whole retries never end earlier than retry_cnt + 1 of them would.
- */
-u64 shca_ack_timeout_ns(u8 code)
-{
-	u64 ns = shca_timeout_ns(code);
-
-	return ns + (ns >> 4);
-}
-
-/*
  * Upper bound of the rate of DCQCN in bytes a second: 100 Gbit/s.  The speed of a
  * netdev is under RTNL, and veth reports an invented one.
  */

@@ -8,9 +8,6 @@
 
 struct shca_qp;
 
-/* The time-out of a requester in ns, for that of verbs; 0: never. */
-u64 shca_ack_timeout_ns(u8 code);
-
 /* Forget everything, both locks held. */
 void shca_qp_reset_locked(struct shca_qp *qp);
 

@@ -304,3 +304,14 @@ void shca_qp_table_exit(struct shca_net *snet)
 {
 	rhashtable_destroy(&snet->qps);
 }
+
+void shca_qp_put(struct shca_qp *qp)
+{
+	/* The last putter still needs @qp for complete(); the grace period
+	 * before it is freed covers that.
+	 */
+	rcu_read_lock();
+	if (refcount_dec_and_test(&qp->ref))
+		complete(&qp->unused);
+	rcu_read_unlock();
+}

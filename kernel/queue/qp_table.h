@@ -102,4 +102,7 @@ struct shca_qp *shca_net_find_mgmt(const struct shca_link_ops *link,
 				   struct shca_net *snet, u32 qpn,
 				   const struct sk_buff *skb, u16 *vlan);
 
+/* Drop a reference of shca_net_find_qp() and its like. Context: any. */
+void shca_qp_put(struct shca_qp *qp);
+
 #endif

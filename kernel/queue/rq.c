@@ -34,34 +34,6 @@
 /* Packets that have waited, likewise. */
 #define SHCA_UNPARK_BUDGET	64
 
-/* ---- receive requests ---------------------------------------------------- */
-
-enum shca_recv_status shca_rq_fetch(void *ctx, struct shca_recv_wr *wr)
-{
-	struct shca_mem_ctx *mem = ctx;
-	struct shca_qp *qp = mem->qp;
-
-	if (qp->rq.xrc)
-		return shca_srq_fetch(qp->rq.xrc->srq, wr);
-	if (qp->rq.srq)
-		return shca_srq_fetch(qp->rq.srq, wr);
-	return shca_recv_ring_fetch(qp->dev, &qp->rq.ring, wr);
-}
-
-u32 shca_rq_count(void *ctx)
-{
-	const struct shca_mem_ctx *mem = ctx;
-
-	return shca_recv_ring_count(&mem->qp->rq.ring);
-}
-
-struct ib_pd *shca_rq_pd(const struct shca_qp *qp)
-{
-	if (qp->rq.xrc)
-		return qp->rq.xrc->pd;
-	return qp->rq.srq ? qp->rq.srq->ibsrq.pd : qp->pd;
-}
-
 /* ---- responses ----------------------------------------------------------- */
 
 /*
@@ -170,16 +142,6 @@ static void shca_rq_failed(struct shca_qp *qp, const struct shca_batch *batch,
 		shca_rq_wait_below(qp);
 }
 
-/* A process's SRQ, whose events only wake up their readers. */
-static void shca_rq_xrc_drop(struct shca_rq *rq)
-{
-	if (!rq->xrc)
-		return;
-	shca_srq_report(rq->xrc->srq);
-	shca_xrc_put(rq->xrc);
-	rq->xrc = NULL;
-}
-
 static bool shca_rq_next(struct shca_qp *qp, u32 burst, u64 now,
 			 struct shca_pkt *pkt)
 {
@@ -216,16 +178,6 @@ static void shca_rq_queue(struct shca_qp *qp)
 {
 	lockdep_assert_held(&qp->rq.lock);
 	shca_side_queue(qp, &qp->rq.side);
-}
-
-bool shca_rq_xrc_select(void *ctx, u32 srqn)
-{
-	struct shca_qp *qp = ((struct shca_mem_ctx *)ctx)->qp;
-
-	lockdep_assert_held(&qp->rq.lock);
-	shca_rq_xrc_drop(&qp->rq);
-	qp->rq.xrc = shca_xrc_find(qp->dev, qp->xrcd, srqn);
-	return qp->rq.xrc;
 }
 
 static void shca_rq_judged(struct shca_qp *qp, const struct shca_pkt *pkt,

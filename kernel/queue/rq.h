@@ -65,15 +65,6 @@ void shca_rq_missing(struct shca_qp *qp, u32 psn, u32 cause, bool asks, u64 now)
  */
 bool shca_rq_complete(struct shca_qp *qp, const struct shca_wc *wc);
 
-/* The next receive request; struct shca_mem_ops.recv_get. */
-enum shca_recv_status shca_rq_fetch(void *ctx, struct shca_recv_wr *wr);
-
-/* Receive requests left; struct shca_mem_ops.recv_count. */
-u32 shca_rq_count(void *ctx);
-
-/* The PD of receive requests: an SRQ may be of another than the QP. */
-struct ib_pd *shca_rq_pd(const struct shca_qp *qp);
-
 /* Set up locks, timer and continuation, before the QP is found. */
 void shca_rq_init(struct shca_qp *qp);
 /* There is no continuation any more; the QP is dead. */
@@ -91,13 +82,6 @@ void shca_rq_kick(struct shca_qp *qp);
 
 /* Flush what is posted, here and now; the QP is in error. Context: may sleep. */
 void shca_rq_flush_all(struct shca_qp *qp);
-
-/*
- * The SRQ of a number becomes that of this QP, for the request that is being executed.
- * Context: rq.lock held.
- * Return: false: the QP's domain has none such.
- */
-bool shca_rq_xrc_select(void *ctx, u32 srqn);
 
 /* struct ib_device_ops */
 int shca_post_recv(struct ib_qp *ibqp, const struct ib_recv_wr *wr,

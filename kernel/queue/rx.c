@@ -123,52 +123,6 @@ static bool shca_pkey_ok(const struct shca_qp *qp, struct shca_pkt *pkt)
 	return true;
 }
 
-/* GRO chains skbs whose packet is not in fragments alone. */
-static noinline const u8 *shca_rx_flat_chained(const struct shca_rx_skb *rx,
-					       u32 off, u32 len)
-{
-	const struct sk_buff *part;
-	u32 end = rx->frag_off;
-
-	skb_walk_frags(rx->skb, part) {
-		if (off < end + part->len)
-			return off + len <= end + skb_headlen(part) ?
-				       part->data + off - end : NULL;
-		end += part->len;
-	}
-	return NULL;
-}
-
-const u8 *shca_rx_flat(struct shca_rx_skb *rx, u32 off, u32 len)
-{
-	const struct skb_shared_info *info = skb_shinfo(rx->skb);
-	u32 size = skb_headlen(rx->skb);
-	const skb_frag_t *frag;
-	struct page *page;
-
-	if (off + len <= size)
-		return rx->skb->data + off;
-	if (off < rx->frag_off || !rx->frag_off) {
-		rx->frag = 0;
-		rx->frag_off = size;
-		if (off < size)
-			return NULL;
-	}
-	for (; rx->frag < info->nr_frags; rx->frag++, rx->frag_off += size) {
-		frag = &info->frags[rx->frag];
-		size = skb_frag_size(frag);
-		if (off >= rx->frag_off + size)
-			continue;
-		page = skb_frag_page(frag);	/* none: memory of a device */
-		if (off + len > rx->frag_off + size || !page)
-			return NULL;
-		return page_address(page) + skb_frag_off(frag) + off -
-		       rx->frag_off;
-	}
-	return unlikely(skb_has_frag_list(rx->skb)) ?
-		       shca_rx_flat_chained(rx, off, len) : NULL;
-}
-
 static noinline void shca_rx_trace(const struct shca_rx_walk *rx,
 				   unsigned int nr)
 {
@@ -651,7 +605,7 @@ static void shca_rx_hold(struct shca_rx_walk *rx, const struct shca_rx_seg *seg,
 	held->skb = skb;
 	held->dev = qp->dev;
 	held->qpn = qp->qpn;
-	held->rx = true;
+	held->go_on = shca_rx_again;
 	held->idx = seg->idx;
 	held->off = seg->off;
 	held->len = seg->len;
@@ -745,8 +699,8 @@ static noinline bool shca_rx_watched(struct shca_rx_walk *rx,
 	} else {
 		shca_rx_pass(rx, skb_get(rx->in.skb), seg, false);
 	}
-	held = shca_fault_passed(qp->dev, qp->qpn, true, passes);
-	for (; held; held = shca_fault_passed(qp->dev, qp->qpn, true, false))
+	held = shca_fault_passed(qp->dev, qp->qpn, shca_rx_again, passes);
+	for (; held; held = shca_fault_passed(qp->dev, qp->qpn, shca_rx_again, false))
 		shca_rx_again(held);
 	shca_qp_put(qp);
 	return true;

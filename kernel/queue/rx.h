@@ -10,12 +10,6 @@ struct shca_held;
 struct shca_net;
 struct sk_buff;
 
-/*
- * @len bytes at @off, if they are in one piece of memory. Cheap if called with rising offsets.
- * Return: NULL: they are not; use skb_copy_bits() and its like.
- */
-const u8 *shca_rx_flat(struct shca_rx_skb *rx, u32 off, u32 len);
-
 /**
  * shca_rx() - receive @skb
  * @link:	which it came by

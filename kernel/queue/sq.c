@@ -608,7 +608,8 @@ void shca_sq_resume(struct shca_qp *qp)
 
 /* ---- posting ------------------------------------------------------------- */
 
-void shca_sq_ring_later(struct shca_qp *qp, u64 ns)
+/* A doorbell that a fault delays, or what the QP does before, takes the requests. */
+static void shca_sq_ring_later(struct shca_qp *qp, u64 ns)
 {
 	struct shca_sq *sq = &qp->sq;
 	u64 until = ktime_get_ns() + ns;
@@ -625,15 +626,18 @@ void shca_sq_ring_later(struct shca_qp *qp, u64 ns)
 
 void shca_sq_ring(struct shca_qp *qp)
 {
-	u64 begun;
+	u64 begun, delay_ns;
 
 	/* (what is in the ring now: the fetch reads both indices again, under the lock) */
 	if (trace_shca_doorbell_enabled() && qp->index)
 		trace_shca_doorbell(qp->qpn, READ_ONCE(qp->index->sq_prod) -
 					     READ_ONCE(qp->sq.fetched));
 	if (shca_fault_is_on(qp->dev, BIT(SHCA_FAULT_DOORBELL)) &&
-	    shca_fault_doorbell(qp))
+	    shca_fault_doorbell(qp, &delay_ns)) {
+		if (delay_ns)
+			shca_sq_ring_later(qp, delay_ns);
 		return;
+	}
 	begun = shca_stream_begin(qp);
 	shca_sq_rounds(qp, SHCA_TURN_DOORBELL);
 	/* With what softirqs did behind the lock: that is the receiver, as a rule. */

@@ -28,8 +28,6 @@ void shca_sq_resume(struct shca_qp *qp);
  * Context: process; a reference to @qp held, which may be dead.
  */
 void shca_sq_ring(struct shca_qp *qp);
-/* The same after @ns, or with what the QP does before. Context: process. */
-void shca_sq_ring_later(struct shca_qp *qp, u64 ns);
 
 /* @nr response packets arrived. Context: softirq. */
 void shca_sq_rx(struct shca_qp *qp, const struct shca_pkt *pkt,

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 /*
- * Shared receive queues: creation, change of size and limit, events.
+ * Shared receive queues: creation, change of size and limit, events; and from where the
+ * receive requests of a QP come.
  *
  * The request region can be replaced while QPs consume from it.  The producer
  * stands still meanwhile: the provider holds its lock across modify_srq, and
@@ -16,6 +17,7 @@
 #include "../base/dev.h"
 #include "../base/fault.h"
 #include "../base/udata.h"
+#include "qp.h"
 #include "xrc.h"
 
 #define SHCA_SRQ_START	ALIGN(sizeof(struct shca_qp_index), 64)
@@ -88,6 +90,53 @@ void shca_srq_report(struct shca_srq *srq)
 		shca_event(&srq->events, IB_EVENT_SRQ_LIMIT_REACHED);
 	if (failed)
 		shca_event(&srq->events, IB_EVENT_SRQ_ERR);
+}
+
+/* ---- the receive requests of a QP ------------------------------------------------ */
+
+enum shca_recv_status shca_rq_fetch(void *ctx, struct shca_recv_wr *wr)
+{
+	struct shca_mem_ctx *mem = ctx;
+	struct shca_qp *qp = mem->qp;
+
+	if (qp->rq.xrc)
+		return shca_srq_fetch(qp->rq.xrc->srq, wr);
+	if (qp->rq.srq)
+		return shca_srq_fetch(qp->rq.srq, wr);
+	return shca_recv_ring_fetch(qp->dev, &qp->rq.ring, wr);
+}
+
+u32 shca_rq_count(void *ctx)
+{
+	const struct shca_mem_ctx *mem = ctx;
+
+	return shca_recv_ring_count(&mem->qp->rq.ring);
+}
+
+struct ib_pd *shca_rq_pd(const struct shca_qp *qp)
+{
+	if (qp->rq.xrc)
+		return qp->rq.xrc->pd;
+	return qp->rq.srq ? qp->rq.srq->ibsrq.pd : qp->pd;
+}
+
+void shca_rq_xrc_drop(struct shca_rq *rq)
+{
+	if (!rq->xrc)
+		return;
+	shca_srq_report(rq->xrc->srq);
+	shca_xrc_put(rq->xrc);
+	rq->xrc = NULL;
+}
+
+bool shca_rq_xrc_select(void *ctx, u32 srqn)
+{
+	struct shca_qp *qp = ((struct shca_mem_ctx *)ctx)->qp;
+
+	lockdep_assert_held(&qp->rq.lock);
+	shca_rq_xrc_drop(&qp->rq);
+	qp->rq.xrc = shca_xrc_find(qp->dev, qp->xrcd, srqn);
+	return qp->rq.xrc;
 }
 
 /* ---- memory --------------------------------------------------------------------- */

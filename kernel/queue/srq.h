@@ -12,6 +12,8 @@
 #include "recv_ring.h"
 #include "tm.h"
 
+struct shca_rq;
+
 /*
  * A shared receive queue.
  * @lock:	consuming side of @ring and the limit; inside rq.lock of a QP
@@ -61,6 +63,28 @@ enum shca_recv_status shca_srq_fetch(struct shca_srq *srq,
  * Context: any; no lock held.
  */
 void shca_srq_report(struct shca_srq *srq);
+
+/* The next receive request; struct shca_mem_ops.recv_get. */
+enum shca_recv_status shca_rq_fetch(void *ctx, struct shca_recv_wr *wr);
+
+/* Receive requests left; struct shca_mem_ops.recv_count. */
+u32 shca_rq_count(void *ctx);
+
+/* The PD of receive requests: an SRQ may be of another than the QP. */
+struct ib_pd *shca_rq_pd(const struct shca_qp *qp);
+
+/*
+ * The SRQ of a number becomes that of this QP, for the request that is being executed.
+ * Context: rq.lock held.
+ * Return: false: the QP's domain has none such.
+ */
+bool shca_rq_xrc_select(void *ctx, u32 srqn);
+
+/*
+ * And no longer. The events of a process's SRQ only wake up their readers.
+ * Context: rq.lock held.
+ */
+void shca_rq_xrc_drop(struct shca_rq *rq);
 
 /* struct ib_device_ops */
 int shca_create_srq(struct ib_srq *ibsrq, struct ib_srq_init_attr *init,

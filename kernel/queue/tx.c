@@ -507,8 +507,8 @@ shca_tx_watched(struct shca_batch *batch, const struct shca_pkt *pkt,
 		status = shca_tx_end(batch, failed);
 	batch->judged = false;
 	batch->hit = NULL;
-	held = shca_fault_passed(qp->dev, qp->qpn, false, passes);
-	for (; held; held = shca_fault_passed(qp->dev, qp->qpn, false, false))
+	held = shca_fault_passed(qp->dev, qp->qpn, shca_fault_leave, passes);
+	for (; held; held = shca_fault_passed(qp->dev, qp->qpn, shca_fault_leave, false))
 		shca_fault_leave(held);
 	return status;
 }
