@@ -25,6 +25,7 @@
 #include "../core/wr.h"
 #include "../queue/fault.h"
 #include "../queue/qp.h"
+#include "../queue/qp_event.h"
 #include "../queue/qp_table.h"
 #include "../queue/srq.h"
 #include "device.h"

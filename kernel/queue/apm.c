@@ -11,6 +11,7 @@
 #include <linux/minmax.h>
 #include <rdma/ib_addr.h>
 
+#include "qp_event.h"
 #include "qp_modify.h"
 
 static_assert((int)SHCA_APM_MIGRATED == (int)IB_MIG_MIGRATED &&

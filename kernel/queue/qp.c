@@ -26,6 +26,7 @@
 #include "late.h"
 #include "park.h"
 #include "payload.h"
+#include "qp_event.h"
 #include "qp_table.h"
 #include "rq.h"
 #include "rss.h"
@@ -36,7 +37,7 @@
 /* Private send requests of a QP with tag matching, at least. */
 #define SHCA_TM_WINDOW	16u
 
-/* ---- references and events ------------------------------------------------ */
+/* ---- references ----------------------------------------------------------- */
 
 struct shca_qp *shca_qp_get(struct ib_qp *ibqp)
 {
@@ -51,29 +52,6 @@ struct shca_qp *shca_qp_get(struct ib_qp *ibqp)
 		qp = NULL;
 	rcu_read_unlock();
 	return qp;
-}
-
-/* A work queue is a process's, and of what may happen to a QP it has one event alone. */
-static void shca_qp_tell(struct shca_events *events, enum ib_event_type type)
-{
-	struct shca_qp *qp = container_of(events, struct shca_qp, events);
-	struct ib_event ev = { .device = &qp->dev->ibdev, .event = type };
-
-	if (qp->wq) {
-		ev.event = IB_EVENT_WQ_FATAL;
-		ev.element.wq = &qp->wq->ibwq;
-		qp->wq->ibwq.event_handler(&ev, qp->wq->ibwq.wq_context);
-	} else {
-		ev.element.qp = qp->ibqp;
-		qp->ibqp->event_handler(&ev, qp->ibqp->qp_context);
-	}
-}
-
-void shca_qp_event(struct shca_qp *qp, enum ib_event_type event)
-{
-	trace_shca_event(qp->qpn, event);
-	if (qp->wq ? event == IB_EVENT_QP_FATAL : !!qp->ibqp->event_handler)
-		shca_event(&qp->events, event);
 }
 
 void shca_qp_unlock(struct shca_qp *qp)
@@ -449,7 +427,7 @@ static struct shca_qp *shca_qp_alloc(struct shca_dev *dev, struct ib_pd *pd,
 	init_completion(&qp->unused);
 	mutex_init(&qp->attr_lock);
 	/* A process's handler only wakes up readers: fine in any context. */
-	shca_events_init(&qp->events, is_user, SHCA_EVENT_GAP_NS, shca_qp_tell);
+	shca_qp_events_init(qp, is_user);
 	shca_sq_init(qp);
 	shca_rq_init(qp);
 	return qp;

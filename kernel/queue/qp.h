@@ -402,13 +402,6 @@ static inline u16 shca_qp_pkey(const struct shca_qp *qp)
 }
 
 /*
- * Raise an asynchronous event on a QP. A kernel consumer's handler runs later, in softirq:
- * never within its own call of a verb, nor of a peer's on the direct path (core_locking.rst).
- * Context: any; no lock of the QP held; the caller keeps the QP from going.
- */
-void shca_qp_event(struct shca_qp *qp, enum ib_event_type event);
-
-/*
  * One side of the QP has failed: the QP goes to error. Flushing happens in softirq, in batches.
  * @fatal:	the send side did, and not by a request: the whole QP even if it
  *		is an unreliable one

@@ -26,6 +26,7 @@
 #include "payload.h"
 #include "peer.h"
 #include "qp.h"
+#include "qp_event.h"
 #include "raw.h"
 #include "rq.h"
 #include "sq.h"

@@ -1,0 +1,18 @@
+/* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
+/* Asynchronous events of a QP. */
+#ifndef SHCA_QP_EVENT_H
+#define SHCA_QP_EVENT_H
+
+#include "qp.h"
+
+/* @qp is being made; its first event comes later. */
+void shca_qp_events_init(struct shca_qp *qp, bool is_user);
+
+/*
+ * Raise an asynchronous event on a QP. A kernel consumer's handler runs later, in softirq:
+ * never within its own call of a verb, nor of a peer's on the direct path (core_locking.rst).
+ * Context: any; no lock of the QP held; the caller keeps the QP from going.
+ */
+void shca_qp_event(struct shca_qp *qp, enum ib_event_type event);
+
+#endif /* SHCA_QP_EVENT_H */
