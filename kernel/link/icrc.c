@@ -68,7 +68,7 @@ static void __init shca_crc32_make_tables(void)
 }
 
 /* The CRC of eight bytes, to which the state before them was added (XOR). */
-static __always_inline u32 shca_crc32_word(u64 w)
+static u32 shca_crc32_word(u64 w)
 {
 	return shca_crc32_tables[7][w & 0xff] ^
 	       shca_crc32_tables[6][w >> 8 & 0xff] ^
@@ -80,7 +80,7 @@ static __always_inline u32 shca_crc32_word(u64 w)
 	       shca_crc32_tables[0][w >> 56];
 }
 
-static __always_inline u64 shca_crc32_load(const u8 *p)
+static u64 shca_crc32_load(const u8 *p)
 {
 	__le64 v;
 
@@ -88,7 +88,7 @@ static __always_inline u64 shca_crc32_load(const u8 *p)
 	return le64_to_cpu(v);
 }
 
-static __always_inline u32 shca_crc32_load4(const u8 *p)
+static u32 shca_crc32_load4(const u8 *p)
 {
 	__le32 v;
 

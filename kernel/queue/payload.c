@@ -513,7 +513,7 @@ static enum shca_mem_status shca_scatter(struct shca_mem_ctx *mem,
  * The first bytes of a message, if it @begins, come with its completion, which is going to
  * be in @cq. What is behind them is placed now.
  */
-static noinline enum shca_mem_status
+static enum shca_mem_status
 shca_scatter_late(struct shca_mem_ctx *mem, struct shca_cq *cq, struct ib_pd *pd,
 		  const struct shca_sge *sge, u32 nr, u32 off, u32 len, bool begins,
 		  struct shca_src *src)

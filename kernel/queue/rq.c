@@ -296,14 +296,14 @@ void shca_rq_missing(struct shca_qp *qp, u32 psn, u32 cause, bool asks, u64 now)
 		shca_resp_gap(resp, psn, cause, asks);
 }
 
-static noinline void
+static void
 shca_rq_hold(struct shca_qp *qp, const struct shca_pkt *pkt,
 	     enum shca_verdict verdict, u64 now, struct shca_side_news *news)
 {
 	shca_side_hold(qp, &qp->rq.side, &shca_rq_ops, pkt, verdict, now, news);
 }
 
-static noinline void
+static void
 shca_rq_take_run(struct shca_qp *qp, const struct shca_pkt *pkt, u64 now,
 		 struct shca_side_news *news)
 {

@@ -528,10 +528,9 @@ static bool shca_rx_watched(struct shca_rx_walk *rx,
  * All packets of @skb, or @alone of them, which no fault befalls any more; frees the
  * skb.
  */
-static noinline void shca_rx_packets(const struct shca_link_ops *link,
-				     struct shca_net *snet,
-				     struct sk_buff *skb, u32 seg_len,
-				     const struct shca_rx_alone *alone)
+static void shca_rx_packets(const struct shca_link_ops *link,
+			    struct shca_net *snet, struct sk_buff *skb,
+			    u32 seg_len, const struct shca_rx_alone *alone)
 {
 	struct shca_rx_walk rx __uninitialized;
 	struct shca_rx_seg seg = {};

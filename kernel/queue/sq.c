@@ -555,7 +555,7 @@ static bool shca_sq_takes_run(const struct shca_qp *qp,
 	return shca_req_takes_run(&qp->sq.req, pkt);
 }
 
-static noinline void
+static void
 shca_sq_take_run(struct shca_qp *qp, const struct shca_pkt *pkt, u64 now,
 		 struct shca_side_news *news)
 {

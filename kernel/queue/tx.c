@@ -114,7 +114,7 @@ static noinline bool shca_tx_waits(struct shca_batch *batch)
  * The trace tells of a burst as of one packet. It is told before any of it leaves, for
  * a receiver on this machine is quick. @built and @traced begin with the burst.
  */
-static noinline void shca_tx_trace_run(struct shca_batch *batch)
+static void shca_tx_trace_run(struct shca_batch *batch)
 {
 	const struct shca_pkt *run = batch->run;
 	struct shca_pkt pkt;
@@ -483,7 +483,7 @@ static enum shca_mem_status shca_build(struct shca_batch *batch,
  * Where rules look at each packet (fault.h). It goes through shca_tx_one() again, which
  * has the only copy of what is done for all packets.
  */
-static noinline enum shca_mem_status
+static enum shca_mem_status
 shca_tx_watched(struct shca_batch *batch, const struct shca_pkt *pkt,
 		const struct shca_pkt **failed)
 {
