@@ -11,10 +11,10 @@
 #include "ib_wire.h"
 
 /*
- * A packet takes credit for its blocks, but for so many at least. Queues between the ends
- * count frames, so a short packet takes as much room there as the longest, of 68 blocks.
+ * Blocks that a packet counts as: no legal one is longer. Queues between the ends count
+ * frames, so a short packet takes as much room there as the longest.
  */
-#define SHCA_IB_CHARGE_MIN	68
+#define SHCA_IB_CHARGE		68
 /* So much may be on its way over all lanes: 240 packets. */
 #define SHCA_IB_WINDOW		16384
 /* A lane's buffer. One lane does not fill the window, but two do: weights decide then. */
@@ -135,12 +135,6 @@ struct shca_ib_credits {
 static inline u32 shca_ib_blocks(u32 len)
 {
 	return DIV_ROUND_UP(len, SHCA_IB_BLOCK);
-}
-
-/* Credit that a packet of @blocks takes. */
-static inline u32 shca_ib_charge(u32 blocks)
-{
-	return max_t(u32, blocks, SHCA_IB_CHARGE_MIN);
 }
 
 /*

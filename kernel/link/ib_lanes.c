@@ -63,6 +63,12 @@ struct shca_ib_wait {
 	int cpu;
 };
 
+/* Credit that it takes. */
+static u32 shca_ib_charge(const struct shca_ib_load *load)
+{
+	return load->segs * SHCA_IB_CHARGE;
+}
+
 static struct shca_ib_wait *shca_ib_wait(const struct sk_buff *skb)
 {
 	BUILD_BUG_ON(sizeof(struct shca_ib_wait) > sizeof(skb->cb));
@@ -333,8 +339,8 @@ static u8 shca_ib_choose(struct shca_ib_flow *flow, struct shca_ib_arb *arb)
 		if (!skb)
 			continue;
 		load = &shca_ib_wait(skb)->load;
-		if (load->charge > flow->credits.window ||
-		    load->charge > shca_ib_credits_of_lane(&flow->credits, i))
+		if (shca_ib_charge(load) > flow->credits.window ||
+		    shca_ib_charge(load) > shca_ib_credits_of_lane(&flow->credits, i))
 			continue;
 		blocks[i] = load->blocks;
 		packet[i] = load->packet;
@@ -362,7 +368,7 @@ static bool shca_ib_turn(struct shca_ib_flow *flow)
 	if (lane == SHCA_IB_NO_LANE)
 		return false;
 	skb = skb_peek(&flow->queue[lane].skbs);
-	if (shca_ib_wait(skb)->load.charge > shca_ib_credits_room(&flow->credits, lane))
+	if (shca_ib_charge(&shca_ib_wait(skb)->load) > shca_ib_credits_room(&flow->credits, lane))
 		return false;
 	flow->arb = arb;
 	flow->next = lane;
@@ -405,7 +411,7 @@ static struct sk_buff *shca_ib_dequeue(struct shca_ib_flow *flow)
 	__skb_unlink(skb, &queue->skbs);
 	flow->next = SHCA_IB_NO_LANE;
 	load = &shca_ib_wait(skb)->load;
-	shca_ib_credits_take(&flow->credits, load->lane, load->charge);
+	shca_ib_credits_take(&flow->credits, load->lane, shca_ib_charge(load));
 	shca_ib_set_period(skb, flow->credits.period);
 	now = ktime_get_ns();
 	shca_ib_account_wait(flow, now);
@@ -494,7 +500,7 @@ static int shca_ib_flow_leave(struct shca_ib_link *link,
 	spin_lock(&flow->lock);
 	/* (else the peer finds out that it is lost) */
 	if (flow->credits.period == period)
-		shca_ib_credits_back(&flow->credits, load->lane, load->charge);
+		shca_ib_credits_back(&flow->credits, load->lane, shca_ib_charge(load));
 	spin_unlock(&flow->lock);
 	return err;
 }
@@ -512,7 +518,7 @@ static noinline int shca_ib_flow_wait(struct shca_ib_link *link,
 
 	spin_lock(&flow->lock);
 	if (flow->running && !flow->waits && !flow->draining &&
-	    shca_ib_advance(flow, load->lane, load->charge)) {
+	    shca_ib_advance(flow, load->lane, shca_ib_charge(load))) {
 		period = flow->credits.period;
 		spin_unlock(&flow->lock);
 		return shca_ib_flow_leave(link, view, skb, load, len, period);
@@ -542,7 +548,7 @@ int shca_ib_flow_xmit(struct shca_ib_link *link, const struct shca_ib_view *view
 {
 	u8 period;
 
-	if (unlikely(!shca_ib_use(&link->flow, load->lane, load->charge, &period)))
+	if (unlikely(!shca_ib_use(&link->flow, load->lane, shca_ib_charge(load), &period)))
 		return shca_ib_flow_wait(link, view, skb, load, len);
 	return shca_ib_flow_leave(link, view, skb, load, len, period);
 }
@@ -561,24 +567,24 @@ bool shca_ib_flow_holds(struct shca_ib_link *link, u8 lane, u64 *left)
 
 /* ---- arrival ---------------------------------------------------------------- */
 
-void shca_ib_flow_arrived(struct shca_ib_link *link,
-			  const struct shca_ib_load *load)
+void shca_ib_flow_arrived(struct shca_ib_link *link, u8 lane, u8 period,
+			  u32 segs)
 {
 	struct shca_ib_flow *flow = &link->flow;
-	int charge = load->charge;
+	int charge = segs * SHCA_IB_CHARGE;
 
-	atomic_add(charge, &flow->got[load->period % SHCA_IB_PERIODS][load->lane]);
+	atomic_add(charge, &flow->got[period % SHCA_IB_PERIODS][lane]);
 	if (unlikely(atomic_add_return(charge, &flow->fresh) >= SHCA_IB_NEWS))
 		shca_ib_flow_tell(link);
 }
 
-bool shca_ib_flow_keep(struct shca_ib_link *link, const struct shca_ib_load *load)
+bool shca_ib_flow_keep(struct shca_ib_link *link, u8 lane)
 {
 	struct shca_ib_flow *flow = &link->flow;
 	bool ok;
 
 	spin_lock(&flow->lock);
-	ok = shca_ib_credits_keep(&flow->credits, load->lane, load->charge);
+	ok = shca_ib_credits_keep(&flow->credits, lane, SHCA_IB_CHARGE);
 	spin_unlock(&flow->lock);
 	if (unlikely(!ok)) {
 		shca_count(link->dev, RX_OVERRUN);
@@ -587,14 +593,14 @@ bool shca_ib_flow_keep(struct shca_ib_link *link, const struct shca_ib_load *loa
 	return ok;
 }
 
-void shca_ib_flow_free(struct shca_ib_link *link, const struct shca_ib_load *load)
+void shca_ib_flow_free(struct shca_ib_link *link, u8 lane)
 {
 	struct shca_ib_flow *flow = &link->flow;
 	bool news;
 
 	local_bh_disable();
 	spin_lock(&flow->lock);
-	shca_ib_credits_free(&flow->credits, load->lane, load->charge);
+	shca_ib_credits_free(&flow->credits, lane, SHCA_IB_CHARGE);
 	news = shca_ib_credits_news(&flow->credits);
 	spin_unlock(&flow->lock);
 	if (news)

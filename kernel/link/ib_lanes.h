@@ -23,20 +23,16 @@ struct shca_ib_view;
 #define SHCA_IB_QUEUE_BLOCKS	16384
 
 /**
- * struct shca_ib_load - packets of one skb, as credits count them
+ * struct shca_ib_load - packets of one skb, as lanes count them
  * @lane:	data lane
- * @period:	that they bear; of packets that have arrived
- * @segs:	packets
- * @blocks:	of all of them
- * @charge:	credit that they take
+ * @segs:	packets, each of which takes SHCA_IB_CHARGE of credit
+ * @blocks:	of all of them, as arbitration counts them
  * @packet:	blocks of the first one, which is the longest
  */
 struct shca_ib_load {
 	u8 lane;
-	u8 period;
 	u16 segs;
 	u32 blocks;
-	u32 charge;
 	u32 packet;
 };
 
@@ -51,23 +47,18 @@ struct shca_ib_load {
 static inline void shca_ib_load(struct shca_ib_load *load, u8 lane, u32 lower,
 				u32 len, u32 unit)
 {
-	u32 last;
-
 	load->lane = lane;
 	load->segs = 1;
 	if (likely(len <= unit)) {
 		load->blocks = shca_ib_blocks(lower + len + SHCA_IB_VCRC_BYTES);
 		load->packet = load->blocks;
-		load->charge = shca_ib_charge(load->blocks);
 		return;
 	}
 	load->segs = DIV_ROUND_UP(len, unit);
 	load->packet = shca_ib_blocks(lower + unit + SHCA_IB_VCRC_BYTES);
-	last = shca_ib_blocks(lower + len - (load->segs - 1) * unit +
-			      SHCA_IB_VCRC_BYTES);
-	load->blocks = (load->segs - 1) * load->packet + last;
-	load->charge = (load->segs - 1) * shca_ib_charge(load->packet) +
-		       shca_ib_charge(last);
+	load->blocks = (load->segs - 1) * load->packet +
+		       shca_ib_blocks(lower + len - (load->segs - 1) * unit +
+				      SHCA_IB_VCRC_BYTES);
 }
 
 /*
@@ -183,9 +174,9 @@ int shca_ib_flow_xmit(struct shca_ib_link *link, const struct shca_ib_view *view
 /* As holds of struct shca_link_ops, for a lane. */
 bool shca_ib_flow_holds(struct shca_ib_link *link, u8 lane, u64 *left);
 
-/* Packets have arrived, and have left the buffer; softirq. */
-void shca_ib_flow_arrived(struct shca_ib_link *link,
-			  const struct shca_ib_load *load);
+/* @segs packets have arrived on a lane, and have left its buffer; softirq. */
+void shca_ib_flow_arrived(struct shca_ib_link *link, u8 lane, u8 period,
+			  u32 segs);
 
 /*
  * A packet that has arrived stays in its buffer.
@@ -193,8 +184,8 @@ void shca_ib_flow_arrived(struct shca_ib_link *link,
  * Undone by shca_ib_flow_free(), process context or softirq. Context: softirq.
  * Return: false: the buffer is full.
  */
-bool shca_ib_flow_keep(struct shca_ib_link *link, const struct shca_ib_load *load);
-void shca_ib_flow_free(struct shca_ib_link *link, const struct shca_ib_load *load);
+bool shca_ib_flow_keep(struct shca_ib_link *link, u8 lane);
+void shca_ib_flow_free(struct shca_ib_link *link, u8 lane);
 
 /* A frame of credits has come; softirq. */
 void shca_ib_flow_hear(struct shca_ib_link *link,

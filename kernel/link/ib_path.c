@@ -22,8 +22,11 @@
 #include "icrc.h"
 
 /* Packets of a batch, whose credit a peer tells of at once. */
-#define SHCA_IB_BATCH_SEGS	(SHCA_IB_NEWS / SHCA_IB_CHARGE_MIN)
+#define SHCA_IB_BATCH_SEGS	(SHCA_IB_NEWS / SHCA_IB_CHARGE)
 static_assert(SHCA_IB_BATCH_SEGS <= SHCA_BATCH_SEGS);
+static_assert(DIV_ROUND_UP(SHCA_IB_LOWER_MAX + SHCA_HDR_MAX + 4096 +
+				   SHCA_ICRC_BYTES + SHCA_IB_VCRC_BYTES,
+			   SHCA_IB_BLOCK) <= SHCA_IB_CHARGE);
 
 struct shca_ib_vcrc shca_ib_vcrc_tables __ro_after_init;
 
@@ -534,17 +537,15 @@ static void shca_ib_grh(const struct sk_buff *skb, u32 off, u32 len, u8 *grh)
 
 /* In the buffer of its lane; what came from the port itself had no credit. */
 static bool shca_ib_keep(struct shca_dev *dev, const struct sk_buff *skb,
-			 u32 len, bool keeps)
+			 bool keeps)
 {
 	u8 lane = shca_ib_lrh(skb)[0] >> 4;
-	struct shca_ib_load load;
 
 	if (lane >= SHCA_IB_LANES || skb->pkt_type == PACKET_LOOPBACK)
 		return true;
-	shca_ib_load(&load, lane, -skb_network_offset(skb), len, len);
 	if (keeps)
-		return shca_ib_flow_keep(dev->ib, &load);
-	shca_ib_flow_free(dev->ib, &load);
+		return shca_ib_flow_keep(dev->ib, lane);
+	shca_ib_flow_free(dev->ib, lane);
 	return true;
 }
 

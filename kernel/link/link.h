@@ -176,8 +176,8 @@ struct shca_rx_skb {
  * @bad_key:	a received packet was refused for its P_Key, or its Q_Key: whoever
  *		manages the network may want to know. @pkt->data is a struct
  *		shca_rx_skb, but on the direct path (@mirrors)
- * @keep:	a received packet of @len bytes, from BTH to ICRC, stays in a queue of the
- *		device for long (@keeps), or has left it. Returns whether there is room for it
+ * @keep:	a received packet stays in a queue of the device for long (@keeps), or has
+ *		left it. Returns whether there is room for it
  * @meets:	may a datagram to @av become one at @to without a packet?  Yes if the route ends
  *		in the sender's namespace, at an address of @to, and nobody there watches
  *		packets.  @path is what @path and @serves would say of the packet. NULL: no
@@ -224,7 +224,7 @@ struct shca_link_ops {
 	u32 (*seed_rx)(struct shca_rx_skb *rx, unsigned int seg, u32 len);
 	void (*bad_key)(const struct shca_dev *dev, const struct shca_pkt *pkt,
 			bool is_qkey);
-	bool (*keep)(struct shca_dev *dev, const struct sk_buff *skb, u32 len,
+	bool (*keep)(struct shca_dev *dev, const struct sk_buff *skb,
 		     bool keeps);
 	bool (*meets)(struct shca_dev *dev, const struct shca_av *av,
 		      struct shca_route *route, const struct shca_dev *to,

@@ -817,7 +817,7 @@ static void shca_roce_bad_key(const struct shca_dev *dev,
 
 /* Nobody has promised it a buffer. */
 static bool shca_roce_keep(struct shca_dev *dev, const struct sk_buff *skb,
-			   u32 len, bool keeps)
+			   bool keeps)
 {
 	return true;
 }

@@ -124,12 +124,12 @@ static enum shca_counter shca_ib_check_vcrc(struct shca_ib_link *link,
 /*
  * @skb: the shim and the packet, or a batch; if it is taken, from the BTH to the ICRC.
  * @unit: bytes of a batch's packets from BTH to ICRC, which have no VCRC; or 0
- * @load: what has arrived, if it had credit; else no packets
+ * @lane: @segs: packets that have arrived, if they had credit; else none
  */
 static enum shca_counter shca_ib_rcv_data(struct shca_ib_link *link,
 					  struct sk_buff *skb,
 					  const struct shca_ib_shim *shim,
-					  u32 unit, struct shca_ib_load *load)
+					  u32 unit, u8 *lane, u32 *segs)
 {
 	/* What is behind the headers of a batch stays in its pages. */
 	const u32 most = SHCA_IB_SHIM_BYTES +
@@ -168,10 +168,10 @@ static enum shca_counter shca_ib_rcv_data(struct shca_ib_link *link,
 	}
 	shca_ib_arrived(link, false);
 	/* It has had its credit, whatever becomes of it. */
-	if (view.credits && !loop && lower.vl < SHCA_IB_LANES)
-		shca_ib_load(load, lower.vl, shca_ib_lower_bytes(&lower),
-			     skb->len - bytes, unit ?: skb->len);
-	load->period = shim->period;
+	if (view.credits && !loop && lower.vl < SHCA_IB_LANES) {
+		*lane = lower.vl;
+		*segs = unit ? DIV_ROUND_UP(skb->len - bytes, unit) : 1;
+	}
 	bth = skb_header_pointer(skb, bytes, sizeof(buf), buf);
 	if (!bth)
 		return SHCA_CNT_RX_SHORT;
@@ -191,10 +191,10 @@ int shca_ib_rcv(struct sk_buff *skb, struct net_device *ndev,
 						 ptype);
 	struct shca_dev *dev = link->dev;
 	enum shca_ib_parse parse;
-	struct shca_ib_load load;
 	struct shca_ib_shim shim;
 	enum shca_counter id;
-	u32 unit;
+	u32 unit, segs = 0;
+	u8 lane;
 
 	if (skb->pkt_type == PACKET_OTHERHOST)
 		goto out;
@@ -221,15 +221,14 @@ int shca_ib_rcv(struct sk_buff *skb, struct net_device *ndev,
 		id = shca_ib_rcv_credits(link, skb, &shim);
 		goto counted;
 	}
-	load.segs = 0;
-	id = shca_ib_rcv_data(link, skb, &shim, unit, &load);
+	id = shca_ib_rcv_data(link, skb, &shim, unit, &lane, &segs);
 	if (id == SHCA_CNT_NR) {
 		shca_rx(&shca_ib_ops, dev->snet, skb, unit ?: skb->len);
 		skb = NULL;
 	}
 	/* Its buffer is free again. */
-	if (load.segs)
-		shca_ib_flow_arrived(link, &load);
+	if (segs)
+		shca_ib_flow_arrived(link, lane, shim.period, segs);
 	if (!skb)
 		return NET_RX_SUCCESS;
 counted:

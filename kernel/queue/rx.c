@@ -591,7 +591,7 @@ static void shca_rx_hold(struct shca_rx_walk *rx, const struct shca_rx_seg *seg,
 	struct sk_buff *skb = skb_clone(rx->in.skb, GFP_ATOMIC | __GFP_NOWARN);
 
 	if (!held || !skb ||
-	    !qp->link->keep(qp->dev, skb, seg->len, true)) {
+	    !qp->link->keep(qp->dev, skb, true)) {
 		kfree(held);
 		kfree_skb(skb);
 		return;
@@ -619,7 +619,7 @@ void shca_rx_again(struct shca_held *held)
 		.len = held->len,
 	};
 
-	held->dev->link->keep(held->dev, held->skb, held->len, false);
+	held->dev->link->keep(held->dev, held->skb, false);
 	/* The address of a datagram may be one of its netdev only. */
 	rcu_read_lock();
 	held->skb->dev = dev_get_by_index_rcu(held->dev->snet->net,

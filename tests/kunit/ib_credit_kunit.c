@@ -114,20 +114,19 @@ static void turn(struct shca_ib_credits *from, struct shca_ib_credits *to)
 	shca_ib_credits_settle(to);
 }
 
-/* Packets of so many blocks that leave before one may not. */
-static u32 send_all(struct shca_ib_credits *a, u8 lane, u32 blocks)
+/* Packets that leave before one may not. */
+static u32 send_all(struct shca_ib_credits *a, u8 lane)
 {
-	u32 nr, charge = shca_ib_charge(blocks);
+	u32 nr;
 
-	for (nr = 0; shca_ib_credits_room(a, lane) >= charge; nr++)
-		shca_ib_credits_take(a, lane, charge);
+	for (nr = 0; shca_ib_credits_room(a, lane) >= 68; nr++)
+		shca_ib_credits_take(a, lane, 68);
 	return nr;
 }
 
-static void arrive(struct shca_ib_credits *b, u8 period, u8 lane, u32 blocks,
-		   u32 nr)
+static void arrive(struct shca_ib_credits *b, u8 period, u8 lane, u32 nr)
 {
-	shca_ib_credits_arrived(b, period, lane, nr * shca_ib_charge(blocks));
+	shca_ib_credits_arrived(b, period, lane, nr * 68);
 }
 
 /* The two ends. (Too large for a stack of the kernel; suites run one by one.) */
@@ -161,17 +160,12 @@ static void nothing_leaves_before_a_frame(struct kunit *test)
 /* 240 packets, of which one lane may send 180. What has arrived makes room for as many. */
 static void window_bounds_frames(struct kunit *test)
 {
-	static const u32 blocks[] = { 1, 34, 66, 68 };
-	u32 i;
-
-	for (i = 0; i < ARRAY_SIZE(blocks); i++) {
-		begin(&a, &b);
-		KUNIT_EXPECT_EQ(test, send_all(&a, i, blocks[i]), 180u);
-		KUNIT_EXPECT_EQ(test, send_all(&a, 7, blocks[i]), 60u);
-		arrive(&b, 0, i, blocks[i], 50);
-		tell(&b, &a);
-		KUNIT_EXPECT_EQ(test, send_all(&a, 6, blocks[i]), 50u);
-	}
+	begin(&a, &b);
+	KUNIT_EXPECT_EQ(test, send_all(&a, 0), 180u);
+	KUNIT_EXPECT_EQ(test, send_all(&a, 7), 60u);
+	arrive(&b, 0, 0, 50);
+	tell(&b, &a);
+	KUNIT_EXPECT_EQ(test, send_all(&a, 6), 50u);
 }
 
 /* Credit that is taken in advance counts as sent, but for frames. */
@@ -213,7 +207,7 @@ static void lane_stops_itself(struct kunit *test)
 	begin(&a, &b);
 	while (shca_ib_credits_room(&a, 2) >= 96) {
 		shca_ib_credits_take(&a, 2, 96);
-		arrive(&b, 0, 2, 96, 1);
+		shca_ib_credits_arrived(&b, 0, 2, 96);
 		KUNIT_ASSERT_TRUE(test, shca_ib_credits_keep(&b, 2, 96));
 		tell(&b, &a);
 		KUNIT_ASSERT_GT(test, 200u, nr++);
@@ -268,8 +262,8 @@ static void late_frames_take_nothing(struct kunit *test)
 	shca_ib_credits_tell(&b, none, &early);
 	for (i = 0; i < 1000; i++) {
 		shca_ib_credits_tell(&a, none, &from_a);
-		nr = send_all(&a, 0, 68);
-		arrive(&b, a.period, 0, 68, nr);
+		nr = send_all(&a, 0);
+		arrive(&b, a.period, 0, nr);
 		/* (it was sent before the packets) */
 		KUNIT_EXPECT_TRUE(test, shca_ib_credits_hear(&b, &from_a));
 		tell(&b, &a);
@@ -290,34 +284,34 @@ static void late_frames_take_nothing(struct kunit *test)
 static void loss_heals(struct kunit *test)
 {
 	begin(&a, &b);
-	KUNIT_EXPECT_EQ(test, send_all(&a, 3, 68), 180u);
-	arrive(&b, 0, 3, 68, 13);
+	KUNIT_EXPECT_EQ(test, send_all(&a, 3), 180u);
+	arrive(&b, 0, 3, 13);
 	tell(&a, &b);
 	tell(&b, &a);
-	KUNIT_EXPECT_EQ(test, send_all(&a, 3, 68), 13u);
+	KUNIT_EXPECT_EQ(test, send_all(&a, 3), 13u);
 	shca_ib_credits_turn(&a);
 	tell(&a, &b);
 	/* A packet of the next period and one of the last arrive before it is sure. */
-	arrive(&b, 0, 3, 68, 2);
+	arrive(&b, 0, 3, 2);
 	tell(&b, &a);
-	KUNIT_EXPECT_EQ(test, send_all(&a, 3, 68), 2u);
-	arrive(&b, 1, 3, 68, 1);
+	KUNIT_EXPECT_EQ(test, send_all(&a, 3), 2u);
+	arrive(&b, 1, 3, 1);
 	KUNIT_EXPECT_TRUE(test, b.turning);
 	tell(&b, &a);
-	KUNIT_EXPECT_EQ(test, send_all(&a, 3, 68), 1u);
+	KUNIT_EXPECT_EQ(test, send_all(&a, 3), 1u);
 	shca_ib_credits_settle(&b);
 	tell(&b, &a);
 	/* All but the two of the new period that have not arrived. */
 	KUNIT_EXPECT_EQ(test, shca_ib_credits_room(&a, 3), 12288u - 2 * 68);
 	/* It heals as well if frames of some periods are lost. */
-	KUNIT_EXPECT_EQ(test, send_all(&a, 3, 68), 178u);
+	KUNIT_EXPECT_EQ(test, send_all(&a, 3), 178u);
 	shca_ib_credits_turn(&a);
 	shca_ib_credits_turn(&a);
 	turn(&a, &b);
 	tell(&b, &a);
 	KUNIT_EXPECT_EQ(test, shca_ib_credits_room(&a, 3), 12288u);
 	/* and of many */
-	KUNIT_EXPECT_EQ(test, send_all(&a, 3, 68), 180u);
+	KUNIT_EXPECT_EQ(test, send_all(&a, 3), 180u);
 	a.period += 100;
 	turn(&a, &b);
 	tell(&b, &a);
@@ -330,8 +324,8 @@ static void surplus_ends(struct kunit *test)
 	u32 i;
 
 	begin(&a, &b);
-	KUNIT_EXPECT_EQ(test, send_all(&a, 0, 68), 180u);
-	arrive(&b, 0, 0, 68, 180 + 5);
+	KUNIT_EXPECT_EQ(test, send_all(&a, 0), 180u);
+	arrive(&b, 0, 0, 180 + 5);
 	KUNIT_EXPECT_FALSE(test, tell(&b, &a));
 	/* More than was sent has not arrived, and more than a buffer is not granted. */
 	KUNIT_EXPECT_EQ(test, shca_ib_credits_room(&a, 0), 12288u);
@@ -347,10 +341,10 @@ static void surplus_ends(struct kunit *test)
 	/* One that comes before the frame with its period is not late. */
 	KUNIT_EXPECT_TRUE(test, shca_ib_credits_arrived(&b, 8, 0, 0));
 	/* late ones that look as those of a later period */
-	arrive(&b, 8, 0, 68, 5);
+	arrive(&b, 8, 0, 5);
 	for (i = 0; i < 17; i++) {
-		send_all(&a, 0, 68);
-		arrive(&b, a.period, 0, 68, 180);
+		send_all(&a, 0);
+		arrive(&b, a.period, 0, 180);
 		turn(&a, &b);
 		tell(&b, &a);
 	}
@@ -363,7 +357,7 @@ static void surplus_ends(struct kunit *test)
 static void new_beginning_forgets_what_has_come(struct kunit *test)
 {
 	begin(&a, &b);
-	arrive(&b, 0, 0, 68, send_all(&a, 0, 68));
+	arrive(&b, 0, 0, send_all(&a, 0));
 	KUNIT_EXPECT_EQ(test, b.lane[0].come, 180u * 68);
 	shca_ib_credits_reset(&a, true);
 	tell(&a, &b);
@@ -378,13 +372,13 @@ static void restart_heals(struct kunit *test)
 	for (which = 1; which < 4; which++) {
 		begin(&a, &b);
 		for (i = 0; i < 40; i++) {
-			arrive(&b, a.period, 0, 68, send_all(&a, 0, 68));
+			arrive(&b, a.period, 0, send_all(&a, 0));
 			if (i % 10 == 3)
 				turn(&a, &b);
 			tell(&b, &a);
 		}
 		/* (on their way, and lost) */
-		send_all(&a, 0, 68);
+		send_all(&a, 0);
 		if (which & 1)
 			shca_ib_credits_reset(&a, true);
 		if (which & 2)
@@ -398,12 +392,12 @@ static void restart_heals(struct kunit *test)
 		/* (what was lost meanwhile) */
 		turn(&a, &b);
 		tell(&b, &a);
-		KUNIT_EXPECT_EQ(test, send_all(&a, 0, 68), 180u);
-		arrive(&b, a.period, 0, 68, 180);
+		KUNIT_EXPECT_EQ(test, send_all(&a, 0), 180u);
+		arrive(&b, a.period, 0, 180);
 		tell(&b, &a);
-		KUNIT_EXPECT_EQ(test, send_all(&a, 0, 68), 180u);
+		KUNIT_EXPECT_EQ(test, send_all(&a, 0), 180u);
 		/* and the other way */
-		KUNIT_EXPECT_EQ(test, send_all(&b, 0, 68), 180u);
+		KUNIT_EXPECT_EQ(test, send_all(&b, 0), 180u);
 	}
 }
 
@@ -421,9 +415,9 @@ static void counters_go_round(struct kunit *test)
 	tell(&a, &b);
 	tell(&b, &a);
 	for (i = 0; i < 200; i++) {
-		nr = send_all(&a, 5, 68);
+		nr = send_all(&a, 5);
 		KUNIT_ASSERT_EQ(test, nr, 180u);
-		arrive(&b, a.period, 5, 68, nr - i % 3);
+		arrive(&b, a.period, 5, nr - i % 3);
 		if (i % 3)
 			turn(&a, &b);
 		KUNIT_EXPECT_TRUE(test, tell(&b, &a));
@@ -441,7 +435,7 @@ static void lies_end(struct kunit *test)
 
 	for (i = 0; i < 300; i++) {
 		begin(&a, &b);
-		arrive(&b, 0, 0, 68, send_all(&a, 0, 68));
+		arrive(&b, 0, 0, send_all(&a, 0));
 		for (byte = (u8 *)&lie, j = 0; j < sizeof(lie); j++) {
 			random = random * 6364136223846793005ull + 1442695040888963407ull;
 			byte[j] = random >> 33;
@@ -456,8 +450,8 @@ static void lies_end(struct kunit *test)
 		for (j = 0; j < 20; j++) {
 			tell(&a, &b);
 			tell(&b, &a);
-			nr = send_all(&a, 0, 68);
-			arrive(&b, a.period, 0, 68, nr);
+			nr = send_all(&a, 0);
+			arrive(&b, a.period, 0, nr);
 			turn(&a, &b);
 			turn(&b, &a);
 		}
@@ -638,7 +632,7 @@ static void period_is_near_or_begins_anew(struct kunit *test)
 
 /*
  * struct fx_wire - what is on its way from a to b, in order
- * @item:	packets, and frames of credits (no @blocks)
+ * @item:	packets, and frames of credits
  * @packets:	of these, packets
  * @held:	blocks that lie in buffers of b
  */
@@ -648,7 +642,7 @@ struct fx_wire {
 		struct shca_ib_credit_frame frame;
 		u8 period;
 		u8 lane;
-		u8 blocks;
+		bool packet;
 	} item[WIRE];
 	u32 head, tail, packets;
 	u32 held[LANES];
@@ -669,25 +663,24 @@ static u32 draw(struct fx_wire *fx, u32 below)
 
 static void arrives(struct kunit *test, struct fx_wire *fx)
 {
-	u32 i = fx->head % WIRE, lane = fx->item[i].lane, blocks = fx->item[i].blocks;
+	u32 i = fx->head % WIRE, lane = fx->item[i].lane;
 
 	if (fx->head == fx->tail)
 		return;
 	fx->head++;
-	if (!blocks) {
+	if (!fx->item[i].packet) {
 		/* In order: what was sent before is there. */
 		shca_ib_credits_hear(&fx->b, &fx->item[i].frame);
 		shca_ib_credits_settle(&fx->b);
 		return;
 	}
 	fx->packets--;
-	arrive(&fx->b, fx->item[i].period, lane, blocks, 1);
+	arrive(&fx->b, fx->item[i].period, lane, 1);
 	if (draw(fx, 2))
 		return;
 	/* There is room, whatever was lost. */
-	blocks = shca_ib_charge(blocks);
-	KUNIT_EXPECT_TRUE(test, shca_ib_credits_keep(&fx->b, lane, blocks));
-	fx->held[lane] += blocks;
+	KUNIT_EXPECT_TRUE(test, shca_ib_credits_keep(&fx->b, lane, 68));
+	fx->held[lane] += 68;
 }
 
 static void frame_leaves(struct fx_wire *fx, bool lost)
@@ -695,7 +688,7 @@ static void frame_leaves(struct fx_wire *fx, bool lost)
 	if (fx->tail - fx->head >= WIRE / 2)
 		return;
 	shca_ib_credits_tell(&fx->a, fx->unused, &fx->item[fx->tail % WIRE].frame);
-	fx->item[fx->tail % WIRE].blocks = 0;
+	fx->item[fx->tail % WIRE].packet = false;
 	fx->tail += !lost;
 }
 
@@ -708,14 +701,14 @@ static void step(struct kunit *test, struct fx_wire *fx, bool lossy)
 	case 0:
 	case 1:
 	case 2:
-		if (fx->unused[lane] < shca_ib_charge(blocks))
+		if (fx->unused[lane] < 68)
 			break;
-		fx->unused[lane] -= shca_ib_charge(blocks);
+		fx->unused[lane] -= 68;
 		if (lossy && !draw(fx, 20))
 			break;
 		fx->item[fx->tail % WIRE].period = fx->a.period;
 		fx->item[fx->tail % WIRE].lane = lane;
-		fx->item[fx->tail++ % WIRE].blocks = blocks;
+		fx->item[fx->tail++ % WIRE].packet = true;
 		fx->packets++;
 		break;
 	case 3:
@@ -891,7 +884,7 @@ static void run_hear(struct kunit *test, struct fx_run *run, u32 i)
 
 static void run_arrive(struct kunit *test, struct fx_run *run, u8 period)
 {
-	arrive(&run->b, period, 0, 68, 1);
+	arrive(&run->b, period, 0, 1);
 	run->fresh += 68;
 	if (run->fresh >= SHCA_IB_NEWS)
 		run_tell(test, run, true, false);
