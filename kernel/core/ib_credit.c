@@ -179,6 +179,7 @@ bool shca_ib_credits_arrived(struct shca_ib_credits *credits, u8 period,
 		return false;
 	credits->lane[lane].got[period % SHCA_IB_PERIODS] += blocks;
 	credits->lane[lane].come += blocks;
+	credits->fresh += blocks;
 	return true;
 }
 
@@ -198,42 +199,34 @@ void shca_ib_credits_free(struct shca_ib_credits *credits, u8 lane, u32 blocks)
 	struct shca_ib_lane_credit *l = &credits->lane[lane];
 
 	l->held -= min_t(u32, l->held, blocks);
+	credits->fresh += blocks;
 }
 
 bool shca_ib_credits_news(const struct shca_ib_credits *credits)
 {
-	u32 i;
-
-	if (!credits->on)
-		return false;
-	for (i = 0; i < SHCA_IB_LANES; i++)
-		if (after(limit(&credits->lane[i]), credits->lane[i].told) >=
-		    SHCA_IB_NEWS)
-			return true;
-	return false;
+	return credits->on && credits->fresh >= SHCA_IB_NEWS;
 }
 
 /* ---- frames ----------------------------------------------------------------- */
 
 void shca_ib_credits_tell(struct shca_ib_credits *credits,
-			  const u32 unused[SHCA_IB_LANES],
 			  struct shca_ib_credit_frame *frame)
 {
-	struct shca_ib_lane_credit *l;
+	const struct shca_ib_lane_credit *l;
 	u32 i;
 
+	credits->fresh = 0;
 	frame->init = !credits->heard;
 	frame->ask = false;
 	frame->period = credits->period;
 	frame->window = SHCA_IB_WINDOW;
 	for (i = 0; i < SHCA_IB_LANES; i++) {
 		l = &credits->lane[i];
-		l->told = limit(l);
 		frame->lane[i] = (struct shca_ib_lane_counts){
-			.fctbs = l->fctbs - unused[i],
+			.fctbs = l->fctbs,
 			.began = l->began,
 			.abr = abr(l),
-			.fccl = l->told,
+			.fccl = limit(l),
 		};
 	}
 }

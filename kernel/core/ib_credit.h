@@ -19,7 +19,7 @@
 #define SHCA_IB_WINDOW		16384
 /* A lane's buffer. One lane does not fill the window, but two do: weights decide then. */
 #define SHCA_IB_GRANT		12288
-/* So much that has arrived is worth a frame. So two of them may be lost in a row. */
+/* So much that has arrived, or is free again, is worth a frame. Two in a row may be lost. */
 #define SHCA_IB_NEWS		(SHCA_IB_GRANT / 3)
 /*
  * Periods that a receiver tells apart; a power of 2.  One half is of the present and of what comes,
@@ -93,7 +93,6 @@ u32 shca_ib_credit_build(const struct shca_ib_credit_frame *frame,
  * @next:	the same for the period @newest
  * @got:	blocks that have arrived since, by their period; @come in all
  * @held:	blocks that still lie in the lane's buffer
- * @told:	FCCL as it was sent last
  */
 struct shca_ib_lane_credit {
 	u32 fctbs;
@@ -105,7 +104,6 @@ struct shca_ib_lane_credit {
 	u32 got[SHCA_IB_PERIODS];
 	u32 come;
 	u32 held;
-	u32 told;
 };
 
 /*
@@ -116,6 +114,7 @@ struct shca_ib_lane_credit {
  * @period:	own
  * @oldest: @newest:	of the peer
  * @window:	of the peer
+ * @fresh:	blocks that have arrived, or have become free, since a frame left
  * @sent: @landed:	sums over all lanes
  */
 struct shca_ib_credits {
@@ -126,6 +125,7 @@ struct shca_ib_credits {
 	u8 oldest;
 	u8 newest;
 	u32 window;
+	u32 fresh;
 	u32 sent;
 	u32 landed;
 	struct shca_ib_lane_credit lane[SHCA_IB_LANES];
@@ -151,20 +151,15 @@ u32 shca_ib_credits_of_lane(const struct shca_ib_credits *credits, u8 lane);
 /* Blocks that may leave on a lane now: the window has room, too. */
 u32 shca_ib_credits_room(const struct shca_ib_credits *credits, u8 lane);
 
-/*
- * A sender may take credit in advance. This counts as sent, but for frames. What it does
- * not use, it gives back in the same period.
- */
-
-/* Blocks leave, or will. */
+/* Blocks leave. */
 void shca_ib_credits_take(struct shca_ib_credits *credits, u8 lane, u32 blocks);
-/* Blocks that were taken have not left. */
+/* Blocks that were taken have not left, and the period is still the same. */
 void shca_ib_credits_back(struct shca_ib_credits *credits, u8 lane, u32 blocks);
 
 /* Has nothing been sent since the period began? */
 bool shca_ib_credits_idle(const struct shca_ib_credits *credits);
 
-/* Begin a period; no credit is taken in advance. */
+/* Begin a period. */
 void shca_ib_credits_turn(struct shca_ib_credits *credits);
 
 /*
@@ -185,15 +180,11 @@ bool shca_ib_credits_keep(struct shca_ib_credits *credits, u8 lane, u32 blocks);
 /* Such a packet leaves the buffer. */
 void shca_ib_credits_free(struct shca_ib_credits *credits, u8 lane, u32 blocks);
 
-/* Is the peer to be told how much a lane takes now? */
+/* Is the peer to be told how much lanes take now? */
 bool shca_ib_credits_news(const struct shca_ib_credits *credits);
 
-/*
- * What a frame says now, but for its session; it leaves @unused.
- * @unused:	of each lane, what was taken in advance and not used yet
- */
+/* What a frame says now, but for its session; it leaves. */
 void shca_ib_credits_tell(struct shca_ib_credits *credits,
-			  const u32 unused[SHCA_IB_LANES],
 			  struct shca_ib_credit_frame *frame);
 
 /*

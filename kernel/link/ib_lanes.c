@@ -4,11 +4,9 @@
  * in the queue of their lane, and leave in the order of VL arbitration when the peer
  * says that there is room. The counters are the core's (core/ib_credit.c).
  *
- * While nothing waits, a lane takes credit in advance. Its senders use it up by one
- * atomic operation each, without a lock. As soon as one finds too little, and there is
- * no more, all lanes give back what they have. From then on, all packets pass the
- * queues, until these are empty. So a packet does not overtake those of its lane, and weights
- * hold.
+ * As soon as one finds too little, all packets pass the queues, until these are empty. So
+ * a packet does not overtake those of its lane, and weights hold. One lock counts what leaves
+ * and what arrives. Each skb takes it once, which may be a batch, and sends without it.
  *
  * Memory: a queue has SHCA_IB_QUEUE skbs at most. Then its senders wait, as for a
  * full queue of a network device (queue/tx.h), and their requests stay in their rings.
@@ -75,101 +73,6 @@ static struct shca_ib_wait *shca_ib_wait(const struct sk_buff *skb)
 	return (struct shca_ib_wait *)skb->cb;
 }
 
-/* ---- credit in advance ------------------------------------------------------ */
-
-#define SHCA_IB_PERIOD_BITS	8
-
-static int shca_ib_pack(u32 blocks, u8 period)
-{
-	BUILD_BUG_ON((SHCA_IB_WINDOW << SHCA_IB_PERIOD_BITS) >> SHCA_IB_PERIOD_BITS !=
-		     SHCA_IB_WINDOW);
-	return blocks << SHCA_IB_PERIOD_BITS | period;
-}
-
-static u32 shca_ib_unpack(int value)
-{
-	return (u32)value >> SHCA_IB_PERIOD_BITS;
-}
-
-/* Without a lock. Return: was there enough? Then packets bear *@period. */
-static bool shca_ib_use(struct shca_ib_flow *flow, u8 lane, u32 charge,
-			u8 *period)
-{
-	int all = atomic_read(&flow->lane[lane]);
-
-	do {
-		if (shca_ib_unpack(all) < charge)
-			return false;
-	} while (!atomic_try_cmpxchg(&flow->lane[lane], &all,
-				     all - shca_ib_pack(charge, 0)));
-	*period = all;
-	return true;
-}
-
-/* The lock is held. */
-static void shca_ib_reclaim_lane(struct shca_ib_flow *flow, u8 lane)
-{
-	lockdep_assert_held(&flow->lock);
-	shca_ib_credits_back(&flow->credits, lane,
-			     shca_ib_unpack(atomic_xchg(&flow->lane[lane], 0)));
-}
-
-/* The lock is held. Senders go on with the lock, and @credits knows what was sent. */
-static void shca_ib_reclaim(struct shca_ib_flow *flow)
-{
-	u32 i;
-
-	for (i = 0; i < SHCA_IB_LANES; i++)
-		shca_ib_reclaim_lane(flow, i);
-}
-
-/*
- * The lock is held, and nothing waits. The caller sends @charge, and others go on without
- * the lock for a while. Half of the rest is left to other lanes.
- *
- * Return: is there enough?
- */
-static bool shca_ib_advance(struct shca_ib_flow *flow, u8 lane, u32 charge)
-{
-	struct shca_ib_credits *credits = &flow->credits;
-	u32 room, more;
-
-	lockdep_assert_held(&flow->lock);
-	shca_ib_reclaim_lane(flow, lane);
-	room = shca_ib_credits_room(credits, lane);
-	if (room < charge) {
-		shca_ib_reclaim(flow);
-		room = shca_ib_credits_room(credits, lane);
-	}
-	if (room < charge)
-		return false;
-	more = (room - charge) / 2;
-	shca_ib_credits_take(credits, lane, charge + more);
-	/* (nobody has changed it since: it had nothing) */
-	atomic_set(&flow->lane[lane], shca_ib_pack(more, credits->period));
-	return true;
-}
-
-/* The lock is held. What has arrived becomes part of @credits. */
-static void shca_ib_collect(struct shca_ib_flow *flow)
-{
-	bool late = false;
-	u32 p, i, blocks;
-
-	lockdep_assert_held(&flow->lock);
-	for (p = 0; p < SHCA_IB_PERIODS; p++)
-		for (i = 0; i < SHCA_IB_LANES; i++) {
-			if (!atomic_read(&flow->got[p][i]))
-				continue;
-			blocks = atomic_xchg(&flow->got[p][i], 0);
-			if (!shca_ib_credits_arrived(&flow->credits, p, i, blocks))
-				late = true;
-		}
-	if (unlikely(late))
-		flow->settle = min_t(unsigned long, 2 * flow->settle,
-				     SHCA_IB_SETTLE_MOST);
-}
-
 /* ---- frames of credits ------------------------------------------------------ */
 
 /* The lock is held: packets of the peer's last period are there, or are lost. */
@@ -197,23 +100,15 @@ static void shca_ib_fill_frame(struct shca_ib_flow *flow,
 			       struct shca_ib_credit_frame *frame)
 {
 	struct shca_ib_credits *credits = &flow->credits;
-	u32 unused[SHCA_IB_LANES], i;
 
-	/* (first: what arrives meanwhile is told now, and counts for the next frame, too) */
-	atomic_set(&flow->fresh, 0);
-	shca_ib_collect(flow);
 	shca_ib_settle(flow);
 	if (time_after_eq(jiffies, flow->turned + SHCA_IB_PERIOD)) {
-		/* What is taken in advance, is taken in one period. */
-		shca_ib_reclaim(flow);
 		/* (what waits may wait because the peer is wrong about a period) */
 		if (flow->waits || !shca_ib_credits_idle(credits))
 			shca_ib_credits_turn(credits);
 		flow->turned = jiffies;
 	}
-	for (i = 0; i < SHCA_IB_LANES; i++)
-		unused[i] = shca_ib_unpack(atomic_read(&flow->lane[i]));
-	shca_ib_credits_tell(credits, unused, frame);
+	shca_ib_credits_tell(credits, frame);
 	flow->told = jiffies;
 	/* (not in each frame: two ends that wait would answer each other without an end) */
 	if (shca_ib_may_ask(flow)) {
@@ -265,13 +160,21 @@ static void shca_ib_flow_tell(struct shca_ib_link *link)
 	dev_queue_xmit(skb);
 }
 
-/* In the shim, which the VCRC does not cover. The headers are linear, and nobody else's. */
-static void shca_ib_set_period(struct sk_buff *skb, u8 period)
-{
-	shca_ib_shim_set_period(skb_network_header(skb), period);
-}
 
 /* ---- queues ----------------------------------------------------------------- */
+
+/* The lock is held. Return: the period that packets leave in, which they bear. */
+static u8 shca_ib_take(struct shca_ib_flow *flow, struct sk_buff *skb,
+		       const struct shca_ib_load *load)
+{
+	u8 period = flow->credits.period;
+
+	lockdep_assert_held(&flow->lock);
+	shca_ib_credits_take(&flow->credits, load->lane, shca_ib_charge(load));
+	/* (the VCRC does not cover it; the headers are linear, and nobody else's) */
+	shca_ib_shim_set_period(skb_network_header(skb), period);
+	return period;
+}
 
 static void shca_ib_flow_wake(struct shca_ib_flow *flow, unsigned long delay)
 {
@@ -290,14 +193,18 @@ static void shca_ib_hurry(struct shca_ib_flow *flow)
 	shca_ib_flow_wake(flow, SHCA_IB_TELL);
 }
 
-/* The lock is held. */
-static void shca_ib_enqueue(struct shca_ib_flow *flow, struct sk_buff *skb,
+/* The lock is held. Return: false: there is no room for it. */
+static bool shca_ib_enqueue(struct shca_ib_flow *flow, struct sk_buff *skb,
 			    const struct shca_ib_load *load, u32 len)
 {
 	struct shca_ib_queue *queue = &flow->queue[load->lane];
 	u64 now = ktime_get_ns();
 
 	lockdep_assert_held(&flow->lock);
+	/* (the link went down a moment ago: then there is no credit either) */
+	if (!flow->running || skb_queue_len(&queue->skbs) >= SHCA_IB_QUEUE ||
+	    queue->blocks + load->blocks > SHCA_IB_QUEUE_BLOCKS)
+		return false;
 	*shca_ib_wait(skb) = (struct shca_ib_wait){
 		.load = *load,
 		.len = len,
@@ -310,6 +217,7 @@ static void shca_ib_enqueue(struct shca_ib_flow *flow, struct sk_buff *skb,
 	shca_ib_hurry(flow);
 	queue->blocks += load->blocks;
 	__skb_queue_tail(&queue->skbs, skb);
+	return true;
 }
 
 /* The lock is held. The time until now was waiting; what goes on waiting begins anew. */
@@ -411,8 +319,7 @@ static struct sk_buff *shca_ib_dequeue(struct shca_ib_flow *flow)
 	__skb_unlink(skb, &queue->skbs);
 	flow->next = SHCA_IB_NO_LANE;
 	load = &shca_ib_wait(skb)->load;
-	shca_ib_credits_take(&flow->credits, load->lane, shca_ib_charge(load));
-	shca_ib_set_period(skb, flow->credits.period);
+	shca_ib_take(flow, skb, load);
 	now = ktime_get_ns();
 	shca_ib_account_wait(flow, now);
 	queue->since = now;
@@ -423,7 +330,7 @@ static struct sk_buff *shca_ib_dequeue(struct shca_ib_flow *flow)
 }
 
 /*
- * Whatever has credit leaves. Bottom halves off.
+ * Whatever has credit leaves. The peer is asked for more if others wait. Bottom halves off.
  *
  * Nothing is left behind: credit comes, skbs join, and @draining ends, all under the
  * lock. So either the one that drains sees what is new, or it has ended, and the one
@@ -436,6 +343,7 @@ static void shca_ib_drain(struct shca_ib_link *link)
 	struct shca_ib_wait wait;
 	struct shca_ib_view view;
 	struct sk_buff *skb;
+	bool ask;
 
 	shca_ib_look(link, &view);
 	spin_lock(&flow->lock);
@@ -457,7 +365,10 @@ static void shca_ib_drain(struct shca_ib_link *link)
 	flow->draining = false;
 	if (!budget && flow->waits && flow->running)
 		shca_bh_schedule(&this_cpu_ptr(flow->turns)->bh);
+	ask = shca_ib_may_ask(flow);
 	spin_unlock(&flow->lock);
+	if (ask)
+		shca_ib_flow_tell(link);
 }
 
 SHCA_BH_HANDLER(shca_ib_flow_continue)
@@ -484,73 +395,47 @@ static u32 shca_ib_discard(struct shca_ib_flow *flow, u32 lane)
 	return nr;
 }
 
-/* It leaves in a period. What the device refuses has not left, if that goes on. */
-static int shca_ib_flow_leave(struct shca_ib_link *link,
-			      const struct shca_ib_view *view,
-			      struct sk_buff *skb,
-			      const struct shca_ib_load *load, u32 len, u8 period)
+/* What the device refuses has not left, if that goes on. */
+static void shca_ib_refused(struct shca_ib_flow *flow,
+			    const struct shca_ib_load *load, u8 period)
 {
-	struct shca_ib_flow *flow = &link->flow;
-	int err;
-
-	shca_ib_set_period(skb, period);
-	err = shca_ib_leave(link->dev, view, skb, load->segs, len);
-	if (likely(err != -EBUSY))
-		return err;
 	spin_lock(&flow->lock);
 	/* (else the peer finds out that it is lost) */
 	if (flow->credits.period == period)
-		shca_ib_credits_back(&flow->credits, load->lane, shca_ib_charge(load));
+		shca_ib_credits_back(&flow->credits, load->lane,
+				     shca_ib_charge(load));
 	spin_unlock(&flow->lock);
-	return err;
-}
-
-/* Too little credit in advance. If there is no more, or others wait, the skb does, too. */
-static noinline int shca_ib_flow_wait(struct shca_ib_link *link,
-				      const struct shca_ib_view *view,
-				      struct sk_buff *skb,
-				      const struct shca_ib_load *load, u32 len)
-{
-	struct shca_ib_flow *flow = &link->flow;
-	struct shca_ib_queue *queue = &flow->queue[load->lane];
-	u8 period;
-	bool ask;
-
-	spin_lock(&flow->lock);
-	if (flow->running && !flow->waits && !flow->draining &&
-	    shca_ib_advance(flow, load->lane, shca_ib_charge(load))) {
-		period = flow->credits.period;
-		spin_unlock(&flow->lock);
-		return shca_ib_flow_leave(link, view, skb, load, len, period);
-	}
-	/* (the link went down a moment ago: then there is no credit either) */
-	if (!flow->running || skb_queue_len(&queue->skbs) >= SHCA_IB_QUEUE ||
-	    queue->blocks + load->blocks > SHCA_IB_QUEUE_BLOCKS) {
-		spin_unlock(&flow->lock);
-		kfree_skb(skb);
-		return -EBUSY;
-	}
-	shca_ib_reclaim(flow);
-	shca_ib_enqueue(flow, skb, load, len);
-	spin_unlock(&flow->lock);
-	shca_count_n(link->dev, TX_CREDIT, load->segs);
-	shca_ib_drain(link);
-	spin_lock(&flow->lock);
-	ask = shca_ib_may_ask(flow);
-	spin_unlock(&flow->lock);
-	if (ask)
-		shca_ib_flow_tell(link);
-	return 0;
 }
 
 int shca_ib_flow_xmit(struct shca_ib_link *link, const struct shca_ib_view *view,
 		      struct sk_buff *skb, const struct shca_ib_load *load, u32 len)
 {
-	u8 period;
+	struct shca_ib_flow *flow = &link->flow;
+	bool passes, waits = false;
+	u8 period = 0;
+	int err;
 
-	if (unlikely(!shca_ib_use(&link->flow, load->lane, shca_ib_charge(load), &period)))
-		return shca_ib_flow_wait(link, view, skb, load, len);
-	return shca_ib_flow_leave(link, view, skb, load, len, period);
+	spin_lock(&flow->lock);
+	passes = !flow->waits && !flow->draining &&
+		 shca_ib_credits_room(&flow->credits, load->lane) >= shca_ib_charge(load);
+	if (likely(passes))
+		period = shca_ib_take(flow, skb, load);
+	else
+		waits = shca_ib_enqueue(flow, skb, load, len);
+	spin_unlock(&flow->lock);
+	if (likely(passes)) {
+		err = shca_ib_leave(link->dev, view, skb, load->segs, len);
+		if (unlikely(err == -EBUSY))
+			shca_ib_refused(flow, load, period);
+		return err;
+	}
+	if (!waits) {
+		kfree_skb(skb);
+		return -EBUSY;
+	}
+	shca_count_n(link->dev, TX_CREDIT, load->segs);
+	shca_ib_drain(link);
+	return 0;
 }
 
 bool shca_ib_flow_holds(struct shca_ib_link *link, u8 lane, u64 *left)
@@ -571,10 +456,17 @@ void shca_ib_flow_arrived(struct shca_ib_link *link, u8 lane, u8 period,
 			  u32 segs)
 {
 	struct shca_ib_flow *flow = &link->flow;
-	int charge = segs * SHCA_IB_CHARGE;
+	bool news;
 
-	atomic_add(charge, &flow->got[period % SHCA_IB_PERIODS][lane]);
-	if (unlikely(atomic_add_return(charge, &flow->fresh) >= SHCA_IB_NEWS))
+	spin_lock(&flow->lock);
+	/* (one that comes late: others may) */
+	if (unlikely(!shca_ib_credits_arrived(&flow->credits, period, lane,
+					      segs * SHCA_IB_CHARGE)))
+		flow->settle = min_t(unsigned long, 2 * flow->settle,
+				     SHCA_IB_SETTLE_MOST);
+	news = shca_ib_credits_news(&flow->credits);
+	spin_unlock(&flow->lock);
+	if (unlikely(news))
 		shca_ib_flow_tell(link);
 }
 
@@ -618,7 +510,6 @@ void shca_ib_flow_hear(struct shca_ib_link *link,
 	if (flow->credits.on) {
 		/* The peer waits for the first one. */
 		tell = !flow->credits.heard || frame->init || frame->ask;
-		shca_ib_collect(flow);
 		shca_ib_settle(flow);
 		turning = flow->credits.turning;
 		ok = shca_ib_credits_hear(&flow->credits, frame);
@@ -671,7 +562,6 @@ static void shca_ib_flow_work(struct work_struct *work)
 	shca_count_n(link->dev, TX_DROP, lost);
 	silent = flow->credits.on && !flow->silent && now - flow->heard > SHCA_IB_WATCHDOG_NS;
 	flow->silent |= silent;
-	shca_ib_collect(flow);
 	shca_ib_settle(flow);
 	/* (a peer that says that it has credits, and tells of none, is not waited for) */
 	begins = !flow->credits.heard && !flow->silent;
@@ -757,9 +647,6 @@ void shca_ib_flow_reset(struct shca_ib_link *link, bool on)
 	for (i = 0; i < SHCA_IB_LANES; i++)
 		lost += shca_ib_discard(flow, i);
 	shca_count_n(link->dev, TX_DROP, lost);
-	/* What was lent, and what has arrived, was of the link before. */
-	shca_ib_reclaim(flow);
-	shca_ib_collect(flow);
 	shca_ib_credits_reset(&flow->credits, on);
 	flow->one_by_one = on;	/* until the peer has told its window */
 	flow->heard = ktime_get_ns();

@@ -3,8 +3,6 @@
 #ifndef SHCA_LINK_IB_LANES_H
 #define SHCA_LINK_IB_LANES_H
 
-#include <linux/atomic.h>
-#include <linux/cache.h>
 #include <linux/netdevice.h>
 #include <linux/percpu.h>
 #include <linux/skbuff.h>
@@ -88,11 +86,6 @@ struct shca_ib_turn {
 
 /*
  * Flow control of a port.
- * @lane:	credit of each lane that may be used without @lock: blocks, taken from
- *		@credits in advance, and in the lowest byte the own period. One operation
- *		takes blocks and tells the period that they count in
- * @fresh:	blocks that have arrived since a frame left
- * @got:	blocks that have arrived since @credits was told, by period and lane
  * @one_by_one:	the peer's window is too small for batches
  * @work:	sends a frame of credits now and then, and ends waits that are too long
  * @turns:	per CPU
@@ -114,9 +107,6 @@ struct shca_ib_turn {
  * @waited:	time in which packets waited and none left, ns (PortXmitWait)
  */
 struct shca_ib_flow {
-	atomic_t lane[SHCA_IB_LANES] ____cacheline_aligned_in_smp;
-	atomic_t fresh ____cacheline_aligned_in_smp;
-	atomic_t got[SHCA_IB_PERIODS][SHCA_IB_LANES];
 	bool one_by_one;
 	struct delayed_work work;
 	struct shca_ib_turn __percpu *turns;

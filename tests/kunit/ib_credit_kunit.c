@@ -10,7 +10,6 @@
 
 #define LANES	SHCA_IB_LANES
 
-static const u32 none[LANES];
 static struct shca_ib_vcrc tables;
 
 static void frame_both_ways(struct kunit *test)
@@ -92,7 +91,7 @@ static bool tell(struct shca_ib_credits *from, struct shca_ib_credits *to)
 {
 	struct shca_ib_credit_frame frame;
 
-	shca_ib_credits_tell(from, none, &frame);
+	shca_ib_credits_tell(from, &frame);
 	return shca_ib_credits_hear(to, &frame);
 }
 
@@ -168,10 +167,9 @@ static void window_bounds_frames(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, send_all(&a, 6), 50u);
 }
 
-/* Credit that is taken in advance counts as sent, but for frames. */
-static void credit_in_advance(struct kunit *test)
+/* What a device has refused was not sent. */
+static void refused_comes_back(struct kunit *test)
 {
-	static const u32 unused[LANES] = { [1] = 1000, [2] = 4384 };
 	struct shca_ib_credit_frame frame;
 
 	begin(&a, &b);
@@ -181,10 +179,10 @@ static void credit_in_advance(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, shca_ib_credits_room(&a, 3), 0u);
 	KUNIT_EXPECT_EQ(test, shca_ib_credits_of_lane(&a, 1), 288u);
 	KUNIT_EXPECT_EQ(test, shca_ib_credits_of_lane(&a, 3), 12288u);
-	shca_ib_credits_tell(&a, unused, &frame);
-	KUNIT_EXPECT_EQ(test, frame.lane[1].fctbs, 11000u);
-	KUNIT_EXPECT_EQ(test, frame.lane[2].fctbs, 0u);
 	shca_ib_credits_back(&a, 1, 1000);
+	shca_ib_credits_tell(&a, &frame);
+	KUNIT_EXPECT_EQ(test, frame.lane[1].fctbs, 11000u);
+	KUNIT_EXPECT_EQ(test, frame.lane[2].fctbs, 4384u);
 	KUNIT_EXPECT_EQ(test, shca_ib_credits_room(&a, 1), 1000u);
 	KUNIT_EXPECT_EQ(test, shca_ib_credits_room(&a, 3), 1000u);
 	shca_ib_credits_back(&a, 2, 4384);
@@ -259,9 +257,9 @@ static void late_frames_take_nothing(struct kunit *test)
 	u32 i, nr;
 
 	begin(&a, &b);
-	shca_ib_credits_tell(&b, none, &early);
+	shca_ib_credits_tell(&b, &early);
 	for (i = 0; i < 1000; i++) {
-		shca_ib_credits_tell(&a, none, &from_a);
+		shca_ib_credits_tell(&a, &from_a);
 		nr = send_all(&a, 0);
 		arrive(&b, a.period, 0, nr);
 		/* (it was sent before the packets) */
@@ -337,7 +335,7 @@ static void surplus_ends(struct kunit *test)
 	KUNIT_EXPECT_FALSE(test, shca_ib_credits_arrived(&b, 0, 0, 5 * 68));
 	KUNIT_EXPECT_FALSE(test, shca_ib_credits_arrived(&b, (u8)-7, 0, 5 * 68));
 	KUNIT_EXPECT_TRUE(test, tell(&b, &a));
-	KUNIT_EXPECT_EQ(test, b.lane[0].told, a.lane[0].fctbs + 12288);
+	KUNIT_EXPECT_EQ(test, a.lane[0].fccl, a.lane[0].fctbs + 12288);
 	/* One that comes before the frame with its period is not late. */
 	KUNIT_EXPECT_TRUE(test, shca_ib_credits_arrived(&b, 8, 0, 0));
 	/* late ones that look as those of a later period */
@@ -349,8 +347,9 @@ static void surplus_ends(struct kunit *test)
 		tell(&b, &a);
 	}
 	KUNIT_EXPECT_EQ(test, shca_ib_credits_room(&a, 0), 12288u);
-	KUNIT_EXPECT_EQ(test, a.lane[0].fccl, b.lane[0].told);
-	KUNIT_EXPECT_EQ(test, b.lane[0].told, a.lane[0].fctbs + 12288);
+	/* (and what is told now, can be so) */
+	KUNIT_EXPECT_TRUE(test, tell(&b, &a));
+	KUNIT_EXPECT_EQ(test, a.lane[0].fccl, a.lane[0].fctbs + 12288);
 }
 
 /* Nothing of before counts for a peer that begins anew. */
@@ -484,9 +483,17 @@ static void news_are_a_third_of_a_buffer(struct kunit *test)
 	for (i = 0; i < LANES; i++) {
 		begin(&a, &b);
 		tell(&b, &a);
-		shca_ib_credits_arrived(&b, 0, i, 4095);
+		shca_ib_credits_arrived(&b, 0, i, 4000);
+		shca_ib_credits_arrived(&b, 0, 7 - i, 95);
 		KUNIT_EXPECT_FALSE(test, shca_ib_credits_news(&b));
 		shca_ib_credits_arrived(&b, 0, i, 1);
+		KUNIT_EXPECT_TRUE(test, shca_ib_credits_news(&b));
+		tell(&b, &a);
+		KUNIT_EXPECT_FALSE(test, shca_ib_credits_news(&b));
+		/* what becomes free is news as well */
+		shca_ib_credits_keep(&b, i, 4096);
+		KUNIT_EXPECT_FALSE(test, shca_ib_credits_news(&b));
+		shca_ib_credits_free(&b, i, 4096);
 		KUNIT_EXPECT_TRUE(test, shca_ib_credits_news(&b));
 		/* nobody is told where credits are not used */
 		shca_ib_credits_reset(&b, false);
@@ -503,7 +510,7 @@ static void frame_says_what_is_so(struct kunit *test)
 	/* a buffer that has more in it than was granted */
 	shca_ib_credits_keep(&a, 1, 12289);
 	memset(&frame, 0xff, sizeof(frame));
-	shca_ib_credits_tell(&a, none, &frame);
+	shca_ib_credits_tell(&a, &frame);
 	KUNIT_EXPECT_FALSE(test, frame.init);
 	KUNIT_EXPECT_FALSE(test, frame.ask);
 	KUNIT_EXPECT_EQ(test, frame.window, 16384u);
@@ -513,7 +520,7 @@ static void frame_says_what_is_so(struct kunit *test)
 	shca_ib_credit_build(&frame, &tables, built);
 	KUNIT_EXPECT_EQ(test, built[SHCA_IB_SHIM_BYTES + 1], 0);
 	shca_ib_credits_reset(&a, true);
-	shca_ib_credits_tell(&a, none, &frame);
+	shca_ib_credits_tell(&a, &frame);
 	KUNIT_EXPECT_TRUE(test, frame.init);
 	/* It grants nothing, and may be so. */
 	KUNIT_EXPECT_TRUE(test, shca_ib_credits_hear(&b, &frame));
@@ -547,7 +554,7 @@ static void lies_are_cut_exactly(struct kunit *test)
 
 	begin(&a, &b);
 	shca_ib_credits_take(&a, 0, 100);
-	shca_ib_credits_tell(&b, none, &frame);
+	shca_ib_credits_tell(&b, &frame);
 	/* one more of each is heard */
 	frame.lane[0].fccl = 12288 + 1;
 	frame.lane[0].abr = 1;
@@ -646,7 +653,6 @@ struct fx_wire {
 	} item[WIRE];
 	u32 head, tail, packets;
 	u32 held[LANES];
-	u32 unused[LANES];
 	u64 random;
 };
 
@@ -687,23 +693,23 @@ static void frame_leaves(struct fx_wire *fx, bool lost)
 {
 	if (fx->tail - fx->head >= WIRE / 2)
 		return;
-	shca_ib_credits_tell(&fx->a, fx->unused, &fx->item[fx->tail % WIRE].frame);
+	shca_ib_credits_tell(&fx->a, &fx->item[fx->tail % WIRE].frame);
 	fx->item[fx->tail % WIRE].packet = false;
 	fx->tail += !lost;
 }
 
 static void step(struct kunit *test, struct fx_wire *fx, bool lossy)
 {
-	u32 lane = draw(fx, LANES), blocks = 1 + draw(fx, 68), room;
+	u32 lane = draw(fx, LANES), blocks = 1 + draw(fx, 68);
 	struct shca_ib_credit_frame frame;
 
-	switch (draw(fx, 10)) {
+	switch (draw(fx, 9)) {
 	case 0:
 	case 1:
 	case 2:
-		if (fx->unused[lane] < 68)
+		if (shca_ib_credits_room(&fx->a, lane) < 68)
 			break;
-		fx->unused[lane] -= 68;
+		shca_ib_credits_take(&fx->a, lane, 68);
 		if (lossy && !draw(fx, 20))
 			break;
 		fx->item[fx->tail % WIRE].period = fx->a.period;
@@ -721,7 +727,7 @@ static void step(struct kunit *test, struct fx_wire *fx, bool lossy)
 		fx->held[lane] -= blocks;
 		break;
 	case 6:
-		shca_ib_credits_tell(&fx->b, none, &frame);
+		shca_ib_credits_tell(&fx->b, &frame);
 		if (!lossy || draw(fx, 3))
 			KUNIT_EXPECT_TRUE(test, shca_ib_credits_hear(&fx->a, &frame));
 		break;
@@ -729,18 +735,8 @@ static void step(struct kunit *test, struct fx_wire *fx, bool lossy)
 		frame_leaves(fx, lossy && !draw(fx, 3));
 		break;
 	case 8:
-		room = shca_ib_credits_room(&fx->a, lane) / 2;
-		shca_ib_credits_take(&fx->a, lane, room);
-		fx->unused[lane] += room;
-		break;
-	case 9:
-		if (draw(fx, 20))
-			break;
-		for (lane = 0; lane < LANES; lane++) {
-			shca_ib_credits_back(&fx->a, lane, fx->unused[lane]);
-			fx->unused[lane] = 0;
-		}
-		shca_ib_credits_turn(&fx->a);
+		if (!draw(fx, 20))
+			shca_ib_credits_turn(&fx->a);
 		break;
 	}
 }
@@ -766,8 +762,6 @@ static void model_agrees(struct kunit *test)
 				KUNIT_ASSERT_GE(test, 24576u, fx->held[lane]);
 		}
 		/* The sender rests; what is on its way arrives. */
-		for (lane = 0; lane < LANES; lane++)
-			shca_ib_credits_back(&fx->a, lane, fx->unused[lane]);
 		while (fx->head != fx->tail)
 			arrives(test, fx);
 		turn(&fx->a, &fx->b);
@@ -859,7 +853,7 @@ static void run_tell(struct kunit *test, struct fx_run *run, bool to_a, bool ask
 		run->fresh = 0;
 		run->told = run->now;
 	}
-	shca_ib_credits_tell(to_a ? &run->b : &run->a, none, &run->frame[i].frame);
+	shca_ib_credits_tell(to_a ? &run->b : &run->a, &run->frame[i].frame);
 	run->frame[i].frame.ask = ask;
 	run->frame[i].used = draw_of(&run->random, 1000) >= run->link->frame_loss;
 }
@@ -963,7 +957,7 @@ static struct kunit_case ib_credit_cases[] = {
 	KUNIT_CASE(frame_both_ways),
 	KUNIT_CASE(nothing_leaves_before_a_frame),
 	KUNIT_CASE(window_bounds_frames),
-	KUNIT_CASE(credit_in_advance),
+	KUNIT_CASE(refused_comes_back),
 	KUNIT_CASE(lane_stops_itself),
 	KUNIT_CASE(buffer_has_an_end),
 	KUNIT_CASE(late_frames_take_nothing),

@@ -11,7 +11,7 @@
 /* Most that is outstanding: by the window, if each other lane's peer has lied as far as it can. */
 #define MOST	(SHCA_IB_WINDOW + SHCA_IB_LANES * SHCA_IB_GRANT)
 
-/* @ahead: blocks that were taken in advance */
+/* @ahead: blocks that were taken, and may still be given back */
 static bool lane_holds(const struct shca_ib_credits *credits, u32 ahead)
 {
 	const struct shca_ib_lane_credit *l = &credits->lane[0];
