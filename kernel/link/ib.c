@@ -68,7 +68,7 @@ static void shca_ib_unlock(struct shca_ib_link *link)
 
 	for (sl = 0; sl < SHCA_IB_SLS; sl++)
 		view.lane[sl] = shca_ib_lane_of(&link->sma.lanes, sl);
-	view.credits = view.up && link->flow.running;
+	view.credits = view.up && link->flow.credits.on;
 	ether_addr_copy(view.peer_mac, link->phy.peer_mac);
 	write_seqcount_begin(&link->seq);
 	link->view = view;

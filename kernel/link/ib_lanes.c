@@ -187,7 +187,7 @@ static void shca_ib_flow_wake(struct shca_ib_flow *flow, unsigned long delay)
 static void shca_ib_hurry(struct shca_ib_flow *flow)
 {
 	lockdep_assert_held(&flow->lock);
-	if (flow->hurries || !flow->running)
+	if (flow->hurries || !flow->credits.on)
 		return;
 	flow->hurries = true;
 	shca_ib_flow_wake(flow, SHCA_IB_TELL);
@@ -202,7 +202,7 @@ static bool shca_ib_enqueue(struct shca_ib_flow *flow, struct sk_buff *skb,
 
 	lockdep_assert_held(&flow->lock);
 	/* (the link went down a moment ago: then there is no credit either) */
-	if (!flow->running || skb_queue_len(&queue->skbs) >= SHCA_IB_QUEUE ||
+	if (!flow->credits.on || skb_queue_len(&queue->skbs) >= SHCA_IB_QUEUE ||
 	    queue->blocks + load->blocks > SHCA_IB_QUEUE_BLOCKS)
 		return false;
 	*shca_ib_wait(skb) = (struct shca_ib_wait){
@@ -256,33 +256,6 @@ static u8 shca_ib_choose(struct shca_ib_flow *flow, struct shca_ib_arb *arb)
 	return shca_ib_arb_next(arb, &flow->lanes, blocks, packet);
 }
 
-/*
- * The lock is held. A turn is taken once the window has room for it. Until then a lane of
- * higher priority may come and have its turn first.
- *
- * Return: is there a lane that has its turn now, @flow->next?
- */
-static bool shca_ib_turn(struct shca_ib_flow *flow)
-{
-	const struct sk_buff *skb;
-	struct shca_ib_arb arb;
-	u8 lane;
-
-	lockdep_assert_held(&flow->lock);
-	if (flow->next != SHCA_IB_NO_LANE)
-		return true;
-	arb = flow->arb;
-	lane = shca_ib_choose(flow, &arb);
-	if (lane == SHCA_IB_NO_LANE)
-		return false;
-	skb = skb_peek(&flow->queue[lane].skbs);
-	if (shca_ib_charge(&shca_ib_wait(skb)->load) > shca_ib_credits_room(&flow->credits, lane))
-		return false;
-	flow->arb = arb;
-	flow->next = lane;
-	return true;
-}
-
 /* The lock is held. Return: does an skb have to leave on another CPU? It is told then. */
 static bool shca_ib_hand_over(struct shca_ib_flow *flow, struct sk_buff *skb)
 {
@@ -290,35 +263,40 @@ static bool shca_ib_hand_over(struct shca_ib_flow *flow, struct sk_buff *skb)
 
 	lockdep_assert_held(&flow->lock);
 	if (!SHCA_BH_ON_CPU || cpu == smp_processor_id() || !cpu_online(cpu) ||
-	    !flow->running)
+	    !flow->credits.on)
 		return false;
 	shca_bh_schedule_on(cpu, &per_cpu_ptr(flow->turns, cpu)->bh);
 	return true;
 }
 
 /*
- * The lock is held. Return: the skb that has its turn, accounted for, if it may leave on
- * this CPU. One that may not is left to its own CPU, and none leaves before.
+ * The lock is held. A turn is taken when its skb leaves: once the window has room for it, and
+ * on its own CPU, to which it is left. Until then a lane of higher priority may come and have
+ * its turn first.
+ *
+ * Return: the skb that has its turn, accounted for; or NULL.
  */
 static struct sk_buff *shca_ib_dequeue(struct shca_ib_flow *flow)
 {
+	struct shca_ib_arb arb = flow->arb;
 	const struct shca_ib_load *load;
 	struct shca_ib_queue *queue;
 	struct sk_buff *skb;
+	u8 lane;
 	u64 now;
 
 	lockdep_assert_held(&flow->lock);
-	if (!flow->waits)
+	lane = shca_ib_choose(flow, &arb);
+	if (lane == SHCA_IB_NO_LANE)
 		return NULL;
-	if (!shca_ib_turn(flow))
-		return NULL;
-	queue = &flow->queue[flow->next];
+	queue = &flow->queue[lane];
 	skb = skb_peek(&queue->skbs);
-	if (shca_ib_hand_over(flow, skb))
+	load = &shca_ib_wait(skb)->load;
+	if (shca_ib_charge(load) > shca_ib_credits_room(&flow->credits, lane) ||
+	    shca_ib_hand_over(flow, skb))
 		return NULL;
 	__skb_unlink(skb, &queue->skbs);
-	flow->next = SHCA_IB_NO_LANE;
-	load = &shca_ib_wait(skb)->load;
+	flow->arb = arb;
 	shca_ib_take(flow, skb, load);
 	now = ktime_get_ns();
 	shca_ib_account_wait(flow, now);
@@ -352,7 +330,7 @@ static void shca_ib_drain(struct shca_ib_link *link)
 		return;
 	}
 	flow->draining = true;
-	while (budget && (skb = shca_ib_dequeue(flow))) {
+	while (budget && flow->waits && (skb = shca_ib_dequeue(flow))) {
 		spin_unlock(&flow->lock);
 		budget--;
 		wait = *shca_ib_wait(skb);
@@ -363,7 +341,7 @@ static void shca_ib_drain(struct shca_ib_link *link)
 		spin_lock(&flow->lock);
 	}
 	flow->draining = false;
-	if (!budget && flow->waits && flow->running)
+	if (!budget && flow->waits && flow->credits.on)
 		shca_bh_schedule(&this_cpu_ptr(flow->turns)->bh);
 	ask = shca_ib_may_ask(flow);
 	spin_unlock(&flow->lock);
@@ -390,8 +368,6 @@ static u32 shca_ib_discard(struct shca_ib_flow *flow, u32 lane)
 		kfree_skb(skb);
 	}
 	queue->blocks = 0;
-	if (flow->next == lane)
-		flow->next = SHCA_IB_NO_LANE;
 	return nr;
 }
 
@@ -521,7 +497,6 @@ void shca_ib_flow_hear(struct shca_ib_link *link,
 		}
 		if (shca_ib_credits_news(&flow->credits))
 			tell = true;
-		flow->one_by_one = flow->credits.window < SHCA_IB_WINDOW;
 	}
 	spin_unlock(&flow->lock);
 	if (!ok)
@@ -533,9 +508,10 @@ void shca_ib_flow_hear(struct shca_ib_link *link,
 
 /* ---- time ------------------------------------------------------------------- */
 
-static u64 shca_ib_hoq_ns(const struct shca_ib_flow *flow)
+static u64 shca_ib_hoq_ns(const struct shca_ib_link *link)
 {
-	u8 life = flow->hoq_life;
+	/* (a manager may set another one meanwhile) */
+	u8 life = data_race(link->sma.hoq_life);
 
 	if (life >= SHCA_IB_HOQ_INFINITE)
 		return U64_MAX;
@@ -557,7 +533,7 @@ static void shca_ib_flow_work(struct work_struct *work)
 	now = ktime_get_ns();
 	for (i = 0; i < SHCA_IB_LANES; i++)
 		if (!skb_queue_empty(&flow->queue[i].skbs) &&
-		    now - flow->queue[i].since > shca_ib_hoq_ns(flow))
+		    now - flow->queue[i].since > shca_ib_hoq_ns(link))
 			lost += shca_ib_discard(flow, i);
 	shca_count_n(link->dev, TX_DROP, lost);
 	silent = flow->credits.on && !flow->silent && now - flow->heard > SHCA_IB_WATCHDOG_NS;
@@ -569,7 +545,7 @@ static void shca_ib_flow_work(struct work_struct *work)
 	tell = flow->waits || begins ||
 	       shca_ib_credits_news(&flow->credits) ||
 	       time_after_eq(jiffies, flow->told + SHCA_IB_TELL_IDLE);
-	if (flow->running)
+	if (flow->credits.on)
 		shca_ib_flow_wake(flow, flow->hurries ? SHCA_IB_TELL :
 							SHCA_IB_TELL_IDLE);
 	spin_unlock(&flow->lock);
@@ -615,7 +591,6 @@ int shca_ib_flow_init(struct shca_ib_link *link)
 		shca_bh_init(&turn->bh, shca_ib_flow_continue);
 	}
 	spin_lock_init(&flow->lock);
-	flow->next = SHCA_IB_NO_LANE;
 	INIT_DELAYED_WORK(&flow->work, shca_ib_flow_work);
 	flow->told = jiffies;
 	flow->turned = jiffies;
@@ -633,7 +608,6 @@ void shca_ib_flow_set(struct shca_ib_flow *flow, const struct shca_ib_sma *sma)
 {
 	spin_lock(&flow->lock);
 	flow->lanes = sma->lanes;
-	flow->hoq_life = sma->hoq_life;
 	shca_ib_arb_init(&flow->arb, &flow->lanes);
 	spin_unlock(&flow->lock);
 }
@@ -648,11 +622,9 @@ void shca_ib_flow_reset(struct shca_ib_link *link, bool on)
 		lost += shca_ib_discard(flow, i);
 	shca_count_n(link->dev, TX_DROP, lost);
 	shca_ib_credits_reset(&flow->credits, on);
-	flow->one_by_one = on;	/* until the peer has told its window */
 	flow->heard = ktime_get_ns();
 	flow->silent = false;
 	flow->hurries = on;
-	flow->running = on;
 	/* (a work that is under way finds that nothing is on) */
 	if (on)
 		shca_ib_flow_wake(flow, 0);

@@ -86,18 +86,13 @@ struct shca_ib_turn {
 
 /*
  * Flow control of a port.
- * @one_by_one:	the peer's window is too small for batches
  * @work:	sends a frame of credits now and then, and ends waits that are too long
  * @turns:	per CPU
  * @lock:	protects all below; not held while a packet leaves
- * @running:	@work and @turns may be queued
  * @hurries:	@work comes soon
  * @draining:	one CPU empties the queues, others add to them meanwhile. Packets that two
  *		CPUs took in order might leave out of order
- * @next:	the lane whose first skb has its turn, once its CPU takes it; or
- *		SHCA_IB_NO_LANE
  * @waits:	skbs in all queues
- * @hoq_life:	of PortInfo
  * @told: @turned: @turning:	jiffies when a frame left, when the own period began, when
  *		a period of the peer was heard of
  * @settle:	jiffies after @turning in which its last packets arrive
@@ -105,18 +100,16 @@ struct shca_ib_turn {
  * @silent:	none has come for so long that the manager was told
  * @since:	when packets began to wait, ns; if @waits
  * @waited:	time in which packets waited and none left, ns (PortXmitWait)
+ * @credits:	while they are on, @work and @turns may be queued
+ * @arb:	whose turn it is among @lanes
  */
 struct shca_ib_flow {
-	bool one_by_one;
 	struct delayed_work work;
 	struct shca_ib_turn __percpu *turns;
 	spinlock_t lock;
-	bool running;
 	bool hurries;
 	bool draining;
 	bool silent;
-	u8 next;
-	u8 hoq_life;
 	u32 waits;
 	unsigned long told;
 	unsigned long turned;
@@ -144,7 +137,14 @@ void shca_ib_flow_exit(struct shca_ib_link *link);
  */
 void shca_ib_flow_reset(struct shca_ib_link *link, bool on);
 
-/* A manager has set lanes, weights, HOQLife; the port's lock held. */
+/* Is the peer's window, or what is known of it, too small for batches? Without the lock. */
+static inline bool shca_ib_flow_is_narrow(const struct shca_ib_flow *flow)
+{
+	/* A batch that was made for a window of before waits. */
+	return data_race(flow->credits.on && flow->credits.window < SHCA_IB_WINDOW);
+}
+
+/* A manager has set lanes or weights; the port's lock held. */
 void shca_ib_flow_set(struct shca_ib_flow *flow, const struct shca_ib_sma *sma);
 
 /* No work any more, no packets; may sleep. */

@@ -178,7 +178,7 @@ static unsigned int shca_ib_max_batch(struct shca_dev *dev,
 
 	if (READ_ONCE(dev->path) == SHCA_PATH_WIRE ||
 	    shca_ib_is_mlid(av->ib.dlid) || !shca_ib_batch_passes(ndev) ||
-	    shca_is_captured(ndev) || READ_ONCE(dev->ib->flow.one_by_one))
+	    shca_is_captured(ndev) || shca_ib_flow_is_narrow(&dev->ib->flow))
 		return 0;
 	size -= min_t(u32, size, MAX_HEADER + SHCA_IB_SHIM_BYTES +
 				 SHCA_IB_LOWER_MAX);
