@@ -102,9 +102,8 @@ void shca_ib_credits_reset(struct shca_ib_credits *credits, bool on)
 
 	credits->on = on;
 	credits->heard = false;
-	credits->turning = false;
+	credits->newest = credits->oldest;
 	credits->window = 0;
-	credits->landed = credits->sent;
 	for (i = 0; i < SHCA_IB_LANES; i++) {
 		l = &credits->lane[i];
 		l->fccl = l->fctbs;
@@ -121,32 +120,23 @@ u32 shca_ib_credits_of_lane(const struct shca_ib_credits *credits, u8 lane)
 
 u32 shca_ib_credits_room(const struct shca_ib_credits *credits, u8 lane)
 {
-	s32 window = credits->window - (credits->sent - credits->landed);
+	s32 window = credits->window;
+	u32 i;
 
+	for (i = 0; i < SHCA_IB_LANES; i++)
+		window -= credits->lane[i].fctbs - credits->lane[i].landed;
 	return min_t(u32, max_t(s32, window, 0),
 		     shca_ib_credits_of_lane(credits, lane));
 }
 
 void shca_ib_credits_take(struct shca_ib_credits *credits, u8 lane, u32 blocks)
 {
-	credits->sent += blocks;
 	credits->lane[lane].fctbs += blocks;
 }
 
 void shca_ib_credits_back(struct shca_ib_credits *credits, u8 lane, u32 blocks)
 {
-	credits->sent -= blocks;
 	credits->lane[lane].fctbs -= blocks;
-}
-
-bool shca_ib_credits_idle(const struct shca_ib_credits *credits)
-{
-	u32 i;
-
-	for (i = 0; i < SHCA_IB_LANES; i++)
-		if (credits->lane[i].fctbs != credits->lane[i].began)
-			return false;
-	return true;
 }
 
 void shca_ib_credits_turn(struct shca_ib_credits *credits)
@@ -160,25 +150,21 @@ void shca_ib_credits_turn(struct shca_ib_credits *credits)
 
 /* ---- what has arrived ------------------------------------------------------- */
 
-static u32 abr(const struct shca_ib_lane_credit *l)
-{
-	return l->base + l->come;
-}
-
 static u32 limit(const struct shca_ib_lane_credit *l)
 {
-	return abr(l) + SHCA_IB_GRANT - min_t(u32, l->held, SHCA_IB_GRANT);
+	return l->abr + SHCA_IB_GRANT - min_t(u32, l->held, SHCA_IB_GRANT);
 }
 
 bool shca_ib_credits_arrived(struct shca_ib_credits *credits, u8 period,
 			     u8 lane, u32 blocks)
 {
 	u8 ahead = (u8)(period - credits->oldest) % SHCA_IB_PERIODS;
+	struct shca_ib_lane_credit *l = &credits->lane[lane];
 
 	if (ahead >= SHCA_IB_PERIODS / 2)
 		return false;
-	credits->lane[lane].got[period % SHCA_IB_PERIODS] += blocks;
-	credits->lane[lane].come += blocks;
+	l->got[period % SHCA_IB_PERIODS] += blocks;
+	l->abr += blocks;
 	credits->fresh += blocks;
 	return true;
 }
@@ -225,7 +211,7 @@ void shca_ib_credits_tell(struct shca_ib_credits *credits,
 		frame->lane[i] = (struct shca_ib_lane_counts){
 			.fctbs = l->fctbs,
 			.began = l->began,
-			.abr = abr(l),
+			.abr = l->abr,
 			.fccl = limit(l),
 		};
 	}
@@ -238,13 +224,12 @@ static void begin_anew(struct shca_ib_credits *credits,
 	struct shca_ib_lane_credit *l;
 	u32 i;
 
-	credits->turning = false;
 	credits->oldest = frame->period;
+	credits->newest = frame->period;
 	for (i = 0; i < SHCA_IB_LANES; i++) {
 		l = &credits->lane[i];
-		l->base = frame->lane[i].fctbs;
+		l->abr = frame->lane[i].fctbs;
 		memset(l->got, 0, sizeof(l->got));
-		l->come = 0;
 	}
 }
 
@@ -260,9 +245,8 @@ static void hear_period(struct shca_ib_credits *credits,
 		return;
 	}
 	/* (one that was overtaken, or nothing new) */
-	if (ahead <= 0 || credits->turning)
+	if (ahead <= 0 || shca_ib_credits_turning(credits))
 		return;
-	credits->turning = true;
 	credits->newest = frame->period;
 	for (i = 0; i < SHCA_IB_LANES; i++)
 		credits->lane[i].next = frame->lane[i].began;
@@ -271,21 +255,19 @@ static void hear_period(struct shca_ib_credits *credits,
 void shca_ib_credits_settle(struct shca_ib_credits *credits)
 {
 	struct shca_ib_lane_credit *l;
-	u32 i;
-	u8 p;
+	u32 i, p;
 
-	if (!credits->turning)
+	if (!shca_ib_credits_turning(credits))
 		return;
+	for (; credits->oldest != credits->newest; credits->oldest++)
+		for (i = 0; i < SHCA_IB_LANES; i++)
+			credits->lane[i].got[credits->oldest % SHCA_IB_PERIODS] = 0;
 	for (i = 0; i < SHCA_IB_LANES; i++) {
 		l = &credits->lane[i];
-		l->base = l->next;
-		for (p = credits->oldest; p != credits->newest; p++) {
-			l->come -= l->got[p % SHCA_IB_PERIODS];
-			l->got[p % SHCA_IB_PERIODS] = 0;
-		}
+		l->abr = l->next;
+		for (p = 0; p < SHCA_IB_PERIODS; p++)
+			l->abr += l->got[p];
 	}
-	credits->oldest = credits->newest;
-	credits->turning = false;
 }
 
 /* By how much a counter moves on from @at: not back, and no further than to @most. */
@@ -301,17 +283,13 @@ static u32 moves(u32 heard, u32 at, u32 most, bool *ok)
 }
 
 /* Nobody grants more than a whole buffer, and no more arrives than was sent. */
-static bool hear_lane(struct shca_ib_credits *credits,
-		      struct shca_ib_lane_credit *l,
+static bool hear_lane(struct shca_ib_lane_credit *l,
 		      const struct shca_ib_lane_counts *counts)
 {
 	bool ok = true;
-	u32 by;
 
 	l->fccl += moves(counts->fccl, l->fccl, l->fctbs + SHCA_IB_GRANT, &ok);
-	by = moves(counts->abr, l->landed, l->fctbs, &ok);
-	l->landed += by;
-	credits->landed += by;
+	l->landed += moves(counts->abr, l->landed, l->fctbs, &ok);
 	return ok;
 }
 
@@ -328,7 +306,7 @@ bool shca_ib_credits_hear(struct shca_ib_credits *credits,
 		return true;
 	credits->window = min_t(u32, frame->window, SHCA_IB_WINDOW);
 	for (i = 0; i < SHCA_IB_LANES; i++)
-		if (!hear_lane(credits, &credits->lane[i], &frame->lane[i]))
+		if (!hear_lane(&credits->lane[i], &frame->lane[i]))
 			ok = false;
 	return ok;
 }

@@ -89,9 +89,9 @@ u32 shca_ib_credit_build(const struct shca_ib_credit_frame *frame,
  * Both directions of a lane.
  * @fctbs: @began:	as in struct shca_ib_lane_counts
  * @fccl: @landed:	the peer's FCCL and ABR, the highest that were heard
- * @base:	ABR when the peer's period @oldest began
- * @next:	the same for the period @newest
- * @got:	blocks that have arrived since, by their period; @come in all
+ * @abr:	as in struct shca_ib_lane_counts
+ * @next:	ABR when the peer's period @newest began, while it is not the oldest one
+ * @got:	blocks that have arrived, by their period, from @oldest on
  * @held:	blocks that still lie in the lane's buffer
  */
 struct shca_ib_lane_credit {
@@ -99,10 +99,9 @@ struct shca_ib_lane_credit {
 	u32 began;
 	u32 fccl;
 	u32 landed;
-	u32 base;
+	u32 abr;
 	u32 next;
 	u32 got[SHCA_IB_PERIODS];
-	u32 come;
 	u32 held;
 };
 
@@ -110,24 +109,20 @@ struct shca_ib_lane_credit {
  * What may be sent, and what has arrived.
  * @on:		both ends use credits
  * @heard:	a frame has come since the link came up
- * @turning:	the peer has begun @newest; packets of periods before may still come
  * @period:	own
- * @oldest: @newest:	of the peer
+ * @oldest: @newest:	of the peer: those of which packets may still come, and the last one
+ *		that was heard of
  * @window:	of the peer
  * @fresh:	blocks that have arrived, or have become free, since a frame left
- * @sent: @landed:	sums over all lanes
  */
 struct shca_ib_credits {
 	bool on;
 	bool heard;
-	bool turning;
 	u8 period;
 	u8 oldest;
 	u8 newest;
 	u32 window;
 	u32 fresh;
-	u32 sent;
-	u32 landed;
 	struct shca_ib_lane_credit lane[SHCA_IB_LANES];
 };
 
@@ -135,6 +130,12 @@ struct shca_ib_credits {
 static inline u32 shca_ib_blocks(u32 len)
 {
 	return DIV_ROUND_UP(len, SHCA_IB_BLOCK);
+}
+
+/* Has the peer begun a period, and packets of the one before may still come? */
+static inline bool shca_ib_credits_turning(const struct shca_ib_credits *credits)
+{
+	return credits->newest != credits->oldest;
 }
 
 /*
@@ -155,9 +156,6 @@ u32 shca_ib_credits_room(const struct shca_ib_credits *credits, u8 lane);
 void shca_ib_credits_take(struct shca_ib_credits *credits, u8 lane, u32 blocks);
 /* Blocks that were taken have not left, and the period is still the same. */
 void shca_ib_credits_back(struct shca_ib_credits *credits, u8 lane, u32 blocks);
-
-/* Has nothing been sent since the period began? */
-bool shca_ib_credits_idle(const struct shca_ib_credits *credits);
 
 /* Begin a period. */
 void shca_ib_credits_turn(struct shca_ib_credits *credits);
@@ -196,7 +194,7 @@ bool shca_ib_credits_hear(struct shca_ib_credits *credits,
 			  const struct shca_ib_credit_frame *frame);
 
 /*
- * While @turning: no packet of an earlier period will come.
+ * No packet of a period before the newest will come.
  *
  * What has not arrived of these periods is lost. A packet that comes nevertheless is late. One
  * that comes twice counts until the next time only.

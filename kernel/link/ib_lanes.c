@@ -79,7 +79,7 @@ static struct shca_ib_wait *shca_ib_wait(const struct sk_buff *skb)
 static void shca_ib_settle(struct shca_ib_flow *flow)
 {
 	lockdep_assert_held(&flow->lock);
-	if (!flow->credits.turning ||
+	if (!shca_ib_credits_turning(&flow->credits) ||
 	    time_before(jiffies, flow->turning + flow->settle))
 		return;
 	shca_ib_credits_settle(&flow->credits);
@@ -103,9 +103,7 @@ static void shca_ib_fill_frame(struct shca_ib_flow *flow,
 
 	shca_ib_settle(flow);
 	if (time_after_eq(jiffies, flow->turned + SHCA_IB_PERIOD)) {
-		/* (what waits may wait because the peer is wrong about a period) */
-		if (flow->waits || !shca_ib_credits_idle(credits))
-			shca_ib_credits_turn(credits);
+		shca_ib_credits_turn(credits);
 		flow->turned = jiffies;
 	}
 	shca_ib_credits_tell(credits, frame);
@@ -183,16 +181,6 @@ static void shca_ib_flow_wake(struct shca_ib_flow *flow, unsigned long delay)
 	mod_delayed_work(link->wq, &flow->work, delay);
 }
 
-/* The lock is held. Time is looked at soon. */
-static void shca_ib_hurry(struct shca_ib_flow *flow)
-{
-	lockdep_assert_held(&flow->lock);
-	if (flow->hurries || !flow->credits.on)
-		return;
-	flow->hurries = true;
-	shca_ib_flow_wake(flow, SHCA_IB_TELL);
-}
-
 /* The lock is held. Return: false: there is no room for it. */
 static bool shca_ib_enqueue(struct shca_ib_flow *flow, struct sk_buff *skb,
 			    const struct shca_ib_load *load, u32 len)
@@ -214,7 +202,9 @@ static bool shca_ib_enqueue(struct shca_ib_flow *flow, struct sk_buff *skb,
 		queue->since = now;
 	if (!flow->waits++)
 		flow->since = now;
-	shca_ib_hurry(flow);
+	if (!flow->hurries)
+		shca_ib_flow_wake(flow, SHCA_IB_TELL);
+	flow->hurries = true;
 	queue->blocks += load->blocks;
 	__skb_queue_tail(&queue->skbs, skb);
 	return true;
@@ -487,14 +477,12 @@ void shca_ib_flow_hear(struct shca_ib_link *link,
 		/* The peer waits for the first one. */
 		tell = !flow->credits.heard || frame->init || frame->ask;
 		shca_ib_settle(flow);
-		turning = flow->credits.turning;
+		turning = shca_ib_credits_turning(&flow->credits);
 		ok = shca_ib_credits_hear(&flow->credits, frame);
 		flow->heard = ktime_get_ns();
 		flow->silent = false;
-		if (flow->credits.turning && !turning) {
+		if (!turning)
 			flow->turning = jiffies;
-			shca_ib_hurry(flow);
-		}
 		if (shca_ib_credits_news(&flow->credits))
 			tell = true;
 	}
@@ -538,10 +526,9 @@ static void shca_ib_flow_work(struct work_struct *work)
 	shca_count_n(link->dev, TX_DROP, lost);
 	silent = flow->credits.on && !flow->silent && now - flow->heard > SHCA_IB_WATCHDOG_NS;
 	flow->silent |= silent;
-	shca_ib_settle(flow);
 	/* (a peer that says that it has credits, and tells of none, is not waited for) */
 	begins = !flow->credits.heard && !flow->silent;
-	flow->hurries = flow->waits || flow->credits.turning || begins;
+	flow->hurries = flow->waits || begins;
 	tell = flow->waits || begins ||
 	       shca_ib_credits_news(&flow->credits) ||
 	       time_after_eq(jiffies, flow->told + SHCA_IB_TELL_IDLE);
