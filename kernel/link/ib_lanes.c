@@ -27,7 +27,7 @@
 #include "ib.h"
 #include "ib_path.h"
 
-/* Frames of credits that nothing else has caused: while packets wait, and else. */
+/* A frame of credits leaves so often, besides all others: while packets wait, and else. */
 #define SHCA_IB_TELL		msecs_to_jiffies(4)
 #define SHCA_IB_TELL_IDLE	msecs_to_jiffies(100)
 /* A sender that waits asks when it has heard nothing for so long. */
@@ -107,7 +107,6 @@ static void shca_ib_fill_frame(struct shca_ib_flow *flow,
 		flow->turned = jiffies;
 	}
 	shca_ib_credits_tell(credits, frame);
-	flow->told = jiffies;
 	/* (not in each frame: two ends that wait would answer each other without an end) */
 	if (shca_ib_may_ask(flow)) {
 		frame->ask = true;
@@ -511,7 +510,7 @@ static void shca_ib_flow_work(struct work_struct *work)
 	struct shca_ib_flow *flow = container_of(to_delayed_work(work),
 						 struct shca_ib_flow, work);
 	struct shca_ib_link *link = container_of(flow, struct shca_ib_link, flow);
-	bool tell, silent, begins;
+	bool silent, begins;
 	u32 lost = 0, i;
 	u64 now;
 
@@ -529,15 +528,11 @@ static void shca_ib_flow_work(struct work_struct *work)
 	/* (a peer that says that it has credits, and tells of none, is not waited for) */
 	begins = !flow->credits.heard && !flow->silent;
 	flow->hurries = flow->waits || begins;
-	tell = flow->waits || begins ||
-	       shca_ib_credits_news(&flow->credits) ||
-	       time_after_eq(jiffies, flow->told + SHCA_IB_TELL_IDLE);
 	if (flow->credits.on)
 		shca_ib_flow_wake(flow, flow->hurries ? SHCA_IB_TELL :
 							SHCA_IB_TELL_IDLE);
 	spin_unlock(&flow->lock);
-	if (tell)
-		shca_ib_flow_tell(link);
+	shca_ib_flow_tell(link);
 	/* (the port's lock is taken before this one) */
 	if (silent)
 		shca_ib_watchdog(link);
@@ -579,7 +574,6 @@ int shca_ib_flow_init(struct shca_ib_link *link)
 	}
 	spin_lock_init(&flow->lock);
 	INIT_DELAYED_WORK(&flow->work, shca_ib_flow_work);
-	flow->told = jiffies;
 	flow->turned = jiffies;
 	for (i = 0; i < SHCA_IB_LANES; i++)
 		__skb_queue_head_init(&flow->queue[i].skbs);

@@ -86,15 +86,14 @@ struct shca_ib_turn {
 
 /*
  * Flow control of a port.
- * @work:	sends a frame of credits now and then, and ends waits that are too long
+ * @work:	sends a frame of credits each time, and ends waits that are too long
  * @turns:	per CPU
  * @lock:	protects all below; not held while a packet leaves
  * @hurries:	@work comes soon
  * @draining:	one CPU empties the queues, others add to them meanwhile. Packets that two
  *		CPUs took in order might leave out of order
  * @waits:	skbs in all queues
- * @told: @turned: @turning:	jiffies when a frame left, when the own period began, when
- *		a period of the peer was heard of
+ * @turned: @turning:	jiffies when the own period began, when one of the peer was heard of
  * @settle:	jiffies after @turning in which its last packets arrive
  * @asked: @heard:	when a frame asked, when one came, ns; @heard also when the link came up
  * @silent:	none has come for so long that the manager was told
@@ -111,7 +110,6 @@ struct shca_ib_flow {
 	bool draining;
 	bool silent;
 	u32 waits;
-	unsigned long told;
 	unsigned long turned;
 	unsigned long turning;
 	unsigned long settle;
