@@ -7,6 +7,7 @@
 #ifndef SHCA_CORE_IB_WIRE_H
 #define SHCA_CORE_IB_WIRE_H
 
+#include "be.h"
 #include "headers.h"
 
 /* From the Experimental range of IEEE 802: local experiments, not registered. */
@@ -72,6 +73,12 @@ enum shca_ib_parse shca_ib_shim_parse(struct shca_ib_shim *shim,
 
 /* Encode SHCA_IB_SHIM_BYTES. */
 void shca_ib_shim_build(const struct shca_ib_shim *shim, u8 *frame);
+
+/* @len of a frame. */
+static inline u32 shca_ib_shim_len(const u8 *frame)
+{
+	return get_be16(frame + 2);
+}
 
 /* Change @period of a frame. */
 static inline void shca_ib_shim_set_period(u8 *frame, u8 period)

@@ -4,9 +4,9 @@
  * in the queue of their lane, and leave in the order of VL arbitration when the peer
  * says that there is room. The counters are the core's (core/ib_credit.c).
  *
- * As soon as one finds too little, all packets pass the queues, until these are empty. So
- * a packet does not overtake those of its lane, and weights hold. One lock counts what leaves
- * and what arrives. Each skb takes it once, which may be a batch, and sends without it.
+ * While any waits, all packets pass the queues. So a packet does not overtake those of its
+ * lane, and weights hold. One lock protects the counters. Each skb, which may be a batch, takes
+ * it once where it leaves and once where it arrives.
  *
  * Memory: a queue has SHCA_IB_QUEUE skbs at most. Then its senders wait, as for a
  * full queue of a network device (queue/tx.h), and their requests stay in their rings.
@@ -57,7 +57,6 @@
  */
 struct shca_ib_wait {
 	struct shca_ib_load load;
-	u32 len;
 	int cpu;
 };
 
@@ -182,7 +181,7 @@ static void shca_ib_flow_wake(struct shca_ib_flow *flow, unsigned long delay)
 
 /* The lock is held. Return: false: there is no room for it. */
 static bool shca_ib_enqueue(struct shca_ib_flow *flow, struct sk_buff *skb,
-			    const struct shca_ib_load *load, u32 len)
+			    const struct shca_ib_load *load)
 {
 	struct shca_ib_queue *queue = &flow->queue[load->lane];
 	u64 now = ktime_get_ns();
@@ -194,7 +193,6 @@ static bool shca_ib_enqueue(struct shca_ib_flow *flow, struct sk_buff *skb,
 		return false;
 	*shca_ib_wait(skb) = (struct shca_ib_wait){
 		.load = *load,
-		.len = len,
 		.cpu = smp_processor_id(),
 	};
 	if (skb_queue_empty(&queue->skbs))
@@ -306,8 +304,7 @@ static struct sk_buff *shca_ib_dequeue(struct shca_ib_flow *flow)
 static void shca_ib_drain(struct shca_ib_link *link)
 {
 	struct shca_ib_flow *flow = &link->flow;
-	u32 budget = SHCA_IB_DRAIN;
-	struct shca_ib_wait wait;
+	u32 budget = SHCA_IB_DRAIN, segs;
 	struct shca_ib_view view;
 	struct sk_buff *skb;
 	bool ask;
@@ -322,11 +319,10 @@ static void shca_ib_drain(struct shca_ib_link *link)
 	while (budget && flow->waits && (skb = shca_ib_dequeue(flow))) {
 		spin_unlock(&flow->lock);
 		budget--;
-		wait = *shca_ib_wait(skb);
+		segs = shca_ib_wait(skb)->load.segs;
 		/* It has been counted as sent: what the device refuses now is lost. */
-		if (shca_ib_leave(link->dev, &view, skb, wait.load.segs,
-				  wait.len) == -EBUSY)
-			shca_count_n(link->dev, TX_DROP, wait.load.segs);
+		if (shca_ib_leave(link->dev, &view, skb, segs) == -EBUSY)
+			shca_count_n(link->dev, TX_DROP, segs);
 		spin_lock(&flow->lock);
 	}
 	flow->draining = false;
@@ -373,7 +369,7 @@ static void shca_ib_refused(struct shca_ib_flow *flow,
 }
 
 int shca_ib_flow_xmit(struct shca_ib_link *link, const struct shca_ib_view *view,
-		      struct sk_buff *skb, const struct shca_ib_load *load, u32 len)
+		      struct sk_buff *skb, const struct shca_ib_load *load)
 {
 	struct shca_ib_flow *flow = &link->flow;
 	bool passes, waits = false;
@@ -386,10 +382,10 @@ int shca_ib_flow_xmit(struct shca_ib_link *link, const struct shca_ib_view *view
 	if (likely(passes))
 		period = shca_ib_take(flow, skb, load);
 	else
-		waits = shca_ib_enqueue(flow, skb, load, len);
+		waits = shca_ib_enqueue(flow, skb, load);
 	spin_unlock(&flow->lock);
 	if (likely(passes)) {
-		err = shca_ib_leave(link->dev, view, skb, load->segs, len);
+		err = shca_ib_leave(link->dev, view, skb, load->segs);
 		if (unlikely(err == -EBUSY))
 			shca_ib_refused(flow, load, period);
 		return err;

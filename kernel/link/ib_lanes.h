@@ -151,13 +151,12 @@ void shca_ib_flow_stop(struct shca_ib_link *link);
 /*
  * Packets leave on a data lane, now or later; both ends have credits.
  * @skb:	all but Ethernet's header
- * @len:	longest frame, from the shim to the VCRC
  *
  * Context: softirq or bottom halves off.
  * Return: as xmit of struct shca_link_ops.
  */
 int shca_ib_flow_xmit(struct shca_ib_link *link, const struct shca_ib_view *view,
-		      struct sk_buff *skb, const struct shca_ib_load *load, u32 len);
+		      struct sk_buff *skb, const struct shca_ib_load *load);
 
 /* As holds of struct shca_link_ops, for a lane. */
 bool shca_ib_flow_holds(struct shca_ib_link *link, u8 lane, u64 *left);

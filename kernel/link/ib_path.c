@@ -264,8 +264,10 @@ static int shca_ib_loop(struct sk_buff *skb)
 }
 
 int shca_ib_leave(struct shca_dev *dev, const struct shca_ib_view *view,
-		  struct sk_buff *skb, unsigned int segs, u32 len)
+		  struct sk_buff *skb, unsigned int segs)
 {
+	/* (of a batch, the shim is that of the first packet, the longest one) */
+	u32 len = SHCA_IB_SHIM_BYTES + shca_ib_shim_len(skb_network_header(skb));
 	struct net_device *ndev = skb->dev;
 	int err;
 
@@ -297,11 +299,6 @@ static void shca_ib_loop_group(struct shca_dev *dev, const struct sk_buff *skb)
 	copy = skb_copy(skb, GFP_ATOMIC | __GFP_NOWARN);
 	if (!copy || shca_ib_loop(copy))
 		shca_count_n(dev, TX_DROP, 1);
-}
-
-static u32 shca_ib_frame_bytes(const struct shca_ib_lower *lower)
-{
-	return SHCA_IB_SHIM_BYTES + lower->len + SHCA_IB_VCRC_BYTES;
 }
 
 static int shca_ib_xmit(struct shca_dev *dev, const struct shca_av *av,
@@ -339,12 +336,10 @@ static int shca_ib_xmit(struct shca_dev *dev, const struct shca_av *av,
 	if (loop)
 		return shca_ib_loop(skb);
 	if (!view.credits || lower.vl == SHCA_IB_VL_MGMT)
-		return shca_ib_leave(dev, &view, skb, segs,
-				     shca_ib_frame_bytes(&lower));
+		return shca_ib_leave(dev, &view, skb, segs);
 	route->lane = lower.vl;
 	shca_ib_load(&load, lower.vl, lower.len - len, all, len);
-	return shca_ib_flow_xmit(dev->ib, &view, skb, &load,
-				 shca_ib_frame_bytes(&lower));
+	return shca_ib_flow_xmit(dev->ib, &view, skb, &load);
 }
 
 /*

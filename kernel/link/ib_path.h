@@ -17,13 +17,13 @@ extern struct shca_ib_vcrc shca_ib_vcrc_tables;
 /*
  * Transmit a packet or a batch; consumes @skb.
  * @skb:	all but Ethernet's header
- * @segs:	packets of @len bytes at most, from the shim to the VCRC
+ * @segs:	packets
  *
  * Context: softirq or bottom halves off.
  * Return: as xmit of struct shca_link_ops. All losses but -EBUSY are counted.
  */
 int shca_ib_leave(struct shca_dev *dev, const struct shca_ib_view *view,
-		  struct sk_buff *skb, unsigned int segs, u32 len);
+		  struct sk_buff *skb, unsigned int segs);
 
 /* Compute the tables of the VCRC. */
 void shca_ib_init(void);
