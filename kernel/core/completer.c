@@ -18,7 +18,7 @@
 /* Something of ours was marked on the way. */
 static void req_congested(struct shca_req *req, u64 now)
 {
-	shca_cc_on_cnp(&req->cc, req->recovery.rtt_ns, now);
+	shca_cc_on_cnp(&req->cc, req->rtt.ns, now);
 	shca_req_watch(req);
 }
 
@@ -27,10 +27,10 @@ static void req_congested(struct shca_req *req, u64 now)
 /* @nr: PSNs acknowledged meanwhile, 0: unknown, as while one is missing */
 static void req_sample_rtt(struct shca_req *req, u32 nr, u64 now)
 {
-	u64 rtt = now - req->recovery.rtt_start;
-	bool guess = req->recovery.rtt_again;
+	u64 rtt = now - req->rtt.start;
+	bool guess = req->rtt.again;
 
-	req->recovery.rtt_valid = false;
+	req->rtt.psn = SHCA_REQ_NOT_HELD;
 	if (shca_cc_has_window(&req->cc) && !guess) {
 		shca_cc_on_rtt(&req->cc, rtt, nr, now);
 		shca_req_watch(req);
@@ -39,15 +39,15 @@ static void req_sample_rtt(struct shca_req *req, u32 nr, u64 now)
 	 * Follow a rise at once and a fall slowly: too short costs traffic.  A guess ends
 	 * with the first packet that was sent once.
 	 */
-	if (rtt >= req->recovery.rtt_ns || unlikely(req->recovery.rtt_guess && !guess))
-		req->recovery.rtt_ns = rtt;
+	if (rtt >= req->rtt.ns || unlikely(req->rtt.guess && !guess))
+		req->rtt.ns = rtt;
 	else
-		req->recovery.rtt_ns -= (req->recovery.rtt_ns - rtt) >> 3;
-	req->recovery.rtt_guess = guess;
-	if (!guess && (!req->recovery.rtt_least || rtt < req->recovery.rtt_least))
-		req->recovery.rtt_least = rtt;
+		req->rtt.ns -= (req->rtt.ns - rtt) >> 3;
+	req->rtt.guess = guess;
+	if (!guess && (!req->rtt.least || rtt < req->rtt.least))
+		req->rtt.least = rtt;
 	/* Most paths are far quicker than the time-out. */
-	if (unlikely(2 * req->recovery.rtt_ns > req->attr.timeout_ns ||
+	if (unlikely(2 * req->rtt.ns > req->attr.timeout_ns ||
 		     req->recovery.timeout_ns != req->attr.timeout_ns))
 		shca_req_set_timeout(req);
 }
@@ -62,23 +62,23 @@ static void req_sample_rtt(struct shca_req *req, u32 nr, u64 now)
  */
 static void req_sample_in_order(struct shca_req *req, u64 now)
 {
-	if (likely(req->recovery.again_ns <= req->recovery.rtt_start))
-		req_sample_rtt(req, shca_psn_off(req->psn.una, req->recovery.rtt_una), now);
+	if (likely(req->recovery.again_ns <= req->rtt.start))
+		req_sample_rtt(req, shca_psn_off(req->psn.una, req->rtt.una), now);
 	else if (now - req->recovery.again_ns <
-			 (req->recovery.rtt_least ?: req->recovery.rtt_ns) / 2 ||
-		 (req->recovery.rtt_again &&
-		  (!req->recovery.rtt_ns || req->recovery.rtt_guess)))
+			 (req->rtt.least ?: req->rtt.ns) / 2 ||
+		 (req->rtt.again &&
+		  (!req->rtt.ns || req->rtt.guess)))
 		req_sample_rtt(req, 0, now);
 	else
-		req->recovery.rtt_valid = false;
+		req->rtt.psn = SHCA_REQ_NOT_HELD;
 }
 
 void shca_req_time(struct shca_req *req, u32 psn, u64 now)
 {
 	req->recovery.told_ns = now;
 	/* (what overtakes others is sooner than the way of most) */
-	if (req->recovery.rtt_valid && !req->recovery.reorders &&
-	    shca_psn_diff(psn, req->recovery.rtt_psn) >= 0)
+	if (req->rtt.psn != SHCA_REQ_NOT_HELD && !req->recovery.reorders &&
+	    shca_psn_diff(psn, req->rtt.psn) >= 0)
 		req_sample_rtt(req, 0, now);
 }
 
@@ -96,8 +96,8 @@ static void req_progress(struct shca_req *req, u64 now)
 	req->recovery.rnr_row = 0;
 	req->recovery.early_row = 0;
 	req->ackreq.heard = true;
-	if (req->recovery.rtt_valid &&
-	    shca_psn_diff(req->psn.una, req->recovery.rtt_psn) > 0)
+	if (req->rtt.psn != SHCA_REQ_NOT_HELD &&
+	    shca_psn_diff(req->psn.una, req->rtt.psn) > 0)
 		req_sample_in_order(req, now);
 
 	req->recovery.deadline = 0;

@@ -171,7 +171,7 @@ void shca_req_retry(struct shca_req *req, u16 vendor_err)
 	}
 	shca_cc_on_loss(&req->cc);
 	req->recovery.deadline = 0;	/* armed by the first packet sent again */
-	req->recovery.rtt_valid = false;
+	req->rtt.psn = SHCA_REQ_NOT_HELD;
 	req->recovery.gap_end = req->psn.una;
 	shca_req_seek(req);
 }
@@ -181,8 +181,8 @@ void shca_req_retry(struct shca_req *req, u16 vendor_err)
 /* How long answers may still come to what was sent before going back. */
 static u64 req_round_trip(const struct shca_req *req)
 {
-	if (req->recovery.rtt_ns)
-		return req->recovery.rtt_ns + (req->recovery.rtt_ns >> 2);
+	if (req->rtt.ns)
+		return req->rtt.ns + (req->rtt.ns >> 2);
 	if (req->attr.timeout_ns)
 		return req->attr.timeout_ns >> 4;
 	return RTT_GUESS_NS;
@@ -191,7 +191,7 @@ static u64 req_round_trip(const struct shca_req *req)
 /* Sooner after a packet was sent again, no answer to that copy comes. */
 static u64 req_too_soon(const struct shca_req *req)
 {
-	return (req->recovery.rtt_ns ?: req_round_trip(req)) / 2;
+	return (req->rtt.ns ?: req_round_trip(req)) / 2;
 }
 
 void shca_req_go_back(struct shca_req *req, u16 vendor_err, u64 now)
@@ -321,11 +321,11 @@ static bool req_may_be_late(struct shca_req *req, u32 end, bool part, u8 ahead, 
 {
 	u64 wait;
 
-	if (!req->recovery.reorders || !req->recovery.rtt_ns)
+	if (!req->recovery.reorders || !req->rtt.ns)
 		return false;
 	if (req->recovery.late_ns && req->recovery.late_psn == req->psn.una)
 		return true;
-	wait = req->recovery.rtt_ns << req->recovery.late_shift;
+	wait = req->rtt.ns << req->recovery.late_shift;
 	/* (well before the time-out, which costs a retry) */
 	if (req->recovery.deadline)
 		wait = min_t(u64, wait, req->recovery.deadline > now ?
@@ -510,8 +510,8 @@ void shca_req_unanswered(struct shca_req *req, u32 psn, u32 cause, u64 now)
 	 * (It may have waited at the peer for what was sent again.  So a loss that is waited for
 	 * would make the round trip longer, and the next wait with it.)
 	 */
-	if (req->recovery.again_ns > req->recovery.rtt_start)
-		req->recovery.rtt_valid = false;
+	if (req->recovery.again_ns > req->rtt.start)
+		req->rtt.psn = SHCA_REQ_NOT_HELD;
 	shca_req_time(req, cause, now);
 	if (req_is_under_way(req, psn, cause, now))
 		return;
@@ -537,7 +537,7 @@ void shca_req_missing(struct shca_req *req, u64 now)
 		return;
 	req->recovery.hold_ns = now + req_round_trip(req);
 	req->recovery.went_back = true;
-	req->recovery.rtt_valid = false;
+	req->rtt.psn = SHCA_REQ_NOT_HELD;
 	req->recovery.deadline = 0;	/* armed by the first packet sent again */
 	shca_req_seek(req);
 }
@@ -565,7 +565,7 @@ void shca_req_wait_rnr(struct shca_req *req, u64 asked, u64 now)
 	if (req->attr.rnr_retry != 7)	/* 7: for ever (IBTA 9.7.5.2.8) */
 		req->recovery.rnr_left--;
 	req->recovery.went_back = false;
-	req->recovery.rtt_valid = false;
+	req->rtt.psn = SHCA_REQ_NOT_HELD;
 	/* Refused twice: the next attempt is one packet, not a window. */
 	req->recovery.one_packet = req->recovery.rnr_row;
 	if (req->recovery.rnr_row != 0xff)
@@ -659,7 +659,7 @@ static void req_unsend(struct shca_req *req, u32 idx,
 {
 	u32 psn = pkt->psn, first_new;
 
-	req->recovery.rtt_valid = false;
+	req->rtt.psn = SHCA_REQ_NOT_HELD;
 	req->ring.nxt = idx;
 	req->psn.next = psn;
 	req->ring.pkt_idx = shca_psn_off(psn, req_wr(req, idx)->first_psn);
@@ -729,7 +729,7 @@ void shca_req_gather_failed(struct shca_req *req, const struct shca_pkt *pkt,
 static u64 req_early_at(const struct shca_req *req)
 {
 	const struct shca_req_recovery *r = &req->recovery;
-	u64 wait = r->rtt_ns;
+	u64 wait = req->rtt.ns;
 
 	if (!shca_req_is_awaiting(req) || r->late_ns ||
 	    r->early_row >= SHCA_REQ_EARLY_NEVER)
@@ -817,7 +817,7 @@ void shca_req_alone(struct shca_req *req, u64 now)
 	 * What comes soon may be the answer to the first copy, which left before the rest, or a
 	 * queue has become short.  One packet more tells.
 	 */
-	if (nr == 1 && !r->alone_soon && now - r->gap_ns < r->rtt_ns / 2) {
+	if (nr == 1 && !r->alone_soon && now - r->gap_ns < req->rtt.ns / 2) {
 		req_send_early(req, now);
 		r->alone_soon = true;
 		return;
@@ -830,7 +830,7 @@ void shca_req_alone(struct shca_req *req, u64 now)
 
 void shca_req_timer(struct shca_req *req, u64 now)
 {
-	bool timed;
+	u32 timed;
 
 	if (req->state != SHCA_SIDE_READY)
 		return;
@@ -867,10 +867,10 @@ void shca_req_timer(struct shca_req *req, u64 now)
 	}
 	req->stats.timeouts++;
 	/* The packet stays timed. Otherwise a path slower than the time-out stays unknown. */
-	timed = req->recovery.rtt_valid;
+	timed = req->rtt.psn;
 	shca_req_retry(req, SHCA_VERR_TIMEOUT);
-	req->recovery.rtt_valid = timed;
-	req->recovery.rtt_again = timed;
+	req->rtt.psn = timed;
+	req->rtt.again = true;
 }
 
 void shca_req_set_timeout(struct shca_req *req)
@@ -878,7 +878,7 @@ void shca_req_set_timeout(struct shca_req *req)
 	u64 least = req->attr.timeout_ns;
 
 	req->recovery.timeout_ns =
-		max_t(u64, least, min_t(u64, 2 * req->recovery.rtt_ns, 4 * least));
+		max_t(u64, least, min_t(u64, 2 * req->rtt.ns, 4 * least));
 }
 
 u64 shca_req_deadline(const struct shca_req *req)

@@ -55,6 +55,7 @@ void shca_req_init(struct shca_req *req, void *ring, u32 entries, u32 stride,
 	req->mem_ctx = mem_ctx;
 	req->cc.window = SHCA_CC_WINDOW;
 	req->psn.reach = 1;
+	req->rtt.psn = SHCA_REQ_NOT_HELD;
 	req->recovery.resend_end = SHCA_REQ_NOT_HELD;
 	req->credit.psn = SHCA_REQ_NOT_HELD;
 	shca_req_release(req);
@@ -619,12 +620,11 @@ static void req_sent(struct shca_req *req, struct shca_send_wr *wr,
 		wr->flags_core |= SHCA_WRF_RETRIED;
 		req->stats.retransmits++;
 	}
-	if (is_new && pkt->ackreq && !req->recovery.rtt_valid) {
-		req->recovery.rtt_valid = true;
-		req->recovery.rtt_again = false;
-		req->recovery.rtt_psn = shca_psn_add(pkt->psn, pkt->span);
-		req->recovery.rtt_una = req->psn.una;
-		req->recovery.rtt_start = now;
+	if (is_new && pkt->ackreq && req->rtt.psn == SHCA_REQ_NOT_HELD) {
+		req->rtt.again = false;
+		req->rtt.psn = shca_psn_add(pkt->psn, pkt->span);
+		req->rtt.una = req->psn.una;
+		req->rtt.start = now;
 	}
 	req->psn.next = end_psn;
 	req->ring.pkt_idx += pkt->span + 1;
@@ -763,7 +763,7 @@ static bool req_pass_gate(struct shca_req *req, u64 now)
 	shca_req_watch(req);
 	if (req->cc.watches && nr_psn > 0)
 		until = shca_cc_on_sent(&req->cc, nr_psn,
-					req->recovery.rtt_ns, now);
+					req->rtt.ns, now);
 	if (until)
 		shca_req_pace(req, until);
 	if (req->rate.on)

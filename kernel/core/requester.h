@@ -245,6 +245,25 @@ struct shca_req_gate {
 	bool rates;
 };
 
+/*
+ * The round trip.
+ * @ns:		smoothed; 0: unknown
+ * @least:	the least that was measured; 0: unknown
+ * @start: @psn: @una:	of the packet that is being timed: when it left, its PSN
+ *		(SHCA_REQ_NOT_HELD: none is timed), and the oldest PSN at that time
+ * @again:	it was resent after a time-out
+ * @guess:	@ns is of such a packet, so it may contain a time-out
+ */
+struct shca_req_rtt {
+	u64 ns;
+	u64 least;
+	u64 start;
+	u32 psn;
+	u32 una;
+	bool again;
+	bool guess;
+};
+
 /* struct shca_req_recovery.waits: for an answer, for a time to go back at, for a receive */
 enum shca_req_waits { SHCA_WAIT_ANSWER, SHCA_WAIT_HOLD, SHCA_WAIT_RNR };
 
@@ -255,13 +274,6 @@ enum shca_req_waits { SHCA_WAIT_ANSWER, SHCA_WAIT_HOLD, SHCA_WAIT_RNR };
  *		longer, but at most four times the former (IBTA 9.7.6.1)
  * @hold_ns:	NAKs and gaps before this time concern packets sent before going
  *		back
- * @rtt_ns: @rtt_start: @rtt_psn:	smoothed round-trip time; start and PSN
- *		of the timed packet
- * @rtt_least:	the least that was measured
- * @rtt_una:	oldest PSN when it left
- * @rtt_valid:	a packet is being timed
- * @rtt_again:	and was resent after a time-out meanwhile
- * @rtt_guess:	@rtt_ns is of such a packet, so it may contain a time-out
  * @went_back:	has gone back to the oldest PSN already, after a NAK or a gap
  * @one_packet:	send the oldest packet only
  * @rnr_row:	RNR NAKs since the last progress; stops at 255
@@ -307,13 +319,8 @@ struct shca_req_recovery {
 	u64 deadline;
 	u64 timeout_ns;
 	u64 hold_ns;
-	u64 rtt_ns;
-	u64 rtt_start;
-	u64 rtt_least;
 	u64 again_ns;
 	u64 told_ns;
-	u32 rtt_psn;
-	u32 rtt_una;
 	u32 resend_end;
 	u32 resend_asked;
 	u32 resend_max;
@@ -351,9 +358,6 @@ struct shca_req_recovery {
 	u8 late_ahead;
 	bool repairs;
 	u8 reorders;
-	bool rtt_valid;
-	bool rtt_again;
-	bool rtt_guess;
 	u8 retry_left;
 	u8 rnr_left;
 	/* (beside each other: progress clears them at once) */
@@ -419,6 +423,7 @@ struct shca_req {
 		struct shca_req_ackreq ackreq;
 		struct shca_req_gate gate;
 		struct shca_rate rate;
+		struct shca_req_rtt rtt;
 		struct shca_req_recovery recovery;
 		struct shca_req_stats stats;
 	};

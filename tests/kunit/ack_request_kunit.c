@@ -271,7 +271,7 @@ static void req_rtt_is_of_the_first_question(struct kunit *test)
 	KUNIT_ASSERT_TRUE(test, fx_next(fx));
 	fx->now += 200;
 	fx_ack(fx, P0 + 1, ACK);
-	KUNIT_EXPECT_EQ(test, fx->req.recovery.rtt_ns, 300ull);
+	KUNIT_EXPECT_EQ(test, fx->req.rtt.ns, 300ull);
 }
 
 /* Up to a quarter of the window: one more asks. */
@@ -550,7 +550,7 @@ static void req_rtt_of_what_could_not_leave_is_not_measured(struct kunit *test)
 	KUNIT_ASSERT_TRUE(test, fx_next(fx));
 	fx->now += 7;
 	fx_ack(fx, P0, ACK);
-	KUNIT_EXPECT_EQ(test, fx->req.recovery.rtt_ns, 7ull);
+	KUNIT_EXPECT_EQ(test, fx->req.rtt.ns, 7ull);
 }
 
 /*

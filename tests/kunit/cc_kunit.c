@@ -389,7 +389,7 @@ static void cc_pace_may_begin_in_a_stall(struct kunit *test)
 	fx->req.cc.win.cwnd = SHCA_WIN_LEAST;
 	KUNIT_ASSERT_EQ(test, fx_cnp(fx), SHCA_RX_CNP);
 	KUNIT_ASSERT_TRUE(test, fx->req.cc.watches);
-	fx->req.recovery.rtt_ns = FX_MS;
+	fx->req.rtt.ns = FX_MS;
 	fx->now += FX_MS;
 	KUNIT_EXPECT_TRUE(test, fx_next(fx));
 	/* a packet of a window of a sixteenth: 16 round trips */
@@ -741,7 +741,7 @@ static void cc_pace_begins_with_the_cnp(struct kunit *test)
 	fx_post(fx, SHCA_WR_RDMA_WRITE, 5 * FX_MTU);
 	KUNIT_ASSERT_TRUE(test, fx_next(fx));
 	fx->req.cc.win.cwnd = SHCA_WIN_LEAST;
-	fx->req.recovery.rtt_ns = FX_MS;
+	fx->req.rtt.ns = FX_MS;
 	KUNIT_ASSERT_EQ(test, fx_cnp(fx), SHCA_RX_CNP);
 	KUNIT_EXPECT_TRUE(test, fx_next(fx));
 	KUNIT_EXPECT_FALSE(test, fx_next(fx));
@@ -776,7 +776,7 @@ static void cc_path_is_not_measured_by_a_guess(struct kunit *test)
 	KUNIT_ASSERT_EQ(test, fx_drain(fx), 1u);
 	fx->now += RTT;
 	fx_ack(fx, FX_SQ_PSN, ACK);
-	KUNIT_ASSERT_EQ(test, fx->req.recovery.rtt_ns, FX_TIMEOUT + RTT);
+	KUNIT_ASSERT_EQ(test, fx->req.rtt.ns, FX_TIMEOUT + RTT);
 	KUNIT_EXPECT_EQ(test, fx->req.cc.least_ns, 0ull);
 	KUNIT_EXPECT_EQ(test, fx->req.cc.win.span_nr, 0);
 	cc_message(test, RTT);
@@ -824,7 +824,7 @@ static void cc_pace_ends_with_its_cause(struct kunit *test)
 	fx_post(fx, SHCA_WR_RDMA_WRITE, 5 * FX_MTU);
 	KUNIT_ASSERT_TRUE(test, fx_next(fx));
 	fx->req.cc.win.cwnd = SHCA_WIN_LEAST;
-	fx->req.recovery.rtt_ns = 100 * FX_MS;
+	fx->req.rtt.ns = 100 * FX_MS;
 	KUNIT_ASSERT_EQ(test, fx_cnp(fx), SHCA_RX_CNP);
 	KUNIT_ASSERT_TRUE(test, fx_next(fx));
 	fx->req.cc.win.cwnd = SHCA_CC_WINDOW_MIN << SHCA_WIN_SHIFT;

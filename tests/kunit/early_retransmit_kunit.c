@@ -23,7 +23,7 @@ static int early_init(struct kunit *test)
 		return -1;
 	fx->now += RTT;
 	fx_ack(fx, P0, ACK);
-	return fx->req.recovery.rtt_ns == RTT && fx_pop(fx) ? 0 : -1;
+	return fx->req.rtt.ns == RTT && fx_pop(fx) ? 0 : -1;
 }
 
 /* @nr messages leave, of which the answers do not come. */
@@ -40,7 +40,7 @@ static void send(struct kunit *test, u32 nr)
 /* By what the last answer has told. */
 static u64 wait_now(const struct fx *fx)
 {
-	return 2 * fx->req.recovery.rtt_ns + 500000;
+	return 2 * fx->req.rtt.ns + 500000;
 }
 
 static void wait_for_timer(struct fx *fx)
@@ -64,7 +64,7 @@ static void early_needs_no_round_trip_of_a_friend(struct kunit *test)
 	struct fx *fx = test->priv;
 	u64 start = fx->now;
 
-	fx->req.recovery.rtt_ns = 0;
+	fx->req.rtt.ns = 0;
 	send(test, 1);
 	KUNIT_EXPECT_EQ(test, shca_req_deadline(&fx->req), start + FX_TIMEOUT);
 	fx->req.attr.peer |= SHCA_PEER_HOLDS;
@@ -82,7 +82,7 @@ static void early_waits_from_the_last_word_on(struct kunit *test)
 	u64 start = fx->now;
 
 	send(test, 3);
-	fx->req.recovery.rtt_valid = false;
+	fx->req.rtt.psn = SHCA_REQ_NOT_HELD;
 	shca_req_time(&fx->req, P0 + 2, start + RTT);
 	KUNIT_EXPECT_EQ(test, shca_req_deadline(&fx->req), start + RTT + WAIT);
 	/* but never past the time-out */
@@ -180,7 +180,7 @@ static void early_round_trip_is_of_the_first_or_of_none(struct kunit *test)
 	expect_again(test, P0 + 1);
 	fx->now += RTT / 2;
 	fx_ack(fx, P0 + 1, ACK);
-	KUNIT_EXPECT_EQ(test, fx->req.recovery.rtt_ns, RTT);
+	KUNIT_EXPECT_EQ(test, fx->req.rtt.ns, RTT);
 
 	start = fx->now;
 	send(test, 1);
@@ -188,14 +188,14 @@ static void early_round_trip_is_of_the_first_or_of_none(struct kunit *test)
 	expect_again(test, P0 + 2);
 	fx->now += RTT / 2 - 1;
 	fx_ack(fx, P0 + 2, ACK);
-	KUNIT_EXPECT_EQ(test, fx->req.recovery.rtt_ns, fx->now - start);
+	KUNIT_EXPECT_EQ(test, fx->req.rtt.ns, fx->now - start);
 }
 
 static void early_is_not_before_a_round_trip_is_known(struct kunit *test)
 {
 	struct fx *fx = test->priv;
 
-	fx->req.recovery.rtt_ns = 0;
+	fx->req.rtt.ns = 0;
 	send(test, 1);
 	KUNIT_EXPECT_EQ(test, shca_req_deadline(&fx->req), fx->now + FX_TIMEOUT);
 	shca_req_timer(&fx->req, fx->now + FX_TIMEOUT - 1);
@@ -206,7 +206,7 @@ static void early_is_not_after_the_time_out(struct kunit *test)
 {
 	struct fx *fx = test->priv;
 
-	fx->req.recovery.rtt_ns = FX_TIMEOUT / 2;
+	fx->req.rtt.ns = FX_TIMEOUT / 2;
 	send(test, 1);
 	KUNIT_EXPECT_EQ(test, shca_req_deadline(&fx->req), fx->now + FX_TIMEOUT);
 }
@@ -273,14 +273,14 @@ static void early_time_out_follows_a_slow_path(struct kunit *test)
 	struct fx *fx = test->priv;
 	u64 start = fx->now;
 
-	fx->req.recovery.rtt_ns = 0;
+	fx->req.rtt.ns = 0;
 	send(test, 1);
 	wait_for_timer(fx);
 	KUNIT_EXPECT_EQ(test, fx->req.stats.timeouts, 1ull);
 	expect_again(test, P0 + 1);
 	fx->now = start + FX_TIMEOUT + FX_TIMEOUT / 2;
 	fx_ack(fx, P0 + 1, ACK);
-	KUNIT_EXPECT_EQ(test, fx->req.recovery.rtt_ns,
+	KUNIT_EXPECT_EQ(test, fx->req.rtt.ns,
 			FX_TIMEOUT + FX_TIMEOUT / 2);
 	send(test, 1);
 	KUNIT_EXPECT_EQ(test, shca_req_deadline(&fx->req),
@@ -288,10 +288,10 @@ static void early_time_out_follows_a_slow_path(struct kunit *test)
 	/* A time-out may be part of it; the next packet, sent once, tells. */
 	fx->now += RTT;
 	fx_ack(fx, P0 + 2, ACK);
-	KUNIT_EXPECT_EQ(test, fx->req.recovery.rtt_ns, RTT);
+	KUNIT_EXPECT_EQ(test, fx->req.rtt.ns, RTT);
 	KUNIT_EXPECT_EQ(test, fx->req.recovery.timeout_ns, (u64)FX_TIMEOUT);
 	/* no longer than four times what the QP was told */
-	fx->req.recovery.rtt_ns = 9 * FX_TIMEOUT;
+	fx->req.rtt.ns = 9 * FX_TIMEOUT;
 	shca_req_modify(&fx->req, &fx->req.attr, 0);
 	KUNIT_EXPECT_EQ(test, fx->req.recovery.timeout_ns, 4ull * FX_TIMEOUT);
 	fx->req.attr.timeout_ns = 0;
@@ -305,7 +305,7 @@ static void early_copies_do_not_hide_a_slow_path(struct kunit *test)
 	struct fx *fx = test->priv;
 	u64 start = fx->now;
 
-	fx->req.recovery.rtt_ns = 0;
+	fx->req.rtt.ns = 0;
 	fx->req.attr.peer |= SHCA_PEER_HOLDS;
 	send(test, 1);
 	while (!fx->req.stats.timeouts) {
@@ -315,7 +315,7 @@ static void early_copies_do_not_hide_a_slow_path(struct kunit *test)
 	KUNIT_EXPECT_GT(test, fx->req.stats.early, 0ull);
 	fx->now = start + FX_TIMEOUT + FX_TIMEOUT / 2;
 	fx_ack(fx, P0 + 1, ACK);
-	KUNIT_EXPECT_EQ(test, fx->req.recovery.rtt_ns,
+	KUNIT_EXPECT_EQ(test, fx->req.rtt.ns,
 			FX_TIMEOUT + FX_TIMEOUT / 2);
 	KUNIT_EXPECT_EQ(test, fx->req.recovery.timeout_ns, 3ull * FX_TIMEOUT);
 }
@@ -337,32 +337,31 @@ static void early_guess_falls_slowly_to_the_next_guess(struct kunit *test)
 	struct fx *fx = test->priv;
 	u64 start = fx->now;
 
-	fx->req.recovery.rtt_ns = 0;
+	fx->req.rtt.ns = 0;
 	send(test, 1);
 	wait_for_timer(fx);
 	expect_again(test, P0 + 1);
 	fx->now = start + 8 * FX_TIMEOUT;
 	fx_ack(fx, P0 + 1, ACK);
-	KUNIT_ASSERT_EQ(test, fx->req.recovery.rtt_ns, 8 * FX_TIMEOUT);
+	KUNIT_ASSERT_EQ(test, fx->req.rtt.ns, 8 * FX_TIMEOUT);
 	send(test, 1);
 	wait_for_timer(fx);
 	KUNIT_ASSERT_EQ(test, fx->req.stats.timeouts, 2ull);
 	expect_again(test, P0 + 2);
 	fx_ack(fx, P0 + 2, ACK);
 	/* an eighth of the difference between 8 and 4 */
-	KUNIT_EXPECT_EQ(test, fx->req.recovery.rtt_ns, 8 * FX_TIMEOUT - FX_TIMEOUT / 2);
+	KUNIT_EXPECT_EQ(test, fx->req.rtt.ns, 8 * FX_TIMEOUT - FX_TIMEOUT / 2);
 }
 
 /* The path is slower than the guess, and a gap was repaired meanwhile: the next guess. */
 static void early_guess_rises_after_a_repair(struct kunit *test)
 {
 	struct fx *fx = test->priv;
-	struct shca_req_recovery *r = &fx->req.recovery;
 	u64 start = fx->now;
 
 	fx->req.attr.peer |= SHCA_PEER_HOLDS;
-	r->rtt_ns = FX_TIMEOUT / 2 * 3;
-	r->rtt_guess = true;
+	fx->req.rtt.ns = FX_TIMEOUT / 2 * 3;
+	fx->req.rtt.guess = true;
 	shca_req_modify(&fx->req, &fx->req.attr, 0);
 	fx_post(fx, SHCA_WR_SEND, 3 * FX_MTU);
 	KUNIT_ASSERT_EQ(test, fx_drain(fx), 3u);
@@ -374,7 +373,7 @@ static void early_guess_rises_after_a_repair(struct kunit *test)
 	fx_drain(fx);
 	fx->now += RTT;
 	fx_ack(fx, P0 + 3, ACK);
-	KUNIT_EXPECT_EQ(test, r->rtt_ns, fx->now - start);
+	KUNIT_EXPECT_EQ(test, fx->req.rtt.ns, fx->now - start);
 }
 
 /* Nobody keeps responses: a stranger drops what was behind a READ, however much of it came. */
@@ -414,7 +413,7 @@ static void early_is_not_for_an_answer_that_waits_on_a_long_path(struct kunit *t
 	attr.timeout_ns = 4096ull << 31;
 	fx_req_start(fx, &attr);
 	/* (two of them, and 500 us: 2^32 ns) */
-	fx->req.recovery.rtt_ns = (1ull << 31) - 250000;
+	fx->req.rtt.ns = (1ull << 31) - 250000;
 	send(test, 1);
 	until = fx->now + attr.timeout_ns;
 	shca_req_answer_waits(&fx->req, until);

@@ -86,10 +86,10 @@ static void forget_req(struct shca_req *req)
 {
 	req->ring.base = NULL;
 	req->mem_ctx = NULL;
-	req->recovery.rtt_ns = 0;
-	req->recovery.rtt_start = 0;
-	req->recovery.rtt_psn = 0;
-	req->recovery.rtt_una = 0;
+	req->rtt.ns = 0;
+	req->rtt.start = 0;
+	req->rtt.psn = 0;
+	req->rtt.una = 0;
 	req->ackreq.sent_ns = 0;
 	req->ackreq.before = 0;
 }

@@ -84,7 +84,7 @@ static void keep_asks_again_for_what_is_lost_again(struct kunit *test)
 	struct fx *fx = test->priv;
 
 	respond(test, FIRST, 0, SHCA_RX_OK);
-	fx->req.recovery.rtt_ns = FX_MS;
+	fx->req.rtt.ns = FX_MS;
 	shca_req_gap(&fx->req, P0 + 4, P0 + 4, fx->now);
 	expect_part(test, P0 + 1, 3);
 	shca_req_gap(&fx->req, P0 + 2, P0 + 2, fx->now + FX_MS / 2 - 1);
@@ -152,7 +152,7 @@ static void keep_asks_again_where_a_later_answer_comes_first(struct kunit *test)
 	shca_req_gap(&fx->req, P0 + 3, P0 + NR, fx->now);
 	expect_part(test, P0 + 1, 2);
 	/* it is overdue */
-	fx->req.recovery.rtt_ns = FX_MS;
+	fx->req.rtt.ns = FX_MS;
 	fx->now += 2 * FX_MS + FX_MS / 2 - 1;
 	shca_req_gap(&fx->req, P0 + 3, P0 + NR + 1, fx->now);
 	KUNIT_EXPECT_FALSE(test, fx_next(fx));
@@ -253,7 +253,7 @@ static void keep_waits_for_no_request_that_is_acknowledged(struct kunit *test)
 
 	fx->req.attr.peer |= SHCA_PEER_HOLDS;
 	fx->req.recovery.reorders = SHCA_REQ_REORDERS;
-	fx->req.recovery.rtt_ns = FX_MS;
+	fx->req.rtt.ns = FX_MS;
 	respond(test, FIRST, 0, SHCA_RX_OK);
 	fx_post(fx, SHCA_WR_SEND, FX_MTU);
 	fx_post(fx, SHCA_WR_SEND, FX_MTU);
@@ -284,7 +284,7 @@ static void keep_early_is_no_part_of_long_ago(struct kunit *test)
 	struct fx *fx = test->priv;
 
 	respond(test, FIRST, 0, SHCA_RX_OK);
-	fx->req.recovery.rtt_ns = FX_MS;
+	fx->req.rtt.ns = FX_MS;
 	fx->req.recovery.gap_part = true;
 	fx->req.recovery.gap_end = P0 + 0x400000;
 	fx->now = shca_req_deadline(&fx->req);
@@ -301,13 +301,13 @@ static void keep_response_behind_what_was_sent_again_is_not_timed(struct kunit *
 {
 	struct fx *fx = test->priv;
 
-	fx->req.recovery.rtt_ns = FX_MS;
-	KUNIT_ASSERT_TRUE(test, fx->req.recovery.rtt_valid);
+	fx->req.rtt.ns = FX_MS;
+	KUNIT_ASSERT_TRUE(test, fx->req.rtt.psn != SHCA_REQ_NOT_HELD);
 	fx->now += 20 * FX_MS;
 	fx->req.recovery.again_ns = fx->now;
 	shca_req_gap(&fx->req, P0 + 3, P0 + 3, fx->now);
-	KUNIT_EXPECT_EQ(test, fx->req.recovery.rtt_ns, (u64)FX_MS);
-	KUNIT_EXPECT_FALSE(test, fx->req.recovery.rtt_valid);
+	KUNIT_EXPECT_EQ(test, fx->req.rtt.ns, (u64)FX_MS);
+	KUNIT_EXPECT_EQ(test, fx->req.rtt.psn, SHCA_REQ_NOT_HELD);
 }
 
 /* One that left at the same moment left before, or it would not have been timed. */
@@ -315,11 +315,11 @@ static void keep_response_of_the_same_moment_is_timed(struct kunit *test)
 {
 	struct fx *fx = test->priv;
 
-	fx->req.recovery.rtt_ns = FX_MS;
+	fx->req.rtt.ns = FX_MS;
 	fx->now += 20 * FX_MS;
-	fx->req.recovery.again_ns = fx->req.recovery.rtt_start;
+	fx->req.recovery.again_ns = fx->req.rtt.start;
 	shca_req_gap(&fx->req, P0 + 3, P0 + NR - 1, fx->now);
-	KUNIT_EXPECT_EQ(test, fx->req.recovery.rtt_ns, 20ull * FX_MS);
+	KUNIT_EXPECT_EQ(test, fx->req.rtt.ns, 20ull * FX_MS);
 }
 
 /*
@@ -391,7 +391,7 @@ static void keep_early_is_no_part_of_what_was_never_answered(struct kunit *test)
 	u32 i;
 
 	fx->req.attr.peer |= SHCA_PEER_HOLDS;
-	fx->req.recovery.rtt_ns = FX_MS;
+	fx->req.rtt.ns = FX_MS;
 	for (i = 0; i < 2; i++) {
 		fx->now = shca_req_deadline(&fx->req);
 		shca_req_timer(&fx->req, fx->now);
@@ -407,7 +407,7 @@ static void keep_lets_the_time_run(struct kunit *test)
 	u64 deadline;
 
 	respond(test, FIRST, 0, SHCA_RX_OK);
-	fx->req.recovery.rtt_ns = FX_MS;
+	fx->req.rtt.ns = FX_MS;
 	fx->now += FX_MS;
 	shca_req_gap(&fx->req, P0 + 4, P0 + 4, fx->now);
 	expect_part(test, P0 + 1, 3);
@@ -527,7 +527,7 @@ static void keep_early_asks_for_the_missing_part(struct kunit *test)
 	respond(test, FIRST, 0, SHCA_RX_OK);
 	shca_req_gap(&fx->req, P0 + 3, P0 + 3, fx->now);
 	expect_part(test, P0 + 1, 2);
-	fx->req.recovery.rtt_ns = FX_MS;
+	fx->req.rtt.ns = FX_MS;
 	fx->now = shca_req_deadline(&fx->req);
 	shca_req_timer(&fx->req, fx->now);
 	KUNIT_EXPECT_EQ(test, fx->req.stats.early, 1ull);
@@ -547,11 +547,11 @@ static void keep_response_behind_a_gap_is_timed(struct kunit *test)
 {
 	struct fx *fx = test->priv;
 
-	KUNIT_ASSERT_TRUE(test, fx->req.recovery.rtt_valid);
+	KUNIT_ASSERT_TRUE(test, fx->req.rtt.psn != SHCA_REQ_NOT_HELD);
 	fx->now += 500;
 	shca_req_gap(&fx->req, P0 + 2, P0 + 2, fx->now);
-	KUNIT_EXPECT_FALSE(test, fx->req.recovery.rtt_valid);
-	KUNIT_EXPECT_EQ(test, fx->req.recovery.rtt_ns, 500ull);
+	KUNIT_EXPECT_EQ(test, fx->req.rtt.psn, SHCA_REQ_NOT_HELD);
+	KUNIT_EXPECT_EQ(test, fx->req.rtt.ns, 500ull);
 }
 
 /* The first response that is here belongs to the next READ: this one is asked for to its end. */
@@ -569,8 +569,8 @@ static void keep_asks_for_the_rest_of_one_read(struct kunit *test)
 /* One round trip later than was measured the oldest is sent early. */
 static void wait_for_early(struct fx *fx)
 {
-	fx->req.recovery.rtt_valid = false;
-	fx->req.recovery.rtt_ns = FX_MS;
+	fx->req.rtt.psn = SHCA_REQ_NOT_HELD;
+	fx->req.rtt.ns = FX_MS;
 	fx->now = shca_req_deadline(&fx->req);
 	shca_req_timer(&fx->req, fx->now);
 }

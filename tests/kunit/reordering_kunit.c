@@ -20,7 +20,7 @@ static int late_init(struct kunit *test)
 		return err;
 	fx->req.attr.peer |= SHCA_PEER_HOLDS;
 	fx->req.attr.keeps = true;
-	fx->req.recovery.rtt_ns = RTT;
+	fx->req.rtt.ns = RTT;
 	for (i = 0; i < 4; i++)
 		fx_post(fx, SHCA_WR_SEND, 8);
 	return fx_drain(fx) == 4 ? 0 : -1;
@@ -81,7 +81,7 @@ static void late_answer_of_the_second_copy_does_not(struct kunit *test)
 {
 	struct fx *fx = test->priv;
 
-	fx->req.recovery.rtt_valid = false;
+	fx->req.rtt.psn = SHCA_REQ_NOT_HELD;
 	fx_ack(fx, P0, MISSING(1));
 	expect_again(test, P0);
 	fx_ack(fx, P0, ACK);
@@ -99,7 +99,7 @@ static void late_is_not_what_was_sent_early(struct kunit *test)
 {
 	struct fx *fx = test->priv;
 
-	fx->req.recovery.rtt_valid = false;
+	fx->req.rtt.psn = SHCA_REQ_NOT_HELD;
 	fx->now = shca_req_deadline(&fx->req);
 	shca_req_timer(&fx->req, fx->now);
 	expect_again(test, P0);
@@ -141,7 +141,7 @@ static void late_gap_of_all_is_repaired_once(struct kunit *test)
 {
 	struct fx *fx = test->priv;
 
-	fx->req.recovery.rtt_valid = false;
+	fx->req.rtt.psn = SHCA_REQ_NOT_HELD;
 	fx_ack(fx, P0, MISSING(4));
 	KUNIT_EXPECT_EQ(test, fx_drain(fx), 4u);
 	fx_ack(fx, P0, MISSING(4));
@@ -210,7 +210,7 @@ static void late_packets_that_come_end_the_wait(struct kunit *test)
 	fx->now += 5;
 	fx_ack(fx, P0 + 2, MISSING(1));
 	KUNIT_EXPECT_EQ(test, fx->req.recovery.late_ns,
-			fx->now + fx->req.recovery.rtt_ns);
+			fx->now + fx->req.rtt.ns);
 }
 
 /* Some gaps later it is a loss like another. */
@@ -260,7 +260,7 @@ static void late_repair_is_repeated(struct kunit *test)
 	struct fx *fx = test->priv;
 	u64 deadline;
 
-	fx->req.recovery.rtt_valid = false;
+	fx->req.rtt.psn = SHCA_REQ_NOT_HELD;
 	fx_ack(fx, P0, MISSING(2));
 	KUNIT_EXPECT_EQ(test, fx_drain(fx), 2u);
 	deadline = fx->req.recovery.deadline;
@@ -279,7 +279,7 @@ static void late_repair_that_is_repeated_keeps_the_time_out(struct kunit *test)
 	struct fx *fx = test->priv;
 	u64 deadline;
 
-	fx->req.recovery.rtt_valid = false;
+	fx->req.rtt.psn = SHCA_REQ_NOT_HELD;
 	fx_ack(fx, P0, MISSING(1));
 	expect_again(test, P0);
 	deadline = fx->req.recovery.deadline;
@@ -296,7 +296,7 @@ static void late_repair_goes_on_where_it_stands(struct kunit *test)
 	u32 nr;
 
 	for (nr = 1; nr <= 3; nr += 2) {
-		fx->req.recovery.rtt_valid = false;
+		fx->req.rtt.psn = SHCA_REQ_NOT_HELD;
 		if (nr == 1)
 			fx_ack(fx, P0, MISSING(3));
 		KUNIT_ASSERT_TRUE(test, fx_next(fx));
@@ -312,7 +312,7 @@ static void late_gap_is_part_of_what_is_sent_again(struct kunit *test)
 {
 	struct fx *fx = test->priv;
 
-	fx->req.recovery.rtt_valid = false;
+	fx->req.rtt.psn = SHCA_REQ_NOT_HELD;
 	fx_ack(fx, P0, MISSING(1));
 	expect_again(test, P0);
 	fx_ack(fx, P0, SHCA_AETH_RNR | 1);
@@ -330,7 +330,7 @@ static void late_gap_is_part_of_going_back(struct kunit *test)
 {
 	struct fx *fx = test->priv;
 
-	fx->req.recovery.rtt_valid = false;
+	fx->req.rtt.psn = SHCA_REQ_NOT_HELD;
 	fx_ack(fx, P0, NAK(SHCA_NAK_PSN_SEQ));
 	KUNIT_ASSERT_EQ(test, fx_drain(fx), 4u);
 	fx->req.cc.wide = fx->req.cc.cwnd;
@@ -349,7 +349,7 @@ static void late_read_responses_are_waited_for(struct kunit *test)
 	fx_post(fx, SHCA_WR_RDMA_READ, 4 * FX_MTU);
 	KUNIT_ASSERT_TRUE(test, fx_next(fx));
 	fx->req.recovery.reorders = 1;
-	fx->req.recovery.rtt_ns = RTT;
+	fx->req.rtt.ns = RTT;
 	shca_req_gap(&fx->req, P0 + 6, P0 + 6, fx->now);
 	KUNIT_EXPECT_FALSE(test, fx_next(fx));
 	fx->now += RTT;
@@ -370,7 +370,7 @@ static void late_request_behind_a_read_is_waited_for(struct kunit *test)
 		fx_post(fx, SHCA_WR_SEND, 8);
 	KUNIT_ASSERT_EQ(test, fx_drain(fx), 5u);
 	fx->req.recovery.reorders = 2;
-	fx->req.recovery.rtt_ns = RTT;
+	fx->req.rtt.ns = RTT;
 	missing(fx, P0 + 6, 2, P0 + 8);
 	KUNIT_EXPECT_FALSE(test, fx_next(fx));
 	KUNIT_EXPECT_EQ(test, fx->req.recovery.late_ns, fx->now + RTT);
@@ -410,7 +410,7 @@ static void late_request_behind_a_read_that_comes_ends_the_wait(struct kunit *te
 		fx_post(fx, SHCA_WR_SEND, 8);
 	KUNIT_ASSERT_EQ(test, fx_drain(fx), 5u);
 	fx->req.recovery.reorders = 2;
-	fx->req.recovery.rtt_ns = RTT;
+	fx->req.rtt.ns = RTT;
 	missing(fx, P0 + 5, 2, P0 + 7);
 	KUNIT_EXPECT_NE(test, fx->req.recovery.late_ns, 0ull);
 	KUNIT_EXPECT_EQ(test, fx_read_resp(fx, SHCA_OP_READ_RESP_ONLY, P0 + 4, FX_MTU),
@@ -474,7 +474,7 @@ static void late_wait_that_is_too_short_gets_longer(struct kunit *test)
 	struct shca_req_recovery *r = &fx->req.recovery;
 	u32 i, shift;
 
-	r->rtt_valid = false;
+	fx->req.rtt.psn = SHCA_REQ_NOT_HELD;
 	for (i = 0; i < 3; i++) {
 		shift = min_t(u32, i, SHCA_REQ_LATE_SHIFT);
 		KUNIT_EXPECT_EQ(test, r->late_shift, shift);
@@ -505,7 +505,7 @@ static void late_wait_is_shorter_than_the_time_out(struct kunit *test)
 	struct fx *fx = test->priv;
 	struct shca_req_recovery *r = &fx->req.recovery;
 
-	r->rtt_valid = false;
+	fx->req.rtt.psn = SHCA_REQ_NOT_HELD;
 	r->reorders = 1;
 	r->deadline = fx->now + RTT;
 	fx_ack(fx, P0, MISSING(1));
@@ -518,7 +518,7 @@ static void late_wait_stays_where_nothing_waited(struct kunit *test)
 	struct fx *fx = test->priv;
 	struct shca_req_recovery *r = &fx->req.recovery;
 
-	r->rtt_valid = false;
+	fx->req.rtt.psn = SHCA_REQ_NOT_HELD;
 	r->watch_waited = true;
 	fx_ack(fx, P0, MISSING(1));
 	expect_again(test, P0);
@@ -559,7 +559,7 @@ static void late_wait_needs_a_round_trip(struct kunit *test)
 	struct fx *fx = test->priv;
 
 	fx->req.recovery.reorders = 1;
-	fx->req.recovery.rtt_ns = 0;
+	fx->req.rtt.ns = 0;
 	fx_ack(fx, P0, MISSING(1));
 	expect_again(test, P0);
 }
@@ -570,7 +570,7 @@ static void late_wait_without_time_is_none(struct kunit *test)
 	struct fx *fx = test->priv;
 	struct shca_req_recovery *r = &fx->req.recovery;
 
-	r->rtt_valid = false;
+	fx->req.rtt.psn = SHCA_REQ_NOT_HELD;
 	r->reorders = 2;
 	r->deadline = 0;
 	fx_ack(fx, P0, MISSING(1));
@@ -587,7 +587,7 @@ static void late_watch_of_an_acknowledgement_is_short(struct kunit *test)
 	struct fx *fx = test->priv;
 	struct shca_req_recovery *r = &fx->req.recovery;
 
-	r->rtt_valid = false;
+	fx->req.rtt.psn = SHCA_REQ_NOT_HELD;
 	fx_ack(fx, P0, MISSING(1));
 	expect_again(test, P0);
 	fx_ack(fx, P0, ACK);
@@ -608,7 +608,7 @@ static void late_watch_ends_with_an_early_copy(struct kunit *test)
 	struct fx *fx = test->priv;
 	struct shca_req_recovery *r = &fx->req.recovery;
 
-	r->rtt_valid = false;
+	fx->req.rtt.psn = SHCA_REQ_NOT_HELD;
 	fx_ack(fx, P0, MISSING(1));
 	expect_again(test, P0);
 	KUNIT_ASSERT_TRUE(test, r->watches);
@@ -625,7 +625,7 @@ static void late_watch_ends_with_the_next_early_copy(struct kunit *test)
 	struct fx *fx = test->priv;
 	struct shca_req_recovery *r = &fx->req.recovery;
 
-	r->rtt_valid = false;
+	fx->req.rtt.psn = SHCA_REQ_NOT_HELD;
 	fx_ack(fx, P0, MISSING(1));
 	expect_again(test, P0);
 	fx_ack(fx, P0, ACK);
@@ -643,11 +643,11 @@ static void late_watch_of_a_response_outlives_an_early_copy(struct kunit *test)
 	struct fx *fx = test->priv;
 	struct shca_req_recovery *r = &fx->req.recovery;
 
-	r->rtt_valid = false;
+	fx->req.rtt.psn = SHCA_REQ_NOT_HELD;
 	fx_ack(fx, P0 + 3, ACK);
 	fx_post(fx, SHCA_WR_RDMA_READ, 6 * FX_MTU);
 	KUNIT_ASSERT_TRUE(test, fx_next(fx));
-	r->rtt_valid = false;
+	fx->req.rtt.psn = SHCA_REQ_NOT_HELD;
 	shca_req_gap(&fx->req, P0 + 6, P0 + 6, fx->now);
 	expect_again(test, P0 + 4);
 	response(test, SHCA_OP_READ_RESP_FIRST, P0 + 4, SHCA_RX_OK);
@@ -683,7 +683,7 @@ static void late_watch_is_of_the_first_repair(struct kunit *test)
 {
 	struct fx *fx = test->priv;
 
-	fx->req.recovery.rtt_valid = false;
+	fx->req.rtt.psn = SHCA_REQ_NOT_HELD;
 	fx_ack(fx, P0, MISSING(2));
 	KUNIT_EXPECT_EQ(test, fx_drain(fx), 2u);
 	fx->now += RTT / 2;
@@ -698,17 +698,17 @@ static void late_round_trip_is_that_of_what_is_in_order(struct kunit *test)
 	struct fx *fx = test->priv;
 	struct shca_req_recovery *r = &fx->req.recovery;
 
-	KUNIT_ASSERT_TRUE(test, r->rtt_valid);
-	KUNIT_ASSERT_EQ(test, r->rtt_psn, P0);
+	KUNIT_ASSERT_TRUE(test, fx->req.rtt.psn != SHCA_REQ_NOT_HELD);
+	KUNIT_ASSERT_EQ(test, fx->req.rtt.psn, P0);
 	r->reorders = 1;
 	fx->now += RTT / 4;
 	missing(fx, P0, 3, P0 + 3);
-	KUNIT_EXPECT_TRUE(test, r->rtt_valid);
-	KUNIT_EXPECT_EQ(test, r->rtt_ns, (u64)RTT);
+	KUNIT_EXPECT_NE(test, fx->req.rtt.psn, SHCA_REQ_NOT_HELD);
+	KUNIT_EXPECT_EQ(test, fx->req.rtt.ns, (u64)RTT);
 	fx->now += RTT;
 	fx_ack(fx, P0 + 3, ACK);
-	KUNIT_EXPECT_FALSE(test, r->rtt_valid);
-	KUNIT_EXPECT_EQ(test, r->rtt_ns, RTT + RTT / 4ull);
+	KUNIT_EXPECT_EQ(test, fx->req.rtt.psn, SHCA_REQ_NOT_HELD);
+	KUNIT_EXPECT_EQ(test, fx->req.rtt.ns, RTT + RTT / 4ull);
 }
 
 /* A new packet that leaves with the repair was sent once: its answer tells the round trip. */
@@ -716,14 +716,14 @@ static void late_round_trip_is_of_what_left_with_the_repair(struct kunit *test)
 {
 	struct fx *fx = test->priv;
 
-	fx->req.recovery.rtt_valid = false;
+	fx->req.rtt.psn = SHCA_REQ_NOT_HELD;
 	fx_ack(fx, P0, MISSING(1));
 	expect_again(test, P0);
 	fx_post(fx, SHCA_WR_SEND, 8);
 	KUNIT_ASSERT_TRUE(test, fx_next(fx));
 	fx->now += 2 * RTT;
 	fx_ack(fx, P0 + 4, ACK);
-	KUNIT_EXPECT_EQ(test, fx->req.recovery.rtt_ns, 2ull * RTT);
+	KUNIT_EXPECT_EQ(test, fx->req.rtt.ns, 2ull * RTT);
 }
 
 /* The least round trip is one that was measured, and no guess. */
@@ -739,16 +739,15 @@ static void late_least_round_trip_is_measured(struct kunit *test)
 		{ RTT / 4, RTT / 4, false },
 	};
 	struct fx *fx = test->priv;
-	struct shca_req_recovery *r = &fx->req.recovery;
 	u32 i;
 
-	KUNIT_EXPECT_EQ(test, r->rtt_least, 0ull);
+	KUNIT_EXPECT_EQ(test, fx->req.rtt.least, 0ull);
 	for (i = 0; i < ARRAY_SIZE(rows); i++) {
-		KUNIT_ASSERT_TRUE(test, r->rtt_valid);
-		r->rtt_again = rows[i].guess;
+		KUNIT_ASSERT_TRUE(test, fx->req.rtt.psn != SHCA_REQ_NOT_HELD);
+		fx->req.rtt.again = rows[i].guess;
 		fx->now += rows[i].rtt;
 		fx_ack(fx, P0 + 3 + i, ACK);
-		KUNIT_EXPECT_EQ(test, r->rtt_least, rows[i].least);
+		KUNIT_EXPECT_EQ(test, fx->req.rtt.least, rows[i].least);
 		fx_post(fx, SHCA_WR_SEND, 8);
 		KUNIT_ASSERT_TRUE(test, fx_next(fx));
 	}
@@ -763,28 +762,28 @@ static void late_answer_soon_is_by_the_least_round_trip(struct kunit *test)
 	struct fx *fx = test->priv;
 	struct shca_req_recovery *r = &fx->req.recovery;
 
-	KUNIT_ASSERT_TRUE(test, r->rtt_valid);
-	r->rtt_least = RTT / 4;
+	KUNIT_ASSERT_TRUE(test, fx->req.rtt.psn != SHCA_REQ_NOT_HELD);
+	fx->req.rtt.least = RTT / 4;
 	fx->now += 10 * RTT;
 	r->again_ns = fx->now;
 	fx->now += RTT / 8;
 	fx_ack(fx, P0 + 3, ACK);
-	KUNIT_EXPECT_EQ(test, r->rtt_ns, (u64)RTT);
+	KUNIT_EXPECT_EQ(test, fx->req.rtt.ns, (u64)RTT);
 	/* and the least is what was measured */
 	fx_post(fx, SHCA_WR_SEND, 8);
 	KUNIT_ASSERT_TRUE(test, fx_next(fx));
-	KUNIT_ASSERT_TRUE(test, r->rtt_valid);
+	KUNIT_ASSERT_TRUE(test, fx->req.rtt.psn != SHCA_REQ_NOT_HELD);
 	fx->now += RTT / 5;
 	fx_ack(fx, P0 + 4, ACK);
-	KUNIT_EXPECT_EQ(test, r->rtt_least, RTT / 5ull);
+	KUNIT_EXPECT_EQ(test, fx->req.rtt.least, RTT / 5ull);
 	fx_post(fx, SHCA_WR_SEND, 8);
 	KUNIT_ASSERT_TRUE(test, fx_next(fx));
 	fx->now += 10 * RTT;
 	r->again_ns = fx->now;
 	fx->now += RTT / 10 - 1;
 	fx_ack(fx, P0 + 5, ACK);
-	KUNIT_EXPECT_EQ(test, r->rtt_ns, 10 * RTT + RTT / 10 - 1ull);
-	KUNIT_EXPECT_EQ(test, r->rtt_least, RTT / 5ull);
+	KUNIT_EXPECT_EQ(test, fx->req.rtt.ns, 10 * RTT + RTT / 10 - 1ull);
+	KUNIT_EXPECT_EQ(test, fx->req.rtt.least, RTT / 5ull);
 }
 
 /* An answer of another transport, or to what was never sent, says nothing of the repair. */
@@ -797,7 +796,7 @@ static void late_sign_is_an_answer_to_what_was_sent(struct kunit *test)
 	};
 	struct fx *fx = test->priv;
 
-	fx->req.recovery.rtt_valid = false;
+	fx->req.rtt.psn = SHCA_REQ_NOT_HELD;
 	fx_ack(fx, P0, MISSING(1));
 	expect_again(test, P0);
 	fx_ack(fx, P0 + 3, ACK);
@@ -843,7 +842,7 @@ static void late_wait_within_a_repair_lets_it_go_on(struct kunit *test)
 	struct fx *fx = test->priv;
 	struct shca_req_recovery *r = &fx->req.recovery;
 
-	r->rtt_valid = false;
+	fx->req.rtt.psn = SHCA_REQ_NOT_HELD;
 	fx_ack(fx, P0, MISSING(3));
 	KUNIT_ASSERT_TRUE(test, fx_next(fx));
 	KUNIT_ASSERT_TRUE(test, fx_next(fx));
@@ -867,7 +866,7 @@ static void late_wait_of_another_gap_is_not_too_short(struct kunit *test)
 	struct fx *fx = test->priv;
 	struct shca_req_recovery *r = &fx->req.recovery;
 
-	r->rtt_valid = false;
+	fx->req.rtt.psn = SHCA_REQ_NOT_HELD;
 	fx_ack(fx, P0, MISSING(1));
 	expect_again(test, P0);
 	fx_ack(fx, P0, ACK);

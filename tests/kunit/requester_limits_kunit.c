@@ -66,11 +66,11 @@ static void req_rtt_rises_at_once_and_falls_slowly(struct kunit *test)
 	struct fx *fx = test->priv;
 
 	round_trip(fx, 800);
-	KUNIT_EXPECT_EQ(test, fx->req.recovery.rtt_ns, 800ull);
+	KUNIT_EXPECT_EQ(test, fx->req.rtt.ns, 800ull);
 	round_trip(fx, 1600);
-	KUNIT_EXPECT_EQ(test, fx->req.recovery.rtt_ns, 1600ull);
+	KUNIT_EXPECT_EQ(test, fx->req.rtt.ns, 1600ull);
 	round_trip(fx, 800);
-	KUNIT_EXPECT_EQ(test, fx->req.recovery.rtt_ns, 1500ull);
+	KUNIT_EXPECT_EQ(test, fx->req.rtt.ns, 1500ull);
 	/* what is sent again is not timed: which of the two is answered? */
 	fx_post(fx, SHCA_WR_SEND, 1);
 	fx_drain(fx);
@@ -78,7 +78,7 @@ static void req_rtt_rises_at_once_and_falls_slowly(struct kunit *test)
 	fx_drain(fx);
 	fx->now += 9999;
 	fx_ack(fx, fx->pkt.psn, ACK);
-	KUNIT_EXPECT_EQ(test, fx->req.recovery.rtt_ns, 1500ull);
+	KUNIT_EXPECT_EQ(test, fx->req.rtt.ns, 1500ull);
 }
 
 static void req_rtt_is_that_of_the_packet_that_asked(struct kunit *test)
@@ -89,17 +89,17 @@ static void req_rtt_is_that_of_the_packet_that_asked(struct kunit *test)
 	fx_drain(fx);
 	fx->now += 100;
 	fx_ack(fx, P0 + 1, ACK);
-	KUNIT_EXPECT_EQ(test, fx->req.recovery.rtt_ns, 0ull);
+	KUNIT_EXPECT_EQ(test, fx->req.rtt.ns, 0ull);
 	fx->now += 200;
 	fx_ack(fx, P0 + 2, ACK);
-	KUNIT_EXPECT_EQ(test, fx->req.recovery.rtt_ns, 300ull);
+	KUNIT_EXPECT_EQ(test, fx->req.rtt.ns, 300ull);
 	/* it is not timed any more */
 	fx_post_flags(fx, SHCA_WR_RDMA_WRITE, 1, 0);
 	KUNIT_ASSERT_TRUE(test, fx_next(fx));
 	KUNIT_EXPECT_FALSE(test, fx->pkt.ackreq);
 	fx->now += 5000;
 	fx_ack(fx, P0 + 3, ACK);
-	KUNIT_EXPECT_EQ(test, fx->req.recovery.rtt_ns, 300ull);
+	KUNIT_EXPECT_EQ(test, fx->req.rtt.ns, 300ull);
 }
 
 /* ---- the window after a loss ---------------------------------------------------------- */

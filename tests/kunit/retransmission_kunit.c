@@ -173,7 +173,7 @@ static void gap_within_the_round_trip_waits_for_its_end(struct kunit *test)
 	struct fx *fx = test->priv;
 
 	start(fx, row->timeout, 3);
-	fx->req.recovery.rtt_ns = row->rtt;
+	fx->req.rtt.ns = row->rtt;
 	post_and_drain(fx, 8);
 	KUNIT_EXPECT_EQ(test, fx_ack(fx, P0, SEQ), SHCA_RX_NAK_SEQ);
 	KUNIT_EXPECT_EQ(test, fx_drain(fx), 8u);
@@ -327,7 +327,7 @@ static void answer_that_leaves_out_is_acted_on_once(struct kunit *test)
 	/* the next gap within the round trip is looked at again at its end */
 	fx->now += 100;
 	fx_ack(fx, P0, ACK);
-	KUNIT_EXPECT_EQ(test, fx->req.recovery.rtt_ns, 0ull);
+	KUNIT_EXPECT_EQ(test, fx->req.rtt.ns, 0ull);
 	fx_ack(fx, P0 + 1, SEQ);
 	KUNIT_EXPECT_FALSE(test, fx_next(fx));
 	KUNIT_EXPECT_EQ(test, fx->req.recovery.waits, SHCA_WAIT_HOLD);
@@ -476,7 +476,7 @@ static void rnr_wait_is_no_part_of_a_round_trip(struct kunit *test)
 	fx_drain(fx);
 	fx->now += 10;
 	fx_ack(fx, P0, ACK);
-	KUNIT_EXPECT_EQ(test, fx->req.recovery.rtt_ns, 0ull);
+	KUNIT_EXPECT_EQ(test, fx->req.rtt.ns, 0ull);
 }
 
 /* The patience of the next request is as long as that of the first. */
@@ -632,7 +632,7 @@ static void repair_is_no_part_of_a_round_trip(struct kunit *test)
 	KUNIT_ASSERT_EQ(test, fx_drain(fx), 1u);
 	fx->now += 500;
 	fx_ack(fx, P0, ACK);
-	KUNIT_EXPECT_EQ(test, fx->req.recovery.rtt_ns, 0ull);
+	KUNIT_EXPECT_EQ(test, fx->req.rtt.ns, 0ull);
 }
 
 static struct kunit_case retransmission_cases[] = {

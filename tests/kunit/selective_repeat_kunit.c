@@ -364,7 +364,7 @@ static void req_missing_behind_a_read_is_sent_once(struct kunit *test)
 	fx_post(fx, SHCA_WR_RDMA_READ, 8);
 	KUNIT_ASSERT_TRUE(test, fx_next(fx));
 	send(test, 3);
-	fx->req.recovery.rtt_ns = FX_MS;
+	fx->req.rtt.ns = FX_MS;
 	missing(fx, P0 + 1, 1, P0 + 2);
 	expect_next(test, P0 + 1, true);
 	/* (the round trip and a quarter of it) */
@@ -561,7 +561,7 @@ static void req_repair_that_is_lost_in_part_comes_again(struct kunit *test)
 	struct fx *fx = test->priv;
 
 	send(test, 8);
-	fx->req.recovery.rtt_ns = FX_MS;
+	fx->req.rtt.ns = FX_MS;
 	missing(fx, P0 + 1, 3, P0 + 4);
 	KUNIT_EXPECT_EQ(test, fx_drain(fx), 3u);
 	fx->now += FX_MS;
@@ -579,10 +579,10 @@ static void req_repair_that_is_overdue_comes_again(struct kunit *test)
 	struct fx *fx = test->priv;
 
 	send(test, 4);
-	fx->req.recovery.rtt_ns = FX_MS;
+	fx->req.rtt.ns = FX_MS;
 	missing(fx, P0, 1, P0 + 1);
 	expect_next(test, P0, true);
-	fx->req.recovery.rtt_ns = FX_MS;
+	fx->req.rtt.ns = FX_MS;
 	fx->now += 2 * FX_MS + FX_MS / 2 - 1;
 	missing(fx, P0, 1, P0 + 3);
 	KUNIT_EXPECT_FALSE(test, fx_next(fx));
@@ -597,18 +597,18 @@ static void req_packet_behind_a_gap_is_timed(struct kunit *test)
 	struct fx *fx = test->priv;
 
 	send(test, 4);
-	KUNIT_ASSERT_EQ(test, fx->req.recovery.rtt_psn, P0);
+	KUNIT_ASSERT_EQ(test, fx->req.rtt.psn, P0);
 	fx_ack(fx, P0, ACK);
 	fx->now += 5 * FX_MS;
 	send(test, 1);
-	KUNIT_ASSERT_EQ(test, fx->req.recovery.rtt_psn, P0 + 4);
+	KUNIT_ASSERT_EQ(test, fx->req.rtt.psn, P0 + 4);
 	fx->now += 300;
 	missing(fx, P0 + 1, 1, P0 + 3);
-	KUNIT_EXPECT_TRUE(test, fx->req.recovery.rtt_valid);
+	KUNIT_EXPECT_NE(test, fx->req.rtt.psn, SHCA_REQ_NOT_HELD);
 	fx->now += 300;
 	missing(fx, P0 + 1, 1, P0 + 4);
-	KUNIT_EXPECT_FALSE(test, fx->req.recovery.rtt_valid);
-	KUNIT_EXPECT_EQ(test, fx->req.recovery.rtt_ns, 600ull);
+	KUNIT_EXPECT_EQ(test, fx->req.rtt.psn, SHCA_REQ_NOT_HELD);
+	KUNIT_EXPECT_EQ(test, fx->req.rtt.ns, 600ull);
 }
 
 static void req_missing_while_not_ready_is_void(struct kunit *test)
@@ -748,7 +748,7 @@ static void req_repair_is_not_timed(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, fx->req.recovery.deadline, fx->now + FX_TIMEOUT);
 	fx->now += 500;
 	fx_ack(fx, P0 + 3, ACK);
-	KUNIT_EXPECT_EQ(test, fx->req.recovery.rtt_ns, 0ull);
+	KUNIT_EXPECT_EQ(test, fx->req.rtt.ns, 0ull);
 }
 
 /* A time-out before it has sent what was missing. */
@@ -800,7 +800,7 @@ static void req_early_answered_soon_is_one_more(struct kunit *test)
 	shca_req_timer(&fx->req, fx->now);
 	expect_next(test, P0 + 1, true);
 	/* (half of the 1000 ns that were measured) */
-	fx->req.recovery.rtt_valid = false;
+	fx->req.rtt.psn = SHCA_REQ_NOT_HELD;
 	fx->now += 499;
 	fx_ack(fx, P0 + 1, ACK);
 	expect_next(test, P0 + 2, true);
@@ -815,7 +815,7 @@ static void req_early_answered_soon_is_one_more(struct kunit *test)
 	/* the next time it is the same */
 	fx_ack(fx, P0 + 4, ACK);
 	send(test, 3);
-	fx->req.recovery.rtt_valid = false;
+	fx->req.rtt.psn = SHCA_REQ_NOT_HELD;
 	fx->now = shca_req_deadline(&fx->req);
 	shca_req_timer(&fx->req, fx->now);
 	expect_next(test, P0 + 5, true);
@@ -842,7 +842,7 @@ static void req_early_that_is_refused_tells_nothing(struct kunit *test)
 	shca_req_timer(&fx->req, fx->now);
 	expect_next(test, P0 + 1, true);
 	expect_next(test, P0 + 2, true);
-	fx->now += fx->req.recovery.rtt_ns / 2;
+	fx->now += fx->req.rtt.ns / 2;
 	fx_ack(fx, P0 + 1, ACK);
 	KUNIT_EXPECT_FALSE(test, fx_next(fx));
 }
@@ -861,7 +861,7 @@ static void req_early_answered_alone_sends_the_rest(struct kunit *test)
 	fx->now = shca_req_deadline(&fx->req);
 	shca_req_timer(&fx->req, fx->now);
 	expect_next(test, P0 + 1, true);
-	fx->now += fx->req.recovery.rtt_ns / 2;
+	fx->now += fx->req.rtt.ns / 2;
 	fx_ack(fx, P0 + 1, ACK);
 	expect_next(test, P0 + 2, true);
 	KUNIT_EXPECT_EQ(test, fx_drain(fx), 7u);
@@ -877,7 +877,7 @@ static void req_early_answered_alone_sends_the_rest(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, fx_drain(fx), 15u);
 	KUNIT_EXPECT_EQ(test, fx->req.stats.early, 1ull);
 	/* what comes behind a gap ends it */
-	fx->now += fx->req.recovery.rtt_ns;
+	fx->now += fx->req.rtt.ns;
 	missing(fx, P0 + 20, 2, P0 + 25);
 	expect_next(test, P0 + 20, true);
 	expect_next(test, P0 + 21, true);

@@ -349,7 +349,7 @@ static void req_keeps_the_smaller_of_rate_and_pace(struct kunit *test)
 		fx->req.cc.win.cwnd = SHCA_WIN_LEAST;
 		shca_cc_on_cnp(&fx->req.cc, 0, fx->now);
 		KUNIT_ASSERT_TRUE(test, fx->req.cc.watches);
-		fx->req.recovery.rtt_ns = FX_MS;
+		fx->req.rtt.ns = FX_MS;
 		fx_post(fx, SHCA_WR_RDMA_WRITE, FX_MTU);
 		fx_post(fx, SHCA_WR_RDMA_WRITE, FX_MTU);
 		KUNIT_ASSERT_TRUE(test, fx_next(fx));
