@@ -174,13 +174,13 @@ static void req_ack_now(struct shca_req *req, u64 now)
 			return;
 		shca_req_credit(req, req->recovery.acked_syndrome);
 	}
-	req->recovery.acked = false;
+	req->recovery.acked_psn = SHCA_REQ_NOT_HELD;
 }
 
 static void req_repaired(struct shca_req *req, u64 now)
 {
 	shca_req_repaired(req);
-	if (req->recovery.acked)
+	if (req->recovery.acked_psn != SHCA_REQ_NOT_HELD)
 		req_ack_now(req, now);
 }
 
@@ -211,7 +211,6 @@ static enum shca_verdict req_ack_ahead(struct shca_req *req,
 
 	if (!req->attr.keeps)
 		return req_ahead(req, now);
-	req->recovery.acked = true;
 	req->recovery.repairs = true;
 	req->recovery.acked_psn = pkt->psn;
 	req->recovery.acked_syndrome = pkt->aeth.syndrome;

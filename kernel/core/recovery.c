@@ -51,7 +51,7 @@ void shca_req_seek(struct shca_req *req)
 	req->recovery.resend_end = SHCA_REQ_NOT_HELD;
 	req->recovery.resend_max = req->psn.max;
 	req->recovery.resend_part = false;
-	req->recovery.rests = false;
+	req->recovery.rest_end = SHCA_REQ_NOT_HELD;
 	req->recovery.alone = 0;
 	req->recovery.late_ns = 0;
 	if (req->ring.una != req->ring.prod && wr->flags_core & SHCA_WRF_STARTED)
@@ -64,16 +64,16 @@ static void req_resend(struct shca_req *req, u32 end)
 	struct shca_req_recovery *r = &req->recovery;
 	bool resends = r->resend_end != SHCA_REQ_NOT_HELD;
 	u32 asked = resends ? r->resend_asked : req->ackreq.psn;
-	bool rests = r->rests;
+	u32 rest_end = r->rest_end;
 
 	/* What was to be sent again, and has not left yet, leaves after that. */
-	if (resends && !rests && shca_psn_diff(end, req->psn.next) <= 0) {
-		rests = true;
+	if (resends && rest_end == SHCA_REQ_NOT_HELD &&
+	    shca_psn_diff(end, req->psn.next) <= 0) {
 		r->rest_psn = req->psn.next;
-		r->rest_end = r->resend_end;
+		rest_end = r->resend_end;
 	}
 	shca_req_seek(req);
-	r->rests = rests;
+	r->rest_end = rest_end;
 	r->resend_end = end;
 	r->resend_asked = asked;
 }
@@ -106,16 +106,16 @@ void shca_req_resend_done(struct shca_req *req)
 	struct shca_req_recovery *r = &req->recovery;
 
 	r->resend_part = false;
+	r->resend_end = r->rest_end;
+	r->rest_end = SHCA_REQ_NOT_HELD;
 	/* The repair that this one has interrupted goes on. */
-	if (unlikely(r->rests) && shca_psn_diff(r->rest_end, req->psn.next) > 0) {
-		r->rests = false;
-		r->resend_end = r->rest_end;
-		r->gap_end = r->rest_end;
+	if (unlikely(r->resend_end != SHCA_REQ_NOT_HELD) &&
+	    shca_psn_diff(r->resend_end, req->psn.next) > 0) {
+		r->gap_end = r->resend_end;
 		if (shca_psn_diff(r->rest_psn, req->psn.next) > 0)
 			req_skip_to(req, r->rest_psn);
 		return;
 	}
-	r->rests = false;
 	r->resend_end = SHCA_REQ_NOT_HELD;
 	req_skip_to(req, req->psn.max);
 	/* Earlier AckReqs are still to be answered. */
@@ -130,10 +130,10 @@ void shca_req_overtaken(struct shca_req *req)
 	u32 end = req->recovery.resend_end;
 	u32 asked = req->recovery.resend_asked;
 	bool part = req->recovery.resend_part;
-	bool rests = req->recovery.rests;
+	u32 rest_end = req->recovery.rest_end;
 
 	shca_req_seek(req);
-	req->recovery.rests = rests;
+	req->recovery.rest_end = rest_end;
 	if (end == SHCA_REQ_NOT_HELD)
 		return;
 	req->recovery.resend_asked = asked;
@@ -231,22 +231,21 @@ static void req_lost(struct shca_req *req, u32 nr)
 static void req_watch(struct shca_req *req, u32 end, bool read, u64 now)
 {
 	struct shca_req_recovery *r = &req->recovery;
+	bool watches = r->watch_end != SHCA_REQ_NOT_HELD;
 	bool lasts = r->watch_read ?
 		shca_psn_off(req->psn.una, r->watch_psn) < SHCA_REQ_WATCH * req->cc.cwnd :
 		now - r->watch_ns <= 2 * req_round_trip(req);
 
 	/* (what is sent early once more comes twice, and tells nothing) */
-	if (r->watches && r->one_packet &&
-	    shca_psn_diff(req->psn.una, r->watch_end) < 0)
+	if (watches && r->one_packet && shca_psn_diff(req->psn.una, r->watch_end) < 0)
 		lasts = false;
-	if (r->watches && lasts && (read || !r->one_packet))
+	if (watches && lasts && (read || !r->one_packet))
 		return;
 	/* What is sent early comes twice, as a rule. */
-	r->watches = !r->one_packet;
 	r->watch_waited = false;
 	r->watch_read = read;
 	r->watch_psn = req->psn.una;
-	r->watch_end = end;
+	r->watch_end = r->one_packet ? SHCA_REQ_NOT_HELD : end;
 	r->watch_ns = now;
 }
 
@@ -402,7 +401,8 @@ void shca_req_resend(struct shca_req *req, u32 nr, u32 cause, u64 now)
 /* Has an acknowledgement that waits for a response told that the peer has @psn? */
 static bool req_has_acked(const struct shca_req *req, u32 psn)
 {
-	return req->recovery.acked && shca_psn_diff(req->recovery.acked_psn, psn) >= 0;
+	return req->recovery.acked_psn != SHCA_REQ_NOT_HELD &&
+	       shca_psn_diff(req->recovery.acked_psn, psn) >= 0;
 }
 
 void shca_req_resend_ahead(struct shca_req *req, u32 psn, u32 nr, u32 cause, u64 now)
@@ -477,20 +477,21 @@ void shca_req_repaired(struct shca_req *req)
 	}
 	req->recovery.repair_ns = 0;
 	req->recovery.beyond = 0;
-	req->recovery.repairs = req->recovery.late_ns || req->recovery.acked;
+	req->recovery.repairs = req->recovery.late_ns ||
+				req->recovery.acked_psn != SHCA_REQ_NOT_HELD;
 }
 
 void shca_req_stale(struct shca_req *req, u32 psn, u64 now)
 {
 	struct shca_req_recovery *r = &req->recovery;
 
-	if (!r->watches || shca_psn_diff(req->psn.una, r->watch_end) < 0 ||
+	if (r->watch_end == SHCA_REQ_NOT_HELD || shca_psn_diff(req->psn.una, r->watch_end) < 0 ||
 	    shca_psn_diff(psn, r->watch_psn) < 0)
 		return;
 	if (r->watch_read ? shca_psn_diff(psn, r->watch_end) >= 0 :
 			    now - r->watch_ns > 2 * req_round_trip(req))
 		return;
-	r->watches = false;
+	r->watch_end = SHCA_REQ_NOT_HELD;
 	/* It was waited for, and not for long enough. */
 	if (r->watch_waited && r->late_shift < SHCA_REQ_LATE_SHIFT)
 		r->late_shift++;

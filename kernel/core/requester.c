@@ -57,6 +57,9 @@ void shca_req_init(struct shca_req *req, void *ring, u32 entries, u32 stride,
 	req->psn.reach = 1;
 	req->rtt.psn = SHCA_REQ_NOT_HELD;
 	req->recovery.resend_end = SHCA_REQ_NOT_HELD;
+	req->recovery.rest_end = SHCA_REQ_NOT_HELD;
+	req->recovery.watch_end = SHCA_REQ_NOT_HELD;
+	req->recovery.acked_psn = SHCA_REQ_NOT_HELD;
 	req->credit.psn = SHCA_REQ_NOT_HELD;
 	shca_req_release(req);
 }
@@ -103,7 +106,7 @@ static void req_enter_err(struct shca_req *req)
 {
 	req->state = SHCA_SIDE_ERR;
 	req->fail.valid = false;
-	req->recovery.acked = false;
+	req->recovery.acked_psn = SHCA_REQ_NOT_HELD;
 	req->recovery.waits = SHCA_WAIT_ANSWER;
 	req->recovery.deadline = 0;
 	req->ring.nxt = req->ring.una;

@@ -65,7 +65,7 @@
 /* So many early retransmissions mean none: the time-out comes before. */
 #define SHCA_REQ_EARLY_NEVER	32
 
-/* no PSN is held */
+/* in place of a PSN: there is none */
 #define SHCA_REQ_NOT_HELD	0xffffffffu
 
 /**
@@ -286,12 +286,12 @@ enum shca_req_waits { SHCA_WAIT_ANSWER, SHCA_WAIT_HOLD, SHCA_WAIT_RNR };
  * @gap_end: @gap_max: @gap_ns:	what is missing before it was sent or asked for again, the
  *		first PSN that was new then, and when
  * @gap_part:	it is the missing part of a READ that was executed
- * @watches: @watch_psn: @watch_end: @watch_ns: @watch_read:	one such gap, repaired then
+ * @watch_psn: @watch_end: @watch_ns: @watch_read:	one such gap, repaired then
  *		since a later packet has come: nothing of it has come twice yet
  * @watch_waited: it was waited for before that
  * @late_shift:	doublings of the round trip that a gap may last, since one was too short
  * @overtaken:	packets have overtaken others
- * @acked: @acked_psn: @acked_syndrome:	acknowledged up to here, with these credits, while
+ * @acked_psn: @acked_syndrome:	acknowledged up to here, with these credits, while
  *		the response of a READ or an atomic before it is missing
  * @late_ns: @late_psn: @late_end: @late_part:	unless they come before @late_ns, packets
  *		from @late_psn, which is the oldest, up to @late_end are sent again; 0: none
@@ -299,7 +299,7 @@ enum shca_req_waits { SHCA_WAIT_ANSWER, SHCA_WAIT_HOLD, SHCA_WAIT_RNR };
  * @ahead_end: @ahead_max: @ahead_ns:	packets up to @ahead_end were sent again while answers
  *		before them were on their way, the first PSN that was new then, and when
  * @repair_ns:	when the oldest packet was sent again because of a gap; 0: it was not
- * @rest_psn: @rest_end: @rests:	a repair was interrupted by another one, and goes on at
+ * @rest_psn: @rest_end:	a repair was interrupted by another one, and goes on at
  *		@rest_psn up to @rest_end
  * @alone:	so many packets up to @gap_end were sent again after all others, without which
  *		nothing tells of those: one early, then more; 0: none
@@ -336,13 +336,10 @@ struct shca_req_recovery {
 	u32 rest_psn;
 	u32 rest_end;
 	u32 alone;
-	bool rests;
 	bool alone_soon;
-	bool acked;
 	u8 acked_syndrome;
 	bool resend_part;
 	bool gap_part;
-	bool watches;
 	bool watch_read;
 	bool watch_waited;
 	u8 late_shift;

@@ -481,7 +481,7 @@ static void keep_remembers_an_acknowledgement(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, fx->req.psn.una, P0 + 5);
 	respond(test, LAST, 5, SHCA_RX_OK);
 	KUNIT_EXPECT_EQ(test, fx->req.psn.una, P0 + NR + 1);
-	KUNIT_EXPECT_FALSE(test, fx->req.recovery.acked);
+	KUNIT_EXPECT_EQ(test, fx->req.recovery.acked_psn, SHCA_REQ_NOT_HELD);
 	KUNIT_EXPECT_TRUE(test, fx_pop(fx));
 	KUNIT_EXPECT_TRUE(test, fx_pop(fx));
 	KUNIT_EXPECT_FALSE(test, fx_pop(fx));
@@ -514,10 +514,10 @@ static void keep_forgets_an_acknowledgement(struct kunit *test)
 	fx_post(fx, SHCA_WR_SEND, 8);
 	KUNIT_ASSERT_EQ(test, fx_drain(fx), 1u);
 	KUNIT_EXPECT_EQ(test, fx_ack(fx, P0, ACK), SHCA_RX_LOST_RESPONSE);
-	KUNIT_EXPECT_TRUE(test, fx->req.recovery.acked);
+	KUNIT_EXPECT_NE(test, fx->req.recovery.acked_psn, SHCA_REQ_NOT_HELD);
 	expect_part(test, P0, NR);
 	shca_req_fail(&fx->req);
-	KUNIT_EXPECT_FALSE(test, fx->req.recovery.acked);
+	KUNIT_EXPECT_EQ(test, fx->req.recovery.acked_psn, SHCA_REQ_NOT_HELD);
 }
 
 static void keep_early_asks_for_the_missing_part(struct kunit *test)

@@ -461,7 +461,7 @@ static void late_response_is_watched(struct kunit *test)
 	fx->req.cc.least_ns = 1;
 	response(test, SHCA_OP_READ_RESP_MIDDLE, P0 + 5, SHCA_RX_STALE_ACK);
 	KUNIT_EXPECT_EQ(test, r->reorders, 1);
-	r->watches = true;
+	r->watch_end = P0 + 6;
 	response(test, SHCA_OP_READ_RESP_MIDDLE, P0 + 5, SHCA_RX_STALE_ACK);
 	KUNIT_EXPECT_EQ(test, r->reorders, SHCA_REQ_REORDERS);
 	KUNIT_EXPECT_EQ(test, fx->req.cc.least_ns, 1ull);
@@ -539,7 +539,6 @@ static void late_watch_ends(struct kunit *test)
 	for (more = 0; more < 2; more++) {
 		fx_post(fx, SHCA_WR_RDMA_READ, 2 * FX_MTU);
 		KUNIT_ASSERT_TRUE(test, fx_next(fx));
-		r->watches = true;
 		r->watch_read = true;
 		r->watch_psn = shca_psn_add(fx->req.psn.una, 1 - SHCA_REQ_WATCH * fx->req.cc.cwnd -
 					     more);
@@ -611,12 +610,12 @@ static void late_watch_ends_with_an_early_copy(struct kunit *test)
 	fx->req.rtt.psn = SHCA_REQ_NOT_HELD;
 	fx_ack(fx, P0, MISSING(1));
 	expect_again(test, P0);
-	KUNIT_ASSERT_TRUE(test, r->watches);
+	KUNIT_ASSERT_TRUE(test, r->watch_end != SHCA_REQ_NOT_HELD);
 	fx->now = shca_req_deadline(&fx->req);
 	shca_req_timer(&fx->req, fx->now);
 	expect_again(test, P0);
 	KUNIT_ASSERT_EQ(test, fx->req.stats.early, 1ull);
-	KUNIT_EXPECT_FALSE(test, r->watches);
+	KUNIT_EXPECT_EQ(test, r->watch_end, SHCA_REQ_NOT_HELD);
 }
 
 /* So it is if the next packet is sent early, since an acknowledgement is of both. */
@@ -629,12 +628,12 @@ static void late_watch_ends_with_the_next_early_copy(struct kunit *test)
 	fx_ack(fx, P0, MISSING(1));
 	expect_again(test, P0);
 	fx_ack(fx, P0, ACK);
-	KUNIT_ASSERT_TRUE(test, r->watches);
+	KUNIT_ASSERT_TRUE(test, r->watch_end != SHCA_REQ_NOT_HELD);
 	fx->now = shca_req_deadline(&fx->req);
 	shca_req_timer(&fx->req, fx->now);
 	expect_again(test, P0 + 1);
 	KUNIT_ASSERT_EQ(test, fx->req.stats.early, 1ull);
-	KUNIT_EXPECT_FALSE(test, r->watches);
+	KUNIT_EXPECT_EQ(test, r->watch_end, SHCA_REQ_NOT_HELD);
 }
 
 /* But each response has its PSN: the watch of one goes on. */
@@ -656,7 +655,7 @@ static void late_watch_of_a_response_outlives_an_early_copy(struct kunit *test)
 	shca_req_timer(&fx->req, fx->now);
 	expect_again(test, P0 + 6);
 	KUNIT_ASSERT_EQ(test, fx->req.stats.early, 1ull);
-	KUNIT_EXPECT_TRUE(test, r->watches);
+	KUNIT_EXPECT_NE(test, r->watch_end, SHCA_REQ_NOT_HELD);
 	KUNIT_EXPECT_EQ(test, r->watch_psn, P0 + 4);
 }
 
@@ -670,12 +669,12 @@ static void late_watch_of_a_response_ends_with_its_early_copy(struct kunit *test
 	KUNIT_ASSERT_TRUE(test, fx_next(fx));
 	shca_req_gap(&fx->req, P0 + 6, P0 + 6, fx->now);
 	expect_again(test, P0 + 4);
-	KUNIT_ASSERT_TRUE(test, fx->req.recovery.watches);
+	KUNIT_ASSERT_TRUE(test, fx->req.recovery.watch_end != SHCA_REQ_NOT_HELD);
 	fx->now = shca_req_deadline(&fx->req);
 	shca_req_timer(&fx->req, fx->now);
 	expect_again(test, P0 + 4);
 	KUNIT_ASSERT_EQ(test, fx->req.stats.early, 1ull);
-	KUNIT_EXPECT_FALSE(test, fx->req.recovery.watches);
+	KUNIT_EXPECT_EQ(test, fx->req.recovery.watch_end, SHCA_REQ_NOT_HELD);
 }
 
 /* A gap that is repaired once more, in part, is watched as it was. */
