@@ -50,7 +50,6 @@ void shca_req_seek(struct shca_req *req)
 	req->ackreq.probe_ns = 0;
 	req->recovery.resend_end = SHCA_REQ_NOT_HELD;
 	req->recovery.resend_max = req->psn.max;
-	req->recovery.resend_part = false;
 	req->recovery.rest_end = SHCA_REQ_NOT_HELD;
 	req->recovery.alone = 0;
 	req->recovery.late_ns = 0;
@@ -105,7 +104,6 @@ void shca_req_resend_done(struct shca_req *req)
 {
 	struct shca_req_recovery *r = &req->recovery;
 
-	r->resend_part = false;
 	r->resend_end = r->rest_end;
 	r->rest_end = SHCA_REQ_NOT_HELD;
 	/* The repair that this one has interrupted goes on. */
@@ -129,7 +127,6 @@ void shca_req_overtaken(struct shca_req *req)
 {
 	u32 end = req->recovery.resend_end;
 	u32 asked = req->recovery.resend_asked;
-	bool part = req->recovery.resend_part;
 	u32 rest_end = req->recovery.rest_end;
 
 	shca_req_seek(req);
@@ -142,7 +139,6 @@ void shca_req_overtaken(struct shca_req *req)
 		return;
 	}
 	req->recovery.resend_end = end;
-	req->recovery.resend_part = part;
 }
 
 /*
@@ -260,12 +256,17 @@ static bool req_gap_lasts(const struct shca_req *req)
 	return off && off <= req_span(req);
 }
 
+/* Is the oldest request one of which only responses are missing? */
+static bool req_is_executed(const struct shca_req *req)
+{
+	return req_wr(req, req->ring.una)->flags_core & SHCA_WRF_EXECUTED;
+}
+
 /* From the oldest packet up to @end it is sent again now. */
-static void req_gap_is(struct shca_req *req, u32 end, bool part, u64 now)
+static void req_gap_is(struct shca_req *req, u32 end, u64 now)
 {
 	/* (each response has its PSN) */
 	req_watch(req, end, req_is_read(req_wr(req, req->ring.una)), now);
-	req->recovery.gap_part = part;
 	req->recovery.gap_end = end;
 	req->recovery.gap_max = req->psn.max;
 	req->recovery.gap_ns = now;
@@ -273,21 +274,20 @@ static void req_gap_is(struct shca_req *req, u32 end, bool part, u64 now)
 }
 
 /* Send packets again from the oldest one up to @end, because of a gap. */
-static void req_repair(struct shca_req *req, u32 end, bool part, u64 now)
+static void req_repair(struct shca_req *req, u32 end, u64 now)
 {
 	bool anew = !req_gap_lasts(req);
 
 	req_lost(req, shca_psn_off(end, req->psn.una));
-	req->recovery.went_back = !part;
+	req->recovery.went_back = !req_is_executed(req);
 	/*
 	 * Armed by the first packet sent again.  Without progress the time goes on, or a
 	 * time-out would never come.
 	 */
 	if (anew)
 		req->recovery.deadline = 0;
-	req_gap_is(req, end, part, now);
+	req_gap_is(req, end, now);
 	req_resend(req, end);
-	req->recovery.resend_part = part;
 	req->recovery.repair_ns = now;
 	req->recovery.repairs = true;
 }
@@ -316,7 +316,7 @@ static void req_repair_ahead(struct shca_req *req, u32 psn, u32 end, u64 now)
  *
  * Return: whether to wait for that.
  */
-static bool req_may_be_late(struct shca_req *req, u32 end, bool part, u8 ahead, u64 now)
+static bool req_may_be_late(struct shca_req *req, u32 end, u8 ahead, u64 now)
 {
 	u64 wait;
 
@@ -332,7 +332,6 @@ static bool req_may_be_late(struct shca_req *req, u32 end, bool part, u8 ahead, 
 	req->recovery.late_ns = now + wait;
 	req->recovery.late_psn = req->psn.una;
 	req->recovery.late_end = end;
-	req->recovery.late_part = part;
 	req->recovery.late_ahead = ahead;
 	req->recovery.repairs = true;
 	return true;
@@ -394,8 +393,8 @@ void shca_req_resend(struct shca_req *req, u32 nr, u32 cause, u64 now)
 	    (req->recovery.went_back && !req->recovery.repair_ns) ||
 	    req_is_under_way(req, end, cause, now))
 		return;
-	if (!req_may_be_late(req, end, false, 0, now))
-		req_repair(req, end, false, now);
+	if (!req_may_be_late(req, end, 0, now))
+		req_repair(req, end, now);
 }
 
 /* Has an acknowledgement that waits for a response told that the peer has @psn? */
@@ -420,7 +419,7 @@ void shca_req_resend_ahead(struct shca_req *req, u32 psn, u32 nr, u32 cause, u64
 	    shca_psn_diff(cause, r->ahead_max) < 0 &&
 	    now - r->ahead_ns < 2 * req_round_trip(req))
 		return;
-	if (!req_may_be_late(req, shca_psn_add(psn, 1), false, nr, now))
+	if (!req_may_be_late(req, shca_psn_add(psn, 1), nr, now))
 		req_repair_ahead(req, psn, end, now);
 }
 
@@ -428,8 +427,7 @@ void shca_req_resend_ahead(struct shca_req *req, u32 psn, u32 nr, u32 cause, u64
 static void req_is_late(struct shca_req *req, u64 now)
 {
 	u32 end = req->recovery.late_end, psn = shca_psn_add(end, -1);
-	const struct shca_send_wr *wr = req_wr(req, req->ring.una);
-	bool part = req->recovery.late_part;
+	struct shca_send_wr *wr = req_wr(req, req->ring.una);
 	u8 ahead = req->recovery.late_ahead;
 
 	req->recovery.late_ns = 0;
@@ -448,9 +446,9 @@ static void req_is_late(struct shca_req *req, u64 now)
 		}
 		/* They have come, and what is missing is the response. */
 		end = shca_psn_add(wr->first_psn, wr->nr_psn);
-		part = true;
+		wr->flags_core |= SHCA_WRF_EXECUTED;
 	}
-	req_repair(req, end, part, now);
+	req_repair(req, end, now);
 	if (req->recovery.watch_psn == req->psn.una)
 		req->recovery.watch_waited = true;
 }
@@ -500,7 +498,7 @@ void shca_req_stale(struct shca_req *req, u32 psn, u64 now)
 
 void shca_req_unanswered(struct shca_req *req, u32 psn, u32 cause, u64 now)
 {
-	const struct shca_send_wr *wr = req_wr(req, req->ring.una);
+	struct shca_send_wr *wr = req_wr(req, req->ring.una);
 	u32 nr = shca_psn_off(psn, req->psn.una);
 
 	/* (while something is sent again it is not known what is missing) */
@@ -514,14 +512,15 @@ void shca_req_unanswered(struct shca_req *req, u32 psn, u32 cause, u64 now)
 	if (req->recovery.again_ns > req->rtt.start)
 		req->rtt.psn = SHCA_REQ_NOT_HELD;
 	shca_req_time(req, cause, now);
+	wr->flags_core |= SHCA_WRF_EXECUTED;
 	if (req_is_under_way(req, psn, cause, now))
 		return;
 	/* What is behind this request may have been acknowledged. */
 	nr = min_t(u32, nr, wr->nr_psn -
 			    shca_psn_off(req->psn.una, wr->first_psn));
 	nr = shca_psn_add(req->psn.una, nr);
-	if (!req_may_be_late(req, nr, true, 0, now))
-		req_repair(req, nr, true, now);
+	if (!req_may_be_late(req, nr, 0, now))
+		req_repair(req, nr, now);
 }
 
 void shca_req_gap(struct shca_req *req, u32 psn, u32 cause, u64 now)
@@ -760,13 +759,13 @@ bool shca_req_is_early(const struct shca_req *req, u64 now)
 static bool req_early_part(const struct shca_req *req, u32 *end)
 {
 	const struct shca_send_wr *wr = req_wr(req, req->ring.una);
-	bool told = req->recovery.gap_part && req_gap_lasts(req);
+	bool told = req_is_executed(req);
 
 	if (!req->attr.keeps || !req_is_read(wr) ||
 	    (!told && req->psn.una == wr->first_psn))
 		return false;
-	*end = told ? req->recovery.gap_end :
-		      shca_psn_add(wr->first_psn, wr->nr_psn);
+	*end = told && req_gap_lasts(req) ? req->recovery.gap_end :
+					    shca_psn_add(wr->first_psn, wr->nr_psn);
 	return true;
 }
 
@@ -776,6 +775,7 @@ static bool req_early_part(const struct shca_req *req, u32 *end)
  */
 static void req_send_early(struct shca_req *req, u64 now)
 {
+	struct shca_send_wr *wr = req_wr(req, req->ring.una);
 	u32 end;
 
 	req->recovery.early_row++;
@@ -784,12 +784,12 @@ static void req_send_early(struct shca_req *req, u64 now)
 	req->recovery.one_packet = true;
 	req->stats.early++;
 	if (req_early_part(req, &end)) {
-		req_gap_is(req, end, true, now);
+		wr->flags_core |= SHCA_WRF_EXECUTED;
+		req_gap_is(req, end, now);
 		req_resend(req, end);
-		req->recovery.resend_part = true;
 	} else if (req->attr.peer & SHCA_PEER_HOLDS) {
 		end = shca_psn_add(req->psn.una, 1);
-		req_gap_is(req, end, false, now);
+		req_gap_is(req, end, now);
 		req_resend(req, end);
 		req->recovery.alone = 1;
 	} else {
@@ -825,7 +825,7 @@ void shca_req_alone(struct shca_req *req, u64 now)
 	}
 	nr = nr == 1 ? SHCA_CC_WINDOW_MIN : 2 * nr;
 	nr = min_t(u32, nr, req_span(req));
-	req_repair(req, shca_psn_add(req->psn.una, nr), false, now);
+	req_repair(req, shca_psn_add(req->psn.una, nr), now);
 	r->alone = nr;
 }
 

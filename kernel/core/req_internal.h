@@ -24,6 +24,8 @@
 #define SHCA_WRF_STARTED	(1u << 0)	/* has PSNs, was sent in part */
 /* for a local request: was executed */
 #define SHCA_WRF_RETRIED	(1u << 1)	/* resent, partly or completely */
+/* A later response has come, so the peer has executed it: only responses are missing. */
+#define SHCA_WRF_EXECUTED	(1u << 2)
 
 static inline struct shca_send_wr *req_wr(const struct shca_req *req, u32 idx)
 {

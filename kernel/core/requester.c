@@ -455,7 +455,8 @@ static u32 req_read_end(const struct shca_req *req,
 {
 	u32 end = shca_psn_add(wr->first_psn, wr->nr_psn);
 
-	if (unlikely(req->recovery.resend_part) && req->psn.next != req->psn.max &&
+	if (unlikely(wr->flags_core & SHCA_WRF_EXECUTED) &&
+	    req->recovery.resend_end != SHCA_REQ_NOT_HELD &&
 	    shca_psn_diff(req->recovery.resend_end, end) < 0)
 		return req->recovery.resend_end;
 	return end;

@@ -282,10 +282,8 @@ enum shca_req_waits { SHCA_WAIT_ANSWER, SHCA_WAIT_HOLD, SHCA_WAIT_RNR };
  *		SHCA_REQ_NOT_HELD: at new packets
  * @resend_asked: shca_req_ackreq.psn when that began
  * @resend_max:	first PSN that was new when sending went back
- * @resend_part:	a READ is asked for up to @resend_end only
  * @gap_end: @gap_max: @gap_ns:	what is missing before it was sent or asked for again, the
  *		first PSN that was new then, and when
- * @gap_part:	it is the missing part of a READ that was executed
  * @watch_psn: @watch_end: @watch_ns: @watch_read:	one such gap, repaired then
  *		since a later packet has come: nothing of it has come twice yet
  * @watch_waited: it was waited for before that
@@ -293,7 +291,7 @@ enum shca_req_waits { SHCA_WAIT_ANSWER, SHCA_WAIT_HOLD, SHCA_WAIT_RNR };
  * @overtaken:	packets have overtaken others
  * @acked_psn: @acked_syndrome:	acknowledged up to here, with these credits, while
  *		the response of a READ or an atomic before it is missing
- * @late_ns: @late_psn: @late_end: @late_part:	unless they come before @late_ns, packets
+ * @late_ns: @late_psn: @late_end:	unless they come before @late_ns, packets
  *		from @late_psn, which is the oldest, up to @late_end are sent again; 0: none
  * @late_ahead:	not 0: instead so many, the first of which is the one before @late_end
  * @ahead_end: @ahead_max: @ahead_ns:	packets up to @ahead_end were sent again while answers
@@ -338,8 +336,6 @@ struct shca_req_recovery {
 	u32 alone;
 	bool alone_soon;
 	u8 acked_syndrome;
-	bool resend_part;
-	bool gap_part;
 	bool watch_read;
 	bool watch_waited;
 	u8 late_shift;
@@ -351,7 +347,6 @@ struct shca_req_recovery {
 	u64 ahead_ns;
 	u32 ahead_end;
 	u32 ahead_max;
-	bool late_part;
 	u8 late_ahead;
 	bool repairs;
 	u8 reorders;

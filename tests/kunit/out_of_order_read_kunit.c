@@ -270,7 +270,6 @@ static void keep_asks_for_all_of_a_new_read(struct kunit *test)
 {
 	struct fx *fx = test->priv;
 
-	fx->req.recovery.resend_part = true;
 	fx->req.recovery.resend_end = P0 + NR + 2;
 	fx_post(fx, SHCA_WR_RDMA_READ, 4 * FX_MTU);
 	KUNIT_ASSERT_TRUE(test, fx_next(fx));
@@ -285,7 +284,6 @@ static void keep_early_is_no_part_of_long_ago(struct kunit *test)
 
 	respond(test, FIRST, 0, SHCA_RX_OK);
 	fx->req.rtt.ns = FX_MS;
-	fx->req.recovery.gap_part = true;
 	fx->req.recovery.gap_end = P0 + 0x400000;
 	fx->now = shca_req_deadline(&fx->req);
 	shca_req_timer(&fx->req, fx->now);
