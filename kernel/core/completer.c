@@ -82,14 +82,22 @@ void shca_req_time(struct shca_req *req, u32 psn, u64 now)
 		req_sample_rtt(req, 0, now);
 }
 
-static void req_repaired(struct shca_req *req, u64 now);
+static void req_ack_now(struct shca_req *req, u64 now);
+
+/* The oldest packet has arrived, and was waited for: it was reordered. */
+static void req_come_late(struct shca_req *req)
+{
+	req->recovery.reorders = SHCA_REQ_REORDERS;
+	req->recovery.late_psn = req->psn.una;
+	if (shca_psn_diff(req->psn.una, req->recovery.late_end) >= 0)
+		req->recovery.late_ns = 0;
+}
 
 /* @psn.una has moved: counters start afresh, the timer serves what is left. */
 static void req_progress(struct shca_req *req, u64 now)
 {
 	req->recovery.retry_left = req->attr.retry_cnt;
 	req->recovery.rnr_left = req->attr.rnr_retry;
-	req->recovery.went_back = false;
 	req->recovery.one_packet = false;
 	/* The refused packet is the oldest, so a copy of it was accepted. */
 	req->recovery.waits = SHCA_WAIT_ANSWER;
@@ -110,8 +118,11 @@ static void req_progress(struct shca_req *req, u64 now)
 	else if (req->recovery.timeout_ns && req->psn.next != req->psn.una)
 		req->recovery.deadline = now + req->recovery.timeout_ns;
 	/* (else all that is left waits to be resent, and that arms the timer) */
-	if (unlikely(req->recovery.repairs))
-		req_repaired(req, now);
+	req->recovery.beyond = 0;
+	if (unlikely(req->recovery.late_ns))
+		req_come_late(req);
+	if (unlikely(req->recovery.acked_psn != SHCA_REQ_NOT_HELD))
+		req_ack_now(req, now);
 }
 
 /* The first @n PSNs of what is outstanding of the request at @una are done. */
@@ -177,13 +188,6 @@ static void req_ack_now(struct shca_req *req, u64 now)
 	req->recovery.acked_psn = SHCA_REQ_NOT_HELD;
 }
 
-static void req_repaired(struct shca_req *req, u64 now)
-{
-	shca_req_repaired(req);
-	if (req->recovery.acked_psn != SHCA_REQ_NOT_HELD)
-		req_ack_now(req, now);
-}
-
 /* ---- refusals ----------------------------------------------------------- */
 
 static enum shca_verdict req_bad(struct shca_req *req, u8 status, u16 vendor_err)
@@ -211,7 +215,6 @@ static enum shca_verdict req_ack_ahead(struct shca_req *req,
 
 	if (!req->attr.keeps)
 		return req_ahead(req, now);
-	req->recovery.repairs = true;
 	req->recovery.acked_psn = pkt->psn;
 	req->recovery.acked_syndrome = pkt->aeth.syndrome;
 	shca_req_unanswered(req, shca_psn_add(wr->first_psn, wr->nr_psn), pkt->psn,

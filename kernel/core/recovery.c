@@ -14,7 +14,7 @@
  *
  * Packets sent before going back are still in flight. Their answers show more
  * gaps, whose repair has begun already. Going back for each would multiply
- * traffic. So it goes back once per missing PSN (@recovery.went_back). If that
+ * traffic. So it goes back once per missing PSN (SHCA_WAIT_BACK). If that
  * repair is lost, too, early retransmissions and time-outs serve until there is
  * progress. Otherwise a gap and a retry would follow each time-out. If small packets
  * pass and large ones do not, retry_cnt would last half as long.
@@ -190,9 +190,15 @@ static u64 req_too_soon(const struct shca_req *req)
 	return (req->rtt.ns ?: req_round_trip(req)) / 2;
 }
 
+/* The oldest packet was sent again because of a gap or a NAK, or cannot be. */
+static bool req_is_repairing(const struct shca_req *req)
+{
+	return req->recovery.waits != SHCA_WAIT_ANSWER && req->recovery.waits != SHCA_WAIT_HOLD;
+}
+
 void shca_req_go_back(struct shca_req *req, u16 vendor_err, u64 now)
 {
-	if (shca_req_rnr_waits(req) || req->recovery.went_back)
+	if (req_is_repairing(req))
 		return;
 	if (now < req->recovery.hold_ns) {
 		req->recovery.waits = SHCA_WAIT_HOLD;
@@ -201,7 +207,7 @@ void shca_req_go_back(struct shca_req *req, u16 vendor_err, u64 now)
 		return;
 	}
 	req->recovery.hold_ns = now + req_round_trip(req);
-	req->recovery.went_back = true;
+	req->recovery.waits = SHCA_WAIT_BACK;
 	shca_req_retry(req, vendor_err);
 }
 
@@ -279,7 +285,9 @@ static void req_repair(struct shca_req *req, u32 end, u64 now)
 	bool anew = !req_gap_lasts(req);
 
 	req_lost(req, shca_psn_off(end, req->psn.una));
-	req->recovery.went_back = !req_is_executed(req);
+	if (req->recovery.waits != SHCA_WAIT_HOLD)
+		req->recovery.waits = req_is_executed(req) ? SHCA_WAIT_ANSWER :
+							     SHCA_WAIT_REPAIR;
 	/*
 	 * Armed by the first packet sent again.  Without progress the time goes on, or a
 	 * time-out would never come.
@@ -288,8 +296,6 @@ static void req_repair(struct shca_req *req, u32 end, u64 now)
 		req->recovery.deadline = 0;
 	req_gap_is(req, end, now);
 	req_resend(req, end);
-	req->recovery.repair_ns = now;
-	req->recovery.repairs = true;
 }
 
 /*
@@ -333,7 +339,6 @@ static bool req_may_be_late(struct shca_req *req, u32 end, u8 ahead, u64 now)
 	req->recovery.late_psn = req->psn.una;
 	req->recovery.late_end = end;
 	req->recovery.late_ahead = ahead;
-	req->recovery.repairs = true;
 	return true;
 }
 
@@ -377,7 +382,6 @@ static void req_come(struct shca_req *req, u32 end, u32 cause)
 	/* (what came later may tell less) */
 	req->recovery.beyond = max_t(u32, req->recovery.beyond,
 				     min_t(u32, nr, req->cc.cwnd));
-	req->recovery.repairs = true;
 }
 
 void shca_req_resend(struct shca_req *req, u32 nr, u32 cause, u64 now)
@@ -389,8 +393,7 @@ void shca_req_resend(struct shca_req *req, u32 nr, u32 cause, u64 now)
 	shca_req_time(req, cause, now);
 	req_come(req, end, cause);
 	/* (gone back to another peer's way: all of it is sent again) */
-	if (shca_req_rnr_waits(req) ||
-	    (req->recovery.went_back && !req->recovery.repair_ns) ||
+	if (shca_req_rnr_waits(req) || req->recovery.waits == SHCA_WAIT_BACK ||
 	    req_is_under_way(req, end, cause, now))
 		return;
 	if (!req_may_be_late(req, end, 0, now))
@@ -410,7 +413,7 @@ void shca_req_resend_ahead(struct shca_req *req, u32 psn, u32 nr, u32 cause, u64
 	u32 end;
 
 	/* (another peer's way, more than this is sent again now, or an ACK has overtaken this) */
-	if (shca_req_rnr_waits(req) || (r->went_back && !r->repair_ns) ||
+	if (shca_req_rnr_waits(req) || r->waits == SHCA_WAIT_BACK ||
 	    req->psn.next != req->psn.max || req_has_acked(req, psn))
 		return;
 	nr = min_t(u32, nr, shca_psn_off(req->psn.max, psn));
@@ -462,21 +465,6 @@ static void req_reordered(struct shca_req *req)
 	req->recovery.reorders = SHCA_REQ_REORDERS;
 	shca_cc_on_undo(&req->cc);
 	req->recovery.loss_psn = req->psn.una;
-}
-
-/* The oldest packet has arrived.  If it was waited for, it was reordered. */
-void shca_req_repaired(struct shca_req *req)
-{
-	if (req->recovery.late_ns) {
-		req->recovery.reorders = SHCA_REQ_REORDERS;
-		req->recovery.late_psn = req->psn.una;
-		if (shca_psn_diff(req->psn.una, req->recovery.late_end) >= 0)
-			req->recovery.late_ns = 0;
-	}
-	req->recovery.repair_ns = 0;
-	req->recovery.beyond = 0;
-	req->recovery.repairs = req->recovery.late_ns ||
-				req->recovery.acked_psn != SHCA_REQ_NOT_HELD;
 }
 
 void shca_req_stale(struct shca_req *req, u32 psn, u64 now)
@@ -533,10 +521,10 @@ void shca_req_gap(struct shca_req *req, u32 psn, u32 cause, u64 now)
 
 void shca_req_missing(struct shca_req *req, u64 now)
 {
-	if (shca_req_rnr_waits(req) || req->recovery.went_back)
+	if (req_is_repairing(req))
 		return;
 	req->recovery.hold_ns = now + req_round_trip(req);
-	req->recovery.went_back = true;
+	req->recovery.waits = SHCA_WAIT_BACK;
 	req->rtt.psn = SHCA_REQ_NOT_HELD;
 	req->recovery.deadline = 0;	/* armed by the first packet sent again */
 	shca_req_seek(req);
@@ -564,7 +552,6 @@ void shca_req_wait_rnr(struct shca_req *req, u64 asked, u64 now)
 {
 	if (req->attr.rnr_retry != 7)	/* 7: for ever (IBTA 9.7.5.2.8) */
 		req->recovery.rnr_left--;
-	req->recovery.went_back = false;
 	req->rtt.psn = SHCA_REQ_NOT_HELD;
 	/* Refused twice: the next attempt is one packet, not a window. */
 	req->recovery.one_packet = req->recovery.rnr_row;
@@ -856,8 +843,7 @@ void shca_req_timer(struct shca_req *req, u64 now)
 		return;
 	}
 	if (req->recovery.waits == SHCA_WAIT_HOLD) {
-		req->recovery.waits = SHCA_WAIT_ANSWER;
-		req->recovery.went_back = true;
+		req->recovery.waits = SHCA_WAIT_BACK;
 		shca_req_retry(req, SHCA_VERR_SEQ_NAK);
 		return;
 	}

@@ -168,9 +168,6 @@ void shca_req_unanswered(struct shca_req *req, u32 psn, u32 cause, u64 now);
 /* The peer has the packet at @psn, in order or not: is it the timed one? */
 void shca_req_time(struct shca_req *req, u32 psn, u64 now);
 
-/* With shca_req_recovery.repairs, there was progress. */
-void shca_req_repaired(struct shca_req *req);
-
 /*
  * An answer at @psn says nothing new.
  *

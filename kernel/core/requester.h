@@ -264,8 +264,17 @@ struct shca_req_rtt {
 	bool guess;
 };
 
-/* struct shca_req_recovery.waits: for an answer, for a time to go back at, for a receive */
-enum shca_req_waits { SHCA_WAIT_ANSWER, SHCA_WAIT_HOLD, SHCA_WAIT_RNR };
+/*
+ * What the requester waits for: struct shca_req_recovery.waits.
+ * @SHCA_WAIT_ANSWER:	an answer
+ * @SHCA_WAIT_REPAIR:	the answer to the oldest packets, sent again because of a gap
+ * @SHCA_WAIT_BACK:	the answer to all, sent again from the oldest packet on
+ * @SHCA_WAIT_HOLD:	the time to go back
+ * @SHCA_WAIT_RNR:	a receive of the peer
+ */
+enum shca_req_waits {
+	SHCA_WAIT_ANSWER, SHCA_WAIT_REPAIR, SHCA_WAIT_BACK, SHCA_WAIT_HOLD, SHCA_WAIT_RNR
+};
 
 /*
  * What is resent, and when (recovery.c).
@@ -274,7 +283,6 @@ enum shca_req_waits { SHCA_WAIT_ANSWER, SHCA_WAIT_HOLD, SHCA_WAIT_RNR };
  *		longer, but at most four times the former (IBTA 9.7.6.1)
  * @hold_ns:	NAKs and gaps before this time concern packets sent before going
  *		back
- * @went_back:	has gone back to the oldest PSN already, after a NAK or a gap
  * @one_packet:	send the oldest packet only
  * @rnr_row:	RNR NAKs since the last progress; stops at 255
  * @retry_left: @rnr_left: retries left
@@ -296,7 +304,6 @@ enum shca_req_waits { SHCA_WAIT_ANSWER, SHCA_WAIT_HOLD, SHCA_WAIT_RNR };
  * @late_ahead:	not 0: instead so many, the first of which is the one before @late_end
  * @ahead_end: @ahead_max: @ahead_ns:	packets up to @ahead_end were sent again while answers
  *		before them were on their way, the first PSN that was new then, and when
- * @repair_ns:	when the oldest packet was sent again because of a gap; 0: it was not
  * @rest_psn: @rest_end:	a repair was interrupted by another one, and goes on at
  *		@rest_psn up to @rest_end
  * @alone:	so many packets up to @gap_end were sent again after all others, without which
@@ -304,7 +311,6 @@ enum shca_req_waits { SHCA_WAIT_ANSWER, SHCA_WAIT_HOLD, SHCA_WAIT_RNR };
  * @alone_soon:	the answer to one packet came soon, and this is the next one
  * @beyond:	PSNs behind the oldest gap that have come, as far as that is known: they are
  *		not on their way any more
- * @repairs:	one of @late_ns, @repair_ns, @beyond and @acked is not 0
  * @reorders:	so many more gaps are repaired a round trip later, because packets were
  *		reordered
  * @loss_psn:	losses before it belong to the window that was made smaller already
@@ -341,20 +347,17 @@ struct shca_req_recovery {
 	u8 late_shift;
 	bool overtaken;
 	u64 late_ns;
-	u64 repair_ns;
 	u32 late_psn;
 	u32 late_end;
 	u64 ahead_ns;
 	u32 ahead_end;
 	u32 ahead_max;
 	u8 late_ahead;
-	bool repairs;
 	u8 reorders;
 	u8 retry_left;
 	u8 rnr_left;
 	/* (beside each other: progress clears them at once) */
 	u8 waits;
-	bool went_back;
 	bool one_packet;
 	u8 rnr_row;
 	u8 early_row;
@@ -557,7 +560,7 @@ static inline bool shca_req_rnr_waits(const struct shca_req *req)
 /* Does the transport timer run? */
 static inline bool shca_req_is_awaiting(const struct shca_req *req)
 {
-	return req->recovery.deadline && req->recovery.waits == SHCA_WAIT_ANSWER;
+	return req->recovery.deadline && req->recovery.waits < SHCA_WAIT_HOLD;
 }
 
 /* Has the transport timer expired? */

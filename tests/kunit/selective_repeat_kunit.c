@@ -399,16 +399,15 @@ static void req_missing_behind_a_read_waits_for_others(struct kunit *test)
 	fx->req.recovery.waits = SHCA_WAIT_RNR;
 	missing(fx, P0 + 1, 1, P0 + 3);
 	KUNIT_EXPECT_EQ(test, fx->req.psn.next, fx->req.psn.max);
-	fx->req.recovery.waits = SHCA_WAIT_ANSWER;
-	fx->req.recovery.went_back = true;
+	fx->req.recovery.waits = SHCA_WAIT_BACK;
 	missing(fx, P0 + 1, 1, P0 + 3);
 	KUNIT_EXPECT_FALSE(test, fx_next(fx));
 	/* (not by its own way, but for a gap, which ends) */
-	fx->req.recovery.repair_ns = 1;
+	fx->req.recovery.waits = SHCA_WAIT_REPAIR;
 	missing(fx, P0 + 1, 1, P0 + 3);
 	expect_next(test, P0 + 1, true);
 	fx->now += 1000 * FX_MS;
-	fx->req.recovery.went_back = false;
+	fx->req.recovery.waits = SHCA_WAIT_ANSWER;
 	shca_req_gap(&fx->req, P0 + 1, P0 + 3, fx->now);
 	missing(fx, P0 + 2, 1, P0 + 3);
 	KUNIT_EXPECT_EQ(test, fx_drain(fx), 1u);

@@ -142,19 +142,19 @@ void sim_node_timer(struct sim_node *n)
 {
 	u64 before = n->req.stats.timeouts;
 	u64 early = n->req.stats.early;
-	bool waits = n->req.recovery.waits;
+	bool waits = n->req.recovery.waits >= SHCA_WAIT_HOLD;
 
 	/* The answer is here, and waits for memory (kernel/queue/sq.c). */
 	if (n->park[1].nr)
 		shca_req_answer_waits(&n->req, n->w->now + n->req.attr.timeout_ns);
 	shca_req_timer(&n->req, n->w->now);
 	sim_packet_timer(n, n->req.stats.timeouts != before ||
-			 (waits && !n->req.recovery.waits),
+			 (waits && n->req.recovery.waits < SHCA_WAIT_HOLD),
 			 n->req.stats.timeouts != before);
 	if (!shca_req_rnr_waits(&n->req))
 		n->quiet_until = 0;
 	n->may_go_back |= n->req.stats.early != early ||
-			  n->req.recovery.repair_ns == n->w->now;
+			  n->req.recovery.again_ns == n->w->now;
 	n->early += n->req.stats.early - early;
 	n->faults += n->req.stats.timeouts - before;
 	if (n->req.stats.timeouts != before)
