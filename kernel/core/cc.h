@@ -51,6 +51,7 @@ struct shca_cc_attr {
  *		again if it made a queue
  * @limits:	@cwnd has held something back since the last round trip was measured
  * @narrowed:	@wide was more than the path carries: it grows only without any queue
+ * @overtaken:	packets have overtaken others
  * @least_ns:	the least round trip of this connection
  * @cwnd:	congestion window: how many of them at present
  * @burst:	packets that may leave before shca_cc_on_sent() is asked, if @watches
@@ -79,6 +80,7 @@ struct shca_cc {
 	bool watches;
 	bool limits;
 	bool narrowed;
+	bool overtaken;
 	u32 mtu;
 	u64 least_ns;
 	u64 due_ns;
@@ -130,10 +132,12 @@ void shca_cc_on_gap(struct shca_cc *cc, u32 nr, u32 of);
 /* What was sent again last was not lost. */
 void shca_cc_on_undo(struct shca_cc *cc);
 
-/* Packets overtake each other, and the round trips were of such. */
+/* Packets overtake each other, and the round trips until now were of such. */
 static inline void shca_cc_on_reorder(struct shca_cc *cc)
 {
-	cc->least_ns = 0;
+	if (!cc->overtaken)
+		cc->least_ns = 0;
+	cc->overtaken = true;
 }
 
 /*

@@ -88,7 +88,6 @@ static void req_ack_now(struct shca_req *req, u64 now);
 static void req_come_late(struct shca_req *req)
 {
 	req->recovery.reorders = SHCA_REQ_REORDERS;
-	req->recovery.late_psn = req->psn.una;
 	if (shca_psn_diff(req->psn.una, req->recovery.late_end) >= 0)
 		req->recovery.late_ns = 0;
 }
@@ -98,7 +97,6 @@ static void req_progress(struct shca_req *req, u64 now)
 {
 	req->recovery.retry_left = req->attr.retry_cnt;
 	req->recovery.rnr_left = req->attr.rnr_retry;
-	req->recovery.one_packet = false;
 	/* The refused packet is the oldest, so a copy of it was accepted. */
 	req->recovery.waits = SHCA_WAIT_ANSWER;
 	req->recovery.rnr_row = 0;

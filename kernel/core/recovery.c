@@ -233,21 +233,22 @@ static void req_lost(struct shca_req *req, u32 nr)
 static void req_watch(struct shca_req *req, u32 end, bool read, u64 now)
 {
 	struct shca_req_recovery *r = &req->recovery;
+	bool one_packet = shca_req_one_packet(req);
 	bool watches = r->watch_end != SHCA_REQ_NOT_HELD;
 	bool lasts = r->watch_read ?
 		shca_psn_off(req->psn.una, r->watch_psn) < SHCA_REQ_WATCH * req->cc.cwnd :
 		now - r->watch_ns <= 2 * req_round_trip(req);
 
 	/* (what is sent early once more comes twice, and tells nothing) */
-	if (watches && r->one_packet && shca_psn_diff(req->psn.una, r->watch_end) < 0)
+	if (watches && one_packet && shca_psn_diff(req->psn.una, r->watch_end) < 0)
 		lasts = false;
-	if (watches && lasts && (read || !r->one_packet))
+	if (watches && lasts && (read || !one_packet))
 		return;
 	/* What is sent early comes twice, as a rule. */
 	r->watch_waited = false;
 	r->watch_read = read;
 	r->watch_psn = req->psn.una;
-	r->watch_end = r->one_packet ? SHCA_REQ_NOT_HELD : end;
+	r->watch_end = one_packet ? SHCA_REQ_NOT_HELD : end;
 	r->watch_ns = now;
 }
 
@@ -316,19 +317,18 @@ static void req_repair_ahead(struct shca_req *req, u32 psn, u32 end, u64 now)
 }
 
 /*
- * A gap, where packets were reordered not long ago: it may fill by itself.  What is sent
- * again otherwise is from the oldest packet up to @end, or with @ahead so many packets
- * from the one before @end on.
+ * A gap from @psn up to @end, where packets were reordered not long ago: it may fill by
+ * itself.  Otherwise it is sent again.
  *
  * Return: whether to wait for that.
  */
-static bool req_may_be_late(struct shca_req *req, u32 end, u8 ahead, u64 now)
+static bool req_may_be_late(struct shca_req *req, u32 psn, u32 end, u64 now)
 {
 	u64 wait;
 
 	if (!req->recovery.reorders || !req->rtt.ns)
 		return false;
-	if (req->recovery.late_ns && req->recovery.late_psn == req->psn.una)
+	if (req->recovery.late_ns)
 		return true;
 	wait = req->rtt.ns << req->recovery.late_shift;
 	/* (well before the time-out, which costs a retry) */
@@ -336,9 +336,8 @@ static bool req_may_be_late(struct shca_req *req, u32 end, u8 ahead, u64 now)
 		wait = min_t(u64, wait, req->recovery.deadline > now ?
 			     (req->recovery.deadline - now) / 2 : 0);
 	req->recovery.late_ns = now + wait;
-	req->recovery.late_psn = req->psn.una;
+	req->recovery.late_psn = psn;
 	req->recovery.late_end = end;
-	req->recovery.late_ahead = ahead;
 	return true;
 }
 
@@ -396,7 +395,7 @@ void shca_req_resend(struct shca_req *req, u32 nr, u32 cause, u64 now)
 	if (shca_req_rnr_waits(req) || req->recovery.waits == SHCA_WAIT_BACK ||
 	    req_is_under_way(req, end, cause, now))
 		return;
-	if (!req_may_be_late(req, end, 0, now))
+	if (!req_may_be_late(req, req->psn.una, end, now))
 		req_repair(req, end, now);
 }
 
@@ -422,16 +421,15 @@ void shca_req_resend_ahead(struct shca_req *req, u32 psn, u32 nr, u32 cause, u64
 	    shca_psn_diff(cause, r->ahead_max) < 0 &&
 	    now - r->ahead_ns < 2 * req_round_trip(req))
 		return;
-	if (!req_may_be_late(req, shca_psn_add(psn, 1), nr, now))
+	if (!req_may_be_late(req, psn, end, now))
 		req_repair_ahead(req, psn, end, now);
 }
 
 /* The packets that were waited for have not come. */
 static void req_is_late(struct shca_req *req, u64 now)
 {
-	u32 end = req->recovery.late_end, psn = shca_psn_add(end, -1);
+	u32 end = req->recovery.late_end, psn = req->recovery.late_psn;
 	struct shca_send_wr *wr = req_wr(req, req->ring.una);
-	u8 ahead = req->recovery.late_ahead;
 
 	req->recovery.late_ns = 0;
 	/* An early copy was not due while this was waited for, and is no sooner than its answer. */
@@ -440,9 +438,7 @@ static void req_is_late(struct shca_req *req, u64 now)
 		return;
 	if (!--req->recovery.reorders)
 		req->recovery.late_shift = 0;
-	if (ahead)
-		end = shca_psn_add(psn, ahead);
-	if (ahead && psn != req->psn.una) {
+	if (shca_psn_diff(psn, req->psn.una) > 0) {
 		if (!req_has_acked(req, psn)) {
 			req_repair_ahead(req, psn, end, now);
 			return;
@@ -459,9 +455,7 @@ static void req_is_late(struct shca_req *req, u64 now)
 /* Gaps fill by themselves. */
 static void req_reordered(struct shca_req *req)
 {
-	if (!req->recovery.overtaken)
-		shca_cc_on_reorder(&req->cc);
-	req->recovery.overtaken = true;
+	shca_cc_on_reorder(&req->cc);
 	req->recovery.reorders = SHCA_REQ_REORDERS;
 	shca_cc_on_undo(&req->cc);
 	req->recovery.loss_psn = req->psn.una;
@@ -507,7 +501,7 @@ void shca_req_unanswered(struct shca_req *req, u32 psn, u32 cause, u64 now)
 	nr = min_t(u32, nr, wr->nr_psn -
 			    shca_psn_off(req->psn.una, wr->first_psn));
 	nr = shca_psn_add(req->psn.una, nr);
-	if (!req_may_be_late(req, nr, 0, now))
+	if (!req_may_be_late(req, req->psn.una, nr, now))
 		req_repair(req, nr, now);
 }
 
@@ -553,8 +547,8 @@ void shca_req_wait_rnr(struct shca_req *req, u64 asked, u64 now)
 	if (req->attr.rnr_retry != 7)	/* 7: for ever (IBTA 9.7.5.2.8) */
 		req->recovery.rnr_left--;
 	req->rtt.psn = SHCA_REQ_NOT_HELD;
-	/* Refused twice: the next attempt is one packet, not a window. */
-	req->recovery.one_packet = req->recovery.rnr_row;
+	/* The peer has answered.  (Refused twice: the next attempt is one packet, not a window.) */
+	req->recovery.early_row = 0;
 	if (req->recovery.rnr_row != 0xff)
 		req->recovery.rnr_row++;
 	req->recovery.waits = SHCA_WAIT_RNR;
@@ -766,9 +760,7 @@ static void req_send_early(struct shca_req *req, u64 now)
 	u32 end;
 
 	req->recovery.early_row++;
-	req->recovery.alone_soon = false;
 	req->recovery.again_ns = now;
-	req->recovery.one_packet = true;
 	req->stats.early++;
 	if (req_early_part(req, &end)) {
 		wr->flags_core |= SHCA_WRF_EXECUTED;
@@ -805,12 +797,12 @@ void shca_req_alone(struct shca_req *req, u64 now)
 	 * What comes soon may be the answer to the first copy, which left before the rest, or a
 	 * queue has become short.  One packet more tells.
 	 */
-	if (nr == 1 && !r->alone_soon && now - r->gap_ns < req->rtt.ns / 2) {
+	if (nr == 1 && now - r->gap_ns < req->rtt.ns / 2) {
 		req_send_early(req, now);
-		r->alone_soon = true;
+		r->alone = 2;
 		return;
 	}
-	nr = nr == 1 ? SHCA_CC_WINDOW_MIN : 2 * nr;
+	nr = nr <= 2 ? SHCA_CC_WINDOW_MIN : 2 * nr;
 	nr = min_t(u32, nr, req_span(req));
 	req_repair(req, shca_psn_add(req->psn.una, nr), now);
 	r->alone = nr;

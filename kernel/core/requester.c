@@ -352,7 +352,7 @@ static struct shca_send_wr *req_pick(struct shca_req *req)
 
 	if (!wr)
 		return NULL;
-	if (req->recovery.one_packet && req->psn.next != req->psn.una)
+	if (shca_req_one_packet(req) && req->psn.next != req->psn.una)
 		return NULL;
 	if (unlikely(req->psn.next == req->psn.held) || shca_req_credit_waits(req))
 		return NULL;
@@ -380,7 +380,7 @@ static u32 req_burst(const struct shca_req *req, const struct shca_send_wr *wr)
 	u32 ahead = shca_psn_off(req->psn.next, req->psn.una);
 	u32 ask;
 
-	if (nr < 2 || !req->ring.pkt_idx || req_is_rd(wr) || req->recovery.one_packet ||
+	if (nr < 2 || !req->ring.pkt_idx || req_is_rd(wr) || shca_req_one_packet(req) ||
 	    req->psn.next != req->psn.max)
 		return 1;
 	if (unlikely(req->rate.on))
@@ -577,7 +577,7 @@ static bool req_wants_ack(const struct shca_req *req,
 
 	if (!req_is_rc(req))
 		return false;
-	if (req->recovery.one_packet || req->ackreq.probe_due ||
+	if (shca_req_one_packet(req) || req->ackreq.probe_due ||
 	    req_is_asking_due(req, nr_pkts, last) ||
 	    (last && (!is_new || req_is_awaited(req, wr, now))))
 		return true;
@@ -594,7 +594,7 @@ static bool req_wants_ack(const struct shca_req *req,
 static bool req_asks_first(const struct shca_req *req)
 {
 	return req->ackreq.before == req->psn.una && req->recovery.waits != SHCA_WAIT_HOLD &&
-	       !req->recovery.one_packet &&
+	       !shca_req_one_packet(req) &&
 	       req->recovery.resend_end == SHCA_REQ_NOT_HELD;
 }
 

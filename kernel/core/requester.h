@@ -283,7 +283,6 @@ enum shca_req_waits {
  *		longer, but at most four times the former (IBTA 9.7.6.1)
  * @hold_ns:	NAKs and gaps before this time concern packets sent before going
  *		back
- * @one_packet:	send the oldest packet only
  * @rnr_row:	RNR NAKs since the last progress; stops at 255
  * @retry_left: @rnr_left: retries left
  * @resend_end:	resending ends here, and continues at new packets;
@@ -296,19 +295,17 @@ enum shca_req_waits {
  *		since a later packet has come: nothing of it has come twice yet
  * @watch_waited: it was waited for before that
  * @late_shift:	doublings of the round trip that a gap may last, since one was too short
- * @overtaken:	packets have overtaken others
  * @acked_psn: @acked_syndrome:	acknowledged up to here, with these credits, while
  *		the response of a READ or an atomic before it is missing
- * @late_ns: @late_psn: @late_end:	unless they come before @late_ns, packets
- *		from @late_psn, which is the oldest, up to @late_end are sent again; 0: none
- * @late_ahead:	not 0: instead so many, the first of which is the one before @late_end
+ * @late_ns: @late_psn: @late_end:	unless they come before @late_ns, packets from
+ *		@late_psn up to @late_end are sent again; 0: none
  * @ahead_end: @ahead_max: @ahead_ns:	packets up to @ahead_end were sent again while answers
  *		before them were on their way, the first PSN that was new then, and when
  * @rest_psn: @rest_end:	a repair was interrupted by another one, and goes on at
  *		@rest_psn up to @rest_end
  * @alone:	so many packets up to @gap_end were sent again after all others, without which
- *		nothing tells of those: one early, then more; 0: none
- * @alone_soon:	the answer to one packet came soon, and this is the next one
+ *		nothing tells of those; 0: none.  The first is sent early (1).  If its answer
+ *		comes soon, one more is sent (2), then a few, then twice as many
  * @beyond:	PSNs behind the oldest gap that have come, as far as that is known: they are
  *		not on their way any more
  * @reorders:	so many more gaps are repaired a round trip later, because packets were
@@ -340,25 +337,21 @@ struct shca_req_recovery {
 	u32 rest_psn;
 	u32 rest_end;
 	u32 alone;
-	bool alone_soon;
 	u8 acked_syndrome;
 	bool watch_read;
 	bool watch_waited;
 	u8 late_shift;
-	bool overtaken;
 	u64 late_ns;
 	u32 late_psn;
 	u32 late_end;
 	u64 ahead_ns;
 	u32 ahead_end;
 	u32 ahead_max;
-	u8 late_ahead;
 	u8 reorders;
 	u8 retry_left;
 	u8 rnr_left;
 	/* (beside each other: progress clears them at once) */
 	u8 waits;
-	bool one_packet;
 	u8 rnr_row;
 	u8 early_row;
 };
@@ -555,6 +548,13 @@ void shca_req_answer_waits(struct shca_req *req, u64 until);
 static inline bool shca_req_rnr_waits(const struct shca_req *req)
 {
 	return req->recovery.waits == SHCA_WAIT_RNR;
+}
+
+/* Is one packet alone sent until there is progress?  It was sent early, or refused twice. */
+static inline bool shca_req_one_packet(const struct shca_req *req)
+{
+	return (u8)(req->recovery.early_row - 1) < SHCA_REQ_EARLY_NEVER - 1 ||
+	       req->recovery.rnr_row > 1;
 }
 
 /* Does the transport timer run? */

@@ -393,7 +393,7 @@ static void late_request_behind_a_read_is_waited_for(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, fx_drain(fx), 2u);
 }
 
-/* The first one that was missing has come: so do the others. */
+/* All that were missing have come. */
 static void late_request_behind_a_read_that_comes_ends_the_wait(struct kunit *test)
 {
 	struct fx *fx = test->priv;
@@ -412,6 +412,8 @@ static void late_request_behind_a_read_that_comes_ends_the_wait(struct kunit *te
 			SHCA_RX_OK);
 	KUNIT_EXPECT_NE(test, fx->req.recovery.late_ns, 0ull);
 	fx_ack(fx, P0 + 5, ACK);
+	KUNIT_EXPECT_NE(test, fx->req.recovery.late_ns, 0ull);
+	fx_ack(fx, P0 + 6, ACK);
 	KUNIT_EXPECT_EQ(test, fx->req.recovery.late_ns, 0ull);
 }
 

@@ -435,7 +435,7 @@ static void run_is_not_of_a_probe(struct kunit *test)
 		fx_timeout(fx);
 	}
 	/* as if nothing behind the first one had ever left */
-	KUNIT_ASSERT_TRUE(test, fx->req.recovery.one_packet);
+	KUNIT_ASSERT_TRUE(test, shca_req_one_packet(&fx->req));
 	fx->req.psn.max = fx->req.psn.next;
 	KUNIT_ASSERT_TRUE(test, fx_next(fx));
 	KUNIT_EXPECT_EQ(test, fx->pkt.span, 0u);

@@ -805,7 +805,7 @@ static void req_early_answered_soon_is_one_more(struct kunit *test)
 	expect_next(test, P0 + 2, true);
 	KUNIT_EXPECT_FALSE(test, fx_next(fx));
 	KUNIT_EXPECT_EQ(test, fx->req.stats.early, 2ull);
-	KUNIT_EXPECT_EQ(test, fx->req.recovery.alone, 1u);
+	KUNIT_EXPECT_EQ(test, fx->req.recovery.alone, 2u);
 	/* and if its answer is soon, too, the queue has become short */
 	fx_ack(fx, P0 + 2, ACK);
 	expect_next(test, P0 + 3, true);
