@@ -36,45 +36,46 @@
 
 /* ---- where sending continues ---------------------------------------------- */
 
-void shca_req_seek(struct shca_req *req)
+/* Sending continues at the oldest packet; what was asked and sent before is to be answered. */
+static void req_rewind(struct shca_req *req)
 {
 	const struct shca_send_wr *wr = req_wr(req, req->ring.una);
 
 	req->ring.nxt = req->ring.una;
 	req->psn.next = req->psn.una;
 	req->ring.pkt_idx = 0;
-	/* The end of a repetition carries AckReq, whatever asked before. */
 	req->ackreq.nr_since = 0;
-	req->ackreq.psn = req->psn.una;
 	req->ackreq.probed = false;
 	req->ackreq.probe_ns = 0;
-	req->recovery.resend_end = SHCA_REQ_NOT_HELD;
 	req->recovery.resend_max = req->psn.max;
-	req->recovery.rest_end = SHCA_REQ_NOT_HELD;
 	req->recovery.alone = 0;
 	req->recovery.late_ns = 0;
 	if (req->ring.una != req->ring.prod && wr->flags_core & SHCA_WRF_STARTED)
 		req->ring.pkt_idx = shca_psn_off(req->psn.una, wr->first_psn);
 }
 
+void shca_req_seek(struct shca_req *req)
+{
+	req_rewind(req);
+	/* The end of a repetition carries AckReq, whatever asked before. */
+	req->ackreq.psn = req->psn.una;
+	req->recovery.resend_end = SHCA_REQ_NOT_HELD;
+	req->recovery.rest_end = SHCA_REQ_NOT_HELD;
+}
+
 /* Resend from the oldest packet up to @end, then continue at new packets. */
 static void req_resend(struct shca_req *req, u32 end)
 {
 	struct shca_req_recovery *r = &req->recovery;
-	bool resends = r->resend_end != SHCA_REQ_NOT_HELD;
-	u32 asked = resends ? r->resend_asked : req->ackreq.psn;
-	u32 rest_end = r->rest_end;
 
 	/* What was to be sent again, and has not left yet, leaves after that. */
-	if (resends && rest_end == SHCA_REQ_NOT_HELD &&
+	if (r->resend_end != SHCA_REQ_NOT_HELD && r->rest_end == SHCA_REQ_NOT_HELD &&
 	    shca_psn_diff(end, req->psn.next) <= 0) {
 		r->rest_psn = req->psn.next;
-		rest_end = r->resend_end;
+		r->rest_end = r->resend_end;
 	}
-	shca_req_seek(req);
-	r->rest_end = rest_end;
+	req_rewind(req);
 	r->resend_end = end;
-	r->resend_asked = asked;
 }
 
 /* Sending continues at @psn, which is not before the present one. */
@@ -116,9 +117,6 @@ void shca_req_resend_done(struct shca_req *req)
 	}
 	r->resend_end = SHCA_REQ_NOT_HELD;
 	req_skip_to(req, req->psn.max);
-	/* Earlier AckReqs are still to be answered. */
-	if (shca_psn_diff(req->recovery.resend_asked, req->ackreq.psn) > 0)
-		req->ackreq.psn = req->recovery.resend_asked;
 	/* What left since then is still to ask. (A READ in it asks itself, so this is at most.) */
 	req->ackreq.nr_since = shca_psn_off(req->psn.next, req->ackreq.psn);
 }
@@ -126,19 +124,10 @@ void shca_req_resend_done(struct shca_req *req)
 void shca_req_overtaken(struct shca_req *req)
 {
 	u32 end = req->recovery.resend_end;
-	u32 asked = req->recovery.resend_asked;
-	u32 rest_end = req->recovery.rest_end;
 
-	shca_req_seek(req);
-	req->recovery.rest_end = rest_end;
-	if (end == SHCA_REQ_NOT_HELD)
-		return;
-	req->recovery.resend_asked = asked;
-	if (shca_psn_diff(req->psn.una, end) >= 0) {
+	req_rewind(req);
+	if (end != SHCA_REQ_NOT_HELD && shca_psn_diff(req->psn.una, end) >= 0)
 		shca_req_resend_done(req);
-		return;
-	}
-	req->recovery.resend_end = end;
 }
 
 /*
@@ -275,8 +264,6 @@ static void req_gap_is(struct shca_req *req, u32 end, u64 now)
 	/* (each response has its PSN) */
 	req_watch(req, end, req_is_read(req_wr(req, req->ring.una)), now);
 	req->recovery.gap_end = end;
-	req->recovery.gap_max = req->psn.max;
-	req->recovery.gap_ns = now;
 	req->recovery.again_ns = now;
 }
 
@@ -309,8 +296,6 @@ static void req_repair_ahead(struct shca_req *req, u32 psn, u32 end, u64 now)
 
 	req_lost(req, shca_psn_off(end, psn));
 	r->ahead_end = end;
-	r->ahead_max = req->psn.max;
-	r->ahead_ns = now;
 	r->again_ns = now;
 	req_resend(req, end);
 	req_skip_to(req, psn);
@@ -357,11 +342,11 @@ static bool req_is_under_way(const struct shca_req *req, u32 end, u32 cause, u64
 		return false;
 	if (r->resend_end == SHCA_REQ_NOT_HELD && req->psn.next != req->psn.max)
 		return true;
-	if (shca_psn_diff(cause, r->gap_max) >= 0)
+	if (shca_psn_diff(cause, r->resend_max) >= 0)
 		return false;
 	if (shca_psn_diff(end, r->gap_end) < 0)
-		return now - r->gap_ns < req_too_soon(req);
-	return now - r->gap_ns < 2 * req_round_trip(req);
+		return now - r->again_ns < req_too_soon(req);
+	return now - r->again_ns < 2 * req_round_trip(req);
 }
 
 /*
@@ -418,8 +403,8 @@ void shca_req_resend_ahead(struct shca_req *req, u32 psn, u32 nr, u32 cause, u64
 	nr = min_t(u32, nr, shca_psn_off(req->psn.max, psn));
 	end = shca_psn_add(psn, nr);
 	if (shca_psn_diff(r->ahead_end, psn) > 0 &&
-	    shca_psn_diff(cause, r->ahead_max) < 0 &&
-	    now - r->ahead_ns < 2 * req_round_trip(req))
+	    shca_psn_diff(cause, r->resend_max) < 0 &&
+	    now - r->again_ns < 2 * req_round_trip(req))
 		return;
 	if (!req_may_be_late(req, psn, end, now))
 		req_repair_ahead(req, psn, end, now);
@@ -791,13 +776,13 @@ void shca_req_alone(struct shca_req *req, u64 now)
 		return;
 	r->alone = 0;
 	if (req->psn.una != r->gap_end || req->psn.next != req->psn.max ||
-	    r->gap_max != req->psn.max || !req_span(req))
+	    r->resend_max != req->psn.max || !req_span(req))
 		return;
 	/*
 	 * What comes soon may be the answer to the first copy, which left before the rest, or a
 	 * queue has become short.  One packet more tells.
 	 */
-	if (nr == 1 && now - r->gap_ns < req->rtt.ns / 2) {
+	if (nr == 1 && now - r->again_ns < req->rtt.ns / 2) {
 		req_send_early(req, now);
 		r->alone = 2;
 		return;
@@ -840,7 +825,9 @@ void shca_req_timer(struct shca_req *req, u64 now)
 		return;
 	}
 	/* The packet that asks waits here. When one leaves, it arms the timer. */
-	if (now < req->gate.until && req->ackreq.psn == req->psn.una) {
+	if (now < req->gate.until &&
+	    (req->ackreq.psn == req->psn.una ||
+	     req->recovery.resend_end != SHCA_REQ_NOT_HELD)) {
 		req->recovery.deadline = 0;
 		return;
 	}

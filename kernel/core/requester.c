@@ -602,7 +602,10 @@ static bool req_asks_first(const struct shca_req *req)
 static void req_asked(struct shca_req *req, u32 end_psn, u64 now)
 {
 	req->ackreq.before = req->ackreq.psn;
-	req->ackreq.psn = end_psn;
+	/* (earlier AckReqs are still to be answered, where only some packets are sent again) */
+	if (req->recovery.resend_end == SHCA_REQ_NOT_HELD ||
+	    shca_psn_diff(end_psn, req->ackreq.psn) > 0)
+		req->ackreq.psn = end_psn;
 	req->ackreq.nr_since = 0;
 	req->ackreq.probe_due = false;
 	req->ackreq.probe_ns = 0;

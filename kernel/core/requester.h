@@ -287,10 +287,8 @@ enum shca_req_waits {
  * @retry_left: @rnr_left: retries left
  * @resend_end:	resending ends here, and continues at new packets;
  *		SHCA_REQ_NOT_HELD: at new packets
- * @resend_asked: shca_req_ackreq.psn when that began
  * @resend_max:	first PSN that was new when sending went back
- * @gap_end: @gap_max: @gap_ns:	what is missing before it was sent or asked for again, the
- *		first PSN that was new then, and when
+ * @gap_end:	what is missing before it was sent or asked for again
  * @watch_psn: @watch_end: @watch_ns: @watch_read:	one such gap, repaired then
  *		since a later packet has come: nothing of it has come twice yet
  * @watch_waited: it was waited for before that
@@ -299,8 +297,7 @@ enum shca_req_waits {
  *		the response of a READ or an atomic before it is missing
  * @late_ns: @late_psn: @late_end:	unless they come before @late_ns, packets from
  *		@late_psn up to @late_end are sent again; 0: none
- * @ahead_end: @ahead_max: @ahead_ns:	packets up to @ahead_end were sent again while answers
- *		before them were on their way, the first PSN that was new then, and when
+ * @ahead_end:	packets up to it were sent again while answers before them were on their way
  * @rest_psn: @rest_end:	a repair was interrupted by another one, and goes on at
  *		@rest_psn up to @rest_end
  * @alone:	so many packets up to @gap_end were sent again after all others, without which
@@ -323,12 +320,9 @@ struct shca_req_recovery {
 	u64 again_ns;
 	u64 told_ns;
 	u32 resend_end;
-	u32 resend_asked;
 	u32 resend_max;
 	u32 loss_psn;
 	u32 gap_end;
-	u32 gap_max;
-	u64 gap_ns;
 	u64 watch_ns;
 	u32 watch_psn;
 	u32 watch_end;
@@ -344,9 +338,7 @@ struct shca_req_recovery {
 	u64 late_ns;
 	u32 late_psn;
 	u32 late_end;
-	u64 ahead_ns;
 	u32 ahead_end;
-	u32 ahead_max;
 	u8 reorders;
 	u8 retry_left;
 	u8 rnr_left;

@@ -375,7 +375,7 @@ static void req_missing_behind_a_read_is_sent_once(struct kunit *test)
 	missing(fx, P0 + 2, 1, P0 + 3);
 	expect_next(test, P0 + 2, true);
 	fx->now++;
-	fx->req.recovery.ahead_ns = fx->now - 5 * FX_MS / 2 + 1;
+	fx->req.recovery.again_ns = fx->now - 5 * FX_MS / 2 + 1;
 	fx_post(fx, SHCA_WR_SEND, 8);
 	expect_next(test, P0 + 4, false);
 	missing(fx, P0 + 2, 1, P0 + 3);
@@ -446,8 +446,7 @@ static void req_missing_long_ago_is_over(struct kunit *test)
 	cwnd = fx->req.cc.cwnd;
 	fx->req.recovery.loss_psn = P0 + 0x400000;
 	fx->req.recovery.gap_end = P0 + 0x400000;
-	fx->req.recovery.gap_max = P0 + 0x400000;
-	fx->req.recovery.gap_ns = fx->now;
+	fx->req.recovery.again_ns = fx->now;
 	missing(fx, P0, 2, P0 + 2);
 	KUNIT_EXPECT_LT(test, fx->req.cc.cwnd, cwnd);
 	KUNIT_EXPECT_EQ(test, fx_drain(fx), 2u);
