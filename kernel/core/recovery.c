@@ -234,7 +234,6 @@ static void req_watch(struct shca_req *req, u32 end, bool read, u64 now)
 	if (watches && lasts && (read || !one_packet))
 		return;
 	/* What is sent early comes twice, as a rule. */
-	r->watch_waited = false;
 	r->watch_read = read;
 	r->watch_psn = req->psn.una;
 	r->watch_end = one_packet ? SHCA_REQ_NOT_HELD : end;
@@ -433,8 +432,6 @@ static void req_is_late(struct shca_req *req, u64 now)
 		wr->flags_core |= SHCA_WRF_EXECUTED;
 	}
 	req_repair(req, end, now);
-	if (req->recovery.watch_psn == req->psn.una)
-		req->recovery.watch_waited = true;
 }
 
 /* Gaps fill by themselves. */
@@ -457,8 +454,8 @@ void shca_req_stale(struct shca_req *req, u32 psn, u64 now)
 			    now - r->watch_ns > 2 * req_round_trip(req))
 		return;
 	r->watch_end = SHCA_REQ_NOT_HELD;
-	/* It was waited for, and not for long enough. */
-	if (r->watch_waited && r->late_shift < SHCA_REQ_LATE_SHIFT)
+	/* It was waited for, as each gap is then, and not for long enough. */
+	if (r->reorders && r->late_shift < SHCA_REQ_LATE_SHIFT)
 		r->late_shift++;
 	req_reordered(req);
 }

@@ -291,7 +291,6 @@ enum shca_req_waits {
  * @gap_end:	what is missing before it was sent or asked for again
  * @watch_psn: @watch_end: @watch_ns: @watch_read:	one such gap, repaired then
  *		since a later packet has come: nothing of it has come twice yet
- * @watch_waited: it was waited for before that
  * @late_shift:	doublings of the round trip that a gap may last, since one was too short
  * @acked_psn: @acked_syndrome:	acknowledged up to here, with these credits, while
  *		the response of a READ or an atomic before it is missing
@@ -333,7 +332,6 @@ struct shca_req_recovery {
 	u32 alone;
 	u8 acked_syndrome;
 	bool watch_read;
-	bool watch_waited;
 	u8 late_shift;
 	u64 late_ns;
 	u32 late_psn;

@@ -516,7 +516,6 @@ static void late_wait_stays_where_nothing_waited(struct kunit *test)
 	struct shca_req_recovery *r = &fx->req.recovery;
 
 	fx->req.rtt.psn = SHCA_REQ_NOT_HELD;
-	r->watch_waited = true;
 	fx_ack(fx, P0, MISSING(1));
 	expect_again(test, P0);
 	fx_ack(fx, P0, ACK);
@@ -856,27 +855,6 @@ static void late_wait_within_a_repair_lets_it_go_on(struct kunit *test)
 	expect_again(test, P0 + 2);
 }
 
-/* The gap that is watched was repaired at once.  That another one was waited for says nothing of it. */
-static void late_wait_of_another_gap_is_not_too_short(struct kunit *test)
-{
-	struct fx *fx = test->priv;
-	struct shca_req_recovery *r = &fx->req.recovery;
-
-	fx->req.rtt.psn = SHCA_REQ_NOT_HELD;
-	fx_ack(fx, P0, MISSING(1));
-	expect_again(test, P0);
-	fx_ack(fx, P0, ACK);
-	r->reorders = 2;
-	fx_ack(fx, P0 + 1, MISSING(1));
-	fx->now = r->late_ns;
-	shca_req_timer(&fx->req, fx->now);
-	expect_again(test, P0 + 1);
-	KUNIT_ASSERT_EQ(test, r->watch_psn, P0);
-	fx_ack(fx, P0, ACK);
-	KUNIT_EXPECT_EQ(test, r->reorders, SHCA_REQ_REORDERS);
-	KUNIT_EXPECT_EQ(test, r->late_shift, 0);
-}
-
 /* A loss that is undone was none: the next one makes the window smaller. */
 static void late_loss_after_one_undone_counts(struct kunit *test)
 {
@@ -1087,7 +1065,6 @@ static struct kunit_case reordering_cases[] = {
 	KUNIT_CASE(late_packets_that_come_in_turn_end_the_wait),
 	KUNIT_CASE(late_repair_makes_a_sequence_nak_void),
 	KUNIT_CASE(late_wait_within_a_repair_lets_it_go_on),
-	KUNIT_CASE(late_wait_of_another_gap_is_not_too_short),
 	KUNIT_CASE(late_loss_after_one_undone_counts),
 	KUNIT_CASE(late_wait_is_given_up),
 	KUNIT_CASE(late_wait_ends_with_going_back),
