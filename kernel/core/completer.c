@@ -96,7 +96,6 @@ static void req_come_late(struct shca_req *req)
 static void req_progress(struct shca_req *req, u64 now)
 {
 	req->recovery.retry_left = req->attr.retry_cnt;
-	req->recovery.rnr_left = req->attr.rnr_retry;
 	/* The refused packet is the oldest, so a copy of it was accepted. */
 	req->recovery.waits = SHCA_WAIT_ANSWER;
 	req->recovery.rnr_row = 0;
@@ -260,7 +259,7 @@ static enum shca_verdict req_rx_rnr(struct shca_req *req, const struct shca_pkt 
 {
 	if (shca_req_rnr_waits(req))
 		return SHCA_RX_NAK_RNR;	/* a copy of what began the wait */
-	if (!req->recovery.rnr_left) {
+	if (!shca_req_rnr_left(req)) {
 		shca_req_fail_una(req, SHCA_WC_RNR_RETRY_EXC_ERR,
 				  SHCA_VERR_RNR);
 		return SHCA_RX_NAK_RNR;

@@ -526,8 +526,6 @@ static u64 req_rnr_wait_ns(struct shca_req *req, u64 asked)
 
 void shca_req_wait_rnr(struct shca_req *req, u64 asked, u64 now)
 {
-	if (req->attr.rnr_retry != 7)	/* 7: for ever (IBTA 9.7.5.2.8) */
-		req->recovery.rnr_left--;
 	req->rtt.psn = SHCA_REQ_NOT_HELD;
 	/* The peer has answered.  (Refused twice: the next attempt is one packet, not a window.) */
 	req->recovery.early_row = 0;

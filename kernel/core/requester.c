@@ -91,7 +91,6 @@ void shca_req_start(struct shca_req *req, const struct shca_req_attr *attr)
 	req->recovery.loss_psn = req->psn.next;
 	req->recovery.gap_end = req->psn.next;
 	req->recovery.retry_left = attr->retry_cnt;
-	req->recovery.rnr_left = attr->rnr_retry;
 	shca_req_set_timeout(req);
 	shca_cc_start(&req->cc, &attr->cc, 1u << min_t(u32, req->psn.mtu_shift, 12));
 	shca_req_watch(req);

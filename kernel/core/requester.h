@@ -284,7 +284,7 @@ enum shca_req_waits {
  * @hold_ns:	NAKs and gaps before this time concern packets sent before going
  *		back
  * @rnr_row:	RNR NAKs since the last progress; stops at 255
- * @retry_left: @rnr_left: retries left
+ * @retry_left:	retries left
  * @resend_end:	resending ends here, and continues at new packets;
  *		SHCA_REQ_NOT_HELD: at new packets
  * @resend_max:	first PSN that was new when sending went back
@@ -339,7 +339,6 @@ struct shca_req_recovery {
 	u32 ahead_end;
 	u8 reorders;
 	u8 retry_left;
-	u8 rnr_left;
 	/* (beside each other: progress clears them at once) */
 	u8 waits;
 	u8 rnr_row;
@@ -533,6 +532,14 @@ void shca_req_pace(struct shca_req *req, u64 until);
  * The transport timer does not expire before @until.
  */
 void shca_req_answer_waits(struct shca_req *req, u64 until);
+
+/* How often the peer may refuse the oldest request yet; 7: for ever (IBTA 9.7.5.2.8). */
+static inline u8 shca_req_rnr_left(const struct shca_req *req)
+{
+	u8 most = req->attr.rnr_retry;
+
+	return most == 7 ? most : most - min_t(u8, most, req->recovery.rnr_row);
+}
 
 /* Has the peer no receive? Nothing is sent before the deadline. */
 static inline bool shca_req_rnr_waits(const struct shca_req *req)

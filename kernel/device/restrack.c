@@ -95,7 +95,7 @@ static void shca_dump_qp_locked(const struct shca_qp *qp,
 	dump->una_psn = req->psn.una;
 	dump->max_psn = req->psn.max;
 	dump->retry_left = req->recovery.retry_left;
-	dump->rnr_left = req->recovery.rnr_left;
+	dump->rnr_left = shca_req_rnr_left(req);
 	if (ring->entries && ring->user_prod)
 		dump->rq_posted = shca_recv_ring_count(ring);
 	dump->epsn = resp->epsn;

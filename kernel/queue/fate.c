@@ -212,7 +212,7 @@ static void shca_fate_read_locked(const struct shca_qp *qp,
 	if (ring->entries && ring->user_prod)
 		fate->rq_posted = shca_recv_ring_count(ring);
 	fate->retry_left = req->recovery.retry_left;
-	fate->rnr_left = req->recovery.rnr_left;
+	fate->rnr_left = shca_req_rnr_left(req);
 	fate->send = qp->sq.side.error;
 	fate->recv = qp->rq.side.error;
 }

@@ -521,7 +521,7 @@ static void req_rx_of_rnr_copy_is_ignored(struct kunit *test)
 	fx->now += 10;
 	fx_ack(fx, P0, RNR(9));
 	KUNIT_EXPECT_EQ(test, shca_req_deadline(&fx->req), at);
-	KUNIT_EXPECT_EQ(test, fx->req.recovery.rnr_left, 2);
+	KUNIT_EXPECT_EQ(test, shca_req_rnr_left(&fx->req), 2);
 }
 
 static void req_rx_of_ack_ends_rnr_wait(struct kunit *test)
