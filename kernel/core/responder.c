@@ -450,7 +450,7 @@ bool shca_resp_takes_run(const struct shca_resp *resp,
 
 	if (resp->state != SHCA_SIDE_READY || pkt->psn != resp->epsn ||
 	    (pkt->opcode & SHCA_TRANSPORT_MASK) != resp->attr.transport ||
-	    pkt->unit != resp->attr.mtu || resp->skip || !resp->op ||
+	    pkt->unit != resp->attr.mtu || !resp->op ||
 	    resp->op != (flags & (SHCA_OPF_SEND | SHCA_OPF_WRITE)))
 		return false;
 	if (flags & SHCA_OPF_WRITE)

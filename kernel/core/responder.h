@@ -156,7 +156,7 @@ struct shca_resp_stats {
  * A responder.
  * @epsn:	expected PSN
  * @msn:	messages completed
- * @op:		opcode class of the message in progress, or 0
+ * @op:		opcode class of the message in progress, or 0: UC drops packets until one begins
  * @wr: @recv: receive request of the message in progress, or of the next one (fast.h), and the
  *		result of taking it. SHCA_RECV_EMPTY: none was taken
  * @off:	received bytes of the message
@@ -180,7 +180,6 @@ struct shca_resp_stats {
  * @xrc_srqn:	XRC: SRQ of the message in progress
  * @heard: @first_psn: @comm_est:	a packet has come, with this PSN; RC, XRC: one with the
  *		expected PSN has come
- * @skip:	UC: packets are dropped until the next message begins
  * @cnp_due:	a CE mark came: a CNP is owed
  * @cnp_ns:	time before which no further CNP is owed
  * @gap_end: @gap_told:	the peer was told of missing packets up to here
@@ -217,7 +216,6 @@ struct shca_resp {
 		bool unsaid;
 		bool heard;
 		bool comm_est;
-		bool skip;
 		bool cnp_due;
 		u8 marks;		/* shca_pkt.resv8a of its packets */
 		u64 va;

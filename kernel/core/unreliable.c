@@ -155,7 +155,6 @@ static enum shca_verdict uc_drop(struct shca_resp *resp, enum shca_verdict verdi
 				 struct shca_resp_out *out)
 {
 	resp->op = 0;
-	resp->skip = true;
 	if (resp->recv == SHCA_RECV_OK && resp->attr.shared)
 		unr_spoil(resp, SHCA_WC_REM_ABORT_ERR, SHCA_VERR_NONE, out);
 	return verdict;
@@ -178,10 +177,9 @@ static bool uc_in_sequence(struct shca_resp *resp, const struct shca_pkt *pkt,
 	resp->epsn = shca_psn_add(pkt->psn, pkt->span + 1);
 	if (flags & SHCA_OPF_START) {
 		resp->op = 0;
-		resp->skip = false;
 		return class;
 	}
-	return !gap && !resp->skip && class && resp->op == class;
+	return !gap && class && resp->op == class;
 }
 
 static enum shca_verdict uc_send(struct shca_resp *resp, const struct shca_pkt *pkt,

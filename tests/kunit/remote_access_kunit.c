@@ -317,9 +317,6 @@ static void resp_run_is_taken_in_its_place_only(struct kunit *test)
 	fx->resp.recv = SHCA_RECV_EMPTY;
 	KUNIT_EXPECT_FALSE(test, shca_resp_takes_run(&fx->resp, &pkt));
 	fx->resp.recv = SHCA_RECV_OK;
-	fx->resp.skip = true;
-	KUNIT_EXPECT_FALSE(test, shca_resp_takes_run(&fx->resp, &pkt));
-	fx->resp.skip = false;
 	fx->resp.op = 0;
 	KUNIT_EXPECT_FALSE(test, shca_resp_takes_run(&fx->resp, &pkt));
 	fx->resp.op = SHCA_OPF_SEND;

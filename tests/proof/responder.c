@@ -340,7 +340,6 @@ static void any_resp(void)
 	any.unsaid = any_bool();
 	any.heard = any_bool();
 	any.comm_est = any_bool();
-	any.skip = any_bool();
 	any.cnp_due = any_bool();
 	any.rate.on = false;
 	resp = any;
