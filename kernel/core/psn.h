@@ -10,6 +10,8 @@
 
 #define SHCA_PSN_MASK		0xffffffu
 #define SHCA_PSN_WINDOW		0x800000u
+/* in place of a PSN: there is none */
+#define SHCA_PSN_NONE		0xffffffffu
 
 static inline u32 shca_psn_add(u32 psn, u32 n)
 {

@@ -33,6 +33,10 @@ void shca_resp_init(struct shca_resp *resp, struct shca_rd *rd, u32 rd_entries,
 	resp->rd_mask = rd_entries - 1;
 	resp->recv = SHCA_RECV_EMPTY;
 	resp->reach = 1;
+	resp->first_psn = SHCA_PSN_NONE;
+	resp->gap_end = SHCA_PSN_NONE;
+	resp->untold_end = SHCA_PSN_NONE;
+	resp->not_yet_psn = SHCA_PSN_NONE;
 	resp->mem = mem;
 	resp->mem_ctx = mem_ctx;
 }
@@ -318,34 +322,34 @@ void shca_resp_gap(struct shca_resp *resp, u32 psn, u32 cause, bool asks)
 	 * It has filled by itself.  So others will, where packets overtake each other.  (What
 	 * the peer sends again by its own clock asks.)
 	 */
-	if (resp->untold && shca_psn_diff(resp->epsn, resp->untold_end) >= 0) {
-		resp->untold = false;
+	if (resp->untold_end != SHCA_PSN_NONE &&
+	    shca_psn_diff(resp->epsn, resp->untold_end) >= 0) {
+		resp->untold_end = SHCA_PSN_NONE;
 		if (!asks)
 			resp->patience = SHCA_RESP_PATIENCE;
 	}
 	if (!nr) {
-		resp->gap_told = false;
+		resp->gap_end = SHCA_PSN_NONE;
 		return;
 	}
 	/*
 	 * The packets that the peer was told of are on their way, in order.  If a later one
 	 * of them is here, the earlier ones are lost again.
 	 */
-	knows = resp->gap_told && shca_psn_diff(resp->gap_end, resp->epsn) > 0 &&
+	knows = resp->gap_end != SHCA_PSN_NONE &&
+		shca_psn_diff(resp->gap_end, resp->epsn) > 0 &&
 		shca_psn_diff(psn, resp->gap_end) >= 0;
 	/* (one that is farther ahead than any is kept may be anybody's, and there may be many) */
 	if (knows && (!asks || shca_psn_diff(cause, resp->epsn) > SHCA_HOLD_PSNS))
 		return;
 	if (!knows && resp_may_fill(resp, cause, asks)) {
-		resp->untold = true;
 		resp->untold_end = psn;
 		return;
 	}
-	resp->untold = false;
+	resp->untold_end = SHCA_PSN_NONE;
 	if (resp->patience)
 		resp->patience--;
 	nr = min_t(u32, nr, SHCA_AETH_VALUE + 1);
-	resp->gap_told = true;
 	resp->gap_end = shca_psn_add(resp->epsn, nr);
 	syndrome = SHCA_AETH_MISSING | (nr - 1);
 	/* The latest cause tells most. */
@@ -385,8 +389,7 @@ static enum shca_verdict resp_rx_unreliable(struct shca_resp *resp,
 static void resp_establish(struct shca_resp *resp, u32 psn, s32 diff,
 			   struct shca_resp_out *out)
 {
-	if (!resp->heard) {
-		resp->heard = true;
+	if (resp->first_psn == SHCA_PSN_NONE) {
 		resp->first_psn = psn;
 		out->events |= SHCA_EV_COMM_EST;
 		if (diff)

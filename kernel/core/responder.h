@@ -14,6 +14,7 @@
 #include "opcode.h"
 #include "own.h"
 #include "packet.h"
+#include "psn.h"
 #include "rate.h"
 #include "transport.h"
 #include "wr.h"
@@ -178,12 +179,12 @@ struct shca_resp_stats {
  * @burst:	middle packets of a response, as struct shca_req_psn.burst
  * @rate:	what the responses of READs and atomics wait for; all packets count
  * @xrc_srqn:	XRC: SRQ of the message in progress
- * @heard: @first_psn: @comm_est:	a packet has come, with this PSN; RC, XRC: one with the
+ * @first_psn: @comm_est:	PSN of the first packet that has come; RC, XRC: one with the
  *		expected PSN has come
  * @cnp_due:	a CE mark came: a CNP is owed
  * @cnp_ns:	time before which no further CNP is owed
- * @gap_end: @gap_told:	the peer was told of missing packets up to here
- * @untold_end: @untold:	end of a gap that the peer was not told of
+ * @gap_end:	the peer was told of missing packets up to here
+ * @untold_end:	end of a gap that the peer was not told of
  * @patience:	so many gaps more are told only to packets that ask
  * @tm_kind: @tm_msg:	result of tag matching for the message in progress
  */
@@ -209,12 +210,9 @@ struct shca_resp {
 		u32 first_psn;
 		enum shca_recv_status recv;
 		bool nak_sent;
-		bool gap_told;
-		bool untold;
 		u8 patience;
 		bool rnr_sent;
 		bool unsaid;
-		bool heard;
 		bool comm_est;
 		bool cnp_due;
 		u8 marks;		/* shca_pkt.resv8a of its packets */
@@ -349,7 +347,7 @@ static inline bool shca_resp_is_asked(const struct shca_resp *resp,
 		return goes_on || (pkt->ackreq && holds);
 	if (!pkt->ackreq || verdict != SHCA_RX_OK)
 		return false;
-	return !resp->patience || resp->gap_told ||
+	return !resp->patience || resp->gap_end != SHCA_PSN_NONE ||
 	       !(shca_opcode_info(pkt->opcode)->flags & SHCA_OPF_READ);
 }
 
@@ -414,7 +412,7 @@ void shca_resp_not_yet(struct shca_resp *resp, u32 psn);
 /* Does the peer know that the packet @psn waits? */
 static inline bool shca_resp_told_not_yet(const struct shca_resp *resp, u32 psn)
 {
-	return resp->not_yet && resp->not_yet_psn == psn;
+	return resp->not_yet_psn == psn;
 }
 
 /* Can a request continue that waited for an answer to leave (SHCA_RX_BUSY)? */

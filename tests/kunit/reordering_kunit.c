@@ -975,7 +975,7 @@ static void late_gap_is_told_where_packets_ask(struct kunit *test)
 	gap(test, R0 + 2, R0, true);
 	expect_told(test, R0 + 1, 1);
 	arrives(test, R0 + 1, 8, SHCA_RX_OK);
-	KUNIT_EXPECT_FALSE(test, fx->resp.untold);
+	KUNIT_EXPECT_EQ(test, fx->resp.untold_end, SHCA_PSN_NONE);
 	/* after so many it is told at once again */
 	fx->resp.patience = 0;
 	gap(test, R0 + 4, R0 + 4, false);
@@ -1005,7 +1005,7 @@ static void late_gap_that_fills_by_itself_is_a_sign(struct kunit *test)
 	KUNIT_EXPECT_FALSE(test, fx_answer(fx));
 	/* what asks may be what the peer has sent again by its own clock */
 	gap(test, R0 + 8, R0 + 9, false);
-	KUNIT_EXPECT_TRUE(test, fx->resp.untold);
+	KUNIT_EXPECT_EQ(test, fx->resp.untold_end, R0 + 8);
 	arrives(test, R0 + 6, 8, SHCA_RX_OK);
 	arrives(test, R0 + 7, 8, SHCA_RX_OK);
 	fx->resp.patience = 1;
@@ -1038,7 +1038,7 @@ static void late_gap_asked_for(struct kunit *test)
 	resp->patience = 1;
 	KUNIT_EXPECT_FALSE(test, shca_resp_is_asked(resp, &pkt, SHCA_RX_OK, false, true, false));
 	KUNIT_EXPECT_TRUE(test, shca_resp_is_asked(resp, &pkt, SHCA_RX_OUT_OF_SEQ, true, true, false));
-	resp->gap_told = true;
+	resp->gap_end = R0;
 	KUNIT_EXPECT_TRUE(test, shca_resp_is_asked(resp, &pkt, SHCA_RX_OK, false, true, false));
 }
 

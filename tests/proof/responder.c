@@ -212,6 +212,11 @@ static bool psn_ok(u32 psn)
 	return psn <= SHCA_PSN_MASK;
 }
 
+static bool psn_or_none(u32 psn)
+{
+	return psn_ok(psn) || psn == SHCA_PSN_NONE;
+}
+
 /* @idx: of the ring, where @rd is */
 static bool rd_ok(const struct shca_rd *rd, u32 idx)
 {
@@ -299,10 +304,10 @@ static bool answer_ok(void)
 	       psn_ok(resp.ack_psn) && psn_ok(resp.ack_msn) &&
 	       /* a gap ends ahead of the expected PSN, or would have been filled */
 	       (!resp.nak_sent || shca_psn_diff(resp.drop_psn, resp.epsn) >= 0) &&
-	       psn_ok(resp.drop_psn) && psn_ok(resp.gap_end) && psn_ok(resp.untold_end) &&
+	       psn_ok(resp.drop_psn) && psn_or_none(resp.gap_end) && psn_or_none(resp.untold_end) &&
 	       resp.patience <= SHCA_RESP_PATIENCE &&
 	       /* the code of a wait is computed from it, and has five bits */
-	       psn_ok(resp.not_yet_psn) && resp.not_yet <= 31;
+	       psn_or_none(resp.not_yet_psn) && resp.not_yet <= 31;
 }
 
 static bool resp_ok(void)
@@ -334,11 +339,8 @@ static void any_resp(void)
 	any.attr.tm = any_bool();
 	any.attr.credits = any_bool();
 	any.nak_sent = any_bool();
-	any.gap_told = any_bool();
-	any.untold = any_bool();
 	any.rnr_sent = any_bool();
 	any.unsaid = any_bool();
-	any.heard = any_bool();
 	any.comm_est = any_bool();
 	any.cnp_due = any_bool();
 	any.rate.on = false;
