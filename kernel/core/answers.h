@@ -51,7 +51,7 @@ static inline void resp_advance(struct shca_resp *resp, u32 nr_psn, bool ends)
 
 static inline enum shca_verdict resp_rnr(struct shca_resp *resp, u32 psn)
 {
-	resp->rnr_sent = true;
+	resp->stands = SHCA_STANDS_RNR;
 	resp_owe_nak(resp, psn, resp->msn,
 		     SHCA_AETH_RNR | (resp->attr.min_rnr_timer & 31));
 	return SHCA_RX_RNR;

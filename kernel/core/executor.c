@@ -235,7 +235,7 @@ static void resp_void_nak(struct shca_resp *resp, u32 psn, u32 msn)
 {
 	if (resp->ack_syndrome == NAK_SEQ_SYNDROME &&
 	    shca_psn_diff(resp->drop_psn, resp->epsn) >= 0) {
-		resp->nak_sent = true;
+		resp->stands = SHCA_STANDS_GAP;
 		resp_owe_nak(resp, resp->epsn, resp->msn, NAK_SEQ_SYNDROME);
 	} else {
 		resp_owe_ack(resp, psn, msn);
@@ -245,7 +245,7 @@ static void resp_void_nak(struct shca_resp *resp, u32 psn, u32 msn)
 /* Its memory was not present: the requester that was told to wait need not now. */
 static bool resp_waited(const struct shca_resp *resp, u32 psn)
 {
-	return unlikely(resp->rnr_sent) && shca_resp_told_not_yet(resp, psn);
+	return unlikely(resp->stands == SHCA_STANDS_RNR) && shca_resp_told_not_yet(resp, psn);
 }
 
 /* The packet is executed: expect the next, acknowledge if asked to. */
@@ -257,8 +257,7 @@ static void resp_accept(struct shca_resp *resp, const struct shca_pkt *pkt,
 	u32 last_psn = shca_psn_add(pkt->psn, pkt->span);
 
 	resp_advance(resp, nr_psn, flags & SHCA_OPF_END);
-	resp->nak_sent = false;
-	resp->rnr_sent = false;
+	resp->stands = SHCA_STANDS_NOTHING;
 	if (resp->ack == SHCA_ACK_NAK)
 		/* Before what has a response of its own: neither it nor its PSN. */
 		resp_void_nak(resp, shca_psn_add(last_psn, -has_response),

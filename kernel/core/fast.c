@@ -24,8 +24,7 @@ static bool fast_resp_ready(const struct shca_resp *resp)
 {
 	return resp->state == SHCA_SIDE_READY && resp->comm_est &&
 	       resp->attr.transport == SHCA_TRANSPORT_RC && !resp->op &&
-	       !resp->attr.tm &&
-	       !resp->nak_sent && !resp->rnr_sent &&
+	       !resp->attr.tm && resp->stands == SHCA_STANDS_NOTHING &&
 	       resp->ack == SHCA_ACK_NONE && !resp->cnp_due &&
 	       resp->rd_send == resp->rd_tail;
 }

@@ -103,10 +103,10 @@ void shca_resp_fail(struct shca_resp *resp)
 static enum shca_verdict resp_ahead(struct shca_resp *resp, u32 psn)
 {
 	/* If it is kept, the peer is told what is missing: shca_resp_gap(). */
-	if (resp->rnr_sent || resp->attr.peer & SHCA_PEER_HOLDS)
+	if (resp->stands == SHCA_STANDS_RNR || resp->attr.peer & SHCA_PEER_HOLDS)
 		return SHCA_RX_OUT_OF_SEQ;
-	if (!resp->nak_sent) {
-		resp->nak_sent = true;
+	if (resp->stands != SHCA_STANDS_GAP) {
+		resp->stands = SHCA_STANDS_GAP;
 		resp->drop_psn = psn;
 		resp_owe_nak(resp, resp->epsn, resp->msn, NAK_SEQ_SYNDROME);
 	} else if (shca_psn_diff(psn, resp->drop_psn) > 0) {
@@ -295,7 +295,7 @@ bool shca_resp_may_hold(const struct shca_resp *resp, const struct shca_pkt *pkt
 	s32 ahead = shca_psn_diff(pkt->psn, resp->epsn);
 
 	return resp->attr.peer & SHCA_PEER_HOLDS &&
-	       resp->state == SHCA_SIDE_READY && !resp->rnr_sent &&
+	       resp->state == SHCA_SIDE_READY && resp->stands != SHCA_STANDS_RNR &&
 	       ahead > 0 && ahead <= SHCA_HOLD_PSNS &&
 	       shca_opcode_info(pkt->opcode)->flags & SHCA_OPF_REQUEST;
 }
@@ -316,7 +316,7 @@ void shca_resp_gap(struct shca_resp *resp, u32 psn, u32 cause, bool asks)
 	u8 syndrome;
 	bool knows;
 
-	if (resp->state != SHCA_SIDE_READY || resp->rnr_sent)
+	if (resp->state != SHCA_SIDE_READY || resp->stands == SHCA_STANDS_RNR)
 		return;
 	/*
 	 * It has filled by itself.  So others will, where packets overtake each other.  (What

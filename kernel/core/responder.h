@@ -122,6 +122,16 @@ struct shca_rd {
 	bool replay;
 };
 
+/*
+ * What the peer was told instead of @epsn, until that is executed (IBTA 9.7.5.1.2). Told not to
+ * be ready, it sends @epsn again in any case, so that counts more than a gap.
+ */
+enum shca_resp_stands {
+	SHCA_STANDS_NOTHING,
+	SHCA_STANDS_GAP,	/* a sequence NAK: the next one is for another gap */
+	SHCA_STANDS_RNR,	/* packets ahead of @epsn are dropped silently */
+};
+
 /* The acknowledgement that is owed. */
 enum shca_ack_kind {
 	SHCA_ACK_NONE,
@@ -162,9 +172,8 @@ struct shca_resp_stats {
  *		result of taking it. SHCA_RECV_EMPTY: none was taken
  * @off:	received bytes of the message
  * @va: @rkey: @left: WRITE in progress
- * @nak_sent:	a sequence NAK stands until @epsn arrives (IBTA 9.7.5.1.2)
- * @drop_psn:	with @nak_sent: the highest dropped PSN
- * @rnr_sent:	an RNR NAK stands: packets ahead of @epsn are dropped silently
+ * @stands:	NAK that stands
+ * @drop_psn:	with a sequence NAK: the highest dropped PSN
  * @not_yet_psn: @not_yet:	packet that waits for its memory; number of RNR
  *		NAKs for it
  * @unsaid:	the last executed request had no AckReq
@@ -209,9 +218,8 @@ struct shca_resp {
 		u32 not_yet;
 		u32 first_psn;
 		enum shca_recv_status recv;
-		bool nak_sent;
+		enum shca_resp_stands stands;
 		u8 patience;
-		bool rnr_sent;
 		bool unsaid;
 		bool comm_est;
 		bool cnp_due;
@@ -308,7 +316,7 @@ static inline u64 shca_resp_deadline(const struct shca_resp *resp)
 static inline bool shca_resp_owes_ack(const struct shca_resp *resp)
 {
 	return resp->ack == SHCA_ACK_ACK && resp->rd_send == resp->rd_tail &&
-	       !resp->nak_sent && !resp->cnp_due && resp->state == SHCA_SIDE_READY;
+	       resp->stands != SHCA_STANDS_GAP && !resp->cnp_due && resp->state == SHCA_SIDE_READY;
 }
 
 /* Go to SHCA_SIDE_ERR from outside. */

@@ -339,7 +339,7 @@ static const struct rest_row rest_rows[] = {
 	REQ(ring.pkt_idx), REQ(psn.next), REQ(psn.una), REQ(psn.max),
 	REQ(recovery.waits), REQ(draining), REQ(fail.valid), REQ(gate.until),
 	RESP(state), RESP(comm_est), RESP(attr.transport), RESP(op),
-	RESP(attr.tm), RESP(nak_sent), RESP(rnr_sent), RESP(ack),
+	RESP(attr.tm), RESP(stands), RESP(ack),
 	RESP(cnp_due), RESP(rd_send), RESP(rd_tail), RESP(epsn),
 };
 

@@ -212,11 +212,11 @@ static void resp_holds_requests_within_reach(struct kunit *test)
 	KUNIT_EXPECT_GT(test, SHCA_HOLD_PSNS,
 			SHCA_CC_WINDOW * (1 + SHCA_REQ_READ_FACTOR));
 	KUNIT_EXPECT_FALSE(test, may_hold(fx, SHCA_OP_ACK, R0 + 1));
-	fx->resp.rnr_sent = true;
+	fx->resp.stands = SHCA_STANDS_RNR;
 	KUNIT_EXPECT_FALSE(test, may_hold(fx, SHCA_OP_SEND_ONLY, R0 + 1));
 	shca_resp_gap(&fx->resp, R0 + 1, R0 + 1, true);
 	KUNIT_EXPECT_FALSE(test, fx_answer(fx));
-	fx->resp.rnr_sent = false;
+	fx->resp.stands = SHCA_STANDS_NOTHING;
 	shca_resp_fail(&fx->resp);
 	KUNIT_EXPECT_FALSE(test, may_hold(fx, SHCA_OP_SEND_ONLY, R0 + 1));
 	shca_resp_gap(&fx->resp, R0 + 1, R0 + 1, true);

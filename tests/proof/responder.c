@@ -303,7 +303,8 @@ static bool answer_ok(void)
 	return (u32)resp.ack <= SHCA_ACK_NAK && (u32)resp.ack_sent <= SHCA_ACK_NAK &&
 	       psn_ok(resp.ack_psn) && psn_ok(resp.ack_msn) &&
 	       /* a gap ends ahead of the expected PSN, or would have been filled */
-	       (!resp.nak_sent || shca_psn_diff(resp.drop_psn, resp.epsn) >= 0) &&
+	       (u32)resp.stands <= SHCA_STANDS_RNR &&
+	       (resp.stands != SHCA_STANDS_GAP || shca_psn_diff(resp.drop_psn, resp.epsn) >= 0) &&
 	       psn_ok(resp.drop_psn) && psn_or_none(resp.gap_end) && psn_or_none(resp.untold_end) &&
 	       resp.patience <= SHCA_RESP_PATIENCE &&
 	       /* the code of a wait is computed from it, and has five bits */
@@ -338,8 +339,6 @@ static void any_resp(void)
 	any.attr.cnp = any_bool();
 	any.attr.tm = any_bool();
 	any.attr.credits = any_bool();
-	any.nak_sent = any_bool();
-	any.rnr_sent = any_bool();
 	any.unsaid = any_bool();
 	any.comm_est = any_bool();
 	any.cnp_due = any_bool();
@@ -410,7 +409,7 @@ static void claim_behind(enum shca_verdict rx)
 
 	claim(rx == SHCA_RX_DUPLICATE || (rx == SHCA_RX_RETRY && flags & SHCA_OPF_READ));
 	claim(is_as_before());
-	claim(resp.nak_sent == was.nak_sent && resp.rnr_sent == was.rnr_sent);
+	claim(resp.stands == was.stands);
 	if (was.ack == SHCA_ACK_NAK)
 		claim(answer_is_as_before());
 	else if (flags & (SHCA_OPF_SEND | SHCA_OPF_WRITE) && pkt.ackreq)
@@ -429,12 +428,12 @@ static void claim_ahead(enum shca_verdict rx)
 {
 	claim(rx == SHCA_RX_OUT_OF_SEQ);
 	claim(is_as_before());
-	claim(resp.rnr_sent == was.rnr_sent);
-	if (was.nak_sent || was.rnr_sent || was.attr.peer & SHCA_PEER_HOLDS) {
-		claim(answer_is_as_before() && resp.nak_sent == was.nak_sent);
+	if (was.stands != SHCA_STANDS_NOTHING || was.attr.peer & SHCA_PEER_HOLDS) {
+		claim(answer_is_as_before() && resp.stands == was.stands);
 		return;
 	}
-	claim(resp.nak_sent && resp.ack == SHCA_ACK_NAK && resp.ack_syndrome == NAK_SEQ_SYNDROME);
+	claim(resp.stands == SHCA_STANDS_GAP);
+	claim(resp.ack == SHCA_ACK_NAK && resp.ack_syndrome == NAK_SEQ_SYNDROME);
 	claim(resp.ack_psn == was.epsn && resp.ack_msn == was.msn);
 }
 
@@ -501,9 +500,10 @@ static void claim_executed(void)
 	claim(resp.msn == shca_psn_add(was.msn, !!(flags & SHCA_OPF_END)));
 	claim(resp.op == (flags & SHCA_OPF_END ? 0 : class));
 	/* the gap before it is filled: a NAK that stands is for a later one */
-	claim(!resp.rnr_sent);
-	claim(!resp.nak_sent || (resp.ack == SHCA_ACK_NAK && resp.ack_psn == resp.epsn));
-	claim(resp.ack != SHCA_ACK_NAK || resp.nak_sent);
+	claim(resp.stands != SHCA_STANDS_RNR);
+	claim(resp.stands == SHCA_STANDS_NOTHING ||
+	      (resp.ack == SHCA_ACK_NAK && resp.ack_psn == resp.epsn));
+	claim(resp.ack != SHCA_ACK_NAK || resp.stands == SHCA_STANDS_GAP);
 	claim(!pkt.ackreq || !class || resp.ack != SHCA_ACK_NONE);
 	/* acknowledged up to here at most, and before what has an answer of its own */
 	if (!answer_is_as_before() && resp.ack == SHCA_ACK_ACK)
@@ -553,7 +553,7 @@ static void claim_expected(enum shca_verdict rx)
 	claim(resp.rd_tail == was.rd_tail);
 	if (rx == SHCA_RX_RNR) {
 		claim(!touched && !taken && !out.has_wc && resp.state == SHCA_SIDE_READY);
-		claim(resp.rnr_sent && resp.ack == SHCA_ACK_NAK && resp.ack_psn == pkt.psn);
+		claim(resp.stands == SHCA_STANDS_RNR && resp.ack == SHCA_ACK_NAK && resp.ack_psn == pkt.psn);
 		claim((resp.ack_syndrome & SHCA_AETH_TYPE) == SHCA_AETH_RNR);
 	} else if (shca_rx_is_later(rx)) {
 		claim(!done && !out.has_wc && resp.state == SHCA_SIDE_READY);
@@ -608,8 +608,8 @@ void expected(void)
  *
  * proof: packet slow --unwind 3 -DMTU=256
  * planted: core/responder.c: s/if (diff < 0)/if (diff < -1)/
- * planted: core/responder.c: s/if (resp->rnr_sent ||/if (/
- * planted: core/responder.c: s/	if (!resp->nak_sent) {/	if (true) {/
+ * planted: core/responder.c: s/if (resp->stands == SHCA_STANDS_RNR ||/if (/
+ * planted: core/responder.c: s/	if (resp->stands != SHCA_STANDS_GAP) {/	if (true) {/
  */
 void packet(void)
 {
@@ -670,7 +670,7 @@ void run(void)
 	resp_accept(&resp, &pkt, flags, pkt.span + 1);
 	claim(parts.epsn == resp.epsn && parts.msn == resp.msn && parts.op == resp.op);
 	claim(off == resp.off + pkt.paylen && (resp.op != SHCA_OPF_WRITE || left));
-	claim(parts.nak_sent == resp.nak_sent && parts.rnr_sent == resp.rnr_sent);
+	claim(parts.stands == resp.stands);
 	claim(parts.ack == resp.ack);
 	if (parts.ack == SHCA_ACK_NAK)
 		claim(parts.ack_psn == resp.ack_psn && parts.ack_syndrome == resp.ack_syndrome);
@@ -697,7 +697,7 @@ void gap(void)
 	claim(resp_ok());
 	claim(is_as_before());
 	if (!answer_is_as_before()) {
-		claim(nr && was.state == SHCA_SIDE_READY && !was.rnr_sent);
+		claim(nr && was.state == SHCA_SIDE_READY && was.stands != SHCA_STANDS_RNR);
 		claim(resp.ack == SHCA_ACK_NAK && resp.ack_psn == resp.epsn && resp.ack_msn == cause);
 		claim((resp.ack_syndrome & SHCA_AETH_TYPE) == SHCA_AETH_MISSING);
 		claim((resp.ack_syndrome & SHCA_AETH_VALUE) < nr);

@@ -118,7 +118,7 @@ static void settle(struct fuzz_in *in)
 			   ends[0].posted, ends[1].posted);
 		for (i = 0; i < 2; i++) {
 			/* a receive for a side that waits; length in its time */
-			if (ends[i].resp.rnr_sent &&
+			if (ends[i].resp.stands == SHCA_STANDS_RNR &&
 			    ends[i].memory.posted == ends[i].memory.taken)
 				fuzz_memory_post(&ends[i].memory, in);
 			pump(i, 64);
