@@ -113,8 +113,8 @@ static bool resp_build(struct shca_resp *resp, u64 now, struct shca_pkt *pkt)
 		pkt->resv8a = 0;
 		return true;
 	}
-	for (; resp->rd_send != resp->rd_tail; resp->rd_send++) {
-		rd = resp_rd(resp, resp->rd_send);
+	for (; resp->reads.send != resp->reads.tail; resp->reads.send++) {
+		rd = resp_rd(resp, resp->reads.send);
 		if (rd->send_idx < rd->send_end)
 			break;
 		rd = NULL;
@@ -152,7 +152,7 @@ static void resp_nak_response(struct shca_resp *resp, const struct shca_rd *rd,
 {
 	bool begun = psn != rd->first_psn;
 
-	resp->rd_send = resp->rd_tail;
+	resp->reads.send = resp->reads.tail;
 	resp_owe_nak(resp, psn, shca_psn_add(rd->msn, begun - 1),
 		     SHCA_AETH_NAK | SHCA_NAK_ACCESS);
 	resp->state = SHCA_SIDE_ERR;
@@ -183,7 +183,7 @@ static void resp_unsend(struct shca_resp *resp, const struct shca_pkt *pkt)
 	u32 i, off;
 
 	/* (only the newest one with its PSN: PSNs come again, after READs of 2^24 packets) */
-	for (i = resp->rd_tail - 1; i + 1 != resp->rd_head; i--) {
+	for (i = resp->reads.tail - 1; i + 1 != resp->reads.head; i--) {
 		rd = resp_rd(resp, i);
 		off = shca_psn_off(pkt->psn, rd->first_psn);
 		if (is_rd && off < rd->nr_psn) {
@@ -197,8 +197,8 @@ static void resp_unsend(struct shca_resp *resp, const struct shca_pkt *pkt)
 		}
 		if (!rd->replay)
 			rd->answered = false;
-		if ((s32)(i - resp->rd_send) < 0)
-			resp->rd_send = i;
+		if ((s32)(i - resp->reads.send) < 0)
+			resp->reads.send = i;
 	}
 	if (resp->ack == SHCA_ACK_NONE && resp->ack_seq >= pkt->out_seq)
 		resp->ack = resp->ack_sent;

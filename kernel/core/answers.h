@@ -59,7 +59,7 @@ static inline enum shca_verdict resp_rnr(struct shca_resp *resp, u32 psn)
 
 static inline struct shca_rd *resp_rd(struct shca_resp *resp, u32 idx)
 {
-	return &resp->rd[idx & resp->rd_mask];
+	return &resp->reads.rd[idx & resp->reads.mask];
 }
 
 /* Sends the response of record @idx, packets @start up to @end. */
@@ -72,8 +72,8 @@ static inline void resp_rd_send(struct shca_resp *resp, u32 idx, u32 start,
 	rd->send_start = start;
 	rd->send_end = end;
 	rd->send_idx = start;
-	if ((s32)(idx - resp->rd_send) < 0)
-		resp->rd_send = idx;
+	if ((s32)(idx - resp->reads.send) < 0)
+		resp->reads.send = idx;
 }
 
 /* Finds the record that @psn belongs to; false if there is none any more. */
@@ -82,7 +82,7 @@ static inline bool resp_rd_find(struct shca_resp *resp, u32 psn, u32 *idx)
 	const struct shca_rd *rd;
 	u32 i;
 
-	for (i = resp->rd_tail; i != resp->rd_head; i--) {
+	for (i = resp->reads.tail; i != resp->reads.head; i--) {
 		rd = resp_rd(resp, i - 1);
 		if (shca_psn_off(psn, rd->first_psn) < rd->nr_psn) {
 			*idx = i - 1;

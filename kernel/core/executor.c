@@ -103,22 +103,22 @@ static struct shca_rd *resp_rd_alloc(struct shca_resp *resp)
 
 	if (!max)
 		return NULL;
-	if (resp->rd_tail - resp->rd_head >= max) {
-		if (!resp_rd(resp, resp->rd_head)->answered)
+	if (resp->reads.tail - resp->reads.head >= max) {
+		if (!resp_rd(resp, resp->reads.head)->answered)
 			return NULL;
-		if (resp->rd_send == resp->rd_head)
-			resp->rd_send++;
-		resp->rd_head++;
+		if (resp->reads.send == resp->reads.head)
+			resp->reads.send++;
+		resp->reads.head++;
 	}
-	return resp_rd(resp, resp->rd_tail);
+	return resp_rd(resp, resp->reads.tail);
 }
 
 bool shca_resp_has_room(const struct shca_resp *resp)
 {
-	u32 nr = resp->rd_tail - resp->rd_head;
+	u32 nr = resp->reads.tail - resp->reads.head;
 
 	return nr < resp->attr.max_dest_rd_atomic ||
-	       (nr && resp->rd[resp->rd_head & resp->rd_mask].answered);
+	       (nr && resp->reads.rd[resp->reads.head & resp->reads.mask].answered);
 }
 
 /* Is there one that some requesters do not count (rxe), still to be answered? */
@@ -127,7 +127,7 @@ static bool resp_rd_has_bare(struct shca_resp *resp)
 	const struct shca_rd *rd;
 	u32 i;
 
-	for (i = resp->rd_head; i != resp->rd_tail; i++) {
+	for (i = resp->reads.head; i != resp->reads.tail; i++) {
 		rd = resp_rd(resp, i);
 		if (rd->bare && !rd->answered)
 			return true;
@@ -555,8 +555,8 @@ static enum shca_verdict resp_read(struct shca_resp *resp,
 	rd->len = len;
 	rd->xrc_srqn = pkt->xrc_srqn;
 	rd->msn = resp->msn;
-	resp_rd_send(resp, resp->rd_tail, 0, rd->nr_psn);
-	resp->rd_tail++;
+	resp_rd_send(resp, resp->reads.tail, 0, rd->nr_psn);
+	resp->reads.tail++;
 	return SHCA_RX_OK;
 }
 
@@ -587,8 +587,8 @@ static enum shca_verdict resp_atomic(struct shca_resp *resp,
 	rd->value = value;
 	rd->msn = resp->msn;
 	rd->is_atomic = true;
-	resp_rd_send(resp, resp->rd_tail, 0, rd->nr_psn);
-	resp->rd_tail++;
+	resp_rd_send(resp, resp->reads.tail, 0, rd->nr_psn);
+	resp->reads.tail++;
 	return SHCA_RX_OK;
 }
 
@@ -620,8 +620,8 @@ static enum shca_verdict resp_bare_done(struct shca_resp *resp,
 	rd->nr_psn = 1;
 	rd->msn = resp->msn;
 	rd->bare = flags & (SHCA_OPF_FLUSH | SHCA_OPF_ATOMIC_WRITE);
-	resp_rd_send(resp, resp->rd_tail, 0, rd->nr_psn);
-	resp->rd_tail++;
+	resp_rd_send(resp, resp->reads.tail, 0, rd->nr_psn);
+	resp->reads.tail++;
 	return SHCA_RX_OK;
 }
 

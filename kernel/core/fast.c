@@ -26,7 +26,7 @@ static bool fast_resp_ready(const struct shca_resp *resp)
 	       resp->attr.transport == SHCA_TRANSPORT_RC && !resp->op &&
 	       !resp->attr.tm && resp->stands == SHCA_STANDS_NOTHING &&
 	       resp->ack == SHCA_ACK_NONE && !resp->cnp_due &&
-	       resp->rd_send == resp->rd_tail;
+	       resp->reads.send == resp->reads.tail;
 }
 
 bool shca_fast_ready(const struct shca_req *req, const struct shca_resp *resp)

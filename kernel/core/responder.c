@@ -29,8 +29,8 @@ void shca_resp_init(struct shca_resp *resp, struct shca_rd *rd, u32 rd_entries,
 		    const struct shca_mem_ops *mem, void *mem_ctx)
 {
 	memset(resp, 0, sizeof(*resp));
-	resp->rd = rd;
-	resp->rd_mask = rd_entries - 1;
+	resp->reads.rd = rd;
+	resp->reads.mask = rd_entries - 1;
 	resp->recv = SHCA_RECV_EMPTY;
 	resp->reach = 1;
 	resp->first_psn = SHCA_PSN_NONE;
@@ -46,10 +46,10 @@ void shca_resp_move_rd(struct shca_resp *resp, struct shca_rd *rd,
 {
 	u32 i;
 
-	for (i = resp->rd_head; i != resp->rd_tail; i++)
-		rd[i & (rd_entries - 1)] = resp->rd[i & resp->rd_mask];
-	resp->rd = rd;
-	resp->rd_mask = rd_entries - 1;
+	for (i = resp->reads.head; i != resp->reads.tail; i++)
+		rd[i & (rd_entries - 1)] = resp->reads.rd[i & resp->reads.mask];
+	resp->reads.rd = rd;
+	resp->reads.mask = rd_entries - 1;
 }
 
 /* Everything but the storage and the counters. */
@@ -58,7 +58,7 @@ void shca_resp_reset(struct shca_resp *resp)
 	struct shca_resp_stats stats = resp->stats;
 
 	resp_tm_break(resp);
-	shca_resp_init(resp, resp->rd, resp->rd_mask + 1, resp->mem,
+	shca_resp_init(resp, resp->reads.rd, resp->reads.mask + 1, resp->mem,
 		       resp->mem_ctx);
 	resp->stats = stats;
 }
@@ -67,7 +67,7 @@ void shca_resp_start(struct shca_resp *resp, const struct shca_resp_attr *attr)
 {
 	resp->attr = *attr;
 	resp->attr.max_dest_rd_atomic =
-		min_t(u32, attr->max_dest_rd_atomic, resp->rd_mask + 1);
+		min_t(u32, attr->max_dest_rd_atomic, resp->reads.mask + 1);
 	resp->epsn = attr->rq_psn & SHCA_PSN_MASK;
 	resp->marks = shca_marks(attr->marking);
 	shca_rate_set(&resp->rate, attr->rate_kbps, attr->mtu);
@@ -76,7 +76,7 @@ void shca_resp_start(struct shca_resp *resp, const struct shca_resp_attr *attr)
 
 bool shca_resp_flush_acks(struct shca_resp *resp)
 {
-	if (resp->state != SHCA_SIDE_READY || resp->rd_send != resp->rd_tail)
+	if (resp->state != SHCA_SIDE_READY || resp->reads.send != resp->reads.tail)
 		return false;
 	/* A NAK that is owed tells as much. */
 	if (resp->unsaid && resp->ack != SHCA_ACK_NAK)
@@ -90,8 +90,8 @@ void shca_resp_fail(struct shca_resp *resp)
 	if (resp->state == SHCA_SIDE_ERR)
 		return;
 	resp->state = SHCA_SIDE_ERR;
-	resp->rd_head = resp->rd_tail;
-	resp->rd_send = resp->rd_tail;
+	resp->reads.head = resp->reads.tail;
+	resp->reads.send = resp->reads.tail;
 	resp->ack = SHCA_ACK_NONE;
 	resp->ack_sent = SHCA_ACK_NONE;
 	resp->cnp_due = false;
@@ -246,7 +246,7 @@ static void resp_dup_ack(struct shca_resp *resp, u32 psn)
 
 	if (resp->ack == SHCA_ACK_NAK)
 		return;	/* says as much, and more */
-	for (i = resp->rd_tail; i != resp->rd_head; i--) {
+	for (i = resp->reads.tail; i != resp->reads.head; i--) {
 		rd = resp_rd(resp, i - 1);
 		if (shca_psn_diff(rd->first_psn, psn) <= 0 ||
 		    shca_psn_diff(rd->first_psn, last) >= 0)

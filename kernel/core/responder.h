@@ -132,6 +132,19 @@ enum shca_resp_stands {
 	SHCA_STANDS_RNR,	/* packets ahead of @epsn are dropped silently */
 };
 
+/*
+ * Ring of READs and atomics, in storage by the caller.
+ * @head: @tail:	oldest kept and next free, free-running
+ * @send:	record whose response is being sent
+ */
+struct shca_resp_reads {
+	struct shca_rd *rd;
+	u32 mask;
+	u32 head;
+	u32 tail;
+	u32 send;
+};
+
 /* The acknowledgement that is owed. */
 enum shca_ack_kind {
 	SHCA_ACK_NONE,
@@ -181,9 +194,7 @@ struct shca_resp_stats {
  *		after responses of earlier READs
  * @ack_sent: @ack_seq:	the last answer handed out, and its sequence number
  * @out_seq:	number of packets handed out
- * @rd: @rd_mask: @rd_head: @rd_tail: ring of READs and atomics, storage by
- *		the caller; oldest kept and next free, free-running
- * @rd_send:	record whose response is being sent
+ * @reads:	READs and atomics
  * @reach:	maximum PSNs of a response packet: 1 on a wire
  * @burst:	middle packets of a response, as struct shca_req_psn.burst
  * @rate:	what the responses of READs and atomics wait for; all packets count
@@ -238,11 +249,7 @@ struct shca_resp {
 		u64 cnp_ns;
 		struct shca_rate rate;
 
-		struct shca_rd *rd;
-		u32 rd_mask;
-		u32 rd_head;
-		u32 rd_tail;
-		u32 rd_send;
+		struct shca_resp_reads reads;
 		struct shca_resp_stats stats;
 		struct shca_recv_wr wr;
 		enum shca_tm_kind tm_kind;
@@ -308,14 +315,14 @@ bool shca_resp_flush_acks(struct shca_resp *resp);
 /* Time for shca_resp_next(), by the static rate; 0 for none. */
 static inline u64 shca_resp_deadline(const struct shca_resp *resp)
 {
-	return unlikely(resp->rate.until_ns) && resp->rd_send != resp->rd_tail ?
+	return unlikely(resp->rate.until_ns) && resp->reads.send != resp->reads.tail ?
 	       resp->rate.until_ns : 0;
 }
 
 /* Is an acknowledgement owed, and nothing else? */
 static inline bool shca_resp_owes_ack(const struct shca_resp *resp)
 {
-	return resp->ack == SHCA_ACK_ACK && resp->rd_send == resp->rd_tail &&
+	return resp->ack == SHCA_ACK_ACK && resp->reads.send == resp->reads.tail &&
 	       resp->stands != SHCA_STANDS_GAP && !resp->cnp_due && resp->state == SHCA_SIDE_READY;
 }
 

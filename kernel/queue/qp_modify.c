@@ -418,7 +418,7 @@ static int shca_modify_locked(struct shca_qp *qp, struct ib_qp_attr *attr,
 	if (mask & IB_QP_MAX_DEST_RD_ATOMIC &&
 	    (cur == IB_QPS_INIT ||
 	     (cur == IB_QPS_SQD &&
-	      attr->max_dest_rd_atomic > qp->rq.resp.rd_mask + 1))) {
+	      attr->max_dest_rd_atomic > qp->rq.resp.reads.mask + 1))) {
 		err = shca_qp_alloc_rd(qp, attr->max_dest_rd_atomic, &rd,
 				       &rd_entries);
 		if (err)

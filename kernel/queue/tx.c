@@ -366,7 +366,7 @@ static u32 shca_batch_expect(const struct shca_qp *qp,
 	}
 	/* Responses, of which this is one; the other side's, under its lock. */
 	if (is_rd)
-		return max(1u, resp->rd_tail - resp->rd_send);
+		return max(1u, resp->reads.tail - resp->reads.send);
 	return 1;
 }
 

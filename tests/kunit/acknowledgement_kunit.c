@@ -300,8 +300,8 @@ static void resp_response_that_could_not_leave_comes_again(struct kunit *test)
 			shca_resp_gather_failed(&fx->resp, &first,
 						SHCA_MEM_RETRY, &fx->out);
 	}
-	KUNIT_EXPECT_FALSE(test, fx->resp.rd[0].answered);
-	KUNIT_EXPECT_FALSE(test, fx->resp.rd[1].answered);
+	KUNIT_EXPECT_FALSE(test, fx->resp.reads.rd[0].answered);
+	KUNIT_EXPECT_FALSE(test, fx->resp.reads.rd[1].answered);
 }
 
 /* What was answered before remains so, though its repetition could not leave. */
@@ -317,7 +317,7 @@ static void resp_repetition_that_could_not_leave_was_answered(struct kunit *test
 	shca_resp_gather_failed(&fx->resp, &fx->pkt, SHCA_MEM_RETRY, &fx->out);
 	KUNIT_EXPECT_FALSE(test, fx->out.has_wc);
 	KUNIT_EXPECT_EQ(test, fx->out.events, 0u);
-	KUNIT_EXPECT_TRUE(test, fx->resp.rd[0].answered);
+	KUNIT_EXPECT_TRUE(test, fx->resp.reads.rd[0].answered);
 	KUNIT_ASSERT_TRUE(test, fx_answer(fx));
 }
 

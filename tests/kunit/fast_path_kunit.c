@@ -101,12 +101,12 @@ static void forget_req(struct shca_req *req)
 static void forget_resp(struct shca_resp *resp)
 {
 	resp->mem_ctx = NULL;
-	resp->rd = NULL;
-	resp->rd_tail -= resp->rd_head;
-	resp->rd_send -= resp->rd_head;
-	resp->rd_send -= resp->rd_tail;
-	resp->rd_head = 0;
-	resp->rd_tail = 0;
+	resp->reads.rd = NULL;
+	resp->reads.tail -= resp->reads.head;
+	resp->reads.send -= resp->reads.head;
+	resp->reads.send -= resp->reads.tail;
+	resp->reads.head = 0;
+	resp->reads.tail = 0;
 	resp->va = 0;
 	resp->rkey = 0;
 	resp->left = 0;
@@ -340,7 +340,7 @@ static const struct rest_row rest_rows[] = {
 	REQ(recovery.waits), REQ(draining), REQ(fail.valid), REQ(gate.until),
 	RESP(state), RESP(comm_est), RESP(attr.transport), RESP(op),
 	RESP(attr.tm), RESP(stands), RESP(ack),
-	RESP(cnp_due), RESP(rd_send), RESP(rd_tail), RESP(epsn),
+	RESP(cnp_due), RESP(reads.send), RESP(reads.tail), RESP(epsn),
 };
 
 static void rest_desc(const struct rest_row *row, char *desc)

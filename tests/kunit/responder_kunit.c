@@ -1066,8 +1066,8 @@ static void resp_larger_ring_keeps_what_is_on_record(struct kunit *test)
 	small = kunit_kzalloc(test, 4 * sizeof(*small), GFP_KERNEL);
 	large = kunit_kzalloc(test, 8 * sizeof(*large), GFP_KERNEL);
 	KUNIT_ASSERT_TRUE(test, small && large);
-	fx->resp.rd = small;
-	fx->resp.rd_mask = 3;
+	fx->resp.reads.rd = small;
+	fx->resp.reads.mask = 3;
 	for (i = 0; i < 9; i++) {
 		KUNIT_EXPECT_EQ(test, fx_rx_op(fx, SHCA_OP_READ_REQUEST,
 					       P0 + i, 1), SHCA_RX_OK);

@@ -245,21 +245,21 @@ static bool rd_ok(const struct shca_rd *rd, u32 idx)
 		return false;
 	/* and what is being sent is not behind the record from which it goes on */
 	return resp.state == SHCA_SIDE_ERR || rd->send_idx == rd->send_end ||
-	       (s32)(idx - resp.rd_send) >= 0;
+	       (s32)(idx - resp.reads.send) >= 0;
 }
 
 static bool ring_ok(void)
 {
-	u32 i, nr = resp.rd_tail - resp.rd_head;
+	u32 i, nr = resp.reads.tail - resp.reads.head;
 
 	/* the storage is the caller's; what may be used of it is no more */
-	if (resp.rd != rds || resp.rd_mask != RDS - 1 || resp.attr.max_dest_rd_atomic > RDS)
+	if (resp.reads.rd != rds || resp.reads.mask != RDS - 1 || resp.attr.max_dest_rd_atomic > RDS)
 		return false;
 	/* no more records than room, and the one that is sent is among them, or behind */
-	if (nr > RDS || resp.rd_send - resp.rd_head > nr)
+	if (nr > RDS || resp.reads.send - resp.reads.head > nr)
 		return false;
 	for (i = 0; i < RDS; i++)
-		if (i < nr && !rd_ok(&rds[(resp.rd_head + i) % RDS], resp.rd_head + i))
+		if (i < nr && !rd_ok(&rds[(resp.reads.head + i) % RDS], resp.reads.head + i))
 			return false;
 	return true;
 }
@@ -331,8 +331,8 @@ static void any_resp(void)
 	u32 i;
 
 	any.mem = &ops;
-	any.rd = rds;
-	any.rd_mask = RDS - 1;
+	any.reads.rd = rds;
+	any.reads.mask = RDS - 1;
 #ifdef MTU
 	any.attr.mtu = MTU;
 #endif
@@ -388,7 +388,7 @@ static bool is_as_before(void)
 	       resp.msn == was.msn && resp.op == was.op && resp.off == was.off &&
 	       resp.va == was.va && resp.rkey == was.rkey && resp.left == was.left &&
 	       resp.recv == was.recv && resp.xrc_srqn == was.xrc_srqn &&
-	       resp.rd_head == was.rd_head && resp.rd_tail == was.rd_tail && !out.has_wc;
+	       resp.reads.head == was.reads.head && resp.reads.tail == was.reads.tail && !out.has_wc;
 }
 
 static bool answer_is_as_before(void)
@@ -417,10 +417,10 @@ static void claim_behind(enum shca_verdict rx)
 	if (!answer_is_as_before() && resp.ack == SHCA_ACK_ACK)
 		claim(shca_psn_diff(resp.ack_psn, resp.epsn) < 0);
 	/* the first response loses no packet by it */
-	for (i = 0; i < resp.rd_tail - resp.rd_head && i < RDS; i++)
-		claim(resp_rd(&resp, resp.rd_head + i)->answered ||
-		      resp_rd(&resp, resp.rd_head + i)->send_idx <=
-			      rds_was[(resp.rd_head + i) % RDS].send_idx);
+	for (i = 0; i < resp.reads.tail - resp.reads.head && i < RDS; i++)
+		claim(resp_rd(&resp, resp.reads.head + i)->answered ||
+		      resp_rd(&resp, resp.reads.head + i)->send_idx <=
+			      rds_was[(resp.reads.head + i) % RDS].send_idx);
 }
 
 /* Ahead of it (9.7.5.1.2): one NAK for the expected one, and no more until that comes. */
@@ -479,9 +479,9 @@ static bool packet_permitted(void)
 /* Only a request that an answer of its own follows has a record. */
 static void claim_record(void)
 {
-	const struct shca_rd *rd = resp_rd(&resp, was.rd_tail);
+	const struct shca_rd *rd = resp_rd(&resp, was.reads.tail);
 
-	claim(resp.rd_tail == was.rd_tail + 1);
+	claim(resp.reads.tail == was.reads.tail + 1);
 	claim(rd->first_psn == pkt.psn && rd->nr_psn == packet_psns() && rd->msn == resp.msn);
 	claim(!rd->answered && !rd->send_start && rd->send_end == rd->nr_psn);
 	if (rd->len)
@@ -516,7 +516,7 @@ static void claim_executed(void)
 		claim(out.wc.wr_id == resp.wr.wr_id && out.wc.byte_len <= SHCA_MAX_MSG);
 	}
 	if (class)
-		claim(resp.rd_tail == was.rd_tail);
+		claim(resp.reads.tail == was.reads.tail);
 	else
 		claim_record();
 }
@@ -541,8 +541,8 @@ static void claim_refused(enum shca_verdict rx)
 static void claim_expected(enum shca_verdict rx)
 {
 	/* a record makes way only if it was answered */
-	claim(resp.rd_head == was.rd_head ||
-	      (resp.rd_head == was.rd_head + 1 && rds_was[was.rd_head % RDS].answered));
+	claim(resp.reads.head == was.reads.head ||
+	      (resp.reads.head == was.reads.head + 1 && rds_was[was.reads.head % RDS].answered));
 	if (!packet_follows() || !packet_fits() || !packet_permitted())
 		claim(rx == SHCA_RX_INVALID && !touched && !taken);
 	if (rx == SHCA_RX_OK) {
@@ -550,7 +550,7 @@ static void claim_expected(enum shca_verdict rx)
 		return;
 	}
 	claim(resp.epsn == was.epsn && resp.msn == was.msn && resp.op == was.op);
-	claim(resp.rd_tail == was.rd_tail);
+	claim(resp.reads.tail == was.reads.tail);
 	if (rx == SHCA_RX_RNR) {
 		claim(!touched && !taken && !out.has_wc && resp.state == SHCA_SIDE_READY);
 		claim(resp.stands == SHCA_STANDS_RNR && resp.ack == SHCA_ACK_NAK && resp.ack_psn == pkt.psn);
@@ -590,7 +590,7 @@ void behind(void)
  * planted: core/executor.c: s/return pkt->paylen == most/return pkt->paylen <= most/
  * planted: core/executor.c: s/pkt->paylen >= resp->left)/pkt->paylen > resp->left)/
  * planted: core/executor.c: s/body->paylen > resp->wr.length - resp->off/body->paylen > resp->wr.length/
- * planted: core/executor.c: s/if (!resp_rd(resp, resp->rd_head)->answered)/if (false)/
+ * planted: core/executor.c: s/if (!resp_rd(resp, resp->reads.head)->answered)/if (false)/
  * planted: core/executor.c: s/(len - 1) \/ resp->attr.mtu + 1/len \/ resp->attr.mtu + 1/
  * planted: core/executor.c: s/shca_psn_add(last_psn, -has_response)/last_psn/
  */
@@ -724,7 +724,7 @@ void answer(void)
 	any_resp();
 	assume(resp.reach && resp.reach <= 1024 && resp.burst <= 1024);
 	if (!shca_resp_next(&resp, any_u64(), &next)) {
-		claim(resp.ack == SHCA_ACK_NONE && resp.rd_send == resp.rd_tail && !resp.cnp_due);
+		claim(resp.ack == SHCA_ACK_NONE && resp.reads.send == resp.reads.tail && !resp.cnp_due);
 		claim(resp_ok());
 		return;
 	}
@@ -736,15 +736,15 @@ void answer(void)
 		return;
 	}
 	claim((next.opcode & SHCA_TRANSPORT_MASK) == resp.attr.transport);
-	i = resp.rd_send;
+	i = resp.reads.send;
 	rd = resp_rd(&resp, i);
 	if (was.ack != SHCA_ACK_NONE && resp.ack == SHCA_ACK_NONE) {
 		claim(next.psn == was.ack_psn && next.aeth.msn == was.ack_msn && !next.paylen);
 		/* what was requested before it has left */
-		claim(i == resp.rd_tail || shca_psn_diff(rd->first_psn, was.ack_psn) > 0);
+		claim(i == resp.reads.tail || shca_psn_diff(rd->first_psn, was.ack_psn) > 0);
 		return;
 	}
-	claim(answer_is_as_before() && i != resp.rd_tail);
+	claim(answer_is_as_before() && i != resp.reads.tail);
 	off = shca_psn_off(next.psn, rd->first_psn);
 	claim(off < rd->nr_psn && next.span < rd->nr_psn - off);
 	claim(off + next.span + 1 == rd->send_idx);
@@ -762,7 +762,7 @@ void answer(void)
  * It begins with a state that holds, also after a reset.
  *
  * proof: begin quick --unwind 3
- * planted: core/responder.c: s/min_t(u32, attr->max_dest_rd_atomic, resp->rd_mask + 1)/attr->max_dest_rd_atomic/
+ * planted: core/responder.c: s/min_t(u32, attr->max_dest_rd_atomic, resp->reads.mask + 1)/attr->max_dest_rd_atomic/
  * planted: core/responder.c: s/resp->epsn = attr->rq_psn \& SHCA_PSN_MASK/resp->epsn = attr->rq_psn/
  */
 void begin(void)

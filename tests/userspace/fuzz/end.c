@@ -172,10 +172,10 @@ static void check_responder(const struct fuzz_end *end)
 	const struct shca_resp *resp = &end->resp;
 	u32 held = end->memory.taken - end->memory.done + !!end->memory.tag_held;
 
-	fuzz_check(resp->rd_tail - resp->rd_head <= resp->rd_mask + 1,
+	fuzz_check(resp->reads.tail - resp->reads.head <= resp->reads.mask + 1,
 		   "records overrun");
-	fuzz_check(resp->rd_tail - resp->rd_send <=
-		   resp->rd_tail - resp->rd_head, "rd_send");
+	fuzz_check(resp->reads.tail - resp->reads.send <=
+		   resp->reads.tail - resp->reads.head, "reads.send");
 	fuzz_check(held == (resp->recv == SHCA_RECV_OK), "%u receive requests held", held);
 }
 
