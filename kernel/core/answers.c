@@ -85,12 +85,12 @@ static void resp_build_rd(struct shca_resp *resp, struct shca_rd *rd,
 
 static void resp_build_ack(struct shca_resp *resp, struct shca_pkt *pkt)
 {
-	resp_header(resp, SHCA_OP_ACK, resp->ack_psn, pkt);
-	pkt->aeth.syndrome = resp->ack_syndrome;
-	pkt->aeth.msn = resp->ack_msn;
-	if (resp->ack == SHCA_ACK_ACK)
+	resp_header(resp, SHCA_OP_ACK, resp->ack.psn, pkt);
+	pkt->aeth.syndrome = resp->ack.syndrome;
+	pkt->aeth.msn = resp->ack.msn;
+	if (resp->ack.owed == SHCA_ACK_ACK)
 		pkt->aeth.syndrome = SHCA_AETH_ACK | shca_resp_credit(resp);
-	else if ((resp->ack_syndrome & ~SHCA_AETH_VALUE) == SHCA_AETH_RNR)
+	else if ((resp->ack.syndrome & ~SHCA_AETH_VALUE) == SHCA_AETH_RNR)
 		resp->stats.rnr_naks_sent++;
 	else
 		resp->stats.naks_sent++;
@@ -120,8 +120,8 @@ static bool resp_build(struct shca_resp *resp, u64 now, struct shca_pkt *pkt)
 		rd = NULL;
 	}
 	/* In the order of the requests (IBTA 9.7.5.1.1). */
-	if (resp->ack != SHCA_ACK_NONE &&
-	    (!rd || shca_psn_diff(rd->first_psn, resp->ack_psn) > 0)) {
+	if (resp->ack.owed != SHCA_ACK_NONE &&
+	    (!rd || shca_psn_diff(rd->first_psn, resp->ack.psn) > 0)) {
 		resp_build_ack(resp, pkt);
 		return true;
 	}
@@ -200,8 +200,8 @@ static void resp_unsend(struct shca_resp *resp, const struct shca_pkt *pkt)
 		if ((s32)(i - resp->reads.send) < 0)
 			resp->reads.send = i;
 	}
-	if (resp->ack == SHCA_ACK_NONE && resp->ack_seq >= pkt->out_seq)
-		resp->ack = resp->ack_sent;
+	if (resp->ack.owed == SHCA_ACK_NONE && resp->ack.seq >= pkt->out_seq)
+		resp->ack.owed = resp->ack.sent;
 }
 
 void shca_resp_link_full(struct shca_resp *resp, const struct shca_pkt *pkt)

@@ -19,27 +19,27 @@
  */
 static inline void resp_owe_ack(struct shca_resp *resp, u32 psn, u32 msn)
 {
-	resp->ack = SHCA_ACK_ACK;
-	resp->ack_psn = psn;
-	resp->ack_msn = msn;
+	resp->ack.owed = SHCA_ACK_ACK;
+	resp->ack.psn = psn;
+	resp->ack.msn = msn;
 }
 
 static inline void resp_owe_nak(struct shca_resp *resp, u32 psn, u32 msn,
 				u8 syndrome)
 {
-	resp->ack = SHCA_ACK_NAK;
-	resp->ack_psn = psn;
-	resp->ack_msn = msn;
-	resp->ack_syndrome = syndrome;
+	resp->ack.owed = SHCA_ACK_NAK;
+	resp->ack.psn = psn;
+	resp->ack.msn = msn;
+	resp->ack.syndrome = syndrome;
 }
 
 /* What was owed is handed out. */
 static inline void resp_ack_leaves(struct shca_resp *resp)
 {
-	resp->ack_sent = resp->ack;
-	resp->ack_seq = resp->out_seq;
-	resp->stats.acks_sent += resp->ack == SHCA_ACK_ACK;
-	resp->ack = SHCA_ACK_NONE;
+	resp->ack.sent = resp->ack.owed;
+	resp->ack.seq = resp->out_seq;
+	resp->stats.acks_sent += resp->ack.owed == SHCA_ACK_ACK;
+	resp->ack.owed = SHCA_ACK_NONE;
 }
 
 /* The expected PSNs, so many, are executed; @ends: and a message with them. */

@@ -233,7 +233,7 @@ static bool resp_length_fits(const struct shca_resp *resp,
  */
 static void resp_void_nak(struct shca_resp *resp, u32 psn, u32 msn)
 {
-	if (resp->ack_syndrome == NAK_SEQ_SYNDROME &&
+	if (resp->ack.syndrome == NAK_SEQ_SYNDROME &&
 	    shca_psn_diff(resp->drop_psn, resp->epsn) >= 0) {
 		resp->stands = SHCA_STANDS_GAP;
 		resp_owe_nak(resp, resp->epsn, resp->msn, NAK_SEQ_SYNDROME);
@@ -258,14 +258,14 @@ static void resp_accept(struct shca_resp *resp, const struct shca_pkt *pkt,
 
 	resp_advance(resp, nr_psn, flags & SHCA_OPF_END);
 	resp->stands = SHCA_STANDS_NOTHING;
-	if (resp->ack == SHCA_ACK_NAK)
+	if (resp->ack.owed == SHCA_ACK_NAK)
 		/* Before what has a response of its own: neither it nor its PSN. */
 		resp_void_nak(resp, shca_psn_add(last_psn, -has_response),
 			      shca_psn_add(resp->msn, -has_response));
 	else if (asked && !has_response)
 		resp_owe_ack(resp, last_psn, resp->msn);
 	/* A response tells as much as an acknowledgement. */
-	resp->unsaid = !asked && !has_response;
+	resp->ack.unsaid = !asked && !has_response;
 }
 
 /* Has a receive request been taken?  @verdict is set if not. */

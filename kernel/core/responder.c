@@ -79,10 +79,10 @@ bool shca_resp_flush_acks(struct shca_resp *resp)
 	if (resp->state != SHCA_SIDE_READY || resp->reads.send != resp->reads.tail)
 		return false;
 	/* A NAK that is owed tells as much. */
-	if (resp->unsaid && resp->ack != SHCA_ACK_NAK)
+	if (resp->ack.unsaid && resp->ack.owed != SHCA_ACK_NAK)
 		resp_owe_ack(resp, shca_psn_add(resp->epsn, -1), resp->msn);
-	resp->unsaid = false;
-	return resp->ack != SHCA_ACK_NONE;
+	resp->ack.unsaid = false;
+	return resp->ack.owed != SHCA_ACK_NONE;
 }
 
 void shca_resp_fail(struct shca_resp *resp)
@@ -92,8 +92,8 @@ void shca_resp_fail(struct shca_resp *resp)
 	resp->state = SHCA_SIDE_ERR;
 	resp->reads.head = resp->reads.tail;
 	resp->reads.send = resp->reads.tail;
-	resp->ack = SHCA_ACK_NONE;
-	resp->ack_sent = SHCA_ACK_NONE;
+	resp->ack.owed = SHCA_ACK_NONE;
+	resp->ack.sent = SHCA_ACK_NONE;
 	resp->cnp_due = false;
 }
 
@@ -160,7 +160,7 @@ static bool resp_dup_not_yet(struct shca_resp *resp, const struct shca_rd *rd,
 {
 	u8 code;
 
-	if (resp->ack != SHCA_ACK_NONE)
+	if (resp->ack.owed != SHCA_ACK_NONE)
 		return false;
 	code = resp_not_yet_code(resp, psn);
 	resp_owe_nak(resp, psn,
@@ -244,7 +244,7 @@ static void resp_dup_ack(struct shca_resp *resp, u32 psn)
 	u32 msn = resp->msn;
 	u32 i;
 
-	if (resp->ack == SHCA_ACK_NAK)
+	if (resp->ack.owed == SHCA_ACK_NAK)
 		return;	/* says as much, and more */
 	for (i = resp->reads.tail; i != resp->reads.head; i--) {
 		rd = resp_rd(resp, i - 1);
@@ -255,8 +255,8 @@ static void resp_dup_ack(struct shca_resp *resp, u32 psn)
 		msn = shca_psn_add(rd->msn, -1);
 	}
 	last = shca_psn_add(last, -1);
-	if (resp->ack == SHCA_ACK_NONE ||
-	    shca_psn_diff(last, resp->ack_psn) > 0)
+	if (resp->ack.owed == SHCA_ACK_NONE ||
+	    shca_psn_diff(last, resp->ack.psn) > 0)
 		resp_owe_ack(resp, last, msn);
 }
 
@@ -353,9 +353,9 @@ void shca_resp_gap(struct shca_resp *resp, u32 psn, u32 cause, bool asks)
 	resp->gap_end = shca_psn_add(resp->epsn, nr);
 	syndrome = SHCA_AETH_MISSING | (nr - 1);
 	/* The latest cause tells most. */
-	if (resp->ack == SHCA_ACK_NAK && resp->ack_psn == resp->epsn &&
-	    resp->ack_syndrome == syndrome &&
-	    shca_psn_diff(resp->ack_msn, cause) > 0)
+	if (resp->ack.owed == SHCA_ACK_NAK && resp->ack.psn == resp->epsn &&
+	    resp->ack.syndrome == syndrome &&
+	    shca_psn_diff(resp->ack.msn, cause) > 0)
 		return;
 	resp_owe_nak(resp, resp->epsn, cause, syndrome);
 }
@@ -466,13 +466,13 @@ void shca_resp_not_yet(struct shca_resp *resp, u32 psn)
 	u32 idx;
 	u8 code;
 
-	if (resp->state != SHCA_SIDE_READY || resp->ack == SHCA_ACK_NAK ||
+	if (resp->state != SHCA_SIDE_READY || resp->ack.owed == SHCA_ACK_NAK ||
 	    !resp_answers(resp))
 		return;
 	if (psn == resp->epsn) {
 		code = resp_not_yet_code(resp, psn);
 		resp_rnr(resp, psn);
-		resp->ack_syndrome = SHCA_AETH_RNR | code;
+		resp->ack.syndrome = SHCA_AETH_RNR | code;
 		return;
 	}
 	if (resp_rd_find(resp, psn, &idx))

@@ -152,6 +152,22 @@ enum shca_ack_kind {
 	SHCA_ACK_NAK,		/* any NAK or RNR NAK */
 };
 
+/*
+ * The answer that is owed; sent after responses of earlier READs.
+ * @owed: @psn: @msn: @syndrome:	what is to be sent
+ * @unsaid:	the last executed request had no AckReq
+ * @sent: @seq:	the last answer handed out, and its sequence number
+ */
+struct shca_resp_ack {
+	enum shca_ack_kind owed;
+	u32 psn;
+	u32 msn;
+	u8 syndrome;
+	bool unsaid;
+	enum shca_ack_kind sent;
+	u64 seq;
+};
+
 /* Result of tag matching for a message. */
 enum shca_tm_kind {
 	SHCA_TM_NONE,		/* not used */
@@ -189,10 +205,7 @@ struct shca_resp_stats {
  * @drop_psn:	with a sequence NAK: the highest dropped PSN
  * @not_yet_psn: @not_yet:	packet that waits for its memory; number of RNR
  *		NAKs for it
- * @unsaid:	the last executed request had no AckReq
- * @ack: @ack_psn: @ack_msn: @ack_syndrome:	the answer that is owed; sent
- *		after responses of earlier READs
- * @ack_sent: @ack_seq:	the last answer handed out, and its sequence number
+ * @ack:	answer that is owed, besides @reads
  * @out_seq:	number of packets handed out
  * @reads:	READs and atomics
  * @reach:	maximum PSNs of a response packet: 1 on a wire
@@ -231,7 +244,6 @@ struct shca_resp {
 		enum shca_recv_status recv;
 		enum shca_resp_stands stands;
 		u8 patience;
-		bool unsaid;
 		bool comm_est;
 		bool cnp_due;
 		u8 marks;		/* shca_pkt.resv8a of its packets */
@@ -239,12 +251,7 @@ struct shca_resp {
 		u32 rkey;
 		u32 left;
 
-		enum shca_ack_kind ack;
-		u32 ack_psn;
-		u32 ack_msn;
-		u8 ack_syndrome;
-		enum shca_ack_kind ack_sent;
-		u64 ack_seq;
+		struct shca_resp_ack ack;
 		u64 out_seq;
 		u64 cnp_ns;
 		struct shca_rate rate;
@@ -322,7 +329,7 @@ static inline u64 shca_resp_deadline(const struct shca_resp *resp)
 /* Is an acknowledgement owed, and nothing else? */
 static inline bool shca_resp_owes_ack(const struct shca_resp *resp)
 {
-	return resp->ack == SHCA_ACK_ACK && resp->reads.send == resp->reads.tail &&
+	return resp->ack.owed == SHCA_ACK_ACK && resp->reads.send == resp->reads.tail &&
 	       resp->stands != SHCA_STANDS_GAP && !resp->cnp_due && resp->state == SHCA_SIDE_READY;
 }
 

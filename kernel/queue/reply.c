@@ -29,7 +29,7 @@ void shca_reply_init(struct shca_reply *reply)
 u64 __shca_reply_until(struct shca_qp *qp, u64 now)
 {
 	struct shca_reply *reply = &qp->reply;
-	u32 psn = qp->rq.resp.ack_psn;
+	u32 psn = qp->rq.resp.ack.psn;
 	bool is_new = psn != reply->psn;
 	u64 turn = READ_ONCE(reply->turn);
 

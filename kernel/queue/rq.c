@@ -101,8 +101,8 @@ bool shca_rq_unsend_ack(struct shca_qp *qp, const struct shca_pkt *pkt)
 	if (!is_ack && likely(!shca_reply_is_likely(&qp->reply)))
 		return false;
 	spin_lock(&qp->rq.lock);
-	last.out_seq = resp->ack_seq;
-	if (resp->ack_sent == SHCA_ACK_ACK)
+	last.out_seq = resp->ack.seq;
+	if (resp->ack.sent == SHCA_ACK_ACK)
 		shca_resp_link_full(resp, &last);
 	shca_rq_wait_below(qp);
 	spin_unlock(&qp->rq.lock);

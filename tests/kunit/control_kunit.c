@@ -307,10 +307,10 @@ static void resp_full_link_in_reset_owes_nothing(struct kunit *test)
 	struct fx *fx = test->priv;
 
 	shca_resp_reset(&fx->resp);
-	fx->resp.ack_sent = SHCA_ACK_ACK;
+	fx->resp.ack.sent = SHCA_ACK_ACK;
 	memset(&fx->pkt, 0, sizeof(fx->pkt));
 	shca_resp_link_full(&fx->resp, &fx->pkt);
-	KUNIT_EXPECT_EQ(test, fx->resp.ack, SHCA_ACK_NONE);
+	KUNIT_EXPECT_EQ(test, fx->resp.ack.owed, SHCA_ACK_NONE);
 }
 
 static void req_hold_keeps_a_packet_until_release(struct kunit *test)

@@ -339,7 +339,7 @@ static const struct rest_row rest_rows[] = {
 	REQ(ring.pkt_idx), REQ(psn.next), REQ(psn.una), REQ(psn.max),
 	REQ(recovery.waits), REQ(draining), REQ(fail.valid), REQ(gate.until),
 	RESP(state), RESP(comm_est), RESP(attr.transport), RESP(op),
-	RESP(attr.tm), RESP(stands), RESP(ack),
+	RESP(attr.tm), RESP(stands), RESP(ack.owed),
 	RESP(cnp_due), RESP(reads.send), RESP(reads.tail), RESP(epsn),
 };
 
@@ -445,12 +445,12 @@ static void fast_leaves_what_an_exchange_leaves(struct kunit *test)
 	by_packets(fx);
 	fx->req.ackreq.heard = false;
 	fx->req.ackreq.nr_since = 3;
-	fx->resp.ack_sent = SHCA_ACK_NONE;
+	fx->resp.ack.sent = SHCA_ACK_NONE;
 	fx_post(fx, SHCA_WR_SEND, 1);
 	KUNIT_ASSERT_TRUE(test, by_fast_path(fx));
 	KUNIT_EXPECT_TRUE(test, fx->req.ackreq.heard);
 	KUNIT_EXPECT_EQ(test, fx->req.ackreq.nr_since, 0u);
-	KUNIT_EXPECT_EQ(test, fx->resp.ack_sent, SHCA_ACK_ACK);
+	KUNIT_EXPECT_EQ(test, fx->resp.ack.sent, SHCA_ACK_ACK);
 }
 
 /* A queue that the process has broken: no receive now, and none ever. */

@@ -300,8 +300,8 @@ static bool message_ok(void)
 
 static bool answer_ok(void)
 {
-	return (u32)resp.ack <= SHCA_ACK_NAK && (u32)resp.ack_sent <= SHCA_ACK_NAK &&
-	       psn_ok(resp.ack_psn) && psn_ok(resp.ack_msn) &&
+	return (u32)resp.ack.owed <= SHCA_ACK_NAK && (u32)resp.ack.sent <= SHCA_ACK_NAK &&
+	       psn_ok(resp.ack.psn) && psn_ok(resp.ack.msn) &&
 	       /* a gap ends ahead of the expected PSN, or would have been filled */
 	       (u32)resp.stands <= SHCA_STANDS_RNR &&
 	       (resp.stands != SHCA_STANDS_GAP || shca_psn_diff(resp.drop_psn, resp.epsn) >= 0) &&
@@ -339,7 +339,7 @@ static void any_resp(void)
 	any.attr.cnp = any_bool();
 	any.attr.tm = any_bool();
 	any.attr.credits = any_bool();
-	any.unsaid = any_bool();
+	any.ack.unsaid = any_bool();
 	any.comm_est = any_bool();
 	any.cnp_due = any_bool();
 	any.rate.on = false;
@@ -393,8 +393,8 @@ static bool is_as_before(void)
 
 static bool answer_is_as_before(void)
 {
-	return resp.ack == was.ack && resp.ack_psn == was.ack_psn && resp.ack_msn == was.ack_msn &&
-	       resp.ack_syndrome == was.ack_syndrome;
+	return resp.ack.owed == was.ack.owed && resp.ack.psn == was.ack.psn && resp.ack.msn == was.ack.msn &&
+	       resp.ack.syndrome == was.ack.syndrome;
 }
 
 
@@ -410,12 +410,12 @@ static void claim_behind(enum shca_verdict rx)
 	claim(rx == SHCA_RX_DUPLICATE || (rx == SHCA_RX_RETRY && flags & SHCA_OPF_READ));
 	claim(is_as_before());
 	claim(resp.stands == was.stands);
-	if (was.ack == SHCA_ACK_NAK)
+	if (was.ack.owed == SHCA_ACK_NAK)
 		claim(answer_is_as_before());
 	else if (flags & (SHCA_OPF_SEND | SHCA_OPF_WRITE) && pkt.ackreq)
-		claim(resp.ack == SHCA_ACK_ACK);
-	if (!answer_is_as_before() && resp.ack == SHCA_ACK_ACK)
-		claim(shca_psn_diff(resp.ack_psn, resp.epsn) < 0);
+		claim(resp.ack.owed == SHCA_ACK_ACK);
+	if (!answer_is_as_before() && resp.ack.owed == SHCA_ACK_ACK)
+		claim(shca_psn_diff(resp.ack.psn, resp.epsn) < 0);
 	/* the first response loses no packet by it */
 	for (i = 0; i < resp.reads.tail - resp.reads.head && i < RDS; i++)
 		claim(resp_rd(&resp, resp.reads.head + i)->answered ||
@@ -433,8 +433,8 @@ static void claim_ahead(enum shca_verdict rx)
 		return;
 	}
 	claim(resp.stands == SHCA_STANDS_GAP);
-	claim(resp.ack == SHCA_ACK_NAK && resp.ack_syndrome == NAK_SEQ_SYNDROME);
-	claim(resp.ack_psn == was.epsn && resp.ack_msn == was.msn);
+	claim(resp.ack.owed == SHCA_ACK_NAK && resp.ack.syndrome == NAK_SEQ_SYNDROME);
+	claim(resp.ack.psn == was.epsn && resp.ack.msn == was.msn);
 }
 
 /* PSNs that an accepted packet stands for: those of its answer, if that is a READ's. */
@@ -502,12 +502,12 @@ static void claim_executed(void)
 	/* the gap before it is filled: a NAK that stands is for a later one */
 	claim(resp.stands != SHCA_STANDS_RNR);
 	claim(resp.stands == SHCA_STANDS_NOTHING ||
-	      (resp.ack == SHCA_ACK_NAK && resp.ack_psn == resp.epsn));
-	claim(resp.ack != SHCA_ACK_NAK || resp.stands == SHCA_STANDS_GAP);
-	claim(!pkt.ackreq || !class || resp.ack != SHCA_ACK_NONE);
+	      (resp.ack.owed == SHCA_ACK_NAK && resp.ack.psn == resp.epsn));
+	claim(resp.ack.owed != SHCA_ACK_NAK || resp.stands == SHCA_STANDS_GAP);
+	claim(!pkt.ackreq || !class || resp.ack.owed != SHCA_ACK_NONE);
 	/* acknowledged up to here at most, and before what has an answer of its own */
-	if (!answer_is_as_before() && resp.ack == SHCA_ACK_ACK)
-		claim(shca_psn_diff(resp.ack_psn, class ? last : shca_psn_add(pkt.psn, -1)) <= 0);
+	if (!answer_is_as_before() && resp.ack.owed == SHCA_ACK_ACK)
+		claim(shca_psn_diff(resp.ack.psn, class ? last : shca_psn_add(pkt.psn, -1)) <= 0);
 	/* a receive request completes at the end of a SEND, or by immediate data */
 	claim(out.has_wc == (flags & SHCA_OPF_END && flags & (SHCA_OPF_SEND | SHCA_OPF_IMM)));
 	if (out.has_wc) {
@@ -530,8 +530,8 @@ static void claim_refused(enum shca_verdict rx)
 
 	claim(rx == SHCA_RX_INVALID || rx == SHCA_RX_ACCESS || rx == SHCA_RX_OPERATION);
 	claim(resp.state == SHCA_SIDE_ERR && !resp_has_wr(&resp));
-	claim(resp.ack == SHCA_ACK_NAK && resp.ack_syndrome == (SHCA_AETH_NAK | nak));
-	claim(resp.ack_psn == pkt.psn && resp.ack_msn == was.msn);
+	claim(resp.ack.owed == SHCA_ACK_NAK && resp.ack.syndrome == (SHCA_AETH_NAK | nak));
+	claim(resp.ack.psn == pkt.psn && resp.ack.msn == was.msn);
 	claim(out.has_wc ? out.wc.is_recv && out.wc.status != SHCA_WC_SUCCESS :
 			   out.events & (SHCA_EV_REQ_ERR | SHCA_EV_ACCESS_ERR | SHCA_EV_FATAL));
 	/* (a SEND is refused after its data if there is nothing to invalidate) */
@@ -553,8 +553,8 @@ static void claim_expected(enum shca_verdict rx)
 	claim(resp.reads.tail == was.reads.tail);
 	if (rx == SHCA_RX_RNR) {
 		claim(!touched && !taken && !out.has_wc && resp.state == SHCA_SIDE_READY);
-		claim(resp.stands == SHCA_STANDS_RNR && resp.ack == SHCA_ACK_NAK && resp.ack_psn == pkt.psn);
-		claim((resp.ack_syndrome & SHCA_AETH_TYPE) == SHCA_AETH_RNR);
+		claim(resp.stands == SHCA_STANDS_RNR && resp.ack.owed == SHCA_ACK_NAK && resp.ack.psn == pkt.psn);
+		claim((resp.ack.syndrome & SHCA_AETH_TYPE) == SHCA_AETH_RNR);
 	} else if (shca_rx_is_later(rx)) {
 		claim(!done && !out.has_wc && resp.state == SHCA_SIDE_READY);
 		claim(answer_is_as_before());
@@ -567,7 +567,7 @@ static void claim_expected(enum shca_verdict rx)
  * One that was executed before, of any MTU.
  *
  * proof: behind slow --unwind 3
- * planted: core/responder.c: s/if (resp->ack == SHCA_ACK_NAK)$/if (false)/
+ * planted: core/responder.c: s/if (resp->ack.owed == SHCA_ACK_NAK)$/if (false)/
  * planted: core/responder.c: s/pkt->reth.len > rd->len - byte/pkt->reth.len > rd->len/
  * planted: core/responder.c: s/end = max_t(u32, end, rd->send_end);/end = rd->send_end;/
  */
@@ -671,9 +671,9 @@ void run(void)
 	claim(parts.epsn == resp.epsn && parts.msn == resp.msn && parts.op == resp.op);
 	claim(off == resp.off + pkt.paylen && (resp.op != SHCA_OPF_WRITE || left));
 	claim(parts.stands == resp.stands);
-	claim(parts.ack == resp.ack);
-	if (parts.ack == SHCA_ACK_NAK)
-		claim(parts.ack_psn == resp.ack_psn && parts.ack_syndrome == resp.ack_syndrome);
+	claim(parts.ack.owed == resp.ack.owed);
+	if (parts.ack.owed == SHCA_ACK_NAK)
+		claim(parts.ack.psn == resp.ack.psn && parts.ack.syndrome == resp.ack.syndrome);
 }
 
 /*
@@ -698,9 +698,9 @@ void gap(void)
 	claim(is_as_before());
 	if (!answer_is_as_before()) {
 		claim(nr && was.state == SHCA_SIDE_READY && was.stands != SHCA_STANDS_RNR);
-		claim(resp.ack == SHCA_ACK_NAK && resp.ack_psn == resp.epsn && resp.ack_msn == cause);
-		claim((resp.ack_syndrome & SHCA_AETH_TYPE) == SHCA_AETH_MISSING);
-		claim((resp.ack_syndrome & SHCA_AETH_VALUE) < nr);
+		claim(resp.ack.owed == SHCA_ACK_NAK && resp.ack.psn == resp.epsn && resp.ack.msn == cause);
+		claim((resp.ack.syndrome & SHCA_AETH_TYPE) == SHCA_AETH_MISSING);
+		claim((resp.ack.syndrome & SHCA_AETH_VALUE) < nr);
 		claim(shca_psn_diff(resp.gap_end, psn) <= 0);
 		was = resp;
 		shca_resp_gap(&resp, psn, any_u32() & SHCA_PSN_MASK, false);
@@ -713,7 +713,7 @@ void gap(void)
  *
  * proof: answer slow --unwind 4 -DMTU=256
  * planted: core/answers.c: s/return min_t(u32, resp->burst, left - 1)/return resp->burst/
- * planted: core/answers.c: s/(!rd || shca_psn_diff(rd->first_psn, resp->ack_psn) > 0)/true/
+ * planted: core/answers.c: s/(!rd || shca_psn_diff(rd->first_psn, resp->ack.psn) > 0)/true/
  */
 void answer(void)
 {
@@ -724,7 +724,7 @@ void answer(void)
 	any_resp();
 	assume(resp.reach && resp.reach <= 1024 && resp.burst <= 1024);
 	if (!shca_resp_next(&resp, any_u64(), &next)) {
-		claim(resp.ack == SHCA_ACK_NONE && resp.reads.send == resp.reads.tail && !resp.cnp_due);
+		claim(resp.ack.owed == SHCA_ACK_NONE && resp.reads.send == resp.reads.tail && !resp.cnp_due);
 		claim(resp_ok());
 		return;
 	}
@@ -738,10 +738,10 @@ void answer(void)
 	claim((next.opcode & SHCA_TRANSPORT_MASK) == resp.attr.transport);
 	i = resp.reads.send;
 	rd = resp_rd(&resp, i);
-	if (was.ack != SHCA_ACK_NONE && resp.ack == SHCA_ACK_NONE) {
-		claim(next.psn == was.ack_psn && next.aeth.msn == was.ack_msn && !next.paylen);
+	if (was.ack.owed != SHCA_ACK_NONE && resp.ack.owed == SHCA_ACK_NONE) {
+		claim(next.psn == was.ack.psn && next.aeth.msn == was.ack.msn && !next.paylen);
 		/* what was requested before it has left */
-		claim(i == resp.reads.tail || shca_psn_diff(rd->first_psn, was.ack_psn) > 0);
+		claim(i == resp.reads.tail || shca_psn_diff(rd->first_psn, was.ack.psn) > 0);
 		return;
 	}
 	claim(answer_is_as_before() && i != resp.reads.tail);
@@ -818,7 +818,7 @@ void call(void)
 		break;
 	case 3:
 		if (shca_resp_flush_acks(&resp))
-			claim(resp.ack != SHCA_ACK_NONE);
+			claim(resp.ack.owed != SHCA_ACK_NONE);
 		claim(is_as_before());
 		break;
 	case 4:
@@ -839,7 +839,7 @@ void call(void)
 		assume(shca_resp_is_next(&resp, &pkt));
 		shca_resp_forge(&resp, &pkt, any_u8() % SHCA_FAULT_NAK_NR, SHCA_WC_GENERAL_ERR, &out);
 		claim(resp.epsn == was.epsn && resp.msn == was.msn && !touched);
-		claim(resp.ack == SHCA_ACK_NAK && resp.ack_psn == pkt.psn);
+		claim(resp.ack.owed == SHCA_ACK_NAK && resp.ack.psn == pkt.psn);
 		break;
 	}
 	claim(resp_ok());

@@ -236,7 +236,7 @@ void sim_park_take(struct sim_node *n, struct shca_pkt *pkt, bool is_response)
 			/* A repeated one holds nothing, unless it cannot be told now. */
 			sim_check(n->w, !sim_is_rc(n->w) ||
 				  shca_psn_diff(pkt->psn, n->resp.epsn) >= 0 ||
-				  n->resp.ack != SHCA_ACK_NONE,
+				  n->resp.ack.owed != SHCA_ACK_NONE,
 				  "node %u: repeated psn %06x holds what is behind it",
 				  n->idx, pkt->psn);
 			shca_resp_not_yet(&n->resp, pkt->psn);
