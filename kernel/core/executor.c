@@ -234,7 +234,7 @@ static bool resp_length_fits(const struct shca_resp *resp,
 static void resp_void_nak(struct shca_resp *resp, u32 psn, u32 msn)
 {
 	if (resp->ack.syndrome == NAK_SEQ_SYNDROME &&
-	    shca_psn_diff(resp->drop_psn, resp->epsn) >= 0) {
+	    shca_psn_diff(resp->gap.dropped, resp->epsn) >= 0) {
 		resp->stands = SHCA_STANDS_GAP;
 		resp_owe_nak(resp, resp->epsn, resp->msn, NAK_SEQ_SYNDROME);
 	} else {

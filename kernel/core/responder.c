@@ -34,8 +34,8 @@ void shca_resp_init(struct shca_resp *resp, struct shca_rd *rd, u32 rd_entries,
 	resp->recv = SHCA_RECV_EMPTY;
 	resp->reach = 1;
 	resp->first_psn = SHCA_PSN_NONE;
-	resp->gap_end = SHCA_PSN_NONE;
-	resp->untold_end = SHCA_PSN_NONE;
+	resp->gap.told = SHCA_PSN_NONE;
+	resp->gap.untold = SHCA_PSN_NONE;
 	resp->not_yet_psn = SHCA_PSN_NONE;
 	resp->mem = mem;
 	resp->mem_ctx = mem_ctx;
@@ -107,10 +107,10 @@ static enum shca_verdict resp_ahead(struct shca_resp *resp, u32 psn)
 		return SHCA_RX_OUT_OF_SEQ;
 	if (resp->stands != SHCA_STANDS_GAP) {
 		resp->stands = SHCA_STANDS_GAP;
-		resp->drop_psn = psn;
+		resp->gap.dropped = psn;
 		resp_owe_nak(resp, resp->epsn, resp->msn, NAK_SEQ_SYNDROME);
-	} else if (shca_psn_diff(psn, resp->drop_psn) > 0) {
-		resp->drop_psn = psn;
+	} else if (shca_psn_diff(psn, resp->gap.dropped) > 0) {
+		resp->gap.dropped = psn;
 	}
 	return SHCA_RX_OUT_OF_SEQ;
 }
@@ -307,7 +307,7 @@ bool shca_resp_may_hold(const struct shca_resp *resp, const struct shca_pkt *pkt
  */
 static bool resp_may_fill(const struct shca_resp *resp, u32 cause, bool asks)
 {
-	return !asks && (resp->patience || shca_psn_diff(cause, resp->epsn) < 0);
+	return !asks && (resp->gap.patience || shca_psn_diff(cause, resp->epsn) < 0);
 }
 
 void shca_resp_gap(struct shca_resp *resp, u32 psn, u32 cause, bool asks)
@@ -322,35 +322,35 @@ void shca_resp_gap(struct shca_resp *resp, u32 psn, u32 cause, bool asks)
 	 * It has filled by itself.  So others will, where packets overtake each other.  (What
 	 * the peer sends again by its own clock asks.)
 	 */
-	if (resp->untold_end != SHCA_PSN_NONE &&
-	    shca_psn_diff(resp->epsn, resp->untold_end) >= 0) {
-		resp->untold_end = SHCA_PSN_NONE;
+	if (resp->gap.untold != SHCA_PSN_NONE &&
+	    shca_psn_diff(resp->epsn, resp->gap.untold) >= 0) {
+		resp->gap.untold = SHCA_PSN_NONE;
 		if (!asks)
-			resp->patience = SHCA_RESP_PATIENCE;
+			resp->gap.patience = SHCA_RESP_PATIENCE;
 	}
 	if (!nr) {
-		resp->gap_end = SHCA_PSN_NONE;
+		resp->gap.told = SHCA_PSN_NONE;
 		return;
 	}
 	/*
 	 * The packets that the peer was told of are on their way, in order.  If a later one
 	 * of them is here, the earlier ones are lost again.
 	 */
-	knows = resp->gap_end != SHCA_PSN_NONE &&
-		shca_psn_diff(resp->gap_end, resp->epsn) > 0 &&
-		shca_psn_diff(psn, resp->gap_end) >= 0;
+	knows = resp->gap.told != SHCA_PSN_NONE &&
+		shca_psn_diff(resp->gap.told, resp->epsn) > 0 &&
+		shca_psn_diff(psn, resp->gap.told) >= 0;
 	/* (one that is farther ahead than any is kept may be anybody's, and there may be many) */
 	if (knows && (!asks || shca_psn_diff(cause, resp->epsn) > SHCA_HOLD_PSNS))
 		return;
 	if (!knows && resp_may_fill(resp, cause, asks)) {
-		resp->untold_end = psn;
+		resp->gap.untold = psn;
 		return;
 	}
-	resp->untold_end = SHCA_PSN_NONE;
-	if (resp->patience)
-		resp->patience--;
+	resp->gap.untold = SHCA_PSN_NONE;
+	if (resp->gap.patience)
+		resp->gap.patience--;
 	nr = min_t(u32, nr, SHCA_AETH_VALUE + 1);
-	resp->gap_end = shca_psn_add(resp->epsn, nr);
+	resp->gap.told = shca_psn_add(resp->epsn, nr);
 	syndrome = SHCA_AETH_MISSING | (nr - 1);
 	/* The latest cause tells most. */
 	if (resp->ack.owed == SHCA_ACK_NAK && resp->ack.psn == resp->epsn &&

@@ -145,6 +145,20 @@ struct shca_resp_reads {
 	u32 send;
 };
 
+/*
+ * What is missing, where packets are ahead of the expected one.
+ * @dropped:	with a sequence NAK: the highest dropped PSN
+ * @told:	the peer was told of missing packets up to here
+ * @untold:	end of a gap that the peer was not told of
+ * @patience:	so many gaps more are told only to packets that ask
+ */
+struct shca_resp_gap {
+	u32 dropped;
+	u32 told;
+	u32 untold;
+	u8 patience;
+};
+
 /* The acknowledgement that is owed. */
 enum shca_ack_kind {
 	SHCA_ACK_NONE,
@@ -202,7 +216,7 @@ struct shca_resp_stats {
  * @off:	received bytes of the message
  * @va: @rkey: @left: WRITE in progress
  * @stands:	NAK that stands
- * @drop_psn:	with a sequence NAK: the highest dropped PSN
+ * @gap:	what is missing from @epsn on
  * @not_yet_psn: @not_yet:	packet that waits for its memory; number of RNR
  *		NAKs for it
  * @ack:	answer that is owed, besides @reads
@@ -216,9 +230,6 @@ struct shca_resp_stats {
  *		expected PSN has come
  * @cnp_due:	a CE mark came: a CNP is owed
  * @cnp_ns:	time before which no further CNP is owed
- * @gap_end:	the peer was told of missing packets up to here
- * @untold_end:	end of a gap that the peer was not told of
- * @patience:	so many gaps more are told only to packets that ask
  * @tm_kind: @tm_msg:	result of tag matching for the message in progress
  */
 struct shca_resp {
@@ -235,15 +246,12 @@ struct shca_resp {
 		u32 reach;
 		u32 burst;
 		u32 xrc_srqn;
-		u32 drop_psn;
-		u32 gap_end;
-		u32 untold_end;
 		u32 not_yet_psn;
 		u32 not_yet;
 		u32 first_psn;
 		enum shca_recv_status recv;
 		enum shca_resp_stands stands;
-		u8 patience;
+		struct shca_resp_gap gap;
 		bool comm_est;
 		bool cnp_due;
 		u8 marks;		/* shca_pkt.resv8a of its packets */
@@ -369,7 +377,7 @@ static inline bool shca_resp_is_asked(const struct shca_resp *resp,
 		return goes_on || (pkt->ackreq && holds);
 	if (!pkt->ackreq || verdict != SHCA_RX_OK)
 		return false;
-	return !resp->patience || resp->gap_end != SHCA_PSN_NONE ||
+	return !resp->gap.patience || resp->gap.told != SHCA_PSN_NONE ||
 	       !(shca_opcode_info(pkt->opcode)->flags & SHCA_OPF_READ);
 }
 

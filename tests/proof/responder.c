@@ -304,9 +304,9 @@ static bool answer_ok(void)
 	       psn_ok(resp.ack.psn) && psn_ok(resp.ack.msn) &&
 	       /* a gap ends ahead of the expected PSN, or would have been filled */
 	       (u32)resp.stands <= SHCA_STANDS_RNR &&
-	       (resp.stands != SHCA_STANDS_GAP || shca_psn_diff(resp.drop_psn, resp.epsn) >= 0) &&
-	       psn_ok(resp.drop_psn) && psn_or_none(resp.gap_end) && psn_or_none(resp.untold_end) &&
-	       resp.patience <= SHCA_RESP_PATIENCE &&
+	       (resp.stands != SHCA_STANDS_GAP || shca_psn_diff(resp.gap.dropped, resp.epsn) >= 0) &&
+	       psn_ok(resp.gap.dropped) && psn_or_none(resp.gap.told) && psn_or_none(resp.gap.untold) &&
+	       resp.gap.patience <= SHCA_RESP_PATIENCE &&
 	       /* the code of a wait is computed from it, and has five bits */
 	       psn_or_none(resp.not_yet_psn) && resp.not_yet <= 31;
 }
@@ -652,7 +652,7 @@ void run(void)
 	assume(pkt.unit && pkt.unit <= 65535 && pkt.paylen == (pkt.span + 1) * pkt.unit && !pkt.pad);
 	assume(resp.attr.transport == SHCA_TRANSPORT_RC);
 	/* what was dropped is not so long ago that it seems to be ahead */
-	assume(shca_psn_diff(resp.drop_psn, resp.epsn) > -(s32)SHCA_PSN_WINDOW + 3);
+	assume(shca_psn_diff(resp.gap.dropped, resp.epsn) > -(s32)SHCA_PSN_WINDOW + 3);
 	if (!shca_resp_takes_run(&resp, &pkt))
 		return;
 	claim(resp_opcode_follows(&resp, flags) && resp_length_fits(&resp, &pkt, flags));
@@ -701,7 +701,7 @@ void gap(void)
 		claim(resp.ack.owed == SHCA_ACK_NAK && resp.ack.psn == resp.epsn && resp.ack.msn == cause);
 		claim((resp.ack.syndrome & SHCA_AETH_TYPE) == SHCA_AETH_MISSING);
 		claim((resp.ack.syndrome & SHCA_AETH_VALUE) < nr);
-		claim(shca_psn_diff(resp.gap_end, psn) <= 0);
+		claim(shca_psn_diff(resp.gap.told, psn) <= 0);
 		was = resp;
 		shca_resp_gap(&resp, psn, any_u32() & SHCA_PSN_MASK, false);
 		claim(answer_is_as_before());
