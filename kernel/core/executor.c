@@ -163,8 +163,8 @@ static bool resp_opcode_follows(const struct shca_resp *resp, u32 flags)
 	u32 class = flags & (SHCA_OPF_SEND | SHCA_OPF_WRITE);
 
 	if (flags & SHCA_OPF_START)
-		return !resp->op;
-	return resp->op && resp->op == class;
+		return !resp->msg.op;
+	return resp->msg.op && resp->msg.op == class;
 }
 
 /* The rights that a FLUSH needs, of the QP and of the region. */
@@ -292,7 +292,7 @@ static void resp_complete(struct shca_resp *resp, const struct shca_pkt *pkt,
 			  u32 flags, u8 opcode, struct shca_resp_out *out)
 {
 	out->has_wc = true;
-	resp_received(resp, opcode, resp->off, pkt->se, flags & SHCA_OPF_IMM,
+	resp_received(resp, opcode, resp->msg.off, pkt->se, flags & SHCA_OPF_IMM,
 		      pkt->imm, &out->wc);
 	if (flags & SHCA_OPF_INV) {
 		out->wc.imm = pkt->inv_rkey;
@@ -308,12 +308,12 @@ static enum shca_verdict resp_send_body(struct shca_resp *resp,
 {
 	enum shca_mem_status status = SHCA_MEM_OK;
 
-	if (body->paylen > resp->wr.length - resp->off)
+	if (body->paylen > resp->wr.length - resp->msg.off)
 		return resp_refuse(resp, pkt->psn, SHCA_NAK_INVALID,
 				   SHCA_WC_LOC_LEN_ERR, SHCA_VERR_LENGTH, out);
 	if (body->paylen)
 		status = resp->mem->local_scatter(resp->mem_ctx, resp->wr.sge,
-						  resp->wr.num_sge, resp->off,
+						  resp->wr.num_sge, resp->msg.off,
 						  body);
 	if (status == SHCA_MEM_RETRY)
 		return SHCA_RX_RETRY;
@@ -332,8 +332,8 @@ static enum shca_verdict resp_send_body(struct shca_resp *resp,
 	    !resp->mem->invalidate(resp->mem_ctx, pkt->inv_rkey))
 		return resp_refuse_access(resp, pkt->psn, SHCA_MEM_KEY, out);
 
-	resp->off += body->paylen;
-	resp->op = flags & SHCA_OPF_END ? 0 : SHCA_OPF_SEND;
+	resp->msg.off += body->paylen;
+	resp->msg.op = flags & SHCA_OPF_END ? 0 : SHCA_OPF_SEND;
 	resp_accept(resp, pkt, flags, pkt->span + 1);
 	if (flags & SHCA_OPF_END)
 		resp_complete(resp, pkt, flags, SHCA_WC_RECV, out);
@@ -441,7 +441,7 @@ static enum shca_verdict resp_send(struct shca_resp *resp,
 	enum shca_verdict verdict;
 
 	if (flags & SHCA_OPF_START)
-		resp->off = 0;
+		resp->msg.off = 0;
 	if (unlikely(resp->attr.tm && flags & SHCA_OPF_START))
 		return resp_send_tm(resp, pkt, flags, out);
 	if (!resp_needs_wr(resp, pkt, out, &verdict))
@@ -479,10 +479,10 @@ static enum shca_verdict resp_write_begin(struct shca_resp *resp,
 			resp_take_wr(resp);
 		return resp_refuse_access(resp, pkt->psn, status, out);
 	}
-	resp->va = pkt->reth.va;
-	resp->rkey = pkt->reth.rkey;
-	resp->left = pkt->reth.len;
-	resp->off = 0;
+	resp->msg.va = pkt->reth.va;
+	resp->msg.rkey = pkt->reth.rkey;
+	resp->msg.left = pkt->reth.len;
+	resp->msg.off = 0;
 	return SHCA_RX_OK;
 }
 
@@ -499,23 +499,23 @@ static enum shca_verdict resp_write(struct shca_resp *resp,
 			return verdict;
 	}
 	/* All packets together carry what the RETH announced, no more or less. */
-	if (flags & SHCA_OPF_END ? pkt->paylen != resp->left :
-				   pkt->paylen >= resp->left)
+	if (flags & SHCA_OPF_END ? pkt->paylen != resp->msg.left :
+				   pkt->paylen >= resp->msg.left)
 		return resp_refuse_invalid(resp, pkt, out);
 	/* First the receive request: after an RNR NAK nothing was placed. */
 	if (flags & SHCA_OPF_IMM && !resp_needs_wr(resp, pkt, out, &verdict))
 		return verdict;
 	if (pkt->paylen)
-		status = resp->mem->remote_write(resp->mem_ctx, resp->rkey,
-						 resp->va + resp->off, pkt);
+		status = resp->mem->remote_write(resp->mem_ctx, resp->msg.rkey,
+						 resp->msg.va + resp->msg.off, pkt);
 	if (status == SHCA_MEM_RETRY)
 		return SHCA_RX_RETRY;
 	if (status != SHCA_MEM_OK)
 		return resp_refuse_access(resp, pkt->psn, status, out);
 
-	resp->off += pkt->paylen;
-	resp->left -= pkt->paylen;
-	resp->op = flags & SHCA_OPF_END ? 0 : SHCA_OPF_WRITE;
+	resp->msg.off += pkt->paylen;
+	resp->msg.left -= pkt->paylen;
+	resp->msg.op = flags & SHCA_OPF_END ? 0 : SHCA_OPF_WRITE;
 	resp_accept(resp, pkt, flags, pkt->span + 1);
 	if (flags & SHCA_OPF_IMM)
 		resp_complete(resp, pkt, flags, SHCA_WC_RECV_RDMA_WITH_IMM,
@@ -601,11 +601,11 @@ static bool resp_xrc_select(struct shca_resp *resp, const struct shca_pkt *pkt,
 {
 	/* (also where the first packet comes again, as its receive waits for memory) */
 	if ((!(flags & SHCA_OPF_START) || resp->recv == SHCA_RECV_OK) &&
-	    pkt->xrc_srqn != resp->xrc_srqn)
+	    pkt->xrc_srqn != resp->msg.xrc_srqn)
 		return false;
 	if (!resp->mem->xrc_select(resp->mem_ctx, pkt->xrc_srqn))
 		return false;
-	resp->xrc_srqn = pkt->xrc_srqn;
+	resp->msg.xrc_srqn = pkt->xrc_srqn;
 	return true;
 }
 

@@ -23,7 +23,7 @@ static bool fast_req_ready(const struct shca_req *req)
 static bool fast_resp_ready(const struct shca_resp *resp)
 {
 	return resp->state == SHCA_SIDE_READY && resp->comm_est &&
-	       resp->attr.transport == SHCA_TRANSPORT_RC && !resp->op &&
+	       resp->attr.transport == SHCA_TRANSPORT_RC && !resp->msg.op &&
 	       !resp->attr.tm && resp->stands == SHCA_STANDS_NOTHING &&
 	       resp->ack.owed == SHCA_ACK_NONE && !resp->cnp_due &&
 	       resp->reads.send == resp->reads.tail;
@@ -80,7 +80,7 @@ void shca_fast_resp_done(struct shca_resp *resp, const struct shca_send_wr *wr,
 	if (is_read) {
 		resp->stats.tx_bytes += wr->length;
 	} else {
-		resp->off = wr->length;
+		resp->msg.off = wr->length;
 		resp->stats.rx_bytes += wr->length;
 		resp_owe_ack(resp, psn, resp->msn);
 		resp_ack_leaves(resp);

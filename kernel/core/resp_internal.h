@@ -71,7 +71,7 @@ static inline void resp_end_wr(struct shca_resp *resp, u8 opcode, u8 status,
 	wc->wr_id = resp->wr.wr_id;
 	wc->opcode = opcode;
 	wc->status = status;
-	wc->xrc_srqn = resp->xrc_srqn;
+	wc->xrc_srqn = resp->msg.xrc_srqn;
 	if (unlikely(resp->attr.tm))
 		shca_resp_tm_end(resp, wc);
 }

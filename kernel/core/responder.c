@@ -453,12 +453,12 @@ bool shca_resp_takes_run(const struct shca_resp *resp,
 
 	if (resp->state != SHCA_SIDE_READY || pkt->psn != resp->epsn ||
 	    (pkt->opcode & SHCA_TRANSPORT_MASK) != resp->attr.transport ||
-	    pkt->unit != resp->attr.mtu || !resp->op ||
-	    resp->op != (flags & (SHCA_OPF_SEND | SHCA_OPF_WRITE)))
+	    pkt->unit != resp->attr.mtu || !resp->msg.op ||
+	    resp->msg.op != (flags & (SHCA_OPF_SEND | SHCA_OPF_WRITE)))
 		return false;
 	if (flags & SHCA_OPF_WRITE)
-		return pkt->paylen < resp->left;
-	return resp->recv == SHCA_RECV_OK && pkt->paylen <= resp->wr.length - resp->off;
+		return pkt->paylen < resp->msg.left;
+	return resp->recv == SHCA_RECV_OK && pkt->paylen <= resp->wr.length - resp->msg.off;
 }
 
 void shca_resp_not_yet(struct shca_resp *resp, u32 psn)

@@ -192,6 +192,22 @@ enum shca_tm_kind {
 };
 
 /*
+ * The message in progress.
+ * @op:		its opcode class; 0: there is none, and UC drops packets until one begins
+ * @off:	received bytes of it
+ * @rkey: @left: @va:	of a WRITE
+ * @xrc_srqn:	XRC: its SRQ
+ */
+struct shca_resp_msg {
+	u32 op;
+	u32 off;
+	u32 rkey;
+	u32 left;
+	u64 va;
+	u32 xrc_srqn;
+};
+
+/*
  * Counters of the side since the QP was made.
  * @tx_bytes:	payload of responses handed out, what is resent included
  * @rx_bytes:	payload of accepted requests
@@ -210,11 +226,9 @@ struct shca_resp_stats {
  * A responder.
  * @epsn:	expected PSN
  * @msn:	messages completed
- * @op:		opcode class of the message in progress, or 0: UC drops packets until one begins
+ * @msg:	message in progress
  * @wr: @recv: receive request of the message in progress, or of the next one (fast.h), and the
  *		result of taking it. SHCA_RECV_EMPTY: none was taken
- * @off:	received bytes of the message
- * @va: @rkey: @left: WRITE in progress
  * @stands:	NAK that stands
  * @gap:	what is missing from @epsn on
  * @not_yet_psn: @not_yet:	packet that waits for its memory; number of RNR
@@ -225,7 +239,6 @@ struct shca_resp_stats {
  * @reach:	maximum PSNs of a response packet: 1 on a wire
  * @burst:	middle packets of a response, as struct shca_req_psn.burst
  * @rate:	what the responses of READs and atomics wait for; all packets count
- * @xrc_srqn:	XRC: SRQ of the message in progress
  * @first_psn: @comm_est:	PSN of the first packet that has come; RC, XRC: one with the
  *		expected PSN has come
  * @cnp_due:	a CE mark came: a CNP is owed
@@ -241,11 +254,9 @@ struct shca_resp {
 
 		u32 epsn;
 		u32 msn;
-		u32 op;
-		u32 off;
+		struct shca_resp_msg msg;
 		u32 reach;
 		u32 burst;
-		u32 xrc_srqn;
 		u32 not_yet_psn;
 		u32 not_yet;
 		u32 first_psn;
@@ -255,10 +266,6 @@ struct shca_resp {
 		bool comm_est;
 		bool cnp_due;
 		u8 marks;		/* shca_pkt.resv8a of its packets */
-		u64 va;
-		u32 rkey;
-		u32 left;
-
 		struct shca_resp_ack ack;
 		u64 out_seq;
 		u64 cnp_ns;

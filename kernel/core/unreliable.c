@@ -154,7 +154,7 @@ enum shca_verdict shca_resp_rx_raw(struct shca_resp *resp,
 static enum shca_verdict uc_drop(struct shca_resp *resp, enum shca_verdict verdict,
 				 struct shca_resp_out *out)
 {
-	resp->op = 0;
+	resp->msg.op = 0;
 	if (resp->recv == SHCA_RECV_OK && resp->attr.shared)
 		unr_spoil(resp, SHCA_WC_REM_ABORT_ERR, SHCA_VERR_NONE, out);
 	return verdict;
@@ -176,10 +176,10 @@ static bool uc_in_sequence(struct shca_resp *resp, const struct shca_pkt *pkt,
 
 	resp->epsn = shca_psn_add(pkt->psn, pkt->span + 1);
 	if (flags & SHCA_OPF_START) {
-		resp->op = 0;
+		resp->msg.op = 0;
 		return class;
 	}
-	return !gap && class && resp->op == class;
+	return !gap && class && resp->msg.op == class;
 }
 
 static enum shca_verdict uc_send(struct shca_resp *resp, const struct shca_pkt *pkt,
@@ -189,25 +189,25 @@ static enum shca_verdict uc_send(struct shca_resp *resp, const struct shca_pkt *
 	enum shca_verdict verdict;
 
 	if (flags & SHCA_OPF_START)
-		resp->off = 0;
+		resp->msg.off = 0;
 	verdict = unr_take_wr(resp, out);
 	if (verdict != SHCA_RX_OK)
 		return uc_drop(resp, verdict, out);
-	if (pkt->paylen > resp->wr.length - resp->off)
+	if (pkt->paylen > resp->wr.length - resp->msg.off)
 		return uc_drop(resp, unr_too_short(resp, out), out);
 	if (pkt->paylen)
 		status = resp->mem->local_scatter(resp->mem_ctx, resp->wr.sge,
-						  resp->wr.num_sge, resp->off,
+						  resp->wr.num_sge, resp->msg.off,
 						  pkt);
 	if (status == SHCA_MEM_RETRY)
 		return uc_again(resp, pkt);
 	if (status != SHCA_MEM_OK)
 		return unr_fail(resp, SHCA_WC_LOC_PROT_ERR,
 				shca_mem_verr(status), out);
-	resp->off += pkt->paylen;
-	resp->op = flags & SHCA_OPF_END ? 0 : SHCA_OPF_SEND;
+	resp->msg.off += pkt->paylen;
+	resp->msg.op = flags & SHCA_OPF_END ? 0 : SHCA_OPF_SEND;
 	if (flags & SHCA_OPF_END)
-		unr_complete(resp, pkt, flags, resp->off, SHCA_WC_RECV, out);
+		unr_complete(resp, pkt, flags, resp->msg.off, SHCA_WC_RECV, out);
 	return SHCA_RX_OK;
 }
 
@@ -228,10 +228,10 @@ static enum shca_verdict uc_write_begin(struct shca_resp *resp,
 		return SHCA_RX_RETRY;
 	if (status != SHCA_MEM_OK)
 		return SHCA_RX_ACCESS;
-	resp->va = pkt->reth.va;
-	resp->rkey = pkt->reth.rkey;
-	resp->left = pkt->reth.len;
-	resp->off = 0;
+	resp->msg.va = pkt->reth.va;
+	resp->msg.rkey = pkt->reth.rkey;
+	resp->msg.left = pkt->reth.len;
+	resp->msg.off = 0;
 	return SHCA_RX_OK;
 }
 
@@ -247,8 +247,8 @@ static enum shca_verdict uc_write(struct shca_resp *resp, const struct shca_pkt 
 		return uc_again(resp, pkt);
 	if (verdict != SHCA_RX_OK)
 		return uc_drop(resp, verdict, out);
-	if (flags & SHCA_OPF_END ? pkt->paylen != resp->left :
-				   pkt->paylen >= resp->left)
+	if (flags & SHCA_OPF_END ? pkt->paylen != resp->msg.left :
+				   pkt->paylen >= resp->msg.left)
 		return uc_drop(resp, SHCA_RX_DROPPED, out);
 	if (flags & SHCA_OPF_IMM) {
 		verdict = unr_take_wr(resp, out);
@@ -256,17 +256,17 @@ static enum shca_verdict uc_write(struct shca_resp *resp, const struct shca_pkt 
 			return uc_drop(resp, verdict, out);
 	}
 	if (pkt->paylen)
-		status = resp->mem->remote_write(resp->mem_ctx, resp->rkey,
-						 resp->va + resp->off, pkt);
+		status = resp->mem->remote_write(resp->mem_ctx, resp->msg.rkey,
+						 resp->msg.va + resp->msg.off, pkt);
 	if (status == SHCA_MEM_RETRY)
 		return uc_again(resp, pkt);
 	if (status != SHCA_MEM_OK)
 		return uc_drop(resp, SHCA_RX_ACCESS, out);
-	resp->off += pkt->paylen;
-	resp->left -= pkt->paylen;
-	resp->op = flags & SHCA_OPF_END ? 0 : SHCA_OPF_WRITE;
+	resp->msg.off += pkt->paylen;
+	resp->msg.left -= pkt->paylen;
+	resp->msg.op = flags & SHCA_OPF_END ? 0 : SHCA_OPF_WRITE;
 	if (flags & SHCA_OPF_IMM)
-		unr_complete(resp, pkt, flags, resp->off,
+		unr_complete(resp, pkt, flags, resp->msg.off,
 			     SHCA_WC_RECV_RDMA_WITH_IMM, out);
 	else if (resp->recv == SHCA_RECV_OK && resp->attr.shared)
 		/* of a SEND that this has interrupted, as in uc_drop() */

@@ -369,7 +369,7 @@ static u32 shca_fault_key(const struct shca_qp *qp, const struct shca_pkt *pkt)
 
 	if (flags & SHCA_OPF_RETH)
 		return pkt->reth.rkey;
-	return flags & SHCA_OPF_ATOMICETH ? pkt->atomic.rkey : qp->rq.resp.rkey;
+	return flags & SHCA_OPF_ATOMICETH ? pkt->atomic.rkey : qp->rq.resp.msg.rkey;
 }
 
 bool shca_fault_respond(struct shca_qp *qp, const struct shca_pkt *pkt,

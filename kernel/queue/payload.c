@@ -352,7 +352,7 @@ static enum shca_mem_status shca_remote_write(void *ctx, u32 rkey, u64 va,
 	status = shca_reach(mem, shca_remote_pd(mem->qp),
 			    shca_src_kept(&src), rkey,
 			    IB_ACCESS_REMOTE_WRITE, va, pkt->paylen,
-			    mem->qp->rq.resp.left, &mr);
+			    mem->qp->rq.resp.msg.left, &mr);
 	if (unlikely(status == SHCA_MEM_RETRY))
 		shca_src_waits(&src);
 	if (status != SHCA_MEM_OK)

@@ -107,10 +107,10 @@ static void forget_resp(struct shca_resp *resp)
 	resp->reads.send -= resp->reads.tail;
 	resp->reads.head = 0;
 	resp->reads.tail = 0;
-	resp->va = 0;
-	resp->rkey = 0;
-	resp->left = 0;
-	resp->off = 0;
+	resp->msg.va = 0;
+	resp->msg.rkey = 0;
+	resp->msg.left = 0;
+	resp->msg.off = 0;
 }
 
 static void fast_changes_what_packets_change(struct kunit *test)
@@ -338,7 +338,7 @@ static const struct rest_row rest_rows[] = {
 	REQ(state), REQ(attr.transport), REQ(ring.una), REQ(ring.nxt),
 	REQ(ring.pkt_idx), REQ(psn.next), REQ(psn.una), REQ(psn.max),
 	REQ(recovery.waits), REQ(draining), REQ(fail.valid), REQ(gate.until),
-	RESP(state), RESP(comm_est), RESP(attr.transport), RESP(op),
+	RESP(state), RESP(comm_est), RESP(attr.transport), RESP(msg.op),
 	RESP(attr.tm), RESP(stands), RESP(ack.owed),
 	RESP(cnp_due), RESP(reads.send), RESP(reads.tail), RESP(epsn),
 };

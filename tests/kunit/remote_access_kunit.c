@@ -302,7 +302,7 @@ static void resp_run_up_to_the_end_of_a_write_is_not_taken(struct kunit *test)
 	KUNIT_ASSERT_EQ(test, fx_rx(fx, &pkt), SHCA_RX_OK);
 	make_run(&pkt, SHCA_OP_WRITE_MIDDLE, 3);
 	KUNIT_EXPECT_TRUE(test, shca_resp_takes_run(&fx->resp, &pkt));
-	fx->resp.left--;
+	fx->resp.msg.left--;
 	KUNIT_EXPECT_FALSE(test, shca_resp_takes_run(&fx->resp, &pkt));
 }
 
@@ -317,10 +317,10 @@ static void resp_run_is_taken_in_its_place_only(struct kunit *test)
 	fx->resp.recv = SHCA_RECV_EMPTY;
 	KUNIT_EXPECT_FALSE(test, shca_resp_takes_run(&fx->resp, &pkt));
 	fx->resp.recv = SHCA_RECV_OK;
-	fx->resp.op = 0;
+	fx->resp.msg.op = 0;
 	KUNIT_EXPECT_FALSE(test, shca_resp_takes_run(&fx->resp, &pkt));
-	fx->resp.op = SHCA_OPF_SEND;
-	fx->resp.left = 100 * FX_MTU;
+	fx->resp.msg.op = SHCA_OPF_SEND;
+	fx->resp.msg.left = 100 * FX_MTU;
 	pkt.opcode = SHCA_OP_WRITE_MIDDLE;
 	KUNIT_EXPECT_FALSE(test, shca_resp_takes_run(&fx->resp, &pkt));
 	pkt.opcode = SHCA_OP_SEND_MIDDLE;

@@ -284,16 +284,16 @@ static bool recv_ok(void)
 /* The message in progress; an error ends it. */
 static bool message_ok(void)
 {
-	switch (resp.op) {
+	switch (resp.msg.op) {
 	case 0:
 		return true;
 	case SHCA_OPF_SEND:
 		/* it has a receive request, and has not gone beyond that */
 		return resp.state == SHCA_SIDE_ERR ||
-		       (resp.recv == SHCA_RECV_OK && resp.off <= resp.wr.length);
+		       (resp.recv == SHCA_RECV_OK && resp.msg.off <= resp.wr.length);
 	case SHCA_OPF_WRITE:
 		/* more is to come, or it would have ended; no more than the longest message */
-		return resp.left && resp.left <= SHCA_MAX_MSG && resp.off <= SHCA_MAX_MSG - resp.left;
+		return resp.msg.left && resp.msg.left <= SHCA_MAX_MSG && resp.msg.off <= SHCA_MAX_MSG - resp.msg.left;
 	}
 	return false;
 }
@@ -354,10 +354,10 @@ static void any_resp(void)
 	}
 	assume(resp_ok());
 	/* (its key was checked when it began) */
-	if (resp.op == SHCA_OPF_WRITE) {
-		granted.va = resp.va;
-		granted.rkey = resp.rkey;
-		granted.len = resp.off + resp.left;
+	if (resp.msg.op == SHCA_OPF_WRITE) {
+		granted.va = resp.msg.va;
+		granted.rkey = resp.msg.rkey;
+		granted.len = resp.msg.off + resp.msg.left;
 		granted.access = SHCA_ACCESS_REMOTE_WRITE;
 	}
 	was = resp;
@@ -385,9 +385,9 @@ static void any_packet(void)
 static bool is_as_before(void)
 {
 	return !touched && !taken && resp.state == was.state && resp.epsn == was.epsn &&
-	       resp.msn == was.msn && resp.op == was.op && resp.off == was.off &&
-	       resp.va == was.va && resp.rkey == was.rkey && resp.left == was.left &&
-	       resp.recv == was.recv && resp.xrc_srqn == was.xrc_srqn &&
+	       resp.msn == was.msn && resp.msg.op == was.msg.op && resp.msg.off == was.msg.off &&
+	       resp.msg.va == was.msg.va && resp.msg.rkey == was.msg.rkey && resp.msg.left == was.msg.left &&
+	       resp.recv == was.recv && resp.msg.xrc_srqn == was.msg.xrc_srqn &&
 	       resp.reads.head == was.reads.head && resp.reads.tail == was.reads.tail && !out.has_wc;
 }
 
@@ -450,7 +450,7 @@ static bool packet_follows(void)
 {
 	if (!(flags & SHCA_OPF_REQUEST))
 		return false;
-	return flags & SHCA_OPF_START ? !was.op : was.op && flags & was.op;
+	return flags & SHCA_OPF_START ? !was.msg.op : was.msg.op && flags & was.msg.op;
 }
 
 /* Has it the length of its place in the message (9.7.4.1.6)? */
@@ -498,7 +498,7 @@ static void claim_executed(void)
 	claim(resp.state == SHCA_SIDE_READY && done <= 1 && taken <= 1);
 	claim(resp.epsn == shca_psn_add(last, 1));
 	claim(resp.msn == shca_psn_add(was.msn, !!(flags & SHCA_OPF_END)));
-	claim(resp.op == (flags & SHCA_OPF_END ? 0 : class));
+	claim(resp.msg.op == (flags & SHCA_OPF_END ? 0 : class));
 	/* the gap before it is filled: a NAK that stands is for a later one */
 	claim(resp.stands != SHCA_STANDS_RNR);
 	claim(resp.stands == SHCA_STANDS_NOTHING ||
@@ -549,7 +549,7 @@ static void claim_expected(enum shca_verdict rx)
 		claim_executed();
 		return;
 	}
-	claim(resp.epsn == was.epsn && resp.msn == was.msn && resp.op == was.op);
+	claim(resp.epsn == was.epsn && resp.msn == was.msn && resp.msg.op == was.msg.op);
 	claim(resp.reads.tail == was.reads.tail);
 	if (rx == SHCA_RX_RNR) {
 		claim(!touched && !taken && !out.has_wc && resp.state == SHCA_SIDE_READY);
@@ -584,12 +584,12 @@ void behind(void)
  * The expected one, of any MTU.
  *
  * proof: expected slow --unwind 3
- * planted: core/executor.c: s/return !resp->op;/return true;/
- * planted: core/executor.c: s/return resp->op \&\& resp->op == class/return resp->op/
+ * planted: core/executor.c: s/return !resp->msg.op;/return true;/
+ * planted: core/executor.c: s/return resp->msg.op \&\& resp->msg.op == class/return resp->msg.op/
  * planted: core/executor.c: s/return access \& SHCA_ACCESS_REMOTE_READ;/return true;/
  * planted: core/executor.c: s/return pkt->paylen == most/return pkt->paylen <= most/
- * planted: core/executor.c: s/pkt->paylen >= resp->left)/pkt->paylen > resp->left)/
- * planted: core/executor.c: s/body->paylen > resp->wr.length - resp->off/body->paylen > resp->wr.length/
+ * planted: core/executor.c: s/pkt->paylen >= resp->msg.left)/pkt->paylen > resp->msg.left)/
+ * planted: core/executor.c: s/body->paylen > resp->wr.length - resp->msg.off/body->paylen > resp->wr.length/
  * planted: core/executor.c: s/if (!resp_rd(resp, resp->reads.head)->answered)/if (false)/
  * planted: core/executor.c: s/(len - 1) \/ resp->attr.mtu + 1/len \/ resp->attr.mtu + 1/
  * planted: core/executor.c: s/shca_psn_add(last_psn, -has_response)/last_psn/
@@ -636,8 +636,8 @@ void packet(void)
  * but by memory. Bound: 3 of them.
  *
  * proof: run quick --unwind 4 -DMTU=256
- * planted: core/responder.c: s/return pkt->paylen < resp->left;/return true;/
- * planted: core/responder.c: s/resp->op != (flags/!(flags/
+ * planted: core/responder.c: s/return pkt->paylen < resp->msg.left;/return true;/
+ * planted: core/responder.c: s/resp->msg.op != (flags/!(flags/
  */
 void run(void)
 {
@@ -657,19 +657,19 @@ void run(void)
 		return;
 	claim(resp_opcode_follows(&resp, flags) && resp_length_fits(&resp, &pkt, flags));
 	parts = resp;
-	off = resp.off;
-	left = resp.left;
+	off = resp.msg.off;
+	left = resp.msg.left;
 	for (i = 0; i <= pkt.span; i++) {
 		part = shca_pkt_part(&pkt, i);
 		claim(part.psn == parts.epsn && resp_length_fits(&parts, &part, flags));
-		claim(resp.op == SHCA_OPF_SEND ? part.paylen <= resp.wr.length - off : part.paylen < left);
+		claim(resp.msg.op == SHCA_OPF_SEND ? part.paylen <= resp.wr.length - off : part.paylen < left);
 		off += part.paylen;
 		left -= part.paylen;
 		resp_accept(&parts, &part, flags, part.span + 1);
 	}
 	resp_accept(&resp, &pkt, flags, pkt.span + 1);
-	claim(parts.epsn == resp.epsn && parts.msn == resp.msn && parts.op == resp.op);
-	claim(off == resp.off + pkt.paylen && (resp.op != SHCA_OPF_WRITE || left));
+	claim(parts.epsn == resp.epsn && parts.msn == resp.msn && parts.msg.op == resp.msg.op);
+	claim(off == resp.msg.off + pkt.paylen && (resp.msg.op != SHCA_OPF_WRITE || left));
 	claim(parts.stands == resp.stands);
 	claim(parts.ack.owed == resp.ack.owed);
 	if (parts.ack.owed == SHCA_ACK_NAK)
