@@ -442,7 +442,7 @@ static enum shca_verdict resp_send(struct shca_resp *resp,
 
 	if (flags & SHCA_OPF_START)
 		resp->msg.off = 0;
-	if (unlikely(resp->attr.tm && flags & SHCA_OPF_START))
+	if (unlikely(resp->attr.recvs == SHCA_RECVS_TM && flags & SHCA_OPF_START))
 		return resp_send_tm(resp, pkt, flags, out);
 	if (!resp_needs_wr(resp, pkt, out, &verdict))
 		return verdict;

@@ -24,7 +24,8 @@ static bool fast_resp_ready(const struct shca_resp *resp)
 {
 	return resp->state == SHCA_SIDE_READY && resp->comm_est &&
 	       resp->attr.transport == SHCA_TRANSPORT_RC && !resp->msg.op &&
-	       !resp->attr.tm && resp->stands == SHCA_STANDS_NOTHING &&
+	       resp->attr.recvs != SHCA_RECVS_TM &&
+	       resp->stands == SHCA_STANDS_NOTHING &&
 	       resp->ack.owed == SHCA_ACK_NONE && !resp->cnp_due &&
 	       resp->reads.send == resp->reads.tail;
 }

@@ -72,7 +72,7 @@ static inline void resp_end_wr(struct shca_resp *resp, u8 opcode, u8 status,
 	wc->opcode = opcode;
 	wc->status = status;
 	wc->xrc_srqn = resp->msg.xrc_srqn;
-	if (unlikely(resp->attr.tm))
+	if (unlikely(resp->attr.recvs == SHCA_RECVS_TM))
 		shca_resp_tm_end(resp, wc);
 }
 

@@ -19,6 +19,13 @@
 #include "transport.h"
 #include "wr.h"
 
+/* Where its receive requests come from. */
+enum shca_recvs {
+	SHCA_RECVS_OWN,		/* nobody else takes them */
+	SHCA_RECVS_TM,		/* an SRQ: SENDs begin with the header of tag matching (tm.h) */
+	SHCA_RECVS_SRQ,		/* any other */
+};
+
 /**
  * struct shca_resp_attr - what a responder is started with (INIT to RTR)
  * @mtu:	path MTU in bytes
@@ -33,14 +40,12 @@
  * @max_dest_rd_atomic: READs and atomics held for replay, 0 .. ring size
  * @cnp:	answer CE marks with CNPs (RoCEv2, annex A17.9)
  * @cnp_interval_ns: least time between two of them, which the annex leaves to us
- * @shared:	UC: receive requests come from an SRQ
+ * @recvs:	RC, UC: enum shca_recvs
  * @tells_short:	UC, UD: a receive that is too short completes in error
- * @tm:		RC: SENDs begin with the header of tag matching (tm.h)
  * @marking:	enum shca_resv8a
  * @apm:	enum shca_apm_state: MigReq
  * @peer:	SHCA_PEER_*; bits join while it runs
- * @credits:	RC: answers say how many receive requests are posted; they must not
- *		come from an SRQ
+ * @credits:	RC, with SHCA_RECVS_OWN: answers say how many receive requests are posted
  * @rate_kbps:	static rate of the path; 0: none
  */
 struct shca_resp_attr {
@@ -55,9 +60,8 @@ struct shca_resp_attr {
 	u16 max_dest_rd_atomic;
 	bool cnp;
 	u64 cnp_interval_ns;
-	bool shared;
+	u8 recvs;
 	bool tells_short;
-	bool tm;
 	u8 marking;
 	u8 apm;
 	u32 peer;

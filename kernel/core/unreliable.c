@@ -155,7 +155,7 @@ static enum shca_verdict uc_drop(struct shca_resp *resp, enum shca_verdict verdi
 				 struct shca_resp_out *out)
 {
 	resp->msg.op = 0;
-	if (resp->recv == SHCA_RECV_OK && resp->attr.shared)
+	if (resp->recv == SHCA_RECV_OK && resp->attr.recvs == SHCA_RECVS_SRQ)
 		unr_spoil(resp, SHCA_WC_REM_ABORT_ERR, SHCA_VERR_NONE, out);
 	return verdict;
 }
@@ -268,7 +268,7 @@ static enum shca_verdict uc_write(struct shca_resp *resp, const struct shca_pkt 
 	if (flags & SHCA_OPF_IMM)
 		unr_complete(resp, pkt, flags, resp->msg.off,
 			     SHCA_WC_RECV_RDMA_WITH_IMM, out);
-	else if (resp->recv == SHCA_RECV_OK && resp->attr.shared)
+	else if (resp->recv == SHCA_RECV_OK && resp->attr.recvs == SHCA_RECVS_SRQ)
 		/* of a SEND that this has interrupted, as in uc_drop() */
 		unr_spoil(resp, SHCA_WC_REM_ABORT_ERR, SHCA_VERR_NONE, out);
 	return SHCA_RX_OK;

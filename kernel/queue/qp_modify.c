@@ -166,9 +166,9 @@ static void shca_start_responder(struct shca_qp *qp)
 		.access = qp->attr.qp_access_flags,
 		.min_rnr_timer = qp->attr.min_rnr_timer,
 		.max_dest_rd_atomic = qp->attr.max_dest_rd_atomic,
-		.shared = qp->rq.srq,
+		.recvs = shca_qp_tm(qp) ? SHCA_RECVS_TM :
+			 qp->rq.srq ? SHCA_RECVS_SRQ : SHCA_RECVS_OWN,
 		.tells_short = qp->is_user,
-		.tm = shca_qp_tm(qp),
 		.marking = READ_ONCE(qp->dev->resv8a),
 		.apm = qp->apm.is.state,
 		/* Its requester has been told of us by then: rdma_cm brings ECE before RTR. */

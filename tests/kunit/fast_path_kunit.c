@@ -339,7 +339,7 @@ static const struct rest_row rest_rows[] = {
 	REQ(ring.pkt_idx), REQ(psn.next), REQ(psn.una), REQ(psn.max),
 	REQ(recovery.waits), REQ(draining), REQ(fail.valid), REQ(gate.until),
 	RESP(state), RESP(comm_est), RESP(attr.transport), RESP(msg.op),
-	RESP(attr.tm), RESP(stands), RESP(ack.owed),
+	RESP(attr.recvs), RESP(stands), RESP(ack.owed),
 	RESP(cnp_due), RESP(reads.send), RESP(reads.tail), RESP(epsn),
 };
 

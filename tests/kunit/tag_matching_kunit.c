@@ -17,7 +17,7 @@ static int tm_init(struct kunit *test)
 		return err;
 	fx = test->priv;
 	fx_resp_attr(&attr);
-	attr.tm = true;
+	attr.recvs = SHCA_RECVS_TM;
 	fx_resp_start(fx, &attr);
 	return 0;
 }

@@ -483,7 +483,7 @@ static struct tg *tg_begin(struct kunit *test, const struct tg_row *row)
 	req_attr.rnr_retry = 7;
 	fx_resp_attr(&resp_attr);
 	resp_attr.rq_psn = 0xfffff0;
-	resp_attr.tm = true;
+	resp_attr.recvs = SHCA_RECVS_TM;
 	shca_req_start(&tg->req, &req_attr);
 	shca_resp_start(&tg->resp, &resp_attr);
 	tg_plan(tg);

@@ -347,7 +347,7 @@ static void uc_gap_gives_up_receive_of_srq(struct kunit *test)
 	struct fx *fx = test->priv;
 
 	start(fx, SHCA_TRANSPORT_UC);
-	fx->resp.attr.shared = true;
+	fx->resp.attr.recvs = SHCA_RECVS_SRQ;
 	fx_rx_op(fx, UC(SEND_FIRST), P0, FX_MTU);
 	KUNIT_EXPECT_EQ(test, fx_rx_op(fx, UC(SEND_MIDDLE), P0 + 2, FX_MTU),
 			SHCA_RX_DROPPED);
@@ -372,7 +372,7 @@ static void uc_write_gives_up_receive_of_srq(struct kunit *test)
 	struct fx *fx = test->priv;
 
 	start(fx, SHCA_TRANSPORT_UC);
-	fx->resp.attr.shared = true;
+	fx->resp.attr.recvs = SHCA_RECVS_SRQ;
 	KUNIT_EXPECT_EQ(test, fx_rx_op(fx, UC(WRITE_ONLY), P0, 8), SHCA_RX_OK);
 	KUNIT_EXPECT_FALSE(test, fx->out.has_wc);
 	fx_rx_op(fx, UC(SEND_FIRST), P0 + 1, FX_MTU);

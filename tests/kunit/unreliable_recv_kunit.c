@@ -565,7 +565,7 @@ static void uc_receive_of_srq_is_given_up_in_full(struct kunit *test)
 	struct fx *fx = test->priv;
 
 	start(fx, SHCA_TRANSPORT_UC);
-	fx->resp.attr.shared = true;
+	fx->resp.attr.recvs = SHCA_RECVS_SRQ;
 	rx(fx, UC(SEND_FIRST), P0, FX_MTU);
 	KUNIT_EXPECT_EQ(test, rx(fx, UC(SEND_LAST), P0 + 2, 1),
 			SHCA_RX_DROPPED);
@@ -589,7 +589,7 @@ static void uc_write_in_place_of_the_rest_gives_up_receive_of_srq(struct kunit *
 
 	for (imm = 0; imm < 2; imm++) {
 		start(fx, SHCA_TRANSPORT_UC);
-		fx->resp.attr.shared = true;
+		fx->resp.attr.recvs = SHCA_RECVS_SRQ;
 		fx->nr_recv = 0;
 		rx(fx, UC(SEND_FIRST), P0, FX_MTU);
 		KUNIT_EXPECT_EQ(test, rx(fx, imm ? UC(WRITE_ONLY_IMM) :
@@ -605,7 +605,7 @@ static void uc_write_in_place_of_the_rest_gives_up_receive_of_srq(struct kunit *
 				SHCA_RX_OK);
 		KUNIT_EXPECT_EQ(test, fx->out.wc.wr_id, 1001ull);
 		/* of a QP's own queue it serves the next message */
-		fx->resp.attr.shared = false;
+		fx->resp.attr.recvs = SHCA_RECVS_OWN;
 		rx(fx, UC(SEND_FIRST), P0 + 3, FX_MTU);
 		KUNIT_EXPECT_EQ(test, rx(fx, UC(WRITE_ONLY), P0 + 4, 8),
 				SHCA_RX_OK);
@@ -620,7 +620,7 @@ static void uc_wait_keeps_the_receive_of_srq(struct kunit *test)
 	struct fx *fx = test->priv;
 
 	start(fx, SHCA_TRANSPORT_UC);
-	fx->resp.attr.shared = true;
+	fx->resp.attr.recvs = SHCA_RECVS_SRQ;
 	rx(fx, UC(SEND_FIRST), P0, FX_MTU);
 	fx->check = SHCA_MEM_RETRY;
 	KUNIT_EXPECT_EQ(test, rx(fx, UC(WRITE_ONLY), P0 + 1, 8), SHCA_RX_RETRY);

@@ -269,14 +269,14 @@ static bool recv_ok(void)
 {
 	/* the result of looking ahead waits for a message; nobody looks where tags match */
 	if ((u32)resp.recv > SHCA_RECV_BROKEN ||
-	    (resp.attr.tm && resp.recv > SHCA_RECV_EMPTY && resp.state != SHCA_SIDE_ERR))
+	    (resp.attr.recvs == SHCA_RECVS_TM && resp.recv > SHCA_RECV_EMPTY && resp.state != SHCA_SIDE_ERR))
 		return false;
 	/* as it was decoded */
 	if (resp.recv == SHCA_RECV_OK &&
 	    (resp.wr.num_sge > SHCA_MAX_SGE || resp.wr.length > SHCA_MAX_MSG))
 		return false;
 	/* nothing has a kind without tag matching and a request; a rendezvous ends with its packet */
-	if (!resp.attr.tm || resp.recv != SHCA_RECV_OK)
+	if (resp.attr.recvs != SHCA_RECVS_TM || resp.recv != SHCA_RECV_OK)
 		return resp.tm_kind == SHCA_TM_NONE;
 	return (u32)resp.tm_kind < SHCA_TM_RNDV;
 }
@@ -337,7 +337,6 @@ static void any_resp(void)
 	any.attr.mtu = MTU;
 #endif
 	any.attr.cnp = any_bool();
-	any.attr.tm = any_bool();
 	any.attr.credits = any_bool();
 	any.ack.unsaid = any_bool();
 	any.comm_est = any_bool();
@@ -770,7 +769,6 @@ void begin(void)
 	struct shca_resp_attr attr;
 
 	attr.cnp = any_bool();
-	attr.tm = any_bool();
 	assume(attr.mtu >= 256 && attr.mtu <= 4096 && !(attr.mtu & (attr.mtu - 1)));
 	assume(attr.transport == SHCA_TRANSPORT_RC || attr.transport == SHCA_TRANSPORT_XRC);
 	if (any_bool()) {

@@ -341,7 +341,7 @@ static void judge_uc_send(struct sim_node *n, const struct sim_wire *wire,
 static void judge_broken(struct sim_node *n, const struct sim_wire *wire,
 			 int held, u32 taken, struct verdict *v)
 {
-	if (!n->resp_attr.shared)
+	if (n->resp_attr.recvs == SHCA_RECVS_OWN)
 		return;
 	if (v->fate == TAKEN && is_write(wire->op) && held >= 0) {
 		v->recv = held;

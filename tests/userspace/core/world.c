@@ -607,7 +607,8 @@ static void start_node(struct sim_node *n)
 	a->credits = n->w->transport == SHCA_TRANSPORT_RC &&
 		     (n->w->seed ^ n->idx) & 1;
 	a->tells_short = prng_chance(rng, 700);
-	a->shared = n->supply == n->peer->supply && !sim_is_rc(n->w);
+	a->recvs = n->supply == n->peer->supply && !sim_is_rc(n->w) ? SHCA_RECVS_SRQ :
+								       SHCA_RECVS_OWN;
 	if (!n->w->f.strict && !n->w->f.is_clean && prng_chance(rng, 60))
 		permit_less(n, a);
 	shca_req_reset(&n->req);

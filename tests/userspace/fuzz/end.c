@@ -45,8 +45,10 @@ static void pick_attr(struct fuzz_end *end, struct fuzz_in *in)
 		       SHCA_ACCESS_REMOTE_READ | SHCA_ACCESS_REMOTE_ATOMIC |
 		       SHCA_ACCESS_FLUSH_GLOBAL;
 	resp->cnp = b & 0x10;
-	resp->tm = b & 0x20 && resp->transport == SHCA_TRANSPORT_RC;
-	resp->shared = b & 0x40;
+	if (b & 0x20 && resp->transport == SHCA_TRANSPORT_RC)
+		resp->recvs = SHCA_RECVS_TM;
+	else if (b & 0x40 && resp->transport != SHCA_TRANSPORT_RC)
+		resp->recvs = SHCA_RECVS_SRQ;
 	resp->credits = b & 0x40 && resp->transport == SHCA_TRANSPORT_RC;
 	resp->tells_short = b & 0x80;
 	resp->min_rnr_timer = b >> 3;

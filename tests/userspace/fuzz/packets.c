@@ -220,7 +220,7 @@ int LLVMFuzzerTestOneInput(const u8 *data, size_t size)
 			fuzz_end_step(&end);
 			break;
 		case 9:
-			if (end.resp_attr.tm && b & 0x40)
+			if (end.resp_attr.recvs == SHCA_RECVS_TM && b & 0x40)
 				fuzz_memory_tag(&end.memory, &in);
 			else
 				fuzz_memory_post(&end.memory, &in);

@@ -171,7 +171,7 @@ int LLVMFuzzerTestOneInput(const u8 *data, size_t size)
 			fuzz_end_step(&ends[i]);
 			break;
 		case 5 ... 6:
-			if (ends[i].resp_attr.tm && b & 0x40)
+			if (ends[i].resp_attr.recvs == SHCA_RECVS_TM && b & 0x40)
 				fuzz_memory_tag(&ends[i].memory, &in);
 			else
 				fuzz_memory_post(&ends[i].memory, &in);
