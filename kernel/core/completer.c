@@ -88,8 +88,8 @@ static void req_ack_now(struct shca_req *req, u64 now);
 static void req_come_late(struct shca_req *req)
 {
 	req->recovery.reorders = SHCA_REQ_REORDERS;
-	if (shca_psn_diff(req->psn.una, req->recovery.late_end) >= 0)
-		req->recovery.late_ns = 0;
+	if (shca_psn_diff(req->psn.una, req->recovery.reo.end) >= 0)
+		req->recovery.reo.ns = 0;
 }
 
 /* @psn.una has moved: counters start afresh, the timer serves what is left. */
@@ -116,7 +116,7 @@ static void req_progress(struct shca_req *req, u64 now)
 		req->recovery.deadline = now + req->recovery.timeout_ns;
 	/* (else all that is left waits to be resent, and that arms the timer) */
 	req->recovery.beyond = 0;
-	if (unlikely(req->recovery.late_ns))
+	if (unlikely(req->recovery.reo.ns))
 		req_come_late(req);
 	if (unlikely(req->recovery.acked_psn != SHCA_REQ_NOT_HELD))
 		req_ack_now(req, now);

@@ -49,7 +49,7 @@ static void req_rewind(struct shca_req *req)
 	req->ackreq.probe_ns = 0;
 	req->recovery.resend_max = req->psn.max;
 	req->recovery.alone = 0;
-	req->recovery.late_ns = 0;
+	req->recovery.reo.ns = 0;
 	if (req->ring.una != req->ring.prod && wr->flags_core & SHCA_WRF_STARTED)
 		req->ring.pkt_idx = shca_psn_off(req->psn.una, wr->first_psn);
 }
@@ -223,21 +223,21 @@ static void req_watch(struct shca_req *req, u32 end, bool read, u64 now)
 {
 	struct shca_req_recovery *r = &req->recovery;
 	bool one_packet = shca_req_one_packet(req);
-	bool watches = r->watch_end != SHCA_REQ_NOT_HELD;
-	bool lasts = r->watch_read ?
-		shca_psn_off(req->psn.una, r->watch_psn) < SHCA_REQ_WATCH * req->cc.cwnd :
-		now - r->watch_ns <= 2 * req_round_trip(req);
+	bool watches = r->undo.end != SHCA_REQ_NOT_HELD;
+	bool lasts = r->undo.read ?
+		shca_psn_off(req->psn.una, r->undo.psn) < SHCA_REQ_WATCH * req->cc.cwnd :
+		now - r->undo.ns <= 2 * req_round_trip(req);
 
 	/* (what is sent early once more comes twice, and tells nothing) */
-	if (watches && one_packet && shca_psn_diff(req->psn.una, r->watch_end) < 0)
+	if (watches && one_packet && shca_psn_diff(req->psn.una, r->undo.end) < 0)
 		lasts = false;
 	if (watches && lasts && (read || !one_packet))
 		return;
 	/* What is sent early comes twice, as a rule. */
-	r->watch_read = read;
-	r->watch_psn = req->psn.una;
-	r->watch_end = one_packet ? SHCA_REQ_NOT_HELD : end;
-	r->watch_ns = now;
+	r->undo.read = read;
+	r->undo.psn = req->psn.una;
+	r->undo.end = one_packet ? SHCA_REQ_NOT_HELD : end;
+	r->undo.ns = now;
 }
 
 /*
@@ -312,16 +312,16 @@ static bool req_may_be_late(struct shca_req *req, u32 psn, u32 end, u64 now)
 
 	if (!req->recovery.reorders || !req->rtt.ns)
 		return false;
-	if (req->recovery.late_ns)
+	if (req->recovery.reo.ns)
 		return true;
-	wait = req->rtt.ns << req->recovery.late_shift;
+	wait = req->rtt.ns << req->recovery.reo.shift;
 	/* (well before the time-out, which costs a retry) */
 	if (req->recovery.deadline)
 		wait = min_t(u64, wait, req->recovery.deadline > now ?
 			     (req->recovery.deadline - now) / 2 : 0);
-	req->recovery.late_ns = now + wait;
-	req->recovery.late_psn = psn;
-	req->recovery.late_end = end;
+	req->recovery.reo.ns = now + wait;
+	req->recovery.reo.psn = psn;
+	req->recovery.reo.end = end;
 	return true;
 }
 
@@ -412,16 +412,16 @@ void shca_req_resend_ahead(struct shca_req *req, u32 psn, u32 nr, u32 cause, u64
 /* The packets that were waited for have not come. */
 static void req_is_late(struct shca_req *req, u64 now)
 {
-	u32 end = req->recovery.late_end, psn = req->recovery.late_psn;
+	u32 end = req->recovery.reo.end, psn = req->recovery.reo.psn;
 	struct shca_send_wr *wr = req_wr(req, req->ring.una);
 
-	req->recovery.late_ns = 0;
+	req->recovery.reo.ns = 0;
 	/* An early copy was not due while this was waited for, and is no sooner than its answer. */
 	req->recovery.told_ns = now;
 	if (req->psn.next != req->psn.max)
 		return;
 	if (!--req->recovery.reorders)
-		req->recovery.late_shift = 0;
+		req->recovery.reo.shift = 0;
 	if (shca_psn_diff(psn, req->psn.una) > 0) {
 		if (!req_has_acked(req, psn)) {
 			req_repair_ahead(req, psn, end, now);
@@ -447,16 +447,16 @@ void shca_req_stale(struct shca_req *req, u32 psn, u64 now)
 {
 	struct shca_req_recovery *r = &req->recovery;
 
-	if (r->watch_end == SHCA_REQ_NOT_HELD || shca_psn_diff(req->psn.una, r->watch_end) < 0 ||
-	    shca_psn_diff(psn, r->watch_psn) < 0)
+	if (r->undo.end == SHCA_REQ_NOT_HELD || shca_psn_diff(req->psn.una, r->undo.end) < 0 ||
+	    shca_psn_diff(psn, r->undo.psn) < 0)
 		return;
-	if (r->watch_read ? shca_psn_diff(psn, r->watch_end) >= 0 :
-			    now - r->watch_ns > 2 * req_round_trip(req))
+	if (r->undo.read ? shca_psn_diff(psn, r->undo.end) >= 0 :
+			    now - r->undo.ns > 2 * req_round_trip(req))
 		return;
-	r->watch_end = SHCA_REQ_NOT_HELD;
+	r->undo.end = SHCA_REQ_NOT_HELD;
 	/* It was waited for, as each gap is then, and not for long enough. */
-	if (r->reorders && r->late_shift < SHCA_REQ_LATE_SHIFT)
-		r->late_shift++;
+	if (r->reorders && r->reo.shift < SHCA_REQ_LATE_SHIFT)
+		r->reo.shift++;
 	req_reordered(req);
 }
 
@@ -692,7 +692,7 @@ static u64 req_early_at(const struct shca_req *req)
 	const struct shca_req_recovery *r = &req->recovery;
 	u64 wait = req->rtt.ns;
 
-	if (!shca_req_is_awaiting(req) || r->late_ns ||
+	if (!shca_req_is_awaiting(req) || r->reo.ns ||
 	    r->early_row >= SHCA_REQ_EARLY_NEVER)
 		return 0;
 	/* One that keeps packets loses little by one too many, so it need not be measured. */
@@ -798,7 +798,7 @@ void shca_req_timer(struct shca_req *req, u64 now)
 		req->ackreq.probe_ns = 0;
 		req->ackreq.probe_due = true;
 	}
-	if (req->recovery.late_ns && now >= req->recovery.late_ns) {
+	if (req->recovery.reo.ns && now >= req->recovery.reo.ns) {
 		req_is_late(req, now);
 		return;
 	}
@@ -853,8 +853,8 @@ u64 shca_req_deadline(const struct shca_req *req)
 		at = early;
 	if (req->ackreq.probe_ns && (!at || req->ackreq.probe_ns < at))
 		at = req->ackreq.probe_ns;
-	if (req->recovery.late_ns && (!at || req->recovery.late_ns < at))
-		at = req->recovery.late_ns;
+	if (req->recovery.reo.ns && (!at || req->recovery.reo.ns < at))
+		at = req->recovery.reo.ns;
 	if (earliest <= SHCA_GATE_OPEN || shca_req_rnr_waits(req) || !shca_req_may_send(req))
 		return at;
 	return at ? min_t(u64, at, earliest) : earliest;

@@ -58,7 +58,7 @@ void shca_req_init(struct shca_req *req, void *ring, u32 entries, u32 stride,
 	req->rtt.psn = SHCA_REQ_NOT_HELD;
 	req->recovery.resend_end = SHCA_REQ_NOT_HELD;
 	req->recovery.rest_end = SHCA_REQ_NOT_HELD;
-	req->recovery.watch_end = SHCA_REQ_NOT_HELD;
+	req->recovery.undo.end = SHCA_REQ_NOT_HELD;
 	req->recovery.acked_psn = SHCA_REQ_NOT_HELD;
 	req->credit.psn = SHCA_REQ_NOT_HELD;
 	shca_req_release(req);

@@ -277,6 +277,33 @@ enum shca_req_waits {
 };
 
 /*
+ * A gap that was repaired since a later packet had come.  If its packets come twice, the
+ * repair was spurious, and the window is undone (as TCP does).
+ * @ns:		when it was repaired
+ * @psn: @end:	the oldest PSN then, and the end of the gap; @end SHCA_REQ_NOT_HELD: none
+ * @read:	its packets are responses, each of which has its PSN
+ */
+struct shca_req_undo {
+	u64 ns;
+	u32 psn;
+	u32 end;
+	bool read;
+};
+
+/*
+ * Where packets were reordered, a gap is waited for (the reordering window of RACK).
+ * @ns: @psn: @end:	unless they come before @ns, packets from @psn up to @end are
+ *			sent again; @ns 0: none
+ * @shift:	doublings of the round trip that a gap may last, since one was too short
+ */
+struct shca_req_reo {
+	u64 ns;
+	u32 psn;
+	u32 end;
+	u8 shift;
+};
+
+/*
  * What is resent, and when (recovery.c).
  * @deadline: @waits:	time-out, 0: none; and what it is for
  * @timeout_ns:	time-out in use: that of the attributes, or two round trips if those are
@@ -289,13 +316,8 @@ enum shca_req_waits {
  *		SHCA_REQ_NOT_HELD: at new packets
  * @resend_max:	first PSN that was new when sending went back
  * @gap_end:	what is missing before it was sent or asked for again
- * @watch_psn: @watch_end: @watch_ns: @watch_read:	one such gap, repaired then
- *		since a later packet has come: nothing of it has come twice yet
- * @late_shift:	doublings of the round trip that a gap may last, since one was too short
  * @acked_psn: @acked_syndrome:	acknowledged up to here, with these credits, while
  *		the response of a READ or an atomic before it is missing
- * @late_ns: @late_psn: @late_end:	unless they come before @late_ns, packets from
- *		@late_psn up to @late_end are sent again; 0: none
  * @ahead_end:	packets up to it were sent again while answers before them were on their way
  * @rest_psn: @rest_end:	a repair was interrupted by another one, and goes on at
  *		@rest_psn up to @rest_end
@@ -322,20 +344,14 @@ struct shca_req_recovery {
 	u32 resend_max;
 	u32 loss_psn;
 	u32 gap_end;
-	u64 watch_ns;
-	u32 watch_psn;
-	u32 watch_end;
+	struct shca_req_undo undo;
+	struct shca_req_reo reo;
 	u32 acked_psn;
 	u32 beyond;
 	u32 rest_psn;
 	u32 rest_end;
 	u32 alone;
 	u8 acked_syndrome;
-	bool watch_read;
-	u8 late_shift;
-	u64 late_ns;
-	u32 late_psn;
-	u32 late_end;
 	u32 ahead_end;
 	u8 reorders;
 	u8 retry_left;

@@ -729,7 +729,7 @@ static void req_deadline_is_the_first_of_all(struct kunit *test)
 
 	fx_post(fx, OP_SEND, 8);
 	fx->req.recovery.deadline = row->deadline;
-	fx->req.recovery.late_ns = row->late;
+	fx->req.recovery.reo.ns = row->late;
 	fx->req.ackreq.probe_ns = row->quiet;
 	shca_req_rate(&fx->req, row->rate);
 	shca_req_stall(&fx->req, row->stall);

@@ -162,11 +162,11 @@ static void late_packets_are_waited_for(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, shca_req_deadline(&fx->req), start + RTT);
 	/* the first of them comes, and the second is still waited for */
 	fx_ack(fx, P0, ACK);
-	KUNIT_EXPECT_EQ(test, fx->req.recovery.late_ns, start + RTT);
+	KUNIT_EXPECT_EQ(test, fx->req.recovery.reo.ns, start + RTT);
 	KUNIT_EXPECT_EQ(test, fx->req.recovery.reorders, SHCA_REQ_REORDERS);
 	/* told of what is left: the wait is the same */
 	fx_ack(fx, P0 + 1, MISSING(1));
-	KUNIT_EXPECT_EQ(test, fx->req.recovery.late_ns, start + RTT);
+	KUNIT_EXPECT_EQ(test, fx->req.recovery.reo.ns, start + RTT);
 	shca_req_timer(&fx->req, start + RTT - 1);
 	KUNIT_EXPECT_FALSE(test, fx_next(fx));
 	KUNIT_EXPECT_EQ(test, fx->req.cc.cwnd, cwnd);
@@ -188,7 +188,7 @@ static void late_repair_has_its_round_trip(struct kunit *test)
 	fx->now += 3 * RTT;
 	fx_ack(fx, P0, MISSING(1));
 	KUNIT_EXPECT_FALSE(test, fx_next(fx));
-	fx->now = fx->req.recovery.late_ns;
+	fx->now = fx->req.recovery.reo.ns;
 	shca_req_timer(&fx->req, fx->now);
 	expect_again(test, P0);
 	KUNIT_EXPECT_EQ(test, shca_req_deadline(&fx->req), fx->now + 2 * RTT + 500000);
@@ -201,12 +201,12 @@ static void late_packets_that_come_end_the_wait(struct kunit *test)
 	fx->req.recovery.reorders = 1;
 	fx_ack(fx, P0, MISSING(2));
 	fx_ack(fx, P0 + 1, ACK);
-	KUNIT_EXPECT_EQ(test, fx->req.recovery.late_ns, 0ull);
+	KUNIT_EXPECT_EQ(test, fx->req.recovery.reo.ns, 0ull);
 	KUNIT_EXPECT_FALSE(test, fx_next(fx));
 	/* the next gap has a wait of its own */
 	fx->now += 5;
 	fx_ack(fx, P0 + 2, MISSING(1));
-	KUNIT_EXPECT_EQ(test, fx->req.recovery.late_ns,
+	KUNIT_EXPECT_EQ(test, fx->req.recovery.reo.ns,
 			fx->now + fx->req.rtt.ns);
 }
 
@@ -234,9 +234,9 @@ static void late_wait_ends_with_going_back(struct kunit *test)
 
 	fx->req.recovery.reorders = 1;
 	fx_ack(fx, P0, MISSING(1));
-	KUNIT_EXPECT_NE(test, fx->req.recovery.late_ns, 0ull);
+	KUNIT_EXPECT_NE(test, fx->req.recovery.reo.ns, 0ull);
 	fx_ack(fx, P0, SHCA_AETH_RNR | 1);
-	KUNIT_EXPECT_EQ(test, fx->req.recovery.late_ns, 0ull);
+	KUNIT_EXPECT_EQ(test, fx->req.recovery.reo.ns, 0ull);
 	KUNIT_EXPECT_TRUE(test, shca_req_rnr_waits(&fx->req));
 }
 
@@ -370,11 +370,11 @@ static void late_request_behind_a_read_is_waited_for(struct kunit *test)
 	fx->req.rtt.ns = RTT;
 	missing(fx, P0 + 6, 2, P0 + 8);
 	KUNIT_EXPECT_FALSE(test, fx_next(fx));
-	KUNIT_EXPECT_EQ(test, fx->req.recovery.late_ns, fx->now + RTT);
+	KUNIT_EXPECT_EQ(test, fx->req.recovery.reo.ns, fx->now + RTT);
 	/* what comes meanwhile does not end the wait */
 	KUNIT_EXPECT_EQ(test, fx_read_resp(fx, SHCA_OP_READ_RESP_FIRST, P0 + 4, FX_MTU),
 			SHCA_RX_OK);
-	KUNIT_EXPECT_EQ(test, fx->req.recovery.late_ns, fx->now + RTT);
+	KUNIT_EXPECT_EQ(test, fx->req.recovery.reo.ns, fx->now + RTT);
 	fx->now += RTT;
 	shca_req_timer(&fx->req, fx->now);
 	KUNIT_ASSERT_TRUE(test, fx_next(fx));
@@ -386,7 +386,7 @@ static void late_request_behind_a_read_is_waited_for(struct kunit *test)
 	missing(fx, P0 + 6, 2, P0 + 8);
 	KUNIT_EXPECT_EQ(test, fx_read_resp(fx, SHCA_OP_READ_RESP_LAST, P0 + 5, FX_MTU),
 			SHCA_RX_OK);
-	fx->now = fx->req.recovery.late_ns;
+	fx->now = fx->req.recovery.reo.ns;
 	KUNIT_EXPECT_NE(test, fx->now, 0ull);
 	shca_req_timer(&fx->req, fx->now);
 	KUNIT_EXPECT_EQ(test, fx->req.recovery.gap_end, P0 + 8);
@@ -407,14 +407,14 @@ static void late_request_behind_a_read_that_comes_ends_the_wait(struct kunit *te
 	fx->req.recovery.reorders = 2;
 	fx->req.rtt.ns = RTT;
 	missing(fx, P0 + 5, 2, P0 + 7);
-	KUNIT_EXPECT_NE(test, fx->req.recovery.late_ns, 0ull);
+	KUNIT_EXPECT_NE(test, fx->req.recovery.reo.ns, 0ull);
 	KUNIT_EXPECT_EQ(test, fx_read_resp(fx, SHCA_OP_READ_RESP_ONLY, P0 + 4, FX_MTU),
 			SHCA_RX_OK);
-	KUNIT_EXPECT_NE(test, fx->req.recovery.late_ns, 0ull);
+	KUNIT_EXPECT_NE(test, fx->req.recovery.reo.ns, 0ull);
 	fx_ack(fx, P0 + 5, ACK);
-	KUNIT_EXPECT_NE(test, fx->req.recovery.late_ns, 0ull);
+	KUNIT_EXPECT_NE(test, fx->req.recovery.reo.ns, 0ull);
 	fx_ack(fx, P0 + 6, ACK);
-	KUNIT_EXPECT_EQ(test, fx->req.recovery.late_ns, 0ull);
+	KUNIT_EXPECT_EQ(test, fx->req.recovery.reo.ns, 0ull);
 }
 
 static void response(struct kunit *test, u8 opcode, u32 psn, enum shca_verdict verdict)
@@ -445,7 +445,7 @@ static void late_response_is_watched(struct kunit *test)
 	fx->now += 20 * RTT;
 	shca_req_gap(&fx->req, P0 + 8, P0 + 8, fx->now);
 	expect_again(test, P0 + 7);
-	KUNIT_EXPECT_EQ(test, r->watch_psn, P0 + 4);
+	KUNIT_EXPECT_EQ(test, r->undo.psn, P0 + 4);
 	response(test, SHCA_OP_READ_RESP_MIDDLE, P0 + 6, SHCA_RX_STALE_ACK);
 	response(test, SHCA_OP_READ_RESP_MIDDLE, P0 + 3, SHCA_RX_STALE_ACK);
 	KUNIT_EXPECT_EQ(test, r->reorders, 0);
@@ -458,7 +458,7 @@ static void late_response_is_watched(struct kunit *test)
 	fx->req.cc.least_ns = 1;
 	response(test, SHCA_OP_READ_RESP_MIDDLE, P0 + 5, SHCA_RX_STALE_ACK);
 	KUNIT_EXPECT_EQ(test, r->reorders, 1);
-	r->watch_end = P0 + 6;
+	r->undo.end = P0 + 6;
 	response(test, SHCA_OP_READ_RESP_MIDDLE, P0 + 5, SHCA_RX_STALE_ACK);
 	KUNIT_EXPECT_EQ(test, r->reorders, SHCA_REQ_REORDERS);
 	KUNIT_EXPECT_EQ(test, fx->req.cc.least_ns, 1ull);
@@ -474,13 +474,13 @@ static void late_wait_that_is_too_short_gets_longer(struct kunit *test)
 	fx->req.rtt.psn = SHCA_REQ_NOT_HELD;
 	for (i = 0; i < 3; i++) {
 		shift = min_t(u32, i, SHCA_REQ_LATE_SHIFT);
-		KUNIT_EXPECT_EQ(test, r->late_shift, shift);
+		KUNIT_EXPECT_EQ(test, r->reo.shift, shift);
 		r->reorders = 2;
 		fx_ack(fx, P0 + i, MISSING(1));
-		KUNIT_EXPECT_EQ(test, r->late_ns, fx->now + ((u64)RTT << shift));
+		KUNIT_EXPECT_EQ(test, r->reo.ns, fx->now + ((u64)RTT << shift));
 		/* (nothing is sent early meanwhile) */
-		KUNIT_EXPECT_EQ(test, shca_req_deadline(&fx->req), r->late_ns);
-		fx->now = r->late_ns;
+		KUNIT_EXPECT_EQ(test, shca_req_deadline(&fx->req), r->reo.ns);
+		fx->now = r->reo.ns;
 		shca_req_timer(&fx->req, fx->now);
 		expect_again(test, P0 + i);
 		fx_ack(fx, P0 + i, ACK);
@@ -490,10 +490,10 @@ static void late_wait_that_is_too_short_gets_longer(struct kunit *test)
 	/* the last gap that is waited for: reordering is over */
 	r->reorders = 1;
 	fx_ack(fx, P0 + 3, MISSING(1));
-	KUNIT_EXPECT_EQ(test, r->late_ns, fx->now + ((u64)RTT << SHCA_REQ_LATE_SHIFT));
-	fx->now = r->late_ns;
+	KUNIT_EXPECT_EQ(test, r->reo.ns, fx->now + ((u64)RTT << SHCA_REQ_LATE_SHIFT));
+	fx->now = r->reo.ns;
 	shca_req_timer(&fx->req, fx->now);
-	KUNIT_EXPECT_EQ(test, r->late_shift, 0);
+	KUNIT_EXPECT_EQ(test, r->reo.shift, 0);
 }
 
 /* Well before the time-out. */
@@ -506,7 +506,7 @@ static void late_wait_is_shorter_than_the_time_out(struct kunit *test)
 	r->reorders = 1;
 	r->deadline = fx->now + RTT;
 	fx_ack(fx, P0, MISSING(1));
-	KUNIT_EXPECT_EQ(test, r->late_ns, fx->now + RTT / 2);
+	KUNIT_EXPECT_EQ(test, r->reo.ns, fx->now + RTT / 2);
 }
 
 /* One that was repaired at once tells nothing of waits. */
@@ -521,7 +521,7 @@ static void late_wait_stays_where_nothing_waited(struct kunit *test)
 	fx_ack(fx, P0, ACK);
 	fx_ack(fx, P0, ACK);
 	KUNIT_EXPECT_EQ(test, r->reorders, SHCA_REQ_REORDERS);
-	KUNIT_EXPECT_EQ(test, r->late_shift, 0);
+	KUNIT_EXPECT_EQ(test, r->reo.shift, 0);
 }
 
 /* Too long ago: the next one is watched. */
@@ -535,13 +535,13 @@ static void late_watch_ends(struct kunit *test)
 	for (more = 0; more < 2; more++) {
 		fx_post(fx, SHCA_WR_RDMA_READ, 2 * FX_MTU);
 		KUNIT_ASSERT_TRUE(test, fx_next(fx));
-		r->watch_read = true;
-		r->watch_psn = shca_psn_add(fx->req.psn.una, 1 - SHCA_REQ_WATCH * fx->req.cc.cwnd -
+		r->undo.read = true;
+		r->undo.psn = shca_psn_add(fx->req.psn.una, 1 - SHCA_REQ_WATCH * fx->req.cc.cwnd -
 					     more);
-		r->watch_end = r->watch_psn;
+		r->undo.end = r->undo.psn;
 		shca_req_gap(&fx->req, fx->req.psn.una + 1, fx->req.psn.una + 1, fx->now);
 		KUNIT_ASSERT_TRUE(test, fx_next(fx));
-		KUNIT_EXPECT_EQ(test, r->watch_psn == fx->req.psn.una, more == 1);
+		KUNIT_EXPECT_EQ(test, r->undo.psn == fx->req.psn.una, more == 1);
 		fx->now += 9 * RTT;
 		response(test, SHCA_OP_READ_RESP_FIRST, fx->req.psn.una, SHCA_RX_OK);
 		response(test, SHCA_OP_READ_RESP_LAST, fx->req.psn.una, SHCA_RX_OK);
@@ -569,11 +569,11 @@ static void late_wait_without_time_is_none(struct kunit *test)
 	r->reorders = 2;
 	r->deadline = 0;
 	fx_ack(fx, P0, MISSING(1));
-	KUNIT_EXPECT_EQ(test, r->late_ns, fx->now + RTT);
+	KUNIT_EXPECT_EQ(test, r->reo.ns, fx->now + RTT);
 	fx_ack(fx, P0, ACK);
 	r->deadline = fx->now;
 	fx_ack(fx, P0 + 1, MISSING(1));
-	KUNIT_EXPECT_EQ(test, r->late_ns, fx->now);
+	KUNIT_EXPECT_EQ(test, r->reo.ns, fx->now);
 }
 
 /* An acknowledgement is of no single packet: that watch lasts two round trips and a quarter each. */
@@ -589,12 +589,12 @@ static void late_watch_of_an_acknowledgement_is_short(struct kunit *test)
 	fx->now += 5 * RTT / 2;
 	fx_ack(fx, P0 + 1, MISSING(1));
 	expect_again(test, P0 + 1);
-	KUNIT_EXPECT_EQ(test, r->watch_psn, P0);
+	KUNIT_EXPECT_EQ(test, r->undo.psn, P0);
 	fx_ack(fx, P0 + 1, ACK);
 	fx->now++;
 	fx_ack(fx, P0 + 2, MISSING(1));
 	expect_again(test, P0 + 2);
-	KUNIT_EXPECT_EQ(test, r->watch_psn, P0 + 2);
+	KUNIT_EXPECT_EQ(test, r->undo.psn, P0 + 2);
 }
 
 /* A repair that is sent early once more comes twice, whatever the order of packets is. */
@@ -606,12 +606,12 @@ static void late_watch_ends_with_an_early_copy(struct kunit *test)
 	fx->req.rtt.psn = SHCA_REQ_NOT_HELD;
 	fx_ack(fx, P0, MISSING(1));
 	expect_again(test, P0);
-	KUNIT_ASSERT_TRUE(test, r->watch_end != SHCA_REQ_NOT_HELD);
+	KUNIT_ASSERT_TRUE(test, r->undo.end != SHCA_REQ_NOT_HELD);
 	fx->now = shca_req_deadline(&fx->req);
 	shca_req_timer(&fx->req, fx->now);
 	expect_again(test, P0);
 	KUNIT_ASSERT_EQ(test, fx->req.stats.early, 1ull);
-	KUNIT_EXPECT_EQ(test, r->watch_end, SHCA_REQ_NOT_HELD);
+	KUNIT_EXPECT_EQ(test, r->undo.end, SHCA_REQ_NOT_HELD);
 }
 
 /* So it is if the next packet is sent early, since an acknowledgement is of both. */
@@ -624,12 +624,12 @@ static void late_watch_ends_with_the_next_early_copy(struct kunit *test)
 	fx_ack(fx, P0, MISSING(1));
 	expect_again(test, P0);
 	fx_ack(fx, P0, ACK);
-	KUNIT_ASSERT_TRUE(test, r->watch_end != SHCA_REQ_NOT_HELD);
+	KUNIT_ASSERT_TRUE(test, r->undo.end != SHCA_REQ_NOT_HELD);
 	fx->now = shca_req_deadline(&fx->req);
 	shca_req_timer(&fx->req, fx->now);
 	expect_again(test, P0 + 1);
 	KUNIT_ASSERT_EQ(test, fx->req.stats.early, 1ull);
-	KUNIT_EXPECT_EQ(test, r->watch_end, SHCA_REQ_NOT_HELD);
+	KUNIT_EXPECT_EQ(test, r->undo.end, SHCA_REQ_NOT_HELD);
 }
 
 /* But each response has its PSN: the watch of one goes on. */
@@ -651,8 +651,8 @@ static void late_watch_of_a_response_outlives_an_early_copy(struct kunit *test)
 	shca_req_timer(&fx->req, fx->now);
 	expect_again(test, P0 + 6);
 	KUNIT_ASSERT_EQ(test, fx->req.stats.early, 1ull);
-	KUNIT_EXPECT_NE(test, r->watch_end, SHCA_REQ_NOT_HELD);
-	KUNIT_EXPECT_EQ(test, r->watch_psn, P0 + 4);
+	KUNIT_EXPECT_NE(test, r->undo.end, SHCA_REQ_NOT_HELD);
+	KUNIT_EXPECT_EQ(test, r->undo.psn, P0 + 4);
 }
 
 /* One that is asked for early once more comes twice. */
@@ -665,12 +665,12 @@ static void late_watch_of_a_response_ends_with_its_early_copy(struct kunit *test
 	KUNIT_ASSERT_TRUE(test, fx_next(fx));
 	shca_req_gap(&fx->req, P0 + 6, P0 + 6, fx->now);
 	expect_again(test, P0 + 4);
-	KUNIT_ASSERT_TRUE(test, fx->req.recovery.watch_end != SHCA_REQ_NOT_HELD);
+	KUNIT_ASSERT_TRUE(test, fx->req.recovery.undo.end != SHCA_REQ_NOT_HELD);
 	fx->now = shca_req_deadline(&fx->req);
 	shca_req_timer(&fx->req, fx->now);
 	expect_again(test, P0 + 4);
 	KUNIT_ASSERT_EQ(test, fx->req.stats.early, 1ull);
-	KUNIT_EXPECT_EQ(test, fx->req.recovery.watch_end, SHCA_REQ_NOT_HELD);
+	KUNIT_EXPECT_EQ(test, fx->req.recovery.undo.end, SHCA_REQ_NOT_HELD);
 }
 
 /* A gap that is repaired once more, in part, is watched as it was. */
@@ -684,7 +684,7 @@ static void late_watch_is_of_the_first_repair(struct kunit *test)
 	fx->now += RTT / 2;
 	missing(fx, P0, 1, P0 + 1);
 	expect_again(test, P0);
-	KUNIT_EXPECT_EQ(test, fx->req.recovery.watch_end, P0 + 2);
+	KUNIT_EXPECT_EQ(test, fx->req.recovery.undo.end, P0 + 2);
 }
 
 /* What has overtaken others does not tell how long the way of most is. */
@@ -811,9 +811,9 @@ static void late_packets_that_come_in_turn_end_the_wait(struct kunit *test)
 	fx->req.recovery.reorders = 1;
 	fx_ack(fx, P0, MISSING(2));
 	fx_ack(fx, P0, ACK);
-	KUNIT_EXPECT_NE(test, fx->req.recovery.late_ns, 0ull);
+	KUNIT_EXPECT_NE(test, fx->req.recovery.reo.ns, 0ull);
 	fx_ack(fx, P0 + 1, ACK);
-	KUNIT_EXPECT_EQ(test, fx->req.recovery.late_ns, 0ull);
+	KUNIT_EXPECT_EQ(test, fx->req.recovery.reo.ns, 0ull);
 }
 
 /* A repair after a wait is one: the way of other peers tells of the same gap. */
@@ -823,7 +823,7 @@ static void late_repair_makes_a_sequence_nak_void(struct kunit *test)
 
 	fx->req.recovery.reorders = 1;
 	fx_ack(fx, P0, MISSING(1));
-	fx->now = fx->req.recovery.late_ns;
+	fx->now = fx->req.recovery.reo.ns;
 	shca_req_timer(&fx->req, fx->now);
 	expect_again(test, P0);
 	KUNIT_EXPECT_EQ(test, fx_ack(fx, P0, NAK(SHCA_NAK_PSN_SEQ)), SHCA_RX_NAK_SEQ);
@@ -846,10 +846,10 @@ static void late_wait_within_a_repair_lets_it_go_on(struct kunit *test)
 	r->reorders = 2;
 	fx->now += RTT;
 	missing(fx, P0, 1, P0 + 1);
-	KUNIT_ASSERT_EQ(test, r->late_ns, fx->now + RTT);
-	fx->now = r->late_ns;
+	KUNIT_ASSERT_EQ(test, r->reo.ns, fx->now + RTT);
+	fx->now = r->reo.ns;
 	shca_req_timer(&fx->req, fx->now);
-	KUNIT_EXPECT_EQ(test, r->late_ns, 0ull);
+	KUNIT_EXPECT_EQ(test, r->reo.ns, 0ull);
 	KUNIT_EXPECT_EQ(test, r->reorders, 2);
 	KUNIT_EXPECT_GT(test, shca_req_deadline(&fx->req), fx->now);
 	expect_again(test, P0 + 2);
