@@ -55,7 +55,7 @@ u32 shca_ib_hello_build(const struct shca_ib_hello *hello, u8 *frame)
 
 static bool port_is_off(const struct shca_ib_port *port)
 {
-	return port->disabled || !port->carrier;
+	return port->phys == SHCA_IB_PHYS_DISABLED || !port->carrier;
 }
 
 /* By its peer, which it has. */
@@ -64,36 +64,31 @@ static bool port_is_named(const struct shca_ib_port *port)
 	return port->peer.heard == port->session;
 }
 
-/* The other end learns at once what has changed here, but for a minimal distance. */
-static void port_hasten(struct shca_ib_port *port, u64 now)
-{
-	port->due = now;
-	if (port->has_sent)
-		port->due = max_t(u64, now, port->tx_at + SHCA_IB_HELLO_GAP_NS);
-}
-
-/* The state follows from what is known; edges are events. */
-static u32 port_update(struct shca_ib_port *port)
+/* Edges of the state are events. */
+static u32 port_set(struct shca_ib_port *port, u8 phys)
 {
 	u8 was = port->phys;
 
-	if (port->disabled)
-		port->phys = SHCA_IB_PHYS_DISABLED;
-	else if (!port->has_peer)
-		port->phys = SHCA_IB_PHYS_POLLING;
-	else if (!port_is_named(port))
-		port->phys = SHCA_IB_PHYS_TRAINING;
-	else
-		port->phys = SHCA_IB_PHYS_LINK_UP;
-	if (was == port->phys)
+	port->phys = phys;
+	if (was == phys)
 		return 0;
-	if (port->phys == SHCA_IB_PHYS_LINK_UP)
+	if (phys == SHCA_IB_PHYS_LINK_UP)
 		return SHCA_IB_EV_UP;
 	if (was != SHCA_IB_PHYS_LINK_UP)
 		return 0;
 	if (port->downed != ~0u)
 		port->downed++;
 	return SHCA_IB_EV_DOWN;
+}
+
+/*
+ * Forget the peer, if there is one. The other end learns at once what has changed here,
+ * but for a minimal distance.
+ */
+static u32 port_restart(struct shca_ib_port *port, u8 phys, u64 now)
+{
+	port->due = max_t(u64, now, port->earliest);
+	return port_set(port, phys);
 }
 
 void shca_ib_port_init(struct shca_ib_port *port, u64 guid, u32 session,
@@ -106,57 +101,49 @@ void shca_ib_port_init(struct shca_ib_port *port, u64 guid, u32 session,
 	port->phys = SHCA_IB_PHYS_POLLING;
 }
 
-/* Frames do not pass, or must not: whoever was there is forgotten. */
-static u32 port_switch(struct shca_ib_port *port, u64 now)
-{
-	port->has_peer = false;
-	port_hasten(port, now);
-	return port_update(port);
-}
-
 u32 shca_ib_port_carrier(struct shca_ib_port *port, bool carrier, u64 now)
 {
 	if (port->carrier == carrier)
 		return 0;
 	port->carrier = carrier;
-	return port_switch(port, now);
+	return port_restart(port, port->phys == SHCA_IB_PHYS_DISABLED ?
+			    SHCA_IB_PHYS_DISABLED : SHCA_IB_PHYS_POLLING, now);
 }
 
 u32 shca_ib_port_disable(struct shca_ib_port *port, bool disabled, u64 now)
 {
-	if (port->disabled == disabled)
+	if ((port->phys == SHCA_IB_PHYS_DISABLED) == disabled)
 		return 0;
-	port->disabled = disabled;
-	return port_switch(port, now);
+	return port_restart(port, disabled ? SHCA_IB_PHYS_DISABLED :
+			    SHCA_IB_PHYS_POLLING, now);
 }
 
 u32 shca_ib_port_ask(struct shca_ib_port *port, bool disable, u64 now)
 {
 	if (port->phys != SHCA_IB_PHYS_LINK_UP) {
-		port->asked = false;
+		port->request = SHCA_IB_REQUEST_NONE;
 		return shca_ib_port_disable(port, disable, now);
 	}
 	/* Another request does not put it off. */
-	if (!port->asked)
+	if (!port->request)
 		port->asked_at = now;
-	port->asked = true;
-	port->stays_off = disable;
+	port->request = disable ? SHCA_IB_REQUEST_DISABLE : SHCA_IB_REQUEST_RESET;
 	return 0;
 }
 
 static u32 port_obey(struct shca_ib_port *port, u64 now)
 {
+	bool resets = port->request == SHCA_IB_REQUEST_RESET;
 	u32 events = shca_ib_port_disable(port, true, now);
 
-	port->asked = false;
-	return port->stays_off ? events :
-				 events | shca_ib_port_disable(port, false, now);
+	port->request = SHCA_IB_REQUEST_NONE;
+	return resets ? events | shca_ib_port_disable(port, false, now) : events;
 }
 
 static bool port_is_from_peer(const struct shca_ib_port *port,
 			      const struct shca_ib_hello *hello, const u8 *mac)
 {
-	return port->has_peer && port->peer.session == hello->session &&
+	return shca_ib_port_has_peer(port) && port->peer.session == hello->session &&
 	       !memcmp(port->peer_mac, mac, SHCA_IB_MAC_BYTES);
 }
 
@@ -164,7 +151,7 @@ static bool port_is_from_peer(const struct shca_ib_port *port,
 static bool port_prefers(const struct shca_ib_port *port,
 			 const struct shca_ib_hello *hello, const u8 *mac)
 {
-	if (!port->has_peer)
+	if (!shca_ib_port_has_peer(port))
 		return true;
 	/* In another session, it has started again: the earlier one never comes back. */
 	if (!memcmp(port->peer_mac, mac, SHCA_IB_MAC_BYTES))
@@ -183,39 +170,30 @@ u32 shca_ib_port_rx(struct shca_ib_port *port, const struct shca_ib_hello *hello
 	    hello->guid == port->guid)
 		return 0;
 	known = port_is_from_peer(port, hello, mac);
-	if (hello->bye) {
-		if (!known)
-			return 0;
-		port->has_peer = false;
-		port_hasten(port, now);
-		return port_update(port);
-	}
+	if (hello->bye)
+		return known ? port_restart(port, SHCA_IB_PHYS_POLLING, now) : 0;
 	if (!port_prefers(port, hello, mac)) {
 		port->strangers++;
 		return 0;
 	}
 	if (!known) {
 		/* Down first, so that nothing of the link before survives. */
-		port->has_peer = false;
-		events = port_update(port);
+		events = port_restart(port, SHCA_IB_PHYS_POLLING, now);
 		memcpy(port->peer_mac, mac, SHCA_IB_MAC_BYTES);
-		port_hasten(port, now);
 	}
-	port->has_peer = true;
 	port->peer = *hello;
 	port->heard_at = now;
-	return events | port_update(port);
+	return events | port_set(port, port_is_named(port) ? SHCA_IB_PHYS_LINK_UP :
+				 SHCA_IB_PHYS_TRAINING);
 }
 
 u32 shca_ib_port_tick(struct shca_ib_port *port, u64 now)
 {
-	if (port->asked && now - port->asked_at >= SHCA_IB_ANSWER_NS)
+	if (port->request && now - port->asked_at >= SHCA_IB_ANSWER_NS)
 		return port_obey(port, now);
-	if (!port->has_peer || now - port->heard_at < SHCA_IB_HELLO_LOST_NS)
+	if (!shca_ib_port_has_peer(port) || now - port->heard_at < SHCA_IB_HELLO_LOST_NS)
 		return 0;
-	port->has_peer = false;
-	port_hasten(port, now);
-	return port_update(port);
+	return port_restart(port, SHCA_IB_PHYS_POLLING, now);
 }
 
 bool shca_ib_port_tx(struct shca_ib_port *port, struct shca_ib_hello *hello,
@@ -226,13 +204,12 @@ bool shca_ib_port_tx(struct shca_ib_port *port, struct shca_ib_hello *hello,
 	*hello = (struct shca_ib_hello){
 		.session = port->session,
 		.guid = port->guid,
-		.heard = port->has_peer ? port->peer.session : 0,
+		.heard = shca_ib_port_has_peer(port) ? port->peer.session : 0,
 		.mtu = port->mtu,
 		.lanes = port->lanes,
 		.credits = port->credits,
 	};
-	port->has_sent = true;
-	port->tx_at = now;
+	port->earliest = now + SHCA_IB_HELLO_GAP_NS;
 	port->due = now + SHCA_IB_HELLO_NS;
 	return true;
 }
@@ -251,12 +228,12 @@ struct shca_ib_hello shca_ib_port_bye(const struct shca_ib_port *port)
 
 u64 shca_ib_port_deadline(const struct shca_ib_port *port)
 {
-	u64 deadline = port->asked ? port->asked_at + SHCA_IB_ANSWER_NS : ~0ull;
+	u64 deadline = port->request ? port->asked_at + SHCA_IB_ANSWER_NS : ~0ull;
 
 	if (port_is_off(port))
 		return deadline;
 	deadline = min_t(u64, deadline, port->due);
-	if (!port->has_peer)
+	if (!shca_ib_port_has_peer(port))
 		return deadline;
 	return min_t(u64, deadline, port->heard_at + SHCA_IB_HELLO_LOST_NS);
 }

@@ -72,6 +72,13 @@ u32 shca_ib_hello_build(const struct shca_ib_hello *hello, u8 *frame);
 #define SHCA_IB_EV_UP		(1u << 0)	/* physical state became LinkUp */
 #define SHCA_IB_EV_DOWN		(1u << 1)	/* it was LinkUp */
 
+/* What management wants of a link that is up, once its answer has left. */
+enum shca_ib_request {
+	SHCA_IB_REQUEST_NONE,
+	SHCA_IB_REQUEST_RESET,
+	SHCA_IB_REQUEST_DISABLE,
+};
+
 /**
  * struct shca_ib_port - physical layer of a port, as far as frames show it
  * @guid:	own port GUID
@@ -81,16 +88,13 @@ u32 shca_ib_hello_build(const struct shca_ib_hello *hello, u8 *frame);
  * @credits:	frames of credits are taken and sent
  * @phys:	enum shca_ib_phys
  * @carrier:	the netdev is up and has a carrier
- * @disabled:	by management
- * @asked:	management has asked for a reset of the link, or to disable it
- * @stays_off:	it has asked to disable it
- * @has_sent:	@tx_at is valid
- * @has_peer:	@peer_mac, @peer and @heard_at are valid
- * @peer_mac:	source address of the peer
+ * @request:	what management has asked for and waits for
+ * @peer_mac:	source address of the peer; valid, as @peer and @heard_at are, if there
+ *		is one (shca_ib_port_has_peer())
  * @peer:	last hello of the peer
- * @asked_at:	when management asked; valid if @asked
+ * @asked_at:	when management asked; valid with a @request
  * @heard_at:	time of the peer's last hello
- * @tx_at:	time of the last own hello
+ * @earliest:	no hello leaves before: SHCA_IB_HELLO_GAP_NS after the last one
  * @due:	when the next one is to leave
  * @downed:	times that the link went down (LinkDownedCounter); saturates
  * @strangers:	hellos of others than the peer
@@ -103,20 +107,22 @@ struct shca_ib_port {
 	bool credits;
 	u8 phys;
 	bool carrier;
-	bool disabled;
-	bool asked;
-	bool stays_off;
-	bool has_sent;
-	bool has_peer;
+	enum shca_ib_request request;
 	u8 peer_mac[SHCA_IB_MAC_BYTES];
 	struct shca_ib_hello peer;
 	u64 asked_at;
 	u64 heard_at;
-	u64 tx_at;
+	u64 earliest;
 	u64 due;
 	u32 downed;
 	u32 strangers;
 };
+
+/* Has it heard a port that it takes for its peer? */
+static inline bool shca_ib_port_has_peer(const struct shca_ib_port *port)
+{
+	return port->phys >= SHCA_IB_PHYS_TRAINING;
+}
 
 /* A port without a carrier; @session is random, not 0. */
 void shca_ib_port_init(struct shca_ib_port *port, u64 guid, u32 session,

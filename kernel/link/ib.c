@@ -280,7 +280,7 @@ static void shca_ib_send_hello(struct shca_dev *dev,
 /* Where a hello goes: a port that has a peer does not bother others. */
 static void shca_ib_hello_dest(const struct shca_ib_link *link, u8 *dest)
 {
-	if (link->phy.has_peer)
+	if (shca_ib_port_has_peer(&link->phy))
 		ether_addr_copy(dest, link->phy.peer_mac);
 	else
 		eth_broadcast_addr(dest);
@@ -424,7 +424,7 @@ void shca_ib_stop(struct shca_dev *dev)
 	if (!link)
 		return;
 	spin_lock_bh(&link->lock);
-	send = link->running && link->phy.has_peer;
+	send = link->running && shca_ib_port_has_peer(&link->phy);
 	link->running = false;
 	bye = shca_ib_port_bye(&link->phy);
 	shca_ib_hello_dest(link, dest);

@@ -155,10 +155,8 @@ void hello(void)
 /* What holds of a port between two events. */
 static bool port_holds(const struct shca_ib_port *port)
 {
-	if (port->disabled)
-		return port->phys == SHCA_IB_PHYS_DISABLED && !port->has_peer;
-	if (!port->has_peer)
-		return port->phys == SHCA_IB_PHYS_POLLING;
+	if (port->phys == SHCA_IB_PHYS_DISABLED || port->phys == SHCA_IB_PHYS_POLLING)
+		return true;
 	return port->carrier && port->phys == (port_is_named(port) ? SHCA_IB_PHYS_LINK_UP : SHCA_IB_PHYS_TRAINING);
 }
 
@@ -175,22 +173,18 @@ void port_step(void)
 {
 	struct shca_ib_port port;
 	struct shca_ib_hello hello, out;
-	u64 now = any_u64(), tx_at;
+	u64 now = any_u64(), earliest;
 	u32 events = 0;
 	u8 mac[SHCA_IB_MAC_BYTES], was, what = any_u8();
 
 	port.carrier = any_bool();
-	port.disabled = any_bool();
-	port.asked = any_bool();
-	port.stays_off = any_bool();
-	port.has_sent = any_bool();
-	port.has_peer = any_bool();
 	hello.bye = any_bool();
 	assume(port_holds(&port) && now < 1ull << 63 && port.session);
-	assume(port.tx_at <= now && port.heard_at <= now && port.asked_at <= now);
-	assume(!port.has_sent || port.due >= port.tx_at + SHCA_IB_HELLO_GAP_NS);
+	assume(port.request <= SHCA_IB_REQUEST_DISABLE);
+	assume(port.heard_at <= now && port.asked_at <= now);
+	assume(port.earliest <= now + SHCA_IB_HELLO_GAP_NS && port.due >= port.earliest);
 	was = port.phys;
-	tx_at = port.tx_at;
+	earliest = port.earliest;
 	switch (what) {
 	case 0:
 		events = shca_ib_port_carrier(&port, any_bool(), now);
@@ -209,14 +203,14 @@ void port_step(void)
 		break;
 	default:
 		if (shca_ib_port_tx(&port, &out, now)) {
-			claim(port.carrier && !port.disabled && !out.bye);
+			claim(port.carrier && port.phys != SHCA_IB_PHYS_DISABLED && !out.bye);
 			claim(!out.heard || port.phys >= SHCA_IB_PHYS_TRAINING);
 		}
 		break;
 	}
 	claim(port_holds(&port));
-	claim(port.tx_at == tx_at || !port.has_sent || port.tx_at == now);
-	claim(port.due >= (port.has_sent ? port.tx_at + SHCA_IB_HELLO_GAP_NS : 0));
+	claim(port.earliest == earliest || port.earliest == now + SHCA_IB_HELLO_GAP_NS);
+	claim(port.due >= port.earliest);
 	claim((was == SHCA_IB_PHYS_LINK_UP && port.phys != was) == (!!(events & SHCA_IB_EV_DOWN) && !(events & SHCA_IB_EV_UP)));
 	claim(!(events & SHCA_IB_EV_UP) || port.phys == SHCA_IB_PHYS_LINK_UP);
 	claim(port.phys != SHCA_IB_PHYS_LINK_UP || was == port.phys || events & SHCA_IB_EV_UP);
