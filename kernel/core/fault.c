@@ -181,7 +181,7 @@ bool shca_fault_fits(const struct shca_fault_rule *rule,
 		return false;
 	if (rule->cqn && rule->cqn != at->cqn)
 		return false;
-	if (rule->has_msg && (at->msg < rule->msg || at->msg > rule->msg_last))
+	if (rule->msg && (at->msg < rule->msg || at->msg > rule->msg_last))
 		return false;
 	if (!pkt)
 		return true;

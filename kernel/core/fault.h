@@ -53,14 +53,13 @@ enum shca_fault_stage {
  * @opcode:	where, for packets: of the BTH, or SHCA_FAULT_ANY_OPCODE
  * @has_psn:	@psn and @psn_last are valid
  * @has_wr_id:	@wr_id is valid
- * @has_msg:	@msg and @msg_last are valid
  * @has_va:	@va and @va_last are valid
  * @has_rkey:	@rkey is valid
  * @psn:	where, for packets: first PSN of a range, which may wrap
  * @psn_last:	last PSN of it
  * @qpn:	where: number of the QP; 0: any
  * @cqn:	where: number of the CQ; 0: any
- * @msg:	where: first message by number
+ * @msg:	where: first message by number, from 1 on; 0: any
  * @msg_last:	last message
  * @rkey:	where: requests that name this key
  * @va:		where: requests that reach remote memory from this address on
@@ -84,7 +83,6 @@ struct shca_fault_rule {
 	u16 opcode;
 	bool has_psn;
 	bool has_wr_id;
-	bool has_msg;
 	bool has_va;
 	bool has_rkey;
 	u32 psn;

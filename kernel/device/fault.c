@@ -232,7 +232,6 @@ static void shca_fault_parse(struct nlattr **tb, struct shca_fault_rule *rule)
 	rule->has_psn = tb[SHCA_FA_PSN];
 	rule->psn = shca_fa_u32(tb[SHCA_FA_PSN], 0);
 	rule->psn_last = shca_fa_u32(tb[SHCA_FA_PSN_LAST], rule->psn);
-	rule->has_msg = tb[SHCA_FA_MSG];
 	rule->msg = shca_fa_u32(tb[SHCA_FA_MSG], 0);
 	rule->msg_last = shca_fa_u32(tb[SHCA_FA_MSG_LAST], rule->msg);
 	rule->has_va = tb[SHCA_FA_VA];
@@ -277,7 +276,7 @@ static int shca_fault_check(struct nlattr **tb, const struct shca_fault_rule *ru
 				    "msg: numbers from 1 to 0xffffff, the first one first");
 		return -ERANGE;
 	}
-	if (rule->has_msg && tb[SHCA_FA_RX]) {
+	if (rule->msg && tb[SHCA_FA_RX]) {
 		NL_SET_ERR_MSG_ATTR(extack, tb[SHCA_FA_MSG],
 				    "msg: not with dir=rx, where messages are not told apart yet");
 		return -EINVAL;
@@ -728,7 +727,7 @@ static int shca_fault_put_where(struct sk_buff *msg,
 	       (rule->has_psn &&
 		(nla_put_u32(msg, SHCA_FA_PSN, rule->psn) ||
 		 nla_put_u32(msg, SHCA_FA_PSN_LAST, rule->psn_last))) ||
-	       (rule->has_msg &&
+	       (rule->msg &&
 		(nla_put_u32(msg, SHCA_FA_MSG, rule->msg) ||
 		 nla_put_u32(msg, SHCA_FA_MSG_LAST, rule->msg_last))) ||
 	       shca_fault_put_u32(msg, SHCA_FA_CQN, rule->cqn) ||

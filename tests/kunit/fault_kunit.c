@@ -408,7 +408,6 @@ static void fault_fits_messages_by_number(struct kunit *test)
 	u32 fits = 0;
 
 	rule.stage = SHCA_FAULT_SEND;
-	rule.has_msg = true;
 	rule.msg = 2;
 	rule.msg_last = 3;
 	/* 0: it has no number */
@@ -416,7 +415,7 @@ static void fault_fits_messages_by_number(struct kunit *test)
 		fits |= shca_fault_fits(&rule, &at) << at.msg;
 	KUNIT_EXPECT_EQ(test, fits, 0x0c);
 	/* a rule that names none */
-	rule.has_msg = false;
+	rule.msg = 0;
 	KUNIT_EXPECT_TRUE(test, shca_fault_fits(&rule, &at));
 }
 

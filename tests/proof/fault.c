@@ -11,7 +11,6 @@ static void any_rule(struct shca_fault_rule *rule)
 {
 	rule->has_psn = any_bool();
 	rule->has_wr_id = any_bool();
-	rule->has_msg = any_bool();
 	rule->has_va = any_bool();
 	rule->has_rkey = any_bool();
 }
