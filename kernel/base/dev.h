@@ -82,16 +82,8 @@ struct shca_trust;
  * @id:		unique; never used again
  * @trust:	devices trusted with path host (trust.h), or NULL; read under
  *		RCU; written under shca_genl_lock
- * @nr_pd:	existing PDs of processes; compared with the limit of @personality
- * @nr_cq:	likewise, CQs
- * @nr_qp:	QPs
- * @nr_srq:	SRQs
- * @nr_wq:	work queues
- * @nr_rwq_tbl:	indirection tables
- * @nr_mr:	memory regions
- * @nr_mw:	memory windows
- * @nr_ah:	address handles
- * @dm_bytes:	device memory allocated by processes
+ * @nr:		existing objects of processes, by the enum shca_limit of @personality that
+ *		they are compared with; SHCA_LIMIT_DM: bytes of device memory
  * @parked:	bytes of received packets that wait for memory (park.c)
  * @held:	bytes of those that wait for packets before them
  * @nr_groups:	multicast groups; under the namespace's @groups_lock
@@ -156,18 +148,9 @@ struct shca_dev {
 	unsigned long port_up_at;
 	atomic_t link_downed;
 	struct work_struct rescan;
-	atomic_t nr_pd;
-	atomic_t nr_cq;
-	atomic_t nr_qp;
-	atomic_t nr_srq;
-	atomic_t nr_wq;
-	atomic_t nr_rwq_tbl;
-	atomic_t nr_mr;
-	atomic_t nr_mw;
-	atomic_t nr_ah;
+	atomic_t nr[SHCA_LIMIT_NR];
 	atomic_long_t parked;
 	atomic_long_t held;
-	atomic_t dm_bytes;
 	atomic_t av_tag;
 	u16 pkeys[SHCA_LIM_PKEYS];
 	struct list_head flows;
@@ -195,26 +178,28 @@ static inline struct shca_dev *to_shca_dev(struct ib_device *ibdev)
 
 /**
  * shca_limit_get() - count one object of a limited kind
- * @nr:		existing objects of processes, in struct shca_dev
- * @max:	limit of the device's personality
+ * @dev:	its device
+ * @kind:	the limit of the device's personality
  * @is_user:	belongs to a process; kernel consumers' objects are not counted
  *
- * Return: false if @max objects exist. Otherwise the caller owes
- * shca_limit_put().
+ * Return: false if as many exist. Otherwise the caller owes shca_limit_put().
  */
-static inline bool shca_limit_get(atomic_t *nr, int max, bool is_user)
+static inline bool shca_limit_get(struct shca_dev *dev, enum shca_limit kind,
+				  bool is_user)
 {
-	if (!is_user || atomic_inc_return(nr) <= max)
+	if (!is_user ||
+	    atomic_inc_return(&dev->nr[kind]) <= (int)dev->personality.limit[kind])
 		return true;
-	atomic_dec(nr);
+	atomic_dec(&dev->nr[kind]);
 	return false;
 }
 
 /* Undo shca_limit_get() when the object is destroyed. */
-static inline void shca_limit_put(atomic_t *nr, bool is_user)
+static inline void shca_limit_put(struct shca_dev *dev, enum shca_limit kind,
+				  bool is_user)
 {
 	if (is_user)
-		atomic_dec(nr);
+		atomic_dec(&dev->nr[kind]);
 }
 
 /*

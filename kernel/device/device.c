@@ -211,7 +211,7 @@ static int shca_alloc_pd(struct ib_pd *pd, struct ib_udata *udata)
 	if (err)
 		return err;
 	spd->is_user = udata;
-	return shca_limit_get(&dev->nr_pd, shca_limit(dev, PD), spd->is_user) ?
+	return shca_limit_get(dev, SHCA_LIMIT_PD, spd->is_user) ?
 		       0 : -ENOMEM;
 }
 
@@ -219,7 +219,7 @@ static int shca_dealloc_pd(struct ib_pd *pd, struct ib_udata *udata)
 {
 	struct shca_pd *spd = container_of(pd, struct shca_pd, ibpd);
 
-	shca_limit_put(&to_shca_dev(pd->device)->nr_pd, spd->is_user);
+	shca_limit_put(to_shca_dev(pd->device), SHCA_LIMIT_PD, spd->is_user);
 	return 0;
 }
 
@@ -232,16 +232,11 @@ static int shca_dealloc_pd(struct ib_pd *pd, struct ib_udata *udata)
  */
 static void shca_dev_check_counts(const struct shca_dev *dev)
 {
-	const atomic_t *counts[] = {
-		&dev->nr_pd, &dev->nr_cq, &dev->nr_qp, &dev->nr_srq,
-		&dev->nr_wq, &dev->nr_rwq_tbl, &dev->nr_mr, &dev->nr_mw,
-		&dev->nr_ah, &dev->dm_bytes,
-	};
 	int i;
 
-	for (i = 0; i < ARRAY_SIZE(counts); i++)
-		WARN_ONCE(atomic_read(counts[i]), "count %d of a device: %d", i,
-			  atomic_read(counts[i]));
+	for (i = 0; i < SHCA_LIMIT_NR; i++)
+		WARN_ONCE(atomic_read(&dev->nr[i]), "count %d of a device: %d", i,
+			  atomic_read(&dev->nr[i]));
 }
 
 /*

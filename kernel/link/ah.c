@@ -99,7 +99,7 @@ int shca_create_ah(struct ib_ah *ibah, struct rdma_ah_init_attr *init,
 	if (err)
 		return err;
 	ah->is_user = udata;
-	if (!shca_limit_get(&dev->nr_ah, shca_limit(dev, AH), ah->is_user))
+	if (!shca_limit_get(dev, SHCA_LIMIT_AH, ah->is_user))
 		return -ENOMEM;
 	entry = shca_ah_entry_alloc(dev, ibah->pd, init->ah_attr, gfp);
 	if (IS_ERR(entry)) {
@@ -128,7 +128,7 @@ int shca_create_ah(struct ib_ah *ibah, struct rdma_ah_init_attr *init,
 err_entry:
 	kfree(entry);
 err_count:
-	shca_limit_put(&dev->nr_ah, ah->is_user);
+	shca_limit_put(dev, SHCA_LIMIT_AH, ah->is_user);
 	return err;
 }
 
@@ -170,6 +170,6 @@ int shca_destroy_ah(struct ib_ah *ibah, u32 flags)
 	__xa_erase(&dev->ahs, ah->handle);
 	xa_unlock_irqrestore(&dev->ahs, irqflags);
 	kfree_rcu(ah->entry, rcu);
-	shca_limit_put(&dev->nr_ah, ah->is_user);
+	shca_limit_put(dev, SHCA_LIMIT_AH, ah->is_user);
 	return 0;
 }

@@ -63,7 +63,7 @@ static bool shca_dm_charge(struct shca_dev *dev, struct shca_ucontext *uctx,
 	if (!shca_dm_take(&uctx->dm_bytes, bytes,
 			  shca_limit(dev, DM)))
 		return false;
-	if (shca_dm_take(&dev->dm_bytes, bytes, SHCA_DM_TOTAL))
+	if (shca_dm_take(&dev->nr[SHCA_LIMIT_DM], bytes, SHCA_DM_TOTAL))
 		return true;
 	atomic_sub(bytes, &uctx->dm_bytes);
 	return false;
@@ -72,7 +72,7 @@ static bool shca_dm_charge(struct shca_dev *dev, struct shca_ucontext *uctx,
 static void shca_dm_uncharge(struct shca_dev *dev, struct shca_ucontext *uctx,
 			     int bytes)
 {
-	atomic_sub(bytes, &dev->dm_bytes);
+	atomic_sub(bytes, &dev->nr[SHCA_LIMIT_DM]);
 	atomic_sub(bytes, &uctx->dm_bytes);
 }
 

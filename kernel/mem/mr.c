@@ -241,9 +241,9 @@ void shca_mr_copy(const struct shca_mr *to, u64 to_va, const struct shca_mr *fro
 /* ---- creation ------------------------------------------------------------------ */
 
 /* Regions and windows have separate limits. */
-static atomic_t *shca_mr_count(struct shca_dev *dev, enum shca_mr_type type)
+static enum shca_limit shca_mr_limit(enum shca_mr_type type)
 {
-	return type == SHCA_MR_WINDOW ? &dev->nr_mw : &dev->nr_mr;
+	return type == SHCA_MR_WINDOW ? SHCA_LIMIT_MW : SHCA_LIMIT_MR;
 }
 
 static bool shca_mr_is_user(enum shca_mr_type type)
@@ -278,13 +278,11 @@ struct shca_mr *shca_mr_alloc(struct ib_pd *ibpd, enum shca_mr_type type)
 	bool is_user = shca_mr_is_user(type);
 	struct shca_mr *mr;
 
-	if (!shca_limit_get(shca_mr_count(dev, type),
-			    type == SHCA_MR_WINDOW ? shca_limit(dev, MW) :
-						     shca_limit(dev, MR), is_user))
+	if (!shca_limit_get(dev, shca_mr_limit(type), is_user))
 		return ERR_PTR(-ENOMEM);
 	mr = shca_mr_alloc_uncounted(ibpd, type);
 	if (!mr) {
-		shca_limit_put(shca_mr_count(dev, type), is_user);
+		shca_limit_put(dev, shca_mr_limit(type), is_user);
 		return ERR_PTR(-ENOMEM);
 	}
 	mr->replaced = false;
@@ -300,7 +298,7 @@ void shca_mr_free(struct shca_dev *dev, struct shca_mr *mr)
 	if (mr->release)
 		mr->release(mr->backing);
 	if (!mr->replaced)
-		shca_limit_put(shca_mr_count(dev, mr->type), mr->is_user);
+		shca_limit_put(dev, shca_mr_limit(mr->type), mr->is_user);
 	kfree_rcu(mr, rcu);
 }
 

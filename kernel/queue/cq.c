@@ -521,7 +521,7 @@ static int shca_cq_setup(struct shca_cq *cq, const struct ib_cq_init_attr *attr,
 	cq->is_user = udata;
 	cq->timestamps = attr->flags & IB_UVERBS_CQ_FLAGS_TIMESTAMP_COMPLETION;
 	cq->ignore_overrun = attr->flags & IB_UVERBS_CQ_FLAGS_IGNORE_OVERRUN;
-	if (!shca_limit_get(&dev->nr_cq, shca_limit(dev, CQ), cq->is_user))
+	if (!shca_limit_get(dev, SHCA_LIMIT_CQ, cq->is_user))
 		return -ENOMEM;
 	mutex_init(&cq->resize_lock);
 	if (cq->is_user)	/* two classes of lock, see shca_cq_lock() */
@@ -564,7 +564,7 @@ err_buf:
 	kfree(cq->late);
 	shca_buf_put(cq->index_buf);
 	shca_buf_put(cq->ring_buf);
-	shca_limit_put(&dev->nr_cq, cq->is_user);
+	shca_limit_put(dev, SHCA_LIMIT_CQ, cq->is_user);
 	return err;
 }
 
@@ -602,7 +602,7 @@ int shca_destroy_cq(struct ib_cq *ibcq, struct ib_udata *udata)
 	mutex_destroy(&cq->resize_lock);
 	shca_buf_put(cq->index_buf);
 	shca_buf_put(cq->ring_buf);
-	shca_limit_put(&to_shca_dev(ibcq->device)->nr_cq, cq->is_user);
+	shca_limit_put(to_shca_dev(ibcq->device), SHCA_LIMIT_CQ, cq->is_user);
 	return 0;
 }
 

@@ -361,9 +361,9 @@ static int shca_qp_map_user(struct shca_qp *qp, struct ib_udata *udata)
 	return shca_udata_out(udata, &resp, sizeof(resp));
 }
 
-static atomic_t *shca_qp_count(struct shca_dev *dev, const struct shca_wq *wq)
+static enum shca_limit shca_qp_limit(const struct shca_wq *wq)
 {
-	return wq ? &dev->nr_wq : &dev->nr_qp;
+	return wq ? SHCA_LIMIT_WQ : SHCA_LIMIT_QP;
 }
 
 void shca_qp_free(struct shca_qp *qp)
@@ -377,7 +377,7 @@ void shca_qp_free(struct shca_qp *qp)
 	kfree(qp->rq.rd);
 	kfree(qp->rss);
 	mutex_destroy(&qp->attr_lock);
-	shca_limit_put(shca_qp_count(qp->dev, qp->wq), qp->is_user);
+	shca_limit_put(qp->dev, shca_qp_limit(qp->wq), qp->is_user);
 	kfree_rcu(qp, rcu);
 }
 
@@ -387,13 +387,11 @@ static struct shca_qp *shca_qp_alloc(struct shca_dev *dev, struct ib_pd *pd,
 {
 	struct shca_qp *qp;
 
-	if (!shca_limit_get(shca_qp_count(dev, wq),
-			    wq ? shca_limit(dev, WQ) : shca_limit(dev, QP),
-			    is_user))
+	if (!shca_limit_get(dev, shca_qp_limit(wq), is_user))
 		return NULL;
 	qp = kzalloc(sizeof(*qp), GFP_KERNEL_ACCOUNT);
 	if (!qp) {
-		shca_limit_put(shca_qp_count(dev, wq), is_user);
+		shca_limit_put(dev, shca_qp_limit(wq), is_user);
 		return NULL;
 	}
 	qp->dev = dev;

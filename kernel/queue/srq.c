@@ -238,7 +238,7 @@ int shca_create_srq(struct ib_srq *ibsrq, struct ib_srq_init_attr *init,
 	     init->ext.tag_matching.max_num_tags > shca_limit(dev, TAGS)))
 		return -EINVAL;
 	srq->is_user = udata;
-	if (!shca_limit_get(&dev->nr_srq, shca_limit(dev, SRQ), srq->is_user))
+	if (!shca_limit_get(dev, SHCA_LIMIT_SRQ, srq->is_user))
 		return -ENOMEM;
 	if (udata)
 		uctx = &rdma_udata_to_drv_context(udata, struct shca_ucontext,
@@ -287,7 +287,7 @@ err_status:
 err_tm:
 	shca_srq_tm_free(srq->tm);
 err_limit:
-	shca_limit_put(&dev->nr_srq, srq->is_user);
+	shca_limit_put(dev, SHCA_LIMIT_SRQ, srq->is_user);
 	return err;
 }
 
@@ -444,7 +444,7 @@ int shca_destroy_srq(struct ib_srq *ibsrq, struct ib_udata *udata)
 	shca_buf_put(srq->status_buf);
 	shca_srq_tm_free(srq->tm);
 	mutex_destroy(&srq->resize);
-	shca_limit_put(&to_shca_dev(ibsrq->device)->nr_srq, srq->is_user);
+	shca_limit_put(to_shca_dev(ibsrq->device), SHCA_LIMIT_SRQ, srq->is_user);
 	return 0;
 }
 

@@ -227,12 +227,11 @@ int shca_create_rwq_ind_table(struct ib_rwq_ind_table *ibtbl,
 		return -EINVAL;
 	if (init->log_ind_tbl_size > ilog2(shca_limit(dev, RWQ_TBL_SIZE)))
 		return -EINVAL;
-	return shca_limit_get(&dev->nr_rwq_tbl, shca_limit(dev, RWQ_TBL),
-			      true) ? 0 : -ENOMEM;
+	return shca_limit_get(dev, SHCA_LIMIT_RWQ_TBL, true) ? 0 : -ENOMEM;
 }
 
 int shca_destroy_rwq_ind_table(struct ib_rwq_ind_table *ibtbl)
 {
-	shca_limit_put(&to_shca_dev(ibtbl->device)->nr_rwq_tbl, true);
+	shca_limit_put(to_shca_dev(ibtbl->device), SHCA_LIMIT_RWQ_TBL, true);
 	return 0;
 }
