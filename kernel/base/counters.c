@@ -8,7 +8,7 @@
 #include "../core/transport.h"
 #include "dev.h"
 
-/* On if any device counts optional counters; shca_dev.optional says which. */
+/* On if any device counts optional counters; shca_dev_stats.optional says which. */
 DEFINE_STATIC_KEY_FALSE(shca_optional_counters);
 
 /* Has no default, so the compiler reports a verdict without a counter. */
@@ -73,7 +73,7 @@ static void shca_count_optional(const struct shca_dev *dev,
 				struct shca_counters __percpu *counters,
 				enum shca_counter id)
 {
-	if (test_bit(id - SHCA_CNT_OPTIONAL, &dev->optional))
+	if (test_bit(id - SHCA_CNT_OPTIONAL, &dev->stats.optional))
 		this_cpu_inc(counters->v[id]);
 }
 
@@ -119,11 +119,11 @@ u64 shca_counter_total(struct shca_dev *dev, enum shca_counter id)
 	unsigned long number;
 	u64 sum;
 
-	xa_lock(&dev->bound);
-	sum = shca_counter_sum(dev->counters, id) + dev->retired[id];
-	xa_for_each(&dev->bound, number, bound)
+	xa_lock(&dev->stats.bound);
+	sum = shca_counter_sum(dev->counters, id) + dev->stats.retired[id];
+	xa_for_each(&dev->stats.bound, number, bound)
 		sum += shca_counter_sum(bound->counters, id);
-	xa_unlock(&dev->bound);
+	xa_unlock(&dev->stats.bound);
 	return sum;
 }
 
@@ -140,7 +140,7 @@ void shca_counters_exit(struct shca_dev *dev)
 	int i;
 
 	for (i = SHCA_CNT_OPTIONAL; i < SHCA_CNT_NR; i++)
-		if (test_and_clear_bit(i - SHCA_CNT_OPTIONAL, &dev->optional))
+		if (test_and_clear_bit(i - SHCA_CNT_OPTIONAL, &dev->stats.optional))
 			static_branch_dec(&shca_optional_counters);
 	free_percpu(dev->counters);
 }

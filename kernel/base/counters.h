@@ -15,6 +15,7 @@
 #include <linux/percpu.h>
 #include <linux/rcupdate.h>
 #include <linux/types.h>
+#include <linux/xarray.h>
 
 /* X(id, name): a counter has mlx5's name where it has the same meaning. */
 #define SHCA_COUNTER_LIST(X)					\
@@ -95,6 +96,18 @@ struct shca_counters {
 struct shca_bound {
 	struct shca_counters __percpu *counters;
 	struct rcu_head rcu;
+};
+
+/**
+ * struct shca_dev_stats - counters of a device's bound QPs, and optional ones
+ * @bound:	struct shca_bound by RDMA core counter number
+ * @retired:	sums of deleted ones, under the lock of @bound
+ * @optional:	bitmap of enabled optional counters, from SHCA_CNT_OPTIONAL on
+ */
+struct shca_dev_stats {
+	struct xarray bound;
+	u64 retired[SHCA_CNT_NR];
+	unsigned long optional;
 };
 
 struct shca_dev;

@@ -57,6 +57,98 @@ struct shca_net;
 struct shca_trust;
 
 /**
+ * struct shca_ahs - address handles (link/ah.c)
+ * @table:	by handle
+ * @next:	handle that is tried next
+ * @tag:	tag of the last one
+ */
+struct shca_ahs {
+	struct xarray table;
+	u32 next;
+	atomic_t tag;
+};
+
+/**
+ * struct shca_xrc_srqs - SRQs of XRC domains (queue/xrc.c)
+ * @table:	struct shca_xrc_target by number
+ * @next:	number that is tried next
+ */
+struct shca_xrc_srqs {
+	struct xarray table;
+	u32 next;
+};
+
+/**
+ * struct shca_cc_setting - congestion control of QPs that are connected later
+ * @mode:	enum shca_cc_mode; read without a lock as a QP is connected
+ * @algo:	enum shca_cc_algo; likewise
+ * @params:	read without a lock at each use
+ */
+struct shca_cc_setting {
+	u8 mode;
+	u8 algo;
+	struct shca_cc_params params;
+};
+
+/**
+ * struct shca_lint - what processes are told of their mistakes
+ * @mode:	enum shca_lint_mode; read without a lock as a context is made
+ * @errors:	findings that processes have told of; their number may come around
+ * @hints:	likewise, hints
+ */
+struct shca_lint {
+	u8 mode;
+	atomic_t errors;
+	atomic_t hints;
+};
+
+/**
+ * struct shca_port - the port (device/port.c, link/ib.c)
+ * @up:		last state dispatched; written under RTNL only
+ * @mbps:	its rate, as of its last query (the RDMA core queries it at each event);
+ *		0: the netdev tells none. Read without a lock as a path is made
+ * @up_at:	jiffies of the last change to up, or 0; written under RTNL only,
+ *		read without a lock for each packet
+ * @downed:	how often it went down, as its counters tell; any context
+ */
+struct shca_port {
+	bool up;
+	u32 mbps;
+	unsigned long up_at;
+	atomic_t downed;
+};
+
+/**
+ * struct shca_flows - flow steering, and frames from a device to itself (net/flow.c)
+ * @rules:	rules of flow steering
+ * @nr:		number of them
+ * @hook:	netfilter hook that shows them what the netdev receives
+ * @loop:	frames from this device to itself
+ * @loop_bh:	delivers them
+ * @loop_frame:	offers a frame that a QP sends; consumes it and returns true if
+ *		it goes to QPs of this device only. @skb->data is the Ethernet
+ *		header. Context: softirq or bottom halves off
+ */
+struct shca_flows {
+	struct list_head rules;
+	u32 nr;
+	struct nf_hook_ops hook;
+	struct sk_buff_head loop;
+	struct shca_bh loop_bh;
+	bool (*loop_frame)(struct shca_dev *dev, struct sk_buff *skb);
+};
+
+/**
+ * struct shca_mcast - multicast groups (net/mcast.c), under the namespace's @groups_lock
+ * @nr_groups:	groups; read without a lock for each packet to one
+ * @nr_attached: QPs attached to all of them
+ */
+struct shca_mcast {
+	u32 nr_groups;
+	u32 nr_attached;
+};
+
+/**
  * struct shca_dev - a device
  * @ibdev:	as the RDMA core knows it
  * @ndev:	its netdev; the RDMA core holds a reference until the device is
@@ -64,109 +156,70 @@ struct shca_trust;
  * @link:	operations below the transport header; constant
  * @ib:		the port of an InfiniBand link (link/ib.h), or NULL; constant
  * @snet:	sockets and QP numbers of the netdev's network namespace
- * @mrs:	memory regions by key index
- * @ahs:	address handles by handle
- * @next_ah:	handle that is tried next
- * @av_tag:	tag of the last address handle
- * @xrc_srqs:	SRQs of XRC domains, struct shca_xrc_target by number
- * @next_xrc_srq: number that is tried next
+ * @counters:	counters of the device and of its unbound QPs
  * @path:	enum shca_path; read without a lock for each packet
- * @resv8a:	enum shca_resv8a; read without a lock as a QP is connected
- * @cc_mode:	enum shca_cc_mode; likewise
- * @cc_algo:	enum shca_cc_algo; likewise
- * @lint:	enum shca_lint_mode; read without a lock as a context is made
- * @lint_errors: findings that processes have told of; their number may come around
- * @lint_hints: likewise, hints
- * @personality: constant once the device is registered
- * @cc_params:	parameters of congestion control; read without a lock at each use
- * @id:		unique; never used again
+ * @removing:	the RDMA core is removing the device from its consumers
+ *		(device.c)
+ * @mrs:	memory regions by key index
  * @trust:	devices trusted with path host (trust.h), or NULL; read under
  *		RCU; written under shca_genl_lock
+ * @port:	its port
+ * @mcast:	its multicast groups
+ * @pkeys:	P_Key table, read for each packet; entry 0 is always the default
+ *		P_Key
+ * @personality: constant once the device is registered
+ * @ahs:	its address handles
+ * @xrc_srqs:	its SRQs of XRC domains
+ * @flows:	flow steering
+ * @cc:		congestion control of its QPs
+ * @lint:	what processes are told of their mistakes
+ * @resv8a:	enum shca_resv8a; read without a lock as a QP is connected
+ * @gone:	the netdev went away before registration; under shca_dev_lock
+ * @node:	in shca_dev_list, protected by shca_dev_lock
+ * @id:		unique; never used again
+ * @rescan:	work that makes the core rescan a loopback netdev's GIDs (lo.c)
  * @nr:		existing objects of processes, by the enum shca_limit of @personality that
  *		they are compared with; SHCA_LIMIT_DM: bytes of device memory
  * @parked:	bytes of received packets that wait for memory (park.c)
  * @held:	bytes of those that wait for packets before them
- * @nr_groups:	multicast groups; under the namespace's @groups_lock
- * @nr_attached: QPs attached to all of them; likewise
- * @pkeys:	P_Key table, read for each packet; entry 0 is always the default
- *		P_Key
- * @flows:	rules of flow steering; see net/flow.c
- * @nr_flows:	number of them
- * @flow_hook:	netfilter hook that shows them what the netdev receives
- * @loop:	frames from this device to itself
- * @loop_bh:	delivers them
- * @loop_frame:	offers a frame that a QP sends; consumes it and returns true if
- *		it goes to QPs of this device only. @skb->data is the Ethernet
- *		header. Context: softirq or bottom halves off
  * @qp_serial:	serial of the last QP, see struct shca_accessor
- * @node:	in shca_dev_list, protected by shca_dev_lock
- * @gone:	the netdev went away before registration; under shca_dev_lock
- * @removing:	the RDMA core is removing the device from its consumers
- *		(device.c)
- * @port_mbps:	rate of the port, as of its last query (the RDMA core queries it at each event);
- *		0: the netdev tells none. Read without a lock as a path is made
- * @port_up:	last port state dispatched; written under RTNL only
- * @port_up_at:	jiffies of the last change to up, or 0; written under RTNL only,
- *		read without a lock for each packet
- * @link_downed:	how often it went down, as the port's counters tell; any context
- * @counters:	counters of the device and of its unbound QPs
- * @bound:	struct shca_bound by RDMA core counter number
- * @retired:	sums of deleted ones, under the lock of @bound
- * @optional:	bitmap of enabled optional counters, from SHCA_CNT_OPTIONAL on
+ * @stats:	counters of bound QPs, and optional ones
  * @history:	what went wrong with QPs that are gone (queue/fate.c)
  * @faults:	see fault.h and queue/fault.c
  * @events:	of the port and of the device, to consumers
- * @rescan:	work that makes the core rescan a loopback netdev's GIDs (lo.c)
  */
 struct shca_dev {
 	struct ib_device ibdev;
+	/* What packets read is together, up to @pkeys: it is seldom written. */
 	struct net_device *ndev;
 	const struct shca_link_ops *link;
 	struct shca_ib_link *ib;
 	struct shca_net *snet;
-	struct rhashtable mrs;
-	struct xarray ahs;
-	u32 next_ah;
-	struct xarray xrc_srqs;
-	u32 next_xrc_srq;
+	struct shca_counters __percpu *counters;
 	u8 path;
-	u8 resv8a;
-	u8 cc_mode;
-	u8 cc_algo;
-	u8 lint;
-	atomic_t lint_errors;
-	atomic_t lint_hints;
-	struct shca_personality personality;
-	struct shca_cc_params cc_params;
-	u64 id;
-	struct shca_trust __rcu *trust;
-	struct list_head node;
-	bool gone;
 	bool removing;
-	u32 port_mbps;
-	bool port_up;
-	unsigned long port_up_at;
-	atomic_t link_downed;
+	struct rhashtable mrs;
+	struct shca_trust __rcu *trust;
+	struct shca_port port;
+	struct shca_mcast mcast;
+	u16 pkeys[SHCA_LIM_PKEYS];
+	struct shca_personality personality;
+	struct shca_ahs ahs;
+	struct shca_xrc_srqs xrc_srqs;
+	struct shca_flows flows;
+	struct shca_cc_setting cc;
+	struct shca_lint lint;
+	u8 resv8a;
+	bool gone;
+	struct list_head node;
+	u64 id;
 	struct work_struct rescan;
 	atomic_t nr[SHCA_LIMIT_NR];
 	atomic_long_t parked;
 	atomic_long_t held;
-	atomic_t av_tag;
-	u16 pkeys[SHCA_LIM_PKEYS];
-	struct list_head flows;
-	u32 nr_flows;
-	struct nf_hook_ops flow_hook;
-	struct sk_buff_head loop;
-	struct shca_bh loop_bh;
-	bool (*loop_frame)(struct shca_dev *dev, struct sk_buff *skb);
-	u32 nr_groups;
-	u32 nr_attached;
 	atomic64_t qp_serial;
-	struct shca_counters __percpu *counters;
+	struct shca_dev_stats stats;
 	struct shca_history *history;
-	struct xarray bound;
-	u64 retired[SHCA_CNT_NR];
-	unsigned long optional;
 	struct shca_faults faults;
 	struct shca_events events;
 };

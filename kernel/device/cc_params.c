@@ -20,7 +20,7 @@ struct shca_cc_param {
 static u32 *shca_cc_param_of(struct ib_device *ibdev,
 			     const struct shca_cc_param *param)
 {
-	return (void *)&to_shca_dev(ibdev)->cc_params + param->off;
+	return (void *)&to_shca_dev(ibdev)->cc.params + param->off;
 }
 
 static ssize_t shca_cc_show(struct ib_device *ibdev, u32 port,

@@ -146,7 +146,7 @@ static const struct attribute_group shca_sysfs_group = {
 /* SHCA_FEATURE_* by which the administrator asks for the sanitizer. */
 static u64 shca_lint_features(const struct shca_dev *dev)
 {
-	switch (READ_ONCE(dev->lint)) {
+	switch (READ_ONCE(dev->lint.mode)) {
 	case SHCA_LINT_MODE_ON:
 		return SHCA_FEATURE_LINT;
 	case SHCA_LINT_MODE_HINTS:
@@ -583,15 +583,15 @@ static struct shca_dev *shca_dev_make(struct net_device *ndev,
 	if (shca_personality_has_manners(personality))
 		static_branch_inc(&shca_manners_on);
 	INIT_LIST_HEAD(&dev->node);
-	xa_init_flags(&dev->bound, XA_FLAGS_ALLOC1);
+	xa_init_flags(&dev->stats.bound, XA_FLAGS_ALLOC1);
 	dev->ndev = ndev;
 	dev->link = link;
 	dev->id = atomic64_inc_return(&shca_dev_ids);
 	dev->pkeys[0] = IB_DEFAULT_PKEY_FULL;
 	dev->resv8a = SHCA_RESV8A_AUTO;
-	dev->cc_mode = SHCA_CC_MODE_AUTO;
-	dev->cc_algo = SHCA_CC_ALGO_WINDOW;
-	dev->cc_params = shca_cc_presets;
+	dev->cc.mode = SHCA_CC_MODE_AUTO;
+	dev->cc.algo = SHCA_CC_ALGO_WINDOW;
+	dev->cc.params = shca_cc_presets;
 	shca_dev_init_attrs(dev);
 	shca_ah_table_init(dev);
 	shca_xrc_table_init(dev);

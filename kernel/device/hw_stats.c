@@ -33,10 +33,10 @@ int shca_modify_hw_stat(struct ib_device *ibdev, u32 port, unsigned int index,
 	if (index < SHCA_CNT_OPTIONAL || index >= SHCA_CNT_NR)
 		return -EINVAL;
 	if (enable) {
-		set_bit(index - SHCA_CNT_OPTIONAL, &dev->optional);
+		set_bit(index - SHCA_CNT_OPTIONAL, &dev->stats.optional);
 		static_branch_inc(&shca_optional_counters);
 	} else {
-		clear_bit(index - SHCA_CNT_OPTIONAL, &dev->optional);
+		clear_bit(index - SHCA_CNT_OPTIONAL, &dev->stats.optional);
 		static_branch_dec(&shca_optional_counters);
 	}
 	return 0;
@@ -100,7 +100,7 @@ int shca_counter_update_stats(struct rdma_counter *counter)
 	int i;
 
 	/* The set exists while the RDMA core has the counter. */
-	bound = xa_load(&to_shca_dev(counter->device)->bound, counter->id);
+	bound = xa_load(&to_shca_dev(counter->device)->stats.bound, counter->id);
 	if (!bound)
 		return -EINVAL;
 	for (i = 0; i < SHCA_CNT_NR; i++)
@@ -117,7 +117,7 @@ static struct shca_bound *shca_bound_alloc(struct shca_dev *dev, u32 *id)
 	bound->counters = alloc_percpu(struct shca_counters);
 	if (!bound->counters)
 		goto err_free;
-	if (xa_alloc(&dev->bound, id, bound, xa_limit_31b, GFP_KERNEL))
+	if (xa_alloc(&dev->stats.bound, id, bound, xa_limit_31b, GFP_KERNEL))
 		goto err_percpu;
 	return bound;
 
@@ -144,7 +144,7 @@ int shca_counter_bind_qp(struct rdma_counter *counter, struct ib_qp *ibqp)
 	if (!qp)
 		return -EINVAL;
 	if (counter->id)
-		bound = xa_load(&dev->bound, counter->id);
+		bound = xa_load(&dev->stats.bound, counter->id);
 	else
 		bound = shca_bound_alloc(dev, &counter->id);
 	if (bound) {
@@ -189,11 +189,11 @@ int shca_counter_dealloc(struct rdma_counter *counter)
 
 	if (!counter->id)
 		return 0;
-	xa_lock(&dev->bound);
-	bound = __xa_erase(&dev->bound, counter->id);
+	xa_lock(&dev->stats.bound);
+	bound = __xa_erase(&dev->stats.bound, counter->id);
 	for (i = 0; bound && i < SHCA_CNT_NR; i++)
-		dev->retired[i] += shca_counter_sum(bound->counters, i);
-	xa_unlock(&dev->bound);
+		dev->stats.retired[i] += shca_counter_sum(bound->counters, i);
+	xa_unlock(&dev->stats.bound);
 	if (bound)
 		call_rcu(&bound->rcu, shca_bound_free);
 	return 0;

@@ -97,7 +97,7 @@ int shca_ib_query_port(struct ib_device *ibdev, u32 port,
 	attr->max_vl_num = SHCA_IB_VL_CAP;
 	attr->active_speed = SHCA_IB_SPEED;
 	attr->active_width = SHCA_IB_WIDTH;
-	WRITE_ONCE(to_shca_dev(ibdev)->port_mbps, SHCA_IB_RATE * 100);
+	WRITE_ONCE(to_shca_dev(ibdev)->port.mbps, SHCA_IB_RATE * 100);
 	return 0;
 }
 

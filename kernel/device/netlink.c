@@ -110,11 +110,11 @@ static int shca_dev_fill(const struct shca_fill *fill, struct shca_dev *dev)
 	    nla_put_string(msg, SHCA_A_NETDEV_NAME, dev->ndev->name) ||
 	    nla_put_u8(msg, SHCA_A_PATH, READ_ONCE(dev->path)) ||
 	    nla_put_u8(msg, SHCA_A_RESV8A, READ_ONCE(dev->resv8a)) ||
-	    nla_put_u8(msg, SHCA_A_CC, READ_ONCE(dev->cc_mode)) ||
-	    nla_put_u8(msg, SHCA_A_CC_ALGORITHM, READ_ONCE(dev->cc_algo)) ||
-	    nla_put_u8(msg, SHCA_A_LINT, READ_ONCE(dev->lint)) ||
-	    nla_put_u32(msg, SHCA_A_LINT_ERRORS, atomic_read(&dev->lint_errors)) ||
-	    nla_put_u32(msg, SHCA_A_LINT_HINTS, atomic_read(&dev->lint_hints)) ||
+	    nla_put_u8(msg, SHCA_A_CC, READ_ONCE(dev->cc.mode)) ||
+	    nla_put_u8(msg, SHCA_A_CC_ALGORITHM, READ_ONCE(dev->cc.algo)) ||
+	    nla_put_u8(msg, SHCA_A_LINT, READ_ONCE(dev->lint.mode)) ||
+	    nla_put_u32(msg, SHCA_A_LINT_ERRORS, atomic_read(&dev->lint.errors)) ||
+	    nla_put_u32(msg, SHCA_A_LINT_HINTS, atomic_read(&dev->lint.hints)) ||
 	    nla_put(msg, SHCA_A_PKEYS,
 		    shca_limit(dev, PKEYS) * sizeof(*dev->pkeys), dev->pkeys) ||
 	    shca_personality_fill(msg, dev) ||
@@ -318,9 +318,9 @@ static void shca_genl_set_modes(const struct genl_info *info,
 				struct shca_dev *dev)
 {
 	shca_genl_set_mode(info->attrs[SHCA_A_RESV8A], &dev->resv8a);
-	shca_genl_set_mode(info->attrs[SHCA_A_CC], &dev->cc_mode);
-	shca_genl_set_mode(info->attrs[SHCA_A_CC_ALGORITHM], &dev->cc_algo);
-	shca_genl_set_mode(info->attrs[SHCA_A_LINT], &dev->lint);
+	shca_genl_set_mode(info->attrs[SHCA_A_CC], &dev->cc.mode);
+	shca_genl_set_mode(info->attrs[SHCA_A_CC_ALGORITHM], &dev->cc.algo);
+	shca_genl_set_mode(info->attrs[SHCA_A_LINT], &dev->lint.mode);
 }
 
 /*

@@ -40,7 +40,7 @@ static u64 shca_pma_total(struct shca_dev *dev, enum shca_pma_counter counter)
 	case SHCA_PMA_SYMBOL_ERRORS:
 		return shca_counter_total(dev, SHCA_CNT_RX_VCRC);
 	case SHCA_PMA_LINK_DOWNED:
-		return atomic_read(&dev->link_downed);
+		return atomic_read(&dev->port.downed);
 	case SHCA_PMA_RCV_ERRORS:
 		return shca_counter_total(dev, SHCA_CNT_RX_SHORT) +
 		       shca_counter_total(dev, SHCA_CNT_RX_HEADER) +

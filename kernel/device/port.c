@@ -40,7 +40,7 @@ static void shca_port_speed(struct shca_dev *dev, u32 port,
 		!__ethtool_get_link_ksettings(dev->ndev, &link) &&
 		link.base.speed != (u32)SPEED_UNKNOWN;
 	rtnl_unlock();
-	WRITE_ONCE(dev->port_mbps, known ? link.base.speed : 0);
+	WRITE_ONCE(dev->port.mbps, known ? link.base.speed : 0);
 	if (known && !ib_get_eth_speed(&dev->ibdev, port, &attr->active_speed,
 				       &attr->active_width))
 		return;
@@ -126,12 +126,12 @@ void shca_port_update(struct shca_dev *dev)
 		shca_ib_carrier(dev);
 		return;
 	}
-	if (up == dev->port_up)
+	if (up == dev->port.up)
 		return;
-	dev->port_up = up;
+	dev->port.up = up;
 	if (up)
-		WRITE_ONCE(dev->port_up_at, jiffies ?: 1);
+		WRITE_ONCE(dev->port.up_at, jiffies ?: 1);
 	else
-		atomic_inc(&dev->link_downed);
+		atomic_inc(&dev->port.downed);
 	shca_event(&dev->events, up ? IB_EVENT_PORT_ACTIVE : IB_EVENT_PORT_ERR);
 }

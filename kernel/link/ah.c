@@ -19,13 +19,13 @@
 
 void shca_ah_table_init(struct shca_dev *dev)
 {
-	xa_init_flags(&dev->ahs, XA_FLAGS_ALLOC | XA_FLAGS_LOCK_IRQ |
+	xa_init_flags(&dev->ahs.table, XA_FLAGS_ALLOC | XA_FLAGS_LOCK_IRQ |
 				 XA_FLAGS_ACCOUNT);
 }
 
 void shca_ah_table_destroy(struct shca_dev *dev)
 {
-	xa_destroy(&dev->ahs);
+	xa_destroy(&dev->ahs.table);
 }
 
 bool shca_ah_find(struct shca_dev *dev, struct ib_pd *pd, u32 handle,
@@ -35,7 +35,7 @@ bool shca_ah_find(struct shca_dev *dev, struct ib_pd *pd, u32 handle,
 	bool found;
 
 	rcu_read_lock();
-	entry = xa_load(&dev->ahs, handle);
+	entry = xa_load(&dev->ahs.table, handle);
 	found = entry && entry->pd == pd;
 	if (found)
 		*av = entry->av;
@@ -48,7 +48,7 @@ const char *shca_av_init(struct shca_dev *dev, const struct rdma_ah_attr *attr,
 {
 	const char *why = dev->link->av_init(dev, attr, sport_hash, av);
 	u8 rate = rdma_ah_get_static_rate(attr);
-	u32 port_mbps = READ_ONCE(dev->port_mbps);
+	u32 port_mbps = READ_ONCE(dev->port.mbps);
 	int mbps;
 
 	if (why || rate == IB_RATE_PORT_CURRENT)
@@ -79,7 +79,7 @@ static struct shca_ah_entry *shca_ah_entry_alloc(struct shca_dev *dev,
 		kfree(entry);
 		return ERR_PTR(shca_refuse(dev, 0, -EINVAL, why));
 	}
-	entry->av.tag = atomic_inc_return(&dev->av_tag) ?: 1;
+	entry->av.tag = atomic_inc_return(&dev->ahs.tag) ?: 1;
 	return entry;
 }
 
@@ -106,10 +106,10 @@ int shca_create_ah(struct ib_ah *ibah, struct rdma_ah_init_attr *init,
 		err = PTR_ERR(entry);
 		goto err_count;
 	}
-	xa_lock_irqsave(&dev->ahs, flags);
-	err = __xa_alloc_cyclic(&dev->ahs, &ah->handle, entry, SHCA_AH_HANDLES,
-				&dev->next_ah, GFP_ATOMIC);
-	xa_unlock_irqrestore(&dev->ahs, flags);
+	xa_lock_irqsave(&dev->ahs.table, flags);
+	err = __xa_alloc_cyclic(&dev->ahs.table, &ah->handle, entry, SHCA_AH_HANDLES,
+				&dev->ahs.next, GFP_ATOMIC);
+	xa_unlock_irqrestore(&dev->ahs.table, flags);
 	if (err < 0)
 		goto err_entry;
 	ah->entry = entry;
@@ -142,14 +142,14 @@ int shca_modify_ah(struct ib_ah *ibah, struct rdma_ah_attr *attr)
 	entry = shca_ah_entry_alloc(dev, ibah->pd, attr, GFP_ATOMIC);
 	if (IS_ERR(entry))
 		return PTR_ERR(entry);
-	xa_lock_irqsave(&dev->ahs, flags);
+	xa_lock_irqsave(&dev->ahs.table, flags);
 	/* The slot exists, so the store allocates nothing. */
-	__xa_store(&dev->ahs, ah->handle, entry, GFP_ATOMIC);
+	__xa_store(&dev->ahs.table, ah->handle, entry, GFP_ATOMIC);
 	old = ah->entry;
 	ah->entry = entry;
 	ah->attr = *attr;
 	ah->attr.grh.sgid_attr = NULL;
-	xa_unlock_irqrestore(&dev->ahs, flags);
+	xa_unlock_irqrestore(&dev->ahs.table, flags);
 	kfree_rcu(old, rcu);
 	return 0;
 }
@@ -166,9 +166,9 @@ int shca_destroy_ah(struct ib_ah *ibah, u32 flags)
 	struct shca_ah *ah = to_shca_ah(ibah);
 	unsigned long irqflags;
 
-	xa_lock_irqsave(&dev->ahs, irqflags);
-	__xa_erase(&dev->ahs, ah->handle);
-	xa_unlock_irqrestore(&dev->ahs, irqflags);
+	xa_lock_irqsave(&dev->ahs.table, irqflags);
+	__xa_erase(&dev->ahs.table, ah->handle);
+	xa_unlock_irqrestore(&dev->ahs.table, irqflags);
 	kfree_rcu(ah->entry, rcu);
 	shca_limit_put(dev, SHCA_LIMIT_AH, ah->is_user);
 	return 0;

@@ -83,7 +83,7 @@ static void shca_ib_note(struct shca_ib_link *link, u32 events)
 
 	if (events & SHCA_IB_EV_DOWN) {
 		shca_ib_flow_reset(link, false);
-		atomic_inc(&link->dev->link_downed);
+		atomic_inc(&link->dev->port.downed);
 		shca_ib_tell(link, shca_ib_sma_link(&link->sma, phys, false));
 	}
 	link->sma.peer_lanes = link->phy.peer.lanes;

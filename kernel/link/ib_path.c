@@ -294,7 +294,7 @@ static void shca_ib_loop_group(struct shca_dev *dev, const struct sk_buff *skb)
 {
 	struct sk_buff *copy;
 
-	if (!READ_ONCE(dev->nr_groups))
+	if (!READ_ONCE(dev->mcast.nr_groups))
 		return;
 	copy = skb_copy(skb, GFP_ATOMIC | __GFP_NOWARN);
 	if (!copy || shca_ib_loop(copy))

@@ -23,7 +23,7 @@ static inline void shca_neigh_keep(const struct shca_dev *dev,
 				   const struct shca_av *av,
 				   struct dst_entry *dst)
 {
-	unsigned long up_at = READ_ONCE(dev->port_up_at);
+	unsigned long up_at = READ_ONCE(dev->port.up_at);
 
 	if (unlikely(up_at && time_before(jiffies, up_at + SHCA_NEIGH_TIME)))
 		shca_neigh_restore(av, dst);

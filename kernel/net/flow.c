@@ -429,7 +429,7 @@ static bool shca_flow_receive(struct shca_dev *dev, const struct sk_buff *skb,
 	walk.nr_given = 0;
 	shca_flow_key_of(skb, off, &walk.key);
 	rcu_read_lock();
-	list_for_each_entry_rcu(flow, &dev->flows, node) {
+	list_for_each_entry_rcu(flow, &dev->flows.rules, node) {
 		if (flow->class < first_class || !shca_flow_asks(&walk, flow))
 			continue;
 		stranger |= flow->class == CLASS_DEFAULT;
@@ -461,11 +461,11 @@ static enum shca_taken shca_flow_takes(struct shca_dev *dev,
 	struct shca_flow_key key;
 	struct shca_flow *flow;
 
-	if (list_empty(&dev->flows))
+	if (list_empty(&dev->flows.rules))
 		return SHCA_TAKEN_NOT;
 	shca_flow_key_of(skb, ETH_HLEN, &key);
 	rcu_read_lock();
-	list_for_each_entry_rcu(flow, &dev->flows, node) {
+	list_for_each_entry_rcu(flow, &dev->flows.rules, node) {
 		if (flow->class != CLASS_NORMAL ||
 		    !shca_flow_matches(flow, &key))
 			continue;
@@ -480,7 +480,7 @@ static enum shca_taken shca_flow_takes(struct shca_dev *dev,
 }
 
 /*
- * struct shca_dev.loop_frame: like the switch of an adapter, which applies its
+ * struct shca_flows.loop_frame: like the switch of an adapter, which applies its
  * own rules. Delivery is deferred, because the caller holds a lock of the
  * sending QP.
  */
@@ -492,23 +492,23 @@ static bool shca_flow_loop(struct shca_dev *dev, struct sk_buff *skb)
 	if (taken == SHCA_TAKEN_NOT)
 		return false;
 	copy = taken == SHCA_TAKEN_ALL ? skb : skb_clone(skb, GFP_ATOMIC);
-	if (!copy || skb_queue_len_lockless(&dev->loop) >= SHCA_LOOP_MAX) {
+	if (!copy || skb_queue_len_lockless(&dev->flows.loop) >= SHCA_LOOP_MAX) {
 		shca_count(dev, RX_BACKLOG);
 		kfree_skb(copy);
 		return taken == SHCA_TAKEN_ALL;
 	}
-	skb_queue_tail(&dev->loop, copy);
-	shca_bh_schedule(&dev->loop_bh);
+	skb_queue_tail(&dev->flows.loop, copy);
+	shca_bh_schedule(&dev->flows.loop_bh);
 	return taken == SHCA_TAKEN_ALL;
 }
 
 SHCA_BH_HANDLER(shca_flow_looped)
 {
-	struct shca_dev *dev = container_of(bh, struct shca_dev, loop_bh);
+	struct shca_dev *dev = container_of(bh, struct shca_dev, flows.loop_bh);
 	unsigned int budget = 64;
 	struct sk_buff *skb;
 
-	while (budget && (skb = skb_dequeue(&dev->loop))) {
+	while (budget && (skb = skb_dequeue(&dev->flows.loop))) {
 		budget--;
 		shca_flow_receive(dev, skb, ETH_HLEN, CLASS_NORMAL);
 		consume_skb(skb);
@@ -690,7 +690,7 @@ static void shca_flow_close_filter(const struct shca_flow *flow,
 
 static int shca_flow_hook(struct shca_dev *dev)
 {
-	dev->flow_hook = (struct nf_hook_ops){
+	dev->flows.hook = (struct nf_hook_ops){
 		.hook = shca_flow_ingress,
 		.priv = dev,
 		.dev = dev->ndev,
@@ -698,13 +698,13 @@ static int shca_flow_hook(struct shca_dev *dev)
 		.hooknum = NF_NETDEV_INGRESS,
 		.priority = INT_MIN,	/* before all other hooks, as an adapter is */
 	};
-	return nf_register_net_hook(dev_net(dev->ndev), &dev->flow_hook);
+	return nf_register_net_hook(dev_net(dev->ndev), &dev->flows.hook);
 }
 
 static void shca_flow_unhook(struct shca_dev *dev)
 {
 	/* The netdev's current namespace; it may be moving to another one. */
-	nf_unregister_net_hook(dev_net(dev->ndev), &dev->flow_hook);
+	nf_unregister_net_hook(dev_net(dev->ndev), &dev->flows.hook);
 }
 
 #else
@@ -722,10 +722,10 @@ static void shca_flow_unhook(struct shca_dev *dev)
 
 static void shca_flow_insert(struct shca_dev *dev, struct shca_flow *flow)
 {
-	struct list_head *before = &dev->flows;
+	struct list_head *before = &dev->flows.rules;
 	struct shca_flow *it;
 
-	list_for_each_entry(it, &dev->flows, node) {
+	list_for_each_entry(it, &dev->flows.rules, node) {
 		if (it->class < flow->class ||
 		    (it->class == flow->class && it->priority <= flow->priority))
 			continue;
@@ -740,23 +740,23 @@ static int shca_flow_add(struct shca_dev *dev, struct shca_flow *flow)
 	int err;
 
 	ASSERT_RTNL();
-	if (dev->nr_flows >= shca_limit(dev, FLOW))
+	if (dev->flows.nr >= shca_limit(dev, FLOW))
 		return -ENOMEM;
 	if (dev->ndev->reg_state != NETREG_REGISTERED)
 		return -ENODEV;
-	if (!dev->nr_flows) {
+	if (!dev->flows.nr) {
 		err = shca_flow_hook(dev);
 		if (err)
 			return err;
 	}
 	err = shca_flow_open_filter(flow, dev->ndev);
 	if (err) {
-		if (!dev->nr_flows)
+		if (!dev->flows.nr)
 			shca_flow_unhook(dev);
 		return err;
 	}
 	shca_flow_insert(dev, flow);
-	dev->nr_flows++;
+	dev->flows.nr++;
 	return 0;
 }
 
@@ -801,7 +801,7 @@ int shca_destroy_flow(struct ib_flow *ibflow)
 	rtnl_lock();
 	list_del_rcu(&flow->node);
 	shca_flow_close_filter(flow, dev->ndev);
-	if (!--dev->nr_flows)
+	if (!--dev->flows.nr)
 		shca_flow_unhook(dev);
 	rtnl_unlock();
 	kfree_rcu(flow, rcu);
@@ -810,14 +810,14 @@ int shca_destroy_flow(struct ib_flow *ibflow)
 
 void shca_flow_init_dev(struct shca_dev *dev)
 {
-	INIT_LIST_HEAD(&dev->flows);
-	skb_queue_head_init(&dev->loop);
-	shca_bh_init(&dev->loop_bh, shca_flow_looped);
-	dev->loop_frame = shca_flow_loop;
+	INIT_LIST_HEAD(&dev->flows.rules);
+	skb_queue_head_init(&dev->flows.loop);
+	shca_bh_init(&dev->flows.loop_bh, shca_flow_looped);
+	dev->flows.loop_frame = shca_flow_loop;
 }
 
 void shca_flow_exit_dev(struct shca_dev *dev)
 {
-	shca_bh_cancel(&dev->loop_bh);
-	skb_queue_purge(&dev->loop);
+	shca_bh_cancel(&dev->flows.loop_bh);
+	skb_queue_purge(&dev->flows.loop);
 }

@@ -193,7 +193,7 @@ static struct shca_group *shca_mcast_create(struct shca_dev *dev,
 	struct shca_group *group;
 	int err;
 
-	if (dev->nr_groups >= shca_limit(dev, MCAST_GRP))
+	if (dev->mcast.nr_groups >= shca_limit(dev, MCAST_GRP))
 		return ERR_PTR(-ENOMEM);
 	group = kzalloc(sizeof(*group), GFP_KERNEL_ACCOUNT);
 	if (!group)
@@ -206,7 +206,7 @@ static struct shca_group *shca_mcast_create(struct shca_dev *dev,
 		kfree(group);
 		return ERR_PTR(err);
 	}
-	WRITE_ONCE(dev->nr_groups, dev->nr_groups + 1);
+	WRITE_ONCE(dev->mcast.nr_groups, dev->mcast.nr_groups + 1);
 	return group;
 }
 
@@ -216,7 +216,7 @@ static void shca_mcast_remove_if_empty(struct shca_group *group)
 		return;
 	hlist_del_rcu(&group->node);
 	shca_mcast_leave(group);
-	WRITE_ONCE(group->dev->nr_groups, group->dev->nr_groups - 1);
+	WRITE_ONCE(group->dev->mcast.nr_groups, group->dev->mcast.nr_groups - 1);
 	kfree_rcu(group, rcu);
 }
 
@@ -231,7 +231,7 @@ static int shca_mcast_attach(struct shca_qp *qp, const struct in6_addr *mgid)
 	/* uverbs answers a process that attaches twice from its own list. */
 	if (group && shca_mcast_find_member(group, qp))
 		return -EEXIST;
-	if (dev->nr_attached >= shca_limit(dev, MCAST_TOTAL) ||
+	if (dev->mcast.nr_attached >= shca_limit(dev, MCAST_TOTAL) ||
 	    (group && group->nr_members >= shca_limit(dev, MCAST_QP)))
 		return -ENOMEM;
 	member = kzalloc(sizeof(*member), GFP_KERNEL_ACCOUNT);
@@ -251,7 +251,7 @@ static int shca_mcast_attach(struct shca_qp *qp, const struct in6_addr *mgid)
 				   shca_group_chain(dev->snet, mgid));
 	}
 	group->nr_members++;
-	dev->nr_attached++;
+	dev->mcast.nr_attached++;
 	return 0;
 }
 
@@ -268,7 +268,7 @@ static int shca_mcast_detach(struct shca_qp *qp, const struct in6_addr *mgid)
 	list_del_rcu(&member->node);
 	kfree_rcu(member, rcu);
 	group->nr_members--;
-	qp->dev->nr_attached--;
+	qp->dev->mcast.nr_attached--;
 	shca_mcast_remove_if_empty(group);
 	return 0;
 }

@@ -68,7 +68,7 @@ static int UVERBS_HANDLER(SHCA_METHOD_FOUND)(struct uverbs_attr_bundle *attrs)
 	if (hint > 1)
 		return -EINVAL;
 	dev = to_shca_dev(uctx->device);
-	atomic_inc(hint ? &dev->lint_hints : &dev->lint_errors);
+	atomic_inc(hint ? &dev->lint.hints : &dev->lint.errors);
 	return 0;
 }
 

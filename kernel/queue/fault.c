@@ -28,7 +28,7 @@
 void shca_fault_port_event(struct shca_dev *dev, u8 event)
 {
 	if (event == IB_EVENT_PORT_ERR)
-		atomic_inc(&dev->link_downed);
+		atomic_inc(&dev->port.downed);
 	shca_event(&dev->events, event);
 }
 

@@ -53,7 +53,7 @@ void shca_peer_start(struct shca_qp *qp)
 	sq->cc_mode = SHCA_CC_MODE_OFF;
 	if (!shca_qp_is_reliable(qp))
 		return;
-	sq->cc_mode = READ_ONCE(qp->dev->cc_mode);
+	sq->cc_mode = READ_ONCE(qp->dev->cc.mode);
 	shca_peer_ecn(qp);
 	attr.peer = shca_peer_told(qp->peer_ece);
 	shca_req_modify(&sq->req, &attr, SHCA_REQ_PEER);

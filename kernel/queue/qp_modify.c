@@ -176,9 +176,9 @@ static void shca_start_responder(struct shca_qp *qp)
 		/* An SRQ's requests may all be taken by others (IBTA 9.7.7.2). */
 		.credits = qp->type == IB_QPT_RC && qp->rq.ring.entries,
 		.rate_kbps = qp->av.rate_kbps,
-		.cnp = READ_ONCE(qp->dev->cc_mode) != SHCA_CC_MODE_OFF,
+		.cnp = READ_ONCE(qp->dev->cc.mode) != SHCA_CC_MODE_OFF,
 		.cnp_interval_ns =
-			READ_ONCE(qp->dev->cc_params.np_min_time_between_cnps) *
+			READ_ONCE(qp->dev->cc.params.np_min_time_between_cnps) *
 			  NSEC_PER_USEC,
 	};
 
@@ -195,7 +195,7 @@ static void shca_start_responder(struct shca_qp *qp)
 static bool shca_qp_has_cc(const struct shca_qp *qp)
 {
 	return shca_qp_is_reliable(qp) &&
-	       READ_ONCE(qp->dev->cc_mode) != SHCA_CC_MODE_OFF;
+	       READ_ONCE(qp->dev->cc.mode) != SHCA_CC_MODE_OFF;
 }
 
 static void shca_start_requester(struct shca_qp *qp)
@@ -217,8 +217,8 @@ static void shca_start_requester(struct shca_qp *qp)
 		.keeps = true,
 		.rate_kbps = qp->av.rate_kbps,
 		.cc = {
-			.algorithm = READ_ONCE(qp->dev->cc_algo),
-			.params = shca_qp_has_cc(qp) ? &qp->dev->cc_params : NULL,
+			.algorithm = READ_ONCE(qp->dev->cc.algo),
+			.params = shca_qp_has_cc(qp) ? &qp->dev->cc.params : NULL,
 			.line = SHCA_CC_LINE,
 		},
 	};

@@ -45,7 +45,7 @@ static void shca_raw_out(struct shca_qp *qp, struct sk_buff *skb)
 		kfree_skb(skb);
 		return;
 	}
-	if (dev->loop_frame(dev, skb))
+	if (dev->flows.loop_frame(dev, skb))
 		return;
 	err = dev_queue_xmit(skb);
 	if (unlikely(net_xmit_eval(err)))

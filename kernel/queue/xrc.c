@@ -14,12 +14,12 @@
 
 void shca_xrc_table_init(struct shca_dev *dev)
 {
-	xa_init_flags(&dev->xrc_srqs, XA_FLAGS_ALLOC1 | XA_FLAGS_ACCOUNT);
+	xa_init_flags(&dev->xrc_srqs.table, XA_FLAGS_ALLOC1 | XA_FLAGS_ACCOUNT);
 }
 
 void shca_xrc_table_destroy(struct shca_dev *dev)
 {
-	xa_destroy(&dev->xrc_srqs);
+	xa_destroy(&dev->xrc_srqs.table);
 }
 
 int shca_xrc_add(struct shca_dev *dev, struct shca_srq *srq)
@@ -36,8 +36,8 @@ int shca_xrc_add(struct shca_dev *dev, struct shca_srq *srq)
 	target->xrcd = srq->ibsrq.ext.xrc.xrcd;
 	target->pd = srq->ibsrq.pd;
 	target->cq = srq->ibsrq.ext.cq;
-	err = xa_alloc_cyclic(&dev->xrc_srqs, &srq->ibsrq.ext.xrc.srq_num,
-			      target, SHCA_XRC_NUMBERS, &dev->next_xrc_srq,
+	err = xa_alloc_cyclic(&dev->xrc_srqs.table, &srq->ibsrq.ext.xrc.srq_num,
+			      target, SHCA_XRC_NUMBERS, &dev->xrc_srqs.next,
 			      GFP_KERNEL_ACCOUNT);
 	if (err < 0) {
 		kfree(target);
@@ -50,7 +50,7 @@ void shca_xrc_del(struct shca_dev *dev, struct shca_srq *srq)
 {
 	struct shca_xrc_target *target;
 
-	target = xa_erase(&dev->xrc_srqs, srq->ibsrq.ext.xrc.srq_num);
+	target = xa_erase(&dev->xrc_srqs.table, srq->ibsrq.ext.xrc.srq_num);
 	if (!target)
 		return;
 	shca_xrc_put(target);
@@ -64,7 +64,7 @@ struct shca_xrc_target *shca_xrc_find(struct shca_dev *dev,
 	struct shca_xrc_target *target;
 
 	rcu_read_lock();
-	target = xa_load(&dev->xrc_srqs, srqn);
+	target = xa_load(&dev->xrc_srqs.table, srqn);
 	if (target && (target->xrcd != xrcd ||
 		       !refcount_inc_not_zero(&target->ref)))
 		target = NULL;
