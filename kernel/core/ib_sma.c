@@ -50,7 +50,7 @@ void shca_ib_sma_init(struct shca_ib_sma *sma, u64 guid, u8 mtu_cap)
 	sma->gid_prefix = PREFIX;
 	sma->down_default = SHCA_IB_PHYS_POLLING;
 	sma->phys_limit = PHYS_LIMIT;
-	sma->overrun_limit = PHYS_LIMIT;
+	sma->overruns.limit = PHYS_LIMIT;
 	shca_ib_lanes_init(&sma->lanes, SHCA_IB_VL_CAP);
 	sma->lanes_set = SHCA_IB_VL_CAP;
 }
@@ -101,19 +101,19 @@ static void node_info(const struct shca_ib_sma *sma, u8 *data)
 /* @with_mkey: who asks may know it */
 static void port_info(const struct shca_ib_sma *sma, u8 *data, bool with_mkey)
 {
-	put_be64(data, with_mkey ? sma->mkey : 0);
+	put_be64(data, with_mkey ? sma->mkey.key : 0);
 	put_be64(data + 8, sma->gid_prefix);
 	put_be16(data + 16, sma->lid);
 	put_be16(data + 18, sma->sm_lid);
 	put_be32(data + 20, sma->cap_mask);
-	put_be16(data + 26, sma->mkey_lease);
+	put_be16(data + 26, sma->mkey.lease);
 	data[28] = PORT;
 	data[29] = WIDTH;	/* enabled, supported, active */
 	data[30] = WIDTH;
 	data[31] = WIDTH;
 	data[32] = SPEED << 4 | sma->state;
 	data[33] = sma->phys << 4 | sma->down_default;
-	data[34] = sma->mkey_prot << 6 | sma->lmc;
+	data[34] = sma->mkey.prot << 6 | sma->lmc;
 	data[35] = SPEED << 4 | SPEED;	/* active, enabled */
 	data[36] = sma->neighbor_mtu << 4 | sma->sm_sl;
 	data[37] = SHCA_IB_VL_CAP << 4;
@@ -123,13 +123,13 @@ static void port_info(const struct shca_ib_sma *sma, u8 *data, bool with_mkey)
 	data[41] = sma->mtu_cap;
 	data[42] = sma->stall_count << 5 | sma->hoq_life;
 	data[43] = sma->lanes.code << 4;	/* operational */
-	put_be16(data + 44, sma->mkey_violations);
+	put_be16(data + 44, sma->mkey.violations);
 	put_be16(data + 46, shca_ib_tally(&sma->bad_pkeys));
 	put_be16(data + 48, shca_ib_tally(&sma->bad_qkeys));
 	data[50] = SHCA_IB_GUIDS;
 	data[51] = sma->subnet_timeout;
 	data[52] = RESP_TIME;
-	data[53] = sma->phys_limit << 4 | sma->overrun_limit;
+	data[53] = sma->phys_limit << 4 | sma->overruns.limit;
 }
 
 /* May a subnet manager ask for this state now? */
@@ -199,14 +199,14 @@ static u32 set_port_info(struct shca_ib_sma *sma, const u8 *data)
 		what |= SHCA_IB_SMA_LANES;
 	if (data[51] & 0x80)
 		what |= SHCA_IB_SMA_REREGISTER;
-	sma->mkey = get_be64(data);
+	sma->mkey.key = get_be64(data);
 	sma->gid_prefix = prefix;
 	sma->lid = lid;
 	sma->lmc = lmc;
 	sma->sm_lid = sm_lid;
 	sma->sm_sl = sm_sl;
-	sma->mkey_lease = get_be16(data + 26);
-	sma->mkey_prot = data[34] >> 6;
+	sma->mkey.lease = get_be16(data + 26);
+	sma->mkey.prot = data[34] >> 6;
 	sma->stall_count = data[42] >> 5;
 	sma->hoq_life = data[42] & 0x1f;
 	sma->lanes.high_limit = data[38];
@@ -220,16 +220,16 @@ static u32 set_port_info(struct shca_ib_sma *sma, const u8 *data)
 	if (data[36] >> 4)
 		sma->neighbor_mtu = data[36] >> 4;
 	sma->phys_limit = data[53] >> 4;
-	sma->overrun_limit = data[53] & 0xf;
+	sma->overruns.limit = data[53] & 0xf;
 	/* Zero resets a counter. Managers write back what they have read, too. */
 	if (!get_be16(data + 44))
-		sma->mkey_violations = 0;
+		sma->mkey.violations = 0;
 	if (!get_be16(data + 46))
 		sma->bad_pkeys.base = sma->bad_pkeys.seen;
 	if (!get_be16(data + 48))
 		sma->bad_qkeys.base = sma->bad_qkeys.seen;
 	/* The lease begins with the next violation. */
-	sma->lease_end = 0;
+	sma->mkey.lease_end = 0;
 	return what | port_apply_state(sma, data[32] & 0xf, data[33] >> 4);
 }
 
@@ -339,8 +339,8 @@ static u32 set_vl_arb(struct shca_ib_arb_entry *entry, const u8 *data)
 /* IBTA 14.2.4.1: with protection 0 and 1, everybody reads. */
 static bool mkey_ok(const struct shca_ib_sma *sma, u8 method, u64 mkey)
 {
-	return !sma->mkey || mkey == sma->mkey ||
-	       (method == METHOD_GET && sma->mkey_prot < 2);
+	return !sma->mkey.key || mkey == sma->mkey.key ||
+	       (method == METHOD_GET && sma->mkey.prot < 2);
 }
 
 /*
@@ -353,20 +353,20 @@ static bool admit(struct shca_ib_sma *sma, const u8 *in,
 {
 	u64 mkey = get_be64(in + SMP_MKEY);
 
-	if (sma->lease_end && from->now >= sma->lease_end) {
-		sma->lease_end = 0;
-		sma->mkey_prot = 0;
+	if (sma->mkey.lease_end && from->now >= sma->mkey.lease_end) {
+		sma->mkey.lease_end = 0;
+		sma->mkey.prot = 0;
 	}
 	if (from->trusted)
 		return true;
-	if (mkey == sma->mkey)
-		sma->lease_end = 0;
+	if (mkey == sma->mkey.key)
+		sma->mkey.lease_end = 0;
 	if (mkey_ok(sma, in[MAD_METHOD], mkey))
 		return true;
-	if (sma->mkey_violations != 0xffff)
-		sma->mkey_violations++;
-	if (!sma->lease_end && sma->mkey_lease)
-		sma->lease_end = from->now + sma->mkey_lease * SECOND;
+	if (sma->mkey.violations != 0xffff)
+		sma->mkey.violations++;
+	if (!sma->mkey.lease_end && sma->mkey.lease)
+		sma->mkey.lease_end = from->now + sma->mkey.lease * SECOND;
 	if (sma->state == SHCA_IB_STATE_ACTIVE &&
 	    shca_ib_trap_mkey(&sma->traps, sma->lid, from->slid, in))
 		*what |= SHCA_IB_SMA_TRAP;
@@ -492,8 +492,8 @@ u32 shca_ib_smp(struct shca_ib_sma *sma, const u8 *in, u8 *out,
 	} else {
 		if (!admit(sma, in, from, &what))
 			return what;
-		with_mkey = from->trusted || !sma->mkey_prot ||
-			    get_be64(in + SMP_MKEY) == sma->mkey;
+		with_mkey = from->trusted || !sma->mkey.prot ||
+			    get_be64(in + SMP_MKEY) == sma->mkey.key;
 		status = attribute(sma, in, out, with_mkey, &what);
 	}
 	reply(out, status);
@@ -554,16 +554,16 @@ u32 shca_ib_sma_overrun(struct shca_ib_sma *sma, u64 now)
 {
 	u64 period = shca_ib_sma_period(now);
 
-	if (period == sma->overrun_at)
+	if (period == sma->overruns.at)
 		return 0;
-	if (period != sma->overrun_at + 1)
-		sma->overrun_row = 0;
-	sma->overrun_at = period;
-	if (++sma->overrun_row < sma->overrun_limit)
+	if (period != sma->overruns.at + 1)
+		sma->overruns.row = 0;
+	sma->overruns.at = period;
+	if (++sma->overruns.row < sma->overruns.limit)
 		return 0;
-	sma->overrun_row = 0;
-	if (sma->overruns != ~0u)
-		sma->overruns++;
+	sma->overruns.row = 0;
+	if (sma->overruns.count != ~0u)
+		sma->overruns.count++;
 	return sma->state == SHCA_IB_STATE_ACTIVE &&
 	       shca_ib_trap_port(&sma->traps, SHCA_IB_TRAP_OVERRUN, sma->lid) ?
 	       SHCA_IB_SMA_TRAP : 0;

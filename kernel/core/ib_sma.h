@@ -43,6 +43,37 @@ static inline u32 shca_ib_tally(const struct shca_ib_tally *tally)
 }
 
 /**
+ * struct shca_ib_mkey - M_Key of a port (IBTA 14.2.4)
+ * @key:	0: none
+ * @prot:	M_KeyProtectBits
+ * @lease:	M_KeyLeasePeriod, seconds
+ * @violations:	M_KeyViolations
+ * @lease_end:	when the protection ends, unless somebody shows that he knows
+ *		@key; 0: it does not
+ */
+struct shca_ib_mkey {
+	u64 key;
+	u8 prot;
+	u16 lease;
+	u16 violations;
+	u64 lease_end;
+};
+
+/**
+ * struct shca_ib_overruns - packets that had no buffer, by periods of flow control
+ * @limit:	OverrunErrors
+ * @row:	how many periods before @at had an overrun, too
+ * @at:		last period with one
+ * @count:	how often these were too many (ExcessiveBufferOverrunErrors)
+ */
+struct shca_ib_overruns {
+	u8 limit;
+	u8 row;
+	u64 at;
+	u32 count;
+};
+
+/**
  * struct shca_ib_sma - attributes of node and port
  * @desc:	NodeDescription
  * @port_guid:	also the GUID of node and system
@@ -58,20 +89,12 @@ static inline u32 shca_ib_tally(const struct shca_ib_tally *tally)
  * @mtu_cap:	MTUCap: codes 1 (256) to 5 (4096)
  * @neighbor_mtu: NeighborMTU: the same codes
  * @mkey:	M_Key, which protects the attributes
- * @mkey_prot:	M_KeyProtectBits
- * @mkey_lease:	M_KeyLeasePeriod, seconds
- * @mkey_violations: M_KeyViolations
- * @lease_end:	when the protection ends, unless somebody shows that he knows
- *		@mkey; 0: it does not
  * @bad_pkeys:	P_KeyViolations
  * @bad_qkeys:	Q_KeyViolations
  * @phys_limit:	LocalPhyErrors
  * @phys_errors: damaged packets that intact ones have not made good
  * @integrity:	how often these were too many (LocalLinkIntegrityErrors)
- * @overrun_limit: OverrunErrors
- * @overrun_row: how many periods of flow control before @overrun_at had an overrun, too
- * @overrun_at:	last period with one
- * @overruns:	how often these were too many (ExcessiveBufferOverrunErrors)
+ * @overruns:	packets without a buffer
  * @gid_prefix:	of the subnet
  * @lid:	base LID; 0: none assigned
  * @sm_lid:	LID of the master subnet manager; 0: none assigned
@@ -100,20 +123,13 @@ struct shca_ib_sma {
 	u8 phys;
 	u8 mtu_cap;
 	u8 neighbor_mtu;
-	u64 mkey;
-	u8 mkey_prot;
-	u16 mkey_lease;
-	u16 mkey_violations;
-	u64 lease_end;
+	struct shca_ib_mkey mkey;
 	struct shca_ib_tally bad_pkeys;
 	struct shca_ib_tally bad_qkeys;
 	u8 phys_limit;
 	u8 phys_errors;
 	u32 integrity;
-	u8 overrun_limit;
-	u8 overrun_row;
-	u64 overrun_at;
-	u32 overruns;
+	struct shca_ib_overruns overruns;
 	u64 gid_prefix;
 	u16 lid;
 	u16 sm_lid;

@@ -53,7 +53,7 @@ static u64 shca_pma_total(struct shca_dev *dev, enum shca_pma_counter counter)
 	case SHCA_PMA_INTEGRITY:
 		return dev->ib ? READ_ONCE(dev->ib->sma.integrity) : 0;
 	case SHCA_PMA_OVERRUNS:
-		return dev->ib ? READ_ONCE(dev->ib->sma.overruns) : 0;
+		return dev->ib ? READ_ONCE(dev->ib->sma.overruns.count) : 0;
 	case SHCA_PMA_XMIT_DATA:
 		return shca_counter_total(dev, SHCA_CNT_TX_BYTES) / 4;
 	case SHCA_PMA_RCV_DATA:

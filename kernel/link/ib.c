@@ -221,7 +221,7 @@ void shca_ib_overrun(struct shca_ib_link *link)
 	u64 now = ktime_get_ns();
 
 	/* All but the first of a period are cheap, in a flood. One that races is like them. */
-	if (data_race(link->sma.overrun_at) == shca_ib_sma_period(now))
+	if (data_race(link->sma.overruns.at) == shca_ib_sma_period(now))
 		return;
 	spin_lock(&link->lock);
 	shca_ib_trapped(link, shca_ib_sma_overrun(&link->sma, now));

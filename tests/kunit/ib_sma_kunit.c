@@ -605,14 +605,14 @@ static void key_protects(struct kunit *test)
 		for (good = 0; good < 2; good++) {
 			bool readable = good || prot < 2;
 
-			fx->sma.mkey = KEY;
-			fx->sma.mkey_prot = prot;
-			fx->sma.mkey_violations = 0;
+			fx->sma.mkey.key = KEY;
+			fx->sma.mkey.prot = prot;
+			fx->sma.mkey.violations = 0;
 			prepare(fx, LID_ROUTED, GET, PORTINFO, 0);
 			set_key(fx, good ? KEY : 5);
 			KUNIT_EXPECT_EQ(test, send(fx), readable ? ANSWERED :
 					SHCA_IB_SMA_CONSUMED);
-			KUNIT_EXPECT_EQ(test, fx->sma.mkey_violations, !readable);
+			KUNIT_EXPECT_EQ(test, fx->sma.mkey.violations, !readable);
 			if (readable)
 				KUNIT_EXPECT_EQ(test, fx->out[64 + 7],
 						good || !prot ? KEY & 0xff : 0);
@@ -628,25 +628,25 @@ static void key_protects(struct kunit *test)
 			fx->sma.gid_prefix = 1;
 		}
 	/* A port without a key takes any, and a Set gives it one. */
-	fx->sma.mkey = 0;
-	fx->sma.mkey_prot = 3;
+	fx->sma.mkey.key = 0;
+	fx->sma.mkey.prot = 3;
 	prepare(fx, LID_ROUTED, SET, PORTINFO, 0);
 	memset(fx->in + 64, 0, 64);
 	fx->in[64 + 7] = 9;
 	fx->in[64 + 17] = 1;
 	set_key(fx, 5);
 	send(fx);
-	KUNIT_EXPECT_EQ(test, fx->sma.mkey, 9ull);
+	KUNIT_EXPECT_EQ(test, fx->sma.mkey.key, 9ull);
 	/* from this machine, with another key */
-	fx->sma.mkey = KEY;
-	fx->sma.mkey_prot = 3;
+	fx->sma.mkey.key = KEY;
+	fx->sma.mkey.prot = 3;
 	fx->trusted = true;
 	KUNIT_EXPECT_EQ(test, get(fx, PORTINFO), ANSWERED);
 	KUNIT_EXPECT_EQ(test, fx->out[64 + 7], KEY & 0xff);
 	fx->trusted = false;
-	fx->sma.mkey_violations = 0xffff;
+	fx->sma.mkey.violations = 0xffff;
 	KUNIT_EXPECT_EQ(test, get(fx, NODE), SHCA_IB_SMA_CONSUMED);
-	KUNIT_EXPECT_EQ(test, fx->sma.mkey_violations, 0xffff);
+	KUNIT_EXPECT_EQ(test, fx->sma.mkey.violations, 0xffff);
 }
 
 /* The lease of the key, in seconds: from the first violation, until one has the key. */
@@ -655,9 +655,9 @@ static void lease_ends_protection(struct kunit *test)
 	struct fx_sma *fx = fx_sma(test);
 	u32 i;
 
-	fx->sma.mkey = KEY;
-	fx->sma.mkey_prot = 3;
-	fx->sma.mkey_lease = 20;
+	fx->sma.mkey.key = KEY;
+	fx->sma.mkey.prot = 3;
+	fx->sma.mkey.lease = 20;
 	fx->now = 7;
 	/* (nothing runs before the first violation) */
 	prepare(fx, LID_ROUTED, GET, PORTINFO, 0);
@@ -670,11 +670,11 @@ static void lease_ends_protection(struct kunit *test)
 	fx->trusted = true;
 	KUNIT_EXPECT_EQ(test, get(fx, PORTINFO), ANSWERED);
 	fx->trusted = false;
-	KUNIT_EXPECT_NE(test, fx->sma.lease_end, 0ull);
+	KUNIT_EXPECT_NE(test, fx->sma.mkey.lease_end, 0ull);
 	prepare(fx, LID_ROUTED, GET, NODE, 0);
 	set_key(fx, KEY);
 	KUNIT_EXPECT_EQ(test, send(fx), ANSWERED);
-	KUNIT_EXPECT_EQ(test, fx->sma.lease_end, 0ull);
+	KUNIT_EXPECT_EQ(test, fx->sma.mkey.lease_end, 0ull);
 	fx->now += 5 * SECOND;
 	/* later violations do not move the end */
 	for (i = 0; i < 2; i++) {
@@ -686,21 +686,21 @@ static void lease_ends_protection(struct kunit *test)
 	/* Now anybody can read the key, and sets with it. */
 	KUNIT_EXPECT_EQ(test, get(fx, PORTINFO), ANSWERED);
 	KUNIT_EXPECT_EQ(test, fx->out[64 + 7], KEY & 0xff);
-	KUNIT_EXPECT_EQ(test, fx->sma.mkey, KEY);
-	KUNIT_EXPECT_EQ(test, fx->sma.mkey_prot, 0);
-	KUNIT_EXPECT_EQ(test, fx->sma.lease_end, 0ull);
+	KUNIT_EXPECT_EQ(test, fx->sma.mkey.key, KEY);
+	KUNIT_EXPECT_EQ(test, fx->sma.mkey.prot, 0);
+	KUNIT_EXPECT_EQ(test, fx->sma.mkey.lease_end, 0ull);
 	prepare(fx, LID_ROUTED, SET, PORTINFO, 0);
 	KUNIT_EXPECT_EQ(test, send(fx), SHCA_IB_SMA_CONSUMED);
-	KUNIT_EXPECT_EQ(test, fx->sma.lease_end, fx->now + 20 * SECOND);
+	KUNIT_EXPECT_EQ(test, fx->sma.mkey.lease_end, fx->now + 20 * SECOND);
 	/* A Set ends it, from this machine, too. */
 	fx->trusted = true;
 	begin_set(test, fx);
 	KUNIT_EXPECT_EQ(test, send(fx), ANSWERED);
 	fx->trusted = false;
-	KUNIT_EXPECT_EQ(test, fx->sma.lease_end, 0ull);
+	KUNIT_EXPECT_EQ(test, fx->sma.mkey.lease_end, 0ull);
 	/* A lease of 0 is for ever. */
-	fx->sma.mkey_prot = 2;
-	fx->sma.mkey_lease = 0;
+	fx->sma.mkey.prot = 2;
+	fx->sma.mkey.lease = 0;
 	KUNIT_EXPECT_EQ(test, get(fx, PORTINFO), SHCA_IB_SMA_CONSUMED);
 	fx->now += 1ull << 50;
 	KUNIT_EXPECT_EQ(test, get(fx, PORTINFO), SHCA_IB_SMA_CONSUMED);
@@ -729,13 +729,13 @@ static void violations_are_counted(struct kunit *test)
 		KUNIT_EXPECT_EQ(test, fx->out[64 + 48] << 8 | fx->out[64 + 49],
 				(int)min_t(u64, rows[i].seen / 2, 0xffff));
 	}
-	fx->sma.mkey_violations = 0x0203;
+	fx->sma.mkey.violations = 0x0203;
 	data = begin_set(test, fx);
 	data[45] = 9;
 	data[47] = 9;
 	data[49] = 9;
 	KUNIT_EXPECT_EQ(test, send(fx), ANSWERED);
-	KUNIT_EXPECT_EQ(test, fx->sma.mkey_violations, 0x0203);
+	KUNIT_EXPECT_EQ(test, fx->sma.mkey.violations, 0x0203);
 	KUNIT_EXPECT_EQ(test, fx->out[64 + 44], 2);
 	KUNIT_EXPECT_EQ(test, fx->out[64 + 46], 0xff);
 	KUNIT_EXPECT_EQ(test, fx->out[64 + 48], 0xff);
@@ -762,7 +762,7 @@ static void violations_are_reset_one_by_one(struct kunit *test)
 	u32 i, j;
 
 	for (i = 0; i < 3; i++) {
-		fx->sma.mkey_violations = 3;
+		fx->sma.mkey.violations = 3;
 		fx->sma.bad_pkeys = (struct shca_ib_tally){ .seen = 3 };
 		fx->sma.bad_qkeys = (struct shca_ib_tally){ .seen = 3 };
 		data = begin_set(test, fx);
@@ -822,8 +822,8 @@ static void active_port_traps(struct kunit *test)
 
 		fx->sma.state = active ? SHCA_IB_STATE_ACTIVE :
 					 SHCA_IB_STATE_ARMED;
-		fx->sma.mkey = KEY;
-		fx->sma.mkey_prot = 2;
+		fx->sma.mkey.key = KEY;
+		fx->sma.mkey.prot = 2;
 		KUNIT_EXPECT_EQ(test, get(fx, NODE), SHCA_IB_SMA_CONSUMED |
 				(active ? SHCA_IB_SMA_TRAP : 0));
 		/* the same once more waits already */
@@ -939,25 +939,25 @@ static void overruns_count_in_a_row(struct kunit *test)
 {
 	struct fx_sma *fx = fx_sma(test);
 
-	fx->sma.overrun_limit = 3;
+	fx->sma.overruns.limit = 3;
 	fx->now = 0;
 	KUNIT_EXPECT_EQ(test, overrun(fx, 2), 0u);
 	overrun(fx, 2);
-	KUNIT_EXPECT_EQ(test, fx->sma.overruns, 0u);
+	KUNIT_EXPECT_EQ(test, fx->sma.overruns.count, 0u);
 	overrun(fx, 3);
-	KUNIT_EXPECT_EQ(test, fx->sma.overruns, 1u);
+	KUNIT_EXPECT_EQ(test, fx->sma.overruns.count, 1u);
 	overrun(fx, 9);
-	KUNIT_EXPECT_EQ(test, fx->sma.overruns, 4u);
+	KUNIT_EXPECT_EQ(test, fx->sma.overruns.count, 4u);
 	/* each is too many */
-	fx->sma.overrun_limit = 1;
+	fx->sma.overruns.limit = 1;
 	overrun(fx, 2);
-	KUNIT_EXPECT_EQ(test, fx->sma.overruns, 6u);
-	fx->sma.overrun_limit = 0;
+	KUNIT_EXPECT_EQ(test, fx->sma.overruns.count, 6u);
+	fx->sma.overruns.limit = 0;
 	overrun(fx, 2);
-	KUNIT_EXPECT_EQ(test, fx->sma.overruns, 8u);
-	fx->sma.overruns = ~0u - 1;
+	KUNIT_EXPECT_EQ(test, fx->sma.overruns.count, 8u);
+	fx->sma.overruns.count = ~0u - 1;
 	overrun(fx, 2);
-	KUNIT_EXPECT_EQ(test, fx->sma.overruns, ~0u);
+	KUNIT_EXPECT_EQ(test, fx->sma.overruns.count, ~0u);
 }
 
 /* The first period of all is one, and so is that behind it. */
@@ -968,11 +968,11 @@ static void overrun_of_the_first_period_counts(struct kunit *test)
 
 	for (i = 0; i < 2; i++) {
 		fx = fx_sma(test);
-		fx->sma.overrun_limit = 1;
+		fx->sma.overruns.limit = 1;
 		shca_ib_sma_overrun(&fx->sma, i * PERIOD);
-		KUNIT_EXPECT_EQ(test, fx->sma.overruns, 1u);
+		KUNIT_EXPECT_EQ(test, fx->sma.overruns.count, 1u);
 		shca_ib_sma_overrun(&fx->sma, (i + 1) * PERIOD - 1);
-		KUNIT_EXPECT_EQ(test, fx->sma.overruns, 1u);
+		KUNIT_EXPECT_EQ(test, fx->sma.overruns.count, 1u);
 	}
 }
 
@@ -993,10 +993,10 @@ static void trap_is_repressed(struct kunit *test)
 	fx->now++;
 	KUNIT_EXPECT_EQ(test, trap_now(fx), 144u);
 	/* one without the key is a violation, and does nothing */
-	fx->sma.mkey = KEY;
+	fx->sma.mkey.key = KEY;
 	KUNIT_EXPECT_EQ(test, repress(fx, 5),
 			SHCA_IB_SMA_CONSUMED | SHCA_IB_SMA_TRAP);
-	KUNIT_EXPECT_EQ(test, fx->sma.mkey_violations, 1);
+	KUNIT_EXPECT_EQ(test, fx->sma.mkey.violations, 1);
 	fx->now += 1073741824;
 	KUNIT_EXPECT_EQ(test, trap_now(fx), 256u);
 	KUNIT_EXPECT_EQ(test, fx->out[64 + 16], 7);	/* method */

@@ -17,8 +17,8 @@ static bool sma_holds(const struct shca_ib_sma *s)
 	       s->state >= SHCA_IB_STATE_DOWN && s->state <= SHCA_IB_STATE_ACTIVE &&
 	       s->mtu_cap && s->mtu_cap <= 5 && s->neighbor_mtu && s->neighbor_mtu <= s->mtu_cap &&
 	       s->lid < LID_MCAST && s->sm_lid < LID_MCAST && s->lmc < 8 && s->sm_sl < SHCA_IB_SLS &&
-	       s->mkey_prot < 4 && s->subnet_timeout < 32 && s->hoq_life < 32 && s->stall_count < 8 &&
-	       s->phys_limit < 16 && s->overrun_limit < 16 &&
+	       s->mkey.prot < 4 && s->subnet_timeout < 32 && s->hoq_life < 32 && s->stall_count < 8 &&
+	       s->phys_limit < 16 && s->overruns.limit < 16 &&
 	       s->down_default && s->down_default <= SHCA_IB_PHYS_POLLING &&
 	       s->lanes.code && s->lanes.code <= SHCA_IB_VL_CAP &&
 	       s->lanes_set && s->lanes_set <= SHCA_IB_VL_CAP && s->peer_lanes <= SHCA_IB_VL_CAP &&
@@ -54,7 +54,7 @@ void set_port(void)
  * but for states that only the port itself enters.
  *
  * proof: get_port slow --unwind 65
- * planted: core/ib_sma.c: s/with_mkey ? sma->mkey : 0/sma->mkey/
+ * planted: core/ib_sma.c: s/with_mkey ? sma->mkey.key : 0/sma->mkey.key/
  * planted: core/ib_sma.c: s/data\[36\] = sma->neighbor_mtu << 4/data[64] = sma->neighbor_mtu << 4/
  */
 void get_port(void)
@@ -65,7 +65,7 @@ void get_port(void)
 
 	assume(sma_holds(&sma));
 	port_info(&sma, data, with_mkey);
-	claim(get_be64(data) == (with_mkey ? sma.mkey : 0));
+	claim(get_be64(data) == (with_mkey ? sma.mkey.key : 0));
 	data[32] = data[32] & 0xf0;
 	data[33] = data[33] & 0x0f;
 	claim(port_info_ok(&sma, data));
@@ -141,8 +141,8 @@ void sl2vl(void)
  * protection. Clocks up to 2^55 ns.
  *
  * proof: key slow --unwind 65
- * planted: core/ib_sma.c: s/sma->mkey_prot < 2)/sma->mkey_prot <= 2)/
- * planted: core/ib_sma.c: s/from->now >= sma->lease_end/from->now + 1 >= sma->lease_end/
+ * planted: core/ib_sma.c: s/sma->mkey.prot < 2)/sma->mkey.prot <= 2)/
+ * planted: core/ib_sma.c: s/from->now >= sma->mkey.lease_end/from->now + 1 >= sma->mkey.lease_end/
  */
 void key(void)
 {
@@ -157,17 +157,17 @@ void key(void)
 	assume(sma_holds(&sma) && from.now < 1ull << 55);
 	/* (the trap that it may raise is another proof) */
 	assume(sma.state != SHCA_IB_STATE_ACTIVE);
-	mkey = sma.mkey;
-	prot = sma.mkey_prot;
-	end = sma.lease_end;
+	mkey = sma.mkey.key;
+	prot = sma.mkey.prot;
+	end = sma.mkey.lease_end;
 	in_time = !end || from.now < end;
 	knows = from.trusted || !mkey || get_be64(in + SMP_MKEY) == mkey;
 	if (admit(&sma, in, &from, &what))
 		claim(knows || (in[MAD_METHOD] == METHOD_GET && (prot < 2 || !in_time)));
 	else
 		claim(!knows);
-	claim(sma.mkey == mkey && sma.mkey_prot == (in_time ? prot : 0));
-	claim(!sma.lease_end || sma.lease_end == end || sma.lease_end > from.now);
+	claim(sma.mkey.key == mkey && sma.mkey.prot == (in_time ? prot : 0));
+	claim(!sma.mkey.lease_end || sma.mkey.lease_end == end || sma.mkey.lease_end > from.now);
 }
 
 /*
@@ -197,11 +197,11 @@ void errors(void)
 	u64 now = any_u64();
 
 	assume(sma_holds(&sma) && sma.state != SHCA_IB_STATE_ACTIVE);
-	assume(sma.phys_errors <= sma.phys_limit && sma.overrun_row <= 15 && now < 1ull << 55);
+	assume(sma.phys_errors <= sma.phys_limit && sma.overruns.row <= 15 && now < 1ull << 55);
 	if (any_bool())
 		shca_ib_sma_arrived(&sma, any_bool());
 	else
 		shca_ib_sma_overrun(&sma, now);
 	claim(sma_holds(&sma));
-	claim(sma.phys_errors <= sma.phys_limit && sma.overrun_row <= 15);
+	claim(sma.phys_errors <= sma.phys_limit && sma.overruns.row <= 15);
 }

@@ -194,8 +194,8 @@ static void agent(struct fuzz_in *in)
 
 	shca_ib_sma_init(&sma, 5, 1 + (in_u8(in) & 3));
 	sma.partitions = in_u8(in) & 63;
-	sma.mkey = in_u8(in) & 1;
-	sma.mkey_prot = in_u8(in) & 3;
+	sma.mkey.key = in_u8(in) & 1;
+	sma.mkey.prot = in_u8(in) & 3;
 	while (in_more(in)) {
 		how = in_u8(in);
 		if (how & 0x80) {
@@ -211,7 +211,7 @@ static void agent(struct fuzz_in *in)
 			smp[3] = how & 0x20 ? in_u8(in) : how & 2 ? 2 : 1;
 			smp[17] = how & 4 ? in_u8(in) : 0x15;
 			smp[23] = how & 8 ? in_u8(in) : 1;
-			smp[31] = sma.mkey ^ !!(how & 0x10);
+			smp[31] = sma.mkey.key ^ !!(how & 0x10);
 			for (i = 64; i < 128; i++)
 				smp[i] = in_u8(in);
 			from.trusted = !(in_u8(in) & 7);
