@@ -209,9 +209,9 @@ static bool shca_cq_show_locked(struct shca_cq *cq)
 	/* Nothing waits any more, and the next burst has all of its time. */
 	hrtimer_try_to_cancel(&cq->burst_timer);
 	/* Not before they are visible: see shca_cq_armed(). */
-	fires = !cq->told && shca_cq_fires(cq, cq->solicited);
-	cq->told = true;
-	cq->solicited = false;
+	fires = cq->untold &&
+		shca_cq_fires(cq, cq->untold == SHCA_CQ_UNTOLD_SOLICITED);
+	cq->untold = SHCA_CQ_UNTOLD_NONE;
 	return fires;
 }
 
@@ -237,10 +237,12 @@ static bool shca_cq_has_waited(const struct shca_cq *cq)
 /* One more waits. Return: as shca_cq_show_locked(), if none of them has to any more. */
 static noinline bool shca_cq_gather(struct shca_cq *cq, const struct shca_wc *wc)
 {
-	bool first = cq->told;
+	bool first = !cq->untold;
 
-	cq->told = false;
-	cq->solicited |= shca_wc_is_solicited(wc);
+	if (shca_wc_is_solicited(wc))
+		cq->untold = SHCA_CQ_UNTOLD_SOLICITED;
+	else if (first)
+		cq->untold = SHCA_CQ_UNTOLD_SOME;
 	if (shca_cq_has_waited(cq))
 		return shca_cq_show_locked(cq);
 	/* (data that is late may have started it) */
@@ -253,7 +255,7 @@ static noinline bool shca_cq_gather(struct shca_cq *cq, const struct shca_wc *wc
 static u32 shca_cq_visible(const struct shca_cq *cq)
 {
 	lockdep_assert_held(&cq->lock);
-	if (static_branch_unlikely(&shca_manners_on) && cq->waits)
+	if (static_branch_unlikely(&shca_manners_on) && cq->wait_us)
 		return cq->shown;
 	return cq->prod;
 }
@@ -276,7 +278,7 @@ static bool shca_cq_publish(struct shca_cq *cq, struct shca_cqe *cqe,
 	cq->prod++;
 	if (static_branch_unlikely(&shca_manners_on)) {
 		shca_cq_disguise(cq, cqe);
-		if (cq->waits)
+		if (cq->wait_us)
 			return shca_cq_gather(cq, wc);
 	}
 	/* Pairs with the acquire load of seq in the provider's poll. */
@@ -298,7 +300,7 @@ bool shca_cq_post(struct shca_cq *cq, struct ib_qp *qp, u32 qpn,
 	if (cq->overflow || cq->prod - cons >= cq->entries ||
 	    (shca_fault_is_on(to_shca_dev(cq->ibcq.device), BIT(SHCA_FAULT_CQ)) &&
 	     shca_fault_overruns(cq, qpn, wc))) {
-		if (cq->ignore_overrun) {
+		if (cq->flags & SHCA_CQ_IGNORE_OVERRUN) {
 			shca_cq_unlock(cq, flags);
 			shca_count(to_shca_dev(cq->ibcq.device), CQ_OVERFLOW);
 			return true;
@@ -318,7 +320,7 @@ bool shca_cq_post(struct shca_cq *cq, struct ib_qp *qp, u32 qpn,
 		cq->cons = cons;
 	}
 	cqe = &cq->ring[cq->prod & (cq->entries - 1)];
-	shca_cq_fill(cqe, qpn, wc, cq->timestamps);
+	shca_cq_fill(cqe, qpn, wc, cq->flags & SHCA_CQ_TIMESTAMPS);
 	if (cq->qps)
 		cq->qps[cq->prod & (cq->entries - 1)] = qp;
 	fires = shca_cq_publish(cq, cqe, wc);
@@ -368,7 +370,7 @@ void shca_cq_show(struct shca_cq *cq)
 	unsigned long flags;
 	bool fires;
 
-	if (!cq->waits)
+	if (!cq->wait_us)
 		return;
 	local_bh_disable();
 	flags = shca_cq_lock(cq);
@@ -474,8 +476,7 @@ static int shca_cq_map_user(struct shca_cq *cq, struct ib_udata *udata)
 	if (req.flags & SHCA_CQ_TIMESTAMPS &&
 	    shca_lacks(to_shca_dev(uctx->device), TIMESTAMPS))
 		return -EOPNOTSUPP;
-	cq->timestamps |= req.flags & SHCA_CQ_TIMESTAMPS;
-	cq->ignore_overrun |= req.flags & SHCA_CQ_IGNORE_OVERRUN;
+	cq->flags |= req.flags;
 	cq->ring_mmap = shca_mmap_insert(uctx, cq->ring_buf, false);
 	if (IS_ERR(cq->ring_mmap))
 		return PTR_ERR(cq->ring_mmap);
@@ -500,6 +501,10 @@ err_ring:
 	return err;
 }
 
+/* Both name them, and both end in shca_cq.flags. */
+static_assert((int)SHCA_CQ_TIMESTAMPS == (int)IB_UVERBS_CQ_FLAGS_TIMESTAMP_COMPLETION &&
+	      (int)SHCA_CQ_IGNORE_OVERRUN == (int)IB_UVERBS_CQ_FLAGS_IGNORE_OVERRUN);
+
 static int shca_cq_setup(struct shca_cq *cq, const struct ib_cq_init_attr *attr,
 			 struct ib_udata *udata)
 {
@@ -519,8 +524,7 @@ static int shca_cq_setup(struct shca_cq *cq, const struct ib_cq_init_attr *attr,
 		return -EINVAL;
 	cq->comp_cpu = attr->comp_vector;
 	cq->is_user = udata;
-	cq->timestamps = attr->flags & IB_UVERBS_CQ_FLAGS_TIMESTAMP_COMPLETION;
-	cq->ignore_overrun = attr->flags & IB_UVERBS_CQ_FLAGS_IGNORE_OVERRUN;
+	cq->flags = attr->flags;
 	if (!shca_limit_get(dev, SHCA_LIMIT_CQ, cq->is_user))
 		return -ENOMEM;
 	mutex_init(&cq->resize_lock);
@@ -537,8 +541,6 @@ static int shca_cq_setup(struct shca_cq *cq, const struct ib_cq_init_attr *attr,
 	cq->burst = shca_limit(dev, BURST);
 	cq->late_us = cq->is_user ? shca_limit(dev, LATE_US) : 0;
 	cq->wait_us = cq->burst > 1 ? shca_limit(dev, BURST_US) : cq->late_us;
-	cq->waits = cq->burst > 1 || cq->late_us;
-	cq->told = true;
 	if (cq->late_us)
 		cq->late = kzalloc(sizeof(*cq->late), GFP_KERNEL_ACCOUNT);
 	cq->entries = roundup_pow_of_two(attr->cqe + 1);
@@ -829,7 +831,7 @@ void shca_cq_purge(struct shca_cq *cq, const struct ib_qp *qp)
 	if (cq->is_user)
 		return;
 	spin_lock_irqsave(&cq->lock, flags);
-	if (cq->waits)
+	if (cq->wait_us)
 		fires = shca_cq_show_locked(cq);
 	for (from = to = cq->cons; from != cq->prod; from++) {
 		if (cq->qps[from & mask] == qp)

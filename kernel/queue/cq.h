@@ -17,6 +17,13 @@
 struct shca_late_cq;
 struct shca_mr;
 
+/* Completions that the consumer has not been told of. */
+enum shca_cq_untold {
+	SHCA_CQ_UNTOLD_NONE,
+	SHCA_CQ_UNTOLD_SOME,
+	SHCA_CQ_UNTOLD_SOLICITED,	/* one is solicited, or an error */
+};
+
 /*
  * A completion queue.
  * @lock:	everything below; a kernel consumer's is taken from any context
@@ -26,22 +33,20 @@ struct shca_mr;
  *		read once, never trusted
  * @entries:	power of two
  * @prod:	completions written
- * @waits:	completions may wait before they are shown, for one of the next two reasons
  * @burst:	if more than 1: so many are shown at a time (personality)
  * @late:	of a process, or NULL: what is placed before they are shown
  * @late_us:	for so long at most (personality)
- * @wait_us:	the first one that is not shown waits for so long at most
- * @shown:	if @waits: completions that the consumer can see
- * @told:	what waits, or was moved by a resize, has been told of
- * @solicited:	one of those is for who armed for solicited ones only
+ * @wait_us:	a completion waits for so long at most before it is shown, for one of
+ *		these two reasons; 0: none does
+ * @shown:	with @wait_us: completions that the consumer can see
+ * @untold:	with @wait_us: what waits, or was moved by a resize, and fires nothing yet
  * @burst_timer: ends @wait_us and @late_us
  * @armed:	last value of index->arm that has fired
  * @cons:	kernel consumer: completions polled. A process: those that the trace event
  *		shca_poll has told of
  * @notify:	kernel consumer: SHCA_CQ_ARM_* or 0
- * @timestamps:	the process reads struct shca_cqe.timestamp
- * @ignore_overrun: the consumer has promised that none happens: if one does, a
- *		completion is lost and nothing else
+ * @flags:	SHCA_CQ_* that it was made with; constant. After an overrun of one that
+ *		ignores them a completion is lost, and nothing else happens
  * @overflow:	a completion was lost; CQ_ERR is raised
  * @qps:	kernel consumer: the QP of each slot
  * @mod_count: @mod_period_us: of what the consumer armed for, that many make an
@@ -69,9 +74,8 @@ struct shca_cq {
 	u32 cons;
 	u32 notify;
 	bool is_user;
-	bool timestamps;
-	bool ignore_overrun;
 	bool overflow;
+	u8 flags;
 	struct ib_qp **qps;
 	struct rdma_user_mmap_entry *ring_mmap;
 	struct rdma_user_mmap_entry *index_mmap;
@@ -79,14 +83,12 @@ struct shca_cq {
 	u16 mod_period_us;
 	u32 held;
 	struct hrtimer mod_timer;
-	bool waits;
 	u32 burst;
 	struct shca_late_cq *late;
 	u32 late_us;
 	u32 wait_us;
 	u32 shown;
-	bool told;
-	bool solicited;
+	enum shca_cq_untold untold;
 	struct hrtimer burst_timer;
 	struct shca_bh comp_bh;
 	u32 comp_cpu;
