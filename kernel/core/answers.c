@@ -109,7 +109,6 @@ static bool resp_build(struct shca_resp *resp, u64 now, struct shca_pkt *pkt)
 		resp->cnp_due = false;
 		resp_header(resp, 0, 0, pkt);
 		pkt->opcode = SHCA_OPCODE_CNP;	/* of no transport */
-		pkt->becn = true;
 		pkt->resv8a = 0;
 		return true;
 	}

@@ -44,7 +44,6 @@ static void bth_parse(struct shca_pkt *pkt, const u8 *p)
 	pkt->pad = p[1] >> BTH_PAD_SHIFT & BTH_PAD_MASK;
 	pkt->tver = p[1] & BTH_TVER_MASK;
 	pkt->pkey = get_be16(p + 2);
-	pkt->becn = p[4] & BTH_BECN;
 	pkt->resv8a = p[4] & BTH_RESV8A;
 	pkt->dqpn = shca_bth_dqpn(p);
 	pkt->ackreq = p[8] & BTH_ACKREQ;
@@ -58,7 +57,9 @@ static void bth_build(const struct shca_pkt *pkt, u8 *p)
 	       (pkt->pad & BTH_PAD_MASK) << BTH_PAD_SHIFT |
 	       (pkt->tver & BTH_TVER_MASK);
 	put_be16(p + 2, pkt->pkey);
-	p[4] = (pkt->becn ? BTH_BECN : 0) | (pkt->resv8a & BTH_RESV8A);
+	/* Only CNPs have BECN, and no receiver looks at it (RoCEv2 annex A17.9.3). */
+	p[4] = (pkt->opcode == SHCA_OPCODE_CNP ? BTH_BECN : 0) |
+	       (pkt->resv8a & BTH_RESV8A);
 	put_be24(p + 5, pkt->dqpn);
 	p[8] = pkt->ackreq ? BTH_ACKREQ : 0;
 	put_be24(p + 9, pkt->psn);

@@ -51,7 +51,6 @@ enum shca_payload_kind {
  * @se:		BTH: solicited event
  * @mig:	BTH: MigReq
  * @ackreq:	BTH: AckReq
- * @becn:	BTH: BECN
  * @pad:	bytes of padding after the payload, 0 to 3
  * @tver:	transport header version, 0 is valid
  * @resv8a:	BTH: the six bits beside FECN and BECN, see SHCA_MARK in transport.h
@@ -93,7 +92,6 @@ struct shca_pkt {
 	bool se;
 	bool mig;
 	bool ackreq;
-	bool becn;
 	bool again;
 	u8 pad;
 	u8 tver;

@@ -336,7 +336,6 @@ static enum shca_verdict fx_cnp(struct fx *fx)
 
 	memset(&pkt, 0, sizeof(pkt));
 	pkt.opcode = SHCA_OPCODE_CNP;
-	pkt.becn = true;
 	return shca_req_rx(&fx->req, &pkt, fx->now);
 }
 

@@ -916,7 +916,6 @@ static void req_rx_of_cnp_changes_nothing(struct kunit *test)
 
 	memset(&pkt, 0, sizeof(pkt));
 	pkt.opcode = SHCA_OPCODE_CNP;
-	pkt.becn = true;
 	fx_post(fx, OP_SEND, 1);
 	fx_drain(fx);
 	KUNIT_EXPECT_EQ(test, shca_req_rx(&fx->req, &pkt, fx->now),

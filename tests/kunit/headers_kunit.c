@@ -74,7 +74,6 @@ static void expect_fields(struct kunit *test, const struct shca_pkt *pkt)
 	KUNIT_EXPECT_EQ(test, pkt->dqpn, 0x123456u);
 	KUNIT_EXPECT_EQ(test, pkt->psn, 0xabcdefu);
 	KUNIT_EXPECT_TRUE(test, pkt->ackreq);
-	KUNIT_EXPECT_FALSE(test, pkt->becn);
 	if (flags & SHCA_OPF_FETH) {
 		KUNIT_EXPECT_EQ(test, pkt->feth.type, 2);
 		KUNIT_EXPECT_EQ(test, pkt->feth.level, 1);
@@ -356,7 +355,6 @@ static void hdr_build_of_cnp_is_bth_and_16_zeros(struct kunit *test)
 	memset(out, 0xaa, sizeof(out));
 	pkt.opcode = SHCA_OPCODE_CNP;
 	pkt.mig = true;
-	pkt.becn = true;
 	pkt.pkey = 0xffff;
 	pkt.dqpn = 7;
 	KUNIT_ASSERT_EQ(test, shca_hdr_build(&pkt, out), 28u);
@@ -365,7 +363,6 @@ static void hdr_build_of_cnp_is_bth_and_16_zeros(struct kunit *test)
 		KUNIT_EXPECT_EQ(test, out[i], 0xaa);
 	memset(&pkt, 0, sizeof(pkt));
 	KUNIT_EXPECT_EQ(test, shca_hdr_parse(&pkt, out, 28, 32), SHCA_PARSE_OK);
-	KUNIT_EXPECT_TRUE(test, pkt.becn);
 	KUNIT_EXPECT_EQ(test, pkt.paylen, 0u);
 }
 
@@ -385,7 +382,7 @@ static void hdr_of_each_opcode_survives_both_ways(struct kunit *test)
 			in[i] = op * 7 + i * 13 + 1;
 		in[0] = op;
 		in[1] &= 0xf0;	/* version 0 */
-		in[4] &= 0x40;	/* reserved bits, of which BECN is none */
+		in[4] = 0;	/* BECN, which only CNPs have, and reserved bits */
 		in[8] &= 0x80;
 		if (info->flags & SHCA_OPF_XRCETH)
 			in[12] = 0;

@@ -231,7 +231,6 @@ void sim_packet_request(struct sim_node *n, const struct sim_op *op,
 	check(pkt->opcode, n->w->transport | request_opcode(op, !part, last));
 	check(pkt->pkey, 0xffff);
 	check(pkt->tver, 0);
-	check(pkt->becn, 0);
 	if (!is_rd(op) || op->opcode == SHCA_WR_ATOMIC_WRITE)
 		check_data(n, op, pkt, part);
 	else
@@ -592,14 +591,12 @@ void sim_packet_answer(struct sim_node *n, const struct shca_pkt *pkt)
 	if (n->w->f.hostile)
 		return;
 	if (pkt->opcode == SHCA_OPCODE_CNP) {
-		sim_check(n->w, n->ce_seen && pkt->becn && !pkt->psn,
-			  "node %u: CNP", n->idx);
+		sim_check(n->w, n->ce_seen && !pkt->psn, "node %u: CNP", n->idx);
 		n->ce_seen = false;
 		return;
 	}
-	sim_check(n->w, !pkt->becn && (pkt->opcode & SHCA_TRANSPORT_MASK) ==
-		  n->w->transport, "node %u: answer %06x opcode %02x", n->idx,
-		  pkt->psn, pkt->opcode);
+	sim_check(n->w, (pkt->opcode & SHCA_TRANSPORT_MASK) == n->w->transport,
+		  "node %u: answer %06x opcode %02x", n->idx, pkt->psn, pkt->opcode);
 	if ((pkt->opcode & ~SHCA_TRANSPORT_MASK) == SHCA_OP_ACK) {
 		check_ack(n, pkt);
 		return;

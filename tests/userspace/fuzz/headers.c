@@ -3,12 +3,12 @@
 #include "fuzz.h"
 
 /*
- * Bits that are reserved, or not kept: FECN in byte 4, seven bits of byte 8, all of a
- * FETH but the lower six.
+ * Bits that are reserved, or not kept: FECN and BECN in byte 4 (CNPs have BECN), seven
+ * bits of byte 8, all of a FETH but the lower six.
  */
 static void canonical(u8 *buf, u32 flags)
 {
-	buf[4] &= 0x7f;
+	buf[4] = (buf[4] & 0x3f) | (flags & SHCA_OPF_CNP ? 0x40 : 0);
 	buf[8] &= 0x80;
 	if (flags & SHCA_OPF_XRCETH)
 		buf[SHCA_BTH_BYTES] = 0;
