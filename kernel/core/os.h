@@ -16,6 +16,7 @@
 #include <linux/minmax.h>
 #include <linux/string.h>
 #include <linux/types.h>
+#include <asm/barrier.h>
 #include <asm/byteorder.h>
 
 #else /* a user process: tests/userspace/core */
@@ -46,6 +47,9 @@ typedef int64_t s64;
 #endif
 #define fallthrough		__attribute__((__fallthrough__))
 #define READ_ONCE(x)		(*(const volatile __typeof__(x) *)&(x))
+#define WRITE_ONCE(x, value)	(*(volatile __typeof__(x) *)&(x) = (value))
+/* of functions in a header: their callers say why */
+#define smp_wmb()		__atomic_thread_fence(__ATOMIC_RELEASE)
 #define DIV_ROUND_UP(n, d)	(((n) + (d) - 1) / (d))
 #define fls(x)			((x) ? 32 - __builtin_clz(x) : 0)
 #define div64_u64(n, d)		((u64)(n) / (u64)(d))

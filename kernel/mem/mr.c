@@ -14,6 +14,7 @@
 #include "../base/compat.h"
 #include "../base/dev.h"
 #include "odp.h"
+#include "place.h"
 
 /* Keys are random already, so the hash needs no mixing; see also qp_table.c. */
 static u32 shca_mr_hash(const void *key, u32 len, u32 seed)
@@ -220,6 +221,15 @@ void *__shca_mr_next(const struct shca_mr *mr, u64 va, u32 *len)
 	return mr->blocks[pos >> mr->block_shift] + in_block;
 }
 
+/* For shca_place(). @from: a pointer, which moves on */
+static __always_inline void shca_read_bytes(void *from, void *dst, u32 len)
+{
+	const u8 **p = from;
+
+	memcpy(dst, *p, len);
+	*p += len;
+}
+
 void shca_mr_copy(const struct shca_mr *to, u64 to_va, const struct shca_mr *from,
 		  u64 from_va, const u8 *buf, u32 len)
 {
@@ -229,12 +239,15 @@ void shca_mr_copy(const struct shca_mr *to, u64 to_va, const struct shca_mr *fro
 
 	if (unlikely(to->type == SHCA_MR_NULL))
 		return;
-	for (; len; len -= run, to_va += run, from_va += run, p += run) {
+	for (; len; len -= run, to_va += run, from_va += run) {
 		run = len;
 		if (from)
 			p = shca_mr_next(from, from_va, &run);
 		q = shca_mr_next(to, to_va, &run);
-		memcpy(q, p, run);
+		if (run == len)
+			shca_place(q, run, shca_read_bytes, &p);
+		else
+			shca_read_bytes(&p, q, run);
 	}
 }
 

@@ -15,6 +15,7 @@
 #include "../core/opcode.h"
 #include "../mem/mr.h"
 #include "../mem/mw.h"
+#include "../mem/place.h"
 #include "cq.h"
 #include "late.h"
 #include "page_wait.h"
@@ -241,6 +242,12 @@ void shca_payload_trace(u32 qpn, const struct shca_pkt *pkt, bool sent)
 	}
 }
 
+/* For shca_place() */
+static __always_inline void shca_src_give(void *src, void *dst, u32 len)
+{
+	shca_src_read(src, dst, len);
+}
+
 static void shca_mr_fill(const struct shca_mr *mr, u64 va, u32 len,
 			 struct shca_src *src)
 {
@@ -254,7 +261,10 @@ static void shca_mr_fill(const struct shca_mr *mr, u64 va, u32 len,
 	for (; len; va += run, len -= run) {
 		run = len;
 		p = shca_mr_next(mr, va, &run);
-		shca_src_read(src, p, run);
+		if (run == len)
+			shca_place(p, run, shca_src_give, src);
+		else
+			shca_src_read(src, p, run);
 	}
 }
 
@@ -414,21 +424,16 @@ shca_remote_atomic_write(void *ctx, const struct shca_pkt *pkt)
 	struct shca_mem_ctx *mem = ctx;
 	enum shca_mem_status status;
 	struct shca_mr *mr;
-	u64 value, *p;
+	u64 *p;
 
 	status = shca_reach(mem, shca_remote_pd(mem->qp), NULL,
 			    pkt->reth.rkey, IB_ACCESS_REMOTE_WRITE,
 			    pkt->reth.va, 8, 8, &mr);
 	if (status != SHCA_MEM_OK)
 		return status;
-	shca_src_read(&src, &value, sizeof(value));
 	p = shca_mr_word(mr, pkt->reth.va);
-	if (p)
-		/*
-		 * A reader that sees @value sees what was placed before: pairs with
-		 * the acquire of that reader.
-		 */
-		smp_store_release(p, value);
+	if (p)	/* aligned: one store */
+		shca_place(p, sizeof(*p), shca_src_give, &src);
 	else
 		status = SHCA_MEM_RANGE;
 	shca_mr_put(mr);
@@ -436,7 +441,7 @@ shca_remote_atomic_write(void *ctx, const struct shca_pkt *pkt)
 }
 
 /*
- * Bytes are placed by the CPU, so others see them in this order. Only a barrier is
+ * Bytes are placed by the CPU, message by message (shca_place()). Only a barrier is
  * left to do. Where memory is not present nothing is missing: what was written
  * there is done.  No region has the right to be persistent.
  */
@@ -460,7 +465,7 @@ static enum shca_mem_status shca_remote_flush(void *ctx,
 	if (status != SHCA_MEM_OK)
 		return status;
 	shca_mr_put(mr);
-	/* What was placed before is seen before our answer is. */
+	/* What was placed before is seen before our answer is (litmus: flush). */
 	smp_mb();
 	return SHCA_MEM_OK;
 }
