@@ -44,7 +44,7 @@ static inline void shca_poller_relax(void)
 /*
  * One round over the slots. Dirty is cleared before the doorbell: a request
  * published after that makes the slot dirty again. The acquire pairs with the
- * release that set dirty, so that the kernel sees the new sq_prod.
+ * release that set dirty, so that the kernel sees the new sq_prod (litmus: poller-dirty).
  *
  * Return: 1 if a doorbell was rung; 0 if not; or a negative errno, which ends
  * the poller.
@@ -119,7 +119,7 @@ static void *shca_poller_run(void *arg)
 			__atomic_store_n(&poller->awake, 1, __ATOMIC_RELAXED);
 			err = shca_poller_spin(poller, &doorbell);
 			__atomic_store_n(&poller->awake, 0, __ATOMIC_RELAXED);
-			/* See shca_post_ring(). */
+			/* See shca_post_ring() (litmus: poller-awake). */
 			__atomic_thread_fence(__ATOMIC_SEQ_CST);
 			if (!err) {
 				err = shca_poller_look(poller, &doorbell);

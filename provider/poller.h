@@ -122,7 +122,8 @@ static inline int shca_post_ring_self(struct shca_qp *qp)
  *
  * Full barrier: sq_prod and dirty are stored before awake is read. It pairs with the poller's
  * barrier between storing awake = 0 and its last look at the slots. Either the poller sees the
- * dirty slot, or this post sees that the poller sleeps.
+ * dirty slot, or this post sees that the poller sleeps (litmus: poller-awake). The store of
+ * dirty is a release for the poller's acquire (litmus: poller-dirty).
  * Return: 0 or an errno; EIO once the device is gone.
  */
 static SHCA_ALWAYS_INLINE int shca_post_ring(struct shca_qp *qp, uint32_t prod,

@@ -3,17 +3,18 @@
  * Words shared with the kernel, and the order of accesses to them. Each access
  * to a shared index, flag or sequence is one of these functions. Each function
  * names the reason for its order, and the place in the kernel that it pairs
- * with. The provider has no other barriers on these words.
+ * with. The provider has no other barriers on these words. Each pair has a test, which the
+ * kernel's memory model judges (tests/litmus).
  *
- *	word		writer		ordered by
- *	cqe.seq		kernel		shca_cqe_is_valid()
- *	index.cons	process		shca_cq_publish_cons()
- *	index.arm	process		shca_cq_publish_arm()
- *	index.sq_prod	process		shca_sq_publish()
- *	index.rq_prod	process		shca_rq_publish()
- *	status.*_cons	kernel		shca_wq_read_cons()
- *	status.flags	kernel		shca_rq_must_ring()
- *	status.sq_doorbell	kernel		shca_sq_must_ring()
+ *	word		writer		ordered by		litmus
+ *	cqe.seq		kernel		shca_cqe_is_valid()	cqe-seq
+ *	index.cons	process		shca_cq_publish_cons()	cq-cons
+ *	index.arm	process		shca_cq_publish_arm()	cq-arm
+ *	index.sq_prod	process		shca_sq_publish()	sq-prod
+ *	index.rq_prod	process		shca_rq_publish()	rq-prod
+ *	status.*_cons	kernel		shca_wq_read_cons()	wq-cons
+ *	status.flags	kernel		shca_rq_must_ring()	rq-flags
+ *	status.sq_doorbell	kernel		shca_sq_must_ring()	sq-doorbell
  */
 #ifndef SOFTHCA_RING_H
 #define SOFTHCA_RING_H
@@ -35,7 +36,8 @@ static inline void shca_store_release(__u32 *word, uint32_t value)
 
 /*
  * Has the kernel written the completion @index? Acquire: the fields of the completion are read
- * after its sequence. Pairs with the release store of seq that ends the kernel's writing.
+ * after its sequence. Pairs with the release store of seq that ends the kernel's writing
+ * (litmus: cqe-seq).
  */
 static inline bool shca_cqe_is_valid(const struct shca_cqe *cqe, uint32_t index)
 {
@@ -45,7 +47,7 @@ static inline bool shca_cqe_is_valid(const struct shca_cqe *cqe, uint32_t index)
 /*
  * Slots below @cons may be overwritten. Release: the completions are copied before the kernel
  * may reuse their slots. Pairs with the kernel's control dependency: it writes a slot only if
- * the value of cons that it has read shows room.
+ * the value of cons that it has read shows room (litmus: cq-cons).
  */
 static inline void shca_cq_publish_cons(struct shca_cq_index *index,
 					uint32_t cons)
@@ -65,7 +67,7 @@ static inline uint32_t shca_cq_read_arm(const struct shca_cq_index *index)
  *
  * Full: the program polls once more after this. Either that poll sees the completion, or the
  * kernel sees the request. Pairs with the kernel's full barrier between storing a completion and
- * reading arm.
+ * reading arm (litmus: cq-arm).
  *
  * Threads that arm have no lock. The exchange keeps each from overwriting a request that it has
  * not seen, which may be a stronger one.
@@ -83,8 +85,8 @@ static inline bool shca_cq_publish_arm(struct shca_cq_index *index,
 
 /*
  * The send requests below @prod are complete. Release: slots are written before the index. Pairs
- * with the kernel's acquire of sq_prod. A doorbell follows, unless shca_sq_must_ring() says that
- * none is due.
+ * with the kernel's acquire of sq_prod (litmus: sq-prod). A doorbell follows, unless
+ * shca_sq_must_ring() says that none is due.
  */
 static inline void shca_sq_publish(struct shca_qp_index *index, uint32_t prod)
 {
@@ -135,7 +137,7 @@ static inline void shca_ah_used(const struct shca_qp *qp, struct shca_ah *ah)
  * Is a doorbell due for requests up to @prod? Call after shca_sq_publish(). Full: the kernel
  * moves sq_doorbell back, executes a full barrier and reads the ring, at once or by the timer
  * that is due anyway. Either the kernel sees the new sq_prod, or this function sees the new
- * sq_doorbell.
+ * sq_doorbell (litmus: sq-doorbell).
  */
 static inline bool shca_sq_must_ring(const struct shca_qp *qp, uint32_t prod)
 {
@@ -148,7 +150,7 @@ static inline bool shca_sq_must_ring(const struct shca_qp *qp, uint32_t prod)
 	return __atomic_load_n(doorbell, __ATOMIC_RELAXED) - prod - 1 > qp->sq.mask;
 }
 
-/* As shca_sq_publish(), for receive requests. */
+/* As shca_sq_publish(), for receive requests (litmus: rq-prod). */
 static inline void shca_rq_publish(struct shca_qp_index *index, uint32_t prod)
 {
 	shca_store_release(&index->rq_prod, prod);
@@ -157,7 +159,7 @@ static inline void shca_rq_publish(struct shca_qp_index *index, uint32_t prod)
 /*
  * Has the QP failed, so that nobody reads its ring? Call after shca_rq_publish(). Full: the
  * kernel sets the flag, executes a full barrier and flushes the ring. Either it sees the new
- * rq_prod, or this function sees the flag.
+ * rq_prod, or this function sees the flag (litmus: rq-flags).
  */
 static inline bool shca_rq_must_ring(const struct shca_qp_status *status)
 {
@@ -168,7 +170,7 @@ static inline bool shca_rq_must_ring(const struct shca_qp_status *status)
 
 /*
  * Slots below this index may be written again. Acquire: a slot is written only after the kernel
- * has fetched it. Pairs with the kernel's release store of sq_cons or rq_cons.
+ * has fetched it. Pairs with the kernel's release store of sq_cons or rq_cons (litmus: wq-cons).
  */
 static inline uint32_t shca_wq_read_cons(const __u32 *cons)
 {

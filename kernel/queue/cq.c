@@ -33,7 +33,7 @@
  *
  * A process: its arm word counts requests; each value fires once.  The barrier
  * pairs with the provider's between storing arm and polling. Either we see the new
- * arm word here, or the process sees our completion when it polls.
+ * arm word here, or the process sees our completion when it polls (litmus: cq-arm).
  */
 static u32 shca_cq_armed(struct shca_cq *cq, u32 *arm)
 {
@@ -43,7 +43,7 @@ static u32 shca_cq_armed(struct shca_cq *cq, u32 *arm)
 		return cq->notify;
 	if (!cq->ibcq.cq_context)
 		return 0;	/* no channel, and it never gets one */
-	smp_mb();	/* completion before arm, see above */
+	smp_mb();	/* completion before arm, see above (litmus: cq-arm) */
 	*arm = READ_ONCE(cq->index->arm);
 	return *arm == cq->armed ? 0 : *arm & SHCA_CQ_ARM_KIND;
 }
@@ -203,7 +203,7 @@ static bool shca_cq_show_locked(struct shca_cq *cq)
 	if (cq->late)
 		shca_late_cq_place(cq->late);
 	for (i = cq->prod; i != cq->shown; i--)
-		/* As in shca_cq_publish() */
+		/* As in shca_cq_publish() (litmus: cqe-seq) */
 		smp_store_release(&cq->ring[(i - 1) & (cq->entries - 1)].seq, i);
 	cq->shown = cq->prod;
 	/* Nothing waits any more, and the next burst has all of its time. */
@@ -281,7 +281,7 @@ static bool shca_cq_publish(struct shca_cq *cq, struct shca_cqe *cqe,
 		if (cq->wait_us)
 			return shca_cq_gather(cq, wc);
 	}
-	/* Pairs with the acquire load of seq in the provider's poll. */
+	/* Pairs with the acquire load of seq in the provider's poll (litmus: cqe-seq). */
 	smp_store_release(&cqe->seq, cq->prod);
 	return shca_cq_fires(cq, shca_wc_is_solicited(wc));
 }
@@ -296,7 +296,10 @@ bool shca_cq_post(struct shca_cq *cq, struct ib_qp *qp, u32 qpn,
 
 	flags = shca_cq_lock(cq);
 	cons = cq->is_user ? READ_ONCE(cq->index->cons) : cq->cons;
-	/* A process may write anything there: all it can do is overflow. */
+	/*
+	 * A process may write anything there: all it can do is overflow. What is written
+	 * to a slot depends on this, so it comes after the process has read it (litmus: cq-cons).
+	 */
 	if (cq->overflow || cq->prod - cons >= cq->entries ||
 	    (shca_fault_is_on(to_shca_dev(cq->ibcq.device), BIT(SHCA_FAULT_CQ)) &&
 	     shca_fault_overruns(cq, qpn, wc))) {
@@ -427,6 +430,7 @@ void shca_cq_settle(struct shca_cq *cq)
 	/*
 	 * The first turn that begins from here on is of what was scheduled before, and
 	 * it has ended when the second one begins. Other QPs keep the CQ busy for ever.
+	 * (litmus: cq-turns)
 	 */
 	turns = smp_load_acquire(&cq->comp_turns);
 	while (shca_bh_is_busy(&cq->comp_bh) &&
@@ -452,7 +456,7 @@ SHCA_BH_HANDLER(shca_cq_comp)
 {
 	struct shca_cq *cq = container_of(bh, struct shca_cq, comp_bh);
 
-	/* (shca_cq_settle() takes it for the end of the turn before) */
+	/* (shca_cq_settle() takes it for the end of the turn before; litmus: cq-turns) */
 	smp_store_release(&cq->comp_turns, cq->comp_turns + 1);
 	cq->ibcq.comp_handler(&cq->ibcq, cq->ibcq.cq_context);
 }

@@ -71,8 +71,8 @@ static void shca_fetch_work(struct work_struct *work)
 	mutex_lock(&fetch->lock);
 	if (fetch->mem) {
 		fetch->status = status;
-		/* Pairs with the acquire in shca_page_wait().  From here on we may
-		 * be asked, and queued, again.
+		/* Pairs with the acquire in shca_fetch_status() (litmus: fetch-state).
+		 * From here on we may be asked, and queued, again.
 		 */
 		smp_store_release(&fetch->state, status == SHCA_MEM_OK ?
 				  SHCA_FETCH_IDLE : SHCA_FETCH_FAILED);
@@ -107,7 +107,7 @@ static bool shca_fetch_same(const struct shca_odp_want *a,
 static enum shca_mem_status shca_fetch_status(struct shca_fetch *fetch,
 					      const struct shca_odp_want *want)
 {
-	/* Pairs with the release in shca_fetch_work(): @status is there. */
+	/* Pairs with the release in shca_fetch_work(): @status is there (litmus: fetch-state). */
 	switch (smp_load_acquire(&fetch->state)) {
 	case SHCA_FETCH_BUSY:
 		return SHCA_MEM_RETRY;

@@ -82,7 +82,8 @@ void shca_qp_set_error_locked(struct shca_qp *qp)
 	shca_stream_stop(qp);
 	/* The flag before the flush looks at rq_prod: pairs with the barrier
 	 * between rq_prod and the flag in post_recv, here and in the provider.
-	 * One of the two sees the other.  Likewise sq_doorbell and sq_prod.
+	 * One of the two sees the other (litmus: rq-flags).  Likewise sq_doorbell and
+	 * sq_prod (litmus: sq-doorbell).
 	 */
 	smp_mb();
 	shca_bh_schedule(&qp->sq.side.bh);

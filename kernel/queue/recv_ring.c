@@ -32,7 +32,7 @@ enum shca_recv_status shca_recv_ring_fetch(struct shca_dev *dev,
 	u32 prod;
 	bool ok;
 
-	/* Pairs with the producer's release of its index after the slots. */
+	/* Pairs with the producer's release of its index after the slots (litmus: rq-prod). */
 	prod = smp_load_acquire(ring->user_prod);
 	if (prod == ring->fetched)
 		return SHCA_RECV_EMPTY;
@@ -50,7 +50,7 @@ enum shca_recv_status shca_recv_ring_fetch(struct shca_dev *dev,
 	barrier();	/* @wqe is a copy, not re-read from the slot */
 	ok = shca_recv_decode(ring->max_sge, &wqe, slot + sizeof(wqe), wr);
 	ring->fetched++;
-	/* The slot may be written anew: our reads are done. */
+	/* The slot may be written anew: our reads are done (litmus: wq-cons). */
 	smp_store_release(ring->user_cons, ring->fetched);
 	return ok ? SHCA_RECV_OK : SHCA_RECV_BAD;
 }
@@ -62,7 +62,7 @@ static int shca_recv_write_one(struct shca_recv_ring *ring,
 	struct shca_sge *sge;
 	int i;
 
-	/* Pairs with the release in shca_recv_ring_fetch(). */
+	/* Pairs with the release in shca_recv_ring_fetch() (litmus: wq-cons). */
 	if (ring->prod - smp_load_acquire(ring->user_cons) >= ring->max_wr)
 		return -ENOMEM;
 	if (wr->num_sge < 0 || wr->num_sge > ring->max_sge)
@@ -96,7 +96,7 @@ int shca_recv_ring_post(struct shca_recv_ring *ring, spinlock_t *lock,
 			break;
 		}
 	}
-	/* Pairs with the acquire in shca_recv_ring_fetch(). */
+	/* Pairs with the acquire in shca_recv_ring_fetch() (litmus: rq-prod). */
 	smp_store_release(ring->user_prod, ring->prod);
 	spin_unlock_irqrestore(lock, flags);
 	return err;

@@ -540,8 +540,8 @@ int shca_post_recv(struct ib_qp *ibqp, const struct ib_recv_wr *wr,
 		return -EINVAL;
 	}
 	err = shca_recv_ring_post(&rq->ring, &rq->post_lock, wr, bad_wr);
-	/* Pairs with shca_qp_enter_error(): the flag set before it looks at
-	 * rq_prod, rq_prod stored before we look at the flag.
+	/* Pairs with shca_qp_set_error_locked(): the flag set before it looks at
+	 * rq_prod, rq_prod stored before we look at the flag (litmus: rq-flags).
 	 */
 	smp_mb();
 	if (READ_ONCE(qp->status->flags) & SHCA_QPS_ERR)

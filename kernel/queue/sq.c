@@ -105,7 +105,7 @@ static int shca_sq_fetch(struct shca_qp *qp)
 
 	if (sq->req.state == SHCA_SIDE_RESET || !sq->entries)
 		return 0;
-	/* Pairs with the provider's release of sq_prod after the slots. */
+	/* Pairs with the provider's release of sq_prod after the slots (litmus: sq-prod). */
 	prod = smp_load_acquire(&qp->index->sq_prod);
 	if (prod - sq->fetched > sq->entries) {
 		/* Once: what had been posted before is flushed. */
@@ -190,7 +190,7 @@ static int shca_sq_complete(struct shca_qp *qp)
 		if (unlikely(wc.status) && wc.status != SHCA_WC_WR_FLUSH_ERR)
 			shca_fate_wc(&sq->side, &wc, sq->req.psn.una);
 		/* First the slot (release: our reads of it are done), then the
-		 * completion: the poller can then post.
+		 * completion: the poller can then post (litmus: wq-cons).
 		 */
 		smp_store_release(&qp->status->sq_cons,
 				  sq->req.ring.head - sq->req.ring.own);
@@ -199,7 +199,7 @@ static int shca_sq_complete(struct shca_qp *qp)
 	}
 	if (head != sq->req.ring.head)
 		/* Requests that retired without a completion; pairs with the
-		 * acquire of the posting side.
+		 * acquire of the posting side (litmus: wq-cons).
 		 */
 		smp_store_release(&qp->status->sq_cons,
 				  sq->req.ring.head - sq->req.ring.own);

@@ -85,7 +85,7 @@ void shca_stream_stop(struct shca_qp *qp)
 	/*
 	 * Pairs with the barrier of the posting process between sq_prod and
 	 * sq_doorbell. Either the process sees that a doorbell is due, or the next
-	 * look at the ring sees its post.
+	 * look at the ring sees its post (litmus: sq-doorbell).
 	 */
 	smp_mb();
 }

@@ -141,14 +141,14 @@ int shca_wqe_post(struct shca_qp *qp, const struct ib_send_wr *wr,
 
 	spin_lock_irqsave(&sq->post_lock, flags);
 	for (; wr && !err; wr = err ? wr : wr->next) {
-		/* Pairs with the release in shca_sq_complete(). */
+		/* Pairs with the release in shca_sq_complete() (litmus: wq-cons). */
 		u32 cons = smp_load_acquire(&qp->status->sq_cons);
 
 		err = shca_wqe_write(qp, wr, cons);
 	}
 	if (err)
 		*bad_wr = wr;
-	/* Pairs with the acquire of the fetching side. */
+	/* Pairs with the acquire of the fetching side (litmus: sq-prod). */
 	smp_store_release(&qp->index->sq_prod, sq->prod);
 	spin_unlock_irqrestore(&sq->post_lock, flags);
 	return err;
