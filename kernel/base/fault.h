@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
 /*
  * A device's rules of fault injection (core/fault.h). Without any rule in the module,
- * asking is a patched-out branch.
+ * asking is a patched-out branch. Without CONFIG_SOFTHCA_FAULT_INJECTION nobody asks, so
+ * the compiler drops what would follow.
  */
 #ifndef SHCA_FAULT_H
 #define SHCA_FAULT_H
@@ -66,12 +67,18 @@ struct shca_fault_hit {
 
 DECLARE_STATIC_KEY_FALSE(shca_faults_on);
 
+/* Has any device rules? */
+static __always_inline bool shca_fault_is_any(void)
+{
+	return IS_ENABLED(CONFIG_SOFTHCA_FAULT_INJECTION) &&
+	       static_branch_unlikely(&shca_faults_on);
+}
+
 /* Has @dev rules of one of these @stages (a bit for each)? */
 static __always_inline bool shca_fault_is_on(const struct shca_dev *dev,
 					     unsigned long stages)
 {
-	return static_branch_unlikely(&shca_faults_on) &&
-	       READ_ONCE(dev->faults.stages) & stages;
+	return shca_fault_is_any() && READ_ONCE(dev->faults.stages) & stages;
 }
 
 /**
@@ -110,11 +117,21 @@ static __always_inline int shca_fault_verb(struct ib_device *ibdev,
  * Return: 0, or -ENOSPC with SHCA_FAULT_RULES rules; then @fault stays the caller's.
  */
 int shca_fault_add(struct shca_dev *dev, struct shca_fault *fault);
+
+#if IS_ENABLED(CONFIG_SOFTHCA_FAULT_INJECTION)
 /*
  * Delete rule @id, or with 0 all; with @net not NULL only what the netlink socket @portid of
  * this namespace holds. Return: how many.
  */
 u32 shca_fault_del(struct shca_dev *dev, u32 id, const struct net *net, u32 portid);
+#else
+static inline u32 shca_fault_del(struct shca_dev *dev, u32 id, const struct net *net,
+				 u32 portid)
+{
+	return 0;
+}
+#endif
+
 /* Free a rule that was never added. */
 void shca_fault_free(struct shca_fault *fault);
 

@@ -31,7 +31,7 @@
 #include "device.h"
 #include "netlink.h"
 
-const struct nla_policy shca_fault_policy[SHCA_FA_MAX + 1] = {
+static const struct nla_policy shca_fault_policy[SHCA_FA_MAX + 1] = {
 	[SHCA_FA_ID] = NLA_POLICY_MIN(NLA_U32, 1),
 	[SHCA_FA_WHAT] = NLA_POLICY_MAX(NLA_U8, SHCA_FAULT_NR - 1),
 	[SHCA_FA_RX] = { .type = NLA_FLAG },
@@ -674,9 +674,19 @@ static int shca_fault_notify(struct notifier_block *nb, unsigned long event,
 	return NOTIFY_DONE;
 }
 
-struct notifier_block shca_fault_nb = {
+static struct notifier_block shca_fault_nb = {
 	.notifier_call = shca_fault_notify,
 };
+
+int shca_fault_init(void)
+{
+	return netlink_register_notifier(&shca_fault_nb);
+}
+
+void shca_fault_exit(void)
+{
+	netlink_unregister_notifier(&shca_fault_nb);
+}
 
 /* ---- listing --------------------------------------------------------------------------- */
 

@@ -3,21 +3,41 @@
 #ifndef SHCA_DEVICE_FAULT_H
 #define SHCA_DEVICE_FAULT_H
 
-#include <net/netlink.h>
+#include <linux/netlink.h>
+#include <net/genetlink.h>
 
-struct genl_info;
-struct netlink_callback;
-struct notifier_block;
-struct sk_buff;
+#if IS_ENABLED(CONFIG_SOFTHCA_FAULT_INJECTION)
 
-extern const struct nla_policy shca_fault_policy[];
-/* A rule with SHCA_FA_HELD ends as its netlink socket is closed. */
-extern struct notifier_block shca_fault_nb;
+/* Rules with SHCA_FA_HELD end as their netlink sockets are closed. Return: 0 or errno. */
+int shca_fault_init(void);
+void shca_fault_exit(void);
 
 /* SHCA_CMD_FAULT_ADD, SHCA_CMD_FAULT_DEL, SHCA_CMD_FAULT_GET */
 int shca_fault_add_doit(struct sk_buff *skb, struct genl_info *info);
 int shca_fault_del_doit(struct sk_buff *skb, struct genl_info *info);
 int shca_fault_get_start(struct netlink_callback *cb);
 int shca_fault_get_dumpit(struct sk_buff *skb, struct netlink_callback *cb);
+
+#else
+
+static inline int shca_fault_init(void) { return 0; }
+static inline void shca_fault_exit(void) { }
+
+static inline int shca_fault_add_doit(struct sk_buff *skb, struct genl_info *info)
+{
+	NL_SET_ERR_MSG(info->extack, "this module was built without fault injection");
+	return -EOPNOTSUPP;
+}
+
+#define shca_fault_del_doit	shca_fault_add_doit
+#define shca_fault_get_start	NULL
+
+/* No rules: who asks for them before a device is made anew needs no other answer. */
+static inline int shca_fault_get_dumpit(struct sk_buff *skb, struct netlink_callback *cb)
+{
+	return 0;
+}
+
+#endif
 
 #endif

@@ -527,18 +527,18 @@ struct genl_family shca_genl_family = {
 
 int shca_netlink_init(void)
 {
-	int err = netlink_register_notifier(&shca_fault_nb);
+	int err = shca_fault_init();
 
 	if (err)
 		return err;
 	err = genl_register_family(&shca_genl_family);
 	if (err)
-		netlink_unregister_notifier(&shca_fault_nb);
+		shca_fault_exit();
 	return err;
 }
 
 void shca_netlink_exit(void)
 {
 	genl_unregister_family(&shca_genl_family);
-	netlink_unregister_notifier(&shca_fault_nb);
+	shca_fault_exit();
 }

@@ -113,6 +113,11 @@ static int shca_personality_limits(struct genl_info *info,
 		}
 		limit[which] = nla_get_u64(attr);
 	}
+	if (!IS_ENABLED(CONFIG_SOFTHCA_FAULT_INJECTION) && limit[SHCA_LIMIT_LATE_US]) {
+		NL_SET_ERR_MSG_ATTR(info->extack, limits,
+				    "personality: late_us: this module was built without fault injection");
+		return -EOPNOTSUPP;
+	}
 	return 0;
 }
 

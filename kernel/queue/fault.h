@@ -127,11 +127,17 @@ bool shca_fault_is_silent(const struct shca_cq *cq);
  */
 bool shca_fault_doorbell(struct shca_qp *qp, u64 *delay_ns);
 
+#if IS_ENABLED(CONFIG_SOFTHCA_FAULT_INJECTION)
 /* Called before the device can be found. */
 void shca_fault_init_dev(struct shca_dev *dev);
 /* Packets may wait, if it was stopped. */
 void shca_fault_start_dev(struct shca_dev *dev);
 /* The device is removed: packets that wait are dropped. */
 void shca_fault_stop_dev(struct shca_dev *dev);
+#else
+static inline void shca_fault_init_dev(struct shca_dev *dev) { }
+static inline void shca_fault_start_dev(struct shca_dev *dev) { }
+static inline void shca_fault_stop_dev(struct shca_dev *dev) { }
+#endif
 
 #endif

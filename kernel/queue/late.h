@@ -58,6 +58,14 @@ struct shca_late_cq {
 	} piece[SHCA_LATE_MESSAGES];
 };
 
+/* How many of the @len bytes of a message come late, at most. */
+static inline u32 shca_late_bytes(u32 len)
+{
+	return len ? min_t(u32, len - 1, SHCA_LATE_BYTES) : 0;
+}
+
+#if IS_ENABLED(CONFIG_SOFTHCA_FAULT_INJECTION)
+
 /* For a QP that is being made, if its device places data late. Return: 0 or -ENOMEM. */
 int shca_late_make(struct shca_qp *qp);
 /* All is placed, and nothing is going to be late any more. */
@@ -79,12 +87,6 @@ void shca_late_place(struct shca_late *late);
  */
 u32 shca_late_hold(struct shca_late *late, struct shca_mr *mr, u64 va, u32 len);
 
-/* How many of the @len bytes of a message come late, at most. */
-static inline u32 shca_late_bytes(u32 len)
-{
-	return len ? min_t(u32, len - 1, SHCA_LATE_BYTES) : 0;
-}
-
 /*
  * shca_late_cq_add() - @len bytes come late; there is room for one more
  * shca_late_cq_place() - place them all, the first ones first
@@ -96,5 +98,28 @@ void shca_late_cq_add(struct shca_late_cq *late, struct shca_mr *mr, u64 va,
 		      const u8 *bytes, u32 len);
 void shca_late_cq_place(struct shca_late_cq *late);
 bool shca_late_cq_meets(const struct shca_late_cq *late, u64 va, u64 len);
+
+#else	/* no device has such a personality */
+
+static inline int shca_late_make(struct shca_qp *qp) { return 0; }
+static inline void shca_late_end(struct shca_qp *qp) { }
+static inline void shca_late_begin(struct shca_late *late, const struct shca_pkt *pkt) { }
+static inline void shca_late_place(struct shca_late *late) { }
+static inline u32 shca_late_hold(struct shca_late *late, struct shca_mr *mr, u64 va,
+				 u32 len)
+{
+	return 0;
+}
+static inline void shca_late_cq_add(struct shca_late_cq *late, struct shca_mr *mr,
+				    u64 va, const u8 *bytes, u32 len)
+{
+}
+static inline void shca_late_cq_place(struct shca_late_cq *late) { }
+static inline bool shca_late_cq_meets(const struct shca_late_cq *late, u64 va, u64 len)
+{
+	return false;
+}
+
+#endif
 
 #endif

@@ -557,7 +557,7 @@ static void shca_rx_packets(const struct shca_link_ops *link,
 	}
 	do {	/* at least once, to count one that is empty */
 		seg.len = min(seg_len, end - seg.off);
-		if (!static_branch_unlikely(&shca_faults_on) || alone ||
+		if (!shca_fault_is_any() || alone ||
 		    !shca_rx_watched(&rx, &seg))
 			shca_rx_one(&rx, &seg);
 		seg.off += seg_len;
@@ -581,6 +581,26 @@ static void shca_rx_pass(struct shca_rx_walk *rx, struct sk_buff *skb,
 	};
 
 	shca_rx_packets(rx->link, rx->snet, skb, seg->len, &alone);
+}
+
+/* One that has waited; frees @held. Context: softirq, under RCU. */
+static void shca_rx_again(struct shca_held *held)
+{
+	const struct shca_rx_alone alone = {
+		.idx = held->idx,
+		.off = held->off,
+		.len = held->len,
+	};
+
+	held->dev->link->keep(held->dev, held->skb, false);
+	/* The address of a datagram may be one of its netdev only. */
+	rcu_read_lock();
+	held->skb->dev = dev_get_by_index_rcu(held->dev->snet->net,
+					      held->ifindex);
+	shca_rx_packets(held->dev->link, held->dev->snet, held->skb, held->len,
+			&alone);
+	rcu_read_unlock();
+	kfree(held);
 }
 
 /* The packet waits; a clone keeps the batch that it is part of. */
@@ -609,25 +629,6 @@ static void shca_rx_hold(struct shca_rx_walk *rx, const struct shca_rx_seg *seg,
 	held->off = seg->off;
 	held->len = seg->len;
 	shca_fault_hold(held, hit);
-}
-
-void shca_rx_again(struct shca_held *held)
-{
-	const struct shca_rx_alone alone = {
-		.idx = held->idx,
-		.off = held->off,
-		.len = held->len,
-	};
-
-	held->dev->link->keep(held->dev, held->skb, false);
-	/* The address of a datagram may be one of its netdev only. */
-	rcu_read_lock();
-	held->skb->dev = dev_get_by_index_rcu(held->dev->snet->net,
-					      held->ifindex);
-	shca_rx_packets(held->dev->link, held->dev->snet, held->skb, held->len,
-			&alone);
-	rcu_read_unlock();
-	kfree(held);
 }
 
 static void shca_rx_befall(struct shca_rx_walk *rx, const struct shca_rx_seg *seg,

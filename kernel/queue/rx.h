@@ -6,7 +6,6 @@
 #include "../base/counters.h"
 #include "../link/link.h"
 
-struct shca_held;
 struct shca_net;
 struct sk_buff;
 
@@ -31,11 +30,5 @@ void shca_rx(const struct shca_link_ops *link, struct shca_net *snet,
  */
 void shca_rx_stray(const struct shca_link_ops *link, struct shca_net *snet,
 		   const struct sk_buff *skb, enum shca_counter id);
-
-/*
- * Receive a packet that a fault has delayed (fault.h).
- * Context: softirq, under RCU; frees @held.
- */
-void shca_rx_again(struct shca_held *held);
 
 #endif

@@ -166,7 +166,7 @@ enum shca_mem_status shca_tx_end(struct shca_batch *batch,
 		shca_tx_trace_run(batch);
 	shca_count_n(qp, TX_PKTS, batch->segs);
 	shca_count_n(qp, TX_BYTES, skb->len);
-	if (static_branch_unlikely(&shca_faults_on) && batch->hit)
+	if (shca_fault_is_any() && batch->hit)
 		err = shca_tx_befallen(batch, skb);
 	else
 		err = qp->link->xmit(qp->dev, batch->av, batch->route, skb,
