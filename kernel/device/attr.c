@@ -6,6 +6,7 @@
 
 #include "../base/compat.h"
 #include "../base/dev.h"
+#include "../link/ib.h"
 #include "../mem/odp.h"
 #include "../queue/tm.h"
 #include "ib_port.h"
@@ -96,7 +97,7 @@ int shca_query_device(struct ib_device *ibdev, struct ib_device_attr *attr,
 		shca_limit(dev, RWQ_TBL);
 	attr->rss_caps.max_rwq_indirection_table_size =
 		shca_limit(dev, RWQ_TBL_SIZE);
-	if (dev->ib)
+	if (shca_ib_of(dev))
 		shca_ib_limit_device(attr);
 	shca_personality_query(dev, attr);
 	ibdev_dbg(&dev->ibdev, "queried\n");

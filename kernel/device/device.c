@@ -262,7 +262,8 @@ static void shca_dealloc_driver(struct ib_device *ibdev)
 		shca_net_put(dev->snet, !dev->ib);
 	}
 	shca_pma_exit(dev);
-	shca_ib_exit_dev(dev);
+	if (shca_ib_of(dev))
+		shca_ib_exit_dev(dev);
 	shca_ah_table_destroy(dev);
 	shca_xrc_table_destroy(dev);
 	shca_flow_exit_dev(dev);
@@ -500,7 +501,7 @@ static __be64 shca_dev_guid(const struct shca_dev *dev)
 	else
 		ether_addr_copy(mac, dev->ndev->dev_addr);
 	addrconf_addr_eui48((u8 *)&guid, mac);
-	if (dev->link == &shca_ib_ops)
+	if (shca_link_is_ib(dev->link))
 		((u8 *)&guid)[4] = 0xff;
 	return guid;
 }
@@ -518,7 +519,7 @@ static void shca_dev_init_attrs(struct shca_dev *dev)
 	ibdev->driver_def = shca_uverbs_defs;
 	/* The doorbell of providers that do not know the newer one. */
 	ibdev->uverbs_cmd_mask |= BIT_ULL(IB_USER_VERBS_CMD_POST_SEND);
-	if (dev->link == &shca_ib_ops)
+	if (shca_link_is_ib(dev->link))
 		ib_set_device_ops(ibdev, &shca_ib_dev_ops);
 	ib_set_device_ops(ibdev, &shca_dev_ops);
 	shca_personality_prune(&dev->personality, &ibdev->ops);
@@ -567,7 +568,7 @@ static struct shca_dev *shca_dev_make(struct net_device *ndev,
 				      const struct shca_link_ops *link,
 				      const struct shca_personality *personality)
 {
-	bool ib = link == &shca_ib_ops;
+	bool ib = shca_link_is_ib(link);
 	struct shca_dev *dev;
 	struct shca_net *snet;
 	int err;
@@ -670,9 +671,11 @@ int shca_newlink(const char *name, struct net_device *ndev)
 
 int shca_newlink_ib(const char *name, struct net_device *ndev)
 {
-	int err = shca_check_netdev(name, ndev) ?:
-		  shca_check_ib_netdev(name, ndev);
+	int err;
 
+	if (!IS_ENABLED(CONFIG_SOFTHCA_IB))
+		return -EOPNOTSUPP;
+	err = shca_check_netdev(name, ndev) ?: shca_check_ib_netdev(name, ndev);
 	return err ?: shca_dev_new(name, ndev, &shca_ib_ops);
 }
 
@@ -815,7 +818,8 @@ static int shca_client_add(struct ib_device *ibdev)
 	shca_fault_start_dev(to_shca_dev(ibdev));
 	/* What has happened before, perhaps in another namespace, is told, too. */
 	shca_events_start(&to_shca_dev(ibdev)->events);
-	shca_ib_start(to_shca_dev(ibdev));
+	if (shca_ib_of(to_shca_dev(ibdev)))
+		shca_ib_start(to_shca_dev(ibdev));
 	shca_client_catch_up(to_shca_dev(ibdev));
 	return 0;
 }
@@ -824,7 +828,8 @@ static void shca_client_remove(struct ib_device *ibdev, void *data)
 {
 	WRITE_ONCE(to_shca_dev(ibdev)->removing, true);
 	shca_fault_stop_dev(to_shca_dev(ibdev));
-	shca_ib_stop(to_shca_dev(ibdev));
+	if (shca_ib_of(to_shca_dev(ibdev)))
+		shca_ib_stop(to_shca_dev(ibdev));
 	/* Consumers are there to be told of the last events. */
 	shca_events_stop(&to_shca_dev(ibdev)->events, true);
 }

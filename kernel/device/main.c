@@ -36,7 +36,6 @@ static int __init shca_init(void)
 		return err;
 	shca_payload_init();
 	shca_roce_init();
-	shca_ib_init();
 	err = shca_odp_module_init();
 	if (err)
 		goto err_icrc;
@@ -55,9 +54,12 @@ static int __init shca_init(void)
 	err = shca_netlink_init();
 	if (err)
 		goto err_neigh;
-	shca_ib_batch_init();
 	rdma_link_register(&shca_rdma_link_ops);
-	rdma_link_register(&shca_rdma_link_ib_ops);
+	if (IS_ENABLED(CONFIG_SOFTHCA_IB)) {
+		shca_ib_init();
+		shca_ib_batch_init();
+		rdma_link_register(&shca_rdma_link_ib_ops);
+	}
 	return 0;
 
 err_neigh:
@@ -77,14 +79,16 @@ err_icrc:
 
 static void __exit shca_exit(void)
 {
-	rdma_link_unregister(&shca_rdma_link_ib_ops);
+	if (IS_ENABLED(CONFIG_SOFTHCA_IB))
+		rdma_link_unregister(&shca_rdma_link_ib_ops);
 	rdma_link_unregister(&shca_rdma_link_ops);
 	shca_netlink_exit();
 	ib_unregister_driver((enum rdma_driver_id)SHCA_DRIVER_ID);
 	shca_neigh_event_exit();
 	shca_lo_exit();
 	shca_dev_exit();
-	shca_ib_batch_exit();
+	if (IS_ENABLED(CONFIG_SOFTHCA_IB))
+		shca_ib_batch_exit();
 	shca_net_exit();
 	shca_odp_module_exit();
 	shca_tx_exit();
@@ -101,5 +105,7 @@ MODULE_DESCRIPTION("Software RDMA host channel adapter over Ethernet (RoCEv2)");
 MODULE_LICENSE("Dual BSD/GPL");
 MODULE_VERSION("0.1.0");
 MODULE_ALIAS_RDMA_LINK("softhca");
+#if IS_ENABLED(CONFIG_SOFTHCA_IB)
 MODULE_ALIAS_RDMA_LINK("softhca_ib");
+#endif
 MODULE_SOFTDEP("pre: crc32");

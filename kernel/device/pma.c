@@ -63,8 +63,8 @@ static u64 shca_pma_total(struct shca_dev *dev, enum shca_pma_counter counter)
 	case SHCA_PMA_RCV_PKTS:
 		return shca_counter_total(dev, SHCA_CNT_RX_PKTS);
 	case SHCA_PMA_XMIT_WAIT:
-		return dev->ib ? div_u64(shca_ib_flow_waited(&dev->ib->flow),
-					 NSEC_PER_USEC) : 0;
+		return shca_ib_of(dev) ? div_u64(shca_ib_flow_waited(&dev->ib->flow),
+						 NSEC_PER_USEC) : 0;
 	case SHCA_PMA_NR:
 		break;
 	}
@@ -234,7 +234,7 @@ static __be16 shca_pma_result(struct shca_ib_link *link, bool ext, u8 *data,
 
 void shca_pma_init(struct shca_dev *dev)
 {
-	if (!dev->ib)
+	if (!shca_ib_of(dev))
 		return;
 	spin_lock_init(&dev->ib->sample_lock);
 	INIT_DELAYED_WORK(&dev->ib->sampling, shca_pma_sampling);
@@ -305,7 +305,7 @@ static __be16 shca_pma_attr(struct shca_dev *dev, const struct ib_mad *in,
 	case IB_PMA_PORT_COUNTERS_EXT:
 		return shca_pma_port(dev, asked, data, set, true);
 	}
-	if (!dev->ib)
+	if (!shca_ib_of(dev))
 		return SHCA_MAD_ATTR;
 	switch (in->mad_hdr.attr_id) {
 	case IB_PMA_PORT_SAMPLES_CONTROL:

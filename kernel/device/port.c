@@ -122,7 +122,7 @@ void shca_port_update(struct shca_dev *dev)
 {
 	bool up = shca_port_is_up(dev);
 
-	if (dev->ib) {
+	if (shca_ib_of(dev)) {
 		shca_ib_carrier(dev);
 		return;
 	}

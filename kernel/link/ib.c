@@ -389,8 +389,6 @@ void shca_ib_exit_dev(struct shca_dev *dev)
 {
 	struct shca_ib_link *link = dev->ib;
 
-	if (!link)
-		return;
 	destroy_workqueue(link->wq);
 	shca_ib_flow_exit(link);
 	/*
@@ -404,8 +402,6 @@ void shca_ib_start(struct shca_dev *dev)
 {
 	struct shca_ib_link *link = dev->ib;
 
-	if (!link)
-		return;
 	spin_lock_bh(&link->lock);
 	link->running = true;
 	spin_unlock_bh(&link->lock);
@@ -421,8 +417,6 @@ void shca_ib_stop(struct shca_dev *dev)
 	u8 dest[ETH_ALEN] __aligned(2);
 	bool send;
 
-	if (!link)
-		return;
 	spin_lock_bh(&link->lock);
 	send = link->running && shca_ib_port_has_peer(&link->phy);
 	link->running = false;

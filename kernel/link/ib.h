@@ -107,6 +107,12 @@ struct shca_ib_link {
 	struct shca_ib_view view;
 };
 
+/* The port of an InfiniBand device, or NULL, as always without CONFIG_SOFTHCA_IB. */
+static inline struct shca_ib_link *shca_ib_of(const struct shca_dev *dev)
+{
+	return IS_ENABLED(CONFIG_SOFTHCA_IB) ? dev->ib : NULL;
+}
+
 /* Copy the view; bottom halves off, or any context but interrupts. */
 static inline void shca_ib_look(const struct shca_ib_link *link,
 				struct shca_ib_view *view)
@@ -146,7 +152,7 @@ int shca_ib_init_dev(struct shca_dev *dev,
 void shca_ib_exit_dev(struct shca_dev *dev);
 
 /*
- * Begin to send and receive; nothing on a RoCE device.
+ * Begin to send and receive.
  *
  * Context: may sleep. Undone by shca_ib_stop(), before the RDMA core takes the device
  * from its consumers.

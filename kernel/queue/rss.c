@@ -188,7 +188,7 @@ static struct shca_qp *shca_rss_of_skb(const struct shca_rss *rss,
 		.dst_port = udp->dest,
 	};
 
-	if (unlikely(link == &shca_ib_ops))
+	if (unlikely(shca_link_is_ib(link)))
 		return shca_rss_of_ib(rss, skb);
 	if (skb->protocol == htons(ETH_P_IP)) {
 		flow.addr_len = sizeof(struct in_addr);
