@@ -169,31 +169,26 @@ void shca_fault_leave(struct shca_held *held)
 	kfree(held);
 }
 
-struct shca_held *shca_fault_passed(struct shca_dev *dev, u32 qpn,
-				    void (*go_on)(struct shca_held *held), bool count)
+void shca_fault_passed(struct shca_dev *dev, u32 qpn,
+		       void (*go_on)(struct shca_held *held))
 {
 	struct shca_faults *faults = &dev->faults;
-	struct shca_held *held, *found = NULL;
+	struct shca_held *held, *next;
+	LIST_HEAD(overtaken);
 
 	if (!READ_ONCE(faults->nr_held))
-		return NULL;
+		return;
 	spin_lock_bh(&faults->lock);
-	list_for_each_entry(held, &faults->held, node) {
-		if (held->qpn != qpn || held->go_on != go_on)
+	list_for_each_entry_safe(held, next, &faults->held, node) {
+		if (held->qpn != qpn || held->go_on != go_on || !held->ahead ||
+		    --held->ahead)
 			continue;
-		if (count && held->ahead)
-			/* It is found below, or asked for again. */
-			held->ahead = held->ahead > 1 ? held->ahead - 1 :
-							U32_MAX;
-		if (held->ahead == U32_MAX && !found)
-			found = held;
-	}
-	if (found) {
-		list_del(&found->node);
+		list_move_tail(&held->node, &overtaken);
 		faults->nr_held--;
 	}
 	spin_unlock_bh(&faults->lock);
-	return found;
+	list_for_each_entry_safe(held, next, &overtaken, node)
+		go_on(held);
 }
 
 static struct shca_held *shca_fault_first_due(struct shca_faults *faults)

@@ -91,13 +91,11 @@ static inline bool shca_fault_passes(const struct shca_fault_hit *hit)
 }
 
 /*
- * A packet of @qpn has passed, in the direction of @go_on.
- * @count:	it is a new one
- * Return: the packet that was to be overtaken by so many, whose owner is the caller; or NULL.
- * Ask again until it is NULL, with @count false.
+ * A packet of @qpn has passed, in the direction of @go_on. Those that were to be overtaken
+ * by so many go on.
  */
-struct shca_held *shca_fault_passed(struct shca_dev *dev, u32 qpn,
-				    void (*go_on)(struct shca_held *held), bool count);
+void shca_fault_passed(struct shca_dev *dev, u32 qpn,
+		       void (*go_on)(struct shca_held *held));
 
 /* A packet that has waited leaves, and @held is freed. */
 void shca_fault_leave(struct shca_held *held);

@@ -674,7 +674,6 @@ static noinline bool shca_rx_watched(struct shca_rx_walk *rx,
 	u32 avail = min_t(u32, seg->len, SHCA_HDR_MAX);
 	struct shca_pkt pkt = {};
 	struct shca_fault_hit hit;
-	struct shca_held *held;
 	struct shca_qp *qp = NULL;
 	u8 buf[SHCA_HDR_MAX];
 	bool passes = true;
@@ -699,9 +698,8 @@ static noinline bool shca_rx_watched(struct shca_rx_walk *rx,
 	} else {
 		shca_rx_pass(rx, skb_get(rx->in.skb), seg, false);
 	}
-	held = shca_fault_passed(qp->dev, qp->qpn, shca_rx_again, passes);
-	for (; held; held = shca_fault_passed(qp->dev, qp->qpn, shca_rx_again, false))
-		shca_rx_again(held);
+	if (passes)
+		shca_fault_passed(qp->dev, qp->qpn, shca_rx_again);
 	shca_qp_put(qp);
 	return true;
 }

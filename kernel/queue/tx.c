@@ -490,7 +490,6 @@ shca_tx_watched(struct shca_batch *batch, const struct shca_pkt *pkt,
 	struct shca_qp *qp = batch->qp;
 	enum shca_mem_status status;
 	struct shca_fault_hit hit;
-	struct shca_held *held;
 	bool passes = true;
 
 	/* What was built before the rule was made leaves first. */
@@ -507,9 +506,8 @@ shca_tx_watched(struct shca_batch *batch, const struct shca_pkt *pkt,
 		status = shca_tx_end(batch, failed);
 	batch->judged = false;
 	batch->hit = NULL;
-	held = shca_fault_passed(qp->dev, qp->qpn, shca_fault_leave, passes);
-	for (; held; held = shca_fault_passed(qp->dev, qp->qpn, shca_fault_leave, false))
-		shca_fault_leave(held);
+	if (passes)
+		shca_fault_passed(qp->dev, qp->qpn, shca_fault_leave);
 	return status;
 }
 
