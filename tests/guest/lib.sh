@@ -261,6 +261,11 @@ watch_events() {
 	run wait_for 10 grep -q 'async event FD' /tmp/events
 }
 
+# in_order NAMESPACE NETDEV : packets do not overtake each other, whichever CPU sends them.
+# Otherwise a veth or lo hands each to the backlog of the CPU that sends it, and on a busy
+# machine one backlog is served before the other.
+in_order() { ip netns exec "$1" sh -c "echo 1 >/sys/class/net/$2/queues/rx-0/rps_cpus"; }
+
 # make_pair [MTU] : the whole picture
 make_pair() {
 	make_namespaces "${1:-1500}"

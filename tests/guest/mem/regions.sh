@@ -21,6 +21,7 @@ for program in windows regions odp; do
 done
 modprobe fuse
 verbs wire absent -d shca_a -f 4
+run in_order $ns_a lo
 verbs wire.uc odp -d shca_a -f 6 -q uc -m 20000
 ODP_IMPLICIT=1 verbs wire.implicit odp -d shca_a -f 6 \
 	receive_into send_from write_to read_from atomics memory races

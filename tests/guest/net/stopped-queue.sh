@@ -14,14 +14,8 @@
 make_pair 1500
 gid_a=$(gid_index shca_a $ip4_a) gid_b=$(gid_index shca_b $ip4_b)
 run ip -n $ns_a link set dev veth_a gso_max_segs 1
-# The path keeps the order of packets: whichever CPU takes them out of the queue, one CPU
-# receives them. Otherwise each CPU puts them into a backlog of its own, and on a busy machine
-# one backlog is served before the other.
-for end in "$ns_a veth_a" "$ns_b veth_b"; do
-	# shellcheck disable=SC2086 # namespace and device
-	set -- $end
-	run ip netns exec "$1" sh -c "echo 1 >/sys/class/net/$2/queues/rx-0/rps_cpus"
-done
+run in_order $ns_a veth_a
+run in_order $ns_b veth_b
 
 # rate RATE BURST : of the queue; 8bit: a packet in twenty minutes
 rate() { in_a tc qdisc "$verb" dev veth_a root tbf rate "$1" burst "$2" limit "$limit"; }

@@ -21,7 +21,8 @@ for program in cq_events queue_events ud_data ud rc_errors rc_data; do
 done
 
 # UC sends without being told what gets lost: as packets, its messages are shorter
-# than a queue of the network.
+# than a queue of the network, and a packet that overtakes another ends a message.
+run in_order $ns_a lo
 verbs wire.uc rc_errors -d shca_a -f 4 -q uc
 verbs wire.uc rc_data -d shca_a -f 4 -q uc -m 20000
 run in_a softhca dev set shca_a path auto

@@ -8,6 +8,8 @@
 
 make_pair 9000
 verbs pair rate -d shca_a -p shca_b -f 4
+run in_order $ns_a veth_a
+run in_order $ns_b veth_b
 verbs pair.uc rate -d shca_a -p shca_b -f 6 -q uc
 verbs itself rate -d shca_a -f 6
 
