@@ -258,7 +258,6 @@ void shca_qp_reset_locked(struct shca_qp *qp)
 	qp->sq.direct_more = false;
 	qp->sq.prod = 0;
 	qp->sq.drain_event = false;
-	qp->sq.stream.seen = 0;
 	shca_stream_stop(qp);
 	WRITE_ONCE(qp->index->sq_prod, 0);
 	WRITE_ONCE(qp->status->sq_cons, 0);

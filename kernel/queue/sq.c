@@ -587,7 +587,7 @@ void shca_sq_rx(struct shca_qp *qp, const struct shca_pkt *pkt, unsigned int nr)
 	shca_side_take_all(qp, &sq->side, &shca_sq_ops, pkt, nr, now,
 			   &news.side);
 	if (!qp->dead) {
-		shca_stream_looked(&sq->stream, now);
+		shca_stream_polled(&sq->stream, now);
 		if (shca_sq_step(qp, &news))
 			shca_sq_queue(qp);
 		shca_sq_arm(qp);

@@ -3,7 +3,6 @@
 #include "stream.h"
 
 #include <linux/ktime.h>
-#include <linux/math64.h>
 #include <linux/minmax.h>
 
 #include "qp.h"
@@ -21,27 +20,23 @@
 /* After this many one-post doorbells in a row, streaming no longer pays. */
 #define SHCA_STREAM_ALONE	8
 /*
- * Maximum average time from post to post of a stream: that of so many doorbells, on
- * machines of any speed. Where a doorbell is cheap it may be more.
+ * Maximum average time from post to post before a stream: that of so many doorbells, on
+ * machines of any speed.  Behind a longer pause a doorbell costs little.  Where a doorbell
+ * is cheap it may be more: on a busy machine the posting process does not always run.
  */
-#define SHCA_STREAM_GAP_BELLS	3
-#define SHCA_STREAM_GAP_NS	50000
+#define SHCA_STREAM_GAP		3
+#define SHCA_STREAM_GAP_NS	50000ull
 /*
- * A post waits as long as two batches take; the first may still be on its way up
- * the receiver's stack, on this CPU.  It waits at most MOST, or the time of so many
- * doorbells, and at most that part of the stream's age. It waits at least LEAST: a
- * shorter timer does not pay.
+ * A post waits as long as so many doorbells take, in which a batch is full, as it costs a
+ * third of its doorbells.  It waits at most that part of the stream's age: a process that
+ * waits for it loses little.  A response polls the ring, too: where a post waits longer
+ * than that takes, such a process keeps its stream.  LEAST: a shorter timer does not pay.
  */
+#define SHCA_STREAM_HOLD	25
+#define SHCA_STREAM_HOLD_NS	250000ull
 #define SHCA_STREAM_PART	2
-#define SHCA_STREAM_MOST_BELLS	25
-#define SHCA_STREAM_MOST_NS	250000
-#define SHCA_STREAM_LEAST_NS	20000
-/*
- * Doorbells that are timed at the beginning of a row, and what one takes at most.  The
- * least counts: another one may include what some process did on this CPU.
- */
-#define SHCA_STREAM_TIMED	8
-#define SHCA_STREAM_BELL_MAX_NS	400000
+#define SHCA_STREAM_LEAST_NS	20000ull
+#define SHCA_STREAM_MOST_NS	10000000ull
 
 static void shca_stream_set(struct shca_qp *qp, u32 doorbell)
 {
@@ -57,7 +52,7 @@ void shca_stream_init(struct shca_qp *qp)
 	    qp->type != IB_QPT_UD)
 		return;
 	stream->patience = SHCA_STREAM_MIN;
-	stream->bell = SHCA_STREAM_BELL_MAX_NS;
+	stream->bell = U32_MAX;
 	stream->batch = min_t(u32, SHCA_STREAM_BATCH,
 			      qp->sq.max_wr / SHCA_STREAM_OF_RING);
 	if (stream->batch < SHCA_STREAM_BATCH_MIN)
@@ -69,23 +64,14 @@ void shca_stream_stop(struct shca_qp *qp)
 	struct shca_stream *stream = &qp->sq.stream;
 
 	lockdep_assert_held(&qp->sq.lock);
-	if (stream->until)
-		stream->patience = stream->full ? SHCA_STREAM_MIN :
-				   min_t(u32, stream->patience * 2,
-					 SHCA_STREAM_MAX);
-	stream->full = false;
-	stream->alone = 0;
-	stream->posts = 0;
-	WRITE_ONCE(stream->timed, 0);
-	stream->bell = SHCA_STREAM_BELL_MAX_NS;
+	stream->row = 0;
+	WRITE_ONCE(stream->bell, U32_MAX);
 	stream->until = 0;
-	/* This and @timed are read without the lock by shca_stream_begin(). */
-	WRITE_ONCE(stream->since, 0);
 	shca_stream_set(qp, qp->sq.seen);
 	/*
 	 * Pairs with the barrier of the posting process between sq_prod and
 	 * sq_doorbell. Either the process sees that a doorbell is due, or the next
-	 * look at the ring sees its post (litmus: sq-doorbell).
+	 * poll of the ring sees its post (litmus: sq-doorbell).
 	 */
 	smp_mb();
 }
@@ -95,11 +81,11 @@ u64 shca_stream_begin(const struct shca_qp *qp)
 	const struct shca_stream *stream = &qp->sq.stream;
 
 	/*
-	 * Without the lock: the process holds nobody up by this, and where another
-	 * of its threads rings meanwhile, one doorbell more or less is timed.
+	 * The last ones before a stream, without the lock: the process holds nobody up by
+	 * this, and one more or less may be timed.
 	 */
-	if (!READ_ONCE(stream->since) ||
-	    READ_ONCE(stream->timed) >= SHCA_STREAM_TIMED)
+	if (data_race(!stream->row || stream->until ||
+		      stream->row + SHCA_STREAM_MIN < stream->patience))
 		return 0;
 	return ktime_get_ns();
 }
@@ -109,30 +95,27 @@ void shca_stream_end(struct shca_qp *qp, u64 begun)
 	struct shca_stream *stream = &qp->sq.stream;
 	u64 spent = ktime_get_ns() - begun;
 
-	spin_lock_bh(&qp->sq.lock);
-	if (stream->since && stream->timed < SHCA_STREAM_TIMED) {
-		stream->bell = min_t(u64, stream->bell, spent);
-		WRITE_ONCE(stream->timed, stream->timed + 1);
-	}
-	spin_unlock_bh(&qp->sq.lock);
+	/*
+	 * The least counts: another one may include what some process did on this CPU.
+	 * Without the lock: a row that ended meanwhile may leave its time to the next one.
+	 */
+	if (spent < READ_ONCE(stream->bell))
+		WRITE_ONCE(stream->bell, spent);
 }
 
-/* What @bells doorbells take on this machine, or @least_ns where they take less. */
-static u32 shca_stream_time(const struct shca_stream *stream, u32 bells,
-			    u32 least_ns)
+/* What @bells doorbells take, or @least where they take less; ns. */
+static u64 shca_stream_bells(const struct shca_stream *stream, u32 bells, u64 least)
 {
-	return stream->timed ? max(stream->bell * bells, least_ns) : least_ns;
+	return max((u64)READ_ONCE(stream->bell) * bells, least);
 }
 
-static u64 shca_stream_hold(const struct shca_stream *stream, u64 now)
+/* When the ring is polled, if no doorbell comes. */
+static u64 shca_stream_next(const struct shca_stream *stream, u64 now)
 {
-	u64 age = now - stream->since;
-	u64 two = div64_u64(age, stream->posts) * stream->batch * 2;
+	u64 bells = shca_stream_bells(stream, SHCA_STREAM_HOLD, SHCA_STREAM_HOLD_NS);
+	u64 part = (now - stream->since) / SHCA_STREAM_PART;
 
-	return clamp_t(u64, min(two, age / SHCA_STREAM_PART),
-		       SHCA_STREAM_LEAST_NS,
-		       shca_stream_time(stream, SHCA_STREAM_MOST_BELLS,
-					SHCA_STREAM_MOST_NS));
+	return now + clamp(min(bells, part), SHCA_STREAM_LEAST_NS, SHCA_STREAM_MOST_NS);
 }
 
 /*
@@ -148,43 +131,52 @@ static u32 shca_stream_heard(const struct shca_qp *qp)
 void shca_stream_doorbell(struct shca_qp *qp)
 {
 	struct shca_stream *stream = &qp->sq.stream;
-	u32 posts = qp->sq.seen - stream->seen;
-	u32 heard, gap;
+	u32 posts = qp->sq.seen - qp->status->sq_doorbell;
+	u32 heard = shca_stream_heard(qp);
 	u64 now;
 
 	lockdep_assert_held(&qp->sq.lock);
-	stream->seen = qp->sq.seen;
+	if (stream->until)
+		posts += stream->batch;
 	/* Unless there is a stream, and never left behind: indices wrap. */
 	shca_stream_set(qp, qp->sq.seen);
-	heard = shca_stream_heard(qp);
 	if (!stream->batch || heard != stream->heard || qp->state != IB_QPS_RTS) {
 		stream->heard = heard;
-		if (stream->since)
-			shca_stream_stop(qp);
-		return;
-	}
-	stream->posts += posts;
-	if (!stream->since) {
-		WRITE_ONCE(stream->since, ktime_get_ns());
-		return;
-	}
-	if (stream->posts < stream->patience)
-		return;
-	if (stream->until) {
-		stream->full |= posts >= stream->batch;
-		stream->alone = posts == 1 ? stream->alone + 1 : 0;
-	}
-	now = ktime_get_ns();
-	gap = shca_stream_time(stream, SHCA_STREAM_GAP_BELLS,
-			       SHCA_STREAM_GAP_NS);
-	if (stream->alone == SHCA_STREAM_ALONE ||
-	    now - stream->since > stream->posts * gap) {
 		shca_stream_stop(qp);
 		return;
 	}
-	stream->hold = shca_stream_hold(stream, now);
-	stream->until = now + stream->hold;
+	if (stream->until) {
+		if (posts >= stream->batch)
+			stream->patience = SHCA_STREAM_MIN;
+		stream->row = posts == 1 ? stream->row + 1 : 0;
+	} else {
+		if (!stream->row)
+			stream->since = ktime_get_ns();
+		stream->row += posts;
+		/* (the first one was not timed) */
+		if (stream->row < stream->patience || stream->row == posts)
+			return;
+	}
+	now = ktime_get_ns();
+	if (stream->until ? stream->row == SHCA_STREAM_ALONE :
+	    now - stream->since > stream->row *
+	    shca_stream_bells(stream, SHCA_STREAM_GAP, SHCA_STREAM_GAP_NS)) {
+		shca_stream_stop(qp);
+		return;
+	}
+	if (!stream->until) {
+		stream->row = 0;
+		stream->patience = min_t(u32, stream->patience * 2,
+					 SHCA_STREAM_MAX);
+	}
+	stream->until = shca_stream_next(stream, now);
 	shca_stream_set(qp, qp->sq.seen + stream->batch);
+}
+
+void shca_stream_polled(struct shca_stream *stream, u64 now)
+{
+	if (stream->until)
+		stream->until = shca_stream_next(stream, now);
 }
 
 void shca_stream_timer(struct shca_qp *qp, u64 now)
@@ -192,7 +184,7 @@ void shca_stream_timer(struct shca_qp *qp, u64 now)
 	const struct shca_stream *stream = &qp->sq.stream;
 
 	lockdep_assert_held(&qp->sq.lock);
-	/* A batch is not full in twice its time: the process has paused. */
+	/* A batch is not full in its time: the process has paused. */
 	if (stream->until && now >= stream->until)
 		shca_stream_stop(qp);
 }
