@@ -488,6 +488,12 @@ static int shca_odp_fetch_some(struct shca_odp *odp, unsigned long page,
 		if (got == -EAGAIN || !fault)
 			continue;
 		err = shca_odp_fault(odp->pager->mm, page, nr, write);
+		/*
+		 * What it slept for is there now, but not mapped, and may not stay: the
+		 * kernel may drop it during the next pause.
+		 */
+		if (err > 0)
+			err = shca_odp_fault(odp->pager->mm, page, nr, write);
 		if (err < 0)
 			return err;
 		/*
