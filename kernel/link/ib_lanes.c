@@ -156,7 +156,6 @@ static void shca_ib_flow_tell(struct shca_ib_link *link)
 	dev_queue_xmit(skb);
 }
 
-
 /* ---- queues ----------------------------------------------------------------- */
 
 /* The lock is held. Return: the period that packets leave in, which they bear. */

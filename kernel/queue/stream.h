@@ -15,12 +15,12 @@
  *   counts		@until is 0: each post rings, and @row counts them
  *   stream		@until is not 0: one post in @batch rings
  *
- * @patience posts in a row begin a stream, unless they are rare.  A request of the peer ends the row and the
- * stream: the QP answers its peers, or the process waits for them.  A stream also ends
- * after a few doorbells for one post each, which save nothing, and where no doorbell
- * comes in time (stream.c).  Each stream doubles the patience for the next one, until a batch is full.
- * A process may post a few requests and wait for their effect, through another QP or in
- * memory.  It pays the delay only a few times.
+ * @patience posts in a row begin a stream, unless they are rare.  A request of the peer
+ * ends the row and the stream: the QP answers its peers, or the process waits for them.  A
+ * stream also ends after a few doorbells for one post each, which save nothing, and where
+ * no doorbell comes in time (stream.c).  Each stream doubles the patience for the next one,
+ * until a batch is full.  A process may post a few requests and wait for their effect,
+ * through another QP or in memory.  It pays the delay only a few times.
  *
  * Invariant: wherever sq_doorbell is ahead of shca_sq.seen, @until is not 0.  The
  * timer of the send side is then armed for @until or earlier, or runs.  It is never
