@@ -91,6 +91,32 @@ int shca_fault_fail(struct shca_dev *dev, enum shca_fault_verb verb)
 	return shca_fault_ask(dev, &at, &hit) ? -(int)hit.rule.err : 0;
 }
 
+bool shca_fault_overruns(const struct ib_cq *ibcq, u32 qpn, u64 wr_id)
+{
+	const struct shca_fault_at at = {
+		.stage = SHCA_FAULT_CQ,
+		.qpn = qpn,
+		.cqn = ibcq->res.id,
+		.wr_id = wr_id,
+		.owner = shca_fault_owner(&ibcq->res),
+	};
+	struct shca_fault_hit hit;
+
+	return shca_fault_ask(to_shca_dev(ibcq->device), &at, &hit);
+}
+
+bool shca_fault_is_silent(const struct ib_cq *ibcq)
+{
+	const struct shca_fault_at at = {
+		.stage = SHCA_FAULT_NOTIFY,
+		.cqn = ibcq->res.id,
+		.owner = shca_fault_owner(&ibcq->res),
+	};
+	struct shca_fault_hit hit;
+
+	return shca_fault_ask(to_shca_dev(ibcq->device), &at, &hit);
+}
+
 /* ---- the list ------------------------------------------------------------------ */
 
 static void shca_fault_update(struct shca_faults *faults)

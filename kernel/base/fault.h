@@ -95,6 +95,17 @@ static __always_inline bool shca_fault_is_on(const struct shca_dev *dev,
 bool shca_fault_ask(struct shca_dev *dev, const struct shca_fault_at *at,
 		    struct shca_fault_hit *hit);
 
+/* The process that made an object; the RDMA core keeps it as long as that. */
+static inline const void *shca_fault_owner(const struct rdma_restrack_entry *res)
+{
+	return rdma_is_kernel_res(res) ? NULL : res->task;
+}
+
+/* Does a CQ overflow with this completion? Context: any. */
+bool shca_fault_overruns(const struct ib_cq *ibcq, u32 qpn, u64 wr_id);
+/* Is a process not told of a completion? Context: any. */
+bool shca_fault_is_silent(const struct ib_cq *ibcq);
+
 /* The rest of shca_fault_verb(). */
 int shca_fault_fail(struct shca_dev *dev, enum shca_fault_verb verb);
 

@@ -54,11 +54,12 @@
 #include "../net/mcast.h"
 #include "../net/net.h"
 #include "../queue/doorbell.h"
-#include "../queue/fault.h"
+#include "../queue/held.h"
 #include "../queue/cq.h"
 #include "../queue/fate.h"
 #include "../queue/qp.h"
 #include "../queue/qp_modify.h"
+#include "../queue/qp_verbs.h"
 #include "../queue/rq.h"
 #include "../queue/sq.h"
 #include "../queue/srq.h"
@@ -501,7 +502,7 @@ static __be64 shca_dev_guid(const struct shca_dev *dev)
 	else
 		ether_addr_copy(mac, dev->ndev->dev_addr);
 	addrconf_addr_eui48((u8 *)&guid, mac);
-	if (shca_link_is_ib(dev->link))
+	if (shca_link_has_sm(dev->link))
 		((u8 *)&guid)[4] = 0xff;
 	return guid;
 }
@@ -519,7 +520,7 @@ static void shca_dev_init_attrs(struct shca_dev *dev)
 	ibdev->driver_def = shca_uverbs_defs;
 	/* The doorbell of providers that do not know the newer one. */
 	ibdev->uverbs_cmd_mask |= BIT_ULL(IB_USER_VERBS_CMD_POST_SEND);
-	if (shca_link_is_ib(dev->link))
+	if (shca_link_has_sm(dev->link))
 		ib_set_device_ops(ibdev, &shca_ib_dev_ops);
 	ib_set_device_ops(ibdev, &shca_dev_ops);
 	shca_personality_prune(&dev->personality, &ibdev->ops);
@@ -568,7 +569,7 @@ static struct shca_dev *shca_dev_make(struct net_device *ndev,
 				      const struct shca_link_ops *link,
 				      const struct shca_personality *personality)
 {
-	bool ib = shca_link_is_ib(link);
+	bool ib = shca_link_has_sm(link);
 	struct shca_dev *dev;
 	struct shca_net *snet;
 	int err;
@@ -774,7 +775,7 @@ static int shca_netdev_notify(struct notifier_block *nb, unsigned long event,
 	case NETDEV_UP:
 	case NETDEV_CHANGEMTU:	/* a netdev with a small MTU has no IPv6 */
 	case NETDEV_CHANGEUPPER:
-		shca_mcast_refresh(dev_net(ndev));
+		shca_mcast_refresh(shca_net_of(dev_net(ndev)));
 		break;
 	}
 	return NOTIFY_DONE;

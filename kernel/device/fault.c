@@ -23,7 +23,7 @@
 #include "../base/trace.h"
 #include "../core/psn.h"
 #include "../core/wr.h"
-#include "../queue/fault.h"
+#include "../queue/held.h"
 #include "../queue/qp.h"
 #include "../queue/qp_event.h"
 #include "../queue/qp_table.h"

@@ -21,6 +21,7 @@
 #include "../mem/mr.h"
 #include "../queue/cq.h"
 #include "../queue/qp.h"
+#include "../queue/qp_verbs.h"
 #include "../queue/srq.h"
 
 struct shca_detail {

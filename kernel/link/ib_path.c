@@ -471,6 +471,21 @@ static void shca_ib_mgid(const struct sk_buff *skb, struct in6_addr *mgid)
 		       sizeof(*mgid));
 }
 
+/*
+ * An InfiniBand packet has no ports. GIDs are IPv6 addresses; without a GRH, nothing is
+ * left to tell flows by.
+ */
+static void shca_ib_flow_of(const struct sk_buff *skb, struct shca_rss_flow *flow)
+{
+	const u8 *lrh = shca_ib_lrh(skb);
+
+	if (!shca_ib_has_grh(skb))
+		return;
+	flow->addr_len = sizeof(struct in6_addr);
+	flow->src = lrh + SHCA_IB_LRH_BYTES + 8;
+	flow->dst = lrh + SHCA_IB_LRH_BYTES + 24;
+}
+
 static bool shca_ib_arrived_at(const struct shca_dev *dev,
 			       const struct sk_buff *skb, u16 *vlan)
 {
@@ -548,6 +563,7 @@ const struct shca_link_ops shca_ib_ops = {
 	.headroom = LL_MAX_HEADER + SHCA_IB_SHIM_BYTES + SHCA_IB_LOWER_MAX,
 	.tailroom = SHCA_IB_VCRC_BYTES,
 	.is_lossless = true,
+	.has_sm = true,
 	.mtu = shca_ib_link_mtu,
 	.av_init = shca_ib_av_init,
 	.icrc = shca_ib_icrc,
@@ -562,6 +578,7 @@ const struct shca_link_ops shca_ib_ops = {
 	.serves = shca_ib_serves,
 	.path = shca_ib_path_of,
 	.mgid = shca_ib_mgid,
+	.flow = shca_ib_flow_of,
 	.arrived_at = shca_ib_arrived_at,
 	.seed_rx = shca_ib_seed_rx,
 	.bad_key = shca_ib_bad_key_of,

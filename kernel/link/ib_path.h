@@ -12,11 +12,6 @@ struct shca_ib_view;
 
 extern const struct shca_link_ops shca_ib_ops;
 
-static inline bool shca_link_is_ib(const struct shca_link_ops *link)
-{
-	return IS_ENABLED(CONFIG_SOFTHCA_IB) && link == &shca_ib_ops;
-}
-
 /* Read-only after shca_ib_init(). */
 extern struct shca_ib_vcrc shca_ib_vcrc_tables;
 

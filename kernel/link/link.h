@@ -136,11 +136,31 @@ struct shca_rx_skb {
 };
 
 /**
+ * struct shca_rss_flow - what of a packet may be hashed
+ * @src:	IP address of the sender
+ * @dst:	IP address of the receiver
+ * @addr_len:	their bytes, 4 or 16; 0: there are none
+ * @proto:	IPPROTO_TCP or IPPROTO_UDP, else there are no ports
+ * @src_port:	of the sender
+ * @dst_port:	of the receiver
+ */
+struct shca_rss_flow {
+	const void *src;
+	const void *dst;
+	u8 addr_len;
+	u8 proto;
+	__be16 src_port;
+	__be16 dst_port;
+};
+
+/**
  * struct shca_link_ops - operations of a link
  * @headroom:	bytes to reserve before the BTH
  * @tailroom:	bytes to reserve behind the ICRC of a packet that leaves alone; if there
  *		are any, it is linear
  * @is_lossless:	a queue below that is full for long loses nothing while packets leave it
+ * @has_sm:	a subnet manager assigns addresses, paths and multicast groups; otherwise they
+ *		are those of IP, and there are no alternate paths (shca_link_has_sm())
  * @mtu:	largest path MTU that @dev can carry now; 0 if not even 256
  * @av_init:	make an address vector from verbs attributes, for shca_av_init(); @sport_hash
  *		spreads flows. May sleep. Returns NULL, or the reason for EINVAL
@@ -169,6 +189,7 @@ struct shca_rx_skb {
  *		what is for a datagram's completion
  * @mgid:	multicast GID of a received packet; not a multicast GID if it
  *		has none
+ * @flow:	the addresses and ports of a received packet, which point into its headers
  * @arrived_at:	did a received packet arrive on this device's netdev, or on one
  *		stacked on it, and in which VLAN?
  * @seed_rx:	the CRC over the lower headers of received packet number @seg of a batch,
@@ -194,6 +215,7 @@ struct shca_link_ops {
 	unsigned int headroom;
 	unsigned int tailroom;
 	bool is_lossless;
+	bool has_sm;
 	enum ib_mtu (*mtu)(const struct shca_dev *dev);
 	const char *(*av_init)(struct shca_dev *dev,
 			       const struct rdma_ah_attr *attr,
@@ -219,6 +241,7 @@ struct shca_link_ops {
 		       u16 *vlan);
 	void (*path)(const struct sk_buff *skb, struct shca_path_info *path);
 	void (*mgid)(const struct sk_buff *skb, struct in6_addr *mgid);
+	void (*flow)(const struct sk_buff *skb, struct shca_rss_flow *flow);
 	bool (*arrived_at)(const struct shca_dev *dev,
 			   const struct sk_buff *skb, u16 *vlan);
 	u32 (*seed_rx)(struct shca_rx_skb *rx, unsigned int seg, u32 len);
@@ -232,6 +255,12 @@ struct shca_link_ops {
 	void (*grh_sent)(const struct shca_av *av, u32 len, u8 *grh);
 	void (*grh)(const struct sk_buff *skb, u32 off, u32 len, u8 *grh);
 };
+
+/* Without CONFIG_SOFTHCA_IB the compiler drops what only links with @has_sm need. */
+static inline bool shca_link_has_sm(const struct shca_link_ops *link)
+{
+	return IS_ENABLED(CONFIG_SOFTHCA_IB) && link->has_sm;
+}
 
 /* Largest path MTU of a device now, in bytes; at least 256. */
 static inline u32 shca_link_mtu(const struct shca_dev *dev)

@@ -753,6 +753,24 @@ static void shca_roce_mgid(const struct sk_buff *skb, struct in6_addr *mgid)
 		*mgid = ipv6_hdr(skb)->daddr;
 }
 
+static void shca_roce_flow(const struct sk_buff *skb, struct shca_rss_flow *flow)
+{
+	const struct udphdr *udp = udp_hdr(skb);
+
+	flow->proto = IPPROTO_UDP;
+	flow->src_port = udp->source;
+	flow->dst_port = udp->dest;
+	if (skb->protocol == htons(ETH_P_IP)) {
+		flow->addr_len = sizeof(struct in_addr);
+		flow->src = &ip_hdr(skb)->saddr;
+		flow->dst = &ip_hdr(skb)->daddr;
+	} else {
+		flow->addr_len = sizeof(struct in6_addr);
+		flow->src = &ipv6_hdr(skb)->saddr;
+		flow->dst = &ipv6_hdr(skb)->daddr;
+	}
+}
+
 static bool shca_roce_arrived_at(const struct shca_dev *dev,
 				 const struct sk_buff *skb, u16 *vlan)
 {
@@ -839,6 +857,7 @@ const struct shca_link_ops shca_roce_ops = {
 	.serves = shca_roce_serves,
 	.path = shca_roce_path,
 	.mgid = shca_roce_mgid,
+	.flow = shca_roce_flow,
 	.arrived_at = shca_roce_arrived_at,
 	.bad_key = shca_roce_bad_key,
 	.keep = shca_roce_keep,

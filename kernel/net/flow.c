@@ -49,8 +49,9 @@
 #include "../core/opcode.h"
 #include "../queue/payload.h"
 #include "../queue/qp.h"
+#include "../queue/qp_verbs.h"
 #include "../queue/rq.h"
-#include "../queue/rss.h"
+#include "../queue/rss_rx.h"
 #include "../queue/rx.h"
 
 /* Maximum copies of a frame: for how many QPs it costs a softirq time and memory. */

@@ -38,7 +38,7 @@
 #include "../base/refuse.h"
 #include "../queue/group.h"
 #include "../queue/qp.h"
-#include "net.h"
+#include "../link/link.h"
 
 /* ---- memberships ---------------------------------------------------------- */
 
@@ -88,7 +88,7 @@ static int shca_mcast_join(struct shca_group *group)
 	struct net_device *ndev;
 	int err;
 
-	if (group->dev->ib)
+	if (shca_link_has_sm(group->dev->link))
 		return 0;
 	ndev = shca_mcast_ndev(group->dev);
 	if (!ndev)
@@ -119,7 +119,7 @@ static bool shca_mcast_is_joined(const struct shca_group *group)
 {
 	struct net_device *ndev;
 
-	if (group->dev->ib)
+	if (shca_link_has_sm(group->dev->link))
 		return true;
 	ndev = shca_mcast_ndev(group->dev);
 	if (!ndev)
@@ -129,9 +129,8 @@ static bool shca_mcast_is_joined(const struct shca_group *group)
 	return group->idev == __in6_dev_get(ndev);
 }
 
-void shca_mcast_refresh(struct net *net)
+void shca_mcast_refresh(struct shca_net *snet)
 {
-	struct shca_net *snet = shca_net_of(net);
 	struct shca_group *group;
 	int i;
 
@@ -152,7 +151,7 @@ void shca_mcast_refresh(struct net *net)
 
 static void shca_mcast_lock(struct shca_dev *dev)
 {
-	if (!dev->ib)
+	if (!shca_link_has_sm(dev->link))
 		rtnl_lock();
 	mutex_lock(&dev->snet->groups_lock);
 }
@@ -160,7 +159,7 @@ static void shca_mcast_lock(struct shca_dev *dev)
 static void shca_mcast_unlock(struct shca_dev *dev)
 {
 	mutex_unlock(&dev->snet->groups_lock);
-	if (!dev->ib)
+	if (!shca_link_has_sm(dev->link))
 		rtnl_unlock();
 }
 
@@ -284,7 +283,8 @@ int shca_attach_mcast(struct ib_qp *ibqp, union ib_gid *mgid, u16 mlid)
 	if (err)
 		return err;
 	memcpy(&addr, mgid, sizeof(addr));
-	if (!qp->dev->ib && !qp->dev->snet->sk6 && !ipv6_addr_v4mapped(&addr))
+	if (!shca_link_has_sm(qp->link) && !qp->dev->snet->sk6 &&
+	    !ipv6_addr_v4mapped(&addr))
 		return -EAFNOSUPPORT;
 	shca_mcast_lock(qp->dev);
 	err = shca_mcast_attach(qp, &addr);

@@ -8,14 +8,14 @@
 
 #include <rdma/ib_verbs.h>
 
-struct net;
+struct shca_net;
 
 /*
  * Update memberships after a netdev has changed. Such a netdev went, came, entered a bond or
  * bridge, or lost its IP part for a time.
  * Context: RTNL held.
  */
-void shca_mcast_refresh(struct net *net);
+void shca_mcast_refresh(struct shca_net *snet);
 
 /* operations in struct ib_device_ops */
 int shca_attach_mcast(struct ib_qp *ibqp, union ib_gid *mgid, u16 mlid);

@@ -12,7 +12,6 @@
 #include <rdma/ib_addr.h>
 
 #include "qp_event.h"
-#include "qp_modify.h"
 
 static_assert((int)SHCA_APM_MIGRATED == (int)IB_MIG_MIGRATED &&
 	      (int)SHCA_APM_REARM == (int)IB_MIG_REARM &&
@@ -138,7 +137,7 @@ const char *shca_apm_attr_wrong(const struct shca_qp *qp,
 	bool loads = mask & IB_QP_ALT_PATH;
 
 	/* The RDMA core refuses alternate paths on RoCE ports; none is kept. */
-	if (!qp->dev->ib)
+	if (!shca_link_has_sm(qp->link))
 		return loads || (mask & IB_QP_PATH_MIG_STATE &&
 				 attr->path_mig_state != IB_MIG_MIGRATED) ?
 		       "the device has no alternate paths" : NULL;
@@ -181,7 +180,7 @@ bool shca_apm_modify_locked(struct shca_qp *qp, const struct shca_av *av,
 		apm->timeout_ns = shca_ack_timeout_ns(qp->attr.alt_timeout);
 		apm->is.loaded = true;
 	}
-	if (mask & IB_QP_PATH_MIG_STATE && qp->dev->ib)
+	if (mask & IB_QP_PATH_MIG_STATE && shca_link_has_sm(qp->link))
 		migrated = shca_apm_do(qp, shca_apm_set(&apm->is,
 							qp->attr.path_mig_state));
 	return migrated;

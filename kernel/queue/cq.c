@@ -22,8 +22,8 @@
 #include "../base/trace.h"
 #include "../base/trace_steps.h"
 #include "../base/udata.h"
-#include "fault.h"
-#include "late.h"
+#include "../mem/delayed.h"
+#include "../base/fault.h"
 
 /* ---- arming ---------------------------------------------------------------- */
 
@@ -112,7 +112,7 @@ static void shca_cq_notify(struct shca_cq *cq)
 {
 	/* A kernel consumer that is not told would never end: it drains its queues. */
 	if (shca_fault_is_on(to_shca_dev(cq->ibcq.device), BIT(SHCA_FAULT_NOTIFY)) &&
-	    cq->is_user && shca_fault_is_silent(cq))
+	    cq->is_user && shca_fault_is_silent(&cq->ibcq))
 		return;
 	if (cq->is_user)
 		/* Only wakes up readers of the channel: fine in any context. */
@@ -200,8 +200,8 @@ static bool shca_cq_show_locked(struct shca_cq *cq)
 	u32 i;
 
 	lockdep_assert_held(&cq->lock);
-	if (cq->late)
-		shca_late_cq_place(cq->late);
+	if (cq->delayed)
+		shca_delayed_cq_place(cq->delayed);
 	for (i = cq->prod; i != cq->shown; i--)
 		/* As in shca_cq_publish() (litmus: cqe-seq) */
 		smp_store_release(&cq->ring[(i - 1) & (cq->entries - 1)].seq, i);
@@ -231,7 +231,7 @@ static bool shca_cq_has_waited(const struct shca_cq *cq)
 
 	if (cq->burst > 1)
 		return nr >= cq->burst;
-	return !cq->late->nr || nr >= SHCA_CQ_WAITING;
+	return !cq->delayed->nr || nr >= SHCA_CQ_WAITING;
 }
 
 /* One more waits. Return: as shca_cq_show_locked(), if none of them has to any more. */
@@ -302,7 +302,7 @@ bool shca_cq_post(struct shca_cq *cq, struct ib_qp *qp, u32 qpn,
 	 */
 	if (cq->overflow || cq->prod - cons >= cq->entries ||
 	    (shca_fault_is_on(to_shca_dev(cq->ibcq.device), BIT(SHCA_FAULT_CQ)) &&
-	     shca_fault_overruns(cq, qpn, wc))) {
+	     shca_fault_overruns(&cq->ibcq, qpn, wc->wr_id))) {
 		if (cq->flags & SHCA_CQ_IGNORE_OVERRUN) {
 			shca_cq_unlock(cq, flags);
 			shca_count(to_shca_dev(cq->ibcq.device), CQ_OVERFLOW);
@@ -389,9 +389,9 @@ void shca_cq_keep(struct shca_cq *cq, struct shca_mr *mr, u64 va, const u8 *byte
 {
 	unsigned long flags = shca_cq_lock(cq);
 
-	if (cq->late->nr == SHCA_LATE_MESSAGES)
-		shca_late_cq_place(cq->late);
-	shca_late_cq_add(cq->late, mr, va, bytes, len);
+	if (cq->delayed->nr == SHCA_DELAYED_MESSAGES)
+		shca_delayed_cq_place(cq->delayed);
+	shca_delayed_cq_add(cq->delayed, mr, va, bytes, len);
 	/* Without a completion, too, it comes: of a READ that is not signalled. */
 	if (!hrtimer_is_queued(&cq->burst_timer))
 		shca_cq_start_burst_timer(cq, cq->late_us);
@@ -402,10 +402,10 @@ void shca_cq_place(struct shca_cq *cq)
 {
 	unsigned long flags;
 
-	if (!cq->late)
+	if (!cq->delayed)
 		return;
 	flags = shca_cq_lock(cq);
-	shca_late_cq_place(cq->late);
+	shca_delayed_cq_place(cq->delayed);
 	shca_cq_unlock(cq, flags);
 }
 
@@ -414,8 +414,8 @@ void shca_cq_keep_order(struct shca_cq *cq, const struct shca_sge *sge, u32 nr)
 	unsigned long flags = shca_cq_lock(cq);
 
 	for (; nr; nr--, sge++)
-		if (shca_late_cq_meets(cq->late, sge->addr, sge->length))
-			shca_late_cq_place(cq->late);
+		if (shca_delayed_cq_meets(cq->delayed, sge->addr, sge->length))
+			shca_delayed_cq_place(cq->delayed);
 	shca_cq_unlock(cq, flags);
 }
 
@@ -546,13 +546,13 @@ static int shca_cq_setup(struct shca_cq *cq, const struct ib_cq_init_attr *attr,
 	cq->late_us = cq->is_user ? shca_limit(dev, LATE_US) : 0;
 	cq->wait_us = cq->burst > 1 ? shca_limit(dev, BURST_US) : cq->late_us;
 	if (cq->late_us)
-		cq->late = kzalloc(sizeof(*cq->late), GFP_KERNEL_ACCOUNT);
+		cq->delayed = kzalloc(sizeof(*cq->delayed), GFP_KERNEL_ACCOUNT);
 	cq->entries = roundup_pow_of_two(attr->cqe + 1);
 	cq->ibcq.cqe = cq->entries - 1;
 	cq->ring_buf = shca_buf_alloc(array_size(cq->entries,
 						 sizeof(struct shca_cqe)));
 	cq->index_buf = shca_buf_alloc(sizeof(struct shca_cq_index));
-	if (!cq->ring_buf || !cq->index_buf || (cq->late_us && !cq->late))
+	if (!cq->ring_buf || !cq->index_buf || (cq->late_us && !cq->delayed))
 		goto err_buf;
 	cq->ring = cq->ring_buf->va;
 	cq->index = cq->index_buf->va;
@@ -567,7 +567,7 @@ static int shca_cq_setup(struct shca_cq *cq, const struct ib_cq_init_attr *attr,
 	return 0;
 
 err_buf:
-	kfree(cq->late);
+	kfree(cq->delayed);
 	shca_buf_put(cq->index_buf);
 	shca_buf_put(cq->ring_buf);
 	shca_limit_put(dev, SHCA_LIMIT_CQ, cq->is_user);
@@ -604,7 +604,7 @@ int shca_destroy_cq(struct ib_cq *ibcq, struct ib_udata *udata)
 	shca_mmap_remove(cq->index_mmap);
 	shca_mmap_remove(cq->ring_mmap);
 	kvfree(cq->qps);
-	kfree(cq->late);
+	kfree(cq->delayed);
 	mutex_destroy(&cq->resize_lock);
 	shca_buf_put(cq->index_buf);
 	shca_buf_put(cq->ring_buf);
@@ -655,8 +655,8 @@ static void shca_cq_swap(struct shca_cq *cq, struct shca_cq_ring *ring)
 	cq->ring = ring->buf->va;
 	cq->ibcq.cqe = ring->entries - 1;
 	/* In the new ring each is complete. */
-	if (cq->late)
-		shca_late_cq_place(cq->late);
+	if (cq->delayed)
+		shca_delayed_cq_place(cq->delayed);
 	cq->shown = cq->prod;
 	*ring = old;
 }

@@ -14,7 +14,7 @@
 #include "../core/wr.h"
 #include "../mem/buf.h"
 
-struct shca_late_cq;
+struct shca_delayed_cq;
 struct shca_mr;
 
 /* Completions that the consumer has not been told of. */
@@ -34,7 +34,7 @@ enum shca_cq_untold {
  * @entries:	power of two
  * @prod:	completions written
  * @burst:	if more than 1: so many are shown at a time (personality)
- * @late:	of a process, or NULL: what is placed before they are shown
+ * @delayed:	of a process, or NULL: what is placed before they are shown
  * @late_us:	for so long at most (personality)
  * @wait_us:	a completion waits for so long at most before it is shown, for one of
  *		these two reasons; 0: none does
@@ -84,7 +84,7 @@ struct shca_cq {
 	u32 held;
 	struct hrtimer mod_timer;
 	u32 burst;
-	struct shca_late_cq *late;
+	struct shca_delayed_cq *delayed;
 	u32 late_us;
 	u32 wait_us;
 	u32 shown;
@@ -134,11 +134,11 @@ void shca_cq_settle(struct shca_cq *cq);
 void shca_cq_show(struct shca_cq *cq);
 
 /*
- * shca_cq_keep() - the first @len bytes of a message, SHCA_LATE_BYTES at most, come late
+ * shca_cq_keep() - the first @len bytes of a message, SHCA_DELAYED_BYTES at most, come late
  * shca_cq_place() - what is late is placed now
  * shca_cq_keep_order() - the same, if any of it belongs into these segments
  *
- * The CQ, which has @late, gets the message's completion. Those that are not shown yet
+ * The CQ, which has @delayed, gets the message's completion. Those that are not shown yet
  * stay so. shca_cq_place() is for any CQ of a process.
  * Context: softirq or bottom halves off; a lock of a QP may be held.
  */

@@ -36,7 +36,7 @@
 #include "../base/dev.h"
 #include "../core/psn.h"
 #include "../core/fast.h"
-#include "fault.h"
+#include "fault_points.h"
 #include "move.h"
 #include "peer.h"
 #include "qp_table.h"

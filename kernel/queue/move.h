@@ -9,7 +9,7 @@
 #include "../base/dev.h"
 #include "../base/trust.h"
 #include "direct.h"
-#include "fault.h"
+#include "../base/fault.h"
 #include "payload.h"
 #include "qp.h"
 

@@ -13,11 +13,11 @@
 #include "../base/trace_steps.h"
 #include "../core/headers.h"
 #include "../core/opcode.h"
+#include "../mem/delayed.h"
 #include "../mem/mr.h"
 #include "../mem/mw.h"
 #include "../mem/place.h"
 #include "cq.h"
-#include "late.h"
 #include "page_wait.h"
 #include "qp.h"
 #include "srq.h"
@@ -340,13 +340,13 @@ static enum shca_mem_status shca_remote_check(void *ctx, u32 rkey, u64 va,
 }
 
 /* Return: how many of the first bytes come later. */
-static noinline u32 shca_src_late(struct shca_src *src, struct shca_late *late,
+static noinline u32 shca_src_delayed(struct shca_src *src, struct shca_delayed *delayed,
 				  struct shca_mr *mr, u64 va, u32 len)
 {
-	u32 n = shca_late_hold(late, mr, va, len);
+	u32 n = shca_delayed_hold(delayed, mr, va, len);
 
 	if (n)
-		shca_src_read(src, late->bytes, n);
+		shca_src_read(src, delayed->bytes, n);
 	return n;
 }
 
@@ -357,7 +357,7 @@ static enum shca_mem_status shca_remote_write(void *ctx, u32 rkey, u64 va,
 	struct shca_mem_ctx *mem = ctx;
 	enum shca_mem_status status;
 	struct shca_mr *mr;
-	u32 late = 0;
+	u32 delayed = 0;
 
 	status = shca_reach(mem, shca_remote_pd(mem->qp),
 			    shca_src_kept(&src), rkey,
@@ -367,10 +367,10 @@ static enum shca_mem_status shca_remote_write(void *ctx, u32 rkey, u64 va,
 		shca_src_waits(&src);
 	if (status != SHCA_MEM_OK)
 		return status;
-	if (static_branch_unlikely(&shca_manners_on) && mem->qp->rq.late)
-		late = shca_src_late(&src, mem->qp->rq.late, mr, va,
+	if (static_branch_unlikely(&shca_manners_on) && mem->qp->rq.delayed)
+		delayed = shca_src_delayed(&src, mem->qp->rq.delayed, mr, va,
 				     pkt->paylen);
-	shca_mr_fill(mr, va + late, pkt->paylen - late, &src);
+	shca_mr_fill(mr, va + delayed, pkt->paylen - delayed, &src);
 	shca_mr_put_kept(shca_src_kept(&src), mr);
 	trace_shca_place(mem->qp->qpn, pkt, true);
 	return SHCA_MEM_OK;
@@ -519,12 +519,12 @@ static enum shca_mem_status shca_scatter(struct shca_mem_ctx *mem,
  * be in @cq. What is behind them is placed now.
  */
 static enum shca_mem_status
-shca_scatter_late(struct shca_mem_ctx *mem, struct shca_cq *cq, struct ib_pd *pd,
+shca_scatter_delayed(struct shca_mem_ctx *mem, struct shca_cq *cq, struct ib_pd *pd,
 		  const struct shca_sge *sge, u32 nr, u32 off, u32 len, bool begins,
 		  struct shca_src *src)
 {
 	enum shca_mem_status status;
-	u8 bytes[SHCA_LATE_BYTES];
+	u8 bytes[SHCA_DELAYED_BYTES];
 	struct shca_mr *mr;
 	u32 n = 0;
 
@@ -534,7 +534,7 @@ shca_scatter_late(struct shca_mem_ctx *mem, struct shca_cq *cq, struct ib_pd *pd
 	for (; nr && off >= sge->length; nr--, sge++)
 		off -= sge->length;
 	if (nr && begins)
-		n = shca_late_bytes(min(len, sge->length - off));
+		n = shca_delayed_bytes(min(len, sge->length - off));
 	if (n) {
 		status = shca_reach(mem, pd, shca_src_kept(src), sge->lkey,
 				    IB_ACCESS_LOCAL_WRITE, sge->addr + off, n,
@@ -543,7 +543,7 @@ shca_scatter_late(struct shca_mem_ctx *mem, struct shca_cq *cq, struct ib_pd *pd
 			shca_src_waits(src);
 		if (status != SHCA_MEM_OK)
 			return status;
-		/* As in shca_late_hold() */
+		/* As in shca_delayed_hold() */
 		if (mr->type == SHCA_MR_USER) {
 			shca_src_read(src, bytes, n);
 			shca_cq_keep(cq, mr, sge->addr + off, bytes, n);
@@ -560,14 +560,14 @@ shca_scatter_late(struct shca_mem_ctx *mem, struct shca_cq *cq, struct ib_pd *pd
  * A rendezvous has its completion elsewhere. That of XRC is in the CQ of an SRQ, which may
  * be another one for the next message.
  */
-static struct shca_cq *shca_late_cq_of(const struct shca_qp *qp, bool answer,
+static struct shca_cq *shca_delayed_cq_of(const struct shca_qp *qp, bool answer,
 				       const struct shca_sge *sge)
 {
 	struct shca_cq *cq = answer ? qp->sq.cq : qp->rq.cq;
 
 	if (answer && container_of(sge, const struct shca_send_wr, sge[0])->own)
 		return NULL;
-	return cq && cq->late ? cq : NULL;
+	return cq && cq->delayed ? cq : NULL;
 }
 
 /* Is byte @off of the buffer the first one of a message? */
@@ -593,8 +593,8 @@ static enum shca_mem_status shca_local_scatter(void *ctx,
 		pd = shca_sq_pd(qp, container_of(sge, struct shca_send_wr,
 						 sge[0]));
 	if (static_branch_unlikely(&shca_manners_on) &&
-	    shca_late_cq_of(qp, answer, sge))
-		status = shca_scatter_late(mem, shca_late_cq_of(qp, answer, sge),
+	    shca_delayed_cq_of(qp, answer, sge))
+		status = shca_scatter_delayed(mem, shca_delayed_cq_of(qp, answer, sge),
 					   pd, sge, nr, off, pkt->paylen,
 					   shca_begins(qp, off), &src);
 	else
@@ -611,8 +611,8 @@ static enum shca_mem_status shca_local_store(void *ctx,
 	struct shca_src src = { .buf = buf };
 	struct shca_mem_ctx *mem = ctx;
 
-	if (static_branch_unlikely(&shca_manners_on) && mem->qp->sq.cq->late)
-		return shca_scatter_late(mem, mem->qp->sq.cq, mem->qp->pd, sge,
+	if (static_branch_unlikely(&shca_manners_on) && mem->qp->sq.cq->delayed)
+		return shca_scatter_delayed(mem, mem->qp->sq.cq, mem->qp->pd, sge,
 					 nr, 0, len, true, &src);
 	return shca_scatter(mem, mem->qp->pd, sge, nr, 0, len, &src);
 }
@@ -630,7 +630,7 @@ static enum shca_mem_status shca_grh_store(void *ctx,
 
 	/* It may lie where an earlier message has yet to be placed. */
 	if (static_branch_unlikely(&shca_manners_on) && mem->qp->rq.cq &&
-	    mem->qp->rq.cq->late)
+	    mem->qp->rq.cq->delayed)
 		shca_cq_keep_order(mem->qp->rq.cq, sge, nr);
 	if (pkt->wr)	/* the direct path: no lower headers */
 		mem->qp->link->grh_sent(pkt->wr->priv, len, grh);
@@ -833,7 +833,7 @@ static enum shca_mem_status shca_gather_sge(struct shca_mem_ctx *mem,
 }
 
 /* A request behind a fence may send what READs have brought. */
-static noinline void shca_late_fence(const struct shca_mem_ctx *mem,
+static noinline void shca_delayed_fence(const struct shca_mem_ctx *mem,
 				     const struct shca_pkt *pkt)
 {
 	if (pkt->kind == SHCA_PAY_WR && pkt->wr->flags & SHCA_SEND_FENCE)
@@ -852,7 +852,7 @@ enum shca_mem_status shca_mem_gather(struct shca_mem_ctx *mem,
 		return SHCA_MEM_OK;
 	/* (no device with late data takes the direct path, which gathers elsewhere) */
 	if (static_branch_unlikely(&shca_manners_on))
-		shca_late_fence(mem, pkt);
+		shca_delayed_fence(mem, pkt);
 	if (pkt->kind == SHCA_PAY_WR && !pkt->wr->inline_data &&
 	    pkt->wr->num_sge == 1)
 		return shca_gather_sge(mem, pkt, dst, kept);

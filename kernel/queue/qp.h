@@ -12,7 +12,7 @@
  * period.  @ref counts the object itself, each packet being received and each look
  * of a dump.
  *
- * Destruction (qp.c) takes these steps.  Unpublish.  Mark dead under both locks, so
+ * Destruction (qp_verbs.c) takes these steps.  Unpublish.  Mark dead under both locks, so
  * that nothing arms a timer or continues any more.  Cancel those. Drop the first
  * reference and wait for the rest (they are short).  Cancel the events that these
  * may have raised.  Free.
@@ -178,7 +178,7 @@ struct shca_sq {
  * @held:	payload of the request being executed, where it came directly;
  *		given back before a key is invalidated, which may be its own
  * @far_waits:	a requester on the direct path waits for what @side fetches
- * @late:	data that is placed late (late.h), or NULL; constant
+ * @delayed:	delayed placement, or NULL; constant
  * @last_wqe:	LAST_WQE_REACHED has been raised since the QP was reset
  */
 struct shca_rq {
@@ -197,7 +197,7 @@ struct shca_rq {
 	bool far_waits;
 	bool last_wqe;
 	spinlock_t post_lock;
-	struct shca_late *late;
+	struct shca_delayed *delayed;
 };
 
 /**
@@ -335,24 +335,6 @@ static inline struct shca_qp *to_shca_qp(struct ib_qp *ibqp)
 }
 
 /*
- * A reference for callers that only keep @ibqp: dumps, counters. The QP's destruction waits
- * for shca_qp_put().
- * Context: any.
- * Return: NULL: it is being destroyed.
- */
-struct shca_qp *shca_qp_get(struct ib_qp *ibqp);
-
-/*
- * May this process see how far the QP's traffic is? Its owner may, and a process with
- * CAP_NET_ADMIN.
- * Context: process.
- */
-bool shca_qp_may_watch(const struct ib_qp *ibqp);
-
-/* May this process have frames of the device's netdev? Context: process. */
-bool shca_qp_may_be_raw(const struct shca_dev *dev);
-
-/*
  * A work queue of verbs (ibv_create_wq), allocated by us.
  * @qp:		its receive side, in a QP of which the rest lies idle
  */
@@ -400,64 +382,5 @@ static inline u16 shca_qp_pkey(const struct shca_qp *qp)
 {
 	return READ_ONCE(qp->dev->pkeys[READ_ONCE(qp->pkey_index)]);
 }
-
-/*
- * One side of the QP has failed: the QP goes to error. Flushing happens in softirq, in batches.
- * @fatal:	the send side did, and not by a request: the whole QP even if it
- *		is an unreliable one
- * Context: softirq or process; no lock of the QP held.
- */
-void shca_qp_enter_error(struct shca_qp *qp, bool fatal);
-
-/* Release both locks; what was lost meanwhile is freed without them. */
-void shca_qp_unlock(struct shca_qp *qp);
-
-/* The QP goes to error, for any reason; both locks held. */
-void shca_qp_set_error_locked(struct shca_qp *qp);
-
-/* Drop the completions of a QP whose life has ended. */
-void shca_qp_purge_cqs(struct shca_qp *qp);
-
-/*
- * Send owed ACKs before destroy or reset. It also starts requests that were posted without a
- * doorbell.
- * Context: process; takes both locks, one after the other.
- */
-void shca_qp_flush_acks(struct shca_qp *qp);
-
-/*
- * A QP in RESET, with its rings, which nobody finds yet.
- * @init:	checked; its cap is corrected to what is granted
- * @wq:		NULL, or what it is made for
- * @rss:	NULL, or how it spreads what it receives; from here on the QP's,
- *		unless there is none
- * Return: it, or ERR_PTR(-ENOMEM).  shca_qp_free() it, or, once shca_net_add_qp() has published
- * it, shca_qp_end().
- */
-struct shca_qp *shca_qp_make(struct shca_dev *dev, struct ib_pd *pd,
-			     struct ib_qp_init_attr *init, struct shca_wq *wq,
-			     struct shca_rss *rss, bool is_user);
-
-/*
- * Let a process map the rings of a QP and ring its doorbell.
- * Return: 0 or an error, with which the QP can only be freed.
- */
-int shca_qp_share(struct shca_qp *qp, struct ib_ucontext *uctx);
-
-/* Where the receive requests begin in the region. */
-u32 shca_qp_rq_start(const struct shca_qp *qp);
-
-/* Free a QP that was not published, or is no longer in use. */
-void shca_qp_free(struct shca_qp *qp);
-
-/* Unpublish, stop, wait, free; may sleep. */
-void shca_qp_end(struct shca_qp *qp);
-
-/* struct ib_device_ops */
-int shca_create_qp(struct ib_qp *ibqp, struct ib_qp_init_attr *init,
-		   struct ib_udata *udata);
-int shca_destroy_qp(struct ib_qp *ibqp, struct ib_udata *udata);
-int shca_query_qp(struct ib_qp *ibqp, struct ib_qp_attr *attr, int mask,
-		  struct ib_qp_init_attr *init);
 
 #endif

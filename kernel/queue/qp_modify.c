@@ -18,15 +18,17 @@
 #include "../base/udata.h"
 #include "../core/psn.h"
 #include "../link/ah.h"
+#include "../mem/delayed.h"
 #include "apm.h"
 #include "cq.h"
 #include "fate.h"
-#include "late.h"
 #include "page_wait.h"
 #include "payload.h"
 #include "peer.h"
 #include "qp.h"
+#include "qp_error.h"
 #include "qp_event.h"
+#include "qp_verbs.h"
 #include "raw.h"
 #include "rq.h"
 #include "sq.h"
@@ -235,8 +237,8 @@ void shca_qp_reset_locked(struct shca_qp *qp)
 	qp->peer_ece = 0;
 	qp->sq.peer_looks = 0;
 	/* Nothing is written any more once the process knows of it. */
-	if (static_branch_unlikely(&shca_manners_on) && qp->rq.late)
-		shca_late_place(qp->rq.late);
+	if (static_branch_unlikely(&shca_manners_on) && qp->rq.delayed)
+		shca_delayed_place(qp->rq.delayed);
 	shca_req_reset(&qp->sq.req);
 	shca_resp_reset(&qp->rq.resp);
 	shca_tm_reset(qp);

@@ -17,10 +17,10 @@
 #include "../base/trace.h"
 #include "../core/opcode.h"
 #include "../core/psn.h"
+#include "../mem/delayed.h"
 #include "cq.h"
 #include "fate.h"
-#include "fault.h"
-#include "late.h"
+#include "fault_points.h"
 #include "peer.h"
 #include "payload.h"
 #include "reply.h"
@@ -59,8 +59,8 @@ bool shca_rq_complete(struct shca_qp *qp, const struct shca_wc *wc)
 	bool ok;
 
 	/* A receive says that all before it is in memory (IBTA o9-20). */
-	if (static_branch_unlikely(&shca_manners_on) && qp->rq.late)
-		shca_late_place(qp->rq.late);
+	if (static_branch_unlikely(&shca_manners_on) && qp->rq.delayed)
+		shca_delayed_place(qp->rq.delayed);
 	ok = qp->type == IB_QPT_XRC_TGT ?
 	     shca_rq_post_xrc(qp, wc) :
 	     shca_cq_post(qp->rq.cq, qp->ibqp, qp->qpn, wc);
@@ -205,8 +205,9 @@ enum shca_verdict shca_rq_accept(struct shca_qp *qp, const struct shca_pkt *pkt,
 		shca_resp_modify(&qp->rq.resp, &attr,
 				 SHCA_RESP_TRANSPORT | SHCA_RESP_QKEY);
 	}
-	if (static_branch_unlikely(&shca_manners_on) && qp->rq.late)
-		shca_late_begin(qp->rq.late, pkt);
+	if (static_branch_unlikely(&shca_manners_on) && qp->rq.delayed &&
+	    shca_delayed_begin(qp->rq.delayed, pkt) && qp->rq.cq)
+		shca_cq_place(qp->rq.cq);
 	if (!shca_fault_is_on(qp->dev, BIT(SHCA_FAULT_RESPOND)) ||
 	    !shca_fault_respond(qp, pkt, &out, &verdict))
 		verdict = shca_resp_rx(&qp->rq.resp, pkt, now, &out);
@@ -565,5 +566,5 @@ void shca_rq_init(struct shca_qp *qp)
 void shca_rq_stop(struct shca_qp *qp)
 {
 	shca_side_stop(&qp->rq.side);
-	shca_late_end(qp);
+	shca_delayed_end(qp->rq.delayed);
 }

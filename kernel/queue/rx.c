@@ -22,13 +22,13 @@
 #include "../link/icrc.h"
 #include "apm.h"
 #include "fate.h"
-#include "fault.h"
+#include "fault_points.h"
 #include "group.h"
 #include "payload.h"
 #include "qp.h"
 #include "qp_table.h"
 #include "rq.h"
-#include "rss.h"
+#include "rss_rx.h"
 #include "sq.h"
 
 /* Limits of a run that is handed on: descriptions of packets, bytes, packets. */

@@ -3,6 +3,7 @@
 #include "side.h"
 
 #include "cq.h"
+#include "qp_error.h"
 #include "qp_event.h"
 
 /* A consumer that hears that all is done finds all completions. */

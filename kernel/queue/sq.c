@@ -35,7 +35,7 @@
 #include "datagram.h"
 #include "direct.h"
 #include "fate.h"
-#include "fault.h"
+#include "fault_points.h"
 #include "payload.h"
 #include "peer.h"
 #include "raw.h"
@@ -656,7 +656,7 @@ static bool shca_sq_is_vain(const struct shca_qp *qp, const struct ib_send_wr *w
 {
 	const struct ib_mad_hdr *hdr;
 
-	if (!qp->dev->ib || !READ_ONCE(qp->dev->removing) || !wr->num_sge)
+	if (!shca_link_has_sm(qp->link) || !READ_ONCE(qp->dev->removing) || !wr->num_sge)
 		return false;
 	/* Virtual DMA: the address is the kernel's. */
 	hdr = (const void *)(uintptr_t)wr->sg_list[0].addr;

@@ -20,7 +20,7 @@
 #include "../base/trace_payload.h"
 #include "../core/headers.h"
 #include "../core/opcode.h"
-#include "fault.h"
+#include "fault_points.h"
 #include "payload.h"
 #include "qp.h"
 

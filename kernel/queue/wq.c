@@ -21,8 +21,10 @@
 #include "../base/udata.h"
 #include "cq.h"
 #include "qp.h"
+#include "qp_error.h"
 #include "qp_modify.h"
 #include "qp_table.h"
+#include "qp_verbs.h"
 
 /* ---- work queues --------------------------------------------------------------- */
 

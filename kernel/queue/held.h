@@ -1,22 +1,14 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
 /*
- * Faults of packets and work requests, by the rules of base/fault.h.
- *
- * Packets of a device with such rules leave one by one. A delayed or overtaken packet
- * waits in a list of the device. The list has SHCA_FAULT_HELD packets at most. More are
- * lost, as in a full queue of a network.
+ * What faults do to packets. A delayed or reordered packet waits in a list of the device.
+ * The list has SHCA_FAULT_HELD packets at most. More are lost, as in a full queue of a
+ * network.
  */
-#ifndef SHCA_QUEUE_FAULT_H
-#define SHCA_QUEUE_FAULT_H
+#ifndef SHCA_HELD_H
+#define SHCA_HELD_H
 
 #include "../base/fault.h"
-#include "../core/responder.h"
 #include "../link/link.h"
-
-struct shca_cq;
-struct shca_qp;
-struct shca_pkt;
-struct shca_send_wr;
 
 /* Packets that wait, of one device. */
 #define SHCA_FAULT_HELD		1024
@@ -57,24 +49,6 @@ struct shca_held {
  */
 void shca_fault_port_event(struct shca_dev *dev, u8 event);
 
-/*
- * Does something befall a packet? An event that is due with the packet befalls the port, and
- * not the packet.
- * @stage:	SHCA_FAULT_TX, SHCA_FAULT_RX or SHCA_FAULT_RESPOND
- * Context: softirq or bottom halves off.
- */
-bool shca_fault_packet(struct shca_qp *qp, enum shca_fault_stage stage,
-		       const struct shca_pkt *pkt, struct shca_fault_hit *hit);
-
-/*
- * As shca_link_ops.xmit, of one packet that a fault befalls.
- * @skb:	begins with the BTH; consumed
- * @hdr_len:	bytes before the payload
- */
-int shca_fault_xmit(struct shca_qp *qp, const struct shca_av *av,
-		    struct shca_route *route, struct sk_buff *skb, u32 hdr_len,
-		    const struct shca_fault_hit *hit);
-
 /* A packet waits; takes @held and its skb over. */
 void shca_fault_hold(struct shca_held *held, const struct shca_fault_hit *hit);
 
@@ -82,7 +56,7 @@ void shca_fault_hold(struct shca_held *held, const struct shca_fault_hit *hit);
 void shca_fault_damage(struct sk_buff *skb, u32 off, u32 hdr_len, u32 len,
 		       const struct shca_fault_hit *hit);
 
-/* Does a packet that this befalls overtake those that wait? */
+/* Does a packet with this fault overtake those that wait? */
 static inline bool shca_fault_passes(const struct shca_fault_hit *hit)
 {
 	return hit->rule.what != SHCA_FAULT_DROP &&
@@ -99,31 +73,6 @@ void shca_fault_passed(struct shca_dev *dev, u32 qpn,
 
 /* A packet that has waited leaves, and @held is freed. */
 void shca_fault_leave(struct shca_held *held);
-
-/* A fault of a request. Return: false: the queue fails without a completion. */
-bool shca_fault_send(struct shca_qp *qp, struct shca_send_wr *wr);
-
-/*
- * Does the responder refuse the expected request? If its key is revoked, it is executed all the
- * same, and so refused as any.
- * @out: @verdict: then as of shca_resp_rx()
- * Context: rq.lock held.
- */
-bool shca_fault_respond(struct shca_qp *qp, const struct shca_pkt *pkt,
-			struct shca_resp_out *out, enum shca_verdict *verdict);
-
-/* Does a CQ overflow with this completion? Context: any. */
-bool shca_fault_overruns(const struct shca_cq *cq, u32 qpn, const struct shca_wc *wc);
-/* Is a process not told of a completion? Context: any. */
-bool shca_fault_is_silent(const struct shca_cq *cq);
-
-/*
- * A process rings.
- * @delay_ns:	the doorbell is that late; 0: it is lost
- * Context: process.
- * Return: false: nothing befalls its doorbell.
- */
-bool shca_fault_doorbell(struct shca_qp *qp, u64 *delay_ns);
 
 #if IS_ENABLED(CONFIG_SOFTHCA_FAULT_INJECTION)
 /* Called before the device can be found. */

@@ -1,9 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
-/*
- * Queue pairs: creation, destruction, errors, query.  The order of destruction
- * and why it suffices is told in qp.h.
- */
-#include "qp.h"
+/* Creation, destruction and query of queue pairs: see qp.h for the order of destruction. */
+#include "qp_verbs.h"
 
 #include <linux/capability.h>
 #include <linux/cred.h>
@@ -20,12 +17,13 @@
 #include "../base/refuse.h"
 #include "../base/trace.h"
 #include "../base/udata.h"
+#include "../mem/delayed.h"
 #include "apm.h"
 #include "cq.h"
 #include "fate.h"
-#include "late.h"
 #include "park.h"
 #include "payload.h"
+#include "qp_error.h"
 #include "qp_event.h"
 #include "qp_table.h"
 #include "rq.h"
@@ -52,74 +50,6 @@ struct shca_qp *shca_qp_get(struct ib_qp *ibqp)
 		qp = NULL;
 	rcu_read_unlock();
 	return qp;
-}
-
-void shca_qp_unlock(struct shca_qp *qp)
-{
-	LIST_HEAD(lost);
-
-	list_splice_init(&qp->lost, &lost);
-	spin_unlock(&qp->rq.lock);
-	spin_unlock_bh(&qp->sq.lock);
-	shca_park_free(&lost);
-}
-
-void shca_qp_set_error_locked(struct shca_qp *qp)
-{
-	lockdep_assert_held(&qp->sq.lock);
-	lockdep_assert_held(&qp->rq.lock);
-	if (qp->dead || qp->state == IB_QPS_ERR)
-		return;
-	trace_shca_state(&qp->dev->ibdev, qp->qpn, qp->state, IB_QPS_ERR);
-	WRITE_ONCE(qp->state, IB_QPS_ERR);
-	shca_req_fail(&qp->sq.req);
-	shca_resp_fail(&qp->rq.resp);
-	/* Nobody will take what is kept. */
-	shca_park_take(&qp->sq.side.ahead, &qp->lost);
-	shca_park_take(&qp->rq.side.ahead, &qp->lost);
-	qp->sq.drain_event = false;
-	WRITE_ONCE(qp->status->flags, SHCA_QPS_ERR);
-	shca_stream_stop(qp);
-	/* The flag before the flush looks at rq_prod: pairs with the barrier
-	 * between rq_prod and the flag in post_recv, here and in the provider.
-	 * One of the two sees the other (litmus: rq-flags).  Likewise sq_doorbell and
-	 * sq_prod (litmus: sq-doorbell).
-	 */
-	smp_mb();
-	shca_bh_schedule(&qp->sq.side.bh);
-	shca_bh_schedule(&qp->rq.side.bh);
-}
-
-/*
- * Only the send queue of an unreliable QP stops when a request fails (IBTA
- * 10.3.1.7).  A failure of the queue itself is one of the QP.
- */
-static void shca_qp_send_failed_locked(struct shca_qp *qp, bool fatal)
-{
-	if (shca_qp_is_reliable(qp) || fatal ||
-	    qp->state != IB_QPS_RTS) {
-		if (qp->state != IB_QPS_SQE || fatal)
-			shca_qp_set_error_locked(qp);
-		return;
-	}
-	trace_shca_state(&qp->dev->ibdev, qp->qpn, qp->state, IB_QPS_SQE);
-	WRITE_ONCE(qp->state, IB_QPS_SQE);
-	shca_bh_schedule(&qp->sq.side.bh);
-}
-
-void shca_qp_enter_error(struct shca_qp *qp, bool fatal)
-{
-	/* What was executed before, and waits for a reply, is acknowledged. */
-	if (READ_ONCE(qp->reply.due))
-		shca_rq_flush_acks(qp);
-	spin_lock_bh(&qp->sq.lock);
-	spin_lock(&qp->rq.lock);
-	/* Unless it was reset since the side failed. */
-	if (qp->rq.resp.state == SHCA_SIDE_ERR)
-		shca_qp_set_error_locked(qp);
-	else if (qp->sq.req.state == SHCA_SIDE_ERR)
-		shca_qp_send_failed_locked(qp, fatal);
-	shca_qp_unlock(qp);
 }
 
 /* ---- creation -------------------------------------------------------------- */
@@ -374,7 +304,7 @@ void shca_qp_free(struct shca_qp *qp)
 	shca_buf_put(qp->status_buf);
 	shca_buf_put(qp->ring_buf);
 	kvfree(qp->sq.wrs);
-	kfree(qp->rq.late);
+	kfree(qp->rq.delayed);
 	kfree(qp->rq.rd);
 	kfree(qp->rss);
 	mutex_destroy(&qp->attr_lock);
@@ -443,7 +373,8 @@ struct shca_qp *shca_qp_make(struct shca_dev *dev, struct ib_pd *pd,
 		return ERR_PTR(-ENOMEM);
 	qp->rss = rss;
 	shca_qp_size_rings(qp, &init->cap);
-	err = shca_qp_alloc_rings(qp) ?: shca_late_make(qp);
+	err = shca_qp_alloc_rings(qp) ?:
+	      shca_delayed_make(shca_limit(dev, LATE_US), &qp->rq.lock, &qp->rq.delayed);
 	if (err) {
 		qp->rss = NULL;	/* is the caller's */
 		shca_qp_free(qp);
