@@ -15,6 +15,7 @@
 #include "../mem/mr.h"
 #include "cq.h"
 #include "qp.h"
+#include "xrc.h"
 
 static const void *shca_fault_qp_owner(const struct shca_qp *qp)
 {
@@ -166,6 +167,25 @@ static u32 shca_fault_key(const struct shca_qp *qp, const struct shca_pkt *pkt)
 	return flags & SHCA_OPF_ATOMICETH ? pkt->atomic.rkey : qp->rq.resp.msg.rkey;
 }
 
+/* An XRC target has the rights of the SRQ that the packet names. */
+static void shca_fault_revoke(struct shca_qp *qp, const struct shca_pkt *pkt)
+{
+	struct shca_accessor who = qp->who;
+	struct shca_xrc_target *target;
+	u32 key = shca_fault_key(qp, pkt);
+
+	if (qp->type != IB_QPT_XRC_TGT) {
+		shca_mr_revoke(&who, key);
+		return;
+	}
+	target = shca_xrc_find(qp->dev, qp->xrcd, pkt->xrc_srqn);
+	if (!target)
+		return;
+	who.pd = target->pd;
+	shca_mr_revoke(&who, key);
+	shca_xrc_put(target);
+}
+
 bool shca_fault_respond(struct shca_qp *qp, const struct shca_pkt *pkt,
 			struct shca_resp_out *out, enum shca_verdict *verdict)
 {
@@ -176,7 +196,7 @@ bool shca_fault_respond(struct shca_qp *qp, const struct shca_pkt *pkt,
 	    !shca_fault_packet(qp, SHCA_FAULT_RESPOND, pkt, &hit))
 		return false;
 	if (hit.rule.what == SHCA_FAULT_REVOKE) {
-		shca_mr_revoke(&qp->who, shca_fault_key(qp, pkt));
+		shca_fault_revoke(qp, pkt);
 		return false;
 	}
 	*verdict = shca_resp_forge(&qp->rq.resp, pkt, hit.rule.nak,

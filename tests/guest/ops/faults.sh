@@ -385,6 +385,16 @@ install -m 4755 "$(command -v ibv_devinfo)" /var/tmp/devinfo
 at_exit rm -f /var/tmp/devinfo
 check own.not_with_more_rights own_says 'PORT_ACTIVE' 'do=fail verb=query_port errno=EIO' /var/tmp/devinfo -d shca_a
 
+# ---- the keys of an XRC target are those of the SRQ that the packet names
+
+run fault add dev=shca_a do=revoke
+xrc_is_refused() {
+	! "$test_programs/xrc" -d shca_a -f 4 each_operation_moves_its_data >/tmp/xrc.out 2>&1 &&
+		grep -q 'remote access error' /tmp/xrc.out
+}
+check xrc.revoked_key xrc_is_refused
+run fault del all
+
 # ---- a rule survives its maker, and goes with its device
 
 run fault add dev=shca_a do=drop
