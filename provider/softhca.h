@@ -458,7 +458,7 @@ int shca_lint_post_recv(struct ibv_qp *ibqp, struct ibv_recv_wr *wr,
 void shca_fill_bind(struct shca_send_wqe *wqe, const struct ibv_mw *mw,
 		    const struct ibv_mw_bind_info *info, uint32_t rkey);
 
-/* The low byte is the program's, as in the kernel (queue/sq.c). */
+/* The low byte is the program's, as in the kernel (path/sq.c). */
 static inline void shca_mw_set_key(struct ibv_mw *mw, uint32_t rkey)
 {
 	mw->rkey = (mw->rkey & ~0xffu) | (rkey & 0xff);

@@ -18,7 +18,7 @@
 #include <linux/xarray.h>
 #include <rdma/ib_verbs.h>
 
-#include "../core/dcqcn.h"
+#include "../core/requester/dcqcn.h"
 #include "../../uapi/softhca-abi.h"
 #include "../../uapi/softhca-netlink.h"
 #include "bh.h"
@@ -57,7 +57,7 @@ struct shca_net;
 struct shca_trust;
 
 /**
- * struct shca_ahs - address handles (link/ah.c)
+ * struct shca_ahs - address handles (queue/ah.c)
  * @table:	by handle
  * @next:	handle that is tried next
  * @tag:	tag of the last one
@@ -103,7 +103,7 @@ struct shca_lint {
 };
 
 /**
- * struct shca_port - the port (device/port.c, link/ib.c)
+ * struct shca_port - the port (device/port.c, ib/ib_link.c)
  * @up:		last state dispatched; written under RTNL only
  * @mbps:	its rate, as of its last query (the RDMA core queries it at each event);
  *		0: the netdev tells none. Read without a lock as a path is made
@@ -119,7 +119,7 @@ struct shca_port {
 };
 
 /**
- * struct shca_flows - flow steering, and frames from a device to itself (net/flow.c)
+ * struct shca_flows - flow steering, and frames from a device to itself (verbs/flow.c)
  * @rules:	rules of flow steering
  * @nr:		number of them
  * @hook:	netfilter hook that shows them what the netdev receives
@@ -139,7 +139,7 @@ struct shca_flows {
 };
 
 /**
- * struct shca_mcast - multicast groups (net/mcast.c), under the namespace's @groups_lock
+ * struct shca_mcast - multicast groups (verbs/mcast.c), under the namespace's @groups_lock
  * @nr_groups:	groups; read without a lock for each packet to one
  * @nr_attached: QPs attached to all of them
  */
@@ -154,7 +154,7 @@ struct shca_mcast {
  * @ndev:	its netdev; the RDMA core holds a reference until the device is
  *		unregistered, and no QP exists after that
  * @link:	operations below the transport header; constant
- * @ib:		the port of an InfiniBand link (link/ib.h), or NULL; constant
+ * @ib:		the port of an InfiniBand link (ib/ib_link.h), or NULL; constant
  * @snet:	sockets and QP numbers of the netdev's network namespace
  * @counters:	counters of the device and of its unbound QPs
  * @path:	enum shca_path; read without a lock for each packet
@@ -185,7 +185,7 @@ struct shca_mcast {
  * @qp_serial:	serial of the last QP, see struct shca_accessor
  * @stats:	counters of bound QPs, and optional ones
  * @history:	what went wrong with QPs that are gone (queue/fate.c)
- * @faults:	see fault.h and queue/fault.c
+ * @faults:	see inject/fault.h and inject/held.c
  * @events:	of the port and of the device, to consumers
  */
 struct shca_dev {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
 /*
- * State per network namespace: the sockets of the link (net/net.c), and the
+ * State per network namespace: the sockets of the link (roce/net.c), and the
  * tables that find QPs for received packets (queue/qp_table.c, queue/group.c).
  */
 #ifndef SHCA_NETNS_H
@@ -33,7 +33,7 @@ struct socket;
  * @users:	number of RoCE devices; the sockets are open while it is not 0
  * @sk4:	UDP socket of IPv4
  * @sk6:	that of IPv6; NULL if IPv6 is off
- * @hooks:	netfilter hooks that take batches at LOCAL_IN (net/udp.c)
+ * @hooks:	netfilter hooks that take batches at LOCAL_IN (roce/udp.c)
  * @qps:	struct shca_qp by number; read under RCU
  * @freed_lock:	protects @freed and @nr_freed
  * @freed:	QP numbers freed lately; a ring

@@ -13,11 +13,11 @@
 #include <linux/tracepoint.h>
 #include <rdma/ib_verbs.h>
 
-#include "../core/fault.h"
+#include "../core/fault_rule.h"
 #include "../core/headers.h"
 #include "../core/opcode.h"
 #include "../core/packet.h"
-#include "../core/requester.h"
+#include "../core/requester/requester.h"
 #include "../core/wr.h"
 #include "counters.h"
 #include "trace_names.h"

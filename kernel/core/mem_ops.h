@@ -8,7 +8,7 @@
 #define SHCA_CORE_MEM_OPS_H
 
 #include "packet.h"
-#include "tm.h"
+#include "tag_list.h"
 #include "wr.h"
 
 /* Access rights; values equal enum ib_access_flags. */

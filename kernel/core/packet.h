@@ -17,7 +17,7 @@ struct shca_send_wr;
  * struct shca_path_info - L2 and L3 fields, filled in by the link of the port
  * @slid:	source LID; RoCE: 0
  * @dlid:	destination LID; RoCE: 0
- * @sl:		service level; RoCE: kind of the headers (link/roce.c)
+ * @sl:		service level; RoCE: kind of the headers (roce/roce.c)
  * @dlid_path_bits: low bits of @dlid; 0: that of a multicast group, or RoCE
  * @port:	number of the port
  * @pkey_index:	QP1: index of the P_Key that the packet matched

@@ -6,11 +6,11 @@
 
 #include "../base/compat.h"
 #include "../base/dev.h"
-#include "../link/ib.h"
+#include "../ib/ib_link.h"
+#include "../ib/ib_port.h"
 #include "../mem/odp.h"
 #include "../queue/tm.h"
-#include "ib_port.h"
-#include "personality.h"
+#include "personality_netlink.h"
 
 /* Encodes the module's version so that `rdma dev` and ibv_devinfo show it. */
 static u64 shca_fw_ver(void)

@@ -7,7 +7,7 @@
 #include <rdma/ib_sysfs.h>
 
 #include "../base/dev.h"
-#include "../core/dcqcn.h"
+#include "../core/requester/dcqcn.h"
 
 /* struct shca_cc_param - @off: where in struct shca_cc_params; @least: @most: its range */
 struct shca_cc_param {

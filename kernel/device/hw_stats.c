@@ -13,7 +13,7 @@
 #include "../base/counters.h"
 #include "../base/dev.h"
 #include "../queue/qp.h"
-#include "../queue/qp_verbs.h"
+#include "../verbs/qp_verbs.h"
 
 static const struct rdma_stat_desc shca_counter_descs[] = {
 #define X(id, string) [SHCA_CNT_##id] = { .name = string },

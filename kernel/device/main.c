@@ -3,16 +3,16 @@
 #include <linux/module.h>
 #include <rdma/rdma_netlink.h>
 
-#include "../../uapi/softhca-abi.h"
 #include "../base/trace_payload.h"
-#include "../link/ib_batch.h"
-#include "../link/ib_path.h"
+#include "../ib/ib_batch.h"
+#include "../ib/ib_path.h"
 #include "../link/icrc.h"
-#include "../link/neigh_event.h"
-#include "../link/roce.h"
 #include "../mem/odp.h"
-#include "../net/net.h"
-#include "../queue/tx.h"
+#include "../roce/neigh_event.h"
+#include "../roce/net.h"
+#include "../roce/roce.h"
+#include "../wire/tx.h"
+#include "../../uapi/softhca-abi.h"
 #include "device.h"
 #include "lo.h"
 #include "netlink.h"

@@ -21,14 +21,14 @@
 #include <net/net_namespace.h>
 #include <rdma/ib_verbs.h>
 
-#include "../../uapi/softhca-netlink.h"
 #include "../base/netns.h"
 #include "../base/trust.h"
 #include "../queue/fate.h"
 #include "../queue/qp_table.h"
+#include "../../uapi/softhca-netlink.h"
 #include "device.h"
-#include "fault.h"
-#include "personality.h"
+#include "fault_netlink.h"
+#include "personality_netlink.h"
 
 DEFINE_MUTEX(shca_genl_lock);
 

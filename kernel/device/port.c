@@ -13,8 +13,8 @@
 #include <rdma/ib_verbs.h>
 
 #include "../base/dev.h"
-#include "../base/fault.h"
-#include "../link/ib.h"
+#include "../ib/ib_link.h"
+#include "../inject/fault.h"
 #include "../link/link.h"
 
 /* A netdev whose MTU is below the smallest path MTU is no link. */

@@ -17,12 +17,12 @@
 #include <rdma/restrack.h>
 #include <uapi/rdma/rdma_netlink.h>
 
-#include "../../uapi/softhca-dump.h"
 #include "../mem/mr.h"
 #include "../queue/cq.h"
 #include "../queue/qp.h"
-#include "../queue/qp_verbs.h"
 #include "../queue/srq.h"
+#include "../verbs/qp_verbs.h"
+#include "../../uapi/softhca-dump.h"
 
 struct shca_detail {
 	const char *name;

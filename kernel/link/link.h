@@ -123,7 +123,7 @@ struct shca_seed {
  * @skb:	with the lower headers in its linear part
  * @seed:	seed of its packets' ICRCs; the link keeps it
  * @mr:		region that a packet of it has accessed, and the next one
- *		probably will; queue/payload.c keeps it
+ *		probably will; wire/payload.c keeps it
  * @frag:	fragment of the last packet
  * @frag_off:	offset of it
  */

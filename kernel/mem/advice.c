@@ -24,7 +24,7 @@
 #include <linux/slab.h>
 
 #include "../base/dev.h"
-#include "../base/fault.h"
+#include "../inject/fault.h"
 #include "mr.h"
 #include "odp.h"
 #include "pager.h"

@@ -18,9 +18,9 @@
 #define UVERBS_MODULE_NAME softhca
 #include <rdma/uverbs_named_ioctl.h>
 
-#include "../../uapi/softhca-abi.h"
 #include "../base/dev.h"
-#include "../base/fault.h"
+#include "../inject/fault.h"
+#include "../../uapi/softhca-abi.h"
 #include "buf.h"
 #include "user_mr.h"
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 /*
  * Memory regions: registration, the table of keys, and the access check. This
- * file knows no QPs and packets; queue/payload.c builds on it.
+ * file knows no QPs and packets; wire/payload.c builds on it.
  */
 #include "mr.h"
 

@@ -20,7 +20,7 @@
 #include <rdma/uverbs_ioctl.h>
 
 #include "../base/dev.h"
-#include "../base/fault.h"
+#include "../inject/fault.h"
 #include "mr.h"
 
 #define SHCA_MW_RIGHTS (IB_ACCESS_REMOTE_WRITE | IB_ACCESS_REMOTE_READ | \

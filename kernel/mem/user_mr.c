@@ -16,8 +16,8 @@
 
 #include "../base/compat.h"
 #include "../base/dev.h"
-#include "../base/fault.h"
 #include "../base/udata.h"
+#include "../inject/fault.h"
 #include "mr.h"
 #include "odp.h"
 

@@ -22,8 +22,8 @@
 #include "../base/trace.h"
 #include "../base/trace_steps.h"
 #include "../base/udata.h"
+#include "../inject/fault.h"
 #include "../mem/delayed.h"
-#include "../base/fault.h"
 
 /* ---- arming ---------------------------------------------------------------- */
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
 /*
  * The multicast groups of a network namespace: which QPs are attached to which.  They
- * are changed by net/mcast.c, under a mutex, and read under RCU.
+ * are changed by verbs/mcast.c, under a mutex, and read under RCU.
  */
 #ifndef SHCA_GROUP_H
 #define SHCA_GROUP_H

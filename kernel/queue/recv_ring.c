@@ -5,7 +5,7 @@
 #include "../base/compat.h"
 #include "../base/counters.h"
 #include "../base/dev.h"
-#include "../core/decode.h"
+#include "../core/requester/decode.h"
 
 void shca_recv_ring_size(struct shca_recv_ring *ring, u32 *max_wr, u32 *max_sge)
 {

@@ -15,8 +15,8 @@
 #include <rdma/uverbs_ioctl.h>
 
 #include "../base/dev.h"
-#include "../base/fault.h"
 #include "../base/udata.h"
+#include "../inject/fault.h"
 #include "qp.h"
 #include "xrc.h"
 

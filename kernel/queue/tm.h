@@ -2,7 +2,7 @@
 /*
  * Tag matching: SRQs of type IB_SRQT_TM.
  *
- * The list of tags (core/tm.h) is the SRQ's; a process changes it by a method of
+ * The list of tags (core/responder/tag_list.h) is the SRQ's; a process changes it by a method of
  * uverbs' ioctl interface.  A message that is matched with a tag leaves the list at
  * once.  If it asks for a rendezvous, its slot stays in use and is a job.  The QP
  * that received it reads the data and then tells the sender so (FIN).  The QP's
@@ -24,7 +24,7 @@
 #include <rdma/uverbs_ioctl.h>
 
 #include "../core/mem_ops.h"
-#include "../core/tm.h"
+#include "../core/tag_list.h"
 #include "../core/wr.h"
 
 struct shca_qp;

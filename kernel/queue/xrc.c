@@ -6,7 +6,7 @@
 #include <linux/xarray.h>
 
 #include "../base/dev.h"
-#include "../base/fault.h"
+#include "../inject/fault.h"
 #include "srq.h"
 
 /* Numbers are 24 bits; not used again before all others were. */

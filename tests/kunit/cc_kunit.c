@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
-/* Congestion control of a requester: what algorithms say, and how it is kept (core/cc.h). */
+/* Congestion control of a requester: what algorithms say, and how it is kept (core/requester/cc.h). */
 #include "fixture.h"
 
 #define W	SHCA_CC_WINDOW

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
-/* A congestion window by marks and by delay: core/window.h. */
+/* A congestion window by marks and by delay: core/requester/window.h. */
 #include "fixture.h"
 
-#include "../../kernel/core/window.h"
+#include "../../kernel/core/requester/window.h"
 
 #define MOST	128u
 #define PKT	(1u << SHCA_WIN_SHIFT)

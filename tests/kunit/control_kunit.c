@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
-/* What a running side is told from outside: core/control.c. */
+/* What a running side is told from outside: core/requester/control.c. */
 #include "fixture.h"
 
 /* ---- attributes: those of the mask, and no other ------------------------------ */

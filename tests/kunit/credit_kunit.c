@@ -5,7 +5,8 @@
  */
 #include "fixture.h"
 
-#include "../../kernel/core/credit.h"
+#include "../../kernel/core/requester/req_credit.h"
+#include "../../kernel/core/responder/credit.h"
 
 #define P0	FX_SQ_PSN
 #define OP_SEND	SHCA_WR_SEND

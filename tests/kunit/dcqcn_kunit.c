@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
-/* The rate of a sender that hears of congestion: core/dcqcn.h. */
+/* The rate of a sender that hears of congestion: core/requester/dcqcn.h. */
 #include "fixture.h"
 
-#include "../../kernel/core/dcqcn.h"
+#include "../../kernel/core/requester/dcqcn.h"
 
 #define US	1000ull
 #define MBIT	((u64)SHCA_CC_MBIT)

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
-/* Requests out of rings: what is taken over, and what is malformed (core/decode.h). */
+/* Requests out of rings: what is taken over, and what is malformed (core/requester/decode.h). */
 #include "fixture.h"
 
-#include "../../kernel/core/decode.h"
+#include "../../kernel/core/requester/decode.h"
 #include "../../kernel/core/opcode.h"
 #include "../../kernel/core/wr_op.h"
 

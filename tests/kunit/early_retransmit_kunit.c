@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 /*
  * What is sent again before its time-out, since its answer is overdue by the round trips
- * that were measured: core/recovery.c.
+ * that were measured: core/requester/recovery.c.
  */
 #include "fixture.h"
-#include "../../kernel/core/req_internal.h"
+#include "../../kernel/core/requester/req_internal.h"
 
 #define P0	FX_SQ_PSN
 #define RTT	10000ull

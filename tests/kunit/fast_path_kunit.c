@@ -5,7 +5,7 @@
  */
 #include "fixture.h"
 
-#include "../../kernel/core/fast.h"
+#include "../../kernel/core/requester/fast.h"
 
 struct fast_row {
 	u8 opcode;

@@ -2,7 +2,7 @@
 /* Rules of fault injection, which decide alike here, in the kernel and in the simulator. */
 #include "fixture.h"
 
-#include "../../kernel/core/fault.h"
+#include "../../kernel/core/fault_rule.h"
 #include "../../kernel/core/opcode.h"
 
 #define T0	(1000 * FX_MS)

@@ -15,9 +15,9 @@
 #include "../../kernel/core/headers.h"
 #include "../../kernel/core/opcode.h"
 #include "../../kernel/core/psn.h"
-#include "../../kernel/core/requester.h"
-#include "../../kernel/core/responder.h"
-#include "../../kernel/core/tm.h"
+#include "../../kernel/core/requester/requester.h"
+#include "../../kernel/core/responder/responder.h"
+#include "../../kernel/core/tag_list.h"
 
 #define FX_MTU		256
 #define FX_ENTRIES	16

@@ -6,7 +6,7 @@
  */
 #include "fixture.h"
 
-#include "../../kernel/core/ib_credit.h"
+#include "../../kernel/ib/core/ib_credit.h"
 
 #define LANES	SHCA_IB_LANES
 
@@ -813,7 +813,7 @@ KUNIT_ARRAY_PARAM(fx_link, fx_links, fx_link_desc);
 #define MS	1000000ull
 
 /*
- * struct fx_run - ports as link/ib_lanes.c runs them, on a link
+ * struct fx_run - ports as ib/ib_queues.c runs them, on a link
  * @packet:	by arrival; @late: those that take longer
  * @frame:	in both directions
  * @fresh:	blocks that b has not told of

@@ -2,7 +2,7 @@
 /* The hello protocol: ports find each other, lose each other, and ignore others. */
 #include "fixture.h"
 
-#include "../../kernel/core/ib_hello.h"
+#include "../../kernel/ib/core/ib_hello.h"
 
 #define MS		1000000ull
 #define PORTS		3

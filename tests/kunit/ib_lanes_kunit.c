@@ -2,7 +2,7 @@
 /* Which lane has its turn: weights, the limit of the high table, lanes that wait. */
 #include "fixture.h"
 
-#include "../../kernel/core/ib_lanes.h"
+#include "../../kernel/ib/core/ib_lanes.h"
 
 /*
  * struct fx_turns - lanes that have as much to send as @blocks, again and again

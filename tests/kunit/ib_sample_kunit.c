@@ -2,7 +2,7 @@
 /* Sampling of a port's counters: PortSamplesControl and its results, byte by byte. */
 #include "fixture.h"
 
-#include "../../kernel/core/ib_sample.h"
+#include "../../kernel/ib/core/ib_sample.h"
 
 #define ATTR_BYTES	192
 

@@ -2,8 +2,8 @@
 /* The subnet management agent: attributes read and set, states, protection, traps. */
 #include "fixture.h"
 
-#include "../../kernel/core/ib_hello.h"
-#include "../../kernel/core/ib_sma.h"
+#include "../../kernel/ib/core/ib_hello.h"
+#include "../../kernel/ib/core/ib_sma.h"
 
 #define GUID	0x0002030405060708ull
 #define KEY	0x1122334455667788ull

@@ -2,7 +2,7 @@
 /* Notices of a port: what each says, and when traps leave. */
 #include "fixture.h"
 
-#include "../../kernel/core/ib_trap.h"
+#include "../../kernel/ib/core/ib_trap.h"
 
 #define LID	0x1234
 #define TID	0x8877665544332211ull

@@ -5,7 +5,7 @@
  */
 #include "fixture.h"
 
-#include "../../kernel/core/ib_wire.h"
+#include "../../kernel/ib/core/ib_wire.h"
 
 /* ---- the shim --------------------------------------------------------------- */
 

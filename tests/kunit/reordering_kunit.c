@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 /*
  * A gap that fills by itself: reordering is found out, and then waited for, by the
- * requester (core/recovery.c) and by the responder (shca_resp_gap()).
+ * requester (core/requester/recovery.c) and by the responder (shca_resp_gap()).
  */
 #include "fixture.h"
 

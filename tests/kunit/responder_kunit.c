@@ -2,7 +2,7 @@
 /* The RC responder: what requests do, and what is answered. */
 #include "fixture.h"
 
-#include "../../kernel/core/fast.h"
+#include "../../kernel/core/requester/fast.h"
 
 #define P0	FX_RQ_PSN
 

@@ -4,7 +4,7 @@
  * responder says which are missing, and the requester sends those again and no other.
  */
 #include "fixture.h"
-#include "../../kernel/core/resp_internal.h"
+#include "../../kernel/core/responder/resp_internal.h"
 
 #define P0	FX_SQ_PSN
 #define R0	FX_RQ_PSN

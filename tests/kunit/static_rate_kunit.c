@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 /*
- * The static rate of a path (IBTA 9.11), by a virtual clock: core/rate.h.
+ * The static rate of a path (IBTA 9.11), by a virtual clock: core/requester/rate.h.
  *
  * The time of a packet is that of its bytes at the rate.  Beside payload and headers these are
  * 66 of Ethernet (14 and 4), IPv6 (40) and UDP (8), and 4 of the ICRC.

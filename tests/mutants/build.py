@@ -30,7 +30,7 @@ sys.path.insert(0, str(TOP / "tests/userspace/core/mutants"))
 # pylint: disable=wrong-import-position
 import places  # noqa: E402
 
-FOLDERS = ["kernel/mem", "kernel/link", "kernel/queue", "kernel/net", "kernel/device", "provider"]
+FOLDERS = [*("kernel/" + room for room in "link inject mem queue wire path ib roce verbs device".split()), "provider"]
 LEFT_ALONE = re.compile(r"\btrace_\w+\(|\bMODULE_|\b(pr|dev|ibdev|netdev|net)_\w*(err|warn|info|dbg|notice)\w*\(|"
                         r"\bWARN\w*\(|\bBUILD_BUG|static_assert|\blockdep_|\bmight_sleep|\bcond_resched|"
                         r"jiffies|msecs_to|usecs_to|\bHZ\b|TIMEOUT|_MS\b|[ms]sleep|\b__\w+_(aligned|hot|cold)")
@@ -227,7 +227,7 @@ def mutants_of(job):
 def candidates(out, builders, only):
     """All mutants, in the order of the files. (To parse a file takes a second or two, so the
     result is kept.) @only: of these files, if there are any."""
-    known = places.flags_of([*TOP.glob("kernel/*/*.[ch]"), *TOP.glob("provider/*.[ch]"), *TOP.glob("uapi/*.h")])
+    known = places.flags_of([*TOP.glob("kernel/**/*.[ch]"), *TOP.glob("provider/*.[ch]"), *TOP.glob("uapi/*.h")])
     jobs, digest = [], hashlib.sha256(Path(__file__).read_bytes() + Path(places.__file__).read_bytes())
     for folder in FOLDERS:
         builder = builders[folder.split("/")[0]]
@@ -286,7 +286,7 @@ def lines_of(file, section, addresses):
     for line in text.splitlines():
         if line.startswith("0x"):
             at = int(line, 16) + 1
-        elif found := re.match(r".*?((?:kernel|provider|uapi)/(?:\w+/)?[\w.-]+\.[ch]):(\d+)", line):
+        elif found := re.match(r".*?((?:kernel|provider|uapi)/(?:\w+/)*[\w.-]+\.[ch]):(\d+)", line):
             result.setdefault(at, set()).add(f"{found[1]}:{found[2]}")
     return result
 

@@ -9,8 +9,8 @@
 
 #include "../../kernel/core/headers.h"
 #include "../../kernel/core/opcode.h"
-#include "../../kernel/core/requester.h"
-#include "../../kernel/core/responder.h"
+#include "../../kernel/core/requester/requester.h"
+#include "../../kernel/core/responder/responder.h"
 #include "node.h"
 
 #define RD_RING		16
@@ -282,7 +282,7 @@ static enum shca_verdict accept(struct node *node, const struct shca_pkt *pkt,
 			     shca_resp_rx(&node->resp, pkt, now, &out);
 }
 
-/* As shca_side_hold() in kernel/queue/side.h: @pkt was fed, and this became of it. */
+/* As shca_side_hold() in kernel/path/side.h: @pkt was fed, and this became of it. */
 static void feed_kept(struct node *node, const struct shca_pkt *pkt,
 		      enum shca_verdict rx, bool is_response, uint64_t now)
 {

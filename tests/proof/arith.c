@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 /*
- * Sequence numbers and the window by marks and delay: core/psn.h, core/window.c. All numbers of
+ * Sequence numbers and the window by marks and delay: core/psn.h, core/requester/window.c. All numbers of
  * a kind; the bounds of times are in window_holds().
  */
 #include "proof.h"
 #include "core/psn.h"
-#include "core/cc.h"
-#include "core/window.c"
+#include "core/requester/cc.h"
+#include "core/requester/window.c"
 
 /*
  * Distances are what the 24 bits say, wherever they wrap.
@@ -61,7 +61,7 @@ static void any_window(struct shca_window *win)
  * packets at most. Nothing overflows, nothing is divided by zero.
  *
  * proof: window_ack quick
- * planted: core/window.c: s/win_set(win, win->cwnd + max_t(u64, 1, more))/win->cwnd += more/
+ * planted: core/requester/window.c: s/win_set(win, win->cwnd + max_t(u64, 1, more))/win->cwnd += more/
  */
 void window_ack(void)
 {
@@ -80,7 +80,7 @@ void window_ack(void)
  * A CNP: never grows, takes a half at most, and nothing within a round of a cut.
  *
  * proof: window_cnp quick
- * planted: core/window.c: s/		     SHCA_WIN_ALPHA \/ 2);/		     SHCA_WIN_ALPHA);/
+ * planted: core/requester/window.c: s/		     SHCA_WIN_ALPHA \/ 2);/		     SHCA_WIN_ALPHA);/
  */
 void window_cnp(void)
 {
@@ -101,7 +101,7 @@ void window_cnp(void)
  * A round trip is measured.
  *
  * proof: window_path quick
- * planted: core/window.c: s/	rtt_ns = max_t(u64, rtt_ns, 1);//
+ * planted: core/requester/window.c: s/	rtt_ns = max_t(u64, rtt_ns, 1);//
  */
 void window_path(void)
 {

@@ -1,18 +1,18 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 /*
- * Congestion control, its rate, and the static rate of a path: core/cc.c, core/dcqcn.c,
- * core/rate.h. Parameters of DCQCN are any that an administrator can set.
+ * Congestion control, its rate, and the static rate of a path: core/requester/cc.c, core/requester/dcqcn.c,
+ * core/responder/rate.h. Parameters of DCQCN are any that an administrator can set.
  *
  * Bounds. A clock up to 2^55 ns (a year), round trips up to a minute, lines up to 400 Gbit/s.
  * Products of two unknown 64-bit numbers are hard for CBMC, so the proofs of rates take one
  * event, and one stage of time that has passed.
  */
 #include "proof.h"
-#include "core/cc.c"
-#include "core/window.c"
-#include "core/dcqcn.c"
+#include "core/requester/cc.c"
+#include "core/requester/window.c"
+#include "core/requester/dcqcn.c"
 #include "core/opcode.c"
-#include "core/rate.h"
+#include "core/responder/rate.h"
 #include "core/wr.h"
 
 #define CLOCK_MAX	(1ull << 55)
@@ -57,8 +57,8 @@ static void any_cc(struct shca_cc *cc)
  * Losses and acknowledgements, from any state: the window stays between its least and widest.
  *
  * proof: loss quick
- * planted: core/cc.c: s/cc->lossy + cc->lossy \/ 8, cc->wide)/cc->lossy + cc->lossy \/ 8, cc->wide + 1)/
- * planted: core/cc.c: s/cc->lossy - cc->lossy \/ 4, cc_least(cc))/cc->lossy - cc->lossy \/ 4, 0)/
+ * planted: core/requester/cc.c: s/cc->lossy + cc->lossy \/ 8, cc->wide)/cc->lossy + cc->lossy \/ 8, cc->wide + 1)/
+ * planted: core/requester/cc.c: s/cc->lossy - cc->lossy \/ 4, cc_least(cc))/cc->lossy - cc->lossy \/ 4, 0)/
  */
 void loss(void)
 {
@@ -91,7 +91,7 @@ void loss(void)
  * A round trip was measured: the width stays between its bounds, and nothing is divided by zero.
  *
  * proof: widen quick
- * planted: core/cc.c: s/cc->wide < SHCA_CC_WIDEST \&\&/cc->wide <= SHCA_CC_WIDEST \&\&/;s/	*SHCA_CC_WIDEST));/SHCA_CC_WIDEST + 1));/
+ * planted: core/requester/cc.c: s/cc->wide < SHCA_CC_WIDEST \&\&/cc->wide <= SHCA_CC_WIDEST \&\&/;s/	*SHCA_CC_WIDEST));/SHCA_CC_WIDEST + 1));/
  */
 void widen(void)
 {
@@ -118,7 +118,7 @@ static bool dcqcn_holds(const struct shca_dcqcn *dc)
  * Alpha after any time: a share, and 2^20 of 2^20 at most.
  *
  * proof: alpha slow --unwind 4
- * planted: core/dcqcn.c: s/dc->alpha += (1024 - g) <</dc->alpha += (1025 - g) <</
+ * planted: core/requester/dcqcn.c: s/dc->alpha += (1024 - g) <</dc->alpha += (1025 - g) <</
  */
 void alpha(void)
 {
@@ -139,7 +139,7 @@ void alpha(void)
  * Mbit/s, and not of bytes: these have seventeen bits less.
  *
  * proof: rise quick
- * planted: core/dcqcn.c: s/dc->target = min_t(u64, dc->target, most)/dc->target = min_t(u64, dc->target, most + 1000000)/
+ * planted: core/requester/dcqcn.c: s/dc->target = min_t(u64, dc->target, most)/dc->target = min_t(u64, dc->target, most + 1000000)/
  */
 void rise(void)
 {
@@ -160,7 +160,7 @@ void rise(void)
  * A CNP cuts: not below what parameters leave, and not up, unless the rate was below the least.
  *
  * proof: cut slow
- * planted: core/dcqcn.c: s/>> READ_ONCE(params->rp_gd)/>> (READ_ONCE(params->rp_gd) - 1)/
+ * planted: core/requester/dcqcn.c: s/>> READ_ONCE(params->rp_gd)/>> (READ_ONCE(params->rp_gd) - 1)/
  */
 void cut(void)
 {
@@ -180,7 +180,7 @@ void cut(void)
  * The pace of a window: a wait is bounded, and nothing is divided by zero.
  *
  * proof: pace slow
- * planted: core/cc.c: s/			   now + WAIT_NS);/			   now + WAIT_NS + 1);/
+ * planted: core/requester/cc.c: s/			   now + WAIT_NS);/			   now + WAIT_NS + 1);/
  */
 void pace(void)
 {
@@ -203,7 +203,7 @@ void pace(void)
  * The pace of DCQCN, as above.
  *
  * proof: pace_rate slow --unwind 3
- * planted: core/cc.c: s/cc->burst = 1 + div64_u64/cc->burst = div64_u64/
+ * planted: core/requester/cc.c: s/cc->burst = 1 + div64_u64/cc->burst = div64_u64/
  */
 void pace_rate(void)
 {
@@ -232,8 +232,8 @@ void pace_rate(void)
  * takes its time.
  *
  * proof: static_rate slow
- * planted: core/rate.h: s/rate->run = max_t(u64, 1,/rate->run = max_t(u64, 0,/
- * planted: core/rate.h: s/rate->due_ns > now + SHCA_RATE_BURST_NS/rate->due_ns >= now/
+ * planted: core/responder/rate.h: s/rate->run = max_t(u64, 1,/rate->run = max_t(u64, 0,/
+ * planted: core/responder/rate.h: s/rate->due_ns > now + SHCA_RATE_BURST_NS/rate->due_ns >= now/
  */
 void static_rate(void)
 {

@@ -6,7 +6,7 @@
  * take, and no more is kept. Bound: one lane. Periods, and a link that goes down, are left out.
  */
 #include "proof.h"
-#include "core/ib_credit.c"
+#include "ib/core/ib_credit.c"
 
 /* Most that is outstanding: by the window, if each other lane's peer has lied as far as it can. */
 #define MOST	(SHCA_IB_WINDOW + SHCA_IB_LANES * SHCA_IB_GRANT)
@@ -24,9 +24,9 @@ static bool lane_holds(const struct shca_ib_credits *credits, u32 ahead)
 
 /*
  * proof: credit_step slow --unwind 17
- * planted: core/ib_credit.c: s/if (by <= room)/if (by <= room + 1)/
- * planted: core/ib_credit.c: s/l->held + blocks > 2 . SHCA_IB_GRANT/l->held > 2 * SHCA_IB_GRANT/
- * planted: core/ib_credit.c: s/window -= credits/window += credits/
+ * planted: ib/core/ib_credit.c: s/if (by <= room)/if (by <= room + 1)/
+ * planted: ib/core/ib_credit.c: s/l->held + blocks > 2 . SHCA_IB_GRANT/l->held > 2 * SHCA_IB_GRANT/
+ * planted: ib/core/ib_credit.c: s/window -= credits/window += credits/
  */
 void credit_step(void)
 {

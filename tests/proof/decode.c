@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 /*
- * Requests out of the rings of a process: core/decode.c, core/post.c. All bytes of a slot, all opcodes, all
+ * Requests out of the rings of a process: core/requester/decode.c, core/requester/post.c. All bytes of a slot, all opcodes, all
  * transports. Bound: queues of up to 4 segments a request (and 64 bytes of inline data). Each
  * segment more goes once more around one loop.
  */
 #include "proof.h"
-#include "core/decode.c"
-#include "core/post.c"
+#include "core/requester/decode.c"
+#include "core/requester/post.c"
 #include "core/wr_op.c"
 
 #define SGES	4
@@ -17,10 +17,10 @@
  * is not refused is what its operation, its transport and its queue may have.
  *
  * proof: send quick --unwind 6
- * planted: core/decode.c: s/wqe->num_sge <= queue->max_sge/wqe->num_sge <= queue->max_sge + 1/
- * planted: core/decode.c: s/wqe->inline_len > queue->max_inline/wqe->inline_len > queue->max_inline + 1/
- * planted: core/decode.c: s/wqe->opcode >= SHCA_WR_KERNEL/wqe->opcode > SHCA_WR_KERNEL/
- * planted: core/post.c: s/wr->length >= sizeof(u64)/wr->length >= sizeof(u64) - 1/
+ * planted: core/requester/decode.c: s/wqe->num_sge <= queue->max_sge/wqe->num_sge <= queue->max_sge + 1/
+ * planted: core/requester/decode.c: s/wqe->inline_len > queue->max_inline/wqe->inline_len > queue->max_inline + 1/
+ * planted: core/requester/decode.c: s/wqe->opcode >= SHCA_WR_KERNEL/wqe->opcode > SHCA_WR_KERNEL/
+ * planted: core/requester/post.c: s/wr->length >= sizeof(u64)/wr->length >= sizeof(u64) - 1/
  */
 void send(void)
 {
@@ -79,8 +79,8 @@ void send(void)
  * A receive request, as above.
  *
  * proof: recv quick --unwind 6
- * planted: core/decode.c: s/bool ok = wqe->num_sge <= max_sge/bool ok = wqe->num_sge <= max_sge + 1/
- * planted: core/decode.c: s/wr->num_sge = ok ? wqe->num_sge : 0/wr->num_sge = wqe->num_sge/
+ * planted: core/requester/decode.c: s/bool ok = wqe->num_sge <= max_sge/bool ok = wqe->num_sge <= max_sge + 1/
+ * planted: core/requester/decode.c: s/wr->num_sge = ok ? wqe->num_sge : 0/wr->num_sge = wqe->num_sge/
  */
 void recv(void)
 {

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 /*
- * Rules of fault injection: core/fault.c. All rules, also those that no administrator can make,
+ * Rules of fault injection: core/fault_rule.c. All rules, also those that no administrator can make,
  * all packets, all states. Lists of a rule have up to 3 numbers: each is looked at by itself.
  */
 #include "proof.h"
-#include "core/fault.c"
+#include "core/fault_rule.c"
 #include "core/opcode.c"
 
 static void any_rule(struct shca_fault_rule *rule)
@@ -20,7 +20,7 @@ static void any_rule(struct shca_fault_rule *rule)
  * all addresses, and a peer's length may go beyond it.
  *
  * proof: memory quick
- * planted: core/fault.c: s/last = len ? va + len - 1 : va/last = va + len/
+ * planted: core/fault_rule.c: s/last = len ? va + len - 1 : va/last = va + len/
  */
 void memory(void)
 {
@@ -47,7 +47,7 @@ void memory(void)
  * A range of PSNs may wrap.
  *
  * proof: psn quick
- * planted: core/fault.c: s/shca_psn_off(psn, rule->psn) <=/shca_psn_off(psn, rule->psn) </
+ * planted: core/fault_rule.c: s/shca_psn_off(psn, rule->psn) <=/shca_psn_off(psn, rule->psn) </
  */
 void psn(void)
 {
@@ -95,7 +95,7 @@ void due(void)
  * A delay is bounded, whatever its distribution.
  *
  * proof: wait slow
- * planted: core/fault.c: s/return min_t(u64, wait, SHCA_FAULT_DELAY_MAX)/return min_t(u64, wait, SHCA_FAULT_DELAY_MAX + 1)/
+ * planted: core/fault_rule.c: s/return min_t(u64, wait, SHCA_FAULT_DELAY_MAX)/return min_t(u64, wait, SHCA_FAULT_DELAY_MAX + 1)/
  */
 void wait(void)
 {

@@ -1,18 +1,18 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 /*
- * What an InfiniBand link adds to packets: core/ib_wire.c, core/ib_hello.c. Bound: none for the
+ * What an InfiniBand link adds to packets: ib/core/ib_wire.c, ib/core/ib_hello.c. Bound: none for the
  * headers. All lengths of the packet, and all bytes.
  */
 #include "proof.h"
-#include "core/ib_wire.c"
-#include "core/ib_hello.c"
+#include "ib/core/ib_wire.c"
+#include "ib/core/ib_hello.c"
 
 /*
  * The shim: nothing is read beyond the frame, and what is accepted is in it. Built again it
  * is the same.
  *
  * proof: shim quick
- * planted: core/ib_wire.c: s/shim->len > len - SHCA_IB_SHIM_BYTES/shim->len > len/
+ * planted: ib/core/ib_wire.c: s/shim->len > len - SHCA_IB_SHIM_BYTES/shim->len > len/
  */
 void shim(void)
 {
@@ -37,8 +37,8 @@ void shim(void)
  * BTH and ICRC. Built again it is the same, but for what is reserved.
  *
  * proof: lower quick
- * planted: core/ib_wire.c: s/if (avail < bytes ||/if (avail + 1 < bytes ||/
- * planted: core/ib_wire.c: s/lower->len + SHCA_IB_VCRC_BYTES != len/lower->len + SHCA_IB_VCRC_BYTES > len/
+ * planted: ib/core/ib_wire.c: s/if (avail < bytes ||/if (avail + 1 < bytes ||/
+ * planted: ib/core/ib_wire.c: s/lower->len + SHCA_IB_VCRC_BYTES != len/lower->len + SHCA_IB_VCRC_BYTES > len/
  */
 void lower(void)
 {
@@ -70,8 +70,8 @@ void lower(void)
  * invariant CRC read the headers, and no more.
  *
  * proof: lower_len quick
- * planted: core/ib_wire.c: s/put_be16(lower + 4, all \/ 4)/put_be16(lower + 4, len \/ 4)/
- * planted: core/ib_wire.c: s/memcpy(grh, lower + SHCA_IB_LRH_BYTES, SHCA_IB_GRH_BYTES)/memcpy(grh, lower + SHCA_IB_LRH_BYTES, SHCA_IB_GRH_BYTES + 1)/
+ * planted: ib/core/ib_wire.c: s/put_be16(lower + 4, all \/ 4)/put_be16(lower + 4, len \/ 4)/
+ * planted: ib/core/ib_wire.c: s/memcpy(grh, lower + SHCA_IB_LRH_BYTES, SHCA_IB_GRH_BYTES)/memcpy(grh, lower + SHCA_IB_LRH_BYTES, SHCA_IB_GRH_BYTES + 1)/
  */
 void lower_len(void)
 {
@@ -100,7 +100,7 @@ void lower_len(void)
  * The path MTU through a netdev is the largest that fits.
  *
  * proof: mtu quick --unwind 6
- * planted: core/ib_wire.c: s/shca_ib_frame_mtu(mtu) > frame/shca_ib_frame_mtu(mtu) >= frame/
+ * planted: ib/core/ib_wire.c: s/shca_ib_frame_mtu(mtu) > frame/shca_ib_frame_mtu(mtu) >= frame/
  */
 void mtu(void)
 {
@@ -116,7 +116,7 @@ void mtu(void)
  * often. (Equations of XOR are not for CBMC: unit tests show that the value is right.)
  *
  * proof: vcrc slow --unwind 20
- * planted: core/ib_wire.c: s/for (; len >= 8; len -= 8/for (; len >= 7; len -= 7/
+ * planted: ib/core/ib_wire.c: s/for (; len >= 8; len -= 8/for (; len >= 7; len -= 7/
  */
 void vcrc(void)
 {
@@ -132,7 +132,7 @@ void vcrc(void)
  * built and parsed to the same again.
  *
  * proof: hello quick --unwind 9
- * planted: core/ib_hello.c: s/if (shim->len < SHCA_IB_HELLO_BYTES)/if (shim->len + 1 < SHCA_IB_HELLO_BYTES)/
+ * planted: ib/core/ib_hello.c: s/if (shim->len < SHCA_IB_HELLO_BYTES)/if (shim->len + 1 < SHCA_IB_HELLO_BYTES)/
  */
 void hello(void)
 {
@@ -166,8 +166,8 @@ static bool port_holds(const struct shca_ib_port *port)
  * least distance. The clock is below 2^63 ns.
  *
  * proof: port_step quick --unwind 9
- * planted: core/ib_hello.c: s/if (was != SHCA_IB_PHYS_LINK_UP)/if (was > SHCA_IB_PHYS_LINK_UP)/
- * planted: core/ib_hello.c: s/port->due = now + SHCA_IB_HELLO_NS/port->due = now + SHCA_IB_HELLO_GAP_NS - 1/
+ * planted: ib/core/ib_hello.c: s/if (was != SHCA_IB_PHYS_LINK_UP)/if (was > SHCA_IB_PHYS_LINK_UP)/
+ * planted: ib/core/ib_hello.c: s/port->due = now + SHCA_IB_HELLO_NS/port->due = now + SHCA_IB_HELLO_GAP_NS - 1/
  */
 void port_step(void)
 {

@@ -5,15 +5,15 @@
  * it sends (lanes_advance). So the search for a turn ends, and nobody misses his turns for ever.
  */
 #include "proof.h"
-#include "core/ib_lanes.c"
+#include "ib/core/ib_lanes.c"
 
 /* A batch at most: the window of the credits. */
 #define BATCH	16384
 
 /*
  * proof: lanes_take quick --unwind 1
- * planted: core/ib_lanes.c: s/if (over >= (s32)packet)/if (true)/
- * planted: core/ib_lanes.c: s/arb->left.table. -= blocks;/arb->left[table] = -(s32)blocks;/
+ * planted: ib/core/ib_lanes.c: s/if (over >= (s32)packet)/if (true)/
+ * planted: ib/core/ib_lanes.c: s/arb->left.table. -= blocks;/arb->left[table] = -(s32)blocks;/
  */
 void lanes_take(void)
 {
@@ -37,9 +37,9 @@ void lanes_take(void)
 
 /*
  * proof: lanes_advance slow --unwind 9
- * planted: core/ib_lanes.c: s/DIV_ROUND_UP(entry->weight, /(entry->weight \/ /
- * planted: core/ib_lanes.c: s/arb->left.table. = entry->weight;/arb->left[table] += entry->weight;/
- * planted: core/ib_lanes.c: s/arb->at.table. + 1/arb->at[table] + 2/
+ * planted: ib/core/ib_lanes.c: s/DIV_ROUND_UP(entry->weight, /(entry->weight \/ /
+ * planted: ib/core/ib_lanes.c: s/arb->left.table. = entry->weight;/arb->left[table] += entry->weight;/
+ * planted: ib/core/ib_lanes.c: s/arb->at.table. + 1/arb->at[table] + 2/
  */
 void lanes_advance(void)
 {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 /*
- * The responder of RC and XRC: core/responder.c, executor.c, answers.c. From any state for which
+ * The responder of RC and XRC: core/responder/responder.c, executor.c, answers.c. From any state for which
  * resp_ok() holds, any packet, and any other call, leads to one for which it holds. So all
  * sequences do. On the way each proof claims what the IBTA specification says of its packets.
  *
@@ -11,13 +11,13 @@
  * path changes, a larger ring in place of this one, and UC, UD, RAW.
  */
 #include "proof.h"
-#include "core/answers.c"
-#include "core/control.c"
-#include "core/credit.c"
-#include "core/executor.c"
+#include "core/responder/answers.c"
+#include "core/requester/control.c"
+#include "core/responder/credit.c"
+#include "core/responder/executor.c"
 #include "core/opcode.c"
-#include "core/responder.c"
-#include "core/tm.c"
+#include "core/responder/responder.c"
+#include "core/tag_list.c"
 
 #define RDS	2
 
@@ -566,9 +566,9 @@ static void claim_expected(enum shca_verdict rx)
  * One that was executed before, of any MTU.
  *
  * proof: behind slow --unwind 3
- * planted: core/responder.c: s/if (resp->ack.owed == SHCA_ACK_NAK)$/if (false)/
- * planted: core/responder.c: s/pkt->reth.len > rd->len - byte/pkt->reth.len > rd->len/
- * planted: core/responder.c: s/end = max_t(u32, end, rd->send_end);/end = rd->send_end;/
+ * planted: core/responder/responder.c: s/if (resp->ack.owed == SHCA_ACK_NAK)$/if (false)/
+ * planted: core/responder/responder.c: s/pkt->reth.len > rd->len - byte/pkt->reth.len > rd->len/
+ * planted: core/responder/responder.c: s/end = max_t(u32, end, rd->send_end);/end = rd->send_end;/
  */
 void behind(void)
 {
@@ -583,15 +583,15 @@ void behind(void)
  * The expected one, of any MTU.
  *
  * proof: expected slow --unwind 3
- * planted: core/executor.c: s/return !resp->msg.op;/return true;/
- * planted: core/executor.c: s/return resp->msg.op \&\& resp->msg.op == class/return resp->msg.op/
- * planted: core/executor.c: s/return access \& SHCA_ACCESS_REMOTE_READ;/return true;/
- * planted: core/executor.c: s/return pkt->paylen == most/return pkt->paylen <= most/
- * planted: core/executor.c: s/pkt->paylen >= resp->msg.left)/pkt->paylen > resp->msg.left)/
- * planted: core/executor.c: s/body->paylen > resp->wr.length - resp->msg.off/body->paylen > resp->wr.length/
- * planted: core/executor.c: s/if (!resp_rd(resp, resp->reads.head)->answered)/if (false)/
- * planted: core/executor.c: s/(len - 1) \/ resp->attr.mtu + 1/len \/ resp->attr.mtu + 1/
- * planted: core/executor.c: s/shca_psn_add(last_psn, -has_response)/last_psn/
+ * planted: core/responder/executor.c: s/return !resp->msg.op;/return true;/
+ * planted: core/responder/executor.c: s/return resp->msg.op \&\& resp->msg.op == class/return resp->msg.op/
+ * planted: core/responder/executor.c: s/return access \& SHCA_ACCESS_REMOTE_READ;/return true;/
+ * planted: core/responder/executor.c: s/return pkt->paylen == most/return pkt->paylen <= most/
+ * planted: core/responder/executor.c: s/pkt->paylen >= resp->msg.left)/pkt->paylen > resp->msg.left)/
+ * planted: core/responder/executor.c: s/body->paylen > resp->wr.length - resp->msg.off/body->paylen > resp->wr.length/
+ * planted: core/responder/executor.c: s/if (!resp_rd(resp, resp->reads.head)->answered)/if (false)/
+ * planted: core/responder/executor.c: s/(len - 1) \/ resp->attr.mtu + 1/len \/ resp->attr.mtu + 1/
+ * planted: core/responder/executor.c: s/shca_psn_add(last_psn, -has_response)/last_psn/
  */
 void expected(void)
 {
@@ -606,9 +606,9 @@ void expected(void)
  * Any packet. The longest READs have the most PSNs with this MTU; others are above.
  *
  * proof: packet slow --unwind 3 -DMTU=256
- * planted: core/responder.c: s/if (diff < 0)/if (diff < -1)/
- * planted: core/responder.c: s/if (resp->stands == SHCA_STANDS_RNR ||/if (/
- * planted: core/responder.c: s/	if (resp->stands != SHCA_STANDS_GAP) {/	if (true) {/
+ * planted: core/responder/responder.c: s/if (diff < 0)/if (diff < -1)/
+ * planted: core/responder/responder.c: s/if (resp->stands == SHCA_STANDS_RNR ||/if (/
+ * planted: core/responder/responder.c: s/	if (resp->stands != SHCA_STANDS_GAP) {/	if (true) {/
  */
 void packet(void)
 {
@@ -635,8 +635,8 @@ void packet(void)
  * but by memory. Bound: 3 of them.
  *
  * proof: run quick --unwind 4 -DMTU=256
- * planted: core/responder.c: s/return pkt->paylen < resp->msg.left;/return true;/
- * planted: core/responder.c: s/resp->msg.op != (flags/!(flags/
+ * planted: core/responder/responder.c: s/return pkt->paylen < resp->msg.left;/return true;/
+ * planted: core/responder/responder.c: s/resp->msg.op != (flags/!(flags/
  */
 void run(void)
 {
@@ -680,8 +680,8 @@ void run(void)
  * before the one that is kept. Said once, nobody hears it again who does not ask.
  *
  * proof: gap quick --unwind 3
- * planted: core/responder.c: s/nr = min_t(u32, nr, SHCA_AETH_VALUE + 1);//
- * planted: core/responder.c: s/if (knows \&\& (!asks ||/if (knows \&\& (asks ||/
+ * planted: core/responder/responder.c: s/nr = min_t(u32, nr, SHCA_AETH_VALUE + 1);//
+ * planted: core/responder/responder.c: s/if (knows \&\& (!asks ||/if (knows \&\& (asks ||/
  */
 void gap(void)
 {
@@ -711,8 +711,8 @@ void gap(void)
  * The next packet that leaves: of a response it is a part, in its PSNs and in its bytes.
  *
  * proof: answer slow --unwind 4 -DMTU=256
- * planted: core/answers.c: s/return min_t(u32, resp->burst, left - 1)/return resp->burst/
- * planted: core/answers.c: s/(!rd || shca_psn_diff(rd->first_psn, resp->ack.psn) > 0)/true/
+ * planted: core/responder/answers.c: s/return min_t(u32, resp->burst, left - 1)/return resp->burst/
+ * planted: core/responder/answers.c: s/(!rd || shca_psn_diff(rd->first_psn, resp->ack.psn) > 0)/true/
  */
 void answer(void)
 {
@@ -761,8 +761,8 @@ void answer(void)
  * It begins with a state that holds, also after a reset.
  *
  * proof: begin quick --unwind 3
- * planted: core/responder.c: s/min_t(u32, attr->max_dest_rd_atomic, resp->reads.mask + 1)/attr->max_dest_rd_atomic/
- * planted: core/responder.c: s/resp->epsn = attr->rq_psn \& SHCA_PSN_MASK/resp->epsn = attr->rq_psn/
+ * planted: core/responder/responder.c: s/min_t(u32, attr->max_dest_rd_atomic, resp->reads.mask + 1)/attr->max_dest_rd_atomic/
+ * planted: core/responder/responder.c: s/resp->epsn = attr->rq_psn \& SHCA_PSN_MASK/resp->epsn = attr->rq_psn/
  */
 void begin(void)
 {
@@ -788,9 +788,9 @@ void begin(void)
  * All other calls, with any arguments. What has not left is owed again, and no error is undone.
  *
  * proof: call quick --unwind 4 -DMTU=256
- * planted: core/answers.c: s/		rd->send_end = rd->nr_psn;//
- * planted: core/answers.c: s/		if (!rd->replay)/		if (true)/
- * planted: core/responder.c: s/resp->not_yet = min_t(u32, resp->not_yet + 1, 31)/resp->not_yet++/
+ * planted: core/responder/answers.c: s/		rd->send_end = rd->nr_psn;//
+ * planted: core/responder/answers.c: s/		if (!rd->replay)/		if (true)/
+ * planted: core/responder/responder.c: s/resp->not_yet = min_t(u32, resp->not_yet + 1, 31)/resp->not_yet++/
  */
 void call(void)
 {

@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 /*
- * The subnet management agent: core/ib_sma.c, core/ib_trap.c, core/ib_lanes.c. Attribute by
+ * The subnet management agent: ib/core/ib_sma.c, ib/core/ib_trap.c, ib/core/ib_lanes.c. Attribute by
  * attribute, all 64 bytes of it come to a port in any state that holds, and lead to a state that
  * holds. shca_ib_sma_init() makes such a state. The dispatch in shca_ib_smp() is left to the
  * fuzzer: as a whole it is too much for CBMC, as is VLArbitrationTable.
  */
 #include "proof.h"
-#include "core/ib_sma.c"
-#include "core/ib_trap.c"
-#include "core/ib_lanes.c"
+#include "ib/core/ib_sma.c"
+#include "ib/core/ib_trap.c"
+#include "ib/core/ib_lanes.c"
 
 /* What holds of an agent between two packets. */
 static bool sma_holds(const struct shca_ib_sma *s)
@@ -29,8 +29,8 @@ static bool sma_holds(const struct shca_ib_sma *s)
  * PortInfo: a port becomes active from armed only, and its end is told.
  *
  * proof: set_port slow --unwind 65
- * planted: core/ib_sma.c: s/vls <= SHCA_IB_VL_CAP \&\&/vls <= SHCA_IB_VL_CAP + 1 \&\&/
- * planted: core/ib_sma.c: s/sma->state == SHCA_IB_STATE_ARMED ||$/sma->state >= SHCA_IB_STATE_INIT ||/
+ * planted: ib/core/ib_sma.c: s/vls <= SHCA_IB_VL_CAP \&\&/vls <= SHCA_IB_VL_CAP + 1 \&\&/
+ * planted: ib/core/ib_sma.c: s/sma->state == SHCA_IB_STATE_ARMED ||$/sma->state >= SHCA_IB_STATE_INIT ||/
  */
 void set_port(void)
 {
@@ -54,8 +54,8 @@ void set_port(void)
  * but for states that only the port itself enters.
  *
  * proof: get_port slow --unwind 65
- * planted: core/ib_sma.c: s/with_mkey ? sma->mkey.key : 0/sma->mkey.key/
- * planted: core/ib_sma.c: s/data\[36\] = sma->neighbor_mtu << 4/data[64] = sma->neighbor_mtu << 4/
+ * planted: ib/core/ib_sma.c: s/with_mkey ? sma->mkey.key : 0/sma->mkey.key/
+ * planted: ib/core/ib_sma.c: s/data\[36\] = sma->neighbor_mtu << 4/data[64] = sma->neighbor_mtu << 4/
  */
 void get_port(void)
 {
@@ -75,8 +75,8 @@ void get_port(void)
  * GUIDInfo: the first one stays.
  *
  * proof: guids quick --unwind 9
- * planted: core/ib_sma.c: s/for (i = 1; i < SHCA_IB_GUIDS; i++)/for (i = 0; i < SHCA_IB_GUIDS; i++)/
- * planted: core/ib_sma.c: s/for (i = 1; i < SHCA_IB_GUIDS; i++)/for (i = 1; i <= SHCA_IB_GUIDS; i++)/
+ * planted: ib/core/ib_sma.c: s/for (i = 1; i < SHCA_IB_GUIDS; i++)/for (i = 0; i < SHCA_IB_GUIDS; i++)/
+ * planted: ib/core/ib_sma.c: s/for (i = 1; i < SHCA_IB_GUIDS; i++)/for (i = 1; i <= SHCA_IB_GUIDS; i++)/
  */
 void guids(void)
 {
@@ -96,7 +96,7 @@ void guids(void)
  * P_KeyTable: nothing beyond the partitions of the port.
  *
  * proof: pkeys quick --unwind 34
- * planted: core/ib_sma.c: s/i < sma->partitions \&\& i < SHCA_IB_PKEYS/i <= sma->partitions/
+ * planted: ib/core/ib_sma.c: s/i < sma->partitions \&\& i < SHCA_IB_PKEYS/i <= sma->partitions/
  */
 void pkeys(void)
 {
@@ -117,7 +117,7 @@ void pkeys(void)
  * SLtoVLMappingTable: what was set is read, and a service level takes an operational lane or none.
  *
  * proof: sl2vl slow --unwind 17
- * planted: core/ib_lanes.c: s/lanes->sl2vl\[sl\] < nr ?/lanes->sl2vl[sl] <= nr ?/
+ * planted: ib/core/ib_lanes.c: s/lanes->sl2vl\[sl\] < nr ?/lanes->sl2vl[sl] <= nr ?/
  */
 void sl2vl(void)
 {
@@ -141,8 +141,8 @@ void sl2vl(void)
  * protection. Clocks up to 2^55 ns.
  *
  * proof: key slow --unwind 65
- * planted: core/ib_sma.c: s/sma->mkey.prot < 2)/sma->mkey.prot <= 2)/
- * planted: core/ib_sma.c: s/from->now >= sma->mkey.lease_end/from->now + 1 >= sma->mkey.lease_end/
+ * planted: ib/core/ib_sma.c: s/sma->mkey.prot < 2)/sma->mkey.prot <= 2)/
+ * planted: ib/core/ib_sma.c: s/from->now >= sma->mkey.lease_end/from->now + 1 >= sma->mkey.lease_end/
  */
 void key(void)
 {
@@ -174,7 +174,7 @@ void key(void)
  * A port begins with a state that holds, and its link goes up and down.
  *
  * proof: link slow --unwind 65
- * planted: core/ib_sma.c: s/max_t(u8, sma->peer_lanes, 1)/sma->peer_lanes/
+ * planted: ib/core/ib_sma.c: s/max_t(u8, sma->peer_lanes, 1)/sma->peer_lanes/
  */
 void link(void)
 {
@@ -189,7 +189,7 @@ void link(void)
  * Damaged packets and overruns: what is too many is told once, and counted.
  *
  * proof: errors slow --unwind 65
- * planted: core/ib_sma.c: s/sma->phys_errors++ < sma->phys_limit/sma->phys_errors++ <= sma->phys_limit/
+ * planted: ib/core/ib_sma.c: s/sma->phys_errors++ < sma->phys_limit/sma->phys_errors++ <= sma->phys_limit/
  */
 void errors(void)
 {

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 /*
- * Tag matching: core/tm.c. Bound: lists of 3 slots, which have each neighbour that an entry can
+ * Tag matching: core/tag_list.c. Bound: lists of 3 slots, which have each neighbour that an entry can
  * have (none, the first, the last, one in between). From any list that holds, one call of any
  * kind leads to one that holds. shca_tm_init() makes such a list. So all sequences of calls do.
  */
 #include "proof.h"
-#include "core/tm.c"
+#include "core/tag_list.c"
 
 #define SLOTS	3
 
@@ -75,7 +75,7 @@ static void any_tm(void)
  * The list that is made holds.
  *
  * proof: init quick --unwind 5
- * planted: core/tm.c: s/for (i = nr; i; i--)/for (i = nr; i > 1; i--)/
+ * planted: core/tag_list.c: s/for (i = nr; i; i--)/for (i = nr; i > 1; i--)/
  */
 void init(void)
 {
@@ -88,8 +88,8 @@ void init(void)
  * One call, with any arguments that a process can give.
  *
  * proof: step quick --unwind 5
- * planted: core/tm.c: s/slot >= tm->nr ||/slot > tm->nr ||/
- * planted: core/tm.c: s/tm->last = e->prev;/tm->last = e->next;/
+ * planted: core/tag_list.c: s/slot >= tm->nr ||/slot > tm->nr ||/
+ * planted: core/tag_list.c: s/tm->last = e->prev;/tm->last = e->next;/
  */
 void step(void)
 {
@@ -144,7 +144,7 @@ void step(void)
  * Headers at the beginning of a message, of any length: nothing is read beyond it.
  *
  * proof: headers quick --unwind 5
- * planted: core/tm.c: s/if (len < SHCA_TMH_BYTES + SHCA_RVH_BYTES)/if (len < SHCA_TMH_BYTES + SHCA_RVH_BYTES - 1)/
+ * planted: core/tag_list.c: s/if (len < SHCA_TMH_BYTES + SHCA_RVH_BYTES)/if (len < SHCA_TMH_BYTES + SHCA_RVH_BYTES - 1)/
  */
 void headers(void)
 {

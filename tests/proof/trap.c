@@ -5,7 +5,7 @@
  * calls do. Kinds that differ by their number alone stand for each other.
  */
 #include "proof.h"
-#include "core/ib_trap.c"
+#include "ib/core/ib_trap.c"
 
 static bool traps_hold(const struct shca_ib_traps *traps)
 {
@@ -27,8 +27,8 @@ static void any_traps(struct shca_ib_traps *traps)
  * hop count of a packet, any number, bounds no copy.
  *
  * proof: trap_cause slow --unwind 66
- * planted: core/ib_trap.c: s/if (traps->nr < SHCA_IB_NOTICES)/if (traps->nr <= SHCA_IB_NOTICES)/
- * planted: core/ib_trap.c: s/\t30$/ 31/
+ * planted: ib/core/ib_trap.c: s/if (traps->nr < SHCA_IB_NOTICES)/if (traps->nr <= SHCA_IB_NOTICES)/
+ * planted: ib/core/ib_trap.c: s/\t30$/ 31/
  */
 void trap_cause(void)
 {
@@ -77,8 +77,8 @@ void trap_cause(void)
  * TrapRepress of a transaction that was sent ends one. The clock is below 2^62 ns.
  *
  * proof: trap_leaves quick --unwind 66
- * planted: core/ib_trap.c: s/now < shca_ib_trap_deadline(traps, gap)/now + 1 < shca_ib_trap_deadline(traps, gap)/
- * planted: core/ib_trap.c: s/if (trap_waits(traps, kind) && traps->trap\[kind\].sent &&/if (trap_waits(traps, kind) \&\&/
+ * planted: ib/core/ib_trap.c: s/now < shca_ib_trap_deadline(traps, gap)/now + 1 < shca_ib_trap_deadline(traps, gap)/
+ * planted: ib/core/ib_trap.c: s/if (trap_waits(traps, kind) && traps->trap\[kind\].sent &&/if (trap_waits(traps, kind) \&\&/
  */
 void trap_leaves(void)
 {
@@ -110,7 +110,7 @@ void trap_leaves(void)
  * A manager reads and clears what is kept: the oldest, once.
  *
  * proof: notice_is_read slow --unwind 66
- * planted: core/ib_trap.c: s/if (!traps->nr || !(data/if (!(data/
+ * planted: ib/core/ib_trap.c: s/if (!traps->nr || !(data/if (!(data/
  */
 void notice_is_read(void)
 {

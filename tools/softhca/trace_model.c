@@ -484,7 +484,7 @@ static bool is_acked(const struct trace_qp *qp, uint32_t end)
 
 /*
  * An ACK probe repeats the PSN before the oldest request that is not acknowledged, as a
- * WRITE of nothing (kernel/core/requester.c).
+ * WRITE of nothing (kernel/core/requester/requester.c).
  */
 static bool is_probe(const struct trace *t, const struct trace_event *e,
 		     const struct trace_qp *qp)

@@ -35,7 +35,7 @@ enum trace_kind {
 #define TRACE_FAULT	(1u << 3)	/* an error, or what only comes after one */
 #define TRACE_RESPONSE	(1u << 4)	/* a packet from responder to requester */
 #define TRACE_GAP	(1u << 5)	/* events before this one are lost */
-#define TRACE_PROBE	(1u << 6)	/* asks what has arrived (kernel/core/requester.c) */
+#define TRACE_PROBE	(1u << 6)	/* asks what has arrived (kernel/core/requester/requester.c) */
 #define TRACE_MISSING	(1u << 7)	/* a gap report: says which packets are missing */
 #define TRACE_COPY	(1u << 8)	/* the network has copied what arrived before */
 #define TRACE_SIGNALED	(1u << 9)	/* the request asks for a completion */

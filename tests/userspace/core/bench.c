@@ -17,8 +17,8 @@
 
 #include "../../../kernel/core/headers.h"
 #include "../../../kernel/core/opcode.h"
-#include "../../../kernel/core/requester.h"
-#include "../../../kernel/core/responder.h"
+#include "../../../kernel/core/requester/requester.h"
+#include "../../../kernel/core/responder/responder.h"
 
 #define ENTRIES		128
 #define COUNT_ROUNDS	100

@@ -4,7 +4,7 @@
  * checks the calls of the core: no length of zero, nothing beyond the segments, no
  * WRITE outside of what was checked before.
  */
-#include "../../../kernel/core/fast.h"
+#include "../../../kernel/core/requester/fast.h"
 #include "sim.h"
 
 /* ---- regions ------------------------------------------------------------- */

@@ -144,7 +144,7 @@ void sim_node_timer(struct sim_node *n)
 	u64 early = n->req.stats.early;
 	bool waits = n->req.recovery.waits >= SHCA_WAIT_HOLD;
 
-	/* The answer is here, and waits for memory (kernel/queue/sq.c). */
+	/* The answer is here, and waits for memory (kernel/path/sq.c). */
 	if (n->park[1].nr)
 		shca_req_answer_waits(&n->req, n->w->now + n->req.attr.timeout_ns);
 	shca_req_timer(&n->req, n->w->now);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 /*
  * Packets that wait for memory which is not present, as those of the product do
- * (kernel/queue/page_wait.c, called by rq.c and sq.c).  One waits, and so does all
+ * (kernel/wire/page_wait.c, called by rq.c and sq.c).  One waits, and so does all
  * that comes behind it for that side.  The memory is reported later, and then they
  * go on in order.  Nobody else comes back to them.
  */

@@ -11,7 +11,7 @@
  *   tape.c   an oracle of the ladder that softhca trace draws
  *   ways.c   the other ways of a packet: runs of them, and the fast path
  *   node.c   the glue around the core, as small as it can be
- *   park.c   packets that wait for memory, as in kernel/queue/rq.c and sq.c
+ *   park.c   packets that wait for memory, as in kernel/path/rq.c and sq.c
  *   mem.c    regions, and the access check that the core is given
  *   model.c  what must be true, found out independently of the core
  *   packets.c what each packet must say, from the plan alone
@@ -24,12 +24,12 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "../../../kernel/core/fault.h"
+#include "../../../kernel/core/fault_rule.h"
 #include "../../../kernel/core/headers.h"
 #include "../../../kernel/core/opcode.h"
 #include "../../../kernel/core/psn.h"
-#include "../../../kernel/core/requester.h"
-#include "../../../kernel/core/responder.h"
+#include "../../../kernel/core/requester/requester.h"
+#include "../../../kernel/core/responder/responder.h"
 #include "prng.h"
 
 #define SIM_MAX_CONNS	2

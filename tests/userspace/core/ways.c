@@ -5,7 +5,7 @@
  * two QPs that are held at the same time (fast.h).  Both must come to the same as
  * packets do, so the model is told what packets would have told it.
  */
-#include "../../../kernel/core/fast.h"
+#include "../../../kernel/core/requester/fast.h"
 #include "sim.h"
 
 /* What lies between the payloads of packets that are put together. */

@@ -6,7 +6,7 @@
  * and in order.
  */
 #include "fuzz.h"
-#include "../../../kernel/core/req_internal.h"
+#include "../../../kernel/core/requester/req_internal.h"
 
 /* ---- lifetime --------------------------------------------------------------- */
 

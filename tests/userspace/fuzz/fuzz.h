@@ -24,8 +24,8 @@
 #include "../../../kernel/core/headers.h"
 #include "../../../kernel/core/opcode.h"
 #include "../../../kernel/core/psn.h"
-#include "../../../kernel/core/requester.h"
-#include "../../../kernel/core/responder.h"
+#include "../../../kernel/core/requester/requester.h"
+#include "../../../kernel/core/responder/responder.h"
 
 /* ---- input ----------------------------------------------------------------- */
 

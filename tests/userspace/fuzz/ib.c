@@ -5,9 +5,9 @@
  * and switches for one port. Or it is subnet management packets for its agent. States
  * stay such as may be.
  */
-#include "../../../kernel/core/ib_credit.h"
-#include "../../../kernel/core/ib_hello.h"
-#include "../../../kernel/core/ib_sma.h"
+#include "../../../kernel/ib/core/ib_credit.h"
+#include "../../../kernel/ib/core/ib_hello.h"
+#include "../../../kernel/ib/core/ib_sma.h"
 #include "fuzz.h"
 
 /* ---- a frame ---------------------------------------------------------------- */

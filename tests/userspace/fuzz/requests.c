@@ -6,7 +6,7 @@
  * requester was told is done must have been done.
  */
 #include "fuzz.h"
-#include "../../../kernel/core/req_internal.h"
+#include "../../../kernel/core/requester/req_internal.h"
 
 #define ON_THE_WAY	64
 

@@ -34,7 +34,7 @@ import threading
 import places
 
 HERE = pathlib.Path(__file__).resolve().parent
-CORE = HERE.parents[3] / "kernel" / "core"
+KERNEL = HERE.parents[3] / "kernel"
 KUNIT = HERE.parents[2] / "kunit"
 UAPI = HERE.parents[3] / "uapi"
 WANTED = 90
@@ -105,23 +105,26 @@ class Worker:
         self.engine = engine
         self.dir = engine.dir / f"worker-{number}"
         shutil.rmtree(self.dir, ignore_errors=True)
-        self.core = self.dir / "kernel" / "core"
+        self.kernel = self.dir / "kernel"
         self.kunit = self.dir / "tests" / "kunit"
-        for source, copy in (CORE, self.core), (KUNIT, self.kunit), (UAPI, self.dir / "uapi"):
-            copy.mkdir(parents=True)
+        rooms = [(KERNEL / room, self.kernel / room) for room in places.ROOMS]
+        for source, copy in *rooms, (KUNIT, self.kunit), (UAPI, self.dir / "uapi"):
+            copy.mkdir(parents=True, exist_ok=True)
             for path in source.iterdir():
-                (copy / path.name).symlink_to(path)
-        (self.dir / "kernel" / "mem").symlink_to(CORE.parent / "mem")
+                if path.is_file():
+                    (copy / path.name).symlink_to(path)
+        (self.kernel / "mem").symlink_to(KERNEL / "mem")
 
     def verdict(self, mutant):
-        path = self.core / mutant.file
+        source = places.where(KERNEL, mutant.file)
+        path = places.where(self.kernel, mutant.file)
         path.unlink()
-        path.write_text(mutant.apply((CORE / mutant.file).read_text()))
+        path.write_text(mutant.apply(source.read_text()))
         try:
             return self.judge(mutant)
         finally:
             path.unlink()
-            path.symlink_to(CORE / mutant.file)
+            path.symlink_to(source)
 
     def judge(self, mutant):
         # a header is part of the objects that include it, but the rows are of one
@@ -150,8 +153,8 @@ class Worker:
             out = self.dir / (name[:-2] + ".o")
             done = subprocess.run(
                 [*self.engine.cc, *flags, *(() if folder else self.engine.steps),
-                 "-c", "-o", str(out), name],
-                cwd=folder or self.core, capture_output=True)
+                 "-c", "-o", str(out), str(folder / name if folder else places.where(self.kernel, name))],
+                capture_output=True)
             if done.returncode:
                 return None
             objects[name[:-2] + ".o"] = out
@@ -237,9 +240,9 @@ class Engine:
 
     def users_of(self, header, folder):
         """The files that include @header, by what the compiler has written down."""
-        source = CORE if folder == "core" else KUNIT
         return sorted(p.stem + ".c" for p in (self.out / "plain" / folder).glob("*.d")
-                      if f"/{header}" in p.read_text() and (source / (p.stem + ".c")).exists())
+                      if f"/{header}" in p.read_text() and
+                      (folder == "core" or (KUNIT / (p.stem + ".c")).exists()))
 
     def compare(self, objects):
         """Is it the same code as the core's? And what else is equal to it?"""
@@ -304,7 +307,7 @@ def digest_of(paths):
 def sources_seed():
     """The draw is another one when the core is."""
     digest = hashlib.sha256()
-    for path in sorted(CORE.iterdir()):
+    for path in places.files(KERNEL):
         digest.update(path.read_bytes())
     return digest.hexdigest()[:8]
 
@@ -391,7 +394,7 @@ def main():
     parser.add_argument("--out", default=os.environ.get("O", "build/core"))
     args = parser.parse_args()
 
-    mutants = places.mutants(CORE) + list(by_hand())
+    mutants = places.mutants(KERNEL) + list(by_hand())
     whole = not (args.file or args.match or args.redo or args.only)
     if args.file:
         mutants = [m for m in mutants if m.file in args.file.split(",")]

@@ -26,6 +26,8 @@ TYPES = {"u8", "u16", "u32", "u64", "s32", "bool", "void", "const"}
 # What may stand alone as a statement, and so may be left out.
 DROPPED = {K.BINARY_OPERATOR, K.COMPOUND_ASSIGNMENT_OPERATOR, K.UNARY_OPERATOR,
            K.CALL_EXPR, K.BREAK_STMT, K.CONTINUE_STMT}
+# the rooms of the core; no two of their files have one name
+ROOMS = ("core", "core/responder", "core/requester", "ib/core")
 LOOPS = {K.WHILE_STMT, K.DO_STMT, K.FOR_STMT}
 CONSTANT = re.compile(r"^[A-Z][A-Z0-9_]+$")
 FLAG = re.compile(r"^\(?\s*(?:\(u32\))?1u?l?l?\s*<<\s*\d+\s*\)?$")
@@ -376,7 +378,7 @@ def ends_operand(token):
 
 
 # The rows of the operations, of which core/wr_op.c makes a table.
-OPS = "../../uapi/softhca-ops.h"
+OPS = "softhca-ops.h"
 OPS_ROW = re.compile(r"\bX\(([A-Z]\w*), (\w+), ([^()]*)\)")
 COLUMNS = ("feature", "on", "form", "length", "answer", "flags", "completion",
            "first", "middle", "last", "only")
@@ -406,9 +408,9 @@ def wrong(column, word, row):
     return "READ_REQUEST" if word != "READ_REQUEST" else "FETCH_ADD"
 
 
-def mutants_of_rows(core):
+def mutants_of_rows(kernel):
     """Each column of each operation, as far as the core looks at it."""
-    text = (core / OPS).read_text()
+    text = where(kernel, OPS).read_text()
     plain = text.replace("\\", " ").replace("\n", " ").replace("\t", " ")
     for match in OPS_ROW.finditer(plain):
         words = [(m.group(), match.start(3) + m.start())
@@ -421,14 +423,25 @@ def mutants_of_rows(core):
                              f"{match.group(1)}: {column} [[{word} => {new}]]")
 
 
-def mutants(core):
-    """All mutants of the folder @core, in the order of its files."""
-    paths = sorted(p for p in core.iterdir() if p.suffix in (".c", ".h"))
-    abi = core.parent.parent / "uapi" / "softhca-abi.h"
-    known = flags_of(paths + [abi])
+def files(kernel):
+    """The files of the core in the tree's folder @kernel, by name."""
+    return sorted((p for room in ROOMS for p in (kernel / room).iterdir() if p.suffix in (".c", ".h")),
+                  key=lambda path: path.name)
+
+
+def where(kernel, name):
+    """The file of the core, or of uapi/, that has this @name."""
+    return next(path for path in (*(kernel / room / name for room in ROOMS), kernel.parent / "uapi" / name)
+                if path.exists() or path.is_symlink())
+
+
+def mutants(kernel):
+    """All mutants of the core in the tree's folder @kernel, in the order of its files."""
+    paths = files(kernel)
+    known = flags_of(paths + [where(kernel, "softhca-abi.h")])
     seen, result = {}, []
     for path in paths:
         if path.name == "os.h":         # not the core, but what it stands on
             continue
         result += Source(path, known).mutants(seen)
-    return result + list(mutants_of_rows(core))
+    return result + list(mutants_of_rows(kernel))

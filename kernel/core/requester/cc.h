@@ -1,0 +1,171 @@
+/* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
+/*
+ * Congestion control: how many packets may be outstanding, and when the next one may
+ * leave.  The requester, the completer and recovery.c tell what happens on the path by
+ * the functions below.  The requester obeys @cwnd, @burst and the pace that
+ * shca_cc_on_sent() returns.  A pace is not the same as a stall by the link or a static
+ * rate (struct shca_req_gate).
+ */
+#ifndef SHCA_CORE_CC_H
+#define SHCA_CORE_CC_H
+
+#include "../os.h"
+#include "../../../uapi/softhca-netlink.h"
+#include "dcqcn.h"
+#include "window.h"
+
+/* Packets of the window of a new connection, unless shca_cc.window is changed. */
+#define SHCA_CC_WINDOW		128
+/* Packets of the widest window.  A peer of ours keeps as many behind a gap. */
+#define SHCA_CC_WIDEST		4096
+/*
+ * If a peer keeps nothing behind a gap, all of the window comes again: it gets no wider
+ * from here on.
+ */
+#define SHCA_CC_WIDE_ENOUGH	256
+/* However much is lost, so many may be outstanding; AckReq needs four. */
+#define SHCA_CC_WINDOW_MIN	8
+/* shca_cc.burst: any number. */
+#define SHCA_CC_NO_BURST	(~0u)
+
+/**
+ * struct shca_cc_attr - fixed while the requester runs
+ * @algorithm:	enum shca_cc_algo: a window (window.h) or a rate (dcqcn.h).  A number,
+ *		so that the default costs no indirect call per packet
+ * @params:	of the device; NULL: no algorithm
+ * @line:	bytes a second of the port
+ *
+ * Beside the algorithm, a loss makes the window smaller by a quarter, and a window that is
+ * acknowledged makes it larger by an eighth.  The smaller window counts.
+ */
+struct shca_cc_attr {
+	u8 algorithm;
+	const struct shca_cc_params *params;
+	u64 line;
+};
+
+/*
+ * The congestion control of a requester.
+ * @window:	packets that may be outstanding at first, on a path without losses
+ * @wide:	so many on this path: more than @window if that did not fill it, and less
+ *		again if it made a queue
+ * @limits:	@cwnd has held something back since the last round trip was measured
+ * @narrowed:	@wide was more than the path carries: it grows only without any queue
+ * @overtaken:	packets have overtaken others
+ * @least_ns:	the least round trip of this connection
+ * @cwnd:	congestion window: how many of them at present
+ * @burst:	packets that may leave before shca_cc_on_sent() is asked, if @watches
+ * @lossy:	the window that losses leave
+ * @undo:	@lossy before the last loss
+ * @lost: @lost_of:	packets of a window that were lost, and all of it; @lost_of is 0 when
+ *		they have made the window smaller
+ * @acked:	PSNs acknowledged since @lossy has changed
+ * @watches:	shca_cc_on_sent() has something to do
+ * @mtu:	path MTU, bytes
+ * @due_ns:	when the path has carried what has left, at the present pace
+ * @win:	WINDOW and DELAY
+ * @dcqcn:	DCQCN, and bytes a second @measured, which is made anew from the @bytes
+ *		that have left since @since
+ */
+struct shca_cc {
+	u32 window;
+	u32 wide;
+	u32 cwnd;
+	u32 burst;
+	u32 lossy;
+	u32 undo;
+	u32 lost;
+	u32 lost_of;
+	u32 acked;
+	bool watches;
+	bool limits;
+	bool narrowed;
+	bool overtaken;
+	u32 mtu;
+	u64 least_ns;
+	u64 due_ns;
+	struct shca_cc_attr attr;
+	union {
+		struct shca_window win;
+		struct {
+			struct shca_dcqcn dcqcn;
+			u64 measured;
+			u64 bytes;
+			u64 since;
+		};
+	};
+};
+
+/* The connection is new: nothing is known of the path. */
+void shca_cc_start(struct shca_cc *cc, const struct shca_cc_attr *attr, u32 mtu);
+
+/* Part of what follows. */
+void shca_cc_grow(struct shca_cc *cc, u32 nr_psn);
+
+/* @nr_psn PSNs more have come through. */
+static inline void shca_cc_on_ack(struct shca_cc *cc, u32 nr_psn)
+{
+	if (unlikely(cc->cwnd < cc->wide))
+		shca_cc_grow(cc, nr_psn);
+}
+
+/*
+ * Packets have left, and shca_cc.watches.
+ * @nr_psn:	of them, or of the responses that they ask for
+ * @rtt_ns:	smoothed round trip
+ *
+ * Return: nothing more before that time; 0: at once.
+ */
+u64 shca_cc_on_sent(struct shca_cc *cc, u32 nr_psn, u64 rtt_ns, u64 now);
+
+/* Something is sent again, because it was lost. */
+void shca_cc_on_loss(struct shca_cc *cc);
+
+/*
+ * Packets are sent again, and no others.
+ * @nr:		of them
+ * @of:		so many are outstanding, of which these are the first that were lost; 0: of
+ *		the same as the last time
+ */
+void shca_cc_on_gap(struct shca_cc *cc, u32 nr, u32 of);
+
+/* What was sent again last was not lost. */
+void shca_cc_on_undo(struct shca_cc *cc);
+
+/* Packets overtake each other, and the round trips until now were of such. */
+static inline void shca_cc_on_reorder(struct shca_cc *cc)
+{
+	if (!cc->overtaken)
+		cc->least_ns = 0;
+	cc->overtaken = true;
+}
+
+/*
+ * Packets were marked on the way: the peer says so, or a response is.
+ * @rtt_ns:	smoothed round trip, 0: unknown
+ */
+void shca_cc_on_cnp(struct shca_cc *cc, u64 rtt_ns, u64 now);
+
+/*
+ * Packets after which one asks for an acknowledgement.
+ *
+ * It is a part of the window, and of a wide one no more: the acknowledgements are its clock.
+ */
+static inline u32 shca_cc_ask_after(const struct shca_cc *cc)
+{
+	return min_t(u32, cc->cwnd, SHCA_CC_WINDOW) / 4;
+}
+
+/* Does the algorithm keep a congestion window? */
+static inline bool shca_cc_has_window(const struct shca_cc *cc)
+{
+	return cc->attr.params && cc->attr.algorithm != SHCA_CC_ALGO_DCQCN;
+}
+
+/*
+ * A packet and its answer took @rtt_ns; of windows alone.
+ * @nr_psn:	PSNs that were acknowledged in this time, 0: unknown
+ */
+void shca_cc_on_rtt(struct shca_cc *cc, u64 rtt_ns, u32 nr_psn, u64 now);
+
+#endif

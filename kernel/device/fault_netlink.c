@@ -1,0 +1,893 @@
+// SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
+/*
+ * Rules of fault injection over generic netlink. A rule belongs to its device: it
+ * survives the process that made it, and ends with the device. One with SHCA_FA_HELD
+ * ends before, with the socket of the request. shca_genl_lock serialises
+ * these requests. Each refusal names the word of the tool that is wrong.
+ */
+#include "fault_netlink.h"
+
+#include <linux/cgroup.h>
+#include <linux/errno.h>
+#include <linux/netlink.h>
+#include <linux/notifier.h>
+#include <linux/overflow.h>
+#include <linux/pid.h>
+#include <linux/slab.h>
+#include <net/genetlink.h>
+#include <net/net_namespace.h>
+#include <rdma/ib_verbs.h>
+
+#include "../base/trace.h"
+#include "../core/psn.h"
+#include "../core/wr.h"
+#include "../inject/fault.h"
+#include "../inject/held.h"
+#include "../queue/qp.h"
+#include "../queue/qp_event.h"
+#include "../queue/qp_table.h"
+#include "../queue/srq.h"
+#include "../../uapi/softhca-netlink.h"
+#include "device.h"
+#include "netlink.h"
+
+static const struct nla_policy shca_fault_policy[SHCA_FA_MAX + 1] = {
+	[SHCA_FA_ID] = NLA_POLICY_MIN(NLA_U32, 1),
+	[SHCA_FA_WHAT] = NLA_POLICY_MAX(NLA_U8, SHCA_FAULT_NR - 1),
+	[SHCA_FA_RX] = { .type = NLA_FLAG },
+	[SHCA_FA_QPN] = { .type = NLA_U32 },
+	[SHCA_FA_OPCODE] = { .type = NLA_U8 },
+	[SHCA_FA_TYPE] = NLA_POLICY_MAX(NLA_U8, SHCA_FAULT_TYPE_NR - 1),
+	[SHCA_FA_PSN] = { .type = NLA_U32 },
+	[SHCA_FA_PSN_LAST] = { .type = NLA_U32 },
+	[SHCA_FA_WR_ID] = { .type = NLA_U64 },
+	[SHCA_FA_PID] = NLA_POLICY_MIN(NLA_U32, 1),
+	[SHCA_FA_PROBABILITY] = { .type = NLA_U32 },
+	[SHCA_FA_SEED] = { .type = NLA_U64 },
+	[SHCA_FA_EVERY] = NLA_POLICY_MIN(NLA_U32, 1),
+	[SHCA_FA_NTH] = NLA_POLICY_MIN(NLA_U32, 1),
+	[SHCA_FA_COUNT] = NLA_POLICY_MIN(NLA_U32, 1),
+	[SHCA_FA_AFTER] = { .type = NLA_U64 },
+	[SHCA_FA_FOR] = { .type = NLA_U64 },
+	[SHCA_FA_DELAY] = { .type = NLA_U64 },
+	[SHCA_FA_JITTER] = { .type = NLA_U64 },
+	[SHCA_FA_DISTANCE] = NLA_POLICY_RANGE(NLA_U32, 1,
+					      SHCA_FAULT_DISTANCE_MAX),
+	[SHCA_FA_STATUS] = NLA_POLICY_RANGE(NLA_U8, 1, SHCA_WC_GENERAL_ERR),
+	[SHCA_FA_NAK] = NLA_POLICY_MAX(NLA_U8, SHCA_FAULT_NAK_NR - 1),
+	[SHCA_FA_VERB] = NLA_POLICY_MAX(NLA_U8, SHCA_FAULT_VERB_NR - 1),
+	[SHCA_FA_ERRNO] = NLA_POLICY_RANGE(NLA_U32, 1, SHCA_FAULT_ERRNO_MAX),
+	[SHCA_FA_EVENT] = NLA_POLICY_MAX(NLA_U8, IB_EVENT_GID_CHANGE),
+	[SHCA_FA_AT] = { .type = NLA_BINARY,
+			 .len = SHCA_FAULT_LOG * sizeof(u32) },
+	[SHCA_FA_MSG] = NLA_POLICY_MIN(NLA_U32, 1),
+	[SHCA_FA_MSG_LAST] = { .type = NLA_U32 },
+	[SHCA_FA_VA] = { .type = NLA_U64 },
+	[SHCA_FA_VA_LAST] = { .type = NLA_U64 },
+	[SHCA_FA_RKEY] = { .type = NLA_U32 },
+	[SHCA_FA_CQN] = NLA_POLICY_MIN(NLA_U32, 1),
+	[SHCA_FA_CGROUP] = { .type = NLA_NUL_STRING,
+			     .len = SHCA_FAULT_CGROUP_MAX - 1 },
+	[SHCA_FA_DIST] = NLA_POLICY_MAX(NLA_U8, SHCA_FAULT_DIST_NR - 1),
+	[SHCA_FA_HELD] = { .type = NLA_FLAG },
+};
+
+/* ---- which words go together ------------------------------------------------------ */
+
+#define SHCA_OF(what)	BIT(SHCA_FAULT_##what)
+#define SHCA_OF_PACKETS	(SHCA_OF(DROP) | SHCA_OF(DUPLICATE) | SHCA_OF(DELAY) | \
+			 SHCA_OF(REORDER) | SHCA_OF(CORRUPT_PAYLOAD) |	\
+			 SHCA_OF(CORRUPT_HEADER) | SHCA_OF(CORRUPT_ICRC) | \
+			 SHCA_OF(ECN))
+#define SHCA_OF_WRS	(SHCA_OF(COMPLETE) | SHCA_OF(QP_FATAL) | \
+			 SHCA_OF(CQ_OVERRUN))
+#define SHCA_OF_ALL	(BIT(SHCA_FAULT_NR) - 1)
+/* An event of the port may wait for a packet. */
+#define SHCA_OF_MOMENTS	(SHCA_OF_PACKETS | SHCA_OF(EVENT))
+/* The responder asks, for a request that it is to execute. */
+#define SHCA_OF_REQUESTS	(SHCA_OF(NAK) | SHCA_OF(REVOKE))
+#define SHCA_OF_DOORBELLS	(SHCA_OF(LOSE_DOORBELL) | SHCA_OF(DELAY_DOORBELL))
+#define SHCA_OF_DELAYS	(SHCA_OF(DELAY) | SHCA_OF(DELAY_DOORBELL))
+
+/*
+ * An attribute, and bits of the faults (enum shca_fault_what) that may have it and that
+ * must have it. What the sender is told otherwise.
+ */
+struct shca_fault_word {
+	u8 attr;
+	u32 may;
+	u32 must;
+	const char *alien;
+	const char *missing;
+};
+
+#define SHCA_WORD(a, m, word) \
+	{ .attr = SHCA_FA_##a, .may = m, .alien = word ": not with this do=" }
+#define SHCA_NEEDED(a, m, n, word)					\
+	{ .attr = SHCA_FA_##a, .may = m, .must = n,			\
+	  .alien = word ": not with this do=",				\
+	  .missing = word ": missing, this do= needs it" }
+
+static const struct shca_fault_word shca_fault_words[] = {
+	SHCA_WORD(RX, SHCA_OF_MOMENTS, "dir"),
+	SHCA_WORD(QPN, SHCA_OF_ALL & ~(SHCA_OF(FAIL) | SHCA_OF(LOSE_EVENT)), "qpn"),
+	SHCA_WORD(OPCODE, SHCA_OF_MOMENTS | SHCA_OF_REQUESTS, "opcode"),
+	SHCA_WORD(TYPE, SHCA_OF_MOMENTS | SHCA_OF_REQUESTS, "type"),
+	SHCA_WORD(PSN, SHCA_OF_MOMENTS | SHCA_OF_REQUESTS, "psn"),
+	SHCA_WORD(PSN_LAST, SHCA_OF_MOMENTS | SHCA_OF_REQUESTS, "psn"),
+	SHCA_WORD(MSG, SHCA_OF_PACKETS | SHCA_OF_REQUESTS | SHCA_OF(COMPLETE) |
+		       SHCA_OF(QP_FATAL), "msg"),
+	SHCA_WORD(MSG_LAST, SHCA_OF_PACKETS | SHCA_OF_REQUESTS | SHCA_OF(COMPLETE) |
+			    SHCA_OF(QP_FATAL), "msg"),
+	SHCA_WORD(VA, SHCA_OF_MOMENTS | SHCA_OF_REQUESTS, "va"),
+	SHCA_WORD(VA_LAST, SHCA_OF_MOMENTS | SHCA_OF_REQUESTS, "va"),
+	SHCA_WORD(RKEY, SHCA_OF_MOMENTS | SHCA_OF_REQUESTS, "rkey"),
+	SHCA_WORD(WR_ID, SHCA_OF_WRS, "wr_id"),
+	SHCA_WORD(CQN, SHCA_OF_WRS | SHCA_OF(LOSE_EVENT), "cqn"),
+	SHCA_WORD(PID, SHCA_OF_ALL & ~SHCA_OF(EVENT), "pid"),
+	SHCA_WORD(CGROUP, SHCA_OF_ALL & ~SHCA_OF(EVENT), "cgroup"),
+	SHCA_WORD(PROBABILITY, SHCA_OF_ALL, "prob"),
+	SHCA_WORD(SEED, SHCA_OF_ALL, "seed"),
+	SHCA_WORD(EVERY, SHCA_OF_ALL, "every"),
+	SHCA_WORD(NTH, SHCA_OF_ALL, "nth"),
+	SHCA_WORD(COUNT, SHCA_OF_ALL, "count"),
+	SHCA_WORD(AFTER, SHCA_OF_ALL, "after"),
+	SHCA_WORD(FOR, SHCA_OF_ALL, "for"),
+	SHCA_WORD(AT, SHCA_OF_ALL, "at"),
+	SHCA_NEEDED(DELAY, SHCA_OF_DELAYS, SHCA_OF_DELAYS, "delay"),
+	SHCA_WORD(JITTER, SHCA_OF_DELAYS, "jitter"),
+	SHCA_WORD(DIST, SHCA_OF_DELAYS, "dist"),
+	SHCA_NEEDED(DISTANCE, SHCA_OF(REORDER), SHCA_OF(REORDER), "by"),
+	SHCA_NEEDED(STATUS, SHCA_OF(COMPLETE) | SHCA_OF(NAK), SHCA_OF(COMPLETE),
+		    "status"),
+	SHCA_NEEDED(NAK, SHCA_OF(NAK), SHCA_OF(NAK), "nak"),
+	SHCA_NEEDED(VERB, SHCA_OF(FAIL), SHCA_OF(FAIL), "verb"),
+	SHCA_NEEDED(ERRNO, SHCA_OF(FAIL), SHCA_OF(FAIL), "errno"),
+	SHCA_NEEDED(EVENT, SHCA_OF(EVENT), SHCA_OF(EVENT), "event"),
+};
+
+static int shca_fault_check_words(struct nlattr **tb,
+				  struct netlink_ext_ack *extack)
+{
+	const struct shca_fault_word *word;
+	const char *why = NULL;
+	u32 what;
+
+	if (!tb[SHCA_FA_WHAT]) {
+		NL_SET_ERR_MSG(extack, "do: missing, it says what shall happen");
+		return -EINVAL;
+	}
+	what = BIT(nla_get_u8(tb[SHCA_FA_WHAT]));
+	for (word = shca_fault_words;
+	     word < shca_fault_words + ARRAY_SIZE(shca_fault_words); word++) {
+		if (tb[word->attr] && !(word->may & what))
+			why = word->alien;
+		else if (!tb[word->attr] && word->must & what)
+			why = word->missing;
+		if (why) {
+			/* (the macros take literals only) */
+			extack->_msg = why;
+			NL_SET_BAD_ATTR(extack, tb[word->attr]);
+			return -EINVAL;
+		}
+	}
+	return 0;
+}
+
+static u32 shca_fa_u32(const struct nlattr *attr, u32 absent)
+{
+	return attr ? nla_get_u32(attr) : absent;
+}
+
+static u64 shca_fa_u64(const struct nlattr *attr)
+{
+	return attr ? nla_get_u64(attr) : 0;
+}
+
+static u8 shca_fa_u8(const struct nlattr *attr, u8 absent)
+{
+	return attr ? nla_get_u8(attr) : absent;
+}
+
+/* The receive request's status, where the rule names none. */
+static u8 shca_fault_recv_status(u8 nak)
+{
+	switch (nak) {
+	case SHCA_FAULT_NAK_INVALID:
+		return SHCA_WC_LOC_LEN_ERR;
+	case SHCA_FAULT_NAK_ACCESS:
+		return SHCA_WC_LOC_ACCESS_ERR;
+	default:
+		return SHCA_WC_LOC_PROT_ERR;
+	}
+}
+
+/* Words that say when, which a list says, too. */
+static bool shca_fault_has_when(struct nlattr **tb)
+{
+	return tb[SHCA_FA_PROBABILITY] || tb[SHCA_FA_EVERY] ||
+	       tb[SHCA_FA_NTH] || tb[SHCA_FA_COUNT] || tb[SHCA_FA_AFTER] ||
+	       tb[SHCA_FA_FOR];
+}
+
+/* Is it an event that does not happen at once, but with a packet? */
+static bool shca_fault_waits(struct nlattr **tb)
+{
+	return nla_get_u8(tb[SHCA_FA_WHAT]) == SHCA_FAULT_EVENT &&
+	       (shca_fault_has_when(tb) || tb[SHCA_FA_AT] || tb[SHCA_FA_RX] ||
+		tb[SHCA_FA_TYPE] || tb[SHCA_FA_OPCODE] || tb[SHCA_FA_PSN] ||
+		tb[SHCA_FA_VA] || tb[SHCA_FA_RKEY]);
+}
+
+static void shca_fault_parse(struct nlattr **tb, struct shca_fault_rule *rule)
+{
+	rule->what = nla_get_u8(tb[SHCA_FA_WHAT]);
+	rule->stage = shca_fault_stage_of(rule->what, tb[SHCA_FA_RX]);
+	if (shca_fault_waits(tb))
+		rule->stage = tb[SHCA_FA_RX] ? SHCA_FAULT_RX : SHCA_FAULT_TX;
+	rule->type = shca_fa_u8(tb[SHCA_FA_TYPE], SHCA_FAULT_TYPE_ANY);
+	rule->verb = shca_fa_u8(tb[SHCA_FA_VERB], SHCA_FAULT_ANY_VERB);
+	rule->opcode = tb[SHCA_FA_OPCODE] ? nla_get_u8(tb[SHCA_FA_OPCODE]) :
+					    SHCA_FAULT_ANY_OPCODE;
+	rule->has_psn = tb[SHCA_FA_PSN];
+	rule->psn = shca_fa_u32(tb[SHCA_FA_PSN], 0);
+	rule->psn_last = shca_fa_u32(tb[SHCA_FA_PSN_LAST], rule->psn);
+	rule->msg = shca_fa_u32(tb[SHCA_FA_MSG], 0);
+	rule->msg_last = shca_fa_u32(tb[SHCA_FA_MSG_LAST], rule->msg);
+	rule->has_va = tb[SHCA_FA_VA];
+	rule->va = shca_fa_u64(tb[SHCA_FA_VA]);
+	rule->va_last = tb[SHCA_FA_VA_LAST] ? nla_get_u64(tb[SHCA_FA_VA_LAST]) :
+					      rule->va;
+	rule->has_rkey = tb[SHCA_FA_RKEY];
+	rule->rkey = shca_fa_u32(tb[SHCA_FA_RKEY], 0);
+	rule->cqn = shca_fa_u32(tb[SHCA_FA_CQN], 0);
+	rule->dist = shca_fa_u8(tb[SHCA_FA_DIST], SHCA_FAULT_DIST_UNIFORM);
+	rule->qpn = shca_fa_u32(tb[SHCA_FA_QPN], 0);
+	rule->has_wr_id = tb[SHCA_FA_WR_ID];
+	rule->wr_id = shca_fa_u64(tb[SHCA_FA_WR_ID]);
+	rule->when.probability = shca_fa_u32(tb[SHCA_FA_PROBABILITY],
+					     SHCA_FAULT_ALWAYS);
+	rule->when.every = shca_fa_u32(tb[SHCA_FA_EVERY], 0);
+	rule->when.nth = shca_fa_u32(tb[SHCA_FA_NTH], 0);
+	rule->when.count = shca_fa_u32(tb[SHCA_FA_COUNT], 0);
+	rule->when.seed = shca_fa_u64(tb[SHCA_FA_SEED]);
+	rule->when.after_ns = shca_fa_u64(tb[SHCA_FA_AFTER]);
+	rule->when.for_ns = shca_fa_u64(tb[SHCA_FA_FOR]);
+	rule->delay_ns = shca_fa_u64(tb[SHCA_FA_DELAY]);
+	rule->jitter_ns = shca_fa_u64(tb[SHCA_FA_JITTER]);
+	rule->distance = shca_fa_u32(tb[SHCA_FA_DISTANCE], 0);
+	rule->nak = shca_fa_u8(tb[SHCA_FA_NAK], 0);
+	rule->status = shca_fa_u8(tb[SHCA_FA_STATUS],
+				  shca_fault_recv_status(rule->nak));
+	rule->err = shca_fa_u32(tb[SHCA_FA_ERRNO], 0);
+	rule->event = shca_fa_u8(tb[SHCA_FA_EVENT], 0);
+}
+
+static int shca_fault_check(struct nlattr **tb, const struct shca_fault_rule *rule,
+			    struct netlink_ext_ack *extack)
+{
+	if (tb[SHCA_FA_PSN_LAST] && !tb[SHCA_FA_PSN]) {
+		NL_SET_ERR_MSG_ATTR(extack, tb[SHCA_FA_PSN_LAST],
+				    "psn: a range needs its first PSN");
+		return -EINVAL;
+	}
+	if (rule->msg > rule->msg_last || rule->msg_last > SHCA_PSN_MASK) {
+		NL_SET_ERR_MSG_ATTR(extack, tb[SHCA_FA_MSG],
+				    "msg: numbers from 1 to 0xffffff, the first one first");
+		return -ERANGE;
+	}
+	if (rule->msg && tb[SHCA_FA_RX]) {
+		NL_SET_ERR_MSG_ATTR(extack, tb[SHCA_FA_MSG],
+				    "msg: not with dir=rx, where messages are not told apart yet");
+		return -EINVAL;
+	}
+	if (rule->va > rule->va_last) {
+		NL_SET_ERR_MSG_ATTR(extack, tb[SHCA_FA_VA],
+				    "va: the first address comes first");
+		return -ERANGE;
+	}
+	if (tb[SHCA_FA_DIST] && !rule->jitter_ns) {
+		NL_SET_ERR_MSG_ATTR(extack, tb[SHCA_FA_DIST],
+				    "jitter: missing, dist is about it");
+		return -EINVAL;
+	}
+	/* A limit in the policy has 16 bits only. */
+	if (tb[SHCA_FA_QPN] && (!rule->qpn || rule->qpn > SHCA_PSN_MASK)) {
+		NL_SET_ERR_MSG_ATTR(extack, tb[SHCA_FA_QPN],
+				    "qpn: a number from 1 to 0xffffff");
+		return -ERANGE;
+	}
+	if (rule->psn > SHCA_PSN_MASK || rule->psn_last > SHCA_PSN_MASK) {
+		NL_SET_ERR_MSG_ATTR(extack, tb[SHCA_FA_PSN],
+				    "psn: a PSN has 24 bits");
+		return -ERANGE;
+	}
+	if (!rule->when.probability || rule->when.probability > SHCA_FAULT_ALWAYS) {
+		NL_SET_ERR_MSG_ATTR(extack, tb[SHCA_FA_PROBABILITY],
+				    "prob: parts of a million, from 1 on");
+		return -ERANGE;
+	}
+	/* (each alone first: the sum may wrap) */
+	if (rule->delay_ns > SHCA_FAULT_DELAY_MAX ||
+	    rule->jitter_ns > SHCA_FAULT_DELAY_MAX - rule->delay_ns) {
+		NL_SET_ERR_MSG_ATTR(extack, tb[SHCA_FA_DELAY],
+				    "delay: more than 5 seconds, jitter included");
+		return -ERANGE;
+	}
+	return 0;
+}
+
+/* Takes the list of a rule over, which has room for it. */
+static int shca_fault_read_list(struct nlattr **tb, struct shca_fault *fault,
+				struct netlink_ext_ack *extack)
+{
+	struct nlattr *attr = tb[SHCA_FA_AT];
+	u32 nr, i, last = 0;
+
+	if (!attr)
+		return 0;
+	nr = nla_len(attr) / sizeof(u32);
+	if (shca_fault_has_when(tb)) {
+		NL_SET_ERR_MSG_ATTR(extack, attr,
+				    "at: not with prob, every, nth, count, after or for");
+		return -EINVAL;
+	}
+	nla_memcpy(fault->at, attr, nr * sizeof(u32));
+	for (i = 0; i < nr; i++) {
+		if (fault->at[i] <= last)
+			break;
+		last = fault->at[i];
+	}
+	if (!nr || i < nr || nla_len(attr) % sizeof(u32)) {
+		NL_SET_ERR_MSG_ATTR(extack, attr,
+				    "at: 1 to 512 rising numbers, from 1 on");
+		return -EINVAL;
+	}
+	fault->rule.when.at = fault->at;
+	fault->rule.when.nr_at = nr;
+	return 0;
+}
+
+/* ---- events ------------------------------------------------------------------------ */
+
+/* Events that concern a QP; the others concern the port or the device. */
+static bool shca_fault_is_qp_event(u8 event)
+{
+	switch (event) {
+	case IB_EVENT_QP_FATAL:
+	case IB_EVENT_QP_REQ_ERR:
+	case IB_EVENT_QP_ACCESS_ERR:
+	case IB_EVENT_COMM_EST:
+	case IB_EVENT_SQ_DRAINED:
+	case IB_EVENT_PATH_MIG:
+	case IB_EVENT_PATH_MIG_ERR:
+	case IB_EVENT_QP_LAST_WQE_REACHED:
+	case IB_EVENT_SRQ_ERR:		/* of its SRQ */
+	case IB_EVENT_SRQ_LIMIT_REACHED:
+		return true;
+	default:
+		return false;
+	}
+}
+
+/* Each event costs memory until somebody takes it, and packets are many. */
+static bool shca_fault_ends(const struct shca_fault_when *when)
+{
+	if (when->at || (when->nth && !when->every && !when->count))
+		return true;
+	return when->count && when->count <= SHCA_FAULT_LOG;
+}
+
+static int shca_fault_check_event(const struct shca_fault_rule *rule,
+				  struct netlink_ext_ack *extack)
+{
+	bool of_qp = shca_fault_is_qp_event(rule->event);
+
+	switch (rule->event) {
+	case IB_EVENT_CQ_ERR:
+	case IB_EVENT_GID_CHANGE:	/* the RDMA core passes none on */
+		NL_SET_ERR_MSG(extack,
+			       "event: not to be had so; do=cq-overrun makes CQ_ERR, a new address makes GID_CHANGE");
+		return -EOPNOTSUPP;
+	}
+	if (of_qp && rule->stage != SHCA_FAULT_NOW) {
+		NL_SET_ERR_MSG(extack,
+			       "event: one that concerns a QP happens at once, without a word that says when");
+		return -EINVAL;
+	}
+	if (rule->stage != SHCA_FAULT_NOW && !shca_fault_ends(&rule->when)) {
+		NL_SET_ERR_MSG(extack,
+			       "count: from 1 to 512, or nth or at: events that come with packets must end");
+		return -EINVAL;
+	}
+	if (of_qp && !rule->qpn) {
+		NL_SET_ERR_MSG(extack, "qpn: missing, this event concerns a QP");
+		return -EINVAL;
+	}
+	if (!of_qp && rule->qpn && rule->stage == SHCA_FAULT_NOW) {
+		NL_SET_ERR_MSG(extack, "qpn: this event concerns no QP");
+		return -EINVAL;
+	}
+	return 0;
+}
+
+static int shca_fault_event_now(struct shca_dev *dev,
+				const struct shca_fault_rule *rule,
+				struct netlink_ext_ack *extack)
+{
+	struct shca_qp *qp;
+	bool of_srq;
+	int err = 0;
+
+	if (!shca_fault_is_qp_event(rule->event)) {
+		shca_fault_port_event(dev, rule->event);
+		return 0;
+	}
+	qp = shca_net_find_qp(dev->snet, rule->qpn);
+	if (qp && qp->dev != dev) {
+		shca_qp_put(qp);
+		qp = NULL;
+	}
+	if (!qp) {
+		NL_SET_ERR_MSG(extack, "qpn: the device has no such QP");
+		return -ENOENT;
+	}
+	of_srq = rule->event == IB_EVENT_SRQ_ERR ||
+		 rule->event == IB_EVENT_SRQ_LIMIT_REACHED;
+	if (of_srq && !qp->rq.srq) {
+		NL_SET_ERR_MSG(extack, "qpn: this QP has no SRQ");
+		err = -EINVAL;
+	} else {
+		local_bh_disable();
+		if (of_srq)
+			shca_event(&qp->rq.srq->events, rule->event);
+		else
+			shca_qp_event(qp, rule->event);
+		local_bh_enable();
+	}
+	shca_qp_put(qp);
+	return err;
+}
+
+/* ---- requests ------------------------------------------------------------------------ */
+
+static int shca_fault_reply(struct genl_info *info, u32 id)
+{
+	struct sk_buff *msg = genlmsg_new(GENLMSG_DEFAULT_SIZE, GFP_KERNEL);
+	struct nlattr *nest;
+	void *hdr;
+
+	if (!msg)
+		return -ENOMEM;
+	hdr = genlmsg_put_reply(msg, info, &shca_genl_family, 0,
+				SHCA_CMD_FAULT_ADD);
+	nest = hdr ? nla_nest_start(msg, SHCA_A_FAULT) : NULL;
+	if (!nest || nla_put_u32(msg, SHCA_FA_ID, id)) {
+		nlmsg_free(msg);
+		return -EMSGSIZE;
+	}
+	nla_nest_end(msg, nest);
+	genlmsg_end(msg, hdr);
+	return genlmsg_reply(msg, info);
+}
+
+/* Whose faults they are, by words of the caller's namespaces. */
+static int shca_fault_find_owner(struct nlattr **tb, struct shca_fault *fault,
+				 struct netlink_ext_ack *extack)
+{
+	if (tb[SHCA_FA_PID]) {
+		/* It names no process outside of the caller's PID namespace. */
+		fault->pid = find_get_pid(nla_get_u32(tb[SHCA_FA_PID]));
+		if (!fault->pid) {
+			NL_SET_ERR_MSG_ATTR(extack, tb[SHCA_FA_PID],
+					    "pid: there is no such process");
+			return -ESRCH;
+		}
+	}
+	if (!tb[SHCA_FA_CGROUP])
+		return 0;
+#ifdef CONFIG_CGROUPS
+	fault->cgroup_path = nla_strdup(tb[SHCA_FA_CGROUP], GFP_KERNEL_ACCOUNT);
+	if (!fault->cgroup_path)
+		return -ENOMEM;
+	/* The path begins at the root of the caller's cgroup namespace. */
+	fault->cgroup = cgroup_get_from_path(fault->cgroup_path);
+	if (!IS_ERR(fault->cgroup))
+		return 0;
+	fault->cgroup = NULL;
+	NL_SET_ERR_MSG_ATTR(extack, tb[SHCA_FA_CGROUP],
+			    "cgroup: there is none at this path");
+	return -ENOENT;
+#else
+	NL_SET_ERR_MSG_ATTR(extack, tb[SHCA_FA_CGROUP],
+			    "cgroup: this kernel has none");
+	return -EOPNOTSUPP;
+#endif
+}
+
+static struct shca_fault *shca_fault_make(struct nlattr **tb,
+					  struct netlink_ext_ack *extack)
+{
+	struct nlattr *list = tb[SHCA_FA_AT];
+	struct shca_fault *fault;
+	int err;
+
+	/* Charged to the caller, although the device keeps it. */
+	fault = kzalloc(struct_size(fault, at,
+				    list ? nla_len(list) / sizeof(u32) : 0),
+			GFP_KERNEL_ACCOUNT);
+	if (!fault)
+		return ERR_PTR(-ENOMEM);
+	shca_fault_parse(tb, &fault->rule);
+	err = shca_fault_check(tb, &fault->rule, extack);
+	if (!err)
+		err = shca_fault_read_list(tb, fault, extack);
+	if (!err)
+		err = shca_fault_find_owner(tb, fault, extack);
+	if (err) {
+		shca_fault_free(fault);
+		return ERR_PTR(err);
+	}
+	return fault;
+}
+
+static u32 shca_fault_ids;	/* under shca_genl_lock */
+
+static int shca_fault_add_to(struct shca_dev *dev, struct nlattr **tb,
+			     struct genl_info *info)
+{
+	struct shca_fault *fault = shca_fault_make(tb, info->extack);
+	u32 id = 0;
+	int err;
+
+	if (IS_ERR(fault))
+		return PTR_ERR(fault);
+	err = fault->rule.what == SHCA_FAULT_EVENT ?
+	      shca_fault_check_event(&fault->rule, info->extack) : 0;
+	if (err) {
+		shca_fault_free(fault);
+	} else if (fault->rule.stage == SHCA_FAULT_NOW) {
+		err = shca_fault_event_now(dev, &fault->rule, info->extack);
+		shca_fault_free(fault);
+	} else {
+		/* No number twice at a time: they come around after 2^32. */
+		if (!++shca_fault_ids)
+			shca_fault_ids = 1;
+		id = shca_fault_ids;
+		fault->id = id;
+		if (tb[SHCA_FA_HELD]) {
+			fault->net = genl_info_net(info);
+			fault->portid = info->snd_portid;
+		}
+		err = shca_fault_add(dev, fault);
+		if (err) {
+			NL_SET_ERR_MSG(info->extack,
+				       "the device has 256 rules, which is the maximum");
+			shca_fault_free(fault);
+		} else {
+			/* Decisions for the direct path are invalid now. */
+			shca_net_note_change();
+		}
+	}
+	/* Without memory for the answer the rule stands, and `list` has its number. */
+	return err ?: shca_fault_reply(info, id);
+}
+
+int shca_fault_add_doit(struct sk_buff *skb, struct genl_info *info)
+{
+	struct nlattr *tb[SHCA_FA_MAX + 1];
+	struct shca_dev *dev;
+	int err;
+
+	if (!info->attrs[SHCA_A_FAULT]) {
+		NL_SET_ERR_MSG(info->extack, "do: missing, it says what shall happen");
+		return -EINVAL;
+	}
+	err = nla_parse_nested(tb, SHCA_FA_MAX, info->attrs[SHCA_A_FAULT],
+			       shca_fault_policy, info->extack);
+	err = err ?: shca_fault_check_words(tb, info->extack);
+	if (err)
+		return err;
+	dev = shca_genl_dev(info);
+	if (IS_ERR(dev))
+		return PTR_ERR(dev);
+	mutex_lock(&shca_genl_lock);
+	err = shca_fault_add_to(dev, tb, info);
+	mutex_unlock(&shca_genl_lock);
+	ib_device_put(&dev->ibdev);
+	return err;
+}
+
+/* Rules to delete: of one device or of all of a namespace; one, or all with @id 0. */
+struct shca_fault_deletion {
+	struct shca_dev *only;
+	struct net *net;
+	u32 id;
+	u32 nr;		/* deleted so far */
+};
+
+static int shca_fault_del_one(struct shca_dev *dev, int idx, void *arg)
+{
+	struct shca_fault_deletion *del = arg;
+
+	if (del->only ? dev == del->only : net_eq(dev_net(dev->ndev), del->net))
+		del->nr += shca_fault_del(dev, del->id, NULL, 0);
+	return 0;
+}
+
+int shca_fault_del_doit(struct sk_buff *skb, struct genl_info *info)
+{
+	struct shca_fault_deletion del = { .net = genl_info_net(info) };
+	struct nlattr *tb[SHCA_FA_MAX + 1] = {};
+	int err;
+
+	if (info->attrs[SHCA_A_FAULT]) {
+		err = nla_parse_nested(tb, SHCA_FA_MAX, info->attrs[SHCA_A_FAULT],
+				       shca_fault_policy, info->extack);
+		if (err)
+			return err;
+		if (!tb[SHCA_FA_ID]) {
+			NL_SET_ERR_MSG(info->extack, "ID: missing");
+			return -EINVAL;
+		}
+		del.id = nla_get_u32(tb[SHCA_FA_ID]);
+	}
+	if (info->attrs[SHCA_A_DEV_NAME]) {
+		del.only = shca_genl_dev(info);
+		if (IS_ERR(del.only))
+			return PTR_ERR(del.only);
+	}
+	mutex_lock(&shca_genl_lock);
+	shca_dev_walk(0, shca_fault_del_one, &del);
+	mutex_unlock(&shca_genl_lock);
+	if (del.only)
+		ib_device_put(&del.only->ibdev);
+	shca_net_note_change();
+	if (del.id && !del.nr) {
+		NL_SET_ERR_MSG(info->extack, "ID: no rule has this number here");
+		return -ENOENT;
+	}
+	return 0;
+}
+
+static int shca_fault_released(struct shca_dev *dev, int idx, void *arg)
+{
+	const struct netlink_notify *notify = arg;
+
+	if (shca_fault_del(dev, 0, notify->net, notify->portid))
+		shca_net_note_change();
+	return 0;
+}
+
+/* A generic netlink socket is closed. Without any rule it waits for nobody here. */
+static int shca_fault_notify(struct notifier_block *nb, unsigned long event,
+			     void *arg)
+{
+	const struct netlink_notify *notify = arg;
+
+	if (event != NETLINK_URELEASE || notify->protocol != NETLINK_GENERIC ||
+	    !static_key_enabled(&shca_faults_on))
+		return NOTIFY_DONE;
+	mutex_lock(&shca_genl_lock);
+	shca_dev_walk(0, shca_fault_released, arg);
+	mutex_unlock(&shca_genl_lock);
+	return NOTIFY_DONE;
+}
+
+static struct notifier_block shca_fault_nb = {
+	.notifier_call = shca_fault_notify,
+};
+
+int shca_fault_init(void)
+{
+	return netlink_register_notifier(&shca_fault_nb);
+}
+
+void shca_fault_exit(void)
+{
+	netlink_unregister_notifier(&shca_fault_nb);
+}
+
+/* ---- listing --------------------------------------------------------------------------- */
+
+/* Attributes that are absent where they say nothing. */
+static int shca_fault_put_u32(struct sk_buff *msg, int attr, u32 value)
+{
+	return value ? nla_put_u32(msg, attr, value) : 0;
+}
+
+static int shca_fault_put_u64(struct sk_buff *msg, int attr, u64 value)
+{
+	return value ? nla_put_u64_64bit(msg, attr, value, SHCA_FA_PAD) : 0;
+}
+
+/*
+ * What a process has chosen, or was given, for its memory and its requests: enough of it
+ * for a packet that reaches the memory. And a path, which names others' services. So it is
+ * for administrators (docs/security.md).
+ */
+static int shca_fault_put_private(struct sk_buff *msg,
+				  const struct shca_fault *fault)
+{
+	const struct shca_fault_rule *rule = &fault->rule;
+
+	return (fault->cgroup_path &&
+		nla_put_string(msg, SHCA_FA_CGROUP, fault->cgroup_path)) ||
+	       (rule->has_wr_id &&
+		nla_put_u64_64bit(msg, SHCA_FA_WR_ID, rule->wr_id,
+				  SHCA_FA_PAD)) ||
+	       (rule->has_va &&
+		(nla_put_u64_64bit(msg, SHCA_FA_VA, rule->va, SHCA_FA_PAD) ||
+		 nla_put_u64_64bit(msg, SHCA_FA_VA_LAST, rule->va_last,
+				   SHCA_FA_PAD))) ||
+	       (rule->has_rkey && nla_put_u32(msg, SHCA_FA_RKEY, rule->rkey));
+}
+
+static int shca_fault_put_where(struct sk_buff *msg,
+				const struct shca_fault *fault)
+{
+	const struct shca_fault_rule *rule = &fault->rule;
+
+	return (rule->stage == SHCA_FAULT_RX &&
+		nla_put_flag(msg, SHCA_FA_RX)) ||
+	       shca_fault_put_u32(msg, SHCA_FA_QPN, rule->qpn) ||
+	       (rule->opcode != SHCA_FAULT_ANY_OPCODE &&
+		nla_put_u8(msg, SHCA_FA_OPCODE, rule->opcode)) ||
+	       (rule->type && nla_put_u8(msg, SHCA_FA_TYPE, rule->type)) ||
+	       (rule->has_psn &&
+		(nla_put_u32(msg, SHCA_FA_PSN, rule->psn) ||
+		 nla_put_u32(msg, SHCA_FA_PSN_LAST, rule->psn_last))) ||
+	       (rule->msg &&
+		(nla_put_u32(msg, SHCA_FA_MSG, rule->msg) ||
+		 nla_put_u32(msg, SHCA_FA_MSG_LAST, rule->msg_last))) ||
+	       shca_fault_put_u32(msg, SHCA_FA_CQN, rule->cqn) ||
+	       (fault->net && nla_put_flag(msg, SHCA_FA_HELD)) ||
+	       /* 0, and so nothing, for a process that the reader cannot see. */
+	       shca_fault_put_u32(msg, SHCA_FA_PID, pid_vnr(fault->pid));
+}
+
+static int shca_fault_put_when(struct sk_buff *msg,
+			       const struct shca_fault_when *when)
+{
+	return (when->probability != SHCA_FAULT_ALWAYS &&
+		nla_put_u32(msg, SHCA_FA_PROBABILITY, when->probability)) ||
+	       shca_fault_put_u64(msg, SHCA_FA_SEED, when->seed) ||
+	       shca_fault_put_u32(msg, SHCA_FA_EVERY, when->every) ||
+	       shca_fault_put_u32(msg, SHCA_FA_NTH, when->nth) ||
+	       shca_fault_put_u32(msg, SHCA_FA_COUNT, when->count) ||
+	       shca_fault_put_u64(msg, SHCA_FA_AFTER, when->after_ns) ||
+	       shca_fault_put_u64(msg, SHCA_FA_FOR, when->for_ns) ||
+	       (when->at && nla_put(msg, SHCA_FA_AT,
+				    when->nr_at * sizeof(u32), when->at));
+}
+
+static int shca_fault_put_what(struct sk_buff *msg,
+			       const struct shca_fault_rule *rule)
+{
+	bool nak = rule->what == SHCA_FAULT_NAK;
+
+	return nla_put_u8(msg, SHCA_FA_WHAT, rule->what) ||
+	       shca_fault_put_u64(msg, SHCA_FA_DELAY, rule->delay_ns) ||
+	       shca_fault_put_u64(msg, SHCA_FA_JITTER, rule->jitter_ns) ||
+	       (rule->dist && nla_put_u8(msg, SHCA_FA_DIST, rule->dist)) ||
+	       shca_fault_put_u32(msg, SHCA_FA_DISTANCE, rule->distance) ||
+	       ((rule->what == SHCA_FAULT_COMPLETE || nak) &&
+		nla_put_u8(msg, SHCA_FA_STATUS, rule->status)) ||
+	       (nak && nla_put_u8(msg, SHCA_FA_NAK, rule->nak)) ||
+	       (rule->what == SHCA_FAULT_EVENT &&
+		nla_put_u8(msg, SHCA_FA_EVENT, rule->event)) ||
+	       (rule->what == SHCA_FAULT_FAIL &&
+		(nla_put_u8(msg, SHCA_FA_VERB, rule->verb) ||
+		 nla_put_u32(msg, SHCA_FA_ERRNO, rule->err)));
+}
+
+static int shca_fault_put_counts(struct sk_buff *msg, struct shca_fault *fault)
+{
+	int err;
+
+	spin_lock_irq(&fault->lock);
+	err = nla_put_u64_64bit(msg, SHCA_FA_SEEN, fault->state.seen,
+				SHCA_FA_PAD) ||
+	      nla_put_u64_64bit(msg, SHCA_FA_HITS, fault->state.hits,
+				SHCA_FA_PAD) ||
+	      (fault->nr_log &&
+	       nla_put(msg, SHCA_FA_LOG, fault->nr_log * sizeof(u32),
+		       fault->log));
+	spin_unlock_irq(&fault->lock);
+	return err;
+}
+
+/*
+ * State of a dump; it goes on at @device and @rule, which are indexes. @all: its reader
+ * may see keys and addresses.
+ */
+struct shca_fault_dump {
+	struct sk_buff *msg;
+	struct net *net;
+	bool all;
+	u32 portid;
+	u32 seq;
+	long *device;
+	long *rule;
+};
+
+static int shca_fault_fill(const struct shca_fault_dump *dump,
+			   struct shca_dev *dev, struct shca_fault *fault)
+{
+	struct sk_buff *msg = dump->msg;
+	struct nlattr *nest;
+	void *hdr;
+
+	hdr = genlmsg_put(msg, dump->portid, dump->seq, &shca_genl_family,
+			  NLM_F_MULTI, SHCA_CMD_FAULT_GET);
+	if (!hdr)
+		return -EMSGSIZE;
+	if (nla_put_string(msg, SHCA_A_DEV_NAME, dev->ibdev.name))
+		goto full;
+	nest = nla_nest_start(msg, SHCA_A_FAULT);
+	if (!nest || nla_put_u32(msg, SHCA_FA_ID, fault->id) ||
+	    shca_fault_put_what(msg, &fault->rule) ||
+	    shca_fault_put_where(msg, fault) ||
+	    (dump->all && shca_fault_put_private(msg, fault)) ||
+	    shca_fault_put_when(msg, &fault->rule.when) ||
+	    shca_fault_put_counts(msg, fault))
+		goto full;
+	nla_nest_end(msg, nest);
+	genlmsg_end(msg, hdr);
+	return 0;
+
+full:
+	genlmsg_cancel(msg, hdr);
+	return -EMSGSIZE;
+}
+
+static int shca_fault_dump_dev(struct shca_dev *dev, int idx, void *arg)
+{
+	struct shca_fault_dump *dump = arg;
+	struct shca_fault *fault;
+	long nr = 0;
+	int err = 0;
+
+	if (idx != *dump->device)
+		*dump->rule = 0;
+	*dump->device = idx;
+	if (!net_eq(dev_net(dev->ndev), dump->net))
+		return 0;
+	rcu_read_lock();
+	list_for_each_entry_rcu(fault, &dev->faults.rules, node) {
+		if (nr++ < *dump->rule)
+			continue;
+		err = shca_fault_fill(dump, dev, fault);
+		if (err)
+			break;
+		*dump->rule = nr;
+	}
+	rcu_read_unlock();
+	return err;
+}
+
+int shca_fault_get_start(struct netlink_callback *cb)
+{
+	/* A rule with all its lists is in one message. */
+	cb->min_dump_alloc = 2 * SHCA_FAULT_LOG * sizeof(u32) +
+			     SHCA_FAULT_CGROUP_MAX + 1024;
+	return 0;
+}
+
+int shca_fault_get_dumpit(struct sk_buff *skb, struct netlink_callback *cb)
+{
+	struct shca_fault_dump dump = {
+		.msg = skb,
+		.net = sock_net(skb->sk),
+		/* as for making rules (GENL_UNS_ADMIN_PERM) */
+		.all = netlink_ns_capable(cb->skb, sock_net(skb->sk)->user_ns,
+					  CAP_NET_ADMIN),
+		.portid = NETLINK_CB(cb->skb).portid,
+		.seq = cb->nlh->nlmsg_seq,
+		.device = &cb->args[0],
+		.rule = &cb->args[1],
+	};
+
+	shca_dev_walk(cb->args[0], shca_fault_dump_dev, &dump);
+	return skb->len;
+}

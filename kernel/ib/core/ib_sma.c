@@ -1,0 +1,582 @@
+// SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
+/*
+ * The subnet management agent. An attribute is 64 bytes of a MAD; each has a function
+ * that writes it, and maybe one that sets what it may.
+ */
+#include "../../core/be.h"
+#include "ib_hello.h"
+#include "ib_sma.h"
+#include "ib_smp.h"
+
+#define STATUS_VERSION		0x0004
+#define STATUS_METHOD		0x0008
+#define STATUS_ATTR		0x000c
+#define STATUS_FIELD		0x001c
+/* A directed SMP on its way back. */
+#define STATUS_RETURNS		0x8000
+
+#define ATTR_NODE_DESC		0x0010
+#define ATTR_NODE_INFO		0x0011
+#define ATTR_GUID_INFO		0x0014
+#define ATTR_PORT_INFO		0x0015
+#define ATTR_PKEY_TABLE		0x0016
+#define ATTR_SL_TO_VL		0x0017
+#define ATTR_VL_ARB		0x0018
+#define ATTR_SM_INFO		0x0020
+
+#define CAP_IS_SM		(1u << 1)
+
+/* Link width 4x, link speed 2.5 Gbit/s. */
+#define WIDTH			2
+#define SPEED			1
+#define RESP_TIME		16	/* 4.096 us * 2^16 */
+#define LID_MCAST		0xc000
+#define NODE_CA			1
+#define PREFIX			0xfe80000000000000ull
+#define PKEY_DEFAULT		0xffff
+#define PHYS_LIMIT		8	/* OpenSM's, too */
+#define SECOND			1000000000ull
+
+void shca_ib_sma_init(struct shca_ib_sma *sma, u64 guid, u8 mtu_cap)
+{
+	memset(sma, 0, sizeof(*sma));
+	sma->port_guid = guid;
+	sma->guids[0] = guid;
+	sma->pkeys[0] = PKEY_DEFAULT;
+	sma->state = SHCA_IB_STATE_DOWN;
+	sma->phys = SHCA_IB_PHYS_POLLING;
+	sma->mtu_cap = mtu_cap;
+	sma->neighbor_mtu = mtu_cap;
+	sma->gid_prefix = PREFIX;
+	sma->down_default = SHCA_IB_PHYS_POLLING;
+	sma->phys_limit = PHYS_LIMIT;
+	sma->overruns.limit = PHYS_LIMIT;
+	shca_ib_lanes_init(&sma->lanes, SHCA_IB_VL_CAP);
+	sma->lanes_set = SHCA_IB_VL_CAP;
+}
+
+static u32 sma_set_state(struct shca_ib_sma *sma, u8 state)
+{
+	u8 was = sma->state;
+
+	sma->state = state;
+	if (was == state)
+		return 0;
+	if (was == SHCA_IB_STATE_ACTIVE) {
+		shca_ib_trap_forget(&sma->traps);
+		return SHCA_IB_SMA_INACTIVE;
+	}
+	return state == SHCA_IB_STATE_ACTIVE ? SHCA_IB_SMA_ACTIVE : 0;
+}
+
+u32 shca_ib_sma_link(struct shca_ib_sma *sma, u8 phys, bool up)
+{
+	sma->phys = phys;
+	if (!up)
+		return sma_set_state(sma, SHCA_IB_STATE_DOWN);
+	/* What a subnet manager computes, it finds (OpenSM resets the link else). */
+	sma->neighbor_mtu = sma->mtu_cap;
+	sma->lanes.code = min_t(u8, sma->lanes_set, max_t(u8, sma->peer_lanes, 1));
+	return sma_set_state(sma, SHCA_IB_STATE_INIT);
+}
+
+/* ---- attributes ------------------------------------------------------------- */
+
+static void node_info(const struct shca_ib_sma *sma, u8 *data)
+{
+	data[0] = 1;	/* versions of the management framework, of the class */
+	data[1] = 1;
+	data[2] = NODE_CA;
+	data[3] = 1;	/* ports */
+	put_be64(data + 4, sma->port_guid);
+	put_be64(data + 12, sma->port_guid);
+	put_be64(data + 20, sma->port_guid);
+	put_be16(data + 28, sma->partitions);
+	put_be16(data + 30, sma->device);
+	put_be32(data + 32, sma->revision);
+	data[36] = PORT;
+	put_be24(data + 37, sma->vendor);
+}
+
+/* @with_mkey: who asks may know it */
+static void port_info(const struct shca_ib_sma *sma, u8 *data, bool with_mkey)
+{
+	put_be64(data, with_mkey ? sma->mkey.key : 0);
+	put_be64(data + 8, sma->gid_prefix);
+	put_be16(data + 16, sma->lid);
+	put_be16(data + 18, sma->sm_lid);
+	put_be32(data + 20, sma->cap_mask);
+	put_be16(data + 26, sma->mkey.lease);
+	data[28] = PORT;
+	data[29] = WIDTH;	/* enabled, supported, active */
+	data[30] = WIDTH;
+	data[31] = WIDTH;
+	data[32] = SPEED << 4 | sma->state;
+	data[33] = sma->phys << 4 | sma->down_default;
+	data[34] = sma->mkey.prot << 6 | sma->lmc;
+	data[35] = SPEED << 4 | SPEED;	/* active, enabled */
+	data[36] = sma->neighbor_mtu << 4 | sma->sm_sl;
+	data[37] = SHCA_IB_VL_CAP << 4;
+	data[38] = sma->lanes.high_limit;
+	data[39] = SHCA_IB_ARB_ENTRIES;
+	data[40] = SHCA_IB_ARB_ENTRIES;
+	data[41] = sma->mtu_cap;
+	data[42] = sma->stall_count << 5 | sma->hoq_life;
+	data[43] = sma->lanes.code << 4;	/* operational */
+	put_be16(data + 44, sma->mkey.violations);
+	put_be16(data + 46, shca_ib_tally(&sma->bad_pkeys));
+	put_be16(data + 48, shca_ib_tally(&sma->bad_qkeys));
+	data[50] = SHCA_IB_GUIDS;
+	data[51] = sma->subnet_timeout;
+	data[52] = RESP_TIME;
+	data[53] = sma->phys_limit << 4 | sma->overruns.limit;
+}
+
+/* May a subnet manager ask for this state now? */
+static bool port_state_ok(const struct shca_ib_sma *sma, u8 state, u8 phys)
+{
+	switch (state) {
+	case SHCA_IB_STATE_NOP:
+	case SHCA_IB_STATE_DOWN:
+		return phys == 0 || phys == SHCA_IB_PHYS_POLLING ||
+		       phys == SHCA_IB_PHYS_DISABLED;
+	case SHCA_IB_STATE_ARMED:
+		return !phys && (sma->state == SHCA_IB_STATE_INIT ||
+				 sma->state == SHCA_IB_STATE_ARMED);
+	case SHCA_IB_STATE_ACTIVE:
+		return !phys && (sma->state == SHCA_IB_STATE_ARMED ||
+				 sma->state == SHCA_IB_STATE_ACTIVE);
+	default:
+		return false;
+	}
+}
+
+/* A field of 0 changes nothing; WIDTH and SPEED have one value, and "all supported". */
+static bool port_info_ok(const struct shca_ib_sma *sma, const u8 *data)
+{
+	u32 lid = get_be16(data + 16), sm_lid = get_be16(data + 18);
+	u8 mtu = data[36] >> 4, vls = data[43] >> 4;
+
+	return lid < LID_MCAST && sm_lid < LID_MCAST &&
+	       (!data[29] || data[29] == WIDTH || data[29] == 0xff) &&
+	       (!(data[35] & 0xf) || (data[35] & 0xf) == SPEED ||
+		(data[35] & 0xf) == 0xf) &&
+	       (data[33] & 0xf) <= SHCA_IB_PHYS_POLLING &&
+	       mtu <= sma->mtu_cap && vls <= SHCA_IB_VL_CAP &&
+	       port_state_ok(sma, data[32] & 0xf, data[33] >> 4);
+}
+
+static u32 port_apply_state(struct shca_ib_sma *sma, u8 state, u8 phys)
+{
+	/* The physical state follows, once the answer has left. */
+	if (phys == SHCA_IB_PHYS_DISABLED)
+		return SHCA_IB_SMA_DISABLE |
+		       sma_set_state(sma, SHCA_IB_STATE_DOWN);
+	if (phys || state == SHCA_IB_STATE_DOWN)
+		return SHCA_IB_SMA_POLL |
+		       sma_set_state(sma, SHCA_IB_STATE_DOWN);
+	if (state == SHCA_IB_STATE_NOP)
+		return 0;
+	return sma_set_state(sma, state);
+}
+
+static u32 set_port_info(struct shca_ib_sma *sma, const u8 *data)
+{
+	u32 lid = get_be16(data + 16), sm_lid = get_be16(data + 18);
+	u8 lmc = data[34] & 7, sm_sl = data[36] & 0xf;
+	u8 vls = data[43] >> 4;
+	u64 prefix = get_be64(data + 8);
+	u32 what = 0;
+
+	if (lid != sma->lid || lmc != sma->lmc)
+		what |= SHCA_IB_SMA_LID;
+	if (sm_lid != sma->sm_lid || sm_sl != sma->sm_sl)
+		what |= SHCA_IB_SMA_SM;
+	if (prefix != sma->gid_prefix)
+		what |= SHCA_IB_SMA_GID;
+	if ((vls && vls != sma->lanes.code) ||
+	    data[38] != sma->lanes.high_limit)
+		what |= SHCA_IB_SMA_LANES;
+	if (data[51] & 0x80)
+		what |= SHCA_IB_SMA_REREGISTER;
+	sma->mkey.key = get_be64(data);
+	sma->gid_prefix = prefix;
+	sma->lid = lid;
+	sma->lmc = lmc;
+	sma->sm_lid = sm_lid;
+	sma->sm_sl = sm_sl;
+	sma->mkey.lease = get_be16(data + 26);
+	sma->mkey.prot = data[34] >> 6;
+	sma->stall_count = data[42] >> 5;
+	sma->hoq_life = data[42] & 0x1f;
+	sma->lanes.high_limit = data[38];
+	if (vls) {
+		sma->lanes_set = vls;
+		sma->lanes.code = vls;
+	}
+	sma->subnet_timeout = data[51] & 0x1f;
+	if (data[33] & 0xf)
+		sma->down_default = data[33] & 0xf;
+	if (data[36] >> 4)
+		sma->neighbor_mtu = data[36] >> 4;
+	sma->phys_limit = data[53] >> 4;
+	sma->overruns.limit = data[53] & 0xf;
+	/* Zero resets a counter. Managers write back what they have read, too. */
+	if (!get_be16(data + 44))
+		sma->mkey.violations = 0;
+	if (!get_be16(data + 46))
+		sma->bad_pkeys.base = sma->bad_pkeys.seen;
+	if (!get_be16(data + 48))
+		sma->bad_qkeys.base = sma->bad_qkeys.seen;
+	/* The lease begins with the next violation. */
+	sma->mkey.lease_end = 0;
+	return what | port_apply_state(sma, data[32] & 0xf, data[33] >> 4);
+}
+
+static void guid_info(const struct shca_ib_sma *sma, u8 *data)
+{
+	u32 i;
+
+	for (i = 0; i < SHCA_IB_GUIDS; i++)
+		put_be64(data + 8 * i, sma->guids[i]);
+}
+
+/* The first one is the port's own, and stays (IBTA 14.2.5.5). */
+static u32 set_guid_info(struct shca_ib_sma *sma, const u8 *data)
+{
+	u32 i, what = 0;
+	u64 guid;
+
+	for (i = 1; i < SHCA_IB_GUIDS; i++) {
+		guid = get_be64(data + 8 * i);
+		if (guid != sma->guids[i])
+			what = SHCA_IB_SMA_GID;
+		sma->guids[i] = guid;
+	}
+	return what;
+}
+
+static void pkey_table(const struct shca_ib_sma *sma, u8 *data)
+{
+	u32 i;
+
+	for (i = 0; i < SHCA_IB_PKEYS; i++)
+		put_be16(data + 2 * i, sma->pkeys[i]);
+}
+
+/* What is beyond the table is ignored. */
+static u32 set_pkey_table(struct shca_ib_sma *sma, const u8 *data)
+{
+	u32 i, pkey, what = 0;
+
+	for (i = 0; i < sma->partitions && i < SHCA_IB_PKEYS; i++) {
+		pkey = get_be16(data + 2 * i);
+		if (pkey != sma->pkeys[i])
+			what = SHCA_IB_SMA_PKEYS;
+		sma->pkeys[i] = pkey;
+	}
+	return what;
+}
+
+/* Sixteen of 4 bits (IBTA 14.2.5.8). */
+static void sl_to_vl(const struct shca_ib_sma *sma, u8 *data)
+{
+	u32 i;
+
+	for (i = 0; i < SHCA_IB_SLS; i += 2)
+		data[i / 2] = sma->lanes.sl2vl[i] << 4 |
+			      sma->lanes.sl2vl[i + 1];
+}
+
+static u32 set_sl_to_vl(struct shca_ib_sma *sma, const u8 *data)
+{
+	u32 i;
+
+	for (i = 0; i < SHCA_IB_SLS; i += 2) {
+		sma->lanes.sl2vl[i] = data[i / 2] >> 4;
+		sma->lanes.sl2vl[i + 1] = data[i / 2] & 0xf;
+	}
+	sma->lanes.is_mapped = true;
+	return SHCA_IB_SMA_LANES;
+}
+
+/* Return: a block of VLArbitrationTable, by its number; NULL: there is no such. */
+static struct shca_ib_arb_entry *arb_block(struct shca_ib_sma *sma, u32 block)
+{
+	switch (block) {
+	case 1:
+		return sma->lanes.arb[SHCA_IB_ARB_LOW];
+	case 3:
+		return sma->lanes.arb[SHCA_IB_ARB_HIGH];
+	default:
+		return NULL;
+	}
+}
+
+static void vl_arb(const struct shca_ib_arb_entry *entry, u8 *data)
+{
+	u32 i;
+
+	for (i = 0; i < SHCA_IB_ARB_ENTRIES; i++) {
+		data[2 * i] = entry[i].vl;
+		data[2 * i + 1] = entry[i].weight;
+	}
+}
+
+static u32 set_vl_arb(struct shca_ib_arb_entry *entry, const u8 *data)
+{
+	u32 i;
+
+	for (i = 0; i < SHCA_IB_ARB_ENTRIES; i++) {
+		entry[i].vl = data[2 * i] & 0xf;
+		entry[i].weight = data[2 * i + 1];
+	}
+	return SHCA_IB_SMA_LANES;
+}
+
+/* ---- the packet ------------------------------------------------------------- */
+
+/* IBTA 14.2.4.1: with protection 0 and 1, everybody reads. */
+static bool mkey_ok(const struct shca_ib_sma *sma, u8 method, u64 mkey)
+{
+	return !sma->mkey.key || mkey == sma->mkey.key ||
+	       (method == METHOD_GET && sma->mkey.prot < 2);
+}
+
+/*
+ * A manager that has lost the key must get in again. So a lease after the first
+ * violation everybody may read the key, unless one who has it shows so before, by any
+ * packet (IBTA 14.2.4.2).
+ */
+static bool admit(struct shca_ib_sma *sma, const u8 *in,
+		  const struct shca_ib_smp_from *from, u32 *what)
+{
+	u64 mkey = get_be64(in + SMP_MKEY);
+
+	if (sma->mkey.lease_end && from->now >= sma->mkey.lease_end) {
+		sma->mkey.lease_end = 0;
+		sma->mkey.prot = 0;
+	}
+	if (from->trusted)
+		return true;
+	if (mkey == sma->mkey.key)
+		sma->mkey.lease_end = 0;
+	if (mkey_ok(sma, in[MAD_METHOD], mkey))
+		return true;
+	if (sma->mkey.violations != 0xffff)
+		sma->mkey.violations++;
+	if (!sma->mkey.lease_end && sma->mkey.lease)
+		sma->mkey.lease_end = from->now + sma->mkey.lease * SECOND;
+	if (sma->state == SHCA_IB_STATE_ACTIVE &&
+	    shca_ib_trap_mkey(&sma->traps, sma->lid, from->slid, in))
+		*what |= SHCA_IB_SMA_TRAP;
+	return false;
+}
+
+static void reply(u8 *out, u32 status)
+{
+	u32 direction = out[MAD_CLASS] == CLASS_DIRECTED ? STATUS_RETURNS : 0;
+
+	out[MAD_METHOD] = METHOD_RESPONSE | METHOD_GET;
+	put_be16(out + MAD_STATUS, status | direction);
+}
+
+/* Return: the status; @what is added to. */
+static u32 attribute(struct shca_ib_sma *sma, const u8 *in, u8 *out,
+		     bool with_mkey, u32 *what)
+{
+	bool set = in[MAD_METHOD] == METHOD_SET;
+	u32 mod = get_be32(in + MAD_ATTR_MOD);
+	struct shca_ib_arb_entry *arb;
+	u8 *data = out + SMP_DATA;
+
+	switch (get_be16(in + MAD_ATTR)) {
+	case ATTR_NODE_DESC:
+		if (set)
+			return STATUS_ATTR;
+		if (mod)
+			return STATUS_FIELD;
+		memcpy(data, sma->desc, sizeof(sma->desc));
+		return 0;
+	case ATTR_NODE_INFO:
+		if (set)
+			return STATUS_ATTR;
+		if (mod)
+			return STATUS_FIELD;
+		memset(data, 0, SMP_DATA_BYTES);
+		node_info(sma, data);
+		return 0;
+	case ATTR_PORT_INFO:
+		if (mod > PORT || (set && !port_info_ok(sma, data)))
+			return STATUS_FIELD;
+		if (set)
+			*what |= set_port_info(sma, data);
+		memset(data, 0, SMP_DATA_BYTES);
+		port_info(sma, data, with_mkey);
+		return 0;
+	case ATTR_GUID_INFO:
+		if (mod)	/* number of the block */
+			return STATUS_FIELD;
+		if (set)
+			*what |= set_guid_info(sma, data);
+		guid_info(sma, data);
+		return 0;
+	case ATTR_PKEY_TABLE:
+		if (mod & 0xffff)	/* likewise; a switch has ports above it */
+			return STATUS_FIELD;
+		if (set)
+			*what |= set_pkey_table(sma, data);
+		pkey_table(sma, data);
+		return 0;
+	case ATTR_SL_TO_VL:	/* the modifier has ports, of a switch */
+		if (set)
+			*what |= set_sl_to_vl(sma, data);
+		memset(data, 0, SMP_DATA_BYTES);
+		sl_to_vl(sma, data);
+		return 0;
+	case ATTR_VL_ARB:
+		arb = arb_block(sma, mod >> 16);
+		if (!arb)
+			return STATUS_FIELD;
+		if (set)
+			*what |= set_vl_arb(arb, data);
+		vl_arb(arb, data);
+		return 0;
+	case ATTR_NOTICE:
+		if (mod)
+			return STATUS_FIELD;
+		if (set)
+			shca_ib_notice_clear(&sma->traps, data);
+		shca_ib_notice_get(&sma->traps, data);
+		return 0;
+	default:
+		return STATUS_ATTR;
+	}
+}
+
+/* Others send traps from this port, too, and hear of them. */
+static u32 trap_repress(struct shca_ib_sma *sma, const u8 *in,
+			const struct shca_ib_smp_from *from)
+{
+	u32 what = SHCA_IB_SMA_CONSUMED;
+	u64 tid = get_be64(in + MAD_TID);
+
+	if (!shca_ib_trap_is_own(&sma->traps, tid))
+		return 0;
+	if (admit(sma, in, from, &what))
+		shca_ib_trap_repress(&sma->traps, tid);
+	return what;
+}
+
+u32 shca_ib_smp(struct shca_ib_sma *sma, const u8 *in, u8 *out,
+		const struct shca_ib_smp_from *from)
+{
+	u8 class = in[MAD_CLASS], method = in[MAD_METHOD];
+	u32 status, what = SHCA_IB_SMA_CONSUMED;
+	bool with_mkey;
+
+	if ((sma->cap_mask & CAP_IS_SM && get_be16(in + MAD_ATTR) == ATTR_SM_INFO) ||
+	    (class != CLASS_LID_ROUTED && class != CLASS_DIRECTED))
+		return 0;
+	if (method == METHOD_TRAP_REPRESS)
+		return trap_repress(sma, in, from);
+	/* Responses, traps and their like are for those who asked, or for a manager. */
+	if (method & METHOD_RESPONSE || method == METHOD_TRAP ||
+	    method == METHOD_REPORT)
+		return 0;
+	memcpy(out, in, SHCA_IB_MAD_BYTES);
+	if (in[MAD_BASE_VERSION] != 1 || in[MAD_CLASS_VERSION] != 1) {
+		status = STATUS_VERSION;
+	} else if (method != METHOD_GET && method != METHOD_SET) {
+		status = STATUS_METHOD;
+	} else {
+		if (!admit(sma, in, from, &what))
+			return what;
+		with_mkey = from->trusted || !sma->mkey.prot ||
+			    get_be64(in + SMP_MKEY) == sma->mkey.key;
+		status = attribute(sma, in, out, with_mkey, &what);
+	}
+	reply(out, status);
+	return what | SHCA_IB_SMA_REPLY;
+}
+
+/* ---- what else happens ------------------------------------------------------ */
+
+static u32 change(struct shca_ib_sma *sma, bool desc)
+{
+	if (sma->state != SHCA_IB_STATE_ACTIVE)
+		return 0;
+	return shca_ib_trap_change(&sma->traps, sma->lid, sma->cap_mask, desc) ?
+	       SHCA_IB_SMA_TRAP : 0;
+}
+
+u32 shca_ib_sma_describe(struct shca_ib_sma *sma, const u8 *desc)
+{
+	if (!memcmp(sma->desc, desc, sizeof(sma->desc)))
+		return 0;
+	memcpy(sma->desc, desc, sizeof(sma->desc));
+	return change(sma, true);
+}
+
+u32 shca_ib_sma_caps(struct shca_ib_sma *sma, u32 cap_mask)
+{
+	if (sma->cap_mask == cap_mask)
+		return 0;
+	sma->cap_mask = cap_mask;
+	return change(sma, false);
+}
+
+u32 shca_ib_sma_bad_key(struct shca_ib_sma *sma, enum shca_ib_trap kind,
+			const struct shca_ib_bad_key *bad)
+{
+	return sma->state == SHCA_IB_STATE_ACTIVE &&
+	       shca_ib_trap_key(&sma->traps, kind, sma->lid, bad) ?
+	       SHCA_IB_SMA_TRAP : 0;
+}
+
+u32 shca_ib_sma_arrived(struct shca_ib_sma *sma, bool damaged)
+{
+	if (!damaged) {
+		sma->phys_errors -= !!sma->phys_errors;
+		return 0;
+	}
+	if (sma->phys_errors++ < sma->phys_limit)
+		return 0;
+	sma->phys_errors = 0;
+	if (sma->integrity != ~0u)
+		sma->integrity++;
+	return sma->state == SHCA_IB_STATE_ACTIVE &&
+	       shca_ib_trap_port(&sma->traps, SHCA_IB_TRAP_INTEGRITY, sma->lid) ?
+	       SHCA_IB_SMA_TRAP : 0;
+}
+
+u32 shca_ib_sma_overrun(struct shca_ib_sma *sma, u64 now)
+{
+	u64 period = shca_ib_sma_period(now);
+
+	if (period == sma->overruns.at)
+		return 0;
+	if (period != sma->overruns.at + 1)
+		sma->overruns.row = 0;
+	sma->overruns.at = period;
+	if (++sma->overruns.row < sma->overruns.limit)
+		return 0;
+	sma->overruns.row = 0;
+	if (sma->overruns.count != ~0u)
+		sma->overruns.count++;
+	return sma->state == SHCA_IB_STATE_ACTIVE &&
+	       shca_ib_trap_port(&sma->traps, SHCA_IB_TRAP_OVERRUN, sma->lid) ?
+	       SHCA_IB_SMA_TRAP : 0;
+}
+
+u32 shca_ib_sma_watchdog(struct shca_ib_sma *sma)
+{
+	return sma->state == SHCA_IB_STATE_ACTIVE &&
+	       shca_ib_trap_port(&sma->traps, SHCA_IB_TRAP_WATCHDOG, sma->lid) ?
+	       SHCA_IB_SMA_TRAP : 0;
+}
+
+u64 shca_ib_sma_trap_gap(const struct shca_ib_sma *sma)
+{
+	return 4096ull << sma->subnet_timeout;
+}

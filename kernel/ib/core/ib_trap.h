@@ -1,0 +1,149 @@
+/* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
+/*
+ * Notices of a port: what it tells the subnet manager unasked, by traps, and what the
+ * manager may read (IBTA 13.4.8, 13.4.9, 14.2.5.1). Without the packets that carry
+ * them, and without locks and time.
+ *
+ * Peers and processes can cause them as often as they like. So there is at most one
+ * trap of a kind that waits, and traps keep a distance, whatever happens.
+ */
+#ifndef SHCA_CORE_IB_TRAP_H
+#define SHCA_CORE_IB_TRAP_H
+
+#include "../../core/os.h"
+
+#define SHCA_IB_MAD_BYTES	256
+#define SHCA_IB_NOTICE_BYTES	64
+/* Notices that are kept for reading; later ones are not. */
+#define SHCA_IB_NOTICES		8
+/* Least distance of two traps, even if the manager allows less. */
+#define SHCA_IB_TRAP_GAP_NS	10000000ull
+
+/* Kinds of traps; those before come first. */
+enum shca_ib_trap {
+	SHCA_IB_TRAP_INTEGRITY,	/* 129: many packets arrived damaged */
+	SHCA_IB_TRAP_OVERRUN,	/* 130: buffers were exceeded for long */
+	SHCA_IB_TRAP_WATCHDOG,	/* 131: the peer tells of no credit */
+	SHCA_IB_TRAP_CHANGE,	/* 144: CapabilityMask or NodeDescription */
+	SHCA_IB_TRAP_MKEY,	/* 256 */
+	SHCA_IB_TRAP_PKEY,	/* 257 */
+	SHCA_IB_TRAP_QKEY,	/* 258 */
+	SHCA_IB_TRAP_NR,
+};
+
+/* The attribute Notice, as on the wire. */
+struct shca_ib_notice {
+	u8 data[SHCA_IB_NOTICE_BYTES];
+};
+
+/*
+ * Notices of a port; zeros are none.
+ * @tid:	transaction of the next trap; the caller begins anywhere
+ * @pending:	bit per enum shca_ib_trap that waits to be repressed
+ * @trap:	then: its transaction, when it was sent last if @sent, and what it says
+ * @sent_at:	when a trap was sent last, if @sent
+ * @nr: @toggle: @notices:	those that can be read, the oldest first
+ */
+struct shca_ib_traps {
+	u64 tid;
+	u32 pending;
+	struct {
+		u64 tid;
+		bool sent;
+		u64 sent_at;
+		struct shca_ib_notice notice;
+	} trap[SHCA_IB_TRAP_NR];
+	bool sent;
+	u64 sent_at;
+	u8 nr;
+	bool toggle;
+	struct shca_ib_notice notices[SHCA_IB_NOTICES];
+};
+
+/**
+ * struct shca_ib_bad_key - a packet whose P_Key or Q_Key was refused
+ * @key:	that key
+ * @sl:		service level of the packet
+ * @slid:	its source
+ * @dlid:	its destination
+ * @sqpn:	sending QP; 0 if the packet does not say
+ * @dqpn:	QP that it is for
+ * @gids:	GIDs of source and destination, if the packet has them, or NULL
+ */
+struct shca_ib_bad_key {
+	u32 key;
+	u8 sl;
+	u16 slid;
+	u16 dlid;
+	u32 sqpn;
+	u32 dqpn;
+	const u8 *gids;
+};
+
+/*
+ * 129 to 131: something is wrong with what the port receives.
+ * @kind:	SHCA_IB_TRAP_INTEGRITY, SHCA_IB_TRAP_OVERRUN or SHCA_IB_TRAP_WATCHDOG
+ * @lid:	own one
+ */
+bool shca_ib_trap_port(struct shca_ib_traps *traps, enum shca_ib_trap kind, u16 lid);
+
+/*
+ * 144: what the manager knows of the port has changed.
+ * @desc:	NodeDescription has; otherwise only @cap_mask has
+ *
+ * A trap of the kind that waits tells both.
+ */
+bool shca_ib_trap_change(struct shca_ib_traps *traps, u16 lid, u32 cap_mask,
+			 bool desc);
+
+/*
+ * 256: a subnet management packet with a bad M_Key.
+ * @lid:	own one
+ * @slid:	of the packet
+ * @smp:	SHCA_IB_MAD_BYTES
+ */
+bool shca_ib_trap_mkey(struct shca_ib_traps *traps, u16 lid, u16 slid,
+		       const u8 *smp);
+
+/*
+ * 257, 258: a packet with a bad P_Key or Q_Key.
+ * @kind:	SHCA_IB_TRAP_PKEY or SHCA_IB_TRAP_QKEY
+ * @lid:	own one
+ *
+ * Return, here and above: whether there is a trap now that did not wait before.
+ */
+bool shca_ib_trap_key(struct shca_ib_traps *traps, enum shca_ib_trap kind,
+		      u16 lid, const struct shca_ib_bad_key *bad);
+
+/*
+ * Is a trap to be sent now?
+ * @gap:	least distance of two traps in ns
+ * @mad:	it, if so: SHCA_IB_MAD_BYTES
+ *
+ * It is sent again and again, in turn with others, until it is repressed.
+ */
+bool shca_ib_trap_next(struct shca_ib_traps *traps, u64 gap, u64 now, u8 *mad);
+
+/* When to ask shca_ib_trap_next(); ~0: never. */
+u64 shca_ib_trap_deadline(const struct shca_ib_traps *traps, u64 gap);
+
+/* Does a TrapRepress have the transaction of a trap sent? */
+bool shca_ib_trap_is_own(const struct shca_ib_traps *traps, u64 tid);
+
+/* The trap is known, and does not come again. */
+void shca_ib_trap_repress(struct shca_ib_traps *traps, u64 tid);
+
+/*
+ * Traps were for a manager that may be another one now.
+ *
+ * The distance to the next one stays.
+ */
+void shca_ib_trap_forget(struct shca_ib_traps *traps);
+
+/* The oldest notice, or one that says there is none. */
+void shca_ib_notice_get(const struct shca_ib_traps *traps, u8 *data);
+
+/* Drop the oldest one, if @data has its NoticeToggle. */
+void shca_ib_notice_clear(struct shca_ib_traps *traps, const u8 *data);
+
+#endif

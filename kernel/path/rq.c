@@ -1,0 +1,570 @@
+// SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
+/*
+ * The receive side: requests of the peer through the responder, its responses
+ * to the wire, receive requests from the ring, and their flushing.
+ *
+ * Timer: shca_rq.side.timer, for a full queue below, for the static rate, and for an
+ * acknowledgement that waits for a reply (reply.h).  shca_rq_wait() arms it for
+ * shca_reply.due, and shca_rq_timer() lets the responder go on then.  Softirq.
+ */
+#include "rq.h"
+
+#include <linux/ktime.h>
+
+#include "../base/compat.h"
+#include "../base/counters.h"
+#include "../base/dev.h"
+#include "../base/trace.h"
+#include "../core/opcode.h"
+#include "../core/psn.h"
+#include "../mem/delayed.h"
+#include "../queue/cq.h"
+#include "../queue/fate.h"
+#include "../queue/srq.h"
+#include "../queue/xrc.h"
+#include "../wire/fault_points.h"
+#include "../wire/payload.h"
+#include "../wire/peer.h"
+#include "reply.h"
+#include "side.h"
+#include "sq.h"
+
+/* Requests flushed per hold of the lock. */
+#define SHCA_FLUSH_BUDGET	32
+/* Packets that have waited, likewise. */
+#define SHCA_UNPARK_BUDGET	64
+
+/* ---- responses ----------------------------------------------------------- */
+
+/*
+ * The SRQ's number tells whose completion it is: the request may have been
+ * taken from it a while ago.  One that has gone completes nothing.
+ */
+static bool shca_rq_post_xrc(struct shca_qp *qp, const struct shca_wc *wc)
+{
+	struct shca_xrc_target *target;
+	bool ok = true;
+
+	target = shca_xrc_find(qp->dev, qp->xrcd, wc->xrc_srqn);
+	if (target) {
+		ok = shca_cq_post(to_shca_cq(target->cq), qp->ibqp, qp->qpn,
+				  wc);
+		shca_xrc_put(target);
+	}
+	return ok;
+}
+
+bool shca_rq_complete(struct shca_qp *qp, const struct shca_wc *wc)
+{
+	bool ok;
+
+	/* A receive says that all before it is in memory (IBTA o9-20). */
+	if (static_branch_unlikely(&shca_manners_on) && qp->rq.delayed)
+		shca_delayed_place(qp->rq.delayed);
+	ok = qp->type == IB_QPT_XRC_TGT ?
+	     shca_rq_post_xrc(qp, wc) :
+	     shca_cq_post(qp->rq.cq, qp->ibqp, qp->qpn, wc);
+	if (unlikely(wc->status) && wc->status != SHCA_WC_WR_FLUSH_ERR)
+		shca_fate_wc(&qp->rq.side, wc, qp->rq.resp.epsn);
+	if (likely(ok))
+		return true;
+	shca_fate_queue(&qp->rq.side, SHCA_ERROR_CQ);
+	shca_resp_fail(&qp->rq.resp);
+	shca_side_fatal(qp, &qp->rq.side);
+	return false;
+}
+
+/* Continue then. A timer that comes too early is armed again: most never have to be. */
+static void shca_rq_wait(struct shca_qp *qp, u64 at)
+{
+	struct hrtimer *timer = &qp->rq.side.timer;
+
+	lockdep_assert_held(&qp->rq.lock);
+	WRITE_ONCE(qp->reply.due, at);
+	if (!qp->dead && (!hrtimer_is_queued(timer) ||
+			  hrtimer_get_expires(timer) > ns_to_ktime(at)))
+		hrtimer_start(timer, ns_to_ktime(at), HRTIMER_MODE_ABS_SOFT);
+}
+
+void shca_rq_wait_below(struct shca_qp *qp)
+{
+	shca_rq_wait(qp, shca_tx_busy_until(&qp->rq.side.route, ktime_get_ns()));
+}
+
+bool shca_rq_unsend_ack(struct shca_qp *qp, const struct shca_pkt *pkt)
+{
+	bool is_ack = shca_opcode_info(pkt->opcode)->flags & SHCA_OPF_RESPONSE;
+	struct shca_pkt last = { .opcode = SHCA_OP_ACK };
+	struct shca_resp *resp = &qp->rq.resp;
+
+	lockdep_assert_held(&qp->sq.lock);
+	if (!is_ack && likely(!shca_reply_is_likely(&qp->reply)))
+		return false;
+	spin_lock(&qp->rq.lock);
+	last.out_seq = resp->ack.seq;
+	if (resp->ack.sent == SHCA_ACK_ACK)
+		shca_resp_link_full(resp, &last);
+	shca_rq_wait_below(qp);
+	spin_unlock(&qp->rq.lock);
+	return is_ack;
+}
+
+void shca_rq_refused(struct shca_qp *qp, const struct shca_pkt *pkt,
+		     enum shca_mem_status status, struct shca_side_news *news)
+{
+	struct shca_resp_out out;
+
+	shca_resp_gather_failed(&qp->rq.resp, pkt, status, &out);
+	news->events |= out.events;
+	if (out.has_wc)
+		shca_rq_complete(qp, &out.wc);
+	else if (status != SHCA_MEM_RETRY)
+		shca_fate_packet(&qp->rq.side, pkt, SHCA_RX_ACCESS,
+				 shca_mem_verr(status));
+}
+
+/*
+ * The responder resumes at @pkt: a bit later, when the queue below is full; when its
+ * memory is there, by shca_rq_kick().
+ */
+static void shca_rq_failed(struct shca_qp *qp, const struct shca_batch *batch,
+			   const struct shca_pkt *pkt,
+			   enum shca_mem_status status,
+			   struct shca_side_news *news)
+{
+	if (shca_tx_found_full(batch, pkt)) {
+		shca_resp_link_full(&qp->rq.resp, pkt);
+		shca_rq_wait_below(qp);
+		return;
+	}
+	shca_rq_refused(qp, pkt, status, news);
+	if (status == SHCA_MEM_RETRY && qp->rq.side.mem.starved)
+		shca_rq_wait_below(qp);
+}
+
+static bool shca_rq_next(struct shca_qp *qp, u32 burst, u64 now,
+			 struct shca_pkt *pkt)
+{
+	struct shca_resp *resp = &qp->rq.resp;
+
+	shca_resp_set_burst(resp, burst);
+	if (!shca_resp_next(resp, now, pkt))
+		return false;
+	if (unlikely(pkt->opcode == SHCA_OPCODE_CNP))
+		shca_count(qp, TX_CNP);
+	return true;
+}
+
+static const struct shca_side_ops shca_rq_ops;
+
+/* Transmit what the responder owes. Return: whether the budget ended it. */
+static bool shca_rq_respond(struct shca_qp *qp, u64 now,
+			    struct shca_side_news *news)
+{
+	bool more;
+	u64 at;
+
+	lockdep_assert_held(&qp->rq.lock);
+	WRITE_ONCE(qp->reply.due, 0);
+	more = shca_side_transmit(qp, &qp->rq.side, &shca_rq_ops, now, news);
+	at = shca_resp_deadline(&qp->rq.resp);
+	/* (one that has passed was not looked at: the queue below was full before, and told when) */
+	if (unlikely(at > now))
+		shca_rq_wait(qp, at);
+	return more;
+}
+
+static void shca_rq_queue(struct shca_qp *qp)
+{
+	lockdep_assert_held(&qp->rq.lock);
+	shca_side_queue(qp, &qp->rq.side);
+}
+
+static void shca_rq_judged(struct shca_qp *qp, const struct shca_pkt *pkt,
+			   enum shca_verdict verdict, u16 vendor_err)
+{
+	shca_fate_packet(&qp->rq.side, pkt, verdict, vendor_err);
+	if (verdict == SHCA_RX_QKEY)
+		qp->link->bad_key(qp->dev, pkt, true);
+}
+
+enum shca_verdict shca_rq_accept(struct shca_qp *qp, const struct shca_pkt *pkt,
+				 u64 now, struct shca_side_news *news)
+{
+	struct shca_resp_out out __uninitialized;
+	enum shca_verdict verdict;
+
+	lockdep_assert_held(&qp->rq.lock);
+	/* A work queue takes from QPs of any type what they have let through. */
+	if (unlikely(qp->wq)) {
+		const struct shca_resp_attr attr = {
+			.transport = pkt->opcode & SHCA_TRANSPORT_MASK,
+			.qkey = pkt->deth.qkey,
+		};
+
+		shca_resp_modify(&qp->rq.resp, &attr,
+				 SHCA_RESP_TRANSPORT | SHCA_RESP_QKEY);
+	}
+	if (static_branch_unlikely(&shca_manners_on) && qp->rq.delayed &&
+	    shca_delayed_begin(qp->rq.delayed, pkt) && qp->rq.cq)
+		shca_cq_place(qp->rq.cq);
+	if (!shca_fault_is_on(qp->dev, BIT(SHCA_FAULT_RESPOND)) ||
+	    !shca_fault_respond(qp, pkt, &out, &verdict))
+		verdict = shca_resp_rx(&qp->rq.resp, pkt, now, &out);
+	if (out.has_wc)
+		shca_rq_complete(qp, &out.wc);
+	if (unlikely(qp->tm.matched))
+		shca_tm_begin(qp, out.rndv);
+	shca_rq_xrc_drop(&qp->rq);
+	news->events |= out.events;
+	shca_count_rx(qp, verdict);
+	if (verdict == SHCA_RX_OK) {
+		qp->rq.side.route.heard = true;
+		shca_count_request(qp, pkt->opcode);
+	} else if (!out.has_wc) {	/* whose completion says more */
+		shca_rq_judged(qp, pkt, verdict, out.wc.vendor_err);
+	}
+	trace_shca_rx_verdict(qp->qpn, pkt, verdict);
+	return verdict;
+}
+
+static void shca_rq_later(struct shca_qp *qp, const struct shca_pkt *pkt,
+			  enum shca_verdict verdict, bool again)
+{
+	struct shca_rq *rq = &qp->rq;
+
+	/* Only the code that sends the answers comes back to it: shca_rq_settle(). */
+	rq->behind = verdict == SHCA_RX_BUSY;
+	/* One that waited behind another has not been refused yet. */
+	if (!rq->behind &&
+	    (!again || !shca_resp_told_not_yet(&rq->resp, pkt->psn)))
+		shca_resp_not_yet(&rq->resp, pkt->psn);
+}
+
+/* Others wait already. Return: whether @pkt, too, has to. */
+static bool shca_rq_must_wait(struct shca_qp *qp, const struct shca_pkt *pkt,
+			      u64 now, struct shca_side_news *news)
+{
+	struct shca_park *park = &qp->rq.side.park;
+	s32 behind;
+
+	if (!shca_qp_is_reliable(qp) ||
+	    shca_psn_diff(pkt->psn, shca_park_last(park)->psn) > 0)
+		return true;
+	/* It is parked or executed: the peer has sent it again, or probes. */
+	behind = shca_psn_diff(pkt->psn, shca_park_first(park)->psn);
+	if (!behind)
+		shca_resp_not_yet(&qp->rq.resp, pkt->psn);
+	else if (behind < 0)
+		shca_rq_accept(qp, pkt, now, news);
+	return false;
+}
+
+static bool shca_rq_takes_run(const struct shca_qp *qp,
+			      const struct shca_pkt *pkt)
+{
+	return shca_resp_takes_run(&qp->rq.resp, pkt) &&
+	       !shca_fault_is_on(qp->dev, BIT(SHCA_FAULT_RESPOND));
+}
+
+static u32 shca_rq_expected(const struct shca_qp *qp)
+{
+	return qp->rq.resp.epsn;
+}
+
+static bool shca_rq_may_hold(struct shca_qp *qp, const struct shca_pkt *pkt,
+			     u64 now)
+{
+	const struct shca_resp *resp = &qp->rq.resp;
+
+	if (!(resp->attr.peer & SHCA_PEER_HOLDS))
+		shca_peer_look_ahead(qp, now);
+	return shca_resp_may_hold(resp, pkt);
+}
+
+static bool shca_rq_asked(const struct shca_qp *qp, const struct shca_pkt *pkt,
+			  enum shca_verdict verdict, bool is_ahead, bool goes_on)
+{
+	return shca_resp_is_asked(&qp->rq.resp, pkt, verdict, is_ahead,
+				  qp->rq.side.ahead.nr, goes_on);
+}
+
+void shca_rq_missing(struct shca_qp *qp, u32 psn, u32 cause, bool asks, u64 now)
+{
+	struct shca_resp *resp = &qp->rq.resp;
+
+	if (resp->attr.peer & SHCA_PEER_HOLDS)
+		shca_resp_gap(resp, psn, cause, asks);
+}
+
+static void
+shca_rq_hold(struct shca_qp *qp, const struct shca_pkt *pkt,
+	     enum shca_verdict verdict, u64 now, struct shca_side_news *news)
+{
+	shca_side_hold(qp, &qp->rq.side, &shca_rq_ops, pkt, verdict, now, news);
+}
+
+static void
+shca_rq_take_run(struct shca_qp *qp, const struct shca_pkt *pkt, u64 now,
+		 struct shca_side_news *news)
+{
+	shca_side_take_run(qp, &qp->rq.side, &shca_rq_ops, pkt, now, news);
+}
+
+static const struct shca_side_ops shca_rq_ops = {
+	.next = shca_rq_next,
+	.failed = shca_rq_failed,
+	.accept = shca_rq_accept,
+	.takes_run = shca_rq_takes_run,
+	.take_run = shca_rq_take_run,
+	.later = shca_rq_later,
+	.must_wait = shca_rq_must_wait,
+	.ahead = SHCA_RX_OUT_OF_SEQ,
+	.hold = shca_rq_hold,
+	.may_hold = shca_rq_may_hold,
+	.expected = shca_rq_expected,
+	.asked = shca_rq_asked,
+	.missing = shca_rq_missing,
+};
+
+/*
+ * The first request has come. If it has another PSN than rq_psn, that is told until one with
+ * rq_psn comes, for a process that watches itself for wrong use (SOFTHCA_LINT).
+ */
+static noinline void shca_rq_established(struct shca_qp *qp, struct shca_side_news *news)
+{
+	const struct shca_resp *resp = &qp->rq.resp;
+
+	if (news->events & SHCA_EV_PSN)
+		WRITE_ONCE(qp->status->first_psn,
+			   resp->comm_est ? 0 : resp->first_psn | SHCA_QPS_FIRST_PSN);
+	/* The specification has the event between RTR and RTS only. */
+	if (qp->state != IB_QPS_RTR)
+		news->events &= ~SHCA_EV_COMM_EST;
+}
+
+void shca_rq_settle(struct shca_qp *qp, struct shca_side_news *news)
+{
+	lockdep_assert_held(&qp->rq.lock);
+	/* The answer that the first parked packet waits for has left. */
+	if (unlikely(qp->rq.behind) && shca_resp_has_room(&qp->rq.resp))
+		shca_rq_queue(qp);
+	if (unlikely(qp->rq.side.feeds))
+		shca_rq_queue(qp);
+	shca_side_settle(&qp->rq.side, qp->rq.resp.state == SHCA_SIDE_ERR &&
+				       qp->state != IB_QPS_ERR, news);
+	if (unlikely(news->events & (SHCA_EV_COMM_EST | SHCA_EV_PSN)))
+		shca_rq_established(qp, news);
+}
+
+void shca_rq_report(struct shca_qp *qp, const struct shca_side_news *news)
+{
+	if (qp->rq.srq)
+		shca_srq_report(qp->rq.srq);
+	shca_side_report(qp, news);
+}
+
+void shca_rq_rx(struct shca_qp *qp, const struct shca_pkt *pkt, unsigned int nr,
+		bool answer)
+{
+	struct shca_side_news news = {};
+	struct shca_rq *rq = &qp->rq;
+	u64 now, until;
+
+	spin_lock(&rq->lock);
+	now = ktime_get_ns();
+	shca_side_take_all(qp, &rq->side, &shca_rq_ops, pkt, nr, now, &news);
+	if (answer && !rq->side.continuing) {
+		until = shca_reply_until(qp, now);
+		if (unlikely(until > now))
+			shca_rq_wait(qp, until);
+		else if (shca_rq_respond(qp, now, &news))
+			shca_rq_queue(qp);
+	}
+	shca_rq_settle(qp, &news);
+	spin_unlock(&rq->lock);
+	shca_rq_report(qp, &news);
+}
+
+void shca_rq_flush_acks(struct shca_qp *qp)
+{
+	struct shca_side_news news = {};
+
+	spin_lock_bh(&qp->rq.lock);
+	/* One packet without payload: there can be no news. */
+	if (shca_resp_flush_acks(&qp->rq.resp))
+		shca_rq_respond(qp, ktime_get_ns(), &news);
+	spin_unlock_bh(&qp->rq.lock);
+}
+
+/* ---- flushing and continuing --------------------------------------------- */
+
+/* Return: whether the budget ended it. */
+static bool shca_rq_flush(struct shca_qp *qp)
+{
+	struct shca_rq *rq = &qp->rq;
+	enum shca_recv_status status;
+	struct shca_recv_wr wr;
+	struct shca_wc wc;
+	unsigned int i;
+
+	lockdep_assert_held(&rq->lock);
+	if (shca_resp_flush(&rq->resp, &wc))
+		shca_rq_complete(qp, &wc);
+	if (!rq->ring.entries)
+		return false;	/* what is posted elsewhere is not this QP's */
+	for (i = 0; i < SHCA_FLUSH_BUDGET; i++) {
+		status = shca_rq_fetch(&rq->side.mem, &wr);
+		if (status == SHCA_RECV_EMPTY)
+			return false;
+		if (status == SHCA_RECV_BROKEN)
+			continue;
+		wc = (struct shca_wc){
+			.wr_id = wr.wr_id,
+			.status = SHCA_WC_WR_FLUSH_ERR,
+			.opcode = SHCA_WC_RECV,
+			.is_recv = true,
+		};
+		if (!shca_rq_complete(qp, &wc))
+			return false;
+	}
+	return true;
+}
+
+void shca_rq_flush_all(struct shca_qp *qp)
+{
+	u32 rounds = qp->rq.ring.entries / SHCA_FLUSH_BUDGET + 1;
+	bool more = true;
+
+	/* The number of rounds is bounded: a process may go on posting. */
+	while (more && rounds--) {
+		spin_lock_bh(&qp->rq.lock);
+		more = shca_rq_flush(qp);
+		spin_unlock_bh(&qp->rq.lock);
+		cond_resched();
+	}
+}
+
+SHCA_BH_HANDLER(shca_rq_continue)
+{
+	struct shca_qp *qp = container_of(bh, struct shca_qp, rq.side.bh);
+	struct shca_rq *rq = &qp->rq;
+	struct shca_side_news news = {};
+	u64 now = ktime_get_ns();
+	bool more;
+
+	spin_lock_bh(&rq->lock);
+	if (qp->dead) {
+		spin_unlock_bh(&rq->lock);
+		return;
+	}
+	rq->side.continuing = false;
+	rq->behind = false;
+	more = shca_side_unpark(qp, &rq->side, &shca_rq_ops, SHCA_UNPARK_BUDGET,
+				now, &news);
+	more |= shca_rq_respond(qp, now, &news);
+	if (qp->state == IB_QPS_ERR)
+		more |= shca_rq_flush(qp);
+	if (more)
+		shca_rq_queue(qp);
+	shca_rq_settle(qp, &news);
+	/* In error it takes nothing from the SRQ any more (IBTA 11.6.3.2), nor, as
+	 * a responder of XRC, from any of its domain.
+	 */
+	if ((rq->srq || qp->type == IB_QPT_XRC_TGT) &&
+	    qp->state == IB_QPS_ERR && !rq->last_wqe) {
+		rq->last_wqe = true;
+		news.events |= SHCA_EV_LAST_WQE;
+	}
+	spin_unlock_bh(&rq->lock);
+	shca_rq_report(qp, &news);
+}
+
+static enum hrtimer_restart shca_rq_timer(struct hrtimer *timer)
+{
+	struct shca_qp *qp = container_of(timer, struct shca_qp, rq.side.timer);
+	u64 due;
+
+	spin_lock_bh(&qp->rq.lock);
+	due = qp->reply.due;
+	if (due > ktime_get_ns()) {
+		shca_rq_wait(qp, due);
+	} else if (due && !qp->dead) {
+		shca_reply_missed(qp);
+		shca_bh_schedule(&qp->rq.side.bh);
+	}
+	spin_unlock_bh(&qp->rq.lock);
+	return HRTIMER_NORESTART;
+}
+
+void shca_rq_kick(struct shca_qp *qp)
+{
+	spin_lock_bh(&qp->rq.lock);
+	if (!qp->dead)
+		shca_bh_schedule(&qp->rq.side.bh);
+	spin_unlock_bh(&qp->rq.lock);
+}
+
+/* Memory that the side has asked for is there, or cannot be had. */
+static void shca_rq_resume(struct shca_qp *qp)
+{
+	struct shca_qp *peer = NULL;
+	bool far;
+	u32 qpn;
+
+	spin_lock_bh(&qp->rq.lock);
+	far = qp->rq.far_waits && !qp->dead;
+	qp->rq.far_waits = false;
+	qpn = qp->rq.resp.attr.dqpn;
+	spin_unlock_bh(&qp->rq.lock);
+	shca_rq_kick(qp);
+	/* A QP of another namespace, or of a later life, may be found: no harm. */
+	if (far)
+		peer = shca_net_find_qp(qp->dev->snet, qpn);
+	if (!peer)
+		return;
+	shca_sq_resume(peer);
+	shca_qp_put(peer);
+}
+
+/* ---- posting by kernel consumers ------------------------------------------ */
+
+int shca_post_recv(struct ib_qp *ibqp, const struct ib_recv_wr *wr,
+		   const struct ib_recv_wr **bad_wr)
+{
+	struct shca_qp *qp = to_shca_qp(ibqp);
+	struct shca_rq *rq = &qp->rq;
+	int err;
+
+	if (qp->is_user || rq->srq || READ_ONCE(qp->state) == IB_QPS_RESET) {
+		*bad_wr = wr;
+		return -EINVAL;
+	}
+	err = shca_recv_ring_post(&rq->ring, &rq->post_lock, wr, bad_wr);
+	/* Pairs with shca_qp_set_error_locked(): the flag set before it looks at
+	 * rq_prod, rq_prod stored before we look at the flag (litmus: rq-flags).
+	 */
+	smp_mb();
+	if (READ_ONCE(qp->status->flags) & SHCA_QPS_ERR)
+		shca_bh_schedule(&rq->side.bh);
+	return err;
+}
+
+/* ---- lifetime ------------------------------------------------------------ */
+
+void shca_rq_init(struct shca_qp *qp)
+{
+	spin_lock_init(&qp->rq.lock);
+	spin_lock_init(&qp->rq.post_lock);
+	shca_reply_init(&qp->reply);
+	shca_bh_init(&qp->rq.side.bh, shca_rq_continue);
+	shca_side_init(&qp->rq.side, qp, shca_rq_resume);
+	hrtimer_setup(&qp->rq.side.timer, shca_rq_timer, CLOCK_MONOTONIC,
+		      HRTIMER_MODE_ABS_SOFT);
+}
+
+void shca_rq_stop(struct shca_qp *qp)
+{
+	shca_side_stop(&qp->rq.side);
+	shca_delayed_end(qp->rq.delayed);
+}

@@ -1,0 +1,711 @@
+// SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
+/*
+ * Reception: check lengths, decode, find the QP, check that the packet is from
+ * its peer and intact, hand it to the requester or the responder.  In softirq;
+ * nothing sleeps, nothing is logged per packet: each refusal has a counter.
+ */
+#include "rx.h"
+
+#include <linux/netdevice.h>
+#include <linux/rcupdate.h>
+#include <linux/skbuff.h>
+#include <linux/slab.h>
+#include <rdma/ib_verbs.h>
+
+#include "../base/counters.h"
+#include "../base/dev.h"
+#include "../base/netns.h"
+#include "../base/trace.h"
+#include "../base/trace_payload.h"
+#include "../core/headers.h"
+#include "../core/opcode.h"
+#include "../link/icrc.h"
+#include "../queue/fate.h"
+#include "../queue/group.h"
+#include "../queue/qp.h"
+#include "../queue/qp_table.h"
+#include "../wire/fault_points.h"
+#include "../wire/payload.h"
+#include "path_migration.h"
+#include "rq.h"
+#include "rss_rx.h"
+#include "sq.h"
+
+/* Limits of a run that is handed on: descriptions of packets, bytes, packets. */
+#define SHCA_RX_RUN		8
+#define SHCA_RX_RUN_BYTES	32768
+#define SHCA_RX_RUN_PKTS	128
+/* After this many bytes of requests they are answered while more are looked at. */
+#define SHCA_RX_ANSWER	16384
+
+/**
+ * struct shca_rx_walk - an skb on its way to QPs
+ * @link:	which it came by
+ * @snet:	where it arrived
+ * @in:		the skb
+ * @path:	what its lower headers say
+ * @qp:		for which the packet before was, with a reference; or NULL
+ * @path_ok:	that one may receive it (not QP0 and QP1, which are found by the address)
+ * @vlan:	UD: of the address that it was sent to
+ * @joins:	the next packet may be like the last of @run
+ * @bth:	then: the BTH of that one, a copy
+ * @bth_len:	then: its length, from BTH to ICRC
+ * @nr:		descriptions of packets that have been checked, all for the same
+ *		side of @qp
+ * @pkts:	packets that they stand for
+ * @bytes:	of those, from BTH to ICRC
+ * @run:	these descriptions, and behind them that of the packet being looked at
+ * @response:	that side is the send side
+ * @unanswered:	bytes of requests that it took since it last answered
+ * @owes:	it has taken requests, and answers at the end
+ */
+struct shca_rx_walk {
+	const struct shca_link_ops *link;
+	struct shca_net *snet;
+	struct shca_rx_skb in;
+	struct shca_path_info path;
+	struct shca_qp *qp;
+	bool path_ok;
+	u16 vlan;
+	bool response;
+	bool owes;
+	bool joins;
+	u8 bth[SHCA_BTH_BYTES];
+	u32 bth_len;
+	u32 unanswered;
+	unsigned int nr;
+	u32 pkts;
+	u32 bytes;
+	struct shca_pkt run[SHCA_RX_RUN];
+};
+
+/**
+ * struct shca_rx_seg - one packet of an skb
+ * @idx:	its number in a batch
+ * @off:	of its BTH, from skb->data
+ * @len:	from BTH to ICRC
+ * @bth:	where it is; NULL: not in one piece of memory
+ *
+ * A sender on this machine may rewrite payload in pages at any time (splice()). So
+ * no byte of a header is read there twice.  The ICRC and the payload are read after
+ * the header has been copied, each on its own.  A payload that changes meanwhile is
+ * one that its sender might have sent.
+ */
+struct shca_rx_seg {
+	unsigned int idx;
+	u32 off;
+	u32 len;
+	const u8 *bth;
+};
+
+static bool shca_rx_icrc_ok(struct shca_rx_walk *rx, const struct shca_rx_seg *seg)
+{
+	return shca_icrc_ok(rx->link->seed_rx(&rx->in, seg->idx, seg->len),
+			    rx->in.skb, seg->bth, seg->off, seg->len);
+}
+
+/*
+ * Management is for each partition that the port is in (IBTA 10.9.8); that of the
+ * subnet has none (10.9.2).
+ */
+static bool shca_pkey_ok(const struct shca_qp *qp, struct shca_pkt *pkt)
+{
+	int index;
+
+	if (unlikely(qp->type == IB_QPT_SMI))
+		return true;
+	if (likely(qp->type != IB_QPT_GSI))
+		return shca_pkey_match(pkt->pkey, shca_qp_pkey(qp));
+	index = shca_pkey_find(qp->dev, pkt->pkey);
+	if (index < 0)
+		return false;
+	pkt->path.pkey_index = index;
+	return true;
+}
+
+static noinline void shca_rx_trace(const struct shca_rx_walk *rx,
+				   unsigned int nr)
+{
+	unsigned int i;
+
+	for (i = 0; i < nr; i++) {
+		if (trace_shca_payload_enabled())
+			shca_payload_trace(rx->qp->qpn, &rx->run[i], false);
+		trace_shca_rx(rx->qp->qpn, &rx->run[i]);
+	}
+}
+
+/* What has been checked goes to its side of the QP; @last: no more follows. */
+static void shca_rx_flush(struct shca_rx_walk *rx, bool last)
+{
+	unsigned int nr = rx->nr;
+
+	if (!nr)
+		return;
+	rx->nr = 0;
+	rx->joins = false;
+	if (trace_shca_rx_enabled())
+		shca_rx_trace(rx, nr);
+	shca_count_n(rx->qp, RX_PKTS, rx->pkts);
+	shca_count_n(rx->qp, RX_BYTES, rx->bytes);
+	if (rx->response) {
+		shca_sq_rx(rx->qp, rx->run, nr);
+	} else if (unlikely(rx->qp->rss)) {
+		shca_rss_rx(rx->qp, rx->run, nr);
+	} else {
+		/*
+		 * An answer is a packet through the stack again.  So small messages
+		 * share one, which leaves when the last of them has been looked at
+		 * (shca_rx_turn()).  After SHCA_RX_ANSWER bytes the answer is not
+		 * delayed further.
+		 */
+		rx->unanswered += rx->bytes;
+		rx->owes = !last && rx->unanswered < SHCA_RX_ANSWER;
+		if (!rx->owes)
+			rx->unanswered = 0;
+		shca_rq_rx(rx->qp, rx->run, nr, !rx->owes);
+	}
+	rx->bytes = 0;
+	rx->pkts = 0;
+}
+
+/* @pkt, at the end of the run, becomes its beginning. */
+static struct shca_pkt *shca_rx_first(struct shca_rx_walk *rx,
+				      struct shca_pkt *pkt)
+{
+	if (pkt != rx->run)
+		rx->run[0] = *pkt;
+	return rx->run;
+}
+
+/* What comes next is for @qp, whose reference is taken over. */
+static __always_inline void shca_rx_turn(struct shca_rx_walk *rx, struct shca_qp *qp)
+{
+	shca_rx_flush(rx, true);
+	if (rx->owes)
+		shca_rq_rx(rx->qp, rx->run, 0, true);
+	rx->owes = false;
+	rx->unanswered = 0;
+	shca_mem_forget(&rx->in.mr);
+	if (rx->qp)
+		shca_qp_put(rx->qp);
+	rx->qp = qp;
+	rx->path_ok = false;
+}
+
+/*
+ * From the peer of a connected QP, or to an address of the device.  The address
+ * vector is written under both side locks before the QP can receive.  A packet that
+ * races with modify may be judged by the old one, as if it came earlier.
+ */
+static bool shca_path_ok(struct shca_rx_walk *rx, u16 *vlan)
+{
+	struct shca_qp *qp = rx->qp;
+
+	if (qp->type == IB_QPT_RAW_PACKET)
+		return false;	/* its frames come by verbs/flow.c */
+	/* QPs of all links share their numbers. */
+	if (unlikely(qp->link != rx->link))
+		return false;
+	if (qp->type == IB_QPT_GSI || qp->type == IB_QPT_SMI)
+		return true;	/* it was found by the address */
+	if (qp->type == IB_QPT_UD) {
+		/* All packets of an skb have one address. */
+		if (!rx->path_ok)
+			rx->path_ok = qp->link->serves(qp->dev, rx->in.skb,
+						       &rx->vlan);
+		if (rx->path_ok)
+			*vlan = rx->vlan;
+		return rx->path_ok;
+	}
+	if (!rx->path_ok)
+		/*
+		 * Half an old vector, half a new one is no peer's: a lost packet.
+		 * That holds for what is compared. The link follows no pointer there.
+		 */
+		rx->path_ok = data_race(qp->link->check(qp->dev, &qp->av,
+							rx->in.skb));
+	return rx->path_ok;
+}
+
+/* Not for the transport: a packet that its QP refuses, and why. */
+static void shca_rx_refuse(struct shca_qp *qp, const struct shca_pkt *pkt,
+			   enum shca_counter id)
+{
+	this_cpu_inc(READ_ONCE(qp->counters)->v[id]);
+	trace_shca_rx_refused(qp->qpn, pkt, id);
+	shca_fate_dropped(qp, pkt, id);
+}
+
+static void shca_rx_refuse_pkey(struct shca_qp *qp, const struct shca_pkt *pkt)
+{
+	shca_rx_refuse(qp, pkt, SHCA_CNT_RX_PKEY);
+	qp->link->bad_key(qp->dev, pkt, false);
+}
+
+static bool shca_rx_is_of(const struct shca_qp *qp, const struct shca_pkt *pkt)
+{
+	return pkt->opcode == SHCA_OPCODE_CNP ||
+	       (pkt->opcode & SHCA_TRANSPORT_MASK) == shca_qp_transport(qp->type);
+}
+
+/*
+ * By another path than the primary one. The peer may have migrated, and then the QP does,
+ * too; so the packet must be one that is taken in every other respect.
+ * Return: whether that has happened.
+ */
+static noinline bool shca_rx_migrates(struct shca_rx_walk *rx,
+				      const struct shca_rx_seg *seg,
+				      const struct shca_pkt *pkt)
+{
+	struct shca_qp *qp = rx->qp;
+
+	return qp->link == rx->link && pkt->mig && shca_rx_is_of(qp, pkt) &&
+	       shca_rx_icrc_ok(rx, seg) &&
+	       shca_apm_follows(qp, rx->in.skb, pkt);
+}
+
+/*
+ * The middle packets of a message differ in their PSN only, and so do all but the
+ * first of a batch, as a rule.  They are checked one by one, and handed on as one.
+ */
+static void shca_rx_may_be_joined(struct shca_rx_walk *rx,
+				  const struct shca_rx_seg *seg,
+				  const u8 *bth, struct shca_pkt *pkt)
+{
+	const struct shca_opcode_info *info = shca_opcode_info(pkt->opcode);
+
+	if (!(info->flags & SHCA_OPF_PAYLOAD) ||
+	    info->flags & (SHCA_OPF_START | SHCA_OPF_END) ||
+	    info->hdr_len != SHCA_BTH_BYTES || !pkt->paylen || pkt->pad ||
+	    pkt->ackreq || !seg->bth || rx->path.ecn_ce)
+		return;
+	pkt->unit = pkt->paylen;
+	pkt->stride = seg->len;
+	memcpy(rx->bth, bth, sizeof(rx->bth));
+	rx->bth_len = seg->len;
+	rx->joins = true;
+}
+
+/*
+ * @len bytes of a header into memory of our own; no more than SHCA_HDR_MAX.  The
+ * barrier keeps the compiler from reading the original again instead of the copy.
+ */
+static __always_inline void shca_rx_copy(u8 *to, const u8 *from, u32 len)
+{
+	if (likely(len == SHCA_HDR_MAX))
+		memcpy(to, from, SHCA_HDR_MAX);	/* of constant length: inline */
+	else
+		memcpy(to, from, len);
+	barrier_data(to);
+}
+
+/* Return: false: it is another one, or not intact. */
+static bool shca_rx_joins(struct shca_rx_walk *rx, const struct shca_rx_seg *seg)
+{
+	u8 bth[SHCA_BTH_BYTES] __uninitialized;
+	struct shca_pkt *pkt;
+	bool ackreq;
+
+	if (!rx->joins || !seg->bth || seg->len != rx->bth_len)
+		return false;
+	pkt = &rx->run[rx->nr - 1];
+	shca_rx_copy(bth, seg->bth, sizeof(bth));
+	if (!shca_bth_follows(bth, rx->bth,
+			      shca_psn_add(pkt->psn, pkt->span + 1), &ackreq) ||
+	    !shca_rx_icrc_ok(rx, seg))
+		return false;
+	pkt->span++;
+	pkt->paylen += pkt->unit;
+	pkt->ackreq = ackreq;
+	if (ackreq)
+		rx->joins = false;
+	rx->pkts++;
+	rx->bytes += seg->len;
+	if (rx->bytes >= SHCA_RX_RUN_BYTES || rx->pkts >= SHCA_RX_RUN_PKTS)
+		shca_rx_flush(rx, false);
+	return true;
+}
+
+/* @hdr: its headers, where nobody else writes */
+static void shca_rx_deliver(struct shca_rx_walk *rx, const struct shca_rx_seg *seg,
+			    const u8 *hdr, struct shca_pkt *pkt)
+{
+	const struct shca_opcode_info *info = shca_opcode_info(pkt->opcode);
+	bool response = info->flags & SHCA_OPF_RESPONSE ||
+			pkt->opcode == SHCA_OPCODE_CNP;
+	struct shca_qp *qp = rx->qp;
+
+	if (!shca_path_ok(rx, &pkt->path.vlan) &&
+	    (!shca_apm_is_on(qp) || !shca_rx_migrates(rx, seg, pkt))) {
+		shca_rx_refuse(qp, pkt, SHCA_CNT_RX_PATH);
+		return;
+	}
+	if (!shca_rx_is_of(qp, pkt)) {
+		shca_rx_refuse(qp, pkt, SHCA_CNT_RX_TRANSPORT);
+		return;
+	}
+	if (!shca_rx_icrc_ok(rx, seg)) {
+		shca_rx_refuse(qp, pkt, SHCA_CNT_RX_ICRC);
+		return;
+	}
+	if (!shca_pkey_ok(qp, pkt)) {
+		shca_rx_refuse_pkey(qp, pkt);
+		return;
+	}
+	if (unlikely(shca_apm_is_on(qp)) && !pkt->mig)
+		shca_apm_agreed(qp);
+	if (rx->nr && rx->response != response) {
+		shca_rx_flush(rx, false);
+		pkt = shca_rx_first(rx, pkt);
+	}
+	/* Reserved opcodes are requests too: they draw a NAK. */
+	rx->response = response;
+	rx->pkts++;
+	rx->bytes += seg->len;
+	if (++rx->nr == SHCA_RX_RUN || rx->bytes >= SHCA_RX_RUN_BYTES)
+		shca_rx_flush(rx, false);
+	else
+		shca_rx_may_be_joined(rx, seg, hdr, pkt);
+}
+
+/* ---- multicast ---------------------------------------------------------- */
+
+/* A packet for all QPs that are attached to a group. */
+struct shca_rx_copies {
+	struct shca_rx_walk *rx;
+	struct shca_pkt *pkt;
+	u32 len;
+};
+
+/* Whoever does not take it does not keep others from it. */
+static void shca_rx_to_member(struct shca_qp *qp, u16 vlan, void *arg)
+{
+	struct shca_rx_copies *copies = arg;
+	struct shca_pkt *pkt = copies->pkt;
+
+	if (!shca_pkey_ok(qp, pkt)) {
+		shca_rx_refuse_pkey(qp, pkt);
+		return;
+	}
+	pkt->path.vlan = vlan;
+	if (trace_shca_payload_enabled())
+		shca_payload_trace(qp->qpn, pkt, false);
+	trace_shca_rx(qp->qpn, pkt);
+	shca_count(qp, RX_PKTS);
+	shca_count_n(qp, RX_BYTES, copies->len);
+	if (qp->rss)
+		shca_rss_rx(qp, pkt, 1);
+	else
+		shca_rq_rx(qp, pkt, 1, true);
+	/* The region is of this QP's protection domain. */
+	shca_mem_forget(&copies->rx->in.mr);
+}
+
+/*
+ * A group is not looked up for packets that cannot be for one.
+ * Return: whether anybody is attached to it.
+ */
+static bool shca_rx_group(struct shca_rx_walk *rx, const struct shca_rx_seg *seg,
+			  struct shca_pkt *pkt)
+{
+	struct shca_rx_copies copies = { .rx = rx, .pkt = pkt, .len = seg->len };
+	const struct shca_opcode_info *info = shca_opcode_info(pkt->opcode);
+
+	if (!(info->flags & SHCA_OPF_DETH) ||
+	    !shca_rx_icrc_ok(rx, seg))
+		return false;
+	return shca_group_walk(rx->link, rx->snet, rx->in.skb,
+			       shca_rx_to_member, &copies);
+}
+
+void shca_rx_stray(const struct shca_link_ops *link, struct shca_net *snet,
+		   const struct sk_buff *skb, enum shca_counter id)
+{
+	struct shca_qp *qp;
+	u16 vlan;
+
+	qp = shca_net_find_mgmt(link, snet, 1, skb, &vlan);
+	if (!qp)
+		return;
+	this_cpu_inc(qp->dev->counters->v[id]);
+	shca_qp_put(qp);
+}
+
+/* Packets of a batch are for one QP, as a rule. */
+static bool shca_rx_same_qp(const struct shca_rx_walk *rx,
+			    const struct shca_pkt *pkt)
+{
+	return rx->qp && rx->qp->qpn == pkt->dqpn && pkt->dqpn > 1;
+}
+
+static struct shca_qp *shca_rx_find(struct shca_rx_walk *rx,
+				    struct shca_pkt *pkt)
+{
+	if (pkt->dqpn == SHCA_QPN_MULTICAST)
+		return NULL;
+	if (pkt->dqpn <= 1)
+		return shca_net_find_mgmt(rx->link, rx->snet, pkt->dqpn,
+					  rx->in.skb, &pkt->path.vlan);
+	return shca_net_find_qp(rx->snet, pkt->dqpn);
+}
+
+/* One packet. */
+static void shca_rx_one(struct shca_rx_walk *rx, struct shca_rx_seg *seg)
+{
+	u32 avail = min_t(u32, seg->len, SHCA_HDR_MAX);
+	u8 buf[SHCA_HDR_MAX] __uninitialized;
+	enum shca_parse parse;
+	struct shca_pkt *pkt;
+	const u8 *hdr;
+
+	seg->bth = shca_rx_flat(&rx->in, seg->off, seg->len);
+	if (shca_rx_joins(rx, seg))
+		return;
+	rx->joins = false;
+	pkt = &rx->run[rx->nr];
+	/* In the linear part nobody writes but us. */
+	hdr = seg->bth;
+	if (!hdr) {
+		hdr = skb_header_pointer(rx->in.skb, seg->off, avail, buf);
+	} else if (seg->off >= skb_headlen(rx->in.skb)) {
+		shca_rx_copy(buf, hdr, avail);
+		hdr = buf;
+	}
+	if (!hdr || seg->len < SHCA_BTH_BYTES + SHCA_ICRC_BYTES) {
+		shca_rx_stray(rx->link, rx->snet, rx->in.skb,
+			      SHCA_CNT_RX_SHORT);
+		return;
+	}
+	*pkt = (struct shca_pkt){ .path = rx->path };
+	parse = shca_hdr_parse(pkt, hdr, avail, seg->len);
+	if (unlikely(!shca_rx_same_qp(rx, pkt))) {
+		shca_rx_turn(rx, shca_rx_find(rx, pkt));
+		pkt = shca_rx_first(rx, pkt);
+	}
+	if (pkt->dqpn == SHCA_QPN_MULTICAST && parse == SHCA_PARSE_OK) {
+		pkt->data = &rx->in;
+		pkt->data_off += seg->off;
+		if (shca_rx_group(rx, seg, pkt))
+			return;
+	}
+	if (!rx->qp) {
+		shca_rx_stray(rx->link, rx->snet, rx->in.skb,
+			      SHCA_CNT_RX_NO_QP);
+		return;
+	}
+	if (likely(parse == SHCA_PARSE_OK || parse == SHCA_PARSE_OPCODE)) {
+		if (rx->path.ecn_ce)
+			shca_count_ce(rx->qp);
+		pkt->data = &rx->in;
+		pkt->data_off += seg->off;
+		shca_rx_deliver(rx, seg, hdr, pkt);
+	} else if (parse == SHCA_PARSE_SHORT) {
+		shca_count(rx->qp, RX_SHORT);
+	} else {
+		shca_count(rx->qp, RX_HEADER);
+	}
+}
+
+/**
+ * struct shca_rx_alone - one packet of an skb that is received on its own
+ * @idx:	its number in a batch
+ * @off:	of its BTH, from skb->data
+ * @len:	from BTH to ICRC
+ * @ce:	it is to be marked as having met congestion
+ */
+struct shca_rx_alone {
+	unsigned int idx;
+	u32 off;
+	u32 len;
+	bool ce;
+};
+
+static bool shca_rx_watched(struct shca_rx_walk *rx,
+			    const struct shca_rx_seg *seg);
+
+/*
+ * All packets of @skb, or @alone of them, which no fault befalls any more; frees the
+ * skb.
+ */
+static void shca_rx_packets(const struct shca_link_ops *link,
+			    struct shca_net *snet, struct sk_buff *skb,
+			    u32 seg_len, const struct shca_rx_alone *alone)
+{
+	struct shca_rx_walk rx __uninitialized;
+	struct shca_rx_seg seg = {};
+	u32 end = skb->len;
+
+	rx.link = link;
+	rx.snet = snet;
+	rx.in = (struct shca_rx_skb){ .skb = skb };
+	link->path(skb, &rx.path);
+	rx.path_ok = false;
+	rx.response = false;
+	rx.owes = false;
+	rx.unanswered = 0;
+	rx.joins = false;
+	rx.nr = 0;
+	rx.pkts = 0;
+	rx.bytes = 0;
+	rx.qp = NULL;
+	if (unlikely(alone)) {
+		seg.idx = alone->idx;
+		seg.off = alone->off;
+		end = alone->off + alone->len;
+		rx.path.ecn_ce |= alone->ce;
+	}
+	do {	/* at least once, to count one that is empty */
+		seg.len = min(seg_len, end - seg.off);
+		if (!shca_fault_is_any() || alone ||
+		    !shca_rx_watched(&rx, &seg))
+			shca_rx_one(&rx, &seg);
+		seg.off += seg_len;
+		seg.idx++;
+	} while (seg.off < end);
+	shca_rx_turn(&rx, NULL);
+	consume_skb(skb);
+}
+
+/* ---- faults ------------------------------------------------------------------ */
+
+/* One packet of @skb now; frees it. */
+static void shca_rx_pass(struct shca_rx_walk *rx, struct sk_buff *skb,
+			 const struct shca_rx_seg *seg, bool ce)
+{
+	const struct shca_rx_alone alone = {
+		.idx = seg->idx,
+		.off = seg->off,
+		.len = seg->len,
+		.ce = ce,
+	};
+
+	shca_rx_packets(rx->link, rx->snet, skb, seg->len, &alone);
+}
+
+/* One that has waited; frees @held. Context: softirq, under RCU. */
+static void shca_rx_again(struct shca_held *held)
+{
+	const struct shca_rx_alone alone = {
+		.idx = held->idx,
+		.off = held->off,
+		.len = held->len,
+	};
+
+	held->dev->link->keep(held->dev, held->skb, false);
+	/* The address of a datagram may be one of its netdev only. */
+	rcu_read_lock();
+	held->skb->dev = dev_get_by_index_rcu(held->dev->snet->net,
+					      held->ifindex);
+	shca_rx_packets(held->dev->link, held->dev->snet, held->skb, held->len,
+			&alone);
+	rcu_read_unlock();
+	kfree(held);
+}
+
+/* The packet waits; a clone keeps the batch that it is part of. */
+static void shca_rx_hold(struct shca_rx_walk *rx, const struct shca_rx_seg *seg,
+			 struct shca_qp *qp, const struct shca_fault_hit *hit)
+{
+	struct shca_held *held = kmalloc(sizeof(*held), GFP_ATOMIC | __GFP_NOWARN);
+	struct sk_buff *skb = skb_clone(rx->in.skb, GFP_ATOMIC | __GFP_NOWARN);
+
+	if (!held || !skb ||
+	    !qp->link->keep(qp->dev, skb, true)) {
+		kfree(held);
+		kfree_skb(skb);
+		return;
+	}
+	/* It may outlive its netdev, and the route it has come by. */
+	skb_dst_drop(skb);
+	nf_reset_ct(skb);
+	held->ifindex = skb->dev ? skb->dev->ifindex : 0;
+	skb->dev = NULL;
+	held->skb = skb;
+	held->dev = qp->dev;
+	held->qpn = qp->qpn;
+	held->go_on = shca_rx_again;
+	held->idx = seg->idx;
+	held->off = seg->off;
+	held->len = seg->len;
+	shca_fault_hold(held, hit);
+}
+
+static void shca_rx_befall(struct shca_rx_walk *rx, const struct shca_rx_seg *seg,
+			   struct shca_qp *qp, const struct shca_pkt *pkt,
+			   const struct shca_fault_hit *hit)
+{
+	struct sk_buff *skb = rx->in.skb;
+
+	switch (hit->rule.what) {
+	case SHCA_FAULT_DROP:
+		return;
+	case SHCA_FAULT_DELAY:
+	case SHCA_FAULT_REORDER:
+		shca_rx_hold(rx, seg, qp, hit);
+		return;
+	case SHCA_FAULT_DUPLICATE:
+		shca_rx_pass(rx, skb_get(skb), seg, false);
+		shca_rx_pass(rx, skb_get(skb), seg, false);
+		return;
+	case SHCA_FAULT_ECN:
+		shca_rx_pass(rx, skb_get(skb), seg, true);
+		return;
+	default:
+		/* Others may read the bytes: a capture, or their sender. */
+		skb = skb_copy(skb, GFP_ATOMIC | __GFP_NOWARN);
+		if (!skb)
+			return;
+		shca_fault_damage(skb, seg->off,
+				  shca_opcode_info(pkt->opcode)->hdr_len,
+				  seg->len, hit);
+		shca_rx_pass(rx, skb, seg, false);
+	}
+}
+
+/*
+ * One packet, where some device has rules. Those of a device with rules for what
+ * arrives are received one by one.
+ * Return: whether that has been done.
+ */
+static noinline bool shca_rx_watched(struct shca_rx_walk *rx,
+				     const struct shca_rx_seg *seg)
+{
+	u32 avail = min_t(u32, seg->len, SHCA_HDR_MAX);
+	struct shca_pkt pkt = {};
+	struct shca_fault_hit hit;
+	struct shca_qp *qp = NULL;
+	u8 buf[SHCA_HDR_MAX];
+	bool passes = true;
+
+	if (seg->len >= SHCA_BTH_BYTES + SHCA_ICRC_BYTES &&
+	    !skb_copy_bits(rx->in.skb, seg->off, buf, avail) &&
+	    shca_hdr_parse(&pkt, buf, avail, seg->len) == SHCA_PARSE_OK)
+		qp = shca_rx_find(rx, &pkt);
+	if (!qp)
+		return false;
+	/* QPs of all links share their numbers; shca_path_ok() refuses this packet. */
+	if (qp->link != rx->link || !shca_fault_is_on(qp->dev, BIT(SHCA_FAULT_RX))) {
+		shca_qp_put(qp);
+		return false;
+	}
+	/* What came before it was there first. */
+	shca_rx_turn(rx, NULL);
+	rx->joins = false;
+	if (shca_fault_packet(qp, SHCA_FAULT_RX, &pkt, &hit)) {
+		shca_rx_befall(rx, seg, qp, &pkt, &hit);
+		passes = shca_fault_passes(&hit);
+	} else {
+		shca_rx_pass(rx, skb_get(rx->in.skb), seg, false);
+	}
+	if (passes)
+		shca_fault_passed(qp->dev, qp->qpn, shca_rx_again);
+	shca_qp_put(qp);
+	return true;
+}
+
+void shca_rx(const struct shca_link_ops *link, struct shca_net *snet,
+	     struct sk_buff *skb, u32 seg_len)
+{
+	shca_rx_packets(link, snet, skb, seg_len, NULL);
+}
