@@ -3,7 +3,7 @@
  * The device: one ib_device on one Ethernet netdev, and the limits that it
  * advertises.
  *
- * docs/architecture.md has the order of all locks.
+ * kernel/README.md has the order of all locks.
  */
 #ifndef SHCA_DEV_H
 #define SHCA_DEV_H

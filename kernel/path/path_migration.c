@@ -121,7 +121,7 @@ void shca_apm_agreed(struct shca_qp *qp)
 void shca_apm_exhausted_locked(struct shca_qp *qp, struct shca_side_news *news)
 {
 	lockdep_assert_held(&qp->sq.lock);
-	/* Inside the other lock, as for states (docs/architecture.md). */
+	/* Inside the other lock, as for states (kernel/README.md). */
 	spin_lock(&qp->rq.lock);
 	if (shca_apm_do(qp, shca_apm_exhausted(&qp->apm.is)))
 		news->events |= SHCA_EV_PATH_MIG;
