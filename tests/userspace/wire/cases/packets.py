@@ -134,7 +134,7 @@ ACCEPTED = {
 
 
 @case("pkt.accept", "IBTA 9.2, A17.3.3: what an invariant CRC does not cover "
-      "may change on the way; reserved bits are ignored", table=ACCEPTED)
+      "may change in the network; reserved bits are ignored", table=ACCEPTED)
 def accept(rig, row):
     below, fields = row
     for version in 4, 6:

@@ -641,8 +641,8 @@ def lost_ack(rig, kind):
 
 
 @case("req.early", "softhca: a request whose answer is overdue by two round trips is "
-      "sent again, the same and alone, long before its time-out; that is no time-out and "
-      "no retry", table={kind.lower(): kind for kind in KINDS})
+      "sent again, as one packet with the same contents, long before its time-out; that is no "
+      "time-out and no retry", table={kind.lower(): kind for kind in KINDS})
 def early(rig, kind):
     if not rig.is_softhca:
         raise Skip("each request waits for its time-out")
