@@ -180,8 +180,8 @@ struct shca_mcast {
  * @rescan:	work that makes the core rescan a loopback netdev's GIDs (lo.c)
  * @nr:		existing objects of processes, by the enum shca_limit of @personality that
  *		they are compared with; SHCA_LIMIT_DM: bytes of device memory
- * @parked:	bytes of received packets that wait for memory (park.c)
- * @held:	bytes of those that wait for packets before them
+ * @backlog_bytes:	bytes of received packets that wait for memory (pkt_queue.c)
+ * @ooo_bytes:	bytes of those that wait for packets before them
  * @qp_serial:	serial of the last QP, see struct shca_accessor
  * @stats:	counters of bound QPs, and optional ones
  * @history:	what went wrong with QPs that are gone (queue/fate.c)
@@ -215,8 +215,8 @@ struct shca_dev {
 	u64 id;
 	struct work_struct rescan;
 	atomic_t nr[SHCA_LIMIT_NR];
-	atomic_long_t parked;
-	atomic_long_t held;
+	atomic_long_t backlog_bytes;
+	atomic_long_t ooo_bytes;
 	atomic64_t qp_serial;
 	struct shca_dev_stats stats;
 	struct shca_history *history;

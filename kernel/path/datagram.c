@@ -154,7 +154,7 @@ static void shca_datagram_run(struct shca_datagrams *d,
 static bool shca_datagram_fits(const struct shca_qp *qp, const struct shca_qp *peer)
 {
 	return !peer->dead && peer->type == IB_QPT_UD && peer->link == qp->link &&
-	       !peer->rss && !peer->rq.side.park.nr &&
+	       !peer->rss && !peer->rq.side.backlog.nr &&
 	       shca_pkey_match(shca_qp_pkey(qp), shca_qp_pkey(peer)) &&
 	       shca_move_may(qp->dev, peer->dev);
 }

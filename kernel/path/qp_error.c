@@ -4,7 +4,7 @@
 
 #include "../base/trace.h"
 #include "../queue/stream.h"
-#include "../wire/park.h"
+#include "../wire/pkt_queue.h"
 #include "rq.h"
 
 void shca_qp_unlock(struct shca_qp *qp)
@@ -14,7 +14,7 @@ void shca_qp_unlock(struct shca_qp *qp)
 	list_splice_init(&qp->lost, &lost);
 	spin_unlock(&qp->rq.lock);
 	spin_unlock_bh(&qp->sq.lock);
-	shca_park_free(&lost);
+	shca_pkt_queue_free(&lost);
 }
 
 void shca_qp_set_error_locked(struct shca_qp *qp)
@@ -28,8 +28,8 @@ void shca_qp_set_error_locked(struct shca_qp *qp)
 	shca_req_fail(&qp->sq.req);
 	shca_resp_fail(&qp->rq.resp);
 	/* Nobody will take what is kept. */
-	shca_park_take(&qp->sq.side.ahead, &qp->lost);
-	shca_park_take(&qp->rq.side.ahead, &qp->lost);
+	shca_pkt_queue_take(&qp->sq.side.ooo, &qp->lost);
+	shca_pkt_queue_take(&qp->rq.side.ooo, &qp->lost);
 	qp->sq.drain_event = false;
 	WRITE_ONCE(qp->status->flags, SHCA_QPS_ERR);
 	shca_stream_stop(qp);

@@ -32,7 +32,7 @@
 /* Requests flushed per hold of the lock. */
 #define SHCA_FLUSH_BUDGET	32
 /* Packets that have waited, likewise. */
-#define SHCA_UNPARK_BUDGET	64
+#define SHCA_BACKLOG_BUDGET	64
 
 /* ---- responses ----------------------------------------------------------- */
 
@@ -245,14 +245,14 @@ static void shca_rq_later(struct shca_qp *qp, const struct shca_pkt *pkt,
 static bool shca_rq_must_wait(struct shca_qp *qp, const struct shca_pkt *pkt,
 			      u64 now, struct shca_side_news *news)
 {
-	struct shca_park *park = &qp->rq.side.park;
+	struct shca_pkt_queue *backlog = &qp->rq.side.backlog;
 	s32 behind;
 
 	if (!shca_qp_is_reliable(qp) ||
-	    shca_psn_diff(pkt->psn, shca_park_last(park)->psn) > 0)
+	    shca_psn_diff(pkt->psn, shca_pkt_queue_last(backlog)->psn) > 0)
 		return true;
-	/* It is parked or executed: the peer has sent it again, or probes. */
-	behind = shca_psn_diff(pkt->psn, shca_park_first(park)->psn);
+	/* It is in the backlog or executed: the peer has sent it again, or probes. */
+	behind = shca_psn_diff(pkt->psn, shca_pkt_queue_first(backlog)->psn);
 	if (!behind)
 		shca_resp_not_yet(&qp->rq.resp, pkt->psn);
 	else if (behind < 0)
@@ -272,21 +272,21 @@ static u32 shca_rq_expected(const struct shca_qp *qp)
 	return qp->rq.resp.epsn;
 }
 
-static bool shca_rq_may_hold(struct shca_qp *qp, const struct shca_pkt *pkt,
+static bool shca_rq_may_queue(struct shca_qp *qp, const struct shca_pkt *pkt,
 			     u64 now)
 {
 	const struct shca_resp *resp = &qp->rq.resp;
 
 	if (!(resp->attr.peer & SHCA_PEER_HOLDS))
 		shca_peer_look_ahead(qp, now);
-	return shca_resp_may_hold(resp, pkt);
+	return shca_resp_may_queue(resp, pkt);
 }
 
 static bool shca_rq_asked(const struct shca_qp *qp, const struct shca_pkt *pkt,
 			  enum shca_verdict verdict, bool is_ahead, bool goes_on)
 {
 	return shca_resp_is_asked(&qp->rq.resp, pkt, verdict, is_ahead,
-				  qp->rq.side.ahead.nr, goes_on);
+				  qp->rq.side.ooo.nr, goes_on);
 }
 
 void shca_rq_missing(struct shca_qp *qp, u32 psn, u32 cause, bool asks, u64 now)
@@ -298,10 +298,10 @@ void shca_rq_missing(struct shca_qp *qp, u32 psn, u32 cause, bool asks, u64 now)
 }
 
 static void
-shca_rq_hold(struct shca_qp *qp, const struct shca_pkt *pkt,
+shca_rq_queue_ooo(struct shca_qp *qp, const struct shca_pkt *pkt,
 	     enum shca_verdict verdict, u64 now, struct shca_side_news *news)
 {
-	shca_side_hold(qp, &qp->rq.side, &shca_rq_ops, pkt, verdict, now, news);
+	shca_side_queue_ooo(qp, &qp->rq.side, &shca_rq_ops, pkt, verdict, now, news);
 }
 
 static void
@@ -320,8 +320,8 @@ static const struct shca_side_ops shca_rq_ops = {
 	.later = shca_rq_later,
 	.must_wait = shca_rq_must_wait,
 	.ahead = SHCA_RX_OUT_OF_SEQ,
-	.hold = shca_rq_hold,
-	.may_hold = shca_rq_may_hold,
+	.queue = shca_rq_queue_ooo,
+	.may_queue = shca_rq_may_queue,
 	.expected = shca_rq_expected,
 	.asked = shca_rq_asked,
 	.missing = shca_rq_missing,
@@ -346,7 +346,7 @@ static noinline void shca_rq_established(struct shca_qp *qp, struct shca_side_ne
 void shca_rq_settle(struct shca_qp *qp, struct shca_side_news *news)
 {
 	lockdep_assert_held(&qp->rq.lock);
-	/* The answer that the first parked packet waits for has left. */
+	/* The answer that the first queued packet waits for has left. */
 	if (unlikely(qp->rq.behind) && shca_resp_has_room(&qp->rq.resp))
 		shca_rq_queue(qp);
 	if (unlikely(qp->rq.side.feeds))
@@ -460,7 +460,7 @@ SHCA_BH_HANDLER(shca_rq_continue)
 	}
 	rq->side.continuing = false;
 	rq->behind = false;
-	more = shca_side_unpark(qp, &rq->side, &shca_rq_ops, SHCA_UNPARK_BUDGET,
+	more = shca_side_run_backlog(qp, &rq->side, &shca_rq_ops, SHCA_BACKLOG_BUDGET,
 				now, &news);
 	more |= shca_rq_respond(qp, now, &news);
 	if (qp->state == IB_QPS_ERR)

@@ -50,8 +50,8 @@ void shca_side_init(struct shca_side *side, struct shca_qp *qp,
 
 void shca_side_purge(struct shca_side *side, struct list_head *lost)
 {
-	shca_park_take(&side->park, lost);
-	shca_park_take(&side->ahead, lost);
+	shca_pkt_queue_take(&side->backlog, lost);
+	shca_pkt_queue_take(&side->ooo, lost);
 	side->feeds = false;
 }
 

@@ -15,7 +15,7 @@
 #include "../core/psn.h"
 #include "../queue/qp.h"
 #include "../wire/page_wait.h"
-#include "../wire/park.h"
+#include "../wire/pkt_queue.h"
 #include "../wire/tx.h"
 
 /* Events of the sides, beside SHCA_EV_* of the core */
@@ -43,10 +43,10 @@ struct shca_side_news {
  * @later:	the core wants @pkt again later; @again: it has waited.  NULL: that is
  *		nothing to the side
  * @must_wait:	others wait: must @pkt, too?  NULL: always
- * @hold:	shca_side_hold() of this side, and not inline; NULL: a packet that is out
+ * @queue:	shca_side_queue_ooo() of this side, and not inline; NULL: a packet that is out
  *		of order is lost
  * @ahead:	the verdict of such a packet
- * @may_hold:	may it be kept?
+ * @may_queue:	may it be kept?
  * @expected:	the PSN that is due next
  * @asked:	does a packet ask what is missing?  As shca_resp_is_asked(); NULL: none does
  * @missing:	all before @psn is missing.  @cause is of the packet that came, and it asks
@@ -68,11 +68,11 @@ struct shca_side_ops {
 		      enum shca_verdict verdict, bool again);
 	bool (*must_wait)(struct shca_qp *qp, const struct shca_pkt *pkt,
 			  u64 now, struct shca_side_news *news);
-	void (*hold)(struct shca_qp *qp, const struct shca_pkt *pkt,
+	void (*queue)(struct shca_qp *qp, const struct shca_pkt *pkt,
 		     enum shca_verdict verdict, u64 now,
 		     struct shca_side_news *news);
 	enum shca_verdict ahead;
-	bool (*may_hold)(struct shca_qp *qp, const struct shca_pkt *pkt,
+	bool (*may_queue)(struct shca_qp *qp, const struct shca_pkt *pkt,
 			 u64 now);
 	u32 (*expected)(const struct shca_qp *qp);
 	bool (*asked)(const struct shca_qp *qp, const struct shca_pkt *pkt,
@@ -168,12 +168,12 @@ shca_side_take(struct shca_qp *qp, struct shca_side *side,
 {
 	enum shca_verdict verdict = SHCA_RX_BUSY;
 
-	if (likely(!side->park.nr)) {
+	if (likely(!side->backlog.nr)) {
 		verdict = ops->accept(qp, pkt, now, news);
 		if (likely(!shca_rx_is_later(verdict))) {
-			if (ops->hold && unlikely(verdict == ops->ahead ||
-						  side->ahead.nr))
-				ops->hold(qp, pkt, verdict, now, news);
+			if (ops->queue && unlikely(verdict == ops->ahead ||
+						  side->ooo.nr))
+				ops->queue(qp, pkt, verdict, now, news);
 			return;
 		}
 		if (ops->later)
@@ -182,7 +182,7 @@ shca_side_take(struct shca_qp *qp, struct shca_side *side,
 		return;
 	}
 	if (shca_side_is_starved(side, verdict) ||
-	    !shca_park_add(&side->mem, &side->park, pkt))
+	    !shca_pkt_queue_add(&side->mem, &side->backlog, pkt))
 		shca_count(qp, RX_BACKLOG);
 }
 
@@ -198,10 +198,10 @@ shca_side_take_run(struct shca_qp *qp, struct shca_side *side,
 	struct shca_pkt part;
 	u32 i;
 
-	if (likely(!side->park.nr && ops->takes_run(qp, pkt)) &&
+	if (likely(!side->backlog.nr && ops->takes_run(qp, pkt)) &&
 	    likely(!shca_rx_is_later(ops->accept(qp, pkt, now, news)))) {
-		if (ops->hold && unlikely(side->ahead.nr))
-			ops->hold(qp, pkt, SHCA_RX_OK, now, news);
+		if (ops->queue && unlikely(side->ooo.nr))
+			ops->queue(qp, pkt, SHCA_RX_OK, now, news);
 		return;
 	}
 	for (i = 0; i <= pkt->span; i++) {
@@ -229,12 +229,12 @@ shca_side_take_all(struct shca_qp *qp, struct shca_side *side,
 
 /* A packet that is out of order is kept, if it may be. Return: false: there is no room. */
 static __always_inline bool
-shca_side_keep(struct shca_qp *qp, struct shca_side *side,
+shca_side_add_ooo(struct shca_qp *qp, struct shca_side *side,
 	       const struct shca_side_ops *ops, const struct shca_pkt *pkt,
 	       u64 now)
 {
-	if (!ops->may_hold(qp, pkt, now) ||
-	    shca_park_hold(&side->mem, &side->ahead, pkt))
+	if (!ops->may_queue(qp, pkt, now) ||
+	    shca_pkt_queue_add_ooo(&side->mem, &side->ooo, pkt))
 		return true;
 	shca_count(qp, RX_BACKLOG);
 	return false;
@@ -247,13 +247,13 @@ shca_side_keep(struct shca_qp *qp, struct shca_side *side,
  * Context: softirq or bottom halves off, the side's lock held.
  */
 static __always_inline void
-shca_side_hold(struct shca_qp *qp, struct shca_side *side,
+shca_side_queue_ooo(struct shca_qp *qp, struct shca_side *side,
 	       const struct shca_side_ops *ops, const struct shca_pkt *pkt,
 	       enum shca_verdict verdict, u64 now, struct shca_side_news *news)
 {
 	bool is_ahead = verdict == ops->ahead;
 	bool goes_on = verdict == SHCA_RX_DUPLICATE &&
-		       pkt == shca_park_first(&side->ahead);
+		       pkt == shca_pkt_queue_first(&side->ooo);
 	bool asks = ops->asked && ops->asked(qp, pkt, verdict, is_ahead, goes_on);
 	u32 cause = shca_psn_add(pkt->psn, pkt->span);
 	unsigned int budget = SHCA_FEED_BUDGET;
@@ -262,12 +262,12 @@ shca_side_hold(struct shca_qp *qp, struct shca_side *side,
 	s32 ahead;
 
 	/* (the peer sends on as far as it is told that packets have come) */
-	if (is_ahead && unlikely(!shca_side_keep(qp, side, ops, pkt, now)) &&
-	    side->ahead.nr)
-		cause = shca_park_last(&side->ahead)->psn;
+	if (is_ahead && unlikely(!shca_side_add_ooo(qp, side, ops, pkt, now)) &&
+	    side->ooo.nr)
+		cause = shca_pkt_queue_last(&side->ooo)->psn;
 	if (side->feeds)
 		return;
-	while (!side->park.nr && (next = shca_park_first(&side->ahead))) {
+	while (!side->backlog.nr && (next = shca_pkt_queue_first(&side->ooo))) {
 		ahead = shca_psn_diff(next->psn, ops->expected(qp));
 		if (ahead > 0)
 			break;
@@ -281,13 +281,13 @@ shca_side_hold(struct shca_qp *qp, struct shca_side *side,
 				if (ops->later)
 					ops->later(qp, next, verdict, false);
 				if (shca_side_is_starved(side, verdict) ||
-				    !shca_park_add(&side->mem, &side->park, next))
+				    !shca_pkt_queue_add(&side->mem, &side->backlog, next))
 					shca_count(qp, RX_BACKLOG);
 			}
 		}
-		shca_park_drop(&side->ahead);
+		shca_pkt_queue_drop(&side->ooo);
 	}
-	if (side->park.nr)
+	if (side->backlog.nr)
 		return;
 	if (next)
 		psn = next->psn;
@@ -298,13 +298,13 @@ shca_side_hold(struct shca_qp *qp, struct shca_side *side,
 
 /*
  * Packets that have waited, @budget of them at most; then those that were out of order
- * (shca_side_hold()). One to which nobody would come back is lost, as if it had not been
- * parked.
+ * (shca_side_queue_ooo()). One to which nobody would come back is lost, as if it had not been
+ * in the backlog.
  * Context: softirq or bottom halves off, the side's lock held.
  * Return: whether the budget ended it.
  */
 static __always_inline bool
-shca_side_unpark(struct shca_qp *qp, struct shca_side *side,
+shca_side_run_backlog(struct shca_qp *qp, struct shca_side *side,
 		 const struct shca_side_ops *ops, unsigned int budget, u64 now,
 		 struct shca_side_news *news)
 {
@@ -312,7 +312,7 @@ shca_side_unpark(struct shca_qp *qp, struct shca_side *side,
 	enum shca_verdict verdict;
 
 	side->feeds = false;
-	while (budget && (pkt = shca_park_first(&side->park))) {
+	while (budget && (pkt = shca_pkt_queue_first(&side->backlog))) {
 		verdict = ops->accept(qp, pkt, now, news);
 		if (shca_rx_is_later(verdict)) {
 			if (ops->later)
@@ -321,13 +321,13 @@ shca_side_unpark(struct shca_qp *qp, struct shca_side *side,
 				return false;
 			shca_count(qp, RX_BACKLOG);
 		}
-		if (ops->hold && verdict == ops->ahead)
-			shca_side_keep(qp, side, ops, pkt, now);
-		shca_park_drop(&side->park);
+		if (ops->queue && verdict == ops->ahead)
+			shca_side_add_ooo(qp, side, ops, pkt, now);
+		shca_pkt_queue_drop(&side->backlog);
 		budget--;
 	}
-	if (ops->hold && unlikely(side->ahead.nr))
-		ops->hold(qp, shca_park_first(&side->ahead), SHCA_RX_DUPLICATE,
+	if (ops->queue && unlikely(side->ooo.nr))
+		ops->queue(qp, shca_pkt_queue_first(&side->ooo), SHCA_RX_DUPLICATE,
 			  now, news);
 	return !budget;
 }

@@ -381,11 +381,11 @@ static void shca_sq_look_below(struct shca_qp *qp, u64 now)
 }
 
 /* Responses that wait are taken, as far as they can be. */
-static void shca_sq_unpark(struct shca_qp *qp)
+static void shca_sq_run_backlog(struct shca_qp *qp)
 {
 	struct shca_side_news news = {};	/* a response has none */
 
-	shca_side_unpark(qp, &qp->sq.side, &shca_sq_ops, UINT_MAX, ktime_get_ns(), &news);
+	shca_side_run_backlog(qp, &qp->sq.side, &shca_sq_ops, UINT_MAX, ktime_get_ns(), &news);
 }
 
 /* @before: the window that it had. Without the event there is nothing to do. */
@@ -415,7 +415,7 @@ static bool shca_sq_round(struct shca_qp *qp, enum shca_sq_turn turn)
 	if (turn == SHCA_TURN_CONTINUE) {
 		sq->side.continuing = false;
 		if (unlikely(sq->side.feeds))
-			shca_sq_unpark(qp);
+			shca_sq_run_backlog(qp);
 	}
 	if (turn == SHCA_TURN_TIMER) {
 		now = ktime_get_ns();
@@ -426,7 +426,7 @@ static bool shca_sq_round(struct shca_qp *qp, enum shca_sq_turn turn)
 		/* The answer is here, and waits for memory; shca_sq_resume() comes, or
 		 * never.  So this is looked at now and then.
 		 */
-		if (sq->side.park.nr || sq->direct_more)
+		if (sq->side.backlog.nr || sq->direct_more)
 			shca_req_answer_waits(&sq->req, now +
 				max_t(u64, SHCA_PARK_LOOK_NS,
 				      sq->req.attr.timeout_ns));
@@ -527,10 +527,10 @@ static u32 shca_sq_expected(const struct shca_qp *qp)
 	return qp->sq.req.psn.una;
 }
 
-static bool shca_sq_may_hold(struct shca_qp *qp, const struct shca_pkt *pkt,
+static bool shca_sq_may_queue(struct shca_qp *qp, const struct shca_pkt *pkt,
 			     u64 now)
 {
-	return shca_req_may_hold(&qp->sq.req, pkt);
+	return shca_req_may_queue(&qp->sq.req, pkt);
 }
 
 static void shca_sq_missing(struct shca_qp *qp, u32 psn, u32 cause, bool asks,
@@ -540,13 +540,13 @@ static void shca_sq_missing(struct shca_qp *qp, u32 psn, u32 cause, bool asks,
 }
 
 static noinline void
-shca_sq_hold_ahead(struct shca_qp *qp, const struct shca_pkt *pkt,
+shca_sq_queue_ooo(struct shca_qp *qp, const struct shca_pkt *pkt,
 		   enum shca_verdict verdict, u64 now,
 		   struct shca_side_news *news)
 {
 	/* (a CNP has no PSN) */
 	if (verdict != SHCA_RX_CNP)
-		shca_side_hold(qp, &qp->sq.side, &shca_sq_ops, pkt, verdict, now, news);
+		shca_side_queue_ooo(qp, &qp->sq.side, &shca_sq_ops, pkt, verdict, now, news);
 }
 
 static bool shca_sq_takes_run(const struct shca_qp *qp,
@@ -569,8 +569,8 @@ static const struct shca_side_ops shca_sq_ops = {
 	.accept = shca_sq_offer,
 	.takes_run = shca_sq_takes_run,
 	.ahead = SHCA_RX_LOST_RESPONSE,
-	.hold = shca_sq_hold_ahead,
-	.may_hold = shca_sq_may_hold,
+	.queue = shca_sq_queue_ooo,
+	.may_queue = shca_sq_may_queue,
 	.expected = shca_sq_expected,
 	.missing = shca_sq_missing,
 	.take_run = shca_sq_take_run,
@@ -600,7 +600,7 @@ void shca_sq_rx(struct shca_qp *qp, const struct shca_pkt *pkt, unsigned int nr)
 void shca_sq_resume(struct shca_qp *qp)
 {
 	spin_lock_bh(&qp->sq.lock);
-	shca_sq_unpark(qp);
+	shca_sq_run_backlog(qp);
 	shca_req_release(&qp->sq.req);
 	spin_unlock_bh(&qp->sq.lock);
 	shca_sq_run(qp);

@@ -72,11 +72,11 @@ struct shca_mem_ctx {
 };
 
 /*
- * Received packets of a side that wait, in order (park.c).
+ * A queue of received packets of a side, in order (pkt_queue.c).
  * @by_psn:	the same, if they are out of order among themselves; otherwise empty
- * @bytes: @total: what they take, and those of all sides (struct shca_dev.parked, @held)
+ * @bytes: @total: what they take, and those of all sides (struct shca_dev.backlog_bytes, @ooo_bytes)
  */
-struct shca_park {
+struct shca_pkt_queue {
 	struct list_head list;
 	struct rb_root by_psn;
 	unsigned int nr;
@@ -86,11 +86,11 @@ struct shca_park {
 
 /*
  * What both sides of a QP have, under the lock of each (side.h).
- * @mem: @park:	memory, and received packets that wait for it
- * @ahead:	received packets that came out of order, by PSN; earlier ones are missing
+ * @mem: @backlog:	memory, and received packets that wait for it
+ * @ooo:	received packets that came out of order, by PSN; earlier ones are missing
  * @bh:		continues when a budget is used up, and flushes
  * @continuing:	it will: nobody else transmits until then
- * @feeds:	it will, and feeds more of @ahead: nobody else does until then
+ * @feeds:	it will, and feeds more of @ooo: nobody else does until then
  * @fatal:	failed so that no completion can tell: QP_FATAL is due
  * @timer:	sq.c: the requester's deadlines; rq.c: waits for a full queue below
  * @route:	to the peer
@@ -98,8 +98,8 @@ struct shca_park {
  */
 struct shca_side {
 	struct shca_mem_ctx mem;
-	struct shca_park park;
-	struct shca_park ahead;
+	struct shca_pkt_queue backlog;
+	struct shca_pkt_queue ooo;
 	struct shca_bh bh;
 	bool continuing;
 	bool feeds;

@@ -27,7 +27,7 @@
 #include "../queue/qp_event.h"
 #include "../queue/qp_table.h"
 #include "../queue/srq.h"
-#include "../wire/park.h"
+#include "../wire/pkt_queue.h"
 #include "../wire/payload.h"
 #include "rss.h"
 

@@ -5,7 +5,7 @@
  * A packet that is being sent does not wait: the side goes back to it, as when the
  * queue below is full.
  *
- * A received packet waits (park.c), and so does what comes behind it for that side.
+ * A received packet waits (pkt_queue.c), and so does what comes behind it for that side.
  *
  * Meanwhile a worker fetches.  Each side of a QP executes in order, so it wants one
  * thing at a time.  When the fetch fails, the side learns that as it asks for the

@@ -47,7 +47,7 @@ static bool may_hold(struct fx *fx, u8 opcode, u32 psn)
 {
 	struct shca_pkt pkt = { .opcode = opcode, .psn = psn };
 
-	return shca_req_may_hold(&fx->req, &pkt);
+	return shca_req_may_queue(&fx->req, &pkt);
 }
 
 static void keep_asks_for_the_missing_part(struct kunit *test)

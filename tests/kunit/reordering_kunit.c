@@ -902,7 +902,7 @@ static void gap(struct kunit *test, u32 psn, u32 cause, bool asks)
 /* What is farther ahead than any is kept may be anybody's, and each draws no answer. */
 static void late_gap_from_afar_is_told_once(struct kunit *test)
 {
-	const u32 last = R0 + SHCA_HOLD_PSNS;
+	const u32 last = R0 + SHCA_OOO_PSNS;
 
 	gap(test, last + 1, last + 1, true);
 	expect_told(test, R0, 32);

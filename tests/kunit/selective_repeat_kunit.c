@@ -35,7 +35,7 @@ static bool may_hold(struct fx *fx, u8 opcode, u32 psn)
 	struct shca_pkt pkt;
 
 	fx_request(&pkt, opcode, psn, 8);
-	return shca_resp_may_hold(&fx->resp, &pkt);
+	return shca_resp_may_queue(&fx->resp, &pkt);
 }
 
 static void expect_told(struct kunit *test, u32 psn, u32 nr)
@@ -206,10 +206,10 @@ static void resp_holds_requests_within_reach(struct kunit *test)
 	KUNIT_EXPECT_FALSE(test, may_hold(fx, SHCA_OP_SEND_ONLY, R0));
 	KUNIT_EXPECT_TRUE(test, may_hold(fx, SHCA_OP_SEND_ONLY, R0 + 1));
 	KUNIT_EXPECT_TRUE(test, may_hold(fx, SHCA_OP_READ_REQUEST, R0 + 1));
-	KUNIT_EXPECT_TRUE(test, may_hold(fx, SHCA_OP_SEND_ONLY, R0 + SHCA_HOLD_PSNS));
-	KUNIT_EXPECT_FALSE(test, may_hold(fx, SHCA_OP_SEND_ONLY, R0 + SHCA_HOLD_PSNS + 1));
+	KUNIT_EXPECT_TRUE(test, may_hold(fx, SHCA_OP_SEND_ONLY, R0 + SHCA_OOO_PSNS));
+	KUNIT_EXPECT_FALSE(test, may_hold(fx, SHCA_OP_SEND_ONLY, R0 + SHCA_OOO_PSNS + 1));
 	/* a window of requests and all READs that may be outstanding with them */
-	KUNIT_EXPECT_GT(test, SHCA_HOLD_PSNS,
+	KUNIT_EXPECT_GT(test, SHCA_OOO_PSNS,
 			SHCA_CC_WINDOW * (1 + SHCA_REQ_READ_FACTOR));
 	KUNIT_EXPECT_FALSE(test, may_hold(fx, SHCA_OP_ACK, R0 + 1));
 	fx->resp.stands = SHCA_STANDS_RNR;

@@ -282,7 +282,7 @@ static enum shca_verdict accept(struct node *node, const struct shca_pkt *pkt,
 			     shca_resp_rx(&node->resp, pkt, now, &out);
 }
 
-/* As shca_side_hold() in kernel/path/side.h: @pkt was fed, and this became of it. */
+/* As shca_side_queue_ooo() in kernel/path/side.h: @pkt was fed, and this became of it. */
 static void feed_kept(struct node *node, const struct shca_pkt *pkt,
 		      enum shca_verdict rx, bool is_response, uint64_t now)
 {
@@ -293,8 +293,8 @@ static void feed_kept(struct node *node, const struct shca_pkt *pkt,
 	u32 psn = pkt->psn;
 	s32 ahead;
 
-	if (is_ahead && (is_response ? shca_req_may_hold(&node->req, pkt) :
-				       shca_resp_may_hold(&node->resp, pkt)))
+	if (is_ahead && (is_response ? shca_req_may_queue(&node->req, pkt) :
+				       shca_resp_may_queue(&node->resp, pkt)))
 		kept_add(node, kept, pkt);
 	while (kept->first) {
 		ahead = shca_psn_diff(kept->first->pkt.psn, *expected);

@@ -691,7 +691,7 @@ void gap(void)
 	any_resp();
 	assume(psn_ok(psn) && psn_ok(cause));
 	nr = shca_psn_off(psn, resp.epsn);
-	assume(nr <= SHCA_HOLD_PSNS);
+	assume(nr <= SHCA_OOO_PSNS);
 	shca_resp_gap(&resp, psn, cause, asks);
 	claim(resp_ok());
 	claim(is_as_before());

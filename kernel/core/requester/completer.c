@@ -517,7 +517,7 @@ static enum shca_verdict req_rx(struct shca_req *req, const struct shca_pkt *pkt
 	}
 }
 
-bool shca_req_may_hold(const struct shca_req *req, const struct shca_pkt *pkt)
+bool shca_req_may_queue(const struct shca_req *req, const struct shca_pkt *pkt)
 {
 	u32 flags = shca_opcode_info(pkt->opcode)->flags;
 

@@ -85,7 +85,7 @@
  * @peer:	SHCA_PEER_*; bits may be added at any time
  * @marking:	enum shca_resv8a
  * @apm:	enum shca_apm_state: MigReq, and whether exhausted retries mean migration
- * @keeps:	the caller keeps responses that are out of order: shca_req_may_hold()
+ * @keeps:	the caller keeps responses that are out of order: shca_req_may_queue()
  * @ecn:	packets are ECN-capable: others draw no CNP, so one that comes is forged
  * @rate_kbps:	static rate of the path; 0: none.  UD: that of each request counts
  * @cc:		congestion control of RC and XRC
@@ -601,7 +601,7 @@ enum shca_verdict shca_req_rx(struct shca_req *req, const struct shca_pkt *pkt,
  * The caller keeps it, and feeds it when its PSN is the oldest outstanding one. It calls
  * shca_req_gap() to have the missing ones sent again.
  */
-bool shca_req_may_hold(const struct shca_req *req, const struct shca_pkt *pkt);
+bool shca_req_may_queue(const struct shca_req *req, const struct shca_pkt *pkt);
 
 /**
  * shca_req_gap() - responses from the oldest outstanding PSN up to @psn are missing

@@ -290,13 +290,13 @@ static enum shca_verdict resp_duplicate(struct shca_resp *resp,
 	return SHCA_RX_DUPLICATE;
 }
 
-bool shca_resp_may_hold(const struct shca_resp *resp, const struct shca_pkt *pkt)
+bool shca_resp_may_queue(const struct shca_resp *resp, const struct shca_pkt *pkt)
 {
 	s32 ahead = shca_psn_diff(pkt->psn, resp->epsn);
 
 	return resp->attr.peer & SHCA_PEER_HOLDS &&
 	       resp->state == SHCA_SIDE_READY && resp->stands != SHCA_STANDS_RNR &&
-	       ahead > 0 && ahead <= SHCA_HOLD_PSNS &&
+	       ahead > 0 && ahead <= SHCA_OOO_PSNS &&
 	       shca_opcode_info(pkt->opcode)->flags & SHCA_OPF_REQUEST;
 }
 
@@ -340,7 +340,7 @@ void shca_resp_gap(struct shca_resp *resp, u32 psn, u32 cause, bool asks)
 		shca_psn_diff(resp->gap.told, resp->epsn) > 0 &&
 		shca_psn_diff(psn, resp->gap.told) >= 0;
 	/* (one that is farther ahead than any is kept may be anybody's, and there may be many) */
-	if (knows && (!asks || shca_psn_diff(cause, resp->epsn) > SHCA_HOLD_PSNS))
+	if (knows && (!asks || shca_psn_diff(cause, resp->epsn) > SHCA_OOO_PSNS))
 		return;
 	if (!knows && resp_may_fill(resp, cause, asks)) {
 		resp->gap.untold = psn;

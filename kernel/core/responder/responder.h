@@ -83,7 +83,7 @@ struct shca_resp_attr {
  * Packets are kept up to so many PSNs ahead of the expected one. A requester has fewer
  * outstanding, though one packet may ask for many. Their number has a bound of its own.
  */
-#define SHCA_HOLD_PSNS		8192
+#define SHCA_OOO_PSNS		8192
 
 /* After a gap that has filled by itself so many are told only to packets that ask. */
 #define SHCA_RESP_PATIENCE	4
@@ -361,7 +361,7 @@ void shca_resp_fail(struct shca_resp *resp);
  * The caller keeps it, and feeds it when its PSN is expected. It calls shca_resp_gap()
  * to tell the peer what is missing.
  */
-bool shca_resp_may_hold(const struct shca_resp *resp, const struct shca_pkt *pkt);
+bool shca_resp_may_queue(const struct shca_resp *resp, const struct shca_pkt *pkt);
 
 /**
  * shca_resp_is_asked() - does a packet ask what is missing?

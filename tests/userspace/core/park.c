@@ -67,7 +67,7 @@ static void park_drop(struct sim_park *park)
 
 /* ---- out of order ------------------------------------------------------------ */
 
-/* shca_park_hold() */
+/* shca_pkt_queue_add_ooo() */
 static void hold_add(struct sim_node *n, struct sim_park *kept,
 		     const struct shca_pkt *pkt)
 {
@@ -124,8 +124,8 @@ static bool is_out_of_order(enum shca_verdict rx, bool is_response)
 static bool may_hold(const struct sim_node *n, const struct shca_pkt *pkt,
 		     bool is_response)
 {
-	return is_response ? shca_req_may_hold(&n->req, pkt) :
-			     shca_resp_may_hold(&n->resp, pkt);
+	return is_response ? shca_req_may_queue(&n->req, pkt) :
+			     shca_resp_may_queue(&n->resp, pkt);
 }
 
 /* Does this side of @n keep what is out of order? */
@@ -148,7 +148,7 @@ static bool turn_ends(struct sim_node *n, u32 *fed, bool is_response)
 	return true;
 }
 
-/* As shca_side_hold(): @pkt was fed, and this became of it. */
+/* As shca_side_queue_ooo(): @pkt was fed, and this became of it. */
 static void feed_held(struct sim_node *n, const struct shca_pkt *pkt,
 		      enum shca_verdict rx, bool is_response)
 {

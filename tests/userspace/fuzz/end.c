@@ -296,7 +296,7 @@ void fuzz_end_rx(struct fuzz_end *end, const struct fuzz_wire *wire)
 			shca_resp_not_yet(&end->resp, pkt.psn);
 		/* nothing is kept, whatever the peer is told */
 		if (rx == SHCA_RX_OUT_OF_SEQ &&
-		    shca_resp_may_hold(&end->resp, &pkt))
+		    shca_resp_may_queue(&end->resp, &pkt))
 			shca_resp_gap(&end->resp, pkt.psn, pkt.psn,
 				      pkt.ackreq);
 		if (out.has_wc)
