@@ -416,7 +416,7 @@ void shca_ib_flow_arrived(struct shca_ib_link *link, u8 lane, u8 period,
 			  u32 segs)
 {
 	struct shca_ib_flow *flow = &link->flow;
-	bool news;
+	bool pending;
 
 	spin_lock(&flow->lock);
 	/* (one that comes late: others may) */
@@ -424,9 +424,9 @@ void shca_ib_flow_arrived(struct shca_ib_link *link, u8 lane, u8 period,
 					      segs * SHCA_IB_CHARGE)))
 		flow->settle = min_t(unsigned long, 2 * flow->settle,
 				     SHCA_IB_SETTLE_MOST);
-	news = shca_ib_credits_news(&flow->credits);
+	pending = shca_ib_credits_pending(&flow->credits);
 	spin_unlock(&flow->lock);
-	if (unlikely(news))
+	if (unlikely(pending))
 		shca_ib_flow_tell(link);
 }
 
@@ -448,14 +448,14 @@ bool shca_ib_flow_keep(struct shca_ib_link *link, u8 lane)
 void shca_ib_flow_free(struct shca_ib_link *link, u8 lane)
 {
 	struct shca_ib_flow *flow = &link->flow;
-	bool news;
+	bool pending;
 
 	local_bh_disable();
 	spin_lock(&flow->lock);
 	shca_ib_credits_free(&flow->credits, lane, SHCA_IB_CHARGE);
-	news = shca_ib_credits_news(&flow->credits);
+	pending = shca_ib_credits_pending(&flow->credits);
 	spin_unlock(&flow->lock);
-	if (news)
+	if (pending)
 		shca_ib_flow_tell(link);
 	local_bh_enable();
 }
@@ -477,7 +477,7 @@ void shca_ib_flow_hear(struct shca_ib_link *link,
 		flow->silent = false;
 		if (!turning)
 			flow->turning = jiffies;
-		if (shca_ib_credits_news(&flow->credits))
+		if (shca_ib_credits_pending(&flow->credits))
 			tell = true;
 	}
 	spin_unlock(&flow->lock);

@@ -112,7 +112,7 @@ static noinline_for_stack void shca_datagram_packet(struct shca_datagrams *d)
 	pkt.path = d->path;
 	pkt.pkey = shca_qp_pkey(m->qp);
 	shca_move_leaves(m, m->qp, &pkt);
-	verdict = shca_rq_accept(m->peer, &pkt, now, &m->news->rq);
+	verdict = shca_rq_accept(m->peer, &pkt, now, &m->pending->rq);
 	shca_mem_release(&m->pieces);
 	if (unlikely(shca_rx_is_later(verdict))) {
 		shca_req_gather_failed(req, &pkt, SHCA_MEM_RETRY);
@@ -176,7 +176,7 @@ static struct shca_qp *shca_datagram_peer(struct shca_qp *qp,
 /* Datagrams to one peer.  Return: false: it cannot be reached in this way. */
 static bool shca_datagrams(struct shca_datagrams *d, struct shca_qp *qp,
 			   struct shca_qp *peer, const struct shca_send_wr *wr,
-			   struct shca_direct_news *news)
+			   struct shca_direct_pending *pending)
 {
 	d->av = wr->priv;
 	d->qpn = wr->ud.remote_qpn;
@@ -186,14 +186,14 @@ static bool shca_datagrams(struct shca_datagrams *d, struct shca_qp *qp,
 		spin_unlock(&peer->rq.lock);
 		return false;
 	}
-	shca_move_begin(&d->move, qp, peer, news);
+	shca_move_begin(&d->move, qp, peer, pending);
 	shca_datagram_run(d, wr);
 	spin_unlock(&peer->rq.lock);
 	return true;
 }
 
 enum shca_direct_end shca_datagram_transmit(struct shca_qp *qp,
-					    struct shca_direct_news *news)
+					    struct shca_direct_pending *pending)
 {
 	struct shca_datagrams d __uninitialized;
 	const struct shca_send_wr *wr;
@@ -214,9 +214,9 @@ enum shca_direct_end shca_datagram_transmit(struct shca_qp *qp,
 		if (!peer)
 			return SHCA_DIRECT_NO;
 		/* News are of one peer: the next hold of the lock is for this one. */
-		if (unlikely(news->peer && news->peer != peer))
+		if (unlikely(pending->peer && pending->peer != peer))
 			return SHCA_DIRECT_MORE;
-		if (!shca_datagrams(&d, qp, peer, wr, news))
+		if (!shca_datagrams(&d, qp, peer, wr, pending))
 			return SHCA_DIRECT_NO;
 		qp->sq.direct = true;
 		if (unlikely(d.move.wait))

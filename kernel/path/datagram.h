@@ -7,10 +7,10 @@
 
 /*
  * Deliver datagrams of @qp to QPs that are here. It ends at the first one that needs a packet.
- * @news:	collected, for shca_direct_report()
+ * @pending:	collected, for shca_direct_report()
  * Context: softirq or bottom halves off, sq.lock held; takes the peer's rq.lock.
  */
 enum shca_direct_end shca_datagram_transmit(struct shca_qp *qp,
-					    struct shca_direct_news *news);
+					    struct shca_direct_pending *pending);
 
 #endif

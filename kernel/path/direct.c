@@ -179,7 +179,7 @@ static noinline_for_stack void shca_direct_requests(struct shca_move *m)
 			continue;
 		shca_direct_arrive(m, &pkt, m->qp, m->peer);
 		m->peer->rq.held = &m->pieces;
-		verdict = shca_rq_accept(m->peer, &pkt, m->now, &m->news->rq);
+		verdict = shca_rq_accept(m->peer, &pkt, m->now, &m->pending->rq);
 		m->peer->rq.held = NULL;
 		/* Nothing is kept here: the peer hears what is missing, and all comes again. */
 		if (unlikely(verdict == SHCA_RX_OUT_OF_SEQ))
@@ -205,7 +205,7 @@ static noinline_for_stack bool shca_direct_answers(struct shca_move *m)
 		m->budget -= 1 + (pkt.paylen >> PAGE_SHIFT);
 		status = shca_mem_hold(&m->peer->rq.side.mem, &pkt, &m->pieces);
 		if (status != SHCA_MEM_OK) {
-			shca_rq_refused(m->peer, &pkt, status, &m->news->rq);
+			shca_rq_refused(m->peer, &pkt, status, &m->pending->rq);
 			if (status == SHCA_MEM_RETRY)
 				shca_direct_answer_waits(m, &m->peer->rq.side.mem);
 			continue;
@@ -218,7 +218,7 @@ static noinline_for_stack bool shca_direct_answers(struct shca_move *m)
 				     m->now);
 		shca_mem_release(&m->pieces);
 		if (verdict == SHCA_RX_RETRY) {
-			shca_rq_refused(m->peer, &pkt, SHCA_MEM_RETRY, &m->news->rq);
+			shca_rq_refused(m->peer, &pkt, SHCA_MEM_RETRY, &m->pending->rq);
 			shca_direct_answer_waits(m, &m->qp->sq.side.mem);
 			/* It is given again when @m->qp resumes. (The peer resumes by packets.) */
 			m->qp->sq.direct_more = true;
@@ -277,16 +277,16 @@ static noinline_for_stack void shca_direct_packets(struct shca_move *m)
 	shca_set_reach(req, resp, 1);
 }
 
-void shca_direct_report(const struct shca_direct_news *news)
+void shca_direct_report(const struct shca_direct_pending *pending)
 {
-	if (likely(!news->peer))
+	if (likely(!pending->peer))
 		return;
-	shca_rq_report(news->peer, &news->rq);
-	shca_qp_put(news->peer);
+	shca_rq_report(pending->peer, &pending->rq);
+	shca_qp_put(pending->peer);
 }
 
 enum shca_direct_end shca_direct_transmit(struct shca_qp *qp,
-					  struct shca_direct_news *news)
+					  struct shca_direct_pending *pending)
 {
 	struct shca_qp *peer = shca_direct_peer(qp);
 	struct shca_move m __uninitialized;
@@ -294,7 +294,7 @@ enum shca_direct_end shca_direct_transmit(struct shca_qp *qp,
 	qp->sq.direct = false;
 	qp->sq.direct_more = false;
 	/* News are of one peer. */
-	if (!peer || unlikely(news->peer && news->peer != peer))
+	if (!peer || unlikely(pending->peer && pending->peer != peer))
 		return SHCA_DIRECT_NO;
 	spin_lock(&peer->rq.lock);
 	if (unlikely(!shca_direct_fits(qp, peer))) {
@@ -304,7 +304,7 @@ enum shca_direct_end shca_direct_transmit(struct shca_qp *qp,
 	qp->sq.direct = true;
 	m.budget = SHCA_DIRECT_BUDGET;
 	m.wait = false;
-	shca_move_begin(&m, qp, peer, news);
+	shca_move_begin(&m, qp, peer, pending);
 	if (!shca_direct_short(&m))
 		shca_direct_packets(&m);
 	shca_move_end(&m);

@@ -18,22 +18,22 @@ enum shca_direct_end {
 
 /*
  * What the outside must be told once locks are released.
- * @peer:	whose news that are, with a reference; NULL: there are none
+ * @peer:	whose events these are, with a reference; NULL: there are none
  */
-struct shca_direct_news {
+struct shca_direct_pending {
 	struct shca_qp *peer;
-	struct shca_side_news rq;
+	struct shca_side_pending rq;
 };
 
 /*
  * Execute requests of @qp at its peer, if it is here.
- * @news:	collected, for shca_direct_report()
+ * @pending:	collected, for shca_direct_report()
  * Context: softirq or bottom halves off, sq.lock held; takes the peer's rq.lock.
  */
 enum shca_direct_end shca_direct_transmit(struct shca_qp *qp,
-					  struct shca_direct_news *news);
+					  struct shca_direct_pending *pending);
 
 /* Tell what was collected; without any lock of a QP. */
-void shca_direct_report(const struct shca_direct_news *news);
+void shca_direct_report(const struct shca_direct_pending *pending);
 
 #endif

@@ -121,7 +121,7 @@ void shca_move_count(const struct shca_qp *from, const struct shca_qp *to,
 
 void shca_move_end(struct shca_move *m)
 {
-	struct shca_direct_news *news = m->news;
+	struct shca_direct_pending *pending = m->pending;
 	struct shca_qp *peer = m->peer;
 
 	shca_mem_forget(&m->near);
@@ -132,12 +132,12 @@ void shca_move_end(struct shca_move *m)
 		if (peer->type != IB_QPT_UD)
 			shca_move_count(peer, m->qp, m->nr, m->back);
 	}
-	shca_rq_settle(peer, &news->rq);
+	shca_rq_settle(peer, &pending->rq);
 	/* What is told needs the peer after the locks are released. */
-	if (likely(!news->rq.events && !news->rq.failed && !peer->rq.srq) ||
-	    news->peer)
+	if (likely(!pending->rq.events && !pending->rq.failed && !peer->rq.srq) ||
+	    pending->peer)
 		return;
 	/* It is not dead, so it has the reference of the object itself. */
 	refcount_inc(&peer->ref);
-	news->peer = peer;
+	pending->peer = peer;
 }

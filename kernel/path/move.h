@@ -28,7 +28,7 @@
  * @now:	ns, for packets of direct.c
  * @budget:	what is left, in pages and hand-overs
  * @wait:	memory is being fetched: no more now
- * @news:	about @peer
+ * @pending:	about @peer
  * @pieces:	payload of the packet being handed over
  */
 struct shca_move {
@@ -42,7 +42,7 @@ struct shca_move {
 	u64 now;
 	int budget;
 	bool wait;
-	struct shca_direct_news *news;
+	struct shca_direct_pending *pending;
 	struct shca_pieces pieces;
 };
 
@@ -69,7 +69,7 @@ static inline bool shca_move_may(const struct shca_dev *dev,
 /* Begin a hold; the lock of @peer is held, too. */
 static inline void shca_move_begin(struct shca_move *m, struct shca_qp *qp,
 				   struct shca_qp *peer,
-				   struct shca_direct_news *news)
+				   struct shca_direct_pending *pending)
 {
 	m->qp = qp;
 	m->peer = peer;
@@ -78,7 +78,7 @@ static inline void shca_move_begin(struct shca_move *m, struct shca_qp *qp,
 	m->nr = 0;
 	m->out = 0;
 	m->back = 0;
-	m->news = news;
+	m->pending = pending;
 }
 
 /* May a small message do without a packet?  Traces, counters and faults may need one. */

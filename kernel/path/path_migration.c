@@ -118,13 +118,13 @@ void shca_apm_agreed(struct shca_qp *qp)
 	spin_unlock(&qp->sq.lock);
 }
 
-void shca_apm_exhausted_locked(struct shca_qp *qp, struct shca_side_news *news)
+void shca_apm_exhausted_locked(struct shca_qp *qp, struct shca_side_pending *pending)
 {
 	lockdep_assert_held(&qp->sq.lock);
 	/* Inside the other lock, as for states (kernel/README.md). */
 	spin_lock(&qp->rq.lock);
 	if (shca_apm_do(qp, shca_apm_exhausted(&qp->apm.is)))
-		news->events |= SHCA_EV_PATH_MIG;
+		pending->events |= SHCA_EV_PATH_MIG;
 	spin_unlock(&qp->rq.lock);
 }
 

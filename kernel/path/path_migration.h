@@ -32,7 +32,7 @@ bool shca_apm_follows(struct shca_qp *qp, const struct sk_buff *skb,
 void shca_apm_agreed(struct shca_qp *qp);
 
 /* Retries are exhausted; shca_sq.lock is held. */
-void shca_apm_exhausted_locked(struct shca_qp *qp, struct shca_side_news *news);
+void shca_apm_exhausted_locked(struct shca_qp *qp, struct shca_side_pending *pending);
 
 /* Return: NULL, or why the attributes of modify_qp cannot be had. */
 const char *shca_apm_attr_wrong(const struct shca_qp *qp,

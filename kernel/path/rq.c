@@ -110,12 +110,12 @@ bool shca_rq_unsend_ack(struct shca_qp *qp, const struct shca_pkt *pkt)
 }
 
 void shca_rq_refused(struct shca_qp *qp, const struct shca_pkt *pkt,
-		     enum shca_mem_status status, struct shca_side_news *news)
+		     enum shca_mem_status status, struct shca_side_pending *pending)
 {
 	struct shca_resp_out out;
 
 	shca_resp_gather_failed(&qp->rq.resp, pkt, status, &out);
-	news->events |= out.events;
+	pending->events |= out.events;
 	if (out.has_wc)
 		shca_rq_complete(qp, &out.wc);
 	else if (status != SHCA_MEM_RETRY)
@@ -130,14 +130,14 @@ void shca_rq_refused(struct shca_qp *qp, const struct shca_pkt *pkt,
 static void shca_rq_failed(struct shca_qp *qp, const struct shca_batch *batch,
 			   const struct shca_pkt *pkt,
 			   enum shca_mem_status status,
-			   struct shca_side_news *news)
+			   struct shca_side_pending *pending)
 {
 	if (shca_tx_found_full(batch, pkt)) {
 		shca_resp_link_full(&qp->rq.resp, pkt);
 		shca_rq_wait_below(qp);
 		return;
 	}
-	shca_rq_refused(qp, pkt, status, news);
+	shca_rq_refused(qp, pkt, status, pending);
 	if (status == SHCA_MEM_RETRY && qp->rq.side.mem.starved)
 		shca_rq_wait_below(qp);
 }
@@ -159,14 +159,14 @@ static const struct shca_side_ops shca_rq_ops;
 
 /* Transmit what the responder owes. Return: whether the budget ended it. */
 static bool shca_rq_respond(struct shca_qp *qp, u64 now,
-			    struct shca_side_news *news)
+			    struct shca_side_pending *pending)
 {
 	bool more;
 	u64 at;
 
 	lockdep_assert_held(&qp->rq.lock);
 	WRITE_ONCE(qp->reply.due, 0);
-	more = shca_side_transmit(qp, &qp->rq.side, &shca_rq_ops, now, news);
+	more = shca_side_transmit(qp, &qp->rq.side, &shca_rq_ops, now, pending);
 	at = shca_resp_deadline(&qp->rq.resp);
 	/* (one that has passed was not looked at: the queue below was full before, and told when) */
 	if (unlikely(at > now))
@@ -189,7 +189,7 @@ static void shca_rq_judged(struct shca_qp *qp, const struct shca_pkt *pkt,
 }
 
 enum shca_verdict shca_rq_accept(struct shca_qp *qp, const struct shca_pkt *pkt,
-				 u64 now, struct shca_side_news *news)
+				 u64 now, struct shca_side_pending *pending)
 {
 	struct shca_resp_out out __uninitialized;
 	enum shca_verdict verdict;
@@ -216,7 +216,7 @@ enum shca_verdict shca_rq_accept(struct shca_qp *qp, const struct shca_pkt *pkt,
 	if (unlikely(qp->tm.matched))
 		shca_tm_begin(qp, out.rndv);
 	shca_rq_xrc_drop(&qp->rq);
-	news->events |= out.events;
+	pending->events |= out.events;
 	shca_count_rx(qp, verdict);
 	if (verdict == SHCA_RX_OK) {
 		qp->rq.side.route.heard = true;
@@ -243,7 +243,7 @@ static void shca_rq_later(struct shca_qp *qp, const struct shca_pkt *pkt,
 
 /* Others wait already. Return: whether @pkt, too, has to. */
 static bool shca_rq_must_wait(struct shca_qp *qp, const struct shca_pkt *pkt,
-			      u64 now, struct shca_side_news *news)
+			      u64 now, struct shca_side_pending *pending)
 {
 	struct shca_pkt_queue *backlog = &qp->rq.side.backlog;
 	s32 behind;
@@ -256,7 +256,7 @@ static bool shca_rq_must_wait(struct shca_qp *qp, const struct shca_pkt *pkt,
 	if (!behind)
 		shca_resp_not_yet(&qp->rq.resp, pkt->psn);
 	else if (behind < 0)
-		shca_rq_accept(qp, pkt, now, news);
+		shca_rq_accept(qp, pkt, now, pending);
 	return false;
 }
 
@@ -299,16 +299,16 @@ void shca_rq_missing(struct shca_qp *qp, u32 psn, u32 cause, bool asks, u64 now)
 
 static void
 shca_rq_queue_ooo(struct shca_qp *qp, const struct shca_pkt *pkt,
-	     enum shca_verdict verdict, u64 now, struct shca_side_news *news)
+	     enum shca_verdict verdict, u64 now, struct shca_side_pending *pending)
 {
-	shca_side_queue_ooo(qp, &qp->rq.side, &shca_rq_ops, pkt, verdict, now, news);
+	shca_side_queue_ooo(qp, &qp->rq.side, &shca_rq_ops, pkt, verdict, now, pending);
 }
 
 static void
 shca_rq_take_run(struct shca_qp *qp, const struct shca_pkt *pkt, u64 now,
-		 struct shca_side_news *news)
+		 struct shca_side_pending *pending)
 {
-	shca_side_take_run(qp, &qp->rq.side, &shca_rq_ops, pkt, now, news);
+	shca_side_take_run(qp, &qp->rq.side, &shca_rq_ops, pkt, now, pending);
 }
 
 static const struct shca_side_ops shca_rq_ops = {
@@ -331,19 +331,19 @@ static const struct shca_side_ops shca_rq_ops = {
  * The first request has come. If it has another PSN than rq_psn, that is told until one with
  * rq_psn comes, for a process that watches itself for wrong use (SOFTHCA_LINT).
  */
-static noinline void shca_rq_established(struct shca_qp *qp, struct shca_side_news *news)
+static noinline void shca_rq_established(struct shca_qp *qp, struct shca_side_pending *pending)
 {
 	const struct shca_resp *resp = &qp->rq.resp;
 
-	if (news->events & SHCA_EV_PSN)
+	if (pending->events & SHCA_EV_PSN)
 		WRITE_ONCE(qp->status->first_psn,
 			   resp->comm_est ? 0 : resp->first_psn | SHCA_QPS_FIRST_PSN);
 	/* The specification has the event between RTR and RTS only. */
 	if (qp->state != IB_QPS_RTR)
-		news->events &= ~SHCA_EV_COMM_EST;
+		pending->events &= ~SHCA_EV_COMM_EST;
 }
 
-void shca_rq_settle(struct shca_qp *qp, struct shca_side_news *news)
+void shca_rq_settle(struct shca_qp *qp, struct shca_side_pending *pending)
 {
 	lockdep_assert_held(&qp->rq.lock);
 	/* The answer that the first queued packet waits for has left. */
@@ -352,48 +352,48 @@ void shca_rq_settle(struct shca_qp *qp, struct shca_side_news *news)
 	if (unlikely(qp->rq.side.feeds))
 		shca_rq_queue(qp);
 	shca_side_settle(&qp->rq.side, qp->rq.resp.state == SHCA_SIDE_ERR &&
-				       qp->state != IB_QPS_ERR, news);
-	if (unlikely(news->events & (SHCA_EV_COMM_EST | SHCA_EV_PSN)))
-		shca_rq_established(qp, news);
+				       qp->state != IB_QPS_ERR, pending);
+	if (unlikely(pending->events & (SHCA_EV_COMM_EST | SHCA_EV_PSN)))
+		shca_rq_established(qp, pending);
 }
 
-void shca_rq_report(struct shca_qp *qp, const struct shca_side_news *news)
+void shca_rq_report(struct shca_qp *qp, const struct shca_side_pending *pending)
 {
 	if (qp->rq.srq)
 		shca_srq_report(qp->rq.srq);
-	shca_side_report(qp, news);
+	shca_side_report(qp, pending);
 }
 
 void shca_rq_rx(struct shca_qp *qp, const struct shca_pkt *pkt, unsigned int nr,
 		bool answer)
 {
-	struct shca_side_news news = {};
+	struct shca_side_pending pending = {};
 	struct shca_rq *rq = &qp->rq;
 	u64 now, until;
 
 	spin_lock(&rq->lock);
 	now = ktime_get_ns();
-	shca_side_take_all(qp, &rq->side, &shca_rq_ops, pkt, nr, now, &news);
+	shca_side_take_all(qp, &rq->side, &shca_rq_ops, pkt, nr, now, &pending);
 	if (answer && !rq->side.continuing) {
 		until = shca_reply_until(qp, now);
 		if (unlikely(until > now))
 			shca_rq_wait(qp, until);
-		else if (shca_rq_respond(qp, now, &news))
+		else if (shca_rq_respond(qp, now, &pending))
 			shca_rq_queue(qp);
 	}
-	shca_rq_settle(qp, &news);
+	shca_rq_settle(qp, &pending);
 	spin_unlock(&rq->lock);
-	shca_rq_report(qp, &news);
+	shca_rq_report(qp, &pending);
 }
 
 void shca_rq_flush_acks(struct shca_qp *qp)
 {
-	struct shca_side_news news = {};
+	struct shca_side_pending pending = {};
 
 	spin_lock_bh(&qp->rq.lock);
-	/* One packet without payload: there can be no news. */
+	/* One packet without payload: there are no pending events. */
 	if (shca_resp_flush_acks(&qp->rq.resp))
-		shca_rq_respond(qp, ktime_get_ns(), &news);
+		shca_rq_respond(qp, ktime_get_ns(), &pending);
 	spin_unlock_bh(&qp->rq.lock);
 }
 
@@ -449,7 +449,7 @@ SHCA_BH_HANDLER(shca_rq_continue)
 {
 	struct shca_qp *qp = container_of(bh, struct shca_qp, rq.side.bh);
 	struct shca_rq *rq = &qp->rq;
-	struct shca_side_news news = {};
+	struct shca_side_pending pending = {};
 	u64 now = ktime_get_ns();
 	bool more;
 
@@ -461,23 +461,23 @@ SHCA_BH_HANDLER(shca_rq_continue)
 	rq->side.continuing = false;
 	rq->behind = false;
 	more = shca_side_run_backlog(qp, &rq->side, &shca_rq_ops, SHCA_BACKLOG_BUDGET,
-				now, &news);
-	more |= shca_rq_respond(qp, now, &news);
+				now, &pending);
+	more |= shca_rq_respond(qp, now, &pending);
 	if (qp->state == IB_QPS_ERR)
 		more |= shca_rq_flush(qp);
 	if (more)
 		shca_rq_queue(qp);
-	shca_rq_settle(qp, &news);
+	shca_rq_settle(qp, &pending);
 	/* In error it takes nothing from the SRQ any more (IBTA 11.6.3.2), nor, as
 	 * a responder of XRC, from any of its domain.
 	 */
 	if ((rq->srq || qp->type == IB_QPT_XRC_TGT) &&
 	    qp->state == IB_QPS_ERR && !rq->last_wqe) {
 		rq->last_wqe = true;
-		news.events |= SHCA_EV_LAST_WQE;
+		pending.events |= SHCA_EV_LAST_WQE;
 	}
 	spin_unlock_bh(&rq->lock);
-	shca_rq_report(qp, &news);
+	shca_rq_report(qp, &pending);
 }
 
 static enum hrtimer_restart shca_rq_timer(struct hrtimer *timer)

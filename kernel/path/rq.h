@@ -31,11 +31,11 @@ void shca_rq_rx(struct shca_qp *qp, const struct shca_pkt *pkt,
  * Return: the verdict; SHCA_RX_RETRY: give @pkt again later.
  */
 enum shca_verdict shca_rq_accept(struct shca_qp *qp, const struct shca_pkt *pkt,
-				 u64 now, struct shca_side_news *news);
+				 u64 now, struct shca_side_pending *pending);
 void shca_rq_refused(struct shca_qp *qp, const struct shca_pkt *pkt,
-		     enum shca_mem_status status, struct shca_side_news *news);
-void shca_rq_settle(struct shca_qp *qp, struct shca_side_news *news);
-void shca_rq_report(struct shca_qp *qp, const struct shca_side_news *news);
+		     enum shca_mem_status status, struct shca_side_pending *pending);
+void shca_rq_settle(struct shca_qp *qp, struct shca_side_pending *pending);
+void shca_rq_report(struct shca_qp *qp, const struct shca_side_pending *pending);
 
 /*
  * Continue in a moment, by packets. The queue below is full, or memory could not be asked for,

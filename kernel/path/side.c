@@ -15,7 +15,7 @@ static void shca_side_show(struct shca_qp *qp)
 		shca_cq_show(qp->sq.cq);
 }
 
-void shca_side_tell(struct shca_qp *qp, const struct shca_side_news *news)
+void shca_side_tell(struct shca_qp *qp, const struct shca_side_pending *pending)
 {
 	static const struct {
 		u32 event;
@@ -30,15 +30,15 @@ void shca_side_tell(struct shca_qp *qp, const struct shca_side_news *news)
 	};
 	int i;
 
-	if (news->events & SHCA_EV_COMM_EST)
+	if (pending->events & SHCA_EV_COMM_EST)
 		shca_qp_event(qp, IB_EVENT_COMM_EST);
 	/* The events below come after the change of state that they report. */
-	if (news->failed)
-		shca_qp_enter_error(qp, news->events & SHCA_EV_FATAL);
-	if (news->events & (SHCA_EV_SQ_DRAINED | SHCA_EV_LAST_WQE))
+	if (pending->failed)
+		shca_qp_enter_error(qp, pending->events & SHCA_EV_FATAL);
+	if (pending->events & (SHCA_EV_SQ_DRAINED | SHCA_EV_LAST_WQE))
 		shca_side_show(qp);
 	for (i = 0; i < ARRAY_SIZE(rows); i++)
-		if (news->events & rows[i].event)
+		if (pending->events & rows[i].event)
 			shca_qp_event(qp, rows[i].type);
 }
 

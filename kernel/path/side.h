@@ -24,11 +24,11 @@
 #define SHCA_EV_PATH_MIG	(1u << 18)
 
 /**
- * struct shca_side_news - what the outside must be told once the lock is released
+ * struct shca_side_pending - what the outside must be told once the lock is released
  * @events:	SHCA_EV_*
  * @failed:	the QP must enter the error state
  */
-struct shca_side_news {
+struct shca_side_pending {
 	u32 events;
 	bool failed;
 };
@@ -57,20 +57,20 @@ struct shca_side_ops {
 		     struct shca_pkt *pkt);
 	void (*failed)(struct shca_qp *qp, const struct shca_batch *batch,
 		       const struct shca_pkt *pkt, enum shca_mem_status status,
-		       struct shca_side_news *news);
+		       struct shca_side_pending *pending);
 	enum shca_verdict (*accept)(struct shca_qp *qp,
 				    const struct shca_pkt *pkt, u64 now,
-				    struct shca_side_news *news);
+				    struct shca_side_pending *pending);
 	bool (*takes_run)(const struct shca_qp *qp, const struct shca_pkt *pkt);
 	void (*take_run)(struct shca_qp *qp, const struct shca_pkt *pkt,
-			 u64 now, struct shca_side_news *news);
+			 u64 now, struct shca_side_pending *pending);
 	void (*later)(struct shca_qp *qp, const struct shca_pkt *pkt,
 		      enum shca_verdict verdict, bool again);
 	bool (*must_wait)(struct shca_qp *qp, const struct shca_pkt *pkt,
-			  u64 now, struct shca_side_news *news);
+			  u64 now, struct shca_side_pending *pending);
 	void (*queue)(struct shca_qp *qp, const struct shca_pkt *pkt,
 		     enum shca_verdict verdict, u64 now,
-		     struct shca_side_news *news);
+		     struct shca_side_pending *pending);
 	enum shca_verdict ahead;
 	bool (*may_queue)(struct shca_qp *qp, const struct shca_pkt *pkt,
 			 u64 now);
@@ -100,7 +100,7 @@ static inline u16 shca_side_pkey(const struct shca_qp *qp,
 static __always_inline bool
 shca_side_transmit(struct shca_qp *qp, struct shca_side *side,
 		   const struct shca_side_ops *ops, u64 now,
-		   struct shca_side_news *news)
+		   struct shca_side_pending *pending)
 {
 	struct shca_batch batch __uninitialized;
 	struct shca_pkt pkt __uninitialized;
@@ -121,7 +121,7 @@ shca_side_transmit(struct shca_qp *qp, struct shca_side *side,
 		status = shca_tx_add(&batch, &pkt, &failed);
 		if (likely(status == SHCA_MEM_OK))
 			continue;
-		ops->failed(qp, &batch, failed, status, news);
+		ops->failed(qp, &batch, failed, status, pending);
 		wait = status == SHCA_MEM_RETRY;
 		if (wait)
 			break;
@@ -129,7 +129,7 @@ shca_side_transmit(struct shca_qp *qp, struct shca_side *side,
 	/* What was built before the packet that has to wait leaves. */
 	status = shca_tx_end(&batch, &failed);
 	if (status != SHCA_MEM_OK) {
-		ops->failed(qp, &batch, failed, status, news);
+		ops->failed(qp, &batch, failed, status, pending);
 		wait = true;
 	}
 	return !wait && (!budget || batch.handed >= SHCA_TX_SKBS);
@@ -164,21 +164,21 @@ static inline bool shca_side_is_starved(const struct shca_side *side,
 static __always_inline void
 shca_side_take(struct shca_qp *qp, struct shca_side *side,
 	       const struct shca_side_ops *ops, const struct shca_pkt *pkt,
-	       u64 now, struct shca_side_news *news)
+	       u64 now, struct shca_side_pending *pending)
 {
 	enum shca_verdict verdict = SHCA_RX_BUSY;
 
 	if (likely(!side->backlog.nr)) {
-		verdict = ops->accept(qp, pkt, now, news);
+		verdict = ops->accept(qp, pkt, now, pending);
 		if (likely(!shca_rx_is_later(verdict))) {
 			if (ops->queue && unlikely(verdict == ops->ahead ||
 						  side->ooo.nr))
-				ops->queue(qp, pkt, verdict, now, news);
+				ops->queue(qp, pkt, verdict, now, pending);
 			return;
 		}
 		if (ops->later)
 			ops->later(qp, pkt, verdict, false);
-	} else if (ops->must_wait && !ops->must_wait(qp, pkt, now, news)) {
+	} else if (ops->must_wait && !ops->must_wait(qp, pkt, now, pending)) {
 		return;
 	}
 	if (shca_side_is_starved(side, verdict) ||
@@ -193,20 +193,20 @@ shca_side_take(struct shca_qp *qp, struct shca_side *side,
 static __always_inline void
 shca_side_take_run(struct shca_qp *qp, struct shca_side *side,
 		   const struct shca_side_ops *ops, const struct shca_pkt *pkt,
-		   u64 now, struct shca_side_news *news)
+		   u64 now, struct shca_side_pending *pending)
 {
 	struct shca_pkt part;
 	u32 i;
 
 	if (likely(!side->backlog.nr && ops->takes_run(qp, pkt)) &&
-	    likely(!shca_rx_is_later(ops->accept(qp, pkt, now, news)))) {
+	    likely(!shca_rx_is_later(ops->accept(qp, pkt, now, pending)))) {
 		if (ops->queue && unlikely(side->ooo.nr))
-			ops->queue(qp, pkt, SHCA_RX_OK, now, news);
+			ops->queue(qp, pkt, SHCA_RX_OK, now, pending);
 		return;
 	}
 	for (i = 0; i <= pkt->span; i++) {
 		part = shca_pkt_part(pkt, i);
-		shca_side_take(qp, side, ops, &part, now, news);
+		shca_side_take(qp, side, ops, &part, now, pending);
 	}
 }
 
@@ -214,13 +214,13 @@ shca_side_take_run(struct shca_qp *qp, struct shca_side *side,
 static __always_inline void
 shca_side_take_all(struct shca_qp *qp, struct shca_side *side,
 		   const struct shca_side_ops *ops, const struct shca_pkt *pkt,
-		   unsigned int nr, u64 now, struct shca_side_news *news)
+		   unsigned int nr, u64 now, struct shca_side_pending *pending)
 {
 	for (; nr; nr--, pkt++) {
 		if (pkt->span)
-			ops->take_run(qp, pkt, now, news);
+			ops->take_run(qp, pkt, now, pending);
 		else
-			shca_side_take(qp, side, ops, pkt, now, news);
+			shca_side_take(qp, side, ops, pkt, now, pending);
 	}
 }
 
@@ -249,7 +249,7 @@ shca_side_add_ooo(struct shca_qp *qp, struct shca_side *side,
 static __always_inline void
 shca_side_queue_ooo(struct shca_qp *qp, struct shca_side *side,
 	       const struct shca_side_ops *ops, const struct shca_pkt *pkt,
-	       enum shca_verdict verdict, u64 now, struct shca_side_news *news)
+	       enum shca_verdict verdict, u64 now, struct shca_side_pending *pending)
 {
 	bool is_ahead = verdict == ops->ahead;
 	bool goes_on = verdict == SHCA_RX_DUPLICATE &&
@@ -276,7 +276,7 @@ shca_side_queue_ooo(struct shca_qp *qp, struct shca_side *side,
 			return;
 		/* (what is behind came again meanwhile) */
 		if (!ahead) {
-			verdict = ops->accept(qp, next, now, news);
+			verdict = ops->accept(qp, next, now, pending);
 			if (shca_rx_is_later(verdict)) {
 				if (ops->later)
 					ops->later(qp, next, verdict, false);
@@ -306,14 +306,14 @@ shca_side_queue_ooo(struct shca_qp *qp, struct shca_side *side,
 static __always_inline bool
 shca_side_run_backlog(struct shca_qp *qp, struct shca_side *side,
 		 const struct shca_side_ops *ops, unsigned int budget, u64 now,
-		 struct shca_side_news *news)
+		 struct shca_side_pending *pending)
 {
 	const struct shca_pkt *pkt;
 	enum shca_verdict verdict;
 
 	side->feeds = false;
 	while (budget && (pkt = shca_pkt_queue_first(&side->backlog))) {
-		verdict = ops->accept(qp, pkt, now, news);
+		verdict = ops->accept(qp, pkt, now, pending);
 		if (shca_rx_is_later(verdict)) {
 			if (ops->later)
 				ops->later(qp, pkt, verdict, true);
@@ -328,7 +328,7 @@ shca_side_run_backlog(struct shca_qp *qp, struct shca_side *side,
 	}
 	if (ops->queue && unlikely(side->ooo.nr))
 		ops->queue(qp, shca_pkt_queue_first(&side->ooo), SHCA_RX_DUPLICATE,
-			  now, news);
+			  now, pending);
 	return !budget;
 }
 
@@ -352,26 +352,26 @@ static inline void shca_side_fatal(const struct shca_qp *qp,
  */
 static __always_inline void shca_side_settle(struct shca_side *side,
 					     bool failed,
-					     struct shca_side_news *news)
+					     struct shca_side_pending *pending)
 {
 	if (unlikely(side->fatal)) {
 		side->fatal = false;
-		news->events |= SHCA_EV_FATAL;
+		pending->events |= SHCA_EV_FATAL;
 		failed = true;
 	}
 	if (unlikely(failed))
-		news->failed = true;
+		pending->failed = true;
 }
 
 /* The rest of shca_side_report(). */
-void shca_side_tell(struct shca_qp *qp, const struct shca_side_news *news);
+void shca_side_tell(struct shca_qp *qp, const struct shca_side_pending *pending);
 
 /* Tell what was collected; without any lock of a QP. */
 static inline void shca_side_report(struct shca_qp *qp,
-				    const struct shca_side_news *news)
+				    const struct shca_side_pending *pending)
 {
-	if (unlikely(news->events || news->failed))
-		shca_side_tell(qp, news);
+	if (unlikely(pending->events || pending->failed))
+		shca_side_tell(qp, pending);
 }
 
 /* ---- lifetime ------------------------------------------------------------ */

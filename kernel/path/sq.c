@@ -214,7 +214,7 @@ static int shca_sq_complete(struct shca_qp *qp)
 static void shca_sq_failed(struct shca_qp *qp, const struct shca_batch *batch,
 			   const struct shca_pkt *pkt,
 			   enum shca_mem_status status,
-			   struct shca_side_news *news)
+			   struct shca_side_pending *pending)
 {
 	struct shca_sq *sq = &qp->sq;
 
@@ -248,24 +248,24 @@ static bool shca_sq_next(struct shca_qp *qp, u32 burst, u64 now,
 static const struct shca_side_ops shca_sq_ops;
 
 /* Return: whether the budget ended it. */
-static bool shca_sq_transmit(struct shca_qp *qp, struct shca_side_news *news)
+static bool shca_sq_transmit(struct shca_qp *qp, struct shca_side_pending *pending)
 {
 	struct shca_sq *sq = &qp->sq;
 	u64 now = ktime_get_ns();	/* of all: the budget is short */
 
 	shca_peer_learn(qp, now);
 	shca_reply_sent(qp, now);
-	return shca_side_transmit(qp, &sq->side, &shca_sq_ops, now, news);
+	return shca_side_transmit(qp, &sq->side, &shca_sq_ops, now, pending);
 }
 
 /**
- * struct shca_sq_news - collected under the lock, told once it is released
+ * struct shca_sq_pending - collected under the lock, told once it is released
  * @side:	of this QP
  * @direct:	of its peer on the direct path
  */
-struct shca_sq_news {
-	struct shca_side_news side;
-	struct shca_direct_news direct;
+struct shca_sq_pending {
+	struct shca_side_pending side;
+	struct shca_direct_pending direct;
 };
 
 static void shca_sq_queue(struct shca_qp *qp)
@@ -275,7 +275,7 @@ static void shca_sq_queue(struct shca_qp *qp)
 }
 
 /* Return: whether the budget ended it. */
-static bool shca_sq_send(struct shca_qp *qp, struct shca_sq_news *news)
+static bool shca_sq_send(struct shca_qp *qp, struct shca_sq_pending *pending)
 {
 	struct shca_sq *sq = &qp->sq;
 	enum shca_direct_end end;
@@ -284,19 +284,19 @@ static bool shca_sq_send(struct shca_qp *qp, struct shca_sq_news *news)
 	    (!shca_req_may_send(&sq->req) && !sq->direct_more))
 		return false;
 	if (unlikely(sq->req.migrates))
-		shca_apm_exhausted_locked(qp, &news->side);
+		shca_apm_exhausted_locked(qp, &pending->side);
 	if (qp->type == IB_QPT_RAW_PACKET)
 		return shca_raw_transmit(qp);
 	end = qp->type == IB_QPT_UD ?
-	      shca_datagram_transmit(qp, &news->direct) :
-	      shca_direct_transmit(qp, &news->direct);
+	      shca_datagram_transmit(qp, &pending->direct) :
+	      shca_direct_transmit(qp, &pending->direct);
 	if (end != SHCA_DIRECT_NO)
 		return end == SHCA_DIRECT_MORE;
-	return shca_sq_transmit(qp, &news->side);
+	return shca_sq_transmit(qp, &pending->side);
 }
 
 /* Return: whether the budget ended it. */
-static bool shca_sq_step(struct shca_qp *qp, struct shca_sq_news *news)
+static bool shca_sq_step(struct shca_qp *qp, struct shca_sq_pending *pending)
 {
 	struct shca_sq *sq = &qp->sq;
 	int retired, passes = 0;
@@ -310,7 +310,7 @@ static bool shca_sq_step(struct shca_qp *qp, struct shca_sq_news *news)
 		shca_sq_fetch_own(qp);
 		if (shca_sq_fetch(qp) < 0)
 			shca_sq_fatal(qp, SHCA_ERROR_RING);
-		more = shca_sq_send(qp, news) ||
+		more = shca_sq_send(qp, pending) ||
 		       ++passes == SHCA_SQ_PASSES;
 		retired = shca_sq_complete(qp);
 	} while (!more && retired && (sq->fetched != sq->seen ||
@@ -320,7 +320,7 @@ static bool shca_sq_step(struct shca_qp *qp, struct shca_sq_news *news)
 }
 
 /* The end of a hold of the lock. */
-static void shca_sq_settle(struct shca_qp *qp, struct shca_sq_news *news)
+static void shca_sq_settle(struct shca_qp *qp, struct shca_sq_pending *pending)
 {
 	struct shca_sq *sq = &qp->sq;
 
@@ -328,18 +328,18 @@ static void shca_sq_settle(struct shca_qp *qp, struct shca_sq_news *news)
 	if (unlikely(sq->side.feeds))
 		shca_sq_queue(qp);
 	shca_side_settle(&sq->side, sq->req.state == SHCA_SIDE_ERR &&
-				    qp->state < IB_QPS_SQE, &news->side);
+				    qp->state < IB_QPS_SQE, &pending->side);
 	if (unlikely(sq->drain_event) && shca_req_idle(&sq->req)) {
 		sq->drain_event = false;
-		news->side.events |= SHCA_EV_SQ_DRAINED;
+		pending->side.events |= SHCA_EV_SQ_DRAINED;
 	}
 }
 
 /* Called without a lock. */
-static void shca_sq_report(struct shca_qp *qp, const struct shca_sq_news *news)
+static void shca_sq_report(struct shca_qp *qp, const struct shca_sq_pending *pending)
 {
-	shca_side_report(qp, &news->side);
-	shca_direct_report(&news->direct);
+	shca_side_report(qp, &pending->side);
+	shca_direct_report(&pending->direct);
 }
 
 /* The caller that takes a turn, and whether what remains is left to the continuation. */
@@ -383,9 +383,9 @@ static void shca_sq_look_below(struct shca_qp *qp, u64 now)
 /* Responses that wait are taken, as far as they can be. */
 static void shca_sq_run_backlog(struct shca_qp *qp)
 {
-	struct shca_side_news news = {};	/* a response has none */
+	struct shca_side_pending pending = {};	/* a response has none */
 
-	shca_side_run_backlog(qp, &qp->sq.side, &shca_sq_ops, UINT_MAX, ktime_get_ns(), &news);
+	shca_side_run_backlog(qp, &qp->sq.side, &shca_sq_ops, UINT_MAX, ktime_get_ns(), &pending);
 }
 
 /* @before: the window that it had. Without the event there is nothing to do. */
@@ -402,7 +402,7 @@ static __always_inline void shca_sq_trace_congestion(const struct shca_qp *qp,
 static bool shca_sq_round(struct shca_qp *qp, enum shca_sq_turn turn)
 {
 	struct shca_sq *sq = &qp->sq;
-	struct shca_sq_news news = {};
+	struct shca_sq_pending pending = {};
 	u64 timeouts, early, now;
 	u32 window;
 	bool more;
@@ -441,15 +441,15 @@ static bool shca_sq_round(struct shca_qp *qp, enum shca_sq_turn turn)
 		if (timeouts)
 			trace_shca_timeout(qp->qpn, &sq->req);
 	}
-	more = shca_sq_step(qp, &news);
+	more = shca_sq_step(qp, &pending);
 	if (turn == SHCA_TURN_DOORBELL)
 		shca_stream_doorbell(qp);
 	if (more && turn > SHCA_TURN_POST)
 		shca_sq_queue(qp);
 	shca_sq_arm(qp);
-	shca_sq_settle(qp, &news);
+	shca_sq_settle(qp, &pending);
 	spin_unlock_bh(&sq->lock);
-	shca_sq_report(qp, &news);
+	shca_sq_report(qp, &pending);
 	return more;
 }
 
@@ -517,7 +517,7 @@ enum shca_verdict shca_sq_accept(struct shca_qp *qp, const struct shca_pkt *pkt,
 /* A response has no event. */
 static enum shca_verdict shca_sq_offer(struct shca_qp *qp,
 				       const struct shca_pkt *pkt, u64 now,
-				       struct shca_side_news *news)
+				       struct shca_side_pending *pending)
 {
 	return shca_sq_accept(qp, pkt, now);
 }
@@ -542,11 +542,11 @@ static void shca_sq_missing(struct shca_qp *qp, u32 psn, u32 cause, bool asks,
 static noinline void
 shca_sq_queue_ooo(struct shca_qp *qp, const struct shca_pkt *pkt,
 		   enum shca_verdict verdict, u64 now,
-		   struct shca_side_news *news)
+		   struct shca_side_pending *pending)
 {
 	/* (a CNP has no PSN) */
 	if (verdict != SHCA_RX_CNP)
-		shca_side_queue_ooo(qp, &qp->sq.side, &shca_sq_ops, pkt, verdict, now, news);
+		shca_side_queue_ooo(qp, &qp->sq.side, &shca_sq_ops, pkt, verdict, now, pending);
 }
 
 static bool shca_sq_takes_run(const struct shca_qp *qp,
@@ -557,9 +557,9 @@ static bool shca_sq_takes_run(const struct shca_qp *qp,
 
 static void
 shca_sq_take_run(struct shca_qp *qp, const struct shca_pkt *pkt, u64 now,
-		 struct shca_side_news *news)
+		 struct shca_side_pending *pending)
 {
-	shca_side_take_run(qp, &qp->sq.side, &shca_sq_ops, pkt, now, news);
+	shca_side_take_run(qp, &qp->sq.side, &shca_sq_ops, pkt, now, pending);
 }
 
 /* A response waits for memory only, and shca_sq_resume() comes. */
@@ -579,22 +579,22 @@ static const struct shca_side_ops shca_sq_ops = {
 void shca_sq_rx(struct shca_qp *qp, const struct shca_pkt *pkt, unsigned int nr)
 {
 	struct shca_sq *sq = &qp->sq;
-	struct shca_sq_news news = {};
+	struct shca_sq_pending pending = {};
 	u64 now;
 
 	spin_lock(&sq->lock);
 	now = ktime_get_ns();
 	shca_side_take_all(qp, &sq->side, &shca_sq_ops, pkt, nr, now,
-			   &news.side);
+			   &pending.side);
 	if (!qp->dead) {
 		shca_stream_polled(&sq->stream, now);
-		if (shca_sq_step(qp, &news))
+		if (shca_sq_step(qp, &pending))
 			shca_sq_queue(qp);
 		shca_sq_arm(qp);
 	}
-	shca_sq_settle(qp, &news);
+	shca_sq_settle(qp, &pending);
 	spin_unlock(&sq->lock);
-	shca_sq_report(qp, &news);
+	shca_sq_report(qp, &pending);
 }
 
 void shca_sq_resume(struct shca_qp *qp)

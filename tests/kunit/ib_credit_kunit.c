@@ -162,7 +162,7 @@ static void nothing_leaves_before_a_frame(struct kunit *test)
 	/* The link goes down. */
 	shca_ib_credits_reset(&a, false);
 	KUNIT_EXPECT_EQ(test, shca_ib_credits_room(&a, 0), 0u);
-	KUNIT_EXPECT_FALSE(test, shca_ib_credits_news(&a));
+	KUNIT_EXPECT_FALSE(test, shca_ib_credits_pending(&a));
 }
 
 /* 240 packets, of which one lane may send 180. What has arrived makes room for as many. */
@@ -223,14 +223,14 @@ static void lane_stops_itself(struct kunit *test)
 	for (i = 0; i < LANES; i++)
 		KUNIT_EXPECT_EQ(test, shca_ib_credits_room(&a, i), i == 2 ? 0 : 12288u);
 	/* A third of it is news; the sender gets exactly what is free. */
-	for (i = 0; !shca_ib_credits_news(&b); i++) {
+	for (i = 0; !shca_ib_credits_pending(&b); i++) {
 		shca_ib_credits_free(&b, 2, 96);
 		KUNIT_ASSERT_GT(test, 100u, i);
 	}
 	KUNIT_EXPECT_EQ(test, i, 43u);
 	tell(&b, &a);
 	KUNIT_EXPECT_EQ(test, shca_ib_credits_room(&a, 2), 43u * 96);
-	KUNIT_EXPECT_FALSE(test, shca_ib_credits_news(&b));
+	KUNIT_EXPECT_FALSE(test, shca_ib_credits_pending(&b));
 }
 
 /* Beyond what was granted twice, nothing is kept. A new link finds full buffers full. */
@@ -483,19 +483,19 @@ static void news_are_a_third_of_a_buffer(struct kunit *test)
 		tell(&b, &a);
 		shca_ib_credits_arrived(&b, 0, i, 4000);
 		shca_ib_credits_arrived(&b, 0, 7 - i, 95);
-		KUNIT_EXPECT_FALSE(test, shca_ib_credits_news(&b));
+		KUNIT_EXPECT_FALSE(test, shca_ib_credits_pending(&b));
 		shca_ib_credits_arrived(&b, 0, i, 1);
-		KUNIT_EXPECT_TRUE(test, shca_ib_credits_news(&b));
+		KUNIT_EXPECT_TRUE(test, shca_ib_credits_pending(&b));
 		tell(&b, &a);
-		KUNIT_EXPECT_FALSE(test, shca_ib_credits_news(&b));
+		KUNIT_EXPECT_FALSE(test, shca_ib_credits_pending(&b));
 		/* what becomes free is news as well */
 		shca_ib_credits_keep(&b, i, 4096);
-		KUNIT_EXPECT_FALSE(test, shca_ib_credits_news(&b));
+		KUNIT_EXPECT_FALSE(test, shca_ib_credits_pending(&b));
 		shca_ib_credits_free(&b, i, 4096);
-		KUNIT_EXPECT_TRUE(test, shca_ib_credits_news(&b));
+		KUNIT_EXPECT_TRUE(test, shca_ib_credits_pending(&b));
 		/* nobody is told where credits are not used */
 		shca_ib_credits_reset(&b, false);
-		KUNIT_EXPECT_FALSE(test, shca_ib_credits_news(&b));
+		KUNIT_EXPECT_FALSE(test, shca_ib_credits_pending(&b));
 	}
 }
 

@@ -179,7 +179,7 @@ bool shca_ib_credits_keep(struct shca_ib_credits *credits, u8 lane, u32 blocks);
 void shca_ib_credits_free(struct shca_ib_credits *credits, u8 lane, u32 blocks);
 
 /* Is the peer to be told how much lanes take now? */
-bool shca_ib_credits_news(const struct shca_ib_credits *credits);
+bool shca_ib_credits_pending(const struct shca_ib_credits *credits);
 
 /* What a frame says now, but for its session; it leaves. */
 void shca_ib_credits_tell(struct shca_ib_credits *credits,
