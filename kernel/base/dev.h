@@ -184,7 +184,7 @@ struct shca_mcast {
  * @ooo_bytes:	bytes of those that wait for packets before them
  * @qp_serial:	serial of the last QP, see struct shca_accessor
  * @stats:	counters of bound QPs, and optional ones
- * @history:	what went wrong with QPs that are gone (queue/fate.c)
+ * @history:	what went wrong with QPs that are gone (queue/last_error.c)
  * @faults:	see inject/fault.h and inject/held.c
  * @events:	of the port and of the device, to consumers
  */

@@ -54,7 +54,7 @@
 #include "../path/sq.h"
 #include "../queue/ah.h"
 #include "../queue/cq.h"
-#include "../queue/fate.h"
+#include "../queue/last_error.h"
 #include "../queue/qp.h"
 #include "../queue/srq.h"
 #include "../queue/tm.h"

@@ -23,7 +23,7 @@
 
 #include "../base/netns.h"
 #include "../base/trust.h"
-#include "../queue/fate.h"
+#include "../queue/last_error.h"
 #include "../queue/qp_table.h"
 #include "../../uapi/softhca-netlink.h"
 #include "device.h"
@@ -396,7 +396,7 @@ static int shca_dev_set_doit(struct sk_buff *skb, struct genl_info *info)
 /* ---- what went wrong with queue pairs -------------------------------------------- */
 
 /* state of a dump of fates */
-struct shca_fate_fill {
+struct shca_last_error_fill {
 	struct sk_buff *msg;
 	struct netlink_callback *cb;
 	const struct shca_dev *dev;
@@ -404,17 +404,17 @@ struct shca_fate_fill {
 };
 
 /* Only an administrator sees how far a live QP is: what an attacker lacks (docs/security.md). */
-static void shca_fate_hide(struct shca_dump_fate *fate)
+static void shca_last_error_hide(struct shca_dump_fate *errors)
 {
-	fate->flags |= SHCA_FATE_NO_PSN;
-	fate->send.psn = 0;
-	fate->recv.psn = 0;
-	fate->dropped.psn = 0;
+	errors->flags |= SHCA_FATE_NO_PSN;
+	errors->send.psn = 0;
+	errors->recv.psn = 0;
+	errors->dropped.psn = 0;
 }
 
-static int shca_fate_fill(const struct shca_dump_fate *fate, void *arg)
+static int shca_last_error_fill(const struct shca_dump_fate *errors, void *arg)
 {
-	const struct shca_fate_fill *fill = arg;
+	const struct shca_last_error_fill *fill = arg;
 	struct sk_buff *msg = fill->msg;
 	struct shca_dump_fate *told;
 	struct nlattr *attr;
@@ -427,16 +427,16 @@ static int shca_fate_fill(const struct shca_dump_fate *fate, void *arg)
 		return -EMSGSIZE;
 	if (nla_put_string(msg, SHCA_A_DEV_NAME, fill->dev->ibdev.name))
 		goto err_cancel;
-	attr = nla_reserve_64bit(msg, SHCA_A_FATE, sizeof(*fate), SHCA_A_PAD);
+	attr = nla_reserve_64bit(msg, SHCA_A_FATE, sizeof(*errors), SHCA_A_PAD);
 	if (!attr)
 		goto err_cancel;
 	told = nla_data(attr);
-	*told = *fate;
+	*told = *errors;
 	/* A number in another PID namespace says nothing. */
 	if (task_active_pid_ns(current) != &init_pid_ns)
 		told->pid = 0;
-	if (!fill->all && !(fate->flags & SHCA_FATE_DESTROYED))
-		shca_fate_hide(told);
+	if (!fill->all && !(errors->flags & SHCA_FATE_DESTROYED))
+		shca_last_error_hide(told);
 	genlmsg_end(msg, hdr);
 	/* How many of this device the sender has */
 	fill->cb->args[1]++;
@@ -447,9 +447,9 @@ err_cancel:
 	return -EMSGSIZE;
 }
 
-static int shca_fate_fill_dev(struct shca_dev *dev, int idx, void *arg)
+static int shca_last_error_fill_dev(struct shca_dev *dev, int idx, void *arg)
 {
-	struct shca_fate_fill *fill = arg;
+	struct shca_last_error_fill *fill = arg;
 	struct netlink_callback *cb = fill->cb;
 	kuid_t uid = NETLINK_CB(cb->skb).creds.uid;
 	int err = 0;
@@ -463,7 +463,7 @@ static int shca_fate_fill_dev(struct shca_dev *dev, int idx, void *arg)
 	if (fill->all)
 		uid = INVALID_UID;
 	if (net_eq(dev_net(dev->ndev), sock_net(cb->skb->sk)))
-		err = shca_fate_walk(dev, cb->args[1], uid, shca_fate_fill,
+		err = shca_last_error_walk(dev, cb->args[1], uid, shca_last_error_fill,
 				     fill);
 	if (err)
 		return err;
@@ -472,11 +472,11 @@ static int shca_fate_fill_dev(struct shca_dev *dev, int idx, void *arg)
 	return 0;
 }
 
-static int shca_fate_get_dumpit(struct sk_buff *skb, struct netlink_callback *cb)
+static int shca_last_error_get_dumpit(struct sk_buff *skb, struct netlink_callback *cb)
 {
-	struct shca_fate_fill fill = { .msg = skb, .cb = cb };
+	struct shca_last_error_fill fill = { .msg = skb, .cb = cb };
 
-	shca_dev_walk(cb->args[0], shca_fate_fill_dev, &fill);
+	shca_dev_walk(cb->args[0], shca_last_error_fill_dev, &fill);
 	return skb->len;
 }
 
@@ -493,7 +493,7 @@ static const struct genl_ops shca_genl_ops[] = {
 	},
 	{
 		.cmd = SHCA_CMD_FATE_GET,
-		.dumpit = shca_fate_get_dumpit,
+		.dumpit = shca_last_error_get_dumpit,
 	},
 	{
 		.cmd = SHCA_CMD_FAULT_ADD,

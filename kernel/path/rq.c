@@ -19,7 +19,7 @@
 #include "../core/psn.h"
 #include "../mem/delayed.h"
 #include "../queue/cq.h"
-#include "../queue/fate.h"
+#include "../queue/last_error.h"
 #include "../queue/srq.h"
 #include "../queue/xrc.h"
 #include "../wire/fault_points.h"
@@ -65,10 +65,10 @@ bool shca_rq_complete(struct shca_qp *qp, const struct shca_wc *wc)
 	     shca_rq_post_xrc(qp, wc) :
 	     shca_cq_post(qp->rq.cq, qp->ibqp, qp->qpn, wc);
 	if (unlikely(wc->status) && wc->status != SHCA_WC_WR_FLUSH_ERR)
-		shca_fate_wc(&qp->rq.side, wc, qp->rq.resp.epsn);
+		shca_last_error_wc(&qp->rq.side, wc, qp->rq.resp.epsn);
 	if (likely(ok))
 		return true;
-	shca_fate_queue(&qp->rq.side, SHCA_ERROR_CQ);
+	shca_last_error_queue(&qp->rq.side, SHCA_ERROR_CQ);
 	shca_resp_fail(&qp->rq.resp);
 	shca_side_fatal(qp, &qp->rq.side);
 	return false;
@@ -119,7 +119,7 @@ void shca_rq_refused(struct shca_qp *qp, const struct shca_pkt *pkt,
 	if (out.has_wc)
 		shca_rq_complete(qp, &out.wc);
 	else if (status != SHCA_MEM_RETRY)
-		shca_fate_packet(&qp->rq.side, pkt, SHCA_RX_ACCESS,
+		shca_last_error_packet(&qp->rq.side, pkt, SHCA_RX_ACCESS,
 				 shca_mem_verr(status));
 }
 
@@ -183,7 +183,7 @@ static void shca_rq_queue(struct shca_qp *qp)
 static void shca_rq_judged(struct shca_qp *qp, const struct shca_pkt *pkt,
 			   enum shca_verdict verdict, u16 vendor_err)
 {
-	shca_fate_packet(&qp->rq.side, pkt, verdict, vendor_err);
+	shca_last_error_packet(&qp->rq.side, pkt, verdict, vendor_err);
 	if (verdict == SHCA_RX_QKEY)
 		qp->link->bad_key(qp->dev, pkt, true);
 }

@@ -20,7 +20,7 @@
 #include "../core/headers.h"
 #include "../core/opcode.h"
 #include "../link/icrc.h"
-#include "../queue/fate.h"
+#include "../queue/last_error.h"
 #include "../queue/group.h"
 #include "../queue/qp.h"
 #include "../queue/qp_table.h"
@@ -234,7 +234,7 @@ static void shca_rx_refuse(struct shca_qp *qp, const struct shca_pkt *pkt,
 {
 	this_cpu_inc(READ_ONCE(qp->counters)->v[id]);
 	trace_shca_rx_refused(qp->qpn, pkt, id);
-	shca_fate_dropped(qp, pkt, id);
+	shca_last_error_dropped(qp, pkt, id);
 }
 
 static void shca_rx_refuse_pkey(struct shca_qp *qp, const struct shca_pkt *pkt)

@@ -31,7 +31,7 @@
 #include "../core/requester/decode.h"
 #include "../queue/ah.h"
 #include "../queue/cq.h"
-#include "../queue/fate.h"
+#include "../queue/last_error.h"
 #include "../queue/tm.h"
 #include "../wire/fault_points.h"
 #include "../wire/payload.h"
@@ -73,7 +73,7 @@ static bool shca_sq_find_ah(struct shca_qp *qp, const struct shca_send_wqe *wqe,
 static void shca_sq_fatal(struct shca_qp *qp, u8 what)
 {
 	lockdep_assert_held(&qp->sq.lock);
-	shca_fate_queue(&qp->sq.side, what);
+	shca_last_error_queue(&qp->sq.side, what);
 	shca_req_fail(&qp->sq.req);
 	shca_side_fatal(qp, &qp->sq.side);
 }
@@ -188,7 +188,7 @@ static int shca_sq_complete(struct shca_qp *qp)
 			continue;
 		}
 		if (unlikely(wc.status) && wc.status != SHCA_WC_WR_FLUSH_ERR)
-			shca_fate_wc(&sq->side, &wc, sq->req.psn.una);
+			shca_last_error_wc(&sq->side, &wc, sq->req.psn.una);
 		/* First the slot (release: our reads of it are done), then the
 		 * completion: the poller can then post (litmus: wq-cons).
 		 */
@@ -505,7 +505,7 @@ enum shca_verdict shca_sq_accept(struct shca_qp *qp, const struct shca_pkt *pkt,
 	verdict = shca_req_rx(&qp->sq.req, pkt, now);
 	shca_sq_trace_congestion(qp, before, verdict == SHCA_RX_CNP);
 	if (unlikely(verdict == SHCA_RX_BAD_RESPONSE))
-		shca_fate_packet(&qp->sq.side, pkt, verdict,
+		shca_last_error_packet(&qp->sq.side, pkt, verdict,
 				 SHCA_VERR_RESPONSE);
 	if (verdict == SHCA_RX_OK)
 		qp->sq.side.route.heard = true;

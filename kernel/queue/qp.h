@@ -94,7 +94,7 @@ struct shca_pkt_queue {
  * @fatal:	failed so that no completion can tell: QP_FATAL is due
  * @timer:	sq.c: the requester's deadlines; rq.c: waits for a full queue below
  * @route:	to the peer
- * @error:	what went wrong last (fate.c)
+ * @error:	what went wrong last (last_error.c)
  */
 struct shca_side {
 	struct shca_mem_ctx mem;

@@ -23,7 +23,7 @@
 #include "../path/sq.h"
 #include "../queue/ah.h"
 #include "../queue/cq.h"
-#include "../queue/fate.h"
+#include "../queue/last_error.h"
 #include "../queue/qp.h"
 #include "../queue/qp_event.h"
 #include "../wire/page_wait.h"
@@ -345,7 +345,7 @@ static void shca_apply_state(struct shca_qp *qp, enum ib_qp_state cur,
 		break;
 	case IB_QPS_INIT:
 		if (cur == IB_QPS_RESET)
-			shca_fate_clear(qp);
+			shca_last_error_clear(qp);
 		break;
 	case IB_QPS_SQE:
 		break;

@@ -23,7 +23,7 @@
 #include "../path/rq.h"
 #include "../path/sq.h"
 #include "../queue/cq.h"
-#include "../queue/fate.h"
+#include "../queue/last_error.h"
 #include "../queue/qp_event.h"
 #include "../queue/qp_table.h"
 #include "../queue/srq.h"
@@ -504,7 +504,7 @@ void shca_qp_end(struct shca_qp *qp)
 		shca_qp_flush_all(qp);
 	else
 		shca_qp_flush_acks(qp);
-	shca_fate_bury(qp);
+	shca_last_error_bury(qp);
 	/* No packet finds it any longer ... */
 	shca_net_del_qp(qp->dev->snet, qp);
 	/* ... those that found it start nothing that lasts ... */

@@ -5,8 +5,8 @@
  * Each side keeps its last error, and the device those of the last QPs that were
  * destroyed after one. Only error paths write any of it.
  */
-#ifndef SHCA_FATE_H
-#define SHCA_FATE_H
+#ifndef SHCA_LAST_ERROR_H
+#define SHCA_LAST_ERROR_H
 
 #include "../base/counters.h"
 #include "../core/transport.h"
@@ -15,37 +15,37 @@
 struct shca_wc;
 
 /* A side completes @wc with an error that is not a flush; its lock is held. */
-void shca_fate_wc(struct shca_side *side, const struct shca_wc *wc, u32 psn);
+void shca_last_error_wc(struct shca_side *side, const struct shca_wc *wc, u32 psn);
 
 /*
  * A side did not accept @pkt; its lock is held.
  * @vendor_err:	SHCA_VERR_*: the check that failed
  */
-void shca_fate_packet(struct shca_side *side, const struct shca_pkt *pkt,
+void shca_last_error_packet(struct shca_side *side, const struct shca_pkt *pkt,
 		      enum shca_verdict verdict, u16 vendor_err);
 
 /*
  * A queue has failed, and no completion tells; the side's lock is held.
  * @what:	SHCA_ERROR_RING or SHCA_ERROR_CQ
  */
-void shca_fate_queue(struct shca_side *side, u8 what);
+void shca_last_error_queue(struct shca_side *side, u8 what);
 
 /* @pkt is refused before it reaches a side. Context: softirq. */
-void shca_fate_dropped(struct shca_qp *qp, const struct shca_pkt *pkt,
+void shca_last_error_dropped(struct shca_qp *qp, const struct shca_pkt *pkt,
 		       enum shca_counter id);
 
 /* The QP begins anew; both locks are held. */
-void shca_fate_clear(struct shca_qp *qp);
+void shca_last_error_clear(struct shca_qp *qp);
 
 /* The QP is being destroyed. Context: process, no lock. */
-void shca_fate_bury(struct shca_qp *qp);
+void shca_last_error_bury(struct shca_qp *qp);
 
 /* Make the history of a new device. Return: 0 or -ENOMEM. */
 int shca_history_init(struct shca_dev *dev);
 void shca_history_exit(struct shca_dev *dev);
 
 /**
- * shca_fate_walk() - call @fn for each QP of a device, then for those in its history
+ * shca_last_error_walk() - call @fn for each QP of a device, then for those in its history
  * @dev:	the device
  * @from:	how many to pass over
  * @uid:	only QPs of this user; INVALID_UID: all
@@ -55,8 +55,8 @@ void shca_history_exit(struct shca_dev *dev);
  * Context: process.
  * Return: 0, or the error of @fn.
  */
-int shca_fate_walk(struct shca_dev *dev, long from, kuid_t uid,
-		   int (*fn)(const struct shca_dump_fate *fate, void *arg),
+int shca_last_error_walk(struct shca_dev *dev, long from, kuid_t uid,
+		   int (*fn)(const struct shca_dump_fate *errors, void *arg),
 		   void *arg);
 
 #endif

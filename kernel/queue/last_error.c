@@ -6,7 +6,7 @@
  * is known after the process has dropped it. A serious error is not replaced by
  * one that a retry cures, such as a missing receive request, until the QP is reset.
  */
-#include "fate.h"
+#include "last_error.h"
 
 #include <linux/rcupdate.h>
 #include <linux/slab.h>
@@ -23,7 +23,7 @@
 struct shca_past {
 	kuid_t uid;
 	bool is_user;
-	struct shca_dump_fate fate;
+	struct shca_dump_fate errors;
 };
 
 /**
@@ -60,7 +60,7 @@ static bool shca_error_is_serious(const struct shca_dump_error *error)
 	}
 }
 
-void shca_fate_wc(struct shca_side *side, const struct shca_wc *wc, u32 psn)
+void shca_last_error_wc(struct shca_side *side, const struct shca_wc *wc, u32 psn)
 {
 	struct shca_dump_error *error = &side->error;
 
@@ -99,7 +99,7 @@ static u8 shca_verdict_reason(enum shca_verdict verdict)
 	}
 }
 
-void shca_fate_packet(struct shca_side *side, const struct shca_pkt *pkt,
+void shca_last_error_packet(struct shca_side *side, const struct shca_pkt *pkt,
 		      enum shca_verdict verdict, u16 vendor_err)
 {
 	struct shca_dump_error *error = &side->error;
@@ -118,7 +118,7 @@ void shca_fate_packet(struct shca_side *side, const struct shca_pkt *pkt,
 	error->vendor_err = vendor_err;
 }
 
-void shca_fate_queue(struct shca_side *side, u8 what)
+void shca_last_error_queue(struct shca_side *side, u8 what)
 {
 	struct shca_dump_error *error = &side->error;
 
@@ -130,7 +130,7 @@ void shca_fate_queue(struct shca_side *side, u8 what)
 	error->what = what;
 }
 
-void shca_fate_dropped(struct shca_qp *qp, const struct shca_pkt *pkt,
+void shca_last_error_dropped(struct shca_qp *qp, const struct shca_pkt *pkt,
 		       enum shca_counter id)
 {
 	struct shca_dump_error *error = &qp->dropped;
@@ -163,7 +163,7 @@ void shca_fate_dropped(struct shca_qp *qp, const struct shca_pkt *pkt,
 	WRITE_ONCE(error->what, SHCA_ERROR_PACKET);
 }
 
-void shca_fate_clear(struct shca_qp *qp)
+void shca_last_error_clear(struct shca_qp *qp)
 {
 	lockdep_assert_held(&qp->sq.lock);
 	lockdep_assert_held(&qp->rq.lock);
@@ -175,7 +175,7 @@ void shca_fate_clear(struct shca_qp *qp)
 
 /* ---- reading ---------------------------------------------------------------- */
 
-static void shca_fate_read_dropped(const struct shca_qp *qp,
+static void shca_last_error_read_dropped(const struct shca_qp *qp,
 				   struct shca_dump_error *error)
 {
 	error->what = READ_ONCE(qp->dropped.what);
@@ -186,55 +186,55 @@ static void shca_fate_read_dropped(const struct shca_qp *qp,
 	error->reason = READ_ONCE(qp->dropped.reason);
 }
 
-static void shca_fate_read_locked(const struct shca_qp *qp,
-				  struct shca_dump_fate *fate)
+static void shca_last_error_read_locked(const struct shca_qp *qp,
+				  struct shca_dump_fate *errors)
 {
 	const struct shca_recv_ring *ring = &qp->rq.ring;
 	const struct shca_req *req = &qp->sq.req;
 
-	fate->state = qp->state;
+	errors->state = qp->state;
 	if (qp->rq.srq || qp->rss || qp->type == IB_QPT_XRC_TGT)
-		fate->flags |= SHCA_FATE_SRQ;
+		errors->flags |= SHCA_FATE_SRQ;
 	if (shca_req_rnr_waits(req))
-		fate->flags |= SHCA_FATE_RNR_WAIT;
+		errors->flags |= SHCA_FATE_RNR_WAIT;
 	if (qp->type != IB_QPT_UD && qp->type != IB_QPT_GSI &&
 	    qp->type != IB_QPT_SMI &&
 	    qp->type != IB_QPT_RAW_PACKET && qp->state >= IB_QPS_RTR) {
-		fate->dest_qpn = qp->rq.resp.attr.dqpn;
+		errors->dest_qpn = qp->rq.resp.attr.dqpn;
 		if (qp->av.link == SHCA_LINK_ROCE)
-			memcpy(fate->dest, &qp->av.roce.daddr,
-			       sizeof(fate->dest));
+			memcpy(errors->dest, &qp->av.roce.daddr,
+			       sizeof(errors->dest));
 	}
 	/* The process has set it; nothing depends on it. */
 	if (qp->index && qp->sq.entries)
-		fate->unfinished = READ_ONCE(qp->index->sq_prod) -
+		errors->unfinished = READ_ONCE(qp->index->sq_prod) -
 				   (req->ring.head - req->ring.own);
 	if (ring->entries && ring->user_prod)
-		fate->rq_posted = shca_recv_ring_count(ring);
-	fate->retry_left = req->recovery.retry_left;
-	fate->rnr_left = shca_req_rnr_left(req);
-	fate->send = qp->sq.side.error;
-	fate->recv = qp->rq.side.error;
+		errors->rq_posted = shca_recv_ring_count(ring);
+	errors->retry_left = req->recovery.retry_left;
+	errors->rnr_left = shca_req_rnr_left(req);
+	errors->send = qp->sq.side.error;
+	errors->recv = qp->rq.side.error;
 }
 
-static void shca_fate_read(struct shca_qp *qp, struct shca_dump_fate *fate)
+static void shca_last_error_read(struct shca_qp *qp, struct shca_dump_fate *errors)
 {
-	memset(fate, 0, sizeof(*fate));
-	fate->size = sizeof(*fate);
-	fate->qpn = qp->qpn;
-	fate->type = qp->type;
-	fate->pid = qp->pid;
+	memset(errors, 0, sizeof(*errors));
+	errors->size = sizeof(*errors);
+	errors->qpn = qp->qpn;
+	errors->type = qp->type;
+	errors->pid = qp->pid;
 	if (qp->is_user)
-		fate->flags |= SHCA_FATE_USER;
-	shca_fate_read_dropped(qp, &fate->dropped);
+		errors->flags |= SHCA_FATE_USER;
+	shca_last_error_read_dropped(qp, &errors->dropped);
 	spin_lock_bh(&qp->sq.lock);
 	spin_lock(&qp->rq.lock);
-	shca_fate_read_locked(qp, fate);
+	shca_last_error_read_locked(qp, errors);
 	spin_unlock(&qp->rq.lock);
 	spin_unlock_bh(&qp->sq.lock);
 }
 
-void shca_fate_bury(struct shca_qp *qp)
+void shca_last_error_bury(struct shca_qp *qp)
 {
 	struct shca_history *history = qp->dev->history;
 	struct shca_past past = { .uid = qp->uid, .is_user = qp->is_user };
@@ -242,44 +242,44 @@ void shca_fate_bury(struct shca_qp *qp)
 	/* A work queue has no number that anybody knows. */
 	if (qp->wq)
 		return;
-	shca_fate_read(qp, &past.fate);
-	if (!past.fate.send.what && !past.fate.recv.what &&
-	    !past.fate.dropped.what)
+	shca_last_error_read(qp, &past.errors);
+	if (!past.errors.send.what && !past.errors.recv.what &&
+	    !past.errors.dropped.what)
 		return;
-	past.fate.flags |= SHCA_FATE_DESTROYED;
+	past.errors.flags |= SHCA_FATE_DESTROYED;
 	spin_lock(&history->lock);
 	history->past[history->nr++ % SHCA_HISTORY] = past;
 	spin_unlock(&history->lock);
 }
 
-/* Arguments of shca_fate_walk(); @pass: how many QPs are still to be passed over */
-struct shca_fate_walk {
+/* Arguments of shca_last_error_walk(); @pass: how many QPs are still to be passed over */
+struct shca_last_error_walk {
 	const struct shca_dev *dev;
 	long pass;
 	kuid_t uid;
-	int (*fn)(const struct shca_dump_fate *fate, void *arg);
+	int (*fn)(const struct shca_dump_fate *errors, void *arg);
 	void *arg;
 };
 
-static bool shca_fate_is_for(const struct shca_fate_walk *walk, kuid_t uid,
+static bool shca_last_error_is_for(const struct shca_last_error_walk *walk, kuid_t uid,
 			     bool is_user)
 {
 	return !uid_valid(walk->uid) || (is_user && uid_eq(walk->uid, uid));
 }
 
-static int shca_fate_visit(struct shca_qp *qp, void *arg)
+static int shca_last_error_visit(struct shca_qp *qp, void *arg)
 {
-	struct shca_fate_walk *walk = arg;
-	struct shca_dump_fate fate;
+	struct shca_last_error_walk *walk = arg;
+	struct shca_dump_fate errors;
 
-	if (qp->dev != walk->dev || !shca_fate_is_for(walk, qp->uid, qp->is_user))
+	if (qp->dev != walk->dev || !shca_last_error_is_for(walk, qp->uid, qp->is_user))
 		return 0;
 	if (walk->pass) {
 		walk->pass--;
 		return 0;
 	}
-	shca_fate_read(qp, &fate);
-	return walk->fn(&fate, walk->arg);
+	shca_last_error_read(qp, &errors);
+	return walk->fn(&errors, walk->arg);
 }
 
 /* Return: false: there is none. */
@@ -298,25 +298,25 @@ static bool shca_history_get(struct shca_history *history, u32 i,
 	return found;
 }
 
-int shca_fate_walk(struct shca_dev *dev, long from, kuid_t uid,
-		   int (*fn)(const struct shca_dump_fate *fate, void *arg),
+int shca_last_error_walk(struct shca_dev *dev, long from, kuid_t uid,
+		   int (*fn)(const struct shca_dump_fate *errors, void *arg),
 		   void *arg)
 {
-	struct shca_fate_walk walk = {
+	struct shca_last_error_walk walk = {
 		.dev = dev, .pass = from, .uid = uid, .fn = fn, .arg = arg,
 	};
 	struct shca_past past;
 	int err;
 	u32 i;
 
-	err = shca_net_walk_qps(dev->snet, shca_fate_visit, &walk);
+	err = shca_net_walk_qps(dev->snet, shca_last_error_visit, &walk);
 	for (i = 0; !err && shca_history_get(dev->history, i, &past); i++) {
-		if (!shca_fate_is_for(&walk, past.uid, past.is_user))
+		if (!shca_last_error_is_for(&walk, past.uid, past.is_user))
 			continue;
 		if (walk.pass)
 			walk.pass--;
 		else
-			err = fn(&past.fate, arg);
+			err = fn(&past.errors, arg);
 	}
 	return err;
 }
