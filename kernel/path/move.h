@@ -52,7 +52,7 @@ static inline bool shca_move_may(const struct shca_dev *dev,
 {
 	u8 path = READ_ONCE(peer->path);
 
-	/* What befalls packets needs packets. */
+	/* A fault of a packet needs packets. */
 	if (shca_fault_is_on(peer, SHCA_FAULT_PACKETS))
 		return false;
 	/* One copy places all at once. */

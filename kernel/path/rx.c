@@ -521,11 +521,11 @@ struct shca_rx_alone {
 	bool ce;
 };
 
-static bool shca_rx_watched(struct shca_rx_walk *rx,
+static bool shca_rx_ask_faults(struct shca_rx_walk *rx,
 			    const struct shca_rx_seg *seg);
 
 /*
- * All packets of @skb, or @alone of them, which no fault befalls any more; frees the
+ * All packets of @skb, or @alone of them, into which no fault is injected any more; frees the
  * skb.
  */
 static void shca_rx_packets(const struct shca_link_ops *link,
@@ -558,7 +558,7 @@ static void shca_rx_packets(const struct shca_link_ops *link,
 	do {	/* at least once, to count one that is empty */
 		seg.len = min(seg_len, end - seg.off);
 		if (!shca_fault_is_any() || alone ||
-		    !shca_rx_watched(&rx, &seg))
+		    !shca_rx_ask_faults(&rx, &seg))
 			shca_rx_one(&rx, &seg);
 		seg.off += seg_len;
 		seg.idx++;
@@ -631,7 +631,7 @@ static void shca_rx_hold(struct shca_rx_walk *rx, const struct shca_rx_seg *seg,
 	shca_fault_hold(held, hit);
 }
 
-static void shca_rx_befall(struct shca_rx_walk *rx, const struct shca_rx_seg *seg,
+static void shca_rx_inject(struct shca_rx_walk *rx, const struct shca_rx_seg *seg,
 			   struct shca_qp *qp, const struct shca_pkt *pkt,
 			   const struct shca_fault_hit *hit)
 {
@@ -668,7 +668,7 @@ static void shca_rx_befall(struct shca_rx_walk *rx, const struct shca_rx_seg *se
  * arrives are received one by one.
  * Return: whether that has been done.
  */
-static noinline bool shca_rx_watched(struct shca_rx_walk *rx,
+static noinline bool shca_rx_ask_faults(struct shca_rx_walk *rx,
 				     const struct shca_rx_seg *seg)
 {
 	u32 avail = min_t(u32, seg->len, SHCA_HDR_MAX);
@@ -693,7 +693,7 @@ static noinline bool shca_rx_watched(struct shca_rx_walk *rx,
 	shca_rx_turn(rx, NULL);
 	rx->joins = false;
 	if (shca_fault_packet(qp, SHCA_FAULT_RX, &pkt, &hit)) {
-		shca_rx_befall(rx, seg, qp, &pkt, &hit);
+		shca_rx_inject(rx, seg, qp, &pkt, &hit);
 		passes = shca_fault_passes(&hit);
 	} else {
 		shca_rx_pass(rx, skb_get(rx->in.skb), seg, false);

@@ -142,7 +142,7 @@ static noinline void shca_tx_trace(struct shca_batch *batch,
 		trace_shca_tx(batch->qp->qpn, pkt);
 }
 
-static noinline int shca_tx_befallen(const struct shca_batch *batch,
+static noinline int shca_tx_inject(const struct shca_batch *batch,
 				     struct sk_buff *skb)
 {
 	return shca_fault_xmit(batch->qp, batch->av, batch->route, skb,
@@ -167,7 +167,7 @@ enum shca_mem_status shca_tx_end(struct shca_batch *batch,
 	shca_count_n(qp, TX_PKTS, batch->segs);
 	shca_count_n(qp, TX_BYTES, skb->len);
 	if (shca_fault_is_any() && batch->hit)
-		err = shca_tx_befallen(batch, skb);
+		err = shca_tx_inject(batch, skb);
 	else
 		err = qp->link->xmit(qp->dev, batch->av, batch->route, skb,
 				     batch->segs, batch->seg_len);
@@ -394,7 +394,7 @@ static bool shca_batch_open(struct shca_batch *batch,
 	struct shca_qp *qp = batch->qp;
 	u32 expect = shca_batch_expect(qp, pkt);
 
-	/* Something may befall each of them. */
+	/* A fault may be injected into each of them. */
 	if (shca_fault_is_on(qp->dev, BIT(SHCA_FAULT_TX)) ||
 	    unlikely(!shca_batch_may_have(pkt)))
 		expect = 1;
@@ -484,7 +484,7 @@ static enum shca_mem_status shca_build(struct shca_batch *batch,
  * has the only copy of what is done for all packets.
  */
 static enum shca_mem_status
-shca_tx_watched(struct shca_batch *batch, const struct shca_pkt *pkt,
+shca_tx_ask_faults(struct shca_batch *batch, const struct shca_pkt *pkt,
 		const struct shca_pkt **failed)
 {
 	struct shca_qp *qp = batch->qp;
@@ -522,7 +522,7 @@ enum shca_mem_status shca_tx_one(struct shca_batch *batch,
 	const struct shca_av *av;
 
 	if (shca_fault_is_on(qp->dev, BIT(SHCA_FAULT_TX)) && !batch->judged)
-		return shca_tx_watched(batch, pkt, failed);
+		return shca_tx_ask_faults(batch, pkt, failed);
 	/* UD: the address vector came with the request. */
 	av = pkt->wr && pkt->wr->priv ? pkt->wr->priv : &qp->av;
 	if (batch->skb && !shca_batch_fits(batch, pkt, av, len)) {

@@ -55,7 +55,7 @@ struct shca_qp;
  * @mr:		a region that has been reached, kept for the next packet
  * @run:	the burst that is being built, or NULL; @built: its packets so far, of
  *		which @traced are in the trace
- * @hit:	what befalls the one packet of this batch, or NULL
+ * @hit:	fault of the one packet of this batch, or NULL
  * @judged:	rules have been asked about the packet that is being added
  */
 struct shca_batch {
