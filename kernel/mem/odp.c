@@ -65,7 +65,7 @@
  * Maximum time of one look-up that invalidations, or other users of locked
  * pages, disturb.
  */
-#define SHCA_ODP_PATIENCE	(10 * HZ)
+#define SHCA_ODP_RETRY_TIME	(10 * HZ)
 /*
  * Tries to fault in a page that slept and brought nothing. Many, because others
  * lock the page, too, for example for write-back.
@@ -462,7 +462,7 @@ static void shca_odp_pause(unsigned int idle)
 static int shca_odp_fetch_some(struct shca_odp *odp, unsigned long page,
 			       unsigned int nr, bool write, bool fault)
 {
-	unsigned long deadline = jiffies + SHCA_ODP_PATIENCE;
+	unsigned long deadline = jiffies + SHCA_ODP_RETRY_TIME;
 	unsigned int idle = 0, tries = 0, answers = 0;
 	int got, err;
 

@@ -51,8 +51,8 @@ void shca_stream_init(struct shca_qp *qp)
 	if (qp->type != IB_QPT_RC && qp->type != IB_QPT_UC &&
 	    qp->type != IB_QPT_UD)
 		return;
-	stream->patience = SHCA_STREAM_MIN;
-	stream->bell = U32_MAX;
+	stream->threshold = SHCA_STREAM_MIN;
+	stream->doorbell_ns = U32_MAX;
 	stream->batch = min_t(u32, SHCA_STREAM_BATCH,
 			      qp->sq.max_wr / SHCA_STREAM_OF_RING);
 	if (stream->batch < SHCA_STREAM_BATCH_MIN)
@@ -65,7 +65,7 @@ void shca_stream_stop(struct shca_qp *qp)
 
 	lockdep_assert_held(&qp->sq.lock);
 	stream->row = 0;
-	WRITE_ONCE(stream->bell, U32_MAX);
+	WRITE_ONCE(stream->doorbell_ns, U32_MAX);
 	stream->until = 0;
 	shca_stream_set(qp, qp->sq.seen);
 	/*
@@ -85,7 +85,7 @@ u64 shca_stream_begin(const struct shca_qp *qp)
 	 * this, and one more or less may be timed.
 	 */
 	if (data_race(!stream->row || stream->until ||
-		      stream->row + SHCA_STREAM_MIN < stream->patience))
+		      stream->row + SHCA_STREAM_MIN < stream->threshold))
 		return 0;
 	return ktime_get_ns();
 }
@@ -99,23 +99,23 @@ void shca_stream_end(struct shca_qp *qp, u64 begun)
 	 * The least counts: another one may include what some process did on this CPU.
 	 * Without the lock: a row that ended meanwhile may leave its time to the next one.
 	 */
-	if (spent < READ_ONCE(stream->bell))
-		WRITE_ONCE(stream->bell, spent);
+	if (spent < READ_ONCE(stream->doorbell_ns))
+		WRITE_ONCE(stream->doorbell_ns, spent);
 }
 
-/* What @bells doorbells take, or @least where they take less; ns. */
-static u64 shca_stream_bells(const struct shca_stream *stream, u32 bells, u64 least)
+/* The cost of so many @doorbells, @least or more; ns. */
+static u64 shca_stream_cost(const struct shca_stream *stream, u32 doorbells, u64 least)
 {
-	return max((u64)READ_ONCE(stream->bell) * bells, least);
+	return max((u64)READ_ONCE(stream->doorbell_ns) * doorbells, least);
 }
 
 /* When the ring is polled, if no doorbell comes. */
 static u64 shca_stream_next(const struct shca_stream *stream, u64 now)
 {
-	u64 bells = shca_stream_bells(stream, SHCA_STREAM_HOLD, SHCA_STREAM_HOLD_NS);
+	u64 cost = shca_stream_cost(stream, SHCA_STREAM_HOLD, SHCA_STREAM_HOLD_NS);
 	u64 part = (now - stream->since) / SHCA_STREAM_PART;
 
-	return now + clamp(min(bells, part), SHCA_STREAM_LEAST_NS, SHCA_STREAM_MOST_NS);
+	return now + clamp(min(cost, part), SHCA_STREAM_LEAST_NS, SHCA_STREAM_MOST_NS);
 }
 
 /*
@@ -147,26 +147,26 @@ void shca_stream_doorbell(struct shca_qp *qp)
 	}
 	if (stream->until) {
 		if (posts >= stream->batch)
-			stream->patience = SHCA_STREAM_MIN;
+			stream->threshold = SHCA_STREAM_MIN;
 		stream->row = posts == 1 ? stream->row + 1 : 0;
 	} else {
 		if (!stream->row)
 			stream->since = ktime_get_ns();
 		stream->row += posts;
 		/* (the first one was not timed) */
-		if (stream->row < stream->patience || stream->row == posts)
+		if (stream->row < stream->threshold || stream->row == posts)
 			return;
 	}
 	now = ktime_get_ns();
 	if (stream->until ? stream->row == SHCA_STREAM_ALONE :
 	    now - stream->since > stream->row *
-	    shca_stream_bells(stream, SHCA_STREAM_GAP, SHCA_STREAM_GAP_NS)) {
+	    shca_stream_cost(stream, SHCA_STREAM_GAP, SHCA_STREAM_GAP_NS)) {
 		shca_stream_stop(qp);
 		return;
 	}
 	if (!stream->until) {
 		stream->row = 0;
-		stream->patience = min_t(u32, stream->patience * 2,
+		stream->threshold = min_t(u32, stream->threshold * 2,
 					 SHCA_STREAM_MAX);
 	}
 	stream->until = shca_stream_next(stream, now);

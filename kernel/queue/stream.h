@@ -15,10 +15,10 @@
  *   counts		@until is 0: each post rings, and @row counts them
  *   stream		@until is not 0: one post in @batch rings
  *
- * @patience posts in a row begin a stream, unless they are rare.  A request of the peer
+ * @threshold posts in a row begin a stream, unless they are rare.  A request of the peer
  * ends the row and the stream: the QP answers its peers, or the process waits for them.  A
  * stream also ends after a few doorbells for one post each, which save nothing, and where
- * no doorbell comes in time (stream.c).  Each stream doubles the patience for the next one,
+ * no doorbell comes in time (stream.c).  Each stream doubles the threshold for the next one,
  * until a batch is full.  A process may post a few requests and wait for their effect,
  * through another QP or in memory.  It pays the delay only a few times.
  *
@@ -37,19 +37,19 @@ struct shca_qp;
 /**
  * struct shca_stream - of a send side, under its lock
  * @batch:	posts that need one doorbell; 0: each needs its own, for good
- * @patience:	posts in a row that the next stream needs
+ * @threshold:	posts in a row that the next stream needs
  * @row:	so many posts came in a row; in a stream: doorbells in a row for one post each
  * @heard:	what the peers had sent at the last doorbell (shca_stream_heard())
  * @since:	when the row began, ns
- * @bell:	the least time of a doorbell in the row, ns; also written without the lock
+ * @doorbell_ns:	the least time of a doorbell in the row, ns; also written without the lock
  * @until:	when the ring is polled next, ns; 0: no stream
  */
 struct shca_stream {
 	u32 batch;
-	u32 patience;
+	u32 threshold;
 	u32 row;
 	u32 heard;
-	u32 bell;
+	u32 doorbell_ns;
 	u64 since;
 	u64 until;
 };

@@ -922,13 +922,13 @@ static void late_gap_is_told_a_packet_later(struct kunit *test)
 	KUNIT_EXPECT_FALSE(test, fx_answer(fx));
 	gap(test, R0 + 3, R0 + 3, false);
 	expect_told(test, R0 + 1, 2);
-	KUNIT_EXPECT_EQ(test, fx->resp.gap.patience, 0);
+	KUNIT_EXPECT_EQ(test, fx->resp.gap.quiet, 0);
 	/* at once where one asks */
 	arrives(test, R0 + 1, 8, SHCA_RX_OK);
 	arrives(test, R0 + 2, 8, SHCA_RX_OK);
 	gap(test, R0 + 6, R0 + 2, true);
 	expect_told(test, R0 + 3, 3);
-	KUNIT_EXPECT_EQ(test, fx->resp.gap.patience, 0);
+	KUNIT_EXPECT_EQ(test, fx->resp.gap.quiet, 0);
 }
 
 /* What came is expected still, as it was not executed: it has filled no gap. */
@@ -947,11 +947,11 @@ static void late_gap_that_fills_by_itself_is_one_sign(struct kunit *test)
 	gap(test, R0 + 2, R0, false);
 	arrives(test, R0 + 1, 8, SHCA_RX_OK);
 	gap(test, R0 + 2, R0 + 1, false);
-	KUNIT_EXPECT_EQ(test, fx->resp.gap.patience, SHCA_RESP_PATIENCE);
-	fx->resp.gap.patience = 1;
+	KUNIT_EXPECT_EQ(test, fx->resp.gap.quiet, SHCA_RESP_PATIENCE);
+	fx->resp.gap.quiet = 1;
 	arrives(test, R0 + 2, 8, SHCA_RX_OK);
 	gap(test, R0 + 3, R0 + 2, false);
-	KUNIT_EXPECT_EQ(test, fx->resp.gap.patience, 1);
+	KUNIT_EXPECT_EQ(test, fx->resp.gap.quiet, 1);
 }
 
 static void late_gap_is_told_where_packets_ask(struct kunit *test)
@@ -959,7 +959,7 @@ static void late_gap_is_told_where_packets_ask(struct kunit *test)
 	struct fx *fx = test->priv;
 	u32 i;
 
-	fx->resp.gap.patience = SHCA_RESP_PATIENCE;
+	fx->resp.gap.quiet = SHCA_RESP_PATIENCE;
 	gap(test, R0 + 2, R0 + 2, false);
 	gap(test, R0 + 2, R0 + 3, false);
 	KUNIT_EXPECT_FALSE(test, fx_answer(fx));
@@ -967,17 +967,17 @@ static void late_gap_is_told_where_packets_ask(struct kunit *test)
 	for (i = SHCA_RESP_PATIENCE; i--;) {
 		gap(test, R0 + 2, R0 + 4, true);
 		expect_told(test, R0, 2);
-		KUNIT_EXPECT_EQ(test, fx->resp.gap.patience, i);
+		KUNIT_EXPECT_EQ(test, fx->resp.gap.quiet, i);
 	}
 	/* what was told comes in parts: each that asks hears of the rest */
-	fx->resp.gap.patience = SHCA_RESP_PATIENCE;
+	fx->resp.gap.quiet = SHCA_RESP_PATIENCE;
 	arrives(test, R0, 8, SHCA_RX_OK);
 	gap(test, R0 + 2, R0, true);
 	expect_told(test, R0 + 1, 1);
 	arrives(test, R0 + 1, 8, SHCA_RX_OK);
 	KUNIT_EXPECT_EQ(test, fx->resp.gap.untold, SHCA_PSN_NONE);
 	/* after so many it is told at once again */
-	fx->resp.gap.patience = 0;
+	fx->resp.gap.quiet = 0;
 	gap(test, R0 + 4, R0 + 4, false);
 	expect_told(test, R0 + 2, 2);
 }
@@ -991,27 +991,27 @@ static void late_gap_that_fills_by_itself_is_a_sign(struct kunit *test)
 	gap(test, R0 + 3, R0, false);
 	arrives(test, R0 + 1, 8, SHCA_RX_OK);
 	gap(test, R0 + 3, R0 + 1, false);
-	KUNIT_EXPECT_EQ(test, fx->resp.gap.patience, 0);
+	KUNIT_EXPECT_EQ(test, fx->resp.gap.quiet, 0);
 	arrives(test, R0 + 2, 8, SHCA_RX_OK);
 	gap(test, R0 + 6, R0 + 2, false);
-	KUNIT_EXPECT_EQ(test, fx->resp.gap.patience, SHCA_RESP_PATIENCE);
+	KUNIT_EXPECT_EQ(test, fx->resp.gap.quiet, SHCA_RESP_PATIENCE);
 	/* the last of them, too */
-	fx->resp.gap.patience = 1;
+	fx->resp.gap.quiet = 1;
 	arrives(test, R0 + 3, 8, SHCA_RX_OK);
 	arrives(test, R0 + 4, 8, SHCA_RX_OK);
 	arrives(test, R0 + 5, 8, SHCA_RX_OK);
 	gap(test, R0 + 6, R0 + 5, false);
-	KUNIT_EXPECT_EQ(test, fx->resp.gap.patience, SHCA_RESP_PATIENCE);
+	KUNIT_EXPECT_EQ(test, fx->resp.gap.quiet, SHCA_RESP_PATIENCE);
 	KUNIT_EXPECT_FALSE(test, fx_answer(fx));
 	/* what asks may be what the peer has sent again by its own clock */
 	gap(test, R0 + 8, R0 + 9, false);
 	KUNIT_EXPECT_EQ(test, fx->resp.gap.untold, R0 + 8);
 	arrives(test, R0 + 6, 8, SHCA_RX_OK);
 	arrives(test, R0 + 7, 8, SHCA_RX_OK);
-	fx->resp.gap.patience = 1;
+	fx->resp.gap.quiet = 1;
 	gap(test, R0 + 9, R0 + 7, true);
 	expect_told(test, R0 + 8, 1);
-	KUNIT_EXPECT_EQ(test, fx->resp.gap.patience, 0);
+	KUNIT_EXPECT_EQ(test, fx->resp.gap.quiet, 0);
 }
 
 /* shca_resp_is_asked() */
@@ -1035,7 +1035,7 @@ static void late_gap_asked_for(struct kunit *test)
 	/* a READ that was executed: not while gaps fill, but for the repair of one that was told */
 	pkt.opcode = SHCA_OP_READ_REQUEST;
 	KUNIT_EXPECT_TRUE(test, shca_resp_is_asked(resp, &pkt, SHCA_RX_OK, false, true, false));
-	resp->gap.patience = 1;
+	resp->gap.quiet = 1;
 	KUNIT_EXPECT_FALSE(test, shca_resp_is_asked(resp, &pkt, SHCA_RX_OK, false, true, false));
 	KUNIT_EXPECT_TRUE(test, shca_resp_is_asked(resp, &pkt, SHCA_RX_OUT_OF_SEQ, true, true, false));
 	resp->gap.told = R0;

@@ -490,7 +490,7 @@ static void rnr_patience_begins_anew_with_progress(struct kunit *test)
 	fx_req_start(fx, &attr);
 	post_and_drain(fx, 2);
 	for (psn = P0; psn < P0 + 2; psn++) {
-		for (i = 0; i < SHCA_REQ_RNR_PATIENCE; i++) {
+		for (i = 0; i < SHCA_REQ_RNR_THRESHOLD; i++) {
 			fx_ack(fx, psn, RNR(1));
 			KUNIT_EXPECT_EQ(test, shca_req_deadline(&fx->req),
 					fx->now + 10000);

@@ -517,9 +517,9 @@ static u64 req_rnr_wait_ns(struct shca_req *req, u64 asked)
 {
 	u32 doublings;
 
-	if (req->attr.rnr_retry != 7 || req->recovery.rnr_row <= SHCA_REQ_RNR_PATIENCE)
+	if (req->attr.rnr_retry != 7 || req->recovery.rnr_row <= SHCA_REQ_RNR_THRESHOLD)
 		return asked;
-	doublings = min_t(u32, req->recovery.rnr_row - SHCA_REQ_RNR_PATIENCE, 17);
+	doublings = min_t(u32, req->recovery.rnr_row - SHCA_REQ_RNR_THRESHOLD, 17);
 	return max_t(u64, asked,
 		     min_t(u64, asked << doublings, SHCA_REQ_RNR_MOST_NS));
 }

@@ -50,7 +50,7 @@
  * wait is twice as long. The limit is SHCA_REQ_RNR_MOST_NS, or the time asked for
  * if that is longer.
  */
-#define SHCA_REQ_RNR_PATIENCE	8
+#define SHCA_REQ_RNR_THRESHOLD	8
 #define SHCA_REQ_RNR_MOST_NS	1000000000ull
 
 /* So many losses follow a reordered packet until a gap is repaired at once again. */

@@ -307,7 +307,7 @@ bool shca_resp_may_queue(const struct shca_resp *resp, const struct shca_pkt *pk
  */
 static bool resp_may_fill(const struct shca_resp *resp, u32 cause, bool asks)
 {
-	return !asks && (resp->gap.patience || shca_psn_diff(cause, resp->epsn) < 0);
+	return !asks && (resp->gap.quiet || shca_psn_diff(cause, resp->epsn) < 0);
 }
 
 void shca_resp_gap(struct shca_resp *resp, u32 psn, u32 cause, bool asks)
@@ -326,7 +326,7 @@ void shca_resp_gap(struct shca_resp *resp, u32 psn, u32 cause, bool asks)
 	    shca_psn_diff(resp->epsn, resp->gap.untold) >= 0) {
 		resp->gap.untold = SHCA_PSN_NONE;
 		if (!asks)
-			resp->gap.patience = SHCA_RESP_PATIENCE;
+			resp->gap.quiet = SHCA_RESP_QUIET;
 	}
 	if (!nr) {
 		resp->gap.told = SHCA_PSN_NONE;
@@ -347,8 +347,8 @@ void shca_resp_gap(struct shca_resp *resp, u32 psn, u32 cause, bool asks)
 		return;
 	}
 	resp->gap.untold = SHCA_PSN_NONE;
-	if (resp->gap.patience)
-		resp->gap.patience--;
+	if (resp->gap.quiet)
+		resp->gap.quiet--;
 	nr = min_t(u32, nr, SHCA_AETH_VALUE + 1);
 	resp->gap.told = shca_psn_add(resp->epsn, nr);
 	syndrome = SHCA_AETH_MISSING | (nr - 1);

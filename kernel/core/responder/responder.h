@@ -86,7 +86,7 @@ struct shca_resp_attr {
 #define SHCA_OOO_PSNS		8192
 
 /* After a gap that has filled by itself so many are told only to packets that ask. */
-#define SHCA_RESP_PATIENCE	4
+#define SHCA_RESP_QUIET	4
 
 /*
  * Record of a READ, or of a request that is answered like one.
@@ -154,13 +154,13 @@ struct shca_resp_reads {
  * @dropped:	with a sequence NAK: the highest dropped PSN
  * @told:	the peer was told of missing packets up to here
  * @untold:	end of a gap that the peer was not told of
- * @patience:	so many gaps more are told only to packets that ask
+ * @quiet:	so many gaps more are told only to packets that ask
  */
 struct shca_resp_gap {
 	u32 dropped;
 	u32 told;
 	u32 untold;
-	u8 patience;
+	u8 quiet;
 };
 
 /* The acknowledgement that is owed. */
@@ -388,7 +388,7 @@ static inline bool shca_resp_is_asked(const struct shca_resp *resp,
 		return goes_on || (pkt->ackreq && holds);
 	if (!pkt->ackreq || verdict != SHCA_RX_OK)
 		return false;
-	return !resp->gap.patience || resp->gap.told != SHCA_PSN_NONE ||
+	return !resp->gap.quiet || resp->gap.told != SHCA_PSN_NONE ||
 	       !(shca_opcode_info(pkt->opcode)->flags & SHCA_OPF_READ);
 }
 
@@ -400,7 +400,7 @@ static inline bool shca_resp_is_asked(const struct shca_resp *resp,
  * @asks:	it asks for an answer: tell also what the peer was told
  *
  * Where packets overtake each other a gap fills by itself, as a rule, and each answer is a
- * packet.  So it is told only if the packet asks (SHCA_RESP_PATIENCE).
+ * packet.  So it is told only if the packet asks (SHCA_RESP_QUIET).
  */
 void shca_resp_gap(struct shca_resp *resp, u32 psn, u32 cause, bool asks);
 
