@@ -35,7 +35,7 @@ static void shca_events_tell_due(struct shca_events *events)
 	events->due = 0;
 	if (events->waits) {
 		events->waits = false;
-		events->told = kinds;
+		events->raised = kinds;
 		events->since = ktime_get_ns();
 	}
 	spin_unlock_irqrestore(&events->lock, flags);
@@ -61,12 +61,12 @@ static bool shca_events_add(struct shca_events *events, u32 kind, u64 now)
 {
 	lockdep_assert_held(&events->lock);
 	if (!events->due && now - events->since >= events->gap) {
-		events->told = 0;
+		events->raised = 0;
 		events->since = now;
 		events->gap = SHCA_EVENT_GAP_NS;
 	}
-	if (!events->waits && !(events->told & kind)) {
-		events->told |= kind;
+	if (!events->waits && !(events->raised & kind)) {
+		events->raised |= kind;
 		if (events->is_direct)
 			return true;
 		shca_events_arm(events, now);

@@ -31,7 +31,7 @@
  * @stopped:	@timer does not run
  * @waits:	one of @due was told since @since, so all wait until @gap is over
  * @due:	kinds (bits IB_EVENT_*) of which @timer will tell
- * @told:	kinds that were told, or are about to be, since @since
+ * @raised:	kinds that were told, or are about to be, since @since
  * @since:	when the current gap began, ns
  * @gap:	ns from @since until the next event of such a kind; doubles each
  *		time that one has to wait
@@ -45,7 +45,7 @@ struct shca_events {
 	bool stopped;
 	bool waits;
 	u32 due;
-	u32 told;
+	u32 raised;
 	u64 since;
 	u64 gap;
 	u64 max_gap;

@@ -416,7 +416,7 @@ static int shca_last_error_fill(const struct shca_dump_fate *errors, void *arg)
 {
 	const struct shca_last_error_fill *fill = arg;
 	struct sk_buff *msg = fill->msg;
-	struct shca_dump_fate *told;
+	struct shca_dump_fate *filled;
 	struct nlattr *attr;
 	void *hdr;
 
@@ -430,13 +430,13 @@ static int shca_last_error_fill(const struct shca_dump_fate *errors, void *arg)
 	attr = nla_reserve_64bit(msg, SHCA_A_FATE, sizeof(*errors), SHCA_A_PAD);
 	if (!attr)
 		goto err_cancel;
-	told = nla_data(attr);
-	*told = *errors;
+	filled = nla_data(attr);
+	*filled = *errors;
 	/* A number in another PID namespace says nothing. */
 	if (task_active_pid_ns(current) != &init_pid_ns)
-		told->pid = 0;
+		filled->pid = 0;
 	if (!fill->all && !(errors->flags & SHCA_FATE_DESTROYED))
-		shca_last_error_hide(told);
+		shca_last_error_hide(filled);
 	genlmsg_end(msg, hdr);
 	/* How many of this device the sender has */
 	fill->cb->args[1]++;

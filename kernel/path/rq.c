@@ -237,7 +237,7 @@ static void shca_rq_later(struct shca_qp *qp, const struct shca_pkt *pkt,
 	rq->behind = verdict == SHCA_RX_BUSY;
 	/* One that waited behind another has not been refused yet. */
 	if (!rq->behind &&
-	    (!again || !shca_resp_told_not_yet(&rq->resp, pkt->psn)))
+	    (!again || !shca_resp_said_not_yet(&rq->resp, pkt->psn)))
 		shca_resp_not_yet(&rq->resp, pkt->psn);
 }
 

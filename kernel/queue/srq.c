@@ -36,9 +36,9 @@ static void shca_srq_check_limit(struct shca_srq *srq, bool armed)
 	if (!srq->limit)
 		return;
 	level = (u64)srq->ring.fetched << 32 | shca_recv_ring_count(&srq->ring);
-	if ((u32)level >= srq->limit || (armed && level == srq->told))
+	if ((u32)level >= srq->limit || (armed && level == srq->reported))
 		return;
-	srq->told = level;
+	srq->reported = level;
 	/* Marked, for these and @failed are looked at without the lock, too. */
 	WRITE_ONCE(srq->limit, 0);
 	WRITE_ONCE(srq->limit_hit, true);
@@ -248,7 +248,7 @@ int shca_create_srq(struct ib_srq *ibsrq, struct ib_srq_init_attr *init,
 	mutex_init(&srq->resize);
 	shca_events_init(&srq->events, srq->is_user, SHCA_EVENT_GAP_NS,
 			 shca_srq_tell);
-	srq->told = -1;
+	srq->reported = -1;
 	shca_recv_ring_size(&srq->ring, &init->attr.max_wr,
 			    &init->attr.max_sge);
 	if (init->srq_type == IB_SRQT_TM) {

@@ -21,7 +21,7 @@ struct shca_rq;
  * @resize:	one change of size at a time
  * @limit:	raise SRQ_LIMIT_REACHED once fewer are posted; 0: not armed
  * @limit_hit: @failed: to be reported when no lock is held
- * @told:	how much was taken and posted when the limit was reached last
+ * @reported: how much was taken and posted when the limit was reached last
  * @events:	to its owner; a kernel consumer's handler runs in softirq
  * @tm:		IB_SRQT_TM: its tags; else NULL
  */
@@ -35,7 +35,7 @@ struct shca_srq {
 	bool limit_hit;
 	bool failed;
 	bool is_user;
-	u64 told;
+	u64 reported;
 	struct shca_events events;
 	struct shca_srq_tm *tm;
 	struct shca_buf *ring_buf;

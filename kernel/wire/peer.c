@@ -13,7 +13,7 @@
 #define SHCA_PEER_LOOKS		12
 #define SHCA_PEER_LOOK_NS	50000
 
-u32 shca_peer_told(u32 ece_options)
+u32 shca_peer_of_ece(u32 ece_options)
 {
 	u32 peer = 0;
 
@@ -55,7 +55,7 @@ void shca_peer_start(struct shca_qp *qp)
 		return;
 	sq->cc_mode = READ_ONCE(qp->dev->cc.mode);
 	shca_peer_ecn(qp);
-	attr.peer = shca_peer_told(qp->peer_ece);
+	attr.peer = shca_peer_of_ece(qp->peer_ece);
 	shca_req_modify(&sq->req, &attr, SHCA_REQ_PEER);
 	/*
 	 * ECE may have told nothing, or less, so this kernel is searched in any case.  (The

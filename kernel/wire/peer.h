@@ -8,7 +8,7 @@
  *   this kernel	the QP at the other end is found by number and addresses,
  *			connected back, in any network namespace (shca_peer_learn())
  *   ECE		librdmacm and others carry it from process to process, and
- *			ibv_set_ece() brings it here (shca_peer_told())
+ *			ibv_set_ece() brings it here (shca_peer_of_ece())
  *   Resv8a		a mark in reserved bits of its packets (SHCA_MARK in core/transport.h):
  *			for machines whose programs exchange no ECE.  A QP begins only
  *			on an administrator's order (enum shca_resv8a)
@@ -29,7 +29,7 @@ static inline enum ib_qp_type shca_peer_type(const struct shca_qp *qp)
 }
 
 /* SHCA_PEER_* that options of ECE stand for. */
-u32 shca_peer_told(u32 ece_options);
+u32 shca_peer_of_ece(u32 ece_options);
 
 /* The requester has started; sq.lock held. */
 void shca_peer_start(struct shca_qp *qp);

@@ -31,7 +31,7 @@ static void cc_begins_with_its_window(struct kunit *test)
 		cc_make(&cc, algorithm);
 		KUNIT_EXPECT_EQ(test, cc.window, W);
 		KUNIT_EXPECT_EQ(test, cc.cwnd, W);
-		KUNIT_EXPECT_EQ(test, cc.watches, algorithm == SHCA_CC_ALGO_DCQCN);
+		KUNIT_EXPECT_EQ(test, cc.paces, algorithm == SHCA_CC_ALGO_DCQCN);
 		KUNIT_EXPECT_EQ(test, cc.burst, SHCA_CC_NO_BURST);
 	}
 }
@@ -134,7 +134,7 @@ static void cc_windows_grow_at_their_own_pace(struct kunit *test)
 static void cc_make_small(struct shca_cc *cc)
 {
 	cc_make(cc, SHCA_CC_ALGO_WINDOW);
-	while (!cc->watches) {
+	while (!cc->paces) {
 		shca_cc_on_cnp(cc, RTT, FX_MS);
 		shca_cc_on_ack(cc, cc->cwnd);
 	}
@@ -174,9 +174,9 @@ static void cc_window_that_grows_needs_no_pace(struct kunit *test)
 	u32 i;
 
 	cc_make_small(&cc);
-	for (i = 0; i < 1000 && cc.watches; i++)
+	for (i = 0; i < 1000 && cc.paces; i++)
 		shca_cc_on_ack(&cc, SHCA_CC_WINDOW_MIN);
-	KUNIT_EXPECT_FALSE(test, cc.watches);
+	KUNIT_EXPECT_FALSE(test, cc.paces);
 	KUNIT_EXPECT_EQ(test, cc.burst, SHCA_CC_NO_BURST);
 	KUNIT_EXPECT_EQ(test, cc.win.cwnd >> SHCA_WIN_SHIFT, SHCA_CC_WINDOW_MIN);
 }
@@ -387,7 +387,7 @@ static void cc_pace_may_begin_in_a_stall(struct kunit *test)
 	shca_req_stall(&fx->req, fx->now + FX_MS);
 	fx->req.cc.win.cwnd = SHCA_WIN_LEAST;
 	KUNIT_ASSERT_EQ(test, fx_cnp(fx), SHCA_RX_CNP);
-	KUNIT_ASSERT_TRUE(test, fx->req.cc.watches);
+	KUNIT_ASSERT_TRUE(test, fx->req.cc.paces);
 	fx->req.rtt.ns = FX_MS;
 	fx->now += FX_MS;
 	KUNIT_EXPECT_TRUE(test, fx_next(fx));
@@ -755,7 +755,7 @@ static void cc_pace_begins_with_the_delay(struct kunit *test)
 	cc_message(test, FX_MS);
 	fx->req.cc.win.cwnd = SHCA_CC_WINDOW_MIN << SHCA_WIN_SHIFT;
 	cc_message(test, 40 * FX_MS);
-	KUNIT_ASSERT_TRUE(test, fx->req.cc.watches);
+	KUNIT_ASSERT_TRUE(test, fx->req.cc.paces);
 	KUNIT_EXPECT_EQ(test, fx->req.gate.until, (u64)SHCA_GATE_OPEN);
 	fx_post(fx, SHCA_WR_SEND, 8);
 	fx_post(fx, SHCA_WR_SEND, 8);
@@ -827,7 +827,7 @@ static void cc_pace_ends_with_its_cause(struct kunit *test)
 	KUNIT_ASSERT_EQ(test, fx_cnp(fx), SHCA_RX_CNP);
 	KUNIT_ASSERT_TRUE(test, fx_next(fx));
 	fx->req.cc.win.cwnd = SHCA_CC_WINDOW_MIN << SHCA_WIN_SHIFT;
-	fx->req.cc.watches = false;
+	fx->req.cc.paces = false;
 	KUNIT_EXPECT_TRUE(test, fx_next(fx));
 	KUNIT_EXPECT_EQ(test, fx->req.gate.until, 0ull);
 }

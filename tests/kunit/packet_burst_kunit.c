@@ -68,7 +68,7 @@ static void burst_is_no_more_than_a_pace_lets_go(struct kunit *test)
 {
 	struct fx *fx = begin(test, SHCA_WR_RDMA_WRITE, PKTS);
 
-	fx->req.cc.watches = true;
+	fx->req.cc.paces = true;
 	fx->req.cc.burst = 3;
 	KUNIT_ASSERT_TRUE(test, fx_next(fx));
 	KUNIT_ASSERT_TRUE(test, fx_next(fx));

@@ -1038,7 +1038,7 @@ static void late_gap_asked_for(struct kunit *test)
 	resp->gap.quiet = 1;
 	KUNIT_EXPECT_FALSE(test, shca_resp_is_asked(resp, &pkt, SHCA_RX_OK, false, true, false));
 	KUNIT_EXPECT_TRUE(test, shca_resp_is_asked(resp, &pkt, SHCA_RX_OUT_OF_SEQ, true, true, false));
-	resp->gap.told = R0;
+	resp->gap.reported = R0;
 	KUNIT_EXPECT_TRUE(test, shca_resp_is_asked(resp, &pkt, SHCA_RX_OK, false, true, false));
 }
 

@@ -804,7 +804,7 @@ static void req_early_answered_soon_is_one_more(struct kunit *test)
 	expect_next(test, P0 + 2, true);
 	KUNIT_EXPECT_FALSE(test, fx_next(fx));
 	KUNIT_EXPECT_EQ(test, fx->req.stats.early, 2ull);
-	KUNIT_EXPECT_EQ(test, fx->req.recovery.alone, 2u);
+	KUNIT_EXPECT_EQ(test, fx->req.recovery.tail_probes, 2u);
 	/* and if its answer is soon, too, the queue has become short */
 	fx_ack(fx, P0 + 2, ACK);
 	expect_next(test, P0 + 3, true);
@@ -879,7 +879,7 @@ static void req_early_answered_alone_sends_the_rest(struct kunit *test)
 	missing(fx, P0 + 20, 2, P0 + 25);
 	expect_next(test, P0 + 20, true);
 	expect_next(test, P0 + 21, true);
-	KUNIT_EXPECT_EQ(test, fx->req.recovery.alone, 0u);
+	KUNIT_EXPECT_EQ(test, fx->req.recovery.tail_probes, 0u);
 }
 
 /* The peer has more than what was sent early: it has told of no gap, so there is none. */
@@ -896,7 +896,7 @@ static void req_early_answered_for_more_is_no_more(struct kunit *test)
 	expect_next(test, P0 + 1, true);
 	fx_ack(fx, P0 + 2, ACK);
 	KUNIT_EXPECT_FALSE(test, fx_next(fx));
-	KUNIT_EXPECT_EQ(test, fx->req.recovery.alone, 0u);
+	KUNIT_EXPECT_EQ(test, fx->req.recovery.tail_probes, 0u);
 }
 
 /* It was the only one. */

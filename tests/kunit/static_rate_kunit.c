@@ -348,7 +348,7 @@ static void req_keeps_the_smaller_of_rate_and_pace(struct kunit *test)
 		/* a window of a sixteenth: a packet in 16 round trips */
 		fx->req.cc.win.cwnd = SHCA_WIN_LEAST;
 		shca_cc_on_cnp(&fx->req.cc, 0, fx->now);
-		KUNIT_ASSERT_TRUE(test, fx->req.cc.watches);
+		KUNIT_ASSERT_TRUE(test, fx->req.cc.paces);
 		fx->req.rtt.ns = FX_MS;
 		fx_post(fx, SHCA_WR_RDMA_WRITE, FX_MTU);
 		fx_post(fx, SHCA_WR_RDMA_WRITE, FX_MTU);

@@ -46,7 +46,7 @@ static bool cc_holds(const struct shca_cc *cc)
 
 static void any_cc(struct shca_cc *cc)
 {
-	cc->watches = any_bool();
+	cc->paces = any_bool();
 	cc->limits = any_bool();
 	cc->narrowed = any_bool();
 	cc->attr.params = NULL;

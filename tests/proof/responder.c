@@ -305,7 +305,7 @@ static bool answer_ok(void)
 	       /* a gap ends ahead of the expected PSN, or would have been filled */
 	       (u32)resp.stands <= SHCA_STANDS_RNR &&
 	       (resp.stands != SHCA_STANDS_GAP || shca_psn_diff(resp.gap.dropped, resp.epsn) >= 0) &&
-	       psn_ok(resp.gap.dropped) && psn_or_none(resp.gap.told) && psn_or_none(resp.gap.untold) &&
+	       psn_ok(resp.gap.dropped) && psn_or_none(resp.gap.reported) && psn_or_none(resp.gap.untold) &&
 	       resp.gap.patience <= SHCA_RESP_PATIENCE &&
 	       /* the code of a wait is computed from it, and has five bits */
 	       psn_or_none(resp.not_yet_psn) && resp.not_yet <= 31;
@@ -700,7 +700,7 @@ void gap(void)
 		claim(resp.ack.owed == SHCA_ACK_NAK && resp.ack.psn == resp.epsn && resp.ack.msn == cause);
 		claim((resp.ack.syndrome & SHCA_AETH_TYPE) == SHCA_AETH_MISSING);
 		claim((resp.ack.syndrome & SHCA_AETH_VALUE) < nr);
-		claim(shca_psn_diff(resp.gap.told, psn) <= 0);
+		claim(shca_psn_diff(resp.gap.reported, psn) <= 0);
 		was = resp;
 		shca_resp_gap(&resp, psn, any_u32() & SHCA_PSN_MASK, false);
 		claim(answer_is_as_before());

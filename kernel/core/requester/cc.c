@@ -51,8 +51,8 @@ static void cc_apply(struct shca_cc *cc)
 
 	if (shca_cc_has_window(cc)) {
 		cwnd = min_t(u32, cwnd, cc->win.cwnd >> SHCA_WIN_SHIFT);
-		cc->watches = cc_is_small(cc);
-		cc->burst = cc->watches ? 1 : SHCA_CC_NO_BURST;
+		cc->paces = cc_is_small(cc);
+		cc->burst = cc->paces ? 1 : SHCA_CC_NO_BURST;
 	}
 	cc->cwnd = max_t(u32, cwnd, cc_least(cc));
 }
@@ -72,7 +72,7 @@ void shca_cc_start(struct shca_cc *cc, const struct shca_cc_attr *attr, u32 mtu)
 		shca_window_start(&cc->win, window);
 	} else if (attr->params) {
 		shca_dcqcn_start(&cc->dcqcn, attr->line);
-		cc->watches = true;
+		cc->paces = true;
 	}
 	cc_apply(cc);
 }

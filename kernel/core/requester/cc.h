@@ -54,13 +54,13 @@ struct shca_cc_attr {
  * @overtaken:	packets have overtaken others
  * @least_ns:	the least round trip of this connection
  * @cwnd:	congestion window: how many of them at present
- * @burst:	packets that may leave before shca_cc_on_sent() is asked, if @watches
+ * @burst:	packets that may leave before shca_cc_on_sent() is asked, if @paces
  * @lossy:	the window that losses leave
  * @undo:	@lossy before the last loss
  * @lost: @lost_of:	packets of a window that were lost, and all of it; @lost_of is 0 when
  *		they have made the window smaller
  * @acked:	PSNs acknowledged since @lossy has changed
- * @watches:	shca_cc_on_sent() has something to do
+ * @paces:	shca_cc_on_sent() has something to do
  * @mtu:	path MTU, bytes
  * @due_ns:	when the path has carried what has left, at the present pace
  * @win:	WINDOW and DELAY
@@ -77,7 +77,7 @@ struct shca_cc {
 	u32 lost;
 	u32 lost_of;
 	u32 acked;
-	bool watches;
+	bool paces;
 	bool limits;
 	bool narrowed;
 	bool overtaken;
@@ -110,7 +110,7 @@ static inline void shca_cc_on_ack(struct shca_cc *cc, u32 nr_psn)
 }
 
 /*
- * Packets have left, and shca_cc.watches.
+ * Packets have left, and shca_cc.paces.
  * @nr_psn:	of them, or of the responses that they ask for
  * @rtt_ns:	smoothed round trip
  *

@@ -19,7 +19,7 @@
 static void req_congested(struct shca_req *req, u64 now)
 {
 	shca_cc_on_cnp(&req->cc, req->rtt.ns, now);
-	shca_req_watch(req);
+	shca_req_set_pacing(req);
 }
 
 /* ---- progress ----------------------------------------------------------- */
@@ -33,7 +33,7 @@ static void req_sample_rtt(struct shca_req *req, u32 nr, u64 now)
 	req->rtt.psn = SHCA_REQ_NOT_HELD;
 	if (shca_cc_has_window(&req->cc) && !guess) {
 		shca_cc_on_rtt(&req->cc, rtt, nr, now);
-		shca_req_watch(req);
+		shca_req_set_pacing(req);
 	}
 	/*
 	 * Follow a rise at once and a fall slowly: too short costs traffic.  A guess ends
@@ -75,7 +75,7 @@ static void req_sample_in_order(struct shca_req *req, u64 now)
 
 void shca_req_time(struct shca_req *req, u32 psn, u64 now)
 {
-	req->recovery.told_ns = now;
+	req->recovery.behind_ns = now;
 	/* (what overtakes others is sooner than the way of most) */
 	if (req->rtt.psn != SHCA_REQ_NOT_HELD && !req->recovery.reorders &&
 	    shca_psn_diff(psn, req->rtt.psn) >= 0)
@@ -317,7 +317,7 @@ static enum shca_verdict req_rx_ack(struct shca_req *req, const struct shca_pkt 
 {
 	u8 code = pkt->aeth.syndrome & SHCA_AETH_VALUE;
 	bool probed;
-	u32 alone;
+	u32 tail_probes;
 
 	if (pkt->paylen)
 		return req_bad(req, SHCA_WC_BAD_RESP_ERR, SHCA_VERR_RESPONSE);
@@ -325,15 +325,15 @@ static enum shca_verdict req_rx_ack(struct shca_req *req, const struct shca_pkt 
 	switch (pkt->aeth.syndrome & ~SHCA_AETH_VALUE) {
 	case SHCA_AETH_ACK:
 		probed = req->ackreq.probed;
-		alone = req->recovery.alone;
+		tail_probes = req->recovery.tail_probes;
 		if (req_ack(req, off + 1, now))
 			return req_ack_ahead(req, pkt, now);
 		shca_req_credit(req, pkt->aeth.syndrome);
 		if (probed &&
 		    shca_psn_diff(req->ackreq.probe_end, req->psn.una) > 0)
 			shca_req_missing(req, now);
-		else if (unlikely(alone))
-			shca_req_alone(req, now);
+		else if (unlikely(tail_probes))
+			shca_req_tail_probed(req, now);
 		return SHCA_RX_OK;
 	case SHCA_AETH_RNR:
 		if (req_ack(req, off, now))

@@ -105,6 +105,6 @@ void shca_req_post(struct shca_req *req)
 	}
 	if (req->attr.transport == SHCA_TRANSPORT_UD && unlikely(wr->rate_kbps) &&
 	    wr->preset == SHCA_WC_SUCCESS)
-		shca_req_watch_rate(req);
+		shca_req_set_rate_gate(req);
 	req->ring.prod++;
 }

@@ -48,7 +48,7 @@ static void req_rewind(struct shca_req *req)
 	req->ackreq.probed = false;
 	req->ackreq.probe_ns = 0;
 	req->recovery.resend_max = req->psn.max;
-	req->recovery.alone = 0;
+	req->recovery.tail_probes = 0;
 	req->recovery.reo.ns = 0;
 	if (req->ring.una != req->ring.prod && wr->flags_core & SHCA_WRF_STARTED)
 		req->ring.pkt_idx = shca_psn_off(req->psn.una, wr->first_psn);
@@ -223,15 +223,15 @@ static void req_watch(struct shca_req *req, u32 end, bool read, u64 now)
 {
 	struct shca_req_recovery *r = &req->recovery;
 	bool one_packet = shca_req_one_packet(req);
-	bool watches = r->undo.end != SHCA_REQ_NOT_HELD;
+	bool may_be_spurious = r->undo.end != SHCA_REQ_NOT_HELD;
 	bool lasts = r->undo.read ?
 		shca_psn_off(req->psn.una, r->undo.psn) < SHCA_REQ_WATCH * req->cc.cwnd :
 		now - r->undo.ns <= 2 * req_round_trip(req);
 
 	/* (what is sent early once more comes twice, and tells nothing) */
-	if (watches && one_packet && shca_psn_diff(req->psn.una, r->undo.end) < 0)
+	if (may_be_spurious && one_packet && shca_psn_diff(req->psn.una, r->undo.end) < 0)
 		lasts = false;
-	if (watches && lasts && (read || !one_packet))
+	if (may_be_spurious && lasts && (read || !one_packet))
 		return;
 	/* What is sent early comes twice, as a rule. */
 	r->undo.read = read;
@@ -417,7 +417,7 @@ static void req_is_late(struct shca_req *req, u64 now)
 
 	req->recovery.reo.ns = 0;
 	/* An early copy was not due while this was waited for, and is no sooner than its answer. */
-	req->recovery.told_ns = now;
+	req->recovery.behind_ns = now;
 	if (req->psn.next != req->psn.max)
 		return;
 	if (!--req->recovery.reorders)
@@ -702,7 +702,7 @@ static u64 req_early_at(const struct shca_req *req)
 		return 0;
 	wait = (2 * wait + EARLY_LEAST_NS) << r->early_row;
 	/* The deadline was set when the answer became due; the peer may have told more since. */
-	wait += max_t(u64, r->deadline - r->timeout_ns, r->told_ns);
+	wait += max_t(u64, r->deadline - r->timeout_ns, r->behind_ns);
 	return wait < r->deadline ? wait : 0;
 }
 
@@ -720,12 +720,12 @@ bool shca_req_is_early(const struct shca_req *req, u64 now)
 static bool req_early_part(const struct shca_req *req, u32 *end)
 {
 	const struct shca_send_wr *wr = req_wr(req, req->ring.una);
-	bool told = req_is_executed(req);
+	bool executed = req_is_executed(req);
 
 	if (!req->attr.keeps || !req_is_read(wr) ||
-	    (!told && req->psn.una == wr->first_psn))
+	    (!executed && req->psn.una == wr->first_psn))
 		return false;
-	*end = told && req_gap_lasts(req) ? req->recovery.gap_end :
+	*end = executed && req_gap_lasts(req) ? req->recovery.gap_end :
 					    shca_psn_add(wr->first_psn, wr->nr_psn);
 	return true;
 }
@@ -750,7 +750,7 @@ static void req_send_early(struct shca_req *req, u64 now)
 		end = shca_psn_add(req->psn.una, 1);
 		req_gap_is(req, end, now);
 		req_resend(req, end);
-		req->recovery.alone = 1;
+		req->recovery.tail_probes = 1;
 	} else {
 		shca_req_seek(req);
 	}
@@ -762,14 +762,14 @@ static void req_send_early(struct shca_req *req, u64 now)
  * shows the gap, and to send each of them early, alone, takes two round trips.  A queue that
  * drops all of a window is full, so it gets a few at first, then twice as many each round trip.
  */
-void shca_req_alone(struct shca_req *req, u64 now)
+void shca_req_tail_probed(struct shca_req *req, u64 now)
 {
 	struct shca_req_recovery *r = &req->recovery;
-	u32 nr = r->alone;
+	u32 nr = r->tail_probes;
 
 	if (shca_psn_diff(req->psn.una, r->gap_end) < 0)
 		return;
-	r->alone = 0;
+	r->tail_probes = 0;
 	if (req->psn.una != r->gap_end || req->psn.next != req->psn.max ||
 	    r->resend_max != req->psn.max || !req_span(req))
 		return;
@@ -779,13 +779,13 @@ void shca_req_alone(struct shca_req *req, u64 now)
 	 */
 	if (nr == 1 && now - r->again_ns < req->rtt.ns / 2) {
 		req_send_early(req, now);
-		r->alone = 2;
+		r->tail_probes = 2;
 		return;
 	}
 	nr = nr <= 2 ? SHCA_CC_WINDOW_MIN : 2 * nr;
 	nr = min_t(u32, nr, req_span(req));
 	req_repair(req, shca_psn_add(req->psn.una, nr), now);
-	r->alone = nr;
+	r->tail_probes = nr;
 }
 
 void shca_req_timer(struct shca_req *req, u64 now)

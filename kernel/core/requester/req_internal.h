@@ -34,9 +34,9 @@ static inline struct shca_send_wr *req_wr(const struct shca_req *req, u32 idx)
 }
 
 /* From here on what leaves is to be paced, if congestion control says so. */
-static inline void shca_req_watch(struct shca_req *req)
+static inline void shca_req_set_pacing(struct shca_req *req)
 {
-	if (!req->cc.watches || req->gate.paces)
+	if (!req->cc.paces || req->gate.paces)
 		return;
 	req->gate.paces = true;
 	req->gate.psn = req->psn.next;
@@ -44,7 +44,7 @@ static inline void shca_req_watch(struct shca_req *req)
 }
 
 /* From here on packets leave by a static rate, that of the path or of a datagram. */
-static inline void shca_req_watch_rate(struct shca_req *req)
+static inline void shca_req_set_rate_gate(struct shca_req *req)
 {
 	req->rate.on = true;
 	req->gate.rates = true;
@@ -159,8 +159,8 @@ void shca_req_resend(struct shca_req *req, u32 nr, u32 cause, u64 now);
  */
 void shca_req_resend_ahead(struct shca_req *req, u32 psn, u32 nr, u32 cause, u64 now);
 
-/* Acknowledged, while shca_req_recovery.alone packets were the last to leave. */
-void shca_req_alone(struct shca_req *req, u64 now);
+/* Acknowledged, while shca_req_recovery.tail_probes packets were the last to leave. */
+void shca_req_tail_probed(struct shca_req *req, u64 now);
 
 /* shca_req_gap() where nothing of it is kept behind the gap. */
 void shca_req_unanswered(struct shca_req *req, u32 psn, u32 cause, u64 now);

@@ -93,7 +93,7 @@ void shca_req_start(struct shca_req *req, const struct shca_req_attr *attr)
 	req->recovery.retry_left = attr->retry_cnt;
 	shca_req_set_timeout(req);
 	shca_cc_start(&req->cc, &attr->cc, 1u << min_t(u32, req->psn.mtu_shift, 12));
-	shca_req_watch(req);
+	shca_req_set_pacing(req);
 	shca_req_set_rate(req);
 	req->marks = req_is_rc(req) ? shca_marks(attr->marking) : 0;
 	req->state = SHCA_SIDE_READY;
@@ -387,7 +387,7 @@ static u32 req_burst(const struct shca_req *req, const struct shca_send_wr *wr)
 	if (!req_is_rc(req))
 		return nr;
 	nr = min_t(u32, nr, req_window(req) - (ahead - req->psn.nr_rd_psns));
-	if (unlikely(req->cc.watches))
+	if (unlikely(req->cc.paces))
 		nr = min_t(u32, nr, req->cc.burst);
 	nr = min_t(u32, nr, SHCA_REQ_SPAN - ahead);
 	ask = shca_cc_ask_after(&req->cc);
@@ -676,7 +676,7 @@ static void req_obey_rate(struct shca_req *req, u64 now)
 		req->rate.on = false;
 		return;
 	}
-	shca_req_watch_rate(req);
+	shca_req_set_rate_gate(req);
 	if (!req_rate_of(req, wr))
 		return;
 	until = shca_rate_until(&req->rate, now);
@@ -754,7 +754,7 @@ static void req_confirm(struct shca_req *req)
 
 /*
  * May the next packet leave?  A pace is kept here, and not as packets leave, so that
- * requesters without one pay nothing for it: shca_req_watch().  A static rate is looked
+ * requesters without one pay nothing for it: shca_req_set_pacing().  A static rate is looked
  * at here, too.
  */
 static bool req_pass_gate(struct shca_req *req, u64 now)
@@ -766,8 +766,8 @@ static bool req_pass_gate(struct shca_req *req, u64 now)
 	if (now < req->gate.until)
 		return false;
 	memset(&req->gate, 0, sizeof(req->gate));
-	shca_req_watch(req);
-	if (req->cc.watches && nr_psn > 0)
+	shca_req_set_pacing(req);
+	if (req->cc.paces && nr_psn > 0)
 		until = shca_cc_on_sent(&req->cc, nr_psn,
 					req->rtt.ns, now);
 	if (until)

@@ -321,7 +321,7 @@ struct shca_req_reo {
  * @ahead_end:	packets up to it were sent again while answers before them were on their way
  * @rest_psn: @rest_end:	a repair was interrupted by another one, and goes on at
  *		@rest_psn up to @rest_end
- * @alone:	so many packets up to @gap_end were sent again after all others, without which
+ * @tail_probes:	so many packets up to @gap_end were sent again after all others, without which
  *		nothing tells of those; 0: none.  The first is sent early (1).  If its answer
  *		comes soon, one more is sent (2), then a few, then twice as many
  * @beyond:	PSNs behind the oldest gap that have come, as far as that is known: they are
@@ -330,7 +330,7 @@ struct shca_req_reo {
  *		reordered
  * @loss_psn:	losses before it belong to the window that was made smaller already
  * @again_ns:	time of the last packet sent again early or because of a gap
- * @told_ns:	when the peer was last found to have something behind the oldest packet
+ * @behind_ns:	when the peer was last found to have something behind the oldest packet
  * @early_row:	early retransmissions since the last progress; there is none from
  *		SHCA_REQ_EARLY_NEVER on
  */
@@ -339,7 +339,7 @@ struct shca_req_recovery {
 	u64 timeout_ns;
 	u64 hold_ns;
 	u64 again_ns;
-	u64 told_ns;
+	u64 behind_ns;
 	u32 resend_end;
 	u32 resend_max;
 	u32 loss_psn;
@@ -350,7 +350,7 @@ struct shca_req_recovery {
 	u32 beyond;
 	u32 rest_psn;
 	u32 rest_end;
-	u32 alone;
+	u32 tail_probes;
 	u8 acked_syndrome;
 	u32 ahead_end;
 	u8 reorders;

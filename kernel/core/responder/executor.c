@@ -245,7 +245,7 @@ static void resp_void_nak(struct shca_resp *resp, u32 psn, u32 msn)
 /* Its memory was not present: the requester that was told to wait need not now. */
 static bool resp_waited(const struct shca_resp *resp, u32 psn)
 {
-	return unlikely(resp->stands == SHCA_STANDS_RNR) && shca_resp_told_not_yet(resp, psn);
+	return unlikely(resp->stands == SHCA_STANDS_RNR) && shca_resp_said_not_yet(resp, psn);
 }
 
 /* The packet is executed: expect the next, acknowledge if asked to. */

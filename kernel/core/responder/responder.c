@@ -34,7 +34,7 @@ void shca_resp_init(struct shca_resp *resp, struct shca_rd *rd, u32 rd_entries,
 	resp->recv = SHCA_RECV_EMPTY;
 	resp->reach = 1;
 	resp->first_psn = SHCA_PSN_NONE;
-	resp->gap.told = SHCA_PSN_NONE;
+	resp->gap.reported = SHCA_PSN_NONE;
 	resp->gap.untold = SHCA_PSN_NONE;
 	resp->not_yet_psn = SHCA_PSN_NONE;
 	resp->mem = mem;
@@ -329,16 +329,16 @@ void shca_resp_gap(struct shca_resp *resp, u32 psn, u32 cause, bool asks)
 			resp->gap.quiet = SHCA_RESP_QUIET;
 	}
 	if (!nr) {
-		resp->gap.told = SHCA_PSN_NONE;
+		resp->gap.reported = SHCA_PSN_NONE;
 		return;
 	}
 	/*
 	 * The packets that the peer was told of are on their way, in order.  If a later one
 	 * of them is here, the earlier ones are lost again.
 	 */
-	knows = resp->gap.told != SHCA_PSN_NONE &&
-		shca_psn_diff(resp->gap.told, resp->epsn) > 0 &&
-		shca_psn_diff(psn, resp->gap.told) >= 0;
+	knows = resp->gap.reported != SHCA_PSN_NONE &&
+		shca_psn_diff(resp->gap.reported, resp->epsn) > 0 &&
+		shca_psn_diff(psn, resp->gap.reported) >= 0;
 	/* (one that is farther ahead than any is kept may be anybody's, and there may be many) */
 	if (knows && (!asks || shca_psn_diff(cause, resp->epsn) > SHCA_OOO_PSNS))
 		return;
@@ -350,7 +350,7 @@ void shca_resp_gap(struct shca_resp *resp, u32 psn, u32 cause, bool asks)
 	if (resp->gap.quiet)
 		resp->gap.quiet--;
 	nr = min_t(u32, nr, SHCA_AETH_VALUE + 1);
-	resp->gap.told = shca_psn_add(resp->epsn, nr);
+	resp->gap.reported = shca_psn_add(resp->epsn, nr);
 	syndrome = SHCA_AETH_MISSING | (nr - 1);
 	/* The latest cause tells most. */
 	if (resp->ack.owed == SHCA_ACK_NAK && resp->ack.psn == resp->epsn &&

@@ -152,13 +152,13 @@ struct shca_resp_reads {
 /*
  * What is missing, where packets are ahead of the expected one.
  * @dropped:	with a sequence NAK: the highest dropped PSN
- * @told:	the peer was told of missing packets up to here
+ * @reported: the peer knows of missing packets up to here
  * @untold:	end of a gap that the peer was not told of
  * @quiet:	so many gaps more are told only to packets that ask
  */
 struct shca_resp_gap {
 	u32 dropped;
-	u32 told;
+	u32 reported;
 	u32 untold;
 	u8 quiet;
 };
@@ -388,7 +388,7 @@ static inline bool shca_resp_is_asked(const struct shca_resp *resp,
 		return goes_on || (pkt->ackreq && holds);
 	if (!pkt->ackreq || verdict != SHCA_RX_OK)
 		return false;
-	return !resp->gap.quiet || resp->gap.told != SHCA_PSN_NONE ||
+	return !resp->gap.quiet || resp->gap.reported != SHCA_PSN_NONE ||
 	       !(shca_opcode_info(pkt->opcode)->flags & SHCA_OPF_READ);
 }
 
@@ -451,7 +451,7 @@ enum shca_verdict shca_resp_forge(struct shca_resp *resp,
 void shca_resp_not_yet(struct shca_resp *resp, u32 psn);
 
 /* Does the peer know that the packet @psn waits? */
-static inline bool shca_resp_told_not_yet(const struct shca_resp *resp, u32 psn)
+static inline bool shca_resp_said_not_yet(const struct shca_resp *resp, u32 psn)
 {
 	return resp->not_yet_psn == psn;
 }

@@ -262,7 +262,7 @@ static void unpark(struct sim_node *n, bool is_response)
 		rx = sim_node_accept(n, &park->first->pkt, is_response);
 		if (has_to_wait(n, park, rx, is_response)) {
 			if (!is_response && !park->behind &&
-			    !shca_resp_told_not_yet(&n->resp, psn))
+			    !shca_resp_said_not_yet(&n->resp, psn))
 				shca_resp_not_yet(&n->resp, psn);
 			return;
 		}
