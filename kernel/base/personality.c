@@ -20,7 +20,7 @@ bool shca_personality_has_manners(const struct shca_personality *personality)
 	       personality->statuses;
 }
 
-void shca_personality_settle(struct shca_personality *personality)
+void shca_personality_normalize(struct shca_personality *personality)
 {
 	static const struct {
 		u8 lack;

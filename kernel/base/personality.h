@@ -46,7 +46,7 @@ DECLARE_STATIC_KEY_FALSE(shca_manners_on);
 bool shca_personality_has_manners(const struct shca_personality *personality);
 
 /* Make it consistent: what it is without has the limit 0, and the other way round. */
-void shca_personality_settle(struct shca_personality *personality);
+void shca_personality_normalize(struct shca_personality *personality);
 
 /* Take out of the table what the device is without. */
 void shca_personality_prune(const struct shca_personality *personality,

@@ -177,7 +177,7 @@ static int shca_personality_parse(struct genl_info *info,
 						   tb[SHCA_PA_VENDOR_ERRS],
 						   personality);
 	if (!err)
-		shca_personality_settle(personality);
+		shca_personality_normalize(personality);
 	return err;
 }
 

@@ -37,7 +37,7 @@
  * slow that some come later, it gets longer: to six periods, of the eight that are told apart.
  */
 #define SHCA_IB_PERIOD		msecs_to_jiffies(40)
-#define SHCA_IB_SETTLE		(msecs_to_jiffies(20) + 1)
+#define SHCA_IB_RECONCILE		(msecs_to_jiffies(20) + 1)
 #define SHCA_IB_SETTLE_MOST	(6 * SHCA_IB_PERIOD)
 /*
  * A peer whose hellos come, and no frame of credits in so long, has a defect: a frame leaves
@@ -75,15 +75,15 @@ static struct shca_ib_wait *shca_ib_wait(const struct sk_buff *skb)
 /* ---- frames of credits ------------------------------------------------------ */
 
 /* The lock is held: packets of the peer's last period are there, or are lost. */
-static void shca_ib_settle(struct shca_ib_flow *flow)
+static void shca_ib_reconcile(struct shca_ib_flow *flow)
 {
 	lockdep_assert_held(&flow->lock);
 	if (!shca_ib_credits_turning(&flow->credits) ||
-	    time_before(jiffies, flow->turning + flow->settle))
+	    time_before(jiffies, flow->turning + flow->drain))
 		return;
-	shca_ib_credits_settle(&flow->credits);
+	shca_ib_credits_reconcile(&flow->credits);
 	/* (it is doubled as soon as this is too short) */
-	flow->settle -= (flow->settle - SHCA_IB_SETTLE) / 8;
+	flow->drain -= (flow->drain - SHCA_IB_RECONCILE) / 8;
 }
 
 /* The lock is held. Return: does the peer have to be asked? Not more often than it helps. */
@@ -100,7 +100,7 @@ static void shca_ib_fill_frame(struct shca_ib_flow *flow,
 {
 	struct shca_ib_credits *credits = &flow->credits;
 
-	shca_ib_settle(flow);
+	shca_ib_reconcile(flow);
 	if (time_after_eq(jiffies, flow->turned + SHCA_IB_PERIOD)) {
 		shca_ib_credits_turn(credits);
 		flow->turned = jiffies;
@@ -422,7 +422,7 @@ void shca_ib_flow_arrived(struct shca_ib_link *link, u8 lane, u8 period,
 	/* (one that comes late: others may) */
 	if (unlikely(!shca_ib_credits_arrived(&flow->credits, period, lane,
 					      segs * SHCA_IB_CHARGE)))
-		flow->settle = min_t(unsigned long, 2 * flow->settle,
+		flow->drain = min_t(unsigned long, 2 * flow->drain,
 				     SHCA_IB_SETTLE_MOST);
 	pending = shca_ib_credits_pending(&flow->credits);
 	spin_unlock(&flow->lock);
@@ -470,7 +470,7 @@ void shca_ib_flow_hear(struct shca_ib_link *link,
 	if (flow->credits.on) {
 		/* The peer waits for the first one. */
 		tell = !flow->credits.heard || frame->init || frame->ask;
-		shca_ib_settle(flow);
+		shca_ib_reconcile(flow);
 		turning = shca_ib_credits_turning(&flow->credits);
 		ok = shca_ib_credits_hear(&flow->credits, frame);
 		flow->heard = ktime_get_ns();
@@ -561,7 +561,7 @@ int shca_ib_flow_init(struct shca_ib_link *link)
 	flow->turns = alloc_percpu(struct shca_ib_turn);
 	if (!flow->turns)
 		return -ENOMEM;
-	flow->settle = SHCA_IB_SETTLE;
+	flow->drain = SHCA_IB_RECONCILE;
 	for_each_possible_cpu(cpu) {
 		turn = per_cpu_ptr(flow->turns, cpu);
 		turn->link = link;

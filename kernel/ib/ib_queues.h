@@ -94,7 +94,7 @@ struct shca_ib_turn {
  *		CPUs took in order might leave out of order
  * @waits:	skbs in all queues
  * @turned: @turning:	jiffies when the own period began, when one of the peer was heard of
- * @settle:	jiffies after @turning in which its last packets arrive
+ * @drain:	jiffies after @turning in which its last packets arrive
  * @asked: @heard:	when a frame asked, when one came, ns; @heard also when the link came up
  * @silent:	none has come for so long that the manager was told
  * @since:	when packets began to wait, ns; if @waits
@@ -112,7 +112,7 @@ struct shca_ib_flow {
 	u32 waits;
 	unsigned long turned;
 	unsigned long turning;
-	unsigned long settle;
+	unsigned long drain;
 	u64 asked;
 	u64 heard;
 	u64 since;

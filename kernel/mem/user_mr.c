@@ -250,7 +250,7 @@ static int shca_rereg_access(struct shca_mr *mr, struct shca_mr *next,
 }
 
 /* Both regions refer to the same pages; take them from the loser. */
-static void shca_rereg_settle(struct shca_mr *loser, const struct shca_mr *winner)
+static void shca_rereg_finish(struct shca_mr *loser, const struct shca_mr *winner)
 {
 	if (!loser->blocks || loser->blocks != winner->blocks)
 		return;
@@ -303,11 +303,11 @@ struct ib_mr *shca_rereg_user_mr(struct ib_mr *ibmr, int flags, u64 start,
 	err = shca_mr_replace(dev, mr, next);
 	if (err)
 		goto err_free;
-	shca_rereg_settle(mr, next);
+	shca_rereg_finish(mr, next);
 	return &next->ibmr;	/* the RDMA core deregisters the old region */
 
 err_free:
-	shca_rereg_settle(next, mr);
+	shca_rereg_finish(next, mr);
 	shca_mr_free(dev, next);
 	return ERR_PTR(err);
 }

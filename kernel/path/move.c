@@ -132,7 +132,7 @@ void shca_move_end(struct shca_move *m)
 		if (peer->type != IB_QPT_UD)
 			shca_move_count(peer, m->qp, m->nr, m->back);
 	}
-	shca_rq_settle(peer, &pending->rq);
+	shca_rq_finish(peer, &pending->rq);
 	/* What is told needs the peer after the locks are released. */
 	if (likely(!pending->rq.events && !pending->rq.failed && !peer->rq.srq) ||
 	    pending->peer)

@@ -233,7 +233,7 @@ static void shca_rq_later(struct shca_qp *qp, const struct shca_pkt *pkt,
 {
 	struct shca_rq *rq = &qp->rq;
 
-	/* Only the code that sends the answers comes back to it: shca_rq_settle(). */
+	/* Only the code that sends the answers comes back to it: shca_rq_finish(). */
 	rq->behind = verdict == SHCA_RX_BUSY;
 	/* One that waited behind another has not been refused yet. */
 	if (!rq->behind &&
@@ -343,7 +343,7 @@ static noinline void shca_rq_established(struct shca_qp *qp, struct shca_side_pe
 		pending->events &= ~SHCA_EV_COMM_EST;
 }
 
-void shca_rq_settle(struct shca_qp *qp, struct shca_side_pending *pending)
+void shca_rq_finish(struct shca_qp *qp, struct shca_side_pending *pending)
 {
 	lockdep_assert_held(&qp->rq.lock);
 	/* The answer that the first queued packet waits for has left. */
@@ -351,7 +351,7 @@ void shca_rq_settle(struct shca_qp *qp, struct shca_side_pending *pending)
 		shca_rq_queue(qp);
 	if (unlikely(qp->rq.side.feeds))
 		shca_rq_queue(qp);
-	shca_side_settle(&qp->rq.side, qp->rq.resp.state == SHCA_SIDE_ERR &&
+	shca_side_finish(&qp->rq.side, qp->rq.resp.state == SHCA_SIDE_ERR &&
 				       qp->state != IB_QPS_ERR, pending);
 	if (unlikely(pending->events & (SHCA_EV_COMM_EST | SHCA_EV_PSN)))
 		shca_rq_established(qp, pending);
@@ -381,7 +381,7 @@ void shca_rq_rx(struct shca_qp *qp, const struct shca_pkt *pkt, unsigned int nr,
 		else if (shca_rq_respond(qp, now, &pending))
 			shca_rq_queue(qp);
 	}
-	shca_rq_settle(qp, &pending);
+	shca_rq_finish(qp, &pending);
 	spin_unlock(&rq->lock);
 	shca_rq_report(qp, &pending);
 }
@@ -467,7 +467,7 @@ SHCA_BH_HANDLER(shca_rq_continue)
 		more |= shca_rq_flush(qp);
 	if (more)
 		shca_rq_queue(qp);
-	shca_rq_settle(qp, &pending);
+	shca_rq_finish(qp, &pending);
 	/* In error it takes nothing from the SRQ any more (IBTA 11.6.3.2), nor, as
 	 * a responder of XRC, from any of its domain.
 	 */

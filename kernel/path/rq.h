@@ -24,7 +24,7 @@ void shca_rq_rx(struct shca_qp *qp, const struct shca_pkt *pkt,
 /*
  * shca_rq_accept() - a request packet to the responder
  * shca_rq_refused() - a response packet of the responder's could not be had
- * shca_rq_settle() - the last of these calls in a hold of the lock
+ * shca_rq_finish() - the last of these calls in a hold of the lock
  * shca_rq_report() - after that, without any lock of a QP
  *
  * Context: softirq or bottom halves off; the first three with rq.lock.
@@ -34,7 +34,7 @@ enum shca_verdict shca_rq_accept(struct shca_qp *qp, const struct shca_pkt *pkt,
 				 u64 now, struct shca_side_pending *pending);
 void shca_rq_refused(struct shca_qp *qp, const struct shca_pkt *pkt,
 		     enum shca_mem_status status, struct shca_side_pending *pending);
-void shca_rq_settle(struct shca_qp *qp, struct shca_side_pending *pending);
+void shca_rq_finish(struct shca_qp *qp, struct shca_side_pending *pending);
 void shca_rq_report(struct shca_qp *qp, const struct shca_side_pending *pending);
 
 /*

@@ -350,7 +350,7 @@ static inline void shca_side_fatal(const struct shca_qp *qp,
  * The last of these in a hold of the lock.
  * @failed:	the core has failed, and the QP does not know it yet
  */
-static __always_inline void shca_side_settle(struct shca_side *side,
+static __always_inline void shca_side_finish(struct shca_side *side,
 					     bool failed,
 					     struct shca_side_pending *pending)
 {

@@ -320,14 +320,14 @@ static bool shca_sq_step(struct shca_qp *qp, struct shca_sq_pending *pending)
 }
 
 /* The end of a hold of the lock. */
-static void shca_sq_settle(struct shca_qp *qp, struct shca_sq_pending *pending)
+static void shca_sq_finish(struct shca_qp *qp, struct shca_sq_pending *pending)
 {
 	struct shca_sq *sq = &qp->sq;
 
 	lockdep_assert_held(&sq->lock);
 	if (unlikely(sq->side.feeds))
 		shca_sq_queue(qp);
-	shca_side_settle(&sq->side, sq->req.state == SHCA_SIDE_ERR &&
+	shca_side_finish(&sq->side, sq->req.state == SHCA_SIDE_ERR &&
 				    qp->state < IB_QPS_SQE, &pending->side);
 	if (unlikely(sq->drain_event) && shca_req_idle(&sq->req)) {
 		sq->drain_event = false;
@@ -447,7 +447,7 @@ static bool shca_sq_round(struct shca_qp *qp, enum shca_sq_turn turn)
 	if (more && turn > SHCA_TURN_POST)
 		shca_sq_queue(qp);
 	shca_sq_arm(qp);
-	shca_sq_settle(qp, &pending);
+	shca_sq_finish(qp, &pending);
 	spin_unlock_bh(&sq->lock);
 	shca_sq_report(qp, &pending);
 	return more;
@@ -592,7 +592,7 @@ void shca_sq_rx(struct shca_qp *qp, const struct shca_pkt *pkt, unsigned int nr)
 			shca_sq_queue(qp);
 		shca_sq_arm(qp);
 	}
-	shca_sq_settle(qp, &pending);
+	shca_sq_finish(qp, &pending);
 	spin_unlock(&sq->lock);
 	shca_sq_report(qp, &pending);
 }

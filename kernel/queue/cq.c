@@ -419,7 +419,7 @@ void shca_cq_keep_order(struct shca_cq *cq, const struct shca_sge *sge, u32 nr)
 	shca_cq_unlock(cq, flags);
 }
 
-void shca_cq_settle(struct shca_cq *cq)
+void shca_cq_drain(struct shca_cq *cq)
 {
 	u32 turns;
 
@@ -456,7 +456,7 @@ SHCA_BH_HANDLER(shca_cq_comp)
 {
 	struct shca_cq *cq = container_of(bh, struct shca_cq, comp_bh);
 
-	/* (shca_cq_settle() takes it for the end of the turn before; litmus: cq-turns) */
+	/* (shca_cq_drain() takes it for the end of the turn before; litmus: cq-turns) */
 	smp_store_release(&cq->comp_turns, cq->comp_turns + 1);
 	cq->ibcq.comp_handler(&cq->ibcq, cq->ibcq.cq_context);
 }

@@ -125,7 +125,7 @@ void shca_cq_purge(struct shca_cq *cq, const struct ib_qp *qp);
  * destroys the CQ: no event may come in between.
  * Context: may sleep.
  */
-void shca_cq_settle(struct shca_cq *cq);
+void shca_cq_drain(struct shca_cq *cq);
 
 /*
  * The completions that wait become visible, and late data is placed.

@@ -526,9 +526,9 @@ void shca_qp_end(struct shca_qp *qp)
 	shca_events_stop(&qp->events, false);
 	shca_qp_purge_cqs(qp);
 	if (qp->rq.cq)
-		shca_cq_settle(qp->rq.cq);
+		shca_cq_drain(qp->rq.cq);
 	if (qp->sq.cq && qp->sq.cq != qp->rq.cq)
-		shca_cq_settle(qp->sq.cq);
+		shca_cq_drain(qp->sq.cq);
 	/* A packet may have looked up a route after the stop. */
 	shca_route_drop(&qp->sq.side.route);
 	shca_route_drop(&qp->rq.side.route);

@@ -119,7 +119,7 @@ static void turn(struct shca_ib_credits *from, struct shca_ib_credits *to)
 {
 	shca_ib_credits_turn(from);
 	tell(from, to);
-	shca_ib_credits_settle(to);
+	shca_ib_credits_reconcile(to);
 }
 
 /* Packets that leave before one may not. */
@@ -282,7 +282,7 @@ static void late_frames_take_nothing(struct kunit *test)
 	/* That of a period before does not, either. */
 	turn(&a, &b);
 	KUNIT_EXPECT_TRUE(test, shca_ib_credits_hear(&b, &from_a));
-	shca_ib_credits_settle(&b);
+	shca_ib_credits_reconcile(&b);
 	tell(&b, &a);
 	KUNIT_EXPECT_EQ(test, shca_ib_credits_room(&a, 0), 12288u);
 }
@@ -306,7 +306,7 @@ static void loss_heals(struct kunit *test)
 	KUNIT_EXPECT_TRUE(test, shca_ib_credits_turning(&b));
 	tell(&b, &a);
 	KUNIT_EXPECT_EQ(test, send_all(&a, 3), 1u);
-	shca_ib_credits_settle(&b);
+	shca_ib_credits_reconcile(&b);
 	tell(&b, &a);
 	/* All but the two of the new period that have not arrived. */
 	KUNIT_EXPECT_EQ(test, shca_ib_credits_room(&a, 3), 12288u - 2 * 68);
@@ -627,7 +627,7 @@ static void period_is_near_or_begins_anew(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, told_abr(&b, 0), row->anew ? 5000u : 0u);
 	KUNIT_EXPECT_EQ(test, b.oldest, row->anew ? frame.period : 100);
 	KUNIT_EXPECT_EQ(test, shca_ib_credits_turning(&b), row->turns);
-	shca_ib_credits_settle(&b);
+	shca_ib_credits_reconcile(&b);
 	KUNIT_EXPECT_EQ(test, told_abr(&b, 0), row->anew ? 5000u : row->next);
 }
 
@@ -675,7 +675,7 @@ static void arrives(struct kunit *test, struct fx_wire *fx)
 	if (!fx->item[i].packet) {
 		/* In order: what was sent before is there. */
 		shca_ib_credits_hear(&fx->b, &fx->item[i].frame);
-		shca_ib_credits_settle(&fx->b);
+		shca_ib_credits_reconcile(&fx->b);
 		return;
 	}
 	fx->packets--;
@@ -895,7 +895,7 @@ static void run_time(struct kunit *test, struct fx_run *run)
 	       run->late[run->late_head % FLIGHT].at <= run->now)
 		run_arrive(test, run, run->late[run->late_head++ % FLIGHT].period);
 	if (shca_ib_credits_turning(&run->b) && run->now - run->turning >= 24 * MS)
-		shca_ib_credits_settle(&run->b);
+		shca_ib_credits_reconcile(&run->b);
 	if (run->now - run->told >= 100 * MS)
 		run_tell(test, run, true, false);
 	if (run->now - run->turned >= 100 * MS) {

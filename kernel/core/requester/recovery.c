@@ -674,7 +674,7 @@ void shca_req_gather_failed(struct shca_req *req, const struct shca_pkt *pkt,
 	if (!req_take_back(req, pkt, &idx) || status == SHCA_MEM_RETRY)
 		return;
 	shca_req_fail_at(req, idx, SHCA_WC_LOC_PROT_ERR, shca_mem_verr(status));
-	shca_req_settle(req);
+	shca_req_finish(req);
 }
 
 /* ---- time --------------------------------------------------------------- */

@@ -207,6 +207,6 @@ void shca_req_skip_local(struct shca_req *req);
 u64 shca_req_quiet_time(const struct shca_req *req);
 
 /* Act on an error ahead once all requests before it are acknowledged. */
-void shca_req_settle(struct shca_req *req);
+void shca_req_finish(struct shca_req *req);
 
 #endif

@@ -152,7 +152,7 @@ void shca_req_fail_at(struct shca_req *req, u32 idx, u8 status, u16 vendor_err)
 	req->fail.vendor = vendor_err;
 }
 
-void shca_req_settle(struct shca_req *req)
+void shca_req_finish(struct shca_req *req)
 {
 	if (req->state != SHCA_SIDE_READY || !req->fail.valid)
 		return;
@@ -303,7 +303,7 @@ static bool req_execute_local(struct shca_req *req, struct shca_send_wr *wr)
 		status = req->mem->local_op(req->mem_ctx, wr);
 		if (status != SHCA_WC_SUCCESS) {
 			shca_req_fail_at(req, req->ring.nxt, status, SHCA_VERR_KEY);
-			shca_req_settle(req);
+			shca_req_finish(req);
 			return false;
 		}
 		wr->flags_core |= SHCA_WRF_STARTED;
@@ -330,7 +330,7 @@ static struct shca_send_wr *req_head(struct shca_req *req)
 			return NULL;
 		if (wr->preset != SHCA_WC_SUCCESS) {
 			shca_req_fail_at(req, req->ring.nxt, wr->preset, wr->vendor_err);
-			shca_req_settle(req);
+			shca_req_finish(req);
 			return NULL;
 		}
 		if (!req_is_local(wr))
@@ -783,7 +783,7 @@ bool shca_req_next(struct shca_req *req, u64 now, struct shca_pkt *pkt)
 	struct shca_send_wr *wr;
 	bool last;
 
-	shca_req_settle(req);
+	shca_req_finish(req);
 	if (req->state != SHCA_SIDE_READY || shca_req_rnr_waits(req))
 		return false;
 	if (unlikely(req->gate.until) && !req_pass_gate(req, now))
@@ -839,7 +839,7 @@ bool shca_req_pop(struct shca_req *req, struct shca_wc *wc)
 	u8 status;
 
 	req_confirm(req);
-	shca_req_settle(req);
+	shca_req_finish(req);
 	while (req->ring.head != req->ring.una) {
 		wr = req_wr(req, req->ring.head++);
 		if (!(wr->flags & SHCA_SEND_SIGNALED))

@@ -252,7 +252,7 @@ static void hear_period(struct shca_ib_credits *credits,
 		credits->lane[i].next = frame->lane[i].began;
 }
 
-void shca_ib_credits_settle(struct shca_ib_credits *credits)
+void shca_ib_credits_reconcile(struct shca_ib_credits *credits)
 {
 	struct shca_ib_lane_credit *l;
 	u32 i, p;

@@ -199,6 +199,6 @@ bool shca_ib_credits_hear(struct shca_ib_credits *credits,
  * What has not arrived of these periods is lost. A packet that comes nevertheless is late. One
  * that comes twice counts until the next time only.
  */
-void shca_ib_credits_settle(struct shca_ib_credits *credits);
+void shca_ib_credits_reconcile(struct shca_ib_credits *credits);
 
 #endif

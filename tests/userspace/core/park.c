@@ -293,7 +293,7 @@ void sim_park_fed(struct sim_node *n, bool is_response)
 	sim_node_pump(n);
 }
 
-/* As shca_rq_settle(). Return: requests went on, and there may be answers. */
+/* As shca_rq_finish(). Return: requests went on, and there may be answers. */
 bool sim_park_answered(struct sim_node *n)
 {
 	if (!n->park[0].behind || !shca_resp_has_room(&n->resp))

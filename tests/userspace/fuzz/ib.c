@@ -85,7 +85,7 @@ static void check_credits(const struct shca_ib_shim *shim, const u8 *frame)
 	memset(&credits, 0, sizeof(credits));
 	shca_ib_credits_reset(&credits, true);
 	shca_ib_credits_hear(&credits, &said);
-	shca_ib_credits_settle(&credits);
+	shca_ib_credits_reconcile(&credits);
 	for (lane = 0; lane < SHCA_IB_LANES; lane++)
 		fuzz_check(shca_ib_credits_room(&credits, lane) <= SHCA_IB_GRANT, "grant");
 }
